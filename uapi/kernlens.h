@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * The contract between the kernlens module and user space: device calls,
+ * shared pages, and the layout of a block. Both sides include this file and
+ * the tables next to it; nothing else is shared.
+ *
+ * Rules of growth
+ *   - A struct passed to the device starts with `size`, the caller's sizeof.
+ *     A newer kernel reads the missing tail of an older caller's struct as
+ *     zero; an older kernel accepts a longer struct if the tail it does not
+ *     know is zero and otherwise answers -E2BIG. New members go at the end.
+ *   - Reserved members are zero; anything else is answered with -EINVAL.
+ *   - KL_ABI_VERSION changes when a call or struct changes its meaning.
+ *     The schema hash (computed from the .def tables when either side is
+ *     built) changes when an event, field or record layout changes. Both are
+ *     checked when the device is opened by the library.
+ *   - Ids (events, handlers, variables, masksets, errors) are append-only.
+ *
+ * All numbers are little endian, as the CPU the module runs on (x86-64).
+ */
+#ifndef KL_UAPI_KERNLENS_H
+#define KL_UAPI_KERNLENS_H
+
+#ifdef __KERNEL__
+#include <linux/ioctl.h>
+#include <linux/stddef.h>
+#include <linux/types.h>
+#else
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <linux/types.h>
+#endif
+
+#define KL_ABI_VERSION 1
+#define KL_DEVICE_PATH "/dev/kernlens"
+
+#define KL_NAME_MAX 32 /* of a session or a maskset, with its NUL */
+#define KL_COMM_LEN 16 /* the kernel's TASK_COMM_LEN */
+#define KL_STRING_MAX 256 /* of a string in a record, with its NUL */
+#define KL_ERROR_TEXT_MAX 160
+
+/*
+ * Event ids. Rows of events.def have 1..1023. A system call has two events:
+ * KL_EV_SYSCALL_ENTRY + number and KL_EV_SYSCALL_EXIT + number.
+ */
+#define KL_EV_SYSCALL_MAX 512
+#define KL_EV_SYSCALL_ENTRY 1024
+#define KL_EV_SYSCALL_EXIT (KL_EV_SYSCALL_ENTRY + KL_EV_SYSCALL_MAX)
+#define KL_EV_MAX (KL_EV_SYSCALL_EXIT + KL_EV_SYSCALL_MAX)
+
+/* Masksets that always exist and cannot be written. */
+enum kl_maskset_id {
+	KL_MASKSET_RNOTHING = 0,
+	KL_MASKSET_RALL = 1,
+	KL_MASKSET_RDEFAULT = 2,
+	KL_MASKSET_FIRST_USER = 3,
+	KL_MASKSET_MAX = 256,
+};
+
+enum kl_handler_id {
+#define KL_HANDLER(id, name, help) KL_HANDLER_##name = id,
+#include "handlers.def"
+#undef KL_HANDLER
+};
+
+/* -------------------------------------------------------------- the block */
+
+/*
+ * A block is a CTF 1.8 packet. It is written in place and copied unchanged.
+ *
+ *   0        24                             128                content  end
+ *   +--------+-------------------------------+--------+--------+---...---+
+ *   | packet | packet context                | record | record | unused  |
+ *   | header | (counters, commit word)       |        |        |         |
+ *   +--------+-------------------------------+--------+--------+---...---+
+ *
+ * While a block is being filled, `seq` names it, `timestamp_begin`,
+ * `record_first` and `cpu_id` are valid and `content_bits` is 0; a reader
+ * takes bytes [KL_BLOCK_HEADER_BYTES, committed) when `committed` equals the
+ * offset in the ring's position word (see struct kl_abi_ring). When the block
+ * is complete `content_bits` / 8 == `committed`.
+ *
+ * `seq` is the block's sequence number on its CPU, from 0. A writer that takes
+ * a block back sets `seq` to KL_SEQ_NONE before it touches any other byte, so
+ * a reader copies the block and then checks that `seq` is still what it was.
+ */
+#define KL_CTF_MAGIC 0xC1FC1FC1u
+#define KL_BLOCK_HEADER_BYTES 128
+#define KL_SEQ_NONE (~0ull)
+
+struct kl_abi_block {
+	/* packet header */
+	__u32 magic; /* KL_CTF_MAGIC */
+	__u8 uuid[16]; /* the session's, as in the trace's metadata */
+	__u32 stream_id; /* 0 */
+	/* packet context */
+	__u64 timestamp_begin; /* clock cycles: of the first record */
+	__u64 timestamp_end; /* of the next block's first record */
+	__u64 content_bits; /* header and records; 0 while being filled */
+	__u64 packet_bits; /* the block's size */
+	__u64 seq; /* packet_seq_num */
+	__u64 events_discarded; /* on this CPU since the session's start */
+	__u64 record_first; /* records written on this CPU before this block */
+	__u64 committed; /* bytes: header and finished records */
+	__u32 record_count; /* records in this block; 0 while being filled */
+	__u32 cpu_id;
+	__u32 session_id;
+	__u32 reserved0;
+	__u64 reserved[2];
+};
+
+_Static_assert(sizeof(struct kl_abi_block) == KL_BLOCK_HEADER_BYTES, "block header");
+_Static_assert(offsetof(struct kl_abi_block, timestamp_begin) == 24, "packet context");
+_Static_assert(offsetof(struct kl_abi_block, committed) == 80, "commit word");
+
+/* ------------------------------------------------------------- the record */
+
+/*
+ * A record is packed, aligned to nothing:
+ *
+ *   u64 header    id in bits 0..15, the low 48 bits of the time in 16..63
+ *   u8  changed   which variables follow (bit 0: struct kl_abi_task)
+ *   ...           those variables, in the order of variables.def
+ *   ...           the event's fields (struct kl_rec_NAME, or the arguments of
+ *                 a system call in order), strings as bytes ended by NUL
+ *
+ * A variable is written only when it differs from the value in the last record
+ * of the same session on the same CPU that carried it; the first record of
+ * each block carries all. The writer starts a new block when more than
+ * KL_TIME_WRAP cycles pass between two records, so 48 bits are enough.
+ */
+#define KL_RECORD_ID_BITS 16
+#define KL_RECORD_TIME_BITS 48
+#define KL_TIME_WRAP (1ull << 47)
+#define KL_RECORD_PREFIX_BYTES 9
+#define KL_CHANGED_TASK 0x01
+
+struct kl_abi_task {
+	__s32 tid;
+	__s32 pid; /* thread group id */
+	char comm[KL_COMM_LEN];
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
+
+/* The longest record: prefix, variables, six arguments, two long strings. */
+#define KL_RECORD_MAX 1024
+
+/* ---------------------------------------------------------- shared memory */
+
+/*
+ * mmap offsets on a reader's descriptor. The kernel owns the first and third
+ * region, which can only be mapped readable; the reader owns the second.
+ *
+ *   KL_MMAP_RING(cpu)         struct kl_abi_ring and its map    kernel -> user
+ *   KL_MMAP_POSITION          struct kl_abi_position            user -> kernel
+ *   KL_MMAP_BLOCK(cpu, index, block_bytes)   one block          kernel -> user
+ */
+#define KL_MMAP_REGION_SHIFT 60
+#define KL_MMAP_CPU_SHIFT 44
+#define KL_MMAP_RING(cpu) ((1ull << KL_MMAP_REGION_SHIFT) | ((__u64)(cpu) << KL_MMAP_CPU_SHIFT))
+#define KL_MMAP_POSITION (2ull << KL_MMAP_REGION_SHIFT)
+#define KL_MMAP_BLOCK(cpu, index, block_bytes)                                          \
+	((3ull << KL_MMAP_REGION_SHIFT) | ((__u64)(cpu) << KL_MMAP_CPU_SHIFT) |         \
+	 ((__u64)(index) * (block_bytes)))
+
+/*
+ * The position word of a ring: where the next record goes. One word, so that
+ * one compare-and-exchange reserves space, counts the record and can only
+ * succeed in the block it was computed for.
+ *
+ *   63            41 40                  21 20                   0
+ *   +---------------+----------------------+---------------------+
+ *   | seq, low bits | records in the block | offset in the block |
+ *   +---------------+----------------------+---------------------+
+ */
+#define KL_POS_OFFSET_BITS 21
+#define KL_POS_COUNT_BITS 20
+#define KL_POS_COUNT_SHIFT KL_POS_OFFSET_BITS
+#define KL_POS_SEQ_SHIFT (KL_POS_OFFSET_BITS + KL_POS_COUNT_BITS)
+#define KL_POS_OFFSET(pos) ((pos) & ((1ull << KL_POS_OFFSET_BITS) - 1))
+#define KL_POS_COUNT(pos) (((pos) >> KL_POS_COUNT_SHIFT) & ((1ull << KL_POS_COUNT_BITS) - 1))
+#define KL_POS_SEQ(pos) ((pos) >> KL_POS_SEQ_SHIFT)
+
+#define KL_BLOCK_BYTES_MIN 4096u
+#define KL_BLOCK_BYTES_MAX (1u << 20)
+#define KL_BLOCK_BYTES_DEFAULT 65536u
+#define KL_BLOCKS_MIN 4u /* per CPU: current, prepared, two to read */
+#define KL_BLOCKS_MAX 8192u
+
+/*
+ * What the writer of one CPU shows to readers. `tail` and `head` are whole
+ * sequence numbers: blocks tail..head-1 are complete or about to be, block
+ * `head` is being filled. map[seq % map_size] is the index of the block that
+ * holds seq, valid for tail <= seq <= head; it is checked by the block's seq.
+ */
+struct kl_abi_ring {
+	__u64 position; /* KL_POS_*; written by the CPU's own records */
+	__u64 head; /* sequence number of the block being filled */
+	__u64 tail; /* oldest block that is still there */
+	__u64 lost; /* records that could not be written */
+	__u64 records; /* written in blocks before `head` */
+	__u64 switches; /* blocks completed */
+	__u32 blocks; /* owned by this ring now */
+	__u32 map_size; /* a power of two */
+	__u64 reserved[9];
+	__u32 map[];
+};
+
+_Static_assert(offsetof(struct kl_abi_ring, map) == 128, "ring map");
+
+/*
+ * What a reader tells the kernel: next[cpu] is the sequence number of the
+ * first block that it still needs. In discard mode a reader that was made
+ * with KL_READER_HOLD keeps such blocks from being reused.
+ */
+struct kl_abi_position {
+	__u64 next[0];
+};
+
+/* ------------------------------------------------------------ device calls */
+
+enum kl_mode {
+	KL_MODE_DISCARD = 0, /* new records are dropped while full */
+	KL_MODE_OVERWRITE = 1, /* the oldest block goes */
+};
+
+enum kl_clock {
+	KL_CLOCK_TSC = 0,
+	KL_CLOCK_MONOTONIC = 1,
+};
+
+/* What the opener of the device may see. */
+#define KL_MAY_SEE_ALL 0x1u /* every task, and events about the system */
+#define KL_MAY_SEE_ADDRESSES 0x2u /* kernel addresses in fields */
+#define KL_MAY_HOOK_FUNCTIONS 0x4u /* events that hook a function */
+
+struct kl_abi_info {
+	__u32 size;
+	__u32 abi_version;
+	__u64 schema_hash;
+	__u32 cpus; /* number of possible CPU ids */
+	__u32 may; /* KL_MAY_* of this opener */
+	__u32 clock; /* enum kl_clock */
+	__u32 events; /* number of rows in events.def */
+	__u64 clock_hz;
+	__u32 sessions_max; /* per user */
+	__u32 sessions; /* of all users, now */
+	__u64 buffer_bytes_max; /* per user */
+};
+
+/* One instant on all clocks, so that a trace's times can be mapped. */
+struct kl_abi_time {
+	__u32 size;
+	__u32 clock;
+	__u64 cycles;
+	__u64 monotonic_ns;
+	__u64 realtime_ns;
+	__u64 clock_hz;
+};
+
+enum kl_absent {
+	KL_PRESENT = 0,
+	KL_ABSENT_BUILD = 1, /* this kernel's headers have no such tracepoint, or another prototype */
+	KL_ABSENT_KERNEL = 2, /* the running kernel was built without it */
+	KL_ABSENT_MODULE = 3, /* it belongs to a module that is not loaded */
+	KL_ABSENT_DENIED = 4, /* this opener may not use it */
+};
+
+struct kl_abi_event_info {
+	__u32 size;
+	__u32 id; /* in */
+	__u32 absent; /* enum kl_absent */
+	__u32 handlers; /* sessions that have it attached now */
+	char reason[KL_ERROR_TEXT_MAX]; /* empty when present */
+};
+
+struct kl_abi_session {
+	__u32 size;
+	__u32 mode; /* enum kl_mode */
+	__u32 block_bytes; /* power of two; 0: default */
+	__u32 blocks; /* per CPU; 0: default */
+	__u32 blocks_max; /* the most that can ever be added, per CPU; 0: KL_BLOCKS_MAX */
+	__u32 id; /* out */
+	__u8 uuid[16]; /* out */
+	char name[KL_NAME_MAX];
+};
+
+struct kl_abi_attach {
+	__u32 size;
+	__u32 id; /* of a session of the same user, or any with CAP_PERFMON */
+};
+
+/* A maskset is a byte an event: a handler's id, 0 (nothing) where unset. */
+struct kl_abi_maskset {
+	__u32 size;
+	__u32 id; /* in: KL_MASKSET_*, or for writing FIRST_USER.. */
+	char name[KL_NAME_MAX];
+	__u8 handler[KL_EV_MAX];
+};
+
+struct kl_abi_use {
+	__u32 size;
+	__u32 maskset;
+};
+
+enum kl_filter_kind {
+	KL_FILTER_NONE = 0, /* every task that the owner may see */
+	KL_FILTER_TASKS = 1, /* the tasks added with KL_IOC_TASK */
+	KL_FILTER_UID = 2, /* tasks whose real uid is `uid` */
+};
+
+struct kl_abi_filter {
+	__u32 size;
+	__u32 kind;
+	__u32 uid;
+	__u32 reserved;
+};
+
+#define KL_TASK_ADD 0x1u
+#define KL_TASK_REMOVE 0x2u
+#define KL_TASK_PROCESS 0x4u /* all threads of the process */
+#define KL_TASK_TREE 0x8u /* and its descendants that live now */
+#define KL_TASK_INHERIT 0x10u /* and tasks that those create from now on */
+
+struct kl_abi_tasks {
+	__u32 size;
+	__s32 pid; /* in the caller's pid namespace */
+	__u32 flags; /* KL_TASK_* */
+	__u32 count; /* out: tasks added or removed */
+};
+
+struct kl_abi_resize {
+	__u32 size;
+	__u32 blocks; /* per CPU wanted; takes effect as blocks turn over */
+};
+
+#define KL_READER_HOLD 0x1u
+#define KL_READER_FROM_NOW 0x2u /* start at the block being filled, not the oldest */
+
+struct kl_abi_reader {
+	__u32 size;
+	__u32 flags; /* KL_READER_* */
+	__s32 fd; /* out: the reader's descriptor, O_CLOEXEC */
+	__u32 reserved;
+};
+
+struct kl_abi_stats {
+	__u32 size;
+	__s32 cpu; /* in: -1 for the sum of all */
+	__u64 written;
+	__u64 lost;
+	__u64 switches;
+	__u64 buffer_bytes;
+	__u32 running;
+	__u32 blocks;
+	__u32 readers;
+	__u32 maskset;
+};
+
+struct kl_abi_counts {
+	__u32 size;
+	__u32 reserved;
+	__u64 count[KL_EV_MAX]; /* fired with the handler `count`, all CPUs */
+};
+
+#define KL_DUMP_PROCESSES 0x1u
+#define KL_DUMP_FILES 0x2u
+#define KL_DUMP_MAPPINGS 0x4u
+
+struct kl_abi_dump {
+	__u32 size;
+	__u32 what; /* KL_DUMP_* */
+	__u64 records; /* out */
+};
+
+struct kl_abi_error {
+	__u32 size;
+	__s32 error; /* of the last failed call on this descriptor, negative errno */
+	char text[KL_ERROR_TEXT_MAX];
+};
+
+/* One line of `kernlens status`; `index` counts up until -ENOENT. */
+struct kl_abi_status {
+	__u32 size;
+	__u32 index; /* in */
+	__u32 id;
+	__u32 uid;
+	__s32 pid;
+	__u32 mode;
+	__u32 running;
+	__u32 readers;
+	__u32 block_bytes;
+	__u32 blocks;
+	__u32 maskset;
+	__u32 events; /* attached */
+	__u64 written;
+	__u64 lost;
+	char name[KL_NAME_MAX];
+};
+
+#define KL_IOC_TYPE 0xB7
+/* on any descriptor of the device */
+#define KL_IOC_INFO _IOWR(KL_IOC_TYPE, 0x00, struct kl_abi_info)
+#define KL_IOC_TIME _IOWR(KL_IOC_TYPE, 0x01, struct kl_abi_time)
+#define KL_IOC_EVENT_INFO _IOWR(KL_IOC_TYPE, 0x02, struct kl_abi_event_info)
+#define KL_IOC_ERROR _IOWR(KL_IOC_TYPE, 0x03, struct kl_abi_error)
+#define KL_IOC_STATUS _IOWR(KL_IOC_TYPE, 0x04, struct kl_abi_status)
+/* makes the descriptor a session's */
+#define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
+#define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)
+/* on a session's descriptor */
+#define KL_IOC_MASKSET_WRITE _IOWR(KL_IOC_TYPE, 0x20, struct kl_abi_maskset)
+#define KL_IOC_MASKSET_READ _IOWR(KL_IOC_TYPE, 0x21, struct kl_abi_maskset)
+#define KL_IOC_MASKSET_USE _IOWR(KL_IOC_TYPE, 0x22, struct kl_abi_use)
+#define KL_IOC_FILTER _IOWR(KL_IOC_TYPE, 0x23, struct kl_abi_filter)
+#define KL_IOC_TASKS _IOWR(KL_IOC_TYPE, 0x24, struct kl_abi_tasks)
+#define KL_IOC_START _IO(KL_IOC_TYPE, 0x25)
+#define KL_IOC_STOP _IO(KL_IOC_TYPE, 0x26)
+#define KL_IOC_RESIZE _IOWR(KL_IOC_TYPE, 0x27, struct kl_abi_resize)
+#define KL_IOC_READER _IOWR(KL_IOC_TYPE, 0x28, struct kl_abi_reader)
+#define KL_IOC_STATS _IOWR(KL_IOC_TYPE, 0x29, struct kl_abi_stats)
+#define KL_IOC_COUNTS _IOWR(KL_IOC_TYPE, 0x2a, struct kl_abi_counts)
+#define KL_IOC_DUMP _IOWR(KL_IOC_TYPE, 0x2b, struct kl_abi_dump)
+
+#endif /* KL_UAPI_KERNLENS_H */
