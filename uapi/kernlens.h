@@ -106,7 +106,7 @@ struct kl_abi_block {
 	__u32 cpu_id;
 	__u32 session_id;
 	__u32 reserved0;
-	__u64 reserved[2];
+	__u64 reserved[3];
 };
 
 _Static_assert(sizeof(struct kl_abi_block) == KL_BLOCK_HEADER_BYTES, "block header");
@@ -271,7 +271,7 @@ struct kl_abi_event_info {
 	__u32 size;
 	__u32 id; /* in */
 	__u32 absent; /* enum kl_absent */
-	__u32 handlers; /* sessions that have it attached now */
+	__u32 sessions; /* that have it attached now */
 	char reason[KL_ERROR_TEXT_MAX]; /* empty when present */
 };
 
@@ -280,7 +280,7 @@ struct kl_abi_session {
 	__u32 mode; /* enum kl_mode */
 	__u32 block_bytes; /* power of two; 0: default */
 	__u32 blocks; /* per CPU; 0: default */
-	__u32 blocks_max; /* the most that can ever be added, per CPU; 0: KL_BLOCKS_MAX */
+	__u32 blocks_max; /* the most it may be resized to, per CPU; 0: 4 * blocks */
 	__u32 id; /* out */
 	__u8 uuid[16]; /* out */
 	char name[KL_NAME_MAX];

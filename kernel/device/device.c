@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/kernlens: each open file has its opener's rights and may be made a
+ * session's. Calls are rows of a table; structs of other sizes than ours are
+ * accepted as uapi/kernlens.h says. `client->lock` guards the file's session
+ * and its last error.
+ */
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "../compat/clock.h"
+#include "../source/source.h"
+#include "../task/dump.h"
+#include "device.h"
+
+/**
+ * struct kl_client - an open file of the device
+ * @session: once made or attached to; then it does not change
+ * @creator: the session is this file's own, and closes with it
+ */
+struct kl_client {
+	struct mutex lock;
+	const struct cred *cred;
+	u32 may;
+	struct kl_session *session;
+	bool creator;
+	struct kl_error why;
+};
+
+typedef int (*call_fn)(struct kl_client *client, void *arg);
+
+enum needs {
+	NEEDS_NOTHING,
+	NEEDS_SESSION,
+	NEEDS_CREATOR, /* of the session: others may only read it */
+};
+
+struct call {
+	call_fn fn;
+	u32 bytes;
+	u8 needs;
+};
+
+static int call_info(struct kl_client *client, void *arg)
+{
+	struct kl_abi_info *info = arg;
+
+	info->abi_version = KL_ABI_VERSION;
+	info->schema_hash = KL_SCHEMA_HASH;
+	info->cpus = nr_cpu_ids;
+	info->may = client->may;
+	info->clock = kl_clock_kind();
+	info->clock_hz = kl_clock_hz();
+	info->events = kl_event_count;
+	info->sessions = kl_session_number();
+	kl_session_limits(&info->sessions_max, &info->buffer_bytes_max);
+	return 0;
+}
+
+static int call_time(struct kl_client *client, void *arg)
+{
+	kl_clock_sample(arg);
+	return 0;
+}
+
+static int call_event_info(struct kl_client *client, void *arg)
+{
+	struct kl_abi_event_info *info = arg;
+	struct kl_error why = {};
+
+	info->absent = kl_event_absent(info->id, info->reason);
+	if (!info->absent && !kl_access_allows_event(client->may, info->id, &why)) {
+		info->absent = KL_ABSENT_DENIED;
+		strscpy(info->reason, why.text, sizeof(info->reason));
+	}
+	info->sessions = info->id < KL_EV_MAX ? kl_sessions_attached(info->id) : 0;
+	return 0;
+}
+
+static int call_error(struct kl_client *client, void *arg)
+{
+	struct kl_abi_error *error = arg;
+
+	error->error = client->why.error;
+	memcpy(error->text, client->why.text, sizeof(error->text));
+	return 0;
+}
+
+static int call_status(struct kl_client *client, void *arg)
+{
+	return kl_session_status(arg, client->cred, client->may);
+}
+
+static int adopt_session(struct kl_client *client, struct kl_session *s, bool creator)
+{
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	client->session = s;
+	client->creator = creator;
+	return 0;
+}
+
+static int call_session(struct kl_client *client, void *arg)
+{
+	struct kl_abi_session *wish = arg;
+	struct kl_session *s;
+	int error;
+
+	if (client->session)
+		return kl_fail(&client->why, -EBUSY, "this descriptor has a session already");
+	s = kl_session_create(wish, client->cred, client->may, &client->why);
+	error = adopt_session(client, s, true);
+	if (error)
+		return error;
+	wish->mode = s->mode;
+	wish->block_bytes = s->block_bytes;
+	wish->blocks = s->blocks;
+	wish->blocks_max = s->blocks_max;
+	wish->id = s->id;
+	memcpy(wish->uuid, s->uuid, sizeof(wish->uuid));
+	return 0;
+}
+
+static int call_attach(struct kl_client *client, void *arg)
+{
+	struct kl_abi_attach *attach = arg;
+
+	if (client->session)
+		return kl_fail(&client->why, -EBUSY, "this descriptor has a session already");
+	return adopt_session(client, kl_session_find(attach->id, client->cred, client->may,
+						     &client->why), false);
+}
+
+static int call_maskset_write(struct kl_client *client, void *arg)
+{
+	return kl_maskset_write(client->session, arg, &client->why);
+}
+
+static int call_maskset_read(struct kl_client *client, void *arg)
+{
+	return kl_maskset_read(client->session, arg, &client->why);
+}
+
+static int call_maskset_use(struct kl_client *client, void *arg)
+{
+	struct kl_abi_use *use = arg;
+
+	return kl_session_use(client->session, use->maskset, &client->why);
+}
+
+static int call_filter(struct kl_client *client, void *arg)
+{
+	return kl_session_set_filter(client->session, arg, &client->why);
+}
+
+static int call_tasks(struct kl_client *client, void *arg)
+{
+	return kl_session_change_tasks(client->session, arg, &client->why);
+}
+
+static int call_start(struct kl_client *client, void *arg)
+{
+	return kl_session_start(client->session, &client->why);
+}
+
+static int call_stop(struct kl_client *client, void *arg)
+{
+	kl_session_stop(client->session);
+	return 0;
+}
+
+static int call_resize(struct kl_client *client, void *arg)
+{
+	struct kl_abi_resize *resize = arg;
+
+	return kl_session_resize(client->session, resize->blocks, &client->why);
+}
+
+static int call_reader(struct kl_client *client, void *arg)
+{
+	return kl_reader_create(client->session, arg, &client->why);
+}
+
+static int call_stats(struct kl_client *client, void *arg)
+{
+	struct kl_abi_stats *stats = arg;
+
+	if (stats->cpu < -1 || stats->cpu >= (int)nr_cpu_ids)
+		return kl_fail(&client->why, -EINVAL, "there is no CPU %d", stats->cpu);
+	kl_session_stats(client->session, stats);
+	return 0;
+}
+
+static int call_counts(struct kl_client *client, void *arg)
+{
+	kl_session_counts(client->session, arg);
+	return 0;
+}
+
+static int call_dump(struct kl_client *client, void *arg)
+{
+	return kl_dump_state(client->session, arg, &client->why);
+}
+
+#define CALL(ioc, name, type, needs_)                                                   \
+	[_IOC_NR(ioc)] = { .fn = call_##name, .bytes = sizeof(type), .needs = needs_ }
+
+/* By number only: a struct that grows changes the rest of the code. */
+static const struct call calls[] = {
+	CALL(KL_IOC_INFO, info, struct kl_abi_info, NEEDS_NOTHING),
+	CALL(KL_IOC_TIME, time, struct kl_abi_time, NEEDS_NOTHING),
+	CALL(KL_IOC_EVENT_INFO, event_info, struct kl_abi_event_info, NEEDS_NOTHING),
+	CALL(KL_IOC_ERROR, error, struct kl_abi_error, NEEDS_NOTHING),
+	CALL(KL_IOC_STATUS, status, struct kl_abi_status, NEEDS_NOTHING),
+	CALL(KL_IOC_SESSION, session, struct kl_abi_session, NEEDS_NOTHING),
+	CALL(KL_IOC_ATTACH, attach, struct kl_abi_attach, NEEDS_NOTHING),
+	CALL(KL_IOC_MASKSET_WRITE, maskset_write, struct kl_abi_maskset, NEEDS_CREATOR),
+	CALL(KL_IOC_MASKSET_READ, maskset_read, struct kl_abi_maskset, NEEDS_SESSION),
+	CALL(KL_IOC_MASKSET_USE, maskset_use, struct kl_abi_use, NEEDS_CREATOR),
+	CALL(KL_IOC_FILTER, filter, struct kl_abi_filter, NEEDS_CREATOR),
+	CALL(KL_IOC_TASKS, tasks, struct kl_abi_tasks, NEEDS_CREATOR),
+	[_IOC_NR(KL_IOC_START)] = { .fn = call_start, .needs = NEEDS_CREATOR },
+	[_IOC_NR(KL_IOC_STOP)] = { .fn = call_stop, .needs = NEEDS_CREATOR },
+	CALL(KL_IOC_RESIZE, resize, struct kl_abi_resize, NEEDS_CREATOR),
+	CALL(KL_IOC_READER, reader, struct kl_abi_reader, NEEDS_SESSION),
+	CALL(KL_IOC_STATS, stats, struct kl_abi_stats, NEEDS_SESSION),
+	CALL(KL_IOC_COUNTS, counts, struct kl_abi_counts, NEEDS_SESSION),
+	CALL(KL_IOC_DUMP, dump, struct kl_abi_dump, NEEDS_CREATOR),
+};
+
+/* The largest struct that a newer caller may pass. */
+#define CALL_BYTES_MAX (64u << 10)
+
+static int check_needs(struct kl_client *client, const struct call *call)
+{
+	if (call->needs >= NEEDS_SESSION && !client->session)
+		return kl_fail(&client->why, -ENOTCONN, "this descriptor has no session");
+	if (call->needs == NEEDS_CREATOR && !client->creator)
+		return kl_fail(&client->why, -EPERM, "only the session's creator may do this");
+	return 0;
+}
+
+static int call_with_struct(struct kl_client *client, const struct call *call,
+			    void __user *user)
+{
+	u32 bytes;
+	void *arg;
+	int error;
+
+	if (get_user(bytes, (u32 __user *)user))
+		return kl_fail(&client->why, -EFAULT, "the argument cannot be read");
+	if (bytes < sizeof(u32) || bytes > CALL_BYTES_MAX)
+		return kl_fail(&client->why, -EINVAL, "a struct of %u bytes", bytes);
+	arg = kvzalloc(call->bytes, GFP_KERNEL_ACCOUNT);
+	if (!arg)
+		return kl_fail(&client->why, -ENOMEM, "no memory for the call");
+	error = copy_struct_from_user(arg, call->bytes, user, bytes);
+	if (error)
+		error = kl_fail(&client->why, error,
+				error == -E2BIG ? "the caller is newer and asks for what this module does not know" :
+						  "the argument cannot be read");
+	if (!error)
+		error = call->fn(client, arg);
+	*(u32 *)arg = bytes;
+	if (!error && copy_to_user(user, arg, min(bytes, call->bytes)))
+		error = kl_fail(&client->why, -EFAULT, "the answer cannot be written");
+	kvfree(arg);
+	return error;
+}
+
+static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user)
+{
+	struct kl_client *client = file->private_data;
+	u32 nr = _IOC_NR(cmd);
+	int error;
+
+	if (_IOC_TYPE(cmd) != KL_IOC_TYPE || nr >= ARRAY_SIZE(calls) || !calls[nr].fn)
+		return -ENOTTY;
+	if (mutex_lock_interruptible(&client->lock))
+		return -EINTR;
+	error = check_needs(client, &calls[nr]);
+	if (!error)
+		error = calls[nr].bytes ?
+				call_with_struct(client, &calls[nr], (void __user *)user) :
+				calls[nr].fn(client, NULL);
+	mutex_unlock(&client->lock);
+	return error;
+}
+
+static int device_open(struct inode *inode, struct file *file)
+{
+	struct kl_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+
+	if (!client)
+		return -ENOMEM;
+	mutex_init(&client->lock);
+	client->cred = get_cred(file->f_cred);
+	client->may = kl_access_of_opener(client->cred);
+	file->private_data = client;
+	return 0;
+}
+
+static int device_release(struct inode *inode, struct file *file)
+{
+	struct kl_client *client = file->private_data;
+
+	if (client->session) {
+		if (client->creator)
+			kl_session_close(client->session);
+		kl_session_put(client->session);
+	}
+	put_cred(client->cred);
+	mutex_destroy(&client->lock);
+	kfree(client);
+	return 0;
+}
+
+static const struct file_operations device_fops = {
+	.owner = THIS_MODULE,
+	.open = device_open,
+	.release = device_release,
+	.unlocked_ioctl = device_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.llseek = noop_llseek,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kernlens",
+	.fops = &device_fops,
+	.mode = 0666,
+};
+
+/**
+ * kl_device_init - make /dev/kernlens
+ *
+ * Returns 0 or a negative errno.
+ */
+int kl_device_init(void)
+{
+	return misc_register(&device);
+}
+
+/**
+ * kl_device_deinit - take it away; no file of it is open
+ */
+void kl_device_deinit(void)
+{
+	misc_deregister(&device);
+}

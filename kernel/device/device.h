@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The descriptors that user space holds: of the device, which may have become a
+ * session's, and of a reader.
+ */
+#ifndef KL_DEVICE_DEVICE_H
+#define KL_DEVICE_DEVICE_H
+
+#include "../session/session.h"
+
+int kl_device_init(void);
+void kl_device_deinit(void);
+
+int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl_error *why);
+
+#endif /* KL_DEVICE_DEVICE_H */

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A reader's descriptor: read() copies complete blocks, mmap() shows them in
+ * place. It has a place of its own in each ring; in discard mode it may hold
+ * blocks until it has read them. `reader->lock` guards the places.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "../compat/vm.h"
+#include "device.h"
+
+/**
+ * struct kl_reader - an open reader
+ * @position: shared with user space, which may write it
+ * @last_cpu: whose block was read last, so that all get their turn
+ * @holder: slot in the rings' holders, or -1
+ * @cursor: by CPU
+ */
+struct kl_reader {
+	struct kl_session *session;
+	struct mutex lock;
+	struct kl_abi_position *position;
+	u32 last_cpu;
+	int holder;
+	struct kl_cursor cursor[];
+};
+
+static size_t position_bytes(void)
+{
+	return PAGE_ALIGN(nr_cpu_ids * sizeof(u64));
+}
+
+static struct kl_ring *ring_of(struct kl_reader *r, u32 cpu)
+{
+	return &per_cpu_ptr(r->session->cpu, cpu)->ring;
+}
+
+/* Copy the next complete block of a CPU. Returns bytes, 0 if there is none. */
+static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
+{
+	struct kl_cursor *cursor = &r->cursor[cpu];
+	struct kl_ring *ring = ring_of(r, cpu);
+	struct kl_abi_block header;
+	const u8 *found;
+
+	lockdep_assert_held(&r->lock);
+	do {
+		found = kl_cursor_find(ring, cursor);
+		if (!found)
+			return 0;
+		memcpy(&header, found, sizeof(header));
+		if (copy_to_user(to, found, ring->block_bytes))
+			return -EFAULT;
+	} while (!kl_cursor_advance(cursor, found, &header));
+	/* The copy is done: the writer may have the block. Pairs with C. */
+	smp_store_release(&r->position->next[cpu], cursor->next);
+	return ring->block_bytes;
+}
+
+/* One block from the CPU whose turn it is. */
+static ssize_t read_any(struct kl_reader *r, char __user *to)
+{
+	for (u32 i = 0; i < nr_cpu_ids; i++) {
+		u32 cpu = (r->last_cpu + 1 + i) % nr_cpu_ids;
+		ssize_t got;
+
+		if (!cpu_possible(cpu))
+			continue;
+		down_read(&r->session->blocks_lock);
+		got = read_block(r, cpu, to);
+		up_read(&r->session->blocks_lock);
+		if (got) {
+			r->last_cpu = cpu;
+			return got;
+		}
+	}
+	return 0;
+}
+
+/* Is a block complete that this reader has not had? */
+static bool has_block(struct kl_reader *r)
+{
+	bool found = false;
+	u32 cpu;
+
+	down_read(&r->session->blocks_lock);
+	for_each_possible_cpu(cpu) {
+		struct kl_cursor at = r->cursor[cpu];
+
+		/* A reader that maps the blocks moves on there. */
+		at.next = max(at.next, READ_ONCE(r->position->next[cpu]));
+		found = kl_cursor_find(ring_of(r, cpu), &at);
+		if (found)
+			break;
+	}
+	up_read(&r->session->blocks_lock);
+	return found;
+}
+
+static ssize_t reader_read(struct file *file, char __user *to, size_t room, loff_t *offset)
+{
+	struct kl_reader *r = file->private_data;
+	struct kl_session *s = r->session;
+	ssize_t got = 0, all = 0;
+
+	if (room < s->block_bytes)
+		return -EINVAL;
+	for (;;) {
+		bool running = READ_ONCE(s->running);
+
+		if (mutex_lock_interruptible(&r->lock))
+			return all ?: -EINTR;
+		while (room - all >= s->block_bytes) {
+			got = read_any(r, to + all);
+			if (got <= 0)
+				break;
+			all += got;
+		}
+		mutex_unlock(&r->lock);
+		if (all || got < 0 || !running)
+			return all ?: got;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		if (wait_event_interruptible(s->wait, has_block(r) || !READ_ONCE(s->running)))
+			return -ERESTARTSYS;
+	}
+}
+
+static __poll_t reader_poll(struct file *file, poll_table *table)
+{
+	struct kl_reader *r = file->private_data;
+	__poll_t events = 0;
+
+	poll_wait(file, &r->session->wait, table);
+	/* Before looking for blocks: the last ones come before the stop. */
+	if (!READ_ONCE(r->session->running))
+		events |= EPOLLHUP;
+	smp_rmb(); /* pairs with the lock's release in kl_session_stop */
+	if (has_block(r))
+		events |= EPOLLIN | EPOLLRDNORM;
+	return events;
+}
+
+static vm_fault_t reader_fault(struct vm_fault *vmf)
+{
+	struct kl_reader *r = vmf->vma->vm_file->private_data;
+	struct kl_session *s = r->session;
+	u64 offset = (u64)vmf->pgoff << PAGE_SHIFT;
+	u32 region = offset >> KL_MMAP_REGION_SHIFT;
+	u32 cpu = offset >> KL_MMAP_CPU_SHIFT & 0xffff;
+	u64 rest = offset & ((1ull << KL_MMAP_CPU_SHIFT) - 1);
+	struct page *page = NULL;
+
+	if (region == KL_MMAP_RING(0) >> KL_MMAP_REGION_SHIFT) {
+		page = kl_buffer_ring_page(s, cpu, rest);
+	} else if (region == KL_MMAP_BLOCK(0, 0, 0) >> KL_MMAP_REGION_SHIFT) {
+		page = kl_buffer_page(s, cpu, div_u64(rest, s->block_bytes),
+				      rest & (s->block_bytes - 1));
+	} else if (rest < position_bytes()) {
+		page = vmalloc_to_page((u8 *)r->position + rest);
+		get_page(page);
+	}
+	if (!page)
+		return VM_FAULT_SIGBUS;
+	vmf->page = page;
+	return 0;
+}
+
+static const struct vm_operations_struct reader_vm_ops = {
+	.fault = reader_fault,
+};
+
+static int reader_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	u32 region = vma->vm_pgoff >> (KL_MMAP_REGION_SHIFT - PAGE_SHIFT);
+
+	if (region < 1 || region > 3)
+		return -EINVAL;
+	if (region != KL_MMAP_POSITION >> KL_MMAP_REGION_SHIFT) {
+		if (vma->vm_flags & VM_WRITE)
+			return -EACCES;
+		kl_vm_flags_clear(vma, VM_MAYWRITE);
+	}
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	kl_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_ops = &reader_vm_ops;
+	return 0;
+}
+
+/* Put the reader's positions in the rings, or take them out again. */
+static void set_holder(struct kl_reader *r, int slot, bool on)
+{
+	u32 cpu;
+
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(ring_of(r, cpu)->holders[slot], on ? &r->position->next[cpu] : NULL);
+}
+
+static int find_holder(struct kl_session *s)
+{
+	struct kl_ring *ring = &per_cpu_ptr(s->cpu, cpumask_first(cpu_possible_mask))->ring;
+
+	lockdep_assert_held(&s->lock);
+	for (int slot = 0; slot < KL_RING_HOLDERS; slot++)
+		if (!ring->holders[slot])
+			return slot;
+	return -1;
+}
+
+static void free_reader(struct kl_reader *r)
+{
+	vfree(r->position);
+	mutex_destroy(&r->lock);
+	kvfree(r);
+}
+
+/* Undo kl_reader_create. */
+static void drop_reader(struct kl_reader *r)
+{
+	struct kl_session *s = r->session;
+
+	mutex_lock(&s->lock);
+	WRITE_ONCE(s->reader_count, s->reader_count - 1);
+	if (r->holder >= 0)
+		set_holder(r, r->holder, false);
+	mutex_unlock(&s->lock);
+	/* Writers that still look at the positions have preemption off. */
+	if (r->holder >= 0)
+		synchronize_rcu();
+	free_reader(r);
+	kl_session_put(s);
+}
+
+static int reader_release(struct inode *inode, struct file *file)
+{
+	drop_reader(file->private_data);
+	return 0;
+}
+
+static const struct file_operations reader_fops = {
+	.owner = THIS_MODULE,
+	.read = reader_read,
+	.poll = reader_poll,
+	.mmap = reader_mmap,
+	.release = reader_release,
+	.llseek = noop_llseek,
+};
+
+/* Where a new reader begins: at the oldest block, or at the current one. */
+static void place_cursors(struct kl_reader *r, bool from_now)
+{
+	u32 cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct kl_abi_ring *shared = ring_of(r, cpu)->shared;
+		u64 head = smp_load_acquire(&shared->head);
+		u64 next = from_now && head != KL_SEQ_NONE ? head : READ_ONCE(shared->tail);
+
+		r->cursor[cpu].next = next;
+		WRITE_ONCE(r->position->next[cpu], next);
+	}
+}
+
+static struct kl_reader *alloc_reader(struct kl_session *s)
+{
+	struct kl_reader *r = kvzalloc(struct_size(r, cursor, nr_cpu_ids), GFP_KERNEL_ACCOUNT);
+
+	if (!r)
+		return NULL;
+	mutex_init(&r->lock);
+	r->session = s;
+	r->holder = -1;
+	r->position = __vmalloc(position_bytes(), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (r->position)
+		return r;
+	free_reader(r);
+	return NULL;
+}
+
+/* Hand the reader to its user, or undo all of kl_reader_create. */
+static int install_reader(struct kl_reader *r, struct kl_abi_reader *wish, struct kl_error *why)
+{
+	struct file *file = anon_inode_getfile("[kernlens-reader]", &reader_fops, r,
+					       O_RDWR | O_CLOEXEC);
+	int fd;
+
+	if (IS_ERR(file)) {
+		drop_reader(r);
+		return kl_fail(why, PTR_ERR(file), "cannot make a reader's descriptor");
+	}
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0) {
+		fput(file);
+		return kl_fail(why, fd, "too many open files");
+	}
+	fd_install(fd, file);
+	wish->fd = fd;
+	return 0;
+}
+
+/**
+ * kl_reader_create - another descriptor to read a session with
+ * @s: the session; the reader has a reference of its own
+ * @wish: flags in, descriptor out
+ * @why: set on failure
+ *
+ * Context: the system call of the one who will have the descriptor.
+ */
+int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl_error *why)
+{
+	struct kl_reader *r;
+	int error = 0;
+
+	if (wish->flags & ~(KL_READER_HOLD | KL_READER_FROM_NOW) || wish->reserved)
+		return kl_fail(why, -EINVAL, "unknown reader flags %#x", wish->flags);
+	r = alloc_reader(s);
+	if (!r)
+		return kl_fail(why, -ENOMEM, "no memory for a reader");
+	mutex_lock(&s->lock);
+	place_cursors(r, wish->flags & KL_READER_FROM_NOW);
+	if (wish->flags & KL_READER_HOLD) {
+		r->holder = find_holder(s);
+		if (r->holder >= 0)
+			set_holder(r, r->holder, true);
+		else
+			error = kl_fail(why, -EMFILE, "a session may have %d holding readers",
+					KL_RING_HOLDERS);
+	}
+	if (!error)
+		WRITE_ONCE(s->reader_count, s->reader_count + 1);
+	mutex_unlock(&s->lock);
+	if (error) {
+		free_reader(r);
+		return error;
+	}
+	kl_session_get(s);
+	return install_reader(r, wish, why);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Wiring: what is set up when the module is loaded, and undone in reverse.
+ * Without a session nothing of the kernel's code is changed.
+ */
+#include <linux/init.h>
+#include <linux/module.h>
+
+#include "compat/clock.h"
+#include "device/device.h"
+#include "session/session.h"
+#include "source/source.h"
+
+static int __init kernlens_init(void)
+{
+	int error;
+
+	kl_clock_init();
+	error = kl_source_init();
+	if (error)
+		return error;
+	error = kl_sessions_init();
+	if (error)
+		goto deinit_source;
+	error = kl_device_init();
+	if (error)
+		goto deinit_sessions;
+	return 0;
+
+deinit_sessions:
+	kl_sessions_deinit();
+deinit_source:
+	kl_source_deinit();
+	return error;
+}
+
+static void __exit kernlens_exit(void)
+{
+	kl_device_deinit();
+	kl_sessions_deinit();
+	kl_source_deinit();
+	/* Freed sessions' actions and probes' arrays, freed after a grace period. */
+	rcu_barrier();
+}
+
+module_init(kernlens_init);
+module_exit(kernlens_exit);
+
+MODULE_DESCRIPTION("kernlens: shows what the kernel is doing");
+MODULE_AUTHOR("The kernlens developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(KL_VERSION);

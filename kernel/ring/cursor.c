@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A reader's way through one ring: which block comes next, and whether what
+ * was copied is what was asked for. Never makes the writer wait; a reader that
+ * was overtaken goes on with the oldest block and knows what it missed.
+ */
+#include "ring.h"
+
+/**
+ * kl_cursor_find - the next complete block, if there is one
+ * @ring: may be written to meanwhile; its blocks are not freed meanwhile
+ * @cursor: moved forward if blocks it wanted are gone
+ *
+ * Copy the returned block, then ask kl_cursor_advance whether it was still
+ * whole. Returns NULL when nothing is complete yet. Context: any.
+ */
+const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor)
+{
+	const struct kl_abi_ring *shared = ring->shared;
+
+	for (;;) {
+		/*
+		 * G: `tail` first, so that it is not beyond `head`: a reader that
+		 * sleeps here and wakes up far behind must not find "nothing yet".
+		 */
+		u64 tail = kl_load_acquire(shared->tail);
+		/* Pairs with the release of `head`: blocks before it are finished. */
+		u64 head = kl_load_acquire(shared->head);
+		const struct kl_ring_block *block;
+		const struct kl_abi_block *header;
+		u64 bits;
+
+		if (cursor->next < tail)
+			cursor->next = tail;
+		if (head == KL_SEQ_NONE || cursor->next > head)
+			return NULL;
+		/* Pairs with F. */
+		block = kl_load_acquire(ring->window[cursor->next & ring->map_mask]);
+		header = (const struct kl_abi_block *)block->memory;
+		/* E: pairs with A and with the release in install_block. */
+		if (kl_load_acquire(header->seq) != cursor->next) {
+			/* Taken back since `tail` was read, which has then moved. */
+			if (kl_load(shared->tail) == tail)
+				return NULL;
+			continue;
+		}
+		bits = kl_load_acquire(header->content_bits);
+		if (!bits || kl_load_acquire(header->committed) * 8 != bits)
+			return NULL;
+		return block->memory;
+	}
+}
+
+/**
+ * kl_cursor_advance - was the copy whole? Then go on behind it
+ * @cursor: as kl_cursor_find left it
+ * @found: what kl_cursor_find returned
+ * @copy: header of the copy that was made of it since
+ *
+ * Returns false if the block was overwritten meanwhile: throw the copy away
+ * and find again. Context: any.
+ */
+bool kl_cursor_advance(struct kl_cursor *cursor, const u8 *found, const struct kl_abi_block *copy)
+{
+	const struct kl_abi_block *header = (const struct kl_abi_block *)found;
+
+	/* The copy's loads before the check. Pairs with B. */
+	kl_read_barrier();
+	if (kl_load(header->seq) != cursor->next)
+		return false;
+	cursor->missed += copy->record_first - cursor->records;
+	cursor->records = copy->record_first + copy->record_count;
+	cursor->next++;
+	return true;
+}

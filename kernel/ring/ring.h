@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The per-CPU ring of blocks: one writer (a CPU with its interrupts), any
+ * number of readers. Knows nothing of events: it hands out bytes with a time
+ * and accounts for each record asked for. Feeds: kernel/session/record.h.
+ * Read by: kernel/ring/cursor.c, and user space through the shared pages.
+ * Takes no lock; docs/design/ring.md has the invariants and the races.
+ */
+#ifndef KL_RING_RING_H
+#define KL_RING_RING_H
+
+#include "platform.h"
+#include "../../uapi/kernlens.h"
+
+#define KL_RING_HOLDERS 8
+
+/* Memory of one block and its place in the ring's lists. */
+struct kl_ring_block {
+	struct kl_ring_block *next;
+	u8 *memory; /* block_bytes, begins with struct kl_abi_block */
+	u32 index; /* what readers call it; never used twice in a ring */
+};
+
+/**
+ * struct kl_ring - one CPU's ring
+ *
+ * The first cache line is what every record touches. Everything else belongs
+ * to whoever has `preparing`, which only this CPU sets.
+ *
+ * @base: memory of the current block and of the prepared one, by seq & 1
+ * @shared: the page that readers see
+ * @last_time: of the newest record, to keep times in order and within 48 bits
+ * @block_bytes: size of each block
+ * @settled: seq (low bits) whose predecessor is finished; only then may the
+ *           next block be prepared
+ * @ready: seq (low bits) that has been prepared
+ * @preparing: a prepare is under way; an interrupt must not start another
+ * @overwrite: take back the oldest block when no other is free
+ * @free: blocks never used or given back
+ * @incoming: blocks that the control side adds; any CPU pushes
+ * @outgoing: blocks taken away; any CPU takes all
+ * @wanted: number of blocks to shrink to
+ * @map_mask: slots in the map, less one
+ * @window: block of seq at [seq & map_mask], as shared->map but pointers
+ * @holders: positions of the readers that discard mode waits for
+ * @header: a copy of the fields that are the same in all blocks
+ */
+struct kl_ring {
+	u8 *base[2];
+	struct kl_abi_ring *shared;
+	u64 last_time;
+	u32 block_bytes;
+	u32 cpu;
+
+	u64 settled;
+	u64 ready;
+	bool preparing;
+	bool overwrite;
+	struct kl_ring_block *free;
+	struct kl_ring_block *incoming;
+	struct kl_ring_block *outgoing;
+	u32 wanted;
+	u32 map_mask;
+	struct kl_ring_block **window;
+	const u64 *holders[KL_RING_HOLDERS];
+	struct kl_abi_block header;
+};
+
+/* Where a record goes: filled in by a successful reservation. */
+struct kl_slot {
+	u64 time;
+	u8 *at;
+	u8 *base;
+	u32 bytes;
+};
+
+enum kl_ring_result {
+	KL_RING_LOST, /* no room: counted as lost */
+	KL_RING_RETRY, /* an interrupt wrote meanwhile: compute again */
+	KL_RING_WRITTEN, /* @bytes are yours; commit them */
+	KL_RING_WRITTEN_FIRST, /* @first_bytes are yours; commit them */
+};
+
+/* Hand a record whose bytes have all been written to the readers. */
+static __always_inline void kl_ring_commit(const struct kl_slot *slot)
+{
+	/* A: the record's bytes before the commit word. Pairs with D, E. */
+	kl_write_barrier();
+	kl_local_add(&((struct kl_abi_block *)slot->base)->committed, slot->bytes);
+}
+
+static __always_inline void kl_ring_count_lost(struct kl_ring *ring)
+{
+	kl_local_add(&ring->shared->lost, 1);
+}
+
+enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 bytes,
+				   struct kl_slot *slot);
+
+/**
+ * kl_ring_reserve - one attempt to get room for a record
+ * @ring: this CPU's ring
+ * @old: position word, read by the caller before it looked at anything that
+ *       the record's size depends on
+ * @time: clock, read after @old
+ * @bytes: size if the record goes into the current block
+ * @first_bytes: size if it is the first record of a block
+ * @slot: where to write, on success
+ *
+ * Succeeds only if no record was written since @old was read: what the caller
+ * computed is then still true. Context: any, preemption off.
+ */
+static __always_inline enum kl_ring_result
+kl_ring_reserve(struct kl_ring *ring, u64 old, u64 time, u32 bytes, u32 first_bytes,
+		struct kl_slot *slot)
+{
+	u32 offset = KL_POS_OFFSET(old);
+	u8 *base = ring->base[KL_POS_SEQ(old) & 1];
+
+	if (unlikely(offset + bytes > ring->block_bytes || time - ring->last_time > KL_TIME_WRAP))
+		return kl_ring_switch(ring, old, time, first_bytes, slot);
+	if (unlikely(!kl_local_try_cmpxchg(&ring->shared->position, &old,
+					   old + bytes + (1ull << KL_POS_COUNT_SHIFT))))
+		return KL_RING_RETRY;
+	ring->last_time = time;
+	slot->time = time;
+	slot->base = base;
+	slot->at = base + offset;
+	slot->bytes = bytes;
+	return KL_RING_WRITTEN;
+}
+
+/* Sizes for kl_ring_init: the shared page(s) of a ring with @map_size slots. */
+static inline size_t kl_ring_shared_bytes(u32 map_size)
+{
+	return sizeof(struct kl_abi_ring) + map_size * sizeof(u32);
+}
+
+void kl_ring_init(struct kl_ring *ring, struct kl_abi_ring *shared, struct kl_ring_block **window,
+		  u32 map_size, u32 block_bytes, u32 cpu, bool overwrite,
+		  const struct kl_abi_block *header);
+void kl_ring_add(struct kl_ring *ring, struct kl_ring_block *block);
+struct kl_ring_block *kl_ring_take_outgoing(struct kl_ring *ring);
+void kl_ring_finish(struct kl_ring *ring, u64 time);
+bool kl_ring_is_nearly_full(const struct kl_ring *ring);
+
+/* cursor.c: the reading side inside the kernel. */
+
+/**
+ * struct kl_cursor - one reader's place in one ring
+ * @next: sequence number of the block wanted next
+ * @records: of the records before @next, as far as this reader knows
+ * @missed: records that were overwritten before this reader came to them
+ */
+struct kl_cursor {
+	u64 next;
+	u64 records;
+	u64 missed;
+};
+
+const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor);
+bool kl_cursor_advance(struct kl_cursor *cursor, const u8 *found, const struct kl_abi_block *copy);
+
+#endif /* KL_RING_RING_H */

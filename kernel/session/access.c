@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may see what. An opener's rights are taken from the credentials it
+ * opened the device with, and asked again for each record (kl_access_may_see).
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/coredump.h>
+#include <linux/security.h>
+#include <linux/uaccess.h>
+
+#include "../source/source.h"
+#include "session.h"
+
+/**
+ * kl_access_of_opener - what the opener of the device may do
+ * @cred: of the open file
+ *
+ * Returns KL_MAY_* bits. Context: the opener's system call; may sleep.
+ */
+u32 kl_access_of_opener(const struct cred *cred)
+{
+	bool admin = ns_capable(&init_user_ns, CAP_SYS_ADMIN);
+	u32 may = 0;
+
+	if (cred->user_ns == &init_user_ns && (admin || ns_capable(&init_user_ns, CAP_PERFMON)))
+		may |= KL_MAY_SEE_ALL;
+	if (may && admin) {
+		may |= KL_MAY_SEE_ADDRESSES;
+		if (!security_locked_down(LOCKDOWN_KPROBES))
+			may |= KL_MAY_HOOK_FUNCTIONS;
+	}
+	return may;
+}
+
+/*
+ * Is the program of @t one that others of the same user may look into? Its
+ * memory descriptor is not ours to hold: read it without faulting, and believe
+ * the answer only if it still is the task's afterwards. A task drops its
+ * descriptor before it frees it.
+ */
+static bool is_dumpable(struct task_struct *t)
+{
+	struct mm_struct *mm = READ_ONCE(t->mm);
+	unsigned long flags;
+
+	if (!mm)
+		return true;
+	if (copy_from_kernel_nofault(&flags, &mm->flags, sizeof(flags)))
+		return false;
+	/* The flags before the second look at t->mm; pairs with exit and exec. */
+	smp_rmb();
+	return READ_ONCE(t->mm) == mm && (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
+}
+
+/**
+ * kl_access_may_see - the kernel's ptrace read rule, for an owner without privilege
+ * @owner: credentials of the session's opener
+ * @t: any task that exists as long as the caller's probe
+ *
+ * As ptrace_may_access(PTRACE_MODE_READ_FSCREDS) with the capability check of
+ * the default security module, but for a given credential, without locks, and
+ * without the ways that need a capability. Context: any, preemption off.
+ */
+bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
+{
+	const struct cred *c;
+	bool same;
+
+	rcu_read_lock();
+	c = __task_cred(t);
+	same = uid_eq(owner->fsuid, c->uid) && uid_eq(owner->fsuid, c->euid) &&
+	       uid_eq(owner->fsuid, c->suid) && gid_eq(owner->fsgid, c->gid) &&
+	       gid_eq(owner->fsgid, c->egid) && gid_eq(owner->fsgid, c->sgid) &&
+	       owner->user_ns == c->user_ns &&
+	       cap_issubset(c->cap_permitted, owner->cap_effective);
+	rcu_read_unlock();
+	return same && !(t->flags & PF_KTHREAD) && is_dumpable(t);
+}
+
+/**
+ * kl_access_allows_event - may an opener use an event at all?
+ * @may: KL_MAY_*
+ * @id: event
+ * @why: set to the reason if not; may be NULL
+ *
+ * Context: may sleep.
+ */
+bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why)
+{
+	const struct kl_event *e = kl_event_of(id);
+
+	if (!e)
+		return true; /* a system call: a task's own */
+	if (e->access == KL_ACCESS_SYSTEM && !(may & KL_MAY_SEE_ALL)) {
+		if (why)
+			kl_fail(why, -EPERM,
+				"%s speaks of the whole system: needs CAP_PERFMON", e->name);
+		return false;
+	}
+	if (e->source == KL_SOURCE_FUNCTION && !(may & KL_MAY_HOOK_FUNCTIONS)) {
+		if (why)
+			kl_fail(why, -EPERM,
+				"%s hooks a kernel function: needs CAP_SYS_ADMIN and no lockdown",
+				e->name);
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory of a session's rings: made when the session is, added to and taken
+ * from while it runs, mapped by readers. A block that is taken away stays in
+ * memory as long as some reader has it mapped. Changes are under the session's
+ * blocks_lock, which readers hold for reading while they copy.
+ */
+#include <linux/cpu.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "../compat/clock.h"
+#include "session.h"
+
+static void free_memory(u8 *memory, u32 bytes)
+{
+	if (is_vmalloc_addr(memory))
+		vfree(memory);
+	else if (memory)
+		__free_pages(virt_to_page(memory), get_order(bytes));
+}
+
+/* Zeroed: users will read it. Contiguous if that is easily had. */
+static u8 *alloc_memory(u32 bytes, int node)
+{
+	struct page *page = alloc_pages_node(node,
+					     GFP_KERNEL_ACCOUNT | __GFP_COMP | __GFP_ZERO |
+						     __GFP_NOWARN | __GFP_NORETRY,
+					     get_order(bytes));
+
+	if (page)
+		return page_address(page);
+	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+}
+
+static struct page *page_of(const u8 *memory, unsigned long offset)
+{
+	if (is_vmalloc_addr(memory))
+		return vmalloc_to_page(memory + offset);
+	return virt_to_page(memory + offset);
+}
+
+static void free_block(struct kl_session *s, struct kl_ring_block *block)
+{
+	free_memory(block->memory, s->block_bytes);
+	kfree(block);
+}
+
+static int add_block(struct kl_session *s, int cpu)
+{
+	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+	struct kl_ring_block *block = kzalloc(sizeof(*block), GFP_KERNEL_ACCOUNT);
+
+	if (!block)
+		return -ENOMEM;
+	block->memory = alloc_memory(s->block_bytes, cpu_to_node(cpu));
+	block->index = c->next_index;
+	if (!block->memory ||
+	    xa_err(xa_store(&c->blocks, block->index, block, GFP_KERNEL_ACCOUNT))) {
+		free_block(s, block);
+		return -ENOMEM;
+	}
+	c->next_index++;
+	c->given++;
+	kl_ring_add(&c->ring, block);
+	return 0;
+}
+
+/* Free the blocks that the writers gave back. */
+static void reap_blocks(struct kl_session *s)
+{
+	struct kl_ring_block *block, *next;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+
+		for (block = kl_ring_take_outgoing(&c->ring); block; block = next) {
+			next = block->next;
+			xa_erase(&c->blocks, block->index);
+			c->given--;
+			free_block(s, block);
+		}
+	}
+}
+
+/* Give a CPU's ring what it lacks. */
+static int fill_cpu(struct kl_session *s, int cpu)
+{
+	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+
+	lockdep_assert_held_write(&s->blocks_lock);
+	while (c->given < s->blocks) {
+		int error = add_block(s, cpu);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/**
+ * kl_buffer_add_cpu - give a CPU's ring its blocks
+ * @s: the session
+ * @cpu: a CPU that has come online
+ *
+ * Returns 0 or -ENOMEM. Context: may sleep.
+ */
+int kl_buffer_add_cpu(struct kl_session *s, int cpu)
+{
+	int error;
+
+	down_write(&s->blocks_lock);
+	error = fill_cpu(s, cpu);
+	up_write(&s->blocks_lock);
+	return error;
+}
+
+static void wake_readers(struct irq_work *work)
+{
+	struct kl_cpu *c = container_of(work, struct kl_cpu, wake);
+
+	wake_up_interruptible_all(&c->session->wait);
+}
+
+static int create_ring(struct kl_session *s, int cpu)
+{
+	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+	u32 map_size = roundup_pow_of_two(s->blocks_max);
+	struct kl_abi_block header = { .magic = KL_CTF_MAGIC, .session_id = s->id };
+	struct kl_ring_block **window;
+	struct kl_abi_ring *shared;
+
+	memcpy(header.uuid, s->uuid, sizeof(header.uuid));
+	c->session = s;
+	init_irq_work(&c->wake, wake_readers);
+	xa_init(&c->blocks);
+	window = kvcalloc(map_size, sizeof(*window), GFP_KERNEL_ACCOUNT);
+	shared = __vmalloc(PAGE_ALIGN(kl_ring_shared_bytes(map_size)),
+			   GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!window || !shared) {
+		kvfree(window);
+		vfree(shared);
+		return -ENOMEM;
+	}
+	kl_ring_init(&c->ring, shared, window, map_size, s->block_bytes, cpu,
+		     s->mode == KL_MODE_OVERWRITE, &header);
+	return 0;
+}
+
+/**
+ * kl_buffer_create - rings on all CPUs, blocks on those that are online
+ * @s: a new session with its sizes set
+ * @why: set on failure; call kl_buffer_destroy then, too
+ *
+ * Context: may sleep; the hotplug lock is held.
+ */
+int kl_buffer_create(struct kl_session *s, struct kl_error *why)
+{
+	int cpu, error = 0;
+
+	s->cpu = alloc_percpu_gfp(struct kl_cpu, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!s->cpu)
+		return kl_fail(why, -ENOMEM, "no memory for a session");
+	for_each_possible_cpu(cpu) {
+		error = create_ring(s, cpu);
+		if (error)
+			return kl_fail(why, error, "no memory for a session");
+	}
+	for_each_online_cpu(cpu) {
+		error = kl_buffer_add_cpu(s, cpu);
+		if (error)
+			break;
+	}
+	if (error)
+		return kl_fail(why, error, "no memory for %u blocks of %u bytes on each CPU",
+			       s->blocks, s->block_bytes);
+	return 0;
+}
+
+/**
+ * kl_buffer_destroy - undo kl_buffer_create, also one that failed
+ * @s: a session that nothing uses any more
+ */
+void kl_buffer_destroy(struct kl_session *s)
+{
+	struct kl_ring_block *block;
+	unsigned long index;
+	int cpu;
+
+	if (!s->cpu)
+		return;
+	for_each_possible_cpu(cpu) {
+		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+
+		if (!c->session)
+			continue;
+		irq_work_sync(&c->wake);
+		xa_for_each(&c->blocks, index, block)
+			free_block(s, block);
+		xa_destroy(&c->blocks);
+		kvfree(c->ring.window);
+		vfree(c->ring.shared);
+		kvfree(c->count);
+	}
+	free_percpu(s->cpu);
+}
+
+/**
+ * kl_buffer_resize - another number of blocks, while records are written
+ * @s: the session
+ * @blocks: per CPU, within KL_BLOCKS_MIN and the session's blocks_max
+ * @why: set on failure
+ *
+ * More blocks are there when a CPU next changes blocks; fewer as they turn
+ * over, which frees the memory at the next resize or the session's end.
+ */
+int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
+{
+	int cpu, error = 0;
+
+	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
+		return kl_fail(why, -EINVAL, "%u blocks: between %u and %u are possible", blocks,
+			       KL_BLOCKS_MIN, s->blocks_max);
+	cpus_read_lock();
+	down_write(&s->blocks_lock);
+	reap_blocks(s);
+	s->blocks = blocks;
+	for_each_online_cpu(cpu) {
+		WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
+		error = fill_cpu(s, cpu);
+		if (error)
+			break;
+	}
+	up_write(&s->blocks_lock);
+	cpus_read_unlock();
+	if (error)
+		return kl_fail(why, error, "no memory for %u blocks on each CPU", blocks);
+	return 0;
+}
+
+/**
+ * kl_buffer_bytes - memory that a session's blocks take
+ * @s: the session
+ */
+u64 kl_buffer_bytes(struct kl_session *s)
+{
+	u64 blocks = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		blocks += READ_ONCE(per_cpu_ptr(s->cpu, cpu)->given);
+	return blocks * s->block_bytes;
+}
+
+/**
+ * kl_buffer_finish - close the blocks being filled, so that readers get them
+ * @s: a session in which no probe runs
+ */
+void kl_buffer_finish(struct kl_session *s)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kl_ring_finish(&per_cpu_ptr(s->cpu, cpu)->ring, kl_clock());
+}
+
+/**
+ * kl_buffer_page - a page of a block, for a reader's mapping
+ * @s: the session
+ * @cpu: any number
+ * @index: any number
+ * @offset: any
+ *
+ * Returns it with a reference, or NULL if there is no such block.
+ */
+struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset)
+{
+	struct page *page = NULL;
+	struct kl_ring_block *block;
+	struct kl_cpu *c;
+
+	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || offset >= s->block_bytes)
+		return NULL;
+	c = per_cpu_ptr(s->cpu, cpu);
+	xa_lock(&c->blocks);
+	block = xa_load(&c->blocks, index);
+	if (block) {
+		page = page_of(block->memory, offset);
+		get_page(page);
+	}
+	xa_unlock(&c->blocks);
+	return page;
+}
+
+/**
+ * kl_buffer_ring_page - a page that a ring shows to readers
+ * @s: the session
+ * @cpu: any number
+ * @offset: any
+ *
+ * Returns it with a reference, or NULL if there is no such page.
+ */
+struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset)
+{
+	struct kl_abi_ring *shared;
+	struct page *page;
+
+	if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
+		return NULL;
+	shared = per_cpu_ptr(s->cpu, cpu)->ring.shared;
+	if (offset >= PAGE_ALIGN(kl_ring_shared_bytes(shared->map_size)))
+		return NULL;
+	page = vmalloc_to_page((u8 *)shared + offset);
+	get_page(page);
+	return page;
+}

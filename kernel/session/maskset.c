@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Masksets: which handler an event has. Three are built in; users' own belong
+ * to their session. What a session does now is a compiled copy (kl_actions)
+ * that its owner may have and this kernel can do. Under the session's lock.
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../handler/handler.h"
+#include "../source/source.h"
+#include "session.h"
+
+struct maskset {
+	char name[KL_NAME_MAX];
+	u8 handler[KL_EV_MAX];
+};
+
+static const char *const builtin_names[] = {
+	[KL_MASKSET_RNOTHING] = "RNOTHING",
+	[KL_MASKSET_RALL] = "RALL",
+	[KL_MASKSET_RDEFAULT] = "RDEFAULT",
+};
+
+static bool is_event(u32 id)
+{
+	return kl_event_of(id) || kl_event_is_syscall(id);
+}
+
+/* Does a built-in maskset log an event? */
+static u8 builtin_handler(u32 maskset, u32 id)
+{
+	u8 set;
+
+	if (maskset == KL_MASKSET_RNOTHING || !is_event(id))
+		return KL_HANDLER_nothing;
+	set = kl_event_set(id);
+	if (set == KL_SET_DEFAULT || (set == KL_SET_ALL && maskset == KL_MASKSET_RALL))
+		return KL_HANDLER_log;
+	return KL_HANDLER_nothing;
+}
+
+/**
+ * kl_maskset_compile - what a session would do with a maskset
+ * @s: the session; its lock is held
+ * @id: of a maskset
+ * @why: set on failure
+ *
+ * Of the built-in ones, events that are absent or not allowed are left out;
+ * users' own were checked when they were written. Returns the actions or an
+ * error pointer.
+ */
+struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why)
+{
+	struct kl_actions *actions = kzalloc(sizeof(*actions), GFP_KERNEL_ACCOUNT);
+	char reason[KL_ERROR_TEXT_MAX];
+	struct maskset *m = NULL;
+	int error;
+
+	lockdep_assert_held(&s->lock);
+	if (!actions)
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for maskset %u", id));
+	actions->maskset = id;
+	if (id >= KL_MASKSET_FIRST_USER) {
+		m = xa_load(&s->masksets, id);
+		if (!m) {
+			error = kl_fail(why, -ENOENT, "there is no maskset %u", id);
+			goto free;
+		}
+		memcpy(actions->handler, m->handler, sizeof(actions->handler));
+	} else {
+		for (u32 event = 0; event < KL_EV_MAX; event++)
+			if (!kl_event_absent(event, reason) &&
+			    kl_access_allows_event(s->may, event, NULL))
+				actions->handler[event] = builtin_handler(id, event);
+	}
+	error = kl_handler_prepare(s, actions->handler, why);
+	if (!error)
+		return actions;
+free:
+	kfree(actions);
+	return ERR_PTR(error);
+}
+
+static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m,
+			 struct kl_error *why)
+{
+	char reason[KL_ERROR_TEXT_MAX];
+
+	if (m->id < KL_MASKSET_FIRST_USER || m->id >= KL_MASKSET_MAX)
+		return kl_fail(why, -EINVAL, "maskset %u cannot be written: %u to %u can", m->id,
+			       KL_MASKSET_FIRST_USER, KL_MASKSET_MAX - 1);
+	if (strnlen(m->name, KL_NAME_MAX) == KL_NAME_MAX)
+		return kl_fail(why, -EINVAL, "the maskset's name is not ended by NUL");
+	for (u32 id = 0; id < KL_EV_MAX; id++) {
+		if (m->handler[id] == KL_HANDLER_nothing)
+			continue;
+		if (!kl_handler_is_known(m->handler[id]))
+			return kl_fail(why, -EINVAL, "event %u: there is no handler %u", id,
+				       m->handler[id]);
+		if (kl_event_absent(id, reason))
+			return kl_fail(why, -ENOENT, "event %u: %s", id, reason);
+		if (!kl_access_allows_event(s->may, id, why))
+			return -EPERM;
+	}
+	return 0;
+}
+
+/**
+ * kl_maskset_write - make or replace one of the user's own
+ * @s: the session
+ * @m: all of it
+ * @why: set on failure
+ *
+ * A session that is using it goes on with the old one until it is used again.
+ * Context: may sleep.
+ */
+int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why)
+{
+	struct maskset *new, *old;
+	int error = check_maskset(s, m, why);
+
+	if (error)
+		return error;
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	if (!new)
+		return kl_fail(why, -ENOMEM, "no memory for maskset %u", m->id);
+	memcpy(new->name, m->name, sizeof(new->name));
+	memcpy(new->handler, m->handler, sizeof(new->handler));
+	mutex_lock(&s->lock);
+	old = xa_store(&s->masksets, m->id, new, GFP_KERNEL_ACCOUNT);
+	mutex_unlock(&s->lock);
+	if (xa_is_err(old)) {
+		kfree(new);
+		return kl_fail(why, xa_err(old), "no memory for maskset %u", m->id);
+	}
+	kfree(old);
+	return 0;
+}
+
+/**
+ * kl_maskset_read - a maskset as it was written, or as it is built in
+ * @s: the session
+ * @m: id in, the rest out
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
+{
+	struct maskset *found;
+
+	memset(m->name, 0, sizeof(m->name));
+	if (m->id < KL_MASKSET_FIRST_USER) {
+		strscpy(m->name, builtin_names[m->id], sizeof(m->name));
+		for (u32 id = 0; id < KL_EV_MAX; id++)
+			m->handler[id] = builtin_handler(m->id, id);
+		return 0;
+	}
+	mutex_lock(&s->lock);
+	found = xa_load(&s->masksets, m->id);
+	if (found) {
+		memcpy(m->name, found->name, sizeof(m->name));
+		memcpy(m->handler, found->handler, sizeof(m->handler));
+	}
+	mutex_unlock(&s->lock);
+	return found ? 0 : kl_fail(why, -ENOENT, "there is no maskset %u", m->id);
+}
+
+/**
+ * kl_masksets_destroy - free the user's own
+ * @s: a session that nothing uses any more
+ */
+void kl_masksets_destroy(struct kl_session *s)
+{
+	struct maskset *m;
+	unsigned long id;
+
+	xa_for_each(&s->masksets, id, m)
+		kfree(m);
+	xa_destroy(&s->masksets);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Writing a record: what is written about the running task, the reservation,
+ * the header. Every probe's path goes through here, so each instruction counts.
+ * Fed by kernel/source and kernel/task; writes kernel/ring.
+ *
+ * The delta state (struct kl_cpu) is only read and written by the outermost
+ * writer of a CPU. A writer that interrupted another (nest > 1) writes all its
+ * variables and marks the state stale. See docs/design/session.md.
+ */
+#ifndef KL_SESSION_RECORD_H
+#define KL_SESSION_RECORD_H
+
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "../compat/clock.h"
+#include "session.h"
+
+/* A record being written; @stale as it was before the position was read. */
+struct kl_writer {
+	struct kl_cpu *cpu;
+	u64 stale;
+	struct kl_slot slot;
+};
+
+/* Strings of a record, measured before the room for them is asked for. */
+struct kl_strings {
+	u32 n;
+	u32 bytes;
+	struct {
+		const char *text;
+		u32 bytes;
+	} of[3];
+};
+
+/* Add a string that is ended by NUL or by its length. */
+static __always_inline void kl_strings_add_bounded(struct kl_strings *strings, const char *text,
+						   size_t most)
+{
+	u32 bytes;
+
+	if (!text)
+		text = "";
+	bytes = strnlen(text, min_t(size_t, most, KL_STRING_MAX - 1)) + 1;
+	strings->of[strings->n].text = text;
+	strings->of[strings->n].bytes = bytes;
+	strings->bytes += bytes;
+	strings->n++;
+}
+
+static __always_inline void kl_strings_add(struct kl_strings *strings, const char *text)
+{
+	kl_strings_add_bounded(strings, text, KL_STRING_MAX - 1);
+}
+
+/* A string may have shrunk since it was measured; it never outgrows its room. */
+static __always_inline void kl_strings_copy(const struct kl_strings *strings, u8 *to)
+{
+	for (u32 i = 0; i < strings->n; i++) {
+		u32 bytes = strings->of[i].bytes - 1;
+
+		memcpy(to, strings->of[i].text, bytes);
+		to[bytes] = 0;
+		to += bytes + 1;
+	}
+}
+
+static_assert(offsetof(struct task_struct, tgid) == offsetof(struct task_struct, pid) + 4);
+static_assert(TASK_COMM_LEN == KL_COMM_LEN);
+
+/* Both ids of a task, and halves of its name, as words to compare and copy. */
+static __always_inline u64 kl_task_ids(const struct task_struct *t)
+{
+	return *(const u64 *)&t->pid;
+}
+
+static __always_inline u64 kl_task_comm(const struct task_struct *t, int half)
+{
+	u64 word;
+
+	memcpy(&word, t->comm + 8 * half, sizeof(word));
+	return word;
+}
+
+/* The state as three words; see kl_task_ids. */
+static __always_inline u64 *kl_task_words(struct kl_abi_task *task)
+{
+	return (u64 *)task;
+}
+
+void kl_record_task(struct kl_writer *w, u8 *to);
+bool kl_record_task_is_known(struct kl_cpu *cpu);
+
+/* Has a reader of this CPU's records been told what runs here? */
+static __always_inline bool kl_task_is_known(struct kl_cpu *cpu, const struct kl_session *s,
+					     const struct task_struct *t)
+{
+	const u64 *known = kl_task_words(&cpu->task);
+
+	if (unlikely(cpu->nest > 1 || cpu->stale != cpu->known))
+		return false;
+	if (unlikely(s->gate & KL_GATE_OWN))
+		return kl_record_task_is_known(cpu);
+	return known[0] == kl_task_ids(t) && known[1] == kl_task_comm(t, 0) &&
+	       known[2] == kl_task_comm(t, 1);
+}
+
+/**
+ * kl_record_begin - room for a record of this session on this CPU
+ * @s: the session
+ * @w: to be given to kl_record_end if the result is not NULL
+ * @id: event
+ * @bytes: size of the event's fields and strings
+ *
+ * Returns where the fields go, or NULL if the record is lost (and counted).
+ * Context: any, preemption off.
+ */
+static __always_inline u8 *kl_record_begin(struct kl_session *s, struct kl_writer *w, u32 id,
+					   u32 bytes)
+{
+	struct kl_cpu *cpu = this_cpu_ptr(s->cpu);
+	struct task_struct *t = current;
+	enum kl_ring_result result;
+	u8 *at;
+
+	w->cpu = cpu;
+	cpu->nest++;
+	barrier();
+	bytes += KL_RECORD_PREFIX_BYTES;
+	do {
+		u32 size = bytes;
+		u64 old;
+
+		w->stale = READ_ONCE(cpu->stale);
+		barrier();
+		old = READ_ONCE(cpu->ring.shared->position);
+		barrier();
+		if (unlikely(!kl_task_is_known(cpu, s, t)))
+			size += sizeof(struct kl_abi_task);
+		result = kl_ring_reserve(&cpu->ring, old, kl_clock(), size,
+					 bytes + sizeof(struct kl_abi_task), &w->slot);
+	} while (unlikely(result == KL_RING_RETRY));
+	if (unlikely(result == KL_RING_LOST)) {
+		cpu->nest--;
+		return NULL;
+	}
+	at = w->slot.at;
+	*(u64 *)at = w->slot.time << KL_RECORD_ID_BITS | id;
+	if (likely(w->slot.bytes == bytes)) {
+		at[8] = 0;
+		return at + KL_RECORD_PREFIX_BYTES;
+	}
+	at[8] = KL_CHANGED_TASK;
+	kl_record_task(w, at + KL_RECORD_PREFIX_BYTES);
+	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->wait))
+		irq_work_queue(&cpu->wake);
+	return at + KL_RECORD_PREFIX_BYTES + sizeof(struct kl_abi_task);
+}
+
+static __always_inline void kl_record_end(struct kl_writer *w)
+{
+	kl_ring_commit(&w->slot);
+	barrier();
+	w->cpu->nest--;
+}
+
+/* ------------------------------------------------------- what may pass */
+
+bool kl_gate_task(const struct kl_session *s, struct task_struct *t);
+bool kl_gate_current(const struct kl_session *s);
+
+/* Does an event pass that speaks of the running task only? */
+static __always_inline bool kl_gate_self(const struct kl_session *s)
+{
+	u32 gate = s->gate;
+
+	if (likely(!gate))
+		return true;
+	if (likely(gate == KL_GATE_TASKS))
+		return kl_taskset_has(s->tasks, current->pid);
+	return kl_gate_current(s);
+}
+
+/* Does an event pass that speaks of the machine, while some task runs? */
+static __always_inline bool kl_gate_system(const struct kl_session *s)
+{
+	if (likely(!s->gate))
+		return true;
+	return !(s->gate & KL_GATE_OWN) && kl_gate_task(s, current);
+}
+
+/* kl_gate_self for an event that also speaks of @t and perhaps @u. */
+static __always_inline bool kl_gate_about(const struct kl_session *s, struct task_struct *t,
+					  struct task_struct *u)
+{
+	if (likely(!s->gate))
+		return true;
+	return kl_gate_current(s) || (t && kl_gate_task(s, t)) || (u && kl_gate_task(s, u));
+}
+
+/* May fields that speak of @t be shown? */
+static __always_inline bool kl_shows(const struct kl_session *s, struct task_struct *t)
+{
+	return likely(!(s->gate & KL_GATE_OWN)) || (t && kl_access_may_see(s->owner, t));
+}
+
+/* What happens to event @id now. */
+static __always_inline u8 kl_action(const struct kl_session *s, u32 id)
+{
+	/* Probes run with preemption off, which is a read side of RCU. */
+	return rcu_dereference_sched(s->actions)->handler[id];
+}
+
+#endif /* KL_SESSION_RECORD_H */

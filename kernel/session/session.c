@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A session's life: created on an open device, started, switched, stopped,
+ * closed, and freed when the last descriptor that uses it goes.
+ *
+ * Order of locks: the kernel's CPU hotplug lock, `sessions_lock` (the list of
+ * all), a session's blocks_lock. A session's `lock` is held while probes are
+ * attached, which takes the hotplug lock: so never take it inside any of these.
+ */
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/uuid.h>
+
+#include "../compat/clock.h"
+#include "../source/source.h"
+#include "session.h"
+
+static unsigned int sessions_per_user = 16;
+module_param(sessions_per_user, uint, 0644);
+MODULE_PARM_DESC(sessions_per_user, "sessions that a user without privilege may have");
+
+static unsigned int buffer_mb_per_user = 256;
+module_param(buffer_mb_per_user, uint, 0644);
+MODULE_PARM_DESC(buffer_mb_per_user, "MiB of buffers that a user without privilege may have");
+
+static DEFINE_MUTEX(sessions_lock);
+static LIST_HEAD(sessions);
+static u32 last_id;
+static int hotplug_state;
+
+/**
+ * kl_fail - note why a call fails
+ * @why: where to; may be NULL
+ * @error: negative errno
+ * @format: one sentence for the user, without a dot
+ *
+ * Returns @error.
+ */
+int kl_fail(struct kl_error *why, int error, const char *format, ...)
+{
+	va_list args;
+
+	if (!why)
+		return error;
+	why->error = error;
+	va_start(args, format);
+	vscnprintf(why->text, sizeof(why->text), format, args);
+	va_end(args);
+	return error;
+}
+
+static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
+{
+	if (wish->mode > KL_MODE_OVERWRITE)
+		return kl_fail(why, -EINVAL, "there is no buffer mode %u", wish->mode);
+	if (!wish->block_bytes)
+		wish->block_bytes = KL_BLOCK_BYTES_DEFAULT;
+	if (!wish->blocks)
+		wish->blocks = 16;
+	if (!is_power_of_2(wish->block_bytes) || wish->block_bytes < KL_BLOCK_BYTES_MIN ||
+	    wish->block_bytes > KL_BLOCK_BYTES_MAX)
+		return kl_fail(why, -EINVAL, "blocks of %u bytes: a power of two from %u to %u",
+			       wish->block_bytes, KL_BLOCK_BYTES_MIN, KL_BLOCK_BYTES_MAX);
+	if (!wish->blocks_max)
+		wish->blocks_max = min(wish->blocks > KL_BLOCKS_MAX / 4 ? KL_BLOCKS_MAX :
+									  4 * wish->blocks,
+				       KL_BLOCKS_MAX);
+	if (wish->blocks < KL_BLOCKS_MIN || wish->blocks > wish->blocks_max ||
+	    wish->blocks_max > KL_BLOCKS_MAX)
+		return kl_fail(why, -EINVAL, "%u blocks (at most %u later): from %u to %u",
+			       wish->blocks, wish->blocks_max, KL_BLOCKS_MIN, KL_BLOCKS_MAX);
+	if (strnlen(wish->name, KL_NAME_MAX) == KL_NAME_MAX)
+		return kl_fail(why, -EINVAL, "the session's name is not ended by NUL");
+	return 0;
+}
+
+/* What an unprivileged owner has already, and would have with @bytes more. */
+static int check_limits(const struct cred *cred, u64 bytes, struct kl_error *why)
+{
+	u64 limit = (u64)buffer_mb_per_user << 20;
+	unsigned int number = 0;
+	struct kl_session *s;
+
+	lockdep_assert_held(&sessions_lock);
+	list_for_each_entry(s, &sessions, list) {
+		if (!uid_eq(s->owner->fsuid, cred->fsuid))
+			continue;
+		number++;
+		bytes += kl_buffer_bytes(s);
+	}
+	if (number >= sessions_per_user)
+		return kl_fail(why, -EMFILE, "a user may have %u sessions", sessions_per_user);
+	if (bytes > limit)
+		return kl_fail(why, -ENOBUFS, "a user may have %u MiB of buffers, this would be %llu",
+			       buffer_mb_per_user, (bytes >> 20) + 1);
+	return 0;
+}
+
+static struct kl_session *alloc_session(const struct kl_abi_session *wish, const struct cred *cred,
+					u32 may)
+{
+	struct kl_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+
+	if (!s)
+		return NULL;
+	mutex_init(&s->lock);
+	init_rwsem(&s->blocks_lock);
+	init_waitqueue_head(&s->wait);
+	INIT_LIST_HEAD(&s->list);
+	xa_init(&s->masksets);
+	kref_init(&s->ref);
+	s->owner = get_cred(cred);
+	s->may = may;
+	s->see_addresses = may & KL_MAY_SEE_ADDRESSES;
+	s->gate = may & KL_MAY_SEE_ALL ? 0 : KL_GATE_OWN;
+	s->creator = task_tgid_nr(current);
+	s->mode = wish->mode;
+	s->block_bytes = wish->block_bytes;
+	s->blocks = wish->blocks;
+	s->blocks_max = wish->blocks_max;
+	generate_random_uuid(s->uuid);
+	memcpy(s->name, wish->name, sizeof(s->name));
+	return s;
+}
+
+static void free_session(struct kref *ref)
+{
+	struct kl_session *s = container_of(ref, struct kl_session, ref);
+
+	mutex_lock(&sessions_lock);
+	list_del_init(&s->list);
+	mutex_unlock(&sessions_lock);
+	kl_buffer_destroy(s);
+	kl_masksets_destroy(s);
+	kl_taskset_destroy(s->tasks);
+	kfree(rcu_dereference_protected(s->actions, true));
+	put_cred(s->owner);
+	mutex_destroy(&s->lock);
+	kfree(s);
+}
+
+/**
+ * kl_session_create - a session with its buffers, doing nothing
+ * @given: what the caller wishes; zero members get defaults
+ * @cred: of the opener
+ * @may: the opener's KL_MAY_*
+ * @why: set on failure
+ *
+ * Returns the session with one reference, or an error pointer. May sleep.
+ */
+struct kl_session *kl_session_create(const struct kl_abi_session *given, const struct cred *cred,
+				     u32 may, struct kl_error *why)
+{
+	struct kl_abi_session wish = *given;
+	struct kl_actions *nothing;
+	struct kl_session *s;
+	int error = check_wish(&wish, why);
+
+	if (error)
+		return ERR_PTR(error);
+	s = alloc_session(&wish, cred, may);
+	nothing = kzalloc(sizeof(*nothing), GFP_KERNEL_ACCOUNT);
+	if (!s || !nothing) {
+		if (s)
+			kl_session_put(s);
+		kfree(nothing);
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a session"));
+	}
+	RCU_INIT_POINTER(s->actions, nothing);
+	cpus_read_lock();
+	mutex_lock(&sessions_lock);
+	s->id = ++last_id;
+	if (!(may & KL_MAY_SEE_ALL))
+		error = check_limits(cred, (u64)wish.blocks * wish.block_bytes * num_online_cpus(),
+				     why);
+	if (!error)
+		error = kl_buffer_create(s, why);
+	if (!error)
+		list_add_tail(&s->list, &sessions);
+	mutex_unlock(&sessions_lock);
+	cpus_read_unlock();
+	if (!error)
+		return s;
+	kl_session_put(s);
+	return ERR_PTR(error);
+}
+
+/**
+ * kl_session_find - another's session, to read it
+ * @id: of the session
+ * @cred: of the opener
+ * @may: the opener's KL_MAY_*
+ * @why: set on failure
+ *
+ * It must be the same user's, or the opener may see all; and it may not show
+ * more than the opener could see itself. Returns it with a reference, or an
+ * error pointer.
+ */
+struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, struct kl_error *why)
+{
+	struct kl_session *s, *found = NULL;
+
+	mutex_lock(&sessions_lock);
+	list_for_each_entry(s, &sessions, list)
+		if (s->id == id && (may & KL_MAY_SEE_ALL || uid_eq(s->owner->fsuid, cred->fsuid)))
+			found = s;
+	if (found && !(found->may & ~may) && kref_get_unless_zero(&found->ref)) {
+		mutex_unlock(&sessions_lock);
+		return found;
+	}
+	mutex_unlock(&sessions_lock);
+	if (found && found->may & ~may)
+		return ERR_PTR(kl_fail(why, -EPERM, "session %u shows more than you may see", id));
+	return ERR_PTR(kl_fail(why, -ENOENT, "there is no session %u of yours", id));
+}
+
+/**
+ * kl_session_get - one more user
+ * @s: a session that the caller has
+ */
+void kl_session_get(struct kl_session *s)
+{
+	kref_get(&s->ref);
+}
+
+/**
+ * kl_session_put - one user less; the last frees it
+ * @s: the session
+ *
+ * Context: may sleep.
+ */
+void kl_session_put(struct kl_session *s)
+{
+	kref_put(&s->ref, free_session);
+}
+
+static int attach(struct kl_session *s, u32 id, struct kl_error *why)
+{
+	int error = 0;
+
+	if (kl_event_of(id)) {
+		error = kl_source_attach(s, id, why);
+	} else if (!s->syscalls_attached) {
+		error = kl_syscalls_attach(s, why);
+		s->syscalls_attached = !error;
+	}
+	if (!error)
+		__set_bit(id, s->attached);
+	return error;
+}
+
+/* Detach what @handlers does not need; NULL: all. */
+static void detach_unused(struct kl_session *s, const u8 *handlers)
+{
+	bool syscalls = false;
+	u32 id;
+
+	for_each_set_bit(id, s->attached, KL_EV_MAX) {
+		if (handlers && handlers[id]) {
+			syscalls |= !kl_event_of(id);
+			continue;
+		}
+		if (kl_event_of(id))
+			kl_source_detach(s, id);
+		__clear_bit(id, s->attached);
+	}
+	if (s->syscalls_attached && !syscalls) {
+		kl_syscalls_detach(s);
+		s->syscalls_attached = false;
+	}
+}
+
+static int attach_wanted(struct kl_session *s, const u8 *handlers, struct kl_error *why)
+{
+	for (u32 id = 0; id < KL_EV_MAX; id++) {
+		int error;
+
+		if (!handlers[id] || test_bit(id, s->attached))
+			continue;
+		error = attach(s, id, why);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/**
+ * kl_session_use - another maskset from now on
+ * @s: the session
+ * @maskset: its id
+ * @why: set on failure; then everything is as it was
+ *
+ * While the session runs, each event is handled by the old or by the new
+ * maskset, never by neither or both: probes for both are there while the
+ * pointer changes. Context: may sleep.
+ */
+int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
+{
+	struct kl_actions *new, *old;
+	int error = 0;
+
+	mutex_lock(&s->lock);
+	old = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
+	new = kl_maskset_compile(s, maskset, why);
+	if (IS_ERR(new)) {
+		mutex_unlock(&s->lock);
+		return PTR_ERR(new);
+	}
+	if (s->running)
+		error = attach_wanted(s, new->handler, why);
+	if (error) {
+		detach_unused(s, old->handler);
+		kfree(new);
+	} else {
+		rcu_assign_pointer(s->actions, new);
+		kfree_rcu(old, rcu);
+		if (s->running)
+			detach_unused(s, new->handler);
+	}
+	mutex_unlock(&s->lock);
+	return error;
+}
+
+/**
+ * kl_session_start - attach the probes
+ * @s: the session
+ * @why: set on failure; then nothing is attached
+ *
+ * Context: may sleep.
+ */
+int kl_session_start(struct kl_session *s, struct kl_error *why)
+{
+	const struct kl_actions *actions;
+	int error = 0;
+
+	mutex_lock(&s->lock);
+	if (s->closed)
+		error = kl_fail(why, -ESHUTDOWN, "the session's creator has closed it");
+	else if (s->running)
+		error = kl_fail(why, -EALREADY, "the session is running");
+	if (error)
+		goto unlock;
+	actions = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
+	if (s->gate & KL_GATE_TASKS) {
+		error = kl_follow_attach(s);
+		if (error) {
+			kl_fail(why, error, "cannot follow forks");
+			goto unlock;
+		}
+	}
+	s->running = true;
+	error = attach_wanted(s, actions->handler, why);
+unlock:
+	mutex_unlock(&s->lock);
+	if (error && s->running)
+		kl_session_stop(s);
+	return error;
+}
+
+/**
+ * kl_session_stop - detach the probes; what was recorded can still be read
+ * @s: the session; nothing happens if it does not run
+ *
+ * Context: may sleep.
+ */
+void kl_session_stop(struct kl_session *s)
+{
+	mutex_lock(&s->lock);
+	if (s->running) {
+		detach_unused(s, NULL);
+		if (s->gate & KL_GATE_TASKS)
+			kl_follow_detach(s);
+		kl_source_synchronize();
+		kl_buffer_finish(s);
+		WRITE_ONCE(s->running, false);
+	}
+	mutex_unlock(&s->lock);
+	wake_up_interruptible_all(&s->wait);
+}
+
+/**
+ * kl_session_close - the creator is gone: stop for good
+ * @s: the session
+ */
+void kl_session_close(struct kl_session *s)
+{
+	kl_session_stop(s);
+	mutex_lock(&s->lock);
+	s->closed = true;
+	mutex_unlock(&s->lock);
+}
+
+/**
+ * kl_session_resize - another number of blocks, while records are written
+ * @s: the session
+ * @blocks: per CPU
+ * @why: set on failure
+ */
+int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
+{
+	int error = 0;
+
+	mutex_lock(&sessions_lock);
+	if (!(s->may & KL_MAY_SEE_ALL) && blocks > s->blocks && blocks <= s->blocks_max)
+		error = check_limits(s->owner,
+				     (u64)(blocks - s->blocks) * s->block_bytes * num_online_cpus(),
+				     why);
+	mutex_unlock(&sessions_lock);
+	if (error == -EMFILE)
+		error = 0; /* it is no further session */
+	if (error)
+		return error;
+	return kl_buffer_resize(s, blocks, why);
+}
+
+/**
+ * kl_session_stats - what has been written and lost
+ * @s: the session
+ * @stats: `cpu` in, the rest out; -1 means all CPUs
+ */
+void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
+{
+	int cpu;
+
+	stats->written = 0;
+	stats->lost = 0;
+	stats->switches = 0;
+	stats->blocks = 0;
+	for_each_possible_cpu(cpu) {
+		const struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+		const struct kl_abi_ring *ring = c->ring.shared;
+		u64 position = READ_ONCE(ring->position);
+
+		if (stats->cpu >= 0 && stats->cpu != cpu)
+			continue;
+		stats->written += READ_ONCE(ring->records) + KL_POS_COUNT(position);
+		stats->lost += READ_ONCE(ring->lost);
+		stats->switches += READ_ONCE(ring->switches);
+		stats->blocks += READ_ONCE(c->given);
+	}
+	stats->buffer_bytes = (u64)stats->blocks * s->block_bytes;
+	stats->running = READ_ONCE(s->running);
+	stats->readers = READ_ONCE(s->reader_count);
+	rcu_read_lock();
+	stats->maskset = rcu_dereference(s->actions)->maskset;
+	rcu_read_unlock();
+}
+
+/**
+ * kl_session_counts - what the handler `count` has counted, all CPUs
+ * @s: the session
+ * @counts: set
+ */
+void kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts)
+{
+	int cpu;
+
+	memset(counts->count, 0, sizeof(counts->count));
+	for_each_possible_cpu(cpu) {
+		const u64 *count = READ_ONCE(per_cpu_ptr(s->cpu, cpu)->count);
+
+		if (!count)
+			continue;
+		for (u32 id = 0; id < KL_EV_MAX; id++)
+			counts->count[id] += READ_ONCE(count[id]);
+	}
+}
+
+/**
+ * kl_session_status - one of the sessions that a user may know of
+ * @status: `index` in, the rest out
+ * @cred: of the opener
+ * @may: the opener's KL_MAY_*
+ *
+ * Returns 0 or -ENOENT behind the last.
+ */
+int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may)
+{
+	struct kl_abi_stats stats = { .cpu = -1 };
+	u32 index = status->index;
+	struct kl_session *s;
+	int error = -ENOENT;
+
+	mutex_lock(&sessions_lock);
+	list_for_each_entry(s, &sessions, list) {
+		if (!(may & KL_MAY_SEE_ALL) && !uid_eq(s->owner->fsuid, cred->fsuid))
+			continue;
+		if (index--)
+			continue;
+		kl_session_stats(s, &stats);
+		status->id = s->id;
+		status->uid = from_kuid_munged(cred->user_ns, s->owner->fsuid);
+		status->pid = s->creator;
+		status->mode = s->mode;
+		status->running = stats.running;
+		status->readers = stats.readers;
+		status->block_bytes = s->block_bytes;
+		status->blocks = s->blocks;
+		status->maskset = stats.maskset;
+		status->events = bitmap_weight(s->attached, KL_EV_MAX);
+		status->written = stats.written;
+		status->lost = stats.lost;
+		memcpy(status->name, s->name, sizeof(status->name));
+		error = 0;
+		break;
+	}
+	mutex_unlock(&sessions_lock);
+	return error;
+}
+
+/**
+ * kl_session_number - sessions of all users, now
+ */
+u32 kl_session_number(void)
+{
+	struct kl_session *s;
+	u32 number = 0;
+
+	mutex_lock(&sessions_lock);
+	list_for_each_entry(s, &sessions, list)
+		number++;
+	mutex_unlock(&sessions_lock);
+	return number;
+}
+
+/**
+ * kl_sessions_attached - sessions that have an event attached now
+ * @id: below KL_EV_MAX
+ */
+u32 kl_sessions_attached(u32 id)
+{
+	struct kl_session *s;
+	u32 number = 0;
+
+	mutex_lock(&sessions_lock);
+	list_for_each_entry(s, &sessions, list)
+		number += test_bit(id, s->attached);
+	mutex_unlock(&sessions_lock);
+	return number;
+}
+
+/**
+ * kl_session_limits - what a user without privilege may have
+ * @sessions: set
+ * @buffer_bytes: set
+ */
+void kl_session_limits(u32 *sessions, u64 *buffer_bytes)
+{
+	*sessions = sessions_per_user;
+	*buffer_bytes = (u64)buffer_mb_per_user << 20;
+}
+
+/* A CPU has come: give it buffers. Without them its records count as lost. */
+static int on_cpu_online(unsigned int cpu)
+{
+	struct kl_session *s;
+
+	mutex_lock(&sessions_lock);
+	list_for_each_entry(s, &sessions, list)
+		if (kl_buffer_add_cpu(s, cpu))
+			pr_warn("no memory for session %u on CPU %u\n", s->id, cpu);
+	mutex_unlock(&sessions_lock);
+	return 0;
+}
+
+/**
+ * kl_sessions_init - before the first session
+ *
+ * Returns 0 or a negative errno.
+ */
+int kl_sessions_init(void)
+{
+	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kernlens:online",
+						  on_cpu_online, NULL);
+	return hotplug_state < 0 ? hotplug_state : 0;
+}
+
+/**
+ * kl_sessions_deinit - after the last session
+ */
+void kl_sessions_deinit(void)
+{
+	cpuhp_remove_state_nocalls(hotplug_state);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A session: one user's tracing. What a probe reads when an event fires comes
+ * first; the rest belongs to `lock`. Fed by kernel/source (probes) and
+ * kernel/device (calls); read by kernel/device (readers).
+ */
+#ifndef KL_SESSION_SESSION_H
+#define KL_SESSION_SESSION_H
+
+#include <linux/cred.h>
+#include <linux/irq_work.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/rwsem.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "../ring/ring.h"
+#include "taskset.h"
+
+/* Why an event may not be for this session; 0 lets everything through. */
+#define KL_GATE_OWN 0x1u /* only tasks that the owner may see */
+#define KL_GATE_TASKS 0x2u /* only tasks in the set */
+#define KL_GATE_UID 0x4u /* only tasks of one user */
+
+/* What a session does with each event: enum kl_handler_id by event id. */
+struct kl_actions {
+	struct rcu_head rcu;
+	u32 maskset;
+	u8 handler[KL_EV_MAX];
+};
+
+/**
+ * struct kl_cpu - a session's state on one CPU
+ * @task: variables as in the newest record that carried them
+ * @nest: writers now under way here; above one, an interrupted one is below
+ * @stale: counts records of interrupts, which leave @task as it was
+ * @known: @stale when @task was written; it is what readers know if equal
+ * @ring: the buffer
+ * @count: of the handler `count`, by event; NULL until one is used
+ * @session: whose this is
+ * @wake: wakes readers, from a context where that is allowed
+ * @blocks: all blocks by index, for readers; locked by its own lock
+ * @next_index: for the next block to be added
+ * @given: blocks that the ring has or will have
+ */
+struct kl_cpu {
+	struct kl_abi_task task __aligned(8);
+	u64 nest;
+	u64 stale;
+	u64 known;
+	struct kl_ring ring;
+	u64 *count;
+	struct kl_session *session;
+	struct irq_work wake;
+	struct xarray blocks;
+	u32 next_index;
+	u32 given;
+};
+
+/**
+ * struct kl_session - one user's tracing
+ *
+ * Read by probes (RCU: preemption is off in them):
+ * @actions: what happens, by event; replaced whole
+ * @cpu: per-CPU state
+ * @gate: KL_GATE_*; constant while running
+ * @see_addresses: kernel addresses may be shown to the owner
+ * @uid: for KL_GATE_UID
+ * @tasks: for KL_GATE_TASKS
+ * @owner: credentials of the opener, for KL_GATE_OWN
+ *
+ * Under @lock:
+ * @running: probes are attached
+ * @closed: the creator is gone; nothing can be started again
+ * @attached: events with a probe, by id
+ * @masksets: user's own, by id
+ * @reader_count: of open readers
+ * @mode, @block_bytes, @blocks, @blocks_max: as in struct kl_abi_session
+ *
+ * Other:
+ * @blocks_lock: held for reading while a block is looked at, for writing while
+ *               blocks are freed
+ * @list: in the list of all sessions, under its lock
+ * @wait: readers sleep here
+ * @ref: descriptors and mappings that use the session
+ */
+struct kl_session {
+	struct kl_actions __rcu *actions;
+	struct kl_cpu __percpu *cpu;
+	u32 gate;
+	bool see_addresses;
+	kuid_t uid;
+	struct kl_taskset *tasks;
+	const struct cred *owner;
+
+	struct mutex lock ____cacheline_aligned;
+	bool running;
+	bool closed;
+	bool syscalls_attached;
+	DECLARE_BITMAP(attached, KL_EV_MAX);
+	struct xarray masksets;
+	u32 reader_count;
+	u32 mode;
+	u32 block_bytes;
+	u32 blocks;
+	u32 blocks_max;
+
+	struct rw_semaphore blocks_lock;
+	struct list_head list;
+	wait_queue_head_t wait;
+	struct kref ref;
+	u32 id;
+	u32 may;
+	pid_t creator;
+	u8 uuid[16];
+	char name[KL_NAME_MAX];
+};
+
+/**
+ * struct kl_error - why a call failed, for KL_IOC_ERROR
+ */
+struct kl_error {
+	int error;
+	char text[KL_ERROR_TEXT_MAX];
+};
+
+/* Note a reason and return @error, so that `return kl_fail(...)` reads well. */
+__printf(3, 4) int kl_fail(struct kl_error *why, int error, const char *format, ...);
+
+struct kl_session *kl_session_create(const struct kl_abi_session *wish, const struct cred *cred,
+				     u32 may, struct kl_error *why);
+struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, struct kl_error *why);
+void kl_session_get(struct kl_session *s);
+void kl_session_put(struct kl_session *s);
+void kl_session_close(struct kl_session *s);
+int kl_session_start(struct kl_session *s, struct kl_error *why);
+void kl_session_stop(struct kl_session *s);
+int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why);
+int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
+int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f,
+			  struct kl_error *why);
+int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why);
+void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats);
+void kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts);
+int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may);
+u32 kl_session_number(void);
+u32 kl_sessions_attached(u32 id);
+void kl_session_limits(u32 *sessions, u64 *buffer_bytes);
+int kl_sessions_init(void);
+void kl_sessions_deinit(void);
+
+/* buffer.c: the memory of a session's rings */
+int kl_buffer_create(struct kl_session *s, struct kl_error *why);
+void kl_buffer_destroy(struct kl_session *s);
+int kl_buffer_add_cpu(struct kl_session *s, int cpu);
+int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
+u64 kl_buffer_bytes(struct kl_session *s);
+void kl_buffer_finish(struct kl_session *s);
+struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);
+struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset);
+
+/* maskset.c */
+struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why);
+int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why);
+int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
+void kl_masksets_destroy(struct kl_session *s);
+
+/* access.c */
+u32 kl_access_of_opener(const struct cred *cred);
+bool kl_access_may_see(const struct cred *owner, struct task_struct *t);
+bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why);
+
+#endif /* KL_SESSION_SESSION_H */

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What rows of events.def need to compute a value: used by the probes made from the rows and by
+ * compat/probe_rows.c. All of it runs with preemption off in any context, so nothing here locks,
+ * sleeps or looks further than the tracepoint's own code in the kernel does.
+ */
+#ifndef KL_SOURCE_EVENT_VALUES_H
+#define KL_SOURCE_EVENT_VALUES_H
+
+#include "trace_headers.h"
+
+/* An address as a number, for fields of format ptr. */
+#define kl_addr(pointer) ((u64)(unsigned long)(pointer))
+
+/* A string that may be missing. */
+static inline const char *kl_str(const char *string)
+{
+	return string ? string : "";
+}
+
+/* ------------------------------------------------------------------ tasks */
+
+/* The state a switched-out task is left in, as the bits that sched_switch reports. */
+static inline s64 kl_task_state(bool preempt, unsigned int prev_state,
+				const struct task_struct *prev)
+{
+	unsigned int index;
+
+	if (preempt)
+		return TASK_REPORT_MAX;
+	index = __task_state_index(prev_state, prev->exit_state);
+	return index ? 1 << (index - 1) : 0;
+}
+
+/* The number of a task's pid namespace, 0 when it has lost its pid. */
+static inline u32 kl_pid_ns_inum(struct task_struct *task)
+{
+	struct pid_namespace *ns = task_active_pid_ns(task);
+
+	return ns ? ns->ns.inum : 0;
+}
+
+/* How deep a task's pid namespace is nested. */
+static inline s32 kl_pid_ns_level(struct task_struct *task)
+{
+	struct pid_namespace *ns = task_active_pid_ns(task);
+
+	return ns ? ns->level : 0;
+}
+
+/* A task's thread id as the task itself sees it. */
+static inline s32 kl_vtid(struct task_struct *task)
+{
+	struct pid_namespace *ns = task_active_pid_ns(task);
+
+	return ns ? task_pid_nr_ns(task, ns) : 0;
+}
+
+/* A task's process id as the task itself sees it. */
+static inline s32 kl_vpid(struct task_struct *task)
+{
+	struct pid_namespace *ns = task_active_pid_ns(task);
+
+	return ns ? task_tgid_nr_ns(task, ns) : 0;
+}
+
+/* The process id of a task's parent, in the initial namespace. */
+static inline s32 kl_ppid(struct task_struct *task)
+{
+	s32 ppid;
+
+	rcu_read_lock();
+	ppid = task_tgid_nr(rcu_dereference(task->real_parent));
+	rcu_read_unlock();
+	return ppid;
+}
+
+/* The process id of a task's parent as the task itself sees it. */
+static inline s32 kl_vppid(struct task_struct *task)
+{
+	struct pid_namespace *ns = task_active_pid_ns(task);
+	s32 ppid = 0;
+
+	rcu_read_lock();
+	if (ns)
+		ppid = task_tgid_nr_ns(rcu_dereference(task->real_parent), ns);
+	rcu_read_unlock();
+	return ppid;
+}
+
+/* The priority that a task takes from the most urgent task that waits for it, if there is one. */
+static inline int kl_pi_prio(const struct task_struct *task, const struct task_struct *waiter)
+{
+	return waiter ? min(task->normal_prio, waiter->prio) : task->normal_prio;
+}
+
+/* Whether a signal carries information, or is one of the kernel's two stand-ins for it. */
+static inline bool kl_siginfo_is_real(const struct kernel_siginfo *info)
+{
+	return info != SEND_SIG_NOINFO && info != SEND_SIG_PRIV;
+}
+
+/* A signal's error number. */
+static inline s32 kl_sig_error(const struct kernel_siginfo *info)
+{
+	return kl_siginfo_is_real(info) ? info->si_errno : 0;
+}
+
+/* A signal's code: who or what sent it. */
+static inline s32 kl_sig_code(const struct kernel_siginfo *info)
+{
+	if (kl_siginfo_is_real(info))
+		return info->si_code;
+	return info == SEND_SIG_PRIV ? SI_KERNEL : SI_USER;
+}
+
+/* ----------------------------------------------------------------- memory */
+
+/* A folio's or page's frame number where there may be no page. */
+static inline u64 kl_pfn(const struct page *page)
+{
+	return page ? page_to_pfn(page) : -1UL;
+}
+
+/* The device of a mapping's file system, or of the device file itself. */
+static inline u32 kl_mapping_dev(const struct address_space *mapping)
+{
+	const struct inode *inode = mapping->host;
+
+	return inode->i_sb ? inode->i_sb->s_dev : inode->i_rdev;
+}
+
+/* Which of xsave's features an FPU state holds; 0 on a CPU without xsave. */
+static inline u64 kl_fpu_features(const struct fpu *fpu)
+{
+	if (!boot_cpu_has(X86_FEATURE_OSXSAVE))
+		return 0;
+	return fpu->fpstate->regs.xsave.header.xfeatures;
+}
+
+/* Bytes that an address space has of one kind of memory, without the CPUs' pending changes. */
+#ifdef KL_HAVE_RSS_STAT_COUNTER
+static inline s64 kl_rss_bytes(struct mm_struct *mm, int member)
+{
+	return percpu_counter_read_positive(&mm->rss_stat[member]) << PAGE_SHIFT;
+}
+#endif
+
+/* A time in jiffies that may lie in the past. */
+static inline s64 kl_signed_msecs(long time)
+{
+	return time < 0 ? -(s64)jiffies_to_msecs(-time) : jiffies_to_msecs(time);
+}
+
+/* Kilobytes that a process has of one kind of memory (MM_FILEPAGES ...), about. */
+static inline u64 kl_mm_kb(struct mm_struct *mm, int member)
+{
+	return mm ? get_mm_counter(mm, member) << (PAGE_SHIFT - 10) : 0;
+}
+
+/* ------------------------------------------------------------------ block */
+
+/* LTTng's bits of a block operation; Trace Compass takes bit 0 for a write. */
+enum kl_rwbs {
+	KL_RWBS_WRITE = 1 << 0,
+	KL_RWBS_DISCARD = 1 << 1,
+	KL_RWBS_READ = 1 << 2,
+	KL_RWBS_RAHEAD = 1 << 3,
+	KL_RWBS_SYNC = 1 << 5,
+	KL_RWBS_META = 1 << 6,
+	KL_RWBS_SECURE = 1 << 7,
+	KL_RWBS_FLUSH = 1 << 8,
+	KL_RWBS_FUA = 1 << 9,
+	KL_RWBS_PREFLUSH = 1 << 10,
+};
+
+/* A request's or bio's operation and flags in those bits. */
+static inline u32 kl_rwbs(blk_opf_t opf)
+{
+	u32 rwbs = 0;
+
+	switch (opf & REQ_OP_MASK) {
+	case REQ_OP_READ:
+		rwbs = KL_RWBS_READ;
+		break;
+	case REQ_OP_WRITE:
+		rwbs = KL_RWBS_WRITE;
+		break;
+	case REQ_OP_DISCARD:
+		rwbs = KL_RWBS_DISCARD;
+		break;
+	case REQ_OP_SECURE_ERASE:
+		rwbs = KL_RWBS_DISCARD | KL_RWBS_SECURE;
+		break;
+	case REQ_OP_FLUSH:
+		rwbs = KL_RWBS_FLUSH;
+		break;
+	}
+	if (opf & REQ_RAHEAD)
+		rwbs |= KL_RWBS_RAHEAD;
+	if (opf & REQ_SYNC)
+		rwbs |= KL_RWBS_SYNC;
+	if (opf & REQ_META)
+		rwbs |= KL_RWBS_META;
+	if (opf & REQ_FUA)
+		rwbs |= KL_RWBS_FUA;
+	if (opf & REQ_PREFLUSH)
+		rwbs |= KL_RWBS_PREFLUSH;
+	return rwbs;
+}
+
+/* A request's disk, 0 when it has none. */
+static inline u32 kl_rq_dev(const struct request *rq)
+{
+	return rq->q->disk ? disk_devt(rq->q->disk) : 0;
+}
+
+/* The name of the device that an inode is written back to. */
+static inline const char *kl_bdi_name(struct inode *inode)
+{
+	return bdi_dev_name(inode ? inode_to_bdi(inode) : NULL);
+}
+
+/* The device of an inode's file system. */
+static inline u32 kl_inode_dev(const struct inode *inode)
+{
+	return inode->i_sb->s_dev;
+}
+
+/* -------------------------------------------------------------------- net */
+
+/* A device's name where there may be no device. */
+static inline const char *kl_dev_name(const struct net_device *dev)
+{
+	return dev ? dev->name : "";
+}
+
+/* The driver of a network device, empty for one that has no hardware. */
+static inline const char *kl_dev_driver(const struct net_device *dev)
+{
+	return dev->dev.parent ? dev_driver_string(dev->dev.parent) : "";
+}
+
+/* An IPv6 address of a socket; a readable zero one where the kernel is built without IPv6. */
+#if IS_ENABLED(CONFIG_IPV6)
+#define kl_sk_saddr6(sk) (&(sk)->sk_v6_rcv_saddr)
+#define kl_sk_daddr6(sk) (&(sk)->sk_v6_daddr)
+#else
+#define kl_sk_saddr6(sk) (&in6addr_any)
+#define kl_sk_daddr6(sk) (&in6addr_any)
+#endif
+
+/* Whether a socket has the members of struct inet_sock (a request or time-wait one has not). */
+static inline bool kl_sk_is_inet(const struct sock *sk)
+{
+	return sk && sk_fullsock(sk);
+}
+
+/*
+ * Where a packet's network header begins: a sent packet knows, a received one that no protocol
+ * has seen yet begins with it.
+ */
+enum kl_way { KL_SENT, KL_RECEIVED };
+
+static inline int kl_l3_offset(const struct sk_buff *skb, enum kl_way way)
+{
+	return way == KL_SENT ? skb_network_offset(skb) : 0;
+}
+
+/* A part of a packet that lies in its first piece, or NULL. */
+static inline const void *kl_skb_part(const struct sk_buff *skb, int offset, int bytes)
+{
+	if (offset < 0 || offset > (int)skb_headlen(skb) - bytes)
+		return NULL;
+	return skb->data + offset;
+}
+
+/* A packet's IPv4 header, or NULL. */
+static inline const struct iphdr *kl_ipv4(const struct sk_buff *skb, enum kl_way way)
+{
+	const struct iphdr *ip = kl_skb_part(skb, kl_l3_offset(skb, way), sizeof(*ip));
+
+	if (skb->protocol != htons(ETH_P_IP) || !ip || ip->version != 4 || ip->ihl < 5)
+		return NULL;
+	return ip;
+}
+
+/* A packet's IPv6 header, or NULL. */
+static inline const struct ipv6hdr *kl_ipv6(const struct sk_buff *skb, enum kl_way way)
+{
+	const struct ipv6hdr *ip = kl_skb_part(skb, kl_l3_offset(skb, way), sizeof(*ip));
+
+	if (skb->protocol != htons(ETH_P_IPV6) || !ip || ip->version != 6)
+		return NULL;
+	return ip;
+}
+
+/* The protocol above IP; of IPv6 the first next header. 0 when it is not an IP packet. */
+static inline u8 kl_ip_proto(const struct sk_buff *skb, enum kl_way way)
+{
+	const struct iphdr *ip4 = kl_ipv4(skb, way);
+	const struct ipv6hdr *ip6 = kl_ipv6(skb, way);
+
+	if (ip4)
+		return ip4->protocol;
+	return ip6 ? ip6->nexthdr : 0;
+}
+
+/* A packet's header of protocol `proto`, or NULL; also for all fragments but the first. */
+static inline const void *kl_l4(const struct sk_buff *skb, enum kl_way way, u8 proto, int bytes)
+{
+	const struct iphdr *ip4 = kl_ipv4(skb, way);
+	int offset = kl_l3_offset(skb, way);
+
+	if (kl_ip_proto(skb, way) != proto)
+		return NULL;
+	if (ip4 && (ip4->frag_off & htons(0x1fff)))
+		return NULL;
+	return kl_skb_part(skb, offset + (ip4 ? ip4->ihl * 4 : (int)sizeof(struct ipv6hdr)), bytes);
+}
+
+/* A packet's TCP header, or NULL. */
+static inline const struct tcphdr *kl_tcp(const struct sk_buff *skb, enum kl_way way)
+{
+	return kl_l4(skb, way, IPPROTO_TCP, sizeof(struct tcphdr));
+}
+
+/* A packet's TCP or UDP ports, source first, or NULL. */
+static inline const __be16 *kl_ports(const struct sk_buff *skb, enum kl_way way)
+{
+	const __be16 *ports = kl_l4(skb, way, IPPROTO_TCP, 4);
+
+	return ports ? ports : kl_l4(skb, way, IPPROTO_UDP, 4);
+}
+
+/* The port a packet comes from, 0 when it has none. */
+static inline u16 kl_skb_sport(const struct sk_buff *skb, enum kl_way way)
+{
+	const __be16 *ports = kl_ports(skb, way);
+
+	return ports ? ntohs(ports[0]) : 0;
+}
+
+/* The port a packet goes to, 0 when it has none. */
+static inline u16 kl_skb_dport(const struct sk_buff *skb, enum kl_way way)
+{
+	const __be16 *ports = kl_ports(skb, way);
+
+	return ports ? ntohs(ports[1]) : 0;
+}
+
+/* A packet's IPv4 source in network order, 0 when it is not IPv4. */
+static inline u32 kl_skb_saddr(const struct sk_buff *skb, enum kl_way way)
+{
+	const struct iphdr *ip = kl_ipv4(skb, way);
+
+	return ip ? (__force u32)ip->saddr : 0;
+}
+
+/* A packet's IPv4 destination in network order, 0 when it is not IPv4. */
+static inline u32 kl_skb_daddr(const struct sk_buff *skb, enum kl_way way)
+{
+	const struct iphdr *ip = kl_ipv4(skb, way);
+
+	return ip ? (__force u32)ip->daddr : 0;
+}
+
+/* A packet's TCP sequence number, 0 when it is not TCP. */
+static inline u32 kl_skb_seq(const struct sk_buff *skb, enum kl_way way)
+{
+	const struct tcphdr *tcp = kl_tcp(skb, way);
+
+	return tcp ? ntohl(tcp->seq) : 0;
+}
+
+/* A packet's TCP acknowledgement number, 0 when it is not TCP. */
+static inline u32 kl_skb_ack_seq(const struct sk_buff *skb, enum kl_way way)
+{
+	const struct tcphdr *tcp = kl_tcp(skb, way);
+
+	return tcp ? ntohl(tcp->ack_seq) : 0;
+}
+
+/* A packet's TCP flags as in the header's byte 13: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32. */
+static inline u8 kl_skb_tcp_flags(const struct sk_buff *skb, enum kl_way way)
+{
+	const struct tcphdr *tcp = kl_tcp(skb, way);
+
+	return tcp ? ((const u8 *)tcp)[13] : 0;
+}
+
+/* A neighbour's IPv4 address in network order, 0 for another family. */
+static inline u32 kl_neigh_addr(const struct neighbour *n)
+{
+	return n->tbl->family == AF_INET ? *(const u32 *)n->primary_key : 0;
+}
+
+#endif /* KL_SOURCE_EVENT_VALUES_H */

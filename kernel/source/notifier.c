@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of machine trouble that the kernel announces through notifier chains:
+ * oops and other exceptions in the kernel (`die`), and panic. One notifier of
+ * each kind, registered while some session wants it.
+ */
+#include <linux/kdebug.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "../session/session.h"
+#include "probes.h"
+#include "source.h"
+
+struct follower {
+	struct list_head list;
+	struct kl_session *session;
+};
+
+static DEFINE_MUTEX(notifiers_lock);
+static LIST_HEAD(die_followers);
+static LIST_HEAD(panic_followers);
+
+static int on_die(struct notifier_block *block, unsigned long what, void *data)
+{
+	struct die_args *args = data;
+	struct follower *f;
+
+	preempt_disable();
+	list_for_each_entry_rcu(f, &die_followers, list, true)
+		kl_probe_die(f->session, args->trapnr, args->signr, args->err,
+			     args->regs ? instruction_pointer(args->regs) : 0, args->str);
+	preempt_enable();
+	return NOTIFY_DONE;
+}
+
+static int on_panic(struct notifier_block *block, unsigned long what, void *data)
+{
+	struct follower *f;
+
+	preempt_disable();
+	list_for_each_entry_rcu(f, &panic_followers, list, true)
+		kl_probe_panic(f->session, data);
+	preempt_enable();
+	return NOTIFY_DONE;
+}
+
+/* Before others, which may not return. */
+static struct notifier_block die_block = { .notifier_call = on_die, .priority = INT_MAX };
+static struct notifier_block panic_block = { .notifier_call = on_panic, .priority = INT_MAX };
+
+/* Register or unregister the chain's notifier of an event. */
+static void switch_notifier(const struct kl_event *e, bool on)
+{
+	if (e->probe == kl_probe_die) {
+		if (on)
+			register_die_notifier(&die_block);
+		else
+			unregister_die_notifier(&die_block);
+	} else if (on) {
+		atomic_notifier_chain_register(&panic_notifier_list, &panic_block);
+	} else {
+		atomic_notifier_chain_unregister(&panic_notifier_list, &panic_block);
+	}
+}
+
+/* The followers of an event, or NULL if the module itself fires it elsewhere. */
+static struct list_head *followers_of(const struct kl_event *e)
+{
+	if (e->probe == kl_probe_die)
+		return &die_followers;
+	if (e->probe == kl_probe_panic)
+		return &panic_followers;
+	return NULL;
+}
+
+/**
+ * kl_notifier_attach - have an event of the module's own fire for a session
+ * @s: the session; its lock is held
+ * @e: a KL_OWN row
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_notifier_attach(struct kl_session *s, const struct kl_event *e, struct kl_error *why)
+{
+	struct list_head *followers = followers_of(e);
+	struct follower *f;
+
+	lockdep_assert_held(&s->lock);
+	if (!followers)
+		return 0;
+	f = kzalloc(sizeof(*f), GFP_KERNEL);
+	if (!f)
+		return kl_fail(why, -ENOMEM, "no memory to attach %s", e->name);
+	f->session = s;
+	mutex_lock(&notifiers_lock);
+	if (list_empty(followers))
+		switch_notifier(e, true);
+	list_add_rcu(&f->list, followers);
+	mutex_unlock(&notifiers_lock);
+	return 0;
+}
+
+/**
+ * kl_notifier_detach - undo kl_notifier_attach
+ * @s: the session; its lock is held
+ * @e: a KL_OWN row that is attached
+ *
+ * Context: may sleep.
+ */
+void kl_notifier_detach(struct kl_session *s, const struct kl_event *e)
+{
+	struct list_head *followers = followers_of(e);
+	struct follower *f, *next;
+
+	lockdep_assert_held(&s->lock);
+	if (!followers)
+		return;
+	mutex_lock(&notifiers_lock);
+	list_for_each_entry_safe(f, next, followers, list) {
+		if (f->session != s)
+			continue;
+		list_del_rcu(&f->list);
+		if (list_empty(followers))
+			switch_notifier(e, false);
+		synchronize_rcu();
+		kfree(f);
+		break;
+	}
+	mutex_unlock(&notifiers_lock);
+}

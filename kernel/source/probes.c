@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The probes and the event table, made of events.def. Each probe asks what the
+ * session does with the event, whether it may have it, and writes the record.
+ * Reads the session under RCU (preemption is off); takes no lock.
+ */
+#include "../handler/handler.h"
+#include "../session/record.h"
+#include "probes.h"
+#include "source.h"
+
+/* ------------------------------------------------ the records' structs */
+
+#define KL_F(type, name, format, value) type name;
+#define KL_F1(type, name, format, value) type name;
+#define KL_F2(type, name, format, value) type name;
+#define KL_A(type, name, count, format, pointer) type name[count];
+#define KL_COMM(name, task) char name[KL_COMM_LEN];
+#define KL_COMM1(name, task) char name[KL_COMM_LEN];
+#define KL_COMM2(name, task) char name[KL_COMM_LEN];
+#define KL_NO_FIELDS
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
+	struct kl_rec_##name {                                                          \
+		fields                                                                  \
+	} __packed;                                                                     \
+	static_assert(sizeof(struct kl_rec_##name) + 3 * KL_STRING_MAX +                \
+			      KL_RECORD_PREFIX_BYTES + sizeof(struct kl_abi_task) <=    \
+		      KL_RECORD_MAX);
+#include "../../uapi/events.def"
+#undef KL_EVENT
+#undef KL_F
+#undef KL_F1
+#undef KL_F2
+#undef KL_A
+#undef KL_COMM
+#undef KL_COMM1
+#undef KL_COMM2
+
+/* --------------------------------------------------------- the probes */
+
+/* 1 for the format `ptr`, 0 for any other. */
+#define KL_SECOND(first, second, ...) second
+#define KL_IS_SECOND(...) KL_SECOND(__VA_ARGS__)
+#define KL_FORMAT_ptr ~, 1
+#define KL_IS_PTR(format) KL_IS_SECOND(KL_FORMAT_##format, 0)
+
+#define KL_VALUE(type, format, value)                                                   \
+	(KL_IS_PTR(format) && !kl_s->see_addresses ? (type)0 : (type)(value))
+#define KL_F(type, name, format, value) kl_rec->name = KL_VALUE(type, format, value);
+#define KL_F1(type, name, format, value)                                                \
+	kl_rec->name = kl_show1 ? KL_VALUE(type, format, value) : (type)0;
+#define KL_F2(type, name, format, value)                                                \
+	kl_rec->name = kl_show2 ? KL_VALUE(type, format, value) : (type)0;
+#define KL_A(type, name, count, format, pointer) memcpy(kl_rec->name, pointer, sizeof(kl_rec->name));
+#define KL_COMM(name, task) memcpy(kl_rec->name, (task)->comm, KL_COMM_LEN);
+#define KL_COMM1(name, task) copy_comm(kl_rec->name, task, kl_show1);
+#define KL_COMM2(name, task) copy_comm(kl_rec->name, task, kl_show2);
+#define KL_STR(name, text) kl_strings_add(&kl_texts, text);
+#define KL_STRN(name, text, bytes) kl_strings_add_bounded(&kl_texts, text, bytes);
+#define KL_STR1(name, text) kl_strings_add(&kl_texts, kl_show1 ? (text) : NULL);
+#define KL_NO_STRINGS
+
+#define KL_SELF                                                                         \
+	if (!kl_gate_self(kl_s))                                                           \
+		return;
+#define KL_SYSTEM                                                                       \
+	if (!kl_gate_system(kl_s))                                                         \
+		return;
+#define KL_ABOUT(task)                                                                  \
+	struct task_struct *kl_about1 = (task);                                            \
+	const bool kl_show1 __maybe_unused = kl_shows(kl_s, kl_about1);                          \
+	if (!kl_gate_about(kl_s, kl_about1, NULL))                                            \
+		return;
+#define KL_ABOUT2(task, other)                                                          \
+	struct task_struct *kl_about1 = (task), *kl_about2 = (other);                         \
+	const bool kl_show1 __maybe_unused = kl_shows(kl_s, kl_about1);                          \
+	const bool kl_show2 __maybe_unused = kl_shows(kl_s, kl_about2);                          \
+	if (!kl_gate_about(kl_s, kl_about1, kl_about2))                                          \
+		return;
+
+static __always_inline void copy_comm(char *to, const struct task_struct *t, bool show)
+{
+	if (likely(show))
+		memcpy(to, t->comm, KL_COMM_LEN);
+	else
+		memset(to, 0, KL_COMM_LEN);
+}
+
+#define KL_TP(target, ...) , ##__VA_ARGS__
+#define KL_FN(target, ...) , ##__VA_ARGS__
+#define KL_OWN(...) , ##__VA_ARGS__
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
+	KL_ROW_##name(                                                                  \
+	void kl_probe_##name(void *data source)                                         \
+	{                                                                               \
+		struct kl_session *kl_s = data;                                            \
+		struct kl_strings kl_texts = {};                                      \
+		struct kl_rec_##name *kl_rec;                                              \
+		struct kl_writer kl_w;                                                     \
+		u8 kl_do = kl_action(kl_s, id);                                           \
+											\
+		if (kl_do == KL_HANDLER_nothing)                                       \
+			return;                                                         \
+		access                                                                  \
+		if (unlikely(kl_do != KL_HANDLER_log)) {                               \
+			kl_handler_fire(kl_s, id, kl_do);                                 \
+			return;                                                         \
+		}                                                                       \
+		strings                                                                 \
+		kl_rec = (void *)kl_record_begin(kl_s, &kl_w, id, sizeof(*kl_rec) + kl_texts.bytes); \
+		if (unlikely(!kl_rec))                                                     \
+			return;                                                         \
+		fields                                                                  \
+		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));                          \
+		kl_record_end(&kl_w);                                                      \
+	})
+#include "../../uapi/events.def"
+#undef KL_EVENT
+#undef KL_TP
+#undef KL_FN
+#undef KL_OWN
+#undef KL_SELF
+#undef KL_SYSTEM
+#undef KL_ABOUT
+#undef KL_ABOUT2
+
+/* ---------------------------------------------------------- the table */
+
+#define KL_SELF KL_ACCESS_SELF
+#define KL_SYSTEM KL_ACCESS_SYSTEM
+#define KL_ABOUT(task) KL_ACCESS_ABOUT
+#define KL_ABOUT2(task, other) KL_ACCESS_ABOUT
+#define KL_TP(target_, ...) .source = KL_SOURCE_TRACEPOINT, .target = #target_
+#define KL_FN(target_, ...) .source = KL_SOURCE_FUNCTION, .target = #target_
+#define KL_OWN(...) .source = KL_SOURCE_OWN, .target = ""
+#define KL_FIRST(first, ...) first
+#define KL_FIRST_OF(...) KL_FIRST(__VA_ARGS__)
+#define KL_EVENT(id_, name_, group_, set_, help_, source_, access_, fields_, strings_)  \
+	{                                                                               \
+		.id = id_,                                                              \
+		.name = #name_,                                                         \
+		.set = KL_SET_##set_,                                                   \
+		source_,                                                                \
+		.access = access_,                                                      \
+		.probe = KL_FIRST_OF(KL_ROW_##name_((void *)kl_probe_##name_,) NULL),   \
+		.absent = KL_ROW_REASON_##name_,                                        \
+	},
+const struct kl_event kl_events[] = {
+#include "../../uapi/events.def"
+};
+
+const u32 kl_event_count = ARRAY_SIZE(kl_events);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The event table at run time: which rows this kernel really has, and attaching
+ * and detaching a session, whatever the kind of source.
+ */
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "../session/session.h"
+#include "source.h"
+
+/* By event id: row + 1, or 0; and the tracepoint, if it has one. */
+static u16 row_of[KL_EV_SYSCALL_ENTRY];
+static struct tracepoint *tracepoint_of[KL_EV_SYSCALL_ENTRY];
+
+/**
+ * kl_event_of - the row of an event
+ * @id: any number
+ *
+ * Returns NULL for system calls and numbers that are no event.
+ */
+const struct kl_event *kl_event_of(u32 id)
+{
+	if (id >= KL_EV_SYSCALL_ENTRY || !row_of[id])
+		return NULL;
+	return &kl_events[row_of[id] - 1];
+}
+
+/**
+ * kl_event_is_syscall - is it the entry or exit of a call that we know?
+ * @id: any number
+ */
+bool kl_event_is_syscall(u32 id)
+{
+	return id >= KL_EV_SYSCALL_ENTRY && id < KL_EV_MAX &&
+	       kl_syscall_is_known((id - KL_EV_SYSCALL_ENTRY) % KL_EV_SYSCALL_MAX);
+}
+
+/**
+ * kl_event_set - the smallest built-in maskset that has an event
+ * @id: an event
+ *
+ * Returns enum kl_set.
+ */
+u8 kl_event_set(u32 id)
+{
+	const struct kl_event *e = kl_event_of(id);
+
+	return e ? e->set : KL_SET_DEFAULT;
+}
+
+/**
+ * kl_event_absent - does this kernel have an event?
+ * @id: any number
+ * @reason: set to a sentence, empty if it has
+ *
+ * Returns enum kl_absent. Context: any.
+ */
+u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX])
+{
+	const struct kl_event *e = kl_event_of(id);
+
+	reason[0] = 0;
+	if (!e) {
+		if (kl_event_is_syscall(id))
+			return KL_PRESENT;
+		strscpy(reason, "there is no such event", KL_ERROR_TEXT_MAX);
+		return KL_ABSENT_BUILD;
+	}
+	if (!e->probe) {
+		strscpy(reason, e->absent, KL_ERROR_TEXT_MAX);
+		return KL_ABSENT_BUILD;
+	}
+	if (e->source == KL_SOURCE_TRACEPOINT && !tracepoint_of[id]) {
+		snprintf(reason, KL_ERROR_TEXT_MAX, "this kernel was built without tracepoint %s",
+			 e->target);
+		return KL_ABSENT_KERNEL;
+	}
+	return KL_PRESENT;
+}
+
+/**
+ * kl_source_attach - make an event fire for a session
+ * @s: the session; its lock is held
+ * @id: an event that is present, not a system call
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_source_attach(struct kl_session *s, u32 id, struct kl_error *why)
+{
+	const struct kl_event *e = kl_event_of(id);
+	int error;
+
+	lockdep_assert_held(&s->lock);
+	switch (e->source) {
+	case KL_SOURCE_TRACEPOINT:
+		error = tracepoint_probe_register(tracepoint_of[id], e->probe, s);
+		break;
+	case KL_SOURCE_FUNCTION:
+		return kl_function_attach(s, e, why);
+	default:
+		return kl_notifier_attach(s, e, why);
+	}
+	if (error)
+		return kl_fail(why, error, "cannot attach to tracepoint %s", e->target);
+	return 0;
+}
+
+/**
+ * kl_source_detach - undo kl_source_attach
+ * @s: the session; its lock is held
+ * @id: an event that is attached
+ *
+ * A probe may still be running: kl_source_synchronize waits for it.
+ */
+void kl_source_detach(struct kl_session *s, u32 id)
+{
+	const struct kl_event *e = kl_event_of(id);
+
+	lockdep_assert_held(&s->lock);
+	switch (e->source) {
+	case KL_SOURCE_TRACEPOINT:
+		tracepoint_probe_unregister(tracepoint_of[id], e->probe, s);
+		break;
+	case KL_SOURCE_FUNCTION:
+		kl_function_detach(s, e);
+		break;
+	default:
+		kl_notifier_detach(s, e);
+	}
+}
+
+/**
+ * kl_source_synchronize - wait until no detached probe runs any more
+ *
+ * Context: may sleep.
+ */
+void kl_source_synchronize(void)
+{
+	tracepoint_synchronize_unregister();
+}
+
+/**
+ * kl_source_init - look up what this kernel has
+ *
+ * Returns 0 or -EINVAL if the table is broken.
+ */
+int kl_source_init(void)
+{
+	for (u32 i = 0; i < kl_event_count; i++) {
+		const struct kl_event *e = &kl_events[i];
+
+		if (WARN_ON(!e->id || e->id >= KL_EV_SYSCALL_ENTRY || row_of[e->id]))
+			return -EINVAL;
+		row_of[e->id] = i + 1;
+		if (e->source == KL_SOURCE_TRACEPOINT && e->probe)
+			tracepoint_of[e->id] = kl_tracepoint_find(e->target);
+	}
+	return kl_syscall_init();
+}
+
+/**
+ * kl_source_deinit - undo kl_source_init
+ */
+void kl_source_deinit(void)
+{
+	kl_syscall_deinit();
+}

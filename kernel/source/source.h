@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where events come from: the table made of events.def, and attaching a
+ * session to an event. Fed by the kernel's tracepoints, ftrace and notifiers;
+ * fires through the probes in probes.c. Attaching and detaching are under the
+ * session's lock.
+ */
+#ifndef KL_SOURCE_SOURCE_H
+#define KL_SOURCE_SOURCE_H
+
+#include <linux/types.h>
+
+#include "../../uapi/kernlens.h"
+
+struct kl_session;
+struct kl_error;
+struct tracepoint;
+
+enum kl_source {
+	KL_SOURCE_TRACEPOINT,
+	KL_SOURCE_FUNCTION,
+	KL_SOURCE_OWN, /* fired by the module itself */
+};
+
+enum kl_access {
+	KL_ACCESS_SELF,
+	KL_ACCESS_ABOUT,
+	KL_ACCESS_SYSTEM,
+};
+
+enum kl_set {
+	KL_SET_DEFAULT,
+	KL_SET_ALL,
+	KL_SET_REQUEST,
+};
+
+/**
+ * struct kl_event - one row of events.def
+ * @target: tracepoint's or function's name
+ * @probe: what is attached; its first argument is the session
+ * @absent: why this build has no probe for it; empty if it has
+ */
+struct kl_event {
+	u16 id;
+	u8 source;
+	u8 access;
+	u8 set;
+	const char *name;
+	const char *target;
+	void *probe;
+	const char *absent;
+};
+
+/* All rows, in the table's order. */
+extern const struct kl_event kl_events[];
+extern const u32 kl_event_count;
+
+const struct kl_event *kl_event_of(u32 id);
+bool kl_event_is_syscall(u32 id);
+u8 kl_event_set(u32 id);
+u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX]);
+
+int kl_source_init(void);
+void kl_source_deinit(void);
+int kl_source_attach(struct kl_session *s, u32 id, struct kl_error *why);
+void kl_source_detach(struct kl_session *s, u32 id);
+void kl_source_synchronize(void);
+
+/* tracepoint.c */
+struct tracepoint *kl_tracepoint_find(const char *name);
+
+/* syscall.c: both directions of all calls share one tracepoint each */
+int kl_syscalls_attach(struct kl_session *s, struct kl_error *why);
+void kl_syscalls_detach(struct kl_session *s);
+bool kl_syscall_is_known(u32 number);
+int kl_syscall_init(void);
+void kl_syscall_deinit(void);
+
+/* function.c */
+int kl_function_attach(struct kl_session *s, const struct kl_event *e, struct kl_error *why);
+void kl_function_detach(struct kl_session *s, const struct kl_event *e);
+
+/* notifier.c */
+int kl_notifier_attach(struct kl_session *s, const struct kl_event *e, struct kl_error *why);
+void kl_notifier_detach(struct kl_session *s, const struct kl_event *e);
+
+/* follow.c: a session's task set follows forks */
+int kl_follow_attach(struct kl_session *s);
+void kl_follow_detach(struct kl_session *s);
+
+#endif /* KL_SOURCE_SOURCE_H */

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The state dump: tasks, their files and mappings, interrupt lines and CPUs are
+ * written as events of the session, so that an analysis knows the past. They go
+ * the way of all events: same filter, same access rules, same losses.
+ */
+#include <linux/cpu.h>
+#include <linux/fdtable.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <asm/processor.h>
+
+#include "../source/probes.h"
+#include "dump.h"
+
+/* LTTng's numbers, which Trace Compass reads. */
+enum { TYPE_USER = 0, TYPE_KERNEL = 1 };
+enum { MODE_UNKNOWN = 0, MODE_USER = 1, MODE_SYSCALL = 2 };
+enum { SUBMODE_NONE = 0 };
+enum { STATUS_WAIT_CPU = 2, STATUS_EXIT = 3, STATUS_ZOMBIE = 4, STATUS_WAIT = 5, STATUS_RUN = 6 };
+
+#define KNOWN_PARTS (KL_DUMP_PROCESSES | KL_DUMP_FILES | KL_DUMP_MAPPINGS)
+
+/* Longest a dump waits for readers to make room, in steps of 10 ms. */
+#define PATIENCE 200
+
+struct dump {
+	struct kl_session *session;
+	struct task_struct *task;
+	char *path; /* a page */
+	int patience;
+};
+
+/* Probes are called as the kernel's tracepoints call them. */
+#define fire(probe, ...)                                                                \
+	do {                                                                            \
+		preempt_disable();                                                      \
+		probe(__VA_ARGS__);                                                     \
+		preempt_enable();                                                       \
+	} while (0)
+
+/* Let readers catch up, so that a long dump does not push itself out. */
+static void wait_for_room(struct dump *d)
+{
+	struct kl_session *s = d->session;
+
+	while (d->patience > 0 && READ_ONCE(s->reader_count) &&
+	       kl_ring_is_nearly_full(&raw_cpu_ptr(s->cpu)->ring)) {
+		d->patience--;
+		schedule_timeout_interruptible(msecs_to_jiffies(10));
+	}
+	cond_resched();
+}
+
+static int status_of(struct task_struct *t)
+{
+	if (t->exit_state & EXIT_ZOMBIE)
+		return STATUS_ZOMBIE;
+	if (t->exit_state & EXIT_DEAD)
+		return STATUS_EXIT;
+	if (READ_ONCE(t->__state) != TASK_RUNNING)
+		return STATUS_WAIT;
+	return t == current ? STATUS_RUN : STATUS_WAIT_CPU;
+}
+
+static void dump_task(struct dump *d)
+{
+	struct task_struct *t = d->task;
+	bool kernel = t->flags & PF_KTHREAD;
+	int mode = kernel || t == current ? MODE_SYSCALL : MODE_UNKNOWN;
+
+	fire(kl_probe_lttng_statedump_process_state, d->session, t,
+	     kernel ? TYPE_KERNEL : TYPE_USER, mode, SUBMODE_NONE, status_of(t));
+}
+
+/* Called by iterate_fd with the table's lock held. */
+static int dump_file(const void *data, struct file *file, unsigned int fd)
+{
+	const struct dump *d = data;
+	char *name = file_path(file, d->path, PAGE_SIZE);
+
+	fire(kl_probe_lttng_statedump_file_descriptor, d->session, d->task, fd, file->f_flags,
+	     (__force unsigned int)file->f_mode, IS_ERR(name) ? "" : name);
+	return 0;
+}
+
+static void dump_files(struct dump *d)
+{
+	task_lock(d->task);
+	if (d->task->files)
+		iterate_fd(d->task->files, 0, dump_file, d);
+	task_unlock(d->task);
+}
+
+static void dump_mappings(struct dump *d)
+{
+	struct mm_struct *mm = get_task_mm(d->task);
+	struct vm_area_struct *vma;
+
+	if (!mm)
+		return;
+	mmap_read_lock(mm);
+	{
+		VMA_ITERATOR(vmi, mm, 0);
+
+		for_each_vma(vmi, vma) {
+			const char *name = "";
+			u64 inode = 0;
+
+			if (vma->vm_file) {
+				name = file_path(vma->vm_file, d->path, PAGE_SIZE);
+				inode = file_inode(vma->vm_file)->i_ino;
+			}
+			fire(kl_probe_lttng_statedump_vm_map, d->session, d->task, vma->vm_start,
+			     vma->vm_end, vma->vm_flags, inode, (u64)vma->vm_pgoff << PAGE_SHIFT,
+			     IS_ERR(name) ? "" : name);
+		}
+	}
+	mmap_read_unlock(mm);
+	mmput(mm);
+}
+
+/* The task with the lowest thread id from @from on, with a reference. */
+static struct task_struct *next_task_from(pid_t *from)
+{
+	struct task_struct *t = NULL;
+	struct pid *pid;
+
+	rcu_read_lock();
+	for (;;) {
+		pid = find_ge_pid(*from, &init_pid_ns);
+		if (!pid)
+			break;
+		*from = pid_nr(pid);
+		t = pid_task(pid, PIDTYPE_PID);
+		if (t)
+			break;
+		(*from)++;
+	}
+	if (t)
+		get_task_struct(t);
+	rcu_read_unlock();
+	return t;
+}
+
+static void dump_tasks(struct dump *d, u32 what)
+{
+	pid_t from = 1;
+
+	for (; (d->task = next_task_from(&from)); from++) {
+		dump_task(d);
+		if (thread_group_leader(d->task)) {
+			if (what & KL_DUMP_FILES)
+				dump_files(d);
+			if (what & KL_DUMP_MAPPINGS)
+				dump_mappings(d);
+		}
+		put_task_struct(d->task);
+		wait_for_room(d);
+		if (signal_pending(current))
+			break;
+	}
+}
+
+static void dump_interrupts(struct kl_session *s)
+{
+	for (unsigned int irq = 0; irq < nr_irqs; irq++) {
+		struct irq_data *data = irq_get_irq_data(irq);
+		struct irqaction *action;
+		struct irq_desc *desc;
+		unsigned long flags;
+
+		if (!data)
+			continue;
+		desc = irq_data_to_desc(data);
+		raw_spin_lock_irqsave(&desc->lock, flags);
+		for (action = desc->action; action; action = action->next)
+			kl_probe_lttng_statedump_interrupt(s, irq,
+							   data->chip ? data->chip->name : "",
+							   action->name);
+		raw_spin_unlock_irqrestore(&desc->lock, flags);
+	}
+}
+
+static void dump_cpus(struct kl_session *s)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		const struct cpuinfo_x86 *c = &cpu_data(cpu);
+
+		fire(kl_probe_lttng_statedump_cpu_topology, s, cpu, c->x86, c->x86_model,
+		     topology_physical_package_id(cpu), topology_core_id(cpu), c->booted_cores,
+		     c->x86_vendor_id, c->x86_model_id);
+	}
+}
+
+/**
+ * kl_dump_state - write what there is now into a running session
+ * @s: the session; events that its maskset does not have are left out
+ * @wish: what in, how many records out
+ * @why: set on failure
+ *
+ * Context: may sleep; waits a bounded time for readers if the buffer is full.
+ */
+int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_error *why)
+{
+	struct dump d = { .session = s, .patience = PATIENCE };
+	struct kl_abi_stats before = { .cpu = -1 }, after = { .cpu = -1 };
+
+	if (wish->what & ~KNOWN_PARTS)
+		return kl_fail(why, -EINVAL, "unknown parts of a state dump: %#x", wish->what);
+	if (!READ_ONCE(s->running))
+		return kl_fail(why, -EINVAL, "the session does not run");
+	d.path = (char *)__get_free_page(GFP_KERNEL_ACCOUNT);
+	if (!d.path)
+		return kl_fail(why, -ENOMEM, "no memory for a state dump");
+	kl_session_stats(s, &before);
+	fire(kl_probe_lttng_statedump_start, s);
+	if (s->may & KL_MAY_SEE_ALL) {
+		cpus_read_lock();
+		dump_cpus(s);
+		cpus_read_unlock();
+		dump_interrupts(s);
+	}
+	if (wish->what & KL_DUMP_PROCESSES)
+		dump_tasks(&d, wish->what);
+	fire(kl_probe_lttng_statedump_end, s);
+	kl_session_stats(s, &after);
+	wish->records = after.written - before.written;
+	free_page((unsigned long)d.path);
+	return signal_pending(current) ? -EINTR : 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A ring on a test bench: a fake clock, a log of every record fired, and the
+ * checks that must hold whatever happened. Used by rules.c, nesting.c and
+ * reading.c; one bench is used by one thread.
+ */
+#ifndef KL_TESTS_RING_BENCH_H
+#define KL_TESTS_RING_BENCH_H
+
+#include "../../../kernel/ring/ring.h"
+
+#define BENCH_LOG_MAX 1024
+#define BENCH_POOL_MAX 64
+#define BENCH_BLOCK_BYTES 288 /* header and a few records: blocks change often */
+#define BENCH_RECORD_BYTES 32
+#define BENCH_FIRST_EXTRA 8 /* what the first record of a block is longer by */
+
+struct bench_config {
+	u32 blocks;
+	u32 map_size;
+	bool overwrite;
+	u64 start_seq; /* of the first block: to begin near a wrap */
+};
+
+/* A record as the bench writes it. `time` is the slot's, all 64 bits. */
+struct bench_record {
+	u32 bytes;
+	u32 id;
+	u64 time;
+	u64 header_time; /* the low 48 bits, as a real record has */
+	u32 first;
+	u8 fill[];
+} __attribute__((packed));
+
+struct bench {
+	struct kl_ring ring;
+	struct kl_abi_ring *shared;
+	struct kl_ring_block **window;
+	struct kl_ring_block pool[BENCH_POOL_MAX];
+	u32 pool_used;
+	u32 given_back; /* blocks that bench_take_outgoing has seen */
+	u64 clock;
+	u64 hold; /* a holder's position */
+	u32 fired;
+	u32 lost;
+	u32 written;
+	struct {
+		u8 result;
+		u8 read;
+	} log[BENCH_LOG_MAX];
+	u32 read; /* by bench_drain */
+	char why[256];
+};
+
+struct bench *bench_new(const struct bench_config *config);
+void bench_free(struct bench *bench);
+void bench_add(struct bench *bench, u32 blocks);
+u32 bench_take_outgoing(struct bench *bench);
+
+/* One record of the bench's usual size, or of @bytes. */
+enum kl_ring_result bench_fire(struct bench *bench);
+enum kl_ring_result bench_fire_bytes(struct bench *bench, u32 bytes);
+/* Fire until the current block has no room for another record. */
+void bench_fill_block(struct bench *bench);
+
+/*
+ * The checks set bench->why and return false on the first thing that is wrong.
+ *
+ * bench_check_block: the bytes of a complete block (or a copy of one)
+ * bench_check_partial: what a reader may take of the block being filled
+ * bench_check_state: the ring's own bookkeeping, with no writer under way
+ * bench_drain: read all there is from @cursor on
+ * bench_check_end: finish the ring, drain it, and account for every record
+ */
+bool bench_check_block(struct bench *bench, const u8 *memory, u64 seq, bool mark);
+bool bench_check_partial(struct bench *bench);
+bool bench_check_records(struct bench *bench, const u8 *memory, u32 end, bool mark);
+bool bench_check_state(struct bench *bench);
+bool bench_drain(struct bench *bench, struct kl_cursor *cursor);
+bool bench_check_end(struct bench *bench);
+
+void rules_run(void);
+void nesting_run(void);
+void reading_run(void);
+
+#endif /* KL_TESTS_RING_BENCH_H */
