@@ -6,10 +6,7 @@
  * Each macro keeps the row's text in the row's own expansion, so that an error names the row's
  * line in events.def.
  */
-#include "compat_config.h"
-#include "prototypes.h"
-#include "../source/trace_headers.h"
-#include "../source/event_values.h"
+#include "source/event_values.h"
 
 /* A row's source by its name: its arguments, and the kernel's own check of a probe's type. */
 #define KL_ARGUMENTS_KL_TP(tracepoint, ...) void *kl_data, ##__VA_ARGS__

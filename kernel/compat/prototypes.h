@@ -6,11 +6,12 @@
  *	KL_NEW_x(...)	there since the change that compat/probes/x.c asks for
  *	KL_OLD_x(...)	there before it
  *
- * A value that an older kernel does not pass is written as 0 there. Include compat_config.h
- * first.
+ * A value that an older kernel does not pass is written as 0 there.
  */
 #ifndef KL_COMPAT_PROTOTYPES_H
 #define KL_COMPAT_PROTOTYPES_H
+
+#include "compat/compat_config.h"
 
 /* in v6.3: consume_skb passes the caller's address */
 #ifdef KL_HAVE_CONSUME_SKB_LOCATION

@@ -5,7 +5,6 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "../session/session.h"
 #include "handler.h"
 
 /**
@@ -32,16 +31,4 @@ int kl_count_prepare(struct kl_session *s)
 		WRITE_ONCE(c->count, count);
 	}
 	return 0;
-}
-
-/**
- * kl_count_fire - count one event
- * @s: a session for which kl_count_prepare succeeded
- * @id: event
- *
- * Context: any, preemption off.
- */
-void kl_count_fire(struct kl_session *s, u32 id)
-{
-	kl_local_add(&this_cpu_ptr(s->cpu)->count[id], 1);
 }

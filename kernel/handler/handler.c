@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The handlers by number, and what they need before they can fire. */
-#include "../session/session.h"
 #include "handler.h"
 
 /**
@@ -16,20 +15,6 @@ bool kl_handler_is_known(u8 handler)
 		return true;
 	}
 	return false;
-}
-
-/**
- * kl_handler_fire - an event happened whose handler is not `log`
- * @s: the session
- * @id: event
- * @handler: from the session's actions
- *
- * Context: any, preemption off.
- */
-void kl_handler_fire(struct kl_session *s, u32 id, u8 handler)
-{
-	if (handler == KL_HANDLER_count)
-		kl_count_fire(s, id);
 }
 
 /**

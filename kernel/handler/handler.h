@@ -6,16 +6,31 @@
 #ifndef KL_HANDLER_HANDLER_H
 #define KL_HANDLER_HANDLER_H
 
-#include <linux/types.h>
+#include "../session/session.h"
 
-struct kl_session;
-struct kl_error;
+/* Handler `count`, for which kl_count_prepare has been called. */
+static __always_inline void kl_count_fire(struct kl_session *s, u32 id)
+{
+	kl_local_add(&this_cpu_ptr(s->cpu)->count[id], 1);
+}
 
-void kl_handler_fire(struct kl_session *s, u32 id, u8 handler);
+/**
+ * kl_handler_fire - an event happened whose handler is not `log`
+ * @s: the session
+ * @id: event
+ * @handler: from the session's actions
+ *
+ * Context: any, preemption off.
+ */
+static __always_inline void kl_handler_fire(struct kl_session *s, u32 id, u8 handler)
+{
+	if (handler == KL_HANDLER_count)
+		kl_count_fire(s, id);
+}
+
 bool kl_handler_is_known(u8 handler);
 int kl_handler_prepare(struct kl_session *s, const u8 *handlers, struct kl_error *why);
 
 int kl_count_prepare(struct kl_session *s);
-void kl_count_fire(struct kl_session *s, u32 id);
 
 #endif /* KL_HANDLER_HANDLER_H */

@@ -37,17 +37,15 @@ const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor)
 		/* Pairs with F. */
 		block = kl_load_acquire(ring->window[cursor->next & ring->map_mask]);
 		header = (const struct kl_abi_block *)block->memory;
-		/* E: pairs with A and with the release in install_block. */
-		if (kl_load_acquire(header->seq) != cursor->next) {
-			/* Taken back since `tail` was read, which has then moved. */
-			if (kl_load(shared->tail) == tail)
-				return NULL;
-			continue;
+		/* E: pairs with A and with the releases of `seq`. */
+		if (kl_load_acquire(header->seq) == cursor->next) {
+			bits = kl_load_acquire(header->content_bits);
+			if (bits && kl_load_acquire(header->committed) * 8 == bits)
+				return block->memory;
 		}
-		bits = kl_load_acquire(header->content_bits);
-		if (!bits || kl_load_acquire(header->committed) * 8 != bits)
+		/* Not complete; or taken back meanwhile: then `tail` has moved. */
+		if (kl_load_acquire(shared->tail) == tail)
 			return NULL;
-		return block->memory;
 	}
 }
 

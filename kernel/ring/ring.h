@@ -81,12 +81,18 @@ enum kl_ring_result {
 	KL_RING_WRITTEN_FIRST, /* @first_bytes are yours; commit them */
 };
 
-/* Hand a record whose bytes have all been written to the readers. */
-static __always_inline void kl_ring_commit(const struct kl_slot *slot)
+/* Hand bytes of a record, all written, to the readers: a part or the whole. */
+static __always_inline void kl_ring_commit_bytes(u8 *base, u32 bytes)
 {
 	/* A: the record's bytes before the commit word. Pairs with D, E. */
 	kl_write_barrier();
-	kl_local_add(&((struct kl_abi_block *)slot->base)->committed, slot->bytes);
+	kl_local_add(&((struct kl_abi_block *)base)->committed, bytes);
+}
+
+/* The same for a whole record. */
+static __always_inline void kl_ring_commit(const struct kl_slot *slot)
+{
+	kl_ring_commit_bytes(slot->base, slot->bytes);
 }
 
 static __always_inline void kl_ring_count_lost(struct kl_ring *ring)
@@ -96,6 +102,31 @@ static __always_inline void kl_ring_count_lost(struct kl_ring *ring)
 
 enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 bytes,
 				   struct kl_slot *slot);
+
+/* Does a record fit the current block, in room and in time? */
+static __always_inline bool kl_ring_fits(const struct kl_ring *ring, u64 old, u64 time, u32 bytes)
+{
+	return likely(KL_POS_OFFSET(old) + bytes <= ring->block_bytes &&
+		      !((time - ring->last_time) / KL_TIME_WRAP));
+}
+
+/* Take the room, unless a record was written since @old was read. */
+static __always_inline bool kl_ring_take(struct kl_ring *ring, u64 old, u64 time, u32 bytes,
+					 struct kl_slot *slot)
+{
+	u8 *base = ring->base[KL_POS_SEQ(old) & 1];
+	u32 offset = KL_POS_OFFSET(old);
+
+	if (unlikely(!kl_local_try_cmpxchg(&ring->shared->position, &old,
+					   old + bytes + (1ull << KL_POS_COUNT_SHIFT))))
+		return false;
+	ring->last_time = time;
+	slot->time = time;
+	slot->base = base;
+	slot->at = base + offset;
+	slot->bytes = bytes;
+	return true;
+}
 
 /**
  * kl_ring_reserve - one attempt to get room for a record
@@ -114,20 +145,9 @@ static __always_inline enum kl_ring_result
 kl_ring_reserve(struct kl_ring *ring, u64 old, u64 time, u32 bytes, u32 first_bytes,
 		struct kl_slot *slot)
 {
-	u32 offset = KL_POS_OFFSET(old);
-	u8 *base = ring->base[KL_POS_SEQ(old) & 1];
-
-	if (unlikely(offset + bytes > ring->block_bytes || time - ring->last_time > KL_TIME_WRAP))
+	if (unlikely(!kl_ring_fits(ring, old, time, bytes)))
 		return kl_ring_switch(ring, old, time, first_bytes, slot);
-	if (unlikely(!kl_local_try_cmpxchg(&ring->shared->position, &old,
-					   old + bytes + (1ull << KL_POS_COUNT_SHIFT))))
-		return KL_RING_RETRY;
-	ring->last_time = time;
-	slot->time = time;
-	slot->base = base;
-	slot->at = base + offset;
-	slot->bytes = bytes;
-	return KL_RING_WRITTEN;
+	return kl_ring_take(ring, old, time, bytes, slot) ? KL_RING_WRITTEN : KL_RING_RETRY;
 }
 
 /* Sizes for kl_ring_init: the shared page(s) of a ring with @map_size slots. */

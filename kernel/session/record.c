@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rarer half of writing a record: the running task's variables, and the
- * gates of sessions that may not see everything.
+ * The rarer half of writing a record: changed variables, a new block, records
+ * of interrupts; and the gates of sessions that may not see everything.
  */
 #include <linux/preempt.h>
 
@@ -21,46 +21,79 @@ static void task_words(const struct kl_session *s, u64 words[3])
 	words[2] = kl_task_comm(t, 1);
 }
 
-/**
- * kl_record_task_is_known - kl_task_is_known for an owner without privilege
- * @cpu: this CPU's state
- *
- * Context: any, preemption off.
- */
-bool kl_record_task_is_known(struct kl_cpu *cpu)
-{
-	u64 words[3];
-
-	task_words(cpu->session, words);
-	return !memcmp(words, kl_task_words(&cpu->task), sizeof(words));
-}
+/* Equal to no count of stale records: kl_record_try is not for now. */
+#define NOT_QUICK (~0ull)
 
 /**
- * kl_record_task - write the running task's variables, and note that we did
- * @w: a reserved record
- * @to: where the variables go
+ * kl_record_begin - room for a record of this session on this CPU
+ * @s: the session
+ * @cpu: its state on this CPU
+ * @id: event
+ * @bytes: size of the event's fields and strings
  *
- * Context: any, preemption off.
+ * All cases, those of kl_record_try too. Variables that are written are
+ * committed here already, so that kl_record_end commits as many bytes as in the
+ * usual case. Returns where the fields go; `at` is NULL if the record is lost
+ * (and counted). Context: any, preemption off.
  */
-void kl_record_task(struct kl_writer *w, u8 *to)
+struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
-	struct kl_cpu *cpu = w->cpu;
-	u64 words[3];
+	u32 plain = bytes + KL_RECORD_PREFIX_BYTES, full = plain + sizeof(struct kl_abi_task);
+	bool outermost = !cpu->nest++;
+	enum kl_ring_result result;
+	u64 words[3], stale, known;
+	struct kl_slot slot;
 
-	task_words(cpu->session, words);
-	memcpy(to, words, sizeof(words));
-	if (cpu->nest > 1) {
-		kl_local_add(&cpu->stale, 1);
-		return;
-	}
-	/*
-	 * No record came between reading w->stale and this one's reservation,
-	 * or the reservation would have failed. An interrupt from here on leaves
-	 * the state alone and makes `stale` differ from `known`.
-	 */
-	memcpy(kl_task_words(&cpu->task), words, sizeof(words));
+	/* From here an interrupt takes this way, not kl_record_try's. */
 	barrier();
-	cpu->known = w->stale;
+	known = cpu->known;
+	if (outermost)
+		WRITE_ONCE(cpu->quick, NOT_QUICK);
+	barrier();
+	do {
+		bool all;
+		u64 old;
+
+		stale = READ_ONCE(cpu->stale);
+		barrier();
+		old = READ_ONCE(cpu->ring.shared->position);
+		barrier();
+		task_words(s, words);
+		all = !outermost || stale != known || memcmp(words, &cpu->task, sizeof(words));
+		result = kl_ring_reserve(&cpu->ring, old, kl_clock(), all ? full : plain, full,
+					 &slot);
+	} while (result == KL_RING_RETRY);
+	if (result != KL_RING_LOST && slot.bytes != plain) {
+		/*
+		 * No record came between reading `stale` and this reservation,
+		 * or it would have failed; one that came since has made `stale`
+		 * differ from what is noted here.
+		 */
+		if (outermost)
+			memcpy(&cpu->task, words, sizeof(words));
+		else
+			kl_local_add(&cpu->stale, 1);
+		known = stale;
+	}
+	if (outermost) {
+		cpu->known = known;
+		barrier();
+		/* An owner without privilege: what it may see is asked each time. */
+		if (!(s->gate & KL_GATE_OWN))
+			WRITE_ONCE(cpu->quick, known);
+	}
+	cpu->nest--;
+	if (result == KL_RING_LOST)
+		return (struct kl_place){};
+	*(u64 *)slot.at = slot.time << KL_RECORD_ID_BITS | id;
+	slot.at[8] = slot.bytes != plain ? KL_CHANGED_TASK : 0;
+	if (slot.bytes != plain) {
+		memcpy(slot.at + KL_RECORD_PREFIX_BYTES, words, sizeof(words));
+		kl_ring_commit_bytes(slot.base, sizeof(words));
+	}
+	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->wait))
+		irq_work_queue(&cpu->wake);
+	return (struct kl_place){ .at = slot.at + slot.bytes - bytes, .base = slot.base };
 }
 
 /**

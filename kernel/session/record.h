@@ -4,9 +4,10 @@
  * the header. Every probe's path goes through here, so each instruction counts.
  * Fed by kernel/source and kernel/task; writes kernel/ring.
  *
- * The delta state (struct kl_cpu) is only read and written by the outermost
- * writer of a CPU. A writer that interrupted another (nest > 1) writes all its
- * variables and marks the state stale. See docs/design/session.md.
+ * The delta state (struct kl_cpu) is written by kl_record_begin only, and there
+ * by the outermost of the writers that are in it on this CPU. One that has
+ * interrupted another writes all its variables and marks the state stale. See
+ * docs/design/session.md.
  */
 #ifndef KL_SESSION_RECORD_H
 #define KL_SESSION_RECORD_H
@@ -17,11 +18,14 @@
 #include "../compat/clock.h"
 #include "session.h"
 
-/* A record being written; @stale as it was before the position was read. */
-struct kl_writer {
-	struct kl_cpu *cpu;
-	u64 stale;
-	struct kl_slot slot;
+/**
+ * struct kl_place - where a record's fields go; returned in registers
+ * @at: NULL if the record is lost
+ * @base: the block
+ */
+struct kl_place {
+	u8 *at;
+	u8 *base;
 };
 
 /* Strings of a record, measured before the room for them is asked for. */
@@ -83,86 +87,52 @@ static __always_inline u64 kl_task_comm(const struct task_struct *t, int half)
 	return word;
 }
 
-/* The state as three words; see kl_task_ids. */
-static __always_inline u64 *kl_task_words(struct kl_abi_task *task)
-{
-	return (u64 *)task;
-}
-
-void kl_record_task(struct kl_writer *w, u8 *to);
-bool kl_record_task_is_known(struct kl_cpu *cpu);
-
 /* Has a reader of this CPU's records been told what runs here? */
-static __always_inline bool kl_task_is_known(struct kl_cpu *cpu, const struct kl_session *s,
-					     const struct task_struct *t)
+static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const struct task_struct *t)
 {
-	const u64 *known = kl_task_words(&cpu->task);
+	const u64 *known = (const u64 *)&cpu->task;
 
-	if (unlikely(cpu->nest > 1 || cpu->stale != cpu->known))
-		return false;
-	if (unlikely(s->gate & KL_GATE_OWN))
-		return kl_record_task_is_known(cpu);
-	return known[0] == kl_task_ids(t) && known[1] == kl_task_comm(t, 0) &&
-	       known[2] == kl_task_comm(t, 1);
+	return likely(cpu->stale == cpu->quick && known[0] == kl_task_ids(t) &&
+		      known[1] == kl_task_comm(t, 0) && known[2] == kl_task_comm(t, 1));
 }
 
 /**
- * kl_record_begin - room for a record of this session on this CPU
- * @s: the session
- * @w: to be given to kl_record_end if the result is not NULL
+ * kl_record_try - room for a record, in the usual case
+ * @cpu: the session's state on this CPU
  * @id: event
  * @bytes: size of the event's fields and strings
  *
- * Returns where the fields go, or NULL if the record is lost (and counted).
- * Context: any, preemption off.
+ * The usual case: nothing interrupted, nothing changed, room in the block. It
+ * makes no call and changes nothing but the ring. If the result's `at` is NULL
+ * nothing has happened: use kl_record_begin; else call kl_record_end. Context:
+ * any, preemption off.
  */
-static __always_inline u8 *kl_record_begin(struct kl_session *s, struct kl_writer *w, u32 id,
-					   u32 bytes)
+static __always_inline struct kl_place kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes)
 {
-	struct kl_cpu *cpu = this_cpu_ptr(s->cpu);
-	struct task_struct *t = current;
-	enum kl_ring_result result;
-	u8 *at;
+	const struct kl_place none = {};
+	struct kl_slot slot;
+	u64 old, time;
 
-	w->cpu = cpu;
-	cpu->nest++;
+	old = READ_ONCE(cpu->ring.shared->position);
 	barrier();
-	bytes += KL_RECORD_PREFIX_BYTES;
-	do {
-		u32 size = bytes;
-		u64 old;
-
-		w->stale = READ_ONCE(cpu->stale);
-		barrier();
-		old = READ_ONCE(cpu->ring.shared->position);
-		barrier();
-		if (unlikely(!kl_task_is_known(cpu, s, t)))
-			size += sizeof(struct kl_abi_task);
-		result = kl_ring_reserve(&cpu->ring, old, kl_clock(), size,
-					 bytes + sizeof(struct kl_abi_task), &w->slot);
-	} while (unlikely(result == KL_RING_RETRY));
-	if (unlikely(result == KL_RING_LOST)) {
-		cpu->nest--;
-		return NULL;
-	}
-	at = w->slot.at;
-	*(u64 *)at = w->slot.time << KL_RECORD_ID_BITS | id;
-	if (likely(w->slot.bytes == bytes)) {
-		at[8] = 0;
-		return at + KL_RECORD_PREFIX_BYTES;
-	}
-	at[8] = KL_CHANGED_TASK;
-	kl_record_task(w, at + KL_RECORD_PREFIX_BYTES);
-	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->wait))
-		irq_work_queue(&cpu->wake);
-	return at + KL_RECORD_PREFIX_BYTES + sizeof(struct kl_abi_task);
+	if (unlikely(!kl_task_is_known(cpu, current)))
+		return none;
+	if (!kl_clock_try(&time))
+		return none;
+	if (unlikely(!kl_ring_fits(&cpu->ring, old, time, bytes + KL_RECORD_PREFIX_BYTES) ||
+		     !kl_ring_take(&cpu->ring, old, time, bytes + KL_RECORD_PREFIX_BYTES, &slot)))
+		return none;
+	*(u64 *)slot.at = time << KL_RECORD_ID_BITS | id;
+	slot.at[8] = 0;
+	return (struct kl_place){ .at = slot.at + KL_RECORD_PREFIX_BYTES, .base = slot.base };
 }
 
-static __always_inline void kl_record_end(struct kl_writer *w)
+struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
+
+/* The fields are written. @bytes as given to kl_record_begin or kl_record_try. */
+static __always_inline void kl_record_end(struct kl_place place, u32 bytes)
 {
-	kl_ring_commit(&w->slot);
-	barrier();
-	w->cpu->nest--;
+	kl_ring_commit_bytes(place.base, bytes + KL_RECORD_PREFIX_BYTES);
 }
 
 /* ------------------------------------------------------- what may pass */

@@ -240,13 +240,14 @@ void kl_session_put(struct kl_session *s)
 
 static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 {
+	bool exit = kl_event_is_exit(id);
 	int error = 0;
 
 	if (kl_event_of(id)) {
 		error = kl_source_attach(s, id, why);
-	} else if (!s->syscalls_attached) {
-		error = kl_syscalls_attach(s, why);
-		s->syscalls_attached = !error;
+	} else if (!s->syscalls_attached[exit]) {
+		error = kl_syscalls_attach(s, exit, why);
+		s->syscalls_attached[exit] = !error;
 	}
 	if (!error)
 		__set_bit(id, s->attached);
@@ -256,21 +257,23 @@ static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 /* Detach what @handlers does not need; NULL: all. */
 static void detach_unused(struct kl_session *s, const u8 *handlers)
 {
-	bool syscalls = false;
+	bool needed[2] = {};
 	u32 id;
 
 	for_each_set_bit(id, s->attached, KL_EV_MAX) {
 		if (handlers && handlers[id]) {
-			syscalls |= !kl_event_of(id);
+			needed[kl_event_is_exit(id)] |= !kl_event_of(id);
 			continue;
 		}
 		if (kl_event_of(id))
 			kl_source_detach(s, id);
 		__clear_bit(id, s->attached);
 	}
-	if (s->syscalls_attached && !syscalls) {
-		kl_syscalls_detach(s);
-		s->syscalls_attached = false;
+	for (int exit = 0; exit < 2; exit++) {
+		if (needed[exit] || !s->syscalls_attached[exit])
+			continue;
+		kl_syscalls_detach(s, exit);
+		s->syscalls_attached[exit] = false;
 	}
 }
 

@@ -36,9 +36,10 @@ struct kl_actions {
 /**
  * struct kl_cpu - a session's state on one CPU
  * @task: variables as in the newest record that carried them
- * @nest: writers now under way here; above one, an interrupted one is below
- * @stale: counts records of interrupts, which leave @task as it was
+ * @nest: writers in kl_record_begin here; above one, an interrupted one is below
+ * @stale: counts records that interrupted another, which leave @task as it was
  * @known: @stale when @task was written; it is what readers know if equal
+ * @quick: the same for kl_record_try, or a number that @stale never is
  * @ring: the buffer
  * @count: of the handler `count`, by event; NULL until one is used
  * @session: whose this is
@@ -52,6 +53,7 @@ struct kl_cpu {
 	u64 nest;
 	u64 stale;
 	u64 known;
+	u64 quick;
 	struct kl_ring ring;
 	u64 *count;
 	struct kl_session *session;
@@ -77,6 +79,7 @@ struct kl_cpu {
  * @running: probes are attached
  * @closed: the creator is gone; nothing can be started again
  * @attached: events with a probe, by id
+ * @syscalls_attached: the probes of all system calls' entries, and exits
  * @masksets: user's own, by id
  * @reader_count: of open readers
  * @mode, @block_bytes, @blocks, @blocks_max: as in struct kl_abi_session
@@ -100,7 +103,7 @@ struct kl_session {
 	struct mutex lock ____cacheline_aligned;
 	bool running;
 	bool closed;
-	bool syscalls_attached;
+	bool syscalls_attached[2];
 	DECLARE_BITMAP(attached, KL_EV_MAX);
 	struct xarray masksets;
 	u32 reader_count;

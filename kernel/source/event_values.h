@@ -7,6 +7,8 @@
 #ifndef KL_SOURCE_EVENT_VALUES_H
 #define KL_SOURCE_EVENT_VALUES_H
 
+#include "compat/compat_config.h"
+#include "compat/prototypes.h"
 #include "trace_headers.h"
 
 /* An address as a number, for fields of format ptr. */

@@ -89,30 +89,35 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #define KL_TP(target, ...) , ##__VA_ARGS__
 #define KL_FN(target, ...) , ##__VA_ARGS__
 #define KL_OWN(...) , ##__VA_ARGS__
-#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
-	KL_ROW_##name(                                                                  \
-	void kl_probe_##name(void *data source)                                         \
-	{                                                                               \
-		struct kl_session *kl_s = data;                                            \
-		struct kl_strings kl_texts = {};                                      \
-		struct kl_rec_##name *kl_rec;                                              \
-		struct kl_writer kl_w;                                                     \
-		u8 kl_do = kl_action(kl_s, id);                                           \
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)		\
+	KL_ROW_##name(									\
+	void kl_probe_##name(void *data source)						\
+	{										\
+		struct kl_session *kl_s = data;						\
+		u8 kl_do = kl_action(kl_s, id);						\
+		struct kl_strings kl_texts;						\
+		struct kl_rec_##name *kl_rec;						\
+		struct kl_place kl_at;							\
+		struct kl_cpu *kl_cpu;							\
 											\
-		if (kl_do == KL_HANDLER_nothing)                                       \
-			return;                                                         \
-		access                                                                  \
-		if (unlikely(kl_do != KL_HANDLER_log)) {                               \
-			kl_handler_fire(kl_s, id, kl_do);                                 \
-			return;                                                         \
-		}                                                                       \
-		strings                                                                 \
-		kl_rec = (void *)kl_record_begin(kl_s, &kl_w, id, sizeof(*kl_rec) + kl_texts.bytes); \
-		if (unlikely(!kl_rec))                                                     \
-			return;                                                         \
-		fields                                                                  \
-		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));                          \
-		kl_record_end(&kl_w);                                                      \
+		if (kl_do == KL_HANDLER_nothing)					\
+			return;								\
+		access									\
+		if (unlikely(kl_do != KL_HANDLER_log)) {				\
+			kl_handler_fire(kl_s, id, kl_do);				\
+			return;								\
+		}									\
+		kl_texts.n = 0;								\
+		kl_texts.bytes = 0;							\
+		strings									\
+		kl_cpu = this_cpu_ptr(kl_s->cpu);					\
+		kl_at = kl_record_begin(kl_s, kl_cpu, id, sizeof(*kl_rec) + kl_texts.bytes);\
+		if (unlikely(!kl_at.at))						\
+			return;								\
+		kl_rec = (void *)kl_at.at;						\
+		fields									\
+		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
+		kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);		\
 	})
 #include "../../uapi/events.def"
 #undef KL_EVENT

@@ -57,6 +57,13 @@ extern const u32 kl_event_count;
 
 const struct kl_event *kl_event_of(u32 id);
 bool kl_event_is_syscall(u32 id);
+
+/* Of a system call's two events, is it the exit? */
+static inline bool kl_event_is_exit(u32 id)
+{
+	return id >= KL_EV_SYSCALL_EXIT;
+}
+
 u8 kl_event_set(u32 id);
 u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX]);
 
@@ -69,9 +76,9 @@ void kl_source_synchronize(void);
 /* tracepoint.c */
 struct tracepoint *kl_tracepoint_find(const char *name);
 
-/* syscall.c: both directions of all calls share one tracepoint each */
-int kl_syscalls_attach(struct kl_session *s, struct kl_error *why);
-void kl_syscalls_detach(struct kl_session *s);
+/* syscall.c: the entries of all calls share a tracepoint, and so do the exits */
+int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why);
+void kl_syscalls_detach(struct kl_session *s, bool exit);
 bool kl_syscall_is_known(u32 number);
 int kl_syscall_init(void);
 void kl_syscall_deinit(void);

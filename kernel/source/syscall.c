@@ -22,48 +22,32 @@ enum width {
 	WIDTH_string,
 };
 
-#define WIDTH_s32 WIDTH_4
-#define WIDTH_u32 WIDTH_4
-#define WIDTH_s64 WIDTH_8
-#define WIDTH_u64 WIDTH_8
-#define WIDTH_ptr WIDTH_8
-#define WIDTH_str WIDTH_string
+/*
+ * A call's layout in one word: two bits an argument from bit 0, the number of
+ * strings from bit 12, the bytes of what is not a string from bit 16, and a bit
+ * that says that there is such a call.
+ */
+#define STRINGS_SHIFT 12
+#define BYTES_SHIFT 16
+#define KNOWN (1u << 31)
+#define LAYOUT_CODE(layout) ((layout) & ((1u << STRINGS_SHIFT) - 1))
+#define LAYOUT_STRINGS(layout) ((layout) & (3u << STRINGS_SHIFT))
+#define LAYOUT_BYTES(layout) ((layout) >> BYTES_SHIFT & 0xff)
 
-/* Two bits an argument, by number; a call without a row has KNOWN clear. */
-#define KNOWN 0x8000u
-#define A0(type, name, format) | WIDTH_##type
-#define A1(type, name, format) | WIDTH_##type << 2
-#define A2(type, name, format) | WIDTH_##type << 4
-#define A3(type, name, format) | WIDTH_##type << 6
-#define A4(type, name, format) | WIDTH_##type << 8
-#define A5(type, name, format) | WIDTH_##type << 10
+#define ARGUMENT_s32(n) + (WIDTH_4 << 2 * (n)) + (4 << BYTES_SHIFT)
+#define ARGUMENT_u32(n) ARGUMENT_s32(n)
+#define ARGUMENT_s64(n) + (WIDTH_8 << 2 * (n)) + (8 << BYTES_SHIFT)
+#define ARGUMENT_u64(n) ARGUMENT_s64(n)
+#define ARGUMENT_ptr(n) ARGUMENT_s64(n)
+#define ARGUMENT_str(n) + (WIDTH_string << 2 * (n)) + (1 << STRINGS_SHIFT)
+#define A0(type, name, format) ARGUMENT_##type(0)
+#define A1(type, name, format) ARGUMENT_##type(1)
+#define A2(type, name, format) ARGUMENT_##type(2)
+#define A3(type, name, format) ARGUMENT_##type(3)
+#define A4(type, name, format) ARGUMENT_##type(4)
+#define A5(type, name, format) ARGUMENT_##type(5)
 #define KL_SYSCALL(number, name, help, arguments) [number] = KNOWN arguments,
-static const u16 layout[KL_EV_SYSCALL_MAX] = {
-#include "../../uapi/syscalls.def"
-};
-#undef A0
-#undef A1
-#undef A2
-#undef A3
-#undef A4
-#undef A5
-#undef KL_SYSCALL
-
-/* Bytes of the arguments that are not strings. */
-#define BYTES_s32 + 4
-#define BYTES_u32 + 4
-#define BYTES_s64 + 8
-#define BYTES_u64 + 8
-#define BYTES_ptr + 8
-#define BYTES_str
-#define A0(type, name, format) BYTES_##type
-#define A1(type, name, format) BYTES_##type
-#define A2(type, name, format) BYTES_##type
-#define A3(type, name, format) BYTES_##type
-#define A4(type, name, format) BYTES_##type
-#define A5(type, name, format) BYTES_##type
-#define KL_SYSCALL(number, name, help, arguments) [number] = 0 arguments,
-static const u8 fixed_bytes[KL_EV_SYSCALL_MAX] = {
+static const u32 layouts[KL_EV_SYSCALL_MAX] = {
 #include "../../uapi/syscalls.def"
 };
 
@@ -90,7 +74,7 @@ static struct tracepoint *enter, *leave;
  */
 bool kl_syscall_is_known(u32 number)
 {
-	return number < KL_EV_SYSCALL_MAX && layout[number];
+	return number < KL_EV_SYSCALL_MAX && layouts[number];
 }
 
 static __always_inline unsigned long argument(const struct pt_regs *regs, u32 n)
@@ -132,12 +116,7 @@ static noinline void collect_strings(struct kl_strings *strings, const struct pt
 	}
 }
 
-/* Has any argument the width `string`, which is both bits set? */
-static __always_inline bool has_string(u32 code)
-{
-	return code & code >> 1 & 0x555;
-}
-
+/* Write the arguments that are not strings, in order; strings from @strings. */
 static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, u32 code,
 					    const struct kl_strings *strings)
 {
@@ -147,7 +126,7 @@ static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, 
 		if ((code & 3) == WIDTH_8) {
 			*(u64 *)to = argument(regs, n);
 			to += 8;
-		} else if ((code & 3) == WIDTH_4) {
+		} else if (!strings || (code & 3) == WIDTH_4) {
 			*(u32 *)to = argument(regs, n);
 			to += 4;
 		} else {
@@ -160,100 +139,153 @@ static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, 
 	}
 }
 
+static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *regs, u32 number)
+{
+	u32 layout = layouts[number], bytes = LAYOUT_BYTES(layout);
+	struct kl_cpu *cpu = this_cpu_ptr(s->cpu);
+	struct kl_strings strings;
+	struct kl_place place;
+
+	if (in_ia32_syscall())
+		return;
+	strings.n = 0;
+	strings.bytes = 0;
+	if (LAYOUT_STRINGS(layout))
+		collect_strings(&strings, regs, LAYOUT_CODE(layout));
+	bytes += strings.bytes;
+	place = kl_record_begin(s, cpu, KL_EV_SYSCALL_ENTRY + number, bytes);
+	if (unlikely(!place.at))
+		return;
+	write_arguments(place.at, regs, LAYOUT_CODE(layout), &strings);
+	kl_record_end(place, bytes);
+}
+
+/*
+ * The usual case of a call without strings makes no further call and so needs
+ * no stack frame; anything else starts again in log_entry_slow.
+ */
+static noinline void log_entry(struct kl_session *s, const struct pt_regs *regs, u32 number)
+{
+	u32 layout = layouts[number], bytes = LAYOUT_BYTES(layout);
+	struct kl_place place;
+
+	if (unlikely(LAYOUT_STRINGS(layout) || in_ia32_syscall()))
+		return log_entry_slow(s, regs, number);
+	place = kl_record_try(this_cpu_ptr(s->cpu), KL_EV_SYSCALL_ENTRY + number, bytes);
+	if (unlikely(!place.at))
+		return log_entry_slow(s, regs, number);
+	write_arguments(place.at, regs, LAYOUT_CODE(layout), NULL);
+	kl_record_end(place, bytes);
+}
+
+static noinline void log_exit_slow(struct kl_session *s, u32 number, long result)
+{
+	struct kl_place place;
+
+	if (in_ia32_syscall())
+		return;
+	place = kl_record_begin(s, this_cpu_ptr(s->cpu), KL_EV_SYSCALL_EXIT + number, sizeof(u64));
+	if (unlikely(!place.at))
+		return;
+	*(u64 *)place.at = result;
+	kl_record_end(place, sizeof(u64));
+}
+
+static noinline void log_exit(struct kl_session *s, u32 number, long result)
+{
+	struct kl_place place;
+
+	if (unlikely(in_ia32_syscall()))
+		return;
+	place = kl_record_try(this_cpu_ptr(s->cpu), KL_EV_SYSCALL_EXIT + number, sizeof(u64));
+	if (unlikely(!place.at))
+		return log_exit_slow(s, number, result);
+	*(u64 *)place.at = result;
+	kl_record_end(place, sizeof(u64));
+}
+
+/* An action other than `log`; @id of the entry or exit. */
+static noinline void fire_other(struct kl_session *s, u32 id, u8 action)
+{
+	if (!in_ia32_syscall())
+		kl_handler_fire(s, id, action);
+}
+
+/*
+ * The probes only decide; the rest is behind tail calls, so that a call which
+ * is not wanted costs little.
+ */
 static void on_enter(void *data, struct pt_regs *regs, long number)
 {
 	struct kl_session *s = data;
-	struct kl_strings strings;
-	struct kl_writer w;
-	u32 code, bytes, id;
 	u8 action;
-	u8 *to;
 
-	if (unlikely((unsigned long)number >= KL_EV_SYSCALL_MAX || in_ia32_syscall()))
+	if (unlikely((unsigned long)number >= KL_EV_SYSCALL_MAX))
 		return;
-	id = KL_EV_SYSCALL_ENTRY + number;
-	action = kl_action(s, id);
+	action = kl_action(s, KL_EV_SYSCALL_ENTRY + number);
 	if (action == KL_HANDLER_nothing || !kl_gate_self(s))
 		return;
-	if (unlikely(action != KL_HANDLER_log)) {
-		kl_handler_fire(s, id, action);
-		return;
-	}
-	code = layout[number] & ~KNOWN;
-	bytes = fixed_bytes[number];
-	if (unlikely(has_string(code))) {
-		strings.n = 0;
-		strings.bytes = 0;
-		collect_strings(&strings, regs, code);
-		bytes += strings.bytes;
-	}
-	to = kl_record_begin(s, &w, id, bytes);
-	if (unlikely(!to))
-		return;
-	write_arguments(to, regs, code, &strings);
-	kl_record_end(&w);
+	if (likely(action == KL_HANDLER_log))
+		return log_entry(s, regs, number);
+	fire_other(s, KL_EV_SYSCALL_ENTRY + number, action);
 }
 
 static void on_exit(void *data, struct pt_regs *regs, long result)
 {
+	unsigned long number = regs->orig_ax;
 	struct kl_session *s = data;
-	long number = regs->orig_ax;
-	struct kl_writer w;
 	u8 action;
-	u32 id;
-	u8 *to;
 
-	if (unlikely((unsigned long)number >= KL_EV_SYSCALL_MAX || in_ia32_syscall()))
+	if (unlikely(number >= KL_EV_SYSCALL_MAX))
 		return;
-	id = KL_EV_SYSCALL_EXIT + number;
-	action = kl_action(s, id);
+	action = kl_action(s, KL_EV_SYSCALL_EXIT + number);
 	if (action == KL_HANDLER_nothing || !kl_gate_self(s))
 		return;
-	if (unlikely(action != KL_HANDLER_log)) {
-		kl_handler_fire(s, id, action);
-		return;
-	}
-	to = kl_record_begin(s, &w, id, sizeof(u64));
-	if (unlikely(!to))
-		return;
-	*(u64 *)to = result;
-	kl_record_end(&w);
+	if (likely(action == KL_HANDLER_log))
+		return log_exit(s, number, result);
+	fire_other(s, KL_EV_SYSCALL_EXIT + number, action);
+}
+
+/* Which tracepoint and probe a system call event comes from. */
+static struct tracepoint *tracepoint_of(bool exit, void **probe)
+{
+	*probe = exit ? (void *)on_exit : (void *)on_enter;
+	return exit ? leave : enter;
 }
 
 /**
- * kl_syscalls_attach - make all system calls fire for a session
+ * kl_syscalls_attach - make entries or exits of all calls fire for a session
  * @s: the session; its lock is held
+ * @exit: the exits
  * @why: set on failure
  *
  * The session's actions decide which of them do something. Context: may sleep.
  */
-int kl_syscalls_attach(struct kl_session *s, struct kl_error *why)
+int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why)
 {
+	void *probe;
+	struct tracepoint *tp = tracepoint_of(exit, &probe);
 	int error;
 
 	lockdep_assert_held(&s->lock);
-	if (!enter || !leave)
+	if (!tp)
 		return kl_fail(why, -ENOENT, "this kernel has no system call tracepoints");
-	error = tracepoint_probe_register(leave, on_exit, s);
-	if (error)
-		return kl_fail(why, error, "cannot attach to sys_exit");
-	error = tracepoint_probe_register(enter, on_enter, s);
-	if (error) {
-		tracepoint_probe_unregister(leave, on_exit, s);
-		return kl_fail(why, error, "cannot attach to sys_enter");
-	}
-	return 0;
+	error = tracepoint_probe_register(tp, probe, s);
+	return error ? kl_fail(why, error, "cannot attach to %s", tp->name) : 0;
 }
 
 /**
  * kl_syscalls_detach - undo kl_syscalls_attach
  * @s: the session; its lock is held
+ * @exit: the exits
  */
-void kl_syscalls_detach(struct kl_session *s)
+void kl_syscalls_detach(struct kl_session *s, bool exit)
 {
+	void *probe;
+	struct tracepoint *tp = tracepoint_of(exit, &probe);
+
 	lockdep_assert_held(&s->lock);
-	tracepoint_probe_unregister(enter, on_enter, s);
-	tracepoint_probe_unregister(leave, on_exit, s);
+	tracepoint_probe_unregister(tp, probe, s);
 }
 
 /**

@@ -2,8 +2,8 @@
 /* in v7.1 and in stable updates of v6.1 and v6.12: hrtimer_start tells a restart */
 #include <trace/events/timer.h>
 
-static void kl_probe_hrtimer_start_was_armed(void *data, struct hrtimer *hrtimer, enum hrtimer_mode mode,
-		    bool was_armed)
+static void kl_probe_hrtimer_start_was_armed(void *data, struct hrtimer *hrtimer,
+					     enum hrtimer_mode mode, bool was_armed)
 {
 }
 

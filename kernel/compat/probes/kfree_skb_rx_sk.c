@@ -4,7 +4,7 @@
 #include <trace/events/skb.h>
 
 static void kl_probe_kfree_skb_rx_sk(void *data, struct sk_buff *skb, void *location,
-		    enum skb_drop_reason reason, struct sock *rx_sk)
+				     enum skb_drop_reason reason, struct sock *rx_sk)
 {
 }
 

@@ -3,9 +3,9 @@
 #include <linux/mm.h>
 #include <trace/events/vmscan.h>
 
-static void kl_probe_lru_isolate_short(void *data, int highest_zoneidx, int order, unsigned long nr_requested,
-		    unsigned long nr_scanned, unsigned long nr_skipped,
-		    unsigned long nr_taken, int lru)
+static void kl_probe_lru_isolate_short(void *data, int highest_zoneidx, int order,
+				       unsigned long nr_requested, unsigned long nr_scanned,
+				       unsigned long nr_skipped, unsigned long nr_taken, int lru)
 {
 }
 

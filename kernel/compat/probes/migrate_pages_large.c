@@ -3,9 +3,9 @@
 #include <trace/events/migrate.h>
 
 static void kl_probe_migrate_pages_large(void *data, unsigned long succeeded, unsigned long failed,
-		    unsigned long thp_succeeded, unsigned long thp_failed,
-		    unsigned long thp_split, unsigned long large_folio_split,
-		    enum migrate_mode mode, int reason)
+					 unsigned long thp_succeeded, unsigned long thp_failed,
+					 unsigned long thp_split, unsigned long large_folio_split,
+					 enum migrate_mode mode, int reason)
 {
 }
 

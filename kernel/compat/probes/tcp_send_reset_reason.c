@@ -3,8 +3,9 @@
 #include <net/tcp.h>
 #include <trace/events/tcp.h>
 
-static void kl_probe_tcp_send_reset_reason(void *data, const struct sock *sk, const struct sk_buff *skb,
-		    const enum sk_rst_reason reason)
+static void kl_probe_tcp_send_reset_reason(void *data, const struct sock *sk,
+					   const struct sk_buff *skb,
+					   const enum sk_rst_reason reason)
 {
 }
 

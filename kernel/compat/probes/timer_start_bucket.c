@@ -2,7 +2,8 @@
 /* in v6.8: timer_start passes the wheel's expiry instead of the timer's expiry and flags */
 #include <trace/events/timer.h>
 
-static void kl_probe_timer_start_bucket(void *data, struct timer_list *timer, unsigned long bucket_expiry)
+static void kl_probe_timer_start_bucket(void *data, struct timer_list *timer,
+					unsigned long bucket_expiry)
 {
 }
 

@@ -85,35 +85,51 @@ static u8 fill_byte(u32 id)
 	return id * 37 + 11;
 }
 
-enum kl_ring_result bench_fire_bytes(struct bench *bench, u32 bytes)
+enum kl_ring_result bench_begin(struct bench *bench, u32 bytes, struct bench_pending *pending)
 {
 	struct kl_ring *ring = &bench->ring;
-	u32 id = __atomic_fetch_add(&bench->fired, 1, __ATOMIC_RELAXED);
-	struct bench_record record = { .id = id };
 	enum kl_ring_result result;
-	struct kl_slot slot;
 
+	pending->id = __atomic_fetch_add(&bench->fired, 1, __ATOMIC_RELAXED);
 	do {
 		u64 old = kl_load(ring->shared->position);
 		u64 time;
 
 		kl_local_barrier();
 		time = __atomic_add_fetch(&bench->clock, 1, __ATOMIC_RELAXED);
-		result = kl_ring_reserve(ring, old, time, bytes, bytes + BENCH_FIRST_EXTRA, &slot);
+		result = kl_ring_reserve(ring, old, time, bytes, bytes + BENCH_FIRST_EXTRA,
+					 &pending->slot);
 	} while (result == KL_RING_RETRY);
-	bench->log[id].result = result;
-	if (result == KL_RING_LOST) {
+	bench->log[pending->id].result = result;
+	if (result == KL_RING_LOST)
 		__atomic_add_fetch(&bench->lost, 1, __ATOMIC_RELAXED);
-		return result;
-	}
-	record.bytes = slot.bytes;
-	record.time = slot.time;
-	record.header_time = slot.time & ((1ull << KL_RECORD_TIME_BITS) - 1);
-	record.first = result == KL_RING_WRITTEN_FIRST;
-	memcpy(slot.at, &record, sizeof(record));
-	memset(slot.at + sizeof(record), fill_byte(id), slot.bytes - sizeof(record));
-	kl_ring_commit(&slot);
+	return result;
+}
+
+void bench_end(struct bench *bench, const struct bench_pending *pending)
+{
+	const struct kl_slot *slot = &pending->slot;
+	struct bench_record record = {
+		.bytes = slot->bytes,
+		.id = pending->id,
+		.time = slot->time,
+		.header_time = slot->time & ((1ull << KL_RECORD_TIME_BITS) - 1),
+		.first = bench->log[pending->id].result == KL_RING_WRITTEN_FIRST,
+	};
+
+	memcpy(slot->at, &record, sizeof(record));
+	memset(slot->at + sizeof(record), fill_byte(record.id), slot->bytes - sizeof(record));
+	kl_ring_commit(slot);
 	__atomic_add_fetch(&bench->written, 1, __ATOMIC_RELAXED);
+}
+
+enum kl_ring_result bench_fire_bytes(struct bench *bench, u32 bytes)
+{
+	struct bench_pending pending;
+	enum kl_ring_result result = bench_begin(bench, bytes, &pending);
+
+	if (result != KL_RING_LOST)
+		bench_end(bench, &pending);
 	return result;
 }
 

@@ -52,6 +52,12 @@ struct bench {
 	char why[256];
 };
 
+/* A record that has its place but is not written yet. */
+struct bench_pending {
+	u32 id;
+	struct kl_slot slot;
+};
+
 struct bench *bench_new(const struct bench_config *config);
 void bench_free(struct bench *bench);
 void bench_add(struct bench *bench, u32 blocks);
@@ -60,6 +66,9 @@ u32 bench_take_outgoing(struct bench *bench);
 /* One record of the bench's usual size, or of @bytes. */
 enum kl_ring_result bench_fire(struct bench *bench);
 enum kl_ring_result bench_fire_bytes(struct bench *bench, u32 bytes);
+/* The two halves of a record; no bench_end if it was lost. */
+enum kl_ring_result bench_begin(struct bench *bench, u32 bytes, struct bench_pending *pending);
+void bench_end(struct bench *bench, const struct bench_pending *pending);
 /* Fire until the current block has no room for another record. */
 void bench_fill_block(struct bench *bench);
 
@@ -78,6 +87,9 @@ bool bench_check_records(struct bench *bench, const u8 *memory, u32 end, bool ma
 bool bench_check_state(struct bench *bench);
 bool bench_drain(struct bench *bench, struct kl_cursor *cursor);
 bool bench_check_end(struct bench *bench);
+
+/* Called at every operation of the ring, if set; only with KL_RING_TEST_HOOK. */
+extern void (*bench_observer)(void);
 
 void rules_run(void);
 void nesting_run(void);

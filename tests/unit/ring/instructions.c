@@ -6,7 +6,6 @@
  * whose handler runs the nested records. Pairs of places are sampled: inside
  * the first interrupt or after it, at any instruction of any scenario.
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -12,7 +12,7 @@
 
 #define NEVER (~0u)
 
-void (*operations_observer)(void);
+void (*bench_observer)(void);
 
 static struct {
 	struct bench *bench;
@@ -28,8 +28,8 @@ void kl_ring_test_hook(void)
 {
 	u32 now;
 
-	if (operations_observer)
-		operations_observer();
+	if (bench_observer)
+		bench_observer();
 	if (!plan.armed)
 		return;
 	now = plan.steps++;

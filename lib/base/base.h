@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Errors, unaligned loads and small helpers for all parts of the library. */
+#ifndef KL_LIB_BASE_H
+#define KL_LIB_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define KL_ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define KL_NS_PER_S 1000000000u
+
+/* Set this thread's error text and errno. Returns -@error. */
+int kl_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As kl_fail, with ": " and the system's words for @error behind the text. */
+int kl_fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Room for one more element: @array (of @size bytes each) has @count and room
+ * for *@capacity. Returns the array, moved if need be, or NULL with an error.
+ */
+void *kl_array_grow(void *array, size_t count, size_t *capacity, size_t size);
+
+static inline uint16_t kl_get16(const void *at)
+{
+	uint16_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static inline uint32_t kl_get32(const void *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static inline uint64_t kl_get64(const void *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+#endif /* KL_LIB_BASE_H */

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From the bytes of a block to events and fields. The bytes may be anything:
+ * a file can be damaged, so every length is checked against the block's end
+ * before it is used. Feeds trace.c, live.c and whoever finds a block.
+ */
+#include <errno.h>
+
+#include <kernlens/event.h>
+#include "../base/base.h"
+#include "schema.h"
+
+#define TIME_MASK ((1ull << KL_RECORD_TIME_BITS) - 1)
+
+static uint64_t load_number(enum kl_type type, const uint8_t *at)
+{
+	switch (type) {
+	case KL_TYPE_S8:
+		return (int64_t)(int8_t)*at;
+	case KL_TYPE_U8:
+		return *at;
+	case KL_TYPE_S16:
+		return (int64_t)(int16_t)kl_get16(at);
+	case KL_TYPE_U16:
+		return kl_get16(at);
+	case KL_TYPE_S32:
+		return (int64_t)(int32_t)kl_get32(at);
+	case KL_TYPE_U32:
+		return kl_get32(at);
+	case KL_TYPE_S64:
+	case KL_TYPE_U64:
+		return kl_get64(at);
+	default:
+		return 0;
+	}
+}
+
+struct kl_value kl_event_value(const struct kl_event *event, unsigned int index)
+{
+	const struct kl_field *field = &event->class->fields[index];
+	const struct kl_field *before = event->class->fields;
+	const uint8_t *at = event->payload;
+	struct kl_value value = { .field = field };
+
+	for (unsigned int i = 0; i < field->anchor; before++) {
+		if (before->type != KL_TYPE_STRING)
+			continue;
+		at += before->offset;
+		at += strlen((const char *)at) + 1;
+		i++;
+	}
+	value.bytes = at + field->offset;
+	if (field->type == KL_TYPE_STRING)
+		value.length = strlen((const char *)value.bytes);
+	else if (field->type == KL_TYPE_TEXT)
+		value.length = strnlen((const char *)value.bytes, field->count);
+	else
+		value.length = field->bytes * field->count;
+	value.number = load_number(field->type, value.bytes);
+	return value;
+}
+
+int kl_event_field(const struct kl_event *event, const char *name, struct kl_value *value)
+{
+	int index = kl_class_field(event->class, name);
+
+	if (index < 0)
+		return index;
+	*value = kl_event_value(event, index);
+	return 0;
+}
+
+uint64_t kl_value_element(const struct kl_value *value, unsigned int index)
+{
+	return load_number(value->field->type, value->bytes + index * value->field->bytes);
+}
+
+int kl_block_check(const struct kl_abi_block *block, size_t bytes, const uint8_t uuid[16])
+{
+	uint64_t size = block->packet_bits / 8;
+	uint64_t content = block->content_bits / 8;
+
+	if (bytes < KL_BLOCK_HEADER_BYTES)
+		return kl_fail(EINVAL, "%zu bytes are no block", bytes);
+	if (block->magic != KL_CTF_MAGIC || block->stream_id)
+		return kl_fail(EINVAL, "no block starts here");
+	if (uuid && memcmp(block->uuid, uuid, 16))
+		return kl_fail(EINVAL, "the block is of another session");
+	if (block->packet_bits % 8 || size < KL_BLOCK_HEADER_BYTES || size > KL_BLOCK_BYTES_MAX ||
+	    size > bytes)
+		return kl_fail(EINVAL, "the block's size of %llu bytes cannot be",
+			       (unsigned long long)size);
+	if (block->content_bits % 8 || content < KL_BLOCK_HEADER_BYTES || content > size ||
+	    block->committed != content)
+		return kl_fail(EINVAL, "the block's content of %llu bytes cannot be",
+			       (unsigned long long)content);
+	if (block->record_count > (content - KL_BLOCK_HEADER_BYTES) / KL_RECORD_PREFIX_BYTES)
+		return kl_fail(EINVAL, "the block cannot have %u records", block->record_count);
+	if (block->timestamp_end < block->timestamp_begin || block->seq == KL_SEQ_NONE)
+		return kl_fail(EINVAL, "the block's time or number cannot be");
+	return 0;
+}
+
+void kl_cursor_init(struct kl_cursor *cursor, const struct kl_schema *schema,
+		    const struct kl_timebase *timebase, uint64_t begin_ns)
+{
+	*cursor = (struct kl_cursor){
+		.schema = schema,
+		.timebase = timebase,
+		.begin_ns = begin_ns,
+	};
+}
+
+void kl_cursor_enter(struct kl_cursor *cursor, const struct kl_abi_block *block, size_t from,
+		     size_t to)
+{
+	const uint8_t *bytes = (const uint8_t *)block;
+
+	if (from < KL_BLOCK_HEADER_BYTES) {
+		from = KL_BLOCK_HEADER_BYTES;
+		cursor->event.cycles = block->timestamp_begin;
+	}
+	cursor->at = bytes + from;
+	cursor->end = bytes + (to > from ? to : from);
+	cursor->limit = block->content_bits ? block->timestamp_end : ~0ull;
+	cursor->event.cpu = block->cpu_id;
+}
+
+static int bad_record(struct kl_cursor *cursor, const char *why)
+{
+	cursor->at = cursor->end;
+	return kl_fail(EINVAL, "CPU %u: %s", cursor->event.cpu, why);
+}
+
+/* Size of the payload of @class at @at, or -EINVAL if it does not fit. */
+static long payload_bytes(const struct kl_class *class, const uint8_t *at, const uint8_t *end)
+{
+	const struct kl_field *field = class->fields;
+	const uint8_t *p = at;
+
+	for (unsigned int i = 0; i < class->n_strings; field++) {
+		const uint8_t *nul;
+
+		if (field->type != KL_TYPE_STRING)
+			continue;
+		if (end - p <= field->offset)
+			return -EINVAL;
+		p += field->offset;
+		nul = memchr(p, 0, end - p);
+		if (!nul)
+			return -EINVAL;
+		p = nul + 1;
+		i++;
+	}
+	if (end - p < (long)class->tail_bytes)
+		return -EINVAL;
+	return p + class->tail_bytes - at;
+}
+
+int kl_cursor_next(struct kl_cursor *cursor)
+{
+	struct kl_event *event = &cursor->event;
+	const uint8_t *at = cursor->at;
+	const uint8_t *end = cursor->end;
+	uint64_t head;
+	long bytes;
+
+	if (at >= end)
+		return 0;
+	if (end - at < KL_RECORD_PREFIX_BYTES)
+		return bad_record(cursor, "a record is cut off");
+	head = kl_get64(at);
+	event->id = head & ((1u << KL_RECORD_ID_BITS) - 1);
+	event->class = kl_schema_class(cursor->schema, event->id);
+	if (!event->class)
+		return bad_record(cursor, "a record's event is unknown");
+	event->cycles += ((head >> KL_RECORD_ID_BITS) - event->cycles) & TIME_MASK;
+	if (event->cycles > cursor->limit)
+		return bad_record(cursor, "a record's time is not within its block");
+	if (at[8] & ~KL_CHANGED_TASK)
+		return bad_record(cursor, "a record has unknown variables");
+	if (at[8]) {
+		if (end - at < KL_RECORD_PREFIX_BYTES + (long)sizeof(struct kl_abi_task))
+			return bad_record(cursor, "a record is cut off");
+		/* struct kl_task begins as struct kl_abi_task, and ends with a NUL. */
+		memcpy(&event->task, at + KL_RECORD_PREFIX_BYTES, sizeof(struct kl_abi_task));
+		at += sizeof(struct kl_abi_task);
+	}
+	at += KL_RECORD_PREFIX_BYTES;
+	bytes = payload_bytes(event->class, at, end);
+	if (bytes < 0)
+		return bad_record(cursor, "a record is cut off");
+	event->payload = at;
+	event->payload_bytes = bytes;
+	cursor->at = at + bytes;
+	event->ns = kl_timebase_ns(cursor->timebase, event->cycles);
+	event->since_ns = event->ns - cursor->begin_ns;
+	return 1;
+}
+
+_Static_assert(offsetof(struct kl_task, comm) == offsetof(struct kl_abi_task, comm) &&
+		       sizeof(struct kl_task) > sizeof(struct kl_abi_task),
+	       "a task's variables are copied at once");

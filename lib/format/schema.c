@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Schema objects: storage, look-up, and the layout of each event's record. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "schema.h"
+
+#define CHUNK_BYTES 65536
+
+struct kl_chunk {
+	struct kl_chunk *next;
+	size_t used;
+	size_t size;
+	_Alignas(16) uint8_t memory[];
+};
+
+struct type_info {
+	const char *name;
+	uint8_t bytes;
+	uint8_t is_signed;
+};
+
+static const struct type_info types[] = {
+	[KL_TYPE_S8] = { "s8", 1, 1 },	     [KL_TYPE_U8] = { "u8", 1, 0 },
+	[KL_TYPE_S16] = { "s16", 2, 1 },     [KL_TYPE_U16] = { "u16", 2, 0 },
+	[KL_TYPE_S32] = { "s32", 4, 1 },     [KL_TYPE_U32] = { "u32", 4, 0 },
+	[KL_TYPE_S64] = { "s64", 8, 1 },     [KL_TYPE_U64] = { "u64", 8, 0 },
+	[KL_TYPE_TEXT] = { "text", 1, 0 },   [KL_TYPE_STRING] = { "string", 0, 0 },
+};
+
+static const struct {
+	const char *name;
+	const char *help;
+} formats[] = {
+#define KL_FORMAT(name, help) { #name, help },
+#include <kernlens/formats.def>
+#undef KL_FORMAT
+};
+
+void *kl_schema_alloc(struct kl_schema *schema, size_t bytes)
+{
+	struct kl_chunk *chunk = schema->arena;
+	void *memory;
+
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (!chunk || chunk->size - chunk->used < bytes) {
+		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+
+		chunk = calloc(1, sizeof(*chunk) + size);
+		if (!chunk) {
+			kl_fail(ENOMEM, "out of memory");
+			return NULL;
+		}
+		chunk->size = size;
+		chunk->next = schema->arena;
+		schema->arena = chunk;
+	}
+	memory = chunk->memory + chunk->used;
+	chunk->used += bytes;
+	return memory;
+}
+
+char *kl_schema_string(struct kl_schema *schema, const char *text, size_t length)
+{
+	char *copy = kl_schema_alloc(schema, length + 1);
+
+	if (copy)
+		memcpy(copy, text, length);
+	return copy;
+}
+
+struct kl_schema *kl_schema_new(void)
+{
+	struct kl_schema *schema = calloc(1, sizeof(*schema));
+
+	if (!schema)
+		kl_fail(ENOMEM, "out of memory");
+	return schema;
+}
+
+void kl_schema_destroy(struct kl_schema *schema)
+{
+	struct kl_chunk *chunk, *next;
+
+	if (!schema)
+		return;
+	for (chunk = schema->arena; chunk; chunk = next) {
+		next = chunk->next;
+		free(chunk);
+	}
+	free(schema);
+}
+
+unsigned int kl_type_bytes(enum kl_type type)
+{
+	return types[type].bytes;
+}
+
+int kl_type_is_signed(enum kl_type type)
+{
+	return types[type].is_signed;
+}
+
+const char *kl_type_name(enum kl_type type)
+{
+	return types[type].name;
+}
+
+const char *kl_format_name(enum kl_format format)
+{
+	return formats[format].name;
+}
+
+const char *kl_format_help(enum kl_format format)
+{
+	return formats[format].help;
+}
+
+enum kl_format kl_format_find(const char *name, size_t length)
+{
+	for (unsigned int i = 0; i < KL_ARRAY_SIZE(formats); i++)
+		if (strlen(formats[i].name) == length && !memcmp(formats[i].name, name, length))
+			return i;
+	return KL_FORMAT_dec;
+}
+
+static int lay_out(struct kl_class *class, struct kl_field *fields)
+{
+	unsigned int anchor = 0, offset = 0;
+
+	for (unsigned int i = 0; i < class->n_fields; i++) {
+		struct kl_field *field = &fields[i];
+
+		field->bytes = kl_type_bytes(field->type);
+		field->anchor = anchor;
+		field->offset = offset;
+		if (field->type == KL_TYPE_STRING) {
+			field->count = 1;
+			anchor++;
+			offset = 0;
+			continue;
+		}
+		if (!field->count || field->count > KL_FIELD_COUNT_MAX)
+			return kl_fail(EINVAL, "event %s: field %s has %u elements", class->name,
+				       field->name, field->count);
+		offset += field->bytes * field->count;
+	}
+	class->n_strings = anchor;
+	class->tail_bytes = offset;
+	return 0;
+}
+
+int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
+		  const struct kl_field *fields, unsigned int n)
+{
+	struct kl_class *class;
+	struct kl_field *copy;
+	int ret;
+
+	if (!proto->id || proto->id >= KL_EV_MAX)
+		return kl_fail(EINVAL, "event %s has the impossible id %u", proto->name, proto->id);
+	if (schema->classes[proto->id])
+		return kl_fail(EINVAL, "events %s and %s have the same id %u", proto->name,
+			       schema->classes[proto->id]->name, proto->id);
+	if (n > KL_FIELDS_MAX)
+		return kl_fail(EINVAL, "event %s has more than %u fields", proto->name,
+			       KL_FIELDS_MAX);
+	class = kl_schema_alloc(schema, sizeof(*class));
+	copy = kl_schema_alloc(schema, sizeof(*copy) * n);
+	if (!class || !copy)
+		return -ENOMEM;
+	*class = *proto;
+	if (n)
+		memcpy(copy, fields, sizeof(*copy) * n);
+	class->fields = copy;
+	class->n_fields = n;
+	ret = lay_out(class, copy);
+	if (!ret)
+		schema->classes[class->id] = class;
+	return ret;
+}
+
+const struct kl_class *kl_schema_class(const struct kl_schema *schema, unsigned int id)
+{
+	return id < KL_EV_MAX ? schema->classes[id] : NULL;
+}
+
+const struct kl_class *kl_schema_next(const struct kl_schema *schema, const struct kl_class *class)
+{
+	for (unsigned int id = class ? class->id + 1 : 0; id < KL_EV_MAX; id++)
+		if (schema->classes[id])
+			return schema->classes[id];
+	return NULL;
+}
+
+const struct kl_class *kl_schema_find(const struct kl_schema *schema, const char *name)
+{
+	const struct kl_class *class = NULL;
+
+	while ((class = kl_schema_next(schema, class)))
+		if (!strcmp(class->name, name))
+			return class;
+	return NULL;
+}
+
+int kl_class_field(const struct kl_class *class, const char *name)
+{
+	for (unsigned int i = 0; i < class->n_fields; i++)
+		if (!strcmp(class->fields[i].name, name))
+			return i;
+	return -ENOENT;
+}

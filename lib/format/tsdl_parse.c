@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads the metadata that tsdl_write.c of any version wrote. Not a parser for
+ * all of TSDL: the stream's layout is fixed by kernlens_format, so blocks that
+ * are not needed are skipped by their braces. The text may be anything; there
+ * is no recursion and nothing is read behind its end.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <kernlens/metadata.h>
+#include "../base/base.h"
+#include "schema.h"
+#include "tsdl.h"
+
+#define TEXT_MAX 512 /* of a name, string or help */
+
+enum token {
+	TOKEN_END,
+	TOKEN_WORD,
+	TOKEN_NUMBER,
+	TOKEN_STRING,
+	TOKEN_NOTE, /* a comment that starts with @, without the @ */
+	TOKEN_SIGN, /* one character */
+};
+
+struct parser {
+	const char *at;
+	const char *end;
+	unsigned int line;
+	enum token token;
+	char text[TEXT_MAX]; /* of a word, string or note, cut at the size */
+	char sign;
+	int64_t number;
+	int error;
+	struct kl_schema *schema;
+	struct kl_trace_info *info;
+	int64_t format;
+	char clock[32];
+	uint64_t hz, offset, precision;
+	int64_t offset_s;
+	bool has_uuid;
+};
+
+static void fail(struct parser *p, const char *why)
+{
+	if (!p->error)
+		p->error = kl_fail(EINVAL, "metadata, line %u: %s", p->line, why);
+	p->token = TOKEN_END;
+	p->at = p->end;
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+	       (c >= '0' && c <= '9');
+}
+
+/* Copy [@from, @to) without white space at either side. */
+static void take_text(struct parser *p, const char *from, const char *to)
+{
+	size_t length;
+
+	while (from < to && (*from == ' ' || *from == '\t' || *from == '\n'))
+		from++;
+	while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\n'))
+		to--;
+	length = to - from < TEXT_MAX ? to - from : TEXT_MAX - 1;
+	memcpy(p->text, from, length);
+	p->text[length] = 0;
+}
+
+/* Behind the opening of a comment. Returns true if it is a note. */
+static bool read_comment(struct parser *p)
+{
+	const char *start = p->at;
+
+	while (p->end - p->at >= 2 && (p->at[0] != '*' || p->at[1] != '/')) {
+		p->line += *p->at == '\n';
+		p->at++;
+	}
+	if (p->end - p->at < 2) {
+		fail(p, "a comment does not end");
+		return false;
+	}
+	take_text(p, start, p->at);
+	p->at += 2;
+	if (p->text[0] != '@')
+		return false;
+	memmove(p->text, p->text + 1, strlen(p->text));
+	p->token = TOKEN_NOTE;
+	return true;
+}
+
+/* Skips white space and comments. Returns true if a note was found. */
+static bool skip_space(struct parser *p)
+{
+	while (p->at < p->end) {
+		if (*p->at == '\n' || *p->at == ' ' || *p->at == '\t' || *p->at == '\r') {
+			p->line += *p->at == '\n';
+			p->at++;
+		} else if (p->end - p->at >= 2 && p->at[0] == '/' && p->at[1] == '*') {
+			p->at += 2;
+			if (read_comment(p))
+				return true;
+		} else {
+			break;
+		}
+	}
+	return false;
+}
+
+static void read_quoted(struct parser *p)
+{
+	size_t length = 0;
+
+	for (p->at++; p->at < p->end && *p->at != '"'; p->at++) {
+		if (*p->at == '\n')
+			break;
+		if (*p->at == '\\' && p->end - p->at > 1)
+			p->at++;
+		if (length < TEXT_MAX - 1)
+			p->text[length++] = *p->at;
+	}
+	p->text[length] = 0;
+	if (p->at >= p->end || *p->at != '"') {
+		fail(p, "a string does not end");
+		return;
+	}
+	p->at++;
+	p->token = TOKEN_STRING;
+}
+
+static void read_word(struct parser *p)
+{
+	const char *start = p->at;
+	char *rest;
+
+	while (p->at < p->end && is_word(*p->at))
+		p->at++;
+	take_text(p, start, p->at);
+	p->token = TOKEN_WORD;
+	if (*start < '0' || *start > '9')
+		return;
+	errno = 0;
+	p->number = (int64_t)strtoull(p->text, &rest, 0);
+	if (*rest || errno)
+		fail(p, "a number cannot be");
+	else
+		p->token = TOKEN_NUMBER;
+}
+
+static enum token next(struct parser *p)
+{
+	if (skip_space(p))
+		return p->token;
+	if (p->at >= p->end) {
+		p->token = TOKEN_END;
+	} else if (*p->at == '"') {
+		read_quoted(p);
+	} else if (is_word(*p->at)) {
+		read_word(p);
+	} else {
+		p->token = TOKEN_SIGN;
+		p->sign = *p->at++;
+	}
+	return p->token;
+}
+
+static bool is_sign(const struct parser *p, char sign)
+{
+	return p->token == TOKEN_SIGN && p->sign == sign;
+}
+
+static void expect_sign(struct parser *p, char sign)
+{
+	char why[] = "expected ' '";
+
+	if (next(p) == TOKEN_SIGN && p->sign == sign)
+		return;
+	why[10] = sign;
+	fail(p, why);
+}
+
+/* From inside a block, or before one, to behind its closing brace and ';'. */
+static void skip_statement(struct parser *p, unsigned int depth)
+{
+	while (p->token != TOKEN_END) {
+		if (is_sign(p, '{'))
+			depth++;
+		else if (is_sign(p, '}') && depth)
+			depth--;
+		else if (is_sign(p, ';') && !depth)
+			return;
+		next(p);
+	}
+}
+
+/*
+ * One `name = value ;` of a block: puts the name in @name and the value's
+ * token in @p. Other statements are skipped. Returns false at the block's end.
+ */
+static bool next_attribute(struct parser *p, char *name, size_t size)
+{
+	while (next(p) != TOKEN_END && !is_sign(p, '}')) {
+		bool negative = false;
+
+		if (p->token != TOKEN_WORD) {
+			fail(p, "expected a name");
+			break;
+		}
+		snprintf(name, size, "%s", p->text);
+		if (next(p) == TOKEN_SIGN && p->sign == '=') {
+			if (next(p) == TOKEN_SIGN && p->sign == '-') {
+				negative = true;
+				next(p);
+			}
+			if (negative && p->token == TOKEN_NUMBER)
+				p->number = (int64_t)(0 - (uint64_t)p->number);
+			return true;
+		}
+		skip_statement(p, 0);
+	}
+	if (p->token == TOKEN_END)
+		fail(p, "a block does not end");
+	return false;
+}
+
+static void end_attribute(struct parser *p)
+{
+	/* What a value consists of beyond its first token: clock.tsc.value. */
+	while (next(p) != TOKEN_END && !is_sign(p, ';'))
+		;
+}
+
+static bool read_uuid(const char *text, uint8_t uuid[16])
+{
+	int n = 0;
+
+	for (; *text && n < 32; text++) {
+		int digit;
+
+		if (*text == '-')
+			continue;
+		if (*text >= '0' && *text <= '9')
+			digit = *text - '0';
+		else if (*text >= 'a' && *text <= 'f')
+			digit = *text - 'a' + 10;
+		else
+			return false;
+		uuid[n / 2] = n % 2 ? uuid[n / 2] | digit : digit << 4;
+		n++;
+	}
+	return n == 32 && !*text;
+}
+
+static void parse_trace(struct parser *p)
+{
+	char name[32];
+
+	while (next_attribute(p, name, sizeof(name))) {
+		if (!strcmp(name, "uuid")) {
+			p->has_uuid = p->token == TOKEN_STRING && read_uuid(p->text, p->info->uuid);
+			if (!p->has_uuid)
+				fail(p, "the trace's uuid cannot be");
+		} else if (!strcmp(name, "byte_order") && strcmp(p->text, "le")) {
+			fail(p, "not a little-endian trace");
+		}
+		end_attribute(p);
+	}
+}
+
+static void copy_text(char *to, const char *from)
+{
+	snprintf(to, KL_INFO_TEXT_MAX, "%.*s", KL_INFO_TEXT_MAX - 1, from);
+}
+
+static void parse_env(struct parser *p)
+{
+	struct kl_trace_info *info = p->info;
+	char name[32];
+
+	while (next_attribute(p, name, sizeof(name))) {
+		if (p->token == TOKEN_NUMBER && !strcmp(name, "kernlens_format"))
+			p->format = p->number;
+		if (p->token == TOKEN_STRING) {
+			if (!strcmp(name, "hostname"))
+				copy_text(info->hostname, p->text);
+			else if (!strcmp(name, "kernel_release"))
+				copy_text(info->kernel_release, p->text);
+			else if (!strcmp(name, "kernel_version"))
+				copy_text(info->kernel_version, p->text);
+			else if (!strcmp(name, "trace_name"))
+				copy_text(info->trace_name, p->text);
+			else if (!strcmp(name, "kernlens_version"))
+				copy_text(info->version, p->text);
+			else if (!strcmp(name, "schema_hash"))
+				info->schema_hash = strtoull(p->text, NULL, 16);
+		}
+		end_attribute(p);
+	}
+}
+
+static void parse_clock(struct parser *p)
+{
+	char name[32];
+
+	while (next_attribute(p, name, sizeof(name))) {
+		if (p->token == TOKEN_STRING && !strcmp(name, "name"))
+			snprintf(p->clock, sizeof(p->clock), "%.31s", p->text);
+		else if (p->token == TOKEN_STRING && !strcmp(name, "uuid"))
+			snprintf(p->info->boot_id, sizeof(p->info->boot_id), "%.36s", p->text);
+		else if (p->token == TOKEN_NUMBER && !strcmp(name, "freq"))
+			p->hz = p->number;
+		else if (p->token == TOKEN_NUMBER && !strcmp(name, "offset"))
+			p->offset = p->number;
+		else if (p->token == TOKEN_NUMBER && !strcmp(name, "offset_s"))
+			p->offset_s = p->number;
+		else if (p->token == TOKEN_NUMBER && !strcmp(name, "precision"))
+			p->precision = p->number;
+		end_attribute(p);
+	}
+}
+
+/* `integer {` or `string {` has been seen: size, sign and encoding. */
+static void parse_type(struct parser *p, struct kl_field *field)
+{
+	static const enum kl_type of_size[2][4] = {
+		{ KL_TYPE_U8, KL_TYPE_U16, KL_TYPE_U32, KL_TYPE_U64 },
+		{ KL_TYPE_S8, KL_TYPE_S16, KL_TYPE_S32, KL_TYPE_S64 },
+	};
+	bool text = false, is_signed = false;
+	int64_t bits = 0;
+	char name[32];
+
+	field->type = KL_TYPE_STRING;
+	if (!strcmp(p->text, "integer"))
+		field->type = KL_TYPE_U64;
+	else if (strcmp(p->text, "string"))
+		return fail(p, "expected integer or string");
+	expect_sign(p, '{');
+	while (next_attribute(p, name, sizeof(name))) {
+		if (!strcmp(name, "size") && p->token == TOKEN_NUMBER)
+			bits = p->number;
+		else if (!strcmp(name, "signed") && p->token == TOKEN_NUMBER)
+			is_signed = p->number;
+		else if (!strcmp(name, "encoding"))
+			text = true;
+		else if (!strcmp(name, "align") && p->number != 8)
+			fail(p, "fields are aligned to bytes");
+		end_attribute(p);
+	}
+	if (field->type == KL_TYPE_STRING)
+		return;
+	if (text && bits == 8)
+		field->type = KL_TYPE_TEXT;
+	else if (bits == 8 || bits == 16 || bits == 32 || bits == 64)
+		field->type = of_size[is_signed][__builtin_ctz(bits) - 3];
+	else
+		fail(p, "an integer has 8, 16, 32 or 64 bits");
+}
+
+/* Behind a field's type: its name, count and the note with its format. */
+static void parse_declarator(struct parser *p, struct kl_field *field)
+{
+	const char *name;
+
+	if (next(p) != TOKEN_WORD)
+		return fail(p, "expected a field's name");
+	name = p->text + (p->text[0] == '_');
+	field->name = kl_schema_string(p->schema, name, strlen(name));
+	if (!field->name) {
+		p->error = -ENOMEM;
+		return fail(p, "out of memory");
+	}
+	field->count = 1;
+	next(p);
+	if (is_sign(p, '[')) {
+		if (next(p) != TOKEN_NUMBER || p->number < 1 || p->number > KL_FIELD_COUNT_MAX ||
+		    field->type == KL_TYPE_STRING)
+			return fail(p, "an array's size cannot be");
+		field->count = p->number;
+		expect_sign(p, ']');
+		next(p);
+	}
+	if (!is_sign(p, ';'))
+		fail(p, "expected ';'");
+}
+
+static unsigned int parse_fields(struct parser *p, struct kl_field *fields)
+{
+	unsigned int n = 0;
+
+	next(p);
+	while (p->token != TOKEN_END && !is_sign(p, '}')) {
+		struct kl_field *field = &fields[n];
+
+		if (n == KL_FIELDS_MAX) {
+			fail(p, "an event has too many fields");
+			break;
+		}
+		*field = (struct kl_field){ 0 };
+		if (p->token != TOKEN_WORD) {
+			fail(p, "expected a field");
+			break;
+		}
+		parse_type(p, field);
+		parse_declarator(p, field);
+		if (next(p) == TOKEN_NOTE) {
+			field->format = kl_format_find(p->text, strcspn(p->text, " "));
+			next(p);
+		}
+		n++;
+	}
+	return n;
+}
+
+static unsigned int find_word(const char *const *words, unsigned int n, const char *word)
+{
+	unsigned int i = 0;
+
+	while (i < n - 1 && strcmp(words[i], word))
+		i++;
+	return i;
+}
+
+/* "GROUP SET ACCESS help ..." */
+static void parse_event_note(struct parser *p, struct kl_class *class)
+{
+	char group[32], set[16], access[16];
+	int help = 0;
+
+	if (sscanf(p->text, "%31s %15s %15s %n", group, set, access, &help) < 3 || !help)
+		return;
+	class->group = kl_schema_string(p->schema, group, strlen(group));
+	class->help = kl_schema_string(p->schema, p->text + help, strlen(p->text + help));
+	class->set = find_word(kl_set_words, 3, set);
+	class->access = find_word(kl_access_words, 4, access);
+}
+
+static void classify(struct kl_class *class)
+{
+	class->kind = KL_CLASS_EVENT;
+	class->syscall = -1;
+	if (class->id >= KL_EV_SYSCALL_EXIT) {
+		class->kind = KL_CLASS_SYSCALL_EXIT;
+		class->syscall = class->id - KL_EV_SYSCALL_EXIT;
+	} else if (class->id >= KL_EV_SYSCALL_ENTRY) {
+		class->kind = KL_CLASS_SYSCALL_ENTRY;
+		class->syscall = class->id - KL_EV_SYSCALL_ENTRY;
+	}
+}
+
+/* `name` or `id` and their value; the name's word is in @p. */
+static void parse_event_attribute(struct parser *p, struct kl_class *class)
+{
+	char word[32];
+
+	snprintf(word, sizeof(word), "%.31s", p->text);
+	expect_sign(p, '=');
+	next(p);
+	if (!strcmp(word, "name") && p->token == TOKEN_STRING)
+		class->name = kl_schema_string(p->schema, p->text, strlen(p->text));
+	else if (!strcmp(word, "id") && p->token == TOKEN_NUMBER)
+		class->id = p->number > 0 && p->number < KL_EV_MAX ? p->number : 0;
+	expect_sign(p, ';');
+}
+
+static void parse_event(struct parser *p)
+{
+	struct kl_class class = { .group = "", .help = "" };
+	struct kl_field fields[KL_FIELDS_MAX];
+	unsigned int n = 0;
+
+	while (next(p) != TOKEN_END && !is_sign(p, '}')) {
+		if (p->token == TOKEN_NOTE) {
+			parse_event_note(p, &class);
+		} else if (p->token != TOKEN_WORD) {
+			fail(p, "expected an event's attribute");
+		} else if (!strcmp(p->text, "fields")) {
+			expect_sign(p, ':');
+			expect_sign(p, '=');
+			next(p);
+			expect_sign(p, '{');
+			n = parse_fields(p, fields);
+			if (p->token == TOKEN_END)
+				fail(p, "an event does not end");
+			skip_statement(p, 1);
+		} else {
+			parse_event_attribute(p, &class);
+		}
+	}
+	if (p->token == TOKEN_END)
+		fail(p, "an event does not end");
+	expect_sign(p, ';');
+	if (p->error)
+		return;
+	if (!class.name || !class.group || !class.help)
+		return fail(p, "an event has no name");
+	classify(&class);
+	p->error = kl_schema_add(p->schema, &class, fields, n);
+}
+
+static void parse_block(struct parser *p)
+{
+	static const struct {
+		const char *word;
+		void (*parse)(struct parser *p);
+	} blocks[] = { { "trace", parse_trace }, { "env", parse_env }, { "clock", parse_clock } };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(blocks); i++) {
+		if (strcmp(p->text, blocks[i].word))
+			continue;
+		expect_sign(p, '{');
+		blocks[i].parse(p);
+		expect_sign(p, ';');
+		return;
+	}
+	if (strcmp(p->text, "event"))
+		return skip_statement(p, 0);
+	expect_sign(p, '{');
+	parse_event(p);
+}
+
+static int finish(struct parser *p)
+{
+	if (p->error)
+		return p->error;
+	if (!p->has_uuid || !p->format)
+		return kl_fail(EINVAL, "metadata: not a trace of kernlens");
+	if (p->format > KL_TRACE_FORMAT)
+		return kl_fail(EINVAL, "metadata: format %lld is newer than this program's %d",
+			       (long long)p->format, KL_TRACE_FORMAT);
+	if (kl_timebase_init(&p->info->timebase,
+			     strcmp(p->clock, "tsc") ? KL_CLOCK_MONOTONIC : KL_CLOCK_TSC, p->hz,
+			     p->offset_s, p->offset))
+		return -EINVAL;
+	p->info->timebase.precision = p->precision;
+	return 0;
+}
+
+struct kl_schema *kl_metadata_parse(const char *text, size_t length, struct kl_trace_info *info)
+{
+	struct parser p = { .at = text, .end = text + length, .line = 1, .info = info };
+
+	memset(info, 0, sizeof(*info));
+	p.schema = kl_schema_new();
+	if (!p.schema)
+		return NULL;
+	while (next(&p) != TOKEN_END) {
+		if (p.token == TOKEN_WORD)
+			parse_block(&p);
+		else if (p.token != TOKEN_NOTE)
+			fail(&p, "expected a block");
+	}
+	if (finish(&p)) {
+		kl_schema_destroy(p.schema);
+		return NULL;
+	}
+	return p.schema;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A growable text buffer of the caller's, filled by the formatters. */
+#ifndef KERNLENS_BUFFER_H
+#define KERNLENS_BUFFER_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#pragma GCC visibility push(default)
+
+/**
+ * struct kl_buffer - zero it to start
+ * @data: the bytes; a NUL that is not counted stands behind them. NULL: empty
+ * @length: bytes
+ * @capacity: allocated
+ * @error: 0, or -ENOMEM once something could not be added (nothing is added
+ *         after that, so one check at the end is enough)
+ */
+struct kl_buffer {
+	char *data;
+	size_t length;
+	size_t capacity;
+	int error;
+};
+
+/**
+ * kl_buffer_deinit - free the memory; the buffer may then be used again
+ * @buffer: zeroed or used
+ */
+void kl_buffer_deinit(struct kl_buffer *buffer);
+
+/**
+ * kl_buffer_reset - empty it, keep the memory
+ * @buffer: zeroed or used
+ */
+static inline void kl_buffer_reset(struct kl_buffer *buffer)
+{
+	buffer->length = 0;
+	buffer->error = 0;
+}
+
+/**
+ * kl_buffer_reserve - make room
+ * @buffer: grows
+ * @bytes: to be added, without the ending NUL
+ *
+ * Returns where to write them, or NULL (then @buffer->error is -ENOMEM). The
+ * caller adds what it wrote to @buffer->length.
+ */
+char *kl_buffer_reserve(struct kl_buffer *buffer, size_t bytes);
+
+/**
+ * kl_buffer_add - append bytes
+ * @buffer: grows
+ * @bytes: any
+ * @length: of them
+ */
+void kl_buffer_add(struct kl_buffer *buffer, const void *bytes, size_t length);
+
+/**
+ * kl_buffer_add_string - append a string
+ * @buffer: grows
+ * @string: ended by NUL
+ */
+static inline void kl_buffer_add_string(struct kl_buffer *buffer, const char *string)
+{
+	kl_buffer_add(buffer, string, strlen(string));
+}
+
+/**
+ * kl_buffer_add_char - append one byte
+ * @buffer: grows
+ * @c: byte
+ */
+static inline void kl_buffer_add_char(struct kl_buffer *buffer, char c)
+{
+	kl_buffer_add(buffer, &c, 1);
+}
+
+/**
+ * kl_buffer_add_unsigned - append a decimal number
+ * @buffer: grows
+ * @value: number
+ * @width: at least so many digits, with zeros in front; 0: as many as it has
+ */
+void kl_buffer_add_unsigned(struct kl_buffer *buffer, unsigned long long value, unsigned int width);
+
+/**
+ * kl_buffer_add_signed - append a decimal number
+ * @buffer: grows
+ * @value: number
+ */
+void kl_buffer_add_signed(struct kl_buffer *buffer, long long value);
+
+/**
+ * kl_buffer_add_hex - append "0x" and a hexadecimal number
+ * @buffer: grows
+ * @value: number
+ */
+void kl_buffer_add_hex(struct kl_buffer *buffer, unsigned long long value);
+
+/**
+ * kl_buffer_printf - append formatted text
+ * @buffer: grows
+ * @format: as printf
+ */
+void kl_buffer_printf(struct kl_buffer *buffer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#pragma GCC visibility pop
+
+#endif /* KERNLENS_BUFFER_H */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The device /dev/kernlens. A device handle asks about the module; a session
+ * handle is one session's owner, or another's who attached to it. All calls
+ * may sleep; on failure kl_error_text() has the module's own words if it gave
+ * any.
+ */
+#ifndef KERNLENS_CLIENT_H
+#define KERNLENS_CLIENT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <kernlens/abi.h>
+
+#pragma GCC visibility push(default)
+
+struct kl_device;
+struct kl_session;
+
+/**
+ * kl_device_open - open the device and check that it speaks our language
+ * @path: or NULL: KL_DEVICE_PATH
+ *
+ * Returns NULL with errno: ENOENT (module not loaded), EACCES, EPROTO
+ * (another ABI version or schema), or what open said.
+ */
+struct kl_device *kl_device_open(const char *path);
+
+/**
+ * kl_device_close - close and free
+ * @device: or NULL
+ */
+void kl_device_close(struct kl_device *device);
+
+/**
+ * kl_device_info - what the module said when it was opened
+ * @device: device
+ */
+const struct kl_abi_info *kl_device_info(const struct kl_device *device);
+
+/**
+ * kl_device_time - one instant on all clocks
+ * @device: device
+ * @time: filled in
+ *
+ * Returns a negative errno on failure.
+ */
+int kl_device_time(struct kl_device *device, struct kl_abi_time *time);
+
+/**
+ * kl_device_event - can an event be had here?
+ * @device: device
+ * @id: KL_EV_*
+ * @info: filled in: why not, and by how many sessions it is used
+ *
+ * Returns a negative errno on failure.
+ */
+int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_info *info);
+
+/**
+ * kl_device_status - one session in the list of all that may be seen
+ * @device: device
+ * @index: from 0
+ * @status: filled in
+ *
+ * Returns -ENOENT after the last.
+ */
+int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status);
+
+/**
+ * kl_device_find - a session by name or number
+ * @device: device
+ * @name: its name, or its id in decimal
+ * @status: filled in
+ *
+ * Returns -ENOENT with an error text if there is none.
+ */
+int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_status *status);
+
+/**
+ * kl_session_create - make a session
+ * @device: what to make it on; may be closed afterwards
+ * @config: mode, sizes and name; id and uuid are filled in. @config->size is
+ *          set by this function
+ *
+ * It ends when the last handle and reader of it are closed. Returns NULL with
+ * errno, such as EDQUOT or ENOMEM.
+ */
+struct kl_session *kl_session_create(struct kl_device *device, struct kl_abi_session *config);
+
+/**
+ * kl_session_attach - get a handle to a session that exists
+ * @device: what to attach through; may be closed afterwards
+ * @id: its number
+ *
+ * Returns NULL with errno: ENOENT, EPERM.
+ */
+struct kl_session *kl_session_attach(struct kl_device *device, uint32_t id);
+
+/**
+ * kl_session_close - close and free the handle
+ * @session: or NULL
+ */
+void kl_session_close(struct kl_session *session);
+
+/**
+ * kl_session_id - the session's number
+ * @session: session
+ */
+uint32_t kl_session_id(const struct kl_session *session);
+
+/**
+ * kl_session_write_maskset - set a maskset's handlers
+ * @session: session
+ * @id: KL_MASKSET_FIRST_USER and up
+ * @name: at most KL_NAME_MAX - 1 bytes
+ * @map: from kl_events_match()
+ *
+ * If the maskset is in use it changes atomically. Returns a negative errno.
+ */
+int kl_session_write_maskset(struct kl_session *session, uint32_t id, const char *name,
+			     const uint8_t map[KL_EV_MAX]);
+
+/**
+ * kl_session_read_maskset - what is in a maskset
+ * @session: session
+ * @id: any
+ * @maskset: filled in
+ *
+ * Returns -ENOENT if it has not been written.
+ */
+int kl_session_read_maskset(struct kl_session *session, uint32_t id,
+			    struct kl_abi_maskset *maskset);
+
+/**
+ * kl_session_use_maskset - switch to a maskset
+ * @session: session
+ * @id: any that exists
+ *
+ * Returns a negative errno; the old one then stays in use.
+ */
+int kl_session_use_maskset(struct kl_session *session, uint32_t id);
+
+/**
+ * kl_session_filter - whose events are wanted
+ * @session: session
+ * @kind: enum kl_filter_kind
+ * @uid: for KL_FILTER_UID
+ *
+ * Returns a negative errno.
+ */
+int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid);
+
+/**
+ * kl_session_tasks - add tasks to the filter, or take them out
+ * @session: session
+ * @pid: in this process' pid namespace
+ * @flags: KL_TASK_*
+ *
+ * Returns how many tasks, or -ESRCH, -EPERM ...
+ */
+int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags);
+
+/**
+ * kl_session_start - let events be recorded
+ * @session: session
+ *
+ * Returns a negative errno.
+ */
+int kl_session_start(struct kl_session *session);
+
+/**
+ * kl_session_stop - no more events; blocks being filled are completed
+ * @session: session
+ *
+ * Returns a negative errno.
+ */
+int kl_session_stop(struct kl_session *session);
+
+/**
+ * kl_session_resize - change the buffers while tracing runs
+ * @session: session
+ * @blocks: a CPU
+ *
+ * Returns a negative errno. Takes effect as blocks turn over.
+ */
+int kl_session_resize(struct kl_session *session, uint32_t blocks);
+
+/**
+ * kl_session_stats - how much was written and lost
+ * @session: session
+ * @cpu: or -1: sums
+ * @stats: filled in
+ *
+ * Returns a negative errno.
+ */
+int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *stats);
+
+/**
+ * kl_session_counts - how often events with the handler `count` fired
+ * @session: session
+ * @counts: filled in
+ *
+ * Returns a negative errno.
+ */
+int kl_session_counts(struct kl_session *session, struct kl_abi_counts *counts);
+
+/**
+ * kl_session_dump - record the machine's state as events
+ * @session: running session
+ * @what: KL_DUMP_*
+ * @records: how many records were made; may be NULL
+ *
+ * Returns a negative errno.
+ */
+int kl_session_dump(struct kl_session *session, uint32_t what, uint64_t *records);
+
+/**
+ * kl_session_reader - a descriptor to read the session's buffers
+ * @session: session
+ * @flags: KL_READER_HOLD, KL_READER_FROM_NOW
+ *
+ * Returns the descriptor, which the caller owns, or a negative errno. Give it
+ * to kl_reader_create().
+ */
+int kl_session_reader(struct kl_session *session, uint32_t flags);
+
+#pragma GCC visibility pop
+
+#endif /* KERNLENS_CLIENT_H */

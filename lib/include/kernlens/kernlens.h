@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * libkernlens: everything. Functions return 0 or a count, a negative errno on
+ * failure (or NULL with errno set); kl_error_text() then says what was wrong.
+ * No function prints or exits. Objects are not locked: one thread an object,
+ * any number of objects. Strings handed out live as long as their object.
+ */
+#ifndef KERNLENS_KERNLENS_H
+#define KERNLENS_KERNLENS_H
+
+#include <kernlens/abi.h>
+#include <kernlens/error.h>
+#include <kernlens/buffer.h>
+#include <kernlens/schema.h>
+#include <kernlens/match.h>
+#include <kernlens/timebase.h>
+#include <kernlens/metadata.h>
+#include <kernlens/event.h>
+#include <kernlens/trace.h>
+#include <kernlens/client.h>
+#include <kernlens/reader.h>
+#include <kernlens/format.h>
+#include <kernlens/analysis.h>
+
+#endif /* KERNLENS_KERNLENS_H */

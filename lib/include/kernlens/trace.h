@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A trace directory: `metadata` and a file of blocks a CPU (cpu0, cpu1 ...).
+ * Reading merges the CPUs by time into one sequence of events and losses.
+ */
+#ifndef KERNLENS_TRACE_H
+#define KERNLENS_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <kernlens/event.h>
+#include <kernlens/metadata.h>
+
+#pragma GCC visibility push(default)
+
+enum kl_item_kind {
+	KL_ITEM_EVENT,
+	KL_ITEM_LOSS,
+};
+
+enum kl_loss_kind {
+	KL_LOSS_DISCARDED, /* no room in the buffer: never written */
+	KL_LOSS_OVERWRITTEN, /* written, but gone before they were read */
+	KL_LOSS_BEFORE, /* written before the trace's first block of this CPU */
+	KL_LOSS_CORRUPT, /* in a block that cannot be read */
+};
+
+/**
+ * struct kl_loss - records that are not in the sequence
+ * @kind: why
+ * @cpu: whose
+ * @records: how many; 0 if that cannot be known (corrupt)
+ * @blocks: how many blocks they were in; 0 for discarded records
+ * @begin_ns: not before this wall time; 0: unknown
+ * @end_ns: not after this wall time
+ */
+struct kl_loss {
+	enum kl_loss_kind kind;
+	uint32_t cpu;
+	uint64_t records;
+	uint64_t blocks;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+};
+
+/**
+ * struct kl_item - what a sequence consists of
+ * @kind: which of the two is set
+ * @event: event
+ * @loss: loss
+ */
+struct kl_item {
+	enum kl_item_kind kind;
+	const struct kl_event *event;
+	const struct kl_loss *loss;
+};
+
+/**
+ * struct kl_trace_counts - sums over what has been read so far
+ * @events: events in the sequence
+ * @discarded: records that were never written
+ * @overwritten: records gone before they were read
+ * @before: records before the first blocks
+ * @blocks: read
+ * @corrupt: blocks left out, wholly or from some record on
+ * @cut_bytes: at the ends of files, too few for a block
+ */
+struct kl_trace_counts {
+	uint64_t events;
+	uint64_t discarded;
+	uint64_t overwritten;
+	uint64_t before;
+	uint64_t blocks;
+	uint64_t corrupt;
+	uint64_t cut_bytes;
+};
+
+struct kl_trace;
+struct kl_trace_writer;
+
+/**
+ * kl_trace_open - open a trace directory for reading
+ * @path: directory
+ *
+ * Files are mapped; a recorder that was killed leaves a trace that is readable
+ * to its last whole block. Returns NULL with errno: ENOENT (no metadata),
+ * EINVAL (metadata cannot be read), ENOMEM or what open said.
+ */
+struct kl_trace *kl_trace_open(const char *path);
+
+/**
+ * kl_trace_close - free a trace and all that came from it
+ * @trace: or NULL
+ */
+void kl_trace_close(struct kl_trace *trace);
+
+/**
+ * kl_trace_next - the next event or loss in order of time
+ * @trace: trace
+ * @item: filled in; valid until the next call
+ *
+ * Returns 1, or 0 at the end. Corrupt blocks are losses, not errors.
+ */
+int kl_trace_next(struct kl_trace *trace, struct kl_item *item);
+
+/**
+ * kl_trace_rewind - start again from the first item
+ * @trace: trace
+ */
+void kl_trace_rewind(struct kl_trace *trace);
+
+/**
+ * kl_trace_schema - the trace's own schema
+ * @trace: trace
+ */
+const struct kl_schema *kl_trace_schema(const struct kl_trace *trace);
+
+/**
+ * kl_trace_about - what the trace says about itself
+ * @trace: trace
+ */
+const struct kl_trace_info *kl_trace_about(const struct kl_trace *trace);
+
+/**
+ * kl_trace_counted - what has been read and lost so far
+ * @trace: trace
+ */
+const struct kl_trace_counts *kl_trace_counted(const struct kl_trace *trace);
+
+/**
+ * kl_trace_cpus - number of stream files
+ * @trace: trace
+ */
+unsigned int kl_trace_cpus(const struct kl_trace *trace);
+
+/**
+ * kl_trace_create - make a trace directory for writing
+ * @path: directory; made if it is not there, else it must have no metadata
+ * @schema: of the events to come; copied into the metadata
+ * @info: uuid as in the blocks, clock as known now
+ *
+ * The metadata is written at once, so the trace can be read if the recorder is
+ * killed. Returns NULL with errno: EEXIST, ENOMEM, or what the system said.
+ */
+struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema *schema,
+					const struct kl_trace_info *info);
+
+/**
+ * kl_trace_append - add a block to its CPU's file
+ * @writer: writer
+ * @block: its bytes as they came
+ * @bytes: of the records and header that are there. If the block is not
+ *         complete, its header is completed on the way to the file; only the
+ *         last block of a CPU may be like that
+ *
+ * The file gets the whole block, zeros behind the records. Returns -EINVAL
+ * (no block of this session) or what write said.
+ */
+int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *block,
+		    size_t bytes);
+
+/**
+ * kl_trace_written - bytes in the stream files
+ * @writer: writer
+ */
+uint64_t kl_trace_written(const struct kl_trace_writer *writer);
+
+/**
+ * kl_trace_finish - close the files and free the writer
+ * @writer: or NULL; freed also on failure
+ * @timebase: the clock as fitted at the end, or NULL to leave it
+ *
+ * Replaces the metadata by rename. Returns what the system said.
+ */
+int kl_trace_finish(struct kl_trace_writer *writer, const struct kl_timebase *timebase);
+
+#pragma GCC visibility pop
+
+#endif /* KERNLENS_TRACE_H */
