@@ -42,6 +42,7 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, s
 		}
 	}
 	s->gate = gate | (s->gate & KL_GATE_OWN);
+	kl_maskset_ask(s, rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock)));
 unlock:
 	mutex_unlock(&s->lock);
 	return error;

@@ -41,6 +41,20 @@ static u8 builtin_handler(u32 maskset, u32 id)
 }
 
 /**
+ * kl_maskset_ask - note in actions whether probes must ask before they act
+ * @s: the session, with its gate set
+ * @actions: of a session that does not run, or not yet in use
+ */
+void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
+{
+	u8 ask = s->gate || !s->see_addresses ? KL_ACTION_ASK : 0;
+
+	for (u32 id = 0; id < KL_EV_MAX; id++)
+		if (actions->action[id])
+			actions->action[id] = (actions->action[id] & ~KL_ACTION_ASK) | ask;
+}
+
+/**
  * kl_maskset_compile - what a session would do with a maskset
  * @s: the session; its lock is held
  * @id: of a maskset
@@ -67,16 +81,18 @@ struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_er
 			error = kl_fail(why, -ENOENT, "there is no maskset %u", id);
 			goto free;
 		}
-		memcpy(actions->handler, m->handler, sizeof(actions->handler));
+		memcpy(actions->action, m->handler, sizeof(actions->action));
 	} else {
 		for (u32 event = 0; event < KL_EV_MAX; event++)
 			if (!kl_event_absent(event, reason) &&
 			    kl_access_allows_event(s->may, event, NULL))
-				actions->handler[event] = builtin_handler(id, event);
+				actions->action[event] = builtin_handler(id, event);
 	}
-	error = kl_handler_prepare(s, actions->handler, why);
-	if (!error)
+	error = kl_handler_prepare(s, actions->action, why);
+	if (!error) {
+		kl_maskset_ask(s, actions);
 		return actions;
+	}
 free:
 	kfree(actions);
 	return ERR_PTR(error);

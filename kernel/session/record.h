@@ -101,30 +101,33 @@ static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const str
  * @cpu: the session's state on this CPU
  * @id: event
  * @bytes: size of the event's fields and strings
+ * @place: where the fields go, on success
  *
  * The usual case: nothing interrupted, nothing changed, room in the block. It
- * makes no call and changes nothing but the ring. If the result's `at` is NULL
- * nothing has happened: use kl_record_begin; else call kl_record_end. Context:
- * any, preemption off.
+ * makes no call and changes nothing but the ring. If it says false nothing has
+ * happened: use kl_record_begin; else call kl_record_end. Context: any,
+ * preemption off.
  */
-static __always_inline struct kl_place kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes)
+static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
+					  struct kl_place *place)
 {
-	const struct kl_place none = {};
 	struct kl_slot slot;
 	u64 old, time;
 
 	old = READ_ONCE(cpu->ring.shared->position);
 	barrier();
 	if (unlikely(!kl_task_is_known(cpu, current)))
-		return none;
+		return false;
 	if (!kl_clock_try(&time))
-		return none;
+		return false;
 	if (unlikely(!kl_ring_fits(&cpu->ring, old, time, bytes + KL_RECORD_PREFIX_BYTES) ||
 		     !kl_ring_take(&cpu->ring, old, time, bytes + KL_RECORD_PREFIX_BYTES, &slot)))
-		return none;
+		return false;
 	*(u64 *)slot.at = time << KL_RECORD_ID_BITS | id;
 	slot.at[8] = 0;
-	return (struct kl_place){ .at = slot.at + KL_RECORD_PREFIX_BYTES, .base = slot.base };
+	place->at = slot.at + KL_RECORD_PREFIX_BYTES;
+	place->base = slot.base;
+	return true;
 }
 
 struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
@@ -145,28 +148,22 @@ static __always_inline bool kl_gate_self(const struct kl_session *s)
 {
 	u32 gate = s->gate;
 
-	if (likely(!gate))
-		return true;
 	if (likely(gate == KL_GATE_TASKS))
 		return kl_taskset_has(s->tasks, current->pid);
-	return kl_gate_current(s);
+	return !gate || kl_gate_current(s);
 }
 
 /* Does an event pass that speaks of the machine, while some task runs? */
 static __always_inline bool kl_gate_system(const struct kl_session *s)
 {
-	if (likely(!s->gate))
-		return true;
-	return !(s->gate & KL_GATE_OWN) && kl_gate_task(s, current);
+	return !(s->gate & KL_GATE_OWN) && kl_gate_self(s);
 }
 
 /* kl_gate_self for an event that also speaks of @t and perhaps @u. */
 static __always_inline bool kl_gate_about(const struct kl_session *s, struct task_struct *t,
 					  struct task_struct *u)
 {
-	if (likely(!s->gate))
-		return true;
-	return kl_gate_current(s) || (t && kl_gate_task(s, t)) || (u && kl_gate_task(s, u));
+	return kl_gate_self(s) || (t && kl_gate_task(s, t)) || (u && kl_gate_task(s, u));
 }
 
 /* May fields that speak of @t be shown? */
@@ -175,11 +172,11 @@ static __always_inline bool kl_shows(const struct kl_session *s, struct task_str
 	return likely(!(s->gate & KL_GATE_OWN)) || (t && kl_access_may_see(s->owner, t));
 }
 
-/* What happens to event @id now. */
+/* What happens to event @id now: a handler, and perhaps KL_ACTION_ASK. */
 static __always_inline u8 kl_action(const struct kl_session *s, u32 id)
 {
 	/* Probes run with preemption off, which is a read side of RCU. */
-	return rcu_dereference_sched(s->actions)->handler[id];
+	return rcu_dereference_sched(s->actions)->action[id];
 }
 
 #endif /* KL_SESSION_RECORD_H */

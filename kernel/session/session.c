@@ -254,14 +254,14 @@ static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 	return error;
 }
 
-/* Detach what @handlers does not need; NULL: all. */
-static void detach_unused(struct kl_session *s, const u8 *handlers)
+/* Detach what @wanted does not need; NULL: all. */
+static void detach_unused(struct kl_session *s, const u8 *wanted)
 {
 	bool needed[2] = {};
 	u32 id;
 
 	for_each_set_bit(id, s->attached, KL_EV_MAX) {
-		if (handlers && handlers[id]) {
+		if (wanted && wanted[id]) {
 			needed[kl_event_is_exit(id)] |= !kl_event_of(id);
 			continue;
 		}
@@ -277,12 +277,12 @@ static void detach_unused(struct kl_session *s, const u8 *handlers)
 	}
 }
 
-static int attach_wanted(struct kl_session *s, const u8 *handlers, struct kl_error *why)
+static int attach_wanted(struct kl_session *s, const u8 *wanted, struct kl_error *why)
 {
 	for (u32 id = 0; id < KL_EV_MAX; id++) {
 		int error;
 
-		if (!handlers[id] || test_bit(id, s->attached))
+		if (!wanted[id] || test_bit(id, s->attached))
 			continue;
 		error = attach(s, id, why);
 		if (error)
@@ -314,15 +314,15 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 		return PTR_ERR(new);
 	}
 	if (s->running)
-		error = attach_wanted(s, new->handler, why);
+		error = attach_wanted(s, new->action, why);
 	if (error) {
-		detach_unused(s, old->handler);
+		detach_unused(s, old->action);
 		kfree(new);
 	} else {
 		rcu_assign_pointer(s->actions, new);
 		kfree_rcu(old, rcu);
 		if (s->running)
-			detach_unused(s, new->handler);
+			detach_unused(s, new->action);
 	}
 	mutex_unlock(&s->lock);
 	return error;
@@ -356,7 +356,7 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 		}
 	}
 	s->running = true;
-	error = attach_wanted(s, actions->handler, why);
+	error = attach_wanted(s, actions->action, why);
 unlock:
 	mutex_unlock(&s->lock);
 	if (error && s->running)

@@ -26,11 +26,17 @@
 #define KL_GATE_TASKS 0x2u /* only tasks in the set */
 #define KL_GATE_UID 0x4u /* only tasks of one user */
 
-/* What a session does with each event: enum kl_handler_id by event id. */
+/*
+ * What a session does with each event: enum kl_handler_id by event id, with
+ * KL_ACTION_ASK where it must be asked first whether the event passes the gate
+ * or which fields may be shown. So one comparison finds the usual case: log it.
+ */
+#define KL_ACTION_ASK 0x80
+
 struct kl_actions {
 	struct rcu_head rcu;
 	u32 maskset;
-	u8 handler[KL_EV_MAX];
+	u8 action[KL_EV_MAX];
 };
 
 /**
@@ -168,6 +174,7 @@ struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long of
 
 /* maskset.c */
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why);
+void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions);
 int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why);
 int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
 void kl_masksets_destroy(struct kl_session *s);

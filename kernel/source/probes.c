@@ -38,6 +38,12 @@
 
 /* --------------------------------------------------------- the probes */
 
+/*
+ * The usual case first: log it, to an owner who may see all. It makes no call
+ * (unless there are strings to measure). Then all cases: ask the gate, blank
+ * what may not be shown, other handlers, changed variables, a new block.
+ */
+
 /* 1 for the format `ptr`, 0 for any other. */
 #define KL_SECOND(first, second, ...) second
 #define KL_IS_SECOND(...) KL_SECOND(__VA_ARGS__)
@@ -45,7 +51,7 @@
 #define KL_IS_PTR(format) KL_IS_SECOND(KL_FORMAT_##format, 0)
 
 #define KL_VALUE(type, format, value)                                                   \
-	(KL_IS_PTR(format) && !kl_s->see_addresses ? (type)0 : (type)(value))
+	(KL_IS_PTR(format) && !kl_addresses ? (type)0 : (type)(value))
 #define KL_F(type, name, format, value) kl_rec->name = KL_VALUE(type, format, value);
 #define KL_F1(type, name, format, value)                                                \
 	kl_rec->name = kl_show1 ? KL_VALUE(type, format, value) : (type)0;
@@ -89,35 +95,54 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #define KL_TP(target, ...) , ##__VA_ARGS__
 #define KL_FN(target, ...) , ##__VA_ARGS__
 #define KL_OWN(...) , ##__VA_ARGS__
-#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)		\
-	KL_ROW_##name(									\
-	void kl_probe_##name(void *data source)						\
-	{										\
-		struct kl_session *kl_s = data;						\
-		u8 kl_do = kl_action(kl_s, id);						\
-		struct kl_strings kl_texts;						\
-		struct kl_rec_##name *kl_rec;						\
-		struct kl_place kl_at;							\
-		struct kl_cpu *kl_cpu;							\
-											\
-		if (kl_do == KL_HANDLER_nothing)					\
-			return;								\
-		access									\
-		if (unlikely(kl_do != KL_HANDLER_log)) {				\
-			kl_handler_fire(kl_s, id, kl_do);				\
-			return;								\
-		}									\
-		kl_texts.n = 0;								\
-		kl_texts.bytes = 0;							\
-		strings									\
-		kl_cpu = this_cpu_ptr(kl_s->cpu);					\
-		kl_at = kl_record_begin(kl_s, kl_cpu, id, sizeof(*kl_rec) + kl_texts.bytes);\
-		if (unlikely(!kl_at.at))						\
-			return;								\
-		kl_rec = (void *)kl_at.at;						\
-		fields									\
-		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
-		kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);		\
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)			\
+	KL_ROW_##name(										\
+	void kl_probe_##name(void *data source)							\
+	{											\
+		struct kl_session *kl_s = data;							\
+		u8 kl_do = kl_action(kl_s, id);							\
+		struct kl_strings kl_texts;							\
+		struct kl_rec_##name *kl_rec;							\
+		struct kl_place kl_at;								\
+												\
+		kl_texts.n = 0;									\
+		kl_texts.bytes = 0;								\
+		if (likely(kl_do == KL_HANDLER_log)) {						\
+			const bool kl_show1 __maybe_unused = true;				\
+			const bool kl_show2 __maybe_unused = true;				\
+			const bool kl_addresses __maybe_unused = true;				\
+												\
+			strings									\
+			if (likely(kl_record_try(this_cpu_ptr(kl_s->cpu), id,			\
+						 sizeof(*kl_rec) + kl_texts.bytes, &kl_at))) {	\
+				kl_rec = (void *)kl_at.at;					\
+				fields								\
+				kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));			\
+				kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);		\
+				return;								\
+			}									\
+		}										\
+		if (kl_do != KL_HANDLER_nothing) {						\
+			const bool kl_addresses __maybe_unused = kl_s->see_addresses;		\
+												\
+			access									\
+			kl_do &= ~KL_ACTION_ASK;						\
+			if (kl_do != KL_HANDLER_log) {						\
+				kl_handler_fire(kl_s, id, kl_do);				\
+				return;								\
+			}									\
+			kl_texts.n = 0;								\
+			kl_texts.bytes = 0;							\
+			strings									\
+			kl_at = kl_record_begin(kl_s, this_cpu_ptr(kl_s->cpu), id,		\
+						sizeof(*kl_rec) + kl_texts.bytes);		\
+			if (!kl_at.at)								\
+				return;								\
+			kl_rec = (void *)kl_at.at;						\
+			fields									\
+			kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
+			kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);			\
+		}										\
 	})
 #include "../../uapi/events.def"
 #undef KL_EVENT

@@ -139,10 +139,9 @@ static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, 
 	}
 }
 
-static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *regs, u32 number)
+static noinline void log_entry_slow(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	u32 layout = layouts[number], bytes = LAYOUT_BYTES(layout);
-	struct kl_cpu *cpu = this_cpu_ptr(s->cpu);
+	u32 number = regs->orig_ax, layout = layouts[number], bytes = LAYOUT_BYTES(layout);
 	struct kl_strings strings;
 	struct kl_place place;
 
@@ -153,7 +152,7 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 	if (LAYOUT_STRINGS(layout))
 		collect_strings(&strings, regs, LAYOUT_CODE(layout));
 	bytes += strings.bytes;
-	place = kl_record_begin(s, cpu, KL_EV_SYSCALL_ENTRY + number, bytes);
+	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_ENTRY + number, bytes);
 	if (unlikely(!place.at))
 		return;
 	write_arguments(place.at, regs, LAYOUT_CODE(layout), &strings);
@@ -164,56 +163,77 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
  * The usual case of a call without strings makes no further call and so needs
  * no stack frame; anything else starts again in log_entry_slow.
  */
-static noinline void log_entry(struct kl_session *s, const struct pt_regs *regs, u32 number)
+static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *regs, u32 number)
 {
 	u32 layout = layouts[number], bytes = LAYOUT_BYTES(layout);
 	struct kl_place place;
 
-	if (unlikely(LAYOUT_STRINGS(layout) || in_ia32_syscall()))
-		return log_entry_slow(s, regs, number);
-	place = kl_record_try(this_cpu_ptr(s->cpu), KL_EV_SYSCALL_ENTRY + number, bytes);
-	if (unlikely(!place.at))
-		return log_entry_slow(s, regs, number);
+	if (unlikely(LAYOUT_STRINGS(layout) || in_ia32_syscall() ||
+		     !kl_record_try(cpu, KL_EV_SYSCALL_ENTRY + number, bytes, &place)))
+		return log_entry_slow(cpu, regs);
 	write_arguments(place.at, regs, LAYOUT_CODE(layout), NULL);
 	kl_record_end(place, bytes);
 }
 
-static noinline void log_exit_slow(struct kl_session *s, u32 number, long result)
+static noinline void log_exit_slow(struct kl_cpu *cpu, const struct pt_regs *regs, long result)
 {
 	struct kl_place place;
 
 	if (in_ia32_syscall())
 		return;
-	place = kl_record_begin(s, this_cpu_ptr(s->cpu), KL_EV_SYSCALL_EXIT + number, sizeof(u64));
+	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_EXIT + regs->orig_ax, sizeof(u64));
 	if (unlikely(!place.at))
 		return;
 	*(u64 *)place.at = result;
 	kl_record_end(place, sizeof(u64));
 }
 
-static noinline void log_exit(struct kl_session *s, u32 number, long result)
+static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *regs, long result)
 {
 	struct kl_place place;
 
-	if (unlikely(in_ia32_syscall()))
-		return;
-	place = kl_record_try(this_cpu_ptr(s->cpu), KL_EV_SYSCALL_EXIT + number, sizeof(u64));
-	if (unlikely(!place.at))
-		return log_exit_slow(s, number, result);
+	if (unlikely(in_ia32_syscall() || !kl_record_try(cpu, KL_EV_SYSCALL_EXIT + regs->orig_ax,
+							 sizeof(u64), &place)))
+		return log_exit_slow(cpu, regs, result);
 	*(u64 *)place.at = result;
 	kl_record_end(place, sizeof(u64));
 }
 
-/* An action other than `log`; @id of the entry or exit. */
-static noinline void fire_other(struct kl_session *s, u32 id, u8 action)
+/* Other handlers than `log`; @id of the entry or exit. */
+static noinline void fire_other(struct kl_session *s, u32 id, u8 handler)
 {
 	if (!in_ia32_syscall())
-		kl_handler_fire(s, id, action);
+		kl_handler_fire(s, id, handler);
+}
+
+/* The session must be asked whether this task's calls are for it. */
+static noinline void enter_asking(struct kl_session *s, const struct pt_regs *regs, u32 number)
+{
+	u8 handler = kl_action(s, KL_EV_SYSCALL_ENTRY + number) & ~KL_ACTION_ASK;
+
+	if (!kl_gate_self(s))
+		return;
+	if (likely(handler == KL_HANDLER_log))
+		log_entry(this_cpu_ptr(s->cpu), regs, number);
+	else
+		fire_other(s, KL_EV_SYSCALL_ENTRY + number, handler);
+}
+
+static noinline void exit_asking(struct kl_session *s, const struct pt_regs *regs, long result)
+{
+	u8 handler = kl_action(s, KL_EV_SYSCALL_EXIT + regs->orig_ax) & ~KL_ACTION_ASK;
+
+	if (!kl_gate_self(s))
+		return;
+	if (likely(handler == KL_HANDLER_log))
+		log_exit(this_cpu_ptr(s->cpu), regs, result);
+	else
+		fire_other(s, KL_EV_SYSCALL_EXIT + regs->orig_ax, handler);
 }
 
 /*
- * The probes only decide; the rest is behind tail calls, so that a call which
- * is not wanted costs little.
+ * The probes: the usual case, and tail calls for all others, so that neither a
+ * call which is recorded nor one which is not wanted pays for what it needs not.
  */
 static void on_enter(void *data, struct pt_regs *regs, long number)
 {
@@ -223,11 +243,12 @@ static void on_enter(void *data, struct pt_regs *regs, long number)
 	if (unlikely((unsigned long)number >= KL_EV_SYSCALL_MAX))
 		return;
 	action = kl_action(s, KL_EV_SYSCALL_ENTRY + number);
-	if (action == KL_HANDLER_nothing || !kl_gate_self(s))
-		return;
 	if (likely(action == KL_HANDLER_log))
-		return log_entry(s, regs, number);
-	fire_other(s, KL_EV_SYSCALL_ENTRY + number, action);
+		return log_entry(this_cpu_ptr(s->cpu), regs, number);
+	if (action & KL_ACTION_ASK)
+		return enter_asking(s, regs, number);
+	if (action != KL_HANDLER_nothing)
+		fire_other(s, KL_EV_SYSCALL_ENTRY + number, action);
 }
 
 static void on_exit(void *data, struct pt_regs *regs, long result)
@@ -239,11 +260,12 @@ static void on_exit(void *data, struct pt_regs *regs, long result)
 	if (unlikely(number >= KL_EV_SYSCALL_MAX))
 		return;
 	action = kl_action(s, KL_EV_SYSCALL_EXIT + number);
-	if (action == KL_HANDLER_nothing || !kl_gate_self(s))
-		return;
 	if (likely(action == KL_HANDLER_log))
-		return log_exit(s, number, result);
-	fire_other(s, KL_EV_SYSCALL_EXIT + number, action);
+		return log_exit(this_cpu_ptr(s->cpu), regs, result);
+	if (action & KL_ACTION_ASK)
+		return exit_asking(s, regs, result);
+	if (action != KL_HANDLER_nothing)
+		fire_other(s, KL_EV_SYSCALL_EXIT + number, action);
 }
 
 /* Which tracepoint and probe a system call event comes from. */

@@ -86,7 +86,7 @@ int kl_block_check(const struct kl_abi_block *block, size_t bytes, const uint8_t
 		return kl_fail(EINVAL, "no block starts here");
 	if (uuid && memcmp(block->uuid, uuid, 16))
 		return kl_fail(EINVAL, "the block is of another session");
-	if (block->packet_bits % 8 || size < KL_BLOCK_HEADER_BYTES || size > KL_BLOCK_BYTES_MAX ||
+	if (block->packet_bits % (8 * KL_BLOCK_BYTES_MIN) || !size || size > KL_BLOCK_BYTES_MAX ||
 	    size > bytes)
 		return kl_fail(EINVAL, "the block's size of %llu bytes cannot be",
 			       (unsigned long long)size);

@@ -211,7 +211,7 @@ static bool next_attribute(struct parser *p, char *name, size_t size)
 			fail(p, "expected a name");
 			break;
 		}
-		snprintf(name, size, "%s", p->text);
+		snprintf(name, size, "%.*s", (int)size - 1, p->text);
 		if (next(p) == TOKEN_SIGN && p->sign == '=') {
 			if (next(p) == TOKEN_SIGN && p->sign == '-') {
 				negative = true;

@@ -63,7 +63,11 @@ struct kl_item {
  * @before: records before the first blocks
  * @blocks: read
  * @corrupt: blocks left out, wholly or from some record on
+ * @damaged: records that were in those, as far as that is known
  * @cut_bytes: at the ends of files, too few for a block
+ *
+ * events + discarded + overwritten + before + damaged is the number of records
+ * that fired.
  */
 struct kl_trace_counts {
 	uint64_t events;
@@ -72,6 +76,7 @@ struct kl_trace_counts {
 	uint64_t before;
 	uint64_t blocks;
 	uint64_t corrupt;
+	uint64_t damaged;
 	uint64_t cut_bytes;
 };
 
@@ -136,7 +141,7 @@ unsigned int kl_trace_cpus(const struct kl_trace *trace);
 /**
  * kl_trace_create - make a trace directory for writing
  * @path: directory; made if it is not there, else it must have no metadata
- * @schema: of the events to come; copied into the metadata
+ * @schema: of the events to come; must outlive the writer
  * @info: uuid as in the blocks, clock as known now
  *
  * The metadata is written at once, so the trace can be read if the recorder is

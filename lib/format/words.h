@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tables from numbers to words, by format. words.c has the tables of system
+ * calls' arguments, words_kernel.c those of the kernel's own values.
+ */
+#ifndef KL_LIB_FORMAT_WORDS_H
+#define KL_LIB_FORMAT_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <kernlens/format.h>
+
+struct kl_word {
+	uint64_t number;
+	const char *text;
+};
+
+/*
+ * A number is first split: its bits under @choice_mask are one value of
+ * @choices; the rest are bits of @flags. Either may be missing. Words of more
+ * than one bit stand before those of the bits that they consist of.
+ */
+struct kl_words {
+	const struct kl_word *choices;
+	const struct kl_word *flags;
+	uint16_t n_choices;
+	uint16_t n_flags;
+	uint64_t choice_mask; /* 0: no choices */
+};
+
+#define KL_WORD(name) { (uint64_t)(name), #name }
+
+extern const struct kl_words kl_words_call[KL_FORMAT_COUNT];
+extern const struct kl_words kl_words_kernel[KL_FORMAT_COUNT];
+
+/* The word of @number in @words, or NULL. */
+const char *kl_word_find(const struct kl_word *words, size_t n, uint64_t number);
+
+#endif /* KL_LIB_FORMAT_WORDS_H */

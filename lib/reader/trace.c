@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A trace directory opened for reading, its streams merged by a heap. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <kernlens/error.h>
+#include <kernlens/trace.h>
+#include "../base/base.h"
+#include "stream.h"
+
+#define METADATA_BYTES_MAX (16u << 20)
+
+struct kl_trace {
+	struct kl_schema *schema;
+	struct kl_trace_info info;
+	struct kl_trace_counts counts;
+	struct kl_stream *streams;
+	size_t n_streams;
+	size_t streams_capacity;
+	struct kl_stream **heap; /* the first has the oldest item */
+	size_t n_heap;
+	bool started;
+};
+
+/* Map a file for reading; an empty one is no error: *@map is NULL then. */
+static int map_file(int dir, const char *name, const uint8_t **map, size_t *size)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	struct stat about;
+	void *memory;
+	int error;
+
+	*map = NULL;
+	*size = 0;
+	if (fd < 0)
+		return kl_fail_system(errno, "%s", name);
+	if (fstat(fd, &about))
+		goto fail;
+	if (!S_ISREG(about.st_mode)) {
+		close(fd);
+		return kl_fail(EINVAL, "%s is not a file", name);
+	}
+	if (about.st_size) {
+		memory = mmap(NULL, about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (memory == MAP_FAILED)
+			goto fail;
+		*map = memory;
+		*size = about.st_size;
+	}
+	close(fd);
+	return 0;
+fail:
+	error = errno;
+	close(fd);
+	return kl_fail_system(error, "%s", name);
+}
+
+static int read_metadata(struct kl_trace *trace, int dir)
+{
+	const uint8_t *map;
+	size_t size;
+	int ret = map_file(dir, "metadata", &map, &size);
+
+	if (ret)
+		return ret;
+	if (!map || size > METADATA_BYTES_MAX)
+		ret = kl_fail(EINVAL, "metadata: %zu bytes cannot be", size);
+	else
+		trace->schema = kl_metadata_parse((const char *)map, size, &trace->info);
+	if (!ret && !trace->schema)
+		ret = -errno;
+	if (map)
+		munmap((void *)map, size);
+	return ret;
+}
+
+static int add_stream(struct kl_trace *trace, int dir, const char *name, uint32_t cpu)
+{
+	struct kl_stream *streams, *stream;
+	int ret;
+
+	streams = kl_array_grow(trace->streams, trace->n_streams, &trace->streams_capacity,
+				sizeof(*streams));
+	if (!streams)
+		return -ENOMEM;
+	trace->streams = streams;
+	stream = &streams[trace->n_streams];
+	memset(stream, 0, sizeof(*stream));
+	stream->cpu = cpu;
+	ret = map_file(dir, name, &stream->map, &stream->size);
+	if (!ret)
+		trace->n_streams++;
+	return ret;
+}
+
+static int compare_streams(const void *a, const void *b)
+{
+	const struct kl_stream *first = a, *second = b;
+
+	return first->cpu < second->cpu ? -1 : first->cpu > second->cpu;
+}
+
+/* Takes @dir over. */
+static int open_streams(struct kl_trace *trace, int dir)
+{
+	DIR *list = fdopendir(dir);
+	struct dirent *entry;
+	int ret = 0;
+
+	if (!list) {
+		ret = -errno;
+		close(dir);
+		return kl_fail_system(-ret, "directory");
+	}
+	while (!ret && (entry = readdir(list))) {
+		unsigned int cpu;
+		char rest;
+
+		if (sscanf(entry->d_name, "cpu%u%c", &cpu, &rest) == 1)
+			ret = add_stream(trace, dir, entry->d_name, cpu);
+	}
+	closedir(list);
+	if (trace->n_streams)
+		qsort(trace->streams, trace->n_streams, sizeof(*trace->streams), compare_streams);
+	trace->heap = calloc(trace->n_streams + 1, sizeof(*trace->heap));
+	if (!trace->heap)
+		return kl_fail(ENOMEM, "out of memory");
+	return ret;
+}
+
+struct kl_trace *kl_trace_open(const char *path)
+{
+	struct kl_trace *trace = calloc(1, sizeof(*trace));
+	int dir, ret;
+
+	if (!trace) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0) {
+		ret = kl_fail_system(errno, "%s", path);
+		goto fail;
+	}
+	ret = read_metadata(trace, dir);
+	if (ret) {
+		close(dir);
+		goto fail_path;
+	}
+	ret = open_streams(trace, dir);
+	if (ret)
+		goto fail_path;
+	kl_trace_rewind(trace);
+	return trace;
+fail_path:
+	kl_fail(-ret, "%s: %s", path, kl_error_text());
+fail:
+	kl_trace_close(trace);
+	errno = -ret;
+	return NULL;
+}
+
+void kl_trace_close(struct kl_trace *trace)
+{
+	if (!trace)
+		return;
+	for (size_t i = 0; i < trace->n_streams; i++)
+		if (trace->streams[i].map)
+			munmap((void *)trace->streams[i].map, trace->streams[i].size);
+	free(trace->streams);
+	free(trace->heap);
+	kl_schema_destroy(trace->schema);
+	free(trace);
+}
+
+/* Put the heap's first into its place. */
+static void sift_down(struct kl_trace *trace)
+{
+	struct kl_stream **heap = trace->heap;
+	struct kl_stream *moving = heap[0];
+	size_t at = 0;
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= trace->n_heap)
+			break;
+		if (child + 1 < trace->n_heap && heap[child + 1]->key < heap[child]->key)
+			child++;
+		if (heap[child]->key >= moving->key)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moving;
+}
+
+static void heap_add(struct kl_trace *trace, struct kl_stream *stream)
+{
+	size_t at = trace->n_heap++;
+
+	while (at && trace->heap[(at - 1) / 2]->key > stream->key) {
+		trace->heap[at] = trace->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	trace->heap[at] = stream;
+}
+
+void kl_trace_rewind(struct kl_trace *trace)
+{
+	uint64_t begin = ~0ull;
+
+	trace->counts = (struct kl_trace_counts){ 0 };
+	trace->n_heap = 0;
+	trace->started = false;
+	for (size_t i = 0; i < trace->n_streams; i++) {
+		struct kl_stream *s = &trace->streams[i];
+
+		*s = (struct kl_stream){
+			.map = s->map,
+			.size = s->size,
+			.uuid = trace->info.uuid,
+			.counts = &trace->counts,
+			.timebase = &trace->info.timebase,
+			.cpu = s->cpu,
+		};
+		kl_cursor_init(&s->cursor, trace->schema, &trace->info.timebase, 0);
+		if (kl_stream_start(s) && s->block->timestamp_begin < begin)
+			begin = s->block->timestamp_begin;
+	}
+	for (size_t i = 0; i < trace->n_streams; i++) {
+		struct kl_stream *s = &trace->streams[i];
+
+		if (begin != ~0ull)
+			s->cursor.begin_ns = kl_timebase_ns(&trace->info.timebase, begin);
+		if (kl_stream_next(s))
+			heap_add(trace, s);
+	}
+}
+
+int kl_trace_next(struct kl_trace *trace, struct kl_item *item)
+{
+	struct kl_stream *stream;
+
+	/* The last item's stream goes on only now, so that the item stayed. */
+	if (trace->started && trace->n_heap) {
+		if (!kl_stream_next(trace->heap[0]))
+			trace->heap[0] = trace->heap[--trace->n_heap];
+		sift_down(trace);
+	}
+	trace->started = true;
+	if (!trace->n_heap)
+		return 0;
+	stream = trace->heap[0];
+	if (stream->is_loss) {
+		*item = (struct kl_item){ .kind = KL_ITEM_LOSS, .loss = &stream->loss };
+	} else {
+		*item = (struct kl_item){ .kind = KL_ITEM_EVENT, .event = &stream->cursor.event };
+		trace->counts.events++;
+	}
+	return 1;
+}
+
+const struct kl_schema *kl_trace_schema(const struct kl_trace *trace)
+{
+	return trace->schema;
+}
+
+const struct kl_trace_info *kl_trace_about(const struct kl_trace *trace)
+{
+	return &trace->info;
+}
+
+const struct kl_trace_counts *kl_trace_counted(const struct kl_trace *trace)
+{
+	return &trace->counts;
+}
+
+unsigned int kl_trace_cpus(const struct kl_trace *trace)
+{
+	return trace->n_streams;
+}
