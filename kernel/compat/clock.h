@@ -25,15 +25,6 @@ static __always_inline u64 kl_clock(void)
 	return ktime_get_mono_fast_ns();
 }
 
-/* The same where it takes no call; else nothing. */
-static __always_inline bool kl_clock_try(u64 *now)
-{
-	if (!static_branch_likely(&kl_clock_is_tsc))
-		return false;
-	*now = rdtsc();
-	return true;
-}
-
 void kl_clock_init(void);
 u64 kl_clock_hz(void);
 u32 kl_clock_kind(void);

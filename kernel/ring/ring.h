@@ -110,6 +110,12 @@ static __always_inline bool kl_ring_fits(const struct kl_ring *ring, u64 old, u6
 		      !((time - ring->last_time) / KL_TIME_WRAP));
 }
 
+/* The position word behind a record. */
+static __always_inline u64 kl_ring_after(u64 old, u32 bytes)
+{
+	return old + bytes + (1ull << KL_POS_COUNT_SHIFT);
+}
+
 /* Take the room, unless a record was written since @old was read. */
 static __always_inline bool kl_ring_take(struct kl_ring *ring, u64 old, u64 time, u32 bytes,
 					 struct kl_slot *slot)
@@ -118,7 +124,7 @@ static __always_inline bool kl_ring_take(struct kl_ring *ring, u64 old, u64 time
 	u32 offset = KL_POS_OFFSET(old);
 
 	if (unlikely(!kl_local_try_cmpxchg(&ring->shared->position, &old,
-					   old + bytes + (1ull << KL_POS_COUNT_SHIFT))))
+					   kl_ring_after(old, bytes))))
 		return false;
 	ring->last_time = time;
 	slot->time = time;

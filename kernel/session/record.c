@@ -24,6 +24,12 @@ static void task_words(const struct kl_session *s, u64 words[3])
 /* Equal to no count of stale records: kl_record_try is not for now. */
 #define NOT_QUICK (~0ull)
 
+/* What an owner without privilege may see is asked each time. */
+static bool may_be_quick(const struct kl_session *s)
+{
+	return !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
+}
+
 /**
  * kl_record_begin - room for a record of this session on this CPU
  * @s: the session
@@ -76,10 +82,14 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 		known = stale;
 	}
 	if (outermost) {
+		/*
+		 * An interrupt that changes the block from here on writes a
+		 * record, which makes `stale` differ from `known`.
+		 */
 		cpu->known = known;
+		cpu->quick_base = cpu->ring.base[KL_POS_SEQ(cpu->ring.shared->position) & 1];
 		barrier();
-		/* An owner without privilege: what it may see is asked each time. */
-		if (!(s->gate & KL_GATE_OWN))
+		if (may_be_quick(s))
 			WRITE_ONCE(cpu->quick, known);
 	}
 	cpu->nest--;

@@ -103,30 +103,38 @@ static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const str
  * @bytes: size of the event's fields and strings
  * @place: where the fields go, on success
  *
- * The usual case: nothing interrupted, nothing changed, room in the block. It
- * makes no call and changes nothing but the ring. If it says false nothing has
+ * The usual case: nothing interrupted, nothing changed, room in the block, the
+ * clock is the time stamp counter. It makes no call and changes nothing but the
+ * ring. While kl_record_begin is at work `quick` keeps others out, so that the
+ * block cannot be another one than `quick_base` unless the position has moved. If it says false nothing has
  * happened: use kl_record_begin; else call kl_record_end. Context: any,
  * preemption off.
  */
 static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
 					  struct kl_place *place)
 {
-	struct kl_slot slot;
-	u64 old, time;
+	struct kl_ring *ring = &cpu->ring;
+	struct kl_abi_ring *shared = ring->shared;
+	u64 old = READ_ONCE(shared->position);
+	u8 *base, *at;
+	u64 time;
 
-	old = READ_ONCE(cpu->ring.shared->position);
 	barrier();
 	if (unlikely(!kl_task_is_known(cpu, current)))
 		return false;
-	if (!kl_clock_try(&time))
+	base = cpu->quick_base;
+	time = rdtsc();
+	if (unlikely(!kl_ring_fits(ring, old, time, bytes + KL_RECORD_PREFIX_BYTES)))
 		return false;
-	if (unlikely(!kl_ring_fits(&cpu->ring, old, time, bytes + KL_RECORD_PREFIX_BYTES) ||
-		     !kl_ring_take(&cpu->ring, old, time, bytes + KL_RECORD_PREFIX_BYTES, &slot)))
+	at = base + KL_POS_OFFSET(old);
+	if (unlikely(!kl_local_try_cmpxchg(&shared->position, &old,
+					   kl_ring_after(old, bytes + KL_RECORD_PREFIX_BYTES))))
 		return false;
-	*(u64 *)slot.at = time << KL_RECORD_ID_BITS | id;
-	slot.at[8] = 0;
-	place->at = slot.at + KL_RECORD_PREFIX_BYTES;
-	place->base = slot.base;
+	ring->last_time = time;
+	*(u64 *)at = time << KL_RECORD_ID_BITS | id;
+	at[8] = 0;
+	place->at = at + KL_RECORD_PREFIX_BYTES;
+	place->base = base;
 	return true;
 }
 

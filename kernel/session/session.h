@@ -46,6 +46,7 @@ struct kl_actions {
  * @stale: counts records that interrupted another, which leave @task as it was
  * @known: @stale when @task was written; it is what readers know if equal
  * @quick: the same for kl_record_try, or a number that @stale never is
+ * @quick_base: the block being filled, as long as @quick equals @stale
  * @ring: the buffer
  * @count: of the handler `count`, by event; NULL until one is used
  * @session: whose this is
@@ -60,6 +61,7 @@ struct kl_cpu {
 	u64 stale;
 	u64 known;
 	u64 quick;
+	u8 *quick_base;
 	struct kl_ring ring;
 	u64 *count;
 	struct kl_session *session;

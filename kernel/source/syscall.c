@@ -24,15 +24,15 @@ enum width {
 
 /*
  * A call's layout in one word: two bits an argument from bit 0, the number of
- * strings from bit 12, the bytes of what is not a string from bit 16, and a bit
- * that says that there is such a call.
+ * strings from bit 12, a bit that says that there is such a call, and the bytes
+ * of what is not a string from bit 24.
  */
 #define STRINGS_SHIFT 12
-#define BYTES_SHIFT 16
-#define KNOWN (1u << 31)
+#define KNOWN (1u << 14)
+#define BYTES_SHIFT 24
 #define LAYOUT_CODE(layout) ((layout) & ((1u << STRINGS_SHIFT) - 1))
 #define LAYOUT_STRINGS(layout) ((layout) & (3u << STRINGS_SHIFT))
-#define LAYOUT_BYTES(layout) ((layout) >> BYTES_SHIFT & 0xff)
+#define LAYOUT_BYTES(layout) ((layout) >> BYTES_SHIFT)
 
 #define ARGUMENT_s32(n) + (WIDTH_4 << 2 * (n)) + (4 << BYTES_SHIFT)
 #define ARGUMENT_u32(n) ARGUMENT_s32(n)
@@ -206,29 +206,55 @@ static noinline void fire_other(struct kl_session *s, u32 id, u8 handler)
 		kl_handler_fire(s, id, handler);
 }
 
-/* The session must be asked whether this task's calls are for it. */
-static noinline void enter_asking(struct kl_session *s, const struct pt_regs *regs, u32 number)
+/* The session may have this task's calls: what does it do with them? */
+static __always_inline void enter_passed(struct kl_session *s, const struct pt_regs *regs,
+					 u32 number)
 {
 	u8 handler = kl_action(s, KL_EV_SYSCALL_ENTRY + number) & ~KL_ACTION_ASK;
 
-	if (!kl_gate_self(s))
-		return;
 	if (likely(handler == KL_HANDLER_log))
-		log_entry(this_cpu_ptr(s->cpu), regs, number);
-	else
-		fire_other(s, KL_EV_SYSCALL_ENTRY + number, handler);
+		return log_entry(this_cpu_ptr(s->cpu), regs, number);
+	fire_other(s, KL_EV_SYSCALL_ENTRY + number, handler);
+}
+
+static __always_inline void exit_passed(struct kl_session *s, const struct pt_regs *regs,
+					long result)
+{
+	u8 handler = kl_action(s, KL_EV_SYSCALL_EXIT + regs->orig_ax) & ~KL_ACTION_ASK;
+
+	if (likely(handler == KL_HANDLER_log))
+		return log_exit(this_cpu_ptr(s->cpu), regs, result);
+	fire_other(s, KL_EV_SYSCALL_EXIT + regs->orig_ax, handler);
+}
+
+/* Gates that take a call to ask. */
+static noinline void enter_gated(struct kl_session *s, const struct pt_regs *regs, u32 number)
+{
+	if (kl_gate_self(s))
+		enter_passed(s, regs, number);
+}
+
+static noinline void exit_gated(struct kl_session *s, const struct pt_regs *regs, long result)
+{
+	if (kl_gate_self(s))
+		exit_passed(s, regs, result);
+}
+
+/* Most sessions that must be asked follow some tasks. */
+static noinline void enter_asking(struct kl_session *s, const struct pt_regs *regs, u32 number)
+{
+	if (s->gate != KL_GATE_TASKS)
+		return enter_gated(s, regs, number);
+	if (kl_taskset_has(s->tasks, current->pid))
+		enter_passed(s, regs, number);
 }
 
 static noinline void exit_asking(struct kl_session *s, const struct pt_regs *regs, long result)
 {
-	u8 handler = kl_action(s, KL_EV_SYSCALL_EXIT + regs->orig_ax) & ~KL_ACTION_ASK;
-
-	if (!kl_gate_self(s))
-		return;
-	if (likely(handler == KL_HANDLER_log))
-		log_exit(this_cpu_ptr(s->cpu), regs, result);
-	else
-		fire_other(s, KL_EV_SYSCALL_EXIT + regs->orig_ax, handler);
+	if (s->gate != KL_GATE_TASKS)
+		return exit_gated(s, regs, result);
+	if (kl_taskset_has(s->tasks, current->pid))
+		exit_passed(s, regs, result);
 }
 
 /*

@@ -88,9 +88,9 @@ static bool print_ipv4(struct kl_buffer *buffer, uint64_t number)
 
 static bool print_rwbs(struct kl_buffer *buffer, uint64_t number)
 {
-	/* LTTng's bits, which Trace Compass knows. */
-	static const char letters[] = "WDRASMEF";
-	static const unsigned char bits[] = { 0, 1, 3, 4, 5, 6, 2, 7 };
+	/* LTTng's bits, which Trace Compass knows; the kernel's letters and order. */
+	static const char letters[] = "FWDERFFASM";
+	static const unsigned char bits[] = { 10, 0, 1, 7, 2, 8, 9, 3, 5, 6 };
 	bool any = false;
 
 	for (unsigned int i = 0; i < sizeof(bits); i++) {

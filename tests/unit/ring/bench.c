@@ -230,6 +230,11 @@ bool bench_check_partial(struct bench *bench)
 
 	if (shared->head == KL_SEQ_NONE || shared->head < shared->tail)
 		return true;
+	for (u64 seq = shared->tail; seq != shared->head; seq++) {
+		header = (void *)bench->window[seq & bench->ring.map_mask]->memory;
+		if (header->seq != seq || !header->content_bits)
+			return wrong(bench, "block %llu, before head, is not finished", seq);
+	}
 	header = (void *)bench->window[shared->head & bench->ring.map_mask]->memory;
 	if (header->seq != shared->head)
 		return wrong(bench, "head %llu is in a block called %llu", shared->head,

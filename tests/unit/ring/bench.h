@@ -41,6 +41,7 @@ struct bench {
 	u32 given_back; /* blocks that bench_take_outgoing has seen */
 	u64 clock;
 	u64 hold; /* a holder's position */
+	bool controlling; /* act_control is under way */
 	u32 fired;
 	u32 lost;
 	u32 written;
@@ -76,7 +77,8 @@ void bench_fill_block(struct bench *bench);
  * The checks set bench->why and return false on the first thing that is wrong.
  *
  * bench_check_block: the bytes of a complete block (or a copy of one)
- * bench_check_partial: what a reader may take of the block being filled
+ * bench_check_partial: what a reader may see at any moment: blocks before head
+ *                      are finished, and what may be taken of the one at head
  * bench_check_state: the ring's own bookkeeping, with no writer under way
  * bench_drain: read all there is from @cursor on
  * bench_check_end: finish the ring, drain it, and account for every record

@@ -95,7 +95,7 @@ static void start_grow(struct bench *bench)
 	bench_add(bench, 2);
 }
 
-#define LONG (BENCH_RECORD_BYTES * 2)
+#define LONG (BENCH_RECORD_BYTES * 2 - 1) /* odd */
 #define SHORT BENCH_RECORD_BYTES
 #define OVER(n, map) { .blocks = n, .map_size = map, .overwrite = true }
 #define HELD(n, map) { .blocks = n, .map_size = map }
@@ -104,7 +104,8 @@ const struct scenario nesting_scenarios[] = {
 	{ "empty ring", OVER(4, 4), start_empty, SHORT, true },
 	{ "inside a block", OVER(4, 4), start_in_block, SHORT, false },
 	{ "at a block's end", OVER(4, 4), start_at_end, SHORT, false },
-	{ "at a block's end, shorter ones still fit", OVER(4, 4), start_near_end, 60, false },
+	{ "at a block's end, shorter ones still fit", OVER(4, 4), start_near_end, LONG - 2,
+	  false },
 	{ "three blocks", OVER(3, 4), start_at_end, SHORT, false },
 	{ "seq wraps in the position word",
 	  { .blocks = 4, .map_size = 4, .overwrite = true, .start_seq = (1ull << 23) - 4 },
@@ -146,12 +147,18 @@ static void act_around(struct bench *bench)
 		bench_fire(bench);
 }
 
-/* Readers let go of a block meanwhile, and a block comes in. */
+/*
+ * Readers let go of a block meanwhile, and a block comes in. The control side
+ * is another CPU: it does not interrupt itself.
+ */
 static void act_control(struct bench *bench)
 {
-	__atomic_add_fetch(&bench->hold, 1, __ATOMIC_RELAXED);
-	if (bench->pool_used - bench->given_back < bench->shared->map_size)
-		bench_add(bench, 1);
+	if (!__atomic_exchange_n(&bench->controlling, true, __ATOMIC_RELAXED)) {
+		bench->hold++;
+		if (bench->pool_used - bench->given_back < bench->shared->map_size)
+			bench_add(bench, 1);
+		bench->controlling = false;
+	}
 	act_block(bench);
 }
 

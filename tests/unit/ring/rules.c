@@ -126,6 +126,7 @@ static void test_discard_holders(void)
 	fire_blocks(bench, 3);
 	unit_check(bench->shared->tail == 2, "but does not speak for another");
 	hold[0] = 3;
+	hold[1] = 5;
 	bench->hold = 3;
 	fire_blocks(bench, 5);
 	unit_check(bench->shared->tail == 3 && bench->shared->head == 6,

@@ -55,7 +55,10 @@ static bool check_record(struct reader *reader, const struct stress_record *reco
 	return true;
 }
 
-/* Records in [@at, @end) of the copy; how many, or -1. */
+/*
+ * Records in [@at, @end) of the copy; how many, or -1. The clock does not step
+ * back here, so that only a block's first record was told that it is one.
+ */
 static long check_records(struct reader *reader, u32 at, u32 end, u64 *time)
 {
 	long records = 0;
@@ -65,7 +68,6 @@ static long check_records(struct reader *reader, u32 at, u32 end, u64 *time)
 
 		if (end - at < sizeof(*record) || record->bytes < sizeof(*record) ||
 		    record->bytes > end - at || record->first != (at == KL_BLOCK_HEADER_BYTES)) {
-			/* A record on which the clock had stepped back is `first`, too. */
 			stress_wrong("a broken record at %u of %u", at, end);
 			return -1;
 		}

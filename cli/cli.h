@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a subcommand is: a row of the table in main.c, described by its own
+ * file. Options are parsed by the rows of a table too, so that usage texts,
+ * suggestions and completion come from one place.
+ */
+#ifndef KL_CLI_CLI_H
+#define KL_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_FAILED = 1,
+	CLI_USAGE = 2,
+	CLI_CANNOT_RUN = 126,
+	CLI_NO_COMMAND = 127,
+};
+
+/* Keys of options without a letter; subcommands go on from CLI_KEY_OWN. */
+enum cli_key {
+	CLI_KEY_JSON = 256,
+	CLI_KEY_NO_PAGER,
+	CLI_KEY_COLOR,
+	CLI_KEY_DURATION,
+	CLI_KEY_BUFFER,
+	CLI_KEY_OWN,
+};
+
+/**
+ * struct cli_option - an option of a subcommand
+ * @key: its letter, or a number from CLI_KEY_OWN on
+ * @name: behind "--"
+ * @arg: what its argument is called; NULL: it has none
+ * @help: one line
+ */
+struct cli_option {
+	int key;
+	const char *name;
+	const char *arg;
+	const char *help;
+};
+
+/**
+ * struct cli_command - a subcommand
+ * @name: as typed
+ * @args: synopsis behind the name
+ * @help: one line
+ * @text: what the usage text says behind the options
+ * @options: ended by a row without a name; NULL: only the common ones
+ * @runs_command: what follows the options is a command, with options of its own
+ * @exec: does it; argv[0] is the subcommand. Returns the exit status
+ */
+struct cli_command {
+	const char *name;
+	const char *args;
+	const char *help;
+	const char *text;
+	const struct cli_option *options;
+	bool runs_command;
+	int (*exec)(const struct cli_command *command, int argc, char **argv);
+};
+
+extern const struct cli_command cmd_list, cmd_record, cmd_live, cmd_print, cmd_stat, cmd_report,
+	cmd_status, cmd_help;
+
+/* All subcommands, ended by NULL. */
+extern const struct cli_command *const cli_commands[];
+
+/* Options that all subcommands have. */
+extern const struct cli_option cli_common_options[];
+
+/**
+ * struct cli_parser - goes through a command line
+ * @command: whose options
+ * @argv: words; those that are no options are moved to the front
+ * @arg: argument of the option just returned
+ * @words: the words that are no options, or the command to run
+ * @n_words: number of them; complete when cli_parse() has returned 0
+ */
+struct cli_parser {
+	const struct cli_command *command;
+	int argc;
+	int at;
+	char **argv;
+	char *cluster;
+	char *arg;
+	char **words;
+	int n_words;
+};
+
+void cli_parser_init(struct cli_parser *parser, const struct cli_command *command, int argc,
+		     char **argv);
+int cli_parse(struct cli_parser *parser);
+const struct cli_command *cli_find_command(const char *name);
+void cli_print_usage(const struct cli_command *command);
+void cli_print_overview(void);
+void cli_usage_error(const struct cli_command *command, const char *format, ...)
+	__attribute__((noreturn, format(printf, 2, 3)));
+
+#endif /* KL_CLI_CLI_H */

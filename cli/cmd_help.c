@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens help: the usage texts, and the lists that completion asks for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "common.h"
+#include "output.h"
+
+enum {
+	KEY_OPTIONS = CLI_KEY_OWN,
+	KEY_COMMANDS,
+};
+
+static const struct cli_option options[] = {
+	{ KEY_COMMANDS, "commands", NULL, "only the names of the subcommands" },
+	{ KEY_OPTIONS, "options", NULL, "only the options of COMMAND; `=' follows those with an argument" },
+	{},
+};
+
+static void print_names(const struct cli_option *option)
+{
+	for (; option && option->name; option++) {
+		if (option->key < 256)
+			printf("-%c%s\n", option->key, option->arg ? "=" : "");
+		printf("--%s%s\n", option->name, option->arg ? "=" : "");
+	}
+}
+
+static int exec_help(const struct cli_command *self, int argc, char **argv)
+{
+	const struct cli_command *command = NULL;
+	bool only_options = false, only_commands = false;
+	struct cli_parser parser;
+	int key;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		only_options |= key == KEY_OPTIONS;
+		only_commands |= key == KEY_COMMANDS;
+	}
+	if (parser.n_words > 1)
+		cli_usage_error(self, "one command at a time");
+	if (parser.n_words)
+		command = cli_find_command(parser.words[0]);
+	if (only_options && !command)
+		cli_usage_error(self, "the options of which command?");
+	if (only_commands) {
+		for (const struct cli_command *const *c = cli_commands; *c; c++)
+			puts((*c)->name);
+	} else if (only_options) {
+		print_names(command->options);
+		print_names(cli_common_options);
+	} else {
+		cli_start_pager();
+		if (command)
+			cli_print_usage(command);
+		else
+			cli_print_overview();
+	}
+	return CLI_OK;
+}
+
+const struct cli_command cmd_help = {
+	.name = "help",
+	.args = "[COMMAND]",
+	.help = "Explain a subcommand",
+	.options = options,
+	.text = "Without COMMAND all subcommands are listed.\n",
+	.exec = exec_help,
+};

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Errors, numbers, near matches, and opening what most subcommands open. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "common.h"
+#include "output.h"
+
+struct cli_settings cli_settings = { .pager = true };
+
+static void print_error(const char *code, const char *message, const char *hint)
+{
+	json_t *object;
+
+	if (!cli_settings.json) {
+		fflush(stdout);
+		fprintf(stderr, "%skernlens:%s %s\n", cli_style(stderr, CLI_RED),
+			cli_style(stderr, CLI_PLAIN), message);
+		if (hint)
+			fprintf(stderr, "%s\n", hint);
+		return;
+	}
+	object = json_pack("{s:s, s:o}", "error", code, "message", cli_json_text(message));
+	cli_json_write(object);
+}
+
+static char *format_text(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		abort();
+	return text;
+}
+
+int cli_error(int error, const char *format, ...)
+{
+	const char *code = error ? kl_errno_name(-error) : NULL;
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = format_text(format, args);
+	va_end(args);
+	print_error(code ? code : "FAILED", text, NULL);
+	free(text);
+	return CLI_FAILED;
+}
+
+void cli_usage_message(const char *hint, const char *message)
+{
+	print_error("USAGE", message, hint);
+}
+
+int cli_library_error(int error, const char *format, ...)
+{
+	const char *said = kl_error_text();
+	va_list args;
+	char *text;
+
+	said = *said ? strdupa(said) : strerror(-error);
+	if (!format)
+		return cli_error(error, "%s", said);
+	va_start(args, format);
+	text = format_text(format, args);
+	va_end(args);
+	cli_error(error, "%s: %s", text, said);
+	free(text);
+	return CLI_FAILED;
+}
+
+void cli_note(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("kernlens: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+char *cli_format(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = format_text(format, args);
+	va_end(args);
+	return text;
+}
+
+void *cli_alloc(size_t bytes)
+{
+	void *memory = calloc(1, bytes ? bytes : 1);
+
+	if (!memory) {
+		cli_error(-ENOMEM, "no memory");
+		exit(CLI_FAILED);
+	}
+	return memory;
+}
+
+/*
+ * Edits from one word to the other: insert, delete, replace, swap neighbours
+ * (optimal string alignment). Words longer than the rows count as far.
+ */
+static unsigned int count_edits(const char *a, const char *b)
+{
+	enum { MOST = 64 };
+	unsigned int row[3][MOST + 1];
+	size_t la = strlen(a), lb = strlen(b);
+	unsigned int *before = row[0], *last = row[1], *now = row[2];
+
+	if (la > MOST || lb > MOST)
+		return MOST;
+	for (size_t j = 0; j <= lb; j++)
+		last[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		unsigned int *oldest = before;
+
+		now[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned int best = last[j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (last[j] + 1 < best)
+				best = last[j] + 1;
+			if (now[j - 1] + 1 < best)
+				best = now[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < best)
+				best = before[j - 2] + 1;
+			now[j] = best;
+		}
+		before = last;
+		last = now;
+		now = oldest;
+	}
+	return last[lb];
+}
+
+const char *cli_near(const char *word, const char *best, const char *candidate)
+{
+	size_t length = strlen(word);
+	unsigned int limit = length < 3 ? 1 : length < 8 ? 2 : 3;
+	unsigned int edits = count_edits(word, candidate);
+
+	if (length >= 3 && !strncmp(word, candidate, length))
+		edits = 1;
+	if (best && length >= 3 && !strncmp(word, best, length))
+		return best;
+	if (edits > limit || (best && edits >= count_edits(word, best)))
+		return best;
+	return candidate;
+}
+
+bool cli_parse_unsigned(const char *text, uint64_t most, uint64_t *value)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return !errno && !*end && *value <= most;
+}
+
+bool cli_parse_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	char *end;
+	double number;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	number = strtod(text, &end);
+	if (*end) {
+		unit = strchr(units, toupper((unsigned char)*end));
+		if (!unit || (end[1] && strcasecmp(end + 1, "B") && strcasecmp(end + 1, "iB")))
+			return false;
+		for (; unit >= units; unit--)
+			number *= 1024;
+	}
+	if (number < 1 || number > 1ull << 60)
+		return false;
+	*bytes = (uint64_t)number;
+	return true;
+}
+
+bool cli_parse_seconds(const char *text, uint64_t *ns)
+{
+	char *end;
+	double seconds;
+
+	if (!isdigit((unsigned char)*text) && *text != '.')
+		return false;
+	seconds = strtod(text, &end);
+	if (end == text || *end || seconds > 1e9)
+		return false;
+	*ns = (uint64_t)(seconds * 1e9 + 0.5);
+	return true;
+}
+
+char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	double number = (double)bytes;
+	unsigned int unit = 0;
+
+	for (; number >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		number /= 1000;
+	snprintf(text, CLI_NUMBER_MAX, "%.*f %s", unit && number < 100 ? 1 : 0, number, units[unit]);
+	return text;
+}
+
+char *cli_print_count(char text[CLI_NUMBER_MAX], uint64_t count)
+{
+	char digits[CLI_NUMBER_MAX], *to = text;
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = 0;
+	return text;
+}
+
+char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s " };
+	double number = (double)ns;
+	unsigned int unit = 0;
+
+	for (; number >= 999.95 && unit < 3; unit++)
+		number /= 1000;
+	snprintf(text, CLI_NUMBER_MAX, "%.*f %s", !unit ? 0 : number < 9.9995 ? 3 : number < 99.995 ? 2 : 1,
+		 number, units[unit]);
+	return text;
+}
+
+json_t *cli_json_text(const char *text)
+{
+	struct kl_buffer buffer = {};
+	json_t *value = json_string(text);
+
+	if (value)
+		return value;
+	kl_print_json_string(&buffer, text, strlen(text));
+	if (!buffer.error)
+		value = json_loads(buffer.data, JSON_DECODE_ANY, NULL);
+	kl_buffer_deinit(&buffer);
+	return value ? value : json_string("");
+}
+
+int cli_json_write(json_t *document)
+{
+	int failed = !document || json_dumpf(document, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) ||
+		     putchar('\n') == EOF || fflush(stdout);
+
+	json_decref(document);
+	return failed ? CLI_FAILED : CLI_OK;
+}
+
+struct kl_device *cli_open_device(void)
+{
+	struct kl_device *device = kl_device_open(NULL);
+	int error = -errno;
+
+	if (device)
+		return device;
+	if (error == -ENOENT || error == -ENXIO || error == -ENODEV)
+		cli_error(error, "the kernlens module is not loaded: %smodprobe kernlens",
+			  geteuid() ? "sudo " : "");
+	else if (error == -EACCES || error == -EPERM)
+		cli_error(error, "no permission to open " KL_DEVICE_PATH
+				 " (it should have mode 0666: see packaging/udev)");
+	else
+		cli_library_error(error, NULL);
+	return NULL;
+}
+
+struct kl_trace *cli_open_trace(const char *path)
+{
+	struct kl_trace *trace;
+	int error;
+
+	if (access(path, F_OK)) {
+		cli_error(-errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	trace = kl_trace_open(path);
+	error = -errno;
+	if (trace)
+		return trace;
+	if (error == -ENOENT || error == -ENOTDIR)
+		cli_error(error, "%s is not a trace: it has no file \"metadata\"", path);
+	else
+		cli_library_error(error, "%s", path);
+	return NULL;
+}
+
+static const struct {
+	const char *name;
+	const char *help;
+} masksets[] = {
+	[KL_MASKSET_RNOTHING] = { "RNOTHING", "No event" },
+	[KL_MASKSET_RALL] = { "RALL", "All events but those that have to be asked for by name" },
+	[KL_MASKSET_RDEFAULT] = { "RDEFAULT",
+				  "What analyses need, at little cost: tasks, system calls, I/O" },
+};
+
+const char *cli_maskset_name(unsigned int id)
+{
+	return id < KL_MASKSET_FIRST_USER ? masksets[id].name : "user";
+}
+
+const char *cli_maskset_help(unsigned int id)
+{
+	return masksets[id].help;
+}
+
+int cli_maskset_find(const char *name)
+{
+	for (int id = 0; id < KL_MASKSET_FIRST_USER; id++)
+		if (!strcasecmp(name, masksets[id].name) || !strcasecmp(name, masksets[id].name + 1))
+			return id;
+	return -1;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The command kernlens: the table of subcommands and what stands before one. */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "common.h"
+#include "output.h"
+
+const struct cli_command *const cli_commands[] = {
+	&cmd_record, &cmd_live, &cmd_print, &cmd_report, &cmd_stat,
+	&cmd_list,   &cmd_status, &cmd_help, NULL,
+};
+
+static int print_version(void)
+{
+	if (cli_settings.json)
+		return cli_json_write(json_pack("{s:s, s:i}", "version", KL_VERSION, "abi",
+						KL_ABI_VERSION));
+	printf("kernlens %s\n", KL_VERSION);
+	return CLI_OK;
+}
+
+/* For the options before the subcommand, which take the same words. */
+static const struct cli_option main_options[] = {
+	{ 'V', "version", NULL, "show the version" },
+	{},
+};
+
+static const struct cli_command main_command = {
+	.name = "",
+	.options = main_options,
+	.runs_command = true,
+};
+
+int main(int argc, char **argv)
+{
+	struct cli_parser parser;
+	bool version = false;
+	int status;
+
+	setlocale(LC_CTYPE, "");
+	for (int i = 1; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
+			cli_print_overview();
+			return cli_finish_output();
+		}
+	}
+	cli_parser_init(&parser, &main_command, argc, argv);
+	while (cli_parse(&parser))
+		version = true;
+	if (version) {
+		status = print_version();
+	} else if (!parser.n_words) {
+		cli_usage_error(NULL, "which command? kernlens help lists them");
+	} else {
+		const struct cli_command *command = cli_find_command(parser.words[0]);
+
+		status = command->exec(command, parser.n_words, parser.words);
+	}
+	if (cli_finish_output() && status == CLI_OK)
+		status = CLI_FAILED;
+	return status;
+}

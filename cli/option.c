@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Command lines and usage texts, both from the tables of the subcommands. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "common.h"
+#include "output.h"
+
+const struct cli_option cli_common_options[] = {
+	{ CLI_KEY_JSON, "json", NULL, "write JSON; errors too" },
+	{ CLI_KEY_COLOR, "color", "WHEN", "auto (default), always or never" },
+	{ CLI_KEY_NO_PAGER, "no-pager", NULL, "do not start a pager" },
+	{ 'h', "help", NULL, "show this text" },
+	{},
+};
+
+void cli_parser_init(struct cli_parser *parser, const struct cli_command *command, int argc,
+		     char **argv)
+{
+	*parser = (struct cli_parser){
+		.command = command,
+		.argc = argc,
+		.at = 1,
+		.argv = argv,
+		.words = argv + 1,
+	};
+	if (command->runs_command)
+		return;
+	/* Errors in what stands before it are JSON, too. */
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--json"))
+			cli_settings.json = true;
+}
+
+static const struct cli_option *find_in(const struct cli_option *options, int key, const char *name,
+					size_t length)
+{
+	for (; options && options->name; options++)
+		if (name ? !strncmp(options->name, name, length) && !options->name[length] :
+			   options->key == key)
+			return options;
+	return NULL;
+}
+
+static const struct cli_option *find_option(const struct cli_command *command, int key,
+					    const char *name, size_t length)
+{
+	const struct cli_option *option = find_in(command->options, key, name, length);
+
+	return option ? option : find_in(cli_common_options, key, name, length);
+}
+
+static void unknown_option(const struct cli_command *command, const char *word)
+{
+	char *name = strndupa(word + 2, strcspn(word + 2, "="));
+	const char *near = NULL;
+
+	for (const struct cli_option *o = command->options; o && o->name; o++)
+		near = cli_near(name, near, o->name);
+	for (const struct cli_option *o = cli_common_options; o->name; o++)
+		near = cli_near(name, near, o->name);
+	if (near)
+		cli_usage_error(command, "unknown option --%s; did you mean --%s?", name, near);
+	cli_usage_error(command, "unknown option --%s", name);
+}
+
+/* Common options are dealt with here. Returns 0 for them, else the key. */
+static int take_option(struct cli_parser *parser, const struct cli_option *option)
+{
+	switch (option->key) {
+	case CLI_KEY_JSON:
+		cli_settings.json = true;
+		return 0;
+	case CLI_KEY_NO_PAGER:
+		cli_settings.pager = false;
+		return 0;
+	case CLI_KEY_COLOR:
+		if (!strcmp(parser->arg, "auto"))
+			cli_settings.color = 0;
+		else if (!strcmp(parser->arg, "always"))
+			cli_settings.color = 1;
+		else if (!strcmp(parser->arg, "never"))
+			cli_settings.color = -1;
+		else
+			cli_usage_error(parser->command,
+					"--color is auto, always or never, not \"%s\"", parser->arg);
+		return 0;
+	case 'h':
+		cli_print_usage(parser->command);
+		exit(cli_finish_output());
+	}
+	return option->key;
+}
+
+static int parse_long(struct cli_parser *parser, char *word)
+{
+	char *value = strchr(word, '=');
+	size_t length = value ? (size_t)(value - word) - 2 : strlen(word) - 2;
+	const struct cli_option *option = find_option(parser->command, 0, word + 2, length);
+
+	if (!option)
+		unknown_option(parser->command, word);
+	if (!option->arg && value)
+		cli_usage_error(parser->command, "--%s has no argument", option->name);
+	if (option->arg && !value && parser->at == parser->argc)
+		cli_usage_error(parser->command, "--%s needs an argument: %s", option->name,
+				option->arg);
+	if (option->arg)
+		parser->arg = value ? value + 1 : parser->argv[parser->at++];
+	return take_option(parser, option);
+}
+
+static int parse_letter(struct cli_parser *parser)
+{
+	char letter = *parser->cluster++;
+	const struct cli_option *option = find_option(parser->command, letter, NULL, 0);
+
+	if (!option)
+		cli_usage_error(parser->command, "unknown option -%c", letter);
+	if (option->arg) {
+		if (!*parser->cluster && parser->at == parser->argc)
+			cli_usage_error(parser->command, "-%c needs an argument: %s", letter,
+					option->arg);
+		parser->arg = *parser->cluster ? parser->cluster : parser->argv[parser->at++];
+		parser->cluster = NULL;
+	}
+	return take_option(parser, option);
+}
+
+/**
+ * cli_parse - the next option
+ * @parser: command line
+ *
+ * Ends the program with a message if something is wrong. Returns the option's
+ * key, or 0 at the end.
+ */
+int cli_parse(struct cli_parser *parser)
+{
+	int key = 0;
+
+	while (!key) {
+		char *word;
+
+		parser->arg = NULL;
+		if (parser->cluster && *parser->cluster) {
+			key = parse_letter(parser);
+			continue;
+		}
+		parser->cluster = NULL;
+		if (parser->at == parser->argc)
+			return 0;
+		word = parser->argv[parser->at++];
+		if (word[0] == '-' && word[1] == '-' && word[2]) {
+			key = parse_long(parser, word);
+		} else if (word[0] == '-' && word[1] && word[1] != '-') {
+			parser->cluster = word + 1;
+		} else if (word[0] == '-' && word[1] == '-') {
+			while (parser->at < parser->argc)
+				parser->words[parser->n_words++] = parser->argv[parser->at++];
+			parser->words[parser->n_words] = NULL;
+		} else {
+			parser->words[parser->n_words++] = word;
+			while (parser->command->runs_command && parser->at < parser->argc)
+				parser->words[parser->n_words++] = parser->argv[parser->at++];
+		}
+	}
+	return key;
+}
+
+static void print_options(const struct cli_option *options)
+{
+	for (; options && options->name; options++) {
+		char letter[8] = "    ", left[64];
+
+		if (options->key < 256)
+			snprintf(letter, sizeof(letter), "-%c, ", options->key);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, options->name,
+			 options->arg ? " " : "", options->arg ? options->arg : "");
+		printf("  %-26s  %s\n", left, options->help);
+	}
+}
+
+/**
+ * cli_print_usage - the usage text of a subcommand
+ * @command: subcommand
+ */
+void cli_print_usage(const struct cli_command *command)
+{
+	const char *bold = cli_style(stdout, CLI_BOLD), *plain = cli_style(stdout, CLI_PLAIN);
+
+	printf("%susage:%s kernlens %s %s\n\n%s.\n\n", bold, plain, command->name, command->args,
+	       command->help);
+	print_options(command->options);
+	print_options(cli_common_options);
+	printf("\n%s\nMore: man kernlens-%s\n", command->text, command->name);
+}
+
+/**
+ * cli_print_overview - all subcommands
+ */
+void cli_print_overview(void)
+{
+	const char *bold = cli_style(stdout, CLI_BOLD), *plain = cli_style(stdout, CLI_PLAIN);
+
+	printf("%susage:%s kernlens [--json] [--no-pager] [--color WHEN] COMMAND [ARGUMENT...]\n"
+	       "       kernlens --version\n\n"
+	       "kernlens shows what the kernel is doing.\n\n",
+	       bold, plain);
+	for (const struct cli_command *const *c = cli_commands; *c; c++)
+		printf("  %s%-8s%s %s\n", bold, (*c)->name, plain, (*c)->help);
+	printf("\n%sexamples:%s\n"
+	       "  kernlens record -- make         trace a command with its children\n"
+	       "  kernlens report DIR             what happened, in short\n"
+	       "  kernlens print DIR              all of it, as text, CSV, JSON or as strace does\n"
+	       "  kernlens live -p PID            watch a running process\n"
+	       "  kernlens stat -e sched -- make  count events\n"
+	       "  kernlens list                   which events there are\n\n"
+	       "kernlens help COMMAND says more, and so does man kernlens.\n",
+	       bold, plain);
+}
+
+/**
+ * cli_usage_error - say what is wrong with the command line and end
+ * @command: subcommand, or NULL
+ * @format: one sentence
+ */
+void cli_usage_error(const struct cli_command *command, const char *format, ...)
+{
+	char *hint = command ? cli_format("Try: kernlens help %s", command->name) :
+			       cli_format("Try: kernlens help");
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort();
+	va_end(args);
+	cli_usage_message(hint, text);
+	exit(CLI_USAGE);
+}
+
+/**
+ * cli_find_command - a subcommand by name
+ * @name: as typed; the program ends with a suggestion if there is none
+ */
+const struct cli_command *cli_find_command(const char *name)
+{
+	const char *near = NULL;
+
+	for (const struct cli_command *const *c = cli_commands; *c; c++) {
+		if (!strcmp((*c)->name, name))
+			return *c;
+		near = cli_near(name, near, (*c)->name);
+	}
+	if (near)
+		cli_usage_error(NULL, "\"%s\" is no command; did you mean \"%s\"?", name, near);
+	cli_usage_error(NULL, "\"%s\" is no command", name);
+}

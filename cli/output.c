@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Styles that honour NO_COLOR, the pager as git starts it, aligned tables. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "common.h"
+#include "output.h"
+
+enum { COLUMNS_MAX = 16 };
+
+struct cli_table {
+	unsigned int columns;
+	size_t cells;
+	size_t room;
+	bool right[COLUMNS_MAX];
+	char **cell; /* the heads are the first row */
+};
+
+static pid_t pager = -1;
+
+bool cli_has_styles(FILE *file)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (cli_settings.color)
+		return cli_settings.color > 0;
+	if ((no && *no) || !term || !strcmp(term, "dumb"))
+		return false;
+	return isatty(fileno(file)) || (file == stdout && pager > 0);
+}
+
+const char *cli_style(FILE *file, enum cli_style style)
+{
+	static const char *const sequences[] = {
+		[CLI_PLAIN] = "\033[0m",
+		[CLI_BOLD] = "\033[1m",
+		[CLI_DIM] = "\033[2m",
+		[CLI_RED] = "\033[31m",
+	};
+
+	return cli_has_styles(file) ? sequences[style] : "";
+}
+
+unsigned int cli_columns(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) && pager < 0)
+		return 0;
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return 80;
+	return size.ws_col;
+}
+
+static void run_pager(const char *program, int input)
+{
+	dup2(input, STDIN_FILENO);
+	close(input);
+	setenv("LESS", "FRX", 0);
+	setenv("LV", "-c", 0);
+	execl("/bin/sh", "sh", "-c", program, NULL);
+	_exit(127);
+}
+
+static void finish_at_exit(void)
+{
+	cli_finish_output();
+}
+
+void cli_start_pager(void)
+{
+	const char *program = getenv("KERNLENS_PAGER");
+	int ends[2];
+
+	if (!program)
+		program = getenv("PAGER");
+	if (!program)
+		program = "less";
+	if (!cli_settings.pager || !isatty(STDOUT_FILENO) || !*program || !strcmp(program, "cat"))
+		return;
+	if (pipe(ends))
+		return;
+	fflush(stdout);
+	pager = fork();
+	if (!pager) {
+		close(ends[1]);
+		run_pager(program, ends[0]);
+	}
+	close(ends[0]);
+	if (pager > 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		atexit(finish_at_exit);
+	}
+	close(ends[1]);
+}
+
+int cli_finish_output(void)
+{
+	static bool closed;
+	int failed = 0;
+
+	if (closed)
+		return CLI_OK;
+	closed = true;
+	failed = ferror(stdout) | fclose(stdout);
+	/* Its own end closes the pipe; only then does the pager see the end. */
+	if (pager > 0)
+		while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+			;
+	if (!failed || errno == EPIPE)
+		return CLI_OK;
+	return cli_error(-errno, "cannot write: %s", strerror(errno));
+}
+
+bool cli_write_buffer(struct kl_buffer *buffer)
+{
+	bool written;
+
+	if (buffer->error) {
+		cli_error(buffer->error, "no memory");
+		return false;
+	}
+	written = fwrite(buffer->data, 1, buffer->length, stdout) == buffer->length;
+	kl_buffer_reset(buffer);
+	return written;
+}
+
+struct cli_table *cli_table_create(const char *heads)
+{
+	struct cli_table *table = cli_alloc(sizeof(*table));
+	char *copy = strdupa(heads), *rest = copy, *head;
+
+	while ((head = strsep(&rest, "|")) && table->columns < COLUMNS_MAX) {
+		table->right[table->columns] = *head == '>';
+		table->columns++;
+		cli_table_add(table, "%s", head + (*head == '>'));
+	}
+	return table;
+}
+
+void cli_table_add(struct cli_table *table, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	if (table->cells == table->room) {
+		table->room = table->room ? 2 * table->room : 64;
+		table->cell = realloc(table->cell, table->room * sizeof(*table->cell));
+		if (!table->cell)
+			abort();
+	}
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort();
+	va_end(args);
+	/* Names of processes may hold anything. */
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	table->cell[table->cells++] = text;
+}
+
+/* Characters, if the text is UTF-8. */
+static int text_width(const char *text)
+{
+	int width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
+static void print_row(const struct cli_table *table, char **row, const int *width, FILE *file)
+{
+	for (unsigned int i = 0; i < table->columns; i++) {
+		int gap = width[i] - text_width(row[i]);
+		bool last = i + 1 == table->columns;
+
+		if (table->right[i])
+			fprintf(file, "%*s%s%s", gap, "", row[i], last ? "" : "  ");
+		else
+			fprintf(file, "%s%*s%s", row[i], last ? 0 : gap, "", last ? "" : "  ");
+	}
+}
+
+void cli_table_print(struct cli_table *table, FILE *file, unsigned int indent)
+{
+	int width[COLUMNS_MAX] = {};
+
+	for (size_t i = 0; i < table->cells; i++) {
+		int wide = text_width(table->cell[i]);
+
+		if (wide > width[i % table->columns])
+			width[i % table->columns] = wide;
+	}
+	for (size_t i = 0; i + table->columns <= table->cells; i += table->columns) {
+		fprintf(file, "%*s%s", (int)indent, "", i ? "" : cli_style(file, CLI_BOLD));
+		print_row(table, table->cell + i, width, file);
+		fprintf(file, "%s\n", i ? "" : cli_style(file, CLI_PLAIN));
+	}
+	for (size_t i = 0; i < table->cells; i++)
+		free(table->cell[i]);
+	free(table->cell);
+	free(table);
+}

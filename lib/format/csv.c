@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/* CSV as LKST's: one row an event, each argument a quoted "name=value (meaning)". */
+#include "../base/base.h"
+#include "print.h"
+
+/* Double the quotes of what stands behind @from, and close the cell. */
+static void close_cell(struct kl_buffer *buffer, size_t from)
+{
+	size_t quotes = 0;
+	char *at;
+
+	if (buffer->error)
+		return;
+	for (size_t i = from; i < buffer->length; i++)
+		quotes += buffer->data[i] == '"';
+	if (quotes && kl_buffer_reserve(buffer, quotes)) {
+		at = buffer->data + buffer->length + quotes;
+		for (size_t i = buffer->length; i-- > from;) {
+			*--at = buffer->data[i];
+			if (*at == '"')
+				*--at = '"';
+		}
+		buffer->length += quotes;
+	}
+	kl_buffer_add_char(buffer, '"');
+}
+
+static void print_cell(struct kl_buffer *buffer, const struct kl_value *value)
+{
+	const struct kl_field *field = value->field;
+	size_t from, number;
+
+	kl_buffer_add(buffer, ",\"", 2);
+	from = buffer->length;
+	kl_buffer_add_string(buffer, field->name);
+	kl_buffer_add_char(buffer, '=');
+	if (field->type >= KL_TYPE_TEXT) {
+		kl_print_plain(buffer, value->bytes, value->length);
+	} else if (field->count > 1) {
+		kl_print_array(buffer, value);
+	} else {
+		kl_print_number(buffer, field, value->number);
+		number = buffer->length;
+		kl_buffer_add(buffer, " (", 2);
+		if (kl_print_meaning(buffer, field->format, value->number))
+			kl_buffer_add_char(buffer, ')');
+		else if (!buffer->error)
+			buffer->length = number;
+	}
+	close_cell(buffer, from);
+}
+
+static void print_start(struct kl_buffer *buffer, const char *event, uint32_t cpu, int32_t pid,
+			uint64_t ns)
+{
+	kl_buffer_add_string(buffer, event);
+	kl_buffer_add_char(buffer, ',');
+	kl_buffer_add_unsigned(buffer, cpu, 0);
+	kl_buffer_add_char(buffer, ',');
+	kl_buffer_add_signed(buffer, pid);
+	kl_buffer_add_char(buffer, ',');
+	kl_buffer_add_unsigned(buffer, ns / KL_NS_PER_S, 0);
+	kl_buffer_add_char(buffer, ',');
+	kl_buffer_add_unsigned(buffer, ns % KL_NS_PER_S, 0);
+}
+
+void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event)
+{
+	print_start(buffer, event->class->name, event->cpu, event->task.pid, ns);
+	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+		struct kl_value value = kl_event_value(event, i);
+
+		print_cell(buffer, &value);
+	}
+	if (!event->class->n_fields)
+		kl_buffer_add_char(buffer, ',');
+	kl_buffer_add_char(buffer, '\n');
+}
+
+void kl_print_loss_csv(struct kl_buffer *buffer, const struct kl_loss *loss)
+{
+	print_start(buffer, "kernlens_loss", loss->cpu, 0, loss->end_ns);
+	kl_buffer_printf(buffer, ",\"kind=%s\",\"records=%llu\",\"blocks=%llu\"\n",
+			 kl_loss_name(loss->kind), (unsigned long long)loss->records,
+			 (unsigned long long)loss->blocks);
+}

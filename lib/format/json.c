@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/* JSON: one object a line. Written by hand for speed; any bytes give valid JSON. */
+#include "../base/base.h"
+#include "print.h"
+
+/* Length of the UTF-8 character at @at (RFC 3629), 0 if it is none. */
+static size_t utf8_length(const unsigned char *at, const unsigned char *end)
+{
+	size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
+
+	if (*at > 0xf4 || end - at < (long)length)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	/* No overlong forms, no surrogates, nothing beyond U+10FFFF. */
+	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
+	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+void kl_print_json_string(struct kl_buffer *buffer, const void *bytes, size_t length)
+{
+	const unsigned char *at = bytes, *end = at + length;
+
+	kl_buffer_add_char(buffer, '"');
+	while (at < end) {
+		const unsigned char *plain = at;
+		size_t step;
+
+		while (at < end && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\')
+			at++;
+		kl_buffer_add(buffer, plain, at - plain);
+		if (at == end)
+			break;
+		step = utf8_length(at, end);
+		if (!step) {
+			kl_buffer_add_string(buffer, "\\ufffd");
+			step = 1;
+		} else if (*at == '"' || *at == '\\') {
+			kl_buffer_add_char(buffer, '\\');
+			kl_buffer_add(buffer, at, 1);
+		} else if (*at < ' ' || *at == 0x7f) {
+			kl_buffer_printf(buffer, "\\u%04x", *at);
+		} else {
+			kl_buffer_add(buffer, at, step);
+		}
+		at += step;
+	}
+	kl_buffer_add_char(buffer, '"');
+}
+
+static void print_key(struct kl_buffer *buffer, const char *name)
+{
+	kl_buffer_add_char(buffer, '"');
+	kl_buffer_add_string(buffer, name);
+	kl_buffer_add(buffer, "\":", 2);
+}
+
+/* Addresses and flags as strings in their own base, numbers as numbers. */
+static void print_json_value(struct kl_buffer *buffer, const struct kl_value *value)
+{
+	static const struct kl_field as_signed = { .type = KL_TYPE_S64, .bytes = 8 };
+	static const struct kl_field as_unsigned = { .type = KL_TYPE_U64, .bytes = 8 };
+	const struct kl_field *field = value->field;
+	bool is_signed = field->type == KL_TYPE_S8 || field->type == KL_TYPE_S16 ||
+			 field->type == KL_TYPE_S32 || field->type == KL_TYPE_S64;
+	const struct kl_field *plain = is_signed ? &as_signed : &as_unsigned;
+
+	if (field->type >= KL_TYPE_TEXT) {
+		kl_print_json_string(buffer, value->bytes, value->length);
+	} else if (field->format == KL_FORMAT_ipv6 && value->length == 16) {
+		kl_buffer_add_char(buffer, '"');
+		kl_print_array(buffer, value);
+		kl_buffer_add_char(buffer, '"');
+	} else if (field->count > 1) {
+		kl_buffer_add_char(buffer, '[');
+		for (unsigned int i = 0; i < field->count; i++) {
+			if (i)
+				kl_buffer_add_char(buffer, ',');
+			kl_print_number(buffer, plain, kl_value_element(value, i));
+		}
+		kl_buffer_add_char(buffer, ']');
+	} else if (field->format == KL_FORMAT_ptr) {
+		kl_buffer_add_char(buffer, '"');
+		kl_buffer_add_hex(buffer, value->number);
+		kl_buffer_add_char(buffer, '"');
+	} else {
+		kl_print_number(buffer, plain, value->number);
+	}
+}
+
+/* "meanings":{...} of those fields that have one. */
+static void print_meanings(struct kl_buffer *buffer, const struct kl_event *event)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+		struct kl_value value = kl_event_value(event, i);
+		size_t before = buffer->length;
+
+		if (value.field->type >= KL_TYPE_TEXT || value.field->count > 1 ||
+		    value.field->format == KL_FORMAT_dec)
+			continue;
+		kl_buffer_add_string(buffer, any ? "," : ",\"meanings\":{");
+		print_key(buffer, value.field->name);
+		kl_buffer_add_char(buffer, '"');
+		if (kl_print_meaning(buffer, value.field->format, value.number)) {
+			kl_buffer_add_char(buffer, '"');
+			any = true;
+		} else if (!buffer->error) {
+			buffer->length = before;
+		}
+	}
+	if (any)
+		kl_buffer_add_char(buffer, '}');
+}
+
+static void print_time(struct kl_buffer *buffer, uint64_t ns)
+{
+	kl_buffer_add_string(buffer, "\"seconds\":");
+	kl_buffer_add_unsigned(buffer, ns / KL_NS_PER_S, 0);
+	kl_buffer_add_string(buffer, ",\"nanoseconds\":");
+	kl_buffer_add_unsigned(buffer, ns % KL_NS_PER_S, 0);
+}
+
+void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event)
+{
+	kl_buffer_add_string(buffer, "{\"event\":\"");
+	kl_buffer_add_string(buffer, event->class->name);
+	kl_buffer_add_string(buffer, "\",\"cpu\":");
+	kl_buffer_add_unsigned(buffer, event->cpu, 0);
+	kl_buffer_add_char(buffer, ',');
+	print_time(buffer, event->ns);
+	kl_buffer_add_string(buffer, ",\"since_ns\":");
+	kl_buffer_add_unsigned(buffer, event->since_ns, 0);
+	kl_buffer_add_string(buffer, ",\"tid\":");
+	kl_buffer_add_signed(buffer, event->task.tid);
+	kl_buffer_add_string(buffer, ",\"pid\":");
+	kl_buffer_add_signed(buffer, event->task.pid);
+	kl_buffer_add_string(buffer, ",\"comm\":");
+	kl_print_json_string(buffer, event->task.comm, strlen(event->task.comm));
+	kl_buffer_add_string(buffer, ",\"fields\":{");
+	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+		struct kl_value value = kl_event_value(event, i);
+
+		if (i)
+			kl_buffer_add_char(buffer, ',');
+		print_key(buffer, value.field->name);
+		print_json_value(buffer, &value);
+	}
+	kl_buffer_add_char(buffer, '}');
+	print_meanings(buffer, event);
+	kl_buffer_add(buffer, "}\n", 2);
+}
+
+void kl_print_loss_json(struct kl_buffer *buffer, const struct kl_loss *loss)
+{
+	kl_buffer_printf(buffer, "{\"loss\":\"%s\",\"cpu\":%u,", kl_loss_name(loss->kind),
+			 loss->cpu);
+	print_time(buffer, loss->end_ns);
+	kl_buffer_printf(buffer, ",\"records\":%llu,\"blocks\":%llu,\"begin_ns\":%llu}\n",
+			 (unsigned long long)loss->records, (unsigned long long)loss->blocks,
+			 (unsigned long long)loss->begin_ns);
+}

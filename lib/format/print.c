@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Values, the text style, and the choice between styles. */
+#include <arpa/inet.h>
+
+#include "../base/base.h"
+#include "print.h"
+#include "schema.h"
+
+void kl_print_plain(struct kl_buffer *buffer, const void *bytes, size_t length)
+{
+	char *at = kl_buffer_reserve(buffer, length);
+
+	if (!at)
+		return;
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = ((const unsigned char *)bytes)[i];
+
+		at[i] = c < ' ' || c == 0x7f ? '?' : c;
+	}
+	at[length] = 0;
+	buffer->length += length;
+}
+
+void kl_print_quoted(struct kl_buffer *buffer, const void *bytes, size_t length)
+{
+	static const char escapes[] = "\aa\bb\tt\nn\vv\ff\rr\"\"\\\\";
+	const unsigned char *from = bytes;
+
+	kl_buffer_add_char(buffer, '"');
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = from[i];
+		const char *escape = NULL;
+
+		for (size_t k = 0; k < sizeof(escapes) - 1 && !escape; k += 2)
+			if ((unsigned char)escapes[k] == c)
+				escape = &escapes[k + 1];
+		if (escape) {
+			char both[2] = { '\\', *escape };
+
+			kl_buffer_add(buffer, both, 2);
+		} else if (c < ' ' || c == 0x7f) {
+			kl_buffer_printf(buffer, "\\%03o", c);
+		} else {
+			kl_buffer_add_char(buffer, c);
+		}
+	}
+	kl_buffer_add_char(buffer, '"');
+}
+
+void kl_print_number(struct kl_buffer *buffer, const struct kl_field *field, uint64_t number)
+{
+	uint64_t bits = number;
+
+	if (field->bytes < 8)
+		bits &= (1ull << (field->bytes * 8)) - 1;
+	switch (field->format) {
+	case KL_FORMAT_hex:
+	case KL_FORMAT_ptr:
+	case KL_FORMAT_gfp:
+	case KL_FORMAT_page_flags:
+	case KL_FORMAT_clone_flags:
+	case KL_FORMAT_ioctl_cmd:
+		kl_buffer_add_hex(buffer, bits);
+		break;
+	case KL_FORMAT_oct:
+	case KL_FORMAT_mode:
+		kl_buffer_printf(buffer, "0%llo", (unsigned long long)bits);
+		break;
+	default:
+		if (kl_type_is_signed(field->type))
+			kl_buffer_add_signed(buffer, number);
+		else
+			kl_buffer_add_unsigned(buffer, number, 0);
+	}
+}
+
+void kl_print_array(struct kl_buffer *buffer, const struct kl_value *value)
+{
+	const struct kl_field *field = value->field;
+	char text[INET6_ADDRSTRLEN];
+
+	if (field->format == KL_FORMAT_ipv6 && value->length == 16) {
+		kl_buffer_add_string(buffer, inet_ntop(AF_INET6, value->bytes, text, sizeof(text)));
+		return;
+	}
+	if (field->format == KL_FORMAT_ipv4 && value->length == 4) {
+		kl_buffer_add_string(buffer, inet_ntop(AF_INET, value->bytes, text, sizeof(text)));
+		return;
+	}
+	kl_buffer_add_char(buffer, '[');
+	for (unsigned int i = 0; i < field->count; i++) {
+		if (i)
+			kl_buffer_add_char(buffer, ',');
+		kl_print_number(buffer, field, kl_value_element(value, i));
+	}
+	kl_buffer_add_char(buffer, ']');
+}
+
+void kl_print_value(struct kl_buffer *buffer, const struct kl_value *value)
+{
+	const struct kl_field *field = value->field;
+
+	if (field->type == KL_TYPE_STRING)
+		kl_print_quoted(buffer, value->bytes, value->length);
+	else if (field->type == KL_TYPE_TEXT)
+		kl_print_plain(buffer, value->bytes, value->length);
+	else if (field->count > 1)
+		kl_print_array(buffer, value);
+	else if (!kl_print_meaning(buffer, field->format, value->number))
+		kl_print_number(buffer, field, value->number);
+}
+
+static void print_time(struct kl_buffer *buffer, uint64_t ns)
+{
+	kl_buffer_add_char(buffer, '[');
+	kl_buffer_add_unsigned(buffer, ns / KL_NS_PER_S, 0);
+	kl_buffer_add_char(buffer, '.');
+	kl_buffer_add_unsigned(buffer, ns % KL_NS_PER_S, 9);
+	kl_buffer_add(buffer, "] ", 2);
+}
+
+static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event)
+{
+	print_time(buffer, ns);
+	kl_buffer_add_unsigned(buffer, event->cpu, 3);
+	kl_buffer_add_char(buffer, ' ');
+	kl_print_plain(buffer, event->task.comm, strlen(event->task.comm));
+	kl_buffer_add_char(buffer, '-');
+	kl_buffer_add_signed(buffer, event->task.tid);
+	kl_buffer_add_char(buffer, ' ');
+	kl_buffer_add_string(buffer, event->class->name);
+	kl_buffer_add_char(buffer, ':');
+	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+		struct kl_value value = kl_event_value(event, i);
+
+		kl_buffer_add_char(buffer, ' ');
+		kl_buffer_add_string(buffer, value.field->name);
+		kl_buffer_add_char(buffer, '=');
+		kl_print_value(buffer, &value);
+	}
+	kl_buffer_add_char(buffer, '\n');
+}
+
+const char *kl_loss_name(enum kl_loss_kind kind)
+{
+	static const char *const names[] = {
+		[KL_LOSS_DISCARDED] = "discarded",
+		[KL_LOSS_OVERWRITTEN] = "overwritten",
+		[KL_LOSS_BEFORE] = "before",
+		[KL_LOSS_CORRUPT] = "corrupt",
+	};
+
+	return names[kind];
+}
+
+static void print_loss_text(struct kl_buffer *buffer, const struct kl_loss *loss)
+{
+	static const char *const sentences[] = {
+		[KL_LOSS_DISCARDED] = "events were lost: the buffer was full",
+		[KL_LOSS_OVERWRITTEN] = "events were overwritten before they were read",
+		[KL_LOSS_BEFORE] = "events came before the oldest block that is left",
+		[KL_LOSS_CORRUPT] = "events are in damaged blocks",
+	};
+
+	kl_buffer_printf(buffer, "CPU %u: ", loss->cpu);
+	if (loss->records || loss->kind != KL_LOSS_CORRUPT)
+		kl_buffer_printf(buffer, "%llu %s", (unsigned long long)loss->records,
+				 sentences[loss->kind]);
+	else
+		kl_buffer_printf(buffer, "an unknown number of %s", sentences[loss->kind]);
+	if (loss->begin_ns && loss->end_ns)
+		kl_buffer_printf(buffer, ", between %llu.%09llu and %llu.%09llu",
+				 (unsigned long long)loss->begin_ns / KL_NS_PER_S,
+				 (unsigned long long)loss->begin_ns % KL_NS_PER_S,
+				 (unsigned long long)loss->end_ns / KL_NS_PER_S,
+				 (unsigned long long)loss->end_ns % KL_NS_PER_S);
+	kl_buffer_add_char(buffer, '\n');
+}
+
+void kl_print_header(struct kl_buffer *buffer, enum kl_style style)
+{
+	if (style == KL_STYLE_CSV)
+		kl_buffer_add_string(buffer, "event,cpu,pid,seconds,nanoseconds,arguments\n");
+}
+
+void kl_print_event(struct kl_buffer *buffer, enum kl_style style, unsigned int flags,
+		    const struct kl_event *event)
+{
+	uint64_t ns = flags & KL_SHOW_RELATIVE ? event->since_ns : event->ns;
+
+	if (style == KL_STYLE_TEXT)
+		print_event_text(buffer, ns, event);
+	else if (style == KL_STYLE_CSV)
+		kl_print_event_csv(buffer, ns, event);
+	else
+		kl_print_event_json(buffer, event);
+}
+
+void kl_print_loss(struct kl_buffer *buffer, enum kl_style style, const struct kl_loss *loss)
+{
+	if (style == KL_STYLE_TEXT)
+		print_loss_text(buffer, loss);
+	else if (style == KL_STYLE_CSV)
+		kl_print_loss_csv(buffer, loss);
+	else
+		kl_print_loss_json(buffer, loss);
+}
+
+void kl_print_item(struct kl_buffer *buffer, enum kl_style style, unsigned int flags,
+		   const struct kl_item *item)
+{
+	if (item->kind == KL_ITEM_EVENT)
+		kl_print_event(buffer, style, flags, item->event);
+	else
+		kl_print_loss(buffer, style, item->loss);
+}

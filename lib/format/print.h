@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the styles share; print.c has it. */
+#ifndef KL_LIB_FORMAT_PRINT_H
+#define KL_LIB_FORMAT_PRINT_H
+
+#include <kernlens/format.h>
+
+/* Bytes in which nothing can disturb the line: control bytes become '?'. */
+void kl_print_plain(struct kl_buffer *buffer, const void *bytes, size_t length);
+
+/* The number as such, without its meaning. */
+void kl_print_number(struct kl_buffer *buffer, const struct kl_field *field, uint64_t number);
+
+/* [1,2,3], or an IPv6 address. */
+void kl_print_array(struct kl_buffer *buffer, const struct kl_value *value);
+
+/* "discarded" ... */
+const char *kl_loss_name(enum kl_loss_kind kind);
+
+void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event);
+void kl_print_loss_csv(struct kl_buffer *buffer, const struct kl_loss *loss);
+void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event);
+void kl_print_loss_json(struct kl_buffer *buffer, const struct kl_loss *loss);
+
+#endif /* KL_LIB_FORMAT_PRINT_H */

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fires a known number of events of two tracepoints that nothing else fires in
+ * a virtual machine (cpu_frequency and suspend_resume, both exported), from
+ * each CPU and each kind of context, as /dev/kl_stimulus is told. The tests
+ * compare what kernlens wrote and lost with what was fired here.
+ *
+ * The device's calls are under `lock`; a source's numbers belong to its
+ * contexts, none of which interrupts itself.
+ */
+#include <linux/delay.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/kthread.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+#include <trace/events/power.h>
+#include <asm/apic.h>
+#include <asm/nmi.h>
+
+#include "stimulus.h"
+
+/**
+ * struct source - one CPU's events
+ * @number: of the next event, by context
+ * @nmi_wanted: an NMI of ours is on its way
+ */
+struct source {
+	u32 id;
+	u32 number[KLS_CONTEXTS];
+	struct task_struct *thread;
+	bool running;
+	atomic_t nmi_wanted;
+	struct tasklet_struct tasklet;
+	struct irq_work irq_work;
+	struct hrtimer timer;
+};
+
+static struct source sources[KLS_SOURCES];
+static struct kls_plan plan;
+static DEFINE_MUTEX(lock);
+
+static void fire(struct source *s, enum kls_context context)
+{
+	u32 number;
+
+	preempt_disable_notrace();
+	number = s->number[context];
+	WRITE_ONCE(s->number[context], number + 1);
+	if (plan.string_every && number % plan.string_every == 0)
+		trace_suspend_resume(kls_text(number),
+				     s->id << 28 | context << 24 | (number & 0xffffff), number & 1);
+	else
+		trace_cpu_frequency(number, kls_mark(s->id, context, number));
+	preempt_enable_notrace();
+}
+
+static void fire_some(struct source *s, enum kls_context context)
+{
+	for (u32 i = 0; i < plan.nested; i++)
+		fire(s, context);
+}
+
+/* ----------------------------------------------------------------- contexts */
+
+static int on_nmi(unsigned int type, struct pt_regs *regs)
+{
+	struct source *s;
+
+	if (smp_processor_id() >= KLS_SOURCES)
+		return NMI_DONE;
+	s = &sources[smp_processor_id()];
+	if (!atomic_xchg(&s->nmi_wanted, 0))
+		return NMI_DONE;
+	fire_some(s, KLS_NMI);
+	return NMI_HANDLED;
+}
+
+/* Only one sender a target, so that each NMI sent is one NMI handled. */
+static void send_nmi(struct source *to)
+{
+	if (!cpu_online(to->id) || atomic_read(&to->nmi_wanted))
+		return;
+	atomic_set(&to->nmi_wanted, 1);
+	apic->icr_write(APIC_DM_NMI | APIC_DEST_PHYSICAL, cpu_physical_id(to->id));
+}
+
+static void on_irq_work(struct irq_work *work)
+{
+	fire_some(container_of(work, struct source, irq_work), KLS_IRQ_WORK);
+}
+
+/* An interrupt in the middle: softirqs run with interrupts on. */
+static void on_tasklet(struct tasklet_struct *tasklet)
+{
+	struct source *s = container_of(tasklet, struct source, tasklet);
+
+	for (u32 i = 0; i < plan.nested; i++) {
+		fire(s, KLS_SOFTIRQ);
+		if (i == plan.nested / 2 && plan.irq_every)
+			irq_work_queue(&s->irq_work);
+	}
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *timer)
+{
+	struct source *s = container_of(timer, struct source, timer);
+
+	fire_some(s, KLS_TIMER);
+	/* With one CPU there is no neighbour: the timer is what comes at any point. */
+	if (plan.nmi_every && hweight64(plan.cpus) == 1)
+		send_nmi(s);
+	if (plan.softirq_every)
+		tasklet_schedule(&s->tasklet);
+	if (!READ_ONCE(s->running))
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, plan.timer_us * NSEC_PER_USEC);
+	return HRTIMER_RESTART;
+}
+
+static struct source *neighbour(struct source *s)
+{
+	u32 id = s->id;
+
+	do {
+		id = (id + 1) % KLS_SOURCES;
+	} while (!(plan.cpus & BIT_ULL(id)));
+	return &sources[id];
+}
+
+static bool is_due(u64 n, u32 every)
+{
+	u64 rest = n;
+
+	return every && do_div(rest, every) == every - 1;
+}
+
+static void fire_and_disturb(struct source *s, u64 n)
+{
+	fire(s, KLS_TASK);
+	if (is_due(n, plan.irq_every))
+		irq_work_queue(&s->irq_work);
+	if (is_due(n, plan.softirq_every)) {
+		local_bh_disable();
+		tasklet_schedule(&s->tasklet);
+		local_bh_enable();
+	}
+	if (is_due(n, plan.nmi_every) && hweight64(plan.cpus) > 1)
+		send_nmi(neighbour(s));
+}
+
+static int run_source(void *data)
+{
+	struct source *s = data;
+
+	if (plan.timer_us)
+		hrtimer_start(&s->timer, ns_to_ktime(plan.timer_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	for (u64 n = 0; n < plan.records && !kthread_should_stop(); n++) {
+		fire_and_disturb(s, n);
+		if (!is_due(n, plan.burst))
+			continue;
+		if (plan.pause_us)
+			usleep_range(plan.pause_us, plan.pause_us + 1);
+		else
+			cond_resched();
+	}
+	WRITE_ONCE(s->running, false);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(HZ / 100);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- device */
+
+/* Nothing of a source fires any more after this. */
+static void stop_source(struct source *s)
+{
+	if (!s->thread)
+		return;
+	kthread_stop(s->thread);
+	put_task_struct(s->thread);
+	s->thread = NULL;
+	WRITE_ONCE(s->running, false);
+	hrtimer_cancel(&s->timer);
+	tasklet_kill(&s->tasklet);
+	irq_work_sync(&s->irq_work);
+}
+
+static void stop_sources(void)
+{
+	for (int i = 0; i < KLS_SOURCES; i++)
+		stop_source(&sources[i]);
+	/* An NMI that was sent last has long come; the last ones' numbers are seen. */
+	for (int i = 0; i < KLS_SOURCES; i++)
+		while (cpu_online(i) && atomic_read(&sources[i].nmi_wanted))
+			cond_resched();
+}
+
+static int start_sources(void)
+{
+	for (int i = 0; i < KLS_SOURCES; i++) {
+		struct source *s = &sources[i];
+
+		memset(s->number, 0, sizeof(s->number));
+		atomic_set(&s->nmi_wanted, 0);
+		if (!(plan.cpus & BIT_ULL(i)))
+			continue;
+		s->thread = kthread_create(run_source, s, KLS_COMM "%d", i);
+		if (IS_ERR(s->thread)) {
+			int error = PTR_ERR(s->thread);
+
+			s->thread = NULL;
+			stop_sources();
+			return error;
+		}
+		get_task_struct(s->thread);
+		kthread_bind(s->thread, i);
+		s->running = true;
+	}
+	for (int i = 0; i < KLS_SOURCES; i++)
+		if (sources[i].thread)
+			wake_up_process(sources[i].thread);
+	return 0;
+}
+
+static void count_probes(struct tracepoint *tp, void *data)
+{
+	const struct tracepoint_func *f;
+	u32 *probes = data;
+
+	rcu_read_lock_sched();
+	f = rcu_dereference_sched(tp->funcs);
+	for (; f && f->func; f++)
+		(*probes)++;
+	rcu_read_unlock_sched();
+}
+
+static void collect(struct kls_counts *counts)
+{
+	memset(counts, 0, sizeof(*counts));
+	for (int i = 0; i < KLS_SOURCES; i++) {
+		counts->running += READ_ONCE(sources[i].running);
+		counts->tid[i] = sources[i].thread ? sources[i].thread->pid : 0;
+		for (int c = 0; c < KLS_CONTEXTS; c++)
+			counts->fired[i][c] = READ_ONCE(sources[i].number[c]);
+	}
+	for_each_kernel_tracepoint(count_probes, &counts->probes);
+}
+
+static int start(const void __user *user)
+{
+	if (sources[0].running)
+		return -EBUSY;
+	stop_sources();
+	if (copy_from_user(&plan, user, sizeof(plan)))
+		return -EFAULT;
+	if (plan.records >= 1 << 24 || !plan.cpus)
+		return -EINVAL;
+	for (int i = 0; i < 64; i++)
+		if (plan.cpus & BIT_ULL(i) && (i >= KLS_SOURCES || !cpu_online(i)))
+			return -ENXIO;
+	return start_sources();
+}
+
+static long on_ioctl(struct file *file, unsigned int command, unsigned long user)
+{
+	struct kls_counts *counts;
+	long result = -ENOTTY;
+
+	mutex_lock(&lock);
+	switch (command) {
+	case KLS_IOC_START:
+		result = start((const void __user *)user);
+		break;
+	case KLS_IOC_STOP:
+		stop_sources();
+		result = 0;
+		break;
+	case KLS_IOC_COUNTS:
+		counts = kmalloc(sizeof(*counts), GFP_KERNEL);
+		if (!counts) {
+			result = -ENOMEM;
+			break;
+		}
+		collect(counts);
+		result = copy_to_user((void __user *)user, counts, sizeof(*counts)) ? -EFAULT : 0;
+		kfree(counts);
+		break;
+	}
+	mutex_unlock(&lock);
+	return result;
+}
+
+static const struct file_operations fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = on_ioctl,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kl_stimulus",
+	.fops = &fops,
+	.mode = 0600,
+};
+
+static int __init stimulus_init(void)
+{
+	int error;
+
+	for (int i = 0; i < KLS_SOURCES; i++) {
+		struct source *s = &sources[i];
+
+		s->id = i;
+		tasklet_setup(&s->tasklet, on_tasklet);
+		s->irq_work = IRQ_WORK_INIT_HARD(on_irq_work);
+		hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+		s->timer.function = on_timer;
+	}
+	error = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kl_stimulus");
+	if (error)
+		return error;
+	error = misc_register(&device);
+	if (error)
+		unregister_nmi_handler(NMI_LOCAL, "kl_stimulus");
+	return error;
+}
+
+static void __exit stimulus_exit(void)
+{
+	misc_deregister(&device);
+	stop_sources();
+	unregister_nmi_handler(NMI_LOCAL, "kl_stimulus");
+}
+
+module_init(stimulus_init);
+module_exit(stimulus_exit);
+
+MODULE_DESCRIPTION("Fires known events for the tests of kernlens");
+MODULE_LICENSE("GPL");
