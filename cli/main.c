@@ -42,12 +42,6 @@ int main(int argc, char **argv)
 	int status;
 
 	setlocale(LC_CTYPE, "");
-	for (int i = 1; i < argc && argv[i][0] == '-'; i++) {
-		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
-			cli_print_overview();
-			return cli_finish_output();
-		}
-	}
 	cli_parser_init(&parser, &main_command, argc, argv);
 	while (cli_parse(&parser))
 		version = true;

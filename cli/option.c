@@ -89,7 +89,10 @@ static int take_option(struct cli_parser *parser, const struct cli_option *optio
 					"--color is auto, always or never, not \"%s\"", parser->arg);
 		return 0;
 	case 'h':
-		cli_print_usage(parser->command);
+		if (parser->command->exec)
+			cli_print_usage(parser->command);
+		else
+			cli_print_overview();
 		exit(cli_finish_output());
 	}
 	return option->key;
@@ -150,8 +153,10 @@ int cli_parse(struct cli_parser *parser)
 			continue;
 		}
 		parser->cluster = NULL;
-		if (parser->at == parser->argc)
+		if (parser->at == parser->argc) {
+			parser->words[parser->n_words] = NULL;
 			return 0;
+		}
 		word = parser->argv[parser->at++];
 		if (word[0] == '-' && word[1] == '-' && word[2]) {
 			key = parse_long(parser, word);
@@ -160,7 +165,6 @@ int cli_parse(struct cli_parser *parser)
 		} else if (word[0] == '-' && word[1] == '-') {
 			while (parser->at < parser->argc)
 				parser->words[parser->n_words++] = parser->argv[parser->at++];
-			parser->words[parser->n_words] = NULL;
 		} else {
 			parser->words[parser->n_words++] = word;
 			while (parser->command->runs_command && parser->at < parser->argc)
@@ -229,8 +233,8 @@ void cli_print_overview(void)
  */
 void cli_usage_error(const struct cli_command *command, const char *format, ...)
 {
-	char *hint = command ? cli_format("Try: kernlens help %s", command->name) :
-			       cli_format("Try: kernlens help");
+	char *hint = command && command->exec ? cli_format("Try: kernlens help %s", command->name) :
+						cli_format("Try: kernlens help");
 	va_list args;
 	char *text;
 

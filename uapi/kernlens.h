@@ -76,9 +76,10 @@ enum kl_handler_id {
  *
  * While a block is being filled, `seq` names it, `timestamp_begin`,
  * `record_first` and `cpu_id` are valid and `content_bits` is 0; a reader
- * takes bytes [KL_BLOCK_HEADER_BYTES, committed) when `committed` equals the
- * offset in the ring's position word (see struct kl_abi_ring). When the block
- * is complete `content_bits` / 8 == `committed`.
+ * takes bytes [KL_BLOCK_HEADER_BYTES, committed) when `committed`, loaded first,
+ * equals the offset in the ring's position word, loaded second, and the word's
+ * seq is the block's (see struct kl_abi_ring). When the block is complete
+ * `content_bits` / 8 == `committed`.
  *
  * `seq` is the block's sequence number on its CPU, from 0. A writer that takes
  * a block back sets `seq` to KL_SEQ_NONE before it touches any other byte, so
@@ -126,8 +127,8 @@ _Static_assert(offsetof(struct kl_abi_block, committed) == 80, "commit word");
  *
  * A variable is written only when it differs from the value in the last record
  * of the same session on the same CPU that carried it; the first record of
- * each block carries all. The writer starts a new block when more than
- * KL_TIME_WRAP cycles pass between two records, so 48 bits are enough.
+ * each block carries all. The writer starts a new block when KL_TIME_WRAP
+ * cycles or more pass between two records, so 48 bits are enough.
  */
 #define KL_RECORD_ID_BITS 16
 #define KL_RECORD_TIME_BITS 48

@@ -260,14 +260,17 @@ static void place_cursors(struct kl_reader *r, bool from_now)
 {
 	u32 cpu;
 
+	down_read(&r->session->blocks_lock);
 	for_each_possible_cpu(cpu) {
-		const struct kl_abi_ring *shared = ring_of(r, cpu)->shared;
-		u64 head = smp_load_acquire(&shared->head);
-		u64 next = from_now && head != KL_SEQ_NONE ? head : READ_ONCE(shared->tail);
+		struct kl_cursor *cursor = &r->cursor[cpu];
 
-		r->cursor[cpu].next = next;
-		WRITE_ONCE(r->position->next[cpu], next);
+		if (from_now)
+			kl_cursor_place_at_head(ring_of(r, cpu), cursor);
+		else
+			cursor->next = READ_ONCE(ring_of(r, cpu)->shared->tail);
+		WRITE_ONCE(r->position->next[cpu], cursor->next);
 	}
+	up_read(&r->session->blocks_lock);
 }
 
 static struct kl_reader *alloc_reader(struct kl_session *s)

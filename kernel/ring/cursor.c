@@ -71,3 +71,33 @@ bool kl_cursor_advance(struct kl_cursor *cursor, const u8 *found, const struct k
 	cursor->next++;
 	return true;
 }
+
+/**
+ * kl_cursor_place_at_head - begin at the block being filled
+ * @ring: may be written to meanwhile; its blocks are not freed meanwhile
+ * @cursor: set; what was written in blocks before does not count as missed
+ *
+ * Context: any.
+ */
+void kl_cursor_place_at_head(const struct kl_ring *ring, struct kl_cursor *cursor)
+{
+	const struct kl_abi_block *header;
+	const struct kl_ring_block *block;
+
+	for (;;) {
+		/* Pairs with the release of `head`: record_first is set. */
+		u64 head = kl_load_acquire(ring->shared->head);
+
+		*cursor = (struct kl_cursor){};
+		if (head == KL_SEQ_NONE)
+			return;
+		block = kl_load_acquire(ring->window[head & ring->map_mask]);
+		header = (const struct kl_abi_block *)block->memory;
+		cursor->next = head;
+		cursor->records = kl_load(header->record_first);
+		/* The load before the check. Pairs with B. */
+		kl_read_barrier();
+		if (kl_load(header->seq) == head)
+			return;
+	}
+}

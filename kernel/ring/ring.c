@@ -342,7 +342,9 @@ struct kl_ring_block *kl_ring_take_outgoing(struct kl_ring *ring)
  * kl_ring_is_nearly_full - would a few more blocks be lost, or push others out?
  * @ring: may be written to meanwhile
  *
- * Context: any CPU. A hint: it may be wrong at once.
+ * Context: any CPU, preemption off: it looks at the holders' positions, which
+ * are freed a grace period after their holder is gone. A hint: it may be wrong
+ * at once.
  */
 bool kl_ring_is_nearly_full(const struct kl_ring *ring)
 {

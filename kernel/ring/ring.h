@@ -39,10 +39,11 @@ struct kl_ring_block {
  * @free: blocks never used or given back
  * @incoming: blocks that the control side adds; any CPU pushes
  * @outgoing: blocks taken away; any CPU takes all
- * @wanted: number of blocks to shrink to
+ * @wanted: number of blocks to shrink to, at least KL_BLOCKS_MIN
  * @map_mask: slots in the map, less one
  * @window: block of seq at [seq & map_mask], as shared->map but pointers
- * @holders: positions of the readers that discard mode waits for
+ * @holders: positions of the readers that discard mode waits for; perhaps written
+ *           by users, so only ever compared
  * @header: a copy of the fields that are the same in all blocks
  */
 struct kl_ring {
@@ -185,6 +186,7 @@ struct kl_cursor {
 };
 
 const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor);
+void kl_cursor_place_at_head(const struct kl_ring *ring, struct kl_cursor *cursor);
 bool kl_cursor_advance(struct kl_cursor *cursor, const u8 *found, const struct kl_abi_block *copy);
 
 #endif /* KL_RING_RING_H */

@@ -225,10 +225,13 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 			       KL_BLOCKS_MIN, s->blocks_max);
 	cpus_read_lock();
 	down_write(&s->blocks_lock);
-	reap_blocks(s);
 	s->blocks = blocks;
-	for_each_online_cpu(cpu) {
+	for_each_online_cpu(cpu)
 		WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
+	/* No writer gives back by the old number any more: now it can be counted. */
+	synchronize_rcu();
+	reap_blocks(s);
+	for_each_online_cpu(cpu) {
 		error = fill_cpu(s, cpu);
 		if (error)
 			break;

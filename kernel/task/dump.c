@@ -47,13 +47,24 @@ struct dump {
 		preempt_enable();                                                       \
 	} while (0)
 
-/* Let readers catch up, so that a long dump does not push itself out. */
+static bool is_nearly_full(struct kl_session *s)
+{
+	bool full;
+
+	/* The readers' positions that the ring looks at are freed after RCU. */
+	preempt_disable();
+	full = kl_ring_is_nearly_full(&this_cpu_ptr(s->cpu)->ring);
+	preempt_enable();
+	return full;
+}
+
+/* Let readers catch up, so that a long dump does not drop its own records. */
 static void wait_for_room(struct dump *d)
 {
 	struct kl_session *s = d->session;
 
-	while (d->patience > 0 && READ_ONCE(s->reader_count) &&
-	       kl_ring_is_nearly_full(&raw_cpu_ptr(s->cpu)->ring)) {
+	while (d->patience > 0 && s->mode == KL_MODE_DISCARD && READ_ONCE(s->reader_count) &&
+	       is_nearly_full(s)) {
 		d->patience--;
 		schedule_timeout_interruptible(msecs_to_jiffies(10));
 	}
@@ -90,6 +101,14 @@ static int dump_file(const void *data, struct file *file, unsigned int fd)
 	fire(kl_probe_lttng_statedump_file_descriptor, d->session, d->task, fd, file->f_flags,
 	     (__force unsigned int)file->f_mode, IS_ERR(name) ? "" : name);
 	return 0;
+}
+
+/* Not worth looking at what the owner will not be shown. */
+static bool is_hidden(const struct dump *d)
+{
+	const struct kl_session *s = d->session;
+
+	return s->gate & KL_GATE_OWN && !kl_access_may_see(s->owner, d->task);
 }
 
 static void dump_files(struct dump *d)
@@ -157,7 +176,7 @@ static void dump_tasks(struct dump *d, u32 what)
 
 	for (; (d->task = next_task_from(&from)); from++) {
 		dump_task(d);
-		if (thread_group_leader(d->task)) {
+		if (thread_group_leader(d->task) && !is_hidden(d)) {
 			if (what & KL_DUMP_FILES)
 				dump_files(d);
 			if (what & KL_DUMP_MAPPINGS)

@@ -8,6 +8,7 @@
 #ifndef KERNLENS_CLIENT_H
 #define KERNLENS_CLIENT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <kernlens/abi.h>
@@ -108,6 +109,12 @@ void kl_session_close(struct kl_session *session);
  * @session: session
  */
 uint32_t kl_session_id(const struct kl_session *session);
+
+/**
+ * kl_session_block_bytes - size of the session's blocks
+ * @session: session
+ */
+size_t kl_session_block_bytes(const struct kl_session *session);
 
 /**
  * kl_session_write_maskset - set a maskset's handlers

@@ -72,11 +72,13 @@ struct kl_reader_block {
  * kl_reader_create - read from a reader's descriptor
  * @fd: from kl_session_reader(); closed with the reader, or at once on failure
  * @cpus: number of possible CPU ids, from struct kl_abi_info
+ * @block_bytes: kl_session_block_bytes()
  * @backend: how
  *
  * Returns NULL with errno.
  */
-struct kl_reader *kl_reader_create(int fd, unsigned int cpus, enum kl_backend backend);
+struct kl_reader *kl_reader_create(int fd, unsigned int cpus, size_t block_bytes,
+				   enum kl_backend backend);
 
 /**
  * kl_reader_destroy - unmap, close and free
@@ -102,7 +104,8 @@ int kl_reader_next_block(struct kl_reader *reader, bool partial, struct kl_reade
  * @reader: reader
  * @timeout_ms: at most this long; -1: no limit
  *
- * Returns 1 if there may be one, 0 after the time, or a negative errno (-EINTR
+ * Returns 1 if there is one; 2 if there is none and the session is stopped, so
+ * that this call does not sleep; 0 after the time; or a negative errno (-EINTR
  * for a signal).
  */
 int kl_reader_wait(struct kl_reader *reader, int timeout_ms);

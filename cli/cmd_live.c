@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens live: a session to the terminal as it happens. Blocks that are still
+ * being filled are read, too, so an event is seen within LATENCY_MS.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "output.h"
+#include "printer.h"
+#include "run.h"
+#include "select.h"
+
+enum {
+	KEY_FORMAT = CLI_KEY_OWN,
+	KEY_TIME,
+};
+
+#define LATENCY_MS 50
+
+/* A look at the buffers may find so much that others would starve. */
+#define ITEMS_AT_ONCE 100000
+
+static const struct cli_option options[] = {
+	CLI_SELECT_OPTIONS,
+	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
+	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
+	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },
+	{},
+};
+
+struct live {
+	struct cli_session session;
+	struct cli_run run;
+	struct cli_printer printer;
+	struct kl_reader *reader;
+	struct kl_live *live;
+	struct kl_timebase timebase;
+	const char *path;
+	pid_t self;
+};
+
+static int attach(struct live *l)
+{
+	struct cli_session *s = &l->session;
+	struct kl_abi_time time;
+	int error = kl_device_time(s->device, &time);
+	int fd;
+
+	if (error)
+		return cli_library_error(error, NULL);
+	kl_timebase_fit(&l->timebase, &time, NULL);
+	fd = kl_session_reader(s->session, KL_READER_HOLD);
+	if (fd < 0)
+		return cli_library_error(fd, NULL);
+	l->reader = kl_reader_create(fd, kl_device_info(s->device)->cpus, KL_BACKEND_MMAP);
+	if (l->reader)
+		l->live = kl_live_create(l->reader, s->schema, &l->timebase);
+	return l->live ? CLI_OK : cli_library_error(-errno, NULL);
+}
+
+/* What we do to print is not what the user wants to see. */
+static bool is_own(const struct live *l, const struct kl_item *item)
+{
+	return item->kind == KL_ITEM_EVENT && item->event->task.pid == l->self;
+}
+
+/* Print what is there up to @now. 1: there may be more, 0, or negative. */
+static int print_some(struct live *l, uint64_t now)
+{
+	struct kl_item item;
+	int got;
+
+	for (int i = 0; i < ITEMS_AT_ONCE; i++) {
+		got = kl_live_next(l->live, now, &item);
+		if (got <= 0)
+			return got;
+		if (!is_own(l, &item) && !cli_printer_add(&l->printer, &item))
+			return -EPIPE;
+	}
+	return 1;
+}
+
+static int look(struct live *l)
+{
+	struct kl_abi_time time;
+	int got = kl_device_time(l->session.device, &time);
+
+	if (!got)
+		got = print_some(l, time.cycles);
+	if (!cli_printer_flush(&l->printer) && got >= 0)
+		got = -EPIPE;
+	return got;
+}
+
+static int finish(struct live *l)
+{
+	int got = kl_session_stop(l->session.session);
+
+	while (!got && (got = print_some(l, UINT64_MAX)) > 0)
+		got = 0;
+	return got;
+}
+
+static void note_losses(const struct live *l)
+{
+	struct kl_reader_counts counts;
+	char number[CLI_NUMBER_MAX];
+
+	kl_reader_counts(l->reader, &counts);
+	if (counts.lost + counts.missed)
+		cli_note("%s records lost (try a larger --buffer, or fewer events)",
+			 cli_print_count(number, counts.lost + counts.missed));
+	if (l->session.left_out && l->session.select.events)
+		cli_note("%u of the events cannot be had here: kernlens list says why",
+			 l->session.left_out);
+}
+
+static int follow(struct live *l)
+{
+	int got = 0, status = cli_run_begin(&l->run);
+
+	if (status)
+		return status;
+	while (!l->run.over && got >= 0) {
+		got = look(l);
+		cli_run_wait(&l->run, -1, got > 0 ? 0 : LATENCY_MS);
+	}
+	if (got >= 0)
+		got = finish(l);
+	if (!cli_printer_deinit(&l->printer) || got == -EPIPE)
+		return cli_error(-EPIPE, "cannot write");
+	note_losses(l);
+	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
+}
+
+static int run(struct live *l)
+{
+	const char *patterns = l->printer.format == CLI_FORMAT_STRACE ? "syscalls" : NULL;
+	int status = cli_run_init(&l->run, &l->session);
+
+	if (!status && l->path && !freopen(l->path, "we", stdout))
+		status = cli_error(-errno, "%s: %s", l->path, strerror(errno));
+	if (!status)
+		status = cli_session_open(&l->session, patterns, KL_HANDLER_log);
+	if (!status) {
+		status = attach(l);
+		if (!status)
+			status = cli_printer_init(&l->printer);
+		if (!status)
+			status = cli_run_status(&l->run, follow(l));
+		kl_live_destroy(l->live);
+		kl_reader_destroy(l->reader);
+		cli_session_close(&l->session);
+	}
+	cli_run_deinit(&l->run);
+	return status;
+}
+
+static int exec_live(const struct cli_command *self, int argc, char **argv)
+{
+	struct live *l = cli_alloc(sizeof(*l));
+	struct cli_parser parser;
+	int key, status;
+
+	l->session.command = self;
+	l->self = getpid();
+	cli_select_init(&l->session.select);
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		if (cli_select_option(&l->session.select, &parser, key))
+			continue;
+		if (key == KEY_FORMAT)
+			cli_printer_format(&l->printer, &parser);
+		else if (key == KEY_TIME)
+			cli_printer_time(&l->printer, &parser);
+		else
+			l->path = parser.arg;
+	}
+	if (parser.n_words)
+		l->session.select.words = parser.words;
+	status = run(l);
+	free(l);
+	return status;
+}
+
+const struct cli_command cmd_live = {
+	.name = "live",
+	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
+	.help = "Print events as they happen",
+	.options = options,
+	.runs_command = true,
+	.text = "As record, but to stdout. What kernlens itself does is left out. With\n"
+		"--format strace and neither -e nor -m, all system calls are shown.\n"
+		"\n"
+		"  kernlens live -e sched_process_exec,sched_process_exit -a\n"
+		"  kernlens live --format strace -o calls.txt -- ls\n"
+		"  kernlens live -p 1234 -e 'syscall_*_futex'\n",
+	.exec = exec_live,
+};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens print: a recorded trace as text, CSV, JSON, or as strace prints. */
+#include <stdint.h>
+#include <string.h>
+
+#include "common.h"
+#include "output.h"
+#include "printer.h"
+
+enum {
+	KEY_FORMAT = CLI_KEY_OWN,
+	KEY_FROM,
+	KEY_TO,
+	KEY_CPU,
+	KEY_TIME,
+};
+
+enum { PIDS_MAX = 64 };
+
+static const struct cli_option options[] = {
+	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
+	{ 'e', "event", "EVENTS", "only these: names, globs, groups, with commas" },
+	{ 'p', "pid", "PID[,PID]", "only what these processes or threads did" },
+	{ KEY_CPU, "cpu", "N", "only what happened on this CPU" },
+	{ KEY_FROM, "from", "SECONDS", "only from this time since the start" },
+	{ KEY_TO, "to", "SECONDS", "only up to this time since the start" },
+	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
+	{},
+};
+
+struct print {
+	const struct cli_command *command;
+	struct cli_printer printer;
+	char *events;
+	uint64_t pid[PIDS_MAX];
+	unsigned int n_pids;
+	uint64_t cpu;
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint8_t map[KL_EV_MAX];
+};
+
+static void take_pids(struct print *print, const struct cli_parser *parser)
+{
+	char *rest = strdupa(parser->arg), *word;
+
+	while ((word = strsep(&rest, ","))) {
+		if (print->n_pids == PIDS_MAX)
+			cli_usage_error(parser->command, "at most %d processes", PIDS_MAX);
+		if (!cli_parse_unsigned(word, INT32_MAX, &print->pid[print->n_pids++]))
+			cli_usage_error(parser->command, "\"%s\" is no process id", word);
+	}
+}
+
+static void take_option(struct print *print, const struct cli_parser *parser, int key)
+{
+	const char *arg = parser->arg;
+
+	switch (key) {
+	case KEY_FORMAT:
+		cli_printer_format(&print->printer, parser);
+		break;
+	case KEY_TIME:
+		cli_printer_time(&print->printer, parser);
+		break;
+	case 'e':
+		print->events = print->events ? cli_format("%s,%s", print->events, arg) : parser->arg;
+		break;
+	case 'p':
+		take_pids(print, parser);
+		break;
+	case KEY_CPU:
+		if (!cli_parse_unsigned(arg, UINT32_MAX, &print->cpu))
+			cli_usage_error(parser->command, "\"%s\" is no CPU", arg);
+		break;
+	case KEY_FROM:
+	case KEY_TO:
+		if (!cli_parse_seconds(arg, key == KEY_FROM ? &print->from_ns : &print->to_ns))
+			cli_usage_error(parser->command, "\"%s\" is no number of seconds", arg);
+		break;
+	}
+}
+
+static bool is_pid(const struct print *print, const struct kl_task *task)
+{
+	for (unsigned int i = 0; i < print->n_pids; i++)
+		if ((int32_t)print->pid[i] == task->pid || (int32_t)print->pid[i] == task->tid)
+			return true;
+	return !print->n_pids;
+}
+
+/* Losses are shown for what they may have hidden, whatever is filtered. */
+static bool is_wanted(struct print *print, const struct kl_item *item)
+{
+	const struct kl_event *event = item->event;
+
+	if (item->kind == KL_ITEM_LOSS)
+		return print->cpu == UINT64_MAX || item->loss->cpu == print->cpu;
+	return (!print->events || print->map[event->id]) &&
+	       (print->cpu == UINT64_MAX || event->cpu == print->cpu) &&
+	       event->since_ns >= print->from_ns && is_pid(print, &event->task);
+}
+
+/* At the end, so that nobody takes a trace with holes for a whole one. */
+static void note_losses(const struct kl_trace_counts *counts)
+{
+	char number[4][CLI_NUMBER_MAX];
+
+	if (!(counts->discarded | counts->overwritten | counts->before | counts->corrupt |
+	      counts->cut_bytes))
+		return;
+	cli_note("not in this trace: %s records discarded for want of room, %s overwritten, "
+		 "%s before its start; %s blocks damaged",
+		 cli_print_count(number[0], counts->discarded),
+		 cli_print_count(number[1], counts->overwritten),
+		 cli_print_count(number[2], counts->before),
+		 cli_print_count(number[3], counts->corrupt + !!counts->cut_bytes));
+}
+
+static bool print_items(struct print *print, struct kl_trace *trace)
+{
+	struct kl_item item;
+	bool good = true;
+
+	while (good && kl_trace_next(trace, &item) > 0) {
+		if (item.kind == KL_ITEM_EVENT && item.event->since_ns > print->to_ns)
+			break;
+		if (is_wanted(print, &item))
+			good = cli_printer_add(&print->printer, &item);
+	}
+	return cli_printer_deinit(&print->printer) && good;
+}
+
+static int print_trace(struct print *print, const char *path)
+{
+	struct kl_trace *trace = cli_open_trace(path);
+	int status = CLI_OK;
+
+	if (!trace)
+		return CLI_FAILED;
+	if (print->events && kl_events_match(kl_trace_schema(trace), print->events,
+					     KL_HANDLER_log, print->map) < 0) {
+		cli_usage_message("Try: kernlens report events DIR", kl_error_text());
+		status = CLI_USAGE;
+		goto close;
+	}
+	cli_start_pager();
+	status = cli_printer_init(&print->printer);
+	if (status)
+		goto close;
+	if (!print_items(print, trace))
+		status = CLI_FAILED;
+	note_losses(kl_trace_counted(trace));
+close:
+	kl_trace_close(trace);
+	return status;
+}
+
+static int exec_print(const struct cli_command *self, int argc, char **argv)
+{
+	struct print print = { .command = self, .cpu = UINT64_MAX, .to_ns = UINT64_MAX };
+	struct cli_parser parser;
+	int key;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		take_option(&print, &parser, key);
+	if (parser.n_words != 1)
+		cli_usage_error(self, parser.n_words ? "one trace at a time" : "which trace?");
+	return print_trace(&print, parser.words[0]);
+}
+
+const struct cli_command cmd_print = {
+	.name = "print",
+	.args = "[OPTION...] DIR",
+	.help = "Print a recorded trace as text, CSV, JSON or as strace does",
+	.options = options,
+	.text = "All CPUs are merged by time. Lost records are lines of their own, and their\n"
+		"sum goes to stderr at the end.\n"
+		"\n"
+		"  kernlens print DIR\n"
+		"  kernlens print DIR -e sched_switch,irq --cpu 0 --from 1.5 --to 2\n"
+		"  kernlens print DIR --format strace -p 1234\n"
+		"  kernlens print DIR --format json | jq 'select(.event == \"sched_wakeup\")'\n",
+	.exec = exec_print,
+};

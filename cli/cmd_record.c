@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens record: a session to a trace directory. One loop writes blocks and
+ * waits for the end; a thread asks for the state dump, which takes its time.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "output.h"
+#include "recorder.h"
+#include "run.h"
+#include "select.h"
+
+enum {
+	KEY_OVERWRITE = CLI_KEY_OWN,
+	KEY_DISCARD,
+	KEY_FORCE,
+	KEY_NO_DUMP,
+	KEY_PROGRESS,
+};
+
+#define PROGRESS_NS 200000000u
+
+static const struct cli_option options[] = {
+	CLI_SELECT_OPTIONS,
+	{ 'o', "output", "DIR", "write here (kernlens-YYYYmmdd-HHMMSS)" },
+	{ KEY_FORCE, "force", NULL, "replace the trace that is in DIR" },
+	{ KEY_DISCARD, "discard", NULL, "write all the time; what finds no room is lost (default)" },
+	{ KEY_OVERWRITE, "overwrite", NULL, "keep the newest in memory, write it at the end" },
+	{ KEY_NO_DUMP, "no-dump", NULL, "leave out what there was at the start" },
+	{ KEY_PROGRESS, "progress", NULL, "a progress line also while COMMAND runs" },
+	{ 'q', "quiet", NULL, "no progress, no summary; losses are still told" },
+	{},
+};
+
+struct record {
+	struct cli_session session;
+	struct cli_run run;
+	struct cli_recorder recorder;
+	const char *path;
+	bool force;
+	bool quiet;
+	bool dump;
+	bool progress;
+	uint64_t shown_ns;
+	uint64_t elapsed_ns;
+	pthread_t dumper;
+	bool has_dumper;
+	atomic_bool dumped;
+	int dump_error;
+	struct kl_abi_stats stats;
+	struct kl_abi_counts *counts;
+};
+
+static void take_option(struct record *r, const struct cli_parser *parser, int key)
+{
+	if (cli_select_option(&r->session.select, parser, key))
+		return;
+	switch (key) {
+	case 'o':
+		r->path = parser->arg;
+		break;
+	case 'q':
+		r->quiet = true;
+		break;
+	case KEY_FORCE:
+		r->force = true;
+		break;
+	case KEY_NO_DUMP:
+		r->dump = false;
+		break;
+	case KEY_PROGRESS:
+		r->progress = true;
+		break;
+	case KEY_DISCARD:
+		r->session.config.mode = KL_MODE_DISCARD;
+		break;
+	case KEY_OVERWRITE:
+		r->session.config.mode = KL_MODE_OVERWRITE;
+		break;
+	}
+}
+
+static void on_wake(int number)
+{
+}
+
+static void *run_dump(void *data)
+{
+	struct record *r = data;
+
+	r->dump_error = kl_session_dump(r->session.session,
+					KL_DUMP_PROCESSES | KL_DUMP_FILES | KL_DUMP_MAPPINGS, NULL);
+	atomic_store(&r->dumped, true);
+	return NULL;
+}
+
+static void start_dump(struct record *r)
+{
+	const struct sigaction wake = { .sa_handler = on_wake };
+
+	/* Without SA_RESTART: the dump ends when this comes. */
+	sigaction(SIGUSR1, &wake, NULL);
+	atomic_init(&r->dumped, false);
+	r->has_dumper = r->dump && !pthread_create(&r->dumper, NULL, run_dump, r);
+}
+
+/*
+ * The dump holds the session's descriptor: no other call until it has ended. It
+ * may wait for room, so the buffers are read meanwhile.
+ */
+static void finish_dump(struct record *r)
+{
+	while (r->has_dumper && !atomic_load(&r->dumped)) {
+		if (r->run.asked)
+			pthread_kill(r->dumper, SIGUSR1);
+		cli_recorder_drain(&r->recorder);
+		cli_run_wait(&r->run, -1, 5);
+	}
+	if (r->has_dumper)
+		pthread_join(r->dumper, NULL);
+	if (r->dump_error && r->dump_error != -EINTR)
+		cli_note("the state at the start is not complete: %s", strerror(-r->dump_error));
+}
+
+static void show_progress(struct record *r)
+{
+	uint64_t elapsed = cli_run_elapsed(&r->run);
+	char records[CLI_NUMBER_MAX], lost[CLI_NUMBER_MAX], bytes[CLI_NUMBER_MAX];
+
+	if (!r->progress || elapsed - r->shown_ns < PROGRESS_NS)
+		return;
+	r->shown_ns = elapsed;
+	fprintf(stderr, "\r\033[Krecording %.1f s", (double)elapsed / 1e9);
+	if (r->session.config.mode == KL_MODE_DISCARD)
+		fprintf(stderr, ": %s records, %s, %s lost",
+			cli_print_count(records, r->recorder.counts.read),
+			cli_print_bytes(bytes, r->recorder.bytes),
+			cli_print_count(lost, r->recorder.counts.lost + r->recorder.counts.missed));
+	if (!r->session.child.pid)
+		fputs("  (Ctrl-C ends)", stderr);
+	fflush(stderr);
+}
+
+static void clear_progress(const struct record *r)
+{
+	if (r->progress && r->shown_ns)
+		fputs("\r\033[K", stderr);
+}
+
+static bool has_counters(const struct record *r)
+{
+	return memchr(r->session.map, KL_HANDLER_count, sizeof(r->session.map));
+}
+
+static int stop(struct record *r)
+{
+	struct kl_session *session = r->session.session;
+	int error = kl_session_stop(session), status = CLI_OK;
+
+	if (error)
+		return cli_library_error(error, NULL);
+	if (r->session.config.mode == KL_MODE_OVERWRITE)
+		status = cli_recorder_attach(&r->recorder);
+	if (!status && !cli_recorder_drain(&r->recorder))
+		status = CLI_FAILED;
+	kl_session_stats(session, -1, &r->stats);
+	if (has_counters(r)) {
+		r->counts = cli_alloc(sizeof(*r->counts));
+		kl_session_counts(session, r->counts);
+	}
+	return status;
+}
+
+static int record(struct record *r)
+{
+	int status = CLI_OK;
+
+	if (r->session.config.mode == KL_MODE_DISCARD)
+		status = cli_recorder_attach(&r->recorder);
+	if (!status)
+		status = cli_run_begin(&r->run);
+	if (status)
+		return status;
+	start_dump(r);
+	while (!r->run.over && cli_recorder_drain(&r->recorder)) {
+		show_progress(r);
+		cli_run_wait(&r->run, cli_recorder_fd(&r->recorder), 100);
+	}
+	r->elapsed_ns = cli_run_elapsed(&r->run);
+	finish_dump(r);
+	clear_progress(r);
+	return stop(r);
+}
+
+static json_t *json_counters(const struct record *r)
+{
+	json_t *object = json_object();
+
+	for (unsigned int id = 0; r->counts && id < KL_EV_MAX; id++)
+		if (r->session.map[id] == KL_HANDLER_count)
+			json_object_set_new(object, kl_schema_class(r->session.schema, id)->name,
+					    json_integer((json_int_t)r->counts->count[id]));
+	return object;
+}
+
+static void write_json(const struct record *r, int status)
+{
+	const struct kl_reader_counts *counts = &r->recorder.counts;
+
+	cli_json_write(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o}", "trace",
+				 cli_json_text(r->path), "records", (json_int_t)counts->read,
+				 "lost", (json_int_t)counts->lost, "missed",
+				 (json_int_t)counts->missed, "fired",
+				 (json_int_t)(r->stats.written + r->stats.lost), "bytes",
+				 (json_int_t)r->recorder.bytes, "seconds",
+				 (double)r->elapsed_ns / 1e9, "status", status, "counts",
+				 json_counters(r)));
+}
+
+static void print_counters(const struct record *r)
+{
+	char number[CLI_NUMBER_MAX];
+
+	for (unsigned int id = 0; r->counts && id < KL_EV_MAX; id++)
+		if (r->session.map[id] == KL_HANDLER_count)
+			fprintf(stderr, "  %16s  %s\n",
+				cli_print_count(number, r->counts->count[id]),
+				kl_schema_class(r->session.schema, id)->name);
+}
+
+static void print_summary(const struct record *r)
+{
+	const struct kl_reader_counts *counts = &r->recorder.counts;
+	uint64_t lost = counts->lost;
+	char number[4][CLI_NUMBER_MAX];
+
+	if (r->quiet && !lost)
+		return;
+	fprintf(stderr, "kernlens: %s records, %s%s%s lost%s", cli_print_count(number[0], counts->read),
+		lost ? cli_style(stderr, CLI_RED) : "", cli_print_count(number[1], lost),
+		lost ? " (try a larger --buffer)" : "", lost ? cli_style(stderr, CLI_PLAIN) : "");
+	if (counts->missed)
+		fprintf(stderr, ", %s older ones overwritten",
+			cli_print_count(number[2], counts->missed));
+	fprintf(stderr, ", %s in %.3g s: %s\n", cli_print_bytes(number[3], r->recorder.bytes),
+		(double)r->elapsed_ns / 1e9, r->path);
+	if (r->quiet)
+		return;
+	if (r->session.left_out)
+		fprintf(stderr, "kernlens: %u of the events cannot be had here: kernlens list says why\n",
+			r->session.left_out);
+	print_counters(r);
+	fprintf(stderr, "kernlens: look at it with: kernlens report %s; kernlens print %s\n",
+		r->path, r->path);
+}
+
+/* Now in local time, as one names folders. */
+static char *default_path(void)
+{
+	time_t now = time(NULL);
+	char text[64];
+
+	strftime(text, sizeof(text), "kernlens-%Y%m%d-%H%M%S", localtime(&now));
+	return strdup(text);
+}
+
+static int run(struct record *r)
+{
+	int status = cli_run_init(&r->run, &r->session), finished;
+
+	if (!status)
+		status = cli_session_open(&r->session, NULL, KL_HANDLER_log);
+	if (status)
+		goto deinit_run;
+	status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
+	if (!status)
+		status = record(r);
+	finished = cli_recorder_deinit(&r->recorder);
+	if (!status)
+		status = finished;
+	if (r->run.began_ns && !cli_settings.json)
+		print_summary(r);
+	if (r->run.began_ns)
+		status = cli_run_status(&r->run, status);
+	if (r->run.began_ns && cli_settings.json)
+		write_json(r, status);
+	cli_session_close(&r->session);
+deinit_run:
+	cli_run_deinit(&r->run);
+	free(r->counts);
+	return status;
+}
+
+static int exec_record(const struct cli_command *self, int argc, char **argv)
+{
+	struct record *r = cli_alloc(sizeof(*r));
+	struct cli_parser parser;
+	int key, status;
+
+	r->session.command = self;
+	r->dump = true;
+	cli_select_init(&r->session.select);
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		take_option(r, &parser, key);
+	if (parser.n_words)
+		r->session.select.words = parser.words;
+	if (!r->path)
+		r->path = default_path();
+	if (!parser.n_words)
+		r->progress = true;
+	r->progress = r->progress && !r->quiet && !cli_settings.json && isatty(STDERR_FILENO);
+	status = run(r);
+	free(r);
+	return status;
+}
+
+const struct cli_command cmd_record = {
+	.name = "record",
+	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
+	.help = "Record events into a trace directory",
+	.options = options,
+	.runs_command = true,
+	.text = "COMMAND is traced from its first instruction, with all that it starts, and its\n"
+		"exit status is returned. With -a, -p or -u it only says how long to record.\n"
+		"Without it: until Ctrl-C, --duration, or the end of the processes of -p. Without\n"
+		"any of these, -a is meant. Events are those of RDEFAULT unless -e or -m is given.\n"
+		"\n"
+		"  kernlens record -- make -j4\n"
+		"  kernlens record -e sched,syscalls,'block_*' -o trace -- git clone A B\n"
+		"  kernlens record -p 1234 --duration 10\n"
+		"  kernlens record -a --overwrite --buffer 16M     a flight recorder\n",
+	.exec = exec_record,
+};

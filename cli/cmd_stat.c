@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens stat: counts events without recording them. A table like perf stat's
+ * on stderr, or a JSON document on stdout.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+#include "output.h"
+#include "run.h"
+#include "select.h"
+
+enum {
+	KEY_SORT = CLI_KEY_OWN,
+	KEY_ZEROS,
+};
+
+enum sort {
+	SORT_COUNT,
+	SORT_NAME,
+};
+
+static const struct cli_option options[] = {
+	CLI_SELECT_OPTIONS,
+	{ KEY_SORT, "sort", "KEY", "count (default) or name" },
+	{ KEY_ZEROS, "zeros", NULL, "show events that did not happen, too" },
+	{ 'o', "output", "FILE", "write the result to FILE" },
+	{},
+};
+
+struct stat_run {
+	struct cli_session session;
+	struct cli_run run;
+	struct kl_abi_counts counts;
+	uint64_t elapsed_ns;
+	enum sort sort;
+	bool zeros;
+	const char *path;
+};
+
+struct row {
+	const struct kl_class *class;
+	uint64_t count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->class->name, ((const struct row *)b)->class->name);
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return compare_names(a, b);
+}
+
+/* A name that was written out is shown even if it did not happen. */
+static bool is_shown(const struct stat_run *st, const struct kl_class *class, uint64_t count)
+{
+	const char *events = st->session.select.events;
+	char *rest, *word;
+
+	if (count || st->zeros)
+		return true;
+	rest = events ? strdupa(events) : NULL;
+	while ((word = strsep(&rest, ",")))
+		if (!strcmp(word, class->name))
+			return true;
+	return false;
+}
+
+static struct row *list_rows(const struct stat_run *st, size_t *n)
+{
+	struct row *rows = cli_alloc(KL_EV_MAX * sizeof(*rows));
+
+	*n = 0;
+	for (unsigned int id = 0; id < KL_EV_MAX; id++) {
+		const struct kl_class *class = kl_schema_class(st->session.schema, id);
+
+		if (st->session.map[id] == KL_HANDLER_count && class &&
+		    is_shown(st, class, st->counts.count[id]))
+			rows[(*n)++] = (struct row){ class, st->counts.count[id] };
+	}
+	qsort(rows, *n, sizeof(*rows), st->sort == SORT_NAME ? compare_names : compare_counts);
+	return rows;
+}
+
+static double seconds_of(const struct timeval *time)
+{
+	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+static int write_json(const struct stat_run *st, const struct row *rows, size_t n)
+{
+	const struct cli_child *child = &st->session.child;
+	json_t *events = json_array(), *document;
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(events,
+				      json_pack("{s:s, s:s, s:I}", "name", rows[i].class->name,
+						"group", rows[i].class->group, "count",
+						(json_int_t)rows[i].count));
+	document = json_pack("{s:o, s:f}", "events", events, "seconds",
+			     (double)st->elapsed_ns / 1e9);
+	if (child->ended)
+		json_object_update_new(document,
+				       json_pack("{s:f, s:f, s:i}", "user_seconds",
+						 seconds_of(&child->usage.ru_utime),
+						 "system_seconds",
+						 seconds_of(&child->usage.ru_stime), "status",
+						 cli_child_exit(child)));
+	return cli_json_write(document);
+}
+
+static void print_subject(const struct cli_select *select, FILE *file)
+{
+	fprintf(file, "\n Events ");
+	if (select->all)
+		fputs("of all tasks", file);
+	else if (select->user)
+		fprintf(file, "of user %s", select->user);
+	for (unsigned int i = 0; i < select->n_pids; i++)
+		fprintf(file, "%s%d", i ? ", " : "of process ", select->pid[i]);
+	if (select->words && (select->all || select->user || select->n_pids))
+		fputs(" during ", file);
+	else if (select->words)
+		fputs("of ", file);
+	for (char **word = select->words; word && *word; word++)
+		fprintf(file, "%s%s", word == select->words ? "'" : " ", *word);
+	fputs(select->words ? "':\n\n" : ":\n\n", file);
+}
+
+static void print_table(const struct stat_run *st, const struct row *rows, size_t n, FILE *file)
+{
+	struct cli_table *table = cli_table_create(">count|event|>per second");
+	const struct cli_child *child = &st->session.child;
+	double seconds = (double)st->elapsed_ns / 1e9;
+	char count[CLI_NUMBER_MAX], rate[CLI_NUMBER_MAX];
+
+	print_subject(&st->session.select, file);
+	for (size_t i = 0; i < n; i++) {
+		cli_table_add(table, "%s", cli_print_count(count, rows[i].count));
+		cli_table_add(table, "%s", rows[i].class->name);
+		cli_table_add(table, "%s", cli_print_count(rate, (uint64_t)((double)rows[i].count /
+									    seconds + 0.5)));
+	}
+	cli_table_print(table, file, 4);
+	if (!n)
+		fputs("    none of the events happened\n", file);
+	fprintf(file, "\n    %.6f seconds time elapsed\n", seconds);
+	if (child->ended)
+		fprintf(file, "    %.6f seconds user\n    %.6f seconds sys\n",
+			seconds_of(&child->usage.ru_utime), seconds_of(&child->usage.ru_stime));
+	if (st->session.left_out)
+		fprintf(file, "\n    %u of the events cannot be had here: kernlens list says why\n",
+			st->session.left_out);
+	fputc('\n', file);
+}
+
+static int write_result(const struct stat_run *st)
+{
+	size_t n;
+	struct row *rows = list_rows(st, &n);
+	FILE *file = stderr;
+	int status = CLI_OK;
+
+	if (st->path && cli_settings.json) {
+		if (!freopen(st->path, "we", stdout))
+			status = cli_error(-errno, "%s: %s", st->path, strerror(errno));
+	} else if (st->path) {
+		file = fopen(st->path, "we");
+		if (!file)
+			status = cli_error(-errno, "%s: %s", st->path, strerror(errno));
+	}
+	if (!status && cli_settings.json)
+		status = write_json(st, rows, n);
+	else if (!status)
+		print_table(st, rows, n, file);
+	if (file && file != stderr && fclose(file))
+		status = cli_error(-errno, "%s: %s", st->path, strerror(errno));
+	free(rows);
+	return status;
+}
+
+static int count_events(struct stat_run *st)
+{
+	struct kl_session *session = st->session.session;
+	int error, status;
+
+	if (memchr(st->session.map, KL_HANDLER_log, sizeof(st->session.map)))
+		cli_usage_error(st->session.command, "stat counts; to log events use record");
+	status = cli_run_begin(&st->run);
+	if (status)
+		return status;
+	while (!st->run.over)
+		cli_run_wait(&st->run, -1, -1);
+	st->elapsed_ns = cli_run_elapsed(&st->run);
+	error = kl_session_stop(session);
+	if (!error)
+		error = kl_session_counts(session, &st->counts);
+	if (error)
+		return cli_library_error(error, NULL);
+	cli_run_status(&st->run, CLI_OK);
+	return write_result(st);
+}
+
+static int run(struct stat_run *st)
+{
+	int status = cli_run_init(&st->run, &st->session);
+
+	if (!status)
+		status = cli_session_open(&st->session, NULL, KL_HANDLER_count);
+	if (!status) {
+		status = count_events(st);
+		if (st->run.began_ns)
+			status = cli_run_status(&st->run, status);
+		cli_session_close(&st->session);
+	}
+	cli_run_deinit(&st->run);
+	return status;
+}
+
+static int exec_stat(const struct cli_command *self, int argc, char **argv)
+{
+	struct stat_run *st = cli_alloc(sizeof(*st));
+	struct cli_parser parser;
+	int key, status;
+
+	st->session.command = self;
+	cli_select_init(&st->session.select);
+	/* Nothing is written to the buffers. */
+	st->session.select.buffer_bytes = 1;
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		if (cli_select_option(&st->session.select, &parser, key))
+			continue;
+		if (key == KEY_ZEROS)
+			st->zeros = true;
+		else if (key == 'o')
+			st->path = parser.arg;
+		else if (!strcmp(parser.arg, "name"))
+			st->sort = SORT_NAME;
+		else if (strcmp(parser.arg, "count"))
+			cli_usage_error(self, "--sort is count or name, not \"%s\"", parser.arg);
+	}
+	if (parser.n_words)
+		st->session.select.words = parser.words;
+	status = run(st);
+	free(st);
+	return status;
+}
+
+const struct cli_command cmd_stat = {
+	.name = "stat",
+	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
+	.help = "Count events without recording them",
+	.options = options,
+	.runs_command = true,
+	.text = "Counts the events of RDEFAULT unless -e or -m is given. Events that did not\n"
+		"happen are shown only if -e names them. The table goes to stderr, JSON to stdout.\n"
+		"\n"
+		"  kernlens stat -- make\n"
+		"  kernlens stat -e sched_switch,sched_migrate_task,page_fault_user -- make\n"
+		"  kernlens stat -e 'syscall_entry_*' --sort name -p 1234 --duration 10\n",
+	.exec = exec_stat,
+};

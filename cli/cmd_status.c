@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens status: the module, its clock and the sessions there are. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common.h"
+#include "output.h"
+
+static const char *clock_name(uint32_t clock)
+{
+	return clock == KL_CLOCK_TSC ? "TSC" : "monotonic";
+}
+
+static void read_version(char *text, size_t bytes)
+{
+	FILE *file = fopen("/sys/module/kernlens/version", "re");
+
+	snprintf(text, bytes, "unknown");
+	if (file && fgets(text, (int)bytes, file))
+		text[strcspn(text, "\n")] = 0;
+	if (file)
+		fclose(file);
+}
+
+static void read_program(int pid, char *text, size_t bytes)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	*text = 0;
+	file = fopen(path, "re");
+	if (file && fgets(text, (int)bytes, file))
+		text[strcspn(text, "\n")] = 0;
+	if (file)
+		fclose(file);
+}
+
+static json_t *list_rights(uint32_t may)
+{
+	json_t *rights = json_array();
+
+	if (may & KL_MAY_SEE_ALL)
+		json_array_append_new(rights, json_string("all tasks"));
+	else
+		json_array_append_new(rights, json_string("own processes"));
+	if (may & KL_MAY_SEE_ADDRESSES)
+		json_array_append_new(rights, json_string("kernel addresses"));
+	if (may & KL_MAY_HOOK_FUNCTIONS)
+		json_array_append_new(rights, json_string("kernel functions"));
+	return rights;
+}
+
+static json_t *session_json(const struct kl_abi_status *s)
+{
+	return json_pack("{s:I, s:o, s:I, s:i, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
+			 (json_int_t)s->id, "name", cli_json_text(s->name), "uid",
+			 (json_int_t)s->uid, "pid", s->pid, "mode",
+			 s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard", "running",
+			 s->running, "maskset", cli_maskset_name(s->maskset), "events",
+			 (json_int_t)s->events, "readers", (json_int_t)s->readers, "block_bytes",
+			 (json_int_t)s->block_bytes, "blocks_per_cpu", (json_int_t)s->blocks,
+			 "written", (json_int_t)s->written, "lost", (json_int_t)s->lost);
+}
+
+static int write_json(struct kl_device *device)
+{
+	const struct kl_abi_info *info = kl_device_info(device);
+	json_t *sessions = json_array();
+	struct kl_abi_status status;
+	char version[64];
+
+	read_version(version, sizeof(version));
+	for (uint32_t i = 0; !kl_device_status(device, i, &status); i++)
+		json_array_append_new(sessions, session_json(&status));
+	return cli_json_write(json_pack(
+		"{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o}", "loaded", 1, "version",
+		version, "abi", (json_int_t)info->abi_version, "clock", clock_name(info->clock),
+		"clock_hz", (json_int_t)info->clock_hz, "cpus", (json_int_t)info->cpus, "events",
+		(json_int_t)info->events, "may_see", list_rights(info->may), "sessions_max",
+		(json_int_t)info->sessions_max, "buffer_bytes_max",
+		(json_int_t)info->buffer_bytes_max, "sessions", sessions));
+}
+
+static void print_module(const struct kl_abi_info *info)
+{
+	char version[64], limit[CLI_NUMBER_MAX];
+
+	read_version(version, sizeof(version));
+	printf("module     %s, ABI %u, loaded\n", version, info->abi_version);
+	printf("clock      %s, %.3f MHz\n", clock_name(info->clock), (double)info->clock_hz / 1e6);
+	printf("CPUs       %u\n", info->cpus);
+	printf("you see    %s%s%s\n",
+	       info->may & KL_MAY_SEE_ALL ? "all tasks" : "your own processes",
+	       info->may & KL_MAY_SEE_ADDRESSES ? ", kernel addresses" : "",
+	       info->may & KL_MAY_HOOK_FUNCTIONS ? ", kernel functions" : "");
+	if (!(info->may & KL_MAY_SEE_ALL))
+		printf("you have   at most %u sessions and %s of buffers\n", info->sessions_max,
+		       cli_print_bytes(limit, info->buffer_bytes_max));
+}
+
+static void add_session(struct cli_table *table, const struct kl_abi_status *s)
+{
+	const struct passwd *user = getpwuid(s->uid);
+	char number[CLI_NUMBER_MAX], comm[32];
+
+	read_program(s->pid, comm, sizeof(comm));
+	cli_table_add(table, "%u", s->id);
+	cli_table_add(table, "%s", s->name);
+	if (user)
+		cli_table_add(table, "%s", user->pw_name);
+	else
+		cli_table_add(table, "%u", s->uid);
+	cli_table_add(table, "%d%s%s", s->pid, *comm ? " " : "", comm);
+	cli_table_add(table, "%s", s->running ? "running" : "stopped");
+	cli_table_add(table, "%s", s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard");
+	cli_table_add(table, "%s", cli_maskset_name(s->maskset));
+	cli_table_add(table, "%u", s->events);
+	cli_table_add(table, "%s", cli_print_bytes(number, (uint64_t)s->blocks * s->block_bytes));
+	cli_table_add(table, "%u", s->readers);
+	cli_table_add(table, "%s", cli_print_count(number, s->written));
+	cli_table_add(table, "%s", cli_print_count(number, s->lost));
+}
+
+static int print_status(struct kl_device *device)
+{
+	struct cli_table *table;
+	struct kl_abi_status status;
+	uint32_t n = 0;
+
+	print_module(kl_device_info(device));
+	table = cli_table_create(">id|name|user|process|state|mode|maskset|>events|>buffer/CPU|"
+				 ">readers|>written|>lost");
+	while (!kl_device_status(device, n, &status)) {
+		add_session(table, &status);
+		n++;
+	}
+	printf("sessions   %u\n", n);
+	if (n) {
+		putchar('\n');
+		cli_table_print(table, stdout, 2);
+	}
+	return CLI_OK;
+}
+
+static int exec_status(const struct cli_command *self, int argc, char **argv)
+{
+	struct cli_parser parser;
+	struct kl_device *device;
+	int status;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while (cli_parse(&parser))
+		;
+	if (parser.n_words)
+		cli_usage_error(self, "status has no arguments");
+	device = cli_open_device();
+	if (!device)
+		return CLI_FAILED;
+	status = cli_settings.json ? write_json(device) : print_status(device);
+	kl_device_close(device);
+	return status;
+}
+
+const struct cli_command cmd_status = {
+	.name = "status",
+	.args = "",
+	.help = "Show the module, its clock and the sessions",
+	.text = "Sessions are those that you may know of: your own, or all with CAP_PERFMON.\n"
+		"The exit status is 1 if the module is not loaded.\n",
+	.exec = exec_status,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Items of a trace or of a running session to text, in the format asked for. */
+#ifndef KL_CLI_PRINTER_H
+#define KL_CLI_PRINTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <kernlens/kernlens.h>
+
+#include "cli.h"
+
+enum cli_format {
+	CLI_FORMAT_TEXT = KL_STYLE_TEXT,
+	CLI_FORMAT_CSV = KL_STYLE_CSV,
+	CLI_FORMAT_JSON = KL_STYLE_JSON,
+	CLI_FORMAT_STRACE,
+};
+
+enum cli_time {
+	CLI_TIME_DEFAULT, /* relative in text, wall in CSV, none in strace */
+	CLI_TIME_RELATIVE,
+	CLI_TIME_WALL,
+};
+
+/**
+ * struct cli_printer - where items go
+ * @buffer: text not yet written
+ */
+struct cli_printer {
+	enum cli_format format;
+	enum cli_time time;
+	unsigned int flags;
+	bool styles;
+	struct kl_strace *strace;
+	struct kl_buffer buffer;
+};
+
+/* The argument of --format and of --time; ends the program if it is wrong. */
+void cli_printer_format(struct cli_printer *printer, const struct cli_parser *parser);
+void cli_printer_time(struct cli_printer *printer, const struct cli_parser *parser);
+
+/* After the options. Returns CLI_OK, or another status after a message. */
+int cli_printer_init(struct cli_printer *printer);
+
+/* Print an item; may stay in the buffer. False: stdout cannot be written. */
+bool cli_printer_add(struct cli_printer *printer, const struct kl_item *item);
+
+/* Write what is in the buffer. */
+bool cli_printer_flush(struct cli_printer *printer);
+
+/* The end of the items: print what is open, flush, free. */
+bool cli_printer_deinit(struct cli_printer *printer);
+
+#endif /* KL_CLI_PRINTER_H */

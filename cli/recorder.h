@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* From a session's buffers to a trace directory. */
+#ifndef KL_CLI_RECORDER_H
+#define KL_CLI_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run.h"
+
+/**
+ * struct cli_recorder - a trace being written
+ * @counts: of the reader, as far as it has come
+ * @bytes: in the trace's files
+ * @error: of the first write that failed; nothing is written after it
+ */
+struct cli_recorder {
+	struct cli_run *run;
+	const char *path;
+	struct kl_trace_writer *writer;
+	struct kl_reader *reader;
+	struct kl_abi_time first;
+	struct kl_reader_counts counts;
+	uint64_t bytes;
+	int error;
+};
+
+/**
+ * cli_recorder_init - make the directory; the session is not started yet
+ * @recorder: filled in
+ * @path: must not be there, be empty, or be a trace if @force
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_recorder_init(struct cli_recorder *recorder, struct cli_run *run, const char *path,
+		      bool force);
+
+/* Begin to read the buffers. Returns CLI_OK or another status. */
+int cli_recorder_attach(struct cli_recorder *recorder);
+
+/* Write what is complete now. False after an error, which is said once. */
+bool cli_recorder_drain(struct cli_recorder *recorder);
+
+/* Descriptor to poll, -1 if nothing is read yet. */
+int cli_recorder_fd(const struct cli_recorder *recorder);
+
+/**
+ * cli_recorder_deinit - finish the trace
+ * @recorder: also after a failed init; counts stay
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_recorder_deinit(struct cli_recorder *recorder);
+
+#endif /* KL_CLI_RECORDER_H */

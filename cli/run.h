@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How long a session runs: until its command or the processes it watches have
+ * ended, the time is over, or the user says so.
+ */
+#ifndef KL_CLI_RUN_H
+#define KL_CLI_RUN_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "select.h"
+
+/**
+ * struct cli_run - what is waited for
+ * @over: the session shall be stopped
+ * @asked: the user has said so, it did not end by itself
+ * @began_ns: when the session was started, CLOCK_MONOTONIC; 0: it was not
+ */
+struct cli_run {
+	struct cli_session *session;
+	sigset_t before;
+	int signals;
+	int targets[CLI_PIDS_MAX];
+	unsigned int n_targets;
+	unsigned int n_asked;
+	uint64_t began_ns;
+	uint64_t ends_ns;
+	bool over;
+	bool asked;
+};
+
+/**
+ * cli_run_init - take over the signals; before cli_session_open()
+ * @run: filled in
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_run_init(struct cli_run *run, struct cli_session *session);
+
+/**
+ * cli_run_begin - start the session and with it the time
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_run_begin(struct cli_run *run);
+
+/**
+ * cli_run_wait - wait for data, for the end, or for a time
+ * @run: run; `over` is set when it is time to stop
+ * @fd: also waited for, -1: none
+ * @timeout_ms: at most
+ */
+void cli_run_wait(struct cli_run *run, int fd, int timeout_ms);
+
+/* Nanoseconds since cli_run_begin(). */
+uint64_t cli_run_elapsed(const struct cli_run *run);
+
+/**
+ * cli_run_status - exit status once all is done
+ * @status: of what kernlens itself did
+ *
+ * Waits for the command if it still runs: its status is handed on.
+ */
+int cli_run_status(struct cli_run *run, int status);
+
+void cli_run_deinit(struct cli_run *run);
+
+#endif /* KL_CLI_RUN_H */

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From the selection options to a session that is ready to be started. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "select.h"
+
+/* Buffers for each CPU, and what of a user's limit a session takes at most. */
+#define BUFFER_BYTES_DEFAULT (4ull << 20)
+#define LIMIT_SHARE 4
+
+void cli_select_init(struct cli_select *select)
+{
+	*select = (struct cli_select){ .maskset = -1 };
+}
+
+static void take_pids(struct cli_select *select, const struct cli_parser *parser)
+{
+	char *rest = strdupa(parser->arg), *word;
+	uint64_t pid;
+
+	while ((word = strsep(&rest, ","))) {
+		if (!cli_parse_unsigned(word, 1 << 22, &pid) || !pid)
+			cli_usage_error(parser->command, "\"%s\" is no process id", word);
+		if (select->n_pids == CLI_PIDS_MAX)
+			cli_usage_error(parser->command, "at most %d processes", CLI_PIDS_MAX);
+		select->pid[select->n_pids++] = (pid_t)pid;
+	}
+}
+
+static void take_user(struct cli_select *select, const struct cli_parser *parser)
+{
+	const struct passwd *entry = getpwnam(parser->arg);
+	uint64_t uid;
+
+	select->user = parser->arg;
+	if (entry)
+		select->uid = entry->pw_uid;
+	else if (cli_parse_unsigned(parser->arg, UINT32_MAX - 1, &uid))
+		select->uid = (uid_t)uid;
+	else
+		cli_usage_error(parser->command, "there is no user \"%s\"", parser->arg);
+}
+
+bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case 'e':
+		select->events = select->events ? cli_format("%s,%s", select->events, parser->arg) :
+						  parser->arg;
+		return true;
+	case 'm':
+		select->maskset = cli_maskset_find(parser->arg);
+		if (select->maskset < 0)
+			cli_usage_error(parser->command,
+					"there is no maskset \"%s\": RDEFAULT, RALL or RNOTHING",
+					parser->arg);
+		return true;
+	case 'p':
+		take_pids(select, parser);
+		return true;
+	case 'u':
+		take_user(select, parser);
+		return true;
+	case 'a':
+		select->all = true;
+		return true;
+	case CLI_KEY_DURATION:
+		if (!cli_parse_seconds(parser->arg, &select->duration_ns) || !select->duration_ns)
+			cli_usage_error(parser->command, "\"%s\" is no number of seconds",
+					parser->arg);
+		return true;
+	case CLI_KEY_BUFFER:
+		if (!cli_parse_size(parser->arg, &select->buffer_bytes))
+			cli_usage_error(parser->command,
+					"\"%s\" is no size; write it as 512K or 16M", parser->arg);
+		return true;
+	}
+	return false;
+}
+
+/* Without privilege: only own processes, and say so before nothing comes. */
+static int check_rights(struct cli_session *s)
+{
+	const char *name = s->command->name;
+	const struct cli_select *select = &s->select;
+	char path[64];
+	struct stat process;
+
+	for (unsigned int i = 0; i < select->n_pids; i++) {
+		snprintf(path, sizeof(path), "/proc/%d", select->pid[i]);
+		if (stat(path, &process))
+			return cli_error(-ESRCH, "there is no process %d", select->pid[i]);
+		if (process.st_uid != geteuid() &&
+		    !(kl_device_info(s->device)->may & KL_MAY_SEE_ALL))
+			return cli_error(-EPERM,
+					 "process %d is not yours: %s -p of it needs CAP_PERFMON",
+					 select->pid[i], name);
+	}
+	if (kl_device_info(s->device)->may & KL_MAY_SEE_ALL)
+		return CLI_OK;
+	if (select->all)
+		return cli_error(-EPERM,
+				 "%s -a needs CAP_PERFMON; without it you can trace your own "
+				 "processes: kernlens %s -- COMMAND", name, name);
+	if (select->user && select->uid != geteuid())
+		return cli_error(-EPERM, "%s -u %s needs CAP_PERFMON; without it you can trace "
+				 "your own processes: kernlens %s -u %d", name, select->user, name,
+				 (int)geteuid());
+	return CLI_OK;
+}
+
+/* Is an event written out in the patterns, not only matched by one? */
+static bool is_named(const char *patterns, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = patterns; (at = strstr(at, name)); at += length)
+		if ((at == patterns || at[-1] == ',' || at[-1] == ':') &&
+		    (!at[length] || at[length] == ',' || at[length] == ':'))
+			return true;
+	return false;
+}
+
+/* Take what cannot be had out of the map; an error if it was asked for by name. */
+static int drop_absent(struct cli_session *s, const char *patterns)
+{
+	struct kl_abi_event_info info;
+	char reason[KL_ERROR_TEXT_MAX] = "";
+	unsigned int left = 0;
+	int error;
+
+	for (unsigned int id = 0; id < KL_EV_MAX; id++) {
+		const struct kl_class *class = kl_schema_class(s->schema, id);
+
+		if (s->map[id] == KL_HANDLER_nothing || !class)
+			continue;
+		error = kl_device_event(s->device, id, &info);
+		if (error)
+			return cli_library_error(error, "%s", class->name);
+		if (info.absent == KL_PRESENT) {
+			left++;
+			continue;
+		}
+		if (is_named(patterns, class->name))
+			return cli_error(info.absent == KL_ABSENT_DENIED ? -EPERM : -ENOENT,
+					 "%s cannot be had here: %s", class->name, info.reason);
+		if (!s->left_out++)
+			snprintf(reason, sizeof(reason), "%s", info.reason);
+		s->map[id] = KL_HANDLER_nothing;
+	}
+	if (!left && s->left_out)
+		return cli_error(-ENOENT, "none of the %u events can be had here: %s", s->left_out,
+				 reason);
+	return CLI_OK;
+}
+
+/* What -m and -e say, as the library's patterns. NULL: just the maskset @id. */
+static char *list_patterns(const struct cli_select *select, const char *fallback, int *id)
+{
+	static const char *const words[] = {
+		[KL_MASKSET_RNOTHING] = "",
+		[KL_MASKSET_RALL] = "all,",
+		[KL_MASKSET_RDEFAULT] = "default,",
+	};
+	const char *events = select->events;
+
+	if (!events && select->maskset < 0)
+		events = fallback;
+	*id = select->maskset < 0 ? KL_MASKSET_RDEFAULT : select->maskset;
+	if (!events)
+		return NULL;
+	return cli_format("%s%s", select->maskset < 0 ? "" : words[select->maskset], events);
+}
+
+static int use_events(struct cli_session *s, const char *fallback, unsigned int handler)
+{
+	int id, error, status;
+	char *patterns = list_patterns(&s->select, fallback, &id);
+
+	if (!patterns) {
+		/* Only `log` is built in. */
+		if (handler == KL_HANDLER_log || id == KL_MASKSET_RNOTHING)
+			goto use;
+		patterns = strdup(id == KL_MASKSET_RALL ? "all" : "default");
+	}
+	error = kl_events_match(s->schema, patterns, handler, s->map);
+	if (error < 0) {
+		cli_usage_message("Try: kernlens list", kl_error_text());
+		free(patterns);
+		return CLI_USAGE;
+	}
+	status = drop_absent(s, patterns);
+	free(patterns);
+	if (status)
+		return status;
+	id = KL_MASKSET_FIRST_USER;
+	error = kl_session_write_maskset(s->session, id, "events", s->map);
+	if (error)
+		return cli_library_error(error, NULL);
+use:
+	error = kl_session_use_maskset(s->session, id);
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
+static int use_filter(struct cli_session *s)
+{
+	const struct cli_select *select = &s->select;
+	uint32_t kind = KL_FILTER_NONE;
+	int got;
+
+	if (select->n_pids || (!select->all && !select->user))
+		kind = KL_FILTER_TASKS;
+	else if (select->user)
+		kind = KL_FILTER_UID;
+	got = kl_session_filter(s->session, kind, select->uid);
+	if (got < 0)
+		return cli_library_error(got, NULL);
+	for (unsigned int i = 0; i < select->n_pids; i++) {
+		got = kl_session_tasks(s->session, select->pid[i],
+				       KL_TASK_ADD | KL_TASK_PROCESS | KL_TASK_INHERIT);
+		if (got < 0)
+			return cli_library_error(got, NULL);
+	}
+	if (kind != KL_FILTER_TASKS || select->n_pids)
+		return CLI_OK;
+	got = kl_session_tasks(s->session, s->child.pid, KL_TASK_ADD | KL_TASK_INHERIT);
+	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
+}
+
+/* From bytes for each CPU to blocks. */
+static int size_buffers(struct cli_session *s)
+{
+	const struct kl_abi_info *info = kl_device_info(s->device);
+	uint64_t bytes = s->select.buffer_bytes, block = KL_BLOCK_BYTES_DEFAULT, blocks;
+
+	if (!bytes) {
+		bytes = BUFFER_BYTES_DEFAULT;
+		if (!(info->may & KL_MAY_SEE_ALL) &&
+		    bytes > info->buffer_bytes_max / LIMIT_SHARE / info->cpus)
+			bytes = info->buffer_bytes_max / LIMIT_SHARE / info->cpus;
+	}
+	while (block > KL_BLOCK_BYTES_MIN && bytes / block < 2 * KL_BLOCKS_MIN)
+		block /= 2;
+	while (block < KL_BLOCK_BYTES_MAX && bytes / block > KL_BLOCKS_MAX)
+		block *= 2;
+	blocks = (bytes + block - 1) / block;
+	if (blocks > KL_BLOCKS_MAX)
+		return cli_error(-EINVAL, "--buffer is for each CPU, at most %u GiB",
+				 (unsigned int)((uint64_t)KL_BLOCKS_MAX * KL_BLOCK_BYTES_MAX >> 30));
+	s->config.block_bytes = (uint32_t)block;
+	s->config.blocks = blocks < KL_BLOCKS_MIN ? KL_BLOCKS_MIN : (uint32_t)blocks;
+	s->config.blocks_max = s->config.blocks;
+	return CLI_OK;
+}
+
+static int make_child(struct cli_session *s)
+{
+	if (!s->select.words)
+		return CLI_OK;
+	return cli_child_create(&s->child, s->select.words, &s->signals);
+}
+
+static int make_session(struct cli_session *s)
+{
+	const char *program = s->select.words ? s->select.words[0] : "";
+	const char *slash = strrchr(program, '/');
+
+	snprintf(s->config.name, sizeof(s->config.name), "%s%s%.20s", s->command->name,
+		 *program ? " " : "", slash ? slash + 1 : program);
+	s->session = kl_session_create(s->device, &s->config);
+	return s->session ? CLI_OK : cli_library_error(-errno, NULL);
+}
+
+int cli_session_open(struct cli_session *s, const char *patterns, unsigned int handler)
+{
+	int status;
+
+	if (s->select.all + !!s->select.n_pids + !!s->select.user > 1)
+		cli_usage_error(s->command, "one of -a, -p and -u");
+	if (!s->select.words && !s->select.n_pids && !s->select.user)
+		s->select.all = true;
+	s->schema = kl_schema_create();
+	if (!s->schema)
+		return cli_library_error(-errno, NULL);
+	s->device = cli_open_device();
+	status = s->device ? check_rights(s) : CLI_FAILED;
+	if (!status)
+		status = size_buffers(s);
+	if (!status)
+		status = make_child(s);
+	if (!status)
+		status = make_session(s);
+	if (!status)
+		status = use_events(s, patterns, handler);
+	if (!status)
+		status = use_filter(s);
+	if (status)
+		cli_session_close(s);
+	return status;
+}
+
+int cli_session_start(struct cli_session *s)
+{
+	int error;
+
+	if (s->child.pid && !cli_child_ready(&s->child))
+		return cli_error(0, "the process for %s is gone", s->select.words[0]);
+	error = kl_session_start(s->session);
+	if (error)
+		return cli_library_error(error, NULL);
+	if (s->child.pid)
+		cli_child_go(&s->child);
+	return CLI_OK;
+}
+
+void cli_session_close(struct cli_session *s)
+{
+	cli_child_destroy(&s->child);
+	kl_session_close(s->session);
+	kl_device_close(s->device);
+	kl_schema_destroy(s->schema);
+	s->session = NULL;
+	s->device = NULL;
+	s->schema = NULL;
+}

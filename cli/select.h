@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which events of which tasks: the options that record, live and stat share,
+ * and a session made from them. The command to run is started stopped.
+ */
+#ifndef KL_CLI_SELECT_H
+#define KL_CLI_SELECT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <kernlens/kernlens.h>
+
+#include "child.h"
+#include "cli.h"
+
+#define CLI_SELECT_OPTIONS                                                                     \
+	{ 'e', "event", "EVENTS", "names, globs, groups, with commas; ! in front: not these" }, \
+	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL or RNOTHING; -e adds to it" },             \
+	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },      \
+	{ 'u', "user", "USER", "all tasks of a user" },                                         \
+	{ 'a', "all", NULL, "all tasks" },                                                      \
+	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },                    \
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" }
+
+enum { CLI_PIDS_MAX = 64 };
+
+/* What the options said. */
+struct cli_select {
+	char *events;
+	int maskset; /* KL_MASKSET_*, -1: not given */
+	pid_t pid[CLI_PIDS_MAX];
+	unsigned int n_pids;
+	const char *user;
+	uid_t uid;
+	bool all;
+	uint64_t duration_ns;
+	uint64_t buffer_bytes; /* 0: the default */
+	char **words; /* command */
+};
+
+/**
+ * struct cli_session - a session with all that it needs
+ * @signals: mask of signals for the command
+ * @child: the command; its pid is 0 if there is none
+ * @map: handlers by event
+ * @left_out: events that were asked for by glob or group but are not there
+ */
+struct cli_session {
+	const struct cli_command *command;
+	struct cli_select select;
+	struct kl_device *device;
+	struct kl_session *session;
+	struct kl_schema *schema;
+	struct kl_abi_session config;
+	sigset_t signals;
+	struct cli_child child;
+	uint8_t map[KL_EV_MAX];
+	unsigned int left_out;
+};
+
+void cli_select_init(struct cli_select *select);
+
+/**
+ * cli_select_option - take an option if it is one of these
+ * @select: changed
+ * @parser: after cli_parse() returned @key
+ *
+ * Returns false if it is another.
+ */
+bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key);
+
+/**
+ * cli_session_open - make a session as it was asked for, not started
+ * @session: zeroed but for `command`, `select`, `signals` and `config`'s mode
+ * @patterns: events if neither -e nor -m is given; NULL: RDEFAULT
+ * @handler: of events named without one
+ *
+ * Returns CLI_OK, or another status after an error message; then it is closed.
+ */
+int cli_session_open(struct cli_session *session, const char *patterns, unsigned int handler);
+
+/**
+ * cli_session_start - start the session, then its command
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_session_start(struct cli_session *session);
+
+/* Close and free; a command that has not been started never will be. */
+void cli_session_close(struct cli_session *session);
+
+#endif /* KL_CLI_SELECT_H */

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls of /dev/kernlens. Every struct starts with its size; when a call fails
+ * the module is asked for its own words, which become the error text.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <kernlens/client.h>
+#include <kernlens/schema.h>
+#include "../base/base.h"
+
+struct kl_device {
+	int fd;
+	char *path;
+	struct kl_abi_info info;
+};
+
+struct kl_session {
+	int fd;
+	uint32_t id;
+	uint32_t block_bytes;
+};
+
+/* @argument starts with its size, or is NULL. @what: "start the session". */
+static int call(int fd, unsigned long request, void *argument, size_t size, const char *what)
+{
+	struct kl_abi_error words = { .size = sizeof(words) };
+	uint32_t bytes = size;
+	int error;
+
+	if (argument)
+		memcpy(argument, &bytes, sizeof(bytes));
+	if (ioctl(fd, request, argument) >= 0)
+		return 0;
+	error = errno;
+	if (ioctl(fd, KL_IOC_ERROR, &words) >= 0 && words.error == -error && words.text[0])
+		return kl_fail(error, "cannot %s: %.*s", what, KL_ERROR_TEXT_MAX, words.text);
+	return kl_fail_system(error, "cannot %s", what);
+}
+
+static int fail_open(int error, const char *path)
+{
+	switch (error) {
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+		return kl_fail(error, "%s is not there: the kernlens module is not loaded "
+				      "(modprobe kernlens)", path);
+	case EACCES:
+	case EPERM:
+		return kl_fail(error, "%s: no permission to open it; see the udev rule of "
+				      "kernlens", path);
+	default:
+		return kl_fail_system(error, "%s", path);
+	}
+}
+
+static int check_version(const struct kl_abi_info *info)
+{
+	if (info->abi_version != KL_ABI_VERSION)
+		return kl_fail(EPROTO,
+			       "the loaded kernlens module has ABI version %u, this program has %u: "
+			       "install the same release of both",
+			       info->abi_version, KL_ABI_VERSION);
+	if (info->schema_hash != kl_schema_hash())
+		return kl_fail(EPROTO,
+			       "the loaded kernlens module describes its events differently "
+			       "(schema %016llx, this program %016llx): install the same release "
+			       "of both",
+			       (unsigned long long)info->schema_hash,
+			       (unsigned long long)kl_schema_hash());
+	return 0;
+}
+
+/* A descriptor of the device that speaks our language. */
+static int open_checked(const char *path, struct kl_abi_info *info)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return fail_open(errno, path);
+	ret = call(fd, KL_IOC_INFO, info, sizeof(*info), "ask the device what it is");
+	if (!ret)
+		ret = check_version(info);
+	if (ret) {
+		close(fd);
+		errno = -ret;
+		return ret;
+	}
+	return fd;
+}
+
+struct kl_device *kl_device_open(const char *path)
+{
+	struct kl_device *device = calloc(1, sizeof(*device));
+
+	if (!path)
+		path = KL_DEVICE_PATH;
+	if (device)
+		device->path = strdup(path);
+	if (!device || !device->path) {
+		free(device);
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	device->fd = open_checked(path, &device->info);
+	if (device->fd < 0) {
+		int error = -device->fd;
+
+		free(device->path);
+		free(device);
+		errno = error;
+		return NULL;
+	}
+	return device;
+}
+
+void kl_device_close(struct kl_device *device)
+{
+	if (!device)
+		return;
+	close(device->fd);
+	free(device->path);
+	free(device);
+}
+
+const struct kl_abi_info *kl_device_info(const struct kl_device *device)
+{
+	return &device->info;
+}
+
+int kl_device_time(struct kl_device *device, struct kl_abi_time *time)
+{
+	memset(time, 0, sizeof(*time));
+	return call(device->fd, KL_IOC_TIME, time, sizeof(*time), "read the clocks");
+}
+
+int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_info *info)
+{
+	*info = (struct kl_abi_event_info){ .id = id };
+	return call(device->fd, KL_IOC_EVENT_INFO, info, sizeof(*info), "ask about an event");
+}
+
+int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status)
+{
+	*status = (struct kl_abi_status){ .index = index };
+	return call(device->fd, KL_IOC_STATUS, status, sizeof(*status), "list the sessions");
+}
+
+int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_status *status)
+{
+	char *rest;
+	unsigned long id = strtoul(name, &rest, 10);
+	int ret;
+
+	for (uint32_t index = 0; !(ret = kl_device_status(device, index, status)); index++) {
+		if (!strncmp(status->name, name, KL_NAME_MAX) && *name)
+			return 0;
+		if (*name && !*rest && status->id == id)
+			return 0;
+	}
+	return ret == -ENOENT ? kl_fail(ENOENT, "there is no session '%s'", name) : ret;
+}
+
+/* A session handle on a new descriptor, which @request makes a session's. */
+static struct kl_session *new_session(struct kl_device *device, unsigned long request,
+				      void *argument, size_t size, const char *what)
+{
+	struct kl_session *session = calloc(1, sizeof(*session));
+	struct kl_abi_info info = { 0 };
+	int ret;
+
+	if (!session) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	session->fd = open_checked(device->path, &info);
+	if (session->fd < 0) {
+		ret = session->fd;
+		goto free_session;
+	}
+	ret = call(session->fd, request, argument, size, what);
+	if (ret)
+		goto close_fd;
+	return session;
+
+close_fd:
+	close(session->fd);
+free_session:
+	free(session);
+	errno = -ret;
+	return NULL;
+}
+
+struct kl_session *kl_session_create(struct kl_device *device, struct kl_abi_session *config)
+{
+	struct kl_session *session = new_session(device, KL_IOC_SESSION, config, sizeof(*config),
+						 "create the session");
+
+	if (!session)
+		return NULL;
+	session->id = config->id;
+	session->block_bytes = config->block_bytes ? config->block_bytes : KL_BLOCK_BYTES_DEFAULT;
+	return session;
+}
+
+/* The sizes of a session that somebody else made. */
+static int learn_sizes(struct kl_session *session)
+{
+	struct kl_abi_status status = { 0 };
+	int ret;
+
+	do {
+		ret = call(session->fd, KL_IOC_STATUS, &status, sizeof(status),
+			   "find the session");
+		if (ret)
+			return ret;
+		status.index++;
+	} while (status.id != session->id);
+	session->block_bytes = status.block_bytes;
+	return 0;
+}
+
+struct kl_session *kl_session_attach(struct kl_device *device, uint32_t id)
+{
+	struct kl_abi_attach attach = { .id = id };
+	struct kl_session *session = new_session(device, KL_IOC_ATTACH, &attach, sizeof(attach),
+						 "attach to the session");
+	int ret;
+
+	if (!session)
+		return NULL;
+	session->id = id;
+	ret = learn_sizes(session);
+	if (!ret)
+		return session;
+	kl_session_close(session);
+	errno = -ret;
+	return NULL;
+}
+
+void kl_session_close(struct kl_session *session)
+{
+	if (!session)
+		return;
+	close(session->fd);
+	free(session);
+}
+
+uint32_t kl_session_id(const struct kl_session *session)
+{
+	return session->id;
+}
+
+size_t kl_session_block_bytes(const struct kl_session *session)
+{
+	return session->block_bytes;
+}
+
+int kl_session_write_maskset(struct kl_session *session, uint32_t id, const char *name,
+			     const uint8_t map[KL_EV_MAX])
+{
+	struct kl_abi_maskset maskset = { .id = id };
+
+	if (strlen(name) >= sizeof(maskset.name))
+		return kl_fail(EINVAL, "a maskset's name has at most %zu bytes",
+			       sizeof(maskset.name) - 1);
+	strcpy(maskset.name, name);
+	memcpy(maskset.handler, map, sizeof(maskset.handler));
+	return call(session->fd, KL_IOC_MASKSET_WRITE, &maskset, sizeof(maskset),
+		    "write the maskset");
+}
+
+int kl_session_read_maskset(struct kl_session *session, uint32_t id,
+			    struct kl_abi_maskset *maskset)
+{
+	memset(maskset, 0, sizeof(*maskset));
+	maskset->id = id;
+	return call(session->fd, KL_IOC_MASKSET_READ, maskset, sizeof(*maskset),
+		    "read the maskset");
+}
+
+int kl_session_use_maskset(struct kl_session *session, uint32_t id)
+{
+	struct kl_abi_use use = { .maskset = id };
+
+	return call(session->fd, KL_IOC_MASKSET_USE, &use, sizeof(use), "use the maskset");
+}
+
+int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid)
+{
+	struct kl_abi_filter filter = { .kind = kind, .uid = uid };
+
+	return call(session->fd, KL_IOC_FILTER, &filter, sizeof(filter), "set the filter");
+}
+
+int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags)
+{
+	struct kl_abi_tasks tasks = { .pid = pid, .flags = flags };
+	int ret = call(session->fd, KL_IOC_TASKS, &tasks, sizeof(tasks),
+		       "change the filter's tasks");
+
+	return ret ? ret : (int)tasks.count;
+}
+
+int kl_session_start(struct kl_session *session)
+{
+	return call(session->fd, KL_IOC_START, NULL, 0, "start the session");
+}
+
+int kl_session_stop(struct kl_session *session)
+{
+	return call(session->fd, KL_IOC_STOP, NULL, 0, "stop the session");
+}
+
+int kl_session_resize(struct kl_session *session, uint32_t blocks)
+{
+	struct kl_abi_resize resize = { .blocks = blocks };
+
+	return call(session->fd, KL_IOC_RESIZE, &resize, sizeof(resize), "resize the buffers");
+}
+
+int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *stats)
+{
+	*stats = (struct kl_abi_stats){ .cpu = cpu };
+	return call(session->fd, KL_IOC_STATS, stats, sizeof(*stats), "read the statistics");
+}
+
+int kl_session_counts(struct kl_session *session, struct kl_abi_counts *counts)
+{
+	memset(counts, 0, sizeof(*counts));
+	return call(session->fd, KL_IOC_COUNTS, counts, sizeof(*counts), "read the counts");
+}
+
+int kl_session_dump(struct kl_session *session, uint32_t what, uint64_t *records)
+{
+	struct kl_abi_dump dump = { .what = what };
+	int ret = call(session->fd, KL_IOC_DUMP, &dump, sizeof(dump), "dump the machine's state");
+
+	if (!ret && records)
+		*records = dump.records;
+	return ret;
+}
+
+int kl_session_reader(struct kl_session *session, uint32_t flags)
+{
+	struct kl_abi_reader reader = { .flags = flags, .fd = -1 };
+	int ret = call(session->fd, KL_IOC_READER, &reader, sizeof(reader), "make a reader");
+
+	return ret ? ret : reader.fd;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Inside of a live reader: reader.c keeps the accounts, and gets its blocks
+ * from shared.c (mapped pages) or pipe.c (read()).
+ */
+#ifndef KL_LIB_READER_READER_H
+#define KL_LIB_READER_READER_H
+
+#include <kernlens/reader.h>
+
+/* How far one CPU has been read. */
+struct kl_ring_view {
+	const struct kl_abi_ring *shared; /* mapped pages only; NULL: no such CPU */
+	size_t shared_bytes;
+	const struct kl_abi_block **blocks; /* by index, mapped when first needed */
+	size_t n_blocks;
+
+	uint64_t next; /* sequence number wanted */
+	size_t given; /* bytes of block `next` that were handed out already */
+	uint64_t given_records;
+	uint64_t records; /* record_first of block `next`, if none is missing */
+	uint64_t lost; /* as the last complete block says */
+};
+
+struct kl_reader {
+	int fd;
+	enum kl_backend backend;
+	unsigned int n_cpus;
+	unsigned int turn; /* CPU to look at next, so that none starves */
+	struct kl_ring_view *views;
+	uint64_t *position; /* mapped pages only: next[cpu] */
+	size_t position_bytes;
+	uint8_t *copy; /* of one block; read(): of as many as came at once */
+	size_t block_bytes;
+	size_t copy_bytes; /* read() only: bytes in it, and those handed out */
+	size_t copy_at;
+	struct kl_reader_counts counts;
+};
+
+/* The next ones return 1 with a block in reader->copy, 0 without, or -errno. */
+int kl_shared_open(struct kl_reader *reader);
+void kl_shared_close(struct kl_reader *reader);
+int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
+		   struct kl_reader_block *block);
+bool kl_shared_ready(const struct kl_reader *reader);
+uint64_t kl_shared_lost(const struct kl_reader *reader);
+
+int kl_pipe_open(struct kl_reader *reader);
+int kl_pipe_next(struct kl_reader *reader, struct kl_reader_block *block);
+
+/* Fill in @block's accounts from its header and move the view behind it. */
+void kl_reader_take(struct kl_reader *reader, struct kl_ring_view *view,
+		    struct kl_reader_block *block, uint64_t records);
+
+#endif /* KL_LIB_READER_READER_H */

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The least that a kernel-side test needs: calls of the device straight from
+ * uapi/kernlens.h (not through libkernlens: this is a second witness), TAP
+ * lines, and a few wrappers that end the program when the test itself, not
+ * what it tests, cannot go on.
+ */
+#ifndef KL_TESTS_KL_H
+#define KL_TESTS_KL_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernlens.h"
+
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+/* ---------------------------------------------------------------------- TAP */
+
+struct tap {
+	int tests;
+	int failures;
+};
+
+__attribute__((weak)) struct tap tap;
+
+/* One line; for a failure @why explains it. */
+__attribute__((format(printf, 3, 4))) static inline bool tap_result(bool ok, const char *name,
+								    const char *why, ...)
+{
+	tap.tests++;
+	tap.failures += !ok;
+	printf("%s %d - %s\n", ok ? "ok" : "not ok", tap.tests, name);
+	if (!ok && why[0]) {
+		va_list args;
+
+		va_start(args, why);
+		printf("# ");
+		vprintf(why, args);
+		printf("\n");
+		va_end(args);
+	}
+	fflush(stdout);
+	return ok;
+}
+
+#define tap_check(condition, name)                                                      \
+	tap_result(condition, name, "%s:%d: %s, errno %d", __FILE__, __LINE__, #condition, errno)
+
+static inline void tap_skip(const char *name, const char *why)
+{
+	printf("ok %d - %s # SKIP %s\n", ++tap.tests, name, why);
+	fflush(stdout);
+}
+
+static inline int tap_end(void)
+{
+	printf("1..%d\n", tap.tests);
+	fflush(stdout);
+	return tap.failures ? 1 : 0;
+}
+
+/* The test cannot go on. */
+#define bail(...)                                                                       \
+	do {                                                                            \
+		printf("Bail out! %s:%d: ", __FILE__, __LINE__);                        \
+		printf(__VA_ARGS__);                                                    \
+		printf(" (%s)\n", strerror(errno));                                     \
+		fflush(stdout);                                                         \
+		_exit(1);                                                               \
+	} while (0)
+
+/* ------------------------------------------------------------------- device */
+
+/* A call's result as the kernel gives it: 0 or -errno. */
+static inline int kl_call(int fd, unsigned long command, void *argument)
+{
+	return ioctl(fd, command, argument) < 0 ? -errno : 0;
+}
+
+static inline int kl_open(void)
+{
+	int fd = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		bail("cannot open " KL_DEVICE_PATH);
+	return fd;
+}
+
+/* Why the last call on @fd failed, as the module says. */
+static inline const char *kl_why(int fd)
+{
+	static __thread struct kl_abi_error error;
+
+	memset(&error, 0, sizeof(error));
+	error.size = sizeof(error);
+	return kl_call(fd, KL_IOC_ERROR, &error) ? "no reason given" : error.text;
+}
+
+static inline struct kl_abi_info kl_info(int fd)
+{
+	struct kl_abi_info info = { .size = sizeof(info) };
+
+	if (kl_call(fd, KL_IOC_INFO, &info))
+		bail("KL_IOC_INFO");
+	return info;
+}
+
+/* Make a session on @fd; @wish gets what it became. */
+static inline int kl_session(int fd, struct kl_abi_session *wish)
+{
+	wish->size = sizeof(*wish);
+	return kl_call(fd, KL_IOC_SESSION, wish);
+}
+
+static inline int kl_use(int fd, u32 maskset)
+{
+	struct kl_abi_use use = { .size = sizeof(use), .maskset = maskset };
+
+	return kl_call(fd, KL_IOC_MASKSET_USE, &use);
+}
+
+/* Write a maskset with one handler for the listed events (0 ends the list), and use it. */
+static inline int kl_use_events(int fd, u32 maskset, u8 handler, const u32 *events)
+{
+	static __thread struct kl_abi_maskset m;
+	int error;
+
+	memset(&m, 0, sizeof(m));
+	m.size = sizeof(m);
+	m.id = maskset;
+	for (; *events; events++)
+		m.handler[*events] = handler;
+	error = kl_call(fd, KL_IOC_MASKSET_WRITE, &m);
+	return error ? error : kl_use(fd, maskset);
+}
+
+static inline int kl_filter(int fd, u32 kind, u32 uid)
+{
+	struct kl_abi_filter filter = { .size = sizeof(filter), .kind = kind, .uid = uid };
+
+	return kl_call(fd, KL_IOC_FILTER, &filter);
+}
+
+static inline int kl_tasks(int fd, int pid, u32 flags)
+{
+	struct kl_abi_tasks tasks = { .size = sizeof(tasks), .pid = pid, .flags = flags };
+
+	return kl_call(fd, KL_IOC_TASKS, &tasks);
+}
+
+static inline int kl_resize(int fd, u32 blocks)
+{
+	struct kl_abi_resize resize = { .size = sizeof(resize), .blocks = blocks };
+
+	return kl_call(fd, KL_IOC_RESIZE, &resize);
+}
+
+/* A reader's descriptor, or -errno. */
+static inline int kl_reader(int fd, u32 flags)
+{
+	struct kl_abi_reader reader = { .size = sizeof(reader), .flags = flags };
+	int error = kl_call(fd, KL_IOC_READER, &reader);
+
+	return error ? error : reader.fd;
+}
+
+static inline struct kl_abi_stats kl_stats(int fd, int cpu)
+{
+	struct kl_abi_stats stats = { .size = sizeof(stats), .cpu = cpu };
+
+	if (kl_call(fd, KL_IOC_STATS, &stats))
+		bail("KL_IOC_STATS: %s", kl_why(fd));
+	return stats;
+}
+
+static inline int kl_start(int fd)
+{
+	return kl_call(fd, KL_IOC_START, NULL);
+}
+
+static inline int kl_stop(int fd)
+{
+	return kl_call(fd, KL_IOC_STOP, NULL);
+}
+
+/* ------------------------------------------------------------------- others */
+
+static inline double now_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static inline void sleep_ms(unsigned int ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000l };
+
+	nanosleep(&t, NULL);
+}
+
+/* Write a string to a file of the kernel's; false if it does not take it. */
+static inline bool put_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+#endif /* KL_TESTS_KL_H */
