@@ -28,6 +28,7 @@ enum {
 
 static const struct cli_option options[] = {
 	CLI_SELECT_OPTIONS,
+	CLI_BUFFER_OPTION,
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
 	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },

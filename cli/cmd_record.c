@@ -30,6 +30,7 @@ enum {
 
 static const struct cli_option options[] = {
 	CLI_SELECT_OPTIONS,
+	CLI_BUFFER_OPTION,
 	{ 'o', "output", "DIR", "write here (kernlens-YYYYmmdd-HHMMSS)" },
 	{ KEY_FORCE, "force", NULL, "replace the trace that is in DIR" },
 	{ KEY_DISCARD, "discard", NULL, "write all the time; what finds no room is lost (default)" },

@@ -21,7 +21,9 @@
 	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },      \
 	{ 'u', "user", "USER", "all tasks of a user" },                                         \
 	{ 'a', "all", NULL, "all tasks" },                                                      \
-	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },                    \
+	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" }
+
+#define CLI_BUFFER_OPTION                                                                      \
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" }
 
 enum { CLI_PIDS_MAX = 64 };

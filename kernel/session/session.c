@@ -240,10 +240,10 @@ void kl_session_put(struct kl_session *s)
 
 static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 {
-	bool exit = kl_event_is_exit(id);
 	int error = 0;
+	bool exit;
 
-	if (kl_event_of(id)) {
+	if (!kl_event_is_fired_by_syscalls(id, &exit)) {
 		error = kl_source_attach(s, id, why);
 	} else if (!s->syscalls_attached[exit]) {
 		error = kl_syscalls_attach(s, exit, why);
@@ -258,22 +258,25 @@ static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 static void detach_unused(struct kl_session *s, const u8 *wanted)
 {
 	bool needed[2] = {};
+	bool exit;
 	u32 id;
 
 	for_each_set_bit(id, s->attached, KL_EV_MAX) {
+		bool by_syscalls = kl_event_is_fired_by_syscalls(id, &exit);
+
 		if (wanted && wanted[id]) {
-			needed[kl_event_is_exit(id)] |= !kl_event_of(id);
+			needed[exit] |= by_syscalls;
 			continue;
 		}
-		if (kl_event_of(id))
+		if (!by_syscalls)
 			kl_source_detach(s, id);
 		__clear_bit(id, s->attached);
 	}
-	for (int exit = 0; exit < 2; exit++) {
-		if (needed[exit] || !s->syscalls_attached[exit])
+	for (int i = 0; i < 2; i++) {
+		if (needed[i] || !s->syscalls_attached[i])
 			continue;
-		kl_syscalls_detach(s, exit);
-		s->syscalls_attached[exit] = false;
+		kl_syscalls_detach(s, i);
+		s->syscalls_attached[i] = false;
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <linux/tracepoint.h>
 
 #include "../session/session.h"
+#include "probes.h"
 #include "source.h"
 
 /* By event id: row + 1, or 0; and the tracepoint, if it has one. */
@@ -34,6 +35,25 @@ bool kl_event_is_syscall(u32 id)
 {
 	return id >= KL_EV_SYSCALL_ENTRY && id < KL_EV_MAX &&
 	       kl_syscall_is_known((id - KL_EV_SYSCALL_ENTRY) % KL_EV_SYSCALL_MAX);
+}
+
+/**
+ * kl_event_is_fired_by_syscalls - do the probes of system calls fire an event?
+ * @id: any number
+ * @exit: set: those of the exits
+ *
+ * The events of system calls themselves, and those of 32-bit programs.
+ */
+bool kl_event_is_fired_by_syscalls(u32 id, bool *exit)
+{
+	const struct kl_event *e = kl_event_of(id);
+
+	if (e) {
+		*exit = e->probe == kl_probe_compat_syscall_exit;
+		return *exit || e->probe == kl_probe_compat_syscall_entry;
+	}
+	*exit = id >= KL_EV_SYSCALL_EXIT;
+	return true;
 }
 
 /**

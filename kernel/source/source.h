@@ -57,13 +57,7 @@ extern const u32 kl_event_count;
 
 const struct kl_event *kl_event_of(u32 id);
 bool kl_event_is_syscall(u32 id);
-
-/* Of a system call's two events, is it the exit? */
-static inline bool kl_event_is_exit(u32 id)
-{
-	return id >= KL_EV_SYSCALL_EXIT;
-}
-
+bool kl_event_is_fired_by_syscalls(u32 id, bool *exit);
 u8 kl_event_set(u32 id);
 u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX]);
 

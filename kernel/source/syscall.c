@@ -12,6 +12,7 @@
 
 #include "../handler/handler.h"
 #include "../session/record.h"
+#include "probes.h"
 #include "source.h"
 
 /* How an argument is laid out in a record. */
@@ -145,8 +146,6 @@ static noinline void log_entry_slow(struct kl_cpu *cpu, const struct pt_regs *re
 	struct kl_strings strings;
 	struct kl_place place;
 
-	if (in_ia32_syscall())
-		return;
 	strings.n = 0;
 	strings.bytes = 0;
 	if (LAYOUT_STRINGS(layout))
@@ -168,7 +167,7 @@ static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *
 	u32 layout = layouts[number], bytes = LAYOUT_BYTES(layout);
 	struct kl_place place;
 
-	if (unlikely(LAYOUT_STRINGS(layout) || in_ia32_syscall() ||
+	if (unlikely(LAYOUT_STRINGS(layout) ||
 		     !kl_record_try(cpu, KL_EV_SYSCALL_ENTRY + number, bytes, &place)))
 		return log_entry_slow(cpu, regs);
 	write_arguments(place.at, regs, LAYOUT_CODE(layout), NULL);
@@ -179,8 +178,6 @@ static noinline void log_exit_slow(struct kl_cpu *cpu, const struct pt_regs *reg
 {
 	struct kl_place place;
 
-	if (in_ia32_syscall())
-		return;
 	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_EXIT + regs->orig_ax, sizeof(u64));
 	if (unlikely(!place.at))
 		return;
@@ -192,8 +189,7 @@ static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *r
 {
 	struct kl_place place;
 
-	if (unlikely(in_ia32_syscall() || !kl_record_try(cpu, KL_EV_SYSCALL_EXIT + regs->orig_ax,
-							 sizeof(u64), &place)))
+	if (unlikely(!kl_record_try(cpu, KL_EV_SYSCALL_EXIT + regs->orig_ax, sizeof(u64), &place)))
 		return log_exit_slow(cpu, regs, result);
 	*(u64 *)place.at = result;
 	kl_record_end(place, sizeof(u64));
@@ -202,8 +198,7 @@ static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *r
 /* Other handlers than `log`; @id of the entry or exit. */
 static noinline void fire_other(struct kl_session *s, u32 id, u8 handler)
 {
-	if (!in_ia32_syscall())
-		kl_handler_fire(s, id, handler);
+	kl_handler_fire(s, id, handler);
 }
 
 /* The session may have this task's calls: what does it do with them? */
@@ -266,6 +261,8 @@ static void on_enter(void *data, struct pt_regs *regs, long number)
 	struct kl_session *s = data;
 	u8 action;
 
+	if (unlikely(in_ia32_syscall()))
+		return kl_probe_compat_syscall_entry(s, regs);
 	if (unlikely((unsigned long)number >= KL_EV_SYSCALL_MAX))
 		return;
 	action = kl_action(s, KL_EV_SYSCALL_ENTRY + number);
@@ -283,6 +280,8 @@ static void on_exit(void *data, struct pt_regs *regs, long result)
 	struct kl_session *s = data;
 	u8 action;
 
+	if (unlikely(in_ia32_syscall()))
+		return kl_probe_compat_syscall_exit(s, regs, result);
 	if (unlikely(number >= KL_EV_SYSCALL_MAX))
 		return;
 	action = kl_action(s, KL_EV_SYSCALL_EXIT + number);

@@ -11,6 +11,8 @@
 #include "../base/base.h"
 #include "reader.h"
 
+#define ROUND_BLOCKS_MAX 64 /* of a CPU, when the round has no time */
+
 /* A copied part of a block, with what was lost before and after it. */
 struct part {
 	struct part *next;
@@ -111,12 +113,7 @@ static int add_part(struct kl_live *live, const struct kl_reader_block *block)
 		.missed = block->missed,
 		.lost = block->lost,
 	};
-	memcpy(part->bytes, block->block, KL_BLOCK_HEADER_BYTES);
-	if (block->from < KL_BLOCK_HEADER_BYTES)
-		part->from = 0;
-	memcpy(part->bytes + KL_BLOCK_HEADER_BYTES,
-	       (const uint8_t *)block->block + KL_BLOCK_HEADER_BYTES,
-	       block->to - KL_BLOCK_HEADER_BYTES);
+	memcpy(part->bytes, block->block, block->to);
 	*queue->last = part;
 	queue->last = &part->next;
 	begin(live, block->block);
@@ -183,13 +180,18 @@ static struct queue *oldest(struct kl_live *live)
 	return best && best->key <= live->round ? best : NULL;
 }
 
+/*
+ * Copy what there is. A CPU that writes faster than we copy must not keep us
+ * here: once a whole turn gave only blocks that began after @now, all that the
+ * round may give is in the queues. Without a @now the number is limited.
+ */
 static int look(struct kl_live *live, uint64_t now)
 {
+	unsigned int newer = 0, blocks = 0;
 	struct kl_reader_block block;
 	int ret;
 
-	/* A CPU that never stops writing must not keep us here. */
-	for (unsigned int i = 0; i < live->n * 4; i++) {
+	while (newer <= live->n && blocks < live->n * ROUND_BLOCKS_MAX) {
 		ret = kl_reader_next_block(live->reader, true, &block);
 		if (ret < 0)
 			return ret;
@@ -198,6 +200,8 @@ static int look(struct kl_live *live, uint64_t now)
 		ret = add_part(live, &block);
 		if (ret)
 			return ret;
+		newer = block.block->timestamp_begin > now ? newer + 1 : 0;
+		blocks += now == ~0ull;
 	}
 	live->round = now;
 	return 0;

@@ -155,7 +155,6 @@ static long copy_block(struct kl_reader *reader, struct kl_ring_view *view,
 {
 	struct kl_abi_block *copy = (struct kl_abi_block *)reader->copy;
 	uint64_t bits, end, position;
-	size_t from;
 
 	/* E: the header before its number. Pairs with install_block's release. */
 	if (load_acquire(block->seq) != view->next)
@@ -177,10 +176,8 @@ static long copy_block(struct kl_reader *reader, struct kl_ring_view *view,
 	}
 	if (end < KL_BLOCK_HEADER_BYTES || end > reader->block_bytes)
 		return 0;
-	from = view->given ? view->given : KL_BLOCK_HEADER_BYTES;
-	memcpy(copy, block, KL_BLOCK_HEADER_BYTES);
-	if (end > from)
-		memcpy(reader->copy + from, (const uint8_t *)block + from, end - from);
+	/* All of it: the copy has held other blocks since the part given before. */
+	memcpy(copy, block, end);
 	/* The copy's loads before the check. Pairs with B. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (load(block->seq) != view->next)
@@ -226,7 +223,7 @@ int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
 	const struct kl_abi_ring *ring = view->shared;
 
 	while (ring) {
-		const struct kl_abi_block *source;
+		const struct kl_abi_block *source = NULL;
 		/* Pairs with the release of `head`: blocks before it are finished. */
 		uint64_t head = load_acquire(ring->head);
 		uint64_t tail = load(ring->tail);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens list: what there is to trace. The rows come from the library's
+ * tables; whether an event can be had here is asked of the module.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common.h"
+#include "list.h"
+#include "output.h"
+
+enum {
+	KEY_NAMES = CLI_KEY_OWN,
+};
+
+static const struct cli_option options[] = {
+	{ 'v', "verbose", NULL, "all system calls, and the fields of each event" },
+	{ KEY_NAMES, "names", NULL, "only the names" },
+	{},
+};
+
+static const char *const kinds[] = { "events",   "groups", "variables",
+				     "handlers", "masksets", NULL };
+
+/* Does a row of a table that is no table of events match? */
+static bool is_like(const struct cli_list *list, const char *name)
+{
+	return !list->pattern || strcasestr(name, list->pattern);
+}
+
+static void add_row(struct cli_list *list, const char *name, const char *extra, const char *help,
+		    json_t *row)
+{
+	if (list->names) {
+		puts(name);
+	} else if (cli_settings.json) {
+		json_array_append(list->rows, row);
+	} else {
+		cli_table_add(list->table, "%s", name);
+		cli_table_add(list->table, "%s", extra);
+		cli_table_add(list->table, "%s", help);
+	}
+	list->n++;
+	json_decref(row);
+}
+
+static json_t *make_row(const char *name, const char *group, const char *help)
+{
+	return json_pack("{s:s, s:s, s:s, s:b, s:s}", "name", name, "group", group, "help", help,
+			 "available", 1, "reason", "");
+}
+
+static void list_variables(struct cli_list *list)
+{
+	const struct kl_variable *v;
+
+	list->table = cli_table_create("variable|scope|what it is");
+	for (unsigned int i = 0; (v = kl_variable_get(i)); i++) {
+		json_t *row;
+
+		if (!is_like(list, v->name))
+			continue;
+		row = make_row(v->name, v->scope, v->help);
+		json_object_set_new(row, "type", json_string(v->type));
+		json_object_set_new(row, "unit", json_string(v->unit));
+		add_row(list, v->name, v->scope, v->help, row);
+	}
+}
+
+static void list_handlers(struct cli_list *list)
+{
+	const char *name;
+
+	list->table = cli_table_create("handler||what it does with an event");
+	for (unsigned int id = 0; (name = kl_handler_name(id)); id++)
+		if (is_like(list, name))
+			add_row(list, name, "", kl_handler_help(id),
+				make_row(name, "handlers", kl_handler_help(id)));
+}
+
+/* How many events a built-in maskset has; it has others out that are absent. */
+static unsigned int count_set(const struct kl_schema *schema, unsigned int id)
+{
+	const struct kl_class *class = NULL;
+	unsigned int n = 0;
+
+	while ((class = kl_schema_next(schema, class)))
+		n += (id == KL_MASKSET_RALL && class->set != KL_SET_REQUEST) ||
+		     (id == KL_MASKSET_RDEFAULT && class->set == KL_SET_DEFAULT);
+	return n;
+}
+
+static void list_masksets(struct cli_list *list)
+{
+	char number[CLI_NUMBER_MAX];
+
+	list->table = cli_table_create("maskset|>events|what is in it");
+	for (unsigned int id = 0; id < KL_MASKSET_FIRST_USER; id++) {
+		const char *name = cli_maskset_name(id), *help = cli_maskset_help(id);
+		json_t *row;
+
+		if (!is_like(list, name))
+			continue;
+		row = make_row(name, "masksets", help);
+		json_object_set_new(row, "events", json_integer(count_set(list->schema, id)));
+		add_row(list, name, cli_print_count(number, count_set(list->schema, id)), help, row);
+	}
+}
+
+static void list_groups(struct cli_list *list)
+{
+	const struct kl_class *class = NULL;
+	char text[CLI_NUMBER_MAX];
+
+	list->table = cli_table_create("group|>events|for instance");
+	while ((class = kl_schema_next(list->schema, class))) {
+		const struct kl_class *other = NULL;
+		unsigned int n = 0;
+		json_t *row;
+
+		other = cli_list_first_of(list->schema, class->group);
+		if (other != class || !is_like(list, class->group))
+			continue;
+		for (other = class; other; other = kl_schema_next(list->schema, other))
+			n += !strcmp(other->group, class->group);
+		row = make_row(class->group, "groups", class->help);
+		json_object_set_new(row, "events", json_integer(n));
+		add_row(list, class->group, cli_print_count(text, n), class->name, row);
+	}
+}
+
+static int finish_rows(struct cli_list *list, const char *kind)
+{
+	if (!list->n && list->pattern)
+		return cli_error(-ENOENT, "no %.*s matches \"%s\"", (int)strlen(kind) - 1, kind,
+				 list->pattern);
+	if (cli_settings.json && !list->names)
+		return cli_json_write(list->rows);
+	if (list->table && !list->names)
+		cli_table_print(list->table, stdout, 0);
+	return CLI_OK;
+}
+
+/* Which table; a word that names none is a pattern of events. */
+static const char *take_words(struct cli_list *list, const struct cli_parser *parser)
+{
+	int n = parser->n_words;
+	char **words = parser->words;
+
+	for (const char *const *kind = kinds; n && *kind; kind++) {
+		/* `variable' is understood, too. */
+		if (strncmp(*kind, words[0], strlen(*kind) - 1) ||
+		    strlen(words[0]) < strlen(*kind) - 1)
+			continue;
+		if (strcmp(*kind, words[0]) && strlen(words[0]) != strlen(*kind) - 1)
+			continue;
+		if (n > 2)
+			cli_usage_error(parser->command, "one pattern; it may have commas");
+		list->pattern = n > 1 ? words[1] : NULL;
+		return *kind;
+	}
+	if (n > 1)
+		cli_usage_error(parser->command,
+				"\"%s\" is no list: events, groups, variables, handlers or masksets",
+				words[0]);
+	list->pattern = n ? words[0] : NULL;
+	return kinds[0];
+}
+
+static int exec_list(const struct cli_command *self, int argc, char **argv)
+{
+	struct cli_list list = {};
+	struct cli_parser parser;
+	const char *kind;
+	int key;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		list.verbose |= key == 'v';
+		list.names |= key == KEY_NAMES;
+	}
+	kind = take_words(&list, &parser);
+	list.schema = kl_schema_create();
+	if (!list.schema)
+		return cli_library_error(-errno, NULL);
+	list.rows = json_array();
+	if (!cli_settings.json)
+		cli_start_pager();
+	if (!strcmp(kind, "events"))
+		return cli_list_events(&list);
+	if (!strcmp(kind, "variables"))
+		list_variables(&list);
+	else if (!strcmp(kind, "handlers"))
+		list_handlers(&list);
+	else if (!strcmp(kind, "masksets"))
+		list_masksets(&list);
+	else
+		list_groups(&list);
+	return finish_rows(&list, kind);
+}
+
+const struct cli_command cmd_list = {
+	.name = "list",
+	.args = "[OPTION...] [events|groups|variables|handlers|masksets] [PATTERN]",
+	.help = "Show which events, variables, handlers and masksets there are",
+	.options = options,
+	.text = "PATTERN is a name, a glob, a group, or several with commas; a part of a name\n"
+		"will do. One event's name shows its fields. System calls are listed when PATTERN\n"
+		"asks for them. Letters in front of an event: D in RDEFAULT and RALL, A in RALL,\n"
+		"R only when asked for by name; - cannot be had here, and why.\n"
+		"\n"
+		"  kernlens list\n"
+		"  kernlens list sched,'irq_*'\n"
+		"  kernlens list sched_switch\n"
+		"  kernlens list syscall_entry_openat --json\n",
+	.exec = exec_list,
+};
