@@ -29,15 +29,15 @@ CFLAGS := -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_S
 
 all: modules library command
 
--include lib/lib.mk
--include cli/cli.mk
+include lib/lib.mk
+include cli/cli.mk
 
 UNIT_TESTS :=
 include $(wildcard tests/unit/*/unit.mk)
 include tests/kernel/kernel.mk
-include tests/events/events.mk
+-include tests/events/events.mk
 
-library: $(LIB_TARGETS)
+library: $(LIB) $(LIB_SHARED) $(BUILD)/kernlens.pc
 command: $(BUILD)/kernlens
 
 # ------------------------------------------------------------------ module

@@ -3,15 +3,18 @@
  * Starting the command that is traced.
  *
  *   parent                          child
- *   fork                            read(go): sleeps while the session is made
- *   close(go)                       read ends, ready = 1, looks at started
- *   sees ready, starts the session
+ *   fork                            read(go): sleeps
+ *   makes and starts the session
+ *   write(go)                       read ends, ready = 1, looks at started
+ *   sees ready, puts the child in
+ *   the session's set of tasks
  *   started = 1                     execve
  *
- * The second wait burns a CPU, for as long as it takes to attach the probes,
- * but makes no system call: none but the program's own is in the trace.
+ * The second wait burns a CPU, but it is short and makes no system call: none
+ * but the program's own is in the trace.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

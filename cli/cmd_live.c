@@ -59,7 +59,8 @@ static int attach(struct live *l)
 	fd = kl_session_reader(s->session, KL_READER_HOLD);
 	if (fd < 0)
 		return cli_library_error(fd, NULL);
-	l->reader = kl_reader_create(fd, kl_device_info(s->device)->cpus, KL_BACKEND_MMAP);
+	l->reader = kl_reader_create(fd, kl_device_info(s->device)->cpus, s->config.block_bytes,
+				     KL_BACKEND_MMAP);
 	if (l->reader)
 		l->live = kl_live_create(l->reader, s->schema, &l->timebase);
 	return l->live ? CLI_OK : cli_library_error(-errno, NULL);

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cli.h"
 #include "common.h"
 #include "output.h"
 #include "printer.h"

@@ -161,10 +161,10 @@ static void print_syscalls(const struct cli_list *list)
 		calls++;
 		absent += can.can == CAN_NO;
 	}
-	printf("  D syscall_entry_NAME, syscall_exit_NAME: arguments and result of %u calls", calls);
+	printf("  syscall_entry_NAME, syscall_exit_NAME: arguments and result of %u calls", calls);
 	if (absent)
 		printf(" (%u not on this kernel)", absent);
-	printf("\n    kernlens list syscalls shows them all, kernlens list syscall_entry_openat one\n");
+	printf("\n  kernlens list syscalls shows them all, kernlens list syscall_entry_openat one\n");
 }
 
 static void print_group(const struct cli_list *list, const char *group, const uint8_t *map)
@@ -202,14 +202,13 @@ static int print_all(struct cli_list *list, const uint8_t *map)
 	struct can can;
 
 	while ((class = kl_schema_next(list->schema, class))) {
-		if (!map[class->id])
-			continue;
-		if (list->names) {
+		if (list->names && map[class->id]) {
 			puts(class->name);
-		} else if (cli_settings.json) {
+		} else if (cli_settings.json && map[class->id]) {
 			ask(list, class, &can);
 			json_array_append_new(list->rows, event_json(class, &can));
-		} else if (cli_list_first_of(list->schema, class->group) == class) {
+		} else if (!list->names && !cli_settings.json &&
+			   cli_list_first_of(list->schema, class->group) == class) {
 			print_group(list, class->group, map);
 		}
 	}

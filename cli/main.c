@@ -48,7 +48,8 @@ int main(int argc, char **argv)
 	if (version) {
 		status = print_version();
 	} else if (!parser.n_words) {
-		cli_usage_error(NULL, "which command? kernlens help lists them");
+		cli_print_overview();
+		status = CLI_USAGE;
 	} else {
 		const struct cli_command *command = cli_find_command(parser.words[0]);
 

@@ -115,7 +115,7 @@ int cli_recorder_attach(struct cli_recorder *recorder)
 
 	if (fd < 0)
 		return cli_library_error(fd, NULL);
-	recorder->reader = kl_reader_create(fd, cpus, KL_BACKEND_MMAP);
+	recorder->reader = kl_reader_create(fd, cpus, s->config.block_bytes, KL_BACKEND_MMAP);
 	return recorder->reader ? CLI_OK : cli_library_error(-errno, NULL);
 }
 

@@ -228,10 +228,7 @@ static int use_filter(struct cli_session *s)
 		if (got < 0)
 			return cli_library_error(got, NULL);
 	}
-	if (kind != KL_FILTER_TASKS || select->n_pids)
-		return CLI_OK;
-	got = kl_session_tasks(s->session, s->child.pid, KL_TASK_ADD | KL_TASK_INHERIT);
-	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
+	return CLI_OK;
 }
 
 /* From bytes for each CPU to blocks. */
@@ -306,18 +303,29 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 	return status;
 }
 
+/* Attaching takes its time: the child comes in when that is done. */
+static int start_child(struct cli_session *s)
+{
+	const struct cli_select *select = &s->select;
+	int got = 0;
+
+	if (!cli_child_ready(&s->child))
+		return cli_error(0, "the process for %s is gone", select->words[0]);
+	if (!select->all && !select->user && !select->n_pids)
+		got = kl_session_tasks(s->session, s->child.pid, KL_TASK_ADD | KL_TASK_INHERIT);
+	if (got < 0)
+		return cli_library_error(got, NULL);
+	cli_child_go(&s->child);
+	return CLI_OK;
+}
+
 int cli_session_start(struct cli_session *s)
 {
-	int error;
+	int error = kl_session_start(s->session);
 
-	if (s->child.pid && !cli_child_ready(&s->child))
-		return cli_error(0, "the process for %s is gone", s->select.words[0]);
-	error = kl_session_start(s->session);
 	if (error)
 		return cli_library_error(error, NULL);
-	if (s->child.pid)
-		cli_child_go(&s->child);
-	return CLI_OK;
+	return s->child.pid ? start_child(s) : CLI_OK;
 }
 
 void cli_session_close(struct cli_session *s)

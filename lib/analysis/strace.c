@@ -5,6 +5,7 @@
  * "<unfinished ...>", and the call's return is then a line of its own.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -82,6 +83,18 @@ static void print_argument(struct kl_buffer *buffer, const struct kl_value *valu
 		kl_print_value(buffer, value);
 }
 
+/* A file's mode means something only to a call that makes one. */
+static bool is_wanted(const struct kl_event *event, unsigned int index)
+{
+	struct kl_value before;
+
+	if (!index || event->class->fields[index].format != KL_FORMAT_mode ||
+	    event->class->fields[index - 1].format != KL_FORMAT_open_flags)
+		return true;
+	before = kl_event_value(event, index - 1);
+	return before.number & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY));
+}
+
 /* Close the open line, since something else comes. */
 static void leave_unfinished(struct kl_strace *strace, struct kl_buffer *buffer)
 {
@@ -109,6 +122,8 @@ static int add_entry(struct kl_strace *strace, struct kl_buffer *buffer,
 	for (unsigned int i = 0; i < event->class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
+		if (!is_wanted(event, i))
+			continue;
 		if (i)
 			kl_buffer_add_string(&strace->line, ", ");
 		print_argument(&strace->line, &value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Per process and system call: how many, how long, how many failed. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <kernlens/analysis.h>
@@ -14,7 +15,8 @@ struct open_call {
 	uint64_t key;
 	uint64_t since_ns;
 	int32_t pid;
-	int16_t number; /* -1: none */
+	int16_t number;
+	bool inside;
 };
 
 /* Key: pid << 16 | number + 1. */
@@ -68,13 +70,13 @@ static int count_unfinished(struct kl_syscall_report *report, struct open_call *
 {
 	struct kl_syscall_row *row;
 
-	if (call->number < 0)
+	if (!call->inside)
 		return 0;
 	row = get_row(report, call->pid, call->number);
 	if (!row)
 		return -ENOMEM;
 	row->unfinished++;
-	call->number = -1;
+	call->inside = false;
 	return 0;
 }
 
@@ -87,9 +89,6 @@ static int add_entry(struct kl_syscall_report *report, const struct kl_event *ev
 	if (!call)
 		return -ENOMEM;
 	key = call->key;
-	/* New entries are zero, as if in call 0 since 1970. */
-	if (!call->since_ns)
-		call->number = -1;
 	if (count_unfinished(report, call))
 		return -ENOMEM;
 	*call = (struct open_call){
@@ -97,6 +96,7 @@ static int add_entry(struct kl_syscall_report *report, const struct kl_event *ev
 		.since_ns = event->ns,
 		.pid = event->task.pid,
 		.number = event->class->syscall,
+		.inside = true,
 	};
 	row = get_row(report, event->task.pid, event->class->syscall);
 	if (!row)
@@ -117,11 +117,11 @@ static int add_exit(struct kl_syscall_report *report, const struct kl_event *eve
 		return -ENOMEM;
 	row->name = event->class->name + strlen("syscall_exit_");
 	memcpy(row->comm, event->task.comm, sizeof(row->comm));
-	if (!call->since_ns || call->number != event->class->syscall) {
+	if (!call->inside || call->number != event->class->syscall) {
 		row->unpaired++;
 		return 0;
 	}
-	call->number = -1;
+	call->inside = false;
 	ns = event->ns - call->since_ns;
 	row->calls++;
 	row->errors += result < 0 && result >= -ERROR_MAX;
@@ -182,8 +182,8 @@ const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *re
 		rows[at++] = counted->row;
 	/* Calls that are open now are unfinished if nothing more comes. */
 	while ((call = kl_table_next(&report->calls, call)))
-		for (size_t i = 0; i < n && call->number >= 0; i++)
-			rows[i].unfinished += call->since_ns && rows[i].pid == call->pid &&
+		for (size_t i = 0; i < n && call->inside; i++)
+			rows[i].unfinished += rows[i].pid == call->pid &&
 					      rows[i].number == call->number;
 	qsort(rows, n, sizeof(*rows), compare_rows);
 	*count = n;

@@ -64,7 +64,7 @@ void kl_print_number(struct kl_buffer *buffer, const struct kl_field *field, uin
 		break;
 	case KL_FORMAT_oct:
 	case KL_FORMAT_mode:
-		kl_buffer_printf(buffer, "0%llo", (unsigned long long)bits);
+		kl_buffer_printf(buffer, "%#llo", (unsigned long long)bits);
 		break;
 	default:
 		if (kl_type_is_signed(field->type))

@@ -64,16 +64,16 @@ static int write_metadata(struct kl_trace_writer *writer)
 	ret = kl_metadata_write(&buffer, writer->schema, &writer->info);
 	if (ret)
 		goto out;
-	fd = openat(writer->dir, "metadata.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = openat(writer->dir, ".metadata.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		ret = kl_fail_system(errno, "metadata.new");
+		ret = kl_fail_system(errno, ".metadata.new");
 		goto out;
 	}
 	part = (struct iovec){ buffer.data, buffer.length };
 	ret = write_all(fd, &part, 1, 0);
 	if (close(fd) && !ret)
-		ret = kl_fail_system(errno, "metadata.new");
-	if (!ret && renameat(writer->dir, "metadata.new", writer->dir, "metadata"))
+		ret = kl_fail_system(errno, ".metadata.new");
+	if (!ret && renameat(writer->dir, ".metadata.new", writer->dir, "metadata"))
 		ret = kl_fail_system(errno, "metadata");
 out:
 	kl_buffer_deinit(&buffer);

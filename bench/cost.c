@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one operation costs: does it many times and prints the least and the
+ * mean count of the time stamp counter, which in a guest that is started with
+ * --icount counts instructions. Run without and with a tracer, the difference
+ * is the tracer's. Used by bench/guest; the operations are in a table below.
+ *
+ *	cost OPERATION [TIMES]
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline unsigned long long cycles(void)
+{
+	unsigned int low, high;
+
+	__asm__ volatile("lfence; rdtsc" : "=a"(low), "=d"(high)::"memory");
+	return (unsigned long long)high << 32 | low;
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* --------------------------------------------------------------- operations */
+
+static void do_getppid(void)
+{
+	syscall(SYS_getppid);
+}
+
+/* An open that fails early: the path is copied and looked up, nothing is made. */
+static void do_openat(void)
+{
+	syscall(SYS_openat, AT_FDCWD, "/dev/shm/no-such-file", O_RDONLY, 0);
+}
+
+/* One kmalloc and one kfree, of the message; nothing else is allocated. */
+static int queue;
+
+static void start_message(void)
+{
+	queue = msgget(IPC_PRIVATE, 0600);
+	if (queue < 0)
+		die("msgget");
+}
+
+static void do_message(void)
+{
+	struct {
+		long type;
+		char text[64];
+	} message = { .type = 1 };
+
+	if (msgsnd(queue, &message, sizeof(message.text), 0) ||
+	    msgrcv(queue, &message, sizeof(message.text), 0, 0) < 0)
+		die("msgsnd");
+}
+
+static void stop_message(void)
+{
+	msgctl(queue, IPC_RMID, NULL);
+}
+
+/* The first touch of a page, of a region that is made anew when used up. */
+#define PAGES 256ul
+static char *region;
+static unsigned long touched;
+
+static void do_fault(void)
+{
+	region[touched * 4096] = 1;
+}
+
+/* Not counted: between two operations. */
+static void next_fault(void)
+{
+	if (region && ++touched < PAGES)
+		return;
+	if (region)
+		munmap(region, PAGES * 4096);
+	touched = 0;
+	region = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (region == MAP_FAILED)
+		die("mmap");
+	/* The page table itself is made by another page's fault. */
+	region[touched++ * 4096] = 1;
+}
+
+/* A round through another thread on the same CPU: two switches, two wakeups. */
+static int to[2], from[2];
+static pthread_t other;
+
+static void *answer(void *unused)
+{
+	char byte;
+
+	while (read(to[0], &byte, 1) == 1)
+		if (write(from[1], &byte, 1) != 1)
+			break;
+	return NULL;
+}
+
+static void start_switch(void)
+{
+	if (pipe(to) || pipe(from) || pthread_create(&other, NULL, answer, NULL))
+		die("pipe");
+}
+
+static void do_switch(void)
+{
+	char byte = 0;
+
+	if (write(to[1], &byte, 1) != 1 || read(from[0], &byte, 1) != 1)
+		die("pipe");
+}
+
+static void stop_switch(void)
+{
+	close(to[1]);
+	pthread_join(other, NULL);
+}
+
+/* @times: by default, enough for the least to be found */
+static const struct operation {
+	const char *name;
+	unsigned long times;
+	void (*once)(void);
+	void (*before)(void);
+	void (*start)(void);
+	void (*stop)(void);
+} operations[] = {
+	{ "getppid", 20000, do_getppid, NULL, NULL, NULL },
+	{ "openat", 5000, do_openat, NULL, NULL, NULL },
+	{ "kmalloc+kfree", 10000, do_message, NULL, start_message, stop_message },
+	{ "page fault", 10000, do_fault, next_fault, NULL, NULL },
+	{ "2 switches", 10000, do_switch, NULL, start_switch, stop_switch },
+};
+
+int main(int argc, char **argv)
+{
+	unsigned long long least = ~0ull, sum = 0, t0, t;
+	const struct operation *o = NULL;
+	unsigned long times;
+	cpu_set_t cpu;
+
+	for (size_t i = 0; argc > 1 && i < sizeof(operations) / sizeof(*operations); i++)
+		if (!strcmp(operations[i].name, argv[1]))
+			o = &operations[i];
+	if (!o) {
+		fprintf(stderr, "usage: cost OPERATION [TIMES]\n");
+		return 2;
+	}
+	times = argc > 2 ? strtoul(argv[2], NULL, 0) : o->times;
+	CPU_ZERO(&cpu);
+	CPU_SET(0, &cpu);
+	if (sched_setaffinity(0, sizeof(cpu), &cpu))
+		die("sched_setaffinity");
+	if (o->start)
+		o->start();
+	for (unsigned long i = 0; i < times; i++) {
+		if (o->before)
+			o->before();
+		t0 = cycles();
+		o->once();
+		t = cycles() - t0;
+		sum += t;
+		if (t < least)
+			least = t;
+	}
+	if (o->stop)
+		o->stop();
+	printf("%llu %llu\n", least, sum / times);
+	return 0;
+}

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens report: tables over a recorded trace. All are fed in one pass; the
+ * overview shows the top of each.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "common.h"
+#include "output.h"
+#include "report.h"
+
+enum {
+	KEY_TOP = CLI_KEY_OWN,
+};
+
+enum { TOP_OF_OVERVIEW = 8 };
+
+static const struct cli_option options[] = {
+	{ KEY_TOP, "top", "N", "only the first N rows of each table; 0: all" },
+	{ 'p', "pid", "PID", "only what this process or thread did" },
+	{},
+};
+
+struct report {
+	const char *kind; /* NULL: overview */
+	const char *path;
+	uint64_t top;
+	uint64_t pid;
+	struct kl_trace *trace;
+	struct kl_syscall_report *syscalls;
+	struct kl_sleep_report *sleepers;
+	struct kl_count_report *events;
+	struct cli_processes processes;
+};
+
+static bool wants(const struct report *r, const char *kind)
+{
+	return !r->kind || !strcmp(r->kind, kind);
+}
+
+static size_t limit(const struct report *r, size_t n)
+{
+	return r->top && n > r->top ? r->top : n;
+}
+
+/* Is row number @n, from 1, one of the first? */
+static bool is_top(const struct report *r, size_t n)
+{
+	return limit(r, n) == n;
+}
+
+/* How many rows were left out below a table. */
+static void print_rest(size_t shown, size_t n)
+{
+	if (shown < n)
+		printf("  ... and %zu more (--top 0 shows all)\n", n - shown);
+	putchar('\n');
+}
+
+static void print_head(const struct report *r, const char *text)
+{
+	if (!r->kind)
+		printf("%s%s%s\n", cli_style(stdout, CLI_BOLD), text, cli_style(stdout, CLI_PLAIN));
+}
+
+/* A process of interest? Rows of threads have their own number, too. */
+static bool is_wanted(const struct report *r, int32_t pid)
+{
+	return !r->pid || (int32_t)r->pid == pid;
+}
+
+static void add_ns(struct cli_table *table, uint64_t ns)
+{
+	char text[CLI_NUMBER_MAX];
+
+	cli_table_add(table, "%s", cli_print_ns(text, ns));
+}
+
+static void add_count(struct cli_table *table, uint64_t count)
+{
+	char text[CLI_NUMBER_MAX];
+
+	cli_table_add(table, "%s", cli_print_count(text, count));
+}
+
+static void print_syscall(struct cli_table *table, const struct kl_syscall_row *row, bool open)
+{
+	cli_table_add(table, "%d", row->pid);
+	cli_table_add(table, "%s", row->comm);
+	cli_table_add(table, "%s", row->name);
+	add_count(table, row->calls);
+	add_count(table, row->errors);
+	add_ns(table, row->total_ns);
+	add_ns(table, row->calls ? row->total_ns / row->calls : 0);
+	add_ns(table, row->max_ns);
+	if (open)
+		add_count(table, row->unfinished + row->unpaired);
+}
+
+static void print_syscalls(struct report *r)
+{
+	size_t n, shown = 0, all = 0;
+	const struct kl_syscall_row *rows = kl_syscall_report_rows(r->syscalls, &n);
+	struct cli_table *table;
+	bool open = false;
+
+	/* Calls of which one end is not in the trace. */
+	for (size_t i = 0; rows && i < n; i++)
+		open |= rows[i].unfinished || rows[i].unpaired;
+	table = cli_table_create(open ?
+		">pid|process|system call|>calls|>errors|>total|>mean|>worst|>incomplete" :
+		">pid|process|system call|>calls|>errors|>total|>mean|>worst");
+	for (size_t i = 0; rows && i < n; i++) {
+		if (!is_wanted(r, rows[i].pid))
+			continue;
+		if (!is_top(r, ++all))
+			continue;
+		print_syscall(table, &rows[i], open);
+		shown++;
+	}
+	print_head(r, "System calls, by the time spent in them");
+	cli_table_print(table, stdout, 2);
+	print_rest(shown, all);
+}
+
+static json_t *json_syscalls(struct report *r)
+{
+	size_t n, all = 0;
+	const struct kl_syscall_row *rows = kl_syscall_report_rows(r->syscalls, &n);
+	json_t *array = json_array();
+
+	for (size_t i = 0; rows && i < n; i++) {
+		const struct kl_syscall_row *row = &rows[i];
+
+		if (!is_wanted(r, row->pid) || !is_top(r, ++all))
+			continue;
+		json_array_append_new(
+			array, json_pack("{s:i, s:o, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I}",
+					 "pid", row->pid, "comm", cli_json_text(row->comm),
+					 "syscall", row->name, "number", row->number, "calls",
+					 (json_int_t)row->calls, "errors", (json_int_t)row->errors,
+					 "total_ns", (json_int_t)row->total_ns, "max_ns",
+					 (json_int_t)row->max_ns, "unfinished",
+					 (json_int_t)row->unfinished, "unpaired",
+					 (json_int_t)row->unpaired));
+	}
+	return array;
+}
+
+/* An idle task does not sleep, it runs when nothing else does. */
+static bool is_sleeper(const struct report *r, const struct kl_sleep_row *row)
+{
+	return row->tid && is_wanted(r, row->tid) &&
+	       (row->sleeps || row->runnable_ns || row->run_ns);
+}
+
+static void print_sleepers(struct report *r)
+{
+	size_t n, shown = 0, all = 0;
+	const struct kl_sleep_row *rows = kl_sleep_report_rows(r->sleepers, &n);
+	struct cli_table *table = cli_table_create(
+		">tid|thread|>sleeps|>asleep|>longest|>waits for CPU|>longest|>runs");
+
+	for (size_t i = 0; rows && i < n; i++) {
+		const struct kl_sleep_row *row = &rows[i];
+
+		if (!is_sleeper(r, row) || !is_top(r, ++all))
+			continue;
+		cli_table_add(table, "%d", row->tid);
+		cli_table_add(table, "%s", row->comm);
+		add_count(table, row->sleeps);
+		add_ns(table, row->sleep_ns);
+		add_ns(table, row->sleep_max_ns);
+		add_ns(table, row->runnable_ns);
+		add_ns(table, row->runnable_max_ns);
+		add_ns(table, row->run_ns);
+		shown++;
+	}
+	print_head(r, "Sleepers, by the time they slept");
+	cli_table_print(table, stdout, 2);
+	print_rest(shown, all);
+}
+
+static json_t *json_sleepers(struct report *r)
+{
+	size_t n, all = 0;
+	const struct kl_sleep_row *rows = kl_sleep_report_rows(r->sleepers, &n);
+	json_t *array = json_array();
+
+	for (size_t i = 0; rows && i < n; i++) {
+		const struct kl_sleep_row *row = &rows[i];
+
+		if (!is_sleeper(r, row) || !is_top(r, ++all))
+			continue;
+		json_array_append_new(
+			array, json_pack("{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "tid",
+					 row->tid, "comm", cli_json_text(row->comm), "sleeps",
+					 (json_int_t)row->sleeps, "sleep_ns",
+					 (json_int_t)row->sleep_ns, "sleep_max_ns",
+					 (json_int_t)row->sleep_max_ns, "runnable_ns",
+					 (json_int_t)row->runnable_ns, "runnable_max_ns",
+					 (json_int_t)row->runnable_max_ns, "run_ns",
+					 (json_int_t)row->run_ns, "open", row->open));
+	}
+	return array;
+}
+
+static void print_events(struct report *r)
+{
+	size_t n, shown;
+	const struct kl_count_row *rows = kl_count_report_rows(r->events, &n);
+	struct cli_table *table = cli_table_create(">count|event|group|>first|>last");
+	uint64_t begin = r->processes.first_ns;
+
+	shown = limit(r, n);
+	for (size_t i = 0; i < shown; i++) {
+		add_count(table, rows[i].count);
+		cli_table_add(table, "%s", rows[i].class->name);
+		cli_table_add(table, "%s", rows[i].class->group);
+		cli_table_add(table, "%.6f s", (double)(rows[i].first_ns - begin) / 1e9);
+		cli_table_add(table, "%.6f s", (double)(rows[i].last_ns - begin) / 1e9);
+	}
+	print_head(r, "Events");
+	cli_table_print(table, stdout, 2);
+	print_rest(shown, n);
+}
+
+static json_t *json_events(struct report *r)
+{
+	size_t n;
+	const struct kl_count_row *rows = kl_count_report_rows(r->events, &n);
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < limit(r, n); i++)
+		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:I, s:I}", "event",
+						       rows[i].class->name, "group",
+						       rows[i].class->group, "count",
+						       (json_int_t)rows[i].count, "first_ns",
+						       (json_int_t)rows[i].first_ns, "last_ns",
+						       (json_int_t)rows[i].last_ns));
+	return array;
+}
+
+static void print_processes(struct report *r)
+{
+	const struct cli_processes *processes = &r->processes;
+	struct cli_table *table = cli_table_create(">pid|process|>events");
+	size_t shown = limit(r, processes->n);
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct cli_process *process = &processes->slot[i];
+
+		cli_table_add(table, "%d", process->pid);
+		cli_table_add(table, "%s", process->pid ? process->comm : "(idle)");
+		add_count(table, process->events);
+	}
+	print_head(r, "Processes, by the events in them");
+	cli_table_print(table, stdout, 2);
+	print_rest(shown, processes->n);
+}
+
+static json_t *json_processes(struct report *r)
+{
+	const struct cli_processes *processes = &r->processes;
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < limit(r, processes->n); i++)
+		json_array_append_new(array, json_pack("{s:i, s:o, s:I}", "pid",
+						       processes->slot[i].pid, "comm",
+						       cli_json_text(processes->slot[i].comm),
+						       "events",
+						       (json_int_t)processes->slot[i].events));
+	return array;
+}
+
+static void print_losses(const struct kl_trace_counts *counts, FILE *file)
+{
+	char number[4][CLI_NUMBER_MAX];
+	bool any = counts->discarded | counts->overwritten | counts->corrupt | counts->cut_bytes;
+
+	fprintf(file, "%s%s discarded for want of room, %s overwritten%s",
+		any ? cli_style(file, CLI_RED) : "", cli_print_count(number[0], counts->discarded),
+		cli_print_count(number[1], counts->overwritten),
+		any ? cli_style(file, CLI_PLAIN) : "");
+	if (counts->before)
+		fprintf(file, ", %s before the trace's start",
+			cli_print_count(number[2], counts->before));
+	if (counts->corrupt + counts->cut_bytes)
+		fprintf(file, ", %s blocks damaged",
+			cli_print_count(number[3], counts->corrupt + !!counts->cut_bytes));
+	fputc('\n', file);
+}
+
+static void print_overview(struct report *r)
+{
+	const struct kl_trace_info *about = kl_trace_about(r->trace);
+	const struct kl_trace_counts *counts = kl_trace_counted(r->trace);
+	const struct cli_processes *processes = &r->processes;
+	time_t start = (time_t)(processes->first_ns / 1000000000u);
+	char text[64], number[CLI_NUMBER_MAX];
+
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", localtime(&start));
+	printf("trace      %s (%s)\n", r->path, about->trace_name);
+	printf("machine    %s, Linux %s\n", about->hostname, about->kernel_release);
+	if (processes->n)
+		printf("time       %.6f s, from %s\n",
+		       (double)(processes->last_ns - processes->first_ns) / 1e9, text);
+	printf("CPUs       %u with events\n", processes->n_cpus);
+	printf("records    %s\n", cli_print_count(number, counts->events));
+	printf("losses     ");
+	print_losses(counts, stdout);
+	putchar('\n');
+	print_processes(r);
+	print_syscalls(r);
+	print_sleepers(r);
+	print_events(r);
+}
+
+static json_t *json_overview(struct report *r)
+{
+	const struct kl_trace_info *about = kl_trace_about(r->trace);
+	const struct kl_trace_counts *counts = kl_trace_counted(r->trace);
+	json_t *losses = json_pack("{s:I, s:I, s:I, s:I, s:I}", "discarded",
+				   (json_int_t)counts->discarded, "overwritten",
+				   (json_int_t)counts->overwritten, "before",
+				   (json_int_t)counts->before, "corrupt_blocks",
+				   (json_int_t)counts->corrupt, "cut_bytes",
+				   (json_int_t)counts->cut_bytes);
+
+	return json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o}",
+			 "trace", cli_json_text(r->path), "name", cli_json_text(about->trace_name),
+			 "hostname", cli_json_text(about->hostname), "kernel",
+			 about->kernel_release, "first_ns", (json_int_t)r->processes.first_ns,
+			 "last_ns", (json_int_t)r->processes.last_ns, "cpus", r->processes.n_cpus,
+			 "records", (json_int_t)counts->events, "losses", losses, "processes",
+			 json_processes(r), "syscalls", json_syscalls(r), "sleepers",
+			 json_sleepers(r), "events", json_events(r));
+}
+
+static const struct {
+	const char *name;
+	void (*print)(struct report *r);
+	json_t *(*json)(struct report *r);
+} kinds[] = {
+	{ "syscalls", print_syscalls, json_syscalls },
+	{ "sleepers", print_sleepers, json_sleepers },
+	{ "events", print_events, json_events },
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+static int show(struct report *r)
+{
+	const struct kl_trace_counts *counts = kl_trace_counted(r->trace);
+	unsigned int i;
+
+	for (i = 0; i < KINDS && r->kind && strcmp(kinds[i].name, r->kind); i++)
+		;
+	if (cli_settings.json)
+		return cli_json_write(r->kind ? kinds[i].json(r) : json_overview(r));
+	cli_start_pager();
+	if (!r->kind) {
+		print_overview(r);
+		return CLI_OK;
+	}
+	kinds[i].print(r);
+	if (counts->discarded | counts->overwritten | counts->corrupt | counts->cut_bytes) {
+		fputs("kernlens: the trace has holes: ", stderr);
+		print_losses(counts, stderr);
+	}
+	return CLI_OK;
+}
+
+/* Feed the reports that are wanted with the whole trace. */
+static int add_items(struct report *r)
+{
+	struct kl_item item;
+	int error = 0;
+
+	while (!error && kl_trace_next(r->trace, &item) > 0) {
+		if (r->syscalls)
+			error = kl_syscall_report_add(r->syscalls, &item);
+		if (r->sleepers && !error)
+			error = kl_sleep_report_add(r->sleepers, &item);
+		if (item.kind != KL_ITEM_EVENT || !(is_wanted(r, item.event->task.pid) ||
+						    is_wanted(r, item.event->task.tid)))
+			continue;
+		if (r->events)
+			kl_count_report_add(r->events, &item);
+		cli_processes_add(&r->processes, item.event);
+	}
+	cli_processes_sort(&r->processes);
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
+static int run(struct report *r)
+{
+	int status = CLI_FAILED;
+
+	r->trace = cli_open_trace(r->path);
+	if (!r->trace)
+		return CLI_FAILED;
+	if (wants(r, "syscalls"))
+		r->syscalls = kl_syscall_report_create();
+	if (wants(r, "sleepers"))
+		r->sleepers = kl_sleep_report_create();
+	if (wants(r, "events"))
+		r->events = kl_count_report_create();
+	if (wants(r, "syscalls") > !!r->syscalls || wants(r, "sleepers") > !!r->sleepers ||
+	    wants(r, "events") > !!r->events)
+		cli_error(-ENOMEM, "no memory");
+	else
+		status = add_items(r);
+	if (!status)
+		status = show(r);
+	kl_syscall_report_destroy(r->syscalls);
+	kl_sleep_report_destroy(r->sleepers);
+	kl_count_report_destroy(r->events);
+	cli_processes_deinit(&r->processes);
+	kl_trace_close(r->trace);
+	return status;
+}
+
+/* Which report: the first of two words. */
+static void take_kind(struct report *r, const struct cli_parser *parser)
+{
+	const char *word = parser->words[0], *near = NULL;
+
+	for (unsigned int i = 0; i < KINDS; i++) {
+		if (!strcmp(word, kinds[i].name))
+			r->kind = kinds[i].name;
+		near = cli_near(word, near, kinds[i].name);
+	}
+	if (!r->kind)
+		cli_usage_error(parser->command, "there is no report \"%s\"%s%s%s", word,
+				near ? "; did you mean \"" : ": syscalls, sleepers or events",
+				near ? near : "", near ? "\"?" : "");
+}
+
+static int exec_report(const struct cli_command *self, int argc, char **argv)
+{
+	struct report r = { .top = UINT64_MAX };
+	struct cli_parser parser;
+	int key;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		uint64_t *value = key == 'p' ? &r.pid : &r.top;
+
+		if (!cli_parse_unsigned(parser.arg, INT32_MAX, value))
+			cli_usage_error(self, "\"%s\" is no number", parser.arg);
+	}
+	if (!parser.n_words || parser.n_words > 2)
+		cli_usage_error(self, parser.n_words ? "one trace at a time" : "of which trace?");
+	r.path = parser.words[parser.n_words - 1];
+	if (parser.n_words == 2)
+		take_kind(&r, &parser);
+	if (r.top == UINT64_MAX)
+		r.top = r.kind || cli_settings.json ? 0 : TOP_OF_OVERVIEW;
+	return run(&r);
+}
+
+const struct cli_command cmd_report = {
+	.name = "report",
+	.args = "[OPTION...] [syscalls|sleepers|events] DIR",
+	.help = "Show tables over a recorded trace",
+	.options = options,
+	.text = "  syscalls  by process and call: how often, errors, time in it\n"
+		"  sleepers  by thread: asleep, waiting for a CPU, running\n"
+		"  events    how often, first and last\n"
+		"\n"
+		"Without one of these: an overview with the top of each. The trace needs the\n"
+		"events: syscalls; sched_switch, sched_waking and sched_wakeup.\n"
+		"\n"
+		"  kernlens report DIR\n"
+		"  kernlens report syscalls DIR --top 20\n"
+		"  kernlens report sleepers DIR --json\n",
+	.exec = exec_report,
+};

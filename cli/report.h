@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What happened, by process: for the overview of kernlens report. */
+#ifndef KL_CLI_REPORT_H
+#define KL_CLI_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <kernlens/kernlens.h>
+
+/**
+ * struct cli_process - a process in a trace
+ * @pid: process; 0 is the idle tasks, and what may not be seen
+ * @comm: its name when last seen
+ * @events: that fired in it
+ */
+struct cli_process {
+	int32_t pid;
+	char comm[KL_COMM_LEN + 1];
+	uint64_t events;
+};
+
+/**
+ * struct cli_processes - all of them: a hash table with open addressing
+ * @n: in the table
+ * @room: slots, a power of two
+ * @cpus: bit by CPU that has events, the first 4096
+ * @n_cpus: of them
+ */
+struct cli_processes {
+	struct cli_process *slot;
+	size_t n;
+	size_t room;
+	uint64_t cpus[64];
+	unsigned int n_cpus;
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+void cli_processes_add(struct cli_processes *processes, const struct kl_event *event);
+
+/* Sort by events; nothing can be added afterwards. */
+void cli_processes_sort(struct cli_processes *processes);
+void cli_processes_deinit(struct cli_processes *processes);
+
+#endif /* KL_CLI_REPORT_H */

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+# The library; included by the top Makefile, which sets BUILD, CC and CFLAGS
+# (with -DKL_SCHEMA_HASH and -DKL_VERSION).
+
+LIB_SOURCES := $(wildcard lib/*/*.c)
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
+LIB_HEADERS := $(wildcard lib/include/kernlens/*)
+LIB_SONAME := libkernlens.so.0
+LIB := $(BUILD)/libkernlens.a
+LIB_SHARED := $(BUILD)/$(LIB_SONAME)
+
+# Only what the public headers declare is visible outside.
+$(LIB_OBJECTS): $(BUILD)/%.o: %.c $(wildcard uapi/*)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -fvisibility=hidden -Ilib/include -MMD -MP -c $< -o $@
+
+$(LIB): $(LIB_OBJECTS)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(LIB_SHARED): $(LIB_OBJECTS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) -Wl,-z,defs -o $@ $^
+	ln -sf $(LIB_SONAME) $(BUILD)/libkernlens.so
+
+$(BUILD)/kernlens.pc: lib/kernlens.pc.in
+	sed -e 's|@PREFIX@|$(or $(PREFIX),/usr/local)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+-include $(LIB_OBJECTS:.o=.d)

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See workload.h. Each round touches as many of the kernel's subsystems as an
+ * unprivileged program can: files, processes, threads, signals, pipes, sockets,
+ * memory, timers.
+ */
+#include <arpa/inet.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "workload.h"
+
+/* Become a user for good. */
+void become(u32 uid)
+{
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		bail("cannot become user %u", uid);
+	/* Changing ids has taken it away, but this is no program to protect. */
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+void note_tid(struct shared *shared, enum owner owner)
+{
+	u32 at = __atomic_fetch_add(&shared->tids[owner], 1, __ATOMIC_RELAXED);
+
+	if (at >= TIDS_MAX)
+		_exit(0);
+	shared->tid[owner][at] = syscall(SYS_gettid);
+}
+
+static void use_files(const char *name)
+{
+	char path[80], other[80], text[100];
+	struct stat st;
+	void *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/%s-file", name);
+	snprintf(other, sizeof(other), "/tmp/%s-renamed", name);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	if (write(fd, path, sizeof(path)) > 0 && pread(fd, text, sizeof(text), 0) > 0)
+		fstat(fd, &st);
+	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at != MAP_FAILED) {
+		*(volatile char *)at = 1;
+		munmap(at, 4096);
+	}
+	fsync(fd);
+	close(fd);
+	rename(path, other);
+	stat(other, &st);
+	unlink(other);
+	snprintf(path, sizeof(path), "/tmp/%s-dir", name);
+	mkdir(path, 0700);
+	rmdir(path);
+	access(path, R_OK);
+}
+
+static void use_network(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t bytes = sizeof(address);
+	int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0), fd;
+	char text[16] = "hello";
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (!bind(server, (void *)&address, sizeof(address)) && !listen(server, 1) &&
+	    !getsockname(server, (void *)&address, &bytes) &&
+	    !connect(client, (void *)&address, bytes)) {
+		fd = accept(server, NULL, NULL);
+		if (write(client, text, sizeof(text)) > 0)
+			read(fd, text, sizeof(text));
+		close(fd);
+	}
+	close(client);
+	close(server);
+}
+
+/* The kernel's wakeups and writes between two users go through this. */
+static void use_shared(void)
+{
+	int fd = open(PATH_SHARED, O_RDWR | O_NONBLOCK);
+	char byte = 1;
+
+	if (fd < 0)
+		return;
+	if (write(fd, &byte, 1) < 0 || read(fd, &byte, 1) < 0) {
+		/* Another was quicker: just as well. */
+	}
+	close(fd);
+}
+
+struct thread_argument {
+	struct shared *shared;
+	enum owner owner;
+};
+
+static void *run_thread(void *argument)
+{
+	struct thread_argument *a = argument;
+	struct timespec t = { 0, 300000 };
+
+	note_tid(a->shared, a->owner);
+	nanosleep(&t, NULL);
+	return NULL;
+}
+
+static void use_processes(struct shared *shared, enum owner owner)
+{
+	struct thread_argument argument = { shared, owner };
+	char program[80];
+	pthread_t thread;
+	pid_t child;
+
+	if (!pthread_create(&thread, NULL, run_thread, &argument))
+		pthread_join(thread, NULL);
+	snprintf(program, sizeof(program), "/tmp/%s-exe", owner_names[owner]);
+	child = fork();
+	if (!child) {
+		char *arguments[] = { program, NULL };
+
+		note_tid(shared, owner);
+		execv(program, arguments);
+		_exit(1);
+	}
+	waitpid(child, NULL, 0);
+	child = fork();
+	if (!child) {
+		note_tid(shared, owner);
+		pause();
+		_exit(0);
+	}
+	kill(child, SIGTERM);
+	waitpid(child, NULL, 0);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Round after round until told to stop. All owners share CPU 0, so that they switch to each other. */
+void run_workload(struct shared *shared, enum owner owner)
+{
+	shared->process[owner] = getpid();
+	note_tid(shared, owner);
+	prctl(PR_SET_NAME, owner_names[owner]);
+	pin(0);
+	while (!shared->stop) {
+		use_files(owner_names[owner]);
+		use_shared();
+		use_network();
+		use_processes(shared, owner);
+		sleep_ms(1);
+		shared->rounds[owner]++;
+	}
+}
+
+/* Also user 1's, but not to be looked into: only after that do they get their names. */
+void run_hidden(struct shared *shared)
+{
+	while (!shared->stop) {
+		pid_t child = fork();
+
+		if (!child) {
+			prctl(PR_SET_DUMPABLE, 0);
+			prctl(PR_SET_NAME, NAME_HIDDEN);
+			for (int i = 0; i < 3; i++) {
+				use_files(NAME_HIDDEN);
+				sleep_ms(1);
+			}
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+		child = fork();
+		if (!child) {
+			char *arguments[] = { PATH_SETUID, "suid", NULL };
+
+			execv(PATH_SETUID, arguments);
+			_exit(1);
+		}
+		waitpid(child, NULL, 0);
+	}
+}
+
+/* The set-user-id program itself. */
+int run_setuid(void)
+{
+	prctl(PR_SET_NAME, NAME_SETUID);
+	if (geteuid())
+		return 1;
+	for (int i = 0; i < 3; i++) {
+		use_files(NAME_SETUID);
+		sleep_ms(1);
+	}
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the users of users.c do while they are traced: everything with a name
+ * that can be searched for, and every thread noted in shared memory.
+ */
+#ifndef KL_TESTS_WORKLOAD_H
+#define KL_TESTS_WORKLOAD_H
+
+#include "kl.h"
+
+#define UID_USER1 60001
+#define UID_USER2 60002
+#define TIDS_MAX 8192
+
+enum owner { OWN, OTHER, ROOT, OWNERS };
+
+/* Comes first in the names of all that an owner has: its tasks, files, programs. */
+static const char *const owner_names[OWNERS] = { "klown1", "klsecret2", "klsecret0" };
+
+#define NAME_SETUID "klsuid1" /* a set-user-id program started by user 1 */
+#define NAME_HIDDEN "klnodump1" /* a process of user 1 that is not dumpable */
+#define PATH_SETUID "/tmp/kl-users-suid"
+#define PATH_SHARED "/tmp/kl-users-fifo"
+
+struct shared {
+	volatile int stop;
+	volatile u32 tids[OWNERS];
+	volatile s32 tid[OWNERS][TIDS_MAX];
+	volatile s32 process[OWNERS];
+	volatile u32 session[OWNERS];
+	volatile u32 rounds[OWNERS];
+};
+
+void become(u32 uid);
+void note_tid(struct shared *shared, enum owner owner);
+void run_workload(struct shared *shared, enum owner owner);
+void run_hidden(struct shared *shared);
+int run_setuid(void);
+
+#endif /* KL_TESTS_WORKLOAD_H */

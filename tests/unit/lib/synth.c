@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Makes blocks of records for the tests, from struct kl_abi_block alone. */
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "synth.h"
+
+void synth_init(struct synth *s, const struct kl_schema *schema, uint32_t cpu)
+{
+	memset(s, 0, sizeof(*s));
+	s->schema = schema;
+	s->cpu = cpu;
+	s->block_bytes = SYNTH_BLOCK_BYTES;
+	for (int i = 0; i < 16; i++)
+		s->uuid[i] = 0x10 + i;
+}
+
+struct kl_abi_block *synth_block(struct synth *s)
+{
+	return (struct kl_abi_block *)s->bytes;
+}
+
+void synth_task(struct synth *s, int tid, int pid, const char *comm)
+{
+	memset(&s->task, 0, sizeof(s->task));
+	s->task.tid = tid;
+	s->task.pid = pid;
+	memcpy(s->task.comm, comm, strnlen(comm, KL_COMM_LEN));
+}
+
+void synth_begin(struct synth *s, uint64_t time)
+{
+	struct kl_abi_block *block = synth_block(s);
+
+	memset(s->bytes, 0, s->block_bytes);
+	block->magic = KL_CTF_MAGIC;
+	memcpy(block->uuid, s->uuid, 16);
+	block->timestamp_begin = time;
+	block->packet_bits = (uint64_t)s->block_bytes * 8;
+	block->seq = s->seq;
+	block->record_first = s->records;
+	block->committed = KL_BLOCK_HEADER_BYTES;
+	block->cpu_id = s->cpu;
+	block->session_id = 7;
+	s->at = KL_BLOCK_HEADER_BYTES;
+	s->count = 0;
+}
+
+static size_t put_field(uint8_t *at, const struct kl_field *field, const struct synth_arg *arg)
+{
+	size_t length = (size_t)field->bytes * field->count;
+
+	if (field->type == KL_TYPE_STRING) {
+		length = strlen(arg->bytes) + 1;
+		memcpy(at, arg->bytes, length);
+	} else if (field->type == KL_TYPE_TEXT) {
+		memset(at, 0, length);
+		memcpy(at, arg->bytes, strnlen(arg->bytes, length));
+	} else if (field->count > 1) {
+		memcpy(at, arg->bytes, length);
+	} else {
+		memcpy(at, &arg->number, length);
+	}
+	return length;
+}
+
+bool synth_add(struct synth *s, const char *event, uint64_t time, const struct synth_arg *args)
+{
+	const struct kl_class *class = kl_schema_find(s->schema, event);
+	uint8_t record[KL_RECORD_MAX * 2], *at = record;
+	bool changed = !s->count || memcmp(&s->task, &s->written, sizeof(s->task));
+	uint64_t head;
+
+	if (!class) {
+		fprintf(stderr, "synth: no event %s\n", event);
+		abort();
+	}
+	head = class->id | time << KL_RECORD_ID_BITS;
+	memcpy(at, &head, 8);
+	at[8] = changed;
+	at += KL_RECORD_PREFIX_BYTES;
+	if (changed) {
+		memcpy(at, &s->task, sizeof(s->task));
+		at += sizeof(s->task);
+	}
+	for (unsigned int i = 0; i < class->n_fields; i++)
+		at += put_field(at, &class->fields[i], &args[i]);
+	if (s->at + (at - record) > s->block_bytes)
+		return false;
+	memcpy(s->bytes + s->at, record, at - record);
+	s->at += at - record;
+	s->written = s->task;
+	s->count++;
+	synth_block(s)->committed = s->at;
+	return true;
+}
+
+void synth_end(struct synth *s, uint64_t time)
+{
+	struct kl_abi_block *block = synth_block(s);
+
+	block->timestamp_end = time;
+	block->content_bits = s->at * 8ull;
+	block->record_count = s->count;
+	block->events_discarded = s->discarded;
+	s->records += s->count;
+	s->seq++;
+}
+
+char *synth_directory(void)
+{
+	char *directory = strdup("/tmp/kl-unit-XXXXXX");
+
+	if (!directory || !mkdtemp(directory))
+		abort();
+	return directory;
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+	(void)about;
+	(void)kind;
+	(void)where;
+	return remove(path);
+}
+
+void synth_remove(char *directory)
+{
+	nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(directory);
+}

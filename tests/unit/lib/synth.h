@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Blocks and records made by hand, as the kernel would write them. */
+#ifndef KL_TESTS_UNIT_LIB_SYNTH_H
+#define KL_TESTS_UNIT_LIB_SYNTH_H
+
+#include <kernlens/kernlens.h>
+
+#define SYNTH_BLOCK_BYTES 4096u
+
+/* A field's value: a number, or the bytes of a string, text or array. */
+struct synth_arg {
+	uint64_t number;
+	const void *bytes;
+};
+
+#define NUMBER(n) { .number = (uint64_t)(n) }
+#define BYTES(p) { .bytes = p }
+#define ARGS(...) ((const struct synth_arg[]){ __VA_ARGS__ })
+
+/* One CPU's writer. */
+struct synth {
+	const struct kl_schema *schema;
+	uint8_t uuid[16];
+	uint32_t cpu;
+	uint32_t block_bytes;
+	uint64_t seq;
+	uint64_t records; /* before the current block */
+	uint64_t discarded;
+	uint32_t count;
+	uint32_t at;
+	struct kl_abi_task task;
+	struct kl_abi_task written;
+	_Alignas(8) uint8_t bytes[KL_BLOCK_BYTES_MAX];
+};
+
+void synth_init(struct synth *synth, const struct kl_schema *schema, uint32_t cpu);
+struct kl_abi_block *synth_block(struct synth *synth);
+void synth_task(struct synth *synth, int tid, int pid, const char *comm);
+/* Starts a block; the first record carries the task. */
+void synth_begin(struct synth *synth, uint64_t time);
+/* False if it does not fit. */
+bool synth_add(struct synth *synth, const char *event, uint64_t time,
+	       const struct synth_arg *args);
+/* Completes the block; the next begin has the next number. */
+void synth_end(struct synth *synth, uint64_t time);
+
+/* An empty directory of its own, removed by synth_remove(). */
+char *synth_directory(void);
+void synth_remove(char *directory);
+
+#endif /* KL_TESTS_UNIT_LIB_SYNTH_H */

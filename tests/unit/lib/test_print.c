@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The styles, the words of flags, quoting, and the reports over a small trace. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "synth.h"
+
+#define US 1000ull /* the clock counts nanoseconds here */
+#define BEGIN 1000000ull
+
+static struct kl_schema *schema;
+static struct kl_timebase timebase;
+static struct synth *s;
+static struct kl_buffer out;
+
+static const char *meaning(enum kl_format format, uint64_t number)
+{
+	kl_buffer_reset(&out);
+	if (!kl_print_meaning(&out, format, number))
+		return "-";
+	return out.data;
+}
+
+static void check_meaning(enum kl_format format, uint64_t number, const char *expected)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s %#llx is %s", kl_format_name(format),
+		 (unsigned long long)number, expected);
+	unit_result(!strcmp(meaning(format, number), expected), name, out.data);
+}
+
+static void test_words(void)
+{
+	check_meaning(KL_FORMAT_open_flags, O_RDONLY | O_CLOEXEC, "O_RDONLY|O_CLOEXEC");
+	check_meaning(KL_FORMAT_open_flags, O_WRONLY | O_CREAT | O_TRUNC,
+		      "O_WRONLY|O_CREAT|O_TRUNC");
+	check_meaning(KL_FORMAT_open_flags, O_RDWR | O_TMPFILE, "O_RDWR|O_TMPFILE");
+	check_meaning(KL_FORMAT_prot, 0, "PROT_NONE");
+	check_meaning(KL_FORMAT_prot, 5, "PROT_READ|PROT_EXEC");
+	check_meaning(KL_FORMAT_map_flags, 0x22, "MAP_PRIVATE|MAP_ANONYMOUS");
+	check_meaning(KL_FORMAT_signal, 9, "SIGKILL");
+	check_meaning(KL_FORMAT_errno, -2ll, "-ENOENT");
+	check_meaning(KL_FORMAT_errno, 11, "EAGAIN");
+	check_meaning(KL_FORMAT_futex_op, 128, "FUTEX_WAIT|FUTEX_PRIVATE_FLAG");
+	check_meaning(KL_FORMAT_whence, 2, "SEEK_END");
+	check_meaning(KL_FORMAT_clone_flags, 0x01200011,
+		      "SIGCHLD|CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID");
+	check_meaning(KL_FORMAT_family, 10, "AF_INET6");
+	check_meaning(KL_FORMAT_socktype, 02000001, "SOCK_STREAM|SOCK_CLOEXEC");
+	check_meaning(KL_FORMAT_task_state, 0, "R");
+	check_meaning(KL_FORMAT_task_state, 2, "D");
+	check_meaning(KL_FORMAT_task_state, 0x100, "R+");
+	check_meaning(KL_FORMAT_softirq, 9, "RCU");
+	check_meaning(KL_FORMAT_dev, 8 << 20 | 1, "8:1");
+	check_meaning(KL_FORMAT_ipv4, 0x0100007f, "127.0.0.1");
+	check_meaning(KL_FORMAT_fd, -100ll, "AT_FDCWD");
+	check_meaning(KL_FORMAT_fd, 0xffffff9c, "AT_FDCWD");
+	check_meaning(KL_FORMAT_fd, 3, "-");
+	check_meaning(KL_FORMAT_mode, 0100644, "S_IFREG|0644");
+	check_meaning(KL_FORMAT_rwbs, 1 | 1 << 5 | 1 << 9, "WFS");
+	check_meaning(KL_FORMAT_ioctl_cmd, 0xc0089314, "_IOWR(0x93, 0x14, 8)");
+	check_meaning(KL_FORMAT_at_flags, 0x1100, "AT_SYMLINK_NOFOLLOW|AT_EMPTY_PATH");
+	check_meaning(KL_FORMAT_dec, 3, "-");
+	check_meaning(KL_FORMAT_open_flags, 0x40000000, "O_RDONLY|0x40000000");
+}
+
+/* The events of the block, one after the other, to @take. */
+static void feed(void (*take)(void *to, const struct kl_item *item), void *to)
+{
+	struct kl_cursor cursor;
+	struct kl_item item = { .kind = KL_ITEM_EVENT };
+
+	kl_cursor_init(&cursor, schema, &timebase, kl_timebase_ns(&timebase, BEGIN));
+	kl_cursor_enter(&cursor, synth_block(s), 0, s->at);
+	item.event = &cursor.event;
+	while (kl_cursor_next(&cursor) > 0)
+		take(to, &item);
+}
+
+static void add(const char *event, uint64_t us, const struct synth_arg *args)
+{
+	if (!synth_add(s, event, BEGIN + us * US, args))
+		abort();
+}
+
+static void print_item(void *to, const struct kl_item *item)
+{
+	kl_print_item(&out, *(enum kl_style *)to, KL_SHOW_RELATIVE, item);
+}
+
+static const char *print_all(enum kl_style style)
+{
+	kl_buffer_reset(&out);
+	kl_print_header(&out, style);
+	feed(print_item, &style);
+	return out.data;
+}
+
+static void expect(const char *got, const char *expected, const char *name)
+{
+	if (!unit_check(!strcmp(got, expected), name))
+		printf("# got:\n%s\n# expected:\n%s\n", got, expected);
+}
+
+static void test_styles(void)
+{
+	json_error_t error;
+	json_t *object;
+
+	synth_task(s, 12, 10, "my \"task\"");
+	synth_begin(s, BEGIN);
+	add("sched_switch", 1500000, ARGS(BYTES("bash"), NUMBER(12), NUMBER(20), NUMBER(1),
+					  BYTES("\xffnew"), NUMBER(13), NUMBER(-1)));
+	add("syscall_entry_openat", 1500001, ARGS(NUMBER(-100), BYTES("/a \"b\"\n\xc3\xa4\xff"),
+						  NUMBER(O_RDONLY | O_CLOEXEC), NUMBER(0)));
+	expect(print_all(KL_STYLE_TEXT),
+	       "[1.500000000] 000 my \"task\"-12 sched_switch: prev_comm=bash prev_tid=12 "
+	       "prev_prio=20 prev_state=S next_comm=\xffnew next_tid=13 next_prio=-1\n"
+	       "[1.500001000] 000 my \"task\"-12 syscall_entry_openat: dfd=AT_FDCWD "
+	       "filename=\"/a \\\"b\\\"\\n\xc3\xa4\xff\" flags=O_RDONLY|O_CLOEXEC mode=0\n",
+	       "text");
+	expect(print_all(KL_STYLE_CSV),
+	       "event,cpu,pid,seconds,nanoseconds,arguments\n"
+	       "sched_switch,0,10,1,500000000,\"prev_comm=bash\",\"prev_tid=12\",\"prev_prio=20\","
+	       "\"prev_state=1 (S)\",\"next_comm=\xffnew\",\"next_tid=13\",\"next_prio=-1\"\n"
+	       "syscall_entry_openat,0,10,1,500001000,\"dfd=-100 (AT_FDCWD)\","
+	       "\"filename=/a \"\"b\"\"?\xc3\xa4\xff\",\"flags=524288 (O_RDONLY|O_CLOEXEC)\","
+	       "\"mode=0\"\n",
+	       "CSV");
+	print_all(KL_STYLE_JSON);
+	*strchr(out.data, '\n') = 0;
+	object = json_loads(out.data, 0, &error);
+	unit_check(object && json_integer_value(json_object_get(
+				     json_object_get(object, "fields"), "next_prio")) == -1 &&
+			   !strcmp(json_string_value(json_object_get(
+					   json_object_get(object, "meanings"), "prev_state")),
+				   "S") &&
+			   json_integer_value(json_object_get(object, "since_ns")) == 1500000000,
+		   "JSON has numbers, meanings and times");
+	unit_check(object && !strcmp(json_string_value(json_object_get(
+					     json_object_get(object, "fields"), "next_comm")),
+				     "\xef\xbf\xbdnew"),
+		   "bytes that are not UTF-8 become U+FFFD");
+	json_decref(object);
+	object = json_loads(out.data + strlen(out.data) + 1, 0, &error);
+	unit_check(object && !strcmp(json_string_value(json_object_get(
+					     json_object_get(object, "fields"), "filename")),
+				     "/a \"b\"\n\xc3\xa4\xef\xbf\xbd"),
+		   "JSON strings are escaped");
+	json_decref(object);
+}
+
+/* Any bytes make a valid JSON string. */
+static void test_json_bytes(void)
+{
+	unsigned int valid = 0, runs = 2000;
+	json_error_t error;
+	uint8_t bytes[24];
+
+	srand(3);
+	for (unsigned int i = 0; i < runs; i++) {
+		json_t *string;
+
+		for (size_t k = 0; k < sizeof(bytes); k++)
+			bytes[k] = i & 1 ? rand() : 0x80 | rand();
+		kl_buffer_reset(&out);
+		kl_print_json_string(&out, bytes, sizeof(bytes));
+		string = json_loads(out.data, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+		valid += !!string;
+		json_decref(string);
+	}
+	unit_check(valid == runs, "any bytes make valid JSON");
+}
+
+static void take_strace(void *to, const struct kl_item *item)
+{
+	kl_strace_add(to, &out, item);
+}
+
+static void take_syscall(void *to, const struct kl_item *item)
+{
+	kl_syscall_report_add(to, item);
+}
+
+static void take_sleep(void *to, const struct kl_item *item)
+{
+	kl_sleep_report_add(to, item);
+}
+
+static void take_count(void *to, const struct kl_item *item)
+{
+	kl_count_report_add(to, item);
+}
+
+static void make_calls(void)
+{
+	synth_begin(s, BEGIN);
+	synth_task(s, 11, 10, "one");
+	add("syscall_exit_close", 0, ARGS(NUMBER(0)));
+	add("syscall_entry_openat", 10, ARGS(NUMBER(-100), BYTES("/etc/passwd"),
+					     NUMBER(O_RDONLY | O_CLOEXEC), NUMBER(0)));
+	add("syscall_exit_openat", 22, ARGS(NUMBER(3)));
+	add("syscall_entry_read", 30, ARGS(NUMBER(3), NUMBER(0x7ffd0000), NUMBER(832)));
+	synth_task(s, 20, 20, "two");
+	add("syscall_entry_openat", 31, ARGS(NUMBER(-100), BYTES("/none"),
+					     NUMBER(O_WRONLY | O_CREAT), NUMBER(0644)));
+	add("syscall_exit_openat", 41, ARGS(NUMBER(-2)));
+	synth_task(s, 11, 10, "one");
+	add("syscall_exit_read", 50, ARGS(NUMBER(832)));
+	add("syscall_entry_read", 60, ARGS(NUMBER(3), NUMBER(0), NUMBER(1)));
+	add("syscall_exit_read", 61, ARGS(NUMBER(0)));
+	add("syscall_entry_exit_group", 70, ARGS(NUMBER(0)));
+}
+
+static void test_strace(void)
+{
+	struct kl_strace *strace = kl_strace_create(0);
+
+	make_calls();
+	kl_buffer_reset(&out);
+	feed(take_strace, strace);
+	kl_strace_finish(strace, &out);
+	expect(out.data,
+	       "11      <... close resumed>) = 0\n"
+	       "11      openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY|O_CLOEXEC) = 3 <0.000012>\n"
+	       "11      read(3, 0x7ffd0000, 832 <unfinished ...>\n"
+	       "20      openat(AT_FDCWD, \"/none\", O_WRONLY|O_CREAT, 0644) = -1 ENOENT "
+	       "(No such file or directory) <0.000010>\n"
+	       "11      <... read resumed>) = 832 <0.000020>\n"
+	       "11      read(3, NULL, 1) = 0 <0.000001>\n"
+	       "11      exit_group(0 <unfinished ...>\n",
+	       "system calls as strace prints them");
+	kl_strace_destroy(strace);
+}
+
+static const struct kl_syscall_row *find_call(const struct kl_syscall_row *rows, size_t n, int pid,
+					      const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].pid == pid && !strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+static void test_syscall_report(void)
+{
+	struct kl_syscall_report *report = kl_syscall_report_create();
+	const struct kl_loss loss = { .kind = KL_LOSS_DISCARDED };
+	const struct kl_item lost = { .kind = KL_ITEM_LOSS, .loss = &loss };
+	const struct kl_syscall_row *rows, *row;
+	size_t n;
+
+	make_calls();
+	feed(take_syscall, report);
+	rows = kl_syscall_report_rows(report, &n);
+	row = find_call(rows, n, 10, "read");
+	unit_check(n == 5 && row == rows && row->calls == 2 && row->total_ns == 21 * US &&
+			   row->max_ns == 20 * US && !row->errors && !strcmp(row->comm, "one"),
+		   "read: two calls, the longest total first");
+	row = find_call(rows, n, 20, "openat");
+	unit_check(row && row->calls == 1 && row->errors == 1 && row->total_ns == 10 * US,
+		   "openat of the other process failed");
+	row = find_call(rows, n, 10, "exit_group");
+	unit_check(row && !row->calls && row->unfinished == 1, "exit_group does not return");
+	row = find_call(rows, n, 10, "close");
+	unit_check(row && !row->calls && row->unpaired == 1, "close began before the trace");
+	kl_syscall_report_add(report, &lost);
+	rows = kl_syscall_report_rows(report, &n);
+	row = find_call(rows, n, 10, "exit_group");
+	unit_check(row && row->unfinished == 1, "a loss counts what was open, once");
+	kl_syscall_report_destroy(report);
+}
+
+static void switch_to(uint64_t us, int prev, int state, int next)
+{
+	add("sched_switch", us, ARGS(BYTES("p"), NUMBER(prev), NUMBER(20), NUMBER(state),
+				     BYTES("n"), NUMBER(next), NUMBER(20)));
+}
+
+static void test_sleep_report(void)
+{
+	struct kl_sleep_report *report = kl_sleep_report_create();
+	const struct kl_sleep_row *rows;
+	size_t n;
+
+	synth_begin(s, BEGIN);
+	switch_to(0, 0, 0, 1); /* 1 runs */
+	switch_to(100, 1, 1, 2); /* 1 sleeps, 2 runs */
+	add("sched_waking", 400, ARGS(BYTES("one"), NUMBER(1), NUMBER(20), NUMBER(0)));
+	add("sched_wakeup", 410, ARGS(BYTES("one"), NUMBER(1), NUMBER(20), NUMBER(0)));
+	switch_to(450, 2, 0x100, 1); /* 2 is preempted, 1 runs */
+	switch_to(500, 1, 2, 2); /* 1 waits for a disk, 2 runs */
+	switch_to(900, 2, 1, 1); /* nobody saw 1 being woken */
+	feed(take_sleep, report);
+	rows = kl_sleep_report_rows(report, &n);
+	unit_check(n == 2 && rows[0].tid == 1 && rows[0].sleeps == 2 &&
+			   rows[0].sleep_ns == (300 + 400) * US &&
+			   rows[0].sleep_max_ns == 400 * US && !rows[0].open,
+		   "task 1 slept twice");
+	unit_check(rows[0].runnable_ns == 50 * US && rows[0].run_ns == 150 * US,
+		   "it waited for a CPU from its first wakeup, and ran");
+	unit_check(rows[1].tid == 2 && !rows[1].sleeps && rows[1].runnable_ns == 50 * US &&
+			   rows[1].run_ns == 750 * US && rows[1].open,
+		   "task 2 was preempted, and is asleep at the end");
+	kl_sleep_report_destroy(report);
+}
+
+static void test_count_report(void)
+{
+	struct kl_count_report *report = kl_count_report_create();
+	const struct kl_count_row *rows;
+	size_t n;
+
+	make_calls();
+	feed(take_count, report);
+	rows = kl_count_report_rows(report, &n);
+	unit_check(n == 6 && rows[0].count == 2 && rows[5].count == 1 &&
+			   !strcmp(rows[0].class->name, "syscall_entry_read") &&
+			   rows[0].first_ns + 30 * US == rows[0].last_ns,
+		   "events are counted, the most frequent first");
+	kl_count_report_destroy(report);
+}
+
+int main(void)
+{
+	schema = kl_schema_create();
+	s = malloc(sizeof(*s));
+	synth_init(s, schema, 0);
+	kl_timebase_init(&timebase, KL_CLOCK_MONOTONIC, 1000000000, 1700000000, 0);
+	test_words();
+	test_styles();
+	test_json_bytes();
+	test_strace();
+	test_syscall_report();
+	test_sleep_report();
+	test_count_report();
+	kl_buffer_deinit(&out);
+	kl_schema_destroy(schema);
+	free(s);
+	return unit_end();
+}

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Traces written and read: merging, losses, damage, wrapped times, carried
+ * variables; and the same trace read by babeltrace2, value by value.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit.h"
+#include "synth.h"
+
+#define BEGIN ((1ull << 48) - 20000) /* so that the low 48 bits wrap soon */
+#define HZ 2000000000ull
+#define CPUS 3
+
+/* An event with a field of each type, as a newer module might bring. */
+static const char every_type[] =
+	"event { /* @task DEFAULT SELF Every type of field */ name = \"every_type\"; id = 1000;"
+	" stream_id = 0; fields := struct {"
+	" integer { size = 8; align = 8; signed = 1; base = 10; } _a; /* @dec */"
+	" integer { size = 8; align = 8; signed = 0; base = 10; } _b; /* @dec */"
+	" integer { size = 16; align = 8; signed = 1; base = 10; } _c; /* @dec */"
+	" integer { size = 16; align = 8; signed = 0; base = 10; } _d; /* @port */"
+	" integer { size = 32; align = 8; signed = 1; base = 10; } _e; /* @dec */"
+	" integer { size = 32; align = 8; signed = 0; base = 10; } _f; /* @dec */"
+	" integer { size = 64; align = 8; signed = 1; base = 10; } _g; /* @dec */"
+	" integer { size = 64; align = 8; signed = 0; base = 10; } _h; /* @dec */"
+	" integer { size = 16; align = 8; signed = 1; base = 10; } _i[3]; /* @dec */"
+	" integer { size = 8; align = 8; signed = 0; encoding = UTF8; } _j[16]; /* @comm */"
+	" string { encoding = UTF8; } _k; /* @text */"
+	" integer { size = 64; align = 8; signed = 0; base = 10; } _l; /* @dec */"
+	" string { encoding = UTF8; } _m; /* @path */"
+	" } align(8); };\n";
+
+static struct kl_schema *schema; /* the tables' and every_type */
+static struct kl_trace_info info;
+
+static void make_schema(void)
+{
+	struct kl_schema *tables = kl_schema_create();
+	struct kl_buffer text = { 0 };
+
+	kl_trace_info_init(&info);
+	for (int i = 0; i < 16; i++)
+		info.uuid[i] = 0x10 + i;
+	strcpy(info.trace_name, "unit");
+	strcpy(info.hostname, "host");
+	kl_timebase_init(&info.timebase, KL_CLOCK_TSC, HZ, 1700000000, 1000);
+	kl_metadata_write(&text, tables, &info);
+	kl_buffer_add_string(&text, every_type);
+	schema = kl_metadata_parse(text.data, text.length, &info);
+	kl_buffer_deinit(&text);
+	kl_schema_destroy(tables);
+}
+
+static void add_every_type(struct synth *s, uint64_t time, int64_t n, const char *string)
+{
+	int16_t three[3] = { n, -n, 3 };
+
+	if (!synth_add(s, "every_type", time,
+		       ARGS(NUMBER(-n), NUMBER(n), NUMBER(-n * 100), NUMBER(n * 100),
+			    NUMBER(-n * 100000), NUMBER(n * 100000), NUMBER(-n * 10000000000ll),
+			    NUMBER(~0ull - n), BYTES(three), BYTES("sixteen bytes!!!"),
+			    BYTES(string), NUMBER(n), BYTES("/a \"path\""))))
+		abort();
+}
+
+static void add_switch(struct synth *s, uint64_t time, const char *from, int prev,
+		       const char *to, int next)
+{
+	if (!synth_add(s, "sched_switch", time,
+		       ARGS(BYTES(from), NUMBER(prev), NUMBER(20), NUMBER(1), BYTES(to),
+			    NUMBER(next), NUMBER(-5))))
+		abort();
+}
+
+/* Three blocks on each of three CPUs; returns how many records. */
+static unsigned int write_trace(const char *directory, struct synth *synths)
+{
+	struct kl_trace_writer *writer = kl_trace_create(directory, schema, &info);
+	unsigned int records = 0;
+
+	unit_result(writer, "a trace is made", kl_error_text());
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		struct synth *s = &synths[cpu];
+
+		synth_init(s, schema, cpu);
+		for (int k = 0; k < 3; k++) {
+			uint64_t time = BEGIN + cpu * 7 + k * 10000;
+
+			synth_task(s, 100 + cpu, 100, "first");
+			synth_begin(s, time);
+			add_switch(s, time, "first", 100 + cpu, "second", 200);
+			synth_task(s, 200, 200, "second");
+			add_every_type(s, time + 1000, 1 + k, k ? "text" : "");
+			add_every_type(s, time + 2000, 11 + k, "a\nb");
+			synth_task(s, 0, 0, "");
+			synth_add(s, "sched_process_exec", time + 9000,
+				  ARGS(NUMBER(5), NUMBER(6), BYTES("/bin/true")));
+			records += 4;
+			s->discarded += k == 1 ? 10 + cpu : 0;
+			synth_end(s, time + 9500);
+			if (kl_trace_append(writer, synth_block(s), s->block_bytes))
+				unit_result(false, "append", kl_error_text());
+		}
+	}
+	unit_check(kl_trace_written(writer) == CPUS * 3 * SYNTH_BLOCK_BYTES, "bytes are counted");
+	unit_check(!kl_trace_finish(writer, &info.timebase), "the trace is finished");
+	return records;
+}
+
+static void test_reading(const char *directory, unsigned int records)
+{
+	struct kl_trace *trace = kl_trace_open(directory);
+	uint64_t last = 0, discarded = 0, sum = 0;
+	unsigned int events = 0, ordered = 0, right = 0, losses = 0;
+	struct kl_value value;
+	struct kl_item item;
+
+	if (!unit_result(trace, "the trace is opened", kl_error_text()))
+		return;
+	while (kl_trace_next(trace, &item) > 0) {
+		const struct kl_event *event = item.event;
+
+		if (item.kind == KL_ITEM_LOSS) {
+			losses++;
+			discarded += item.loss->records;
+			continue;
+		}
+		ordered += event->ns >= last;
+		last = event->ns;
+		events++;
+		if (!strcmp(event->class->name, "sched_switch"))
+			right += event->task.tid == 100 + (int)event->cpu;
+		else if (!strcmp(event->class->name, "every_type"))
+			right += event->task.tid == 200 && !strcmp(event->task.comm, "second");
+		else
+			right += event->task.tid == 0 && !event->task.comm[0];
+		if (!kl_event_field(event, "l", &value))
+			sum += value.number;
+	}
+	unit_check(events == records && kl_trace_counted(trace)->events == records,
+		   "all events are read");
+	unit_check(ordered == records, "in order of time, also where 48 bits wrap");
+	unit_check(right == records, "each with the task that was running");
+	unit_check(sum == CPUS * (1 + 2 + 3 + 11 + 12 + 13), "fields behind strings are right");
+	unit_check(losses == CPUS && discarded == 10 + 11 + 12, "discarded records are losses");
+	kl_trace_rewind(trace);
+	unit_check(kl_trace_next(trace, &item) == 1 && item.kind == KL_ITEM_EVENT &&
+			   item.event->since_ns == 0 && item.event->cpu == 0 &&
+			   item.event->ns == kl_timebase_ns(&info.timebase, BEGIN) &&
+			   item.event->payload_bytes == 56,
+		   "rewound, the first event is that of the beginning");
+	kl_trace_close(trace);
+}
+
+static void test_fields(const char *directory)
+{
+	static const int64_t expected[] = { -1, 1, -100, 100, -100000, 100000, -10000000000ll, -2 };
+	struct kl_trace *trace = kl_trace_open(directory);
+	unsigned int right = 0;
+	struct kl_value value;
+	struct kl_item item;
+
+	while (kl_trace_next(trace, &item) > 0)
+		if (item.kind == KL_ITEM_EVENT && item.event->id == 1000)
+			break;
+	for (unsigned int i = 0; i < 8; i++)
+		right += kl_event_value(item.event, i).number == (uint64_t)expected[i];
+	unit_check(right == 8, "numbers of all types, with their signs");
+	value = kl_event_value(item.event, 8);
+	unit_check(kl_value_element(&value, 0) == 1 && kl_value_element(&value, 1) == -1ull &&
+			   kl_value_element(&value, 2) == 3,
+		   "arrays");
+	value = kl_event_value(item.event, 9);
+	unit_check(value.length == 16 && !memcmp(value.bytes, "sixteen bytes!!!", 16),
+		   "text that fills its 16 bytes");
+	value = kl_event_value(item.event, 10);
+	unit_check(value.length == 0, "an empty string");
+	unit_check(!kl_event_field(item.event, "m", &value) &&
+			   !strcmp((const char *)value.bytes, "/a \"path\""),
+		   "a string behind a string");
+	kl_trace_close(trace);
+}
+
+/* ------------------------------------------------------------ babeltrace2 */
+
+/* The fields as babeltrace2 prints them. */
+static void expect_fields(struct kl_buffer *line, const struct kl_event *event)
+{
+	kl_buffer_reset(line);
+	kl_buffer_add_string(line, " }, { ");
+	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+		struct kl_value value = kl_event_value(event, i);
+		const struct kl_field *field = value.field;
+
+		kl_buffer_printf(line, "%s%s = ", i ? ", " : "", field->name);
+		if (field->type >= KL_TYPE_TEXT) {
+			kl_print_quoted(line, value.bytes, value.length);
+		} else if (field->count > 1) {
+			kl_buffer_add_string(line, "[ ");
+			for (unsigned int k = 0; k < field->count; k++)
+				kl_buffer_printf(line, "%s[%u] = %lld", k ? ", " : "", k,
+						 (long long)kl_value_element(&value, k));
+			kl_buffer_add_string(line, " ]");
+		} else if (field->type == KL_TYPE_U64) {
+			kl_buffer_add_unsigned(line, value.number, 0);
+		} else {
+			kl_buffer_add_signed(line, value.number);
+		}
+	}
+	kl_buffer_add_string(line, " }\n");
+}
+
+/* Time, host, name, CPU and variables stand before the fields. */
+static bool is_same(const char *text, const struct kl_event *event, struct kl_buffer *line)
+{
+	char start[128], cpu[32];
+	size_t length = strlen(text);
+
+	snprintf(start, sizeof(start), "[%llu.%09llu] host %s: { record_first",
+		 (unsigned long long)event->ns / 1000000000,
+		 (unsigned long long)event->ns % 1000000000, event->class->name);
+	snprintf(cpu, sizeof(cpu), " cpu_id = %u,", event->cpu);
+	expect_fields(line, event);
+	return !strncmp(text, start, strlen(start)) && strstr(text, cpu) &&
+	       length > line->length && !strcmp(text + length - line->length, line->data);
+}
+
+static void test_babeltrace(const char *directory)
+{
+	struct kl_trace *trace = kl_trace_open(directory);
+	unsigned int same = 0, different = 0, warnings = 0, context = 0;
+	struct kl_buffer line = { 0 };
+	char command[256], text[4096];
+	struct kl_item item;
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+		 "LC_ALL=C babeltrace2 --log-level=W --no-delta --clock-seconds %s 2>%s.stderr",
+		 directory, directory);
+	pipe = popen(command, "r");
+	while (pipe && fgets(text, sizeof(text), pipe)) {
+		do {
+			if (kl_trace_next(trace, &item) <= 0)
+				item.kind = KL_ITEM_LOSS, item.event = NULL;
+		} while (item.kind == KL_ITEM_LOSS && item.loss);
+		if (item.event && is_same(text, item.event, &line))
+			same++;
+		else if (!different++)
+			printf("# babeltrace2: %s# we: %s", text, line.data ? line.data : "-\n");
+	}
+	if (pipe)
+		pclose(pipe);
+	unit_check(same == CPUS * 12 && !different, "babeltrace2 reads the same values and times");
+
+	snprintf(command, sizeof(command), "grep -v 'discarded' %s.stderr", directory);
+	pipe = popen(command, "r");
+	while (fgets(text, sizeof(text), pipe)) {
+		warnings++;
+		printf("# %s", text);
+	}
+	pclose(pipe);
+	unit_check(!warnings, "babeltrace2 has nothing to complain about");
+
+	snprintf(command, sizeof(command), "grep -c 'discarded 1[012] events' %s.stderr", directory);
+	pipe = popen(command, "r");
+	unit_check(fgets(text, sizeof(text), pipe) && atoi(text) == CPUS,
+		   "babeltrace2 tells the discarded events");
+	pclose(pipe);
+
+	snprintf(command, sizeof(command),
+		 "babeltrace2 %s 2>/dev/null | grep -c '{ tid = 200, pid = 200, comm = "
+		 "\"second\" }'", directory);
+	pipe = popen(command, "r");
+	context = fgets(text, sizeof(text), pipe) ? atoi(text) : 0;
+	pclose(pipe);
+	snprintf(command, sizeof(command), "%s.stderr", directory);
+	unlink(command);
+	unit_check(context == CPUS * 3, "babeltrace2 reads the variables where they changed");
+	kl_buffer_deinit(&line);
+	kl_trace_close(trace);
+}
+
+/* ------------------------------------------------------- losses and damage */
+
+static void count_losses(const char *directory, struct kl_trace_counts *counts, uint64_t *records)
+{
+	struct kl_trace *trace = kl_trace_open(directory);
+	struct kl_item item;
+
+	memset(records, 0, 4 * sizeof(*records));
+	memset(counts, 0, sizeof(*counts));
+	if (!trace)
+		return;
+	while (kl_trace_next(trace, &item) > 0)
+		if (item.kind == KL_ITEM_LOSS)
+			records[item.loss->kind] += item.loss->records;
+	*counts = *kl_trace_counted(trace);
+	kl_trace_close(trace);
+}
+
+static void test_overwritten(void)
+{
+	struct synth *s = malloc(sizeof(*s));
+	char *directory = synth_directory();
+	struct kl_trace_writer *writer = kl_trace_create(directory, schema, &info);
+	struct kl_trace_counts counts;
+	uint64_t records[4];
+
+	synth_init(s, schema, 5);
+	for (int k = 0; k < 10; k++) {
+		synth_begin(s, BEGIN + k * 100);
+		for (int i = 0; i <= k; i++)
+			add_switch(s, BEGIN + k * 100 + i, "a", 1, "b", 2);
+		synth_end(s, BEGIN + k * 100 + 99);
+		/* The recorder came late, and was overtaken once. */
+		if (k != 0 && k != 1 && k != 5 && k != 6)
+			kl_trace_append(writer, synth_block(s), s->block_bytes);
+	}
+	/* A block being filled comes last. */
+	synth_begin(s, BEGIN + 5000);
+	add_switch(s, BEGIN + 5000, "a", 1, "b", 2);
+	add_switch(s, BEGIN + 5001, "a", 1, "b", 2);
+	unit_check(!kl_trace_append(writer, synth_block(s), s->at), "a partial block is taken");
+	kl_trace_finish(writer, NULL);
+	count_losses(directory, &counts, records);
+	unit_check(records[KL_LOSS_BEFORE] == 1 + 2 && counts.before == 3,
+		   "records before the first block");
+	unit_check(records[KL_LOSS_OVERWRITTEN] == 6 + 7 && counts.overwritten == 13,
+		   "records overwritten in between");
+	unit_check(counts.events == 55 - 16 + 2 && counts.blocks == 7,
+		   "the rest, with the partial block, is read");
+	synth_remove(directory);
+	free(s);
+}
+
+static void patch(const char *directory, long at, const void *bytes, size_t length)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/cpu1", directory);
+	file = fopen(path, "r+");
+	fseek(file, at, SEEK_SET);
+	fwrite(bytes, 1, length, file);
+	fclose(file);
+}
+
+static void test_damaged(struct synth *synths)
+{
+	char *directory = synth_directory();
+	struct kl_trace_counts counts;
+	uint64_t records[4];
+	char path[128];
+
+	write_trace(directory, synths);
+	patch(directory, SYNTH_BLOCK_BYTES, "garbage!", 8);
+	count_losses(directory, &counts, records);
+	unit_check(counts.corrupt == 1 && counts.blocks == 8 && counts.events == 8 * 4,
+		   "a block without magic is left out");
+	unit_check(records[KL_LOSS_CORRUPT] == 4 && counts.damaged == 4,
+		   "and its records are counted as damaged");
+	/* The second record of the third block: an id that does not exist. */
+	patch(directory, SYNTH_BLOCK_BYTES * 2 + KL_BLOCK_HEADER_BYTES + 9 + 24 + 56, "\xff\x0f", 2);
+	count_losses(directory, &counts, records);
+	unit_check(counts.events == 7 * 4 + 1 && records[KL_LOSS_CORRUPT] == 4 + 3,
+		   "a block is read up to a record that is none");
+	snprintf(path, sizeof(path), "%s/cpu2", directory);
+	if (truncate(path, SYNTH_BLOCK_BYTES * 2 + 300))
+		abort();
+	count_losses(directory, &counts, records);
+	unit_check(counts.events == 6 * 4 + 1 && counts.cut_bytes == 300,
+		   "a cut file is read to its last whole block");
+	if (truncate(path, 0))
+		abort();
+	count_losses(directory, &counts, records);
+	unit_check(counts.events == 4 * 4 + 1, "an empty file is a CPU without events");
+	synth_remove(directory);
+}
+
+/* Any bytes in the files: no crash, and the accounts stay possible. */
+static void test_fuzz(struct synth *synths)
+{
+	char *directory = synth_directory();
+	struct kl_trace_counts counts;
+	unsigned int sane = 0, runs = 400;
+	uint64_t records[4];
+
+	write_trace(directory, synths);
+	srand(2);
+	for (unsigned int i = 0; i < runs; i++) {
+		uint8_t byte = rand();
+
+		patch(directory, rand() % (3 * SYNTH_BLOCK_BYTES) % (i & 1 ? 3 * SYNTH_BLOCK_BYTES : 600),
+		      &byte, 1);
+		count_losses(directory, &counts, records);
+		sane += counts.events >= 24 && counts.events <= 24 + 3 * 4096 / 9;
+	}
+	unit_check(sane == runs, "damage on one CPU leaves the others whole");
+	synth_remove(directory);
+}
+
+static void test_refusals(struct synth *s)
+{
+	char *directory = synth_directory();
+	struct kl_trace_writer *writer = kl_trace_create(directory, schema, &info);
+
+	unit_check(!kl_trace_create(directory, schema, &info) && errno == EEXIST,
+		   "a trace is not written over another");
+	synth_init(s, schema, 0);
+	synth_begin(s, BEGIN);
+	add_switch(s, BEGIN, "a", 1, "b", 2);
+	synth_end(s, BEGIN + 10);
+	synth_block(s)->uuid[3] ^= 1;
+	unit_check(kl_trace_append(writer, synth_block(s), s->block_bytes) == -EINVAL,
+		   "a block of another session is refused");
+	synth_block(s)->uuid[3] ^= 1;
+	synth_block(s)->content_bits += 8;
+	unit_check(kl_trace_append(writer, synth_block(s), s->block_bytes) == -EINVAL,
+		   "a block that contradicts itself is refused");
+	kl_trace_finish(writer, NULL);
+	synth_remove(directory);
+	unit_check(!kl_trace_open("/nonexistent") && errno == ENOENT, "no directory");
+	unit_check(!kl_trace_open("/tmp") && strstr(kl_error_text(), "metadata"),
+		   "a directory without metadata");
+}
+
+int main(void)
+{
+	struct synth *synths = calloc(CPUS, sizeof(*synths));
+	char *directory = synth_directory();
+	unsigned int records;
+
+	make_schema();
+	if (!unit_result(schema, "a schema with an event of its own", kl_error_text()))
+		return unit_end();
+	records = write_trace(directory, synths);
+	test_reading(directory, records);
+	test_fields(directory);
+	test_babeltrace(directory);
+	test_overwritten();
+	test_damaged(synths);
+	test_fuzz(synths);
+	test_refusals(&synths[0]);
+	if (getenv("KL_KEEP"))
+		printf("# %s\n", directory);
+	else
+		synth_remove(directory);
+	kl_schema_destroy(schema);
+	free(synths);
+	return unit_end();
+}
