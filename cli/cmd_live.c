@@ -44,6 +44,7 @@ struct live {
 	struct kl_timebase timebase;
 	const char *path;
 	pid_t self;
+	uint64_t begin_ns; /* of the first item: what relative times count from */
 };
 
 static int attach(struct live *l)
@@ -72,6 +73,22 @@ static bool is_own(const struct live *l, const struct kl_item *item)
 	return item->kind == KL_ITEM_EVENT && item->event->task.pid == l->self;
 }
 
+/* Items come in order, so the first is the oldest. */
+static bool print_item(struct live *l, const struct kl_item *item)
+{
+	struct kl_item from_first = *item;
+	struct kl_event event;
+
+	if (item->kind != KL_ITEM_EVENT)
+		return cli_printer_add(&l->printer, item);
+	event = *item->event;
+	if (!l->begin_ns)
+		l->begin_ns = event.ns;
+	event.since_ns = event.ns - l->begin_ns;
+	from_first.event = &event;
+	return cli_printer_add(&l->printer, &from_first);
+}
+
 /* Print what is there up to @now. 1: there may be more, 0, or negative. */
 static int print_some(struct live *l, uint64_t now)
 {
@@ -82,7 +99,7 @@ static int print_some(struct live *l, uint64_t now)
 		got = kl_live_next(l->live, now, &item);
 		if (got <= 0)
 			return got;
-		if (!is_own(l, &item) && !cli_printer_add(&l->printer, &item))
+		if (!is_own(l, &item) && !print_item(l, &item))
 			return -EPIPE;
 	}
 	return 1;

@@ -48,6 +48,12 @@
 #define KL_EV_SYSCALL_EXIT (KL_EV_SYSCALL_ENTRY + KL_EV_SYSCALL_MAX)
 #define KL_EV_MAX (KL_EV_SYSCALL_EXIT + KL_EV_SYSCALL_MAX)
 
+enum kl_event_id {
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings) KL_EV_##name = id,
+#include "events.def"
+#undef KL_EVENT
+};
+
 /* Masksets that always exist and cannot be written. */
 enum kl_maskset_id {
 	KL_MASKSET_RNOTHING = 0,

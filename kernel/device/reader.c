@@ -181,8 +181,10 @@ static const struct vm_operations_struct reader_vm_ops = {
 static int reader_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	u32 region = vma->vm_pgoff >> (KL_MMAP_REGION_SHIFT - PAGE_SHIFT);
+	unsigned long last = vma->vm_pgoff + vma_pages(vma) - 1;
 
-	if (region < 1 || region > 3)
+	/* Not from one region into the next: they have different owners. */
+	if (region < 1 || region > 3 || last >> (KL_MMAP_REGION_SHIFT - PAGE_SHIFT) != region)
 		return -EINVAL;
 	if (region != KL_MMAP_POSITION >> KL_MMAP_REGION_SHIFT) {
 		if (vma->vm_flags & VM_WRITE)

@@ -11,6 +11,7 @@
 #include <linux/security.h>
 #include <linux/uaccess.h>
 
+#include "../compat/task.h"
 #include "../source/source.h"
 #include "session.h"
 
@@ -46,8 +47,9 @@ static bool is_dumpable(struct task_struct *t)
 	struct mm_struct *mm = READ_ONCE(t->mm);
 	unsigned long flags;
 
+	/* Exiting. Kernel threads are none of an owner's anyway. */
 	if (!mm)
-		return true;
+		return kl_was_dumpable(t);
 	if (copy_from_kernel_nofault(&flags, &mm->flags, sizeof(flags)))
 		return false;
 	/* The flags before the second look at t->mm; pairs with exit and exec. */

@@ -44,14 +44,25 @@ static u8 builtin_handler(u32 maskset, u32 id)
  * kl_maskset_ask - note in actions whether probes must ask before they act
  * @s: the session, with its gate set
  * @actions: of a session that does not run, or not yet in use
+ *
+ * The exits of calls whose entries record strings ask, too: a string that was
+ * not in memory at the entry is read there.
  */
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 {
 	u8 ask = s->gate || !s->see_addresses ? KL_ACTION_ASK : 0;
+	u8 *action = actions->action;
 
-	for (u32 id = 0; id < KL_EV_MAX; id++)
-		if (actions->action[id])
-			actions->action[id] = (actions->action[id] & ~KL_ACTION_ASK) | ask;
+	for (u32 id = 0; id < KL_EV_MAX; id++) {
+		action[id] &= ~KL_ACTION_ASK;
+		if (action[id])
+			action[id] |= ask;
+	}
+	if (!action[KL_EV_syscall_late_string])
+		return;
+	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++)
+		if (action[KL_EV_SYSCALL_ENTRY + nr] && kl_syscall_has_strings(nr))
+			action[KL_EV_SYSCALL_EXIT + nr] |= KL_ACTION_ASK;
 }
 
 /**

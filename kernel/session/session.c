@@ -104,9 +104,17 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 					u32 may)
 {
 	struct kl_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	struct kl_actions *nothing = kzalloc(sizeof(*nothing), GFP_KERNEL_ACCOUNT);
+	struct kl_taskset *unread = kl_taskset_create();
 
-	if (!s)
+	if (!s || !nothing || !unread) {
+		kfree(s);
+		kfree(nothing);
+		kl_taskset_destroy(unread);
 		return NULL;
+	}
+	RCU_INIT_POINTER(s->actions, nothing);
+	s->unread = unread;
 	mutex_init(&s->lock);
 	init_rwsem(&s->blocks_lock);
 	init_waitqueue_head(&s->wait);
@@ -137,6 +145,7 @@ static void free_session(struct kref *ref)
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
 	kl_taskset_destroy(s->tasks);
+	kl_taskset_destroy(s->unread);
 	kfree(rcu_dereference_protected(s->actions, true));
 	put_cred(s->owner);
 	mutex_destroy(&s->lock);
@@ -156,21 +165,14 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 				     u32 may, struct kl_error *why)
 {
 	struct kl_abi_session wish = *given;
-	struct kl_actions *nothing;
 	struct kl_session *s;
 	int error = check_wish(&wish, why);
 
 	if (error)
 		return ERR_PTR(error);
 	s = alloc_session(&wish, cred, may);
-	nothing = kzalloc(sizeof(*nothing), GFP_KERNEL_ACCOUNT);
-	if (!s || !nothing) {
-		if (s)
-			kl_session_put(s);
-		kfree(nothing);
+	if (!s)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a session"));
-	}
-	RCU_INIT_POINTER(s->actions, nothing);
 	cpus_read_lock();
 	mutex_lock(&sessions_lock);
 	s->id = ++last_id;

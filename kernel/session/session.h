@@ -81,6 +81,7 @@ struct kl_cpu {
  * @see_addresses: kernel addresses may be shown to the owner
  * @uid: for KL_GATE_UID
  * @tasks: for KL_GATE_TASKS
+ * @unread: tasks in a system call a string of which could not be read yet
  * @owner: credentials of the opener, for KL_GATE_OWN
  *
  * Under @lock:
@@ -106,6 +107,7 @@ struct kl_session {
 	bool see_addresses;
 	kuid_t uid;
 	struct kl_taskset *tasks;
+	struct kl_taskset *unread;
 	const struct cred *owner;
 
 	struct mutex lock ____cacheline_aligned;

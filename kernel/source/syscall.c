@@ -78,13 +78,25 @@ bool kl_syscall_is_known(u32 number)
 	return number < KL_EV_SYSCALL_MAX && layouts[number];
 }
 
+/**
+ * kl_syscall_has_strings - is any argument of a call a string?
+ * @number: below KL_EV_SYSCALL_MAX
+ */
+bool kl_syscall_has_strings(u32 number)
+{
+	return LAYOUT_STRINGS(layouts[number]);
+}
+
 static __always_inline unsigned long argument(const struct pt_regs *regs, u32 n)
 {
 	return *(const unsigned long *)((const u8 *)regs + register_of[n]);
 }
 
-/* Copy a user's string as far as it can be had without a fault. */
-static void copy_user_text(char *to, unsigned long from)
+/*
+ * Copy a user's string as far as it can be had without a fault. Returns false
+ * if nothing of it could.
+ */
+static bool copy_user_text(char *to, unsigned long from)
 {
 	u32 room = KL_STRING_MAX - 1, got = 0;
 
@@ -96,25 +108,46 @@ static void copy_user_text(char *to, unsigned long from)
 				strscpy(to, UNREADABLE, KL_STRING_MAX);
 			else
 				to[got] = 0;
-			return;
+			return got;
 		}
 		if (memchr(to + got, 0, chunk))
-			return;
+			return true;
 		got += chunk;
 	}
 	to[got] = 0;
+	return true;
 }
 
-static noinline void collect_strings(struct kl_strings *strings, const struct pt_regs *regs, u32 code)
+/* Returns false if some string could not be read, although there is one. */
+static noinline bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs, u32 code)
 {
 	struct scratch *mine = this_cpu_ptr(scratch);
+	bool all = true;
 
 	for (u32 n = 0; code; code >>= 2, n++) {
 		if ((code & 3) != WIDTH_string)
 			continue;
-		copy_user_text(mine->text[strings->n], argument(regs, n));
+		if (!copy_user_text(mine->text[strings->n], argument(regs, n)))
+			all &= !argument(regs, n);
 		kl_strings_add(strings, mine->text[strings->n]);
 	}
+	return all;
+}
+
+/*
+ * At the exit of a call whose entry could not read a string: the kernel itself
+ * has read it since, so it is in memory now. (Not after a successful execve: the
+ * memory is another program's.)
+ */
+static noinline void log_late_strings(struct kl_session *s, const struct pt_regs *regs, u32 number)
+{
+	struct scratch *mine = this_cpu_ptr(scratch);
+	u32 code = LAYOUT_CODE(layouts[number]);
+
+	kl_taskset_set(s->unread, current->pid, false, false, 0);
+	for (u32 n = 0; code; code >>= 2, n++)
+		if ((code & 3) == WIDTH_string && copy_user_text(mine->text[0], argument(regs, n)))
+			kl_probe_syscall_late_string(s, number, n, mine->text[0]);
 }
 
 /* Write the arguments that are not strings, in order; strings from @strings. */
@@ -148,8 +181,9 @@ static noinline void log_entry_slow(struct kl_cpu *cpu, const struct pt_regs *re
 
 	strings.n = 0;
 	strings.bytes = 0;
-	if (LAYOUT_STRINGS(layout))
-		collect_strings(&strings, regs, LAYOUT_CODE(layout));
+	if (LAYOUT_STRINGS(layout) && !collect_strings(&strings, regs, LAYOUT_CODE(layout)))
+		kl_taskset_set(cpu->session->unread, current->pid, true, false,
+			       GFP_NOWAIT | __GFP_NOWARN);
 	bytes += strings.bytes;
 	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_ENTRY + number, bytes);
 	if (unlikely(!place.at))
@@ -217,6 +251,8 @@ static __always_inline void exit_passed(struct kl_session *s, const struct pt_re
 {
 	u8 handler = kl_action(s, KL_EV_SYSCALL_EXIT + regs->orig_ax) & ~KL_ACTION_ASK;
 
+	if (LAYOUT_STRINGS(layouts[regs->orig_ax]) && kl_taskset_has(s->unread, current->pid))
+		log_late_strings(s, regs, regs->orig_ax);
 	if (likely(handler == KL_HANDLER_log))
 		return log_exit(this_cpu_ptr(s->cpu), regs, result);
 	fire_other(s, KL_EV_SYSCALL_EXIT + regs->orig_ax, handler);

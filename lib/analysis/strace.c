@@ -15,6 +15,7 @@
 #include "table.h"
 
 #define ERROR_MAX 4095
+#define LATE_MAX 2 /* strings that a call can have */
 
 /* What a thread is in. Key: tid + 1. */
 struct thread {
@@ -24,11 +25,22 @@ struct thread {
 	bool inside;
 };
 
+/* A string argument that was not in memory at the entry. */
+struct late {
+	unsigned int index;
+	uint32_t length;
+	uint8_t text[KL_STRING_MAX];
+};
+
 struct kl_strace {
 	unsigned int flags;
 	struct kl_table threads;
 	struct kl_buffer line; /* of the last entry */
 	uint64_t open; /* the thread's key, 0: no line is open */
+	struct kl_event entry; /* what the open line shows */
+	uint8_t payload[KL_RECORD_MAX];
+	struct late late[LATE_MAX];
+	unsigned int n_late;
 };
 
 struct kl_strace *kl_strace_create(unsigned int flags)
@@ -105,6 +117,36 @@ static void leave_unfinished(struct kl_strace *strace, struct kl_buffer *buffer)
 	strace->open = 0;
 }
 
+static void print_arguments(const struct kl_strace *strace, struct kl_buffer *buffer)
+{
+	const struct kl_event *event = &strace->entry;
+
+	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+		struct kl_value value = kl_event_value(event, i);
+
+		if (!is_wanted(event, i))
+			continue;
+		for (unsigned int k = 0; k < strace->n_late; k++) {
+			if (strace->late[k].index != i || value.field->type != KL_TYPE_STRING)
+				continue;
+			value.bytes = strace->late[k].text;
+			value.length = strace->late[k].length;
+		}
+		if (i)
+			kl_buffer_add_string(buffer, ", ");
+		print_argument(buffer, &value);
+	}
+}
+
+/* Print the entry again, now that more is known of it. */
+static void print_line(struct kl_strace *strace)
+{
+	kl_buffer_reset(&strace->line);
+	print_prefix(strace, &strace->line, &strace->entry);
+	kl_buffer_printf(&strace->line, "%s(", call_name(&strace->entry));
+	print_arguments(strace, &strace->line);
+}
+
 static int add_entry(struct kl_strace *strace, struct kl_buffer *buffer,
 		     const struct kl_event *event)
 {
@@ -116,19 +158,42 @@ static int add_entry(struct kl_strace *strace, struct kl_buffer *buffer,
 	thread->inside = true;
 	thread->since_ns = event->ns;
 	thread->number = event->class->syscall;
-	kl_buffer_reset(&strace->line);
-	print_prefix(strace, &strace->line, event);
-	kl_buffer_printf(&strace->line, "%s(", call_name(event));
-	for (unsigned int i = 0; i < event->class->n_fields; i++) {
-		struct kl_value value = kl_event_value(event, i);
-
-		if (!is_wanted(event, i))
-			continue;
-		if (i)
-			kl_buffer_add_string(&strace->line, ", ");
-		print_argument(&strace->line, &value);
-	}
+	if (event->payload_bytes > sizeof(strace->payload))
+		return kl_fail(EINVAL, "%s is longer than a record", event->class->name);
+	strace->entry = *event;
+	memcpy(strace->payload, event->payload, event->payload_bytes);
+	strace->entry.payload = strace->payload;
+	strace->n_late = 0;
 	strace->open = thread->key;
+	print_line(strace);
+	return strace->line.error;
+}
+
+/* A line that is still open shows the string; else it has a line of its own. */
+static int add_late(struct kl_strace *strace, struct kl_buffer *buffer,
+		    const struct kl_event *event)
+{
+	struct kl_value index, text;
+	struct late *late;
+
+	if (kl_event_field(event, "arg", &index) || kl_event_field(event, "text", &text))
+		return 0;
+	if (strace->open != (uint64_t)event->task.tid + 1) {
+		leave_unfinished(strace, buffer);
+		print_prefix(strace, buffer, event);
+		kl_buffer_printf(buffer, "<... argument %llu is ",
+				 (unsigned long long)index.number + 1);
+		kl_print_quoted(buffer, text.bytes, text.length);
+		kl_buffer_add_string(buffer, ">\n");
+		return buffer->error;
+	}
+	if (strace->n_late == LATE_MAX || text.length > KL_STRING_MAX)
+		return 0;
+	late = &strace->late[strace->n_late++];
+	late->index = index.number;
+	late->length = text.length;
+	memcpy(late->text, text.bytes, text.length);
+	print_line(strace);
 	return strace->line.error;
 }
 
@@ -196,6 +261,8 @@ int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const stru
 		return add_entry(strace, buffer, item->event);
 	if (item->event->class->kind == KL_CLASS_SYSCALL_EXIT && item->event->class->n_fields)
 		return add_exit(strace, buffer, item->event);
+	if (!strcmp(item->event->class->name, "syscall_late_string"))
+		return add_late(strace, buffer, item->event);
 	return 0;
 }
 

@@ -164,8 +164,7 @@ static int compare_rows(const void *a, const void *b)
 	return first->number - second->number;
 }
 
-const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *report,
-						    size_t *count)
+const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *report, size_t *count)
 {
 	size_t n = report->counted.count, at = 0;
 	const struct counted *counted = NULL;

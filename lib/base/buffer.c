@@ -67,7 +67,9 @@ void kl_buffer_add_signed(struct kl_buffer *buffer, long long value)
 {
 	if (value < 0)
 		kl_buffer_add(buffer, "-", 1);
-	kl_buffer_add_unsigned(buffer, value < 0 ? -(unsigned long long)value : (unsigned long long)value, 0);
+	kl_buffer_add_unsigned(buffer,
+			       value < 0 ? -(unsigned long long)value : (unsigned long long)value,
+			       0);
 }
 
 void kl_buffer_add_hex(struct kl_buffer *buffer, unsigned long long value)

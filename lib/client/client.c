@@ -49,12 +49,16 @@ static int fail_open(int error, const char *path)
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:
-		return kl_fail(error, "%s is not there: the kernlens module is not loaded "
-				      "(modprobe kernlens)", path);
+		return kl_fail(error,
+			       "%s is not there: the kernlens module is not loaded "
+			       "(modprobe kernlens)",
+			       path);
 	case EACCES:
 	case EPERM:
-		return kl_fail(error, "%s: no permission to open it; see the udev rule of "
-				      "kernlens", path);
+		return kl_fail(error,
+			       "%s: no permission to open it; see the udev rule of "
+			       "kernlens",
+			       path);
 	default:
 		return kl_fail_system(error, "%s", path);
 	}
@@ -200,8 +204,8 @@ free_session:
 
 struct kl_session *kl_session_create(struct kl_device *device, struct kl_abi_session *config)
 {
-	struct kl_session *session = new_session(device, KL_IOC_SESSION, config, sizeof(*config),
-						 "create the session");
+	struct kl_session *session =
+		new_session(device, KL_IOC_SESSION, config, sizeof(*config), "create the session");
 
 	if (!session)
 		return NULL;
@@ -217,8 +221,7 @@ static int learn_sizes(struct kl_session *session)
 	int ret;
 
 	do {
-		ret = call(session->fd, KL_IOC_STATUS, &status, sizeof(status),
-			   "find the session");
+		ret = call(session->fd, KL_IOC_STATUS, &status, sizeof(status), "find the session");
 		if (ret)
 			return ret;
 		status.index++;
@@ -277,8 +280,7 @@ int kl_session_write_maskset(struct kl_session *session, uint32_t id, const char
 		    "write the maskset");
 }
 
-int kl_session_read_maskset(struct kl_session *session, uint32_t id,
-			    struct kl_abi_maskset *maskset)
+int kl_session_read_maskset(struct kl_session *session, uint32_t id, struct kl_abi_maskset *maskset)
 {
 	memset(maskset, 0, sizeof(*maskset));
 	maskset->id = id;
@@ -303,8 +305,8 @@ int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid)
 int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags)
 {
 	struct kl_abi_tasks tasks = { .pid = pid, .flags = flags };
-	int ret = call(session->fd, KL_IOC_TASKS, &tasks, sizeof(tasks),
-		       "change the filter's tasks");
+	int ret =
+		call(session->fd, KL_IOC_TASKS, &tasks, sizeof(tasks), "change the filter's tasks");
 
 	return ret ? ret : (int)tasks.count;
 }

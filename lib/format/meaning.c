@@ -13,8 +13,8 @@ static bool print_words(struct kl_buffer *buffer, const struct kl_words *words, 
 	bool any = false;
 
 	if (words->choice_mask) {
-		choice = kl_word_find(words->choices, words->n_choices,
-				      number & words->choice_mask);
+		choice =
+			kl_word_find(words->choices, words->n_choices, number & words->choice_mask);
 		if (choice) {
 			kl_buffer_add_string(buffer, choice);
 			number &= ~words->choice_mask;
@@ -53,7 +53,7 @@ static bool print_error(struct kl_buffer *buffer, int64_t number)
 static bool print_mode(struct kl_buffer *buffer, uint64_t number)
 {
 	static const struct kl_word kinds[] = {
-		KL_WORD(S_IFIFO), KL_WORD(S_IFCHR), KL_WORD(S_IFDIR), KL_WORD(S_IFBLK),
+		KL_WORD(S_IFIFO), KL_WORD(S_IFCHR), KL_WORD(S_IFDIR),  KL_WORD(S_IFBLK),
 		KL_WORD(S_IFREG), KL_WORD(S_IFLNK), KL_WORD(S_IFSOCK),
 	};
 	const char *kind = kl_word_find(kinds, KL_ARRAY_SIZE(kinds), number & S_IFMT);

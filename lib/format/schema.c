@@ -22,11 +22,11 @@ struct type_info {
 };
 
 static const struct type_info types[] = {
-	[KL_TYPE_S8] = { "s8", 1, 1 },	     [KL_TYPE_U8] = { "u8", 1, 0 },
-	[KL_TYPE_S16] = { "s16", 2, 1 },     [KL_TYPE_U16] = { "u16", 2, 0 },
-	[KL_TYPE_S32] = { "s32", 4, 1 },     [KL_TYPE_U32] = { "u32", 4, 0 },
-	[KL_TYPE_S64] = { "s64", 8, 1 },     [KL_TYPE_U64] = { "u64", 8, 0 },
-	[KL_TYPE_TEXT] = { "text", 1, 0 },   [KL_TYPE_STRING] = { "string", 0, 0 },
+	[KL_TYPE_S8] = { "s8", 1, 1 },	   [KL_TYPE_U8] = { "u8", 1, 0 },
+	[KL_TYPE_S16] = { "s16", 2, 1 },   [KL_TYPE_U16] = { "u16", 2, 0 },
+	[KL_TYPE_S32] = { "s32", 4, 1 },   [KL_TYPE_U32] = { "u32", 4, 0 },
+	[KL_TYPE_S64] = { "s64", 8, 1 },   [KL_TYPE_U64] = { "u64", 8, 0 },
+	[KL_TYPE_TEXT] = { "text", 1, 0 }, [KL_TYPE_STRING] = { "string", 0, 0 },
 };
 
 static const struct {

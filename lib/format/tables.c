@@ -25,14 +25,13 @@
 #define TYPE_str KL_TYPE_STRING
 
 /* Words are pasted and quoted before anything can expand them (errno, linux). */
-#define FIELD(type_, name_, count_, format_)                                              \
+#define FIELD(type_, name_, count_, format_) \
 	{ .name = name_, .type = type_, .count = count_, .format = format_ },
 
 #define KL_F(type, name, format, ...) FIELD(TYPE_##type, #name, 1, KL_FORMAT_##format)
 #define KL_F1 KL_F
 #define KL_F2 KL_F
-#define KL_A(type, name, count, format, ...)                                              \
-	FIELD(TYPE_##type, #name, count, KL_FORMAT_##format)
+#define KL_A(type, name, count, format, ...) FIELD(TYPE_##type, #name, count, KL_FORMAT_##format)
 #define KL_COMM(name, ...) FIELD(KL_TYPE_TEXT, #name, KL_COMM_LEN, KL_FORMAT_comm)
 #define KL_COMM1 KL_COMM
 #define KL_COMM2 KL_COMM
@@ -56,19 +55,17 @@
 #define A5 A0
 
 /* One more than the row has, so that a row without fields is an array too. */
-#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)             \
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings) \
 	static const struct kl_field event_##name[] = { fields strings{ NULL } };
 #include "../../uapi/events.def"
 #undef KL_EVENT
 
-#define KL_SYSCALL(number, name, help, arguments)                                         \
+#define KL_SYSCALL(number, name, help, arguments) \
 	static const struct kl_field call_##name[] = { arguments{ NULL } };
 #include "../../uapi/syscalls.def"
 #undef KL_SYSCALL
 
-static const struct kl_field call_return[] = {
-	FIELD(KL_TYPE_S64, "ret", 1, KL_FORMAT_dec)
-};
+static const struct kl_field call_return[] = { FIELD(KL_TYPE_S64, "ret", 1, KL_FORMAT_dec) };
 
 struct row {
 	struct kl_class class;
@@ -77,34 +74,34 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define KL_EVENT(id_, name_, group_, set_, help_, source_, access_, fields_, strings_)    \
-	{ .class = { .id = id_,                                                           \
-		     .kind = KL_CLASS_EVENT,                                              \
-		     .set = KL_SET_##set_,                                                \
-		     .access = access_,                                                   \
-		     .syscall = -1,                                                       \
-		     .name = #name_,                                                      \
-		     .group = #group_,                                                    \
-		     .help = help_ },                                                     \
-	  .fields = event_##name_,                                                        \
+#define KL_EVENT(id_, name_, group_, set_, help_, source_, access_, fields_, strings_) \
+	{ .class = { .id = id_,                                                        \
+		     .kind = KL_CLASS_EVENT,                                           \
+		     .set = KL_SET_##set_,                                             \
+		     .access = access_,                                                \
+		     .syscall = -1,                                                    \
+		     .name = #name_,                                                   \
+		     .group = #group_,                                                 \
+		     .help = help_ },                                                  \
+	  .fields = event_##name_,                                                     \
 	  .n = KL_ARRAY_SIZE(event_##name_) - 1 },
 #include "../../uapi/events.def"
 #undef KL_EVENT
-#define CALL(base_, kind_, number_, name_, help_, fields_, n_)                   \
-	{ .class = { .id = base_ + number_,                                               \
-		     .kind = kind_,                                                       \
-		     .set = KL_SET_ALL,                                                   \
-		     .access = KL_ACCESS_SELF,                                            \
-		     .syscall = number_,                                                  \
-		     .name = name_,                                                      \
-		     .group = "syscalls",                                                 \
-		     .help = help_ },                                                     \
-	  .fields = fields_,                                                              \
+#define CALL(base_, kind_, number_, name_, help_, fields_, n_) \
+	{ .class = { .id = base_ + number_,                    \
+		     .kind = kind_,                            \
+		     .set = KL_SET_DEFAULT,                        \
+		     .access = KL_ACCESS_SELF,                 \
+		     .syscall = number_,                       \
+		     .name = name_,                            \
+		     .group = "syscalls",                      \
+		     .help = help_ },                          \
+	  .fields = fields_,                                   \
 	  .n = n_ },
-#define KL_SYSCALL(number, name, help, arguments)                                         \
-	CALL(KL_EV_SYSCALL_ENTRY, KL_CLASS_SYSCALL_ENTRY, number, "syscall_entry_" #name, \
-	     help, call_##name, KL_ARRAY_SIZE(call_##name) - 1)                           \
-	CALL(KL_EV_SYSCALL_EXIT, KL_CLASS_SYSCALL_EXIT, number, "syscall_exit_" #name,  \
+#define KL_SYSCALL(number, name, help, arguments)                                               \
+	CALL(KL_EV_SYSCALL_ENTRY, KL_CLASS_SYSCALL_ENTRY, number, "syscall_entry_" #name, help, \
+	     call_##name, KL_ARRAY_SIZE(call_##name) - 1)                                       \
+	CALL(KL_EV_SYSCALL_EXIT, KL_CLASS_SYSCALL_EXIT, number, "syscall_exit_" #name,          \
 	     "Returned: " help, call_return, 1)
 #include "../../uapi/syscalls.def"
 #undef KL_SYSCALL
@@ -120,7 +117,7 @@ static const struct {
 };
 
 static const struct kl_variable variables[] = {
-#define KL_VARIABLE(id, name, scope, type, unit, access, help)                            \
+#define KL_VARIABLE(id, name, scope, type, unit, access, help) \
 	{ id, #name, #scope, #type, unit, help },
 #include "../../uapi/variables.def"
 #undef KL_VARIABLE

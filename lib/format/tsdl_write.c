@@ -81,12 +81,12 @@ static const char *clock_name(const struct kl_trace_info *info)
 
 static void write_trace(struct kl_buffer *buffer, const struct kl_trace_info *info)
 {
-	kl_buffer_add_string(buffer,
-			     "/* CTF 1.8 */\n\n"
-			     "typealias integer { size = 8; align = 8; signed = 0; } := uint8_t;\n"
-			     "typealias integer { size = 32; align = 8; signed = 0; } := uint32_t;\n"
-			     "typealias integer { size = 64; align = 8; signed = 0; } := uint64_t;\n\n"
-			     "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");
+	kl_buffer_add_string(
+		buffer, "/* CTF 1.8 */\n\n"
+			"typealias integer { size = 8; align = 8; signed = 0; } := uint8_t;\n"
+			"typealias integer { size = 32; align = 8; signed = 0; } := uint32_t;\n"
+			"typealias integer { size = 64; align = 8; signed = 0; } := uint64_t;\n\n"
+			"trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");
 	write_uuid(buffer, info->uuid);
 	kl_buffer_add_string(buffer, "\";\n\tbyte_order = le;\n"
 				     "\tpacket.header := struct {\n"
@@ -120,8 +120,7 @@ static void write_clock(struct kl_buffer *buffer, const struct kl_trace_info *in
 		kl_buffer_add_string(buffer, ";\n");
 	}
 	kl_buffer_printf(buffer, "\tdescription = \"%s\";\n",
-			 base->clock == KL_CLOCK_TSC ? "Time stamp counter" :
-						       "Monotonic clock");
+			 base->clock == KL_CLOCK_TSC ? "Time stamp counter" : "Monotonic clock");
 	kl_buffer_printf(buffer, "\tfreq = %llu;\n\tprecision = %llu;\n",
 			 (unsigned long long)base->hz, (unsigned long long)base->precision);
 	kl_buffer_printf(buffer, "\toffset_s = %lld;\n\toffset = %llu;\n\tabsolute = TRUE;\n};\n\n",
@@ -139,41 +138,41 @@ static void write_stream(struct kl_buffer *buffer, const struct kl_trace_info *i
 			 "typealias integer { size = 48; align = 8; signed = 0; "
 			 "map = clock.%s.value; } := record_time_t;\n\n",
 			 clock, clock);
-	kl_buffer_add_string(
-		buffer,
-		"stream {\n\tid = 0;\n"
-		"\tevent.header := struct {\n"
-		"\t\tinteger { size = 16; align = 8; signed = 0; } id;\n"
-		"\t\trecord_time_t timestamp;\n"
-		"\t} align(8);\n"
-		"\tpacket.context := struct {\n"
-		"\t\tblock_time_t timestamp_begin;\n"
-		"\t\tblock_time_t timestamp_end;\n"
-		"\t\tuint64_t content_size;\n"
-		"\t\tuint64_t packet_size;\n"
-		"\t\tuint64_t packet_seq_num;\n"
-		"\t\tuint64_t events_discarded;\n"
-		"\t\tuint64_t record_first;\n"
-		"\t\tuint64_t committed;\n"
-		"\t\tuint32_t record_count;\n"
-		"\t\tuint32_t cpu_id;\n"
-		"\t\tuint32_t session_id;\n"
-		"\t\tuint32_t reserved0;\n"
-		"\t\tuint64_t reserved[3];\n"
-		"\t} align(8);\n"
-		"\tevent.context := struct {\n"
-		"\t\tenum : integer { size = 1; align = 1; signed = 0; } "
-		"{ none = 0, task = 1 } _changed;\n"
-		"\t\tinteger { size = 7; align = 1; signed = 0; } _changed_reserved;\n"
-		"\t\tvariant <_changed> {\n"
-		"\t\t\tstruct { } none;\n"
-		"\t\t\tstruct {\n"
-		"\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _tid;\n"
-		"\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _pid;\n"
-		"\t\t\t\tinteger { size = 8; align = 8; signed = 0; encoding = UTF8; } _comm[16];\n"
-		"\t\t\t} align(8) task;\n"
-		"\t\t} _variables;\n"
-		"\t} align(8);\n};\n\n");
+	kl_buffer_add_string(buffer,
+			     "stream {\n\tid = 0;\n"
+			     "\tevent.header := struct {\n"
+			     "\t\tinteger { size = 16; align = 8; signed = 0; } id;\n"
+			     "\t\trecord_time_t timestamp;\n"
+			     "\t} align(8);\n"
+			     "\tpacket.context := struct {\n"
+			     "\t\tblock_time_t timestamp_begin;\n"
+			     "\t\tblock_time_t timestamp_end;\n"
+			     "\t\tuint64_t content_size;\n"
+			     "\t\tuint64_t packet_size;\n"
+			     "\t\tuint64_t packet_seq_num;\n"
+			     "\t\tuint64_t events_discarded;\n"
+			     "\t\tuint64_t record_first;\n"
+			     "\t\tuint64_t committed;\n"
+			     "\t\tuint32_t record_count;\n"
+			     "\t\tuint32_t cpu_id;\n"
+			     "\t\tuint32_t session_id;\n"
+			     "\t\tuint32_t reserved0;\n"
+			     "\t\tuint64_t reserved[3];\n"
+			     "\t} align(8);\n"
+			     "\tevent.context := struct {\n"
+			     "\t\tenum : integer { size = 1; align = 1; signed = 0; } "
+			     "{ none = 0, task = 1 } _changed;\n"
+			     "\t\tinteger { size = 7; align = 1; signed = 0; } _changed_reserved;\n"
+			     "\t\tvariant <_changed> {\n"
+			     "\t\t\tstruct { } none;\n"
+			     "\t\t\tstruct {\n"
+			     "\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _tid;\n"
+			     "\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _pid;\n"
+			     "\t\t\t\tinteger { size = 8; align = 8; signed = 0; encoding = UTF8; } "
+			     "_comm[16];\n"
+			     "\t\t\t} align(8) task;\n"
+			     "\t\t} _variables;\n"
+			     "\t} align(8);\n};\n\n");
 }
 
 static unsigned int number_base(enum kl_format format)

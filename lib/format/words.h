@@ -29,7 +29,10 @@ struct kl_words {
 	uint64_t choice_mask; /* 0: no choices */
 };
 
-#define KL_WORD(name) { (uint64_t)(name), #name }
+#define KL_WORD(name)                   \
+	{                               \
+		(uint64_t)(name), #name \
+	}
 
 extern const struct kl_words kl_words_call[KL_FORMAT_COUNT];
 extern const struct kl_words kl_words_kernel[KL_FORMAT_COUNT];

@@ -62,8 +62,7 @@ int kl_pipe_next(struct kl_reader *reader, struct kl_reader_block *block)
 			.to = header->content_bits / 8,
 			.complete = true,
 		};
-		kl_reader_take(reader, &reader->views[header->cpu_id], block,
-			       header->record_count);
+		kl_reader_take(reader, &reader->views[header->cpu_id], block, header->record_count);
 		return 1;
 	}
 }

@@ -59,7 +59,9 @@ static int map_ring(struct kl_reader *reader, unsigned int cpu)
 		return kl_fail_system(-ret, "cannot map the ring of CPU %u", cpu);
 	slots = load(((const struct kl_abi_ring *)memory)->map_size);
 	munmap((void *)memory, PAGE_BYTES);
-	if (!slots || slots > MAP_SIZE_MAX || (slots & (slots - 1)))
+	if (!slots)
+		return 0;
+	if (slots > MAP_SIZE_MAX || (slots & (slots - 1)))
 		return kl_fail(EPROTO, "CPU %u: a ring with %u slots cannot be", cpu, slots);
 	view->shared_bytes = sizeof(struct kl_abi_ring) + slots * sizeof(uint32_t);
 	view->shared_bytes = (view->shared_bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
@@ -159,11 +161,14 @@ static long copy_block(struct kl_reader *reader, struct kl_ring_view *view,
 	/* E: the header before its number. Pairs with install_block's release. */
 	if (load_acquire(block->seq) != view->next)
 		return 0;
-	/* Before `position`: if that is behind, this is no longer the block being filled. */
 	bits = load_acquire(block->content_bits);
-	/* Pairs with A: who sees the count sees the records. */
-	position = load_acquire(view->shared->position);
+	/*
+	 * The count before the position: the other way round a record that was
+	 * begun earlier could still be open while later ones make the sum right.
+	 * Pairs with A: who sees the count sees the records.
+	 */
 	end = load_acquire(block->committed);
+	position = load_acquire(view->shared->position);
 	if (bits) {
 		if (end * 8 != bits)
 			return -EAGAIN;

@@ -13,7 +13,8 @@ static const struct kl_abi_block *block_at(const struct kl_stream *s, size_t at)
 
 static bool starts_here(const struct kl_stream *s, size_t at)
 {
-	return block_at(s, at)->magic == KL_CTF_MAGIC && !memcmp(block_at(s, at)->uuid, s->uuid, 16);
+	return block_at(s, at)->magic == KL_CTF_MAGIC &&
+	       !memcmp(block_at(s, at)->uuid, s->uuid, 16);
 }
 
 static void push_loss(struct kl_stream *s, enum kl_loss_kind kind, uint64_t records,

@@ -140,8 +140,8 @@ static struct out *get_out(struct kl_trace_writer *writer, uint32_t cpu)
 	}
 	if (writer->outs[cpu].fd < 0) {
 		snprintf(name, sizeof(name), "cpu%u", cpu);
-		writer->outs[cpu].fd = openat(writer->dir, name,
-					      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		writer->outs[cpu].fd =
+			openat(writer->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (writer->outs[cpu].fd < 0) {
 			kl_fail_system(errno, "%s", name);
 			return NULL;

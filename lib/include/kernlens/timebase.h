@@ -77,7 +77,8 @@ static inline uint64_t kl_timebase_span(const struct kl_timebase *base, uint64_t
  */
 static inline uint64_t kl_timebase_ns(const struct kl_timebase *base, uint64_t cycles)
 {
-	return (uint64_t)base->offset_s * 1000000000u + kl_timebase_span(base, base->offset + cycles);
+	return (uint64_t)base->offset_s * 1000000000u +
+	       kl_timebase_span(base, base->offset + cycles);
 }
 
 #pragma GCC visibility pop

@@ -161,8 +161,7 @@ struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema
  * The file gets the whole block, zeros behind the records. Returns -EINVAL
  * (no block of this session) or what write said.
  */
-int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *block,
-		    size_t bytes);
+int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *block, size_t bytes);
 
 /**
  * kl_trace_written - bytes in the stream files

@@ -13,8 +13,14 @@ struct synth_arg {
 	const void *bytes;
 };
 
-#define NUMBER(n) { .number = (uint64_t)(n) }
-#define BYTES(p) { .bytes = p }
+#define NUMBER(n)                       \
+	{                               \
+		.number = (uint64_t)(n) \
+	}
+#define BYTES(p)           \
+	{                  \
+		.bytes = p \
+	}
 #define ARGS(...) ((const struct synth_arg[]){ __VA_ARGS__ })
 
 /* One CPU's writer. */
@@ -39,8 +45,7 @@ void synth_task(struct synth *synth, int tid, int pid, const char *comm);
 /* Starts a block; the first record carries the task. */
 void synth_begin(struct synth *synth, uint64_t time);
 /* False if it does not fit. */
-bool synth_add(struct synth *synth, const char *event, uint64_t time,
-	       const struct synth_arg *args);
+bool synth_add(struct synth *synth, const char *event, uint64_t time, const struct synth_arg *args);
 /* Completes the block; the next begin has the next number. */
 void synth_end(struct synth *synth, uint64_t time);
 

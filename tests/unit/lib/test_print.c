@@ -113,10 +113,12 @@ static void test_styles(void)
 
 	synth_task(s, 12, 10, "my \"task\"");
 	synth_begin(s, BEGIN);
-	add("sched_switch", 1500000, ARGS(BYTES("bash"), NUMBER(12), NUMBER(20), NUMBER(1),
-					  BYTES("\xffnew"), NUMBER(13), NUMBER(-1)));
-	add("syscall_entry_openat", 1500001, ARGS(NUMBER(-100), BYTES("/a \"b\"\n\xc3\xa4\xff"),
-						  NUMBER(O_RDONLY | O_CLOEXEC), NUMBER(0)));
+	add("sched_switch", 1500000,
+	    ARGS(BYTES("bash"), NUMBER(12), NUMBER(20), NUMBER(1), BYTES("\xffnew"), NUMBER(13),
+		 NUMBER(-1)));
+	add("syscall_entry_openat", 1500001,
+	    ARGS(NUMBER(-100), BYTES("/a \"b\"\n\xc3\xa4\xff"), NUMBER(O_RDONLY | O_CLOEXEC),
+		 NUMBER(0)));
 	expect(print_all(KL_STYLE_TEXT),
 	       "[1.500000000] 000 my \"task\"-12 sched_switch: prev_comm=bash prev_tid=12 "
 	       "prev_prio=20 prev_state=S next_comm=\xffnew next_tid=13 next_prio=-1\n"
@@ -134,8 +136,9 @@ static void test_styles(void)
 	print_all(KL_STYLE_JSON);
 	*strchr(out.data, '\n') = 0;
 	object = json_loads(out.data, 0, &error);
-	unit_check(object && json_integer_value(json_object_get(
-				     json_object_get(object, "fields"), "next_prio")) == -1 &&
+	unit_check(object &&
+			   json_integer_value(json_object_get(json_object_get(object, "fields"),
+							      "next_prio")) == -1 &&
 			   !strcmp(json_string_value(json_object_get(
 					   json_object_get(object, "meanings"), "prev_state")),
 				   "S") &&
@@ -201,13 +204,13 @@ static void make_calls(void)
 	synth_begin(s, BEGIN);
 	synth_task(s, 11, 10, "one");
 	add("syscall_exit_close", 0, ARGS(NUMBER(0)));
-	add("syscall_entry_openat", 10, ARGS(NUMBER(-100), BYTES("/etc/passwd"),
-					     NUMBER(O_RDONLY | O_CLOEXEC), NUMBER(0)));
+	add("syscall_entry_openat", 10,
+	    ARGS(NUMBER(-100), BYTES("/etc/passwd"), NUMBER(O_RDONLY | O_CLOEXEC), NUMBER(0)));
 	add("syscall_exit_openat", 22, ARGS(NUMBER(3)));
 	add("syscall_entry_read", 30, ARGS(NUMBER(3), NUMBER(0x7ffd0000), NUMBER(832)));
 	synth_task(s, 20, 20, "two");
-	add("syscall_entry_openat", 31, ARGS(NUMBER(-100), BYTES("/none"),
-					     NUMBER(O_WRONLY | O_CREAT), NUMBER(0644)));
+	add("syscall_entry_openat", 31,
+	    ARGS(NUMBER(-100), BYTES("/none"), NUMBER(O_WRONLY | O_CREAT), NUMBER(0644)));
 	add("syscall_exit_openat", 41, ARGS(NUMBER(-2)));
 	synth_task(s, 11, 10, "one");
 	add("syscall_exit_read", 50, ARGS(NUMBER(832)));
@@ -234,6 +237,34 @@ static void test_strace(void)
 	       "11      read(3, NULL, 1) = 0 <0.000001>\n"
 	       "11      exit_group(0 <unfinished ...>\n",
 	       "system calls as strace prints them");
+	kl_strace_destroy(strace);
+}
+
+/* Strings that came into memory only during the call. */
+static void test_late_strings(void)
+{
+	struct kl_strace *strace = kl_strace_create(KL_STRACE_TIMES | KL_STRACE_RELATIVE);
+
+	synth_begin(s, BEGIN);
+	synth_task(s, 11, 10, "one");
+	add("syscall_entry_rename", 1, ARGS(BYTES("/old"), BYTES("")));
+	add("syscall_late_string", 2, ARGS(NUMBER(82), NUMBER(1), BYTES("/new")));
+	add("syscall_exit_rename", 3, ARGS(NUMBER(-4095)));
+	add("syscall_entry_rmdir", 4, ARGS(BYTES("")));
+	synth_task(s, 12, 10, "two");
+	add("syscall_entry_getpid", 5, ARGS(NUMBER(0)));
+	synth_task(s, 11, 10, "one");
+	add("syscall_late_string", 6, ARGS(NUMBER(84), NUMBER(0), BYTES("/dir")));
+	add("syscall_exit_rmdir", 7, ARGS(NUMBER(-512)));
+	kl_buffer_reset(&out);
+	feed(take_strace, strace);
+	expect(out.data,
+	       "[0.000001000] 11      rename(\"/old\", \"/new\") = -4095 <0.000002>\n"
+	       "[0.000004000] 11      rmdir(\"\" <unfinished ...>\n"
+	       "[0.000005000] 12      getpid( <unfinished ...>\n"
+	       "[0.000006000] 11      <... argument 1 is \"/dir\">\n"
+	       "[0.000007000] 11      <... rmdir resumed>) = ? ERESTARTSYS <0.000003>\n",
+	       "strings read late stand where they belong");
 	kl_strace_destroy(strace);
 }
 
@@ -277,8 +308,9 @@ static void test_syscall_report(void)
 
 static void switch_to(uint64_t us, int prev, int state, int next)
 {
-	add("sched_switch", us, ARGS(BYTES("p"), NUMBER(prev), NUMBER(20), NUMBER(state),
-				     BYTES("n"), NUMBER(next), NUMBER(20)));
+	add("sched_switch", us,
+	    ARGS(BYTES("p"), NUMBER(prev), NUMBER(20), NUMBER(state), BYTES("n"), NUMBER(next),
+		 NUMBER(20)));
 }
 
 static void test_sleep_report(void)
@@ -335,6 +367,7 @@ int main(void)
 	test_styles();
 	test_json_bytes();
 	test_strace();
+	test_late_strings();
 	test_syscall_report();
 	test_sleep_report();
 	test_count_report();

@@ -135,8 +135,8 @@ static void read_live(const char *name, bool overwrite, bool partial, bool slow)
 {
 	int device = ring_device();
 	struct writer_thread *w = make_writers(device, 6, overwrite);
-	struct kl_reader *reader = kl_reader_create(dup(device), CPUS + 1, RING_BLOCK_BYTES,
-						    KL_BACKEND_MMAP);
+	struct kl_reader *reader =
+		kl_reader_create(dup(device), CPUS + 1, RING_BLOCK_BYTES, KL_BACKEND_MMAP);
 	struct seen seen[CPUS + 1] = { 0 };
 	struct kl_reader_counts counts;
 	struct kl_reader_block block;
@@ -190,8 +190,8 @@ static void test_hold(void)
 {
 	int device = ring_device();
 	struct writer_thread *w = make_writers(device, 4, false);
-	struct kl_reader *reader = kl_reader_create(dup(device), CPUS, RING_BLOCK_BYTES,
-						    KL_BACKEND_MMAP);
+	struct kl_reader *reader =
+		kl_reader_create(dup(device), CPUS, RING_BLOCK_BYTES, KL_BACKEND_MMAP);
 	uint64_t *position = mmap(NULL, 4096, PROT_READ, MAP_SHARED, device, KL_MMAP_POSITION);
 	struct kl_reader_counts counts;
 	struct kl_reader_block block;
@@ -224,8 +224,8 @@ static void test_partial(void)
 {
 	int device = ring_device();
 	struct writer_thread *w = make_writers(device, 4, true);
-	struct kl_reader *reader = kl_reader_create(dup(device), CPUS, RING_BLOCK_BYTES,
-						    KL_BACKEND_MMAP);
+	struct kl_reader *reader =
+		kl_reader_create(dup(device), CPUS, RING_BLOCK_BYTES, KL_BACKEND_MMAP);
 	struct kl_reader_block block;
 	size_t first;
 
@@ -245,6 +245,27 @@ static void test_partial(void)
 	unit_check(kl_reader_next_block(reader, true, &block) == 1 && block.complete &&
 			   block.from == block.to && block.block->record_count == 2,
 		   "and the block's end when it is complete");
+	kl_reader_destroy(reader);
+	free_writers(w);
+	close(device);
+}
+
+/* A block that the module has taken away must not end the program. */
+static void test_gone(void)
+{
+	int device = ring_device();
+	struct writer_thread *w = make_writers(device, 4, true);
+	struct kl_reader *reader =
+		kl_reader_create(dup(device), CPUS, RING_BLOCK_BYTES, KL_BACKEND_MMAP);
+	struct kl_reader_block block;
+
+	fire(&w[0]);
+	fire(&w[1]);
+	if (ftruncate(device, KL_MMAP_BLOCK(1, 0, 0)))
+		abort();
+	unit_check(kl_reader_next_block(reader, true, &block) == 1 && block.cpu == 0 &&
+			   kl_reader_next_block(reader, true, &block) == 0,
+		   "a block that is gone is not there, and no signal");
 	kl_reader_destroy(reader);
 	free_writers(w);
 	close(device);
@@ -304,8 +325,8 @@ static void test_live(void)
 {
 	int device = ring_device();
 	struct writer_thread *w = make_writers(device, 50, true);
-	struct kl_reader *reader = kl_reader_create(dup(device), CPUS, RING_BLOCK_BYTES,
-						    KL_BACKEND_MMAP);
+	struct kl_reader *reader =
+		kl_reader_create(dup(device), CPUS, RING_BLOCK_BYTES, KL_BACKEND_MMAP);
 	struct kl_live *live = kl_live_create(reader, schema, &timebase);
 	uint64_t events = 0, lost = 0, last = 0, disordered = 0;
 	struct kl_reader_counts counts;
@@ -358,6 +379,7 @@ int main(void)
 	read_live("overwrite, slow", true, false, true);
 	read_live("discard, nobody holds", false, true, false);
 	test_hold();
+	test_gone();
 	test_read(s);
 	test_live();
 	kl_schema_destroy(schema);

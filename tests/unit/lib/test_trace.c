@@ -68,8 +68,8 @@ static void add_every_type(struct synth *s, uint64_t time, int64_t n, const char
 		abort();
 }
 
-static void add_switch(struct synth *s, uint64_t time, const char *from, int prev,
-		       const char *to, int next)
+static void add_switch(struct synth *s, uint64_t time, const char *from, int prev, const char *to,
+		       int next)
 {
 	if (!synth_add(s, "sched_switch", time,
 		       ARGS(BYTES(from), NUMBER(prev), NUMBER(20), NUMBER(1), BYTES(to),
@@ -226,8 +226,8 @@ static bool is_same(const char *text, const struct kl_event *event, struct kl_bu
 		 (unsigned long long)event->ns % 1000000000, event->class->name);
 	snprintf(cpu, sizeof(cpu), " cpu_id = %u,", event->cpu);
 	expect_fields(line, event);
-	return !strncmp(text, start, strlen(start)) && strstr(text, cpu) &&
-	       length > line->length && !strcmp(text + length - line->length, line->data);
+	return !strncmp(text, start, strlen(start)) && strstr(text, cpu) && length > line->length &&
+	       !strcmp(text + length - line->length, line->data);
 }
 
 static void test_babeltrace(const char *directory)
@@ -266,7 +266,8 @@ static void test_babeltrace(const char *directory)
 	pclose(pipe);
 	unit_check(!warnings, "babeltrace2 has nothing to complain about");
 
-	snprintf(command, sizeof(command), "grep -c 'discarded 1[012] events' %s.stderr", directory);
+	snprintf(command, sizeof(command), "grep -c 'discarded 1[012] events' %s.stderr",
+		 directory);
 	pipe = popen(command, "r");
 	unit_check(fgets(text, sizeof(text), pipe) && atoi(text) == CPUS,
 		   "babeltrace2 tells the discarded events");
@@ -274,7 +275,8 @@ static void test_babeltrace(const char *directory)
 
 	snprintf(command, sizeof(command),
 		 "babeltrace2 %s 2>/dev/null | grep -c '{ tid = 200, pid = 200, comm = "
-		 "\"second\" }'", directory);
+		 "\"second\" }'",
+		 directory);
 	pipe = popen(command, "r");
 	context = fgets(text, sizeof(text), pipe) ? atoi(text) : 0;
 	pclose(pipe);
@@ -365,7 +367,8 @@ static void test_damaged(struct synth *synths)
 	unit_check(records[KL_LOSS_CORRUPT] == 4 && counts.damaged == 4,
 		   "and its records are counted as damaged");
 	/* The second record of the third block: an id that does not exist. */
-	patch(directory, SYNTH_BLOCK_BYTES * 2 + KL_BLOCK_HEADER_BYTES + 9 + 24 + 56, "\xff\x0f", 2);
+	patch(directory, SYNTH_BLOCK_BYTES * 2 + KL_BLOCK_HEADER_BYTES + 9 + 24 + 56, "\xff\x0f",
+	      2);
 	count_losses(directory, &counts, records);
 	unit_check(counts.events == 7 * 4 + 1 && records[KL_LOSS_CORRUPT] == 4 + 3,
 		   "a block is read up to a record that is none");
@@ -395,7 +398,8 @@ static void test_fuzz(struct synth *synths)
 	for (unsigned int i = 0; i < runs; i++) {
 		uint8_t byte = rand();
 
-		patch(directory, rand() % (3 * SYNTH_BLOCK_BYTES) % (i & 1 ? 3 * SYNTH_BLOCK_BYTES : 600),
+		patch(directory,
+		      rand() % (3 * SYNTH_BLOCK_BYTES) % (i & 1 ? 3 * SYNTH_BLOCK_BYTES : 600),
 		      &byte, 1);
 		count_losses(directory, &counts, records);
 		sane += counts.events >= 24 && counts.events <= 24 + 3 * 4096 / 9;

@@ -1,25 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
-# Unit tests of the library: one program a test_*.c, linked with the static
-# library. Included by the top Makefile behind lib/lib.mk.
+#
+# Unit tests of the library. Uses BUILD, CC, CFLAGS and lib/lib.mk; adds to
+# UNIT_TESTS. Each is built twice, with -asan under the address and
+# undefined-behaviour checkers.
+#
+#   lib-schema   tables, metadata there and back and damaged, patterns, clock
+#   lib-trace    directories written, read, damaged, and read by babeltrace2
+#   lib-print    styles, words, reports
+#   lib-reader   live readers against kernel/ring
+#   lib-bench    how fast, in events a second (not a test)
 
-LIB_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/lib/test_*.c))
-LIB_BENCH := $(BUILD)/tests/unit/lib/bench
+LIB_TEST_NAMES := schema trace print reader
+LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
+LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
+UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)
 
-$(LIB_TESTS) $(LIB_BENCH): $(BUILD)/%: %.c tests/unit/lib/synth.c tests/unit/lib/synth.h \
-		tests/unit/unit.h $(LIB) $(LIB_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -Itests/unit $< tests/unit/lib/synth.c \
-		$(filter tests/unit/lib/ring_writer.c kernel/ring/ring.c,$^) $(LIB) \
-		-ljansson -lpthread -o $@
+LIB_TEST_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
+LIB_TEST_HEADERS := $(wildcard tests/unit/lib/*.h lib/*/*.h kernel/ring/*.h) $(LIB_HEADERS) \
+	tests/unit/unit.h
+LIB_TEST_BUILD = @mkdir -p $(@D); \
+	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -o $@ $(filter %.c %.a,$^) -ljansson -pthread
 
 # The module's ring itself writes what this one reads.
-LIB_RING := tests/unit/lib/ring_writer.c kernel/ring/ring.c
-$(BUILD)/tests/unit/lib/test_reader: $(LIB_RING) $(wildcard kernel/ring/*.h)
+$(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
+		tests/unit/lib/ring_writer.c kernel/ring/ring.c
 
-unit-lib: $(LIB_TESTS)
-	@failed=0; for t in $^; do echo "# $$t"; $$t || failed=1; done; exit $$failed
+$(LIB_TESTS) $(BUILD)/tests/lib-bench: $(BUILD)/tests/lib-%: \
+		tests/unit/lib/test_%.c tests/unit/lib/synth.c $(LIB) $(LIB_TEST_HEADERS)
+	$(LIB_TEST_BUILD)
 
-bench-lib: $(LIB_BENCH)
-	$(LIB_BENCH)
-
-.PHONY: unit-lib bench-lib
+# The library's sources too, so that they are checked.
+$(LIB_TESTS_ASAN): CFLAGS += $(LIB_TEST_ASAN)
+$(LIB_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: \
+		tests/unit/lib/test_%.c tests/unit/lib/synth.c $(LIB_SOURCES) $(LIB_TEST_HEADERS)
+	$(LIB_TEST_BUILD)

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* in 2026, stable kernels too: an exiting task remembers whether its memory could be looked into */
+#include <linux/sched.h>
+
+static bool __maybe_unused kl_check_user_dumpable(const struct task_struct *t)
+{
+	return t->user_dumpable;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is left to know of a task that has given up its memory. */
+#ifndef KL_COMPAT_TASK_H
+#define KL_COMPAT_TASK_H
+
+#include <linux/sched.h>
+
+#include "compat_config.h"
+
+/*
+ * Could others of the same user look into it before? Kernels that forget it let
+ * them look afterwards in any case; we do not.
+ */
+static inline bool kl_was_dumpable(const struct task_struct *t)
+{
+#ifdef KL_HAVE_USER_DUMPABLE
+	return t->user_dumpable;
+#else
+	return false;
+#endif
+}
+
+#endif /* KL_COMPAT_TASK_H */

@@ -1,0 +1,73 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+# kernlens print and report, over one small trace; strace's output beside ours.
+
+kl record -q -o t -e syscalls,sched -- sh -c 'cd /; /bin/echo hi >/dev/null; cat /etc/passwd /nosuch >/dev/null 2>&1; true'
+expect "a trace to look at" 0
+kl print t
+says out '^\[[0-9]+\.[0-9]{9}\] [0-9]{3} .* sched_switch: prev_comm=' "text"
+kl print t --time wall
+says out '^\[1[0-9]{9}\.' "--time wall"
+kl print t --format csv
+says out '^syscall_entry_openat,[0-9]+,[0-9]+,1[0-9]{9},[0-9]+,' "CSV"
+check "as many lines as events" test "$(grep -vc '^event,' "$work/out")" -eq \
+	"$("$kernlens" report --json t | jq .records)"
+kl print t --json
+check "JSON lines" jq -e -s 'all(.[]; .event and .fields)' "$work/out"
+kl print t -e 'syscall_entry_execve'
+check "-e chooses" test "$(wc -l <"$work/out")" -eq "$(grep -c syscall_entry_execve "$work/out")"
+check "and finds all three" test "$(wc -l <"$work/out")" -eq 3
+kl print t -e nosuch
+expect "an unknown event" 2
+pid=$("$kernlens" print t --json -e syscall_entry_execve | jq -s '.[1].pid')
+kl print t --json -p "$pid"
+check "-p chooses" jq -e -s "length > 5 and all(.[]; .pid == $pid)" "$work/out"
+kl print t --json --cpu 0
+check "--cpu chooses" jq -e -s 'all(.[]; .cpu == 0)' "$work/out"
+kl print t --json --from 0.01 --to 0.02
+check "--from and --to choose" jq -e -s 'all(.[]; .since_ns >= 10000000 and .since_ns <= 20000000)' "$work/out"
+
+kl report t
+expect "report" 0
+says out '^records +[0-9,]+$'
+says out '^Sleepers'
+kl report --json t
+is_json "report --json"
+json "it has all three" '(.syscalls | length > 0) and (.sleepers | length > 0) and (.events | length > 0)'
+for kind in syscalls sleepers events; do
+	kl report $kind t
+	expect "report $kind" 0
+	kl report $kind t --json
+	json "report $kind --json" 'length > 0'
+	kl report $kind t --top 2 --json
+	json "report $kind --top" 'length == 2'
+done
+kl report syscalls t --json
+json "calls are counted" '[.[] | select(.syscall == "execve")] | map(.calls) | add == 3'
+json "errors are counted" '[.[] | select(.syscall == "openat" and .comm == "cat")][0].errors >= 1'
+kl report syscalls t
+says out 'pid +process +system call +calls +errors +total +mean +worst'
+
+# calls FILE: the calls of each process in order, processes by their first call.
+calls() {
+	awk '$1 ~ /^[0-9]+$/ && $2 ~ /^[a-z_0-9]+\(/ {
+		if (!($1 in order)) order[$1] = ++n
+		sub(/\(.*/, "", $2)
+		print order[$1], NR, $2
+	}' "$1" | sort -k1,1n -k2,2n | awk '{ print $1, $3 }'
+}
+program="cd /usr; /bin/echo hi >/dev/null; cat /etc/passwd /nosuch >/dev/null 2>&1; (exit 4); mkdir $work/d; rmdir $work/d"
+strace -f -o theirs sh -c "$program"
+kl record -q -o ours -e syscalls -- sh -c "$program"
+kl print --format strace ours
+expect "strace format" 0
+cp "$work/out" ours.txt
+calls theirs >theirs.calls
+calls ours.txt >ours.calls
+check "the calls that strace sees, in its order" diff theirs.calls ours.calls
+check "strings and errors as in strace" \
+	grep -Eq 'openat\(AT_FDCWD, "/nosuch", O_RDONLY\) += -1 ENOENT \(No such file or directory\)' ours.txt
+kl live --format strace -o live.txt -- sh -c "$program"
+expect "live --format strace" 0
+calls live.txt >live.calls
+check "the same calls live" diff theirs.calls live.calls

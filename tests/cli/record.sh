@@ -1,0 +1,134 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+# kernlens record: what is traced, how it ends, what it leaves.
+
+calls=syscalls,sched_process_exec,sched_process_fork,sched_process_exit
+
+# events DIR FILTER: JSON lines of a trace, as an array through jq.
+events() {
+	"$kernlens" print --format json "$1" | jq -e -s "$2"
+}
+
+kl record -e $calls -o t -- sh -c 'echo said; /bin/true; exit 7'
+expect "the status of the command is returned" 7
+says out '^said$' "the command has stdout for itself"
+says err 'records, 0 lost' "a summary on stderr"
+check "the first event in it starts the program" \
+	events t '[.[] | select(.event | startswith("syscall_"))][0].event == "syscall_entry_execve"'
+check "it is in the trace as it is found in PATH" events t \
+	'[.[] | select(.event == "syscall_entry_execve")][0].fields.filename | test("/sh$")'
+check "its children, too" events t '[.[] | select(.event == "sched_process_exec")] | length == 2'
+check "to their end" events t \
+	'([.[] | select(.event == "sched_process_fork")] | length) == 1 and
+	 ([.[] | select(.event == "sched_process_exit")] | length) == 2'
+check "only them" events t '[.[] | select(.event | startswith("syscall_")) | .pid] | unique | length == 2'
+check "babeltrace2 reads it" bash -c 'babeltrace2 t 2>&1 >/dev/null | { ! grep -q .; }'
+
+kl record -e $calls -o t -- true
+expect "a trace is not overwritten" 1
+says err 'has a trace in it; --force'
+kl record -q -e $calls --force -o t -- true
+expect "unless told so" 0
+check "-q is quiet" test ! -s "$work/err"
+mkdir other && touch other/file
+kl record --force -o other -- true
+expect "other files are never touched" 1
+check "they are still there" test -e other/file
+
+kl record -e $calls -o s1 -- sh -c 'kill -TERM $$'
+expect "a signal of the command is 128 + its number" 143
+kl record -e $calls -o s2 -- nosuchcommand
+expect "no such command" 127
+check "it leaves no directory" test ! -e s2
+kl record -e $calls -o s3 -- /etc/passwd
+expect "not executable" 126
+printf 'exit 5\n' >script && chmod +x script
+kl record -e $calls -o s4 -- ./script
+expect "a script without #! is run as a shell does" 5
+
+kl record --json -e $calls -o j -- true
+json "--json: a summary" '.records > 10 and .lost == 0 and .fired == .records and .status == 0'
+
+kl record -e 'sched_switch:count,syscall_entry_execve' -o c -- true
+says err '[0-9] +sched_switch' "counters of :count are printed"
+
+kl record -e $calls --buffer 64K -o small -- sh -c 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); : <.; done'
+expect "small buffers" 0
+kl record -e $calls --overwrite --buffer 16K -o flight -- \
+	sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); : <.; done; exec /bin/true'
+says err 'older ones overwritten' "--overwrite keeps the newest and says so"
+check "the newest" events flight '[.[] | select(.event == "sched_process_exit")] | length == 1'
+
+# Without a terminal, as kill sends it, and as a terminal does.
+timeout -s INT 6 "$kernlens" record -e sched_switch -o i1 >"$work/out" 2>"$work/err" </dev/null
+check "SIGINT ends a recording of all tasks" grep -q ' 0 lost' "$work/err"
+check "it is whole" "$kernlens" print i1
+(
+	sleep 4
+	pkill -INT -x sleep60
+) &
+cp "$(command -v sleep)" sleep60
+kl record -e $calls -o i2 -- ./sleep60 60
+wait
+expect "a command ended by SIGINT" 130
+check "its trace is whole" events i2 'length > 5'
+(
+	sleep 5
+	printf '\003'
+	sleep 3
+) | script -qec "$kernlens record -e $calls -o i3 -- ./sleep60 60; echo status \$?" /dev/null >"$work/out"
+says out 'status 130' "Ctrl-C reaches the command"
+says out 'records, 0 lost' "and the recording ends cleanly"
+"$kernlens" record -q -e $calls -o i4 -- ./sleep60 60 2>"$work/err" &
+recorder=$!
+sleep 4
+kill -TERM $recorder
+wait $recorder
+check "SIGTERM to kernlens ends the command" test $? -eq 143
+kl record -e sched_switch -a --duration 0.5 -o d
+expect "--duration" 0
+check "all tasks" events d '[.[] | .tid] | unique | length > 1'
+kl record -e sched_switch -o wait -a -- sleep 0.3
+expect "-a with a command lasts as long as it" 0
+
+# Running processes.
+sh -c 'while :; do : <.; sleep 0.1; done' &
+victim=$!
+kl record -e syscall_entry_openat,syscall_entry_execve -p $victim --duration 1 -o p
+expect "-p" 0
+check "-p traces the process" events p "[.[] | select(.pid == $victim)] | length > 2"
+check "and what it starts" events p "[.[] | select(.event == \"syscall_entry_execve\")] | length > 2"
+kl record -e syscall_entry_openat -u root --duration 0.5 -o u
+expect "-u" 0
+(
+	sleep 5
+	kill $victim
+) &
+kl record -e syscall_entry_openat -p $victim -o pe
+expect "-p ends with the process" 0
+wait
+kl record -e sched_switch -p 4194000 -o pn
+expect "-p of no process" 1
+says err 'there is no process 4194000'
+
+# Without privilege.
+chmod 1777 "$work"
+kl_nobody record -e $calls -o n1 -- sh -c '/bin/true; exit 3'
+expect "own processes without privilege" 3
+check "they are in the trace" events n1 '[.[] | select(.event == "sched_process_exec")] | length == 2'
+kl_nobody record -a
+expect "record -a without privilege" 1
+says err 'record -a needs CAP_PERFMON; without it you can trace your own processes: kernlens record -- COMMAND'
+kl_nobody record
+says err 'needs CAP_PERFMON'
+kl_nobody record -p 1
+says err 'process 1 is not yours'
+kl_nobody record -u root
+says err 'needs CAP_PERFMON'
+kl_nobody record -e irq_handler_entry -- true
+says err 'irq_handler_entry .*needs CAP_PERFMON'
+kl_nobody record --json -a
+json "as JSON" '.error == "EPERM"'
+check "nothing is left behind" bash -c '! ls -d kernlens-* 2>/dev/null'
+rm -rf n1
+chmod 755 "$work"

@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# collect.py OUT CAUSE...: runs in the virtual machine, as root. For each cause: switches ftrace on
+# for the events that the table expects of it (an instance of its own, clock x86-tsc), has
+# `kernlens record` run the cause, and keeps both records in OUT/CAUSE: trace/ (kernlens), cpuN.raw
+# (ftrace's pages), window, facts, log. witness.py compares them, outside, where it is faster.
+import errno
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import tables
+
+TRACING = "/sys/kernel/tracing"
+BUILD = os.environ.get("KL_BUILD", "build")
+# Events without a tracepoint of ftrace: what stands in for them.
+SYSCALL_WITNESS = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"]
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+class Ftrace:
+    """An instance of ftrace with a buffer that holds a whole cause."""
+
+    def __init__(self, kib):
+        self.dir = f"{TRACING}/instances/kl"
+        if not os.path.isdir(self.dir):
+            os.mkdir(self.dir)
+        write(f"{self.dir}/tracing_on", "0")
+        write(f"{self.dir}/trace_clock", "x86-tsc")
+        write(f"{self.dir}/buffer_size_kb", str(kib))
+        self.available = {}
+        for line in read(f"{TRACING}/available_events").split():
+            system, name = line.split(":")
+            self.available.setdefault(name, []).append(system)
+
+    def system_of(self, target):
+        # Modules have tracepoints too, some of the same name (ext4, nfs ...).
+        systems = self.available.get(target, [])
+        return systems[0] if systems else None
+
+    def start(self, names):
+        write(f"{self.dir}/trace", "")
+        for name in names:
+            write(f"{self.dir}/events/{name.replace(':', '/')}/enable", "1")
+        write(f"{self.dir}/tracing_on", "1")
+
+    def stop(self, names):
+        write(f"{self.dir}/tracing_on", "0")
+        for name in names:
+            write(f"{self.dir}/events/{name.replace(':', '/')}/enable", "0")
+
+    def save(self, out, names):
+        """Keeps the pages of each CPU, the statistics and the formats."""
+        for cpu in sorted(glob.glob(f"{self.dir}/per_cpu/cpu*")):
+            name = os.path.basename(cpu)
+            write(f"{out}/{name}.stats", read(f"{cpu}/stats"))
+            pipe = os.open(f"{cpu}/trace_pipe_raw", os.O_RDONLY | os.O_NONBLOCK)
+            with open(f"{out}/{name}.raw", "wb") as file:
+                while True:
+                    try:
+                        page = os.read(pipe, 4096)
+                    except OSError as error:
+                        if error.errno != errno.EAGAIN:
+                            raise
+                        break
+                    if not page:
+                        break
+                    file.write(page.ljust(4096, b"\0"))
+            os.close(pipe)
+        with open(f"{out}/formats", "w") as file:
+            for name in names:
+                path = f"{self.dir}/events/{name.replace(':', '/')}/format"
+                file.write(f"== {name}\n" + read(path))
+
+
+def set_function_probes(rows):
+    """A kprobe for each function event: its argument is the lock's address."""
+    lines = [f"p:klfn/{row.name} {row.target} lock_addr=%di:u64\n" for row in rows]
+    write(f"{TRACING}/kprobe_events", "")
+    for line in lines:
+        with open(f"{TRACING}/kprobe_events", "a") as file:
+            file.write(line)
+
+
+def command_of(cause):
+    # `programs` names a program under the traced cause's arguments: "module-kthread" is the
+    # program `module` with the argument `kthread`.
+    program, _, rest = cause.partition("-")
+    script = os.path.join(tables.HERE, "cause", program + ".sh")
+    if os.path.exists(script):
+        return [script] + rest.split("-") if rest else [script]
+    return [f"{BUILD}/tests/events/{program}"] + (rest.split("-") if rest else [])
+
+
+def run_cause(ftrace, out, cause, rows, present):
+    events, witness = [], []
+    for row in rows:
+        events.append(row.name)
+        if row.source == "TP":
+            system = ftrace.system_of(row.target)
+            if system:
+                witness.append(f"{system}:{row.target}")
+        elif row.source == "FN":
+            witness.append(f"klfn:{row.name}")
+    functions = [row for row in rows if row.source == "FN"]
+    if functions:
+        set_function_probes(functions)
+    if cause.startswith(("syscalls", "compat")):
+        events.append("syscall_*" if cause.startswith("syscalls") else "syscall_entry_*")
+        witness += SYSCALL_WITNESS
+    if not events:
+        return
+    work = f"/tmp/kl-{cause}"
+    os.makedirs(work)
+    began = time.monotonic()
+    ftrace.start(witness)
+    on = time.monotonic()
+    dump = [] if cause == "statedump" else ["--no-dump"]
+    done = subprocess.run(
+        [f"{BUILD}/kernlens", "--json", "record", "-a", "--buffer", "24M", "-e", ",".join(events),
+         "-o", f"{work}/trace", *dump, "--", f"{BUILD}/tests/events/window", f"{work}/window",
+         *command_of(cause)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    off = time.monotonic()
+    ftrace.stop(witness)
+    write(f"{work}/facts", "".join(line[5:] + "\n" for line in done.stdout.splitlines()
+                                   if line.startswith("fact ")))
+    summary = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    write(f"{work}/summary", summary[-1] if summary else "{}")
+    write(f"{work}/log", f"status {done.returncode}\n{done.stdout}{done.stderr}")
+    ftrace.save(work, witness)
+    if functions:
+        write(f"{work}/kprobe_profile", read(f"{TRACING}/kprobe_profile"))
+        write(f"{TRACING}/kprobe_events", "")
+    write(f"{work}/events", "\n".join(events) + "\n")
+    shutil.rmtree(f"{out}/{cause}", ignore_errors=True)
+    shutil.copytree(work, f"{out}/{cause}")
+    shutil.rmtree(work)
+    print(f"# {cause}: status {done.returncode}, {on - began:.1f} s to switch ftrace on, "
+          f"{off - on:.1f} s recording, {time.monotonic() - off:.1f} s saving", flush=True)
+
+
+def main():
+    out, causes = sys.argv[1], sys.argv[2:]
+    listing = subprocess.run([f"{BUILD}/kernlens", "list", "events", "--json"],
+                             capture_output=True, text=True, check=True)
+    write(f"{out}/list", listing.stdout)
+    present = {entry["name"] for entry in map(json.loads, listing.stdout.splitlines())
+               if entry["available"]}
+    table = tables.table()
+    rows = {row.name: row for row in tables.events() if row.name in present}
+    ftrace = Ftrace(int(os.environ.get("KL_FTRACE_KIB", "32768")))
+    write(f"{out}/kallsyms", "")
+    for cause in causes:
+        wanted = [row for name, row in rows.items()
+                  if cause in table.get(name, ([], ""))[0]]
+        run_cause(ftrace, out, cause, wanted, present)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
