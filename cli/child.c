@@ -76,7 +76,7 @@ static void start_program(struct cli_child *child)
 
 		while (child->words[n])
 			n++;
-		words = alloca((n + 2) * sizeof(*words));
+		words = cli_alloc((n + 2) * sizeof(*words));
 		words[0] = (char *)"sh";
 		words[1] = child->path;
 		memcpy(words + 2, child->words + 1, n * sizeof(*words));

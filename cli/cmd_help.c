@@ -14,7 +14,8 @@ enum {
 
 static const struct cli_option options[] = {
 	{ KEY_COMMANDS, "commands", NULL, "only the names of the subcommands" },
-	{ KEY_OPTIONS, "options", NULL, "only the options of COMMAND; `=' follows those with an argument" },
+	{ KEY_OPTIONS, "options", NULL,
+	  "only the options of COMMAND; `=' follows those with an argument" },
 	{},
 };
 

@@ -23,8 +23,7 @@ static const struct cli_option options[] = {
 	{},
 };
 
-static const char *const kinds[] = { "events",   "groups", "variables",
-				     "handlers", "masksets", NULL };
+static const char *const kinds[] = { "events", "groups", "variables", "handlers", "masksets", NULL };
 
 /* Does a row of a table that is no table of events match? */
 static bool is_like(const struct cli_list *list, const char *name)
@@ -107,7 +106,8 @@ static void list_masksets(struct cli_list *list)
 			continue;
 		row = make_row(name, "masksets", help);
 		json_object_set_new(row, "events", json_integer(count_set(list->schema, id)));
-		add_row(list, name, cli_print_count(number, count_set(list->schema, id)), help, row);
+		add_row(list, name, cli_print_count(number, count_set(list->schema, id)), help,
+			row);
 	}
 }
 

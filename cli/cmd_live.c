@@ -4,7 +4,6 @@
  * being filled are read, too, so an event is seen within LATENCY_MS.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ enum {
 
 static const struct cli_option options[] = {
 	CLI_SELECT_OPTIONS,
-	CLI_BUFFER_OPTION,
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
 	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },
@@ -163,8 +162,11 @@ static int run(struct live *l)
 	const char *patterns = l->printer.format == CLI_FORMAT_STRACE ? "syscalls" : NULL;
 	int status = cli_run_init(&l->run, &l->session);
 
-	if (!status && l->path && !freopen(l->path, "we", stdout))
-		status = cli_error(-errno, "%s: %s", l->path, strerror(errno));
+	if (!status && l->path) {
+		l->printer.file = fopen(l->path, "we");
+		if (!l->printer.file)
+			status = cli_error(-errno, "%s: %s", l->path, strerror(errno));
+	}
 	if (!status)
 		status = cli_session_open(&l->session, patterns, KL_HANDLER_log);
 	if (!status) {
@@ -177,6 +179,8 @@ static int run(struct live *l)
 		kl_reader_destroy(l->reader);
 		cli_session_close(&l->session);
 	}
+	if (l->path && l->printer.file)
+		fclose(l->printer.file);
 	cli_run_deinit(&l->run);
 	return status;
 }

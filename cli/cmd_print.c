@@ -16,7 +16,9 @@ enum {
 	KEY_TIME,
 };
 
-enum { PIDS_MAX = 64 };
+enum {
+	PIDS_MAX = 64
+};
 
 static const struct cli_option options[] = {
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
@@ -65,7 +67,8 @@ static void take_option(struct print *print, const struct cli_parser *parser, in
 		cli_printer_time(&print->printer, parser);
 		break;
 	case 'e':
-		print->events = print->events ? cli_format("%s,%s", print->events, arg) : parser->arg;
+		print->events = print->events ? cli_format("%s,%s", print->events, arg) :
+						parser->arg;
 		break;
 	case 'p':
 		take_pids(print, parser);
@@ -139,8 +142,8 @@ static int print_trace(struct print *print, const char *path)
 
 	if (!trace)
 		return CLI_FAILED;
-	if (print->events && kl_events_match(kl_trace_schema(trace), print->events,
-					     KL_HANDLER_log, print->map) < 0) {
+	if (print->events && kl_events_match(kl_trace_schema(trace), print->events, KL_HANDLER_log,
+					     print->map) < 0) {
 		cli_usage_message("Try: kernlens report events DIR", kl_error_text());
 		status = CLI_USAGE;
 		goto close;

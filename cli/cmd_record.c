@@ -30,10 +30,11 @@ enum {
 
 static const struct cli_option options[] = {
 	CLI_SELECT_OPTIONS,
-	CLI_BUFFER_OPTION,
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
 	{ 'o', "output", "DIR", "write here (kernlens-YYYYmmdd-HHMMSS)" },
 	{ KEY_FORCE, "force", NULL, "replace the trace that is in DIR" },
-	{ KEY_DISCARD, "discard", NULL, "write all the time; what finds no room is lost (default)" },
+	{ KEY_DISCARD, "discard", NULL,
+	  "write all the time; what finds no room is lost (default)" },
 	{ KEY_OVERWRITE, "overwrite", NULL, "keep the newest in memory, write it at the end" },
 	{ KEY_NO_DUMP, "no-dump", NULL, "leave out what there was at the start" },
 	{ KEY_PROGRESS, "progress", NULL, "a progress line also while COMMAND runs" },
@@ -216,14 +217,13 @@ static void write_json(const struct record *r, int status)
 {
 	const struct kl_reader_counts *counts = &r->recorder.counts;
 
-	cli_json_write(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o}", "trace",
-				 cli_json_text(r->path), "records", (json_int_t)counts->read,
-				 "lost", (json_int_t)counts->lost, "missed",
-				 (json_int_t)counts->missed, "fired",
-				 (json_int_t)(r->stats.written + r->stats.lost), "bytes",
-				 (json_int_t)r->recorder.bytes, "seconds",
-				 (double)r->elapsed_ns / 1e9, "status", status, "counts",
-				 json_counters(r)));
+	cli_json_write(
+		json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o}", "trace",
+			  cli_json_text(r->path), "records", (json_int_t)counts->read, "lost",
+			  (json_int_t)counts->lost, "missed", (json_int_t)counts->missed, "fired",
+			  (json_int_t)(r->stats.written + r->stats.lost), "bytes",
+			  (json_int_t)r->recorder.bytes, "seconds", (double)r->elapsed_ns / 1e9,
+			  "status", status, "counts", json_counters(r)));
 }
 
 static void print_counters(const struct record *r)
@@ -245,9 +245,10 @@ static void print_summary(const struct record *r)
 
 	if (r->quiet && !lost)
 		return;
-	fprintf(stderr, "kernlens: %s records, %s%s%s lost%s", cli_print_count(number[0], counts->read),
-		lost ? cli_style(stderr, CLI_RED) : "", cli_print_count(number[1], lost),
-		lost ? " (try a larger --buffer)" : "", lost ? cli_style(stderr, CLI_PLAIN) : "");
+	fprintf(stderr, "kernlens: %s records, %s%s%s lost%s",
+		cli_print_count(number[0], counts->read), lost ? cli_style(stderr, CLI_RED) : "",
+		cli_print_count(number[1], lost), lost ? " (try a larger --buffer)" : "",
+		lost ? cli_style(stderr, CLI_PLAIN) : "");
 	if (counts->missed)
 		fprintf(stderr, ", %s older ones overwritten",
 			cli_print_count(number[2], counts->missed));
@@ -256,7 +257,8 @@ static void print_summary(const struct record *r)
 	if (r->quiet)
 		return;
 	if (r->session.left_out)
-		fprintf(stderr, "kernlens: %u of the events cannot be had here: kernlens list says why\n",
+		fprintf(stderr,
+			"kernlens: %u of the events cannot be had here: kernlens list says why\n",
 			r->session.left_out);
 	print_counters(r);
 	fprintf(stderr, "kernlens: look at it with: kernlens report %s; kernlens print %s\n",

@@ -18,7 +18,9 @@ enum {
 	KEY_TOP = CLI_KEY_OWN,
 };
 
-enum { TOP_OF_OVERVIEW = 8 };
+enum {
+	TOP_OF_OVERVIEW = 8
+};
 
 static const struct cli_option options[] = {
 	{ KEY_TOP, "top", "N", "only the first N rows of each table; 0: all" },
@@ -112,9 +114,9 @@ static void print_syscalls(struct report *r)
 	/* Calls of which one end is not in the trace. */
 	for (size_t i = 0; rows && i < n; i++)
 		open |= rows[i].unfinished || rows[i].unpaired;
-	table = cli_table_create(open ?
-		">pid|process|system call|>calls|>errors|>total|>mean|>worst|>incomplete" :
-		">pid|process|system call|>calls|>errors|>total|>mean|>worst");
+	table = cli_table_create(
+		open ? ">pid|process|system call|>calls|>errors|>total|>mean|>worst|>incomplete" :
+		       ">pid|process|system call|>calls|>errors|>total|>mean|>worst");
 	for (size_t i = 0; rows && i < n; i++) {
 		if (!is_wanted(r, rows[i].pid))
 			continue;
@@ -140,14 +142,14 @@ static json_t *json_syscalls(struct report *r)
 		if (!is_wanted(r, row->pid) || !is_top(r, ++all))
 			continue;
 		json_array_append_new(
-			array, json_pack("{s:i, s:o, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I}",
-					 "pid", row->pid, "comm", cli_json_text(row->comm),
-					 "syscall", row->name, "number", row->number, "calls",
-					 (json_int_t)row->calls, "errors", (json_int_t)row->errors,
-					 "total_ns", (json_int_t)row->total_ns, "max_ns",
-					 (json_int_t)row->max_ns, "unfinished",
-					 (json_int_t)row->unfinished, "unpaired",
-					 (json_int_t)row->unpaired));
+			array,
+			json_pack("{s:i, s:o, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "pid",
+				  row->pid, "comm", cli_json_text(row->comm), "syscall", row->name,
+				  "number", row->number, "calls", (json_int_t)row->calls, "errors",
+				  (json_int_t)row->errors, "total_ns", (json_int_t)row->total_ns,
+				  "max_ns", (json_int_t)row->max_ns, "unfinished",
+				  (json_int_t)row->unfinished, "unpaired",
+				  (json_int_t)row->unpaired));
 	}
 	return array;
 }
@@ -197,15 +199,15 @@ static json_t *json_sleepers(struct report *r)
 
 		if (!is_sleeper(r, row) || !is_top(r, ++all))
 			continue;
-		json_array_append_new(
-			array, json_pack("{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "tid",
-					 row->tid, "comm", cli_json_text(row->comm), "sleeps",
-					 (json_int_t)row->sleeps, "sleep_ns",
-					 (json_int_t)row->sleep_ns, "sleep_max_ns",
-					 (json_int_t)row->sleep_max_ns, "runnable_ns",
-					 (json_int_t)row->runnable_ns, "runnable_max_ns",
-					 (json_int_t)row->runnable_max_ns, "run_ns",
-					 (json_int_t)row->run_ns, "open", row->open));
+		json_array_append_new(array,
+				      json_pack("{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b}",
+						"tid", row->tid, "comm", cli_json_text(row->comm),
+						"sleeps", (json_int_t)row->sleeps, "sleep_ns",
+						(json_int_t)row->sleep_ns, "sleep_max_ns",
+						(json_int_t)row->sleep_max_ns, "runnable_ns",
+						(json_int_t)row->runnable_ns, "runnable_max_ns",
+						(json_int_t)row->runnable_max_ns, "run_ns",
+						(json_int_t)row->run_ns, "open", row->open));
 	}
 	return array;
 }
@@ -237,12 +239,12 @@ static json_t *json_events(struct report *r)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < limit(r, n); i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:I, s:I}", "event",
-						       rows[i].class->name, "group",
-						       rows[i].class->group, "count",
-						       (json_int_t)rows[i].count, "first_ns",
-						       (json_int_t)rows[i].first_ns, "last_ns",
-						       (json_int_t)rows[i].last_ns));
+		json_array_append_new(array,
+				      json_pack("{s:s, s:s, s:I, s:I, s:I}", "event",
+						rows[i].class->name, "group", rows[i].class->group,
+						"count", (json_int_t)rows[i].count, "first_ns",
+						(json_int_t)rows[i].first_ns, "last_ns",
+						(json_int_t)rows[i].last_ns));
 	return array;
 }
 
@@ -270,11 +272,10 @@ static json_t *json_processes(struct report *r)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < limit(r, processes->n); i++)
-		json_array_append_new(array, json_pack("{s:i, s:o, s:I}", "pid",
-						       processes->slot[i].pid, "comm",
-						       cli_json_text(processes->slot[i].comm),
-						       "events",
-						       (json_int_t)processes->slot[i].events));
+		json_array_append_new(array,
+				      json_pack("{s:i, s:o, s:I}", "pid", processes->slot[i].pid,
+						"comm", cli_json_text(processes->slot[i].comm),
+						"events", (json_int_t)processes->slot[i].events));
 	return array;
 }
 
@@ -325,12 +326,11 @@ static json_t *json_overview(struct report *r)
 {
 	const struct kl_trace_info *about = kl_trace_about(r->trace);
 	const struct kl_trace_counts *counts = kl_trace_counted(r->trace);
-	json_t *losses = json_pack("{s:I, s:I, s:I, s:I, s:I}", "discarded",
-				   (json_int_t)counts->discarded, "overwritten",
-				   (json_int_t)counts->overwritten, "before",
-				   (json_int_t)counts->before, "corrupt_blocks",
-				   (json_int_t)counts->corrupt, "cut_bytes",
-				   (json_int_t)counts->cut_bytes);
+	json_t *losses =
+		json_pack("{s:I, s:I, s:I, s:I, s:I}", "discarded", (json_int_t)counts->discarded,
+			  "overwritten", (json_int_t)counts->overwritten, "before",
+			  (json_int_t)counts->before, "corrupt_blocks", (json_int_t)counts->corrupt,
+			  "cut_bytes", (json_int_t)counts->cut_bytes);
 
 	return json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o}",
 			 "trace", cli_json_text(r->path), "name", cli_json_text(about->trace_name),
@@ -352,7 +352,9 @@ static const struct {
 	{ "events", print_events, json_events },
 };
 
-enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+enum {
+	KINDS = sizeof(kinds) / sizeof(*kinds)
+};
 
 static int show(struct report *r)
 {
@@ -387,8 +389,8 @@ static int add_items(struct report *r)
 			error = kl_syscall_report_add(r->syscalls, &item);
 		if (r->sleepers && !error)
 			error = kl_sleep_report_add(r->sleepers, &item);
-		if (item.kind != KL_ITEM_EVENT || !(is_wanted(r, item.event->task.pid) ||
-						    is_wanted(r, item.event->task.tid)))
+		if (item.kind != KL_ITEM_EVENT ||
+		    !(is_wanted(r, item.event->task.pid) || is_wanted(r, item.event->task.tid)))
 			continue;
 		if (r->events)
 			kl_count_report_add(r->events, &item);

@@ -106,15 +106,14 @@ static int write_json(const struct stat_run *st, const struct row *rows, size_t 
 				      json_pack("{s:s, s:s, s:I}", "name", rows[i].class->name,
 						"group", rows[i].class->group, "count",
 						(json_int_t)rows[i].count));
-	document = json_pack("{s:o, s:f}", "events", events, "seconds",
-			     (double)st->elapsed_ns / 1e9);
+	document =
+		json_pack("{s:o, s:f}", "events", events, "seconds", (double)st->elapsed_ns / 1e9);
 	if (child->ended)
-		json_object_update_new(document,
-				       json_pack("{s:f, s:f, s:i}", "user_seconds",
-						 seconds_of(&child->usage.ru_utime),
-						 "system_seconds",
-						 seconds_of(&child->usage.ru_stime), "status",
-						 cli_child_exit(child)));
+		json_object_update_new(document, json_pack("{s:f, s:f, s:i}", "user_seconds",
+							   seconds_of(&child->usage.ru_utime),
+							   "system_seconds",
+							   seconds_of(&child->usage.ru_stime),
+							   "status", cli_child_exit(child)));
 	return cli_json_write(document);
 }
 
@@ -147,8 +146,9 @@ static void print_table(const struct stat_run *st, const struct row *rows, size_
 	for (size_t i = 0; i < n; i++) {
 		cli_table_add(table, "%s", cli_print_count(count, rows[i].count));
 		cli_table_add(table, "%s", rows[i].class->name);
-		cli_table_add(table, "%s", cli_print_count(rate, (uint64_t)((double)rows[i].count /
-									    seconds + 0.5)));
+		cli_table_add(table, "%s",
+			      cli_print_count(rate,
+					      (uint64_t)((double)rows[i].count / seconds + 0.5)));
 	}
 	cli_table_print(table, file, 4);
 	if (!n)

@@ -76,13 +76,14 @@ static int write_json(struct kl_device *device)
 	read_version(version, sizeof(version));
 	for (uint32_t i = 0; !kl_device_status(device, i, &status); i++)
 		json_array_append_new(sessions, session_json(&status));
-	return cli_json_write(json_pack(
-		"{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o}", "loaded", 1, "version",
-		version, "abi", (json_int_t)info->abi_version, "clock", clock_name(info->clock),
-		"clock_hz", (json_int_t)info->clock_hz, "cpus", (json_int_t)info->cpus, "events",
-		(json_int_t)info->events, "may_see", list_rights(info->may), "sessions_max",
-		(json_int_t)info->sessions_max, "buffer_bytes_max",
-		(json_int_t)info->buffer_bytes_max, "sessions", sessions));
+	return cli_json_write(
+		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o}", "loaded", 1,
+			  "version", version, "abi", (json_int_t)info->abi_version, "clock",
+			  clock_name(info->clock), "clock_hz", (json_int_t)info->clock_hz, "cpus",
+			  (json_int_t)info->cpus, "events", (json_int_t)info->events, "may_see",
+			  list_rights(info->may), "sessions_max", (json_int_t)info->sessions_max,
+			  "buffer_bytes_max", (json_int_t)info->buffer_bytes_max, "sessions",
+			  sessions));
 }
 
 static void print_module(const struct kl_abi_info *info)

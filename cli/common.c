@@ -116,7 +116,9 @@ void *cli_alloc(size_t bytes)
  */
 static unsigned int count_edits(const char *a, const char *b)
 {
-	enum { MOST = 64 };
+	enum {
+		MOST = 64
+	};
 	unsigned int row[3][MOST + 1];
 	size_t la = strlen(a), lb = strlen(b);
 	unsigned int *before = row[0], *last = row[1], *now = row[2];
@@ -219,7 +221,8 @@ char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes)
 
 	for (; number >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
 		number /= 1000;
-	snprintf(text, CLI_NUMBER_MAX, "%.*f %s", unit && number < 100 ? 1 : 0, number, units[unit]);
+	snprintf(text, CLI_NUMBER_MAX, "%.*f %s", unit && number < 100 ? 1 : 0, number,
+		 units[unit]);
 	return text;
 }
 
@@ -245,7 +248,11 @@ char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns)
 
 	for (; number >= 999.95 && unit < 3; unit++)
 		number /= 1000;
-	snprintf(text, CLI_NUMBER_MAX, "%.*f %s", !unit ? 0 : number < 9.9995 ? 3 : number < 99.995 ? 2 : 1,
+	snprintf(text, CLI_NUMBER_MAX, "%.*f %s",
+		 !unit		 ? 0 :
+		 number < 9.9995 ? 3 :
+		 number < 99.995 ? 2 :
+				   1,
 		 number, units[unit]);
 	return text;
 }
@@ -266,7 +273,8 @@ json_t *cli_json_text(const char *text)
 
 int cli_json_write(json_t *document)
 {
-	int failed = !document || json_dumpf(document, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) ||
+	int failed = !document ||
+		     json_dumpf(document, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) ||
 		     putchar('\n') == EOF || fflush(stdout);
 
 	json_decref(document);
@@ -334,7 +342,8 @@ const char *cli_maskset_help(unsigned int id)
 int cli_maskset_find(const char *name)
 {
 	for (int id = 0; id < KL_MASKSET_FIRST_USER; id++)
-		if (!strcasecmp(name, masksets[id].name) || !strcasecmp(name, masksets[id].name + 1))
+		if (!strcasecmp(name, masksets[id].name) ||
+		    !strcasecmp(name, masksets[id].name + 1))
 			return id;
 	return -1;
 }

@@ -9,11 +9,17 @@
 #include "list.h"
 #include "output.h"
 
-enum { NAME_COLUMNS = 34 };
+enum {
+	NAME_COLUMNS = 34
+};
 
 /* Whether an event can be had, and why not. */
 struct can {
-	enum { CAN_YES, CAN_NO, CAN_UNKNOWN } can;
+	enum {
+		CAN_YES,
+		CAN_NO,
+		CAN_UNKNOWN
+	} can;
 	uint32_t sessions;
 	char reason[KL_ERROR_TEXT_MAX];
 };
@@ -52,8 +58,8 @@ static json_t *list_fields(const struct kl_class *class)
 	for (unsigned int i = 0; i < class->n_fields; i++) {
 		const struct kl_field *f = &class->fields[i];
 
-		field = json_pack("{s:s, s:s, s:s}", "name", f->name, "type",
-				  kl_type_name(f->type), "format", kl_format_name(f->format));
+		field = json_pack("{s:s, s:s, s:s}", "name", f->name, "type", kl_type_name(f->type),
+				  "format", kl_format_name(f->format));
 		if (f->count > 1)
 			json_object_set_new(field, "count", json_integer(f->count));
 		json_array_append_new(fields, field);
@@ -69,7 +75,8 @@ static json_t *event_json(const struct kl_class *class, const struct can *can)
 				list_fields(class));
 
 	json_object_set_new(row, "available",
-			    can->can == CAN_UNKNOWN ? json_null() : json_boolean(can->can == CAN_YES));
+			    can->can == CAN_UNKNOWN ? json_null() :
+						      json_boolean(can->can == CAN_YES));
 	return row;
 }
 
@@ -114,7 +121,8 @@ static const char *access_text(const struct kl_class *class)
 
 static int print_one(const struct cli_list *list, const struct kl_class *class)
 {
-	static const char *const sets[] = { "RDEFAULT and RALL", "RALL", "none: ask for it by name" };
+	static const char *const sets[] = { "RDEFAULT and RALL", "RALL",
+					    "none: ask for it by name" };
 	struct can can;
 
 	ask(list, class, &can);
@@ -122,7 +130,9 @@ static int print_one(const struct cli_list *list, const struct kl_class *class)
 	       cli_style(stdout, CLI_PLAIN), class->help);
 	printf("  group      %s\n  masksets   %s\n", class->group, sets[class->set]);
 	printf("  available  %s%s%s\n",
-	       can.can == CAN_YES ? "yes" : can.can == CAN_NO ? "no" : "unknown",
+	       can.can == CAN_YES ? "yes" :
+	       can.can == CAN_NO  ? "no" :
+				    "unknown",
 	       *can.reason ? ": " : "", can.reason);
 	if (can.sessions)
 		printf("  in use     by %u session%s\n", can.sessions, can.sessions > 1 ? "s" : "");

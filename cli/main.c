@@ -10,15 +10,15 @@
 #include "output.h"
 
 const struct cli_command *const cli_commands[] = {
-	&cmd_record, &cmd_live, &cmd_print, &cmd_report, &cmd_stat,
-	&cmd_list,   &cmd_status, &cmd_help, NULL,
+	&cmd_record, &cmd_live,	  &cmd_print, &cmd_report, &cmd_stat,
+	&cmd_list,   &cmd_status, &cmd_help,  NULL,
 };
 
 static int print_version(void)
 {
 	if (cli_settings.json)
-		return cli_json_write(json_pack("{s:s, s:i}", "version", KL_VERSION, "abi",
-						KL_ABI_VERSION));
+		return cli_json_write(
+			json_pack("{s:s, s:i}", "version", KL_VERSION, "abi", KL_ABI_VERSION));
 	printf("kernlens %s\n", KL_VERSION);
 	return CLI_OK;
 }

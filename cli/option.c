@@ -86,7 +86,8 @@ static int take_option(struct cli_parser *parser, const struct cli_option *optio
 			cli_settings.color = -1;
 		else
 			cli_usage_error(parser->command,
-					"--color is auto, always or never, not \"%s\"", parser->arg);
+					"--color is auto, always or never, not \"%s\"",
+					parser->arg);
 		return 0;
 	case 'h':
 		if (parser->command->exec)

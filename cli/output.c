@@ -12,7 +12,9 @@
 #include "common.h"
 #include "output.h"
 
-enum { COLUMNS_MAX = 16 };
+enum {
+	COLUMNS_MAX = 16
+};
 
 struct cli_table {
 	unsigned int columns;
@@ -118,7 +120,7 @@ int cli_finish_output(void)
 	return cli_error(-errno, "cannot write: %s", strerror(errno));
 }
 
-bool cli_write_buffer(struct kl_buffer *buffer)
+bool cli_write_buffer(struct kl_buffer *buffer, FILE *file)
 {
 	bool written;
 
@@ -126,7 +128,7 @@ bool cli_write_buffer(struct kl_buffer *buffer)
 		cli_error(buffer->error, "no memory");
 		return false;
 	}
-	written = fwrite(buffer->data, 1, buffer->length, stdout) == buffer->length;
+	written = fwrite(buffer->data, 1, buffer->length, file) == buffer->length;
 	kl_buffer_reset(buffer);
 	return written;
 }

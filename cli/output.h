@@ -25,7 +25,7 @@ enum cli_style {
  */
 const char *cli_style(FILE *file, enum cli_style style);
 
-/* Does cli_style() give anything for stdout? */
+/* Does cli_style() give anything? */
 bool cli_has_styles(FILE *file);
 
 /* Columns of the terminal that stdout is; 0: it is none. */
@@ -37,8 +37,8 @@ void cli_start_pager(void);
 /* Close stdout, wait for the pager. Returns CLI_OK or CLI_FAILED. */
 int cli_finish_output(void);
 
-/* Write text to stdout and empty the buffer. False if it cannot be written. */
-bool cli_write_buffer(struct kl_buffer *buffer);
+/* Write text and empty the buffer. False if it cannot be written. */
+bool cli_write_buffer(struct kl_buffer *buffer, FILE *file);
 
 struct cli_table;
 

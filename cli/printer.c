@@ -46,7 +46,9 @@ int cli_printer_init(struct cli_printer *printer)
 
 	if (cli_settings.json)
 		printer->format = CLI_FORMAT_JSON;
-	printer->styles = cli_has_styles(stdout) && printer->format == CLI_FORMAT_TEXT;
+	if (!printer->file)
+		printer->file = stdout;
+	printer->styles = cli_has_styles(printer->file) && printer->format == CLI_FORMAT_TEXT;
 	if (printer->format != CLI_FORMAT_STRACE) {
 		printer->flags = relative ? KL_SHOW_RELATIVE : 0;
 		kl_print_header(&printer->buffer, (enum kl_style)printer->format);
@@ -66,18 +68,20 @@ bool cli_printer_add(struct cli_printer *printer, const struct kl_item *item)
 		kl_strace_add(printer->strace, &printer->buffer, item);
 	} else {
 		if (loss)
-			kl_buffer_add_string(&printer->buffer, cli_style(stdout, CLI_RED));
+			kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_RED));
 		kl_print_item(&printer->buffer, (enum kl_style)printer->format, printer->flags,
 			      item);
 		if (loss)
-			kl_buffer_add_string(&printer->buffer, cli_style(stdout, CLI_PLAIN));
+			kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_PLAIN));
 	}
-	return printer->buffer.length < FLUSH_BYTES || cli_write_buffer(&printer->buffer);
+	return printer->buffer.length < FLUSH_BYTES ||
+	       cli_write_buffer(&printer->buffer, printer->file);
 }
 
 bool cli_printer_flush(struct cli_printer *printer)
 {
-	return !printer->buffer.length || (cli_write_buffer(&printer->buffer) && !fflush(stdout));
+	return !printer->buffer.length ||
+	       (cli_write_buffer(&printer->buffer, printer->file) && !fflush(printer->file));
 }
 
 bool cli_printer_deinit(struct cli_printer *printer)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <kernlens/kernlens.h>
 
 #include "cli.h"
@@ -24,6 +25,7 @@ enum cli_time {
 
 /**
  * struct cli_printer - where items go
+ * @file: NULL: stdout
  * @buffer: text not yet written
  */
 struct cli_printer {
@@ -31,6 +33,7 @@ struct cli_printer {
 	enum cli_time time;
 	unsigned int flags;
 	bool styles;
+	FILE *file;
 	struct kl_strace *strace;
 	struct kl_buffer buffer;
 };
@@ -42,7 +45,7 @@ void cli_printer_time(struct cli_printer *printer, const struct cli_parser *pars
 /* After the options. Returns CLI_OK, or another status after a message. */
 int cli_printer_init(struct cli_printer *printer);
 
-/* Print an item; may stay in the buffer. False: stdout cannot be written. */
+/* Print an item; may stay in the buffer. False: it cannot be written. */
 bool cli_printer_add(struct cli_printer *printer, const struct kl_item *item);
 
 /* Write what is in the buffer. */

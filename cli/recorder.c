@@ -18,8 +18,8 @@
 
 static bool is_stream(const char *name)
 {
-	return !strncmp(name, "cpu", 3) && name[3] && strspn(name + 3, "0123456789") ==
-						   strlen(name + 3);
+	return !strncmp(name, "cpu", 3) && name[3] &&
+	       strspn(name + 3, "0123456789") == strlen(name + 3);
 }
 
 /* Entries of a directory that are part of a trace, and others. */
@@ -78,10 +78,12 @@ static int clear_path(const char *path, bool force)
 				  path);
 	else if (ours && !force)
 		error = cli_error(-EEXIST, "%s has a trace in it; --force replaces it", path);
-	else if (ours && (error = remove_trace(dir)))
+	else if (ours)
+		error = remove_trace(dir);
+	closedir(dir);
+	if (error < 0)
 		error = cli_error(error, "%s: cannot remove the old trace: %s", path,
 				  strerror(-error));
-	closedir(dir);
 	return error;
 }
 

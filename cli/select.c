@@ -108,11 +108,13 @@ static int check_rights(struct cli_session *s)
 	if (select->all)
 		return cli_error(-EPERM,
 				 "%s -a needs CAP_PERFMON; without it you can trace your own "
-				 "processes: kernlens %s -- COMMAND", name, name);
+				 "processes: kernlens %s -- COMMAND",
+				 name, name);
 	if (select->user && select->uid != geteuid())
-		return cli_error(-EPERM, "%s -u %s needs CAP_PERFMON; without it you can trace "
-				 "your own processes: kernlens %s -u %d", name, select->user, name,
-				 (int)geteuid());
+		return cli_error(-EPERM,
+				 "%s -u %s needs CAP_PERFMON; without it you can trace "
+				 "your own processes: kernlens %s -u %d",
+				 name, select->user, name, (int)geteuid());
 	return CLI_OK;
 }
 
@@ -250,7 +252,8 @@ static int size_buffers(struct cli_session *s)
 	blocks = (bytes + block - 1) / block;
 	if (blocks > KL_BLOCKS_MAX)
 		return cli_error(-EINVAL, "--buffer is for each CPU, at most %u GiB",
-				 (unsigned int)((uint64_t)KL_BLOCKS_MAX * KL_BLOCK_BYTES_MAX >> 30));
+				 (unsigned int)((uint64_t)KL_BLOCKS_MAX * KL_BLOCK_BYTES_MAX >>
+						30));
 	s->config.block_bytes = (uint32_t)block;
 	s->config.blocks = blocks < KL_BLOCKS_MIN ? KL_BLOCKS_MIN : (uint32_t)blocks;
 	s->config.blocks_max = s->config.blocks;

@@ -15,18 +15,18 @@
 #include "child.h"
 #include "cli.h"
 
-#define CLI_SELECT_OPTIONS                                                                     \
-	{ 'e', "event", "EVENTS", "names, globs, groups, with commas; ! in front: not these" }, \
-	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL or RNOTHING; -e adds to it" },             \
-	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },      \
-	{ 'u', "user", "USER", "all tasks of a user" },                                         \
-	{ 'a', "all", NULL, "all tasks" },                                                      \
-	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" }
+#define CLI_SELECT_OPTIONS                                                                         \
+	{ 'e', "event", "EVENTS", "names, globs, groups, with commas; ! in front: not these" },    \
+		{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL or RNOTHING; -e adds to it" },        \
+		{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" }, \
+		{ 'u', "user", "USER", "all tasks of a user" }, { 'a', "all", NULL, "all tasks" }, \
+	{                                                                                          \
+		CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time"                    \
+	}
 
-#define CLI_BUFFER_OPTION                                                                      \
-	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" }
-
-enum { CLI_PIDS_MAX = 64 };
+enum {
+	CLI_PIDS_MAX = 64
+};
 
 /* What the options said. */
 struct cli_select {

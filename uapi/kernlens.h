@@ -74,7 +74,7 @@ enum kl_handler_id {
 /*
  * A block is a CTF 1.8 packet. It is written in place and copied unchanged.
  *
- *   0        24                             128                content  end
+ *   0        24                             104                content  end
  *   +--------+-------------------------------+--------+--------+---...---+
  *   | packet | packet context                | record | record | unused  |
  *   | header | (counters, commit word)       |        |        |         |
@@ -92,7 +92,7 @@ enum kl_handler_id {
  * a reader copies the block and then checks that `seq` is still what it was.
  */
 #define KL_CTF_MAGIC 0xC1FC1FC1u
-#define KL_BLOCK_HEADER_BYTES 128
+#define KL_BLOCK_HEADER_BYTES 104
 #define KL_SEQ_NONE (~0ull)
 
 struct kl_abi_block {
@@ -112,8 +112,7 @@ struct kl_abi_block {
 	__u32 record_count; /* records in this block; 0 while being filled */
 	__u32 cpu_id;
 	__u32 session_id;
-	__u32 reserved0;
-	__u64 reserved[3];
+	__u32 header_bytes; /* KL_BLOCK_HEADER_BYTES */
 };
 
 _Static_assert(sizeof(struct kl_abi_block) == KL_BLOCK_HEADER_BYTES, "block header");

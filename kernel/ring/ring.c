@@ -140,9 +140,7 @@ static void install_block(struct kl_ring *ring, struct kl_ring_block *block, u64
 	header->record_count = 0;
 	header->cpu_id = ring->cpu;
 	header->session_id = ring->header.session_id;
-	header->reserved0 = 0;
-	for (int i = 0; i < 3; i++)
-		header->reserved[i] = 0;
+	header->header_bytes = KL_BLOCK_HEADER_BYTES;
 	/* F: a late reader may come by an old seq: *block before the pointer to it. */
 	kl_store_release(ring->window[slot], block);
 	kl_store(ring->shared->map[slot], block->index);

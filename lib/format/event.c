@@ -94,7 +94,10 @@ int kl_block_check(const struct kl_abi_block *block, size_t bytes, const uint8_t
 	    block->committed != content)
 		return kl_fail(EINVAL, "the block's content of %llu bytes cannot be",
 			       (unsigned long long)content);
-	if (block->record_count > (content - KL_BLOCK_HEADER_BYTES) / KL_RECORD_PREFIX_BYTES)
+	if (block->header_bytes < KL_BLOCK_HEADER_BYTES || block->header_bytes > content)
+		return kl_fail(EINVAL, "the block's header of %u bytes cannot be",
+			       block->header_bytes);
+	if (block->record_count > (content - block->header_bytes) / KL_RECORD_PREFIX_BYTES)
 		return kl_fail(EINVAL, "the block cannot have %u records", block->record_count);
 	if (block->timestamp_end < block->timestamp_begin || block->seq == KL_SEQ_NONE)
 		return kl_fail(EINVAL, "the block's time or number cannot be");
@@ -116,8 +119,8 @@ void kl_cursor_enter(struct kl_cursor *cursor, const struct kl_abi_block *block,
 {
 	const uint8_t *bytes = (const uint8_t *)block;
 
-	if (from < KL_BLOCK_HEADER_BYTES) {
-		from = KL_BLOCK_HEADER_BYTES;
+	if (from < block->header_bytes) {
+		from = block->header_bytes;
 		cursor->event.cycles = block->timestamp_begin;
 	}
 	cursor->at = bytes + from;

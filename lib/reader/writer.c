@@ -156,7 +156,7 @@ static void complete_header(const struct kl_trace_writer *writer, const struct o
 			    struct kl_abi_block *header)
 {
 	struct kl_cursor cursor;
-	const uint8_t *end = (const uint8_t *)block + KL_BLOCK_HEADER_BYTES;
+	const uint8_t *end = (const uint8_t *)block + block->header_bytes;
 
 	kl_cursor_init(&cursor, writer->schema, &writer->info.timebase, 0);
 	kl_cursor_enter(&cursor, block, 0, bytes);

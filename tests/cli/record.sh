@@ -63,25 +63,31 @@ check "the newest" events flight '[.[] | select(.event == "sched_process_exit")]
 timeout -s INT 6 "$kernlens" record -e sched_switch -o i1 >"$work/out" 2>"$work/err" </dev/null
 check "SIGINT ends a recording of all tasks" grep -q ' 0 lost' "$work/err"
 check "it is whole" "$kernlens" print i1
+cp "$(command -v sleep)" sleep60
+
+# Attaching takes its time: wait until the command is what it shall be.
+until_running() {
+	until pgrep -x "$1" >/dev/null; do sleep 0.1; done
+	sleep 0.2
+}
 (
-	sleep 4
+	until_running sleep60
 	pkill -INT -x sleep60
 ) &
-cp "$(command -v sleep)" sleep60
 kl record -e $calls -o i2 -- ./sleep60 60
 wait
 expect "a command ended by SIGINT" 130
 check "its trace is whole" events i2 'length > 5'
 (
-	sleep 5
+	until_running sleep60
 	printf '\003'
-	sleep 3
-) | script -qec "$kernlens record -e $calls -o i3 -- ./sleep60 60; echo status \$?" /dev/null >"$work/out"
+	sleep 2
+) | script -qec "trap : INT; $kernlens record -e $calls -o i3 -- ./sleep60 60; echo status \$?" /dev/null >"$work/out"
 says out 'status 130' "Ctrl-C reaches the command"
 says out 'records, 0 lost' "and the recording ends cleanly"
 "$kernlens" record -q -e $calls -o i4 -- ./sleep60 60 2>"$work/err" &
 recorder=$!
-sleep 4
+until_running sleep60
 kill -TERM $recorder
 wait $recorder
 check "SIGTERM to kernlens ends the command" test $? -eq 143

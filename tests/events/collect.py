@@ -139,8 +139,8 @@ def run_cause(ftrace, out, cause, rows, present):
     ftrace.stop(witness)
     write(f"{work}/facts", "".join(line[5:] + "\n" for line in done.stdout.splitlines()
                                    if line.startswith("fact ")))
-    summary = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    write(f"{work}/summary", summary[-1] if summary else "{}")
+    write(f"{work}/summary", "{" + done.stdout.rpartition("\n{")[2] if "\n{" in "\n" + done.stdout
+          else "{}")
     write(f"{work}/log", f"status {done.returncode}\n{done.stdout}{done.stderr}")
     ftrace.save(work, witness)
     if functions:
@@ -159,7 +159,7 @@ def main():
     listing = subprocess.run([f"{BUILD}/kernlens", "list", "events", "--json"],
                              capture_output=True, text=True, check=True)
     write(f"{out}/list", listing.stdout)
-    present = {entry["name"] for entry in map(json.loads, listing.stdout.splitlines())
+    present = {entry["name"] for entry in json.loads(listing.stdout)
                if entry["available"]}
     table = tables.table()
     rows = {row.name: row for row in tables.events() if row.name in present}

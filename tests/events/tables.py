@@ -81,12 +81,12 @@ def events():
 
 
 def syscalls():
-    """name -> [(argument, type, format)] of syscalls.def."""
+    """name -> (number, [(argument, type, format)]) of syscalls.def."""
     calls = {}
     for _, row in _calls(_without_comments(os.path.join(UAPI, "syscalls.def")), "KL_SYSCALL"):
         number, name, _, arguments = _split(row)
-        calls[name] = [tuple(_split(text)) for _, text in _calls(arguments, r"A\d")]
-        calls[name] = [(argument, kind, fmt) for kind, argument, fmt in calls[name]]
+        found = [_split(text) for _, text in _calls(arguments, r"A\d")]
+        calls[name] = (int(number), [(argument, kind, fmt) for kind, argument, fmt in found])
     return calls
 
 

@@ -146,7 +146,9 @@ void kl_live_destroy(struct kl_live *live);
  * @live: live
  * @now: clock cycles (kl_device_time()) read before this call; events newer
  *       than that stay back until a later call, because an older one of
- *       another CPU may still come. ~0: give everything there is
+ *       another CPU may still come. Take a margin off, such as 1 ms: a record
+ *       that is being written at that instant is older than its end. ~0: give
+ *       everything there is
  * @item: filled in; valid until the next call
  *
  * Returns 1, 0 if there is nothing now (then kl_reader_wait()), or a negative

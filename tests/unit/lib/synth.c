@@ -43,6 +43,7 @@ void synth_begin(struct synth *s, uint64_t time)
 	block->seq = s->seq;
 	block->record_first = s->records;
 	block->committed = KL_BLOCK_HEADER_BYTES;
+	block->header_bytes = KL_BLOCK_HEADER_BYTES;
 	block->cpu_id = s->cpu;
 	block->session_id = 7;
 	s->at = KL_BLOCK_HEADER_BYTES;

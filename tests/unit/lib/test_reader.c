@@ -37,6 +37,7 @@ struct writer_thread {
 	pthread_t thread;
 	uint32_t cpu;
 	uint32_t fired;
+	uint64_t writing; /* no record that is being written is older; ~0: none is */
 	bool done;
 };
 
@@ -45,8 +46,25 @@ static void fire(struct writer_thread *w)
 	struct payload payload = { .comm = "x", .tid = w->fired++, .target_cpu = w->cpu };
 	struct kl_abi_task task = { .tid = 1000 + w->cpu, .pid = 1000, .comm = "writer" };
 
+	__atomic_store_n(&w->writing, __atomic_load_n(&clock_now, __ATOMIC_SEQ_CST),
+			 __ATOMIC_SEQ_CST);
 	ring_writer_fire(w->writer, waking, __atomic_fetch_add(&clock_now, 1, __ATOMIC_SEQ_CST),
 			 &task, &payload, sizeof(payload));
+	__atomic_store_n(&w->writing, ~0ull, __ATOMIC_SEQ_CST);
+}
+
+/* The newest time that all records up to which have been written. */
+static uint64_t settled_time(const struct writer_thread *w)
+{
+	uint64_t time = __atomic_load_n(&clock_now, __ATOMIC_SEQ_CST);
+
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		uint64_t writing = __atomic_load_n(&w[cpu].writing, __ATOMIC_SEQ_CST);
+
+		if (writing < time)
+			time = writing;
+	}
+	return time - 1;
 }
 
 static void *write_all(void *argument)
@@ -70,6 +88,7 @@ static struct writer_thread *make_writers(int device, uint32_t blocks, bool over
 	clock_now = 1000;
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
 		w[cpu].cpu = cpu;
+		w[cpu].writing = ~0ull;
 		w[cpu].writer = ring_writer_new(device, cpu, blocks, overwrite, uuid);
 	}
 	return w;
@@ -321,6 +340,37 @@ static void test_read(struct synth *s)
 		   "blocks have sizes of powers of two");
 }
 
+static void fire_at(struct writer_thread *w, uint64_t time)
+{
+	struct payload payload = { .comm = "x" };
+	struct kl_abi_task task = { .tid = 1, .pid = 1 };
+
+	ring_writer_fire(w->writer, waking, time, &task, &payload, sizeof(payload));
+}
+
+/* A record of one CPU that is newer than the round waits for an older one of another. */
+static void test_live_order(void)
+{
+	int device = ring_device();
+	struct writer_thread *w = make_writers(device, 4, true);
+	struct kl_reader *reader =
+		kl_reader_create(dup(device), CPUS, RING_BLOCK_BYTES, KL_BACKEND_MMAP);
+	struct kl_live *live = kl_live_create(reader, schema, &timebase);
+	struct kl_item item;
+
+	fire_at(&w[1], 5000);
+	unit_check(kl_live_next(live, 3000, &item) == 0, "live: what is too new stays back");
+	fire_at(&w[0], 4000);
+	unit_check(kl_live_next(live, 6000, &item) == 1 && item.event->cycles == 4000 &&
+			   kl_live_next(live, 6000, &item) == 1 && item.event->cycles == 5000 &&
+			   kl_live_next(live, 6000, &item) == 0,
+		   "live: until what is older has come");
+	kl_live_destroy(live);
+	kl_reader_destroy(reader);
+	free_writers(w);
+	close(device);
+}
+
 static void test_live(void)
 {
 	int device = ring_device();
@@ -337,9 +387,7 @@ static void test_live(void)
 	for (int cpu = 0; cpu < CPUS; cpu++)
 		pthread_create(&w[cpu].thread, NULL, write_all, &w[cpu]);
 	for (;;) {
-		uint64_t now = __atomic_load_n(&clock_now, __ATOMIC_SEQ_CST) - 1;
-
-		ret = kl_live_next(live, ended ? ~0ull : now - CPUS, &item);
+		ret = kl_live_next(live, ended ? ~0ull : settled_time(w), &item);
 		if (ret > 0 && item.kind == KL_ITEM_EVENT) {
 			events++;
 			disordered += item.event->cycles < last;
@@ -381,6 +429,7 @@ int main(void)
 	test_hold();
 	test_gone();
 	test_read(s);
+	test_live_order();
 	test_live();
 	kl_schema_destroy(schema);
 	free(s);

@@ -354,6 +354,7 @@ static void patch(const char *directory, long at, const void *bytes, size_t leng
 
 static void test_damaged(struct synth *synths)
 {
+	const uint64_t early = BEGIN + 7 + 5000;
 	char *directory = synth_directory();
 	struct kl_trace_counts counts;
 	uint64_t records[4];
@@ -372,16 +373,21 @@ static void test_damaged(struct synth *synths)
 	count_losses(directory, &counts, records);
 	unit_check(counts.events == 7 * 4 + 1 && records[KL_LOSS_CORRUPT] == 4 + 3,
 		   "a block is read up to a record that is none");
+	/* The first block ends before its last record. */
+	patch(directory, offsetof(struct kl_abi_block, timestamp_end), &early, sizeof(early));
+	count_losses(directory, &counts, records);
+	unit_check(counts.events == 6 * 4 + 3 + 1 && counts.damaged == 4 + 3 + 1,
+		   "a record later than its block's end is none");
 	snprintf(path, sizeof(path), "%s/cpu2", directory);
 	if (truncate(path, SYNTH_BLOCK_BYTES * 2 + 300))
 		abort();
 	count_losses(directory, &counts, records);
-	unit_check(counts.events == 6 * 4 + 1 && counts.cut_bytes == 300,
+	unit_check(counts.events == 5 * 4 + 3 + 1 && counts.cut_bytes == 300,
 		   "a cut file is read to its last whole block");
 	if (truncate(path, 0))
 		abort();
 	count_losses(directory, &counts, records);
-	unit_check(counts.events == 4 * 4 + 1, "an empty file is a CPU without events");
+	unit_check(counts.events == 3 * 4 + 3 + 1, "an empty file is a CPU without events");
 	synth_remove(directory);
 }
 
@@ -423,6 +429,10 @@ static void test_refusals(struct synth *s)
 	unit_check(kl_trace_append(writer, synth_block(s), s->block_bytes) == -EINVAL,
 		   "a block of another session is refused");
 	synth_block(s)->uuid[3] ^= 1;
+	synth_block(s)->header_bytes = 5000;
+	unit_check(kl_trace_append(writer, synth_block(s), s->block_bytes) == -EINVAL,
+		   "a header longer than the block is refused");
+	synth_block(s)->header_bytes = KL_BLOCK_HEADER_BYTES;
 	synth_block(s)->content_bits += 8;
 	unit_check(kl_trace_append(writer, synth_block(s), s->block_bytes) == -EINVAL,
 		   "a block that contradicts itself is refused");

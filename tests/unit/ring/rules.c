@@ -38,6 +38,7 @@ static void test_first_blocks(void)
 {
 	struct bench *bench = bench_new(&over4);
 	struct kl_cursor cursor = {};
+	u64 filled;
 
 	unit_check(!kl_cursor_find(&bench->ring, &cursor), "an empty ring has nothing to read");
 	unit_check(bench_fire(bench) == KL_RING_WRITTEN_FIRST, "the first record says so");
@@ -48,8 +49,10 @@ static void test_first_blocks(void)
 		   "all that is reserved is committed");
 	unit_check(!kl_cursor_find(&bench->ring, &cursor), "a block being filled is not complete");
 	bench_fill_block(bench);
+	filled = KL_POS_COUNT(bench->shared->position);
 	bench_fire(bench);
-	unit_check(block_of(bench, 0)->record_count == 4 && block_of(bench, 1)->record_first == 4,
+	unit_check(filled > 2 && block_of(bench, 0)->record_count == filled &&
+			   block_of(bench, 1)->record_first == filled,
 		   "records are counted by block");
 	unit_check(block_of(bench, 0)->timestamp_end == block_of(bench, 1)->timestamp_begin,
 		   "a block ends when the next begins");

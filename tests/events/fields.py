@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+# How a field of a record and the same field of ftrace are brought into one form. Where ftrace has
+# another name or form for it, it stands here; where nothing else knows it, in UNWITNESSED.
+import ipaddress
+
+BITS = {"s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32, "s64": 64, "u64": 64}
+
+# Ours -> ftrace's, for any event whose ftrace record has no field of our name.
+SYNONYMS = {
+    "tid": "pid", "error": "errno", "handler": "sa_handler", "flags": "sa_flags",
+    "prev_tid": "prev_pid", "next_tid": "next_pid", "old_tid": "old_pid", "parent_tid": "parent_pid",
+    "child_tid": "child_pid", "src_tid": "src_pid", "dst_tid": "dst_pid",
+}
+# (event, ours) -> ftrace's. None: ftrace's field of that name is another thing.
+RENAMED = {
+    ("sched_process_fork", "parent_pid"): None,
+    ("sched_process_fork", "child_pid"): None,
+    ("sched_move_numa", "tid"): "pid",
+    ("sched_move_numa", "pid"): "tgid",
+    ("sched_swap_numa", "src_tid"): "src_pid",
+    ("sched_swap_numa", "src_pid"): "src_tgid",
+    ("sched_swap_numa", "dst_tid"): "dst_pid",
+    ("sched_swap_numa", "dst_pid"): "dst_tgid",
+    ("kfree_skb", "rx_skaddr"): "rx_sk",
+}
+LOCK_EVENTS = ("posix_lock_inode", "fcntl_setlk", "locks_remove_posix", "flock_lock_inode",
+               "break_lease_noblock", "break_lease_block", "break_lease_unblock",
+               "generic_add_lease", "generic_delete_lease", "time_out_leases")
+for _event in LOCK_EVENTS:
+    for _name in ("owner", "pid", "flags", "type"):
+        RENAMED[_event, _name] = "fl_" + _name
+
+# Read by both recorders from memory that others change meanwhile: (event, field).
+SHAKY = set()
+# Fields that neither ftrace nor a cause nor /proc knows: (event, field) -> reason.
+UNWITNESSED = {}
+
+RWBS = (("W", 1), ("D", 2), ("R", 4))
+
+
+def rwbs_text(bits):
+    """LTTng's bits as the letters of the kernel's blk_fill_rwbs."""
+    text = "F" if bits & 1 << 10 else ""
+    if bits & 1 << 0:
+        text += "W"
+    elif bits & 1 << 1:
+        text += "DE" if bits & 1 << 7 else "D"
+    elif bits & 1 << 8:
+        text += "F"
+    elif bits & 1 << 2:
+        text += "R"
+    else:
+        text += "N"
+    for bit, letter in ((9, "F"), (3, "A"), (5, "S"), (6, "M")):
+        if bits & 1 << bit:
+            text += letter
+    return text
+
+
+def number(value):
+    """A number as print --format json writes it: addresses are strings."""
+    return int(value, 16) if isinstance(value, str) else value
+
+
+def is_value(value, text):
+    """Is a field's value what a fact says?"""
+    if value is None:
+        return False
+    if isinstance(value, str):
+        if value == text:
+            return True
+        try:
+            return int(value, 16) == int(text, 0)
+        except ValueError:
+            return False
+    if isinstance(value, list):
+        return [int(part, 0) for part in text.split(",")] == value
+    return value == int(text, 0)
+
+
+class Pair:
+    """One field on both sides."""
+
+    def __init__(self, field, other, shaky):
+        self.name, self.field, self.other, self.shaky = field.name, field, other, shaky
+        self.mask = 0
+        if field.kind in BITS:
+            self.mask = (1 << min(BITS[field.kind], other.size * 8)) - 1
+
+    def ours(self, values):
+        value = values[self.name]
+        if self.field.kind in ("str", "comm"):
+            if self.other.text:
+                return value
+            return value
+        if self.field.format == "rwbs":
+            return rwbs_text(value)
+        if self.field.format == "ipv6":
+            return ipaddress.ip_address(value).packed.hex()
+        if isinstance(value, list):
+            return tuple(value)
+        if self.field.format == "prio":  # as LTTng's: 20 for nice 0
+            value += 100
+        return number(value) & self.mask
+
+    def theirs(self, data):
+        value = self.other.value(data)
+        if isinstance(value, bytes):
+            if self.other.text:
+                return value.decode("utf-8", "replace")
+            if self.field.format == "ipv6":
+                return value.hex()
+            if self.field.count > 1:
+                step = len(value) // self.field.count
+                return tuple(int.from_bytes(value[at:at + step], "little", signed=True)
+                             for at in range(0, len(value), step))
+            if len(value) == 28:  # a struct sockaddr_in6 that holds an IPv4 address
+                return int.from_bytes(value[4:8], "little") & self.mask
+            return int.from_bytes(value[:8], "little") & self.mask
+        return value & self.mask
+
+
+def pairs(row, fmt):
+    """The fields that both have."""
+    found = []
+    for field in row.fields:
+        name = RENAMED.get((row.name, field.name), field.name)
+        if name is None:
+            continue
+        other = fmt.fields.get(name) or fmt.fields.get(SYNONYMS.get(name))
+        if other:
+            found.append(Pair(field, other, (row.name, field.name) in SHAKY))
+    return found

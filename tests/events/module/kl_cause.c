@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Causes events that no system call causes: insmod kl_cause.ko what=NAME does one thing in init,
+ * some of it lasts until rmmod. Values that a record must have are constants here and facts in
+ * tests/events/cause/module.c.
+ */
+#include <linux/cpufreq.h>
+#include <linux/cpuidle.h>
+#include <linux/delay.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/etherdevice.h>
+#include <linux/platform_device.h>
+#include <linux/pm_qos.h>
+#include <linux/pm_runtime.h>
+#include <linux/pm_wakeup.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/suspend.h>
+#include <linux/thermal.h>
+#include <linux/timer.h>
+#include <linux/tracepoint.h>
+#include <linux/version.h>
+#include <linux/workqueue.h>
+#include <asm/irq_vectors.h>
+
+static char *what = "";
+module_param(what, charp, 0400);
+MODULE_PARM_DESC(what, "what to do");
+
+#define TIMES 10
+
+/* ------------------------------------------------------- threads and works */
+
+static int wait_for_stop(void *data)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 42;
+}
+
+static int do_kthread(void)
+{
+	for (int i = 0; i < TIMES; i++) {
+		struct task_struct *t = kthread_run(wait_for_stop, NULL, "kl_cause_%d", i);
+
+		if (IS_ERR(t))
+			return PTR_ERR(t);
+		msleep(5);
+		kthread_stop(t);
+	}
+	return 0;
+}
+
+static void no_work(struct kthread_work *work)
+{
+}
+
+static int do_worker(void)
+{
+	struct kthread_worker *worker = kthread_create_worker(0, "kl_cause_worker");
+	struct kthread_work work;
+
+	if (IS_ERR(worker))
+		return PTR_ERR(worker);
+	kthread_init_work(&work, no_work);
+	for (int i = 0; i < TIMES; i++) {
+		kthread_queue_work(worker, &work);
+		kthread_flush_work(&work);
+	}
+	kthread_destroy_worker(worker);
+	return 0;
+}
+
+static void in_work(struct work_struct *work)
+{
+	udelay(10);
+}
+
+static int do_work(void)
+{
+	static DECLARE_WORK(work, in_work);
+
+	for (int i = 0; i < TIMES; i++) {
+		schedule_work_on(i & 1, &work);
+		flush_work(&work);
+	}
+	return 0;
+}
+
+/* -------------------------------------------------------------- interrupts */
+
+static int tasklets;
+
+static void in_tasklet(struct tasklet_struct *t)
+{
+	tasklets++;
+}
+
+static DECLARE_TASKLET(tasklet, in_tasklet);
+
+static int do_tasklet(void)
+{
+	for (int i = 0; i < TIMES; i++) {
+		tasklet_schedule(&tasklet);
+		msleep(2);
+	}
+	tasklet_kill(&tasklet);
+	return tasklets == TIMES ? 0 : -EIO;
+}
+
+static void in_irq_work(struct irq_work *work)
+{
+}
+
+static int do_irqwork(void)
+{
+	static DEFINE_IRQ_WORK(work, in_irq_work);
+
+	for (int i = 0; i < TIMES; i++) {
+		irq_work_queue(&work);
+		irq_work_sync(&work);
+	}
+	return 0;
+}
+
+static void in_call(void *data)
+{
+}
+
+static int do_smp(void)
+{
+	for (int i = 0; i < TIMES; i++) {
+		smp_call_function_single(i & 1, in_call, NULL, 1);
+		on_each_cpu(in_call, NULL, 1);
+		preempt_disable();
+		smp_call_function_many(cpu_online_mask, in_call, NULL, true);
+		preempt_enable();
+	}
+	return 0;
+}
+
+/* Vectors that only hardware in trouble sends; with no handler the kernel says so and goes on. */
+static int do_vectors(void)
+{
+	for (int i = 0; i < 3; i++) {
+		asm volatile("int %0" : : "i"(ERROR_APIC_VECTOR));
+		asm volatile("int %0" : : "i"(SPURIOUS_APIC_VECTOR));
+		asm volatile("int %0" : : "i"(THERMAL_APIC_VECTOR));
+		asm volatile("int %0" : : "i"(THRESHOLD_APIC_VECTOR));
+		asm volatile("int %0" : : "i"(DEFERRED_ERROR_VECTOR));
+		asm volatile("int %0" : : "i"(X86_PLATFORM_IPI_VECTOR));
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ timers */
+
+static void on_timer(struct timer_list *timer)
+{
+}
+
+static enum hrtimer_restart on_hrtimer(struct hrtimer *timer)
+{
+	return HRTIMER_NORESTART;
+}
+
+static int do_timer(void)
+{
+	static struct timer_list timer;
+	static struct hrtimer hrtimer;
+
+	for (int i = 0; i < TIMES; i++) {
+		timer_setup(&timer, on_timer, 0);
+		mod_timer(&timer, jiffies + HZ);
+		del_timer_sync(&timer);
+		mod_timer(&timer, jiffies + 1);
+		hrtimer_init(&hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+		hrtimer.function = on_hrtimer;
+		hrtimer_start(&hrtimer, ms_to_ktime(1000), HRTIMER_MODE_REL);
+		hrtimer_cancel(&hrtimer);
+		hrtimer_start(&hrtimer, ms_to_ktime(1), HRTIMER_MODE_REL);
+		msleep(20);
+		del_timer_sync(&timer);
+		hrtimer_cancel(&hrtimer);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------- power */
+
+static int do_wakeup(void)
+{
+	struct wakeup_source *source = wakeup_source_register(NULL, "kl_cause");
+
+	if (!source)
+		return -ENOMEM;
+	for (int i = 0; i < TIMES; i++) {
+		__pm_stay_awake(source);
+		__pm_relax(source);
+	}
+	wakeup_source_unregister(source);
+	return 0;
+}
+
+static int runtime_ok(struct device *dev)
+{
+	return 0;
+}
+
+/* The one that sleeps first, so that suspending ends here and reaches no device that is needed. */
+static int refuse(struct device *dev)
+{
+	return -EBUSY;
+}
+
+static const struct dev_pm_ops willing_ops = {
+	.suspend = runtime_ok,
+	.resume = runtime_ok,
+	.runtime_suspend = runtime_ok,
+	.runtime_resume = runtime_ok,
+};
+
+static const struct dev_pm_ops unwilling_ops = {
+	.suspend = refuse,
+	.resume = runtime_ok,
+};
+
+static int no_probe(struct platform_device *pdev)
+{
+	return 0;
+}
+
+static struct platform_driver willing = {
+	.probe = no_probe,
+	.driver = { .name = "kl_cause_willing", .pm = &willing_ops },
+};
+
+static struct platform_driver unwilling = {
+	.probe = no_probe,
+	.driver = { .name = "kl_cause_unwilling", .pm = &unwilling_ops },
+};
+
+static struct platform_device *first, *second;
+
+static int add_devices(bool second_too)
+{
+	int error;
+
+	error = platform_driver_register(&willing);
+	if (error)
+		return error;
+	error = platform_driver_register(&unwilling);
+	if (error)
+		return error;
+	/* Devices are suspended from the newest on. */
+	if (second_too)
+		second = platform_device_register_simple("kl_cause_unwilling", 0, NULL, 0);
+	first = platform_device_register_simple("kl_cause_willing", 0, NULL, 0);
+	return PTR_ERR_OR_ZERO(first) ?: PTR_ERR_OR_ZERO(second);
+}
+
+static void remove_devices(void)
+{
+	if (!first)
+		return;
+	platform_device_unregister(first);
+	if (second)
+		platform_device_unregister(second);
+	platform_driver_unregister(&willing);
+	platform_driver_unregister(&unwilling);
+}
+
+static int do_rpm(void)
+{
+	struct device *dev;
+	int error = add_devices(false);
+
+	if (error)
+		return error;
+	dev = &first->dev;
+	pm_runtime_enable(dev);
+	for (int i = 0; i < TIMES; i++) {
+		pm_runtime_get_sync(dev);
+		pm_runtime_get_noresume(dev);
+		pm_runtime_put_noidle(dev);
+		pm_runtime_put_sync(dev);
+		pm_runtime_get(dev);
+		pm_runtime_put(dev);
+		pm_runtime_barrier(dev);
+	}
+	pm_runtime_disable(dev);
+	return 0;
+}
+
+static int do_devqos(void)
+{
+	static struct dev_pm_qos_request request;
+	int error = add_devices(false);
+
+	if (error)
+		return error;
+	for (int i = 0; i < TIMES; i++) {
+		error = dev_pm_qos_add_request(&first->dev, &request, DEV_PM_QOS_RESUME_LATENCY,
+					       1000 + i);
+		if (error < 0)
+			return error;
+		dev_pm_qos_update_request(&request, 2000 + i);
+		dev_pm_qos_remove_request(&request);
+	}
+	return 0;
+}
+
+static int do_suspend(void)
+{
+	return add_devices(true);
+}
+
+static void on_alarm_suspend(void *data, ktime_t expires, int flag)
+{
+	/* Called as the alarm timers' device is suspended: the next device is not any more. */
+	pm_system_wakeup();
+}
+
+static struct tracepoint *alarm_suspend;
+
+static void find_alarm_suspend(struct tracepoint *tp, void *data)
+{
+	if (!strcmp(tp->name, "alarmtimer_suspend"))
+		alarm_suspend = tp;
+}
+
+static int do_alarm(void)
+{
+	for_each_kernel_tracepoint(find_alarm_suspend, NULL);
+	if (!alarm_suspend)
+		return -ENOENT;
+	return tracepoint_probe_register(alarm_suspend, on_alarm_suspend, NULL);
+}
+
+static void undo_alarm(void)
+{
+	if (alarm_suspend) {
+		tracepoint_probe_unregister(alarm_suspend, on_alarm_suspend, NULL);
+		tracepoint_synchronize_unregister();
+	}
+}
+
+/* A thermometer that shows one degree more each time. */
+static int temperature = 40000;
+static struct thermal_zone_device *zone;
+
+static int get_temp(struct thermal_zone_device *tz, int *temp)
+{
+	*temp = temperature += 1000;
+	return 0;
+}
+
+static struct thermal_zone_device_ops zone_ops = { .get_temp = get_temp };
+
+static int do_thermal(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+	zone = thermal_tripless_zone_device_register("kl_cause", NULL, &zone_ops, NULL);
+#else
+	zone = thermal_zone_device_register("kl_cause", 0, 0, NULL, &zone_ops, NULL, 0, 0);
+#endif
+	if (IS_ERR(zone))
+		return PTR_ERR(zone);
+	thermal_zone_device_enable(zone);
+	for (int i = 0; i < TIMES; i++)
+		thermal_zone_device_update(zone, THERMAL_EVENT_UNSPECIFIED);
+	thermal_zone_device_unregister(zone);
+	return 0;
+}
+
+static struct cpufreq_frequency_table frequencies[] = {
+	{ .frequency = 1000000 },
+	{ .frequency = 2000000 },
+	{ .frequency = CPUFREQ_TABLE_END },
+};
+static unsigned int frequency = 1000000;
+
+static int freq_init(struct cpufreq_policy *policy)
+{
+	policy->freq_table = frequencies;
+	policy->cpuinfo.transition_latency = 1000;
+	policy->cur = frequency;
+	return 0;
+}
+
+static int freq_verify(struct cpufreq_policy_data *data)
+{
+	return cpufreq_frequency_table_verify(data, frequencies);
+}
+
+static int freq_target(struct cpufreq_policy *policy, unsigned int index)
+{
+	frequency = frequencies[index].frequency;
+	return 0;
+}
+
+static unsigned int freq_get(unsigned int cpu)
+{
+	return frequency;
+}
+
+static struct cpufreq_driver freq_driver = {
+	.name = "kl_cause",
+	.init = freq_init,
+	.verify = freq_verify,
+	.target_index = freq_target,
+	.get = freq_get,
+};
+static bool has_freq;
+
+static int do_cpufreq(void)
+{
+	int error = cpufreq_register_driver(&freq_driver);
+
+	has_freq = !error;
+	return error;
+}
+
+/* An idle state that pays only after two seconds. */
+static int idle_enter(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
+{
+	raw_safe_halt();
+	raw_local_irq_disable();
+	return index;
+}
+
+static struct cpuidle_driver idle_driver = {
+	.name = "kl_cause",
+	.owner = THIS_MODULE,
+	.states = {
+		{ .enter = idle_enter, .exit_latency = 1, .target_residency = 1, .name = "short",
+		  .desc = "short" },
+		{ .enter = idle_enter, .exit_latency = 2, .target_residency = 1500,
+		  .name = "long", .desc = "long" },
+	},
+	.state_count = 2,
+};
+static bool has_idle;
+
+static int do_cpuidle(void)
+{
+	int error = cpuidle_register(&idle_driver, NULL);
+
+	has_idle = !error;
+	return error;
+}
+
+/* ----------------------------------------------------------------- network */
+
+static struct net_device *netdev;
+
+static netdev_tx_t never_sent(struct sk_buff *skb, struct net_device *dev)
+{
+	netif_stop_queue(dev);
+	dev_kfree_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static void on_timeout(struct net_device *dev, unsigned int queue)
+{
+	netif_wake_queue(dev);
+}
+
+static const struct net_device_ops net_ops = {
+	.ndo_start_xmit = never_sent,
+	.ndo_tx_timeout = on_timeout,
+};
+
+static void net_setup(struct net_device *dev)
+{
+	ether_setup(dev);
+	dev->netdev_ops = &net_ops;
+	dev->watchdog_timeo = HZ / 10;
+	dev->flags |= IFF_NOARP;
+	eth_hw_addr_random(dev);
+}
+
+static int do_txtimeout(void)
+{
+	int error;
+
+	netdev = alloc_netdev(0, "klstuck%d", NET_NAME_UNKNOWN, net_setup);
+	if (!netdev)
+		return -ENOMEM;
+	error = register_netdev(netdev);
+	if (error) {
+		free_netdev(netdev);
+		netdev = NULL;
+		return error;
+	}
+	netif_carrier_on(netdev);
+	return 0;
+}
+
+/* ----------------------------------------------------------------- trouble */
+
+static int do_warn(void)
+{
+	WARN(1, "kl_cause warns\n");
+	return 0;
+}
+
+static int do_oops(void)
+{
+	int *volatile nowhere = (int *)8;
+
+	*nowhere = 1;
+	return 0;
+}
+
+/* Longer than the shortest time after which RCU complains. */
+static int do_stall(void)
+{
+	unsigned long end = jiffies + 6 * HZ;
+
+	preempt_disable();
+	while (time_before(jiffies, end))
+		cpu_relax();
+	preempt_enable();
+	return 0;
+}
+
+static int do_hang(void)
+{
+	set_current_state(TASK_UNINTERRUPTIBLE);
+	schedule_timeout(4 * HZ);
+	return 0;
+}
+
+static int do_panic(void)
+{
+	panic("kl_cause panics with %d", 42);
+}
+
+static const struct {
+	const char *name;
+	int (*function)(void);
+} actions[] = {
+	{ "kthread", do_kthread }, { "worker", do_worker }, { "work", do_work },
+	{ "tasklet", do_tasklet }, { "irqwork", do_irqwork }, { "smp", do_smp },
+	{ "vectors", do_vectors }, { "timer", do_timer }, { "wakeup", do_wakeup },
+	{ "rpm", do_rpm }, { "devqos", do_devqos }, { "suspend", do_suspend },
+	{ "alarm", do_alarm }, { "thermal", do_thermal }, { "cpufreq", do_cpufreq },
+	{ "cpuidle", do_cpuidle }, { "txtimeout", do_txtimeout }, { "warn", do_warn },
+	{ "oops", do_oops }, { "stall", do_stall }, { "hang", do_hang }, { "panic", do_panic },
+};
+
+static int __init kl_cause_init(void)
+{
+	for (int i = 0; i < ARRAY_SIZE(actions); i++)
+		if (!strcmp(actions[i].name, what))
+			return actions[i].function();
+	return -EINVAL;
+}
+
+static void __exit kl_cause_exit(void)
+{
+	undo_alarm();
+	if (has_freq)
+		cpufreq_unregister_driver(&freq_driver);
+	if (has_idle)
+		cpuidle_unregister(&idle_driver);
+	if (netdev) {
+		unregister_netdev(netdev);
+		free_netdev(netdev);
+	}
+	remove_devices();
+}
+
+module_init(kl_cause_init);
+module_exit(kl_cause_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Causes kernel events for the tests of kernlens");

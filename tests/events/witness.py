@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# witness.py [-v] DIR [EVENT...]: compares what collect.py left in DIR, record by record: the trace as
+# `kernlens print --format json` shows it, with ftrace's raw pages, facts that the causes told, and
+# /proc. Prints a TAP line an event (tests/events/table); status 1 if one is not ok.
+import collections
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+import fields
+import ftrace
+import tables
+
+BUILD = os.environ.get("KL_BUILD", os.path.join(tables.HERE, "..", "..", "build"))
+# Both recorders hang on one tracepoint, one after the other; an interrupt, or the host, may come
+# between.
+FAR_CYCLES = 200_000_000
+# Records that an interrupt wrote between both recorders' turns are in the other order.
+REORDER = 32
+
+verbose = False
+
+
+class Record:
+    __slots__ = ("time", "cpu", "values", "task")
+
+    def __init__(self, time, cpu, values, task=None):
+        self.time, self.cpu, self.values, self.task = time, cpu, values, task
+
+
+class Result:
+    """What is known of one event after all causes."""
+
+    def __init__(self):
+        self.equal = 0  # records that ftrace has too
+        self.fields = collections.Counter()  # compared with ftrace's
+        self.told = collections.Counter()  # fields compared with facts
+        self.shaky = collections.Counter()  # (field) not equal, but read at two times
+        self.errors = []
+        self.records = 0
+        self.reordered = 0
+
+
+class Cause:
+    """The records of one cause."""
+
+    def __init__(self, path):
+        self.name, self.path = os.path.basename(path), path
+        self.window = [int(word) for word in self.read("window").split()]
+        self.clock = self.read_clock()
+        self.problems = []
+        self.check_losses()
+        self.ours = collections.defaultdict(lambda: collections.defaultdict(list))
+        self.theirs = collections.defaultdict(lambda: collections.defaultdict(list))
+        self.formats = {}
+        self.read_ours()
+        self.read_theirs()
+
+    def read(self, name):
+        with open(os.path.join(self.path, name), errors="replace") as file:
+            return file.read()
+
+    def read_clock(self):
+        metadata = self.read("trace/metadata")
+        return [int(re.search(rf"\b{key} = (\d+);", metadata).group(1))
+                for key in ("freq", "offset_s", "offset")]
+
+    def check_losses(self):
+        log = self.read("log")
+        if not log.startswith("status 0\n"):
+            self.problems.append(f"{self.name} failed: {log.strip()[-300:]}")
+        summary = json.loads(self.read("summary") or "{}")
+        if summary.get("lost", 1) or summary.get("missed", 1):
+            self.problems.append(f"{self.name}: kernlens lost records: {summary}")
+        for path in glob.glob(os.path.join(self.path, "cpu*.stats")):
+            with open(path) as file:
+                for line in file:
+                    key, _, value = line.partition(":")
+                    if key in ("overrun", "commit overrun", "dropped events") and int(value):
+                        self.problems.append(f"{self.name}: ftrace lost records: {line.strip()}")
+
+    def read_ours(self):
+        hz, offset_s, offset = self.clock
+        done = subprocess.run([f"{BUILD}/kernlens", "print", "--format", "json",
+                               os.path.join(self.path, "trace")], capture_output=True, text=True)
+        if done.returncode:
+            self.problems.append(f"{self.name}: kernlens print: {done.stderr.strip()}")
+        for line in done.stdout.splitlines():
+            entry = json.loads(line)
+            if "loss" in entry:
+                self.problems.append(f"{self.name}: {line}")
+                continue
+            cycles = ((entry["seconds"] - offset_s) * hz - offset
+                      + (entry["nanoseconds"] * hz + 500000000) // 1000000000)
+            self.ours[entry["event"]][entry["cpu"]].append(
+                Record(cycles, entry["cpu"], entry["fields"],
+                       (entry["tid"], entry["pid"], entry["comm"])))
+
+    def read_theirs(self):
+        formats = ftrace.read_formats(os.path.join(self.path, "formats"))
+        self.formats = {fmt.name.split(":")[1]: fmt for fmt in formats.values()}
+        for path in glob.glob(os.path.join(self.path, "cpu*.raw")):
+            cpu = int(re.search(r"cpu(\d+)\.raw", path).group(1))
+            for cycles, data in ftrace.read_pages(path):
+                fmt = formats.get(int.from_bytes(data[:2], "little"))
+                if fmt:
+                    name = fmt.name.split(":")[1]
+                    self.theirs[name][cpu].append(Record(cycles, cpu, data))
+
+    def is_inside(self, time):
+        return self.window[0] <= time <= self.window[1]
+
+
+def describe(pairs, ours, theirs):
+    return ", ".join(f"{name}: kernlens {a!r}, ftrace {b!r}"
+                     for name, a, b in zip(pairs, ours, theirs) if a != b)
+
+
+def match(result, cause, names, ours, theirs):
+    """Pairs the records of one event on one CPU: [(time, tuple)] in order on both sides."""
+    waiting = collections.deque()
+    left, position, last = [], 0, -1
+    for time, values in ours:
+        while position < len(theirs) and (len(waiting) < REORDER):
+            waiting.append((position, *theirs[position]))
+            position += 1
+        found = None
+        for index, (number, stamp, other) in enumerate(waiting):
+            if stamp - time > FAR_CYCLES:
+                break
+            if values == other and abs(stamp - time) < FAR_CYCLES:
+                found = index
+                break
+        if found is None:
+            left.append((time, values))
+            # Those that can no longer meet one of ours give room.
+            while waiting and waiting[0][1] < time - FAR_CYCLES:
+                drop(result, cause, names, waiting.popleft()[1:])
+            if len(waiting) >= REORDER:
+                near = min(waiting, key=lambda entry: abs(entry[1] - time))
+                if near is waiting[0]:
+                    left[-1] += (waiting.popleft()[1:],)
+            continue
+        number = waiting[found][0]
+        # Without an answer after this many of ours: theirs alone.
+        result.reordered += number < last
+        last = max(last, number)
+        result.equal += 1
+        del waiting[found]
+        while waiting and waiting[0][0] < number - REORDER:
+            drop(result, cause, names, waiting.popleft()[1:])
+    waiting.extend((number, *theirs[number]) for number in range(position, len(theirs)))
+    return left, [entry[1:] for entry in waiting]
+
+
+def drop(result, cause, names, entry):
+    if cause.is_inside(entry[0]):
+        result.errors.append(f"{cause.name}: only ftrace has {dict(zip(names, entry[1]))}")
+
+
+def compare(result, row, cause):
+    fmt = cause.formats.get(row.name if row.source == "FN" else row.target)
+    if not fmt:
+        return
+    pairs = fields.pairs(row, fmt)
+    firm = [pair for pair in pairs if not pair.shaky]
+    names = [pair.name for pair in firm]
+    ours_all, theirs_all = cause.ours[row.name], cause.theirs[fmt.name.split(":")[1]]
+    for cpu in sorted(set(ours_all) | set(theirs_all)):
+        ours = [(record.time, tuple(pair.ours(record.values) for pair in firm))
+                for record in ours_all[cpu]]
+        theirs = [(record.time, tuple(pair.theirs(record.values) for pair in firm))
+                  for record in theirs_all[cpu]]
+        before = result.equal
+        left, other = match(result, cause, names, ours, theirs)
+        for entry in left:
+            if not cause.is_inside(entry[0]):
+                continue
+            near = min(other, key=lambda e: abs(e[0] - entry[0]), default=None)
+            near = entry[2] if len(entry) > 2 else near
+            if near and abs(near[0] - entry[0]) < FAR_CYCLES:
+                text = describe(names, entry[1], near[1])
+            else:
+                text = f"only kernlens has {dict(zip(names, entry[1]))}"
+            result.errors.append(f"{cause.name}: CPU {cpu}: {text}")
+        for entry in other:
+            drop(result, cause, names, entry)
+        if result.equal > before:
+            for name in names:
+                result.fields[name] += result.equal - before
+        compare_shaky(result, [pair for pair in pairs if pair.shaky], ours_all[cpu],
+                      theirs_all[cpu])
+
+
+def compare_shaky(result, pairs, ours, theirs):
+    """Fields that both read at slightly different times: near each other, and mostly equal."""
+    if not pairs or not ours or not theirs:
+        return
+    at = 0
+    for record in ours:
+        while at + 1 < len(theirs) and abs(theirs[at + 1].time - record.time) <= abs(
+                theirs[at].time - record.time):
+            at += 1
+        if abs(theirs[at].time - record.time) > FAR_CYCLES:
+            continue
+        for pair in pairs:
+            result.fields[pair.name] += 1
+            result.shaky[pair.name] += (
+                pair.ours(record.values) != pair.theirs(theirs[at].values))
+
+
+def check_facts(results, cause):
+    """A fact is a record that must be there."""
+    for line in cause.read("facts").splitlines():
+        words = line.split()
+        event, wanted = words[0], dict(word.split("=", 1) for word in words[1:])
+        if event not in results or event not in cause.read("events").split():
+            continue
+        for records in cause.ours[event].values():
+            if any(all(fields.is_value(record.values.get(name), value)
+                       for name, value in wanted.items()) for record in records):
+                for name in wanted:
+                    results[event].told[name] += 1
+                break
+        else:
+            results[event].errors.append(f"{cause.name}: no record {line}")
+
+
+def check_order(cause, problems):
+    """Times never go back on a CPU: what is printed is in order."""
+    for event, cpus in cause.ours.items():
+        for records in cpus.values():
+            if any(a.time > b.time for a, b in zip(records, records[1:])):
+                problems.append(f"{cause.name}: {event} is not in order of time")
+
+
+def judge(row, result, available, reason, entry, special):
+    """(ok, text) of an event."""
+    causes, cannot = entry
+    if not available:
+        return True, f"# SKIP absent: {reason}"
+    if result.errors:
+        return False, f"{len(result.errors)} differences: " + "; ".join(result.errors[:3])
+    if not causes:
+        if result.records:
+            return False, f"said to be impossible, but {result.records} records: give it a cause"
+        return True, f"# SKIP cannot be caused: {cannot}"
+    if not result.records:
+        return False, f"not caused by {' '.join(causes)}"
+    rest = [field.name for field in row.fields if field.name not in result.fields
+            and field.name not in result.told and field.name not in special]
+    unknown = [name for name in rest if (row.name, name) not in fields.UNWITNESSED]
+    if unknown:
+        return False, "no witness for " + ", ".join(unknown)
+    text = []
+    if result.equal:
+        text.append(f"{result.equal} records equal ftrace's in "
+                    f"{sum(1 for f in row.fields if f.name in result.fields)} fields")
+    elif result.records:
+        text.append(f"{result.records} records")
+    told = [name for name in result.told if name not in result.fields]
+    if told:
+        text.append("as its cause says: " + " ".join(told))
+    if special:
+        text.append("as /proc says: " + " ".join(sorted(special)))
+    shaky = [f"{name} ({count} times)" for name, count in result.shaky.items() if count]
+    if shaky:
+        text.append("changed between both reads: " + " ".join(shaky))
+    if rest:
+        text.append("no witness: " + " ".join(rest))
+    return True, "; ".join(text)
+
+
+def check_shaky(result):
+    for name, count in result.shaky.items():
+        if count * 2 > result.fields[name]:
+            result.errors.append(f"{name} differs in {count} of {result.fields[name]} records")
+
+
+def main():
+    global verbose
+    arguments = sys.argv[1:]
+    if arguments[0] == "-v":
+        verbose = True
+        arguments = arguments[1:]
+    directory, only = arguments[0], arguments[1:]
+    with open(os.path.join(directory, "list")) as file:
+        listing = {entry["name"]: entry for entry in json.load(file)}
+    table, rows = tables.table(), tables.events()
+    results = {row.name: Result() for row in rows}
+    problems, special = [], collections.defaultdict(set)
+    for path in sorted(glob.glob(os.path.join(directory, "*", "window"))):
+        cause = Cause(os.path.dirname(path))
+        problems += cause.problems
+        check_order(cause, problems)
+        for row in rows:
+            results[row.name].records += sum(map(len, cause.ours[row.name].values()))
+            if row.source != "OWN":
+                compare(results[row.name], row, cause)
+        check_facts(results, cause)
+    failed = 0
+    print(f"1..{len(rows) + 1}")
+    for number, row in enumerate(rows, 1):
+        if only and row.name not in only:
+            continue
+        entry = listing[row.name]
+        check_shaky(results[row.name])
+        if row.name not in table:
+            ok, text = False, "tests/events/table does not say what causes it"
+        else:
+            ok, text = judge(row, results[row.name], entry["available"],
+                             entry.get("reason", ""), table[row.name], special[row.name])
+        failed += not ok
+        skip = text.startswith("#")
+        print(f"{'ok' if ok else 'not ok'} {number} - {row.name}{' ' if skip else ': '}{text}")
+        if verbose:
+            for error in results[row.name].errors[:20]:
+                print(f"#   {error}")
+    print(f"{'not ok' if problems else 'ok'} {len(rows) + 1} - nothing lost, all in order"
+          + (": " + "; ".join(problems) if problems else ""))
+    failed += bool(problems)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loading and unloading, and what is left behind: runs in the guest as root with
+ * kl_stimulus.ko loaded: lifecycle KERNLENS.KO [CYCLES]. The module may be loaded
+ * at first and is loaded at the end.
+ */
+#include <sys/syscall.h>
+
+#include "stimulus/stimulus.h"
+#include "text.h"
+
+static const char *module_path;
+static int stimulus;
+
+/* 0 or -errno. */
+static int load(void)
+{
+	int fd = open(module_path, O_RDONLY | O_CLOEXEC), error;
+
+	if (fd < 0)
+		bail("cannot open %s", module_path);
+	error = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	close(fd);
+	return error;
+}
+
+static int unload(void)
+{
+	return syscall(SYS_delete_module, "kernlens", O_NONBLOCK) ? -errno : 0;
+}
+
+static bool is_in_use(int error)
+{
+	return error == -EBUSY || error == -EAGAIN;
+}
+
+static u32 probes_now(void)
+{
+	struct kls_counts counts;
+
+	if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
+		bail("KLS_IOC_COUNTS");
+	return counts.probes;
+}
+
+/* Functions hooked through ftrace, by anyone. */
+static u32 hooks_now(void)
+{
+	FILE *f = fopen("/sys/kernel/tracing/enabled_functions", "r");
+	char line[300];
+	u32 n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static int open_session(u32 maskset, struct kl_abi_session *wish)
+{
+	int fd = kl_open();
+
+	wish->mode = KL_MODE_OVERWRITE;
+	if (kl_session(fd, wish) || kl_use(fd, maskset))
+		bail("session: %s", kl_why(fd));
+	return fd;
+}
+
+/* Something for the tracer to see; ends with its parent. */
+static pid_t start_load(void)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	for (;;) {
+		pid_t grandchild = fork();
+		int fd;
+
+		if (!grandchild)
+			_exit(0);
+		fd = open("/tmp/kl-lifecycle", O_RDWR | O_CREAT, 0600);
+		if (write(fd, "x", 1) == 1)
+			unlink("/tmp/kl-lifecycle");
+		close(fd);
+		waitpid(grandchild, NULL, 0);
+	}
+}
+
+static void stop_load(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* ------------------------------------------------------- off costs nothing */
+
+/*
+ * Is the text as it was? The kernel's other switches (of networking, say) are
+ * patched into it as well, and late: look again before giving a verdict.
+ */
+static bool text_is(const struct text *before)
+{
+	for (int try = 0; try < 3; try++) {
+		struct text now = read_text();
+		u32 changes = count_changes(before, &now, try == 2);
+
+		free(now.copy);
+		if (!changes)
+			return true;
+		sleep_ms(300);
+	}
+	return false;
+}
+
+static void test_text(void)
+{
+	struct kl_abi_session wish = {};
+	struct text before, during;
+	u32 probes, hooks, probes_before, hooks_before, changes;
+	int fd;
+
+	/* Once up and down, so that what only happens the first time has happened. */
+	unload();
+	if (load() || unload())
+		bail("the module does not load or unload");
+	before = read_text();
+	probes_before = probes_now();
+	hooks_before = hooks_now();
+	if (load())
+		bail("load");
+	tap_check(text_is(&before), "kernel text is unchanged by loading the module");
+	fd = open_session(KL_MASKSET_RALL, &wish);
+	tap_check(text_is(&before) && probes_now() == probes_before && hooks_now() == hooks_before,
+		  "and by a session that is not started: no probe, no hook");
+	if (kl_start(fd))
+		bail("start: %s", kl_why(fd));
+	during = read_text();
+	probes = probes_now();
+	hooks = hooks_now();
+	changes = count_changes(&before, &during, false);
+	tap_result(changes > 100 && probes > probes_before + 100,
+		   "while RALL runs it is changed: this test can see it",
+		   "%u changes %u probes", changes, probes);
+	printf("# text of %zu bytes, changed in %u places; %u probes, %u hooked functions\n",
+	       before.bytes, changes, probes, hooks);
+	kl_stop(fd);
+	tap_check(text_is(&before), "kernel text is as before after the stop");
+	tap_check(probes_now() == probes_before && hooks_now() == hooks_before,
+		  "no probe and no hook is left after the stop");
+	kl_start(fd);
+	close(fd);
+	tap_check(text_is(&before) && probes_now() == probes_before,
+		  "nor after closing a running session");
+	tap_check(!unload(), "the module unloads");
+	tap_check(text_is(&before) && probes_now() == probes_before && hooks_now() == hooks_before,
+		  "kernel text is byte for byte as before the module");
+	free(before.copy);
+	free(during.copy);
+	if (load())
+		bail("load");
+}
+
+/* -------------------------------------------------------------- unloading */
+
+static void test_refusal(void)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	int fd = open_session(KL_MASKSET_RDEFAULT, &wish), reader;
+	void *ring, *block;
+	pid_t worker;
+
+	tap_check(is_in_use(unload()), "unloading is refused: session open");
+	worker = start_load();
+	if (kl_start(fd))
+		bail("start");
+	tap_check(is_in_use(unload()), "unloading is refused: being written");
+	reader = kl_reader(fd, KL_READER_HOLD);
+	ring = mmap(NULL, 4096, PROT_READ, MAP_SHARED, reader, KL_MMAP_RING(0));
+	block = mmap(NULL, 4096, PROT_READ, MAP_SHARED, reader, KL_MMAP_BLOCK(0, 0, 4096));
+	close(fd);
+	stop_load(worker);
+	tap_check(is_in_use(unload()), "unloading is refused: reader open");
+	close(reader);
+	tap_check(is_in_use(unload()), "unloading is refused: mapped, all descriptors closed");
+	tap_check(ring != MAP_FAILED && block != MAP_FAILED &&
+			  *(volatile u32 *)block == KL_CTF_MAGIC,
+		  "what is mapped stays readable after all descriptors are closed");
+	munmap(ring, 4096);
+	tap_check(is_in_use(unload()), "unloading is refused: still one mapping");
+	munmap(block, 4096);
+	tap_check(!unload(), "unloading works once all is closed");
+	tap_check(access(KL_DEVICE_PATH, F_OK), "and the device is gone");
+	if (load())
+		bail("load");
+}
+
+/* A tracer that is killed in the middle of everything. */
+static void trace_and_die(u32 maskset)
+{
+	struct kl_abi_session wish = { .blocks = 8 };
+	int fd = open_session(maskset, &wish), reader;
+	char *buffer = malloc(wish.block_bytes);
+
+	if (kl_start(fd))
+		_exit(1);
+	reader = kl_reader(fd, 0);
+	mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_POPULATE, reader, KL_MMAP_RING(0));
+	for (;;)
+		if (read(reader, buffer, wish.block_bytes) < 0)
+			_exit(1);
+}
+
+static void test_cycles(u32 cycles)
+{
+	pid_t worker = start_load();
+	u32 done;
+
+	for (done = 0; done < cycles; done++) {
+		struct kl_abi_session wish = { .blocks = 8 };
+		pid_t tracer = done & 1 ? fork() : 0;
+		u64 written = 1;
+
+		if (done & 1 && !tracer)
+			trace_and_die(KL_MASKSET_RALL);
+		if (tracer) {
+			sleep_ms(500 + 200 * done % 900);
+			stop_load(tracer);
+		} else {
+			int fd = open_session(KL_MASKSET_RALL, &wish);
+
+			if (kl_start(fd))
+				break;
+			sleep_ms(100);
+			written = kl_stats(fd, -1).written;
+			close(fd);
+		}
+		if (!written || unload() || load())
+			break;
+	}
+	stop_load(worker);
+	tap_result(done == cycles, "unload and reload between recordings of RALL under load",
+		   "%u of %u", done, cycles);
+}
+
+/* ------------------------------------------------------------------- leaks */
+
+static long meminfo(const char *name)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[200], key[100];
+	long value = 0, found = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%99[^:]: %ld", key, &value) == 2 && !strcmp(key, name))
+			found = value;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void settle(void)
+{
+	sync();
+	put_file("/proc/sys/vm/drop_caches", "3");
+	sleep_ms(300);
+}
+
+static void one_session(bool fails)
+{
+	struct kl_abi_session wish = { .blocks = 32, .blocks_max = 64 };
+	static const u32 events[] = { 1, 2, 3, KL_EV_SYSCALL_ENTRY + 1, 0 };
+	int fd = open_session(KL_MASKSET_RNOTHING, &wish), readers[3];
+	char *buffer = malloc(wish.block_bytes);
+
+	kl_use_events(fd, 3, KL_HANDLER_log, events);
+	kl_use_events(fd, 4, KL_HANDLER_count, events);
+	kl_use(fd, 3);
+	kl_filter(fd, KL_FILTER_TASKS, 0);
+	kl_tasks(fd, getpid(), KL_TASK_ADD | KL_TASK_INHERIT);
+	for (u32 i = 0; i < 3; i++)
+		readers[i] = kl_reader(fd, i & KL_READER_HOLD);
+	kl_start(fd);
+	kl_resize(fd, 64);
+	kl_resize(fd, 8);
+	sleep_ms(2);
+	if (fails)
+		kl_session(fd, &wish);
+	kl_stop(fd);
+	while (read(readers[0], buffer, wish.block_bytes) > 0)
+		;
+	free(buffer);
+	for (u32 i = 0; i < 3; i++)
+		close(readers[i]);
+	close(fd);
+}
+
+static void test_leaks(u32 cycles)
+{
+	static const struct {
+		const char *name;
+		long tolerance; /* kB; a session has 16 MB of blocks */
+	} kinds[] = { { "Percpu", 32 }, { "VmallocUsed", 64 }, { "Slab", 1500 }, { "MemAvailable", 3000 } };
+	long before[4];
+
+	for (u32 i = 0; i < 10; i++)
+		one_session(i & 1);
+	settle();
+	for (u32 i = 0; i < 4; i++)
+		before[i] = meminfo(kinds[i].name);
+	for (u32 i = 0; i < cycles; i++)
+		one_session(i & 1);
+	settle();
+	for (u32 i = 0; i < 4; i++) {
+		long after = meminfo(kinds[i].name), grown = after - before[i];
+		char name[100];
+
+		if (i == 3)
+			grown = -grown;
+		snprintf(name, sizeof(name), "no leak in %u sessions: %s", cycles, kinds[i].name);
+		tap_result(grown <= kinds[i].tolerance, name, "%ld kB more than before", grown);
+		printf("# %s: %ld kB, %+ld\n", kinds[i].name, after, after - before[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	u32 cycles = argc > 2 ? atoi(argv[2]) : 4;
+
+	if (argc < 2)
+		bail("usage: lifecycle KERNLENS.KO [CYCLES]");
+	module_path = argv[1];
+	/* Children that are killed with us should not stay. */
+	stimulus = open(KLS_DEVICE, O_RDWR | O_CLOEXEC);
+	if (stimulus < 0)
+		bail("cannot open " KLS_DEVICE);
+	test_text();
+	test_refusal();
+	test_leaks(50);
+	test_cycles(cycles);
+	return tap_end();
+}
