@@ -49,6 +49,7 @@ struct cli_option {
  * @help: one line
  * @text: what the usage text says behind the options
  * @options: ended by a row without a name; NULL: only the common ones
+ * @shared: more of them, that other subcommands have, too; or NULL
  * @runs_command: what follows the options is a command, with options of its own
  * @exec: does it; argv[0] is the subcommand. Returns the exit status
  */
@@ -58,6 +59,7 @@ struct cli_command {
 	const char *help;
 	const char *text;
 	const struct cli_option *options;
+	const struct cli_option *shared;
 	bool runs_command;
 	int (*exec)(const struct cli_command *command, int argc, char **argv);
 };

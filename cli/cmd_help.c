@@ -50,6 +50,7 @@ static int exec_help(const struct cli_command *self, int argc, char **argv)
 		for (const struct cli_command *const *c = cli_commands; *c; c++)
 			puts((*c)->name);
 	} else if (only_options) {
+		print_names(command->shared);
 		print_names(command->options);
 		print_names(cli_common_options);
 	} else {

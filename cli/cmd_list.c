@@ -23,7 +23,9 @@ static const struct cli_option options[] = {
 	{},
 };
 
-static const char *const kinds[] = { "events", "groups", "variables", "handlers", "masksets", NULL };
+static const char *const kinds[] = {
+	"events", "groups", "variables", "handlers", "masksets", NULL,
+};
 
 /* Does a row of a table that is no table of events match? */
 static bool is_like(const struct cli_list *list, const char *name)

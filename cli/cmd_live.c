@@ -26,7 +26,6 @@ enum {
 #define ITEMS_AT_ONCE 100000
 
 static const struct cli_option options[] = {
-	CLI_SELECT_OPTIONS,
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
@@ -217,6 +216,7 @@ const struct cli_command cmd_live = {
 	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
 	.help = "Print events as they happen",
 	.options = options,
+	.shared = cli_select_options,
 	.runs_command = true,
 	.text = "As record, but to stdout. What kernlens itself does is left out. With\n"
 		"--format strace and neither -e nor -m, all system calls are shown.\n"

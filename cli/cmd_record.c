@@ -29,7 +29,6 @@ enum {
 #define PROGRESS_NS 200000000u
 
 static const struct cli_option options[] = {
-	CLI_SELECT_OPTIONS,
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
 	{ 'o', "output", "DIR", "write here (kernlens-YYYYmmdd-HHMMSS)" },
 	{ KEY_FORCE, "force", NULL, "replace the trace that is in DIR" },
@@ -331,6 +330,7 @@ const struct cli_command cmd_record = {
 	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
 	.help = "Record events into a trace directory",
 	.options = options,
+	.shared = cli_select_options,
 	.runs_command = true,
 	.text = "COMMAND is traced from its first instruction, with all that it starts, and its\n"
 		"exit status is returned. With -a, -p or -u it only says how long to record.\n"

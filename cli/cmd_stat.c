@@ -24,7 +24,6 @@ enum sort {
 };
 
 static const struct cli_option options[] = {
-	CLI_SELECT_OPTIONS,
 	{ KEY_SORT, "sort", "KEY", "count (default) or name" },
 	{ KEY_ZEROS, "zeros", NULL, "show events that did not happen, too" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
@@ -261,6 +260,7 @@ const struct cli_command cmd_stat = {
 	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
 	.help = "Count events without recording them",
 	.options = options,
+	.shared = cli_select_options,
 	.runs_command = true,
 	.text = "Counts the events of RDEFAULT unless -e or -m is given. Events that did not\n"
 		"happen are shown only if -e names them. The table goes to stderr, JSON to stdout.\n"

@@ -174,7 +174,7 @@ static void print_syscalls(const struct cli_list *list)
 	printf("  syscall_entry_NAME, syscall_exit_NAME: arguments and result of %u calls", calls);
 	if (absent)
 		printf(" (%u not on this kernel)", absent);
-	printf("\n  kernlens list syscalls shows them all, kernlens list syscall_entry_openat one\n");
+	puts("\n  kernlens list syscalls shows all, kernlens list syscall_entry_openat one");
 }
 
 static void print_group(const struct cli_list *list, const char *group, const uint8_t *map)
@@ -225,7 +225,7 @@ static int print_all(struct cli_list *list, const uint8_t *map)
 	if (cli_settings.json && !list->names)
 		return cli_json_write(list->rows);
 	if (!list->names && !list->device)
-		puts("The kernlens module is not loaded: whether these can be had here is unknown.");
+		puts("The kernlens module is not loaded: nobody knows which can be had here.");
 	return CLI_OK;
 }
 

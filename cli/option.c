@@ -50,18 +50,25 @@ static const struct cli_option *find_option(const struct cli_command *command, i
 {
 	const struct cli_option *option = find_in(command->options, key, name, length);
 
+	if (!option)
+		option = find_in(command->shared, key, name, length);
 	return option ? option : find_in(cli_common_options, key, name, length);
+}
+
+static const char *near_option(const struct cli_option *options, const char *name, const char *near)
+{
+	for (; options && options->name; options++)
+		near = cli_near(name, near, options->name);
+	return near;
 }
 
 static void unknown_option(const struct cli_command *command, const char *word)
 {
 	char *name = strndupa(word + 2, strcspn(word + 2, "="));
-	const char *near = NULL;
+	const char *near = near_option(command->options, name, NULL);
 
-	for (const struct cli_option *o = command->options; o && o->name; o++)
-		near = cli_near(name, near, o->name);
-	for (const struct cli_option *o = cli_common_options; o->name; o++)
-		near = cli_near(name, near, o->name);
+	near = near_option(command->shared, name, near);
+	near = near_option(cli_common_options, name, near);
 	if (near)
 		cli_usage_error(command, "unknown option --%s; did you mean --%s?", name, near);
 	cli_usage_error(command, "unknown option --%s", name);
@@ -198,6 +205,7 @@ void cli_print_usage(const struct cli_command *command)
 
 	printf("%susage:%s kernlens %s %s\n\n%s.\n\n", bold, plain, command->name, command->args,
 	       command->help);
+	print_options(command->shared);
 	print_options(command->options);
 	print_options(cli_common_options);
 	printf("\n%s\nMore: man kernlens-%s\n", command->text, command->name);

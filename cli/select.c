@@ -15,6 +15,16 @@
 #define BUFFER_BYTES_DEFAULT (4ull << 20)
 #define LIMIT_SHARE 4
 
+const struct cli_option cli_select_options[] = {
+	{ 'e', "event", "EVENTS", "names, globs, groups, with commas; ! in front: not these" },
+	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL or RNOTHING; -e adds to it" },
+	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },
+	{ 'u', "user", "USER", "all tasks of a user" },
+	{ 'a', "all", NULL, "all tasks" },
+	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{},
+};
+
 void cli_select_init(struct cli_select *select)
 {
 	*select = (struct cli_select){ .maskset = -1 };

@@ -15,14 +15,8 @@
 #include "child.h"
 #include "cli.h"
 
-#define CLI_SELECT_OPTIONS                                                                         \
-	{ 'e', "event", "EVENTS", "names, globs, groups, with commas; ! in front: not these" },    \
-		{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL or RNOTHING; -e adds to it" },        \
-		{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" }, \
-		{ 'u', "user", "USER", "all tasks of a user" }, { 'a', "all", NULL, "all tasks" }, \
-	{                                                                                          \
-		CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time"                    \
-	}
+/* For a subcommand's `shared`. */
+extern const struct cli_option cli_select_options[];
 
 enum {
 	CLI_PIDS_MAX = 64

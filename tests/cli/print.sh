@@ -53,6 +53,8 @@ calls() {
 	awk '$1 ~ /^[0-9]+$/ && $2 ~ /^[a-z_0-9]+\(/ {
 		if (!($1 in order)) order[$1] = ++n
 		sub(/\(.*/, "", $2)
+		# When a signal comes is left to the scheduler.
+		if ($2 == "rt_sigreturn") next
 		print order[$1], NR, $2
 	}' "$1" | sort -k1,1n -k2,2n | awk '{ print $1, $3 }'
 }
