@@ -2,7 +2,8 @@
 /*
  * Two workloads that do little but enter the kernel.
  *
- *	chatter fork TIMES      creates a process that runs /bin/true, so often
+ *	chatter fork TIMES      creates a process that runs another program (this
+ *	                        one again, doing nothing), so often
  *	chatter groups ROUNDS   as hackbench: 10 senders, each to 10 receivers,
  *	                        ROUNDS messages of 100 bytes each over sockets
  */
@@ -22,13 +23,13 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void run_forks(int times)
+static void run_forks(const char *self, int times)
 {
 	while (times--) {
 		pid_t child = fork();
 
 		if (!child) {
-			execl("/bin/true", "true", NULL);
+			execl(self, self, "nothing", "0", NULL);
 			_exit(127);
 		}
 		if (child < 0 || waitpid(child, NULL, 0) != child)
@@ -81,10 +82,10 @@ static void run_groups(int rounds)
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "fork"))
-		run_forks(atoi(argv[2]));
+		run_forks(argv[0], atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "groups"))
 		run_groups(atoi(argv[2]));
-	else
+	else if (argc != 3 || strcmp(argv[1], "nothing"))
 		return 2;
 	return 0;
 }

@@ -143,9 +143,9 @@ static const struct operation {
 } operations[] = {
 	{ "getppid", 20000, do_getppid, NULL, NULL, NULL },
 	{ "openat", 5000, do_openat, NULL, NULL, NULL },
-	{ "kmalloc+kfree", 10000, do_message, NULL, start_message, stop_message },
-	{ "page fault", 10000, do_fault, next_fault, NULL, NULL },
-	{ "2 switches", 10000, do_switch, NULL, start_switch, stop_switch },
+	{ "kmalloc", 10000, do_message, NULL, start_message, stop_message },
+	{ "fault", 10000, do_fault, next_fault, NULL, NULL },
+	{ "switches", 10000, do_switch, NULL, start_switch, stop_switch },
 };
 
 int main(int argc, char **argv)

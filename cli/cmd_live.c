@@ -146,7 +146,7 @@ static int follow(struct live *l)
 		return status;
 	while (!l->run.over && got >= 0) {
 		got = look(l);
-		cli_run_wait(&l->run, -1, got > 0 ? 0 : LATENCY_MS);
+		cli_run_wait(&l->run, kl_reader_fd(l->reader), got > 0 ? 0 : LATENCY_MS);
 	}
 	if (got >= 0)
 		got = finish(l);

@@ -139,14 +139,13 @@ static void show_progress(struct record *r)
 	if (!r->progress || elapsed - r->shown_ns < PROGRESS_NS)
 		return;
 	r->shown_ns = elapsed;
-	fprintf(stderr, "\r\033[Krecording %.1f s", (double)elapsed / 1e9);
-	if (r->session.config.mode == KL_MODE_DISCARD)
-		fprintf(stderr, ": %s records, %s, %s lost",
-			cli_print_count(records, r->recorder.counts.read),
-			cli_print_bytes(bytes, r->recorder.bytes),
-			cli_print_count(lost, r->recorder.counts.lost + r->recorder.counts.missed));
-	if (!r->session.child.pid)
-		fputs("  (Ctrl-C ends)", stderr);
+	/* Not while the dump holds the descriptor; the old figures will do. */
+	if (!r->has_dumper || atomic_load(&r->dumped))
+		kl_session_stats(r->session.session, -1, &r->stats);
+	fprintf(stderr, "\r\033[Krecording %.1f s: %s records, %s written, %s lost%s",
+		(double)elapsed / 1e9, cli_print_count(records, r->stats.written),
+		cli_print_bytes(bytes, r->recorder.bytes), cli_print_count(lost, r->stats.lost),
+		r->session.child.pid ? "" : "  (Ctrl-C ends)");
 	fflush(stderr);
 }
 

@@ -100,7 +100,7 @@ static void print_module(const struct kl_abi_info *info)
 	       info->may & KL_MAY_HOOK_FUNCTIONS ? ", kernel functions" : "");
 	if (!(info->may & KL_MAY_SEE_ALL))
 		printf("you have   at most %u sessions and %s of buffers\n", info->sessions_max,
-		       cli_print_bytes(limit, info->buffer_bytes_max));
+		       cli_print_size(limit, info->buffer_bytes_max));
 }
 
 static void add_session(struct cli_table *table, const struct kl_abi_status *s)
@@ -120,7 +120,7 @@ static void add_session(struct cli_table *table, const struct kl_abi_status *s)
 	cli_table_add(table, "%s", s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard");
 	cli_table_add(table, "%s", cli_maskset_name(s->maskset));
 	cli_table_add(table, "%u", s->events);
-	cli_table_add(table, "%s", cli_print_bytes(number, (uint64_t)s->blocks * s->block_bytes));
+	cli_table_add(table, "%s", cli_print_size(number, (uint64_t)s->blocks * s->block_bytes));
 	cli_table_add(table, "%u", s->readers);
 	cli_table_add(table, "%s", cli_print_count(number, s->written));
 	cli_table_add(table, "%s", cli_print_count(number, s->lost));

@@ -226,6 +226,15 @@ char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes)
 	return text;
 }
 
+char *cli_print_size(char text[CLI_NUMBER_MAX], uint64_t bytes)
+{
+	bool whole = bytes % (1 << 20) == 0;
+
+	snprintf(text, CLI_NUMBER_MAX, "%llu %s", (unsigned long long)(bytes >> (whole ? 20 : 10)),
+		 whole ? "MiB" : "KiB");
+	return text;
+}
+
 char *cli_print_count(char text[CLI_NUMBER_MAX], uint64_t count)
 {
 	char digits[CLI_NUMBER_MAX], *to = text;

@@ -78,6 +78,8 @@ bool cli_parse_seconds(const char *text, uint64_t *ns);
 /* "12.3 MB" ... in @text, which is returned. */
 #define CLI_NUMBER_MAX 32
 char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes);
+/* Of buffers: "4 MiB", "64 KiB" */
+char *cli_print_size(char text[CLI_NUMBER_MAX], uint64_t bytes);
 /* "1,234,567" */
 char *cli_print_count(char text[CLI_NUMBER_MAX], uint64_t count);
 /* "1.234 ms" ..., always four figures */

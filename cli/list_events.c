@@ -69,15 +69,13 @@ static json_t *list_fields(const struct kl_class *class)
 
 static json_t *event_json(const struct kl_class *class, const struct can *can)
 {
-	json_t *row = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:o}", "name", class->name, "group",
-				class->group, "help", class->help, "id", class->id, "set",
-				set_name(class), "reason", can->reason, "fields",
-				list_fields(class));
+	json_t *available = can->can == CAN_UNKNOWN ? json_null() :
+						      json_boolean(can->can == CAN_YES);
 
-	json_object_set_new(row, "available",
-			    can->can == CAN_UNKNOWN ? json_null() :
-						      json_boolean(can->can == CAN_YES));
-	return row;
+	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:o}", "name", class->name, "group",
+			 class->group, "help", class->help, "available", available, "reason",
+			 can->reason, "id", class->id, "set", set_name(class), "fields",
+			 list_fields(class));
 }
 
 static void print_type(const struct kl_field *field, struct cli_table *table)

@@ -295,6 +295,9 @@ struct kl_abi_session {
 struct kl_abi_attach {
 	__u32 size;
 	__u32 id; /* of a session of the same user, or any with CAP_PERFMON */
+	__u32 mode; /* out: enum kl_mode */
+	__u32 block_bytes; /* out */
+	__u8 uuid[16]; /* out */
 };
 
 /* A maskset is a byte an event: a handler's id, 0 (nothing) where unset. */

@@ -128,11 +128,19 @@ static int call_session(struct kl_client *client, void *arg)
 static int call_attach(struct kl_client *client, void *arg)
 {
 	struct kl_abi_attach *attach = arg;
+	struct kl_session *s;
+	int error;
 
 	if (client->session)
 		return kl_fail(&client->why, -EBUSY, "this descriptor has a session already");
-	return adopt_session(client, kl_session_find(attach->id, client->cred, client->may,
-						     &client->why), false);
+	s = kl_session_find(attach->id, client->cred, client->may, &client->why);
+	error = adopt_session(client, s, false);
+	if (error)
+		return error;
+	attach->mode = s->mode;
+	attach->block_bytes = s->block_bytes;
+	memcpy(attach->uuid, s->uuid, sizeof(attach->uuid));
+	return 0;
 }
 
 static int call_maskset_write(struct kl_client *client, void *arg)

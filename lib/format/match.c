@@ -46,7 +46,8 @@ static bool matches(const struct pattern *pattern, const struct kl_class *class)
 	case PATTERN_ALL:
 		return class->set != KL_SET_REQUEST;
 	case PATTERN_GROUP:
-		return !strcmp(class->group, pattern->group);
+		return !strcmp(class->group, pattern->group) &&
+		       (pattern->except || class->set != KL_SET_REQUEST);
 	default:
 		if (pattern->group && strcmp(class->group, pattern->group))
 			return false;

@@ -18,7 +18,8 @@ EOS
 "$kernlens" live --time wall -e sched_process_exec -- sh -c '/bin/true; sleep 1; /bin/true; sleep 1' |
 	bash stamp >"$work/out"
 check "latency below 0.2 s" awk '
-	{ gsub(/[][]/, "", $2); late = $1 - $2; if (late > worst) worst = late; n++ }
+	# Our own reader of the pipe has to start first.
+	NR > 1 { gsub(/[][]/, "", $2); late = $1 - $2; if (late > worst) worst = late; n++ }
 	END { print worst; exit !(n >= 4 && worst < 0.2) }' "$work/out"
 timeout -s INT 4 "$kernlens" live -e sched_process_exec -a >live.out 2>&1 &
 live=$!
@@ -30,10 +31,10 @@ check "Ctrl-C ends live with 0 or 124" test $? -eq 124
 "$kernlens" live -e 'sched_switch' -a --duration 1 | head -n 1 >"$work/out"
 check "the reader may go" test "${PIPESTATUS[0]}" -ne 139
 
-kl stat -e syscall_entry_execve,sched_process_exec,irq_handler_entry -- sh -c '/bin/true; /bin/true; exit 6'
+kl stat -e syscall_entry_execve,sched_process_exec,module_load -- sh -c '/bin/true; /bin/true; exit 6'
 expect "stat returns the status of the command" 6
 says err '^ +3  syscall_entry_execve' "it counts"
-says err '0  irq_handler_entry' "what was named is shown if it did not happen"
+says err '0  module_load' "what was named is shown if it did not happen"
 says err 'seconds time elapsed'
 kl stat --json -e 'syscall_entry_*' -- true
 is_json "stat --json"

@@ -91,6 +91,9 @@ until_running sleep60
 kill -TERM $recorder
 wait $recorder
 check "SIGTERM to kernlens ends the command" test $? -eq 143
+check "a progress line on a terminal" bash -c \
+	"script -qec '$kernlens record -a -e sched_switch -o pl --duration 2' /dev/null </dev/null |
+	grep -Eq 'recording 1\\.[0-9]+ s: [1-9][0-9,]* records'"
 kl record -e sched_switch -a --duration 0.5 -o d
 expect "--duration" 0
 check "all tasks" events d '[.[] | .tid] | unique | length > 1'

@@ -23,8 +23,8 @@
  * @map: an event's handler each; changed only on success, and only for events
  *       that a pattern names
  *
- * Events of the set REQUEST are matched by their name, a glob or their group,
- * but not by `all`. Returns the number of events in @map that have a handler,
+ * Events of the set REQUEST are matched by their name or a glob, but not by
+ * GROUP or `all`: they would drown the others. Returns the number of events in @map that have a handler,
  * or -EINVAL with an error text that names what is near to an unknown pattern.
  */
 int kl_events_match(const struct kl_schema *schema, const char *patterns, unsigned int handler,

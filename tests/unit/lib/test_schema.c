@@ -160,6 +160,10 @@ static void test_match(void)
 		   "a glob without one");
 	n = match("irq:irq_handler_*", map);
 	unit_check(n == 2, "a glob in a group");
+	match("sched", map);
+	unit_check(map[KL_EV_sched_switch] && !map[KL_EV_rcu_utilization],
+		   "a group without what is too frequent");
+	unit_check(match("rcu_*", map) == 1, "which a glob has");
 	n = match("syscalls", map);
 	unit_check(count(map, "syscall_entry_", 1) == count(map, "syscall_exit_", 1) &&
 			   count(map, "syscall_", 1) + count(map, "compat_syscall_", 1) ==

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Called by bench/report with the rows of the table on stdin; reads `results` and `limits`, writes
+# `md` and `json`. Extra = traced less plain: of the least, or, where one operation is not always the
+# same events (switches), of the mean; divided by the events an operation has.
+
+function fail(why)
+{
+	print "bench: " why > "/dev/stderr"
+	failed = 1
+}
+
+function extra(part, operation, name)
+{
+	if (!((part, operation, name) in least))
+		return ""
+	if (operation == "switches")
+		return round((mean[part, operation, name] - mean["plain", operation, "before"]) / per[operation])
+	return round((least[part, operation, name] - least["plain", operation, "before"]) / per[operation])
+}
+
+function round(x)
+{
+	return int(x + (x < 0 ? -0.5 : 0.5))
+}
+
+function cell(x)
+{
+	return x == "" ? "" : x
+}
+
+function quoted(s)
+{
+	gsub(/["\\]/, "\\\\&", s)
+	return "\"" s "\""
+}
+
+function check_plain(   operation, a, b)
+{
+	for (operation in per) {
+		if (!(("plain", operation, "after") in least))
+			continue
+		a = least["plain", operation, "before"]
+		b = least["plain", operation, "after"]
+		if (a - b > a / 1000 + 2 || b - a > a / 1000 + 2)
+			fail(operation " without tracing: " a " before, " b " after")
+	}
+}
+
+function check_limits(   line, f, x)
+{
+	while ((getline line < limits) > 0) {
+		if (line ~ /^(#|$)/)
+			continue
+		split(line, f, /\|/)
+		if (f[1] != kernel)
+			continue
+		x = extra("kernlens", f[2], f[3])
+		if (x == "")
+			fail("no figure for: " f[2] ", " f[3])
+		else if (x > f[4] + f[5])
+			fail(f[2] ", " f[3] ": " x " instructions; accepted are " f[4] " and " f[5] " more")
+	}
+}
+
+function percent(work, tracer)
+{
+	if (!(("work", work, tracer) in least))
+		return ""
+	return sprintf("%+.1f %%", 100 * (least["work", work, tracer] / base(work) - 1))
+}
+
+# The best of what was measured before and after.
+function base(work,   a, b)
+{
+	a = least["work", work, "plain"]
+	b = least["work", work, "plain after"]
+	return b && b < a ? b : a
+}
+
+function work_table(   i, j, work, line, s, tracer, x)
+{
+	if (!(("work", works[1], "plain") in least))
+		return
+	print "\n## Whole workloads\n\nExtra guest instructions, idle time left out; sched, system calls, irq and kmem events; best of three.\n" > md
+	print "| | compile | tar+gzip | fork+exec | hackbench-like |\n|---|---|---|---|---|" > md
+	line = "| untraced, million instructions |"
+	for (j = 1; j <= nworks; j++)
+		line = line sprintf(" %.1f |", base(works[j]) / 1e6)
+	print line > md
+	line = "| untraced again, before and after |"
+	for (j = 1; j <= nworks; j++)
+		line = line sprintf(" %.2f %% |", 100 * (least["work", works[j], "plain"] / least["work", works[j], "plain after"] - 1))
+	print line > md
+	for (i = 1; i <= ntracers; i++) {
+		tracer = tracers[i]
+		if (!(("work", works[1], tracer) in least))
+			continue
+		line = "| " tracer " |"
+		for (j = 1; j <= nworks; j++)
+			line = line " " percent(works[j], tracer) " |"
+		print line > md
+		if (events["work", works[1], tracer]) {
+			line = "| instructions an event (events) |"
+			for (j = 1; j <= nworks; j++) {
+				x = least["work", works[j], tracer] - base(works[j])
+				line = line sprintf(" %d (%d) |", x / events["work", works[j], tracer],
+						    events["work", works[j], tracer])
+			}
+			print line > md
+		}
+	}
+	line = "| goal: a third of LTTng |"
+	for (j = 1; j <= nworks; j++) {
+		x = least["work", works[j], "lttng"]
+		line = line (x ? sprintf(" %+.1f %% |", 100 * (x / base(works[j]) - 1) / 3) : " |")
+	}
+	if (("work", works[1], "lttng") in least)
+		print line > md
+}
+
+function wall_table(   i, name, plain)
+{
+	plain = least_mean["getppid", "plain"]
+	if (!plain)
+		return
+	print "\n## Wall clock\n\ngetppid on two emulated CPUs, no instruction counting, the best mean of five rounds side by side, in ticks of the time stamp counter. Noisy: the emulator, and whatever else the machine does.\n" > md
+	print "| | ticks a call | of the untraced | extra |\n|---|---|---|---|" > md
+	for (i = 1; i <= nwall; i++) {
+		name = wall[i]
+		printf "| %s | %d | %.2f | %d |\n", name, least_mean["getppid", name],
+			least_mean["getppid", name] / plain, least_mean["getppid", name] - plain > md
+	}
+}
+
+function write_json(   key, f, comma)
+{
+	print "{\n  \"kernel\": " quoted(release) ",\n  \"unit\": \"guest instructions\",\n  \"results\": [" > json
+	comma = ""
+	for (i = 1; i <= n; i++) {
+		split(keys[i], f, SUBSEP)
+		printf "%s    { \"tracer\": %s, \"operation\": %s, \"case\": %s, \"least\": %s, \"mean\": %s, \"events\": %s", comma,
+			quoted(f[1]), quoted(f[2]), quoted(f[3]), least[keys[i]], mean[keys[i]], events[keys[i]] > json
+		if (f[2] in per && f[1] != "plain" && f[1] != "wall")
+			printf ", \"extra_per_event\": %s", extra(f[1], f[2], f[3]) > json
+		printf " }" > json
+		comma = ",\n"
+	}
+	print "\n  ]\n}" > json
+}
+
+BEGIN {
+	FS = "|"
+	# Events an operation has; sending and receiving a message calls kfree once with nothing.
+	per["getppid"] = per["openat"] = per["fault"] = 1
+	per["switches"] = 2
+	per["kmalloc"] = 3
+	nworks = split("compile tar+gzip fork+exec groups", works, " ")
+	ntracers = split("kernlens|kernlens record|ftrace|lttng", tracers, "|")
+	while ((getline line < results) > 0) {
+		if (split(line, f, "\t") != 6)
+			continue
+		key = f[1] SUBSEP f[2] SUBSEP f[3]
+		if (f[1] == "wall") {
+			if (!((f[2], f[3]) in least_mean))
+				wall[++nwall] = f[3]
+			if (!((f[2], f[3]) in least_mean) || f[5] + 0 < least_mean[f[2], f[3]])
+				least_mean[f[2], f[3]] = f[5] + 0
+		}
+		if (!(key in least))
+			keys[++n] = key
+		least[key] = f[4]
+		mean[key] = f[5]
+		events[key] = f[6]
+	}
+	print "# What tracing costs: " release "\n" > md
+	print "Guest instructions (`-icount`), extra over the same work untraced, an event (entry and exit: both).\n" > md
+	print "Untraced: getppid " least["plain", "getppid", "before"] ", with the counter read around it.\n" > md
+	print "| | goal | kernlens | distance | ftrace | LTTng | perf | bpftrace | strace |\n|---|---|---|---|---|---|---|---|---|" > md
+}
+
+{
+	ours = extra("kernlens", $2, $4)
+	printf "| %s | %s | **%s** | %s | %s | %s | %s | %s | %s |\n", $1, $3, cell(ours),
+		$3 != "" && ours != "" ? sprintf("%+d", ours - $3) : "", extra("ftrace", $2, $5),
+		extra("lttng", $2, $6), extra("perf", $2, $7), extra("bpftrace", $2, $8),
+		extra("strace", $2, $9) > md
+}
+
+END {
+	work_table()
+	wall_table()
+	write_json()
+	check_plain()
+	check_limits()
+	exit failed
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests to a disk that is none (scsi_debug): queued, merged, split, refused, failed, passed on
+ * from a partition and from a multipath device.
+ */
+#include <linux/aio_abi.h>
+#include <linux/blkpg.h>
+#include <linux/dm-ioctl.h>
+#include <linux/fs.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+
+#include "cause.h"
+
+#define DRIVER "/sys/bus/pseudo/drivers/scsi_debug/"
+#define DISK "/dev/sda"
+#define QUEUE "/sys/block/sda/queue/"
+#define UNIT 4096
+
+static char *buffer;
+
+static void wait_for(const char *path)
+{
+	for (int i = 0; i < 300; i++) {
+		if (!access(path, F_OK))
+			return;
+		sleep_ms(10);
+	}
+	DIE("%s does not come", path);
+}
+
+static void load_disk(void)
+{
+	MUST_RUN("modprobe", "scsi_debug", "dev_size_mb=16", "max_queue=1", "delay=2", "opts=0");
+	/* On 6.12 the driver for disks is a module that udev would load. */
+	RUN("modprobe", "sd_mod");
+	wait_for(DISK);
+	must_write(QUEUE "scheduler", "mq-deadline");
+}
+
+/* Several bytes at once, in the order given, each a system call of its own if @apart. */
+static void write_at(int fd, const long long *offsets, int count, bool apart)
+{
+	struct iocb request[16], *list[16];
+	struct io_event done[16];
+	aio_context_t context = 0;
+
+	CHECK(syscall(SYS_io_setup, 16, &context));
+	for (int i = 0; i < count; i++) {
+		request[i] = (struct iocb){
+			.aio_lio_opcode = IOCB_CMD_PWRITE,
+			.aio_fildes = fd,
+			.aio_buf = (uintptr_t)buffer,
+			.aio_nbytes = UNIT,
+			.aio_offset = offsets[i],
+		};
+		list[i] = &request[i];
+	}
+	if (apart)
+		for (int i = 0; i < count; i++)
+			CHECK(syscall(SYS_io_submit, context, 1, &list[i]));
+	else
+		CHECK(syscall(SYS_io_submit, context, count, list));
+	CHECK(syscall(SYS_io_getevents, context, count, count, done, NULL));
+	CHECK(syscall(SYS_io_destroy, context));
+	for (int i = 0; i < count; i++)
+		fact("block_bio_queue dev=0x800000 sector=%lld nr_sector=8 comm=block tid=%d",
+		     offsets[i] / 512, getpid());
+}
+
+static void merge(int fd)
+{
+	write_at(fd, (const long long[]){ 0, 4096, 8192, 12288 }, 4, false);
+	write_at(fd, (const long long[]){ 36864, 32768 }, 2, false);
+	/* The first two keep the disk busy, so that the others meet in the scheduler's queue. */
+	write_at(fd, (const long long[]){ 1 << 20, 2 << 20, 65536, 73728, 69632 }, 5, true);
+}
+
+static void split(int fd)
+{
+	must_write(QUEUE "max_sectors_kb", "64");
+	CHECK(pread(fd, buffer, 256 << 10, 0));
+	must_write(QUEUE "max_sectors_kb", "512");
+}
+
+static void refuse(int fd)
+{
+	must_write(DRIVER "opts", "0x8000");
+	must_write(DRIVER "every_nth", "2");
+	for (int i = 0; i < 6; i++)
+		CHECK(pread(fd, buffer, UNIT, i * UNIT));
+	must_write(DRIVER "every_nth", "0");
+	must_write(DRIVER "opts", "0");
+}
+
+static void fail(int fd)
+{
+	must_write(DRIVER "opts", "2");
+	if (pread(fd, buffer, UNIT, 0x1230 * 512) >= 0)
+		fprintf(stderr, "block: no error\n");
+	must_write(DRIVER "opts", "0");
+	fact("block_rq_error error=-61");
+}
+
+static void use_partition(int fd)
+{
+	struct blkpg_partition partition = { .start = 1 << 20, .length = 4 << 20, .pno = 1 };
+	struct blkpg_ioctl_arg arg = { .op = BLKPG_ADD_PARTITION, .datalen = sizeof(partition),
+				       .data = &partition };
+	int part;
+
+	CHECK(ioctl(fd, BLKPG, &arg));
+	wait_for(DISK "1");
+	part = CHECK(open(DISK "1", O_RDONLY | O_DIRECT | O_CLOEXEC));
+	CHECK(pread(part, buffer, UNIT, 8192));
+	close(part);
+	fact("block_bio_remap dev=0x800000 sector=%d nr_sector=8 old_dev=0x800001 old_sector=16",
+	     (1 << 20) / 512 + 16);
+	arg.op = BLKPG_DEL_PARTITION;
+	CHECK(ioctl(fd, BLKPG, &arg));
+}
+
+struct dm {
+	struct dm_ioctl header;
+	struct dm_target_spec target;
+	char text[256];
+};
+
+static int dm_call(int control, unsigned long call, struct dm *dm, unsigned int flags)
+{
+	dm->header.version[0] = DM_VERSION_MAJOR;
+	dm->header.data_size = sizeof(*dm);
+	dm->header.data_start = offsetof(struct dm, target);
+	dm->header.flags = flags;
+	strcpy(dm->header.name, "kl");
+	return ioctl(control, call, dm);
+}
+
+static void use_multipath(void)
+{
+	struct dm dm = {};
+	int control, fd;
+
+	if (RUN("modprobe", "dm-multipath") || RUN("modprobe", "dm-round-robin"))
+		DIE("no multipath");
+	wait_for("/dev/mapper/control");
+	control = CHECK(open("/dev/mapper/control", O_RDWR | O_CLOEXEC));
+	CHECK(dm_call(control, DM_DEV_CREATE, &dm, 0));
+	dm = (struct dm){ .target = { .length = 16384 } };
+	dm.header.target_count = 1;
+	strcpy(dm.target.target_type, "multipath");
+	strcpy(dm.text, "0 0 1 1 round-robin 0 1 1 8:0 1000");
+	CHECK(dm_call(control, DM_TABLE_LOAD, &dm, 0));
+	dm = (struct dm){};
+	CHECK(dm_call(control, DM_DEV_SUSPEND, &dm, 0)); /* which resumes without the flag */
+	wait_for("/sys/block/dm-0");
+	RUN("mknod", "/dev/kl-dm", "b", "253", "0");
+	dm = (struct dm){};
+	CHECK(dm_call(control, DM_DEV_STATUS, &dm, 0));
+	unlink("/dev/kl-dm");
+	CHECK(mknod("/dev/kl-dm", S_IFBLK | 0600, dm.header.dev));
+	fd = CHECK(open("/dev/kl-dm", O_RDONLY | O_DIRECT | O_CLOEXEC));
+	for (int i = 0; i < 4; i++) {
+		CHECK(pread(fd, buffer, UNIT, i * UNIT));
+		fact("block_rq_remap dev=0x800000 sector=%d nr_sector=8 old_sector=%d", i * 8,
+		     i * 8);
+	}
+	close(fd);
+	dm = (struct dm){};
+	CHECK(dm_call(control, DM_DEV_REMOVE, &dm, 0));
+	close(control);
+	unlink("/dev/kl-dm");
+}
+
+/* What is to be written back and cannot be is kept for the next fsync. */
+static void lose_disk(void)
+{
+	int fd = CHECK(open(DISK, O_RDWR | O_CLOEXEC));
+
+	CHECK(pwrite(fd, buffer, UNIT, 0));
+	must_write("/sys/block/sda/device/state", "offline");
+	if (!fsync(fd))
+		fprintf(stderr, "block: the disk is still there\n");
+	close(fd);
+	must_write("/sys/block/sda/device/state", "running");
+}
+
+int main(void)
+{
+	int fd;
+
+	must_write("/proc/sys/kernel/sched_schedstats", "1");
+	if (posix_memalign((void **)&buffer, UNIT, 1 << 20))
+		DIE("no memory");
+	memset(buffer, 0, 1 << 20);
+	load_disk();
+	fd = CHECK(open(DISK, O_RDWR | O_DIRECT | O_CLOEXEC));
+	for (int i = 0; i < 4; i++)
+		CHECK(pread(fd, buffer, UNIT, i * 65536));
+	merge(fd);
+	split(fd);
+	refuse(fd);
+	fail(fd);
+	use_partition(fd);
+	close(fd);
+	use_multipath();
+	lose_disk();
+	for (int i = 0; i < 100 && RUN("modprobe", "-r", "scsi_debug"); i++)
+		sleep_ms(50);
+	return 0;
+}
