@@ -210,42 +210,20 @@ struct kl_session *kl_session_create(struct kl_device *device, struct kl_abi_ses
 	if (!session)
 		return NULL;
 	session->id = config->id;
-	session->block_bytes = config->block_bytes ? config->block_bytes : KL_BLOCK_BYTES_DEFAULT;
+	session->block_bytes = config->block_bytes;
 	return session;
 }
 
-/* The sizes of a session that somebody else made. */
-static int learn_sizes(struct kl_session *session)
+struct kl_session *kl_session_attach(struct kl_device *device, struct kl_abi_attach *attach)
 {
-	struct kl_abi_status status = { 0 };
-	int ret;
-
-	do {
-		ret = call(session->fd, KL_IOC_STATUS, &status, sizeof(status), "find the session");
-		if (ret)
-			return ret;
-		status.index++;
-	} while (status.id != session->id);
-	session->block_bytes = status.block_bytes;
-	return 0;
-}
-
-struct kl_session *kl_session_attach(struct kl_device *device, uint32_t id)
-{
-	struct kl_abi_attach attach = { .id = id };
-	struct kl_session *session = new_session(device, KL_IOC_ATTACH, &attach, sizeof(attach),
-						 "attach to the session");
-	int ret;
+	struct kl_session *session =
+		new_session(device, KL_IOC_ATTACH, attach, sizeof(*attach), "attach to the session");
 
 	if (!session)
 		return NULL;
-	session->id = id;
-	ret = learn_sizes(session);
-	if (!ret)
-		return session;
-	kl_session_close(session);
-	errno = -ret;
-	return NULL;
+	session->id = attach->id;
+	session->block_bytes = attach->block_bytes;
+	return session;
 }
 
 void kl_session_close(struct kl_session *session)

@@ -92,11 +92,11 @@ struct kl_session *kl_session_create(struct kl_device *device, struct kl_abi_ses
 /**
  * kl_session_attach - get a handle to a session that exists
  * @device: what to attach through; may be closed afterwards
- * @id: its number
+ * @attach: the session's id; its mode, block size (bytes) and uuid are filled in
  *
  * Returns NULL with errno: ENOENT, EPERM.
  */
-struct kl_session *kl_session_attach(struct kl_device *device, uint32_t id);
+struct kl_session *kl_session_attach(struct kl_device *device, struct kl_abi_attach *attach);
 
 /**
  * kl_session_close - close and free the handle
