@@ -91,7 +91,8 @@ static void next_fault(void)
 	if (region)
 		munmap(region, PAGES * 4096);
 	touched = 0;
-	region = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	region = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
 	if (region == MAP_FAILED)
 		die("mmap");
 	/* The page table itself is made by another page's fault. */

@@ -36,8 +36,8 @@ static const struct name events[] = {
 };
 #undef KL_EVENT
 
-#define KL_SYSCALL(number, name, ...)                                                   \
-	{ KL_EV_SYSCALL_ENTRY + (number), "syscall_entry_" #name },                     \
+#define KL_SYSCALL(number, name, ...)                               \
+	{ KL_EV_SYSCALL_ENTRY + (number), "syscall_entry_" #name }, \
 		{ KL_EV_SYSCALL_EXIT + (number), "syscall_exit_" #name },
 static const struct name calls[] = {
 #include "syscalls.def"
@@ -62,8 +62,8 @@ static bool is_there(int fd, unsigned int id)
 	return !ioctl(fd, KL_IOC_EVENT_INFO, &info) && info.absent == KL_PRESENT;
 }
 
-static int select_events(int fd, const struct name *names, size_t n, const char *pattern, __u8 handler,
-			 struct kl_abi_maskset *m)
+static int select_events(int fd, const struct name *names, size_t n, const char *pattern,
+			 __u8 handler, struct kl_abi_maskset *m)
 {
 	int found = 0;
 
@@ -85,7 +85,8 @@ static void use_events(int fd, char *patterns, __u8 handler)
 	m.size = sizeof(m);
 	m.id = use.maskset;
 	for (char *p = strtok(patterns, ","); p; p = strtok(NULL, ",")) {
-		int found = select_events(fd, events, sizeof(events) / sizeof(*events), p, handler, &m);
+		int found =
+			select_events(fd, events, sizeof(events) / sizeof(*events), p, handler, &m);
 
 		found += select_events(fd, calls, sizeof(calls) / sizeof(*calls), p, handler, &m);
 		if (!found) {

@@ -266,7 +266,7 @@ const struct cli_command cmd_stat = {
 		"happen are shown only if -e names them. The table goes to stderr, JSON to stdout.\n"
 		"\n"
 		"  kernlens stat -- make\n"
-		"  kernlens stat -e sched_switch,sched_migrate_task,page_fault_user -- make\n"
+		"  kernlens stat -e sched_switch,sched_migrate_task,exception -- make\n"
 		"  kernlens stat -e 'syscall_entry_*' --sort name -p 1234 --duration 10\n",
 	.exec = exec_stat,
 };

@@ -23,7 +23,7 @@
  * @creator: the session is this file's own, and closes with it
  */
 struct kl_client {
-	struct mutex lock;
+	struct mutex lock; /* one call at a time */
 	const struct cred *cred;
 	u32 may;
 	struct kl_session *session;
@@ -267,10 +267,10 @@ static int call_with_struct(struct kl_client *client, const struct call *call,
 	if (!arg)
 		return kl_fail(&client->why, -ENOMEM, "no memory for the call");
 	error = copy_struct_from_user(arg, call->bytes, user, bytes);
-	if (error)
-		error = kl_fail(&client->why, error,
-				error == -E2BIG ? "the caller is newer and asks for what this module does not know" :
-						  "the argument cannot be read");
+	if (error == -E2BIG)
+		kl_fail(&client->why, error, "the caller is newer and asks for what we do not know");
+	else if (error)
+		kl_fail(&client->why, error, "the argument cannot be read");
 	if (!error)
 		error = call->fn(client, arg);
 	*(u32 *)arg = bytes;

@@ -26,7 +26,7 @@
  */
 struct kl_reader {
 	struct kl_session *session;
-	struct mutex lock;
+	struct mutex lock; /* guards the cursors */
 	struct kl_abi_position *position;
 	u32 last_cpu;
 	int holder;

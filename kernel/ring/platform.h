@@ -51,6 +51,7 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 #include <stddef.h>
 
 #include <linux/types.h>
+#include <sys/cdefs.h>
 
 typedef __u8 u8;
 typedef __u32 u32;
@@ -60,9 +61,6 @@ typedef __s64 s64;
 #ifndef likely
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-#endif
-#ifndef __always_inline
-#define __always_inline inline __attribute__((always_inline))
 #endif
 
 /*

@@ -30,6 +30,20 @@ static bool may_be_quick(const struct kl_session *s)
 	return !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
 }
 
+/* The header, and the variables if there is room for them; those are committed. */
+static struct kl_place write_head(const struct kl_slot *slot, u32 id, u32 bytes, const u64 words[3])
+{
+	bool all = slot->bytes != bytes + KL_RECORD_PREFIX_BYTES;
+
+	*(u64 *)slot->at = slot->time << KL_RECORD_ID_BITS | id;
+	slot->at[8] = all ? KL_CHANGED_TASK : 0;
+	if (all) {
+		memcpy(slot->at + KL_RECORD_PREFIX_BYTES, words, sizeof(struct kl_abi_task));
+		kl_ring_commit_bytes(slot->base, sizeof(struct kl_abi_task));
+	}
+	return (struct kl_place){ .at = slot->at + slot->bytes - bytes, .base = slot->base };
+}
+
 /**
  * kl_record_begin - room for a record of this session on this CPU
  * @s: the session
@@ -95,15 +109,9 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 	cpu->nest--;
 	if (result == KL_RING_LOST)
 		return (struct kl_place){};
-	*(u64 *)slot.at = slot.time << KL_RECORD_ID_BITS | id;
-	slot.at[8] = slot.bytes != plain ? KL_CHANGED_TASK : 0;
-	if (slot.bytes != plain) {
-		memcpy(slot.at + KL_RECORD_PREFIX_BYTES, words, sizeof(words));
-		kl_ring_commit_bytes(slot.base, sizeof(words));
-	}
 	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->wait))
 		irq_work_queue(&cpu->wake);
-	return (struct kl_place){ .at = slot.at + slot.bytes - bytes, .base = slot.base };
+	return write_head(&slot, id, bytes, words);
 }
 
 /**

@@ -106,9 +106,10 @@ static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const str
  * The usual case: nothing interrupted, nothing changed, room in the block, the
  * clock is the time stamp counter. It makes no call and changes nothing but the
  * ring. While kl_record_begin is at work `quick` keeps others out, so that the
- * block cannot be another one than `quick_base` unless the position has moved. If it says false nothing has
- * happened: use kl_record_begin; else call kl_record_end. Context: any,
- * preemption off.
+ * block cannot be another one than `quick_base` unless the position has moved.
+ *
+ * If it says false nothing has happened: use kl_record_begin; else call
+ * kl_record_end. Context: any, preemption off.
  */
 static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
 					  struct kl_place *place)

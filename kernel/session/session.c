@@ -37,6 +37,7 @@ static int hotplug_state;
  * @why: where to; may be NULL
  * @error: negative errno
  * @format: one sentence for the user, without a dot
+ * @...: what @format takes
  *
  * Returns @error.
  */
@@ -95,7 +96,7 @@ static int check_limits(const struct cred *cred, u64 bytes, struct kl_error *why
 	if (number >= sessions_per_user)
 		return kl_fail(why, -EMFILE, "a user may have %u sessions", sessions_per_user);
 	if (bytes > limit)
-		return kl_fail(why, -ENOBUFS, "a user may have %u MiB of buffers, this would be %llu",
+		return kl_fail(why, -ENOBUFS, "a user may have %u MiB of buffers, not %llu",
 			       buffer_mb_per_user, (bytes >> 20) + 1);
 	return 0;
 }

@@ -5,6 +5,8 @@
 # prints what it finds, one line each as FILE:LINE: TEXT where there is a line, and fails if it
 # found anything. It changes nothing outside build/check.
 set -euo pipefail
+# The last part of a pipeline runs in this shell: "... | finding" counts.
+shopt -s lastpipe
 export LC_ALL=C
 
 checks=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,7 +20,7 @@ project_files() {
 	local file
 	if [[ -e .git ]]; then
 		git ls-files -co --exclude-standard -- "$@" | sort -u | while read -r file; do
-			[[ -f $file ]] && echo "$file"
+			[[ ! -f $file ]] || echo "$file"
 		done
 	else
 		local -a match=()
@@ -37,6 +39,11 @@ finding() {
 	else
 		while IFS= read -r line; do finding "$line"; done
 	fi
+}
+
+# grep that does not fail when it finds nothing.
+search() {
+	grep "$@" || (($? == 1))
 }
 
 cannot() {

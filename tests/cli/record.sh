@@ -60,8 +60,14 @@ says err 'older ones overwritten' "--overwrite keeps the newest and says so"
 check "the newest" events flight '[.[] | select(.event == "sched_process_exit")] | length == 1'
 
 # Without a terminal, as kill sends it, and as a terminal does.
-timeout -s INT 6 "$kernlens" record -e sched_switch -o i1 >"$work/out" 2>"$work/err" </dev/null
-check "SIGINT ends a recording of all tasks" grep -q ' 0 lost' "$work/err"
+"$kernlens" record -a -e sched_switch -o i1 >"$work/out" 2>"$work/err" </dev/null &
+recorder=$!
+until "$kernlens" status --json | jq -e '.sessions[0].running' >/dev/null; do sleep 0.2; done
+sleep 1
+kill -INT $recorder
+wait $recorder
+check "SIGINT ends a recording with status 0" test $? -eq 0
+check "nothing is lost by it" grep -q ' 0 lost' "$work/err"
 check "it is whole" "$kernlens" print i1
 cp "$(command -v sleep)" sleep60
 
@@ -92,7 +98,7 @@ kill -TERM $recorder
 wait $recorder
 check "SIGTERM to kernlens ends the command" test $? -eq 143
 check "a progress line on a terminal" bash -c \
-	"script -qec '$kernlens record -a -e sched_switch -o pl --duration 2' /dev/null </dev/null |
+	"script -qec '$kernlens record -a -e sched_switch -o pl --duration 3' /dev/null </dev/null |
 	grep -Eq 'recording 1\\.[0-9]+ s: [1-9][0-9,]* records'"
 kl record -e sched_switch -a --duration 0.5 -o d
 expect "--duration" 0
@@ -103,10 +109,10 @@ expect "-a with a command lasts as long as it" 0
 # Running processes.
 sh -c 'while :; do : <.; sleep 0.1; done' &
 victim=$!
-kl record -e syscall_entry_openat,syscall_entry_execve -p $victim --duration 1 -o p
+kl record -e syscall_entry_openat,syscall_entry_execve -p $victim --duration 3 -o p
 expect "-p" 0
-check "-p traces the process" events p "[.[] | select(.pid == $victim)] | length > 2"
-check "and what it starts" events p "[.[] | select(.event == \"syscall_entry_execve\")] | length > 2"
+check "-p traces the process" events p "[.[] | select(.pid == $victim)] | length > 0"
+check "and what it starts" events p "[.[] | select(.event == \"syscall_entry_execve\")] | length > 0"
 kl record -e syscall_entry_openat -u root --duration 0.5 -o u
 expect "-u" 0
 (

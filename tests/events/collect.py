@@ -92,8 +92,10 @@ def set_function_probes(rows):
     lines = [f"p:klfn/{row.name} {row.target} lock_addr=%di:u64\n" for row in rows]
     write(f"{TRACING}/kprobe_events", "")
     for line in lines:
-        with open(f"{TRACING}/kprobe_events", "a") as file:
-            file.write(line)
+        # Not open(..., "a"), which seeks: the file cannot.
+        fd = os.open(f"{TRACING}/kprobe_events", os.O_WRONLY | os.O_APPEND)
+        os.write(fd, line.encode())
+        os.close(fd)
 
 
 def command_of(cause):
@@ -104,6 +106,55 @@ def command_of(cause):
     if os.path.exists(script):
         return [script] + rest.split("-") if rest else [script]
     return [f"{BUILD}/tests/events/{program}"] + (rest.split("-") if rest else [])
+
+
+def proc_facts():
+    """What /proc says of what a state dump tells of."""
+    lines = []
+    for path in glob.glob("/proc/[0-9]*/task/[0-9]*/status"):
+        try:
+            status = dict(line.split(":", 1) for line in read(path).splitlines() if ":" in line)
+            kernel = not os.path.exists(os.path.dirname(path) + "/exe")
+        except OSError:
+            continue
+        name, tid, tgid, ppid = (status[key].strip() for key in ("Name", "Pid", "Tgid", "PPid"))
+        # Names of workers change with what they work on, and what runs now may end.
+        if not name.startswith(("kworker", "collect", "kernlens")):
+            lines.append(f"lttng_statedump_process_state tid={tid} vtid={tid} pid={tgid} vpid={tgid} "
+                         f"ppid={ppid} vppid={ppid} name={name.replace(' ', '%20')} "
+                         f"type={int('VmSize' not in status)} ns_level=0 submode=0")
+    for line in read("/proc/interrupts").splitlines()[1:]:
+        words = line.split()
+        if words[0][:-1].isdigit():
+            cpus = os.cpu_count()
+            chip, action = words[1 + cpus], words[-1]
+            lines.append(f"lttng_statedump_interrupt irq={words[0][:-1]} name={chip} "
+                         f"action={action}")
+    for part in read("/proc/cpuinfo").strip().split("\n\n"):
+        cpu = {key.strip(): value.strip() for key, _, value in
+               (line.partition(":") for line in part.splitlines())}
+        lines.append(f"lttng_statedump_cpu_topology cpu_id={cpu['processor']} "
+                     f"family={cpu['cpu family']} model={cpu['model']} "
+                     f"physical_id={cpu['physical id']} core_id={cpu['core id']} "
+                     f"cores={cpu['cpu cores']} vendor={cpu['vendor_id']} architecture=x86 "
+                     f"model_name={cpu['model name'].replace(' ', '%20')}")
+    for line in read("/proc/partitions").splitlines()[2:]:
+        major, minor, _, name = line.split()
+        lines.append(f"lttng_statedump_block_device dev={int(major) << 20 | int(minor)} "
+                     f"diskname={name}")
+    return lines
+
+
+def start_statedump():
+    """A process that a state dump will find: what it says of itself, and the process."""
+    process = subprocess.Popen(command_of("statedump"), stdout=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL, text=True)
+    lines = []
+    for line in process.stdout:
+        if line == "ready\n":
+            break
+        lines.append(line[len("fact "):].strip())
+    return lines, process
 
 
 def run_cause(ftrace, out, cause, rows, present):
@@ -120,33 +171,43 @@ def run_cause(ftrace, out, cause, rows, present):
     if functions:
         set_function_probes(functions)
     if cause.startswith(("syscalls", "compat")):
-        events.append("syscall_*" if cause.startswith("syscalls") else "syscall_entry_*")
+        events.append("syscalls")
         witness += SYSCALL_WITNESS
     if not events:
         return
-    work = f"/tmp/kl-{cause}"
+    work = f"/tmp/collect-{cause}"
     os.makedirs(work)
     began = time.monotonic()
     ftrace.start(witness)
     on = time.monotonic()
-    dump = [] if cause == "statedump" else ["--no-dump"]
+    dump, command, more, process = ["--no-dump"], command_of(cause), [], None
+    if cause == "statedump":
+        subprocess.run(["modprobe", "brd", "rd_nr=1", "rd_size=1024"])
+        more, process = start_statedump()
+        more += proc_facts()
+        dump, command = [], ["sleep", "1"]
     done = subprocess.run(
         [f"{BUILD}/kernlens", "--json", "record", "-a", "--buffer", "24M", "-e", ",".join(events),
          "-o", f"{work}/trace", *dump, "--", f"{BUILD}/tests/events/window", f"{work}/window",
-         *command_of(cause)],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True)
+         *command],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+        env=os.environ | {"KL_OUT": work})
+    if process:
+        process.kill()
+        process.wait()
     off = time.monotonic()
     ftrace.stop(witness)
-    write(f"{work}/facts", "".join(line[5:] + "\n" for line in done.stdout.splitlines()
-                                   if line.startswith("fact ")))
-    write(f"{work}/summary", "{" + done.stdout.rpartition("\n{")[2] if "\n{" in "\n" + done.stdout
-          else "{}")
+    print(f"# stop {time.monotonic() - off:.1f}")
+    more += [line[5:] for line in done.stdout.splitlines() if line.startswith("fact ")]
+    write(f"{work}/facts", "".join(line + "\n" for line in more))
+    write(f"{work}/summary", "{" + ("\n" + done.stdout).rpartition("\n{")[2])
     write(f"{work}/log", f"status {done.returncode}\n{done.stdout}{done.stderr}")
     ftrace.save(work, witness)
     if functions:
         write(f"{work}/kprobe_profile", read(f"{TRACING}/kprobe_profile"))
         write(f"{TRACING}/kprobe_events", "")
     write(f"{work}/events", "\n".join(events) + "\n")
+    print(f"# save {time.monotonic() - off:.1f}")
     shutil.rmtree(f"{out}/{cause}", ignore_errors=True)
     shutil.copytree(work, f"{out}/{cause}")
     shutil.rmtree(work)
@@ -164,7 +225,7 @@ def main():
     table = tables.table()
     rows = {row.name: row for row in tables.events() if row.name in present}
     ftrace = Ftrace(int(os.environ.get("KL_FTRACE_KIB", "32768")))
-    write(f"{out}/kallsyms", "")
+    write(f"{out}/printk_formats", read(f"{TRACING}/printk_formats"))
     for cause in causes:
         wanted = [row for name, row in rows.items()
                   if cause in table.get(name, ([], ""))[0]]

@@ -20,8 +20,10 @@ BUILD = os.environ.get("KL_BUILD", os.path.join(tables.HERE, "..", "..", "build"
 # Both recorders hang on one tracepoint, one after the other; an interrupt, or the host, may come
 # between.
 FAR_CYCLES = 200_000_000
-# Records that an interrupt wrote between both recorders' turns are in the other order.
-REORDER = 32
+# Of records that differ: so near that they are of the same firing.
+NEAR_CYCLES = 20_000
+# Nanoseconds are printed, so that our cycles are rounded.
+SLACK_CYCLES = 16
 
 verbose = False
 
@@ -74,7 +76,10 @@ class Cause:
         log = self.read("log")
         if not log.startswith("status 0\n"):
             self.problems.append(f"{self.name} failed: {log.strip()[-300:]}")
-        summary = json.loads(self.read("summary") or "{}")
+        try:
+            summary = json.loads(self.read("summary"))
+        except ValueError:
+            summary = {}
         if summary.get("lost", 1) or summary.get("missed", 1):
             self.problems.append(f"{self.name}: kernlens lost records: {summary}")
         for path in glob.glob(os.path.join(self.path, "cpu*.stats")):
@@ -121,41 +126,32 @@ def describe(pairs, ours, theirs):
                      for name, a, b in zip(pairs, ours, theirs) if a != b)
 
 
-def match(result, cause, names, ours, theirs):
-    """Pairs the records of one event on one CPU: [(time, tuple)] in order on both sides."""
-    waiting = collections.deque()
-    left, position, last = [], 0, -1
-    for time, values in ours:
-        while position < len(theirs) and (len(waiting) < REORDER):
-            waiting.append((position, *theirs[position]))
-            position += 1
-        found = None
-        for index, (number, stamp, other) in enumerate(waiting):
-            if stamp - time > FAR_CYCLES:
-                break
-            if values == other and abs(stamp - time) < FAR_CYCLES:
-                found = index
-                break
-        if found is None:
-            left.append((time, values))
-            # Those that can no longer meet one of ours give room.
-            while waiting and waiting[0][1] < time - FAR_CYCLES:
-                drop(result, cause, names, waiting.popleft()[1:])
-            if len(waiting) >= REORDER:
-                near = min(waiting, key=lambda entry: abs(entry[1] - time))
-                if near is waiting[0]:
-                    left[-1] += (waiting.popleft()[1:],)
+def match(result, ours, theirs, first_theirs=True):
+    """
+    Pairs the records of one event on one CPU, lists of (time, values), and returns what is left of
+    both. ftrace, which was on first, is called first for a tracepoint (and last for a function), so
+    that of records with the same values one of ours belongs to the newest of theirs before it that
+    has no partner: also when an interrupt came between both and fired the event too.
+    """
+    sign = 1 if first_theirs else -1
+    merged = [(sign * time - sign * SLACK_CYCLES, 0, index) for index, (time, _) in enumerate(theirs)]
+    merged += [(sign * time, 1, index) for index, (time, _) in enumerate(ours)]
+    merged.sort(key=lambda entry: (entry[0], entry[1], sign * entry[2]))
+    open_, partner, left = collections.defaultdict(list), {}, []
+    for _, is_ours, index in merged:
+        if not is_ours:
+            open_[theirs[index][1]].append(index)
             continue
-        number = waiting[found][0]
-        # Without an answer after this many of ours: theirs alone.
-        result.reordered += number < last
-        last = max(last, number)
-        result.equal += 1
-        del waiting[found]
-        while waiting and waiting[0][0] < number - REORDER:
-            drop(result, cause, names, waiting.popleft()[1:])
-    waiting.extend((number, *theirs[number]) for number in range(position, len(theirs)))
-    return left, [entry[1:] for entry in waiting]
+        candidates = open_[ours[index][1]]
+        if candidates and abs(theirs[candidates[-1]][0] - ours[index][0]) < FAR_CYCLES:
+            partner[index] = candidates.pop()
+        else:
+            left.append(ours[index])
+    in_order = [partner[index] for index in sorted(partner)]
+    result.reordered += sum(a > b for a, b in zip(in_order, in_order[1:]))
+    result.equal += len(partner)
+    used = set(in_order)
+    return left, [entry for index, entry in enumerate(theirs) if index not in used]
 
 
 def drop(result, cause, names, entry):
@@ -177,13 +173,13 @@ def compare(result, row, cause):
         theirs = [(record.time, tuple(pair.theirs(record.values) for pair in firm))
                   for record in theirs_all[cpu]]
         before = result.equal
-        left, other = match(result, cause, names, ours, theirs)
+        left, other = match(result, ours, theirs, row.source != "FN")
         for entry in left:
             if not cause.is_inside(entry[0]):
                 continue
             near = min(other, key=lambda e: abs(e[0] - entry[0]), default=None)
-            near = entry[2] if len(entry) > 2 else near
-            if near and abs(near[0] - entry[0]) < FAR_CYCLES:
+            if near and abs(near[0] - entry[0]) < NEAR_CYCLES:
+                other.remove(near)
                 text = describe(names, entry[1], near[1])
             else:
                 text = f"only kernlens has {dict(zip(names, entry[1]))}"

@@ -13,7 +13,10 @@
 #define READERS_MAX 6
 #define CPUS_MAX MAPPED_CPUS
 
-enum back_end { BY_READ, BY_MAP };
+enum back_end {
+	BY_READ,
+	BY_MAP
+};
 
 /**
  * struct reader_plan - how one reader behaves
@@ -334,8 +337,9 @@ static void check_rings(struct run *run, const struct kls_counts *counts)
 
 		ok = stats.written + stats.lost == fired_by(counts, cpu);
 		if (!ok)
-			snprintf(detail, sizeof(detail), "CPU %u: fired %llu written %llu lost %llu",
-				 cpu, (unsigned long long)fired_by(counts, cpu),
+			snprintf(detail, sizeof(detail),
+				 "CPU %u: fired %llu written %llu lost %llu", cpu,
+				 (unsigned long long)fired_by(counts, cpu),
 				 (unsigned long long)stats.written, (unsigned long long)stats.lost);
 	}
 	result(run, ok, "written + lost = fired on each CPU", detail);
@@ -353,8 +357,8 @@ static void check_rings(struct run *run, const struct kls_counts *counts)
 	counted.size = sizeof(counted);
 	if (kl_call(run->counter, KL_IOC_COUNTS, &counted))
 		bail("KL_IOC_COUNTS");
-	snprintf(detail, sizeof(detail), "fired %llu counted %llu + %llu", (unsigned long long)fired,
-		 (unsigned long long)counted.count[CHECK_EVENT_PLAIN],
+	snprintf(detail, sizeof(detail), "fired %llu counted %llu + %llu",
+		 (unsigned long long)fired, (unsigned long long)counted.count[CHECK_EVENT_PLAIN],
 		 (unsigned long long)counted.count[CHECK_EVENT_TEXT]);
 	result(run, counted.count[CHECK_EVENT_PLAIN] + counted.count[CHECK_EVENT_TEXT] == fired,
 	       "the handler count counts all", detail);
@@ -383,8 +387,8 @@ static void check_reader(struct run *run, struct reader *r, const struct kls_cou
 	snprintf(detail, sizeof(detail), "%s: read %llu missed %llu lost %llu fired %llu",
 		 r->fault ?: "sums", (unsigned long long)records, (unsigned long long)missed,
 		 (unsigned long long)all.lost, (unsigned long long)fired_by_all(counts));
-	snprintf(name, sizeof(name), "%s: read + missed + lost = fired, in order, none twice or torn",
-		 r->plan->name);
+	snprintf(name, sizeof(name),
+		 "%s: read + missed + lost = fired, in order, none twice or torn", r->plan->name);
 	result(run, ok, name, detail);
 	if (!tids)
 		result(run, false, "thread ids are the threads'", r->plan->name);
@@ -433,11 +437,11 @@ static void run_scenario(const struct scenario *sc, int stimulus, u64 records)
 	free(run);
 }
 
-#define ALL_KINDS(hold)                                                                 \
-	{                                                                               \
-		{ "read", BY_READ, hold, 0, false }, { "slow read", BY_READ, hold, 1, false }, \
-		{ "mmap", BY_MAP, hold, 0, false }, { "late read", BY_READ, 0, 0, true },  \
-		{ "late mmap", BY_MAP, KL_READER_FROM_NOW, 0, true },                    \
+#define ALL_KINDS(hold)                                                                           \
+	{                                                                                         \
+		{ "read", BY_READ, hold, 0, false }, { "slow read", BY_READ, hold, 1, false },    \
+			{ "mmap", BY_MAP, hold, 0, false }, { "late read", BY_READ, 0, 0, true }, \
+			{ "late mmap", BY_MAP, KL_READER_FROM_NOW, 0, true },                     \
 	}
 
 static const struct scenario scenarios[] = {

@@ -148,8 +148,8 @@ static bool check_header(struct stream *s, const struct kl_abi_block *b,
 	    b->committed <= KL_BLOCK_HEADER_BYTES || !b->record_count)
 		return fault(s, "CPU %u: block sizes", s->cpu);
 	if (s->begun && b->seq <= s->seq)
-		return fault(s, "CPU %u: block %llu after %llu", s->cpu,
-			     (unsigned long long)b->seq, (unsigned long long)s->seq);
+		return fault(s, "CPU %u: block %llu after %llu", s->cpu, (unsigned long long)b->seq,
+			     (unsigned long long)s->seq);
 	if (b->record_first < s->expected ||
 	    (b->record_first != s->expected && s->begun && b->seq == s->seq + 1))
 		return fault(s, "CPU %u: record_first %llu, expected %llu", s->cpu,

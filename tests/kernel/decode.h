@@ -8,7 +8,11 @@
 
 #include "kl.h"
 
-enum kind { KIND_INT, KIND_ARRAY, KIND_COMM };
+enum kind {
+	KIND_INT,
+	KIND_ARRAY,
+	KIND_COMM
+};
 
 struct field {
 	const char *name;
@@ -26,13 +30,14 @@ struct layout {
 #define KL_F(type, name, format, value) { #name, #format, sizeof(type), KIND_INT },
 #define KL_F1 KL_F
 #define KL_F2 KL_F
-#define KL_A(type, name, count, format, from) { #name, #format, sizeof(type) * (count), KIND_ARRAY },
+#define KL_A(type, name, count, format, from) \
+	{ #name, #format, sizeof(type) * (count), KIND_ARRAY },
 #define KL_COMM(name, task) { #name, "comm", KL_COMM_LEN, KIND_COMM },
 #define KL_COMM1 KL_COMM
 #define KL_COMM2 KL_COMM
 #define KL_NO_FIELDS
-#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
-	static const struct field fields_of_##name[] = { fields { NULL, NULL, 0, 0 } };
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings) \
+	static const struct field fields_of_##name[] = { fields{ NULL, NULL, 0, 0 } };
 #include "events.def"
 #undef KL_EVENT
 
@@ -41,7 +46,7 @@ struct layout {
 #define KL_STR2 KL_STR
 #define KL_STRN(name, text, bytes) +1
 #define KL_NO_STRINGS
-#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings) \
 	[id] = { #name, fields_of_##name, 0 strings },
 static const struct layout layouts[KL_EV_SYSCALL_ENTRY] = {
 #include "events.def"
@@ -59,7 +64,7 @@ struct argument {
 #define A3 A0
 #define A4 A0
 #define A5 A0
-#define KL_SYSCALL(number, name, help, arguments) [number] = { arguments { "", NULL } },
+#define KL_SYSCALL(number, name, help, arguments) [number] = { arguments{ "", NULL } },
 static const struct argument syscall_arguments[KL_EV_SYSCALL_MAX][7] = {
 #include "syscalls.def"
 };
@@ -116,7 +121,11 @@ static inline const u8 *take_string(struct record *r, const char *name, const u8
 	if (!nul || nul - at >= KL_STRING_MAX || r->values == VALUES_MAX)
 		return NULL;
 	r->value[r->values++] = (struct value){
-		.name = name, .format = "string", .at = at, .bytes = nul + 1 - at, .string = true,
+		.name = name,
+		.format = "string",
+		.at = at,
+		.bytes = nul + 1 - at,
+		.string = true,
 	};
 	return nul + 1;
 }
@@ -127,7 +136,11 @@ static inline const u8 *take_bytes(struct record *r, const char *name, const cha
 	if (at + bytes > end || r->values == VALUES_MAX)
 		return NULL;
 	r->value[r->values++] = (struct value){
-		.name = name, .format = format, .at = at, .bytes = bytes, .kind = kind,
+		.name = name,
+		.format = format,
+		.at = at,
+		.bytes = bytes,
+		.kind = kind,
 		.number = kind == KIND_INT ? load_number(at, bytes) : 0,
 	};
 	return at + bytes;

@@ -47,10 +47,46 @@ static u32 below(u32 n)
 static u64 odd_number(void)
 {
 	static const u64 numbers[] = {
-		0, 1, 2, 3, 4, 5, 7, 8, 16, 63, 64, 255, 256, 4095, 4096, 4097, 8192, 65535, 65536,
-		1u << 20, 1u << 21, (1u << 20) + 1, 0x7fffffff, 0x80000000, 0xffffffff,
-		0x100000000, 1ull << 44, 1ull << 60, 2ull << 60, 3ull << 60, 0x7fffffffffffffff,
-		1ull << 63, ~0ull, ~0ull - 4095, ~4095ull, 60001, 1023, 1024, 2047, 2048,
+		0,
+		1,
+		2,
+		3,
+		4,
+		5,
+		7,
+		8,
+		16,
+		63,
+		64,
+		255,
+		256,
+		4095,
+		4096,
+		4097,
+		8192,
+		65535,
+		65536,
+		1u << 20,
+		1u << 21,
+		(1u << 20) + 1,
+		0x7fffffff,
+		0x80000000,
+		0xffffffff,
+		0x100000000,
+		1ull << 44,
+		1ull << 60,
+		2ull << 60,
+		3ull << 60,
+		0x7fffffffffffffff,
+		1ull << 63,
+		~0ull,
+		~0ull - 4095,
+		~4095ull,
+		60001,
+		1023,
+		1024,
+		2047,
+		2048,
 	};
 
 	if (!below(4))
@@ -70,7 +106,10 @@ struct call {
 	u32 bytes;
 };
 
-#define CALL(command, type) { command, sizeof(struct type) }
+#define CALL(command, type)                  \
+	{                                    \
+		command, sizeof(struct type) \
+	}
 
 static const struct call calls[] = {
 	CALL(KL_IOC_INFO, kl_abi_info),
@@ -278,8 +317,10 @@ static void drop_map(u32 slot, void *at, size_t bytes)
 
 static void fuzz_mmap(void)
 {
-	static const int prots[] = { PROT_READ, PROT_READ, PROT_READ | PROT_WRITE, PROT_NONE,
-				     PROT_READ | PROT_EXEC, PROT_WRITE };
+	static const int prots[] = {
+		PROT_READ, PROT_READ, PROT_READ | PROT_WRITE, PROT_NONE, PROT_READ | PROT_EXEC,
+		PROT_WRITE
+	};
 	static const int flags[] = { MAP_SHARED, MAP_SHARED, MAP_SHARED | MAP_POPULATE, MAP_PRIVATE,
 				     MAP_SHARED | MAP_NORESERVE };
 	size_t bytes = 4096 * (1 + below(below(2) ? 2 : 20));
@@ -374,8 +415,10 @@ static void fuzz_open(void)
 /* A whole session in order, so that the deeper states are reached often. */
 static void fuzz_session(u8 *memory)
 {
-	struct kl_abi_session wish = { .mode = below(2), .blocks = 4 + below(8),
-				       .block_bytes = 4096u << below(3), .blocks_max = 16 };
+	struct kl_abi_session wish = { .mode = below(2),
+				       .blocks = 4 + below(8),
+				       .block_bytes = 4096u << below(3),
+				       .blocks_max = 16 };
 	int fd = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC), reader;
 
 	u32 few[] = { 1 + below(13), 10, KL_EV_SYSCALL_ENTRY + below(300), 0 };
@@ -506,8 +549,9 @@ static void report(u32 uid, int worst, double seconds)
 	char name[120];
 
 	snprintf(name, sizeof(name), "fuzzing as %s for %.0f s", uid ? "user 1" : "root", seconds);
-	tap_result(!worst, name, worst == 2 ? "something was possible that should not be" :
-					      "too little happened, or a process was killed");
+	tap_result(!worst, name,
+		   worst == 2 ? "something was possible that should not be" :
+				"too little happened, or a process was killed");
 }
 
 int main(int argc, char **argv)

@@ -64,7 +64,7 @@ __attribute__((format(printf, 3, 4))) static inline bool tap_result(bool ok, con
 	return ok;
 }
 
-#define tap_check(condition, name)                                                      \
+#define tap_check(condition, name) \
 	tap_result(condition, name, "%s:%d: %s, errno %d", __FILE__, __LINE__, #condition, errno)
 
 static inline void tap_skip(const char *name, const char *why)
@@ -81,13 +81,13 @@ static inline int tap_end(void)
 }
 
 /* The test cannot go on. */
-#define bail(...)                                                                       \
-	do {                                                                            \
-		printf("Bail out! %s:%d: ", __FILE__, __LINE__);                        \
-		printf(__VA_ARGS__);                                                    \
-		printf(" (%s)\n", strerror(errno));                                     \
-		fflush(stdout);                                                         \
-		_exit(1);                                                               \
+#define bail(...)                                                \
+	do {                                                     \
+		printf("Bail out! %s:%d: ", __FILE__, __LINE__); \
+		printf(__VA_ARGS__);                             \
+		printf(" (%s)\n", strerror(errno));              \
+		fflush(stdout);                                  \
+		_exit(1);                                        \
 	} while (0)
 
 /* ------------------------------------------------------------------- device */

@@ -141,8 +141,8 @@ static void test_text(void)
 	hooks = hooks_now();
 	changes = count_changes(&before, &during, false);
 	tap_result(changes > 100 && probes > probes_before + 100,
-		   "while RALL runs it is changed: this test can see it",
-		   "%u changes %u probes", changes, probes);
+		   "while RALL runs it is changed: this test can see it", "%u changes %u probes",
+		   changes, probes);
 	printf("# text of %zu bytes, changed in %u places; %u probes, %u hooked functions\n",
 	       before.bytes, changes, probes, hooks);
 	kl_stop(fd);
@@ -301,7 +301,9 @@ static void test_leaks(u32 cycles)
 	static const struct {
 		const char *name;
 		long tolerance; /* kB; a session has 16 MB of blocks */
-	} kinds[] = { { "Percpu", 32 }, { "VmallocUsed", 64 }, { "Slab", 1500 }, { "MemAvailable", 3000 } };
+	} kinds[] = {
+		{ "Percpu", 32 }, { "VmallocUsed", 64 }, { "Slab", 1500 }, { "MemAvailable", 3000 }
+	};
 	long before[4];
 
 	for (u32 i = 0; i < 10; i++)

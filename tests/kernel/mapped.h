@@ -83,7 +83,8 @@ static inline void mapped_close(struct mapped *m)
 	munmap(m->position, 4096);
 }
 
-__attribute__((noinline)) static const struct kl_abi_block *mapped_block(struct mapped *m, u32 cpu, u32 index)
+__attribute__((noinline)) static const struct kl_abi_block *mapped_block(struct mapped *m, u32 cpu,
+									 u32 index)
 {
 	struct mapped_cpu *c = &m->cpu[cpu];
 	u32 slot = index % MAPPED_SLOTS;

@@ -83,7 +83,8 @@ static inline u32 count_changes(const struct text *a, const struct text *b, bool
 	u32 changes = 0;
 
 	for (size_t i = 0; i < a->bytes; i++) {
-		if (!(i & 4095) && i + 4096 <= a->bytes && !memcmp(a->copy + i, b->copy + i, 4096)) {
+		if (!(i & 4095) && i + 4096 <= a->bytes &&
+		    !memcmp(a->copy + i, b->copy + i, 4096)) {
 			i += 4095;
 			continue;
 		}

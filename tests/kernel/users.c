@@ -42,9 +42,10 @@ static void leak(struct findings *f, const struct record *r, const char *what, c
 {
 	if (!f->leak[0] && f->searching)
 		snprintf(f->leak, sizeof(f->leak), "%s in %s%s.%s", what,
-			 !r ? "a block" : r->id < KL_EV_SYSCALL_ENTRY ? "" :
-			 r->id < KL_EV_SYSCALL_EXIT		      ? "syscall_entry_" :
-									"syscall_exit_",
+			 !r			     ? "a block" :
+			 r->id < KL_EV_SYSCALL_ENTRY ? "" :
+			 r->id < KL_EV_SYSCALL_EXIT  ? "syscall_entry_" :
+						       "syscall_exit_",
 			 r ? event_name(r->id) : "", name);
 }
 
@@ -81,6 +82,14 @@ static void search_text(struct findings *f, const struct record *r, const char *
 	}
 }
 
+/* Numbers of 8 bytes are times and sizes, unless a name or a call's result says more. */
+static bool may_be_tid(const struct value *v)
+{
+	return v->bytes == 4 ||
+	       (v->bytes == 8 &&
+		(strstr(v->name, "tid") || strstr(v->name, "pid") || !strcmp(v->name, "ret")));
+}
+
 static void search_value(struct findings *f, const struct record *r, const struct value *v)
 {
 	char text[80];
@@ -91,7 +100,7 @@ static void search_value(struct findings *f, const struct record *r, const struc
 			f->own_files++;
 		return;
 	}
-	if (v->bytes >= 4 && is_others_tid(v->number)) {
+	if (may_be_tid(v) && is_others_tid(v->number)) {
 		snprintf(text, sizeof(text), "another's thread id %llu",
 			 (unsigned long long)v->number);
 		leak(f, r, text, v->name);
@@ -99,8 +108,7 @@ static void search_value(struct findings *f, const struct record *r, const struc
 	/* Not the small negative numbers at the end. */
 	if ((!strcmp(v->format, "ptr") && v->number && r->id < KL_EV_SYSCALL_ENTRY) ||
 	    (v->bytes == 8 && v->number >= 0xffff800000000000 && v->number < -0x100000ull)) {
-		snprintf(text, sizeof(text), "kernel address %#llx",
-			 (unsigned long long)v->number);
+		snprintf(text, sizeof(text), "kernel address %#llx", (unsigned long long)v->number);
 		leak(f, r, text, v->name);
 	}
 }
@@ -151,7 +159,11 @@ static void search_session(struct findings *f, int reader, u32 block_bytes)
 /* ------------------------------------------------------- user 1's sessions */
 
 /* Which events the table says are for the privileged only. */
-enum { ROW_SELF, ROW_ABOUT, ROW_SYSTEM };
+enum {
+	ROW_SELF,
+	ROW_ABOUT,
+	ROW_SYSTEM
+};
 #undef KL_STR
 #define KL_TP(...) 0
 #define KL_OWN(...) 0
@@ -160,7 +172,7 @@ enum { ROW_SELF, ROW_ABOUT, ROW_SYSTEM };
 #define KL_SYSTEM ROW_SYSTEM
 #define KL_ABOUT(t) ROW_ABOUT
 #define KL_ABOUT2(t, u) ROW_ABOUT
-#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings) \
 	[id] = (access) == ROW_SYSTEM || (source),
 static const bool denied[KL_EV_SYSCALL_ENTRY] = {
 #include "events.def"
@@ -188,8 +200,15 @@ static int use_all_events(int fd)
 	return kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events);
 }
 
-enum way { WAY_RALL, WAY_EVENTS, WAY_TASKS_OTHERS, WAY_TASKS_OWN, WAY_UID_OTHER, WAY_UID_ROOT,
-	   WAY_UID_OWN };
+enum way {
+	WAY_RALL,
+	WAY_EVENTS,
+	WAY_TASKS_OTHERS,
+	WAY_TASKS_OWN,
+	WAY_UID_OTHER,
+	WAY_UID_ROOT,
+	WAY_UID_OWN
+};
 
 static const struct {
 	const char *name;
@@ -222,7 +241,7 @@ static int configure(int fd, enum way way)
 		/* Refused, or of no use: either is right. */
 		kl_tasks(fd, shared->process[OTHER], TASKS_ALL);
 		kl_tasks(fd, shared->process[ROOT], TASKS_ALL);
-			return 0;
+		return 0;
 	case WAY_UID_OTHER:
 		return kl_filter(fd, KL_FILTER_UID, UID_USER2);
 	case WAY_UID_ROOT:
@@ -236,7 +255,8 @@ static int configure(int fd, enum way way)
 
 static struct kl_abi_session big_session(void)
 {
-	return (struct kl_abi_session){ .mode = KL_MODE_DISCARD, .blocks = 128,
+	return (struct kl_abi_session){ .mode = KL_MODE_DISCARD,
+					.blocks = 128,
 					.block_bytes = 65536 };
 }
 
@@ -290,8 +310,9 @@ static void trace_as_user(u32 i)
 	tap_result(ways[i].expects_own ? f.own > 50 && f.own_files : !f.records, name,
 		   "records %llu own %llu files %llu", (unsigned long long)f.records,
 		   (unsigned long long)f.own, (unsigned long long)f.own_files);
-	printf("# %.1f s, %llu records, %llu of its workload, lost %llu\n", now_seconds() - begun, (unsigned long long)f.records,
-	       (unsigned long long)f.own, (unsigned long long)kl_stats(fd, -1).lost);
+	printf("# %.1f s, %llu records, %llu of its workload, lost %llu\n", now_seconds() - begun,
+	       (unsigned long long)f.records, (unsigned long long)f.own,
+	       (unsigned long long)kl_stats(fd, -1).lost);
 	close(reader);
 	close(fd);
 }
@@ -335,7 +356,8 @@ static void check_others_sessions(void)
 	int fd = kl_open();
 
 	for (int owner = OTHER; owner <= ROOT; owner++) {
-		struct kl_abi_attach attach = { .size = sizeof(attach), .id = shared->session[owner] };
+		struct kl_abi_attach attach = { .size = sizeof(attach),
+						.id = shared->session[owner] };
 		int error = kl_call(fd, KL_IOC_ATTACH, &attach);
 
 		tap_result(error == -EPERM || error == -ENOENT,
@@ -392,7 +414,8 @@ static void check_limits(void)
 		close(fds[n]);
 	/* Root has set the limit to 8 MiB: 4 MiB are possible, 8 MiB more are not. */
 	blocks = (4u << 20) / 65536 / sysconf(_SC_NPROCESSORS_ONLN);
-	wish = (struct kl_abi_session){ .blocks = blocks, .blocks_max = 8 * blocks,
+	wish = (struct kl_abi_session){ .blocks = blocks,
+					.blocks_max = 8 * blocks,
 					.block_bytes = 65536 };
 	tap_check(info.buffer_bytes_max == 8u << 20, "the limit of buffers is told");
 	tap_check(!kl_session(fd, &wish), "buffers within the limit");
@@ -451,7 +474,7 @@ static void hold_session(void)
 	struct kl_abi_session wish = { .blocks = 4, .name = "of user 2" };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RALL) || kl_start(fd))
+	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RNOTHING) || kl_start(fd))
 		bail("session of user 2: %s", kl_why(fd));
 	shared->session[OTHER] = wish.id;
 	while (!shared->stop)
@@ -500,7 +523,8 @@ static void prepare(void)
 {
 	char path[80], self[200];
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	for (int owner = 0; owner < OWNERS; owner++) {
 		snprintf(path, sizeof(path), "/tmp/%s-exe", owner_names[owner]);
 		copy_program("/bin/true", path, 0755);
@@ -542,8 +566,9 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		rounds_wanted = atoi(argv[1]);
 	prepare();
+	/* Not RALL: the emulator would be busy with it, and have much to search. */
 	fd = kl_open();
-	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RALL) || kl_start(fd))
+	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RDEFAULT) || kl_start(fd))
 		bail("session of root: %s", kl_why(fd));
 	shared->session[ROOT] = wish.id;
 	reader = kl_reader(fd, 0);

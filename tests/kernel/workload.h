@@ -12,7 +12,12 @@
 #define UID_USER2 60002
 #define TIDS_MAX 8192
 
-enum owner { OWN, OTHER, ROOT, OWNERS };
+enum owner {
+	OWN,
+	OTHER,
+	ROOT,
+	OWNERS
+};
 
 /* Comes first in the names of all that an owner has: its tasks, files, programs. */
 static const char *const owner_names[OWNERS] = { "klown1", "klsecret2", "klsecret0" };

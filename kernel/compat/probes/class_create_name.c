@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.4: class_create takes the name alone, no longer the module */
 #include <linux/device/class.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.2: a class's devnode callback takes a const device */
 #include <linux/device.h>
 

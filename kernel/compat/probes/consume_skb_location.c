@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.3: consume_skb passes the caller's address */
 #include <linux/skbuff.h>
 #include <trace/events/skb.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.9: leases have their own struct; what they share with locks is in its member c */
 #include <linux/filelock.h>
 

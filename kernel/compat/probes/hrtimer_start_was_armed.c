@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v7.1 and in stable updates of v6.1 and v6.12: hrtimer_start tells a restart */
 #include <trace/events/timer.h>
 

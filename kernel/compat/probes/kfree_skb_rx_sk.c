@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.11: kfree_skb passes the socket that was to receive */
 #include <linux/skbuff.h>
 #include <trace/events/skb.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.7: mm_vmscan_lru_isolate no longer passes the isolation mode */
 #include <linux/mm.h>
 #include <trace/events/vmscan.h>

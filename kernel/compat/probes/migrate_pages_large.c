@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.7: mm_migrate_pages passes the number of large folios that were split */
 #include <trace/events/migrate.h>
 

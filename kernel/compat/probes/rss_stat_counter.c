@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.2: a per-CPU counter holds the value that rss_stat passed before */
 #include <linux/mm.h>
 #include <trace/events/kmem.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.8: sched_stat_runtime no longer passes the virtual run time */
 #include <linux/sched.h>
 #include <trace/events/sched.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.10: tcp_send_reset passes the reason, and the socket may be NULL */
 #include <net/tcp.h>
 #include <trace/events/tcp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.8: timer_start passes the wheel's expiry instead of the timer's expiry and flags */
 #include <trace/events/timer.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.10: udp_fail_queue_rcv_skb passes the packet */
 #include <net/sock.h>
 #include <trace/events/udp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in 2026, stable kernels too: an exiting task remembers whether its memory could be looked into */
 #include <linux/sched.h>
 

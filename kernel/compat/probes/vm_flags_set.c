@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* in v6.3: vm_flags is read-only; vm_flags_set and vm_flags_clear change it */
 #include <linux/mm.h>
 

@@ -31,11 +31,12 @@ static void wait_for(const char *path)
 
 static void load_disk(void)
 {
-	MUST_RUN("modprobe", "scsi_debug", "dev_size_mb=16", "max_queue=1", "delay=2", "opts=0");
+	MUST_RUN("modprobe", "scsi_debug", "dev_size_mb=16", "delay=2", "opts=0");
 	/* On 6.12 the driver for disks is a module that udev would load. */
 	RUN("modprobe", "sd_mod");
 	wait_for(DISK);
 	must_write(QUEUE "scheduler", "mq-deadline");
+	must_write("/sys/block/sda/device/queue_depth", "1");
 }
 
 /* Several bytes at once, in the order given, each a system call of its own if @apart. */
@@ -178,11 +179,11 @@ static void lose_disk(void)
 	int fd = CHECK(open(DISK, O_RDWR | O_CLOEXEC));
 
 	CHECK(pwrite(fd, buffer, UNIT, 0));
-	must_write("/sys/block/sda/device/state", "offline");
+	must_write("/sys/block/sda/device/state", "offline\n");
 	if (!fsync(fd))
 		fprintf(stderr, "block: the disk is still there\n");
 	close(fd);
-	must_write("/sys/block/sda/device/state", "running");
+	must_write("/sys/block/sda/device/state", "running\n");
 }
 
 int main(void)

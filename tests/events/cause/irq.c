@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Interrupts between CPUs and of devices, NMIs, RCU; idle CPUs. */
+/*
+ * irq: interrupts between CPUs and of devices, RCU, idle CPUs.
+ * irq nmi: NMIs alone. With ftrace's events of rcu, tlb and printk on, an NMI to an idle CPU ends
+ * the virtual machine, also without kernlens.
+ */
 #include <linux/membarrier.h>
 #include <pthread.h>
 
@@ -70,17 +74,27 @@ static void interrupt_other(void)
 	pthread_join(thread, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	int fd = CHECK(open("/dev/ttyS0", O_WRONLY | O_CLOEXEC));
+	int fd;
+
+	if (argc > 1 && !strcmp(argv[1], "nmi")) {
+		/* Asks all CPUs where they are. */
+		for (int i = 0; i < 3; i++) {
+			must_write("/proc/sysrq-trigger", "l");
+			sleep_ms(100);
+		}
+		return 0;
+	}
+	fd = CHECK(open("/dev/ttyS0", O_WRONLY | O_CLOEXEC));
 
 	wake_across();
 	interrupt_other();
 	/* A device's interrupt: the serial port's, when it has sent. */
 	CHECK(write(fd, "events: irq\n", 12));
 	sleep_ms(20);
-	/* Asks all CPUs where they are, by NMI. */
-	must_write("/proc/sysrq-trigger", "l");
+	/* The kernel prints a line. */
+	must_write("/proc/sysrq-trigger", "h");
 	CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0));
 	sleep_ms(200);
 	return 0;

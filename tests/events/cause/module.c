@@ -105,8 +105,6 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(*all); i++)
 		run_action(all[i]);
 	/* No such protocol: the kernel asks modprobe for it. */
-	if (socket(AF_APPLETALK, SOCK_DGRAM, 0) >= 0)
-		fprintf(stderr, "module: there is AppleTalk\n");
 	if (socket(AF_INET, SOCK_SEQPACKET, 123) < 0)
 		fact("module_request name=net-pf-2-proto-123-type-5 wait=1");
 	return 0;

@@ -436,7 +436,6 @@ static int idle_enter(struct cpuidle_device *dev, struct cpuidle_driver *drv, in
 
 static struct cpuidle_driver idle_driver = {
 	.name = "kl_cause",
-	.owner = THIS_MODULE,
 	.states = {
 		{ .enter = idle_enter, .exit_latency = 1, .target_residency = 1, .name = "short",
 		  .desc = "short" },

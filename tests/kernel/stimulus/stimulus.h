@@ -79,7 +79,7 @@ static inline __u32 kls_mark(__u32 source, __u32 context, __u32 number)
 #define KLS_MARK_SOURCE(mark) ((mark) >> 28)
 #define KLS_MARK_CONTEXT(mark) ((mark) >> 24 & 0xf)
 
-#define KLS_TEXT                                                                        \
+#define KLS_TEXT                                                                         \
 	"Each event that this module fires says who it is, so that a reader can tell a " \
 	"lost one from a doubled one, and a torn one from a whole one."
 #define KLS_TEXT_BYTES (sizeof(KLS_TEXT) - 1)

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+/* System calls the way of 32-bit programs, from this 64-bit one. */
+#include "cause.h"
+
+/* In 32-bit programs 20 is getpid, 24 getuid, 4 write; a number there is none of fails. */
+static int call32(int number, unsigned int a, unsigned int b, unsigned int c)
+{
+	int result;
+
+	asm volatile("int $0x80"
+		     : "=a"(result)
+		     : "a"(number), "b"(a), "c"(b), "d"(c), "S"(44), "D"(55)
+		     : "memory", "r8", "r9", "r10", "r11");
+	return result;
+}
+
+int main(void)
+{
+	for (int i = 0; i < 10; i++) {
+		if (call32(20, i, 22, 33) != getpid())
+			DIE("getpid");
+		fact("compat_syscall_entry nr=20 arg0=%d arg1=22 arg2=33 arg3=44 arg4=55", i);
+		fact("compat_syscall_exit nr=20 ret=%d", getpid());
+	}
+	call32(4, 99, 0, 0);
+	fact("compat_syscall_entry nr=4 arg0=99");
+	fact("compat_syscall_exit nr=4 ret=-9");
+	return 0;
+}

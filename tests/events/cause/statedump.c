@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process whose files, threads and mappings are known, and what /proc says of it. collect.py
+ * starts it before it records, so that the state dump finds it.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "cause.h"
+
+static void *wait_long(void *data)
+{
+	*(pid_t *)data = syscall(SYS_gettid);
+	pause();
+	return NULL;
+}
+
+static void tell_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while ((entry = readdir(dir))) {
+		char link[64], target[256] = "", info[64];
+		unsigned int flags = 0;
+		FILE *file;
+
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(dir))
+			continue;
+		snprintf(link, sizeof(link), "/proc/self/fd/%.16s", entry->d_name);
+		snprintf(info, sizeof(info), "/proc/self/fdinfo/%.16s", entry->d_name);
+		CHECK(readlink(link, target, sizeof(target) - 1));
+		file = fopen(info, "r");
+		if (!file || fscanf(file, "pos: %*d flags: %o", &flags) != 1)
+			DIE("%s", info);
+		fclose(file);
+		if (target[0] == '/')
+			fact("lttng_statedump_file_descriptor pid=%d tid=%d fd=%s flags=%u "
+			     "filename=%s", getpid(), getpid(), entry->d_name,
+			     flags & ~(unsigned int)O_CLOEXEC, target);
+	}
+	closedir(dir);
+}
+
+static void tell_mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	unsigned long start, end, offset, inode;
+	char line[512], path[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		path[0] = 0;
+		if (sscanf(line, "%lx-%lx %*s %lx %*s %lu %255s", &start, &end, &offset, &inode,
+			   path) < 4)
+			DIE("maps: %s", line);
+		if (path[0] == '/')
+			fact("lttng_statedump_vm_map pid=%d start=%lu end=%lu pgoff=%lu inode=%lu "
+			     "filename=%s", getpid(), start, end, offset, inode, path);
+	}
+	fclose(file);
+}
+
+int main(void)
+{
+	pid_t tid = 0;
+	pthread_t thread;
+	char text[64] = "";
+
+	CHECK(readlink("/proc/self/ns/pid", text, sizeof(text) - 1));
+	if (pthread_create(&thread, NULL, wait_long, &tid))
+		DIE("pthread_create");
+	while (!*(volatile pid_t *)&tid)
+		sleep_ms(1);
+	tell_files();
+	tell_mappings();
+	fact("lttng_statedump_process_state tid=%d vtid=%d pid=%d vpid=%d ppid=%d vppid=%d "
+	     "name=statedump type=0 ns_level=0 ns_inum=%s", getpid(), getpid(), getpid(), getpid(),
+	     getppid(), getppid(), strtok(strchr(text, '[') + 1, "]"));
+	fact("lttng_statedump_process_state tid=%d pid=%d name=statedump", tid, getpid());
+	puts("ready");
+	fflush(stdout);
+	pthread_join(thread, NULL);
+	return 0;
+}
