@@ -2,7 +2,7 @@
 #
 # Called by bench/report with the rows of the table on stdin; reads `results` and `limits`, writes
 # `md` and `json`. Extra = traced less plain: of the least, or, where one operation is not always the
-# same events (switches), of the mean; divided by the events an operation has.
+# same events (wakeups), of the mean; divided by the events an operation has.
 
 function fail(why)
 {
@@ -14,9 +14,17 @@ function extra(part, operation, name)
 {
 	if (!((part, operation, name) in least))
 		return ""
-	if (operation == "switches")
-		return round((mean[part, operation, name] - mean["plain", operation, "before"]) / per[operation])
+	if (name ~ /waking/)
+		return round((mean[part, operation, name] - mean["plain", operation, "before"]) / switch_events(name))
 	return round((least[part, operation, name] - least["plain", operation, "before"]) / per[operation])
+}
+
+# A round is two switches, but not always two wakeups: as many as kernlens has seen.
+function switch_events(name)
+{
+	if (name == "sched_waking" && events["kernlens", "switches", name])
+		return events["kernlens", "switches", name] / switch_rounds
+	return per["switches"]
 }
 
 function round(x)
@@ -154,6 +162,7 @@ BEGIN {
 	# Events an operation has; sending and receiving a message calls kfree once with nothing.
 	per["getppid"] = per["openat"] = per["fault"] = 1
 	per["switches"] = 2
+	switch_rounds = 10000 # as in cost.c
 	per["kmalloc"] = 3
 	nworks = split("compile tar+gzip fork+exec groups", works, " ")
 	ntracers = split("kernlens|kernlens record|ftrace|lttng", tracers, "|")

@@ -161,6 +161,11 @@ _Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
  *   KL_MMAP_RING(cpu)         struct kl_abi_ring and its map    kernel -> user
  *   KL_MMAP_POSITION          struct kl_abi_position            user -> kernel
  *   KL_MMAP_BLOCK(cpu, index, block_bytes)   one block          kernel -> user
+ *
+ * Mapping a block that the writer has given back since its index was read is
+ * answered with -ENXIO. read() gives whole complete blocks, as many as there is
+ * room for; it waits for one while the session runs, and says 0 when the session
+ * does not run and all has been read.
  */
 #define KL_MMAP_REGION_SHIFT 60
 #define KL_MMAP_CPU_SHIFT 44

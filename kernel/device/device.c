@@ -56,7 +56,7 @@ static int call_info(struct kl_client *client, void *arg)
 	info->clock = kl_clock_kind();
 	info->clock_hz = kl_clock_hz();
 	info->events = kl_event_count;
-	info->sessions = kl_session_number();
+	info->sessions = kl_session_number(client->cred, client->may);
 	kl_session_limits(&info->sessions_max, &info->buffer_bytes_max);
 	return 0;
 }
@@ -77,7 +77,9 @@ static int call_event_info(struct kl_client *client, void *arg)
 		info->absent = KL_ABSENT_DENIED;
 		strscpy(info->reason, why.text, sizeof(info->reason));
 	}
-	info->sessions = info->id < KL_EV_MAX ? kl_sessions_attached(info->id) : 0;
+	info->sessions = 0;
+	if (info->id < KL_EV_MAX)
+		info->sessions = kl_sessions_attached(info->id, client->cred, client->may);
 	return 0;
 }
 
@@ -271,6 +273,9 @@ static int call_with_struct(struct kl_client *client, const struct call *call,
 		kl_fail(&client->why, error, "the caller is newer and asks for what we do not know");
 	else if (error)
 		kl_fail(&client->why, error, "the argument cannot be read");
+	/* A call whose answer cannot be given must not happen. */
+	if (!error && copy_to_user(user, &bytes, sizeof(bytes)))
+		error = kl_fail(&client->why, -EFAULT, "the answer cannot be written");
 	if (!error)
 		error = call->fn(client, arg);
 	*(u32 *)arg = bytes;

@@ -9,7 +9,9 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/pagemap.h>
 #include <linux/poll.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -43,7 +45,11 @@ static struct kl_ring *ring_of(struct kl_reader *r, u32 cpu)
 	return &per_cpu_ptr(r->session->cpu, cpu)->ring;
 }
 
-/* Copy the next complete block of a CPU. Returns bytes, 0 if there is none. */
+/*
+ * Copy the next complete block of a CPU. Returns bytes, 0 if there is none, or
+ * -EFAULT if the user's memory is not there at once: nobody must wait for the
+ * blocks' lock because a page fault of ours takes long.
+ */
 static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 {
 	struct kl_cursor *cursor = &r->cursor[cpu];
@@ -57,12 +63,30 @@ static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 		if (!found)
 			return 0;
 		memcpy(&header, found, sizeof(header));
-		if (copy_to_user(to, found, ring->block_bytes))
+		if (copy_to_user_nofault(to, found, ring->block_bytes))
 			return -EFAULT;
 	} while (!kl_cursor_advance(cursor, found, &header));
 	/* The copy is done: the writer may have the block. Pairs with C. */
 	smp_store_release(&r->position->next[cpu], cursor->next);
 	return ring->block_bytes;
+}
+
+/* The same, with the user's memory made to be there. */
+static ssize_t read_block_faulting(struct kl_reader *r, u32 cpu, char __user *to)
+{
+	struct kl_session *s = r->session;
+
+	for (;;) {
+		ssize_t got;
+
+		down_read(&s->blocks_lock);
+		got = read_block(r, cpu, to);
+		up_read(&s->blocks_lock);
+		if (got != -EFAULT)
+			return got;
+		if (fault_in_writeable(to, s->block_bytes) || fatal_signal_pending(current))
+			return -EFAULT;
+	}
 }
 
 /* One block from the CPU whose turn it is. */
@@ -74,9 +98,7 @@ static ssize_t read_any(struct kl_reader *r, char __user *to)
 
 		if (!cpu_possible(cpu))
 			continue;
-		down_read(&r->session->blocks_lock);
-		got = read_block(r, cpu, to);
-		up_read(&r->session->blocks_lock);
+		got = read_block_faulting(r, cpu, to);
 		if (got) {
 			r->last_cpu = cpu;
 			return got;
@@ -149,6 +171,15 @@ static __poll_t reader_poll(struct file *file, poll_table *table)
 	return events;
 }
 
+/* The page of a block at an offset of the third region, with a reference. */
+static struct page *block_page(struct kl_session *s, u64 offset)
+{
+	u64 rest = offset & ((1ull << KL_MMAP_CPU_SHIFT) - 1);
+
+	return kl_buffer_page(s, offset >> KL_MMAP_CPU_SHIFT & 0xffff,
+			      div_u64(rest, s->block_bytes), rest & (s->block_bytes - 1));
+}
+
 static vm_fault_t reader_fault(struct vm_fault *vmf)
 {
 	struct kl_reader *r = vmf->vma->vm_file->private_data;
@@ -162,8 +193,7 @@ static vm_fault_t reader_fault(struct vm_fault *vmf)
 	if (region == KL_MMAP_RING(0) >> KL_MMAP_REGION_SHIFT) {
 		page = kl_buffer_ring_page(s, cpu, rest);
 	} else if (region == KL_MMAP_BLOCK(0, 0, 0) >> KL_MMAP_REGION_SHIFT) {
-		page = kl_buffer_page(s, cpu, div_u64(rest, s->block_bytes),
-				      rest & (s->block_bytes - 1));
+		page = block_page(s, offset);
 	} else if (rest < position_bytes()) {
 		page = vmalloc_to_page((u8 *)r->position + rest);
 		get_page(page);
@@ -177,6 +207,27 @@ static vm_fault_t reader_fault(struct vm_fault *vmf)
 static const struct vm_operations_struct reader_vm_ops = {
 	.fault = reader_fault,
 };
+
+/*
+ * Blocks are mapped at once: one that the writer has given back meanwhile is an
+ * error here and not a signal when it is first touched.
+ */
+static int map_blocks(struct kl_reader *r, struct vm_area_struct *vma)
+{
+	for (unsigned long at = vma->vm_start; at < vma->vm_end; at += PAGE_SIZE) {
+		u64 offset = (u64)(vma->vm_pgoff << PAGE_SHIFT) + (at - vma->vm_start);
+		struct page *page = block_page(r->session, offset);
+		int error;
+
+		if (!page)
+			return -ENXIO;
+		error = vm_insert_page(vma, at, page);
+		put_page(page);
+		if (error)
+			return error;
+	}
+	return 0;
+}
 
 static int reader_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -195,6 +246,8 @@ static int reader_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	kl_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_ops = &reader_vm_ops;
+	if (region == KL_MMAP_BLOCK(0, 0, 0) >> KL_MMAP_REGION_SHIFT)
+		return map_blocks(file->private_data, vma);
 	return 0;
 }
 

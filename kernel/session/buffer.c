@@ -91,6 +91,7 @@ static int fill_cpu(struct kl_session *s, int cpu)
 	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
 
 	lockdep_assert_held_write(&s->blocks_lock);
+	WRITE_ONCE(c->ring.wanted, s->blocks);
 	while (c->given < s->blocks) {
 		int error = add_block(s, cpu);
 
@@ -215,6 +216,7 @@ void kl_buffer_destroy(struct kl_session *s)
  *
  * More blocks are there when a CPU next changes blocks; fewer as they turn
  * over, which frees the memory at the next resize or the session's end.
+ * Context: may sleep; the hotplug lock is held.
  */
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
@@ -223,7 +225,6 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
 		return kl_fail(why, -EINVAL, "%u blocks: between %u and %u are possible", blocks,
 			       KL_BLOCKS_MIN, s->blocks_max);
-	cpus_read_lock();
 	down_write(&s->blocks_lock);
 	s->blocks = blocks;
 	for_each_online_cpu(cpu)
@@ -237,7 +238,6 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 			break;
 	}
 	up_write(&s->blocks_lock);
-	cpus_read_unlock();
 	if (error)
 		return kl_fail(why, error, "no memory for %u blocks on each CPU", blocks);
 	return 0;

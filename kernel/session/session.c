@@ -79,22 +79,30 @@ static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 	return 0;
 }
 
-/* What an unprivileged owner has already, and would have with @bytes more. */
-static int check_limits(const struct cred *cred, u64 bytes, struct kl_error *why)
+/* May an owner without privilege have one more session? */
+static int check_number(const struct cred *cred, struct kl_error *why)
 {
-	u64 limit = (u64)buffer_mb_per_user << 20;
 	unsigned int number = 0;
 	struct kl_session *s;
 
 	lockdep_assert_held(&sessions_lock);
-	list_for_each_entry(s, &sessions, list) {
-		if (!uid_eq(s->owner->fsuid, cred->fsuid))
-			continue;
-		number++;
-		bytes += kl_buffer_bytes(s);
-	}
+	list_for_each_entry(s, &sessions, list)
+		number += uid_eq(s->owner->fsuid, cred->fsuid);
 	if (number >= sessions_per_user)
 		return kl_fail(why, -EMFILE, "a user may have %u sessions", sessions_per_user);
+	return 0;
+}
+
+/* And @bytes more of buffers? */
+static int check_bytes(const struct cred *cred, u64 bytes, struct kl_error *why)
+{
+	u64 limit = (u64)buffer_mb_per_user << 20;
+	struct kl_session *s;
+
+	lockdep_assert_held(&sessions_lock);
+	list_for_each_entry(s, &sessions, list)
+		if (uid_eq(s->owner->fsuid, cred->fsuid))
+			bytes += kl_buffer_bytes(s);
 	if (bytes > limit)
 		return kl_fail(why, -ENOBUFS, "a user may have %u MiB of buffers, not %llu",
 			       buffer_mb_per_user, (bytes >> 20) + 1);
@@ -178,8 +186,9 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	mutex_lock(&sessions_lock);
 	s->id = ++last_id;
 	if (!(may & KL_MAY_SEE_ALL))
-		error = check_limits(cred, (u64)wish.blocks * wish.block_bytes * num_online_cpus(),
-				     why);
+		error = check_number(cred, why) ?:
+			check_bytes(cred, (u64)wish.blocks * wish.block_bytes * num_online_cpus(),
+				    why);
 	if (!error)
 		error = kl_buffer_create(s, why);
 	if (!error)
@@ -190,6 +199,12 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 		return s;
 	kl_session_put(s);
 	return ERR_PTR(error);
+}
+
+/* Others' sessions are nothing that an ordinary user is told of. */
+static bool is_known_to(const struct kl_session *s, const struct cred *cred, u32 may)
+{
+	return may & KL_MAY_SEE_ALL || uid_eq(s->owner->fsuid, cred->fsuid);
 }
 
 /**
@@ -207,16 +222,20 @@ struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, str
 {
 	struct kl_session *s, *found = NULL;
 
+	bool shows_more = false;
+
 	mutex_lock(&sessions_lock);
-	list_for_each_entry(s, &sessions, list)
-		if (s->id == id && (may & KL_MAY_SEE_ALL || uid_eq(s->owner->fsuid, cred->fsuid)))
+	list_for_each_entry(s, &sessions, list) {
+		if (s->id != id || !is_known_to(s, cred, may))
+			continue;
+		shows_more = s->may & ~may;
+		if (!shows_more && kref_get_unless_zero(&s->ref))
 			found = s;
-	if (found && !(found->may & ~may) && kref_get_unless_zero(&found->ref)) {
-		mutex_unlock(&sessions_lock);
-		return found;
 	}
 	mutex_unlock(&sessions_lock);
-	if (found && found->may & ~may)
+	if (found)
+		return found;
+	if (shows_more)
 		return ERR_PTR(kl_fail(why, -EPERM, "session %u shows more than you may see", id));
 	return ERR_PTR(kl_fail(why, -ENOENT, "there is no session %u of yours", id));
 }
@@ -413,17 +432,17 @@ int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
 	int error = 0;
 
+	cpus_read_lock();
 	mutex_lock(&sessions_lock);
 	if (!(s->may & KL_MAY_SEE_ALL) && blocks > s->blocks && blocks <= s->blocks_max)
-		error = check_limits(s->owner,
-				     (u64)(blocks - s->blocks) * s->block_bytes * num_online_cpus(),
-				     why);
+		error = check_bytes(s->owner,
+				    (u64)(blocks - s->blocks) * s->block_bytes * num_online_cpus(),
+				    why);
+	if (!error)
+		error = kl_buffer_resize(s, blocks, why);
 	mutex_unlock(&sessions_lock);
-	if (error == -EMFILE)
-		error = 0; /* it is no further session */
-	if (error)
-		return error;
-	return kl_buffer_resize(s, blocks, why);
+	cpus_read_unlock();
+	return error;
 }
 
 /**
@@ -496,7 +515,7 @@ int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32
 
 	mutex_lock(&sessions_lock);
 	list_for_each_entry(s, &sessions, list) {
-		if (!(may & KL_MAY_SEE_ALL) && !uid_eq(s->owner->fsuid, cred->fsuid))
+		if (!is_known_to(s, cred, may))
 			continue;
 		if (index--)
 			continue;
@@ -522,32 +541,36 @@ int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32
 }
 
 /**
- * kl_session_number - sessions of all users, now
+ * kl_session_number - sessions that an opener may know of, now
+ * @cred: of the opener
+ * @may: the opener's KL_MAY_*
  */
-u32 kl_session_number(void)
+u32 kl_session_number(const struct cred *cred, u32 may)
 {
 	struct kl_session *s;
 	u32 number = 0;
 
 	mutex_lock(&sessions_lock);
 	list_for_each_entry(s, &sessions, list)
-		number++;
+		number += is_known_to(s, cred, may);
 	mutex_unlock(&sessions_lock);
 	return number;
 }
 
 /**
- * kl_sessions_attached - sessions that have an event attached now
+ * kl_sessions_attached - those of them that have an event attached now
  * @id: below KL_EV_MAX
+ * @cred: of the opener
+ * @may: the opener's KL_MAY_*
  */
-u32 kl_sessions_attached(u32 id)
+u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 {
 	struct kl_session *s;
 	u32 number = 0;
 
 	mutex_lock(&sessions_lock);
 	list_for_each_entry(s, &sessions, list)
-		number += test_bit(id, s->attached);
+		number += is_known_to(s, cred, may) && test_bit(id, s->attached);
 	mutex_unlock(&sessions_lock);
 	return number;
 }

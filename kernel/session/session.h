@@ -160,8 +160,8 @@ int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct
 void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats);
 void kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts);
 int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may);
-u32 kl_session_number(void);
-u32 kl_sessions_attached(u32 id);
+u32 kl_session_number(const struct cred *cred, u32 may);
+u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may);
 void kl_session_limits(u32 *sessions, u64 *buffer_bytes);
 int kl_sessions_init(void);
 void kl_sessions_deinit(void);

@@ -139,7 +139,7 @@ static int block_by_index(struct kl_reader *reader, unsigned int cpu, uint32_t i
 	if (!view->blocks[index]) {
 		ret = map(reader, KL_MMAP_BLOCK(cpu, index, reader->block_bytes),
 			  reader->block_bytes, PROT_READ, &memory);
-		if (ret && ret != -EFAULT)
+		if (ret && ret != -EFAULT && ret != -ENXIO)
 			return kl_fail_system(-ret, "cannot map block %u of CPU %u", index, cpu);
 		view->blocks[index] = memory;
 	}
