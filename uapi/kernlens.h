@@ -171,8 +171,8 @@ _Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
 #define KL_MMAP_CPU_SHIFT 44
 #define KL_MMAP_RING(cpu) ((1ull << KL_MMAP_REGION_SHIFT) | ((__u64)(cpu) << KL_MMAP_CPU_SHIFT))
 #define KL_MMAP_POSITION (2ull << KL_MMAP_REGION_SHIFT)
-#define KL_MMAP_BLOCK(cpu, index, block_bytes)                                          \
-	((3ull << KL_MMAP_REGION_SHIFT) | ((__u64)(cpu) << KL_MMAP_CPU_SHIFT) |         \
+#define KL_MMAP_BLOCK(cpu, index, block_bytes)                                  \
+	((3ull << KL_MMAP_REGION_SHIFT) | ((__u64)(cpu) << KL_MMAP_CPU_SHIFT) | \
 	 ((__u64)(index) * (block_bytes)))
 
 /*
@@ -272,7 +272,8 @@ struct kl_abi_time {
 
 enum kl_absent {
 	KL_PRESENT = 0,
-	KL_ABSENT_BUILD = 1, /* this kernel's headers have no such tracepoint, or another prototype */
+	KL_ABSENT_BUILD =
+		1, /* this kernel's headers have no such tracepoint, or another prototype */
 	KL_ABSENT_KERNEL = 2, /* the running kernel was built without it */
 	KL_ABSENT_MODULE = 3, /* it belongs to a module that is not loaded */
 	KL_ABSENT_DENIED = 4, /* this opener may not use it */

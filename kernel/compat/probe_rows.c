@@ -8,6 +8,7 @@
  */
 #include "source/event_values.h"
 
+/* clang-format off */
 /* A row's source by its name: its arguments, and the kernel's own check of a probe's type. */
 #define KL_ARGUMENTS_KL_TP(tracepoint, ...) void *kl_data, ##__VA_ARGS__
 #define KL_ARGUMENTS_KL_FN(function, ...) void *kl_data, ##__VA_ARGS__
@@ -46,4 +47,5 @@
 		access fields strings                                                     \
 	})
 
+/* clang-format on */
 #include "events.def"

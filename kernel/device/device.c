@@ -216,7 +216,7 @@ static int call_dump(struct kl_client *client, void *arg)
 	return kl_dump_state(client->session, arg, &client->why);
 }
 
-#define CALL(ioc, name, type, needs_)                                                   \
+#define CALL(ioc, name, type, needs_) \
 	[_IOC_NR(ioc)] = { .fn = call_##name, .bytes = sizeof(type), .needs = needs_ }
 
 /* By number only: a struct that grows changes the rest of the code. */
@@ -254,8 +254,7 @@ static int check_needs(struct kl_client *client, const struct call *call)
 	return 0;
 }
 
-static int call_with_struct(struct kl_client *client, const struct call *call,
-			    void __user *user)
+static int call_with_struct(struct kl_client *client, const struct call *call, void __user *user)
 {
 	u32 bytes;
 	void *arg;
@@ -270,7 +269,8 @@ static int call_with_struct(struct kl_client *client, const struct call *call,
 		return kl_fail(&client->why, -ENOMEM, "no memory for the call");
 	error = copy_struct_from_user(arg, call->bytes, user, bytes);
 	if (error == -E2BIG)
-		kl_fail(&client->why, error, "the caller is newer and asks for what we do not know");
+		kl_fail(&client->why, error,
+			"the caller is newer and asks for what we do not know");
 	else if (error)
 		kl_fail(&client->why, error, "the argument cannot be read");
 	/* A call whose answer cannot be given must not happen. */

@@ -347,8 +347,8 @@ static struct kl_reader *alloc_reader(struct kl_session *s)
 /* Hand the reader to its user, or undo all of kl_reader_create. */
 static int install_reader(struct kl_reader *r, struct kl_abi_reader *wish, struct kl_error *why)
 {
-	struct file *file = anon_inode_getfile("[kernlens-reader]", &reader_fops, r,
-					       O_RDWR | O_CLOEXEC);
+	struct file *file =
+		anon_inode_getfile("[kernlens-reader]", &reader_fops, r, O_RDWR | O_CLOEXEC);
 	int fd;
 
 	if (IS_ERR(file)) {

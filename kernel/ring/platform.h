@@ -92,16 +92,16 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 	__atomic_fetch_add(word, n, __ATOMIC_RELEASE);
 }
 
-#define kl_exchange(word, value)                                                        \
+#define kl_exchange(word, value) \
 	(kl_ring_test_hook(), __atomic_exchange_n(&(word), value, __ATOMIC_ACQ_REL))
-#define kl_try_cmpxchg(word, old, value)                                                \
-	(kl_ring_test_hook(), __atomic_compare_exchange_n(&(word), old, value, false,   \
+#define kl_try_cmpxchg(word, old, value)                                              \
+	(kl_ring_test_hook(), __atomic_compare_exchange_n(&(word), old, value, false, \
 							  __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 #define kl_load(word) (kl_ring_test_hook(), __atomic_load_n(&(word), __ATOMIC_RELAXED))
-#define kl_store(word, value)                                                           \
+#define kl_store(word, value) \
 	(kl_ring_test_hook(), __atomic_store_n(&(word), value, __ATOMIC_RELAXED))
 #define kl_load_acquire(word) (kl_ring_test_hook(), __atomic_load_n(&(word), __ATOMIC_ACQUIRE))
-#define kl_store_release(word, value)                                                   \
+#define kl_store_release(word, value) \
 	(kl_ring_test_hook(), __atomic_store_n(&(word), value, __ATOMIC_RELEASE))
 #define kl_write_barrier() (kl_ring_test_hook(), __atomic_thread_fence(__ATOMIC_RELEASE))
 #define kl_read_barrier() (kl_ring_test_hook(), __atomic_thread_fence(__ATOMIC_ACQUIRE))

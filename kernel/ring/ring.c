@@ -225,8 +225,7 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 	if (back && offset + bytes <= ring->block_bytes) {
 		slot->base = ring->base[seq & 1];
 		slot->at = slot->base + offset;
-		if (!kl_local_try_cmpxchg(&ring->shared->position, &old,
-					  kl_ring_after(old, bytes)))
+		if (!kl_local_try_cmpxchg(&ring->shared->position, &old, kl_ring_after(old, bytes)))
 			return KL_RING_RETRY;
 		return KL_RING_WRITTEN_FIRST;
 	}

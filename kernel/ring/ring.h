@@ -148,9 +148,9 @@ static __always_inline bool kl_ring_take(struct kl_ring *ring, u64 old, u64 time
  * Succeeds only if no record was written since @old was read: what the caller
  * computed is then still true. Context: any, preemption off.
  */
-static __always_inline enum kl_ring_result
-kl_ring_reserve(struct kl_ring *ring, u64 old, u64 time, u32 bytes, u32 first_bytes,
-		struct kl_slot *slot)
+static __always_inline enum kl_ring_result kl_ring_reserve(struct kl_ring *ring, u64 old, u64 time,
+							   u32 bytes, u32 first_bytes,
+							   struct kl_slot *slot)
 {
 	if (unlikely(!kl_ring_fits(ring, old, time, bytes)))
 		return kl_ring_switch(ring, old, time, first_bytes, slot);

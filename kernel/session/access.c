@@ -76,8 +76,7 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 	same = uid_eq(owner->fsuid, c->uid) && uid_eq(owner->fsuid, c->euid) &&
 	       uid_eq(owner->fsuid, c->suid) && gid_eq(owner->fsgid, c->gid) &&
 	       gid_eq(owner->fsgid, c->egid) && gid_eq(owner->fsgid, c->sgid) &&
-	       owner->user_ns == c->user_ns &&
-	       cap_issubset(c->cap_permitted, owner->cap_effective);
+	       owner->user_ns == c->user_ns && cap_issubset(c->cap_permitted, owner->cap_effective);
 	rcu_read_unlock();
 	return same && !(t->flags & PF_KTHREAD) && is_dumpable(t);
 }
@@ -98,8 +97,8 @@ bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why)
 		return true; /* a system call: a task's own */
 	if (e->access == KL_ACCESS_SYSTEM && !(may & KL_MAY_SEE_ALL)) {
 		if (why)
-			kl_fail(why, -EPERM,
-				"%s speaks of the whole system: needs CAP_PERFMON", e->name);
+			kl_fail(why, -EPERM, "%s speaks of the whole system: needs CAP_PERFMON",
+				e->name);
 		return false;
 	}
 	if (e->source == KL_SOURCE_FUNCTION && !(may & KL_MAY_HOOK_FUNCTIONS)) {

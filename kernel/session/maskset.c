@@ -109,8 +109,7 @@ free:
 	return ERR_PTR(error);
 }
 
-static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m,
-			 struct kl_error *why)
+static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why)
 {
 	char reason[KL_ERROR_TEXT_MAX];
 

@@ -38,19 +38,24 @@ struct kl_strings {
 	} of[3];
 };
 
+/* Add a string of @length bytes and a NUL, below KL_STRING_MAX together. */
+static __always_inline void kl_strings_add_measured(struct kl_strings *strings, const char *text,
+						    u32 length)
+{
+	strings->of[strings->n].text = text;
+	strings->of[strings->n].bytes = length + 1;
+	strings->bytes += length + 1;
+	strings->n++;
+}
+
 /* Add a string that is ended by NUL or by its length. */
 static __always_inline void kl_strings_add_bounded(struct kl_strings *strings, const char *text,
 						   size_t most)
 {
-	u32 bytes;
-
 	if (!text)
 		text = "";
-	bytes = strnlen(text, min_t(size_t, most, KL_STRING_MAX - 1)) + 1;
-	strings->of[strings->n].text = text;
-	strings->of[strings->n].bytes = bytes;
-	strings->bytes += bytes;
-	strings->n++;
+	kl_strings_add_measured(strings, text,
+				strnlen(text, min_t(size_t, most, KL_STRING_MAX - 1)));
 }
 
 static __always_inline void kl_strings_add(struct kl_strings *strings, const char *text)

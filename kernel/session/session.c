@@ -67,9 +67,9 @@ static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 		return kl_fail(why, -EINVAL, "blocks of %u bytes: a power of two from %u to %u",
 			       wish->block_bytes, KL_BLOCK_BYTES_MIN, KL_BLOCK_BYTES_MAX);
 	if (!wish->blocks_max)
-		wish->blocks_max = min(wish->blocks > KL_BLOCKS_MAX / 4 ? KL_BLOCKS_MAX :
-									  4 * wish->blocks,
-				       KL_BLOCKS_MAX);
+		wish->blocks_max =
+			min(wish->blocks > KL_BLOCKS_MAX / 4 ? KL_BLOCKS_MAX : 4 * wish->blocks,
+			    KL_BLOCKS_MAX);
 	if (wish->blocks < KL_BLOCKS_MIN || wish->blocks > wish->blocks_max ||
 	    wish->blocks_max > KL_BLOCKS_MAX)
 		return kl_fail(why, -EINVAL, "%u blocks (at most %u later): from %u to %u",
@@ -107,6 +107,15 @@ static int check_bytes(const struct cred *cred, u64 bytes, struct kl_error *why)
 		return kl_fail(why, -ENOBUFS, "a user may have %u MiB of buffers, not %llu",
 			       buffer_mb_per_user, (bytes >> 20) + 1);
 	return 0;
+}
+
+static int check_limits(const struct cred *cred, const struct kl_abi_session *wish,
+			   struct kl_error *why)
+{
+	u64 bytes = (u64)wish->blocks * wish->block_bytes * num_online_cpus();
+	int error = check_number(cred, why);
+
+	return error ? error : check_bytes(cred, bytes, why);
 }
 
 static struct kl_session *alloc_session(const struct kl_abi_session *wish, const struct cred *cred,
@@ -186,9 +195,7 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	mutex_lock(&sessions_lock);
 	s->id = ++last_id;
 	if (!(may & KL_MAY_SEE_ALL))
-		error = check_number(cred, why) ?:
-			check_bytes(cred, (u64)wish.blocks * wish.block_bytes * num_online_cpus(),
-				    why);
+		error = check_limits(cred, &wish, why);
 	if (!error)
 		error = kl_buffer_create(s, why);
 	if (!error)
@@ -443,59 +450,6 @@ int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 	mutex_unlock(&sessions_lock);
 	cpus_read_unlock();
 	return error;
-}
-
-/**
- * kl_session_stats - what has been written and lost
- * @s: the session
- * @stats: `cpu` in, the rest out; -1 means all CPUs
- */
-void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
-{
-	int cpu;
-
-	stats->written = 0;
-	stats->lost = 0;
-	stats->switches = 0;
-	stats->blocks = 0;
-	for_each_possible_cpu(cpu) {
-		const struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
-		const struct kl_abi_ring *ring = c->ring.shared;
-		u64 position = READ_ONCE(ring->position);
-
-		if (stats->cpu >= 0 && stats->cpu != cpu)
-			continue;
-		stats->written += READ_ONCE(ring->records) + KL_POS_COUNT(position);
-		stats->lost += READ_ONCE(ring->lost);
-		stats->switches += READ_ONCE(ring->switches);
-		stats->blocks += READ_ONCE(c->given);
-	}
-	stats->buffer_bytes = (u64)stats->blocks * s->block_bytes;
-	stats->running = READ_ONCE(s->running);
-	stats->readers = READ_ONCE(s->reader_count);
-	rcu_read_lock();
-	stats->maskset = rcu_dereference(s->actions)->maskset;
-	rcu_read_unlock();
-}
-
-/**
- * kl_session_counts - what the handler `count` has counted, all CPUs
- * @s: the session
- * @counts: set
- */
-void kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts)
-{
-	int cpu;
-
-	memset(counts->count, 0, sizeof(counts->count));
-	for_each_possible_cpu(cpu) {
-		const u64 *count = READ_ONCE(per_cpu_ptr(s->cpu, cpu)->count);
-
-		if (!count)
-			continue;
-		for (u32 id = 0; id < KL_EV_MAX; id++)
-			counts->count[id] += READ_ONCE(count[id]);
-	}
 }
 
 /**

@@ -262,7 +262,10 @@ static inline bool kl_sk_is_inet(const struct sock *sk)
  * Where a packet's network header begins: a sent packet knows, a received one that no protocol
  * has seen yet begins with it.
  */
-enum kl_way { KL_SENT, KL_RECEIVED };
+enum kl_way {
+	KL_SENT,
+	KL_RECEIVED
+};
 
 static inline int kl_l3_offset(const struct sk_buff *skb, enum kl_way way)
 {
@@ -375,7 +378,7 @@ static inline u32 kl_skb_seq(const struct sk_buff *skb, enum kl_way way)
 	return tcp ? ntohl(tcp->seq) : 0;
 }
 
-/* A packet's TCP acknowledgement number, 0 when it is not TCP. */
+/* A packet's TCP acknowledgment number, 0 when it is not TCP. */
 static inline u32 kl_skb_ack_seq(const struct sk_buff *skb, enum kl_way way)
 {
 	const struct tcphdr *tcp = kl_tcp(skb, way);

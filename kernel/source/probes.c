@@ -9,6 +9,9 @@
 #include "probes.h"
 #include "source.h"
 
+/* Macros that stand for declarations and code are laid out by hand. */
+/* clang-format off */
+
 /* ------------------------------------------------ the records' structs */
 
 #define KL_F(type, name, format, value) type name;
@@ -57,7 +60,8 @@
 	kl_rec->name = kl_show1 ? KL_VALUE(type, format, value) : (type)0;
 #define KL_F2(type, name, format, value)                                                \
 	kl_rec->name = kl_show2 ? KL_VALUE(type, format, value) : (type)0;
-#define KL_A(type, name, count, format, pointer) memcpy(kl_rec->name, pointer, sizeof(kl_rec->name));
+#define KL_A(type, name, count, format, pointer)                                        \
+	memcpy(kl_rec->name, pointer, sizeof(kl_rec->name));
 #define KL_COMM(name, task) memcpy(kl_rec->name, (task)->comm, KL_COMM_LEN);
 #define KL_COMM1(name, task) copy_comm(kl_rec->name, task, kl_show1);
 #define KL_COMM2(name, task) copy_comm(kl_rec->name, task, kl_show2);
@@ -122,6 +126,10 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 				return;								\
 			}									\
 		}										\
+		if (kl_do == KL_HANDLER_count) {						\
+			kl_count_fire(kl_s, id);						\
+			return;									\
+		}										\
 		if (kl_do != KL_HANDLER_nothing) {						\
 			const bool kl_addresses __maybe_unused = kl_s->see_addresses;		\
 												\
@@ -175,6 +183,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		.probe = KL_FIRST_OF(KL_ROW_##name_((void *)kl_probe_##name_,) NULL),   \
 		.absent = KL_ROW_REASON_##name_,                                        \
 	},
+/* clang-format on */
 const struct kl_event kl_events[] = {
 #include "../../uapi/events.def"
 };

@@ -15,7 +15,7 @@
 #define KL_TP(target, ...) , ##__VA_ARGS__
 #define KL_FN(target, ...) , ##__VA_ARGS__
 #define KL_OWN(...) , ##__VA_ARGS__
-#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings) \
 	KL_ROW_##name(void kl_probe_##name(void *data source);)
 #include "../../uapi/events.def"
 #undef KL_EVENT

@@ -9,6 +9,7 @@
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <asm/syscall.h>
+#include <asm/word-at-a-time.h>
 
 #include "../handler/handler.h"
 #include "../session/record.h"
@@ -29,18 +30,18 @@ enum width {
  * of what is not a string from bit 24.
  */
 #define STRINGS_SHIFT 12
-#define KNOWN (1u << 14)
+#define KNOWN BIT(14)
 #define BYTES_SHIFT 24
 #define LAYOUT_CODE(layout) ((layout) & ((1u << STRINGS_SHIFT) - 1))
 #define LAYOUT_STRINGS(layout) ((layout) & (3u << STRINGS_SHIFT))
 #define LAYOUT_BYTES(layout) ((layout) >> BYTES_SHIFT)
 
-#define ARGUMENT_s32(n) + (WIDTH_4 << 2 * (n)) + (4 << BYTES_SHIFT)
+#define ARGUMENT_s32(n) +(WIDTH_4 << 2 * (n)) + (4 << BYTES_SHIFT)
 #define ARGUMENT_u32(n) ARGUMENT_s32(n)
-#define ARGUMENT_s64(n) + (WIDTH_8 << 2 * (n)) + (8 << BYTES_SHIFT)
+#define ARGUMENT_s64(n) +(WIDTH_8 << 2 * (n)) + (8 << BYTES_SHIFT)
 #define ARGUMENT_u64(n) ARGUMENT_s64(n)
 #define ARGUMENT_ptr(n) ARGUMENT_s64(n)
-#define ARGUMENT_str(n) + (WIDTH_string << 2 * (n)) + (1 << STRINGS_SHIFT)
+#define ARGUMENT_str(n) +(WIDTH_string << 2 * (n)) + (1 << STRINGS_SHIFT)
 #define A0(type, name, format) ARGUMENT_##type(0)
 #define A1(type, name, format) ARGUMENT_##type(1)
 #define A2(type, name, format) ARGUMENT_##type(2)
@@ -54,7 +55,7 @@ static const u32 layouts[KL_EV_SYSCALL_MAX] = {
 
 /* Where the arguments are in the saved registers, in order. */
 static const u8 register_of[] = {
-	offsetof(struct pt_regs, di), offsetof(struct pt_regs, si), offsetof(struct pt_regs, dx),
+	offsetof(struct pt_regs, di),  offsetof(struct pt_regs, si), offsetof(struct pt_regs, dx),
 	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
 };
 
@@ -93,43 +94,72 @@ static __always_inline unsigned long argument(const struct pt_regs *regs, u32 n)
 }
 
 /*
- * Copy a user's string as far as it can be had without a fault. Returns false
- * if nothing of it could.
+ * Copy a user's string as far as it can be had without a fault. Words are read
+ * at aligned addresses, so that none reaches into a page behind the string's.
+ * Returns the bytes copied, without the NUL that is always set, or -1 if the
+ * first could not be read.
  */
-static bool copy_user_text(char *to, unsigned long from)
+static int copy_user_text(char *to, unsigned long from)
 {
-	u32 room = KL_STRING_MAX - 1, got = 0;
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	int got = 0, room = KL_STRING_MAX - 1;
+	unsigned long word, bits;
+	char byte;
 
-	while (got < room) {
-		u32 chunk = min_t(u32, room - got, PAGE_SIZE - offset_in_page(from + got));
-
-		if (copy_from_user_nofault(to + got, (const void __user *)from + got, chunk)) {
-			if (!got)
-				strscpy(to, UNREADABLE, KL_STRING_MAX);
-			else
-				to[got] = 0;
-			return got;
-		}
-		if (memchr(to + got, 0, chunk))
-			return true;
-		got += chunk;
+	to[0] = 0;
+	pagefault_disable();
+	if (!user_read_access_begin((const void __user *)from, KL_STRING_MAX)) {
+		pagefault_enable();
+		return -1;
 	}
-	to[got] = 0;
-	return true;
+	for (; (from + got) % sizeof(word); got++) {
+		unsafe_get_user(byte, (const char __user *)from + got, fault);
+		to[got] = byte;
+		if (!byte)
+			goto done;
+	}
+	while (got + (int)sizeof(word) <= room) {
+		unsafe_get_user(word, (const unsigned long __user *)(from + got), fault);
+		*(unsigned long *)(to + got) = word;
+		if (has_zero(word, &bits, &constants)) {
+			bits = create_zero_mask(prep_zero_mask(word, bits, &constants));
+			got += find_zero(bits);
+			goto done;
+		}
+		got += sizeof(word);
+	}
+	goto done;
+fault:
+	if (!got)
+		got = -1;
+done:
+	user_read_access_end();
+	pagefault_enable();
+	if (got > 0)
+		to[got] = 0;
+	return got;
 }
 
 /* Returns false if some string could not be read, although there is one. */
-static noinline bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs, u32 code)
+static noinline bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs,
+				     u32 code)
 {
 	struct scratch *mine = this_cpu_ptr(scratch);
 	bool all = true;
+	char *text;
+	int bytes;
 
 	for (u32 n = 0; code; code >>= 2, n++) {
 		if ((code & 3) != WIDTH_string)
 			continue;
-		if (!copy_user_text(mine->text[strings->n], argument(regs, n)))
+		text = mine->text[strings->n];
+		bytes = copy_user_text(text, argument(regs, n));
+		if (bytes < 0) {
 			all &= !argument(regs, n);
-		kl_strings_add(strings, mine->text[strings->n]);
+			strscpy(text, UNREADABLE, KL_STRING_MAX);
+			bytes = sizeof(UNREADABLE) - 1;
+		}
+		kl_strings_add_measured(strings, text, bytes);
 	}
 	return all;
 }
@@ -146,7 +176,8 @@ static noinline void log_late_strings(struct kl_session *s, const struct pt_regs
 
 	kl_taskset_set(s->unread, current->pid, false, false, 0);
 	for (u32 n = 0; code; code >>= 2, n++)
-		if ((code & 3) == WIDTH_string && copy_user_text(mine->text[0], argument(regs, n)))
+		if ((code & 3) == WIDTH_string &&
+		    copy_user_text(mine->text[0], argument(regs, n)) >= 0)
 			kl_probe_syscall_late_string(s, number, n, mine->text[0]);
 }
 

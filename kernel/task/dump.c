@@ -22,10 +22,16 @@
 #include "dump.h"
 
 /* LTTng's numbers, which Trace Compass reads. */
-enum { TYPE_USER = 0, TYPE_KERNEL = 1 };
-enum { MODE_UNKNOWN = 0, MODE_USER = 1, MODE_SYSCALL = 2 };
-enum { SUBMODE_NONE = 0 };
-enum { STATUS_WAIT_CPU = 2, STATUS_EXIT = 3, STATUS_ZOMBIE = 4, STATUS_WAIT = 5, STATUS_RUN = 6 };
+#define TYPE_USER 0
+#define TYPE_KERNEL 1
+#define MODE_UNKNOWN 0
+#define MODE_SYSCALL 2
+#define SUBMODE_NONE 0
+#define STATUS_WAIT_CPU 2
+#define STATUS_EXIT 3
+#define STATUS_ZOMBIE 4
+#define STATUS_WAIT 5
+#define STATUS_RUN 6
 
 #define KNOWN_PARTS (KL_DUMP_PROCESSES | KL_DUMP_FILES | KL_DUMP_MAPPINGS)
 

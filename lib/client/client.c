@@ -216,8 +216,8 @@ struct kl_session *kl_session_create(struct kl_device *device, struct kl_abi_ses
 
 struct kl_session *kl_session_attach(struct kl_device *device, struct kl_abi_attach *attach)
 {
-	struct kl_session *session =
-		new_session(device, KL_IOC_ATTACH, attach, sizeof(*attach), "attach to the session");
+	struct kl_session *session = new_session(device, KL_IOC_ATTACH, attach, sizeof(*attach),
+						 "attach to the session");
 
 	if (!session)
 		return NULL;

@@ -62,7 +62,7 @@ static unsigned int distance(const char *a, const char *b)
 
 	for (unsigned int k = 0; k <= n; k++)
 		row[k] = k;
-	for (unsigned int i = 0; a[i] && i < 64; i++) {
+	for (unsigned int i = 0; i < 64 && a[i]; i++) {
 		unsigned int corner = row[0]++;
 
 		for (unsigned int k = 0; k < n; k++) {

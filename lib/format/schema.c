@@ -12,7 +12,7 @@ struct kl_chunk {
 	struct kl_chunk *next;
 	size_t used;
 	size_t size;
-	_Alignas(16) uint8_t memory[];
+	uint8_t memory[] __attribute__((aligned(16)));
 };
 
 struct type_info {

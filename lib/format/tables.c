@@ -90,7 +90,7 @@ static const struct row rows[] = {
 #define CALL(base_, kind_, number_, name_, help_, fields_, n_) \
 	{ .class = { .id = base_ + number_,                    \
 		     .kind = kind_,                            \
-		     .set = KL_SET_DEFAULT,                        \
+		     .set = KL_SET_DEFAULT,                    \
 		     .access = KL_ACCESS_SELF,                 \
 		     .syscall = number_,                       \
 		     .name = name_,                            \

@@ -131,6 +131,7 @@ static const struct kl_word socket_types[] = {
 	KL_WORD(SOCK_STREAM),	 KL_WORD(SOCK_DGRAM), KL_WORD(SOCK_RAW),    KL_WORD(SOCK_RDM),
 	KL_WORD(SOCK_SEQPACKET), KL_WORD(SOCK_DCCP),  KL_WORD(SOCK_PACKET),
 };
+
 static const struct kl_word socket_flags[] = { KL_WORD(SOCK_CLOEXEC), KL_WORD(SOCK_NONBLOCK) };
 
 static const struct kl_word futex_ops[] = {
@@ -140,6 +141,7 @@ static const struct kl_word futex_ops[] = {
 	KL_WORD(FUTEX_WAIT_BITSET),    KL_WORD(FUTEX_WAKE_BITSET), KL_WORD(FUTEX_WAIT_REQUEUE_PI),
 	KL_WORD(FUTEX_CMP_REQUEUE_PI), { 13, "FUTEX_LOCK_PI2" },
 };
+
 static const struct kl_word futex_flags[] = { KL_WORD(FUTEX_PRIVATE_FLAG),
 					      KL_WORD(FUTEX_CLOCK_REALTIME) };
 

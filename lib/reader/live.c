@@ -20,7 +20,7 @@ struct part {
 	size_t to;
 	uint64_t missed;
 	uint64_t lost;
-	_Alignas(8) uint8_t bytes[];
+	uint8_t bytes[] __attribute__((aligned(8)));
 };
 
 struct queue {

@@ -144,6 +144,7 @@ static void map_all(struct reader *r)
 
 	if (!mapped_open(&m, r->fd, r->run->cpus, r->run->session.block_bytes)) {
 		r->fault = "mmap";
+		free(copy);
 		return;
 	}
 	do {

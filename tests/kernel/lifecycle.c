@@ -206,7 +206,9 @@ static void trace_and_die(u32 maskset)
 	if (kl_start(fd))
 		_exit(1);
 	reader = kl_reader(fd, 0);
-	mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_POPULATE, reader, KL_MMAP_RING(0));
+	if (mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_POPULATE, reader, KL_MMAP_RING(0)) ==
+	    MAP_FAILED)
+		_exit(1);
 	for (;;)
 		if (read(reader, buffer, wish.block_bytes) < 0)
 			_exit(1);

@@ -34,7 +34,7 @@ static inline bool unit_result(bool ok, const char *name, const char *why)
 
 #define UNIT_STRING_(x) #x
 #define UNIT_STRING(x) UNIT_STRING_(x)
-#define unit_check(condition, name)                                                     \
+#define unit_check(condition, name) \
 	unit_result(condition, name, __FILE__ ":" UNIT_STRING(__LINE__) ": " #condition)
 
 /* The plan line, and the program's exit status. */

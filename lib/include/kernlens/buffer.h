@@ -104,6 +104,7 @@ void kl_buffer_add_hex(struct kl_buffer *buffer, unsigned long long value);
  * kl_buffer_printf - append formatted text
  * @buffer: grows
  * @format: as printf
+ * @...: what @format takes
  */
 void kl_buffer_printf(struct kl_buffer *buffer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

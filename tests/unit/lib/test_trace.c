@@ -445,13 +445,14 @@ static void test_refusals(struct synth *s)
 
 int main(void)
 {
-	struct synth *synths = calloc(CPUS, sizeof(*synths));
 	char *directory = synth_directory();
+	struct synth *synths;
 	unsigned int records;
 
 	make_schema();
 	if (!unit_result(schema, "a schema with an event of its own", kl_error_text()))
 		return unit_end();
+	synths = calloc(CPUS, sizeof(*synths));
 	records = write_trace(directory, synths);
 	test_reading(directory, records);
 	test_fields(directory);

@@ -135,7 +135,8 @@ static bool fire_recorded(struct bench *bench, u32 bytes)
 	plan.stack = 0;
 	plan.recording = true;
 	asm volatile("lea -128(%%rsp), %%rsp; pushfq; orq %0, (%%rsp); popfq;"
-		     "lea 128(%%rsp), %%rsp" ::"i"(TRAP_FLAG) : "memory", "cc");
+		     "lea 128(%%rsp), %%rsp" ::"i"(TRAP_FLAG)
+		     : "memory", "cc");
 	bench_fire_bytes(bench, bytes);
 	/* The flag goes with the first instruction after the return. */
 	asm volatile("nop" ::: "memory");
@@ -218,7 +219,8 @@ void nesting_run(void)
 
 	sigaction(SIGTRAP, &action, NULL);
 	if (mprotect(start, etext - start, PROT_READ | PROT_WRITE | PROT_EXEC)) {
-		unit_result(true, "interrupted at instructions # SKIP text cannot be patched", NULL);
+		unit_result(true, "interrupted at instructions # SKIP text cannot be patched",
+			    NULL);
 		return;
 	}
 	collect_places();
@@ -232,8 +234,8 @@ void nesting_run(void)
 			explore_singles(scenario, &runs) && explore_pairs(scenario, &runs);
 		if (!sound)
 			snprintf(why, sizeof(why), "%s at %p (%u), then at %p: %s",
-				 plan.site[0].action->name, plan.site[0].at,
-				 plan.site[0].countdown, plan.site[1].at, nesting_trouble);
+				 plan.site[0].action->name, plan.site[0].at, plan.site[0].countdown,
+				 plan.site[1].at, nesting_trouble);
 		snprintf(name, sizeof(name), "interrupted at %u instructions: %s (%u runs)",
 			 plan.points, scenario->name, runs);
 		unit_result(sound, name, why);

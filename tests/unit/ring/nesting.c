@@ -97,19 +97,26 @@ static void start_grow(struct bench *bench)
 
 #define LONG (BENCH_RECORD_BYTES * 2 - 1) /* odd */
 #define SHORT BENCH_RECORD_BYTES
-#define OVER(n, map) { .blocks = n, .map_size = map, .overwrite = true }
-#define HELD(n, map) { .blocks = n, .map_size = map }
+#define OVER(n, map)                                            \
+	{                                                       \
+		.blocks = n, .map_size = map, .overwrite = true \
+	}
+#define HELD(n, map)                         \
+	{                                    \
+		.blocks = n, .map_size = map \
+	}
 
 const struct scenario nesting_scenarios[] = {
 	{ "empty ring", OVER(4, 4), start_empty, SHORT, true },
 	{ "inside a block", OVER(4, 4), start_in_block, SHORT, false },
 	{ "at a block's end", OVER(4, 4), start_at_end, SHORT, false },
-	{ "at a block's end, shorter ones still fit", OVER(4, 4), start_near_end, LONG - 2,
-	  false },
+	{ "at a block's end, shorter ones still fit", OVER(4, 4), start_near_end, LONG - 2, false },
 	{ "three blocks", OVER(3, 4), start_at_end, SHORT, false },
 	{ "seq wraps in the position word",
 	  { .blocks = 4, .map_size = 4, .overwrite = true, .start_seq = (1ull << 23) - 4 },
-	  start_at_end, SHORT, false },
+	  start_at_end,
+	  SHORT,
+	  false },
 	{ "a closed block", OVER(4, 4), start_finished, SHORT, false },
 	{ "clock steps back", OVER(4, 4), start_clock_back, SHORT, false },
 	{ "clock steps back at a block's end", OVER(4, 4), start_clock_back_at_end, SHORT, false },

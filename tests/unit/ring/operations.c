@@ -103,8 +103,8 @@ void nesting_run(void)
 		if (!sound)
 			snprintf(why, sizeof(why), "%s at step %u, %s at step %d: %s",
 				 plan.first->name, plan.at,
-				 plan.then == NEVER ? "nothing" : plan.second->name,
-				 (int)plan.then, nesting_trouble);
+				 plan.then == NEVER ? "nothing" : plan.second->name, (int)plan.then,
+				 nesting_trouble);
 		snprintf(name, sizeof(name), "interrupted at operations: %s (%u runs)",
 			 scenario->name, runs);
 		unit_result(sound, name, why);

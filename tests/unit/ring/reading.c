@@ -193,7 +193,8 @@ static void test_search(void)
 		sound = kl_cursor_find(&bench->ring, &cursor) != NULL;
 		bench_observer = NULL;
 		if (!sound)
-			snprintf(why, sizeof(why), "nothing found, overtaken at step %u", search_at);
+			snprintf(why, sizeof(why), "nothing found, overtaken at step %u",
+				 search_at);
 		sound = sound && bench_drain(bench, &cursor);
 		bench_free(bench);
 		if (search_steps <= search_at)

@@ -143,7 +143,8 @@ static void test_discard_holders(void)
 
 static void test_holder_garbage(void)
 {
-	static const u64 garbage[] = { 0, 1, 1ull << 22, 1ull << 23, 1ull << 63, KL_SEQ_NONE - 1,
+	static const u64 garbage[] = { 0,	   1,	       1ull << 22,
+				       1ull << 23, 1ull << 63, KL_SEQ_NONE - 1,
 				       KL_SEQ_NONE };
 	struct bench *bench = bench_new(&keep4);
 	bool sound = true;

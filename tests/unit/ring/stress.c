@@ -179,7 +179,8 @@ static void wait_for_readers(struct lane *lane)
 	for (int i = 0; i < 2; i++) {
 		u64 epoch = __atomic_load_n(&lane->reader[i].epoch, __ATOMIC_SEQ_CST);
 
-		while (epoch % 2 && epoch == __atomic_load_n(&lane->reader[i].epoch, __ATOMIC_SEQ_CST))
+		while (epoch % 2 &&
+		       epoch == __atomic_load_n(&lane->reader[i].epoch, __ATOMIC_SEQ_CST))
 			usleep(20);
 	}
 }
@@ -235,10 +236,10 @@ static void lane_end(struct lane *lane, const char *mode, bool overwrite)
 
 	for (int i = 0; i < 2; i++)
 		pthread_join(lane->reader[i].thread, NULL);
-	snprintf(why, sizeof(why), "fired %llu, written %llu, lost %llu; ring: %llu and %llu", fired,
-		 lane->written, lane->lost, lane->shared->records, lane->shared->lost);
-	snprintf(name, sizeof(name), "%s: %llu fired (%llu + %llu nested), %llu lost, %llu blocks", mode,
-		 fired, lane->count[1], lane->count[2], lane->lost, lane->shared->switches);
+	snprintf(why, sizeof(why), "fired %llu, written %llu, lost %llu; ring: %llu and %llu",
+		 fired, lane->written, lane->lost, lane->shared->records, lane->shared->lost);
+	snprintf(name, sizeof(name), "%s: %llu fired (%llu + %llu nested), %llu lost, %llu blocks",
+		 mode, fired, lane->count[1], lane->count[2], lane->lost, lane->shared->switches);
 	unit_result(lane->written + lane->lost == fired && lane->shared->lost == lane->lost &&
 			    lane->shared->records == lane->written && fired > 10000,
 		    name, why);

@@ -19,8 +19,8 @@
  * ThreadSanitizer cannot know, so this one function is not instrumented.
  * Volatile, or it would become a call of memcpy, which is.
  */
-__attribute__((noinline, no_sanitize("thread"))) static void
-copy_racing(u8 *copy, const u8 *block, u32 from, u32 to)
+__attribute__((noinline, no_sanitize("thread"))) static void copy_racing(u8 *copy, const u8 *block,
+									 u32 from, u32 to)
 {
 	for (u32 at = from & ~7u; at < to; at += 8)
 		*(u64 *)(copy + at) = *(const volatile u64 *)(block + at);
