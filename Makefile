@@ -6,7 +6,8 @@
 # check    format, lint, rules of the house
 # bench    what tracing costs, beside the kernel's own and others' tools
 # vm       a boot of both kernels, to see that the harness works
-# install  the command, the library, the pages, and the module through DKMS
+# install  the command, the library, the pages, and the module through DKMS;
+#          uninstall takes them away
 # clean    all that was built; the kernels stay in .cache
 #
 # demo, test, check and bench install what they need first (scripts/deps).
@@ -83,9 +84,50 @@ bench:
 vm: modules
 	vm/run -k all -- uname -r
 
+# ----------------------------------------------------------------- install
+
+MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
+MAN := $(DESTDIR)$(PREFIX)/share/man
+COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
+install: library command install-module
+	install -D -m 755 $(BUILD)/kernlens $(DESTDIR)$(PREFIX)/bin/kernlens
+	install -D -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/libkernlens.a
+	install -D -m 755 $(LIB_SHARED) $(DESTDIR)$(PREFIX)/lib/$(LIB_SONAME)
+	ln -sf $(LIB_SONAME) $(DESTDIR)$(PREFIX)/lib/libkernlens.so
+	install -D -m 644 $(BUILD)/kernlens.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc
+	install -d $(DESTDIR)$(PREFIX)/include/kernlens
+	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/kernlens
+	install -m 644 uapi/kernlens.h $(DESTDIR)$(PREFIX)/include/kernlens/abi.h
+	install -m 644 uapi/events.def uapi/handlers.def $(DESTDIR)$(PREFIX)/include/kernlens
+	install -d $(MAN)/man1 $(MAN)/man7
+	install -m 644 docs/man/*.1 $(MAN)/man1
+	scripts/events-doc $(VERSION) > $(MAN)/man7/kernlens-events.7
+	install -D -m 644 packaging/completion/kernlens $(COMPLETIONS)/kernlens
+ifeq ($(DESTDIR),)
+	ldconfig
+	dkms install --force kernlens/$(VERSION)
+endif
+
+# The module's source, with the hash of the tables that the command was built from.
+install-module:
+	rm -rf $(MODULE_SOURCE)
+	install -d $(MODULE_SOURCE)
+	cp -r kernel uapi $(MODULE_SOURCE)/
+	sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@SCHEMA_HASH@/$(SCHEMA_HASH)/g' \
+		packaging/dkms/dkms.conf.in > $(MODULE_SOURCE)/dkms.conf
+
+uninstall:
+	-dkms remove kernlens/$(VERSION) --all
+	rm -rf $(MODULE_SOURCE) $(DESTDIR)$(PREFIX)/include/kernlens
+	rm -f $(DESTDIR)$(PREFIX)/bin/kernlens $(DESTDIR)$(PREFIX)/lib/libkernlens.* \
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc $(COMPLETIONS)/kernlens \
+		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7
+
 test-programs: $(UNIT_TESTS) kernel-tests event-tests
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all library command modules demo test check bench vm test-programs install clean
+.PHONY: all library command modules demo test check bench vm test-programs install \
+	install-module uninstall clean

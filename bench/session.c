@@ -128,90 +128,124 @@ static void write_stats(int fd, const char *path)
 	fclose(f);
 }
 
-int main(int argc, char **argv)
+/* What the command line asks for. */
+struct wish {
+	const char *patterns;
+	const char *tasks;
+	const char *stats;
+	__u32 mode;
+	__u8 handler;
+	int sessions;
+};
+
+static int parse(struct wish *wish, int argc, char **argv)
 {
-	const char *patterns = NULL, *tasks = NULL, *stats = NULL;
-	__u32 mode = KL_MODE_OVERWRITE;
-	__u8 handler = KL_HANDLER_log;
-	int sessions = 1, fds[16], option, status, go[2];
-	pid_t command, idle = 0;
-	char byte;
+	int option;
 
 	while ((option = getopt(argc, argv, "+e:ct:n:ds:")) != -1) {
 		switch (option) {
 		case 'e':
-			patterns = optarg;
+			wish->patterns = optarg;
 			break;
 		case 'c':
-			handler = KL_HANDLER_count;
+			wish->handler = KL_HANDLER_count;
 			break;
 		case 't':
-			tasks = optarg;
+			wish->tasks = optarg;
 			break;
 		case 'n':
-			sessions = atoi(optarg);
+			wish->sessions = atoi(optarg);
 			break;
 		case 'd':
-			mode = KL_MODE_DISCARD;
+			wish->mode = KL_MODE_DISCARD;
 			break;
 		case 's':
-			stats = optarg;
+			wish->stats = optarg;
 			break;
 		default:
-			return 2;
+			return -1;
 		}
 	}
-	if (optind >= argc || sessions < 1 || sessions > 16) {
-		fprintf(stderr, "usage: session [OPTION...] -- COMMAND...\n");
-		return 2;
-	}
-	/* The command waits until everything is on. */
+	return optind >= argc || wish->sessions < 1 || wish->sessions > 16 ? -1 : 0;
+}
+
+/* The command, which waits until everything is on. */
+static pid_t start_command(char **argv, int go[2])
+{
+	pid_t command;
+	char byte;
+
 	if (pipe2(go, O_CLOEXEC))
 		die(-1, "pipe");
 	command = fork();
-	if (!command) {
-		close(go[1]);
-		if (read(go[0], &byte, 1) != 1)
-			_exit(127);
-		execvp(argv[optind], argv + optind);
-		perror(argv[optind]);
+	if (command)
+		return command;
+	close(go[1]);
+	if (read(go[0], &byte, 1) != 1)
 		_exit(127);
-	}
-	if (tasks && !strcmp(tasks, "other")) {
-		idle = fork();
-		if (!idle) {
-			pause();
-			_exit(0);
-		}
-	}
-	for (int i = 0; i < sessions; i++) {
-		struct kl_abi_session s = { .size = sizeof(s), .mode = mode };
+	execvp(argv[0], argv);
+	perror(argv[0]);
+	_exit(127);
+}
 
-		fds[i] = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-		if (fds[i] < 0)
-			die(-1, KL_DEVICE_PATH);
-		snprintf(s.name, sizeof(s.name), "bench-%d", i);
-		if (ioctl(fds[i], KL_IOC_SESSION, &s))
-			die(fds[i], "session");
-		if (patterns) {
-			char *copy = strdup(patterns);
+/* A process that only is there to be followed. */
+static pid_t start_idle(void)
+{
+	pid_t idle = fork();
 
-			use_events(fds[i], copy, handler);
-			free(copy);
-		}
-		if (tasks)
-			follow(fds[i], idle ? idle : command);
-		if (ioctl(fds[i], KL_IOC_START))
-			die(fds[i], "start");
+	if (!idle) {
+		pause();
+		_exit(0);
 	}
+	return idle;
+}
+
+static int start_session(const struct wish *wish, int number, pid_t followed)
+{
+	struct kl_abi_session s = { .size = sizeof(s), .mode = wish->mode };
+	int fd = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		die(-1, KL_DEVICE_PATH);
+	snprintf(s.name, sizeof(s.name), "bench-%d", number);
+	if (ioctl(fd, KL_IOC_SESSION, &s))
+		die(fd, "session");
+	if (wish->patterns) {
+		char *copy = strdup(wish->patterns);
+
+		use_events(fd, copy, wish->handler);
+		free(copy);
+	}
+	if (wish->tasks)
+		follow(fd, followed);
+	if (ioctl(fd, KL_IOC_START))
+		die(fd, "start");
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	struct wish wish = { .mode = KL_MODE_OVERWRITE, .handler = KL_HANDLER_log, .sessions = 1 };
+	int fds[16], status, go[2];
+	pid_t command, idle = 0;
+
+	if (parse(&wish, argc, argv)) {
+		fprintf(stderr, "usage: session [OPTION...] -- COMMAND...\n");
+		return 2;
+	}
+	command = start_command(argv + optind, go);
+	if (wish.tasks && !strcmp(wish.tasks, "other"))
+		idle = start_idle();
+	for (int i = 0; i < wish.sessions; i++)
+		fds[i] = start_session(&wish, i, idle ? idle : command);
 	if (write(go[1], "", 1) != 1)
 		die(-1, "pipe");
 	if (waitpid(command, &status, 0) != command)
 		die(-1, "wait");
-	for (int i = 0; i < sessions; i++)
+	for (int i = 0; i < wish.sessions; i++)
 		ioctl(fds[i], KL_IOC_STOP);
-	if (stats)
-		write_stats(fds[0], stats);
+	if (wish.stats)
+		write_stats(fds[0], wish.stats);
 	if (idle) {
 		kill(idle, SIGKILL);
 		waitpid(idle, NULL, 0);

@@ -302,7 +302,7 @@ struct kl_device *cli_open_device(void)
 			  geteuid() ? "sudo " : "");
 	else if (error == -EACCES || error == -EPERM)
 		cli_error(error, "no permission to open " KL_DEVICE_PATH
-				 " (it should have mode 0666: see packaging/udev)");
+				 " (the module makes it with mode 0666)");
 	else
 		cli_library_error(error, NULL);
 	return NULL;

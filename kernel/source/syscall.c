@@ -27,14 +27,14 @@ enum width {
 /*
  * A call's layout in one word: two bits an argument from bit 0, the number of
  * strings from bit 12, a bit that says that there is such a call, and the bytes
- * of what is not a string from bit 24.
+ * of the record but for its strings from bit 24.
  */
 #define STRINGS_SHIFT 12
 #define KNOWN BIT(14)
 #define BYTES_SHIFT 24
 #define LAYOUT_CODE(layout) ((layout) & ((1u << STRINGS_SHIFT) - 1))
 #define LAYOUT_STRINGS(layout) ((layout) & (3u << STRINGS_SHIFT))
-#define LAYOUT_BYTES(layout) ((layout) >> BYTES_SHIFT)
+#define LAYOUT_BYTES(layout) (((layout) >> BYTES_SHIFT) - KL_RECORD_PREFIX_BYTES)
 
 #define ARGUMENT_s32(n) +(WIDTH_4 << 2 * (n)) + (4 << BYTES_SHIFT)
 #define ARGUMENT_u32(n) ARGUMENT_s32(n)
@@ -48,7 +48,7 @@ enum width {
 #define A3(type, name, format) ARGUMENT_##type(3)
 #define A4(type, name, format) ARGUMENT_##type(4)
 #define A5(type, name, format) ARGUMENT_##type(5)
-#define KL_SYSCALL(number, name, help, arguments) [number] = KNOWN arguments,
+#define KL_SYSCALL(number, name, help, arguments) [number] = KNOWN + (KL_RECORD_PREFIX_BYTES << BYTES_SHIFT) arguments,
 static const u32 layouts[KL_EV_SYSCALL_MAX] = {
 #include "../../uapi/syscalls.def"
 };
@@ -227,7 +227,8 @@ static noinline void log_entry_slow(struct kl_cpu *cpu, const struct pt_regs *re
  * The usual case of a call without strings makes no further call and so needs
  * no stack frame; anything else starts again in log_entry_slow.
  */
-static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *regs, u32 number)
+static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *regs,
+				      unsigned long number)
 {
 	u32 layout = layouts[number], bytes = LAYOUT_BYTES(layout);
 	struct kl_place place;

@@ -56,8 +56,8 @@ static int fail_open(int error, const char *path)
 	case EACCES:
 	case EPERM:
 		return kl_fail(error,
-			       "%s: no permission to open it; see the udev rule of "
-			       "kernlens",
+			       "%s: no permission to open it (the module makes it with "
+			       "mode 0666)",
 			       path);
 	default:
 		return kl_fail_system(error, "%s", path);

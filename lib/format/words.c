@@ -226,6 +226,7 @@ const struct kl_words kl_words_call[KL_FORMAT_COUNT] = {
 	[KL_FORMAT_poll_events] = { FLAGS(poll_events) },
 	[KL_FORMAT_rlimit] = { CHOICE(limits, ~0ull) },
 };
+
 /* clang-format on */
 
 const char *kl_word_find(const struct kl_word *words, size_t n, uint64_t number)

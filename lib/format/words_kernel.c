@@ -197,6 +197,7 @@ const struct kl_words kl_words_kernel[KL_FORMAT_COUNT] = {
 	[KL_FORMAT_sock_proto] = { CHOICE(protocols, ~0ull) },
 	[KL_FORMAT_vm_fault] = { CHOICE(fault_none, ~0ull), FLAGS(faults) },
 };
+
 /* clang-format on */
 
 const char *kl_errno_name(unsigned int number)

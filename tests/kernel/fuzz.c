@@ -423,7 +423,9 @@ static void fuzz_session(u8 *memory)
 
 	u32 few[] = { 1 + below(13), 10, KL_EV_SYSCALL_ENTRY + below(300), 0 };
 
-	if (fd < 0 || kl_session(fd, &wish) || kl_use_events(fd, 3, 1 + below(2), few)) {
+	if (fd < 0)
+		return;
+	if (kl_session(fd, &wish) || kl_use_events(fd, 3, 1 + below(2), few)) {
 		close(fd);
 		return;
 	}

@@ -202,12 +202,14 @@ static void trace_and_die(u32 maskset)
 	struct kl_abi_session wish = { .blocks = 8 };
 	int fd = open_session(maskset, &wish), reader;
 	char *buffer = malloc(wish.block_bytes);
+	const void *ring;
 
 	if (kl_start(fd))
 		_exit(1);
 	reader = kl_reader(fd, 0);
-	if (mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_POPULATE, reader, KL_MMAP_RING(0)) ==
-	    MAP_FAILED)
+	/* Stays mapped until the process is gone. */
+	ring = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_POPULATE, reader, KL_MMAP_RING(0));
+	if (ring == MAP_FAILED)
 		_exit(1);
 	for (;;)
 		if (read(reader, buffer, wish.block_bytes) < 0)

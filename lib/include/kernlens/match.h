@@ -24,8 +24,10 @@
  *       that a pattern names
  *
  * Events of the set REQUEST are matched by their name or a glob, but not by
- * GROUP or `all`: they would drown the others. Returns the number of events in @map that have a handler,
- * or -EINVAL with an error text that names what is near to an unknown pattern.
+ * GROUP or `all`: they would drown the others.
+ *
+ * Returns the number of events in @map that have a handler, or -EINVAL with an
+ * error text that names what is near to an unknown pattern.
  */
 int kl_events_match(const struct kl_schema *schema, const char *patterns, unsigned int handler,
 		    uint8_t map[KL_EV_MAX]);
