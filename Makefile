@@ -43,7 +43,8 @@ command: $(BUILD)/kernlens
 
 # ------------------------------------------------------------------ module
 
-# Headers of a kernel, unpacked, and the kernel itself.
+# Headers of a kernel, unpacked, and the kernel itself. Not to be deleted by make.
+.PRECIOUS: $(CACHE)/%/release
 $(CACHE)/%/release:
 	scripts/deps build vm
 	vm/fetch $*
