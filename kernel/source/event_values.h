@@ -243,14 +243,33 @@ static inline const char *kl_dev_driver(const struct net_device *dev)
 	return dev->dev.parent ? dev_driver_string(dev->dev.parent) : "";
 }
 
-/* An IPv6 address of a socket; a readable zero one where the kernel is built without IPv6. */
+/* An address as IPv6, in @room: that of an IPv4 socket is mapped, as the kernel's events do. */
+static inline const struct in6_addr *kl_address6(const struct sock *sk, __be32 v4,
+						 const struct in6_addr *v6, struct in6_addr *room)
+{
+	if (IS_ENABLED(CONFIG_IPV6) && sk->sk_family == AF_INET6)
+		return v6;
+	ipv6_addr_set_v4mapped(v4, room);
+	return room;
+}
+
+/* A socket's own and its peer's; `room` lives as long as the block it is used in. */
 #if IS_ENABLED(CONFIG_IPV6)
-#define kl_sk_saddr6(sk) (&(sk)->sk_v6_rcv_saddr)
-#define kl_sk_daddr6(sk) (&(sk)->sk_v6_daddr)
+#define kl_v6_of(sk, member) (&(sk)->member)
 #else
-#define kl_sk_saddr6(sk) (&in6addr_any)
-#define kl_sk_daddr6(sk) (&in6addr_any)
+#define kl_v6_of(sk, member) NULL
 #endif
+#define kl_sk_saddr6(sk)                                                                      \
+	kl_address6(sk, inet_sk(sk)->inet_saddr, kl_v6_of(sk, sk_v6_rcv_saddr),               \
+		    &(struct in6_addr){})
+#define kl_sk_daddr6(sk)                                                                      \
+	kl_address6(sk, inet_sk(sk)->inet_daddr, kl_v6_of(sk, sk_v6_daddr), &(struct in6_addr){})
+
+/* Pages as KiB. */
+static inline u64 kl_kib(unsigned long pages)
+{
+	return (u64)pages << (PAGE_SHIFT - 10);
+}
 
 /* Whether a socket has the members of struct inet_sock (a request or time-wait one has not). */
 static inline bool kl_sk_is_inet(const struct sock *sk)

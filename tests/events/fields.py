@@ -13,6 +13,11 @@ SYNONYMS = {
 }
 # (event, ours) -> ftrace's. None: ftrace's field of that name is another thing.
 RENAMED = {
+    # A bit in ftrace's, the number in ours; its action is a pointer to a string.
+    ("mm_vmscan_throttled", "reason"): None,
+    ("compact_retry", "result"): None,
+    ("suspend_resume", "action"): None,
+    ("rcu_utilization", "s"): None,
     ("sched_process_fork", "parent_pid"): None,
     ("sched_process_fork", "child_pid"): None,
     ("sched_move_numa", "tid"): "pid",
@@ -31,9 +36,35 @@ for _event in LOCK_EVENTS:
         RENAMED[_event, _name] = "fl_" + _name
 
 # Read by both recorders from memory that others change meanwhile: (event, field).
-SHAKY = set()
+SHAKY = {
+    ("writeback_mark_inode_dirty", "state"), ("writeback_dirty_inode_start", "state"),
+    ("writeback_dirty_inode", "state"),
+}
 # Fields that neither ftrace nor a cause nor /proc knows: (event, field) -> reason.
+_NOT_THERE = "ftrace's record has no such field"
+_OTHER_FORM = "ftrace has it in another form: a class, a mask or text made of it"
 UNWITNESSED = {}
+for _reason, _fields in (
+    (_NOT_THERE, """
+        kmem_mm_page_alloc.page kmem_mm_page_free.page kmem_mm_page_free_batched.page
+        kmem_mm_page_alloc_zone_locked.page kmem_mm_page_pcpu_drain.page
+        kmem_mm_page_alloc_extfrag.page kmem_cache_alloc.cache kmem_cache_free.cache rss_stat.mm
+        block_rq_insert.tid block_rq_issue.tid block_rq_merge.tid block_rq_requeue.tid
+        block_bio_backmerge.tid block_bio_frontmerge.tid block_bio_queue.tid block_getrq.tid
+        block_plug.tid block_unplug.tid block_split.tid block_bio_remap.tid
+        net_dev_queue.seq netif_receive_skb.seq netif_rx.seq kfree_skb.rx_skaddr
+        consume_skb.location tcp_send_reset.reason tcp_probe.skaddr udp_fail_queue_rcv_skb.family
+        mm_vmscan_lru_isolate.classzone_idx lttng_statedump_file_descriptor.fmode
+        lttng_statedump_vm_map.flags compat_syscall_entry.arg5"""),
+    (_OTHER_FORM, """
+        mm_vmscan_lru_isolate.file mm_vmscan_lru_shrink_inactive.file
+        mm_vmscan_lru_shrink_inactive.nr_activate_anon
+        mm_vmscan_lru_shrink_inactive.nr_activate_file mm_vmscan_lru_shrink_active.file
+        mm_vmscan_write_folio.file mm_vmscan_throttled.reason compact_retry.result
+        suspend_resume.action rcu_utilization.s"""),
+):
+    for _field in _fields.split():
+        UNWITNESSED[tuple(_field.split("."))] = _reason
 
 RWBS = (("W", 1), ("D", 2), ("R", 4))
 
