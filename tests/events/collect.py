@@ -121,7 +121,7 @@ def proc_facts():
         # Names of workers change with what they work on, and what runs now may end.
         if not name.startswith(("kworker", "collect", "kernlens")):
             lines.append(f"lttng_statedump_process_state tid={tid} vtid={tid} pid={tgid} vpid={tgid} "
-                         f"ppid={ppid} vppid={ppid} name={name.replace(' ', '%20')} "
+                         f"ppid={ppid} vppid={ppid} name={name[:15].replace(' ', '%20')} "
                          f"type={int('VmSize' not in status)} ns_level=0 submode=0")
     for line in read("/proc/interrupts").splitlines()[1:]:
         words = line.split()
@@ -138,10 +138,6 @@ def proc_facts():
                      f"physical_id={cpu['physical id']} core_id={cpu['core id']} "
                      f"cores={cpu['cpu cores']} vendor={cpu['vendor_id']} architecture=x86 "
                      f"model_name={cpu['model name'].replace(' ', '%20')}")
-    for line in read("/proc/partitions").splitlines()[2:]:
-        major, minor, _, name = line.split()
-        lines.append(f"lttng_statedump_block_device dev={int(major) << 20 | int(minor)} "
-                     f"diskname={name}")
     return lines
 
 

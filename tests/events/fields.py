@@ -39,6 +39,8 @@ for _event in LOCK_EVENTS:
 SHAKY = {
     ("writeback_mark_inode_dirty", "state"), ("writeback_dirty_inode_start", "state"),
     ("writeback_dirty_inode", "state"),
+    ("global_dirty_state", "nr_dirty"), ("global_dirty_state", "nr_writeback"),
+    ("global_dirty_state", "nr_dirtied"), ("global_dirty_state", "nr_written"),
 }
 # Fields that neither ftrace nor a cause nor /proc knows: (event, field) -> reason.
 _NOT_THERE = "ftrace's record has no such field"
@@ -56,6 +58,9 @@ for _reason, _fields in (
         consume_skb.location tcp_send_reset.reason tcp_probe.skaddr udp_fail_queue_rcv_skb.family
         mm_vmscan_lru_isolate.classzone_idx lttng_statedump_file_descriptor.fmode
         lttng_statedump_vm_map.flags compat_syscall_entry.arg5"""),
+    ("what a task does changes before /proc can be asked", """
+        lttng_statedump_process_state.mode lttng_statedump_process_state.status
+        lttng_statedump_process_state.cpu"""),
     (_OTHER_FORM, """
         mm_vmscan_lru_isolate.file mm_vmscan_lru_shrink_inactive.file
         mm_vmscan_lru_shrink_inactive.nr_activate_anon

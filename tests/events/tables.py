@@ -103,8 +103,8 @@ def table():
     rows = {}
     for line in _lines("table"):
         name, rest = line.split(None, 1)
-        if rest.startswith("cannot:"):
-            rows[name] = ([], rest[len("cannot:"):].strip())
+        if rest.startswith(("cannot:", "open:")):
+            rows[name] = ([], rest)
         else:
             rows[name] = (rest.split(), "")
     return rows

@@ -78,7 +78,6 @@ static void use_old(void)
 	CHECK(rename(OLD "/a", OLD "/b"));
 	fact("cgroup_rename level=1 path=/b");
 	CHECK(rmdir(OLD "/b"));
-	CHECK(mount("kl", OLD, "cgroup", MS_REMOUNT, "none,name=kl"));
 	CHECK(umount(OLD));
 }
 
