@@ -144,7 +144,14 @@ static inline u64 kl_fpu_features(const struct fpu *fpu)
 #ifdef KL_HAVE_RSS_STAT_COUNTER
 static inline s64 kl_rss_bytes(struct mm_struct *mm, int member)
 {
-	return percpu_counter_read_positive(&mm->rss_stat[member]) << PAGE_SHIFT;
+	const struct percpu_counter *counter = &mm->rss_stat[member];
+	s64 pages = counter->count;
+	int cpu;
+
+	/* As percpu_counter_sum_positive, but without its lock. */
+	for_each_online_cpu(cpu)
+		pages += *per_cpu_ptr(counter->counters, cpu);
+	return max_t(s64, pages, 0) << PAGE_SHIFT;
 }
 #endif
 

@@ -39,7 +39,7 @@ for _event in LOCK_EVENTS:
 SHAKY = {
     ("writeback_mark_inode_dirty", "state"), ("writeback_dirty_inode_start", "state"),
     ("writeback_dirty_inode", "state"),
-    ("global_dirty_state", "nr_dirty"), ("global_dirty_state", "nr_writeback"),
+    ("rss_stat", "size"), ("global_dirty_state", "nr_dirty"), ("global_dirty_state", "nr_writeback"),
     ("global_dirty_state", "nr_dirtied"), ("global_dirty_state", "nr_written"),
 }
 # Fields that neither ftrace nor a cause nor /proc knows: (event, field) -> reason.
@@ -55,6 +55,7 @@ for _reason, _fields in (
         block_bio_backmerge.tid block_bio_frontmerge.tid block_bio_queue.tid block_getrq.tid
         block_plug.tid block_unplug.tid block_split.tid block_bio_remap.tid
         net_dev_queue.seq netif_receive_skb.seq netif_rx.seq kfree_skb.rx_skaddr
+        block_io_start.tid block_io_done.tid sock_send_length.skaddr sock_recv_length.skaddr
         consume_skb.location tcp_send_reset.reason tcp_probe.skaddr udp_fail_queue_rcv_skb.family
         mm_vmscan_lru_isolate.classzone_idx lttng_statedump_file_descriptor.fmode
         lttng_statedump_vm_map.flags compat_syscall_entry.arg5"""),
@@ -163,7 +164,8 @@ def pairs(row, fmt):
         name = RENAMED.get((row.name, field.name), field.name)
         if name is None:
             continue
-        other = fmt.fields.get(name) or fmt.fields.get(SYNONYMS.get(name))
+        other = (fmt.fields.get(name) or fmt.fields.get(SYNONYMS.get(name))
+                 or fmt.fields.get(field.name))
         if other:
             found.append(Pair(field, other, (row.name, field.name) in SHAKY))
     return found
