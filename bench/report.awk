@@ -68,6 +68,8 @@ function check_limits(   line, f, x)
 			fail("no figure for: " f[2] ", " f[3])
 		else if (x > f[4] + f[5])
 			fail(f[2] ", " f[3] ": " x " instructions; accepted are " f[4] " and " f[5] " more")
+		else
+			print "ok " ++checked " - " f[2] ", " f[3] ": " x " instructions, accepted are " f[4] > "/dev/stderr"
 	}
 }
 

@@ -110,7 +110,7 @@ static int check_bytes(const struct cred *cred, u64 bytes, struct kl_error *why)
 }
 
 static int check_limits(const struct cred *cred, const struct kl_abi_session *wish,
-			   struct kl_error *why)
+			struct kl_error *why)
 {
 	u64 bytes = (u64)wish->blocks * wish->block_bytes * num_online_cpus();
 	int error = check_number(cred, why);

@@ -260,17 +260,29 @@ static inline const struct in6_addr *kl_address6(const struct sock *sk, __be32 v
 	return room;
 }
 
-/* A socket's own and its peer's; `room` lives as long as the block it is used in. */
+/* A socket's own address. */
+static inline const struct in6_addr *kl_own6(const struct sock *sk, struct in6_addr *room)
+{
 #if IS_ENABLED(CONFIG_IPV6)
-#define kl_v6_of(sk, member) (&(sk)->member)
+	return kl_address6(sk, inet_sk(sk)->inet_saddr, &sk->sk_v6_rcv_saddr, room);
 #else
-#define kl_v6_of(sk, member) NULL
+	return kl_address6(sk, inet_sk(sk)->inet_saddr, NULL, room);
 #endif
-#define kl_sk_saddr6(sk)                                                                      \
-	kl_address6(sk, inet_sk(sk)->inet_saddr, kl_v6_of(sk, sk_v6_rcv_saddr),               \
-		    &(struct in6_addr){})
-#define kl_sk_daddr6(sk)                                                                      \
-	kl_address6(sk, inet_sk(sk)->inet_daddr, kl_v6_of(sk, sk_v6_daddr), &(struct in6_addr){})
+}
+
+/* Its peer's. */
+static inline const struct in6_addr *kl_peer6(const struct sock *sk, struct in6_addr *room)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	return kl_address6(sk, inet_sk(sk)->inet_daddr, &sk->sk_v6_daddr, room);
+#else
+	return kl_address6(sk, inet_sk(sk)->inet_daddr, NULL, room);
+#endif
+}
+
+/* The room lives as long as the block that these are used in. */
+#define kl_sk_saddr6(sk) kl_own6(sk, &(struct in6_addr){})
+#define kl_sk_daddr6(sk) kl_peer6(sk, &(struct in6_addr){})
 
 /* Pages as KiB. */
 static inline u64 kl_kib(unsigned long pages)

@@ -48,7 +48,8 @@ enum width {
 #define A3(type, name, format) ARGUMENT_##type(3)
 #define A4(type, name, format) ARGUMENT_##type(4)
 #define A5(type, name, format) ARGUMENT_##type(5)
-#define KL_SYSCALL(number, name, help, arguments) [number] = KNOWN + (KL_RECORD_PREFIX_BYTES << BYTES_SHIFT) arguments,
+#define KL_SYSCALL(number, name, help, arguments) \
+	[number] = KNOWN + (KL_RECORD_PREFIX_BYTES << BYTES_SHIFT) arguments,
 static const u32 layouts[KL_EV_SYSCALL_MAX] = {
 #include "../../uapi/syscalls.def"
 };

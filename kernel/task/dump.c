@@ -46,11 +46,11 @@ struct dump {
 };
 
 /* Probes are called as the kernel's tracepoints call them. */
-#define fire(probe, ...)                                                                \
-	do {                                                                            \
-		preempt_disable();                                                      \
-		probe(__VA_ARGS__);                                                     \
-		preempt_enable();                                                       \
+#define fire(probe, ...)            \
+	do {                        \
+		preempt_disable();  \
+		probe(__VA_ARGS__); \
+		preempt_enable();   \
 	} while (0)
 
 static bool is_nearly_full(struct kl_session *s)

@@ -106,7 +106,8 @@ static void fail(int fd)
 static void use_partition(int fd)
 {
 	struct blkpg_partition partition = { .start = 1 << 20, .length = 4 << 20, .pno = 1 };
-	struct blkpg_ioctl_arg arg = { .op = BLKPG_ADD_PARTITION, .datalen = sizeof(partition),
+	struct blkpg_ioctl_arg arg = { .op = BLKPG_ADD_PARTITION,
+				       .datalen = sizeof(partition),
 				       .data = &partition };
 	int part;
 

@@ -130,10 +130,10 @@ __attribute__((unused)) static int run_words(const char *const *words)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-#define MUST_RUN(...)                                                                   \
-	do {                                                                            \
-		if (RUN(__VA_ARGS__))                                                   \
-			DIE("%s failed", (const char *[]){ __VA_ARGS__ }[0]);           \
+#define MUST_RUN(...)                                                         \
+	do {                                                                  \
+		if (RUN(__VA_ARGS__))                                         \
+			DIE("%s failed", (const char *[]){ __VA_ARGS__ }[0]); \
 	} while (0)
 
 #endif

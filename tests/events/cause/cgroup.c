@@ -52,7 +52,8 @@ static void use_new(void)
 	fact("cgroup_mkdir root=0 id=%lu level=1 path=/kl", id);
 	enter(TOP, pid, "cgroup.procs");
 	fact("cgroup_attach_task dst_root=0 dst_id=%lu dst_level=1 tid=%d comm=cgroup "
-	     "dst_path=/kl", id, pid);
+	     "dst_path=/kl",
+	     id, pid);
 	must_write(TOP "/cgroup.freeze", "1");
 	sleep_ms(50);
 	fact("cgroup_freeze id=%lu path=/kl", id);

@@ -10,8 +10,8 @@
 
 static void touch(void)
 {
-	char *pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
 	int fd = CHECK(open("/dev/zero", O_RDONLY | O_CLOEXEC));
 
 	if (pages == MAP_FAILED)

@@ -98,7 +98,8 @@ static void open_leased(bool wait)
 	if (!pid) {
 		int fd = open(DIR "/lease", O_RDWR | O_CLOEXEC | (wait ? 0 : O_NONBLOCK));
 
-		_exit(wait ? fd < 0 : fd >= 0);
+		/* Waiting opens it in the end; not waiting does not. */
+		_exit((fd < 0) == wait ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	/* The signal for the lease may cut the wait short. */
 	while (waitpid(pid, NULL, 0) < 0)

@@ -58,7 +58,8 @@ static void tell(const char *name)
 			fact("sched_kthread_stop comm=kl_cause_%d", i);
 		if (!strcmp(name, "devqos"))
 			fact("dev_pm_qos_add_request type=1 new_value=%d "
-			     "name=kl_cause_willing.0", 1000 + i);
+			     "name=kl_cause_willing.0",
+			     1000 + i);
 		if (!strcmp(name, "devqos"))
 			fact("dev_pm_qos_update_request type=1 new_value=%d", 2000 + i);
 		if (!strcmp(name, "thermal"))
@@ -93,9 +94,11 @@ static void run_action(const char *name)
 
 int main(int argc, char **argv)
 {
-	static const char *const all[] = { "kthread", "worker", "work", "tasklet", "irqwork",
-					   "smp", "vectors", "timer", "wakeup", "rpm", "devqos",
-					   "thermal", "cpufreq", "cpuidle" };
+	static const char *const all[] = { "kthread", "worker",	 "work",    "tasklet", "irqwork",
+					   "smp",     "vectors", "timer",   "wakeup",  "rpm",
+					   "devqos",  "thermal", "cpufreq", "cpuidle" };
+
+	int fd;
 
 	if (argc > 1) {
 		for (int i = 1; i < argc; i++)
@@ -105,7 +108,10 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(*all); i++)
 		run_action(all[i]);
 	/* No such protocol: the kernel asks modprobe for it. */
-	if (socket(AF_INET, SOCK_SEQPACKET, 123) < 0)
+	fd = socket(AF_INET, SOCK_SEQPACKET, 123);
+	if (fd < 0)
 		fact("module_request name=net-pf-2-proto-123-type-5 wait=1");
+	else
+		close(fd);
 	return 0;
 }

@@ -71,6 +71,7 @@ static void talk_tcp(void)
 		socklen_t length = sizeof(self);
 
 		CHECK(connect_to(client, "127.0.0.1", PORT));
+		/* cppcheck-suppress nullPointer ; the peer is not asked for */
 		server = CHECK(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
 		CHECK(getsockname(client, (struct sockaddr *)&self, &length));
 		CHECK(send(client, buffer, 700 + i, 0));
@@ -78,16 +79,20 @@ static void talk_tcp(void)
 		CHECK(send(server, buffer, 10, 0));
 		CHECK(recv(client, buffer, sizeof(buffer), 0));
 		fact("net_dev_queue protocol=0x800 ip_proto=6 saddr=0x0100007f daddr=0x0100007f "
-		     "sport=%d dport=%d name=lo tcp_flags=2 ack_seq=0", ntohs(self.sin_port), PORT);
+		     "sport=%d dport=%d name=lo tcp_flags=2 ack_seq=0",
+		     ntohs(self.sin_port), PORT);
 		fact("net_dev_queue protocol=0x800 ip_proto=6 len=%d sport=%d dport=%d "
-		     "tcp_flags=0x18", 700 + i + 66, ntohs(self.sin_port), PORT);
+		     "tcp_flags=0x18",
+		     700 + i + 66, ntohs(self.sin_port), PORT);
 		fact("netif_rx protocol=0x800 ip_proto=6 saddr=0x0100007f daddr=0x0100007f "
-		     "sport=%d dport=%d name=lo tcp_flags=2 ack_seq=0", ntohs(self.sin_port), PORT);
+		     "sport=%d dport=%d name=lo tcp_flags=2 ack_seq=0",
+		     ntohs(self.sin_port), PORT);
 		fact("netif_receive_skb protocol=0x800 ip_proto=6 saddr=0x0100007f "
 		     "daddr=0x0100007f sport=%d dport=%d name=lo tcp_flags=2 ack_seq=0",
 		     ntohs(self.sin_port), PORT);
 		fact("inet_sock_set_state oldstate=2 newstate=1 protocol=6 family=2 sport=%d "
-		     "dport=%d", ntohs(self.sin_port), PORT);
+		     "dport=%d",
+		     ntohs(self.sin_port), PORT);
 		if (i == 1) {
 			/* Unread data: the other side gets a reset. */
 			CHECK(send(client, buffer, 10, 0));
@@ -143,6 +148,7 @@ static void exceed_memory(void)
 	int client = open_socket(SOCK_STREAM, 0), server, size = 1 << 20;
 
 	CHECK(connect_to(client, "127.0.0.1", PORT));
+	/* cppcheck-suppress nullPointer ; the peer is not asked for */
 	server = CHECK(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
 	CHECK(setsockopt(client, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)));
 	set_value("/proc/sys/net/ipv4/tcp_mem", "1 2 3", old);
@@ -172,11 +178,19 @@ static void send_segment(const char *from, const char *to, int port, bool bad)
 		struct iphdr ip;
 		struct tcphdr tcp;
 	} packet = {
-		.ip = { .version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_TCP,
-			.saddr = inet_addr(from), .daddr = inet_addr(to),
+		.ip = { .version = 4,
+			.ihl = 5,
+			.ttl = 64,
+			.protocol = IPPROTO_TCP,
+			.saddr = inet_addr(from),
+			.daddr = inet_addr(to),
 			.tot_len = htons(sizeof(packet)) },
-		.tcp = { .source = htons(999), .dest = htons(port), .doff = 5, .syn = 1,
-			 .seq = htonl(1000), .window = htons(1000) },
+		.tcp = { .source = htons(999),
+			 .dest = htons(port),
+			 .doff = 5,
+			 .syn = 1,
+			 .seq = htonl(1000),
+			 .window = htons(1000) },
 	};
 	struct {
 		uint32_t from, to;
@@ -186,8 +200,9 @@ static void send_segment(const char *from, const char *to, int port, bool bad)
 	int raw = open_socket(SOCK_RAW, IPPROTO_RAW);
 	struct sockaddr_in a = address(to, 0);
 
-	packet.tcp.check = sum(&packet.tcp, sizeof(packet.tcp),
-			       (uint16_t)~sum(&pseudo, sizeof(pseudo), 0)) ^ bad;
+	packet.tcp.check =
+		sum(&packet.tcp, sizeof(packet.tcp), (uint16_t)~sum(&pseudo, sizeof(pseudo), 0)) ^
+		bad;
 	CHECK(sendto(raw, &packet, sizeof(packet), 0, (struct sockaddr *)&a, sizeof(a)));
 	close(raw);
 }
@@ -208,9 +223,11 @@ static void lose_packets(void)
 	send_segment("10.9.0.2", "10.9.0.1", PORT, false);
 	send_segment("127.0.0.1", "127.0.0.1", PORT, true);
 	sleep_ms(2500);
-	fact("tcp_retransmit_skb state=2 family=2 dport=%d daddr=0x0200090a saddr=0x0100090a", PORT);
+	fact("tcp_retransmit_skb state=2 family=2 dport=%d daddr=0x0200090a saddr=0x0100090a",
+	     PORT);
 	fact("tcp_retransmit_synack sport=%d dport=999 family=2 saddr=0x0100090a "
-	     "daddr=0x0200090a", PORT);
+	     "daddr=0x0200090a",
+	     PORT);
 	close(client);
 	close(server);
 	MUST_RUN("ip", "link", "del", "kldummy");
@@ -231,8 +248,8 @@ static void meet_neighbours(void)
 {
 	RUN("modprobe", "veth");
 	MUST_RUN("ip", "netns", "add", "kl");
-	MUST_RUN("ip", "link", "add", "klveth", "type", "veth", "peer", "name", "klpeer",
-		 "netns", "kl");
+	MUST_RUN("ip", "link", "add", "klveth", "type", "veth", "peer", "name", "klpeer", "netns",
+		 "kl");
 	MUST_RUN("ip", "addr", "add", "10.8.0.1/24", "dev", "klveth");
 	MUST_RUN("ip", "link", "set", "klveth", "up");
 	MUST_RUN("ip", "netns", "exec", "kl", "sh", "-c",
@@ -249,7 +266,8 @@ static void meet_neighbours(void)
 	fact("neigh_create family=2 primary_key4=0x0200080a dev=klveth");
 	/* Forgotten, while the route still knows it. */
 	MUST_RUN("ip", "neigh", "flush", "dev", "klveth");
-	MUST_RUN("ip", "neigh", "replace", "10.8.0.4", "lladdr", "02:00:00:00:00:04", "dev", "klveth");
+	MUST_RUN("ip", "neigh", "replace", "10.8.0.4", "lladdr", "02:00:00:00:00:04", "dev",
+		 "klveth");
 	MUST_RUN("ip", "neigh", "del", "10.8.0.4", "dev", "klveth");
 	MUST_RUN("ip", "link", "del", "klveth");
 	MUST_RUN("ip", "netns", "del", "kl");
@@ -275,7 +293,8 @@ static void feed_device(void)
 	struct {
 		const char *name;
 		short flags;
-	} kinds[] = { { "kltap0", 0 }, { "kltap1", IFF_NAPI },
+	} kinds[] = { { "kltap0", 0 },
+		      { "kltap1", IFF_NAPI },
 		      { "kltap2", IFF_NAPI | IFF_NAPI_FRAGS } };
 
 	RUN("modprobe", "tun");
@@ -302,14 +321,17 @@ static void receive_list(void)
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	char frame[64] = { 0 };
-	union bpf_attr load = { .prog_type = BPF_PROG_TYPE_XDP, .insn_cnt = 2,
-				.insns = (uintptr_t)program, .license = (uintptr_t)"GPL" };
+	union bpf_attr load = { .prog_type = BPF_PROG_TYPE_XDP,
+				.insn_cnt = 2,
+				.insns = (uintptr_t)program,
+				.license = (uintptr_t) "GPL" };
 	struct xdp_md context = { .data_end = sizeof(frame), .ingress_ifindex = 1 };
 	union bpf_attr run = { .test = { .data_in = (uintptr_t)frame,
 					 .data_size_in = sizeof(frame),
 					 .ctx_in = (uintptr_t)&context,
 					 .ctx_size_in = sizeof(context),
-					 .repeat = 8, .flags = BPF_F_TEST_XDP_LIVE_FRAMES,
+					 .repeat = 8,
+					 .flags = BPF_F_TEST_XDP_LIVE_FRAMES,
 					 .batch_size = 4 } };
 
 	frame[12] = 8;

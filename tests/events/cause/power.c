@@ -29,8 +29,7 @@ static void limit_latency(void)
 /* One of the devices that go first refuses: all that had gone come back. */
 static void suspend_refused(void)
 {
-	MUST_RUN("sh", "-c",
-		 "insmod ${KL_BUILD:-build}/$(uname -r)/kl_cause.ko what=suspend");
+	MUST_RUN("sh", "-c", "insmod ${KL_BUILD:-build}/$(uname -r)/kl_cause.ko what=suspend");
 	if (try_write("/sys/power/state", "freeze"))
 		DIE("the machine slept");
 	MUST_RUN("rmmod", "kl_cause");

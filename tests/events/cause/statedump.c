@@ -37,8 +37,9 @@ static void tell_files(void)
 		fclose(file);
 		if (target[0] == '/')
 			fact("lttng_statedump_file_descriptor pid=%d tid=%d fd=%s flags=%u "
-			     "filename=%s", getpid(), getpid(), entry->d_name,
-			     flags & ~(unsigned int)O_CLOEXEC, target);
+			     "filename=%s",
+			     getpid(), getpid(), entry->d_name, flags & ~(unsigned int)O_CLOEXEC,
+			     target);
 	}
 	closedir(dir);
 }
@@ -49,14 +50,17 @@ static void tell_mappings(void)
 	unsigned long start, end, offset, inode;
 	char line[512], path[256];
 
-	while (file && fgets(line, sizeof(line), file)) {
+	if (!file)
+		DIE("no maps");
+	while (fgets(line, sizeof(line), file)) {
 		path[0] = 0;
 		if (sscanf(line, "%lx-%lx %*s %lx %*s %lu %255s", &start, &end, &offset, &inode,
 			   path) < 4)
 			DIE("maps: %s", line);
 		if (path[0] == '/')
 			fact("lttng_statedump_vm_map pid=%d start=%lu end=%lu pgoff=%lu inode=%lu "
-			     "filename=%s", getpid(), start, end, offset, inode, path);
+			     "filename=%s",
+			     getpid(), start, end, offset, inode, path);
 	}
 	fclose(file);
 }
@@ -75,8 +79,9 @@ int main(void)
 	tell_files();
 	tell_mappings();
 	fact("lttng_statedump_process_state tid=%d vtid=%d pid=%d vpid=%d ppid=%d vppid=%d "
-	     "name=statedump type=0 ns_level=0 ns_inum=%s", getpid(), getpid(), getpid(), getpid(),
-	     getppid(), getppid(), strtok(strchr(text, '[') + 1, "]"));
+	     "name=statedump type=0 ns_level=0 ns_inum=%s",
+	     getpid(), getpid(), getpid(), getpid(), getppid(), getppid(),
+	     strtok(strchr(text, '[') + 1, "]"));
 	fact("lttng_statedump_process_state tid=%d pid=%d name=statedump", tid, getpid());
 	puts("ready");
 	fflush(stdout);

@@ -12,10 +12,12 @@
 
 /* Those that do not return, take the machine down, or change who runs the rest. */
 static const int left_out[] = {
-	SYS_exit, SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3, SYS_rt_sigreturn,
-	SYS_pause, SYS_reboot, SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid,
-	SYS_setresgid, SYS_setfsuid, SYS_setfsgid, SYS_personality, SYS_close_range, SYS_vhangup,
-	SYS_alarm, SYS_set_tid_address, SYS_rt_sigsuspend, SYS_setsid, SYS_mlockall, SYS_sync,
+	SYS_exit,     SYS_exit_group,	   SYS_fork,	      SYS_vfork,       SYS_clone,
+	SYS_clone3,   SYS_rt_sigreturn,	   SYS_pause,	      SYS_reboot,      SYS_setuid,
+	SYS_setgid,   SYS_setreuid,	   SYS_setregid,      SYS_setresuid,   SYS_setresgid,
+	SYS_setfsuid, SYS_setfsgid,	   SYS_personality,   SYS_close_range, SYS_vhangup,
+	SYS_alarm,    SYS_set_tid_address, SYS_rt_sigsuspend, SYS_setsid,      SYS_mlockall,
+	SYS_sync,
 };
 
 static bool is_left_out(int number)
@@ -93,7 +95,8 @@ int main(int argc, char **argv)
 		snprintf(command, sizeof(command), "%s/strace", getenv("KL_OUT") ?: "/tmp");
 		execlp("strace", "strace", "-f", "-s", "300", "-o", command, "sh", "-c",
 		       "mkdir /tmp/kl-s; echo text >/tmp/kl-s/a; mv /tmp/kl-s/a /tmp/kl-s/b; "
-		       "cat /tmp/kl-s/b; ln -s b /tmp/kl-s/c; ls -l /tmp/kl-s; rm -r /tmp/kl-s", NULL);
+		       "cat /tmp/kl-s/b; ln -s b /tmp/kl-s/c; ls -l /tmp/kl-s; rm -r /tmp/kl-s",
+		       NULL);
 		DIE("strace");
 	}
 	call_all();

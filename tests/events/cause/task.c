@@ -66,8 +66,8 @@ static void fork_into_namespace(void)
 		}
 		CHECK(readlink("/proc/self/ns/pid_for_children", text, sizeof(text) - 1));
 		fact("sched_process_fork parent_tid=%d child_tid=%d vtid=1 parent_ns_inum=%lu "
-		     "child_ns_inum=%lu", getpid(), first, pid_namespace(),
-		     strtoul(strchr(text, '[') + 1, NULL, 10));
+		     "child_ns_inum=%lu",
+		     getpid(), first, pid_namespace(), strtoul(strchr(text, '[') + 1, NULL, 10));
 		CHECK(waitpid(first, NULL, 0));
 		_exit(0);
 	}
@@ -212,8 +212,7 @@ static void send_signals(void)
 	fact("signal_generate sig=%d error=0 code=0 pid=%d group=1 result=0 comm=task", SIGUSR1,
 	     getpid());
 	fact("signal_generate sig=%d error=0 code=-1 pid=%d", SIGRTMIN + 1, getpid());
-	fact("signal_deliver sig=%d error=0 code=0 handler=%lu", SIGUSR1,
-	     (unsigned long)on_signal);
+	fact("signal_deliver sig=%d error=0 code=0 handler=%lu", SIGUSR1, (unsigned long)on_signal);
 	pid = CHECK(fork());
 	if (!pid) {
 		static volatile int *volatile nowhere = (int *)8;

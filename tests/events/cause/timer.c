@@ -27,7 +27,8 @@ static void set_interval(int which, int signal)
 			pause();
 	CHECK(setitimer(which, &none, NULL));
 	fact("itimer_state which=%d value_sec=0 value_nsec=10000000 interval_sec=0 "
-	     "interval_nsec=20000000", which);
+	     "interval_nsec=20000000",
+	     which);
 	fact("itimer_expire which=%d pid=%d", which, getpid());
 }
 

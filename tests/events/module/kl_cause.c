@@ -545,13 +545,14 @@ static const struct {
 	const char *name;
 	int (*function)(void);
 } actions[] = {
-	{ "kthread", do_kthread }, { "worker", do_worker }, { "work", do_work },
-	{ "tasklet", do_tasklet }, { "irqwork", do_irqwork }, { "smp", do_smp },
-	{ "vectors", do_vectors }, { "timer", do_timer }, { "wakeup", do_wakeup },
-	{ "rpm", do_rpm }, { "devqos", do_devqos }, { "suspend", do_suspend },
-	{ "alarm", do_alarm }, { "thermal", do_thermal }, { "cpufreq", do_cpufreq },
+	{ "kthread", do_kthread }, { "worker", do_worker },	  { "work", do_work },
+	{ "tasklet", do_tasklet }, { "irqwork", do_irqwork },	  { "smp", do_smp },
+	{ "vectors", do_vectors }, { "timer", do_timer },	  { "wakeup", do_wakeup },
+	{ "rpm", do_rpm },	   { "devqos", do_devqos },	  { "suspend", do_suspend },
+	{ "alarm", do_alarm },	   { "thermal", do_thermal },	  { "cpufreq", do_cpufreq },
 	{ "cpuidle", do_cpuidle }, { "txtimeout", do_txtimeout }, { "warn", do_warn },
-	{ "oops", do_oops }, { "stall", do_stall }, { "hang", do_hang }, { "panic", do_panic },
+	{ "oops", do_oops },	   { "stall", do_stall },	  { "hang", do_hang },
+	{ "panic", do_panic },
 };
 
 static int __init kl_cause_init(void)
