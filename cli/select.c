@@ -191,6 +191,17 @@ static char *list_patterns(const struct cli_select *select, const char *fallback
 	return cli_format("%s%s", select->maskset < 0 ? "" : words[select->maskset], events);
 }
 
+/*
+ * A string that was not in memory at a system call's entry comes later, in an
+ * event of its own: who wants entries wants it, too.
+ */
+static void add_late_strings(uint8_t map[KL_EV_MAX])
+{
+	for (unsigned int id = KL_EV_SYSCALL_ENTRY; id < KL_EV_SYSCALL_EXIT; id++)
+		if (map[id] == KL_HANDLER_log)
+			map[KL_EV_syscall_late_string] = KL_HANDLER_log;
+}
+
 static int use_events(struct cli_session *s, const char *fallback, unsigned int handler)
 {
 	int id, error, status;
@@ -212,6 +223,7 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	free(patterns);
 	if (status)
 		return status;
+	add_late_strings(s->map);
 	id = KL_MASKSET_FIRST_USER;
 	error = kl_session_write_maskset(s->session, id, "events", s->map);
 	if (error)
