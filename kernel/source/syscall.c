@@ -62,6 +62,8 @@ static const u8 register_of[] = {
 
 /* What a record says of a string that could not be read without faulting. */
 #define UNREADABLE "?"
+/* And of none at all. */
+#define NO_STRING "(null)"
 
 /* Copies of a call's strings: only system call entries use it, which do not nest. */
 struct scratch {
@@ -157,8 +159,8 @@ static noinline bool collect_strings(struct kl_strings *strings, const struct pt
 		bytes = copy_user_text(text, argument(regs, n));
 		if (bytes < 0) {
 			all &= !argument(regs, n);
-			strscpy(text, UNREADABLE, KL_STRING_MAX);
-			bytes = sizeof(UNREADABLE) - 1;
+			bytes = strscpy(text, argument(regs, n) ? UNREADABLE : NO_STRING,
+					KL_STRING_MAX);
 		}
 		kl_strings_add_measured(strings, text, bytes);
 	}
