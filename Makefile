@@ -49,6 +49,11 @@ $(CACHE)/%/release:
 	scripts/deps build vm
 	vm/fetch $*
 
+# A newer emulator than Debian 12's.
+$(CACHE)/qemu/version:
+	scripts/deps vm
+	vm/fetch qemu
+
 modules: $(KERNELS:%=module-%)
 
 # kbuild works on a tree of links, one a kernel, so that the sources stay clean.
@@ -61,6 +66,8 @@ module-%: $(CACHE)/%/release
 	cp $$tree/kernel/kernlens.ko $$tree/kernlens.ko
 
 # ------------------------------------------------------------- what it does
+
+demo test bench vm: | $(CACHE)/qemu/version
 
 demo:
 	@scripts/deps build vm test
