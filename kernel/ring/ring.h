@@ -107,7 +107,7 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 /* Does a record fit the current block, in room and in time? */
 static __always_inline bool kl_ring_fits(const struct kl_ring *ring, u64 old, u64 time, u32 bytes)
 {
-	return likely(KL_POS_OFFSET(old) + bytes <= ring->block_bytes &&
+	return likely((u32)KL_POS_OFFSET(old) + bytes <= ring->block_bytes &&
 		      !((time - ring->last_time) / KL_TIME_WRAP));
 }
 

@@ -135,6 +135,7 @@ static int create_ring(struct kl_session *s, int cpu)
 
 	memcpy(header.uuid, s->uuid, sizeof(header.uuid));
 	c->session = s;
+	c->state = KL_STATE_UNKNOWN;
 	init_irq_work(&c->wake, wake_readers);
 	xa_init(&c->blocks);
 	window = kvcalloc(map_size, sizeof(*window), GFP_KERNEL_ACCOUNT);

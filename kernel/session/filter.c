@@ -7,6 +7,23 @@
 
 #include "session.h"
 
+static int create_sets(struct kl_session *s)
+{
+	if (!s->tasks)
+		s->tasks = kl_taskset_create();
+	if (!s->heirs)
+		s->heirs = kl_taskset_create();
+	return s->tasks && s->heirs ? 0 : -ENOMEM;
+}
+
+static void change_task(struct kl_session *s, const struct task_struct *t, u32 flags)
+{
+	bool in = flags & KL_TASK_ADD;
+
+	kl_taskset_set(s->heirs, t->pid, in && flags & KL_TASK_INHERIT);
+	kl_taskset_set(s->tasks, t->pid, in);
+}
+
 /**
  * kl_session_set_filter - which tasks' events are recorded
  * @s: the session; must not be running
@@ -27,10 +44,9 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, s
 	}
 	if (f->kind == KL_FILTER_TASKS) {
 		gate = KL_GATE_TASKS;
-		if (!s->tasks)
-			s->tasks = kl_taskset_create();
-		if (!s->tasks) {
-			error = kl_fail(why, -ENOMEM, "no memory for a set of tasks");
+		error = create_sets(s);
+		if (error) {
+			kl_fail(why, error, "no memory for a set of tasks");
 			goto unlock;
 		}
 	} else if (f->kind == KL_FILTER_UID) {
@@ -66,7 +82,6 @@ static bool is_descendant(const struct task_struct *t, const struct task_struct 
  */
 int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why)
 {
-	bool in = t->flags & KL_TASK_ADD, inherit = t->flags & KL_TASK_INHERIT;
 	struct task_struct *wanted, *process, *thread;
 	int error = 0;
 
@@ -76,7 +91,7 @@ int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct
 	rcu_read_lock();
 	wanted = pid_task(find_vpid(t->pid), PIDTYPE_PID);
 	t->count = 0;
-	if (!s->tasks) {
+	if (!s->tasks || !s->heirs) {
 		error = kl_fail(why, -EINVAL, "the session's filter is not a set of tasks");
 	} else if (!wanted) {
 		error = kl_fail(why, -ESRCH, "there is no process %d", t->pid);
@@ -85,20 +100,14 @@ int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct
 			if (!(t->flags & KL_TASK_TREE ? is_descendant(thread, wanted) :
 							same_thread_group(thread, wanted)))
 				continue;
-			error = kl_taskset_set(s->tasks, thread->pid, in, in && inherit,
-					       GFP_ATOMIC | __GFP_NOWARN);
-			if (error)
-				break;
+			change_task(s, thread, t->flags);
 			t->count++;
 		}
 	} else {
-		error = kl_taskset_set(s->tasks, wanted->pid, in, in && inherit,
-				       GFP_ATOMIC | __GFP_NOWARN);
-		t->count = !error;
+		change_task(s, wanted, t->flags);
+		t->count = 1;
 	}
 	rcu_read_unlock();
 	mutex_unlock(&s->lock);
-	if (error == -ENOMEM)
-		kl_fail(why, error, "no memory for a set of tasks");
 	return error;
 }

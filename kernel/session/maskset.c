@@ -40,29 +40,55 @@ static u8 builtin_handler(u32 maskset, u32 id)
 	return KL_HANDLER_nothing;
 }
 
+/* With what is to be asked first; what does nothing asks nothing. */
+static u8 asking(u8 action, u8 what)
+{
+	action &= KL_ACTION_HANDLER;
+	return action ? action | what : 0;
+}
+
 /**
- * kl_maskset_ask - note in actions whether probes must ask before they act
+ * kl_maskset_ask - note in actions what probes must ask before they act
  * @s: the session, with its gate set
  * @actions: of a session that does not run, or not yet in use
  *
- * The exits of calls whose entries record strings ask, too: a string that was
- * not in memory at the entry is read there.
+ * The probes of system calls look into a set of tasks themselves, and show no
+ * kernel addresses. Calls with strings are not the usual case there: the entry
+ * copies them, and the exit (even if not wanted itself) those that were not
+ * in memory at the entry.
  */
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 {
-	u8 ask = s->gate || !s->see_addresses ? KL_ACTION_ASK : 0;
+	u8 any = s->gate || !s->see_addresses ? KL_ACTION_ASK : 0;
+	u8 call = s->gate == KL_GATE_TASKS ? KL_ACTION_TASKS : s->gate ? KL_ACTION_ASK : 0;
 	u8 *action = actions->action;
+	u8 *entry = action + KL_EV_SYSCALL_ENTRY, *exit = action + KL_EV_SYSCALL_EXIT;
 
-	for (u32 id = 0; id < KL_EV_MAX; id++) {
-		action[id] &= ~KL_ACTION_ASK;
-		if (action[id])
-			action[id] |= ask;
+	for (u32 id = 0; id < KL_EV_SYSCALL_ENTRY; id++)
+		action[id] = asking(action[id], any);
+	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++) {
+		bool strings = kl_syscall_has_strings(nr);
+
+		entry[nr] = asking(entry[nr], strings ? KL_ACTION_ASK : call);
+		exit[nr] = asking(exit[nr], call);
+		if (strings && entry[nr] && action[KL_EV_syscall_late_string])
+			exit[nr] = (exit[nr] & KL_ACTION_HANDLER) | KL_ACTION_ASK;
 	}
-	if (!action[KL_EV_syscall_late_string])
-		return;
-	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++)
-		if (action[KL_EV_SYSCALL_ENTRY + nr] && kl_syscall_has_strings(nr))
-			action[KL_EV_SYSCALL_EXIT + nr] |= KL_ACTION_ASK;
+}
+
+/* What the actions need besides: counters, a set of tasks. */
+static int prepare(struct kl_session *s, const struct kl_actions *actions, struct kl_error *why)
+{
+	struct kl_taskset *unread;
+
+	if (actions->action[KL_EV_syscall_late_string] && !s->unread) {
+		unread = kl_taskset_create();
+		if (!unread)
+			return kl_fail(why, -ENOMEM, "no memory for maskset %u", actions->maskset);
+		/* Pairs with the loads in kernel/source/syscall.c: an address dependency. */
+		smp_store_release(&s->unread, unread);
+	}
+	return kl_handler_prepare(s, actions->action, why);
 }
 
 /**
@@ -99,7 +125,7 @@ struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_er
 			    kl_access_allows_event(s->may, event, NULL))
 				actions->action[event] = builtin_handler(id, event);
 	}
-	error = kl_handler_prepare(s, actions->action, why);
+	error = prepare(s, actions, why);
 	if (!error) {
 		kl_maskset_ask(s, actions);
 		return actions;

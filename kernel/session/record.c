@@ -7,6 +7,13 @@
 
 #include "record.h"
 
+static __always_inline void read_task(const struct task_struct *t, u64 words[3])
+{
+	words[0] = kl_task_ids(t);
+	words[1] = kl_task_comm(t, 0);
+	words[2] = kl_task_comm(t, 1);
+}
+
 /* The running task as the session's owner may see it. */
 static void task_words(const struct kl_session *s, u64 words[3])
 {
@@ -16,13 +23,8 @@ static void task_words(const struct kl_session *s, u64 words[3])
 		memset(words, 0, 3 * sizeof(*words));
 		return;
 	}
-	words[0] = kl_task_ids(t);
-	words[1] = kl_task_comm(t, 0);
-	words[2] = kl_task_comm(t, 1);
+	read_task(t, words);
 }
-
-/* Equal to no count of stale records: kl_record_try is not for now. */
-#define NOT_QUICK (~0ull)
 
 /* What an owner without privilege may see is asked each time. */
 static bool may_be_quick(const struct kl_session *s)
@@ -30,18 +32,97 @@ static bool may_be_quick(const struct kl_session *s)
 	return !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
 }
 
-/* The header, and the variables if there is room for them; those are committed. */
-static struct kl_place write_head(const struct kl_slot *slot, u32 id, u32 bytes, const u64 words[3])
+/* Is a writer that we have interrupted at work on the state? */
+static bool is_nested(const struct kl_cpu *cpu)
 {
-	bool all = slot->bytes != bytes + KL_RECORD_PREFIX_BYTES;
+	u64 state = READ_ONCE(cpu->state);
 
-	*(u64 *)slot->at = slot->time << KL_RECORD_ID_BITS | id;
-	slot->at[8] = all ? KL_CHANGED_TASK : 0;
-	if (all) {
-		memcpy(slot->at + KL_RECORD_PREFIX_BYTES, words, sizeof(struct kl_abi_task));
-		kl_ring_commit_bytes(slot->base, sizeof(struct kl_abi_task));
+	return state == KL_STATE_BUSY || state == KL_STATE_SPOILT;
+}
+
+/* Begin to work on the state. Do readers know `task`? */
+static bool take_state(struct kl_cpu *cpu)
+{
+	u64 state = READ_ONCE(cpu->state);
+
+	while (!kl_local_try_cmpxchg(&cpu->state, &state, KL_STATE_BUSY))
+		;
+	return state != KL_STATE_UNKNOWN;
+}
+
+/* And end it. What an interrupt has told meanwhile, `task` does not have. */
+static __always_inline void leave_state(struct kl_cpu *cpu, u64 state)
+{
+	u64 busy = KL_STATE_BUSY;
+
+	if (unlikely(!kl_local_try_cmpxchg(&cpu->state, &busy, state)))
+		WRITE_ONCE(cpu->state, KL_STATE_UNKNOWN);
+}
+
+/* A record's header. Returns what comes behind it. */
+static __always_inline u8 *write_prefix(u8 *at, u64 time, u32 id, u8 changed)
+{
+	*(u64 *)at = time << KL_RECORD_ID_BITS | id;
+	at[8] = changed;
+	return at + KL_RECORD_PREFIX_BYTES;
+}
+
+/* The variables, which are committed here. Returns what comes behind them. */
+static __always_inline u8 *write_task(u8 *at, u8 *base, const u64 words[3])
+{
+	memcpy(at, words, sizeof(struct kl_abi_task));
+	kl_ring_commit_bytes(base, sizeof(struct kl_abi_task));
+	return at + sizeof(struct kl_abi_task);
+}
+
+/* All cases. */
+static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+					  u32 bytes)
+{
+	u32 plain = bytes + KL_RECORD_PREFIX_BYTES, full = plain + sizeof(struct kl_abi_task);
+	bool nested = is_nested(cpu), known = !nested && take_state(cpu), all;
+	enum kl_ring_result result;
+	struct kl_slot slot;
+	u64 words[3], old;
+	u8 *at;
+
+	do {
+		old = READ_ONCE(cpu->ring.shared->position);
+		barrier();
+		/*
+		 * A record that has interrupted us before this told its own
+		 * variables; one that comes after it makes the exchange fail.
+		 */
+		known = known && READ_ONCE(cpu->state) == KL_STATE_BUSY;
+		task_words(s, words);
+		all = !known || memcmp(words, &cpu->task, sizeof(words));
+		result = kl_ring_reserve(&cpu->ring, old, kl_clock(), all ? full : plain, full,
+					 &slot);
+	} while (result == KL_RING_RETRY);
+	all = result != KL_RING_LOST && slot.bytes != plain;
+	if (nested) {
+		if (all)
+			WRITE_ONCE(cpu->state, KL_STATE_SPOILT);
+	} else {
+		if (all) {
+			memcpy(&cpu->task, words, sizeof(words));
+			known = true;
+		}
+		cpu->base = cpu->ring.base[KL_POS_SEQ(cpu->ring.shared->position) & 1];
+		barrier();
+		if (!known)
+			leave_state(cpu, KL_STATE_UNKNOWN);
+		else
+			leave_state(cpu, may_be_quick(s) ? *(u64 *)&cpu->task : KL_STATE_KNOWN);
 	}
-	return (struct kl_place){ .at = slot->at + slot->bytes - bytes, .base = slot->base };
+	if (result == KL_RING_LOST)
+		return (struct kl_place){};
+	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->wait))
+		irq_work_queue(&cpu->wake);
+	at = write_prefix(slot.at, slot.time, id, all ? KL_CHANGED_TASK : 0);
+	if (all)
+		at = write_task(at, slot.base, words);
+	return (struct kl_place){ .at = at, .base = slot.base };
 }
 
 /**
@@ -55,63 +136,44 @@ static struct kl_place write_head(const struct kl_slot *slot, u32 id, u32 bytes,
  * committed here already, so that kl_record_end commits as many bytes as in the
  * usual case. Returns where the fields go; `at` is NULL if the record is lost
  * (and counted). Context: any, preemption off.
+ *
+ * Mostly another task runs than at the last record, and all else is as in
+ * kl_record_try. That case is done here; the others start again in begin_any.
  */
 struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
-	u32 plain = bytes + KL_RECORD_PREFIX_BYTES, full = plain + sizeof(struct kl_abi_task);
-	bool outermost = !cpu->nest++;
-	enum kl_ring_result result;
-	u64 words[3], stale, known;
-	struct kl_slot slot;
+	u32 full = bytes + KL_RECORD_PREFIX_BYTES + sizeof(struct kl_abi_task);
+	struct kl_ring *ring = &cpu->ring;
+	struct kl_abi_ring *shared = ring->shared;
+	struct kl_place place;
+	u64 old, time;
+	u8 *base;
 
-	/* From here an interrupt takes this way, not kl_record_try's. */
+	if (kl_record_try(cpu, id, bytes, &place))
+		return place;
+	old = READ_ONCE(shared->position);
 	barrier();
-	known = cpu->known;
-	if (outermost)
-		WRITE_ONCE(cpu->quick, NOT_QUICK);
+	if (unlikely(!KL_STATE_IS_IDS(READ_ONCE(cpu->state))))
+		return begin_any(s, cpu, id, bytes);
+	time = rdtsc();
+	if (unlikely(!kl_ring_fits(ring, old, time, full)))
+		return begin_any(s, cpu, id, bytes);
+	base = cpu->base;
+	/* From here an interrupt takes the other way. */
+	WRITE_ONCE(cpu->state, KL_STATE_BUSY);
 	barrier();
-	do {
-		bool all;
-		u64 old;
-
-		stale = READ_ONCE(cpu->stale);
+	if (unlikely(!kl_local_try_cmpxchg(&shared->position, &old, kl_ring_after(old, full)))) {
+		WRITE_ONCE(cpu->state, KL_STATE_UNKNOWN);
 		barrier();
-		old = READ_ONCE(cpu->ring.shared->position);
-		barrier();
-		task_words(s, words);
-		all = !outermost || stale != known || memcmp(words, &cpu->task, sizeof(words));
-		result = kl_ring_reserve(&cpu->ring, old, kl_clock(), all ? full : plain, full,
-					 &slot);
-	} while (result == KL_RING_RETRY);
-	if (result != KL_RING_LOST && slot.bytes != plain) {
-		/*
-		 * No record came between reading `stale` and this reservation,
-		 * or it would have failed; one that came since has made `stale`
-		 * differ from what is noted here.
-		 */
-		if (outermost)
-			memcpy(&cpu->task, words, sizeof(words));
-		else
-			kl_local_add(&cpu->stale, 1);
-		known = stale;
+		return begin_any(s, cpu, id, bytes);
 	}
-	if (outermost) {
-		/*
-		 * An interrupt that changes the block from here on writes a
-		 * record, which makes `stale` differ from `known`.
-		 */
-		cpu->known = known;
-		cpu->quick_base = cpu->ring.base[KL_POS_SEQ(cpu->ring.shared->position) & 1];
-		barrier();
-		if (may_be_quick(s))
-			WRITE_ONCE(cpu->quick, known);
-	}
-	cpu->nest--;
-	if (result == KL_RING_LOST)
-		return (struct kl_place){};
-	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->wait))
-		irq_work_queue(&cpu->wake);
-	return write_head(&slot, id, bytes, words);
+	ring->last_time = time;
+	place.at = write_prefix(base + KL_POS_OFFSET(old), time, id, KL_CHANGED_TASK);
+	place.base = base;
+	read_task(current, (u64 *)&cpu->task);
+	place.at = write_task(place.at, base, (u64 *)&cpu->task);
+	leave_state(cpu, *(u64 *)&cpu->task);
+	return place;
 }
 
 /**

@@ -6,7 +6,7 @@
  *
  * The delta state (struct kl_cpu) is written by kl_record_begin only, and there
  * by the outermost of the writers that are in it on this CPU. One that has
- * interrupted another writes all its variables and marks the state stale. See
+ * interrupted another writes all its variables and marks the state spoilt. See
  * docs/design/session.md.
  */
 #ifndef KL_SESSION_RECORD_H
@@ -97,50 +97,65 @@ static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const str
 {
 	const u64 *known = (const u64 *)&cpu->task;
 
-	return likely(cpu->stale == cpu->quick && known[0] == kl_task_ids(t) &&
-		      known[1] == kl_task_comm(t, 0) && known[2] == kl_task_comm(t, 1));
+	return likely(READ_ONCE(cpu->state) == kl_task_ids(t) && known[1] == kl_task_comm(t, 0) &&
+		      known[2] == kl_task_comm(t, 1));
 }
 
 /**
- * kl_record_try - room for a record, in the usual case
+ * kl_record_take - room for a record, in the usual case
  * @cpu: the session's state on this CPU
- * @id: event
  * @bytes: size of the event's fields and strings
  * @place: where the fields go, on success
+ * @time: of the record, on success
  *
  * The usual case: nothing interrupted, nothing changed, room in the block, the
  * clock is the time stamp counter. It makes no call and changes nothing but the
- * ring. While kl_record_begin is at work `quick` keeps others out, so that the
- * block cannot be another one than `quick_base` unless the position has moved.
+ * ring. While kl_record_begin is at work `state` keeps others out, so that the
+ * block cannot be another one than `base` unless the position has moved.
  *
  * If it says false nothing has happened: use kl_record_begin; else call
- * kl_record_end. Context: any, preemption off.
+ * kl_record_head and kl_record_end. Context: any, preemption off.
  */
-static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
-					  struct kl_place *place)
+static __always_inline bool kl_record_take(struct kl_cpu *cpu, u32 bytes, struct kl_place *place,
+					   u64 *time)
 {
 	struct kl_ring *ring = &cpu->ring;
-	struct kl_abi_ring *shared = ring->shared;
-	u64 old = READ_ONCE(shared->position);
-	u8 *base, *at;
-	u64 time;
+	u64 old = READ_ONCE(ring->shared->position);
 
 	barrier();
 	if (unlikely(!kl_task_is_known(cpu, current)))
 		return false;
-	base = cpu->quick_base;
-	time = rdtsc();
-	if (unlikely(!kl_ring_fits(ring, old, time, bytes + KL_RECORD_PREFIX_BYTES)))
+	*time = rdtsc();
+	if (unlikely(!kl_ring_fits(ring, old, *time, bytes + KL_RECORD_PREFIX_BYTES)))
 		return false;
-	at = base + KL_POS_OFFSET(old);
-	if (unlikely(!kl_local_try_cmpxchg(&shared->position, &old,
+	place->base = cpu->base;
+	if (unlikely(!kl_local_try_cmpxchg(&ring->shared->position, &old,
 					   kl_ring_after(old, bytes + KL_RECORD_PREFIX_BYTES))))
 		return false;
-	ring->last_time = time;
-	*(u64 *)at = time << KL_RECORD_ID_BITS | id;
+	ring->last_time = *time;
+	/* Computed here: above it would take one more register, and so a stack frame. */
+	place->at = place->base + KL_POS_OFFSET(old) + KL_RECORD_PREFIX_BYTES;
+	return true;
+}
+
+/* What stands before the fields of a record from kl_record_take. */
+static __always_inline void kl_record_head(struct kl_place place, u64 time, u64 id)
+{
+	u8 *at = place.at - KL_RECORD_PREFIX_BYTES;
+
+	*(u64 *)at = (time << KL_RECORD_ID_BITS) + id;
 	at[8] = 0;
-	place->at = at + KL_RECORD_PREFIX_BYTES;
-	place->base = base;
+}
+
+/* Both. */
+static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
+					  struct kl_place *place)
+{
+	u64 time;
+
+	if (!kl_record_take(cpu, bytes, place, &time))
+		return false;
+	kl_record_head(*place, time, id);
 	return true;
 }
 
@@ -187,7 +202,7 @@ static __always_inline bool kl_shows(const struct kl_session *s, struct task_str
 }
 
 /* What happens to event @id now: a handler, and perhaps KL_ACTION_ASK. */
-static __always_inline u8 kl_action(const struct kl_session *s, u32 id)
+static __always_inline u8 kl_action(const struct kl_session *s, size_t id)
 {
 	/* Probes run with preemption off, which is a read side of RCU. */
 	return rcu_dereference_sched(s->actions)->action[id];

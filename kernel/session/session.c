@@ -123,16 +123,13 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 {
 	struct kl_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 	struct kl_actions *nothing = kzalloc(sizeof(*nothing), GFP_KERNEL_ACCOUNT);
-	struct kl_taskset *unread = kl_taskset_create();
 
-	if (!s || !nothing || !unread) {
+	if (!s || !nothing) {
 		kfree(s);
 		kfree(nothing);
-		kl_taskset_destroy(unread);
 		return NULL;
 	}
 	RCU_INIT_POINTER(s->actions, nothing);
-	s->unread = unread;
 	mutex_init(&s->lock);
 	init_rwsem(&s->blocks_lock);
 	init_waitqueue_head(&s->wait);
@@ -163,6 +160,7 @@ static void free_session(struct kref *ref)
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
 	kl_taskset_destroy(s->tasks);
+	kl_taskset_destroy(s->heirs);
 	kl_taskset_destroy(s->unread);
 	kfree(rcu_dereference_protected(s->actions, true));
 	put_cred(s->owner);

@@ -27,11 +27,13 @@
 #define KL_GATE_UID 0x4u /* only tasks of one user */
 
 /*
- * What a session does with each event: enum kl_handler_id by event id, with
- * KL_ACTION_ASK where it must be asked first whether the event passes the gate
- * or which fields may be shown. So one comparison finds the usual case: log it.
+ * What a session does with each event: enum kl_handler_id by event id, and what
+ * is to be asked first. So one comparison finds the usual case: log it. A byte
+ * is 0 if nothing is done, whatever there would be to ask.
  */
-#define KL_ACTION_ASK 0x80
+#define KL_ACTION_ASK 0x80 /* the gate, what may be shown, strings: not usual */
+#define KL_ACTION_TASKS 0x40 /* only whether the running task is in the set */
+#define KL_ACTION_HANDLER 0x3f
 
 struct kl_actions {
 	struct rcu_head rcu;
@@ -39,14 +41,21 @@ struct kl_actions {
 	u8 action[KL_EV_MAX];
 };
 
+/*
+ * Instead of ids in kl_cpu.state; no task has such ids. docs/design/session.md
+ * has the moves between them.
+ */
+#define KL_STATE_KNOWN (~0ull) /* readers know `task`; to be asked each time */
+#define KL_STATE_UNKNOWN (~0ull - 1) /* the next record carries all variables */
+#define KL_STATE_BUSY (~0ull - 2) /* a writer is at work on it */
+#define KL_STATE_SPOILT (~0ull - 3) /* and was interrupted by another record */
+#define KL_STATE_IS_IDS(state) ((s64)(state) >= 0)
+
 /**
  * struct kl_cpu - a session's state on one CPU
  * @task: variables as in the newest record that carried them
- * @nest: writers in kl_record_begin here; above one, an interrupted one is below
- * @stale: counts records that interrupted another, which leave @task as it was
- * @known: @stale when @task was written; it is what readers know if equal
- * @quick: the same for kl_record_try, or a number that @stale never is
- * @quick_base: the block being filled, as long as @quick equals @stale
+ * @state: may @task be relied on: its ids (pid, tgid), or one of KL_STATE_*
+ * @base: the block being filled, while @state is ids
  * @ring: the buffer
  * @count: of the handler `count`, by event; NULL until one is used
  * @session: whose this is
@@ -57,11 +66,8 @@ struct kl_actions {
  */
 struct kl_cpu {
 	struct kl_abi_task task __aligned(8);
-	u64 nest;
-	u64 stale;
-	u64 known;
-	u64 quick;
-	u8 *quick_base;
+	u64 state;
+	u8 *base;
 	struct kl_ring ring;
 	u64 *count;
 	struct kl_session *session;
@@ -81,7 +87,9 @@ struct kl_cpu {
  * @see_addresses: kernel addresses may be shown to the owner
  * @uid: for KL_GATE_UID
  * @tasks: for KL_GATE_TASKS
- * @unread: tasks in a system call a string of which could not be read yet
+ * @heirs: for KL_GATE_TASKS: whose new tasks will be in both sets, too
+ * @unread: tasks in a system call a string of which could not be read yet; there
+ *          if the event syscall_late_string ever was wanted
  * @owner: credentials of the opener, for KL_GATE_OWN
  *
  * Under @lock:
@@ -107,6 +115,7 @@ struct kl_session {
 	bool see_addresses;
 	kuid_t uid;
 	struct kl_taskset *tasks;
+	struct kl_taskset *heirs;
 	struct kl_taskset *unread;
 	const struct cred *owner;
 

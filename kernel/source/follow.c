@@ -13,7 +13,10 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 {
 	struct kl_session *s = data;
 
-	kl_taskset_fork(s->tasks, parent->pid, child->pid);
+	bool in = kl_taskset_has(s->heirs, parent->pid);
+
+	kl_taskset_set(s->heirs, child->pid, in);
+	kl_taskset_set(s->tasks, child->pid, in);
 }
 
 /**

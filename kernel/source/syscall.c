@@ -16,7 +16,7 @@
 #include "probes.h"
 #include "source.h"
 
-/* How an argument is laid out in a record. */
+/* How an argument is laid out in a record; the first three are units of 4 bytes. */
 enum width {
 	WIDTH_none,
 	WIDTH_4,
@@ -26,19 +26,17 @@ enum width {
 
 /*
  * A call's layout in one word: two bits an argument from bit 0, the number of
- * strings from bit 12, a bit that says that there is such a call, and the bytes
- * of the record but for its strings from bit 24.
+ * strings from bit 12, and a bit that says that there is such a call. Without
+ * these two it says where the arguments go.
  */
 #define STRINGS_SHIFT 12
 #define KNOWN BIT(14)
-#define BYTES_SHIFT 24
 #define LAYOUT_CODE(layout) ((layout) & ((1u << STRINGS_SHIFT) - 1))
 #define LAYOUT_STRINGS(layout) ((layout) & (3u << STRINGS_SHIFT))
-#define LAYOUT_BYTES(layout) (((layout) >> BYTES_SHIFT) - KL_RECORD_PREFIX_BYTES)
 
-#define ARGUMENT_s32(n) +(WIDTH_4 << 2 * (n)) + (4 << BYTES_SHIFT)
+#define ARGUMENT_s32(n) +(WIDTH_4 << 2 * (n))
 #define ARGUMENT_u32(n) ARGUMENT_s32(n)
-#define ARGUMENT_s64(n) +(WIDTH_8 << 2 * (n)) + (8 << BYTES_SHIFT)
+#define ARGUMENT_s64(n) +(WIDTH_8 << 2 * (n))
 #define ARGUMENT_u64(n) ARGUMENT_s64(n)
 #define ARGUMENT_ptr(n) ARGUMENT_s64(n)
 #define ARGUMENT_str(n) +(WIDTH_string << 2 * (n)) + (1 << STRINGS_SHIFT)
@@ -48,11 +46,25 @@ enum width {
 #define A3(type, name, format) ARGUMENT_##type(3)
 #define A4(type, name, format) ARGUMENT_##type(4)
 #define A5(type, name, format) ARGUMENT_##type(5)
-#define KL_SYSCALL(number, name, help, arguments) \
-	[number] = KNOWN + (KL_RECORD_PREFIX_BYTES << BYTES_SHIFT) arguments,
-static const u32 layouts[KL_EV_SYSCALL_MAX] = {
+#define KL_SYSCALL(number, name, help, arguments) [number] = KNOWN arguments,
+static const u16 layouts[KL_EV_SYSCALL_MAX] = {
 #include "../../uapi/syscalls.def"
 };
+
+#undef KL_SYSCALL
+
+/* The bytes of a call's arguments, but for its strings. */
+#define WIDTH_OF(layout, n) ((layout) >> 2 * (n)&3)
+#define BYTES_OF(layout, n) (4 * (WIDTH_OF(layout, n) % WIDTH_string))
+#define LAYOUT_BYTES(layout)                                                                     \
+	(BYTES_OF(layout, 0) + BYTES_OF(layout, 1) + BYTES_OF(layout, 2) + BYTES_OF(layout, 3) + \
+	 BYTES_OF(layout, 4) + BYTES_OF(layout, 5))
+#define KL_SYSCALL(number, name, help, arguments) [number] = LAYOUT_BYTES(0 arguments),
+static const u8 arguments_bytes[KL_EV_SYSCALL_MAX] = {
+#include "../../uapi/syscalls.def"
+};
+
+#undef KL_SYSCALL
 
 /* Where the arguments are in the saved registers, in order. */
 static const u8 register_of[] = {
@@ -89,6 +101,12 @@ bool kl_syscall_is_known(u32 number)
 bool kl_syscall_has_strings(u32 number)
 {
 	return LAYOUT_STRINGS(layouts[number]);
+}
+
+/* A call's number. The kernel takes no more than 32 bits of what it was given. */
+static __always_inline unsigned long number_of(const struct pt_regs *regs)
+{
+	return (u32)regs->orig_ax;
 }
 
 static __always_inline unsigned long argument(const struct pt_regs *regs, u32 n)
@@ -167,6 +185,14 @@ static noinline bool collect_strings(struct kl_strings *strings, const struct pt
 	return all;
 }
 
+static void note_unread(struct kl_session *s, bool is)
+{
+	struct kl_taskset *unread = READ_ONCE(s->unread);
+
+	if (unread)
+		kl_taskset_set(unread, current->pid, is);
+}
+
 /*
  * At the exit of a call whose entry could not read a string: the kernel itself
  * has read it since, so it is in memory now. (Not after a successful execve: the
@@ -177,11 +203,19 @@ static noinline void log_late_strings(struct kl_session *s, const struct pt_regs
 	struct scratch *mine = this_cpu_ptr(scratch);
 	u32 code = LAYOUT_CODE(layouts[number]);
 
-	kl_taskset_set(s->unread, current->pid, false, false, 0);
+	note_unread(s, false);
 	for (u32 n = 0; code; code >>= 2, n++)
 		if ((code & 3) == WIDTH_string &&
 		    copy_user_text(mine->text[0], argument(regs, n)) >= 0)
 			kl_probe_syscall_late_string(s, number, n, mine->text[0]);
+}
+
+/* Is the running task in a call a string of which could not be read? */
+static __always_inline bool is_unread(const struct kl_session *s)
+{
+	const struct kl_taskset *unread = READ_ONCE(s->unread);
+
+	return unread && kl_taskset_has(unread, current->pid);
 }
 
 /* Write the arguments that are not strings, in order; strings from @strings. */
@@ -209,15 +243,14 @@ static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, 
 
 static noinline void log_entry_slow(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	u32 number = regs->orig_ax, layout = layouts[number], bytes = LAYOUT_BYTES(layout);
+	u32 number = number_of(regs), layout = layouts[number], bytes = arguments_bytes[number];
 	struct kl_strings strings;
 	struct kl_place place;
 
 	strings.n = 0;
 	strings.bytes = 0;
 	if (LAYOUT_STRINGS(layout) && !collect_strings(&strings, regs, LAYOUT_CODE(layout)))
-		kl_taskset_set(cpu->session->unread, current->pid, true, false,
-			       GFP_NOWAIT | __GFP_NOWARN);
+		note_unread(cpu->session, true);
 	bytes += strings.bytes;
 	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_ENTRY + number, bytes);
 	if (unlikely(!place.at))
@@ -227,127 +260,105 @@ static noinline void log_entry_slow(struct kl_cpu *cpu, const struct pt_regs *re
 }
 
 /*
- * The usual case of a call without strings makes no further call and so needs
- * no stack frame; anything else starts again in log_entry_slow.
+ * The usual case makes no further call and so needs no stack frame; anything
+ * else starts again in log_entry_slow. Not for calls with strings. Number and
+ * result are read again where they are used: kept, they would take more
+ * registers than there are without a frame.
  */
 static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *regs,
 				      unsigned long number)
 {
-	u32 layout = layouts[number], bytes = LAYOUT_BYTES(layout);
 	struct kl_place place;
+	u64 time;
 
-	if (unlikely(LAYOUT_STRINGS(layout) ||
-		     !kl_record_try(cpu, KL_EV_SYSCALL_ENTRY + number, bytes, &place)))
+	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time)))
 		return log_entry_slow(cpu, regs);
-	write_arguments(place.at, regs, LAYOUT_CODE(layout), NULL);
-	kl_record_end(place, bytes);
+	number = number_of(regs);
+	kl_record_head(place, time, KL_EV_SYSCALL_ENTRY + number);
+	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
+	kl_record_end(place, arguments_bytes[number]);
 }
 
-static noinline void log_exit_slow(struct kl_cpu *cpu, const struct pt_regs *regs, long result)
+static noinline void log_exit_slow(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
+	u32 number = number_of(regs);
 	struct kl_place place;
 
-	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_EXIT + regs->orig_ax, sizeof(u64));
+	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_EXIT + number, sizeof(u64));
 	if (unlikely(!place.at))
 		return;
-	*(u64 *)place.at = result;
+	*(u64 *)place.at = regs->ax;
 	kl_record_end(place, sizeof(u64));
 }
 
-static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *regs, long result)
+static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
 	struct kl_place place;
+	u64 time;
 
-	if (unlikely(!kl_record_try(cpu, KL_EV_SYSCALL_EXIT + regs->orig_ax, sizeof(u64), &place)))
-		return log_exit_slow(cpu, regs, result);
-	*(u64 *)place.at = result;
+	if (unlikely(!kl_record_take(cpu, sizeof(u64), &place, &time)))
+		return log_exit_slow(cpu, regs);
+	kl_record_head(place, time, KL_EV_SYSCALL_EXIT + number_of(regs));
+	*(u64 *)place.at = regs->ax;
 	kl_record_end(place, sizeof(u64));
 }
 
-/* Other handlers than `log`; @id of the entry or exit. */
-static noinline void fire_other(struct kl_session *s, u32 id, u8 handler)
+/* Whatever is not the usual case: the gate, strings, other handlers. */
+static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
 {
+	u32 id = KL_EV_SYSCALL_ENTRY + number_of(regs);
+	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
+
+	if (!kl_gate_self(s))
+		return;
+	if (likely(handler == KL_HANDLER_log))
+		return log_entry_slow(this_cpu_ptr(s->cpu), regs);
 	kl_handler_fire(s, id, handler);
 }
 
-/* The session may have this task's calls: what does it do with them? */
-static __always_inline void enter_passed(struct kl_session *s, const struct pt_regs *regs,
-					 u32 number)
+static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
 {
-	u8 handler = kl_action(s, KL_EV_SYSCALL_ENTRY + number) & ~KL_ACTION_ASK;
+	u32 number = number_of(regs), id = KL_EV_SYSCALL_EXIT + number;
+	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
 
+	if (!kl_gate_self(s))
+		return;
+	if (LAYOUT_STRINGS(layouts[number]) && is_unread(s))
+		log_late_strings(s, regs, number);
 	if (likely(handler == KL_HANDLER_log))
-		return log_entry(this_cpu_ptr(s->cpu), regs, number);
-	fire_other(s, KL_EV_SYSCALL_ENTRY + number, handler);
-}
-
-static __always_inline void exit_passed(struct kl_session *s, const struct pt_regs *regs,
-					long result)
-{
-	u8 handler = kl_action(s, KL_EV_SYSCALL_EXIT + regs->orig_ax) & ~KL_ACTION_ASK;
-
-	if (LAYOUT_STRINGS(layouts[regs->orig_ax]) && kl_taskset_has(s->unread, current->pid))
-		log_late_strings(s, regs, regs->orig_ax);
-	if (likely(handler == KL_HANDLER_log))
-		return log_exit(this_cpu_ptr(s->cpu), regs, result);
-	fire_other(s, KL_EV_SYSCALL_EXIT + regs->orig_ax, handler);
-}
-
-/* Gates that take a call to ask. */
-static noinline void enter_gated(struct kl_session *s, const struct pt_regs *regs, u32 number)
-{
-	if (kl_gate_self(s))
-		enter_passed(s, regs, number);
-}
-
-static noinline void exit_gated(struct kl_session *s, const struct pt_regs *regs, long result)
-{
-	if (kl_gate_self(s))
-		exit_passed(s, regs, result);
-}
-
-/* Most sessions that must be asked follow some tasks. */
-static noinline void enter_asking(struct kl_session *s, const struct pt_regs *regs, u32 number)
-{
-	if (s->gate != KL_GATE_TASKS)
-		return enter_gated(s, regs, number);
-	if (kl_taskset_has(s->tasks, current->pid))
-		enter_passed(s, regs, number);
-}
-
-static noinline void exit_asking(struct kl_session *s, const struct pt_regs *regs, long result)
-{
-	if (s->gate != KL_GATE_TASKS)
-		return exit_gated(s, regs, result);
-	if (kl_taskset_has(s->tasks, current->pid))
-		exit_passed(s, regs, result);
+		return log_exit_slow(this_cpu_ptr(s->cpu), regs);
+	kl_handler_fire(s, id, handler);
 }
 
 /*
  * The probes: the usual case, and tail calls for all others, so that neither a
  * call which is recorded nor one which is not wanted pays for what it needs not.
  */
-static void on_enter(void *data, struct pt_regs *regs, long number)
+static void on_enter(void *data, struct pt_regs *regs, long signed_number)
 {
+	unsigned long number = signed_number;
 	struct kl_session *s = data;
 	u8 action;
 
 	if (unlikely(in_ia32_syscall()))
 		return kl_probe_compat_syscall_entry(s, regs);
-	if (unlikely((unsigned long)number >= KL_EV_SYSCALL_MAX))
+	if (unlikely(number >= KL_EV_SYSCALL_MAX))
 		return;
 	action = kl_action(s, KL_EV_SYSCALL_ENTRY + number);
-	if (likely(action == KL_HANDLER_log))
-		return log_entry(this_cpu_ptr(s->cpu), regs, number);
-	if (action & KL_ACTION_ASK)
-		return enter_asking(s, regs, number);
-	if (action != KL_HANDLER_nothing)
-		fire_other(s, KL_EV_SYSCALL_ENTRY + number, action);
+	if (action == (KL_HANDLER_log | KL_ACTION_TASKS)) {
+		if (!kl_taskset_has(s->tasks, current->pid))
+			return;
+	} else if (action != KL_HANDLER_log) {
+		if (action & (KL_ACTION_ASK | KL_ACTION_TASKS))
+			return enter_any(s, regs);
+		return kl_handler_fire(s, KL_EV_SYSCALL_ENTRY + number, action);
+	}
+	log_entry(this_cpu_ptr(s->cpu), regs, number);
 }
 
 static void on_exit(void *data, struct pt_regs *regs, long result)
 {
-	unsigned long number = regs->orig_ax;
+	unsigned long number = number_of(regs);
 	struct kl_session *s = data;
 	u8 action;
 
@@ -356,12 +367,15 @@ static void on_exit(void *data, struct pt_regs *regs, long result)
 	if (unlikely(number >= KL_EV_SYSCALL_MAX))
 		return;
 	action = kl_action(s, KL_EV_SYSCALL_EXIT + number);
-	if (likely(action == KL_HANDLER_log))
-		return log_exit(this_cpu_ptr(s->cpu), regs, result);
-	if (action & KL_ACTION_ASK)
-		return exit_asking(s, regs, result);
-	if (action != KL_HANDLER_nothing)
-		fire_other(s, KL_EV_SYSCALL_EXIT + number, action);
+	if (action == (KL_HANDLER_log | KL_ACTION_TASKS)) {
+		if (!kl_taskset_has(s->tasks, current->pid))
+			return;
+	} else if (action != KL_HANDLER_log) {
+		if (action & (KL_ACTION_ASK | KL_ACTION_TASKS))
+			return exit_any(s, regs);
+		return kl_handler_fire(s, KL_EV_SYSCALL_EXIT + number, action);
+	}
+	log_exit(this_cpu_ptr(s->cpu), regs);
 }
 
 /* Which tracepoint and probe a system call event comes from. */
