@@ -8,6 +8,7 @@
 #	OUT defines KL_HAVE_X for each PROBES_DIR/x.c without an error (X is x in capitals).
 #   probe.sh rows OUT EVENTS SOURCE -- CC FLAGS...
 #	OUT defines KL_ROW_x(...) and KL_ROW_REASON_x for each row of EVENTS; SOURCE includes it.
+#	KL_ARGUMENTS_x(data) is what hands on the arguments of row x's probe.
 #
 # All probes share one compile, and so do all rows: the compiler goes on after an error, and an
 # error is charged to the probe's file or the row's lines. A second compile, without what failed,
@@ -126,6 +127,37 @@ write_rows()
 		}' "$work/failed" "$work/names" >"$work/out"
 }
 
+# Appends to the header what calls a function with the arguments that a row's probe has got: the last
+# word of each, once the preprocessor has chosen between the forms of old and new kernels.
+write_arguments()
+{
+	cat >"$work/arguments.c" <<-EOT
+		#include "compat/prototypes.h"
+		#define KL_TP(tracepoint, ...) __VA_ARGS__
+		#define KL_FN(function, ...) __VA_ARGS__
+		#define KL_OWN(...) __VA_ARGS__
+		#define KL_EVENT(id, name, group, set, help, source, ...) @ name | source @
+		#include "events.def"
+	EOT
+	"$@" -E -P -x c "$work/arguments.c" >"$work/prototypes" || die "cannot expand $events"
+	tr '\n' ' ' <"$work/prototypes" | awk '
+		BEGIN { RS = "@" }
+		split($0, row, "|") == 2 {
+			gsub(/[ \t]/, "", row[1])
+			# An argument that is a function: what follows its name has commas of its own.
+			gsub(/\)[ \t]*\([^()]*\)/, "", row[2])
+			n = split(row[2], argument, ",")
+			names = ""
+			for (i = 1; i <= n; i++)
+				if (match(argument[i], /[A-Za-z_][A-Za-z_0-9]*(\[[^]]*\])?[ \t]*$/)) {
+					name = substr(argument[i], RSTART)
+					sub(/[^A-Za-z_0-9].*/, "", name)
+					names = names ", " name
+				}
+			print "#define KL_ARGUMENTS_" row[1] "(data) data" names
+		}' >>"$work/out"
+}
+
 probe_rows()
 {
 	# A row begins with KL_EVENT( in the first column and reaches to the next one.
@@ -181,6 +213,7 @@ probe_rows()
 		[ -s "$work/new" ] || fail "no row can be charged with this"
 		cat "$work/new" >>"$work/failed"
 	done
+	write_arguments "$@"
 }
 
 "probe_$mode" "$@"

@@ -42,9 +42,10 @@
 /* --------------------------------------------------------- the probes */
 
 /*
- * The usual case first: log it, to an owner who may see all. It makes no call
- * (unless there are strings to measure). Then all cases: ask the gate, blank
- * what may not be shown, other handlers, changed variables, a new block.
+ * A probe is the usual case: log it, to an owner who may see all. It makes no
+ * call (unless there are strings to measure), and so needs no stack frame.
+ * Whatever else there may be is a tail call to any_NAME, which starts again: ask
+ * the gate, blank what may not be shown, changed variables, a new block.
  */
 
 /* 1 for the format `ptr`, 0 for any other. */
@@ -99,58 +100,61 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #define KL_TP(target, ...) , ##__VA_ARGS__
 #define KL_FN(target, ...) , ##__VA_ARGS__
 #define KL_OWN(...) , ##__VA_ARGS__
-#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)			\
-	KL_ROW_##name(										\
-	void kl_probe_##name(void *data source)							\
-	{											\
-		struct kl_session *kl_s = data;							\
-		u8 kl_do = kl_action(kl_s, id);							\
-		struct kl_strings kl_texts;							\
-		struct kl_rec_##name *kl_rec;							\
-		struct kl_place kl_at;								\
-												\
-		kl_texts.n = 0;									\
-		kl_texts.bytes = 0;								\
-		if (likely(kl_do == KL_HANDLER_log)) {						\
-			const bool kl_show1 __maybe_unused = true;				\
-			const bool kl_show2 __maybe_unused = true;				\
-			const bool kl_addresses __maybe_unused = true;				\
-												\
-			strings									\
-			if (likely(kl_record_try(this_cpu_ptr(kl_s->cpu), id,			\
-						 sizeof(*kl_rec) + kl_texts.bytes, &kl_at))) {	\
-				kl_rec = (void *)kl_at.at;					\
-				fields								\
-				kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));			\
-				kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);		\
-				return;								\
-			}									\
-		}										\
-		if (kl_do == KL_HANDLER_count) {						\
-			kl_count_fire(kl_s, id);						\
-			return;									\
-		}										\
-		if (kl_do != KL_HANDLER_nothing) {						\
-			const bool kl_addresses __maybe_unused = kl_s->see_addresses;		\
-												\
-			access									\
-			kl_do &= ~KL_ACTION_ASK;						\
-			if (kl_do != KL_HANDLER_log) {						\
-				kl_handler_fire(kl_s, id, kl_do);				\
-				return;								\
-			}									\
-			kl_texts.n = 0;								\
-			kl_texts.bytes = 0;							\
-			strings									\
-			kl_at = kl_record_begin(kl_s, this_cpu_ptr(kl_s->cpu), id,		\
-						sizeof(*kl_rec) + kl_texts.bytes);		\
-			if (!kl_at.at)								\
-				return;								\
-			kl_rec = (void *)kl_at.at;						\
-			fields									\
-			kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
-			kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);			\
-		}										\
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)		\
+	KL_ROW_##name(									\
+	static noinline void any_##name(void *data source)				\
+	{										\
+		struct kl_session *kl_s = data;						\
+		u8 kl_do = kl_action(kl_s, id) & KL_ACTION_HANDLER;			\
+		const bool kl_addresses __maybe_unused = kl_s->see_addresses;		\
+		struct kl_strings kl_texts;						\
+		struct kl_rec_##name *kl_rec;						\
+		struct kl_place kl_at;							\
+											\
+		access									\
+		if (kl_do != KL_HANDLER_log) {						\
+			kl_handler_fire(kl_s, id, kl_do);				\
+			return;								\
+		}									\
+		kl_texts.n = 0;								\
+		kl_texts.bytes = 0;							\
+		strings									\
+		kl_at = kl_record_begin(kl_s, this_cpu_ptr(kl_s->cpu), id,		\
+					sizeof(*kl_rec) + kl_texts.bytes);		\
+		if (!kl_at.at)								\
+			return;								\
+		kl_rec = (void *)kl_at.at;						\
+		fields									\
+		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
+		kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);			\
+	}										\
+											\
+	void kl_probe_##name(void *data source)						\
+	{										\
+		struct kl_session *kl_s = data;						\
+		u8 kl_do = kl_action(kl_s, id);						\
+		const bool kl_show1 __maybe_unused = true;				\
+		const bool kl_show2 __maybe_unused = true;				\
+		const bool kl_addresses __maybe_unused = true;				\
+		struct kl_strings kl_texts;						\
+		struct kl_rec_##name *kl_rec;						\
+		struct kl_place kl_at;							\
+											\
+		if (unlikely(kl_do != KL_HANDLER_log)) {				\
+			if (kl_do & KL_ACTION_ASK)					\
+				return any_##name(KL_ARGUMENTS_##name(data));		\
+			return kl_handler_fire(kl_s, id, kl_do);			\
+		}									\
+		kl_texts.n = 0;								\
+		kl_texts.bytes = 0;							\
+		strings									\
+		if (unlikely(!kl_record_try(this_cpu_ptr(kl_s->cpu), id,		\
+					    sizeof(*kl_rec) + kl_texts.bytes, &kl_at)))	\
+			return any_##name(KL_ARGUMENTS_##name(data));			\
+		kl_rec = (void *)kl_at.at;						\
+		fields									\
+		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
+		kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);			\
 	})
 #include "../../uapi/events.def"
 #undef KL_EVENT
