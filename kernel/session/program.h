@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Programs: what a session computes when an event fires (enum kl_op_code of the
+ * contract). program.c checks one when it is made and runs it from any context;
+ * it also compiles in user space for unit and fuzz tests, where the loads are
+ * the tests' own. See docs/design/program.md.
+ */
+#ifndef KL_SESSION_PROGRAM_H
+#define KL_SESSION_PROGRAM_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+typedef __u8 u8;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+#endif
+
+#include "../../uapi/kernlens.h"
+
+struct kl_session;
+struct kl_error;
+struct kl_program;
+
+/**
+ * struct kl_firing - an event as a program sees it
+ * @session: whose program it is
+ * @fields: the record's fields and strings, as the owner may see them
+ * @bytes: of them
+ * @argument: arguments of the source; NULL if it has none
+ * @arguments: number of them
+ * @fault: set by kl_program_run where something could not be read
+ */
+struct kl_firing {
+	struct kl_session *session;
+	const u8 *fields;
+	u32 bytes;
+	const u64 *argument;
+	u32 arguments;
+	bool fault;
+};
+
+struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, const u8 *data,
+				     u32 data_bytes, u32 may, struct kl_error *why);
+void kl_program_destroy(struct kl_program *p);
+u64 kl_program_run(const struct kl_program *p, struct kl_firing *f);
+u32 kl_program_put(const struct kl_program *p, struct kl_firing *f, u8 *out, u32 room);
+u32 kl_program_out_bytes(const struct kl_program *p);
+
+#endif /* KL_SESSION_PROGRAM_H */
