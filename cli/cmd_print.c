@@ -40,7 +40,7 @@ struct print {
 	uint64_t cpu;
 	uint64_t from_ns;
 	uint64_t to_ns;
-	uint8_t map[KL_EV_MAX];
+	uint8_t map[KL_EV_IDS];
 };
 
 static void take_pids(struct print *print, const struct cli_parser *parser)

@@ -248,7 +248,7 @@ static bool find_events(struct cli_list *list, uint8_t *map)
 int cli_list_events(struct cli_list *list)
 {
 	const struct kl_class *one;
-	uint8_t map[KL_EV_MAX] = {};
+	uint8_t map[KL_EV_IDS] = {};
 	int status;
 
 	if (!find_events(list, map)) {

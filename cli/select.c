@@ -195,7 +195,7 @@ static char *list_patterns(const struct cli_select *select, const char *fallback
  * A string that was not in memory at a system call's entry comes later, in an
  * event of its own: who wants entries wants it, too.
  */
-static void add_late_strings(uint8_t map[KL_EV_MAX])
+static void add_late_strings(uint8_t map[KL_EV_IDS])
 {
 	for (unsigned int id = KL_EV_SYSCALL_ENTRY; id < KL_EV_SYSCALL_EXIT; id++)
 		if (map[id] == KL_HANDLER_log)

@@ -52,7 +52,7 @@ struct cli_session {
 	struct kl_abi_session config;
 	sigset_t signals;
 	struct cli_child child;
-	uint8_t map[KL_EV_MAX];
+	uint8_t map[KL_EV_IDS];
 	unsigned int left_out;
 };
 

@@ -51,6 +51,7 @@
 /* Ids of the events that a session has defined itself (KL_IOC_EVENTS). */
 #define KL_EV_DYNAMIC KL_EV_MAX
 #define KL_EV_DYNAMIC_MAX 49152 /* in a session */
+#define KL_EV_IDS (KL_EV_DYNAMIC + KL_EV_DYNAMIC_MAX)
 
 enum kl_event_id {
 #define KL_EVENT(id, name, group, set, help, source, access, fields, strings) KL_EV_##name = id,
@@ -426,8 +427,8 @@ struct kl_abi_attach {
  * A maskset is a byte an event: a handler's id, 0 (nothing) where unset, or
  * KL_ACTION_RULE and the number of a rule that the session has.
  */
-#define KL_ACTION_RULE 32
-#define KL_RULES_MAX 96
+#define KL_ACTION_RULE 16
+#define KL_RULES_MAX 48
 
 struct kl_abi_maskset {
 	__u32 size;
@@ -496,12 +497,16 @@ struct kl_abi_stats {
 	__u32 blocks;
 	__u32 readers;
 	__u32 maskset;
+	__u32 frozen; /* by the handler `freeze` */
+	__u32 reserved;
 };
 
+/* How often events fired with the handler `count`, on all CPUs. */
 struct kl_abi_counts {
 	__u32 size;
-	__u32 reserved;
-	__u64 count[KL_EV_MAX]; /* fired with the handler `count`, all CPUs */
+	__u32 n_dynamic; /* in: room; out: defined events */
+	__u64 count[KL_EV_MAX];
+	__u64 dynamic; /* __u64 *: of the defined events */
 };
 
 struct kl_abi_program {
@@ -570,7 +575,7 @@ struct kl_abi_events {
 	__u32 n;
 	__u64 event; /* struct kl_abi_event * */
 	__u32 first; /* out: id of the first; the others follow */
-	__u32 bad; /* out on failure: index of the one at fault */
+	__u32 bad; /* out, also on failure: index of the one at fault */
 };
 
 /*

@@ -207,13 +207,37 @@ static int call_stats(struct kl_client *client, void *arg)
 
 static int call_counts(struct kl_client *client, void *arg)
 {
-	kl_session_counts(client->session, arg);
-	return 0;
+	return kl_session_counts(client->session, arg, &client->why);
 }
 
 static int call_dump(struct kl_client *client, void *arg)
 {
 	return kl_dump_state(client->session, arg, &client->why);
+}
+
+static int call_program(struct kl_client *client, void *arg)
+{
+	return kl_session_add_program(client->session, arg, &client->why);
+}
+
+static int call_rule(struct kl_client *client, void *arg)
+{
+	return kl_session_add_rule(client->session, arg, &client->why);
+}
+
+static int call_table(struct kl_client *client, void *arg)
+{
+	return kl_session_table(client->session, arg, &client->why);
+}
+
+static int call_metadata_set(struct kl_client *client, void *arg)
+{
+	return kl_session_set_metadata(client->session, arg, &client->why);
+}
+
+static int call_metadata_get(struct kl_client *client, void *arg)
+{
+	return kl_session_get_metadata(client->session, arg, &client->why);
 }
 
 #define CALL(ioc, name, type, needs_) \
@@ -240,6 +264,11 @@ static const struct call calls[] = {
 	CALL(KL_IOC_STATS, stats, struct kl_abi_stats, NEEDS_SESSION),
 	CALL(KL_IOC_COUNTS, counts, struct kl_abi_counts, NEEDS_SESSION),
 	CALL(KL_IOC_DUMP, dump, struct kl_abi_dump, NEEDS_CREATOR),
+	CALL(KL_IOC_PROGRAM, program, struct kl_abi_program, NEEDS_CREATOR),
+	CALL(KL_IOC_RULE, rule, struct kl_abi_rule, NEEDS_CREATOR),
+	CALL(KL_IOC_TABLE, table, struct kl_abi_table, NEEDS_SESSION),
+	CALL(KL_IOC_METADATA_SET, metadata_set, struct kl_abi_metadata, NEEDS_CREATOR),
+	CALL(KL_IOC_METADATA_GET, metadata_get, struct kl_abi_metadata, NEEDS_SESSION),
 };
 
 /* The largest struct that a newer caller may pass. */

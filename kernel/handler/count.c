@@ -7,6 +7,25 @@
 
 #include "handler.h"
 
+/* More counters for a CPU. Events are defined only while no probe counts. */
+static int grow(struct kl_cpu *c, u32 wanted, int node)
+{
+	struct kl_counts *new, *old = rcu_dereference_protected(c->counts, true);
+
+	if (old && old->n >= wanted)
+		return 0;
+	new = kvzalloc_node(struct_size(new, of, wanted), GFP_KERNEL_ACCOUNT, node);
+	if (!new)
+		return -ENOMEM;
+	new->n = wanted;
+	if (old)
+		memcpy(new->of, old->of, old->n * sizeof(*old->of));
+	rcu_assign_pointer(c->counts, new);
+	if (old)
+		kvfree_rcu(old, rcu);
+	return 0;
+}
+
 /**
  * kl_count_prepare - have counters on each CPU
  * @s: the session; its lock is held
@@ -15,20 +34,13 @@
  */
 int kl_count_prepare(struct kl_session *s)
 {
-	int cpu;
+	int cpu, error;
 
 	lockdep_assert_held(&s->lock);
 	for_each_possible_cpu(cpu) {
-		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
-		u64 *count;
-
-		if (c->count)
-			continue;
-		count = kvzalloc_node(KL_EV_MAX * sizeof(*count), GFP_KERNEL_ACCOUNT,
-				      cpu_to_node(cpu));
-		if (!count)
-			return -ENOMEM;
-		WRITE_ONCE(c->count, count);
+		error = grow(per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + s->defined, cpu_to_node(cpu));
+		if (error)
+			return error;
 	}
 	return 0;
 }

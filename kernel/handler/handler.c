@@ -3,10 +3,10 @@
 #include "handler.h"
 
 /**
- * kl_handler_is_known - may this number stand in a maskset?
+ * kl_handler_is_plain - may this number stand in a maskset by itself?
  * @handler: any
  */
-bool kl_handler_is_known(u8 handler)
+bool kl_handler_is_plain(u8 handler)
 {
 	switch (handler) {
 	case KL_HANDLER_nothing:
@@ -18,16 +18,32 @@ bool kl_handler_is_known(u8 handler)
 }
 
 /**
+ * kl_handler_is_known - may a rule have this handler?
+ * @handler: any
+ */
+bool kl_handler_is_known(u32 handler)
+{
+	switch (handler) {
+#define KL_HANDLER(id, name, help) case id:
+#include "../../uapi/handlers.def"
+#undef KL_HANDLER
+		return true;
+	}
+	return false;
+}
+
+/**
  * kl_handler_prepare - get what handlers need, before they are used
  * @s: the session; its lock is held
- * @handlers: by event id
+ * @actions: what it will do
  * @why: set on failure
  *
  * Context: may sleep.
  */
-int kl_handler_prepare(struct kl_session *s, const u8 *handlers, struct kl_error *why)
+int kl_handler_prepare(struct kl_session *s, const struct kl_actions *actions,
+		       struct kl_error *why)
 {
-	if (!memchr(handlers, KL_HANDLER_count, KL_EV_MAX))
+	if (!memchr(actions->action, KL_HANDLER_count, actions->n))
 		return 0;
 	if (kl_count_prepare(s))
 		return kl_fail(why, -ENOMEM, "no memory for counters");

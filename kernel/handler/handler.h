@@ -11,7 +11,11 @@
 /* Handler `count`, for which kl_count_prepare has been called. */
 static __always_inline void kl_count_fire(struct kl_session *s, u32 id)
 {
-	kl_local_add(&this_cpu_ptr(s->cpu)->count[id], 1);
+	/* Attached only after the counters were made, and then they stay. */
+	struct kl_counts *counts =
+		rcu_dereference_protected(this_cpu_ptr(s->cpu)->counts, true);
+
+	kl_local_add(&counts->of[id], 1);
 }
 
 /**
@@ -28,8 +32,10 @@ static __always_inline void kl_handler_fire(struct kl_session *s, u32 id, u8 han
 		kl_count_fire(s, id);
 }
 
-bool kl_handler_is_known(u8 handler);
-int kl_handler_prepare(struct kl_session *s, const u8 *handlers, struct kl_error *why);
+bool kl_handler_is_plain(u8 handler);
+bool kl_handler_is_known(u32 handler);
+int kl_handler_prepare(struct kl_session *s, const struct kl_actions *actions,
+		       struct kl_error *why);
 
 int kl_count_prepare(struct kl_session *s);
 

@@ -204,7 +204,7 @@ void kl_buffer_destroy(struct kl_session *s)
 		xa_destroy(&c->blocks);
 		kvfree(c->ring.window);
 		vfree(c->ring.shared);
-		kvfree(c->count);
+		kvfree(rcu_dereference_protected(c->counts, true));
 	}
 	free_percpu(s->cpu);
 }

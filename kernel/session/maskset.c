@@ -6,6 +6,7 @@
  */
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "../handler/handler.h"
 #include "../source/source.h"
@@ -13,7 +14,8 @@
 
 struct maskset {
 	char name[KL_NAME_MAX];
-	u8 handler[KL_EV_MAX];
+	u32 n;
+	u8 handler[]; /* of the tables' events, then of defined ones */
 };
 
 static const char *const builtin_names[] = {
@@ -40,10 +42,15 @@ static u8 builtin_handler(u32 maskset, u32 id)
 	return KL_HANDLER_nothing;
 }
 
-/* With what is to be asked first; what does nothing asks nothing. */
+/*
+ * With what is to be asked first; what does nothing asks nothing. A rule is
+ * never the usual case.
+ */
 static u8 asking(u8 action, u8 what)
 {
 	action &= KL_ACTION_HANDLER;
+	if (action >= KL_ACTION_RULE)
+		what = KL_ACTION_ASK;
 	return action ? action | what : 0;
 }
 
@@ -65,6 +72,8 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 	u8 *entry = action + KL_EV_SYSCALL_ENTRY, *exit = action + KL_EV_SYSCALL_EXIT;
 
 	for (u32 id = 0; id < KL_EV_SYSCALL_ENTRY; id++)
+		action[id] = asking(action[id], any);
+	for (u32 id = KL_EV_DYNAMIC; id < actions->n; id++)
 		action[id] = asking(action[id], any);
 	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++) {
 		bool strings = kl_syscall_has_strings(nr);
@@ -88,7 +97,23 @@ static int prepare(struct kl_session *s, const struct kl_actions *actions, struc
 		/* Pairs with the loads in kernel/source/syscall.c: an address dependency. */
 		smp_store_release(&s->unread, unread);
 	}
-	return kl_handler_prepare(s, actions->action, why);
+	return kl_handler_prepare(s, actions, why);
+}
+
+/**
+ * kl_actions_create - actions that do nothing
+ * @defined: events that the session has defined
+ *
+ * Returns NULL if there is no memory. Free with kvfree.
+ */
+struct kl_actions *kl_actions_create(u32 defined)
+{
+	struct kl_actions *actions = kvzalloc(struct_size(actions, action, KL_EV_MAX + defined),
+					      GFP_KERNEL_ACCOUNT);
+
+	if (actions)
+		actions->n = KL_EV_MAX + defined;
+	return actions;
 }
 
 /**
@@ -103,7 +128,7 @@ static int prepare(struct kl_session *s, const struct kl_actions *actions, struc
  */
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why)
 {
-	struct kl_actions *actions = kzalloc(sizeof(*actions), GFP_KERNEL_ACCOUNT);
+	struct kl_actions *actions = kl_actions_create(s->defined);
 	char reason[KL_ERROR_TEXT_MAX];
 	struct maskset *m = NULL;
 	int error;
@@ -118,7 +143,7 @@ struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_er
 			error = kl_fail(why, -ENOENT, "there is no maskset %u", id);
 			goto free;
 		}
-		memcpy(actions->action, m->handler, sizeof(actions->action));
+		memcpy(actions->action, m->handler, min(m->n, actions->n));
 	} else {
 		for (u32 event = 0; event < KL_EV_MAX; event++)
 			if (!kl_event_absent(event, reason) &&
@@ -131,8 +156,22 @@ struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_er
 		return actions;
 	}
 free:
-	kfree(actions);
+	kvfree(actions);
 	return ERR_PTR(error);
+}
+
+/* May a byte of a maskset be @action? Rules are for the session's life. */
+static int check_action(struct kl_session *s, u32 id, u8 action, struct kl_error *why)
+{
+	if (action >= KL_ACTION_RULE &&
+	    action - KL_ACTION_RULE < READ_ONCE(s->custom.rule_count))
+		return 0;
+	if (action >= KL_ACTION_RULE)
+		return kl_fail(why, -EINVAL, "event %u: there is no rule %u", id,
+			       action - KL_ACTION_RULE);
+	if (!kl_handler_is_plain(action))
+		return kl_fail(why, -EINVAL, "event %u: handler %u needs a rule", id, action);
+	return 0;
 }
 
 static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why)
@@ -144,17 +183,49 @@ static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, s
 			       KL_MASKSET_FIRST_USER, KL_MASKSET_MAX - 1);
 	if (strnlen(m->name, KL_NAME_MAX) == KL_NAME_MAX)
 		return kl_fail(why, -EINVAL, "the maskset's name is not ended by NUL");
+	if (m->reserved)
+		return kl_fail(why, -EINVAL, "a reserved member of the maskset is not 0");
 	for (u32 id = 0; id < KL_EV_MAX; id++) {
+		int error;
+
 		if (m->handler[id] == KL_HANDLER_nothing)
 			continue;
-		if (!kl_handler_is_known(m->handler[id]))
-			return kl_fail(why, -EINVAL, "event %u: there is no handler %u", id,
-				       m->handler[id]);
+		error = check_action(s, id, m->handler[id], why);
+		if (error)
+			return error;
 		if (kl_event_absent(id, reason))
 			return kl_fail(why, -ENOENT, "event %u: %s", id, reason);
 		if (!kl_access_allows_event(s->may, id, why))
 			return -EPERM;
 	}
+	return 0;
+}
+
+/* The bytes of the events that the session has defined. */
+static int take_dynamic(struct kl_session *s, const struct kl_abi_maskset *m, struct maskset *to,
+			struct kl_error *why)
+{
+	if (copy_from_user(to->handler + KL_EV_MAX, u64_to_user_ptr(m->dynamic), m->n_dynamic))
+		return kl_fail(why, -EFAULT, "the maskset cannot be read");
+	for (u32 i = 0; i < m->n_dynamic; i++) {
+		int error = check_action(s, KL_EV_DYNAMIC + i, to->handler[KL_EV_MAX + i], why);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int store(struct kl_session *s, u32 id, struct maskset *new, struct kl_error *why)
+{
+	struct maskset *old;
+
+	mutex_lock(&s->lock);
+	old = xa_store(&s->masksets, id, new, GFP_KERNEL_ACCOUNT);
+	mutex_unlock(&s->lock);
+	if (xa_is_err(old))
+		return kl_fail(why, xa_err(old), "no memory for maskset %u", id);
+	kvfree(old);
 	return 0;
 }
 
@@ -169,25 +240,26 @@ static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, s
  */
 int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why)
 {
-	struct maskset *new, *old;
 	int error = check_maskset(s, m, why);
+	struct maskset *new;
 
 	if (error)
 		return error;
-	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	if (m->n_dynamic > READ_ONCE(s->defined))
+		return kl_fail(why, -EINVAL, "the session has defined %u events, not %u",
+			       READ_ONCE(s->defined), m->n_dynamic);
+	new = kvzalloc(struct_size(new, handler, KL_EV_MAX + m->n_dynamic), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return kl_fail(why, -ENOMEM, "no memory for maskset %u", m->id);
+	new->n = KL_EV_MAX + m->n_dynamic;
 	memcpy(new->name, m->name, sizeof(new->name));
-	memcpy(new->handler, m->handler, sizeof(new->handler));
-	mutex_lock(&s->lock);
-	old = xa_store(&s->masksets, m->id, new, GFP_KERNEL_ACCOUNT);
-	mutex_unlock(&s->lock);
-	if (xa_is_err(old)) {
-		kfree(new);
-		return kl_fail(why, xa_err(old), "no memory for maskset %u", m->id);
-	}
-	kfree(old);
-	return 0;
+	memcpy(new->handler, m->handler, KL_EV_MAX);
+	error = take_dynamic(s, m, new, why);
+	if (!error)
+		error = store(s, m->id, new, why);
+	if (error)
+		kvfree(new);
+	return error;
 }
 
 /**
@@ -201,9 +273,12 @@ int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struc
 int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
 {
 	struct maskset *found;
+	u32 defined = 0;
+	int error = 0;
 
 	memset(m->name, 0, sizeof(m->name));
 	if (m->id < KL_MASKSET_FIRST_USER) {
+		m->n_dynamic = 0;
 		strscpy(m->name, builtin_names[m->id], sizeof(m->name));
 		for (u32 id = 0; id < KL_EV_MAX; id++)
 			m->handler[id] = builtin_handler(m->id, id);
@@ -214,9 +289,16 @@ int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_er
 	if (found) {
 		memcpy(m->name, found->name, sizeof(m->name));
 		memcpy(m->handler, found->handler, sizeof(m->handler));
+		defined = found->n - KL_EV_MAX;
+		if (copy_to_user(u64_to_user_ptr(m->dynamic), found->handler + KL_EV_MAX,
+				 min(m->n_dynamic, defined)))
+			error = kl_fail(why, -EFAULT, "the maskset cannot be written");
+	} else {
+		error = kl_fail(why, -ENOENT, "there is no maskset %u", m->id);
 	}
 	mutex_unlock(&s->lock);
-	return found ? 0 : kl_fail(why, -ENOENT, "there is no maskset %u", m->id);
+	m->n_dynamic = defined;
+	return error;
 }
 
 /**
@@ -229,6 +311,6 @@ void kl_masksets_destroy(struct kl_session *s)
 	unsigned long id;
 
 	xa_for_each(&s->masksets, id, m)
-		kfree(m);
+		kvfree(m);
 	xa_destroy(&s->masksets);
 }

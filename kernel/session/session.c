@@ -122,11 +122,11 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 					u32 may)
 {
 	struct kl_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
-	struct kl_actions *nothing = kzalloc(sizeof(*nothing), GFP_KERNEL_ACCOUNT);
+	struct kl_actions *nothing = kl_actions_create(0);
 
 	if (!s || !nothing) {
 		kfree(s);
-		kfree(nothing);
+		kvfree(nothing);
 		return NULL;
 	}
 	RCU_INIT_POINTER(s->actions, nothing);
@@ -135,6 +135,8 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	init_waitqueue_head(&s->wait);
 	INIT_LIST_HEAD(&s->list);
 	xa_init(&s->masksets);
+	kl_custom_init(&s->custom);
+	kl_later_init(&s->later);
 	kref_init(&s->ref);
 	s->owner = get_cred(cred);
 	s->may = may;
@@ -157,12 +159,14 @@ static void free_session(struct kref *ref)
 	mutex_lock(&sessions_lock);
 	list_del_init(&s->list);
 	mutex_unlock(&sessions_lock);
+	kl_later_deinit(&s->later);
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
 	kl_taskset_destroy(s->tasks);
 	kl_taskset_destroy(s->heirs);
 	kl_taskset_destroy(s->unread);
-	kfree(rcu_dereference_protected(s->actions, true));
+	kl_custom_deinit(s);
+	kvfree(rcu_dereference_protected(s->actions, true));
 	put_cred(s->owner);
 	mutex_destroy(&s->lock);
 	kfree(s);
@@ -347,10 +351,10 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 		error = attach_wanted(s, new->action, why);
 	if (error) {
 		detach_unused(s, old->action);
-		kfree(new);
+		kvfree(new);
 	} else {
 		rcu_assign_pointer(s->actions, new);
-		kfree_rcu(old, rcu);
+		kvfree_rcu(old, rcu);
 		if (s->running)
 			detach_unused(s, new->action);
 	}
@@ -378,7 +382,7 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	if (error)
 		goto unlock;
 	actions = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
-	if (s->gate & KL_GATE_TASKS) {
+	if (s->gate & KL_GATE_TASKS || kl_session_has_flags(s)) {
 		error = kl_follow_attach(s);
 		if (error) {
 			kl_fail(why, error, "cannot follow forks");
@@ -386,6 +390,7 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 		}
 	}
 	s->running = true;
+	s->started = true;
 	error = attach_wanted(s, actions->action, why);
 unlock:
 	mutex_unlock(&s->lock);
@@ -405,8 +410,7 @@ void kl_session_stop(struct kl_session *s)
 	mutex_lock(&s->lock);
 	if (s->running) {
 		detach_unused(s, NULL);
-		if (s->gate & KL_GATE_TASKS)
-			kl_follow_detach(s);
+		kl_follow_detach(s);
 		kl_source_synchronize();
 		kl_buffer_finish(s);
 		WRITE_ONCE(s->running, false);

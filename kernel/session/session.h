@@ -19,6 +19,8 @@
 #include <linux/xarray.h>
 
 #include "../ring/ring.h"
+#include "later.h"
+#include "rule.h"
 #include "taskset.h"
 
 /* Why an event may not be for this session; 0 lets everything through. */
@@ -38,7 +40,15 @@
 struct kl_actions {
 	struct rcu_head rcu;
 	u32 maskset;
-	u8 action[KL_EV_MAX];
+	u32 n; /* KL_EV_MAX, and an action for each event that the session has defined */
+	u8 action[];
+};
+
+/* What the handler `count` has counted on a CPU, by event. */
+struct kl_counts {
+	struct rcu_head rcu;
+	u32 n;
+	u64 of[];
 };
 
 /*
@@ -57,7 +67,8 @@ struct kl_actions {
  * @state: may @task be relied on: its ids (pid, tgid), or one of KL_STATE_*
  * @base: the block being filled, while @state is ids
  * @ring: the buffer
- * @count: of the handler `count`, by event; NULL until one is used
+ * @flags: of the handlers `set` and `clear`, those that belong to a CPU
+ * @counts: of the handler `count`; NULL until one is used
  * @session: whose this is
  * @wake: wakes readers, from a context where that is allowed
  * @blocks: all blocks by index, for readers; locked by its own lock
@@ -69,7 +80,8 @@ struct kl_cpu {
 	u64 state;
 	u8 *base;
 	struct kl_ring ring;
-	u64 *count;
+	u64 flags;
+	struct kl_counts __rcu *counts;
 	struct kl_session *session;
 	struct irq_work wake;
 	struct xarray blocks;
@@ -91,9 +103,15 @@ struct kl_cpu {
  * @unread: tasks in a system call a string of which could not be read yet; there
  *          if the event syscall_late_string ever was wanted
  * @owner: credentials of the opener, for KL_GATE_OWN
+ * @custom: programs, rules and flags, which stay until the session ends
+ * @later: what handlers have asked for
  *
  * Under @lock:
  * @running: probes are attached
+ * @started: they have been, so what records are made of cannot change any more
+ * @following: its sets of tasks follow forks
+ * @frozen: a handler has stopped the recording
+ * @defined: events that the session has defined
  * @closed: the creator is gone; nothing can be started again
  * @attached: events with a probe, by id
  * @syscalls_attached: the probes of all system calls' entries, and exits
@@ -118,9 +136,15 @@ struct kl_session {
 	struct kl_taskset *heirs;
 	struct kl_taskset *unread;
 	const struct cred *owner;
+	struct kl_custom custom;
+	struct kl_later later;
 
 	struct mutex lock ____cacheline_aligned;
 	bool running;
+	bool started;
+	bool following;
+	bool frozen;
+	u32 defined;
 	bool closed;
 	bool syscalls_attached[2];
 	DECLARE_BITMAP(attached, KL_EV_MAX);
@@ -167,7 +191,7 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f,
 			  struct kl_error *why);
 int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why);
 void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats);
-void kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts);
+int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct kl_error *why);
 int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may);
 u32 kl_session_number(const struct cred *cred, u32 may);
 u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may);
@@ -186,6 +210,7 @@ struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned l
 struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset);
 
 /* maskset.c */
+struct kl_actions *kl_actions_create(u32 defined);
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why);
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions);
 int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why);

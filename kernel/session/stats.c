@@ -3,6 +3,8 @@
  * What a session has written, lost and counted. Reads what the CPUs write, without
  * a lock: numbers of one instant only when the session does not run.
  */
+#include <linux/uaccess.h>
+
 #include "session.h"
 
 /**
@@ -33,27 +35,47 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	stats->buffer_bytes = (u64)stats->blocks * s->block_bytes;
 	stats->running = READ_ONCE(s->running);
 	stats->readers = READ_ONCE(s->reader_count);
+	stats->frozen = READ_ONCE(s->frozen);
 	rcu_read_lock();
 	stats->maskset = rcu_dereference(s->actions)->maskset;
 	rcu_read_unlock();
 }
 
+/* Of all CPUs. */
+static u64 count_of(struct kl_session *s, u32 id)
+{
+	u64 sum = 0;
+	int cpu;
+
+	rcu_read_lock();
+	for_each_possible_cpu(cpu) {
+		const struct kl_counts *counts = rcu_dereference(per_cpu_ptr(s->cpu, cpu)->counts);
+
+		if (counts && id < counts->n)
+			sum += READ_ONCE(counts->of[id]);
+	}
+	rcu_read_unlock();
+	return sum;
+}
+
 /**
  * kl_session_counts - what the handler `count` has counted, all CPUs
  * @s: the session
- * @counts: set
+ * @counts: room for those of defined events in; the rest out
+ * @why: set on failure
+ *
+ * Context: may sleep.
  */
-void kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts)
+int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct kl_error *why)
 {
-	int cpu;
+	u64 __user *dynamic = u64_to_user_ptr(counts->dynamic);
+	u32 room = counts->n_dynamic, defined = READ_ONCE(s->defined);
 
-	memset(counts->count, 0, sizeof(counts->count));
-	for_each_possible_cpu(cpu) {
-		const u64 *count = READ_ONCE(per_cpu_ptr(s->cpu, cpu)->count);
-
-		if (!count)
-			continue;
-		for (u32 id = 0; id < KL_EV_MAX; id++)
-			counts->count[id] += READ_ONCE(count[id]);
-	}
+	for (u32 id = 0; id < KL_EV_MAX; id++)
+		counts->count[id] = count_of(s, id);
+	for (u32 i = 0; i < min(room, defined); i++)
+		if (put_user(count_of(s, KL_EV_DYNAMIC + i), &dynamic[i]))
+			return kl_fail(why, -EFAULT, "the counts cannot be written");
+	counts->n_dynamic = defined;
+	return 0;
 }

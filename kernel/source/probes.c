@@ -5,7 +5,7 @@
  * Reads the session under RCU (preemption is off); takes no lock.
  */
 #include "../handler/handler.h"
-#include "../session/record.h"
+#include "../session/fire.h"
 #include "probes.h"
 #include "source.h"
 
@@ -112,21 +112,18 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		struct kl_place kl_at;							\
 											\
 		access									\
-		if (kl_do != KL_HANDLER_log) {						\
-			kl_handler_fire(kl_s, id, kl_do);				\
-			return;								\
-		}									\
+		if (kl_do == KL_HANDLER_count)						\
+			return kl_count_fire(kl_s, id);					\
 		kl_texts.n = 0;								\
 		kl_texts.bytes = 0;							\
 		strings									\
-		kl_at = kl_record_begin(kl_s, this_cpu_ptr(kl_s->cpu), id,		\
-					sizeof(*kl_rec) + kl_texts.bytes);		\
+		kl_at = kl_fire_begin(kl_s, id, kl_do, sizeof(*kl_rec) + kl_texts.bytes);	\
 		if (!kl_at.at)								\
 			return;								\
 		kl_rec = (void *)kl_at.at;						\
 		fields									\
 		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
-		kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);			\
+		kl_fire_end(kl_s, id, kl_do, kl_at, sizeof(*kl_rec) + kl_texts.bytes);	\
 	}										\
 											\
 	void kl_probe_##name(void *data source)						\

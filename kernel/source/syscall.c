@@ -12,7 +12,7 @@
 #include <asm/word-at-a-time.h>
 
 #include "../handler/handler.h"
-#include "../session/record.h"
+#include "../session/fire.h"
 #include "probes.h"
 #include "source.h"
 
@@ -241,7 +241,7 @@ static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, 
 	}
 }
 
-static noinline void log_entry_slow(struct kl_cpu *cpu, const struct pt_regs *regs)
+static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *regs, u8 handler)
 {
 	u32 number = number_of(regs), layout = layouts[number], bytes = arguments_bytes[number];
 	struct kl_strings strings;
@@ -250,13 +250,13 @@ static noinline void log_entry_slow(struct kl_cpu *cpu, const struct pt_regs *re
 	strings.n = 0;
 	strings.bytes = 0;
 	if (LAYOUT_STRINGS(layout) && !collect_strings(&strings, regs, LAYOUT_CODE(layout)))
-		note_unread(cpu->session, true);
+		note_unread(s, true);
 	bytes += strings.bytes;
-	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_ENTRY + number, bytes);
+	place = kl_fire_begin(s, KL_EV_SYSCALL_ENTRY + number, handler, bytes);
 	if (unlikely(!place.at))
 		return;
 	write_arguments(place.at, regs, LAYOUT_CODE(layout), &strings);
-	kl_record_end(place, bytes);
+	kl_fire_end(s, KL_EV_SYSCALL_ENTRY + number, handler, place, bytes);
 }
 
 /*
@@ -272,23 +272,22 @@ static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *
 	u64 time;
 
 	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time)))
-		return log_entry_slow(cpu, regs);
+		return log_entry_slow(cpu->session, regs, KL_HANDLER_log);
 	number = number_of(regs);
 	kl_record_head(place, time, KL_EV_SYSCALL_ENTRY + number);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_record_end(place, arguments_bytes[number]);
 }
 
-static noinline void log_exit_slow(struct kl_cpu *cpu, const struct pt_regs *regs)
+static noinline void log_exit_slow(struct kl_session *s, const struct pt_regs *regs, u8 handler)
 {
-	u32 number = number_of(regs);
-	struct kl_place place;
+	u32 id = KL_EV_SYSCALL_EXIT + number_of(regs);
+	struct kl_place place = kl_fire_begin(s, id, handler, sizeof(u64));
 
-	place = kl_record_begin(cpu->session, cpu, KL_EV_SYSCALL_EXIT + number, sizeof(u64));
 	if (unlikely(!place.at))
 		return;
 	*(u64 *)place.at = regs->ax;
-	kl_record_end(place, sizeof(u64));
+	kl_fire_end(s, id, handler, place, sizeof(u64));
 }
 
 static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *regs)
@@ -297,7 +296,7 @@ static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *r
 	u64 time;
 
 	if (unlikely(!kl_record_take(cpu, sizeof(u64), &place, &time)))
-		return log_exit_slow(cpu, regs);
+		return log_exit_slow(cpu->session, regs, KL_HANDLER_log);
 	kl_record_head(place, time, KL_EV_SYSCALL_EXIT + number_of(regs));
 	*(u64 *)place.at = regs->ax;
 	kl_record_end(place, sizeof(u64));
@@ -311,8 +310,8 @@ static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
 
 	if (!kl_gate_self(s))
 		return;
-	if (likely(handler == KL_HANDLER_log))
-		return log_entry_slow(this_cpu_ptr(s->cpu), regs);
+	if (handler == KL_HANDLER_log || handler >= KL_ACTION_RULE)
+		return log_entry_slow(s, regs, handler);
 	kl_handler_fire(s, id, handler);
 }
 
@@ -325,8 +324,8 @@ static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
 		return;
 	if (LAYOUT_STRINGS(layouts[number]) && is_unread(s))
 		log_late_strings(s, regs, number);
-	if (likely(handler == KL_HANDLER_log))
-		return log_exit_slow(this_cpu_ptr(s->cpu), regs);
+	if (handler == KL_HANDLER_log || handler >= KL_ACTION_RULE)
+		return log_exit_slow(s, regs, handler);
 	kl_handler_fire(s, id, handler);
 }
 

@@ -8,8 +8,8 @@
 #include "../base/base.h"
 
 struct kl_count_report {
-	struct kl_count_row counts[KL_EV_MAX]; /* by id */
-	struct kl_count_row rows[KL_EV_MAX];
+	struct kl_count_row counts[KL_EV_IDS]; /* by id */
+	struct kl_count_row rows[KL_EV_IDS];
 };
 
 struct kl_count_report *kl_count_report_create(void)
@@ -53,7 +53,7 @@ const struct kl_count_row *kl_count_report_rows(struct kl_count_report *report, 
 {
 	size_t n = 0;
 
-	for (unsigned int id = 0; id < KL_EV_MAX; id++)
+	for (unsigned int id = 0; id < KL_EV_IDS; id++)
 		if (report->counts[id].count)
 			report->rows[n++] = report->counts[id];
 	qsort(report->rows, n, sizeof(report->rows[0]), compare_rows);

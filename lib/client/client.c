@@ -10,24 +10,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <kernlens/client.h>
 #include <kernlens/schema.h>
 #include "../base/base.h"
+#include "client.h"
 
-struct kl_device {
-	int fd;
-	char *path;
-	struct kl_abi_info info;
-};
-
-struct kl_session {
-	int fd;
-	uint32_t id;
-	uint32_t block_bytes;
-};
-
-/* @argument starts with its size, or is NULL. @what: "start the session". */
-static int call(int fd, unsigned long request, void *argument, size_t size, const char *what)
+int kl_client_call(int fd, unsigned long request, void *argument, size_t size, const char *what)
 {
 	struct kl_abi_error words = { .size = sizeof(words) };
 	uint32_t bytes = size;
@@ -89,7 +76,7 @@ static int open_checked(const char *path, struct kl_abi_info *info)
 
 	if (fd < 0)
 		return fail_open(errno, path);
-	ret = call(fd, KL_IOC_INFO, info, sizeof(*info), "ask the device what it is");
+	ret = kl_client_call(fd, KL_IOC_INFO, info, sizeof(*info), "ask the device what it is");
 	if (!ret)
 		ret = check_version(info);
 	if (ret) {
@@ -142,19 +129,21 @@ const struct kl_abi_info *kl_device_info(const struct kl_device *device)
 int kl_device_time(struct kl_device *device, struct kl_abi_time *time)
 {
 	memset(time, 0, sizeof(*time));
-	return call(device->fd, KL_IOC_TIME, time, sizeof(*time), "read the clocks");
+	return kl_client_call(device->fd, KL_IOC_TIME, time, sizeof(*time), "read the clocks");
 }
 
 int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_info *info)
 {
 	*info = (struct kl_abi_event_info){ .id = id };
-	return call(device->fd, KL_IOC_EVENT_INFO, info, sizeof(*info), "ask about an event");
+	return kl_client_call(device->fd, KL_IOC_EVENT_INFO, info, sizeof(*info),
+			      "ask about an event");
 }
 
 int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status)
 {
 	*status = (struct kl_abi_status){ .index = index };
-	return call(device->fd, KL_IOC_STATUS, status, sizeof(*status), "list the sessions");
+	return kl_client_call(device->fd, KL_IOC_STATUS, status, sizeof(*status),
+			      "list the sessions");
 }
 
 int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_status *status)
@@ -189,7 +178,7 @@ static struct kl_session *new_session(struct kl_device *device, unsigned long re
 		ret = session->fd;
 		goto free_session;
 	}
-	ret = call(session->fd, request, argument, size, what);
+	ret = kl_client_call(session->fd, request, argument, size, what);
 	if (ret)
 		goto close_fd;
 	return session;
@@ -244,84 +233,76 @@ size_t kl_session_block_bytes(const struct kl_session *session)
 	return session->block_bytes;
 }
 
-int kl_session_write_maskset(struct kl_session *session, uint32_t id, const char *name,
-			     const uint8_t map[KL_EV_MAX])
-{
-	struct kl_abi_maskset maskset = { .id = id };
-
-	if (strlen(name) >= sizeof(maskset.name))
-		return kl_fail(EINVAL, "a maskset's name has at most %zu bytes",
-			       sizeof(maskset.name) - 1);
-	strcpy(maskset.name, name);
-	memcpy(maskset.handler, map, sizeof(maskset.handler));
-	return call(session->fd, KL_IOC_MASKSET_WRITE, &maskset, sizeof(maskset),
-		    "write the maskset");
-}
-
 int kl_session_read_maskset(struct kl_session *session, uint32_t id, struct kl_abi_maskset *maskset)
 {
 	memset(maskset, 0, sizeof(*maskset));
 	maskset->id = id;
-	return call(session->fd, KL_IOC_MASKSET_READ, maskset, sizeof(*maskset),
-		    "read the maskset");
+	return kl_client_call(session->fd, KL_IOC_MASKSET_READ, maskset, sizeof(*maskset),
+			      "read the maskset");
 }
 
 int kl_session_use_maskset(struct kl_session *session, uint32_t id)
 {
 	struct kl_abi_use use = { .maskset = id };
 
-	return call(session->fd, KL_IOC_MASKSET_USE, &use, sizeof(use), "use the maskset");
+	return kl_client_call(session->fd, KL_IOC_MASKSET_USE, &use, sizeof(use),
+			      "use the maskset");
 }
 
 int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid)
 {
 	struct kl_abi_filter filter = { .kind = kind, .uid = uid };
 
-	return call(session->fd, KL_IOC_FILTER, &filter, sizeof(filter), "set the filter");
+	return kl_client_call(session->fd, KL_IOC_FILTER, &filter, sizeof(filter),
+			      "set the filter");
 }
 
 int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags)
 {
 	struct kl_abi_tasks tasks = { .pid = pid, .flags = flags };
-	int ret =
-		call(session->fd, KL_IOC_TASKS, &tasks, sizeof(tasks), "change the filter's tasks");
+	int ret = kl_client_call(session->fd, KL_IOC_TASKS, &tasks, sizeof(tasks),
+				 "change the filter's tasks");
 
 	return ret ? ret : (int)tasks.count;
 }
 
 int kl_session_start(struct kl_session *session)
 {
-	return call(session->fd, KL_IOC_START, NULL, 0, "start the session");
+	return kl_client_call(session->fd, KL_IOC_START, NULL, 0, "start the session");
 }
 
 int kl_session_stop(struct kl_session *session)
 {
-	return call(session->fd, KL_IOC_STOP, NULL, 0, "stop the session");
+	return kl_client_call(session->fd, KL_IOC_STOP, NULL, 0, "stop the session");
 }
 
 int kl_session_resize(struct kl_session *session, uint32_t blocks)
 {
 	struct kl_abi_resize resize = { .blocks = blocks };
 
-	return call(session->fd, KL_IOC_RESIZE, &resize, sizeof(resize), "resize the buffers");
+	return kl_client_call(session->fd, KL_IOC_RESIZE, &resize, sizeof(resize),
+			      "resize the buffers");
 }
 
 int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *stats)
 {
 	*stats = (struct kl_abi_stats){ .cpu = cpu };
-	return call(session->fd, KL_IOC_STATS, stats, sizeof(*stats), "read the statistics");
+	return kl_client_call(session->fd, KL_IOC_STATS, stats, sizeof(*stats),
+			      "read the statistics");
 }
 
 int kl_session_counts(struct kl_session *session, struct kl_abi_counts *counts)
 {
 	memset(counts, 0, sizeof(*counts));
-	return call(session->fd, KL_IOC_COUNTS, counts, sizeof(*counts), "read the counts");
+	return kl_client_call(session->fd, KL_IOC_COUNTS, counts, sizeof(*counts),
+			      "read the counts");
 }
 
 int kl_session_dump(struct kl_session *session, uint32_t what, uint64_t *records)
 {
 	struct kl_abi_dump dump = { .what = what };
-	int ret = call(session->fd, KL_IOC_DUMP, &dump, sizeof(dump), "dump the machine's state");
+	int ret = kl_client_call(session->fd, KL_IOC_DUMP, &dump, sizeof(dump),
+				 "dump the machine's state");
 
 	if (!ret && records)
 		*records = dump.records;
@@ -331,7 +312,8 @@ int kl_session_dump(struct kl_session *session, uint32_t what, uint64_t *records
 int kl_session_reader(struct kl_session *session, uint32_t flags)
 {
 	struct kl_abi_reader reader = { .flags = flags, .fd = -1 };
-	int ret = call(session->fd, KL_IOC_READER, &reader, sizeof(reader), "make a reader");
+	int ret = kl_client_call(session->fd, KL_IOC_READER, &reader, sizeof(reader),
+				 "make a reader");
 
 	return ret ? ret : reader.fd;
 }

@@ -102,6 +102,13 @@ static int fail_unknown(const struct kl_schema *schema, const char *text, const 
 	return ret;
 }
 
+/* As the events that sessions define are named. */
+static bool is_defined_name(const char *text)
+{
+	return !strncmp(text, "tp:", 3) || !strncmp(text, "fn:", 3) || !strncmp(text, "tick:", 5) ||
+	       !strncmp(text, "uprobe:", 7);
+}
+
 /* Takes @text apart in place. */
 static int parse_pattern(const struct kl_schema *schema, char *text, struct pattern *pattern)
 {
@@ -116,7 +123,9 @@ static int parse_pattern(const struct kl_schema *schema, char *text, struct patt
 	pattern->kind = PATTERN_NAME;
 	pattern->name = text;
 	pattern->group = NULL;
-	if (colon) {
+	if (is_defined_name(text)) {
+		/* Its colon belongs to the name. */
+	} else if (colon) {
 		*colon = 0;
 		pattern->group = text;
 		pattern->name = colon + 1;
@@ -163,9 +172,9 @@ static int apply_pattern(const struct kl_schema *schema, const char *text, size_
 }
 
 int kl_events_match(const struct kl_schema *schema, const char *patterns, unsigned int handler,
-		    uint8_t map[KL_EV_MAX])
+		    uint8_t map[KL_EV_IDS])
 {
-	uint8_t result[KL_EV_MAX];
+	uint8_t result[KL_EV_IDS];
 	const char *at = patterns;
 	int ret, events = 0;
 
@@ -186,7 +195,7 @@ int kl_events_match(const struct kl_schema *schema, const char *patterns, unsign
 		at++;
 	}
 	memcpy(map, result, sizeof(result));
-	for (unsigned int id = 0; id < KL_EV_MAX; id++)
+	for (unsigned int id = 0; id < KL_EV_IDS; id++)
 		events += map[id] != KL_HANDLER_nothing;
 	return events;
 }

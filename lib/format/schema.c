@@ -89,6 +89,7 @@ void kl_schema_destroy(struct kl_schema *schema)
 		next = chunk->next;
 		free(chunk);
 	}
+	free(schema->defined);
 	free(schema);
 }
 
@@ -151,18 +152,40 @@ static int lay_out(struct kl_class *class, struct kl_field *fields)
 	return 0;
 }
 
+/* Where a class stands; NULL with an error text if there cannot be one. */
+static struct kl_class **find_slot(struct kl_schema *schema, unsigned int id)
+{
+	struct kl_class **more;
+	size_t index = id - KL_EV_DYNAMIC;
+
+	if (id < KL_EV_MAX)
+		return &schema->classes[id];
+	for (; schema->n_defined <= index; schema->n_defined++) {
+		more = kl_array_grow(schema->defined, schema->n_defined, &schema->defined_capacity,
+				     sizeof(*more));
+		if (!more)
+			return NULL;
+		schema->defined = more;
+		more[schema->n_defined] = NULL;
+	}
+	return &schema->defined[index];
+}
+
 int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
 		  const struct kl_field *fields, unsigned int n)
 {
-	struct kl_class *class;
+	struct kl_class *class, **slot;
 	struct kl_field *copy;
 	int ret;
 
-	if (!proto->id || proto->id >= KL_EV_MAX)
+	if (!proto->id || proto->id >= KL_EV_IDS)
 		return kl_fail(EINVAL, "event %s has the impossible id %u", proto->name, proto->id);
-	if (schema->classes[proto->id])
+	slot = find_slot(schema, proto->id);
+	if (!slot)
+		return -ENOMEM;
+	if (*slot)
 		return kl_fail(EINVAL, "events %s and %s have the same id %u", proto->name,
-			       schema->classes[proto->id]->name, proto->id);
+			       (*slot)->name, proto->id);
 	if (n > KL_FIELDS_MAX)
 		return kl_fail(EINVAL, "event %s has more than %u fields", proto->name,
 			       KL_FIELDS_MAX);
@@ -177,20 +200,58 @@ int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
 	class->n_fields = n;
 	ret = lay_out(class, copy);
 	if (!ret)
-		schema->classes[class->id] = class;
+		*slot = class;
 	return ret;
+}
+
+static const char *keep(struct kl_schema *schema, const char *text)
+{
+	return kl_schema_string(schema, text, strlen(text));
+}
+
+int kl_schema_define(struct kl_schema *schema, const struct kl_class *class)
+{
+	struct kl_class proto = *class;
+	struct kl_field fields[KL_FIELDS_MAX];
+	unsigned int n = class->n_fields;
+	int ret;
+
+	if (n > KL_FIELDS_MAX)
+		return kl_fail(EINVAL, "event %s has more than %u fields", class->name,
+			       KL_FIELDS_MAX);
+	proto.id = (uint16_t)(KL_EV_DYNAMIC + schema->n_defined);
+	proto.name = keep(schema, class->name);
+	proto.group = keep(schema, class->group);
+	proto.help = keep(schema, class->help);
+	for (unsigned int i = 0; i < n; i++) {
+		fields[i] = class->fields[i];
+		fields[i].name = keep(schema, fields[i].name);
+		if (!fields[i].name)
+			return -ENOMEM;
+	}
+	if (!proto.name || !proto.group || !proto.help)
+		return -ENOMEM;
+	ret = kl_schema_add(schema, &proto, fields, n);
+	return ret ? ret : proto.id;
 }
 
 const struct kl_class *kl_schema_class(const struct kl_schema *schema, unsigned int id)
 {
-	return id < KL_EV_MAX ? schema->classes[id] : NULL;
+	if (id < KL_EV_MAX)
+		return schema->classes[id];
+	return id - KL_EV_DYNAMIC < schema->n_defined ? schema->defined[id - KL_EV_DYNAMIC] : NULL;
 }
 
 const struct kl_class *kl_schema_next(const struct kl_schema *schema, const struct kl_class *class)
 {
-	for (unsigned int id = class ? class->id + 1 : 0; id < KL_EV_MAX; id++)
-		if (schema->classes[id])
-			return schema->classes[id];
+	unsigned int end = KL_EV_DYNAMIC + (unsigned int)schema->n_defined;
+
+	for (unsigned int id = class ? class->id + 1 : 0; id < end; id++) {
+		const struct kl_class *found = kl_schema_class(schema, id);
+
+		if (found)
+			return found;
+	}
 	return NULL;
 }
 

@@ -15,6 +15,9 @@
  */
 struct kl_schema {
 	struct kl_class *classes[KL_EV_MAX];
+	struct kl_class **defined; /* by id less KL_EV_DYNAMIC, may have gaps */
+	size_t n_defined;
+	size_t defined_capacity;
 	struct kl_chunk *arena;
 };
 

@@ -464,7 +464,7 @@ static void parse_event_attribute(struct parser *p, struct kl_class *class)
 	if (!strcmp(word, "name") && p->token == TOKEN_STRING)
 		class->name = kl_schema_string(p->schema, p->text, strlen(p->text));
 	else if (!strcmp(word, "id") && p->token == TOKEN_NUMBER)
-		class->id = p->number > 0 && p->number < KL_EV_MAX ? p->number : 0;
+		class->id = p->number > 0 && p->number < KL_EV_IDS ? p->number : 0;
 	expect_sign(p, ';');
 }
 

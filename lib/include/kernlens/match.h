@@ -30,7 +30,7 @@
  * error text that names what is near to an unknown pattern.
  */
 int kl_events_match(const struct kl_schema *schema, const char *patterns, unsigned int handler,
-		    uint8_t map[KL_EV_MAX]);
+		    uint8_t map[KL_EV_IDS]);
 
 #pragma GCC visibility pop
 

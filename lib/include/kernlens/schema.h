@@ -131,6 +131,17 @@ void kl_schema_destroy(struct kl_schema *schema);
 uint64_t kl_schema_hash(void);
 
 /**
+ * kl_schema_define - add an event that a session defines
+ * @schema: schema
+ * @class: name, group, help and fields (name, type, format, count) are copied;
+ *         its id is not looked at
+ *
+ * Returns the id that it gets, KL_EV_DYNAMIC and up in the order of definition,
+ * or -EINVAL or -ENOMEM with an error text.
+ */
+int kl_schema_define(struct kl_schema *schema, const struct kl_class *class);
+
+/**
  * kl_schema_class - the event with an id
  * @schema: schema
  * @id: KL_EV_*

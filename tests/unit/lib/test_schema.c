@@ -145,13 +145,13 @@ static unsigned int count(const uint8_t *map, const char *start, unsigned int ha
 
 static int match(const char *patterns, uint8_t *map)
 {
-	memset(map, 0, KL_EV_MAX);
+	memset(map, 0, KL_EV_IDS);
 	return kl_events_match(schema, patterns, KL_HANDLER_log, map);
 }
 
 static void test_match(void)
 {
-	uint8_t map[KL_EV_MAX], before[KL_EV_MAX];
+	uint8_t map[KL_EV_IDS], before[KL_EV_IDS];
 	int n;
 
 	unit_check(match("sched_switch", map) == 1 && map[1] == KL_HANDLER_log, "one name");

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The general way of an event. Where a filter or handler looks at its fields,
+ * they are written to a scratch area of the CPU first and become a record only
+ * if one is wanted. Reads rules without a lock: they stay until the session ends.
+ */
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "../handler/handler.h"
+#include "../handler/table.h"
+#include "../source/probes.h"
+#include "fire.h"
+#include "record.h"
+#include "variable.h"
+
+/*
+ * Events in events: a filter's load can fault and so fire another, and each may
+ * be interrupted, by a softirq, an interrupt, an NMI.
+ */
+#define LEVELS 8
+
+struct levels {
+	u32 depth;
+	struct kl_scratch level[LEVELS];
+};
+
+static struct levels *levels_of[NR_CPUS];
+
+/**
+ * kl_scratch_get - room for an event's fields
+ *
+ * Returns NULL if events are nested too deep. Give it back with kl_scratch_put,
+ * which an interrupt does before it returns, so a plain counter is enough.
+ * Context: any, preemption off.
+ */
+struct kl_scratch *kl_scratch_get(void)
+{
+	struct levels *mine = levels_of[smp_processor_id()];
+	u32 depth = mine->depth;
+
+	if (unlikely(depth == LEVELS))
+		return NULL;
+	WRITE_ONCE(mine->depth, depth + 1);
+	barrier();
+	return &mine->level[depth];
+}
+
+/**
+ * kl_scratch_put - undo the last kl_scratch_get that gave one
+ */
+void kl_scratch_put(void)
+{
+	barrier();
+	levels_of[smp_processor_id()]->depth--;
+}
+
+static void write_record(struct kl_session *s, u32 id, const struct kl_firing *f)
+{
+	struct kl_place place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, f->bytes);
+
+	if (unlikely(!place.at))
+		return;
+	memcpy(place.at, f->fields, f->bytes);
+	kl_record_end(place, f->bytes);
+}
+
+static void change_flag(struct kl_session *s, u64 flag, bool on)
+{
+	u64 *cpu_flags = &this_cpu_ptr(s->cpu)->flags;
+
+	if (flag < KL_FLAGS_MAX / 2)
+		kl_taskset_set(s->custom.task_flag[flag], current->pid, on);
+	else if (on)
+		*cpu_flags |= 1ull << flag;
+	else
+		*cpu_flags &= ~(1ull << flag);
+}
+
+/**
+ * kl_flag_test - is a flag of a session set?
+ * @s: the session
+ * @flag: below KL_FLAGS_MAX; of the running task, or of this CPU
+ *
+ * Context: any, preemption off.
+ */
+bool kl_flag_test(struct kl_session *s, u32 flag)
+{
+	const struct kl_taskset *set;
+
+	if (flag >= KL_FLAGS_MAX / 2)
+		return this_cpu_ptr(s->cpu)->flags >> flag & 1;
+	/* Its zeroes after the pointer; pairs with make_flag. */
+	set = smp_load_acquire(&s->custom.task_flag[flag]);
+	return set && kl_taskset_has(set, current->pid);
+}
+
+static __always_inline void run_keys(const struct kl_rule *r, struct kl_firing *f,
+				     u64 key[KL_RULE_KEYS_MAX])
+{
+	for (u32 i = 0; i < r->keys; i++)
+		key[i] = kl_program_run(r->key[i], f);
+}
+
+static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
+{
+	kl_probe_alarm(s, id, r->text);
+	irq_work_queue(&this_cpu_ptr(s->cpu)->wake);
+}
+
+static void handle(struct kl_session *s, u32 id, struct kl_rule *r, struct kl_firing *f)
+{
+	struct kl_table *table = r->tables ? r->tables[smp_processor_id()] : NULL;
+	u64 key[KL_RULE_KEYS_MAX];
+
+	switch (r->handler) {
+	case KL_HANDLER_log:
+		return write_record(s, id, f);
+	case KL_HANDLER_count:
+		run_keys(r, f, key);
+		return kl_table_count(table, key);
+	case KL_HANDLER_sum:
+		run_keys(r, f, key);
+		return kl_table_add(table, key, kl_program_run(r->value, f));
+	case KL_HANDLER_hist:
+		run_keys(r, f, key);
+		return kl_table_hist(table, key, kl_program_run(r->value, f), r->arg, r->low);
+	case KL_HANDLER_set:
+	case KL_HANDLER_clear:
+		return change_flag(s, r->arg, r->handler == KL_HANDLER_set);
+	case KL_HANDLER_freeze:
+		return kl_later_freeze(s, r->arg);
+	case KL_HANDLER_use:
+		return kl_later_use(s, r->arg);
+	case KL_HANDLER_alarm:
+		return sound_alarm(s, id, r);
+	}
+}
+
+/**
+ * kl_fire - an event with its fields: filter and handle it
+ * @s: the session; its gate has let the event through
+ * @id: event
+ * @action: from the session's actions, without what is to be asked
+ * @f: the fields as the owner may see them, and arguments
+ *
+ * Context: any, preemption off.
+ */
+void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f)
+{
+	struct kl_rule *r;
+
+	if (action == KL_HANDLER_log)
+		return write_record(s, id, f);
+	if (action < KL_ACTION_RULE)
+		return kl_handler_fire(s, id, action);
+	r = s->custom.rule[action - KL_ACTION_RULE];
+	f->fault = false;
+	if (!r->filter || kl_program_run(r->filter, f))
+		handle(s, id, r, f);
+	if (unlikely(f->fault))
+		this_cpu_inc(*r->faults);
+}
+
+/**
+ * kl_fire_defined - an event that the session has defined
+ * @s: the session
+ * @id: KL_EV_DYNAMIC and up
+ * @fields: its output is the record's fields; NULL: none
+ * @argument: of the source
+ * @arguments: number of them
+ *
+ * Context: any, preemption off.
+ */
+void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
+		     const u64 *argument, u32 arguments)
+{
+	u8 action = kl_action(s, id);
+	struct kl_firing f = { .session = s, .argument = argument, .arguments = arguments };
+	struct kl_scratch *scratch;
+
+	if (action == KL_HANDLER_nothing || (s->gate && !kl_gate_self(s)))
+		return;
+	action &= KL_ACTION_HANDLER;
+	if (action == KL_HANDLER_count)
+		return kl_count_fire(s, id);
+	scratch = kl_scratch_get();
+	if (unlikely(!scratch)) {
+		kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
+		return;
+	}
+	f.fields = scratch->fields;
+	if (fields)
+		f.bytes = kl_program_put(fields, &f, scratch->fields, KL_PROGRAM_OUT_MAX);
+	kl_fire(s, id, action, &f);
+	kl_scratch_put();
+}
+
+/**
+ * kl_fire_begin - where a probe writes an event's fields that go the general way
+ * @s: the session; its gate has let the event through
+ * @id: event
+ * @action: from the session's actions, without what is to be asked; not `count`
+ * @bytes: of the fields and strings
+ *
+ * A record's place if it is only to be logged, else room before a rule looks at
+ * them. Returns one with `at` NULL if there is none; else call kl_fire_end.
+ */
+struct kl_place kl_fire_begin(struct kl_session *s, u32 id, u8 action, u32 bytes)
+{
+	struct kl_scratch *scratch;
+
+	if (likely(action == KL_HANDLER_log))
+		return kl_record_begin(s, this_cpu_ptr(s->cpu), id, bytes);
+	scratch = kl_scratch_get();
+	if (likely(scratch))
+		return (struct kl_place){ .at = scratch->fields };
+	kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
+	return (struct kl_place){};
+}
+
+/**
+ * kl_fire_end - the fields are written
+ * @s, @id, @action, @bytes: as given to kl_fire_begin
+ * @place: what it returned
+ */
+void kl_fire_end(struct kl_session *s, u32 id, u8 action, struct kl_place place, u32 bytes)
+{
+	struct kl_firing f = { .session = s, .fields = place.at, .bytes = bytes };
+
+	if (likely(action == KL_HANDLER_log))
+		return kl_record_end(place, bytes);
+	kl_fire(s, id, action, &f);
+	kl_scratch_put();
+}
+
+/**
+ * kl_fire_init - get the scratch areas
+ *
+ * Returns 0 or -ENOMEM; call kl_fire_deinit then, too.
+ */
+int kl_fire_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		levels_of[cpu] = kvzalloc_node(sizeof(struct levels), GFP_KERNEL, cpu_to_node(cpu));
+		if (!levels_of[cpu])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * kl_fire_deinit - undo kl_fire_init, also one that failed
+ */
+void kl_fire_deinit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kvfree(levels_of[cpu]);
+}

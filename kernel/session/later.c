@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What handlers ask for and no probe can do: freezing a session, switching its
+ * maskset. A probe notes it and kicks an interrupt, which queues work. The notes
+ * are written by probes of all CPUs and taken by the work.
+ */
+#include <linux/workqueue.h>
+
+#include "later.h"
+#include "session.h"
+
+/* How often a freeze that waits for more records looks how many there are. */
+#define LOOK_AGAIN_MS 1
+
+static u64 records_written(struct kl_session *s)
+{
+	struct kl_abi_stats stats = { .cpu = -1 };
+
+	kl_session_stats(s, &stats);
+	return stats.written + stats.lost;
+}
+
+static void freeze_now(struct kl_session *s)
+{
+	if (kl_session_use(s, KL_MASKSET_RNOTHING, NULL))
+		return;
+	WRITE_ONCE(s->frozen, true);
+	wake_up_interruptible_all(&s->wait);
+}
+
+static void do_later(struct work_struct *work)
+{
+	struct kl_later *l = container_of(to_delayed_work(work), struct kl_later, work);
+	struct kl_session *s = container_of(l, struct kl_session, later);
+	u32 maskset = xchg(&l->maskset, KL_MASKSET_NONE);
+	u64 wanted = READ_ONCE(l->freeze_at);
+
+	if (maskset != KL_MASKSET_NONE && !READ_ONCE(s->frozen))
+		kl_session_use(s, maskset, NULL);
+	if (!wanted || READ_ONCE(s->frozen) || READ_ONCE(s->closed))
+		return;
+	/* Records of other CPUs count as they come: at least so many, not just so many. */
+	if (records_written(s) >= wanted - 1)
+		freeze_now(s);
+	else
+		schedule_delayed_work(&l->work, msecs_to_jiffies(LOOK_AGAIN_MS));
+}
+
+static void kick(struct irq_work *irq)
+{
+	struct kl_later *l = container_of(irq, struct kl_later, irq);
+
+	schedule_delayed_work(&l->work, 0);
+}
+
+/**
+ * kl_later_init - nothing is to be done yet
+ * @l: of a new session
+ */
+void kl_later_init(struct kl_later *l)
+{
+	init_irq_work(&l->irq, kick);
+	INIT_DELAYED_WORK(&l->work, do_later);
+	l->maskset = KL_MASKSET_NONE;
+}
+
+/**
+ * kl_later_deinit - wait for what is being done, and forget the rest
+ * @l: of a session in which no probe runs; its lock is not held
+ */
+void kl_later_deinit(struct kl_later *l)
+{
+	irq_work_sync(&l->irq);
+	cancel_delayed_work_sync(&l->work);
+}
+
+/**
+ * kl_later_freeze - stop recording after some more records
+ * @s: the session
+ * @records: at least so many, of all CPUs
+ *
+ * Only the first call counts. Context: any, preemption off.
+ */
+void kl_later_freeze(struct kl_session *s, u64 records)
+{
+	u64 none = 0;
+
+	if (READ_ONCE(s->later.freeze_at))
+		return;
+	if (try_cmpxchg(&s->later.freeze_at, &none, records_written(s) + records + 1))
+		irq_work_queue(&s->later.irq);
+}
+
+/**
+ * kl_later_use - switch to another maskset
+ * @s: the session
+ * @maskset: its id
+ *
+ * Context: any, preemption off.
+ */
+void kl_later_use(struct kl_session *s, u32 maskset)
+{
+	WRITE_ONCE(s->later.maskset, maskset);
+	irq_work_queue(&s->later.irq);
+}

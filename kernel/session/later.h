@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What handlers ask for and a worker does: see later.c.
+ */
+#ifndef KL_SESSION_LATER_H
+#define KL_SESSION_LATER_H
+
+#include <linux/irq_work.h>
+#include <linux/workqueue.h>
+
+#define KL_MASKSET_NONE (~0u)
+
+struct kl_session;
+
+/**
+ * struct kl_later - what a session is to do soon
+ * @irq: kicks @work from a context where a probe cannot
+ * @work: does it
+ * @freeze_at: records after which the session freezes, and 1; 0: it does not
+ * @maskset: to switch to, or KL_MASKSET_NONE
+ */
+struct kl_later {
+	struct irq_work irq;
+	struct delayed_work work;
+	u64 freeze_at;
+	u32 maskset;
+};
+
+void kl_later_init(struct kl_later *l);
+void kl_later_deinit(struct kl_later *l);
+void kl_later_freeze(struct kl_session *s, u64 records);
+void kl_later_use(struct kl_session *s, u32 maskset);
+
+#endif /* KL_SESSION_LATER_H */

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a session makes for itself: programs, rules with their tables and flags,
+ * the metadata of what it defines. All of it stays until the session ends, so a
+ * probe that finds it can use it. Changed under the session's lock.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "../handler/handler.h"
+#include "../handler/table.h"
+#include "../source/source.h"
+#include "program.h"
+#include "session.h"
+
+/**
+ * kl_custom_init - nothing has been made yet
+ * @c: of a new session
+ */
+void kl_custom_init(struct kl_custom *c)
+{
+	xa_init_flags(&c->programs, XA_FLAGS_ALLOC1);
+}
+
+static void free_rule(struct kl_rule *r)
+{
+	int cpu;
+
+	if (!r)
+		return;
+	if (r->tables)
+		for_each_possible_cpu(cpu)
+			kl_table_destroy(r->tables[cpu]);
+	kfree(r->tables);
+	free_percpu(r->faults);
+	kfree(r);
+}
+
+/**
+ * kl_custom_deinit - free all that a session has made
+ * @s: a session that nothing uses any more
+ */
+void kl_custom_deinit(struct kl_session *s)
+{
+	struct kl_custom *c = &s->custom;
+	struct kl_program *p;
+	unsigned long id;
+
+	for (u32 i = 0; i < c->rule_count; i++)
+		free_rule(c->rule[i]);
+	xa_for_each(&c->programs, id, p)
+		kl_program_destroy(p);
+	xa_destroy(&c->programs);
+	for (u32 i = 0; i < ARRAY_SIZE(c->task_flag); i++)
+		kl_taskset_destroy(c->task_flag[i]);
+	vfree(c->metadata);
+}
+
+/* ------------------------------------------------------------- programs */
+
+static int store_program(struct kl_session *s, struct kl_program *made, u32 *id,
+			 struct kl_error *why)
+{
+	struct kl_custom *c = &s->custom;
+	int error = 0;
+
+	mutex_lock(&s->lock);
+	if (c->program_count >= KL_PROGRAMS_MAX)
+		error = kl_fail(why, -ENOSPC, "a session may have %u programs", KL_PROGRAMS_MAX);
+	else if (xa_alloc(&c->programs, id, made, xa_limit_31b, GFP_KERNEL_ACCOUNT))
+		error = kl_fail(why, -ENOMEM, "no memory for a program");
+	else
+		c->program_count++;
+	mutex_unlock(&s->lock);
+	return error;
+}
+
+/**
+ * kl_session_add_program - check and keep a program
+ * @s: the session
+ * @p: from the caller; `id` is set
+ * @why: set on failure
+ *
+ * Context: the caller's system call; may sleep.
+ */
+int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why)
+{
+	struct kl_program *made;
+	struct kl_abi_op *ops;
+	u8 *data = NULL;
+	int error = 0;
+
+	if (!p->n_ops || p->n_ops > KL_PROGRAM_OPS_MAX)
+		return kl_fail(why, -EINVAL, "a program of %u operations: from 1 to %u", p->n_ops,
+			       KL_PROGRAM_OPS_MAX);
+	if (p->data_bytes > KL_PROGRAM_DATA_MAX)
+		return kl_fail(why, -EINVAL, "a program with %u bytes of data: at most %u",
+			       p->data_bytes, KL_PROGRAM_DATA_MAX);
+	ops = memdup_user(u64_to_user_ptr(p->ops), p->n_ops * sizeof(*ops));
+	if (IS_ERR(ops))
+		return kl_fail(why, PTR_ERR(ops), "the program cannot be read");
+	if (p->data_bytes)
+		data = memdup_user(u64_to_user_ptr(p->data), p->data_bytes);
+	if (IS_ERR(data)) {
+		error = kl_fail(why, PTR_ERR(data), "the program's data cannot be read");
+		goto free_ops;
+	}
+	made = kl_program_create(ops, p->n_ops, data, p->data_bytes, s->may, why);
+	if (IS_ERR(made)) {
+		error = PTR_ERR(made);
+		goto free_data;
+	}
+	error = store_program(s, made, &p->id, why);
+	if (error)
+		kl_program_destroy(made);
+free_data:
+	kfree(data);
+free_ops:
+	kfree(ops);
+	return error;
+}
+
+/**
+ * kl_session_program - a program by its id
+ * @s: the session
+ * @id: any number
+ *
+ * Returns NULL if there is none. It stays until the session ends.
+ */
+const struct kl_program *kl_session_program(struct kl_session *s, u32 id)
+{
+	return id ? xa_load(&s->custom.programs, id) : NULL;
+}
+
+/* ---------------------------------------------------------------- rules */
+
+static int take_program(struct kl_session *s, u32 id, const char *what,
+			const struct kl_program **program, struct kl_error *why)
+{
+	if (!id)
+		return 0;
+	*program = kl_session_program(s, id);
+	if (!*program)
+		return kl_fail(why, -ENOENT, "%s: there is no program %u", what, id);
+	if (kl_program_out_bytes(*program))
+		return kl_fail(why, -EINVAL, "%s: program %u puts out fields", what, id);
+	return 0;
+}
+
+static int take_programs(struct kl_session *s, const struct kl_abi_rule *wish, struct kl_rule *r,
+			 struct kl_error *why)
+{
+	int error = take_program(s, wish->filter, "filter", &r->filter, why);
+
+	if (!error)
+		error = take_program(s, wish->value, "value", &r->value, why);
+	for (u32 i = 0; !error && i < wish->n_keys; i++)
+		error = take_program(s, wish->key[i], "key", &r->key[i], why);
+	return error;
+}
+
+static bool has_value(u32 handler)
+{
+	return handler == KL_HANDLER_sum || handler == KL_HANDLER_hist;
+}
+
+static bool has_table(u32 handler)
+{
+	return handler == KL_HANDLER_count || has_value(handler);
+}
+
+static int check_arg(const struct kl_abi_rule *wish, struct kl_error *why)
+{
+	switch (wish->handler) {
+	case KL_HANDLER_set:
+	case KL_HANDLER_clear:
+		if (wish->arg >= KL_FLAGS_MAX)
+			return kl_fail(why, -EINVAL, "there is no flag %llu: 0 to %u", wish->arg,
+				       KL_FLAGS_MAX - 1);
+		break;
+	case KL_HANDLER_use:
+		if (wish->arg >= KL_MASKSET_MAX)
+			return kl_fail(why, -EINVAL, "there is no maskset %llu", wish->arg);
+		break;
+	}
+	return 0;
+}
+
+static int check_rule(const struct kl_abi_rule *wish, struct kl_error *why)
+{
+	if (!kl_handler_is_known(wish->handler))
+		return kl_fail(why, -EINVAL, "there is no handler %u", wish->handler);
+	if (wish->reserved)
+		return kl_fail(why, -EINVAL, "a reserved member of the rule is not 0");
+	if (strnlen(wish->text, KL_RULE_TEXT_MAX) == KL_RULE_TEXT_MAX)
+		return kl_fail(why, -EINVAL, "the rule's text is not ended by NUL");
+	if (has_value(wish->handler) && !wish->value)
+		return kl_fail(why, -EINVAL, "the handler needs a value");
+	if (wish->value && !has_value(wish->handler))
+		return kl_fail(why, -EINVAL, "the handler takes no value");
+	if (wish->n_keys > KL_RULE_KEYS_MAX)
+		return kl_fail(why, -EINVAL, "%u keys: at most %u", wish->n_keys, KL_RULE_KEYS_MAX);
+	if (wish->n_keys && !has_table(wish->handler))
+		return kl_fail(why, -EINVAL, "the handler takes no keys");
+	for (u32 i = 0; i < KL_RULE_KEYS_MAX; i++)
+		if (!wish->key[i] == (i < wish->n_keys))
+			return kl_fail(why, -EINVAL, "key %u of %u", i + 1, wish->n_keys);
+	if (wish->entries > KL_TABLE_ENTRIES_MAX)
+		return kl_fail(why, -EINVAL, "a table of %u entries: at most %u", wish->entries,
+			       KL_TABLE_ENTRIES_MAX);
+	return check_arg(wish, why);
+}
+
+static int make_tables(struct kl_rule *r, u32 entries)
+{
+	int cpu;
+
+	r->tables = kcalloc(nr_cpu_ids, sizeof(*r->tables), GFP_KERNEL_ACCOUNT);
+	if (!r->tables)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		r->tables[cpu] = kl_table_create(entries ?: KL_TABLE_ENTRIES_DEFAULT, r->keys,
+						 r->handler == KL_HANDLER_hist, cpu_to_node(cpu));
+		if (!r->tables[cpu])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A probe cannot get memory: it has to be there before. */
+static int make_flag(struct kl_session *s, u64 flag)
+{
+	struct kl_taskset **set;
+
+	lockdep_assert_held(&s->lock);
+	if (flag >= ARRAY_SIZE(s->custom.task_flag))
+		return 0; /* a CPU's: always there */
+	set = &s->custom.task_flag[flag];
+	if (!*set)
+		/* Its zeroes before the pointer: filters of other rules look at it. */
+		smp_store_release(set, kl_taskset_create());
+	return *set ? 0 : -ENOMEM;
+}
+
+static int get_memory(struct kl_session *s, struct kl_rule *r, u32 entries)
+{
+	int error = 0;
+
+	r->faults = alloc_percpu_gfp(u64, GFP_KERNEL_ACCOUNT);
+	if (!r->faults)
+		return -ENOMEM;
+	if (has_table(r->handler))
+		error = make_tables(r, entries);
+	if (!error && (r->handler == KL_HANDLER_set || r->handler == KL_HANDLER_clear))
+		error = make_flag(s, r->arg);
+	if (!error && s->running && kl_session_has_flags(s))
+		error = kl_follow_attach(s);
+	return error;
+}
+
+/**
+ * kl_session_has_flags - do some rules set flags of tasks?
+ * @s: the session; its lock is held
+ */
+bool kl_session_has_flags(const struct kl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	for (u32 i = 0; i < ARRAY_SIZE(s->custom.task_flag); i++)
+		if (s->custom.task_flag[i])
+			return true;
+	return false;
+}
+
+/**
+ * kl_session_add_rule - make a rule that masksets may name
+ * @s: the session
+ * @wish: from the caller; `rule` is set
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_error *why)
+{
+	struct kl_custom *c = &s->custom;
+	struct kl_rule *r;
+	int error = check_rule(wish, why);
+
+	if (error)
+		return error;
+	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	if (!r)
+		return kl_fail(why, -ENOMEM, "no memory for a rule");
+	r->handler = wish->handler;
+	r->keys = wish->n_keys;
+	r->arg = wish->arg;
+	r->low = wish->low;
+	memcpy(r->text, wish->text, sizeof(r->text));
+	mutex_lock(&s->lock);
+	error = take_programs(s, wish, r, why);
+	if (!error && c->rule_count == KL_RULES_MAX)
+		error = kl_fail(why, -ENOSPC, "a session may have %u rules", KL_RULES_MAX);
+	if (!error && get_memory(s, r, wish->entries))
+		error = kl_fail(why, -ENOMEM, "no memory for a rule's table");
+	if (!error) {
+		wish->rule = c->rule_count;
+		c->rule[c->rule_count++] = r;
+	}
+	mutex_unlock(&s->lock);
+	if (error)
+		free_rule(r);
+	return error;
+}
+
+/**
+ * kl_session_table - what a rule has counted on one CPU
+ * @s: the session
+ * @t: `rule`, `cpu` and room in; the rest out
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_error *why)
+{
+	const struct kl_rule *r = NULL;
+	int error;
+
+	mutex_lock(&s->lock);
+	if (t->rule < s->custom.rule_count)
+		r = s->custom.rule[t->rule];
+	mutex_unlock(&s->lock);
+	if (!r)
+		return kl_fail(why, -ENOENT, "there is no rule %u", t->rule);
+	if (t->cpu >= nr_cpu_ids || !cpu_possible(t->cpu))
+		return kl_fail(why, -EINVAL, "there is no CPU %u", t->cpu);
+	t->faults = READ_ONCE(*per_cpu_ptr(r->faults, t->cpu));
+	t->overflow = 0;
+	if (!r->tables) {
+		t->n = 0;
+		return 0;
+	}
+	error = kl_table_copy(r->tables[t->cpu], t);
+	if (error == -ENOSPC)
+		/* The caller learns how many there are. */
+		return 0;
+	return error ? kl_fail(why, error, "the table cannot be written") : 0;
+}
+
+/* ------------------------------------------------------------- metadata */
+
+/**
+ * kl_session_set_metadata - keep the text that describes what is defined
+ * @s: the session
+ * @m: from the caller
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *m,
+			    struct kl_error *why)
+{
+	char *text, *old;
+
+	if (m->bytes > KL_METADATA_MAX)
+		return kl_fail(why, -EINVAL, "metadata of %u bytes: at most %u", m->bytes,
+			       KL_METADATA_MAX);
+	text = __vmalloc(max(m->bytes, 1u), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!text)
+		return kl_fail(why, -ENOMEM, "no memory for metadata");
+	if (copy_from_user(text, u64_to_user_ptr(m->text), m->bytes)) {
+		vfree(text);
+		return kl_fail(why, -EFAULT, "the metadata cannot be read");
+	}
+	mutex_lock(&s->lock);
+	old = s->custom.metadata;
+	s->custom.metadata = text;
+	s->custom.metadata_bytes = m->bytes;
+	mutex_unlock(&s->lock);
+	vfree(old);
+	return 0;
+}
+
+/**
+ * kl_session_get_metadata - the text that describes what is defined
+ * @s: the session
+ * @m: room in; the number of bytes that there are out
+ * @why: set on failure
+ *
+ * Nothing is copied if the room is too small. Context: may sleep.
+ */
+int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why)
+{
+	int error = 0;
+
+	mutex_lock(&s->lock);
+	if (s->custom.metadata_bytes && s->custom.metadata_bytes <= m->bytes &&
+	    copy_to_user(u64_to_user_ptr(m->text), s->custom.metadata, s->custom.metadata_bytes))
+		error = kl_fail(why, -EFAULT, "the metadata cannot be written");
+	m->bytes = s->custom.metadata_bytes;
+	mutex_unlock(&s->lock);
+	return error;
+}

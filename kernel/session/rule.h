@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a session has made for itself: programs, rules, flags, metadata. Made
+ * under the session's lock and there until it ends, so probes read them freely.
+ */
+#ifndef KL_SESSION_RULE_H
+#define KL_SESSION_RULE_H
+
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "../../uapi/kernlens.h"
+
+struct kl_session;
+struct kl_error;
+struct kl_program;
+struct kl_table;
+struct kl_taskset;
+
+/**
+ * struct kl_rule - filter, handler and keys of some of a session's events
+ * @handler: KL_HANDLER_*
+ * @keys: number of @key
+ * @filter: says 0 if the event is not wanted; or NULL
+ * @value: of handlers that take an expression; or NULL
+ * @key: what the table's entries are told apart by
+ * @arg: as in struct kl_abi_rule
+ * @low: the same
+ * @tables: one a CPU, of handlers that have one
+ * @faults: firings in which something could not be read, by CPU
+ * @left: freeze: records until it happens; -1 before it has been asked for
+ * @text: alarm's
+ */
+struct kl_rule {
+	u32 handler;
+	u32 keys;
+	const struct kl_program *filter;
+	const struct kl_program *value;
+	const struct kl_program *key[KL_RULE_KEYS_MAX];
+	u64 arg;
+	s64 low;
+	struct kl_table **tables;
+	u64 __percpu *faults;
+	char text[KL_RULE_TEXT_MAX];
+};
+
+/**
+ * struct kl_custom - all that a session has made
+ * @programs: by id, from 1
+ * @program_count: of them
+ * @rule: in use from 0 on, without gaps
+ * @rule_count: of them
+ * @task_flag: the tasks that have it, of flags that some rule sets
+ * @metadata: of what the session defines
+ * @metadata_bytes: of it
+ */
+struct kl_custom {
+	struct xarray programs;
+	u32 program_count;
+	struct kl_rule *rule[KL_RULES_MAX];
+	u32 rule_count;
+	struct kl_taskset *task_flag[KL_FLAGS_MAX / 2];
+	char *metadata;
+	u32 metadata_bytes;
+};
+
+void kl_custom_init(struct kl_custom *c);
+void kl_custom_deinit(struct kl_session *s);
+int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why);
+const struct kl_program *kl_session_program(struct kl_session *s, u32 id);
+bool kl_session_has_flags(const struct kl_session *s);
+int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *r, struct kl_error *why);
+int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_error *why);
+int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *m,
+			    struct kl_error *why);
+int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why);
+
+#endif /* KL_SESSION_RULE_H */

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From -e to programs, rules and a maskset. Lists are only taken apart when they
+ * are added; names are looked up when all are there. Events of the tables are
+ * done here, those that the session defines in plan_place.c.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/error.h>
+#include <kernlens/match.h>
+#include "../base/base.h"
+#include "plan.h"
+
+struct kl_plan *kl_plan_create(struct kl_schema *schema)
+{
+	struct kl_plan *plan = calloc(1, sizeof(*plan));
+
+	if (!plan)
+		kl_fail(ENOMEM, "out of memory");
+	else
+		plan->schema = schema;
+	return plan;
+}
+
+void kl_plan_destroy(struct kl_plan *plan)
+{
+	if (!plan)
+		return;
+	for (size_t i = 0; i < plan->n_lists; i++)
+		free(plan->lists[i].text);
+	for (size_t i = 0; i < plan->n_programs; i++) {
+		free(plan->programs[i].ops);
+		free(plan->programs[i].data);
+	}
+	for (unsigned int i = 0; i < plan->n_rules; i++) {
+		free((char *)plan->rules[i].shown.text);
+		for (unsigned int k = 0; k < plan->rules[i].shown.n_keys; k++)
+			free((char *)plan->rules[i].shown.key_text[k]);
+	}
+	for (size_t i = 0; i < plan->n_events; i++)
+		free(plan->events[i].name);
+	for (size_t i = 0; i < KL_PLAN_FLAGS; i++)
+		free(plan->flags[i]);
+	kl_scope_destroy(plan->scope);
+	kl_symbols_close(plan->symbols);
+	kl_btf_close(plan->btf);
+	kl_buffer_deinit(&plan->note);
+	free(plan->lists);
+	free(plan->programs);
+	free(plan->heads);
+	free(plan->chain);
+	free(plan->events);
+	free(plan->dynamic);
+	free(plan);
+}
+
+const struct kl_btf *kl_plan_btf(struct kl_plan *plan)
+{
+	if (!plan->btf)
+		plan->btf = kl_btf_open(NULL);
+	return plan->btf;
+}
+
+const struct kl_symbols *kl_plan_symbols(struct kl_plan *plan)
+{
+	if (!plan->symbols)
+		plan->symbols = kl_symbols_open(NULL);
+	return plan->symbols;
+}
+
+int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler)
+{
+	struct kl_plan_list *grown;
+	struct kl_spec spec;
+	const char *at = list;
+	int ret;
+
+	while ((ret = kl_spec_next(list, &at, &spec)) > 0)
+		;
+	if (ret < 0)
+		return ret;
+	grown = kl_array_grow(plan->lists, plan->n_lists, &plan->lists_room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	plan->lists = grown;
+	grown[plan->n_lists] = (struct kl_plan_list){ .text = strdup(list), .handler = handler };
+	if (!grown[plan->n_lists].text)
+		return kl_fail(ENOMEM, "out of memory");
+	plan->n_lists++;
+	return 0;
+}
+
+static char *copy_part(const struct kl_part *part)
+{
+	char *copy = strndup(part->text, part->length);
+
+	if (!copy)
+		kl_fail(ENOMEM, "out of memory");
+	return copy;
+}
+
+/* ------------------------------------------------------------- handlers */
+
+static bool is_handler(const struct kl_spec *spec, const char *name)
+{
+	return strlen(name) == spec->handler.length &&
+	       !strncmp(name, spec->handler.text, spec->handler.length);
+}
+
+static int find_handler(const char *list, const struct kl_spec *spec, unsigned int *handler)
+{
+	for (unsigned int i = 0; spec->handler.text && kl_handler_name(i); i++)
+		if (is_handler(spec, kl_handler_name(i))) {
+			*handler = i;
+			return 0;
+		}
+	if (!spec->handler.text)
+		return 0;
+	return kl_spec_fail(list, spec->handler.text,
+			    "there is no handler \"%.*s\"; kernlens list handlers shows them",
+			    (int)spec->handler.length, spec->handler.text);
+}
+
+/* An expression of the user's to a stored program; 0 if it is not there. */
+static int compile_part(struct kl_plan *plan, const char *what, const struct kl_part *part,
+			struct kl_result *result)
+{
+	char *text;
+	int ret;
+
+	if (!part->text)
+		return 0;
+	text = copy_part(part);
+	if (!text)
+		return -ENOMEM;
+	ret = kl_expression_compile(plan->scope, what, text, 0, &plan->code);
+	free(text);
+	if (ret)
+		return ret;
+	if (result)
+		*result = plan->code.result;
+	if (plan->code.note[0])
+		kl_buffer_printf(&plan->note, "%s\n", plan->code.note);
+	return kl_plan_store_program(plan, &plan->code);
+}
+
+static int take_number(const char *list, const struct kl_part *part, int64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoll(part->text, &end, 0);
+	if (errno || end != part->text + part->length)
+		return kl_spec_fail(list, part->text, "a number is expected here");
+	return 0;
+}
+
+/* NAME is a task's flag, cpu NAME one of the CPU. */
+static int take_flag(struct kl_plan *plan, const char *list, const struct kl_part *part,
+		     uint64_t *flag)
+{
+	struct kl_part name = *part;
+	bool of_cpu = name.length > 4 && !strncmp(name.text, "cpu ", 4);
+	char *copy;
+	int ret;
+
+	if (of_cpu) {
+		name.text += 4;
+		name.length -= 4;
+	}
+	for (size_t i = 0; i < name.length; i++)
+		if (!isalnum((unsigned char)name.text[i]) && name.text[i] != '_')
+			return kl_spec_fail(list, name.text, "a flag's name is a word");
+	copy = copy_part(&name);
+	if (!copy)
+		return -ENOMEM;
+	ret = kl_plan_flag(plan, copy, of_cpu);
+	free(copy);
+	*flag = (uint64_t)ret;
+	return ret < 0 ? ret : 0;
+}
+
+static int take_maskset(const char *list, const struct kl_part *part, uint64_t *id)
+{
+	static const char *const names[] = { "RNOTHING", "RALL", "RDEFAULT" };
+
+	for (unsigned int i = 0; i < KL_ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == part->length && !strncmp(names[i], part->text, part->length)) {
+			*id = i;
+			return 0;
+		}
+	return kl_spec_fail(list, part->text, "RNOTHING, RDEFAULT or RALL is expected here");
+}
+
+static int take_text(const char *list, const struct kl_part *part, char text[KL_RULE_TEXT_MAX])
+{
+	const char *from = part->text;
+	size_t length = part->length;
+
+	if (length >= 2 && (*from == '"' || *from == '\'') && from[length - 1] == *from) {
+		from++;
+		length -= 2;
+	}
+	if (length >= KL_RULE_TEXT_MAX)
+		return kl_spec_fail(list, part->text, "an alarm's text has at most %d bytes",
+				    KL_RULE_TEXT_MAX - 1);
+	memcpy(text, from, length);
+	text[length] = 0;
+	return 0;
+}
+
+/* How many arguments each handler takes. */
+static const struct {
+	unsigned char least, most;
+} arguments[] = {
+	[KL_HANDLER_nothing] = { 0, 0 }, [KL_HANDLER_log] = { 0, 0 },
+	[KL_HANDLER_count] = { 0, 0 },	 [KL_HANDLER_sum] = { 1, 1 },
+	[KL_HANDLER_hist] = { 1, 3 },	 [KL_HANDLER_set] = { 1, 1 },
+	[KL_HANDLER_clear] = { 1, 1 },	 [KL_HANDLER_freeze] = { 0, 1 },
+	[KL_HANDLER_use] = { 1, 1 },	 [KL_HANDLER_alarm] = { 0, 1 },
+};
+
+static int take_arguments(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+			  struct kl_plan_made *rule)
+{
+	const struct kl_part *argument = spec->argument;
+	int64_t number = 0;
+	int ret = 0;
+
+	switch (rule->shown.handler) {
+	case KL_HANDLER_sum:
+	case KL_HANDLER_hist:
+		ret = compile_part(plan, kl_handler_name(rule->shown.handler), &argument[0],
+				   &rule->shown.value);
+		if (ret < 0)
+			return ret;
+		rule->value = (unsigned int)ret;
+		ret = 0;
+		if (spec->arguments > 1)
+			ret = take_number(list, &argument[1], &number);
+		if (!ret && spec->arguments > 1 && number <= 0)
+			ret = kl_spec_fail(list, argument[1].text, "a bucket's width is above 0");
+		rule->arg = rule->shown.width = (uint64_t)number;
+		if (!ret && spec->arguments > 2)
+			ret = take_number(list, &argument[2], &rule->shown.low);
+		return ret;
+	case KL_HANDLER_set:
+	case KL_HANDLER_clear:
+		return take_flag(plan, list, &argument[0], &rule->arg);
+	case KL_HANDLER_freeze:
+		if (spec->arguments)
+			ret = take_number(list, &argument[0], &number);
+		if (!ret && number < 0)
+			ret = kl_spec_fail(list, argument[0].text,
+					   "so many records cannot come afterwards");
+		rule->arg = (uint64_t)number;
+		return ret;
+	case KL_HANDLER_use:
+		return take_maskset(list, &argument[0], &rule->arg);
+	case KL_HANDLER_alarm:
+		return spec->arguments ? take_text(list, &argument[0], rule->text) : 0;
+	default:
+		return 0;
+	}
+}
+
+static int take_keys(struct kl_plan *plan, const struct kl_spec *spec, struct kl_plan_made *rule)
+{
+	for (unsigned int i = 0; i < spec->keys; i++) {
+		int ret = compile_part(plan, "key", &spec->key[i], &rule->shown.key[i]);
+
+		if (ret < 0)
+			return ret;
+		rule->key[i] = (unsigned int)ret;
+		rule->shown.key_text[i] = copy_part(&spec->key[i]);
+		rule->shown.n_keys = i + 1;
+		if (!rule->shown.key_text[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool has_table(unsigned int handler)
+{
+	return handler == KL_HANDLER_count || handler == KL_HANDLER_sum ||
+	       handler == KL_HANDLER_hist;
+}
+
+static void free_texts(struct kl_plan_made *rule)
+{
+	free((char *)rule->shown.text);
+	for (unsigned int i = 0; i < rule->shown.n_keys; i++)
+		free((char *)rule->shown.key_text[i]);
+}
+
+static int check_shape(const char *list, const struct kl_spec *spec, unsigned int handler)
+{
+	const char *name = kl_handler_name(handler);
+
+	if (spec->arguments < arguments[handler].least)
+		return kl_spec_fail(list, spec->whole.text, "%s needs an argument: %s(...)", name,
+				    name);
+	if (spec->arguments > arguments[handler].most)
+		return kl_spec_fail(list, spec->argument[arguments[handler].most].text,
+				    "%s takes at most %u arguments", name,
+				    arguments[handler].most);
+	if (spec->keys && !has_table(handler))
+		return kl_spec_fail(list, spec->key[0].text,
+				    "only count, sum and hist are kept by keys");
+	return 0;
+}
+
+/* What stands in a maskset for a spec, in the present scope. */
+int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		   unsigned int handler)
+{
+	struct kl_plan_made rule = {};
+	unsigned int before = plan->n_rules;
+	int ret = find_handler(list, spec, &handler);
+
+	if (!ret)
+		ret = check_shape(list, spec, handler);
+	if (ret)
+		return ret;
+	if (!spec->filter.text && !spec->arguments && !spec->keys && handler <= KL_HANDLER_count)
+		return (int)handler;
+	rule.shown.handler = handler;
+	rule.shown.text = copy_part(&spec->whole);
+	if (!rule.shown.text)
+		return -ENOMEM;
+	ret = compile_part(plan, "filter", &spec->filter, NULL);
+	if (ret >= 0) {
+		rule.filter = (unsigned int)ret;
+		ret = take_arguments(plan, list, spec, &rule);
+	}
+	if (!ret)
+		ret = take_keys(plan, spec, &rule);
+	if (!ret)
+		ret = kl_plan_store_rule(plan, &rule);
+	/* It is another's, or none: the texts are not kept. */
+	if (ret < 0 || plan->n_rules == before)
+		free_texts(&rule);
+	if (handler == KL_HANDLER_alarm && ret >= 0)
+		plan->map[KL_EV_alarm] = KL_HANDLER_log;
+	return ret;
+}
+
+/* ------------------------------------------------------------ the tables */
+
+/* Pattern, or pattern:handler, to events of the tables. */
+static int match_plain(struct kl_plan *plan, const struct kl_part *part, unsigned int handler,
+		       uint8_t *map)
+{
+	char *text = copy_part(part);
+	int ret;
+
+	if (!text)
+		return -ENOMEM;
+	ret = kl_events_match(plan->schema, text, handler, map);
+	free(text);
+	return ret < 0 ? ret : 0;
+}
+
+static int add_event(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		     unsigned int handler)
+{
+	bool simple = !spec->filter.text && !spec->arguments && !spec->keys;
+	uint8_t *wanted;
+	int ret = find_handler(list, spec, &handler);
+
+	if (ret)
+		return ret;
+	if (simple && handler <= KL_HANDLER_count)
+		return match_plain(plan, &spec->place, handler, plan->map);
+	if (*spec->place.text == '!')
+		return kl_spec_fail(list, spec->place.text, "an exception has no filter");
+	wanted = calloc(KL_EV_IDS, 1);
+	if (!wanted)
+		return kl_fail(ENOMEM, "out of memory");
+	ret = match_plain(plan, &spec->place, KL_HANDLER_log, wanted);
+	for (unsigned int id = 0; ret >= 0 && id < KL_EV_MAX; id++) {
+		if (!wanted[id])
+			continue;
+		kl_scope_set_class(plan->scope, kl_schema_class(plan->schema, id));
+		ret = kl_plan_action(plan, list, spec, handler);
+		if (ret >= 0)
+			plan->map[id] = (uint8_t)ret;
+	}
+	kl_scope_set_class(plan->scope, NULL);
+	free(wanted);
+	return ret < 0 ? ret : 0;
+}
+
+/* All names of flags that some rule sets, for filters before it, too. */
+static int find_flags(struct kl_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_lists; i++) {
+		const char *list = plan->lists[i].text, *at = list;
+		struct kl_spec spec;
+
+		while (kl_spec_next(list, &at, &spec) > 0) {
+			uint64_t flag;
+			int ret;
+
+			if ((!is_handler(&spec, "set") && !is_handler(&spec, "clear")) ||
+			    spec.arguments != 1)
+				continue;
+			ret = take_flag(plan, list, &spec.argument[0], &flag);
+			if (!ret)
+				ret = kl_scope_add_flag(plan->scope, plan->flags[flag],
+							(unsigned int)flag);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+static bool needs_kernel(const struct kl_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_lists; i++) {
+		const char *list = plan->lists[i].text, *at = list;
+		struct kl_spec spec;
+
+		while (kl_spec_next(list, &at, &spec) > 0)
+			if (spec.kind != KL_PLACE_EVENT || spec.filter.text || spec.arguments ||
+			    spec.keys)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Types and symbols may be missing: what needs them says so then. Without
+ * addresses the symbols are of no use.
+ */
+static int make_scope(struct kl_plan *plan)
+{
+	const struct kl_btf *btf = NULL;
+	const struct kl_symbols *symbols = NULL;
+
+	if (needs_kernel(plan)) {
+		btf = kl_plan_btf(plan);
+		symbols = kl_plan_symbols(plan);
+		kl_error_clear();
+	}
+	plan->scope = kl_scope_create(btf, symbols);
+	return plan->scope ? 0 : -ENOMEM;
+}
+
+int kl_plan_compile(struct kl_plan *plan)
+{
+	int ret = make_scope(plan);
+
+	if (!ret)
+		ret = find_flags(plan);
+	for (size_t i = 0; !ret && i < plan->n_lists; i++) {
+		const char *list = plan->lists[i].text, *at = list;
+		unsigned int handler = plan->lists[i].handler;
+		struct kl_spec spec;
+
+		while (!ret && kl_spec_next(list, &at, &spec) > 0)
+			ret = spec.kind == KL_PLACE_EVENT ?
+				      add_event(plan, list, &spec, handler) :
+				      kl_plan_define(plan, list, &spec, handler);
+	}
+	return ret;
+}
+
+uint8_t *kl_plan_map(struct kl_plan *plan)
+{
+	return plan->map;
+}
+
+bool kl_plan_is_named(const struct kl_plan *plan, const char *name)
+{
+	for (size_t i = 0; i < plan->n_lists; i++) {
+		const char *list = plan->lists[i].text, *at = list;
+		struct kl_spec spec;
+
+		while (kl_spec_next(list, &at, &spec) > 0)
+			if (spec.place.length == strlen(name) &&
+			    !strncmp(spec.place.text, name, spec.place.length))
+				return true;
+	}
+	return false;
+}
+
+size_t kl_plan_defined(const struct kl_plan *plan)
+{
+	return plan->n_events;
+}
+
+const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index)
+{
+	return index < plan->n_rules ? &plan->rules[index].shown : NULL;
+}
+
+const char *kl_plan_note(const struct kl_plan *plan)
+{
+	return plan->note.data ? plan->note.data : "";
+}

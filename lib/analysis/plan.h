@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A plan's inside: what it will tell a session, by number. Shared by plan.c
+ * (what a user asks for), plan_place.c (defined events), plan_store.c (programs
+ * and rules, each only once) and plan_apply.c.
+ */
+#ifndef KL_LIB_PLAN_H
+#define KL_LIB_PLAN_H
+
+#include <kernlens/buffer.h>
+#include <kernlens/plan.h>
+#include "spec.h"
+
+/* A list as the user wrote it. */
+struct kl_plan_list {
+	char *text;
+	unsigned int handler;
+};
+
+struct kl_plan_program {
+	struct kl_abi_op *ops;
+	unsigned int n_ops;
+	uint8_t *data;
+	unsigned int data_bytes;
+	uint64_t hash;
+	int id; /* in the session, once applied */
+};
+
+/* As in struct kl_abi_rule, but programs are numbers in the plan; 0: none. */
+struct kl_plan_made {
+	struct kl_plan_rule shown;
+	unsigned int filter;
+	unsigned int value;
+	unsigned int key[KL_RULE_KEYS_MAX];
+	uint64_t arg;
+	char text[KL_RULE_TEXT_MAX];
+};
+
+struct kl_plan_event {
+	uint32_t kind;
+	unsigned int program; /* as above */
+	uint64_t address;
+	uint64_t arg;
+	char *name; /* or NULL */
+};
+
+/* What a spec does at its places, once compiled for a scope. */
+#define KL_PLAN_FLAGS 64
+
+struct kl_plan {
+	struct kl_schema *schema;
+	struct kl_btf *btf;
+	struct kl_symbols *symbols;
+	struct kl_scope *scope;
+	struct kl_plan_list *lists;
+	size_t n_lists, lists_room;
+	struct kl_plan_program *programs; /* number - 1 */
+	size_t n_programs, programs_room;
+	unsigned int *heads; /* by hash: number of the first of a chain */
+	unsigned int *chain; /* next of the same hash */
+	size_t chain_room;
+	struct kl_plan_made rules[KL_RULES_MAX];
+	unsigned int n_rules;
+	struct kl_plan_event *events;
+	size_t n_events, events_room;
+	uint8_t *dynamic; /* a byte a defined event */
+	size_t dynamic_room;
+	uint8_t map[KL_EV_IDS];
+	char *flags[KL_PLAN_FLAGS];
+	struct kl_buffer note;
+	struct kl_code code; /* the one being compiled */
+	struct kl_capture capture;
+};
+
+/* plan_store.c: each returns a number from 1, or a negative errno. */
+int kl_plan_store_program(struct kl_plan *plan, const struct kl_code *code);
+/* Returns the byte for a maskset. */
+int kl_plan_store_rule(struct kl_plan *plan, const struct kl_plan_made *rule);
+int kl_plan_store_event(struct kl_plan *plan, const struct kl_plan_event *event, uint8_t action);
+int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu);
+
+/* plan.c: what a spec does, as the byte for a maskset, in the plan's scope. */
+int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		   unsigned int handler);
+
+/* plan_place.c */
+int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		   unsigned int handler);
+
+/* The kernel's types and symbols, read when first needed; NULL with an error text. */
+const struct kl_btf *kl_plan_btf(struct kl_plan *plan);
+const struct kl_symbols *kl_plan_symbols(struct kl_plan *plan);
+
+#endif /* KL_LIB_PLAN_H */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tells a session what a plan holds: programs, events, rules, the maskset. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/define.h>
+#include <kernlens/error.h>
+#include "../base/base.h"
+#include "plan.h"
+
+static int apply_programs(struct kl_plan *plan, struct kl_session *session)
+{
+	for (size_t i = 0; i < plan->n_programs; i++) {
+		struct kl_plan_program *program = &plan->programs[i];
+		int ret = kl_session_add_program(session, program->ops, program->n_ops,
+						 program->data, program->data_bytes);
+
+		if (ret < 0)
+			return ret;
+		program->id = ret;
+	}
+	return 0;
+}
+
+/* A program's id in the session. */
+static uint32_t id_of(const struct kl_plan *plan, unsigned int number)
+{
+	return number ? (uint32_t)plan->programs[number - 1].id : 0;
+}
+
+static int apply_events(struct kl_plan *plan, struct kl_session *session)
+{
+	struct kl_abi_event *events;
+	size_t bad = 0;
+	int ret;
+
+	if (!plan->n_events)
+		return 0;
+	events = calloc(plan->n_events, sizeof(*events));
+	if (!events)
+		return kl_fail(ENOMEM, "out of memory");
+	for (size_t i = 0; i < plan->n_events; i++)
+		events[i] = (struct kl_abi_event){
+			.kind = plan->events[i].kind,
+			.program = id_of(plan, plan->events[i].program),
+			.address = plan->events[i].address,
+			.arg = plan->events[i].arg,
+			.name = (uintptr_t)plan->events[i].name,
+		};
+	ret = kl_session_add_events(session, events, plan->n_events, &bad);
+	free(events);
+	if (ret < 0 && bad < plan->n_events) {
+		const struct kl_class *class =
+			kl_schema_class(plan->schema, KL_EV_DYNAMIC + (unsigned int)bad);
+
+		return kl_fail(-ret, "%s: %s", class ? class->name : "an event", kl_error_text());
+	}
+	return ret < 0 ? ret : 0;
+}
+
+static int apply_rules(struct kl_plan *plan, struct kl_session *session)
+{
+	for (unsigned int i = 0; i < plan->n_rules; i++) {
+		struct kl_plan_made *made = &plan->rules[i];
+		struct kl_abi_rule rule = {
+			.handler = made->shown.handler,
+			.filter = id_of(plan, made->filter),
+			.value = id_of(plan, made->value),
+			.n_keys = made->shown.n_keys,
+			.arg = made->arg,
+			.low = made->shown.low,
+		};
+		int ret;
+
+		for (unsigned int k = 0; k < made->shown.n_keys; k++)
+			rule.key[k] = id_of(plan, made->key[k]);
+		memcpy(rule.text, made->text, sizeof(rule.text));
+		ret = kl_session_add_rule(session, &rule);
+		if (ret < 0)
+			return kl_fail(-ret, "%s: %s", made->shown.text, kl_error_text());
+		/* The maskset was made for a session without rules. */
+		if (ret != (int)(KL_ACTION_RULE + i))
+			return kl_fail(EBUSY, "the session has rules already");
+		made->shown.number = rule.rule;
+	}
+	return 0;
+}
+
+int kl_plan_apply(struct kl_plan *plan, struct kl_session *session)
+{
+	int ret = apply_programs(plan, session);
+
+	if (!ret)
+		ret = apply_events(plan, session);
+	if (!ret)
+		ret = apply_rules(plan, session);
+	if (!ret)
+		ret = kl_session_write_masksets(session, KL_MASKSET_FIRST_USER, "events",
+						plan->map, plan->dynamic, plan->n_events);
+	if (!ret)
+		ret = kl_session_use_maskset(session, KL_MASKSET_FIRST_USER);
+	return ret;
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events that a plan defines: tracepoints, functions, ticks and places in
+ * programs. Each becomes a class of the schema, with the arguments as fields
+ * where it is to be logged, and a description for the session.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/base.h"
+#include "plan.h"
+
+/* One place, with its scope's arguments set. */
+struct place {
+	const char *list;
+	const struct kl_spec *spec;
+	unsigned int handler;
+	const char *group;
+	char name[256]; /* of the event */
+	char help[256];
+	struct kl_plan_event event;
+};
+
+static bool is_log(const struct kl_plan *plan, int action)
+{
+	return action == KL_HANDLER_log ||
+	       (action >= KL_ACTION_RULE &&
+		plan->rules[action - KL_ACTION_RULE].shown.handler == KL_HANDLER_log);
+}
+
+/* The event's fields, if somebody will see them. */
+static int add_fields(struct kl_plan *plan, struct place *place, int action)
+{
+	struct kl_capture *capture = &plan->capture;
+	int ret = kl_capture_init(capture,
+				  (unsigned int)(KL_EV_DYNAMIC + plan->n_events), place->name,
+				  place->group, place->help);
+
+	if (ret || !is_log(plan, action))
+		return ret;
+	ret = kl_capture_arguments(capture, plan->scope);
+	if (ret || !capture->class.n_fields)
+		return ret;
+	if (capture->note[0])
+		kl_buffer_printf(&plan->note, "%s: %s\n", place->name, capture->note);
+	ret = kl_plan_store_program(plan, &capture->code);
+	if (ret < 0)
+		return ret;
+	place->event.program = (unsigned int)ret;
+	return 0;
+}
+
+static int add_place(struct kl_plan *plan, struct place *place)
+{
+	int action = kl_plan_action(plan, place->list, place->spec, place->handler);
+	int ret;
+
+	if (action < 0)
+		return action;
+	if (plan->n_events == KL_EV_DYNAMIC_MAX)
+		return kl_fail(ENOSPC, "%s: that is more than %d events", place->name,
+			       KL_EV_DYNAMIC_MAX);
+	ret = add_fields(plan, place, action);
+	if (!ret)
+		ret = kl_schema_define(plan->schema, &plan->capture.class);
+	if (ret < 0)
+		return ret;
+	return kl_plan_store_event(plan, &place->event, (uint8_t)action);
+}
+
+/* A C string of a part, for matching. */
+static int copy_pattern(const struct kl_spec *spec, char *pattern, size_t size, const char *list)
+{
+	if (spec->place.length >= size)
+		return kl_spec_fail(list, spec->place.text, "a name has at most %zu bytes",
+				    size - 1);
+	memcpy(pattern, spec->place.text, spec->place.length);
+	pattern[spec->place.length] = 0;
+	return 0;
+}
+
+/* -------------------------------------------------------- tracepoints */
+
+#define BTF_TRACE "btf_trace_"
+
+static int add_tracepoint(struct kl_plan *plan, struct place *place, const char *name)
+{
+	int ret = kl_scope_set_tracepoint(plan->scope, name);
+
+	if (ret < 0)
+		return ret;
+	snprintf(place->name, sizeof(place->name), "tp:%s", name);
+	snprintf(place->help, sizeof(place->help), "Tracepoint %s", name);
+	place->event = (struct kl_plan_event){
+		.kind = KL_SOURCE_KIND_TRACEPOINT,
+		.name = strdup(name),
+	};
+	if (!place->event.name)
+		return kl_fail(ENOMEM, "out of memory");
+	ret = add_place(plan, place);
+	if (ret)
+		free(place->event.name);
+	return ret;
+}
+
+static int add_tracepoints(struct kl_plan *plan, struct place *place, const char *pattern)
+{
+	const struct kl_btf *btf = kl_plan_btf(plan);
+	unsigned int found = 0;
+	uint32_t types;
+
+	if (!btf)
+		return -errno;
+	if (!strpbrk(pattern, "*?["))
+		return add_tracepoint(plan, place, pattern);
+	types = kl_btf_types(btf);
+	for (uint32_t type = 1; type < types; type++) {
+		const char *name = kl_btf_name(btf, type);
+		int ret;
+
+		if (kl_btf_kind(btf, type) != KL_BTF_TYPEDEF ||
+		    strncmp(name, BTF_TRACE, strlen(BTF_TRACE)) ||
+		    fnmatch(pattern, name + strlen(BTF_TRACE), 0))
+			continue;
+		ret = add_tracepoint(plan, place, name + strlen(BTF_TRACE));
+		if (ret)
+			return ret;
+		found++;
+	}
+	return found ? 0 :
+		       kl_spec_fail(place->list, place->spec->place.text,
+				    "no tracepoint matches \"%s\"", pattern);
+}
+
+/* ---------------------------------------------------------- functions */
+
+static int add_function(struct kl_plan *plan, struct place *place, const struct kl_symbol *symbol)
+{
+	bool of_module = symbol->module[0];
+	char qualified[256];
+	int ret;
+
+	snprintf(qualified, sizeof(qualified), "%s%s%s", symbol->module, of_module ? ":" : "",
+		 symbol->name);
+	ret = place->spec->ret ? kl_scope_set_return(plan->scope, qualified) :
+				 kl_scope_set_function(plan->scope, qualified);
+	if (ret < 0)
+		return ret;
+	snprintf(place->name, sizeof(place->name), "fn:%s%s", symbol->name,
+		 place->spec->ret ? ":ret" : "");
+	snprintf(place->help, sizeof(place->help), "%s of the function %s",
+		 place->spec->ret ? "Return" : "Entry", symbol->name);
+	place->event = (struct kl_plan_event){
+		.kind = place->spec->ret ? KL_SOURCE_KIND_RETURN : KL_SOURCE_KIND_FUNCTION,
+		.address = symbol->address,
+	};
+	return add_place(plan, place);
+}
+
+/* Names that ftrace can hook, one a line; NULL if the kernel does not tell. */
+static FILE *open_traceable(void)
+{
+	FILE *file = fopen("/sys/kernel/tracing/available_filter_functions", "re");
+
+	return file ? file : fopen("/sys/kernel/debug/tracing/available_filter_functions", "re");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct names {
+	char **name;
+	size_t n, room;
+};
+
+static void free_names(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->name[i]);
+	free(names->name);
+}
+
+/* Those that match, sorted. */
+static int read_traceable(const char *pattern, struct names *names)
+{
+	FILE *file = open_traceable();
+	char line[512];
+	int ret = 0;
+
+	if (!file)
+		return 0;
+	while (!ret && fgets(line, sizeof(line), file)) {
+		char **grown;
+
+		line[strcspn(line, " \t\n")] = 0;
+		if (fnmatch(pattern, line, 0))
+			continue;
+		grown = kl_array_grow(names->name, names->n, &names->room, sizeof(*grown));
+		if (grown) {
+			names->name = grown;
+			grown[names->n] = strdup(line);
+		}
+		if (!grown || !grown[names->n++])
+			ret = kl_fail(ENOMEM, "out of memory");
+	}
+	fclose(file);
+	qsort(names->name, names->n, sizeof(*names->name), compare_names);
+	return ret;
+}
+
+static int add_functions(struct kl_plan *plan, struct place *place, const char *pattern)
+{
+	const struct kl_symbols *symbols = kl_plan_symbols(plan);
+	bool glob = strpbrk(pattern, "*?[");
+	struct kl_symbol symbol;
+	struct names names = {};
+	unsigned int found = 0;
+	size_t position = 0;
+	int ret = 0;
+
+	if (!symbols)
+		return -errno;
+	if (!glob) {
+		ret = kl_symbols_find(symbols, pattern, &symbol);
+		return ret < 0 ? ret : add_function(plan, place, &symbol);
+	}
+	if (kl_symbols_hidden(symbols))
+		return kl_fail(EACCES, "the kernel hides its addresses: hooking functions needs "
+				       "CAP_SYS_ADMIN");
+	ret = read_traceable(pattern, &names);
+	while (!ret && kl_symbols_next(symbols, pattern, true, &position, &symbol)) {
+		const char *name = symbol.name;
+
+		if (names.n && !bsearch(&name, names.name, names.n, sizeof(*names.name),
+					compare_names))
+			continue;
+		ret = add_function(plan, place, &symbol);
+		/* A pattern leaves out what returns nothing. */
+		if (ret == -EINVAL && place->spec->ret)
+			ret = 0;
+		else
+			found++;
+	}
+	free_names(&names);
+	if (!ret && !found)
+		ret = kl_spec_fail(place->list, place->spec->place.text,
+				   "no function that can be hooked matches \"%s\"", pattern);
+	return ret;
+}
+
+/* -------------------------------------------------------------- ticks */
+
+static int add_tick(struct kl_plan *plan, struct place *place, const char *text)
+{
+	char *end;
+	unsigned long hz = strtoul(text, &end, 10);
+	int ret;
+
+	if (*end || !hz || hz > KL_TICK_HZ_MAX)
+		return kl_spec_fail(place->list, place->spec->place.text,
+				    "a tick is from 1 to %d times a second", KL_TICK_HZ_MAX);
+	kl_scope_clear_arguments(plan->scope);
+	ret = kl_scope_add_argument(plan->scope, "ip", 0);
+	if (!ret)
+		ret = kl_scope_add_argument(plan->scope, "user", 0);
+	if (ret)
+		return ret;
+	snprintf(place->name, sizeof(place->name), "tick:%lu", hz);
+	snprintf(place->help, sizeof(place->help), "%lu times a second on each CPU", hz);
+	place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_TICK, .arg = hz };
+	return add_place(plan, place);
+}
+
+/* ------------------------------------------------------------- uprobes */
+
+#define UPROBE_ARGUMENTS 6
+
+static int add_uprobe(struct kl_plan *plan, struct place *place, const char *path)
+{
+	const struct kl_spec *spec = place->spec;
+	char symbol[256];
+	uint64_t offset;
+	int ret;
+
+	snprintf(symbol, sizeof(symbol), "%.*s", (int)spec->symbol.length, spec->symbol.text);
+	ret = kl_elf_file_offset(path, symbol, &offset);
+	if (ret)
+		return ret;
+	kl_scope_clear_arguments(plan->scope);
+	if (spec->ret)
+		ret = kl_scope_add_argument(plan->scope, "ret", 0);
+	for (unsigned int i = 0; !ret && !spec->ret && i < UPROBE_ARGUMENTS; i++)
+		ret = kl_scope_add_argument(plan->scope, "", 0);
+	if (ret)
+		return ret;
+	snprintf(place->name, sizeof(place->name), "uprobe:%s:%s%s", path, symbol,
+		 spec->ret ? ":ret" : "");
+	snprintf(place->help, sizeof(place->help), "%s of %s in a program",
+		 spec->ret ? "Return" : "Entry", symbol);
+	place->event = (struct kl_plan_event){
+		.kind = spec->ret ? KL_SOURCE_KIND_URETPROBE : KL_SOURCE_KIND_UPROBE,
+		.arg = offset,
+		.name = realpath(path, NULL),
+	};
+	if (!place->event.name)
+		return kl_fail_system(errno, "%s", path);
+	ret = add_place(plan, place);
+	if (ret)
+		free(place->event.name);
+	return ret;
+}
+
+int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		   unsigned int handler)
+{
+	struct place place = { .list = list, .spec = spec, .handler = handler, .group = "defined" };
+	char pattern[4096];
+	int ret = copy_pattern(spec, pattern, sizeof(pattern), list);
+
+	if (ret)
+		return ret;
+	switch (spec->kind) {
+	case KL_PLACE_TRACEPOINT:
+		return add_tracepoints(plan, &place, pattern);
+	case KL_PLACE_FUNCTION:
+		return add_functions(plan, &place, pattern);
+	case KL_PLACE_TICK:
+		return add_tick(plan, &place, pattern);
+	default:
+		return add_uprobe(plan, &place, pattern);
+	}
+}

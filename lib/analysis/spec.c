@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Takes apart what a user writes behind -e. Knows where parts end, not what
+ * they mean: quotes and brackets are respected, a filter ends at the slash that
+ * nothing of an expression can follow.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <kernlens/schema.h>
+#include "../base/base.h"
+#include "spec.h"
+
+int kl_spec_fail(const char *list, const char *at, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return kl_fail(EINVAL, "%s\n  %s\n  %*s^", text, list, (int)(at - list), "");
+}
+
+static const char *skip_space(const char *at)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	return at;
+}
+
+static struct kl_part trim(const char *from, const char *to)
+{
+	from = skip_space(from);
+	while (to > from && isspace((unsigned char)to[-1]))
+		to--;
+	return (struct kl_part){ .text = from, .length = to > from ? (size_t)(to - from) : 0 };
+}
+
+/* Behind the string that begins at @at; at its end if it is not closed. */
+static const char *skip_quoted(const char *at)
+{
+	char quote = *at++;
+
+	for (; *at && *at != quote; at++)
+		if (*at == '\\' && at[1])
+			at++;
+	return *at ? at + 1 : at;
+}
+
+static bool begins_word(const char *at, const char *word)
+{
+	size_t length = strlen(word);
+
+	return !strncmp(at, word, length) && !isalnum((unsigned char)at[length]) &&
+	       at[length] != '_';
+}
+
+/*
+ * The first of @stops outside quotes and brackets, or the end. A bracket that
+ * was never opened is an end, too.
+ */
+static const char *find_stop(const char *at, const char *stops)
+{
+	int depth = 0;
+
+	while (*at) {
+		if (*at == '"' || *at == '\'') {
+			at = skip_quoted(at);
+			continue;
+		}
+		if (!depth && strchr(stops, *at))
+			return at;
+		if (*at == '(' || *at == '[')
+			depth++;
+		if (*at == ')' || *at == ']') {
+			if (!depth)
+				return at;
+			depth--;
+		}
+		at++;
+	}
+	return at;
+}
+
+/* Can a filter end here? Whatever follows a division is an operand. */
+static bool ends_filter(const char *behind)
+{
+	behind = skip_space(behind);
+	return !*behind || *behind == ':' || *behind == ',' || begins_word(behind, "by");
+}
+
+static int take_filter(const char *list, const char **at, struct kl_spec *spec)
+{
+	const char *from = *at + 1, *to = from;
+
+	do {
+		to = find_stop(to, "/");
+		if (*to != '/')
+			return kl_spec_fail(list, *at, "the filter's closing / is missing");
+	} while (!ends_filter(++to));
+	spec->filter = trim(from, to - 1);
+	if (!spec->filter.length)
+		return kl_spec_fail(list, from, "the filter is empty");
+	*at = to;
+	return 0;
+}
+
+/* Items with commas up to @stop (a closing bracket, or the end of all). */
+static int take_list(const char *list, const char **at, struct kl_part *item, unsigned int *count,
+		     const char *what)
+{
+	for (;;) {
+		const char *end = find_stop(*at, ",");
+
+		if (*count == KL_SPEC_LIST_MAX)
+			return kl_spec_fail(list, *at, "more than %d %s", KL_SPEC_LIST_MAX, what);
+		item[*count] = trim(*at, end);
+		if (!item[*count].length)
+			return kl_spec_fail(list, *at, "there is nothing between the commas");
+		(*count)++;
+		*at = end;
+		if (*end != ',')
+			return 0;
+		(*at)++;
+	}
+}
+
+static int take_handler(const char *list, const char **at, struct kl_spec *spec)
+{
+	const char *from = skip_space(*at + 1), *to = from;
+	int ret = 0;
+
+	while (isalnum((unsigned char)*to) || *to == '_')
+		to++;
+	spec->handler = trim(from, to);
+	if (!spec->handler.length)
+		return kl_spec_fail(list, from, "a handler's name is missing");
+	*at = skip_space(to);
+	if (**at != '(')
+		return 0;
+	(*at)++;
+	if (*skip_space(*at) == ')')
+		*at = skip_space(*at);
+	else
+		ret = take_list(list, at, spec->argument, &spec->arguments, "arguments");
+	if (ret)
+		return ret;
+	if (**at != ')')
+		return kl_spec_fail(list, *at, "the handler's closing ) is missing");
+	*at = skip_space(*at + 1);
+	return 0;
+}
+
+static const struct {
+	const char *prefix;
+	enum kl_place_kind kind;
+} kinds[] = {
+	{ "tp:", KL_PLACE_TRACEPOINT },
+	{ "fn:", KL_PLACE_FUNCTION },
+	{ "tick:", KL_PLACE_TICK },
+	{ "uprobe:", KL_PLACE_UPROBE },
+};
+
+static bool takes_ret(const char *at)
+{
+	return *at == ':' && begins_word(at + 1, "ret");
+}
+
+/* PATH:SYMBOL. The path may have anything but a colon and a comma in it. */
+static int take_uprobe(const char *list, const char **at, struct kl_spec *spec)
+{
+	const char *colon = *at + strcspn(*at, ":,");
+	const char *end;
+
+	if (*colon != ':')
+		return kl_spec_fail(list, *at, "write it as uprobe:PATH:SYMBOL");
+	end = colon + 1 + strcspn(colon + 1, ":,/ \t");
+	spec->place = trim(*at, colon);
+	spec->symbol = trim(colon + 1, end);
+	if (!spec->place.length || !spec->symbol.length)
+		return kl_spec_fail(list, *at, "write it as uprobe:PATH:SYMBOL");
+	*at = end;
+	return 0;
+}
+
+/* A pattern of events may have a colon in it, GROUP:GLOB; a handler's has none behind. */
+static const char *end_of_pattern(const char *at)
+{
+	const char *end = at + strcspn(at, ":,/ \t");
+	size_t length;
+
+	if (*end != ':')
+		return end;
+	length = strcspn(end + 1, ":,/ \t(");
+	for (unsigned int i = 0; kl_handler_name(i); i++)
+		if (strlen(kl_handler_name(i)) == length &&
+		    !strncmp(kl_handler_name(i), end + 1, length))
+			return end;
+	/* An unknown word with arguments was meant as a handler. */
+	if (end[1 + length] == '(')
+		return end;
+	return end + 1 + length;
+}
+
+static int take_place(const char *list, const char **at, struct kl_spec *spec)
+{
+	const char *end;
+	int ret;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++) {
+		if (strncmp(*at, kinds[i].prefix, strlen(kinds[i].prefix)))
+			continue;
+		spec->kind = kinds[i].kind;
+		*at += strlen(kinds[i].prefix);
+		break;
+	}
+	if (spec->kind == KL_PLACE_UPROBE) {
+		ret = take_uprobe(list, at, spec);
+		if (ret)
+			return ret;
+	} else {
+		end = spec->kind == KL_PLACE_EVENT ? end_of_pattern(*at) :
+						     *at + strcspn(*at, ":,/ \t");
+		spec->place = trim(*at, end);
+		*at = end;
+	}
+	if (!spec->place.length)
+		return kl_spec_fail(list, *at, "an event is missing here");
+	if ((spec->kind == KL_PLACE_FUNCTION || spec->kind == KL_PLACE_UPROBE) && takes_ret(*at)) {
+		spec->ret = true;
+		*at += strlen(":ret");
+	}
+	return 0;
+}
+
+int kl_spec_next(const char *list, const char **at, struct kl_spec *spec)
+{
+	const char *begin = skip_space(*at);
+	int ret;
+
+	*spec = (struct kl_spec){};
+	*at = begin;
+	if (!*begin)
+		return 0;
+	ret = take_place(list, at, spec);
+	if (!ret) {
+		*at = skip_space(*at);
+		if (**at == '/')
+			ret = take_filter(list, at, spec);
+	}
+	if (!ret) {
+		*at = skip_space(*at);
+		if (**at == ':')
+			ret = take_handler(list, at, spec);
+	}
+	if (!ret && begins_word(*at, "by")) {
+		*at += strlen("by");
+		ret = take_list(list, at, spec->key, &spec->keys, "keys");
+	}
+	if (ret)
+		return ret;
+	spec->whole = trim(begin, *at);
+	*at = skip_space(*at);
+	if (**at && **at != ',')
+		return kl_spec_fail(list, *at, "a comma, /FILTER/ or :HANDLER is expected here");
+	if (**at == ',')
+		(*at)++;
+	return 1;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The parts of what a user writes behind -e, still as text:
+ *
+ *   PLACE [/FILTER/] [:HANDLER[(ARGUMENTS)] [by KEY[,KEY...]]]
+ *
+ * Feeds plan.c, which compiles them.
+ */
+#ifndef KL_LIB_SPEC_H
+#define KL_LIB_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a place is. */
+enum kl_place_kind {
+	KL_PLACE_EVENT, /* pattern of events of the tables */
+	KL_PLACE_TRACEPOINT, /* tp:NAME */
+	KL_PLACE_FUNCTION, /* fn:NAME or fn:NAME:ret */
+	KL_PLACE_TICK, /* tick:HZ */
+	KL_PLACE_UPROBE, /* uprobe:PATH:SYMBOL or uprobe:PATH:SYMBOL:ret */
+};
+
+/**
+ * struct kl_part - a piece of the user's text
+ * @text: where it begins; NULL if it is not there
+ * @length: of it
+ */
+struct kl_part {
+	const char *text;
+	size_t length;
+};
+
+#define KL_SPEC_LIST_MAX 4 /* arguments of a handler, keys */
+
+/**
+ * struct kl_spec - one of them, taken apart
+ * @whole: all of it
+ * @kind: of the place
+ * @place: an event pattern, or what stands behind `tp:`, `fn:` ...
+ * @symbol: of a uprobe
+ * @ret: the return of a function
+ * @filter: between the slashes
+ * @handler: its name
+ * @argument: between the parentheses
+ * @arguments: number of them
+ * @key: behind `by`
+ * @keys: number of them
+ */
+struct kl_spec {
+	struct kl_part whole;
+	enum kl_place_kind kind;
+	struct kl_part place;
+	struct kl_part symbol;
+	bool ret;
+	struct kl_part filter;
+	struct kl_part handler;
+	struct kl_part argument[KL_SPEC_LIST_MAX];
+	unsigned int arguments;
+	struct kl_part key[KL_SPEC_LIST_MAX];
+	unsigned int keys;
+};
+
+/*
+ * Take the next of a list with commas apart. *@at moves behind it. Returns 1, 0
+ * at the end, or -EINVAL with an error text that shows the place in @list.
+ */
+int kl_spec_next(const char *list, const char **at, struct kl_spec *spec);
+
+/* An error text that points at @at in @list. Returns -EINVAL. */
+int kl_spec_fail(const char *list, const char *at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif /* KL_LIB_SPEC_H */

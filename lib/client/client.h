@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the client share: handles and the one way to call. */
+#ifndef KL_LIB_CLIENT_H
+#define KL_LIB_CLIENT_H
+
+#include <kernlens/client.h>
+
+struct kl_device {
+	int fd;
+	char *path;
+	struct kl_abi_info info;
+};
+
+struct kl_session {
+	int fd;
+	uint32_t id;
+	uint32_t block_bytes;
+};
+
+/* @argument starts with its size, or is NULL. @what: "start the session". */
+int kl_client_call(int fd, unsigned long request, void *argument, size_t size, const char *what);
+
+#endif /* KL_LIB_CLIENT_H */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From what a user asks for (places, filters, handlers, keys) to what a session
+ * is told: programs, defined events, rules and a maskset. The text is that of
+ * -e, described in kernlens-events(7) and kernlens-expressions(7):
+ *
+ *   PLACE [/FILTER/] [:HANDLER[(ARGUMENTS)] [by KEY[,KEY...]]]
+ */
+#ifndef KERNLENS_PLAN_H
+#define KERNLENS_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <kernlens/client.h>
+#include <kernlens/expression.h>
+#include <kernlens/schema.h>
+
+#pragma GCC visibility push(default)
+
+struct kl_plan;
+
+/**
+ * struct kl_plan_rule - a rule as its user wrote it
+ * @text: the whole of it
+ * @handler: KL_HANDLER_*
+ * @n_keys: number of keys
+ * @key_text: each as it was written
+ * @key: how each is to be printed
+ * @value: how the value of sum and hist is to be printed
+ * @width: of a histogram's buckets; 0: powers of two
+ * @low: where they begin
+ * @number: of the rule in the session, once the plan has been applied
+ */
+struct kl_plan_rule {
+	const char *text;
+	unsigned int handler;
+	unsigned int n_keys;
+	const char *key_text[KL_RULE_KEYS_MAX];
+	struct kl_result key[KL_RULE_KEYS_MAX];
+	struct kl_result value;
+	uint64_t width;
+	int64_t low;
+	uint32_t number;
+};
+
+/**
+ * kl_plan_create - a plan for nothing yet
+ * @schema: gets the events that the plan defines; must outlive it
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct kl_plan *kl_plan_create(struct kl_schema *schema);
+
+/**
+ * kl_plan_destroy - free a plan
+ * @plan: or NULL
+ */
+void kl_plan_destroy(struct kl_plan *plan);
+
+/**
+ * kl_plan_add - one more list of places, with commas, as behind -e
+ * @plan: plan
+ * @list: copied
+ * @handler: of those that name none
+ *
+ * Later ones win over earlier ones. Returns -EINVAL with an error text that
+ * shows the place in the list; what its expressions mean is only looked at by
+ * kl_plan_compile(), when all flags and variables are known.
+ */
+int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler);
+
+/**
+ * kl_plan_compile - look up all names and make the programs
+ * @plan: to which nothing is added any more
+ *
+ * Reads the kernel's types and symbols if something needs them. Returns a
+ * negative errno with an error text.
+ */
+int kl_plan_compile(struct kl_plan *plan);
+
+/**
+ * kl_plan_map - the handlers of the tables' events
+ * @plan: compiled plan
+ *
+ * A byte an event id below KL_EV_MAX, as in a maskset; the caller may set those
+ * that cannot be had to KL_HANDLER_nothing.
+ */
+uint8_t *kl_plan_map(struct kl_plan *plan);
+
+/**
+ * kl_plan_is_named - was an event written out, not only matched by a pattern?
+ * @plan: plan
+ * @name: of the event
+ */
+bool kl_plan_is_named(const struct kl_plan *plan, const char *name);
+
+/**
+ * kl_plan_defined - how many events the plan defines
+ * @plan: compiled plan
+ */
+size_t kl_plan_defined(const struct kl_plan *plan);
+
+/**
+ * kl_plan_apply - tell a session
+ * @plan: compiled plan
+ * @session: session that has not been started; its maskset
+ *           KL_MASKSET_FIRST_USER is written and used
+ *
+ * Returns a negative errno with an error text.
+ */
+int kl_plan_apply(struct kl_plan *plan, struct kl_session *session);
+
+/**
+ * kl_plan_rule - the rules
+ * @plan: applied plan
+ * @index: from 0
+ *
+ * Returns NULL after the last.
+ */
+const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index);
+
+/**
+ * kl_plan_note - what was assumed or left out, in a sentence each
+ * @plan: compiled plan
+ *
+ * Lines, or an empty string.
+ */
+const char *kl_plan_note(const struct kl_plan *plan);
+
+#pragma GCC visibility pop
+
+#endif /* KERNLENS_PLAN_H */
