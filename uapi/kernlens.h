@@ -532,10 +532,15 @@ struct kl_abi_variable {
 	__u32 reserved;
 };
 
+/* Records carry all variables, changed or not: to check the others against. */
+#define KL_VARIABLES_FULL 0x1u
+
 struct kl_abi_variables {
 	__u32 size;
 	__u32 n;
 	struct kl_abi_variable variable[KL_VARIABLES_MAX];
+	__u32 flags; /* KL_VARIABLES_* */
+	__u32 reserved;
 };
 
 /* Whether a variable of variables.def can be had here. */

@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 
 #include "../compat/clock.h"
+#include "../session/variable.h"
 #include "../source/source.h"
 #include "../task/dump.h"
 #include "device.h"
@@ -80,6 +81,14 @@ static int call_event_info(struct kl_client *client, void *arg)
 	info->sessions = 0;
 	if (info->id < KL_EV_MAX)
 		info->sessions = kl_sessions_attached(info->id, client->cred, client->may);
+	return 0;
+}
+
+static int call_variable_info(struct kl_client *client, void *arg)
+{
+	struct kl_abi_variable_info *info = arg;
+
+	info->absent = kl_variable_absent(info->id, client->may, info->reason);
 	return 0;
 }
 
@@ -240,6 +249,11 @@ static int call_metadata_get(struct kl_client *client, void *arg)
 	return kl_session_get_metadata(client->session, arg, &client->why);
 }
 
+static int call_variables(struct kl_client *client, void *arg)
+{
+	return kl_variables_set(client->session, arg, &client->why);
+}
+
 #define CALL(ioc, name, type, needs_) \
 	[_IOC_NR(ioc)] = { .fn = call_##name, .bytes = sizeof(type), .needs = needs_ }
 
@@ -250,6 +264,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_EVENT_INFO, event_info, struct kl_abi_event_info, NEEDS_NOTHING),
 	CALL(KL_IOC_ERROR, error, struct kl_abi_error, NEEDS_NOTHING),
 	CALL(KL_IOC_STATUS, status, struct kl_abi_status, NEEDS_NOTHING),
+	CALL(KL_IOC_VARIABLE_INFO, variable_info, struct kl_abi_variable_info, NEEDS_NOTHING),
 	CALL(KL_IOC_SESSION, session, struct kl_abi_session, NEEDS_NOTHING),
 	CALL(KL_IOC_ATTACH, attach, struct kl_abi_attach, NEEDS_NOTHING),
 	CALL(KL_IOC_MASKSET_WRITE, maskset_write, struct kl_abi_maskset, NEEDS_CREATOR),
@@ -269,6 +284,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_TABLE, table, struct kl_abi_table, NEEDS_SESSION),
 	CALL(KL_IOC_METADATA_SET, metadata_set, struct kl_abi_metadata, NEEDS_CREATOR),
 	CALL(KL_IOC_METADATA_GET, metadata_get, struct kl_abi_metadata, NEEDS_SESSION),
+	CALL(KL_IOC_VARIABLES, variables, struct kl_abi_variables, NEEDS_CREATOR),
 };
 
 /* The largest struct that a newer caller may pass. */

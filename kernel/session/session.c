@@ -18,6 +18,7 @@
 #include "../compat/clock.h"
 #include "../source/source.h"
 #include "session.h"
+#include "variable.h"
 
 static unsigned int sessions_per_user = 16;
 module_param(sessions_per_user, uint, 0644);
@@ -162,6 +163,7 @@ static void free_session(struct kref *ref)
 	kl_later_deinit(&s->later);
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
+	kl_variables_destroy(s->variables);
 	kl_taskset_destroy(s->tasks);
 	kl_taskset_destroy(s->heirs);
 	kl_taskset_destroy(s->unread);

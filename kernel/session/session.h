@@ -105,6 +105,7 @@ struct kl_cpu {
  * @owner: credentials of the opener, for KL_GATE_OWN
  * @custom: programs, rules and flags, which stay until the session ends
  * @later: what handlers have asked for
+ * @variables: what records carry beside the task, or NULL; constant once started
  *
  * Under @lock:
  * @running: probes are attached
@@ -138,6 +139,7 @@ struct kl_session {
 	const struct cred *owner;
 	struct kl_custom custom;
 	struct kl_later later;
+	struct kl_variables *variables;
 
 	struct mutex lock ____cacheline_aligned;
 	bool running;

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which variables a session's records carry, and the values of single ones for
+ * programs. Fed by kernel/device (calls, under the session's lock) and programs;
+ * reads the rows of kernel/task/variables.c.
+ */
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "program.h"
+#include "session.h"
+#include "variable.h"
+
+/* Bytes of the types of numbers: enum kl_number is 2 * log2(bytes) and a sign. */
+#define NUMBER_BYTES(type) (1u << ((type) >> 1))
+
+/*
+ * The hook for variables that are programs: the session's programs come with
+ * the rules, and this is to call them by their ids.
+ */
+static const struct kl_program *kl_session_program(struct kl_session *s, u32 id)
+{
+	return NULL;
+}
+
+/* The result of a program, extended as its type says: @changed has no part in it. */
+static u64 read_program(const struct kl_variable_slot *slot, struct task_struct *t)
+{
+	return 0;
+}
+
+/**
+ * kl_variable_absent - can an opener have a variable here?
+ * @id: any number
+ * @may: KL_MAY_*
+ * @reason: set to a sentence, empty if it can
+ *
+ * Returns enum kl_absent. Context: any.
+ */
+u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX])
+{
+	const struct kl_variable_row *row = &kl_variable_rows[id];
+	const char *lack;
+
+	reason[0] = 0;
+	if (id >= kl_variable_count || !row->name) {
+		strscpy(reason, "there is no such variable", KL_ERROR_TEXT_MAX);
+		return KL_ABSENT_BUILD;
+	}
+	lack = row->lacks();
+	if (lack) {
+		strscpy(reason, lack, KL_ERROR_TEXT_MAX);
+		return KL_ABSENT_KERNEL;
+	}
+	if ((row->access == KL_VARIABLE_all && !(may & KL_MAY_SEE_ALL)) ||
+	    (row->access == KL_VARIABLE_address && !(may & KL_MAY_SEE_ADDRESSES))) {
+		snprintf(reason, KL_ERROR_TEXT_MAX, "%s speaks of the whole system: needs %s",
+			 row->name,
+			 row->access == KL_VARIABLE_all ? "CAP_PERFMON" : "CAP_SYS_ADMIN");
+		return KL_ABSENT_DENIED;
+	}
+	return KL_PRESENT;
+}
+
+/* The words of variable @i, which is in @v already but for them. */
+static void add_slot(struct kl_variables *v, u32 i, kl_variable_fn read, bool is_own)
+{
+	v->slot[v->n_slots++] = (struct kl_variable_slot){
+		.read = read,
+		.changed = 2ull << i,
+		.is_own = is_own,
+	};
+}
+
+static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
+		   struct kl_error *why)
+{
+	const struct kl_variable_row *row;
+	char reason[KL_ERROR_TEXT_MAX];
+	u32 absent = kl_variable_absent(id, s->may, reason);
+
+	if (absent)
+		return kl_fail(why,
+			       id >= kl_variable_count	     ? -EINVAL :
+			       absent == KL_ABSENT_DENIED ? -EPERM :
+							    -ENOENT,
+			       "variable %u: %s", id, reason);
+	row = &kl_variable_rows[id];
+	if (!row->read)
+		return kl_fail(why, -EINVAL, "%s is in every record and cannot be asked for",
+			       row->name);
+	for (u32 k = 0; k < v->n_slots; k++)
+		if (v->slot[k].read == row->read)
+			return kl_fail(why, -EINVAL, "%s is asked for twice", row->name);
+	v->of[i].bytes = row->bytes;
+	add_slot(v, i, row->read, row->access == KL_VARIABLE_own);
+	if (row->more)
+		add_slot(v, i, row->more, row->access == KL_VARIABLE_own);
+	return 0;
+}
+
+static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
+		       const struct kl_abi_variable *wish, struct kl_error *why)
+{
+	const struct kl_program *program = kl_session_program(s, wish->program);
+
+	if (!program)
+		return kl_fail(why, -ENOENT, "variable %u of the session: there is no program %u",
+			       i, wish->program);
+	if (wish->type >= KL_NUMBER_COUNT)
+		return kl_fail(why, -EINVAL, "variable %u of the session: there is no type %u", i,
+			       wish->type);
+	v->of[i].bytes = NUMBER_BYTES(wish->type);
+	/* What a program reads of the task is blanked where it reads it. */
+	add_slot(v, i, read_program, false);
+	v->slot[v->n_slots - 1].session = s;
+	v->slot[v->n_slots - 1].program = program;
+	return 0;
+}
+
+static int add_variable(struct kl_session *s, struct kl_variables *v,
+			const struct kl_abi_variable *wish, struct kl_error *why)
+{
+	u32 i = v->n++;
+	int error;
+
+	if (wish->reserved)
+		return kl_fail(why, -EINVAL, "variable %u of the session: reserved is %u", i,
+			       wish->reserved);
+	v->of[i].slot = v->n_slots;
+	if (wish->variable == KL_VARIABLE_PROGRAM)
+		error = add_program(s, v, i, wish, why);
+	else
+		error = add_row(s, v, i, wish->variable, why);
+	if (error)
+		return error;
+	v->bytes += v->of[i].bytes;
+	v->all |= 2ull << i;
+	if (v->bytes > KL_VARIABLES_BYTES_MAX)
+		return kl_fail(why, -E2BIG, "the variables have more than %u bytes together",
+			       KL_VARIABLES_BYTES_MAX);
+	return 0;
+}
+
+static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
+{
+	if (wish->n > KL_VARIABLES_MAX)
+		return kl_fail(why, -EINVAL, "%u variables: a session has at most %u", wish->n,
+			       KL_VARIABLES_MAX);
+	if (wish->flags & ~KL_VARIABLES_FULL || wish->reserved)
+		return kl_fail(why, -EINVAL, "unknown flags of variables: %#x", wish->flags);
+	return 0;
+}
+
+static struct kl_variables *make_variables(struct kl_session *s,
+					   const struct kl_abi_variables *wish,
+					   struct kl_error *why)
+{
+	struct kl_variables *v = kzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
+	int error = 0;
+
+	/* All that fits into KL_VARIABLES_BYTES_MAX: few texts, or few numbers. */
+	BUILD_BUG_ON(KL_VARIABLE_SLOTS_MAX <
+		     KL_VARIABLES_MAX + KL_VARIABLES_BYTES_MAX / KL_COMM_LEN);
+	if (!v)
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for variables"));
+	v->all = KL_CHANGED_TASK;
+	for (u32 i = 0; i < wish->n && !error; i++)
+		error = add_variable(s, v, &wish->variable[i], why);
+	v->prefix = sizeof(u64) + KL_CHANGED_BYTES(v->n);
+	v->full = wish->flags & KL_VARIABLES_FULL;
+	if (!error) {
+		v->values = __alloc_percpu_gfp(v->n_slots * sizeof(u64), sizeof(u64),
+					       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!v->values)
+			error = kl_fail(why, -ENOMEM, "no memory for variables");
+	}
+	if (!error)
+		return v;
+	kl_variables_destroy(v);
+	return ERR_PTR(error);
+}
+
+/**
+ * kl_variables_destroy - free what a session has beside the task
+ * @v: no probe uses it any more; NULL is fine
+ */
+void kl_variables_destroy(struct kl_variables *v)
+{
+	if (!v)
+		return;
+	free_percpu(v->values);
+	kfree(v);
+}
+
+/**
+ * kl_variables_set - which variables the session's records carry
+ * @s: the session; it has never been started
+ * @wish: all of them; replaces what was set before
+ * @why: set on failure; then all is as it was
+ *
+ * Context: may sleep.
+ */
+int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
+		     struct kl_error *why)
+{
+	struct kl_variables *v = NULL;
+	int error = check_wish(wish, why);
+
+	if (error)
+		return error;
+	mutex_lock(&s->lock);
+	if (s->started)
+		error = kl_fail(why, -EBUSY,
+				"variables can be set until the session is started for the first time");
+	if (!error && wish->n) {
+		v = make_variables(s, wish, why);
+		error = PTR_ERR_OR_ZERO(v);
+	}
+	if (!error) {
+		kl_variables_destroy(s->variables);
+		s->variables = v;
+	}
+	mutex_unlock(&s->lock);
+	return error;
+}
+
+/* May the owner of @s be told a row's value now? */
+static bool is_shown(const struct kl_session *s, const struct kl_variable_row *row)
+{
+	switch (row->access) {
+	case KL_VARIABLE_own:
+		return !(s->gate & KL_GATE_OWN) ||
+		       (in_task() && kl_access_may_see(s->owner, current));
+	case KL_VARIABLE_all:
+		return s->may & KL_MAY_SEE_ALL;
+	case KL_VARIABLE_address:
+		return s->see_addresses;
+	}
+	return true;
+}
+
+/* The row of a variable that can be read; NULL: there is none. */
+static const struct kl_variable_row *readable_row(const struct kl_session *s, u32 id)
+{
+	const struct kl_variable_row *row = &kl_variable_rows[id];
+
+	if (id >= kl_variable_count || !row->read || row->lacks() || !is_shown(s, row))
+		return NULL;
+	return row;
+}
+
+/**
+ * kl_variable_number - a variable's value, for a program
+ * @s: whose program
+ * @id: row of variables.def that is a number
+ * @fault: set if there is no such value here; not if it is not shown
+ *
+ * Returns it as a record would have it, or 0. Context: any, preemption off.
+ */
+u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
+{
+	const struct kl_variable_row *row = readable_row(s, id);
+
+	if (!row || row->more) {
+		*fault |= id >= kl_variable_count || kl_variable_rows[id].lacks() ||
+			  !kl_variable_rows[id].read || kl_variable_rows[id].more;
+		return 0;
+	}
+	return row->read(NULL, current);
+}
+
+/**
+ * kl_variable_text - the same of a variable that is text
+ * @s: whose program
+ * @id: row of variables.def that is text
+ * @text: set; empty if it is not shown or there is none
+ *
+ * Context: any, preemption off.
+ */
+void kl_variable_text(struct kl_session *s, u32 id, char text[KL_COMM_LEN])
+{
+	const struct kl_variable_row *row = readable_row(s, id);
+	u64 words[2] = {};
+
+	if (row && row->more) {
+		words[0] = row->read(NULL, current);
+		words[1] = row->more(NULL, current);
+	}
+	memcpy(text, words, KL_COMM_LEN);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What rows of variables.def need to compute a value. All of it runs with
+ * preemption off, which is a read side of RCU, in any context: no locks, no
+ * sleeping, no faults. `t` is always the running task, which only itself and
+ * its interrupts look at, so what it alone changes stands still here.
+ */
+#ifndef KL_TASK_VARIABLE_VALUES_H
+#define KL_TASK_VARIABLE_VALUES_H
+
+#include <linux/cgroup.h>
+#include <linux/cred.h>
+#include <linux/fdtable.h>
+#include <linux/hardirq.h>
+#include <linux/kernel_stat.h>
+#include <linux/mm.h>
+#include <linux/nsproxy.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/sched/loadavg.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
+#include <linux/swap.h>
+#include <linux/topology.h>
+#include <linux/vmstat.h>
+#include <net/net_namespace.h>
+#include <asm/cpufeature.h>
+#include <asm/irq_regs.h>
+#include <asm/msr.h>
+#include <asm/ptrace.h>
+#include <asm/stacktrace.h>
+
+/* ------------------------------------------- what a kernel or CPU may lack */
+
+/* A row's `needs`: NULL if it is there, else why not. */
+static inline const char *kl_lacks_always(void)
+{
+	return NULL;
+}
+
+#define KL_LACKS(what, there, reason)                   \
+	static inline const char *kl_lacks_##what(void) \
+	{                                               \
+		return (there) ? NULL : (reason);       \
+	}
+
+#define KL_LACKS_CONFIG(what, config) \
+	KL_LACKS(what, IS_ENABLED(config), "this kernel was built without " #config)
+
+KL_LACKS_CONFIG(net_ns, CONFIG_NET_NS)
+KL_LACKS_CONFIG(cgroup, CONFIG_CGROUPS)
+KL_LACKS_CONFIG(seccomp, CONFIG_SECCOMP)
+KL_LACKS_CONFIG(sched_info, CONFIG_SCHED_INFO)
+KL_LACKS_CONFIG(io, CONFIG_TASK_IO_ACCOUNTING)
+KL_LACKS_CONFIG(swap, CONFIG_SWAP)
+KL_LACKS_CONFIG(vm_events, CONFIG_VM_EVENT_COUNTERS)
+KL_LACKS_CONFIG(local_timer, CONFIG_X86_LOCAL_APIC)
+KL_LACKS(aperf, boot_cpu_has(X86_FEATURE_APERFMPERF),
+	 "this processor does not count its cycles (APERF); virtual ones mostly do not")
+KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
+	 "this processor counts instructions only for perf (it has no IRPERF)")
+KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
+	 "this processor shows no temperature (DTHERM); virtual ones mostly do not")
+
+/* -------------------------------------------------------------- who it is */
+
+static inline const struct task_struct *kl_parent(const struct task_struct *t)
+{
+	return rcu_dereference_sched(t->real_parent);
+}
+
+static inline const struct cred *kl_cred(const struct task_struct *t)
+{
+	return rcu_dereference_sched(t->cred);
+}
+
+/* A process group or session, in the initial namespace; 0 while exiting. */
+static inline pid_t kl_signal_pid(const struct task_struct *t, enum pid_type type)
+{
+	return pid_nr(READ_ONCE(t->signal->pids[type]));
+}
+
+/* An id as the task itself sees it; 0 when it has lost its ids. */
+static inline pid_t kl_inner_id(struct task_struct *t, enum pid_type type)
+{
+	struct pid_namespace *ns = task_active_pid_ns(t);
+
+	return ns ? __task_pid_nr_ns(t, type, ns) : 0;
+}
+
+static inline u32 kl_pid_namespace(struct task_struct *t)
+{
+	struct pid_namespace *ns = task_active_pid_ns(t);
+
+	return ns ? ns->ns.inum : 0;
+}
+
+static inline u32 kl_net_namespace(const struct task_struct *t)
+{
+#ifdef CONFIG_NET_NS
+	const struct nsproxy *proxy = READ_ONCE(t->nsproxy);
+
+	return proxy ? proxy->net_ns->ns.inum : 0;
+#else
+	return 0;
+#endif
+}
+
+/* A struct of two words before v6.3, one of a u64 since. */
+static inline u64 kl_capabilities(const struct task_struct *t)
+{
+	u64 bits;
+
+	static_assert(sizeof(kernel_cap_t) == sizeof(bits));
+	memcpy(&bits, &kl_cred(t)->cap_effective, sizeof(bits));
+	return bits;
+}
+
+static inline u64 kl_cgroup(const struct task_struct *t)
+{
+#ifdef CONFIG_CGROUPS
+	return rcu_dereference_sched(t->cgroups)->dfl_cgrp->kn->id;
+#else
+	return 0;
+#endif
+}
+
+static inline u8 kl_seccomp_mode(const struct task_struct *t)
+{
+#ifdef CONFIG_SECCOMP
+	return t->seccomp.mode;
+#else
+	return 0;
+#endif
+}
+
+static inline s32 kl_state(struct task_struct *t)
+{
+	u32 index = __task_state_index(READ_ONCE(t->__state), t->exit_state);
+
+	return index ? 1 << (index - 1) : 0;
+}
+
+#ifdef CONFIG_SCHED_INFO
+#define kl_sched_info(t, member) ((t)->sched_info.member)
+#else
+#define kl_sched_info(t, member) 0
+#endif
+
+/* ---------------------------------------------------- memory, files, calls */
+
+/* Of the task's memory `mm`; 0 of kernel threads and tasks that are exiting. */
+#define KL_MM(value)                                  \
+	({                                            \
+		struct mm_struct *mm = (t)->mm;       \
+		mm ? (u64)(value) : 0;                \
+	})
+
+#ifdef CONFIG_TASK_IO_ACCOUNTING
+#define kl_io(t, member) ((t)->ioac.member)
+#else
+#define kl_io(t, member) 0
+#endif
+
+#define KL_FILE_WORDS_MAX 64
+
+/* The table is freed after RCU when another thread has made a larger one. */
+static inline u32 kl_open_files(const struct task_struct *t)
+{
+	const struct files_struct *files = READ_ONCE(t->files);
+	const struct fdtable *table;
+	u32 n = 0, words;
+
+	if (!files)
+		return 0;
+	table = rcu_dereference_sched(files->fdt);
+	words = min_t(u32, table->max_fds / BITS_PER_LONG, KL_FILE_WORDS_MAX);
+	for (u32 i = 0; i < words; i++)
+		if (table->open_fds[i])
+			n += hweight_long(table->open_fds[i]);
+	return n;
+}
+
+/* Kernel threads have no program whose registers could be saved there. */
+#define kl_user_register(t, name) ((t)->flags & PF_KTHREAD ? 0 : task_pt_regs(t)->name)
+
+static inline s32 kl_syscall_number(struct task_struct *t)
+{
+	return t->flags & PF_KTHREAD ? -1 : (s32)task_pt_regs(t)->orig_ax;
+}
+
+/* ----------------------------------------------------- place in the kernel */
+
+static inline u32 kl_stack_used(const struct task_struct *t)
+{
+	unsigned long top = (unsigned long)task_stack_page(t) + THREAD_SIZE;
+	unsigned long used = top - current_stack_pointer;
+
+	return used < THREAD_SIZE ? used : 0;
+}
+
+/* Sources call probes with preemption disabled once for this. */
+static inline u32 kl_preempt_count(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_COUNT) ? preempt_count() - 1 : preempt_count();
+}
+
+static inline u8 kl_context(void)
+{
+	return in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
+}
+
+/* What an interrupt has interrupted. */
+#define kl_irq_register(name)                                 \
+	({                                                    \
+		const struct pt_regs *regs = get_irq_regs();  \
+		in_hardirq() && regs ? regs->name : 0;        \
+	})
+
+/* ------------------------------------------------------------- the machine */
+
+static inline u32 kl_timer_interrupts(void)
+{
+#ifdef CONFIG_X86_LOCAL_APIC
+	return this_cpu_read(irq_stat.apic_timer_irqs);
+#else
+	return 0;
+#endif
+}
+
+static inline u64 kl_softirqs(void)
+{
+	u64 sum = 0;
+
+	for (int i = 0; i < NR_SOFTIRQS; i++)
+		sum += __this_cpu_read(kstat.softirqs[i]);
+	return sum;
+}
+
+static inline u32 kl_load(int n)
+{
+	return (avenrun[n] * 1000) >> FSHIFT;
+}
+
+static inline u64 kl_free_swap(void)
+{
+#ifdef CONFIG_SWAP
+	return (u64)get_nr_swap_pages() << PAGE_SHIFT;
+#else
+	return 0;
+#endif
+}
+
+#ifdef CONFIG_VM_EVENT_COUNTERS
+#define kl_cpu_vm_event(item) this_cpu_read(vm_event_states.event[item])
+
+/* What a CPU that goes offline has counted is added to another's. */
+static inline u64 kl_vm_event(enum vm_event_item item)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		sum += READ_ONCE(per_cpu(vm_event_states, cpu).event[item]);
+	return sum;
+}
+#else
+#define kl_cpu_vm_event(item) 0
+#define kl_vm_event(item) 0
+#endif
+
+#ifdef CONFIG_SWAP
+#define kl_swap_event(item) kl_vm_event(item)
+#else
+#define kl_swap_event(item) 0
+#endif
+
+/* The primitive: the usual accessors fire a tracepoint. Only of what the processor has. */
+static inline u64 kl_msr(u32 which)
+{
+	return __rdmsr(which);
+}
+
+#endif /* KL_TASK_VARIABLE_VALUES_H */
