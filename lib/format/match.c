@@ -9,6 +9,7 @@
 #include <kernlens/buffer.h>
 #include <kernlens/match.h>
 #include "../base/base.h"
+#include "../base/names.h"
 
 #define PATTERN_MAX 128
 #define NEAR_MAX 4 /* names offered for an unknown one */
@@ -55,30 +56,6 @@ static bool matches(const struct pattern *pattern, const struct kl_class *class)
 	}
 }
 
-/* Edit distance of two names, the usual two-row way; long names are cut. */
-static unsigned int distance(const char *a, const char *b)
-{
-	unsigned int row[65], n = strnlen(b, 64);
-
-	for (unsigned int k = 0; k <= n; k++)
-		row[k] = k;
-	for (unsigned int i = 0; i < 64 && a[i]; i++) {
-		unsigned int corner = row[0]++;
-
-		for (unsigned int k = 0; k < n; k++) {
-			unsigned int change = corner + (a[i] != b[k]);
-
-			corner = row[k + 1];
-			if (row[k] + 1 < change)
-				change = row[k] + 1;
-			if (corner + 1 < change)
-				change = corner + 1;
-			row[k + 1] = change;
-		}
-	}
-	return row[n];
-}
-
 /* Names that contain @name, or differ from it by little. */
 static int fail_unknown(const struct kl_schema *schema, const char *text, const char *name)
 {
@@ -89,8 +66,8 @@ static int fail_unknown(const struct kl_schema *schema, const char *text, const 
 
 	while ((class = kl_schema_next(schema, class)) && found < NEAR_MAX) {
 		if (!(*name && strstr(class->name, name)) &&
-		    distance(name, class->name) > 1 + strlen(name) / 5 &&
-		    distance(name, class->group) > 1 + strlen(name) / 5)
+		    kl_name_distance(name, class->name) > 1 + strlen(name) / 5 &&
+		    kl_name_distance(name, class->group) > 1 + strlen(name) / 5)
 			continue;
 		kl_buffer_printf(&near, "%s%s", found++ ? ", " : "", class->name);
 	}

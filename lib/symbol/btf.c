@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads BTF (the kernel's Documentation/bpf/btf.rst) and finds types by name.
+ * All that has a name is in one hash table, made in one pass when it is opened.
+ * Files may be damaged: each type and string lies inside when it is used.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "btf.h"
+#include "elf.h"
+
+#define HEADER_BYTES 24
+#define MAGIC 0xeb9f
+#define FILE_MAX (256u << 20)
+#define TYPE_BYTES 12
+
+const char *kl_btf_string(const struct kl_btf *btf, uint32_t offset)
+{
+	while (offset < btf->string_first)
+		btf = btf->base;
+	offset -= btf->string_first;
+	return offset < btf->string_bytes ? btf->strings + offset : "";
+}
+
+struct kl_btf_type kl_btf_type_get(const struct kl_btf *btf, uint32_t id)
+{
+	const uint8_t *at;
+
+	while (id < btf->first && btf->base)
+		btf = btf->base;
+	if (id < btf->first || id - btf->first >= btf->n)
+		return (struct kl_btf_type){ 0 };
+	at = btf->type_bytes + btf->types[id - btf->first];
+	return (struct kl_btf_type){ .rest = at + TYPE_BYTES,
+				     .name = kl_get32(at),
+				     .info = kl_get32(at + 4),
+				     .size_or_type = kl_get32(at + 8) };
+}
+
+/* Eight bytes at a time: names are long, and there are a hundred thousand. */
+static uint32_t hash_name(const char *name, size_t length)
+{
+	uint64_t hash = length, word;
+
+	while (length >= 8) {
+		hash = (hash ^ kl_get64(name)) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+		name += 8;
+		length -= 8;
+	}
+	word = 0;
+	memcpy(&word, name, length);
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash >> 32;
+}
+
+/* Bytes behind the three numbers of a type; -1: unknown kind. */
+static int rest_bytes(uint32_t info)
+{
+	unsigned int count = kl_btf_info_count(info);
+
+	switch (kl_btf_info_kind(info)) {
+	case KL_BTF_INT:
+	case KL_BTF_VAR:
+	case KL_BTF_DECL_TAG:
+		return 4;
+	case KL_BTF_ARRAY:
+		return 12;
+	case KL_BTF_STRUCT:
+	case KL_BTF_UNION:
+	case KL_BTF_DATASEC:
+	case KL_BTF_ENUM64:
+		return 12 * count;
+	case KL_BTF_ENUM:
+	case KL_BTF_FUNC_PROTO:
+		return 8 * count;
+	case KL_BTF_VOID:
+		return -1;
+	default:
+		return kl_btf_info_kind(info) < KL_BTF_COUNT ? 0 : -1;
+	}
+}
+
+/* Where each type is. Counts the constants of enums. */
+static int find_types(struct kl_btf *btf, size_t bytes)
+{
+	const uint8_t *from = btf->type_bytes, *at = from, *end = from + bytes;
+	int rest;
+
+	btf->types = malloc((bytes / TYPE_BYTES + 1) * sizeof(*btf->types));
+	if (!btf->types)
+		return kl_fail(ENOMEM, "out of memory");
+	while (end - at >= TYPE_BYTES) {
+		uint32_t info = kl_get32(at + 4);
+
+		rest = rest_bytes(info);
+		if (rest < 0)
+			return kl_fail(EINVAL, "BTF: type %u is of the unknown kind %u",
+				       btf->first + btf->n, kl_btf_info_kind(info));
+		if (rest > end - at - TYPE_BYTES)
+			break;
+		if (KL_BTF_ENUMS & KL_BTF_BIT(kl_btf_info_kind(info)))
+			btf->n_values += kl_btf_info_count(info);
+		btf->types[btf->n++] = at - from;
+		at += TYPE_BYTES + rest;
+	}
+	if (at != end)
+		return kl_fail(EINVAL, "BTF: the last type is cut off");
+	return 0;
+}
+
+static uint32_t power_of_two(uint32_t n)
+{
+	uint32_t power = 16;
+
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
+static void add_name(struct kl_btf *btf, uint32_t id, uint32_t name)
+{
+	const char *text = kl_btf_string(btf, name);
+	uint32_t slot = hash_name(text, strlen(text));
+
+	while (btf->names[slot & btf->name_mask])
+		slot++;
+	btf->names[slot & btf->name_mask] = id;
+}
+
+static void add_values(struct kl_btf *btf, uint32_t id, const uint8_t *at, uint32_t info)
+{
+	unsigned int bytes = kl_btf_info_kind(info) == KL_BTF_ENUM ? 8 : 12;
+
+	for (unsigned int i = 0; i < kl_btf_info_count(info); i++) {
+		const char *text = kl_btf_string(btf, kl_get32(at + bytes * i));
+		uint32_t slot = hash_name(text, strlen(text));
+
+		while (btf->values[slot & btf->value_mask])
+			slot++;
+		btf->values[slot & btf->value_mask] = (uint64_t)id << 32 | (i + 1);
+	}
+}
+
+static int index_names(struct kl_btf *btf)
+{
+	uint32_t names = power_of_two(2 * btf->n), values = power_of_two(2 * btf->n_values);
+
+	btf->names = calloc(names, sizeof(*btf->names));
+	btf->values = calloc(values, sizeof(*btf->values));
+	if (!btf->names || !btf->values)
+		return kl_fail(ENOMEM, "out of memory");
+	btf->name_mask = names - 1;
+	btf->value_mask = values - 1;
+	for (uint32_t i = 0; i < btf->n; i++) {
+		const uint8_t *at = btf->type_bytes + btf->types[i];
+		uint32_t info = kl_get32(at + 4), name = kl_get32(at);
+
+		if (name && kl_btf_info_kind(info) != KL_BTF_DECL_TAG)
+			add_name(btf, btf->first + i, name);
+		if (KL_BTF_ENUMS & KL_BTF_BIT(kl_btf_info_kind(info)))
+			add_values(btf, btf->first + i, at + TYPE_BYTES, info);
+	}
+	return 0;
+}
+
+/* @btf->data of @bytes is there. */
+static int parse(struct kl_btf *btf, size_t bytes)
+{
+	const uint8_t *data = btf->data;
+	uint64_t header, types, types_bytes, strings, strings_bytes;
+	int ret;
+
+	if (bytes < HEADER_BYTES || kl_get16(data) != MAGIC || data[2] != 1)
+		return kl_fail(EINVAL, "this is no BTF");
+	header = kl_get32(data + 4);
+	types = header + kl_get32(data + 8);
+	types_bytes = kl_get32(data + 12);
+	strings = header + kl_get32(data + 16);
+	strings_bytes = kl_get32(data + 20);
+	if (types + types_bytes > bytes || strings + strings_bytes > bytes ||
+	    (strings_bytes && data[strings + strings_bytes - 1]) || (!strings_bytes && !btf->base))
+		return kl_fail(EINVAL, "BTF: its parts do not lie inside it");
+	btf->type_bytes = data + types;
+	btf->strings = (const char *)data + strings;
+	btf->string_bytes = strings_bytes;
+	btf->first = 1;
+	if (btf->base) {
+		btf->first = kl_btf_types(btf->base);
+		btf->string_first = btf->base->string_first + btf->base->string_bytes;
+	}
+	ret = find_types(btf, types_bytes);
+	return ret ? ret : index_names(btf);
+}
+
+/* Takes @data, also when it fails. */
+static struct kl_btf *create(uint8_t *data, size_t bytes, const struct kl_btf *base)
+{
+	struct kl_btf *btf = calloc(1, sizeof(*btf));
+	int ret;
+
+	if (!btf) {
+		free(data);
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	btf->data = data;
+	btf->base = base;
+	ret = parse(btf, bytes);
+	if (!ret)
+		return btf;
+	kl_btf_close(btf);
+	errno = -ret;
+	return NULL;
+}
+
+struct kl_btf *kl_btf_parse(const void *data, size_t bytes, const struct kl_btf *base)
+{
+	uint8_t *copy = malloc(bytes + 1);
+
+	if (!copy) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	memcpy(copy, data, bytes);
+	return create(copy, bytes, base);
+}
+
+/* Of a file that is a section of ELF: only that section. */
+static uint8_t *read_part(int fd, const char *path, uint64_t from, uint64_t bytes)
+{
+	uint8_t *data;
+	uint64_t done = 0;
+
+	if (bytes > FILE_MAX) {
+		kl_fail(EINVAL, "%s: %llu bytes are too many for BTF", path,
+			(unsigned long long)bytes);
+		return NULL;
+	}
+	data = malloc(bytes + 1);
+	if (!data) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	while (done < bytes) {
+		ssize_t n = pread(fd, data + done, bytes - done, from + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			kl_fail_system(n ? errno : EINVAL, "cannot read %s", path);
+			free(data);
+			return NULL;
+		}
+		done += n;
+	}
+	return data;
+}
+
+static struct kl_btf *open_file(const char *path, const struct kl_btf *base)
+{
+	struct kl_elf_section section = { 0 };
+	struct kl_btf *btf = NULL;
+	uint8_t *data = NULL;
+	struct stat stat;
+	int ret, fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &stat)) {
+		kl_fail_system(errno, "cannot open %s", path);
+		goto out;
+	}
+	section.bytes = stat.st_size;
+	ret = kl_elf_find_section(fd, ".BTF", &section);
+	if (ret == -ENOENT)
+		kl_fail(ENOENT, "%s has no types: it has no section .BTF", path);
+	else if (!ret)
+		data = read_part(fd, path, section.offset, section.bytes);
+	if (data)
+		btf = create(data, section.bytes, base);
+out:
+	ret = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = ret;
+	return btf;
+}
+
+struct kl_btf *kl_btf_open(const char *path)
+{
+	return open_file(path ? path : KL_BTF_KERNEL_PATH, NULL);
+}
+
+struct kl_btf *kl_btf_open_module(const struct kl_btf *base, const char *path)
+{
+	char file[128];
+
+	if (!strchr(path, '/')) {
+		if (snprintf(file, sizeof(file), "/sys/kernel/btf/%s", path) >= (int)sizeof(file)) {
+			kl_fail(ENOENT, "no module has such a long name: %s", path);
+			return NULL;
+		}
+		path = file;
+	}
+	return open_file(path, base);
+}
+
+void kl_btf_close(struct kl_btf *btf)
+{
+	if (!btf)
+		return;
+	free(btf->values);
+	free(btf->names);
+	free(btf->types);
+	free(btf->data);
+	free(btf);
+}
+
+uint32_t kl_btf_types(const struct kl_btf *btf)
+{
+	return btf->first + btf->n;
+}
+
+int kl_btf_find(const struct kl_btf *btf, const char *name, uint32_t kinds)
+{
+	uint32_t hash = hash_name(name, strlen(name));
+
+	/* The base's first: a module's types repeat none of those. */
+	if (btf->base) {
+		int found = kl_btf_find(btf->base, name, kinds);
+
+		if (found >= 0)
+			return found;
+	}
+	for (uint32_t slot = hash; btf->names[slot & btf->name_mask]; slot++) {
+		uint32_t id = btf->names[slot & btf->name_mask];
+		struct kl_btf_type type = kl_btf_type_get(btf, id);
+
+		if (kinds & KL_BTF_BIT(kl_btf_info_kind(type.info)) &&
+		    !strcmp(kl_btf_string(btf, type.name), name))
+			return id;
+	}
+	return -ENOENT;
+}
+
+int kl_btf_value_find(const struct kl_btf *btf, const char *name, struct kl_btf_value *value)
+{
+	uint32_t hash = hash_name(name, strlen(name));
+
+	for (uint32_t slot = hash; btf->values[slot & btf->value_mask]; slot++) {
+		uint64_t place = btf->values[slot & btf->value_mask];
+
+		if (!kl_btf_value_at(btf, place >> 32, (uint32_t)place - 1, value) &&
+		    !strcmp(value->name, name))
+			return 0;
+	}
+	return btf->base ? kl_btf_value_find(btf->base, name, value) : -ENOENT;
+}

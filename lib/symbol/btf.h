@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What btf.c (reading, index) and btf_type.c (questions) share. */
+#ifndef KL_LIB_SYMBOL_BTF_H
+#define KL_LIB_SYMBOL_BTF_H
+
+#include <kernlens/btf.h>
+
+#define KL_BTF_DEPTH_MAX 32 /* of chains of types; the kernel's own limit */
+
+/*
+ * Types and strings follow those of @base: type ids from @first, strings from
+ * @string_first. @types[id - first] is where a type is in @type_bytes.
+ */
+struct kl_btf {
+	const struct kl_btf *base;
+	uint8_t *data; /* whole file */
+	const uint8_t *type_bytes;
+	const char *strings;
+	uint32_t string_first;
+	uint32_t string_bytes;
+	uint32_t first;
+	uint32_t n; /* own types */
+	uint32_t *types;
+	uint32_t *names; /* hash table of type ids, 0: free */
+	uint32_t name_mask;
+	uint64_t *values; /* hash table of enum << 32 | index + 1, 0: free */
+	uint32_t value_mask;
+	uint32_t n_values;
+};
+
+/* The type's three numbers of the format, and what stands behind them. */
+struct kl_btf_type {
+	const uint8_t *rest;
+	uint32_t name;
+	uint32_t info;
+	uint32_t size_or_type;
+};
+
+static inline unsigned int kl_btf_info_kind(uint32_t info)
+{
+	return info >> 24 & 0x1f;
+}
+
+static inline unsigned int kl_btf_info_count(uint32_t info)
+{
+	return info & 0xffff;
+}
+
+/* The type @id, or void. */
+struct kl_btf_type kl_btf_type_get(const struct kl_btf *btf, uint32_t id);
+const char *kl_btf_string(const struct kl_btf *btf, uint32_t offset);
+
+#endif /* KL_LIB_SYMBOL_BTF_H */

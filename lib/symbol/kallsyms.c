@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads /proc/kallsyms. The file's text is kept and cut into names in place;
+ * symbols are sorted by address, and a hash table finds them by name.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <kernlens/buffer.h>
+#include <kernlens/symbols.h>
+#include "../base/base.h"
+#include "../base/names.h"
+
+#define READ_BYTES (1u << 20)
+#define FAR (16u << 20) /* no symbol is that long */
+#define KERNEL "kernel"
+
+struct symbol {
+	uint64_t address;
+	uint32_t name; /* in the text */
+	uint32_t module; /* 0: the kernel */
+	char type;
+};
+
+struct kl_symbols {
+	struct kl_buffer text;
+	struct symbol *symbol;
+	size_t n;
+	size_t capacity;
+	uint32_t *table; /* index + 1 of symbols by name, 0: free */
+	uint32_t mask;
+	bool hidden;
+};
+
+static int read_all(struct kl_buffer *text, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return kl_fail_system(errno, "cannot open %s", path);
+	do {
+		char *at = kl_buffer_reserve(text, READ_BYTES);
+
+		n = at ? read(fd, at, READ_BYTES) : -1;
+		if (n > 0)
+			text->length += n;
+	} while (n > 0 || (n < 0 && !text->error && errno == EINTR));
+	n = n ? -errno : 0;
+	close(fd);
+	if (text->error)
+		return kl_fail(ENOMEM, "out of memory");
+	if (n)
+		return kl_fail_system(-n, "cannot read %s", path);
+	if (text->length > UINT32_MAX)
+		return kl_fail(EINVAL, "%s is too long", path);
+	kl_buffer_add_char(text, '\n');
+	return text->error ? kl_fail(ENOMEM, "out of memory") : 0;
+}
+
+/* "ffffffff81000000 T name\t[module]" up to @end. Returns false for other lines. */
+static bool parse_line(char *text, char *line, char *end, struct symbol *symbol)
+{
+	uint64_t address = 0;
+	char *at = line, *bracket;
+
+	for (; at < end && *at != ' '; at++) {
+		unsigned int digit = *at <= '9' ? *at - '0' : (*at | 0x20) - 'a' + 10;
+
+		if (digit > 15)
+			return false;
+		address = address << 4 | digit;
+	}
+	if (end - at < 4 || at[2] != ' ')
+		return false;
+	*symbol = (struct symbol){ .address = address, .type = at[1], .name = at + 3 - text };
+	*end = 0;
+	bracket = memchr(at, '\t', end - at);
+	if (bracket) {
+		*bracket = 0;
+		if (bracket[1] == '[' && end[-1] == ']') {
+			end[-1] = 0;
+			symbol->module = bracket + 2 - text;
+		}
+	}
+	return true;
+}
+
+static int parse(struct kl_symbols *symbols)
+{
+	char *text = symbols->text.data, *end = text + symbols->text.length;
+
+	symbols->hidden = true;
+	for (char *line = text, *next; line < end; line = next) {
+		struct symbol *grown = kl_array_grow(symbols->symbol, symbols->n,
+						     &symbols->capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		symbols->symbol = grown;
+		next = (char *)memchr(line, '\n', end - line) + 1;
+		if (!parse_line(text, line, next - 1, &grown[symbols->n]))
+			continue;
+		if (grown[symbols->n].address)
+			symbols->hidden = false;
+		symbols->n++;
+	}
+	return 0;
+}
+
+/* By address; of several at one, functions first, then as the file has them. */
+static int compare(const void *left, const void *right)
+{
+	const struct symbol *a = left, *b = right;
+	bool a_function = (a->type | 0x20) == 't', b_function = (b->type | 0x20) == 't';
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a_function != b_function)
+		return a_function ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static uint32_t hash_name(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619u;
+	return hash ^ hash >> 15;
+}
+
+static int index_names(struct kl_symbols *symbols)
+{
+	uint32_t size = 16;
+
+	while (size < 2 * symbols->n)
+		size *= 2;
+	symbols->table = calloc(size, sizeof(*symbols->table));
+	if (!symbols->table)
+		return kl_fail(ENOMEM, "out of memory");
+	symbols->mask = size - 1;
+	for (size_t i = 0; i < symbols->n; i++) {
+		uint32_t slot = hash_name(symbols->text.data + symbols->symbol[i].name);
+
+		while (symbols->table[slot & symbols->mask])
+			slot++;
+		symbols->table[slot & symbols->mask] = i + 1;
+	}
+	return 0;
+}
+
+struct kl_symbols *kl_symbols_open(const char *path)
+{
+	struct kl_symbols *symbols = calloc(1, sizeof(*symbols));
+	int ret;
+
+	if (!path)
+		path = KL_SYMBOLS_PATH;
+	if (!symbols) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	ret = read_all(&symbols->text, path);
+	if (!ret)
+		ret = parse(symbols);
+	if (!ret && !symbols->n)
+		ret = kl_fail(EINVAL, "%s has no symbols", path);
+	if (!ret) {
+		qsort(symbols->symbol, symbols->n, sizeof(*symbols->symbol), compare);
+		ret = index_names(symbols);
+	}
+	if (!ret)
+		return symbols;
+	kl_symbols_close(symbols);
+	errno = -ret;
+	return NULL;
+}
+
+void kl_symbols_close(struct kl_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	free(symbols->table);
+	free(symbols->symbol);
+	kl_buffer_deinit(&symbols->text);
+	free(symbols);
+}
+
+size_t kl_symbols_count(const struct kl_symbols *symbols)
+{
+	return symbols->n;
+}
+
+bool kl_symbols_hidden(const struct kl_symbols *symbols)
+{
+	return symbols->hidden;
+}
+
+static void show(const struct kl_symbols *symbols, size_t index, struct kl_symbol *symbol)
+{
+	const struct symbol *s = &symbols->symbol[index];
+
+	symbol->address = s->address;
+	symbol->name = symbols->text.data + s->name;
+	symbol->module = s->module ? symbols->text.data + s->module : "";
+	symbol->type = s->type;
+}
+
+/* Whether @module is what stands in the @length bytes at @wanted. */
+static bool is_module(const char *module, const char *wanted, size_t length)
+{
+	if (!*module)
+		module = KERNEL;
+	return strlen(module) == length && !memcmp(module, wanted, length);
+}
+
+static int fail_unknown(const struct kl_symbols *symbols, const char *whole, const char *name)
+{
+	struct kl_near near;
+
+	kl_near_init(&near, name, strlen(name));
+	for (size_t i = 0; i < symbols->n; i++)
+		kl_near_offer(&near, symbols->text.data + symbols->symbol[i].name);
+	if (!near.best)
+		return kl_fail(ENOENT, "the kernel has no symbol \"%s\"", whole);
+	return kl_fail(ENOENT, "the kernel has no symbol \"%s\"; did you mean \"%s\"?", whole,
+		       near.best);
+}
+
+int kl_symbols_find(const struct kl_symbols *symbols, const char *name, struct kl_symbol *symbol)
+{
+	const char *colon = strchr(name, ':'), *plain = colon ? colon + 1 : name;
+	int found = 0;
+
+	for (uint32_t slot = hash_name(plain); symbols->table[slot & symbols->mask]; slot++) {
+		struct kl_symbol one;
+
+		show(symbols, symbols->table[slot & symbols->mask] - 1, &one);
+		if (strcmp(one.name, plain) != 0 ||
+		    (colon && !is_module(one.module, name, colon - name)))
+			continue;
+		if (!found++ || (*symbol->module && !*one.module))
+			*symbol = one;
+	}
+	if (!found)
+		return fail_unknown(symbols, name, plain);
+	if (symbols->hidden)
+		return kl_fail(
+			EACCES,
+			"the address of %s is hidden: reading kernel symbols needs CAP_SYSLOG "
+			"(sysctl kernel.kptr_restrict)",
+			name);
+	return found;
+}
+
+int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
+		  uint64_t *offset)
+{
+	size_t low = 0, high = symbols->n;
+
+	if (symbols->hidden)
+		return kl_fail(EACCES, "the kernel's addresses are hidden: they need CAP_SYSLOG");
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->symbol[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address - symbols->symbol[low - 1].address >= FAR)
+		return kl_fail(ENOENT, "no symbol is at %#llx", (unsigned long long)address);
+	/* The first of those at the same address. */
+	for (low--; low && symbols->symbol[low - 1].address == symbols->symbol[low].address;)
+		low--;
+	show(symbols, low, symbol);
+	*offset = address - symbol->address;
+	return 0;
+}
+
+bool kl_symbols_next(const struct kl_symbols *symbols, const char *pattern, bool functions,
+		     size_t *position, struct kl_symbol *symbol)
+{
+	const char *colon = pattern ? strchr(pattern, ':') : NULL;
+	const char *plain = colon ? colon + 1 : pattern;
+
+	while (*position < symbols->n) {
+		show(symbols, (*position)++, symbol);
+		if (functions && (symbol->type | 0x20) != 't')
+			continue;
+		if (colon && !is_module(symbol->module, pattern, colon - pattern))
+			continue;
+		if (!plain || !fnmatch(plain, symbol->name, 0))
+			return true;
+	}
+	return false;
+}
