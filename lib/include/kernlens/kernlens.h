@@ -21,5 +21,8 @@
 #include <kernlens/reader.h>
 #include <kernlens/format.h>
 #include <kernlens/analysis.h>
+#include <kernlens/btf.h>
+#include <kernlens/symbols.h>
+#include <kernlens/expression.h>
 
 #endif /* KERNLENS_KERNLENS_H */

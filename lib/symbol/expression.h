@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The parts of the compiler of expressions:
+ *
+ *   text --lexer.c--> tokens --parser.c--> nodes --check.c--> nodes with types
+ *        --generate.c (values, places), emit.c (registers, operations)--> program
+ *
+ * scope.c says what names mean, ctype.c what BTF's types mean here. An error is
+ * said once, at the column of the node or token that it is about.
+ */
+#ifndef KL_LIB_SYMBOL_EXPRESSION_H
+#define KL_LIB_SYMBOL_EXPRESSION_H
+
+#include <kernlens/expression.h>
+#include "../base/names.h"
+
+#define KL_ARGUMENTS_MAX 16
+#define KL_NODES_MAX 1024
+#define KL_NESTING_MAX 64
+
+/* ------------------------------------------------------------------- types */
+
+enum kl_base {
+	KL_BASE_VOID,
+	KL_BASE_INT, /* enums and bool, too */
+	KL_BASE_STRUCT, /* or union */
+	KL_BASE_ARRAY,
+	KL_BASE_FUNCTION,
+	KL_BASE_TEXT, /* of a field or variable, or a literal: has no address */
+	KL_BASE_NUMBERS, /* a field that is an array of numbers: has no address */
+};
+
+/* A type: @stars pointers to @base. The rest describes the base. */
+struct kl_ctype {
+	enum kl_base base;
+	uint8_t stars;
+	uint8_t bytes; /* of an int */
+	bool is_signed;
+	bool is_char;
+	bool is_byte; /* unsigned char by that name: may be text, too */
+	bool is_bool;
+	bool is_user; /* the pointer is one to the task's memory */
+	uint32_t id; /* BTF, of an enum, struct or array; 0: no such */
+	enum kl_format format;
+};
+
+void kl_ctype_int(struct kl_ctype *type, unsigned int bytes, bool is_signed);
+/* The type @id of BTF. */
+void kl_ctype_btf(struct kl_ctype *type, const struct kl_btf *btf, uint32_t id);
+/* What a pointer points to, an array has. */
+void kl_ctype_target(struct kl_ctype *target, const struct kl_ctype *type,
+		     const struct kl_btf *btf);
+/* An array as a value is a pointer to its first element. */
+void kl_ctype_decay(struct kl_ctype *type, const struct kl_btf *btf);
+uint64_t kl_ctype_bytes(const struct kl_ctype *type, const struct kl_btf *btf);
+void kl_ctype_describe(const struct kl_ctype *type, const struct kl_btf *btf,
+		       struct kl_buffer *buffer);
+void kl_ctype_result(const struct kl_ctype *type, struct kl_result *result);
+/* "u32" and the like; false: it is none. */
+bool kl_ctype_word(struct kl_ctype *type, const char *name, size_t length);
+
+static inline bool kl_ctype_is_pointer(const struct kl_ctype *type)
+{
+	return type->stars;
+}
+
+static inline bool kl_ctype_is_int(const struct kl_ctype *type)
+{
+	return !type->stars && type->base == KL_BASE_INT;
+}
+
+static inline bool kl_ctype_is_array(const struct kl_ctype *type)
+{
+	return !type->stars && type->base == KL_BASE_ARRAY;
+}
+
+/* A char *. */
+static inline bool kl_ctype_is_string(const struct kl_ctype *type)
+{
+	return type->stars == 1 && type->base == KL_BASE_INT && (type->is_char || type->is_byte);
+}
+
+/* ------------------------------------------------------------------- names */
+
+struct kl_argument {
+	char name[64];
+	struct kl_ctype type;
+	int index; /* of KL_OP_ARG; -1: cannot be had */
+};
+
+struct kl_flag {
+	char name[KL_NAME_MAX];
+	unsigned int number;
+};
+
+struct kl_scope {
+	const struct kl_btf *btf;
+	const struct kl_symbols *symbols;
+	const struct kl_class *class;
+	struct kl_argument argument[KL_ARGUMENTS_MAX];
+	unsigned int n_arguments;
+	bool is_return; /* the only argument is what a function returns */
+	bool is_function; /* arguments may point to user memory, types do not say so */
+	struct kl_flag *flag;
+	size_t n_flags;
+	size_t flags_capacity;
+	const struct kl_variable **variable;
+	size_t n_variables;
+	size_t variables_capacity;
+};
+
+/* ------------------------------------------------------------------- nodes */
+
+enum kl_node_kind {
+	KL_NODE_NUMBER,
+	KL_NODE_STRING,
+	KL_NODE_NAME, /* becomes one of the next */
+	KL_NODE_FIELD,
+	KL_NODE_ARGUMENT,
+	KL_NODE_VARIABLE,
+	KL_NODE_CURRENT,
+	KL_NODE_GLOBAL, /* number: its address */
+	KL_NODE_FLAG,
+	KL_NODE_MEMBER, /* a.name */
+	KL_NODE_ARROW, /* a->name */
+	KL_NODE_INDEX, /* a[b] */
+	KL_NODE_DEREF,
+	KL_NODE_ADDRESS,
+	KL_NODE_USER, /* user(a) */
+	KL_NODE_NEGATE,
+	KL_NODE_INVERT,
+	KL_NODE_NOT,
+	KL_NODE_CAST,
+	KL_NODE_BINARY, /* op */
+	KL_NODE_AND,
+	KL_NODE_OR,
+	KL_NODE_CHOICE, /* a ? b : c */
+};
+
+enum kl_token_kind {
+	KL_TOKEN_END,
+	KL_TOKEN_NUMBER,
+	KL_TOKEN_STRING,
+	KL_TOKEN_NAME,
+	KL_TOKEN_SIGN, /* of one to three characters */
+};
+
+/* Operators of two operands. */
+enum kl_binary {
+	KL_BINARY_MUL,
+	KL_BINARY_DIV,
+	KL_BINARY_MOD,
+	KL_BINARY_ADD,
+	KL_BINARY_SUB,
+	KL_BINARY_SHL,
+	KL_BINARY_SHR,
+	KL_BINARY_LT,
+	KL_BINARY_LE,
+	KL_BINARY_GT,
+	KL_BINARY_GE,
+	KL_BINARY_EQ,
+	KL_BINARY_NE,
+	KL_BINARY_AND,
+	KL_BINARY_XOR,
+	KL_BINARY_OR,
+};
+
+struct kl_token {
+	enum kl_token_kind kind;
+	uint32_t at; /* in the text */
+	uint32_t length;
+	uint64_t number;
+	bool is_unsigned;
+	bool is_prefix; /* a string that ends with an asterisk */
+	const char *string; /* unescaped */
+	uint32_t string_bytes;
+};
+
+struct kl_node {
+	enum kl_node_kind kind;
+	uint8_t op; /* enum kl_binary */
+	uint8_t need; /* registers, about */
+	bool is_place; /* it has an address */
+	bool is_user; /* the place is in the task's memory */
+	bool is_percpu; /* of a global */
+	bool is_prefix; /* of a string */
+	uint8_t bits; /* of a bitfield; else 0 */
+	uint8_t bit; /* first one */
+	uint32_t at; /* in the text */
+	uint32_t length;
+	struct kl_node *a, *b, *c;
+	uint64_t number; /* and: index of fields and arguments, offset of members */
+	const char *string;
+	uint32_t string_bytes;
+	struct kl_ctype type;
+};
+
+struct kl_place {
+	int reg;
+	int64_t offset;
+};
+
+struct kl_compiler {
+	const struct kl_scope *scope;
+	const char *what;
+	const char *text;
+	struct kl_code *code;
+	struct kl_token token;
+	const char *at; /* behind the token */
+	char *strings; /* unescaped: never longer than the text */
+	size_t strings_used;
+	struct kl_node *nodes;
+	unsigned int n_nodes;
+	unsigned int nesting;
+	unsigned int registers; /* in use, a bit each */
+	int error; /* of emitting: negative errno, once and for all */
+};
+
+/* Say what is wrong with the text at @at. Returns -EINVAL. */
+int kl_complain(const struct kl_compiler *c, uint32_t at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same of what kl_error_text() says, and with @error. */
+int kl_complain_again(const struct kl_compiler *c, uint32_t at, int error);
+
+/* lexer.c: the next token to @c->token. */
+int kl_lex(struct kl_compiler *c);
+/* parser.c: the whole text; NULL with an error. */
+struct kl_node *kl_parse(struct kl_compiler *c);
+/* check.c: types of @node and all below it. */
+int kl_check(struct kl_compiler *c, struct kl_node *node);
+/* The type of @node as a value; -EINVAL if it is no number and no pointer. */
+int kl_check_value(struct kl_compiler *c, const struct kl_node *node, struct kl_ctype *type);
+/* fold.c: make a number of a node whose operands are numbers. */
+void kl_fold(struct kl_node *node);
+/* scope.c: what the name @node is. */
+int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node);
+/* Whether something other than a type is called so. */
+bool kl_scope_has(const struct kl_scope *scope, const char *name);
+int kl_scope_flag(struct kl_compiler *c, struct kl_node *node);
+/* generate.c: the program for @node. */
+int kl_generate(struct kl_compiler *c, struct kl_node *node, unsigned int flags);
+/* emit.c */
+int kl_emit_register(struct kl_compiler *c, const struct kl_node *node);
+void kl_emit_free(struct kl_compiler *c, int reg);
+struct kl_abi_op *kl_emit(struct kl_compiler *c, enum kl_op_code op, int dst, int a, int b,
+			  int64_t imm);
+void kl_emit_const(struct kl_compiler *c, int dst, uint64_t value);
+void kl_emit_alu(struct kl_compiler *c, enum kl_alu alu, int dst, int a);
+void kl_emit_alu_const(struct kl_compiler *c, const struct kl_node *node, enum kl_alu alu, int dst,
+		       uint64_t value);
+/* A jump to be given its aim by kl_emit_land(). */
+unsigned int kl_emit_jump(struct kl_compiler *c, enum kl_op_code op, int a);
+void kl_emit_land(struct kl_compiler *c, unsigned int jump);
+void kl_emit_data(struct kl_compiler *c, struct kl_abi_op *op, const struct kl_node *string);
+
+/* capture.c and generate.c: of the contract's types. */
+static inline enum kl_number kl_number_of(unsigned int bytes, bool is_signed)
+{
+	unsigned int log2 = bytes >= 8 ? 3 : bytes >= 4 ? 2 : bytes >= 2 ? 1 : 0;
+
+	return 2 * log2 + !is_signed;
+}
+
+#endif /* KL_LIB_SYMBOL_EXPRESSION_H */

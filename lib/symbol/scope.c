@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which names an expression may use, filled by the caller. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "expression.h"
+
+#define REGISTER_ARGUMENTS 6 /* that a function gets in registers on x86-64 */
+
+struct kl_scope *kl_scope_create(const struct kl_btf *btf, const struct kl_symbols *symbols)
+{
+	struct kl_scope *scope = calloc(1, sizeof(*scope));
+
+	if (!scope) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	scope->btf = btf;
+	scope->symbols = symbols;
+	return scope;
+}
+
+void kl_scope_destroy(struct kl_scope *scope)
+{
+	if (!scope)
+		return;
+	free(scope->variable);
+	free(scope->flag);
+	free(scope);
+}
+
+void kl_scope_set_class(struct kl_scope *scope, const struct kl_class *class)
+{
+	scope->class = class;
+}
+
+static struct kl_argument *new_argument(struct kl_scope *scope, const char *name, int index)
+{
+	struct kl_argument *argument;
+
+	if (scope->n_arguments == KL_ARGUMENTS_MAX)
+		return NULL;
+	argument = &scope->argument[scope->n_arguments++];
+	*argument = (struct kl_argument){ .index = index };
+	snprintf(argument->name, sizeof(argument->name), "%s", name);
+	kl_ctype_int(&argument->type, 8, false);
+	return argument;
+}
+
+static void clear_arguments(struct kl_scope *scope)
+{
+	scope->n_arguments = 0;
+	scope->is_return = false;
+	scope->is_function = false;
+}
+
+/*
+ * Registers that a parameter takes by the calling convention of x86-64: structs
+ * of up to 16 bytes are passed in one or two, larger ones on the stack.
+ */
+static unsigned int parameter_registers(const struct kl_btf *btf, uint32_t type)
+{
+	uint64_t bytes = kl_btf_bytes(btf, type);
+
+	return bytes <= 8 ? 1 : bytes <= 16 ? 2 : 0;
+}
+
+/* The parameters of @prototype from @first on; @registers: there are so many, 0: no limit. */
+static void add_parameters(struct kl_scope *scope, uint32_t prototype, unsigned int first,
+			   unsigned int registers)
+{
+	struct kl_btf_parameter parameter;
+	unsigned int index = 0;
+
+	for (unsigned int i = first; !kl_btf_parameter_at(scope->btf, prototype, i, &parameter);
+	     i++) {
+		struct kl_argument *argument;
+		unsigned int takes = parameter_registers(scope->btf, parameter.type);
+		bool fits = !registers || (takes && index + takes <= registers);
+
+		if (!parameter.type)
+			break;
+		argument = new_argument(scope, parameter.name, fits ? (int)index : -1);
+		if (!argument)
+			break;
+		kl_ctype_btf(&argument->type, scope->btf, parameter.type);
+		if (registers && fits)
+			index += takes;
+		else if (!registers)
+			index++;
+	}
+}
+
+static const char *without_module(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return colon ? colon + 1 : name;
+}
+
+int kl_scope_set_function(struct kl_scope *scope, const char *name)
+{
+	int type = scope->btf ? kl_btf_function(scope->btf, without_module(name)) : -ENOENT;
+
+	clear_arguments(scope);
+	scope->is_function = true;
+	if (type >= 0) {
+		add_parameters(scope, type, 0, REGISTER_ARGUMENTS);
+		return 0;
+	}
+	for (int i = 0; i < REGISTER_ARGUMENTS; i++)
+		new_argument(scope, "", i);
+	return 1;
+}
+
+int kl_scope_set_return(struct kl_scope *scope, const char *name)
+{
+	int type = scope->btf ? kl_btf_function(scope->btf, without_module(name)) : -ENOENT;
+	struct kl_argument *ret;
+	struct kl_ctype returns;
+
+	clear_arguments(scope);
+	kl_ctype_int(&returns, 8, true);
+	if (type >= 0)
+		kl_ctype_btf(&returns, scope->btf, kl_btf_target(scope->btf, type));
+	if (!returns.stars && returns.base == KL_BASE_VOID)
+		return kl_fail(EINVAL, "%s returns nothing", name);
+	if (!returns.stars && returns.base != KL_BASE_INT)
+		return kl_fail(EINVAL, "%s returns a whole struct", name);
+	ret = new_argument(scope, "ret", 0);
+	ret->type = returns;
+	scope->is_return = true;
+	return type < 0;
+}
+
+static int fail_tracepoint(const struct kl_scope *scope, const char *name)
+{
+	static const char prefix[] = "btf_trace_";
+	struct kl_near near;
+
+	if (!scope->btf)
+		return kl_fail(ENOENT, "the kernel's types are not known here");
+	kl_near_init(&near, name, strlen(name));
+	for (uint32_t id = 1; id < kl_btf_types(scope->btf); id++) {
+		const char *known = kl_btf_name(scope->btf, id);
+
+		if (kl_btf_kind(scope->btf, id) == KL_BTF_TYPEDEF &&
+		    !strncmp(known, prefix, sizeof(prefix) - 1))
+			kl_near_offer(&near, known + sizeof(prefix) - 1);
+	}
+	if (!near.best)
+		return kl_fail(ENOENT, "the kernel has no tracepoint \"%s\"", name);
+	return kl_fail(ENOENT, "the kernel has no tracepoint \"%s\"; did you mean \"%s\"?", name,
+		       near.best);
+}
+
+int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name)
+{
+	int type = scope->btf ? kl_btf_tracepoint(scope->btf, name) : -ENOENT;
+
+	if (type < 0)
+		return fail_tracepoint(scope, name);
+	clear_arguments(scope);
+	/* The first parameter is the probe's own. */
+	add_parameters(scope, type, 1, 0);
+	return 0;
+}
+
+int kl_scope_add_argument(struct kl_scope *scope, const char *name, uint32_t type)
+{
+	struct kl_argument *argument = new_argument(scope, name, scope->n_arguments);
+
+	if (!argument)
+		return kl_fail(ENOSPC, "more than %d arguments", KL_ARGUMENTS_MAX);
+	if (type && scope->btf)
+		kl_ctype_btf(&argument->type, scope->btf, type);
+	return 0;
+}
+
+int kl_scope_add_flag(struct kl_scope *scope, const char *name, unsigned int number)
+{
+	struct kl_flag *flags;
+
+	if (number >= KL_FLAGS_MAX)
+		return kl_fail(EINVAL, "flag %s: there are %d flags", name, KL_FLAGS_MAX);
+	if (!*name || strlen(name) >= sizeof(flags->name))
+		return kl_fail(EINVAL, "a flag's name has 1 to %zu bytes: \"%s\"",
+			       sizeof(flags->name) - 1, name);
+	for (size_t i = 0; i < scope->n_flags; i++) {
+		if (!strcmp(scope->flag[i].name, name)) {
+			scope->flag[i].number = number;
+			return 0;
+		}
+	}
+	flags = kl_array_grow(scope->flag, scope->n_flags, &scope->flags_capacity, sizeof(*flags));
+	if (!flags)
+		return -ENOMEM;
+	scope->flag = flags;
+	strcpy(flags[scope->n_flags].name, name);
+	flags[scope->n_flags++].number = number;
+	return 0;
+}
+
+int kl_scope_add_variable(struct kl_scope *scope, const struct kl_variable *variable)
+{
+	const struct kl_variable **variables = kl_array_grow(scope->variable, scope->n_variables,
+							     &scope->variables_capacity,
+							     sizeof(*variables));
+
+	if (!variables)
+		return -ENOMEM;
+	scope->variable = variables;
+	variables[scope->n_variables++] = variable;
+	return 0;
+}
