@@ -8,7 +8,9 @@
 
 #include "compat/clock.h"
 #include "device/device.h"
+#include "session/fire.h"
 #include "session/session.h"
+#include "source/defined.h"
 #include "source/source.h"
 
 static int __init kernlens_init(void)
@@ -22,12 +24,21 @@ static int __init kernlens_init(void)
 	error = kl_sessions_init();
 	if (error)
 		goto deinit_source;
+	error = kl_fire_init();
+	if (error)
+		goto deinit_fire;
+	error = kl_defined_init();
+	if (error)
+		goto deinit_fire;
 	error = kl_device_init();
 	if (error)
-		goto deinit_sessions;
+		goto deinit_defined;
 	return 0;
 
-deinit_sessions:
+deinit_defined:
+	kl_defined_deinit();
+deinit_fire:
+	kl_fire_deinit();
 	kl_sessions_deinit();
 deinit_source:
 	kl_source_deinit();
@@ -37,6 +48,8 @@ deinit_source:
 static void __exit kernlens_exit(void)
 {
 	kl_device_deinit();
+	kl_defined_deinit();
+	kl_fire_deinit();
 	kl_sessions_deinit();
 	kl_source_deinit();
 	/* Freed sessions' actions and probes' arrays, freed after a grace period. */

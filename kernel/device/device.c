@@ -14,6 +14,7 @@
 
 #include "../compat/clock.h"
 #include "../session/variable.h"
+#include "../source/defined.h"
 #include "../source/source.h"
 #include "../task/dump.h"
 #include "device.h"
@@ -44,6 +45,7 @@ struct call {
 	call_fn fn;
 	u32 bytes;
 	u8 needs;
+	bool tells; /* the struct says more of a failure */
 };
 
 static int call_info(struct kl_client *client, void *arg)
@@ -104,6 +106,18 @@ static int call_error(struct kl_client *client, void *arg)
 static int call_status(struct kl_client *client, void *arg)
 {
 	return kl_session_status(arg, client->cred, client->may);
+}
+
+static int call_mark(struct kl_client *client, void *arg)
+{
+	const struct kl_abi_mark *mark = arg;
+
+	if (mark->reserved)
+		return kl_fail(&client->why, -EINVAL, "a mark's reserved member is not 0");
+	if (strnlen(mark->text, sizeof(mark->text)) == sizeof(mark->text))
+		return kl_fail(&client->why, -EINVAL, "the mark's text is not ended by NUL");
+	kl_mark_fire(mark->value, mark->text);
+	return 0;
 }
 
 static int adopt_session(struct kl_client *client, struct kl_session *s, bool creator)
@@ -229,6 +243,11 @@ static int call_program(struct kl_client *client, void *arg)
 	return kl_session_add_program(client->session, arg, &client->why);
 }
 
+static int call_events(struct kl_client *client, void *arg)
+{
+	return kl_session_add_events(client->session, arg, &client->why);
+}
+
 static int call_rule(struct kl_client *client, void *arg)
 {
 	return kl_session_add_rule(client->session, arg, &client->why);
@@ -265,6 +284,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_ERROR, error, struct kl_abi_error, NEEDS_NOTHING),
 	CALL(KL_IOC_STATUS, status, struct kl_abi_status, NEEDS_NOTHING),
 	CALL(KL_IOC_VARIABLE_INFO, variable_info, struct kl_abi_variable_info, NEEDS_NOTHING),
+	CALL(KL_IOC_MARK, mark, struct kl_abi_mark, NEEDS_NOTHING),
 	CALL(KL_IOC_SESSION, session, struct kl_abi_session, NEEDS_NOTHING),
 	CALL(KL_IOC_ATTACH, attach, struct kl_abi_attach, NEEDS_NOTHING),
 	CALL(KL_IOC_MASKSET_WRITE, maskset_write, struct kl_abi_maskset, NEEDS_CREATOR),
@@ -280,6 +300,10 @@ static const struct call calls[] = {
 	CALL(KL_IOC_COUNTS, counts, struct kl_abi_counts, NEEDS_SESSION),
 	CALL(KL_IOC_DUMP, dump, struct kl_abi_dump, NEEDS_CREATOR),
 	CALL(KL_IOC_PROGRAM, program, struct kl_abi_program, NEEDS_CREATOR),
+	[_IOC_NR(KL_IOC_EVENTS)] = { .fn = call_events,
+				     .bytes = sizeof(struct kl_abi_events),
+				     .needs = NEEDS_CREATOR,
+				     .tells = true },
 	CALL(KL_IOC_RULE, rule, struct kl_abi_rule, NEEDS_CREATOR),
 	CALL(KL_IOC_TABLE, table, struct kl_abi_table, NEEDS_SESSION),
 	CALL(KL_IOC_METADATA_SET, metadata_set, struct kl_abi_metadata, NEEDS_CREATOR),
@@ -324,7 +348,7 @@ static int call_with_struct(struct kl_client *client, const struct call *call, v
 	if (!error)
 		error = call->fn(client, arg);
 	*(u32 *)arg = bytes;
-	if (!error && copy_to_user(user, arg, min(bytes, call->bytes)))
+	if ((!error || call->tells) && copy_to_user(user, arg, min(bytes, call->bytes)))
 		error = kl_fail(&client->why, -EFAULT, "the answer cannot be written");
 	kvfree(arg);
 	return error;

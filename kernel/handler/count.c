@@ -5,6 +5,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "../source/defined.h"
 #include "handler.h"
 
 /* More counters for a CPU. Events are defined only while no probe counts. */
@@ -38,7 +39,7 @@ int kl_count_prepare(struct kl_session *s)
 
 	lockdep_assert_held(&s->lock);
 	for_each_possible_cpu(cpu) {
-		error = grow(per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + s->defined, cpu_to_node(cpu));
+		error = grow(per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + kl_defined_number(s), cpu_to_node(cpu));
 		if (error)
 			return error;
 	}

@@ -12,7 +12,7 @@
 #include "../source/probes.h"
 #include "fire.h"
 #include "record.h"
-#include "variable.h"
+#include "program_values.h"
 
 /*
  * Events in events: a filter's load can fault and so fire another, and each may

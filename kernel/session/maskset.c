@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 
 #include "../handler/handler.h"
+#include "../source/defined.h"
 #include "../source/source.h"
 #include "session.h"
 
@@ -128,7 +129,7 @@ struct kl_actions *kl_actions_create(u32 defined)
  */
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why)
 {
-	struct kl_actions *actions = kl_actions_create(s->defined);
+	struct kl_actions *actions = kl_actions_create(kl_defined_number(s));
 	char reason[KL_ERROR_TEXT_MAX];
 	struct maskset *m = NULL;
 	int error;
@@ -245,9 +246,9 @@ int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struc
 
 	if (error)
 		return error;
-	if (m->n_dynamic > READ_ONCE(s->defined))
+	if (m->n_dynamic > kl_defined_number(s))
 		return kl_fail(why, -EINVAL, "the session has defined %u events, not %u",
-			       READ_ONCE(s->defined), m->n_dynamic);
+			       kl_defined_number(s), m->n_dynamic);
 	new = kvzalloc(struct_size(new, handler, KL_EV_MAX + m->n_dynamic), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return kl_fail(why, -ENOMEM, "no memory for maskset %u", m->id);

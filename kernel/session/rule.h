@@ -68,6 +68,7 @@ void kl_custom_init(struct kl_custom *c);
 void kl_custom_deinit(struct kl_session *s);
 int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why);
 const struct kl_program *kl_session_program(struct kl_session *s, u32 id);
+int kl_session_add_events(struct kl_session *s, struct kl_abi_events *e, struct kl_error *why);
 bool kl_session_has_flags(const struct kl_session *s);
 int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *r, struct kl_error *why);
 int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_error *why);

@@ -16,6 +16,7 @@
 #include <linux/uuid.h>
 
 #include "../compat/clock.h"
+#include "../source/defined.h"
 #include "../source/source.h"
 #include "session.h"
 #include "variable.h"
@@ -161,6 +162,7 @@ static void free_session(struct kref *ref)
 	list_del_init(&s->list);
 	mutex_unlock(&sessions_lock);
 	kl_later_deinit(&s->later);
+	kl_defined_destroy(s);
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
 	kl_variables_destroy(s->variables);
@@ -287,8 +289,13 @@ static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 	return error;
 }
 
+static u32 defined_in(const struct kl_actions *actions)
+{
+	return actions->n - KL_EV_MAX;
+}
+
 /* Detach what @wanted does not need; NULL: all. */
-static void detach_unused(struct kl_session *s, const u8 *wanted)
+static void detach_unused(struct kl_session *s, const struct kl_actions *wanted)
 {
 	bool needed[2] = {};
 	bool exit;
@@ -297,7 +304,7 @@ static void detach_unused(struct kl_session *s, const u8 *wanted)
 	for_each_set_bit(id, s->attached, KL_EV_MAX) {
 		bool by_syscalls = kl_event_is_fired_by_syscalls(id, &exit);
 
-		if (wanted && wanted[id]) {
+		if (wanted && wanted->action[id]) {
 			needed[exit] |= by_syscalls;
 			continue;
 		}
@@ -311,20 +318,23 @@ static void detach_unused(struct kl_session *s, const u8 *wanted)
 		kl_syscalls_detach(s, i);
 		s->syscalls_attached[i] = false;
 	}
+	kl_defined_detach(s, wanted ? wanted->action + KL_EV_MAX : NULL,
+			  wanted ? defined_in(wanted) : 0);
 }
 
-static int attach_wanted(struct kl_session *s, const u8 *wanted, struct kl_error *why)
+static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
+			 struct kl_error *why)
 {
 	for (u32 id = 0; id < KL_EV_MAX; id++) {
 		int error;
 
-		if (!wanted[id] || test_bit(id, s->attached))
+		if (!wanted->action[id] || test_bit(id, s->attached))
 			continue;
 		error = attach(s, id, why);
 		if (error)
 			return error;
 	}
-	return 0;
+	return kl_defined_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
 }
 
 /**
@@ -350,15 +360,15 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 		return PTR_ERR(new);
 	}
 	if (s->running)
-		error = attach_wanted(s, new->action, why);
+		error = attach_wanted(s, new, why);
 	if (error) {
-		detach_unused(s, old->action);
+		detach_unused(s, old);
 		kvfree(new);
 	} else {
 		rcu_assign_pointer(s->actions, new);
 		kvfree_rcu(old, rcu);
 		if (s->running)
-			detach_unused(s, new->action);
+			detach_unused(s, new);
 	}
 	mutex_unlock(&s->lock);
 	return error;
@@ -393,7 +403,7 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	}
 	s->running = true;
 	s->started = true;
-	error = attach_wanted(s, actions->action, why);
+	error = attach_wanted(s, actions, why);
 unlock:
 	mutex_unlock(&s->lock);
 	if (error && s->running)

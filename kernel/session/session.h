@@ -112,11 +112,11 @@ struct kl_cpu {
  * @started: they have been, so what records are made of cannot change any more
  * @following: its sets of tasks follow forks
  * @frozen: a handler has stopped the recording
- * @defined: events that the session has defined
  * @closed: the creator is gone; nothing can be started again
  * @attached: events with a probe, by id
  * @syscalls_attached: the probes of all system calls' entries, and exits
  * @masksets: user's own, by id
+ * @defined: events that the session has defined; NULL: none
  * @reader_count: of open readers
  * @mode, @block_bytes, @blocks, @blocks_max: as in struct kl_abi_session
  *
@@ -146,11 +146,11 @@ struct kl_session {
 	bool started;
 	bool following;
 	bool frozen;
-	u32 defined;
 	bool closed;
 	bool syscalls_attached[2];
 	DECLARE_BITMAP(attached, KL_EV_MAX);
 	struct xarray masksets;
+	struct kl_defined_table *defined;
 	u32 reader_count;
 	u32 mode;
 	u32 block_bytes;

@@ -5,6 +5,7 @@
  */
 #include <linux/uaccess.h>
 
+#include "../source/defined.h"
 #include "session.h"
 
 /**
@@ -32,6 +33,8 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 		stats->switches += READ_ONCE(ring->switches);
 		stats->blocks += READ_ONCE(c->given);
 	}
+	if (stats->cpu < 0)
+		stats->lost += kl_defined_missed(s);
 	stats->buffer_bytes = (u64)stats->blocks * s->block_bytes;
 	stats->running = READ_ONCE(s->running);
 	stats->readers = READ_ONCE(s->reader_count);
@@ -69,7 +72,7 @@ static u64 count_of(struct kl_session *s, u32 id)
 int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct kl_error *why)
 {
 	u64 __user *dynamic = u64_to_user_ptr(counts->dynamic);
-	u32 room = counts->n_dynamic, defined = READ_ONCE(s->defined);
+	u32 room = counts->n_dynamic, defined = kl_defined_number(s);
 
 	for (u32 id = 0; id < KL_EV_MAX; id++)
 		counts->count[id] = count_of(s, id);

@@ -16,19 +16,12 @@
 /* Bytes of the types of numbers: enum kl_number is 2 * log2(bytes) and a sign. */
 #define NUMBER_BYTES(type) (1u << ((type) >> 1))
 
-/*
- * The hook for variables that are programs: the session's programs come with
- * the rules, and this is to call them by their ids.
- */
-static const struct kl_program *kl_session_program(struct kl_session *s, u32 id)
-{
-	return NULL;
-}
-
-/* The result of a program, extended as its type says: @changed has no part in it. */
+/* The result of a program, which has nothing but the running task to look at. */
 static u64 read_program(const struct kl_variable_slot *slot, struct task_struct *t)
 {
-	return 0;
+	struct kl_firing f = { .session = slot->session };
+
+	return kl_program_run(slot->program, &f);
 }
 
 /**
@@ -250,6 +243,21 @@ static const struct kl_variable_row *readable_row(const struct kl_session *s, u3
 	if (id >= kl_variable_count || !row->read || row->lacks() || !is_shown(s, row))
 		return NULL;
 	return row;
+}
+
+/**
+ * kl_variable_kind - what a program can do with a variable
+ * @id: any number
+ */
+enum kl_variable_kind kl_variable_kind(u32 id)
+{
+	const struct kl_variable_row *row = &kl_variable_rows[id];
+
+	if (id >= kl_variable_count || !row->name || row->lacks())
+		return KL_VARIABLE_ABSENT;
+	if (!row->read)
+		return KL_VARIABLE_OTHER;
+	return row->more ? KL_VARIABLE_TEXT : KL_VARIABLE_NUMBER;
 }
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "../../uapi/kernlens.h"
+#include "program_values.h"
 
 struct kl_error;
 struct kl_program;
@@ -98,11 +99,5 @@ u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX]);
 int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 		     struct kl_error *why);
 void kl_variables_destroy(struct kl_variables *v);
-
-u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault);
-void kl_variable_text(struct kl_session *s, u32 id, char text[KL_COMM_LEN]);
-
-/* fire.c */
-bool kl_flag_test(struct kl_session *s, u32 flag);
 
 #endif /* KL_SESSION_VARIABLE_H */

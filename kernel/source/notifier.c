@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of machine trouble that the kernel announces through notifier chains:
- * oops and other exceptions in the kernel (`die`), and panic. One notifier of
- * each kind, registered while some session wants it.
+ * Events that the module fires itself for all sessions that want them: machine
+ * trouble, which the kernel announces through notifier chains (`die`: oops and
+ * other exceptions in the kernel; panic), one notifier of each kind, registered
+ * while some session wants it; and marks, which programs make.
  */
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
@@ -22,6 +23,7 @@ struct follower {
 static DEFINE_MUTEX(notifiers_lock);
 static LIST_HEAD(die_followers);
 static LIST_HEAD(panic_followers);
+static LIST_HEAD(mark_followers);
 
 static int on_die(struct notifier_block *block, unsigned long what, void *data)
 {
@@ -47,11 +49,29 @@ static int on_panic(struct notifier_block *block, unsigned long what, void *data
 	return NOTIFY_DONE;
 }
 
+/**
+ * kl_mark_fire - the running program makes a mark
+ * @value: its number
+ * @text: ended by NUL, below KL_STRING_MAX
+ *
+ * For all sessions that have the event and whose gate lets the task pass.
+ * Context: process.
+ */
+void kl_mark_fire(u64 value, const char *text)
+{
+	struct follower *f;
+
+	preempt_disable();
+	list_for_each_entry_rcu(f, &mark_followers, list, true)
+		kl_probe_mark(f->session, value, text);
+	preempt_enable();
+}
+
 /* Before others, which may not return. */
 static struct notifier_block die_block = { .notifier_call = on_die, .priority = INT_MAX };
 static struct notifier_block panic_block = { .notifier_call = on_panic, .priority = INT_MAX };
 
-/* Register or unregister the chain's notifier of an event. */
+/* Register or unregister the chain's notifier of an event; a mark has none. */
 static void switch_notifier(const struct kl_event *e, bool on)
 {
 	if (e->probe == kl_probe_die) {
@@ -59,6 +79,8 @@ static void switch_notifier(const struct kl_event *e, bool on)
 			register_die_notifier(&die_block);
 		else
 			unregister_die_notifier(&die_block);
+	} else if (e->probe != kl_probe_panic) {
+		return;
 	} else if (on) {
 		atomic_notifier_chain_register(&panic_notifier_list, &panic_block);
 	} else {
@@ -73,6 +95,8 @@ static struct list_head *followers_of(const struct kl_event *e)
 		return &die_followers;
 	if (e->probe == kl_probe_panic)
 		return &panic_followers;
+	if (e->probe == kl_probe_mark)
+		return &mark_followers;
 	return NULL;
 }
 

@@ -85,6 +85,7 @@ void kl_function_detach(struct kl_session *s, const struct kl_event *e);
 /* notifier.c */
 int kl_notifier_attach(struct kl_session *s, const struct kl_event *e, struct kl_error *why);
 void kl_notifier_detach(struct kl_session *s, const struct kl_event *e);
+void kl_mark_fire(u64 value, const char *text);
 
 /* follow.c: a session's task set follows forks */
 int kl_follow_attach(struct kl_session *s);

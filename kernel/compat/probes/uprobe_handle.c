@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0
+/* in v6.12: attaching gives a handle, and detaching is begun and waited for separately */
+#include <linux/uprobes.h>
+
+static void __maybe_unused kl_check_uprobe_handle(struct inode *inode, struct uprobe_consumer *consumer)
+{
+	struct uprobe *uprobe = uprobe_register(inode, 0, 0, consumer);
+
+	uprobe_unregister_nosync(uprobe, consumer);
+	uprobe_unregister_sync();
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Attaching to places in programs: since v6.11 (handle) and v6.12 (two steps). */
+#ifndef KL_COMPAT_UPROBE_H
+#define KL_COMPAT_UPROBE_H
+
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/uprobes.h>
+
+#include "compat_config.h"
+
+/* What an attached consumer is detached by; nothing where the place says it. */
+struct kl_uprobe_handle {
+	struct uprobe *uprobe;
+};
+
+/* Context: may sleep. */
+static inline int kl_uprobe_register(struct kl_uprobe_handle *handle, struct inode *inode,
+				     loff_t offset, struct uprobe_consumer *consumer)
+{
+#ifdef KL_HAVE_UPROBE_HANDLE
+	handle->uprobe = uprobe_register(inode, offset, 0, consumer);
+	return PTR_ERR_OR_ZERO(handle->uprobe);
+#else
+	return uprobe_register(inode, offset, consumer);
+#endif
+}
+
+/* No handler runs any more afterwards. Context: may sleep. */
+static inline void kl_uprobe_unregister(struct kl_uprobe_handle *handle, struct inode *inode,
+					loff_t offset, struct uprobe_consumer *consumer)
+{
+#ifdef KL_HAVE_UPROBE_HANDLE
+	uprobe_unregister_nosync(handle->uprobe, consumer);
+	uprobe_unregister_sync();
+#else
+	uprobe_unregister(inode, offset, consumer);
+#endif
+}
+
+#endif /* KL_COMPAT_UPROBE_H */

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A session's table of the events that it has defined, whatever their kind.
+ * Fed by KL_IOC_EVENTS and by the session's start, stop and change of maskset.
+ *
+ * Order of locks: a session's lock, `tables_lock`, a table's lock, those of the
+ * kernel's tracing. Notifiers of modules begin with `tables_lock`.
+ */
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "../session/session.h"
+#include "defined_kinds.h"
+#include "source.h"
+
+static DEFINE_MUTEX(tables_lock);
+static LIST_HEAD(tables);
+
+static const struct kl_defined_kind *const kinds[] = {
+	[KL_SOURCE_KIND_TRACEPOINT] = &kl_defined_tracepoint,
+	[KL_SOURCE_KIND_FUNCTION] = &kl_defined_function,
+	[KL_SOURCE_KIND_RETURN] = &kl_defined_return,
+	[KL_SOURCE_KIND_TICK] = &kl_defined_tick,
+	[KL_SOURCE_KIND_UPROBE] = &kl_defined_uprobe,
+	[KL_SOURCE_KIND_URETPROBE] = &kl_defined_uretprobe,
+};
+
+/**
+ * kl_defined_for_each_table - call @fn with the table of each session that has one
+ * @fn: called with the table's lock held
+ * @data: passed on
+ *
+ * Context: may sleep; must not hold a session's lock.
+ */
+void kl_defined_for_each_table(void (*fn)(struct kl_defined_table *table, void *data), void *data)
+{
+	struct kl_defined_table *table;
+
+	mutex_lock(&tables_lock);
+	list_for_each_entry(table, &tables, list) {
+		mutex_lock(&table->lock);
+		fn(table, data);
+		mutex_unlock(&table->lock);
+	}
+	mutex_unlock(&tables_lock);
+}
+
+/* ------------------------------------------------------------------ creation */
+
+static void destroy_batch(struct kl_defined_batch *batch)
+{
+	for (u32 i = 0; i < batch->n; i++)
+		if (batch->of[i].kind)
+			kinds[batch->of[i].kind]->destroy(&batch->of[i]);
+	kvfree(batch);
+}
+
+static int create_one(struct kl_session *s, struct kl_defined *d,
+		      const struct kl_defined_wish *wish, struct kl_error *why)
+{
+	const struct kl_defined_kind *kind;
+
+	if (!wish->kind || wish->kind >= ARRAY_SIZE(kinds))
+		return kl_fail(why, -EINVAL, "there is no kind of source %u", wish->kind);
+	kind = kinds[wish->kind];
+	d->session = s;
+	d->program = wish->program;
+	d->kind = wish->kind;
+	d->arguments = min(wish->arguments, kind->arguments);
+	return kind->create(d, wish, why);
+}
+
+/* All that can be checked without a lock. @bad: index of the one at fault. */
+static struct kl_defined_batch *create_batch(struct kl_session *s, u32 n,
+					     const struct kl_defined_wish *wish, u32 *bad,
+					     struct kl_error *why)
+{
+	struct kl_defined_batch *batch;
+
+	batch = kvzalloc(struct_size(batch, of, n), GFP_KERNEL_ACCOUNT);
+	if (!batch)
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for %u events", n));
+	for (u32 i = 0; i < n; i++) {
+		int error = create_one(s, &batch->of[i], &wish[i], why);
+
+		batch->n++;
+		if (error) {
+			*bad = i;
+			destroy_batch(batch);
+			return ERR_PTR(error);
+		}
+		cond_resched();
+	}
+	return batch;
+}
+
+static struct kl_defined_table *create_table(void)
+{
+	struct kl_defined_table *table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
+
+	if (!table)
+		return NULL;
+	table->missed = alloc_percpu_gfp(u64, GFP_KERNEL_ACCOUNT);
+	if (!table->missed) {
+		kfree(table);
+		return NULL;
+	}
+	mutex_init(&table->lock);
+	INIT_LIST_HEAD(&table->batches);
+	kl_functions_init(&table->functions);
+	kl_returns_init(&table->returns);
+	return table;
+}
+
+/* The session's table, made if it has none. */
+static struct kl_defined_table *table_of(struct kl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->defined)
+		return s->defined;
+	s->defined = create_table();
+	if (!s->defined)
+		return NULL;
+	mutex_lock(&tables_lock);
+	list_add_tail(&s->defined->list, &tables);
+	mutex_unlock(&tables_lock);
+	return s->defined;
+}
+
+/* What an owner without privilege may not have more of. */
+static int check_limits(const struct kl_session *s, const struct kl_defined_table *table, u32 n,
+			u64 hz, struct kl_error *why)
+{
+	if (table->n + n > KL_EV_DYNAMIC_MAX)
+		return kl_fail(why, -ENOSPC, "a session may define %u events", KL_EV_DYNAMIC_MAX);
+	if (s->may & KL_MAY_SEE_ALL)
+		return 0;
+	if (table->n + n > KL_DEFINED_UNPRIVILEGED_MAX)
+		return kl_fail(why, -ENOSPC, "without CAP_PERFMON a session may define %u events",
+			       KL_DEFINED_UNPRIVILEGED_MAX);
+	if (table->hz + hz > KL_DEFINED_UNPRIVILEGED_HZ)
+		return kl_fail(why, -EPERM,
+			       "without CAP_PERFMON a session may have %u ticks a second",
+			       KL_DEFINED_UNPRIVILEGED_HZ);
+	return 0;
+}
+
+/* Find the places and take the definitions into the table, all or none. */
+static int add_batch(struct kl_session *s, struct kl_defined_table *table,
+		     struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
+{
+	u64 hz = 0;
+	int error;
+
+	lockdep_assert_held(&table->lock);
+	if (table->sealed)
+		return kl_fail(why, -EBUSY, "events are defined before the session starts");
+	for (u32 i = 0; i < batch->n; i++) {
+		struct kl_defined *d = &batch->of[i];
+		const struct kl_defined_kind *kind = kinds[d->kind];
+
+		*bad = i;
+		error = kind->resolve ? kind->resolve(d, why) : 0;
+		if (error)
+			return error;
+		if (d->kind == KL_SOURCE_KIND_TICK)
+			hz += d->tick.hz;
+		error = check_limits(s, table, i + 1, hz, why);
+		if (error)
+			return error;
+		d->id = KL_EV_DYNAMIC + table->n + i;
+	}
+	error = kl_hooks_check(batch, bad, why);
+	if (!error)
+		error = kl_returns_check(batch, bad, why);
+	if (error)
+		return error;
+	list_add_tail(&batch->list, &table->batches);
+	table->n += batch->n;
+	table->hz += hz;
+	*bad = 0;
+	return 0;
+}
+
+/**
+ * kl_defined_create - define events, all or none
+ * @s: the session; its lock is not held
+ * @events: `n` in; `first`, or on failure `bad`, out
+ * @wish: the events
+ * @why: set on failure
+ *
+ * Context: the process whose file names they are; may sleep.
+ */
+int kl_defined_create(struct kl_session *s, struct kl_abi_events *events,
+		      const struct kl_defined_wish *wish, struct kl_error *why)
+{
+	struct kl_defined_batch *batch;
+	struct kl_defined_table *table;
+	int error = -ENOMEM;
+
+	events->bad = 0;
+	if (!events->n || events->n > KL_EV_DYNAMIC_MAX)
+		return kl_fail(why, -EINVAL, "%u events: from 1 to %u", events->n,
+			       KL_EV_DYNAMIC_MAX);
+	batch = create_batch(s, events->n, wish, &events->bad, why);
+	if (IS_ERR(batch))
+		return PTR_ERR(batch);
+	mutex_lock(&s->lock);
+	table = table_of(s);
+	if (table) {
+		mutex_lock(&table->lock);
+		events->first = KL_EV_DYNAMIC + table->n;
+		error = add_batch(s, table, batch, &events->bad, why);
+		mutex_unlock(&table->lock);
+	} else {
+		kl_fail(why, error, "no memory for a table of events");
+	}
+	mutex_unlock(&s->lock);
+	if (error)
+		destroy_batch(batch);
+	return error;
+}
+
+/**
+ * kl_defined_destroy - forget what a session has defined
+ * @s: a session that does not run, that nothing uses any more
+ *
+ * Context: may sleep.
+ */
+void kl_defined_destroy(struct kl_session *s)
+{
+	struct kl_defined_table *table = s->defined;
+	struct kl_defined_batch *batch, *next;
+
+	if (!table)
+		return;
+	mutex_lock(&tables_lock);
+	list_del(&table->list);
+	mutex_unlock(&tables_lock);
+	kl_hooks_destroy(&table->functions);
+	kl_hooks_destroy(&table->returns);
+	kl_returns_destroy(table);
+	list_for_each_entry_safe(batch, next, &table->batches, list)
+		destroy_batch(batch);
+	free_percpu(table->missed);
+	mutex_destroy(&table->lock);
+	kfree(table);
+	s->defined = NULL;
+}
+
+/* ----------------------------------------------------------------- attaching */
+
+/* From now on nothing is added: what is read without a lock can be made. */
+static int seal(struct kl_defined_table *table, struct kl_error *why)
+{
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+	u32 returns = 0;
+	int error;
+
+	if (table->sealed)
+		return 0;
+	for_each_defined(table, batch, d)
+		returns += d->kind == KL_SOURCE_KIND_RETURN;
+	error = kl_hooks_prepare(table, &table->functions, KL_SOURCE_KIND_FUNCTION);
+	if (!error)
+		error = kl_hooks_prepare(table, &table->returns, KL_SOURCE_KIND_RETURN);
+	if (error)
+		return kl_fail(why, error, "no memory for the table of functions");
+	if (returns)
+		error = kl_returns_prepare(table, returns, why);
+	table->sealed = !error;
+	return error;
+}
+
+static bool is_wanted(const struct kl_defined *d, const u8 *action, u32 n)
+{
+	u32 i = d->id - KL_EV_DYNAMIC;
+
+	return action && i < n && action[i] != KL_HANDLER_nothing;
+}
+
+static int attach_wanted(struct kl_defined_table *table, const u8 *action, u32 n,
+			 struct kl_error *why)
+{
+	bool functions = false, returns = false;
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+	int error;
+
+	for_each_defined(table, batch, d) {
+		if (d->attached || d->gone || !is_wanted(d, action, n))
+			continue;
+		if (kinds[d->kind]->attach) {
+			error = kinds[d->kind]->attach(d, why);
+			if (error)
+				return error;
+		}
+		d->attached = true;
+		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
+		returns |= d->kind == KL_SOURCE_KIND_RETURN;
+		cond_resched();
+	}
+	error = functions ? kl_hooks_update(&table->functions, why) : 0;
+	if (!error && returns)
+		error = kl_hooks_update(&table->returns, why);
+	return error;
+}
+
+/**
+ * kl_defined_attach - have defined events fire, beside those that do already
+ * @s: the session; its lock is held
+ * @action: what is done with each, from KL_EV_DYNAMIC on
+ * @n: bytes of @action; further events have nothing done
+ * @why: set on failure; what was attached before stays so, what has been
+ *       attached by this call is detached by kl_defined_detach
+ *
+ * Context: may sleep.
+ */
+int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why)
+{
+	struct kl_defined_table *table = s->defined;
+	int error;
+
+	lockdep_assert_held(&s->lock);
+	if (!table)
+		return 0;
+	mutex_lock(&table->lock);
+	error = seal(table, why);
+	if (!error)
+		error = attach_wanted(table, action, n, why);
+	mutex_unlock(&table->lock);
+	return error;
+}
+
+/**
+ * kl_defined_detach - have defined events fire no more
+ * @s: the session; its lock is held
+ * @action: as in kl_defined_attach: those stay that have something done;
+ *          NULL: none stays
+ * @n: bytes of @action
+ *
+ * A probe of a tracepoint may still be running: kl_source_synchronize waits
+ * for it. Context: may sleep.
+ */
+void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
+{
+	struct kl_defined_table *table = s->defined;
+	bool functions = false, returns = false;
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+
+	lockdep_assert_held(&s->lock);
+	if (!table)
+		return;
+	mutex_lock(&table->lock);
+	for_each_defined(table, batch, d) {
+		if (!d->attached || is_wanted(d, action, n))
+			continue;
+		if (kinds[d->kind]->detach)
+			kinds[d->kind]->detach(d);
+		d->attached = false;
+		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
+		returns |= d->kind == KL_SOURCE_KIND_RETURN;
+		cond_resched();
+	}
+	/* Without memory they stay hooked, and fire for nothing. */
+	if (functions)
+		kl_hooks_update(&table->functions, NULL);
+	if (returns)
+		kl_hooks_update(&table->returns, NULL);
+	mutex_unlock(&table->lock);
+}
+
+/* ------------------------------------------------------------------- numbers */
+
+/**
+ * kl_defined_number - how many events a session has defined
+ * @s: the session
+ */
+u32 kl_defined_number(const struct kl_session *s)
+{
+	return s->defined ? READ_ONCE(s->defined->n) : 0;
+}
+
+/**
+ * kl_defined_attached - how many of them are attached now
+ * @s: the session; its lock is held
+ */
+u32 kl_defined_attached(const struct kl_session *s)
+{
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+	u32 number = 0;
+
+	if (!s->defined)
+		return 0;
+	mutex_lock(&s->defined->lock);
+	for_each_defined(s->defined, batch, d)
+		number += d->attached;
+	mutex_unlock(&s->defined->lock);
+	return number;
+}
+
+/**
+ * kl_defined_missed - firings that the sources had to leave out
+ * @s: the session
+ *
+ * More calls were open than returns can be remembered for; a function was called
+ * by a tracer while it handled an event; ticks came too late. They are lost
+ * records. Context: any.
+ */
+u64 kl_defined_missed(const struct kl_session *s)
+{
+	struct kl_defined_table *table = READ_ONCE(s->defined);
+	u64 missed = 0;
+	int cpu;
+
+	if (!table)
+		return 0;
+	for_each_possible_cpu(cpu)
+		missed += READ_ONCE(*per_cpu_ptr(table->missed, cpu));
+	return missed + READ_ONCE(table->pool.nmissed);
+}
+
+/**
+ * kl_defined_is_tick - does an interrupt fire an event that belongs to the task?
+ * @s: the session
+ * @id: KL_EV_DYNAMIC and up
+ *
+ * A tick of an owner without privilege is fired only when it has interrupted a
+ * task itself, neither an interrupt nor a softirq: its gate is kl_gate_task of
+ * the running task, not kl_gate_self. Context: process; for a byte an event that
+ * is made when a maskset is compiled.
+ */
+bool kl_defined_is_tick(const struct kl_session *s, u32 id)
+{
+	struct kl_defined_batch *batch;
+	u32 i = id - KL_EV_DYNAMIC;
+
+	if (!s->defined)
+		return false;
+	list_for_each_entry(batch, &s->defined->batches, list) {
+		if (i < batch->n)
+			return batch->of[i].kind == KL_SOURCE_KIND_TICK;
+		i -= batch->n;
+	}
+	return false;
+}
+
+/**
+ * kl_defined_init - before the first session
+ *
+ * Returns 0 or a negative errno.
+ */
+int kl_defined_init(void)
+{
+	int error = kl_ticks_init();
+
+	if (error)
+		return error;
+	error = kl_hooks_init();
+	if (error)
+		goto deinit_ticks;
+	error = kl_defined_tracepoints_init();
+	if (error)
+		goto deinit_hooks;
+	return 0;
+
+deinit_hooks:
+	kl_hooks_deinit();
+deinit_ticks:
+	kl_ticks_deinit();
+	return error;
+}
+
+/**
+ * kl_defined_deinit - after the last session
+ */
+void kl_defined_deinit(void)
+{
+	kl_defined_tracepoints_deinit();
+	kl_hooks_deinit();
+	kl_ticks_deinit();
+}

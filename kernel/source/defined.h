@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Events that a session defines: other tracepoints, functions, ticks, places in
+ * programs. Fed by KL_IOC_EVENTS; each firing goes to kl_fire_defined with the
+ * arguments of the place. See docs/design/defined.md.
+ *
+ * A session calls, in this order:
+ *
+ *	kl_defined_create	before its first start, any number of times
+ *	kl_defined_attach	under its lock: at start, and before another maskset
+ *	kl_defined_detach	under its lock: after another maskset, and at stop
+ *	kl_source_synchronize	after the detach of a stop, as for all sources
+ *	kl_defined_destroy	when nothing uses it any more
+ *
+ * CPUs that come and go and modules that are loaded and unloaded are looked
+ * after here: kl_defined_init, kl_defined_deinit.
+ */
+#ifndef KL_SOURCE_DEFINED_H
+#define KL_SOURCE_DEFINED_H
+
+#include <linux/types.h>
+
+#include "../../uapi/kernlens.h"
+
+struct kl_error;
+struct kl_program;
+struct kl_session;
+
+/* Arguments that a firing has at most; a kind of source may have fewer. */
+#define KL_DEFINED_ARGUMENTS_MAX 12
+
+/* What owners without privilege may define in a session. */
+#define KL_DEFINED_UNPRIVILEGED_MAX 256
+#define KL_DEFINED_UNPRIVILEGED_HZ 1000
+
+/**
+ * struct kl_defined_wish - struct kl_abi_event, copied and looked up
+ * @kind: enum kl_source_kind
+ * @arguments: the largest argument that any program of this event reads, and 1;
+ *             more than the source has is fine
+ * @program: gives the record's fields; NULL: none; lives as long as the session
+ * @address: as in the contract
+ * @arg: as in the contract
+ * @name: copied, ended by NUL; NULL if the caller gave none
+ */
+struct kl_defined_wish {
+	u32 kind;
+	u32 arguments;
+	const struct kl_program *program;
+	u64 address;
+	u64 arg;
+	const char *name;
+};
+
+int kl_defined_create(struct kl_session *s, struct kl_abi_events *events,
+		      const struct kl_defined_wish *wish, struct kl_error *why);
+void kl_defined_destroy(struct kl_session *s);
+int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why);
+void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n);
+u32 kl_defined_number(const struct kl_session *s);
+u32 kl_defined_attached(const struct kl_session *s);
+u64 kl_defined_missed(const struct kl_session *s);
+bool kl_defined_is_tick(const struct kl_session *s, u32 id);
+
+int kl_defined_init(void);
+void kl_defined_deinit(void);
+
+#endif /* KL_SOURCE_DEFINED_H */
