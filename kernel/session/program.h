@@ -12,6 +12,9 @@
 #include <linux/types.h>
 #else
 #include <stdbool.h>
+
+#include <linux/types.h>
+
 typedef __u8 u8;
 typedef __u32 u32;
 typedef __u64 u64;

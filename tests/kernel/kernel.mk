@@ -2,16 +2,17 @@
 #
 # The kernel-side tests. Uses BUILD, CACHE, KERNELS, CC, CFLAGS.
 #
-#   kernel-tests     the stimulus module for each kernel, and the programs
-#   stimulus-NAME    the module for one kernel, at build/RELEASE/kl_stimulus.ko
+#   kernel-tests     the test modules for each kernel, and the programs
+#   stimulus-NAME    a module for one kernel, at build/RELEASE/kl_stimulus.ko
+#   program-NAME     the same, kl_program.ko, from it and the module's own programs
 #
 # tests/kernel/run runs them in virtual machines.
 
-KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting users fuzz lifecycle)
+KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting users fuzz lifecycle programs)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)
 
-kernel-tests: $(KERNELS:%=stimulus-%) $(KERNEL_TESTS)
+kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNEL_TESTS)
 
 $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 	@mkdir -p $(@D)
@@ -27,5 +28,15 @@ stimulus-%: $(CACHE)/%/release
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
 		M=$(CURDIR)/$$tree modules && \
 	cp $$tree/kl_stimulus.ko $(BUILD)/$$release/kl_stimulus.ko
+
+program-%: $(CACHE)/%/release
+	@release=$$(cat $<); tree=$(BUILD)/$$release/program; mkdir -p $$tree/kernel/session; \
+	find $$tree -type l -delete; \
+	cp -fs $(CURDIR)/tests/kernel/program/* $$tree/ && cp -rs $(CURDIR)/uapi $$tree/ && \
+	cp -fs $(CURDIR)/kernel/session/program* $(CURDIR)/kernel/session/variable.h \
+		$$tree/kernel/session/ && \
+	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
+		M=$(CURDIR)/$$tree modules && \
+	cp $$tree/kl_program.ko $(BUILD)/$$release/kl_program.ko
 
 .PHONY: kernel-tests

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs are checked here, when they are made, so that nothing need be checked
+ * when they run but what depends on the event. What an operation has is a row of
+ * the table below. Fed by the session's calls; program_decode.c makes of the
+ * operations what program_run.c runs.
+ */
+#include "program_step.h"
+#include "program_values.h"
+
+/**
+ * struct op_rule - what an operation must look like
+ * @name: for messages
+ * @has: KL_OP_HAS_*; members that it does not have are 0
+ * @b: values that b can have, from 0
+ * @low, @high: of imm
+ */
+struct op_rule {
+	const char *name;
+	u8 has;
+	u8 b;
+	s32 low;
+	s32 high;
+};
+
+#define DST KL_OP_HAS_DST
+#define A KL_OP_HAS_A
+#define STRING KL_OP_HAS_STRING
+#define NUMBER KL_OP_HAS_CONST
+#define TEXT KL_OP_HAS_TEXT
+#define TO KL_OP_HAS_JUMP
+#define RIGHT KL_OP_HAS_RIGHT
+
+static const struct op_rule rules[KL_OP_COUNT] = {
+	[KL_OP_END] = { "END", A, 1, 0, 0 },
+	[KL_OP_CONST] = { "CONST", DST | NUMBER, 1, 0, 0 },
+	[KL_OP_MOVE] = { "MOVE", DST | A, 1, 0, 0 },
+	[KL_OP_FIELD] = { "FIELD", DST | STRING, KL_NUMBER_COUNT, 0, U16_MAX },
+	[KL_OP_ARG] = { "ARG", DST | RIGHT, 1, 0, S32_MAX },
+	[KL_OP_VARIABLE] = { "VARIABLE", DST, 1, 0, S32_MAX },
+	[KL_OP_CURRENT] = { "CURRENT", DST | RIGHT, 1, 0, 0 },
+	[KL_OP_PERCPU] = { "PERCPU", DST | A | RIGHT, 1, 0, 0 },
+	[KL_OP_LOAD] = { "LOAD", DST | A | RIGHT, KL_NUMBER_COUNT, S32_MIN, S32_MAX },
+	[KL_OP_LOAD_USER] = { "LOAD_USER", DST | A | RIGHT, KL_NUMBER_COUNT, S32_MIN, S32_MAX },
+	[KL_OP_BITS] = { "BITS", DST | A, 2, 1 << 8, 64 << 8 },
+	[KL_OP_ALU] = { "ALU", DST | A, KL_ALU_COUNT, 0, 0 },
+	[KL_OP_JUMP] = { "JUMP", TO, 1, 0, KL_PROGRAM_OPS_MAX },
+	[KL_OP_JUMP_ZERO] = { "JUMP_ZERO", A | TO, 1, 0, KL_PROGRAM_OPS_MAX },
+	[KL_OP_JUMP_NONZERO] = { "JUMP_NONZERO", A | TO, 1, 0, KL_PROGRAM_OPS_MAX },
+	[KL_OP_FIELD_TEXT] = { "FIELD_TEXT", DST | STRING | TEXT, KL_TEXT_RELATION_COUNT, S32_MIN,
+			       S32_MAX },
+	[KL_OP_TEXT] = { "TEXT", DST | A | TEXT | RIGHT, KL_TEXT_RELATION_COUNT, 0, 0 },
+	[KL_OP_VARIABLE_TEXT] = { "VARIABLE_TEXT", DST | TEXT, KL_TEXT_RELATION_COUNT, 0, S32_MAX },
+	[KL_OP_PUT] = { "PUT", A, KL_NUMBER_COUNT, 0, 0 },
+	[KL_OP_PUT_STRING] = { "PUT_STRING", A | RIGHT, 1, 1, KL_STRING_MAX },
+	[KL_OP_PUT_USER_STRING] = { "PUT_USER_STRING", A | RIGHT, 1, 1, KL_STRING_MAX },
+	[KL_OP_PUT_BYTES] = { "PUT_BYTES", A | RIGHT, 1, 1, KL_PROGRAM_OUT_MAX },
+	[KL_OP_FLAG] = { "FLAG", DST, 1, 0, KL_FLAGS_MAX - 1 },
+};
+
+/* Every row is there: what has no name is no operation. */
+_Static_assert(sizeof(rules) / sizeof(rules[0]) == KL_OP_COUNT, "a rule an operation");
+
+/**
+ * kl_op_members - what an operation has
+ * @code: enum kl_op_code
+ *
+ * Returns KL_OP_HAS_*.
+ */
+u32 kl_op_members(u32 code)
+{
+	return rules[code].has;
+}
+
+/* The program being checked. */
+struct checked {
+	const struct kl_abi_op *op;
+	u32 n;
+	u32 data_bytes;
+	u32 may;
+	u32 out_bytes;
+	struct kl_error *why;
+};
+
+/* "operation 3 (ALU): " and what is wrong with it. */
+#define fail_op(c, i, error, format, ...)                                                      \
+	kl_fail((c)->why, error, "operation %u (%s): " format, i, rules[(c)->op[i].code].name, \
+		##__VA_ARGS__)
+
+static int check_registers(struct checked *c, u32 i)
+{
+	const struct kl_abi_op *op = &c->op[i];
+	u32 has = rules[op->code].has;
+
+	if (op->dst && !(has & DST))
+		return fail_op(c, i, -EINVAL, "sets no register, but has %u for it", op->dst);
+	if (op->dst >= KL_PROGRAM_REGISTERS)
+		return fail_op(c, i, -EINVAL, "there is no register %u to set", op->dst);
+	if (has & STRING)
+		return 0;
+	if (op->a && !(has & A))
+		return fail_op(c, i, -EINVAL, "reads no register, but has %u for it", op->a);
+	if (op->a >= KL_PROGRAM_REGISTERS)
+		return fail_op(c, i, -EINVAL, "there is no register %u to read", op->a);
+	return 0;
+}
+
+/* b, imm and the bits of imm64 that say where strings are. */
+static int check_numbers(struct checked *c, u32 i)
+{
+	const struct kl_abi_op *op = &c->op[i];
+	const struct op_rule *rule = &rules[op->code];
+	u32 gaps = op->imm64 >> 32;
+
+	if (op->b >= rule->b)
+		return fail_op(c, i, -EINVAL, "b is %u, at most %u is possible", op->b,
+			       rule->b - 1);
+	if (op->imm < rule->low || op->imm > rule->high)
+		return fail_op(c, i, -EINVAL, "imm is %d, possible is %d to %d", op->imm, rule->low,
+			       rule->high);
+	if (rule->has & NUMBER)
+		return 0;
+	if (!(rule->has & TEXT) && (u32)op->imm64)
+		return fail_op(c, i, -EINVAL, "imm64 has bits that mean nothing");
+	if (gaps && (!(rule->has & STRING) || !op->a || (gaps >> 16 && op->a < 2)))
+		return fail_op(c, i, -EINVAL, "imm64 says where strings are that are not counted");
+	return 0;
+}
+
+static int check_text(struct checked *c, u32 i)
+{
+	u32 at = c->op[i].imm64 & 0xffff, bytes = c->op[i].imm64 >> 16 & 0xffff;
+
+	if (at + bytes > c->data_bytes)
+		return fail_op(c, i, -EINVAL, "text of %u bytes at %u is outside the %u of data",
+			       bytes, at, c->data_bytes);
+	return 0;
+}
+
+static int check_variable(struct checked *c, u32 i)
+{
+	bool number = c->op[i].code == KL_OP_VARIABLE;
+	enum kl_variable_kind kind = kl_variable_kind(c->op[i].imm);
+
+	if (kind == KL_VARIABLE_ABSENT)
+		return fail_op(c, i, -ENOENT, "there is no variable %d", c->op[i].imm);
+	if (kind != (number ? KL_VARIABLE_NUMBER : KL_VARIABLE_TEXT))
+		return fail_op(c, i, -EINVAL, "variable %d is not %s", c->op[i].imm,
+			       number ? "a number" : "text");
+	return 0;
+}
+
+static u32 put_bytes(const struct kl_abi_op *op)
+{
+	switch (op->code) {
+	case KL_OP_PUT:
+		return 1u << (op->b >> 1);
+	case KL_OP_PUT_STRING:
+	case KL_OP_PUT_USER_STRING:
+	case KL_OP_PUT_BYTES:
+		return op->imm;
+	}
+	return 0;
+}
+
+static int check_op(struct checked *c, u32 i)
+{
+	const struct kl_abi_op *op = &c->op[i];
+	u32 has, width = (u32)op->imm >> 8;
+	int error;
+
+	if (op->code >= KL_OP_COUNT)
+		return kl_fail(c->why, -EINVAL, "operation %u: there is no code %u", i, op->code);
+	has = rules[op->code].has;
+	if (has & RIGHT && !(c->may & KL_MAY_HOOK_FUNCTIONS))
+		return fail_op(c, i, -EPERM, "needs CAP_SYS_ADMIN and no lockdown");
+	error = check_registers(c, i);
+	if (!error)
+		error = check_numbers(c, i);
+	if (!error && has & TEXT)
+		error = check_text(c, i);
+	if (!error && (op->code == KL_OP_VARIABLE || op->code == KL_OP_VARIABLE_TEXT))
+		error = check_variable(c, i);
+	if (error)
+		return error;
+	if (has & TO && i + 1 + (u32)op->imm >= c->n)
+		return fail_op(c, i, -EINVAL, "leaves out %d of the %u that follow", op->imm,
+			       c->n - i - 1);
+	if (op->code == KL_OP_BITS && (op->imm & 255) + width > 64)
+		return fail_op(c, i, -EINVAL, "%u bits from bit %d are not in 64", width,
+			       op->imm & 255);
+	c->out_bytes += put_bytes(op);
+	if (c->out_bytes > KL_PROGRAM_OUT_MAX)
+		return fail_op(c, i, -EINVAL, "the output is longer than %u bytes",
+			       KL_PROGRAM_OUT_MAX);
+	return 0;
+}
+
+static int check(struct checked *c)
+{
+	int error;
+
+	if (!c->n || c->n > KL_PROGRAM_OPS_MAX)
+		return kl_fail(c->why, -EINVAL, "a program of %u operations: from 1 to %u", c->n,
+			       KL_PROGRAM_OPS_MAX);
+	if (c->data_bytes > KL_PROGRAM_DATA_MAX)
+		return kl_fail(c->why, -EINVAL, "a program with %u bytes of data: at most %u",
+			       c->data_bytes, KL_PROGRAM_DATA_MAX);
+	for (u32 i = 0; i < c->n; i++) {
+		error = check_op(c, i);
+		if (error)
+			return error;
+	}
+	if (c->op[c->n - 1].code != KL_OP_END)
+		return fail_op(c, c->n - 1, -EINVAL, "the last must be END");
+	return 0;
+}
+
+/**
+ * kl_program_create - check operations and make a program of them
+ * @ops: the caller's copy, which nobody changes meanwhile
+ * @n_ops: of them
+ * @data: texts; may be NULL if there are none
+ * @data_bytes: of them
+ * @may: KL_MAY_* of its maker
+ * @why: set on failure; may be NULL
+ *
+ * Both are copied. Returns the program or an ERR_PTR(). Context: may sleep.
+ */
+struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, const u8 *data,
+				     u32 data_bytes, u32 may, struct kl_error *why)
+{
+	struct checked c = {
+		.op = ops, .n = n_ops, .data_bytes = data_bytes, .may = may, .why = why
+	};
+	/* Beside its operations, a program may have two ends that are known. */
+	size_t steps_bytes = (n_ops + 2) * sizeof(struct kl_step);
+	struct kl_program *p;
+	int error = check(&c);
+
+	if (error)
+		return ERR_PTR(error);
+	p = kl_program_alloc(sizeof(*p) + steps_bytes + data_bytes);
+	if (!p)
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a program"));
+	p->out_bytes = c.out_bytes;
+	p->data = (u8 *)p->step + steps_bytes;
+	if (data_bytes)
+		memcpy(p->data, data, data_bytes);
+	error = kl_program_decode(p, ops, n_ops);
+	if (error) {
+		kl_program_destroy(p);
+		return ERR_PTR(kl_fail(why, error, "no memory for a program"));
+	}
+	return p;
+}
+
+/**
+ * kl_program_destroy - free a program that does not run any more
+ * @p: from kl_program_create
+ */
+void kl_program_destroy(struct kl_program *p)
+{
+	kl_program_free(p);
+}
+
+/**
+ * kl_program_out_bytes - the most that kl_program_put writes
+ * @p: the program
+ */
+u32 kl_program_out_bytes(const struct kl_program *p)
+{
+	return p->out_bytes;
+}

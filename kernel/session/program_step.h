@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A program as it is run: the operations of the contract made into fewer and
+ * more special steps. Written by program_decode.c, run by program_run.c.
+ *
+ * A comparison with a constant, of any kind, is one question: is the number
+ * within [low, low + span], modulo 2^64? So a filter is a chain of tests that
+ * load a field, ask this, and go on at `yes` or `no`; none touches a register.
+ */
+#ifndef KL_SESSION_PROGRAM_STEP_H
+#define KL_SESSION_PROGRAM_STEP_H
+
+#include "program.h"
+#include "program_platform.h"
+
+enum kl_step_code {
+	/* Is the field that ends `imm` bytes behind the first within the range? */
+	KL_STEP_TEST_FIELD_S32,
+	KL_STEP_TEST_FIELD_64,
+	KL_STEP_TEST_FIELD_U32,
+	KL_STEP_TEST_FIELD_SMALL, /* 1 or 2 bytes */
+	KL_STEP_JUMP,
+	/* The result is ... */
+	KL_STEP_END_CONST, /* low */
+	KL_STEP_END_TASK, /* as LOAD_TASK */
+	KL_STEP_END_FIELD, /* as FIELD */
+	KL_STEP_END, /* r[a] */
+	/* All that needs registers */
+	KL_STEP_TEST, /* is r[a] within the range? */
+	KL_STEP_FIELD, /* r[dst] = number of type b that ends at imm */
+	KL_STEP_LOAD,
+	KL_STEP_ARG,
+	KL_STEP_PUT,
+	KL_STEP_RANGE, /* r[dst] = is r[a] within the range; the opposite where b is 1 */
+	KL_STEP_LOAD_TASK, /* r[dst] = number of type b at imm in the running task */
+	KL_STEP_CONST, /* r[dst] = low */
+	KL_STEP_ALU,
+	KL_STEP_ALU_CONST, /* r[dst] = r[dst] (b) low */
+	KL_STEP_VARIABLE,
+	KL_STEP_MOVE,
+	KL_STEP_CURRENT,
+	KL_STEP_PERCPU,
+	KL_STEP_BITS,
+	KL_STEP_FIELD_TEXT,
+	KL_STEP_VARIABLE_TEXT,
+	KL_STEP_FIELD_BEHIND, /* FIELD behind a string */
+	KL_STEP_LOAD_USER,
+	KL_STEP_TEXT,
+	KL_STEP_FLAG,
+	KL_STEP_PUT_STRING,
+	KL_STEP_PUT_USER_STRING,
+	KL_STEP_PUT_BYTES,
+};
+
+#define KL_STEP_LAST_JUMP KL_STEP_JUMP
+#define KL_STEP_LAST_END KL_STEP_END
+
+/**
+ * struct kl_step - one step of a program
+ * @code: enum kl_step_code
+ * @dst, @a, @b, @imm: as in struct kl_abi_op, or as the code's comment says
+ * @low, @span: a range; @low alone: a constant
+ * @text, @text_bytes: of the program's data
+ * @yes, @no: tests: bytes from this step to the next one; JUMP: @yes
+ * @gap: bytes before the first string, and between it and the second
+ * @up: bits that a number lacks to 64; BITS: shift left before @down
+ * @down: BITS: shift right
+ * @fixed: FIELD_TEXT: length of the field, 0: a string
+ */
+struct kl_step {
+	u8 code;
+	u8 dst;
+	u8 a;
+	u8 b;
+	u32 imm;
+	union {
+		u64 low;
+		const u8 *text;
+	};
+	union {
+		u64 span;
+		u64 text_bytes;
+	};
+	union {
+		struct {
+			u16 yes;
+			u16 no;
+		};
+		u16 gap[2];
+	};
+	union {
+		struct {
+			u16 up;
+			u16 down;
+		};
+		u16 fixed;
+	};
+};
+
+_Static_assert(sizeof(struct kl_step) == 32, "step");
+
+/**
+ * struct kl_program - operations that were found good
+ * @out_bytes: the most that it puts out
+ * @cleared: registers are read that it has not set, and so must be 0 first
+ * @data: texts, behind the steps
+ * @step: the last of each way is an END_
+ */
+struct kl_program {
+	u32 out_bytes;
+	bool cleared;
+	u8 *data;
+	struct kl_step step[];
+};
+
+/* Of an operation: which members it has, and what they are. */
+#define KL_OP_HAS_DST 0x01 /* register that it sets */
+#define KL_OP_HAS_A 0x02 /* register that it reads */
+#define KL_OP_HAS_STRING 0x04 /* `a` counts strings, and imm64 >> 32 says where they are */
+#define KL_OP_HAS_CONST 0x08 /* imm64 is a number */
+#define KL_OP_HAS_TEXT 0x10 /* imm64 & 0xffffffff is a place in the data */
+#define KL_OP_HAS_JUMP 0x20
+#define KL_OP_HAS_RIGHT 0x40 /* needs KL_MAY_HOOK_FUNCTIONS */
+
+u32 kl_op_members(u32 code);
+int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n);
+
+#endif /* KL_SESSION_PROGRAM_STEP_H */

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+/* All tests of programs. */
+#include "../unit.h"
+#include "machine.h"
+
+int main(void)
+{
+	fuzz_run();
+	return unit_end();
+}
