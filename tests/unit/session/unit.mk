@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests of kernel/session in user space. Uses BUILD, CC, CFLAGS; adds to UNIT_TESTS.
+#
+#   session-delta       what readers are told of the running task, under interrupts
+
+SESSION_DELTA := $(BUILD)/tests/session-delta
+UNIT_TESTS += $(SESSION_DELTA)
+
+# Kernel headers that record.c includes; each is stub.h here.
+SESSION_STUBS := $(addprefix linux/,bitops cred irq_work jump_label kref ktime list mutex percpu \
+	preempt rwsem sched string threads timekeeping wait workqueue xarray) asm/msr asm/tsc
+
+$(SESSION_DELTA): tests/unit/session/delta.c $(RING_SOURCES) kernel/session/record.c \
+		$(RING_HEADERS) $(wildcard kernel/session/*.h) kernel/compat/clock.h \
+		tests/unit/session/stub.h tests/unit/session/unit.mk
+	@mkdir -p $(@D)/session-stubs/linux $(@D)/session-stubs/asm
+	@for header in $(SESSION_STUBS); do \
+		echo '#include "$(CURDIR)/tests/unit/session/stub.h"' >$(@D)/session-stubs/$$header.h; \
+	done
+	$(CC) $(CFLAGS) -Wno-unused-parameter -fno-strict-aliasing \
+		-DKL_RING_TEST_HOOK -I$(@D)/session-stubs \
+		-o $@ tests/unit/session/delta.c $(RING_SOURCES)
