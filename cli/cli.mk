@@ -10,6 +10,6 @@ $(BUILD)/cli/%.o: cli/%.c
 	$(CC) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
 
 $(BUILD)/kernlens: $(CLI_OBJS) $(BUILD)/libkernlens.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJS) $(BUILD)/libkernlens.a -ljansson -pthread
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJS) $(BUILD)/libkernlens.a $(LIB_LIBS) -ljansson -pthread
 
 -include $(CLI_OBJS:.o=.d)

@@ -5,6 +5,8 @@
 LIB_SOURCES := $(wildcard lib/*/*.c)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 LIB_HEADERS := $(wildcard lib/include/kernlens/*)
+# What programs that use it link, too.
+LIB_LIBS := -lelf
 LIB_SONAME := libkernlens.so.0
 LIB := $(BUILD)/libkernlens.a
 LIB_SHARED := $(BUILD)/$(LIB_SONAME)
@@ -19,7 +21,7 @@ $(LIB): $(LIB_OBJECTS)
 	$(AR) rcs $@ $^
 
 $(LIB_SHARED): $(LIB_OBJECTS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) -Wl,-z,defs -o $@ $^
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) -Wl,-z,defs -o $@ $^ $(LIB_LIBS)
 	ln -sf $(LIB_SONAME) $(BUILD)/libkernlens.so
 
 $(BUILD)/kernlens.pc: lib/kernlens.pc.in

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../base/base.h"
+#include "../symbol/elf_symbol.h"
 #include "plan.h"
 
 /* One place, with its scope's arguments set. */
@@ -19,8 +20,8 @@ struct place {
 	const struct kl_spec *spec;
 	unsigned int handler;
 	const char *group;
-	char name[256]; /* of the event */
-	char help[256];
+	char name[512]; /* of the event */
+	char help[512];
 	struct kl_plan_event event;
 };
 
@@ -298,8 +299,9 @@ static int add_uprobe(struct kl_plan *plan, struct place *place, const char *pat
 		ret = kl_scope_add_argument(plan->scope, "", 0);
 	if (ret)
 		return ret;
-	snprintf(place->name, sizeof(place->name), "uprobe:%s:%s%s", path, symbol,
-		 spec->ret ? ":ret" : "");
+	if (snprintf(place->name, sizeof(place->name), "uprobe:%s:%s%s", path, symbol,
+		     spec->ret ? ":ret" : "") >= (int)sizeof(place->name))
+		return kl_spec_fail(place->list, spec->place.text, "the path is too long");
 	snprintf(place->help, sizeof(place->help), "%s of %s in a program",
 		 spec->ret ? "Return" : "Entry", symbol);
 	place->event = (struct kl_plan_event){

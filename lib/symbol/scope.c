@@ -135,6 +135,11 @@ int kl_scope_set_return(struct kl_scope *scope, const char *name)
 	return type < 0;
 }
 
+void kl_scope_clear_arguments(struct kl_scope *scope)
+{
+	clear_arguments(scope);
+}
+
 static int fail_tracepoint(const struct kl_scope *scope, const char *name)
 {
 	static const char prefix[] = "btf_trace_";

@@ -120,6 +120,12 @@ int kl_scope_set_return(struct kl_scope *scope, const char *name);
 int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name);
 
 /**
+ * kl_scope_clear_arguments - no arguments, for a source that BTF does not know
+ * @scope: changed
+ */
+void kl_scope_clear_arguments(struct kl_scope *scope);
+
+/**
  * kl_scope_add_argument - one more argument, for sources that BTF does not know
  * @scope: changed
  * @name: its name beside argN, or ""

@@ -19,7 +19,7 @@ LIB_TEST_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 LIB_TEST_HEADERS := $(wildcard tests/unit/lib/*.h lib/*/*.h kernel/ring/*.h) $(LIB_HEADERS) \
 	tests/unit/unit.h
 LIB_TEST_BUILD = @mkdir -p $(@D); \
-	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -o $@ $(filter %.c %.a,$^) -ljansson -pthread
+	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -ljansson -pthread
 
 # The module's ring itself writes what this one reads.
 $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \

@@ -11,7 +11,7 @@
 
 #include "../../../kernel/session/program.h"
 #include "../../../kernel/session/program_platform.h"
-#include "../../../kernel/session/variable.h"
+#include "../../../kernel/session/program_values.h"
 
 struct kl_error {
 	int error;

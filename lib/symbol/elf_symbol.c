@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions of programs: looked up in the symbol tables, and from their address
+ * to the place in the file by the segments that are loaded.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "elf_symbol.h"
+
+/* A function of that name, with versions (NAME@VERSION) looked through. */
+static bool is_function(Elf *elf, const GElf_Shdr *header, const GElf_Sym *symbol, const char *name)
+{
+	const char *found = elf_strptr(elf, header->sh_link, symbol->st_name);
+	size_t length = strlen(name);
+	int type = GELF_ST_TYPE(symbol->st_info);
+
+	return found && (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_value &&
+	       !strncmp(found, name, length) && (!found[length] || found[length] == '@');
+}
+
+static bool find_in_table(Elf *elf, Elf_Scn *section, const char *name, uint64_t *address)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Shdr header;
+	GElf_Sym symbol;
+
+	if (!data || !gelf_getshdr(section, &header) || !header.sh_entsize)
+		return false;
+	for (size_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
+		if (!gelf_getsym(data, (int)i, &symbol) ||
+		    !is_function(elf, &header, &symbol, name))
+			continue;
+		*address = symbol.st_value;
+		return true;
+	}
+	return false;
+}
+
+static bool find_symbol(Elf *elf, const char *name, uint64_t *address)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
+		    find_in_table(elf, section, name, address))
+			return true;
+	return false;
+}
+
+/* The place in the file that is loaded at @address. */
+static bool to_offset(Elf *elf, uint64_t address, uint64_t *offset)
+{
+	GElf_Phdr segment;
+	size_t n = 0;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		*offset = address - segment.p_vaddr + segment.p_offset;
+		return true;
+	}
+	return false;
+}
+
+static int find_offset(Elf *elf, const char *path, const char *symbol, uint64_t *offset)
+{
+	uint64_t address;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		return kl_fail(EINVAL, "%s is no ELF file", path);
+	if (!find_symbol(elf, symbol, &address))
+		return kl_fail(ENOENT, "%s has no function %s", path, symbol);
+	if (!to_offset(elf, address, offset))
+		return kl_fail(ENOENT, "%s: the function %s is not in the file", path, symbol);
+	return 0;
+}
+
+int kl_elf_file_offset(const char *path, const char *symbol, uint64_t *offset)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	Elf *elf;
+
+	if (fd < 0)
+		return kl_fail_system(errno, "%s", path);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	ret = find_offset(elf, path, symbol, offset);
+	elf_end(elf);
+	close(fd);
+	return ret;
+}
