@@ -120,8 +120,10 @@ void kl_ctype_btf(struct kl_ctype *type, const struct kl_btf *btf, uint32_t id)
 			if (type->stars == 1 && !strcmp(kl_btf_name(btf, id), "user"))
 				type->is_user = true;
 			break;
-		case KL_BTF_VOLATILE:
 		case KL_BTF_CONST:
+			type->is_const = type->stars == 1;
+			break;
+		case KL_BTF_VOLATILE:
 		case KL_BTF_RESTRICT:
 			break;
 		default:

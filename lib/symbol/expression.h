@@ -39,6 +39,7 @@ struct kl_ctype {
 	bool is_char;
 	bool is_byte; /* unsigned char by that name: may be text, too */
 	bool is_bool;
+	bool is_const; /* what a pointer points to */
 	bool is_user; /* the pointer is one to the task's memory */
 	uint32_t id; /* BTF, of an enum, struct or array; 0: no such */
 	enum kl_format format;

@@ -217,9 +217,11 @@ int kl_capture_init(struct kl_capture *capture, unsigned int id, const char *nam
  * @capture: gets the fields, and notes for arguments that are left out
  * @scope: with the arguments of a function or tracepoint, or `ret`
  *
- * Numbers have their width, enums and known typedefs their format, strings of
- * the kernel are recorded as text, other pointers as their address. Structs by
- * value are left out. Returns -E2BIG with an error text if there are too many.
+ * Numbers have their width, enums and known typedefs their format, other
+ * pointers than strings are recorded as their address. A tracepoint's char * is
+ * a string; a function's is one if it is const, else a buffer to be filled. The
+ * string may be the kernel's or, of a function, the task's. Structs by value are
+ * left out. Returns -E2BIG with an error text if there are too many.
  */
 int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scope);
 
