@@ -108,5 +108,5 @@ void kl_emit_data(struct kl_compiler *c, struct kl_abi_op *op, const struct kl_n
 		memcpy(code->data + at, string->string, bytes);
 		code->data_bytes += bytes;
 	}
-	op->imm64 = at | bytes << 16;
+	op->imm64 |= at | bytes << 16;
 }

@@ -137,12 +137,35 @@ static int load(struct kl_compiler *c, const struct kl_node *node)
 
 /* ------------------------------------------------------------------ values */
 
+/*
+ * Where the strings are that stand before a field: what stands before the first
+ * one and between it and the second, for imm64. Events have at most two in front.
+ */
+static uint64_t gaps(struct kl_compiler *c, const struct kl_node *node,
+		     const struct kl_field *field)
+{
+	uint64_t found = 0;
+
+	for (const struct kl_field *f = c->scope->class->fields; f < field; f++) {
+		if (f->type != KL_TYPE_STRING || !f->offset)
+			continue;
+		if (f->anchor < 2) {
+			found |= (uint64_t)f->offset << (32 + 16 * f->anchor);
+		} else if (!c->error) {
+			kl_complain(c, node->at, "too many strings stand before this field");
+			c->error = -EINVAL;
+		}
+	}
+	return found;
+}
+
 static int field(struct kl_compiler *c, const struct kl_node *node, unsigned int element)
 {
 	const struct kl_field *f = &c->scope->class->fields[node->number];
 	int reg = kl_emit_register(c, node);
 
-	kl_emit(c, KL_OP_FIELD, reg, f->anchor, f->type, f->offset + element * f->bytes);
+	kl_emit(c, KL_OP_FIELD, reg, f->anchor, f->type, f->offset + element * f->bytes)->imm64 =
+		gaps(c, node, f);
 	return reg;
 }
 
@@ -192,16 +215,17 @@ static int text(struct kl_compiler *c, const struct kl_node *node)
 	enum kl_text_relation relation = node->b->is_prefix ? KL_TEXT_PREFIX : KL_TEXT_EQUAL;
 	const struct kl_node *a = node->a;
 	const struct kl_field *f;
+	struct kl_abi_op *op;
 	struct kl_place p;
 	int reg;
 
 	if (a->kind == KL_NODE_FIELD) {
 		f = &c->scope->class->fields[a->number];
 		reg = kl_emit_register(c, node);
-		kl_emit_data(c,
-			     kl_emit(c, KL_OP_FIELD_TEXT, reg, f->anchor, relation,
-				     f->offset | (f->type == KL_TYPE_TEXT ? f->count : 0) << 16),
-			     node->b);
+		op = kl_emit(c, KL_OP_FIELD_TEXT, reg, f->anchor, relation,
+			     f->offset | (f->type == KL_TYPE_TEXT ? f->count : 0) << 16);
+		op->imm64 = gaps(c, a, f);
+		kl_emit_data(c, op, node->b);
 	} else if (a->kind == KL_NODE_VARIABLE) {
 		reg = kl_emit_register(c, node);
 		kl_emit_data(c, kl_emit(c, KL_OP_VARIABLE_TEXT, reg, 0, relation, a->number),
