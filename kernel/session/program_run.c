@@ -401,18 +401,14 @@ static noinline u64 rare(const struct kl_step *step, const u64 *r, struct kl_fir
 	return kl_flag_test(f->session, step->imm);
 }
 
-/* What has an end of its own: where a program's way is over. */
-static __always_inline u64 finish(const struct kl_step *step, const u64 *r, struct kl_firing *f)
+/* The ends that are more than a register. */
+static __always_inline u64 finish(const struct kl_step *step, struct kl_firing *f)
 {
-	switch (step->code) {
-	case KL_STEP_END_CONST:
+	if (step->code == KL_STEP_END_CONST)
 		return step->low;
-	case KL_STEP_END_TASK:
+	if (step->code == KL_STEP_END_TASK)
 		return load_task(step);
-	case KL_STEP_END_FIELD:
-		return field(step, f);
-	}
-	return r[step->a];
+	return field(step, f);
 }
 
 /* A step that sets a register and is not among the most frequent. */
@@ -463,12 +459,15 @@ static noinline u8 *run_steps(const struct kl_program *p, const struct kl_step *
 	if (unlikely(p->cleared))
 		memset(r, 0, sizeof(r));
 	for (;; step++) {
-again:
+	again:
 		if (step->code == KL_STEP_LOAD) {
 			r[step->dst] = load(step, r[step->a], f);
 		} else if (step->code == KL_STEP_PUT) {
 			if (likely(out))
 				out = put(out, r[step->a], step->b >> 1);
+		} else if (step->code == KL_STEP_END) {
+			*result = r[step->a];
+			return out;
 		} else if (step->code == KL_STEP_FIELD) {
 			r[step->dst] = field(step, f);
 		} else if (step->code == KL_STEP_ARG) {
@@ -479,8 +478,8 @@ again:
 		} else if (step->code <= KL_STEP_LAST_JUMP) {
 			step = jump(step, f);
 			goto again;
-		} else if (step->code <= KL_STEP_LAST_END) {
-			*result = finish(step, r, f);
+		} else if (step->code < KL_STEP_END) {
+			*result = finish(step, f);
 			return out;
 		} else if (step->code >= KL_STEP_PUT_STRING) {
 			if (likely(out))

@@ -20,7 +20,7 @@ enum kl_step_code {
 	KL_STEP_TEST_FIELD_U32,
 	KL_STEP_TEST_FIELD_SMALL, /* 1 or 2 bytes */
 	KL_STEP_JUMP,
-	/* The result is ... */
+	/* The result is ... END itself the last of them */
 	KL_STEP_END_CONST, /* low */
 	KL_STEP_END_TASK, /* as LOAD_TASK */
 	KL_STEP_END_FIELD, /* as FIELD */
@@ -53,7 +53,6 @@ enum kl_step_code {
 };
 
 #define KL_STEP_LAST_JUMP KL_STEP_JUMP
-#define KL_STEP_LAST_END KL_STEP_END
 
 /**
  * struct kl_step - one step of a program

@@ -80,11 +80,11 @@ static int report(char *to, int at, const char *name, struct kl_program *p, u64 
 
 #define FIELD_OF(name, type, reg) \
 	OP(FIELD, .dst = reg, .b = type, .imm = offsetof(typeof(sched_switch), name))
-#define NEXT_TID_IS(n)                                                  \
+#define NEXT_TID_IS(n)                                                         \
 	FIELD_OF(next_tid, KL_NUMBER_S32, 0), OP(CONST, .dst = 1, .imm64 = n), \
 		OP(ALU, .dst = 0, .a = 1, .b = KL_ALU_EQ)
-#define PREV_STATE_IS_NOT_0                                                \
-	FIELD_OF(prev_state, KL_NUMBER_S64, 0), OP(CONST, .dst = 1),       \
+#define PREV_STATE_IS_NOT_0                                          \
+	FIELD_OF(prev_state, KL_NUMBER_S64, 0), OP(CONST, .dst = 1), \
 		OP(ALU, .dst = 0, .a = 1, .b = KL_ALU_NE)
 
 /**
@@ -101,33 +101,39 @@ int report_costs(char *to, const struct kernel_param *parameter)
 	at = report(to, at, "next_pid == 42", make_program(NEXT_TID_IS(42), OP(END)), 0, false);
 	at = report(to, at, "next_pid == 42 && prev_state != 0",
 		    make_program(NEXT_TID_IS(42), OP(JUMP_ZERO, .imm = 3), PREV_STATE_IS_NOT_0,
-				 OP(END)), 0, false);
+				 OP(END)),
+		    0, false);
 	at = report(to, at, "next_pid == 43 && prev_state != 0",
 		    make_program(NEXT_TID_IS(43), OP(JUMP_ZERO, .imm = 3), PREV_STATE_IS_NOT_0,
-				 OP(END)), 0, false);
-	at = report(to, at, "current->pid",
-		    make_program(OP(CURRENT), OP(LOAD, .b = KL_NUMBER_S32, .imm = pid), OP(END)),
+				 OP(END)),
 		    0, false);
+	at = report(to, at, "current->pid",
+		    make_program(OP(CURRENT), OP(LOAD, .b = KL_NUMBER_S32, .imm = pid), OP(END)), 0,
+		    false);
 	at = report(to, at, "current->mm->pgd and more",
 		    make_program(OP(CURRENT), OP(LOAD, .b = KL_NUMBER_U64, .imm = mm),
-				 OP(LOAD, .b = KL_NUMBER_U64, .imm = 64), OP(END)), 0, false);
+				 OP(LOAD, .b = KL_NUMBER_U64, .imm = 64), OP(END)),
+		    0, false);
 	at = report(to, at, "arg1->pid",
 		    make_program(OP(ARG, .imm = 1), OP(LOAD, .b = KL_NUMBER_S32, .imm = pid),
-				 OP(END)), 0, false);
+				 OP(END)),
+		    0, false);
 	at = report(to, at, "a field as a key",
 		    make_program(FIELD_OF(next_tid, KL_NUMBER_S32, 0), OP(END)), 0, false);
 	at = report(to, at, "prev_comm == \"kernel\"",
-		    make_program(OP(FIELD_TEXT, .imm = 16 << 16, .imm64 = 6 << 16), OP(END)),
-		    0, false);
+		    make_program(OP(FIELD_TEXT, .imm = 16 << 16, .imm64 = 6 << 16), OP(END)), 0,
+		    false);
 	at = report(to, at, "next_pid - prev_pid",
 		    make_program(FIELD_OF(next_tid, KL_NUMBER_S32, 0),
 				 FIELD_OF(prev_tid, KL_NUMBER_S32, 1),
-				 OP(ALU, .dst = 0, .a = 1, .b = KL_ALU_SUB), OP(END)), 0, false);
+				 OP(ALU, .dst = 0, .a = 1, .b = KL_ALU_SUB), OP(END)),
+		    0, false);
 	at = report(to, at, "put two arguments and a load",
 		    make_program(OP(ARG), OP(PUT, .b = KL_NUMBER_U64), OP(ARG, .imm = 1),
 				 OP(PUT, .b = KL_NUMBER_U64),
 				 OP(LOAD, .b = KL_NUMBER_S32, .imm = pid),
-				 OP(PUT, .b = KL_NUMBER_S32), OP(END)), 0, true);
+				 OP(PUT, .b = KL_NUMBER_S32), OP(END)),
+		    0, true);
 	at = report(to, at, "put a kernel string of 6 bytes",
 		    make_program(OP(ARG), OP(PUT_STRING, .imm = 32), OP(END)),
 		    (u64)&sched_switch.next_comm, true);

@@ -57,7 +57,10 @@ struct place {
 	u64 address;
 };
 
-enum { KERNEL_PLACES = 14, USER_PLACES = 6 };
+enum {
+	KERNEL_PLACES = 14,
+	USER_PLACES = 6
+};
 
 /**
  * struct ground - what is tried out

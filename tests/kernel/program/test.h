@@ -8,10 +8,10 @@
 
 #define OP(code_, ...) ((struct kl_abi_op){ .code = KL_OP_##code_, __VA_ARGS__ })
 
-#define make_program(...)                                              \
-	({                                                             \
-		const struct kl_abi_op ops_[] = { __VA_ARGS__ };       \
-		create_program(ops_, ARRAY_SIZE(ops_));                \
+#define make_program(...)                                        \
+	({                                                       \
+		const struct kl_abi_op ops_[] = { __VA_ARGS__ }; \
+		create_program(ops_, ARRAY_SIZE(ops_));          \
 	})
 
 struct kl_program *create_program(const struct kl_abi_op *ops, u32 n);

@@ -40,11 +40,15 @@ static void compare_once(const struct kl_program *p, const struct kl_abi_op *ops
 {
 	u8 payload[128];
 	u64 arguments[6] = { KERNEL_BASE + random_below(MEMORY_BYTES),
-			     USER_BASE + random_below(MEMORY_BYTES), random_below(4),
-			     random_number(), KERNEL_BASE + HOLE_AT - random_below(40),
+			     USER_BASE + random_below(MEMORY_BYTES),
+			     random_below(4),
+			     random_number(),
+			     KERNEL_BASE + HOLE_AT - random_below(40),
 			     USER_BASE + HOLE_AT - random_below(40) };
-	struct kl_firing f = { .session = &session, .bytes = random_below(128),
-			       .argument = arguments, .arguments = random_below(7) };
+	struct kl_firing f = { .session = &session,
+			       .bytes = random_below(128),
+			       .argument = arguments,
+			       .arguments = random_below(7) };
 	struct outcome expected, got = {};
 
 	for (u32 i = 0; i < sizeof(payload); i++)
@@ -98,8 +102,10 @@ static void make_wild(struct kl_abi_op *op)
 
 static u64 likely_constant(void)
 {
-	static const u64 special[] = { 0, 1, ~0ull, 1ull << 63, ~0ull >> 1, 1ull << 31, 0xffff,
-				       KERNEL_BASE, USER_BASE, KERNEL_BASE + HOLE_AT - 4 };
+	static const u64 special[] = {
+		0,	    1,	    ~0ull,	 1ull << 63, ~0ull >> 1,
+		1ull << 31, 0xffff, KERNEL_BASE, USER_BASE,  KERNEL_BASE + HOLE_AT - 4
+	};
 
 	return random_below(2) ? special[random_below(10)] : random_below(6);
 }
@@ -107,9 +113,10 @@ static u64 likely_constant(void)
 /* Comparisons, constants and jumps are most of it. */
 static u32 likely_code(void)
 {
-	static const u8 frequent[] = { KL_OP_FIELD, KL_OP_CONST, KL_OP_ALU, KL_OP_ALU,
-				       KL_OP_JUMP_ZERO, KL_OP_JUMP_NONZERO, KL_OP_FIELD,
-				       KL_OP_CONST };
+	static const u8 frequent[] = {
+		KL_OP_FIELD,	 KL_OP_CONST,	     KL_OP_ALU,	  KL_OP_ALU,
+		KL_OP_JUMP_ZERO, KL_OP_JUMP_NONZERO, KL_OP_FIELD, KL_OP_CONST
+	};
 
 	return random_below(4) ? frequent[random_below(8)] : random_below(KL_OP_COUNT);
 }

@@ -134,8 +134,7 @@ u8 *exact_copy(const void *from, size_t bytes)
 	return memory;
 }
 
-bool program_outcome(const struct kl_program *p, const struct kl_firing *f,
-		     struct outcome *outcome)
+bool program_outcome(const struct kl_program *p, const struct kl_firing *f, struct outcome *outcome)
 {
 	u32 room = kl_program_out_bytes(p);
 	struct kl_firing run = *f, put = *f;

@@ -5,6 +5,10 @@
 
 int main(void)
 {
+	checks_run();
+	operations_run();
+	texts_run();
+	expressions_run();
 	fuzz_run();
 	return unit_end();
 }

@@ -131,25 +131,44 @@ static u64 calculate(struct state *s, u64 x, u64 y)
 	if (alu >= KL_ALU_DIV && alu <= KL_ALU_UMOD && !y)
 		return fault(s);
 	switch (alu) {
-	case KL_ALU_ADD: return x + y;
-	case KL_ALU_SUB: return x - y;
-	case KL_ALU_MUL: return x * y;
-	case KL_ALU_DIV: return (u64)(signed_x / signed_y);
-	case KL_ALU_MOD: return (u64)(signed_x % signed_y);
-	case KL_ALU_UDIV: return x / y;
-	case KL_ALU_UMOD: return x % y;
-	case KL_ALU_AND: return x & y;
-	case KL_ALU_OR: return x | y;
-	case KL_ALU_XOR: return x ^ y;
-	case KL_ALU_SHL: return x << y % 64;
-	case KL_ALU_SHR: return x >> y % 64;
-	case KL_ALU_SAR: return (u64)(signed_x >> y % 64);
-	case KL_ALU_EQ: return x == y;
-	case KL_ALU_NE: return x != y;
-	case KL_ALU_LT: return signed_x < signed_y;
-	case KL_ALU_LE: return signed_x <= signed_y;
-	case KL_ALU_ULT: return x < y;
-	default: return x <= y;
+	case KL_ALU_ADD:
+		return x + y;
+	case KL_ALU_SUB:
+		return x - y;
+	case KL_ALU_MUL:
+		return x * y;
+	case KL_ALU_DIV:
+		return (u64)(signed_x / signed_y);
+	case KL_ALU_MOD:
+		return (u64)(signed_x % signed_y);
+	case KL_ALU_UDIV:
+		return x / y;
+	case KL_ALU_UMOD:
+		return x % y;
+	case KL_ALU_AND:
+		return x & y;
+	case KL_ALU_OR:
+		return x | y;
+	case KL_ALU_XOR:
+		return x ^ y;
+	case KL_ALU_SHL:
+		return x << y % 64;
+	case KL_ALU_SHR:
+		return x >> y % 64;
+	case KL_ALU_SAR:
+		return (u64)(signed_x >> y % 64);
+	case KL_ALU_EQ:
+		return x == y;
+	case KL_ALU_NE:
+		return x != y;
+	case KL_ALU_LT:
+		return signed_x < signed_y;
+	case KL_ALU_LE:
+		return signed_x <= signed_y;
+	case KL_ALU_ULT:
+		return x < y;
+	default:
+		return x <= y;
 	}
 }
 
@@ -192,8 +211,10 @@ static u64 set_register(struct state *s)
 	u32 place;
 
 	switch (op->code) {
-	case KL_OP_CONST: return op->imm64;
-	case KL_OP_MOVE: return s->r[op->a];
+	case KL_OP_CONST:
+		return op->imm64;
+	case KL_OP_MOVE:
+		return s->r[op->a];
 	case KL_OP_FIELD:
 		if (!place_of(s, op->imm, &place) || place + (1u << op->b / 2) > s->f->bytes)
 			return fault(s);
@@ -202,19 +223,27 @@ static u64 set_register(struct state *s)
 		return (u32)op->imm < s->f->arguments ? s->f->argument[op->imm] : fault(s);
 	case KL_OP_VARIABLE:
 		return kl_variable_number(s->f->session, op->imm, &s->outcome->fault);
-	case KL_OP_CURRENT: return (u64)(unsigned long)kl_running_task();
-	case KL_OP_PERCPU: return s->r[op->a] + kl_percpu_offset();
-	case KL_OP_LOAD: return memory(s, kl_kernel_copy);
-	case KL_OP_LOAD_USER: return memory(s, kl_user_copy);
+	case KL_OP_CURRENT:
+		return (u64)(unsigned long)kl_running_task();
+	case KL_OP_PERCPU:
+		return s->r[op->a] + kl_percpu_offset();
+	case KL_OP_LOAD:
+		return memory(s, kl_kernel_copy);
+	case KL_OP_LOAD_USER:
+		return memory(s, kl_user_copy);
 	case KL_OP_BITS:
 		return bits(s->r[op->a], op->imm & 255, op->imm >> 8, op->b);
-	case KL_OP_ALU: return calculate(s, s->r[op->dst], s->r[op->a]);
-	case KL_OP_FIELD_TEXT: return field_text(s);
-	case KL_OP_TEXT: return kernel_text(s);
+	case KL_OP_ALU:
+		return calculate(s, s->r[op->dst], s->r[op->a]);
+	case KL_OP_FIELD_TEXT:
+		return field_text(s);
+	case KL_OP_TEXT:
+		return kernel_text(s);
 	case KL_OP_VARIABLE_TEXT:
 		kl_variable_text(s->f->session, op->imm, text);
 		return relate(s, (const u8 *)text, strnlen(text, sizeof(text)));
-	default: return kl_flag_test(s->f->session, op->imm);
+	default:
+		return kl_flag_test(s->f->session, op->imm);
 	}
 }
 
