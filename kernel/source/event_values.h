@@ -297,6 +297,38 @@ static inline bool kl_sk_is_inet(const struct sock *sk)
 }
 
 /*
+ * Who sends a reset to whom: the socket says it, or, where none is in that state, the packet that
+ * the reset answers, turned round. Its IPv4 header and its TCP header (at data) have been checked.
+ */
+static inline u16 kl_reset_sport(const struct sock *sk, const struct sk_buff *skb)
+{
+	if (kl_sk_is_inet(sk))
+		return ntohs(inet_sk(sk)->inet_sport);
+	return skb ? ntohs(((const struct tcphdr *)skb->data)->dest) : 0;
+}
+
+static inline u16 kl_reset_dport(const struct sock *sk, const struct sk_buff *skb)
+{
+	if (kl_sk_is_inet(sk))
+		return ntohs(inet_sk(sk)->inet_dport);
+	return skb ? ntohs(((const struct tcphdr *)skb->data)->source) : 0;
+}
+
+static inline u32 kl_reset_saddr(const struct sock *sk, const struct sk_buff *skb)
+{
+	if (kl_sk_is_inet(sk))
+		return (__force u32)inet_sk(sk)->inet_saddr;
+	return skb && ip_hdr(skb)->version == 4 ? (__force u32)ip_hdr(skb)->daddr : 0;
+}
+
+static inline u32 kl_reset_daddr(const struct sock *sk, const struct sk_buff *skb)
+{
+	if (kl_sk_is_inet(sk))
+		return (__force u32)inet_sk(sk)->inet_daddr;
+	return skb && ip_hdr(skb)->version == 4 ? (__force u32)ip_hdr(skb)->saddr : 0;
+}
+
+/*
  * Where a packet's network header begins: a sent packet knows, a received one that no protocol
  * has seen yet begins with it.
  */
