@@ -218,7 +218,7 @@ def main():
     write(f"{out}/list", listing.stdout)
     present = {entry["name"] for entry in json.loads(listing.stdout)
                if entry["available"]}
-    table = tables.table()
+    table = tables.table(".".join(os.uname().release.split(".")[:2]))
     rows = {row.name: row for row in tables.events() if row.name in present}
     ftrace = Ftrace(int(os.environ.get("KL_FTRACE_KIB", "32768")))
     write(f"{out}/printk_formats", read(f"{TRACING}/printk_formats"))

@@ -13,11 +13,13 @@ SYNONYMS = {
 }
 # (event, ours) -> ftrace's. None: ftrace's field of that name is another thing.
 RENAMED = {
-    # A bit in ftrace's, the number in ours; its action is a pointer to a string.
-    ("mm_vmscan_throttled", "reason"): None,
     ("compact_retry", "result"): None,
-    ("suspend_resume", "action"): None,
-    ("rcu_utilization", "s"): None,
+    ("mm_vmscan_lru_isolate", "classzone_idx"): "highest_zoneidx",
+    ("mm_vmscan_lru_shrink_inactive", "nr_activate_anon"): "nr_activate0",
+    ("mm_vmscan_lru_shrink_inactive", "nr_activate_file"): "nr_activate1",
+    ("mm_vmscan_lru_shrink_inactive", "file"): "reclaim_flags",
+    ("mm_vmscan_lru_shrink_active", "file"): "reclaim_flags",
+    ("mm_vmscan_write_folio", "file"): "reclaim_flags",
     ("sched_process_fork", "parent_pid"): None,
     ("sched_process_fork", "child_pid"): None,
     ("sched_move_numa", "tid"): "pid",
@@ -35,6 +37,82 @@ for _event in LOCK_EVENTS:
     for _name in ("owner", "pid", "flags", "type"):
         RENAMED[_event, _name] = "fl_" + _name
 
+for _event in ("rq_insert", "rq_issue", "rq_merge", "io_start", "io_done", "bio_queue",
+               "bio_backmerge", "bio_frontmerge", "bio_bounce", "getrq", "plug", "unplug", "split"):
+    RENAMED["block_" + _event, "tid"] = "common_pid"
+
+# What ftrace makes of a value that is in our record as it is.
+RECLAIM_FILE = 2
+CONVERTED = {
+    ("mm_vmscan_throttled", "reason"): lambda ours: 1 << ours,
+}
+CONVERTED_THEIRS = {
+    (_event, "file"): lambda flags: int(bool(flags & RECLAIM_FILE))
+    for _event in ("mm_vmscan_lru_shrink_inactive", "mm_vmscan_lru_shrink_active",
+                   "mm_vmscan_write_folio")
+}
+# Fields that ftrace does not have, but another that goes with it: (event, ours) -> (ftrace's, how).
+PAGE_BYTES_OF_STRUCT = 64
+LINKED = {
+    ("kmem_cache_free", "cache"): ("name", "function"),
+    ("kmem_cache_alloc", "cache"): ("bytes_alloc", "function"),
+    ("rss_stat", "mm"): ("mm_id", "both"),
+}
+for _event in ("alloc", "free", "free_batched", "alloc_zone_locked", "alloc_extfrag"):
+    LINKED["kmem_mm_page_" + _event, "page"] = ("pfn", "page")
+
+# Addresses of the kernel's constant texts, which ftrace records instead of the text.
+texts = {}
+
+
+def read_texts(path):
+    with open(path) as file:
+        for line in file:
+            address, _, text = line.partition(" : ")
+            texts[int(address, 16)] = text.strip()[1:-1]
+
+
+class Link:
+    """A field and one of ftrace's that say the same thing in two ways."""
+
+    def __init__(self, field, other, how):
+        self.name, self.other, self.how = field.name, other, how
+        self.there, self.back = {}, {}
+
+    def is_kept(self, values, data):
+        ours, theirs = number(values[self.name]), self.other.value(data)
+        if self.how == "page":  # struct pages lie in an array
+            return self.there.setdefault(None, ours - theirs * PAGE_BYTES_OF_STRUCT) == (
+                ours - theirs * PAGE_BYTES_OF_STRUCT)
+        kept = self.there.setdefault(ours, theirs) == theirs
+        return kept and (self.how != "both" or self.back.setdefault(theirs, ours) == ours)
+
+
+def links(row, fmt):
+    found = []
+    for field in row.fields:
+        name, how = LINKED.get((row.name, field.name), (None, None))
+        if name in fmt.fields:
+            found.append(Link(field, fmt.fields[name], how))
+    return found
+
+
+def balance_dirty_pages(values, fmt, data):
+    """ftrace records what the kernel makes of the thresholds: what is wrong, if anything."""
+    limit, setpoint, bdi_setpoint = (fmt.fields[name].value(data)
+                                     for name in ("limit", "setpoint", "bdi_setpoint"))
+    wrong = []
+    if (limit + (values["thresh"] + values["bg_thresh"]) // 2) // 2 != setpoint:
+        wrong.append(f"thresholds {values}, ftrace's setpoint {setpoint}")
+    if setpoint * values["bdi_thresh"] // (values["thresh"] + 1) != bdi_setpoint:
+        wrong.append(f"bdi_thresh {values}, ftrace's bdi_setpoint {bdi_setpoint}")
+    return wrong
+
+
+# What is checked by calculation, record by record.
+FORMULAS = {"balance_dirty_pages": balance_dirty_pages}
+OF_FORMULAS = {"balance_dirty_pages": {"thresh", "bg_thresh", "bdi_thresh"}}
+
 # Read by both recorders from memory that others change meanwhile: (event, field).
 SHAKY = {
     ("writeback_mark_inode_dirty", "state"), ("writeback_dirty_inode_start", "state"),
@@ -47,27 +125,12 @@ _NOT_THERE = "ftrace's record has no such field"
 _OTHER_FORM = "ftrace has it in another form: a class, a mask or text made of it"
 UNWITNESSED = {}
 for _reason, _fields in (
-    (_NOT_THERE, """
-        kmem_mm_page_alloc.page kmem_mm_page_free.page kmem_mm_page_free_batched.page
-        kmem_mm_page_alloc_zone_locked.page kmem_mm_page_pcpu_drain.page
-        kmem_mm_page_alloc_extfrag.page kmem_cache_alloc.cache kmem_cache_free.cache rss_stat.mm
-        block_rq_insert.tid block_rq_issue.tid block_rq_merge.tid block_rq_requeue.tid
-        block_bio_backmerge.tid block_bio_frontmerge.tid block_bio_queue.tid block_getrq.tid
-        block_plug.tid block_unplug.tid block_split.tid block_bio_remap.tid
-        net_dev_queue.seq netif_receive_skb.seq netif_rx.seq kfree_skb.rx_skaddr
-        block_io_start.tid block_io_done.tid sock_send_length.skaddr sock_recv_length.skaddr
-        consume_skb.location tcp_send_reset.reason tcp_probe.skaddr udp_fail_queue_rcv_skb.family
-        mm_vmscan_lru_isolate.classzone_idx lttng_statedump_file_descriptor.fmode
-        lttng_statedump_vm_map.flags compat_syscall_entry.arg5"""),
+    (_NOT_THERE, """ kfree_skb.rx_skaddr sock_send_length.skaddr sock_recv_length.skaddr
+        consume_skb.location tcp_send_reset.reason tcp_probe.skaddr"""),
     ("what a task does changes before /proc can be asked", """
         lttng_statedump_process_state.mode lttng_statedump_process_state.status
         lttng_statedump_process_state.cpu"""),
-    (_OTHER_FORM, """
-        mm_vmscan_lru_isolate.file mm_vmscan_lru_shrink_inactive.file
-        mm_vmscan_lru_shrink_inactive.nr_activate_anon
-        mm_vmscan_lru_shrink_inactive.nr_activate_file mm_vmscan_lru_shrink_active.file
-        mm_vmscan_write_folio.file mm_vmscan_throttled.reason compact_retry.result
-        suspend_resume.action rcu_utilization.s"""),
+    (_OTHER_FORM, """ compact_retry.result"""),
 ):
     for _field in _fields.split():
         UNWITNESSED[tuple(_field.split("."))] = _reason
@@ -99,10 +162,12 @@ def number(value):
     return int(value, 16) if isinstance(value, str) else value
 
 
-def is_value(value, text):
-    """Is a field's value what a fact says?"""
+def is_value(value, text, name):
+    """Is a field's value what a fact says? Of a name like flags&7 only these bits count."""
     if value is None:
         return False
+    if "&" in name:
+        return number(value) & int(name.split("&")[1], 0) == int(text, 0)
     if isinstance(value, str):
         if value == text:
             return True
@@ -118,7 +183,9 @@ def is_value(value, text):
 class Pair:
     """One field on both sides."""
 
-    def __init__(self, field, other, shaky):
+    def __init__(self, row, field, other, shaky):
+        self.convert = CONVERTED.get((row.name, field.name))
+        self.convert_theirs = CONVERTED_THEIRS.get((row.name, field.name))
         self.name, self.field, self.other, self.shaky = field.name, field, other, shaky
         self.mask = 0
         if field.kind in BITS:
@@ -138,10 +205,16 @@ class Pair:
             return tuple(value)
         if self.field.format == "prio":  # as LTTng's: 20 for nice 0
             value += 100
+        if self.convert:
+            value = self.convert(number(value))
         return number(value) & self.mask
 
     def theirs(self, data):
         value = self.other.value(data)
+        if self.convert_theirs:
+            return self.convert_theirs(value)
+        if self.field.kind == "str" and isinstance(value, int):
+            return texts.get(value & (1 << 64) - 1, value)
         if isinstance(value, bytes):
             if self.other.text:
                 return value.decode("utf-8", "replace")
@@ -157,6 +230,15 @@ class Pair:
         return value & self.mask
 
 
+# Ports that ftrace has in a struct sockaddr alone.
+PORT_OF = {"sport": "saddr", "dport": "daddr"}
+
+
+class PortPair(Pair):
+    def theirs(self, data):
+        return int.from_bytes(self.other.value(data)[2:4], "big")
+
+
 def pairs(row, fmt):
     """The fields that both have."""
     found = []
@@ -166,6 +248,8 @@ def pairs(row, fmt):
             continue
         other = (fmt.fields.get(name) or fmt.fields.get(SYNONYMS.get(name))
                  or fmt.fields.get(field.name))
+        if not other and field.name in PORT_OF and PORT_OF[field.name] in fmt.fields:
+            found.append(PortPair(row, field, fmt.fields[PORT_OF[field.name]], False))
         if other:
-            found.append(Pair(field, other, (row.name, field.name) in SHAKY))
+            found.append(Pair(row, field, other, (row.name, field.name) in SHAKY))
     return found

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Reads uapi/events.def and uapi/syscalls.def (what kernlens promises to record), tests/events/table
-# (what causes each event) and tests/events/names (where ftrace has a field under another name).
+# Reads uapi/events.def and uapi/syscalls.def (what kernlens promises to record) and
+# tests/events/table (what causes each event).
 import os
 import re
 
@@ -98,11 +98,14 @@ def _lines(name):
                 yield line
 
 
-def table():
-    """event -> (list of causes, reason why there is none)."""
+def table(kernel):
+    """event -> (list of causes, reason why there is none), for the kernel 6.1, 6.12 ..."""
     rows = {}
     for line in _lines("table"):
         name, rest = line.split(None, 1)
+        rest, _, only = rest.partition(" cannot@")
+        if only and only.partition(":")[0] == kernel:
+            rest = "cannot:" + only.partition(":")[2]
         if rest.startswith(("cannot:", "open:")):
             rows[name] = ([], rest)
         else:

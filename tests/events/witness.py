@@ -15,6 +15,8 @@ import urllib.parse
 
 import fields
 import ftrace
+import opens
+import syscalls
 import tables
 
 BUILD = os.environ.get("KL_BUILD", os.path.join(tables.HERE, "..", "..", "build"))
@@ -47,6 +49,8 @@ class Result:
         self.errors = []
         self.records = 0
         self.reordered = 0
+        self.missed = 0  # records that ftrace's kprobe says it missed
+        self.linked = set()  # fields that go with one of ftrace's, record by record
 
 
 class Cause:
@@ -61,6 +65,10 @@ class Cause:
         self.ours = collections.defaultdict(lambda: collections.defaultdict(list))
         self.theirs = collections.defaultdict(lambda: collections.defaultdict(list))
         self.formats = {}
+        self.missed = {}
+        if os.path.exists(os.path.join(path, "kprobe_profile")):
+            self.missed = {line.split()[0]: int(line.split()[-1])
+                           for line in self.read("kprobe_profile").splitlines()}
         self.read_ours()
         self.read_theirs()
 
@@ -151,6 +159,7 @@ def match(result, ours, theirs, first_theirs=True):
     in_order = [partner[index] for index in sorted(partner)]
     result.reordered += sum(a > b for a, b in zip(in_order, in_order[1:]))
     result.equal += len(partner)
+    result.partner = partner
     used = set(in_order)
     return left, [entry for index, entry in enumerate(theirs) if index not in used]
 
@@ -166,15 +175,29 @@ def compare(result, row, cause):
         return
     pairs = fields.pairs(row, fmt)
     firm = [pair for pair in pairs if not pair.shaky]
-    names = [pair.name for pair in firm]
+    # Of every record also the thread that was running.
+    names = ["(thread)"] + [pair.name for pair in firm]
+    running = fmt.fields["common_pid"]
+    links = fields.links(row, fmt)
     ours_all, theirs_all = cause.ours[row.name], cause.theirs[fmt.name.split(":")[1]]
     for cpu in sorted(set(ours_all) | set(theirs_all)):
-        ours = [(record.time, tuple(pair.ours(record.values) for pair in firm))
+        ours = [(record.time, (record.task[0], *(pair.ours(record.values) for pair in firm)))
                 for record in ours_all[cpu]]
-        theirs = [(record.time, tuple(pair.theirs(record.values) for pair in firm))
+        theirs = [(record.time, (running.value(record.values),
+                                 *(pair.theirs(record.values) for pair in firm)))
                   for record in theirs_all[cpu]]
         before = result.equal
         left, other = match(result, ours, theirs, row.source != "FN")
+        for link in links:
+            for index, partner in result.partner.items():
+                if not link.is_kept(ours_all[cpu][index].values, theirs_all[cpu][partner].values):
+                    result.errors.append(f"{cause.name}: {link.name} goes with another "
+                                         f"{link.other.name} than before")
+            result.linked.add(link.name)
+        if row.source == "FN" and len(left) <= cause.missed.get(row.name, 0):
+            # A kprobe is not called for what happens inside another; it counts these.
+            result.missed += len([entry for entry in left if cause.is_inside(entry[0])])
+            left = []
         for entry in left:
             if not cause.is_inside(entry[0]):
                 continue
@@ -187,8 +210,14 @@ def compare(result, row, cause):
             result.errors.append(f"{cause.name}: CPU {cpu}: {text}")
         for entry in other:
             drop(result, cause, names, entry)
+        if row.name in fields.FORMULAS:
+            for index, partner in result.partner.items():
+                wrong = fields.FORMULAS[row.name](ours_all[cpu][index].values, fmt,
+                                                  theirs_all[cpu][partner].values)
+                result.errors += [f"{cause.name}: CPU {cpu}: {text}" for text in wrong]
+            result.linked |= fields.OF_FORMULAS[row.name]
         if result.equal > before:
-            for name in names:
+            for name in names[1:]:
                 result.fields[name] += result.equal - before
         compare_shaky(result, [pair for pair in pairs if pair.shaky], ours_all[cpu],
                       theirs_all[cpu])
@@ -220,10 +249,10 @@ def check_facts(results, cause):
         if event not in results or event not in cause.read("events").split():
             continue
         for records in cause.ours[event].values():
-            if any(all(fields.is_value(record.values.get(name), value)
+            if any(all(fields.is_value(record.values.get(name.split("&")[0]), value, name)
                        for name, value in wanted.items()) for record in records):
                 for name in wanted:
-                    results[event].told[name] += 1
+                    results[event].told[name.split("&")[0]] += 1
                 break
         else:
             results[event].errors.append(f"{cause.name}: no record {line}")
@@ -251,7 +280,8 @@ def judge(row, result, available, reason, entry, special):
     if not result.records:
         return False, f"not caused by {' '.join(causes)}"
     rest = [field.name for field in row.fields if field.name not in result.fields
-            and field.name not in result.told and field.name not in special]
+            and field.name not in result.told and field.name not in special
+            and field.name not in result.linked]
     unknown = [name for name in rest if (row.name, name) not in fields.UNWITNESSED]
     if unknown:
         return False, "no witness for " + ", ".join(unknown)
@@ -266,6 +296,10 @@ def judge(row, result, available, reason, entry, special):
         text.append("as its cause says: " + " ".join(told))
     if special:
         text.append("as /proc says: " + " ".join(sorted(special)))
+    if result.linked:
+        text.append("goes with ftrace's: " + " ".join(sorted(result.linked)))
+    if result.missed:
+        text.append(f"{result.missed} more that ftrace says it missed")
     shaky = [f"{name} ({count} times)" for name, count in result.shaky.items() if count]
     if shaky:
         text.append("changed between both reads: " + " ".join(shaky))
@@ -289,20 +323,26 @@ def main():
     directory, only = arguments[0], arguments[1:]
     with open(os.path.join(directory, "list")) as file:
         listing = {entry["name"]: entry for entry in json.load(file)}
-    table, rows = tables.table(), tables.events()
+    table, rows = tables.table(os.path.basename(os.path.normpath(directory))), tables.events()
     results = {row.name: Result() for row in rows}
-    problems, special = [], collections.defaultdict(set)
+    problems, special, causes = [], collections.defaultdict(set), []
+    fields.read_texts(os.path.join(directory, "printk_formats"))
     for path in sorted(glob.glob(os.path.join(directory, "*", "window"))):
         cause = Cause(os.path.dirname(path))
         problems += cause.problems
+        causes.append(cause)
         check_order(cause, problems)
         for row in rows:
             results[row.name].records += sum(map(len, cause.ours[row.name].values()))
             if row.source != "OWN":
                 compare(results[row.name], row, cause)
         check_facts(results, cause)
+    compared = syscalls.compare(causes, match, Result)
+    if all(ok for ok, _ in compared):
+        # All six arguments of each call have been compared.
+        for field in syscalls.COMPAT_FIELDS:
+            results["compat_syscall_entry"].told[field] += 1
     failed = 0
-    print(f"1..{len(rows) + 1}")
     for number, row in enumerate(rows, 1):
         if only and row.name not in only:
             continue
@@ -319,9 +359,16 @@ def main():
         if verbose:
             for error in results[row.name].errors[:20]:
                 print(f"#   {error}")
-    print(f"{'not ok' if problems else 'ok'} {len(rows) + 1} - nothing lost, all in order"
-          + (": " + "; ".join(problems) if problems else ""))
-    failed += bool(problems)
+    number = len(rows)
+    more = [(not problems, "nothing lost, all in order: " + "; ".join(problems or ["yes"]))]
+    more += compared
+    more.append(syscalls.compare_strace(causes))
+    more += opens.compare(causes)
+    for ok, text in more:
+        number += 1
+        failed += not ok
+        print(f"{'ok' if ok else 'not ok'} {number} - {text}")
+    print(f"1..{number}")
     return 1 if failed else 0
 
 

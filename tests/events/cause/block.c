@@ -9,6 +9,7 @@
 #include <linux/fs.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 
 #include "cause.h"
 
@@ -72,9 +73,11 @@ static void write_at(int fd, const long long *offsets, int count, bool apart)
 static void merge(int fd)
 {
 	write_at(fd, (const long long[]){ 0, 4096, 8192, 12288 }, 4, false);
-	write_at(fd, (const long long[]){ 36864, 32768 }, 2, false);
+	/* Of three at once or more the kernel makes a list, and merges in it. */
+	write_at(fd, (const long long[]){ 3 << 20, 36864, 32768 }, 3, false);
 	/* The first two keep the disk busy, so that the others meet in the scheduler's queue. */
 	write_at(fd, (const long long[]){ 1 << 20, 2 << 20, 65536, 73728, 69632 }, 5, true);
+	write_at(fd, (const long long[]){ 1 << 20, 2 << 20, 106496, 102400, 98304 }, 5, true);
 }
 
 static void split(int fd)
@@ -174,11 +177,68 @@ static void use_multipath(void)
 	unlink("/dev/kl-dm");
 }
 
+/* Does a line of a file contain a word? */
+static bool is_in(const char *path, const char *word)
+{
+	FILE *file = fopen(path, "re");
+	char line[256];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, word);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/*
+ * An inode takes long to be written, which fsync does; who writes all back meanwhile has nothing
+ * to do but wait for it.
+ */
+static void write_slowly(void)
+{
+	static const char dir[] = "/tmp/kl-block";
+	char path[64];
+	pid_t pid;
+	int fd;
+
+	MUST_RUN("mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-F", DISK);
+	RUN("modprobe", "ext4");
+	mkdir(dir, 0700);
+	CHECK(mount(DISK, dir, "ext4", 0, ""));
+	fd = CHECK(open("/tmp/kl-block/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+	CHECK(write(fd, buffer, UNIT));
+	sync();
+	/* In ticks of 4 ms; a disk without a cache is not asked to flush it. */
+	must_write(QUEUE "write_cache", "write through");
+	must_write(DRIVER "delay", "40");
+	for (int i = 0; i < 3; i++) {
+		pid = CHECK(fork());
+		if (!pid) {
+			CHECK(write(fd, buffer, UNIT));
+			CHECK(fsync(fd));
+			_exit(0);
+		}
+		snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+		for (int k = 0; k < 2000 && !is_in(path, "writeback_single_inode"); k++)
+			sleep_ms(1);
+		/* First as much as goes without waiting for anybody, unlike sync. */
+		CHECK(syncfs(fd));
+		CHECK(waitpid(pid, NULL, 0));
+	}
+	close(fd);
+	must_write(DRIVER "delay", "2");
+	CHECK(umount(dir));
+}
+
 /* What is to be written back and cannot be is kept for the next fsync. */
 static void lose_disk(void)
 {
 	int fd = CHECK(open(DISK, O_RDWR | O_CLOEXEC));
 
+	CHECK(pwrite(fd, buffer, UNIT, 0));
+	/* Waits until it is written. */
+	CHECK(fsync(fd));
 	CHECK(pwrite(fd, buffer, UNIT, 0));
 	must_write("/sys/block/sda/device/state", "offline\n");
 	if (!fsync(fd))
@@ -206,6 +266,7 @@ int main(void)
 	use_partition(fd);
 	close(fd);
 	use_multipath();
+	write_slowly();
 	lose_disk();
 	for (int i = 0; i < 100 && RUN("modprobe", "-r", "scsi_debug"); i++)
 		sleep_ms(50);

@@ -106,6 +106,14 @@ __attribute__((unused)) static void run_on(int cpu)
 	CHECK(sched_setaffinity(0, sizeof(set), &set));
 }
 
+__attribute__((unused)) static void run_anywhere(void)
+{
+	cpu_set_t set;
+
+	memset(&set, 0xff, sizeof(set));
+	CHECK(sched_setaffinity(0, sizeof(set), &set));
+}
+
 __attribute__((unused)) static void sleep_ms(long ms)
 {
 	struct timespec time = { ms / 1000, ms % 1000 * 1000000 };

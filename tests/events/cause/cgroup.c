@@ -75,11 +75,16 @@ static void use_old(void)
 	mkdir(OLD, 0755);
 	CHECK(mount("kl", OLD, "cgroup", 0, "none,name=kl"));
 	fact("cgroup_setup_root ss_mask=0 name=kl");
+	CHECK(mount("kl", OLD, "cgroup", MS_REMOUNT, "none,name=kl"));
+	fact("cgroup_remount ss_mask=0 name=kl");
 	CHECK(mkdir(OLD "/a", 0755));
 	CHECK(rename(OLD "/a", OLD "/b"));
 	fact("cgroup_rename level=1 path=/b");
 	CHECK(rmdir(OLD "/b"));
+	/* A hierarchy that still has a group, if only a dying one, stays. */
+	sleep_ms(500);
 	CHECK(umount(OLD));
+	fact("cgroup_destroy_root ss_mask=0 name=kl");
 }
 
 /* The only CPU of a group goes away: the kernel moves its tasks to the parent. */

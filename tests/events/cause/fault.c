@@ -2,11 +2,15 @@
 /* Address spaces and their faults, floating point states, what allocating memory does below. */
 #include <immintrin.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <ucontext.h>
 
 #include "cause.h"
 
 #define PAGES 64
+#define MANY_BYTES (8 << 20)
+
+static volatile double number = 1;
 
 static void touch(void)
 {
@@ -31,6 +35,37 @@ static void touch(void)
 	CHECK(munmap(pages, PAGES * 4096));
 }
 
+/* So much that CPUs take pages from the zone and give them back. */
+static void touch_many(void)
+{
+	char *memory =
+		mmap(NULL, MANY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		DIE("mmap");
+	CHECK(madvise(memory, MANY_BYTES, MADV_NOHUGEPAGE));
+	for (long at = 0; at < MANY_BYTES; at += 4096)
+		memory[at] = 1;
+	CHECK(munmap(memory, MANY_BYTES));
+}
+
+/* The kernel reads the registers of a task that dumps core. */
+static void dump_core(void)
+{
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	pid_t pid;
+
+	must_write("/proc/sys/kernel/core_pattern", "/tmp/kl-core");
+	pid = CHECK(fork());
+	if (!pid) {
+		CHECK(setrlimit(RLIMIT_CORE, &all));
+		number = number * 1.5;
+		abort();
+	}
+	CHECK(waitpid(pid, NULL, 0));
+	unlink("/tmp/kl-core");
+}
+
 static void move_break(void)
 {
 	char *end = sbrk(0);
@@ -50,8 +85,6 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	if (number == SIGUSR2)
 		*(uint32_t *)((char *)uc->uc_mcontext.fpregs + 464) = 0;
 }
-
-static volatile double number = 1;
 
 static void use_floats(void)
 {
@@ -99,6 +132,8 @@ static void change_oom_score(void)
 int main(void)
 {
 	touch();
+	touch_many();
+	dump_core();
 	move_break();
 	use_floats();
 	read_files();

@@ -7,7 +7,8 @@
 int main(void)
 {
 	MUST_RUN("modprobe", "mce-inject");
-	must_write(DIR "flags", "sw");
+	/* The kernel takes the last character for the line's end. */
+	must_write(DIR "flags", "sw\n");
 	must_write(DIR "status", "0x8c00000000000042");
 	must_write(DIR "addr", "0x1234000");
 	must_write(DIR "misc", "0x8c");

@@ -3,6 +3,7 @@
  * module [NAME...]: has the module kl_cause do what only kernel code can, and removes it again;
  * without names, all that leaves the kernel well. Also asks for a module that there is not.
  */
+#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 
@@ -32,8 +33,11 @@ static void use_frequencies(void)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%sscaling_max_freq", dir);
+	/* A worker takes a new limit up. */
 	must_write(path, "1000000");
+	sleep_ms(100);
 	must_write(path, "2000000");
+	sleep_ms(100);
 	snprintf(path, sizeof(path), "%sscaling_governor", dir);
 	must_write(path, "performance");
 	sleep_ms(50);
@@ -67,6 +71,10 @@ static void tell(const char *name)
 	}
 	if (!strcmp(name, "kthread"))
 		fact("sched_kthread_stop_ret ret=42");
+	if (!strcmp(name, "hang"))
+		fact("sched_process_hang comm=module tid=%d", getpid());
+	if (!strcmp(name, "stall"))
+		fact("rcu_stall_warning rcuname=rcu_preempt");
 	if (!strcmp(name, "wakeup"))
 		fact("wakeup_source_activate name=kl_cause");
 	if (!strcmp(name, "vectors")) {
@@ -79,14 +87,104 @@ static void tell(const char *name)
 	}
 }
 
+/* What the kernel complains of is told to the log only, and soon enough. */
+static void prepare(const char *name)
+{
+	if (!strcmp(name, "hang")) {
+		must_write("/proc/sys/kernel/hung_task_panic", "0");
+		must_write("/proc/sys/kernel/hung_task_timeout_secs", "1");
+	}
+	if (!strcmp(name, "stall")) {
+		must_write("/proc/sys/kernel/panic_on_rcu_stall", "0");
+		must_write("/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout", "3");
+	}
+}
+
+/* Two packets for a device that takes one and then says no more. */
+static void send_to_stuck(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons(9),
+				  .sin_addr.s_addr = htonl(0x0a070002) };
+	int fd = CHECK(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+
+	MUST_RUN("ip", "addr", "add", "10.7.0.1/24", "dev", "klstuck0");
+	MUST_RUN("ip", "link", "set", "klstuck0", "up");
+	for (int i = 0; i < 5; i++) {
+		sendto(fd, "x", 1, 0, (struct sockaddr *)&to, sizeof(to));
+		sleep_ms(300);
+	}
+	close(fd);
+	fact("net_dev_xmit_timeout queue_index=0 name=klstuck0");
+}
+
+/* Where the log says that the kernel was as it died, by the symbol's address. */
+static unsigned long place_of_death(void)
+{
+	unsigned long offset = 0, address;
+	char line[512], name[128];
+	FILE *log = popen("dmesg | grep 'RIP: 0010:do_oops' | tail -n 1", "r");
+	FILE *symbols = fopen("/proc/kallsyms", "re");
+
+	if (!log || !symbols || !fgets(line, sizeof(line), log) || !strstr(line, "do_oops+"))
+		DIE("the log does not say where");
+	offset = strtoul(strstr(line, "do_oops+") + strlen("do_oops+"), NULL, 16);
+	pclose(log);
+	while (fgets(line, sizeof(line), symbols))
+		if (sscanf(line, "%lx %*c %127s", &address, name) == 2 && !strcmp(name, "do_oops"))
+			return address + offset;
+	DIE("no symbol do_oops");
+}
+
+/* Whoever inserts the module dies in the kernel, and the module stays. */
+static void die_inside(void)
+{
+	pid_t pid = CHECK(fork());
+
+	if (!pid) {
+		insert("oops");
+		_exit(0);
+	}
+	CHECK(waitpid(pid, NULL, 0));
+	/* A page fault of the kernel, for writing, no page there; the task's last trap is another thing. */
+	fact("die trapnr=0 signr=11 err=2 str=Oops ip=%lu", place_of_death());
+}
+
+/* Something that a short memory can drop. */
+static void fill_cache(void)
+{
+	static char buffer[1 << 20];
+	int fd;
+
+	MUST_RUN("modprobe", "brd", "rd_nr=1", "rd_size=32768");
+	for (int i = 0; access("/dev/ram0", F_OK) && i < 100; i++)
+		sleep_ms(10);
+	fd = CHECK(open("/dev/ram0", O_RDWR | O_CLOEXEC));
+	for (int i = 0; i < 32; i++)
+		CHECK(write(fd, buffer, sizeof(buffer)));
+	CHECK(fsync(fd));
+	close(fd);
+}
+
 static void run_action(const char *name)
 {
+	prepare(name);
+	if (!strcmp(name, "fragment"))
+		fill_cache();
+	if (!strcmp(name, "oops")) {
+		die_inside();
+		return;
+	}
 	insert(name);
 	tell(name);
+	if (!strcmp(name, "txtimeout"))
+		send_to_stuck();
 	if (!strcmp(name, "cpufreq"))
 		use_frequencies();
 	if (!strcmp(name, "cpuidle"))
 		sleep_unevenly();
+	if (!strcmp(name, "fragment"))
+		RUN("modprobe", "-r", "brd");
 	CHECK(syscall(SYS_delete_module, "kl_cause", 0));
 	fact("module_load name=kl_cause");
 	fact("module_free name=kl_cause");
@@ -96,7 +194,7 @@ int main(int argc, char **argv)
 {
 	static const char *const all[] = { "kthread", "worker",	 "work",    "tasklet", "irqwork",
 					   "smp",     "vectors", "timer",   "wakeup",  "rpm",
-					   "devqos",  "thermal", "cpufreq", "cpuidle" };
+					   "devqos",  "thermal", "cpufreq", "cpuidle", "neigh" };
 
 	int fd;
 

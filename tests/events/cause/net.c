@@ -9,6 +9,7 @@
 #include <linux/if_tun.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
+#include <netinet/ip_icmp.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <sys/ioctl.h>
@@ -19,6 +20,8 @@
 
 #define PORT 4321
 #define TIMES 5
+#define SEQ 123456789
+#define ACK 987654321
 
 static struct sockaddr_in address(const char *host, int port)
 {
@@ -124,36 +127,49 @@ static void refuse(void)
 /* More datagrams than their receiver has room for. */
 static void overflow(void)
 {
-	int udp = open_socket(SOCK_DGRAM, 0), raw = open_socket(SOCK_RAW, IPPROTO_UDP);
-	int sender = open_socket(SOCK_DGRAM, 0), size = 1;
+	int udp = open_socket(SOCK_DGRAM, 0), sender = open_socket(SOCK_DGRAM, 0), size = 1, ping;
+	socklen_t length = sizeof(size);
 	char buffer[1000] = "";
 
 	CHECK(setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
-	CHECK(setsockopt(raw, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
 	bind_to(udp, "127.0.0.1", PORT + 2);
 	CHECK(connect_to(sender, "127.0.0.1", PORT + 2));
 	for (int i = 0; i < 10; i++)
 		CHECK(send(sender, buffer, sizeof(buffer), 0));
-	fact("udp_fail_queue_rcv_skb rc=-12 lport=%d", PORT + 2);
-	fact("sock_rcvqueue_full sk_rcvbuf=2304");
+	fact("udp_fail_queue_rcv_skb rc=-12 family=2 lport=%d", PORT + 2);
 	close(udp);
-	close(raw);
+	/* More answers than who asks has room for. */
+	must_write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
+	ping = open_socket(SOCK_DGRAM, IPPROTO_ICMP);
+	CHECK(setsockopt(ping, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
+	CHECK(getsockopt(ping, SOL_SOCKET, SO_RCVBUF, &size, &length));
+	CHECK(connect_to(ping, "127.0.0.1", 0));
+	buffer[0] = ICMP_ECHO;
+	for (int i = 0; i < 10; i++)
+		CHECK(send(ping, buffer, sizeof(buffer), 0));
+	fact("sock_rcvqueue_full sk_rcvbuf=%d", size);
+	close(ping);
 	close(sender);
 }
 
-/* TCP may use three pages; then it may use what it may again. */
+/*
+ * TCP may use three pages; then it may use what it may again. A CPU takes 1 MiB before it counts
+ * for all.
+ */
 static void exceed_memory(void)
 {
 	char old[256], buffer[65536] = "";
-	int client = open_socket(SOCK_STREAM, 0), server, size = 1 << 20;
+	int client = open_socket(SOCK_STREAM, 0), server, size = 8 << 20;
 
 	CHECK(connect_to(client, "127.0.0.1", PORT));
 	/* cppcheck-suppress nullPointer ; the peer is not asked for */
 	server = CHECK(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
-	CHECK(setsockopt(client, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)));
+	CHECK(setsockopt(client, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)));
 	set_value("/proc/sys/net/ipv4/tcp_mem", "1 2 3", old);
-	for (int i = 0; i < 8; i++)
+	run_on(0);
+	for (int i = 0; i < 64; i++)
 		send(client, buffer, sizeof(buffer), MSG_DONTWAIT);
+	run_anywhere();
 	fact("sock_exceed_buf_limit sysctl_mem=1,2,3 name=TCP");
 	must_write("/proc/sys/net/ipv4/tcp_mem", old);
 	close(server);
@@ -162,10 +178,12 @@ static void exceed_memory(void)
 
 static uint16_t sum(const void *data, int bytes, uint32_t start)
 {
-	const uint16_t *word = data;
+	for (int i = 0; i < bytes; i += 2) {
+		uint16_t word;
 
-	for (int i = 0; i < bytes / 2; i++)
-		start += word[i];
+		memcpy(&word, (const char *)data + i, 2);
+		start += word;
+	}
 	while (start >> 16)
 		start = (start & 0xffff) + (start >> 16);
 	return ~start;
@@ -189,7 +207,8 @@ static void send_segment(const char *from, const char *to, int port, bool bad)
 			 .dest = htons(port),
 			 .doff = 5,
 			 .syn = 1,
-			 .seq = htonl(1000),
+			 .seq = htonl(SEQ),
+			 .ack_seq = htonl(ACK),
 			 .window = htons(1000) },
 	};
 	struct {
@@ -223,6 +242,11 @@ static void lose_packets(void)
 	send_segment("10.9.0.2", "10.9.0.1", PORT, false);
 	send_segment("127.0.0.1", "127.0.0.1", PORT, true);
 	sleep_ms(2500);
+	fact("net_dev_queue name=lo sport=999 dport=%d seq=%d ack_seq=%d tcp_flags=2", PORT, SEQ,
+	     ACK);
+	fact("netif_rx name=lo sport=999 dport=%d seq=%d ack_seq=%d tcp_flags=2", PORT, SEQ, ACK);
+	fact("netif_receive_skb name=lo sport=999 dport=%d seq=%d ack_seq=%d tcp_flags=2", PORT,
+	     SEQ, ACK);
 	fact("tcp_retransmit_skb state=2 family=2 dport=%d daddr=0x0200090a saddr=0x0100090a",
 	     PORT);
 	fact("tcp_retransmit_synack sport=%d dport=999 family=2 saddr=0x0100090a "
@@ -254,7 +278,9 @@ static void meet_neighbours(void)
 	MUST_RUN("ip", "link", "set", "klveth", "up");
 	MUST_RUN("ip", "netns", "exec", "kl", "sh", "-c",
 		 "ip addr add 10.8.0.2/24 dev klpeer && ip link set klpeer up");
-	MUST_RUN("tc", "qdisc", "add", "dev", "klveth", "root", "pfifo");
+	/* A queue that packets do not go by. */
+	MUST_RUN("tc", "qdisc", "add", "dev", "klveth", "root", "tbf", "rate", "1mbit", "burst",
+		 "10kb", "latency", "70ms");
 	sleep_ms(100);
 	try_write("/proc/sys/net/ipv4/neigh/klveth/delay_first_probe_time", "1");
 	try_write("/proc/sys/net/ipv4/neigh/klveth/base_reachable_time_ms", "500");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of a control group runs out, twice: once the victim's exit frees it before the reaper
- * comes, once a thread of the victim hangs on a frozen file system and the reaper does it.
+ * Memory of control groups runs out: once the victim's exit frees it, once a thread of the victim
+ * hangs on a frozen file system and the reaper does it, once a thread hangs with the address space
+ * locked and the reaper has to leave it.
  */
 #include <linux/fs.h>
 #include <pthread.h>
@@ -10,11 +11,14 @@
 
 #include "cause.h"
 
-#define GROUP "/sys/fs/cgroup/kl-oom"
+#define GROUP "/sys/fs/cgroup/kl-oom-"
 #define DIR "/tmp/kl-oom"
+#define DEVICE "/dev/kl_cause"
 #define LIMIT (8 << 20)
 
-static void eat(void)
+static char buffer[1 << 20];
+
+static void eat_memory(void)
 {
 	char *memory =
 		mmap(NULL, 4 * LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -26,70 +30,137 @@ static void eat(void)
 	exit(0);
 }
 
+/* Without a need for pages of its own. */
+static void eat_files(void)
+{
+	int fd = CHECK(open("/dev/shm/kl-oom", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+
+	unlink("/dev/shm/kl-oom");
+	for (int i = 0; i < 4 * LIMIT / (int)sizeof(buffer); i++)
+		if (write(fd, buffer, sizeof(buffer)) < 0)
+			break;
+	exit(0);
+}
+
 static void *write_frozen(void *data)
 {
 	CHECK(write(*(int *)data, "x", 1));
 	return NULL;
 }
 
-static void die_of_hunger(bool hang)
+static void *map_slowly(void *data)
 {
-	pid_t pid = CHECK(fork());
+	if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, *(int *)data, 0) != MAP_FAILED)
+		DIE("mapped");
+	return NULL;
+}
 
+static const char *path_in(const char *group, const char *file)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), GROUP "%s/%s", group, file);
+	return path;
+}
+
+/* Starts who will run out of memory; `group` says how. */
+static pid_t start(const char *group)
+{
+	bool frozen = !strcmp(group, "frozen"), locked = !strcmp(group, "locked");
+	char text[32];
+	pid_t pid;
+
+	CHECK(mkdir(path_in(group, ""), 0755));
+	snprintf(text, sizeof(text), "%d", LIMIT);
+	must_write(path_in(group, "memory.max"), text);
+	try_write(path_in(group, "memory.swap.max"), "0");
+	pid = CHECK(fork());
 	if (!pid) {
-		int fd = CHECK(open(DIR "/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+		int fd = CHECK(
+			open(locked ? DEVICE : DIR "/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 		int dir = CHECK(open(DIR, O_RDONLY | O_CLOEXEC));
 		pthread_t thread;
-		char number[16];
 
+		memset(buffer, 1, sizeof(buffer));
 		must_write("/proc/self/oom_score_adj", "500");
-		snprintf(number, sizeof(number), "%d", getpid());
-		must_write(GROUP "/cgroup.procs", number);
-		if (hang) {
+		snprintf(text, sizeof(text), "%d", getpid());
+		must_write(path_in(group, "cgroup.procs"), text);
+		if (frozen)
 			CHECK(ioctl(dir, FIFREEZE, 0));
-			if (pthread_create(&thread, NULL, write_frozen, &fd))
+		if (frozen || locked) {
+			if (pthread_create(&thread, NULL, frozen ? write_frozen : map_slowly, &fd))
 				DIE("pthread_create");
-			sleep_ms(100);
+			sleep_ms(200);
 		}
-		eat();
+		if (locked)
+			eat_files();
+		eat_memory();
 	}
-	if (hang) {
-		int dir;
+	return pid;
+}
 
-		sleep_ms(4000);
-		dir = CHECK(open(DIR, O_RDONLY | O_CLOEXEC));
-		CHECK(ioctl(dir, FITHAW, 0));
-		close(dir);
+/* Waits until the kernel has chosen somebody. */
+static void wait_for_kill(const char *group)
+{
+	for (int i = 0; i < 2000; i++) {
+		FILE *file = fopen(path_in(group, "memory.events"), "re");
+		char line[128];
+		long kills = 0;
+
+		if (!file)
+			DIE("no memory.events");
+		while (fgets(line, sizeof(line), file))
+			if (!strncmp(line, "oom_kill ", 9))
+				kills = strtol(line + 9, NULL, 10);
+		fclose(file);
+		if (kills)
+			return;
+		sleep_ms(10);
 	}
+	DIE("%s: nobody was killed", group);
+}
+
+static void finish(const char *group, pid_t pid)
+{
 	CHECK(waitpid(pid, NULL, 0));
 	fact("mark_victim tid=%d comm=oom uid=0 oom_score_adj=500", pid);
-	fact("wake_reaper tid=%d", pid);
-	if (hang) {
-		fact("start_task_reaping tid=%d", pid);
-		fact("finish_task_reaping tid=%d", pid);
-	}
+	for (int i = 0; rmdir(path_in(group, "")) && i < 100; i++)
+		sleep_ms(10);
 }
 
 int main(void)
 {
-	char limit[32];
+	pid_t frozen, locked;
+	int fd;
 
 	MUST_RUN("modprobe", "brd", "rd_nr=1", "rd_size=16384");
 	for (int i = 0; access("/dev/ram0", F_OK) && i < 100; i++)
 		sleep_ms(10);
 	MUST_RUN("mke2fs", "-q", "-t", "ext4", "-F", "/dev/ram0");
+	MUST_RUN("sh", "-c", "insmod ${KL_BUILD:-build}/$(uname -r)/kl_cause.ko what=slowmap");
 	mkdir(DIR, 0700);
 	CHECK(mount("/dev/ram0", DIR, "ext4", 0, ""));
 	try_write("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
-	CHECK(mkdir(GROUP, 0755));
-	snprintf(limit, sizeof(limit), "%d", LIMIT);
-	must_write(GROUP "/memory.max", limit);
-	try_write(GROUP "/memory.swap.max", "0");
-	die_of_hunger(false);
-	sleep_ms(2500);
-	die_of_hunger(true);
+	finish("free", start("free"));
+	frozen = start("frozen");
+	wait_for_kill("frozen");
+	locked = start("locked");
+	wait_for_kill("locked");
+	/* The reaper comes after two seconds; for the second it tries ten times in a second. */
+	sleep_ms(3500);
+	CHECK(fd = open(DIR, O_RDONLY | O_CLOEXEC));
+	CHECK(ioctl(fd, FITHAW, 0));
+	close(fd);
+	must_write(DEVICE, "x");
+	finish("frozen", frozen);
+	fact("wake_reaper tid=%d", frozen);
+	fact("start_task_reaping tid=%d", frozen);
+	fact("finish_task_reaping tid=%d", frozen);
+	finish("locked", locked);
+	fact("wake_reaper tid=%d", locked);
+	fact("skip_task_reaping tid=%d", locked);
 	CHECK(umount(DIR));
-	CHECK(rmdir(GROUP));
+	MUST_RUN("rmmod", "kl_cause");
 	RUN("modprobe", "-r", "brd");
 	return 0;
 }

@@ -94,6 +94,30 @@ static void make_files(void)
 	close(fd);
 }
 
+/* A group's pages, all of them in use, are asked for. */
+static void age_group(void)
+{
+	pid_t pid;
+
+	/* The lists that there are two of, if these are not the only ones. */
+	try_write("/sys/kernel/mm/lru_gen/enabled", "n");
+	must_write("/proc/sys/vm/drop_caches", "1");
+	CHECK(mkdir(GROUP, 0755));
+	pid = CHECK(fork());
+	if (!pid) {
+		char number[16];
+
+		snprintf(number, sizeof(number), "%d", getpid());
+		must_write(GROUP "/cgroup.procs", number);
+		for (int i = 0; i < 3; i++)
+			read_file("/dev/ram1");
+		try_write(GROUP "/memory.reclaim", "8388608");
+		_exit(0);
+	}
+	CHECK(waitpid(pid, NULL, 0));
+	CHECK(rmdir(GROUP));
+}
+
 /* The kernel is to keep nearly all that is free: who allocates has to reclaim first. */
 static void shorten_memory(void)
 {
@@ -125,6 +149,7 @@ int main(void)
 	exceed_group();
 	CHECK(swapoff("/dev/ram0"));
 	make_files();
+	age_group();
 	shorten_memory();
 	must_write("/proc/sys/vm/compact_memory", "1");
 	must_write("/proc/sys/vm/drop_caches", "3");

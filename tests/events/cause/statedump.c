@@ -37,9 +37,9 @@ static void tell_files(void)
 		fclose(file);
 		if (target[0] == '/')
 			fact("lttng_statedump_file_descriptor pid=%d tid=%d fd=%s flags=%u "
-			     "filename=%s",
+			     "filename=%s fmode&3=%u",
 			     getpid(), getpid(), entry->d_name, flags & ~(unsigned int)O_CLOEXEC,
-			     target);
+			     target, (flags & O_ACCMODE) + 1);
 	}
 	closedir(dir);
 }
@@ -48,19 +48,21 @@ static void tell_mappings(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
 	unsigned long start, end, offset, inode;
-	char line[512], path[256];
+	char line[512], path[256], rights[5];
 
 	if (!file)
 		DIE("no maps");
 	while (fgets(line, sizeof(line), file)) {
 		path[0] = 0;
-		if (sscanf(line, "%lx-%lx %*s %lx %*s %lu %255s", &start, &end, &offset, &inode,
-			   path) < 4)
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %lu %255s", &start, &end, rights, &offset,
+			   &inode, path) < 5)
 			DIE("maps: %s", line);
 		if (path[0] == '/')
 			fact("lttng_statedump_vm_map pid=%d start=%lu end=%lu pgoff=%lu inode=%lu "
-			     "filename=%s",
-			     getpid(), start, end, offset, inode, path);
+			     "filename=%s flags&0x87=%d",
+			     getpid(), start, end, offset, inode, path,
+			     (rights[0] == 'r') | (rights[1] == 'w') << 1 |
+				     (rights[2] == 'x') << 2 | (rights[3] == 's') << 7);
 	}
 	fclose(file);
 }

@@ -11,6 +11,8 @@
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/etherdevice.h>
@@ -25,7 +27,10 @@
 #include <linux/timer.h>
 #include <linux/tracepoint.h>
 #include <linux/version.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <net/arp.h>
+#include <net/neighbour.h>
 #include <asm/irq_vectors.h>
 
 static char *what = "";
@@ -33,6 +38,27 @@ module_param(what, charp, 0400);
 MODULE_PARM_DESC(what, "what to do");
 
 #define TIMES 10
+
+struct wanted {
+	const char *name;
+	struct tracepoint *tp;
+};
+
+static void compare_name(struct tracepoint *tp, void *data)
+{
+	struct wanted *wanted = data;
+
+	if (!strcmp(tp->name, wanted->name))
+		wanted->tp = tp;
+}
+
+static struct tracepoint *find_tracepoint(const char *name)
+{
+	struct wanted wanted = { .name = name };
+
+	for_each_kernel_tracepoint(compare_name, &wanted);
+	return wanted.tp;
+}
 
 /* ------------------------------------------------------- threads and works */
 
@@ -328,15 +354,9 @@ static void on_alarm_suspend(void *data, ktime_t expires, int flag)
 
 static struct tracepoint *alarm_suspend;
 
-static void find_alarm_suspend(struct tracepoint *tp, void *data)
-{
-	if (!strcmp(tp->name, "alarmtimer_suspend"))
-		alarm_suspend = tp;
-}
-
 static int do_alarm(void)
 {
-	for_each_kernel_tracepoint(find_alarm_suspend, NULL);
+	alarm_suspend = find_tracepoint("alarmtimer_suspend");
 	if (!alarm_suspend)
 		return -ENOENT;
 	return tracepoint_probe_register(alarm_suspend, on_alarm_suspend, NULL);
@@ -501,6 +521,134 @@ static int do_txtimeout(void)
 	return 0;
 }
 
+/* Asks for a neighbour that its device has forgotten. */
+static int do_neigh(void)
+{
+	__be32 address = htonl(0x0a060002);
+	struct neighbour *neighbour;
+	int error = do_txtimeout();
+
+	if (error)
+		return error;
+	netdev->flags &= ~IFF_NOARP;
+	for (int i = 0; i < TIMES; i++) {
+		neighbour = neigh_create(&arp_tbl, &address, netdev);
+		if (IS_ERR(neighbour))
+			return PTR_ERR(neighbour);
+		rtnl_lock();
+		neigh_ifdown(&arp_tbl, netdev);
+		rtnl_unlock();
+		neigh_event_send(neighbour, NULL);
+		neigh_release(neighbour);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+#define ORDER_OF_LARGEST 10
+
+static void on_fired(bool *fired)
+{
+	WRITE_ONCE(*fired, true);
+}
+
+/* Asks for many pages in a row until the kernel has come by a tracepoint, but not for ever. */
+static int allocate_until(const char *name, gfp_t gfp, struct list_head *got)
+{
+	struct tracepoint *tp = find_tracepoint(name);
+	bool fired = false;
+	struct page *page;
+	int error;
+
+	if (!tp)
+		return -ENOENT;
+	error = tracepoint_probe_register(tp, on_fired, &fired);
+	for (int i = 0; !error && i < 200 && !READ_ONCE(fired); i++) {
+		page = alloc_pages(gfp | __GFP_NOWARN, ORDER_OF_LARGEST);
+		if (page)
+			list_add(&page->lru, got);
+		else
+			msleep(20);
+	}
+	if (!error)
+		tracepoint_probe_unregister(tp, on_fired, &fired);
+	tracepoint_synchronize_unregister();
+	return error;
+}
+
+/* Leaves no two pages free next to each other, and then asks for many in a row. */
+static int do_fragment(void)
+{
+	struct page *page, *next;
+	LIST_HEAD(held);
+	LIST_HEAD(large);
+	int error;
+
+	for (int order = ORDER_OF_LARGEST; order > 0; order--) {
+		while ((page = alloc_pages(__GFP_MEMALLOC | __GFP_NOWARN, order))) {
+			split_page(page, order);
+			for (int i = 0; i < 1 << order; i++) {
+				if (i & 1)
+					__free_page(page + i);
+				else
+					list_add(&page[i].lru, &held);
+			}
+			cond_resched();
+		}
+	}
+	/* Who may wait tries hard, who may not has the daemons woken. */
+	error = allocate_until("compact_retry", GFP_KERNEL | __GFP_RETRY_MAYFAIL, &large) ?:
+			allocate_until("mm_compaction_wakeup_kcompactd", GFP_NOWAIT, &large);
+	list_for_each_entry_safe(page, next, &large, lru) {
+		list_del(&page->lru);
+		__free_pages(page, ORDER_OF_LARGEST);
+	}
+	list_for_each_entry_safe(page, next, &held, lru) {
+		list_del(&page->lru);
+		__free_page(page);
+	}
+	return error;
+}
+
+/* A file that whoever maps it waits for, with its address space locked, until somebody writes. */
+static DECLARE_WAIT_QUEUE_HEAD(mappers);
+static bool may_map;
+
+static int slow_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	wait_event_timeout(mappers, READ_ONCE(may_map), 60 * HZ);
+	return -EAGAIN;
+}
+
+static ssize_t slow_write(struct file *file, const char __user *data, size_t bytes, loff_t *at)
+{
+	WRITE_ONCE(may_map, true);
+	wake_up_all(&mappers);
+	return bytes;
+}
+
+static const struct file_operations slow_ops = {
+	.owner = THIS_MODULE,
+	.mmap = slow_mmap,
+	.write = slow_write,
+};
+
+static struct miscdevice slow = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kl_cause",
+	.fops = &slow_ops,
+};
+static bool has_slow;
+
+static int do_slowmap(void)
+{
+	int error = misc_register(&slow);
+
+	has_slow = !error;
+	return error;
+}
+
 /* ----------------------------------------------------------------- trouble */
 
 static int do_warn(void)
@@ -552,7 +700,8 @@ static const struct {
 	{ "alarm", do_alarm },	   { "thermal", do_thermal },	  { "cpufreq", do_cpufreq },
 	{ "cpuidle", do_cpuidle }, { "txtimeout", do_txtimeout }, { "warn", do_warn },
 	{ "oops", do_oops },	   { "stall", do_stall },	  { "hang", do_hang },
-	{ "panic", do_panic },
+	{ "panic", do_panic },	   { "neigh", do_neigh },	  { "fragment", do_fragment },
+	{ "slowmap", do_slowmap },
 };
 
 static int __init kl_cause_init(void)
@@ -570,6 +719,8 @@ static void __exit kl_cause_exit(void)
 		cpufreq_unregister_driver(&freq_driver);
 	if (has_idle)
 		cpuidle_unregister(&idle_driver);
+	if (has_slow)
+		misc_deregister(&slow);
 	if (netdev) {
 		unregister_netdev(netdev);
 		free_netdev(netdev);
