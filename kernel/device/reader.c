@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <linux/wait.h>
 
 #include "../compat/vm.h"
 #include "device.h"
@@ -127,6 +128,29 @@ static bool has_block(struct kl_reader *r)
 	return found;
 }
 
+/*
+ * Sleep until a block is complete or the session has stopped. Looking for blocks
+ * may itself sleep, so not by wait_event: a wakeup meanwhile is remembered.
+ */
+static int wait_for_block(struct kl_reader *r)
+{
+	struct kl_session *s = r->session;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	int error = 0;
+
+	add_wait_queue(&s->wait, &wait);
+	smp_mb(); /* pairs with wq_has_sleeper in kl_record_begin */
+	while (!has_block(r) && READ_ONCE(s->running)) {
+		if (signal_pending(current)) {
+			error = -ERESTARTSYS;
+			break;
+		}
+		wait_woken(&wait, TASK_INTERRUPTIBLE, MAX_SCHEDULE_TIMEOUT);
+	}
+	remove_wait_queue(&s->wait, &wait);
+	return error;
+}
+
 static ssize_t reader_read(struct file *file, char __user *to, size_t room, loff_t *offset)
 {
 	struct kl_reader *r = file->private_data;
@@ -151,7 +175,7 @@ static ssize_t reader_read(struct file *file, char __user *to, size_t room, loff
 			return all ?: got;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		if (wait_event_interruptible(s->wait, has_block(r) || !READ_ONCE(s->running)))
+		if (wait_for_block(r))
 			return -ERESTARTSYS;
 	}
 }
@@ -165,7 +189,7 @@ static __poll_t reader_poll(struct file *file, poll_table *table)
 	/* Before looking for blocks: the last ones come before the stop. */
 	if (!READ_ONCE(r->session->running))
 		events |= EPOLLHUP;
-	smp_rmb(); /* pairs with the lock's release in kl_session_stop */
+	smp_rmb(); /* pairs with the release of `running` in stop_running */
 	if (has_block(r))
 		events |= EPOLLIN | EPOLLRDNORM;
 	return events;
