@@ -7,7 +7,6 @@
 #include <linux/ftrace.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 
 #include "../compat/ftrace.h"
 #include "../session/session.h"
@@ -60,29 +59,30 @@ static struct hook *find_hook(const struct kl_event *e)
 static struct hook *create_hook(const struct kl_event *e, struct kl_error *why)
 {
 	struct hook *hook = kzalloc(sizeof(*hook), GFP_KERNEL);
-	char *name = kstrdup(e->target, GFP_KERNEL);
 	int error = -ENOMEM;
 
-	if (!hook || !name)
+	if (!hook)
 		goto free;
 	hook->event = e;
 	hook->ops.func = on_entry;
 	INIT_LIST_HEAD(&hook->followers);
-	error = ftrace_set_filter(&hook->ops, name, strlen(name), 1);
+	/*
+	 * By address. By name, ftrace_set_filter says that all is well when it
+	 * had no memory for the entry, and without one every function is hooked.
+	 */
+	error = ftrace_set_filter_ip(&hook->ops, (unsigned long)e->function, 0, 1);
 	if (error)
 		goto free;
 	error = register_ftrace_function(&hook->ops);
 	if (error)
 		goto free_filter;
 	list_add(&hook->list, &hooks);
-	kfree(name);
 	return hook;
 
 free_filter:
 	ftrace_free_filter(&hook->ops);
 free:
 	kl_fail(why, error, "cannot hook function %s", e->target);
-	kfree(name);
 	kfree(hook);
 	return ERR_PTR(error);
 }

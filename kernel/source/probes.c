@@ -165,6 +165,18 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 
 /* ---------------------------------------------------------- the table */
 
+/* A function that this kernel does not export is absent, and no reason not to load. */
+#define KL_TP(target, ...)
+#define KL_FN(target, ...) extern typeof(target) target __weak;
+#define KL_OWN(...)
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
+	KL_ROW_##name(source)
+#include "../../uapi/events.def"
+#undef KL_EVENT
+#undef KL_TP
+#undef KL_FN
+#undef KL_OWN
+
 #define KL_SELF KL_ACCESS_SELF
 #define KL_SYSTEM KL_ACCESS_SYSTEM
 #define KL_ABOUT(task) KL_ACCESS_ABOUT
@@ -172,6 +184,9 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #define KL_TP(target_, ...) .source = KL_SOURCE_TRACEPOINT, .target = #target_
 #define KL_FN(target_, ...) .source = KL_SOURCE_FUNCTION, .target = #target_
 #define KL_OWN(...) .source = KL_SOURCE_OWN, .target = ""
+#define KL_FUNCTION_KL_TP(...) NULL
+#define KL_FUNCTION_KL_FN(target, ...) (void *)target
+#define KL_FUNCTION_KL_OWN(...) NULL
 #define KL_FIRST(first, ...) first
 #define KL_FIRST_OF(...) KL_FIRST(__VA_ARGS__)
 #define KL_EVENT(id_, name_, group_, set_, help_, source_, access_, fields_, strings_)  \
@@ -182,6 +197,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		source_,                                                                \
 		.access = access_,                                                      \
 		.probe = KL_FIRST_OF(KL_ROW_##name_((void *)kl_probe_##name_,) NULL),   \
+		.function = KL_FIRST_OF(KL_ROW_##name_(KL_FUNCTION_##source_,) NULL),   \
 		.absent = KL_ROW_REASON_##name_,                                        \
 	},
 /* clang-format on */

@@ -96,6 +96,11 @@ u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX])
 			 e->target);
 		return KL_ABSENT_KERNEL;
 	}
+	if (e->source == KL_SOURCE_FUNCTION && !e->function) {
+		snprintf(reason, KL_ERROR_TEXT_MAX, "this kernel does not export function %s",
+			 e->target);
+		return KL_ABSENT_KERNEL;
+	}
 	return KL_PRESENT;
 }
 

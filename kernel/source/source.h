@@ -38,6 +38,7 @@ enum kl_set {
  * struct kl_event - one row of events.def
  * @target: tracepoint's or function's name
  * @probe: what is attached; its first argument is the session
+ * @function: its address; NULL if this kernel does not export it, or it is none
  * @absent: why this build has no probe for it; empty if it has
  */
 struct kl_event {
@@ -48,6 +49,7 @@ struct kl_event {
 	const char *name;
 	const char *target;
 	void *probe;
+	void *function;
 	const char *absent;
 };
 
