@@ -32,6 +32,7 @@ static void change_task(struct kl_session *s, const struct task_struct *t, u32 f
  */
 int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, struct kl_error *why)
 {
+	kuid_t uid = INVALID_UID;
 	u32 gate = 0;
 	int error = 0;
 
@@ -51,12 +52,13 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, s
 		}
 	} else if (f->kind == KL_FILTER_UID) {
 		gate = KL_GATE_UID;
-		s->uid = make_kuid(s->owner->user_ns, f->uid);
-		if (!uid_valid(s->uid)) {
+		uid = make_kuid(s->owner->user_ns, f->uid);
+		if (!uid_valid(uid)) {
 			error = kl_fail(why, -EINVAL, "user id %u is not valid here", f->uid);
 			goto unlock;
 		}
 	}
+	s->uid = uid;
 	s->gate = gate | (s->gate & KL_GATE_OWN);
 	kl_maskset_ask(s, rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock)));
 unlock:

@@ -374,6 +374,19 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 	return error;
 }
 
+static void stop_running(struct kl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	detach_unused(s, NULL);
+	if (s->gate & KL_GATE_TASKS)
+		kl_follow_detach(s);
+	kl_source_synchronize();
+	kl_buffer_finish(s);
+	/* The last blocks are complete. Pairs with reader_poll. */
+	smp_store_release(&s->running, false);
+	wake_up_interruptible_all(&s->wait);
+}
+
 /**
  * kl_session_start - attach the probes
  * @s: the session
@@ -404,10 +417,10 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	s->running = true;
 	s->started = true;
 	error = attach_wanted(s, actions, why);
+	if (error)
+		stop_running(s);
 unlock:
 	mutex_unlock(&s->lock);
-	if (error && s->running)
-		kl_session_stop(s);
 	return error;
 }
 
@@ -420,15 +433,9 @@ unlock:
 void kl_session_stop(struct kl_session *s)
 {
 	mutex_lock(&s->lock);
-	if (s->running) {
-		detach_unused(s, NULL);
-		kl_follow_detach(s);
-		kl_source_synchronize();
-		kl_buffer_finish(s);
-		WRITE_ONCE(s->running, false);
-	}
+	if (s->running)
+		stop_running(s);
 	mutex_unlock(&s->lock);
-	wake_up_interruptible_all(&s->wait);
 }
 
 /**
