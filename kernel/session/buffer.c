@@ -209,6 +209,16 @@ void kl_buffer_destroy(struct kl_session *s)
 	free_percpu(s->cpu);
 }
 
+static void want_blocks(struct kl_session *s, u32 blocks)
+{
+	int cpu;
+
+	lockdep_assert_held_write(&s->blocks_lock);
+	s->blocks = blocks;
+	for_each_online_cpu(cpu)
+		WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
+}
+
 /**
  * kl_buffer_resize - another number of blocks, while records are written
  * @s: the session
@@ -221,15 +231,14 @@ void kl_buffer_destroy(struct kl_session *s)
  */
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
+	u32 before = s->blocks;
 	int cpu, error = 0;
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
 		return kl_fail(why, -EINVAL, "%u blocks: between %u and %u are possible", blocks,
 			       KL_BLOCKS_MIN, s->blocks_max);
 	down_write(&s->blocks_lock);
-	s->blocks = blocks;
-	for_each_online_cpu(cpu)
-		WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
+	want_blocks(s, blocks);
 	/* No writer gives back by the old number any more: now it can be counted. */
 	synchronize_rcu();
 	reap_blocks(s);
@@ -238,6 +247,9 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 		if (error)
 			break;
 	}
+	/* Those that were had go as those of a smaller buffer do. */
+	if (error)
+		want_blocks(s, before);
 	up_write(&s->blocks_lock);
 	if (error)
 		return kl_fail(why, error, "no memory for %u blocks on each CPU", blocks);
