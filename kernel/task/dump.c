@@ -195,23 +195,30 @@ static void dump_tasks(struct dump *d, u32 what)
 	}
 }
 
+static void dump_interrupt(struct kl_session *s, unsigned int irq)
+{
+	struct irq_data *data = irq_get_irq_data(irq);
+	struct irqaction *action;
+	struct irq_desc *desc;
+	unsigned long flags;
+
+	if (!data)
+		return;
+	desc = irq_data_to_desc(data);
+	raw_spin_lock_irqsave(&desc->lock, flags);
+	for (action = desc->action; action; action = action->next)
+		kl_probe_lttng_statedump_interrupt(s, irq, data->chip ? data->chip->name : "",
+						   action->name);
+	raw_spin_unlock_irqrestore(&desc->lock, flags);
+}
+
 static void dump_interrupts(struct kl_session *s)
 {
 	for (unsigned int irq = 0; irq < nr_irqs; irq++) {
-		struct irq_data *data = irq_get_irq_data(irq);
-		struct irqaction *action;
-		struct irq_desc *desc;
-		unsigned long flags;
-
-		if (!data)
-			continue;
-		desc = irq_data_to_desc(data);
-		raw_spin_lock_irqsave(&desc->lock, flags);
-		for (action = desc->action; action; action = action->next)
-			kl_probe_lttng_statedump_interrupt(s, irq,
-							   data->chip ? data->chip->name : "",
-							   action->name);
-		raw_spin_unlock_irqrestore(&desc->lock, flags);
+		/* A line that goes away meanwhile is freed after a grace period. */
+		rcu_read_lock();
+		dump_interrupt(s, irq);
+		rcu_read_unlock();
 	}
 }
 
