@@ -197,7 +197,7 @@ static void stop_sources(void)
 		stop_source(&sources[i]);
 	/* An NMI that was sent last has long come; the last ones' numbers are seen. */
 	for (int i = 0; i < KLS_SOURCES; i++)
-		while (cpu_online(i) && atomic_read(&sources[i].nmi_wanted))
+		while (i < nr_cpu_ids && cpu_online(i) && atomic_read(&sources[i].nmi_wanted))
 			cond_resched();
 }
 
@@ -262,7 +262,8 @@ static int start(const void __user *user)
 	if (plan.records >= 1 << 24 || !plan.cpus)
 		return -EINVAL;
 	for (int i = 0; i < 64; i++)
-		if (plan.cpus & BIT_ULL(i) && (i >= KLS_SOURCES || !cpu_online(i)))
+		if (plan.cpus & BIT_ULL(i) &&
+		    (i >= KLS_SOURCES || i >= nr_cpu_ids || !cpu_online(i)))
 			return -ENXIO;
 	return start_sources();
 }
