@@ -6,7 +6,6 @@
  */
 #include <sys/syscall.h>
 
-#include "stimulus/stimulus.h"
 #include "text.h"
 
 static const char *module_path;
@@ -32,29 +31,6 @@ static int unload(void)
 static bool is_in_use(int error)
 {
 	return error == -EBUSY || error == -EAGAIN;
-}
-
-static u32 probes_now(void)
-{
-	struct kls_counts counts;
-
-	if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
-		bail("KLS_IOC_COUNTS");
-	return counts.probes;
-}
-
-/* Functions hooked through ftrace, by anyone. */
-static u32 hooks_now(void)
-{
-	FILE *f = fopen("/sys/kernel/tracing/enabled_functions", "r");
-	char line[300];
-	u32 n = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		n++;
-	if (f)
-		fclose(f);
-	return n;
 }
 
 static int open_session(u32 maskset, struct kl_abi_session *wish)
@@ -126,18 +102,19 @@ static void test_text(void)
 	if (load() || unload())
 		bail("the module does not load or unload");
 	before = read_text();
-	probes_before = probes_now();
+	probes_before = probes_now(stimulus);
 	hooks_before = hooks_now();
 	if (load())
 		bail("load");
 	tap_check(text_is(&before), "kernel text is unchanged by loading the module");
 	fd = open_session(KL_MASKSET_RALL, &wish);
-	tap_check(text_is(&before) && probes_now() == probes_before && hooks_now() == hooks_before,
+	tap_check(text_is(&before) && probes_now(stimulus) == probes_before &&
+			  hooks_now() == hooks_before,
 		  "and by a session that is not started: no probe, no hook");
 	if (kl_start(fd))
 		bail("start: %s", kl_why(fd));
 	during = read_text();
-	probes = probes_now();
+	probes = probes_now(stimulus);
 	hooks = hooks_now();
 	changes = count_changes(&before, &during, false);
 	tap_result(changes > 100 && probes > probes_before + 100,
@@ -147,14 +124,15 @@ static void test_text(void)
 	       before.bytes, changes, probes, hooks);
 	kl_stop(fd);
 	tap_check(text_is(&before), "kernel text is as before after the stop");
-	tap_check(probes_now() == probes_before && hooks_now() == hooks_before,
+	tap_check(probes_now(stimulus) == probes_before && hooks_now() == hooks_before,
 		  "no probe and no hook is left after the stop");
 	kl_start(fd);
 	close(fd);
-	tap_check(text_is(&before) && probes_now() == probes_before,
+	tap_check(text_is(&before) && probes_now(stimulus) == probes_before,
 		  "nor after closing a running session");
 	tap_check(!unload(), "the module unloads");
-	tap_check(text_is(&before) && probes_now() == probes_before && hooks_now() == hooks_before,
+	tap_check(text_is(&before) && probes_now(stimulus) == probes_before &&
+			  hooks_now() == hooks_before,
 		  "kernel text is byte for byte as before the module");
 	free(before.copy);
 	free(during.copy);
@@ -194,6 +172,27 @@ static void test_refusal(void)
 	tap_check(access(KL_DEVICE_PATH, F_OK), "and the device is gone");
 	if (load())
 		bail("load");
+}
+
+/* A call that is refused changes nothing. */
+static void test_refused_calls(void)
+{
+	struct kl_abi_session wish = {};
+	int fd = open_session(KL_MASKSET_RDEFAULT, &wish);
+	u64 written;
+
+	kl_filter(fd, KL_FILTER_UID, getuid());
+	tap_check(kl_filter(fd, KL_FILTER_UID, ~0u) == -EINVAL, "no filter for an invalid user");
+	if (kl_start(fd))
+		bail("start: %s", kl_why(fd));
+	sleep_ms(20);
+	written = kl_stats(fd, -1).written;
+	tap_check(written > 0, "the filter for a valid one stays in force");
+	tap_check(kl_start(fd) == -EALREADY, "a session that runs is not started again");
+	sleep_ms(20);
+	tap_check(kl_stats(fd, -1).running && kl_stats(fd, -1).written > written,
+		  "and goes on running");
+	close(fd);
 }
 
 /* A tracer that is killed in the middle of everything. */
@@ -343,6 +342,7 @@ int main(int argc, char **argv)
 		bail("cannot open " KLS_DEVICE);
 	test_text();
 	test_refusal();
+	test_refused_calls();
 	test_leaks(50);
 	test_cycles(cycles);
 	return tap_end();

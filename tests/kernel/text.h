@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The running kernel's own code, read through /proc/kcore: what a tracer has
- * changed there and what it has put back.
+ * changed there and what it has put back; and the probes and hooks it has.
  */
 #ifndef KL_TESTS_TEXT_H
 #define KL_TESTS_TEXT_H
@@ -9,6 +9,7 @@
 #include <elf.h>
 
 #include "kl.h"
+#include "stimulus/stimulus.h"
 
 struct text {
 	u64 start;
@@ -96,6 +97,30 @@ static inline u32 count_changes(const struct text *a, const struct text *b, bool
 		i += 7;
 	}
 	return changes;
+}
+
+/* Probes attached to tracepoints, by anyone; @stimulus: the open device of kl_stimulus. */
+static inline u32 probes_now(int stimulus)
+{
+	struct kls_counts counts;
+
+	if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
+		bail("KLS_IOC_COUNTS");
+	return counts.probes;
+}
+
+/* Functions hooked through ftrace, by anyone. */
+static inline u32 hooks_now(void)
+{
+	FILE *f = fopen("/sys/kernel/tracing/enabled_functions", "r");
+	char line[300];
+	u32 n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n++;
+	if (f)
+		fclose(f);
+	return n;
 }
 
 #endif /* KL_TESTS_TEXT_H */
