@@ -3,6 +3,9 @@
 # all      the module for both kernels, the library and the command
 # demo     record a real workload in a virtual machine and show what it did
 # test     everything that is tested; `check` is part of it
+# test-debug  the suites that run in a kernel on one with checkers (KASAN, lockdep,
+#          kmemleak), and every allocation of the module failing once; builds that
+#          kernel first, which takes 20 minutes, and is not part of `test`
 # check    format, lint, rules of the house
 # bench    what tracing costs, beside the kernel's own and others' tools
 # vm       a boot of both kernels, to see that the harness works
@@ -10,7 +13,7 @@
 #          uninstall takes them away
 # clean    all that was built; the kernels stay in .cache
 #
-# demo, test, check and bench install what they need first (scripts/deps).
+# demo, test, test-debug, check and bench install what they need first (scripts/deps).
 
 SHELL := /bin/bash
 BUILD ?= build
@@ -49,6 +52,11 @@ $(CACHE)/%/release:
 	scripts/deps build vm
 	vm/fetch $*
 
+# The one with checkers is built here.
+$(CACHE)/6.1-debug/release: vm/debug-kernel vm/debug.config
+	scripts/deps build vm debug
+	vm/debug-kernel
+
 # A newer emulator than Debian 12's.
 $(CACHE)/qemu/version:
 	scripts/deps vm
@@ -67,7 +75,7 @@ module-%: $(CACHE)/%/release
 
 # ------------------------------------------------------------- what it does
 
-demo test bench vm: | $(CACHE)/qemu/version
+demo test test-debug bench vm: | $(CACHE)/qemu/version
 
 demo:
 	@scripts/deps build vm test
@@ -78,6 +86,11 @@ test:
 	@scripts/deps build vm test check bench
 	@$(MAKE) --no-print-directory all test-programs
 	@tests/run
+
+test-debug:
+	@scripts/deps build vm test
+	@$(MAKE) --no-print-directory KERNELS=6.1-debug all kernel-tests
+	@KL_TEST_TIMEOUT=3600 tests/run --debug
 
 check:
 	@scripts/deps build vm check
@@ -137,5 +150,5 @@ test-programs: $(UNIT_TESTS) kernel-tests event-tests
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all library command modules demo test check bench vm test-programs install \
+.PHONY: all library command modules demo test test-debug check bench vm test-programs install \
 	install-module uninstall clean

@@ -378,8 +378,7 @@ static void stop_running(struct kl_session *s)
 {
 	lockdep_assert_held(&s->lock);
 	detach_unused(s, NULL);
-	if (s->gate & KL_GATE_TASKS)
-		kl_follow_detach(s);
+	kl_follow_detach(s);
 	kl_source_synchronize();
 	kl_buffer_finish(s);
 	/* The last blocks are complete. Pairs with reader_poll. */

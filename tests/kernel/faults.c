@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lets every allocation and every copy from and to user space inside each call
+ * of the device fail once: the first, then the second, and so on until the call
+ * comes through. After each failure things are as before, and the same call
+ * succeeds. Runs as root on a kernel with fault injection, with kl_stimulus.ko
+ * loaded (vm/debug-kernel); KASAN, lockdep and kmemleak watch.
+ */
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "text.h"
+
+/* Masksets of the session under test. */
+enum {
+	LOGGING = 3,
+	OTHER,
+	COUNTING,
+	UNWRITTEN,
+};
+
+/* Of each kind of source; 0 ends a list. */
+static const u32 logged[] = { KL_EV_sched_switch,
+			      KL_EV_sched_waking,
+			      KL_EV_die,
+			      KL_EV_panic,
+			      KL_EV_lttng_statedump_process_state,
+			      KL_EV_SYSCALL_ENTRY + SYS_openat,
+			      KL_EV_SYSCALL_EXIT + SYS_openat,
+			      KL_EV_rwsem_down_read,
+			      0 };
+static const u32 others[] = { KL_EV_sched_switch, KL_EV_sched_process_exit, KL_EV_rwsem_up_read,
+			      KL_EV_SYSCALL_EXIT + SYS_openat, 0 };
+
+static int stimulus, fail_nth;
+static u32 injected;
+
+/* ---------------------------------------------------------------- injecting */
+
+static void set_fault_attributes(void)
+{
+	static const char *const settings[][2] = {
+		{ "failslab/ignore-gfp-wait", "N" },
+		{ "failslab/verbose", "0" },
+		{ "fail_page_alloc/ignore-gfp-wait", "N" },
+		{ "fail_page_alloc/ignore-gfp-highmem", "N" },
+		{ "fail_page_alloc/min-order", "0" },
+		{ "fail_page_alloc/verbose", "0" },
+		{ "fail_usercopy/verbose", "0" },
+	};
+	char path[100];
+
+	for (u32 i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", settings[i][0]);
+		if (!put_file(path, settings[i][1]))
+			bail("%s: not a kernel with fault injection", path);
+	}
+	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (fail_nth < 0)
+		bail("fail-nth");
+}
+
+/* The @nth place of this thread that can fail will; 0: none. */
+static void fail(u32 nth)
+{
+	char text[16];
+	int bytes = snprintf(text, sizeof(text), "%u", nth);
+
+	/* Writing is itself a place that can fail, once. */
+	if (pwrite(fail_nth, text, bytes, 0) != bytes && pwrite(fail_nth, text, bytes, 0) != bytes)
+		bail("writing fail-nth");
+}
+
+/* How many places were left before the one that was to fail; none will from now on. */
+static u32 stop_failing(void)
+{
+	char text[16] = "";
+	/* Reading is itself a place that can fail: then one was left. */
+	u32 left = pread(fail_nth, text, sizeof(text) - 1, 0) < 0 ? 1 : atoi(text);
+
+	fail(0);
+	return left;
+}
+
+/* --------------------------------------------------------------- what failed */
+
+/* Each error of the module that has to be seen. */
+static struct {
+	const char *text;
+	u32 seen;
+} reasons[] = {
+	{ "no memory for a session", 0 },      { "no memory for the call", 0 },
+	{ "no memory for 4 blocks of", 0 },    { "no memory for 32 blocks on each CPU", 0 },
+	{ "no memory for maskset", 0 },	       { "no memory for counters", 0 },
+	{ "no memory for a set of tasks", 0 }, { "no memory to attach", 0 },
+	{ "no memory to hook function", 0 },   { "no memory for a reader", 0 },
+	{ "no memory for a state dump", 0 },   { "cannot make a reader's descriptor", 0 },
+	{ "cannot attach to tracepoint", 0 },  { "cannot attach to sys_enter", 0 },
+	{ "cannot attach to sys_exit", 0 },    { "cannot hook function", 0 },
+	{ "cannot follow forks", 0 },	       { "the argument cannot be read", 0 },
+	{ "the answer cannot be written", 0 },
+};
+
+static void note_reason(const char *why)
+{
+	for (u32 i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (strstr(why, reasons[i].text))
+			reasons[i].seen++;
+}
+
+/* ------------------------------------------------------------------ the calls */
+
+/* How far the world is made before a call. */
+enum level {
+	NOTHING,
+	OPENED,
+	MADE,
+	FOLLOWING,
+	USED,
+	RUNNING
+};
+
+struct world {
+	int fd; /* the session's, or the device */
+	int second; /* another descriptor of the device */
+	int made; /* what the call has returned */
+	u32 id;
+	u64 answer[4096]; /* room for the largest struct */
+};
+
+struct call {
+	const char *name;
+	enum level level;
+	int (*run)(struct world *w); /* 0, a descriptor, or -errno */
+	bool (*undone)(struct world *w); /* after -ENOMEM: is all as before? */
+	u32 most; /* the last place tried; 0: all */
+};
+
+static struct kl_abi_status status_of(struct world *w)
+{
+	struct kl_abi_status status = { .size = sizeof(status) };
+
+	for (; !kl_call(w->second, KL_IOC_STATUS, &status); status.index++)
+		if (status.id == w->id)
+			return status;
+	bail("session %u is not in the list", w->id);
+}
+
+static int do_open(struct world *w)
+{
+	int fd = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int do_session(struct world *w)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096, .blocks_max = 64 };
+	int error = kl_session(w->fd, &wish);
+
+	w->id = wish.id;
+	return error;
+}
+
+/* Blocks of several pages, which need not be contiguous. */
+static int do_large_session(struct world *w)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 65536 };
+
+	return kl_session(w->fd, &wish);
+}
+
+static bool has_no_session(struct world *w)
+{
+	return kl_info(w->second).sessions == 0;
+}
+
+static int do_attach(struct world *w)
+{
+	struct kl_abi_attach attach = { .size = sizeof(attach), .id = w->id };
+
+	return kl_call(w->second, KL_IOC_ATTACH, &attach);
+}
+
+static int do_maskset_write(struct world *w)
+{
+	struct kl_abi_maskset *m = (void *)w->answer;
+
+	memset(m, 0, sizeof(*m));
+	m->size = sizeof(*m);
+	m->id = UNWRITTEN;
+	m->handler[KL_EV_sched_switch] = KL_HANDLER_log;
+	return kl_call(w->fd, KL_IOC_MASKSET_WRITE, m);
+}
+
+static int do_maskset_read(struct world *w)
+{
+	struct kl_abi_maskset *m = (void *)w->answer;
+
+	m->size = sizeof(*m);
+	m->id = LOGGING;
+	return kl_call(w->fd, KL_IOC_MASKSET_READ, m);
+}
+
+static bool is_unwritten(struct world *w)
+{
+	struct kl_abi_maskset *m = (void *)w->answer;
+
+	m->size = sizeof(*m);
+	m->id = UNWRITTEN;
+	return kl_call(w->fd, KL_IOC_MASKSET_READ, m) == -ENOENT;
+}
+
+static int do_use_other(struct world *w)
+{
+	return kl_use(w->fd, OTHER);
+}
+
+static int do_use_counting(struct world *w)
+{
+	return kl_use(w->fd, COUNTING);
+}
+
+static bool uses_nothing(struct world *w)
+{
+	return status_of(w).maskset == KL_MASKSET_RNOTHING;
+}
+
+/* Running as before, with all that it had attached and nothing else. */
+static bool runs(struct world *w)
+{
+	struct kl_abi_status status = status_of(w);
+
+	return status.running && status.maskset == LOGGING && status.events == 8;
+}
+
+static bool runs_with_its_blocks(struct world *w)
+{
+	return runs(w) && status_of(w).blocks == 4;
+}
+
+static int do_filter(struct world *w)
+{
+	return kl_filter(w->fd, KL_FILTER_TASKS, 0);
+}
+
+static int do_tasks(struct world *w)
+{
+	return kl_tasks(w->fd, getpid(), KL_TASK_ADD | KL_TASK_INHERIT);
+}
+
+static int do_tree(struct world *w)
+{
+	return kl_tasks(w->fd, 1, KL_TASK_ADD | KL_TASK_TREE);
+}
+
+static int do_start(struct world *w)
+{
+	return kl_start(w->fd);
+}
+
+static int do_start_all(struct world *w)
+{
+	int error = kl_use(w->fd, KL_MASKSET_RALL);
+
+	return error ? error : kl_start(w->fd);
+}
+
+static bool stands_still(struct world *w)
+{
+	struct kl_abi_status status = status_of(w);
+
+	return !status.running && !status.events;
+}
+
+static int do_stop(struct world *w)
+{
+	return kl_stop(w->fd);
+}
+
+static int do_more(struct world *w)
+{
+	return kl_resize(w->fd, 32);
+}
+
+static int do_fewer(struct world *w)
+{
+	return kl_resize(w->fd, 2);
+}
+
+static int do_reader(struct world *w)
+{
+	return kl_reader(w->fd, 0);
+}
+
+static int do_holder(struct world *w)
+{
+	return kl_reader(w->fd, KL_READER_HOLD);
+}
+
+static bool has_no_reader(struct world *w)
+{
+	return kl_stats(w->fd, -1).readers == 0;
+}
+
+/* Reads and maps what there is, with a fault behind making the reader. */
+static int do_read(struct world *w)
+{
+	static u8 buffer[65536];
+	int reader = kl_reader(w->fd, KL_READER_HOLD);
+	ssize_t got;
+	void *at;
+
+	if (reader < 0)
+		return reader;
+	at = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_POPULATE, reader, KL_MMAP_RING(0));
+	if (at != MAP_FAILED)
+		munmap(at, 4096);
+	at = mmap(NULL, 4096, PROT_READ, MAP_SHARED, reader, KL_MMAP_BLOCK(0, 0, 4096));
+	if (at != MAP_FAILED)
+		munmap(at, 4096);
+	fcntl(reader, F_SETFL, O_NONBLOCK);
+	do
+		got = read(reader, buffer, sizeof(buffer));
+	while (got > 0);
+	got = got < 0 && errno != EAGAIN ? -errno : 0;
+	close(reader);
+	return got;
+}
+
+static int do_dump(struct world *w)
+{
+	struct kl_abi_dump dump = { .size = sizeof(dump),
+				    .what = KL_DUMP_PROCESSES | KL_DUMP_FILES | KL_DUMP_MAPPINGS };
+
+	return kl_call(w->fd, KL_IOC_DUMP, &dump);
+}
+
+static int do_questions(struct world *w)
+{
+	struct kl_abi_info info = { .size = sizeof(info) };
+	struct kl_abi_time time = { .size = sizeof(time) };
+	struct kl_abi_event_info event = { .size = sizeof(event), .id = KL_EV_sched_switch };
+	struct kl_abi_stats stats = { .size = sizeof(stats), .cpu = -1 };
+	struct kl_abi_counts *counts = (void *)w->answer;
+	int error = kl_call(w->fd, KL_IOC_INFO, &info);
+
+	counts->size = sizeof(*counts);
+	error = error ? error : kl_call(w->fd, KL_IOC_TIME, &time);
+	error = error ? error : kl_call(w->fd, KL_IOC_EVENT_INFO, &event);
+	error = error ? error : kl_call(w->fd, KL_IOC_STATS, &stats);
+	return error ? error : kl_call(w->fd, KL_IOC_COUNTS, counts);
+}
+
+/* A followed task's child is entered into the set, or counted as not entered. */
+static int do_fork(struct world *w)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	if (child < 0)
+		return -errno;
+	waitpid(child, NULL, 0);
+	return 0;
+}
+
+static int do_close(struct world *w)
+{
+	int error = close(w->fd) ? -errno : 0;
+
+	w->fd = -1;
+	return error;
+}
+
+static const struct call calls[] = {
+	{ "open", NOTHING, do_open, has_no_session, 0 },
+	{ "questions", MADE, do_questions, NULL, 0 },
+	{ "session", OPENED, do_session, has_no_session, 0 },
+	{ "session of large blocks", OPENED, do_large_session, has_no_session, 0 },
+	{ "attach", MADE, do_attach, NULL, 0 },
+	{ "maskset write", MADE, do_maskset_write, is_unwritten, 0 },
+	{ "maskset read", MADE, do_maskset_read, NULL, 0 },
+	{ "use", MADE, do_use_other, uses_nothing, 0 },
+	{ "use of counters", MADE, do_use_counting, uses_nothing, 0 },
+	{ "filter", MADE, do_filter, stands_still, 0 },
+	{ "tasks", FOLLOWING, do_tasks, stands_still, 0 },
+	{ "tasks, a tree", FOLLOWING, do_tree, stands_still, 0 },
+	{ "start", USED, do_start, stands_still, 0 },
+	{ "start of RALL", MADE, do_start_all, stands_still, 8 },
+	{ "use while running", RUNNING, do_use_other, runs, 0 },
+	{ "counters while running", RUNNING, do_use_counting, runs, 0 },
+	{ "more blocks", RUNNING, do_more, runs_with_its_blocks, 0 },
+	{ "fewer blocks", RUNNING, do_fewer, runs_with_its_blocks, 0 },
+	{ "reader", RUNNING, do_reader, has_no_reader, 0 },
+	{ "holding reader", RUNNING, do_holder, has_no_reader, 0 },
+	{ "read and map", RUNNING, do_read, has_no_reader, 0 },
+	{ "state dump", RUNNING, do_dump, runs, 0 },
+	{ "fork of a followed task", RUNNING, do_fork, NULL, 60 },
+	{ "stop", RUNNING, do_stop, NULL, 0 },
+	{ "close", RUNNING, do_close, NULL, 0 },
+};
+
+/* Not used yet: the first use is one of the calls. */
+static int write_maskset(int fd, u32 id, u8 handler, const u32 *events)
+{
+	struct kl_abi_maskset m = { .size = sizeof(m), .id = id };
+
+	for (; *events; events++)
+		m.handler[*events] = handler;
+	return kl_call(fd, KL_IOC_MASKSET_WRITE, &m);
+}
+
+static struct world make_world(enum level level)
+{
+	struct world w = { .fd = -1, .second = kl_open(), .made = -1 };
+
+	if (level >= OPENED)
+		w.fd = kl_open();
+	if (level >= MADE &&
+	    (do_session(&w) || write_maskset(w.fd, LOGGING, KL_HANDLER_log, logged) ||
+	     write_maskset(w.fd, OTHER, KL_HANDLER_log, others) ||
+	     write_maskset(w.fd, COUNTING, KL_HANDLER_count, others)))
+		bail("session: %s", kl_why(w.fd));
+	if (level >= FOLLOWING && do_filter(&w))
+		bail("filter: %s", kl_why(w.fd));
+	if (level >= USED && (do_tasks(&w) || kl_use(w.fd, LOGGING)))
+		bail("use: %s", kl_why(w.fd));
+	if (level >= RUNNING && kl_start(w.fd))
+		bail("start: %s", kl_why(w.fd));
+	return w;
+}
+
+static void end_world(struct world *w)
+{
+	if (w->made >= 0)
+		close(w->made);
+	if (w->fd >= 0)
+		close(w->fd);
+	close(w->second);
+}
+
+/*
+ * One call with its @nth place failing. Returns whether it had so many. @wrong
+ * is set if it did not fail cleanly, or does not work afterwards.
+ */
+static bool try_place(const struct call *call, u32 nth, char wrong[200])
+{
+	struct world w = make_world(call->level);
+	int result, again;
+	bool reached;
+
+	fail(nth);
+	result = call->run(&w);
+	reached = !stop_failing();
+	if (result >= 0)
+		w.made = result ? result : -1;
+	if (result < 0 && w.fd >= 0)
+		note_reason(kl_why(w.fd));
+	if (result < 0 && !reached)
+		snprintf(wrong, 200, "place %u: fails by itself: %d", nth, result);
+	else if (result < 0 && result != -ENOMEM && result != -EFAULT && result != -EAGAIN)
+		snprintf(wrong, 200, "place %u: error %d", nth, result);
+	else if (result == -ENOMEM && call->undone && !call->undone(&w))
+		snprintf(wrong, 200, "place %u: not undone: %s", nth, kl_why(w.fd));
+	if (result == -ENOMEM && !wrong[0]) {
+		again = call->run(&w);
+		if (again < 0)
+			snprintf(wrong, 200, "place %u: then fails with %d: %s", nth, again,
+				 kl_why(w.fd));
+		w.made = again > 0 ? again : -1;
+	}
+	injected += reached;
+	end_world(&w);
+	return reached;
+}
+
+static void test_call(const struct call *call)
+{
+	u32 hooks = hooks_now(), probes = probes_now(stimulus), nth = 1;
+	u32 step = 1;
+	char wrong[200] = "";
+	double begun = now_seconds();
+
+	/* The first time, things are made that stay. */
+	while (try_place(call, nth, wrong) && !wrong[0] && nth < 5000) {
+		/* A long call: the first places, then fewer and fewer. */
+		if (call->most && nth >= call->most)
+			step *= 2;
+		nth += step;
+	}
+	tap_result(!wrong[0], call->name, "%s", wrong);
+	printf("# %s: %u places, %.1f s\n", call->name, nth - 1, now_seconds() - begun);
+	if (hooks_now() != hooks || probes_now(stimulus) != probes)
+		tap_result(false, call->name, "%u hooks, %u before; %u probes, %u before",
+			   hooks_now(), hooks, probes_now(stimulus), probes);
+}
+
+/* Without a free descriptor there is no reader, and nothing stays of it. */
+static void test_no_descriptor(void)
+{
+	struct world w = make_world(RUNNING);
+	struct rlimit old, none = {};
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	none.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &none);
+	tap_check(do_holder(&w) == -EMFILE && has_no_reader(&w), "reader without a descriptor");
+	setrlimit(RLIMIT_NOFILE, &old);
+	end_world(&w);
+}
+
+int main(int argc, char **argv)
+{
+	set_fault_attributes();
+	stimulus = open(KLS_DEVICE, O_RDWR | O_CLOEXEC);
+	if (stimulus < 0)
+		bail("cannot open " KLS_DEVICE);
+	for (u32 i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (argc < 2 || !strcmp(argv[1], calls[i].name))
+			test_call(&calls[i]);
+	test_no_descriptor();
+	printf("# %u faults\n", injected);
+	for (u32 i = 0; argc < 2 && i < sizeof(reasons) / sizeof(*reasons); i++) {
+		char name[100];
+
+		snprintf(name, sizeof(name), "seen: %s", reasons[i].text);
+		tap_check(reasons[i].seen, name);
+	}
+	return tap_end();
+}

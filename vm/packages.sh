@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# How vm/fetch and vm/debug-kernel, which source it, get Debian's packages: downloaded and unpacked
+# into a folder of the cache from the machine's own apt sources, with apt's state kept beside them.
+# Nothing is installed, and the machine's package lists stay as they are.
+
+codename=bookworm
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# The machine's apt sources that carry the suite $1, naming the suites in $2 instead.
+# Kept whole otherwise: mirror, signing key, options.
+derive_sources() {
+	local has=$1 suites=$2 out=$3 file
+	for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+		[[ -r $file ]] || continue
+		awk -v has="$has" -v suites="$suites" '
+			$1 == "deb" {
+				at = 2
+				if ($2 ~ /^\[/)
+					while ($at !~ /\]$/) at++
+				else
+					at = 1
+				if ($(at + 2) != has) next
+				n = split(suites, suite, " ")
+				for (i = 1; i <= n; i++) { $(at + 2) = suite[i]; print }
+			}' "$file"
+	done >"$out/derived.list"
+	for file in /etc/apt/sources.list.d/*.sources; do
+		[[ -r $file ]] || continue
+		awk -v has="$has" -v suites="$suites" '
+			BEGIN { RS = ""; FS = "\n"; ORS = "\n\n" }
+			{
+				kept = 0; enabled = 1; text = ""
+				for (i = 1; i <= NF; i++) {
+					if ($i ~ /^#/) continue
+					if ($i ~ /^Enabled:[ \t]*no/) enabled = 0
+					if ($i ~ /^Types:/) $i = "Types: deb"
+					if ($i ~ /^Suites:/) {
+						n = split($i, suite, /[ \t]+/)
+						for (k = 2; k <= n; k++) if (suite[k] == has) kept = 1
+						$i = "Suites: " suites
+					}
+					text = text (text ? "\n" : "") $i
+				}
+				if (kept && enabled) print text
+			}' "$file"
+	done >"$out/derived.sources"
+}
+
+# apt on the private configuration below $1: the machine's package lists stay as they are,
+# and only the suites meant for this kernel can answer.
+private_apt() {
+	local dir=$1 tool=$2
+	shift 2
+	"$tool" -qq \
+		-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$dir/sources" \
+		-o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
+		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" \
+		-o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none "$@"
+}
+
+# A clean folder $1 to fill, where apt finds the suites of $2 in the sources of suite $3.
+start() {
+	local work=$1 suites=$2 has=$3
+	rm -rf "$work"
+	mkdir -p "$work"/{apt/sources,apt/lists/partial,apt/cache/archives/partial,debs,root}
+	derive_sources "$has" "$suites" "$work/apt/sources"
+}
+
+# Downloads and unpacks packages below $1.
+unpack() {
+	local work=$1 package
+	shift
+	(cd "$work/debs" && private_apt "$work/apt" apt-get download "$@")
+	for package in "$work"/debs/*.deb; do
+		dpkg-deb -x "$package" "$work/root"
+	done
+	rm -rf "$work/debs" "$work/apt"
+}
+
+has_source() {
+	cat "$1"/apt/sources/* | grep -q . || die "no apt source of this machine carries $codename"
+}
+
+# The same for the stable suite, where its security updates may be on another mirror.
+start_stable() {
+	local work=$1 base
+	start "$work" "$codename $codename-updates" "$codename"
+	mkdir "$work/apt/security"
+	derive_sources "$codename-security" "$codename-security" "$work/apt/security"
+	for base in list sources; do
+		cat "$work/apt/security/derived.$base" >>"$work/apt/sources/derived.$base"
+	done
+}
+
+# The version that apt would install.
+candidate() {
+	private_apt "$1/apt" apt-cache policy "$2" | awk '/Candidate:/ { print $2 }'
+}
