@@ -55,23 +55,6 @@ static json_t *make_row(const char *name, const char *group, const char *help)
 			 "available", 1, "reason", "");
 }
 
-static void list_variables(struct cli_list *list)
-{
-	const struct kl_variable *v;
-
-	list->table = cli_table_create("variable|scope|what it is");
-	for (unsigned int i = 0; (v = kl_variable_get(i)); i++) {
-		json_t *row;
-
-		if (!is_like(list, v->name))
-			continue;
-		row = make_row(v->name, v->scope, v->help);
-		json_object_set_new(row, "type", json_string(v->type));
-		json_object_set_new(row, "unit", json_string(v->unit));
-		add_row(list, v->name, v->scope, v->help, row);
-	}
-}
-
 static void list_handlers(struct cli_list *list)
 {
 	const char *name;
@@ -195,8 +178,8 @@ static int exec_list(const struct cli_command *self, int argc, char **argv)
 	if (!strcmp(kind, "events"))
 		return cli_list_events(&list);
 	if (!strcmp(kind, "variables"))
-		list_variables(&list);
-	else if (!strcmp(kind, "handlers"))
+		return cli_list_variables(&list);
+	if (!strcmp(kind, "handlers"))
 		list_handlers(&list);
 	else if (!strcmp(kind, "masksets"))
 		list_masksets(&list);
@@ -213,11 +196,13 @@ const struct cli_command cmd_list = {
 	.text = "PATTERN is a name, a glob, a group, or several with commas; a part of a name\n"
 		"will do. One event's name shows its fields. System calls are listed when PATTERN\n"
 		"asks for them. Letters in front of an event: D in RDEFAULT and RALL, A in RALL,\n"
-		"R only when asked for by name; - cannot be had here, and why.\n"
+		"R only when asked for by name; - cannot be had here, and why. Variables are those\n"
+		"that record -v takes.\n"
 		"\n"
 		"  kernlens list\n"
 		"  kernlens list sched,'irq_*'\n"
 		"  kernlens list sched_switch\n"
-		"  kernlens list syscall_entry_openat --json\n",
+		"  kernlens list syscall_entry_openat --json\n"
+		"  kernlens list variables rss\n",
 	.exec = exec_list,
 };

@@ -29,6 +29,7 @@ static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
+	{ 'v', "variable", "NAMES", "values to have with each record, with commas" },
 	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },
 	{},
 };
@@ -223,6 +224,7 @@ const struct cli_command cmd_live = {
 		"\n"
 		"  kernlens live -e sched_process_exec,sched_process_exit -a\n"
 		"  kernlens live --format strace -o calls.txt -- ls\n"
-		"  kernlens live -p 1234 -e 'syscall_*_futex'\n",
+		"  kernlens live -p 1234 -e 'syscall_*_futex'\n"
+		"  kernlens live -v rss,min_faults -e exceptions -- ls\n",
 	.exec = exec_live,
 };

@@ -30,6 +30,7 @@ enum {
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
+	{ 'v', "variable", "NAMES", "values to have with each record, with commas" },
 	{ 'o', "output", "DIR", "write here (kernlens-YYYYmmdd-HHMMSS)" },
 	{ KEY_FORCE, "force", NULL, "replace the trace that is in DIR" },
 	{ KEY_DISCARD, "discard", NULL,
@@ -339,6 +340,7 @@ const struct cli_command cmd_record = {
 		"  kernlens record -- make -j4\n"
 		"  kernlens record -e sched,syscalls,'block_*' -o trace -- git clone A B\n"
 		"  kernlens record -p 1234 --duration 10\n"
+		"  kernlens record -v rss,nvcsw,'user_?p' -- make\n"
 		"  kernlens record -a --overwrite --buffer 16M     a flight recorder\n",
 	.exec = exec_record,
 };

@@ -31,6 +31,9 @@ struct cli_list {
 /* The list of events, or one of them. Returns the exit status. */
 int cli_list_events(struct cli_list *list);
 
+/* The variables, or one of them. Returns the exit status. */
+int cli_list_variables(struct cli_list *list);
+
 /* The event of a group that comes first; NULL: there is no such group. */
 const struct kl_class *cli_list_first_of(const struct kl_schema *schema, const char *group);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* From the selection options to a session that is ready to be started. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,11 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 	case 'e':
 		select->events = select->events ? cli_format("%s,%s", select->events, parser->arg) :
 						  parser->arg;
+		return true;
+	case 'v':
+		select->variables = select->variables ?
+					    cli_format("%s,%s", select->variables, parser->arg) :
+					    parser->arg;
 		return true;
 	case 'm':
 		select->maskset = cli_maskset_find(parser->arg);
@@ -233,6 +239,63 @@ use:
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
+/* One variable more, to the session's list and to the schema that decodes it. */
+static int add_variable(struct cli_session *s, struct kl_abi_variables *list,
+			const struct kl_variable *v)
+{
+	int index = kl_schema_add_variable(s->schema, v);
+
+	if (index < 0)
+		return cli_library_error(index, NULL);
+	list->variable[list->n++].variable = v->id;
+	return CLI_OK;
+}
+
+/* Those that a glob matches and that can be had, but for the task, which is always there. */
+static int add_matching(struct cli_session *s, struct kl_abi_variables *list, const char *word)
+{
+	bool glob = strpbrk(word, "*?[");
+	struct kl_abi_variable_info info;
+	const struct kl_variable *v;
+	int status = CLI_OK, found = 0;
+
+	for (unsigned int i = 1; !status && (v = kl_variable_get(i)); i++) {
+		if (fnmatch(word, v->name, 0) ||
+		    (glob && kl_schema_find_variable(s->schema, v->name) >= 0))
+			continue;
+		found++;
+		status = kl_device_variable(s->device, v->id, &info);
+		if (status)
+			return cli_library_error(status, "%s", v->name);
+		if (info.absent == KL_PRESENT)
+			status = add_variable(s, list, v);
+		else if (!glob)
+			return cli_error(info.absent == KL_ABSENT_DENIED ? -EPERM : -ENOENT,
+					 "%s cannot be had here: %s", v->name, info.reason);
+	}
+	if (!found)
+		cli_usage_error(s->command, "there is no variable \"%s\": kernlens list variables",
+				word);
+	return status;
+}
+
+static int use_variables(struct cli_session *s)
+{
+	struct kl_abi_variables list = {};
+	char *rest, *word;
+	int status = CLI_OK;
+
+	if (!s->select.variables)
+		return CLI_OK;
+	rest = strdupa(s->select.variables);
+	while (!status && (word = strsep(&rest, ",")))
+		status = add_matching(s, &list, word);
+	if (status)
+		return status;
+	status = kl_session_variables(s->session, &list);
+	return status ? cli_library_error(status, NULL) : CLI_OK;
+}
+
 static int use_filter(struct cli_session *s)
 {
 	const struct cli_select *select = &s->select;
@@ -321,6 +384,8 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 		status = make_session(s);
 	if (!status)
 		status = use_events(s, patterns, handler);
+	if (!status)
+		status = use_variables(s);
 	if (!status)
 		status = use_filter(s);
 	if (status)

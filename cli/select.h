@@ -25,6 +25,7 @@ enum {
 /* What the options said. */
 struct cli_select {
 	char *events;
+	char *variables; /* names and globs with commas, or NULL */
 	int maskset; /* KL_MASKSET_*, -1: not given */
 	pid_t pid[CLI_PIDS_MAX];
 	unsigned int n_pids;

@@ -76,7 +76,7 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 
 	if (absent)
 		return kl_fail(why,
-			       id >= kl_variable_count	     ? -EINVAL :
+			       id >= kl_variable_count	  ? -EINVAL :
 			       absent == KL_ABSENT_DENIED ? -EPERM :
 							    -ENOENT,
 			       "variable %u: %s", id, reason);
@@ -147,9 +147,8 @@ static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
 	return 0;
 }
 
-static struct kl_variables *make_variables(struct kl_session *s,
-					   const struct kl_abi_variables *wish,
-					   struct kl_error *why)
+static struct kl_variables *
+make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct kl_error *why)
 {
 	struct kl_variables *v = kzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
 	int error = 0;
@@ -206,8 +205,9 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 		return error;
 	mutex_lock(&s->lock);
 	if (s->started)
-		error = kl_fail(why, -EBUSY,
-				"variables can be set until the session is started for the first time");
+		error = kl_fail(
+			why, -EBUSY,
+			"variables can be set until the session is started for the first time");
 	if (!error && wish->n) {
 		v = make_variables(s, wish, why);
 		error = PTR_ERR_OR_ZERO(v);

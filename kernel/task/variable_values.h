@@ -152,10 +152,10 @@ static inline s32 kl_state(struct task_struct *t)
 /* ---------------------------------------------------- memory, files, calls */
 
 /* Of the task's memory `mm`; 0 of kernel threads and tasks that are exiting. */
-#define KL_MM(value)                                  \
-	({                                            \
-		struct mm_struct *mm = (t)->mm;       \
-		mm ? (u64)(value) : 0;                \
+#define KL_MM(value)                            \
+	({                                      \
+		struct mm_struct *mm = (t)->mm; \
+		mm ? (u64)(value) : 0;          \
 	})
 
 #ifdef CONFIG_TASK_IO_ACCOUNTING
@@ -213,10 +213,10 @@ static inline u8 kl_context(void)
 }
 
 /* What an interrupt has interrupted. */
-#define kl_irq_register(name)                                 \
-	({                                                    \
-		const struct pt_regs *regs = get_irq_regs();  \
-		in_hardirq() && regs ? regs->name : 0;        \
+#define kl_irq_register(name)                                \
+	({                                                   \
+		const struct pt_regs *regs = get_irq_regs(); \
+		in_hardirq() && regs ? regs->name : 0;       \
 	})
 
 /* ------------------------------------------------------------- the machine */

@@ -139,6 +139,12 @@ int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_i
 			      "ask about an event");
 }
 
+int kl_device_variable(struct kl_device *device, uint32_t id, struct kl_abi_variable_info *info)
+{
+	*info = (struct kl_abi_variable_info){ .id = id };
+	return kl_client_call(device->fd, KL_IOC_VARIABLE_INFO, info, sizeof(*info), "ask about a variable");
+}
+
 int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status)
 {
 	*status = (struct kl_abi_status){ .index = index };
@@ -264,6 +270,12 @@ int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags)
 				 "change the filter's tasks");
 
 	return ret ? ret : (int)tasks.count;
+}
+
+int kl_session_variables(struct kl_session *session, struct kl_abi_variables *variables)
+{
+	return kl_client_call(session->fd, KL_IOC_VARIABLES, variables, sizeof(*variables),
+		    "set the variables");
 }
 
 int kl_session_start(struct kl_session *session)

@@ -2,6 +2,7 @@
 /* CSV as LKST's: one row an event, each argument a quoted "name=value (meaning)". */
 #include "../base/base.h"
 #include "print.h"
+#include "schema.h"
 
 /* Double the quotes of what stands behind @from, and close the cell. */
 static void close_cell(struct kl_buffer *buffer, size_t from)
@@ -25,13 +26,14 @@ static void close_cell(struct kl_buffer *buffer, size_t from)
 	kl_buffer_add_char(buffer, '"');
 }
 
-static void print_cell(struct kl_buffer *buffer, const struct kl_value *value)
+static void print_cell(struct kl_buffer *buffer, const char *prefix, const struct kl_value *value)
 {
 	const struct kl_field *field = value->field;
 	size_t from, number;
 
 	kl_buffer_add(buffer, ",\"", 2);
 	from = buffer->length;
+	kl_buffer_add_string(buffer, prefix);
 	kl_buffer_add_string(buffer, field->name);
 	kl_buffer_add_char(buffer, '=');
 	if (field->type >= KL_TYPE_TEXT) {
@@ -70,9 +72,14 @@ void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_e
 	for (unsigned int i = 0; i < event->class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
-		print_cell(buffer, &value);
+		print_cell(buffer, "", &value);
 	}
-	if (!event->class->n_fields)
+	for (unsigned int i = 0; i < event->schema->n_variables; i++) {
+		struct kl_value value = kl_event_variable(event, i);
+
+		print_cell(buffer, "variables.", &value);
+	}
+	if (!event->class->n_fields && !event->schema->n_variables)
 		kl_buffer_add_char(buffer, ',');
 	kl_buffer_add_char(buffer, '\n');
 }

@@ -60,6 +60,19 @@ struct kl_value kl_event_value(const struct kl_event *event, unsigned int index)
 	return value;
 }
 
+struct kl_value kl_event_variable(const struct kl_event *event, unsigned int index)
+{
+	const struct kl_field *field = &event->schema->variables[index]->field;
+	struct kl_value value = { .field = field, .bytes = event->variables + field->offset };
+
+	if (field->type == KL_TYPE_TEXT)
+		value.length = strnlen((const char *)value.bytes, field->count);
+	else
+		value.length = field->bytes;
+	value.number = load_number(field->type, value.bytes);
+	return value;
+}
+
 int kl_event_field(const struct kl_event *event, const char *name, struct kl_value *value)
 {
 	int index = kl_class_field(event->class, name);
@@ -160,6 +173,54 @@ static long payload_bytes(const struct kl_class *class, const uint8_t *at, const
 	return p + class->tail_bytes - at;
 }
 
+/* What changed of the variables beside the task, from @at on; -EINVAL: cut off. */
+static long take_values(struct kl_cursor *cursor, const uint8_t *at, const uint8_t *end)
+{
+	const uint8_t *from = at;
+
+	for (uint64_t left = cursor->event.changed >> 1; left; left &= left - 1) {
+		const struct kl_field *field =
+			&cursor->schema->variables[__builtin_ctzll(left)]->field;
+		unsigned int bytes = field->bytes * field->count;
+
+		if (end - at < (long)bytes)
+			return -EINVAL;
+		memcpy(cursor->variables + field->offset, at, bytes);
+		at += bytes;
+	}
+	return at - from;
+}
+
+/* Behind the header: which variables changed, and their values. NULL: no record. */
+static const uint8_t *take_variables(struct kl_cursor *cursor, const uint8_t *at,
+				     const uint8_t *end)
+{
+	struct kl_event *event = &cursor->event;
+	unsigned int n = cursor->schema->n_variables;
+	long bytes;
+
+	event->changed = 0;
+	for (unsigned int i = 0; i < KL_CHANGED_BYTES(n); i++)
+		event->changed |= (uint64_t)*at++ << (8 * i);
+	if (n < KL_VARIABLES_MAX && event->changed >> (n + 1)) {
+		bad_record(cursor, "a record has unknown variables");
+		return NULL;
+	}
+	if (event->changed & KL_CHANGED_TASK) {
+		if (end - at < (long)sizeof(struct kl_abi_task))
+			goto cut;
+		/* struct kl_task begins as struct kl_abi_task, and ends with a NUL. */
+		memcpy(&event->task, at, sizeof(struct kl_abi_task));
+		at += sizeof(struct kl_abi_task);
+	}
+	bytes = take_values(cursor, at, end);
+	if (bytes >= 0)
+		return at + bytes;
+cut:
+	bad_record(cursor, "a record is cut off");
+	return NULL;
+}
+
 int kl_cursor_next(struct kl_cursor *cursor)
 {
 	struct kl_event *event = &cursor->event;
@@ -170,7 +231,7 @@ int kl_cursor_next(struct kl_cursor *cursor)
 
 	if (at >= end)
 		return 0;
-	if (end - at < KL_RECORD_PREFIX_BYTES)
+	if (end - at < (long)sizeof(head) + KL_CHANGED_BYTES(cursor->schema->n_variables))
 		return bad_record(cursor, "a record is cut off");
 	head = kl_get64(at);
 	event->id = head & ((1u << KL_RECORD_ID_BITS) - 1);
@@ -180,16 +241,11 @@ int kl_cursor_next(struct kl_cursor *cursor)
 	event->cycles += ((head >> KL_RECORD_ID_BITS) - event->cycles) & TIME_MASK;
 	if (event->cycles > cursor->limit)
 		return bad_record(cursor, "a record's time is not within its block");
-	if (at[8] & ~KL_CHANGED_TASK)
-		return bad_record(cursor, "a record has unknown variables");
-	if (at[8]) {
-		if (end - at < KL_RECORD_PREFIX_BYTES + (long)sizeof(struct kl_abi_task))
-			return bad_record(cursor, "a record is cut off");
-		/* struct kl_task begins as struct kl_abi_task, and ends with a NUL. */
-		memcpy(&event->task, at + KL_RECORD_PREFIX_BYTES, sizeof(struct kl_abi_task));
-		at += sizeof(struct kl_abi_task);
-	}
-	at += KL_RECORD_PREFIX_BYTES;
+	at = take_variables(cursor, at + sizeof(head), end);
+	if (!at)
+		return -EINVAL;
+	event->schema = cursor->schema;
+	event->variables = cursor->variables;
 	bytes = payload_bytes(event->class, at, end);
 	if (bytes < 0)
 		return bad_record(cursor, "a record is cut off");

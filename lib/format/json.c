@@ -2,6 +2,7 @@
 /* JSON: one object a line. Written by hand for speed; any bytes give valid JSON. */
 #include "../base/base.h"
 #include "print.h"
+#include "schema.h"
 
 /* Length of the UTF-8 character at @at (RFC 3629), 0 if it is none. */
 static size_t utf8_length(const unsigned char *at, const unsigned char *end)
@@ -91,19 +92,43 @@ static void print_json_value(struct kl_buffer *buffer, const struct kl_value *va
 	}
 }
 
-/* "meanings":{...} of those fields that have one. */
-static void print_meanings(struct kl_buffer *buffer, const struct kl_event *event)
+/* A value of an event by its index: a field's or a variable's. */
+typedef struct kl_value (*value_fn)(const struct kl_event *event, unsigned int index);
+
+/* ,"fields":{...} and the like. */
+static void print_values(struct kl_buffer *buffer, const struct kl_event *event, const char *name,
+			 value_fn get, unsigned int n)
+{
+	kl_buffer_add_char(buffer, ',');
+	print_key(buffer, name);
+	for (unsigned int i = 0; i < n; i++) {
+		struct kl_value value = get(event, i);
+
+		kl_buffer_add_char(buffer, i ? ',' : '{');
+		print_key(buffer, value.field->name);
+		print_json_value(buffer, &value);
+	}
+	kl_buffer_add_string(buffer, n ? "}" : "{}");
+}
+
+/* ,"meanings":{...} and the like of those values that have one. */
+static void print_meanings(struct kl_buffer *buffer, const struct kl_event *event, const char *name,
+			   value_fn get, unsigned int n)
 {
 	bool any = false;
 
-	for (unsigned int i = 0; i < event->class->n_fields; i++) {
-		struct kl_value value = kl_event_value(event, i);
+	for (unsigned int i = 0; i < n; i++) {
+		struct kl_value value = get(event, i);
 		size_t before = buffer->length;
 
 		if (value.field->type >= KL_TYPE_TEXT || value.field->count > 1 ||
 		    value.field->format == KL_FORMAT_dec)
 			continue;
-		kl_buffer_add_string(buffer, any ? "," : ",\"meanings\":{");
+		kl_buffer_add_char(buffer, ',');
+		if (!any) {
+			print_key(buffer, name);
+			kl_buffer_add_char(buffer, '{');
+		}
 		print_key(buffer, value.field->name);
 		kl_buffer_add_char(buffer, '"');
 		if (kl_print_meaning(buffer, value.field->format, value.number)) {
@@ -127,6 +152,8 @@ static void print_time(struct kl_buffer *buffer, uint64_t ns)
 
 void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event)
 {
+	unsigned int n = event->schema->n_variables;
+
 	kl_buffer_add_string(buffer, "{\"event\":\"");
 	kl_buffer_add_string(buffer, event->class->name);
 	kl_buffer_add_string(buffer, "\",\"cpu\":");
@@ -141,17 +168,12 @@ void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event)
 	kl_buffer_add_signed(buffer, event->task.pid);
 	kl_buffer_add_string(buffer, ",\"comm\":");
 	kl_print_json_string(buffer, event->task.comm, strlen(event->task.comm));
-	kl_buffer_add_string(buffer, ",\"fields\":{");
-	for (unsigned int i = 0; i < event->class->n_fields; i++) {
-		struct kl_value value = kl_event_value(event, i);
-
-		if (i)
-			kl_buffer_add_char(buffer, ',');
-		print_key(buffer, value.field->name);
-		print_json_value(buffer, &value);
+	print_values(buffer, event, "fields", kl_event_value, event->class->n_fields);
+	print_meanings(buffer, event, "meanings", kl_event_value, event->class->n_fields);
+	if (n) {
+		print_values(buffer, event, "variables", kl_event_variable, n);
+		print_meanings(buffer, event, "variable_meanings", kl_event_variable, n);
 	}
-	kl_buffer_add_char(buffer, '}');
-	print_meanings(buffer, event);
 	kl_buffer_add(buffer, "}\n", 2);
 }
 

@@ -119,6 +119,21 @@ static void print_time(struct kl_buffer *buffer, uint64_t ns)
 	kl_buffer_add(buffer, "] ", 2);
 }
 
+/* All of them, not only what this record said: a line stands for itself. */
+static void print_variables(struct kl_buffer *buffer, const struct kl_event *event)
+{
+	for (unsigned int i = 0; i < event->schema->n_variables; i++) {
+		struct kl_value value = kl_event_variable(event, i);
+
+		kl_buffer_add_string(buffer, i ? " " : " {");
+		kl_buffer_add_string(buffer, value.field->name);
+		kl_buffer_add_char(buffer, '=');
+		kl_print_value(buffer, &value);
+	}
+	if (event->schema->n_variables)
+		kl_buffer_add_char(buffer, '}');
+}
+
 static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event)
 {
 	print_time(buffer, ns);
@@ -138,6 +153,7 @@ static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct
 		kl_buffer_add_char(buffer, '=');
 		kl_print_value(buffer, &value);
 	}
+	print_variables(buffer, event);
 	kl_buffer_add_char(buffer, '\n');
 }
 

@@ -272,3 +272,79 @@ int kl_class_field(const struct kl_class *class, const char *name)
 			return i;
 	return -ENOENT;
 }
+
+/* A name that is a word in every language that sees it. */
+static int is_word(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	return *name && !strchr("0123456789", *name) && !name[strspn(name, letters)] &&
+	       strlen(name) < KL_VARIABLE_NAME_MAX;
+}
+
+static int check_variable(const struct kl_schema *schema, const struct kl_variable *v,
+			  unsigned int bytes)
+{
+	if (!is_word(v->name))
+		return kl_fail(EINVAL, "\"%s\" cannot be a variable's name", v->name);
+	if (kl_schema_find_variable(schema, v->name) >= 0)
+		return kl_fail(EINVAL, "the variable %s is there twice", v->name);
+	if (v->field.type > KL_TYPE_TEXT)
+		return kl_fail(EINVAL, "the variable %s is neither a number nor a name", v->name);
+	if (schema->n_variables == KL_VARIABLES_MAX ||
+	    schema->variable_bytes + bytes > KL_VARIABLES_BYTES_MAX)
+		return kl_fail(EINVAL, "at most %d variables, and %d bytes of them",
+			       KL_VARIABLES_MAX, KL_VARIABLES_BYTES_MAX);
+	return 0;
+}
+
+int kl_schema_add_variable(struct kl_schema *schema, const struct kl_variable *variable)
+{
+	unsigned int count = variable->field.type == KL_TYPE_TEXT ? KL_COMM_LEN : 1;
+	unsigned int bytes = kl_type_bytes(variable->field.type) * count;
+	struct kl_variable *copy;
+	int ret = check_variable(schema, variable, bytes);
+
+	if (ret)
+		return ret;
+	copy = kl_schema_alloc(schema, sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	*copy = (struct kl_variable){
+		.id = variable->id,
+		.name = kl_schema_string(schema, variable->name, strlen(variable->name)),
+		.scope = "",
+		.type = kl_type_name(variable->field.type),
+		.unit = kl_schema_string(schema, variable->unit, strlen(variable->unit)),
+		.access = "",
+		.cost = "",
+		.help = kl_schema_string(schema, variable->help, strlen(variable->help)),
+	};
+	if (!copy->name || !copy->unit || !copy->help)
+		return -ENOMEM;
+	copy->field = (struct kl_field){
+		.name = copy->name,
+		.type = variable->field.type,
+		.format = variable->field.format,
+		.bytes = kl_type_bytes(variable->field.type),
+		.count = count,
+		.offset = schema->variable_bytes,
+	};
+	schema->variable_bytes += bytes;
+	schema->variables[schema->n_variables] = copy;
+	return schema->n_variables++;
+}
+
+const struct kl_variable *kl_schema_variable(const struct kl_schema *schema, unsigned int index)
+{
+	return index < schema->n_variables ? schema->variables[index] : NULL;
+}
+
+int kl_schema_find_variable(const struct kl_schema *schema, const char *name)
+{
+	for (unsigned int i = 0; i < schema->n_variables; i++)
+		if (!strcmp(schema->variables[i]->name, name))
+			return i;
+	return -ENOENT;
+}

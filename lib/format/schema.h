@@ -8,16 +8,21 @@
 
 #define KL_FIELDS_MAX 32 /* of an event; the tables allow 16 and some strings */
 #define KL_FIELD_COUNT_MAX 256 /* elements of an array */
+#define KL_VARIABLE_NAME_MAX 64
 
 /*
  * @classes points to allocated classes, whose names, helps, groups and fields
- * belong to @arena's chunks or, for the built-in schema, to the tables.
+ * belong to @arena's chunks or, for the built-in schema, to the tables. The
+ * variables that records carry are in their order; @variable_bytes of them all.
  */
 struct kl_schema {
 	struct kl_class *classes[KL_EV_MAX];
 	struct kl_class **defined; /* by id less KL_EV_DYNAMIC, may have gaps */
 	size_t n_defined;
 	size_t defined_capacity;
+	const struct kl_variable *variables[KL_VARIABLES_MAX];
+	unsigned int n_variables;
+	unsigned int variable_bytes;
 	struct kl_chunk *arena;
 };
 

@@ -116,9 +116,22 @@ static const struct {
 #undef KL_HANDLER
 };
 
+/* The task's own row stands for a struct. */
+#define TYPE_text KL_TYPE_TEXT
+#define TYPE_task KL_TYPE_STRING
+
 static const struct kl_variable variables[] = {
-#define KL_VARIABLE(id, name, scope, type, unit, access, help) \
-	{ id, #name, #scope, #type, unit, help },
+#define KL_VARIABLE(id_, name_, scope_, type_, unit_, format_, access_, needs_, cost_, help_, ...) \
+	[id_] = { .id = id_,                                                                       \
+		  .name = #name_,                                                                  \
+		  .scope = #scope_,                                                                \
+		  .type = #type_,                                                                  \
+		  .unit = unit_,                                                                   \
+		  .access = #access_,                                                              \
+		  .cost = cost_,                                                                   \
+		  .help = help_,                                                                   \
+		  .field = {                                                                       \
+			  .name = #name_, .type = TYPE_##type_, .format = KL_FORMAT_##format_ } },
 #include "../../uapi/variables.def"
 #undef KL_VARIABLE
 };
@@ -164,4 +177,12 @@ int kl_handler_find(const char *name)
 const struct kl_variable *kl_variable_get(unsigned int index)
 {
 	return index < KL_ARRAY_SIZE(variables) ? &variables[index] : NULL;
+}
+
+const struct kl_variable *kl_variable_find(const char *name)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(variables); i++)
+		if (!strcmp(variables[i].name, name))
+			return &variables[i];
+	return NULL;
 }

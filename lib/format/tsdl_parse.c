@@ -14,224 +14,42 @@
 #include "../base/base.h"
 #include "schema.h"
 #include "tsdl.h"
-
-#define TEXT_MAX 512 /* of a name, string or help */
-
-enum token {
-	TOKEN_END,
-	TOKEN_WORD,
-	TOKEN_NUMBER,
-	TOKEN_STRING,
-	TOKEN_NOTE, /* a comment that starts with @, without the @ */
-	TOKEN_SIGN, /* one character */
-};
-
-struct parser {
-	const char *at;
-	const char *end;
-	unsigned int line;
-	enum token token;
-	char text[TEXT_MAX]; /* of a word, string or note, cut at the size */
-	char sign;
-	int64_t number;
-	int error;
-	struct kl_schema *schema;
-	struct kl_trace_info *info;
-	int64_t format;
-	char clock[32];
-	uint64_t hz, offset, precision;
-	int64_t offset_s;
-	bool has_uuid;
-};
-
-static void fail(struct parser *p, const char *why)
-{
-	if (!p->error)
-		p->error = kl_fail(EINVAL, "metadata, line %u: %s", p->line, why);
-	p->token = TOKEN_END;
-	p->at = p->end;
-}
-
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-	       (c >= '0' && c <= '9');
-}
-
-/* Copy [@from, @to) without white space at either side. */
-static void take_text(struct parser *p, const char *from, const char *to)
-{
-	size_t length;
-
-	while (from < to && (*from == ' ' || *from == '\t' || *from == '\n'))
-		from++;
-	while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\n'))
-		to--;
-	length = to - from < TEXT_MAX ? to - from : TEXT_MAX - 1;
-	memcpy(p->text, from, length);
-	p->text[length] = 0;
-}
-
-/* Behind the opening of a comment. Returns true if it is a note. */
-static bool read_comment(struct parser *p)
-{
-	const char *start = p->at;
-
-	while (p->end - p->at >= 2 && (p->at[0] != '*' || p->at[1] != '/')) {
-		p->line += *p->at == '\n';
-		p->at++;
-	}
-	if (p->end - p->at < 2) {
-		fail(p, "a comment does not end");
-		return false;
-	}
-	take_text(p, start, p->at);
-	p->at += 2;
-	if (p->text[0] != '@')
-		return false;
-	memmove(p->text, p->text + 1, strlen(p->text));
-	p->token = TOKEN_NOTE;
-	return true;
-}
-
-/* Skips white space and comments. Returns true if a note was found. */
-static bool skip_space(struct parser *p)
-{
-	while (p->at < p->end) {
-		if (*p->at == '\n' || *p->at == ' ' || *p->at == '\t' || *p->at == '\r') {
-			p->line += *p->at == '\n';
-			p->at++;
-		} else if (p->end - p->at >= 2 && p->at[0] == '/' && p->at[1] == '*') {
-			p->at += 2;
-			if (read_comment(p))
-				return true;
-		} else {
-			break;
-		}
-	}
-	return false;
-}
-
-static void read_quoted(struct parser *p)
-{
-	size_t length = 0;
-
-	for (p->at++; p->at < p->end && *p->at != '"'; p->at++) {
-		if (*p->at == '\n')
-			break;
-		if (*p->at == '\\' && p->end - p->at > 1)
-			p->at++;
-		if (length < TEXT_MAX - 1)
-			p->text[length++] = *p->at;
-	}
-	p->text[length] = 0;
-	if (p->at >= p->end || *p->at != '"') {
-		fail(p, "a string does not end");
-		return;
-	}
-	p->at++;
-	p->token = TOKEN_STRING;
-}
-
-static void read_word(struct parser *p)
-{
-	const char *start = p->at;
-	char *rest;
-
-	while (p->at < p->end && is_word(*p->at))
-		p->at++;
-	take_text(p, start, p->at);
-	p->token = TOKEN_WORD;
-	if (*start < '0' || *start > '9')
-		return;
-	errno = 0;
-	p->number = (int64_t)strtoull(p->text, &rest, 0);
-	if (*rest || errno)
-		fail(p, "a number cannot be");
-	else
-		p->token = TOKEN_NUMBER;
-}
-
-static enum token next(struct parser *p)
-{
-	if (skip_space(p))
-		return p->token;
-	if (p->at >= p->end) {
-		p->token = TOKEN_END;
-	} else if (*p->at == '"') {
-		read_quoted(p);
-	} else if (is_word(*p->at)) {
-		read_word(p);
-	} else {
-		p->token = TOKEN_SIGN;
-		p->sign = *p->at++;
-	}
-	return p->token;
-}
-
-static bool is_sign(const struct parser *p, char sign)
-{
-	return p->token == TOKEN_SIGN && p->sign == sign;
-}
-
-static void expect_sign(struct parser *p, char sign)
-{
-	char why[] = "expected ' '";
-
-	if (next(p) == TOKEN_SIGN && p->sign == sign)
-		return;
-	why[10] = sign;
-	fail(p, why);
-}
-
-/* From inside a block, or before one, to behind its closing brace and ';'. */
-static void skip_statement(struct parser *p, unsigned int depth)
-{
-	while (p->token != TOKEN_END) {
-		if (is_sign(p, '{'))
-			depth++;
-		else if (is_sign(p, '}') && depth)
-			depth--;
-		else if (is_sign(p, ';') && !depth)
-			return;
-		next(p);
-	}
-}
+#include "tsdl_token.h"
 
 /*
  * One `name = value ;` of a block: puts the name in @name and the value's
  * token in @p. Other statements are skipped. Returns false at the block's end.
  */
-static bool next_attribute(struct parser *p, char *name, size_t size)
+static bool next_attribute(struct kl_parser *p, char *name, size_t size)
 {
-	while (next(p) != TOKEN_END && !is_sign(p, '}')) {
+	while (kl_parser_next(p) != TOKEN_END && !kl_parser_is_sign(p, '}')) {
 		bool negative = false;
 
 		if (p->token != TOKEN_WORD) {
-			fail(p, "expected a name");
+			kl_parser_fail(p, "expected a name");
 			break;
 		}
 		snprintf(name, size, "%.*s", (int)size - 1, p->text);
-		if (next(p) == TOKEN_SIGN && p->sign == '=') {
-			if (next(p) == TOKEN_SIGN && p->sign == '-') {
+		if (kl_parser_next(p) == TOKEN_SIGN && p->sign == '=') {
+			if (kl_parser_next(p) == TOKEN_SIGN && p->sign == '-') {
 				negative = true;
-				next(p);
+				kl_parser_next(p);
 			}
 			if (negative && p->token == TOKEN_NUMBER)
 				p->number = (int64_t)(0 - (uint64_t)p->number);
 			return true;
 		}
-		skip_statement(p, 0);
+		kl_parser_skip(p, 0);
 	}
 	if (p->token == TOKEN_END)
-		fail(p, "a block does not end");
+		kl_parser_fail(p, "a block does not end");
 	return false;
 }
 
-static void end_attribute(struct parser *p)
+static void end_attribute(struct kl_parser *p)
 {
 	/* What a value consists of beyond its first token: clock.tsc.value. */
-	while (next(p) != TOKEN_END && !is_sign(p, ';'))
+	while (kl_parser_next(p) != TOKEN_END && !kl_parser_is_sign(p, ';'))
 		;
 }
 
@@ -256,7 +74,7 @@ static bool read_uuid(const char *text, uint8_t uuid[16])
 	return n == 32 && !*text;
 }
 
-static void parse_trace(struct parser *p)
+static void parse_trace(struct kl_parser *p)
 {
 	char name[32];
 
@@ -264,9 +82,9 @@ static void parse_trace(struct parser *p)
 		if (!strcmp(name, "uuid")) {
 			p->has_uuid = p->token == TOKEN_STRING && read_uuid(p->text, p->info->uuid);
 			if (!p->has_uuid)
-				fail(p, "the trace's uuid cannot be");
+				kl_parser_fail(p, "the trace's uuid cannot be");
 		} else if (!strcmp(name, "byte_order") && strcmp(p->text, "le")) {
-			fail(p, "not a little-endian trace");
+			kl_parser_fail(p, "not a little-endian trace");
 		}
 		end_attribute(p);
 	}
@@ -277,7 +95,7 @@ static void copy_text(char *to, const char *from)
 	snprintf(to, KL_INFO_TEXT_MAX, "%.*s", KL_INFO_TEXT_MAX - 1, from);
 }
 
-static void parse_env(struct parser *p)
+static void parse_env(struct kl_parser *p)
 {
 	struct kl_trace_info *info = p->info;
 	char name[32];
@@ -303,7 +121,7 @@ static void parse_env(struct parser *p)
 	}
 }
 
-static void parse_clock(struct parser *p)
+static void parse_clock(struct kl_parser *p)
 {
 	char name[32];
 
@@ -325,7 +143,7 @@ static void parse_clock(struct parser *p)
 }
 
 /* `integer {` or `string {` has been seen: size, sign and encoding. */
-static void parse_type(struct parser *p, struct kl_field *field)
+static void parse_type(struct kl_parser *p, struct kl_field *field)
 {
 	static const enum kl_type of_size[2][4] = {
 		{ KL_TYPE_U8, KL_TYPE_U16, KL_TYPE_U32, KL_TYPE_U64 },
@@ -339,8 +157,8 @@ static void parse_type(struct parser *p, struct kl_field *field)
 	if (!strcmp(p->text, "integer"))
 		field->type = KL_TYPE_U64;
 	else if (strcmp(p->text, "string"))
-		return fail(p, "expected integer or string");
-	expect_sign(p, '{');
+		return kl_parser_fail(p, "expected integer or string");
+	kl_parser_expect(p, '{');
 	while (next_attribute(p, name, sizeof(name))) {
 		if (!strcmp(name, "size") && p->token == TOKEN_NUMBER)
 			bits = p->number;
@@ -349,7 +167,7 @@ static void parse_type(struct parser *p, struct kl_field *field)
 		else if (!strcmp(name, "encoding"))
 			text = true;
 		else if (!strcmp(name, "align") && p->number != 8)
-			fail(p, "fields are aligned to bytes");
+			kl_parser_fail(p, "fields are aligned to bytes");
 		end_attribute(p);
 	}
 	if (field->type == KL_TYPE_STRING)
@@ -359,58 +177,58 @@ static void parse_type(struct parser *p, struct kl_field *field)
 	else if (bits == 8 || bits == 16 || bits == 32 || bits == 64)
 		field->type = of_size[is_signed][__builtin_ctz(bits) - 3];
 	else
-		fail(p, "an integer has 8, 16, 32 or 64 bits");
+		kl_parser_fail(p, "an integer has 8, 16, 32 or 64 bits");
 }
 
 /* Behind a field's type: its name, count and the note with its format. */
-static void parse_declarator(struct parser *p, struct kl_field *field)
+static void parse_declarator(struct kl_parser *p, struct kl_field *field)
 {
 	const char *name;
 
-	if (next(p) != TOKEN_WORD)
-		return fail(p, "expected a field's name");
+	if (kl_parser_next(p) != TOKEN_WORD)
+		return kl_parser_fail(p, "expected a field's name");
 	name = p->text + (p->text[0] == '_');
 	field->name = kl_schema_string(p->schema, name, strlen(name));
 	if (!field->name) {
 		p->error = -ENOMEM;
-		return fail(p, "out of memory");
+		return kl_parser_fail(p, "out of memory");
 	}
 	field->count = 1;
-	next(p);
-	if (is_sign(p, '[')) {
-		if (next(p) != TOKEN_NUMBER || p->number < 1 || p->number > KL_FIELD_COUNT_MAX ||
-		    field->type == KL_TYPE_STRING)
-			return fail(p, "an array's size cannot be");
+	kl_parser_next(p);
+	if (kl_parser_is_sign(p, '[')) {
+		if (kl_parser_next(p) != TOKEN_NUMBER || p->number < 1 ||
+		    p->number > KL_FIELD_COUNT_MAX || field->type == KL_TYPE_STRING)
+			return kl_parser_fail(p, "an array's size cannot be");
 		field->count = p->number;
-		expect_sign(p, ']');
-		next(p);
+		kl_parser_expect(p, ']');
+		kl_parser_next(p);
 	}
-	if (!is_sign(p, ';'))
-		fail(p, "expected ';'");
+	if (!kl_parser_is_sign(p, ';'))
+		kl_parser_fail(p, "expected ';'");
 }
 
-static unsigned int parse_fields(struct parser *p, struct kl_field *fields)
+static unsigned int parse_fields(struct kl_parser *p, struct kl_field *fields)
 {
 	unsigned int n = 0;
 
-	next(p);
-	while (p->token != TOKEN_END && !is_sign(p, '}')) {
+	kl_parser_next(p);
+	while (p->token != TOKEN_END && !kl_parser_is_sign(p, '}')) {
 		struct kl_field *field = &fields[n];
 
 		if (n == KL_FIELDS_MAX) {
-			fail(p, "an event has too many fields");
+			kl_parser_fail(p, "an event has too many fields");
 			break;
 		}
 		*field = (struct kl_field){ 0 };
 		if (p->token != TOKEN_WORD) {
-			fail(p, "expected a field");
+			kl_parser_fail(p, "expected a field");
 			break;
 		}
 		parse_type(p, field);
 		parse_declarator(p, field);
-		if (next(p) == TOKEN_NOTE) {
+		if (kl_parser_next(p) == TOKEN_NOTE) {
 			field->format = kl_format_find(p->text, strcspn(p->text, " "));
-			next(p);
+			kl_parser_next(p);
 		}
 		n++;
 	}
@@ -427,7 +245,7 @@ static unsigned int find_word(const char *const *words, unsigned int n, const ch
 }
 
 /* "GROUP SET ACCESS help ..." */
-static void parse_event_note(struct parser *p, struct kl_class *class)
+static void parse_event_note(struct kl_parser *p, struct kl_class *class)
 {
 	char group[32], set[16], access[16];
 	int help = 0;
@@ -454,77 +272,153 @@ static void classify(struct kl_class *class)
 }
 
 /* `name` or `id` and their value; the name's word is in @p. */
-static void parse_event_attribute(struct parser *p, struct kl_class *class)
+static void parse_event_attribute(struct kl_parser *p, struct kl_class *class)
 {
 	char word[32];
 
 	snprintf(word, sizeof(word), "%.31s", p->text);
-	expect_sign(p, '=');
-	next(p);
+	kl_parser_expect(p, '=');
+	kl_parser_next(p);
 	if (!strcmp(word, "name") && p->token == TOKEN_STRING)
 		class->name = kl_schema_string(p->schema, p->text, strlen(p->text));
 	else if (!strcmp(word, "id") && p->token == TOKEN_NUMBER)
 		class->id = p->number > 0 && p->number < KL_EV_IDS ? p->number : 0;
-	expect_sign(p, ';');
+	kl_parser_expect(p, ';');
 }
 
-static void parse_event(struct parser *p)
+static void parse_event(struct kl_parser *p)
 {
 	struct kl_class class = { .group = "", .help = "" };
 	struct kl_field fields[KL_FIELDS_MAX];
 	unsigned int n = 0;
 
-	while (next(p) != TOKEN_END && !is_sign(p, '}')) {
+	while (kl_parser_next(p) != TOKEN_END && !kl_parser_is_sign(p, '}')) {
 		if (p->token == TOKEN_NOTE) {
 			parse_event_note(p, &class);
 		} else if (p->token != TOKEN_WORD) {
-			fail(p, "expected an event's attribute");
+			kl_parser_fail(p, "expected an event's attribute");
 		} else if (!strcmp(p->text, "fields")) {
-			expect_sign(p, ':');
-			expect_sign(p, '=');
-			next(p);
-			expect_sign(p, '{');
+			kl_parser_expect(p, ':');
+			kl_parser_expect(p, '=');
+			kl_parser_next(p);
+			kl_parser_expect(p, '{');
 			n = parse_fields(p, fields);
 			if (p->token == TOKEN_END)
-				fail(p, "an event does not end");
-			skip_statement(p, 1);
+				kl_parser_fail(p, "an event does not end");
+			kl_parser_skip(p, 1);
 		} else {
 			parse_event_attribute(p, &class);
 		}
 	}
 	if (p->token == TOKEN_END)
-		fail(p, "an event does not end");
-	expect_sign(p, ';');
+		kl_parser_fail(p, "an event does not end");
+	kl_parser_expect(p, ';');
 	if (p->error)
 		return;
 	if (!class.name || !class.group || !class.help)
-		return fail(p, "an event has no name");
+		return kl_parser_fail(p, "an event has no name");
 	classify(&class);
 	p->error = kl_schema_add(p->schema, &class, fields, n);
 }
 
-static void parse_block(struct parser *p)
+/* "FORMAT UNIT help ..." */
+static void parse_variable_note(struct kl_parser *p, struct kl_variable *variable)
+{
+	char format[32], unit[32];
+	int help = 0;
+
+	if (sscanf(p->text, "%31s %31s %n", format, unit, &help) < 2 || !help)
+		return;
+	variable->field.format = kl_format_find(format, strlen(format));
+	variable->unit = strcmp(unit, "-") ? kl_schema_string(p->schema, unit, strlen(unit)) : "";
+	variable->help = kl_schema_string(p->schema, p->text + help, strlen(p->text + help));
+}
+
+/*
+ * `variant < _has_NAME` has been seen: `> { struct { } none; TYPE value; } _NAME;`
+ * and its note. Their order is that of the tags.
+ */
+static void parse_variable(struct kl_parser *p)
+{
+	struct kl_variable variable = { .id = KL_VARIABLE_PROGRAM, .unit = "", .help = "" };
+	static const char signs[] = ">{{}";
+	int index;
+
+	kl_parser_expect(p, signs[0]);
+	kl_parser_expect(p, signs[1]);
+	kl_parser_next(p);
+	kl_parser_expect(p, signs[2]);
+	kl_parser_expect(p, signs[3]);
+	kl_parser_next(p);
+	kl_parser_expect(p, ';');
+	kl_parser_next(p);
+	parse_type(p, &variable.field);
+	parse_declarator(p, &variable.field);
+	kl_parser_expect(p, '}');
+	if (kl_parser_next(p) != TOKEN_WORD || p->text[0] != '_')
+		return kl_parser_fail(p, "expected a variable's name");
+	variable.name = kl_schema_string(p->schema, p->text + 1, strlen(p->text + 1));
+	kl_parser_expect(p, ';');
+	if (kl_parser_next(p) != TOKEN_NOTE)
+		return kl_parser_fail(p, "expected what a variable means");
+	parse_variable_note(p, &variable);
+	if (p->error)
+		return;
+	if (!variable.name || !variable.unit || !variable.help)
+		index = -ENOMEM;
+	else
+		index = kl_schema_add_variable(p->schema, &variable);
+	if (index < 0) {
+		p->error = index;
+		kl_parser_fail(p, "");
+	}
+}
+
+/* Only the variables: the rest of the layout is fixed by kernlens_format. */
+static void parse_stream(struct kl_parser *p)
+{
+	unsigned int depth = 1;
+
+	while (depth && kl_parser_next(p) != TOKEN_END) {
+		if (kl_parser_is_sign(p, '{')) {
+			depth++;
+		} else if (kl_parser_is_sign(p, '}')) {
+			depth--;
+		} else if (p->token == TOKEN_WORD && !strcmp(p->text, "variant")) {
+			kl_parser_expect(p, '<');
+			if (kl_parser_next(p) == TOKEN_WORD && !strncmp(p->text, "_has_", 5))
+				parse_variable(p);
+		}
+	}
+	if (depth)
+		kl_parser_fail(p, "the stream does not end");
+}
+
+static void parse_block(struct kl_parser *p)
 {
 	static const struct {
 		const char *word;
-		void (*parse)(struct parser *p);
-	} blocks[] = { { "trace", parse_trace }, { "env", parse_env }, { "clock", parse_clock } };
+		void (*parse)(struct kl_parser *p);
+	} blocks[] = { { "trace", parse_trace },
+		       { "env", parse_env },
+		       { "clock", parse_clock },
+		       { "stream", parse_stream } };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(blocks); i++) {
 		if (strcmp(p->text, blocks[i].word))
 			continue;
-		expect_sign(p, '{');
+		kl_parser_expect(p, '{');
 		blocks[i].parse(p);
-		expect_sign(p, ';');
+		kl_parser_expect(p, ';');
 		return;
 	}
 	if (strcmp(p->text, "event"))
-		return skip_statement(p, 0);
-	expect_sign(p, '{');
+		return kl_parser_skip(p, 0);
+	kl_parser_expect(p, '{');
 	parse_event(p);
 }
 
-static int finish(struct parser *p)
+static int finish(struct kl_parser *p)
 {
 	if (p->error)
 		return p->error;
@@ -543,17 +437,17 @@ static int finish(struct parser *p)
 
 struct kl_schema *kl_metadata_parse(const char *text, size_t length, struct kl_trace_info *info)
 {
-	struct parser p = { .at = text, .end = text + length, .line = 1, .info = info };
+	struct kl_parser p = { .at = text, .end = text + length, .line = 1, .info = info };
 
 	memset(info, 0, sizeof(*info));
 	p.schema = kl_schema_new();
 	if (!p.schema)
 		return NULL;
-	while (next(&p) != TOKEN_END) {
+	while (kl_parser_next(&p) != TOKEN_END) {
 		if (p.token == TOKEN_WORD)
 			parse_block(&p);
 		else if (p.token != TOKEN_NOTE)
-			fail(&p, "expected a block");
+			kl_parser_fail(&p, "expected a block");
 	}
 	if (finish(&p)) {
 		kl_schema_destroy(p.schema);

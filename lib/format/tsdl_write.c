@@ -127,53 +127,6 @@ static void write_clock(struct kl_buffer *buffer, const struct kl_trace_info *in
 			 (long long)base->offset_s, (unsigned long long)base->offset);
 }
 
-/* The members of struct kl_abi_block and what precedes each event's fields. */
-static void write_stream(struct kl_buffer *buffer, const struct kl_trace_info *info)
-{
-	const char *clock = clock_name(info);
-
-	kl_buffer_printf(buffer,
-			 "typealias integer { size = 64; align = 8; signed = 0; "
-			 "map = clock.%s.value; } := block_time_t;\n"
-			 "typealias integer { size = 48; align = 8; signed = 0; "
-			 "map = clock.%s.value; } := record_time_t;\n\n",
-			 clock, clock);
-	kl_buffer_add_string(buffer,
-			     "stream {\n\tid = 0;\n"
-			     "\tevent.header := struct {\n"
-			     "\t\tinteger { size = 16; align = 8; signed = 0; } id;\n"
-			     "\t\trecord_time_t timestamp;\n"
-			     "\t} align(8);\n"
-			     "\tpacket.context := struct {\n"
-			     "\t\tblock_time_t timestamp_begin;\n"
-			     "\t\tblock_time_t timestamp_end;\n"
-			     "\t\tuint64_t content_size;\n"
-			     "\t\tuint64_t packet_size;\n"
-			     "\t\tuint64_t packet_seq_num;\n"
-			     "\t\tuint64_t events_discarded;\n"
-			     "\t\tuint64_t record_first;\n"
-			     "\t\tuint64_t committed;\n"
-			     "\t\tuint32_t record_count;\n"
-			     "\t\tuint32_t cpu_id;\n"
-			     "\t\tuint32_t session_id;\n"
-			     "\t\tuint32_t header_bytes;\n"
-			     "\t} align(8);\n"
-			     "\tevent.context := struct {\n"
-			     "\t\tenum : integer { size = 1; align = 1; signed = 0; } "
-			     "{ none = 0, task = 1 } _changed;\n"
-			     "\t\tinteger { size = 7; align = 1; signed = 0; } _changed_reserved;\n"
-			     "\t\tvariant <_changed> {\n"
-			     "\t\t\tstruct { } none;\n"
-			     "\t\t\tstruct {\n"
-			     "\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _tid;\n"
-			     "\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _pid;\n"
-			     "\t\t\t\tinteger { size = 8; align = 8; signed = 0; encoding = UTF8; } "
-			     "_comm[16];\n"
-			     "\t\t\t} align(8) task;\n"
-			     "\t\t} _variables;\n"
-			     "\t} align(8);\n};\n\n");
-}
-
 static unsigned int number_base(enum kl_format format)
 {
 	switch (format) {
@@ -192,25 +145,109 @@ static unsigned int number_base(enum kl_format format)
 	}
 }
 
-static void write_field(struct kl_buffer *buffer, const struct kl_field *field)
+/* A field's type and name, with @name in the name's place, up to the semicolon. */
+static void write_declaration(struct kl_buffer *buffer, const struct kl_field *field,
+			      const char *prefix, const char *name)
 {
 	if (field->type == KL_TYPE_STRING)
-		kl_buffer_printf(buffer, "\t\tstring { encoding = UTF8; } _%s;", field->name);
+		kl_buffer_printf(buffer, "string { encoding = UTF8; } %s%s;", prefix, name);
 	else if (field->type == KL_TYPE_TEXT)
 		kl_buffer_printf(buffer,
-				 "\t\tinteger { size = 8; align = 8; signed = 0; encoding = UTF8; }"
-				 " _%s[%u];",
-				 field->name, field->count);
+				 "integer { size = 8; align = 8; signed = 0; encoding = UTF8; }"
+				 " %s%s[%u];",
+				 prefix, name, field->count);
 	else
 		kl_buffer_printf(buffer,
-				 "\t\tinteger { size = %u; align = 8; signed = %d; base = %u; } _%s",
+				 "integer { size = %u; align = 8; signed = %d; base = %u; } %s%s",
 				 field->bytes * 8, kl_type_is_signed(field->type),
-				 number_base(field->format), field->name);
+				 number_base(field->format), prefix, name);
 	if (field->type < KL_TYPE_TEXT && field->count > 1)
 		kl_buffer_printf(buffer, "[%u]", field->count);
 	if (field->type < KL_TYPE_TEXT)
 		kl_buffer_add_char(buffer, ';');
+}
+
+static void write_field(struct kl_buffer *buffer, const struct kl_field *field)
+{
+	kl_buffer_add_string(buffer, "\t\t");
+	write_declaration(buffer, field, "_", field->name);
 	kl_buffer_printf(buffer, " /* @%s */\n", kl_format_name(field->format));
+}
+
+/* A bit for the task and one for each variable, and what is left of the byte. */
+static void write_changed(struct kl_buffer *buffer, const struct kl_schema *schema)
+{
+	unsigned int n = schema->n_variables, spare = 8 * KL_CHANGED_BYTES(n) - 1 - n;
+
+	kl_buffer_add_string(buffer, "\t\tenum : integer { size = 1; align = 1; signed = 0; } "
+				     "{ none = 0, task = 1 } _changed;\n");
+	for (unsigned int i = 0; i < n; i++)
+		kl_buffer_printf(buffer,
+				 "\t\tenum : integer { size = 1; align = 1; signed = 0; } "
+				 "{ none = 0, value = 1 } _has_%s;\n",
+				 schema->variables[i]->name);
+	if (spare)
+		kl_buffer_printf(buffer,
+				 "\t\tinteger { size = %u; align = 1; signed = 0; } "
+				 "_changed_reserved;\n",
+				 spare);
+}
+
+static void write_variable(struct kl_buffer *buffer, const struct kl_variable *variable)
+{
+	kl_buffer_printf(buffer, "\t\tvariant <_has_%s> { struct { } none; ", variable->name);
+	write_declaration(buffer, &variable->field, "", "value");
+	kl_buffer_printf(buffer, " } _%s; /* @%s %s %s */\n", variable->name,
+			 kl_format_name(variable->field.format),
+			 *variable->unit ? variable->unit : "-", variable->help);
+}
+
+/* The members of struct kl_abi_block and what precedes each event's fields. */
+static void write_stream(struct kl_buffer *buffer, const struct kl_schema *schema,
+			 const struct kl_trace_info *info)
+{
+	const char *clock = clock_name(info);
+
+	kl_buffer_printf(buffer,
+			 "typealias integer { size = 64; align = 8; signed = 0; "
+			 "map = clock.%s.value; } := block_time_t;\n"
+			 "typealias integer { size = 48; align = 8; signed = 0; "
+			 "map = clock.%s.value; } := record_time_t;\n\n",
+			 clock, clock);
+	kl_buffer_add_string(buffer, "stream {\n\tid = 0;\n"
+				     "\tevent.header := struct {\n"
+				     "\t\tinteger { size = 16; align = 8; signed = 0; } id;\n"
+				     "\t\trecord_time_t timestamp;\n"
+				     "\t} align(8);\n"
+				     "\tpacket.context := struct {\n"
+				     "\t\tblock_time_t timestamp_begin;\n"
+				     "\t\tblock_time_t timestamp_end;\n"
+				     "\t\tuint64_t content_size;\n"
+				     "\t\tuint64_t packet_size;\n"
+				     "\t\tuint64_t packet_seq_num;\n"
+				     "\t\tuint64_t events_discarded;\n"
+				     "\t\tuint64_t record_first;\n"
+				     "\t\tuint64_t committed;\n"
+				     "\t\tuint32_t record_count;\n"
+				     "\t\tuint32_t cpu_id;\n"
+				     "\t\tuint32_t session_id;\n"
+				     "\t\tuint32_t header_bytes;\n"
+				     "\t} align(8);\n"
+				     "\tevent.context := struct {\n");
+	write_changed(buffer, schema);
+	kl_buffer_add_string(buffer,
+			     "\t\tvariant <_changed> {\n"
+			     "\t\t\tstruct { } none;\n"
+			     "\t\t\tstruct {\n"
+			     "\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _tid;\n"
+			     "\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _pid;\n"
+			     "\t\t\t\tinteger { size = 8; align = 8; signed = 0; encoding = UTF8; } "
+			     "_comm[16];\n"
+			     "\t\t\t} align(8) task;\n"
+			     "\t\t} _variables;\n");
+	for (unsigned int i = 0; i < schema->n_variables; i++)
+		write_variable(buffer, schema->variables[i]);
+	kl_buffer_add_string(buffer, "\t} align(8);\n};\n\n");
 }
 
 static void write_event(struct kl_buffer *buffer, const struct kl_class *class)
@@ -231,7 +268,7 @@ int kl_metadata_write(struct kl_buffer *buffer, const struct kl_schema *schema,
 
 	write_trace(buffer, info);
 	write_clock(buffer, info);
-	write_stream(buffer, info);
+	write_stream(buffer, schema, info);
 	while ((class = kl_schema_next(schema, class)))
 		write_event(buffer, class);
 	return buffer->error ? kl_fail(ENOMEM, "out of memory") : 0;

@@ -59,6 +59,16 @@ int kl_device_time(struct kl_device *device, struct kl_abi_time *time);
 int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_info *info);
 
 /**
+ * kl_device_variable - can a variable be had here?
+ * @device: device
+ * @id: of variables.def
+ * @info: filled in: why not
+ *
+ * Returns a negative errno on failure.
+ */
+int kl_device_variable(struct kl_device *device, uint32_t id, struct kl_abi_variable_info *info);
+
+/**
  * kl_device_status - one session in the list of all that may be seen
  * @device: device
  * @index: from 0
@@ -167,6 +177,16 @@ int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid);
  * Returns how many tasks, or -ESRCH, -EPERM ...
  */
 int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags);
+
+/**
+ * kl_session_variables - which variables records carry beside the task
+ * @session: session that has never been started
+ * @variables: all of them, in order; its size is set by this function
+ *
+ * Give them to the schema in the same order: kl_schema_add_variable(). Returns a
+ * negative errno; then it is as before.
+ */
+int kl_session_variables(struct kl_session *session, struct kl_abi_variables *variables);
 
 /**
  * kl_session_start - let events be recorded

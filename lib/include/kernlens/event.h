@@ -37,6 +37,11 @@ struct kl_task {
  * @id: KL_EV_*
  * @class: name and fields
  * @task: what was running
+ * @changed: what this record itself says: bit 0 the task, bit 1 and up the
+ *           schema's variables
+ * @schema: of the trace
+ * @variables: values of the schema's variables now, whether this record said
+ *             them or one before; valid as long as the event
  * @payload: the fields' bytes, not aligned
  * @payload_bytes: of them; checked against @class
  */
@@ -48,6 +53,9 @@ struct kl_event {
 	uint32_t id;
 	const struct kl_class *class;
 	struct kl_task task;
+	uint64_t changed;
+	const struct kl_schema *schema;
+	const uint8_t *variables;
 	const uint8_t *payload;
 	uint32_t payload_bytes;
 };
@@ -87,6 +95,15 @@ struct kl_value kl_event_value(const struct kl_event *event, unsigned int index)
 int kl_event_field(const struct kl_event *event, const char *name, struct kl_value *value);
 
 /**
+ * kl_event_variable - value of a variable at an event
+ * @event: event
+ * @index: below the number of the schema's variables
+ *
+ * As carried forward on the event's CPU, so it is right also for who skips events.
+ */
+struct kl_value kl_event_variable(const struct kl_event *event, unsigned int index);
+
+/**
  * kl_value_element - an element of an array
  * @value: of a field with numbers
  * @index: below the field's count
@@ -115,6 +132,7 @@ int kl_block_check(const struct kl_abi_block *block, size_t bytes, const uint8_t
  * @end: of its records
  * @limit: time that no record may exceed
  * @event: the last one read
+ * @variables: values of the schema's variables
  */
 struct kl_cursor {
 	const struct kl_schema *schema;
@@ -124,6 +142,7 @@ struct kl_cursor {
 	const uint8_t *end;
 	uint64_t limit;
 	struct kl_event event;
+	uint8_t variables[KL_VARIABLES_BYTES_MAX];
 };
 
 /**

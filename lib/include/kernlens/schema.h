@@ -231,29 +231,73 @@ int kl_handler_find(const char *name);
 
 /**
  * struct kl_variable - a value that is recorded with events when it changes
- * @id: and its bit in a record's `changed` byte
+ * @id: KL_VARIABLE_PROGRAM if it is none of the tables
  * @name: name
- * @scope: task, cpu, system or event
- * @type: struct kl_abi_ and this
- * @unit: of its value
+ * @scope: task, place, cpu or system; "" in a trace
+ * @type: s8 .. u64, text, or task, which is struct kl_abi_task
+ * @unit: of its value, "" if it has none
+ * @access: who may see it: own, any, all or address; "" in a trace
+ * @cost: of reading it, "" if it is a few instructions
  * @help: one sentence
+ * @field: how it is stored and meant; `offset` is its place among the values of
+ *         a schema's variables
  */
 struct kl_variable {
-	unsigned int id;
+	uint32_t id;
 	const char *name;
 	const char *scope;
 	const char *type;
 	const char *unit;
+	const char *access;
+	const char *cost;
 	const char *help;
+	struct kl_field field;
 };
 
 /**
  * kl_variable_get - the rows of variables.def
- * @index: from 0
+ * @index: from 0; the row's id
  *
  * Returns NULL after the last.
  */
 const struct kl_variable *kl_variable_get(unsigned int index);
+
+/**
+ * kl_variable_find - the row of variables.def with a name
+ * @name: whole name
+ *
+ * Returns NULL if there is none. Sets no error text.
+ */
+const struct kl_variable *kl_variable_find(const char *name);
+
+/**
+ * kl_schema_add_variable - the session's records carry one more variable
+ * @schema: schema
+ * @variable: `id`, `name`, `unit`, `help` and its field's `type` and `format` are
+ *            copied. A number, or KL_TYPE_TEXT of KL_COMM_LEN bytes
+ *
+ * In the order of struct kl_abi_variables. Returns its index, -EINVAL (doubled,
+ * a name that is no word, or more than fits into a record) or -ENOMEM.
+ */
+int kl_schema_add_variable(struct kl_schema *schema, const struct kl_variable *variable);
+
+/**
+ * kl_schema_variable - a variable that records carry beside the task
+ * @schema: schema
+ * @index: from 0, in the records' order
+ *
+ * Returns NULL after the last.
+ */
+const struct kl_variable *kl_schema_variable(const struct kl_schema *schema, unsigned int index);
+
+/**
+ * kl_schema_find_variable - index of a variable that records carry
+ * @schema: schema
+ * @name: whole name
+ *
+ * Returns -ENOENT if they carry none of that name. Sets no error text.
+ */
+int kl_schema_find_variable(const struct kl_schema *schema, const char *name);
 
 #pragma GCC visibility pop
 
