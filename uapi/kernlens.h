@@ -270,7 +270,7 @@ enum kl_op_code {
 	KL_OP_FIELD =
 		3, /* r[dst] = the number of type b, imm bytes behind the event's a-th string */
 	KL_OP_ARG = 4, /* * r[dst] = argument imm of a function or tracepoint */
-	KL_OP_VARIABLE = 5, /* r[dst] = variable imm of variables.def, which is a number */
+	KL_OP_VARIABLE = 5, /* r[dst] = variable imm of variables.def, a number; of text its 8 bytes b */
 	KL_OP_CURRENT = 6, /* * r[dst] = address of the running task */
 	KL_OP_PERCPU = 7, /* * r[dst] = r[a] + the offset of this CPU's variables */
 	KL_OP_LOAD = 8, /* * r[dst] = the number of type b at kernel address r[a] + imm */

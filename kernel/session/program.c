@@ -37,7 +37,7 @@ static const struct op_rule rules[KL_OP_COUNT] = {
 	[KL_OP_MOVE] = { "MOVE", DST | A, 1, 0, 0 },
 	[KL_OP_FIELD] = { "FIELD", DST | STRING, KL_NUMBER_COUNT, 0, U16_MAX },
 	[KL_OP_ARG] = { "ARG", DST | RIGHT, 1, 0, S32_MAX },
-	[KL_OP_VARIABLE] = { "VARIABLE", DST, 1, 0, S32_MAX },
+	[KL_OP_VARIABLE] = { "VARIABLE", DST, KL_VARIABLE_TEXT_MAX / 8, 0, S32_MAX },
 	[KL_OP_CURRENT] = { "CURRENT", DST | RIGHT, 1, 0, 0 },
 	[KL_OP_PERCPU] = { "PERCPU", DST | A | RIGHT, 1, 0, 0 },
 	[KL_OP_LOAD] = { "LOAD", DST | A | RIGHT, KL_NUMBER_COUNT, S32_MIN, S32_MAX },
@@ -139,14 +139,14 @@ static int check_text(struct checked *c, u32 i)
 
 static int check_variable(struct checked *c, u32 i)
 {
-	bool number = c->op[i].code == KL_OP_VARIABLE;
+	bool text = c->op[i].code == KL_OP_VARIABLE_TEXT || c->op[i].b;
 	enum kl_variable_kind kind = kl_variable_kind(c->op[i].imm);
 
 	if (kind == KL_VARIABLE_ABSENT)
 		return fail_op(c, i, -ENOENT, "there is no variable %d", c->op[i].imm);
-	if (kind != (number ? KL_VARIABLE_NUMBER : KL_VARIABLE_TEXT))
+	if (kind == KL_VARIABLE_OTHER || (text && kind != KL_VARIABLE_TEXT))
 		return fail_op(c, i, -EINVAL, "variable %d is not %s", c->op[i].imm,
-			       number ? "a number" : "text");
+			       text ? "text" : "a number or text");
 	return 0;
 }
 

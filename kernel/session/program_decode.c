@@ -396,6 +396,10 @@ static void add_single(struct decoder *d, u32 i)
 	case KL_OP_JUMP:
 		go_to(d, step, i + 1 + op->imm, i + 1 + op->imm);
 		return;
+	case KL_OP_VARIABLE:
+		if (kl_variable_kind(op->imm) == KL_VARIABLE_TEXT)
+			step->code = KL_STEP_VARIABLE_WORD;
+		return;
 	case KL_OP_FIELD:
 	case KL_OP_LOAD:
 	case KL_OP_LOAD_USER:

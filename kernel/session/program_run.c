@@ -157,6 +157,14 @@ static u64 variable_text(const struct kl_step *step, struct kl_firing *f)
 	return is_text(step, (const u8 *)text, sizeof(text));
 }
 
+static u64 variable_word(const struct kl_step *step, struct kl_firing *f)
+{
+	u64 words[KL_VARIABLE_TEXT_MAX / 8];
+
+	kl_variable_text(f->session, step->imm, (char *)words);
+	return words[step->b];
+}
+
 /* Bytes from @from on that lie in one aligned word, which lies in one page. */
 struct word {
 	u64 bytes;
@@ -389,6 +397,8 @@ static noinline u64 rare(const struct kl_step *step, const u64 *r, struct kl_fir
 	switch (step->code) {
 	case KL_STEP_FIELD_TEXT:
 		return field_text(step, f);
+	case KL_STEP_VARIABLE_WORD:
+		return variable_word(step, f);
 	case KL_STEP_VARIABLE_TEXT:
 		return variable_text(step, f);
 	case KL_STEP_FIELD_BEHIND:

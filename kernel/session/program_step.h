@@ -43,6 +43,7 @@ enum kl_step_code {
 	KL_STEP_BITS,
 	KL_STEP_FIELD_TEXT,
 	KL_STEP_VARIABLE_TEXT,
+	KL_STEP_VARIABLE_WORD, /* 8 bytes of text */
 	KL_STEP_FIELD_BEHIND, /* FIELD behind a string */
 	KL_STEP_LOAD_USER,
 	KL_STEP_TEXT,

@@ -268,17 +268,77 @@ static int take_arguments(struct kl_plan *plan, const char *list, const struct k
 	}
 }
 
-static int take_keys(struct kl_plan *plan, const struct kl_spec *spec, struct kl_plan_made *rule)
+/* The variable that is text which a key names, if it does. */
+static const struct kl_variable *text_variable(const struct kl_part *part)
 {
-	for (unsigned int i = 0; i < spec->keys; i++) {
-		int ret = compile_part(plan, "key", &spec->key[i], &rule->shown.key[i]);
+	const struct kl_variable *v;
+
+	for (unsigned int i = 0; (v = kl_variable_get(i)); i++)
+		if (!strcmp(v->type, "text") && strlen(v->name) == part->length &&
+		    !strncmp(v->name, part->text, part->length))
+			return v;
+	return NULL;
+}
+
+/* 8 bytes of a text. */
+static int store_word(struct kl_plan *plan, const struct kl_variable *variable, unsigned int word)
+{
+	plan->code = (struct kl_code){
+		.ops = {
+			{ .code = KL_OP_VARIABLE, .b = (uint8_t)word, .imm = (int32_t)variable->id },
+			{ .code = KL_OP_END },
+		},
+		.n_ops = 2,
+	};
+	return kl_plan_store_program(plan, &plan->code);
+}
+
+static int take_text_key(struct kl_plan *plan, const struct kl_variable *variable,
+			 struct kl_plan_made *rule)
+{
+	unsigned int at = rule->shown.n_keys;
+
+	for (unsigned int word = 0; word < KL_COMM_LEN / 8; word++) {
+		int ret = store_word(plan, variable, word);
 
 		if (ret < 0)
 			return ret;
-		rule->key[i] = (unsigned int)ret;
-		rule->shown.key_text[i] = copy_part(&spec->key[i]);
-		rule->shown.n_keys = i + 1;
-		if (!rule->shown.key_text[i])
+		rule->key[at + word] = (unsigned int)ret;
+	}
+	rule->shown.key[at] = (struct kl_result){
+		.kind = KL_RESULT_STRING,
+		.type = KL_TYPE_TEXT,
+		.format = KL_FORMAT_comm,
+	};
+	rule->shown.n_keys = at + KL_COMM_LEN / 8;
+	return 0;
+}
+
+static int take_keys(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		     struct kl_plan_made *rule)
+{
+	for (unsigned int i = 0; i < spec->keys; i++) {
+		const struct kl_variable *variable = text_variable(&spec->key[i]);
+		unsigned int at = rule->shown.n_keys;
+		int ret;
+
+		if (at + (variable ? KL_COMM_LEN / 8 : 1) > KL_RULE_KEYS_MAX)
+			return kl_spec_fail(list, spec->key[i].text,
+					    "more than %d keys (a text counts as two)",
+					    KL_RULE_KEYS_MAX);
+		if (variable) {
+			ret = take_text_key(plan, variable, rule);
+			if (ret)
+				return ret;
+		} else {
+			ret = compile_part(plan, "key", &spec->key[i], &rule->shown.key[at]);
+			if (ret < 0)
+				return ret;
+			rule->key[at] = (unsigned int)ret;
+			rule->shown.n_keys = at + 1;
+		}
+		rule->shown.key_text[at] = copy_part(&spec->key[i]);
+		if (!rule->shown.key_text[at])
 			return -ENOMEM;
 	}
 	return 0;
@@ -338,7 +398,7 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 		ret = take_arguments(plan, list, spec, &rule);
 	}
 	if (!ret)
-		ret = take_keys(plan, spec, &rule);
+		ret = take_keys(plan, list, spec, &rule);
 	if (!ret)
 		ret = kl_plan_store_rule(plan, &rule);
 	/* It is another's, or none: the texts are not kept. */

@@ -305,7 +305,7 @@ int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *s
 
 int kl_session_counts(struct kl_session *session, struct kl_abi_counts *counts)
 {
-	memset(counts, 0, sizeof(*counts));
+	memset(counts->count, 0, sizeof(counts->count));
 	return kl_client_call(session->fd, KL_IOC_COUNTS, counts, sizeof(*counts),
 			      "read the counts");
 }

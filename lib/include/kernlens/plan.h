@@ -24,8 +24,8 @@ struct kl_plan;
  * struct kl_plan_rule - a rule as its user wrote it
  * @text: the whole of it
  * @handler: KL_HANDLER_*
- * @n_keys: number of keys
- * @key_text: each as it was written
+ * @n_keys: number of keys; a text takes two of 8 bytes
+ * @key_text: each as it was written; NULL: the key before goes on
  * @key: how each is to be printed
  * @value: how the value of sum and hist is to be printed
  * @width: of a histogram's buckets; 0: powers of two

@@ -80,8 +80,11 @@ static void test_texts_and_variables(void)
 	    OP(VARIABLE_TEXT, .imm = VARIABLE_TEXT, .imm64 = 0xffffffff), OP(END));
 	BAD(-EINVAL, "(TEXT): imm64 says", OP(TEXT, .imm64 = GAPS(1, 0)), OP(END));
 	BAD(-ENOENT, "there is no variable 4", OP(VARIABLE, .imm = VARIABLE_COUNT), OP(END));
-	BAD(-EINVAL, "variable 2 is not a number", OP(VARIABLE, .imm = VARIABLE_TEXT), OP(END));
-	BAD(-EINVAL, "variable 0 is not a number", OP(VARIABLE, .imm = VARIABLE_STRUCT), OP(END));
+	BAD(-EINVAL, "variable 1 is not text", OP(VARIABLE, .b = 1, .imm = VARIABLE_NUMBER),
+	    OP(END));
+	BAD(-EINVAL, "variable 0 is not a number or text", OP(VARIABLE, .imm = VARIABLE_STRUCT),
+	    OP(END));
+	BAD(-EINVAL, "(VARIABLE): b is 2", OP(VARIABLE, .b = 2, .imm = VARIABLE_TEXT), OP(END));
 	BAD(-EINVAL, "variable 1 is not text", OP(VARIABLE_TEXT, .imm = VARIABLE_NUMBER), OP(END));
 	BAD(-EINVAL, "(VARIABLE): imm is -1", OP(VARIABLE, .imm = -1), OP(END));
 	GOOD("text may be all of the data, or none of it at its end", 0,
