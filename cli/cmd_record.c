@@ -15,6 +15,7 @@
 #include "common.h"
 #include "output.h"
 #include "recorder.h"
+#include "tally.h"
 #include "run.h"
 #include "select.h"
 
@@ -158,7 +159,7 @@ static void clear_progress(const struct record *r)
 
 static bool has_counters(const struct record *r)
 {
-	return memchr(r->session.map, KL_HANDLER_count, sizeof(r->session.map));
+	return memchr(r->session.map, KL_HANDLER_count, KL_EV_MAX);
 }
 
 static int stop(struct record *r)
@@ -260,6 +261,7 @@ static void print_summary(const struct record *r)
 			"kernlens: %u of the events cannot be had here: kernlens list says why\n",
 			r->session.left_out);
 	print_counters(r);
+	cli_tally_print(&r->session, stderr);
 	fprintf(stderr, "kernlens: look at it with: kernlens report %s; kernlens print %s\n",
 		r->path, r->path);
 }

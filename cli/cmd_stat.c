@@ -12,6 +12,7 @@
 #include "output.h"
 #include "run.h"
 #include "select.h"
+#include "tally.h"
 
 enum {
 	KEY_SORT = CLI_KEY_OWN,
@@ -74,18 +75,34 @@ static bool is_shown(const struct stat_run *st, const struct kl_class *class, ui
 	return false;
 }
 
+static void add_row(struct row *rows, size_t *n, const struct kl_class *class, uint64_t count)
+{
+	rows[(*n)++] = (struct row){ class, count };
+}
+
 static struct row *list_rows(const struct stat_run *st, size_t *n)
 {
-	struct row *rows = cli_alloc(KL_EV_MAX * sizeof(*rows));
+	const struct cli_session *session = &st->session;
+	size_t defined;
+	uint64_t *counts = cli_defined_counts(session, &defined);
+	struct row *rows = cli_alloc((KL_EV_MAX + defined) * sizeof(*rows));
 
 	*n = 0;
 	for (unsigned int id = 0; id < KL_EV_MAX; id++) {
-		const struct kl_class *class = kl_schema_class(st->session.schema, id);
+		const struct kl_class *class = kl_schema_class(session->schema, id);
 
-		if (st->session.map[id] == KL_HANDLER_count && class &&
+		if (session->map[id] == KL_HANDLER_count && class &&
 		    is_shown(st, class, st->counts.count[id]))
-			rows[(*n)++] = (struct row){ class, st->counts.count[id] };
+			add_row(rows, n, class, st->counts.count[id]);
 	}
+	for (unsigned int i = 0; i < defined; i++) {
+		const struct kl_class *class = kl_schema_class(session->schema, KL_EV_DYNAMIC + i);
+
+		if (kl_plan_defined_action(session->plan, i) == KL_HANDLER_count &&
+		    is_shown(st, class, counts[i]))
+			add_row(rows, n, class, counts[i]);
+	}
+	free(counts);
 	qsort(rows, *n, sizeof(*rows), st->sort == SORT_NAME ? compare_names : compare_counts);
 	return rows;
 }
@@ -106,7 +123,8 @@ static int write_json(const struct stat_run *st, const struct row *rows, size_t 
 						"group", rows[i].class->group, "count",
 						(json_int_t)rows[i].count));
 	document =
-		json_pack("{s:o, s:f}", "events", events, "seconds", (double)st->elapsed_ns / 1e9);
+		json_pack("{s:o, s:o*, s:f}", "events", events, "rules",
+			  cli_tally_json(&st->session), "seconds", (double)st->elapsed_ns / 1e9);
 	if (child->ended)
 		json_object_update_new(document, json_pack("{s:f, s:f, s:i}", "user_seconds",
 							   seconds_of(&child->usage.ru_utime),
@@ -134,14 +152,11 @@ static void print_subject(const struct cli_select *select, FILE *file)
 	fputs(select->words ? "':\n\n" : ":\n\n", file);
 }
 
-static void print_table(const struct stat_run *st, const struct row *rows, size_t n, FILE *file)
+static void print_rows(const struct row *rows, size_t n, double seconds, FILE *file)
 {
 	struct cli_table *table = cli_table_create(">count|event|>per second");
-	const struct cli_child *child = &st->session.child;
-	double seconds = (double)st->elapsed_ns / 1e9;
 	char count[CLI_NUMBER_MAX], rate[CLI_NUMBER_MAX];
 
-	print_subject(&st->session.select, file);
 	for (size_t i = 0; i < n; i++) {
 		cli_table_add(table, "%s", cli_print_count(count, rows[i].count));
 		cli_table_add(table, "%s", rows[i].class->name);
@@ -152,6 +167,17 @@ static void print_table(const struct stat_run *st, const struct row *rows, size_
 	cli_table_print(table, file, 4);
 	if (!n)
 		fputs("    none of the events happened\n", file);
+}
+
+static void print_table(const struct stat_run *st, const struct row *rows, size_t n, FILE *file)
+{
+	const struct cli_child *child = &st->session.child;
+	double seconds = (double)st->elapsed_ns / 1e9;
+
+	print_subject(&st->session.select, file);
+	if (n || !kl_plan_rule(st->session.plan, 0))
+		print_rows(rows, n, seconds, file);
+	cli_tally_print(&st->session, file);
 	fprintf(file, "\n    %.6f seconds time elapsed\n", seconds);
 	if (child->ended)
 		fprintf(file, "    %.6f seconds user\n    %.6f seconds sys\n",
@@ -192,7 +218,7 @@ static int count_events(struct stat_run *st)
 	struct kl_session *session = st->session.session;
 	int error, status;
 
-	if (memchr(st->session.map, KL_HANDLER_log, sizeof(st->session.map)))
+	if (memchr(st->session.map, KL_HANDLER_log, KL_EV_MAX))
 		cli_usage_error(st->session.command, "stat counts; to log events use record");
 	status = cli_run_begin(&st->run);
 	if (status)

@@ -17,7 +17,7 @@
 #define LIMIT_SHARE 4
 
 const struct cli_option cli_select_options[] = {
-	{ 'e', "event", "EVENTS", "names, globs, groups, with commas; ! in front: not these" },
+	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]], with commas" },
 	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL or RNOTHING; -e adds to it" },
 	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },
 	{ 'u', "user", "USER", "all tasks of a user" },
@@ -65,6 +65,9 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 	case 'e':
 		select->events = select->events ? cli_format("%s,%s", select->events, parser->arg) :
 						  parser->arg;
+		if (select->n_specs == CLI_SPECS_MAX)
+			cli_usage_error(parser->command, "at most %d times -e", CLI_SPECS_MAX);
+		select->spec[select->n_specs++] = parser->arg;
 		return true;
 	case 'v':
 		select->variables = select->variables ?
@@ -134,20 +137,8 @@ static int check_rights(struct cli_session *s)
 	return CLI_OK;
 }
 
-/* Is an event written out in the patterns, not only matched by one? */
-static bool is_named(const char *patterns, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = patterns; (at = strstr(at, name)); at += length)
-		if ((at == patterns || at[-1] == ',' || at[-1] == ':') &&
-		    (!at[length] || at[length] == ',' || at[length] == ':'))
-			return true;
-	return false;
-}
-
 /* Take what cannot be had out of the map; an error if it was asked for by name. */
-static int drop_absent(struct cli_session *s, const char *patterns)
+static int drop_absent(struct cli_session *s)
 {
 	struct kl_abi_event_info info;
 	char reason[KL_ERROR_TEXT_MAX] = "";
@@ -166,76 +157,90 @@ static int drop_absent(struct cli_session *s, const char *patterns)
 			left++;
 			continue;
 		}
-		if (is_named(patterns, class->name))
+		if (kl_plan_is_named(s->plan, class->name))
 			return cli_error(info.absent == KL_ABSENT_DENIED ? -EPERM : -ENOENT,
 					 "%s cannot be had here: %s", class->name, info.reason);
 		if (!s->left_out++)
 			snprintf(reason, sizeof(reason), "%s", info.reason);
 		s->map[id] = KL_HANDLER_nothing;
 	}
-	if (!left && s->left_out)
+	if (!left && s->left_out && !kl_plan_defined(s->plan))
 		return cli_error(-ENOENT, "none of the %u events can be had here: %s", s->left_out,
 				 reason);
 	return CLI_OK;
 }
 
-/* What -m and -e say, as the library's patterns. NULL: just the maskset @id. */
-static char *list_patterns(const struct cli_select *select, const char *fallback, int *id)
+/* What -m, -e and the subcommand itself say, in this order. */
+static int add_lists(struct cli_session *s, const char *fallback, unsigned int handler)
 {
 	static const char *const words[] = {
-		[KL_MASKSET_RNOTHING] = "",
-		[KL_MASKSET_RALL] = "all,",
-		[KL_MASKSET_RDEFAULT] = "default,",
+		[KL_MASKSET_RNOTHING] = NULL,
+		[KL_MASKSET_RALL] = "all",
+		[KL_MASKSET_RDEFAULT] = "default",
 	};
-	const char *events = select->events;
+	const struct cli_select *select = &s->select;
+	const char *first = select->maskset < 0 ? NULL : words[select->maskset];
+	int error = 0;
 
-	if (!events && select->maskset < 0)
-		events = fallback;
-	*id = select->maskset < 0 ? KL_MASKSET_RDEFAULT : select->maskset;
-	if (!events)
-		return NULL;
-	return cli_format("%s%s", select->maskset < 0 ? "" : words[select->maskset], events);
+	if (!select->n_specs && select->maskset < 0)
+		first = fallback ? fallback : "default";
+	if (first)
+		error = kl_plan_add(s->plan, first, handler);
+	for (unsigned int i = 0; !error && i < select->n_specs; i++)
+		error = kl_plan_add(s->plan, select->spec[i], handler);
+	return error;
 }
 
 /*
  * A string that was not in memory at a system call's entry comes later, in an
  * event of its own: who wants entries wants it, too.
  */
-static void add_late_strings(uint8_t map[KL_EV_IDS])
+static void add_late_strings(uint8_t *map)
 {
 	for (unsigned int id = KL_EV_SYSCALL_ENTRY; id < KL_EV_SYSCALL_EXIT; id++)
 		if (map[id] == KL_HANDLER_log)
 			map[KL_EV_syscall_late_string] = KL_HANDLER_log;
 }
 
+/* Is it a built-in maskset as it is? Only `log` is built in. */
+static int builtin_maskset(const struct cli_select *select, const char *fallback,
+			   unsigned int handler)
+{
+	if (select->n_specs || (fallback && select->maskset < 0))
+		return -1;
+	if (select->maskset == KL_MASKSET_RNOTHING)
+		return KL_MASKSET_RNOTHING;
+	if (handler != KL_HANDLER_log)
+		return -1;
+	return select->maskset < 0 ? KL_MASKSET_RDEFAULT : select->maskset;
+}
+
 static int use_events(struct cli_session *s, const char *fallback, unsigned int handler)
 {
-	int id, error, status;
-	char *patterns = list_patterns(&s->select, fallback, &id);
+	int builtin = builtin_maskset(&s->select, fallback, handler), error, status;
 
-	if (!patterns) {
-		/* Only `log` is built in. */
-		if (handler == KL_HANDLER_log || id == KL_MASKSET_RNOTHING)
-			goto use;
-		patterns = strdup(id == KL_MASKSET_RALL ? "all" : "default");
+	s->plan = kl_plan_create(s->schema);
+	if (!s->plan)
+		return cli_library_error(-errno, NULL);
+	s->map = kl_plan_map(s->plan);
+	if (builtin >= 0) {
+		error = kl_session_use_maskset(s->session, (uint32_t)builtin);
+		return error ? cli_library_error(error, NULL) : CLI_OK;
 	}
-	error = kl_events_match(s->schema, patterns, handler, s->map);
-	if (error < 0) {
+	error = add_lists(s, fallback, handler);
+	if (!error)
+		error = kl_plan_compile(s->plan);
+	if (error == -EINVAL) {
 		cli_usage_message("Try: kernlens list", kl_error_text());
-		free(patterns);
 		return CLI_USAGE;
 	}
-	status = drop_absent(s, patterns);
-	free(patterns);
+	if (error)
+		return cli_library_error(error, NULL);
+	status = drop_absent(s);
 	if (status)
 		return status;
 	add_late_strings(s->map);
-	id = KL_MASKSET_FIRST_USER;
-	error = kl_session_write_maskset(s->session, id, "events", s->map);
-	if (error)
-		return cli_library_error(error, NULL);
-use:
-	error = kl_session_use_maskset(s->session, id);
+	error = kl_plan_apply(s->plan, s->session);
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
@@ -423,7 +428,10 @@ void cli_session_close(struct cli_session *s)
 	cli_child_destroy(&s->child);
 	kl_session_close(s->session);
 	kl_device_close(s->device);
+	kl_plan_destroy(s->plan);
 	kl_schema_destroy(s->schema);
+	s->plan = NULL;
+	s->map = NULL;
 	s->session = NULL;
 	s->device = NULL;
 	s->schema = NULL;

@@ -19,12 +19,15 @@
 extern const struct cli_option cli_select_options[];
 
 enum {
-	CLI_PIDS_MAX = 64
+	CLI_PIDS_MAX = 64,
+	CLI_SPECS_MAX = 64
 };
 
 /* What the options said. */
 struct cli_select {
-	char *events;
+	char *events; /* all -e, with commas */
+	const char *spec[CLI_SPECS_MAX]; /* each */
+	unsigned int n_specs;
 	char *variables; /* names and globs with commas, or NULL */
 	int maskset; /* KL_MASKSET_*, -1: not given */
 	pid_t pid[CLI_PIDS_MAX];
@@ -41,7 +44,8 @@ struct cli_select {
  * struct cli_session - a session with all that it needs
  * @signals: mask of signals for the command
  * @child: the command; its pid is 0 if there is none
- * @map: handlers by event
+ * @plan: what -e asks for
+ * @map: handlers by event; of @plan, never NULL once open
  * @left_out: events that were asked for by glob or group but are not there
  */
 struct cli_session {
@@ -53,7 +57,8 @@ struct cli_session {
 	struct kl_abi_session config;
 	sigset_t signals;
 	struct cli_child child;
-	uint8_t map[KL_EV_IDS];
+	struct kl_plan *plan;
+	uint8_t *map;
 	unsigned int left_out;
 };
 

@@ -555,6 +555,11 @@ size_t kl_plan_defined(const struct kl_plan *plan)
 	return plan->n_events;
 }
 
+uint8_t kl_plan_defined_action(const struct kl_plan *plan, size_t index)
+{
+	return plan->dynamic[index];
+}
+
 const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index)
 {
 	return index < plan->n_rules ? &plan->rules[index].shown : NULL;

@@ -226,7 +226,8 @@ int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *s
 /**
  * kl_session_counts - how often events with the handler `count` fired
  * @session: session
- * @counts: filled in
+ * @counts: `dynamic` and `n_dynamic` are room for those of defined events, or 0;
+ *          the rest is filled in
  *
  * Returns a negative errno.
  */

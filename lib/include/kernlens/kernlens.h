@@ -24,5 +24,7 @@
 #include <kernlens/btf.h>
 #include <kernlens/symbols.h>
 #include <kernlens/expression.h>
+#include <kernlens/define.h>
+#include <kernlens/plan.h>
 
 #endif /* KERNLENS_KERNLENS_H */

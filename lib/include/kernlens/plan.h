@@ -102,6 +102,15 @@ bool kl_plan_is_named(const struct kl_plan *plan, const char *name);
 size_t kl_plan_defined(const struct kl_plan *plan);
 
 /**
+ * kl_plan_defined_action - what happens at an event that the plan defines
+ * @plan: compiled plan
+ * @index: below kl_plan_defined()
+ *
+ * Returns the byte of the maskset.
+ */
+uint8_t kl_plan_defined_action(const struct kl_plan *plan, size_t index);
+
+/**
  * kl_plan_apply - tell a session
  * @plan: compiled plan
  * @session: session that has not been started; its maskset

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Prints what rules have found: a table a rule, most first, with its keys as the
+ * user wrote them; histograms with a line a bucket and a bar.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+#include "output.h"
+#include "tally.h"
+
+enum {
+	BAR_WIDTH = 40,
+	TEXT_MAX = 64
+};
+
+static bool has_table(const struct kl_plan_rule *rule)
+{
+	return rule->handler == KL_HANDLER_count || rule->handler == KL_HANDLER_sum ||
+	       rule->handler == KL_HANDLER_hist;
+}
+
+static void format_number(char text[TEXT_MAX], uint64_t number, const struct kl_result *as)
+{
+	if (as->kind == KL_RESULT_POINTER || as->format == KL_FORMAT_ptr ||
+	    as->format == KL_FORMAT_hex)
+		snprintf(text, TEXT_MAX, "0x%" PRIx64, number);
+	else if (as->type == KL_TYPE_U8 || as->type == KL_TYPE_U16 || as->type == KL_TYPE_U32 ||
+		 as->type == KL_TYPE_U64)
+		snprintf(text, TEXT_MAX, "%" PRIu64, number);
+	else
+		snprintf(text, TEXT_MAX, "%" PRId64, (int64_t)number);
+}
+
+/* Bytes that a terminal would obey are shown as ?. */
+static void format_text(char text[TEXT_MAX], const __u64 *words)
+{
+	size_t n = 0;
+
+	memcpy(text, words, KL_COMM_LEN);
+	text[KL_COMM_LEN] = 0;
+	for (; text[n]; n++)
+		if ((unsigned char)text[n] < ' ' || text[n] == 0x7f)
+			text[n] = '?';
+}
+
+static void format_key(char text[TEXT_MAX], const struct kl_plan_rule *rule, unsigned int key,
+		       const struct kl_abi_entry *entry)
+{
+	if (rule->key[key].kind == KL_RESULT_STRING)
+		format_text(text, &entry->key[key]);
+	else
+		format_number(text, entry->key[key], &rule->key[key]);
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct kl_abi_entry *x = &((const struct kl_tally_entry *)a)->numbers;
+	const struct kl_abi_entry *y = &((const struct kl_tally_entry *)b)->numbers;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return memcmp(x->key, y->key, sizeof(x->key));
+}
+
+static int read_rule(const struct cli_session *s, const struct kl_plan_rule *rule,
+		     struct kl_tally *tally)
+{
+	int error = kl_session_tally(s->session, rule->number, kl_device_info(s->device)->cpus,
+				     rule->n_keys, tally);
+
+	if (error)
+		return cli_library_error(error, "%s", rule->text);
+	qsort(tally->entry, tally->n, sizeof(*tally->entry), by_count);
+	return CLI_OK;
+}
+
+static void print_entries(const struct kl_plan_rule *rule, const struct kl_tally *tally, FILE *file)
+{
+	bool has_value = rule->handler != KL_HANDLER_count;
+	char heads[256], text[TEXT_MAX];
+	struct cli_table *table;
+	size_t at;
+
+	at = (size_t)snprintf(heads, sizeof(heads), ">count%s",
+			      has_value ? "|>sum|>mean|>least|>greatest" : "");
+	for (unsigned int k = 0; k < rule->n_keys; k++)
+		if (rule->key_text[k] && at < sizeof(heads))
+			at += (size_t)snprintf(heads + at, sizeof(heads) - at, "|%.40s",
+					       rule->key_text[k]);
+	table = cli_table_create(heads);
+	for (size_t i = 0; i < tally->n; i++) {
+		const struct kl_abi_entry *e = &tally->entry[i].numbers;
+
+		cli_table_add(table, "%s", cli_print_count(text, e->count));
+		if (has_value) {
+			cli_table_add(table, "%" PRId64, (int64_t)e->sum);
+			cli_table_add(table, "%.1f", (double)e->sum / (double)e->count);
+			format_number(text, (uint64_t)e->min, &rule->value);
+			cli_table_add(table, "%s", text);
+			format_number(text, (uint64_t)e->max, &rule->value);
+			cli_table_add(table, "%s", text);
+		}
+		for (unsigned int k = 0; k < rule->n_keys; k++) {
+			if (!rule->key_text[k])
+				continue;
+			format_key(text, rule, k, e);
+			cli_table_add(table, "%s", text);
+		}
+	}
+	cli_table_print(table, file, 4);
+}
+
+/* Where a bucket begins and, if it has one, its last value. */
+static void bucket_range(const struct kl_plan_rule *rule, unsigned int bucket, char text[TEXT_MAX])
+{
+	int64_t low = rule->low + (int64_t)(rule->width * (bucket - 1));
+
+	if (rule->width && !bucket)
+		snprintf(text, TEXT_MAX, "below %" PRId64, rule->low);
+	else if (rule->width && bucket == KL_HIST_BUCKETS - 1)
+		snprintf(text, TEXT_MAX, "%" PRId64 " and above", low);
+	else if (rule->width)
+		snprintf(text, TEXT_MAX, "%" PRId64 " to %" PRId64, low,
+			 low + (int64_t)rule->width - 1);
+	else if (!bucket)
+		snprintf(text, TEXT_MAX, "0 and below");
+	else if (bucket == 1)
+		snprintf(text, TEXT_MAX, "1");
+	else
+		snprintf(text, TEXT_MAX, "%" PRIu64 " to %" PRIu64, UINT64_C(1) << (bucket - 1),
+			 (UINT64_C(1) << bucket) - 1);
+}
+
+static void print_buckets(const struct kl_plan_rule *rule, const struct kl_tally_entry *entry,
+			  FILE *file)
+{
+	static const char bar[] = "########################################";
+	struct cli_table *table = cli_table_create(">value|>count|");
+	unsigned int first = KL_HIST_BUCKETS, last = 0;
+	uint64_t most = 1;
+	char text[TEXT_MAX];
+
+	for (unsigned int i = 0; i < KL_HIST_BUCKETS; i++) {
+		if (!entry->bucket[i])
+			continue;
+		first = i < first ? i : first;
+		last = i;
+		most = entry->bucket[i] > most ? entry->bucket[i] : most;
+	}
+	for (unsigned int i = first; i <= last; i++) {
+		int width = (int)((entry->bucket[i] * BAR_WIDTH + most - 1) / most);
+
+		bucket_range(rule, i, text);
+		cli_table_add(table, "%s", text);
+		cli_table_add(table, "%s", cli_print_count(text, entry->bucket[i]));
+		cli_table_add(table, "%.*s", width, bar);
+	}
+	cli_table_print(table, file, 4);
+}
+
+static void print_histograms(const struct kl_plan_rule *rule, const struct kl_tally *tally,
+			     FILE *file)
+{
+	char text[TEXT_MAX];
+
+	for (size_t i = 0; i < tally->n; i++) {
+		const struct kl_abi_entry *e = &tally->entry[i].numbers;
+
+		fputs("\n", file);
+		for (unsigned int k = 0; k < rule->n_keys; k++) {
+			if (!rule->key_text[k])
+				continue;
+			format_key(text, rule, k, e);
+			fprintf(file, "    %s = %s\n", rule->key_text[k], text);
+		}
+		print_buckets(rule, &tally->entry[i], file);
+		fprintf(file, "    %s values, mean %.1f\n", cli_print_count(text, e->count),
+			(double)e->sum / (double)e->count);
+	}
+}
+
+static void print_rule(const struct kl_plan_rule *rule, const struct kl_tally *tally, FILE *file)
+{
+	char number[CLI_NUMBER_MAX];
+
+	if (has_table(rule)) {
+		fprintf(file, "\n  %s\n", rule->text);
+		if (!tally->n)
+			fputs("    did not happen\n", file);
+		else if (rule->handler == KL_HANDLER_hist)
+			print_histograms(rule, tally, file);
+		else
+			print_entries(rule, tally, file);
+	}
+	if (tally->overflow)
+		fprintf(file, "    %s more had no room in the table\n",
+			cli_print_count(number, tally->overflow));
+	if (tally->faults)
+		fprintf(file, "  %s: in %s firings something could not be read and was taken as 0\n",
+			rule->text, cli_print_count(number, tally->faults));
+}
+
+int cli_tally_print(const struct cli_session *session, FILE *file)
+{
+	const struct kl_plan_rule *rule;
+	struct kl_tally tally;
+	int status = CLI_OK;
+
+	for (unsigned int i = 0; !status && (rule = kl_plan_rule(session->plan, i)); i++) {
+		status = read_rule(session, rule, &tally);
+		if (status)
+			break;
+		print_rule(rule, &tally, file);
+		kl_tally_deinit(&tally);
+	}
+	return status;
+}
+
+static json_t *json_key(const struct kl_plan_rule *rule, unsigned int key,
+			const struct kl_abi_entry *entry)
+{
+	char text[TEXT_MAX];
+
+	if (rule->key[key].kind != KL_RESULT_STRING && rule->key[key].kind != KL_RESULT_POINTER)
+		return json_integer((json_int_t)entry->key[key]);
+	format_key(text, rule, key, entry);
+	return cli_json_text(text);
+}
+
+static json_t *json_entry(const struct kl_plan_rule *rule, const struct kl_tally_entry *entry)
+{
+	const struct kl_abi_entry *e = &entry->numbers;
+	json_t *object = json_pack("{s:I}", "count", (json_int_t)e->count), *keys = json_object();
+
+	for (unsigned int k = 0; k < rule->n_keys; k++)
+		if (rule->key_text[k])
+			json_object_set_new(keys, rule->key_text[k], json_key(rule, k, e));
+	json_object_set_new(object, "keys", keys);
+	if (rule->handler == KL_HANDLER_count)
+		return object;
+	json_object_set_new(object, "sum", json_integer(e->sum));
+	json_object_set_new(object, "least", json_integer(e->min));
+	json_object_set_new(object, "greatest", json_integer(e->max));
+	if (rule->handler == KL_HANDLER_hist) {
+		json_t *buckets = json_object();
+
+		for (unsigned int i = 0; i < KL_HIST_BUCKETS; i++) {
+			char range[TEXT_MAX];
+
+			if (!entry->bucket[i])
+				continue;
+			bucket_range(rule, i, range);
+			json_object_set_new(buckets, range,
+					    json_integer((json_int_t)entry->bucket[i]));
+		}
+		json_object_set_new(object, "buckets", buckets);
+	}
+	return object;
+}
+
+json_t *cli_tally_json(const struct cli_session *session)
+{
+	const struct kl_plan_rule *rule;
+	json_t *rules = json_array();
+	struct kl_tally tally;
+
+	for (unsigned int i = 0; (rule = kl_plan_rule(session->plan, i)); i++) {
+		json_t *entries = json_array();
+
+		if (read_rule(session, rule, &tally)) {
+			json_decref(entries);
+			json_decref(rules);
+			return NULL;
+		}
+		for (size_t k = 0; has_table(rule) && k < tally.n; k++)
+			json_array_append_new(entries, json_entry(rule, &tally.entry[k]));
+		json_array_append_new(rules,
+				      json_pack("{s:s, s:s, s:o, s:I, s:I}", "rule", rule->text,
+						"handler", kl_handler_name(rule->handler),
+						"entries", entries, "overflow",
+						(json_int_t)tally.overflow, "faults",
+						(json_int_t)tally.faults));
+		kl_tally_deinit(&tally);
+	}
+	return rules;
+}
+
+uint64_t *cli_defined_counts(const struct cli_session *session, size_t *n)
+{
+	struct kl_abi_counts *counts = cli_alloc(sizeof(*counts));
+	uint64_t *defined;
+
+	*n = kl_plan_defined(session->plan);
+	defined = cli_alloc((*n + 1) * sizeof(*defined));
+	counts->dynamic = (uintptr_t)defined;
+	counts->n_dynamic = (uint32_t)*n;
+	if (kl_session_counts(session->session, counts))
+		*n = 0;
+	free(counts);
+	return defined;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What count, sum and hist have found, for record and stat. */
+#ifndef KL_CLI_TALLY_H
+#define KL_CLI_TALLY_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "select.h"
+
+/* Print the tables of all rules that have one; of others what they could not read. */
+int cli_tally_print(const struct cli_session *session, FILE *file);
+
+/* The same as an array, one object a rule. NULL after an error message. */
+json_t *cli_tally_json(const struct cli_session *session);
+
+/* How often the events fired that the session defined, by id less KL_EV_DYNAMIC. */
+uint64_t *cli_defined_counts(const struct cli_session *session, size_t *n);
+
+#endif /* KL_CLI_TALLY_H */
