@@ -53,7 +53,8 @@ int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, st
 	unsigned long address = wish->address;
 
 	if (!(d->session->may & KL_MAY_HOOK_FUNCTIONS))
-		return kl_fail(why, -EPERM, "hooking functions needs CAP_SYS_ADMIN and no lockdown");
+		return kl_fail(why, -EPERM,
+			       "hooking functions needs CAP_SYS_ADMIN and no lockdown");
 	if (wish->arg)
 		return kl_fail(why, -EINVAL, "a function has no number beside its address");
 	/* Below the kernel's half nothing is a function; it is not read either. */
@@ -64,7 +65,8 @@ int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, st
 	d->function.address = address;
 	d->function.ip = find_ip(address);
 	if (!d->function.ip)
-		return kl_fail(why, -EINVAL, "%pS is not the start of a function that can be hooked",
+		return kl_fail(why, -EINVAL,
+			       "%pS is not the start of a function that can be hooked",
 			       (void *)address);
 	return 0;
 }
@@ -164,8 +166,7 @@ int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 
 	u32 n = 0, slots;
 
 	lockdep_assert_held(&table->lock);
-	for_each_defined(table, batch, d)
-		n += d->kind == kind;
+	for_each_defined(table, batch, d) n += d->kind == kind;
 	if (!n || hooks->slot)
 		return 0;
 	slots = roundup_pow_of_two(2 * n);
@@ -174,9 +175,7 @@ int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 
 	if (!hooks->slot)
 		return -ENOMEM;
 	hooks->shift = 64 - ilog2(slots);
-	for_each_defined(table, batch, d)
-		if (d->kind == kind)
-			insert(hooks, d);
+	for_each_defined(table, batch, d) if (d->kind == kind) insert(hooks, d);
 	return 0;
 }
 
@@ -257,7 +256,8 @@ int kl_hooks_update(struct kl_hooks *hooks, struct kl_error *why)
 		}
 	}
 	if (error == -EBUSY)
-		return kl_fail(why, error, "functions cannot be hooked: kernel.ftrace_enabled is 0");
+		return kl_fail(why, error,
+			       "functions cannot be hooked: kernel.ftrace_enabled is 0");
 	if (error)
 		return kl_fail(why, error, "ftrace cannot hook the %u functions", n);
 	return 0;
@@ -293,7 +293,8 @@ static void forget_module(struct kl_defined_table *table, void *data)
 	struct kl_defined_batch *batch;
 	struct kl_defined *d;
 
-	for_each_defined(table, batch, d) {
+	for_each_defined(table, batch, d)
+	{
 		if (!is_function(d) || d->gone || !within_module(d->function.address, module))
 			continue;
 		d->gone = true;

@@ -121,7 +121,7 @@ struct kl_defined_table {
 	bool sealed;
 };
 
-#define for_each_defined(table, batch, d)                     \
+#define for_each_defined(table, batch, d)                   \
 	list_for_each_entry(batch, &(table)->batches, list) \
 		for (d = (batch)->of; d < (batch)->of + (batch)->n; d++)
 

@@ -110,8 +110,7 @@ static u32 count_attached(const struct kl_defined_table *table)
 	struct kl_defined *d;
 	u32 number = 0;
 
-	for_each_defined(table, batch, d)
-		number += d->kind == KL_SOURCE_KIND_TICK && d->attached;
+	for_each_defined(table, batch, d) number += d->kind == KL_SOURCE_KIND_TICK && d->attached;
 	return number;
 }
 
@@ -166,8 +165,8 @@ const struct kl_defined_kind kl_defined_tick = {
  */
 int kl_ticks_init(void)
 {
-	hotplug_state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "kernlens:tick", start_cpu,
-						stop_cpu);
+	hotplug_state =
+		cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "kernlens:tick", start_cpu, stop_cpu);
 	return hotplug_state < 0 ? hotplug_state : 0;
 }
 

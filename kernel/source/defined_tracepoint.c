@@ -103,7 +103,8 @@ static void attach_to_module(struct kl_defined_table *table, void *data)
 	struct kl_defined_batch *batch;
 	struct kl_defined *d;
 
-	for_each_defined(table, batch, d) {
+	for_each_defined(table, batch, d)
+	{
 		if (d->kind != KL_SOURCE_KIND_TRACEPOINT || d->tracepoint.tp)
 			continue;
 		d->tracepoint.tp = find_in_module(module, d->tracepoint.name);
@@ -122,7 +123,8 @@ static void detach_from_module(struct kl_defined_table *table, void *data)
 	struct kl_defined_batch *batch;
 	struct kl_defined *d;
 
-	for_each_defined(table, batch, d) {
+	for_each_defined(table, batch, d)
+	{
 		if (d->kind != KL_SOURCE_KIND_TRACEPOINT || !d->tracepoint.tp ||
 		    !within_module((unsigned long)d->tracepoint.tp, module))
 			continue;

@@ -2,7 +2,8 @@
 /* in v6.12: attaching gives a handle, and detaching is begun and waited for separately */
 #include <linux/uprobes.h>
 
-static void __maybe_unused kl_check_uprobe_handle(struct inode *inode, struct uprobe_consumer *consumer)
+static void __maybe_unused kl_check_uprobe_handle(struct inode *inode,
+						  struct uprobe_consumer *consumer)
 {
 	struct uprobe *uprobe = uprobe_register(inode, 0, 0, consumer);
 
