@@ -63,6 +63,8 @@ struct kls_counts {
 #define KLS_IOC_START _IOW(0xB8, 1, struct kls_plan)
 #define KLS_IOC_COUNTS _IOR(0xB8, 2, struct kls_counts)
 #define KLS_IOC_STOP _IO(0xB8, 3)
+/* Calls kls_called that many times, with i, 2 i ... 6 i for i from 0; it returns 7 i. */
+#define KLS_IOC_CALL _IO(0xB8, 4)
 
 /*
  * cpu_frequency: `state` is the running number of (source, context), `cpu_id`

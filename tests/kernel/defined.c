@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Defined events: each kind is fired a known number of times with known values,
+ * and exactly that is found in the records. Needs kl_stimulus.ko. Run as root.
+ *
+ *	kernel-defined
+ */
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "defined.h"
+#include "stimulus/stimulus.h"
+#include "text.h"
+
+static struct defined d;
+static u64 called; /* address of the stimulus' function */
+static int stimulus;
+
+static void call(u64 times)
+{
+	if (ioctl(stimulus, KLS_IOC_CALL, times))
+		bail("KLS_IOC_CALL");
+}
+
+/* ------------------------------------------------------------------ functions */
+
+static bool check_entry(u64 i, const u64 *number)
+{
+	for (u32 n = 0; n < 6; n++)
+		if (number[n] != (n + 1) * i)
+			return false;
+	return true;
+}
+
+static bool check_return(u64 i, const u64 *number)
+{
+	return number[0] == 7 * i;
+}
+
+static void test_functions(void)
+{
+	const u64 times = 5000;
+
+	defined_open(&d, KL_MODE_DISCARD);
+	defined_add(&d, KL_SOURCE_KIND_FUNCTION, called, 0, NULL, 6, check_entry);
+	defined_add(&d, KL_SOURCE_KIND_FUNCTION, called, 0, NULL, 0, NULL);
+	defined_add(&d, KL_SOURCE_KIND_RETURN, called, 0, NULL, 1, check_return);
+	tap_check(!defined_make(&d) && d.first == KL_EV_DYNAMIC, "functions are defined");
+	defined_use(&d, d.n);
+	defined_start(&d);
+	call(times);
+	defined_stop(&d);
+	tap_result(d.seen[0] == times && d.seen[1] == times, "entries: each call, no other",
+		   "%llu and %llu of %llu", (unsigned long long)d.seen[0],
+		   (unsigned long long)d.seen[1], (unsigned long long)times);
+	tap_result(d.seen[2] == times, "returns: each call, no other", "%llu of %llu",
+		   (unsigned long long)d.seen[2], (unsigned long long)times);
+	tap_result(!d.wrong && !d.foreign, "six arguments and the value are right",
+		   "%llu wrong, %llu foreign", (unsigned long long)d.wrong,
+		   (unsigned long long)d.foreign);
+	tap_check(!kl_stats(d.fd, -1).lost, "nothing lost");
+	call(10);
+	defined_start(&d);
+	call(3);
+	defined_stop(&d);
+	tap_check(kl_stats(d.fd, -1).written == 3 * times + 9, "stopped: nothing; started: again");
+	close(d.fd);
+}
+
+static void *call_long(void *stop)
+{
+	u64 n = 0;
+
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED)) {
+		call(100);
+		n += 100;
+	}
+	return (void *)n;
+}
+
+/* ------------------------------------------------------- many of the kernel's */
+
+/*
+ * Addresses of functions that ftrace says can be hooked and kprobes too, whose name is the only
+ * one.
+ */
+static u32 find_functions(u64 *address, u32 most)
+{
+	FILE *f = popen("cd /sys/kernel; mount -t tracefs nodev tracing 2>/dev/null; "
+			"mount -t debugfs nodev debug 2>/dev/null; "
+			"awk 'FILENAME ~ /kallsyms/ { if ($2 ~ /[tT]/) { n[$3]++; a[$3] = $1 } } "
+			"FILENAME ~ /blacklist/ { denied[$2] = 1 } "
+			"FILENAME ~ /filter/ && NF == 1 && n[$1] == 1 { name = $1; "
+			"sub(/\\..*/, \"\", name); if (!(name in denied)) print a[$1], $1 }' "
+			"/proc/kallsyms debug/kprobes/blacklist tracing/available_filter_functions",
+			"r");
+	char name[256];
+	u32 n = 0;
+
+	while (f && n < most) {
+		unsigned long long at;
+
+		if (fscanf(f, "%llx %255s", &at, name) != 2)
+			break;
+		address[n++] = at;
+	}
+	if (f)
+		pclose(f);
+	return n;
+}
+
+static u64 functions[DEFINED_MAX];
+static u32 n_functions;
+
+static void test_switch(void)
+{
+	bool stop = false;
+	pthread_t thread;
+	void *times;
+
+	defined_open(&d, KL_MODE_DISCARD);
+	defined_own(&d);
+	defined_add(&d, KL_SOURCE_KIND_FUNCTION, called, 0, NULL, 0, NULL);
+	defined_add(&d, KL_SOURCE_KIND_RETURN, called, 0, NULL, 0, NULL);
+	for (u32 i = 0; i < 500 && i < n_functions; i++)
+		defined_add(&d, KL_SOURCE_KIND_FUNCTION, functions[i * 7 % n_functions], 0, NULL, 0,
+			    NULL);
+	if (defined_make(&d) || defined_write(&d, MASKSET, 2) ||
+	    defined_write(&d, MASKSET + 1, d.n) || kl_use(d.fd, MASKSET))
+		bail("switch: %s", kl_why(d.fd));
+	defined_start(&d);
+	pthread_create(&thread, NULL, call_long, &stop);
+	for (u32 i = 0; i < 10; i++)
+		if (kl_use(d.fd, MASKSET + !(i & 1)))
+			bail("switch: %s", kl_why(d.fd));
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, &times);
+	defined_stop(&d);
+	tap_result(d.seen[0] + kl_stats(d.fd, -1).lost >= (u64)times && d.seen[0] <= (u64)times &&
+			   (kl_stats(d.fd, -1).lost || d.seen[1] == (u64)times),
+		   "no call is lost while masksets change",
+		   "%llu entries, %llu returns, %llu lost of %llu", (unsigned long long)d.seen[0],
+		   (unsigned long long)d.seen[1], (unsigned long long)kl_stats(d.fd, -1).lost,
+		   (unsigned long long)(u64)times);
+	close(d.fd);
+}
+
+static void test_many(u32 kind, u32 n, const char *what)
+{
+	struct text before = read_text(), during, after;
+	double defined, attached, detached, begun;
+	char name[100];
+
+	defined_open(&d, KL_MODE_OVERWRITE);
+	for (u32 i = 0; i < n; i++)
+		defined_add(&d, kind, functions[i], 0, NULL, 0, NULL);
+	begun = now_seconds();
+	if (defined_make(&d))
+		bail("%s: %u: %s", what, d.bad, kl_why(d.fd));
+	defined = now_seconds() - begun;
+	defined_use(&d, d.n);
+	begun = now_seconds();
+	defined_start(&d);
+	attached = now_seconds() - begun;
+	during = read_text();
+	sleep_ms(200);
+	begun = now_seconds();
+	kl_stop(d.fd);
+	detached = now_seconds() - begun;
+	after = read_text();
+	printf("# %u %s: defined in %.2f s, attached in %.2f s, detached in %.2f s, %llu records, "
+	       "%llu lost\n",
+	       n, what, defined, attached, detached, (unsigned long long)kl_stats(d.fd, -1).written,
+	       (unsigned long long)kl_stats(d.fd, -1).lost);
+	snprintf(name, sizeof(name), "%u %s: all are hooked", n, what);
+	tap_check(count_changes(&before, &during, false) >= n, name);
+	snprintf(name, sizeof(name), "%u %s: the kernel's text is as it was", n, what);
+	tap_check(!count_changes(&before, &after, true), name);
+	snprintf(name, sizeof(name), "%u %s: a few seconds", n, what);
+	tap_check(attached < 30 && detached < 30 && defined < 60, name);
+	close(d.fd);
+	free(before.copy);
+	free(during.copy);
+	free(after.copy);
+}
+
+/* ---------------------------------------------------------------- tracepoints */
+
+static bool check_syscall(u64 i, const u64 *number)
+{
+	return number[0] > 1ull << 63 && (number[1] < 512 || (s64)number[1] == -1);
+}
+
+static u64 getppids;
+
+static bool count_getppid(u64 i, const u64 *number)
+{
+	getppids += number[1] == SYS_getppid;
+	return check_syscall(i, number);
+}
+
+static void test_tracepoints(void)
+{
+	defined_open(&d, KL_MODE_DISCARD);
+	defined_own(&d);
+	defined_add(&d, KL_SOURCE_KIND_TRACEPOINT, 0, 0, "sys_enter", 2, count_getppid);
+	defined_add(&d, KL_SOURCE_KIND_TRACEPOINT, 0, 0, "sys_exit", 12, NULL);
+	defined_add(&d, KL_SOURCE_KIND_TRACEPOINT, 0, 0, "sched_process_fork", 0, NULL);
+	tap_check(!defined_make(&d), "tracepoints are defined");
+	defined_use(&d, d.n);
+	defined_start(&d);
+	for (u32 i = 0; i < 3000; i++)
+		syscall(SYS_getppid);
+	for (u32 i = 0; i < 5; i++)
+		if (!fork())
+			_exit(0);
+		else
+			wait(NULL);
+	defined_stop(&d);
+	tap_result(getppids == 3000 && d.seen[2] == 5 && d.seen[1] >= 3000 && !d.wrong,
+		   "tracepoints: each call, each fork, their arguments",
+		   "%llu calls, %llu forks, %llu wrong", (unsigned long long)getppids,
+		   (unsigned long long)d.seen[2], (unsigned long long)d.wrong);
+	tap_check(!kl_stats(d.fd, -1).lost, "tracepoints: nothing lost");
+	close(d.fd);
+}
+
+/* ----------------------------------------------------------------------- ticks */
+
+static u64 user_ticks;
+
+static bool check_tick(u64 i, const u64 *number)
+{
+	user_ticks += number[1];
+	return number[1] ? number[0] < 1ull << 47 : number[1] == 0 && number[0] > 1ull << 63;
+}
+
+static void test_tick(u32 hz)
+{
+	double begun, seconds, wanted;
+	char name[100];
+	u64 all;
+
+	defined_open(&d, KL_MODE_DISCARD);
+	defined_add(&d, KL_SOURCE_KIND_TICK, 0, hz, NULL, 2, check_tick);
+	if (defined_make(&d))
+		bail("tick: %s", kl_why(d.fd));
+	defined_use(&d, d.n);
+	user_ticks = 0;
+	begun = now_seconds();
+	defined_start(&d);
+	while (now_seconds() < begun + 2)
+		;
+	kl_stop(d.fd);
+	seconds = now_seconds() - begun;
+	defined_read(&d);
+	all = d.seen[0] + kl_stats(d.fd, -1).lost;
+	wanted = hz * seconds * sysconf(_SC_NPROCESSORS_ONLN);
+	snprintf(name, sizeof(name), "%u ticks a second on each CPU", hz);
+	tap_result(all > 0.85 * wanted && all < 1.05 * wanted && !d.wrong && user_ticks, name,
+		   "%llu of %.0f, %llu in user mode, %llu wrong", (unsigned long long)all, wanted,
+		   (unsigned long long)user_ticks, (unsigned long long)d.wrong);
+	close(d.fd);
+}
+
+/* -------------------------------------------------------------------- programs */
+
+#define THREADS 4
+#define CALLS 500
+
+__attribute__((noinline, noclone)) static u64 place(u64 a, u64 b, u64 c, u64 e, u64 f, u64 g)
+{
+	__asm__ volatile("" ::"r"(a), "r"(b), "r"(c), "r"(e), "r"(f), "r"(g));
+	return a + g;
+}
+
+static u64 (*volatile place_called)(u64, u64, u64, u64, u64, u64) = place;
+
+static void *run_place(void *unused)
+{
+	for (u64 i = 1; i <= CALLS; i++)
+		place_called(i, 2 * i, 3 * i, 4 * i, 5 * i, 6 * i);
+	return NULL;
+}
+
+static bool check_place(u64 i, const u64 *number)
+{
+	return number[0] && number[0] <= CALLS && number[1] == 2 * number[0] &&
+	       number[2] == 3 * number[0] && number[3] == 4 * number[0] &&
+	       number[4] == 5 * number[0] && number[5] == 6 * number[0];
+}
+
+static u64 value_sum;
+
+static bool sum_value(u64 i, const u64 *number)
+{
+	value_sum += number[0];
+	return number[0] % 7 == 0;
+}
+
+/* Where in this program's file a function is. */
+static u64 file_offset(const void *function)
+{
+	unsigned long start, end, offset, at = (unsigned long)function;
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[512];
+	u64 found = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && at >= start &&
+		    at < end)
+			found = at - start + offset;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void test_uprobes(void)
+{
+	const u64 times = THREADS * CALLS;
+	pthread_t thread[THREADS];
+	u64 at = file_offset(place);
+	char self[256] = "";
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !at)
+		bail("/proc/self");
+	defined_open(&d, KL_MODE_DISCARD);
+	defined_add(&d, KL_SOURCE_KIND_UPROBE, 0, at, self, 6, check_place);
+	defined_add(&d, KL_SOURCE_KIND_URETPROBE, 0, at, self, 1, sum_value);
+	if (!tap_result(!defined_make(&d), "places in a program are defined", "%s", kl_why(d.fd)))
+		return;
+	defined_use(&d, d.n);
+	defined_start(&d);
+	for (u32 i = 0; i < THREADS; i++)
+		pthread_create(&thread[i], NULL, run_place, NULL);
+	for (u32 i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	defined_stop(&d);
+	tap_result(d.seen[0] == times && d.seen[1] == times && !d.wrong,
+		   "programs: each call of each thread", "%llu and %llu of %llu, %llu wrong",
+		   (unsigned long long)d.seen[0], (unsigned long long)d.seen[1],
+		   (unsigned long long)times, (unsigned long long)d.wrong);
+	tap_check(value_sum == THREADS * 7ull * CALLS * (CALLS + 1) / 2,
+		  "programs: what they return");
+	run_place(NULL);
+	tap_check(kl_stats(d.fd, -1).written == 2 * times, "programs: nothing after the end");
+	close(d.fd);
+}
+
+/* ---------------------------------------------------------------------- errors */
+
+static void refuse(struct kl_abi_event event, int error, const char *name)
+{
+	struct kl_abi_event pair[2] = { { .kind = KL_SOURCE_KIND_TICK, .arg = 10 }, event };
+	struct kl_abi_events events = {
+		.size = sizeof(events),
+		.n = 2,
+		.event = (u64)(uintptr_t)pair,
+	};
+	int fd = kl_open(), got;
+	struct kl_abi_session wish = {};
+
+	if (kl_session(fd, &wish))
+		bail("session: %s", kl_why(fd));
+	got = kl_call(fd, KL_IOC_EVENTS, &events);
+	tap_result(got == error && !error == !kl_why(fd)[0], name, "%d: %s", got, kl_why(fd));
+	if (got)
+		printf("# %s\n", kl_why(fd));
+	events.n = 1;
+	if (got && (kl_call(fd, KL_IOC_EVENTS, &events) || events.first != KL_EV_DYNAMIC))
+		tap_result(false, "nothing was defined by the call that failed", "%u: %s",
+			   events.first, kl_why(fd));
+	close(fd);
+}
+
+static void test_errors(void)
+{
+	u64 ours = symbol_address("kl_fire_defined");
+	const char *no_file = "/no/such/file", *no_name = "no_such_tracepoint";
+
+	refuse((struct kl_abi_event){ .kind = 99 }, -EINVAL, "an unknown kind");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_FUNCTION, .address = called + 1 },
+	       -EINVAL, "the middle of a function");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_FUNCTION, .address = 0x1000 }, -EINVAL,
+	       "a user's address");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_FUNCTION, .address = ours }, -EINVAL,
+	       "a function of kernlens");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_RETURN,
+				      .address = symbol_address("__switch_to") },
+	       -EINVAL, "the return of __switch_to");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_FUNCTION,
+				      .address = symbol_address("exc_page_fault") },
+	       -EINVAL, "a function that cannot be hooked");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_RETURN,
+				      .address = symbol_address("perf_event_nmi_handler") },
+	       -EINVAL, "a return that kprobes may not hook");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TRACEPOINT,
+				      .name = (u64)(uintptr_t)no_name },
+	       -ENOENT, "an unknown tracepoint");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TICK, .arg = KL_TICK_HZ_MAX + 1 },
+	       -EINVAL, "too many ticks");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_UPROBE,
+				      .name = (u64)(uintptr_t)no_file },
+	       -ENOENT, "an unknown file");
+}
+
+static void test_user(void)
+{
+	const char *name = "sys_enter", *file = "/bin/true";
+
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_FUNCTION, .address = called }, -EPERM,
+	       "a user: no function");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_RETURN, .address = called }, -EPERM,
+	       "a user: no return");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_UPROBE, .name = (u64)(uintptr_t)file },
+	       -EPERM, "a user: no place in a program");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TICK, .arg = 991 }, -EPERM,
+	       "a user: not 1001 ticks a second");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TICK, .arg = 990 }, 0,
+	       "a user: 1000 ticks a second");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TRACEPOINT,
+				      .name = (u64)(uintptr_t)name },
+	       0, "a user: a tracepoint");
+}
+
+/* -------------------------------------------------------------------- a module */
+
+/* The stimulus goes and comes back while its function is hooked. */
+static void test_module(void)
+{
+	const char *build = getenv("KL_BUILD") ?: "build";
+	char command[300];
+
+	defined_open(&d, KL_MODE_DISCARD);
+	defined_add(&d, KL_SOURCE_KIND_FUNCTION, called, 0, NULL, 0, NULL);
+	defined_add(&d, KL_SOURCE_KIND_RETURN, called, 0, NULL, 0, NULL);
+	if (defined_make(&d))
+		bail("module: %s", kl_why(d.fd));
+	defined_use(&d, d.n);
+	defined_start(&d);
+	call(100);
+	close(stimulus);
+	snprintf(command, sizeof(command),
+		 "rmmod kl_stimulus && insmod %s/$(uname -r)/kl_stimulus.ko", build);
+	tap_check(!system(command), "a module goes while its function is hooked");
+	stimulus = open(KLS_DEVICE, O_RDWR | O_CLOEXEC);
+	call(100);
+	tap_check(!kl_use(d.fd, KL_MASKSET_RNOTHING) && !kl_use(d.fd, MASKSET),
+		  "the session goes on without it");
+	defined_stop(&d);
+	tap_result(d.seen[0] == 100 && d.seen[1] == 100, "what came back is not taken for it",
+		   "%llu and %llu", (unsigned long long)d.seen[0], (unsigned long long)d.seen[1]);
+	close(d.fd);
+}
+
+int main(void)
+{
+	struct text before, after;
+	int status = 0;
+
+	stimulus = open(KLS_DEVICE, O_RDWR | O_CLOEXEC);
+	called = symbol_address("kls_called");
+	if (stimulus < 0 || !called)
+		bail("no stimulus module");
+	n_functions = find_functions(functions, 10000);
+	before = read_text();
+	test_functions();
+	test_tracepoints();
+	test_tick(100);
+	test_tick(1000);
+	test_uprobes();
+	test_errors();
+	fflush(stdout);
+	if (!fork()) {
+		if (setgid(65534) || setuid(65534))
+			bail("setuid");
+		test_user();
+		_exit(tap.failures);
+	}
+	wait(&status);
+	tap.tests += 6;
+	tap_check(!status, "a user without privilege");
+	test_switch();
+	if (tap_result(n_functions >= 10000, "there are functions to hook", "%u", n_functions)) {
+		test_many(KL_SOURCE_KIND_FUNCTION, 10000, "functions");
+		test_many(KL_SOURCE_KIND_RETURN, 1000, "returns");
+		test_many(KL_SOURCE_KIND_RETURN, 10000, "returns");
+	}
+	test_module();
+	after = read_text();
+	tap_check(!count_changes(&before, &after, true), "the kernel's text is as it was");
+	return tap_end();
+}
