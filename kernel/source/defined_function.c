@@ -6,7 +6,9 @@
 #include <linux/trace_recursion.h>
 
 #include "../compat/ftrace.h"
+#include "../handler/handler.h"
 #include "../session/fire.h"
+#include "../session/record.h"
 #include "defined_kinds.h"
 
 #define ARGUMENTS 6 /* in registers; further ones are on the stack */
@@ -27,25 +29,48 @@ static __always_inline void fire(const struct kl_defined *d, struct ftrace_regs 
 }
 
 /*
- * The kernel's functions that firing itself calls may be hooked too: what is
- * called from here again is not fired but counted. Preemption is off between
- * trylock and unlock.
+ * All cases. The kernel's functions that firing itself calls may be hooked too:
+ * what is called from here again is not fired but counted. @d is NULL if it has
+ * not been looked for. Enables preemption, which its caller has disabled.
+ */
+static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsigned long parent,
+			      struct kl_defined_table *table, struct ftrace_regs *fregs)
+{
+	int bit = ftrace_test_recursion_trylock(ip, parent);
+
+	if (unlikely(bit < 0)) {
+		this_cpu_inc(*table->missed);
+	} else {
+		if (!d && kl_hooks_may_fire())
+			d = kl_hooks_find(&table->functions, ip);
+		for (; d; d = d->next)
+			if (READ_ONCE(d->attached))
+				fire(d, fregs);
+		ftrace_test_recursion_unlock(bit);
+	}
+	preempt_enable_notrace();
+}
+
+/*
+ * The usual case: `count`, not on an idle CPU. It calls nothing, so it needs
+ * neither a stack frame nor a guard against coming here again.
  */
 static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
 		     struct ftrace_regs *fregs)
 {
 	struct kl_defined_table *table = container_of(ops, struct kl_defined_table, functions.ops);
-	int bit = ftrace_test_recursion_trylock(ip, parent);
-	const struct kl_defined *d;
+	const struct kl_defined *d = NULL;
 
-	if (unlikely(bit < 0)) {
-		this_cpu_inc(*table->missed);
-		return;
+	preempt_disable_notrace();
+	if (likely(!is_idle_task(current))) {
+		d = kl_hooks_find(&table->functions, ip);
+		if (likely(d && !d->next && kl_action(d->session, d->id) == KL_HANDLER_count)) {
+			kl_count_fire(d->session, d->id);
+			preempt_enable_notrace();
+			return;
+		}
 	}
-	if (kl_hooks_may_fire())
-		for (d = kl_hooks_find(&table->functions, ip); d; d = d->next)
-			fire(d, fregs);
-	ftrace_test_recursion_unlock(bit);
+	fire_all(d, ip, parent, table, fregs);
 }
 
 /**

@@ -174,6 +174,7 @@ int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 
 	hooks->slot = kvcalloc(slots, sizeof(*hooks->slot), GFP_KERNEL_ACCOUNT);
 	if (!hooks->slot)
 		return -ENOMEM;
+	hooks->end = hooks->slot + slots;
 	hooks->shift = 64 - ilog2(slots);
 	for_each_defined(table, batch, d) if (d->kind == kind) insert(hooks, d);
 	return 0;
@@ -181,7 +182,7 @@ int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 
 
 static u32 slots_of(const struct kl_hooks *hooks)
 {
-	return hooks->slot ? (~0ul >> hooks->shift) + 1 : 0;
+	return hooks->end - hooks->slot;
 }
 
 static bool is_attached(const struct kl_defined *d)
@@ -272,6 +273,7 @@ void kl_hooks_destroy(struct kl_hooks *hooks)
 	unregister(hooks);
 	kvfree(hooks->slot);
 	hooks->slot = NULL;
+	hooks->end = NULL;
 }
 
 /**

@@ -32,7 +32,7 @@ struct tracepoint;
  * @arguments: that the source has to read
  *
  * Under the table's lock:
- * @attached: it is to fire
+ * @attached: it is to fire; handlers read it without the lock
  * @gone: the module that had the function is no longer there
  */
 struct kl_defined {
@@ -77,6 +77,7 @@ struct kl_ip_slot {
  * struct kl_hooks - functions of a session that share a hook of ftrace
  * @slot: from ip to definition: open addressing, at most half full; does not
  *        change while it is read
+ * @end: behind the last slot
  * @shift: 64 - log2 of the number of slots
  * @registered: the hook is in place; handlers do nothing when it is not
  * @func: the handler
@@ -85,6 +86,7 @@ struct kl_ip_slot {
  */
 struct kl_hooks {
 	struct kl_ip_slot *slot;
+	struct kl_ip_slot *end;
 	u32 shift;
 	bool registered;
 	ftrace_func_t func;
@@ -164,7 +166,7 @@ int kl_hooks_init(void);
 void kl_hooks_deinit(void);
 
 /* Fibonacci's way: the upper bits of the product are spread well. */
-static __always_inline u32 kl_ip_hash(unsigned long ip, u32 shift)
+static __always_inline u64 kl_ip_hash(unsigned long ip, u32 shift)
 {
 	return ip * 0x9e3779b97f4a7c15ul >> shift;
 }
@@ -173,12 +175,15 @@ static __always_inline u32 kl_ip_hash(unsigned long ip, u32 shift)
 static __always_inline struct kl_defined *kl_hooks_find(const struct kl_hooks *hooks,
 							unsigned long ip)
 {
-	u32 mask = ~0ul >> hooks->shift, i = kl_ip_hash(ip, hooks->shift);
+	const struct kl_ip_slot *slot = &hooks->slot[kl_ip_hash(ip, hooks->shift)];
 
-	for (; hooks->slot[i].ip; i = (i + 1) & mask)
-		if (likely(hooks->slot[i].ip == ip))
-			return hooks->slot[i].defined;
-	return NULL;
+	while (unlikely(slot->ip != ip)) {
+		if (!slot->ip)
+			return NULL;
+		if (++slot == hooks->end)
+			slot = hooks->slot;
+	}
+	return slot->defined;
 }
 
 bool kl_hooks_idle_may_fire(void);

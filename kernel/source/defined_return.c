@@ -61,7 +61,8 @@ static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 		return 0;
 	}
 	for (d = call->defined; d; d = d->next)
-		fire(d, regs_return_value(regs));
+		if (READ_ONCE(d->attached))
+			fire(d, regs_return_value(regs));
 	ftrace_test_recursion_unlock(bit);
 	return 0;
 }
