@@ -254,6 +254,12 @@ struct kl_abi_position {
  * need KL_MAY_HOOK_FUNCTIONS. The others see what the record would show to the
  * session's owner.
  *
+ * FIELD and FIELD_TEXT count strings in a record, which may have numbers before
+ * and between them: imm64 >> 32 & 0xffff bytes before the first, imm64 >> 48
+ * between it and the second, none between others. They are 0 where `a` does not
+ * count that far. Members that an operation does not have are 0; the last
+ * operation is END.
+ *
  * Text is compared with bytes of the program's data: at imm64 & 0xffff, as many
  * as imm64 >> 16 & 0xffff; b is enum kl_text_relation.
  */

@@ -58,9 +58,6 @@ static const struct op_rule rules[KL_OP_COUNT] = {
 	[KL_OP_FLAG] = { "FLAG", DST, 1, 0, KL_FLAGS_MAX - 1 },
 };
 
-/* Every row is there: what has no name is no operation. */
-_Static_assert(sizeof(rules) / sizeof(rules[0]) == KL_OP_COUNT, "a rule an operation");
-
 /**
  * kl_op_members - what an operation has
  * @code: enum kl_op_code
@@ -82,10 +79,8 @@ struct checked {
 	struct kl_error *why;
 };
 
-/* "operation 3 (ALU): " and what is wrong with it. */
-#define fail_op(c, i, error, format, ...)                                                      \
-	kl_fail((c)->why, error, "operation %u (%s): " format, i, rules[(c)->op[i].code].name, \
-		##__VA_ARGS__)
+/* Begins each message about an operation; takes its number and name. */
+#define OPERATION "operation %u (%s): "
 
 static int check_registers(struct checked *c, u32 i)
 {
@@ -93,15 +88,19 @@ static int check_registers(struct checked *c, u32 i)
 	u32 has = rules[op->code].has;
 
 	if (op->dst && !(has & DST))
-		return fail_op(c, i, -EINVAL, "sets no register, but has %u for it", op->dst);
+		return kl_fail(c->why, -EINVAL, OPERATION "sets no register, but has %u for it", i,
+			       rules[c->op[i].code].name, op->dst);
 	if (op->dst >= KL_PROGRAM_REGISTERS)
-		return fail_op(c, i, -EINVAL, "there is no register %u to set", op->dst);
+		return kl_fail(c->why, -EINVAL, OPERATION "there is no register %u to set", i,
+			       rules[c->op[i].code].name, op->dst);
 	if (has & STRING)
 		return 0;
 	if (op->a && !(has & A))
-		return fail_op(c, i, -EINVAL, "reads no register, but has %u for it", op->a);
+		return kl_fail(c->why, -EINVAL, OPERATION "reads no register, but has %u for it", i,
+			       rules[c->op[i].code].name, op->a);
 	if (op->a >= KL_PROGRAM_REGISTERS)
-		return fail_op(c, i, -EINVAL, "there is no register %u to read", op->a);
+		return kl_fail(c->why, -EINVAL, OPERATION "there is no register %u to read", i,
+			       rules[c->op[i].code].name, op->a);
 	return 0;
 }
 
@@ -113,17 +112,20 @@ static int check_numbers(struct checked *c, u32 i)
 	u32 gaps = op->imm64 >> 32;
 
 	if (op->b >= rule->b)
-		return fail_op(c, i, -EINVAL, "b is %u, at most %u is possible", op->b,
-			       rule->b - 1);
+		return kl_fail(c->why, -EINVAL, OPERATION "b is %u, at most %u is possible", i,
+			       rules[c->op[i].code].name, op->b, rule->b - 1);
 	if (op->imm < rule->low || op->imm > rule->high)
-		return fail_op(c, i, -EINVAL, "imm is %d, possible is %d to %d", op->imm, rule->low,
-			       rule->high);
+		return kl_fail(c->why, -EINVAL, OPERATION "imm is %d, possible is %d to %d", i,
+			       rules[c->op[i].code].name, op->imm, rule->low, rule->high);
 	if (rule->has & NUMBER)
 		return 0;
 	if (!(rule->has & TEXT) && (u32)op->imm64)
-		return fail_op(c, i, -EINVAL, "imm64 has bits that mean nothing");
+		return kl_fail(c->why, -EINVAL, OPERATION "imm64 has bits that mean nothing", i,
+			       rules[c->op[i].code].name);
 	if (gaps && (!(rule->has & STRING) || !op->a || (gaps >> 16 && op->a < 2)))
-		return fail_op(c, i, -EINVAL, "imm64 says where strings are that are not counted");
+		return kl_fail(c->why, -EINVAL,
+			       OPERATION "imm64 says where strings are that are not counted", i,
+			       rules[c->op[i].code].name);
 	return 0;
 }
 
@@ -132,8 +134,9 @@ static int check_text(struct checked *c, u32 i)
 	u32 at = c->op[i].imm64 & 0xffff, bytes = c->op[i].imm64 >> 16 & 0xffff;
 
 	if (at + bytes > c->data_bytes)
-		return fail_op(c, i, -EINVAL, "text of %u bytes at %u is outside the %u of data",
-			       bytes, at, c->data_bytes);
+		return kl_fail(c->why, -EINVAL,
+			       OPERATION "text of %u bytes at %u is outside the %u of data", i,
+			       rules[c->op[i].code].name, bytes, at, c->data_bytes);
 	return 0;
 }
 
@@ -143,9 +146,11 @@ static int check_variable(struct checked *c, u32 i)
 	enum kl_variable_kind kind = kl_variable_kind(c->op[i].imm);
 
 	if (kind == KL_VARIABLE_ABSENT)
-		return fail_op(c, i, -ENOENT, "there is no variable %d", c->op[i].imm);
+		return kl_fail(c->why, -ENOENT, OPERATION "there is no variable %d", i,
+			       rules[c->op[i].code].name, c->op[i].imm);
 	if (kind == KL_VARIABLE_OTHER || (text && kind != KL_VARIABLE_TEXT))
-		return fail_op(c, i, -EINVAL, "variable %d is not %s", c->op[i].imm,
+		return kl_fail(c->why, -EINVAL, OPERATION "variable %d is not %s", i,
+			       rules[c->op[i].code].name, c->op[i].imm,
 			       text ? "text" : "a number or text");
 	return 0;
 }
@@ -173,7 +178,8 @@ static int check_op(struct checked *c, u32 i)
 		return kl_fail(c->why, -EINVAL, "operation %u: there is no code %u", i, op->code);
 	has = rules[op->code].has;
 	if (has & RIGHT && !(c->may & KL_MAY_HOOK_FUNCTIONS))
-		return fail_op(c, i, -EPERM, "needs CAP_SYS_ADMIN and no lockdown");
+		return kl_fail(c->why, -EPERM, OPERATION "needs CAP_SYS_ADMIN and no lockdown", i,
+			       rules[c->op[i].code].name);
 	error = check_registers(c, i);
 	if (!error)
 		error = check_numbers(c, i);
@@ -184,15 +190,15 @@ static int check_op(struct checked *c, u32 i)
 	if (error)
 		return error;
 	if (has & TO && i + 1 + (u32)op->imm >= c->n)
-		return fail_op(c, i, -EINVAL, "leaves out %d of the %u that follow", op->imm,
-			       c->n - i - 1);
+		return kl_fail(c->why, -EINVAL, OPERATION "leaves out %d of the %u that follow", i,
+			       rules[c->op[i].code].name, op->imm, c->n - i - 1);
 	if (op->code == KL_OP_BITS && (op->imm & 255) + width > 64)
-		return fail_op(c, i, -EINVAL, "%u bits from bit %d are not in 64", width,
-			       op->imm & 255);
+		return kl_fail(c->why, -EINVAL, OPERATION "%u bits from bit %d are not in 64", i,
+			       rules[c->op[i].code].name, width, op->imm & 255);
 	c->out_bytes += put_bytes(op);
 	if (c->out_bytes > KL_PROGRAM_OUT_MAX)
-		return fail_op(c, i, -EINVAL, "the output is longer than %u bytes",
-			       KL_PROGRAM_OUT_MAX);
+		return kl_fail(c->why, -EINVAL, OPERATION "the output is longer than %u bytes", i,
+			       rules[c->op[i].code].name, KL_PROGRAM_OUT_MAX);
 	return 0;
 }
 
@@ -212,7 +218,8 @@ static int check(struct checked *c)
 			return error;
 	}
 	if (c->op[c->n - 1].code != KL_OP_END)
-		return fail_op(c, c->n - 1, -EINVAL, "the last must be END");
+		return kl_fail(c->why, -EINVAL, OPERATION "the last must be END", c->n - 1,
+			       rules[c->op[c->n - 1].code].name);
 	return 0;
 }
 

@@ -119,7 +119,9 @@ static u32 follow(const struct decoder *d, u32 i, u32 reg, bool value, bool exac
 		if (op->code == KL_OP_JUMP) {
 			i += op->imm;
 		} else if (is_jump(op) && op->a == reg) {
-			if (value == (op->code == KL_OP_JUMP_NONZERO))
+			bool if_zero = op->code == KL_OP_JUMP_ZERO;
+
+			if (value != if_zero)
 				i += op->imm;
 		} else if (op->code == KL_OP_END && op->a == reg && exact) {
 			return d->n + value;

@@ -44,26 +44,30 @@ static __always_inline bool kl_kernel_has(u64 from, u64 bytes)
  * The load that copy_from_kernel_nofault makes, without the call. It disables
  * page faults as well, which is for addresses of users.
  */
-#define KL_KERNEL_LOAD(type)                                                  \
-	do {                                                                  \
-		type loaded;                                                  \
-                                                                              \
-		__get_kernel_nofault(&loaded, (const void *)from, type, bad); \
-		*word = loaded;                                               \
-		return true;                                                  \
-	} while (0)
-
 static __always_inline bool kl_kernel_word(u64 from, u32 log2, u64 *word)
 {
-	if (!kl_kernel_has(from, 8))
+	const void *at = (const void *)from;
+	u64 all;
+	u32 half;
+	u16 two;
+	u8 one;
+
+	if (!kl_kernel_has(from, sizeof(all)))
 		return false;
-	if (log2 == 3)
-		KL_KERNEL_LOAD(u64);
-	if (log2 == 2)
-		KL_KERNEL_LOAD(u32);
-	if (log2 == 1)
-		KL_KERNEL_LOAD(u16);
-	KL_KERNEL_LOAD(u8);
+	if (log2 == 3) {
+		__get_kernel_nofault(&all, at, u64, bad);
+		*word = all;
+	} else if (log2 == 2) {
+		__get_kernel_nofault(&half, at, u32, bad);
+		*word = half;
+	} else if (log2 == 1) {
+		__get_kernel_nofault(&two, at, u16, bad);
+		*word = two;
+	} else {
+		__get_kernel_nofault(&one, at, u8, bad);
+		*word = one;
+	}
+	return true;
 bad:
 	return false;
 }
@@ -127,9 +131,8 @@ typedef __s64 s64;
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
-#ifndef noinline
-#define noinline __attribute__((noinline))
-#endif
+#define noinline
+#define __printf(format, first)
 #define U16_MAX UINT16_MAX
 #define S32_MIN INT32_MIN
 #define S32_MAX INT32_MAX
@@ -166,7 +169,6 @@ static inline bool IS_ERR(const void *pointer)
 struct kl_error;
 struct kl_session;
 
-__attribute__((format(printf, 3, 4))) int kl_fail(struct kl_error *why, int error,
-						  const char *format, ...);
+__printf(3, 4) int kl_fail(struct kl_error *why, int error, const char *format, ...);
 
 #endif /* KL_SESSION_PROGRAM_PLATFORM_H */

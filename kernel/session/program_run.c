@@ -468,8 +468,7 @@ static noinline u8 *run_steps(const struct kl_program *p, const struct kl_step *
 
 	if (unlikely(p->cleared))
 		memset(r, 0, sizeof(r));
-	for (;; step++) {
-	again:
+	for (;;) {
 		if (step->code == KL_STEP_LOAD) {
 			r[step->dst] = load(step, r[step->a], f);
 		} else if (step->code == KL_STEP_PUT) {
@@ -484,10 +483,10 @@ static noinline u8 *run_steps(const struct kl_program *p, const struct kl_step *
 			r[step->dst] = argument(step, f);
 		} else if (step->code == KL_STEP_TEST) {
 			step = choose(step, r[step->a]);
-			goto again;
+			continue;
 		} else if (step->code <= KL_STEP_LAST_JUMP) {
 			step = jump(step, f);
-			goto again;
+			continue;
 		} else if (step->code < KL_STEP_END) {
 			*result = finish(step, f);
 			return out;
@@ -497,6 +496,7 @@ static noinline u8 *run_steps(const struct kl_program *p, const struct kl_step *
 		} else {
 			r[step->dst] = value_of(step, r, f);
 		}
+		step++;
 	}
 }
 

@@ -7,8 +7,8 @@
 #include "../unit.h"
 #include "machine.h"
 
-#define WILD_PROGRAMS 300000
-#define SOUND_PROGRAMS 60000
+#define WILD_PROGRAMS 300000u
+#define SOUND_PROGRAMS 60000u
 #define PAYLOADS 8
 #define DATA_BYTES 64
 #define OPS 24
