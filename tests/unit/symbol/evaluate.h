@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Runs programs of the contract in the plainest way, written from uapi/kernlens.h
+ * alone: what the compiler means and what the module does meet in this.
+ */
+#ifndef KL_TESTS_SYMBOL_EVALUATE_H
+#define KL_TESTS_SYMBOL_EVALUATE_H
+
+#include <stdbool.h>
+#include <kernlens/expression.h>
+
+#define KERNEL_BASE 0xffff888000000000ull
+#define KERNEL_BYTES 65536
+#define USER_BASE 0x7f0000000000ull
+#define USER_BYTES 4096
+#define PERCPU_OFFSET 0x8000ull
+
+/* A machine: what programs read. */
+struct machine {
+	uint8_t kernel[KERNEL_BYTES]; /* from KERNEL_BASE on */
+	uint8_t user[USER_BYTES];
+	const uint8_t *fields;
+	size_t fields_bytes;
+	uint64_t argument[16];
+	uint64_t current;
+	uint64_t variable[512];
+	const char *variable_text;
+	uint64_t flags;
+	bool fault;
+	uint8_t out[KL_PROGRAM_OUT_MAX];
+	size_t out_bytes;
+};
+
+/* What is wrong with @code, by the rules of the contract; NULL: nothing. */
+const char *check_code(const struct kl_code *code);
+
+/* The result; @m->out, out_bytes and fault are set. */
+uint64_t evaluate(const struct kl_code *code, struct machine *m);
+
+#endif /* KL_TESTS_SYMBOL_EVALUATE_H */

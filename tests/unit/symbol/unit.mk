@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Unit tests of lib/symbol. Uses BUILD, CC, CFLAGS, CACHE, KERNELS and lib/lib.mk;
+# adds to UNIT_TESTS. Each is built twice, with -asan under the address and
+# undefined-behaviour checkers.
+#
+#   lib-symbols      BTF of each kernel against the compiler, damaged BTF, kallsyms
+#   lib-expressions  expressions to programs, run; complaints; defined events; fuzz
+
+SYMBOL_TESTS := $(addprefix $(BUILD)/tests/lib-,symbols expressions)
+SYMBOL_TESTS_ASAN := $(SYMBOL_TESTS:%=%-asan)
+UNIT_TESTS += $(SYMBOL_TESTS) $(SYMBOL_TESTS_ASAN)
+
+SYMBOL_TEST_SOURCES := $(addprefix tests/unit/symbol/,evaluate.c kernels.c)
+SYMBOL_TEST_HEADERS := $(wildcard tests/unit/symbol/*.h lib/*/*.h) $(LIB_HEADERS) tests/unit/unit.h
+SYMBOL_OFFSETS := $(KERNELS:%=$(BUILD)/tests/offsets/%/list)
+SYMBOL_TEST_BUILD = @mkdir -p $(@D); \
+	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -DKL_TEST_CACHE='"$(abspath $(CACHE))"' \
+		-DKL_TEST_KERNELS='"$(KERNELS)"' -DKL_TEST_OFFSETS='"$(abspath $(BUILD)/tests/offsets)"' \
+		-o $@ $(filter %.c %.a,$^)
+
+# The compiler's opinion, from each kernel's headers.
+$(SYMBOL_OFFSETS): $(BUILD)/tests/offsets/%/list: tests/unit/symbol/offsets/offsets.c \
+		tests/unit/symbol/offsets/Kbuild $(CACHE)/%/release
+	@mkdir -p $(@D) && cp $(filter tests/%,$^) $(@D)/
+	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(abspath $(@D)) offsets.s
+	sed -n 's/^->//p' $(@D)/offsets.s > $@
+
+$(SYMBOL_TESTS): $(BUILD)/tests/lib-%: tests/unit/symbol/test_%.c $(SYMBOL_TEST_SOURCES) $(LIB) \
+		$(SYMBOL_TEST_HEADERS) | $(SYMBOL_OFFSETS)
+	$(SYMBOL_TEST_BUILD)
+
+# The library's sources too, so that they are checked.
+$(SYMBOL_TESTS_ASAN): CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all
+$(SYMBOL_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: tests/unit/symbol/test_%.c $(SYMBOL_TEST_SOURCES) \
+		$(wildcard lib/symbol/*.c lib/base/*.c lib/format/*.c) $(SYMBOL_TEST_HEADERS) | \
+		$(SYMBOL_OFFSETS)
+	$(SYMBOL_TEST_BUILD)
