@@ -26,6 +26,9 @@ $(SYMBOL_OFFSETS): $(BUILD)/tests/offsets/%/list: tests/unit/symbol/offsets/offs
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(abspath $(@D)) offsets.s
 	sed -n 's/^->//p' $(@D)/offsets.s > $@
 
+$(BUILD)/tests/lib-expressions $(BUILD)/tests/lib-expressions-asan: \
+		$(addprefix tests/unit/symbol/,arithmetic.c fuzz.c)
+
 $(SYMBOL_TESTS): $(BUILD)/tests/lib-%: tests/unit/symbol/test_%.c $(SYMBOL_TEST_SOURCES) $(LIB) \
 		$(SYMBOL_TEST_HEADERS) | $(SYMBOL_OFFSETS)
 	$(SYMBOL_TEST_BUILD)

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the test of expressions share. */
+#ifndef KL_TESTS_SYMBOL_EXPRESSIONS_H
+#define KL_TESTS_SYMBOL_EXPRESSIONS_H
+
+#include "evaluate.h"
+#include "unit.h"
+
+/* An event with fields of all types, and the record that all tests have. */
+struct record {
+	int64_t a, b;
+	uint64_t u;
+	int32_t i;
+	uint32_t w;
+	int16_t h;
+	uint8_t c;
+	char comm[16];
+	uint16_t list[4];
+	char first[6]; /* "hello" */
+	int32_t between;
+	char second[1]; /* "" */
+	int64_t behind;
+} __attribute__((packed));
+
+extern const struct kl_class test_class;
+extern const struct record test_record;
+extern struct machine machine;
+extern struct kl_code code;
+
+/* Whether @text compiles, its program keeps the rules and gives @value. */
+bool gives(const struct kl_scope *scope, const char *text, uint64_t value);
+/* Whether it is refused with an error text that begins with "filter:" and @message. */
+bool refused(const struct kl_scope *scope, const char *text, const char *message);
+
+void test_arithmetic(const struct kl_scope *scope);
+void test_random(const struct kl_scope *scope);
+void test_fuzz(const struct kl_scope *scope);
+
+#endif /* KL_TESTS_SYMBOL_EXPRESSIONS_H */
