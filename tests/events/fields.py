@@ -115,6 +115,7 @@ OF_FORMULAS = {"balance_dirty_pages": {"thresh", "bg_thresh", "bdi_thresh"}}
 
 # Read by both recorders from memory that others change meanwhile: (event, field).
 SHAKY = {
+    ("balance_dirty_pages", "paused"),
     ("writeback_mark_inode_dirty", "state"), ("writeback_dirty_inode_start", "state"),
     ("writeback_dirty_inode", "state"),
     ("rss_stat", "size"), ("global_dirty_state", "nr_dirty"), ("global_dirty_state", "nr_writeback"),

@@ -84,8 +84,8 @@ static void make_files(void)
 	int fd;
 
 	MUST_RUN("modprobe", "-r", "brd");
-	MUST_RUN("modprobe", "brd", "rd_nr=2", "rd_size=65536");
-	for (int i = 0; access("/dev/ram1", F_OK) && i < 100; i++)
+	MUST_RUN("modprobe", "brd", "rd_nr=3", "rd_size=65536");
+	for (int i = 0; access("/dev/ram2", F_OK) && i < 100; i++)
 		sleep_ms(10);
 	fd = CHECK(open("/dev/ram1", O_RDWR | O_CLOEXEC));
 	for (int i = 0; i < FILE_BYTES / (int)sizeof(buffer); i++)
@@ -101,7 +101,6 @@ static void age_group(void)
 
 	/* The lists that there are two of, if these are not the only ones. */
 	try_write("/sys/kernel/mm/lru_gen/enabled", "n");
-	must_write("/proc/sys/vm/drop_caches", "1");
 	CHECK(mkdir(GROUP, 0755));
 	pid = CHECK(fork());
 	if (!pid) {
@@ -110,7 +109,7 @@ static void age_group(void)
 		snprintf(number, sizeof(number), "%d", getpid());
 		must_write(GROUP "/cgroup.procs", number);
 		for (int i = 0; i < 3; i++)
-			read_file("/dev/ram1");
+			read_file("/dev/ram2");
 		try_write(GROUP "/memory.reclaim", "8388608");
 		_exit(0);
 	}

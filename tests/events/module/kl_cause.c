@@ -546,7 +546,19 @@ static int do_neigh(void)
 
 /* ------------------------------------------------------------------ memory */
 
+/* Much smaller than what is asked for: the kernel thinks it worth moving pages then. */
+#define ORDER_OF_PIECES 7
 #define ORDER_OF_LARGEST 10
+
+static void free_list(struct list_head *pages, int order)
+{
+	struct page *page, *next;
+
+	list_for_each_entry_safe(page, next, pages, lru) {
+		list_del(&page->lru);
+		__free_pages(page, order);
+	}
+}
 
 static void on_fired(bool *fired)
 {
@@ -577,37 +589,24 @@ static int allocate_until(const char *name, gfp_t gfp, struct list_head *got)
 	return error;
 }
 
-/* Leaves no two pages free next to each other, and then asks for many in a row. */
+/* Takes all there is in pieces, gives every other back, and asks for what is larger than one. */
 static int do_fragment(void)
 {
-	struct page *page, *next;
+	struct page *page;
 	LIST_HEAD(held);
-	LIST_HEAD(large);
+	LIST_HEAD(other);
 	int error;
 
-	for (int order = ORDER_OF_LARGEST; order > 0; order--) {
-		while ((page = alloc_pages(__GFP_MEMALLOC | __GFP_NOWARN, order))) {
-			split_page(page, order);
-			for (int i = 0; i < 1 << order; i++) {
-				if (i & 1)
-					__free_page(page + i);
-				else
-					list_add(&page[i].lru, &held);
-			}
-			cond_resched();
-		}
+	while ((page = alloc_pages(__GFP_MEMALLOC | __GFP_NOWARN, ORDER_OF_PIECES))) {
+		list_add(&page->lru, page_to_pfn(page) >> ORDER_OF_PIECES & 1 ? &held : &other);
+		cond_resched();
 	}
+	free_list(&other, ORDER_OF_PIECES);
 	/* Who may wait tries hard, who may not has the daemons woken. */
-	error = allocate_until("compact_retry", GFP_KERNEL | __GFP_RETRY_MAYFAIL, &large) ?:
-			allocate_until("mm_compaction_wakeup_kcompactd", GFP_NOWAIT, &large);
-	list_for_each_entry_safe(page, next, &large, lru) {
-		list_del(&page->lru);
-		__free_pages(page, ORDER_OF_LARGEST);
-	}
-	list_for_each_entry_safe(page, next, &held, lru) {
-		list_del(&page->lru);
-		__free_page(page);
-	}
+	error = allocate_until("compact_retry", GFP_KERNEL | __GFP_RETRY_MAYFAIL, &other) ?:
+			allocate_until("mm_compaction_wakeup_kcompactd", GFP_NOWAIT, &other);
+	free_list(&other, ORDER_OF_LARGEST);
+	free_list(&held, ORDER_OF_PIECES);
 	return error;
 }
 
