@@ -27,7 +27,7 @@ enum {
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
-	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
+	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json, strace or ber" },
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
 	{ 'v', "variable", "NAMES", "values to have with each record, with commas" },
 	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },
@@ -41,6 +41,8 @@ struct live {
 	struct kl_reader *reader;
 	struct kl_live *live;
 	struct kl_timebase timebase;
+	struct kl_trace_info info;
+	struct kl_trace_counts counts;
 	const char *path;
 	pid_t self;
 	uint64_t begin_ns; /* of the first item: what relative times count from */
@@ -142,6 +144,7 @@ static void note_losses(const struct live *l)
 static int follow(struct live *l)
 {
 	int got = 0, status = cli_run_begin(&l->run);
+	struct kl_reader_counts counts;
 
 	if (status)
 		return status;
@@ -151,10 +154,26 @@ static int follow(struct live *l)
 	}
 	if (got >= 0)
 		got = finish(l);
+	kl_reader_counts(l->reader, &counts);
+	l->counts = (struct kl_trace_counts){ .blocks = counts.blocks, .corrupt = counts.bad };
 	if (!cli_printer_deinit(&l->printer) || got == -EPIPE)
 		return cli_error(-EPIPE, "cannot write");
 	note_losses(l);
 	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
+}
+
+/* For a format that tells it; what is not known before the end comes then. */
+static void describe(struct live *l)
+{
+	kl_trace_info_init(&l->info);
+	memcpy(l->info.uuid, l->session.config.uuid, sizeof(l->info.uuid));
+	snprintf(l->info.trace_name, sizeof(l->info.trace_name), "%s", l->session.config.name);
+	l->info.timebase = l->timebase;
+	l->printer.source = (struct cli_source){
+		.schema = l->session.schema,
+		.info = &l->info,
+		.counts = &l->counts,
+	};
 }
 
 static int run(struct live *l)
@@ -171,8 +190,10 @@ static int run(struct live *l)
 		status = cli_session_open(&l->session, patterns, KL_HANDLER_log);
 	if (!status) {
 		status = attach(l);
-		if (!status)
+		if (!status) {
+			describe(l);
 			status = cli_printer_init(&l->printer);
+		}
 		if (!status)
 			status = cli_run_status(&l->run, follow(l));
 		kl_live_destroy(l->live);

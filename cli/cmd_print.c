@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens print: a recorded trace as text, CSV, JSON, or as strace prints. */
+/* kernlens print: a recorded trace as text, CSV, JSON, BER, or as strace prints. */
 #include <stdint.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json or strace" },
+	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json, strace or ber" },
+	{ 'i', "input", "TRACE", "the trace: a directory, or a file that --format ber wrote" },
 	{ 'e', "event", "EVENTS", "only these: names, globs, groups, with commas" },
 	{ 'p', "pid", "PID[,PID]", "only what these processes or threads did" },
 	{ KEY_CPU, "cpu", "N", "only what happened on this CPU" },
@@ -34,6 +35,7 @@ static const struct cli_option options[] = {
 struct print {
 	const struct cli_command *command;
 	struct cli_printer printer;
+	const char *path;
 	char *events;
 	uint64_t pid[PIDS_MAX];
 	unsigned int n_pids;
@@ -69,6 +71,9 @@ static void take_option(struct print *print, const struct cli_parser *parser, in
 	case 'e':
 		print->events = print->events ? cli_format("%s,%s", print->events, arg) :
 						parser->arg;
+		break;
+	case 'i':
+		print->path = arg;
 		break;
 	case 'p':
 		take_pids(print, parser);
@@ -135,20 +140,27 @@ static bool print_items(struct print *print, struct kl_trace *trace)
 	return cli_printer_deinit(&print->printer) && good;
 }
 
-static int print_trace(struct print *print, const char *path)
+static int print_trace(struct print *print)
 {
-	struct kl_trace *trace = cli_open_trace(path);
+	struct kl_trace *trace = cli_open_trace(print->path);
 	int status = CLI_OK;
 
 	if (!trace)
 		return CLI_FAILED;
 	if (print->events && kl_events_match(kl_trace_schema(trace), print->events, KL_HANDLER_log,
 					     print->map) < 0) {
-		cli_usage_message("Try: kernlens report events DIR", kl_error_text());
+		cli_usage_message("Try: kernlens report events TRACE", kl_error_text());
 		status = CLI_USAGE;
 		goto close;
 	}
-	cli_start_pager();
+	print->printer.source = (struct cli_source){
+		.schema = kl_trace_schema(trace),
+		.info = kl_trace_about(trace),
+		.begin_ns = kl_trace_begin(trace),
+		.counts = kl_trace_counted(trace),
+	};
+	if (print->printer.format != CLI_FORMAT_BER)
+		cli_start_pager();
 	status = cli_printer_init(&print->printer);
 	if (status)
 		goto close;
@@ -169,15 +181,17 @@ static int exec_print(const struct cli_command *self, int argc, char **argv)
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(&print, &parser, key);
-	if (parser.n_words != 1)
+	if (parser.n_words + !!print.path != 1)
 		cli_usage_error(self, parser.n_words ? "one trace at a time" : "which trace?");
-	return print_trace(&print, parser.words[0]);
+	if (!print.path)
+		print.path = parser.words[0];
+	return print_trace(&print);
 }
 
 const struct cli_command cmd_print = {
 	.name = "print",
-	.args = "[OPTION...] DIR",
-	.help = "Print a recorded trace as text, CSV, JSON or as strace does",
+	.args = "[OPTION...] TRACE",
+	.help = "Print a recorded trace as text, CSV, JSON, BER or as strace does",
 	.options = options,
 	.text = "All CPUs are merged by time. Lost records are lines of their own, and their\n"
 		"sum goes to stderr at the end.\n"
@@ -185,6 +199,8 @@ const struct cli_command cmd_print = {
 		"  kernlens print DIR\n"
 		"  kernlens print DIR -e sched_switch,irq --cpu 0 --from 1.5 --to 2\n"
 		"  kernlens print DIR --format strace -p 1234\n"
-		"  kernlens print DIR --format json | jq 'select(.event == \"sched_wakeup\")'\n",
+		"  kernlens print DIR --format json | jq 'select(.event == \"sched_wakeup\")'\n"
+		"  kernlens print DIR --format ber > trace.ber\n"
+		"  kernlens print trace.ber\n",
 	.exec = exec_print,
 };

@@ -469,7 +469,7 @@ static int exec_report(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cmd_report = {
 	.name = "report",
-	.args = "[OPTION...] [syscalls|sleepers|events] DIR",
+	.args = "[OPTION...] [syscalls|sleepers|events] TRACE",
 	.help = "Show tables over a recorded trace",
 	.options = options,
 	.text = "  syscalls  by process and call: how often, errors, time in it\n"

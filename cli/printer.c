@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The formats of print and live, over the library's styles and its strace. */
+/* The formats of print and live, over the library's styles, its strace and BER. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common.h"
 #include "output.h"
@@ -10,10 +11,8 @@
 #define FLUSH_BYTES (64u << 10)
 
 static const char *const formats[] = {
-	[CLI_FORMAT_TEXT] = "text",
-	[CLI_FORMAT_CSV] = "csv",
-	[CLI_FORMAT_JSON] = "json",
-	[CLI_FORMAT_STRACE] = "strace",
+	[CLI_FORMAT_TEXT] = "text",	[CLI_FORMAT_CSV] = "csv", [CLI_FORMAT_JSON] = "json",
+	[CLI_FORMAT_STRACE] = "strace", [CLI_FORMAT_BER] = "ber",
 };
 
 void cli_printer_format(struct cli_printer *printer, const struct cli_parser *parser)
@@ -24,7 +23,7 @@ void cli_printer_format(struct cli_printer *printer, const struct cli_parser *pa
 			return;
 		}
 	}
-	cli_usage_error(parser->command, "--format is text, csv, json or strace, not \"%s\"",
+	cli_usage_error(parser->command, "--format is text, csv, json, strace or ber, not \"%s\"",
 			parser->arg);
 }
 
@@ -39,6 +38,17 @@ void cli_printer_time(struct cli_printer *printer, const struct cli_parser *pars
 				parser->arg);
 }
 
+static int begin_ber(struct cli_printer *printer)
+{
+	const struct cli_source *source = &printer->source;
+
+	if (isatty(fileno(printer->file)))
+		return cli_error(0, "BER is not text: send it to a file or a pipe");
+	printer->ber = kl_ber_writer_create(&printer->buffer, source->schema, source->info,
+					    source->begin_ns);
+	return printer->ber ? CLI_OK : cli_library_error(-errno, NULL);
+}
+
 int cli_printer_init(struct cli_printer *printer)
 {
 	bool relative = printer->time == CLI_TIME_RELATIVE ||
@@ -49,6 +59,8 @@ int cli_printer_init(struct cli_printer *printer)
 	if (!printer->file)
 		printer->file = stdout;
 	printer->styles = cli_has_styles(printer->file) && printer->format == CLI_FORMAT_TEXT;
+	if (printer->format == CLI_FORMAT_BER)
+		return begin_ber(printer);
 	if (printer->format != CLI_FORMAT_STRACE) {
 		printer->flags = relative ? KL_SHOW_RELATIVE : 0;
 		kl_print_header(&printer->buffer, (enum kl_style)printer->format);
@@ -66,6 +78,8 @@ bool cli_printer_add(struct cli_printer *printer, const struct kl_item *item)
 
 	if (printer->strace) {
 		kl_strace_add(printer->strace, &printer->buffer, item);
+	} else if (printer->ber) {
+		kl_ber_writer_add(printer->ber, &printer->buffer, item);
 	} else {
 		if (loss)
 			kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_RED));
@@ -90,8 +104,11 @@ bool cli_printer_deinit(struct cli_printer *printer)
 
 	if (printer->strace)
 		kl_strace_finish(printer->strace, &printer->buffer);
+	if (printer->ber)
+		kl_ber_writer_finish(printer->ber, &printer->buffer, printer->source.counts);
 	written = cli_printer_flush(printer);
 	kl_strace_destroy(printer->strace);
+	kl_ber_writer_destroy(printer->ber);
 	kl_buffer_deinit(&printer->buffer);
 	return written;
 }

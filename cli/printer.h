@@ -15,6 +15,7 @@ enum cli_format {
 	CLI_FORMAT_CSV = KL_STYLE_CSV,
 	CLI_FORMAT_JSON = KL_STYLE_JSON,
 	CLI_FORMAT_STRACE,
+	CLI_FORMAT_BER,
 };
 
 enum cli_time {
@@ -24,17 +25,32 @@ enum cli_time {
 };
 
 /**
+ * struct cli_source - where items come from: a file in BER tells all of it
+ * @begin_ns: what times since the start count from; 0: the first event
+ * @counts: looked at at the end; or NULL
+ */
+struct cli_source {
+	const struct kl_schema *schema;
+	const struct kl_trace_info *info;
+	uint64_t begin_ns;
+	const struct kl_trace_counts *counts;
+};
+
+/**
  * struct cli_printer - where items go
+ * @source: set before cli_printer_init()
  * @file: NULL: stdout
  * @buffer: text not yet written
  */
 struct cli_printer {
+	struct cli_source source;
 	enum cli_format format;
 	enum cli_time time;
 	unsigned int flags;
 	bool styles;
 	FILE *file;
 	struct kl_strace *strace;
+	struct kl_ber_writer *ber;
 	struct kl_buffer buffer;
 };
 

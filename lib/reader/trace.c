@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A trace directory opened for reading, its streams merged by a heap. */
+/*
+ * A trace opened for reading: a directory, its streams merged by a heap, or a
+ * file in BER, which is in order already and whose reader does all the work.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <kernlens/ber.h>
 #include <kernlens/error.h>
 #include <kernlens/trace.h>
 #include "../base/base.h"
@@ -26,6 +30,11 @@ struct kl_trace {
 	struct kl_stream **heap; /* the first has the oldest item */
 	size_t n_heap;
 	bool started;
+	uint64_t begin_ns;
+
+	struct kl_ber_reader *ber; /* NULL: a directory */
+	const uint8_t *file;
+	size_t file_bytes;
 };
 
 /* Map a file for reading; an empty one is no error: *@map is NULL then. */
@@ -134,36 +143,54 @@ static int open_streams(struct kl_trace *trace, int dir)
 	return ret;
 }
 
+/* In the error text @path is told already. */
+static int open_directory(struct kl_trace *trace, const char *path)
+{
+	int ret, dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return kl_fail_system(errno, "%s", path);
+	ret = read_metadata(trace, dir);
+	if (ret)
+		close(dir);
+	else
+		ret = open_streams(trace, dir);
+	if (ret)
+		return kl_fail(-ret, "%s: %s", path, kl_error_text());
+	return 0;
+}
+
+static int open_file(struct kl_trace *trace, const char *path)
+{
+	int ret = map_file(AT_FDCWD, path, &trace->file, &trace->file_bytes);
+
+	if (ret)
+		return ret;
+	trace->ber = kl_ber_reader_create(trace->file, trace->file_bytes);
+	return trace->ber ? 0 : kl_fail(errno, "%s: %s", path, kl_error_text());
+}
+
 struct kl_trace *kl_trace_open(const char *path)
 {
 	struct kl_trace *trace = calloc(1, sizeof(*trace));
-	int dir, ret;
+	struct stat about;
+	int ret;
 
 	if (!trace) {
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0) {
-		ret = kl_fail_system(errno, "%s", path);
-		goto fail;
-	}
-	ret = read_metadata(trace, dir);
+	if (!stat(path, &about) && S_ISREG(about.st_mode))
+		ret = open_file(trace, path);
+	else
+		ret = open_directory(trace, path);
 	if (ret) {
-		close(dir);
-		goto fail_path;
+		kl_trace_close(trace);
+		errno = -ret;
+		return NULL;
 	}
-	ret = open_streams(trace, dir);
-	if (ret)
-		goto fail_path;
 	kl_trace_rewind(trace);
 	return trace;
-fail_path:
-	kl_fail(-ret, "%s: %s", path, kl_error_text());
-fail:
-	kl_trace_close(trace);
-	errno = -ret;
-	return NULL;
 }
 
 void kl_trace_close(struct kl_trace *trace)
@@ -175,6 +202,9 @@ void kl_trace_close(struct kl_trace *trace)
 			munmap((void *)trace->streams[i].map, trace->streams[i].size);
 	free(trace->streams);
 	free(trace->heap);
+	kl_ber_reader_destroy(trace->ber);
+	if (trace->file)
+		munmap((void *)trace->file, trace->file_bytes);
 	kl_schema_destroy(trace->schema);
 	free(trace);
 }
@@ -216,6 +246,10 @@ void kl_trace_rewind(struct kl_trace *trace)
 {
 	uint64_t begin = ~0ull;
 
+	if (trace->ber) {
+		kl_ber_reader_rewind(trace->ber);
+		return;
+	}
 	trace->counts = (struct kl_trace_counts){ 0 };
 	trace->n_heap = 0;
 	trace->started = false;
@@ -234,11 +268,12 @@ void kl_trace_rewind(struct kl_trace *trace)
 		if (kl_stream_start(s) && s->block->timestamp_begin < begin)
 			begin = s->block->timestamp_begin;
 	}
+	if (begin != ~0ull)
+		trace->begin_ns = kl_timebase_ns(&trace->info.timebase, begin);
 	for (size_t i = 0; i < trace->n_streams; i++) {
 		struct kl_stream *s = &trace->streams[i];
 
-		if (begin != ~0ull)
-			s->cursor.begin_ns = kl_timebase_ns(&trace->info.timebase, begin);
+		s->cursor.begin_ns = trace->begin_ns;
 		if (kl_stream_next(s))
 			heap_add(trace, s);
 	}
@@ -248,6 +283,8 @@ int kl_trace_next(struct kl_trace *trace, struct kl_item *item)
 {
 	struct kl_stream *stream;
 
+	if (trace->ber)
+		return kl_ber_reader_next(trace->ber, item);
 	/* The last item's stream goes on only now, so that the item stayed. */
 	if (trace->started && trace->n_heap) {
 		if (!kl_stream_next(trace->heap[0]))
@@ -269,20 +306,25 @@ int kl_trace_next(struct kl_trace *trace, struct kl_item *item)
 
 const struct kl_schema *kl_trace_schema(const struct kl_trace *trace)
 {
-	return trace->schema;
+	return trace->ber ? kl_ber_reader_schema(trace->ber) : trace->schema;
 }
 
 const struct kl_trace_info *kl_trace_about(const struct kl_trace *trace)
 {
-	return &trace->info;
+	return trace->ber ? kl_ber_reader_about(trace->ber) : &trace->info;
 }
 
 const struct kl_trace_counts *kl_trace_counted(const struct kl_trace *trace)
 {
-	return &trace->counts;
+	return trace->ber ? kl_ber_reader_counted(trace->ber) : &trace->counts;
 }
 
 unsigned int kl_trace_cpus(const struct kl_trace *trace)
 {
 	return trace->n_streams;
+}
+
+uint64_t kl_trace_begin(const struct kl_trace *trace)
+{
+	return trace->ber ? kl_ber_reader_begin(trace->ber) : trace->begin_ns;
 }

@@ -20,6 +20,7 @@
 #include <kernlens/client.h>
 #include <kernlens/reader.h>
 #include <kernlens/format.h>
+#include <kernlens/ber.h>
 #include <kernlens/analysis.h>
 #include <kernlens/btf.h>
 #include <kernlens/symbols.h>

@@ -84,12 +84,13 @@ struct kl_trace;
 struct kl_trace_writer;
 
 /**
- * kl_trace_open - open a trace directory for reading
- * @path: directory
+ * kl_trace_open - open a trace for reading
+ * @path: trace directory, or a file in BER (kernlens/ber.h)
  *
  * Files are mapped; a recorder that was killed leaves a trace that is readable
  * to its last whole block. Returns NULL with errno: ENOENT (no metadata),
- * EINVAL (metadata cannot be read), ENOMEM or what open said.
+ * EINVAL (metadata cannot be read, or the file is not in BER), ENOMEM or what
+ * open said.
  */
 struct kl_trace *kl_trace_open(const char *path);
 
@@ -133,8 +134,17 @@ const struct kl_trace_info *kl_trace_about(const struct kl_trace *trace);
 const struct kl_trace_counts *kl_trace_counted(const struct kl_trace *trace);
 
 /**
- * kl_trace_cpus - number of stream files
+ * kl_trace_begin - wall time that times since the start count from
  * @trace: trace
+ *
+ * Returns nanoseconds since 1970: when the first block began; 0 if there is
+ * none.
+ */
+uint64_t kl_trace_begin(const struct kl_trace *trace);
+
+/**
+ * kl_trace_cpus - number of stream files
+ * @trace: trace; 0 for a file in BER
  */
 unsigned int kl_trace_cpus(const struct kl_trace *trace);
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tags, lengths and values of the Basic Encoding Rules (X.690), and what the
+ * writer and the reader of docs/format/kernlens.asn1 agree on.
+ */
+#ifndef KL_LIB_FORMAT_BER_H
+#define KL_LIB_FORMAT_BER_H
+
+#include <stdbool.h>
+#include <kernlens/buffer.h>
+#include <kernlens/event.h>
+
+/* docs/format/ber.md; a reader refuses what is newer than it. */
+#define KL_BER_FORMAT 1
+
+#define KL_BER_RECORD_MAX (1u << 20) /* bytes of an Event, as read */
+#define KL_BER_CPUS_MAX 8192 /* as the kernel can have */
+
+/* A tag in one number: class, constructed or not, and its own number. */
+#define KL_BER_NUMBER_MAX ((1u << 28) - 1)
+#define KL_BER_CONSTRUCTED (1u << 29)
+#define KL_BER_CLASS(tag) ((tag) >> 30)
+#define KL_BER_NUMBER(tag) ((tag)&KL_BER_NUMBER_MAX)
+#define KL_BER_APPLICATION(n) (1u << 30 | KL_BER_CONSTRUCTED | (n))
+#define KL_BER_CONTEXT(n) (2u << 30 | (n))
+#define KL_BER_PRIVATE(n) (3u << 30 | KL_BER_CONSTRUCTED | (n))
+
+enum kl_ber_universal {
+	KL_BER_INTEGER = 2,
+	KL_BER_OCTETS = 4,
+	KL_BER_ENUMERATED = 10,
+	KL_BER_UTF8 = 12,
+	KL_BER_SEQUENCE = KL_BER_CONSTRUCTED | 16,
+};
+
+enum kl_ber_class {
+	KL_BER_CLASS_APPLICATION = 1,
+	KL_BER_CLASS_PRIVATE = 3,
+};
+
+/* What a file consists of; an Event's tag is private and the event's id. */
+#define KL_BER_TRACE KL_BER_APPLICATION(0)
+#define KL_BER_LOSS KL_BER_APPLICATION(1)
+#define KL_BER_END KL_BER_APPLICATION(2)
+
+/* A Value that is a Task, and the number of the variable that it is. */
+#define KL_BER_TASK (KL_BER_CONSTRUCTED | KL_BER_CONTEXT(0))
+#define KL_BER_VARIABLES (KL_BER_CONSTRUCTED | KL_BER_CONTEXT(0))
+#define KL_BER_VARIABLE_TASK 0
+
+/* ------------------------------------------------------------- writing */
+
+/* A primitive value. */
+void kl_ber_add(struct kl_buffer *buffer, uint32_t tag, const void *bytes, size_t length);
+
+/* A number that is negative if @is_signed and its highest bit is set. */
+void kl_ber_add_number(struct kl_buffer *buffer, uint32_t tag, uint64_t number, bool is_signed);
+
+/* Put tag and length before what stands in @buffer from @from on. */
+void kl_ber_wrap(struct kl_buffer *buffer, size_t from, uint32_t tag);
+
+/* ------------------------------------------------------------- reading */
+
+/* Bytes to be read. @bad: they were not what was asked for; stays set, so one check is enough. */
+struct kl_ber {
+	const uint8_t *at;
+	const uint8_t *end;
+	bool bad;
+};
+
+/*
+ * The next tag, and what it holds. Lengths are definite. Returns 0, -ENODATA
+ * if @from ends before it does (or is empty), or -EINVAL for what is none.
+ */
+int kl_ber_take(struct kl_ber *from, uint32_t *tag, struct kl_ber *value);
+
+/* Is @tag the next one? False at the end and where none stands, too. */
+bool kl_ber_next_is(const struct kl_ber *from, uint32_t tag);
+
+/* What follows must have this tag; all is empty or 0 once @from is bad. */
+struct kl_ber kl_ber_take_tag(struct kl_ber *from, uint32_t tag);
+uint64_t kl_ber_take_unsigned(struct kl_ber *from, uint32_t tag, uint64_t most);
+int64_t kl_ber_take_signed(struct kl_ber *from, uint32_t tag, int64_t least, int64_t most);
+
+static inline size_t kl_ber_length(const struct kl_ber *value)
+{
+	return value->end - value->at;
+}
+
+static inline bool kl_ber_is_empty(const struct kl_ber *value)
+{
+	return value->at == value->end;
+}
+
+/* ----------------------------------------------------------- variables */
+
+/* A CPU's variables as the last record in the file left them. */
+struct kl_ber_cpu {
+	uint32_t cpu;
+	bool any; /* there has been a record */
+	struct kl_task task;
+};
+
+struct kl_ber_cpus {
+	struct kl_ber_cpu *cpu; /* in order */
+	size_t n;
+	size_t capacity;
+};
+
+/* That of a CPU, a new one if need be. NULL: no memory, or too many. */
+struct kl_ber_cpu *kl_ber_cpu(struct kl_ber_cpus *cpus, uint32_t cpu);
+
+#endif /* KL_LIB_FORMAT_BER_H */

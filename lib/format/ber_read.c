@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads what ber_write.c wrote, or what claims to be that: the bytes may be
+ * anything. ber_schema.c reads the schema; each record's fields are put back
+ * into the layout that kl_event_value() knows.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <kernlens/ber.h>
+#include "../base/base.h"
+#include "ber.h"
+#include "ber_schema.h"
+#include "schema.h"
+
+struct kl_ber_reader {
+	struct kl_ber_head head;
+	struct kl_ber items; /* all of them */
+	struct kl_ber rest;
+	struct kl_ber_cpus cpus;
+	struct kl_trace_counts counts;
+	uint64_t begin_ns; /* 0: not known before the first event */
+	struct kl_event event;
+	struct kl_loss loss;
+	struct kl_buffer payload;
+	bool ended;
+};
+
+/* -------------------------------------------------------------- fields */
+
+static void put_number(struct kl_buffer *payload, struct kl_ber *from, const struct kl_field *field)
+{
+	unsigned int bits = field->bytes * 8;
+	uint64_t number;
+
+	if (kl_type_is_signed(field->type))
+		number = (uint64_t)kl_ber_take_signed(from, KL_BER_INTEGER,
+						      INT64_MIN >> (64 - bits),
+						      INT64_MAX >> (64 - bits));
+	else
+		number = kl_ber_take_unsigned(from, KL_BER_INTEGER, UINT64_MAX >> (64 - bits));
+	/* Little endian, as records are. */
+	kl_buffer_add(payload, &number, field->bytes);
+}
+
+/* Bytes to fill a field of @room, or for a string (0) all there are and a NUL. */
+static void put_octets(struct kl_buffer *payload, struct kl_ber *from, size_t room)
+{
+	struct kl_ber octets = kl_ber_take_tag(from, KL_BER_OCTETS);
+	size_t length = kl_ber_length(&octets);
+
+	if (memchr(octets.at, 0, length) || (room && length > room)) {
+		from->bad = true;
+		return;
+	}
+	kl_buffer_add(payload, octets.at, length);
+	for (room = room ? room : length + 1; length < room; length++)
+		kl_buffer_add_char(payload, 0);
+}
+
+static void put_array(struct kl_buffer *payload, struct kl_ber *from, const struct kl_field *field)
+{
+	struct kl_ber numbers;
+
+	if (field->bytes == 1) {
+		numbers = kl_ber_take_tag(from, KL_BER_OCTETS);
+		kl_buffer_add(payload, numbers.at, kl_ber_length(&numbers));
+		from->bad |= kl_ber_length(&numbers) != field->count;
+		return;
+	}
+	numbers = kl_ber_take_tag(from, KL_BER_SEQUENCE);
+	for (unsigned int i = 0; i < field->count && !numbers.bad; i++)
+		put_number(payload, &numbers, field);
+	from->bad |= numbers.bad || !kl_ber_is_empty(&numbers);
+}
+
+static void put_field(struct kl_buffer *payload, struct kl_ber *from, const struct kl_field *field)
+{
+	if (field->type == KL_TYPE_STRING)
+		put_octets(payload, from, 0);
+	else if (field->type == KL_TYPE_TEXT)
+		put_octets(payload, from, field->count);
+	else if (field->count > 1)
+		put_array(payload, from, field);
+	else
+		put_number(payload, from, field);
+}
+
+/* -------------------------------------------------------------- records */
+
+static bool read_task(struct kl_ber *from, struct kl_task *task)
+{
+	struct kl_ber value = kl_ber_take_tag(from, KL_BER_TASK), comm;
+	size_t length;
+
+	*task = (struct kl_task){
+		.tid = (int32_t)kl_ber_take_signed(&value, KL_BER_INTEGER, INT32_MIN, INT32_MAX),
+		.pid = (int32_t)kl_ber_take_signed(&value, KL_BER_INTEGER, INT32_MIN, INT32_MAX),
+	};
+	comm = kl_ber_take_tag(&value, KL_BER_OCTETS);
+	length = kl_ber_length(&comm);
+	if (value.bad || length > KL_COMM_LEN || memchr(comm.at, 0, length))
+		return false;
+	memcpy(task->comm, comm.at, length);
+	return true;
+}
+
+/* Variables that this library does not know are left out. */
+static bool read_variables(struct kl_ber *from, struct kl_ber_cpu *cpu)
+{
+	while (!from->bad && !kl_ber_is_empty(from)) {
+		struct kl_ber variable = kl_ber_take_tag(from, KL_BER_SEQUENCE);
+		uint64_t number = kl_ber_take_unsigned(&variable, KL_BER_INTEGER, UINT32_MAX);
+
+		if (variable.bad)
+			return false;
+		if (number != KL_BER_VARIABLE_TASK)
+			continue;
+		if (!read_task(&variable, &cpu->task))
+			return false;
+		cpu->any = true;
+	}
+	return !from->bad;
+}
+
+static bool read_fields(struct kl_ber_reader *reader, struct kl_ber fields)
+{
+	const struct kl_class *class = reader->event.class;
+	struct kl_buffer *payload = &reader->payload;
+
+	kl_buffer_reset(payload);
+	/* Not NULL, even where there is nothing. */
+	kl_buffer_reserve(payload, 1);
+	for (unsigned int i = 0; i < class->n_fields && !fields.bad; i++)
+		put_field(payload, &fields, &class->fields[i]);
+	reader->event.payload = (const uint8_t *)payload->data;
+	reader->event.payload_bytes = payload->length;
+	return !fields.bad && kl_ber_is_empty(&fields) && !payload->error;
+}
+
+static bool read_event(struct kl_ber_reader *reader, uint32_t id, struct kl_ber value)
+{
+	struct kl_ber record = kl_ber_take_tag(&value, KL_BER_SEQUENCE), variables, fields;
+	struct kl_event *event = &reader->event;
+	struct kl_ber_cpu *cpu;
+
+	event->id = id;
+	event->class = kl_schema_class(reader->head.schema, id);
+	event->cycles = kl_ber_take_unsigned(&record, KL_BER_INTEGER, UINT64_MAX);
+	event->cpu = kl_ber_take_unsigned(&record, KL_BER_INTEGER, UINT32_MAX);
+	cpu = event->class && !record.bad ? kl_ber_cpu(&reader->cpus, event->cpu) : NULL;
+	if (!cpu)
+		return false;
+	if (kl_ber_next_is(&record, KL_BER_VARIABLES)) {
+		variables = kl_ber_take_tag(&record, KL_BER_VARIABLES);
+		if (!read_variables(&variables, cpu))
+			return false;
+	}
+	fields = kl_ber_take_tag(&record, KL_BER_SEQUENCE);
+	if (!cpu->any || record.bad || !read_fields(reader, fields))
+		return false;
+	event->task = cpu->task;
+	event->ns = kl_timebase_ns(&reader->head.info.timebase, event->cycles);
+	if (!reader->begin_ns)
+		reader->begin_ns = event->ns;
+	event->since_ns = event->ns - reader->begin_ns;
+	reader->counts.events++;
+	return true;
+}
+
+/* -------------------------------------------------------------- losses */
+
+static uint64_t take_time(struct kl_ber *from, uint32_t tag)
+{
+	return kl_ber_next_is(from, tag) ? kl_ber_take_unsigned(from, tag, UINT64_MAX) : 0;
+}
+
+static void count_loss(struct kl_trace_counts *counts, const struct kl_loss *loss)
+{
+	uint64_t *const sums[] = {
+		[KL_LOSS_DISCARDED] = &counts->discarded,
+		[KL_LOSS_OVERWRITTEN] = &counts->overwritten,
+		[KL_LOSS_BEFORE] = &counts->before,
+		[KL_LOSS_CORRUPT] = &counts->damaged,
+	};
+
+	*sums[loss->kind] += loss->records;
+}
+
+static bool read_loss(struct kl_ber_reader *reader, struct kl_ber value)
+{
+	struct kl_loss *loss = &reader->loss;
+
+	loss->kind =
+		(enum kl_loss_kind)kl_ber_take_unsigned(&value, KL_BER_ENUMERATED, KL_LOSS_CORRUPT);
+	loss->cpu = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT32_MAX);
+	loss->records = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
+	loss->blocks = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
+	loss->begin_ns = take_time(&value, KL_BER_CONTEXT(0));
+	loss->end_ns = take_time(&value, KL_BER_CONTEXT(1));
+	if (!value.bad)
+		count_loss(&reader->counts, loss);
+	return !value.bad;
+}
+
+/* The last item: as many events as there were, and nothing behind it. */
+static bool read_end(struct kl_ber_reader *reader, struct kl_ber value)
+{
+	uint64_t events = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
+	uint64_t blocks = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
+	uint64_t corrupt = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
+	uint64_t cut_bytes = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
+
+	if (value.bad || events != reader->counts.events || !kl_ber_is_empty(&reader->rest))
+		return false;
+	reader->counts.blocks = blocks;
+	reader->counts.corrupt = corrupt;
+	reader->counts.cut_bytes = cut_bytes;
+	reader->ended = true;
+	return true;
+}
+
+/* Nothing more can be read: @cut bytes begin something, or are damaged (0). */
+static int give_up(struct kl_ber_reader *reader, size_t cut, struct kl_item *item)
+{
+	reader->ended = true;
+	if (cut)
+		reader->counts.cut_bytes = cut;
+	else
+		reader->counts.corrupt++;
+	reader->loss = (struct kl_loss){
+		.kind = KL_LOSS_CORRUPT,
+		.cpu = reader->event.cpu,
+		.begin_ns = reader->event.ns,
+	};
+	*item = (struct kl_item){ .kind = KL_ITEM_LOSS, .loss = &reader->loss };
+	return 1;
+}
+
+/* -------------------------------------------------------------- reader */
+
+int kl_ber_reader_next(struct kl_ber_reader *reader, struct kl_item *item)
+{
+	bool good = true;
+
+	while (!reader->ended && good) {
+		struct kl_ber value;
+		uint32_t tag;
+		int ret = kl_ber_take(&reader->rest, &tag, &value);
+
+		if (ret == -ENODATA)
+			return give_up(reader, kl_ber_length(&reader->rest), item);
+		if (ret || kl_ber_length(&value) > KL_BER_RECORD_MAX)
+			break;
+		if (tag == KL_BER_PRIVATE(KL_BER_NUMBER(tag))) {
+			good = read_event(reader, KL_BER_NUMBER(tag), value);
+			*item = (struct kl_item){ KL_ITEM_EVENT, .event = &reader->event };
+			if (good)
+				return 1;
+		} else if (tag == KL_BER_LOSS) {
+			good = read_loss(reader, value);
+			*item = (struct kl_item){ KL_ITEM_LOSS, .loss = &reader->loss };
+			if (good)
+				return 1;
+		} else if (tag == KL_BER_END) {
+			good = read_end(reader, value);
+		} else {
+			/* Later versions may have more than these. */
+			good = KL_BER_CLASS(tag) == KL_BER_CLASS_APPLICATION && tag != KL_BER_TRACE;
+		}
+	}
+	return reader->ended ? 0 : give_up(reader, 0, item);
+}
+
+struct kl_ber_reader *kl_ber_reader_create(const void *bytes, size_t length)
+{
+	struct kl_ber_reader *reader = calloc(1, sizeof(*reader));
+	int ret;
+
+	if (!reader) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	reader->items = (struct kl_ber){ .at = bytes, .end = (const uint8_t *)bytes + length };
+	ret = kl_ber_read_head(&reader->head, &reader->items);
+	if (ret) {
+		kl_ber_reader_destroy(reader);
+		errno = -ret;
+		return NULL;
+	}
+	kl_ber_reader_rewind(reader);
+	return reader;
+}
+
+void kl_ber_reader_destroy(struct kl_ber_reader *reader)
+{
+	if (!reader)
+		return;
+	kl_schema_destroy(reader->head.schema);
+	kl_buffer_deinit(&reader->payload);
+	free(reader->cpus.cpu);
+	free(reader);
+}
+
+void kl_ber_reader_rewind(struct kl_ber_reader *reader)
+{
+	reader->rest = reader->items;
+	reader->cpus.n = 0;
+	reader->counts = (struct kl_trace_counts){ 0 };
+	reader->begin_ns = reader->head.begin_ns;
+	reader->event = (struct kl_event){ 0 };
+	reader->ended = false;
+}
+
+const struct kl_schema *kl_ber_reader_schema(const struct kl_ber_reader *reader)
+{
+	return reader->head.schema;
+}
+
+const struct kl_trace_info *kl_ber_reader_about(const struct kl_ber_reader *reader)
+{
+	return &reader->head.info;
+}
+
+const struct kl_trace_counts *kl_ber_reader_counted(const struct kl_ber_reader *reader)
+{
+	return &reader->counts;
+}
+
+uint64_t kl_ber_reader_begin(const struct kl_ber_reader *reader)
+{
+	return reader->head.begin_ns;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads the schema of a file of docs/format/kernlens.asn1. What comes from it
+ * is printed later as it is, so names and texts are checked here.
+ */
+#include <errno.h>
+
+#include "../base/base.h"
+#include "ber_schema.h"
+#include "schema.h"
+
+#define NAME_MAX_BYTES 255
+
+/* Texts have no control bytes; a name has no blanks and quotes either. */
+static bool is_good(const struct kl_ber *text, bool name)
+{
+	for (const uint8_t *c = text->at; c < text->end; c++)
+		if (*c < ' ' || *c == 0x7f ||
+		    (name && (*c > 0x7f || *c == ' ' || *c == '"' || *c == '\\')))
+			return false;
+	return !name || (!kl_ber_is_empty(text) && kl_ber_length(text) <= NAME_MAX_BYTES);
+}
+
+/* NULL: there is none, or no memory (then errno says so). */
+static char *take_string(struct kl_schema *schema, struct kl_ber *from, bool name)
+{
+	struct kl_ber text = kl_ber_take_tag(from, KL_BER_UTF8);
+	char *copy = NULL;
+
+	if (!text.bad && is_good(&text, name))
+		copy = kl_schema_string(schema, (const char *)text.at, kl_ber_length(&text));
+	from->bad |= !copy;
+	return copy;
+}
+
+static void take_info(struct kl_ber *from, char *text, size_t size)
+{
+	struct kl_ber octets = kl_ber_take_tag(from, KL_BER_OCTETS);
+	size_t length = kl_ber_length(&octets);
+
+	from->bad |= !is_good(&octets, false);
+	length = length < size ? length : size - 1;
+	memcpy(text, octets.at, length);
+	text[length] = 0;
+}
+
+static void take_octets(struct kl_ber *from, uint8_t *bytes, size_t length)
+{
+	struct kl_ber octets = kl_ber_take_tag(from, KL_BER_OCTETS);
+
+	if (kl_ber_length(&octets) == length)
+		memcpy(bytes, octets.at, length);
+	else
+		from->bad = true;
+}
+
+static void take_clock(struct kl_ber *from, struct kl_timebase *base)
+{
+	struct kl_ber clock = kl_ber_take_tag(from, KL_BER_SEQUENCE);
+	uint32_t kind = kl_ber_take_unsigned(&clock, KL_BER_ENUMERATED, KL_CLOCK_MONOTONIC);
+	uint64_t hz = kl_ber_take_unsigned(&clock, KL_BER_INTEGER, UINT64_MAX);
+	int64_t seconds = kl_ber_take_signed(&clock, KL_BER_INTEGER, INT64_MIN, INT64_MAX);
+	uint64_t offset = kl_ber_take_unsigned(&clock, KL_BER_INTEGER, UINT64_MAX);
+	uint64_t precision = kl_ber_take_unsigned(&clock, KL_BER_INTEGER, UINT64_MAX);
+
+	from->bad |= clock.bad || kl_timebase_init(base, kind, hz, seconds, offset);
+	base->precision = precision;
+}
+
+static void take_field(struct kl_schema *schema, struct kl_ber *from, struct kl_field *field)
+{
+	struct kl_ber class = kl_ber_take_tag(from, KL_BER_SEQUENCE), format;
+
+	*field = (struct kl_field){ .name = take_string(schema, &class, true), .count = 1 };
+	field->type = (enum kl_type)kl_ber_take_unsigned(&class, KL_BER_ENUMERATED, KL_TYPE_STRING);
+	format = kl_ber_take_tag(&class, KL_BER_UTF8);
+	field->format = kl_format_find((const char *)format.at, kl_ber_length(&format));
+	if (kl_ber_next_is(&class, KL_BER_CONTEXT(0)))
+		field->count = kl_ber_take_unsigned(&class, KL_BER_CONTEXT(0), KL_FIELD_COUNT_MAX);
+	from->bad |= class.bad;
+}
+
+/* Adds an event with its fields. */
+static int take_event(struct kl_schema *schema, struct kl_ber *from)
+{
+	struct kl_ber event = kl_ber_take_tag(from, KL_BER_SEQUENCE), list;
+	struct kl_field fields[KL_FIELDS_MAX];
+	struct kl_class class = { .syscall = -1 };
+	unsigned int n = 0;
+
+	class.id = kl_ber_take_unsigned(&event, KL_BER_INTEGER, UINT16_MAX);
+	class.name = take_string(schema, &event, true);
+	class.group = take_string(schema, &event, true);
+	class.help = take_string(schema, &event, false);
+	class.kind = kl_ber_take_unsigned(&event, KL_BER_ENUMERATED, KL_CLASS_SYSCALL_EXIT);
+	if (kl_ber_next_is(&event, KL_BER_CONTEXT(0)))
+		class.syscall = kl_ber_take_unsigned(&event, KL_BER_CONTEXT(0), INT16_MAX);
+	class.set = kl_ber_take_unsigned(&event, KL_BER_ENUMERATED, KL_SET_REQUEST);
+	class.access = kl_ber_take_unsigned(&event, KL_BER_ENUMERATED, KL_ACCESS_SYSTEM);
+	list = kl_ber_take_tag(&event, KL_BER_SEQUENCE);
+	while (!list.bad && !kl_ber_is_empty(&list) && n < KL_FIELDS_MAX)
+		take_field(schema, &list, &fields[n++]);
+	if (event.bad || list.bad || !kl_ber_is_empty(&list))
+		return kl_fail(EINVAL, "event %u cannot be read", class.id);
+	return kl_schema_add(schema, &class, fields, n);
+}
+
+int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber *from)
+{
+	struct kl_ber trace = kl_ber_take_tag(from, KL_BER_TRACE), events;
+	struct kl_trace_info *info = &head->info;
+	uint8_t hash[8] = { 0 };
+	uint64_t format;
+	int ret = 0;
+
+	format = kl_ber_take_unsigned(&trace, KL_BER_INTEGER, UINT64_MAX);
+	if (from->bad || trace.bad)
+		return kl_fail(EINVAL, "not a trace in BER, or cut off in its schema");
+	if (format > KL_BER_FORMAT)
+		return kl_fail(EINVAL, "the trace's format %llu is newer than this program's %d",
+			       (unsigned long long)format, KL_BER_FORMAT);
+	take_info(&trace, info->version, sizeof(info->version));
+	take_octets(&trace, info->uuid, sizeof(info->uuid));
+	take_info(&trace, info->trace_name, sizeof(info->trace_name));
+	take_info(&trace, info->hostname, sizeof(info->hostname));
+	take_info(&trace, info->kernel_release, sizeof(info->kernel_release));
+	take_info(&trace, info->kernel_version, sizeof(info->kernel_version));
+	take_info(&trace, info->boot_id, sizeof(info->boot_id));
+	take_octets(&trace, hash, sizeof(hash));
+	for (int i = 0; i < 8; i++)
+		info->schema_hash = info->schema_hash << 8 | hash[i];
+	take_clock(&trace, &info->timebase);
+	if (kl_ber_next_is(&trace, KL_BER_CONTEXT(0)))
+		head->begin_ns = kl_ber_take_unsigned(&trace, KL_BER_CONTEXT(0), UINT64_MAX);
+	kl_ber_take_tag(&trace, KL_BER_SEQUENCE); /* variables: there is one, which is known */
+	events = kl_ber_take_tag(&trace, KL_BER_SEQUENCE);
+	if (trace.bad)
+		return kl_fail(EINVAL, "what the trace says about itself cannot be read");
+	head->schema = kl_schema_new();
+	if (!head->schema)
+		return -ENOMEM;
+	while (!ret && !kl_ber_is_empty(&events))
+		ret = take_event(head->schema, &events);
+	return ret;
+}
