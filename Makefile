@@ -39,6 +39,7 @@ include cli/cli.mk
 UNIT_TESTS :=
 include $(wildcard tests/unit/*/unit.mk)
 include tests/kernel/kernel.mk
+include tests/cli/cli.mk
 -include tests/events/events.mk
 
 library: $(LIB) $(LIB_SHARED) $(BUILD)/kernlens.pc
@@ -145,7 +146,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc $(COMPLETIONS)/kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7
 
-test-programs: $(UNIT_TESTS) kernel-tests event-tests
+test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests
 
 clean:
 	rm -rf $(BUILD)

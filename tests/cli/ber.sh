@@ -1,0 +1,106 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+# Traces in BER: read back by openssl, by what asn1c makes of the module, and by kernlens itself.
+
+decode=$here/../../build/tests/cli/ber-decode
+
+# same TEXT ARGUMENT...: kernlens print ARGUMENT... says the same of t and of t.ber.
+same() {
+	local text=$1
+	shift
+	"$kernlens" print t "$@" >trace.out
+	kl print "$@" t.ber
+	check "$text" cmp trace.out out
+	check "and it is something" test -s out
+}
+
+# decoded TEXT FILE ARGUMENT...: ber-decode says of FILE what kernlens print ARGUMENT... says as JSON
+# of t, but for the meanings.
+decoded() {
+	local text=$1 file=$2
+	shift 2
+	"$kernlens" print t --format json "$@" | sed -E 's/,"meanings":\{[^{}]*\}\}$/}/' >trace.json
+	check "$text" bash -c "'$decode' '$file' >ber.json && cmp trace.json ber.json"
+}
+
+kl record -q -o t -e syscalls,sched,irq_handler_entry --buffer 64K -- \
+	sh -c 'cd /; /bin/echo hi >/dev/null; cat /etc/passwd /nosuch >/dev/null 2>&1; true'
+expect "a trace to write" 0
+kl print t --format ber
+expect "--format ber" 0
+cp out t.ber
+records=$("$kernlens" report --json t | jq .records)
+
+openssl asn1parse -inform DER -in t.ber >parsed 2>parsed.err
+check "openssl walks the whole file" test $? -eq 0
+check "without a word" test ! -s parsed.err
+check "it sees as many records as there are" \
+	test "$(grep -cE '^ *[0-9]+:d=0 .* cons: priv \[' parsed)" -eq "$records"
+check "and the end" test "$(grep -cE '^ *[0-9]+:d=0 .* cons: appl \[ 2 \]' parsed)" -eq 1
+id=$("$kernlens" list --json sched_switch | jq '.. | .id? // empty' | head -n 1)
+check "an event's tag is its number" \
+	test "$(grep -cE "^ *[0-9]+:d=0 .* cons: priv \[ $id \]" parsed)" -eq \
+	"$("$kernlens" print t -e sched_switch | grep -c sched_switch)"
+check "tags and lengths are short and long" \
+	bash -c "grep -qE ':d=0 +hl=2 .* priv' parsed && grep -qE ':d=0 +hl=4 .* priv' parsed"
+
+decoded "asn1c's decoder reads each record, and the same in it" t.ber
+check "all of them" test "$(grep -c '^{"event"' ber.json)" -eq "$records"
+
+same "text"
+same "wall time" --time wall
+same "CSV" --format csv
+same "JSON" --format json
+same "as strace" --format strace
+same "chosen events" -e 'sched_switch,syscall_*_openat'
+same "one CPU" --cpu 0
+kl print -i t.ber
+"$kernlens" print t >trace.out
+check "-i" cmp trace.out out
+"$kernlens" report t --json | jq 'del(.trace)' >trace.out
+kl report t.ber --json
+check "report" bash -c 'jq "del(.trace)" out | cmp - trace.out'
+kl print t.ber --format ber
+check "BER from BER is the same file" cmp t.ber out
+
+# What is left out takes no variables with it.
+kl print t -e 'syscall_exit_*' --format ber
+cp out filtered.ber
+decoded "a filtered file has the right tasks" filtered.ber -e 'syscall_exit_*'
+kl print filtered.ber
+"$kernlens" print t -e 'syscall_exit_*' >trace.out
+check "also for kernlens" cmp trace.out out
+openssl asn1parse -inform DER -in filtered.ber >filtered 2>&1
+check "a task is told where it changes" test \
+	"$(grep -cE ':d=2 .* cons: cont \[ 0 \]' filtered)" -lt "$(grep -cE ':d=0 .* cons: priv' filtered)"
+
+# Losses are records.
+kl record -q --overwrite --buffer 16K -e syscalls -o l -- \
+	sh -c 'i=0; while [ $i -lt 500 ]; do i=$((i+1)); : <.; done'
+kl print l --format ber
+cp out l.ber
+"$kernlens" print l >trace.out
+kl print l.ber
+check "losses are printed as from the trace" cmp trace.out out
+says out 'events (were overwritten|came before)' "there are some"
+says err 'not in this trace: 0 records discarded' "and their sum"
+
+# Files that are damaged, and others.
+head -c $(($(stat -c %s t.ber) - 7)) t.ber >cut.ber
+kl print cut.ber
+says out 'unknown number of events' "a cut file is known as such"
+says err '1 blocks damaged'
+kl print /etc/passwd
+expect "a file that is no trace" 1
+says err '/etc/passwd: not a trace in BER'
+kl print t -i t.ber
+expect "two traces" 2
+script -qec "$kernlens print t --format ber" /dev/null </dev/null >out
+says out 'BER is not text' "not to a terminal"
+
+kl live --format ber -o live.ber -e syscalls -- /bin/true
+expect "live --format ber" 0
+kl print live.ber --format json
+check "it has the call that starts the program" \
+	jq -es 'any(.[]; .event == "syscall_entry_execve")' out
+check "and is whole" "$decode" live.ber

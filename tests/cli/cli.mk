@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the command's tests bring along; included by the top Makefile.
+#
+#   cli-tests    $(BUILD)/tests/cli/ber-decode: a decoder of traces in BER,
+#                made by asn1c from docs/format/kernlens.asn1
+
+CLI_TESTS := $(BUILD)/tests/cli
+CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
+
+cli-tests: $(CLI_TESTS)/ber-decode
+
+# What asn1c writes is not ours: no warnings, and it is a system's header to what includes it.
+$(CLI_TESTS_ASN1)/libasn1.a: docs/format/kernlens.asn1
+	rm -rf $(@D) && mkdir -p $(@D)
+	cd $(@D) && { asn1c -fwide-types -fcompound-names $(CURDIR)/$< >log 2>&1 || { cat log; exit 1; }; }
+	rm $(@D)/converter-sample.c
+	cd $(@D) && $(CC) $(OPT) -w -I. -c *.c && $(AR) rcs $(@F) *.o
+
+$(CLI_TESTS)/ber-decode: tests/cli/ber_decode.c $(CLI_TESTS_ASN1)/libasn1.a
+	$(CC) $(CFLAGS) -isystem $(CLI_TESTS_ASN1) -o $@ $^
+
+.PHONY: cli-tests
