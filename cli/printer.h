@@ -27,7 +27,7 @@ enum cli_time {
 /**
  * struct cli_source - where items come from: a file in BER tells all of it
  * @begin_ns: what times since the start count from; 0: the first event
- * @counts: looked at at the end; or NULL
+ * @counts: read only at the end; or NULL
  */
 struct cli_source {
 	const struct kl_schema *schema;

@@ -20,7 +20,7 @@
 #define KL_BER_NUMBER_MAX ((1u << 28) - 1)
 #define KL_BER_CONSTRUCTED (1u << 29)
 #define KL_BER_CLASS(tag) ((tag) >> 30)
-#define KL_BER_NUMBER(tag) ((tag)&KL_BER_NUMBER_MAX)
+#define KL_BER_NUMBER(tag) (KL_BER_NUMBER_MAX & (tag))
 #define KL_BER_APPLICATION(n) (1u << 30 | KL_BER_CONSTRUCTED | (n))
 #define KL_BER_CONTEXT(n) (2u << 30 | (n))
 #define KL_BER_PRIVATE(n) (3u << 30 | KL_BER_CONSTRUCTED | (n))
