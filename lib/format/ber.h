@@ -47,6 +47,7 @@ enum kl_ber_class {
 #define KL_BER_TASK (KL_BER_CONSTRUCTED | KL_BER_CONTEXT(0))
 #define KL_BER_VARIABLES (KL_BER_CONSTRUCTED | KL_BER_CONTEXT(0))
 #define KL_BER_VARIABLE_TASK 0
+#define KL_BER_VARIABLE(index) ((index) + 1) /* of the schema's */
 
 /* ------------------------------------------------------------- writing */
 
@@ -99,6 +100,7 @@ struct kl_ber_cpu {
 	uint32_t cpu;
 	bool any; /* there has been a record */
 	struct kl_task task;
+	uint8_t variables[KL_VARIABLES_BYTES_MAX]; /* the schema's, as an event has them */
 };
 
 struct kl_ber_cpus {

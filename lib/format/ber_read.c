@@ -105,19 +105,44 @@ static bool read_task(struct kl_ber *from, struct kl_task *task)
 	return true;
 }
 
-/* Variables that this library does not know are left out. */
-static bool read_variables(struct kl_ber *from, struct kl_ber_cpu *cpu)
+/* A variable of the schema. */
+static bool read_variable(struct kl_ber_reader *reader, struct kl_ber *from, unsigned int index,
+			  struct kl_ber_cpu *cpu)
 {
+	const struct kl_field *field = &reader->head.schema->variables[index]->field;
+	struct kl_buffer *value = &reader->payload;
+
+	kl_buffer_reset(value);
+	put_field(value, from, field);
+	if (from->bad || value->error)
+		return false;
+	memcpy(cpu->variables + field->offset, value->data, value->length);
+	reader->event.changed |= 1ull << KL_BER_VARIABLE(index);
+	return true;
+}
+
+/* Variables that are not in the schema are left out. */
+static bool read_variables(struct kl_ber_reader *reader, struct kl_ber *from,
+			   struct kl_ber_cpu *cpu)
+{
+	unsigned int n = reader->head.schema->n_variables;
+
 	while (!from->bad && !kl_ber_is_empty(from)) {
 		struct kl_ber variable = kl_ber_take_tag(from, KL_BER_SEQUENCE);
 		uint64_t number = kl_ber_take_unsigned(&variable, KL_BER_INTEGER, UINT32_MAX);
 
 		if (variable.bad)
 			return false;
-		if (number != KL_BER_VARIABLE_TASK)
+		if (number >= KL_BER_VARIABLE(n))
 			continue;
+		if (number != KL_BER_VARIABLE_TASK) {
+			if (!read_variable(reader, &variable, number - KL_BER_VARIABLE(0), cpu))
+				return false;
+			continue;
+		}
 		if (!read_task(&variable, &cpu->task))
 			return false;
+		reader->event.changed |= KL_CHANGED_TASK;
 		cpu->any = true;
 	}
 	return !from->bad;
@@ -145,6 +170,8 @@ static bool read_event(struct kl_ber_reader *reader, uint32_t id, struct kl_ber 
 	struct kl_ber_cpu *cpu;
 
 	event->id = id;
+	event->changed = 0;
+	event->schema = reader->head.schema;
 	event->class = kl_schema_class(reader->head.schema, id);
 	event->cycles = kl_ber_take_unsigned(&record, KL_BER_INTEGER, UINT64_MAX);
 	event->cpu = kl_ber_take_unsigned(&record, KL_BER_INTEGER, UINT32_MAX);
@@ -153,13 +180,14 @@ static bool read_event(struct kl_ber_reader *reader, uint32_t id, struct kl_ber 
 		return false;
 	if (kl_ber_next_is(&record, KL_BER_VARIABLES)) {
 		variables = kl_ber_take_tag(&record, KL_BER_VARIABLES);
-		if (!read_variables(&variables, cpu))
+		if (!read_variables(reader, &variables, cpu))
 			return false;
 	}
 	fields = kl_ber_take_tag(&record, KL_BER_SEQUENCE);
 	if (!cpu->any || record.bad || !read_fields(reader, fields))
 		return false;
 	event->task = cpu->task;
+	event->variables = cpu->variables;
 	event->ns = kl_timebase_ns(&reader->head.info.timebase, event->cycles);
 	if (!reader->begin_ns)
 		reader->begin_ns = event->ns;

@@ -80,6 +80,40 @@ static void take_field(struct kl_schema *schema, struct kl_ber *from, struct kl_
 	from->bad |= class.bad;
 }
 
+static enum kl_type find_type(const char *name, struct kl_ber *from)
+{
+	for (int type = 0; name && type <= KL_TYPE_TEXT; type++)
+		if (!strcmp(kl_type_name((enum kl_type)type), name))
+			return (enum kl_type)type;
+	from->bad = true;
+	return KL_TYPE_U64;
+}
+
+/* Adds a variable; all but the task belong to the schema, in the order of their numbers. */
+static int take_variable(struct kl_schema *schema, struct kl_ber *from)
+{
+	struct kl_ber class = kl_ber_take_tag(from, KL_BER_SEQUENCE), format;
+	uint64_t number = kl_ber_take_unsigned(&class, KL_BER_INTEGER, KL_VARIABLES_MAX);
+	struct kl_variable variable = { .name = take_string(schema, &class, true) };
+	const struct kl_variable *row;
+	int ret;
+
+	if (!class.bad && number == KL_BER_VARIABLE_TASK)
+		return 0;
+	take_string(schema, &class, false);
+	variable.field.type = find_type(take_string(schema, &class, true), &class);
+	format = kl_ber_take_tag(&class, KL_BER_UTF8);
+	variable.field.format = kl_format_find((const char *)format.at, kl_ber_length(&format));
+	variable.unit = take_string(schema, &class, false);
+	variable.help = take_string(schema, &class, false);
+	if (class.bad || number != KL_BER_VARIABLE(schema->n_variables))
+		return kl_fail(EINVAL, "a variable cannot be read");
+	row = kl_variable_find(variable.name);
+	variable.id = row ? row->id : 0;
+	ret = kl_schema_add_variable(schema, &variable);
+	return ret < 0 ? ret : 0;
+}
+
 /* Adds an event with its fields. */
 static int take_event(struct kl_schema *schema, struct kl_ber *from)
 {
@@ -107,7 +141,7 @@ static int take_event(struct kl_schema *schema, struct kl_ber *from)
 
 int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber *from)
 {
-	struct kl_ber trace = kl_ber_take_tag(from, KL_BER_TRACE), events;
+	struct kl_ber trace = kl_ber_take_tag(from, KL_BER_TRACE), events, variables;
 	struct kl_trace_info *info = &head->info;
 	uint8_t hash[8] = { 0 };
 	uint64_t format;
@@ -132,13 +166,15 @@ int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber *from)
 	take_clock(&trace, &info->timebase);
 	if (kl_ber_next_is(&trace, KL_BER_CONTEXT(0)))
 		head->begin_ns = kl_ber_take_unsigned(&trace, KL_BER_CONTEXT(0), UINT64_MAX);
-	kl_ber_take_tag(&trace, KL_BER_SEQUENCE); /* variables: there is one, which is known */
+	variables = kl_ber_take_tag(&trace, KL_BER_SEQUENCE);
 	events = kl_ber_take_tag(&trace, KL_BER_SEQUENCE);
 	if (trace.bad)
 		return kl_fail(EINVAL, "what the trace says about itself cannot be read");
 	head->schema = kl_schema_new();
 	if (!head->schema)
 		return -ENOMEM;
+	while (!ret && !kl_ber_is_empty(&variables))
+		ret = take_variable(head->schema, &variables);
 	while (!ret && !kl_ber_is_empty(&events))
 		ret = take_event(head->schema, &events);
 	return ret;

@@ -55,21 +55,30 @@ static void add_clock(struct kl_buffer *buffer, const struct kl_timebase *base)
 	kl_ber_wrap(buffer, from, KL_BER_SEQUENCE);
 }
 
-/* The variables that records of a trace can have. */
-static void add_variable_classes(struct kl_buffer *buffer)
+static void add_variable_class(struct kl_buffer *buffer, unsigned int number,
+			       const struct kl_variable *variable)
 {
-	const struct kl_variable *variable = kl_variable_get(KL_BER_VARIABLE_TASK);
-	size_t all = buffer->length, from = all;
+	size_t from = buffer->length;
 
-	add_unsigned(buffer, KL_BER_INTEGER, variable->id);
+	add_unsigned(buffer, KL_BER_INTEGER, number);
 	add_text(buffer, KL_BER_UTF8, variable->name);
 	add_text(buffer, KL_BER_UTF8, variable->scope);
 	add_text(buffer, KL_BER_UTF8, variable->type);
-	add_text(buffer, KL_BER_UTF8, kl_format_name(KL_FORMAT_dec));
+	add_text(buffer, KL_BER_UTF8, kl_format_name(variable->field.format));
 	add_text(buffer, KL_BER_UTF8, variable->unit);
 	add_text(buffer, KL_BER_UTF8, variable->help);
 	kl_ber_wrap(buffer, from, KL_BER_SEQUENCE);
-	kl_ber_wrap(buffer, all, KL_BER_SEQUENCE);
+}
+
+/* The variables that records of the trace have: the task, then the schema's. */
+static void add_variable_classes(struct kl_buffer *buffer, const struct kl_schema *schema)
+{
+	size_t from = buffer->length;
+
+	add_variable_class(buffer, KL_BER_VARIABLE_TASK, kl_variable_get(KL_BER_VARIABLE_TASK));
+	for (unsigned int i = 0; i < schema->n_variables; i++)
+		add_variable_class(buffer, KL_BER_VARIABLE(i), schema->variables[i]);
+	kl_ber_wrap(buffer, from, KL_BER_SEQUENCE);
 }
 
 static void add_field_class(struct kl_buffer *buffer, const struct kl_field *field)
@@ -125,7 +134,7 @@ static void add_trace(struct kl_buffer *buffer, const struct kl_schema *schema,
 	add_clock(buffer, &info->timebase);
 	if (begin_ns)
 		add_unsigned(buffer, KL_BER_CONTEXT(0), begin_ns);
-	add_variable_classes(buffer);
+	add_variable_classes(buffer, schema);
 	events = buffer->length;
 	while ((class = kl_schema_next(schema, class)))
 		add_event_class(buffer, class);
@@ -167,6 +176,16 @@ static void add_task(struct kl_buffer *buffer, const struct kl_task *task)
 	kl_ber_wrap(buffer, from, KL_BER_SEQUENCE);
 }
 
+static void add_variable(struct kl_buffer *buffer, unsigned int number,
+			 const struct kl_value *value)
+{
+	size_t from = buffer->length;
+
+	add_unsigned(buffer, KL_BER_INTEGER, number);
+	add_value(buffer, value);
+	kl_ber_wrap(buffer, from, KL_BER_SEQUENCE);
+}
+
 /* Those that the file's last record of this CPU left different. */
 static void add_variables(struct kl_buffer *buffer, struct kl_ber_cpu *cpu,
 			  const struct kl_event *event)
@@ -177,6 +196,16 @@ static void add_variables(struct kl_buffer *buffer, struct kl_ber_cpu *cpu,
 	if (!cpu->any || task->tid != cpu->task.tid || task->pid != cpu->task.pid ||
 	    strcmp(task->comm, cpu->task.comm))
 		add_task(buffer, task);
+	for (unsigned int i = 0; i < event->schema->n_variables; i++) {
+		struct kl_value value = kl_event_variable(event, i);
+		uint8_t *last = cpu->variables + value.field->offset;
+		size_t bytes = (size_t)value.field->bytes * value.field->count;
+
+		if (cpu->any && !memcmp(last, value.bytes, bytes))
+			continue;
+		add_variable(buffer, KL_BER_VARIABLE(i), &value);
+		memcpy(last, value.bytes, bytes);
+	}
 	cpu->any = true;
 	cpu->task = *task;
 	if (buffer->length > from)
