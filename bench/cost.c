@@ -40,6 +40,27 @@ static void do_getppid(void)
 	syscall(SYS_getppid);
 }
 
+/* The same with twelve registers that are others each time: variables that change. */
+static void do_registers(void)
+{
+	static unsigned long counter;
+	long number = SYS_getppid;
+
+	/* Below what the compiler may keep under the stack pointer. */
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpush %%rbp\n\t"
+			 "mov %%rdi, %%rsi\n\tmov %%rdi, %%rdx\n\tmov %%rdi, %%r8\n\t"
+			 "mov %%rdi, %%r9\n\tmov %%rdi, %%r10\n\tmov %%rdi, %%rbx\n\t"
+			 "mov %%rdi, %%rbp\n\tmov %%rdi, %%r12\n\tmov %%rdi, %%r13\n\t"
+			 "mov %%rdi, %%r14\n\tmov %%rdi, %%r15\n\t"
+			 "syscall\n\t"
+			 "pop %%rbp\n\tlea 128(%%rsp), %%rsp"
+			 : "+D"(counter), "+a"(number)
+			 :
+			 : "rsi", "rdx", "r8", "r9", "r10", "r11", "rcx", "rbx", "r12", "r13",
+			   "r14", "r15", "memory");
+	counter++;
+}
+
 /* An open that fails early: the path is copied and looked up, nothing is made. */
 static void do_openat(void)
 {
@@ -143,6 +164,7 @@ static const struct operation {
 	void (*stop)(void);
 } operations[] = {
 	{ "getppid", 20000, do_getppid, NULL, NULL, NULL },
+	{ "registers", 20000, do_registers, NULL, NULL, NULL },
 	{ "openat", 5000, do_openat, NULL, NULL, NULL },
 	{ "kmalloc", 10000, do_message, NULL, start_message, stop_message },
 	{ "fault", 10000, do_fault, next_fault, NULL, NULL },

@@ -4,9 +4,11 @@
  * uapi/kernlens.h in between, so that what is measured is the module alone.
  * Used by bench/guest.
  *
- *	session [-e PATTERN,...] [-c] [-t self|other] [-n SESSIONS] [-d] [-s FILE] -- COMMAND...
+ *	session [-e PATTERN,...] [-v NAME,...] [-c] [-t self|other] [-n SESSIONS] [-d] [-s FILE] -- COMMAND...
  *
  *	-e  events by glob; the default is all of RDEFAULT
+ *	-v  variables with each record
+ *	-f  in each record, changed or not
  *	-c  count instead of log
  *	-t  follow the command and what it creates, or a task that does nothing
  *	-d  discard mode instead of overwrite
@@ -43,6 +45,12 @@ static const struct name calls[] = {
 #include "syscalls.def"
 };
 #undef KL_SYSCALL
+
+#define KL_VARIABLE(id, name, ...) { id, #name },
+static const struct name variables[] = {
+#include "variables.def"
+};
+#undef KL_VARIABLE
 
 static void die(int fd, const char *what)
 {
@@ -98,6 +106,20 @@ static void use_events(int fd, char *patterns, __u8 handler)
 		die(fd, "maskset");
 }
 
+static void use_variables(int fd, char *names, __u32 flags)
+{
+	static struct kl_abi_variables list = { .size = sizeof(list) };
+
+	list.n = 0;
+	list.flags = flags;
+	for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
+		for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+			if (!strcmp(name, variables[i].name))
+				list.variable[list.n++].variable = variables[i].id;
+	if (ioctl(fd, KL_IOC_VARIABLES, &list))
+		die(fd, "variables");
+}
+
 static void follow(int fd, pid_t pid)
 {
 	struct kl_abi_filter filter = { .size = sizeof(filter), .kind = KL_FILTER_TASKS };
@@ -131,6 +153,8 @@ static void write_stats(int fd, const char *path)
 /* What the command line asks for. */
 struct wish {
 	const char *patterns;
+	const char *variables;
+	__u32 flags;
 	const char *tasks;
 	const char *stats;
 	__u32 mode;
@@ -142,10 +166,16 @@ static int parse(struct wish *wish, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+e:ct:n:ds:")) != -1) {
+	while ((option = getopt(argc, argv, "+e:v:fct:n:ds:")) != -1) {
 		switch (option) {
 		case 'e':
 			wish->patterns = optarg;
+			break;
+		case 'v':
+			wish->variables = optarg;
+			break;
+		case 'f':
+			wish->flags = KL_VARIABLES_FULL;
 			break;
 		case 'c':
 			wish->handler = KL_HANDLER_count;
@@ -214,6 +244,12 @@ static int start_session(const struct wish *wish, int number, pid_t followed)
 		char *copy = strdup(wish->patterns);
 
 		use_events(fd, copy, wish->handler);
+		free(copy);
+	}
+	if (wish->variables) {
+		char *copy = strdup(wish->variables);
+
+		use_variables(fd, copy, wish->flags);
 		free(copy);
 	}
 	if (wish->tasks)

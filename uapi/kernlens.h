@@ -161,7 +161,7 @@ _Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
 /* All that a session has beside the task, when all of it changed. */
 #define KL_VARIABLES_BYTES_MAX 512
 
-/* The longest record: prefix, variables, six arguments, two long strings. */
+/* The longest record: prefix, variables, fields, three long strings. */
 #define KL_RECORD_MAX 2048
 
 /* ---------------------------------------------------------- shared memory */

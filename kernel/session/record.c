@@ -6,6 +6,7 @@
 #include <linux/preempt.h>
 
 #include "record.h"
+#include "variable.h"
 
 static __always_inline void read_task(const struct task_struct *t, u64 words[3])
 {
@@ -26,10 +27,10 @@ static void task_words(const struct kl_session *s, u64 words[3])
 	read_task(t, words);
 }
 
-/* What an owner without privilege may see is asked each time. */
+/* What an owner without privilege may see is asked each time; so are variables. */
 static bool may_be_quick(const struct kl_session *s)
 {
-	return !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
+	return !s->variables && !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
 }
 
 /* Is a writer that we have interrupted at work on the state? */
@@ -75,17 +76,227 @@ static __always_inline u8 *write_task(u8 *at, u8 *base, const u64 words[3])
 	return at + sizeof(struct kl_abi_task);
 }
 
+/* ---------------------------------------- sessions with further variables */
+
+/* May the running task be shown to the session's owner now? */
+static bool is_shown(const struct kl_session *s)
+{
+	return !(s->gate & KL_GATE_OWN) || (in_task() && kl_access_may_see(s->owner, current));
+}
+
+static void read_shown_task(bool shown, u64 words[3])
+{
+	if (shown)
+		read_task(current, words);
+	else
+		memset(words, 0, 3 * sizeof(*words));
+}
+
+static __always_inline u64 read_value(const struct kl_variable_slot *slot, struct task_struct *t,
+				      bool shown)
+{
+	return !shown && slot->is_own ? 0 : slot->read(slot, t);
+}
+
+/* What changed, as bits of a record, and the bytes of it. */
+struct change {
+	u64 bits;
+	u32 bytes;
+};
+
+/* Of the values, which become what is read now. */
+static __always_inline void change_values(const struct kl_variables *v, u64 *values, bool shown,
+					  struct change *change)
+{
+	const struct kl_variable_slot *slot = v->slot, *end = slot + v->n_slots;
+	struct task_struct *t = current;
+
+	for (; slot < end; slot++, values++) {
+		u64 value = read_value(slot, t, shown);
+
+		if (value == *values)
+			continue;
+		*values = value;
+		if (change->bits & slot->changed)
+			continue;
+		change->bits |= slot->changed;
+		change->bytes += slot->bytes;
+	}
+}
+
+/* And of the task, too. */
+static void change_all(struct kl_session *s, struct kl_cpu *cpu, u64 *values, struct change *change)
+{
+	u64 words[3], *known = (u64 *)&cpu->task;
+	bool shown = likely(!(s->gate & KL_GATE_OWN)) || is_shown(s);
+
+	/* Twice, so that who may see all pays nothing for who may not. */
+	if (likely(shown))
+		change_values(s->variables, values, true, change);
+	else
+		change_values(s->variables, values, false, change);
+	read_shown_task(shown, words);
+	if (words[0] == known[0] && words[1] == known[1] && words[2] == known[2])
+		return;
+	memcpy(known, words, sizeof(words));
+	if (change->bits & KL_CHANGED_TASK)
+		return;
+	change->bits |= KL_CHANGED_TASK;
+	change->bytes += sizeof(struct kl_abi_task);
+}
+
+static __always_inline u8 *write_number(u8 *at, u64 value, u32 bytes)
+{
+	if (bytes == 8)
+		*(u64 *)at = value;
+	else if (bytes == 4)
+		*(u32 *)at = value;
+	else if (bytes == 2)
+		*(u16 *)at = value;
+	else
+		*at = value;
+	return at + bytes;
+}
+
+static __always_inline u8 *write_value(u8 *at, const u64 *words, u32 bytes)
+{
+	if (bytes != KL_COMM_LEN)
+		return write_number(at, words[0], bytes);
+	return write_number(write_number(at, words[0], 8), words[1], 8);
+}
+
+static __always_inline u8 *write_changed(u8 *at, const struct kl_slot *slot, u32 id, u64 changed,
+					 const u8 *end)
+{
+	*(u64 *)at = slot->time << KL_RECORD_ID_BITS | id;
+	for (at += sizeof(u64); at < end; changed >>= 8)
+		*at++ = changed;
+	return at;
+}
+
+/* All but the fields, and the part of it committed that kl_record_end does not know of. */
+static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_variables *v,
+				    const u64 *values, const struct kl_slot *slot, u32 id,
+				    u32 bytes, u64 changed)
+{
+	u8 *at = write_changed(slot->at, slot, id, changed, slot->at + v->prefix);
+	u32 more = slot->bytes - bytes - KL_RECORD_PREFIX_BYTES;
+
+	if (changed & KL_CHANGED_TASK) {
+		memcpy(at, &cpu->task, sizeof(cpu->task));
+		at += sizeof(cpu->task);
+	}
+	for (u64 left = changed >> 1; left; left &= left - 1) {
+		u32 i = __ffs(left);
+
+		at = write_value(at, values + v->of[i].slot, v->of[i].bytes);
+	}
+	if (more)
+		kl_ring_commit_bytes(slot->base, more);
+	return (struct kl_place){ .at = at, .base = slot->base };
+}
+
+/* The record of who has interrupted a writer tells all, and leaves the state as it was. */
+static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+					     u32 bytes)
+{
+	const struct kl_variables *v = s->variables;
+	u32 full = bytes + v->prefix + sizeof(struct kl_abi_task) + v->bytes;
+	enum kl_ring_result result;
+	struct kl_slot slot;
+	bool shown;
+	u64 old;
+	u8 *at;
+
+	do {
+		old = READ_ONCE(cpu->ring.shared->position);
+		barrier();
+		result = kl_ring_reserve(&cpu->ring, old, kl_clock(), full, full, &slot);
+	} while (result == KL_RING_RETRY);
+	if (result == KL_RING_LOST)
+		return (struct kl_place){};
+	WRITE_ONCE(cpu->state, KL_STATE_SPOILT);
+	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->wait))
+		irq_work_queue(&cpu->wake);
+	shown = is_shown(s);
+	at = write_changed(slot.at, &slot, id, v->all, slot.at + v->prefix);
+	read_shown_task(shown, (u64 *)at);
+	at += sizeof(struct kl_abi_task);
+	for (u32 i = 0; i < v->n; i++) {
+		const struct kl_variable_slot *from = &v->slot[v->of[i].slot];
+		u64 words[2] = { read_value(from, current, shown) };
+
+		if (v->of[i].bytes == KL_COMM_LEN)
+			words[1] = read_value(from + 1, current, shown);
+		at = write_value(at, words, v->of[i].bytes);
+	}
+	kl_ring_commit_bytes(slot.base, full - bytes - KL_RECORD_PREFIX_BYTES);
+	return (struct kl_place){ .at = at, .base = slot.base };
+}
+
+/*
+ * As begin_any. Only the outermost writer changes `task` and the values, in
+ * place: what it has changed for a record that is not written is told with all
+ * others by the next, since the state is then unknown.
+ */
+static noinline struct kl_place begin_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+						u32 bytes)
+{
+	const struct kl_variables *v = s->variables;
+	u32 plain = bytes + v->prefix, full = plain + sizeof(struct kl_abi_task) + v->bytes;
+	u64 *values = this_cpu_ptr(v->values), old;
+	struct change change = {};
+	enum kl_ring_result result;
+	struct kl_place place = {};
+	struct kl_slot slot;
+	bool known;
+
+	if (unlikely(is_nested(cpu)))
+		return begin_nested(s, cpu, id, bytes);
+	known = take_state(cpu);
+	do {
+		old = READ_ONCE(cpu->ring.shared->position);
+		barrier();
+		/* As in begin_any. */
+		known = known && READ_ONCE(cpu->state) == KL_STATE_BUSY;
+		change_all(s, cpu, values, &change);
+		if (unlikely(!known || v->full)) {
+			change.bits = v->all;
+			change.bytes = full - plain;
+		}
+		result = kl_ring_reserve(&cpu->ring, old, kl_clock(), plain + change.bytes, full,
+					 &slot);
+	} while (result == KL_RING_RETRY);
+	if (likely(result != KL_RING_LOST)) {
+		known = true;
+		if (result == KL_RING_WRITTEN_FIRST) {
+			change.bits = v->all;
+			if (wq_has_sleeper(&s->wait))
+				irq_work_queue(&cpu->wake);
+		}
+		place = write_values(cpu, v, values, &slot, id, bytes, change.bits);
+	} else if (change.bits) {
+		known = false;
+	}
+	leave_state(cpu, known ? KL_STATE_KNOWN : KL_STATE_UNKNOWN);
+	return place;
+}
+
 /* All cases. */
 static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *cpu, u32 id,
 					  u32 bytes)
 {
 	u32 plain = bytes + KL_RECORD_PREFIX_BYTES, full = plain + sizeof(struct kl_abi_task);
-	bool nested = is_nested(cpu), known = !nested && take_state(cpu), all;
 	enum kl_ring_result result;
+	bool nested, known, all;
 	struct kl_slot slot;
 	u64 words[3], old;
 	u8 *at;
 
+	if (s->variables)
+		return begin_variables(s, cpu, id, bytes);
+	nested = is_nested(cpu);
+	known = !nested && take_state(cpu);
 	do {
 		old = READ_ONCE(cpu->ring.shared->position);
 		barrier();

@@ -63,6 +63,7 @@ static void add_slot(struct kl_variables *v, u32 i, kl_variable_fn read, bool is
 	v->slot[v->n_slots++] = (struct kl_variable_slot){
 		.read = read,
 		.changed = 2ull << i,
+		.bytes = v->of[i].bytes,
 		.is_own = is_own,
 	};
 }

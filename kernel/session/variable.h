@@ -57,12 +57,14 @@ extern const u32 kl_variable_count;
  * struct kl_variable_slot - a word to be compared
  * @read: reads it
  * @changed: the variable's bit among those of a record
+ * @bytes: of the variable in a record
  * @is_own: zero unless the owner may see the running task
  * @session, @program: of a variable that is a program
  */
 struct kl_variable_slot {
 	kl_variable_fn read;
 	u64 changed;
+	u32 bytes;
 	bool is_own;
 	struct kl_session *session;
 	const struct kl_program *program;

@@ -27,7 +27,8 @@
 		fields                                                                  \
 	} __packed;                                                                     \
 	static_assert(sizeof(struct kl_rec_##name) + 3 * KL_STRING_MAX +                \
-			      KL_RECORD_PREFIX_BYTES + sizeof(struct kl_abi_task) <=    \
+			      sizeof(u64) + KL_CHANGED_BYTES(KL_VARIABLES_MAX) +        \
+			      sizeof(struct kl_abi_task) + KL_VARIABLES_BYTES_MAX <=    \
 		      KL_RECORD_MAX);
 #include "../../uapi/events.def"
 #undef KL_EVENT
