@@ -27,10 +27,10 @@ static void task_words(const struct kl_session *s, u64 words[3])
 	read_task(t, words);
 }
 
-/* What an owner without privilege may see is asked each time; so are variables. */
+/* What an owner without privilege may see is asked each time. */
 static bool may_be_quick(const struct kl_session *s)
 {
-	return !s->variables && !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
+	return !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
 }
 
 /* Is a writer that we have interrupted at work on the state? */
@@ -96,6 +96,15 @@ static __always_inline u64 read_value(const struct kl_variable_slot *slot, struc
 				      bool shown)
 {
 	return !shown && slot->is_own ? 0 : slot->read(slot, t);
+}
+
+/* Is this the task that readers were told of? */
+static __always_inline bool is_task(const struct kl_cpu *cpu, const struct task_struct *t)
+{
+	const u64 *known = (const u64 *)&cpu->task;
+
+	return known[0] == kl_task_ids(t) && known[1] == kl_task_comm(t, 0) &&
+	       known[2] == kl_task_comm(t, 1);
 }
 
 /* What changed, as bits of a record, and the bytes of it. */
@@ -278,8 +287,57 @@ static noinline struct kl_place begin_variables(struct kl_session *s, struct kl_
 	} else if (change.bits) {
 		known = false;
 	}
-	leave_state(cpu, known ? KL_STATE_KNOWN : KL_STATE_UNKNOWN);
+	cpu->base = cpu->ring.base[KL_POS_SEQ(cpu->ring.shared->position) & 1];
+	barrier();
+	if (!known)
+		leave_state(cpu, KL_STATE_UNKNOWN);
+	else
+		leave_state(cpu, v->quick ? KL_STATE_VALUES : KL_STATE_KNOWN);
 	return place;
+}
+
+/*
+ * The usual case of it: all is known, there is room, the owner may see all, and
+ * the clock is the time stamp counter. What it has changed when it finds that it
+ * is another case is as for a record that was not written.
+ */
+static noinline struct kl_place begin_values(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+					     u32 bytes)
+{
+	const struct kl_variables *v = s->variables;
+	struct kl_abi_ring *shared = cpu->ring.shared;
+	u64 old = READ_ONCE(shared->position), state = KL_STATE_VALUES;
+	u64 *values = this_cpu_ptr(v->values);
+	struct change change = { .bytes = bytes + v->prefix };
+	struct kl_place place;
+	struct kl_slot slot;
+
+	barrier();
+	if (unlikely(!kl_local_try_cmpxchg(&cpu->state, &state, KL_STATE_BUSY)))
+		return begin_variables(s, cpu, id, bytes);
+	change_values(v, values, true, &change);
+	if (unlikely(!is_task(cpu, current))) {
+		read_task(current, (u64 *)&cpu->task);
+		change.bits |= KL_CHANGED_TASK;
+		change.bytes += sizeof(struct kl_abi_task);
+	}
+	slot.time = rdtsc();
+	slot.bytes = change.bytes;
+	slot.base = cpu->base;
+	if (unlikely(!kl_ring_fits(&cpu->ring, old, slot.time, slot.bytes)))
+		goto other;
+	slot.at = slot.base + KL_POS_OFFSET(old);
+	if (unlikely(
+		    !kl_local_try_cmpxchg(&shared->position, &old, kl_ring_after(old, slot.bytes))))
+		goto other;
+	cpu->ring.last_time = slot.time;
+	place = write_values(cpu, v, values, &slot, id, bytes, change.bits);
+	leave_state(cpu, KL_STATE_VALUES);
+	return place;
+other:
+	WRITE_ONCE(cpu->state, KL_STATE_UNKNOWN);
+	barrier();
+	return begin_variables(s, cpu, id, bytes);
 }
 
 /* All cases. */
@@ -287,16 +345,12 @@ static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *c
 					  u32 bytes)
 {
 	u32 plain = bytes + KL_RECORD_PREFIX_BYTES, full = plain + sizeof(struct kl_abi_task);
+	bool nested = is_nested(cpu), known = !nested && take_state(cpu), all;
 	enum kl_ring_result result;
-	bool nested, known, all;
 	struct kl_slot slot;
 	u64 words[3], old;
 	u8 *at;
 
-	if (s->variables)
-		return begin_variables(s, cpu, id, bytes);
-	nested = is_nested(cpu);
-	known = !nested && take_state(cpu);
 	do {
 		old = READ_ONCE(cpu->ring.shared->position);
 		barrier();
@@ -364,8 +418,11 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 		return place;
 	old = READ_ONCE(shared->position);
 	barrier();
-	if (unlikely(!KL_STATE_IS_IDS(READ_ONCE(cpu->state))))
+	if (unlikely(!KL_STATE_IS_IDS(READ_ONCE(cpu->state)))) {
+		if (s->variables)
+			return begin_values(s, cpu, id, bytes);
 		return begin_any(s, cpu, id, bytes);
+	}
 	time = rdtsc();
 	if (unlikely(!kl_ring_fits(ring, old, time, full)))
 		return begin_any(s, cpu, id, bytes);

@@ -59,6 +59,7 @@ struct kl_counts {
 #define KL_STATE_UNKNOWN (~0ull - 1) /* the next record carries all variables */
 #define KL_STATE_BUSY (~0ull - 2) /* a writer is at work on it */
 #define KL_STATE_SPOILT (~0ull - 3) /* and was interrupted by another record */
+#define KL_STATE_VALUES (~0ull - 4) /* as KNOWN, but usual: a session with more variables */
 #define KL_STATE_IS_IDS(state) ((s64)(state) >= 0)
 
 /**

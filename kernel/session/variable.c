@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "../compat/clock.h"
 #include "program.h"
 #include "session.h"
 #include "variable.h"
@@ -164,6 +165,7 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 		error = add_variable(s, v, &wish->variable[i], why);
 	v->prefix = sizeof(u64) + KL_CHANGED_BYTES(v->n);
 	v->full = wish->flags & KL_VARIABLES_FULL;
+	v->quick = !v->full && !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
 	if (!error) {
 		v->values = __alloc_percpu_gfp(v->n_slots * sizeof(u64), sizeof(u64),
 					       GFP_KERNEL_ACCOUNT | __GFP_ZERO);

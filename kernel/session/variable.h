@@ -77,6 +77,8 @@ struct kl_variable_slot {
  * @prefix: bytes of a record before the variables
  * @bytes: of all of them in a record
  * @all: a bit each, and the task's
+ * @quick: the usual way may be tried: the owner may see all, records carry only
+ *         what has changed, the clock is the time stamp counter
  * @full: records carry all, changed or not
  * @slot: their words, in order
  * @of: bytes of each variable, and its first word
@@ -88,6 +90,7 @@ struct kl_variables {
 	u32 prefix;
 	u32 bytes;
 	u64 all;
+	bool quick;
 	bool full;
 	struct kl_variable_slot slot[KL_VARIABLE_SLOTS_MAX];
 	struct {
