@@ -18,8 +18,8 @@ static int take_wish(struct kl_session *s, const struct kl_abi_event *e,
 	wish->kind = e->kind;
 	wish->address = e->address;
 	wish->arg = e->arg;
-	/* Of which the event's program, a filter and keys use what they need. */
-	wish->arguments = KL_DEFINED_ARGUMENTS_MAX;
+	/* For the event's own program, and those of filters and keys. */
+	wish->arguments = READ_ONCE(s->custom.arguments);
 	if (e->program) {
 		wish->program = kl_session_program(s, e->program);
 		if (!wish->program)

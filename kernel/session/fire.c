@@ -163,7 +163,7 @@ void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f)
 }
 
 /**
- * kl_fire_defined - an event that the session has defined
+ * kl_fire_passed - an event that the session has defined, and may have
  * @s: the session
  * @id: KL_EV_DYNAMIC and up
  * @fields: its output is the record's fields; NULL: none
@@ -172,16 +172,15 @@ void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f)
  *
  * Context: any, preemption off.
  */
-void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
-		     const u64 *argument, u32 arguments)
+void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
+		    const u64 *argument, u32 arguments)
 {
-	u8 action = kl_action(s, id);
+	u8 action = kl_action_defined(s, id) & KL_ACTION_HANDLER;
 	struct kl_firing f = { .session = s, .argument = argument, .arguments = arguments };
 	struct kl_scratch *scratch;
 
-	if (action == KL_HANDLER_nothing || (s->gate && !kl_gate_self(s)))
+	if (action == KL_HANDLER_nothing)
 		return;
-	action &= KL_ACTION_HANDLER;
 	if (action == KL_HANDLER_count)
 		return kl_count_fire(s, id);
 	scratch = kl_scratch_get();
@@ -194,6 +193,23 @@ void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fiel
 		f.bytes = kl_program_put(fields, &f, scratch->fields, KL_PROGRAM_OUT_MAX);
 	kl_fire(s, id, action, &f);
 	kl_scratch_put();
+}
+
+/**
+ * kl_fire_defined - the same, if the session's gate lets the running task pass
+ * @s: the session
+ * @id: KL_EV_DYNAMIC and up
+ * @fields: its output is the record's fields; NULL: none
+ * @argument: of the source
+ * @arguments: number of them
+ *
+ * Context: any, preemption off.
+ */
+void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
+		     const u64 *argument, u32 arguments)
+{
+	if (!s->gate || kl_gate_self(s))
+		kl_fire_passed(s, id, fields, argument, arguments);
 }
 
 /**

@@ -24,6 +24,8 @@ void kl_scratch_put(void);
 void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f);
 void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
 		     const u64 *argument, u32 arguments);
+void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
+		    const u64 *argument, u32 arguments);
 struct kl_place kl_fire_begin(struct kl_session *s, u32 id, u8 action, u32 bytes);
 void kl_fire_end(struct kl_session *s, u32 id, u8 action, struct kl_place place, u32 bytes);
 

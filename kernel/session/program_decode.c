@@ -9,6 +9,7 @@
  * through: those operations are then reached, and made into steps of their own.
  */
 #include "program_step.h"
+#include "program_values.h"
 
 #define NOWHERE (~0u)
 
@@ -401,7 +402,7 @@ static void add_single(struct decoder *d, u32 i)
 	case KL_OP_VARIABLE:
 		if (kl_variable_kind(op->imm) == KL_VARIABLE_TEXT)
 			step->code = KL_STEP_VARIABLE_WORD;
-		return;
+		break;
 	case KL_OP_FIELD:
 	case KL_OP_LOAD:
 	case KL_OP_LOAD_USER:

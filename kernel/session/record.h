@@ -208,4 +208,15 @@ static __always_inline u8 kl_action(const struct kl_session *s, size_t id)
 	return rcu_dereference_sched(s->actions)->action[id];
 }
 
+/*
+ * The same for an event that the session has defined. A maskset that was put in
+ * use before it was defined does nothing with it.
+ */
+static __always_inline u8 kl_action_defined(const struct kl_session *s, u32 id)
+{
+	const struct kl_actions *actions = rcu_dereference_sched(s->actions);
+
+	return likely(id < actions->n) ? actions->action[id] : KL_HANDLER_nothing;
+}
+
 #endif /* KL_SESSION_RECORD_H */

@@ -61,19 +61,36 @@ void kl_custom_deinit(struct kl_session *s)
 
 /* ------------------------------------------------------------- programs */
 
-static int store_program(struct kl_session *s, struct kl_program *made, u32 *id,
+/* Arguments that a program reads, from the first. */
+static u32 count_arguments(const struct kl_abi_op *ops, u32 n_ops)
+{
+	u32 most = 0;
+
+	for (u32 i = 0; i < n_ops; i++)
+		if (ops[i].code == KL_OP_ARG)
+			most = max(most, (u32)ops[i].imm + 1);
+	return most;
+}
+
+static int store_program(struct kl_session *s, struct kl_program *made, u32 arguments, u32 *id,
 			 struct kl_error *why)
 {
 	struct kl_custom *c = &s->custom;
 	int error = 0;
 
 	mutex_lock(&s->lock);
-	if (c->program_count >= KL_PROGRAMS_MAX)
+	/* Sources bring as many arguments as programs wanted when events were defined. */
+	if (arguments > c->arguments && s->defined)
+		error = kl_fail(why, -EBUSY,
+				"programs that read arguments come before the events");
+	else if (c->program_count >= KL_PROGRAMS_MAX)
 		error = kl_fail(why, -ENOSPC, "a session may have %u programs", KL_PROGRAMS_MAX);
 	else if (xa_alloc(&c->programs, id, made, xa_limit_31b, GFP_KERNEL_ACCOUNT))
 		error = kl_fail(why, -ENOMEM, "no memory for a program");
-	else
+	if (!error) {
 		c->program_count++;
+		c->arguments = max(c->arguments, arguments);
+	}
 	mutex_unlock(&s->lock);
 	return error;
 }
@@ -113,7 +130,7 @@ int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struc
 		error = PTR_ERR(made);
 		goto free_data;
 	}
-	error = store_program(s, made, &p->id, why);
+	error = store_program(s, made, count_arguments(ops, p->n_ops), &p->id, why);
 	if (error)
 		kl_program_destroy(made);
 free_data:

@@ -48,6 +48,7 @@ struct kl_rule {
  * struct kl_custom - all that a session has made
  * @programs: by id, from 1
  * @program_count: of them
+ * @arguments: the largest argument that any of them reads, and 1
  * @rule: in use from 0 on, without gaps
  * @rule_count: of them
  * @task_flag: the tasks that have it, of flags that some rule sets
@@ -57,6 +58,7 @@ struct kl_rule {
 struct kl_custom {
 	struct xarray programs;
 	u32 program_count;
+	u32 arguments;
 	struct kl_rule *rule[KL_RULES_MAX];
 	u32 rule_count;
 	struct kl_taskset *task_flag[KL_FLAGS_MAX / 2];

@@ -62,8 +62,8 @@ static enum hrtimer_restart on_tick(struct hrtimer *timer)
 
 	if (unlikely(periods > 1))
 		this_cpu_add(*tick->missed, periods - 1);
-	if (is_for_owner(d->session))
-		kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	if (is_for_owner(d->session) && (!d->session->gate || kl_gate_task(d->session, current)))
+		kl_fire_passed(d->session, d->id, d->program, argument, d->arguments);
 	return HRTIMER_RESTART;
 }
 
