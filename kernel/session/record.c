@@ -205,6 +205,21 @@ static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_va
 	return (struct kl_place){ .at = at, .base = slot->base };
 }
 
+/* The same where nothing has changed. */
+static __always_inline struct kl_place write_unchanged(const struct kl_variables *v,
+						       const struct kl_slot *slot, u32 id)
+{
+	u32 more = v->prefix - KL_RECORD_PREFIX_BYTES;
+
+	*(u64 *)slot->at = slot->time << KL_RECORD_ID_BITS | id;
+	slot->at[sizeof(u64)] = 0;
+	if (unlikely(more)) {
+		memset(slot->at + KL_RECORD_PREFIX_BYTES, 0, more);
+		kl_ring_commit_bytes(slot->base, more);
+	}
+	return (struct kl_place){ .at = slot->at + v->prefix, .base = slot->base };
+}
+
 /* The record of who has interrupted a writer tells all, and leaves the state as it was. */
 static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu *cpu, u32 id,
 					     u32 bytes)
@@ -331,7 +346,10 @@ static noinline struct kl_place begin_values(struct kl_session *s, struct kl_cpu
 		    !kl_local_try_cmpxchg(&shared->position, &old, kl_ring_after(old, slot.bytes))))
 		goto other;
 	cpu->ring.last_time = slot.time;
-	place = write_values(cpu, v, values, &slot, id, bytes, change.bits);
+	if (change.bits)
+		place = write_values(cpu, v, values, &slot, id, bytes, change.bits);
+	else
+		place = write_unchanged(v, &slot, id);
 	leave_state(cpu, KL_STATE_VALUES);
 	return place;
 other:

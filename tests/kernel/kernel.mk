@@ -8,8 +8,8 @@
 #
 # tests/kernel/run runs them in virtual machines.
 
-KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting users fuzz lifecycle faults programs \
-	defined)
+KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
+	faults programs defined)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)
 

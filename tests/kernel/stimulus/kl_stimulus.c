@@ -44,18 +44,57 @@ static struct source sources[KLS_SOURCES];
 static struct kls_plan plan;
 static DEFINE_MUTEX(lock);
 
+/* What fire() sets of the running task, to be put back by interrupts. */
+struct varied {
+	u64 timer_slack_ns;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+	char comm[TASK_COMM_LEN];
+};
+
+static void vary(struct varied *before, u32 source, u32 context, u32 number)
+{
+	struct task_struct *t = current;
+
+	before->timer_slack_ns = t->timer_slack_ns;
+	before->min_flt = t->min_flt;
+	before->maj_flt = t->maj_flt;
+	memcpy(before->comm, t->comm, sizeof(before->comm));
+	t->timer_slack_ns = kls_value(KLS_TIMER_SLACK, source, context, number);
+	t->min_flt = kls_value(KLS_MIN_FAULTS, source, context, number);
+	t->maj_flt = kls_value(KLS_MAJ_FAULTS, source, context, number);
+	kls_name(context, number, t->comm);
+	barrier();
+}
+
+static void put_back(const struct varied *before)
+{
+	struct task_struct *t = current;
+
+	barrier();
+	t->timer_slack_ns = before->timer_slack_ns;
+	t->min_flt = before->min_flt;
+	t->maj_flt = before->maj_flt;
+	memcpy(t->comm, before->comm, sizeof(before->comm));
+}
+
 static void fire(struct source *s, enum kls_context context)
 {
+	struct varied before;
 	u32 number;
 
 	preempt_disable_notrace();
 	number = s->number[context];
 	WRITE_ONCE(s->number[context], number + 1);
+	if (plan.vary)
+		vary(&before, s->id, context, number);
 	if (plan.string_every && number % plan.string_every == 0)
 		trace_suspend_resume(kls_text(number),
 				     s->id << 28 | context << 24 | (number & 0xffffff), number & 1);
 	else
 		trace_cpu_frequency(number, kls_mark(s->id, context, number));
+	if (plan.vary)
+		put_back(&before);
 	preempt_enable_notrace();
 }
 

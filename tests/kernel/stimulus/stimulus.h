@@ -34,6 +34,8 @@ enum kls_context {
  * @timer_us: period of the timer interrupt, 0: none
  * @string_every: each so-manieth record of a context is a suspend_resume, which
  *                has a string; the others are cpu_frequency
+ * @vary: around each event, set what variables read of the running task to
+ *        what kls_value() says
  */
 struct kls_plan {
 	__u64 records;
@@ -46,6 +48,8 @@ struct kls_plan {
 	__u32 nmi_every;
 	__u32 timer_us;
 	__u32 string_every;
+	__u32 vary;
+	__u32 reserved;
 };
 
 /**
@@ -80,6 +84,29 @@ static inline __u32 kls_mark(__u32 source, __u32 context, __u32 number)
 
 #define KLS_MARK_SOURCE(mark) ((mark) >> 28)
 #define KLS_MARK_CONTEXT(mark) ((mark) >> 24 & 0xf)
+
+/* Variables that the module sets: always new, seldom new, new with the context, and a text. */
+enum kls_value {
+	KLS_TIMER_SLACK,
+	KLS_MIN_FAULTS,
+	KLS_MAJ_FAULTS,
+	KLS_VALUES,
+};
+
+static inline __u64 kls_value(enum kls_value which, __u32 source, __u32 context, __u32 number)
+{
+	if (which == KLS_TIMER_SLACK)
+		return (__u64)number << 8 | source << 4 | context;
+	return which == KLS_MIN_FAULTS ? number / 64 : context * 1000003ull;
+}
+
+/* All 16 bytes of a command name, of which either half may be the same as before. */
+static inline void kls_name(__u32 context, __u32 number, char name[16])
+{
+	for (int i = 0; i < 15; i++)
+		name[i] = 'a' + (i < 8 ? number / 16 : context + number / 512) % 26;
+	name[15] = 0;
+}
 
 #define KLS_TEXT                                                                         \
 	"Each event that this module fires says who it is, so that a reader can tell a " \
