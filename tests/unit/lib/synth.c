@@ -68,11 +68,37 @@ static size_t put_field(uint8_t *at, const struct kl_field *field, const struct 
 	return length;
 }
 
+/* Which variables changed, all of them in the first record of a block, and their values. */
+static uint8_t *put_variables(struct synth *s, uint8_t *at)
+{
+	const struct kl_variable *v;
+	uint64_t changed = !s->count || memcmp(&s->task, &s->written, sizeof(s->task));
+	unsigned int n = 0;
+
+	for (; (v = kl_schema_variable(s->schema, n)); n++)
+		if (!s->count || memcmp(s->values + v->field.offset, s->told + v->field.offset,
+					(size_t)v->field.bytes * v->field.count))
+			changed |= 2ull << n;
+	memcpy(at, &changed, KL_CHANGED_BYTES(n));
+	at += KL_CHANGED_BYTES(n);
+	if (changed & KL_CHANGED_TASK) {
+		memcpy(at, &s->task, sizeof(s->task));
+		at += sizeof(s->task);
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		v = kl_schema_variable(s->schema, i);
+		if (!(changed & 2ull << i))
+			continue;
+		memcpy(at, s->values + v->field.offset, (size_t)v->field.bytes * v->field.count);
+		at += (size_t)v->field.bytes * v->field.count;
+	}
+	return at;
+}
+
 bool synth_add(struct synth *s, const char *event, uint64_t time, const struct synth_arg *args)
 {
 	const struct kl_class *class = kl_schema_find(s->schema, event);
 	uint8_t record[KL_RECORD_MAX * 2], *at = record;
-	bool changed = !s->count || memcmp(&s->task, &s->written, sizeof(s->task));
 	uint64_t head;
 
 	if (!class) {
@@ -81,12 +107,7 @@ bool synth_add(struct synth *s, const char *event, uint64_t time, const struct s
 	}
 	head = class->id | time << KL_RECORD_ID_BITS;
 	memcpy(at, &head, 8);
-	at[8] = changed;
-	at += KL_RECORD_PREFIX_BYTES;
-	if (changed) {
-		memcpy(at, &s->task, sizeof(s->task));
-		at += sizeof(s->task);
-	}
+	at = put_variables(s, at + sizeof(head));
 	for (unsigned int i = 0; i < class->n_fields; i++)
 		at += put_field(at, &class->fields[i], &args[i]);
 	if (s->at + (at - record) > s->block_bytes)
@@ -94,6 +115,7 @@ bool synth_add(struct synth *s, const char *event, uint64_t time, const struct s
 	memcpy(s->bytes + s->at, record, at - record);
 	s->at += at - record;
 	s->written = s->task;
+	memcpy(s->told, s->values, sizeof(s->told));
 	s->count++;
 	synth_block(s)->committed = s->at;
 	return true;

@@ -36,6 +36,8 @@ struct synth {
 	uint32_t at;
 	struct kl_abi_task task;
 	struct kl_abi_task written;
+	uint8_t values[KL_VARIABLES_BYTES_MAX]; /* of the schema's variables, at their offsets */
+	uint8_t told[KL_VARIABLES_BYTES_MAX]; /* as readers know them */
 	_Alignas(8) uint8_t bytes[KL_BLOCK_BYTES_MAX];
 };
 

@@ -6,13 +6,14 @@
 #
 #   lib-schema   tables, metadata there and back and damaged, patterns, clock
 #   lib-trace    directories written, read, damaged, and read by babeltrace2
+#   lib-variables  records with variables, there and back, damaged, by babeltrace2
 #   lib-print    styles, words, reports
 #   lib-tlv      tags, lengths and values of BER
 #   lib-ber      files in BER written, read, cut and damaged
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
-LIB_TEST_NAMES := schema trace print tlv ber reader
+LIB_TEST_NAMES := schema trace variables print tlv ber reader
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)

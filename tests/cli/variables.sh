@@ -1,0 +1,69 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+# Variables: listed, recorded with -v, printed in all formats, and as other sources say.
+
+kl list variables
+expect "list variables" 0
+says out '^  rss +task +B +Memory of the process'
+says out '^- (cycles|instructions) .*\[this processor' "one that cannot be had says why"
+says out 'available_memory .*\(.*200 instructions\)' "and what it costs"
+kl list variables open_files
+says out 'cost +counts bits'
+kl list variables --json
+json "list variables --json" \
+	'length > 100 and all(.[]; .name and .type and .access and has("unit") and has("cost"))'
+json "45 and more can be had" '[.[] | select(.available)] | length >= 45'
+kl list variables nosuch
+expect "list variables that match nothing" 1
+
+kl record -q --no-dump -v nosuch -- true
+expect "-v of no variable" 2
+kl record -q --no-dump -v rss,rss -- true
+expect "-v of one twice" 1
+kl record -q --no-dump -v cycles -- true
+expect "-v of one that cannot be had" 1
+says err 'cycles cannot be had here: this processor'
+kl_nobody record -q --no-dump -v irq_ip -o "$work/n" -- true
+expect "-v of one that needs privilege" 1
+
+kl record -q --no-dump -e sched,syscalls -v rss,nice,comm -v state,in_irq,'cpu_*_time' -o trace -- ls /
+expect "record -v" 0
+kl print trace
+says out ' sched_switch: .*\{rss=[0-9]+ nice=-?[0-9]+ comm=[^ ]+ state=[^ ]+ in_irq=0 cpu_user_time=[0-9]+ .*\}$'
+check "each line has all variables" test "$(grep -c '{rss=' out)" -eq "$(wc -l <out)"
+kl print trace --format csv
+says out ',"variables.nice=0"'
+kl print trace --json
+check "each object has them" jq -e -s 'all(.[]; .variables | length == 8)' out
+check "a state has a meaning" grep -q '"variable_meanings":{"state":"R"' out
+babeltrace2 trace >bt 2>bt.err
+check "babeltrace2 reads it without a warning" test ! -s bt.err
+check "and sees as many events" test "$(wc -l <bt)" -eq "$(wc -l <out)"
+check "and the same values where they are written" bash -c '
+	babeltrace2 trace | grep -o " rss = { [0-9]*" | grep -o "[0-9]*$" | sort -u >a
+	jq -r .variables.rss out | sort -u >b
+	test -s a && cmp a b'
+kl live -v nvcsw,uid -e syscall_entry_geteuid -- id -u
+says out ' syscall_entry_geteuid: \{nvcsw=[0-9]+ uid=0\}$'
+chmod 777 "$work"
+kl_nobody record -q --no-dump -e syscalls -v uid,free_memory,user_ip -o "$work/own" -- ls /
+expect "without privilege" 0
+kl print own --json
+check "own tasks' values are there" jq -e -s 'all(.[]; .variables.uid == 65534 and .variables.free_memory > 0)' out
+
+# Every variable that can be had beside what the task itself reads in /proc; three recordings, as
+# one takes 63 and 512 bytes.
+mkdir -p cgroup2 && mount -t cgroup2 none cgroup2 && export KL_CGROUP2=$work/cgroup2
+mapfile -t names < <("$kernlens" list variables --json | jq -r '.[] | select(.available and .name != "task") | .name')
+third=$((${#names[@]} / 3 + 1))
+for ((at = 0; at < ${#names[@]}; at += third)); do
+	list=$(IFS=, && echo "${names[*]:at:third}")
+	kl record -q --no-dump --force -e syscall_entry_getppid -v "$list" -o figures -- \
+		python3 "$here/variables.py" probe "$work/sources"
+	expect "record $third variables of a task that looks at itself" 0
+	kl print figures --json
+	check "variables ${names[at]} and so on are what other sources say" bash -c \
+		"python3 '$here/variables.py' check sources <out"
+	sed 's/^/# /' check
+done
+umount cgroup2
