@@ -46,17 +46,16 @@ static inline const char *kl_lacks_always(void)
 		return (there) ? NULL : (reason);       \
 	}
 
-#define KL_LACKS_CONFIG(what, config) \
-	KL_LACKS(what, IS_ENABLED(config), "this kernel was built without " #config)
+#define KL_BUILT_WITHOUT(config) "this kernel was built without CONFIG_" #config
 
-KL_LACKS_CONFIG(net_ns, CONFIG_NET_NS)
-KL_LACKS_CONFIG(cgroup, CONFIG_CGROUPS)
-KL_LACKS_CONFIG(seccomp, CONFIG_SECCOMP)
-KL_LACKS_CONFIG(sched_info, CONFIG_SCHED_INFO)
-KL_LACKS_CONFIG(io, CONFIG_TASK_IO_ACCOUNTING)
-KL_LACKS_CONFIG(swap, CONFIG_SWAP)
-KL_LACKS_CONFIG(vm_events, CONFIG_VM_EVENT_COUNTERS)
-KL_LACKS_CONFIG(local_timer, CONFIG_X86_LOCAL_APIC)
+KL_LACKS(net_ns, IS_ENABLED(CONFIG_NET_NS), KL_BUILT_WITHOUT(NET_NS))
+KL_LACKS(cgroup, IS_ENABLED(CONFIG_CGROUPS), KL_BUILT_WITHOUT(CGROUPS))
+KL_LACKS(seccomp, IS_ENABLED(CONFIG_SECCOMP), KL_BUILT_WITHOUT(SECCOMP))
+KL_LACKS(sched_info, IS_ENABLED(CONFIG_SCHED_INFO), KL_BUILT_WITHOUT(SCHED_INFO))
+KL_LACKS(io, IS_ENABLED(CONFIG_TASK_IO_ACCOUNTING), KL_BUILT_WITHOUT(TASK_IO_ACCOUNTING))
+KL_LACKS(swap, IS_ENABLED(CONFIG_SWAP), KL_BUILT_WITHOUT(SWAP))
+KL_LACKS(vm_events, IS_ENABLED(CONFIG_VM_EVENT_COUNTERS), KL_BUILT_WITHOUT(VM_EVENT_COUNTERS))
+KL_LACKS(local_timer, IS_ENABLED(CONFIG_X86_LOCAL_APIC), KL_BUILT_WITHOUT(X86_LOCAL_APIC))
 KL_LACKS(aperf, boot_cpu_has(X86_FEATURE_APERFMPERF),
 	 "this processor does not count its cycles (APERF); virtual ones mostly do not")
 KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
@@ -183,8 +182,16 @@ static inline u32 kl_open_files(const struct task_struct *t)
 	return n;
 }
 
+/* What stands for registers that there are not. */
+static const struct pt_regs kl_no_registers;
+
 /* Kernel threads have no program whose registers could be saved there. */
-#define kl_user_register(t, name) ((t)->flags & PF_KTHREAD ? 0 : task_pt_regs(t)->name)
+static inline const struct pt_regs *kl_user_registers(const struct task_struct *t)
+{
+	return t->flags & PF_KTHREAD ? &kl_no_registers : task_pt_regs(t);
+}
+
+#define kl_user_register(t, member) (kl_user_registers(t)->member)
 
 static inline s32 kl_syscall_number(struct task_struct *t)
 {
@@ -213,11 +220,14 @@ static inline u8 kl_context(void)
 }
 
 /* What an interrupt has interrupted. */
-#define kl_irq_register(name)                                \
-	({                                                   \
-		const struct pt_regs *regs = get_irq_regs(); \
-		in_hardirq() && regs ? regs->name : 0;       \
-	})
+static inline const struct pt_regs *kl_irq_registers(void)
+{
+	const struct pt_regs *regs = in_hardirq() ? get_irq_regs() : NULL;
+
+	return regs ? regs : &kl_no_registers;
+}
+
+#define kl_irq_register(member) (kl_irq_registers()->member)
 
 /* ------------------------------------------------------------- the machine */
 

@@ -65,6 +65,7 @@ static u64 load_word(const char *text)
 const struct kl_variable_row kl_variable_rows[] = {
 #include "../../uapi/variables.def"
 };
+
 /* clang-format on */
 
 const u32 kl_variable_count = ARRAY_SIZE(kl_variable_rows);

@@ -276,11 +276,12 @@ int kl_class_field(const struct kl_class *class, const char *name)
 /* A name that is a word in every language that sees it. */
 static int is_word(const char *name)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	const char *at = name;
 
-	return *name && !strchr("0123456789", *name) && !name[strspn(name, letters)] &&
-	       strlen(name) < KL_VARIABLE_NAME_MAX;
+	while ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_' ||
+	       (at > name && *at >= '0' && *at <= '9'))
+		at++;
+	return at > name && !*at && at - name < KL_VARIABLE_NAME_MAX;
 }
 
 static int check_variable(const struct kl_schema *schema, const struct kl_variable *v,

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Variables against other sources: what the running task reads of itself in /proc
-and by system calls before and after a getppid, and what kernlens recorded there.
-
-  variables.py probe FILE     reads the sources, calls getppid, reads them again
-  variables.py check FILE     compares with events as JSON on stdin; prints TAP
-
-A figure that moves must lie between the two readings; a difference that is meant
-is a row of `about` below, with its reason."""
+#
+# Variables against other sources: what the running task reads of itself in /proc
+# and by system calls before and after a getppid, and what kernlens recorded there.
+#
+#   variables.py probe FILE     reads the sources, calls getppid, reads them again
+#   variables.py check FILE     compares with events as JSON on stdin; prints TAP
+#
+# A figure that moves must lie between the two readings; a difference that is meant
+# is a row of `about` below, with its reason.
 import ctypes
 import json
 import os

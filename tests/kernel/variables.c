@@ -88,7 +88,8 @@ static const u8 *take_values(struct reader *r, struct state *state, const u8 *at
 {
 	u64 changed = 0, all = (2ull << VARIABLES) - 1;
 
-	memcpy(&changed, at + 8, PREFIX - 8);
+	for (u32 i = 8; i < PREFIX; i++)
+		changed |= (u64)at[i] << 8 * (i - 8);
 	at += PREFIX;
 	if (changed & ~all || (first && changed != all)) {
 		fault(r, "changed %#llx in the %s record of a block", (unsigned long long)changed,
