@@ -124,6 +124,7 @@ install: library command install-module
 	install -m 644 uapi/events.def uapi/handlers.def $(DESTDIR)$(PREFIX)/include/kernlens
 	install -d $(MAN)/man1 $(MAN)/man7
 	install -m 644 docs/man/*.1 $(MAN)/man1
+	install -m 644 docs/man/*.7 $(MAN)/man7
 	scripts/events-doc $(VERSION) > $(MAN)/man7/kernlens-events.7
 	install -D -m 644 packaging/completion/kernlens $(COMPLETIONS)/kernlens
 ifeq ($(DESTDIR),)
@@ -144,7 +145,8 @@ uninstall:
 	rm -rf $(MODULE_SOURCE) $(DESTDIR)$(PREFIX)/include/kernlens
 	rm -f $(DESTDIR)$(PREFIX)/bin/kernlens $(DESTDIR)$(PREFIX)/lib/libkernlens.* \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc $(COMPLETIONS)/kernlens \
-		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7
+		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
+		$(MAN)/man7/kernlens-expressions.7
 
 test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests
 

@@ -401,14 +401,12 @@ static struct kl_node *parse_unary(struct kl_compiler *c)
 }
 
 /* Operators, those that bind closest first; as in C, those of a row are equal. */
-static const struct operator
-{
+static const struct sign {
 	const char *sign;
 	uint8_t level;
 	uint8_t kind; /* enum kl_node_kind */
 	uint8_t op; /* enum kl_binary */
-}
-operators[] = {
+} operators[] = {
 	{ "*", 9, KL_NODE_BINARY, KL_BINARY_MUL },
 	{ "/", 9, KL_NODE_BINARY, KL_BINARY_DIV },
 	{ "%", 9, KL_NODE_BINARY, KL_BINARY_MOD },
@@ -429,7 +427,7 @@ operators[] = {
 	{ "||", 0, KL_NODE_OR, 0 },
 };
 
-static const struct operator* token_operator(const struct kl_compiler *c)
+static const struct sign *token_operator(const struct kl_compiler *c)
 {
 	for (unsigned int i = 0; i < KL_ARRAY_SIZE(operators); i++)
 		if (is_sign(c, operators[i].sign))
@@ -441,15 +439,15 @@ static const struct operator* token_operator(const struct kl_compiler *c)
 static struct kl_node *parse_operators(struct kl_compiler *c, unsigned int level)
 {
 	struct kl_node *left = parse_unary(c), *node;
-	const struct operator* operator;
+	const struct sign *sign;
 
-	while (left && (operator= token_operator(c)) && operator->level >= level) {
-		node = new_node(c, operator->kind, c->token.at);
+	while (left && (sign = token_operator(c)) && sign->level >= level) {
+		node = new_node(c, sign->kind, c->token.at);
 		if (!node || kl_lex(c))
 			return NULL;
-		node->op = operator->op;
+		node->op = sign->op;
 		node->a = left;
-		node->b = parse_operators(c, operator->level + 1);
+		node->b = parse_operators(c, sign->level + 1);
 		left = node->b ? node : NULL;
 	}
 	return left;

@@ -381,10 +381,55 @@ static void test_capture(struct kl_scope *scope)
 		   "functions that return nothing, or are not described");
 }
 
+/* A line of the manual page as it is read. */
+static void unformat(char *line)
+{
+	char *out = line;
+
+	for (char *in = line; *in && *in != '\n'; in++) {
+		if (*in == '\\')
+			continue;
+		*out++ = *in;
+	}
+	*out = 0;
+}
+
+/* All that stands between .EX and .EE in the manual page is an expression. */
+static void test_manual(struct kl_scope *scope)
+{
+	struct kl_schema *schema = kl_schema_create();
+	FILE *page = fopen(KL_TEST_MANUAL, "r");
+	unsigned int examples = 0, good = 0;
+	bool inside = false;
+	char line[256];
+
+	kl_scope_set_class(scope, kl_schema_find(schema, "sched_switch"));
+	kl_scope_set_function(scope, "vfs_read");
+	while (page && fgets(line, sizeof(line), page)) {
+		if (*line == '.') {
+			inside = !strncmp(line, ".EX", 3);
+		} else if (inside) {
+			unformat(line);
+			examples++;
+			if (!kl_expression_compile(scope, "manual", line, KL_EXPRESSION_RECORD,
+						   &code))
+				good++;
+			else
+				printf("# %s\n", kl_error_text());
+		}
+	}
+	if (page)
+		fclose(page);
+	unit_check(examples >= 10 && good == examples, "the manual's examples compile");
+	kl_scope_set_class(scope, NULL);
+	kl_schema_destroy(schema);
+}
+
 static struct kl_symbols *make_symbols(void)
 {
 	static const char text[] = "ffff888000000200 D jiffies\n"
 				   "ffff888000000100 D mystery\n"
+				   "ffff888000000800 D init_task\n"
 				   "0000000000034e80 D runqueues\n"
 				   "ffff888000000700 T vfs_read\n";
 	char path[] = "/tmp/kl-symbols-XXXXXX";
@@ -424,6 +469,7 @@ static void test_kernel(const char *kernel)
 	test_fuzz(scope);
 	make_memory(btf);
 	kl_scope_set_class(scope, NULL);
+	test_manual(scope);
 	test_capture(scope);
 out:
 	kl_scope_destroy(scope);

@@ -17,6 +17,7 @@ SYMBOL_OFFSETS := $(KERNELS:%=$(BUILD)/tests/offsets/%/list)
 SYMBOL_TEST_BUILD = @mkdir -p $(@D); \
 	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -DKL_TEST_CACHE='"$(abspath $(CACHE))"' \
 		-DKL_TEST_KERNELS='"$(KERNELS)"' -DKL_TEST_OFFSETS='"$(abspath $(BUILD)/tests/offsets)"' \
+		-DKL_TEST_MANUAL='"$(abspath docs/man/kernlens-expressions.7)"' \
 		-o $@ $(filter %.c %.a,$^)
 
 # The compiler's opinion, from each kernel's headers.
