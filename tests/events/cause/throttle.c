@@ -62,7 +62,7 @@ int main(void)
 		snprintf(number, sizeof(number), "%d", getpid());
 		must_write(GROUP "/cgroup.procs", number);
 		memory = make_memory(GROUP_BYTES);
-		for (int i = 0; i < 40; i++) {
+		for (int i = 0; i < 8; i++) {
 			try_write(GROUP "/memory.reclaim", "2097152");
 			for (long at = 0; at < GROUP_BYTES; at += 4096)
 				memory[at]++;
