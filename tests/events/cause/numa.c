@@ -33,6 +33,37 @@ static pid_t start_far(int cpu)
 			memory[at]++;
 }
 
+static int cpu_of(pid_t pid)
+{
+	char path[64], text[1024];
+	int cpu = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (file && fgets(text, sizeof(text), file) && strrchr(text, ')')) {
+		char *word = strtok(strrchr(text, ')') + 1, " ");
+
+		/* From the state, which is the third, to the processor, the 39th. */
+		for (int i = 3; word && i < 39; i++)
+			word = strtok(NULL, " ");
+		if (word)
+			cpu = atoi(word);
+	}
+	if (file)
+		fclose(file);
+	return cpu;
+}
+
+/* Waits until a task has settled on a CPU, for 10 s at most. */
+static void wait_for_cpu(pid_t pid, int cpu)
+{
+	for (int i = 0, there = 0; i < 1000 && there < 20; i++) {
+		sleep_ms(10);
+		there = cpu_of(pid) == cpu ? there + 1 : 0;
+	}
+}
+
 static void stop(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -52,13 +83,16 @@ int main(void)
 	must_write(path, "20");
 	for (int i = 0; i < 2; i++) {
 		a = start_far(i & 1);
-		sleep_ms(2500);
+		wait_for_cpu(a, !(i & 1));
 		stop(a);
 	}
-	a = start_far(0);
-	b = start_far(1);
-	sleep_ms(4000);
-	stop(a);
-	stop(b);
+	for (int i = 0; i < 3; i++) {
+		a = start_far(0);
+		b = start_far(1);
+		wait_for_cpu(a, 1);
+		wait_for_cpu(b, 0);
+		stop(a);
+		stop(b);
+	}
 	return 0;
 }

@@ -50,7 +50,9 @@ static void *write_frozen(void *data)
 
 static void *map_slowly(void *data)
 {
-	if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, *(int *)data, 0) != MAP_FAILED)
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, *(int *)data, 0);
+
+	if (page != MAP_FAILED)
 		DIE("mapped");
 	return NULL;
 }

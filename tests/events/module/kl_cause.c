@@ -2,7 +2,7 @@
 /*
  * Causes events that no system call causes: insmod kl_cause.ko what=NAME does one thing in init,
  * some of it lasts until rmmod. Values that a record must have are constants here and facts in
- * tests/events/cause/module.c.
+ * tests/events/cause/module.c. More than 600 lines: a list of short actions that share nothing.
  */
 #include <linux/cpufreq.h>
 #include <linux/cpuidle.h>
