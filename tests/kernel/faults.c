@@ -47,6 +47,9 @@ static void set_fault_attributes(void)
 		{ "fail_page_alloc/min-order", "0" },
 		{ "fail_page_alloc/verbose", "0" },
 		{ "fail_usercopy/verbose", "0" },
+		{ "fail_page_alloc/probability", "100" },
+		{ "fail_page_alloc/times", "-1" },
+		{ "fail_page_alloc/task-filter", "Y" },
 	};
 	char path[100];
 
@@ -155,7 +158,7 @@ static int do_open(struct world *w)
 
 static int do_session(struct world *w)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096, .blocks_max = 64 };
+	struct kl_abi_session wish = { .blocks = 8, .block_bytes = 4096, .blocks_max = 64 };
 	int error = kl_session(w->fd, &wish);
 
 	w->id = wish.id;
@@ -236,7 +239,7 @@ static bool runs(struct world *w)
 
 static bool runs_with_its_blocks(struct world *w)
 {
-	return runs(w) && status_of(w).blocks == 4;
+	return runs(w) && status_of(w).blocks == 8;
 }
 
 static int do_filter(struct world *w)
@@ -285,7 +288,7 @@ static int do_more(struct world *w)
 
 static int do_fewer(struct world *w)
 {
-	return kl_resize(w->fd, 2);
+	return kl_resize(w->fd, 4);
 }
 
 static int do_reader(struct world *w)
@@ -510,6 +513,25 @@ static void test_no_descriptor(void)
 	end_world(&w);
 }
 
+/* What falls back to other memory when one place fails needs all pages to be gone. */
+static void test_no_pages(void)
+{
+	struct world w = make_world(MADE);
+	int filter = open("/proc/self/make-it-fail", O_RDWR | O_CLOEXEC), error;
+
+	/* From here no page can be had in this process. */
+	if (pwrite(filter, "1", 1, 0) != 1)
+		bail("make-it-fail");
+	error = do_use_counting(&w);
+	if (pwrite(filter, "0", 1, 0) != 1)
+		bail("make-it-fail");
+	note_reason(kl_why(w.fd));
+	tap_result(error == -ENOMEM && uses_nothing(&w) && !do_use_counting(&w),
+		   "counters without a free page", "error %d: %s", error, kl_why(w.fd));
+	close(filter);
+	end_world(&w);
+}
+
 int main(int argc, char **argv)
 {
 	set_fault_attributes();
@@ -520,6 +542,7 @@ int main(int argc, char **argv)
 		if (argc < 2 || !strcmp(argv[1], calls[i].name))
 			test_call(&calls[i]);
 	test_no_descriptor();
+	test_no_pages();
 	printf("# %u faults\n", injected);
 	for (u32 i = 0; argc < 2 && i < sizeof(reasons) / sizeof(*reasons); i++) {
 		char name[100];
