@@ -131,8 +131,10 @@ typedef __s64 s64;
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
+#ifndef noinline
 #define noinline
 #define __printf(format, first)
+#endif
 #define U16_MAX UINT16_MAX
 #define S32_MIN INT32_MIN
 #define S32_MAX INT32_MAX

@@ -30,6 +30,9 @@ struct rcu_head {
 struct irq_work {
 	int unused;
 };
+struct delayed_work {
+	int unused;
+};
 struct list_head {
 	int unused;
 };
@@ -93,6 +96,14 @@ static inline bool test_bit(u32 bit, const unsigned long *bits)
 static inline void assign_bit(u32 bit, unsigned long *bits, bool value)
 {
 	bits[bit / 64] = (bits[bit / 64] & ~(1ul << bit % 64)) | (unsigned long)value << bit % 64;
+}
+
+/* One CPU. */
+#define this_cpu_ptr(pointer) (pointer)
+
+static inline u32 __ffs(u64 word)
+{
+	return __builtin_ctzll(word);
 }
 
 static inline bool in_task(void)
