@@ -151,9 +151,8 @@ static struct kl_abi_status status_of(struct world *w)
 
 static int do_open(struct world *w)
 {
-	int fd = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	w->made = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	return w->made < 0 ? -errno : w->made;
 }
 
 static int do_session(struct world *w)
