@@ -3,7 +3,6 @@
  * Prints what rules have found: a table a rule, most first, with its keys as the
  * user wrote them; histograms with a line a bucket and a bar.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +25,12 @@ static void format_number(char text[TEXT_MAX], uint64_t number, const struct kl_
 {
 	if (as->kind == KL_RESULT_POINTER || as->format == KL_FORMAT_ptr ||
 	    as->format == KL_FORMAT_hex)
-		snprintf(text, TEXT_MAX, "0x%" PRIx64, number);
+		snprintf(text, TEXT_MAX, "0x%llx", (unsigned long long)number);
 	else if (as->type == KL_TYPE_U8 || as->type == KL_TYPE_U16 || as->type == KL_TYPE_U32 ||
 		 as->type == KL_TYPE_U64)
-		snprintf(text, TEXT_MAX, "%" PRIu64, number);
+		snprintf(text, TEXT_MAX, "%llu", (unsigned long long)number);
 	else
-		snprintf(text, TEXT_MAX, "%" PRId64, (int64_t)number);
+		snprintf(text, TEXT_MAX, "%lld", (long long)number);
 }
 
 /* Bytes that a terminal would obey are shown as ?. */
@@ -96,7 +95,7 @@ static void print_entries(const struct kl_plan_rule *rule, const struct kl_tally
 
 		cli_table_add(table, "%s", cli_print_count(text, e->count));
 		if (has_value) {
-			cli_table_add(table, "%" PRId64, (int64_t)e->sum);
+			cli_table_add(table, "%lld", (long long)e->sum);
 			cli_table_add(table, "%.1f", (double)e->sum / (double)e->count);
 			format_number(text, (uint64_t)e->min, &rule->value);
 			cli_table_add(table, "%s", text);
@@ -116,22 +115,21 @@ static void print_entries(const struct kl_plan_rule *rule, const struct kl_tally
 /* Where a bucket begins and, if it has one, its last value. */
 static void bucket_range(const struct kl_plan_rule *rule, unsigned int bucket, char text[TEXT_MAX])
 {
-	int64_t low = rule->low + (int64_t)(rule->width * (bucket - 1));
+	long long low = rule->low + (long long)(rule->width * (bucket - 1));
+	unsigned long long power = bucket ? 1ull << (bucket - 1) : 0;
 
 	if (rule->width && !bucket)
-		snprintf(text, TEXT_MAX, "below %" PRId64, rule->low);
+		snprintf(text, TEXT_MAX, "below %lld", (long long)rule->low);
 	else if (rule->width && bucket == KL_HIST_BUCKETS - 1)
-		snprintf(text, TEXT_MAX, "%" PRId64 " and above", low);
+		snprintf(text, TEXT_MAX, "%lld and above", low);
 	else if (rule->width)
-		snprintf(text, TEXT_MAX, "%" PRId64 " to %" PRId64, low,
-			 low + (int64_t)rule->width - 1);
+		snprintf(text, TEXT_MAX, "%lld to %lld", low, low + (long long)rule->width - 1);
 	else if (!bucket)
 		snprintf(text, TEXT_MAX, "0 and below");
 	else if (bucket == 1)
 		snprintf(text, TEXT_MAX, "1");
 	else
-		snprintf(text, TEXT_MAX, "%" PRIu64 " to %" PRIu64, UINT64_C(1) << (bucket - 1),
-			 (UINT64_C(1) << bucket) - 1);
+		snprintf(text, TEXT_MAX, "%llu to %llu", power, 2 * power - 1);
 }
 
 static void print_buckets(const struct kl_plan_rule *rule, const struct kl_tally_entry *entry,
@@ -187,7 +185,7 @@ static void print_rule(const struct kl_plan_rule *rule, const struct kl_tally *t
 	char number[CLI_NUMBER_MAX];
 
 	if (has_table(rule)) {
-		fprintf(file, "\n  %s\n", rule->text);
+		fprintf(file, "  %s\n", rule->text);
 		if (!tally->n)
 			fputs("    did not happen\n", file);
 		else if (rule->handler == KL_HANDLER_hist)
@@ -196,10 +194,10 @@ static void print_rule(const struct kl_plan_rule *rule, const struct kl_tally *t
 			print_entries(rule, tally, file);
 	}
 	if (tally->overflow)
-		fprintf(file, "    %s more had no room in the table\n",
+		fprintf(file, "    %s more firings had no room in the table\n",
 			cli_print_count(number, tally->overflow));
 	if (tally->faults)
-		fprintf(file, "  %s: in %s firings something could not be read and was taken as 0\n",
+		fprintf(file, "  %s: %s times something could not be read and was taken as 0\n",
 			rule->text, cli_print_count(number, tally->faults));
 }
 

@@ -39,7 +39,8 @@ int kl_count_prepare(struct kl_session *s)
 
 	lockdep_assert_held(&s->lock);
 	for_each_possible_cpu(cpu) {
-		error = grow(per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + kl_defined_number(s), cpu_to_node(cpu));
+		error = grow(per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + kl_defined_number(s),
+			     cpu_to_node(cpu));
 		if (error)
 			return error;
 	}

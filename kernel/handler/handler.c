@@ -40,8 +40,7 @@ bool kl_handler_is_known(u32 handler)
  *
  * Context: may sleep.
  */
-int kl_handler_prepare(struct kl_session *s, const struct kl_actions *actions,
-		       struct kl_error *why)
+int kl_handler_prepare(struct kl_session *s, const struct kl_actions *actions, struct kl_error *why)
 {
 	if (!memchr(actions->action, KL_HANDLER_count, actions->n))
 		return 0;

@@ -12,8 +12,7 @@
 static __always_inline void kl_count_fire(struct kl_session *s, u32 id)
 {
 	/* Attached only after the counters were made, and then they stay. */
-	struct kl_counts *counts =
-		rcu_dereference_protected(this_cpu_ptr(s->cpu)->counts, true);
+	struct kl_counts *counts = rcu_dereference_protected(this_cpu_ptr(s->cpu)->counts, true);
 
 	kl_local_add(&counts->of[id], 1);
 }

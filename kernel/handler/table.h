@@ -11,7 +11,7 @@
 #include "../../uapi/kernlens.h"
 
 #define KL_TABLE_ENTRIES_DEFAULT 1024
-#define KL_TABLE_ENTRIES_MAX (1u << 20)
+#define KL_TABLE_ENTRIES_MAX 1048576
 
 /**
  * struct kl_table - one CPU's

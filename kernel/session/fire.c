@@ -237,8 +237,11 @@ struct kl_place kl_fire_begin(struct kl_session *s, u32 id, u8 action, u32 bytes
 
 /**
  * kl_fire_end - the fields are written
- * @s, @id, @action, @bytes: as given to kl_fire_begin
+ * @s: as given to kl_fire_begin
+ * @id: the same
+ * @action: the same
  * @place: what it returned
+ * @bytes: as given to it
  */
 void kl_fire_end(struct kl_session *s, u32 id, u8 action, struct kl_place place, u32 bytes)
 {
@@ -260,7 +263,8 @@ int kl_fire_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		levels_of[cpu] = kvzalloc_node(sizeof(struct levels), GFP_KERNEL, cpu_to_node(cpu));
+		levels_of[cpu] =
+			kvzalloc_node(sizeof(*levels_of[cpu]), GFP_KERNEL, cpu_to_node(cpu));
 		if (!levels_of[cpu])
 			return -ENOMEM;
 	}

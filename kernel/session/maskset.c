@@ -109,8 +109,8 @@ static int prepare(struct kl_session *s, const struct kl_actions *actions, struc
  */
 struct kl_actions *kl_actions_create(u32 defined)
 {
-	struct kl_actions *actions = kvzalloc(struct_size(actions, action, KL_EV_MAX + defined),
-					      GFP_KERNEL_ACCOUNT);
+	struct kl_actions *actions =
+		kvzalloc(struct_size(actions, action, KL_EV_MAX + defined), GFP_KERNEL_ACCOUNT);
 
 	if (actions)
 		actions->n = KL_EV_MAX + defined;
@@ -164,8 +164,7 @@ free:
 /* May a byte of a maskset be @action? Rules are for the session's life. */
 static int check_action(struct kl_session *s, u32 id, u8 action, struct kl_error *why)
 {
-	if (action >= KL_ACTION_RULE &&
-	    action - KL_ACTION_RULE < READ_ONCE(s->custom.rule_count))
+	if (action >= KL_ACTION_RULE && action - KL_ACTION_RULE < READ_ONCE(s->custom.rule_count))
 		return 0;
 	if (action >= KL_ACTION_RULE)
 		return kl_fail(why, -EINVAL, "event %u: there is no rule %u", id,

@@ -81,8 +81,7 @@ static int store_program(struct kl_session *s, struct kl_program *made, u32 argu
 	mutex_lock(&s->lock);
 	/* Sources bring as many arguments as programs wanted when events were defined. */
 	if (arguments > c->arguments && s->defined)
-		error = kl_fail(why, -EBUSY,
-				"programs that read arguments come before the events");
+		error = kl_fail(why, -EBUSY, "programs that read arguments come before the events");
 	else if (c->program_count >= KL_PROGRAMS_MAX)
 		error = kl_fail(why, -ENOSPC, "a session may have %u programs", KL_PROGRAMS_MAX);
 	else if (xa_alloc(&c->programs, id, made, xa_limit_31b, GFP_KERNEL_ACCOUNT))
@@ -222,9 +221,13 @@ static int check_rule(const struct kl_abi_rule *wish, struct kl_error *why)
 		return kl_fail(why, -EINVAL, "%u keys: at most %u", wish->n_keys, KL_RULE_KEYS_MAX);
 	if (wish->n_keys && !has_table(wish->handler))
 		return kl_fail(why, -EINVAL, "the handler takes no keys");
-	for (u32 i = 0; i < KL_RULE_KEYS_MAX; i++)
-		if (!wish->key[i] == (i < wish->n_keys))
-			return kl_fail(why, -EINVAL, "key %u of %u", i + 1, wish->n_keys);
+	for (u32 i = 0; i < KL_RULE_KEYS_MAX; i++) {
+		bool wanted = i < wish->n_keys;
+
+		if (wanted != !!wish->key[i])
+			return kl_fail(why, -EINVAL, "key %u is %s the %u", i + 1,
+				       wanted ? "missing of" : "beyond", wish->n_keys);
+	}
 	if (wish->entries > KL_TABLE_ENTRIES_MAX)
 		return kl_fail(why, -EINVAL, "a table of %u entries: at most %u", wish->entries,
 			       KL_TABLE_ENTRIES_MAX);

@@ -261,7 +261,8 @@ static int seal(struct kl_defined_table *table, struct kl_error *why)
 
 	if (table->sealed)
 		return 0;
-	for_each_defined(table, batch, d) returns += d->kind == KL_SOURCE_KIND_RETURN;
+	for_each_defined(table, batch, d)
+		returns += d->kind == KL_SOURCE_KIND_RETURN;
 	error = kl_hooks_prepare(table, &table->functions, KL_SOURCE_KIND_FUNCTION);
 	if (!error)
 		error = kl_hooks_prepare(table, &table->returns, KL_SOURCE_KIND_RETURN);
@@ -288,8 +289,7 @@ static int attach_wanted(struct kl_defined_table *table, const u8 *action, u32 n
 	struct kl_defined *d;
 	int error;
 
-	for_each_defined(table, batch, d)
-	{
+	for_each_defined(table, batch, d) {
 		if (d->attached || d->gone || !is_wanted(d, action, n))
 			continue;
 		if (kinds[d->kind]->attach) {
@@ -355,8 +355,7 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 	if (!table)
 		return;
 	mutex_lock(&table->lock);
-	for_each_defined(table, batch, d)
-	{
+	for_each_defined(table, batch, d) {
 		if (!d->attached || is_wanted(d, action, n))
 			continue;
 		if (kinds[d->kind]->detach)
@@ -398,7 +397,8 @@ u32 kl_defined_attached(const struct kl_session *s)
 	if (!s->defined)
 		return 0;
 	mutex_lock(&s->defined->lock);
-	for_each_defined(s->defined, batch, d) number += d->attached;
+	for_each_defined(s->defined, batch, d)
+		number += d->attached;
 	mutex_unlock(&s->defined->lock);
 	return number;
 }

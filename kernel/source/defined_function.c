@@ -64,7 +64,8 @@ static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *
 	preempt_disable_notrace();
 	if (likely(!is_idle_task(current))) {
 		d = kl_hooks_find(&table->functions, ip);
-		if (likely(d && !d->next && kl_action_defined(d->session, d->id) == KL_HANDLER_count)) {
+		if (likely(d && !d->next &&
+			   kl_action_defined(d->session, d->id) == KL_HANDLER_count)) {
 			kl_count_fire(d->session, d->id);
 			preempt_enable_notrace();
 			return;

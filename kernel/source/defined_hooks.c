@@ -166,7 +166,8 @@ int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 
 	u32 n = 0, slots;
 
 	lockdep_assert_held(&table->lock);
-	for_each_defined(table, batch, d) n += d->kind == kind;
+	for_each_defined(table, batch, d)
+		n += d->kind == kind;
 	if (!n || hooks->slot)
 		return 0;
 	slots = roundup_pow_of_two(2 * n);
@@ -176,7 +177,10 @@ int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 
 		return -ENOMEM;
 	hooks->end = hooks->slot + slots;
 	hooks->shift = 64 - ilog2(slots);
-	for_each_defined(table, batch, d) if (d->kind == kind) insert(hooks, d);
+	for_each_defined(table, batch, d) {
+		if (d->kind == kind)
+			insert(hooks, d);
+	}
 	return 0;
 }
 
@@ -295,8 +299,7 @@ static void forget_module(struct kl_defined_table *table, void *data)
 	struct kl_defined_batch *batch;
 	struct kl_defined *d;
 
-	for_each_defined(table, batch, d)
-	{
+	for_each_defined(table, batch, d) {
 		if (!is_function(d) || d->gone || !within_module(d->function.address, module))
 			continue;
 		d->gone = true;

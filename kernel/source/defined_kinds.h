@@ -115,7 +115,7 @@ struct kl_defined_table {
 	struct kretprobe pool;
 	bool pool_made;
 
-	struct mutex lock;
+	struct mutex lock; /* the members below */
 	struct list_head list;
 	struct list_head batches;
 	u32 n;

@@ -110,7 +110,8 @@ static u32 count_attached(const struct kl_defined_table *table)
 	struct kl_defined *d;
 	u32 number = 0;
 
-	for_each_defined(table, batch, d) number += d->kind == KL_SOURCE_KIND_TICK && d->attached;
+	for_each_defined(table, batch, d)
+		number += d->kind == KL_SOURCE_KIND_TICK && d->attached;
 	return number;
 }
 

@@ -103,8 +103,7 @@ static void attach_to_module(struct kl_defined_table *table, void *data)
 	struct kl_defined_batch *batch;
 	struct kl_defined *d;
 
-	for_each_defined(table, batch, d)
-	{
+	for_each_defined(table, batch, d) {
 		if (d->kind != KL_SOURCE_KIND_TRACEPOINT || d->tracepoint.tp)
 			continue;
 		d->tracepoint.tp = find_in_module(module, d->tracepoint.name);
@@ -123,8 +122,7 @@ static void detach_from_module(struct kl_defined_table *table, void *data)
 	struct kl_defined_batch *batch;
 	struct kl_defined *d;
 
-	for_each_defined(table, batch, d)
-	{
+	for_each_defined(table, batch, d) {
 		if (d->kind != KL_SOURCE_KIND_TRACEPOINT || !d->tracepoint.tp ||
 		    !within_module((unsigned long)d->tracepoint.tp, module))
 			continue;
@@ -139,7 +137,7 @@ static void add_module(struct module *module)
 	struct module_entry *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 
 	if (!entry) {
-		pr_warn("no memory for the tracepoints of module %s\n", module->name);
+		pr_warn("the tracepoints of module %s cannot be used\n", module->name);
 		return;
 	}
 	entry->module = module;
@@ -239,7 +237,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 		return 0;
 	error = tracepoint_probe_register(d->tracepoint.tp, probe_of(d), d);
 	if (error)
-		return kl_fail(why, error, "cannot attach to tracepoint %s", d->tracepoint.name);
+		return kl_fail(why, error, "tracepoint %s cannot be had now", d->tracepoint.name);
 	return 0;
 }
 

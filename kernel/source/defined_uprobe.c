@@ -102,7 +102,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	int error = kl_uprobe_register(&u->handle, u->inode, u->offset, &u->consumer);
 
 	if (error)
-		return kl_fail(why, error, "cannot attach %llu bytes into %pd", u->offset,
+		return kl_fail(why, error, "nothing can be hooked %llu bytes into %pd", u->offset,
 			       u->path.dentry);
 	return 0;
 }

@@ -189,7 +189,8 @@ static int take_maskset(const char *list, const struct kl_part *part, uint64_t *
 	static const char *const names[] = { "RNOTHING", "RALL", "RDEFAULT" };
 
 	for (unsigned int i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (strlen(names[i]) == part->length && !strncmp(names[i], part->text, part->length)) {
+		if (strlen(names[i]) == part->length &&
+		    !strncmp(names[i], part->text, part->length)) {
 			*id = i;
 			return 0;
 		}
@@ -244,7 +245,8 @@ static int take_arguments(struct kl_plan *plan, const char *list, const struct k
 			ret = take_number(list, &argument[1], &number);
 		if (!ret && spec->arguments > 1 && number <= 0)
 			ret = kl_spec_fail(list, argument[1].text, "a bucket's width is above 0");
-		rule->arg = rule->shown.width = (uint64_t)number;
+		rule->shown.width = (uint64_t)number;
+		rule->arg = rule->shown.width;
 		if (!ret && spec->arguments > 2)
 			ret = take_number(list, &argument[2], &rule->shown.low);
 		return ret;
@@ -366,8 +368,7 @@ static int check_shape(const char *list, const struct kl_spec *spec, unsigned in
 				    name);
 	if (spec->arguments > arguments[handler].most)
 		return kl_spec_fail(list, spec->argument[arguments[handler].most].text,
-				    "%s takes at most %u arguments", name,
-				    arguments[handler].most);
+				    "%s takes at most %u arguments", name, arguments[handler].most);
 	if (spec->keys && !has_table(handler))
 		return kl_spec_fail(list, spec->key[0].text,
 				    "only count, sum and hist are kept by keys");

@@ -96,8 +96,8 @@ int kl_plan_apply(struct kl_plan *plan, struct kl_session *session)
 	if (!ret)
 		ret = apply_rules(plan, session);
 	if (!ret)
-		ret = kl_session_write_masksets(session, KL_MASKSET_FIRST_USER, "events",
-						plan->map, plan->dynamic, plan->n_events);
+		ret = kl_session_write_masksets(session, KL_MASKSET_FIRST_USER, "events", plan->map,
+						plan->dynamic, plan->n_events);
 	if (!ret)
 		ret = kl_session_use_maskset(session, KL_MASKSET_FIRST_USER);
 	return ret;

@@ -36,9 +36,8 @@ static bool is_log(const struct kl_plan *plan, int action)
 static int add_fields(struct kl_plan *plan, struct place *place, int action)
 {
 	struct kl_capture *capture = &plan->capture;
-	int ret = kl_capture_init(capture,
-				  (unsigned int)(KL_EV_DYNAMIC + plan->n_events), place->name,
-				  place->group, place->help);
+	int ret = kl_capture_init(capture, (unsigned int)(KL_EV_DYNAMIC + plan->n_events),
+				  place->name, place->group, place->help);
 
 	if (ret || !is_log(plan, action))
 		return ret;
@@ -186,6 +185,20 @@ static void free_names(struct names *names)
 	free(names->name);
 }
 
+static int add_name(struct names *names, const char *name)
+{
+	char **grown = kl_array_grow(names->name, names->n, &names->room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	names->name = grown;
+	grown[names->n] = strdup(name);
+	if (!grown[names->n])
+		return kl_fail(ENOMEM, "out of memory");
+	names->n++;
+	return 0;
+}
+
 /* Those that match, sorted. */
 static int read_traceable(const char *pattern, struct names *names)
 {
@@ -196,21 +209,13 @@ static int read_traceable(const char *pattern, struct names *names)
 	if (!file)
 		return 0;
 	while (!ret && fgets(line, sizeof(line), file)) {
-		char **grown;
-
 		line[strcspn(line, " \t\n")] = 0;
-		if (fnmatch(pattern, line, 0))
-			continue;
-		grown = kl_array_grow(names->name, names->n, &names->room, sizeof(*grown));
-		if (grown) {
-			names->name = grown;
-			grown[names->n] = strdup(line);
-		}
-		if (!grown || !grown[names->n++])
-			ret = kl_fail(ENOMEM, "out of memory");
+		if (!fnmatch(pattern, line, 0))
+			ret = add_name(names, line);
 	}
 	fclose(file);
-	qsort(names->name, names->n, sizeof(*names->name), compare_names);
+	if (names->n)
+		qsort(names->name, names->n, sizeof(*names->name), compare_names);
 	return ret;
 }
 
@@ -237,8 +242,8 @@ static int add_functions(struct kl_plan *plan, struct place *place, const char *
 	while (!ret && kl_symbols_next(symbols, pattern, true, &position, &symbol)) {
 		const char *name = symbol.name;
 
-		if (names.n && !bsearch(&name, names.name, names.n, sizeof(*names.name),
-					compare_names))
+		if (names.n &&
+		    !bsearch(&name, names.name, names.n, sizeof(*names.name), compare_names))
 			continue;
 		ret = add_function(plan, place, &symbol);
 		/* A pattern leaves out what returns nothing. */

@@ -82,7 +82,8 @@ int kl_plan_store_program(struct kl_plan *plan, const struct kl_code *code)
 	if (ret)
 		return ret;
 	plan->chain[plan->n_programs] = *head;
-	*head = (unsigned int)++plan->n_programs;
+	plan->n_programs++;
+	*head = (unsigned int)plan->n_programs;
 	return (int)plan->n_programs;
 }
 
@@ -123,7 +124,8 @@ int kl_plan_store_event(struct kl_plan *plan, const struct kl_plan_event *event,
 		return -ENOMEM;
 	plan->dynamic = grown;
 	plan->events[plan->n_events] = *event;
-	plan->dynamic[plan->n_events++] = action;
+	plan->dynamic[plan->n_events] = action;
+	plan->n_events++;
 	return 0;
 }
 

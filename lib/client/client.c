@@ -142,7 +142,8 @@ int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_i
 int kl_device_variable(struct kl_device *device, uint32_t id, struct kl_abi_variable_info *info)
 {
 	*info = (struct kl_abi_variable_info){ .id = id };
-	return kl_client_call(device->fd, KL_IOC_VARIABLE_INFO, info, sizeof(*info), "ask about a variable");
+	return kl_client_call(device->fd, KL_IOC_VARIABLE_INFO, info, sizeof(*info),
+			      "ask about a variable");
 }
 
 int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status)
@@ -275,7 +276,7 @@ int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags)
 int kl_session_variables(struct kl_session *session, struct kl_abi_variables *variables)
 {
 	return kl_client_call(session->fd, KL_IOC_VARIABLES, variables, sizeof(*variables),
-		    "set the variables");
+			      "set the variables");
 }
 
 int kl_session_start(struct kl_session *session)

@@ -208,6 +208,7 @@ static u64 set_register(struct state *s)
 {
 	const struct kl_abi_op *op = s->op;
 	char text[KL_VARIABLE_TEXT_MAX];
+	u64 word;
 	u32 place;
 
 	switch (op->code) {
@@ -222,6 +223,11 @@ static u64 set_register(struct state *s)
 	case KL_OP_ARG:
 		return (u32)op->imm < s->f->arguments ? s->f->argument[op->imm] : fault(s);
 	case KL_OP_VARIABLE:
+		if (kl_variable_kind(op->imm) == KL_VARIABLE_TEXT) {
+			kl_variable_text(s->f->session, op->imm, text);
+			memcpy(&word, text + 8 * op->b, sizeof(word));
+			return word;
+		}
 		return kl_variable_number(s->f->session, op->imm, &s->outcome->fault);
 	case KL_OP_CURRENT:
 		return (u64)(unsigned long)kl_running_task();

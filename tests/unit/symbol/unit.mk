@@ -18,7 +18,7 @@ SYMBOL_TEST_BUILD = @mkdir -p $(@D); \
 	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -DKL_TEST_CACHE='"$(abspath $(CACHE))"' \
 		-DKL_TEST_KERNELS='"$(KERNELS)"' -DKL_TEST_OFFSETS='"$(abspath $(BUILD)/tests/offsets)"' \
 		-DKL_TEST_MANUAL='"$(abspath docs/man/kernlens-expressions.7)"' \
-		-o $@ $(filter %.c %.a,$^)
+		-o $@ $(filter %.c %.a,$^) $(LIB_LIBS)
 
 # The compiler's opinion, from each kernel's headers.
 $(SYMBOL_OFFSETS): $(BUILD)/tests/offsets/%/list: tests/unit/symbol/offsets/offsets.c \

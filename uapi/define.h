@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * What a session can define: programs, variables, events, rules. A part of the
+ * contract, included by kernlens.h, whose rules of growth hold here, too.
+ */
+#ifndef KL_UAPI_DEFINE_H
+#define KL_UAPI_DEFINE_H
+
+/* --------------------------------------------------------------- programs */
+
+/*
+ * A program computes numbers when an event fires: a filter's answer, what a
+ * handler sums, a key, a variable, the fields of a defined event. It is a list
+ * of operations on KL_PROGRAM_REGISTERS numbers of 64 bits, which are 0 at its
+ * start. Jumps go forward only, so it ends. Loads never fault: what cannot be
+ * read is 0, and the firing counts as one with a fault.
+ *
+ * Operations marked * can see what the kernel does not show to everybody: they
+ * need KL_MAY_HOOK_FUNCTIONS. The others see what the record would show to the
+ * session's owner.
+ *
+ * FIELD and FIELD_TEXT count strings in a record, which may have numbers before
+ * and between them: imm64 >> 32 & 0xffff bytes before the first, imm64 >> 48
+ * between it and the second, none between others. They are 0 where `a` does not
+ * count that far. Members that an operation does not have are 0; the last
+ * operation is END.
+ *
+ * Text is compared with bytes of the program's data: at imm64 & 0xffff, as many
+ * as imm64 >> 16 & 0xffff; b is enum kl_text_relation.
+ */
+#define KL_PROGRAM_REGISTERS 8
+#define KL_PROGRAM_OPS_MAX 256
+#define KL_PROGRAM_DATA_MAX 4096
+#define KL_PROGRAM_OUT_MAX 512 /* bytes that PUT may write */
+#define KL_PROGRAMS_MAX 65536 /* in a session */
+
+enum kl_op_code {
+	KL_OP_END = 0, /* the result is r[a] */
+	KL_OP_CONST = 1, /* r[dst] = imm64 */
+	KL_OP_MOVE = 2, /* r[dst] = r[a] */
+	/* r[dst] = the number of type b, imm bytes behind the event's a-th string */
+	KL_OP_FIELD = 3,
+	KL_OP_ARG = 4, /* * r[dst] = argument imm of a function or tracepoint */
+	/* r[dst] = variable imm of variables.def: a number, or 8 bytes of text, the b-th */
+	KL_OP_VARIABLE = 5,
+	KL_OP_CURRENT = 6, /* * r[dst] = address of the running task */
+	KL_OP_PERCPU = 7, /* * r[dst] = r[a] + the offset of this CPU's variables */
+	KL_OP_LOAD = 8, /* * r[dst] = the number of type b at kernel address r[a] + imm */
+	KL_OP_LOAD_USER = 9, /* * the same in the running task's memory */
+	KL_OP_BITS = 10, /* r[dst] = imm >> 8 bits of r[a] from bit imm & 255; b: signed */
+	KL_OP_ALU = 11, /* r[dst] = r[dst] (enum kl_alu b) r[a] */
+	KL_OP_JUMP = 12, /* leave out the next imm operations */
+	KL_OP_JUMP_ZERO = 13, /* if r[a] is 0 */
+	KL_OP_JUMP_NONZERO = 14,
+	/* r[dst] = relation of the text where FIELD reads; imm >> 16: its bytes, 0: a string */
+	KL_OP_FIELD_TEXT = 15,
+	KL_OP_TEXT = 16, /* * r[dst] = relation of the string at kernel address r[a] */
+	KL_OP_VARIABLE_TEXT = 17, /* r[dst] = relation of variable imm, which is text */
+	KL_OP_PUT = 18, /* the output goes on with r[a] as a number of type b */
+	/* * with the string at kernel address r[a], at most imm bytes with its NUL */
+	KL_OP_PUT_STRING = 19,
+	KL_OP_PUT_USER_STRING = 20, /* * the same in the running task's memory */
+	KL_OP_PUT_BYTES = 21, /* * with imm bytes at kernel address r[a] */
+	KL_OP_FLAG = 22, /* r[dst] = flag imm of the session: below 32 the task's, else the CPU's */
+	KL_OP_COUNT
+};
+
+/* Types of numbers: 2 * log2(bytes), and 1 for unsigned. */
+enum kl_number {
+	KL_NUMBER_S8 = 0,
+	KL_NUMBER_U8 = 1,
+	KL_NUMBER_S16 = 2,
+	KL_NUMBER_U16 = 3,
+	KL_NUMBER_S32 = 4,
+	KL_NUMBER_U32 = 5,
+	KL_NUMBER_S64 = 6,
+	KL_NUMBER_U64 = 7,
+	KL_NUMBER_COUNT
+};
+
+enum kl_alu {
+	KL_ALU_ADD = 0,
+	KL_ALU_SUB = 1,
+	KL_ALU_MUL = 2,
+	KL_ALU_DIV = 3, /* signed; by 0: 0 and a fault */
+	KL_ALU_MOD = 4,
+	KL_ALU_UDIV = 5,
+	KL_ALU_UMOD = 6,
+	KL_ALU_AND = 7,
+	KL_ALU_OR = 8,
+	KL_ALU_XOR = 9,
+	KL_ALU_SHL = 10, /* by r[a] & 63 */
+	KL_ALU_SHR = 11,
+	KL_ALU_SAR = 12,
+	KL_ALU_EQ = 13, /* comparisons: 1 or 0 */
+	KL_ALU_NE = 14,
+	KL_ALU_LT = 15, /* signed */
+	KL_ALU_LE = 16,
+	KL_ALU_ULT = 17,
+	KL_ALU_ULE = 18,
+	KL_ALU_COUNT
+};
+
+enum kl_text_relation {
+	KL_TEXT_EQUAL = 0,
+	KL_TEXT_PREFIX = 1,
+	KL_TEXT_RELATION_COUNT
+};
+
+struct kl_abi_op {
+	__u8 code; /* enum kl_op_code */
+	__u8 dst;
+	__u8 a;
+	__u8 b;
+	__s32 imm;
+	__u64 imm64;
+};
+
+_Static_assert(sizeof(struct kl_abi_op) == 16, "operation");
+
+/* ------------------------------------------------------------ definitions */
+
+struct kl_abi_program {
+	__u32 size;
+	__u32 id; /* out: from 1 */
+	__u64 ops; /* struct kl_abi_op * */
+	__u64 data; /* __u8 * */
+	__u32 n_ops;
+	__u32 data_bytes;
+};
+
+/*
+ * The session's variables beside the task: which, in the order in which records
+ * have them. Can be set until the session is started for the first time.
+ */
+#define KL_VARIABLES_MAX 63
+#define KL_VARIABLE_PROGRAM (~0u)
+
+struct kl_abi_variable {
+	__u32 variable; /* id of variables.def, or KL_VARIABLE_PROGRAM */
+	__u32 program; /* then: its id */
+	__u32 type; /* then: of its result, enum kl_number */
+	__u32 reserved;
+};
+
+/* Records carry all variables, changed or not: to check the others against. */
+#define KL_VARIABLES_FULL 0x1u
+
+struct kl_abi_variables {
+	__u32 size;
+	__u32 n;
+	struct kl_abi_variable variable[KL_VARIABLES_MAX];
+	__u32 flags; /* KL_VARIABLES_* */
+	__u32 reserved;
+};
+
+/* Whether a variable of variables.def can be had here. */
+struct kl_abi_variable_info {
+	__u32 size;
+	__u32 id; /* in */
+	__u32 absent; /* enum kl_absent */
+	__u32 reserved;
+	char reason[KL_ERROR_TEXT_MAX]; /* empty when present */
+};
+
+/* Events that a session defines: other places of the kernel and of programs. */
+enum kl_source_kind {
+	KL_SOURCE_KIND_TRACEPOINT = 1, /* `name`; arguments as in its prototype */
+	KL_SOURCE_KIND_FUNCTION = 2, /* entry of the function at `address` */
+	KL_SOURCE_KIND_RETURN = 3, /* its return; argument 0 is what it returns */
+	KL_SOURCE_KIND_TICK = 4, /* `arg` times a second on each CPU */
+	KL_SOURCE_KIND_UPROBE = 5, /* `arg` bytes into the file `name` */
+	KL_SOURCE_KIND_URETPROBE = 6,
+};
+
+#define KL_TICK_HZ_MAX 10000
+
+struct kl_abi_event {
+	__u32 kind; /* enum kl_source_kind */
+	__u32 program; /* its output is the record's fields; 0: none */
+	__u64 address;
+	__u64 arg;
+	__u64 name; /* char *, at most KL_SOURCE_NAME_MAX with the NUL */
+};
+
+#define KL_SOURCE_NAME_MAX 4096
+
+/* Defines all or none; until the session is started for the first time. */
+struct kl_abi_events {
+	__u32 size;
+	__u32 n;
+	__u64 event; /* struct kl_abi_event * */
+	__u32 first; /* out: id of the first; the others follow */
+	__u32 bad; /* out, also on failure: index of the one at fault */
+};
+
+/*
+ * What happens at an event, where a handler alone does not say it. Masksets
+ * name it as KL_ACTION_RULE + rule. A rule is for the session's life.
+ */
+#define KL_RULE_KEYS_MAX 4
+#define KL_RULE_TEXT_MAX 128
+#define KL_FLAGS_MAX 64 /* of a session; 0..31 of tasks, 32..63 of CPUs */
+
+struct kl_abi_rule {
+	__u32 size;
+	__u32 rule; /* out */
+	__u32 handler;
+	__u32 filter; /* program: nothing happens where it says 0; 0: none */
+	__u32 value; /* program: of sum and hist */
+	__u32 n_keys;
+	__u32 key[KL_RULE_KEYS_MAX]; /* programs, of handlers that have a table */
+	__u32 entries; /* of its table, at most; 0: default */
+	__u32 reserved;
+	/* hist: width of a bucket, 0: log2; freeze: records; set, clear: flag; use: maskset */
+	__u64 arg;
+	__s64 low; /* hist with a width: where the first bucket begins */
+	char text[KL_RULE_TEXT_MAX]; /* alarm's; name of another module's handler */
+};
+
+/* An entry of a rule's table, summed over CPUs by the reader of it. */
+#define KL_HIST_BUCKETS 64
+
+struct kl_abi_entry {
+	__u64 key[KL_RULE_KEYS_MAX];
+	__u64 count;
+	__s64 sum;
+	__s64 min;
+	__s64 max;
+};
+
+/* One CPU's table: as many entries as fit, hist's buckets behind them. */
+struct kl_abi_table {
+	__u32 size;
+	__u32 rule;
+	__u32 cpu;
+	__u32 n; /* in: room; out: entries that there are */
+	__u64 entry; /* struct kl_abi_entry * */
+	__u64 bucket; /* __u64 (*)[KL_HIST_BUCKETS], of hist; else 0 */
+	__u64 overflow; /* out: firings that found no room in the table */
+	__u64 faults; /* out: programs of this rule that could not read something */
+};
+
+/*
+ * The metadata of what this session defines: given by its creator, got by who
+ * attaches. Opaque to the kernel.
+ */
+#define KL_METADATA_MAX (16u << 20)
+
+struct kl_abi_metadata {
+	__u32 size;
+	__u32 bytes; /* in: of `text`; out: that there are */
+	__u64 text; /* char * */
+};
+
+/* What a program says on the trace's clock, for all sessions that want marks. */
+#define KL_MARK_TEXT_MAX 240
+
+struct kl_abi_mark {
+	__u32 size;
+	__u32 reserved;
+	__u64 value;
+	char text[KL_MARK_TEXT_MAX];
+};
+
+#endif /* KL_UAPI_DEFINE_H */
