@@ -51,6 +51,13 @@ expect "without privilege" 0
 kl print own --json
 check "own tasks' values are there" jq -e -s 'all(.[]; .variables.uid == 65534 and .variables.free_memory > 0)' out
 
+kl_nobody record -q --no-dump -e sched -v uid,rss,comm,load_1 -o "$work/about" -- sh -c 'for i in 1 2 3; do ls / | cat; done'
+expect "without privilege, events that speak of own tasks while others run" 0
+kl print about --json
+check "others' values are blank" jq -e -s '[.[] | select(.tid == 0)] | length > 0 and
+	all(.[]; .comm == "" and .variables.uid == 0 and .variables.rss == 0 and .variables.comm == "")' out
+check "the machine's are not" jq -e -s 'any(.[]; .tid == 0 and .variables.load_1 > 0)' out
+
 # Every variable that can be had beside what the task itself reads in /proc; three recordings, as
 # one takes 63 and 512 bytes.
 mkdir -p cgroup2 && mount -t cgroup2 none cgroup2 && export KL_CGROUP2=$work/cgroup2

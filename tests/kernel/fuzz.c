@@ -131,6 +131,8 @@ static const struct call calls[] = {
 	CALL(KL_IOC_STATS, kl_abi_stats),
 	CALL(KL_IOC_COUNTS, kl_abi_counts),
 	CALL(KL_IOC_DUMP, kl_abi_dump),
+	CALL(KL_IOC_VARIABLE_INFO, kl_abi_variable_info),
+	CALL(KL_IOC_VARIABLES, kl_abi_variables),
 };
 
 /* RALL and RDEFAULT, which take a second to attach in the emulator, only now and then. */
@@ -144,6 +146,7 @@ static void fill_sensibly(const struct call *call, void *argument)
 {
 	struct kl_abi_session *session = argument;
 	struct kl_abi_maskset *maskset = argument;
+	struct kl_abi_variables *variables = argument;
 	u32 *words = argument; /* [0] is the size, [1] the id, flags, pid or number */
 
 	memset(argument, 0, call->bytes);
@@ -190,6 +193,16 @@ static void fill_sensibly(const struct call *call, void *argument)
 		break;
 	case KL_IOC_DUMP:
 		words[1] = below(8);
+		break;
+	case KL_IOC_VARIABLE_INFO:
+		words[1] = below(200);
+		break;
+	case KL_IOC_VARIABLES:
+		/* Ten different ones, mostly of those that everybody may have. */
+		variables->n = below(10);
+		for (u32 i = 0; i < variables->n; i++)
+			variables->variable[i].variable = 1 + 9 * i + below(9);
+		variables->flags = below(2);
 		break;
 	}
 }
