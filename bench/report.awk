@@ -162,7 +162,7 @@ function write_json(   key, f, comma)
 BEGIN {
 	FS = "|"
 	# Events an operation has; sending and receiving a message calls kfree once with nothing.
-	per["getppid"] = per["openat"] = per["fault"] = 1
+	per["getppid"] = per["registers"] = per["openat"] = per["fault"] = 1
 	per["switches"] = 2
 	switch_rounds = 10000 # as in cost.c
 	per["kmalloc"] = 3
