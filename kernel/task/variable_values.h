@@ -191,8 +191,6 @@ static inline const struct pt_regs *kl_user_registers(const struct task_struct *
 	return t->flags & PF_KTHREAD ? &kl_no_registers : task_pt_regs(t);
 }
 
-#define kl_user_register(t, member) (kl_user_registers(t)->member)
-
 static inline s32 kl_syscall_number(struct task_struct *t)
 {
 	return t->flags & PF_KTHREAD ? -1 : (s32)task_pt_regs(t)->orig_ax;
@@ -226,8 +224,6 @@ static inline const struct pt_regs *kl_irq_registers(void)
 
 	return regs ? regs : &kl_no_registers;
 }
-
-#define kl_irq_register(member) (kl_irq_registers()->member)
 
 /* ------------------------------------------------------------- the machine */
 

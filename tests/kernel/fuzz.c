@@ -141,12 +141,20 @@ static u32 any_maskset(void)
 	return below(20) ? 3 + below(5) : below(3);
 }
 
+/* Ten different ones, mostly of those that everybody may have. */
+static void fill_variables(struct kl_abi_variables *variables)
+{
+	variables->n = below(10);
+	for (u32 i = 0; i < variables->n; i++)
+		variables->variable[i].variable = 1 + 9 * i + below(9);
+	variables->flags = below(2);
+}
+
 /* An argument that has a chance of being accepted. */
 static void fill_sensibly(const struct call *call, void *argument)
 {
 	struct kl_abi_session *session = argument;
 	struct kl_abi_maskset *maskset = argument;
-	struct kl_abi_variables *variables = argument;
 	u32 *words = argument; /* [0] is the size, [1] the id, flags, pid or number */
 
 	memset(argument, 0, call->bytes);
@@ -198,11 +206,7 @@ static void fill_sensibly(const struct call *call, void *argument)
 		words[1] = below(200);
 		break;
 	case KL_IOC_VARIABLES:
-		/* Ten different ones, mostly of those that everybody may have. */
-		variables->n = below(10);
-		for (u32 i = 0; i < variables->n; i++)
-			variables->variable[i].variable = 1 + 9 * i + below(9);
-		variables->flags = below(2);
+		fill_variables(argument);
 		break;
 	}
 }
