@@ -177,6 +177,7 @@ static void fill_sensibly(const struct call *call, void *argument)
 		words[1] = any_maskset();
 		break;
 	case KL_IOC_ATTACH:
+	case KL_IOC_VARIABLE_INFO:
 		words[1] = below(1000);
 		break;
 	case KL_IOC_EVENT_INFO:
@@ -201,9 +202,6 @@ static void fill_sensibly(const struct call *call, void *argument)
 		break;
 	case KL_IOC_DUMP:
 		words[1] = below(8);
-		break;
-	case KL_IOC_VARIABLE_INFO:
-		words[1] = below(200);
 		break;
 	case KL_IOC_VARIABLES:
 		fill_variables(argument);
