@@ -115,7 +115,8 @@ OF_FORMULAS = {"balance_dirty_pages": {"thresh", "bg_thresh", "bdi_thresh"}}
 
 # Read by both recorders from memory that others change meanwhile: (event, field).
 SHAKY = {
-    ("balance_dirty_pages", "paused"),
+    # The time when each is called.
+    ("balance_dirty_pages", "paused"), ("timer_start", "now"), ("timer_expire_entry", "now"),
     ("writeback_mark_inode_dirty", "state"), ("writeback_dirty_inode_start", "state"),
     ("writeback_dirty_inode", "state"),
     ("rss_stat", "size"), ("global_dirty_state", "nr_dirty"), ("global_dirty_state", "nr_writeback"),
