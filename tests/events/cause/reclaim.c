@@ -117,7 +117,10 @@ static void age_group(void)
 	CHECK(rmdir(GROUP));
 }
 
-/* The kernel is to keep nearly all that is free: who allocates has to reclaim first. */
+/*
+ * The kernel is to keep nearly all that is free: who allocates has to reclaim first. What it may
+ * use is enough for all who run, or it kills the largest.
+ */
 static void shorten_memory(void)
 {
 	long old = strtol(read_line("/proc/sys/vm/min_free_kbytes"), NULL, 10);
@@ -130,7 +133,7 @@ static void shorten_memory(void)
 	memory = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		DIE("mmap");
-	write_number("/proc/sys/vm/min_free_kbytes", meminfo("MemFree") * 98 / 100);
+	write_number("/proc/sys/vm/min_free_kbytes", meminfo("MemFree") * 90 / 100);
 	for (long at = 0; at < 4 << 20; at += 4096)
 		memory[at] = 1;
 	read_file("/dev/ram1");

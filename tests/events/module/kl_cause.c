@@ -20,6 +20,7 @@
 #include <linux/pm_qos.h>
 #include <linux/pm_runtime.h>
 #include <linux/pm_wakeup.h>
+#include <linux/rcupdate.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/suspend.h>
@@ -664,15 +665,25 @@ static int do_oops(void)
 	return 0;
 }
 
+static void no_callback(struct rcu_head *head)
+{
+}
+
 /* Longer than the shortest time after which RCU complains. */
 static int do_stall(void)
 {
-	unsigned long end = jiffies + 6 * HZ;
+	static struct rcu_head head;
+	unsigned long end;
 
+	/* What RCU waits for now, it waits for with the limit of before; the next has the new one. */
+	synchronize_rcu();
+	call_rcu(&head, no_callback);
+	end = jiffies + 6 * HZ;
 	preempt_disable();
 	while (time_before(jiffies, end))
 		cpu_relax();
 	preempt_enable();
+	rcu_barrier();
 	return 0;
 }
 
