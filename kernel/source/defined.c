@@ -27,13 +27,13 @@ static const struct kl_defined_kind *const kinds[] = {
 };
 
 /**
- * kl_defined_for_each_table - call @fn with the table of each session that has one
+ * kl_defined_visit_tables - call @fn with the table of each session that has one
  * @fn: called with the table's lock held
  * @data: passed on
  *
  * Context: may sleep; must not hold a session's lock.
  */
-void kl_defined_for_each_table(void (*fn)(struct kl_defined_table *table, void *data), void *data)
+void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data)
 {
 	struct kl_defined_table *table;
 

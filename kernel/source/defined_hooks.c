@@ -322,7 +322,7 @@ static void forget_module(struct kl_defined_table *table, void *data)
 static int on_module(struct notifier_block *block, unsigned long state, void *module)
 {
 	if (state == MODULE_STATE_GOING)
-		kl_defined_for_each_table(forget_module, module);
+		kl_defined_visit_tables(forget_module, module);
 	return NOTIFY_DONE;
 }
 

@@ -154,7 +154,7 @@ extern const struct kl_defined_kind kl_defined_uprobe;
 extern const struct kl_defined_kind kl_defined_uretprobe;
 
 /* defined.c: for each table, while none is added or taken away */
-void kl_defined_for_each_table(void (*fn)(struct kl_defined_table *table, void *data), void *data);
+void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data);
 
 /* defined_hooks.c: what functions and their returns share */
 int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why);

@@ -136,15 +136,14 @@ static void add_module(struct module *module)
 {
 	struct module_entry *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 
-	if (!entry) {
-		pr_warn("the tracepoints of module %s cannot be used\n", module->name);
+	/* Its tracepoints cannot be used then: what asks for them says so. */
+	if (!entry)
 		return;
-	}
 	entry->module = module;
 	mutex_lock(&modules_lock);
 	list_add(&entry->list, &modules);
 	mutex_unlock(&modules_lock);
-	kl_defined_for_each_table(attach_to_module, module);
+	kl_defined_visit_tables(attach_to_module, module);
 }
 
 static void remove_module(struct module *module)
@@ -159,7 +158,7 @@ static void remove_module(struct module *module)
 		kfree(entry);
 	}
 	mutex_unlock(&modules_lock);
-	kl_defined_for_each_table(detach_from_module, module);
+	kl_defined_visit_tables(detach_from_module, module);
 }
 
 /* Called under the kernel's list of such modules, for those that are there too. */

@@ -285,13 +285,13 @@ static const struct kl_variable *text_variable(const struct kl_part *part)
 /* 8 bytes of a text. */
 static int store_word(struct kl_plan *plan, const struct kl_variable *variable, unsigned int word)
 {
-	plan->code = (struct kl_code){
-		.ops = {
-			{ .code = KL_OP_VARIABLE, .b = (uint8_t)word, .imm = (int32_t)variable->id },
-			{ .code = KL_OP_END },
-		},
-		.n_ops = 2,
+	plan->code = (struct kl_code){ .n_ops = 2 };
+	plan->code.ops[0] = (struct kl_abi_op){
+		.code = KL_OP_VARIABLE,
+		.b = (uint8_t)word,
+		.imm = (int32_t)variable->id,
 	};
+	plan->code.ops[1] = (struct kl_abi_op){ .code = KL_OP_END };
 	return kl_plan_store_program(plan, &plan->code);
 }
 

@@ -163,9 +163,15 @@ static int add_function(struct kl_plan *plan, struct place *place, const struct 
 /* Names that ftrace can hook, one a line; NULL if the kernel does not tell. */
 static FILE *open_traceable(void)
 {
-	FILE *file = fopen("/sys/kernel/tracing/available_filter_functions", "re");
+	static const char *const paths[] = {
+		"/sys/kernel/tracing/available_filter_functions",
+		"/sys/kernel/debug/tracing/available_filter_functions",
+	};
+	FILE *file = NULL;
 
-	return file ? file : fopen("/sys/kernel/debug/tracing/available_filter_functions", "re");
+	for (size_t i = 0; !file && i < KL_ARRAY_SIZE(paths); i++)
+		file = fopen(paths[i], "re");
+	return file;
 }
 
 static int compare_names(const void *a, const void *b)

@@ -30,7 +30,6 @@ about = {
     "cpu_time": 2 * TICK,  # as of the last tick
     "cpu_user_time": 2 * TICK,
     "cpu_system_time": 2 * TICK,
-    "cpu_idle_time": 1000 * TICK,  # /proc adds the sleep of an idle CPU
     "load_1": 11,  # /proc rounds to hundredths
     "load_5": 11,
     "load_15": 11,
@@ -148,7 +147,8 @@ def of_machine():
     # With one CPU in the set, its line is what it has counted.
     cpu = sorted(os.sched_getaffinity(0))[0]
     mine = [int(word) * TICK for word in times["cpu%d" % cpu]]
-    numbers.update({"cpu_user_time": mine[0], "cpu_system_time": mine[2], "cpu_idle_time": mine[3]})
+    # Not the idle time: the kernel counts it at ticks, /proc from the sleeps of the CPU.
+    numbers.update({"cpu_user_time": mine[0], "cpu_system_time": mine[2]})
     timer = pairs("/proc/interrupts")["LOC"]
     numbers["timer_interrupts"] = int(timer[cpu])
     total = 0
