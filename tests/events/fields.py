@@ -118,7 +118,8 @@ SHAKY = {
     # The time when each is called.
     ("balance_dirty_pages", "paused"), ("timer_start", "now"), ("timer_expire_entry", "now"),
     ("writeback_mark_inode_dirty", "state"), ("writeback_dirty_inode_start", "state"),
-    ("writeback_dirty_inode", "state"),
+    ("writeback_dirty_inode", "state"), ("writeback_single_inode_start", "state"),
+    ("writeback_single_inode", "state"),
     ("rss_stat", "size"), ("global_dirty_state", "nr_dirty"), ("global_dirty_state", "nr_writeback"),
     ("global_dirty_state", "nr_dirtied"), ("global_dirty_state", "nr_written"),
 }
