@@ -181,6 +181,20 @@ static int stop(struct record *r)
 	return status;
 }
 
+/* Has a rule stopped the recording? */
+static bool is_frozen(struct record *r)
+{
+	const struct kl_plan_rule *rule;
+	bool may_be = false;
+
+	for (unsigned int i = 0; (rule = kl_plan_rule(r->session.plan, i)); i++)
+		may_be |= rule->handler == KL_HANDLER_freeze;
+	/* Not while the dump holds the descriptor. */
+	if (!may_be || (r->has_dumper && !atomic_load(&r->dumped)))
+		return false;
+	return !kl_session_stats(r->session.session, -1, &r->stats) && r->stats.frozen;
+}
+
 static int record(struct record *r)
 {
 	int status = CLI_OK;
@@ -192,7 +206,7 @@ static int record(struct record *r)
 	if (status)
 		return status;
 	start_dump(r);
-	while (!r->run.over && cli_recorder_drain(&r->recorder)) {
+	while (!r->run.over && !is_frozen(r) && cli_recorder_drain(&r->recorder)) {
 		show_progress(r);
 		cli_run_wait(&r->run, cli_recorder_fd(&r->recorder), 100);
 	}
