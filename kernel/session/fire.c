@@ -213,22 +213,16 @@ void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fiel
 }
 
 /**
- * kl_fire_begin - where a probe writes an event's fields that go the general way
+ * kl_fire_room - where a probe writes an event's fields that a rule looks at
  * @s: the session; its gate has let the event through
- * @id: event
- * @action: from the session's actions, without what is to be asked; not `count`
- * @bytes: of the fields and strings
  *
- * A record's place if it is only to be logged, else room before a rule looks at
- * them. Returns one with `at` NULL if there is none; else call kl_fire_end.
+ * Returns a place with `at` NULL if there is none; the event is then counted as
+ * lost. Else call kl_fire_fields.
  */
-struct kl_place kl_fire_begin(struct kl_session *s, u32 id, u8 action, u32 bytes)
+struct kl_place kl_fire_room(struct kl_session *s)
 {
-	struct kl_scratch *scratch;
+	struct kl_scratch *scratch = kl_scratch_get();
 
-	if (likely(action == KL_HANDLER_log))
-		return kl_record_begin(s, this_cpu_ptr(s->cpu), id, bytes);
-	scratch = kl_scratch_get();
 	if (likely(scratch))
 		return (struct kl_place){ .at = scratch->fields };
 	kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
@@ -236,19 +230,17 @@ struct kl_place kl_fire_begin(struct kl_session *s, u32 id, u8 action, u32 bytes
 }
 
 /**
- * kl_fire_end - the fields are written
- * @s: as given to kl_fire_begin
- * @id: the same
- * @action: the same
- * @place: what it returned
- * @bytes: as given to it
+ * kl_fire_fields - the fields are written where kl_fire_room said
+ * @s: as given to it
+ * @id: event
+ * @action: from the session's actions, without what is to be asked
+ * @fields: the place
+ * @bytes: of the fields and strings
  */
-void kl_fire_end(struct kl_session *s, u32 id, u8 action, struct kl_place place, u32 bytes)
+void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes)
 {
-	struct kl_firing f = { .session = s, .fields = place.at, .bytes = bytes };
+	struct kl_firing f = { .session = s, .fields = fields, .bytes = bytes };
 
-	if (likely(action == KL_HANDLER_log))
-		return kl_record_end(place, bytes);
 	kl_fire(s, id, action, &f);
 	kl_scratch_put();
 }
