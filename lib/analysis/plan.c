@@ -43,7 +43,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 	}
 	for (size_t i = 0; i < plan->n_events; i++)
 		free(plan->events[i].name);
-	for (size_t i = 0; i < KL_PLAN_FLAGS; i++)
+	for (size_t i = 0; i < KL_FLAGS_MAX; i++)
 		free(plan->flags[i]);
 	kl_scope_destroy(plan->scope);
 	kl_symbols_close(plan->symbols);

@@ -44,9 +44,6 @@ struct kl_plan_event {
 	char *name; /* or NULL */
 };
 
-/* What a spec does at its places, once compiled for a scope. */
-#define KL_PLAN_FLAGS 64
-
 struct kl_plan {
 	struct kl_schema *schema;
 	struct kl_btf *btf;
@@ -66,7 +63,7 @@ struct kl_plan {
 	uint8_t *dynamic; /* a byte a defined event */
 	size_t dynamic_room;
 	uint8_t map[KL_EV_IDS];
-	char *flags[KL_PLAN_FLAGS];
+	char *flags[KL_FLAGS_MAX];
 	struct kl_buffer note;
 	struct kl_code code; /* the one being compiled */
 	struct kl_capture capture;

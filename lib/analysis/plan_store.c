@@ -131,14 +131,14 @@ int kl_plan_store_event(struct kl_plan *plan, const struct kl_plan_event *event,
 
 int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
 {
-	int first = of_cpu ? KL_PLAN_FLAGS / 2 : 0;
+	int first = of_cpu ? KL_FLAGS_MAX / 2 : 0;
 	int i = first;
 
-	for (; i < first + KL_PLAN_FLAGS / 2 && plan->flags[i]; i++)
+	for (; i < first + KL_FLAGS_MAX / 2 && plan->flags[i]; i++)
 		if (!strcmp(plan->flags[i], name))
 			return i;
-	if (i == first + KL_PLAN_FLAGS / 2)
-		return kl_fail(ENOSPC, "more than %d flags", KL_PLAN_FLAGS / 2);
+	if (i == first + KL_FLAGS_MAX / 2)
+		return kl_fail(ENOSPC, "more than %d flags", KL_FLAGS_MAX / 2);
 	plan->flags[i] = strdup(name);
 	return plan->flags[i] ? i : kl_fail(ENOMEM, "out of memory");
 }

@@ -49,7 +49,7 @@ static struct kl_argument *new_argument(struct kl_scope *scope, const char *name
 	return argument;
 }
 
-static void clear_arguments(struct kl_scope *scope)
+void kl_scope_clear_arguments(struct kl_scope *scope)
 {
 	scope->n_arguments = 0;
 	scope->is_return = false;
@@ -104,7 +104,7 @@ int kl_scope_set_function(struct kl_scope *scope, const char *name)
 {
 	int type = scope->btf ? kl_btf_function(scope->btf, without_module(name)) : -ENOENT;
 
-	clear_arguments(scope);
+	kl_scope_clear_arguments(scope);
 	scope->is_function = true;
 	if (type >= 0) {
 		add_parameters(scope, type, 0, REGISTER_ARGUMENTS);
@@ -121,7 +121,7 @@ int kl_scope_set_return(struct kl_scope *scope, const char *name)
 	struct kl_argument *ret;
 	struct kl_ctype returns;
 
-	clear_arguments(scope);
+	kl_scope_clear_arguments(scope);
 	kl_ctype_int(&returns, 8, true);
 	if (type >= 0)
 		kl_ctype_btf(&returns, scope->btf, kl_btf_target(scope->btf, type));
@@ -133,11 +133,6 @@ int kl_scope_set_return(struct kl_scope *scope, const char *name)
 	ret->type = returns;
 	scope->is_return = true;
 	return type < 0;
-}
-
-void kl_scope_clear_arguments(struct kl_scope *scope)
-{
-	clear_arguments(scope);
 }
 
 static int fail_tracepoint(const struct kl_scope *scope, const char *name)
@@ -167,7 +162,7 @@ int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name)
 
 	if (type < 0)
 		return fail_tracepoint(scope, name);
-	clear_arguments(scope);
+	kl_scope_clear_arguments(scope);
 	/* The first parameter is the probe's own. */
 	add_parameters(scope, type, 1, 0);
 	return 0;
