@@ -324,6 +324,19 @@ void kl_ring_add(struct kl_ring *ring, struct kl_ring_block *block)
 }
 
 /**
+ * kl_ring_prepare - have a block ready before the first record comes
+ * @ring: has been given blocks
+ *
+ * Without it the first record does so, and those of an interrupt that comes just
+ * then are lost. Context: the ring's CPU with interrupts off, or any as long as
+ * no record can be written.
+ */
+void kl_ring_prepare(struct kl_ring *ring)
+{
+	prepare_next(ring);
+}
+
+/**
  * kl_ring_take_outgoing - the blocks that the writer has given back
  * @ring: may be written to meanwhile
  *

@@ -167,6 +167,7 @@ void kl_ring_init(struct kl_ring *ring, struct kl_abi_ring *shared, struct kl_ri
 		  u32 map_size, u32 block_bytes, u32 cpu, bool overwrite,
 		  const struct kl_abi_block *header);
 void kl_ring_add(struct kl_ring *ring, struct kl_ring_block *block);
+void kl_ring_prepare(struct kl_ring *ring);
 struct kl_ring_block *kl_ring_take_outgoing(struct kl_ring *ring);
 void kl_ring_finish(struct kl_ring *ring, u64 time);
 bool kl_ring_is_nearly_full(const struct kl_ring *ring);

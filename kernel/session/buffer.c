@@ -104,16 +104,20 @@ static int fill_cpu(struct kl_session *s, int cpu)
 /**
  * kl_buffer_add_cpu - give a CPU's ring its blocks
  * @s: the session
- * @cpu: a CPU that has come online
+ * @cpu: the one that this runs on, or any as long as the session is not started
  *
  * Returns 0 or -ENOMEM. Context: may sleep.
  */
 int kl_buffer_add_cpu(struct kl_session *s, int cpu)
 {
+	unsigned long flags;
 	int error;
 
 	down_write(&s->blocks_lock);
 	error = fill_cpu(s, cpu);
+	local_irq_save(flags);
+	kl_ring_prepare(&per_cpu_ptr(s->cpu, cpu)->ring);
+	local_irq_restore(flags);
 	up_write(&s->blocks_lock);
 	return error;
 }

@@ -17,6 +17,11 @@ static void start_empty(struct bench *bench)
 	(void)bench;
 }
 
+static void start_prepared(struct bench *bench)
+{
+	kl_ring_prepare(&bench->ring);
+}
+
 static void start_in_block(struct bench *bench)
 {
 	bench_fire(bench);
@@ -107,7 +112,8 @@ static void start_grow(struct bench *bench)
 	}
 
 const struct scenario nesting_scenarios[] = {
-	{ "empty ring", OVER(4, 4), start_empty, SHORT, true },
+	{ "empty ring", OVER(4, 4), start_prepared, SHORT, false },
+	{ "empty ring, no block prepared", OVER(4, 4), start_empty, SHORT, true },
 	{ "inside a block", OVER(4, 4), start_in_block, SHORT, false },
 	{ "at a block's end", OVER(4, 4), start_at_end, SHORT, false },
 	{ "at a block's end, shorter ones still fit", OVER(4, 4), start_near_end, LONG - 2, false },
