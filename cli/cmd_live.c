@@ -29,7 +29,7 @@ static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json, strace or ber" },
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
-	{ 'v', "variable", "NAMES", "values to have with each record, with commas" },
+	{ 'v', "variable", "VALUES", "names or expressions to have with each record" },
 	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },
 	{},
 };

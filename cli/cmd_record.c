@@ -31,7 +31,7 @@ enum {
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
-	{ 'v', "variable", "NAMES", "values to have with each record, with commas" },
+	{ 'v', "variable", "VALUES", "names or expressions to have with each record" },
 	{ 'o', "output", "DIR", "write here (kernlens-YYYYmmdd-HHMMSS)" },
 	{ KEY_FORCE, "force", NULL, "replace the trace that is in DIR" },
 	{ KEY_DISCARD, "discard", NULL,

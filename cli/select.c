@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* From the selection options to a session that is ready to be started. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "common.h"
 #include "select.h"
+#include "select_variables.h"
 
 /* Buffers for each CPU, and what of a user's limit a session takes at most. */
 #define BUFFER_BYTES_DEFAULT (4ull << 20)
@@ -223,11 +223,10 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	if (!s->plan)
 		return cli_library_error(-errno, NULL);
 	s->map = kl_plan_map(s->plan);
-	if (builtin >= 0) {
-		error = kl_session_use_maskset(s->session, (uint32_t)builtin);
-		return error ? cli_library_error(error, NULL) : CLI_OK;
-	}
-	error = add_lists(s, fallback, handler);
+	status = cli_take_variables(s);
+	if (status)
+		return status;
+	error = builtin < 0 ? add_lists(s, fallback, handler) : 0;
 	if (!error)
 		error = kl_plan_compile(s->plan);
 	if (error == -EINVAL) {
@@ -236,69 +235,16 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	}
 	if (error)
 		return cli_library_error(error, NULL);
+	if (builtin >= 0) {
+		error = kl_session_use_maskset(s->session, (uint32_t)builtin);
+		return error ? cli_library_error(error, NULL) : CLI_OK;
+	}
 	status = drop_absent(s);
 	if (status)
 		return status;
 	add_late_strings(s->map);
 	error = kl_plan_apply(s->plan, s->session);
 	return error ? cli_library_error(error, NULL) : CLI_OK;
-}
-
-/* One variable more, to the session's list and to the schema that decodes it. */
-static int add_variable(struct cli_session *s, struct kl_abi_variables *list,
-			const struct kl_variable *v)
-{
-	int index = kl_schema_add_variable(s->schema, v);
-
-	if (index < 0)
-		return cli_library_error(index, NULL);
-	list->variable[list->n++].variable = v->id;
-	return CLI_OK;
-}
-
-/* Those that a glob matches and that can be had, but for the task, which is always there. */
-static int add_matching(struct cli_session *s, struct kl_abi_variables *list, const char *word)
-{
-	bool glob = strpbrk(word, "*?[");
-	struct kl_abi_variable_info info;
-	const struct kl_variable *v;
-	int status = CLI_OK, found = 0;
-
-	for (unsigned int i = 1; !status && (v = kl_variable_get(i)); i++) {
-		if (fnmatch(word, v->name, 0) ||
-		    (glob && kl_schema_find_variable(s->schema, v->name) >= 0))
-			continue;
-		found++;
-		status = kl_device_variable(s->device, v->id, &info);
-		if (status)
-			return cli_library_error(status, "%s", v->name);
-		if (info.absent == KL_PRESENT)
-			status = add_variable(s, list, v);
-		else if (!glob)
-			return cli_error(info.absent == KL_ABSENT_DENIED ? -EPERM : -ENOENT,
-					 "%s cannot be had here: %s", v->name, info.reason);
-	}
-	if (!found)
-		cli_usage_error(s->command, "there is no variable \"%s\": kernlens list variables",
-				word);
-	return status;
-}
-
-static int use_variables(struct cli_session *s)
-{
-	struct kl_abi_variables list = {};
-	char *rest, *word;
-	int status = CLI_OK;
-
-	if (!s->select.variables)
-		return CLI_OK;
-	rest = strdupa(s->select.variables);
-	while (!status && (word = strsep(&rest, ",")))
-		status = add_matching(s, &list, word);
-	if (status)
-		return status;
-	status = kl_session_variables(s->session, &list);
-	return status ? cli_library_error(status, NULL) : CLI_OK;
 }
 
 static int use_filter(struct cli_session *s)
@@ -390,7 +336,7 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 	if (!status)
 		status = use_events(s, patterns, handler);
 	if (!status)
-		status = use_variables(s);
+		status = cli_use_variables(s);
 	if (!status)
 		status = use_filter(s);
 	if (status)

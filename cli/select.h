@@ -46,6 +46,7 @@ struct cli_select {
  * @child: the command; its pid is 0 if there is none
  * @plan: what -e asks for
  * @map: handlers by event; of @plan, never NULL once open
+ * @variables: what -v asks for: rows, and expressions of @plan
  * @left_out: events that were asked for by glob or group but are not there
  */
 struct cli_session {
@@ -54,6 +55,7 @@ struct cli_session {
 	struct kl_device *device;
 	struct kl_session *session;
 	struct kl_schema *schema;
+	struct kl_abi_variables variables;
 	struct kl_abi_session config;
 	sigset_t signals;
 	struct cli_child child;

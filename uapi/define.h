@@ -135,11 +135,13 @@ struct kl_abi_program {
  */
 #define KL_VARIABLES_MAX 63
 #define KL_VARIABLE_PROGRAM (~0u)
+/* Type of a program that puts out text: KL_COMM_LEN bytes in a record. */
+#define KL_VARIABLE_TYPE_TEXT 8
 
 struct kl_abi_variable {
 	__u32 variable; /* id of variables.def, or KL_VARIABLE_PROGRAM */
 	__u32 program; /* then: its id */
-	__u32 type; /* then: of its result, enum kl_number */
+	__u32 type; /* then: of its result, enum kl_number, or KL_VARIABLE_TYPE_TEXT */
 	__u32 reserved;
 };
 

@@ -25,6 +25,26 @@ static u64 read_program(const struct kl_variable_slot *slot, struct task_struct 
 	return kl_program_run(slot->program, &f);
 }
 
+/* What it puts out, as half a text. */
+static __always_inline u64 read_output(const struct kl_variable_slot *slot, u32 word)
+{
+	struct kl_firing f = { .session = slot->session };
+	u64 words[KL_COMM_LEN / sizeof(u64)] = {};
+
+	kl_program_put(slot->program, &f, (u8 *)words, sizeof(words));
+	return words[word];
+}
+
+static u64 read_program_text(const struct kl_variable_slot *slot, struct task_struct *t)
+{
+	return read_output(slot, 0);
+}
+
+static u64 read_program_more(const struct kl_variable_slot *slot, struct task_struct *t)
+{
+	return read_output(slot, 1);
+}
+
 /**
  * kl_variable_absent - can an opener have a variable here?
  * @id: any number
@@ -96,22 +116,35 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 	return 0;
 }
 
+static void add_program_slot(struct kl_session *s, struct kl_variables *v, u32 i,
+			     kl_variable_fn read, const struct kl_program *program)
+{
+	add_slot(v, i, read, false);
+	v->slot[v->n_slots - 1].session = s;
+	v->slot[v->n_slots - 1].program = program;
+}
+
 static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
 		       const struct kl_abi_variable *wish, struct kl_error *why)
 {
 	const struct kl_program *program = kl_session_program(s, wish->program);
+	bool is_text = wish->type == KL_VARIABLE_TYPE_TEXT;
 
 	if (!program)
 		return kl_fail(why, -ENOENT, "variable %u of the session: there is no program %u",
 			       i, wish->program);
-	if (wish->type >= KL_NUMBER_COUNT)
+	if (wish->type > KL_VARIABLE_TYPE_TEXT)
 		return kl_fail(why, -EINVAL, "variable %u of the session: there is no type %u", i,
 			       wish->type);
-	v->of[i].bytes = NUMBER_BYTES(wish->type);
+	if (kl_program_out_bytes(program) > (is_text ? KL_COMM_LEN : 0))
+		return kl_fail(why, -EINVAL,
+			       "variable %u of the session: program %u puts out %u bytes", i,
+			       wish->program, kl_program_out_bytes(program));
+	v->of[i].bytes = is_text ? KL_COMM_LEN : NUMBER_BYTES(wish->type);
 	/* What a program reads of the task is blanked where it reads it. */
-	add_slot(v, i, read_program, false);
-	v->slot[v->n_slots - 1].session = s;
-	v->slot[v->n_slots - 1].program = program;
+	add_program_slot(s, v, i, is_text ? read_program_text : read_program, program);
+	if (is_text)
+		add_program_slot(s, v, i, read_program_more, program);
 	return 0;
 }
 

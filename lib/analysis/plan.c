@@ -45,6 +45,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 		free(plan->events[i].name);
 	for (size_t i = 0; i < KL_FLAGS_MAX; i++)
 		free(plan->flags[i]);
+	kl_plan_free_variables(plan);
 	kl_scope_destroy(plan->scope);
 	kl_symbols_close(plan->symbols);
 	kl_btf_close(plan->btf);
@@ -483,6 +484,8 @@ static int find_flags(struct kl_plan *plan)
 
 static bool needs_kernel(const struct kl_plan *plan)
 {
+	if (plan->n_variables)
+		return true;
 	for (size_t i = 0; i < plan->n_lists; i++) {
 		const char *list = plan->lists[i].text, *at = list;
 		struct kl_spec spec;
@@ -519,6 +522,8 @@ int kl_plan_compile(struct kl_plan *plan)
 
 	if (!ret)
 		ret = find_flags(plan);
+	if (!ret)
+		ret = kl_plan_compile_variables(plan);
 	for (size_t i = 0; !ret && i < plan->n_lists; i++) {
 		const char *list = plan->lists[i].text, *at = list;
 		unsigned int handler = plan->lists[i].handler;
@@ -529,7 +534,7 @@ int kl_plan_compile(struct kl_plan *plan)
 				      add_event(plan, list, &spec, handler) :
 				      kl_plan_define(plan, list, &spec, handler);
 	}
-	return ret;
+	return ret ? ret : kl_plan_check_fields(plan);
 }
 
 uint8_t *kl_plan_map(struct kl_plan *plan)

@@ -44,6 +44,15 @@ struct kl_plan_event {
 	char *name; /* or NULL */
 };
 
+/* An expression behind -v. */
+struct kl_plan_expression {
+	struct kl_plan_variable shown;
+	char *text;
+	char *why; /* the last error */
+	unsigned int program; /* as above */
+	bool is_field; /* of some defined event */
+};
+
 struct kl_plan {
 	struct kl_schema *schema;
 	struct kl_btf *btf;
@@ -64,6 +73,8 @@ struct kl_plan {
 	size_t dynamic_room;
 	uint8_t map[KL_EV_IDS];
 	char *flags[KL_FLAGS_MAX];
+	struct kl_plan_expression variables[KL_VARIABLES_MAX];
+	unsigned int n_variables;
 	struct kl_buffer note;
 	struct kl_code code; /* the one being compiled */
 	struct kl_capture capture;
@@ -75,6 +86,16 @@ int kl_plan_store_program(struct kl_plan *plan, const struct kl_code *code);
 int kl_plan_store_rule(struct kl_plan *plan, const struct kl_plan_made *rule);
 int kl_plan_store_event(struct kl_plan *plan, const struct kl_plan_event *event, uint8_t action);
 int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu);
+
+/* plan_variable.c: of the session, before there is an event; then of each that is logged. */
+int kl_plan_compile_variables(struct kl_plan *plan);
+int kl_plan_add_fields(struct kl_plan *plan);
+/* Those that no event could have: an error. */
+int kl_plan_check_fields(struct kl_plan *plan);
+void kl_plan_free_variables(struct kl_plan *plan);
+
+/* plan_apply.c: those that the session has not yet. */
+int kl_plan_apply_programs(struct kl_plan *plan, struct kl_session *session);
 
 /* plan.c: what a spec does, as the byte for a maskset, in the plan's scope. */
 int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec *spec,

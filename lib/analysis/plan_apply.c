@@ -9,13 +9,16 @@
 #include "../base/base.h"
 #include "plan.h"
 
-static int apply_programs(struct kl_plan *plan, struct kl_session *session)
+int kl_plan_apply_programs(struct kl_plan *plan, struct kl_session *session)
 {
 	for (size_t i = 0; i < plan->n_programs; i++) {
 		struct kl_plan_program *program = &plan->programs[i];
-		int ret = kl_session_add_program(session, program->ops, program->n_ops,
-						 program->data, program->data_bytes);
+		int ret;
 
+		if (program->id)
+			continue;
+		ret = kl_session_add_program(session, program->ops, program->n_ops, program->data,
+					     program->data_bytes);
 		if (ret < 0)
 			return ret;
 		program->id = ret;
@@ -89,7 +92,7 @@ static int apply_rules(struct kl_plan *plan, struct kl_session *session)
 
 int kl_plan_apply(struct kl_plan *plan, struct kl_session *session)
 {
-	int ret = apply_programs(plan, session);
+	int ret = kl_plan_apply_programs(plan, session);
 
 	if (!ret)
 		ret = apply_events(plan, session);

@@ -42,6 +42,8 @@ static int add_fields(struct kl_plan *plan, struct place *place, int action)
 	if (ret || !is_log(plan, action))
 		return ret;
 	ret = kl_capture_arguments(capture, plan->scope);
+	if (!ret)
+		ret = kl_plan_add_fields(plan);
 	if (ret || !capture->class.n_fields)
 		return ret;
 	if (capture->note[0])

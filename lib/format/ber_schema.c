@@ -109,7 +109,7 @@ static int take_variable(struct kl_schema *schema, struct kl_ber *from)
 	if (class.bad || number != KL_BER_VARIABLE(schema->n_variables))
 		return kl_fail(EINVAL, "a variable cannot be read");
 	row = kl_variable_find(variable.name);
-	variable.id = row ? row->id : 0;
+	variable.id = row ? row->id : KL_VARIABLE_PROGRAM;
 	ret = kl_schema_add_variable(schema, &variable);
 	return ret < 0 ? ret : 0;
 }

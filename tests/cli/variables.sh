@@ -74,3 +74,39 @@ for ((at = 0; at < ${#names[@]}; at += third)); do
 	sed 's/^/# /' check
 done
 umount cgroup2
+
+# Expressions: of the session, beside rows that say the same; of an event's arguments.
+kl record -q --no-dump -e sched,syscalls -v 'pid,threads,switches=current->nvcsw,nvcsw,name=current->comm,comm' \
+	-v 'current->tgid,current->signal->nr_threads,jiffies,current->mm->owner->comm,runqueues.nr_running+1' \
+	-o expressions -- bash -c 'for i in 1 2 3; do ls / | cat; done'
+expect "record -v EXPRESSION" 0
+kl print expressions --json
+check "expressions say what variables say" jq -e -s 'length > 100 and all(.[].variables;
+	.pid == .current_tgid and .threads == .current_signal_nr_threads and
+	.switches == .nvcsw and .name == .comm and .runqueues_nr_running_1 >= 1)' out
+# shellcheck disable=SC2016 # for jq
+check "jiffies of a CPU never go back" jq -e -s 'group_by(.cpu) |
+	all(.[]; [.[].variables.jiffies] as $j | $j == ($j | sort)) and length > 0' out
+check "text behind two pointers" jq -e -s '[.[] | select(.event == "syscall_entry_getdents64")] |
+	length > 0 and all(.[]; .comm == "ls" and .variables.current_mm_owner_comm == "ls")' out
+cp /etc/passwd known
+kl record -q --no-dump -e 'fn:vfs_read,fn:vfs_read:ret' -v 'ino=file->f_inode->i_ino' \
+	-v 'file->f_path.dentry->d_name.name,ret' -o fields -- head -n 1 known
+expect "-v EXPRESSION of arguments" 0
+kl print fields --json
+# shellcheck disable=SC2016 # for jq
+check "is a field of the events that have them" jq -e -s --argjson ino "$(stat -c %i known)" '
+	[.[] | select(.fields.file_f_path_dentry_d_name_name == "known")] |
+	length > 0 and all(.[]; .fields.ino == $ino and .event == "fn:vfs_read")' out
+babeltrace2 expressions >bt 2>bt.err
+check "babeltrace2 reads expressions without a warning" test -s bt -a ! -s bt.err
+kl record -q --no-dump -e fn:vfs_read -v 'fil->f_inode' -- true
+expect "-v of an argument that no event has" 2
+says err '1:1: nothing is called "fil" here; did you mean "file"'
+kl record -q --no-dump -v 'current->nosuch' -- true
+expect "-v of no member" 2
+says err '^ {11}\^'
+kl record -q --no-dump -v 'a=jiffies,a=jiffies+1' -- true
+expect "-v with one name twice" 1
+kl_nobody record -q --no-dump -v jiffies -o "$work/n" -- true
+expect "-v EXPRESSION needs privilege" 1

@@ -70,6 +70,55 @@ void kl_plan_destroy(struct kl_plan *plan);
  */
 int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler);
 
+#define KL_PLAN_NAME_MAX 64
+
+/**
+ * struct kl_plan_variable - an expression whose value records carry
+ * @name: given by its user, or made of the expression's words
+ * @help: the expression
+ * @type: a number's, or KL_TYPE_TEXT of KL_COMM_LEN bytes
+ * @format: how it is printed
+ * @is_of_session: all records have it; else it is a field of the defined events
+ *                 that have the arguments it speaks of
+ */
+struct kl_plan_variable {
+	char name[KL_PLAN_NAME_MAX];
+	char *help;
+	enum kl_type type;
+	enum kl_format format;
+	bool is_of_session;
+};
+
+/**
+ * kl_plan_add_variable - one more value to have with records
+ * @plan: plan that is not compiled yet
+ * @text: EXPRESSION or NAME=EXPRESSION; copied
+ *
+ * Returns its index, or a negative errno with an error text.
+ */
+int kl_plan_add_variable(struct kl_plan *plan, const char *text);
+
+/**
+ * kl_plan_variable - one of them
+ * @plan: compiled plan
+ * @index: from 0
+ *
+ * Returns NULL after the last.
+ */
+const struct kl_plan_variable *kl_plan_variable(const struct kl_plan *plan, unsigned int index);
+
+/**
+ * kl_plan_apply_variables - tell a session which variables its records carry
+ * @plan: compiled plan
+ * @session: session that has not been started
+ * @list: rows of variables.def, and KL_VARIABLE_PROGRAM with the index of one of
+ *        the plan's as `program`, which becomes the session's number for it
+ *
+ * Returns a negative errno with an error text.
+ */
+int kl_plan_apply_variables(struct kl_plan *plan, struct kl_session *session,
+			    struct kl_abi_variables *list);
+
 /**
  * kl_plan_compile - look up all names and make the programs
  * @plan: to which nothing is added any more
