@@ -48,6 +48,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 	kl_plan_free_variables(plan);
 	kl_scope_destroy(plan->scope);
 	kl_symbols_close(plan->symbols);
+	kl_plan_free_modules(plan);
 	kl_btf_close(plan->btf);
 	kl_buffer_deinit(&plan->note);
 	free(plan->lists);

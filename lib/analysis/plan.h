@@ -53,9 +53,18 @@ struct kl_plan_expression {
 	bool is_field; /* of some defined event */
 };
 
+/* A loaded module's types; @btf is NULL if they cannot be read. */
+struct kl_plan_module {
+	char *name;
+	struct kl_btf *btf;
+};
+
 struct kl_plan {
 	struct kl_schema *schema;
 	struct kl_btf *btf;
+	struct kl_plan_module *modules; /* sorted */
+	size_t n_modules, modules_room;
+	bool has_modules; /* they have been looked for */
 	struct kl_symbols *symbols;
 	struct kl_scope *scope;
 	struct kl_plan_list *lists;
@@ -104,6 +113,12 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 /* plan_place.c */
 int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 		   unsigned int handler);
+
+/* plan_module.c: types of the loaded modules, on top of the kernel's. */
+int kl_plan_read_modules(struct kl_plan *plan);
+/* NULL: it has none, or there is no such module. */
+const struct kl_btf *kl_plan_module_btf(struct kl_plan *plan, const char *module);
+void kl_plan_free_modules(struct kl_plan *plan);
 
 /* The kernel's types and symbols, read when first needed; NULL with an error text. */
 const struct kl_btf *kl_plan_btf(struct kl_plan *plan);

@@ -88,10 +88,13 @@ static int copy_pattern(const struct kl_spec *spec, char *pattern, size_t size, 
 
 #define BTF_TRACE "btf_trace_"
 
-static int add_tracepoint(struct kl_plan *plan, struct place *place, const char *name)
+static int add_tracepoint(struct kl_plan *plan, struct place *place, const struct kl_btf *btf,
+			  const char *name)
 {
-	int ret = kl_scope_set_tracepoint(plan->scope, name);
+	int ret;
 
+	kl_scope_set_types(plan->scope, btf);
+	ret = kl_scope_set_tracepoint(plan->scope, name);
 	if (ret < 0)
 		return ret;
 	snprintf(place->name, sizeof(place->name), "tp:%s", name);
@@ -108,18 +111,32 @@ static int add_tracepoint(struct kl_plan *plan, struct place *place, const char 
 	return ret;
 }
 
-static int add_tracepoints(struct kl_plan *plan, struct place *place, const char *pattern)
+/* The kernel's own, or a module's. */
+static int add_one_tracepoint(struct kl_plan *plan, struct place *place, const char *name)
 {
 	const struct kl_btf *btf = kl_plan_btf(plan);
-	unsigned int found = 0;
-	uint32_t types;
+	int ret;
 
-	if (!btf)
-		return -errno;
-	if (!strpbrk(pattern, "*?["))
-		return add_tracepoint(plan, place, pattern);
-	types = kl_btf_types(btf);
-	for (uint32_t type = 1; type < types; type++) {
+	if (kl_btf_tracepoint(btf, name) >= 0)
+		return add_tracepoint(plan, place, btf, name);
+	ret = kl_plan_read_modules(plan);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < plan->n_modules; i++)
+		if (plan->modules[i].btf && kl_btf_tracepoint(plan->modules[i].btf, name) >= 0)
+			return add_tracepoint(plan, place, plan->modules[i].btf, name);
+	/* Says which name is near. */
+	return add_tracepoint(plan, place, btf, name);
+}
+
+/* Those of @btf's types from @first on that match. Returns their number. */
+static int add_matching_tracepoints(struct kl_plan *plan, struct place *place,
+				    const struct kl_btf *btf, uint32_t first, const char *pattern)
+{
+	uint32_t types = kl_btf_types(btf);
+	int found = 0;
+
+	for (uint32_t type = first; type < types; type++) {
 		const char *name = kl_btf_name(btf, type);
 		int ret;
 
@@ -127,14 +144,38 @@ static int add_tracepoints(struct kl_plan *plan, struct place *place, const char
 		    strncmp(name, BTF_TRACE, strlen(BTF_TRACE)) ||
 		    fnmatch(pattern, name + strlen(BTF_TRACE), 0))
 			continue;
-		ret = add_tracepoint(plan, place, name + strlen(BTF_TRACE));
+		ret = add_tracepoint(plan, place, btf, name + strlen(BTF_TRACE));
 		if (ret)
 			return ret;
 		found++;
 	}
-	return found ? 0 :
-		       kl_spec_fail(place->list, place->spec->place.text,
-				    "no tracepoint matches \"%s\"", pattern);
+	return found;
+}
+
+static int add_tracepoints(struct kl_plan *plan, struct place *place, const char *pattern)
+{
+	const struct kl_btf *btf = kl_plan_btf(plan);
+	int ret, found;
+
+	if (!btf)
+		return -errno;
+	if (!strpbrk(pattern, "*?["))
+		return add_one_tracepoint(plan, place, pattern);
+	ret = kl_plan_read_modules(plan);
+	if (ret)
+		return ret;
+	found = add_matching_tracepoints(plan, place, btf, 1, pattern);
+	for (size_t i = 0; found >= 0 && i < plan->n_modules; i++) {
+		if (!plan->modules[i].btf)
+			continue;
+		ret = add_matching_tracepoints(plan, place, plan->modules[i].btf, kl_btf_types(btf),
+					       pattern);
+		found = ret < 0 ? ret : found + ret;
+	}
+	if (found)
+		return found < 0 ? found : 0;
+	return kl_spec_fail(place->list, place->spec->place.text, "no tracepoint matches \"%s\"",
+			    pattern);
 }
 
 /* ---------------------------------------------------------- functions */
@@ -142,11 +183,14 @@ static int add_tracepoints(struct kl_plan *plan, struct place *place, const char
 static int add_function(struct kl_plan *plan, struct place *place, const struct kl_symbol *symbol)
 {
 	bool of_module = symbol->module[0];
+	const struct kl_btf *btf;
 	char qualified[256];
 	int ret;
 
 	snprintf(qualified, sizeof(qualified), "%s%s%s", symbol->module, of_module ? ":" : "",
 		 symbol->name);
+	btf = of_module ? kl_plan_module_btf(plan, symbol->module) : NULL;
+	kl_scope_set_types(plan->scope, btf ? btf : kl_plan_btf(plan));
 	ret = place->spec->ret ? kl_scope_set_return(plan->scope, qualified) :
 				 kl_scope_set_function(plan->scope, qualified);
 	if (ret < 0)
@@ -341,12 +385,18 @@ int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec 
 		return ret;
 	switch (spec->kind) {
 	case KL_PLACE_TRACEPOINT:
-		return add_tracepoints(plan, &place, pattern);
+		ret = add_tracepoints(plan, &place, pattern);
+		break;
 	case KL_PLACE_FUNCTION:
-		return add_functions(plan, &place, pattern);
+		ret = add_functions(plan, &place, pattern);
+		break;
 	case KL_PLACE_TICK:
-		return add_tick(plan, &place, pattern);
+		ret = add_tick(plan, &place, pattern);
+		break;
 	default:
-		return add_uprobe(plan, &place, pattern);
+		ret = add_uprobe(plan, &place, pattern);
 	}
+	/* Not those of some module for what comes behind it. */
+	kl_scope_set_types(plan->scope, plan->btf);
+	return ret;
 }

@@ -330,13 +330,6 @@ int kl_btf_find(const struct kl_btf *btf, const char *name, uint32_t kinds)
 {
 	uint32_t hash = hash_name(name, strlen(name));
 
-	/* The base's first: a module's types repeat none of those. */
-	if (btf->base) {
-		int found = kl_btf_find(btf->base, name, kinds);
-
-		if (found >= 0)
-			return found;
-	}
 	for (uint32_t slot = hash; btf->names[slot & btf->name_mask]; slot++) {
 		uint32_t id = btf->names[slot & btf->name_mask];
 		struct kl_btf_type type = kl_btf_type_get(btf, id);
@@ -345,7 +338,8 @@ int kl_btf_find(const struct kl_btf *btf, const char *name, uint32_t kinds)
 		    !strcmp(kl_btf_string(btf, type.name), name))
 			return id;
 	}
-	return -ENOENT;
+	/* A module's own first: its functions may have names of the kernel's. */
+	return btf->base ? kl_btf_find(btf->base, name, kinds) : -ENOENT;
 }
 
 int kl_btf_value_find(const struct kl_btf *btf, const char *name, struct kl_btf_value *value)

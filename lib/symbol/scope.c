@@ -100,6 +100,12 @@ static const char *without_module(const char *name)
 	return colon ? colon + 1 : name;
 }
 
+void kl_scope_set_types(struct kl_scope *scope, const struct kl_btf *btf)
+{
+	kl_scope_clear_arguments(scope);
+	scope->btf = btf;
+}
+
 int kl_scope_set_function(struct kl_scope *scope, const char *name)
 {
 	int type = scope->btf ? kl_btf_function(scope->btf, without_module(name)) : -ENOENT;

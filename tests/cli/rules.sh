@@ -95,3 +95,13 @@ expect "rules are" 0
 check "on one's own processes" rule '.entries == [{"count": 1000, "keys": {"comm": "dd"}}]'
 kl_nobody stat -e 'sched_switch :count by current->pid' -- true
 expect "but not the kernel's data" 1
+
+# A module's tracepoints and functions, with the types that it brings: the root filesystem's.
+kl record -q --no-dump -a -e 'tp:9p_client_r*,fn:p9_client_open' -v 'size=fid->clnt->msize' -o module -- \
+	head -c 1 /etc/hostname
+expect "tp: and fn: of a module" 0
+kl print module --json
+check "their arguments have names" jq -e -s '
+	any(.[]; .event == "tp:9p_client_req" and (.fields | has("clnt") and has("type") and has("tag"))) and
+	any(.[]; .event == "tp:9p_client_res") and
+	any(.[]; .event == "fn:p9_client_open" and (.fields | has("fid") and has("mode") and .size == 512000))' out

@@ -81,6 +81,13 @@ struct kl_scope *kl_scope_create(const struct kl_btf *btf, const struct kl_symbo
 void kl_scope_destroy(struct kl_scope *scope);
 
 /**
+ * kl_scope_set_types - other types, such as a module's on top of the kernel's
+ * @scope: changed; has no arguments any more
+ * @btf: as for kl_scope_create()
+ */
+void kl_scope_set_types(struct kl_scope *scope, const struct kl_btf *btf);
+
+/**
  * kl_scope_set_class - the fields of an event
  * @scope: changed
  * @class: must outlive the scope; NULL: no fields
