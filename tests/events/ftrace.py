@@ -51,7 +51,7 @@ def read_formats(path):
     """id -> Format of a file with "== system:name" before each format."""
     formats = {}
     with open(path) as file:
-        for part in file.read().split("== ")[1:]:
+        for part in re.split(r"(?m)^== ", file.read())[1:]:
             name, text = part.split("\n", 1)
             fmt = Format(name, text)
             formats[fmt.id] = fmt
