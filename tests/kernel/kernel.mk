@@ -9,7 +9,7 @@
 # tests/kernel/run runs them in virtual machines.
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
-	faults programs defined)
+	faults programs defined soak)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)
 
@@ -18,6 +18,11 @@ kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNEL_TESTS)
 $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Iuapi -o $@ $(filter %.c,$^) -pthread
+
+# This one goes by the library, which decodes what it reads.
+$(BUILD)/tests/kernel-soak: tests/kernel/soak.c $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Ilib/include -o $@ $^ $(LIB_LIBS) -pthread
 
 # A test of several files: its first is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
