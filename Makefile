@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# all      the module for both kernels, the library and the command
+# all      the module and the example of a handler for both kernels, the library and the command
 # demo     record a real workload in a virtual machine and show what it did
 # test     everything that is tested; `check` is part of it
 # test-debug  the suites that run in a kernel on one with checkers (KASAN, lockdep,
@@ -31,10 +31,11 @@ SCHEMA_HASH := $(shell cat $(TABLES) | scripts/schema-hash)
 CFLAGS := -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE \
 	-DKL_VERSION=\"$(VERSION)\" -DKL_SCHEMA_HASH=$(SCHEMA_HASH)
 
-all: modules library command
+all: modules examples library command
 
 include lib/lib.mk
 include cli/cli.mk
+include examples/examples.mk
 
 UNIT_TESTS :=
 include $(wildcard tests/unit/*/unit.mk)

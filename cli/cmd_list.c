@@ -55,15 +55,40 @@ static json_t *make_row(const char *name, const char *group, const char *help)
 			 "available", 1, "reason", "");
 }
 
+/* A handler of another module that is loaded now. */
+static void add_external(struct cli_list *list, const struct kl_abi_handler_info *info)
+{
+	bool denied = info->absent != KL_PRESENT;
+	json_t *row = make_row(info->name, "handlers", info->help);
+	char *help = denied ? cli_format("%s [needs CAP_SYS_ADMIN]", info->help) :
+			      cli_format("%s", info->help);
+
+	json_object_set_new(row, "module", json_string(info->module));
+	json_object_set_new(row, "available", json_boolean(!denied));
+	if (denied)
+		json_object_set_new(row, "reason", json_string("needs CAP_SYS_ADMIN"));
+	add_row(list, info->name, info->module, help, row);
+	free(help);
+}
+
 static void list_handlers(struct cli_list *list)
 {
+	struct kl_abi_handler_info info;
 	const char *name;
 
-	list->table = cli_table_create("handler||what it does with an event");
-	for (unsigned int id = 0; (name = kl_handler_name(id)); id++)
-		if (is_like(list, name))
+	list->table = cli_table_create("handler|module|what it does with an event");
+	for (unsigned int id = 0; id < KL_ACTION_RULE; id++) {
+		name = kl_handler_name(id);
+		/* Those of other modules have names of their own. */
+		if (name && id != KL_HANDLER_external && is_like(list, name))
 			add_row(list, name, "", kl_handler_help(id),
 				make_row(name, "handlers", kl_handler_help(id)));
+	}
+	list->device = kl_device_open(NULL);
+	for (unsigned int i = 0; list->device && !kl_device_handler(list->device, i, &info); i++)
+		if (is_like(list, info.name))
+			add_external(list, &info);
+	kl_device_close(list->device);
 }
 
 /* How many events a built-in maskset has; it has others out that are absent. */

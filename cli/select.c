@@ -215,6 +215,18 @@ static int builtin_maskset(const struct cli_select *select, const char *fallback
 	return select->maskset < 0 ? KL_MASKSET_RDEFAULT : select->maskset;
 }
 
+/* Handlers of other modules are known by name as long as those are loaded. */
+static int add_handlers(struct cli_session *s)
+{
+	struct kl_abi_handler_info info;
+	int error = 0;
+
+	for (unsigned int i = 0; !error && !kl_device_handler(s->device, i, &info); i++)
+		error = kl_plan_add_handler(s->plan, &info);
+	kl_error_clear();
+	return error;
+}
+
 static int use_events(struct cli_session *s, const char *fallback, unsigned int handler)
 {
 	int builtin = builtin_maskset(&s->select, fallback, handler), error, status;
@@ -226,7 +238,9 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	status = cli_take_variables(s);
 	if (status)
 		return status;
-	error = builtin < 0 ? add_lists(s, fallback, handler) : 0;
+	error = add_handlers(s);
+	if (!error && builtin < 0)
+		error = add_lists(s, fallback, handler);
 	if (!error)
 		error = kl_plan_compile(s->plan);
 	if (error == -EINVAL) {

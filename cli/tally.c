@@ -180,6 +180,33 @@ static void print_histograms(const struct kl_plan_rule *rule, const struct kl_ta
 	}
 }
 
+/* Lines of another module, behind each other; what a terminal would obey is shown as ?. */
+static int print_saying(const struct cli_session *s, const struct kl_plan_rule *rule, FILE *file)
+{
+	char number[CLI_NUMBER_MAX], *rest, *line;
+	struct kl_saying saying;
+	int error = kl_session_read_handler(s->session, rule->number, &saying);
+
+	if (error)
+		return cli_library_error(error, "%s", rule->text);
+	fprintf(file, "  %s\n", rule->text);
+	for (size_t i = 0; i < saying.bytes; i++)
+		if (saying.text[i] != '\n' &&
+		    ((unsigned char)saying.text[i] < ' ' || saying.text[i] == 0x7f))
+			saying.text[i] = '?';
+	rest = saying.text;
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			fprintf(file, "    %s\n", line);
+	if (!saying.bytes)
+		fprintf(file, "    fired %s times\n", cli_print_count(number, saying.fired));
+	if (saying.missed)
+		fprintf(file, "    %s firings in NMIs were not for it\n",
+			cli_print_count(number, saying.missed));
+	free(saying.text);
+	return CLI_OK;
+}
+
 static void print_rule(const struct kl_plan_rule *rule, const struct kl_tally *tally, FILE *file)
 {
 	char number[CLI_NUMBER_MAX];
@@ -211,6 +238,8 @@ int cli_tally_print(const struct cli_session *session, FILE *file)
 		status = read_rule(session, rule, &tally);
 		if (status)
 			break;
+		if (rule->handler == KL_HANDLER_external)
+			status = print_saying(session, rule, file);
 		print_rule(rule, &tally, file);
 		kl_tally_deinit(&tally);
 	}
@@ -259,10 +288,25 @@ static json_t *json_entry(const struct kl_plan_rule *rule, const struct kl_tally
 	return object;
 }
 
+/* The same in JSON, into @object. */
+static int json_saying(const struct cli_session *s, const struct kl_plan_rule *rule, json_t *object)
+{
+	struct kl_saying saying;
+	int error = kl_session_read_handler(s->session, rule->number, &saying);
+
+	if (error)
+		return cli_library_error(error, "%s", rule->text);
+	json_object_set_new(object, "text", cli_json_text(saying.text));
+	json_object_set_new(object, "fired", json_integer((json_int_t)saying.fired));
+	json_object_set_new(object, "missed", json_integer((json_int_t)saying.missed));
+	free(saying.text);
+	return CLI_OK;
+}
+
 json_t *cli_tally_json(const struct cli_session *session)
 {
 	const struct kl_plan_rule *rule;
-	json_t *rules = json_array();
+	json_t *rules = json_array(), *object;
 	struct kl_tally tally;
 
 	for (unsigned int i = 0; (rule = kl_plan_rule(session->plan, i)); i++) {
@@ -275,13 +319,15 @@ json_t *cli_tally_json(const struct cli_session *session)
 		}
 		for (size_t k = 0; has_table(rule) && k < tally.n; k++)
 			json_array_append_new(entries, json_entry(rule, &tally.entry[k]));
-		json_array_append_new(rules,
-				      json_pack("{s:s, s:s, s:o, s:I, s:I}", "rule", rule->text,
-						"handler", kl_handler_name(rule->handler),
-						"entries", entries, "overflow",
-						(json_int_t)tally.overflow, "faults",
-						(json_int_t)tally.faults));
+		object = json_pack("{s:s, s:s, s:o, s:I, s:I}", "rule", rule->text, "handler",
+				   rule->handler_name, "entries", entries, "overflow",
+				   (json_int_t)tally.overflow, "faults", (json_int_t)tally.faults);
+		json_array_append_new(rules, object);
 		kl_tally_deinit(&tally);
+		if (rule->handler == KL_HANDLER_external && json_saying(session, rule, object)) {
+			json_decref(rules);
+			return NULL;
+		}
 	}
 	return rules;
 }

@@ -217,7 +217,43 @@ struct kl_abi_rule {
 	/* hist: width of a bucket, 0: log2; freeze: records; set, clear: flag; use: maskset */
 	__u64 arg;
 	__s64 low; /* hist with a width: where the first bucket begins */
-	char text[KL_RULE_TEXT_MAX]; /* alarm's; name of another module's handler */
+	char text[KL_RULE_TEXT_MAX]; /* alarm's; external: NAME or NAME ARGUMENTS */
+};
+
+/*
+ * A handler of another module (docs/handlers.md): a rule with KL_HANDLER_external
+ * and in `text` its name, and behind a blank what it is told. What it can do:
+ */
+#define KL_HANDLER_NAME_MAX 32 /* with its NUL */
+#define KL_HANDLER_READ_MAX (1u << 20)
+
+#define KL_HANDLER_ANY_CONTEXT 0x1u /* it may fire in NMIs, too */
+#define KL_HANDLER_FOR_ALL 0x2u /* owners without privilege may use it */
+#define KL_HANDLER_VALUE 0x4u /* takes a value: the rule's `value` */
+#define KL_HANDLER_KEYS 0x8u /* takes keys */
+#define KL_HANDLER_FLAGS 0xfu
+
+struct kl_abi_handler_info {
+	__u32 size;
+	__u32 index; /* in: counts up until -ENOENT */
+	__u32 id; /* of its registration */
+	__u32 flags; /* KL_HANDLER_* */
+	__u32 absent; /* KL_ABSENT_DENIED: this opener may not use it */
+	__u32 rules; /* that use it now; 0 without KL_MAY_SEE_ALL */
+	char name[KL_HANDLER_NAME_MAX];
+	char module[64];
+	char help[KL_ERROR_TEXT_MAX];
+};
+
+/* What it has to say of one rule. */
+struct kl_abi_handler_read {
+	__u32 size;
+	__u32 rule;
+	__u64 text; /* char *; not ended by NUL */
+	__u32 bytes; /* in: room; out: that there are; nothing is copied if there is no room */
+	__u32 reserved;
+	__u64 fired; /* out: how often it was called */
+	__u64 missed; /* out: in NMIs, which it does not take */
 };
 
 /* An entry of a rule's table, summed over CPUs by the reader of it. */

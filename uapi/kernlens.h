@@ -450,6 +450,7 @@ struct kl_abi_status {
 #define KL_IOC_STATUS _IOWR(KL_IOC_TYPE, 0x04, struct kl_abi_status)
 #define KL_IOC_VARIABLE_INFO _IOWR(KL_IOC_TYPE, 0x05, struct kl_abi_variable_info)
 #define KL_IOC_MARK _IOWR(KL_IOC_TYPE, 0x06, struct kl_abi_mark)
+#define KL_IOC_HANDLER_INFO _IOWR(KL_IOC_TYPE, 0x35, struct kl_abi_handler_info)
 /* makes the descriptor a session's */
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
 #define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)
@@ -473,5 +474,6 @@ struct kl_abi_status {
 #define KL_IOC_TABLE _IOWR(KL_IOC_TYPE, 0x30, struct kl_abi_table)
 #define KL_IOC_METADATA_SET _IOWR(KL_IOC_TYPE, 0x31, struct kl_abi_metadata)
 #define KL_IOC_METADATA_GET _IOWR(KL_IOC_TYPE, 0x32, struct kl_abi_metadata)
+#define KL_IOC_HANDLER_READ _IOWR(KL_IOC_TYPE, 0x36, struct kl_abi_handler_read)
 
 #endif /* KL_UAPI_KERNLENS_H */

@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 
 #include "../compat/clock.h"
+#include "../handler/external.h"
 #include "../session/variable.h"
 #include "../source/defined.h"
 #include "../source/source.h"
@@ -273,6 +274,16 @@ static int call_variables(struct kl_client *client, void *arg)
 	return kl_variables_set(client->session, arg, &client->why);
 }
 
+static int call_handler_info(struct kl_client *client, void *arg)
+{
+	return kl_external_info(arg, client->may);
+}
+
+static int call_handler_read(struct kl_client *client, void *arg)
+{
+	return kl_session_read_handler(client->session, arg, &client->why);
+}
+
 #define CALL(ioc, name, type, needs_) \
 	[_IOC_NR(ioc)] = { .fn = call_##name, .bytes = sizeof(type), .needs = needs_ }
 
@@ -308,6 +319,8 @@ static const struct call calls[] = {
 	CALL(KL_IOC_TABLE, table, struct kl_abi_table, NEEDS_SESSION),
 	CALL(KL_IOC_METADATA_SET, metadata_set, struct kl_abi_metadata, NEEDS_CREATOR),
 	CALL(KL_IOC_METADATA_GET, metadata_get, struct kl_abi_metadata, NEEDS_SESSION),
+	CALL(KL_IOC_HANDLER_INFO, handler_info, struct kl_abi_handler_info, NEEDS_NOTHING),
+	CALL(KL_IOC_HANDLER_READ, handler_read, struct kl_abi_handler_read, NEEDS_SESSION),
 	CALL(KL_IOC_VARIABLES, variables, struct kl_abi_variables, NEEDS_CREATOR),
 };
 

@@ -110,3 +110,17 @@ bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why)
 	}
 	return true;
 }
+
+/**
+ * kl_access_allows_handler - may an opener use a handler of another module?
+ * @may: KL_MAY_*
+ * @flags: KL_HANDLER_*, as it was registered
+ *
+ * It is called with all that the kernel has in its reach, so it needs what
+ * programs need that look at the kernel's memory, unless it says that it tells an
+ * owner nothing that records would not. Context: any.
+ */
+bool kl_access_allows_handler(u32 may, u32 flags)
+{
+	return flags & KL_HANDLER_FOR_ALL || may & KL_MAY_HOOK_FUNCTIONS;
+}

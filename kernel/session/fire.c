@@ -7,6 +7,7 @@
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
+#include "../handler/external.h"
 #include "../handler/handler.h"
 #include "../handler/table.h"
 #include "../source/probes.h"
@@ -134,6 +135,9 @@ static void handle(struct kl_session *s, u32 id, struct kl_rule *r, struct kl_fi
 		return kl_later_use(s, r->arg);
 	case KL_HANDLER_alarm:
 		return sound_alarm(s, id, r);
+	case KL_HANDLER_external:
+		run_keys(r, f, key);
+		return kl_external_fire(s, id, r, f, key);
 	}
 }
 

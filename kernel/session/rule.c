@@ -10,6 +10,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "../handler/external.h"
 #include "../handler/handler.h"
 #include "../handler/table.h"
 #include "../source/source.h"
@@ -31,6 +32,7 @@ static void free_rule(struct kl_rule *r)
 
 	if (!r)
 		return;
+	kl_external_destroy(r->external);
 	if (r->tables)
 		for_each_possible_cpu(cpu)
 			kl_table_destroy(r->tables[cpu]);
@@ -188,6 +190,12 @@ static bool has_table(u32 handler)
 	return handler == KL_HANDLER_count || has_value(handler);
 }
 
+/* Another module's handler says itself what it takes. */
+static bool is_external(const struct kl_abi_rule *wish)
+{
+	return wish->handler == KL_HANDLER_external;
+}
+
 static int check_arg(const struct kl_abi_rule *wish, struct kl_error *why)
 {
 	switch (wish->handler) {
@@ -215,11 +223,11 @@ static int check_rule(const struct kl_abi_rule *wish, struct kl_error *why)
 		return kl_fail(why, -EINVAL, "the rule's text is not ended by NUL");
 	if (has_value(wish->handler) && !wish->value)
 		return kl_fail(why, -EINVAL, "the handler needs a value");
-	if (wish->value && !has_value(wish->handler))
+	if (wish->value && !has_value(wish->handler) && !is_external(wish))
 		return kl_fail(why, -EINVAL, "the handler takes no value");
 	if (wish->n_keys > KL_RULE_KEYS_MAX)
 		return kl_fail(why, -EINVAL, "%u keys: at most %u", wish->n_keys, KL_RULE_KEYS_MAX);
-	if (wish->n_keys && !has_table(wish->handler))
+	if (wish->n_keys && !has_table(wish->handler) && !is_external(wish))
 		return kl_fail(why, -EINVAL, "the handler takes no keys");
 	for (u32 i = 0; i < KL_RULE_KEYS_MAX; i++) {
 		bool wanted = i < wish->n_keys;
@@ -318,6 +326,13 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 	r->arg = wish->arg;
 	r->low = wish->low;
 	memcpy(r->text, wish->text, sizeof(r->text));
+	if (is_external(wish)) {
+		error = kl_external_create(wish, s->may, &r->external, why);
+		if (error) {
+			free_rule(r);
+			return error;
+		}
+	}
 	mutex_lock(&s->lock);
 	error = take_programs(s, wish, r, why);
 	if (!error && c->rule_count == KL_RULES_MAX)
@@ -366,6 +381,32 @@ int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_err
 		/* The caller learns how many there are. */
 		return 0;
 	return error ? kl_fail(why, error, "the table cannot be written") : 0;
+}
+
+/**
+ * kl_session_read_handler - what another module's handler says of a rule
+ * @s: the session
+ * @to: `rule` and room in; the rest out
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to,
+			    struct kl_error *why)
+{
+	const struct kl_rule *r = NULL;
+
+	if (to->reserved)
+		return kl_fail(why, -EINVAL, "a reserved member of the call is not 0");
+	mutex_lock(&s->lock);
+	if (to->rule < s->custom.rule_count)
+		r = s->custom.rule[to->rule];
+	mutex_unlock(&s->lock);
+	if (!r)
+		return kl_fail(why, -ENOENT, "there is no rule %u", to->rule);
+	if (!r->external)
+		return kl_fail(why, -EINVAL, "rule %u has no handler of another module", to->rule);
+	return kl_external_read(r->external, to, why);
 }
 
 /* ------------------------------------------------------------- metadata */

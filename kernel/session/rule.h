@@ -13,6 +13,7 @@
 
 struct kl_session;
 struct kl_error;
+struct kl_external;
 struct kl_program;
 struct kl_table;
 struct kl_taskset;
@@ -30,6 +31,7 @@ struct kl_taskset;
  * @faults: firings in which something could not be read, by CPU
  * @left: freeze: records until it happens; -1 before it has been asked for
  * @text: alarm's
+ * @external: another module's handler, or NULL
  */
 struct kl_rule {
 	u32 handler;
@@ -42,6 +44,7 @@ struct kl_rule {
 	struct kl_table **tables;
 	u64 __percpu *faults;
 	char text[KL_RULE_TEXT_MAX];
+	struct kl_external *external;
 };
 
 /**
@@ -74,6 +77,8 @@ int kl_session_add_events(struct kl_session *s, struct kl_abi_events *e, struct 
 bool kl_session_has_flags(const struct kl_session *s);
 int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *r, struct kl_error *why);
 int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_error *why);
+int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to,
+			    struct kl_error *why);
 int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *m,
 			    struct kl_error *why);
 int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why);

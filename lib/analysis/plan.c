@@ -51,6 +51,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 	kl_plan_free_modules(plan);
 	kl_btf_close(plan->btf);
 	kl_buffer_deinit(&plan->note);
+	free(plan->handlers);
 	free(plan->lists);
 	free(plan->programs);
 	free(plan->heads);
@@ -113,14 +114,19 @@ static bool is_handler(const struct kl_spec *spec, const char *name)
 	       !strncmp(name, spec->handler.text, spec->handler.length);
 }
 
-static int find_handler(const char *list, const struct kl_spec *spec, unsigned int *handler)
+static int find_handler(const struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+			unsigned int *handler)
 {
-	for (unsigned int i = 0; spec->handler.text && kl_handler_name(i); i++)
-		if (is_handler(spec, kl_handler_name(i))) {
+	for (unsigned int i = 0; spec->handler.text && i < KL_ACTION_RULE; i++)
+		if (i != KL_HANDLER_external && kl_handler_name(i) &&
+		    is_handler(spec, kl_handler_name(i))) {
 			*handler = i;
 			return 0;
 		}
 	if (!spec->handler.text)
+		return 0;
+	*handler = KL_HANDLER_external;
+	if (kl_plan_external(plan, spec))
 		return 0;
 	return kl_spec_fail(list, spec->handler.text,
 			    "there is no handler \"%.*s\"; kernlens list handlers shows them",
@@ -216,15 +222,37 @@ static int take_text(const char *list, const struct kl_part *part, char text[KL_
 	return 0;
 }
 
-/* How many arguments each handler takes. */
+/* One of another module may take a value first; the rest is told to it as it is. */
+static int take_external(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+			 struct kl_plan_made *rule)
+{
+	const struct kl_abi_handler_info *info = kl_plan_external(plan, spec);
+	bool value = info->flags & KL_HANDLER_VALUE;
+	int ret = 0;
+
+	if (value)
+		ret = compile_part(plan, info->name, &spec->argument[0], &rule->shown.value);
+	if (ret < 0)
+		return ret;
+	rule->value = (unsigned int)ret;
+	return kl_plan_tell_external(info, list, spec, value, rule->text);
+}
+
+/* How many arguments each handler takes; of other modules' @least is up to them. */
 static const struct {
 	unsigned char least, most;
 } arguments[] = {
-	[KL_HANDLER_nothing] = { 0, 0 }, [KL_HANDLER_log] = { 0, 0 },
-	[KL_HANDLER_count] = { 0, 0 },	 [KL_HANDLER_sum] = { 1, 1 },
-	[KL_HANDLER_hist] = { 1, 3 },	 [KL_HANDLER_set] = { 1, 1 },
-	[KL_HANDLER_clear] = { 1, 1 },	 [KL_HANDLER_freeze] = { 0, 1 },
-	[KL_HANDLER_use] = { 1, 1 },	 [KL_HANDLER_alarm] = { 0, 1 },
+	[KL_HANDLER_nothing] = { 0, 0 },
+	[KL_HANDLER_log] = { 0, 0 },
+	[KL_HANDLER_count] = { 0, 0 },
+	[KL_HANDLER_sum] = { 1, 1 },
+	[KL_HANDLER_hist] = { 1, 3 },
+	[KL_HANDLER_set] = { 1, 1 },
+	[KL_HANDLER_clear] = { 1, 1 },
+	[KL_HANDLER_freeze] = { 0, 1 },
+	[KL_HANDLER_use] = { 1, 1 },
+	[KL_HANDLER_alarm] = { 0, 1 },
+	[KL_HANDLER_external] = { 0, KL_SPEC_LIST_MAX },
 };
 
 static int take_arguments(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
@@ -267,6 +295,8 @@ static int take_arguments(struct kl_plan *plan, const char *list, const struct k
 		return take_maskset(list, &argument[0], &rule->arg);
 	case KL_HANDLER_alarm:
 		return spec->arguments ? take_text(list, &argument[0], rule->text) : 0;
+	case KL_HANDLER_external:
+		return take_external(plan, list, spec, rule);
 	default:
 		return 0;
 	}
@@ -361,17 +391,23 @@ static void free_texts(struct kl_plan_made *rule)
 		free((char *)rule->shown.key_text[i]);
 }
 
-static int check_shape(const char *list, const struct kl_spec *spec, unsigned int handler)
+static int check_shape(const struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		       unsigned int handler)
 {
-	const char *name = kl_handler_name(handler);
+	const struct kl_abi_handler_info *info =
+		handler == KL_HANDLER_external ? kl_plan_external(plan, spec) : NULL;
+	const char *name = info ? info->name : kl_handler_name(handler);
+	unsigned int least = info ? !!(info->flags & KL_HANDLER_VALUE) : arguments[handler].least;
 
-	if (spec->arguments < arguments[handler].least)
+	if (spec->arguments < least)
 		return kl_spec_fail(list, spec->whole.text, "%s needs an argument: %s(...)", name,
 				    name);
 	if (spec->arguments > arguments[handler].most)
 		return kl_spec_fail(list, spec->argument[arguments[handler].most].text,
 				    "%s takes at most %u arguments", name, arguments[handler].most);
-	if (spec->keys && !has_table(handler))
+	if (spec->keys && info && !(info->flags & KL_HANDLER_KEYS))
+		return kl_spec_fail(list, spec->key[0].text, "%s takes no keys", name);
+	if (spec->keys && !info && !has_table(handler))
 		return kl_spec_fail(list, spec->key[0].text,
 				    "only count, sum and hist are kept by keys");
 	return 0;
@@ -383,15 +419,18 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 {
 	struct kl_plan_made rule = {};
 	unsigned int before = plan->n_rules;
-	int ret = find_handler(list, spec, &handler);
+	int ret = find_handler(plan, list, spec, &handler);
 
 	if (!ret)
-		ret = check_shape(list, spec, handler);
+		ret = check_shape(plan, list, spec, handler);
 	if (ret)
 		return ret;
 	if (!spec->filter.text && !spec->arguments && !spec->keys && handler <= KL_HANDLER_count)
 		return (int)handler;
 	rule.shown.handler = handler;
+	snprintf(rule.shown.handler_name, sizeof(rule.shown.handler_name), "%.*s",
+		 handler == KL_HANDLER_external ? (int)spec->handler.length : KL_HANDLER_NAME_MAX,
+		 handler == KL_HANDLER_external ? spec->handler.text : kl_handler_name(handler));
 	rule.shown.text = copy_part(&spec->whole);
 	if (!rule.shown.text)
 		return -ENOMEM;
@@ -433,7 +472,7 @@ static int add_event(struct kl_plan *plan, const char *list, const struct kl_spe
 {
 	bool simple = !spec->filter.text && !spec->arguments && !spec->keys;
 	uint8_t *wanted;
-	int ret = find_handler(list, spec, &handler);
+	int ret = find_handler(plan, list, spec, &handler);
 
 	if (ret)
 		return ret;
@@ -555,24 +594,4 @@ bool kl_plan_is_named(const struct kl_plan *plan, const char *name)
 				return true;
 	}
 	return false;
-}
-
-size_t kl_plan_defined(const struct kl_plan *plan)
-{
-	return plan->n_events;
-}
-
-uint8_t kl_plan_defined_action(const struct kl_plan *plan, size_t index)
-{
-	return plan->dynamic[index];
-}
-
-const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index)
-{
-	return index < plan->n_rules ? &plan->rules[index].shown : NULL;
-}
-
-const char *kl_plan_note(const struct kl_plan *plan)
-{
-	return plan->note.data ? plan->note.data : "";
 }

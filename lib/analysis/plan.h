@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A plan's inside: what it will tell a session, by number. Shared by plan.c
- * (what a user asks for), plan_place.c (defined events), plan_store.c (programs
- * and rules, each only once) and plan_apply.c.
+ * (what a user asks for), plan_handler.c (handlers of other modules),
+ * plan_place.c (defined events), plan_store.c (programs and rules, each only
+ * once) and plan_apply.c.
  */
 #ifndef KL_LIB_PLAN_H
 #define KL_LIB_PLAN_H
@@ -67,6 +68,8 @@ struct kl_plan {
 	bool has_modules; /* they have been looked for */
 	struct kl_symbols *symbols;
 	struct kl_scope *scope;
+	struct kl_abi_handler_info *handlers; /* of other modules */
+	size_t n_handlers, handlers_room;
 	struct kl_plan_list *lists;
 	size_t n_lists, lists_room;
 	struct kl_plan_program *programs; /* number - 1 */
@@ -109,6 +112,14 @@ int kl_plan_apply_programs(struct kl_plan *plan, struct kl_session *session);
 /* plan.c: what a spec does, as the byte for a maskset, in the plan's scope. */
 int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 		   unsigned int handler);
+
+/* plan_handler.c: another module's handler that a spec names; NULL: there is none. */
+const struct kl_abi_handler_info *kl_plan_external(const struct kl_plan *plan,
+						   const struct kl_spec *spec);
+/* Its name and, behind a blank, the arguments from @first on, as a rule's text. */
+int kl_plan_tell_external(const struct kl_abi_handler_info *info, const char *list,
+			  const struct kl_spec *spec, unsigned int first,
+			  char text[KL_RULE_TEXT_MAX]);
 
 /* plan_place.c */
 int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec *spec,

@@ -142,3 +142,25 @@ int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
 	plan->flags[i] = strdup(name);
 	return plan->flags[i] ? i : kl_fail(ENOMEM, "out of memory");
 }
+
+/* ------------------------------------------------------- what there is */
+
+size_t kl_plan_defined(const struct kl_plan *plan)
+{
+	return plan->n_events;
+}
+
+uint8_t kl_plan_defined_action(const struct kl_plan *plan, size_t index)
+{
+	return plan->dynamic[index];
+}
+
+const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index)
+{
+	return index < plan->n_rules ? &plan->rules[index].shown : NULL;
+}
+
+const char *kl_plan_note(const struct kl_plan *plan)
+{
+	return plan->note.data ? plan->note.data : "";
+}

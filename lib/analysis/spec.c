@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <kernlens/abi.h>
 #include <kernlens/schema.h>
 #include "../base/base.h"
 #include "spec.h"
@@ -196,8 +197,8 @@ static const char *end_of_pattern(const char *at)
 	if (*end != ':')
 		return end;
 	length = strcspn(end + 1, ":,/ \t(");
-	for (unsigned int i = 0; kl_handler_name(i); i++)
-		if (strlen(kl_handler_name(i)) == length &&
+	for (unsigned int i = 0; i < KL_ACTION_RULE; i++)
+		if (kl_handler_name(i) && strlen(kl_handler_name(i)) == length &&
 		    !strncmp(kl_handler_name(i), end + 1, length))
 			return end;
 	/* An unknown word with arguments was meant as a handler. */

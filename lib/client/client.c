@@ -146,6 +146,13 @@ int kl_device_variable(struct kl_device *device, uint32_t id, struct kl_abi_vari
 			      "ask about a variable");
 }
 
+int kl_device_handler(struct kl_device *device, uint32_t index, struct kl_abi_handler_info *info)
+{
+	*info = (struct kl_abi_handler_info){ .index = index };
+	return kl_client_call(device->fd, KL_IOC_HANDLER_INFO, info, sizeof(*info),
+			      "ask about a handler");
+}
+
 int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status)
 {
 	*status = (struct kl_abi_status){ .index = index };

@@ -187,6 +187,35 @@ void kl_tally_deinit(struct kl_tally *table)
 	*table = (struct kl_tally){};
 }
 
+/* ----------------------------------------------- handlers of other modules */
+
+int kl_session_read_handler(struct kl_session *session, uint32_t rule, struct kl_saying *saying)
+{
+	uint32_t room = 4096;
+
+	*saying = (struct kl_saying){};
+	for (;;) {
+		struct kl_abi_handler_read call = { .rule = rule, .bytes = room };
+		char *text = calloc(1, room + 1);
+		int ret;
+
+		if (!text)
+			return kl_fail(ENOMEM, "out of memory");
+		call.text = (uintptr_t)text;
+		ret = kl_client_call(session->fd, KL_IOC_HANDLER_READ, &call, sizeof(call),
+				     "read the handler");
+		if (!ret && call.bytes <= room) {
+			*saying = (struct kl_saying){ text, call.bytes, call.fired, call.missed };
+			return 0;
+		}
+		free(text);
+		if (ret)
+			return ret;
+		/* It may grow while the session runs. */
+		room = call.bytes + call.bytes / 4;
+	}
+}
+
 /* -------------------------------------------------------------- metadata */
 
 int kl_session_set_metadata(struct kl_session *session, const char *text, size_t bytes)

@@ -104,35 +104,40 @@ static volatile int *any_slot(void)
 struct call {
 	unsigned long command;
 	u32 bytes;
+	u32 range; /* of the second word, which is often a number of something; 0: another */
 };
 
-#define CALL(command, type)                  \
-	{                                    \
-		command, sizeof(struct type) \
+#define CALL(command, type, range)                  \
+	{                                           \
+		command, sizeof(struct type), range \
 	}
 
 static const struct call calls[] = {
-	CALL(KL_IOC_INFO, kl_abi_info),
-	CALL(KL_IOC_TIME, kl_abi_time),
-	CALL(KL_IOC_EVENT_INFO, kl_abi_event_info),
-	CALL(KL_IOC_ERROR, kl_abi_error),
-	CALL(KL_IOC_STATUS, kl_abi_status),
-	CALL(KL_IOC_SESSION, kl_abi_session),
-	CALL(KL_IOC_ATTACH, kl_abi_attach),
-	CALL(KL_IOC_MASKSET_WRITE, kl_abi_maskset),
-	CALL(KL_IOC_MASKSET_READ, kl_abi_maskset),
-	CALL(KL_IOC_MASKSET_USE, kl_abi_use),
-	CALL(KL_IOC_FILTER, kl_abi_filter),
-	CALL(KL_IOC_TASKS, kl_abi_tasks),
-	{ KL_IOC_START, 0 },
-	{ KL_IOC_STOP, 0 },
-	CALL(KL_IOC_RESIZE, kl_abi_resize),
-	CALL(KL_IOC_READER, kl_abi_reader),
-	CALL(KL_IOC_STATS, kl_abi_stats),
-	CALL(KL_IOC_COUNTS, kl_abi_counts),
-	CALL(KL_IOC_DUMP, kl_abi_dump),
-	CALL(KL_IOC_VARIABLE_INFO, kl_abi_variable_info),
-	CALL(KL_IOC_VARIABLES, kl_abi_variables),
+	CALL(KL_IOC_INFO, kl_abi_info, 0),
+	CALL(KL_IOC_TIME, kl_abi_time, 0),
+	CALL(KL_IOC_EVENT_INFO, kl_abi_event_info, KL_EV_MAX + 2),
+	CALL(KL_IOC_ERROR, kl_abi_error, 0),
+	CALL(KL_IOC_STATUS, kl_abi_status, 0),
+	CALL(KL_IOC_SESSION, kl_abi_session, 0),
+	CALL(KL_IOC_ATTACH, kl_abi_attach, 1000),
+	CALL(KL_IOC_MASKSET_WRITE, kl_abi_maskset, 0),
+	CALL(KL_IOC_MASKSET_READ, kl_abi_maskset, 0),
+	CALL(KL_IOC_MASKSET_USE, kl_abi_use, 0),
+	CALL(KL_IOC_FILTER, kl_abi_filter, 0),
+	CALL(KL_IOC_TASKS, kl_abi_tasks, 0),
+	{ KL_IOC_START, 0, 0 },
+	{ KL_IOC_STOP, 0, 0 },
+	CALL(KL_IOC_RESIZE, kl_abi_resize, 32),
+	CALL(KL_IOC_READER, kl_abi_reader, 4),
+	CALL(KL_IOC_STATS, kl_abi_stats, 4),
+	CALL(KL_IOC_COUNTS, kl_abi_counts, 0),
+	CALL(KL_IOC_DUMP, kl_abi_dump, 8),
+	CALL(KL_IOC_VARIABLE_INFO, kl_abi_variable_info, 1000),
+	CALL(KL_IOC_VARIABLES, kl_abi_variables, 0),
+	CALL(KL_IOC_RULE, kl_abi_rule, 0),
+	CALL(KL_IOC_TABLE, kl_abi_table, 4),
+	CALL(KL_IOC_HANDLER_INFO, kl_abi_handler_info, 4),
+	CALL(KL_IOC_HANDLER_READ, kl_abi_handler_read, 4),
 };
 
 /* RALL and RDEFAULT, which take a second to attach in the emulator, only now and then. */
@@ -150,6 +155,15 @@ static void fill_variables(struct kl_abi_variables *variables)
 	variables->flags = below(2);
 }
 
+/* Without programs; of another module, too. */
+static void fill_rule(struct kl_abi_rule *rule)
+{
+	rule->handler = below(KL_HANDLER_external + 2);
+	rule->arg = below(KL_FLAGS_MAX);
+	rule->entries = below(100);
+	strcpy(rule->text, below(2) ? "t_sum" : "t_much");
+}
+
 /* An argument that has a chance of being accepted. */
 static void fill_sensibly(const struct call *call, void *argument)
 {
@@ -159,6 +173,7 @@ static void fill_sensibly(const struct call *call, void *argument)
 
 	memset(argument, 0, call->bytes);
 	words[0] = call->bytes;
+	words[1] = call->range ? below(call->range) : 0;
 	switch (call->command) {
 	case KL_IOC_SESSION:
 		session->mode = below(2);
@@ -170,18 +185,12 @@ static void fill_sensibly(const struct call *call, void *argument)
 	case KL_IOC_MASKSET_WRITE:
 		maskset->id = 3 + below(5);
 		for (u32 n = below(60); n; n--)
-			maskset->handler[below(KL_EV_MAX)] = below(3);
+			maskset->handler[below(KL_EV_MAX)] = below(8) ? below(3) :
+									KL_ACTION_RULE + below(3);
 		break;
 	case KL_IOC_MASKSET_READ:
 	case KL_IOC_MASKSET_USE:
 		words[1] = any_maskset();
-		break;
-	case KL_IOC_ATTACH:
-	case KL_IOC_VARIABLE_INFO:
-		words[1] = below(1000);
-		break;
-	case KL_IOC_EVENT_INFO:
-		words[1] = below(KL_EV_MAX + 2);
 		break;
 	case KL_IOC_FILTER:
 		words[1] = below(3);
@@ -191,17 +200,8 @@ static void fill_sensibly(const struct call *call, void *argument)
 		words[1] = below(2) ? (u32)getpid() : below(300);
 		words[2] = 1 + below(2) + (below(8) << 2);
 		break;
-	case KL_IOC_RESIZE:
-		words[1] = 4 + below(28);
-		break;
-	case KL_IOC_READER:
-		words[1] = below(4);
-		break;
-	case KL_IOC_STATS:
-		words[1] = below(4) - 1;
-		break;
-	case KL_IOC_DUMP:
-		words[1] = below(8);
+	case KL_IOC_RULE:
+		fill_rule(argument);
 		break;
 	case KL_IOC_VARIABLES:
 		fill_variables(argument);

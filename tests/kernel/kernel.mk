@@ -5,15 +5,16 @@
 #   kernel-tests     the test modules for each kernel, and the programs
 #   stimulus-NAME    a module for one kernel, at build/RELEASE/kl_stimulus.ko
 #   program-NAME     the same, kl_program.ko, from it and the module's own programs
+#   extern-NAME      the same, kl_extern.ko: handlers of another module
 #
 # tests/kernel/run runs them in virtual machines.
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
-	faults programs defined soak)
+	faults programs defined soak handlers)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)
 
-kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNEL_TESTS)
+kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) examples $(KERNEL_TESTS)
 
 $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 	@mkdir -p $(@D)
@@ -26,7 +27,7 @@ $(BUILD)/tests/kernel-soak: tests/kernel/soak.c $(LIB)
 
 # A test of several files: its first is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
-$(BUILD)/tests/kernel-users: tests/kernel/workload.c
+$(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers: tests/kernel/workload.c
 
 stimulus-%: $(CACHE)/%/release
 	@release=$$(cat $<); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \
@@ -44,5 +45,8 @@ program-%: $(CACHE)/%/release
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
 		M=$(CURDIR)/$$tree modules && \
 	cp $$tree/kl_program.ko $(BUILD)/$$release/kl_program.ko
+
+extern-%: module-%
+	+@$(call build-against,$*,tests/kernel/extern)
 
 .PHONY: kernel-tests

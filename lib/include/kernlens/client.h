@@ -69,6 +69,16 @@ int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_i
 int kl_device_variable(struct kl_device *device, uint32_t id, struct kl_abi_variable_info *info);
 
 /**
+ * kl_device_handler - one of the handlers that other kernel modules have added
+ * @device: device
+ * @index: from 0
+ * @info: filled in: its name, what it can do, whether it may be used
+ *
+ * Returns -ENOENT after the last.
+ */
+int kl_device_handler(struct kl_device *device, uint32_t index, struct kl_abi_handler_info *info);
+
+/**
  * kl_device_status - one session in the list of all that may be seen
  * @device: device
  * @index: from 0

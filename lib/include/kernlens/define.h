@@ -103,6 +103,28 @@ int kl_session_tally(struct kl_session *session, uint32_t rule, unsigned int cpu
 void kl_tally_deinit(struct kl_tally *table);
 
 /**
+ * struct kl_saying - what another module's handler says of a rule
+ * @text: ended by NUL
+ * @bytes: of it
+ * @fired: how often the handler was called
+ * @missed: firings in NMIs, which the handler does not take
+ */
+struct kl_saying {
+	char *text;
+	size_t bytes;
+	uint64_t fired;
+	uint64_t missed;
+};
+
+/**
+ * kl_session_read_handler - ask another module's handler what it has to say
+ * @session: session
+ * @rule: the rule's number, from 0
+ * @saying: filled in; its text is freed by the caller
+ */
+int kl_session_read_handler(struct kl_session *session, uint32_t rule, struct kl_saying *saying);
+
+/**
  * kl_session_set_metadata - say how what the session defines is to be read
  * @session: session
  * @text: for those who attach to it

@@ -24,6 +24,7 @@ struct kl_plan;
  * struct kl_plan_rule - a rule as its user wrote it
  * @text: the whole of it
  * @handler: KL_HANDLER_*
+ * @handler_name: as it was written, also of another module's
  * @n_keys: number of keys; a text takes two of 8 bytes
  * @key_text: each as it was written; NULL: the key before goes on
  * @key: how each is to be printed
@@ -35,6 +36,7 @@ struct kl_plan;
 struct kl_plan_rule {
 	const char *text;
 	unsigned int handler;
+	char handler_name[KL_HANDLER_NAME_MAX];
 	unsigned int n_keys;
 	const char *key_text[KL_RULE_KEYS_MAX];
 	struct kl_result key[KL_RULE_KEYS_MAX];
@@ -57,6 +59,15 @@ struct kl_plan *kl_plan_create(struct kl_schema *schema);
  * @plan: or NULL
  */
 void kl_plan_destroy(struct kl_plan *plan);
+
+/**
+ * kl_plan_add_handler - a handler of another kernel module that may be named
+ * @plan: plan that has not been compiled
+ * @info: from kl_device_handler(); copied
+ *
+ * Returns -ENOMEM on failure.
+ */
+int kl_plan_add_handler(struct kl_plan *plan, const struct kl_abi_handler_info *info);
 
 /**
  * kl_plan_add - one more list of places, with commas, as behind -e

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Handlers of other modules: the registry, and a rule's use of one. `registry_lock`
+ * guards the list; a rule's owner is pinned while it is held, so a handler either
+ * is found and its module stays, or is not found. Probes call fire() without a
+ * lock: a rule's handler stays until the session is freed, after a grace period.
+ */
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "../compat/clock.h"
+#include "../include/kernlens/handler.h"
+#include "../session/record.h"
+#include "external.h"
+
+/**
+ * struct registered - a handler in the list
+ * @rules: that use it; under the lock
+ * @ref: of the list and of its rules
+ */
+struct registered {
+	struct list_head list;
+	const struct kl_handler_ops *ops;
+	u32 id;
+	u32 rules;
+	struct kref ref;
+};
+
+/* How often a rule's handler was called on a CPU, or could not be. */
+struct calls {
+	u64 fired;
+	u64 missed;
+};
+
+/**
+ * struct kl_external - a rule's handler
+ * @ops: of its module, which stays loaded
+ * @data: what its init() has returned
+ */
+struct kl_external {
+	const struct kl_handler_ops *ops;
+	void *data;
+	struct calls __percpu *calls;
+	struct registered *registered;
+};
+
+static DEFINE_MUTEX(registry_lock);
+static LIST_HEAD(registry);
+static u32 last_id;
+
+static void free_registered(struct kref *ref)
+{
+	kfree(container_of(ref, struct registered, ref));
+}
+
+static struct registered *find(const char *name, size_t length)
+{
+	struct registered *h;
+
+	lockdep_assert_held(&registry_lock);
+	list_for_each_entry(h, &registry, list)
+		if (strlen(h->ops->name) == length && !memcmp(h->ops->name, name, length))
+			return h;
+	return NULL;
+}
+
+/* --------------------------------------------------------- other modules */
+
+static bool is_built_in(const char *name)
+{
+	static const char *const names[] = {
+#define KL_HANDLER(id, name, help) #name,
+#include "../../uapi/handlers.def"
+#undef KL_HANDLER
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static bool is_name(const char *name)
+{
+	size_t length = name ? strnlen(name, KL_HANDLER_NAME_MAX) : 0;
+
+	if (!length || length == KL_HANDLER_NAME_MAX || *name < 'a' || *name > 'z')
+		return false;
+	for (; *name; name++)
+		if (!(*name >= 'a' && *name <= 'z') && !(*name >= '0' && *name <= '9') &&
+		    *name != '_')
+			return false;
+	return true;
+}
+
+/**
+ * kl_handler_register - offer a handler to all sessions
+ * @ops: static data of the owner
+ *
+ * Register as the last step of a module's init, and unregister as the first of
+ * its exit. Rules can use it once the owner's init has succeeded. Returns 0;
+ * -EPROTO: another version of the interface; -EINVAL: a member is wrong or
+ * missing; -EEXIST: the name is taken; -ENOMEM. Context: may sleep.
+ */
+int kl_handler_register(const struct kl_handler_ops *ops)
+{
+	struct registered *h;
+	int error = 0;
+
+	/* Nothing behind the version is looked at if it is another. */
+	if (ops->version != KL_HANDLER_API) {
+		pr_warn("kernlens: a handler has version %u of the interface, not %u\n",
+			ops->version, KL_HANDLER_API);
+		return -EPROTO;
+	}
+	if (!ops->owner || !ops->fire || ops->flags & ~KL_HANDLER_FLAGS || !is_name(ops->name))
+		return -EINVAL;
+	h = kzalloc(sizeof(*h), GFP_KERNEL);
+	if (!h)
+		return -ENOMEM;
+	h->ops = ops;
+	kref_init(&h->ref);
+	mutex_lock(&registry_lock);
+	if (is_built_in(ops->name) || find(ops->name, strlen(ops->name)))
+		error = -EEXIST;
+	if (!error) {
+		h->id = ++last_id;
+		list_add_tail(&h->list, &registry);
+	}
+	mutex_unlock(&registry_lock);
+	if (error)
+		kfree(h);
+	return error;
+}
+EXPORT_SYMBOL_GPL(kl_handler_register);
+
+/**
+ * kl_handler_unregister - no new rule can use it
+ * @ops: as registered; nothing happens if it is not
+ *
+ * Rules that use it go on, and keep the owner loaded until their sessions end.
+ * Context: may sleep.
+ */
+void kl_handler_unregister(const struct kl_handler_ops *ops)
+{
+	struct registered *h, *next;
+
+	mutex_lock(&registry_lock);
+	list_for_each_entry_safe(h, next, &registry, list) {
+		if (h->ops != ops)
+			continue;
+		list_del(&h->list);
+		kref_put(&h->ref, free_registered);
+	}
+	mutex_unlock(&registry_lock);
+}
+EXPORT_SYMBOL_GPL(kl_handler_unregister);
+
+/* ----------------------------------------------------------------- rules */
+
+/* The handler with its module pinned; undone by put_handler. */
+static struct registered *get_handler(const char *name, size_t length)
+{
+	struct registered *h;
+
+	mutex_lock(&registry_lock);
+	h = find(name, length);
+	/*
+	 * A module whose init may still fail is freed whoever has it pinned: it
+	 * must have come to its end.
+	 */
+	if (h && (READ_ONCE(h->ops->owner->state) != MODULE_STATE_LIVE ||
+		  !try_module_get(h->ops->owner)))
+		h = NULL;
+	if (h) {
+		h->rules++;
+		kref_get(&h->ref);
+	}
+	mutex_unlock(&registry_lock);
+	return h;
+}
+
+static void put_handler(struct registered *h)
+{
+	struct module *owner = h->ops->owner;
+
+	mutex_lock(&registry_lock);
+	h->rules--;
+	kref_put(&h->ref, free_registered);
+	mutex_unlock(&registry_lock);
+	module_put(owner);
+}
+
+static int check_use(const struct kl_handler_ops *ops, const struct kl_abi_rule *wish, u32 may,
+		     struct kl_error *why)
+{
+	if (!kl_access_allows_handler(may, ops->flags))
+		return kl_fail(why, -EPERM,
+			       "%s is not for everybody: needs CAP_SYS_ADMIN and no "
+			       "lockdown",
+			       ops->name);
+	if (!!wish->value != !!(ops->flags & KL_HANDLER_VALUE))
+		return kl_fail(why, -EINVAL, "%s %s", ops->name,
+			       wish->value ? "takes no value" : "needs a value");
+	if (wish->n_keys && !(ops->flags & KL_HANDLER_KEYS))
+		return kl_fail(why, -EINVAL, "%s takes no keys", ops->name);
+	return 0;
+}
+
+static int init_data(struct kl_external *e, const char *args, u32 keys, struct kl_error *why)
+{
+	struct kl_handler_setup setup = { .args = args, .keys = keys };
+
+	if (!e->ops->init)
+		return 0;
+	e->data = e->ops->init(&setup);
+	if (!IS_ERR(e->data))
+		return 0;
+	setup.why[sizeof(setup.why) - 1] = 0;
+	return kl_fail(why, PTR_ERR(e->data), "%s: %s", e->ops->name,
+		       setup.why[0] ? setup.why : "it cannot be set up");
+}
+
+/**
+ * kl_external_create - another module's handler for a rule
+ * @wish: the rule: handler, value and keys have been looked at
+ * @may: KL_MAY_* of the session
+ * @made: set on success
+ * @why: set on failure
+ *
+ * Returns 0 or a negative errno. Context: may sleep; the session's lock is not
+ * held, as another module's init() is called.
+ */
+int kl_external_create(const struct kl_abi_rule *wish, u32 may, struct kl_external **made,
+		       struct kl_error *why)
+{
+	size_t length = strcspn(wish->text, " ");
+	struct registered *h = get_handler(wish->text, length);
+	struct kl_external *e;
+	int error;
+
+	if (!h)
+		return kl_fail(why, -ENOENT, "no module has a handler \"%.*s\"", (int)length,
+			       wish->text);
+	error = check_use(h->ops, wish, may, why);
+	if (error)
+		goto put;
+	e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT);
+	if (!e) {
+		error = kl_fail(why, -ENOMEM, "no memory for a handler");
+		goto put;
+	}
+	e->registered = h;
+	e->ops = h->ops;
+	e->calls = alloc_percpu_gfp(struct calls, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!e->calls) {
+		error = kl_fail(why, -ENOMEM, "no memory for a handler");
+		goto free;
+	}
+	error = init_data(e, skip_spaces(wish->text + length), wish->n_keys, why);
+	if (error)
+		goto free_calls;
+	*made = e;
+	return 0;
+free_calls:
+	free_percpu(e->calls);
+free:
+	kfree(e);
+put:
+	put_handler(h);
+	return error;
+}
+
+/**
+ * kl_external_destroy - a rule has no use for its handler any more
+ * @e: no probe can be in it; or NULL
+ *
+ * Context: may sleep.
+ */
+void kl_external_destroy(struct kl_external *e)
+{
+	if (!e)
+		return;
+	if (e->ops->exit)
+		e->ops->exit(e->data);
+	put_handler(e->registered);
+	free_percpu(e->calls);
+	kfree(e);
+}
+
+/* The running task, if the session's owner may be told of it here. */
+static struct task_struct *shown_task(const struct kl_session *s)
+{
+	if (!(s->gate & KL_GATE_OWN) || (in_task() && kl_access_may_see(s->owner, current)))
+		return current;
+	return NULL;
+}
+
+/**
+ * kl_external_fire - an event whose rule has another module's handler
+ * @s: the session; gate and filter have let the event through
+ * @id: event
+ * @r: its rule
+ * @f: the firing
+ * @key: the rule's keys
+ *
+ * Context: any, preemption off.
+ */
+void kl_external_fire(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f,
+		      const u64 *key)
+{
+	const struct kl_external *e = r->external;
+	bool raw = s->may & KL_MAY_HOOK_FUNCTIONS;
+	struct kl_handler_event event;
+
+	if (in_nmi() && !(e->ops->flags & KL_HANDLER_ANY_CONTEXT)) {
+		this_cpu_inc(e->calls->missed);
+		return;
+	}
+	event = (struct kl_handler_event){
+		.id = id,
+		.cpu = smp_processor_id(),
+		.time = kl_clock(),
+		.fields = f->fields,
+		.bytes = f->bytes,
+		.arguments = raw ? f->arguments : 0,
+		.argument = raw ? f->argument : NULL,
+		.task = shown_task(s),
+		.value = r->value ? kl_program_run(r->value, f) : 0,
+		.key = key,
+		.keys = r->keys,
+	};
+	event.fault = f->fault;
+	this_cpu_inc(e->calls->fired);
+	e->ops->fire(e->data, &event);
+}
+
+static int read_text(struct kl_external *e, struct kl_abi_handler_read *to, struct kl_error *why)
+{
+	u32 room = min(to->bytes, KL_HANDLER_READ_MAX);
+	char *text = kvzalloc(max(room, 1u), GFP_KERNEL_ACCOUNT);
+	ssize_t bytes;
+
+	if (!text)
+		return kl_fail(why, -ENOMEM, "no memory for what the handler says");
+	bytes = e->ops->read(e->data, text, room);
+	if (bytes > KL_HANDLER_READ_MAX)
+		bytes = -E2BIG;
+	if (bytes > 0 && bytes <= room && copy_to_user(u64_to_user_ptr(to->text), text, bytes)) {
+		kvfree(text);
+		return kl_fail(why, -EFAULT, "the handler's text cannot be written");
+	}
+	kvfree(text);
+	if (bytes < 0)
+		return kl_fail(why, bytes, "%s cannot be read", e->ops->name);
+	to->bytes = bytes;
+	return 0;
+}
+
+/**
+ * kl_external_read - what a rule's handler says
+ * @e: of the rule
+ * @to: as in the contract
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_external_read(struct kl_external *e, struct kl_abi_handler_read *to, struct kl_error *why)
+{
+	int cpu;
+
+	to->fired = 0;
+	to->missed = 0;
+	for_each_possible_cpu(cpu) {
+		to->fired += READ_ONCE(per_cpu_ptr(e->calls, cpu)->fired);
+		to->missed += READ_ONCE(per_cpu_ptr(e->calls, cpu)->missed);
+	}
+	if (e->ops->read)
+		return read_text(e, to, why);
+	to->bytes = 0;
+	return 0;
+}
+
+/**
+ * kl_external_info - one of the handlers that other modules have registered
+ * @info: `index` in, the rest out
+ * @may: KL_MAY_* of who asks
+ *
+ * Returns 0 or -ENOENT behind the last. Context: may sleep.
+ */
+int kl_external_info(struct kl_abi_handler_info *info, u32 may)
+{
+	u32 index = info->index;
+	struct registered *h;
+	int error = -ENOENT;
+
+	mutex_lock(&registry_lock);
+	list_for_each_entry(h, &registry, list) {
+		if (index--)
+			continue;
+		info->id = h->id;
+		info->flags = h->ops->flags;
+		info->absent = kl_access_allows_handler(may, h->ops->flags) ? KL_PRESENT :
+									      KL_ABSENT_DENIED;
+		info->rules = may & KL_MAY_SEE_ALL ? h->rules : 0;
+		strscpy(info->name, h->ops->name, sizeof(info->name));
+		strscpy(info->module, h->ops->owner->name, sizeof(info->module));
+		strscpy(info->help, h->ops->help ?: "", sizeof(info->help));
+		error = 0;
+		break;
+	}
+	mutex_unlock(&registry_lock);
+	return error;
+}
