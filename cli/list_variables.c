@@ -32,6 +32,8 @@ static const char *access_text(const struct kl_variable *v)
 {
 	if (!strcmp(v->access, "own"))
 		return "of your own tasks";
+	if (!strcmp(v->access, "parent"))
+		return "of your own tasks whose parent is yours, too";
 	if (!strcmp(v->access, "any"))
 		return "as it is: /proc shows it to everybody";
 	return "not at all: it speaks of the whole machine";

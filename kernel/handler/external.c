@@ -204,7 +204,7 @@ static void put_handler(struct registered *h)
 static int check_use(const struct kl_handler_ops *ops, const struct kl_abi_rule *wish, u32 may,
 		     struct kl_error *why)
 {
-	if (!kl_access_allows_handler(may, ops->flags))
+	if (kl_rights_lack(may, kl_handler_needs(ops->flags)))
 		return kl_fail(why, -EPERM,
 			       "%s is not for everybody: needs CAP_SYS_ADMIN and no "
 			       "lockdown",
@@ -410,8 +410,9 @@ int kl_external_info(struct kl_abi_handler_info *info, u32 may)
 			continue;
 		info->id = h->id;
 		info->flags = h->ops->flags;
-		info->absent = kl_access_allows_handler(may, h->ops->flags) ? KL_PRESENT :
-									      KL_ABSENT_DENIED;
+		info->absent = kl_rights_lack(may, kl_handler_needs(h->ops->flags)) ?
+				       KL_ABSENT_DENIED :
+				       KL_PRESENT;
 		info->rules = may & KL_MAY_SEE_ALL ? h->rules : 0;
 		strscpy(info->name, h->ops->name, sizeof(info->name));
 		strscpy(info->module, h->ops->owner->name, sizeof(info->module));

@@ -23,17 +23,13 @@
  */
 u32 kl_access_of_opener(const struct cred *cred)
 {
-	bool admin = ns_capable(&init_user_ns, CAP_SYS_ADMIN);
-	u32 may = 0;
+	bool admin, perfmon;
 
-	if (cred->user_ns == &init_user_ns && (admin || ns_capable(&init_user_ns, CAP_PERFMON)))
-		may |= KL_MAY_SEE_ALL;
-	if (may && admin) {
-		may |= KL_MAY_SEE_ADDRESSES;
-		if (!security_locked_down(LOCKDOWN_KPROBES))
-			may |= KL_MAY_HOOK_FUNCTIONS;
-	}
-	return may;
+	if (cred->user_ns != &init_user_ns)
+		return 0;
+	admin = ns_capable(&init_user_ns, CAP_SYS_ADMIN);
+	perfmon = admin || ns_capable(&init_user_ns, CAP_PERFMON);
+	return kl_rights_of(perfmon, admin, admin && security_locked_down(LOCKDOWN_KPROBES));
 }
 
 /*
@@ -92,35 +88,17 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why)
 {
 	const struct kl_event *e = kl_event_of(id);
+	u32 needs;
 
 	if (!e)
 		return true; /* a system call: a task's own */
-	if (e->access == KL_ACCESS_SYSTEM && !(may & KL_MAY_SEE_ALL)) {
-		if (why)
-			kl_fail(why, -EPERM, "%s speaks of the whole system: needs CAP_PERFMON",
-				e->name);
-		return false;
-	}
-	if (e->source == KL_SOURCE_FUNCTION && !(may & KL_MAY_HOOK_FUNCTIONS)) {
-		if (why)
-			kl_fail(why, -EPERM,
-				"%s hooks a kernel function: needs CAP_SYS_ADMIN and no lockdown",
-				e->name);
-		return false;
-	}
-	return true;
-}
-
-/**
- * kl_access_allows_handler - may an opener use a handler of another module?
- * @may: KL_MAY_*
- * @flags: KL_HANDLER_*, as it was registered
- *
- * It is called with all that the kernel has in its reach, so it needs what
- * programs need that look at the kernel's memory, unless it says that it tells an
- * owner nothing that records would not. Context: any.
- */
-bool kl_access_allows_handler(u32 may, u32 flags)
-{
-	return flags & KL_HANDLER_FOR_ALL || may & KL_MAY_HOOK_FUNCTIONS;
+	needs = kl_event_needs(e->access, e->source);
+	if (!kl_rights_lack(may, needs))
+		return true;
+	if (why && kl_rights_lack(may, needs & KL_MAY_SEE_ALL))
+		kl_fail(why, -EPERM, "%s speaks of the whole system: needs CAP_PERFMON", e->name);
+	else if (why)
+		kl_fail(why, -EPERM,
+			"%s hooks a kernel function: needs CAP_SYS_ADMIN and no lockdown", e->name);
+	return false;
 }

@@ -217,7 +217,7 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 /* Others' sessions are nothing that an ordinary user is told of. */
 static bool is_known_to(const struct kl_session *s, const struct cred *cred, u32 may)
 {
-	return may & KL_MAY_SEE_ALL || uid_eq(s->owner->fsuid, cred->fsuid);
+	return !kl_rights_lack(may, kl_session_needs(0, uid_eq(s->owner->fsuid, cred->fsuid)));
 }
 
 /**
@@ -241,7 +241,8 @@ struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, str
 	list_for_each_entry(s, &sessions, list) {
 		if (s->id != id || !is_known_to(s, cred, may))
 			continue;
-		shows_more = s->may & ~may;
+		shows_more = kl_rights_lack(may, kl_session_needs(s->may, uid_eq(s->owner->fsuid,
+										 cred->fsuid)));
 		if (!shows_more && kref_get_unless_zero(&s->ref))
 			found = s;
 	}

@@ -20,6 +20,7 @@
 
 #include "../ring/ring.h"
 #include "later.h"
+#include "rights.h"
 #include "rule.h"
 #include "taskset.h"
 
@@ -224,6 +225,5 @@ void kl_masksets_destroy(struct kl_session *s);
 u32 kl_access_of_opener(const struct cred *cred);
 bool kl_access_may_see(const struct cred *owner, struct task_struct *t);
 bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why);
-bool kl_access_allows_handler(u32 may, u32 flags);
 
 #endif /* KL_SESSION_SESSION_H */

@@ -68,8 +68,7 @@ u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX])
 		strscpy(reason, lack, KL_ERROR_TEXT_MAX);
 		return KL_ABSENT_KERNEL;
 	}
-	if ((row->access == KL_VARIABLE_all && !(may & KL_MAY_SEE_ALL)) ||
-	    (row->access == KL_VARIABLE_address && !(may & KL_MAY_SEE_ADDRESSES))) {
+	if (kl_rights_lack(may, kl_variable_needs(row->access))) {
 		snprintf(reason, KL_ERROR_TEXT_MAX, "%s speaks of the whole system: needs %s",
 			 row->name,
 			 row->access == KL_VARIABLE_all ? "CAP_PERFMON" : "CAP_SYS_ADMIN");
@@ -78,15 +77,57 @@ u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX])
 	return KL_PRESENT;
 }
 
-/* The words of variable @i, which is in @v already but for them. */
-static void add_slot(struct kl_variables *v, u32 i, kl_variable_fn read, bool is_own)
+/* Of an owner without privilege. A parent stays as long as RCU says: preemption is off. */
+static bool may_see_parent(const struct kl_session *s, const struct task_struct *t)
 {
-	v->slot[v->n_slots++] = (struct kl_variable_slot){
+	struct task_struct *parent;
+	bool may;
+
+	rcu_read_lock();
+	parent = rcu_dereference(t->real_parent);
+	may = kl_access_may_see(s->owner, parent);
+	rcu_read_unlock();
+	return may;
+}
+
+/* Both halves of what speaks of the parent, for such an owner. */
+static u64 read_of_parent(const struct kl_variable_slot *slot, struct task_struct *t)
+{
+	return may_see_parent(slot->session, t) ? slot->row->read(slot, t) : 0;
+}
+
+static u64 more_of_parent(const struct kl_variable_slot *slot, struct task_struct *t)
+{
+	return may_see_parent(slot->session, t) ? slot->row->more(slot, t) : 0;
+}
+
+/* The words of variable @i, which is in @v already but for them. */
+static struct kl_variable_slot *add_slot(struct kl_variables *v, u32 i, kl_variable_fn read)
+{
+	struct kl_variable_slot *slot = &v->slot[v->n_slots++];
+
+	*slot = (struct kl_variable_slot){
 		.read = read,
 		.changed = 2ull << i,
 		.bytes = v->of[i].bytes,
-		.is_own = is_own,
 	};
+	return slot;
+}
+
+/* One half of a row. */
+static void add_half(struct kl_session *s, struct kl_variables *v, u32 i,
+		     const struct kl_variable_row *row, bool more)
+{
+	bool of_parent = row->access == KL_VARIABLE_parent;
+	kl_variable_fn read = more ? row->more : row->read;
+	struct kl_variable_slot *slot;
+
+	if (of_parent && s->gate & KL_GATE_OWN)
+		read = more ? more_of_parent : read_of_parent;
+	slot = add_slot(v, i, read);
+	slot->is_own = of_parent || row->access == KL_VARIABLE_own;
+	slot->session = s;
+	slot->row = row;
 }
 
 static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
@@ -107,21 +148,22 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 		return kl_fail(why, -EINVAL, "%s is in every record and cannot be asked for",
 			       row->name);
 	for (u32 k = 0; k < v->n_slots; k++)
-		if (v->slot[k].read == row->read)
+		if (v->slot[k].row == row)
 			return kl_fail(why, -EINVAL, "%s is asked for twice", row->name);
 	v->of[i].bytes = row->bytes;
-	add_slot(v, i, row->read, row->access == KL_VARIABLE_own);
+	add_half(s, v, i, row, false);
 	if (row->more)
-		add_slot(v, i, row->more, row->access == KL_VARIABLE_own);
+		add_half(s, v, i, row, true);
 	return 0;
 }
 
 static void add_program_slot(struct kl_session *s, struct kl_variables *v, u32 i,
 			     kl_variable_fn read, const struct kl_program *program)
 {
-	add_slot(v, i, read, false);
-	v->slot[v->n_slots - 1].session = s;
-	v->slot[v->n_slots - 1].program = program;
+	struct kl_variable_slot *slot = add_slot(v, i, read);
+
+	slot->session = s;
+	slot->program = program;
 }
 
 static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
@@ -259,16 +301,11 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 /* May the owner of @s be told a row's value now? */
 static bool is_shown(const struct kl_session *s, const struct kl_variable_row *row)
 {
-	switch (row->access) {
-	case KL_VARIABLE_own:
+	if (row->access == KL_VARIABLE_own || row->access == KL_VARIABLE_parent)
 		return !(s->gate & KL_GATE_OWN) ||
-		       (in_task() && kl_access_may_see(s->owner, current));
-	case KL_VARIABLE_all:
-		return s->may & KL_MAY_SEE_ALL;
-	case KL_VARIABLE_address:
-		return s->see_addresses;
-	}
-	return true;
+		       (in_task() && kl_access_may_see(s->owner, current) &&
+			(row->access == KL_VARIABLE_own || may_see_parent(s, current)));
+	return !kl_rights_lack(s->may, kl_variable_needs(row->access));
 }
 
 /* The row of a variable that can be read; NULL: there is none. */

@@ -12,19 +12,12 @@
 
 #include "../../uapi/kernlens.h"
 #include "program_values.h"
+#include "rights.h"
 
 struct kl_error;
 struct kl_program;
 struct kl_session;
 struct kl_variable_slot;
-
-/* Who may see a variable: column `access` of variables.def. */
-enum kl_variable_access {
-	KL_VARIABLE_own, /* whoever may see the running task */
-	KL_VARIABLE_any,
-	KL_VARIABLE_all, /* KL_MAY_SEE_ALL */
-	KL_VARIABLE_address, /* KL_MAY_SEE_ADDRESSES */
-};
 
 /* A value's word; @slot only matters to those that are programs. */
 typedef u64 (*kl_variable_fn)(const struct kl_variable_slot *slot, struct task_struct *t);
@@ -59,7 +52,9 @@ extern const u32 kl_variable_count;
  * @changed: the variable's bit among those of a record
  * @bytes: of the variable in a record
  * @is_own: zero unless the owner may see the running task
- * @session, @program: of a variable that is a program
+ * @session: whose
+ * @row: of variables.def; NULL of a variable that is a program
+ * @program: the same, else NULL
  */
 struct kl_variable_slot {
 	kl_variable_fn read;
@@ -67,6 +62,7 @@ struct kl_variable_slot {
 	u32 bytes;
 	bool is_own;
 	struct kl_session *session;
+	const struct kl_variable_row *row;
 	const struct kl_program *program;
 };
 

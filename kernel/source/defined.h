@@ -21,6 +21,7 @@
 #include <linux/types.h>
 
 #include "../../uapi/kernlens.h"
+#include "../session/rights.h"
 
 struct kl_error;
 struct kl_program;
@@ -28,10 +29,6 @@ struct kl_session;
 
 /* Arguments that a firing has at most; a kind of source may have fewer. */
 #define KL_DEFINED_ARGUMENTS_MAX 12
-
-/* What owners without privilege may define in a session. */
-#define KL_DEFINED_UNPRIVILEGED_MAX 256
-#define KL_DEFINED_UNPRIVILEGED_HZ 1000
 
 /**
  * struct kl_defined_wish - struct kl_abi_event, copied and looked up

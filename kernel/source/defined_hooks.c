@@ -52,7 +52,7 @@ int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, st
 {
 	unsigned long address = wish->address;
 
-	if (!(d->session->may & KL_MAY_HOOK_FUNCTIONS))
+	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
 		return kl_fail(why, -EPERM,
 			       "hooking functions needs CAP_SYS_ADMIN and no lockdown");
 	if (wish->arg)

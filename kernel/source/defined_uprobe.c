@@ -70,7 +70,7 @@ static int create(struct kl_defined *d, const struct kl_defined_wish *wish, stru
 {
 	struct kl_uprobe *u;
 
-	if (!(d->session->may & KL_MAY_HOOK_FUNCTIONS))
+	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
 		return kl_fail(why, -EPERM, "hooking programs needs CAP_SYS_ADMIN and no lockdown");
 	if (!wish->name || !wish->name[0])
 		return kl_fail(why, -EINVAL, "a place in a program needs the file's name");

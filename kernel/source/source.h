@@ -11,22 +11,11 @@
 #include <linux/types.h>
 
 #include "../../uapi/kernlens.h"
+#include "../session/rights.h"
 
 struct kl_session;
 struct kl_error;
 struct tracepoint;
-
-enum kl_source {
-	KL_SOURCE_TRACEPOINT,
-	KL_SOURCE_FUNCTION,
-	KL_SOURCE_OWN, /* fired by the module itself */
-};
-
-enum kl_access {
-	KL_ACCESS_SELF,
-	KL_ACCESS_ABOUT,
-	KL_ACCESS_SYSTEM,
-};
 
 enum kl_set {
 	KL_SET_DEFAULT,
@@ -36,6 +25,8 @@ enum kl_set {
 
 /**
  * struct kl_event - one row of events.def
+ * @source: enum kl_source
+ * @access: enum kl_access
  * @target: tracepoint's or function's name
  * @probe: what is attached; its first argument is the session
  * @function: its address; NULL if this kernel does not export it, or it is none

@@ -236,7 +236,7 @@ int kl_handler_find(const char *name);
  * @scope: task, place, cpu or system; "" in a trace
  * @type: s8 .. u64, text, or task, which is struct kl_abi_task
  * @unit: of its value, "" if it has none
- * @access: who may see it: own, any, all or address; "" in a trace
+ * @access: who may see it: own, parent, any, all or address; "" in a trace
  * @cost: of reading it, "" if it is a few instructions
  * @help: one sentence
  * @field: how it is stored and meant; `offset` is its place among the values of

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What each user may see, as a page: the rows of the tables, put before the code
+ * of the module that decides (rights.h, and program.c for operations). Built and
+ * run by scripts/access-doc.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/session/program.h"
+#include "kernel/session/program_values.h"
+#include "kernel/session/rights.h"
+
+static const struct opener {
+	const char *name;
+	bool perfmon, admin, locked_down;
+} openers[] = {
+	{ "anyone", false, false, false },
+	{ "CAP_PERFMON", true, false, false },
+	{ "CAP_SYS_ADMIN, kernel locked down", true, true, true },
+	{ "CAP_SYS_ADMIN", true, true, false },
+};
+
+#define OPENERS (sizeof(openers) / sizeof(*openers))
+
+static u32 rights_of(const struct opener *opener)
+{
+	return kl_rights_of(opener->perfmon, opener->admin, opener->locked_down);
+}
+
+/* One cell an opener: @own where only those tasks are meant that it may see. */
+static void put_cells(u32 needs, const char *own)
+{
+	for (size_t i = 0; i < OPENERS; i++) {
+		u32 may = rights_of(&openers[i]);
+
+		printf(" %s |", kl_rights_lack(may, needs)		   ? "no" :
+				own && kl_rights_lack(may, KL_MAY_SEE_ALL) ? own :
+									     "yes");
+	}
+}
+
+static void put_head(const char *first, const char *more)
+{
+	printf("| %s |", first);
+	for (size_t i = 0; i < OPENERS; i++)
+		printf(" %s |", openers[i].name);
+	printf("%s\n|---|", more);
+	for (size_t i = 0; i < OPENERS; i++)
+		printf("---|");
+	for (const char *at = more; *at; at++)
+		if (*at == '|')
+			printf("---|");
+	printf("\n");
+}
+
+static void put_row(const char *name, u32 needs, const char *own)
+{
+	printf("| %s |", name);
+	put_cells(needs, own);
+	printf("\n");
+}
+
+/* ------------------------------------------------------------------ tables */
+
+struct field {
+	const char *name;
+	const char *format;
+	int of; /* 1, 2: speaks of that task; 0: of neither */
+};
+
+struct event {
+	const char *name;
+	enum kl_source source;
+	enum kl_access access;
+	const struct field *fields; /* ended by one without a name */
+};
+
+#define KL_F(type, name, format, value) { #name, #format, 0 },
+#define KL_F1(type, name, format, value) { #name, #format, 1 },
+#define KL_F2(type, name, format, value) { #name, #format, 2 },
+#define KL_A(type, name, count, format, pointer) { #name, #format, 0 },
+#define KL_COMM(name, task) { #name, "comm", 0 },
+#define KL_COMM1(name, task) { #name, "comm", 1 },
+#define KL_COMM2(name, task) { #name, "comm", 2 },
+#define KL_STR(name, pointer) { #name, "text", 0 },
+#define KL_STR1(name, pointer) { #name, "text", 1 },
+#define KL_STRN(name, pointer, length) { #name, "text", 0 },
+#define KL_NO_FIELDS
+#define KL_NO_STRINGS
+#define KL_TP(...) KL_SOURCE_TRACEPOINT
+#define KL_FN(...) KL_SOURCE_FUNCTION
+#define KL_OWN(...) KL_SOURCE_OWN
+#define KL_SELF KL_ACCESS_SELF
+#define KL_SYSTEM KL_ACCESS_SYSTEM
+#define KL_ABOUT(t) KL_ACCESS_ABOUT
+#define KL_ABOUT2(t, u) KL_ACCESS_ABOUT
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings) \
+	{ #name, source, access, (const struct field[]){ fields strings{ NULL, NULL, 0 } } },
+static const struct event events[] = {
+#include "uapi/events.def"
+};
+
+#undef KL_EVENT
+
+struct variable {
+	const char *name;
+	enum kl_variable_access access;
+};
+
+#define KL_VARIABLE(id, name, scope, type, unit, format, access, ...) \
+	{ #name, KL_VARIABLE_##access },
+static const struct variable variables[] = {
+#include "uapi/variables.def"
+};
+
+#define KL_HANDLER(id, name, help) #name,
+static const char *const handlers[] = {
+#include "uapi/handlers.def"
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* Fields of an event that one is told of only where it may see task 1 or 2, or addresses. */
+static void put_fields(const struct event *e, int of)
+{
+	const char *between = " ";
+
+	for (const struct field *f = e->fields; f->name; f++) {
+		if (of ? f->of != of : strcmp(f->format, "ptr") != 0)
+			continue;
+		printf("%s`%s`", between, f->name);
+		between = ", ";
+	}
+	printf(" |");
+}
+
+static void put_events(void)
+{
+	static const char *const own[] = {
+		[KL_ACCESS_SELF] = "own",
+		[KL_ACCESS_ABOUT] = "about own",
+	};
+
+	put_head("event", " of one task | of the other | addresses |");
+	for (size_t i = 0; i < COUNT(events); i++) {
+		const struct event *e = &events[i];
+
+		printf("| `%s` |", e->name);
+		put_cells(kl_event_needs(e->access, e->source),
+			  e->access == KL_ACCESS_SYSTEM ? NULL : own[e->access]);
+		for (int of = 1; of <= 2; of++)
+			put_fields(e, of);
+		put_fields(e, 0);
+		printf("\n");
+	}
+}
+
+static void put_variables(void)
+{
+	static const char *const own[KL_VARIABLE_address + 1] = {
+		[KL_VARIABLE_own] = "own",
+		[KL_VARIABLE_parent] = "own, of an own parent",
+	};
+
+	put_head("variable", "");
+	for (size_t i = 0; i < COUNT(variables); i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "`%s`", variables[i].name);
+		put_row(name, kl_variable_needs(variables[i].access), own[variables[i].access]);
+	}
+}
+
+/* -------------------------------------------------- what a session is made of */
+
+static void put_kinds(void)
+{
+	static const struct {
+		u32 kind;
+		const char *name;
+	} kinds[] = {
+		{ KL_SOURCE_KIND_TRACEPOINT, "tracepoint `tp:`" },
+		{ KL_SOURCE_KIND_FUNCTION, "function `fn:`" },
+		{ KL_SOURCE_KIND_RETURN, "its return `fn:...:ret`" },
+		{ KL_SOURCE_KIND_TICK, "tick `tick:`" },
+		{ KL_SOURCE_KIND_UPROBE, "function of a program `uprobe:`" },
+		{ KL_SOURCE_KIND_URETPROBE, "its return `uprobe:...:ret`" },
+	};
+
+	put_row("system call", 0, "own");
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		put_row(kinds[i].name, kl_kind_needs(kinds[i].kind), "own");
+}
+
+/* The module's own check of programs: of which operations does it say EPERM? */
+static u32 operation_needs(u32 code)
+{
+	static const u32 rights[] = { 0, KL_MAY_SEE_ALL, KL_MAY_SEE_ADDRESSES,
+				      KL_MAY_HOOK_FUNCTIONS };
+	struct kl_abi_op ops[] = { { .code = (u8)code }, { .code = KL_OP_END } };
+
+	for (size_t i = 0; i < COUNT(rights); i++) {
+		struct kl_program *p = kl_program_create(ops, 2, NULL, 0, rights[i], NULL);
+
+		if ((long)p == -EPERM)
+			continue;
+		if (!IS_ERR(p))
+			kl_program_destroy(p);
+		return rights[i];
+	}
+	return ~0u;
+}
+
+static void put_operations(void)
+{
+	static const char *const names[KL_OP_COUNT] = {
+		[KL_OP_FIELD] = "a field of the event, as the record shows it",
+		[KL_OP_FIELD_TEXT] = "a text of the event, as the record shows it",
+		[KL_OP_VARIABLE] = "a variable, as the record shows it",
+		[KL_OP_VARIABLE_TEXT] = "a variable that is text, as the record shows it",
+		[KL_OP_FLAG] = "a flag of the session",
+		[KL_OP_ARG] = "an argument of a function or tracepoint",
+		[KL_OP_CURRENT] = "the address of the running task",
+		[KL_OP_PERCPU] = "a CPU's own data",
+		[KL_OP_LOAD] = "the kernel's memory",
+		[KL_OP_LOAD_USER] = "a program's memory",
+		[KL_OP_TEXT] = "a text in the kernel's memory",
+		[KL_OP_PUT_STRING] = "the same, recorded",
+		[KL_OP_PUT_USER_STRING] = "a text in a program's memory, recorded",
+		[KL_OP_PUT_BYTES] = "bytes of the kernel's memory, recorded",
+	};
+
+	for (u32 code = 0; code < KL_OP_COUNT; code++)
+		if (names[code])
+			put_row(names[code], operation_needs(code), NULL);
+		else if (operation_needs(code))
+			put_row("an operation that has no name here", operation_needs(code), NULL);
+}
+
+static void put_handlers(void)
+{
+	for (size_t i = 0; i < COUNT(handlers); i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "`%s`", handlers[i]);
+		if (strcmp(handlers[i], "external"))
+			put_row(name, 0, NULL);
+	}
+	put_row("another module's", kl_handler_needs(0), NULL);
+	put_row("another module's that is for all", kl_handler_needs(KL_HANDLER_FOR_ALL), NULL);
+}
+
+static void put_sessions(void)
+{
+	for (int same = 1; same >= 0; same--)
+		for (size_t i = 0; i < OPENERS; i++) {
+			char name[100];
+
+			snprintf(name, sizeof(name), "of %s, %s",
+				 same ? "the same user" : "another user", openers[i].name);
+			put_row(name, kl_session_needs(rights_of(&openers[i]), same), NULL);
+		}
+}
+
+static void put_limits(void)
+{
+	printf("Without CAP_PERFMON a session defines at most %u events and %u ticks a second.\n",
+	       KL_DEFINED_UNPRIVILEGED_MAX, KL_DEFINED_UNPRIVILEGED_HZ);
+}
+
+int main(void)
+{
+	puts("# What each may see\n\n"
+	     "Made by `scripts/access-doc` of the tables and of the code that decides\n"
+	     "(`kernel/session/rights.h`, `kernel/session/program.c`); not to be edited.\n"
+	     "docs/design/access.md says why it is so.\n\n"
+	     "Capabilities are those of the opener of the device, in the initial user\n"
+	     "namespace. In the tables\n\n"
+	     "- yes: of all tasks, of the machine;\n"
+	     "- own: of tasks that the owner may see (the kernel's ptrace read rule without\n"
+	     "  its ways for the privileged: same user, same user namespace, no capability that\n"
+	     "  the owner has not, dumpable), asked when the record is made, and not of what\n"
+	     "  interrupts them;\n"
+	     "- about own: if the running task or one that it speaks of may be seen; fields\n"
+	     "  of a hidden one, in the columns behind, are zero or empty, and so are the\n"
+	     "  variables of the running task;\n"
+	     "- no: refused, and left out of patterns and masksets.\n\n"
+	     "Fields that are addresses are zero without CAP_SYS_ADMIN. What handlers keep\n"
+	     "(tables, flags, texts) is made of nothing but what these tables show.\n");
+	puts("## Rights\n");
+	puts("| opener | all tasks | addresses | hooks |\n|---|---|---|---|");
+	for (size_t i = 0; i < OPENERS; i++) {
+		u32 may = rights_of(&openers[i]);
+
+		printf("| %s | %s | %s | %s |\n", openers[i].name,
+		       may & KL_MAY_SEE_ALL ? "yes" : "no",
+		       may & KL_MAY_SEE_ADDRESSES ? "yes" : "no",
+		       may & KL_MAY_HOOK_FUNCTIONS ? "yes" : "no");
+	}
+	puts("\n## Places\n");
+	put_head("place", "");
+	put_kinds();
+	puts("");
+	put_limits();
+	puts("\n## Expressions, filters, keys\n");
+	put_head("what they look at", "");
+	put_operations();
+	puts("\n## Handlers\n");
+	put_head("handler", "");
+	put_handlers();
+	puts("\n## Reading a session\n");
+	put_head("session", "");
+	put_sessions();
+	puts("\n## Variables\n");
+	put_variables();
+	puts("\n## Events of the tables\n");
+	put_events();
+	return 0;
+}
+
+/* ------------------------------------------ what program.c asks others for */
+
+int kl_fail(struct kl_error *why, int error, const char *format, ...)
+{
+	return error;
+}
+
+void *kl_program_alloc(size_t bytes)
+{
+	return calloc(1, bytes);
+}
+
+void kl_program_free(void *memory)
+{
+	free(memory);
+}
+
+enum kl_variable_kind kl_variable_kind(u32 id)
+{
+	return KL_VARIABLE_NUMBER;
+}
+
+/* No program is run here. */
+u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
+{
+	abort();
+}
+
+void kl_variable_text(struct kl_session *s, u32 id, char text[KL_VARIABLE_TEXT_MAX])
+{
+	abort();
+}
+
+bool kl_flag_test(struct kl_session *s, u32 flag)
+{
+	abort();
+}
+
+bool kl_kernel_copy(void *to, u64 from, u32 bytes)
+{
+	abort();
+}
+
+bool kl_user_copy(void *to, u64 from, u32 bytes)
+{
+	abort();
+}
+
+const u8 *kl_running_task(void)
+{
+	abort();
+}
+
+u64 kl_percpu_offset(void)
+{
+	abort();
+}

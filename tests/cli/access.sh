@@ -1,0 +1,99 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# Who may see what: docs/access.md against what the module answers each opener; user namespaces,
+# /proc with hidepid, and what an own task's parent is called.
+
+page=$here/../../docs/access.md
+chmod 777 "$work"
+
+# as CAPABILITY|none COMMAND...: as an ordinary user, perhaps with one capability.
+as() {
+	local capabilities=()
+	[[ $1 == none ]] || capabilities=(--inh-caps="+$1" --ambient-caps="+$1")
+	shift
+	setpriv --reuid 65534 --regid 65534 --clear-groups "${capabilities[@]}" -- "$@"
+}
+
+# page_says COLUMN HEADING: the names that are refused there, under a heading of the page.
+page_says() {
+	awk -F ' *\\| *' -v column="$1" -v heading="## $2" '
+		/^## / { inside = $0 == heading }
+		inside && $2 ~ /^`/ && $(column + 2) == "no" { gsub(/`/, "", $2); print $2 }' "$page"
+}
+
+# compare COLUMN CAPABILITY|none|root: the page's answers and the module's.
+compare() {
+	local list heading run=(as "$2")
+	[[ $2 != root ]] || run=(env)
+	for list in 'events Events of the tables' 'variables Variables'; do
+		heading=${list#* }
+		list=${list%% *}
+		"${run[@]}" "$kernlens" list --json "$list" >listed
+		# Those that this kernel lacks are neither allowed nor refused.
+		jq -r '.[] | select(.available or (.reason | test("needs CAP_"))) | .name' listed | sort >there
+		jq -r '.[] | select(.reason | test("needs CAP_")) | .name' listed | sort >refused
+		page_says "$1" "$heading" | sort | comm -12 - there >said
+		check "$2: the page says of $list what the module says ($(wc -l <refused) of $(wc -l <there) refused)" \
+			diff said refused
+		check "$2: there are some" test "$(wc -l <there)" -gt 90
+	done
+}
+
+compare 1 none
+check "an ordinary user is refused some" test -s refused
+compare 2 perfmon
+compare 4 root
+check "root none" test ! -s refused
+
+# A shell whose parent is root's, and what it starts.
+setpriv --reuid 65534 --regid 65534 --clear-groups -- sh -c 'while sleep 0.1; do :; done' &
+loop=$!
+for ((i = 0; i < 100; i++)); do
+	[[ $(stat -c %u "/proc/$loop") != 65534 ]] || break
+	sleep 0.1
+done
+kl_nobody record -q --no-dump -e sched_process_exec,syscall_entry_wait4 -v parent_comm,ppid -p "$loop" \
+	--duration 2 -o "$work/parents"
+expect "names of parents" 0
+kill "$loop"
+wait "$loop" 2>/dev/null
+kl print parents --json
+check "an own parent's is shown" jq -e -s \
+	'[.[] | select(.comm == "sleep")] | length > 2 and all(.[]; .variables.parent_comm == "sh")' out
+check "another's is not" jq -e -s --argjson pid "$loop" \
+	'[.[] | select(.pid == $pid)] | length > 2 and all(.[]; .variables.parent_comm == "" and .variables.ppid > 0)' out
+
+# All capabilities, but of a user namespace.
+inner() {
+	status=0
+	as none unshare --user --map-root-user -- "$kernlens" "$@" >"$work/out" 2>"$work/err" </dev/null ||
+		status=$?
+}
+inner stat -a -e sched_switch -- true
+expect "a user namespace's root may not see all" 1
+says err 'needs CAP_PERFMON'
+inner stat -e fn:vfs_read -- true
+expect "nor hook functions" 1
+inner stat --json -e 'syscall_entry_getppid :count by comm' -- python3 -c 'import os
+for i in range(100): os.getppid()'
+expect "but its own processes" 0
+json "exactly" '.rules[0].entries[0].count == 100'
+
+mount -o remount,hidepid=2 /proc
+kl_nobody stat -p 1 -e sched_switch --duration 1
+expect "hidepid: a process that /proc hides is not there" 1
+says err 'there is no process 1'
+kl_nobody stat --json -e 'syscall_exit_write /ret > 0/ :count by pid' -- \
+	dd if=/dev/zero of=/dev/null bs=512 count=100 status=none
+expect "own ones are" 0
+json "exactly" '.rules[0].entries[0].count == 100'
+kl_nobody record -q -a -m RALL -o "$work/hidden" -- sh -c 'ls / | cat'
+expect "a recording with a state dump" 1
+kl_nobody record -q -m RALL -o "$work/hidden" -- sh -c 'ls / | cat'
+expect "of own processes" 0
+kl print hidden --json
+check "names nobody else's" jq -e -s '[.[] | .comm] | unique - ["", "kernlens", "sh", "ls", "cat"] | length == 0' out
+check "nor does the dump of processes" jq -e -s \
+	'[.[] | select(.event == "lttng_statedump_process_state") | .fields.name] | unique |
+	length > 0 and . - ["kernlens", "sh", "ls", "cat", "setpriv"] == []' out
+mount -o remount,hidepid=0 /proc
