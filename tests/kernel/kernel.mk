@@ -10,7 +10,7 @@
 # tests/kernel/run runs them in virtual machines.
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
-	faults programs defined soak handlers)
+	faults programs defined soak handlers access)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)
 
@@ -27,7 +27,8 @@ $(BUILD)/tests/kernel-soak: tests/kernel/soak.c $(LIB)
 
 # A test of several files: its first is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
-$(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers: tests/kernel/workload.c
+$(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access: \
+		tests/kernel/workload.c
 
 stimulus-%: $(CACHE)/%/release
 	@release=$$(cat $<); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \

@@ -10,12 +10,6 @@
 #include "decode.h"
 #include "workload.h"
 
-/* Thread ids that no other number is likely to be. */
-#define FIRST_TID 3456000
-#define LAST_TID 4194304
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
-
 static struct shared *shared;
 
 /* ----------------------------------------------- what is in a user's blocks */
@@ -24,6 +18,7 @@ static struct shared *shared;
  * struct findings - what a session's blocks say
  * @own, @own_files: records of user 1's workload, and those with its file names
  * @seen: records that name each owner, by comm or string
+ * @seen_changed: the same of a process that has become user 1's
  * @leak: the first thing that should not be there
  */
 struct findings {
@@ -34,6 +29,7 @@ struct findings {
 	u64 seen[OWNERS];
 	u64 seen_setuid;
 	u64 seen_hidden;
+	u64 seen_changed;
 	bool searching; /* for leaks: the session is user 1's */
 	char leak[300];
 };
@@ -49,23 +45,13 @@ static void leak(struct findings *f, const struct record *r, const char *what, c
 			 r ? event_name(r->id) : "", name);
 }
 
-static bool is_others_tid(u64 number)
-{
-	if (number <= FIRST_TID || number > LAST_TID)
-		return false;
-	for (int owner = OTHER; owner <= ROOT; owner++)
-		for (u32 i = 0; i < shared->tids[owner] && i < TIDS_MAX; i++)
-			if ((u64)shared->tid[owner][i] == number)
-				return true;
-	return false;
-}
-
 static void search_text(struct findings *f, const struct record *r, const char *name,
 			const void *text, size_t bytes)
 {
 	/* All names begin so: most texts need no further look. */
 	if (!memmem(text, bytes, "kl", 2))
 		return;
+	f->seen_changed += !!memmem(text, bytes, NAME_CHANGED, strlen(NAME_CHANGED));
 	for (int owner = OTHER; owner <= ROOT; owner++) {
 		if (!memmem(text, bytes, owner_names[owner], strlen(owner_names[owner])))
 			continue;
@@ -100,7 +86,7 @@ static void search_value(struct findings *f, const struct record *r, const struc
 			f->own_files++;
 		return;
 	}
-	if (may_be_tid(v) && is_others_tid(v->number)) {
+	if (may_be_tid(v) && is_others_tid(shared, v->number)) {
 		snprintf(text, sizeof(text), "another's thread id %llu",
 			 (unsigned long long)v->number);
 		leak(f, r, text, v->name);
@@ -130,7 +116,8 @@ static void search_block(struct findings *f, const u8 *block, u32 block_bytes)
 		if (r.task) {
 			own = !strncmp(r.task->comm, owner_names[OWN], KL_COMM_LEN);
 			search_text(f, &r, "(task) comm", r.task->comm, KL_COMM_LEN);
-			if (is_others_tid(r.task->tid) || is_others_tid(r.task->pid))
+			if (is_others_tid(shared, r.task->tid) ||
+			    is_others_tid(shared, r.task->pid))
 				leak(f, &r, "another's thread id", "(task) tid");
 		}
 		f->own += own;
@@ -307,9 +294,12 @@ static void trace_as_user(u32 i)
 	tap_result(!f.leak[0], name, "%s", f.leak);
 	snprintf(name, sizeof(name), "user 1 with %s: %s", ways[i].name,
 		 ways[i].expects_own ? "its own processes" : "no record");
-	tap_result(ways[i].expects_own ? f.own > 50 && f.own_files : !f.records, name,
-		   "records %llu own %llu files %llu", (unsigned long long)f.records,
-		   (unsigned long long)f.own, (unsigned long long)f.own_files);
+	tap_result(ways[i].expects_own ? f.own > 50 && f.own_files &&
+						 (f.seen_changed || ways[i].way == WAY_TASKS_OWN) :
+					 !f.records,
+		   name, "records %llu own %llu files %llu changed %llu",
+		   (unsigned long long)f.records, (unsigned long long)f.own,
+		   (unsigned long long)f.own_files, (unsigned long long)f.seen_changed);
 	printf("# %.1f s, %llu records, %llu of its workload, lost %llu\n", now_seconds() - begun,
 	       (unsigned long long)f.records, (unsigned long long)f.own,
 	       (unsigned long long)kl_stats(fd, -1).lost);
@@ -468,6 +458,11 @@ static void work_hidden(void)
 	run_hidden(shared);
 }
 
+static void work_changing(void)
+{
+	run_changing(shared);
+}
+
 /* A session of user 2 that stays while user 1 tries to get at it. */
 static void hold_session(void)
 {
@@ -510,34 +505,6 @@ static int finish(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
-static void copy_program(const char *from, const char *to, int mode)
-{
-	char command[300];
-
-	snprintf(command, sizeof(command), "cp %s %s && chmod %o %s", from, to, mode, to);
-	if (system(command))
-		bail("%s", command);
-}
-
-static void prepare(void)
-{
-	char path[80], self[200];
-
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	for (int owner = 0; owner < OWNERS; owner++) {
-		snprintf(path, sizeof(path), "/tmp/%s-exe", owner_names[owner]);
-		copy_program("/bin/true", path, 0755);
-	}
-	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
-	copy_program(self, PATH_SETUID, 04755);
-	if (mkfifo(PATH_SHARED, 0666) || chmod(PATH_SHARED, 0666))
-		bail("mkfifo");
-	if (!put_file("/proc/sys/kernel/pid_max", STRING(LAST_TID)) ||
-	    !put_file("/proc/sys/kernel/ns_last_pid", STRING(FIRST_TID)))
-		bail("pid_max");
-}
-
 static void check_root(int fd, int reader)
 {
 	struct findings f = {};
@@ -546,7 +513,7 @@ static void check_root(int fd, int reader)
 		bail("stop of root's session");
 	search_session(&f, reader, 65536);
 	tap_result(f.own > 50 && f.own_files && f.seen[OTHER] > 50 && f.seen[ROOT] > 50 &&
-			   f.seen_setuid && f.seen_hidden,
+			   f.seen_setuid && f.seen_hidden && f.seen_changed,
 		   "root's session shows all of them",
 		   "user 1 %llu files %llu user 2 %llu root %llu setuid %llu hidden %llu of %llu",
 		   (unsigned long long)f.own, (unsigned long long)f.own_files,
@@ -559,13 +526,15 @@ int main(int argc, char **argv)
 {
 	struct kl_abi_session wish = big_session();
 	int fd, reader, failures;
-	pid_t workers[5];
+	pid_t workers[6];
 
 	if (argc > 1 && !strcmp(argv[1], "suid"))
 		return run_setuid();
+	if (argc > 1 && !strcmp(argv[1], "suid2"))
+		return run_setuid2();
 	if (argc > 1)
 		rounds_wanted = atoi(argv[1]);
-	prepare();
+	shared = prepare_workload();
 	/* Not RALL: the emulator would be busy with it, and have much to search. */
 	fd = kl_open();
 	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RDEFAULT) || kl_start(fd))
@@ -577,6 +546,7 @@ int main(int argc, char **argv)
 	workers[2] = start(work_root, 0);
 	workers[3] = start(work_hidden, UID_USER1);
 	workers[4] = start(hold_session, UID_USER2);
+	workers[5] = start(work_changing, 0);
 	while (!shared->session[OTHER] || !shared->rounds[OWN] || !shared->rounds[OTHER] ||
 	       !shared->rounds[ROOT])
 		sleep_ms(10);
@@ -584,7 +554,7 @@ int main(int argc, char **argv)
 	check_root(fd, reader);
 	failures = finish(start(user1, UID_USER1));
 	shared->stop = 1;
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		failures += finish(workers[i]);
 	close(fd);
 	close(reader);

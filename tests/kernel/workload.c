@@ -16,6 +16,50 @@
 
 #include "workload.h"
 
+static void copy_program(const char *from, const char *to, int mode)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "cp %s %s && chmod %o %s", from, to, mode, to);
+	if (system(command))
+		bail("%s", command);
+}
+
+struct shared *prepare_workload(void)
+{
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char path[80], self[200];
+
+	for (int owner = 0; owner < OWNERS; owner++) {
+		snprintf(path, sizeof(path), "/tmp/%s-exe", owner_names[owner]);
+		copy_program("/bin/true", path, 0755);
+	}
+	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
+	copy_program(self, PATH_SETUID, 04755);
+	copy_program(self, PATH_SETUID2, 0755);
+	if (chown(PATH_SETUID2, UID_USER2, UID_USER2) || chmod(PATH_SETUID2, 04755))
+		bail("chown");
+	unlink(PATH_SHARED);
+	if (mkfifo(PATH_SHARED, 0666) || chmod(PATH_SHARED, 0666))
+		bail("mkfifo");
+	if (!put_file("/proc/sys/kernel/pid_max", STRING(LAST_TID)) ||
+	    !put_file("/proc/sys/kernel/ns_last_pid", STRING(FIRST_TID)))
+		bail("pid_max");
+	return shared;
+}
+
+bool is_others_tid(const struct shared *shared, u64 number)
+{
+	if (number <= FIRST_TID || number > LAST_TID)
+		return false;
+	for (int owner = OTHER; owner <= ROOT; owner++)
+		for (u32 i = 0; i < shared->tids[owner] && i < TIDS_MAX; i++)
+			if ((u64)shared->tid[owner][i] == number)
+				return true;
+	return false;
+}
+
 /* Become a user for good. */
 void become(u32 uid)
 {
@@ -34,7 +78,7 @@ void note_tid(struct shared *shared, enum owner owner)
 	shared->tid[owner][at] = syscall(SYS_gettid);
 }
 
-static void use_files(const char *name)
+void use_files(const char *name)
 {
 	char path[80], other[80], text[100];
 	struct stat st;
@@ -94,6 +138,18 @@ static void use_shared(void)
 	if (write(fd, &byte, 1) < 0 || read(fd, &byte, 1) < 0) {
 		/* Another was quicker: just as well. */
 	}
+	close(fd);
+}
+
+/* On all traces that want marks, as far as they may see who makes it. */
+static void make_mark(const char *name)
+{
+	struct kl_abi_mark mark = { .size = sizeof(mark), .value = getpid() };
+	int fd = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	snprintf(mark.text, sizeof(mark.text), "%s-mark", name);
+	if (fd < 0 || kl_call(fd, KL_IOC_MARK, &mark))
+		_exit(1);
 	close(fd);
 }
 
@@ -162,6 +218,7 @@ void run_workload(struct shared *shared, enum owner owner)
 		use_shared();
 		use_network();
 		use_processes(shared, owner);
+		make_mark(owner_names[owner]);
 		sleep_ms(1);
 		shared->rounds[owner]++;
 	}
@@ -192,6 +249,50 @@ void run_hidden(struct shared *shared)
 		}
 		waitpid(child, NULL, 0);
 	}
+}
+
+/*
+ * Root's, then user 1's, then user 2's, then user 1's again without having
+ * started another program: each name is given before the user changes.
+ */
+void run_changing(struct shared *shared)
+{
+	while (!shared->stop) {
+		pid_t child = fork();
+
+		if (!child) {
+			char *arguments[] = { PATH_SETUID2, "suid2", NULL };
+
+			prctl(PR_SET_NAME, owner_names[ROOT]);
+			use_files(NAME_CHANGING0);
+			make_mark(owner_names[ROOT]);
+			prctl(PR_SET_NAME, NAME_CHANGED);
+			become(UID_USER1);
+			use_files(NAME_CHANGED);
+			make_mark(NAME_CHANGED);
+			sleep_ms(1);
+			execv(PATH_SETUID2, arguments);
+			_exit(1);
+		}
+		waitpid(child, NULL, 0);
+	}
+}
+
+/* The program that is user 2's and set-user-id. */
+int run_setuid2(void)
+{
+	prctl(PR_SET_NAME, owner_names[OTHER]);
+	if (geteuid() != UID_USER2)
+		return 1;
+	use_files(NAME_CHANGING2);
+	make_mark(owner_names[OTHER]);
+	/* It was user 2's: not to be looked into until it starts another program. */
+	if (setresuid(UID_USER1, UID_USER1, UID_USER1))
+		return 1;
+	use_files(NAME_CHANGING2);
+	make_mark(owner_names[OTHER]);
+	sleep_ms(1);
+	return 0;
 }
 
 /* The set-user-id program itself. */

@@ -12,6 +12,12 @@
 #define UID_USER2 60002
 #define TIDS_MAX 8192
 
+/* Thread ids that no other number is likely to be. */
+#define FIRST_TID 3456000
+#define LAST_TID 4194304
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
 enum owner {
 	OWN,
 	OTHER,
@@ -24,7 +30,11 @@ static const char *const owner_names[OWNERS] = { "klown1", "klsecret2", "klsecre
 
 #define NAME_SETUID "klsuid1" /* a set-user-id program started by user 1 */
 #define NAME_HIDDEN "klnodump1" /* a process of user 1 that is not dumpable */
+#define NAME_CHANGED "klown1-changed" /* a process of root's that has become user 1's */
+#define NAME_CHANGING0 "klsecret0-ch" /* files of its, while it is root's */
+#define NAME_CHANGING2 "klsecret2-ch" /* and user 2's */
 #define PATH_SETUID "/tmp/kl-users-suid"
+#define PATH_SETUID2 "/tmp/kl-users-suid2" /* user 2's */
 #define PATH_SHARED "/tmp/kl-users-fifo"
 
 struct shared {
@@ -36,10 +46,15 @@ struct shared {
 	volatile u32 rounds[OWNERS];
 };
 
+struct shared *prepare_workload(void);
+bool is_others_tid(const struct shared *shared, u64 number);
 void become(u32 uid);
+void use_files(const char *name);
 void note_tid(struct shared *shared, enum owner owner);
 void run_workload(struct shared *shared, enum owner owner);
 void run_hidden(struct shared *shared);
 int run_setuid(void);
+void run_changing(struct shared *shared);
+int run_setuid2(void);
 
 #endif /* KL_TESTS_WORKLOAD_H */

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an ordinary user is told beside records: tables of counts kept by tasks,
+ * from each kind of source; variables; marks are in users.c. With /proc hiding
+ * others' processes, too, and from and into a user namespace. As root in the guest.
+ */
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "decode.h"
+#include "workload.h"
+
+#define NAME_INNER "klinner1" /* a process of user 1 in a user namespace of its own */
+#define ENTRIES 1024
+#define KEYS 4 /* both halves of comm, tid, and a field that is one, too */
+
+static struct shared *shared;
+
+/* Where sched_switch has the next task's id; variables.def has tid and comm. */
+#define NEXT_TID_AT 48
+#define VARIABLE_TID 1
+#define VARIABLE_COMM 3
+
+static const struct source {
+	const char *name;
+	u32 event; /* of the tables; 0: the kind is defined */
+	u32 kind;
+	const char *tracepoint;
+	u32 hz;
+} sources[] = {
+	{ "sched_switch", KL_EV_sched_switch, 0, NULL, 0 },
+	{ "a system call", KL_EV_SYSCALL_EXIT + SYS_openat, 0, NULL, 0 },
+	{ "tp:sched_switch", 0, KL_SOURCE_KIND_TRACEPOINT, "sched_switch", 0 },
+	{ "tp:sched_wakeup", 0, KL_SOURCE_KIND_TRACEPOINT, "sched_wakeup", 0 },
+	{ "tick:500", 0, KL_SOURCE_KIND_TICK, NULL, 500 },
+};
+
+/* -------------------------------------------------------------- a session */
+
+static u32 add_program(int fd, struct kl_abi_op op)
+{
+	struct kl_abi_op ops[2] = { op, { .code = KL_OP_END } };
+	struct kl_abi_program program = {
+		.size = sizeof(program),
+		.ops = (u64)(uintptr_t)ops,
+		.n_ops = 2,
+	};
+
+	if (kl_call(fd, KL_IOC_PROGRAM, &program))
+		bail("program: %s", kl_why(fd));
+	return program.id;
+}
+
+/* Count by comm and tid of the running task, and the next one's. */
+static void add_rule(int fd, bool has_next)
+{
+	struct kl_abi_rule rule = {
+		.size = sizeof(rule),
+		.handler = KL_HANDLER_count,
+		.n_keys = has_next ? KEYS : KEYS - 1,
+		.entries = ENTRIES,
+	};
+	struct kl_abi_op comm = { .code = KL_OP_VARIABLE, .imm = VARIABLE_COMM };
+	struct kl_abi_op tid = { .code = KL_OP_VARIABLE, .imm = VARIABLE_TID };
+	struct kl_abi_op next = {
+		.code = KL_OP_FIELD,
+		.b = KL_NUMBER_S32,
+		.imm = NEXT_TID_AT,
+	};
+
+	rule.key[0] = add_program(fd, comm);
+	comm.b = 1;
+	rule.key[1] = add_program(fd, comm);
+	rule.key[2] = add_program(fd, tid);
+	rule.key[3] = has_next ? add_program(fd, next) : 0;
+	if (kl_call(fd, KL_IOC_RULE, &rule))
+		bail("rule: %s", kl_why(fd));
+}
+
+static int define(int fd, u32 kind, const char *name, u64 address, u64 arg)
+{
+	struct kl_abi_event event = {
+		.kind = kind,
+		.name = (u64)(uintptr_t)name,
+		.address = address,
+		.arg = arg,
+	};
+	struct kl_abi_events events = {
+		.size = sizeof(events),
+		.n = 1,
+		.event = (u64)(uintptr_t)&event,
+	};
+
+	return kl_call(fd, KL_IOC_EVENTS, &events);
+}
+
+static int open_session(const struct source *from)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	static struct kl_abi_maskset m;
+	u8 action = KL_ACTION_RULE;
+	int fd = kl_open();
+
+	memset(&m, 0, sizeof(m));
+	m.size = sizeof(m);
+	m.id = KL_MASKSET_FIRST_USER;
+	if (kl_session(fd, &wish))
+		bail("session: %s", kl_why(fd));
+	add_rule(fd, from->event == KL_EV_sched_switch);
+	if (from->event) {
+		m.handler[from->event] = action;
+	} else {
+		if (define(fd, from->kind, from->tracepoint, 0, from->hz))
+			bail("%s: %s", from->name, kl_why(fd));
+		m.dynamic = (u64)(uintptr_t)&action;
+		m.n_dynamic = 1;
+	}
+	if (kl_call(fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(fd, m.id) || kl_start(fd))
+		bail("%s: %s", from->name, kl_why(fd));
+	return fd;
+}
+
+/* ------------------------------------------------------------- its tables */
+
+/**
+ * struct counts - whom a table's keys name
+ * @own, @inner, @blank: firings of those, or of nobody
+ * @leak: the first key that should not be there
+ */
+struct counts {
+	u64 own;
+	u64 inner;
+	u64 blank;
+	u64 all;
+	char leak[100];
+};
+
+static void look_at(struct counts *c, const struct kl_abi_entry *e)
+{
+	static const char *const hidden[] = { "klsecret", NAME_SETUID, NAME_HIDDEN };
+	char comm[KL_COMM_LEN + 1] = "";
+
+	memcpy(comm, e->key, KL_COMM_LEN);
+	c->all += e->count;
+	c->own += strstr(comm, "klown1") ? e->count : 0;
+	c->inner += strstr(comm, NAME_INNER) ? e->count : 0;
+	c->blank += comm[0] || e->key[2] ? 0 : e->count;
+	for (u32 i = 0; i < 3; i++)
+		if (strstr(comm, hidden[i]))
+			snprintf(c->leak, sizeof(c->leak), "%s", comm);
+	for (u32 i = 2; i < KEYS; i++)
+		if (is_others_tid(shared, e->key[i]))
+			snprintf(c->leak, sizeof(c->leak), "%s, key %u: thread id %llu", comm, i,
+				 (unsigned long long)e->key[i]);
+}
+
+static struct counts read_tables(int fd)
+{
+	static struct kl_abi_entry entries[ENTRIES];
+	struct counts c = {};
+
+	for (u32 cpu = 0; cpu < kl_info(fd).cpus; cpu++) {
+		struct kl_abi_table table = {
+			.size = sizeof(table),
+			.cpu = cpu,
+			.n = ENTRIES,
+			.entry = (u64)(uintptr_t)entries,
+		};
+
+		if (kl_call(fd, KL_IOC_TABLE, &table))
+			continue;
+		for (u32 i = 0; i < table.n && i < ENTRIES; i++)
+			look_at(&c, &entries[i]);
+	}
+	return c;
+}
+
+static void wait_for_rounds(void)
+{
+	u32 before = shared->rounds[OWN], others = shared->rounds[OTHER];
+	double until = now_seconds() + 20;
+
+	while ((shared->rounds[OWN] - before < 3 || shared->rounds[OTHER] - others < 3) &&
+	       now_seconds() < until)
+		sleep_ms(5);
+}
+
+static struct counts count(const struct source *from)
+{
+	int fd = open_session(from);
+	struct counts c;
+
+	wait_for_rounds();
+	if (kl_stop(fd))
+		bail("stop");
+	c = read_tables(fd);
+	close(fd);
+	return c;
+}
+
+static void test_tables(const char *how)
+{
+	char name[100];
+
+	for (u32 i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		struct counts c = count(&sources[i]);
+		/* In an interrupt nobody is named, although only own ones are counted. */
+		bool own = sources[i].hz ? c.blank == c.all && c.all > 3 : c.own > 3;
+
+		snprintf(name, sizeof(name), "%s%s counted by tasks: own ones, nobody else",
+			 sources[i].name, how);
+		tap_result(own && !c.leak[0] && !c.inner, name, "own %llu inner %llu all %llu, %s",
+			   (unsigned long long)c.own, (unsigned long long)c.inner,
+			   (unsigned long long)c.all, c.leak);
+	}
+}
+
+/* ------------------------------------------------------------- refusals */
+
+enum {
+	ROW_own,
+	ROW_parent,
+	ROW_any,
+	ROW_all,
+	ROW_address
+};
+
+#define KL_VARIABLE(id, name, scope, type, unit, format, access, ...) [id] = ROW_##access,
+static const u8 variables[] = {
+#include "variables.def"
+};
+
+static void test_variables(void)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	u32 wrong = 0, refused = 0, had = 0;
+	int fd = kl_open();
+
+	if (kl_session(fd, &wish))
+		bail("session: %s", kl_why(fd));
+	for (u32 id = 1; id < sizeof(variables); id++) {
+		struct kl_abi_variable_info info = { .size = sizeof(info), .id = id };
+		struct kl_abi_variables set = { .size = sizeof(set), .n = 1 };
+		bool denied = variables[id] >= ROW_all;
+		int error;
+
+		if (kl_call(fd, KL_IOC_VARIABLE_INFO, &info))
+			bail("variable");
+		if (info.absent && info.absent != KL_ABSENT_DENIED)
+			continue;
+		set.variable[0].variable = id;
+		error = kl_call(fd, KL_IOC_VARIABLES, &set);
+		wrong += error != (denied ? -EPERM : 0) ||
+			 denied != (info.absent == KL_ABSENT_DENIED);
+		refused += denied;
+		had += !denied;
+	}
+	tap_result(!wrong && refused && had > 80, "variables of the machine are refused",
+		   "%u wrong, %u refused, %u had", wrong, refused, had);
+	close(fd);
+}
+
+static void test_places(void)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	int fd = kl_open();
+
+	if (kl_session(fd, &wish))
+		bail("session: %s", kl_why(fd));
+	tap_check(define(fd, KL_SOURCE_KIND_FUNCTION, NULL, 0xffffffff81000000, 0) == -EPERM &&
+			  define(fd, KL_SOURCE_KIND_RETURN, NULL, 0xffffffff81000000, 0) == -EPERM,
+		  "functions of the kernel are refused");
+	tap_check(define(fd, KL_SOURCE_KIND_UPROBE, "/bin/true", 0, 0x1000) == -EPERM &&
+			  define(fd, KL_SOURCE_KIND_URETPROBE, "/bin/true", 0, 0x1000) == -EPERM,
+		  "and of programs");
+	tap_check(define(fd, KL_SOURCE_KIND_TICK, NULL, 0, 1001) == -EPERM,
+		  "and more ticks than there may be");
+	close(fd);
+}
+
+/* -------------------------------------------------------- user namespaces */
+
+/* User 1 in a namespace where it has all capabilities; under its old id. */
+static void enter_namespace(void)
+{
+	if (unshare(CLONE_NEWUSER))
+		bail("user namespace");
+	if (!put_file("/proc/self/uid_map", STRING(UID_USER1) " " STRING(UID_USER1) " 1") ||
+	    !put_file("/proc/self/setgroups", "deny") ||
+	    !put_file("/proc/self/gid_map", STRING(UID_USER1) " " STRING(UID_USER1) " 1"))
+		bail("map");
+	prctl(PR_SET_NAME, NAME_INNER);
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+static void work_inside(void)
+{
+	enter_namespace();
+	while (!shared->stop) {
+		use_files(NAME_INNER);
+		sleep_ms(1);
+	}
+}
+
+/* Sees its like, not those of its user outside. */
+static void look_from_inside(void)
+{
+	struct counts c;
+	pid_t child;
+	int fd;
+
+	enter_namespace();
+	fd = kl_open();
+	tap_check(!kl_info(fd).may, "capabilities of a user namespace are no rights");
+	close(fd);
+	child = fork();
+	if (!child)
+		for (;;) {
+			use_files(NAME_INNER);
+			sleep_ms(1);
+		}
+	c = count(&sources[0]);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	tap_result(c.inner > 3 && !c.own && !c.leak[0],
+		   "in a user namespace: own processes in it, and nobody else",
+		   "inner %llu own %llu, %s", (unsigned long long)c.inner,
+		   (unsigned long long)c.own, c.leak);
+}
+
+/* ---------------------------------------------------------------- processes */
+
+static pid_t start(void (*run)(void), u32 uid)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		bail("fork");
+	if (child)
+		return child;
+	if (uid)
+		become(uid);
+	run();
+	fflush(stdout);
+	_exit(tap.failures ? 1 : 0);
+}
+
+static void work_own(void)
+{
+	run_workload(shared, OWN);
+}
+
+static void work_other(void)
+{
+	run_workload(shared, OTHER);
+}
+
+static void work_root(void)
+{
+	run_workload(shared, ROOT);
+}
+
+static void work_hidden(void)
+{
+	run_hidden(shared);
+}
+
+static void work_changing(void)
+{
+	run_changing(shared);
+}
+
+static void look(void)
+{
+	test_tables("");
+	test_variables();
+	test_places();
+}
+
+static void look_hidden(void)
+{
+	test_tables(", /proc with hidepid,");
+}
+
+/* Each begins with the number where the one before has ended. */
+static void run_as_user(void (*run)(void), u32 tests)
+{
+	int status;
+
+	waitpid(start(run, UID_USER1), &status, 0);
+	tap.tests += tests;
+	tap.failures += !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+	static void (*const work[])(void) = { work_own, work_other, work_root, work_hidden,
+					      work_changing };
+	static const u32 user[] = { UID_USER1, UID_USER2, 0, UID_USER1, 0 };
+	u32 n = sizeof(sources) / sizeof(*sources);
+	pid_t workers[6];
+
+	if (argc > 1 && !strcmp(argv[1], "suid"))
+		return run_setuid();
+	if (argc > 1 && !strcmp(argv[1], "suid2"))
+		return run_setuid2();
+	shared = prepare_workload();
+	for (u32 i = 0; i < 5; i++)
+		workers[i] = start(work[i], user[i]);
+	workers[5] = start(work_inside, UID_USER1);
+	while (!shared->rounds[OWN] || !shared->rounds[OTHER] || !shared->rounds[ROOT])
+		sleep_ms(10);
+	run_as_user(look, n + 4);
+	run_as_user(look_from_inside, 2);
+	if (mount("proc", "/proc", "proc", MS_REMOUNT, "hidepid=2"))
+		bail("hidepid");
+	run_as_user(look_hidden, n);
+	if (mount("proc", "/proc", "proc", MS_REMOUNT, "hidepid=0"))
+		bail("hidepid");
+	shared->stop = 1;
+	for (u32 i = 0; i < 6; i++) {
+		int status;
+
+		waitpid(workers[i], &status, 0);
+		tap.failures += status != 0;
+	}
+	return tap_end();
+}
