@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Modules that use what kernlens exports. Uses BUILD, CACHE, KERNELS and module-NAME.
+# What others do with kernlens. Uses BUILD, CACHE, KERNELS, CC, CFLAGS and module-NAME.
 #
-#   examples         examples/handler for each kernel
+#   examples         examples/handler for each kernel, and the programs of examples/2007
 #   example-NAME     the same for one, at build/RELEASE/kl_largest.ko
 #
 # A copy of links for each kernel, as for the module; its symbols are those of the kernlens.ko
 # that was built last.
 
-examples: $(KERNELS:%=example-%)
+EXAMPLE_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard examples/2007/*.c))
+
+examples: $(KERNELS:%=example-%) $(EXAMPLE_PROGRAMS)
+
+$(EXAMPLE_PROGRAMS): $(BUILD)/%: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -o $@ $<
 
 # build-against NAME SOURCE: a module of the folder SOURCE, whose files are copied.
 build-against = release=$$(cat $(CACHE)/$(1)/release); tree=$(BUILD)/$$release/$(notdir $(2)); \
