@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154,SC2016
+# shellcheck shell=bash disable=SC2154,SC2016,SC2034
 # SPDX-License-Identifier: GPL-2.0
 # Who may see what: docs/access.md against what the module answers each opener; user namespaces,
 # /proc with hidepid, and what an own task's parent is called.
@@ -59,9 +59,9 @@ kill "$loop"
 wait "$loop" 2>/dev/null
 kl print parents --json
 check "an own parent's is shown" jq -e -s \
-	'[.[] | select(.comm == "sleep")] | length > 2 and all(.[]; .variables.parent_comm == "sh")' out
+	'[.[] | select(.comm == "sleep")] | length > 0 and all(.[]; .variables.parent_comm == "sh")' out
 check "another's is not" jq -e -s --argjson pid "$loop" \
-	'[.[] | select(.pid == $pid)] | length > 2 and all(.[]; .variables.parent_comm == "" and .variables.ppid > 0)' out
+	'[.[] | select(.pid == $pid)] | length > 0 and all(.[]; .variables.parent_comm == "" and .variables.ppid > 0)' out
 
 # All capabilities, but of a user namespace.
 inner() {
