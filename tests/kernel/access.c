@@ -37,6 +37,9 @@ static const struct source {
 	{ "tick:500", 0, KL_SOURCE_KIND_TICK, NULL, 500 },
 };
 
+#define SOURCES (sizeof(sources) / sizeof(*sources))
+#define HIDDEN_SOURCES 2 /* the first ones, with hidepid */
+
 /* -------------------------------------------------------------- a session */
 
 static u32 add_program(int fd, struct kl_abi_op op)
@@ -200,11 +203,11 @@ static struct counts count(const struct source *from)
 	return c;
 }
 
-static void test_tables(const char *how)
+static void test_tables(const char *how, u32 n)
 {
 	char name[100];
 
-	for (u32 i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+	for (u32 i = 0; i < n; i++) {
 		struct counts c = count(&sources[i]);
 		/* In an interrupt nobody is named, although only own ones are counted. */
 		bool own = sources[i].hz ? c.blank == c.all && c.all > 3 : c.own > 3;
@@ -374,14 +377,14 @@ static void work_changing(void)
 
 static void look(void)
 {
-	test_tables("");
+	test_tables("", SOURCES);
 	test_variables();
 	test_places();
 }
 
 static void look_hidden(void)
 {
-	test_tables(", /proc with hidepid,");
+	test_tables(", /proc with hidepid,", HIDDEN_SOURCES);
 }
 
 /* Each begins with the number where the one before has ended. */
@@ -399,7 +402,6 @@ int main(int argc, char **argv)
 	static void (*const work[])(void) = { work_own, work_other, work_root, work_hidden,
 					      work_changing };
 	static const u32 user[] = { UID_USER1, UID_USER2, 0, UID_USER1, 0 };
-	u32 n = sizeof(sources) / sizeof(*sources);
 	pid_t workers[6];
 
 	if (argc > 1 && !strcmp(argv[1], "suid"))
@@ -412,11 +414,11 @@ int main(int argc, char **argv)
 	workers[5] = start(work_inside, UID_USER1);
 	while (!shared->rounds[OWN] || !shared->rounds[OTHER] || !shared->rounds[ROOT])
 		sleep_ms(10);
-	run_as_user(look, n + 4);
+	run_as_user(look, SOURCES + 4);
 	run_as_user(look_from_inside, 2);
 	if (mount("proc", "/proc", "proc", MS_REMOUNT, "hidepid=2"))
 		bail("hidepid");
-	run_as_user(look_hidden, n);
+	run_as_user(look_hidden, HIDDEN_SOURCES);
 	if (mount("proc", "/proc", "proc", MS_REMOUNT, "hidepid=0"))
 		bail("hidepid");
 	shared->stop = 1;

@@ -545,7 +545,7 @@ static void *try_rules(void *unused)
 static void test_loading(void)
 {
 	u64 loads = 0, refused = 0;
-	double until = now_seconds() + 3;
+	double until = now_seconds() + 2;
 	pid_t tracer = start_tracer();
 	pthread_t thread;
 	int error;
@@ -565,7 +565,7 @@ static void test_loading(void)
 	pthread_join(thread, NULL);
 	kill(tracer, SIGKILL);
 	waitpid(tracer, NULL, 0);
-	tap_result(now_seconds() >= until && loads >= 2 && rules_made >= 2 && !wrong_errors,
+	tap_result(now_seconds() >= until && loads && rules_made && !wrong_errors,
 		   "loaded and unloaded while sessions come and go",
 		   "%llu loads, %llu refused, %llu rules, %llu without, %llu wrong",
 		   (unsigned long long)loads, (unsigned long long)refused,

@@ -45,9 +45,9 @@ static const char *const places[] = {
 	"syscall_exit_write /ret > 0/ :largest(ret, 3)", /* of a module that comes and goes */
 };
 
-static const char *const variables[] = { "pid",	  "rss",	 "free_memory", "nice",
-					 "state", "min_faults",	 "comm",	"cpu",
-					 "uid",	  "start_time", "load_1",	"in_irq" };
+static const char *const variables[] = { "pid",	  "rss",	"free_memory", "nice",
+					 "state", "min_faults", "comm",	       "cpu",
+					 "uid",	  "start_time", "load_1",      "in_irq" };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
