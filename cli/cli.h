@@ -65,7 +65,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cmd_list, cmd_record, cmd_live, cmd_print, cmd_stat, cmd_report,
-	cmd_status, cmd_help;
+	cmd_status, cmd_help, cmd_maskset;
 
 /* All subcommands, ended by NULL. */
 extern const struct cli_command *const cli_commands[];

@@ -157,9 +157,17 @@ static void clear_progress(const struct record *r)
 		fputs("\r\033[K", stderr);
 }
 
+static bool is_counted(const struct record *r, unsigned int id)
+{
+	return kl_plan_has_handler(r->session.plan, id, KL_HANDLER_count);
+}
+
 static bool has_counters(const struct record *r)
 {
-	return memchr(r->session.map, KL_HANDLER_count, KL_EV_MAX);
+	for (unsigned int id = 0; id < KL_EV_MAX; id++)
+		if (is_counted(r, id))
+			return true;
+	return false;
 }
 
 static int stop(struct record *r)
@@ -221,7 +229,7 @@ static json_t *json_counters(const struct record *r)
 	json_t *object = json_object();
 
 	for (unsigned int id = 0; r->counts && id < KL_EV_MAX; id++)
-		if (r->session.map[id] == KL_HANDLER_count)
+		if (is_counted(r, id))
 			json_object_set_new(object, kl_schema_class(r->session.schema, id)->name,
 					    json_integer((json_int_t)r->counts->count[id]));
 	return object;
@@ -245,7 +253,7 @@ static void print_counters(const struct record *r)
 	char number[CLI_NUMBER_MAX];
 
 	for (unsigned int id = 0; r->counts && id < KL_EV_MAX; id++)
-		if (r->session.map[id] == KL_HANDLER_count)
+		if (is_counted(r, id))
 			fprintf(stderr, "  %16s  %s\n",
 				cli_print_count(number, r->counts->count[id]),
 				kl_schema_class(r->session.schema, id)->name);

@@ -91,14 +91,14 @@ static struct row *list_rows(const struct stat_run *st, size_t *n)
 	for (unsigned int id = 0; id < KL_EV_MAX; id++) {
 		const struct kl_class *class = kl_schema_class(session->schema, id);
 
-		if (session->map[id] == KL_HANDLER_count && class &&
+		if (class && kl_plan_has_handler(session->plan, id, KL_HANDLER_count) &&
 		    is_shown(st, class, st->counts.count[id]))
 			add_row(rows, n, class, st->counts.count[id]);
 	}
 	for (unsigned int i = 0; i < defined; i++) {
 		const struct kl_class *class = kl_schema_class(session->schema, KL_EV_DYNAMIC + i);
 
-		if (kl_plan_defined_action(session->plan, i) == KL_HANDLER_count &&
+		if (kl_plan_has_handler(session->plan, class->id, KL_HANDLER_count) &&
 		    is_shown(st, class, counts[i]))
 			add_row(rows, n, class, counts[i]);
 	}

@@ -18,7 +18,7 @@
 
 const struct cli_option cli_select_options[] = {
 	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]], with commas" },
-	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL or RNOTHING; -e adds to it" },
+	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL, RNOTHING or your own; -e adds to it" },
 	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },
 	{ 'u', "user", "USER", "all tasks of a user" },
 	{ 'a', "all", NULL, "all tasks" },
@@ -59,6 +59,19 @@ static void take_user(struct cli_select *select, const struct cli_parser *parser
 		cli_usage_error(parser->command, "there is no user \"%s\"", parser->arg);
 }
 
+static void take_maskset(struct cli_select *select, const struct cli_parser *parser)
+{
+	kl_maskset_destroy(select->file);
+	select->file = NULL;
+	select->maskset = cli_maskset_find(parser->arg);
+	if (select->maskset >= 0)
+		return;
+	select->file = kl_maskset_load(parser->arg);
+	if (!select->file)
+		cli_usage_error(parser->command, "%s", kl_error_text());
+	select->maskset = KL_MASKSET_FIRST_USER;
+}
+
 bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key)
 {
 	switch (key) {
@@ -75,11 +88,7 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 					    parser->arg;
 		return true;
 	case 'm':
-		select->maskset = cli_maskset_find(parser->arg);
-		if (select->maskset < 0)
-			cli_usage_error(parser->command,
-					"there is no maskset \"%s\": RDEFAULT, RALL or RNOTHING",
-					parser->arg);
+		take_maskset(select, parser);
 		return true;
 	case 'p':
 		take_pids(select, parser);
@@ -138,7 +147,7 @@ static int check_rights(struct cli_session *s)
 }
 
 /* Take what cannot be had out of the map; an error if it was asked for by name. */
-static int drop_absent(struct cli_session *s)
+static int drop_absent_of(struct cli_session *s, uint8_t *map)
 {
 	struct kl_abi_event_info info;
 	char reason[KL_ERROR_TEXT_MAX] = "";
@@ -148,7 +157,7 @@ static int drop_absent(struct cli_session *s)
 	for (unsigned int id = 0; id < KL_EV_MAX; id++) {
 		const struct kl_class *class = kl_schema_class(s->schema, id);
 
-		if (s->map[id] == KL_HANDLER_nothing || !class)
+		if (map[id] == KL_HANDLER_nothing || !class)
 			continue;
 		error = kl_device_event(s->device, id, &info);
 		if (error)
@@ -162,12 +171,22 @@ static int drop_absent(struct cli_session *s)
 					 "%s cannot be had here: %s", class->name, info.reason);
 		if (!s->left_out++)
 			snprintf(reason, sizeof(reason), "%s", info.reason);
-		s->map[id] = KL_HANDLER_nothing;
+		map[id] = KL_HANDLER_nothing;
 	}
-	if (!left && s->left_out && !kl_plan_defined(s->plan))
+	if (!left && s->left_out && map == s->map && !kl_plan_defined(s->plan))
 		return cli_error(-ENOENT, "none of the %u events can be had here: %s", s->left_out,
 				 reason);
 	return CLI_OK;
+}
+
+static int drop_absent(struct cli_session *s)
+{
+	int status = CLI_OK;
+	uint8_t *map;
+
+	for (unsigned int i = 0; !status && (map = kl_plan_maskset_map(s->plan, i)); i++)
+		status = drop_absent_of(s, map);
+	return status;
 }
 
 /* What -m, -e and the subcommand itself say, in this order. */
@@ -179,13 +198,17 @@ static int add_lists(struct cli_session *s, const char *fallback, unsigned int h
 		[KL_MASKSET_RDEFAULT] = "default",
 	};
 	const struct cli_select *select = &s->select;
-	const char *first = select->maskset < 0 ? NULL : words[select->maskset];
+	const char *first = select->maskset < 0 || select->file ? NULL : words[select->maskset];
 	int error = 0;
 
 	if (!select->n_specs && select->maskset < 0)
 		first = fallback ? fallback : "default";
 	if (first)
 		error = kl_plan_add(s->plan, first, handler);
+	if (select->file)
+		error = kl_plan_add_maskset(s->plan, select->file, handler);
+	if (!error && select->file && !select->n_specs)
+		error = kl_plan_set_name(s->plan, kl_maskset_name(select->file));
 	for (unsigned int i = 0; !error && i < select->n_specs; i++)
 		error = kl_plan_add(s->plan, select->spec[i], handler);
 	return error;
@@ -206,7 +229,7 @@ static void add_late_strings(uint8_t *map)
 static int builtin_maskset(const struct cli_select *select, const char *fallback,
 			   unsigned int handler)
 {
-	if (select->n_specs || (fallback && select->maskset < 0))
+	if (select->n_specs || select->file || (fallback && select->maskset < 0))
 		return -1;
 	if (select->maskset == KL_MASKSET_RNOTHING)
 		return KL_MASKSET_RNOTHING;
@@ -256,7 +279,8 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	status = drop_absent(s);
 	if (status)
 		return status;
-	add_late_strings(s->map);
+	for (unsigned int i = 0; kl_plan_maskset_map(s->plan, i); i++)
+		add_late_strings(kl_plan_maskset_map(s->plan, i));
 	error = kl_plan_apply(s->plan, s->session);
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
@@ -386,6 +410,8 @@ int cli_session_start(struct cli_session *s)
 void cli_session_close(struct cli_session *s)
 {
 	cli_child_destroy(&s->child);
+	kl_maskset_destroy(s->select.file);
+	s->select.file = NULL;
 	kl_session_close(s->session);
 	kl_device_close(s->device);
 	kl_plan_destroy(s->plan);

@@ -29,7 +29,8 @@ struct cli_select {
 	const char *spec[CLI_SPECS_MAX]; /* each */
 	unsigned int n_specs;
 	char *variables; /* names and globs with commas, or NULL */
-	int maskset; /* KL_MASKSET_*, -1: not given */
+	int maskset; /* KL_MASKSET_*, -1: not given; FIRST_USER: of a file */
+	struct kl_maskset *file; /* that */
 	pid_t pid[CLI_PIDS_MAX];
 	unsigned int n_pids;
 	const char *user;

@@ -19,19 +19,30 @@ struct kl_plan *kl_plan_create(struct kl_schema *schema)
 {
 	struct kl_plan *plan = calloc(1, sizeof(*plan));
 
-	if (!plan)
+	if (!plan) {
 		kl_fail(ENOMEM, "out of memory");
-	else
-		plan->schema = schema;
-	return plan;
+		return NULL;
+	}
+	plan->schema = schema;
+	if (kl_plan_new_maskset(plan, "events") == 0)
+		return plan;
+	kl_plan_destroy(plan);
+	errno = ENOMEM;
+	return NULL;
 }
 
 void kl_plan_destroy(struct kl_plan *plan)
 {
 	if (!plan)
 		return;
-	for (size_t i = 0; i < plan->n_lists; i++)
+	for (size_t i = 0; i < plan->n_lists; i++) {
 		free(plan->lists[i].text);
+		free(plan->lists[i].origin);
+	}
+	for (unsigned int i = 0; i < plan->n_masksets; i++) {
+		free(plan->masksets[i].map);
+		free(plan->masksets[i].dynamic);
+	}
 	for (size_t i = 0; i < plan->n_programs; i++) {
 		free(plan->programs[i].ops);
 		free(plan->programs[i].data);
@@ -57,7 +68,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 	free(plan->heads);
 	free(plan->chain);
 	free(plan->events);
-	free(plan->dynamic);
+	free(plan->masksets);
 	free(plan);
 }
 
@@ -75,9 +86,28 @@ const struct kl_symbols *kl_plan_symbols(struct kl_plan *plan)
 	return plan->symbols;
 }
 
-int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler)
+int kl_plan_add_list(struct kl_plan *plan, const struct kl_plan_list *list)
 {
 	struct kl_plan_list *grown;
+
+	grown = kl_array_grow(plan->lists, plan->n_lists, &plan->lists_room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	plan->lists = grown;
+	grown += plan->n_lists;
+	*grown = *list;
+	grown->text = strdup(list->text);
+	grown->origin = list->origin ? strdup(list->origin) : NULL;
+	if (!grown->text || !grown->origin != !list->origin) {
+		free(grown->text);
+		return kl_fail(ENOMEM, "out of memory");
+	}
+	plan->n_lists++;
+	return 0;
+}
+
+int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler)
+{
 	struct kl_spec spec;
 	const char *at = list;
 	int ret;
@@ -86,15 +116,8 @@ int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler)
 		;
 	if (ret < 0)
 		return ret;
-	grown = kl_array_grow(plan->lists, plan->n_lists, &plan->lists_room, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	plan->lists = grown;
-	grown[plan->n_lists] = (struct kl_plan_list){ .text = strdup(list), .handler = handler };
-	if (!grown[plan->n_lists].text)
-		return kl_fail(ENOMEM, "out of memory");
-	plan->n_lists++;
-	return 0;
+	return kl_plan_add_list(plan,
+				&(struct kl_plan_list){ .text = (char *)list, .handler = handler });
 }
 
 static char *copy_part(const struct kl_part *part)
@@ -147,8 +170,10 @@ static int compile_part(struct kl_plan *plan, const char *what, const struct kl_
 		return -ENOMEM;
 	ret = kl_expression_compile(plan->scope, what, text, 0, &plan->code);
 	free(text);
-	if (ret)
+	if (ret) {
+		kl_spec_note_expression(part->text);
 		return ret;
+	}
 	if (result)
 		*result = plan->code.result;
 	if (plan->code.note[0])
@@ -192,17 +217,15 @@ static int take_flag(struct kl_plan *plan, const char *list, const struct kl_par
 	return ret < 0 ? ret : 0;
 }
 
-static int take_maskset(const char *list, const struct kl_part *part, uint64_t *id)
+static int take_maskset(const struct kl_plan *plan, const char *list, const struct kl_part *part,
+			uint64_t *id)
 {
-	static const char *const names[] = { "RNOTHING", "RALL", "RDEFAULT" };
+	int found = kl_plan_find_maskset(plan, part->text, part->length);
 
-	for (unsigned int i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (strlen(names[i]) == part->length &&
-		    !strncmp(names[i], part->text, part->length)) {
-			*id = i;
-			return 0;
-		}
-	return kl_spec_fail(list, part->text, "RNOTHING, RDEFAULT or RALL is expected here");
+	if (found < 0)
+		return kl_spec_fail(list, part->text, "a maskset is expected here");
+	*id = (uint64_t)found;
+	return 0;
 }
 
 static int take_text(const char *list, const struct kl_part *part, char text[KL_RULE_TEXT_MAX])
@@ -292,7 +315,7 @@ static int take_arguments(struct kl_plan *plan, const char *list, const struct k
 		rule->arg = (uint64_t)number;
 		return ret;
 	case KL_HANDLER_use:
-		return take_maskset(list, &argument[0], &rule->arg);
+		return take_maskset(plan, list, &argument[0], &rule->arg);
 	case KL_HANDLER_alarm:
 		return spec->arguments ? take_text(list, &argument[0], rule->text) : 0;
 	case KL_HANDLER_external:
@@ -447,7 +470,7 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 	if (ret < 0 || plan->n_rules == before)
 		free_texts(&rule);
 	if (handler == KL_HANDLER_alarm && ret >= 0)
-		plan->map[KL_EV_alarm] = KL_HANDLER_log;
+		plan->masksets[plan->current].map[KL_EV_alarm] = KL_HANDLER_log;
 	return ret;
 }
 
@@ -471,13 +494,13 @@ static int add_event(struct kl_plan *plan, const char *list, const struct kl_spe
 		     unsigned int handler)
 {
 	bool simple = !spec->filter.text && !spec->arguments && !spec->keys;
-	uint8_t *wanted;
+	uint8_t *map = plan->masksets[plan->current].map, *wanted;
 	int ret = find_handler(plan, list, spec, &handler);
 
 	if (ret)
 		return ret;
 	if (simple && handler <= KL_HANDLER_count)
-		return match_plain(plan, &spec->place, handler, plan->map);
+		return match_plain(plan, &spec->place, handler, map);
 	if (*spec->place.text == '!')
 		return kl_spec_fail(list, spec->place.text, "an exception has no filter");
 	wanted = calloc(KL_EV_IDS, 1);
@@ -490,11 +513,17 @@ static int add_event(struct kl_plan *plan, const char *list, const struct kl_spe
 		kl_scope_set_class(plan->scope, kl_schema_class(plan->schema, id));
 		ret = kl_plan_action(plan, list, spec, handler);
 		if (ret >= 0)
-			plan->map[id] = (uint8_t)ret;
+			map[id] = (uint8_t)ret;
 	}
 	kl_scope_set_class(plan->scope, NULL);
 	free(wanted);
 	return ret < 0 ? ret : 0;
+}
+
+/* Of a file's line the error says where it is. */
+static int locate(const struct kl_plan_list *l, const struct kl_spec *spec, int ret)
+{
+	return l->origin ? kl_spec_locate(ret, l->text, spec->whole.text, l->origin, l->line) : ret;
 }
 
 /* All names of flags that some rule sets, for filters before it, too. */
@@ -516,7 +545,7 @@ static int find_flags(struct kl_plan *plan)
 				ret = kl_scope_add_flag(plan->scope, plan->flags[flag],
 							(unsigned int)flag);
 			if (ret)
-				return ret;
+				return locate(&plan->lists[i], &spec, ret);
 		}
 	}
 	return 0;
@@ -556,42 +585,39 @@ static int make_scope(struct kl_plan *plan)
 	return plan->scope ? 0 : -ENOMEM;
 }
 
+static int compile_list(struct kl_plan *plan, const struct kl_plan_list *l)
+{
+	const char *list = l->text, *at = list;
+	struct kl_spec spec;
+	int ret = 0;
+
+	while (!ret && kl_spec_next(list, &at, &spec) > 0)
+		ret = spec.kind == KL_PLACE_EVENT ? add_event(plan, list, &spec, l->handler) :
+						    kl_plan_define(plan, list, &spec, l->handler);
+	return ret ? locate(l, &spec, ret) : 0;
+}
+
 int kl_plan_compile(struct kl_plan *plan)
 {
-	int ret = make_scope(plan);
+	int ret = kl_plan_load_masksets(plan);
 
+	if (!ret)
+		ret = make_scope(plan);
 	if (!ret)
 		ret = find_flags(plan);
 	if (!ret)
 		ret = kl_plan_compile_variables(plan);
-	for (size_t i = 0; !ret && i < plan->n_lists; i++) {
-		const char *list = plan->lists[i].text, *at = list;
-		unsigned int handler = plan->lists[i].handler;
-		struct kl_spec spec;
-
-		while (!ret && kl_spec_next(list, &at, &spec) > 0)
-			ret = spec.kind == KL_PLACE_EVENT ?
-				      add_event(plan, list, &spec, handler) :
-				      kl_plan_define(plan, list, &spec, handler);
+	for (unsigned int m = 0; !ret && m < plan->n_masksets; m++) {
+		plan->current = m;
+		plan->next_event = 0;
+		for (size_t i = 0; !ret && i < plan->n_lists; i++)
+			if (plan->lists[i].maskset == m)
+				ret = compile_list(plan, &plan->lists[i]);
 	}
 	return ret ? ret : kl_plan_check_fields(plan);
 }
 
 uint8_t *kl_plan_map(struct kl_plan *plan)
 {
-	return plan->map;
-}
-
-bool kl_plan_is_named(const struct kl_plan *plan, const char *name)
-{
-	for (size_t i = 0; i < plan->n_lists; i++) {
-		const char *list = plan->lists[i].text, *at = list;
-		struct kl_spec spec;
-
-		while (kl_spec_next(list, &at, &spec) > 0)
-			if (spec.place.length == strlen(name) &&
-			    !strncmp(spec.place.text, name, spec.place.length))
-				return true;
-	}
-	return false;
+	return plan->masksets[0].map;
 }

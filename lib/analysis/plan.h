@@ -12,10 +12,26 @@
 #include <kernlens/plan.h>
 #include "spec.h"
 
-/* A list as the user wrote it. */
+/* A list as the user wrote it; @origin and @line if that was in a file. */
 struct kl_plan_list {
 	char *text;
 	unsigned int handler;
+	unsigned int maskset; /* index of the one that it is a part of */
+	char *origin;
+	unsigned int line;
+};
+
+/*
+ * A maskset: the first is what -e and -m say, the others are named by `use`. One
+ * that the session has already is only referred to.
+ */
+struct kl_plan_maskset {
+	char name[KL_NAME_MAX];
+	uint32_t id;
+	bool is_there;
+	uint8_t *map; /* KL_EV_IDS bytes */
+	uint8_t *dynamic; /* a byte a defined event, as far as it goes */
+	size_t n_dynamic, dynamic_room;
 };
 
 struct kl_plan_program {
@@ -43,6 +59,7 @@ struct kl_plan_event {
 	uint64_t address;
 	uint64_t arg;
 	char *name; /* or NULL */
+	unsigned int used_by; /* index of the last maskset that names it, and 1 */
 };
 
 /* An expression behind -v. */
@@ -81,9 +98,11 @@ struct kl_plan {
 	unsigned int n_rules;
 	struct kl_plan_event *events;
 	size_t n_events, events_room;
-	uint8_t *dynamic; /* a byte a defined event */
-	size_t dynamic_room;
-	uint8_t map[KL_EV_IDS];
+	size_t next_event; /* where to look first for one that exists */
+	struct kl_plan_maskset *masksets;
+	unsigned int n_masksets;
+	unsigned int current; /* the one that is being compiled */
+	bool joined; /* the session runs: nothing can be defined */
 	char *flags[KL_FLAGS_MAX];
 	struct kl_plan_expression variables[KL_VARIABLES_MAX];
 	unsigned int n_variables;
@@ -97,6 +116,8 @@ int kl_plan_store_program(struct kl_plan *plan, const struct kl_code *code);
 /* Returns the byte for a maskset. */
 int kl_plan_store_rule(struct kl_plan *plan, const struct kl_plan_made *rule);
 int kl_plan_store_event(struct kl_plan *plan, const struct kl_plan_event *event, uint8_t action);
+/* What happens at a defined event in the present maskset. */
+int kl_plan_store_action(struct kl_plan *plan, size_t index, uint8_t action);
 int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu);
 
 /* plan_variable.c: of the session, before there is an event; then of each that is logged. */
@@ -120,6 +141,15 @@ const struct kl_abi_handler_info *kl_plan_external(const struct kl_plan *plan,
 int kl_plan_tell_external(const struct kl_abi_handler_info *info, const char *list,
 			  const struct kl_spec *spec, unsigned int first,
 			  char text[KL_RULE_TEXT_MAX]);
+/*
+ * plan_maskset.c: one more, by index; which one a name means: a built-in id, or
+ * KL_MASKSET_FIRST_USER and the index; those that `use` names, read from files.
+ */
+int kl_plan_new_maskset(struct kl_plan *plan, const char *name);
+int kl_plan_find_maskset(const struct kl_plan *plan, const char *name, size_t length);
+int kl_plan_load_masksets(struct kl_plan *plan);
+/* Into the maskset with an index. */
+int kl_plan_add_list(struct kl_plan *plan, const struct kl_plan_list *list);
 
 /* plan_place.c */
 int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec *spec,

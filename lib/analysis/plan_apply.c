@@ -62,6 +62,14 @@ static int apply_events(struct kl_plan *plan, struct kl_session *session)
 	return ret < 0 ? ret : 0;
 }
 
+/* A maskset's id in the session, where one is meant. */
+static uint64_t arg_of(const struct kl_plan *plan, const struct kl_plan_made *made)
+{
+	if (made->shown.handler != KL_HANDLER_use || made->arg < KL_MASKSET_FIRST_USER)
+		return made->arg;
+	return plan->masksets[made->arg - KL_MASKSET_FIRST_USER].id;
+}
+
 static int apply_rules(struct kl_plan *plan, struct kl_session *session)
 {
 	for (unsigned int i = 0; i < plan->n_rules; i++) {
@@ -71,7 +79,7 @@ static int apply_rules(struct kl_plan *plan, struct kl_session *session)
 			.filter = id_of(plan, made->filter),
 			.value = id_of(plan, made->value),
 			.n_keys = made->shown.n_keys,
-			.arg = made->arg,
+			.arg = arg_of(plan, made),
 			.low = made->shown.low,
 		};
 		int ret;
@@ -82,12 +90,34 @@ static int apply_rules(struct kl_plan *plan, struct kl_session *session)
 		ret = kl_session_add_rule(session, &rule);
 		if (ret < 0)
 			return kl_fail(-ret, "%s: %s", made->shown.text, kl_error_text());
-		/* The maskset was made for a session without rules. */
-		if (ret != (int)(KL_ACTION_RULE + i))
-			return kl_fail(EBUSY, "the session has rules already");
 		made->shown.number = rule.rule;
 	}
 	return 0;
+}
+
+/* The rules' numbers in the session instead of those in the plan. */
+static void number_rules(const struct kl_plan *plan, uint8_t *to, const uint8_t *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i] < KL_ACTION_RULE ?
+				from[i] :
+				(uint8_t)(KL_ACTION_RULE +
+					  plan->rules[from[i] - KL_ACTION_RULE].shown.number);
+}
+
+static int apply_maskset(const struct kl_plan *plan, const struct kl_plan_maskset *m,
+			 struct kl_session *session)
+{
+	uint8_t map[KL_EV_MAX], *dynamic = calloc(plan->n_events + 1, 1);
+	int ret;
+
+	if (!dynamic)
+		return kl_fail(ENOMEM, "out of memory");
+	number_rules(plan, map, m->map, KL_EV_MAX);
+	number_rules(plan, dynamic, m->dynamic, m->n_dynamic);
+	ret = kl_session_write_masksets(session, m->id, m->name, map, dynamic, plan->n_events);
+	free(dynamic);
+	return ret;
 }
 
 int kl_plan_apply(struct kl_plan *plan, struct kl_session *session)
@@ -98,10 +128,9 @@ int kl_plan_apply(struct kl_plan *plan, struct kl_session *session)
 		ret = apply_events(plan, session);
 	if (!ret)
 		ret = apply_rules(plan, session);
+	for (unsigned int i = 0; !ret && i < plan->n_masksets; i++)
+		ret = apply_maskset(plan, &plan->masksets[i], session);
 	if (!ret)
-		ret = kl_session_write_masksets(session, KL_MASKSET_FIRST_USER, "events", plan->map,
-						plan->dynamic, plan->n_events);
-	if (!ret)
-		ret = kl_session_use_maskset(session, KL_MASKSET_FIRST_USER);
+		ret = kl_session_use_maskset(session, plan->masksets[0].id);
 	return ret;
 }

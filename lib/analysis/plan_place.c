@@ -39,7 +39,8 @@ static int add_fields(struct kl_plan *plan, struct place *place, int action)
 	int ret = kl_capture_init(capture, (unsigned int)(KL_EV_DYNAMIC + plan->n_events),
 				  place->name, place->group, place->help);
 
-	if (ret || !is_log(plan, action))
+	/* With several masksets another may log it. */
+	if (ret || (!is_log(plan, action) && plan->n_masksets == 1))
 		return ret;
 	ret = kl_capture_arguments(capture, plan->scope);
 	if (!ret)
@@ -55,13 +56,40 @@ static int add_fields(struct kl_plan *plan, struct place *place, int action)
 	return 0;
 }
 
+/*
+ * Another maskset's event of that name; one that names it twice has two. Places of
+ * a pattern come in the same order again, so the next is mostly it.
+ */
+static bool find_event(struct kl_plan *plan, const char *name, size_t *index)
+{
+	for (size_t i = 0; i < plan->n_events; i++) {
+		size_t at = (plan->next_event + i) % plan->n_events;
+		const struct kl_class *class =
+			kl_schema_class(plan->schema, KL_EV_DYNAMIC + (unsigned int)at);
+
+		if (plan->events[at].used_by == plan->current + 1 || !class ||
+		    strcmp(class->name, name))
+			continue;
+		*index = at;
+		plan->next_event = at + 1;
+		return true;
+	}
+	return false;
+}
+
 static int add_place(struct kl_plan *plan, struct place *place)
 {
 	int action = kl_plan_action(plan, place->list, place->spec, place->handler);
+	size_t index;
 	int ret;
 
 	if (action < 0)
 		return action;
+	if (plan->current && find_event(plan, place->name, &index)) {
+		free(place->event.name);
+		place->event.name = NULL;
+		return kl_plan_store_action(plan, index, (uint8_t)action);
+	}
 	if (plan->n_events == KL_EV_DYNAMIC_MAX)
 		return kl_fail(ENOSPC, "%s: that is more than %d events", place->name,
 			       KL_EV_DYNAMIC_MAX);

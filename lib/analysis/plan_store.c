@@ -111,22 +111,38 @@ int kl_plan_store_rule(struct kl_plan *plan, const struct kl_plan_made *rule)
 	return (int)(KL_ACTION_RULE + i);
 }
 
+int kl_plan_store_action(struct kl_plan *plan, size_t index, uint8_t action)
+{
+	struct kl_plan_maskset *m = &plan->masksets[plan->current];
+
+	while (m->n_dynamic <= index) {
+		uint8_t *grown = kl_array_grow(m->dynamic, m->n_dynamic, &m->dynamic_room, 1);
+
+		if (!grown)
+			return -ENOMEM;
+		m->dynamic = grown;
+		grown[m->n_dynamic++] = KL_HANDLER_nothing;
+	}
+	m->dynamic[index] = action;
+	plan->events[index].used_by = plan->current + 1;
+	return 0;
+}
+
 int kl_plan_store_event(struct kl_plan *plan, const struct kl_plan_event *event, uint8_t action)
 {
 	void *grown = kl_array_grow(plan->events, plan->n_events, &plan->events_room,
 				    sizeof(*plan->events));
+	int ret;
 
 	if (!grown)
 		return -ENOMEM;
 	plan->events = grown;
-	grown = kl_array_grow(plan->dynamic, plan->n_events, &plan->dynamic_room, 1);
-	if (!grown)
-		return -ENOMEM;
-	plan->dynamic = grown;
 	plan->events[plan->n_events] = *event;
-	plan->dynamic[plan->n_events] = action;
-	plan->n_events++;
-	return 0;
+	ret = kl_plan_store_action(plan, plan->n_events, action);
+	/* On failure the name stays the caller's. */
+	if (!ret)
+		plan->n_events++;
+	return ret;
 }
 
 int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
@@ -143,16 +159,25 @@ int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
 	return plan->flags[i] ? i : kl_fail(ENOMEM, "out of memory");
 }
 
-/* ------------------------------------------------------- what there is */
+/* ------------------------------------------------- what there is in a plan */
+
+bool kl_plan_is_named(const struct kl_plan *plan, const char *name)
+{
+	for (size_t i = 0; i < plan->n_lists; i++) {
+		const char *list = plan->lists[i].text, *at = list;
+		struct kl_spec spec;
+
+		while (kl_spec_next(list, &at, &spec) > 0)
+			if (spec.place.length == strlen(name) &&
+			    !strncmp(spec.place.text, name, spec.place.length))
+				return true;
+	}
+	return false;
+}
 
 size_t kl_plan_defined(const struct kl_plan *plan)
 {
 	return plan->n_events;
-}
-
-uint8_t kl_plan_defined_action(const struct kl_plan *plan, size_t index)
-{
-	return plan->dynamic[index];
 }
 
 const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index)

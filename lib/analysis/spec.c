@@ -11,9 +11,13 @@
 #include <string.h>
 
 #include <kernlens/abi.h>
+#include <kernlens/error.h>
 #include <kernlens/schema.h>
 #include "../base/base.h"
 #include "spec.h"
+
+/* What the last error of this thread pointed at, for kl_spec_locate(). */
+static _Thread_local const char *failed_at;
 
 int kl_spec_fail(const char *list, const char *at, const char *format, ...)
 {
@@ -23,7 +27,42 @@ int kl_spec_fail(const char *list, const char *at, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	failed_at = at;
 	return kl_fail(EINVAL, "%s\n  %s\n  %*s^", text, list, (int)(at - list), "");
+}
+
+/* "WHAT:LINE:COLUMN: text" of an expression: its column, 0 if it is no such text. */
+static unsigned int column_of(const char *said, int *what, int *rest)
+{
+	unsigned int line, column;
+
+	*rest = 0;
+	if (sscanf(said, "%*[a-z]%n:%u:%u: %n", what, &line, &column, rest) < 2 || !*rest)
+		return 0;
+	return line == 1 ? column : 0;
+}
+
+void kl_spec_note_expression(const char *part)
+{
+	int what, rest;
+	unsigned int column = column_of(kl_error_text(), &what, &rest);
+
+	failed_at = column ? part + column - 1 : part;
+}
+
+int kl_spec_locate(int ret, const char *list, const char *at, const char *origin, unsigned int line)
+{
+	const char *said = kl_error_text(), *end = list + strlen(list);
+	int what, rest;
+
+	/* Of an earlier error, perhaps in another text. */
+	if (failed_at && failed_at >= list && failed_at <= end)
+		at = failed_at;
+	failed_at = NULL;
+	if (column_of(said, &what, &rest))
+		return kl_fail(-ret, "%s:%u:%u: %.*s: %s", origin, line,
+			       (unsigned int)(at - list) + 1, what, said, said + rest);
+	return kl_fail(-ret, "%s:%u:%u: %s", origin, line, (unsigned int)(at - list) + 1, said);
 }
 
 static const char *skip_space(const char *at)

@@ -71,4 +71,18 @@ int kl_spec_next(const char *list, const char **at, struct kl_spec *spec);
 int kl_spec_fail(const char *list, const char *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * An expression in @list that begins at @part was wrong: its error text says
+ * where, and so does kl_spec_locate() afterwards.
+ */
+void kl_spec_note_expression(const char *part);
+
+/*
+ * @list is line @line of @origin, and compiling what stands at @at has failed with
+ * @ret: put "ORIGIN:LINE:COLUMN: " in front of the error text. The column is where
+ * kl_spec_fail() pointed, or that of @at. Returns @ret.
+ */
+int kl_spec_locate(int ret, const char *list, const char *at, const char *origin,
+		   unsigned int line);
+
 #endif /* KL_LIB_SPEC_H */

@@ -26,6 +26,7 @@
 #include <kernlens/symbols.h>
 #include <kernlens/expression.h>
 #include <kernlens/define.h>
+#include <kernlens/maskset.h>
 #include <kernlens/plan.h>
 
 #endif /* KERNLENS_KERNLENS_H */

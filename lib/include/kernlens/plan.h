@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <kernlens/client.h>
 #include <kernlens/expression.h>
+#include <kernlens/maskset.h>
 #include <kernlens/schema.h>
 
 #pragma GCC visibility push(default)
@@ -131,11 +132,32 @@ int kl_plan_apply_variables(struct kl_plan *plan, struct kl_session *session,
 			    struct kl_abi_variables *list);
 
 /**
+ * kl_plan_add_maskset - add the lines of a maskset's text
+ * @plan: plan
+ * @maskset: need not outlive this call
+ * @handler: of lines that name none
+ *
+ * As kl_plan_add() with each line; errors then begin "ORIGIN:LINE:COLUMN: ".
+ */
+int kl_plan_add_maskset(struct kl_plan *plan, const struct kl_maskset *maskset,
+			unsigned int handler);
+
+/**
+ * kl_plan_set_name - what the session will call the maskset that this makes
+ * @plan: plan
+ * @name: "events" if this is not called
+ *
+ * Returns -EINVAL if it is too long.
+ */
+int kl_plan_set_name(struct kl_plan *plan, const char *name);
+
+/**
  * kl_plan_compile - look up all names and make the programs
  * @plan: to which nothing is added any more
  *
- * Reads the kernel's types and symbols if something needs them. Returns a
- * negative errno with an error text.
+ * Reads the kernel's types and symbols if something needs them, and the files of
+ * the masksets that the handler `use` names. Returns a negative errno with an
+ * error text.
  */
 int kl_plan_compile(struct kl_plan *plan);
 
@@ -162,19 +184,27 @@ bool kl_plan_is_named(const struct kl_plan *plan, const char *name);
 size_t kl_plan_defined(const struct kl_plan *plan);
 
 /**
- * kl_plan_defined_action - what happens at an event that the plan defines
+ * kl_plan_maskset_map - the handlers of the tables' events, by maskset
  * @plan: compiled plan
- * @index: below kl_plan_defined()
+ * @index: 0: kl_plan_map(); from 1: those that `use` names
  *
- * Returns the byte of the maskset.
+ * Returns NULL after the last.
  */
-uint8_t kl_plan_defined_action(const struct kl_plan *plan, size_t index);
+uint8_t *kl_plan_maskset_map(struct kl_plan *plan, unsigned int index);
+
+/**
+ * kl_plan_has_handler - has an event a handler in one of the masksets?
+ * @plan: compiled plan
+ * @id: of the event, also of one that the plan defines
+ * @handler: KL_HANDLER_*, as it stands in a maskset without a rule
+ */
+bool kl_plan_has_handler(const struct kl_plan *plan, unsigned int id, unsigned int handler);
 
 /**
  * kl_plan_apply - tell a session
  * @plan: compiled plan
- * @session: session that has not been started; its maskset
- *           KL_MASKSET_FIRST_USER is written and used
+ * @session: session that has not been started; its masksets from
+ *           KL_MASKSET_FIRST_USER on are written, and that one used
  *
  * Returns a negative errno with an error text.
  */
