@@ -70,6 +70,9 @@ enum kl_maskset_id {
 	KL_MASKSET_MAX = 256,
 };
 
+/* For writing: the session's maskset of that name, or one with a free id. */
+#define KL_MASKSET_ANY (~0u)
+
 enum kl_handler_id {
 #define KL_HANDLER(id, name, help) KL_HANDLER_##name = id,
 #include "handlers.def"
@@ -314,7 +317,7 @@ struct kl_abi_session {
 
 struct kl_abi_attach {
 	__u32 size;
-	__u32 id; /* of a session of the same user, or any with CAP_PERFMON */
+	__u32 id; /* of a session that may be read: docs/design/access.md */
 	__u32 mode; /* out: enum kl_mode */
 	__u32 block_bytes; /* out */
 	__u8 uuid[16]; /* out */
@@ -329,7 +332,7 @@ struct kl_abi_attach {
 
 struct kl_abi_maskset {
 	__u32 size;
-	__u32 id; /* in: KL_MASKSET_*, or for writing FIRST_USER.. */
+	__u32 id; /* KL_MASKSET_*; for writing FIRST_USER.., or ANY: out */
 	char name[KL_NAME_MAX];
 	__u8 handler[KL_EV_MAX];
 	__u64 dynamic; /* __u8 *: the same for the events KL_EV_DYNAMIC and up */
@@ -454,7 +457,11 @@ struct kl_abi_status {
 /* makes the descriptor a session's */
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
 #define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)
-/* on a session's descriptor */
+/*
+ * On a session's descriptor. One that has attached may read; WRITE, USE, PROGRAM
+ * and RULE it may if it may change the session, the others that change something
+ * are its creator's.
+ */
 #define KL_IOC_MASKSET_WRITE _IOWR(KL_IOC_TYPE, 0x20, struct kl_abi_maskset)
 #define KL_IOC_MASKSET_READ _IOWR(KL_IOC_TYPE, 0x21, struct kl_abi_maskset)
 #define KL_IOC_MASKSET_USE _IOWR(KL_IOC_TYPE, 0x22, struct kl_abi_use)

@@ -24,6 +24,7 @@
  * struct kl_client - an open file of the device
  * @session: once made or attached to; then it does not change
  * @creator: the session is this file's own, and closes with it
+ * @changes: may switch its masksets; a creator may, too
  */
 struct kl_client {
 	struct mutex lock; /* one call at a time */
@@ -31,6 +32,7 @@ struct kl_client {
 	u32 may;
 	struct kl_session *session;
 	bool creator;
+	bool changes;
 	struct kl_error why;
 };
 
@@ -38,8 +40,9 @@ typedef int (*call_fn)(struct kl_client *client, void *arg);
 
 enum needs {
 	NEEDS_NOTHING,
-	NEEDS_SESSION,
-	NEEDS_CREATOR, /* of the session: others may only read it */
+	NEEDS_SESSION, /* to read it */
+	NEEDS_CHANGE, /* to switch it: kl_access_may_change */
+	NEEDS_CREATOR,
 };
 
 struct call {
@@ -127,6 +130,7 @@ static int adopt_session(struct kl_client *client, struct kl_session *s, bool cr
 		return PTR_ERR(s);
 	client->session = s;
 	client->creator = creator;
+	client->changes = creator || kl_access_may_change(s, client->cred, client->may);
 	return 0;
 }
 
@@ -298,9 +302,9 @@ static const struct call calls[] = {
 	CALL(KL_IOC_MARK, mark, struct kl_abi_mark, NEEDS_NOTHING),
 	CALL(KL_IOC_SESSION, session, struct kl_abi_session, NEEDS_NOTHING),
 	CALL(KL_IOC_ATTACH, attach, struct kl_abi_attach, NEEDS_NOTHING),
-	CALL(KL_IOC_MASKSET_WRITE, maskset_write, struct kl_abi_maskset, NEEDS_CREATOR),
+	CALL(KL_IOC_MASKSET_WRITE, maskset_write, struct kl_abi_maskset, NEEDS_CHANGE),
 	CALL(KL_IOC_MASKSET_READ, maskset_read, struct kl_abi_maskset, NEEDS_SESSION),
-	CALL(KL_IOC_MASKSET_USE, maskset_use, struct kl_abi_use, NEEDS_CREATOR),
+	CALL(KL_IOC_MASKSET_USE, maskset_use, struct kl_abi_use, NEEDS_CHANGE),
 	CALL(KL_IOC_FILTER, filter, struct kl_abi_filter, NEEDS_CREATOR),
 	CALL(KL_IOC_TASKS, tasks, struct kl_abi_tasks, NEEDS_CREATOR),
 	[_IOC_NR(KL_IOC_START)] = { .fn = call_start, .needs = NEEDS_CREATOR },
@@ -310,12 +314,12 @@ static const struct call calls[] = {
 	CALL(KL_IOC_STATS, stats, struct kl_abi_stats, NEEDS_SESSION),
 	CALL(KL_IOC_COUNTS, counts, struct kl_abi_counts, NEEDS_SESSION),
 	CALL(KL_IOC_DUMP, dump, struct kl_abi_dump, NEEDS_CREATOR),
-	CALL(KL_IOC_PROGRAM, program, struct kl_abi_program, NEEDS_CREATOR),
+	CALL(KL_IOC_PROGRAM, program, struct kl_abi_program, NEEDS_CHANGE),
 	[_IOC_NR(KL_IOC_EVENTS)] = { .fn = call_events,
 				     .bytes = sizeof(struct kl_abi_events),
 				     .needs = NEEDS_CREATOR,
 				     .tells = true },
-	CALL(KL_IOC_RULE, rule, struct kl_abi_rule, NEEDS_CREATOR),
+	CALL(KL_IOC_RULE, rule, struct kl_abi_rule, NEEDS_CHANGE),
 	CALL(KL_IOC_TABLE, table, struct kl_abi_table, NEEDS_SESSION),
 	CALL(KL_IOC_METADATA_SET, metadata_set, struct kl_abi_metadata, NEEDS_CREATOR),
 	CALL(KL_IOC_METADATA_GET, metadata_get, struct kl_abi_metadata, NEEDS_SESSION),
@@ -333,6 +337,9 @@ static int check_needs(struct kl_client *client, const struct call *call)
 		return kl_fail(&client->why, -ENOTCONN, "this descriptor has no session");
 	if (call->needs == NEEDS_CREATOR && !client->creator)
 		return kl_fail(&client->why, -EPERM, "only the session's creator may do this");
+	if (call->needs == NEEDS_CHANGE && !client->changes)
+		return kl_fail(&client->why, -EPERM,
+			       "the session is another user's: changing it needs CAP_SYS_ADMIN");
 	return 0;
 }
 

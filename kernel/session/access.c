@@ -78,6 +78,54 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 }
 
 /**
+ * kl_access_may_read - could a session of an opener's own show all that one shows?
+ * @s: another's session
+ * @cred: of the opener
+ * @may: the opener's KL_MAY_*
+ *
+ * What kl_access_may_see compares between owner and task, the opener has too, so
+ * whatever that lets in would be let in for the opener.
+ */
+bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32 may)
+{
+	const struct cred *owner = s->owner;
+
+	if (s->may & ~may)
+		return false;
+	if (may & KL_MAY_SEE_ALL)
+		return true;
+	return !s->sealed && uid_eq(owner->fsuid, cred->fsuid) &&
+	       gid_eq(owner->fsgid, cred->fsgid) && owner->user_ns == cred->user_ns &&
+	       cap_issubset(owner->cap_effective, cred->cap_effective);
+}
+
+/**
+ * kl_access_may_change - may an opener switch a session that another has made?
+ * @s: the session
+ * @cred: of the opener
+ * @may: the opener's KL_MAY_*
+ *
+ * The right to see all is not enough for another user's.
+ */
+bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u32 may)
+{
+	/* Only CAP_SYS_ADMIN has addresses. */
+	return kl_access_may_read(s, cred, may) &&
+	       (uid_eq(s->owner->fsuid, cred->fsuid) || may & KL_MAY_SEE_ADDRESSES);
+}
+
+/**
+ * kl_access_is_sealed - is the running program one that its user may not look into?
+ *
+ * Set-user-id programs and those that protect themselves. Context: a system call.
+ */
+bool kl_access_is_sealed(void)
+{
+	return !current->mm ||
+	       (READ_ONCE(current->mm->flags) & MMF_DUMPABLE_MASK) != SUID_DUMP_USER;
+}
+
+/**
  * kl_access_allows_event - may an opener use an event at all?
  * @may: KL_MAY_*
  * @id: event

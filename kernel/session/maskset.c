@@ -178,11 +178,13 @@ static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, s
 {
 	char reason[KL_ERROR_TEXT_MAX];
 
-	if (m->id < KL_MASKSET_FIRST_USER || m->id >= KL_MASKSET_MAX)
+	if (m->id != KL_MASKSET_ANY && (m->id < KL_MASKSET_FIRST_USER || m->id >= KL_MASKSET_MAX))
 		return kl_fail(why, -EINVAL, "maskset %u cannot be written: %u to %u can", m->id,
 			       KL_MASKSET_FIRST_USER, KL_MASKSET_MAX - 1);
 	if (strnlen(m->name, KL_NAME_MAX) == KL_NAME_MAX)
 		return kl_fail(why, -EINVAL, "the maskset's name is not ended by NUL");
+	if (m->id == KL_MASKSET_ANY && !m->name[0])
+		return kl_fail(why, -EINVAL, "a maskset of any id needs a name");
 	if (m->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member of the maskset is not 0");
 	for (u32 id = 0; id < KL_EV_MAX; id++) {
@@ -216,29 +218,52 @@ static int take_dynamic(struct kl_session *s, const struct kl_abi_maskset *m, st
 	return 0;
 }
 
-static int store(struct kl_session *s, u32 id, struct maskset *new, struct kl_error *why)
+/* The id of the maskset with a name, or the first that is free; MAX: neither. */
+static u32 find_id(struct kl_session *s, const char *name)
 {
-	struct maskset *old;
+	u32 id, free = KL_MASKSET_MAX;
+
+	lockdep_assert_held(&s->lock);
+	for (id = KL_MASKSET_FIRST_USER; id < KL_MASKSET_MAX; id++) {
+		const struct maskset *m = xa_load(&s->masksets, id);
+
+		if (m && !strcmp(m->name, name))
+			return id;
+		if (!m && free == KL_MASKSET_MAX)
+			free = id;
+	}
+	return free;
+}
+
+static int store(struct kl_session *s, u32 *id, struct maskset *new, struct kl_error *why)
+{
+	struct maskset *old = NULL;
+	int error = 0;
 
 	mutex_lock(&s->lock);
-	old = xa_store(&s->masksets, id, new, GFP_KERNEL_ACCOUNT);
+	if (*id == KL_MASKSET_ANY)
+		*id = find_id(s, new->name);
+	if (*id < KL_MASKSET_MAX)
+		old = xa_store(&s->masksets, *id, new, GFP_KERNEL_ACCOUNT);
+	else
+		error = kl_fail(why, -ENOSPC, "a session may have %u masksets", KL_MASKSET_MAX);
 	mutex_unlock(&s->lock);
 	if (xa_is_err(old))
-		return kl_fail(why, xa_err(old), "no memory for maskset %u", id);
+		return kl_fail(why, xa_err(old), "no memory for maskset %u", *id);
 	kvfree(old);
-	return 0;
+	return error;
 }
 
 /**
  * kl_maskset_write - make or replace one of the user's own
  * @s: the session
- * @m: all of it
+ * @m: all of it; `id` is set if it is KL_MASKSET_ANY
  * @why: set on failure
  *
  * A session that is using it goes on with the old one until it is used again.
  * Context: may sleep.
  */
-int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why)
+int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
 {
 	int error = check_maskset(s, m, why);
 	struct maskset *new;
@@ -256,7 +281,7 @@ int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struc
 	memcpy(new->handler, m->handler, KL_EV_MAX);
 	error = take_dynamic(s, m, new, why);
 	if (!error)
-		error = store(s, m->id, new, why);
+		error = store(s, &m->id, new, why);
 	if (error)
 		kvfree(new);
 	return error;

@@ -143,6 +143,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	s->owner = get_cred(cred);
 	s->may = may;
 	s->see_addresses = may & KL_MAY_SEE_ADDRESSES;
+	s->sealed = kl_access_is_sealed();
 	s->gate = may & KL_MAY_SEE_ALL ? 0 : KL_GATE_OWN;
 	s->creator = task_tgid_nr(current);
 	s->mode = wish->mode;
@@ -228,21 +229,19 @@ static bool is_known_to(const struct kl_session *s, const struct cred *cred, u32
  * @why: set on failure
  *
  * It must be the same user's, or the opener may see all; and it may not show
- * more than the opener could see itself. Returns it with a reference, or an
- * error pointer.
+ * more than the opener could see itself (kl_access_may_read). Returns it with a
+ * reference, or an error pointer.
  */
 struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, struct kl_error *why)
 {
 	struct kl_session *s, *found = NULL;
-
 	bool shows_more = false;
 
 	mutex_lock(&sessions_lock);
 	list_for_each_entry(s, &sessions, list) {
 		if (s->id != id || !is_known_to(s, cred, may))
 			continue;
-		shows_more = kl_rights_lack(may, kl_session_needs(s->may, uid_eq(s->owner->fsuid,
-										 cred->fsuid)));
+		shows_more = !kl_access_may_read(s, cred, may);
 		if (!shows_more && kref_get_unless_zero(&s->ref))
 			found = s;
 	}

@@ -99,6 +99,7 @@ struct kl_cpu {
  * @cpu: per-CPU state
  * @gate: KL_GATE_*; constant while running
  * @see_addresses: kernel addresses may be shown to the owner
+ * @sealed: its creator was not dumpable; constant
  * @uid: for KL_GATE_UID
  * @tasks: for KL_GATE_TASKS
  * @heirs: for KL_GATE_TASKS: whose new tasks will be in both sets, too
@@ -134,6 +135,7 @@ struct kl_session {
 	struct kl_cpu __percpu *cpu;
 	u32 gate;
 	bool see_addresses;
+	bool sealed;
 	kuid_t uid;
 	struct kl_taskset *tasks;
 	struct kl_taskset *heirs;
@@ -217,13 +219,16 @@ struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long of
 struct kl_actions *kl_actions_create(u32 defined);
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why);
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions);
-int kl_maskset_write(struct kl_session *s, const struct kl_abi_maskset *m, struct kl_error *why);
+int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
 int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
 void kl_masksets_destroy(struct kl_session *s);
 
 /* access.c */
 u32 kl_access_of_opener(const struct cred *cred);
 bool kl_access_may_see(const struct cred *owner, struct task_struct *t);
+bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32 may);
+bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u32 may);
+bool kl_access_is_sealed(void);
 bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why);
 
 #endif /* KL_SESSION_SESSION_H */

@@ -377,8 +377,9 @@ static void check_own_attach(void)
 	reader = kl_reader(other, 0);
 	tap_check(reader >= 0, "user 1 reads its own session from elsewhere");
 	tap_check(kl_start(other) == -EPERM && kl_stop(other) == -EPERM &&
-			  kl_resize(other, 8) == -EPERM && kl_use(other, KL_MASKSET_RALL) == -EPERM,
-		  "who has attached cannot change the session");
+			  kl_resize(other, 8) == -EPERM && kl_filter(other, 0, 0) == -EPERM,
+		  "who has attached cannot start, stop, filter or resize the session");
+	tap_check(!kl_use(other, KL_MASKSET_RNOTHING), "but switch its maskset");
 	close(fd);
 	close(other);
 	close(reader);
