@@ -25,6 +25,7 @@ enum cli_key {
 	CLI_KEY_COLOR,
 	CLI_KEY_DURATION,
 	CLI_KEY_BUFFER,
+	CLI_KEY_NAME,
 	CLI_KEY_OWN,
 };
 

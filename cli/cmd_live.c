@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "common.h"
 #include "output.h"
 #include "printer.h"
@@ -18,6 +19,7 @@
 enum {
 	KEY_FORMAT = CLI_KEY_OWN,
 	KEY_TIME,
+	KEY_SESSION,
 };
 
 #define LATENCY_MS 50
@@ -30,6 +32,7 @@ static const struct cli_option options[] = {
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json, strace or ber" },
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
 	{ 'v', "variable", "VALUES", "names or expressions to have with each record" },
+	{ KEY_SESSION, "session", "SESSION", "read one that there is, by its name or number" },
 	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },
 	{},
 };
@@ -44,6 +47,9 @@ struct live {
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
 	const char *path;
+	const char *joined; /* the session that is only read */
+	uint64_t joined_at; /* clock cycles: what is older is none of ours */
+	bool ran; /* it has been seen running */
 	pid_t self;
 	uint64_t begin_ns; /* of the first item: what relative times count from */
 };
@@ -58,20 +64,40 @@ static int attach(struct live *l)
 	if (error)
 		return cli_library_error(error, NULL);
 	kl_timebase_fit(&l->timebase, &time, NULL);
-	fd = kl_session_reader(s->session, KL_READER_HOLD);
+	/* Who only looks holds nothing up. */
+	fd = kl_session_reader(s->session, l->joined ? KL_READER_FROM_NOW : KL_READER_HOLD);
 	if (fd < 0)
 		return cli_library_error(fd, NULL);
 	l->reader = kl_reader_create(fd, kl_device_info(s->device)->cpus, s->config.block_bytes,
 				     KL_BACKEND_MMAP);
+	if (l->reader && l->joined) {
+		kl_reader_join(l->reader);
+		l->joined_at = time.cycles;
+	}
 	if (l->reader)
 		l->live = kl_live_create(l->reader, s->schema, &l->timebase);
 	return l->live ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
-/* What we do to print is not what the user wants to see. */
-static bool is_own(const struct live *l, const struct kl_item *item)
+/* Whoever's session it is, only these processes are looked at. */
+static bool is_selected(const struct live *l, const struct kl_event *event)
 {
-	return item->kind == KL_ITEM_EVENT && item->event->task.pid == l->self;
+	const struct cli_select *select = &l->session.select;
+
+	for (unsigned int i = 0; i < select->n_pids; i++)
+		if (event->task.pid == select->pid[i])
+			return true;
+	return !select->n_pids;
+}
+
+/* What we do to print is not what the user wants to see. */
+static bool is_shown(const struct live *l, const struct kl_item *item)
+{
+	if (item->kind != KL_ITEM_EVENT)
+		return true;
+	if (item->event->task.pid == l->self)
+		return false;
+	return !l->joined || (item->event->cycles >= l->joined_at && is_selected(l, item->event));
 }
 
 /* Items come in order, so the first is the oldest. */
@@ -100,7 +126,7 @@ static int print_some(struct live *l, uint64_t now)
 		got = kl_live_next(l->live, now, &item);
 		if (got <= 0)
 			return got;
-		if (!is_own(l, &item) && !print_item(l, &item))
+		if (is_shown(l, &item) && !print_item(l, &item))
 			return -EPIPE;
 	}
 	return 1;
@@ -118,9 +144,25 @@ static int look(struct live *l)
 	return got;
 }
 
+/* Has the session that is read ended? One that was not started yet has not. */
+static bool has_ended(struct live *l)
+{
+	struct kl_abi_stats stats;
+
+	if (!l->joined || kl_session_stats(l->session.session, -1, &stats))
+		return false;
+	l->ran |= stats.running || stats.written;
+	return l->ran && !stats.running;
+}
+
 static int finish(struct live *l)
 {
-	int got = kl_session_stop(l->session.session);
+	int got;
+
+	/* A session that goes on would keep us here. */
+	if (l->joined && !has_ended(l))
+		return look(l);
+	got = l->joined ? 0 : kl_session_stop(l->session.session);
 
 	while (!got && (got = print_some(l, UINT64_MAX)) > 0)
 		got = 0;
@@ -130,26 +172,34 @@ static int finish(struct live *l)
 static void note_losses(const struct live *l)
 {
 	struct kl_reader_counts counts;
-	char number[CLI_NUMBER_MAX];
+	char number[CLI_NUMBER_MAX], own[CLI_NUMBER_MAX];
 
 	kl_reader_counts(l->reader, &counts);
-	if (counts.lost + counts.missed)
+	if (l->joined && counts.lost + counts.missed)
+		cli_note("%s records lost by the session, and %s by this reader, which was too "
+			 "slow",
+			 cli_print_count(number, counts.lost), cli_print_count(own, counts.missed));
+	else if (counts.lost + counts.missed)
 		cli_note("%s records lost (try a larger --buffer, or fewer events)",
 			 cli_print_count(number, counts.lost + counts.missed));
-	if (l->session.left_out && l->session.select.events)
+	if (!l->joined && l->session.left_out && l->session.select.events)
 		cli_note("%u of the events cannot be had here: kernlens list says why",
 			 l->session.left_out);
 }
 
 static int follow(struct live *l)
 {
-	int got = 0, status = cli_run_begin(&l->run);
+	int got = 0, status = l->joined ? cli_run_watch(&l->run) : cli_run_begin(&l->run);
 	struct kl_reader_counts counts;
 
 	if (status)
 		return status;
 	while (!l->run.over && got >= 0) {
+		/* Asked before the last look. */
+		l->run.over = has_ended(l);
 		got = look(l);
+		if (l->run.over)
+			break;
 		cli_run_wait(&l->run, kl_reader_fd(l->reader), got > 0 ? 0 : LATENCY_MS);
 	}
 	if (got >= 0)
@@ -186,8 +236,12 @@ static int run(struct live *l)
 		if (!l->printer.file)
 			status = cli_error(-errno, "%s: %s", l->path, strerror(errno));
 	}
-	if (!status)
+	if (!status && l->joined)
+		status = cli_attach(&l->session, l->joined);
+	else if (!status)
 		status = cli_session_open(&l->session, patterns, KL_HANDLER_log);
+	if (status && l->joined)
+		cli_session_close(&l->session);
 	if (!status) {
 		status = attach(l);
 		if (!status) {
@@ -204,6 +258,17 @@ static int run(struct live *l)
 		fclose(l->printer.file);
 	cli_run_deinit(&l->run);
 	return status;
+}
+
+/* The session's own choice holds. */
+static void check_joined(const struct live *l)
+{
+	const struct cli_select *select = &l->session.select;
+
+	if (select->n_specs || select->maskset >= 0 || select->variables || select->user ||
+	    select->all || select->words || select->buffer_bytes)
+		cli_usage_error(l->session.command,
+				"--session goes only with -p, -o, --format, --time and --duration");
 }
 
 static int exec_live(const struct cli_command *self, int argc, char **argv)
@@ -223,11 +288,15 @@ static int exec_live(const struct cli_command *self, int argc, char **argv)
 			cli_printer_format(&l->printer, &parser);
 		else if (key == KEY_TIME)
 			cli_printer_time(&l->printer, &parser);
+		else if (key == KEY_SESSION)
+			l->joined = parser.arg;
 		else
 			l->path = parser.arg;
 	}
 	if (parser.n_words)
 		l->session.select.words = parser.words;
+	if (l->joined)
+		check_joined(l);
 	status = run(l);
 	free(l);
 	return status;
@@ -246,6 +315,7 @@ const struct cli_command cmd_live = {
 		"  kernlens live -e sched_process_exec,sched_process_exit -a\n"
 		"  kernlens live --format strace -o calls.txt -- ls\n"
 		"  kernlens live -p 1234 -e 'syscall_*_futex'\n"
+		"  kernlens live --session flight -p 1234\n"
 		"  kernlens live -v rss,min_faults -e exceptions -- ls\n",
 	.exec = exec_live,
 };

@@ -15,6 +15,8 @@ enum {
 	KEY_SYSTEM = CLI_KEY_OWN,
 	KEY_FORCE,
 	KEY_NAMES,
+	KEY_SESSION,
+	KEY_LOAD,
 };
 
 static const struct cli_option options[] = {
@@ -23,6 +25,9 @@ static const struct cli_option options[] = {
 	{ KEY_FORCE, "force", NULL, "create, import: replace the one that is there" },
 	{ KEY_SYSTEM, "system", NULL, "in " KL_MASKSET_SYSTEM_FOLDER ", for all users" },
 	{ KEY_NAMES, "names", NULL, "list: only the names" },
+	{ KEY_SESSION, "session", "SESSION",
+	  "use, list, show: a session's, by its name or number" },
+	{ KEY_LOAD, "load", NULL, "use: from its file, also if the session has it" },
 	{},
 };
 
@@ -379,6 +384,7 @@ static const struct {
 	{ "delete", " NAME", 1, 1, false },
 	{ "export", " NAME", 1, 1, false },
 	{ "import", " FILE [NAME]", 1, 2, false },
+	{ "use", " NAME [--session SESSION]", 1, 1, false },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
@@ -410,6 +416,11 @@ static int run(const struct cli_maskset_options *o, char **words, int n)
 	const char *verb = n ? words[0] : "list", *name = n > 1 ? words[1] : NULL;
 
 	find_verb(o, verb, n ? n - 1 : 0);
+	if (!strcmp(verb, "use") ||
+	    (o->session && (!strcmp(verb, "list") || !strcmp(verb, "show"))))
+		return cli_maskset_session(o, verb, name);
+	if (o->session)
+		cli_usage_error(o->command, "maskset %s is not about a session", verb);
 	if (!strcmp(verb, "list"))
 		return cli_maskset_list(o->names);
 	if (!strcmp(verb, "show"))
@@ -436,6 +447,9 @@ static int exec_maskset(const struct cli_command *self, int argc, char **argv)
 		o.system |= key == KEY_SYSTEM;
 		o.force |= key == KEY_FORCE;
 		o.names |= key == KEY_NAMES;
+		o.load |= key == KEY_LOAD;
+		if (key == KEY_SESSION)
+			o.session = parser.arg;
 		if (key == 'o')
 			o.path = parser.arg;
 		if (key != 'e')
@@ -450,8 +464,8 @@ static int exec_maskset(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_maskset = {
 	.name = "maskset",
 	.args = "[list | show NAME | create NAME | set NAME | delete NAME | export NAME |\n"
-		"                import FILE [NAME]] [OPTION...]",
-	.help = "Named sets of events with what happens at each",
+		"                import FILE [NAME] | use NAME] [OPTION...]",
+	.help = "Keep named sets of events, and switch a session to one",
 	.options = options,
 	.text = "A maskset is a text: a line for an event or pattern with its filter and handler,\n"
 		"as record -e takes it, and comments behind #. Later lines win over earlier ones.\n"
@@ -460,6 +474,7 @@ const struct cli_command cmd_maskset = {
 		"  kernlens maskset create quiet -e sched_process_exec -e 'syscalls :count'\n"
 		"  kernlens maskset set quiet -e '!syscall_*_futex'\n"
 		"  kernlens record -m quiet -- make\n"
+		"  kernlens maskset use RDEFAULT --session flight\n"
 		"  kernlens maskset export quiet | ssh host kernlens maskset import - quiet\n",
 	.exec = exec_maskset,
 };

@@ -14,10 +14,15 @@ struct cli_maskset_options {
 	const char *line[CLI_MASKSET_LINES_MAX]; /* each -e */
 	unsigned int n_lines;
 	const char *path;
+	const char *session; /* its name or number; NULL: not given */
+	bool load;
 	bool system;
 	bool force;
 	bool names;
 };
+
+/* list, show or use NAME of a session. */
+int cli_maskset_session(const struct cli_maskset_options *o, const char *verb, const char *name);
 
 /* All masksets that there are here, as a table, JSON or only their names. */
 int cli_maskset_list(bool names);

@@ -54,18 +54,31 @@ static int open_targets(struct cli_run *run)
 	return CLI_OK;
 }
 
+static void begin_time(struct cli_run *run)
+{
+	run->began_ns = now_ns();
+	if (run->session->select.duration_ns)
+		run->ends_ns = run->began_ns + run->session->select.duration_ns;
+}
+
 int cli_run_begin(struct cli_run *run)
 {
 	int status = open_targets(run);
 
 	if (!status)
 		status = cli_session_start(run->session);
-	if (status)
-		return status;
-	run->began_ns = now_ns();
-	if (run->session->select.duration_ns)
-		run->ends_ns = run->began_ns + run->session->select.duration_ns;
-	return CLI_OK;
+	if (!status)
+		begin_time(run);
+	return status;
+}
+
+int cli_run_watch(struct cli_run *run)
+{
+	int status = open_targets(run);
+
+	if (!status)
+		begin_time(run);
+	return status;
 }
 
 uint64_t cli_run_elapsed(const struct cli_run *run)

@@ -47,6 +47,14 @@ int cli_run_init(struct cli_run *run, struct cli_session *session);
 int cli_run_begin(struct cli_run *run);
 
 /**
+ * cli_run_watch - the same for a session that another has started
+ * @run: run
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_run_watch(struct cli_run *run);
+
+/**
  * cli_run_wait - wait for data, for the end, or for a time
  * @run: run; `over` is set when it is time to stop
  * @fd: also waited for, -1: none

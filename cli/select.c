@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "common.h"
 #include "select.h"
 #include "select_variables.h"
@@ -23,6 +24,7 @@ const struct cli_option cli_select_options[] = {
 	{ 'u', "user", "USER", "all tasks of a user" },
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{ CLI_KEY_NAME, "name", "NAME", "what the session is called, for other commands" },
 	{},
 };
 
@@ -103,6 +105,12 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 		if (!cli_parse_seconds(parser->arg, &select->duration_ns) || !select->duration_ns)
 			cli_usage_error(parser->command, "\"%s\" is no number of seconds",
 					parser->arg);
+		return true;
+	case CLI_KEY_NAME:
+		if (!*parser->arg || strlen(parser->arg) >= KL_NAME_MAX)
+			cli_usage_error(parser->command, "a session's name has 1 to %d bytes",
+					KL_NAME_MAX - 1);
+		select->name = parser->arg;
 		return true;
 	case CLI_KEY_BUFFER:
 		if (!cli_parse_size(parser->arg, &select->buffer_bytes))
@@ -250,6 +258,18 @@ static int add_handlers(struct cli_session *s)
 	return error;
 }
 
+int cli_session_apply(struct cli_session *s)
+{
+	int error, status = drop_absent(s);
+
+	if (status)
+		return status;
+	for (unsigned int i = 0; kl_plan_maskset_map(s->plan, i); i++)
+		add_late_strings(kl_plan_maskset_map(s->plan, i));
+	error = kl_plan_apply(s->plan, s->session);
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
 static int use_events(struct cli_session *s, const char *fallback, unsigned int handler)
 {
 	int builtin = builtin_maskset(&s->select, fallback, handler), error, status;
@@ -276,13 +296,7 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 		error = kl_session_use_maskset(s->session, (uint32_t)builtin);
 		return error ? cli_library_error(error, NULL) : CLI_OK;
 	}
-	status = drop_absent(s);
-	if (status)
-		return status;
-	for (unsigned int i = 0; kl_plan_maskset_map(s->plan, i); i++)
-		add_late_strings(kl_plan_maskset_map(s->plan, i));
-	error = kl_plan_apply(s->plan, s->session);
-	return error ? cli_library_error(error, NULL) : CLI_OK;
+	return cli_session_apply(s);
 }
 
 static int use_filter(struct cli_session *s)
@@ -346,8 +360,11 @@ static int make_session(struct cli_session *s)
 	const char *program = s->select.words ? s->select.words[0] : "";
 	const char *slash = strrchr(program, '/');
 
-	snprintf(s->config.name, sizeof(s->config.name), "%s%s%.20s", s->command->name,
-		 *program ? " " : "", slash ? slash + 1 : program);
+	if (s->select.name)
+		snprintf(s->config.name, sizeof(s->config.name), "%s", s->select.name);
+	else
+		snprintf(s->config.name, sizeof(s->config.name), "%s%s%.20s", s->command->name,
+			 *program ? " " : "", slash ? slash + 1 : program);
 	s->session = kl_session_create(s->device, &s->config);
 	return s->session ? CLI_OK : cli_library_error(-errno, NULL);
 }
@@ -377,7 +394,9 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 		status = cli_use_variables(s);
 	if (!status)
 		status = use_filter(s);
-	if (status)
+	if (!status)
+		cli_publish(s);
+	else
 		cli_session_close(s);
 	return status;
 }

@@ -38,6 +38,7 @@ struct cli_select {
 	bool all;
 	uint64_t duration_ns;
 	uint64_t buffer_bytes; /* 0: the default */
+	const char *name; /* of the session; NULL: made up */
 	char **words; /* command */
 };
 
@@ -85,6 +86,15 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
  * Returns CLI_OK, or another status after an error message; then it is closed.
  */
 int cli_session_open(struct cli_session *session, const char *patterns, unsigned int handler);
+
+/**
+ * cli_session_apply - tell the session what its plan says
+ * @session: with a compiled plan and its map
+ *
+ * Events that cannot be had here are left out, unless they are named. Returns
+ * CLI_OK, or another status after an error message.
+ */
+int cli_session_apply(struct cli_session *session);
 
 /**
  * cli_session_start - start the session, then its command

@@ -529,6 +529,13 @@ static int locate(const struct kl_plan_list *l, const struct kl_spec *spec, int 
 /* All names of flags that some rule sets, for filters before it, too. */
 static int find_flags(struct kl_plan *plan)
 {
+	/* Those of the session that the plan has joined. */
+	for (unsigned int i = 0; i < KL_FLAGS_MAX; i++) {
+		int ret = plan->flags[i] ? kl_scope_add_flag(plan->scope, plan->flags[i], i) : 0;
+
+		if (ret)
+			return ret;
+	}
 	for (size_t i = 0; i < plan->n_lists; i++) {
 		const char *list = plan->lists[i].text, *at = list;
 		struct kl_spec spec;

@@ -38,7 +38,7 @@ static int apply_events(struct kl_plan *plan, struct kl_session *session)
 	size_t bad = 0;
 	int ret;
 
-	if (!plan->n_events)
+	if (!plan->n_events || plan->joined)
 		return 0;
 	events = calloc(plan->n_events, sizeof(*events));
 	if (!events)
@@ -91,8 +91,42 @@ static int apply_rules(struct kl_plan *plan, struct kl_session *session)
 		if (ret < 0)
 			return kl_fail(-ret, "%s: %s", made->shown.text, kl_error_text());
 		made->shown.number = rule.rule;
+		ret = kl_schema_set_rule(plan->schema, rule.rule, made->shown.text);
+		if (ret)
+			return ret;
 	}
 	return 0;
+}
+
+static int note_flags(struct kl_plan *plan)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < KL_FLAGS_MAX; i++)
+		if (plan->flags[i])
+			ret = kl_schema_set_flag(plan->schema, i, plan->flags[i]);
+	return ret;
+}
+
+/*
+ * Rules say which maskset they switch to, and masksets have rules: who joins a
+ * session first gets ids for names that are new to it, with nothing in them.
+ */
+static int find_ids(struct kl_plan *plan, struct kl_session *session)
+{
+	static const uint8_t nothing[KL_EV_MAX];
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < plan->n_masksets; i++) {
+		struct kl_plan_maskset *m = &plan->masksets[i];
+
+		for (unsigned int k = 0; m->id == KL_MASKSET_ANY && k < plan->n_masksets; k++)
+			if (plan->masksets[k].is_there && !strcmp(plan->masksets[k].name, m->name))
+				m->id = plan->masksets[k].id;
+		if (m->id == KL_MASKSET_ANY)
+			ret = kl_session_store_maskset(session, &m->id, m->name, nothing, NULL, 0);
+	}
+	return ret;
 }
 
 /* The rules' numbers in the session instead of those in the plan. */
@@ -122,14 +156,19 @@ static int apply_maskset(const struct kl_plan *plan, const struct kl_plan_maskse
 
 int kl_plan_apply(struct kl_plan *plan, struct kl_session *session)
 {
-	int ret = kl_plan_apply_programs(plan, session);
+	int ret = find_ids(plan, session);
 
+	if (!ret)
+		ret = kl_plan_apply_programs(plan, session);
 	if (!ret)
 		ret = apply_events(plan, session);
 	if (!ret)
 		ret = apply_rules(plan, session);
+	if (!ret)
+		ret = note_flags(plan);
 	for (unsigned int i = 0; !ret && i < plan->n_masksets; i++)
-		ret = apply_maskset(plan, &plan->masksets[i], session);
+		if (!plan->masksets[i].is_there)
+			ret = apply_maskset(plan, &plan->masksets[i], session);
 	if (!ret)
 		ret = kl_session_use_maskset(session, plan->masksets[0].id);
 	return ret;

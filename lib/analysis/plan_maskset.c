@@ -107,6 +107,8 @@ static int load(struct kl_plan *plan, const char *list, const struct kl_part *pa
 	if (!m)
 		return -errno;
 	ret = kl_plan_new_maskset(plan, name);
+	if (ret >= 0 && plan->joined)
+		plan->masksets[ret].id = KL_MASKSET_ANY;
 	if (ret >= 0)
 		ret = add_lines(plan, m, (unsigned int)ret, handler);
 	kl_maskset_destroy(m);
@@ -145,6 +147,53 @@ int kl_plan_load_masksets(struct kl_plan *plan)
 	for (size_t i = 0; !ret && i < plan->n_lists; i++)
 		ret = load_of_list(plan, i);
 	return ret;
+}
+
+/* What the session calls its masksets; one with a name of ours stays as it is. */
+static int note_masksets(struct kl_plan *plan, struct kl_session *session)
+{
+	struct kl_abi_maskset *m = malloc(sizeof(*m));
+	int ret = m ? 0 : kl_fail(ENOMEM, "out of memory");
+
+	for (uint32_t id = KL_MASKSET_FIRST_USER; !ret && id < KL_MASKSET_MAX; id++) {
+		ret = kl_session_read_maskset(session, id, m);
+		if (ret == -ENOENT) {
+			ret = 0;
+			continue;
+		}
+		if (!ret)
+			ret = kl_plan_new_maskset(plan, m->name);
+		if (ret < 0)
+			break;
+		plan->masksets[ret].id = id;
+		plan->masksets[ret].is_there = true;
+		ret = 0;
+	}
+	free(m);
+	return ret;
+}
+
+int kl_plan_join(struct kl_plan *plan, struct kl_session *session)
+{
+	size_t n = 0;
+
+	plan->joined = true;
+	plan->masksets[0].id = KL_MASKSET_ANY;
+	while (kl_schema_class(plan->schema, KL_EV_DYNAMIC + (unsigned int)n))
+		n++;
+	plan->events = calloc(n + 1, sizeof(*plan->events));
+	if (!plan->events)
+		return kl_fail(ENOMEM, "out of memory");
+	plan->n_events = n;
+	plan->events_room = n + 1;
+	for (unsigned int i = 0; i < KL_FLAGS_MAX; i++) {
+		if (!kl_schema_flag(plan->schema, i))
+			continue;
+		plan->flags[i] = strdup(kl_schema_flag(plan->schema, i));
+		if (!plan->flags[i])
+			return kl_fail(ENOMEM, "out of memory");
+	}
+	return note_masksets(plan, session);
 }
 
 uint8_t *kl_plan_maskset_map(struct kl_plan *plan, unsigned int index)

@@ -85,11 +85,16 @@ static int add_place(struct kl_plan *plan, struct place *place)
 
 	if (action < 0)
 		return action;
-	if (plan->current && find_event(plan, place->name, &index)) {
+	if ((plan->current || plan->joined) && find_event(plan, place->name, &index)) {
 		free(place->event.name);
 		place->event.name = NULL;
 		return kl_plan_store_action(plan, index, (uint8_t)action);
 	}
+	if (plan->joined)
+		return kl_spec_fail(place->list, place->spec->whole.text,
+				    "the session has no event %s: those there are were defined "
+				    "when it was made",
+				    place->name);
 	if (plan->n_events == KL_EV_DYNAMIC_MAX)
 		return kl_fail(ENOSPC, "%s: that is more than %d events", place->name,
 			       KL_EV_DYNAMIC_MAX);

@@ -153,6 +153,12 @@ int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
 	for (; i < first + KL_FLAGS_MAX / 2 && plan->flags[i]; i++)
 		if (!strcmp(plan->flags[i], name))
 			return i;
+	/* Two that join at once would take the same. */
+	if (plan->joined)
+		return kl_fail(EINVAL,
+			       "the session has no flag %s: those there are were named when it was "
+			       "made",
+			       name);
 	if (i == first + KL_FLAGS_MAX / 2)
 		return kl_fail(ENOSPC, "more than %d flags", KL_FLAGS_MAX / 2);
 	plan->flags[i] = strdup(name);

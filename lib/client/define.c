@@ -45,23 +45,60 @@ int kl_session_add_events(struct kl_session *session, const struct kl_abi_event 
 	return ret ? ret : (int)call.first;
 }
 
-int kl_session_write_masksets(struct kl_session *session, uint32_t id, const char *name,
-			      const uint8_t map[KL_EV_MAX], const uint8_t *dynamic,
-			      size_t n_dynamic)
+int kl_session_store_maskset(struct kl_session *session, uint32_t *id, const char *name,
+			     const uint8_t map[KL_EV_MAX], const uint8_t *dynamic, size_t n_dynamic)
 {
 	struct kl_abi_maskset maskset = {
-		.id = id,
+		.id = *id,
 		.dynamic = (uintptr_t)dynamic,
 		.n_dynamic = (uint32_t)n_dynamic,
 	};
+	int ret;
 
 	if (strlen(name) >= sizeof(maskset.name))
 		return kl_fail(EINVAL, "a maskset's name has at most %zu bytes",
 			       sizeof(maskset.name) - 1);
 	strcpy(maskset.name, name);
 	memcpy(maskset.handler, map, sizeof(maskset.handler));
-	return kl_client_call(session->fd, KL_IOC_MASKSET_WRITE, &maskset, sizeof(maskset),
-			      "write the maskset");
+	ret = kl_client_call(session->fd, KL_IOC_MASKSET_WRITE, &maskset, sizeof(maskset),
+			     "write the maskset");
+	if (!ret)
+		*id = maskset.id;
+	return ret;
+}
+
+int kl_session_write_masksets(struct kl_session *session, uint32_t id, const char *name,
+			      const uint8_t map[KL_EV_MAX], const uint8_t *dynamic,
+			      size_t n_dynamic)
+{
+	return kl_session_store_maskset(session, &id, name, map, dynamic, n_dynamic);
+}
+
+int kl_session_read_defined(struct kl_session *session, uint32_t id, struct kl_abi_maskset *maskset,
+			    uint8_t **dynamic)
+{
+	uint32_t room = 0;
+	int ret;
+
+	for (*dynamic = NULL;; room = maskset->n_dynamic) {
+		free(*dynamic);
+		*dynamic = calloc(1, room + 1);
+		if (!*dynamic)
+			return kl_fail(ENOMEM, "out of memory");
+		memset(maskset, 0, sizeof(*maskset));
+		maskset->id = id;
+		maskset->dynamic = (uintptr_t)*dynamic;
+		maskset->n_dynamic = room;
+		ret = kl_client_call(session->fd, KL_IOC_MASKSET_READ, maskset, sizeof(*maskset),
+				     "read the maskset");
+		if (!ret && maskset->n_dynamic <= room)
+			return 0;
+		if (ret)
+			break;
+	}
+	free(*dynamic);
+	*dynamic = NULL;
+	return ret;
 }
 
 int kl_session_write_maskset(struct kl_session *session, uint32_t id, const char *name,

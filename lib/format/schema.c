@@ -349,3 +349,54 @@ int kl_schema_find_variable(const struct kl_schema *schema, const char *name)
 			return i;
 	return -ENOENT;
 }
+
+static int set_text(struct kl_schema *schema, const char **slots, unsigned int n,
+		    unsigned int index, const char *text)
+{
+	if (index >= n)
+		return kl_fail(EINVAL, "a session has no %u of what it has %u", index, n);
+	slots[index] = keep(schema, text);
+	return slots[index] ? 0 : -ENOMEM;
+}
+
+int kl_schema_set_flag(struct kl_schema *schema, unsigned int flag, const char *name)
+{
+	return set_text(schema, schema->flags, KL_FLAGS_MAX, flag, name);
+}
+
+const char *kl_schema_flag(const struct kl_schema *schema, unsigned int flag)
+{
+	return flag < KL_FLAGS_MAX ? schema->flags[flag] : NULL;
+}
+
+int kl_schema_set_rule(struct kl_schema *schema, unsigned int rule, const char *text)
+{
+	return set_text(schema, schema->rules, KL_RULES_MAX, rule, text);
+}
+
+const char *kl_schema_rule(const struct kl_schema *schema, unsigned int rule)
+{
+	return rule < KL_RULES_MAX ? schema->rules[rule] : NULL;
+}
+
+int kl_schema_take_defined(struct kl_schema *schema, const struct kl_schema *from)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret >= 0 && i < from->n_defined; i++) {
+		const struct kl_class *class = from->defined[i];
+
+		if (!class || schema->n_defined != i)
+			return kl_fail(EINVAL, "the session's events have gaps");
+		ret = kl_schema_define(schema, class);
+	}
+	for (unsigned int i = 0; ret >= 0 && i < from->n_variables; i++)
+		ret = kl_schema_add_variable(schema, from->variables[i]);
+	for (unsigned int i = 0; ret >= 0 && i < KL_FLAGS_MAX; i++)
+		if (from->flags[i])
+			ret = kl_schema_set_flag(schema, i, from->flags[i]);
+	for (unsigned int i = 0; ret >= 0 && i < KL_RULES_MAX; i++)
+		if (from->rules[i])
+			ret = kl_schema_set_rule(schema, i, from->rules[i]);
+	return ret < 0 ? ret : 0;
+}

@@ -23,6 +23,8 @@ struct kl_schema {
 	const struct kl_variable *variables[KL_VARIABLES_MAX];
 	unsigned int n_variables;
 	unsigned int variable_bytes;
+	const char *flags[KL_FLAGS_MAX]; /* names; NULL: none */
+	const char *rules[KL_RULES_MAX]; /* as their user wrote them; NULL: none */
 	struct kl_chunk *arena;
 };
 

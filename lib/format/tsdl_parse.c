@@ -418,6 +418,33 @@ static void parse_block(struct kl_parser *p)
 	parse_event(p);
 }
 
+/* "flag NUMBER NAME" or "rule NUMBER TEXT"; others are of a newer version. */
+static void parse_note(struct kl_parser *p)
+{
+	unsigned int number;
+	char *text, *to;
+	char what[8];
+	int at = 0;
+
+	if (sscanf(p->text, "%7s %u %n", what, &number, &at) < 2 || !at)
+		return;
+	text = p->text + at;
+	to = text;
+	for (const char *from = text; *from; from++) {
+		/* It may have been cut behind a backslash. */
+		if (*from == '\\' && from[1])
+			from++;
+		*to++ = *from;
+	}
+	*to = 0;
+	if (!strcmp(what, "flag"))
+		p->error = kl_schema_set_flag(p->schema, number, text);
+	else if (!strcmp(what, "rule"))
+		p->error = kl_schema_set_rule(p->schema, number, text);
+	if (p->error)
+		kl_parser_fail(p, "");
+}
+
 static int finish(struct kl_parser *p)
 {
 	if (p->error)
@@ -446,7 +473,9 @@ struct kl_schema *kl_metadata_parse(const char *text, size_t length, struct kl_t
 	while (kl_parser_next(&p) != TOKEN_END) {
 		if (p.token == TOKEN_WORD)
 			parse_block(&p);
-		else if (p.token != TOKEN_NOTE)
+		else if (p.token == TOKEN_NOTE)
+			parse_note(&p);
+		else
 			kl_parser_fail(&p, "expected a block");
 	}
 	if (finish(&p)) {

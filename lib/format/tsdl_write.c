@@ -261,15 +261,47 @@ static void write_event(struct kl_buffer *buffer, const struct kl_class *class)
 	kl_buffer_add_string(buffer, "\t} align(8);\n};\n\n");
 }
 
-int kl_metadata_write(struct kl_buffer *buffer, const struct kl_schema *schema,
-		      const struct kl_trace_info *info)
+/* A note that may have the end of a comment in it; and it stays on its line. */
+static void write_note(struct kl_buffer *buffer, const char *what, unsigned int number,
+		       const char *text)
+{
+	kl_buffer_printf(buffer, "/* @%s %u ", what, number);
+	for (const char *c = text; *c; c++) {
+		if (*c == '\\' || (*c == '/' && c > text && c[-1] == '*'))
+			kl_buffer_add_char(buffer, '\\');
+		kl_buffer_add_char(buffer, (unsigned char)*c < ' ' ? ' ' : *c);
+	}
+	kl_buffer_add_string(buffer, " */\n");
+}
+
+static int write_metadata(struct kl_buffer *buffer, const struct kl_schema *schema,
+			  const struct kl_trace_info *info, unsigned int first)
 {
 	const struct kl_class *class = NULL;
 
 	write_trace(buffer, info);
 	write_clock(buffer, info);
 	write_stream(buffer, schema, info);
+	for (unsigned int i = 0; i < KL_FLAGS_MAX; i++)
+		if (schema->flags[i])
+			write_note(buffer, "flag", i, schema->flags[i]);
+	for (unsigned int i = 0; i < KL_RULES_MAX; i++)
+		if (schema->rules[i])
+			write_note(buffer, "rule", i, schema->rules[i]);
 	while ((class = kl_schema_next(schema, class)))
-		write_event(buffer, class);
+		if (class->id >= first)
+			write_event(buffer, class);
 	return buffer->error ? kl_fail(ENOMEM, "out of memory") : 0;
+}
+
+int kl_metadata_write(struct kl_buffer *buffer, const struct kl_schema *schema,
+		      const struct kl_trace_info *info)
+{
+	return write_metadata(buffer, schema, info, 0);
+}
+
+int kl_metadata_write_defined(struct kl_buffer *buffer, const struct kl_schema *schema,
+			      const struct kl_trace_info *info)
+{
+	return write_metadata(buffer, schema, info, KL_EV_DYNAMIC);
 }

@@ -66,6 +66,10 @@ void kl_reader_take(struct kl_reader *reader, struct kl_ring_view *view,
 {
 	const struct kl_abi_block *header = block->block;
 
+	/* The writer may have gone on to the next block before it was looked at. */
+	if (view->joined && header->record_first < view->records)
+		view->records = header->record_first;
+	view->joined = false;
 	block->from = view->given;
 	block->missed = 0;
 	block->lost = 0;
@@ -79,10 +83,11 @@ void kl_reader_take(struct kl_reader *reader, struct kl_ring_view *view,
 	view->given_records = records;
 	if (!block->complete)
 		return;
-	block->lost = header->events_discarded - view->lost;
+	if (header->events_discarded > view->lost)
+		block->lost = header->events_discarded - view->lost;
 	reader->counts.lost += block->lost;
 	reader->counts.blocks++;
-	view->lost = header->events_discarded;
+	view->lost += block->lost;
 	view->records = header->record_first + header->record_count;
 	view->next = header->seq + 1;
 	view->given = 0;
@@ -131,5 +136,13 @@ void kl_reader_counts(const struct kl_reader *reader, struct kl_reader_counts *c
 {
 	*counts = reader->counts;
 	if (reader->backend == KL_BACKEND_MMAP)
-		counts->lost = kl_shared_lost(reader);
+		counts->lost = kl_shared_lost(reader) - reader->lost_before;
+}
+
+int kl_reader_join(struct kl_reader *reader)
+{
+	if (reader->backend != KL_BACKEND_MMAP)
+		return kl_fail(EINVAL, "only mapped pages say what came before");
+	kl_shared_join(reader);
+	return 0;
 }

@@ -20,6 +20,7 @@ struct kl_ring_view {
 	uint64_t given_records;
 	uint64_t records; /* record_first of block `next`, if none is missing */
 	uint64_t lost; /* as the last complete block says */
+	bool joined; /* what came before its first block does not count */
 };
 
 struct kl_reader {
@@ -35,6 +36,7 @@ struct kl_reader {
 	size_t copy_bytes; /* read() only: bytes in it, and those handed out */
 	size_t copy_at;
 	struct kl_reader_counts counts;
+	uint64_t lost_before; /* when it joined */
 };
 
 /* The next ones return 1 with a block in reader->copy, 0 without, or -errno. */
@@ -44,6 +46,7 @@ int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
 		   struct kl_reader_block *block);
 bool kl_shared_ready(const struct kl_reader *reader);
 uint64_t kl_shared_lost(const struct kl_reader *reader);
+void kl_shared_join(struct kl_reader *reader);
 
 int kl_pipe_open(struct kl_reader *reader);
 int kl_pipe_next(struct kl_reader *reader, struct kl_reader_block *block);

@@ -273,6 +273,20 @@ bool kl_shared_ready(const struct kl_reader *reader)
 	return false;
 }
 
+void kl_shared_join(struct kl_reader *reader)
+{
+	for (unsigned int cpu = 0; cpu < reader->n_cpus; cpu++) {
+		struct kl_ring_view *view = &reader->views[cpu];
+
+		if (!view->shared)
+			continue;
+		view->joined = true;
+		view->records = load(view->shared->records);
+		view->lost = load(view->shared->lost);
+		reader->lost_before += view->lost;
+	}
+}
+
 uint64_t kl_shared_lost(const struct kl_reader *reader)
 {
 	uint64_t lost = 0;

@@ -110,3 +110,91 @@ kl record -q -m armed -o widened -- bash script
 expect "use(NAME) of a user's maskset" 0
 check "and back: only what was between" bash -c \
 	'"$0" print --format json widened | jq -s -e "[.[] | select(.event == \"syscall_exit_write\")] | length == 5"' "$kernlens"
+
+# ------------------------------------------------------------ from another terminal
+
+# wait_for COMMAND...: until it succeeds, at most ten seconds.
+wait_for() {
+	local -i n
+	for ((n = 0; n < 100; n++)); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	return 1
+}
+
+# count_of TRACE CONDITION: records of a trace for which jq's condition holds.
+count_of() {
+	"$kernlens" print --format json "$1" | jq -s "[.[] | select($2)] | length"
+}
+
+echo 'fn:vfs_write /count == 512/ :count' >"$folder/armed"
+cat >"$folder/wide" <<END
+fn:vfs_write /count == 512/
+syscall_exit_write /ret == 512/ # as well
+END
+cat >"$folder/other" <<END
+syscall_exit_write /ret == 512 && flag(open)/
+syscall_entry_openat :set(open)
+module_load :use(wide)
+END
+printf 'fn:vfs_read\n' >"$folder/more"
+printf 'sched_process_exec :set(new)\n' >"$folder/flags"
+mkfifo go
+cat >script <<END
+for i in 1 2 3 4; do read -r line; dd if=/dev/zero of=/dev/null bs=512 count=\${i}00 status=none; done <go
+END
+"$kernlens" record -q --name switched -m armed -e 'sched_process_exit :use(wide)' \
+	-e 'syscall_entry_close :clear(open)' -o switched -- bash script 2>record-err &
+exec 7>go
+check "a session can be given a name" wait_for "$kernlens" maskset list --session switched
+kl maskset list --session switched --json
+json "its masksets" '[.[] | select(.id > 2) | [.name, .used]] == [["events", true], ["wide", false]]'
+json "and what is in them" '.[] | select(.name == "wide").events == 2'
+kl maskset show wide --session switched
+says out '^fn:vfs_write +fn:vfs_write /count == 512/$' "with events and rules as they were written"
+kl maskset use RNOTHING --session switched
+expect "use: nothing from now on" 0
+echo >&7; sleep 1
+kl maskset use wide --session switched
+expect "use: a maskset that the session has" 0
+echo >&7; sleep 1
+kl maskset use other --session switched
+expect "use: one from a file, with a flag and a maskset of the session" 0
+kl maskset list --session switched --json
+json "which is now its own" '[.[] | select(.used).name] == ["other"]'
+echo >&7; sleep 1
+kl maskset use more --session switched
+expect "an event that the session has not defined" 2
+says err 'more:1:1: the session has no event fn:vfs_read'
+kl maskset use flags --session switched
+expect "a flag that it does not have" 2
+says err 'flags:1:1: the session has no flag new'
+kl maskset use nix --session switched
+expect "a maskset that is not there" 1
+kl_nobody maskset use RNOTHING --session switched
+expect "another user cannot" 1
+says err 'there is no session' "and is not told of it"
+kl maskset use other --load
+expect "without --session: the only one" 0
+echo 'syscall_exit_write /ret == 512/' >"$folder/other"
+kl maskset use other --load --session switched
+expect "--load takes the file anew" 0
+echo >&7; exec 7>&-
+wait $!
+check "nothing while it was RNOTHING, then each once" test \
+	"$(count_of switched '.event == "syscall_exit_write"')" -eq $((200 + 300 + 400))
+check "of defined events, too" test "$(count_of switched '.event == "fn:vfs_write"')" -eq 200
+kl maskset use wide --session switched
+expect "no session any more" 1
+
+# An ordinary user switches sessions of their own.
+chmod 777 .
+setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- env XDG_CONFIG_HOME="$XDG_CONFIG_HOME" \
+	"$kernlens" record -q --name mine -e syscall_exit_write -o own -- sleep 3 &
+wait_for "$kernlens" maskset list --session mine
+kl_nobody maskset use RNOTHING --session mine
+expect "a user switches their own session" 0
+kl maskset list --session mine --json
+json "which root sees" '[.[] | select(.used).name] == ["RNOTHING"]'
+wait $!

@@ -62,6 +62,32 @@ int kl_session_write_masksets(struct kl_session *session, uint32_t id, const cha
 			      size_t n_dynamic);
 
 /**
+ * kl_session_store_maskset - the same, by name
+ * @session: session, also one that was attached to
+ * @id: KL_MASKSET_ANY: that of the session's maskset of that name, or a free one,
+ *      which it is set to; else as above
+ * @name: at most KL_NAME_MAX - 1 bytes
+ * @map: a byte an event of the tables
+ * @dynamic: a byte a defined event, from KL_EV_DYNAMIC on
+ * @n_dynamic: number of them
+ */
+int kl_session_store_maskset(struct kl_session *session, uint32_t *id, const char *name,
+			     const uint8_t map[KL_EV_MAX], const uint8_t *dynamic,
+			     size_t n_dynamic);
+
+/**
+ * kl_session_read_defined - what is in a maskset, also of defined events
+ * @session: session
+ * @id: any
+ * @maskset: filled in; `n_dynamic` says how many defined events it knows
+ * @dynamic: set to a byte for each of them, to free
+ *
+ * Returns -ENOENT if it has not been written.
+ */
+int kl_session_read_defined(struct kl_session *session, uint32_t id, struct kl_abi_maskset *maskset,
+			    uint8_t **dynamic);
+
+/**
  * struct kl_tally_entry - what a rule has found for one key
  * @numbers: key, count, sum, least and greatest
  * @bucket: of a histogram; else zero

@@ -55,6 +55,18 @@ int kl_metadata_write(struct kl_buffer *buffer, const struct kl_schema *schema,
 		      const struct kl_trace_info *info);
 
 /**
+ * kl_metadata_write_defined - the same, but only what the session has defined
+ * @buffer: appended to
+ * @schema: whose defined events, variables, flags and rules
+ * @info: trace, env and clock
+ *
+ * For kl_session_set_metadata(): who attaches has the tables already. Returns
+ * -ENOMEM.
+ */
+int kl_metadata_write_defined(struct kl_buffer *buffer, const struct kl_schema *schema,
+			      const struct kl_trace_info *info);
+
+/**
  * kl_metadata_parse - read the TSDL of a trace
  * @text: the file's bytes; anything may be in it
  * @length: of them

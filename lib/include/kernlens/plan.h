@@ -152,6 +152,16 @@ int kl_plan_add_maskset(struct kl_plan *plan, const struct kl_maskset *maskset,
 int kl_plan_set_name(struct kl_plan *plan, const char *name);
 
 /**
+ * kl_plan_join - make the plan for a session that runs
+ * @plan: to which nothing has been added; its schema has what the session defines
+ * @session: session, also one that was attached to
+ *
+ * The plan may then only name events and flags that the session has. Masksets that
+ * it has are taken by `use` as they are. Returns a negative errno.
+ */
+int kl_plan_join(struct kl_plan *plan, struct kl_session *session);
+
+/**
  * kl_plan_compile - look up all names and make the programs
  * @plan: to which nothing is added any more
  *
@@ -202,9 +212,10 @@ bool kl_plan_has_handler(const struct kl_plan *plan, unsigned int id, unsigned i
 
 /**
  * kl_plan_apply - tell a session
- * @plan: compiled plan
- * @session: session that has not been started; its masksets from
- *           KL_MASKSET_FIRST_USER on are written, and that one used
+ * @plan: compiled plan; its schema gets the flags and rules
+ * @session: session that has not been started, whose masksets from
+ *           KL_MASKSET_FIRST_USER on are written; or the one that the plan has
+ *           joined. The maskset with the plan's name is then in use
  *
  * Returns a negative errno with an error text.
  */

@@ -125,6 +125,15 @@ int kl_reader_fd(const struct kl_reader *reader);
 void kl_reader_counts(const struct kl_reader *reader, struct kl_reader_counts *counts);
 
 /**
+ * kl_reader_join - count only from here on
+ * @reader: with KL_BACKEND_MMAP and KL_READER_FROM_NOW, just created
+ *
+ * What was written or lost before the block that is being filled is neither
+ * missed nor lost for this reader. Returns -EINVAL for another back end.
+ */
+int kl_reader_join(struct kl_reader *reader);
+
+/**
  * kl_live_create - events of all CPUs merged by time, as they happen
  * @reader: used by nobody else from now on; not owned
  * @schema: of the module; must outlive this

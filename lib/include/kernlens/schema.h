@@ -291,6 +291,54 @@ int kl_schema_add_variable(struct kl_schema *schema, const struct kl_variable *v
 const struct kl_variable *kl_schema_variable(const struct kl_schema *schema, unsigned int index);
 
 /**
+ * kl_schema_set_flag - name a flag that the session has
+ * @schema: schema
+ * @flag: its number
+ * @name: copied
+ *
+ * Returns -EINVAL for a number that no flag has, or -ENOMEM.
+ */
+int kl_schema_set_flag(struct kl_schema *schema, unsigned int flag, const char *name);
+
+/**
+ * kl_schema_flag - the name of a flag
+ * @schema: schema
+ * @flag: any number
+ *
+ * Returns NULL if it has none.
+ */
+const char *kl_schema_flag(const struct kl_schema *schema, unsigned int flag);
+
+/**
+ * kl_schema_set_rule - say what a rule of the session is
+ * @schema: schema
+ * @rule: its number in the session
+ * @text: as its user wrote it; copied
+ *
+ * Returns -EINVAL for a number that no rule has, or -ENOMEM.
+ */
+int kl_schema_set_rule(struct kl_schema *schema, unsigned int rule, const char *text);
+
+/**
+ * kl_schema_rule - a rule as its user wrote it
+ * @schema: schema
+ * @rule: any number
+ *
+ * Returns NULL if that is not known.
+ */
+const char *kl_schema_rule(const struct kl_schema *schema, unsigned int rule);
+
+/**
+ * kl_schema_take_defined - add what a session has defined
+ * @schema: from kl_schema_create(), to which nothing has been added
+ * @from: of the session, from kl_metadata_parse()
+ *
+ * Events that sessions define, with their ids, variables, flags and rules. Returns
+ * -EINVAL or -ENOMEM.
+ */
+int kl_schema_take_defined(struct kl_schema *schema, const struct kl_schema *from);
+
+/**
  * kl_schema_find_variable - index of a variable that records carry
  * @schema: schema
  * @name: whole name

@@ -89,6 +89,55 @@ static void test_metadata(void)
 	unit_check(tags == 10, "without variables the metadata says nothing of them");
 }
 
+/* What a session defines, to those who attach: events, variables, flags, rules. */
+static void test_defined(void)
+{
+	static const char rule[] = "fn:vfs_*/comm == \"\\\\ */ \\*\"/ :count";
+	static const struct kl_field fields[] = {
+		{ .name = "a", .type = KL_TYPE_S32, .format = KL_FORMAT_hex, .count = 1 },
+		{ .name = "s", .type = KL_TYPE_STRING, .count = 1 },
+	};
+	const struct kl_class proto = {
+		.name = "fn:one",
+		.group = "defined",
+		.help = "A help",
+		.fields = fields,
+		.n_fields = 2,
+	};
+	struct kl_schema *schema = make_schema(9), *parsed, *other = kl_schema_create();
+	struct kl_buffer text = { 0 };
+	struct kl_trace_info again;
+	const struct kl_class *class;
+	int ret;
+
+	unit_check(kl_schema_define(schema, &proto) == KL_EV_DYNAMIC &&
+			   !kl_schema_set_flag(schema, 33, "of_cpu") &&
+			   !kl_schema_set_rule(schema, 47, rule),
+		   "a session defines something");
+	unit_check(kl_schema_set_flag(schema, KL_FLAGS_MAX, "x") == -EINVAL &&
+			   kl_schema_set_rule(schema, KL_RULES_MAX, "x") == -EINVAL,
+		   "numbers that no flag or rule has");
+	kl_metadata_write_defined(&text, schema, &info);
+	unit_check(!strstr(text.data, "sched_switch"), "which is told without the tables");
+	parsed = kl_metadata_parse(text.data, text.length, &again);
+	ret = parsed ? kl_schema_take_defined(other, parsed) : -1;
+	unit_result(!ret && same_variables(schema, other), "and comes back: variables",
+		    kl_error_text());
+	class = kl_schema_class(other, KL_EV_DYNAMIC);
+	unit_check(class && !strcmp(class->name, "fn:one") && class->n_fields == 2 &&
+			   class->fields[0].format == KL_FORMAT_hex && class->n_strings == 1,
+		   "events with their fields");
+	unit_result(kl_schema_flag(other, 33) && !strcmp(kl_schema_flag(other, 33), "of_cpu") &&
+			    !kl_schema_flag(other, 1) && kl_schema_rule(other, 47) &&
+			    !strcmp(kl_schema_rule(other, 47), rule),
+		    "flags and rules", kl_schema_rule(other, 47));
+	unit_check(parsed && kl_schema_take_defined(other, parsed) < 0, "but only once");
+	kl_schema_destroy(parsed);
+	kl_schema_destroy(other);
+	kl_schema_destroy(schema);
+	kl_buffer_deinit(&text);
+}
+
 static int add_named(struct kl_schema *schema, const char *name, enum kl_type type)
 {
 	struct kl_variable v = { .name = name, .unit = "", .help = "", .field = { .type = type } };
@@ -320,6 +369,7 @@ int main(void)
 	srand(3);
 	make_info();
 	test_metadata();
+	test_defined();
 	test_refusals();
 	test_traces(0);
 	test_traces(1);

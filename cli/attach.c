@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions that another process has made. What one defines is told to the module
+ * as metadata when it is made, and read from there by who attaches.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+#include "common.h"
+
+/* The only one that may be seen, or why there is none such. */
+static int find_only(struct kl_device *device, struct kl_abi_status *status)
+{
+	struct kl_abi_status other;
+	int error = kl_device_status(device, 0, status);
+
+	if (error == -ENOENT)
+		return cli_error(error, "there is no session of yours");
+	if (error)
+		return cli_library_error(error, NULL);
+	if (!kl_device_status(device, 1, &other))
+		return cli_error(-EINVAL,
+				 "there are several sessions: say --session ID; kernlens status "
+				 "shows them");
+	return CLI_OK;
+}
+
+/* Nothing is said by sessions that define nothing, or by programs that do not care. */
+static int read_defined(struct cli_session *s)
+{
+	struct kl_trace_info info;
+	struct kl_schema *defined;
+	char *text;
+	int error = kl_session_get_metadata(s->session, &text);
+
+	if (error)
+		return cli_library_error(error, NULL);
+	if (!*text) {
+		free(text);
+		return CLI_OK;
+	}
+	defined = kl_metadata_parse(text, strlen(text), &info);
+	error = defined ? kl_schema_take_defined(s->schema, defined) : -errno;
+	kl_schema_destroy(defined);
+	free(text);
+	return error ? cli_library_error(error, "what the session defines cannot be read") : CLI_OK;
+}
+
+static int attach(struct cli_session *s, const struct kl_abi_status *status)
+{
+	struct kl_abi_attach attach = { .id = status->id };
+
+	s->session = kl_session_attach(s->device, &attach);
+	if (!s->session)
+		return cli_library_error(-errno, NULL);
+	s->config = (struct kl_abi_session){
+		.id = status->id,
+		.mode = attach.mode,
+		.block_bytes = attach.block_bytes,
+		.blocks = status->blocks,
+	};
+	memcpy(s->config.uuid, attach.uuid, sizeof(s->config.uuid));
+	memcpy(s->config.name, status->name, sizeof(s->config.name));
+	return read_defined(s);
+}
+
+int cli_attach(struct cli_session *session, const char *name)
+{
+	struct kl_abi_status status;
+	int error = 0, done;
+
+	session->schema = kl_schema_create();
+	if (!session->schema)
+		return cli_library_error(-errno, NULL);
+	session->device = cli_open_device();
+	if (!session->device)
+		return CLI_FAILED;
+	if (!name) {
+		done = find_only(session->device, &status);
+	} else {
+		error = kl_device_find(session->device, name, &status);
+		done = error ? cli_library_error(error, NULL) : CLI_OK;
+	}
+	return done ? done : attach(session, &status);
+}
+
+static bool defines(const struct cli_session *s)
+{
+	return kl_plan_defined(s->plan) || kl_plan_rule(s->plan, 0) ||
+	       kl_schema_variable(s->schema, 0);
+}
+
+void cli_publish(struct cli_session *session)
+{
+	struct kl_buffer text = {};
+	struct kl_trace_info info;
+	struct kl_abi_time time;
+	int error;
+
+	if (!defines(session))
+		return;
+	kl_trace_info_init(&info);
+	memcpy(info.uuid, session->config.uuid, sizeof(info.uuid));
+	snprintf(info.trace_name, sizeof(info.trace_name), "%s", session->config.name);
+	error = kl_device_time(session->device, &time);
+	if (!error)
+		error = kl_timebase_fit(&info.timebase, &time, NULL);
+	if (!error)
+		error = kl_metadata_write_defined(&text, session->schema, &info);
+	if (!error)
+		error = kl_session_set_metadata(session->session, text.data, text.length);
+	if (error)
+		cli_note("who attaches will not know what this session defines: %s",
+			 kl_error_text());
+	kl_buffer_deinit(&text);
+}

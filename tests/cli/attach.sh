@@ -1,0 +1,74 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# Readers of a session that another process has made: names of what it defines, their own losses.
+
+# wait_until COMMAND...: until it succeeds, at most ten seconds.
+wait_until() {
+	local -i n
+	for ((n = 0; n < 100; n++)); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	return 1
+}
+
+# readers NUMBER: has the session so many?
+readers() {
+	"$kernlens" status --json | jq -e ".sessions[] | select(.name == \"read\").readers == $1"
+}
+
+# events FILE: what a reader has printed that is no loss, in one order.
+events() {
+	jq -c 'select(.event) | [.event, .fields, .variables, .pid]' "$1" | sort
+}
+
+mkfifo go slow
+cat >script <<'END'
+echo $$ >pid
+read -r line <go
+dd if=/dev/zero of=/dev/null bs=512 count=10000 status=none &
+exec dd if=/dev/zero of=/dev/null bs=128 count=3000 status=none
+END
+"$kernlens" record -q --name read --buffer 512K -v priority,cpu -e 'fn:vfs_write /count == 512/' \
+	-e 'syscall_exit_write /ret > 100/' -o recorded -- bash script 2>record-err &
+recorder=$!
+wait_until test -s pid
+"$kernlens" live --session read --format json -o fast 2>fast-err &
+fast=$!
+"$kernlens" live --session read --format json -p "$(cat pid)" -o one 2>one-err &
+one=$!
+# Nobody takes what this one writes until all is over.
+exec 7<>slow
+"$kernlens" live --session read --format json -o slow 2>slow-err 7>&- &
+slow=$!
+check "three readers beside the recorder" wait_until readers 4
+kl_nobody live --session read
+expect "another user cannot read it" 1
+kl live --session read -e sched_switch
+expect "nor can a reader say what is recorded" 2
+kl live --session nix
+expect "a session that is not there" 1
+echo >go
+wait "$recorder"
+check "the recorder is not held up" test ! -s record-err
+exec 8<slow
+cat <&8 >slow-out 7>&- &
+exec 7>&- 8<&-
+wait "$fast" "$one" "$slow" $!
+
+check "names and types of what the session defines" jq -s -e \
+	'[.[] | select(.event == "fn:vfs_write" and .fields.count == 512)] | length == 10000' fast
+check "and its variables" jq -s -e \
+	'[.[] | select(.event == "syscall_exit_write")] | length >= 13000 and all((.variables.priority | type) == "number")' fast
+"$kernlens" print --format json recorded >printed
+events printed >events-printed
+events fast >events-fast
+check "each value as the recorder has it" cmp events-printed events-fast
+check "nothing is lost by the fast one" test ! -s fast-err
+check "one process: all of it, and no other" jq -s -e --argjson pid "$(cat pid)" \
+	'([.[] | select(.event == "syscall_exit_write" and .fields.ret == 128)] | length == 3000) and all(.pid == $pid)' one
+lost=$(sed -nE 's/.* and ([0-9,]+) by this reader.*/\1/p' slow-err | tr -d ,)
+check "the slow one has lost some" test "${lost:-0}" -gt 0
+events slow-out >events-slow
+check "and knows how many" test $((lost + $(wc -l <events-slow))) -eq "$(wc -l <events-printed)"
+check "what it has is right" test -z "$(comm -23 events-slow events-printed)"
