@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens mark: a mark of a shell's on the time axis of all sessions. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "common.h"
+
+enum {
+	KEY_VALUE = CLI_KEY_OWN,
+};
+
+static const struct cli_option options[] = {
+	{ KEY_VALUE, "value", "N", "a number to go with it (0); with -, the first line's" },
+	{},
+};
+
+static int mark(struct kl_device *device, uint64_t value, const char *text)
+{
+	int error = kl_device_mark(device, value, text);
+
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
+/* A mark a line, as the lines come. */
+static int mark_lines(struct kl_device *device, uint64_t value)
+{
+	int status = CLI_OK;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t length;
+
+	while (!status && (length = getline(&line, &room, stdin)) >= 0) {
+		if (length && line[length - 1] == '\n')
+			line[length - 1] = 0;
+		status = mark(device, value++, line);
+	}
+	if (!status && ferror(stdin))
+		status = cli_error(-errno, "standard input: %s", strerror(errno));
+	free(line);
+	return status;
+}
+
+/* Words as echo puts them together. */
+static char *join(char **words, int n)
+{
+	char *text = cli_format("%s", n ? words[0] : "");
+
+	for (int i = 1; i < n; i++) {
+		char *longer = cli_format("%s %s", text, words[i]);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+static bool parse_value(const char *arg, uint64_t *value)
+{
+	bool negative = *arg == '-';
+
+	if (!cli_parse_unsigned(arg + negative, negative ? 1ull << 63 : UINT64_MAX, value))
+		return false;
+	if (negative)
+		*value = -*value;
+	return true;
+}
+
+static int exec_mark(const struct cli_command *self, int argc, char **argv)
+{
+	struct cli_parser parser;
+	struct kl_device *device;
+	uint64_t value = 0;
+	int status;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while (cli_parse(&parser))
+		if (!parse_value(parser.arg, &value))
+			cli_usage_error(self, "\"%s\" is no number", parser.arg);
+	device = cli_open_device();
+	if (!device)
+		return CLI_FAILED;
+	if (parser.n_words == 1 && !strcmp(parser.words[0], "-")) {
+		status = mark_lines(device, value);
+	} else {
+		char *text = join(parser.words, parser.n_words);
+
+		status = mark(device, value, text);
+		free(text);
+	}
+	kl_device_close(device);
+	return status;
+}
+
+const struct cli_command cmd_mark = {
+	.name = "mark",
+	.args = "[--value N] [TEXT... | -]",
+	.help = "Put a mark on the time axis of all sessions",
+	.options = options,
+	.text = "Sessions that record the event `mark' get it, if they may see who marks. With -\n"
+		"each line of standard input is a mark, when it comes; values count up from N.\n"
+		"\n"
+		"  kernlens mark 'the test begins'\n"
+		"  tail -f /var/log/app.log | kernlens mark -\n",
+	.exec = exec_mark,
+};
