@@ -22,11 +22,16 @@ events() {
 	jq -c 'select(.event) | [.event, .fields, .variables, .pid]' "$1" | sort
 }
 
-mkfifo go slow
+mkfifo go go2 slow
 cat >script <<'END'
-echo $$ >pid
+bash half &
+echo $! >pid
 read -r line <go
-dd if=/dev/zero of=/dev/null bs=512 count=10000 status=none &
+dd if=/dev/zero of=/dev/null bs=512 count=10000 status=none
+wait
+END
+cat >half <<'END'
+read -r line <go2
 exec dd if=/dev/zero of=/dev/null bs=128 count=3000 status=none
 END
 "$kernlens" record -q --name read --buffer 512K -v priority,cpu -e 'fn:vfs_write /count == 512/' \
@@ -49,6 +54,7 @@ expect "nor can a reader say what is recorded" 2
 kl live --session nix
 expect "a session that is not there" 1
 echo >go
+echo >go2
 wait "$recorder"
 check "the recorder is not held up" test ! -s record-err
 exec 8<slow
