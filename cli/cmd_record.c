@@ -267,6 +267,9 @@ static void print_summary(const struct record *r)
 
 	if (r->quiet && !lost)
 		return;
+	if (r->stats.unswitched)
+		cli_note("%u times the session could not switch to another maskset",
+			 r->stats.unswitched);
 	fprintf(stderr, "kernlens: %s records, %s%s%s lost%s",
 		cli_print_count(number[0], counts->read), lost ? cli_style(stderr, CLI_RED) : "",
 		cli_print_count(number[1], lost), lost ? " (try a larger --buffer)" : "",

@@ -398,7 +398,7 @@ struct kl_abi_stats {
 	__u32 readers;
 	__u32 maskset;
 	__u32 frozen; /* by the handler `freeze` */
-	__u32 reserved;
+	__u32 unswitched; /* times that the handler `use` could not do what it was to */
 };
 
 /* How often events fired with the handler `count`, on all CPUs. */

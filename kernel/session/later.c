@@ -12,6 +12,10 @@
 /* How often a freeze that waits for more records looks how many there are. */
 #define LOOK_AGAIN_MS 1
 
+/* What finds no memory is tried again: at most a second in all. */
+#define TRY_AGAIN_MS 20
+#define TRIES_MAX 50
+
 static u64 records_written(struct kl_session *s)
 {
 	struct kl_abi_stats stats = { .cpu = -1 };
@@ -20,12 +24,49 @@ static u64 records_written(struct kl_session *s)
 	return stats.written + stats.lost;
 }
 
-static void freeze_now(struct kl_session *s)
+/* Shall what failed with @error be tried again? */
+static bool may_try_again(struct kl_later *l, int error)
 {
-	if (kl_session_use(s, KL_MASKSET_RNOTHING, NULL))
-		return;
+	if (error == -ENOMEM && ++l->tries < TRIES_MAX)
+		return true;
+	l->tries = 0;
+	return false;
+}
+
+/*
+ * Returns false if it is to be tried again. Stopping takes no memory: a freeze
+ * happens in any case, if later than it should.
+ */
+static bool freeze_now(struct kl_session *s)
+{
+	int error = kl_session_use(s, KL_MASKSET_RNOTHING, NULL);
+
+	if (error && may_try_again(&s->later, error))
+		return false;
+	if (error)
+		kl_session_stop(s);
 	WRITE_ONCE(s->frozen, true);
 	wake_up_interruptible_all(&s->wait);
+	return true;
+}
+
+/* The same. */
+static bool use_now(struct kl_session *s, u32 maskset)
+{
+	struct kl_later *l = &s->later;
+	int error = kl_session_use(s, maskset, NULL);
+
+	if (!error) {
+		l->tries = 0;
+		return true;
+	}
+	if (may_try_again(l, error)) {
+		/* What has been asked for meanwhile is newer. */
+		cmpxchg(&l->maskset, KL_MASKSET_NONE, maskset);
+		return false;
+	}
+	WRITE_ONCE(l->failed, l->failed + 1);
+	return true;
 }
 
 static void do_later(struct work_struct *work)
@@ -34,16 +75,19 @@ static void do_later(struct work_struct *work)
 	struct kl_session *s = container_of(l, struct kl_session, later);
 	u32 maskset = xchg(&l->maskset, KL_MASKSET_NONE);
 	u64 wanted = READ_ONCE(l->freeze_at);
+	u32 again_ms = 0;
 
-	if (maskset != KL_MASKSET_NONE && !READ_ONCE(s->frozen))
-		kl_session_use(s, maskset, NULL);
-	if (!wanted || READ_ONCE(s->frozen) || READ_ONCE(s->closed))
+	if (READ_ONCE(s->frozen) || READ_ONCE(s->closed))
 		return;
+	if (maskset != KL_MASKSET_NONE && !use_now(s, maskset))
+		again_ms = TRY_AGAIN_MS;
 	/* Records of other CPUs count as they come: at least so many, not just so many. */
-	if (records_written(s) >= wanted - 1)
-		freeze_now(s);
-	else
-		schedule_delayed_work(&l->work, msecs_to_jiffies(LOOK_AGAIN_MS));
+	if (wanted && records_written(s) < wanted - 1)
+		again_ms = LOOK_AGAIN_MS;
+	else if (wanted && !freeze_now(s))
+		again_ms = TRY_AGAIN_MS;
+	if (again_ms)
+		schedule_delayed_work(&l->work, msecs_to_jiffies(again_ms));
 }
 
 static void kick(struct irq_work *irq)

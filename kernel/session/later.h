@@ -18,12 +18,16 @@ struct kl_session;
  * @work: does it
  * @freeze_at: records after which the session freezes, and 1; 0: it does not
  * @maskset: to switch to, or KL_MASKSET_NONE
+ * @tries: of the work, since the last that went well
+ * @failed: masksets that could not be switched to
  */
 struct kl_later {
 	struct irq_work irq;
 	struct delayed_work work;
 	u64 freeze_at;
 	u32 maskset;
+	u32 tries;
+	u32 failed;
 };
 
 void kl_later_init(struct kl_later *l);

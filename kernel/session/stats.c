@@ -39,6 +39,7 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	stats->running = READ_ONCE(s->running);
 	stats->readers = READ_ONCE(s->reader_count);
 	stats->frozen = READ_ONCE(s->frozen);
+	stats->unswitched = READ_ONCE(s->later.failed);
 	rcu_read_lock();
 	stats->maskset = rcu_dereference(s->actions)->maskset;
 	rcu_read_unlock();

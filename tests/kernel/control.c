@@ -346,6 +346,25 @@ static void test_ids(void)
 	close(fd);
 }
 
+/* A maskset that is not there: counted, and nothing else happens. */
+static void test_unswitched(void)
+{
+	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_use, .arg = 77 };
+	struct kl_abi_session wish = { .blocks = 4 };
+	u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
+	int fd = kl_open();
+
+	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_RULE, &rule) ||
+	    kl_use_events(fd, MASKSET, KL_ACTION_RULE, events) || kl_start(fd))
+		bail("session: %s", kl_why(fd));
+	syscall(SYS_getppid);
+	for (u32 i = 0; i < 500 && !kl_stats(fd, -1).unswitched; i++)
+		sleep_ms(10);
+	tap_check(kl_stats(fd, -1).unswitched == 1 && kl_stats(fd, -1).maskset == MASKSET,
+		  "a switch that cannot be made is counted");
+	close(fd);
+}
+
 int main(void)
 {
 	called = symbol_address("kls_called");
@@ -355,6 +374,7 @@ int main(void)
 	test_rights();
 	test_programs();
 	test_ids();
+	test_unswitched();
 	test_at_once();
 	return tap_end();
 }
