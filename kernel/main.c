@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "session/fire.h"
 #include "session/session.h"
+#include "session/stack.h"
 #include "source/defined.h"
 #include "source/source.h"
 
@@ -24,6 +25,9 @@ static int __init kernlens_init(void)
 	error = kl_sessions_init();
 	if (error)
 		goto deinit_source;
+	error = kl_stacks_init();
+	if (error)
+		goto deinit_sessions;
 	error = kl_fire_init();
 	if (error)
 		goto deinit_fire;
@@ -39,6 +43,8 @@ deinit_defined:
 	kl_defined_deinit();
 deinit_fire:
 	kl_fire_deinit();
+	kl_stacks_deinit();
+deinit_sessions:
 	kl_sessions_deinit();
 deinit_source:
 	kl_source_deinit();
@@ -50,6 +56,7 @@ static void __exit kernlens_exit(void)
 	kl_device_deinit();
 	kl_defined_deinit();
 	kl_fire_deinit();
+	kl_stacks_deinit();
 	kl_sessions_deinit();
 	kl_source_deinit();
 	/* Freed sessions' actions and probes' arrays, freed after a grace period. */

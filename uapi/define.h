@@ -147,6 +147,8 @@ struct kl_abi_variable {
 
 /* Records carry all variables, changed or not: to check the others against. */
 #define KL_VARIABLES_FULL 0x1u
+/* `kstack` and `ustack` are 0 but in records of the handler `stack`. */
+#define KL_VARIABLES_STACKS_ASKED 0x2u
 
 struct kl_abi_variables {
 	__u32 size;
@@ -289,6 +291,74 @@ struct kl_abi_metadata {
 	__u32 size;
 	__u32 bytes; /* in: of `text`; out: that there are */
 	__u64 text; /* char * */
+};
+
+/* ------------------------------------------------------------ call traces */
+
+/*
+ * A session stores each call trace once; the variables `kstack` and `ustack` and
+ * the handler `stack` refer to it by its id, from 1 in the order of arrival.
+ * 0: none. There is room for traces as soon as something asks for them.
+ */
+#define KL_STACK_NO_ROOM 0xffffffffu /* instead of an id: there is no room for it */
+#define KL_STACK_FRAMES_MAX 127u
+#define KL_STACK_FRAMES_DEFAULT 32u
+#define KL_STACK_TRACES_DEFAULT 16384u /* the most without KL_MAY_SEE_ALL */
+#define KL_STACK_TRACES_MAX (1u << 20)
+
+enum kl_stacks_what {
+	KL_STACKS_TRACES = 0, /* copy traces, from id `first` on */
+	KL_STACKS_OBJECT = 1, /* tell of the file that `first` stands for */
+	/* how many and how deep; by the creator, before anything has asked for traces */
+	KL_STACKS_LIMITS = 2,
+};
+
+struct kl_abi_stacks {
+	__u32 size;
+	__u32 what; /* enum kl_stacks_what */
+	__u32 first; /* in: id or number from 1; out: of the next to ask for */
+	__u32 n; /* out: how many were copied */
+	__u64 buffer; /* struct kl_abi_stack or kl_abi_object, one behind the other */
+	__u32 bytes; /* in: room in `buffer`; out: of what was copied */
+	__u32 traces; /* LIMITS: room for so many, 0: default; TRACES, out: that there are */
+	__u32 kernel_frames; /* LIMITS: of a trace at most, 0: default */
+	__u32 user_frames;
+	__u64 no_room; /* TRACES, out: how often there was none for a trace */
+};
+
+enum kl_stack_kind {
+	KL_STACK_KERNEL = 0,
+	KL_STACK_USER = 1,
+};
+
+#define KL_STACK_CUT 0x1u /* there were more frames */
+#define KL_STACK_EXACT 0x2u /* the first frame is where it was, not where a call returns to */
+
+/*
+ * Followed by `frames` addresses, innermost first; of a user trace also by as
+ * many places: the number of a file << 48 | the offset in it, 0 if unknown.
+ */
+struct kl_abi_stack {
+	__u32 id;
+	__u16 frames;
+	__u8 kind; /* enum kl_stack_kind */
+	__u8 flags; /* KL_STACK_* */
+	__s32 pid; /* user: process */
+	__u32 exec; /* user: tells its programs apart */
+	__u64 start_ns; /* user: when it was started, since the machine was */
+};
+
+_Static_assert(sizeof(struct kl_abi_stack) == 24, "trace");
+
+#define KL_STACK_PLACE_SHIFT 48
+#define KL_STACK_OBJECTS_MAX 1024u
+
+/* A file that frames are in; its path, ended by NUL, behind it. */
+struct kl_abi_object {
+	__u64 inode;
+	__u32 dev; /* as in fields of the format dev */
+	/* to read it, for who may see addresses: the caller's to close; or -1 */
+	__s32 fd;
 };
 
 /* What a program says on the trace's clock, for all sessions that want marks. */

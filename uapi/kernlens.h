@@ -481,6 +481,7 @@ struct kl_abi_status {
 #define KL_IOC_TABLE _IOWR(KL_IOC_TYPE, 0x30, struct kl_abi_table)
 #define KL_IOC_METADATA_SET _IOWR(KL_IOC_TYPE, 0x31, struct kl_abi_metadata)
 #define KL_IOC_METADATA_GET _IOWR(KL_IOC_TYPE, 0x32, struct kl_abi_metadata)
+#define KL_IOC_STACKS _IOWR(KL_IOC_TYPE, 0x33, struct kl_abi_stacks)
 #define KL_IOC_HANDLER_READ _IOWR(KL_IOC_TYPE, 0x36, struct kl_abi_handler_read)
 
 #endif /* KL_UAPI_KERNLENS_H */

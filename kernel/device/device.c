@@ -14,6 +14,7 @@
 
 #include "../compat/clock.h"
 #include "../handler/external.h"
+#include "../session/stack.h"
 #include "../session/variable.h"
 #include "../source/defined.h"
 #include "../source/source.h"
@@ -273,6 +274,11 @@ static int call_metadata_get(struct kl_client *client, void *arg)
 	return kl_session_get_metadata(client->session, arg, &client->why);
 }
 
+static int call_stacks(struct kl_client *client, void *arg)
+{
+	return kl_stacks_call(client->session, arg, client->creator, client->may, &client->why);
+}
+
 static int call_variables(struct kl_client *client, void *arg)
 {
 	return kl_variables_set(client->session, arg, &client->why);
@@ -325,6 +331,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_METADATA_GET, metadata_get, struct kl_abi_metadata, NEEDS_SESSION),
 	CALL(KL_IOC_HANDLER_INFO, handler_info, struct kl_abi_handler_info, NEEDS_NOTHING),
 	CALL(KL_IOC_HANDLER_READ, handler_read, struct kl_abi_handler_read, NEEDS_SESSION),
+	CALL(KL_IOC_STACKS, stacks, struct kl_abi_stacks, NEEDS_SESSION),
 	CALL(KL_IOC_VARIABLES, variables, struct kl_abi_variables, NEEDS_CREATOR),
 };
 

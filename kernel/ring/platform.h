@@ -37,6 +37,7 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 
 #define kl_exchange(word, value) xchg(&(word), value)
 #define kl_try_cmpxchg(word, old, value) try_cmpxchg(&(word), old, value)
+#define kl_try_cmpxchg_full(word, old, value) try_cmpxchg(&(word), old, value)
 #define kl_load(word) READ_ONCE(word)
 #define kl_store(word, value) WRITE_ONCE(word, value)
 #define kl_load_acquire(word) smp_load_acquire(&(word))
@@ -97,6 +98,10 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 #define kl_try_cmpxchg(word, old, value)                                              \
 	(kl_ring_test_hook(), __atomic_compare_exchange_n(&(word), old, value, false, \
 							  __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+/* Also for what is read behind it. */
+#define kl_try_cmpxchg_full(word, old, value)                                         \
+	(kl_ring_test_hook(), __atomic_compare_exchange_n(&(word), old, value, false, \
+							  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 #define kl_load(word) (kl_ring_test_hook(), __atomic_load_n(&(word), __ATOMIC_RELAXED))
 #define kl_store(word, value) \
 	(kl_ring_test_hook(), __atomic_store_n(&(word), value, __ATOMIC_RELAXED))

@@ -14,6 +14,7 @@
 #include "../compat/task.h"
 #include "../source/source.h"
 #include "session.h"
+#include "stack.h"
 
 /**
  * kl_access_of_opener - what the opener of the device may do
@@ -123,6 +124,20 @@ bool kl_access_is_sealed(void)
 {
 	return !current->mm ||
 	       (READ_ONCE(current->mm->flags) & MMF_DUMPABLE_MASK) != SUID_DUMP_USER;
+}
+
+/**
+ * kl_access_shows_current - may the running task be shown to a session's owner now?
+ * @s: the session
+ *
+ * What an interrupt does is not the interrupted task's doing. A tick is fired for an
+ * owner without privilege only if it has interrupted the task itself. Context: any,
+ * preemption off.
+ */
+bool kl_access_shows_current(const struct kl_session *s)
+{
+	return !(s->gate & KL_GATE_OWN) ||
+	       ((in_task() || kl_tick_registers()) && kl_access_may_see(s->owner, current));
 }
 
 /**

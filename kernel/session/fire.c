@@ -13,6 +13,7 @@
 #include "../source/probes.h"
 #include "fire.h"
 #include "record.h"
+#include "stack.h"
 #include "program_values.h"
 
 /*
@@ -66,6 +67,16 @@ static void write_record(struct kl_session *s, u32 id, const struct kl_firing *f
 	kl_record_end(place, f->bytes);
 }
 
+/* Its variables have the call traces that are made here. */
+static void write_record_with_stack(struct kl_session *s, u32 id, const struct kl_firing *f)
+{
+	bool asked = kl_stack_ask(s);
+
+	write_record(s, id, f);
+	if (asked)
+		kl_stack_forget();
+}
+
 static void change_flag(struct kl_session *s, u64 flag, bool on)
 {
 	u64 *cpu_flags = &this_cpu_ptr(s->cpu)->flags;
@@ -117,6 +128,8 @@ static void handle(struct kl_session *s, u32 id, struct kl_rule *r, struct kl_fi
 	switch (r->handler) {
 	case KL_HANDLER_log:
 		return write_record(s, id, f);
+	case KL_HANDLER_stack:
+		return write_record_with_stack(s, id, f);
 	case KL_HANDLER_count:
 		run_keys(r, f, key);
 		return kl_table_count(table, key);

@@ -81,7 +81,7 @@ static __always_inline u8 *write_task(u8 *at, u8 *base, const u64 words[3])
 /* May the running task be shown to the session's owner now? */
 static bool is_shown(const struct kl_session *s)
 {
-	return !(s->gate & KL_GATE_OWN) || (in_task() && kl_access_may_see(s->owner, current));
+	return !(s->gate & KL_GATE_OWN) || kl_access_shows_current(s);
 }
 
 static void read_shown_task(bool shown, u64 words[3])

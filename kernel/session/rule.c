@@ -16,6 +16,8 @@
 #include "../source/source.h"
 #include "program.h"
 #include "session.h"
+#include "stack.h"
+#include "variable.h"
 
 /**
  * kl_custom_init - nothing has been made yet
@@ -72,6 +74,25 @@ static u32 count_arguments(const struct kl_abi_op *ops, u32 n_ops)
 		if (ops[i].code == KL_OP_ARG)
 			most = max(most, (u32)ops[i].imm + 1);
 	return most;
+}
+
+/* Call traces that a program reads: may it, and will there be room? */
+static int prepare_stacks(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops,
+			  struct kl_error *why)
+{
+	char reason[KL_ERROR_TEXT_MAX];
+	int error = 0;
+
+	for (u32 i = 0; i < n_ops && !error; i++) {
+		if (ops[i].code != KL_OP_VARIABLE || !kl_stack_is_variable(ops[i].imm))
+			continue;
+		if (kl_variable_absent(ops[i].imm, s->may, reason) == KL_ABSENT_DENIED)
+			return kl_fail(why, -EPERM, "%s", reason);
+		mutex_lock(&s->lock);
+		error = kl_stacks_prepare(s, why);
+		mutex_unlock(&s->lock);
+	}
+	return error;
 }
 
 static int store_program(struct kl_session *s, struct kl_program *made, u32 arguments, u32 *id,
@@ -131,7 +152,9 @@ int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struc
 		error = PTR_ERR(made);
 		goto free_data;
 	}
-	error = store_program(s, made, count_arguments(ops, p->n_ops), &p->id, why);
+	error = prepare_stacks(s, ops, p->n_ops, why);
+	if (!error)
+		error = store_program(s, made, count_arguments(ops, p->n_ops), &p->id, why);
 	if (error)
 		kl_program_destroy(made);
 free_data:

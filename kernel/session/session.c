@@ -19,7 +19,7 @@
 #include "../source/defined.h"
 #include "../source/source.h"
 #include "session.h"
-#include "variable.h"
+#include "stack.h"
 
 static unsigned int sessions_per_user = 16;
 module_param(sessions_per_user, uint, 0644);
@@ -140,6 +140,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	kl_custom_init(&s->custom);
 	kl_later_init(&s->later);
 	kref_init(&s->ref);
+	s->single.session = s;
 	s->owner = get_cred(cred);
 	s->may = may;
 	s->see_addresses = may & KL_MAY_SEE_ADDRESSES;
@@ -167,6 +168,7 @@ static void free_session(struct kref *ref)
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
 	kl_variables_destroy(s->variables);
+	kl_stacks_destroy(s->stacks);
 	kl_taskset_destroy(s->tasks);
 	kl_taskset_destroy(s->heirs);
 	kl_taskset_destroy(s->unread);

@@ -23,6 +23,7 @@
 #include "rights.h"
 #include "rule.h"
 #include "taskset.h"
+#include "variable.h"
 
 /* Why an event may not be for this session; 0 lets everything through. */
 #define KL_GATE_OWN 0x1u /* only tasks that the owner may see */
@@ -91,6 +92,13 @@ struct kl_cpu {
 	u32 given;
 };
 
+/* What a session wants of its call traces; 0: default. */
+struct kl_stack_limits {
+	u32 traces;
+	u32 kernel_frames;
+	u32 user_frames;
+};
+
 /**
  * struct kl_session - one user's tracing
  *
@@ -109,6 +117,8 @@ struct kl_cpu {
  * @custom: programs, rules and flags, which stay until the session ends
  * @later: what handlers have asked for
  * @variables: what records carry beside the task, or NULL; constant once started
+ * @stacks: its call traces; NULL until something asks for them
+ * @single: with which variables are read that belong to no record
  *
  * Under @lock:
  * @running: probes are attached
@@ -121,6 +131,7 @@ struct kl_cpu {
  * @masksets: user's own, by id
  * @defined: events that the session has defined; NULL: none
  * @reader_count: of open readers
+ * @stack_limits: for @stacks, when it is made
  * @mode, @block_bytes, @blocks, @blocks_max: as in struct kl_abi_session
  *
  * Other:
@@ -144,6 +155,8 @@ struct kl_session {
 	struct kl_custom custom;
 	struct kl_later later;
 	struct kl_variables *variables;
+	struct kl_stacks *stacks;
+	struct kl_variable_slot single;
 
 	struct mutex lock ____cacheline_aligned;
 	bool running;
@@ -156,6 +169,7 @@ struct kl_session {
 	struct xarray masksets;
 	struct kl_defined_table *defined;
 	u32 reader_count;
+	struct kl_stack_limits stack_limits;
 	u32 mode;
 	u32 block_bytes;
 	u32 blocks;
@@ -229,6 +243,7 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t);
 bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32 may);
 bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u32 may);
 bool kl_access_is_sealed(void);
+bool kl_access_shows_current(const struct kl_session *s);
 bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why);
 
 #endif /* KL_SESSION_SESSION_H */

@@ -12,7 +12,15 @@
 #include "../compat/clock.h"
 #include "program.h"
 #include "session.h"
+#include "stack.h"
 #include "variable.h"
+
+/* By name, for those that are more than a value. */
+enum {
+#define KL_VARIABLE(id, name, ...) KL_VARIABLE_ID_##name = id,
+#include "../../uapi/variables.def"
+#undef KL_VARIABLE
+};
 
 /* Bytes of the types of numbers: enum kl_number is 2 * log2(bytes) and a sign. */
 #define NUMBER_BYTES(type) (1u << ((type) >> 1))
@@ -151,6 +159,8 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 		if (v->slot[k].row == row)
 			return kl_fail(why, -EINVAL, "%s is asked for twice", row->name);
 	v->of[i].bytes = row->bytes;
+	if (kl_stack_is_variable(id) && kl_stacks_prepare(s, why))
+		return -ENOMEM;
 	add_half(s, v, i, row, false);
 	if (row->more)
 		add_half(s, v, i, row, true);
@@ -214,12 +224,41 @@ static int add_variable(struct kl_session *s, struct kl_variables *v,
 	return 0;
 }
 
+static u64 read_asked_kernel(const struct kl_variable_slot *slot, struct task_struct *t)
+{
+	return kl_stack_asked(slot->session, KL_STACK_KERNEL);
+}
+
+static u64 read_asked_user(const struct kl_variable_slot *slot, struct task_struct *t)
+{
+	return kl_stack_asked(slot->session, KL_STACK_USER);
+}
+
+/* Call traces are those that the handler `stack` has made for this record. */
+static void read_asked_stacks(struct kl_variables *v)
+{
+	for (u32 i = 0; i < v->n_slots; i++)
+		if (v->slot[i].read == kl_variable_rows[KL_VARIABLE_ID_kstack].read)
+			v->slot[i].read = read_asked_kernel;
+		else if (v->slot[i].read == kl_variable_rows[KL_VARIABLE_ID_ustack].read)
+			v->slot[i].read = read_asked_user;
+}
+
+/**
+ * kl_stack_is_variable - is a variable a call trace?
+ * @id: any number
+ */
+bool kl_stack_is_variable(u32 id)
+{
+	return id == KL_VARIABLE_ID_kstack || id == KL_VARIABLE_ID_ustack;
+}
+
 static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
 {
 	if (wish->n > KL_VARIABLES_MAX)
 		return kl_fail(why, -EINVAL, "%u variables: a session has at most %u", wish->n,
 			       KL_VARIABLES_MAX);
-	if (wish->flags & ~KL_VARIABLES_FULL || wish->reserved)
+	if (wish->flags & ~(KL_VARIABLES_FULL | KL_VARIABLES_STACKS_ASKED) || wish->reserved)
 		return kl_fail(why, -EINVAL, "unknown flags of variables: %#x", wish->flags);
 	return 0;
 }
@@ -240,6 +279,9 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 		error = add_variable(s, v, &wish->variable[i], why);
 	v->prefix = sizeof(u64) + KL_CHANGED_BYTES(v->n);
 	v->full = wish->flags & KL_VARIABLES_FULL;
+	v->stacks_asked = wish->flags & KL_VARIABLES_STACKS_ASKED;
+	if (v->stacks_asked)
+		read_asked_stacks(v);
 	v->quick = !v->full && !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
 	if (!error) {
 		v->values = __alloc_percpu_gfp(v->n_slots * sizeof(u64), sizeof(u64),
@@ -302,9 +344,9 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 static bool is_shown(const struct kl_session *s, const struct kl_variable_row *row)
 {
 	if (row->access == KL_VARIABLE_own || row->access == KL_VARIABLE_parent)
-		return !(s->gate & KL_GATE_OWN) ||
-		       (in_task() && kl_access_may_see(s->owner, current) &&
-			(row->access == KL_VARIABLE_own || may_see_parent(s, current)));
+		return kl_access_shows_current(s) &&
+		       (row->access == KL_VARIABLE_own || !(s->gate & KL_GATE_OWN) ||
+			may_see_parent(s, current));
 	return !kl_rights_lack(s->may, kl_variable_needs(row->access));
 }
 
@@ -350,7 +392,7 @@ u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 			  !kl_variable_rows[id].read || kl_variable_rows[id].more;
 		return 0;
 	}
-	return row->read(NULL, current);
+	return row->read(&s->single, current);
 }
 
 /**
@@ -367,8 +409,8 @@ void kl_variable_text(struct kl_session *s, u32 id, char text[KL_COMM_LEN])
 	u64 words[2] = {};
 
 	if (row && row->more) {
-		words[0] = row->read(NULL, current);
-		words[1] = row->more(NULL, current);
+		words[0] = row->read(&s->single, current);
+		words[1] = row->more(&s->single, current);
 	}
 	memcpy(text, words, KL_COMM_LEN);
 }

@@ -19,7 +19,7 @@ struct kl_program;
 struct kl_session;
 struct kl_variable_slot;
 
-/* A value's word; @slot only matters to those that are programs. */
+/* A value's word; @slot only matters to programs, to the parent and to call traces. */
 typedef u64 (*kl_variable_fn)(const struct kl_variable_slot *slot, struct task_struct *t);
 
 /**
@@ -76,6 +76,7 @@ struct kl_variable_slot {
  * @quick: the usual way may be tried: the owner may see all, records carry only
  *         what has changed, the clock is the time stamp counter
  * @full: records carry all, changed or not
+ * @stacks_asked: call traces are 0 but in records of the handler `stack`
  * @slot: their words, in order
  * @of: bytes of each variable, and its first word
  * @values: words as in the newest record that carried them, by slot and CPU
@@ -88,6 +89,7 @@ struct kl_variables {
 	u64 all;
 	bool quick;
 	bool full;
+	bool stacks_asked;
 	struct kl_variable_slot slot[KL_VARIABLE_SLOTS_MAX];
 	struct {
 		u8 bytes;

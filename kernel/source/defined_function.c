@@ -9,6 +9,7 @@
 #include "../handler/handler.h"
 #include "../session/fire.h"
 #include "../session/record.h"
+#include "../session/stack.h"
 #include "defined_kinds.h"
 
 #define ARGUMENTS 6 /* in registers; further ones are on the stack */
@@ -37,15 +38,19 @@ static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsi
 			      struct kl_defined_table *table, struct ftrace_regs *fregs)
 {
 	int bit = ftrace_test_recursion_trylock(ip, parent);
+	unsigned long before;
 
 	if (unlikely(bit < 0)) {
 		this_cpu_inc(*table->missed);
 	} else {
 		if (!d && kl_hooks_may_fire())
 			d = kl_hooks_find(&table->functions, ip);
+		before = this_cpu_read(kl_stack_function);
+		this_cpu_write(kl_stack_function, ip);
 		for (; d; d = d->next)
 			if (READ_ONCE(d->attached))
 				fire(d, fregs);
+		this_cpu_write(kl_stack_function, before);
 		ftrace_test_recursion_unlock(bit);
 	}
 	preempt_enable_notrace();

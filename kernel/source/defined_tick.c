@@ -11,6 +11,7 @@
 #include <asm/irq_regs.h>
 
 #include "../session/fire.h"
+#include "../session/stack.h"
 #include "defined_kinds.h"
 
 #define ARGUMENTS 2 /* where it interrupted: instruction, is it in user mode */
@@ -62,8 +63,12 @@ static enum hrtimer_restart on_tick(struct hrtimer *timer)
 
 	if (unlikely(periods > 1))
 		this_cpu_add(*tick->missed, periods - 1);
-	if (is_for_owner(d->session) && (!d->session->gate || kl_gate_task(d->session, current)))
+	if (is_for_owner(d->session) && (!d->session->gate || kl_gate_task(d->session, current))) {
+		/* Call traces begin there. */
+		this_cpu_write(kl_stack_origin, regs);
 		kl_fire_passed(d->session, d->id, d->program, argument, d->arguments);
+		this_cpu_write(kl_stack_origin, NULL);
+	}
 	return HRTIMER_RESTART;
 }
 

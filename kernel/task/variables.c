@@ -5,6 +5,7 @@
  * Called by kernel/session/variable.c for records and programs, with preemption
  * off, in any context.
  */
+#include "../session/stack.h"
 #include "../session/variable.h"
 #include "variable_values.h"
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Call traces of a session: what leads to an event, in the kernel and in the
+ * program. Fed by the variables `kstack` and `ustack` and the handler `stack`; read
+ * by KL_IOC_STACKS. docs/design/stack.md has the rules.
+ */
+#ifndef KL_SESSION_STACK_H
+#define KL_SESSION_STACK_H
+
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/types.h>
+
+#include "../../uapi/kernlens.h"
+
+struct kl_error;
+struct kl_session;
+struct kl_stacks;
+struct pt_regs;
+
+/* What a tick has interrupted, while it is fired; valid in the hard interrupt only. */
+DECLARE_PER_CPU(struct pt_regs *, kl_stack_origin);
+
+/* The call in the function that is fired, 0: another event. Its frame is the first. */
+DECLARE_PER_CPU(unsigned long, kl_stack_function);
+
+static __always_inline struct pt_regs *kl_tick_registers(void)
+{
+	return in_hardirq() && !in_nmi() ? this_cpu_read(kl_stack_origin) : NULL;
+}
+
+u64 kl_stack_kernel(struct kl_session *s);
+u64 kl_stack_user(struct kl_session *s);
+bool kl_stack_ask(struct kl_session *s);
+void kl_stack_forget(void);
+u64 kl_stack_asked(struct kl_session *s, enum kl_stack_kind kind);
+bool kl_stack_is_variable(u32 id);
+int kl_stacks_prepare(struct kl_session *s, struct kl_error *why);
+void kl_stacks_destroy(struct kl_stacks *stacks);
+int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creator, u32 may,
+		   struct kl_error *why);
+int kl_stacks_init(void);
+void kl_stacks_deinit(void);
+
+#endif /* KL_SESSION_STACK_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What stack.c, which makes traces, and stack_copy.c, which gives them away, share. */
+#ifndef KL_SESSION_STACK_INSIDE_H
+#define KL_SESSION_STACK_INSIDE_H
+
+#include "stack.h"
+#include "stack_table.h"
+
+/**
+ * struct kl_stack_object - a file that frames are in
+ * @inode: tells it apart; set first
+ * @file: held until the session ends
+ */
+struct kl_stack_object {
+	struct inode *inode;
+	struct file *file;
+};
+
+/**
+ * struct kl_stacks - the traces of a session
+ * @kernel_frames, @user_frames: of a trace at most
+ * @object: by number less one
+ */
+struct kl_stacks {
+	struct kl_stack_table table;
+	u32 kernel_frames;
+	u32 user_frames;
+	struct kl_stack_object object[KL_STACK_OBJECTS_MAX];
+};
+
+#endif /* KL_SESSION_STACK_INSIDE_H */

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stores call traces, each once. No locks, no waiting, no allocation: slots go from
+ * free to used and stay so. A and B are the barriers of docs/design/stack.md.
+ */
+#ifdef __KERNEL__
+#include <linux/string.h>
+#else
+#include <string.h>
+#endif
+
+#include "stack_table.h"
+
+#define MULTIPLIER 0x61C8864680B583EBull /* 2^64 divided by the golden ratio */
+
+static __always_inline u64 mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * MULTIPLIER;
+	return hash ^ hash >> 32;
+}
+
+static u32 hash_of(const struct kl_stack_table *t, const struct kl_stack_trace *trace)
+{
+	const struct kl_abi_stack *about = &trace->about;
+	u64 hash = mix(t->seed, (u64)about->frames << 16 | about->kind << 8 | about->flags);
+
+	hash = mix(hash, (u64)about->pid << 32 | about->exec);
+	hash = mix(hash, about->start_ns);
+	for (u32 i = 0; i < about->frames; i++)
+		hash = mix(hash, trace->frame[i]);
+	return hash >> 32;
+}
+
+/* Who has the slot's value from an acquire may read the entry (A). */
+static bool is_same(const struct kl_stack_table *t, u32 id, const struct kl_stack_trace *trace)
+{
+	const struct kl_stack_entry *entry = &t->entry[id - 1];
+	const struct kl_abi_stack *a = &entry->about, *b = &trace->about;
+
+	return a->frames == b->frames && a->kind == b->kind && a->flags == b->flags &&
+	       a->pid == b->pid && a->exec == b->exec && a->start_ns == b->start_ns &&
+	       !memcmp(&t->word[entry->at], trace->frame, b->frames * sizeof(u64));
+}
+
+/* An entry and its words at once, so that both can be given back at once. */
+static bool take(struct kl_stack_table *t, const struct kl_stack_trace *trace, u64 *before)
+{
+	u32 words = kl_stack_words(&trace->about);
+
+	*before = kl_load(t->position);
+	do {
+		if (*before >> 32 >= t->traces || words > t->words - (u32)*before)
+			return false;
+	} while (!kl_try_cmpxchg_full(t->position, before, *before + (1ull << 32) + words));
+	return true;
+}
+
+static void give_back(struct kl_stack_table *t, const struct kl_stack_trace *trace, u64 before)
+{
+	u64 taken = before + (1ull << 32) + kl_stack_words(&trace->about);
+
+	if (!kl_try_cmpxchg_full(t->position, &taken, before))
+		kl_store_release(t->entry[before >> 32].state, KL_STACK_DROPPED);
+}
+
+static void fill(struct kl_stack_table *t, const struct kl_stack_trace *trace, u32 hash, u64 before)
+{
+	struct kl_stack_entry *entry = &t->entry[before >> 32];
+	u32 frames = trace->about.frames;
+
+	entry->about = trace->about;
+	entry->about.id = (u32)(before >> 32) + 1;
+	entry->hash = hash;
+	entry->at = (u32)before;
+	memcpy(&t->word[entry->at], trace->frame, frames * sizeof(u64));
+	if (trace->about.kind == KL_STACK_USER)
+		memset(&t->word[entry->at + frames], 0, frames * sizeof(u64));
+}
+
+static u32 count_no_room(struct kl_stack_table *t)
+{
+	u64 number = kl_load(t->no_room);
+
+	while (!kl_try_cmpxchg_full(t->no_room, &number, number + 1))
+		;
+	return KL_STACK_NO_ROOM;
+}
+
+/**
+ * kl_stack_insert - store a trace, or find it
+ * @t: table
+ * @trace: at least one frame
+ *
+ * Returns its id, or KL_STACK_NO_ROOM, which is counted. Context: any.
+ */
+u32 kl_stack_insert(struct kl_stack_table *t, const struct kl_stack_trace *trace)
+{
+	u32 hash = hash_of(t, trace), id;
+	bool taken = false;
+	u64 before = 0;
+
+	for (u32 probe = 0; probe < KL_STACK_PROBES; probe++) {
+		u64 *slot = &t->slot[(hash + probe) & t->mask];
+		u64 found = kl_load_acquire(*slot), mine;
+
+		if (!found) {
+			if (!taken) {
+				if (!take(t, trace, &before))
+					return count_no_room(t);
+				fill(t, trace, hash, before);
+				taken = true;
+			}
+			id = (u32)(before >> 32) + 1;
+			mine = (u64)hash << 32 | id;
+			if (kl_try_cmpxchg_full(*slot, &found, mine)) {
+				kl_store_release(t->entry[id - 1].state, KL_STACK_READY);
+				return id;
+			}
+			found = kl_load_acquire(*slot);
+		}
+		id = (u32)found;
+		if (found >> 32 == hash && is_same(t, id, trace)) {
+			if (taken)
+				give_back(t, trace, before);
+			return id;
+		}
+	}
+	if (taken)
+		give_back(t, trace, before);
+	return count_no_room(t);
+}
+
+/**
+ * kl_stack_taken - ids that are in use or are about to be
+ * @t: table
+ *
+ * Ids from 1 to this number.
+ */
+u32 kl_stack_taken(struct kl_stack_table *t)
+{
+	return kl_load(t->position) >> 32;
+}
+
+/**
+ * kl_stack_entry - a trace by its id
+ * @t: table
+ * @id: any number
+ *
+ * Returns NULL if it is not there, or is still being written.
+ */
+const struct kl_stack_entry *kl_stack_entry(struct kl_stack_table *t, u32 id)
+{
+	if (!id || id > kl_stack_taken(t) || id > t->traces)
+		return NULL;
+	/* Before the entry and its words (B). */
+	if (kl_load_acquire(t->entry[id - 1].state) == KL_STACK_TAKEN)
+		return NULL;
+	return &t->entry[id - 1];
+}
