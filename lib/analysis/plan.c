@@ -24,6 +24,7 @@ struct kl_plan *kl_plan_create(struct kl_schema *schema)
 		return NULL;
 	}
 	plan->schema = schema;
+	plan->may = ~0u;
 	if (kl_plan_new_maskset(plan, "events") == 0)
 		return plan;
 	kl_plan_destroy(plan);
@@ -265,17 +266,12 @@ static int take_external(struct kl_plan *plan, const char *list, const struct kl
 static const struct {
 	unsigned char least, most;
 } arguments[] = {
-	[KL_HANDLER_nothing] = { 0, 0 },
-	[KL_HANDLER_log] = { 0, 0 },
-	[KL_HANDLER_count] = { 0, 0 },
-	[KL_HANDLER_sum] = { 1, 1 },
-	[KL_HANDLER_hist] = { 1, 3 },
-	[KL_HANDLER_set] = { 1, 1 },
-	[KL_HANDLER_clear] = { 1, 1 },
-	[KL_HANDLER_freeze] = { 0, 1 },
-	[KL_HANDLER_use] = { 1, 1 },
-	[KL_HANDLER_alarm] = { 0, 1 },
-	[KL_HANDLER_external] = { 0, KL_SPEC_LIST_MAX },
+	[KL_HANDLER_nothing] = { 0, 0 }, [KL_HANDLER_log] = { 0, 0 },
+	[KL_HANDLER_count] = { 0, 0 },	 [KL_HANDLER_sum] = { 1, 1 },
+	[KL_HANDLER_hist] = { 1, 3 },	 [KL_HANDLER_set] = { 1, 1 },
+	[KL_HANDLER_clear] = { 1, 1 },	 [KL_HANDLER_freeze] = { 0, 1 },
+	[KL_HANDLER_use] = { 1, 1 },	 [KL_HANDLER_alarm] = { 0, 1 },
+	[KL_HANDLER_stack] = { 0, 0 },	 [KL_HANDLER_external] = { 0, KL_SPEC_LIST_MAX },
 };
 
 static int take_arguments(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
@@ -443,7 +439,13 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 	struct kl_plan_made rule = {};
 	unsigned int before = plan->n_rules;
 	int ret = find_handler(plan, list, spec, &handler);
+	struct kl_spec profile;
 
+	if (!ret && handler == KL_HANDLER_stack && plan->profile) {
+		ret = kl_plan_make_profile(plan, list, spec, &profile);
+		spec = &profile;
+		handler = KL_HANDLER_count;
+	}
 	if (!ret)
 		ret = check_shape(plan, list, spec, handler);
 	if (ret)
@@ -598,6 +600,7 @@ static int compile_list(struct kl_plan *plan, const struct kl_plan_list *l)
 	struct kl_spec spec;
 	int ret = 0;
 
+	plan->profile = l->handler == KL_HANDLER_count;
 	while (!ret && kl_spec_next(list, &at, &spec) > 0)
 		ret = spec.kind == KL_PLACE_EVENT ? add_event(plan, list, &spec, l->handler) :
 						    kl_plan_define(plan, list, &spec, l->handler);

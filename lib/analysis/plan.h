@@ -87,6 +87,8 @@ struct kl_plan {
 	struct kl_scope *scope;
 	struct kl_abi_handler_info *handlers; /* of other modules */
 	size_t n_handlers, handlers_room;
+	uint32_t may; /* KL_MAY_* of who will make the session */
+	bool profile; /* `stack` counts traces: the present list's events are counted */
 	struct kl_plan_list *lists;
 	size_t n_lists, lists_room;
 	struct kl_plan_program *programs; /* number - 1 */
@@ -150,6 +152,13 @@ int kl_plan_find_maskset(const struct kl_plan *plan, const char *name, size_t le
 int kl_plan_load_masksets(struct kl_plan *plan);
 /* Into the maskset with an index. */
 int kl_plan_add_list(struct kl_plan *plan, const struct kl_plan_list *list);
+
+/*
+ * plan_stack.c: where events are counted, `stack by KEY` is `count by kstack, ustack, KEY`.
+ * Whoever may not see addresses gets the programs' half.
+ */
+int kl_plan_make_profile(const struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+			 struct kl_spec *made);
 
 /* plan_place.c */
 int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec *spec,

@@ -26,7 +26,20 @@ static void close_cell(struct kl_buffer *buffer, size_t from)
 	kl_buffer_add_char(buffer, '"');
 }
 
-static void print_cell(struct kl_buffer *buffer, const char *prefix, const struct kl_value *value)
+/* Its meaning, if it has one. @stacks: what ids of call traces stand for, or NULL. */
+static bool print_meaning(struct kl_buffer *buffer, const struct kl_stacks *stacks,
+			  const struct kl_value *value)
+{
+	size_t before = buffer->length;
+
+	if (value->field->format != KL_FORMAT_stack)
+		return kl_print_meaning(buffer, value->field->format, value->number);
+	kl_print_stack_line(buffer, stacks, value->number);
+	return buffer->length > before;
+}
+
+static void print_cell(struct kl_buffer *buffer, const char *prefix, const struct kl_stacks *stacks,
+		       const struct kl_value *value)
 {
 	const struct kl_field *field = value->field;
 	size_t from, number;
@@ -44,7 +57,7 @@ static void print_cell(struct kl_buffer *buffer, const char *prefix, const struc
 		kl_print_number(buffer, field, value->number);
 		number = buffer->length;
 		kl_buffer_add(buffer, " (", 2);
-		if (kl_print_meaning(buffer, field->format, value->number))
+		if (print_meaning(buffer, stacks, value))
 			kl_buffer_add_char(buffer, ')');
 		else if (!buffer->error)
 			buffer->length = number;
@@ -72,12 +85,12 @@ void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_e
 	for (unsigned int i = 0; i < event->class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
-		print_cell(buffer, "", &value);
+		print_cell(buffer, "", event->schema->stacks, &value);
 	}
 	for (unsigned int i = 0; i < event->schema->n_variables; i++) {
 		struct kl_value value = kl_event_variable(event, i);
 
-		print_cell(buffer, "variables.", &value);
+		print_cell(buffer, "variables.", event->schema->stacks, &value);
 	}
 	if (!event->class->n_fields && !event->schema->n_variables)
 		kl_buffer_add_char(buffer, ',');

@@ -173,6 +173,7 @@ void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event)
 	if (n) {
 		print_values(buffer, event, "variables", kl_event_variable, n);
 		print_meanings(buffer, event, "variable_meanings", kl_event_variable, n);
+		kl_print_event_stacks_json(buffer, event);
 	}
 	kl_buffer_add(buffer, "}\n", 2);
 }

@@ -155,6 +155,7 @@ static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct
 	}
 	print_variables(buffer, event);
 	kl_buffer_add_char(buffer, '\n');
+	kl_print_event_stacks(buffer, event);
 }
 
 const char *kl_loss_name(enum kl_loss_kind kind)

@@ -17,6 +17,13 @@ void kl_print_array(struct kl_buffer *buffer, const struct kl_value *value);
 /* "discarded" ... */
 const char *kl_loss_name(enum kl_loss_kind kind);
 
+struct kl_stacks;
+
+/* A trace in one line, with semicolons; nothing if there is none. */
+void kl_print_stack_line(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id);
+void kl_print_event_stacks(struct kl_buffer *buffer, const struct kl_event *event);
+void kl_print_event_stacks_json(struct kl_buffer *buffer, const struct kl_event *event);
+
 void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event);
 void kl_print_loss_csv(struct kl_buffer *buffer, const struct kl_loss *loss);
 void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event);

@@ -25,6 +25,7 @@ struct kl_schema {
 	unsigned int variable_bytes;
 	const char *flags[KL_FLAGS_MAX]; /* names; NULL: none */
 	const char *rules[KL_RULES_MAX]; /* as their user wrote them; NULL: none */
+	const struct kl_stacks *stacks; /* what ids of traces stand for, or NULL */
 	struct kl_chunk *arena;
 };
 

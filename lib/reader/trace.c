@@ -14,6 +14,7 @@
 
 #include <kernlens/ber.h>
 #include <kernlens/error.h>
+#include <kernlens/stack.h>
 #include <kernlens/trace.h>
 #include "../base/base.h"
 #include "stream.h"
@@ -22,6 +23,7 @@
 
 struct kl_trace {
 	struct kl_schema *schema;
+	struct kl_stacks *stacks; /* NULL: it has none */
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
 	struct kl_stream *streams;
@@ -143,6 +145,18 @@ static int open_streams(struct kl_trace *trace, int dir)
 	return ret;
 }
 
+/* Most traces have none. */
+static int open_stacks(struct kl_trace *trace, const char *path)
+{
+	trace->stacks = kl_stacks_load(path);
+	if (!trace->stacks && errno != ENOENT)
+		return -errno;
+	if (!trace->stacks)
+		kl_error_clear();
+	kl_schema_set_stacks(trace->schema, trace->stacks);
+	return 0;
+}
+
 /* In the error text @path is told already. */
 static int open_directory(struct kl_trace *trace, const char *path)
 {
@@ -155,6 +169,8 @@ static int open_directory(struct kl_trace *trace, const char *path)
 		close(dir);
 	else
 		ret = open_streams(trace, dir);
+	if (!ret)
+		ret = open_stacks(trace, path);
 	if (ret)
 		return kl_fail(-ret, "%s: %s", path, kl_error_text());
 	return 0;
@@ -206,6 +222,7 @@ void kl_trace_close(struct kl_trace *trace)
 	if (trace->file)
 		munmap((void *)trace->file, trace->file_bytes);
 	kl_schema_destroy(trace->schema);
+	kl_stacks_destroy(trace->stacks);
 	free(trace);
 }
 

@@ -106,8 +106,10 @@ static int resolve_variable(struct kl_compiler *c, struct kl_node *node,
 {
 	node->kind = KL_NODE_VARIABLE;
 	node->number = variable->id;
-	if (kl_ctype_word(&node->type, variable->type, strlen(variable->type)))
+	if (kl_ctype_word(&node->type, variable->type, strlen(variable->type))) {
+		node->type.format = variable->field.format;
 		return 0;
+	}
 	if (strcmp(variable->type, "text") != 0 && strcmp(variable->type, "comm") != 0)
 		return kl_complain(c, node->at, "the variable %s is neither a number nor a text",
 				   variable->name);

@@ -28,5 +28,6 @@
 #include <kernlens/define.h>
 #include <kernlens/maskset.h>
 #include <kernlens/plan.h>
+#include <kernlens/stack.h>
 
 #endif /* KERNLENS_KERNLENS_H */

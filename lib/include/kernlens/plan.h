@@ -162,6 +162,24 @@ int kl_plan_set_name(struct kl_plan *plan, const char *name);
 int kl_plan_join(struct kl_plan *plan, struct kl_session *session);
 
 /**
+ * kl_plan_set_rights - what the session's maker may see
+ * @plan: plan
+ * @may: KL_MAY_* of the device; all if this is not called
+ *
+ * Without the right to see addresses the handler `stack` is about programs only.
+ */
+void kl_plan_set_rights(struct kl_plan *plan, uint32_t may);
+
+/**
+ * kl_plan_logs_stacks - shall records of some events have call traces?
+ * @plan: compiled plan
+ *
+ * Then the session needs the variables `kstack` and `ustack`, with the flag
+ * KL_VARIABLES_STACKS_ASKED.
+ */
+bool kl_plan_logs_stacks(const struct kl_plan *plan);
+
+/**
  * kl_plan_compile - look up all names and make the programs
  * @plan: to which nothing is added any more
  *

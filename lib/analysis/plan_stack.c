@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The handler `stack`: a profile where events are counted, else records with traces. */
+#include "../base/base.h"
+#include "plan.h"
+
+void kl_plan_set_rights(struct kl_plan *plan, uint32_t may)
+{
+	plan->may = may;
+}
+
+bool kl_plan_logs_stacks(const struct kl_plan *plan)
+{
+	for (unsigned int i = 0; i < plan->n_rules; i++)
+		if (plan->rules[i].shown.handler == KL_HANDLER_stack)
+			return true;
+	return false;
+}
+
+int kl_plan_make_profile(const struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+			 struct kl_spec *made)
+{
+	static const struct kl_part traces[] = { { "kstack", 6 }, { "ustack", 6 } };
+	unsigned int first = plan->may & KL_MAY_SEE_ADDRESSES ? 0 : 1;
+
+	*made = *spec;
+	made->keys = 0;
+	for (unsigned int i = first; i < KL_ARRAY_SIZE(traces); i++)
+		made->key[made->keys++] = traces[i];
+	if (made->keys + spec->keys > KL_SPEC_LIST_MAX)
+		return kl_spec_fail(list, spec->key[KL_SPEC_LIST_MAX - made->keys].text,
+				    "more than %u keys beside the traces",
+				    KL_SPEC_LIST_MAX - made->keys);
+	for (unsigned int i = 0; i < spec->keys; i++)
+		made->key[made->keys++] = spec->key[i];
+	return 0;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The call that gives a session's call traces. */
+#include <kernlens/stack.h>
+#include "client.h"
+
+int kl_session_stacks(struct kl_session *session, struct kl_abi_stacks *call)
+{
+	return kl_client_call(session->fd, KL_IOC_STACKS, call, sizeof(*call),
+			      "read the call traces");
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Call traces as text and JSON; print.c, json.c and csv.c put them beside their events. */
+#include <kernlens/format.h>
+#include <kernlens/stack.h>
+#include "../base/base.h"
+#include "print.h"
+#include "schema.h"
+
+void kl_print_frame(struct kl_buffer *buffer, const struct kl_frame *frame)
+{
+	if (frame->symbol) {
+		kl_print_plain(buffer, frame->symbol, strlen(frame->symbol));
+		kl_buffer_add_char(buffer, '+');
+		kl_buffer_add_hex(buffer, frame->offset);
+	} else {
+		kl_buffer_add_hex(buffer, frame->address);
+	}
+	if (!frame->object)
+		return;
+	kl_buffer_add(buffer, " (", 2);
+	kl_print_plain(buffer, frame->object, strlen(frame->object));
+	if (!frame->symbol && frame->place) {
+		kl_buffer_add_char(buffer, '+');
+		kl_buffer_add_hex(buffer, frame->place);
+	}
+	kl_buffer_add_char(buffer, ')');
+}
+
+void kl_print_stack(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id,
+		    unsigned int indent)
+{
+	const struct kl_stack *stack = kl_stacks_get(stacks, id);
+
+	for (unsigned int i = 0; stack && i < stack->n; i++) {
+		kl_buffer_printf(buffer, "%*s", (int)indent, "");
+		kl_print_frame(buffer, &stack->frame[i]);
+		kl_buffer_add_char(buffer, '\n');
+	}
+	if (stack && stack->flags & KL_STACK_CUT)
+		kl_buffer_printf(buffer, "%*s...\n", (int)indent, "");
+}
+
+/* ,"name":"text" */
+static void add_text(struct kl_buffer *buffer, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	kl_buffer_printf(buffer, ",\"%s\":", name);
+	kl_print_json_string(buffer, text, strlen(text));
+}
+
+void kl_print_stack_json(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id)
+{
+	const struct kl_stack *stack = kl_stacks_get(stacks, id);
+
+	if (!stack) {
+		kl_buffer_add_string(buffer, "null");
+		return;
+	}
+	for (unsigned int i = 0; i < stack->n; i++) {
+		const struct kl_frame *frame = &stack->frame[i];
+
+		kl_buffer_printf(buffer, "%s{\"address\":\"0x%llx\"", i ? "," : "[",
+				 (unsigned long long)frame->address);
+		add_text(buffer, "symbol", frame->symbol);
+		if (frame->symbol)
+			kl_buffer_printf(buffer, ",\"offset\":%llu",
+					 (unsigned long long)frame->offset);
+		add_text(buffer, stack->kind == KL_STACK_KERNEL ? "module" : "file", frame->object);
+		if (stack->kind == KL_STACK_USER && frame->object)
+			kl_buffer_printf(buffer, ",\"place\":%llu",
+					 (unsigned long long)frame->place);
+		add_text(buffer, "build_id", frame->build_id);
+		kl_buffer_add_char(buffer, '}');
+	}
+	kl_buffer_add_char(buffer, ']');
+}
+
+void kl_print_stack_line(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id)
+{
+	const struct kl_stack *stack = kl_stacks_get(stacks, id);
+
+	for (unsigned int i = 0; stack && i < stack->n; i++) {
+		if (i)
+			kl_buffer_add_char(buffer, ';');
+		kl_print_frame(buffer, &stack->frame[i]);
+	}
+}
+
+/* The traces of an event's variables, below its line. */
+void kl_print_event_stacks(struct kl_buffer *buffer, const struct kl_event *event)
+{
+	const struct kl_schema *schema = event->schema;
+
+	for (unsigned int i = 0; schema->stacks && i < schema->n_variables; i++)
+		if (schema->variables[i]->field.format == KL_FORMAT_stack)
+			kl_print_stack(buffer, schema->stacks, kl_event_variable(event, i).number,
+				       8);
+}
+
+/* ,"stacks":{"kstack":[...],"ustack":[...]} of those that there are. */
+void kl_print_event_stacks_json(struct kl_buffer *buffer, const struct kl_event *event)
+{
+	const struct kl_schema *schema = event->schema;
+	bool any = false;
+
+	for (unsigned int i = 0; schema->stacks && i < schema->n_variables; i++) {
+		struct kl_value value;
+
+		if (schema->variables[i]->field.format != KL_FORMAT_stack)
+			continue;
+		value = kl_event_variable(event, i);
+		if (!kl_stacks_get(schema->stacks, value.number))
+			continue;
+		kl_buffer_printf(buffer, "%s\"%s\":", any ? "," : ",\"stacks\":{",
+				 value.field->name);
+		kl_print_stack_json(buffer, schema->stacks, value.number);
+		any = true;
+	}
+	if (any)
+		kl_buffer_add_char(buffer, '}');
+}

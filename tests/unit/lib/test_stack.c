@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Call traces as text: there and back, cut anywhere, and damaged. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/stack.h>
+#include "unit.h"
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool same(const struct kl_stack *a, const struct kl_stack *b)
+{
+	bool good = a && b && a->id == b->id && a->kind == b->kind && a->flags == b->flags &&
+		    a->pid == b->pid && a->n == b->n;
+
+	for (unsigned int i = 0; good && i < a->n; i++)
+		good = a->frame[i].address == b->frame[i].address &&
+		       a->frame[i].offset == b->frame[i].offset &&
+		       a->frame[i].place == b->frame[i].place &&
+		       same_text(a->frame[i].symbol, b->frame[i].symbol) &&
+		       same_text(a->frame[i].object, b->frame[i].object) &&
+		       same_text(a->frame[i].build_id, b->frame[i].build_id);
+	return good;
+}
+
+static struct kl_stacks *make(void)
+{
+	struct kl_frame kernel[] = {
+		{ .address = 0xffffffff81000010ull, .symbol = "f", .offset = 16 },
+		{ .address = 0xffffffffc0000010ull,
+		  .symbol = "g.part.0",
+		  .offset = 1,
+		  .object = "a_module" }
+	};
+	struct kl_frame user[] = { { .address = 1 },
+				   { .address = 0x7f0000001000ull,
+				     .symbol = "-",
+				     .object = "/a path\\with \n all\x7f",
+				     .build_id = "00ff",
+				     .place = 0x1000 },
+				   { .address = ~0ull, .object = "-x" } };
+	struct kl_stacks *stacks = kl_stacks_create();
+	int error =
+		kl_stacks_add(stacks, &(struct kl_stack){ 3, KL_STACK_KERNEL, 1, 0, 2, kernel });
+
+	if (!error)
+		error = kl_stacks_add(stacks,
+				      &(struct kl_stack){ 100, KL_STACK_USER, 2, -7, 3, user });
+	kl_stacks_set_no_room(stacks, 9);
+	return error ? NULL : stacks;
+}
+
+static void test_round(const struct kl_stacks *stacks, const struct kl_buffer *text)
+{
+	struct kl_stacks *back = kl_stacks_parse(text->data, text->length);
+
+	unit_check(back && kl_stacks_count(back) == 2 && kl_stacks_no_room(back) == 9,
+		   "as many come back");
+	unit_check(back && same(kl_stacks_get(stacks, 3), kl_stacks_get(back, 3)),
+		   "a trace of the kernel");
+	unit_check(back && same(kl_stacks_get(stacks, 100), kl_stacks_get(back, 100)),
+		   "a program's, with any bytes in its path");
+	unit_check(!kl_stacks_get(back, 0) && !kl_stacks_get(back, 4) &&
+			   !kl_stacks_get(back, KL_STACK_NO_ROOM) && !kl_stacks_get(NULL, 3),
+		   "there are no others");
+	kl_stacks_destroy(back);
+}
+
+/* Whatever it is, it is refused or understood; the checkers look at how. */
+static void test_damage(const struct kl_buffer *text)
+{
+	unsigned int refused = 0, taken = 0, seed = 1;
+	char *copy = malloc(text->length);
+
+	for (size_t bytes = 0; bytes < text->length; bytes++) {
+		struct kl_stacks *back = kl_stacks_parse(text->data, bytes);
+
+		refused += !back && errno == EINVAL;
+		taken += back != NULL;
+		kl_stacks_destroy(back);
+	}
+	/* Behind the version, the number, and the first of both traces. */
+	unit_check(refused + taken == text->length && taken == 3, "cut off");
+	for (unsigned int i = 0; i < 20000; i++) {
+		struct kl_stacks *back;
+
+		memcpy(copy, text->data, text->length);
+		for (unsigned int k = 0; k < 1 + i % 3; k++) {
+			seed = seed * 1103515245 + 12345;
+			copy[(seed >> 8) % text->length] = (char)(seed >> 24);
+		}
+		back = kl_stacks_parse(copy, text->length);
+		refused += !back;
+		kl_stacks_destroy(back);
+	}
+	unit_check(refused > 10000, "damaged");
+	free(copy);
+}
+
+static void test_print(const struct kl_stacks *stacks)
+{
+	struct kl_buffer text = { 0 };
+
+	kl_print_stack(&text, stacks, 3, 2);
+	unit_check(!strcmp(text.data, "  f+0x10\n  g.part.0+0x1 (a_module)\n  ...\n"),
+		   "a line a frame, and that there were more");
+	kl_buffer_reset(&text);
+	kl_print_stack_json(&text, stacks, 3);
+	unit_check(strstr(text.data,
+			  "\"symbol\":\"g.part.0\",\"offset\":1,\"module\":\"a_module\""),
+		   "as JSON");
+	kl_buffer_reset(&text);
+	kl_print_stack_json(&text, stacks, 4);
+	unit_check(!strcmp(text.data, "null"), "and one that is not there");
+	kl_buffer_deinit(&text);
+}
+
+int main(void)
+{
+	struct kl_stacks *stacks = make();
+	struct kl_buffer text = { 0 };
+	struct kl_frame frame = {};
+
+	unit_check(stacks, "traces are taken");
+	unit_check(kl_stacks_add(stacks, &(struct kl_stack){ 0, 0, 0, 0, 1, &frame }) == -EINVAL &&
+			   kl_stacks_add(stacks, &(struct kl_stack){ 1, 0, 0, 0, 0, &frame }) ==
+				   -EINVAL,
+		   "but none without an id or without frames");
+	kl_stacks_write(stacks, &text);
+	test_round(stacks, &text);
+	test_damage(&text);
+	test_print(stacks);
+	kl_buffer_deinit(&text);
+	kl_stacks_destroy(stacks);
+	return unit_end();
+}
