@@ -137,6 +137,9 @@ static int look(struct live *l)
 	struct kl_abi_time time;
 	int got = kl_device_time(l->session.device, &time);
 
+	/* Before the records that have their ids, which are looked for after it. */
+	if (!got && cli_session_has_stacks(&l->session) && cli_session_collect(&l->session) < 0)
+		got = -EIO;
 	if (!got)
 		got = print_some(l, time.cycles);
 	if (!cli_printer_flush(&l->printer) && got >= 0)
@@ -164,6 +167,8 @@ static int finish(struct live *l)
 		return look(l);
 	got = l->joined ? 0 : kl_session_stop(l->session.session);
 
+	if (!got && cli_session_has_stacks(&l->session) && cli_session_collect(&l->session) < 0)
+		got = -EIO;
 	while (!got && (got = print_some(l, UINT64_MAX)) > 0)
 		got = 0;
 	return got;

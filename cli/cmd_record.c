@@ -28,6 +28,7 @@ enum {
 };
 
 #define PROGRESS_NS 200000000u
+#define COLLECT_NS 1000000000u
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
@@ -53,6 +54,7 @@ struct record {
 	bool dump;
 	bool progress;
 	uint64_t shown_ns;
+	uint64_t collected_ns;
 	uint64_t elapsed_ns;
 	pthread_t dumper;
 	bool has_dumper;
@@ -157,6 +159,32 @@ static void clear_progress(const struct record *r)
 		fputs("\r\033[K", stderr);
 }
 
+/*
+ * Call traces are written while it goes on, too: a recorder may be killed, and a module
+ * unloaded whose functions are in them.
+ */
+static int save_stacks(struct record *r)
+{
+	int got = cli_session_collect(&r->session), error;
+
+	if (got <= 0)
+		return got < 0 ? CLI_FAILED : CLI_OK;
+	error = kl_stacks_save(r->session.stacks, r->path);
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
+static void save_stacks_now_and_then(struct record *r)
+{
+	uint64_t elapsed = cli_run_elapsed(&r->run);
+
+	/* Not while the dump holds the descriptor. */
+	if (!cli_session_has_stacks(&r->session) || elapsed - r->collected_ns < COLLECT_NS ||
+	    (r->has_dumper && !atomic_load(&r->dumped)))
+		return;
+	r->collected_ns = elapsed;
+	save_stacks(r);
+}
+
 static bool is_counted(const struct record *r, unsigned int id)
 {
 	return kl_plan_has_handler(r->session.plan, id, KL_HANDLER_count);
@@ -181,6 +209,8 @@ static int stop(struct record *r)
 		status = cli_recorder_attach(&r->recorder);
 	if (!status && !cli_recorder_drain(&r->recorder))
 		status = CLI_FAILED;
+	if (!status)
+		status = save_stacks(r);
 	kl_session_stats(session, -1, &r->stats);
 	if (has_counters(r)) {
 		r->counts = cli_alloc(sizeof(*r->counts));
@@ -216,6 +246,7 @@ static int record(struct record *r)
 	start_dump(r);
 	while (!r->run.over && !is_frozen(r) && cli_recorder_drain(&r->recorder)) {
 		show_progress(r);
+		save_stacks_now_and_then(r);
 		cli_run_wait(&r->run, cli_recorder_fd(&r->recorder), 100);
 	}
 	r->elapsed_ns = cli_run_elapsed(&r->run);
@@ -285,6 +316,9 @@ static void print_summary(const struct record *r)
 		fprintf(stderr,
 			"kernlens: %u of the events cannot be had here: kernlens list says why\n",
 			r->session.left_out);
+	if (r->session.stacks && kl_stacks_no_room(r->session.stacks))
+		fprintf(stderr, "kernlens: %s call traces had no room\n",
+			cli_print_count(number[0], kl_stacks_no_room(r->session.stacks)));
 	print_counters(r);
 	cli_tally_print(&r->session, stderr);
 	fprintf(stderr, "kernlens: look at it with: kernlens report %s; kernlens print %s\n",
@@ -368,6 +402,7 @@ const struct cli_command cmd_record = {
 		"  kernlens record -e sched,syscalls,'block_*' -o trace -- git clone A B\n"
 		"  kernlens record -p 1234 --duration 10\n"
 		"  kernlens record -v rss,nvcsw,'user_?p' -- make\n"
+		"  kernlens record -e sched,block_rq_issue:stack -- make\n"
 		"  kernlens record -a --overwrite --buffer 16M     a flight recorder\n",
 	.exec = exec_record,
 };

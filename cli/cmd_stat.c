@@ -230,6 +230,8 @@ static int count_events(struct stat_run *st)
 		error = kl_session_counts(session, &st->counts);
 	if (error)
 		return cli_library_error(error, NULL);
+	if (cli_session_collect(&st->session) < 0)
+		return CLI_FAILED;
 	cli_run_status(&st->run, CLI_OK);
 	return write_result(st);
 }
@@ -292,6 +294,7 @@ const struct cli_command cmd_stat = {
 		"\n"
 		"  kernlens stat -- make\n"
 		"  kernlens stat -e sched_switch,sched_migrate_task,exception -- make\n"
-		"  kernlens stat -e 'syscall_entry_*' --sort name -p 1234 --duration 10\n",
+		"  kernlens stat -e 'syscall_entry_*' --sort name -p 1234 --duration 10\n"
+		"  kernlens stat -a -e tick:99:stack --duration 5       a profile\n",
 	.exec = exec_stat,
 };

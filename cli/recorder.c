@@ -32,7 +32,7 @@ static void count_entries(DIR *dir, unsigned int *ours, unsigned int *others)
 			continue;
 		if (!strcmp(entry->d_name, "metadata") || is_stream(entry->d_name))
 			(*ours)++;
-		else
+		else if (strcmp(entry->d_name, KL_STACKS_FOLDER) != 0)
 			(*others)++;
 	}
 }
@@ -43,6 +43,8 @@ static int remove_trace(DIR *dir)
 	const struct dirent *entry;
 
 	rewinddir(dir);
+	unlinkat(dirfd(dir), KL_STACKS_FILE, 0);
+	unlinkat(dirfd(dir), KL_STACKS_FOLDER, AT_REMOVEDIR);
 	while ((entry = readdir(dir)))
 		if (!strcmp(entry->d_name, "metadata") || is_stream(entry->d_name))
 			if (unlinkat(dirfd(dir), entry->d_name, 0))

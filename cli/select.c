@@ -278,6 +278,7 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	if (!s->plan)
 		return cli_library_error(-errno, NULL);
 	s->map = kl_plan_map(s->plan);
+	kl_plan_set_rights(s->plan, kl_device_info(s->device)->may);
 	status = cli_take_variables(s);
 	if (status)
 		return status;
@@ -426,8 +427,33 @@ int cli_session_start(struct cli_session *s)
 	return s->child.pid ? start_child(s) : CLI_OK;
 }
 
+bool cli_session_has_stacks(const struct cli_session *s)
+{
+	return kl_schema_find_variable(s->schema, "kstack") >= 0 ||
+	       kl_schema_find_variable(s->schema, "ustack") >= 0;
+}
+
+int cli_session_collect(struct cli_session *s)
+{
+	int got;
+
+	if (!s->stacks)
+		s->stacks = kl_stacks_create();
+	if (s->stacks && !s->collector)
+		s->collector = kl_stack_collector_create(s->session, s->stacks);
+	if (!s->collector)
+		return cli_library_error(-errno, NULL), -1;
+	kl_schema_set_stacks(s->schema, s->stacks);
+	got = kl_stack_collect(s->collector);
+	return got < 0 ? cli_library_error(got, NULL), -1 : got;
+}
+
 void cli_session_close(struct cli_session *s)
 {
+	kl_stack_collector_destroy(s->collector);
+	kl_stacks_destroy(s->stacks);
+	s->collector = NULL;
+	s->stacks = NULL;
 	cli_child_destroy(&s->child);
 	kl_maskset_destroy(s->select.file);
 	s->select.file = NULL;

@@ -49,6 +49,7 @@ struct cli_select {
  * @plan: what -e asks for
  * @map: handlers by event; of @plan, never NULL once open
  * @variables: what -v asks for: rows, and expressions of @plan
+ * @stacks: call traces, once cli_session_collect() has been called; else NULL
  * @left_out: events that were asked for by glob or group but are not there
  */
 struct cli_session {
@@ -63,6 +64,8 @@ struct cli_session {
 	struct cli_child child;
 	struct kl_plan *plan;
 	uint8_t *map;
+	struct kl_stacks *stacks;
+	struct kl_stack_collector *collector;
 	unsigned int left_out;
 };
 
@@ -102,6 +105,17 @@ int cli_session_apply(struct cli_session *session);
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_session_start(struct cli_session *session);
+
+/**
+ * cli_session_collect - get the session's call traces that are new, with names
+ *
+ * Returns how many, or a negative number after an error message. The session's other
+ * calls must not be under way.
+ */
+int cli_session_collect(struct cli_session *session);
+
+/* Do its records have call traces? */
+bool cli_session_has_stacks(const struct cli_session *session);
 
 /* Close and free; a command that has not been started never will be. */
 void cli_session_close(struct cli_session *session);

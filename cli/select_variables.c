@@ -135,11 +135,42 @@ static bool variable_row(const struct cli_session *s, const struct kl_abi_variab
 	return v->is_of_session;
 }
 
+/*
+ * Records of the handler `stack` have their traces in variables. Who asks for one of
+ * these with -v gets it in all records.
+ */
+static int add_stacks(struct cli_session *s)
+{
+	bool sees_kernel = kl_device_info(s->device)->may & KL_MAY_SEE_ADDRESSES;
+	struct kl_abi_variables *list = &s->variables;
+	bool asked = false;
+
+	if (!kl_plan_logs_stacks(s->plan))
+		return CLI_OK;
+	for (unsigned int i = sees_kernel ? 0 : 1; i < 2; i++) {
+		const struct kl_variable *v = kl_variable_find(i ? "ustack" : "kstack");
+
+		if (has_variable(list, v->id)) {
+			asked = true;
+			continue;
+		}
+		if (list->n == KL_VARIABLES_MAX)
+			return cli_error(-E2BIG, "more than %d variables", KL_VARIABLES_MAX);
+		list->variable[list->n++].variable = v->id;
+	}
+	if (!asked)
+		list->flags |= KL_VARIABLES_STACKS_ASKED;
+	return CLI_OK;
+}
+
 int cli_use_variables(struct cli_session *s)
 {
 	struct kl_abi_variables list = {};
-	int error;
+	int error = add_stacks(s);
 
+	if (error)
+		return error;
+	list.flags = s->variables.flags;
 	for (unsigned int i = 0; i < s->variables.n; i++) {
 		struct kl_variable row;
 

@@ -45,6 +45,38 @@ static void format_text(char text[TEXT_MAX], const __u64 *words)
 			text[n] = '?';
 }
 
+static bool is_stack(const struct kl_plan_rule *rule, unsigned int key)
+{
+	return rule->key_text[key] && rule->key[key].format == KL_FORMAT_stack;
+}
+
+static bool has_stacks(const struct kl_plan_rule *rule)
+{
+	bool any = false;
+
+	for (unsigned int k = 0; k < rule->n_keys; k++)
+		any |= is_stack(rule, k);
+	return any;
+}
+
+/* The traces among an entry's keys, the kernel's first as they are called. */
+static void print_stacks(const struct cli_session *s, const struct kl_plan_rule *rule,
+			 const struct kl_abi_entry *entry, FILE *file)
+{
+	struct kl_buffer buffer = { 0 };
+
+	for (unsigned int k = 0; k < rule->n_keys; k++) {
+		if (!is_stack(rule, k))
+			continue;
+		if (entry->key[k] == KL_STACK_NO_ROOM)
+			kl_buffer_printf(&buffer, "        there was no room for more traces\n");
+		kl_print_stack(&buffer, s->stacks, entry->key[k], 8);
+	}
+	if (buffer.length)
+		fwrite(buffer.data, 1, buffer.length, file);
+	kl_buffer_deinit(&buffer);
+}
+
 static void format_key(char text[TEXT_MAX], const struct kl_plan_rule *rule, unsigned int key,
 		       const struct kl_abi_entry *entry)
 {
@@ -74,6 +106,30 @@ static int read_rule(const struct cli_session *s, const struct kl_plan_rule *rul
 		return cli_library_error(error, "%s", rule->text);
 	qsort(tally->entry, tally->n, sizeof(*tally->entry), by_count);
 	return CLI_OK;
+}
+
+/* A profile: an entry's numbers and other keys in a line, its traces below it. */
+static void print_traces(const struct cli_session *s, const struct kl_plan_rule *rule,
+			 const struct kl_tally *tally, FILE *file)
+{
+	char text[TEXT_MAX];
+
+	for (size_t i = 0; i < tally->n; i++) {
+		const struct kl_abi_entry *e = &tally->entry[i].numbers;
+
+		fprintf(file, "%s    %s", i ? "\n" : "", cli_print_count(text, e->count));
+		if (rule->handler == KL_HANDLER_sum)
+			fprintf(file, "  sum=%lld mean=%.1f", (long long)e->sum,
+				(double)e->sum / (double)e->count);
+		for (unsigned int k = 0; k < rule->n_keys; k++) {
+			if (!rule->key_text[k] || is_stack(rule, k))
+				continue;
+			format_key(text, rule, k, e);
+			fprintf(file, "  %s=%s", rule->key_text[k], text);
+		}
+		fputc('\n', file);
+		print_stacks(s, rule, e, file);
+	}
 }
 
 static void print_entries(const struct kl_plan_rule *rule, const struct kl_tally *tally, FILE *file)
@@ -159,8 +215,8 @@ static void print_buckets(const struct kl_plan_rule *rule, const struct kl_tally
 	cli_table_print(table, file, 4);
 }
 
-static void print_histograms(const struct kl_plan_rule *rule, const struct kl_tally *tally,
-			     FILE *file)
+static void print_histograms(const struct cli_session *s, const struct kl_plan_rule *rule,
+			     const struct kl_tally *tally, FILE *file)
 {
 	char text[TEXT_MAX];
 
@@ -169,11 +225,12 @@ static void print_histograms(const struct kl_plan_rule *rule, const struct kl_ta
 
 		fputs("\n", file);
 		for (unsigned int k = 0; k < rule->n_keys; k++) {
-			if (!rule->key_text[k])
+			if (!rule->key_text[k] || is_stack(rule, k))
 				continue;
 			format_key(text, rule, k, e);
 			fprintf(file, "    %s = %s\n", rule->key_text[k], text);
 		}
+		print_stacks(s, rule, e, file);
 		print_buckets(rule, &tally->entry[i], file);
 		fprintf(file, "    %s values, mean %.1f\n", cli_print_count(text, e->count),
 			(double)e->sum / (double)e->count);
@@ -207,7 +264,8 @@ static int print_saying(const struct cli_session *s, const struct kl_plan_rule *
 	return CLI_OK;
 }
 
-static void print_rule(const struct kl_plan_rule *rule, const struct kl_tally *tally, FILE *file)
+static void print_rule(const struct cli_session *s, const struct kl_plan_rule *rule,
+		       const struct kl_tally *tally, FILE *file)
 {
 	char number[CLI_NUMBER_MAX];
 
@@ -216,7 +274,9 @@ static void print_rule(const struct kl_plan_rule *rule, const struct kl_tally *t
 		if (!tally->n)
 			fputs("    did not happen\n", file);
 		else if (rule->handler == KL_HANDLER_hist)
-			print_histograms(rule, tally, file);
+			print_histograms(s, rule, tally, file);
+		else if (has_stacks(rule))
+			print_traces(s, rule, tally, file);
 		else
 			print_entries(rule, tally, file);
 	}
@@ -240,16 +300,32 @@ int cli_tally_print(const struct cli_session *session, FILE *file)
 			break;
 		if (rule->handler == KL_HANDLER_external)
 			status = print_saying(session, rule, file);
-		print_rule(rule, &tally, file);
+		print_rule(session, rule, &tally, file);
 		kl_tally_deinit(&tally);
 	}
 	return status;
 }
 
-static json_t *json_key(const struct kl_plan_rule *rule, unsigned int key,
-			const struct kl_abi_entry *entry)
+static json_t *json_stack(const struct cli_session *s, uint64_t id)
+{
+	struct kl_buffer buffer = { 0 };
+	json_t *value;
+
+	if (id == KL_STACK_NO_ROOM)
+		return json_string("no room");
+	kl_print_stack_json(&buffer, s->stacks, id);
+	value = buffer.error ? NULL : json_loadb(buffer.data, buffer.length, JSON_DECODE_ANY, NULL);
+	kl_buffer_deinit(&buffer);
+	return value ? value : json_null();
+}
+
+static json_t *json_key(const struct cli_session *s, const struct kl_plan_rule *rule,
+			unsigned int key, const struct kl_abi_entry *entry)
 {
 	char text[TEXT_MAX];
+
+	if (is_stack(rule, key))
+		return json_stack(s, entry->key[key]);
 
 	if (rule->key[key].kind != KL_RESULT_STRING && rule->key[key].kind != KL_RESULT_POINTER)
 		return json_integer((json_int_t)entry->key[key]);
@@ -257,14 +333,15 @@ static json_t *json_key(const struct kl_plan_rule *rule, unsigned int key,
 	return cli_json_text(text);
 }
 
-static json_t *json_entry(const struct kl_plan_rule *rule, const struct kl_tally_entry *entry)
+static json_t *json_entry(const struct cli_session *s, const struct kl_plan_rule *rule,
+			  const struct kl_tally_entry *entry)
 {
 	const struct kl_abi_entry *e = &entry->numbers;
 	json_t *object = json_pack("{s:I}", "count", (json_int_t)e->count), *keys = json_object();
 
 	for (unsigned int k = 0; k < rule->n_keys; k++)
 		if (rule->key_text[k])
-			json_object_set_new(keys, rule->key_text[k], json_key(rule, k, e));
+			json_object_set_new(keys, rule->key_text[k], json_key(s, rule, k, e));
 	json_object_set_new(object, "keys", keys);
 	if (rule->handler == KL_HANDLER_count)
 		return object;
@@ -318,7 +395,7 @@ json_t *cli_tally_json(const struct cli_session *session)
 			return NULL;
 		}
 		for (size_t k = 0; has_table(rule) && k < tally.n; k++)
-			json_array_append_new(entries, json_entry(rule, &tally.entry[k]));
+			json_array_append_new(entries, json_entry(session, rule, &tally.entry[k]));
 		object = json_pack("{s:s, s:s, s:o, s:I, s:I}", "rule", rule->text, "handler",
 				   rule->handler_name, "entries", entries, "overflow",
 				   (json_int_t)tally.overflow, "faults", (json_int_t)tally.faults);

@@ -4,11 +4,17 @@
 #
 #   cli-tests    $(BUILD)/tests/cli/ber-decode: a decoder of traces in BER,
 #                made by asn1c from docs/format/kernlens.asn1
+#                $(BUILD)/tests/cli/stack-chain: a program whose call chain is known
 
 CLI_TESTS := $(BUILD)/tests/cli
 CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
 
-cli-tests: $(CLI_TESTS)/ber-decode
+cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain
+
+# As it is written: frames, and no call that is a jump.
+$(CLI_TESTS)/stack-chain: tests/cli/stack_chain.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
 
 # What asn1c writes is not ours: no warnings, and it is a system's header to what includes it.
 $(CLI_TESTS_ASN1)/libasn1.a: docs/format/kernlens.asn1

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program whose call chain is known: main, chain_a, chain_b, chain_c. Built with frame
+ * pointers; chain_c makes the system call itself, so that no wrapper without a frame is in
+ * between. stack_chain MODE [ARGUMENT...]:
+ *
+ *   call N      chain_c calls getppid so often
+ *   spin MS     chain_c runs that long
+ *   fork N      a child does the calls, from chain_a on, and ends at once
+ *   exec WORDS  becomes another program
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile long sink;
+
+__attribute__((noinline)) long chain_c(long calls, long ms)
+{
+	struct timespec begun, now;
+	long result = 0;
+
+	for (long i = 0; i < calls; i++)
+		asm volatile("syscall" : "=a"(result) : "a"(SYS_getppid) : "rcx", "r11", "memory");
+	if (!ms)
+		return result;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do {
+		for (int i = 0; i < 1000000; i++)
+			sink += i;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < ms);
+	return sink;
+}
+
+__attribute__((noinline)) long chain_b(long calls, long ms)
+{
+	return chain_c(calls, ms) + 1;
+}
+
+__attribute__((noinline)) long chain_a(long calls, long ms)
+{
+	return chain_b(calls, ms) + 1;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 2 ? argv[1] : "";
+	long number = argc > 2 ? atol(argv[2]) : 0;
+
+	if (!strcmp(mode, "call")) {
+		sink = chain_a(number, 0);
+	} else if (!strcmp(mode, "spin")) {
+		sink = chain_a(0, number);
+	} else if (!strcmp(mode, "fork")) {
+		pid_t child = fork();
+
+		if (!child) {
+			chain_a(number, 0);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	} else if (!strcmp(mode, "exec")) {
+		execvp(argv[2], argv + 2);
+		return 127;
+	} else {
+		fprintf(stderr, "stack_chain call|spin|fork N, or exec WORDS\n");
+		return 2;
+	}
+	return 0;
+}
