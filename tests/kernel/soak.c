@@ -179,7 +179,8 @@ static int look(struct run *run)
 /* A list that names a handler which is not there now is no failure: another is taken. */
 static bool is_handler_gone(struct kl_session *session)
 {
-	return strstr(kl_error_text(), session ? "no module has a handler" : "no handler \"largest\"");
+	return strstr(kl_error_text(),
+		      session ? "no module has a handler" : "no handler \"largest\"");
 }
 
 static int make_plan(struct run *run)
