@@ -6,9 +6,12 @@
 #ifndef KL_HANDLER_TABLE_H
 #define KL_HANDLER_TABLE_H
 
+#include <linux/bitops.h>
+#include <linux/hash.h>
 #include <linux/types.h>
 
 #include "../../uapi/kernlens.h"
+#include "../ring/platform.h"
 
 #define KL_TABLE_ENTRIES_DEFAULT 1024
 #define KL_TABLE_ENTRIES_MAX 1048576
@@ -31,11 +34,89 @@ struct kl_table {
 	u64 (*bucket)[KL_HIST_BUCKETS];
 };
 
-struct kl_table *kl_table_create(u32 entries, u32 keys, bool buckets, int node);
-void kl_table_destroy(struct kl_table *t);
-void kl_table_count(struct kl_table *t, const u64 *key);
-void kl_table_add(struct kl_table *t, const u64 *key, s64 value);
-void kl_table_hist(struct kl_table *t, const u64 *key, s64 value, u64 width, s64 low);
+int kl_table_init(struct kl_table *t, u32 entries, u32 keys, bool buckets, int node);
+void kl_table_deinit(struct kl_table *t);
+struct kl_abi_entry *kl_table_find(struct kl_table *t, const u64 *key);
+/*
+ * A slot is claimed by one writer, which fills the key in and then says so. One
+ * that interrupts it meanwhile does not know the slot's key and takes another
+ * slot, so a key may be in a table twice: readers add such entries up.
+ */
+enum kl_slot_state {
+	KL_SLOT_FREE,
+	KL_SLOT_CLAIMED,
+	KL_SLOT_USED,
+};
+
+/**
+ * kl_table_has - has the first slot that is looked at a key?
+ * @t: this CPU's, with at most one key
+ * @key: 0 if it has none
+ * @entry: set to the slot's
+ *
+ * Else use kl_table_find. Context: any, preemption off.
+ */
+static __always_inline bool kl_table_has(struct kl_table *t, u64 key, struct kl_abi_entry **entry)
+{
+	u32 slot = (u32)(key * GOLDEN_RATIO_64 >> 32) & t->mask;
+
+	*entry = &t->entry[slot];
+	return likely(t->state[slot] == KL_SLOT_USED && (*entry)->key[0] == key);
+}
+
+static __always_inline void kl_entry_count(struct kl_abi_entry *entry)
+{
+	kl_local_add(&entry->count, 1);
+}
+
+static __always_inline void kl_keep_least(s64 *kept, s64 value)
+{
+	u64 old = READ_ONCE(*kept);
+
+	while (unlikely(value < (s64)old) && !kl_local_try_cmpxchg((u64 *)kept, &old, value))
+		;
+}
+
+static __always_inline void kl_keep_greatest(s64 *kept, s64 value)
+{
+	u64 old = READ_ONCE(*kept);
+
+	while (unlikely(value > (s64)old) && !kl_local_try_cmpxchg((u64 *)kept, &old, value))
+		;
+}
+
+/* A value more. */
+static __always_inline void kl_entry_add(struct kl_abi_entry *entry, s64 value)
+{
+	kl_local_add(&entry->count, 1);
+	kl_local_add((u64 *)&entry->sum, value);
+	kl_keep_least(&entry->min, value);
+	kl_keep_greatest(&entry->max, value);
+}
+
+/*
+ * Powers of two: bucket 0 is for 0 and below, bucket n for values of n bits.
+ * Of one width: bucket 0 is for what is below @low, the last for all above.
+ */
+static __always_inline u32 kl_bucket_of(s64 value, u64 width, s64 low)
+{
+	u64 n;
+
+	if (!width)
+		return value <= 0 ? 0 : fls64(value);
+	if (value < low)
+		return 0;
+	n = ((u64)value - (u64)low) / width;
+	return n < KL_HIST_BUCKETS - 2 ? n + 1 : KL_HIST_BUCKETS - 1;
+}
+
+/* And in its histogram; @width of a bucket, 0: powers of two, @low: where they begin. */
+static __always_inline void kl_entry_hist(struct kl_table *t, struct kl_abi_entry *entry, s64 value,
+					  u64 width, s64 low)
+{
+	kl_local_add(&t->bucket[entry - t->entry][kl_bucket_of(value, width, low)], 1);
+}
+
 int kl_table_copy(const struct kl_table *t, struct kl_abi_table *to);
 
 #endif /* KL_HANDLER_TABLE_H */

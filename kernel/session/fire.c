@@ -9,7 +9,6 @@
 
 #include "../handler/external.h"
 #include "../handler/handler.h"
-#include "../handler/table.h"
 #include "../source/probes.h"
 #include "fire.h"
 #include "record.h"
@@ -107,6 +106,12 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 	return set && kl_taskset_has(set, current->pid);
 }
 
+static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
+{
+	kl_probe_alarm(s, id, r->text);
+	irq_work_queue(&this_cpu_ptr(s->cpu)->wake);
+}
+
 static __always_inline void run_keys(const struct kl_rule *r, struct kl_firing *f,
 				     u64 key[KL_RULE_KEYS_MAX])
 {
@@ -114,31 +119,23 @@ static __always_inline void run_keys(const struct kl_rule *r, struct kl_firing *
 		key[i] = kl_program_run(r->key[i], f);
 }
 
-static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
+static void fire_external(struct kl_session *s, u32 id, const struct kl_rule *r,
+			  struct kl_firing *f)
 {
-	kl_probe_alarm(s, id, r->text);
-	irq_work_queue(&this_cpu_ptr(s->cpu)->wake);
-}
-
-static void handle(struct kl_session *s, u32 id, struct kl_rule *r, struct kl_firing *f)
-{
-	struct kl_table *table = r->tables ? r->tables[smp_processor_id()] : NULL;
 	u64 key[KL_RULE_KEYS_MAX];
 
+	run_keys(r, f, key);
+	kl_external_fire(s, id, r, f, key);
+}
+
+static noinline void handle(struct kl_session *s, u32 id, const struct kl_rule *r,
+			    struct kl_firing *f)
+{
 	switch (r->handler) {
 	case KL_HANDLER_log:
 		return write_record(s, id, f);
 	case KL_HANDLER_stack:
 		return write_record_with_stack(s, id, f);
-	case KL_HANDLER_count:
-		run_keys(r, f, key);
-		return kl_table_count(table, key);
-	case KL_HANDLER_sum:
-		run_keys(r, f, key);
-		return kl_table_add(table, key, kl_program_run(r->value, f));
-	case KL_HANDLER_hist:
-		run_keys(r, f, key);
-		return kl_table_hist(table, key, kl_program_run(r->value, f), r->arg, r->low);
 	case KL_HANDLER_set:
 	case KL_HANDLER_clear:
 		return change_flag(s, r->arg, r->handler == KL_HANDLER_set);
@@ -149,9 +146,54 @@ static void handle(struct kl_session *s, u32 id, struct kl_rule *r, struct kl_fi
 	case KL_HANDLER_alarm:
 		return sound_alarm(s, id, r);
 	case KL_HANDLER_external:
-		run_keys(r, f, key);
-		return kl_external_fire(s, id, r, f, key);
+		return fire_external(s, id, r, f);
 	}
+}
+
+static struct kl_abi_entry *find_entry(const struct kl_rule *r, struct kl_firing *f)
+{
+	u64 key[KL_RULE_KEYS_MAX];
+
+	run_keys(r, f, key);
+	return kl_table_find(this_cpu_ptr(r->table), key);
+}
+
+/* The handlers with a table. */
+static __always_inline void add_up(const struct kl_rule *r, struct kl_firing *f)
+{
+	struct kl_abi_entry *entry = find_entry(r, f);
+	s64 value;
+
+	if (unlikely(!entry))
+		return;
+	if (r->handler == KL_HANDLER_count)
+		return kl_entry_count(entry);
+	value = kl_program_run(r->value, f);
+	kl_entry_add(entry, value);
+	if (r->handler == KL_HANDLER_hist)
+		kl_entry_hist(this_cpu_ptr(r->table), entry, value, r->arg, r->low);
+}
+
+/**
+ * kl_fire_rule - an event that has a rule: filter and handle it
+ * @s: the session; its gate has let the event through
+ * @id: event
+ * @r: the rule
+ * @f: as much of the event as the rule looks at; `fault` is false
+ *
+ * If the rule does not look out (KL_LOOKS_OUT), nothing that can be hooked is
+ * called. Context: any, preemption off.
+ */
+void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f)
+{
+	if (!r->filter || kl_program_run(r->filter, f)) {
+		if (r->table)
+			add_up(r, f);
+		else
+			handle(s, id, r, f);
+	}
+	if (unlikely(f->fault))
+		this_cpu_inc(*r->faults);
 }
 
 /**
@@ -165,18 +207,23 @@ static void handle(struct kl_session *s, u32 id, struct kl_rule *r, struct kl_fi
  */
 void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f)
 {
-	struct kl_rule *r;
-
 	if (action == KL_HANDLER_log)
 		return write_record(s, id, f);
 	if (action < KL_ACTION_RULE)
 		return kl_handler_fire(s, id, action);
-	r = s->custom.rule[action - KL_ACTION_RULE];
 	f->fault = false;
-	if (!r->filter || kl_program_run(r->filter, f))
-		handle(s, id, r, f);
-	if (unlikely(f->fault))
+	kl_fire_rule(s, id, kl_rule_of(s, action), f);
+}
+
+/* There was no room for an event's fields. A rule that logs might have logged it. */
+static void count_no_room(struct kl_session *s, u8 action)
+{
+	const struct kl_rule *r = action >= KL_ACTION_RULE ? kl_rule_of(s, action) : NULL;
+
+	if (r && r->handler != KL_HANDLER_log && r->handler != KL_HANDLER_stack)
 		this_cpu_inc(*r->faults);
+	else
+		kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
 }
 
 /**
@@ -200,11 +247,14 @@ void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *field
 		return;
 	if (action == KL_HANDLER_count)
 		return kl_count_fire(s, id);
-	scratch = kl_scratch_get();
-	if (unlikely(!scratch)) {
-		kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
+	if (action >= KL_ACTION_RULE && !(kl_rule_of(s, action)->looks & KL_LOOKS_FIELDS)) {
+		if (!kl_fire_blind(kl_rule_of(s, action)))
+			kl_fire_rule(s, id, kl_rule_of(s, action), &f);
 		return;
 	}
+	scratch = kl_scratch_get();
+	if (unlikely(!scratch))
+		return count_no_room(s, action);
 	f.fields = scratch->fields;
 	if (fields)
 		f.bytes = kl_program_put(fields, &f, scratch->fields, KL_PROGRAM_OUT_MAX);
@@ -232,17 +282,22 @@ void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fiel
 /**
  * kl_fire_room - where a probe writes an event's fields that a rule looks at
  * @s: the session; its gate has let the event through
+ * @action: from the session's actions, without what is to be asked
  *
- * Returns a place with `at` NULL if there is none; the event is then counted as
- * lost. Else call kl_fire_fields.
+ * Returns a place with `at` NULL if nobody looks at them, and the rule is done; or
+ * if there is no room: the event is then counted as lost if the rule would log it,
+ * else among the rule's faults. Else call kl_fire_fields.
  */
-struct kl_place kl_fire_room(struct kl_session *s)
+struct kl_place kl_fire_room(struct kl_session *s, u8 action)
 {
-	struct kl_scratch *scratch = kl_scratch_get();
+	struct kl_scratch *scratch;
 
+	if (action >= KL_ACTION_RULE && kl_fire_blind(kl_rule_of(s, action)))
+		return (struct kl_place){};
+	scratch = kl_scratch_get();
 	if (likely(scratch))
 		return (struct kl_place){ .at = scratch->fields };
-	kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
+	count_no_room(s, action);
 	return (struct kl_place){};
 }
 

@@ -7,6 +7,7 @@
 #ifndef KL_SESSION_FIRE_H
 #define KL_SESSION_FIRE_H
 
+#include "../handler/table.h"
 #include "program.h"
 #include "record.h"
 
@@ -21,12 +22,77 @@ struct kl_scratch {
 struct kl_scratch *kl_scratch_get(void);
 void kl_scratch_put(void);
 
+/* The rule that an action names, without what is to be asked. */
+static __always_inline const struct kl_rule *kl_rule_of(const struct kl_session *s, u8 action)
+{
+	return s->custom.rule[action - KL_ACTION_RULE];
+}
+
+/* The entry of a rule's table, found in place. */
+static __always_inline bool kl_straight_entry(const struct kl_rule *r, struct kl_table *t,
+					      struct kl_abi_entry **entry)
+{
+	u64 key = 0;
+
+	if (r->one_key)
+		key = (s64) * (const s32 *)((const u8 *)current + r->key_offset);
+	return kl_table_has(t, key, entry);
+}
+
+/**
+ * kl_fire_blind - do what a rule says, if it just counts
+ * @r: the rule
+ *
+ * As kl_fire_straight, for events whose fields are not at hand.
+ */
+static __always_inline bool kl_fire_blind(const struct kl_rule *r)
+{
+	struct kl_abi_entry *entry;
+
+	if (r->straight != KL_STRAIGHT_BLIND ||
+	    !kl_straight_entry(r, this_cpu_ptr(r->table), &entry))
+		return false;
+	kl_entry_count(entry);
+	return true;
+}
+
+/**
+ * kl_fire_straight - do what a rule says, if it is as simple as most
+ * @r: the rule
+ * @word: the event's first field, a number of 64 bits
+ *
+ * It calls nothing and needs no stack frame. Returns false if nothing is done:
+ * use kl_fire_rule. Context: any, preemption off.
+ */
+static __always_inline bool kl_fire_straight(const struct kl_rule *r, u64 word)
+{
+	struct kl_abi_entry *entry;
+	struct kl_table *t;
+
+	if (r->tested && (word - r->from <= r->span) == r->opposite)
+		return true;
+	if (r->straight <= KL_STRAIGHT_FILTER)
+		return false;
+	t = this_cpu_ptr(r->table);
+	if (!kl_straight_entry(r, t, &entry))
+		return false;
+	if (r->straight <= KL_STRAIGHT_COUNT) {
+		kl_entry_count(entry);
+		return true;
+	}
+	kl_entry_add(entry, word);
+	if (r->straight == KL_STRAIGHT_HIST)
+		kl_entry_hist(t, entry, word, r->arg, r->low);
+	return true;
+}
+
+void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
 void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f);
 void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
 		     const u64 *argument, u32 arguments);
 void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
 		    const u64 *argument, u32 arguments);
-struct kl_place kl_fire_room(struct kl_session *s);
+struct kl_place kl_fire_room(struct kl_session *s, u8 action);
 void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes);
 
 /**
@@ -44,7 +110,7 @@ static __always_inline struct kl_place kl_fire_begin(struct kl_session *s, u32 i
 {
 	if (likely(action == KL_HANDLER_log))
 		return kl_record_begin(s, this_cpu_ptr(s->cpu), id, bytes);
-	return kl_fire_room(s);
+	return kl_fire_room(s, action);
 }
 
 /* The fields are written. Arguments as given to kl_fire_begin; @place: what it returned. */

@@ -44,14 +44,14 @@ static u8 builtin_handler(u32 maskset, u32 id)
 }
 
 /*
- * With what is to be asked first; what does nothing asks nothing. A rule is
- * never the usual case.
+ * With what is to be asked first; what does nothing asks nothing. Only probes of
+ * system calls look at a rule first (@rule is 0).
  */
-static u8 asking(u8 action, u8 what)
+static u8 asking(u8 action, u8 what, u8 rule)
 {
 	action &= KL_ACTION_HANDLER;
 	if (action >= KL_ACTION_RULE)
-		what = KL_ACTION_ASK;
+		what |= rule;
 	return action ? action | what : 0;
 }
 
@@ -73,14 +73,15 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 	u8 *entry = action + KL_EV_SYSCALL_ENTRY, *exit = action + KL_EV_SYSCALL_EXIT;
 
 	for (u32 id = 0; id < KL_EV_SYSCALL_ENTRY; id++)
-		action[id] = asking(action[id], any);
+		action[id] = asking(action[id], any, KL_ACTION_ASK);
+	/* Their sources know rules, and show what programs may. */
 	for (u32 id = KL_EV_DYNAMIC; id < actions->n; id++)
-		action[id] = asking(action[id], any);
+		action[id] = asking(action[id], s->gate ? KL_ACTION_ASK : 0, 0);
 	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++) {
 		bool strings = kl_syscall_has_strings(nr);
 
-		entry[nr] = asking(entry[nr], strings ? KL_ACTION_ASK : call);
-		exit[nr] = asking(exit[nr], call);
+		entry[nr] = asking(entry[nr], strings ? KL_ACTION_ASK : call, 0);
+		exit[nr] = asking(exit[nr], call, 0);
 		if (strings && entry[nr] && action[KL_EV_syscall_late_string])
 			exit[nr] = (exit[nr] & KL_ACTION_HANDLER) | KL_ACTION_ASK;
 	}

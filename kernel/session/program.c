@@ -254,7 +254,7 @@ struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, con
 	p->data = (u8 *)p->step + steps_bytes;
 	if (data_bytes)
 		memcpy(p->data, data, data_bytes);
-	error = kl_program_decode(p, ops, n_ops);
+	error = kl_program_decode(p, ops, n_ops, may);
 	if (error) {
 		kl_program_destroy(p);
 		return ERR_PTR(kl_fail(why, error, "no memory for a program"));
@@ -278,4 +278,62 @@ void kl_program_destroy(struct kl_program *p)
 u32 kl_program_out_bytes(const struct kl_program *p)
 {
 	return p->out_bytes;
+}
+
+/**
+ * kl_program_looks - what a program looks at
+ * @p: the program
+ *
+ * Returns KL_LOOKS_*.
+ */
+u32 kl_program_looks(const struct kl_program *p)
+{
+	return p->looks;
+}
+
+/**
+ * kl_program_is_task_s32 - is a program's result just a s32 of the running task?
+ * @p: the program
+ * @offset: set to where it is, if so
+ */
+bool kl_program_is_task_s32(const struct kl_program *p, u32 *offset)
+{
+	*offset = p->step->imm;
+	return p->step->code == KL_STEP_END_TASK && p->step->b == KL_NUMBER_S32;
+}
+
+static bool is_first(const struct kl_step *step)
+{
+	return (step->b | 1) == KL_NUMBER_U64 && step->imm == sizeof(u64);
+}
+
+/**
+ * kl_program_is_first_field - is it just the event's first field, of 64 bits?
+ * @p: the program
+ */
+bool kl_program_is_first_field(const struct kl_program *p)
+{
+	return p->step->code == KL_STEP_END_FIELD && is_first(p->step);
+}
+
+/**
+ * kl_program_is_test - does it just ask whether that field is within a range?
+ * @p: the program
+ * @from, @span: set to the range [@from, @from + @span], if so
+ * @opposite: set if it says 0 of what is within, if so
+ */
+bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite)
+{
+	const struct kl_step *step = p->step;
+	const struct kl_step *yes = (const void *)((const u8 *)step + step->yes);
+	const struct kl_step *no = (const void *)((const u8 *)step + step->no);
+
+	if (step->code != KL_STEP_TEST_FIELD_64 || !is_first(step) ||
+	    yes->code != KL_STEP_END_CONST || no->code != KL_STEP_END_CONST ||
+	    !yes->low == !no->low)
+		return false;
+	*from = step->low;
+	*span = step->span;
+	*opposite = !yes->low;
+	return true;
 }

@@ -45,11 +45,20 @@ struct kl_firing {
 	bool fault;
 };
 
+/* What a program looks at, beside the running task. */
+#define KL_LOOKS_FIELDS 0x01u
+#define KL_LOOKS_ARGUMENTS 0x02u
+#define KL_LOOKS_OUT 0x04u /* where a load can fault, or a function of the kernel is called */
+
 struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, const u8 *data,
 				     u32 data_bytes, u32 may, struct kl_error *why);
 void kl_program_destroy(struct kl_program *p);
 u64 kl_program_run(const struct kl_program *p, struct kl_firing *f);
 u32 kl_program_put(const struct kl_program *p, struct kl_firing *f, u8 *out, u32 room);
 u32 kl_program_out_bytes(const struct kl_program *p);
+u32 kl_program_looks(const struct kl_program *p);
+bool kl_program_is_task_s32(const struct kl_program *p, u32 *offset);
+bool kl_program_is_first_field(const struct kl_program *p);
+bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite);
 
 #endif /* KL_SESSION_PROGRAM_H */

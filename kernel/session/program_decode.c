@@ -16,6 +16,7 @@
 /**
  * struct decoder - the state of one run
  * @op: operations, n of them; behind them two ends: the result is 0, is 1
+ * @may: KL_MAY_* of the program's maker
  * @live: registers that are read from here on, a bit each
  * @reached: by a step made so far
  * @jumped: not only from the operation before
@@ -26,6 +27,7 @@ struct decoder {
 	struct kl_program *p;
 	const struct kl_abi_op *op;
 	u32 n;
+	u32 may;
 	u32 steps;
 	u8 live[KL_PROGRAM_OPS_MAX + 2];
 	bool reached[KL_PROGRAM_OPS_MAX + 2];
@@ -316,6 +318,27 @@ static bool add_task_load(struct decoder *d, u32 i)
 	return true;
 }
 
+/* A variable that is nothing else. */
+static bool add_task_variable(struct decoder *d, u32 i)
+{
+	const struct kl_abi_op *op = &d->op[i];
+	struct kl_step *step;
+	u32 offset, number;
+	bool end;
+
+	if (op->code != KL_OP_VARIABLE || !kl_variable_in_task(op->imm, d->may, &offset, &number))
+		return false;
+	end = ends_with(op + 1, op->dst);
+	step = add_step(d, end ? KL_STEP_END_TASK : KL_STEP_LOAD_TASK);
+	step->dst = op->dst;
+	step->b = number;
+	step->up = missing_bits(number);
+	step->imm = offset;
+	if (!end)
+		fall_through(d, i, 1);
+	return true;
+}
+
 static bool add_constant(struct decoder *d, u32 i)
 {
 	const struct kl_abi_op *op = &d->op[i], *alu = op + 1;
@@ -420,12 +443,43 @@ static void add_single(struct decoder *d, u32 i)
 	fall_through(d, i, 1);
 }
 
+/* What a step looks at beside the task; what cannot fault and calls nothing is not out. */
+static u8 looks_of(u32 code)
+{
+	switch (code) {
+	case KL_STEP_TEST_FIELD_S32:
+	case KL_STEP_TEST_FIELD_64:
+	case KL_STEP_TEST_FIELD_U32:
+	case KL_STEP_TEST_FIELD_SMALL:
+	case KL_STEP_END_FIELD:
+	case KL_STEP_FIELD:
+		return KL_LOOKS_FIELDS;
+	case KL_STEP_FIELD_TEXT:
+	case KL_STEP_FIELD_BEHIND:
+		return KL_LOOKS_FIELDS | KL_LOOKS_OUT;
+	case KL_STEP_ARG:
+		return KL_LOOKS_ARGUMENTS;
+	case KL_STEP_LOAD:
+	case KL_STEP_LOAD_USER:
+	case KL_STEP_TEXT:
+	case KL_STEP_VARIABLE:
+	case KL_STEP_VARIABLE_TEXT:
+	case KL_STEP_VARIABLE_WORD:
+	case KL_STEP_PUT_STRING:
+	case KL_STEP_PUT_USER_STRING:
+	case KL_STEP_PUT_BYTES:
+		return KL_LOOKS_OUT;
+	}
+	return 0;
+}
+
 /* Steps know how far it is to the next, now that all have their place. */
 static void resolve(struct decoder *d)
 {
 	for (u32 i = 0; i < d->steps; i++) {
 		struct kl_step *step = &d->p->step[i];
 
+		d->p->looks |= looks_of(step->code);
 		if (step->code != KL_STEP_TEST && step->code > KL_STEP_LAST_JUMP)
 			continue;
 		step->yes = (d->step_of[d->target[i][0]] - i) * sizeof(*step);
@@ -438,10 +492,11 @@ static void resolve(struct decoder *d)
  * @p: with room for @n + 2 steps, all zero, and its data
  * @ops: operations that were found good
  * @n: of them
+ * @may: KL_MAY_* of the program's maker
  *
  * Returns 0 or -ENOMEM. Context: may sleep.
  */
-int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n)
+int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n, u32 may)
 {
 	struct decoder *d = kl_program_alloc(sizeof(*d));
 
@@ -450,6 +505,7 @@ int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n)
 	d->p = p;
 	d->op = ops;
 	d->n = n;
+	d->may = may;
 	find_live(d);
 	p->cleared = d->live[0];
 	reach(d, 0, false);
@@ -459,8 +515,8 @@ int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n)
 		d->step_of[i] = d->steps;
 		if (i >= n)
 			add_step(d, KL_STEP_END_CONST)->low = i - n;
-		else if (!add_field(d, i) && !add_task_load(d, i) && !add_constant(d, i) &&
-			 !add_zero_test(d, i, NULL, ops[i].a))
+		else if (!add_field(d, i) && !add_task_load(d, i) && !add_task_variable(d, i) &&
+			 !add_constant(d, i) && !add_zero_test(d, i, NULL, ops[i].a))
 			add_single(d, i);
 	}
 	resolve(d);

@@ -17,64 +17,11 @@ static noinline u64 fault(struct kl_firing *f)
 	return 0;
 }
 
-/* A number's value of its lowest 64 - up bits: of type b, odd for unsigned. */
-static __always_inline u64 widen(u64 bits, u32 up, u32 b)
-{
-	bits <<= up;
-	return b & 1 ? bits >> up : (u64)((s64)bits >> up);
-}
-
 /* ----------------------------------------------------------------- fields */
-
-static __always_inline bool fits(const struct kl_step *step, const struct kl_firing *f)
-{
-	return likely(step->imm <= f->bytes);
-}
-
-static __always_inline u64 s32_before(const u8 *end)
-{
-	s32 number;
-
-	memcpy(&number, end - sizeof(number), sizeof(number));
-	return (s64)number;
-}
-
-static __always_inline u64 u32_before(const u8 *end)
-{
-	u32 number;
-
-	memcpy(&number, end - sizeof(number), sizeof(number));
-	return number;
-}
-
-static __always_inline u64 u64_before(const u8 *end)
-{
-	u64 number;
-
-	memcpy(&number, end - sizeof(number), sizeof(number));
-	return number;
-}
-
-/* The number of type b that ends here; the frequent types first. */
-static __always_inline u64 number_before(const u8 *end, u32 b)
-{
-	if (b == KL_NUMBER_S32)
-		return s32_before(end);
-	if ((b | 1) == KL_NUMBER_U64)
-		return u64_before(end);
-	if (b == KL_NUMBER_U32)
-		return u32_before(end);
-	if (b == KL_NUMBER_U8)
-		return end[-1];
-	if (b == KL_NUMBER_S8)
-		return (s64)(signed char)end[-1];
-	/* Little endian. */
-	return widen(end[-2] | end[-1] << 8, 48, b);
-}
 
 static __always_inline u64 field(const struct kl_step *step, struct kl_firing *f)
 {
-	return fits(step, f) ? number_before(f->fields + step->imm, step->b) : fault(f);
+	return kl_step_fits(step, f) ? kl_number_before(f->fields + step->imm, step->b) : fault(f);
 }
 
 static __always_inline bool is_within(const struct kl_step *step, u64 number)
@@ -123,7 +70,7 @@ static u64 field_behind(const struct kl_step *step, struct kl_firing *f)
 
 	if (!at || left < size)
 		return fault(f);
-	return number_before(at + size, step->b);
+	return kl_number_before(at + size, step->b);
 }
 
 /* ------------------------------------------------------------------- text */
@@ -264,16 +211,6 @@ static __always_inline u64 shift_out(const struct kl_step *step, u64 number)
 
 /* ------------------------------------------------------------------ loads */
 
-static __always_inline u64 load_task(const struct kl_step *step)
-{
-	u64 bits;
-
-	memcpy(&bits, kl_running_task() + step->imm, sizeof(bits));
-	if (step->b == KL_NUMBER_S32)
-		return (s64)(s32)bits;
-	return widen(bits, step->up, step->b);
-}
-
 static __always_inline u64 load(const struct kl_step *step, u64 base, struct kl_firing *f)
 {
 	u64 from = base + (s64)(s32)step->imm, bits;
@@ -285,7 +222,7 @@ static __always_inline u64 load(const struct kl_step *step, u64 base, struct kl_
 		if (likely(kl_kernel_word(from, 2, &bits)))
 			return (s64)(s32)bits;
 	} else if (likely(kl_kernel_word(from, step->b >> 1, &bits))) {
-		return widen(bits, step->up, step->b);
+		return kl_step_widen(bits, step->up, step->b);
 	}
 	return fault(f);
 }
@@ -296,7 +233,7 @@ static u64 load_user(const struct kl_step *step, u64 base, struct kl_firing *f)
 
 	if (!kl_user_copy(&bits, base + (s64)(s32)step->imm, 1u << (step->b >> 1)))
 		return fault(f);
-	return widen(bits, step->up, step->b);
+	return kl_step_widen(bits, step->up, step->b);
 }
 
 static __always_inline u64 argument(const struct kl_step *step, struct kl_firing *f)
@@ -417,7 +354,7 @@ static __always_inline u64 finish(const struct kl_step *step, struct kl_firing *
 	if (step->code == KL_STEP_END_CONST)
 		return step->low;
 	if (step->code == KL_STEP_END_TASK)
-		return load_task(step);
+		return kl_step_load_task(step);
 	return field(step, f);
 }
 
@@ -428,7 +365,7 @@ static u64 value_of(const struct kl_step *step, const u64 *r, struct kl_firing *
 	case KL_STEP_RANGE:
 		return is_within(step, r[step->a]) ^ step->b;
 	case KL_STEP_LOAD_TASK:
-		return load_task(step);
+		return kl_step_load_task(step);
 	case KL_STEP_CONST:
 		return step->low;
 	case KL_STEP_ALU:
@@ -522,21 +459,21 @@ u64 kl_program_run(const struct kl_program *p, struct kl_firing *f)
 	const struct kl_step *step = p->step;
 
 	for (;;) {
-		if (step->code == KL_STEP_TEST_FIELD_S32 && fits(step, f))
-			step = choose(step, s32_before(f->fields + step->imm));
-		else if (step->code == KL_STEP_TEST_FIELD_64 && fits(step, f))
-			step = choose(step, u64_before(f->fields + step->imm));
-		else if (step->code == KL_STEP_TEST_FIELD_U32 && fits(step, f))
-			step = choose(step, u32_before(f->fields + step->imm));
+		if (step->code == KL_STEP_TEST_FIELD_S32 && kl_step_fits(step, f))
+			step = choose(step, kl_s32_before(f->fields + step->imm));
+		else if (step->code == KL_STEP_TEST_FIELD_64 && kl_step_fits(step, f))
+			step = choose(step, kl_u64_before(f->fields + step->imm));
+		else if (step->code == KL_STEP_TEST_FIELD_U32 && kl_step_fits(step, f))
+			step = choose(step, kl_u32_before(f->fields + step->imm));
 		else
 			break;
 	}
 	if (step->code == KL_STEP_END_CONST)
 		return step->low;
 	if (step->code == KL_STEP_END_TASK)
-		return load_task(step);
-	if (step->code == KL_STEP_END_FIELD && fits(step, f))
-		return number_before(f->fields + step->imm, step->b);
+		return kl_step_load_task(step);
+	if (step->code == KL_STEP_END_FIELD && kl_step_fits(step, f))
+		return kl_number_before(f->fields + step->imm, step->b);
 	return run_result(p, step, f);
 }
 

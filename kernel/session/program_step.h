@@ -102,12 +102,14 @@ _Static_assert(sizeof(struct kl_step) == 32, "step");
 /**
  * struct kl_program - operations that were found good
  * @out_bytes: the most that it puts out
+ * @looks: KL_LOOKS_*
  * @cleared: registers are read that it has not set, and so must be 0 first
  * @data: texts, behind the steps
  * @step: the last of each way is an END_
  */
 struct kl_program {
 	u32 out_bytes;
+	u8 looks;
 	bool cleared;
 	u8 *data;
 	struct kl_step step[];
@@ -123,6 +125,71 @@ struct kl_program {
 #define KL_OP_HAS_RIGHT 0x40 /* needs KL_MAY_HOOK_FUNCTIONS */
 
 u32 kl_op_members(u32 code);
-int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n);
+int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n, u32 may);
+
+/* ------------------------------------------------ programs that are one load */
+
+/* A number's value of its lowest 64 - up bits: of type b, odd for unsigned. */
+static __always_inline u64 kl_step_widen(u64 bits, u32 up, u32 b)
+{
+	bits <<= up;
+	return b & 1 ? bits >> up : (u64)((s64)bits >> up);
+}
+
+static __always_inline bool kl_step_fits(const struct kl_step *step, const struct kl_firing *f)
+{
+	return likely(step->imm <= f->bytes);
+}
+
+static __always_inline u64 kl_s32_before(const u8 *end)
+{
+	s32 number;
+
+	memcpy(&number, end - sizeof(number), sizeof(number));
+	return (s64)number;
+}
+
+static __always_inline u64 kl_u32_before(const u8 *end)
+{
+	u32 number;
+
+	memcpy(&number, end - sizeof(number), sizeof(number));
+	return number;
+}
+
+static __always_inline u64 kl_u64_before(const u8 *end)
+{
+	u64 number;
+
+	memcpy(&number, end - sizeof(number), sizeof(number));
+	return number;
+}
+
+/* The number of type b that ends here; the frequent types first. */
+static __always_inline u64 kl_number_before(const u8 *end, u32 b)
+{
+	if (b == KL_NUMBER_S32)
+		return kl_s32_before(end);
+	if ((b | 1) == KL_NUMBER_U64)
+		return kl_u64_before(end);
+	if (b == KL_NUMBER_U32)
+		return kl_u32_before(end);
+	if (b == KL_NUMBER_U8)
+		return end[-1];
+	if (b == KL_NUMBER_S8)
+		return (s64)(signed char)end[-1];
+	/* Little endian. */
+	return kl_step_widen(end[-2] | end[-1] << 8, 48, b);
+}
+
+static __always_inline u64 kl_step_load_task(const struct kl_step *step)
+{
+	u64 bits;
+
+	memcpy(&bits, kl_running_task() + step->imm, sizeof(bits));
+	if (step->b == KL_NUMBER_S32)
+		return (s64)(s32)bits;
+	return kl_step_widen(bits, step->up, step->b);
+}
 
 #endif /* KL_SESSION_PROGRAM_STEP_H */

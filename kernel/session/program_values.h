@@ -26,6 +26,18 @@ enum kl_variable_kind {
 enum kl_variable_kind kl_variable_kind(u32 id);
 
 /**
+ * kl_variable_in_task - is a variable just a number in the running task?
+ * @id: any number
+ * @may: KL_MAY_* of who asks
+ * @offset: set to where it is in the task, if so
+ * @number: set to its type, if so
+ *
+ * Not for one who would have to be asked each time whether it may be shown. The
+ * answer stays the same as long as the module is loaded. Context: any.
+ */
+bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number);
+
+/**
  * kl_variable_number - a variable's value, as the session's owner may see it
  * @s: the session
  * @id: of a variable that is a number

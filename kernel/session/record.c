@@ -98,13 +98,22 @@ static __always_inline u64 read_value(const struct kl_variable_slot *slot, struc
 	return !shown && slot->is_own ? 0 : slot->read(slot, t);
 }
 
-/* Is this the task that readers were told of? */
-static __always_inline bool is_task(const struct kl_cpu *cpu, const struct task_struct *t)
+/* What is to be known of a value: the word at its place, or itself. */
+static u64 read_known(const struct kl_variable_slot *slot, struct task_struct *t, bool shown)
 {
-	const u64 *known = (const u64 *)&cpu->task;
+	const u8 *base = (const u8 *)t;
 
-	return known[0] == kl_task_ids(t) && known[1] == kl_task_comm(t, 0) &&
-	       known[2] == kl_task_comm(t, 1);
+	if (!slot->base)
+		return read_value(slot, t, shown);
+	if (slot->base != KL_BASE_TASK)
+		base = kl_variable_base(t, &kl_variable_bases[slot->base]);
+	return kl_word_at(base, slot->offset) & slot->mask;
+}
+
+/* A value of what is known; its lower bytes are right. */
+static __always_inline u64 value_of(const struct kl_variable_slot *slot, u64 known)
+{
+	return likely(!slot->calculated) ? known : (known << slot->shift) + slot->add;
 }
 
 /* What changed, as bits of a record, and the bytes of it. */
@@ -114,18 +123,18 @@ struct change {
 };
 
 /* Of the values, which become what is read now. */
-static __always_inline void change_values(const struct kl_variables *v, u64 *values, bool shown,
-					  struct change *change)
+static void change_values(const struct kl_variables *v, u64 *known, bool shown,
+			  struct change *change)
 {
 	const struct kl_variable_slot *slot = v->slot, *end = slot + v->n_slots;
 	struct task_struct *t = current;
 
-	for (; slot < end; slot++, values++) {
-		u64 value = read_value(slot, t, shown);
+	for (; slot < end; slot++) {
+		u64 word = read_known(slot, t, shown);
 
-		if (value == *values)
+		if (word == READ_ONCE(known[slot->at]))
 			continue;
-		*values = value;
+		WRITE_ONCE(known[slot->at], word);
 		if (change->bits & slot->changed)
 			continue;
 		change->bits |= slot->changed;
@@ -134,20 +143,16 @@ static __always_inline void change_values(const struct kl_variables *v, u64 *val
 }
 
 /* And of the task, too. */
-static void change_all(struct kl_session *s, struct kl_cpu *cpu, u64 *values, struct change *change)
+static void change_all(struct kl_session *s, struct kl_cpu *cpu, u64 *known, struct change *change)
 {
-	u64 words[3], *known = (u64 *)&cpu->task;
-	bool shown = likely(!(s->gate & KL_GATE_OWN)) || is_shown(s);
+	u64 words[3], *task = (u64 *)&cpu->task;
+	bool shown = is_shown(s);
 
-	/* Twice, so that who may see all pays nothing for who may not. */
-	if (likely(shown))
-		change_values(s->variables, values, true, change);
-	else
-		change_values(s->variables, values, false, change);
+	change_values(s->variables, known, shown, change);
 	read_shown_task(shown, words);
-	if (words[0] == known[0] && words[1] == known[1] && words[2] == known[2])
+	if (words[0] == task[0] && words[1] == task[1] && words[2] == task[2])
 		return;
-	memcpy(known, words, sizeof(words));
+	memcpy(task, words, sizeof(words));
 	if (change->bits & KL_CHANGED_TASK)
 		return;
 	change->bits |= KL_CHANGED_TASK;
@@ -167,11 +172,13 @@ static __always_inline u8 *write_number(u8 *at, u64 value, u32 bytes)
 	return at + bytes;
 }
 
-static __always_inline u8 *write_value(u8 *at, const u64 *words, u32 bytes)
+/* A variable whose first slot this is. */
+static __always_inline u8 *write_value(u8 *at, const struct kl_variable_slot *slot, u64 known,
+				       u64 known_second)
 {
-	if (bytes != KL_COMM_LEN)
-		return write_number(at, words[0], bytes);
-	return write_number(write_number(at, words[0], 8), words[1], 8);
+	if (!slot->is_text)
+		return write_number(at, value_of(slot, known), slot->bytes);
+	return write_number(write_number(at, known, 8), known_second, 8);
 }
 
 static __always_inline u8 *write_changed(u8 *at, const struct kl_slot *slot, u32 id, u64 changed,
@@ -185,8 +192,8 @@ static __always_inline u8 *write_changed(u8 *at, const struct kl_slot *slot, u32
 
 /* All but the fields, and the part of it committed that kl_record_end does not know of. */
 static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_variables *v,
-				    const u64 *values, const struct kl_slot *slot, u32 id,
-				    u32 bytes, u64 changed)
+				    const u64 *known, const struct kl_slot *slot, u32 id, u32 bytes,
+				    u64 changed)
 {
 	u8 *at = write_changed(slot->at, slot, id, changed, slot->at + v->prefix);
 	u32 more = slot->bytes - bytes - KL_RECORD_PREFIX_BYTES;
@@ -196,28 +203,14 @@ static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_va
 		at += sizeof(cpu->task);
 	}
 	for (u64 left = changed >> 1; left; left &= left - 1) {
-		u32 i = __ffs(left);
+		const struct kl_variable_slot *from = &v->slot[v->of[__ffs(left)].slot];
 
-		at = write_value(at, values + v->of[i].slot, v->of[i].bytes);
+		at = write_value(at, from, known[from->at],
+				 from->is_text ? known[from->at + 1] : 0);
 	}
 	if (more)
 		kl_ring_commit_bytes(slot->base, more);
 	return (struct kl_place){ .at = at, .base = slot->base };
-}
-
-/* The same where nothing has changed. */
-static __always_inline struct kl_place write_unchanged(const struct kl_variables *v,
-						       const struct kl_slot *slot, u32 id)
-{
-	u32 more = v->prefix - KL_RECORD_PREFIX_BYTES;
-
-	*(u64 *)slot->at = slot->time << KL_RECORD_ID_BITS | id;
-	slot->at[sizeof(u64)] = 0;
-	if (unlikely(more)) {
-		memset(slot->at + KL_RECORD_PREFIX_BYTES, 0, more);
-		kl_ring_commit_bytes(slot->base, more);
-	}
-	return (struct kl_place){ .at = slot->at + v->prefix, .base = slot->base };
 }
 
 /* The record of who has interrupted a writer tells all, and leaves the state as it was. */
@@ -248,11 +241,9 @@ static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu
 	at += sizeof(struct kl_abi_task);
 	for (u32 i = 0; i < v->n; i++) {
 		const struct kl_variable_slot *from = &v->slot[v->of[i].slot];
-		u64 words[2] = { read_value(from, current, shown) };
 
-		if (v->of[i].bytes == KL_COMM_LEN)
-			words[1] = read_value(from + 1, current, shown);
-		at = write_value(at, words, v->of[i].bytes);
+		at = write_value(at, from, read_known(from, current, shown),
+				 from->is_text ? read_known(from + 1, current, shown) : 0);
 	}
 	kl_ring_commit_bytes(slot.base, full - bytes - KL_RECORD_PREFIX_BYTES);
 	return (struct kl_place){ .at = at, .base = slot.base };
@@ -268,7 +259,7 @@ static noinline struct kl_place begin_variables(struct kl_session *s, struct kl_
 {
 	const struct kl_variables *v = s->variables;
 	u32 plain = bytes + v->prefix, full = plain + sizeof(struct kl_abi_task) + v->bytes;
-	u64 *values = this_cpu_ptr(v->values), old;
+	u64 *known_words = this_cpu_ptr(v->known), old;
 	struct change change = {};
 	enum kl_ring_result result;
 	struct kl_place place = {};
@@ -283,7 +274,7 @@ static noinline struct kl_place begin_variables(struct kl_session *s, struct kl_
 		barrier();
 		/* As in begin_any. */
 		known = known && READ_ONCE(cpu->state) == KL_STATE_BUSY;
-		change_all(s, cpu, values, &change);
+		change_all(s, cpu, known_words, &change);
 		if (unlikely(!known || v->full)) {
 			change.bits = v->all;
 			change.bytes = full - plain;
@@ -298,11 +289,13 @@ static noinline struct kl_place begin_variables(struct kl_session *s, struct kl_
 			if (wq_has_sleeper(&s->wait))
 				irq_work_queue(&cpu->wake);
 		}
-		place = write_values(cpu, v, values, &slot, id, bytes, change.bits);
+		place = write_values(cpu, v, known_words, &slot, id, bytes, change.bits);
 	} else if (change.bits) {
 		known = false;
 	}
 	cpu->base = cpu->ring.base[KL_POS_SEQ(cpu->ring.shared->position) & 1];
+	/* Who has to be asked each time need not look whether nothing has changed. */
+	cpu->changing = !v->quick;
 	barrier();
 	if (!known)
 		leave_state(cpu, KL_STATE_UNKNOWN);
@@ -311,33 +304,147 @@ static noinline struct kl_place begin_variables(struct kl_session *s, struct kl_
 	return place;
 }
 
-/*
- * The usual case of it: all is known, there is room, the owner may see all, and
- * the clock is the time stamp counter. What it has changed when it finds that it
- * is another case is as for a record that was not written.
+/**
+ * kl_values_read_same - do functions tell what is known of the values?
+ * @v: a session's variables
+ *
+ * Of those that are in no place. Context: any, preemption off.
  */
-static noinline struct kl_place begin_values(struct kl_session *s, struct kl_cpu *cpu, u32 id,
-					     u32 bytes)
+bool kl_values_read_same(const struct kl_variables *v)
+{
+	const struct kl_variable_slot *slot = v->slot, *end = slot + v->n_slots;
+	const u64 *known = this_cpu_ptr(v->known);
+
+	/* Not to walk a stack twice, once to compare it and once to tell it. */
+	if (v->walks)
+		return false;
+	for (; slot < end; slot++)
+		if (!slot->base && slot->read(slot, current) != known[slot->at])
+			return false;
+	return true;
+}
+
+/* A text, whose slots are never in a place, is told as a whole. Returns what comes behind it. */
+static noinline u8 *stage_text(const struct kl_variable_slot *slot, u64 *known, u8 *at, u64 *bits)
+{
+	u64 first = slot->read(slot, current), second = slot[1].read(slot + 1, current);
+
+	known += slot->at;
+	if (first == known[0] && second == known[1])
+		return at;
+	WRITE_ONCE(known[0], first);
+	WRITE_ONCE(known[1], second);
+	*bits |= slot->changed;
+	return write_number(write_number(at, first, 8), second, 8);
+}
+
+/* One that is in no place. */
+static noinline u8 *stage_value(const struct kl_variable_slot *slot, u64 *known, u8 *at, u64 *bits)
+{
+	u64 value = slot->read(slot, current);
+
+	known += slot->at;
+	if (value == *known)
+		return at;
+	WRITE_ONCE(*known, value);
+	*bits |= slot->changed;
+	return write_number(at, value, slot->bytes);
+}
+
+/*
+ * What has changed, as it will be in the record, is put to @at, which has room for
+ * all and 8 bytes more; it becomes known. Returns what comes behind it.
+ */
+static __always_inline u8 *stage_changes(const struct kl_variables *v, u64 *known, u8 *at,
+					 u64 *bits, bool all_placed)
+{
+	const struct kl_variable_slot *slot = v->slot, *end = slot + v->n_slots;
+	const struct kl_variable_group *group = v->group;
+	const u8 *base[KL_BASE_COUNT], **last = base;
+	u64 word;
+
+	for (*last = (const u8 *)current; !group->is_last;)
+		*++last = kl_variable_base(current, ++group);
+	for (; slot < end; slot++) {
+		if (!all_placed && !slot->base) {
+			if (slot->is_text)
+				at = stage_text(slot++, known, at, bits);
+			else
+				at = stage_value(slot, known, at, bits);
+			continue;
+		}
+		word = kl_word_at(base[slot->group], slot->offset) & slot->mask;
+		if (word == known[slot->at])
+			continue;
+		WRITE_ONCE(known[slot->at], word);
+		*bits |= slot->changed;
+		*(u64 *)at = value_of(slot, word);
+		at += slot->bytes;
+	}
+	return at;
+}
+
+static noinline u8 *stage_mixed(const struct kl_variables *v, u64 *known, u8 *at, u64 *bits)
+{
+	return stage_changes(v, known, at, bits, false);
+}
+
+/*
+ * A record's header, and before its end the staged bytes, in words from the last
+ * one backwards: the first may begin in the header, which is written then.
+ */
+static __always_inline struct kl_place write_staged(const struct kl_variables *v,
+						    const struct kl_slot *slot, u32 id, u64 bits,
+						    const u8 *stage, s64 staged)
+{
+	u8 *at = slot->at + v->prefix;
+	u32 more = v->prefix - KL_RECORD_PREFIX_BYTES + staged;
+
+	for (s64 left = staged; left > 0; left -= sizeof(u64))
+		*(u64 *)(at + left - sizeof(u64)) = *(const u64 *)(stage + left - sizeof(u64));
+	write_changed(slot->at, slot, id, bits, at);
+	if (likely(more))
+		kl_ring_commit_bytes(slot->base, more);
+	return (struct kl_place){ .at = at + staged, .base = slot->base };
+}
+
+/**
+ * kl_record_changed - room for a record of a session with variables
+ * @s: the session
+ * @cpu: its state on this CPU
+ * @id: event
+ * @bytes: size of the event's fields and strings
+ *
+ * As kl_record_begin, where kl_record_same has found that something has changed.
+ * Mostly all is known, there is room, the owner may see all, and the clock is the
+ * time stamp counter. What it has changed when it finds that it is another case
+ * is as for a record that was not written. Context: any, preemption off.
+ */
+struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
 	const struct kl_variables *v = s->variables;
 	struct kl_abi_ring *shared = cpu->ring.shared;
-	u64 old = READ_ONCE(shared->position), state = KL_STATE_VALUES;
-	u64 *values = this_cpu_ptr(v->values);
-	struct change change = { .bytes = bytes + v->prefix };
+	u64 old = READ_ONCE(shared->position), state = KL_STATE_VALUES, bits = 0;
+	u64 *known = this_cpu_ptr(v->known);
+	u8 *stage = (u8 *)(known + v->n_slots), *end = stage;
 	struct kl_place place;
 	struct kl_slot slot;
 
 	barrier();
 	if (unlikely(!kl_local_try_cmpxchg(&cpu->state, &state, KL_STATE_BUSY)))
 		return begin_variables(s, cpu, id, bytes);
-	change_values(v, values, true, &change);
-	if (unlikely(!is_task(cpu, current))) {
+	if (unlikely(!kl_is_task(cpu, current))) {
 		read_task(current, (u64 *)&cpu->task);
-		change.bits |= KL_CHANGED_TASK;
-		change.bytes += sizeof(struct kl_abi_task);
+		memcpy(end, &cpu->task, sizeof(cpu->task));
+		end += sizeof(cpu->task);
+		bits = KL_CHANGED_TASK;
 	}
+	if (likely(v->placed == v->n_slots))
+		end = stage_changes(v, known, end, &bits, true);
+	else
+		end = stage_mixed(v, known, end, &bits);
 	slot.time = rdtsc();
-	slot.bytes = change.bytes;
+	slot.bytes = bytes + v->prefix + (end - stage);
 	slot.base = cpu->base;
 	if (unlikely(!kl_ring_fits(&cpu->ring, old, slot.time, slot.bytes)))
 		goto other;
@@ -346,16 +453,30 @@ static noinline struct kl_place begin_values(struct kl_session *s, struct kl_cpu
 		    !kl_local_try_cmpxchg(&shared->position, &old, kl_ring_after(old, slot.bytes))))
 		goto other;
 	cpu->ring.last_time = slot.time;
-	if (change.bits)
-		place = write_values(cpu, v, values, &slot, id, bytes, change.bits);
-	else
-		place = write_unchanged(v, &slot, id);
+	cpu->changing = bits;
+	place = write_staged(v, &slot, id, bits, stage, end - stage);
 	leave_state(cpu, KL_STATE_VALUES);
 	return place;
 other:
 	WRITE_ONCE(cpu->state, KL_STATE_UNKNOWN);
 	barrier();
 	return begin_variables(s, cpu, id, bytes);
+}
+
+static noinline struct kl_place begin_values(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+					     u32 bytes)
+{
+	u32 more = s->variables->prefix - KL_RECORD_PREFIX_BYTES;
+	u64 old = kl_values_same(s);
+	struct kl_place place = {};
+
+	if (likely(old))
+		place = kl_record_same(s, old, id, bytes);
+	if (unlikely(!place.at))
+		return kl_record_changed(s, cpu, id, bytes);
+	if (more)
+		kl_ring_commit_bytes(place.base, more);
+	return place;
 }
 
 /* All cases. */

@@ -17,6 +17,7 @@
 
 #include "../compat/clock.h"
 #include "session.h"
+#include "variable.h"
 
 /**
  * struct kl_place - where a record's fields go; returned in registers
@@ -160,6 +161,101 @@ static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
 }
 
 struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
+struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
+bool kl_values_read_same(const struct kl_variables *v);
+
+/* Is this the task that readers were told of? */
+static __always_inline bool kl_is_task(const struct kl_cpu *cpu, const struct task_struct *t)
+{
+	const u64 *known = (const u64 *)&cpu->task;
+
+	return likely(known[0] == kl_task_ids(t) && known[1] == kl_task_comm(t, 0) &&
+		      known[2] == kl_task_comm(t, 1));
+}
+
+/**
+ * kl_values_same - do readers know the task and the values as they are?
+ * @s: a session with variables
+ *
+ * What is known is as readers know it, if the state says so behind all
+ * comparisons: an interrupt that comes between them and changes it either writes
+ * a record, so that the position is another, or leaves the state unknown.
+ *
+ * Returns the position in the ring to which that holds, for kl_record_same; or 0,
+ * also where something had changed the last time and so may have again.
+ * Context: any, preemption off.
+ */
+static __always_inline u64 kl_values_same(struct kl_session *s)
+{
+	const struct kl_variables *v = s->variables;
+	const struct kl_variable_group *group = v->group;
+	const struct kl_cpu *cpu = this_cpu_ptr(s->cpu);
+	u64 old = READ_ONCE(cpu->ring.shared->position);
+	const u64 *offset = v->offset, *end;
+	const u8 *base = (const u8 *)current;
+	s64 to_known;
+
+	barrier();
+	if (cpu->changing || !kl_is_task(cpu, current))
+		return 0;
+	/* One pointer for three arrays: a register less, and nothing to add to it. */
+	to_known = (const u8 *)this_cpu_ptr(v->known) - (const u8 *)v->offset;
+	for (;;) {
+		for (end = v->offset + group->end; offset != end; offset++)
+			if ((kl_word_at(base, *offset) ^ kl_word_at((const u8 *)offset, to_known)) &
+			    offset[KL_VARIABLE_SLOTS_MAX])
+				return 0;
+		if (group->is_last)
+			break;
+		base = kl_variable_base(current, ++group);
+	}
+	if (unlikely(v->placed != v->n_slots) && !kl_values_read_same(v))
+		return 0;
+	barrier();
+	return READ_ONCE(this_cpu_ptr(s->cpu)->state) == KL_STATE_VALUES ? old : 0;
+}
+
+/**
+ * kl_record_same - room for a record in which no variable has changed
+ * @s: a session with variables
+ * @old: from kl_values_same
+ * @id: event
+ * @bytes: size of the event's fields and strings
+ *
+ * As kl_record_take, it changes nothing but the ring. Returns a place with `at`
+ * NULL if it is another case: use kl_record_changed; else write the fields and
+ * call kl_record_same_end. Context: any, preemption off.
+ */
+static __always_inline struct kl_place kl_record_same(struct kl_session *s, u64 old, u64 id,
+						      u32 bytes)
+{
+	struct kl_cpu *cpu = this_cpu_ptr(s->cpu);
+	struct kl_place place = {};
+	u64 time = rdtsc();
+	u8 *at;
+
+	bytes += s->variables->prefix;
+	if (unlikely(!kl_ring_fits(&cpu->ring, old, time, bytes)))
+		return place;
+	place.base = cpu->base;
+	if (unlikely(!kl_local_try_cmpxchg(&cpu->ring.shared->position, &old,
+					   kl_ring_after(old, bytes))))
+		return place;
+	cpu->ring.last_time = time;
+	at = place.base + KL_POS_OFFSET(old);
+	place.at = at + s->variables->prefix;
+	/* No bit is set: of the 8 bytes before the fields, the first may be the time's. */
+	*(u64 *)(place.at - sizeof(u64)) = 0;
+	*(u64 *)at = (time << KL_RECORD_ID_BITS) + id;
+	return place;
+}
+
+/* The fields are written. @bytes as given to kl_record_same. */
+static __always_inline void kl_record_same_end(const struct kl_session *s, struct kl_place place,
+					       u32 bytes)
+{
+	kl_ring_commit_bytes(place.base, bytes + s->variables->prefix);
+}
 
 /* The fields are written. @bytes as given to kl_record_begin or kl_record_try. */
 static __always_inline void kl_record_end(struct kl_place place, u32 bytes)

@@ -35,10 +35,10 @@ static void free_rule(struct kl_rule *r)
 	if (!r)
 		return;
 	kl_external_destroy(r->external);
-	if (r->tables)
+	if (r->table)
 		for_each_possible_cpu(cpu)
-			kl_table_destroy(r->tables[cpu]);
-	kfree(r->tables);
+			kl_table_deinit(per_cpu_ptr(r->table, cpu));
+	free_percpu(r->table);
 	free_percpu(r->faults);
 	kfree(r);
 }
@@ -208,6 +208,49 @@ static bool has_value(u32 handler)
 	return handler == KL_HANDLER_sum || handler == KL_HANDLER_hist;
 }
 
+/* Does it make records of its events? */
+static bool is_logged(const struct kl_rule *r)
+{
+	return r->handler == KL_HANDLER_log || r->handler == KL_HANDLER_stack;
+}
+
+/* What its programs look at, and its handler: all but a table's may call the kernel. */
+static u32 looks_of(const struct kl_rule *r)
+{
+	u32 looks = r->filter ? kl_program_looks(r->filter) : 0;
+
+	if (r->value)
+		looks |= kl_program_looks(r->value);
+	for (u32 i = 0; i < r->keys; i++)
+		looks |= kl_program_looks(r->key[i]);
+	if (is_logged(r) || r->handler == KL_HANDLER_external)
+		looks |= KL_LOOKS_FIELDS | KL_LOOKS_ARGUMENTS;
+	return r->table ? looks : looks | KL_LOOKS_OUT;
+}
+
+/* What sources can do with it themselves: see enum kl_straight. */
+static u8 straight_of(struct kl_rule *r)
+{
+	u8 filter = KL_STRAIGHT_NONE;
+
+	if (r->filter) {
+		r->tested = kl_program_is_test(r->filter, &r->from, &r->span, &r->opposite);
+		if (!r->tested)
+			return KL_STRAIGHT_NONE;
+		filter = KL_STRAIGHT_FILTER;
+	}
+	if (r->keys) {
+		r->one_key = r->keys == 1 && kl_program_is_task_s32(r->key[0], &r->key_offset);
+		if (!r->one_key)
+			return filter;
+	}
+	if (r->handler == KL_HANDLER_count)
+		return r->looks ? KL_STRAIGHT_COUNT : KL_STRAIGHT_BLIND;
+	if (!has_value(r->handler) || !kl_program_is_first_field(r->value))
+		return filter;
+	return r->handler == KL_HANDLER_sum ? KL_STRAIGHT_SUM : KL_STRAIGHT_HIST;
+}
+
 static bool has_table(u32 handler)
 {
 	return handler == KL_HANDLER_count || has_value(handler);
@@ -269,15 +312,13 @@ static int make_tables(struct kl_rule *r, u32 entries)
 {
 	int cpu;
 
-	r->tables = kcalloc(nr_cpu_ids, sizeof(*r->tables), GFP_KERNEL_ACCOUNT);
-	if (!r->tables)
+	r->table = alloc_percpu_gfp(struct kl_table, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!r->table)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu) {
-		r->tables[cpu] = kl_table_create(entries ?: KL_TABLE_ENTRIES_DEFAULT, r->keys,
-						 r->handler == KL_HANDLER_hist, cpu_to_node(cpu));
-		if (!r->tables[cpu])
+	for_each_possible_cpu(cpu)
+		if (kl_table_init(per_cpu_ptr(r->table, cpu), entries ?: KL_TABLE_ENTRIES_DEFAULT,
+				  r->keys, r->handler == KL_HANDLER_hist, cpu_to_node(cpu)))
 			return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -363,6 +404,8 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 	if (!error && get_memory(s, r, wish->entries))
 		error = kl_fail(why, -ENOMEM, "no memory for a rule's table");
 	if (!error) {
+		r->looks = looks_of(r);
+		r->straight = straight_of(r);
 		wish->rule = c->rule_count;
 		c->rule[c->rule_count++] = r;
 	}
@@ -395,11 +438,11 @@ int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_err
 		return kl_fail(why, -EINVAL, "there is no CPU %u", t->cpu);
 	t->faults = READ_ONCE(*per_cpu_ptr(r->faults, t->cpu));
 	t->overflow = 0;
-	if (!r->tables) {
+	if (!r->table) {
 		t->n = 0;
 		return 0;
 	}
-	error = kl_table_copy(r->tables[t->cpu], t);
+	error = kl_table_copy(per_cpu_ptr(r->table, t->cpu), t);
 	if (error == -ENOSPC)
 		/* The caller learns how many there are. */
 		return 0;

@@ -19,7 +19,31 @@ struct kl_table;
 struct kl_taskset;
 
 /**
+ * enum kl_straight - what an event's source does with a rule itself
+ *
+ * If it can: the rule's table has at most one key, which is a s32 of the running
+ * task, its filter is at most one test, and what that and the handler look at is
+ * one number, the event's first field.
+ */
+enum kl_straight {
+	KL_STRAIGHT_NONE, /* nothing */
+	KL_STRAIGHT_FILTER, /* reject */
+	KL_STRAIGHT_BLIND, /* count, whatever the event is */
+	KL_STRAIGHT_COUNT,
+	KL_STRAIGHT_SUM,
+	KL_STRAIGHT_HIST,
+};
+
+/**
  * struct kl_rule - filter, handler and keys of some of a session's events
+ * @straight: enum kl_straight
+ * @tested: it has a filter
+ * @opposite: which lets through what is not within [@from, @from + @span]
+ * @one_key: the table has a key, at @key_offset of the running task
+ * @looks: KL_LOOKS_* of its programs together, and of its handler
+ * @from, @span: of @opposite
+ * @key_offset: of @one_key
+ * @table: one a CPU, of handlers that have one
  * @handler: KL_HANDLER_*
  * @keys: number of @key
  * @filter: says 0 if the event is not wanted; or NULL
@@ -27,13 +51,20 @@ struct kl_taskset;
  * @key: what the table's entries are told apart by
  * @arg: as in struct kl_abi_rule
  * @low: the same
- * @tables: one a CPU, of handlers that have one
  * @faults: firings in which something could not be read, by CPU
- * @left: freeze: records until it happens; -1 before it has been asked for
  * @text: alarm's
  * @external: another module's handler, or NULL
  */
 struct kl_rule {
+	u8 straight;
+	bool tested;
+	bool opposite;
+	bool one_key;
+	u32 looks;
+	u64 from;
+	u64 span;
+	u32 key_offset;
+	struct kl_table __percpu *table;
 	u32 handler;
 	u32 keys;
 	const struct kl_program *filter;
@@ -41,7 +72,6 @@ struct kl_rule {
 	const struct kl_program *key[KL_RULE_KEYS_MAX];
 	u64 arg;
 	s64 low;
-	struct kl_table **tables;
 	u64 __percpu *faults;
 	char text[KL_RULE_TEXT_MAX];
 	struct kl_external *external;

@@ -117,9 +117,21 @@ static struct kl_variable_slot *add_slot(struct kl_variables *v, u32 i, kl_varia
 	*slot = (struct kl_variable_slot){
 		.read = read,
 		.changed = 2ull << i,
+		.mask = ~0ull,
 		.bytes = v->of[i].bytes,
 	};
 	return slot;
+}
+
+/* Read where it is, not by its function. */
+static void set_place(struct kl_variable_slot *slot, const struct kl_variable_place *place)
+{
+	slot->base = place->base;
+	slot->mask = ~0ull >> (64 - 8 * place->bytes);
+	slot->offset = place->offset;
+	slot->calculated = place->shift || place->add;
+	slot->shift = place->shift;
+	slot->add = place->add;
 }
 
 /* One half of a row. */
@@ -141,9 +153,9 @@ static void add_half(struct kl_session *s, struct kl_variables *v, u32 i,
 static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 		   struct kl_error *why)
 {
-	const struct kl_variable_row *row;
 	char reason[KL_ERROR_TEXT_MAX];
 	u32 absent = kl_variable_absent(id, s->may, reason);
+	const struct kl_variable_row *row;
 
 	if (absent)
 		return kl_fail(why,
@@ -159,9 +171,15 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 		if (v->slot[k].row == row)
 			return kl_fail(why, -EINVAL, "%s is asked for twice", row->name);
 	v->of[i].bytes = row->bytes;
-	if (kl_stack_is_variable(id) && kl_stacks_prepare(s, why))
-		return -ENOMEM;
+	if (kl_stack_is_variable(id)) {
+		if (kl_stacks_prepare(s, why))
+			return -ENOMEM;
+		v->walks = true;
+	}
 	add_half(s, v, i, row, false);
+	v->slot[v->of[i].slot].is_text = row->more;
+	if (v->quick && kl_variable_places[id].base)
+		set_place(&v->slot[v->of[i].slot], &kl_variable_places[id]);
 	if (row->more)
 		add_half(s, v, i, row, true);
 	return 0;
@@ -197,6 +215,7 @@ static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
 	add_program_slot(s, v, i, is_text ? read_program_text : read_program, program);
 	if (is_text)
 		add_program_slot(s, v, i, read_program_more, program);
+	v->slot[v->of[i].slot].is_text = is_text;
 	return 0;
 }
 
@@ -253,6 +272,46 @@ bool kl_stack_is_variable(u32 id)
 	return id == KL_VARIABLE_ID_kstack || id == KL_VARIABLE_ID_ustack;
 }
 
+/* Known words of slots that are in the same base come one after the other. */
+static u32 place_slots(struct kl_variables *v, u32 base, u32 at)
+{
+	for (u32 i = 0; i < v->n_slots; i++) {
+		if (v->slot[i].base != base)
+			continue;
+		v->offset[at] = v->slot[i].offset;
+		v->offset[KL_VARIABLE_SLOTS_MAX + at] = v->slot[i].mask;
+		v->slot[i].group = v->groups;
+		v->slot[i].at = at++;
+	}
+	return at;
+}
+
+static void sort_slots(struct kl_variables *v)
+{
+	u32 end;
+
+	for (u32 base = KL_BASE_TASK; base < KL_BASE_COUNT; base++) {
+		end = place_slots(v, base, v->placed);
+		/* That of the task is always there. */
+		if (end == v->placed && base != KL_BASE_TASK)
+			continue;
+		v->placed = end;
+		v->group[v->groups] = kl_variable_bases[base];
+		v->group[v->groups++].end = end;
+	}
+	v->group[v->groups - 1].is_last = true;
+	place_slots(v, KL_BASE_NONE, v->placed);
+}
+
+/* Known words, what changes of the task and the variables, and the last word's end. */
+static u64 __percpu *alloc_known(const struct kl_variables *v)
+{
+	size_t bytes = v->n_slots * sizeof(u64) + sizeof(struct kl_abi_task) + v->bytes;
+
+	return __alloc_percpu_gfp(bytes + sizeof(u64), sizeof(u64),
+				  GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
 static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
 {
 	if (wish->n > KL_VARIABLES_MAX)
@@ -275,18 +334,19 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 	if (!v)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for variables"));
 	v->all = KL_CHANGED_TASK;
+	v->full = wish->flags & KL_VARIABLES_FULL;
+	v->quick = !v->full && !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
 	for (u32 i = 0; i < wish->n && !error; i++)
 		error = add_variable(s, v, &wish->variable[i], why);
 	v->prefix = sizeof(u64) + KL_CHANGED_BYTES(v->n);
-	v->full = wish->flags & KL_VARIABLES_FULL;
 	v->stacks_asked = wish->flags & KL_VARIABLES_STACKS_ASKED;
 	if (v->stacks_asked)
 		read_asked_stacks(v);
-	v->quick = !v->full && !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
+	v->walks = v->walks && !v->stacks_asked;
 	if (!error) {
-		v->values = __alloc_percpu_gfp(v->n_slots * sizeof(u64), sizeof(u64),
-					       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-		if (!v->values)
+		sort_slots(v);
+		v->known = alloc_known(v);
+		if (!v->known)
 			error = kl_fail(why, -ENOMEM, "no memory for variables");
 	}
 	if (!error)
@@ -303,7 +363,7 @@ void kl_variables_destroy(struct kl_variables *v)
 {
 	if (!v)
 		return;
-	free_percpu(v->values);
+	free_percpu(v->known);
 	kfree(v);
 }
 
@@ -373,6 +433,25 @@ enum kl_variable_kind kl_variable_kind(u32 id)
 	if (!row->read)
 		return KL_VARIABLE_OTHER;
 	return row->more ? KL_VARIABLE_TEXT : KL_VARIABLE_NUMBER;
+}
+
+/**
+ * kl_variable_in_task - is a variable just a number in the running task?
+ * @id: any number
+ * @may: KL_MAY_* of who asks
+ * @offset: set to where it is in the task, if so
+ * @number: set to its type, if so
+ */
+bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
+{
+	const struct kl_variable_place *place = &kl_variable_places[id];
+
+	if (id >= kl_variable_count || place->base != KL_BASE_TASK || place->shift || place->add ||
+	    !(may & KL_MAY_SEE_ALL) || kl_variable_rows[id].lacks())
+		return false;
+	*offset = place->offset;
+	*number = kl_variable_rows[id].number;
+	return place->offset <= KL_TASK_BYTES - sizeof(u64);
 }
 
 /**

@@ -22,6 +22,37 @@ struct kl_variable_slot;
 /* A value's word; @slot only matters to programs, to the parent and to call traces. */
 typedef u64 (*kl_variable_fn)(const struct kl_variable_slot *slot, struct task_struct *t);
 
+/* Where a number is that is just a member of something of the running task's. */
+enum kl_variable_base {
+	KL_BASE_NONE, /* it is not */
+	KL_BASE_TASK,
+	KL_BASE_PARENT,
+	KL_BASE_CRED,
+	KL_BASE_SIGNAL,
+	KL_BASE_PGRP,
+	KL_BASE_SESSION,
+	KL_BASE_CGROUP,
+	KL_BASE_MM,
+	KL_BASE_STACK, /* not of kernel threads */
+	KL_BASE_COUNT,
+};
+
+/**
+ * struct kl_variable_place - where a number is
+ * @base: enum kl_variable_base
+ * @bytes: of the member that tell it; 8 can be read there
+ * @shift: the value is the member, shifted left
+ * @add: and this
+ * @offset: in the base
+ */
+struct kl_variable_place {
+	u8 base;
+	u8 bytes;
+	u8 shift;
+	s16 add;
+	u32 offset;
+};
+
 /**
  * struct kl_variable_row - a row of variables.def
  * @read: its value, or a text's first half; NULL of the task
@@ -29,6 +60,7 @@ typedef u64 (*kl_variable_fn)(const struct kl_variable_slot *slot, struct task_s
  * @lacks: why this kernel or processor has it not; NULL if it has
  * @access: enum kl_variable_access
  * @bytes: in a record
+ * @number: enum kl_number, if it is one
  */
 struct kl_variable_row {
 	const char *name;
@@ -37,30 +69,100 @@ struct kl_variable_row {
 	const char *(*lacks)(void);
 	u8 access;
 	u8 bytes;
+	u8 number;
 };
 
 /* By id. */
 extern const struct kl_variable_row kl_variable_rows[];
 extern const u32 kl_variable_count;
+extern const struct kl_variable_place kl_variable_places[];
+
+/**
+ * struct kl_variable_group - words of a session that are in the same base
+ * @end: index behind the last of them
+ * @hop: offset of the first pointer to the base, in the running task
+ * @is_last: there is no other
+ * @more: the base is not just what that points to; if it is not there, its words are 0
+ * @is_stack: and kernel threads have none of it
+ * @second, @third: offsets of the next pointers, or 0
+ */
+struct kl_variable_group {
+	u32 end;
+	u16 hop;
+	bool is_last;
+	bool more;
+	bool is_stack;
+	u16 second;
+	u16 third;
+};
+
+/* By enum kl_variable_base. */
+extern const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT];
+
+/* Stands for a base that is not there: all that can be read of it is 0. */
+#define KL_ZEROES_BYTES 2048
+extern const u8 kl_zeroes[KL_ZEROES_BYTES];
+extern const u8 *const kl_zero_stack;
+
+static __always_inline u64 kl_word_at(const u8 *base, u64 offset)
+{
+#ifdef KL_RING_TEST_HOOK
+	kl_ring_test_hook();
+#endif
+	return *(const u64 *)(base + offset);
+}
+
+/* The base of a group that is not in the running task itself. */
+static __always_inline const u8 *kl_variable_base(const struct task_struct *t,
+						  const struct kl_variable_group *group)
+{
+	const u8 *base = (const u8 *)kl_word_at((const u8 *)t, group->hop);
+
+	if (likely(!group->more))
+		return base;
+	if (group->is_stack)
+		return t->flags & PF_KTHREAD ? kl_zero_stack : base;
+	if (group->second)
+		base = (const u8 *)kl_word_at(base, group->second);
+	if (group->third)
+		base = (const u8 *)kl_word_at(base, group->third);
+	return base ? base : kl_zeroes;
+}
 
 /* Words that the variables of a session have at most: texts have two. */
 #define KL_VARIABLE_SLOTS_MAX 96
 
 /**
  * struct kl_variable_slot - a word to be compared
- * @read: reads it
  * @changed: the variable's bit among those of a record
+ * @mask: of the word at its place, what tells the value; all, if it has none
+ * @offset: of the word in its base
+ * @group: index of the base's group
+ * @at: index of what is known of it
  * @bytes: of the variable in a record
+ * @calculated: the value is not the word itself, but made with @shift and @add
+ * @base: enum kl_variable_base; KL_BASE_NONE: @read tells it
  * @is_own: zero unless the owner may see the running task
+ * @is_text: it is a text's first half, the next slot is its second
+ * @read: reads the value
  * @session: whose
  * @row: of variables.def; NULL of a variable that is a program
  * @program: the same, else NULL
  */
 struct kl_variable_slot {
-	kl_variable_fn read;
 	u64 changed;
-	u32 bytes;
+	u64 mask;
+	u32 offset;
+	u8 group;
+	u8 at;
+	u8 bytes;
+	bool calculated;
+	u8 shift;
+	u8 base;
 	bool is_own;
+	bool is_text;
+	s16 add;
+	kl_variable_fn read;
 	struct kl_session *session;
 	const struct kl_variable_row *row;
 	const struct kl_program *program;
@@ -77,9 +179,15 @@ struct kl_variable_slot {
  *         what has changed, the clock is the time stamp counter
  * @full: records carry all, changed or not
  * @stacks_asked: call traces are 0 but in records of the handler `stack`
- * @slot: their words, in order
- * @of: bytes of each variable, and its first word
- * @values: words as in the newest record that carried them, by slot and CPU
+ * @walks: some are call traces, which are walked when they are read
+ * @placed: number of words that are in a place
+ * @groups: number of @group
+ * @group: of words by base; the first of those in the running task itself, if any
+ * @offset: of words in a place, by index of what is known; behind all of them the masks
+ * @slot: the variables' words, in order
+ * @of: bytes of each variable, and its first slot
+ * @known: words as in the newest record that carried them, by CPU: those in a place
+ *         first, by base; behind them room for what is to be in a record
  */
 struct kl_variables {
 	u32 n;
@@ -90,12 +198,17 @@ struct kl_variables {
 	bool quick;
 	bool full;
 	bool stacks_asked;
+	bool walks;
+	u32 placed;
+	u32 groups;
+	struct kl_variable_group group[KL_BASE_COUNT];
+	u64 offset[2 * KL_VARIABLE_SLOTS_MAX];
 	struct kl_variable_slot slot[KL_VARIABLE_SLOTS_MAX];
 	struct {
 		u8 bytes;
 		u8 slot;
 	} of[KL_VARIABLES_MAX];
-	u64 __percpu *values;
+	u64 __percpu *known;
 };
 
 u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX]);

@@ -57,6 +57,29 @@ static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsi
 }
 
 /*
+ * Whatever is not counted: a rule that looks at nothing but the running task calls
+ * nothing that can be hooked, so it needs no guard; for all else there is fire_all.
+ */
+static noinline void fire_other(const struct kl_defined *d, unsigned long ip, unsigned long parent,
+				struct kl_defined_table *table, struct ftrace_regs *fregs)
+{
+	const struct kl_rule *r;
+	u8 action;
+
+	if (d && !d->next) {
+		action = kl_action_defined(d->session, d->id);
+		if (action >= KL_ACTION_RULE && !(action & KL_ACTION_ASK)) {
+			r = kl_rule_of(d->session, action);
+			if (kl_fire_blind(r)) {
+				preempt_enable_notrace();
+				return;
+			}
+		}
+	}
+	fire_all(d, ip, parent, table, fregs);
+}
+
+/*
  * The usual case: `count`, not on an idle CPU. It calls nothing, so it needs
  * neither a stack frame nor a guard against coming here again.
  */
@@ -76,7 +99,7 @@ static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *
 			return;
 		}
 	}
-	fire_all(d, ip, parent, table, fregs);
+	fire_other(d, ip, parent, table, fregs);
 }
 
 /**

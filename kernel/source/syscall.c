@@ -66,8 +66,10 @@ static const u8 arguments_bytes[KL_EV_SYSCALL_MAX] = {
 
 #undef KL_SYSCALL
 
+#define ARGUMENTS_MAX 6
+
 /* Where the arguments are in the saved registers, in order. */
-static const u8 register_of[] = {
+static const u8 register_of[ARGUMENTS_MAX] = {
 	offsetof(struct pt_regs, di),  offsetof(struct pt_regs, si), offsetof(struct pt_regs, dx),
 	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
 };
@@ -259,6 +261,43 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 	kl_fire_end(s, KL_EV_SYSCALL_ENTRY + number, handler, place, bytes);
 }
 
+/* The same in a session with variables, some of which have changed. */
+static noinline void log_entry_changed(struct kl_session *s, const struct pt_regs *regs)
+{
+	u32 number = number_of(regs), bytes = arguments_bytes[number];
+	struct kl_place place =
+		kl_record_changed(s, this_cpu_ptr(s->cpu), KL_EV_SYSCALL_ENTRY + number, bytes);
+
+	if (unlikely(!place.at))
+		return;
+	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
+	kl_record_end(place, bytes);
+}
+
+/* None has, as far as the position @old. */
+static noinline void log_entry_same(struct kl_session *s, const struct pt_regs *regs, u64 old)
+{
+	unsigned long number = number_of(regs);
+	struct kl_place place =
+		kl_record_same(s, old, KL_EV_SYSCALL_ENTRY + number, arguments_bytes[number]);
+
+	if (unlikely(!place.at))
+		return log_entry_changed(s, regs);
+	number = number_of(regs);
+	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
+	kl_record_same_end(s, place, arguments_bytes[number]);
+}
+
+/* Not for calls with strings. In steps without a frame, as each starts with little. */
+static noinline void log_entry_values(struct kl_session *s, const struct pt_regs *regs)
+{
+	u64 old = kl_values_same(s);
+
+	if (old)
+		return log_entry_same(s, regs, old);
+	log_entry_changed(s, regs);
+}
+
 /*
  * The usual case makes no further call and so needs no stack frame; anything
  * else starts again in log_entry_slow. Not for calls with strings. Number and
@@ -271,23 +310,97 @@ static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *
 	struct kl_place place;
 	u64 time;
 
-	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time)))
+	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time))) {
+		if (cpu->session->variables)
+			return log_entry_values(cpu->session, regs);
 		return log_entry_slow(cpu->session, regs, KL_HANDLER_log);
+	}
 	number = number_of(regs);
 	kl_record_head(place, time, KL_EV_SYSCALL_ENTRY + number);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_record_end(place, arguments_bytes[number]);
 }
 
-static noinline void log_exit_slow(struct kl_session *s, const struct pt_regs *regs, u8 handler)
+/* An entry that has a rule: only fields that are looked at are written anywhere. */
+static noinline void fire_entry(struct kl_session *s, const struct pt_regs *regs, u8 action)
+{
+	const struct kl_rule *r = kl_rule_of(s, action);
+	u32 number = number_of(regs), layout;
+	u8 fields[ARGUMENTS_MAX * sizeof(u64)];
+	struct kl_firing f;
+
+	f.session = s;
+	f.fields = fields;
+	f.bytes = 0;
+	f.argument = NULL;
+	f.arguments = 0;
+	f.fault = false;
+	if (r->looks & KL_LOOKS_FIELDS) {
+		layout = layouts[number];
+		if (LAYOUT_STRINGS(layout))
+			return log_entry_slow(s, regs, action);
+		f.bytes = arguments_bytes[number];
+		write_arguments(fields, regs, LAYOUT_CODE(layout), NULL);
+	}
+	kl_fire_rule(s, KL_EV_SYSCALL_ENTRY + number, r, &f);
+}
+
+/* An exit that has a rule. */
+static noinline void fire_exit(struct kl_session *s, const struct pt_regs *regs, u8 action)
+{
+	u64 result = regs->ax;
+	struct kl_firing f;
+
+	f.session = s;
+	f.fields = (const u8 *)&result;
+	f.bytes = sizeof(result);
+	f.argument = NULL;
+	f.arguments = 0;
+	f.fault = false;
+	kl_fire_rule(s, KL_EV_SYSCALL_EXIT + number_of(regs), kl_rule_of(s, action), &f);
+}
+
+static noinline void log_exit_slow(struct kl_session *s, const struct pt_regs *regs)
 {
 	u32 id = KL_EV_SYSCALL_EXIT + number_of(regs);
-	struct kl_place place = kl_fire_begin(s, id, handler, sizeof(u64));
+	struct kl_place place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, sizeof(u64));
 
 	if (unlikely(!place.at))
 		return;
 	*(u64 *)place.at = regs->ax;
-	kl_fire_end(s, id, handler, place, sizeof(u64));
+	kl_record_end(place, sizeof(u64));
+}
+
+static noinline void log_exit_changed(struct kl_session *s, const struct pt_regs *regs)
+{
+	struct kl_place place = kl_record_changed(s, this_cpu_ptr(s->cpu),
+						  KL_EV_SYSCALL_EXIT + number_of(regs),
+						  sizeof(u64));
+
+	if (unlikely(!place.at))
+		return;
+	*(u64 *)place.at = regs->ax;
+	kl_record_end(place, sizeof(u64));
+}
+
+static noinline void log_exit_same(struct kl_session *s, const struct pt_regs *regs, u64 old)
+{
+	struct kl_place place =
+		kl_record_same(s, old, KL_EV_SYSCALL_EXIT + number_of(regs), sizeof(u64));
+
+	if (unlikely(!place.at))
+		return log_exit_changed(s, regs);
+	*(u64 *)place.at = regs->ax;
+	kl_record_same_end(s, place, sizeof(u64));
+}
+
+static noinline void log_exit_values(struct kl_session *s, const struct pt_regs *regs)
+{
+	u64 old = kl_values_same(s);
+
+	if (old)
+		return log_exit_same(s, regs, old);
+	log_exit_changed(s, regs);
 }
 
 static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *regs)
@@ -295,8 +408,11 @@ static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *r
 	struct kl_place place;
 	u64 time;
 
-	if (unlikely(!kl_record_take(cpu, sizeof(u64), &place, &time)))
-		return log_exit_slow(cpu->session, regs, KL_HANDLER_log);
+	if (unlikely(!kl_record_take(cpu, sizeof(u64), &place, &time))) {
+		if (cpu->session->variables)
+			return log_exit_values(cpu->session, regs);
+		return log_exit_slow(cpu->session, regs);
+	}
 	kl_record_head(place, time, KL_EV_SYSCALL_EXIT + number_of(regs));
 	*(u64 *)place.at = regs->ax;
 	kl_record_end(place, sizeof(u64));
@@ -310,7 +426,9 @@ static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
 
 	if (!kl_gate_self(s))
 		return;
-	if (handler == KL_HANDLER_log || handler >= KL_ACTION_RULE)
+	if (handler >= KL_ACTION_RULE)
+		return fire_entry(s, regs, handler);
+	if (handler == KL_HANDLER_log)
 		return log_entry_slow(s, regs, handler);
 	kl_handler_fire(s, id, handler);
 }
@@ -324,9 +442,43 @@ static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
 		return;
 	if (LAYOUT_STRINGS(layouts[number]) && is_unread(s))
 		log_late_strings(s, regs, number);
-	if (handler == KL_HANDLER_log || handler >= KL_ACTION_RULE)
-		return log_exit_slow(s, regs, handler);
+	if (handler >= KL_ACTION_RULE)
+		return fire_exit(s, regs, handler);
+	if (handler == KL_HANDLER_log)
+		return log_exit_slow(s, regs);
 	kl_handler_fire(s, id, handler);
+}
+
+/* Is an action a rule, now that at most the set of tasks has been asked? */
+static __always_inline bool is_rule(u8 action)
+{
+	return (u8)(action - KL_ACTION_RULE) < KL_ACTION_TASKS - KL_ACTION_RULE;
+}
+
+/*
+ * Neither logged nor counted: a rule that is done here, or something else. Where
+ * the set of tasks is to be asked, the general half asks it again.
+ */
+static noinline void enter_other(struct kl_session *s, const struct pt_regs *regs, u8 action)
+{
+	if (action & KL_ACTION_TASKS) {
+		if (!kl_taskset_has(s->tasks, current->pid))
+			return;
+		action -= KL_ACTION_TASKS;
+	}
+	if (!is_rule(action) || !kl_fire_blind(kl_rule_of(s, action)))
+		enter_any(s, regs);
+}
+
+static noinline void exit_other(struct kl_session *s, const struct pt_regs *regs, u8 action)
+{
+	if (action & KL_ACTION_TASKS) {
+		if (!kl_taskset_has(s->tasks, current->pid))
+			return;
+		action -= KL_ACTION_TASKS;
+	}
+	if (!is_rule(action) || !kl_fire_straight(kl_rule_of(s, action), regs->ax))
+		exit_any(s, regs);
 }
 
 /*
@@ -348,9 +500,13 @@ static void on_enter(void *data, struct pt_regs *regs, long signed_number)
 		if (!kl_taskset_has(s->tasks, current->pid))
 			return;
 	} else if (action != KL_HANDLER_log) {
-		if (action & (KL_ACTION_ASK | KL_ACTION_TASKS))
+		if (action == KL_HANDLER_count)
+			return kl_count_fire(s, KL_EV_SYSCALL_ENTRY + number);
+		if (action & KL_ACTION_ASK)
 			return enter_any(s, regs);
-		return kl_handler_fire(s, KL_EV_SYSCALL_ENTRY + number, action);
+		if (action != KL_HANDLER_nothing)
+			enter_other(s, regs, action);
+		return;
 	}
 	log_entry(this_cpu_ptr(s->cpu), regs, number);
 }
@@ -370,9 +526,13 @@ static void on_exit(void *data, struct pt_regs *regs, long result)
 		if (!kl_taskset_has(s->tasks, current->pid))
 			return;
 	} else if (action != KL_HANDLER_log) {
-		if (action & (KL_ACTION_ASK | KL_ACTION_TASKS))
+		if (action == KL_HANDLER_count)
+			return kl_count_fire(s, KL_EV_SYSCALL_EXIT + number);
+		if (action & KL_ACTION_ASK)
 			return exit_any(s, regs);
-		return kl_handler_fire(s, KL_EV_SYSCALL_EXIT + number, action);
+		if (action != KL_HANDLER_nothing)
+			exit_other(s, regs, action);
+		return;
 	}
 	log_exit(this_cpu_ptr(s->cpu), regs);
 }

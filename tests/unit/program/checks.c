@@ -79,7 +79,7 @@ static void test_texts_and_variables(void)
 	BAD(-EINVAL, "(VARIABLE_TEXT): text of 65535 bytes at 65535",
 	    OP(VARIABLE_TEXT, .imm = VARIABLE_TEXT, .imm64 = 0xffffffff), OP(END));
 	BAD(-EINVAL, "(TEXT): imm64 says", OP(TEXT, .imm64 = GAPS(1, 0)), OP(END));
-	BAD(-ENOENT, "there is no variable 4", OP(VARIABLE, .imm = VARIABLE_COUNT), OP(END));
+	BAD(-ENOENT, "there is no variable 5", OP(VARIABLE, .imm = VARIABLE_COUNT), OP(END));
 	BAD(-EINVAL, "variable 1 is not text", OP(VARIABLE, .b = 1, .imm = VARIABLE_NUMBER),
 	    OP(END));
 	BAD(-EINVAL, "variable 0 is not a number or text", OP(VARIABLE, .imm = VARIABLE_STRUCT),

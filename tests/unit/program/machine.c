@@ -79,19 +79,31 @@ void kl_program_free(void *memory)
 enum kl_variable_kind kl_variable_kind(u32 id)
 {
 	static const enum kl_variable_kind kind[VARIABLE_COUNT] = {
-		[VARIABLE_STRUCT] = KL_VARIABLE_OTHER,
-		[VARIABLE_NUMBER] = KL_VARIABLE_NUMBER,
-		[VARIABLE_TEXT] = KL_VARIABLE_TEXT,
-		[VARIABLE_UNREADABLE] = KL_VARIABLE_NUMBER,
+		[VARIABLE_STRUCT] = KL_VARIABLE_OTHER,	 [VARIABLE_NUMBER] = KL_VARIABLE_NUMBER,
+		[VARIABLE_TEXT] = KL_VARIABLE_TEXT,	 [VARIABLE_UNREADABLE] = KL_VARIABLE_NUMBER,
+		[VARIABLE_IN_TASK] = KL_VARIABLE_NUMBER,
 	};
 
 	return id < VARIABLE_COUNT ? kind[id] : KL_VARIABLE_ABSENT;
 }
 
+bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
+{
+	*offset = VARIABLE_OFFSET;
+	*number = KL_NUMBER_S16;
+	return id == VARIABLE_IN_TASK && may & KL_MAY_SEE_ALL;
+}
+
 u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 {
+	short in_task;
+
 	if (id == VARIABLE_NUMBER && s == &session)
 		return machine.number;
+	if (id == VARIABLE_IN_TASK && s == &session) {
+		memcpy(&in_task, machine.task + VARIABLE_OFFSET, sizeof(in_task));
+		return (s64)in_task;
+	}
 	*fault = true;
 	return 0;
 }

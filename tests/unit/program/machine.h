@@ -28,12 +28,14 @@ struct kl_session {
 #define KERNEL_BASE 0xffff888000000000ull
 #define USER_BASE 0x00007f0000000000ull
 #define PERCPU_OFFSET 256
+#define VARIABLE_OFFSET 24 /* in the task; a s16 */
 
 enum variable {
 	VARIABLE_STRUCT = 0,
 	VARIABLE_NUMBER = 1,
 	VARIABLE_TEXT = 2,
 	VARIABLE_UNREADABLE = 3,
+	VARIABLE_IN_TASK = 4,
 	VARIABLE_COUNT,
 };
 
@@ -51,7 +53,7 @@ struct machine {
 extern struct machine machine;
 extern struct kl_session session;
 
-#define MAY_ALL KL_MAY_HOOK_FUNCTIONS
+#define MAY_ALL (KL_MAY_HOOK_FUNCTIONS | KL_MAY_SEE_ALL)
 #define OP(code_, ...) ((struct kl_abi_op){ .code = KL_OP_##code_, __VA_ARGS__ })
 #define TEXT_AT(at, bytes) ((at) | (u64)(bytes) << 16)
 #define GAPS(first, second) ((u64)(first) << 32 | (u64)(second) << 48)

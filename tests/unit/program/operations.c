@@ -116,6 +116,13 @@ static void test_sources(void)
 	unit_check(!RUN(&none, OP(ARG), OP(END)) && none.fault, "ARG where there are none");
 	unit_check(RUN(&f, OP(VARIABLE, .imm = VARIABLE_NUMBER), OP(END)) == 77 && !f.fault,
 		   "VARIABLE");
+	memcpy(machine.task + VARIABLE_OFFSET, &(short){ -5 }, sizeof(short));
+	unit_check(RUN(&f, OP(VARIABLE, .imm = VARIABLE_IN_TASK), OP(END)) == (u64)-5 && !f.fault,
+		   "VARIABLE in the task");
+	unit_check(RUN(&f, OP(VARIABLE, .dst = 1, .imm = VARIABLE_IN_TASK),
+		       OP(ALU, .dst = 0, .a = 1), OP(END)) == (u64)-5 &&
+			   !f.fault,
+		   "VARIABLE in the task, calculated with");
 	unit_check(!RUN(&f, OP(VARIABLE, .imm = VARIABLE_UNREADABLE), OP(END)) && f.fault,
 		   "VARIABLE that cannot be read");
 	unit_check(RUN(&f, OP(FLAG, .imm = 1), OP(END)) == 1 &&

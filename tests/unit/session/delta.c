@@ -5,7 +5,8 @@
  * interrupts share, with a second interrupt at each access of the first, and
  * with another CPU that renames the task meanwhile. Each record notes which
  * names the task had while it was written; afterwards the blocks are decoded,
- * and each record's variables must be one of those.
+ * and each record's variables must be one of those. Then the same with further
+ * variables that change with the name: two in places, one told by a function.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,13 @@ u32 kl_clock_kind(void)
 	return kl_clock_is_tsc ? KL_CLOCK_TSC : KL_CLOCK_MONOTONIC;
 }
 
+/* Variables that are not the task: where there are some. */
+const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT] = {
+	[KL_BASE_SIGNAL] = { .hop = offsetof(struct task_struct, other) },
+};
+const u8 kl_zeroes[KL_ZEROES_BYTES];
+const u8 *const kl_zero_stack = kl_zeroes;
+
 bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 {
 	return true;
@@ -66,11 +74,63 @@ static u8 memory[BLOCKS][BLOCK_BYTES] __aligned(8);
 static struct task_struct tasks[2];
 static u32 renamed, fired, lost, plain;
 
+/* The first half of the task's name, in three ways. */
+#define VARIABLES 3
+static u64 other[2];
+static struct kl_variables variables;
+static u64 known_words[VARIABLES + 3 + VARIABLES + 1];
+static bool with_variables;
+
 static void name_task(struct task_struct *t, u32 version)
 {
 	memset(t->comm, 0, sizeof(t->comm));
 	/* Two names only: one that comes back is the hard case. */
 	strcpy(t->comm, version % 2 ? "an odd name" : "even");
+	if (t == current)
+		other[1] = kl_task_comm(t, 0);
+}
+
+static u64 read_name(const struct kl_variable_slot *slot, struct task_struct *t)
+{
+	kl_ring_test_hook();
+	return kl_task_comm(t, 0);
+}
+
+static void make_variables(bool quick)
+{
+	memset(&variables, 0, sizeof(variables));
+	variables.n = variables.n_slots = VARIABLES;
+	variables.prefix = KL_RECORD_PREFIX_BYTES;
+	variables.bytes = VARIABLES * sizeof(u64);
+	variables.all = (2ull << VARIABLES) - 1;
+	variables.quick = quick;
+	variables.known = known_words;
+	for (u32 i = 0; i < VARIABLES; i++) {
+		variables.of[i].slot = i;
+		variables.of[i].bytes = sizeof(u64);
+		variables.slot[i] = (struct kl_variable_slot){
+			.changed = 2ull << i,
+			.mask = ~0ull,
+			.at = i,
+			.bytes = sizeof(u64),
+			.read = read_name,
+		};
+		variables.offset[KL_VARIABLE_SLOTS_MAX + i] = ~0ull;
+	}
+	variables.group[0].is_last = !quick;
+	if (!quick)
+		return;
+	variables.placed = 2;
+	variables.groups = 2;
+	variables.slot[0].base = KL_BASE_TASK;
+	variables.slot[0].offset = variables.offset[0] = offsetof(struct task_struct, comm);
+	variables.group[0].end = 1;
+	variables.slot[1].base = KL_BASE_SIGNAL;
+	variables.slot[1].group = 1;
+	variables.slot[1].offset = variables.offset[1] = sizeof(u64);
+	variables.group[1] = kl_variable_bases[KL_BASE_SIGNAL];
+	variables.group[1].end = 2;
+	variables.group[1].is_last = true;
 }
 
 static void rename_current(void)
@@ -84,7 +144,14 @@ static void fire(bool usual)
 	struct fields fields = { .number = fired++, .first = renamed, .pid = current->pid };
 	struct kl_place place = {};
 
-	if (!usual || !kl_record_try(&cpu, EVENT, sizeof(fields), &place))
+	if (with_variables && usual) {
+		u64 old = kl_values_same(&session);
+
+		if (old)
+			place = kl_record_same(&session, old, EVENT, sizeof(fields));
+		if (!place.at)
+			place = kl_record_changed(&session, &cpu, EVENT, sizeof(fields));
+	} else if (!usual || !kl_record_try(&cpu, EVENT, sizeof(fields), &place))
 		place = kl_record_begin(&session, &cpu, EVENT, sizeof(fields));
 	if (!place.at) {
 		lost++;
@@ -140,7 +207,21 @@ void kl_ring_test_hook(void)
 
 static const char *why;
 
-static bool check_record(const u8 *fields_at, const struct kl_abi_task *known)
+/* Is it the first half of a name that the task had? */
+static bool check_value(const struct fields *f, u64 value)
+{
+	for (u32 v = f->first; v <= f->last; v++) {
+		struct task_struct had = {};
+
+		name_task(&had, v);
+		if (kl_task_comm(&had, 0) == value)
+			return true;
+	}
+	why = "a record has a variable that its task did not have";
+	return false;
+}
+
+static bool check_record(const u8 *fields_at, const struct kl_abi_task *known, const u64 *values)
 {
 	u64 words[3];
 	struct task_struct t = {};
@@ -154,6 +235,9 @@ static bool check_record(const u8 *fields_at, const struct kl_abi_task *known)
 		why = "a record has another task's id";
 		return false;
 	}
+	for (u32 i = 0; with_variables && i < VARIABLES; i++)
+		if (!check_value(&f, values[i]))
+			return false;
 	for (u32 v = f.first; v <= f.last; v++) {
 		struct task_struct had;
 
@@ -169,6 +253,7 @@ static bool check_record(const u8 *fields_at, const struct kl_abi_task *known)
 static long decode(void)
 {
 	struct kl_abi_task known __aligned(8);
+	u64 values[VARIABLES];
 	long found = 0;
 
 	kl_ring_finish(&cpu.ring, clock_now);
@@ -184,17 +269,23 @@ static long decode(void)
 		for (bool first = true; at < end; first = false, found++) {
 			u8 changed = at[8];
 
-			if (first && !changed) {
+			if (first &&
+			    changed != (with_variables ? variables.all : KL_CHANGED_TASK)) {
 				why = "a block's first record has no variables";
 				return -1;
 			}
 			at += KL_RECORD_PREFIX_BYTES;
-			if (changed) {
+			if (changed & KL_CHANGED_TASK) {
 				memcpy(&known, at, sizeof(known));
 				at += sizeof(known);
 			}
+			for (u32 i = 0; i < VARIABLES; i++)
+				if (changed & 2u << i) {
+					memcpy(&values[i], at, sizeof(*values));
+					at += sizeof(*values);
+				}
 			plain += !changed;
-			if (!check_record(at, &known))
+			if (!check_record(at, &known, values))
 				return -1;
 			at += sizeof(struct fields);
 		}
@@ -235,7 +326,7 @@ static bool run(long at, const struct action *a, long at2, const struct action *
 	clock_now = 1000;
 	renamed = fired = lost = 0;
 	for (int i = 0; i < 2; i++)
-		tasks[i] = (struct task_struct){ .pid = 10 + i, .tgid = 10 };
+		tasks[i] = (struct task_struct){ .pid = 10 + i, .tgid = 10, .other = other };
 	kl_ring_init(&cpu.ring, shared, window, BLOCKS, BLOCK_BYTES, 0, overwrite, &header);
 	for (u32 i = 0; i < blocks; i++) {
 		pool[i] = (struct kl_ring_block){ .memory = memory[i], .index = i };
@@ -309,6 +400,17 @@ int main(void)
 	session.gate = 0;
 	kl_clock_is_tsc = false;
 	unit_check(try_all(false), "the same with another clock");
+	kl_clock_is_tsc = true;
+	session.variables = &variables;
+	with_variables = true;
+	make_variables(true);
+	plain = 0;
+	unit_check(run(-1, NULL, -1, NULL, false) && renamed == 0 && fired == 10 && plain == 5,
+		   "further variables are written when they change, and only then");
+	unit_check(try_all(false), "further variables: interrupts at each access, and in them");
+	unit_check(try_all(true), "the same in overwrite mode");
+	make_variables(false);
+	unit_check(try_all(false), "the same by the general way");
 	free(shared);
 	return unit_end();
 }

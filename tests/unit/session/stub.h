@@ -17,6 +17,7 @@
 #include "../../../kernel/ring/platform.h"
 
 typedef __u16 u16;
+typedef __s16 s16;
 typedef __s32 s32;
 typedef struct {
 	u32 value;
@@ -53,10 +54,13 @@ struct cred {
 };
 
 #define TASK_COMM_LEN 16
+#define PF_KTHREAD 0x00200000
 struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	char comm[TASK_COMM_LEN];
+	u32 flags;
+	const u64 *other; /* where a variable is */
 };
 
 extern struct task_struct *current;
