@@ -4,12 +4,14 @@
  * uapi/kernlens.h in between, so that what is measured is the module alone.
  * Used by bench/guest.
  *
- *	session [-e PATTERN,...] [-v NAME,...] [-c] [-t self|other] [-n SESSIONS] [-d] [-s FILE] -- COMMAND...
+ *	session [-e PATTERN,...] [-v NAME,...] [-c] [-r RULE] [-t self|other] [-n SESSIONS] [-d] [-s FILE] -- COMMAND...
  *
  *	-e  events by glob; the default is all of RDEFAULT
  *	-v  variables with each record
  *	-f  in each record, changed or not
  *	-c  count instead of log
+ *	-r  a rule instead: count,pid or hist,ret or sum,ret: by process, or of an exit's value;
+ *	    log,reject: with a filter on the first field that lets nothing through
  *	-t  follow the command and what it creates, or a task that does nothing
  *	-d  discard mode instead of overwrite
  *	-s  write "RECORDS LOST COUNTED" of the first session there
@@ -19,6 +21,7 @@
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +109,54 @@ static void use_events(int fd, char *patterns, __u8 handler)
 		die(fd, "maskset");
 }
 
+static __u32 add_program(int fd, const struct kl_abi_op *ops, __u32 n)
+{
+	struct kl_abi_program p = { .size = sizeof(p), .n_ops = n, .ops = (__u64)(uintptr_t)ops };
+
+	if (ioctl(fd, KL_IOC_PROGRAM, &p))
+		die(fd, "program");
+	return p.id;
+}
+
+static __u32 variable_id(const char *name)
+{
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+		if (!strcmp(name, variables[i].name))
+			return variables[i].id;
+	return 0;
+}
+
+/* Makes the rule and returns what stands for it in a maskset. */
+static __u8 make_rule(int fd, const char *what)
+{
+	const struct kl_abi_op pid[] = { { .code = KL_OP_VARIABLE, .imm = variable_id("pid") },
+					 { .code = KL_OP_END } };
+	const struct kl_abi_op field[] = { { .code = KL_OP_FIELD, .b = KL_NUMBER_S64 },
+					   { .code = KL_OP_END } };
+	/* The first 8 bytes of no event that is measured are this. */
+	const struct kl_abi_op reject[] = {
+		{ .code = KL_OP_FIELD, .b = KL_NUMBER_S64 },
+		{ .code = KL_OP_CONST, .dst = 1, .imm64 = 0x123456789abcdefull },
+		{ .code = KL_OP_ALU, .a = 1, .b = KL_ALU_EQ },
+		{ .code = KL_OP_END },
+	};
+	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_count };
+
+	if (!strcmp(what, "count,pid")) {
+		rule.n_keys = 1;
+		rule.key[0] = add_program(fd, pid, 2);
+	} else if (!strcmp(what, "log,reject")) {
+		rule.handler = KL_HANDLER_log;
+		rule.filter = add_program(fd, reject, 4);
+	} else {
+		rule.handler = !strcmp(what, "hist,ret") ? KL_HANDLER_hist : KL_HANDLER_sum;
+		rule.value = add_program(fd, field, 2);
+	}
+	if (ioctl(fd, KL_IOC_RULE, &rule))
+		die(fd, "rule");
+	return KL_ACTION_RULE + rule.rule;
+}
+
 static void use_variables(int fd, char *names, __u32 flags)
 {
 	static struct kl_abi_variables list = { .size = sizeof(list) };
@@ -155,6 +206,7 @@ struct wish {
 	const char *patterns;
 	const char *variables;
 	__u32 flags;
+	const char *rule;
 	const char *tasks;
 	const char *stats;
 	__u32 mode;
@@ -166,7 +218,7 @@ static int parse(struct wish *wish, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+e:v:fct:n:ds:")) != -1) {
+	while ((option = getopt(argc, argv, "+e:v:fcr:t:n:ds:")) != -1) {
 		switch (option) {
 		case 'e':
 			wish->patterns = optarg;
@@ -179,6 +231,9 @@ static int parse(struct wish *wish, int argc, char **argv)
 			break;
 		case 'c':
 			wish->handler = KL_HANDLER_count;
+			break;
+		case 'r':
+			wish->rule = optarg;
 			break;
 		case 't':
 			wish->tasks = optarg;
@@ -243,7 +298,7 @@ static int start_session(const struct wish *wish, int number, pid_t followed)
 	if (wish->patterns) {
 		char *copy = strdup(wish->patterns);
 
-		use_events(fd, copy, wish->handler);
+		use_events(fd, copy, wish->rule ? make_rule(fd, wish->rule) : wish->handler);
 		free(copy);
 	}
 	if (wish->variables) {
