@@ -343,6 +343,11 @@ enum kl_variable_kind kl_variable_kind(u32 id)
 	return KL_VARIABLE_NUMBER;
 }
 
+bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
+{
+	return false;
+}
+
 /* No program is run here. */
 u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 {

@@ -35,7 +35,7 @@ static __always_inline bool kl_straight_entry(const struct kl_rule *r, struct kl
 	u64 key = 0;
 
 	if (r->one_key)
-		key = (s64) * (const s32 *)((const u8 *)current + r->key_offset);
+		key = (s64)((const s32 *)current)[r->key_offset / sizeof(s32)];
 	return kl_table_has(t, key, entry);
 }
 

@@ -319,7 +319,8 @@ bool kl_program_is_first_field(const struct kl_program *p)
 /**
  * kl_program_is_test - does it just ask whether that field is within a range?
  * @p: the program
- * @from, @span: set to the range [@from, @from + @span], if so
+ * @from: set to the least number of the range, if so
+ * @span: set to how far the range goes from there, if so
  * @opposite: set if it says 0 of what is within, if so
  */
 bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The rarer half of writing a record: changed variables, a new block, records
- * of interrupts; and the gates of sessions that may not see everything.
+ * of interrupts; and the gates of sessions that may not see everything. More than
+ * 600 lines, as all that may write the delta state stands in one place.
  */
 #include <linux/preempt.h>
 

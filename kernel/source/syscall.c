@@ -455,10 +455,7 @@ static __always_inline bool is_rule(u8 action)
 	return (u8)(action - KL_ACTION_RULE) < KL_ACTION_TASKS - KL_ACTION_RULE;
 }
 
-/*
- * Neither logged nor counted: a rule that is done here, or something else. Where
- * the set of tasks is to be asked, the general half asks it again.
- */
+/* Neither logged nor counted: a rule that is done here; or the general half asks again. */
 static noinline void enter_other(struct kl_session *s, const struct pt_regs *regs, u8 action)
 {
 	if (action & KL_ACTION_TASKS) {
@@ -502,11 +499,11 @@ static void on_enter(void *data, struct pt_regs *regs, long signed_number)
 	} else if (action != KL_HANDLER_log) {
 		if (action == KL_HANDLER_count)
 			return kl_count_fire(s, KL_EV_SYSCALL_ENTRY + number);
+		if (likely(action == KL_HANDLER_nothing))
+			return;
 		if (action & KL_ACTION_ASK)
 			return enter_any(s, regs);
-		if (action != KL_HANDLER_nothing)
-			enter_other(s, regs, action);
-		return;
+		return enter_other(s, regs, action);
 	}
 	log_entry(this_cpu_ptr(s->cpu), regs, number);
 }
@@ -528,11 +525,11 @@ static void on_exit(void *data, struct pt_regs *regs, long result)
 	} else if (action != KL_HANDLER_log) {
 		if (action == KL_HANDLER_count)
 			return kl_count_fire(s, KL_EV_SYSCALL_EXIT + number);
+		if (likely(action == KL_HANDLER_nothing))
+			return;
 		if (action & KL_ACTION_ASK)
 			return exit_any(s, regs);
-		if (action != KL_HANDLER_nothing)
-			exit_other(s, regs, action);
-		return;
+		return exit_other(s, regs, action);
 	}
 	log_exit(this_cpu_ptr(s->cpu), regs);
 }

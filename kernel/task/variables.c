@@ -221,19 +221,19 @@ const struct kl_variable_place kl_variable_places[] = {
 };
 
 #define FIRST(type, member) .hop = offsetof(type, member)
-#define MORE(hop_, type, member) .more = true, .hop_ = offsetof(type, member)
+#define SECOND(type, member) .more = true, .second = offsetof(type, member)
+#define THIRD(type, member) .third = offsetof(type, member)
 const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT] = {
 	[KL_BASE_PARENT] = { FIRST(struct task_struct, real_parent) },
 	[KL_BASE_CRED] = { FIRST(struct task_struct, cred) },
 	[KL_BASE_SIGNAL] = { FIRST(struct task_struct, signal) },
 	[KL_BASE_PGRP] = { FIRST(struct task_struct, signal),
-			   MORE(second, struct signal_struct, pids[PIDTYPE_PGID]) },
+			   SECOND(struct signal_struct, pids[PIDTYPE_PGID]) },
 	[KL_BASE_SESSION] = { FIRST(struct task_struct, signal),
-			      MORE(second, struct signal_struct, pids[PIDTYPE_SID]) },
+			      SECOND(struct signal_struct, pids[PIDTYPE_SID]) },
 #ifdef CONFIG_CGROUPS
-	[KL_BASE_CGROUP] = { FIRST(struct task_struct, cgroups),
-			     MORE(second, struct css_set, dfl_cgrp),
-			     MORE(third, struct cgroup, kn) },
+	[KL_BASE_CGROUP] = { FIRST(struct task_struct, cgroups), SECOND(struct css_set, dfl_cgrp),
+			     THIRD(struct cgroup, kn) },
 #endif
 	[KL_BASE_MM] = { FIRST(struct task_struct, mm), .more = true },
 	[KL_BASE_STACK] = { FIRST(struct task_struct, stack), .more = true, .is_stack = true },

@@ -156,8 +156,8 @@ static void set_rest(struct kl_abi_op *op, u32 left)
 		op->imm = random_below(7);
 		break;
 	case KL_OP_VARIABLE:
-		op->imm = (enum variable[]){ VARIABLE_NUMBER, VARIABLE_UNREADABLE,
-					     VARIABLE_IN_TASK }[random_below(3)];
+		op->imm = random_below(4) ? VARIABLE_NUMBER + 2 * random_below(2) :
+					    VARIABLE_IN_TASK;
 		break;
 	case KL_OP_LOAD:
 	case KL_OP_LOAD_USER:
