@@ -126,6 +126,8 @@ static u64 random_gaps(u32 strings)
 	return GAPS(strings ? random_below(6) : 0, strings > 1 ? random_below(6) : 0);
 }
 
+static const u32 variables[] = { VARIABLE_NUMBER, VARIABLE_UNREADABLE, VARIABLE_IN_TASK };
+
 static void set_rest(struct kl_abi_op *op, u32 left)
 {
 	u64 text = TEXT_AT(random_below(40), random_below(5));
@@ -156,8 +158,7 @@ static void set_rest(struct kl_abi_op *op, u32 left)
 		op->imm = random_below(7);
 		break;
 	case KL_OP_VARIABLE:
-		op->imm = random_below(4) ? VARIABLE_NUMBER + 2 * random_below(2) :
-					    VARIABLE_IN_TASK;
+		op->imm = variables[random_below(3)];
 		break;
 	case KL_OP_LOAD:
 	case KL_OP_LOAD_USER:
