@@ -121,7 +121,7 @@ int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler)
 				&(struct kl_plan_list){ .text = (char *)list, .handler = handler });
 }
 
-static char *copy_part(const struct kl_part *part)
+char *kl_plan_copy_part(const struct kl_part *part)
 {
 	char *copy = strndup(part->text, part->length);
 
@@ -158,15 +158,15 @@ static int find_handler(const struct kl_plan *plan, const char *list, const stru
 }
 
 /* An expression of the user's to a stored program; 0 if it is not there. */
-static int compile_part(struct kl_plan *plan, const char *what, const struct kl_part *part,
-			struct kl_result *result)
+int kl_plan_compile_part(struct kl_plan *plan, const char *what, const struct kl_part *part,
+			 struct kl_result *result)
 {
 	char *text;
 	int ret;
 
 	if (!part->text)
 		return 0;
-	text = copy_part(part);
+	text = kl_plan_copy_part(part);
 	if (!text)
 		return -ENOMEM;
 	ret = kl_expression_compile(plan->scope, what, text, 0, &plan->code);
@@ -209,7 +209,7 @@ static int take_flag(struct kl_plan *plan, const char *list, const struct kl_par
 	for (size_t i = 0; i < name.length; i++)
 		if (!isalnum((unsigned char)name.text[i]) && name.text[i] != '_')
 			return kl_spec_fail(list, name.text, "a flag's name is a word");
-	copy = copy_part(&name);
+	copy = kl_plan_copy_part(&name);
 	if (!copy)
 		return -ENOMEM;
 	ret = kl_plan_flag(plan, copy, of_cpu);
@@ -255,7 +255,8 @@ static int take_external(struct kl_plan *plan, const char *list, const struct kl
 	int ret = 0;
 
 	if (value)
-		ret = compile_part(plan, info->name, &spec->argument[0], &rule->shown.value);
+		ret = kl_plan_compile_part(plan, info->name, &spec->argument[0],
+					   &rule->shown.value);
 	if (ret < 0)
 		return ret;
 	rule->value = (unsigned int)ret;
@@ -284,8 +285,8 @@ static int take_arguments(struct kl_plan *plan, const char *list, const struct k
 	switch (rule->shown.handler) {
 	case KL_HANDLER_sum:
 	case KL_HANDLER_hist:
-		ret = compile_part(plan, kl_handler_name(rule->shown.handler), &argument[0],
-				   &rule->shown.value);
+		ret = kl_plan_compile_part(plan, kl_handler_name(rule->shown.handler), &argument[0],
+					   &rule->shown.value);
 		if (ret < 0)
 			return ret;
 		rule->value = (unsigned int)ret;
@@ -319,82 +320,6 @@ static int take_arguments(struct kl_plan *plan, const char *list, const struct k
 	default:
 		return 0;
 	}
-}
-
-/* The variable that is text which a key names, if it does. */
-static const struct kl_variable *text_variable(const struct kl_part *part)
-{
-	const struct kl_variable *v;
-
-	for (unsigned int i = 0; (v = kl_variable_get(i)); i++)
-		if (!strcmp(v->type, "text") && strlen(v->name) == part->length &&
-		    !strncmp(v->name, part->text, part->length))
-			return v;
-	return NULL;
-}
-
-/* 8 bytes of a text. */
-static int store_word(struct kl_plan *plan, const struct kl_variable *variable, unsigned int word)
-{
-	plan->code = (struct kl_code){ .n_ops = 2 };
-	plan->code.ops[0] = (struct kl_abi_op){
-		.code = KL_OP_VARIABLE,
-		.b = (uint8_t)word,
-		.imm = (int32_t)variable->id,
-	};
-	plan->code.ops[1] = (struct kl_abi_op){ .code = KL_OP_END };
-	return kl_plan_store_program(plan, &plan->code);
-}
-
-static int take_text_key(struct kl_plan *plan, const struct kl_variable *variable,
-			 struct kl_plan_made *rule)
-{
-	unsigned int at = rule->shown.n_keys;
-
-	for (unsigned int word = 0; word < KL_COMM_LEN / 8; word++) {
-		int ret = store_word(plan, variable, word);
-
-		if (ret < 0)
-			return ret;
-		rule->key[at + word] = (unsigned int)ret;
-	}
-	rule->shown.key[at] = (struct kl_result){
-		.kind = KL_RESULT_STRING,
-		.type = KL_TYPE_TEXT,
-		.format = KL_FORMAT_comm,
-	};
-	rule->shown.n_keys = at + KL_COMM_LEN / 8;
-	return 0;
-}
-
-static int take_keys(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
-		     struct kl_plan_made *rule)
-{
-	for (unsigned int i = 0; i < spec->keys; i++) {
-		const struct kl_variable *variable = text_variable(&spec->key[i]);
-		unsigned int at = rule->shown.n_keys;
-		int ret;
-
-		if (at + (variable ? KL_COMM_LEN / 8 : 1) > KL_RULE_KEYS_MAX)
-			return kl_spec_fail(list, spec->key[i].text,
-					    "more than %d keys (a text counts as two)",
-					    KL_RULE_KEYS_MAX);
-		if (variable) {
-			ret = take_text_key(plan, variable, rule);
-			if (ret)
-				return ret;
-		} else {
-			ret = compile_part(plan, "key", &spec->key[i], &rule->shown.key[at]);
-			if (ret < 0)
-				return ret;
-			rule->key[at] = (unsigned int)ret;
-			rule->shown.n_keys = at + 1;
-		}
-		rule->shown.key_text[at] = copy_part(&spec->key[i]);
-		if (!rule->shown.key_text[at])
-			return -ENOMEM;
-	}
-	return 0;
 }
 
 static bool has_table(unsigned int handler)
@@ -456,16 +381,16 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 	snprintf(rule.shown.handler_name, sizeof(rule.shown.handler_name), "%.*s",
 		 handler == KL_HANDLER_external ? (int)spec->handler.length : KL_HANDLER_NAME_MAX,
 		 handler == KL_HANDLER_external ? spec->handler.text : kl_handler_name(handler));
-	rule.shown.text = copy_part(&spec->whole);
+	rule.shown.text = kl_plan_copy_part(&spec->whole);
 	if (!rule.shown.text)
 		return -ENOMEM;
-	ret = compile_part(plan, "filter", &spec->filter, NULL);
+	ret = kl_plan_compile_part(plan, "filter", &spec->filter, NULL);
 	if (ret >= 0) {
 		rule.filter = (unsigned int)ret;
 		ret = take_arguments(plan, list, spec, &rule);
 	}
 	if (!ret)
-		ret = take_keys(plan, list, spec, &rule);
+		ret = kl_plan_take_keys(plan, list, spec, &rule);
 	if (!ret)
 		ret = kl_plan_store_rule(plan, &rule);
 	/* It is another's, or none: the texts are not kept. */
@@ -482,7 +407,7 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 static int match_plain(struct kl_plan *plan, const struct kl_part *part, unsigned int handler,
 		       uint8_t *map)
 {
-	char *text = copy_part(part);
+	char *text = kl_plan_copy_part(part);
 	int ret;
 
 	if (!text)

@@ -136,6 +136,15 @@ int kl_plan_apply_programs(struct kl_plan *plan, struct kl_session *session);
 int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 		   unsigned int handler);
 
+/* A part as a string; NULL with an error text. */
+char *kl_plan_copy_part(const struct kl_part *part);
+/* An expression of the user's to a stored program; 0 if it is not there. @result: or NULL. */
+int kl_plan_compile_part(struct kl_plan *plan, const char *what, const struct kl_part *part,
+			 struct kl_result *result);
+/* plan_key.c */
+int kl_plan_take_keys(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		      struct kl_plan_made *rule);
+
 /* plan_handler.c: another module's handler that a spec names; NULL: there is none. */
 const struct kl_abi_handler_info *kl_plan_external(const struct kl_plan *plan,
 						   const struct kl_spec *spec);
