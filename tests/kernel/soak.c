@@ -25,7 +25,7 @@ static const char *const places[] = {
 	"sched",
 	"syscalls",
 	"default",
-	"irq,softirq:count",
+	"irq:count",
 	"kmem_*",
 	"sched_switch /next_tid > 2 && prev_comm != \"ksoftirqd*\"/",
 	"sched_switch :count by cpu,prev_comm",
