@@ -28,7 +28,7 @@ static const char *const places[] = {
 	"irq:count",
 	"kmem_*",
 	"sched_switch /next_tid > 2 && prev_comm != \"ksoftirqd*\"/",
-	"sched_switch :count by cpu,prev_comm",
+	"sched_switch :count by cpu,next_tid",
 	"syscall_exit_read :hist(ret) by pid",
 	"syscall_exit_* /ret < 0/ :sum(ret) by tid",
 	"syscall_entry_openat :set(opening),syscall_exit_openat :clear(opening),"
