@@ -258,6 +258,31 @@ struct kl_abi_handler_read {
 	__u64 missed; /* out: in NMIs, which it does not take */
 };
 
+/*
+ * The session's last alarms. They are here whatever became of their records. The task
+ * is that which was running, or zero if the owner may not see it.
+ */
+#define KL_ALARMS_KEPT 64
+
+struct kl_abi_alarm {
+	__u64 number; /* which it is of the session's, from 1 */
+	__u64 time; /* clock cycles */
+	__u32 event; /* at which the rule sounded it */
+	__s32 tid;
+	__s32 pid;
+	__u32 reserved;
+	char comm[KL_COMM_LEN];
+	char text[KL_RULE_TEXT_MAX]; /* the rule's */
+};
+
+struct kl_abi_alarms {
+	__u32 size;
+	__u32 n; /* in: room; out: how many were copied */
+	__u64 first; /* in: from this number on; out: the next to ask for */
+	__u64 alarm; /* struct kl_abi_alarm * */
+	__u64 missed; /* out: between, that are not kept any more */
+};
+
 /* An entry of a rule's table, summed over CPUs by the reader of it. */
 #define KL_HIST_BUCKETS 64
 

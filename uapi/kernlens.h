@@ -399,6 +399,8 @@ struct kl_abi_stats {
 	__u32 maskset;
 	__u32 frozen; /* by the handler `freeze` */
 	__u32 unswitched; /* times that the handler `use` could not do what it was to */
+	__u64 alarms; /* sounded by the handler `alarm` */
+	__u64 snapshots; /* asked for by the handler `snapshot` */
 };
 
 /* How often events fired with the handler `count`, on all CPUs. */
@@ -460,7 +462,8 @@ struct kl_abi_status {
 /*
  * On a session's descriptor. One that has attached may read; WRITE, USE, PROGRAM
  * and RULE it may if it may change the session, the others that change something
- * are its creator's.
+ * are its creator's. Polling it gives POLLPRI when an alarm has been sounded, a
+ * snapshot asked for, or the session has frozen since STATS was last called on it.
  */
 #define KL_IOC_MASKSET_WRITE _IOWR(KL_IOC_TYPE, 0x20, struct kl_abi_maskset)
 #define KL_IOC_MASKSET_READ _IOWR(KL_IOC_TYPE, 0x21, struct kl_abi_maskset)
@@ -482,6 +485,7 @@ struct kl_abi_status {
 #define KL_IOC_METADATA_SET _IOWR(KL_IOC_TYPE, 0x31, struct kl_abi_metadata)
 #define KL_IOC_METADATA_GET _IOWR(KL_IOC_TYPE, 0x32, struct kl_abi_metadata)
 #define KL_IOC_STACKS _IOWR(KL_IOC_TYPE, 0x33, struct kl_abi_stacks)
+#define KL_IOC_ALARMS _IOWR(KL_IOC_TYPE, 0x34, struct kl_abi_alarms)
 #define KL_IOC_HANDLER_READ _IOWR(KL_IOC_TYPE, 0x36, struct kl_abi_handler_read)
 
 #endif /* KL_UAPI_KERNLENS_H */

@@ -9,6 +9,7 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -26,6 +27,7 @@
  * @session: once made or attached to; then it does not change
  * @creator: the session is this file's own, and closes with it
  * @changes: may switch its masksets; a creator may, too
+ * @seen: kl_news_number() when the statistics were last read
  */
 struct kl_client {
 	struct mutex lock; /* one call at a time */
@@ -34,6 +36,7 @@ struct kl_client {
 	struct kl_session *session;
 	bool creator;
 	bool changes;
+	u64 seen;
 	struct kl_error why;
 };
 
@@ -129,9 +132,10 @@ static int adopt_session(struct kl_client *client, struct kl_session *s, bool cr
 {
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	client->session = s;
 	client->creator = creator;
 	client->changes = creator || kl_access_may_change(s, client->cred, client->may);
+	/* Pairs with device_poll, which takes no lock. */
+	smp_store_release(&client->session, s);
 	return 0;
 }
 
@@ -230,6 +234,9 @@ static int call_stats(struct kl_client *client, void *arg)
 
 	if (stats->cpu < -1 || stats->cpu >= (int)nr_cpu_ids)
 		return kl_fail(&client->why, -EINVAL, "there is no CPU %d", stats->cpu);
+	WRITE_ONCE(client->seen, kl_news_number(client->session));
+	/* Before the counts are read: what comes meanwhile is new. No partner: they only grow. */
+	smp_rmb();
 	kl_session_stats(client->session, stats);
 	return 0;
 }
@@ -277,6 +284,11 @@ static int call_metadata_get(struct kl_client *client, void *arg)
 static int call_stacks(struct kl_client *client, void *arg)
 {
 	return kl_stacks_call(client->session, arg, client->creator, client->may, &client->why);
+}
+
+static int call_alarms(struct kl_client *client, void *arg)
+{
+	return kl_news_read(client->session, arg, &client->why);
 }
 
 static int call_variables(struct kl_client *client, void *arg)
@@ -332,6 +344,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_HANDLER_INFO, handler_info, struct kl_abi_handler_info, NEEDS_NOTHING),
 	CALL(KL_IOC_HANDLER_READ, handler_read, struct kl_abi_handler_read, NEEDS_SESSION),
 	CALL(KL_IOC_STACKS, stacks, struct kl_abi_stacks, NEEDS_SESSION),
+	CALL(KL_IOC_ALARMS, alarms, struct kl_abi_alarms, NEEDS_SESSION),
 	CALL(KL_IOC_VARIABLES, variables, struct kl_abi_variables, NEEDS_CREATOR),
 };
 
@@ -400,6 +413,22 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 	return error;
 }
 
+/*
+ * Not by the client's lock, which a call may hold for long. EPOLLPRI: there is news
+ * since the statistics were read through this descriptor.
+ */
+static __poll_t device_poll(struct file *file, poll_table *table)
+{
+	struct kl_client *client = file->private_data;
+	/* Pairs with adopt_session. */
+	struct kl_session *s = smp_load_acquire(&client->session);
+
+	if (!s)
+		return EPOLLERR;
+	poll_wait(file, &s->news.wait, table);
+	return kl_news_number(s) == READ_ONCE(client->seen) ? 0 : EPOLLPRI;
+}
+
 static int device_open(struct inode *inode, struct file *file)
 {
 	struct kl_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
@@ -434,6 +463,7 @@ static const struct file_operations device_fops = {
 	.release = device_release,
 	.unlocked_ioctl = device_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.poll = device_poll,
 	.llseek = noop_llseek,
 };
 

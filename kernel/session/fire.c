@@ -109,7 +109,15 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
 {
 	kl_probe_alarm(s, id, r->text);
+	kl_news_alarm(s, id, r);
 	irq_work_queue(&this_cpu_ptr(s->cpu)->wake);
+}
+
+/* The record first: it is in the copy. */
+static void ask_snapshot(struct kl_session *s, u32 id)
+{
+	kl_probe_alarm(s, id, "snapshot");
+	kl_news_snapshot(s);
 }
 
 static __always_inline void run_keys(const struct kl_rule *r, struct kl_firing *f,
@@ -145,6 +153,8 @@ static noinline void handle(struct kl_session *s, u32 id, const struct kl_rule *
 		return kl_later_use(s, r->arg);
 	case KL_HANDLER_alarm:
 		return sound_alarm(s, id, r);
+	case KL_HANDLER_snapshot:
+		return ask_snapshot(s, id);
 	case KL_HANDLER_external:
 		return fire_external(s, id, r, f);
 	}

@@ -47,6 +47,7 @@ static bool freeze_now(struct kl_session *s)
 		kl_session_stop(s);
 	WRITE_ONCE(s->frozen, true);
 	wake_up_interruptible_all(&s->wait);
+	kl_news_wake(s);
 	return true;
 }
 

@@ -346,6 +346,8 @@ static int get_memory(struct kl_session *s, struct kl_rule *r, u32 entries)
 		return -ENOMEM;
 	if (has_table(r->handler))
 		error = make_tables(r, entries);
+	if (!error && r->handler == KL_HANDLER_alarm)
+		error = kl_news_prepare(&s->news);
 	if (!error && (r->handler == KL_HANDLER_set || r->handler == KL_HANDLER_clear))
 		error = make_flag(s, r->arg);
 	if (!error && s->running && kl_session_has_flags(s))
@@ -380,6 +382,9 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 	struct kl_rule *r;
 	int error = check_rule(wish, why);
 
+	if (!error && wish->handler == KL_HANDLER_snapshot && s->mode != KL_MODE_OVERWRITE)
+		error = kl_fail(why, -EINVAL,
+				"a snapshot is of a session that overwrites: this one keeps all");
 	if (error)
 		return error;
 	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);

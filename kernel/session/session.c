@@ -139,6 +139,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	xa_init(&s->masksets);
 	kl_custom_init(&s->custom);
 	kl_later_init(&s->later);
+	kl_news_init(&s->news);
 	kref_init(&s->ref);
 	s->single.session = s;
 	s->owner = get_cred(cred);
@@ -164,6 +165,7 @@ static void free_session(struct kref *ref)
 	list_del_init(&s->list);
 	mutex_unlock(&sessions_lock);
 	kl_later_deinit(&s->later);
+	kl_news_deinit(&s->news);
 	kl_defined_destroy(s);
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);

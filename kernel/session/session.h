@@ -20,6 +20,7 @@
 
 #include "../ring/ring.h"
 #include "later.h"
+#include "news.h"
 #include "rights.h"
 #include "rule.h"
 #include "taskset.h"
@@ -118,6 +119,7 @@ struct kl_stack_limits {
  * @owner: credentials of the opener, for KL_GATE_OWN
  * @custom: programs, rules and flags, which stay until the session ends
  * @later: what handlers have asked for
+ * @news: what its owner is to know at once
  * @variables: what records carry beside the task, or NULL; constant once started
  * @stacks: its call traces; NULL until something asks for them
  * @single: with which variables are read that belong to no record
@@ -156,6 +158,7 @@ struct kl_session {
 	const struct cred *owner;
 	struct kl_custom custom;
 	struct kl_later later;
+	struct kl_news news;
 	struct kl_variables *variables;
 	struct kl_stacks *stacks;
 	struct kl_variable_slot single;

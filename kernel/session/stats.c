@@ -40,6 +40,8 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	stats->readers = READ_ONCE(s->reader_count);
 	stats->frozen = READ_ONCE(s->frozen);
 	stats->unswitched = READ_ONCE(s->later.failed);
+	stats->alarms = atomic64_read(&s->news.alarms);
+	stats->snapshots = atomic64_read(&s->news.snapshots);
 	rcu_read_lock();
 	stats->maskset = rcu_dereference(s->actions)->maskset;
 	rcu_read_unlock();

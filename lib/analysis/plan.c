@@ -267,12 +267,19 @@ static int take_external(struct kl_plan *plan, const char *list, const struct kl
 static const struct {
 	unsigned char least, most;
 } arguments[] = {
-	[KL_HANDLER_nothing] = { 0, 0 }, [KL_HANDLER_log] = { 0, 0 },
-	[KL_HANDLER_count] = { 0, 0 },	 [KL_HANDLER_sum] = { 1, 1 },
-	[KL_HANDLER_hist] = { 1, 3 },	 [KL_HANDLER_set] = { 1, 1 },
-	[KL_HANDLER_clear] = { 1, 1 },	 [KL_HANDLER_freeze] = { 0, 1 },
-	[KL_HANDLER_use] = { 1, 1 },	 [KL_HANDLER_alarm] = { 0, 1 },
-	[KL_HANDLER_stack] = { 0, 0 },	 [KL_HANDLER_external] = { 0, KL_SPEC_LIST_MAX },
+	[KL_HANDLER_nothing] = { 0, 0 },
+	[KL_HANDLER_log] = { 0, 0 },
+	[KL_HANDLER_count] = { 0, 0 },
+	[KL_HANDLER_sum] = { 1, 1 },
+	[KL_HANDLER_hist] = { 1, 3 },
+	[KL_HANDLER_set] = { 1, 1 },
+	[KL_HANDLER_clear] = { 1, 1 },
+	[KL_HANDLER_freeze] = { 0, 1 },
+	[KL_HANDLER_use] = { 1, 1 },
+	[KL_HANDLER_alarm] = { 0, 1 },
+	[KL_HANDLER_stack] = { 0, 0 },
+	[KL_HANDLER_snapshot] = { 0, 0 },
+	[KL_HANDLER_external] = { 0, KL_SPEC_LIST_MAX },
 };
 
 static int take_arguments(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
@@ -396,7 +403,7 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 	/* It is another's, or none: the texts are not kept. */
 	if (ret < 0 || plan->n_rules == before)
 		free_texts(&rule);
-	if (handler == KL_HANDLER_alarm && ret >= 0)
+	if ((handler == KL_HANDLER_alarm || handler == KL_HANDLER_snapshot) && ret >= 0)
 		plan->masksets[plan->current].map[KL_EV_alarm] = KL_HANDLER_log;
 	return ret;
 }

@@ -311,6 +311,29 @@ int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *s
 			      "read the statistics");
 }
 
+int kl_session_fd(const struct kl_session *session)
+{
+	return session->fd;
+}
+
+int kl_session_alarms(struct kl_session *session, uint64_t *first, struct kl_abi_alarm *alarm,
+		      unsigned int n, uint64_t *missed)
+{
+	struct kl_abi_alarms call = {
+		.n = n,
+		.first = *first,
+		.alarm = (uintptr_t)alarm,
+	};
+	int ret =
+		kl_client_call(session->fd, KL_IOC_ALARMS, &call, sizeof(call), "read the alarms");
+
+	if (ret < 0)
+		return ret;
+	*first = call.first;
+	*missed = call.missed;
+	return (int)call.n;
+}
+
 int kl_session_counts(struct kl_session *session, struct kl_abi_counts *counts)
 {
 	memset(counts->count, 0, sizeof(counts->count));

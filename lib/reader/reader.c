@@ -146,3 +146,22 @@ int kl_reader_join(struct kl_reader *reader)
 	kl_shared_join(reader);
 	return 0;
 }
+
+int kl_reader_end_here(struct kl_reader *reader)
+{
+	if (reader->backend != KL_BACKEND_MMAP)
+		return kl_fail(EINVAL, "only mapped pages say what there is");
+	kl_shared_end_here(reader);
+	return 0;
+}
+
+bool kl_reader_at_end(const struct kl_reader *reader)
+{
+	for (unsigned int cpu = 0; cpu < reader->n_cpus; cpu++) {
+		const struct kl_ring_view *view = &reader->views[cpu];
+
+		if (view->shared && (!view->ends || view->next <= view->last))
+			return false;
+	}
+	return true;
+}

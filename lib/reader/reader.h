@@ -21,6 +21,8 @@ struct kl_ring_view {
 	uint64_t records; /* record_first of block `next`, if none is missing */
 	uint64_t lost; /* as the last complete block says */
 	bool joined; /* what came before its first block does not count */
+	bool ends; /* nothing is given behind block `last` */
+	uint64_t last;
 };
 
 struct kl_reader {
@@ -47,6 +49,7 @@ int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
 bool kl_shared_ready(const struct kl_reader *reader);
 uint64_t kl_shared_lost(const struct kl_reader *reader);
 void kl_shared_join(struct kl_reader *reader);
+void kl_shared_end_here(struct kl_reader *reader);
 
 int kl_pipe_open(struct kl_reader *reader);
 int kl_pipe_next(struct kl_reader *reader, struct kl_reader_block *block);

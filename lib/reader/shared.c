@@ -188,6 +188,9 @@ static long copy_block(struct kl_reader *reader, struct kl_ring_view *view,
 	if (load(block->seq) != view->next)
 		return 0;
 	copy->content_bits = bits;
+	/* One that is being filled does not say it yet. */
+	if (!bits)
+		copy->events_discarded = load(view->shared->lost);
 	copy->committed = end;
 	*records = bits ? copy->record_count : KL_POS_COUNT(position);
 	return end;
@@ -221,6 +224,18 @@ static void hand_out(struct kl_reader *reader, unsigned int cpu, size_t bytes, u
 		__atomic_store_n(&reader->position[cpu], view->next, __ATOMIC_RELEASE);
 }
 
+static bool is_behind_end(const struct kl_ring_view *view)
+{
+	return view->ends && view->next > view->last;
+}
+
+/* The block being filled has been given as it is: for one that ends, that is all. */
+static void end_in_block(struct kl_ring_view *view)
+{
+	if (view->ends)
+		view->next = view->last + 1;
+}
+
 int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
 		   struct kl_reader_block *block)
 {
@@ -238,7 +253,7 @@ int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
 
 		if (view->next < tail)
 			overtaken(view, tail);
-		if (head == KL_SEQ_NONE || view->next > head)
+		if (head == KL_SEQ_NONE || view->next > head || is_behind_end(view))
 			return 0;
 		ret = block_by_index(reader, cpu,
 				     load(ring->map[view->next & (ring->map_size - 1)]), &source);
@@ -249,9 +264,13 @@ int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
 		if (bytes > 0) {
 			bool complete = ((struct kl_abi_block *)reader->copy)->content_bits;
 
-			if (!complete && records == view->given_records)
+			if (!complete && records == view->given_records) {
+				end_in_block(view);
 				return 0;
+			}
 			hand_out(reader, cpu, bytes, records, block);
+			if (!complete)
+				end_in_block(view);
 			return 1;
 		}
 		/* Taken back since `tail` was read, which has then moved. */
@@ -284,6 +303,22 @@ void kl_shared_join(struct kl_reader *reader)
 		view->records = load(view->shared->records);
 		view->lost = load(view->shared->lost);
 		reader->lost_before += view->lost;
+	}
+}
+
+void kl_shared_end_here(struct kl_reader *reader)
+{
+	for (unsigned int cpu = 0; cpu < reader->n_cpus; cpu++) {
+		struct kl_ring_view *view = &reader->views[cpu];
+		uint64_t head = view->shared ? load_acquire(view->shared->head) : KL_SEQ_NONE;
+
+		view->ends = true;
+		view->last = head;
+		/* A CPU that has not begun has nothing. */
+		if (head == KL_SEQ_NONE) {
+			view->last = 0;
+			view->next = 1;
+		}
 	}
 }
 

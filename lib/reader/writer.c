@@ -168,7 +168,8 @@ static void complete_header(const struct kl_trace_writer *writer, const struct o
 	header->timestamp_end = cursor.event.cycles;
 	header->committed = end - (const uint8_t *)block;
 	header->content_bits = header->committed * 8;
-	header->events_discarded = out->discarded;
+	if (header->events_discarded < out->discarded)
+		header->events_discarded = out->discarded;
 }
 
 int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *block, size_t bytes)

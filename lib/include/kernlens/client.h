@@ -234,6 +234,28 @@ int kl_session_resize(struct kl_session *session, uint32_t blocks);
 int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *stats);
 
 /**
+ * kl_session_fd - the session's descriptor, to poll() together with others
+ * @session: session
+ *
+ * POLLPRI: since kl_session_stats() was last called an alarm has been sounded, a
+ * snapshot asked for, or the session has frozen.
+ */
+int kl_session_fd(const struct kl_session *session);
+
+/**
+ * kl_session_alarms - alarms that the session's rules have sounded
+ * @session: session
+ * @first: in: from this number on, of the first alarm 1; out: the next to ask for
+ * @alarm: room
+ * @n: for so many
+ * @missed: out: how many between are not kept any more
+ *
+ * Returns how many there were, or a negative errno.
+ */
+int kl_session_alarms(struct kl_session *session, uint64_t *first, struct kl_abi_alarm *alarm,
+		      unsigned int n, uint64_t *missed);
+
+/**
  * kl_session_counts - how often events with the handler `count` fired
  * @session: session
  * @counts: `dynamic` and `n_dynamic` are room for those of defined events, or 0;

@@ -134,6 +134,25 @@ void kl_reader_counts(const struct kl_reader *reader, struct kl_reader_counts *c
 int kl_reader_join(struct kl_reader *reader);
 
 /**
+ * kl_reader_end_here - give what there is now, and nothing that comes later
+ * @reader: with KL_BACKEND_MMAP
+ *
+ * From here on kl_reader_next_block() with `partial` gives each CPU's blocks up to
+ * that which is now being filled, and that one once, as far as it is then. So a
+ * reader comes to an end however fast the session goes on. Returns -EINVAL for
+ * another back end.
+ */
+int kl_reader_end_here(struct kl_reader *reader);
+
+/**
+ * kl_reader_at_end - has all been given that there was at kl_reader_end_here()?
+ * @reader: reader
+ *
+ * If not, though there was no next block, a record is just being written.
+ */
+bool kl_reader_at_end(const struct kl_reader *reader);
+
+/**
  * kl_live_create - events of all CPUs merged by time, as they happen
  * @reader: used by nobody else from now on; not owned
  * @schema: of the module; must outlive this
