@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alarm.h"
 #include "attach.h"
 #include "common.h"
 #include "output.h"
@@ -20,6 +21,7 @@ enum {
 	KEY_FORMAT = CLI_KEY_OWN,
 	KEY_TIME,
 	KEY_SESSION,
+	KEY_ON_ALARM,
 };
 
 #define LATENCY_MS 50
@@ -33,6 +35,8 @@ static const struct cli_option options[] = {
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
 	{ 'v', "variable", "VALUES", "names or expressions to have with each record" },
 	{ KEY_SESSION, "session", "SESSION", "read one that there is, by its name or number" },
+	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run by the shell for each alarm" },
+	{ 'q', "quiet", NULL, "alarms are not printed on stderr, too" },
 	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },
 	{},
 };
@@ -41,6 +45,7 @@ struct live {
 	struct cli_session session;
 	struct cli_run run;
 	struct cli_printer printer;
+	struct cli_alarms alarms;
 	struct kl_reader *reader;
 	struct kl_live *live;
 	struct kl_timebase timebase;
@@ -147,12 +152,26 @@ static int look(struct live *l)
 	return got;
 }
 
+/* The figures, if there is news or somebody wants them in any case. */
+static bool get_stats(struct live *l, bool wanted, struct kl_abi_stats *stats)
+{
+	if (!wanted && !l->run.told)
+		return false;
+	l->run.told = false;
+	if (kl_session_stats(l->session.session, -1, stats))
+		return false;
+	if (cli_alarms_are_new(&l->alarms, stats->alarms))
+		cli_alarms_take(&l->alarms);
+	return true;
+}
+
 /* Has the session that is read ended? One that was not started yet has not. */
 static bool has_ended(struct live *l)
 {
 	struct kl_abi_stats stats;
 
-	if (!l->joined || kl_session_stats(l->session.session, -1, &stats))
+	cli_alarms_run(&l->alarms);
+	if (!get_stats(l, l->joined, &stats) || !l->joined)
 		return false;
 	l->ran |= stats.running || stats.written;
 	return l->ran && !stats.running;
@@ -192,13 +211,26 @@ static void note_losses(const struct live *l)
 			 l->session.left_out);
 }
 
+/* Of a session that is only read, those that come from now on. */
+static void begin_alarms(struct live *l)
+{
+	struct kl_abi_stats stats;
+
+	cli_alarms_init(&l->alarms, &l->session);
+	if (l->joined && !kl_session_stats(l->session.session, -1, &stats))
+		cli_alarms_skip(&l->alarms, stats.alarms);
+	l->run.news = kl_session_fd(l->session.session);
+}
+
 static int follow(struct live *l)
 {
 	int got = 0, status = l->joined ? cli_run_watch(&l->run) : cli_run_begin(&l->run);
 	struct kl_reader_counts counts;
+	struct kl_abi_stats stats;
 
 	if (status)
 		return status;
+	begin_alarms(l);
 	while (!l->run.over && got >= 0) {
 		/* Asked before the last look. */
 		l->run.over = has_ended(l);
@@ -209,6 +241,8 @@ static int follow(struct live *l)
 	}
 	if (got >= 0)
 		got = finish(l);
+	get_stats(l, true, &stats);
+	cli_alarms_finish(&l->alarms);
 	kl_reader_counts(l->reader, &counts);
 	l->counts = (struct kl_trace_counts){ .blocks = counts.blocks, .corrupt = counts.bad };
 	if (!cli_printer_deinit(&l->printer) || got == -EPIPE)
@@ -272,8 +306,10 @@ static void check_joined(const struct live *l)
 
 	if (select->n_specs || select->maskset >= 0 || select->variables || select->user ||
 	    select->all || select->words || select->buffer_bytes)
-		cli_usage_error(l->session.command,
-				"--session goes only with -p, -o, --format, --time and --duration");
+		cli_usage_error(
+			l->session.command,
+			"--session goes only with -p, -o, -q, --format, --time, --duration and "
+			"--on-alarm");
 }
 
 static int exec_live(const struct cli_command *self, int argc, char **argv)
@@ -295,6 +331,10 @@ static int exec_live(const struct cli_command *self, int argc, char **argv)
 			cli_printer_time(&l->printer, &parser);
 		else if (key == KEY_SESSION)
 			l->joined = parser.arg;
+		else if (key == KEY_ON_ALARM)
+			l->alarms.command = parser.arg;
+		else if (key == 'q')
+			l->alarms.quiet = true;
 		else
 			l->path = parser.arg;
 	}

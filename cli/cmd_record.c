@@ -12,12 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "alarm.h"
 #include "common.h"
 #include "output.h"
 #include "recorder.h"
-#include "tally.h"
 #include "run.h"
 #include "select.h"
+#include "snapshot.h"
+#include "tally.h"
 
 enum {
 	KEY_OVERWRITE = CLI_KEY_OWN,
@@ -25,6 +27,8 @@ enum {
 	KEY_FORCE,
 	KEY_NO_DUMP,
 	KEY_PROGRESS,
+	KEY_ON_ALARM,
+	KEY_SNAPSHOTS,
 };
 
 #define PROGRESS_NS 200000000u
@@ -38,9 +42,11 @@ static const struct cli_option options[] = {
 	{ KEY_DISCARD, "discard", NULL,
 	  "write all the time; what finds no room is lost (default)" },
 	{ KEY_OVERWRITE, "overwrite", NULL, "keep the newest in memory, write it at the end" },
+	{ KEY_SNAPSHOTS, "snapshots", "N", "write at most N traces for the handler snapshot (16)" },
+	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run by the shell for each alarm" },
 	{ KEY_NO_DUMP, "no-dump", NULL, "leave out what there was at the start" },
 	{ KEY_PROGRESS, "progress", NULL, "a progress line also while COMMAND runs" },
-	{ 'q', "quiet", NULL, "no progress, no summary; losses are still told" },
+	{ 'q', "quiet", NULL, "no progress, alarms, summary; losses are still told" },
 	{},
 };
 
@@ -48,6 +54,8 @@ struct record {
 	struct cli_session session;
 	struct cli_run run;
 	struct cli_recorder recorder;
+	struct cli_alarms alarms;
+	struct cli_snapshots snapshots;
 	const char *path;
 	bool force;
 	bool quiet;
@@ -74,6 +82,14 @@ static void take_option(struct record *r, const struct cli_parser *parser, int k
 		break;
 	case 'q':
 		r->quiet = true;
+		break;
+	case KEY_ON_ALARM:
+		r->alarms.command = parser->arg;
+		break;
+	case KEY_SNAPSHOTS:
+		if (!cli_parse_unsigned(parser->arg, CLI_SNAPSHOTS_MAX, &r->snapshots.most))
+			cli_usage_error(parser->command, "--snapshots: %s is no number up to %d",
+					parser->arg, CLI_SNAPSHOTS_MAX);
 		break;
 	case KEY_FORCE:
 		r->force = true;
@@ -135,6 +151,11 @@ static void finish_dump(struct record *r)
 		cli_note("the state at the start is not complete: %s", strerror(-r->dump_error));
 }
 
+static bool is_dumping(struct record *r)
+{
+	return r->has_dumper && !atomic_load(&r->dumped);
+}
+
 static void show_progress(struct record *r)
 {
 	uint64_t elapsed = cli_run_elapsed(&r->run);
@@ -144,7 +165,7 @@ static void show_progress(struct record *r)
 		return;
 	r->shown_ns = elapsed;
 	/* Not while the dump holds the descriptor; the old figures will do. */
-	if (!r->has_dumper || atomic_load(&r->dumped))
+	if (!is_dumping(r))
 		kl_session_stats(r->session.session, -1, &r->stats);
 	fprintf(stderr, "\r\033[Krecording %.1f s: %s records, %s written, %s lost%s",
 		(double)elapsed / 1e9, cli_print_count(records, r->stats.written),
@@ -179,10 +200,36 @@ static void save_stacks_now_and_then(struct record *r)
 
 	/* Not while the dump holds the descriptor. */
 	if (!cli_session_has_stacks(&r->session) || elapsed - r->collected_ns < COLLECT_NS ||
-	    (r->has_dumper && !atomic_load(&r->dumped)))
+	    is_dumping(r))
 		return;
 	r->collected_ns = elapsed;
 	save_stacks(r);
+}
+
+/* Alarms and snapshots that the figures tell of. */
+static void take_news(struct record *r)
+{
+	if (cli_alarms_are_new(&r->alarms, r->stats.alarms)) {
+		clear_progress(r);
+		cli_alarms_take(&r->alarms);
+	}
+	if (r->session.config.mode == KL_MODE_OVERWRITE)
+		cli_snapshots_take(&r->snapshots, r->stats.snapshots);
+}
+
+/* What rules have asked for. False if one of them has stopped the recording. */
+static bool look_at_news(struct record *r)
+{
+	cli_alarms_run(&r->alarms);
+	if (is_dumping(r))
+		return true;
+	/* Not before: the dump holds the descriptor, and there would be no end of it. */
+	r->run.news = kl_session_fd(r->session.session);
+	if (r->run.told)
+		kl_session_stats(r->session.session, -1, &r->stats);
+	r->run.told = false;
+	take_news(r);
+	return !r->stats.frozen;
 }
 
 static bool is_counted(const struct record *r, unsigned int id)
@@ -205,32 +252,19 @@ static int stop(struct record *r)
 
 	if (error)
 		return cli_library_error(error, NULL);
+	kl_session_stats(session, -1, &r->stats);
+	take_news(r);
 	if (r->session.config.mode == KL_MODE_OVERWRITE)
 		status = cli_recorder_attach(&r->recorder);
 	if (!status && !cli_recorder_drain(&r->recorder))
 		status = CLI_FAILED;
 	if (!status)
 		status = save_stacks(r);
-	kl_session_stats(session, -1, &r->stats);
 	if (has_counters(r)) {
 		r->counts = cli_alloc(sizeof(*r->counts));
 		kl_session_counts(session, r->counts);
 	}
 	return status;
-}
-
-/* Has a rule stopped the recording? */
-static bool is_frozen(struct record *r)
-{
-	const struct kl_plan_rule *rule;
-	bool may_be = false;
-
-	for (unsigned int i = 0; (rule = kl_plan_rule(r->session.plan, i)); i++)
-		may_be |= rule->handler == KL_HANDLER_freeze;
-	/* Not while the dump holds the descriptor. */
-	if (!may_be || (r->has_dumper && !atomic_load(&r->dumped)))
-		return false;
-	return !kl_session_stats(r->session.session, -1, &r->stats) && r->stats.frozen;
 }
 
 static int record(struct record *r)
@@ -244,7 +278,7 @@ static int record(struct record *r)
 	if (status)
 		return status;
 	start_dump(r);
-	while (!r->run.over && !is_frozen(r) && cli_recorder_drain(&r->recorder)) {
+	while (!r->run.over && look_at_news(r) && cli_recorder_drain(&r->recorder)) {
 		show_progress(r);
 		save_stacks_now_and_then(r);
 		cli_run_wait(&r->run, cli_recorder_fd(&r->recorder), 100);
@@ -270,13 +304,15 @@ static void write_json(const struct record *r, int status)
 {
 	const struct kl_reader_counts *counts = &r->recorder.counts;
 
-	cli_json_write(
-		json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o}", "trace",
-			  cli_json_text(r->path), "records", (json_int_t)counts->read, "lost",
-			  (json_int_t)counts->lost, "missed", (json_int_t)counts->missed, "fired",
-			  (json_int_t)(r->stats.written + r->stats.lost), "bytes",
-			  (json_int_t)r->recorder.bytes, "seconds", (double)r->elapsed_ns / 1e9,
-			  "status", status, "counts", json_counters(r)));
+	cli_json_write(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o, s:I, s:I}", "trace",
+				 cli_json_text(r->path), "records", (json_int_t)counts->read,
+				 "lost", (json_int_t)counts->lost, "missed",
+				 (json_int_t)counts->missed, "fired",
+				 (json_int_t)(r->stats.written + r->stats.lost), "bytes",
+				 (json_int_t)r->recorder.bytes, "seconds",
+				 (double)r->elapsed_ns / 1e9, "status", status, "counts",
+				 json_counters(r), "alarms", (json_int_t)r->stats.alarms,
+				 "snapshots", (json_int_t)r->snapshots.written));
 }
 
 static void print_counters(const struct record *r)
@@ -296,6 +332,7 @@ static void print_summary(const struct record *r)
 	uint64_t lost = counts->lost;
 	char number[4][CLI_NUMBER_MAX];
 
+	cli_snapshots_print(&r->snapshots, r->quiet);
 	if (r->quiet && !lost)
 		return;
 	if (r->stats.unswitched)
@@ -335,6 +372,28 @@ static char *default_path(void)
 	return strdup(text);
 }
 
+static bool has_snapshots(const struct record *r)
+{
+	const struct kl_plan_rule *rule;
+
+	for (unsigned int i = 0; (rule = kl_plan_rule(r->session.plan, i)); i++)
+		if (rule->handler == KL_HANDLER_snapshot)
+			return true;
+	return false;
+}
+
+static int init_outputs(struct record *r)
+{
+	int status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
+
+	cli_alarms_init(&r->alarms, &r->session);
+	r->snapshots.session = &r->session;
+	r->snapshots.recorder = &r->recorder;
+	if (!status && has_snapshots(r))
+		status = cli_snapshots_init(&r->snapshots, r->force);
+	return status;
+}
+
 static int run(struct record *r)
 {
 	int status = cli_run_init(&r->run, &r->session), finished;
@@ -343,12 +402,13 @@ static int run(struct record *r)
 		status = cli_session_open(&r->session, NULL, KL_HANDLER_log);
 	if (status)
 		goto deinit_run;
-	status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
+	status = init_outputs(r);
 	if (!status)
 		status = record(r);
 	finished = cli_recorder_deinit(&r->recorder);
 	if (!status)
 		status = finished;
+	cli_alarms_finish(&r->alarms);
 	if (r->run.began_ns && !cli_settings.json)
 		print_summary(r);
 	if (r->run.began_ns)
@@ -370,12 +430,14 @@ static int exec_record(const struct cli_command *self, int argc, char **argv)
 
 	r->session.command = self;
 	r->dump = true;
+	r->snapshots.most = CLI_SNAPSHOTS_DEFAULT;
 	cli_select_init(&r->session.select);
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(r, &parser, key);
 	if (parser.n_words)
 		r->session.select.words = parser.words;
+	r->alarms.quiet = r->quiet;
 	if (!r->path)
 		r->path = default_path();
 	if (!parser.n_words)
@@ -403,6 +465,8 @@ const struct cli_command cmd_record = {
 		"  kernlens record -p 1234 --duration 10\n"
 		"  kernlens record -v rss,nvcsw,'user_?p' -- make\n"
 		"  kernlens record -e sched,block_rq_issue:stack -- make\n"
-		"  kernlens record -a --overwrite --buffer 16M     a flight recorder\n",
+		"  kernlens record -a --overwrite --buffer 16M     a flight recorder\n"
+		"  kernlens record -a --overwrite -e sched -e 'syscall_exit_fsync /ret < 0/ :snapshot'\n"
+		"  kernlens record -a -e 'tp:mark_victim :alarm(\"no memory\")' --on-alarm 'wall \"$KERNLENS_ALARM\"'\n",
 	.exec = exec_record,
 };

@@ -10,11 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "common.h"
 #include "recorder.h"
+
+/* How long a copy waits for a record that is being written. */
+#define COPY_TRIES 50
+#define COPY_PAUSE_NS 1000000
 
 static bool is_stream(const char *name)
 {
@@ -64,7 +69,7 @@ static void discard_trace(const char *path)
 	rmdir(path);
 }
 
-static int clear_path(const char *path, bool force)
+int cli_recorder_clear(const char *path, bool force)
 {
 	unsigned int ours = 0, others = 0;
 	int error = 0;
@@ -97,7 +102,7 @@ int cli_recorder_init(struct cli_recorder *recorder, struct cli_run *run, const 
 	int error, status;
 
 	*recorder = (struct cli_recorder){ .run = run, .path = path };
-	status = clear_path(path, force);
+	status = cli_recorder_clear(path, force);
 	if (status)
 		return status;
 	error = kl_device_time(s->device, &recorder->first);
@@ -111,11 +116,11 @@ int cli_recorder_init(struct cli_recorder *recorder, struct cli_run *run, const 
 	return recorder->writer ? CLI_OK : cli_library_error(-errno, "%s", path);
 }
 
-int cli_recorder_attach(struct cli_recorder *recorder)
+static int attach(struct cli_recorder *recorder, unsigned int flags)
 {
 	struct cli_session *s = recorder->run->session;
 	unsigned int cpus = kl_device_info(s->device)->cpus;
-	int fd = kl_session_reader(s->session, KL_READER_HOLD);
+	int fd = kl_session_reader(s->session, flags);
 
 	if (fd < 0)
 		return cli_library_error(fd, NULL);
@@ -123,19 +128,23 @@ int cli_recorder_attach(struct cli_recorder *recorder)
 	return recorder->reader ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
+int cli_recorder_attach(struct cli_recorder *recorder)
+{
+	return attach(recorder, KL_READER_HOLD);
+}
+
 int cli_recorder_fd(const struct cli_recorder *recorder)
 {
 	return recorder->reader && !recorder->error ? kl_reader_fd(recorder->reader) : -1;
 }
 
-bool cli_recorder_drain(struct cli_recorder *recorder)
+/* @partial: also what is there of blocks that are being filled, for the last time. */
+static bool drain(struct cli_recorder *recorder, bool partial)
 {
 	struct kl_reader_block block;
 	int got;
 
-	if (!recorder->reader || recorder->error)
-		return !recorder->error;
-	while ((got = kl_reader_next_block(recorder->reader, false, &block)) > 0) {
+	while ((got = kl_reader_next_block(recorder->reader, partial, &block)) > 0) {
 		got = kl_trace_append(recorder->writer, block.block, block.to);
 		if (got < 0)
 			break;
@@ -147,6 +156,44 @@ bool cli_recorder_drain(struct cli_recorder *recorder)
 		cli_library_error(got, "%s: the recording ends here", recorder->path);
 	}
 	return !recorder->error;
+}
+
+bool cli_recorder_drain(struct cli_recorder *recorder)
+{
+	if (!recorder->reader || recorder->error)
+		return !recorder->error;
+	return drain(recorder, false);
+}
+
+/* A record that is just being written is finished soon, unless its CPU is held up. */
+static int drain_to_end(struct cli_recorder *copy)
+{
+	const struct timespec pause = { .tv_nsec = COPY_PAUSE_NS };
+
+	for (int i = 0; drain(copy, true) && !kl_reader_at_end(copy->reader); i++) {
+		if (i == COPY_TRIES) {
+			cli_note("%s: a CPU's last block could not be read", copy->path);
+			break;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return copy->error ? CLI_FAILED : CLI_OK;
+}
+
+int cli_recorder_copy(const struct cli_recorder *recorder, const char *path)
+{
+	struct cli_recorder copy;
+	int status = cli_recorder_init(&copy, recorder->run, path, false), finished;
+
+	copy.first = recorder->first;
+	if (!status)
+		status = attach(&copy, 0);
+	if (!status && kl_reader_end_here(copy.reader))
+		status = cli_library_error(-EINVAL, "%s", path);
+	if (!status)
+		status = drain_to_end(&copy);
+	finished = cli_recorder_deinit(&copy);
+	return status ? status : finished;
 }
 
 int cli_recorder_deinit(struct cli_recorder *recorder)

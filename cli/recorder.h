@@ -26,6 +26,14 @@ struct cli_recorder {
 };
 
 /**
+ * cli_recorder_clear - make room for a trace
+ * @path: must not be there, be empty, or be a trace if @force, which is removed
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_recorder_clear(const char *path, bool force);
+
+/**
  * cli_recorder_init - make the directory; the session is not started yet
  * @recorder: filled in
  * @path: must not be there, be empty, or be a trace if @force
@@ -40,6 +48,15 @@ int cli_recorder_attach(struct cli_recorder *recorder);
 
 /* Write what is complete now. False after an error, which is said once. */
 bool cli_recorder_drain(struct cli_recorder *recorder);
+
+/**
+ * cli_recorder_copy - write what is in the buffers now to a trace of its own
+ * @recorder: of the session, which goes on meanwhile
+ * @path: must not be there
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_recorder_copy(const struct cli_recorder *recorder, const char *path);
 
 /* Descriptor to poll, -1 if nothing is read yet. */
 int cli_recorder_fd(const struct cli_recorder *recorder);

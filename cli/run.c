@@ -23,7 +23,7 @@ int cli_run_init(struct cli_run *run, struct cli_session *session)
 {
 	sigset_t ours;
 
-	*run = (struct cli_run){ .session = session, .signals = -1 };
+	*run = (struct cli_run){ .session = session, .signals = -1, .news = -1 };
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
@@ -149,15 +149,17 @@ static int shorten(const struct cli_run *run, int timeout_ms)
 
 void cli_run_wait(struct cli_run *run, int fd, int timeout_ms)
 {
-	struct pollfd polls[CLI_PIDS_MAX + 2];
+	struct pollfd polls[CLI_PIDS_MAX + 3];
 	unsigned int n = run->n_targets;
 
 	for (unsigned int i = 0; i < n; i++)
 		polls[i] = (struct pollfd){ .fd = run->targets[i], .events = POLLIN };
 	polls[n] = (struct pollfd){ .fd = run->signals, .events = POLLIN };
 	polls[n + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
-	if (poll(polls, n + 2, shorten(run, timeout_ms)) > 0) {
+	polls[n + 2] = (struct pollfd){ .fd = run->news, .events = POLLPRI };
+	if (poll(polls, n + 3, shorten(run, timeout_ms)) > 0) {
 		look_at_targets(run, polls);
+		run->told |= polls[n + 2].revents & POLLPRI;
 		if (polls[n].revents)
 			take_signals(run);
 	}

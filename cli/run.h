@@ -16,6 +16,8 @@
  * struct cli_run - what is waited for
  * @over: the session shall be stopped
  * @asked: the user has said so, it did not end by itself
+ * @news: descriptor of a session that is polled for news, -1: none
+ * @told: there are some
  * @began_ns: when the session was started, CLOCK_MONOTONIC; 0: it was not
  */
 struct cli_run {
@@ -25,6 +27,8 @@ struct cli_run {
 	int targets[CLI_PIDS_MAX];
 	unsigned int n_targets;
 	unsigned int n_asked;
+	int news;
+	bool told;
 	uint64_t began_ns;
 	uint64_t ends_ns;
 	bool over;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Snapshots: the session goes on while its buffers are copied. All that were asked
+ * for before one is begun are that one; what is asked for meanwhile is the next.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "snapshot.h"
+
+char *cli_snapshots_path(const struct cli_snapshots *snapshots, uint64_t number)
+{
+	return cli_format("%s.%llu", snapshots->recorder->path, (unsigned long long)number);
+}
+
+int cli_snapshots_init(struct cli_snapshots *snapshots, bool force)
+{
+	int status = CLI_OK;
+
+	for (uint64_t i = 1; i <= snapshots->most && !status; i++) {
+		char *path = cli_snapshots_path(snapshots, i);
+
+		status = cli_recorder_clear(path, force);
+		/* What is empty now would say that there was a snapshot. */
+		if (!status && force)
+			rmdir(path);
+		free(path);
+	}
+	return status;
+}
+
+static int save_stacks(struct cli_session *session, const char *path)
+{
+	int error;
+
+	if (!cli_session_has_stacks(session))
+		return CLI_OK;
+	if (cli_session_collect(session) < 0)
+		return CLI_FAILED;
+	if (!session->stacks)
+		return CLI_OK;
+	error = kl_stacks_save(session->stacks, path);
+	return error ? cli_library_error(error, "%s", path) : CLI_OK;
+}
+
+static void write_one(struct cli_snapshots *snapshots)
+{
+	char *path = cli_snapshots_path(snapshots, snapshots->written + 1);
+	int status = cli_recorder_copy(snapshots->recorder, path);
+
+	/* Behind the blocks, which have the ids of the traces. */
+	if (!status)
+		status = save_stacks(snapshots->session, path);
+	if (status)
+		snapshots->failed++;
+	else
+		snapshots->written++;
+	free(path);
+}
+
+void cli_snapshots_take(struct cli_snapshots *snapshots, uint64_t asked)
+{
+	uint64_t more = asked - snapshots->asked;
+
+	if (!more)
+		return;
+	snapshots->asked = asked;
+	/* One that failed is not tried again: what there is of it stands in the way. */
+	if (snapshots->written == snapshots->most || snapshots->failed) {
+		snapshots->beyond += more;
+		return;
+	}
+	snapshots->merged += more - 1;
+	write_one(snapshots);
+}
+
+void cli_snapshots_print(const struct cli_snapshots *snapshots, bool quiet)
+{
+	const char *path = snapshots->recorder->path;
+	char number[2][CLI_NUMBER_MAX];
+
+	if (snapshots->beyond)
+		cli_note("%s snapshots more were asked for than %s",
+			 cli_print_count(number[0], snapshots->beyond),
+			 snapshots->failed ? "could be written" : "--snapshots allows");
+	if (quiet || !snapshots->written)
+		return;
+	fprintf(stderr, "kernlens: %s snapshots: %s.1",
+		cli_print_count(number[0], snapshots->written), path);
+	if (snapshots->written > 1)
+		fprintf(stderr, " to %s.%llu", path, (unsigned long long)snapshots->written);
+	if (snapshots->merged)
+		fprintf(stderr, "; %s more were asked for at the same times",
+			cli_print_count(number[1], snapshots->merged));
+	fputc('\n', stderr);
+}

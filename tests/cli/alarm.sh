@@ -1,0 +1,65 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# Alarms: on stderr, and to a command.
+
+kl record --no-dump -e sched_process_exec -e 'mark :alarm("look here")' -o plain -- "$kernlens" mark one
+expect "an alarm" 0
+says err '^kernlens: alarm: look here \(mark in kernlens, [0-9]+\)$' "is said"
+
+# It is seen while the recording goes on, not at the end.
+kl record -q --no-dump -e 'mark :alarm("look here")' --on-alarm 'date +%s%N >told' -o soon -- \
+	bash -c '"$0" mark; sleep 1; date +%s%N >ended' "$kernlens"
+silent err alarm "but not with --quiet"
+check "the command is run at once" test $(($(cat ended) - $(cat told))) -gt 500000000
+
+# The command's environment, and that it is told each alarm.
+tell='echo "$KERNLENS_ALARM|$KERNLENS_EVENT|$KERNLENS_SESSION|$KERNLENS_TID|$KERNLENS_COMM" >>told; echo printed'
+for mode in discard overwrite; do
+	rm -f told
+	kl record --json --no-dump "--$mode" -e 'mark :alarm("a \"b\" $c")' --on-alarm "$tell" -o "$mode" -- \
+		bash -c 'for i in 1 2 3; do "$0" mark; done' "$kernlens"
+	expect "--on-alarm, --$mode" 0
+	check "is run for each" test "$(grep -Ec '^a .* \$c\|mark\|[0-9]+\|[0-9]+\|kernlens$' told)" -eq 3
+	json "they are counted" '.alarms == 3' || cat "$work/out"
+	says err '^printed$' "what it prints goes to stderr"
+done
+
+# A command that is slow: one at a time, a bounded queue, and the recording does not wait.
+kl record --no-dump -e syscall_entry_write -e 'mark :alarm("many")' \
+	--on-alarm 'echo begin >>slow.log; [ -e one ] || { : >one; sleep 1; }; echo end >>slow.log' -o slow -- \
+	bash -c 'yes | head -n 100 | "$0" mark -; dd if=/dev/zero of=/dev/null bs=1 count=500 status=none' "$kernlens"
+expect "a slow command" 0
+check "is never run twice at a time" bash -c '! uniq -d slow.log | grep . && test "$(wc -l <slow.log)" -ge 64'
+says err '^kernlens: [0-9]+ alarms were not handed to the command' "what it was too slow for is counted"
+says err '^kernlens: [0-9]+ alarms came too fast to be printed' "and what was not printed"
+check "and nothing is lost meanwhile" test \
+	"$("$kernlens" print --format json slow | jq -s '[.[] | select(.event == "syscall_entry_write" and .comm == "dd")] | length')" -eq 500
+
+kl record --no-dump -e 'mark :alarm("many")' --on-alarm 'exit 3' -o failing -- \
+	bash -c 'for i in 1 2 3; do "$0" mark; done' "$kernlens"
+expect "a command that fails" 0
+check "is told once" test "$(grep -c 'failed with status 3' err)" -eq 1
+
+kl live -e sched_process_exec -e 'mark :alarm("look here")' --on-alarm "$tell" -- "$kernlens" mark one
+expect "live" 0
+says err '^kernlens: alarm: look here' "says them"
+says err '^printed$' "runs the command"
+says out 'alarm: .*look here' "they are events, too"
+silent out '^printed$' "whose output is not among the events"
+
+# Another terminal's session.
+"$kernlens" record -q --no-dump -a -e 'mark :alarm("from there")' --name there -o there --duration 3 &
+sleep 1
+"$kernlens" mark before
+(sleep 0.7 && exec "$kernlens" mark behind) &
+rm -f told
+kl live -q --session there --on-alarm "$tell" --duration 1.4
+check "a session that is only read: those that come from now on" test "$(wc -l <told)" -eq 1
+silent err 'alarm: ' "not said with --quiet"
+wait
+
+kl_nobody record --no-dump -e 'mark :alarm("mine")' --on-alarm 'echo "$KERNLENS_COMM" >/dev/shm/own.told' \
+	-o /dev/shm/own -- "$kernlens" mark one
+expect "an ordinary user's" 0
+check "tells of own tasks" grep -qx kernlens /dev/shm/own.told
+rm -r /dev/shm/own /dev/shm/own.told

@@ -1,0 +1,98 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# The handler snapshot: copies of a flight recorder's buffers while it goes on.
+
+# whole TRACE [READER]: nothing in it is torn or cut; another reader finds as much in it.
+whole() {
+	"$kernlens" print --format json "$1" >"$1.json" 2>said && ! grep -E '[1-9][0-9,]* blocks damaged' said &&
+		{ [[ ! ${2-} ]] || test "$("$2" "$1" 2>/dev/null | wc -l)" -eq "$(grep -c '"event":' "$1.json")"; }
+}
+
+# Writes by one process, marks between them: what a snapshot has ends near its mark.
+cat >script <<END
+dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
+"$kernlens" mark first
+sleep 0.5
+dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
+"$kernlens" mark second
+sleep 0.5
+dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
+END
+kl record --json --no-dump --overwrite --buffer 8M -v rss -e syscall_entry_write,sched_switch:stack \
+	-e 'mark :snapshot' -o flight -- bash script
+expect "a recording with snapshots" 0
+json "tells how many" '.snapshots == 2 and .missed == 0 and .lost == 0'
+for trace in flight flight.1 flight.2; do
+	check "$trace is whole" whole "$trace" "$([[ $trace == *.2 ]] || echo babeltrace2)"
+	check "$trace has call traces" bash -c 'jq -s -e "[.[] | select(.event == \"sched_switch\").stacks.kstack[]?.symbol] | length > 100" "$1.json"' - "$trace"
+done
+check "it can be reported on" "$kernlens" report flight.1
+writes() {
+	jq -s '[.[] | select(.event == "syscall_entry_write" and .comm == "dd")] | length' "$1.json"
+}
+check "the first has what was before it, and not all that came behind" \
+	test "$(writes flight.1)" -ge 300 -a "$(writes flight.1)" -lt 900
+check "the second has more" test "$(writes flight.2)" -ge 600
+check "nothing of what came meanwhile is lost" test "$(writes flight)" -eq 900
+check "a snapshot has the record that asked for it" jq -s -e \
+	'[.[] | select(.event == "alarm")] | length == 1 and .[0].fields.text == "snapshot"' flight.1.json
+check "and variables" jq -s -e 'all(.[]; .variables | has("rss"))' flight.2.json
+check "it is the recording's beginning" bash -c \
+	'cut -f 1-3 -d, flight.1.json | sort >a; cut -f 1-3 -d, flight.json | sort >b; test -z "$(comm -23 a b)"'
+
+# While processes write as fast as they can through buffers that turn over all the time.
+cat >script <<'END'
+for i in 1 2 3; do
+	dd if=/dev/zero of=/dev/null bs=1 count=15000 status=none &
+done
+for i in 1 2 3 4 5; do
+	sleep 0.1
+	"$1" mark "$i"
+done
+wait
+END
+kl record --no-dump --overwrite --buffer 128K --snapshots 3 -e syscalls -e 'mark :snapshot' -o busy \
+	-- bash script "$kernlens"
+expect "one whose buffers turn over" 0
+says err '^kernlens: 3 snapshots: busy.1 to busy.3' "has three"
+says err 'older ones overwritten' "and has overwritten"
+says err '[12] snapshots more were asked for than --snapshots allows' "and says what was beyond it"
+check "there is no fourth" test ! -e busy.4
+for trace in busy.1 busy.3; do
+	check "$trace is whole" whole "$trace"
+	check "$trace has many records" test "$(wc -l <"$trace.json")" -gt 1000
+	"$kernlens" report --json "$trace" >>reports
+done
+check "each has what was lost or overwritten before it" jq -s -e \
+	'map(.records + .losses.before + .losses.overwritten) | .[0] < .[1]' reports
+
+kl record --no-dump --overwrite -e 'syscall_entry_write :snapshot' -o merged -- \
+	dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
+expect "thousands asked for at once" 0
+check "are few" test ! -e merged.17
+check "at least one of them" whole merged.1
+# all: snapshots written, asked for together with one, and beyond the limit
+all() {
+	tr -d , <err | grep -Eo '[0-9]+ (snapshots: |snapshots more|more were)' | awk '{ n += $1 } END { print n }'
+}
+check "all are accounted for" test "$(all)" -eq 1000
+
+kl record -q --no-dump --overwrite -e sched_switch -e 'mark :snapshot' -o flight -- true
+expect "a trace in the way" 1
+mkdir other.1 && touch other.1/mine
+kl record -q --no-dump --overwrite -e sched_switch -e 'mark :snapshot' -o other -- true
+expect "something else in the way of a snapshot" 1
+check "the recording is not begun" test ! -e other
+kl record -q --force --no-dump --overwrite -e sched_switch -e 'mark :snapshot' -o flight -- true
+expect "--force" 0
+check "removes old snapshots" test ! -e flight.1 -a ! -e flight.2
+kl record -q -e 'mark :snapshot' -o kept -- true
+expect "without --overwrite" 1
+says err 'snapshot' "it is refused"
+kl record -q --snapshots 10000 -- true
+expect "too many" 2
+kl_nobody record -q --no-dump --overwrite -e 'mark :snapshot' -o /dev/shm/own -- "$kernlens" mark mine
+expect "an ordinary user's" 0
+kl print --format json /dev/shm/own.1
+json "is there" '.comm == "kernlens" and .fields.text == "snapshot"'
+rm -r /dev/shm/own /dev/shm/own.1
