@@ -10,7 +10,8 @@
  *	-v  variables with each record
  *	-f  in each record, changed or not
  *	-c  count instead of log
- *	-r  a rule instead: count,pid or hist,ret or sum,ret: by process, or of an exit's value;
+ *	-r  a rule instead: count,VARIABLE: by its values, as pid; hist,ret or sum,ret: of an exit's
+ *	    value;
  *	    log,reject: with a filter on the first field that lets nothing through
  *	-t  follow the command and what it creates, or a task that does nothing
  *	-d  discard mode instead of overwrite
@@ -129,7 +130,8 @@ static __u32 variable_id(const char *name)
 /* Makes the rule and returns what stands for it in a maskset. */
 static __u8 make_rule(int fd, const char *what)
 {
-	const struct kl_abi_op pid[] = { { .code = KL_OP_VARIABLE, .imm = variable_id("pid") },
+	const struct kl_abi_op key[] = { { .code = KL_OP_VARIABLE,
+					   .imm = variable_id(strchr(what, ',') + 1) },
 					 { .code = KL_OP_END } };
 	const struct kl_abi_op field[] = { { .code = KL_OP_FIELD, .b = KL_NUMBER_S64 },
 					   { .code = KL_OP_END } };
@@ -142,9 +144,9 @@ static __u8 make_rule(int fd, const char *what)
 	};
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_count };
 
-	if (!strcmp(what, "count,pid")) {
+	if (!strncmp(what, "count,", 6)) {
 		rule.n_keys = 1;
-		rule.key[0] = add_program(fd, pid, 2);
+		rule.key[0] = add_program(fd, key, 2);
 	} else if (!strcmp(what, "log,reject")) {
 		rule.handler = KL_HANDLER_log;
 		rule.filter = add_program(fd, reject, 4);

@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes call traces: walks the kernel's stack with the kernel's unwinder and the
- * program's by frame pointers, stores each once, and finds the files that a new one's
- * frames are in. Called by variables and by the handler, in any context.
+ * Makes call traces: walks the program's stack by frame pointers, has stack_kernel.c
+ * walk the kernel's, stores each once, and finds the files that a new one's frames are
+ * in. Called by variables and by the handler, in any context.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/irq_work.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
-#include <asm/unwind.h>
 
 #include "session.h"
 #include "stack_inside.h"
 
 #define LEVELS 4 /* a task, a softirq, an interrupt, an NMI */
 #define OBJECT_PROBES 16
-#define TRAMPOLINE_FRAMES 4 /* the hooked function is among so many */
 
 /**
  * struct stack_cpu - what a CPU needs to make traces
@@ -46,7 +43,6 @@ struct stack_cpu {
 static struct stack_cpu __percpu *stack_cpus;
 
 DEFINE_PER_CPU(struct pt_regs *, kl_stack_origin);
-DEFINE_PER_CPU(unsigned long, kl_stack_function);
 
 static u32 level(void)
 {
@@ -71,83 +67,6 @@ static void put_room(u32 at)
 
 /* --------------------------------------------------------------- the kernel */
 
-/* Pages of the module around its text. */
-static unsigned long ours_begin, ours_end;
-
-static __always_inline bool is_ours(unsigned long address)
-{
-	return address - ours_begin < ours_end - ours_begin;
-}
-
-static void find_ours(void)
-{
-	ours_begin = (unsigned long)kl_stack_kernel & PAGE_MASK;
-	ours_end = ours_begin;
-	while (within_module(ours_begin - 1, THIS_MODULE))
-		ours_begin -= PAGE_SIZE;
-	while (within_module(ours_end, THIS_MODULE))
-		ours_end += PAGE_SIZE;
-}
-
-/* Where the unwinder is, before it has been asked whether that is text. */
-static __always_inline unsigned long raw_address(const struct unwind_state *state)
-{
-#ifdef CONFIG_UNWINDER_ORC
-	return state->ip;
-#else
-	return 0;
-#endif
-}
-
-/*
- * Between us and a function that is hooked is ftrace's trampoline, which is nobody's
- * text. An event that has interrupted that one does not find the function there.
- */
-static u32 skip_trampoline(u64 *frame, u32 n, u64 function)
-{
-	u32 i = 0;
-
-	while (i < n && frame[i] != function + MCOUNT_INSN_SIZE)
-		i++;
-	if (!i || i == n)
-		return n;
-	memmove(frame, frame + i, (n - i) * sizeof(*frame));
-	return n - i;
-}
-
-static u32 walk_kernel(u64 *frame, u32 most, struct pt_regs *regs, u8 *flags)
-{
-	unsigned long function = this_cpu_read(kl_stack_function);
-	struct unwind_state state;
-	bool ours = !regs;
-	u32 n = 0;
-
-	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
-	     unwind_next_frame(&state)) {
-		unsigned long address;
-
-		/* Asking takes longer than all else for a module's address. */
-		if (ours && is_ours(raw_address(&state)))
-			continue;
-		address = unwind_get_return_address(&state);
-		if (!address)
-			break;
-		if (ours && is_ours(address))
-			continue;
-		ours = false;
-		if (n == most) {
-			*flags |= KL_STACK_CUT;
-			break;
-		}
-		frame[n++] = address;
-		if (unlikely(function) && n == TRAMPOLINE_FRAMES) {
-			n = skip_trampoline(frame, n, function);
-			function = 0;
-		}
-	}
-	return n;
-}
-
 static u64 store_kernel(struct kl_stacks *stacks, u64 *frame)
 {
 	struct pt_regs *regs = kl_tick_registers();
@@ -160,7 +79,8 @@ static u64 store_kernel(struct kl_stacks *stacks, u64 *frame)
 	/* It has interrupted a program. */
 	if (regs && user_mode(regs))
 		return 0;
-	trace.about.frames = walk_kernel(frame, stacks->kernel_frames, regs, &trace.about.flags);
+	trace.about.frames =
+		kl_stack_walk_kernel(frame, stacks->kernel_frames, regs, &trace.about.flags);
 	return trace.about.frames ? kl_stack_insert(&stacks->table, &trace) : 0;
 }
 
@@ -433,7 +353,7 @@ int kl_stacks_init(void)
 {
 	int cpu;
 
-	find_ours();
+	kl_stack_kernel_init();
 	stack_cpus = alloc_percpu(struct stack_cpu);
 	if (!stack_cpus)
 		return -ENOMEM;

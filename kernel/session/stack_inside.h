@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What stack.c, which makes traces, and stack_copy.c, which gives them away, share. */
+/* What stack.c and stack_kernel.c, which make traces, and stack_copy.c, which gives them away, share. */
 #ifndef KL_SESSION_STACK_INSIDE_H
 #define KL_SESSION_STACK_INSIDE_H
 
@@ -27,5 +27,8 @@ struct kl_stacks {
 	u32 user_frames;
 	struct kl_stack_object object[KL_STACK_OBJECTS_MAX];
 };
+
+u32 kl_stack_walk_kernel(u64 *frame, u32 most, struct pt_regs *regs, u8 *flags);
+void kl_stack_kernel_init(void);
 
 #endif /* KL_SESSION_STACK_INSIDE_H */

@@ -75,6 +75,10 @@ check "in the program itself there is no trace of the kernel" jq -e \
 	'[.rules[0].entries[] | select(.keys.ustack[0].symbol == "chain_c" and .keys.kstack == null).count] | add > 20' "$work/out"
 kl stat -e tick:200:stack -- "$chain" spin 300
 says err '^        chain_b\+0x[0-9a-f]+ \(.*/stack-chain\)$' "as text"
+kl stat --json -a -e 'tick:500:count by ip, kstack' -- dd if=/dev/zero of=/dev/null bs=64k count=20000 status=none
+jq -r '.rules[0].entries[].keys | select(.kstack) | "\(.ip) \(.kstack[0].address)"' "$work/out" |
+	while read -r ip address; do printf '0x%x %s\n' "$ip" "$address"; done >ticks
+check "ticks in the kernel begin with what they have interrupted" awk '$1 != $2 { other++ } END { exit NR < 10 || other }' ticks
 kl stat --json -e 'fn:vfs_write:stack' -- dd if=/dev/zero of=/dev/null count=1 status=none
 check "a hooked function is the first" test "$(frames "$first.keys.kstack" | cut -d' ' -f1-2)" = "vfs_write ksys_write"
 kl live --json -o live.json -e syscall_entry_getppid:stack -- "$chain" call 3

@@ -2,10 +2,12 @@
 /*
  * Call traces through the device alone: limits and errors, a full table, traces of tasks,
  * softirqs, interrupts and NMIs against the kernel's own symbols, and programs whose
- * mappings change while their frames are looked up. stacks [RECORDS].
+ * mappings change while their frames are looked up. stacks [RECORDS [hooked]]: with returns
+ * hooked by others instead, for which the machine runs one CPU at a time.
  */
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 
 #include "kl.h"
@@ -285,7 +287,7 @@ static void test_room(void)
 /* ------------------------------------------------------------- contexts */
 
 static u32 in_thread, in_timer, in_nmi;
-static u64 of_context[KLS_CONTEXTS], wrong_context, empty, ours, user_traces;
+static u64 of_context[KLS_CONTEXTS], wrong_context, other_frames, empty, ours, user_traces;
 
 static void check_context(u32 kstack, u32 ustack, u64 fields)
 {
@@ -298,6 +300,7 @@ static void check_context(u32 kstack, u32 ustack, u64 fields)
 	}
 	of_context[context]++;
 	ours += begins_with_ours(t);
+	other_frames += kls_stack_hash((const __u64 *)t->word, t->about.frames) != (u32)fields;
 	user_traces += ustack && find(ustack);
 	switch (context) {
 	case KLS_TASK:
@@ -381,6 +384,7 @@ static void fire(int stimulus, u64 records, u32 cpus)
 		.irq_every = 61,
 		.nmi_every = 41,
 		.timer_us = 500,
+		.stacks = 1,
 	};
 	struct kls_counts counts;
 
@@ -395,7 +399,7 @@ static void fire(int stimulus, u64 records, u32 cpus)
 		bail("KLS_IOC_STOP");
 }
 
-static void test_contexts(u64 records)
+static void test_contexts(u64 records, const char *how)
 {
 	const u32 events[] = { KL_EV_power_cpu_frequency, 0 };
 	int fd = open_session(), stimulus = open(KLS_DEVICE, O_RDWR);
@@ -405,43 +409,93 @@ static void test_contexts(u64 records)
 
 	if (stimulus < 0)
 		bail("cannot open " KLS_DEVICE);
+	memset(of_context, 0, sizeof(of_context));
+	wrong_context = other_frames = empty = ours = user_traces = 0;
 	if (ask_variables(fd, 2, 0) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
 	fire(stimulus, records, cpus < 2 ? cpus : 2);
 	kl_stop(fd);
 	tap_check(ends(child), "a program whose mappings are looked at goes on changing them");
-	in_thread = want_symbol("kthread");
-	in_timer = want_symbol("hrtimer_interrupt");
-	in_nmi = want_symbol("exc_nmi");
-	read_symbols();
 	tap_check(fetch(fd), "traces come in order, and whole");
 	n = read_records(fd, check_context);
 	for (u32 i = 0; i < n_traces; i++)
 		placed += traces[i].about.kind == KL_STACK_USER && traces[i].about.pid == child &&
 			  traces[i].word[traces[i].about.frames];
-	printf("# %llu records: %llu in tasks, %llu softirqs, %llu interrupts, %llu timer, %llu NMIs; "
-	       "%u traces, %u of the program, %llu records with it, %llu without room\n",
-	       (unsigned long long)n, (unsigned long long)of_context[KLS_TASK],
+	printf("# %s: %llu records: %llu in tasks, %llu softirqs, %llu interrupts, %llu timer, "
+	       "%llu NMIs; %u traces, %u of the program, %llu records with it, %llu without room, "
+	       "%llu with other frames\n",
+	       how, (unsigned long long)n, (unsigned long long)of_context[KLS_TASK],
 	       (unsigned long long)of_context[KLS_SOFTIRQ],
 	       (unsigned long long)of_context[KLS_IRQ_WORK],
 	       (unsigned long long)of_context[KLS_TIMER], (unsigned long long)of_context[KLS_NMI],
-	       n_traces, placed, (unsigned long long)user_traces, (unsigned long long)no_room);
+	       n_traces, placed, (unsigned long long)user_traces, (unsigned long long)no_room,
+	       (unsigned long long)other_frames);
 	tap_check(n > records / 2 && !empty, "each record has a trace of the kernel");
 	tap_check(of_context[KLS_TASK] && of_context[KLS_SOFTIRQ] && of_context[KLS_TIMER] &&
 			  of_context[KLS_NMI],
 		  "in tasks, softirqs, interrupts and NMIs");
 	tap_check(!wrong_context, "it leads to where the event was fired");
+	tap_check(!other_frames, "by the same frames as the kernel's own walk, each time");
 	tap_check(!ours, "and does not begin with functions of the module's");
 	tap_check(placed && user_traces, "the interrupted program's, too, and its files are known");
 	close(stimulus);
 	close(fd);
 }
 
+/* -------------------------------------------------------------- hooked returns */
+
+#define TRACING "/sys/kernel/tracing/"
+
+/* Word by word, as some of these files take it. */
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	ssize_t written = fd < 0 ? -1 : 0;
+
+	while (*text && written >= 0) {
+		written = write(fd, text, strlen(text));
+		text += written;
+	}
+	if (fd >= 0)
+		close(fd);
+	return written >= 0;
+}
+
+/* Return addresses on the stack that are not those of the callers: ftrace's and kprobes'. */
+static void test_hooked(u64 records)
+{
+	if (access(TRACING "trace", F_OK) && mount("tracefs", TRACING, "tracefs", 0, NULL))
+		bail("cannot mount tracefs");
+	tap_check(write_file(TRACING "set_ftrace_filter", "*hrtimer* irq_work_run*") &&
+			  write_file(TRACING "current_tracer", "function_graph"),
+		  "ftrace hooks returns");
+	test_contexts(records, "ftrace");
+	write_file(TRACING "current_tracer", "nop");
+	write_file(TRACING "set_ftrace_filter", "\n");
+	tap_check(write_file(TRACING "kprobe_events", "r:kl_test/queues __hrtimer_run_queues\n"
+						      "r:kl_test/timer hrtimer_interrupt\n") &&
+			  write_file(TRACING "events/kl_test/enable", "1"),
+		  "and kprobes do");
+	test_contexts(records, "kprobes");
+	write_file(TRACING "events/kl_test/enable", "0");
+	write_file(TRACING "kprobe_events", "\n");
+}
+
 int main(int argc, char **argv)
 {
+	u64 records = argc > 1 ? strtoull(argv[1], NULL, 0) : 20000;
+
+	in_thread = want_symbol("kthread");
+	in_timer = want_symbol("hrtimer_interrupt");
+	in_nmi = want_symbol("exc_nmi");
+	read_symbols();
+	if (argc > 2) {
+		test_hooked(records);
+		return tap_end();
+	}
 	test_calls();
 	test_room();
-	test_contexts(argc > 1 ? strtoull(argv[1], NULL, 0) : 20000);
+	test_contexts(records, "plain");
 	return tap_end();
 }

@@ -16,6 +16,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/stacktrace.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <trace/events/power.h>
@@ -78,6 +79,16 @@ static void put_back(const struct varied *before)
 	memcpy(t->comm, before->comm, sizeof(before->comm));
 }
 
+static noinline u32 hash_callers(void)
+{
+	u64 frame[KLS_FRAMES + 1];
+	u32 frames;
+
+	BUILD_BUG_ON(sizeof(*frame) != sizeof(unsigned long));
+	frames = stack_trace_save((unsigned long *)frame, ARRAY_SIZE(frame), 1);
+	return kls_stack_hash(frame, frames);
+}
+
 static void fire(struct source *s, enum kls_context context)
 {
 	struct varied before;
@@ -92,7 +103,8 @@ static void fire(struct source *s, enum kls_context context)
 		trace_suspend_resume(kls_text(number),
 				     s->id << 28 | context << 24 | (number & 0xffffff), number & 1);
 	else
-		trace_cpu_frequency(number, kls_mark(s->id, context, number));
+		trace_cpu_frequency(plan.stacks ? hash_callers() : number,
+				    kls_mark(s->id, context, number));
 	if (plan.vary)
 		put_back(&before);
 	preempt_enable_notrace();

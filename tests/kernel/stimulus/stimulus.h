@@ -36,6 +36,8 @@ enum kls_context {
  *                has a string; the others are cpu_frequency
  * @vary: around each event, set what variables read of the running task to
  *        what kls_value() says
+ * @stacks: the `state` of a cpu_frequency is kls_stack_hash() of its callers, as the
+ *          kernel itself finds them
  */
 struct kls_plan {
 	__u64 records;
@@ -49,7 +51,7 @@ struct kls_plan {
 	__u32 timer_us;
 	__u32 string_every;
 	__u32 vary;
-	__u32 reserved;
+	__u32 stacks;
 };
 
 /**
@@ -84,6 +86,17 @@ static inline __u32 kls_mark(__u32 source, __u32 context, __u32 number)
 
 #define KLS_MARK_SOURCE(mark) ((mark) >> 28)
 #define KLS_MARK_CONTEXT(mark) ((mark) >> 24 & 0xf)
+
+#define KLS_FRAMES 30 /* behind the first one: which of its calls it is differs */
+
+static inline __u32 kls_stack_hash(const __u64 *frame, __u32 frames)
+{
+	__u64 hash = 0;
+
+	for (__u32 i = 1; i < frames && i <= KLS_FRAMES; i++)
+		hash = (hash ^ frame[i]) * 0x9E3779B97F4A7C15ull;
+	return hash >> 32;
+}
 
 /* Variables that the module sets: always new, seldom new, new with the context, and a text. */
 enum kls_value {
