@@ -11,6 +11,7 @@
 #include <asm/unwind.h>
 
 #include "../compat/orc.h"
+#include "program_platform.h"
 #include "stack_inside.h"
 
 #define TRAMPOLINE_FRAMES 4 /* the hooked function is among so many */
@@ -206,12 +207,23 @@ static unsigned long stack_word(unsigned long at)
 	return READ_ONCE_NOCHECK(*(unsigned long *)at);
 }
 
-static __always_inline void do_step(struct position *p, union step step)
+/*
+ * Steps are exact; should one not be, it must neither fault nor go round in circles:
+ * the next frame is above this one, on the same stack as far as its size can tell.
+ * Returns false and leaves @p as it was if it is not.
+ */
+static __always_inline bool do_step(struct position *p, union step step)
 {
-	p->sp = step.sp & 1 ? p->bp + step.sp - 1 : p->sp + step.sp;
-	if (step.bp)
-		p->bp = stack_word(p->sp + step.bp);
-	p->ip = stack_word(p->sp - sizeof(long));
+	unsigned long sp = step.sp & 1 ? p->bp + step.sp - 1 : p->sp + step.sp;
+	u64 bp = p->bp, ip;
+
+	if (unlikely(sp <= p->sp || ((sp - 1) ^ p->sp) >= THREAD_SIZE))
+		return false;
+	if (unlikely((step.bp && !kl_kernel_word(sp + step.bp, 3, &bp)) ||
+		     !kl_kernel_word(sp - sizeof(long), 3, &ip)))
+		return false;
+	*p = (struct position){ .ip = ip, .sp = sp, .bp = bp };
+	return true;
 }
 
 /* ------------------------------------------------------------- learning */
@@ -222,10 +234,13 @@ static __always_inline void do_step(struct position *p, union step step)
  */
 static bool is_behind_call(unsigned long ip)
 {
-	const u8 *code = (const u8 *)ip;
+	u64 word;
+	u8 code[sizeof(word)];
 
-	return ip > __START_KERNEL_map + PAGE_SIZE &&
-	       (code[-5] == 0xe8 || (code[-2] == 0xff && (code[-1] & 0x38) == 0x10));
+	if (ip <= __START_KERNEL_map + PAGE_SIZE || !kl_kernel_word(ip - sizeof(word), 3, &word))
+		return false;
+	memcpy(code, &word, sizeof(code));
+	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10);
 }
 
 /* Nothing else ever takes the place of what is in the kernel's image. */
@@ -343,7 +358,8 @@ static void unwind_on(struct unwind_state *state)
 
 enum outcome {
 	DONE,
-	UNKNOWN
+	UNKNOWN, /* no step is known for the frame */
+	LOST, /* the stack is not as the steps say */
 };
 
 /* As far as steps are known. */
@@ -369,7 +385,8 @@ static __always_inline enum outcome walk_known(struct walk *w, struct position *
 		}
 		if (!add_frame(w, p->ip))
 			return DONE;
-		do_step(p, step);
+		if (unlikely(!do_step(p, step)))
+			return LOST;
 	}
 }
 
@@ -410,10 +427,15 @@ static noinline bool walk_unknown(struct walk *w, struct unwind_state *state)
 		if (!is_called(state))
 			continue;
 		p = (struct position){ state->ip, state->sp, state->bp };
-		if (walk_known(w, &p) == DONE)
-			break;
-		if (p.ip != state->ip && !move_to(state, &p))
+		switch (walk_known(w, &p)) {
+		case DONE:
+			return true;
+		case LOST:
 			return false;
+		case UNKNOWN:
+			if (p.ip != state->ip && !move_to(state, &p))
+				return false;
+		}
 	}
 	return true;
 }
@@ -431,7 +453,15 @@ static __always_inline bool walk_called(struct walk *w)
 
 	asm volatile("lea (%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
 		     : "=r"(p.ip), "=r"(p.sp), "=r"(p.bp));
-	return walk_known(w, &p) == DONE || walk_on(w, &p);
+	switch (walk_known(w, &p)) {
+	case DONE:
+		return true;
+	case LOST:
+		return false;
+	case UNKNOWN:
+		break;
+	}
+	return walk_on(w, &p);
 }
 
 static noinline bool walk_interrupted(struct walk *w, struct pt_regs *regs)
