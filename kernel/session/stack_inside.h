@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What stack.c and stack_kernel.c, which make traces, and stack_copy.c, which gives them away, share. */
+/*
+ * What stack.c and stack_kernel.c, which make traces, share with stack_copy.c, which gives
+ * them away.
+ */
 #ifndef KL_SESSION_STACK_INSIDE_H
 #define KL_SESSION_STACK_INSIDE_H
 
