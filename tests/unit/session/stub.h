@@ -23,6 +23,9 @@ typedef struct {
 	u32 value;
 } kuid_t;
 typedef unsigned int gfp_t;
+typedef struct {
+	s64 counter;
+} atomic64_t;
 typedef int wait_queue_head_t;
 struct page;
 struct rcu_head {
