@@ -137,9 +137,14 @@ static void start_dump(struct record *r)
  * The dump holds the session's descriptor: no other call until it has ended. It
  * may wait for room, so the buffers are read meanwhile.
  */
+static bool is_dumping(struct record *r)
+{
+	return r->has_dumper && !atomic_load(&r->dumped);
+}
+
 static void finish_dump(struct record *r)
 {
-	while (r->has_dumper && !atomic_load(&r->dumped)) {
+	while (is_dumping(r)) {
 		if (r->run.asked)
 			pthread_kill(r->dumper, SIGUSR1);
 		cli_recorder_drain(&r->recorder);
@@ -149,11 +154,6 @@ static void finish_dump(struct record *r)
 		pthread_join(r->dumper, NULL);
 	if (r->dump_error && r->dump_error != -EINTR)
 		cli_note("the state at the start is not complete: %s", strerror(-r->dump_error));
-}
-
-static bool is_dumping(struct record *r)
-{
-	return r->has_dumper && !atomic_load(&r->dumped);
 }
 
 static void show_progress(struct record *r)
@@ -184,16 +184,6 @@ static void clear_progress(const struct record *r)
  * Call traces are written while it goes on, too: a recorder may be killed, and a module
  * unloaded whose functions are in them.
  */
-static int save_stacks(struct record *r)
-{
-	int got = cli_session_collect(&r->session), error;
-
-	if (got <= 0)
-		return got < 0 ? CLI_FAILED : CLI_OK;
-	error = kl_stacks_save(r->session.stacks, r->path);
-	return error ? cli_library_error(error, NULL) : CLI_OK;
-}
-
 static void save_stacks_now_and_then(struct record *r)
 {
 	uint64_t elapsed = cli_run_elapsed(&r->run);
@@ -203,7 +193,8 @@ static void save_stacks_now_and_then(struct record *r)
 	    is_dumping(r))
 		return;
 	r->collected_ns = elapsed;
-	save_stacks(r);
+	if (cli_session_collect(&r->session) > 0)
+		kl_stacks_save(r->session.stacks, r->path);
 }
 
 /* Alarms and snapshots that the figures tell of. */
@@ -259,7 +250,7 @@ static int stop(struct record *r)
 	if (!status && !cli_recorder_drain(&r->recorder))
 		status = CLI_FAILED;
 	if (!status)
-		status = save_stacks(r);
+		status = cli_session_save_stacks(&r->session, r->path);
 	if (has_counters(r)) {
 		r->counts = cli_alloc(sizeof(*r->counts));
 		kl_session_counts(session, r->counts);

@@ -448,6 +448,18 @@ int cli_session_collect(struct cli_session *s)
 	return got < 0 ? cli_library_error(got, NULL), -1 : got;
 }
 
+int cli_session_save_stacks(struct cli_session *s, const char *path)
+{
+	int error;
+
+	if (!cli_session_has_stacks(s))
+		return CLI_OK;
+	if (cli_session_collect(s) < 0)
+		return CLI_FAILED;
+	error = kl_stacks_save(s->stacks, path);
+	return error ? cli_library_error(error, "%s", path) : CLI_OK;
+}
+
 void cli_session_close(struct cli_session *s)
 {
 	kl_stack_collector_destroy(s->collector);

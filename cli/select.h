@@ -117,6 +117,14 @@ int cli_session_collect(struct cli_session *session);
 /* Do its records have call traces? */
 bool cli_session_has_stacks(const struct cli_session *session);
 
+/**
+ * cli_session_save_stacks - put the call traces that the session has had into a trace
+ * @path: its folder, whose blocks have been written before
+ *
+ * Returns CLI_OK, also if the session has none, or another status after an error message.
+ */
+int cli_session_save_stacks(struct cli_session *session, const char *path);
+
 /* Close and free; a command that has not been started never will be. */
 void cli_session_close(struct cli_session *session);
 

@@ -31,20 +31,6 @@ int cli_snapshots_init(struct cli_snapshots *snapshots, bool force)
 	return status;
 }
 
-static int save_stacks(struct cli_session *session, const char *path)
-{
-	int error;
-
-	if (!cli_session_has_stacks(session))
-		return CLI_OK;
-	if (cli_session_collect(session) < 0)
-		return CLI_FAILED;
-	if (!session->stacks)
-		return CLI_OK;
-	error = kl_stacks_save(session->stacks, path);
-	return error ? cli_library_error(error, "%s", path) : CLI_OK;
-}
-
 static void write_one(struct cli_snapshots *snapshots)
 {
 	char *path = cli_snapshots_path(snapshots, snapshots->written + 1);
@@ -52,7 +38,7 @@ static void write_one(struct cli_snapshots *snapshots)
 
 	/* Behind the blocks, which have the ids of the traces. */
 	if (!status)
-		status = save_stacks(snapshots->session, path);
+		status = cli_session_save_stacks(snapshots->session, path);
 	if (status)
 		snapshots->failed++;
 	else

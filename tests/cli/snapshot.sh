@@ -91,6 +91,13 @@ expect "without --overwrite" 1
 says err 'snapshot' "it is refused"
 kl record -q --snapshots 10000 -- true
 expect "too many" 2
+# A snapshot at the very end has taken what was new: the recording has it all the same.
+kl record -q --no-dump --overwrite -e 'syscall_entry_getppid:stack' -e 'syscall_exit_getppid:snapshot' \
+	-o late -- bash -c :
+expect "a snapshot behind the last record" 0
+"$kernlens" print --format json late >late.json
+check "the recording has its call trace" jq -s -e \
+	'map(select(.event == "syscall_entry_getppid")) | length > 0 and all(.stacks.kstack | length > 1)' late.json
 kl_nobody record -q --no-dump --overwrite -e 'mark :snapshot' -o /dev/shm/own -- "$kernlens" mark mine
 expect "an ordinary user's" 0
 kl print --format json /dev/shm/own.1
