@@ -128,21 +128,6 @@ static int make_folder(char *path)
 	}
 }
 
-static int write_all(int fd, const char *bytes, size_t length)
-{
-	while (length) {
-		ssize_t done = write(fd, bytes, length);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		bytes += done;
-		length -= (size_t)done;
-	}
-	return 0;
-}
-
 /* A file of another name that takes the place of @path, or is put there. */
 static int write_file(const struct kl_maskset *maskset, const char *folder, const char *path,
 		      bool replace)
@@ -160,7 +145,7 @@ static int write_file(const struct kl_maskset *maskset, const char *folder, cons
 		free(other);
 		return ret;
 	}
-	ret = write_all(fd, maskset->text, maskset->length);
+	ret = kl_write_all(fd, maskset->text, maskset->length);
 	if (!ret && fchmod(fd, 0666 & ~mask))
 		ret = -errno;
 	if (close(fd) && !ret)

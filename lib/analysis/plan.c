@@ -132,18 +132,12 @@ char *kl_plan_copy_part(const struct kl_part *part)
 
 /* ------------------------------------------------------------- handlers */
 
-static bool is_handler(const struct kl_spec *spec, const char *name)
-{
-	return strlen(name) == spec->handler.length &&
-	       !strncmp(name, spec->handler.text, spec->handler.length);
-}
-
 static int find_handler(const struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 			unsigned int *handler)
 {
 	for (unsigned int i = 0; spec->handler.text && i < KL_ACTION_RULE; i++)
 		if (i != KL_HANDLER_external && kl_handler_name(i) &&
-		    is_handler(spec, kl_handler_name(i))) {
+		    kl_part_is(&spec->handler, kl_handler_name(i))) {
 			*handler = i;
 			return 0;
 		}
@@ -478,7 +472,8 @@ static int find_flags(struct kl_plan *plan)
 			uint64_t flag;
 			int ret;
 
-			if ((!is_handler(&spec, "set") && !is_handler(&spec, "clear")) ||
+			if ((!kl_part_is(&spec.handler, "set") &&
+			     !kl_part_is(&spec.handler, "clear")) ||
 			    spec.arguments != 1)
 				continue;
 			ret = take_flag(plan, list, &spec.argument[0], &flag);

@@ -26,8 +26,7 @@ const struct kl_abi_handler_info *kl_plan_external(const struct kl_plan *plan,
 						   const struct kl_spec *spec)
 {
 	for (size_t i = 0; i < plan->n_handlers; i++)
-		if (strlen(plan->handlers[i].name) == spec->handler.length &&
-		    !strncmp(plan->handlers[i].name, spec->handler.text, spec->handler.length))
+		if (kl_part_is(&spec->handler, plan->handlers[i].name))
 			return &plan->handlers[i];
 	return NULL;
 }

@@ -12,8 +12,7 @@ static const struct kl_variable *text_variable(const struct kl_part *part)
 	const struct kl_variable *v;
 
 	for (unsigned int i = 0; (v = kl_variable_get(i)); i++)
-		if (!strcmp(v->type, "text") && strlen(v->name) == part->length &&
-		    !strncmp(v->name, part->text, part->length))
+		if (!strcmp(v->type, "text") && kl_part_is(part, v->name))
 			return v;
 	return NULL;
 }

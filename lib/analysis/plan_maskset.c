@@ -40,18 +40,15 @@ int kl_plan_new_maskset(struct kl_plan *plan, const char *name)
 	return (int)index;
 }
 
-static bool is_name(const char *name, const char *text, size_t length)
-{
-	return strlen(name) == length && !strncmp(name, text, length);
-}
-
 int kl_plan_find_maskset(const struct kl_plan *plan, const char *name, size_t length)
 {
+	const struct kl_part part = { name, length };
+
 	for (unsigned int i = 0; i < KL_ARRAY_SIZE(builtin); i++)
-		if (is_name(builtin[i], name, length))
+		if (kl_part_is(&part, builtin[i]))
 			return (int)i;
 	for (unsigned int i = 0; i < plan->n_masksets; i++)
-		if (is_name(plan->masksets[i].name, name, length))
+		if (kl_part_is(&part, plan->masksets[i].name))
 			return (int)(KL_MASKSET_FIRST_USER + i);
 	return -ENOENT;
 }
@@ -126,9 +123,7 @@ static int load_of_list(struct kl_plan *plan, size_t index)
 	while (!ret && kl_spec_next(list, &at, &spec) > 0) {
 		const struct kl_part *name = &spec.argument[0];
 
-		if (!is_name("use", spec.handler.text ? spec.handler.text : "",
-			     spec.handler.length) ||
-		    spec.arguments != 1 ||
+		if (!kl_part_is(&spec.handler, "use") || spec.arguments != 1 ||
 		    kl_plan_find_maskset(plan, name->text, name->length) >= 0)
 			continue;
 		ret = load(plan, list, name, handler);

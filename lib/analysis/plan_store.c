@@ -9,16 +9,6 @@
 
 #define HASH_SLOTS 4096
 
-/* FNV-1a, as for the schema. */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
-{
-	const uint8_t *at = bytes;
-
-	while (n--)
-		hash = (hash ^ *at++) * 0x100000001b3ull;
-	return hash;
-}
-
 static bool is_program(const struct kl_plan_program *program, const struct kl_code *code)
 {
 	return program->n_ops == code->n_ops && program->data_bytes == code->data_bytes &&
@@ -64,9 +54,9 @@ static int copy_program(struct kl_plan_program *to, const struct kl_code *code)
 
 int kl_plan_store_program(struct kl_plan *plan, const struct kl_code *code)
 {
-	uint64_t hash = hash_bytes(hash_bytes(0xcbf29ce484222325ull, code->ops,
-					      code->n_ops * sizeof(*code->ops)),
-				   code->data, code->data_bytes);
+	uint64_t hash = kl_hash_bytes(kl_hash_bytes(KL_HASH_START, code->ops,
+						    code->n_ops * sizeof(*code->ops)),
+				      code->data, code->data_bytes);
 	unsigned int *head;
 	int ret = grow(plan);
 
@@ -174,8 +164,7 @@ bool kl_plan_is_named(const struct kl_plan *plan, const char *name)
 		struct kl_spec spec;
 
 		while (kl_spec_next(list, &at, &spec) > 0)
-			if (spec.place.length == strlen(name) &&
-			    !strncmp(spec.place.text, name, spec.place.length))
+			if (kl_part_is(&spec.place, name))
 				return true;
 	}
 	return false;

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* What a place is. */
 enum kl_place_kind {
@@ -30,6 +31,13 @@ struct kl_part {
 	const char *text;
 	size_t length;
 };
+
+/* Is a piece, if it is there, just @name? */
+static inline bool kl_part_is(const struct kl_part *part, const char *name)
+{
+	return part->text && strlen(name) == part->length &&
+	       !strncmp(name, part->text, part->length);
+}
 
 #define KL_SPEC_LIST_MAX 4 /* arguments of a handler, keys */
 

@@ -72,18 +72,16 @@ void kl_stack_collector_destroy(struct kl_stack_collector *c)
 
 /* ----------------------------------------------------------- the kernel's */
 
-/* Which modules are loaded, and where: 0 if that is not told. */
+/* Which modules are loaded, and where, if that is told. */
 static uint64_t hash_modules(void)
 {
 	FILE *file = fopen("/proc/modules", "re");
 	char name[64], address[32];
-	uint64_t hash = 1;
+	uint64_t hash = KL_HASH_START;
 
 	while (file && fscanf(file, "%63s %*s %*s %*s %*s %31s%*[^\n]", name, address) == 2) {
-		for (const char *at = name; *at; at++)
-			hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
-		for (const char *at = address; *at; at++)
-			hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
+		hash = kl_hash_bytes(hash, name, strlen(name));
+		hash = kl_hash_bytes(hash, address, strlen(address));
 	}
 	if (file)
 		fclose(file);

@@ -22,6 +22,21 @@ int kl_fail_system(int error, const char *format, ...) __attribute__((format(pri
  */
 void *kl_array_grow(void *array, size_t count, size_t *capacity, size_t size);
 
+#define KL_HASH_START 0xcbf29ce484222325ull
+
+/* FNV-1a, as for the schema: goes on from @hash, first KL_HASH_START. */
+static inline uint64_t kl_hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+	const uint8_t *at = bytes;
+
+	while (n--)
+		hash = (hash ^ *at++) * 0x100000001b3ull;
+	return hash;
+}
+
+/* All of it, however often it takes. Returns 0 or a negative errno, without an error text. */
+int kl_write_all(int fd, const void *bytes, size_t length);
+
 static inline uint16_t kl_get16(const void *at)
 {
 	uint16_t value;

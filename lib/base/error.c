@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The error text of the thread, and arrays that grow. */
+/* The error text of the thread, arrays that grow, and writing all of it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <kernlens/error.h>
 #include "base.h"
@@ -60,4 +61,21 @@ void *kl_array_grow(void *array, size_t count, size_t *capacity, size_t size)
 	}
 	*capacity = more;
 	return moved;
+}
+
+int kl_write_all(int fd, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+
+	while (length) {
+		ssize_t done = write(fd, at, length);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		at += done;
+		length -= (size_t)done;
+	}
+	return 0;
 }

@@ -52,13 +52,10 @@ void kl_stacks_destroy(struct kl_stacks *stacks)
 
 /* ---------------------------------------------------------------- texts */
 
-/* FNV-1a, as for the schema. */
 static size_t hash_text(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325ull;
+	uint64_t hash = kl_hash_bytes(KL_HASH_START, text, strlen(text));
 
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
 	return hash ^ hash >> 32;
 }
 
@@ -437,19 +434,11 @@ struct kl_stacks *kl_stacks_load(const char *path)
 static int write_file(int dir, const struct kl_buffer *buffer)
 {
 	int fd = openat(dir, KL_STACKS_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	size_t done = 0;
-	int error = 0;
+	int error;
 
 	if (fd < 0)
 		return -errno;
-	while (!error && done < buffer->length) {
-		ssize_t n = write(fd, buffer->data + done, buffer->length - done);
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
-			error = -errno;
-	}
+	error = kl_write_all(fd, buffer->data, buffer->length);
 	if (close(fd) && !error)
 		error = -errno;
 	if (!error && renameat(dir, KL_STACKS_FILE ".new", dir, KL_STACKS_FILE))
