@@ -13,7 +13,7 @@
 #include "output.h"
 
 enum {
-	COLUMNS_MAX = 16
+	COLUMNS_MAX = 192
 };
 
 struct cli_table {

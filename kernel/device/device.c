@@ -20,6 +20,7 @@
 #include "../source/defined.h"
 #include "../source/source.h"
 #include "../task/dump.h"
+#include "../task/inspect.h"
 #include "device.h"
 
 /**
@@ -126,6 +127,11 @@ static int call_mark(struct kl_client *client, void *arg)
 		return kl_fail(&client->why, -EINVAL, "the mark's text is not ended by NUL");
 	kl_mark_fire(mark->value, mark->text);
 	return 0;
+}
+
+static int call_inspect(struct kl_client *client, void *arg)
+{
+	return kl_inspect(arg, client->cred, client->may, &client->why);
 }
 
 static int adopt_session(struct kl_client *client, struct kl_session *s, bool creator)
@@ -318,6 +324,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_STATUS, status, struct kl_abi_status, NEEDS_NOTHING),
 	CALL(KL_IOC_VARIABLE_INFO, variable_info, struct kl_abi_variable_info, NEEDS_NOTHING),
 	CALL(KL_IOC_MARK, mark, struct kl_abi_mark, NEEDS_NOTHING),
+	CALL(KL_IOC_INSPECT, inspect, struct kl_abi_inspect, NEEDS_NOTHING),
 	CALL(KL_IOC_SESSION, session, struct kl_abi_session, NEEDS_NOTHING),
 	CALL(KL_IOC_ATTACH, attach, struct kl_abi_attach, NEEDS_NOTHING),
 	CALL(KL_IOC_MASKSET_WRITE, maskset_write, struct kl_abi_maskset, NEEDS_CHANGE),

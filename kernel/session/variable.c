@@ -15,13 +15,6 @@
 #include "stack.h"
 #include "variable.h"
 
-/* By name, for those that are more than a value. */
-enum {
-#define KL_VARIABLE(id, name, ...) KL_VARIABLE_ID_##name = id,
-#include "../../uapi/variables.def"
-#undef KL_VARIABLE
-};
-
 /* Bytes of the types of numbers: enum kl_number is 2 * log2(bytes) and a sign. */
 #define NUMBER_BYTES(type) (1u << ((type) >> 1))
 

@@ -12,6 +12,7 @@
 #include <linux/cred.h>
 #include <linux/fdtable.h>
 #include <linux/hardirq.h>
+#include <linux/ipc_namespace.h>
 #include <linux/kernel_stat.h>
 #include <linux/mm.h>
 #include <linux/nsproxy.h>
@@ -24,6 +25,8 @@
 #include <linux/sched/task_stack.h>
 #include <linux/swap.h>
 #include <linux/topology.h>
+#include <linux/user_namespace.h>
+#include <linux/utsname.h>
 #include <linux/vmstat.h>
 #include <net/net_namespace.h>
 #include <asm/cpufeature.h>
@@ -49,6 +52,7 @@ static inline const char *kl_lacks_always(void)
 #define KL_BUILT_WITHOUT(config) "this kernel was built without CONFIG_" #config
 
 KL_LACKS(net_ns, IS_ENABLED(CONFIG_NET_NS), KL_BUILT_WITHOUT(NET_NS))
+KL_LACKS(ipc_ns, IS_ENABLED(CONFIG_IPC_NS), KL_BUILT_WITHOUT(IPC_NS))
 KL_LACKS(cgroup, IS_ENABLED(CONFIG_CGROUPS), KL_BUILT_WITHOUT(CGROUPS))
 KL_LACKS(seccomp, IS_ENABLED(CONFIG_SECCOMP), KL_BUILT_WITHOUT(SECCOMP))
 KL_LACKS(sched_info, IS_ENABLED(CONFIG_SCHED_INFO), KL_BUILT_WITHOUT(SCHED_INFO))
@@ -96,24 +100,35 @@ static inline u32 kl_pid_namespace(struct task_struct *t)
 	return ns ? ns->ns.inum : 0;
 }
 
-static inline u32 kl_net_namespace(const struct task_struct *t)
-{
+/* The task's namespace of a kind; 0 while exiting. */
+#define KL_NAMESPACE(kind)                                             \
+	({                                                             \
+		const struct nsproxy *proxy = READ_ONCE((t)->nsproxy); \
+		proxy ? proxy->kind->ns.inum : 0;                      \
+	})
 #ifdef CONFIG_NET_NS
-	const struct nsproxy *proxy = READ_ONCE(t->nsproxy);
-
-	return proxy ? proxy->net_ns->ns.inum : 0;
+#define KL_NET_NAMESPACE KL_NAMESPACE(net_ns)
 #else
-	return 0;
+#define KL_NET_NAMESPACE 0
 #endif
-}
+#ifdef CONFIG_IPC_NS
+#define KL_IPC_NAMESPACE KL_NAMESPACE(ipc_ns)
+#else
+#define KL_IPC_NAMESPACE 0
+#endif
+#ifdef CONFIG_CGROUPS
+#define KL_CGROUP_NAMESPACE KL_NAMESPACE(cgroup_ns)
+#else
+#define KL_CGROUP_NAMESPACE 0
+#endif
 
 /* A struct of two words before v6.3, one of a u64 since. */
-static inline u64 kl_capabilities(const struct task_struct *t)
+static inline u64 kl_capabilities(const struct cred *cred)
 {
 	u64 bits;
 
 	static_assert(sizeof(kernel_cap_t) == sizeof(bits));
-	memcpy(&bits, &kl_cred(t)->cap_effective, sizeof(bits));
+	memcpy(&bits, &cred->cap_effective, sizeof(bits));
 	return bits;
 }
 
@@ -245,7 +260,7 @@ static inline u64 kl_softirqs(void)
 	return sum;
 }
 
-static inline u32 kl_load(int n)
+static inline u32 kl_load_average(int n)
 {
 	return (avenrun[n] * 1000) >> FSHIFT;
 }

@@ -60,17 +60,23 @@ struct kl_value kl_event_value(const struct kl_event *event, unsigned int index)
 	return value;
 }
 
+struct kl_value kl_value_of(const struct kl_field *field, const uint8_t *bytes)
+{
+	struct kl_value value = { .field = field, .bytes = bytes };
+
+	if (field->type == KL_TYPE_TEXT)
+		value.length = strnlen((const char *)bytes, field->count);
+	else
+		value.length = field->bytes;
+	value.number = load_number(field->type, bytes);
+	return value;
+}
+
 struct kl_value kl_event_variable(const struct kl_event *event, unsigned int index)
 {
 	const struct kl_field *field = &event->schema->variables[index]->field;
-	struct kl_value value = { .field = field, .bytes = event->variables + field->offset };
 
-	if (field->type == KL_TYPE_TEXT)
-		value.length = strnlen((const char *)value.bytes, field->count);
-	else
-		value.length = field->bytes;
-	value.number = load_number(field->type, value.bytes);
-	return value;
+	return kl_value_of(field, event->variables + field->offset);
 }
 
 int kl_event_field(const struct kl_event *event, const char *name, struct kl_value *value)

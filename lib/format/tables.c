@@ -120,6 +120,18 @@ static const struct {
 #define TYPE_text KL_TYPE_TEXT
 #define TYPE_task KL_TYPE_STRING
 
+/* Bytes of an element, and elements. */
+#define STORED_s8 .bytes = 1, .count = 1
+#define STORED_u8 STORED_s8
+#define STORED_s16 .bytes = 2, .count = 1
+#define STORED_u16 STORED_s16
+#define STORED_s32 .bytes = 4, .count = 1
+#define STORED_u32 STORED_s32
+#define STORED_s64 .bytes = 8, .count = 1
+#define STORED_u64 STORED_s64
+#define STORED_text .bytes = 1, .count = KL_COMM_LEN
+#define STORED_task .count = 1
+
 static const struct kl_variable variables[] = {
 #define KL_VARIABLE(id_, name_, scope_, type_, unit_, format_, access_, needs_, cost_, help_, ...) \
 	[id_] = { .id = id_,                                                                       \
@@ -130,8 +142,10 @@ static const struct kl_variable variables[] = {
 		  .access = #access_,                                                              \
 		  .cost = cost_,                                                                   \
 		  .help = help_,                                                                   \
-		  .field = {                                                                       \
-			  .name = #name_, .type = TYPE_##type_, .format = KL_FORMAT_##format_ } },
+		  .field = { .name = #name_,                                                       \
+			     .type = TYPE_##type_,                                                 \
+			     .format = KL_FORMAT_##format_,                                        \
+			     STORED_##type_ } },
 #include "../../uapi/variables.def"
 #undef KL_VARIABLE
 };

@@ -104,6 +104,13 @@ int kl_event_field(const struct kl_event *event, const char *name, struct kl_val
 struct kl_value kl_event_variable(const struct kl_event *event, unsigned int index);
 
 /**
+ * kl_value_of - a value from where it stands
+ * @field: of any type but a string
+ * @bytes: its elements; must outlive the value
+ */
+struct kl_value kl_value_of(const struct kl_field *field, const uint8_t *bytes);
+
+/**
  * kl_value_element - an element of an array
  * @value: of a field with numbers
  * @index: below the field's count

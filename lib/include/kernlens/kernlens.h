@@ -29,5 +29,7 @@
 #include <kernlens/maskset.h>
 #include <kernlens/plan.h>
 #include <kernlens/stack.h>
+#include <kernlens/inspect.h>
+#include <kernlens/processes.h>
 
 #endif /* KERNLENS_KERNLENS_H */

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens proc: what processes are and have, now. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "output.h"
+#include "proc.h"
+
+enum {
+	KEY_TREE = CLI_KEY_OWN,
+	KEY_TOP,
+	KEY_BY,
+	KEY_WATCH,
+	KEY_CSV,
+	KEY_INTERVAL,
+	KEY_COMM,
+};
+
+static const struct cli_option options[] = {
+	{ 'a', "all", NULL, "all processes that you may see (default without PID)" },
+	{ 'u', "user", "USER", "only this user's" },
+	{ KEY_COMM, "comm", "PATTERN", "only those with such a command name" },
+	{ 't', "threads", NULL, "a row for each thread" },
+	{ 'v', "variables", "LIST", "columns: variables, VARIABLE/s, cpu%, mem%, user" },
+	{ KEY_TREE, "tree", NULL, "children below their parents" },
+	{ KEY_BY, "by", "COLUMN", "the largest first; also memory, cpu, io ... (see below)" },
+	{ KEY_TOP, "top", "N", "only the first N (10 with --by)" },
+	{ KEY_WATCH, "watch", "SECONDS", "again and again, until Ctrl-C" },
+	{ KEY_INTERVAL, "interval", "SECONDS", "how long to look for what is per second (1)" },
+	{ KEY_CSV, "csv", NULL, "write CSV" },
+	{},
+};
+
+#define DEFAULT_TOP 10
+
+/* Lists with one word: what to sort by, and what to show. */
+static const struct top {
+	const char *word;
+	const char *by;
+	const char *columns;
+} tops[] = {
+	{ "memory", "rss", "pid,user,rss,rss_anon,rss_file,rss_shmem,vm_size,mem%,comm" },
+	{ "thrashing", "maj_faults/s", "pid,user,maj_faults/s,min_faults/s,rss,swap_entries,comm" },
+	{ "cpu", "cpu%", "pid,user,priority,nice,state,threads,cpu%,cpu_time,run_delay/s,comm" },
+	{ "io", "io/s",
+	  "pid,user,io/s,io_read_bytes/s,io_write_bytes/s,io_reads/s,io_writes/s,comm" },
+	{ "switches", "switches/s", "pid,user,switches/s,nvcsw/s,nivcsw/s,migrations/s,cpu%,comm" },
+	{ "sleepers", "nvcsw/s", "pid,user,state,nvcsw/s,cpu%,run_delay/s,comm" },
+	{ "files", "open_files/s", "pid,user,open_files/s,open_files,comm" },
+};
+
+#define DEFAULT_COLUMNS "pid,user,nice,state,threads,rss,vm_size,cpu_time,comm"
+#define DEFAULT_THREADS "pid,tid,user,nice,state,cpu,cpu_time,comm"
+
+/**
+ * struct proc - what was asked for
+ */
+struct proc {
+	struct cli_proc_list list;
+	const char *columns;
+	const char *by;
+	const char *comm;
+	uint64_t uid; /* UINT64_MAX: of all users */
+	int pid_column, uid_column, comm_column;
+	int by_column; /* -1: not sorted */
+	bool all, threads, tree, watch;
+	enum cli_proc_style style;
+	uint64_t interval_ns;
+	int32_t *ids;
+	size_t n_ids;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
+
+/* ----------------------------------------------------------------- options */
+
+static uint64_t parse_user(const struct cli_command *self, const char *name)
+{
+	const struct passwd *user = getpwnam(name);
+	uint64_t uid;
+
+	if (user)
+		return user->pw_uid;
+	if (!cli_parse_unsigned(name, UINT32_MAX, &uid))
+		cli_usage_error(self, "there is no user \"%s\"", name);
+	return uid;
+}
+
+static uint64_t parse_interval(const struct cli_command *self, const char *text)
+{
+	uint64_t ns;
+
+	if (!cli_parse_seconds(text, &ns) || !ns)
+		cli_usage_error(self, "\"%s\" is no number of seconds", text);
+	return ns;
+}
+
+static void take_option(const struct cli_command *self, struct proc *p, int key, char *arg)
+{
+	uint64_t number;
+
+	switch (key) {
+	case 'a':
+		p->all = true;
+		break;
+	case 'u':
+		p->uid = parse_user(self, arg);
+		break;
+	case 't':
+		p->threads = true;
+		break;
+	case 'v':
+		p->columns = arg;
+		break;
+	case KEY_COMM:
+		p->comm = arg;
+		break;
+	case KEY_TREE:
+		p->tree = true;
+		break;
+	case KEY_BY:
+		p->by = arg;
+		break;
+	case KEY_TOP:
+		if (!cli_parse_unsigned(arg, UINT32_MAX, &number) || !number)
+			cli_usage_error(self, "\"%s\" is no number of rows", arg);
+		p->list.rows = number;
+		break;
+	case KEY_WATCH:
+		p->watch = true;
+		p->interval_ns = parse_interval(self, arg);
+		break;
+	case KEY_INTERVAL:
+		p->interval_ns = parse_interval(self, arg);
+		break;
+	case KEY_CSV:
+		p->style = CLI_PROC_CSV;
+		break;
+	}
+}
+
+static void take_ids(const struct cli_command *self, struct proc *p, char **words, int n)
+{
+	uint64_t id;
+
+	p->ids = cli_alloc((size_t)(n + 1) * sizeof(*p->ids));
+	for (int i = 0; i < n; i++) {
+		if (!cli_parse_unsigned(words[i], INT32_MAX, &id) || !id)
+			cli_usage_error(self, "\"%s\" is no process id", words[i]);
+		p->ids[p->n_ids++] = (int32_t)id;
+	}
+	if (p->all && n)
+		cli_usage_error(self, "-a, or processes by their ids");
+	if (p->tree && p->by)
+		cli_usage_error(self, "--tree, or --by");
+	if (p->style == CLI_PROC_CSV && cli_settings.json)
+		cli_usage_error(self, "--csv, or --json");
+}
+
+/* ------------------------------------------------------------------ columns */
+
+static const struct top *find_top(const char *word)
+{
+	for (size_t i = 0; word && i < sizeof(tops) / sizeof(*tops); i++)
+		if (!strcmp(tops[i].word, word))
+			return &tops[i];
+	return NULL;
+}
+
+static int add_columns(struct proc *p, const char *list)
+{
+	char *rest = strdupa(list), *name;
+	int status = CLI_OK;
+
+	while (!status && (name = strsep(&rest, ",")))
+		status = cli_proc_add_column(&p->list, name);
+	return status;
+}
+
+/* Columns that are needed, but not shown. */
+static int need_column(struct proc *p, const char *name, int *column)
+{
+	*column = kl_processes_add(p->list.table, name);
+	if (*column >= 0)
+		return CLI_OK;
+	cli_error(*column, "%s", kl_error_text());
+	return CLI_USAGE;
+}
+
+static int choose_columns(struct proc *p)
+{
+	const struct top *top = find_top(p->by);
+	const char *by = top ? top->by : p->by;
+	const char *columns = p->columns ? p->columns :
+			      top	 ? top->columns :
+			      p->threads ? DEFAULT_THREADS :
+					   DEFAULT_COLUMNS;
+	int status = add_columns(p, columns);
+
+	/* What it is sorted by is to be seen. */
+	if (!status && by && !top && !p->columns)
+		status = cli_proc_add_column(&p->list, by);
+	if (!status && by)
+		status = need_column(p, strcmp(by, "user") ? by : "uid", &p->by_column);
+	if (!status)
+		status = need_column(p, "pid", &p->pid_column);
+	if (!status)
+		status = need_column(p, "uid", &p->uid_column);
+	if (!status)
+		status = need_column(p, "comm", &p->comm_column);
+	if (p->by && !p->list.rows)
+		p->list.rows = DEFAULT_TOP;
+	return status;
+}
+
+/* -------------------------------------------------------------------- rows */
+
+static bool keep(const struct kl_processes *table, size_t row, void *data)
+{
+	const struct proc *p = data;
+	struct kl_value comm = kl_processes_value(table, row, (size_t)p->comm_column);
+	char *name = strndupa((const char *)comm.bytes, comm.length);
+
+	return (p->uid == UINT64_MAX ||
+		kl_processes_value(table, row, (size_t)p->uid_column).number == p->uid) &&
+	       (!p->comm || !fnmatch(p->comm, name, 0));
+}
+
+static bool is_text(const struct proc *p)
+{
+	return kl_processes_column(p->list.table, (size_t)p->by_column)->variable->field.type ==
+	       KL_TYPE_TEXT;
+}
+
+static int read_rows(struct proc *p)
+{
+	int ret = kl_processes_read(p->list.table, p->n_ids ? p->ids : NULL, p->n_ids,
+				    p->threads ? KL_INSPECT_THREADS : 0);
+
+	return ret < 0 ? cli_library_error(ret, NULL) : CLI_OK;
+}
+
+static int arrange(struct proc *p)
+{
+	int error = 0;
+
+	kl_processes_keep(p->list.table, keep, p);
+	if (p->by_column >= 0)
+		kl_processes_sort(p->list.table, (size_t)p->by_column, !is_text(p));
+	else if (!p->n_ids)
+		kl_processes_sort(p->list.table, (size_t)p->pid_column, false);
+	if (p->tree)
+		error = kl_processes_sort_tree(p->list.table);
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
+/* Processes that were asked for and are not there. */
+static int note_missing(const struct proc *p)
+{
+	int status = CLI_OK;
+	bool there;
+
+	for (size_t row = 0; p->n_ids && row < kl_processes_count(p->list.table); row++) {
+		int32_t id = kl_processes_row(p->list.table, row, &there);
+
+		if (there)
+			continue;
+		status = CLI_FAILED;
+		if (p->style != CLI_PROC_JSON)
+			cli_note("there is no process %d that you may see", id);
+	}
+	return status;
+}
+
+static void wait_for(uint64_t ns)
+{
+	struct timespec time = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	nanosleep(&time, NULL);
+}
+
+static int show(struct proc *p)
+{
+	int status = read_rows(p);
+
+	if (!status && !stopped)
+		status = arrange(p);
+	if (status)
+		return status;
+	if (p->watch && p->style == CLI_PROC_TEXT && isatty(STDOUT_FILENO))
+		fputs("\033[H\033[2J\033[3J", stdout);
+	else if (p->watch && p->style == CLI_PROC_TEXT)
+		putchar('\n');
+	cli_proc_print(&p->list, p->style);
+	fflush(stdout);
+	return note_missing(p);
+}
+
+static int run(struct proc *p)
+{
+	int status = CLI_OK;
+
+	if (cli_proc_has_rates(&p->list)) {
+		status = read_rows(p);
+		if (!status)
+			wait_for(p->interval_ns);
+	}
+	if (!status)
+		status = show(p);
+	while (!status && p->watch && !stopped) {
+		wait_for(p->interval_ns);
+		if (!stopped)
+			status = show(p);
+	}
+	return status;
+}
+
+static int exec_proc(const struct cli_command *self, int argc, char **argv)
+{
+	struct proc p = { .uid = UINT64_MAX, .by_column = -1, .interval_ns = 1000000000 };
+	struct sigaction action = { .sa_handler = stop };
+	struct kl_device *device;
+	struct cli_parser parser;
+	int key, status;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		take_option(self, &p, key, parser.arg);
+	take_ids(self, &p, parser.words, parser.n_words);
+	if (cli_settings.json)
+		p.style = CLI_PROC_JSON;
+	device = cli_open_device();
+	if (!device)
+		return CLI_FAILED;
+	p.list.table = kl_processes_create(device);
+	status = p.list.table ? choose_columns(&p) : cli_library_error(-ENOMEM, NULL);
+	if (p.watch)
+		sigaction(SIGINT, &action, NULL);
+	else if (!status)
+		cli_start_pager();
+	if (!status)
+		status = run(&p);
+	cli_proc_deinit(&p.list);
+	free(p.ids);
+	kl_device_close(device);
+	return status;
+}
+
+const struct cli_command cmd_proc = {
+	.name = "proc",
+	.args = "[-a | PID...]",
+	.help = "Show processes and their variables, now",
+	.options = options,
+	.text = "Ordinary users see their own processes. Values of a process are those of all its\n"
+		"threads together; of a thread that is named, its own.\n"
+		"--by takes a column, or one word for a list: memory, thrashing (page faults that\n"
+		"read from disk), cpu, io, switches, sleepers, files (growth of open files).\n"
+		"The exit status is 1 if a PID is not there.\n",
+	.exec = exec_proc,
+};

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Lists of processes: the columns that were asked for, as text, CSV and JSON. */
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output.h"
+#include "proc.h"
+
+#define USER "user"
+
+int cli_proc_add_column(struct cli_proc_list *list, const char *name)
+{
+	int column = kl_processes_add(list->table, strcmp(name, USER) ? name : "uid");
+
+	if (column < 0) {
+		cli_error(column, "%s", kl_error_text());
+		return CLI_USAGE;
+	}
+	list->column = reallocarray(list->column, list->n + 1, sizeof(*list->column));
+	list->name = reallocarray(list->name, list->n + 1, sizeof(*list->name));
+	if (!list->column || !list->name)
+		abort();
+	list->column[list->n] = column;
+	list->name[list->n++] = cli_format("%s", name);
+	return CLI_OK;
+}
+
+void cli_proc_deinit(struct cli_proc_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->name[i]);
+	free(list->name);
+	free(list->column);
+	kl_processes_destroy(list->table);
+}
+
+static const struct kl_process_column *column_of(const struct cli_proc_list *list, size_t i)
+{
+	return kl_processes_column(list->table, (size_t)list->column[i]);
+}
+
+static bool is_user(const struct cli_proc_list *list, size_t i)
+{
+	return !strcmp(list->name[i], USER);
+}
+
+static bool is_value(const struct cli_proc_list *list, size_t i)
+{
+	return column_of(list, i)->kind == KL_PROCESS_VALUE;
+}
+
+bool cli_proc_has_rates(const struct cli_proc_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (column_of(list, i)->kind == KL_PROCESS_RATE ||
+		    column_of(list, i)->kind == KL_PROCESS_CPU)
+			return true;
+	return false;
+}
+
+static const char *user_name(uint32_t uid)
+{
+	const struct passwd *user = getpwuid(uid);
+
+	return user ? user->pw_name : NULL;
+}
+
+/* ------------------------------------------------------------------- text */
+
+static void print_number(struct kl_buffer *buffer, const struct kl_process_column *column,
+			 double number)
+{
+	const char *unit = column->variable->unit;
+	const char *second = column->kind == KL_PROCESS_RATE ? "/s" : "";
+	char text[CLI_NUMBER_MAX];
+
+	if (column->kind == KL_PROCESS_CPU || column->kind == KL_PROCESS_MEMORY)
+		kl_buffer_printf(buffer, "%.1f", number);
+	else if (!strcmp(unit, "B") && number >= 0)
+		kl_buffer_printf(buffer, "%s%s", cli_print_bytes(text, (uint64_t)number), second);
+	else if (!strcmp(unit, "ns") && number >= 0)
+		kl_buffer_printf(buffer, "%s%s", cli_print_ns(text, (uint64_t)number), second);
+	else if (column->kind == KL_PROCESS_RATE)
+		kl_buffer_printf(buffer, "%.1f", number);
+	else
+		kl_buffer_printf(buffer, "%.0f", number);
+}
+
+void cli_proc_print_cell(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
+			 size_t i)
+{
+	const struct kl_process_column *column = column_of(list, i);
+	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
+	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
+	const char *name = is_user(list, i) ? user_name((uint32_t)value.number) : NULL;
+
+	if (name)
+		kl_buffer_add_string(buffer, name);
+	else if (column->variable->field.type == KL_TYPE_TEXT)
+		kl_buffer_add(buffer, value.bytes, value.length);
+	else if (isnan(number))
+		kl_buffer_add_char(buffer, '-');
+	else if (is_value(list, i) && !*column->variable->unit)
+		kl_print_value(buffer, &value);
+	else
+		print_number(buffer, column, number);
+	kl_buffer_add_char(buffer, 0);
+}
+
+static bool is_left(const struct cli_proc_list *list, size_t i)
+{
+	const struct kl_variable *v = column_of(list, i)->variable;
+
+	return is_user(list, i) || v->field.type == KL_TYPE_TEXT ||
+	       v->field.format == KL_FORMAT_task_state;
+}
+
+static char *make_heads(const struct cli_proc_list *list)
+{
+	char *heads = cli_format("%s", "");
+
+	for (size_t i = 0; i < list->n; i++) {
+		char *more = cli_format("%s%s%s%s", heads, i ? "|" : "",
+					is_left(list, i) ? "" : ">", list->name[i]);
+
+		free(heads);
+		heads = more;
+	}
+	return heads;
+}
+
+static void add_row(const struct cli_proc_list *list, struct cli_table *table, size_t row)
+{
+	int depth = (int)kl_processes_depth(list->table, row);
+	struct kl_buffer cell = { 0 };
+
+	for (size_t i = 0; i < list->n; i++) {
+		bool stands = !strcmp(list->name[i], "comm") && depth;
+
+		kl_buffer_reset(&cell);
+		cli_proc_print_cell(&cell, list, row, i);
+		cli_table_add(table, "%*s%s%s", stands ? 2 * (depth - 1) : 0, "",
+			      stands ? "\\_ " : "", cell.data);
+	}
+	kl_buffer_deinit(&cell);
+}
+
+static size_t rows_of(const struct cli_proc_list *list)
+{
+	size_t rows = kl_processes_count(list->table);
+
+	return list->rows && list->rows < rows ? list->rows : rows;
+}
+
+static void print_text(const struct cli_proc_list *list)
+{
+	char *heads = make_heads(list);
+	struct cli_table *table = cli_table_create(heads);
+	bool there;
+
+	for (size_t row = 0; row < rows_of(list); row++)
+		if (kl_processes_row(list->table, row, &there), there)
+			add_row(list, table, row);
+	cli_table_print(table, stdout, 0);
+	free(heads);
+}
+
+/* -------------------------------------------------------------------- data */
+
+static void print_csv_text(struct kl_buffer *buffer, const char *text, size_t length)
+{
+	kl_buffer_add_char(buffer, '"');
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] == '"')
+			kl_buffer_add_char(buffer, '"');
+		kl_buffer_add_char(buffer, text[i]);
+	}
+	kl_buffer_add_char(buffer, '"');
+}
+
+/* Plain numbers; texts in quotes. */
+static void print_data(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
+		       size_t i)
+{
+	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
+	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
+	const char *name = is_user(list, i) ? user_name((uint32_t)value.number) : NULL;
+
+	if (name)
+		print_csv_text(buffer, name, strlen(name));
+	else if (value.field->type == KL_TYPE_TEXT)
+		print_csv_text(buffer, (const char *)value.bytes, value.length);
+	else if (is_value(list, i) && value.field->type == KL_TYPE_U64)
+		kl_buffer_add_unsigned(buffer, value.number, 1);
+	else if (is_value(list, i))
+		kl_buffer_add_signed(buffer, (long long)value.number);
+	else if (!isnan(number))
+		kl_buffer_printf(buffer, "%.3f", number);
+}
+
+static void print_csv(const struct cli_proc_list *list)
+{
+	struct kl_buffer line = { 0 };
+	bool there;
+
+	kl_buffer_add_string(&line, "id");
+	for (size_t i = 0; i < list->n; i++)
+		kl_buffer_printf(&line, ",%s", list->name[i]);
+	kl_buffer_add_char(&line, '\n');
+	for (size_t row = 0; row < rows_of(list); row++) {
+		kl_buffer_add_signed(&line, kl_processes_row(list->table, row, &there));
+		for (size_t i = 0; i < list->n; i++) {
+			kl_buffer_add_char(&line, ',');
+			if (there)
+				print_data(&line, list, row, i);
+		}
+		kl_buffer_add_char(&line, '\n');
+	}
+	cli_write_buffer(&line, stdout);
+	kl_buffer_deinit(&line);
+}
+
+static json_t *json_cell(const struct cli_proc_list *list, size_t row, size_t i)
+{
+	const struct kl_process_column *column = column_of(list, i);
+	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
+	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
+	const char *name = is_user(list, i) ? user_name((uint32_t)value.number) : NULL;
+	char text[KL_COMM_LEN + 1] = "";
+
+	if (name)
+		return cli_json_text(name);
+	if (column->variable->field.type == KL_TYPE_TEXT) {
+		memcpy(text, value.bytes, value.length);
+		return cli_json_text(text);
+	}
+	if (isnan(number))
+		return json_null();
+	/* As everywhere, sets of bits and addresses are numbers, too. */
+	return is_value(list, i) ? json_integer((json_int_t)value.number) : json_real(number);
+}
+
+static void print_json(const struct cli_proc_list *list)
+{
+	json_t *rows = json_array();
+	bool there;
+
+	for (size_t row = 0; row < rows_of(list); row++) {
+		json_t *object = json_object();
+		int32_t id = kl_processes_row(list->table, row, &there);
+
+		json_object_set_new(object, "id", json_integer(id));
+		if (!there)
+			json_object_set_new(object, "there", json_false());
+		for (size_t i = 0; i < list->n && there; i++)
+			json_object_set_new(object, list->name[i], json_cell(list, row, i));
+		json_array_append_new(rows, object);
+	}
+	cli_json_write(json_pack("{s:I, s:o}", "monotonic_ns",
+				 (json_int_t)kl_processes_time_ns(list->table), "processes", rows));
+}
+
+void cli_proc_print(const struct cli_proc_list *list, enum cli_proc_style style)
+{
+	switch (style) {
+	case CLI_PROC_TEXT:
+		print_text(list);
+		break;
+	case CLI_PROC_CSV:
+		print_csv(list);
+		break;
+	case CLI_PROC_JSON:
+		print_json(list);
+		break;
+	}
+}
