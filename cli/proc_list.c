@@ -224,44 +224,50 @@ static void print_csv(const struct cli_proc_list *list)
 	kl_buffer_deinit(&line);
 }
 
-static json_t *json_cell(const struct cli_proc_list *list, size_t row, size_t i)
+static void print_json_cell(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
+			    size_t i)
 {
-	const struct kl_process_column *column = column_of(list, i);
 	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
 	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
 	const char *name = is_user(list, i) ? user_name((uint32_t)value.number) : NULL;
-	char text[KL_COMM_LEN + 1] = "";
 
 	if (name)
-		return cli_json_text(name);
-	if (column->variable->field.type == KL_TYPE_TEXT) {
-		memcpy(text, value.bytes, value.length);
-		return cli_json_text(text);
-	}
-	if (isnan(number))
-		return json_null();
-	/* As everywhere, sets of bits and addresses are numbers, too. */
-	return is_value(list, i) ? json_integer((json_int_t)value.number) : json_real(number);
+		kl_print_json_string(buffer, name, strlen(name));
+	else if (is_value(list, i))
+		kl_print_json_value(buffer, &value);
+	else if (isnan(number))
+		kl_buffer_add_string(buffer, "null");
+	else
+		kl_buffer_printf(buffer, "%.3f", number);
 }
 
-static void print_json(const struct cli_proc_list *list)
+static void print_json_row(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row)
 {
-	json_t *rows = json_array();
 	bool there;
 
-	for (size_t row = 0; row < rows_of(list); row++) {
-		json_t *object = json_object();
-		int32_t id = kl_processes_row(list->table, row, &there);
-
-		json_object_set_new(object, "id", json_integer(id));
-		if (!there)
-			json_object_set_new(object, "there", json_false());
-		for (size_t i = 0; i < list->n && there; i++)
-			json_object_set_new(object, list->name[i], json_cell(list, row, i));
-		json_array_append_new(rows, object);
+	kl_buffer_printf(buffer, "{\"id\":%d", kl_processes_row(list->table, row, &there));
+	kl_buffer_printf(buffer, ",\"there\":%s", there ? "true" : "false");
+	for (size_t i = 0; i < list->n && there; i++) {
+		kl_buffer_printf(buffer, ",\"%s\":", list->name[i]);
+		print_json_cell(buffer, list, row, i);
 	}
-	cli_json_write(json_pack("{s:I, s:o}", "monotonic_ns",
-				 (json_int_t)kl_processes_time_ns(list->table), "processes", rows));
+	kl_buffer_add_char(buffer, '}');
+}
+
+/* By hand, as the JSON library has no numbers of 64 bits without a sign. */
+static void print_json(const struct cli_proc_list *list)
+{
+	struct kl_buffer buffer = { 0 };
+
+	kl_buffer_printf(&buffer, "{\"monotonic_ns\":%llu,\"processes\":[",
+			 (unsigned long long)kl_processes_time_ns(list->table));
+	for (size_t row = 0; row < rows_of(list); row++) {
+		kl_buffer_add_string(&buffer, row ? ",\n" : "\n");
+		print_json_row(&buffer, list, row);
+	}
+	kl_buffer_add_string(&buffer, "\n]}\n");
+	cli_write_buffer(&buffer, stdout);
+	kl_buffer_deinit(&buffer);
 }
 
 void cli_proc_print(const struct cli_proc_list *list, enum cli_proc_style style)

@@ -7,6 +7,7 @@
 #ifndef KL_TASK_INSPECT_VALUES_H
 #define KL_TASK_INSPECT_VALUES_H
 
+#include "../compat/vm.h"
 #include "variable_values.h"
 
 /**
@@ -28,6 +29,17 @@ struct kl_subject {
 		struct mm_struct *mm = subject->mm; \
 		mm ? (u64)(value) : 0;              \
 	})
+
+/* As exact as /proc has them. */
+static inline unsigned long kl_mm_rss(struct mm_struct *mm)
+{
+	return kl_mm_counter(mm, MM_FILEPAGES) + kl_mm_counter(mm, MM_ANONPAGES) +
+	       kl_mm_counter(mm, MM_SHMEMPAGES);
+}
+
+#define get_mm_counter(mm, member) kl_mm_counter(mm, member)
+#define get_mm_rss(mm) kl_mm_rss(mm)
+#define get_mm_hiwater_rss(mm) max((mm)->hiwater_rss, kl_mm_rss(mm))
 
 /* A task's own may be another for a while, which nobody else may look at. */
 #define kl_cred(t) __task_cred(t)

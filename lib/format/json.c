@@ -59,8 +59,7 @@ static void print_key(struct kl_buffer *buffer, const char *name)
 	kl_buffer_add(buffer, "\":", 2);
 }
 
-/* Addresses and flags as strings in their own base, numbers as numbers. */
-static void print_json_value(struct kl_buffer *buffer, const struct kl_value *value)
+void kl_print_json_value(struct kl_buffer *buffer, const struct kl_value *value)
 {
 	static const struct kl_field as_signed = { .type = KL_TYPE_S64, .bytes = 8 };
 	static const struct kl_field as_unsigned = { .type = KL_TYPE_U64, .bytes = 8 };
@@ -106,7 +105,7 @@ static void print_values(struct kl_buffer *buffer, const struct kl_event *event,
 
 		kl_buffer_add_char(buffer, i ? ',' : '{');
 		print_key(buffer, value.field->name);
-		print_json_value(buffer, &value);
+		kl_print_json_value(buffer, &value);
 	}
 	kl_buffer_add_string(buffer, n ? "}" : "{}");
 }

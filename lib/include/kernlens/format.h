@@ -80,6 +80,14 @@ bool kl_print_meaning(struct kl_buffer *buffer, enum kl_format format, uint64_t 
 void kl_print_json_string(struct kl_buffer *buffer, const void *bytes, size_t length);
 
 /**
+ * kl_print_json_value - a value as JSON
+ * @buffer: appended to: a number, a string for texts, an array; kernel addresses are
+ *          strings with 0x
+ * @value: from kl_event_value() and the like
+ */
+void kl_print_json_value(struct kl_buffer *buffer, const struct kl_value *value);
+
+/**
  * kl_print_quoted - a string in C's quotes and escapes
  * @buffer: appended to
  * @bytes: any

@@ -1,0 +1,107 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# Processes and their variables, now: lists, columns, rates, trees, and as /proc has them.
+
+mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+python3 "$here/proc.py" "$kernlens" >told 2>said
+cat said >>told
+while IFS= read -r line; do
+	case $line in
+	ok*) report 0 "${line#* - }" ;;
+	not\ ok*) report 1 "${line#* - }" ;;
+	1..*) whole=$line ;;
+	*) echo "$line" ;;
+	esac
+done <told
+check "proc.py has told all" test "${whole-}" = "1..$(grep -cE '^(not )?ok' told)"
+
+sleep 600 &
+sleeper=$!
+until [[ $(<"/proc/$sleeper/comm") == sleep ]]; do :; done
+kl proc
+expect "a list" 0
+says out '^ *pid +user +nice +state' "has heads"
+says out "^ *$sleeper +root +0 +S .* sleep$" "has a process"
+kl proc "$sleeper" 1
+expect "two by their ids" 0
+check "are listed in this order" test "$(awk 'NR > 1 { print $1 }' out | xargs)" = "$sleeper 1"
+kl proc --comm 'sle*p' -v pid,comm --csv
+check "--comm takes patterns, --csv quotes texts" grep -q "^$sleeper,$sleeper,\"sleep\"$" out
+kl proc -u 65534
+check "-u leaves out others" test "$(wc -l <out)" -eq 1
+kl proc -u nosuch
+expect "no such user" 2
+kl proc --tree -v pid,comm
+says out "^ *$sleeper +( *)\\\\_ sleep" "--tree shows it below its parent"
+kl proc 999999
+expect "one that is not there" 1
+says err 'no process 999999 that you may see'
+kl proc --json 999999 "$sleeper"
+json "JSON says so, and goes on" '.processes[0].there == false and .processes[1].comm == "sleep"'
+kl proc x
+expect "no id" 2
+kl proc -v nosuch
+expect "no such variable" 2
+kl proc -v irqs_off
+expect "one of an event" 2
+says err 'known only where an event fires'
+kl proc -v comm/s
+expect "the rate of a text" 2
+kl proc -a "$sleeper"
+expect "all, and one" 2
+kl proc --csv --json
+expect "two formats" 2
+
+kl proc --json --by cpu --top 3 --interval 0.2
+json "the first three by CPU" '.processes | length == 3 and (map(."cpu%") | . == (sort | reverse))'
+# A program that does what is counted, so much a second; times are this machine's own.
+cat >busy.py <<'END'
+import mmap, os, sys, time
+kind, rate = sys.argv[1], int(sys.argv[2])
+kept, file = [], open("/dev/zero", "rb", buffering=0)
+print(flush=True)
+while True:
+    for _ in range(rate // 10):
+        if kind == "files": kept.append(os.dup(0))
+        if kind == "reads": file.read(4096)
+        if kind == "faults": mmap.mmap(-1, 4096)[0] = 1
+    time.sleep(0.1)
+END
+ulimit -n 65536
+for kind in files:open_files reads:io_reads reads:io_read_chars faults:min_faults; do
+	coproc python3 busy.py "${kind%:*}" 100
+	busy=$!
+	read -r _ <&"${COPROC[0]}"
+	kl proc --json --interval 2 -v "${kind#*:}/s,${kind#*:}" "$busy"
+	expect "a rate of ${kind#*:}" 0
+	# The loop takes some more than its sleeps.
+	unit=1
+	[[ $kind != *chars ]] || unit=4096
+	json "is what is done in a second" ".processes[0].\"${kind#*:}/s\" / $unit | . > 40 and . < 115"
+	kill "$busy" && wait "$busy" 2>/dev/null
+done
+coproc python3 -c 'print(flush=True)
+while True: pass'
+busy=$!
+read -r _ <&"${COPROC[0]}"
+kl proc --json -v cpu%,mem%,rss,total_memory,cpu_time --interval 1 "$busy"
+json "who does nothing else has a CPU" '.processes[0]."cpu%" | . > 40 and . < 103'
+json "mem% is of all memory" '.processes[0] | (."mem%" - 100 * .rss / .total_memory) | fabs < 0.01'
+kl proc --by cpu --top 1 --interval 1
+says out "^ *$busy " "and stands first by CPU"
+kill "$busy" && wait "$busy" 2>/dev/null
+
+timeout --preserve-status -s INT 2.5 "$kernlens" proc --json --watch 0.5 -v pid,switches/s 1 >out
+check "--watch goes on until it is stopped" test "$?" -eq 0 -a "$(jq -s length out)" -ge 2
+check "and has rates each time" jq -s -e 'all(.[]; .processes[0]."switches/s" != null)' out
+
+kl_nobody proc -v pid,uid,comm --json
+json "without privilege: only own processes" '.processes | length > 0 and all(.[]; .uid == 65534)'
+kl_nobody proc 1
+expect "another's" 1
+says err 'no process 1 that you may see' "is as if it were not there"
+kl_nobody proc --json -v ppid,parent_comm
+json "a parent that is not one's own is not named" 'all(.processes[]; .parent_comm == "" or .parent_comm == "kernlens")'
+unshare -pf --mount-proc "$kernlens" proc --json -v vpid,comm >out
+json "in a pid namespace: who is in it, by the ids there" '.processes | map(.id) == [1] and .[0].comm == "kernlens"'
+kill "$sleeper"
