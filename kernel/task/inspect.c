@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Variables of processes and threads, now, in packed rows: the rows of variables.def
- * once more, as functions of any task. Called by kernel/device. First the tasks are
+ * Variables of processes and threads, now, in packed rows, by the functions of
+ * inspect_rows.c. Called by kernel/device. First the tasks are
  * listed with a reference each, then looked at one by one: a row is read under the
  * task's alloc_lock, which holds its memory, files and namespaces, and with preemption
  * off, so that what RCU frees stays. docs/design/task.md
@@ -11,6 +11,7 @@
 #include <linux/sched/cputime.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
 #include <linux/seqlock.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -18,138 +19,34 @@
 
 #include "../session/variable.h"
 #include "inspect.h"
-#include "inspect_values.h"
-
-typedef u64 (*tell_fn)(const struct kl_subject *subject, struct task_struct *t);
-
-/* ------------------------------------------------------------- the values */
-
-/* Macros that stand for declarations are laid out by hand. */
-/* clang-format off */
-
-#define TELLER(function, expression)                                                      \
-	static u64 function(const struct kl_subject *subject, struct task_struct *t)      \
-	{                                                                                 \
-		return (u64)(expression);                                                 \
-	}
-
-static u64 load_word(const char *text)
-{
-	u64 word;
-
-	memcpy(&word, text, sizeof(word));
-	return word;
-}
-
-#define TELL_task(first, second, value)
-#define TELL_s8(first, second, value) TELLER(first, (s8)(value))
-#define TELL_u8(first, second, value) TELLER(first, (u8)(value))
-#define TELL_s16(first, second, value) TELLER(first, (s16)(value))
-#define TELL_s32(first, second, value) TELLER(first, (s32)(value))
-#define TELL_u32(first, second, value) TELLER(first, (u32)(value))
-#define TELL_u64(first, second, value) TELLER(first, (u64)(value))
-#define TELL_text(first, second, value)                                                   \
-	TELLER(first, load_word(value))                                                   \
-	TELLER(second, load_word((value) + sizeof(u64)))
-
-/* Only what a task or the whole machine has can be told without an event. */
-#define SCOPE_task(type, first, second, value) TELL_##type(first, second, value)
-#define SCOPE_system(type, first, second, value) TELL_##type(first, second, value)
-#define SCOPE_place(type, first, second, value)
-#define SCOPE_cpu(type, first, second, value)
-
-#define KL_VARIABLE(id, name, scope, type, unit, format, access, needs, cost, help, ...)  \
-	SCOPE_##scope(type, tell_##name, tell_more_##name, (__VA_ARGS__))
-#include "../../uapi/variables.def"
-#undef KL_VARIABLE
-
-/* Of the CPU that the task was last on. */
-TELLER(tell_cpu, task_cpu(t))
-TELLER(tell_numa_node, cpu_to_node(task_cpu(t)))
-
-/* clang-format on */
-
-/**
- * struct teller - how a variable is told of a task
- * @tell: its value, or a text's first half; NULL: it cannot be told without an event
- * @more: a text's second half, else NULL
- * @is_summed: of a process it is what all its threads have together
- * @ended: offset in the process of what threads that have ended had of it; 0: that is lost
- */
-struct teller {
-	tell_fn tell;
-	tell_fn more;
-	bool is_summed;
-	u16 ended;
-};
-
-#define ROW_task(name)
-#define ROW_s8(name) .tell = tell_##name,
-#define ROW_u8(name) .tell = tell_##name,
-#define ROW_s16(name) .tell = tell_##name,
-#define ROW_s32(name) .tell = tell_##name,
-#define ROW_u32(name) .tell = tell_##name,
-#define ROW_u64(name) .tell = tell_##name,
-#define ROW_text(name) .tell = tell_##name, .more = tell_more_##name,
-#define OF_task(type, name) ROW_##type(name)
-#define OF_system(type, name) ROW_##type(name)
-#define OF_place(type, name)
-#define OF_cpu(type, name)
-
-#define SUMMED(name)                 \
-	[KL_VARIABLE_ID_##name] = {  \
-		.tell = tell_##name, \
-		.is_summed = true,   \
-	}
-#define SUMMED_WITH(name, member)                                                        \
-	[KL_VARIABLE_ID_##name] = {                                                      \
-		.tell = tell_##name,                                                     \
-		.is_summed = true,                                                       \
-		.ended = offsetof(struct signal_struct, member) +                        \
-			 BUILD_BUG_ON_ZERO(sizeof_field(struct signal_struct, member) != \
-					   sizeof(u64)),                                 \
-	}
-
-static const struct teller tellers[] = {
-/* clang-format off */
-#define KL_VARIABLE(id, name, scope, type, ...) [id] = { OF_##scope(type, name) },
-#include "../../uapi/variables.def"
-#undef KL_VARIABLE
-	/* clang-format on */
-	[KL_VARIABLE_ID_cpu] = { .tell = tell_cpu },
-	[KL_VARIABLE_ID_numa_node] = { .tell = tell_numa_node },
-	SUMMED_WITH(cpu_time, sum_sched_runtime),
-	SUMMED_WITH(utime, utime),
-	SUMMED_WITH(stime, stime),
-	SUMMED(run_delay),
-	SUMMED(runs),
-	SUMMED(migrations),
-	SUMMED_WITH(nvcsw, nvcsw),
-	SUMMED_WITH(nivcsw, nivcsw),
-	SUMMED_WITH(min_faults, min_flt),
-	SUMMED_WITH(maj_faults, maj_flt),
-#ifdef CONFIG_TASK_IO_ACCOUNTING
-	SUMMED_WITH(io_read_bytes, ioac.read_bytes),
-	SUMMED_WITH(io_write_bytes, ioac.write_bytes),
-	SUMMED_WITH(io_read_chars, ioac.rchar),
-	SUMMED_WITH(io_write_chars, ioac.wchar),
-	SUMMED_WITH(io_reads, ioac.syscr),
-	SUMMED_WITH(io_writes, ioac.syscw),
-#endif
-};
+#include "inspect_rows.h"
 
 /* ---------------------------------------------------------------- the call */
 
 /* Rows are brought to the caller by this much. */
-#define BATCH_BYTES (16u << 10)
+#define BATCH_BYTES (4u << 10)
 
 /**
- * struct column - a variable that was asked for
+ * struct column - a number, or half of a text, that was asked for
+ * @tell: its value
+ * @mask: of the word at its place, what tells it
+ * @place: where it is, if it is just a member of one of bases[]; else its base is
+ *	KL_BASE_NONE
+ * @bytes: of it in a row
+ * @is_plain: it is what begins at its place
+ * @of_parent: not shown to who may not see the parent
+ * @is_summed: of a process it is what all its threads have together
+ * @ended: offset in the process of what threads that have ended had of it
  */
 struct column {
-	const struct teller *teller;
+	kl_tell_fn tell;
+	u64 mask;
+	struct kl_variable_place place;
+	u16 ended;
 	u8 bytes;
-	u8 access; /* enum kl_variable_access */
+	bool is_plain;
+	bool of_parent;
+	bool is_summed;
 };
 
 /**
@@ -157,28 +54,76 @@ struct column {
  * @has_registers: some variables are registers of programs
  * @sums: some are sums over the threads of a process
  * @own: only what @cred may see
- * @batch: rows not yet with the caller
+ * @is_initial: the caller is in the initial pid namespace, whose ids are the tasks' own
+ * @n_columns: number of @column
+ * @subject: the task being looked at
+ * @bases: what places of it are in
+ * @batch: rows not yet with the caller; a word longer, for the last value's
  */
 struct inspection {
 	struct kl_abi_inspect *wish;
 	const struct cred *cred;
 	struct kl_error *why;
 	bool own;
+	bool is_initial;
 	bool has_registers;
 	bool sums;
 	u32 filled; /* bytes of @batch */
 	u64 written; /* bytes with the caller */
+	struct kl_subject subject;
+	const void *bases[KL_BASE_COUNT];
 	u8 *batch;
 	struct task_struct **tasks;
 	u32 n_tasks;
-	struct column column[KL_INSPECT_VARIABLES_MAX];
+	u32 n_columns;
+	struct column column[];
 };
 
-static int add_column(struct inspection *in, u32 i, u32 id, u32 may)
+/* Those that stay under the task's lock and RCU. */
+static bool is_in_base(const struct kl_variable_place *place)
+{
+	return place->base == KL_BASE_TASK || place->base == KL_BASE_SIGNAL ||
+	       place->base == KL_BASE_MM || place->base == KL_BASE_PARENT;
+}
+
+static struct column *add_column(struct inspection *in, kl_tell_fn tell, u32 bytes,
+				 const struct kl_variable_place *place)
+{
+	struct column *c = &in->column[in->n_columns++];
+
+	c->tell = tell;
+	c->bytes = bytes;
+	if (is_in_base(place)) {
+		c->place = *place;
+		c->mask = ~0ull >> (64 - 8 * place->bytes);
+		c->is_plain = !place->shift && !place->add;
+	}
+	in->wish->row_bytes += bytes;
+	return c;
+}
+
+/* A text is two words. */
+static void add_text(struct inspection *in, u32 id, const struct kl_variable_row *row)
+{
+	static const struct kl_variable_place in_task[2] = {
+		{ KL_BASE_TASK, 8, .offset = offsetof(struct task_struct, comm) },
+		{ KL_BASE_TASK, 8, .offset = offsetof(struct task_struct, comm) + sizeof(u64) },
+	}, nowhere;
+	bool is_comm = id == KL_VARIABLE_ID_comm;
+	const struct kl_teller *teller = &kl_tellers[id];
+	struct column *first, *second;
+
+	first = add_column(in, teller->tell, 8, is_comm ? &in_task[0] : &nowhere);
+	second = add_column(in, teller->more, 8, is_comm ? &in_task[1] : &nowhere);
+	first->of_parent = second->of_parent = row->access == KL_VARIABLE_parent;
+}
+
+static int add_variable(struct inspection *in, u32 id, u32 may)
 {
 	char reason[KL_ERROR_TEXT_MAX];
 	u32 absent = kl_variable_absent(id, may, reason);
 	const struct kl_variable_row *row = &kl_variable_rows[id];
+	struct column *c;
 
 	if (absent)
 		return kl_fail(in->why,
@@ -186,14 +131,21 @@ static int add_column(struct inspection *in, u32 i, u32 id, u32 may)
 			       absent == KL_ABSENT_DENIED ? -EPERM :
 							    -ENOENT,
 			       "variable %u: %s", id, reason);
-	if (!tellers[id].tell)
+	if (!kl_tellers[id].tell)
 		return kl_fail(in->why, -EINVAL, "%s is known only where an event fires",
 			       row->name);
-	in->column[i] = (struct column){ &tellers[id], row->bytes, row->access };
-	in->sums |= tellers[id].is_summed;
 	in->has_registers |= (id >= KL_VARIABLE_ID_user_ip && id <= KL_VARIABLE_ID_user_r15) ||
 			     id == KL_VARIABLE_ID_syscall;
-	in->wish->row_bytes += row->bytes;
+	if (row->more) {
+		add_text(in, id, row);
+		return 0;
+	}
+	c = add_column(in, kl_tellers[id].tell, row->bytes, &kl_variable_places[id]);
+	c->of_parent = row->access == KL_VARIABLE_parent;
+	c->is_summed = kl_tellers[id].is_summed;
+	c->ended = kl_tellers[id].ended;
+	c->is_plain &= !c->is_summed && !c->of_parent;
+	in->sums |= c->is_summed;
 	return 0;
 }
 
@@ -201,9 +153,6 @@ static int take_columns(struct inspection *in, u32 may)
 {
 	const u32 __user *from = u64_to_user_ptr(in->wish->variables);
 
-	if (in->wish->n_variables > KL_INSPECT_VARIABLES_MAX)
-		return kl_fail(in->why, -EINVAL, "%u variables: at most %u at once",
-			       in->wish->n_variables, KL_INSPECT_VARIABLES_MAX);
 	in->wish->row_bytes = sizeof(struct kl_abi_inspected);
 	for (u32 i = 0; i < in->wish->n_variables; i++) {
 		u32 id;
@@ -211,7 +160,7 @@ static int take_columns(struct inspection *in, u32 may)
 
 		if (get_user(id, &from[i]))
 			return kl_fail(in->why, -EFAULT, "the variables cannot be read");
-		error = add_column(in, i, id, may);
+		error = add_variable(in, id, may);
 		if (error)
 			return error;
 	}
@@ -260,23 +209,28 @@ static void put_tasks(struct inspection *in, u32 n)
 	in->tasks = NULL;
 }
 
+/* How many there were of all when somebody last asked: a guess at the room it takes. */
+static u32 guess = 256;
+
 /*
  * The threads of @one's process, or all that are asked for. More come while memory is got
  * for them: leave room, and try again if that was too little.
  */
 static int find_tasks(struct inspection *in, struct task_struct *one)
 {
-	u32 room = 0;
-
+	in->n_tasks = one ? get_nr_threads(one) : READ_ONCE(guess);
 	for (;;) {
+		u32 room = in->n_tasks + in->n_tasks / 8 + 16;
+
+		in->tasks = kvmalloc_array(room, sizeof(*in->tasks), GFP_KERNEL_ACCOUNT);
+		if (!in->tasks)
+			return kl_fail(in->why, -ENOMEM, "no memory for a list of tasks");
 		list_tasks(in, one, room);
+		if (!one)
+			WRITE_ONCE(guess, in->n_tasks);
 		if (in->n_tasks <= room)
 			return 0;
 		put_tasks(in, room);
-		room = in->n_tasks + in->n_tasks / 8 + 16;
-		in->tasks = kvcalloc(room, sizeof(*in->tasks), GFP_KERNEL_ACCOUNT);
-		if (!in->tasks)
-			return kl_fail(in->why, -ENOMEM, "no memory for a list of tasks");
 	}
 }
 
@@ -295,60 +249,55 @@ static struct task_struct *find_task(s32 id)
 
 /* ---------------------------------------------------------------- a row */
 
-/* What a process's other threads have of it, and those that have ended. */
-static u64 sum_of(const struct teller *teller, const struct kl_subject *subject,
-		  struct task_struct *t)
+static __always_inline u64 word_at(const struct inspection *in, const struct column *c)
 {
-	const struct signal_struct *signal = t->signal;
-	struct task_struct *thread;
-	u64 sum = teller->ended ? *(const u64 *)((const u8 *)signal + teller->ended) : 0;
+	const u8 *base = in->bases[c->place.base];
 
-	for_each_thread(t, thread) sum += teller->tell(subject, thread);
+	return ((*(const u64 *)(base + c->place.offset) & c->mask) << c->place.shift) +
+	       c->place.add;
+}
+
+static noinline u64 sum_of(const struct inspection *in, const struct column *c,
+			   struct task_struct *t)
+{
+	struct task_struct *thread;
+	u64 sum = 0;
+
+	for_each_thread(t, thread) sum += c->tell(&in->subject, thread);
 	return sum;
 }
 
-/* Little endian: the first bytes of a word are the number. */
-static void put_value(u8 *to, u32 bytes, u64 value)
+static __always_inline u64 tell(const struct inspection *in, const struct column *c,
+				struct task_struct *t)
 {
-	switch (bytes) {
-	case 1:
-		*to = value;
-		break;
-	case 2:
-		memcpy(to, &value, 2);
-		break;
-	case 4:
-		memcpy(to, &value, 4);
-		break;
-	default:
-		memcpy(to, &value, 8);
-	}
+	if (c->of_parent && in->own &&
+	    !kl_access_may_see(in->cred, rcu_dereference_sched(t->real_parent)))
+		return 0;
+	return c->tell(&in->subject, t);
 }
 
-static bool is_shown(const struct inspection *in, const struct column *c, struct task_struct *t)
+/* A word each, of which the next one leaves what is its own: little endian. */
+static __always_inline void put_values(const struct inspection *in, struct task_struct *t,
+				       bool sums, u8 *to)
 {
-	return !in->own || c->access != KL_VARIABLE_parent ||
-	       kl_access_may_see(in->cred, rcu_dereference_sched(t->real_parent));
-}
+	const struct column *c = in->column, *end = c + in->n_columns;
+	bool many = sums && !thread_group_empty(t);
 
-static void put_values(const struct inspection *in, const struct kl_subject *subject,
-		       struct task_struct *t, bool summed, u8 *to)
-{
-	const struct column *c = in->column;
-
-	for (u32 n = in->wish->n_variables; n; n--, to += c->bytes, c++) {
-		const struct teller *teller = c->teller;
+	for (; c < end; to += c->bytes, c++) {
 		u64 value;
 
-		if (c->access == KL_VARIABLE_parent && !is_shown(in, c, t)) {
-			memset(to, 0, c->bytes);
+		if (c->is_plain) {
+			memcpy(to, in->bases[c->place.base] + c->place.offset, sizeof(value));
 			continue;
 		}
-		value = summed && teller->is_summed ? sum_of(teller, subject, t) :
-						      teller->tell(subject, t);
-		put_value(to, c->bytes, value);
-		if (teller->more)
-			put_value(to + sizeof(u64), sizeof(u64), teller->more(subject, t));
+		if (c->is_summed && many)
+			value = sum_of(in, c, t);
+		else
+			value = c->place.base ? word_at(in, c) : tell(in, c, t);
+		/* And what those threads had that have ended. */
+		if (c->ended && sums)
+			value += *(const u64 *)((const u8 *)in->bases[KL_BASE_SIGNAL] + c->ended);
+		memcpy(to, &value, sizeof(value));
 	}
 }
 
@@ -356,14 +305,13 @@ static void put_values(const struct inspection *in, const struct kl_subject *sub
  * Threads that end meanwhile must be counted once: as themselves, or with those that
  * have ended. Which it is they change under this lock, which its readers do not take.
  */
-static void put_sums(const struct inspection *in, const struct kl_subject *subject,
-		     struct task_struct *t, u8 *to)
+static void put_sums(const struct inspection *in, struct task_struct *t, u8 *to)
 {
 	unsigned int seq;
 
 	do {
 		seq = read_seqbegin(&t->signal->stats_lock);
-		put_values(in, subject, t, true, to);
+		put_values(in, t, true, to);
 	} while (read_seqretry(&t->signal->stats_lock, seq));
 }
 
@@ -411,28 +359,45 @@ static void read_registers(struct kl_subject *subject, struct task_struct *t)
 		memset(&subject->registers, 0, sizeof(subject->registers));
 }
 
+static void look_at(struct inspection *in, struct task_struct *t)
+{
+	struct mm_struct *mm = t->flags & PF_KTHREAD ? NULL : t->mm;
+
+	in->subject.mm = mm;
+	in->bases[KL_BASE_TASK] = t;
+	in->bases[KL_BASE_SIGNAL] = t->signal;
+	in->bases[KL_BASE_PARENT] = rcu_dereference_sched(t->real_parent);
+	in->bases[KL_BASE_MM] = mm ? (const void *)mm : kl_zeroes;
+	if (in->has_registers)
+		read_registers(&in->subject, t);
+}
+
+/* In the caller's pid namespace; 0: it has ended, or is not in there. */
+static s32 id_of(const struct inspection *in, struct task_struct *t, bool of_thread)
+{
+	if (in->is_initial)
+		return of_thread ? t->pid : t->tgid;
+	return of_thread ? task_pid_vnr(t) : task_tgid_vnr(t);
+}
+
 /* False: there is none, or none that the caller may know of. */
-static bool put_task(const struct inspection *in, struct task_struct *t, bool alone, u8 *to)
+static __always_inline bool put_task(struct inspection *in, struct task_struct *t, bool alone,
+				     u8 *to)
 {
 	struct kl_abi_inspected head = { .status = KL_INSPECTED };
-	struct kl_subject subject;
+	bool of_thread = alone || in->wish->flags & KL_INSPECT_THREADS;
 
 	task_lock(t);
 	preempt_disable();
-	/* 0: it has ended, or is of a pid namespace that the caller is not in. */
-	head.id = alone || in->wish->flags & KL_INSPECT_THREADS ? task_pid_vnr(t) :
-								  task_tgid_vnr(t);
-	if (!pid_alive(t) || (in->own && !kl_access_may_see(in->cred, t)))
-		head.id = 0;
+	if (pid_alive(t) && (!in->own || kl_access_may_see(in->cred, t)))
+		head.id = id_of(in, t, of_thread);
 	if (head.id) {
 		memcpy(to, &head, sizeof(head));
-		subject.mm = t->flags & PF_KTHREAD ? NULL : t->mm;
-		if (in->has_registers)
-			read_registers(&subject, t);
-		if (in->sums && !alone && !(in->wish->flags & KL_INSPECT_THREADS))
-			put_sums(in, &subject, t, to + sizeof(head));
+		look_at(in, t);
+		if (in->sums && !of_thread)
+			put_sums(in, t, to + sizeof(head));
 		else
-			put_values(in, &subject, t, false, to + sizeof(head));
+			put_values(in, t, false, to + sizeof(head));
 	}
 	preempt_enable();
 	task_unlock(t);
@@ -452,7 +417,7 @@ static int flush(struct inspection *in)
 }
 
 /* The row that stands behind the others is there: it counts also if the caller has no room. */
-static int finish_row(struct inspection *in)
+static __always_inline int finish_row(struct inspection *in)
 {
 	u32 bytes = in->wish->row_bytes;
 
@@ -532,6 +497,9 @@ static int check(const struct kl_abi_inspect *wish, struct kl_error *why)
 		return kl_fail(why, -EINVAL, "unknown flags of an inspection: %#x", wish->flags);
 	if (wish->flags & KL_INSPECT_ALL && wish->n_ids)
 		return kl_fail(why, -EINVAL, "all tasks, or those of a list");
+	if (wish->n_variables > KL_INSPECT_VARIABLES_MAX)
+		return kl_fail(why, -EINVAL, "%u variables: at most %u at once", wish->n_variables,
+			       KL_INSPECT_VARIABLES_MAX);
 	if (wish->n_ids > KL_INSPECT_IDS_MAX)
 		return kl_fail(why, -EINVAL, "%u ids: at most %u at once", wish->n_ids,
 			       KL_INSPECT_IDS_MAX);
@@ -554,14 +522,18 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may, st
 
 	if (error)
 		return error;
-	in = kvzalloc(sizeof(*in) + BATCH_BYTES, GFP_KERNEL_ACCOUNT);
-	if (!in)
+	in = kzalloc(struct_size(in, column, 2 * wish->n_variables), GFP_KERNEL_ACCOUNT);
+	if (in)
+		in->batch = kmalloc(BATCH_BYTES + sizeof(u64), GFP_KERNEL_ACCOUNT);
+	if (!in || !in->batch) {
+		kfree(in);
 		return kl_fail(why, -ENOMEM, "no memory for an inspection");
+	}
 	in->wish = wish;
 	in->cred = cred;
 	in->why = why;
 	in->own = !(may & KL_MAY_SEE_ALL);
-	in->batch = (u8 *)(in + 1);
+	in->is_initial = task_active_pid_ns(current) == &init_pid_ns;
 	wish->n_rows = wish->n_there = 0;
 	wish->monotonic_ns = ktime_get_ns();
 	error = take_columns(in, may);
@@ -569,6 +541,7 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may, st
 		error = wish->flags & KL_INSPECT_ALL ? tell_all(in) : tell_ids(in);
 	if (!error && in->filled)
 		error = flush(in);
-	kvfree(in);
+	kfree(in->batch);
+	kfree(in);
 	return error;
 }

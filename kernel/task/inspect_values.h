@@ -10,19 +10,6 @@
 #include "../compat/vm.h"
 #include "variable_values.h"
 
-/**
- * struct kl_subject - a task that is being looked at
- * @mm: its memory; NULL if it has none of its own
- * @in_kernel: it is in the kernel and stays there long enough for @registers, which
- *	are a program's
- * @registers: of its program as it entered the kernel; 0 unless @in_kernel
- */
-struct kl_subject {
-	struct mm_struct *mm;
-	bool in_kernel;
-	struct pt_regs registers;
-};
-
 #undef KL_MM
 #define KL_MM(value)                                \
 	({                                          \
@@ -31,15 +18,10 @@ struct kl_subject {
 	})
 
 /* As exact as /proc has them. */
-static inline unsigned long kl_mm_rss(struct mm_struct *mm)
-{
-	return kl_mm_counter(mm, MM_FILEPAGES) + kl_mm_counter(mm, MM_ANONPAGES) +
-	       kl_mm_counter(mm, MM_SHMEMPAGES);
-}
-
-#define get_mm_counter(mm, member) kl_mm_counter(mm, member)
-#define get_mm_rss(mm) kl_mm_rss(mm)
-#define get_mm_hiwater_rss(mm) max((mm)->hiwater_rss, kl_mm_rss(mm))
+#define KL_RSS_KINDS (1 << MM_FILEPAGES | 1 << MM_ANONPAGES | 1 << MM_SHMEMPAGES)
+#define get_mm_counter(mm, member) kl_mm_counters(mm, 1 << (member))
+#define get_mm_rss(mm) kl_mm_counters(mm, KL_RSS_KINDS)
+#define get_mm_hiwater_rss(mm) max((mm)->hiwater_rss, kl_mm_counters(mm, KL_RSS_KINDS))
 
 /* A task's own may be another for a while, which nobody else may look at. */
 #define kl_cred(t) __task_cred(t)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Variables of any task: what inspect.c gives the functions of inspect_rows.c. */
+#ifndef KL_TASK_INSPECT_ROWS_H
+#define KL_TASK_INSPECT_ROWS_H
+
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+
+/**
+ * struct kl_subject - a task that is being looked at
+ * @mm: its memory; NULL if it has none of its own
+ * @in_kernel: it is in the kernel and stays there long enough for @registers, which
+ *	are a program's
+ * @registers: of its program as it entered the kernel; 0 unless @in_kernel
+ */
+struct kl_subject {
+	struct mm_struct *mm;
+	bool in_kernel;
+	struct pt_regs registers;
+};
+
+typedef u64 (*kl_tell_fn)(const struct kl_subject *subject, struct task_struct *t);
+
+/**
+ * struct kl_teller - how a variable is told of a task
+ * @tell: its value, or a text's first half; NULL: it cannot be told without an event
+ * @more: a text's second half, else NULL
+ * @is_summed: of a process it is what all its threads have together
+ * @ended: offset in the process of what threads that have ended had of it; 0: that is lost
+ */
+struct kl_teller {
+	kl_tell_fn tell;
+	kl_tell_fn more;
+	bool is_summed;
+	u16 ended;
+};
+
+/* By id. */
+extern const struct kl_teller kl_tellers[];
+
+#endif /* KL_TASK_INSPECT_ROWS_H */
