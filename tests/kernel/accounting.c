@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "check_stream.h"
+#include "fire.h"
 #include "mapped.h"
 
 #define READERS_MAX 6
@@ -70,15 +71,6 @@ struct run {
 };
 
 static const u32 events[] = { CHECK_EVENT_PLAIN, CHECK_EVENT_TEXT, 0 };
-
-static struct kls_counts counts_now(int stimulus)
-{
-	struct kls_counts counts;
-
-	if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
-		bail("KLS_IOC_COUNTS");
-	return counts;
-}
 
 static u64 fired_by(const struct kls_counts *counts, u32 source)
 {
@@ -169,7 +161,7 @@ static void *run_reader(void *argument)
 	struct run *run = r->run;
 
 	if (r->plan->late) {
-		while (counts_now(run->stimulus).fired[0][KLS_TASK] < run->records / 2 &&
+		while (fire_counts(run->stimulus).fired[0][KLS_TASK] < run->records / 2 &&
 		       !run->stopped)
 			sleep_ms(2);
 		r->fd = kl_reader(run->fd, r->plan->flags);
@@ -283,25 +275,6 @@ static struct kls_plan plan_of(const struct run *run)
 	return plan;
 }
 
-static struct kls_counts fire_all(struct run *run)
-{
-	struct kls_plan plan = plan_of(run);
-	struct kls_counts counts, last;
-
-	if (ioctl(run->stimulus, KLS_IOC_START, &plan))
-		bail("KLS_IOC_START");
-	do {
-		sleep_ms(5);
-		counts = counts_now(run->stimulus);
-	} while (counts.running);
-	if (ioctl(run->stimulus, KLS_IOC_STOP))
-		bail("KLS_IOC_STOP");
-	/* The timers have gone on until the stop; the threads are gone after it. */
-	last = counts_now(run->stimulus);
-	memcpy(counts.fired, last.fired, sizeof(counts.fired));
-	return counts;
-}
-
 static void tear_down(struct run *run)
 {
 	for (u32 i = 0; i < run->reader_count; i++)
@@ -407,6 +380,7 @@ static void run_scenario(const struct scenario *sc, int stimulus, u64 records)
 	struct run *run = calloc(1, sizeof(*run));
 	pthread_t side;
 	struct kls_counts counts;
+	struct kls_plan plan;
 	double begun = now_seconds();
 	bool has_side = sc->resizes || sc->hotplug;
 
@@ -422,7 +396,8 @@ static void run_scenario(const struct scenario *sc, int stimulus, u64 records)
 		pthread_create(&run->readers[i].thread, NULL, run_reader, &run->readers[i]);
 	if (has_side)
 		pthread_create(&side, NULL, sc->hotplug ? run_hotplug : run_resizer, run);
-	counts = fire_all(run);
+	plan = plan_of(run);
+	counts = fire_all(stimulus, &plan);
 	if (kl_stop(run->counter) || kl_stop(run->fd))
 		bail("stop");
 	run->stopped = true;

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "defined.h"
-#include "stimulus/stimulus.h"
+#include "fire.h"
 #include "text.h"
 #include "workload.h"
 
@@ -141,7 +141,7 @@ static bool find_handler(int fd, const char *name, struct kl_abi_handler_info *i
 
 /* -------------------------------------------------------- what they are told */
 
-static struct kls_counts fire_all(u32 cpus)
+static struct kls_counts fire(u32 cpus)
 {
 	struct kls_plan plan = {
 		.records = 30000,
@@ -153,18 +153,8 @@ static struct kls_counts fire_all(u32 cpus)
 		.nmi_every = 151,
 		.timer_us = 500,
 	};
-	struct kls_counts counts;
 
-	if (ioctl(stimulus, KLS_IOC_START, &plan))
-		bail("KLS_IOC_START");
-	do {
-		sleep_ms(5);
-		if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
-			bail("KLS_IOC_COUNTS");
-	} while (counts.running);
-	if (ioctl(stimulus, KLS_IOC_STOP) || ioctl(stimulus, KLS_IOC_COUNTS, &counts))
-		bail("KLS_IOC_STOP");
-	return counts;
+	return fire_all(stimulus, &plan);
 }
 
 static u64 fired_in(const struct kls_counts *counts, u32 contexts)
@@ -270,7 +260,7 @@ static void test_contexts(void)
 		bail("t_sum: %s", kl_why(sum));
 	use_rule(largest, KL_EV_power_cpu_frequency);
 	use_rule(sum, KL_EV_power_cpu_frequency);
-	counts = fire_all(cpus);
+	counts = fire(cpus);
 	kl_stop(largest);
 	kl_stop(sum);
 	check_largest(largest, &counts, cpus);

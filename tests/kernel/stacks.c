@@ -10,8 +10,7 @@
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
-#include "kl.h"
-#include "stimulus/stimulus.h"
+#include "fire.h"
 
 enum {
 #define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
@@ -386,17 +385,8 @@ static void fire(int stimulus, u64 records, u32 cpus)
 		.timer_us = 500,
 		.stacks = 1,
 	};
-	struct kls_counts counts;
 
-	if (ioctl(stimulus, KLS_IOC_START, &plan))
-		bail("KLS_IOC_START");
-	do {
-		sleep_ms(5);
-		if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
-			bail("KLS_IOC_COUNTS");
-	} while (counts.running);
-	if (ioctl(stimulus, KLS_IOC_STOP))
-		bail("KLS_IOC_STOP");
+	fire_all(stimulus, &plan);
 }
 
 static void test_contexts(u64 records, const char *how)

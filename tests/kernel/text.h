@@ -8,8 +8,7 @@
 
 #include <elf.h>
 
-#include "kl.h"
-#include "stimulus/stimulus.h"
+#include "fire.h"
 
 struct text {
 	u64 start;
@@ -102,11 +101,7 @@ static inline u32 count_changes(const struct text *a, const struct text *b, bool
 /* Probes attached to tracepoints, by anyone; @stimulus: the open device of kl_stimulus. */
 static inline u32 probes_now(int stimulus)
 {
-	struct kls_counts counts;
-
-	if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
-		bail("KLS_IOC_COUNTS");
-	return counts.probes;
+	return fire_counts(stimulus).probes;
 }
 
 /* Functions hooked through ftrace, by anyone. */

@@ -8,8 +8,7 @@
  */
 #include <pthread.h>
 
-#include "kl.h"
-#include "stimulus/stimulus.h"
+#include "fire.h"
 
 #define EVENT_PLAIN 258 /* power_cpu_frequency: state, cpu_id */
 #define EVENT_TEXT 262 /* suspend_resume: val, start, action */
@@ -204,17 +203,12 @@ static void *run_reader(void *argument)
 {
 	struct reader *r = argument;
 	u32 bytes = r->session.block_bytes;
-	struct kls_counts counts;
 	u8 *buffer = malloc(4 * bytes);
 	ssize_t got;
 
-	while (r->late && !*r->stopped) {
-		if (ioctl(r->stimulus, KLS_IOC_COUNTS, &counts))
-			bail("KLS_IOC_COUNTS");
-		if (counts.fired[0][KLS_TASK] > r->records_planned / 2)
-			break;
+	while (r->late && !*r->stopped &&
+	       fire_counts(r->stimulus).fired[0][KLS_TASK] <= r->records_planned / 2)
 		sleep_ms(2);
-	}
 	r->fd = kl_reader(r->session_fd, r->flags);
 	if (r->fd < 0)
 		bail("reader: %s", kl_why(r->session_fd));
@@ -253,7 +247,7 @@ static int open_session(const struct scenario *sc, u32 flags, struct kl_abi_sess
 	return fd;
 }
 
-static struct kls_counts fire_all(int stimulus, u64 records, u32 cpus)
+static void fire(int stimulus, u64 records, u32 cpus)
 {
 	struct kls_plan plan = {
 		.records = records,
@@ -267,18 +261,8 @@ static struct kls_counts fire_all(int stimulus, u64 records, u32 cpus)
 		.string_every = 13,
 		.vary = 1,
 	};
-	struct kls_counts counts;
 
-	if (ioctl(stimulus, KLS_IOC_START, &plan))
-		bail("KLS_IOC_START");
-	do {
-		sleep_ms(5);
-		if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
-			bail("KLS_IOC_COUNTS");
-	} while (counts.running);
-	if (ioctl(stimulus, KLS_IOC_STOP) || ioctl(stimulus, KLS_IOC_COUNTS, &counts))
-		bail("KLS_IOC_STOP");
-	return counts;
+	fire_all(stimulus, &plan);
 }
 
 static u64 check_reader(const struct scenario *sc, const struct reader *r)
@@ -325,7 +309,7 @@ static u64 run_scenario(const struct scenario *sc, int stimulus, u64 records)
 		readers[i].records_planned = records / cpus;
 		pthread_create(&readers[i].thread, NULL, run_reader, &readers[i]);
 	}
-	fire_all(stimulus, records / cpus, cpus);
+	fire(stimulus, records / cpus, cpus);
 	if (kl_stop(fd[0]) || kl_stop(fd[1]))
 		bail("stop");
 	stopped = true;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Has kl_stimulus.ko fire what a plan says, and tells what it fired. @stimulus is
+ * always the open KLS_DEVICE.
+ */
+#ifndef KL_TESTS_FIRE_H
+#define KL_TESTS_FIRE_H
+
+#include "kl.h"
+#include "stimulus/stimulus.h"
+
+static inline struct kls_counts fire_counts(int stimulus)
+{
+	struct kls_counts counts;
+
+	if (ioctl(stimulus, KLS_IOC_COUNTS, &counts))
+		bail("KLS_IOC_COUNTS");
+	return counts;
+}
+
+/* Fire all of it, to the end. */
+static inline struct kls_counts fire_all(int stimulus, const struct kls_plan *plan)
+{
+	struct kls_counts counts, last;
+
+	if (ioctl(stimulus, KLS_IOC_START, plan))
+		bail("KLS_IOC_START");
+	do {
+		sleep_ms(5);
+		counts = fire_counts(stimulus);
+	} while (counts.running);
+	if (ioctl(stimulus, KLS_IOC_STOP))
+		bail("KLS_IOC_STOP");
+	/* The timers have gone on until the stop; the threads are gone after it. */
+	last = fire_counts(stimulus);
+	memcpy(counts.fired, last.fired, sizeof(counts.fired));
+	return counts;
+}
+
+#endif /* KL_TESTS_FIRE_H */
