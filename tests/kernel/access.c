@@ -42,20 +42,6 @@ static const struct source {
 
 /* -------------------------------------------------------------- a session */
 
-static u32 add_program(int fd, struct kl_abi_op op)
-{
-	struct kl_abi_op ops[2] = { op, { .code = KL_OP_END } };
-	struct kl_abi_program program = {
-		.size = sizeof(program),
-		.ops = (u64)(uintptr_t)ops,
-		.n_ops = 2,
-	};
-
-	if (kl_call(fd, KL_IOC_PROGRAM, &program))
-		bail("program: %s", kl_why(fd));
-	return program.id;
-}
-
 /* Count by comm and tid of the running task, and the next one's. */
 static void add_rule(int fd, bool has_next)
 {
@@ -73,11 +59,11 @@ static void add_rule(int fd, bool has_next)
 		.imm = NEXT_TID_AT,
 	};
 
-	rule.key[0] = add_program(fd, comm);
+	rule.key[0] = kl_program(fd, comm);
 	comm.b = 1;
-	rule.key[1] = add_program(fd, comm);
-	rule.key[2] = add_program(fd, tid);
-	rule.key[3] = has_next ? add_program(fd, next) : 0;
+	rule.key[1] = kl_program(fd, comm);
+	rule.key[2] = kl_program(fd, tid);
+	rule.key[3] = has_next ? kl_program(fd, next) : 0;
 	if (kl_call(fd, KL_IOC_RULE, &rule))
 		bail("rule: %s", kl_why(fd));
 }

@@ -68,30 +68,16 @@ static int open_session(void)
 	return fd;
 }
 
-static u32 add_program(int fd, struct kl_abi_op op)
-{
-	struct kl_abi_op ops[2] = { op, { .code = KL_OP_END } };
-	struct kl_abi_program program = {
-		.size = sizeof(program),
-		.ops = (u64)(uintptr_t)ops,
-		.n_ops = 2,
-	};
-
-	if (kl_call(fd, KL_IOC_PROGRAM, &program))
-		bail("program: %s", kl_why(fd));
-	return program.id;
-}
-
 /* The first field, of 32 bits. */
 static u32 add_field(int fd)
 {
-	return add_program(fd, (struct kl_abi_op){ .code = KL_OP_FIELD, .b = KL_NUMBER_U32 });
+	return kl_program(fd, (struct kl_abi_op){ .code = KL_OP_FIELD, .b = KL_NUMBER_U32 });
 }
 
 /* The thread's id: row 1 of variables.def. */
 static u32 add_tid(int fd)
 {
-	return add_program(fd, (struct kl_abi_op){ .code = KL_OP_VARIABLE, .imm = 1 });
+	return kl_program(fd, (struct kl_abi_op){ .code = KL_OP_VARIABLE, .imm = 1 });
 }
 
 static int add_rule(int fd, const char *text, u32 value, u32 key)

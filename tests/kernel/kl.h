@@ -155,6 +155,21 @@ static inline int kl_use_events(int fd, u32 maskset, u8 handler, const u32 *even
 	return error ? error : kl_use(fd, maskset);
 }
 
+/* A program of one operation; returns its number. */
+static inline u32 kl_program(int fd, struct kl_abi_op op)
+{
+	struct kl_abi_op ops[2] = { op, { .code = KL_OP_END } };
+	struct kl_abi_program program = {
+		.size = sizeof(program),
+		.ops = (u64)(uintptr_t)ops,
+		.n_ops = 2,
+	};
+
+	if (kl_call(fd, KL_IOC_PROGRAM, &program))
+		bail("program: %s", kl_why(fd));
+	return program.id;
+}
+
 static inline int kl_filter(int fd, u32 kind, u32 uid)
 {
 	struct kl_abi_filter filter = { .size = sizeof(filter), .kind = kind, .uid = uid };
