@@ -16,8 +16,6 @@
 #define ENTRIES 1024
 #define KEYS 4 /* both halves of comm, tid, and a field that is one, too */
 
-static struct shared *shared;
-
 /* Where sched_switch has the next task's id; variables.def has tid and comm. */
 #define NEXT_TID_AT 48
 #define VARIABLE_TID 1
@@ -138,7 +136,7 @@ static void look_at(struct counts *c, const struct kl_abi_entry *e)
 		if (strstr(comm, hidden[i]))
 			snprintf(c->leak, sizeof(c->leak), "%s", comm);
 	for (u32 i = 2; i < KEYS; i++)
-		if (is_others_tid(shared, e->key[i]))
+		if (is_others_tid(e->key[i]))
 			snprintf(c->leak, sizeof(c->leak), "%s, key %u: thread id %llu", comm, i,
 				 (unsigned long long)e->key[i]);
 }
@@ -318,46 +316,6 @@ static void look_from_inside(void)
 
 /* ---------------------------------------------------------------- processes */
 
-static pid_t start(void (*run)(void), u32 uid)
-{
-	pid_t child = fork();
-
-	if (child < 0)
-		bail("fork");
-	if (child)
-		return child;
-	if (uid)
-		become(uid);
-	run();
-	fflush(stdout);
-	_exit(tap.failures ? 1 : 0);
-}
-
-static void work_own(void)
-{
-	run_workload(shared, OWN);
-}
-
-static void work_other(void)
-{
-	run_workload(shared, OTHER);
-}
-
-static void work_root(void)
-{
-	run_workload(shared, ROOT);
-}
-
-static void work_hidden(void)
-{
-	run_hidden(shared);
-}
-
-static void work_changing(void)
-{
-	run_changing(shared);
-}
-
 static void look(void)
 {
 	test_tables("", SOURCES);
@@ -382,19 +340,15 @@ static void run_as_user(void (*run)(void), u32 tests)
 
 int main(int argc, char **argv)
 {
-	static void (*const work[])(void) = { work_own, work_other, work_root, work_hidden,
-					      work_changing };
-	static const u32 user[] = { UID_USER1, UID_USER2, 0, UID_USER1, 0 };
-	pid_t workers[6];
+	pid_t workers[WORKERS + 1];
 
 	if (argc > 1 && !strcmp(argv[1], "suid"))
 		return run_setuid();
 	if (argc > 1 && !strcmp(argv[1], "suid2"))
 		return run_setuid2();
-	shared = prepare_workload();
-	for (u32 i = 0; i < 5; i++)
-		workers[i] = start(work[i], user[i]);
-	workers[5] = start(work_inside, UID_USER1);
+	prepare_workload();
+	start_workers(workers);
+	workers[WORKERS] = start(work_inside, UID_USER1);
 	while (!shared->rounds[OWN] || !shared->rounds[OTHER] || !shared->rounds[ROOT])
 		sleep_ms(10);
 	run_as_user(look, SOURCES + 4);
@@ -405,7 +359,7 @@ int main(int argc, char **argv)
 	if (mount("proc", "/proc", "proc", MS_REMOUNT, "hidepid=0"))
 		bail("hidepid");
 	shared->stop = 1;
-	for (u32 i = 0; i < 6; i++) {
+	for (u32 i = 0; i < WORKERS + 1; i++) {
 		int status;
 
 		waitpid(workers[i], &status, 0);

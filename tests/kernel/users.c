@@ -10,8 +10,6 @@
 #include "decode.h"
 #include "workload.h"
 
-static struct shared *shared;
-
 /* ----------------------------------------------- what is in a user's blocks */
 
 /**
@@ -86,7 +84,7 @@ static void search_value(struct findings *f, const struct record *r, const struc
 			f->own_files++;
 		return;
 	}
-	if (may_be_tid(v) && is_others_tid(shared, v->number)) {
+	if (may_be_tid(v) && is_others_tid(v->number)) {
 		snprintf(text, sizeof(text), "another's thread id %llu",
 			 (unsigned long long)v->number);
 		leak(f, r, text, v->name);
@@ -116,8 +114,7 @@ static void search_block(struct findings *f, const u8 *block, u32 block_bytes)
 		if (r.task) {
 			own = !strncmp(r.task->comm, owner_names[OWN], KL_COMM_LEN);
 			search_text(f, &r, "(task) comm", r.task->comm, KL_COMM_LEN);
-			if (is_others_tid(shared, r.task->tid) ||
-			    is_others_tid(shared, r.task->pid))
+			if (is_others_tid(r.task->tid) || is_others_tid(r.task->pid))
 				leak(f, &r, "another's thread id", "(task) tid");
 		}
 		f->own += own;
@@ -424,46 +421,6 @@ static void check_limits(void)
 
 /* ------------------------------------------------------------------ processes */
 
-static pid_t start(void (*run)(void), u32 uid)
-{
-	pid_t child = fork();
-
-	if (child < 0)
-		bail("fork");
-	if (child)
-		return child;
-	if (uid)
-		become(uid);
-	run();
-	fflush(stdout);
-	_exit(tap.failures ? 1 : 0);
-}
-
-static void work_own(void)
-{
-	run_workload(shared, OWN);
-}
-
-static void work_other(void)
-{
-	run_workload(shared, OTHER);
-}
-
-static void work_root(void)
-{
-	run_workload(shared, ROOT);
-}
-
-static void work_hidden(void)
-{
-	run_hidden(shared);
-}
-
-static void work_changing(void)
-{
-	run_changing(shared);
-}
-
 /* A session of user 2 that stays while user 1 tries to get at it. */
 static void hold_session(void)
 {
@@ -527,7 +484,7 @@ int main(int argc, char **argv)
 {
 	struct kl_abi_session wish = big_session();
 	int fd, reader, failures;
-	pid_t workers[6];
+	pid_t workers[WORKERS + 1];
 
 	if (argc > 1 && !strcmp(argv[1], "suid"))
 		return run_setuid();
@@ -535,19 +492,15 @@ int main(int argc, char **argv)
 		return run_setuid2();
 	if (argc > 1)
 		rounds_wanted = atoi(argv[1]);
-	shared = prepare_workload();
+	prepare_workload();
 	/* Not RALL: the emulator would be busy with it, and have much to search. */
 	fd = kl_open();
 	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RDEFAULT) || kl_start(fd))
 		bail("session of root: %s", kl_why(fd));
 	shared->session[ROOT] = wish.id;
 	reader = kl_reader(fd, 0);
-	workers[0] = start(work_own, UID_USER1);
-	workers[1] = start(work_other, UID_USER2);
-	workers[2] = start(work_root, 0);
-	workers[3] = start(work_hidden, UID_USER1);
-	workers[4] = start(hold_session, UID_USER2);
-	workers[5] = start(work_changing, 0);
+	start_workers(workers);
+	workers[WORKERS] = start(hold_session, UID_USER2);
 	while (!shared->session[OTHER] || !shared->rounds[OWN] || !shared->rounds[OTHER] ||
 	       !shared->rounds[ROOT])
 		sleep_ms(10);
@@ -555,7 +508,7 @@ int main(int argc, char **argv)
 	check_root(fd, reader);
 	failures = finish(start(user1, UID_USER1));
 	shared->stop = 1;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < WORKERS + 1; i++)
 		failures += finish(workers[i]);
 	close(fd);
 	close(reader);

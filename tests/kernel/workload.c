@@ -16,6 +16,8 @@
 
 #include "workload.h"
 
+struct shared *shared;
+
 static void copy_program(const char *from, const char *to, int mode)
 {
 	char command[300];
@@ -25,12 +27,14 @@ static void copy_program(const char *from, const char *to, int mode)
 		bail("%s", command);
 }
 
-struct shared *prepare_workload(void)
+void prepare_workload(void)
 {
-	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	char path[80], self[200];
 
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (shared == MAP_FAILED)
+		bail("mmap");
 	for (int owner = 0; owner < OWNERS; owner++) {
 		snprintf(path, sizeof(path), "/tmp/%s-exe", owner_names[owner]);
 		copy_program("/bin/true", path, 0755);
@@ -46,10 +50,9 @@ struct shared *prepare_workload(void)
 	if (!put_file("/proc/sys/kernel/pid_max", STRING(LAST_TID)) ||
 	    !put_file("/proc/sys/kernel/ns_last_pid", STRING(FIRST_TID)))
 		bail("pid_max");
-	return shared;
 }
 
-bool is_others_tid(const struct shared *shared, u64 number)
+bool is_others_tid(u64 number)
 {
 	if (number <= FIRST_TID || number > LAST_TID)
 		return false;
@@ -69,7 +72,7 @@ void become(u32 uid)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-void note_tid(struct shared *shared, enum owner owner)
+static void note_tid(enum owner owner)
 {
 	u32 at = __atomic_fetch_add(&shared->tids[owner], 1, __ATOMIC_RELAXED);
 
@@ -153,43 +156,37 @@ static void make_mark(const char *name)
 	close(fd);
 }
 
-struct thread_argument {
-	struct shared *shared;
-	enum owner owner;
-};
-
 static void *run_thread(void *argument)
 {
-	struct thread_argument *a = argument;
+	const enum owner *owner = argument;
 	struct timespec t = { 0, 300000 };
 
-	note_tid(a->shared, a->owner);
+	note_tid(*owner);
 	nanosleep(&t, NULL);
 	return NULL;
 }
 
-static void use_processes(struct shared *shared, enum owner owner)
+static void use_processes(enum owner owner)
 {
-	struct thread_argument argument = { shared, owner };
 	char program[80];
 	pthread_t thread;
 	pid_t child;
 
-	if (!pthread_create(&thread, NULL, run_thread, &argument))
+	if (!pthread_create(&thread, NULL, run_thread, &owner))
 		pthread_join(thread, NULL);
 	snprintf(program, sizeof(program), "/tmp/%s-exe", owner_names[owner]);
 	child = fork();
 	if (!child) {
 		char *arguments[] = { program, NULL };
 
-		note_tid(shared, owner);
+		note_tid(owner);
 		execv(program, arguments);
 		_exit(1);
 	}
 	waitpid(child, NULL, 0);
 	child = fork();
 	if (!child) {
-		note_tid(shared, owner);
+		note_tid(owner);
 		pause();
 		_exit(0);
 	}
@@ -207,17 +204,17 @@ static void pin(int cpu)
 }
 
 /* Round after round until told to stop. All owners share CPU 0, so that they switch to each other. */
-void run_workload(struct shared *shared, enum owner owner)
+static void run_workload(enum owner owner)
 {
 	shared->process[owner] = getpid();
-	note_tid(shared, owner);
+	note_tid(owner);
 	prctl(PR_SET_NAME, owner_names[owner]);
 	pin(0);
 	while (!shared->stop) {
 		use_files(owner_names[owner]);
 		use_shared();
 		use_network();
-		use_processes(shared, owner);
+		use_processes(owner);
 		make_mark(owner_names[owner]);
 		sleep_ms(1);
 		shared->rounds[owner]++;
@@ -225,7 +222,7 @@ void run_workload(struct shared *shared, enum owner owner)
 }
 
 /* Also user 1's, but not to be looked into: only after that do they get their names. */
-void run_hidden(struct shared *shared)
+static void run_hidden(void)
 {
 	while (!shared->stop) {
 		pid_t child = fork();
@@ -255,7 +252,7 @@ void run_hidden(struct shared *shared)
  * Root's, then user 1's, then user 2's, then user 1's again without having
  * started another program: each name is given before the user changes.
  */
-void run_changing(struct shared *shared)
+static void run_changing(void)
 {
 	while (!shared->stop) {
 		pid_t child = fork();
@@ -306,4 +303,45 @@ int run_setuid(void)
 		sleep_ms(1);
 	}
 	return 0;
+}
+
+/* ---------------------------------------------------------------- processes */
+
+pid_t start(void (*run)(void), u32 uid)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		bail("fork");
+	if (child)
+		return child;
+	if (uid)
+		become(uid);
+	run();
+	fflush(stdout);
+	_exit(tap.failures ? 1 : 0);
+}
+
+static void run_own(void)
+{
+	run_workload(OWN);
+}
+
+static void run_other(void)
+{
+	run_workload(OTHER);
+}
+
+static void run_root(void)
+{
+	run_workload(ROOT);
+}
+
+void start_workers(pid_t worker[WORKERS])
+{
+	worker[0] = start(run_own, UID_USER1);
+	worker[1] = start(run_other, UID_USER2);
+	worker[2] = start(run_root, 0);
+	worker[3] = start(run_hidden, UID_USER1);
+	worker[4] = start(run_changing, 0);
 }

@@ -46,15 +46,21 @@ struct shared {
 	volatile u32 rounds[OWNERS];
 };
 
-struct shared *prepare_workload(void);
-bool is_others_tid(const struct shared *shared, u64 number);
+/* Of all processes, from prepare_workload() on. */
+extern struct shared *shared;
+
+void prepare_workload(void);
+bool is_others_tid(u64 number);
 void become(u32 uid);
 void use_files(const char *name);
-void note_tid(struct shared *shared, enum owner owner);
-void run_workload(struct shared *shared, enum owner owner);
-void run_hidden(struct shared *shared);
 int run_setuid(void);
-void run_changing(struct shared *shared);
 int run_setuid2(void);
+
+/* A process of user @uid (0: root's); its status tells whether one of its checks failed. */
+pid_t start(void (*run)(void), u32 uid);
+
+#define WORKERS 5
+/* The owners' workloads, and of user 1 what is hidden and what changes; until shared->stop. */
+void start_workers(pid_t worker[WORKERS]);
 
 #endif /* KL_TESTS_WORKLOAD_H */
