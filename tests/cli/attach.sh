@@ -2,16 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Readers of a session that another process has made: names of what it defines, their own losses.
 
-# wait_until COMMAND...: until it succeeds, at most ten seconds.
-wait_until() {
-	local -i n
-	for ((n = 0; n < 100; n++)); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.1
-	done
-	return 1
-}
-
 # readers NUMBER: has the session so many?
 readers() {
 	"$kernlens" status --json | jq -e ".sessions[] | select(.name == \"read\").readers == $1"

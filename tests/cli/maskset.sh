@@ -113,16 +113,6 @@ check "and back: only what was between" bash -c \
 
 # ------------------------------------------------------------ from another terminal
 
-# wait_for COMMAND...: until it succeeds, at most ten seconds.
-wait_for() {
-	local -i n
-	for ((n = 0; n < 100; n++)); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.1
-	done
-	return 1
-}
-
 # count_of TRACE CONDITION: records of a trace for which jq's condition holds.
 count_of() {
 	"$kernlens" print --format json "$1" | jq -s "[.[] | select($2)] | length"
@@ -147,7 +137,7 @@ END
 "$kernlens" record -q --name switched -m armed -e 'sched_process_exit :use(wide)' \
 	-e 'syscall_entry_close :clear(open)' -o switched -- bash script 2>record-err &
 exec 7>go
-check "a session can be given a name" wait_for "$kernlens" maskset list --session switched
+check "a session can be given a name" wait_until "$kernlens" maskset list --session switched
 kl maskset list --session switched --json
 json "its masksets" '[.[] | select(.id > 2) | [.name, .used]] == [["events", true], ["wide", false]]'
 json "and what is in them" '.[] | select(.name == "wide").events == 2'
@@ -192,7 +182,7 @@ expect "no session any more" 1
 chmod 777 .
 setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- env XDG_CONFIG_HOME="$XDG_CONFIG_HOME" \
 	"$kernlens" record -q --name mine -e syscall_exit_write -o own -- sleep 3 &
-wait_for "$kernlens" maskset list --session mine
+wait_until "$kernlens" maskset list --session mine
 kl_nobody maskset use RNOTHING --session mine
 expect "a user switches their own session" 0
 kl maskset list --session mine --json
