@@ -29,8 +29,11 @@ kl record --no-dump -e syscall_entry_write -e 'mark :alarm("many")' \
 	--on-alarm 'echo begin >>slow.log; [ -e one ] || { : >one; sleep 1; }; echo end >>slow.log' -o slow -- \
 	bash -c 'yes | head -n 100 | "$0" mark -; dd if=/dev/zero of=/dev/null bs=1 count=500 status=none' "$kernlens"
 expect "a slow command" 0
-check "is never run twice at a time" bash -c '! uniq -d slow.log | grep . && test "$(wc -l <slow.log)" -ge 64'
+check "is never run twice at a time" bash -c '! uniq -d slow.log | grep .'
 says err '^kernlens: [0-9]+ alarms were not handed to the command' "what it was too slow for is counted"
+# How many came too fast to be told at all depends on the machine.
+untold=$(sed -nE 's/^kernlens: ([0-9]+) alarms (were not handed|came too fast to be told).*/\1/p' "$work/err" | paste -sd+)
+check "each alarm is one or the other" test $(($(grep -c end slow.log) + untold)) -eq 100
 says err '^kernlens: [0-9]+ alarms came too fast to be printed' "and what was not printed"
 check "and nothing is lost meanwhile" test \
 	"$("$kernlens" print --format json slow | jq -s '[.[] | select(.event == "syscall_entry_write" and .comm == "dd")] | length')" -eq 500
@@ -48,15 +51,22 @@ says out 'alarm: .*look here' "they are events, too"
 silent out '^printed$' "whose output is not among the events"
 
 # Another terminal's session.
-"$kernlens" record -q --no-dump -a -e 'mark :alarm("from there")' --name there -o there --duration 3 &
-sleep 1
+"$kernlens" record -q --no-dump -a -e 'mark :alarm("from there")' --name there -o there --duration 600 &
+recorder=$!
+check "a session that is only read" wait_until readers there 1
 "$kernlens" mark before
-(sleep 0.7 && exec "$kernlens" mark behind) &
 rm -f told
-kl live -q --session there --on-alarm "$tell" --duration 1.4
-check "a session that is only read: those that come from now on" test "$(wc -l <told)" -eq 1
+"$kernlens" live -q --session there --on-alarm "$tell" >out 2>err &
+reader=$!
+wait_until readers there 2
+"$kernlens" mark behind
+wait_until test -s told
+kill -INT "$reader"
+wait "$reader"
+check "those that come from now on" test "$(wc -l <told)" -eq 1
 silent err 'alarm: ' "not said with --quiet"
-wait
+kill -INT "$recorder"
+wait "$recorder"
 
 kl_nobody record --no-dump -e 'mark :alarm("mine")' --on-alarm 'echo "$KERNLENS_COMM" >/dev/shm/own.told' \
 	-o /dev/shm/own -- "$kernlens" mark one

@@ -118,9 +118,9 @@ count_of() {
 	"$kernlens" print --format json "$1" | jq -s "[.[] | select($2)] | length"
 }
 
-echo 'fn:vfs_write /count == 512/ :count' >"$folder/armed"
+echo 'fn:vfs_write /arg3 == 512/ :count' >"$folder/armed"
 cat >"$folder/wide" <<END
-fn:vfs_write /count == 512/
+fn:vfs_write /arg3 == 512/
 syscall_exit_write /ret == 512/ # as well
 END
 cat >"$folder/other" <<END
@@ -142,7 +142,7 @@ kl maskset list --session switched --json
 json "its masksets" '[.[] | select(.id > 2) | [.name, .used]] == [["events", true], ["wide", false]]'
 json "and what is in them" '.[] | select(.name == "wide").events == 2'
 kl maskset show wide --session switched
-says out '^fn:vfs_write +fn:vfs_write /count == 512/$' "with events and rules as they were written"
+says out '^fn:vfs_write +fn:vfs_write /arg3 == 512/$' "with events and rules as they were written"
 kl maskset use RNOTHING --session switched
 expect "use: nothing from now on" 0
 echo >&7; sleep 1
