@@ -167,10 +167,15 @@ BEGIN {
 	switch_rounds = 10000 # as in cost.c
 	per["kmalloc"] = 3
 	nworks = split("compile tar+gzip fork+exec groups", works, " ")
+	split("ftrace lttng perf bpftrace strace", peers, " ")
 	ntracers = split("kernlens|kernlens record|ftrace|lttng", tracers, "|")
 	while ((getline line < results) > 0) {
 		if (split(line, f, "\t") != 6)
 			continue
+		if (f[1] == "about") {
+			versions = versions ", " f[2] " " f[3]
+			continue
+		}
 		key = f[1] SUBSEP f[2] SUBSEP f[3]
 		if (f[1] == "wall") {
 			if (!((f[2], f[3]) in least_mean))
@@ -186,16 +191,24 @@ BEGIN {
 	}
 	print "# What tracing costs: " release "\n" > md
 	print "Guest instructions (`-icount`), extra over the same work untraced, an event (entry and exit: both).\n" > md
-	print "Untraced: getppid " least["plain", "getppid", "before"] ", with the counter read around it.\n" > md
-	print "| | goal | kernlens | distance | ftrace | LTTng | perf | bpftrace | strace |\n|---|---|---|---|---|---|---|---|---|" > md
+	print "Untraced: getppid " least["plain", "getppid", "before"] ", with the counter read around it" versions ".\n" > md
+	print "| | goal | kernlens | distance | ftrace | LTTng | perf | bpftrace | strace | next best |\n|---|---|---|---|---|---|---|---|---|---|" > md
 }
 
 {
 	ours = extra("kernlens", $2, $4)
-	printf "| %s | %s | **%s** | %s | %s | %s | %s | %s | %s |\n", $1, $3, cell(ours),
-		$3 != "" && ours != "" ? sprintf("%+d", ours - $3) : "", extra("ftrace", $2, $5),
-		extra("lttng", $2, $6), extra("perf", $2, $7), extra("bpftrace", $2, $8),
-		extra("strace", $2, $9) > md
+	others = best = ""
+	for (i = 5; i <= 9; i++) {
+		x = extra(peers[i - 4], $2, $i)
+		others = others " " x " |"
+		if (x != "" && (best == "" || x < best))
+			best = x
+	}
+	if (best != "")
+		best = ours > 0 ? sprintf("%.1f times", best / ours) : ""
+	printf "| %s | %s | **%s** | %s |%s %s |\n", $1, $3, cell(ours),
+		$3 != "" && ours != "" ? sprintf("%+d", ours - $3) : "", others,
+		best > md
 }
 
 END {
