@@ -162,7 +162,7 @@ static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
 
 struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
 struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
-bool kl_values_read_same(const struct kl_variables *v);
+bool kl_values_rest_same(const struct kl_cpu *cpu);
 
 /* Is this the task that readers were told of? */
 static __always_inline bool kl_is_task(const struct kl_cpu *cpu, const struct task_struct *t)
@@ -173,51 +173,49 @@ static __always_inline bool kl_is_task(const struct kl_cpu *cpu, const struct ta
 		      known[2] == kl_task_comm(t, 1));
 }
 
+/* Is a word what readers know of it? */
+static __always_inline bool kl_word_is_same(const struct kl_word *word, const u8 *base)
+{
+	return likely(!((kl_word_at(base, word->offset) ^ word->known) & word->mask));
+}
+
 /**
  * kl_values_same - do readers know the task and the values as they are?
- * @s: a session with variables
+ * @cpu: of a session with variables
+ * @old: set to the position in the ring to which it holds, for kl_record_same
  *
  * What is known is as readers know it, if the state says so behind all
  * comparisons: an interrupt that comes between them and changes it either writes
  * a record, so that the position is another, or leaves the state unknown.
  *
- * Returns the position in the ring to which that holds, for kl_record_same; or 0,
- * also where something had changed the last time and so may have again.
+ * Says no, too, where something had changed the last time and so may have again.
  * Context: any, preemption off.
  */
-static __always_inline u64 kl_values_same(struct kl_session *s)
+static __always_inline bool kl_values_same(const struct kl_cpu *cpu, u64 *old)
 {
-	const struct kl_variables *v = s->variables;
-	const struct kl_variable_group *group = v->group;
-	const struct kl_cpu *cpu = this_cpu_ptr(s->cpu);
-	u64 old = READ_ONCE(cpu->ring.shared->position);
-	const u64 *offset = v->offset, *end;
-	const u8 *base = (const u8 *)current;
-	s64 to_known;
+	const struct kl_known *known = cpu->known;
+	const struct kl_word *word = known->word;
+	const u8 *task = (const u8 *)current;
 
+	*old = READ_ONCE(cpu->ring.shared->position);
 	barrier();
-	if (cpu->changing || !kl_is_task(cpu, current))
-		return 0;
-	/* One pointer for three arrays: a register less, and nothing to add to it. */
-	to_known = (const u8 *)this_cpu_ptr(v->known) - (const u8 *)v->offset;
-	for (;;) {
-		for (end = v->offset + group->end; offset != end; offset++)
-			if ((kl_word_at(base, *offset) ^ kl_word_at((const u8 *)offset, to_known)) &
-			    offset[KL_VARIABLE_SLOTS_MAX])
-				return 0;
-		if (group->is_last)
-			break;
-		base = kl_variable_base(current, ++group);
-	}
-	if (unlikely(v->placed != v->n_slots) && !kl_values_read_same(v))
-		return 0;
+	if (unlikely(cpu->changing) || !kl_is_task(cpu, current))
+		return false;
+	for (; word != known->task_end; word++)
+		if (!kl_word_is_same(word, task))
+			return false;
+	for (; word != known->hop_end; word++)
+		if (!kl_word_is_same(word, (const u8 *)kl_word_at(task, word->hop)))
+			return false;
+	if (unlikely(known->rest) && !kl_values_rest_same(cpu))
+		return false;
 	barrier();
-	return READ_ONCE(this_cpu_ptr(s->cpu)->state) == KL_STATE_VALUES ? old : 0;
+	return likely(READ_ONCE(cpu->state) == KL_STATE_VALUES);
 }
 
 /**
  * kl_record_same - room for a record in which no variable has changed
- * @s: a session with variables
+ * @cpu: of a session with variables
  * @old: from kl_values_same
  * @id: event
  * @bytes: size of the event's fields and strings
@@ -226,15 +224,15 @@ static __always_inline u64 kl_values_same(struct kl_session *s)
  * NULL if it is another case: use kl_record_changed; else write the fields and
  * call kl_record_same_end. Context: any, preemption off.
  */
-static __always_inline struct kl_place kl_record_same(struct kl_session *s, u64 old, u64 id,
+static __always_inline struct kl_place kl_record_same(struct kl_cpu *cpu, u64 old, u64 id,
 						      u32 bytes)
 {
-	struct kl_cpu *cpu = this_cpu_ptr(s->cpu);
+	u32 prefix = cpu->known->prefix;
 	struct kl_place place = {};
 	u64 time = rdtsc();
 	u8 *at;
 
-	bytes += s->variables->prefix;
+	bytes += prefix;
 	if (unlikely(!kl_ring_fits(&cpu->ring, old, time, bytes)))
 		return place;
 	place.base = cpu->base;
@@ -243,7 +241,7 @@ static __always_inline struct kl_place kl_record_same(struct kl_session *s, u64 
 		return place;
 	cpu->ring.last_time = time;
 	at = place.base + KL_POS_OFFSET(old);
-	place.at = at + s->variables->prefix;
+	place.at = at + prefix;
 	/* No bit is set: of the 8 bytes before the fields, the first may be the time's. */
 	*(u64 *)(place.at - sizeof(u64)) = 0;
 	*(u64 *)at = (time << KL_RECORD_ID_BITS) + id;
@@ -251,10 +249,10 @@ static __always_inline struct kl_place kl_record_same(struct kl_session *s, u64 
 }
 
 /* The fields are written. @bytes as given to kl_record_same. */
-static __always_inline void kl_record_same_end(const struct kl_session *s, struct kl_place place,
+static __always_inline void kl_record_same_end(const struct kl_cpu *cpu, struct kl_place place,
 					       u32 bytes)
 {
-	kl_ring_commit_bytes(place.base, bytes + s->variables->prefix);
+	kl_ring_commit_bytes(place.base, bytes + cpu->known->prefix);
 }
 
 /* The fields are written. @bytes as given to kl_record_begin or kl_record_try. */

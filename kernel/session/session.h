@@ -70,8 +70,9 @@ struct kl_counts {
  * @task: variables as in the newest record that carried them
  * @state: may @task be relied on: its ids (pid, tgid), or one of KL_STATE_*
  * @base: the block being filled, while @state is ids
- * @changing: some variable was another in the newest record; a hint
  * @ring: the buffer
+ * @known: of the session's further variables; NULL if it has none
+ * @changing: some variable was another in the newest record; a hint
  * @flags: of the handlers `set` and `clear`, those that belong to a CPU
  * @counts: of the handler `count`; NULL until one is used
  * @session: whose this is
@@ -85,6 +86,7 @@ struct kl_cpu {
 	u64 state;
 	u8 *base;
 	struct kl_ring ring;
+	struct kl_known *known;
 	bool changing;
 	u64 flags;
 	struct kl_counts __rcu *counts;

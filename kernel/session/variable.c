@@ -271,10 +271,9 @@ static u32 place_slots(struct kl_variables *v, u32 base, u32 at)
 	for (u32 i = 0; i < v->n_slots; i++) {
 		if (v->slot[i].base != base)
 			continue;
-		v->offset[at] = v->slot[i].offset;
-		v->offset[KL_VARIABLE_SLOTS_MAX + at] = v->slot[i].mask;
 		v->slot[i].group = v->groups;
-		v->slot[i].at = at++;
+		v->slot[i].at = offsetof(struct kl_known, word[at]);
+		at++;
 	}
 	return at;
 }
@@ -291,18 +290,44 @@ static void sort_slots(struct kl_variables *v)
 		v->placed = end;
 		v->group[v->groups] = kl_variable_bases[base];
 		v->group[v->groups++].end = end;
+		if (base < KL_BASE_PGRP)
+			v->plain_groups = v->groups;
 	}
-	v->group[v->groups - 1].is_last = true;
 	place_slots(v, KL_BASE_NONE, v->placed);
 }
 
-/* Known words, what changes of the task and the variables, and the last word's end. */
-static u64 __percpu *alloc_known(const struct kl_variables *v)
+static void init_known(const struct kl_variables *v, struct kl_known *known)
 {
-	size_t bytes = v->n_slots * sizeof(u64) + sizeof(struct kl_abi_task) + v->bytes;
+	u32 plain = v->group[v->plain_groups - 1].end;
 
-	return __alloc_percpu_gfp(bytes + sizeof(u64), sizeof(u64),
-				  GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	known->task_end = &known->word[v->group[0].end];
+	known->hop_end = &known->word[plain];
+	known->stage = (u8 *)&known->word[v->n_slots];
+	known->prefix = v->prefix;
+	known->rest = plain != v->n_slots;
+	for (u32 i = 0; i < v->n_slots; i++) {
+		const struct kl_variable_slot *slot = &v->slot[i];
+		struct kl_word *word = kl_word_of(known, slot);
+
+		word->mask = slot->mask;
+		word->offset = slot->offset;
+		word->hop = kl_variable_bases[slot->base].hop;
+	}
+}
+
+/* Known words, what changes of the task and the variables, and the last word's end. */
+static int make_known(struct kl_variables *v)
+{
+	size_t bytes = v->n_slots * sizeof(struct kl_word) + sizeof(struct kl_abi_task) + v->bytes;
+	int cpu;
+
+	v->known = __alloc_percpu_gfp(sizeof(struct kl_known) + bytes + sizeof(u64), sizeof(u64),
+				      GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!v->known)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		init_known(v, per_cpu_ptr(v->known, cpu));
+	return 0;
 }
 
 static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
@@ -338,8 +363,7 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 	v->walks = v->walks && !v->stacks_asked;
 	if (!error) {
 		sort_slots(v);
-		v->known = alloc_known(v);
-		if (!v->known)
+		if (make_known(v))
 			error = kl_fail(why, -ENOMEM, "no memory for variables");
 	}
 	if (!error)
@@ -372,7 +396,7 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 		     struct kl_error *why)
 {
 	struct kl_variables *v = NULL;
-	int error = check_wish(wish, why);
+	int error = check_wish(wish, why), cpu;
 
 	if (error)
 		return error;
@@ -388,6 +412,8 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 	if (!error) {
 		kl_variables_destroy(s->variables);
 		s->variables = v;
+		for_each_possible_cpu(cpu)
+			per_cpu_ptr(s->cpu, cpu)->known = v ? per_cpu_ptr(v->known, cpu) : NULL;
 	}
 	mutex_unlock(&s->lock);
 	return error;

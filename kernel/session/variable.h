@@ -33,9 +33,11 @@ typedef u64 (*kl_variable_fn)(const struct kl_variable_slot *slot, struct task_s
 enum kl_variable_base {
 	KL_BASE_NONE, /* it is not */
 	KL_BASE_TASK,
+	/* What a pointer in the task points to, always. */
 	KL_BASE_PARENT,
 	KL_BASE_CRED,
 	KL_BASE_SIGNAL,
+	/* Behind more pointers, or not always there. */
 	KL_BASE_PGRP,
 	KL_BASE_SESSION,
 	KL_BASE_CGROUP,
@@ -88,7 +90,6 @@ extern const struct kl_variable_place kl_variable_places[];
  * struct kl_variable_group - words of a session that are in the same base
  * @end: index behind the last of them
  * @hop: offset of the first pointer to the base, in the running task
- * @is_last: there is no other
  * @more: the base is not just what that points to; if it is not there, its words are 0
  * @is_stack: and kernel threads have none of it
  * @second, @third: offsets of the next pointers, or 0
@@ -96,7 +97,6 @@ extern const struct kl_variable_place kl_variable_places[];
 struct kl_variable_group {
 	u32 end;
 	u16 hop;
-	bool is_last;
 	bool more;
 	bool is_stack;
 	u16 second;
@@ -145,7 +145,7 @@ static __always_inline const u8 *kl_variable_base(const struct task_struct *t,
  * @mask: of the word at its place, what tells the value; all, if it has none
  * @offset: of the word in its base
  * @group: index of the base's group
- * @at: index of what is known of it
+ * @at: its struct kl_word, in bytes from the CPU's struct kl_known
  * @bytes: of the variable in a record
  * @calculated: the value is not the word itself, but made with @shift and @add
  * @base: enum kl_variable_base; KL_BASE_NONE: @read tells it
@@ -160,8 +160,8 @@ struct kl_variable_slot {
 	u64 changed;
 	u64 mask;
 	u32 offset;
+	u16 at;
 	u8 group;
-	u8 at;
 	u8 bytes;
 	bool calculated;
 	u8 shift;
@@ -173,6 +173,38 @@ struct kl_variable_slot {
 	struct kl_session *session;
 	const struct kl_variable_row *row;
 	const struct kl_program *program;
+};
+
+/**
+ * struct kl_word - what readers of a CPU's records know of one word
+ * @known: it, masked
+ * @mask: what of the word at its place tells the value
+ * @offset: of the word in its base
+ * @hop: offset of the pointer to the base in the running task, if it has one
+ */
+struct kl_word {
+	u64 known;
+	u64 mask;
+	u32 offset;
+	u32 hop;
+};
+
+/**
+ * struct kl_known - all that readers of a CPU's records know of the variables
+ * @task_end: behind the words in the running task, which are first in @word
+ * @hop_end: behind those that are one pointer away from it
+ * @stage: room for what is to be in a record, and 8 bytes on either side
+ * @prefix: bytes of a record before the variables
+ * @rest: there are others
+ * @word: those in places by base, then those that functions tell
+ */
+struct kl_known {
+	const struct kl_word *task_end;
+	const struct kl_word *hop_end;
+	u8 *stage;
+	u32 prefix;
+	bool rest;
+	struct kl_word word[];
 };
 
 /**
@@ -189,12 +221,11 @@ struct kl_variable_slot {
  * @walks: some are call traces, which are walked when they are read
  * @placed: number of words that are in a place
  * @groups: number of @group
+ * @plain_groups: of them, those that are at most one pointer away
  * @group: of words by base; the first of those in the running task itself, if any
- * @offset: of words in a place, by index of what is known; behind all of them the masks
  * @slot: the variables' words, in order
  * @of: bytes of each variable, and its first slot
- * @known: words as in the newest record that carried them, by CPU: those in a place
- *         first, by base; behind them room for what is to be in a record
+ * @known: words as in the newest record that carried them, by CPU
  */
 struct kl_variables {
 	u32 n;
@@ -208,15 +239,21 @@ struct kl_variables {
 	bool walks;
 	u32 placed;
 	u32 groups;
+	u32 plain_groups;
 	struct kl_variable_group group[KL_BASE_COUNT];
-	u64 offset[2 * KL_VARIABLE_SLOTS_MAX];
 	struct kl_variable_slot slot[KL_VARIABLE_SLOTS_MAX];
 	struct {
 		u8 bytes;
 		u8 slot;
 	} of[KL_VARIABLES_MAX];
-	u64 __percpu *known;
+	struct kl_known __percpu *known;
 };
+
+static __always_inline struct kl_word *kl_word_of(struct kl_known *known,
+						  const struct kl_variable_slot *slot)
+{
+	return (struct kl_word *)((u8 *)known + slot->at);
+}
 
 u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX]);
 int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,

@@ -7,22 +7,13 @@
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/tracepoint.h>
-#include <linux/uaccess.h>
 #include <asm/syscall.h>
-#include <asm/word-at-a-time.h>
 
 #include "../handler/handler.h"
 #include "../session/fire.h"
 #include "probes.h"
 #include "source.h"
-
-/* How an argument is laid out in a record; the first three are units of 4 bytes. */
-enum width {
-	WIDTH_none,
-	WIDTH_4,
-	WIDTH_8,
-	WIDTH_string,
-};
+#include "syscall_inside.h"
 
 /*
  * A call's layout in one word: two bits an argument from bit 0, the number of
@@ -66,25 +57,6 @@ static const u8 arguments_bytes[KL_EV_SYSCALL_MAX] = {
 
 #undef KL_SYSCALL
 
-#define ARGUMENTS_MAX 6
-
-/* Where the arguments are in the saved registers, in order. */
-static const u8 register_of[ARGUMENTS_MAX] = {
-	offsetof(struct pt_regs, di),  offsetof(struct pt_regs, si), offsetof(struct pt_regs, dx),
-	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
-};
-
-/* What a record says of a string that could not be read without faulting. */
-#define UNREADABLE "?"
-/* And of none at all. */
-#define NO_STRING "(null)"
-
-/* Copies of a call's strings: only system call entries use it, which do not nest. */
-struct scratch {
-	char text[3][KL_STRING_MAX];
-};
-
-static struct scratch __percpu *scratch;
 static struct tracepoint *enter, *leave;
 
 /**
@@ -111,115 +83,6 @@ static __always_inline unsigned long number_of(const struct pt_regs *regs)
 	return (u32)regs->orig_ax;
 }
 
-static __always_inline unsigned long argument(const struct pt_regs *regs, u32 n)
-{
-	return *(const unsigned long *)((const u8 *)regs + register_of[n]);
-}
-
-/*
- * Copy a user's string as far as it can be had without a fault. Words are read
- * at aligned addresses, so that none reaches into a page behind the string's.
- * Returns the bytes copied, without the NUL that is always set, or -1 if the
- * first could not be read.
- */
-static int copy_user_text(char *to, unsigned long from)
-{
-	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
-	int got = 0, room = KL_STRING_MAX - 1;
-	unsigned long word, bits;
-	char byte;
-
-	to[0] = 0;
-	pagefault_disable();
-	if (!user_read_access_begin((const void __user *)from, KL_STRING_MAX)) {
-		pagefault_enable();
-		return -1;
-	}
-	for (; (from + got) % sizeof(word); got++) {
-		unsafe_get_user(byte, (const char __user *)from + got, fault);
-		to[got] = byte;
-		if (!byte)
-			goto done;
-	}
-	while (got + (int)sizeof(word) <= room) {
-		unsafe_get_user(word, (const unsigned long __user *)(from + got), fault);
-		*(unsigned long *)(to + got) = word;
-		if (has_zero(word, &bits, &constants)) {
-			bits = create_zero_mask(prep_zero_mask(word, bits, &constants));
-			got += find_zero(bits);
-			goto done;
-		}
-		got += sizeof(word);
-	}
-	goto done;
-fault:
-	if (!got)
-		got = -1;
-done:
-	user_read_access_end();
-	pagefault_enable();
-	if (got > 0)
-		to[got] = 0;
-	return got;
-}
-
-/* Returns false if some string could not be read, although there is one. */
-static noinline bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs,
-				     u32 code)
-{
-	struct scratch *mine = this_cpu_ptr(scratch);
-	bool all = true;
-	char *text;
-	int bytes;
-
-	for (u32 n = 0; code; code >>= 2, n++) {
-		if ((code & 3) != WIDTH_string)
-			continue;
-		text = mine->text[strings->n];
-		bytes = copy_user_text(text, argument(regs, n));
-		if (bytes < 0) {
-			all &= !argument(regs, n);
-			bytes = strscpy(text, argument(regs, n) ? UNREADABLE : NO_STRING,
-					KL_STRING_MAX);
-		}
-		kl_strings_add_measured(strings, text, bytes);
-	}
-	return all;
-}
-
-static void note_unread(struct kl_session *s, bool is)
-{
-	struct kl_taskset *unread = READ_ONCE(s->unread);
-
-	if (unread)
-		kl_taskset_set(unread, current->pid, is);
-}
-
-/*
- * At the exit of a call whose entry could not read a string: the kernel itself
- * has read it since, so it is in memory now. (Not after a successful execve: the
- * memory is another program's.)
- */
-static noinline void log_late_strings(struct kl_session *s, const struct pt_regs *regs, u32 number)
-{
-	struct scratch *mine = this_cpu_ptr(scratch);
-	u32 code = LAYOUT_CODE(layouts[number]);
-
-	note_unread(s, false);
-	for (u32 n = 0; code; code >>= 2, n++)
-		if ((code & 3) == WIDTH_string &&
-		    copy_user_text(mine->text[0], argument(regs, n)) >= 0)
-			kl_probe_syscall_late_string(s, number, n, mine->text[0]);
-}
-
-/* Is the running task in a call a string of which could not be read? */
-static __always_inline bool is_unread(const struct kl_session *s)
-{
-	const struct kl_taskset *unread = READ_ONCE(s->unread);
-
-	return unread && kl_taskset_has(unread, current->pid);
-}
-
 /* Write the arguments that are not strings, in order; strings from @strings. */
 static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, u32 code,
 					    const struct kl_strings *strings)
@@ -228,10 +91,10 @@ static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, 
 
 	for (u32 n = 0; code; code >>= 2, n++) {
 		if ((code & 3) == WIDTH_8) {
-			*(u64 *)to = argument(regs, n);
+			*(u64 *)to = kl_syscall_argument(regs, n);
 			to += 8;
 		} else if (!strings || (code & 3) == WIDTH_4) {
-			*(u32 *)to = argument(regs, n);
+			*(u32 *)to = kl_syscall_argument(regs, n);
 			to += 4;
 		} else {
 			u32 bytes = strings->of[string].bytes;
@@ -251,8 +114,8 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 
 	strings.n = 0;
 	strings.bytes = 0;
-	if (LAYOUT_STRINGS(layout) && !collect_strings(&strings, regs, LAYOUT_CODE(layout)))
-		note_unread(s, true);
+	if (LAYOUT_STRINGS(layout))
+		kl_syscall_strings(s, &strings, regs, LAYOUT_CODE(layout));
 	bytes += strings.bytes;
 	place = kl_fire_begin(s, KL_EV_SYSCALL_ENTRY + number, handler, bytes);
 	if (unlikely(!place.at))
@@ -274,28 +137,20 @@ static noinline void log_entry_changed(struct kl_session *s, const struct pt_reg
 	kl_record_end(place, bytes);
 }
 
-/* None has, as far as the position @old. */
-static noinline void log_entry_same(struct kl_session *s, const struct pt_regs *regs, u64 old)
+static __always_inline void log_entry_values(struct kl_cpu *cpu, const struct pt_regs *regs,
+					     unsigned long number)
 {
-	unsigned long number = number_of(regs);
-	struct kl_place place =
-		kl_record_same(s, old, KL_EV_SYSCALL_ENTRY + number, arguments_bytes[number]);
+	struct kl_place place;
+	u64 old;
 
+	if (unlikely(!kl_values_same(cpu, &old)))
+		return log_entry_changed(cpu->session, regs);
+	place = kl_record_same(cpu, old, KL_EV_SYSCALL_ENTRY + number, arguments_bytes[number]);
 	if (unlikely(!place.at))
-		return log_entry_changed(s, regs);
+		return log_entry_changed(cpu->session, regs);
 	number = number_of(regs);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
-	kl_record_same_end(s, place, arguments_bytes[number]);
-}
-
-/* Not for calls with strings. In steps without a frame, as each starts with little. */
-static noinline void log_entry_values(struct kl_session *s, const struct pt_regs *regs)
-{
-	u64 old = kl_values_same(s);
-
-	if (old)
-		return log_entry_same(s, regs, old);
-	log_entry_changed(s, regs);
+	kl_record_same_end(cpu, place, arguments_bytes[number]);
 }
 
 /*
@@ -310,11 +165,8 @@ static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *
 	struct kl_place place;
 	u64 time;
 
-	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time))) {
-		if (cpu->session->variables)
-			return log_entry_values(cpu->session, regs);
+	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time)))
 		return log_entry_slow(cpu->session, regs, KL_HANDLER_log);
-	}
 	number = number_of(regs);
 	kl_record_head(place, time, KL_EV_SYSCALL_ENTRY + number);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
@@ -326,7 +178,7 @@ static noinline void fire_entry(struct kl_session *s, const struct pt_regs *regs
 {
 	const struct kl_rule *r = kl_rule_of(s, action);
 	u32 number = number_of(regs), layout;
-	u8 fields[ARGUMENTS_MAX * sizeof(u64)];
+	u8 fields[KL_SYSCALL_ARGUMENTS_MAX * sizeof(u64)];
 	struct kl_firing f;
 
 	f.session = s;
@@ -383,24 +235,18 @@ static noinline void log_exit_changed(struct kl_session *s, const struct pt_regs
 	kl_record_end(place, sizeof(u64));
 }
 
-static noinline void log_exit_same(struct kl_session *s, const struct pt_regs *regs, u64 old)
+static __always_inline void log_exit_values(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	struct kl_place place =
-		kl_record_same(s, old, KL_EV_SYSCALL_EXIT + number_of(regs), sizeof(u64));
+	struct kl_place place;
+	u64 old;
 
+	if (unlikely(!kl_values_same(cpu, &old)))
+		return log_exit_changed(cpu->session, regs);
+	place = kl_record_same(cpu, old, KL_EV_SYSCALL_EXIT + number_of(regs), sizeof(u64));
 	if (unlikely(!place.at))
-		return log_exit_changed(s, regs);
+		return log_exit_changed(cpu->session, regs);
 	*(u64 *)place.at = regs->ax;
-	kl_record_same_end(s, place, sizeof(u64));
-}
-
-static noinline void log_exit_values(struct kl_session *s, const struct pt_regs *regs)
-{
-	u64 old = kl_values_same(s);
-
-	if (old)
-		return log_exit_same(s, regs, old);
-	log_exit_changed(s, regs);
+	kl_record_same_end(cpu, place, sizeof(u64));
 }
 
 static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *regs)
@@ -408,11 +254,8 @@ static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *r
 	struct kl_place place;
 	u64 time;
 
-	if (unlikely(!kl_record_take(cpu, sizeof(u64), &place, &time))) {
-		if (cpu->session->variables)
-			return log_exit_values(cpu->session, regs);
+	if (unlikely(!kl_record_take(cpu, sizeof(u64), &place, &time)))
 		return log_exit_slow(cpu->session, regs);
-	}
 	kl_record_head(place, time, KL_EV_SYSCALL_EXIT + number_of(regs));
 	*(u64 *)place.at = regs->ax;
 	kl_record_end(place, sizeof(u64));
@@ -440,8 +283,8 @@ static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
 
 	if (!kl_gate_self(s))
 		return;
-	if (LAYOUT_STRINGS(layouts[number]) && is_unread(s))
-		log_late_strings(s, regs, number);
+	if (LAYOUT_STRINGS(layouts[number]) && kl_syscall_is_unread(s))
+		kl_syscall_late_strings(s, regs, number, LAYOUT_CODE(layouts[number]));
 	if (handler >= KL_ACTION_RULE)
 		return fire_exit(s, regs, handler);
 	if (handler == KL_HANDLER_log)
@@ -482,10 +325,9 @@ static noinline void exit_other(struct kl_session *s, const struct pt_regs *regs
  * The probes: the usual case, and tail calls for all others, so that neither a
  * call which is recorded nor one which is not wanted pays for what it needs not.
  */
-static void on_enter(void *data, struct pt_regs *regs, long signed_number)
+static __always_inline void enter_with(struct kl_session *s, struct pt_regs *regs,
+				       unsigned long number, bool values)
 {
-	unsigned long number = signed_number;
-	struct kl_session *s = data;
 	u8 action;
 
 	if (unlikely(in_ia32_syscall()))
@@ -505,13 +347,26 @@ static void on_enter(void *data, struct pt_regs *regs, long signed_number)
 			return enter_any(s, regs);
 		return enter_other(s, regs, action);
 	}
-	log_entry(this_cpu_ptr(s->cpu), regs, number);
+	if (values)
+		log_entry_values(this_cpu_ptr(s->cpu), regs, number);
+	else
+		log_entry(this_cpu_ptr(s->cpu), regs, number);
 }
 
-static void on_exit(void *data, struct pt_regs *regs, long result)
+static void on_enter(void *data, struct pt_regs *regs, long number)
+{
+	enter_with(data, regs, number, false);
+}
+
+static void on_enter_values(void *data, struct pt_regs *regs, long number)
+{
+	enter_with(data, regs, number, true);
+}
+
+static __always_inline void leave_with(struct kl_session *s, struct pt_regs *regs, long result,
+				       bool values)
 {
 	unsigned long number = number_of(regs);
-	struct kl_session *s = data;
 	u8 action;
 
 	if (unlikely(in_ia32_syscall()))
@@ -531,13 +386,32 @@ static void on_exit(void *data, struct pt_regs *regs, long result)
 			return exit_any(s, regs);
 		return exit_other(s, regs, action);
 	}
-	log_exit(this_cpu_ptr(s->cpu), regs);
+	if (values)
+		log_exit_values(this_cpu_ptr(s->cpu), regs);
+	else
+		log_exit(this_cpu_ptr(s->cpu), regs);
 }
 
-/* Which tracepoint and probe a system call event comes from. */
-static struct tracepoint *tracepoint_of(bool exit, void **probe)
+static void on_exit(void *data, struct pt_regs *regs, long result)
 {
-	*probe = exit ? (void *)on_exit : (void *)on_enter;
+	leave_with(data, regs, result, false);
+}
+
+static void on_exit_values(void *data, struct pt_regs *regs, long result)
+{
+	leave_with(data, regs, result, true);
+}
+
+/*
+ * Which tracepoint and probe a system call event comes from. Whether a session has
+ * variables does not change once it has been started.
+ */
+static struct tracepoint *tracepoint_of(const struct kl_session *s, bool exit, void **probe)
+{
+	if (exit)
+		*probe = s->variables ? (void *)on_exit_values : (void *)on_exit;
+	else
+		*probe = s->variables ? (void *)on_enter_values : (void *)on_enter;
 	return exit ? leave : enter;
 }
 
@@ -552,7 +426,7 @@ static struct tracepoint *tracepoint_of(bool exit, void **probe)
 int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why)
 {
 	void *probe;
-	struct tracepoint *tp = tracepoint_of(exit, &probe);
+	struct tracepoint *tp = tracepoint_of(s, exit, &probe);
 	int error;
 
 	lockdep_assert_held(&s->lock);
@@ -570,7 +444,7 @@ int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why)
 void kl_syscalls_detach(struct kl_session *s, bool exit)
 {
 	void *probe;
-	struct tracepoint *tp = tracepoint_of(exit, &probe);
+	struct tracepoint *tp = tracepoint_of(s, exit, &probe);
 
 	lockdep_assert_held(&s->lock);
 	tracepoint_probe_unregister(tp, probe, s);
@@ -585,8 +459,7 @@ int kl_syscall_init(void)
 {
 	enter = kl_tracepoint_find("sys_enter");
 	leave = kl_tracepoint_find("sys_exit");
-	scratch = alloc_percpu(struct scratch);
-	return scratch ? 0 : -ENOMEM;
+	return kl_syscall_strings_init();
 }
 
 /**
@@ -594,5 +467,5 @@ int kl_syscall_init(void)
  */
 void kl_syscall_deinit(void)
 {
-	free_percpu(scratch);
+	kl_syscall_strings_deinit();
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What readers know of the running task, when records interrupt the writing of
- * records: kernel/session/record.c itself, interrupted at each access to what
+ * records: kernel/session/record*.c itself, interrupted at each access to what
  * interrupts share, with a second interrupt at each access of the first, and
  * with another CPU that renames the task meanwhile. Each record notes which
  * names the task had while it was written; afterwards the blocks are decoded,
  * and each record's variables must be one of those. Then the same with further
- * variables that change with the name: two in places, one told by a function.
+ * variables that change with the name: three in places, one told by a function.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../../../kernel/session/record.c"
+#include "../../../kernel/session/record_values.c"
 #include "../unit.h"
 
 #define BLOCK_BYTES 512
@@ -42,6 +43,7 @@ u32 kl_clock_kind(void)
 /* Variables that are not the task: where there are some. */
 const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT] = {
 	[KL_BASE_SIGNAL] = { .hop = offsetof(struct task_struct, other) },
+	[KL_BASE_PGRP] = { .hop = offsetof(struct task_struct, more), .more = true },
 };
 const u8 kl_zeroes[KL_ZEROES_BYTES];
 const u8 *const kl_zero_stack = kl_zeroes;
@@ -74,11 +76,15 @@ static u8 memory[BLOCKS][BLOCK_BYTES] __aligned(8);
 static struct task_struct tasks[2];
 static u32 renamed, fired, lost, plain;
 
-/* The first half of the task's name, in three ways. */
-#define VARIABLES 3
-static u64 other[2];
+/* The first half of the task's name, in four ways. */
+#define VARIABLES 4
+static u64 other[3];
 static struct kl_variables variables;
-static u64 known_words[VARIABLES + 3 + VARIABLES + 1];
+static struct {
+	struct kl_known known;
+	struct kl_word word[VARIABLES];
+	u64 stage[3 + VARIABLES + 1];
+} known_words;
 static bool with_variables;
 
 static void name_task(struct task_struct *t, u32 version)
@@ -87,7 +93,7 @@ static void name_task(struct task_struct *t, u32 version)
 	/* Two names only: one that comes back is the hard case. */
 	strcpy(t->comm, version % 2 ? "an odd name" : "even");
 	if (t == current)
-		other[1] = kl_task_comm(t, 0);
+		other[1] = other[2] = kl_task_comm(t, 0);
 }
 
 static u64 read_name(const struct kl_variable_slot *slot, struct task_struct *t)
@@ -96,41 +102,58 @@ static u64 read_name(const struct kl_variable_slot *slot, struct task_struct *t)
 	return kl_task_comm(t, 0);
 }
 
+static void place_variable(u32 i, u32 base, u32 offset)
+{
+	struct kl_word *word = &known_words.known.word[i];
+
+	variables.placed++;
+	variables.slot[i].base = base;
+	variables.slot[i].group = i;
+	variables.slot[i].offset = word->offset = offset;
+	word->hop = kl_variable_bases[base].hop;
+	variables.group[i] = kl_variable_bases[base];
+	variables.group[i].end = i + 1;
+	variables.groups = i + 1;
+}
+
+/* Quick: one in the task, one behind a pointer, one in the rest, and the function. */
 static void make_variables(bool quick)
 {
+	struct kl_known *known = &known_words.known;
+
 	memset(&variables, 0, sizeof(variables));
 	variables.n = variables.n_slots = VARIABLES;
 	variables.prefix = KL_RECORD_PREFIX_BYTES;
 	variables.bytes = VARIABLES * sizeof(u64);
 	variables.all = (2ull << VARIABLES) - 1;
 	variables.quick = quick;
-	variables.known = known_words;
+	variables.known = known;
+	variables.groups = variables.plain_groups = 1;
+	memset(&known_words, 0, sizeof(known_words));
+	known->task_end = known->hop_end = known->word;
+	known->stage = (u8 *)known_words.stage;
+	known->prefix = variables.prefix;
+	known->rest = true;
 	for (u32 i = 0; i < VARIABLES; i++) {
 		variables.of[i].slot = i;
 		variables.of[i].bytes = sizeof(u64);
 		variables.slot[i] = (struct kl_variable_slot){
 			.changed = 2ull << i,
 			.mask = ~0ull,
-			.at = i,
+			.at = offsetof(struct kl_known, word) + i * sizeof(struct kl_word),
 			.bytes = sizeof(u64),
 			.read = read_name,
 		};
-		variables.offset[KL_VARIABLE_SLOTS_MAX + i] = ~0ull;
+		known->word[i].mask = ~0ull;
 	}
-	variables.group[0].is_last = !quick;
 	if (!quick)
 		return;
-	variables.placed = 2;
-	variables.groups = 2;
-	variables.slot[0].base = KL_BASE_TASK;
-	variables.slot[0].offset = variables.offset[0] = offsetof(struct task_struct, comm);
-	variables.group[0].end = 1;
-	variables.slot[1].base = KL_BASE_SIGNAL;
-	variables.slot[1].group = 1;
-	variables.slot[1].offset = variables.offset[1] = sizeof(u64);
-	variables.group[1] = kl_variable_bases[KL_BASE_SIGNAL];
-	variables.group[1].end = 2;
-	variables.group[1].is_last = true;
+	place_variable(0, KL_BASE_TASK, offsetof(struct task_struct, comm));
+	place_variable(1, KL_BASE_SIGNAL, sizeof(u64));
+	place_variable(2, KL_BASE_PGRP, sizeof(u64));
+	variables.plain_groups = 2;
+	known->task_end = known->word + 1;
+	known->hop_end = known->word + 2;
 }
 
 static void rename_current(void)
@@ -145,10 +168,10 @@ static void fire(bool usual)
 	struct kl_place place = {};
 
 	if (with_variables && usual) {
-		u64 old = kl_values_same(&session);
+		u64 old;
 
-		if (old)
-			place = kl_record_same(&session, old, EVENT, sizeof(fields));
+		if (kl_values_same(&cpu, &old))
+			place = kl_record_same(&cpu, old, EVENT, sizeof(fields));
 		if (!place.at)
 			place = kl_record_changed(&session, &cpu, EVENT, sizeof(fields));
 	} else if (!usual || !kl_record_try(&cpu, EVENT, sizeof(fields), &place))
@@ -323,10 +346,11 @@ static bool run(long at, const struct action *a, long at2, const struct action *
 	depth = 2;
 	cpu.state = KL_STATE_UNKNOWN;
 	cpu.session = &session;
+	cpu.known = with_variables ? &known_words.known : NULL;
 	clock_now = 1000;
 	renamed = fired = lost = 0;
 	for (int i = 0; i < 2; i++)
-		tasks[i] = (struct task_struct){ .pid = 10 + i, .tgid = 10, .other = other };
+		tasks[i] = (struct task_struct){ .pid = 10 + i, .tgid = 10, .other = other, .more = other + 1 };
 	kl_ring_init(&cpu.ring, shared, window, BLOCKS, BLOCK_BYTES, 0, overwrite, &header);
 	for (u32 i = 0; i < blocks; i++) {
 		pool[i] = (struct kl_ring_block){ .memory = memory[i], .index = i };

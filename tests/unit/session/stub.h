@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of the kernel as kernel/session/record.c needs, to run it in user
- * space: every header that it includes is made to include this one (see
+ * As much of the kernel as kernel/session/record.c kernel/session/record.c needs, to run it in user
+: every header that it includes is made to include this one (see
  * unit.mk). A test may "interrupt" at each access to what interrupts share.
  */
 #ifndef KL_TESTS_SESSION_STUB_H
@@ -63,7 +63,7 @@ struct task_struct {
 	pid_t tgid;
 	char comm[TASK_COMM_LEN];
 	u32 flags;
-	const u64 *other; /* where a variable is */
+	const u64 *other, *more; /* where variables are */
 };
 
 extern struct task_struct *current;

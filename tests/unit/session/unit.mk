@@ -11,7 +11,7 @@ UNIT_TESTS += $(SESSION_DELTA)
 SESSION_STUBS := $(addprefix linux/,bitops cred irq_work jump_label kref ktime list mutex percpu \
 	preempt rwsem sched string threads timekeeping wait workqueue xarray) asm/msr asm/tsc
 
-$(SESSION_DELTA): tests/unit/session/delta.c $(RING_SOURCES) kernel/session/record.c \
+$(SESSION_DELTA): tests/unit/session/delta.c $(RING_SOURCES) $(wildcard kernel/session/record*.c) \
 		$(RING_HEADERS) $(wildcard kernel/session/*.h) kernel/compat/clock.h \
 		tests/unit/session/stub.h tests/unit/session/unit.mk
 	@mkdir -p $(@D)/session-stubs/linux $(@D)/session-stubs/asm

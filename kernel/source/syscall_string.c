@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Strings of system calls: copied at the entry without a fault, and at the exit
+ * those that were not in memory then. Called by syscall.c in the calling task,
+ * with preemption off.
+ */
+#include <linux/percpu.h>
+#include <linux/uaccess.h>
+#include <asm/word-at-a-time.h>
+
+#include "probes.h"
+#include "syscall_inside.h"
+
+/* What a record says of a string that could not be read without faulting. */
+#define UNREADABLE "?"
+/* And of none at all. */
+#define NO_STRING "(null)"
+
+/* Copies of a call's strings: only system call entries use it, which do not nest. */
+struct scratch {
+	char text[3][KL_STRING_MAX];
+};
+
+static struct scratch __percpu *scratch;
+
+/*
+ * Copy a user's string as far as it can be had without a fault. Words are read
+ * at aligned addresses, so that none reaches into a page behind the string's.
+ * Returns the bytes copied, without the NUL that is always set, or -1 if the
+ * first could not be read.
+ */
+static int copy_user_text(char *to, unsigned long from)
+{
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	int got = 0, room = KL_STRING_MAX - 1;
+	unsigned long word, bits;
+	char byte;
+
+	to[0] = 0;
+	pagefault_disable();
+	if (!user_read_access_begin((const void __user *)from, KL_STRING_MAX)) {
+		pagefault_enable();
+		return -1;
+	}
+	for (; (from + got) % sizeof(word); got++) {
+		unsafe_get_user(byte, (const char __user *)from + got, fault);
+		to[got] = byte;
+		if (!byte)
+			goto done;
+	}
+	while (got + (int)sizeof(word) <= room) {
+		unsafe_get_user(word, (const unsigned long __user *)(from + got), fault);
+		*(unsigned long *)(to + got) = word;
+		if (has_zero(word, &bits, &constants)) {
+			bits = create_zero_mask(prep_zero_mask(word, bits, &constants));
+			got += find_zero(bits);
+			goto done;
+		}
+		got += sizeof(word);
+	}
+	goto done;
+fault:
+	if (!got)
+		got = -1;
+done:
+	user_read_access_end();
+	pagefault_enable();
+	if (got > 0)
+		to[got] = 0;
+	return got;
+}
+
+/* Returns false if some string could not be read, although there is one. */
+static bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs,
+				     u32 code)
+{
+	struct scratch *mine = this_cpu_ptr(scratch);
+	bool all = true;
+	char *text;
+	int bytes;
+
+	for (u32 n = 0; code; code >>= 2, n++) {
+		if ((code & 3) != WIDTH_string)
+			continue;
+		text = mine->text[strings->n];
+		bytes = copy_user_text(text, kl_syscall_argument(regs, n));
+		if (bytes < 0) {
+			all &= !kl_syscall_argument(regs, n);
+			bytes = strscpy(text, kl_syscall_argument(regs, n) ? UNREADABLE : NO_STRING,
+					KL_STRING_MAX);
+		}
+		kl_strings_add_measured(strings, text, bytes);
+	}
+	return all;
+}
+
+static void note_unread(struct kl_session *s, bool is)
+{
+	struct kl_taskset *unread = READ_ONCE(s->unread);
+
+	if (unread)
+		kl_taskset_set(unread, current->pid, is);
+}
+
+/**
+ * kl_syscall_strings - copy a call's strings at its entry
+ * @s: the session; the task is noted if a string could not be read
+ * @strings: set
+ * @regs: the task's registers
+ * @code: layout of a call with strings
+ *
+ * Context: preemption off; what they are copied to is this CPU's and stays until
+ * the next call.
+ */
+void kl_syscall_strings(struct kl_session *s, struct kl_strings *strings,
+			const struct pt_regs *regs, u32 code)
+{
+	if (!collect_strings(strings, regs, code))
+		note_unread(s, true);
+}
+
+/**
+ * kl_syscall_late_strings - tell the strings that a call's entry could not read
+ * @s: a session in which the running task is noted for it
+ * @regs: its registers, at the call's exit
+ * @number: of the call
+ * @code: its layout
+ *
+ * The kernel itself has read them since, so they are in memory now. (Not after a
+ * successful execve: the memory is another program's.) Context: preemption off.
+ */
+void kl_syscall_late_strings(struct kl_session *s, const struct pt_regs *regs, u32 number,
+			     u32 code)
+{
+	struct scratch *mine = this_cpu_ptr(scratch);
+
+	note_unread(s, false);
+	for (u32 n = 0; code; code >>= 2, n++)
+		if ((code & 3) == WIDTH_string &&
+		    copy_user_text(mine->text[0], kl_syscall_argument(regs, n)) >= 0)
+			kl_probe_syscall_late_string(s, number, n, mine->text[0]);
+}
+
+/**
+ * kl_syscall_strings_init - get room for copies of strings
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_syscall_strings_init(void)
+{
+	scratch = alloc_percpu(struct scratch);
+	return scratch ? 0 : -ENOMEM;
+}
+
+/**
+ * kl_syscall_strings_deinit - undo kl_syscall_strings_init
+ */
+void kl_syscall_strings_deinit(void)
+{
+	free_percpu(scratch);
+}
