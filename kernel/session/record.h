@@ -181,17 +181,16 @@ static __always_inline bool kl_word_is_same(const struct kl_word *word, const u8
 
 /**
  * kl_values_same - do readers know the task and the values as they are?
- * @cpu: of a session with variables
+ * @cpu: of a session with variables, none of which was another the last time
+ * @rest: of which some may be more than one pointer away from the task
  * @old: set to the position in the ring to which it holds, for kl_record_same
  *
  * What is known is as readers know it, if the state says so behind all
  * comparisons: an interrupt that comes between them and changes it either writes
  * a record, so that the position is another, or leaves the state unknown.
- *
- * Says no, too, where something had changed the last time and so may have again.
  * Context: any, preemption off.
  */
-static __always_inline bool kl_values_same(const struct kl_cpu *cpu, u64 *old)
+static __always_inline bool kl_values_same(const struct kl_cpu *cpu, bool rest, u64 *old)
 {
 	const struct kl_known *known = cpu->known;
 	const struct kl_word *word = known->word;
@@ -199,7 +198,7 @@ static __always_inline bool kl_values_same(const struct kl_cpu *cpu, u64 *old)
 
 	*old = READ_ONCE(cpu->ring.shared->position);
 	barrier();
-	if (unlikely(cpu->changing) || !kl_is_task(cpu, current))
+	if (!kl_is_task(cpu, current))
 		return false;
 	for (; word != known->task_end; word++)
 		if (!kl_word_is_same(word, task))
@@ -207,7 +206,7 @@ static __always_inline bool kl_values_same(const struct kl_cpu *cpu, u64 *old)
 	for (; word != known->hop_end; word++)
 		if (!kl_word_is_same(word, (const u8 *)kl_word_at(task, word->hop)))
 			return false;
-	if (unlikely(known->rest) && !kl_values_rest_same(cpu))
+	if (rest && !kl_values_rest_same(cpu))
 		return false;
 	barrier();
 	return likely(READ_ONCE(cpu->state) == KL_STATE_VALUES);
@@ -219,40 +218,39 @@ static __always_inline bool kl_values_same(const struct kl_cpu *cpu, u64 *old)
  * @old: from kl_values_same
  * @id: event
  * @bytes: size of the event's fields and strings
+ * @place: where the fields go, on success
  *
- * As kl_record_take, it changes nothing but the ring. Returns a place with `at`
- * NULL if it is another case: use kl_record_changed; else write the fields and
- * call kl_record_same_end. Context: any, preemption off.
+ * As kl_record_take, it changes nothing but the ring. If it says false it is another
+ * case: use kl_record_changed; else write the fields and call kl_record_same_end.
+ * Context: any, preemption off.
  */
-static __always_inline struct kl_place kl_record_same(struct kl_cpu *cpu, u64 old, u64 id,
-						      u32 bytes)
+static __always_inline bool kl_record_same(struct kl_cpu *cpu, u64 old, u64 id, u32 bytes,
+					   struct kl_place *place)
 {
-	u32 prefix = cpu->known->prefix;
-	struct kl_place place = {};
 	u64 time = rdtsc();
 	u8 *at;
 
-	bytes += prefix;
+	bytes += cpu->prefix;
 	if (unlikely(!kl_ring_fits(&cpu->ring, old, time, bytes)))
-		return place;
-	place.base = cpu->base;
+		return false;
+	place->base = cpu->base;
 	if (unlikely(!kl_local_try_cmpxchg(&cpu->ring.shared->position, &old,
 					   kl_ring_after(old, bytes))))
-		return place;
+		return false;
 	cpu->ring.last_time = time;
-	at = place.base + KL_POS_OFFSET(old);
-	place.at = at + prefix;
+	at = place->base + KL_POS_OFFSET(old);
+	place->at = at + cpu->prefix;
 	/* No bit is set: of the 8 bytes before the fields, the first may be the time's. */
-	*(u64 *)(place.at - sizeof(u64)) = 0;
+	*(u64 *)(place->at - sizeof(u64)) = 0;
 	*(u64 *)at = (time << KL_RECORD_ID_BITS) + id;
-	return place;
+	return true;
 }
 
 /* The fields are written. @bytes as given to kl_record_same. */
 static __always_inline void kl_record_same_end(const struct kl_cpu *cpu, struct kl_place place,
 					       u32 bytes)
 {
-	kl_ring_commit_bytes(place.base, bytes + cpu->known->prefix);
+	kl_ring_commit_bytes(place.base, bytes + cpu->prefix);
 }
 
 /* The fields are written. @bytes as given to kl_record_begin or kl_record_try. */

@@ -6,9 +6,8 @@
  */
 #include <linux/preempt.h>
 
-#include "record.h"
 #include "record_inside.h"
-#include "variable.h"
+#include "record_values.h"
 
 /* May the running task be shown to the session's owner now? */
 static bool is_shown(const struct kl_session *s)
@@ -40,12 +39,6 @@ static u64 read_known(const struct kl_variable_slot *slot, struct task_struct *t
 	if (slot->base != KL_BASE_TASK)
 		base = kl_variable_base(t, &kl_variable_bases[slot->base]);
 	return kl_word_at(base, slot->offset) & slot->mask;
-}
-
-/* A value of what is known; its lower bytes are right. */
-static __always_inline u64 value_of(const struct kl_variable_slot *slot, u64 known)
-{
-	return likely(!slot->calculated) ? known : (known << slot->shift) + slot->add;
 }
 
 /* What changed, as bits of a record, and the bytes of it. */
@@ -92,42 +85,20 @@ static void change_all(struct kl_session *s, struct kl_cpu *cpu, struct change *
 	change->bytes += sizeof(struct kl_abi_task);
 }
 
-static __always_inline u8 *write_number(u8 *at, u64 value, u32 bytes)
-{
-	if (bytes == 8)
-		*(u64 *)at = value;
-	else if (bytes == 4)
-		*(u32 *)at = value;
-	else if (bytes == 2)
-		*(u16 *)at = value;
-	else
-		*at = value;
-	return at + bytes;
-}
-
 /* A variable whose first slot this is. */
 static __always_inline u8 *write_value(u8 *at, const struct kl_variable_slot *slot, u64 known,
 				       u64 known_second)
 {
 	if (!slot->is_text)
-		return write_number(at, value_of(slot, known), slot->bytes);
-	return write_number(write_number(at, known, 8), known_second, 8);
-}
-
-static __always_inline u8 *write_changed(u8 *at, const struct kl_slot *slot, u32 id, u64 changed,
-					 const u8 *end)
-{
-	*(u64 *)at = slot->time << KL_RECORD_ID_BITS | id;
-	for (at += sizeof(u64); at < end; changed >>= 8)
-		*at++ = changed;
-	return at;
+		return kl_write_number(at, kl_value_of(slot, known), slot->bytes);
+	return kl_write_number(kl_write_number(at, known, 8), known_second, 8);
 }
 
 /* All but the fields, and the part of it committed that kl_record_end does not know of. */
 static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_variables *v,
 				    const struct kl_slot *slot, u32 id, u32 bytes, u64 changed)
 {
-	u8 *at = write_changed(slot->at, slot, id, changed, slot->at + v->prefix);
+	u8 *at = kl_write_changed(slot->at, slot, id, changed, slot->at + v->prefix);
 	u32 more = slot->bytes - bytes - KL_RECORD_PREFIX_BYTES;
 
 	if (changed & KL_CHANGED_TASK) {
@@ -168,7 +139,7 @@ static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu
 	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->wait))
 		irq_work_queue(&cpu->wake);
 	shown = is_shown(s);
-	at = write_changed(slot.at, &slot, id, v->all, slot.at + v->prefix);
+	at = kl_write_changed(slot.at, &slot, id, v->all, slot.at + v->prefix);
 	read_shown_task(shown, (u64 *)at);
 	at += sizeof(struct kl_abi_task);
 	for (u32 i = 0; i < v->n; i++) {
@@ -181,13 +152,18 @@ static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu
 	return (struct kl_place){ .at = at, .base = slot.base };
 }
 
-/*
- * As begin_any. Only the outermost writer changes `task` and the values, in
+/**
+ * kl_record_variables - all cases in which something may have changed
+ * @s: a session with variables
+ * @cpu: its state on this CPU
+ * @id: event
+ * @bytes: size of the event's fields and strings
+ *
+ * As kl_record_begin. Only the outermost writer changes `task` and the values, in
  * place: what it has changed for a record that is not written is told with all
- * others by the next, since the state is then unknown.
+ * others by the next, since the state is then unknown. Context: any, preemption off.
  */
-static noinline struct kl_place begin_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id,
-						u32 bytes)
+struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
 	const struct kl_variables *v = s->variables;
 	u32 plain = bytes + v->prefix, full = plain + sizeof(struct kl_abi_task) + v->bytes;
@@ -274,93 +250,42 @@ bool kl_values_rest_same(const struct kl_cpu *cpu)
 	return v->placed == v->n_slots || read_same(v, cpu->known);
 }
 
-/* A text, whose slots are never in a place, is told as a whole. Returns what comes behind it. */
-static noinline u8 *stage_text(const struct kl_variable_slot *slot, struct kl_known *known, u8 *at,
-			       u64 *bits)
-{
-	u64 first = slot->read(slot, current), second = slot[1].read(slot + 1, current);
-	struct kl_word *word = kl_word_of(known, slot), *more = kl_word_of(known, slot + 1);
-
-	if (first == word->known && second == more->known)
-		return at;
-	WRITE_ONCE(word->known, first);
-	WRITE_ONCE(more->known, second);
-	*bits |= slot->changed;
-	return write_number(write_number(at, first, 8), second, 8);
-}
-
-/* One that is in no place. */
-static noinline u8 *stage_value(const struct kl_variable_slot *slot, struct kl_known *known, u8 *at,
-				u64 *bits)
-{
-	u64 value = slot->read(slot, current);
-	struct kl_word *word = kl_word_of(known, slot);
-
-	if (value == word->known)
-		return at;
-	WRITE_ONCE(word->known, value);
-	*bits |= slot->changed;
-	return write_number(at, value, slot->bytes);
-}
-
-/*
- * What has changed, as it will be in the record, is put to @at, which has room for
- * all and 8 bytes more; it becomes known. Returns what comes behind it.
+/**
+ * kl_stage_functions - stage what has changed of values that are in no place
+ * @slot: the first of them
+ * @end: behind the last
+ * @known: what is known of them
+ * @staged: what has been so far
+ *
+ * A text, whose slots are never in a place, is told as a whole. Context: any,
+ * preemption off, and the state is BUSY.
  */
-static __always_inline u8 *stage_changes(const struct kl_variables *v, struct kl_known *known,
-					 u8 *at, u64 *bits, bool all_placed)
+struct kl_staged kl_stage_functions(const struct kl_variable_slot *slot,
+				    const struct kl_variable_slot *end, struct kl_known *known,
+				    struct kl_staged staged)
 {
-	const struct kl_variable_slot *slot = v->slot, *end = slot + v->n_slots;
-	const struct kl_variable_group *group = v->group, *last = group + v->groups;
-	const u8 *bases[KL_BASE_COUNT], **base = bases;
-	struct kl_word *place;
-	u64 word;
-
-	for (*base = (const u8 *)current; ++group < last;)
-		*++base = kl_variable_base(current, group);
 	for (; slot < end; slot++) {
-		if (!all_placed && !slot->base) {
-			if (slot->is_text)
-				at = stage_text(slot++, known, at, bits);
-			else
-				at = stage_value(slot, known, at, bits);
-			continue;
+		const struct kl_variable_slot *first = slot;
+		struct kl_word *word = kl_word_of(known, slot);
+		u64 value = slot->read(slot, current), second = 0;
+		bool same = value == word->known;
+
+		WRITE_ONCE(word->known, value);
+		if (slot->is_text) {
+			slot++;
+			word = kl_word_of(known, slot);
+			second = slot->read(slot, current);
+			same &= second == word->known;
+			WRITE_ONCE(word->known, second);
 		}
-		place = kl_word_of(known, slot);
-		word = kl_word_at(bases[slot->group], slot->offset) & slot->mask;
-		if (word == place->known)
+		if (same)
 			continue;
-		WRITE_ONCE(place->known, word);
-		*bits |= slot->changed;
-		*(u64 *)at = value_of(slot, word);
-		at += slot->bytes;
+		staged.bits |= first->changed;
+		staged.at = kl_write_number(staged.at, value, first->is_text ? 8 : first->bytes);
+		if (first->is_text)
+			staged.at = kl_write_number(staged.at, second, 8);
 	}
-	return at;
-}
-
-static noinline u8 *stage_mixed(const struct kl_variables *v, struct kl_known *known, u8 *at,
-				u64 *bits)
-{
-	return stage_changes(v, known, at, bits, false);
-}
-
-/*
- * A record's header, and before its end the staged bytes, in words from the last
- * one backwards: the first may begin in the header, which is written then.
- */
-static __always_inline struct kl_place write_staged(const struct kl_variables *v,
-						    const struct kl_slot *slot, u32 id, u64 bits,
-						    const u8 *stage, s64 staged)
-{
-	u8 *at = slot->at + v->prefix;
-	u32 more = v->prefix - KL_RECORD_PREFIX_BYTES + staged;
-
-	for (s64 left = staged; left > 0; left -= sizeof(u64))
-		*(u64 *)(at + left - sizeof(u64)) = *(const u64 *)(stage + left - sizeof(u64));
-	write_changed(slot->at, slot, id, bits, at);
-	if (likely(more))
-		kl_ring_commit_bytes(slot->base, more);
-	return (struct kl_place){ .at = at + staged, .base = slot->base };
+	return staged;
 }
 
 /**
@@ -371,51 +296,17 @@ static __always_inline struct kl_place write_staged(const struct kl_variables *v
  * @bytes: size of the event's fields and strings
  *
  * As kl_record_begin, where kl_record_same has found that something has changed.
- * Mostly all is known, there is room, the owner may see all, and the clock is the
- * time stamp counter. What it has changed when it finds that it is another case
- * is as for a record that was not written. Context: any, preemption off.
+ * Context: any, preemption off.
  */
 struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
-	const struct kl_variables *v = s->variables;
-	struct kl_abi_ring *shared = cpu->ring.shared;
-	u64 old = READ_ONCE(shared->position), state = KL_STATE_VALUES, bits = 0;
-	struct kl_known *known = cpu->known;
-	u8 *stage = known->stage, *end = stage;
 	struct kl_place place;
-	struct kl_slot slot;
+	u32 all;
 
-	barrier();
-	if (unlikely(!kl_local_try_cmpxchg(&cpu->state, &state, KL_STATE_BUSY)))
-		return begin_variables(s, cpu, id, bytes);
-	if (unlikely(!kl_is_task(cpu, current))) {
-		kl_read_task(current, (u64 *)&cpu->task);
-		memcpy(end, &cpu->task, sizeof(cpu->task));
-		end += sizeof(cpu->task);
-		bits = KL_CHANGED_TASK;
-	}
-	if (likely(v->placed == v->n_slots))
-		end = stage_changes(v, known, end, &bits, true);
-	else
-		end = stage_mixed(v, known, end, &bits);
-	slot.time = rdtsc();
-	slot.bytes = bytes + v->prefix + (end - stage);
-	slot.base = cpu->base;
-	if (unlikely(!kl_ring_fits(&cpu->ring, old, slot.time, slot.bytes)))
-		goto other;
-	slot.at = slot.base + KL_POS_OFFSET(old);
-	if (unlikely(
-		    !kl_local_try_cmpxchg(&shared->position, &old, kl_ring_after(old, slot.bytes))))
-		goto other;
-	cpu->ring.last_time = slot.time;
-	cpu->changing = bits;
-	place = write_staged(v, &slot, id, bits, stage, end - stage);
-	kl_state_leave(cpu, KL_STATE_VALUES);
+	if (unlikely(!kl_record_change(s->variables, cpu, id, bytes, &place, &all)))
+		return kl_record_variables(s, cpu, id, bytes);
+	kl_ring_commit_bytes(place.base, all - bytes - KL_RECORD_PREFIX_BYTES);
 	return place;
-other:
-	WRITE_ONCE(cpu->state, KL_STATE_UNKNOWN);
-	barrier();
-	return begin_variables(s, cpu, id, bytes);
 }
 
 /**
@@ -429,13 +320,12 @@ other:
  */
 struct kl_place kl_record_values(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
-	struct kl_place place = {};
+	struct kl_place place;
 	u64 old;
 
-	if (likely(kl_values_same(cpu, &old)))
-		place = kl_record_same(cpu, old, id, bytes);
-	if (unlikely(!place.at))
+	if (unlikely(cpu->changing) || !kl_values_same(cpu, cpu->rest, &old) ||
+	    !kl_record_same(cpu, old, id, bytes, &place))
 		return kl_record_changed(s, cpu, id, bytes);
-	kl_ring_commit_bytes(place.base, cpu->known->prefix - KL_RECORD_PREFIX_BYTES);
+	kl_ring_commit_bytes(place.base, cpu->prefix - KL_RECORD_PREFIX_BYTES);
 	return place;
 }

@@ -72,7 +72,10 @@ struct kl_counts {
  * @base: the block being filled, while @state is ids
  * @ring: the buffer
  * @known: of the session's further variables; NULL if it has none
+ * @prefix: bytes of a record before the variables
  * @changing: some variable was another in the newest record; a hint
+ * @rest: some are more than one pointer away from the task
+ * @not_plain: @changing or @rest
  * @flags: of the handlers `set` and `clear`, those that belong to a CPU
  * @counts: of the handler `count`; NULL until one is used
  * @session: whose this is
@@ -87,7 +90,14 @@ struct kl_cpu {
 	u8 *base;
 	struct kl_ring ring;
 	struct kl_known *known;
-	bool changing;
+	u32 prefix;
+	union {
+		struct {
+			bool changing;
+			bool rest;
+		};
+		u16 not_plain;
+	};
 	u64 flags;
 	struct kl_counts __rcu *counts;
 	struct kl_session *session;

@@ -271,7 +271,6 @@ static u32 place_slots(struct kl_variables *v, u32 base, u32 at)
 	for (u32 i = 0; i < v->n_slots; i++) {
 		if (v->slot[i].base != base)
 			continue;
-		v->slot[i].group = v->groups;
 		v->slot[i].at = offsetof(struct kl_known, word[at]);
 		at++;
 	}
@@ -296,6 +295,21 @@ static void sort_slots(struct kl_variables *v)
 	place_slots(v, KL_BASE_NONE, v->placed);
 }
 
+/* In order, as records tell them. */
+static void find_runs(struct kl_variables *v)
+{
+	struct kl_variable_run *run = v->run;
+
+	for (u32 i = 0; i < v->n_slots; i++) {
+		if (i && v->slot[i].base != v->slot[i - 1].base)
+			run++;
+		run->end = &v->slot[i + 1];
+		run->base = kl_variable_bases[v->slot[i].base];
+		run->functions = !v->slot[i].base;
+	}
+	v->last_run = run + 1;
+}
+
 static void init_known(const struct kl_variables *v, struct kl_known *known)
 {
 	u32 plain = v->group[v->plain_groups - 1].end;
@@ -303,8 +317,6 @@ static void init_known(const struct kl_variables *v, struct kl_known *known)
 	known->task_end = &known->word[v->group[0].end];
 	known->hop_end = &known->word[plain];
 	known->stage = (u8 *)&known->word[v->n_slots];
-	known->prefix = v->prefix;
-	known->rest = plain != v->n_slots;
 	for (u32 i = 0; i < v->n_slots; i++) {
 		const struct kl_variable_slot *slot = &v->slot[i];
 		struct kl_word *word = kl_word_of(known, slot);
@@ -363,6 +375,7 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 	v->walks = v->walks && !v->stacks_asked;
 	if (!error) {
 		sort_slots(v);
+		find_runs(v);
 		if (make_known(v))
 			error = kl_fail(why, -ENOMEM, "no memory for variables");
 	}
@@ -382,6 +395,14 @@ void kl_variables_destroy(struct kl_variables *v)
 		return;
 	free_percpu(v->known);
 	kfree(v);
+}
+
+/* What records of a CPU need at once; @v is NULL if there are no variables. */
+static void set_known(struct kl_cpu *c, const struct kl_variables *v, int cpu)
+{
+	c->known = v ? per_cpu_ptr(v->known, cpu) : NULL;
+	c->prefix = v ? v->prefix : KL_RECORD_PREFIX_BYTES;
+	c->rest = v && v->group[v->plain_groups - 1].end != v->n_slots;
 }
 
 /**
@@ -413,7 +434,7 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 		kl_variables_destroy(s->variables);
 		s->variables = v;
 		for_each_possible_cpu(cpu)
-			per_cpu_ptr(s->cpu, cpu)->known = v ? per_cpu_ptr(v->known, cpu) : NULL;
+			set_known(per_cpu_ptr(s->cpu, cpu), v, cpu);
 	}
 	mutex_unlock(&s->lock);
 	return error;

@@ -144,7 +144,6 @@ static __always_inline const u8 *kl_variable_base(const struct task_struct *t,
  * @changed: the variable's bit among those of a record
  * @mask: of the word at its place, what tells the value; all, if it has none
  * @offset: of the word in its base
- * @group: index of the base's group
  * @at: its struct kl_word, in bytes from the CPU's struct kl_known
  * @bytes: of the variable in a record
  * @calculated: the value is not the word itself, but made with @shift and @add
@@ -161,7 +160,6 @@ struct kl_variable_slot {
 	u64 mask;
 	u32 offset;
 	u16 at;
-	u8 group;
 	u8 bytes;
 	bool calculated;
 	u8 shift;
@@ -173,6 +171,18 @@ struct kl_variable_slot {
 	struct kl_session *session;
 	const struct kl_variable_row *row;
 	const struct kl_program *program;
+};
+
+/**
+ * struct kl_variable_run - words of a session one after the other in the same base
+ * @end: behind the last of them
+ * @base: of them
+ * @functions: it has none: functions tell them
+ */
+struct kl_variable_run {
+	const struct kl_variable_slot *end;
+	struct kl_variable_group base;
+	bool functions;
 };
 
 /**
@@ -194,16 +204,12 @@ struct kl_word {
  * @task_end: behind the words in the running task, which are first in @word
  * @hop_end: behind those that are one pointer away from it
  * @stage: room for what is to be in a record, and 8 bytes on either side
- * @prefix: bytes of a record before the variables
- * @rest: there are others
  * @word: those in places by base, then those that functions tell
  */
 struct kl_known {
 	const struct kl_word *task_end;
 	const struct kl_word *hop_end;
 	u8 *stage;
-	u32 prefix;
-	bool rest;
 	struct kl_word word[];
 };
 
@@ -224,6 +230,8 @@ struct kl_known {
  * @plain_groups: of them, those that are at most one pointer away
  * @group: of words by base; the first of those in the running task itself, if any
  * @slot: the variables' words, in order
+ * @last_run: behind the last of @run
+ * @run: the same by base
  * @of: bytes of each variable, and its first slot
  * @known: words as in the newest record that carried them, by CPU
  */
@@ -242,6 +250,8 @@ struct kl_variables {
 	u32 plain_groups;
 	struct kl_variable_group group[KL_BASE_COUNT];
 	struct kl_variable_slot slot[KL_VARIABLE_SLOTS_MAX];
+	const struct kl_variable_run *last_run;
+	struct kl_variable_run run[KL_VARIABLE_SLOTS_MAX];
 	struct {
 		u8 bytes;
 		u8 slot;

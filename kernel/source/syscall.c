@@ -11,6 +11,7 @@
 
 #include "../handler/handler.h"
 #include "../session/fire.h"
+#include "../session/record_values.h"
 #include "probes.h"
 #include "source.h"
 #include "syscall_inside.h"
@@ -127,30 +128,53 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 /* The same in a session with variables, some of which have changed. */
 static noinline void log_entry_changed(struct kl_session *s, const struct pt_regs *regs)
 {
-	u32 number = number_of(regs), bytes = arguments_bytes[number];
-	struct kl_place place =
-		kl_record_changed(s, this_cpu_ptr(s->cpu), KL_EV_SYSCALL_ENTRY + number, bytes);
+	u32 number = number_of(regs), all;
+	struct kl_place place;
 
-	if (unlikely(!place.at))
-		return;
+	if (unlikely(!kl_record_change(s->variables, this_cpu_ptr(s->cpu),
+				       KL_EV_SYSCALL_ENTRY + number, arguments_bytes[number],
+				       &place, &all)))
+		return log_entry_slow(s, regs, KL_HANDLER_log);
+	number = number_of(regs);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
-	kl_record_end(place, bytes);
+	kl_ring_commit_bytes(place.base, all);
 }
 
-static __always_inline void log_entry_values(struct kl_cpu *cpu, const struct pt_regs *regs,
-					     unsigned long number)
+static __always_inline bool log_entry_same(struct kl_cpu *cpu, const struct pt_regs *regs,
+					   bool rest)
 {
+	unsigned long number;
 	struct kl_place place;
 	u64 old;
 
-	if (unlikely(!kl_values_same(cpu, &old)))
-		return log_entry_changed(cpu->session, regs);
-	place = kl_record_same(cpu, old, KL_EV_SYSCALL_ENTRY + number, arguments_bytes[number]);
-	if (unlikely(!place.at))
-		return log_entry_changed(cpu->session, regs);
+	if (unlikely(!kl_values_same(cpu, rest, &old)))
+		return false;
+	number = number_of(regs);
+	if (unlikely(!kl_record_same(cpu, old, KL_EV_SYSCALL_ENTRY + number,
+				     arguments_bytes[number], &place)))
+		return false;
 	number = number_of(regs);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_record_same_end(cpu, place, arguments_bytes[number]);
+	return true;
+}
+
+/* Variables that take a call to be compared: apart, so that the others need no frame. */
+static noinline void log_entry_rest(struct kl_cpu *cpu, const struct pt_regs *regs)
+{
+	if (!log_entry_same(cpu, regs, true))
+		log_entry_changed(cpu->session, regs);
+}
+
+static __always_inline void log_entry_values(struct kl_cpu *cpu, const struct pt_regs *regs)
+{
+	if (unlikely(cpu->not_plain)) {
+		if (!cpu->changing)
+			return log_entry_rest(cpu, regs);
+	} else if (likely(log_entry_same(cpu, regs, false))) {
+		return;
+	}
+	log_entry_changed(cpu->session, regs);
 }
 
 /*
@@ -225,28 +249,46 @@ static noinline void log_exit_slow(struct kl_session *s, const struct pt_regs *r
 
 static noinline void log_exit_changed(struct kl_session *s, const struct pt_regs *regs)
 {
-	struct kl_place place = kl_record_changed(s, this_cpu_ptr(s->cpu),
-						  KL_EV_SYSCALL_EXIT + number_of(regs),
-						  sizeof(u64));
+	struct kl_place place;
+	u32 all;
 
-	if (unlikely(!place.at))
-		return;
+	if (unlikely(!kl_record_change(s->variables, this_cpu_ptr(s->cpu),
+				       KL_EV_SYSCALL_EXIT + number_of(regs), sizeof(u64), &place,
+				       &all)))
+		return log_exit_slow(s, regs);
 	*(u64 *)place.at = regs->ax;
-	kl_record_end(place, sizeof(u64));
+	kl_ring_commit_bytes(place.base, all);
 }
 
-static __always_inline void log_exit_values(struct kl_cpu *cpu, const struct pt_regs *regs)
+static __always_inline bool log_exit_same(struct kl_cpu *cpu, const struct pt_regs *regs, bool rest)
 {
 	struct kl_place place;
 	u64 old;
 
-	if (unlikely(!kl_values_same(cpu, &old)))
-		return log_exit_changed(cpu->session, regs);
-	place = kl_record_same(cpu, old, KL_EV_SYSCALL_EXIT + number_of(regs), sizeof(u64));
-	if (unlikely(!place.at))
-		return log_exit_changed(cpu->session, regs);
+	if (unlikely(!kl_values_same(cpu, rest, &old)) ||
+	    unlikely(!kl_record_same(cpu, old, KL_EV_SYSCALL_EXIT + number_of(regs), sizeof(u64),
+				     &place)))
+		return false;
 	*(u64 *)place.at = regs->ax;
 	kl_record_same_end(cpu, place, sizeof(u64));
+	return true;
+}
+
+static noinline void log_exit_rest(struct kl_cpu *cpu, const struct pt_regs *regs)
+{
+	if (!log_exit_same(cpu, regs, true))
+		log_exit_changed(cpu->session, regs);
+}
+
+static __always_inline void log_exit_values(struct kl_cpu *cpu, const struct pt_regs *regs)
+{
+	if (unlikely(cpu->not_plain)) {
+		if (!cpu->changing)
+			return log_exit_rest(cpu, regs);
+	} else if (likely(log_exit_same(cpu, regs, false))) {
+		return;
+	}
+	log_exit_changed(cpu->session, regs);
 }
 
 static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *regs)
@@ -348,7 +390,7 @@ static __always_inline void enter_with(struct kl_session *s, struct pt_regs *reg
 		return enter_other(s, regs, action);
 	}
 	if (values)
-		log_entry_values(this_cpu_ptr(s->cpu), regs, number);
+		log_entry_values(this_cpu_ptr(s->cpu), regs);
 	else
 		log_entry(this_cpu_ptr(s->cpu), regs, number);
 }

@@ -108,12 +108,13 @@ static void place_variable(u32 i, u32 base, u32 offset)
 
 	variables.placed++;
 	variables.slot[i].base = base;
-	variables.slot[i].group = i;
 	variables.slot[i].offset = word->offset = offset;
 	word->hop = kl_variable_bases[base].hop;
 	variables.group[i] = kl_variable_bases[base];
 	variables.group[i].end = i + 1;
 	variables.groups = i + 1;
+	variables.run[i].base = kl_variable_bases[base];
+	variables.run[i].functions = false;
 }
 
 /* Quick: one in the task, one behind a pointer, one in the rest, and the function. */
@@ -132,8 +133,6 @@ static void make_variables(bool quick)
 	memset(&known_words, 0, sizeof(known_words));
 	known->task_end = known->hop_end = known->word;
 	known->stage = (u8 *)known_words.stage;
-	known->prefix = variables.prefix;
-	known->rest = true;
 	for (u32 i = 0; i < VARIABLES; i++) {
 		variables.of[i].slot = i;
 		variables.of[i].bytes = sizeof(u64);
@@ -145,7 +144,10 @@ static void make_variables(bool quick)
 			.read = read_name,
 		};
 		known->word[i].mask = ~0ull;
+		variables.run[i].end = &variables.slot[i + 1];
+		variables.run[i].functions = true;
 	}
+	variables.last_run = variables.run + VARIABLES;
 	if (!quick)
 		return;
 	place_variable(0, KL_BASE_TASK, offsetof(struct task_struct, comm));
@@ -170,9 +172,8 @@ static void fire(bool usual)
 	if (with_variables && usual) {
 		u64 old;
 
-		if (kl_values_same(&cpu, &old))
-			place = kl_record_same(&cpu, old, EVENT, sizeof(fields));
-		if (!place.at)
+		if (cpu.changing || !kl_values_same(&cpu, cpu.rest, &old) ||
+		    !kl_record_same(&cpu, old, EVENT, sizeof(fields), &place))
 			place = kl_record_changed(&session, &cpu, EVENT, sizeof(fields));
 	} else if (!usual || !kl_record_try(&cpu, EVENT, sizeof(fields), &place))
 		place = kl_record_begin(&session, &cpu, EVENT, sizeof(fields));
@@ -346,7 +347,11 @@ static bool run(long at, const struct action *a, long at2, const struct action *
 	depth = 2;
 	cpu.state = KL_STATE_UNKNOWN;
 	cpu.session = &session;
-	cpu.known = with_variables ? &known_words.known : NULL;
+	if (with_variables) {
+		cpu.known = &known_words.known;
+		cpu.prefix = variables.prefix;
+		cpu.rest = true;
+	}
 	clock_now = 1000;
 	renamed = fired = lost = 0;
 	for (int i = 0; i < 2; i++)
