@@ -78,26 +78,28 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 	return same && !(t->flags & PF_KTHREAD) && is_dumpable(t);
 }
 
+/*
+ * Has an opener all that kl_access_may_see compares between a session's owner and a
+ * task? Then whatever that lets in would be let in for the opener.
+ */
+static bool is_like_owner(const struct kl_session *s, const struct cred *cred)
+{
+	const struct cred *owner = s->owner;
+
+	return !s->sealed && uid_eq(owner->fsuid, cred->fsuid) &&
+	       gid_eq(owner->fsgid, cred->fsgid) && owner->user_ns == cred->user_ns &&
+	       cap_issubset(owner->cap_effective, cred->cap_effective);
+}
+
 /**
  * kl_access_may_read - could a session of an opener's own show all that one shows?
  * @s: another's session
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
- *
- * What kl_access_may_see compares between owner and task, the opener has too, so
- * whatever that lets in would be let in for the opener.
  */
 bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32 may)
 {
-	const struct cred *owner = s->owner;
-
-	if (s->may & ~may)
-		return false;
-	if (may & KL_MAY_SEE_ALL)
-		return true;
-	return !s->sealed && uid_eq(owner->fsuid, cred->fsuid) &&
-	       gid_eq(owner->fsgid, cred->fsgid) && owner->user_ns == cred->user_ns &&
-	       cap_issubset(owner->cap_effective, cred->cap_effective);
+	return !kl_rights_lack(may, kl_session_needs(s->may, is_like_owner(s, cred)));
 }
 
 /**
