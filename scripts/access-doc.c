@@ -314,6 +314,11 @@ int main(void)
 	puts("\n## Reading a session\n");
 	put_head("session", "");
 	put_sessions();
+	puts("\nThe same user: who reads has the file-system user and group of the session's\n"
+	     "owner, the same user namespace and at least the owner's effective capabilities,\n"
+	     "and the owner was dumpable when it made the session (so it was no set-user-id\n"
+	     "program, and none that protects itself). Else it is another user. Sessions that\n"
+	     "one may not read seem not to be there.");
 	puts("\n## Variables\n");
 	put_variables();
 	puts("\n## Events of the tables\n");
