@@ -109,11 +109,6 @@ u64 kl_stack_kernel(struct kl_session *s)
 
 /* -------------------------------------------------------------- the program */
 
-static bool read_user(void *to, u64 from, u32 bytes)
-{
-	return !copy_from_user_nofault(to, (const void __user *)from, bytes);
-}
-
 static bool is_return_address(u64 address)
 {
 	return address >= PAGE_SIZE && address < TASK_SIZE_MAX;
@@ -129,7 +124,7 @@ static u32 return_at_edge(const struct pt_regs *regs, u64 *frame)
 	u64 code, from = regs->sp;
 	u32 first;
 
-	if (!read_user(&code, regs->ip, sizeof(code)))
+	if (!kl_user_copy(&code, regs->ip, sizeof(code)))
 		return 0;
 	first = (u32)code;
 	if ((first & 0xffffff) == 0xe58948) /* mov %rsp, %rbp: behind the push */
@@ -138,7 +133,7 @@ static u32 return_at_edge(const struct pt_regs *regs, u64 *frame)
 		 first != 0xe5894855 && first != 0xe58948cc && /* push %rbp; mov %rsp, %rbp */
 		 (first & 0xff) != 0xc3) /* ret */
 		return 0;
-	if (!read_user(frame, from, sizeof(*frame)) || !is_return_address(*frame))
+	if (!kl_user_copy(frame, from, sizeof(*frame)) || !is_return_address(*frame))
 		return 0;
 	return 1;
 }
@@ -155,7 +150,7 @@ static u32 walk_user(u64 *frame, u32 most, u8 *flags)
 		return n;
 	if (most > 1)
 		n += return_at_edge(regs, &frame[1]);
-	while (at >= last && !(at & 7) && read_user(pair, at, sizeof(pair)) &&
+	while (at >= last && !(at & 7) && kl_user_copy(pair, at, sizeof(pair)) &&
 	       is_return_address(pair[1])) {
 		if (n == most) {
 			*flags |= KL_STACK_CUT;
