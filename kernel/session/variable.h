@@ -81,6 +81,15 @@ struct kl_variable_row {
 	u8 number;
 };
 
+/* Ids by name. */
+#define KL_VARIABLE(id, name, ...) KL_VARIABLE_ID_##name = id,
+enum kl_variable_id {
+#include "../../uapi/variables.def"
+	KL_VARIABLE_ID_COUNT
+};
+
+#undef KL_VARIABLE
+
 /* By id. */
 extern const struct kl_variable_row kl_variable_rows[];
 extern const u32 kl_variable_count;

@@ -75,14 +75,6 @@ const u32 kl_variable_count = ARRAY_SIZE(kl_variable_rows);
 
 /* -------------------------------------------- where they are, if it is that simple */
 
-#define KL_VARIABLE(id, name, ...) ID_##name = id,
-enum variable_id {
-#include "../../uapi/variables.def"
-	ID_COUNT
-};
-
-#undef KL_VARIABLE
-
 /* The types of the rows, for the bytes of their values. */
 #define KL_SIZE_task 1
 #define KL_SIZE_s8 1
@@ -106,7 +98,7 @@ enum variable_size {
  * it is calculated with.
  */
 #define CALCULATED(name, base_, type, member, offset_, shift_, add_)                             \
-	[ID_##name] = {                                                                          \
+	[KL_VARIABLE_ID_##name] = {                                                              \
 		.base = KL_BASE_##base_,                                                         \
 		.bytes = sizeof(((type *)0)->member) +                                           \
 			 BUILD_BUG_ON_ZERO(SIZE_##name > sizeof(((type *)0)->member) &&          \
@@ -117,7 +109,7 @@ enum variable_size {
 		.offset = (offset_) + offsetof(type, member),                                    \
 	}
 #define MEMBER(name, base_, type, member, offset_)                                               \
-	[ID_##name] = {                                                                          \
+	[KL_VARIABLE_ID_##name] = {                                                              \
 		.base = KL_BASE_##base_,                                                         \
 		.bytes = SIZE_##name +                                                           \
 			 BUILD_BUG_ON_ZERO(SIZE_##name > sizeof(((type *)0)->member)) +          \
@@ -217,7 +209,7 @@ const struct kl_variable_place kl_variable_places[] = {
 	USER(user_r13, r13),
 	USER(user_r14, r14),
 	USER(user_r15, r15),
-	[ID_COUNT] = {},
+	[KL_VARIABLE_ID_COUNT] = {},
 };
 
 #define FIRST(type, member) .hop = offsetof(type, member)
