@@ -12,7 +12,8 @@
  *	-c  count instead of log
  *	-r  a rule instead: count,VARIABLE: by its values, as pid; hist,ret or sum,ret: of an exit's
  *	    value;
- *	    log,reject: with a filter on the first field that lets nothing through
+ *	    log,reject: with a filter on the first field that lets nothing through;
+ *	    log,next: the same of sched_switch, on next_tid
  *	-t  follow the command and what it creates, or a task that does nothing
  *	-d  discard mode instead of overwrite
  *	-s  write "RECORDS LOST COUNTED" of the first session there
@@ -142,14 +143,20 @@ static __u8 make_rule(int fd, const char *what)
 		{ .code = KL_OP_ALU, .a = 1, .b = KL_ALU_EQ },
 		{ .code = KL_OP_END },
 	};
+	const struct kl_abi_op next[] = {
+		{ .code = KL_OP_FIELD, .b = KL_NUMBER_S32, .imm = 48 },
+		{ .code = KL_OP_CONST, .dst = 1, .imm64 = 123456789 },
+		{ .code = KL_OP_ALU, .a = 1, .b = KL_ALU_EQ },
+		{ .code = KL_OP_END },
+	};
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_count };
 
 	if (!strncmp(what, "count,", 6)) {
 		rule.n_keys = 1;
 		rule.key[0] = add_program(fd, key, 2);
-	} else if (!strcmp(what, "log,reject")) {
+	} else if (!strncmp(what, "log,", 4)) {
 		rule.handler = KL_HANDLER_log;
-		rule.filter = add_program(fd, reject, 4);
+		rule.filter = add_program(fd, strcmp(what, "log,next") ? reject : next, 4);
 	} else {
 		rule.handler = !strcmp(what, "hist,ret") ? KL_HANDLER_hist : KL_HANDLER_sum;
 		rule.value = add_program(fd, field, 2);

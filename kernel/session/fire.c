@@ -185,6 +185,34 @@ static __always_inline void add_up(const struct kl_rule *r, struct kl_firing *f)
 }
 
 /**
+ * kl_fire_fault - something of an event could not be read
+ * @r: the rule
+ */
+void kl_fire_fault(const struct kl_rule *r)
+{
+	this_cpu_inc(*r->faults);
+}
+
+/**
+ * kl_fire_wanted - an event that its rule's filter lets through
+ * @s: the session
+ * @id: event
+ * @r: the rule
+ * @f: as much of the event as its handler looks at
+ *
+ * Context: any, preemption off.
+ */
+void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f)
+{
+	if (r->table)
+		add_up(r, f);
+	else
+		handle(s, id, r, f);
+	if (unlikely(f->fault))
+		kl_fire_fault(r);
+}
+
+/**
  * kl_fire_rule - an event that has a rule: filter and handle it
  * @s: the session; its gate has let the event through
  * @id: event
@@ -203,7 +231,25 @@ void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct 
 			handle(s, id, r, f);
 	}
 	if (unlikely(f->fault))
-		this_cpu_inc(*r->faults);
+		kl_fire_fault(r);
+}
+
+/**
+ * kl_fire_unseen - an event that has a rule which looks at no fields
+ * @s: the session; its gate has let the event through
+ * @id: event
+ * @r: the rule
+ *
+ * Context: any, preemption off.
+ */
+void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r)
+{
+	struct kl_firing f;
+
+	if (kl_fire_blind(r))
+		return;
+	kl_firing_init(&f, s, NULL, 0);
+	kl_fire_rule(s, id, r, &f);
 }
 
 /**
@@ -225,15 +271,24 @@ void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f)
 	kl_fire_rule(s, id, kl_rule_of(s, action), f);
 }
 
-/* There was no room for an event's fields. A rule that logs might have logged it. */
-static void count_no_room(struct kl_session *s, u8 action)
+/**
+ * kl_fire_no_room - there was no room for an event's fields
+ * @s: the session
+ * @r: its rule, or NULL
+ *
+ * It is lost if it might have become a record, else one of the rule's faults.
+ */
+void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r)
 {
-	const struct kl_rule *r = action >= KL_ACTION_RULE ? kl_rule_of(s, action) : NULL;
-
-	if (r && r->handler != KL_HANDLER_log && r->handler != KL_HANDLER_stack)
-		this_cpu_inc(*r->faults);
+	if (r && !kl_rule_logs(r))
+		kl_fire_fault(r);
 	else
 		kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
+}
+
+static void count_no_room(struct kl_session *s, u8 action)
+{
+	kl_fire_no_room(s, action >= KL_ACTION_RULE ? kl_rule_of(s, action) : NULL);
 }
 
 /**

@@ -86,6 +86,22 @@ static __always_inline bool kl_fire_straight(const struct kl_rule *r, u64 word)
 	return true;
 }
 
+/* An event with its fields and strings, and without arguments. */
+static __always_inline void kl_firing_init(struct kl_firing *f, struct kl_session *s,
+					   const void *fields, u32 bytes)
+{
+	f->session = s;
+	f->fields = fields;
+	f->bytes = bytes;
+	f->argument = NULL;
+	f->arguments = 0;
+	f->fault = false;
+}
+
+void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r);
+void kl_fire_fault(const struct kl_rule *r);
+void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
+void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r);
 void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
 void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f);
 void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
@@ -94,6 +110,22 @@ void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *field
 		    const u64 *argument, u32 arguments);
 struct kl_place kl_fire_room(struct kl_session *s, u8 action);
 void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes);
+
+/* Does a rule's filter want an event? @f: as much of it as the rule `reads`. */
+static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_firing *f)
+{
+	if (!r->filter || kl_program_run(r->filter, f))
+		return true;
+	if (unlikely(f->fault))
+		kl_fire_fault(r);
+	return false;
+}
+
+/* Does a rule's filter say no, whatever other fields say, as its guard is this number? */
+static __always_inline bool kl_fire_guards(const struct kl_rule *r, u64 number)
+{
+	return (number - r->guard_from <= r->guard_span) == r->guard_opposite;
+}
 
 /**
  * kl_fire_begin - where a probe writes an event's fields that go the general way

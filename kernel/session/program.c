@@ -292,6 +292,17 @@ u32 kl_program_looks(const struct kl_program *p)
 }
 
 /**
+ * kl_program_reads - which bytes of an event's fields and strings a program reads
+ * @p: the program
+ *
+ * Returns bits as kl_reads does.
+ */
+u64 kl_program_reads(const struct kl_program *p)
+{
+	return p->reads;
+}
+
+/**
  * kl_program_is_task_s32 - is a program's result just a s32 of the running task?
  * @p: the program
  * @offset: set to where it is, if so
@@ -316,6 +327,39 @@ bool kl_program_is_first_field(const struct kl_program *p)
 	return p->step->code == KL_STEP_END_FIELD && is_first(p->step);
 }
 
+static const struct kl_step *step_at(const struct kl_step *step, u32 bytes)
+{
+	return (const void *)((const u8 *)step + bytes);
+}
+
+static bool is_no(const struct kl_step *step)
+{
+	return step->code == KL_STEP_END_CONST && !step->low;
+}
+
+/**
+ * kl_program_guard - is there a field that alone may tell that the result is 0?
+ * @p: the program
+ * @from: set to the least number of a range, if so
+ * @span: set to how far the range goes from there, if so
+ * @opposite: set if the result is 0 for numbers within, else for those that are not
+ *
+ * Returns the field as KL_FIELD_NUMBER, or 0: no.
+ */
+u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opposite)
+{
+	const struct kl_step *step = p->step;
+
+	if (step->code > KL_STEP_TEST_FIELD_SMALL)
+		return 0;
+	*opposite = is_no(step_at(step, step->yes));
+	if (!*opposite && !is_no(step_at(step, step->no)))
+		return 0;
+	*from = step->low;
+	*span = step->span;
+	return KL_FIELD_NUMBER(step->b, step->imm);
+}
+
 /**
  * kl_program_is_test - does it just ask whether that field is within a range?
  * @p: the program
@@ -326,8 +370,8 @@ bool kl_program_is_first_field(const struct kl_program *p)
 bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite)
 {
 	const struct kl_step *step = p->step;
-	const struct kl_step *yes = (const void *)((const u8 *)step + step->yes);
-	const struct kl_step *no = (const void *)((const u8 *)step + step->no);
+	const struct kl_step *yes = step_at(step, step->yes);
+	const struct kl_step *no = step_at(step, step->no);
 
 	if (step->code != KL_STEP_TEST_FIELD_64 || !is_first(step) ||
 	    yes->code != KL_STEP_END_CONST || no->code != KL_STEP_END_CONST ||

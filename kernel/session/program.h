@@ -50,6 +50,23 @@ struct kl_firing {
 #define KL_LOOKS_ARGUMENTS 0x02u
 #define KL_LOOKS_OUT 0x04u /* where a load can fault, or a function of the kernel is called */
 
+/*
+ * Bytes of an event's fields and strings as bits, one for each 4 of them; the last is
+ * for all behind.
+ */
+static inline u64 kl_reads(u32 from, u32 bytes)
+{
+	u32 last = (from + bytes - 1) / 4;
+
+	from /= 4;
+	last = last < 63 ? last : 63;
+	from = from < 63 ? from : 63;
+	return ~0ull >> (63 - last + from) << from;
+}
+
+/* A number among the fields: its type (enum kl_number) and where it ends. */
+#define KL_FIELD_NUMBER(type, end) ((u32)(end) << 8 | (type))
+
 struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, const u8 *data,
 				     u32 data_bytes, u32 may, struct kl_error *why);
 void kl_program_destroy(struct kl_program *p);
@@ -57,8 +74,10 @@ u64 kl_program_run(const struct kl_program *p, struct kl_firing *f);
 u32 kl_program_put(const struct kl_program *p, struct kl_firing *f, u8 *out, u32 room);
 u32 kl_program_out_bytes(const struct kl_program *p);
 u32 kl_program_looks(const struct kl_program *p);
+u64 kl_program_reads(const struct kl_program *p);
 bool kl_program_is_task_s32(const struct kl_program *p, u32 *offset);
 bool kl_program_is_first_field(const struct kl_program *p);
+u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opposite);
 bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite);
 
 #endif /* KL_SESSION_PROGRAM_H */

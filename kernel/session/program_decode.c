@@ -473,6 +473,29 @@ static u8 looks_of(u32 code)
 	return 0;
 }
 
+/* Which bytes of fields and strings it reads: no fewer. */
+static u64 reads_of(const struct kl_step *step)
+{
+	u32 bytes = 1u << (step->b >> 1);
+
+	switch (step->code) {
+	case KL_STEP_TEST_FIELD_S32:
+	case KL_STEP_TEST_FIELD_64:
+	case KL_STEP_TEST_FIELD_U32:
+	case KL_STEP_TEST_FIELD_SMALL:
+	case KL_STEP_END_FIELD:
+	case KL_STEP_FIELD:
+		return kl_reads(step->imm - bytes, bytes);
+	case KL_STEP_FIELD_TEXT:
+		if (step->a)
+			return ~0ull;
+		return kl_reads(step->imm, step->fixed ? step->fixed : KL_RECORD_MAX);
+	case KL_STEP_FIELD_BEHIND:
+		return ~0ull;
+	}
+	return 0;
+}
+
 /* Steps know how far it is to the next, now that all have their place. */
 static void resolve(struct decoder *d)
 {
@@ -480,6 +503,7 @@ static void resolve(struct decoder *d)
 		struct kl_step *step = &d->p->step[i];
 
 		d->p->looks |= looks_of(step->code);
+		d->p->reads |= reads_of(step);
 		if (step->code != KL_STEP_TEST && step->code > KL_STEP_LAST_JUMP)
 			continue;
 		step->yes = (d->step_of[d->target[i][0]] - i) * sizeof(*step);

@@ -103,6 +103,7 @@ _Static_assert(sizeof(struct kl_step) == 32, "step");
  * struct kl_program - operations that were found good
  * @out_bytes: the most that it puts out
  * @looks: KL_LOOKS_*
+ * @reads: the bytes of fields and strings at which it looks, as kl_reads
  * @cleared: registers are read that it has not set, and so must be 0 first
  * @data: texts, behind the steps
  * @step: the last of each way is an END_
@@ -111,6 +112,7 @@ struct kl_program {
 	u32 out_bytes;
 	u8 looks;
 	bool cleared;
+	u64 reads;
 	u8 *data;
 	struct kl_step step[];
 };

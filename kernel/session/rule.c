@@ -208,12 +208,6 @@ static bool has_value(u32 handler)
 	return handler == KL_HANDLER_sum || handler == KL_HANDLER_hist;
 }
 
-/* Does it make records of its events? */
-static bool is_logged(const struct kl_rule *r)
-{
-	return r->handler == KL_HANDLER_log || r->handler == KL_HANDLER_stack;
-}
-
 /* What its programs look at, and its handler: all but a table's may call the kernel. */
 static u32 looks_of(const struct kl_rule *r)
 {
@@ -223,9 +217,23 @@ static u32 looks_of(const struct kl_rule *r)
 		looks |= kl_program_looks(r->value);
 	for (u32 i = 0; i < r->keys; i++)
 		looks |= kl_program_looks(r->key[i]);
-	if (is_logged(r) || r->handler == KL_HANDLER_external)
+	if (r->whole)
 		looks |= KL_LOOKS_FIELDS | KL_LOOKS_ARGUMENTS;
 	return r->table ? looks : looks | KL_LOOKS_OUT;
+}
+
+/* What is to be there before it is known whether the event is wanted; or at all. */
+static u64 reads_of(const struct kl_rule *r)
+{
+	u64 reads = r->filter ? kl_program_reads(r->filter) : 0;
+
+	if (r->whole)
+		return reads;
+	if (r->value)
+		reads |= kl_program_reads(r->value);
+	for (u32 i = 0; i < r->keys; i++)
+		reads |= kl_program_reads(r->key[i]);
+	return reads;
 }
 
 /* What sources can do with it themselves: see enum kl_straight. */
@@ -409,7 +417,12 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 	if (!error && get_memory(s, r, wish->entries))
 		error = kl_fail(why, -ENOMEM, "no memory for a rule's table");
 	if (!error) {
+		r->whole = kl_rule_logs(r) || r->external;
 		r->looks = looks_of(r);
+		r->reads = reads_of(r);
+		if (r->filter)
+			r->guard = kl_program_guard(r->filter, &r->guard_from, &r->guard_span,
+						    &r->guard_opposite);
 		r->straight = straight_of(r);
 		wish->rule = c->rule_count;
 		c->rule[c->rule_count++] = r;

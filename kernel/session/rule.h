@@ -41,7 +41,14 @@ enum kl_straight {
  * @opposite: which lets through what is not within [@from, @from + @span]
  * @one_key: the table has a key, at @key_offset of the running task
  * @looks: KL_LOOKS_* of its programs together, and of its handler
+ * @reads: of an event's fields (kl_reads) what its filter needs, or all its programs
+ *         if @whole is not set
+ * @whole: its handler needs all of them
  * @from, @span: of @opposite
+ * @guard: a field as KL_FIELD_NUMBER, or 0: the filter says no if that is within
+ *         [@guard_from, @guard_from + @guard_span], or if it is not
+ * @guard_opposite: if it is
+ * @guard_from, @guard_span: of @guard
  * @key_offset: of @one_key
  * @table: one a CPU, of handlers that have one
  * @handler: KL_HANDLER_*
@@ -60,9 +67,15 @@ struct kl_rule {
 	bool tested;
 	bool opposite;
 	bool one_key;
+	bool whole;
 	u32 looks;
+	u64 reads;
 	u64 from;
 	u64 span;
+	bool guard_opposite;
+	u32 guard;
+	u64 guard_from;
+	u64 guard_span;
 	u32 key_offset;
 	struct kl_table __percpu *table;
 	u32 handler;
@@ -98,6 +111,12 @@ struct kl_custom {
 	char *metadata;
 	u32 metadata_bytes;
 };
+
+/* Does it make records of its events? */
+static inline bool kl_rule_logs(const struct kl_rule *r)
+{
+	return r->handler == KL_HANDLER_log || r->handler == KL_HANDLER_stack;
+}
 
 void kl_custom_init(struct kl_custom *c);
 void kl_custom_deinit(struct kl_session *s);

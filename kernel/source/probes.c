@@ -40,13 +40,28 @@
 #undef KL_COMM1
 #undef KL_COMM2
 
+/* How many strings an event has. */
+#define KL_STR(name, text) + 1
+#define KL_STRN(name, text, bytes) + 1
+#define KL_STR1(name, text) + 1
+#define KL_NO_STRINGS
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)           \
+	enum { strings_of_##name = 0 strings };
+#include "../../uapi/events.def"
+#undef KL_EVENT
+#undef KL_STR
+#undef KL_STRN
+#undef KL_STR1
+#undef KL_NO_STRINGS
+
 /* --------------------------------------------------------- the probes */
 
 /*
  * A probe is the usual case: log it, to an owner who may see all. It makes no
  * call (unless there are strings to measure), and so needs no stack frame.
  * Whatever else there may be is a tail call to any_NAME, which starts again: ask
- * the gate, blank what may not be shown, changed variables, a new block.
+ * the gate, blank what may not be shown, changed variables, a new block. Or to
+ * rule_NAME, if the event has a rule.
  */
 
 /* 1 for the format `ptr`, 0 for any other. */
@@ -57,16 +72,6 @@
 
 #define KL_VALUE(type, format, value)                                                   \
 	(KL_IS_PTR(format) && !kl_addresses ? (type)0 : (type)(value))
-#define KL_F(type, name, format, value) kl_rec->name = KL_VALUE(type, format, value);
-#define KL_F1(type, name, format, value)                                                \
-	kl_rec->name = kl_show1 ? KL_VALUE(type, format, value) : (type)0;
-#define KL_F2(type, name, format, value)                                                \
-	kl_rec->name = kl_show2 ? KL_VALUE(type, format, value) : (type)0;
-#define KL_A(type, name, count, format, pointer)                                        \
-	memcpy(kl_rec->name, pointer, sizeof(kl_rec->name));
-#define KL_COMM(name, task) memcpy(kl_rec->name, (task)->comm, KL_COMM_LEN);
-#define KL_COMM1(name, task) copy_comm(kl_rec->name, task, kl_show1);
-#define KL_COMM2(name, task) copy_comm(kl_rec->name, task, kl_show2);
 #define KL_STR(name, text) kl_strings_add(&kl_texts, text);
 #define KL_STRN(name, text, bytes) kl_strings_add_bounded(&kl_texts, text, bytes);
 #define KL_STR1(name, text) kl_strings_add(&kl_texts, kl_show1 ? (text) : NULL);
@@ -101,6 +106,139 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #define KL_TP(target, ...) , ##__VA_ARGS__
 #define KL_FN(target, ...) , ##__VA_ARGS__
 #define KL_OWN(...) , ##__VA_ARGS__
+
+/*
+ * With a rule: what can be decided by one field is, without writing any. That is
+ * not for sessions with a gate, nor for fields that are not numbers.
+ */
+#define KL_NUMBER_OF(type)                                                              \
+	(2 * (sizeof(type) == 2 ? 1 : sizeof(type) == 4 ? 2 : sizeof(type) == 8 ? 3 : 0) + \
+	 ((type)-1 > 0))
+#define KL_F(type, name, format, value)                                                 \
+	if (kl_rule->guard ==                                                           \
+	    KL_FIELD_NUMBER(KL_NUMBER_OF(type), offsetofend(typeof(*kl_rec), name))) {  \
+		if (kl_fire_guards(kl_rule, (u64)KL_VALUE(type, format, value)))        \
+			return;                                                         \
+	} else
+#define KL_F1(type, name, format, value) KL_F(type, name, format, value)
+#define KL_F2(type, name, format, value) KL_F(type, name, format, value)
+#define KL_A(type, name, count, format, pointer)
+#define KL_COMM(name, task)
+#define KL_COMM1(name, task)
+#define KL_COMM2(name, task)
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)		\
+	KL_ROW_##name(									\
+	static noinline void any_##name(void *data source);				\
+	static noinline void fields_##name(void *data source);				\
+	static noinline void rule_##name(void *data source)				\
+	{										\
+		struct kl_session *kl_s = data;						\
+		u8 kl_do = kl_action(kl_s, id) & KL_ACTION_HANDLER;			\
+		const bool kl_addresses __maybe_unused = kl_s->see_addresses;		\
+		struct kl_rec_##name *kl_rec __maybe_unused;				\
+		const struct kl_rule *kl_rule;						\
+											\
+		if (unlikely(kl_do < KL_ACTION_RULE))					\
+			return any_##name(KL_ARGUMENTS_##name(data));			\
+		if (unlikely(kl_s->gate))						\
+			return fields_##name(KL_ARGUMENTS_##name(data));		\
+		kl_rule = kl_rule_of(kl_s, kl_do);					\
+		if (!(kl_rule->looks & KL_LOOKS_FIELDS))				\
+			return kl_fire_unseen(kl_s, id, kl_rule);			\
+		if (kl_rule->guard) {							\
+			fields { }							\
+		}									\
+		fields_##name(KL_ARGUMENTS_##name(data));				\
+	})
+#include "../../uapi/events.def"
+#undef KL_EVENT
+#undef KL_F
+#undef KL_F1
+#undef KL_F2
+#undef KL_A
+#undef KL_COMM
+#undef KL_COMM1
+#undef KL_COMM2
+
+#define KL_F(type, name, format, value)                                                 \
+	KL_WANTED(name) kl_rec->name = KL_VALUE(type, format, value);
+#define KL_F1(type, name, format, value)                                                \
+	KL_WANTED(name) kl_rec->name = kl_show1 ? KL_VALUE(type, format, value) : (type)0;
+#define KL_F2(type, name, format, value)                                                \
+	KL_WANTED(name) kl_rec->name = kl_show2 ? KL_VALUE(type, format, value) : (type)0;
+#define KL_A(type, name, count, format, pointer)                                        \
+	KL_WANTED(name) memcpy(kl_rec->name, pointer, sizeof(kl_rec->name));
+#define KL_COMM(name, task)                                                             \
+	KL_WANTED(name) memcpy(kl_rec->name, (task)->comm, KL_COMM_LEN);
+#define KL_COMM1(name, task) KL_WANTED(name) copy_comm(kl_rec->name, task, kl_show1);
+#define KL_COMM2(name, task) KL_WANTED(name) copy_comm(kl_rec->name, task, kl_show2);
+
+/*
+ * Else first the fields that have to be there to say whether the event is wanted
+ * (@kl_wanted), then the others, each evaluated once. With strings they are in a
+ * scratch area of the CPU, without on the stack.
+ */
+#define KL_WANTED(name)                                                                 \
+	if (kl_wanted & kl_reads(offsetof(typeof(*kl_rec), name), sizeof(kl_rec->name)))
+#define KL_EVENT(id, name, group, set, help, source, access, fields, strings)		\
+	KL_ROW_##name(									\
+	static noinline void fields_##name(void *data source)				\
+	{										\
+		struct kl_session *kl_s = data;						\
+		u8 kl_do = kl_action(kl_s, id) & KL_ACTION_HANDLER;			\
+		const bool kl_addresses __maybe_unused = kl_s->see_addresses;		\
+		struct kl_rec_##name kl_own __maybe_unused;				\
+		struct kl_rec_##name *kl_rec __maybe_unused;				\
+		struct kl_scratch *kl_scratch;						\
+		const struct kl_rule *kl_rule;						\
+		struct kl_strings kl_texts;						\
+		struct kl_firing kl_f;							\
+		u64 kl_wanted;								\
+		bool kl_asked = false;							\
+											\
+		if (unlikely(kl_do < KL_ACTION_RULE))					\
+			return any_##name(KL_ARGUMENTS_##name(data));			\
+		access									\
+		kl_rule = kl_rule_of(kl_s, kl_do);					\
+		if (!(kl_rule->looks & KL_LOOKS_FIELDS))				\
+			return kl_fire_unseen(kl_s, id, kl_rule);			\
+		if (strings_of_##name) {						\
+			kl_scratch = kl_scratch_get();					\
+			if (unlikely(!kl_scratch))					\
+				return kl_fire_no_room(kl_s, kl_rule);			\
+			kl_rec = (void *)kl_scratch;					\
+		} else {								\
+			kl_rec = &kl_own;						\
+		}									\
+		kl_firing_init(&kl_f, kl_s, kl_rec, sizeof(*kl_rec));			\
+		kl_wanted = kl_rule->reads;						\
+		for (;;) {								\
+			fields								\
+			if (strings_of_##name &&					\
+			    kl_wanted & kl_reads(sizeof(*kl_rec), KL_RECORD_MAX)) {	\
+				kl_texts.n = 0;						\
+				kl_texts.bytes = 0;					\
+				strings							\
+				kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));		\
+				kl_f.bytes = sizeof(*kl_rec) + kl_texts.bytes;		\
+			}								\
+			if (!kl_asked && !kl_fire_asks(kl_rule, &kl_f))			\
+				break;							\
+			if (kl_asked || !kl_rule->whole) {				\
+				kl_fire_wanted(kl_s, id, kl_rule, &kl_f);		\
+				break;							\
+			}								\
+			kl_asked = true;						\
+			kl_wanted = ~kl_wanted;						\
+		}									\
+		if (strings_of_##name)							\
+			kl_scratch_put();						\
+	})
+#include "../../uapi/events.def"
+#undef KL_EVENT
+#undef KL_WANTED
+
+#define KL_WANTED(name)
 #define KL_EVENT(id, name, group, set, help, source, access, fields, strings)		\
 	KL_ROW_##name(									\
 	static noinline void any_##name(void *data source)				\
@@ -113,18 +251,19 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		struct kl_place kl_at;							\
 											\
 		access									\
-		if (kl_do == KL_HANDLER_count)						\
-			return kl_count_fire(kl_s, id);					\
+		if (kl_do != KL_HANDLER_log)						\
+			return kl_handler_fire(kl_s, id, kl_do);			\
 		kl_texts.n = 0;								\
 		kl_texts.bytes = 0;							\
 		strings									\
-		kl_at = kl_fire_begin(kl_s, id, kl_do, sizeof(*kl_rec) + kl_texts.bytes);	\
+		kl_at = kl_record_begin(kl_s, this_cpu_ptr(kl_s->cpu), id,		\
+					sizeof(*kl_rec) + kl_texts.bytes);		\
 		if (!kl_at.at)								\
 			return;								\
 		kl_rec = (void *)kl_at.at;						\
 		fields									\
 		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
-		kl_fire_end(kl_s, id, kl_do, kl_at, sizeof(*kl_rec) + kl_texts.bytes);	\
+		kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);			\
 	}										\
 											\
 	void kl_probe_##name(void *data source)						\
@@ -139,9 +278,11 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		struct kl_place kl_at;							\
 											\
 		if (unlikely(kl_do != KL_HANDLER_log)) {				\
-			if (kl_do & KL_ACTION_ASK)					\
-				return any_##name(KL_ARGUMENTS_##name(data));		\
-			return kl_handler_fire(kl_s, id, kl_do);			\
+			if (!(kl_do & KL_ACTION_ASK))					\
+				return kl_handler_fire(kl_s, id, kl_do);		\
+			if ((kl_do & KL_ACTION_HANDLER) >= KL_ACTION_RULE)		\
+				return rule_##name(KL_ARGUMENTS_##name(data));		\
+			return any_##name(KL_ARGUMENTS_##name(data));			\
 		}									\
 		kl_texts.n = 0;								\
 		kl_texts.bytes = 0;							\
@@ -163,6 +304,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #undef KL_SYSTEM
 #undef KL_ABOUT
 #undef KL_ABOUT2
+#undef KL_WANTED
 
 /* ---------------------------------------------------------- the table */
 
