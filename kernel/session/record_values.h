@@ -42,7 +42,7 @@ static __always_inline u8 *kl_write_number(u8 *at, u64 value, u32 bytes)
 }
 
 static __always_inline u8 *kl_write_changed(u8 *at, const struct kl_slot *slot, u32 id, u64 changed,
-					 const u8 *end)
+					    const u8 *end)
 {
 	*(u64 *)at = slot->time << KL_RECORD_ID_BITS | id;
 	for (at += sizeof(u64); at < end; changed >>= 8)

@@ -205,12 +205,7 @@ static noinline void fire_entry(struct kl_session *s, const struct pt_regs *regs
 	u8 fields[KL_SYSCALL_ARGUMENTS_MAX * sizeof(u64)];
 	struct kl_firing f;
 
-	f.session = s;
-	f.fields = fields;
-	f.bytes = 0;
-	f.argument = NULL;
-	f.arguments = 0;
-	f.fault = false;
+	kl_firing_init(&f, s, fields, 0);
 	if (r->looks & KL_LOOKS_FIELDS) {
 		layout = layouts[number];
 		if (LAYOUT_STRINGS(layout))
@@ -227,12 +222,7 @@ static noinline void fire_exit(struct kl_session *s, const struct pt_regs *regs,
 	u64 result = regs->ax;
 	struct kl_firing f;
 
-	f.session = s;
-	f.fields = (const u8 *)&result;
-	f.bytes = sizeof(result);
-	f.argument = NULL;
-	f.arguments = 0;
-	f.fault = false;
+	kl_firing_init(&f, s, &result, sizeof(result));
 	kl_fire_rule(s, KL_EV_SYSCALL_EXIT + number_of(regs), kl_rule_of(s, action), &f);
 }
 

@@ -71,8 +71,7 @@ done:
 }
 
 /* Returns false if some string could not be read, although there is one. */
-static bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs,
-				     u32 code)
+static bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs, u32 code)
 {
 	struct scratch *mine = this_cpu_ptr(scratch);
 	bool all = true;
@@ -129,8 +128,7 @@ void kl_syscall_strings(struct kl_session *s, struct kl_strings *strings,
  * The kernel itself has read them since, so they are in memory now. (Not after a
  * successful execve: the memory is another program's.) Context: preemption off.
  */
-void kl_syscall_late_strings(struct kl_session *s, const struct pt_regs *regs, u32 number,
-			     u32 code)
+void kl_syscall_late_strings(struct kl_session *s, const struct pt_regs *regs, u32 number, u32 code)
 {
 	struct scratch *mine = this_cpu_ptr(scratch);
 

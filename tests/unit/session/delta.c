@@ -355,7 +355,9 @@ static bool run(long at, const struct action *a, long at2, const struct action *
 	clock_now = 1000;
 	renamed = fired = lost = 0;
 	for (int i = 0; i < 2; i++)
-		tasks[i] = (struct task_struct){ .pid = 10 + i, .tgid = 10, .other = other, .more = other + 1 };
+		tasks[i] = (struct task_struct){
+			.pid = 10 + i, .tgid = 10, .other = other, .more = other + 1
+		};
 	kl_ring_init(&cpu.ring, shared, window, BLOCKS, BLOCK_BYTES, 0, overwrite, &header);
 	for (u32 i = 0; i < blocks; i++) {
 		pool[i] = (struct kl_ring_block){ .memory = memory[i], .index = i };
