@@ -21,9 +21,8 @@ static int find_only(struct kl_device *device, struct kl_abi_status *status)
 	if (error)
 		return cli_library_error(error, NULL);
 	if (!kl_device_status(device, 1, &other))
-		return cli_error(-EINVAL,
-				 "there are several sessions: say --session ID; kernlens status "
-				 "shows them");
+		return cli_error(-EINVAL, "there are several sessions: say which; kernlens status "
+					  "shows them");
 	return CLI_OK;
 }
 

@@ -380,7 +380,9 @@ static int init_outputs(struct record *r)
 	cli_alarms_init(&r->alarms, &r->session);
 	r->snapshots.session = &r->session;
 	r->snapshots.recorder = &r->recorder;
-	if (!status && has_snapshots(r))
+	/* Who asks by hand may not: what is in the way then is said when it is. */
+	if (!status &&
+	    (has_snapshots(r) || (r->force && r->session.config.mode == KL_MODE_OVERWRITE)))
 		status = cli_snapshots_init(&r->snapshots, r->force);
 	return status;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -54,16 +55,38 @@ static json_t *list_rights(uint32_t may)
 	return rights;
 }
 
-static json_t *session_json(const struct kl_abi_status *s)
+/* Of a maskset that a session has of its own; to be freed. Who may not look sees that much. */
+static char *maskset_name(struct kl_device *device, const struct kl_abi_status *s)
 {
-	return json_pack("{s:I, s:o, s:I, s:i, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
+	struct kl_abi_attach attach = { .id = s->id };
+	struct kl_abi_maskset *maskset;
+	struct kl_session *session;
+	char *name = NULL;
+
+	session = s->maskset < KL_MASKSET_FIRST_USER ? NULL : kl_session_attach(device, &attach);
+	maskset = cli_alloc(sizeof(*maskset));
+	if (session && !kl_session_read_maskset(session, s->maskset, maskset) && *maskset->name)
+		name = cli_format("%.*s", KL_NAME_MAX, maskset->name);
+	free(maskset);
+	kl_session_close(session);
+	kl_error_clear();
+	return name ? name : cli_format("%s", cli_maskset_name(s->maskset));
+}
+
+static json_t *session_json(struct kl_device *device, const struct kl_abi_status *s)
+{
+	char *maskset = maskset_name(device, s);
+	json_t *name = cli_json_text(maskset);
+
+	free(maskset);
+	return json_pack("{s:I, s:o, s:I, s:i, s:s, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
 			 (json_int_t)s->id, "name", cli_json_text(s->name), "uid",
 			 (json_int_t)s->uid, "pid", s->pid, "mode",
 			 s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard", "running",
-			 s->running, "maskset", cli_maskset_name(s->maskset), "events",
-			 (json_int_t)s->events, "readers", (json_int_t)s->readers, "block_bytes",
-			 (json_int_t)s->block_bytes, "blocks_per_cpu", (json_int_t)s->blocks,
-			 "written", (json_int_t)s->written, "lost", (json_int_t)s->lost);
+			 s->running, "maskset", name, "events", (json_int_t)s->events, "readers",
+			 (json_int_t)s->readers, "block_bytes", (json_int_t)s->block_bytes,
+			 "blocks_per_cpu", (json_int_t)s->blocks, "written", (json_int_t)s->written,
+			 "lost", (json_int_t)s->lost);
 }
 
 static int write_json(struct kl_device *device)
@@ -75,7 +98,7 @@ static int write_json(struct kl_device *device)
 
 	read_version(version, sizeof(version));
 	for (uint32_t i = 0; !kl_device_status(device, i, &status); i++)
-		json_array_append_new(sessions, session_json(&status));
+		json_array_append_new(sessions, session_json(device, &status));
 	return cli_json_write(
 		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o}", "loaded", 1,
 			  "version", version, "abi", (json_int_t)info->abi_version, "clock",
@@ -103,8 +126,10 @@ static void print_module(const struct kl_abi_info *info)
 		       cli_print_size(limit, info->buffer_bytes_max));
 }
 
-static void add_session(struct cli_table *table, const struct kl_abi_status *s)
+static void add_session(struct cli_table *table, struct kl_device *device,
+			const struct kl_abi_status *s)
 {
+	char *maskset = maskset_name(device, s);
 	const struct passwd *user = getpwuid(s->uid);
 	char number[CLI_NUMBER_MAX], comm[32];
 
@@ -118,7 +143,8 @@ static void add_session(struct cli_table *table, const struct kl_abi_status *s)
 	cli_table_add(table, "%d%s%s", s->pid, *comm ? " " : "", comm);
 	cli_table_add(table, "%s", s->running ? "running" : "stopped");
 	cli_table_add(table, "%s", s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard");
-	cli_table_add(table, "%s", cli_maskset_name(s->maskset));
+	cli_table_add(table, "%s", maskset);
+	free(maskset);
 	cli_table_add(table, "%u", s->events);
 	cli_table_add(table, "%s", cli_print_size(number, (uint64_t)s->blocks * s->block_bytes));
 	cli_table_add(table, "%u", s->readers);
@@ -136,7 +162,7 @@ static int print_status(struct kl_device *device)
 	table = cli_table_create(">id|name|user|process|state|mode|maskset|>events|>buffer/CPU|"
 				 ">readers|>written|>lost");
 	while (!kl_device_status(device, n, &status)) {
-		add_session(table, &status);
+		add_session(table, device, &status);
 		n++;
 	}
 	printf("sessions   %u\n", n);

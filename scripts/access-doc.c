@@ -253,7 +253,7 @@ static void put_handlers(void)
 	put_row("another module's that is for all", kl_handler_needs(KL_HANDLER_FOR_ALL), NULL);
 }
 
-static void put_sessions(void)
+static void put_sessions(u32 (*needs)(u32 of, bool same_user))
 {
 	for (int same = 1; same >= 0; same--)
 		for (size_t i = 0; i < OPENERS; i++) {
@@ -261,7 +261,7 @@ static void put_sessions(void)
 
 			snprintf(name, sizeof(name), "of %s, %s",
 				 same ? "the same user" : "another user", openers[i].name);
-			put_row(name, kl_session_needs(rights_of(&openers[i]), same), NULL);
+			put_row(name, needs(rights_of(&openers[i]), same), NULL);
 		}
 }
 
@@ -313,12 +313,15 @@ int main(void)
 	put_handlers();
 	puts("\n## Reading a session\n");
 	put_head("session", "");
-	put_sessions();
+	put_sessions(kl_session_needs);
 	puts("\nThe same user: who reads has the file-system user and group of the session's\n"
 	     "owner, the same user namespace and at least the owner's effective capabilities,\n"
 	     "and the owner was dumpable when it made the session (so it was no set-user-id\n"
 	     "program, and none that protects itself). Else it is another user. Sessions that\n"
 	     "one may not read seem not to be there.");
+	puts("\n## Changing a session that runs: its maskset, a snapshot\n");
+	put_head("session", "");
+	put_sessions(kl_session_change_needs);
 	puts("\n## Variables\n");
 	put_variables();
 	puts("\n## Events of the tables\n");

@@ -401,7 +401,7 @@ struct kl_abi_stats {
 	__u32 frozen; /* by the handler `freeze` */
 	__u32 unswitched; /* times that the handler `use` could not do what it was to */
 	__u64 alarms; /* sounded by the handler `alarm` */
-	__u64 snapshots; /* asked for by the handler `snapshot` */
+	__u64 snapshots; /* asked for by the handler `snapshot` and KL_IOC_SNAPSHOT */
 };
 
 /* How often events fired with the handler `count`, on all CPUs. */
@@ -462,9 +462,9 @@ struct kl_abi_status {
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
 #define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)
 /*
- * On a session's descriptor. One that has attached may read; WRITE, USE, PROGRAM
- * and RULE it may if it may change the session, the others that change something
- * are its creator's. Polling it gives POLLPRI when an alarm has been sounded, a
+ * On a session's descriptor. One that has attached may read; WRITE, USE, PROGRAM,
+ * RULE and SNAPSHOT it may if it may change the session, the others that change
+ * something are its creator's. Polling it gives POLLPRI when an alarm has been sounded, a
  * snapshot asked for, or the session has frozen since STATS was last called on it.
  */
 #define KL_IOC_MASKSET_WRITE _IOWR(KL_IOC_TYPE, 0x20, struct kl_abi_maskset)
@@ -489,5 +489,7 @@ struct kl_abi_status {
 #define KL_IOC_STACKS _IOWR(KL_IOC_TYPE, 0x33, struct kl_abi_stacks)
 #define KL_IOC_ALARMS _IOWR(KL_IOC_TYPE, 0x34, struct kl_abi_alarms)
 #define KL_IOC_HANDLER_READ _IOWR(KL_IOC_TYPE, 0x36, struct kl_abi_handler_read)
+/* As the handler `snapshot`: whoever records the session copies its buffers. It must run. */
+#define KL_IOC_SNAPSHOT _IO(KL_IOC_TYPE, 0x37)
 
 #endif /* KL_UAPI_KERNLENS_H */

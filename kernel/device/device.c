@@ -297,6 +297,11 @@ static int call_alarms(struct kl_client *client, void *arg)
 	return kl_news_read(client->session, arg, &client->why);
 }
 
+static int call_snapshot(struct kl_client *client, void *arg)
+{
+	return kl_news_ask_snapshot(client->session, &client->why);
+}
+
 static int call_variables(struct kl_client *client, void *arg)
 {
 	return kl_variables_set(client->session, arg, &client->why);
@@ -352,6 +357,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_HANDLER_READ, handler_read, struct kl_abi_handler_read, NEEDS_SESSION),
 	CALL(KL_IOC_STACKS, stacks, struct kl_abi_stacks, NEEDS_SESSION),
 	CALL(KL_IOC_ALARMS, alarms, struct kl_abi_alarms, NEEDS_SESSION),
+	[_IOC_NR(KL_IOC_SNAPSHOT)] = { .fn = call_snapshot, .needs = NEEDS_CHANGE },
 	CALL(KL_IOC_VARIABLES, variables, struct kl_abi_variables, NEEDS_CREATOR),
 };
 

@@ -107,14 +107,13 @@ bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32
  * @s: the session
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
- *
- * The right to see all is not enough for another user's.
  */
 bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u32 may)
 {
-	/* Only CAP_SYS_ADMIN has addresses. */
+	bool same = uid_eq(s->owner->fsuid, cred->fsuid);
+
 	return kl_access_may_read(s, cred, may) &&
-	       (uid_eq(s->owner->fsuid, cred->fsuid) || may & KL_MAY_SEE_ADDRESSES);
+	       !kl_rights_lack(may, kl_session_change_needs(s->may, same));
 }
 
 /**

@@ -120,6 +120,25 @@ void kl_news_snapshot(struct kl_session *s)
 }
 
 /**
+ * kl_news_ask_snapshot - somebody wants one, not a rule
+ * @s: the session
+ * @why: set on failure
+ *
+ * Returns -EINVAL if it does not overwrite, -ENODATA if it does not run. Context: may sleep.
+ */
+int kl_news_ask_snapshot(struct kl_session *s, struct kl_error *why)
+{
+	if (s->mode != KL_MODE_OVERWRITE)
+		return kl_fail(why, -EINVAL,
+			       "the session discards: all that it has is in its recording anyway");
+	if (!READ_ONCE(s->running))
+		return kl_fail(why, -ENODATA, "the session does not run");
+	atomic64_inc(&s->news.snapshots);
+	wake_up_interruptible_all(&s->news.wait);
+	return 0;
+}
+
+/**
  * kl_news_wake - something else is new: the session has frozen
  * @s: the session
  */

@@ -111,4 +111,14 @@ static inline u32 kl_session_needs(u32 of, bool same_user)
 	return of | (same_user ? 0 : KL_MAY_SEE_ALL);
 }
 
+/*
+ * Changing one that another descriptor has made: its masksets and rules, and having a
+ * snapshot of it. The right to see all is not enough for another user's: only
+ * CAP_SYS_ADMIN has addresses.
+ */
+static inline u32 kl_session_change_needs(u32 of, bool same_user)
+{
+	return kl_session_needs(of, same_user) | (same_user ? 0 : KL_MAY_SEE_ADDRESSES);
+}
+
 #endif /* KL_SESSION_RIGHTS_H */

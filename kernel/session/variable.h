@@ -19,13 +19,6 @@ struct kl_program;
 struct kl_session;
 struct kl_variable_slot;
 
-/* By name. */
-enum kl_variable_id {
-#define KL_VARIABLE(id, name, ...) KL_VARIABLE_ID_##name = id,
-#include "../../uapi/variables.def"
-#undef KL_VARIABLE
-};
-
 /* A value's word; @slot only matters to programs, to the parent and to call traces. */
 typedef u64 (*kl_variable_fn)(const struct kl_variable_slot *slot, struct task_struct *t);
 

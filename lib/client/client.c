@@ -296,6 +296,11 @@ int kl_session_stop(struct kl_session *session)
 	return kl_client_call(session->fd, KL_IOC_STOP, NULL, 0, "stop the session");
 }
 
+int kl_session_ask_snapshot(struct kl_session *session)
+{
+	return kl_client_call(session->fd, KL_IOC_SNAPSHOT, NULL, 0, "ask for a snapshot");
+}
+
 int kl_session_resize(struct kl_session *session, uint32_t blocks)
 {
 	struct kl_abi_resize resize = { .blocks = blocks };

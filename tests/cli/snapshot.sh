@@ -9,13 +9,20 @@ whole() {
 }
 
 # Writes by one process, marks between them: what a snapshot has ends near its mark.
+# It has been written when its call traces have been.
 cat >script <<END
+written() {
+	for ((i = 0; i < 100; i++)); do
+		[[ ! -e \$1/kernlens/stacks ]] || return
+		sleep 0.1
+	done
+}
 dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
 "$kernlens" mark first
-sleep 0.5
+written flight.1
 dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
 "$kernlens" mark second
-sleep 0.5
+written flight.2
 dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
 END
 kl record --json --no-dump --overwrite --buffer 8M -v rss -e syscall_entry_write,sched_switch:stack \
@@ -103,3 +110,68 @@ expect "an ordinary user's" 0
 kl print --format json /dev/shm/own.1
 json "is there" '.comm == "kernlens" and .fields.text == "snapshot"'
 rm -r /dev/shm/own /dev/shm/own.1
+
+# By hand, from another terminal.
+chmod 777 .
+seen() {
+	"$kernlens" status --json | jq -e --arg name "$1" '.sessions[] | select(.name == $name and .running and .events > 0)'
+}
+wait_until() {
+	for ((i = 0; i < 100; i++)); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	return 1
+}
+kl snapshot
+expect "without a session" 1
+says err 'no session of yours'
+mkfifo go
+"$kernlens" record --no-dump --overwrite --name hand -e syscall_exit_write -o hand -- \
+	sh -c 'dd if=/dev/zero of=/dev/null bs=512 count=50 status=none; read x <go; read x <go' 2>summary &
+exec 7<>go
+check "a session to ask" wait_until seen hand
+kl status --json
+json "status has the name of its maskset" '.sessions[0].maskset == "events"'
+kl status
+says out ' hand .* events '
+kl_nobody snapshot hand
+expect "another user's session" 1
+says err 'no session' "is not even known"
+kl snapshot hand
+expect "root's" 0
+check "its recorder writes it" wait_until test -e hand.1/metadata
+echo >&7
+kl snapshot --json
+expect "the only session" 0
+check "again" wait_until test -e hand.2/metadata
+echo >&7
+exec 7>&-
+wait $!
+check "the summary tells of both" grep -q '^kernlens: 2 snapshots: hand.1 to hand.2' summary
+check "a snapshot is whole" whole hand.1 babeltrace2
+check "with what was there" test \
+	"$(jq -s '[.[] | select(.event == "syscall_exit_write" and .fields.ret == 512)] | length' hand.1.json)" -eq 50
+kl snapshot hand
+expect "a session that has ended" 1
+"$kernlens" record -q --name kept -e syscall_exit_write -o discard -- sleep 3 &
+wait_until seen kept
+kl snapshot kept
+expect "one that discards" 1
+says err 'the session discards'
+wait $!
+kl snapshot one two
+expect "two sessions" 2
+setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- \
+	"$kernlens" record -q --overwrite --no-dump --name theirs -e syscall_exit_write -o /dev/shm/theirs -- sleep 4 &
+wait_until seen theirs
+kl_nobody snapshot theirs
+expect "an ordinary user's own" 0
+check "is written" wait_until test -e /dev/shm/theirs.1/metadata
+setpriv --reuid 65533 --regid 65533 --clear-groups --bounding-set=-all -- "$kernlens" snapshot theirs 2>refused
+check "a second user is refused" grep -q 'no session' refused
+setpriv --reuid 65533 --regid 65533 --clear-groups --inh-caps=+perfmon --ambient-caps=+perfmon --bounding-set=-all,+perfmon -- \
+	"$kernlens" snapshot theirs 2>refused
+check "also one who may see all" grep -q 'changing it needs CAP_SYS_ADMIN' refused
+wait $!
+rm -r /dev/shm/theirs /dev/shm/theirs.1

@@ -112,6 +112,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_HANDLER_INFO, kl_abi_handler_info, 4),
 	CALL(KL_IOC_HANDLER_READ, kl_abi_handler_read, 4),
 	CALL(KL_IOC_ALARMS, kl_abi_alarms, 4),
+	{ KL_IOC_SNAPSHOT, 0, 0 },
 };
 
 /* RALL and RDEFAULT, which take a second to attach in the emulator, only now and then. */

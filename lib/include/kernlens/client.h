@@ -234,6 +234,15 @@ int kl_session_resize(struct kl_session *session, uint32_t blocks);
 int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *stats);
 
 /**
+ * kl_session_ask_snapshot - have whoever records the session copy its buffers
+ * @session: running, in overwrite mode; also one that was attached to
+ *
+ * As the handler `snapshot`. Returns a negative errno: -EPERM if the session may not be
+ * changed, -EINVAL if it is in discard mode, -ENODATA if it does not run.
+ */
+int kl_session_ask_snapshot(struct kl_session *session);
+
+/**
  * kl_session_fd - the session's descriptor, to poll() together with others
  * @session: session
  *

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens snapshot: asks the recorder of a session for a copy of its buffers. */
+#include "attach.h"
+#include "common.h"
+
+static int exec_snapshot(const struct cli_command *self, int argc, char **argv)
+{
+	struct cli_session session = { .command = self };
+	struct cli_parser parser;
+	int status;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while (cli_parse(&parser))
+		;
+	if (parser.n_words > 1)
+		cli_usage_error(self, "one session at a time");
+	status = cli_attach(&session, parser.n_words ? parser.words[0] : NULL);
+	if (!status) {
+		int error = kl_session_ask_snapshot(session.session);
+
+		status = error ? cli_library_error(error, NULL) : CLI_OK;
+	}
+	cli_session_close(&session);
+	return status;
+}
+
+const struct cli_command cmd_snapshot = {
+	.name = "snapshot",
+	.args = "[SESSION]",
+	.help = "Ask a flight recorder for a snapshot",
+	.text = "SESSION is the name or number of a running `kernlens record --overwrite', as\n"
+		"kernlens status shows it; it may be left out if there is only one. Its recorder\n"
+		"writes what is in its buffers now to DIR.1, DIR.2 ... and goes on.\n"
+		"\n"
+		"  kernlens record -a --overwrite --name flight -o flight\n"
+		"  kernlens snapshot flight\n",
+	.exec = exec_snapshot,
+};
