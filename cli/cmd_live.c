@@ -100,7 +100,8 @@ static bool is_shown(const struct live *l, const struct kl_item *item)
 {
 	if (item->kind != KL_ITEM_EVENT)
 		return true;
-	if (item->event->task.pid == l->self)
+	if (item->event->task.pid == l->self ||
+	    item->event->task.pid == kl_stack_collector_pid(l->session.collector))
 		return false;
 	return !l->joined || (item->event->cycles >= l->joined_at && is_selected(l, item->event));
 }
@@ -143,7 +144,8 @@ static int look(struct live *l)
 	int got = kl_device_time(l->session.device, &time);
 
 	/* Before the records that have their ids, which are looked for after it. */
-	if (!got && cli_session_has_stacks(&l->session) && cli_session_collect(&l->session) < 0)
+	if (!got && cli_session_has_stacks(&l->session) &&
+	    cli_session_collect(&l->session, true) < 0)
 		got = -EIO;
 	if (!got)
 		got = print_some(l, time.cycles);
@@ -186,7 +188,8 @@ static int finish(struct live *l)
 		return look(l);
 	got = l->joined ? 0 : kl_session_stop(l->session.session);
 
-	if (!got && cli_session_has_stacks(&l->session) && cli_session_collect(&l->session) < 0)
+	if (!got && cli_session_has_stacks(&l->session) &&
+	    cli_session_collect(&l->session, true) < 0)
 		got = -EIO;
 	while (!got && (got = print_some(l, UINT64_MAX)) > 0)
 		got = 0;

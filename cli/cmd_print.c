@@ -14,6 +14,7 @@ enum {
 	KEY_TO,
 	KEY_CPU,
 	KEY_TIME,
+	KEY_NO_DEMANGLE,
 };
 
 enum {
@@ -29,6 +30,8 @@ static const struct cli_option options[] = {
 	{ KEY_FROM, "from", "SECONDS", "only from this time since the start" },
 	{ KEY_TO, "to", "SECONDS", "only up to this time since the start" },
 	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
+	{ KEY_NO_DEMANGLE, "no-demangle", NULL,
+	  "functions of C++ and Rust as their linker calls them" },
 	{},
 };
 
@@ -42,6 +45,7 @@ struct print {
 	uint64_t cpu;
 	uint64_t from_ns;
 	uint64_t to_ns;
+	bool raw_names;
 	uint8_t map[KL_EV_IDS];
 };
 
@@ -67,6 +71,9 @@ static void take_option(struct print *print, const struct cli_parser *parser, in
 		break;
 	case KEY_TIME:
 		cli_printer_time(&print->printer, parser);
+		break;
+	case KEY_NO_DEMANGLE:
+		print->raw_names = true;
 		break;
 	case 'e':
 		print->events = print->events ? cli_format("%s,%s", print->events, arg) :
@@ -153,6 +160,8 @@ static int print_trace(struct print *print)
 		status = CLI_USAGE;
 		goto close;
 	}
+	if (print->raw_names)
+		kl_trace_demangle(trace, false);
 	print->printer.source = (struct cli_source){
 		.schema = kl_trace_schema(trace),
 		.info = kl_trace_about(trace),

@@ -193,7 +193,7 @@ static void save_stacks_now_and_then(struct record *r)
 	    is_dumping(r))
 		return;
 	r->collected_ns = elapsed;
-	if (cli_session_collect(&r->session) > 0)
+	if (cli_session_collect(&r->session, false) > 0)
 		kl_stacks_save(r->session.stacks, r->path);
 }
 

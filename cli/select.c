@@ -25,6 +25,8 @@ const struct cli_option cli_select_options[] = {
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_NAME, "name", "NAME", "what the session is called, for other commands" },
+	{ CLI_KEY_NO_DEMANGLE, "no-demangle", NULL,
+	  "functions of C++ and Rust as their linker calls them" },
 	{},
 };
 
@@ -111,6 +113,9 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 			cli_usage_error(parser->command, "a session's name has 1 to %d bytes",
 					KL_NAME_MAX - 1);
 		select->name = parser->arg;
+		return true;
+	case CLI_KEY_NO_DEMANGLE:
+		select->raw_names = true;
 		return true;
 	case CLI_KEY_BUFFER:
 		if (!cli_parse_size(parser->arg, &select->buffer_bytes))
@@ -433,18 +438,21 @@ bool cli_session_has_stacks(const struct cli_session *s)
 	       kl_schema_find_variable(s->schema, "ustack") >= 0;
 }
 
-int cli_session_collect(struct cli_session *s)
+int cli_session_collect(struct cli_session *s, bool lines)
 {
 	int got;
 
-	if (!s->stacks)
+	if (!s->stacks) {
 		s->stacks = kl_stacks_create();
+		if (s->stacks)
+			kl_stacks_demangle(s->stacks, !s->select.raw_names);
+	}
 	if (s->stacks && !s->collector)
 		s->collector = kl_stack_collector_create(s->session, s->stacks);
 	if (!s->collector)
 		return cli_library_error(-errno, NULL), -1;
 	kl_schema_set_stacks(s->schema, s->stacks);
-	got = kl_stack_collect(s->collector);
+	got = kl_stack_collect(s->collector, lines);
 	return got < 0 ? cli_library_error(got, NULL), -1 : got;
 }
 
@@ -454,7 +462,7 @@ int cli_session_save_stacks(struct cli_session *s, const char *path)
 
 	if (!cli_session_has_stacks(s))
 		return CLI_OK;
-	if (cli_session_collect(s) < 0)
+	if (cli_session_collect(s, true) < 0)
 		return CLI_FAILED;
 	error = kl_stacks_save(s->stacks, path);
 	return error ? cli_library_error(error, "%s", path) : CLI_OK;

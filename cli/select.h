@@ -39,6 +39,7 @@ struct cli_select {
 	uint64_t duration_ns;
 	uint64_t buffer_bytes; /* 0: the default */
 	const char *name; /* of the session; NULL: made up */
+	bool raw_names; /* functions of C++ and Rust as their linker calls them */
 	char **words; /* command */
 };
 
@@ -108,11 +109,12 @@ int cli_session_start(struct cli_session *session);
 
 /**
  * cli_session_collect - get the session's call traces that are new, with names
+ * @lines: and lines of the source, which may take seconds
  *
  * Returns how many, or a negative number after an error message. The session's other
  * calls must not be under way.
  */
-int cli_session_collect(struct cli_session *session);
+int cli_session_collect(struct cli_session *session, bool lines);
 
 /* Do its records have call traces? */
 bool cli_session_has_stacks(const struct cli_session *session);

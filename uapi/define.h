@@ -357,7 +357,8 @@ enum kl_stack_kind {
 };
 
 #define KL_STACK_CUT 0x1u /* there were more frames */
-#define KL_STACK_EXACT 0x2u /* the first frame is where it was, not where a call returns to */
+#define KL_STACK_EXACT \
+	0x2u /* the first frame is where it was, not where a (system) call returns to */
 
 /*
  * Followed by `frames` addresses, innermost first; of a user trace also by as

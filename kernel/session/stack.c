@@ -252,7 +252,8 @@ static u64 store_user(struct kl_stacks *stacks, u64 *frame)
 	struct task_struct *t = current;
 	struct kl_stack_trace trace = {
 		.about.kind = KL_STACK_USER,
-		.about.flags = KL_STACK_EXACT,
+		/* A system call returns behind the instruction that made it. */
+		.about.flags = task_pt_regs(t)->orig_ax == -1ul ? KL_STACK_EXACT : 0,
 		.about.pid = t->tgid,
 		.about.exec = t->self_exec_id,
 		.about.start_ns = t->group_leader->start_boottime,

@@ -1,38 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From a session's call traces to names: the kernel's from /proc/kallsyms, programs' from
- * the files that the module holds open for us. Fed by KL_IOC_STACKS, feeds format/stack.c.
+ * From a session's call traces to names: the kernel's from /proc/kallsyms, programs' by
+ * stack_object.c. Fed by KL_IOC_STACKS, feeds format/stack.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <kernlens/error.h>
 #include <kernlens/stack.h>
 #include <kernlens/symbols.h>
 #include "../base/base.h"
-#include "../symbol/elf_names.h"
+#include "stack_object.h"
 
 #define BUFFER_BYTES (256u << 10)
-#define PATH_BYTES 4096
-
-struct object {
-	bool asked;
-	char *path;
-	struct kl_elf_names *names; /* NULL: it cannot be read */
-};
 
 struct kl_stack_collector {
 	struct kl_session *session;
 	struct kl_stacks *stacks;
 	uint32_t next; /* id of the first that is not here yet */
+	uint32_t next_lines; /* of the first that may be without lines */
+	bool lines;
 	struct kl_symbols *symbols;
 	uint64_t modules; /* hash of those that were loaded when they were read */
-	struct object object[KL_STACK_OBJECTS_MAX];
+	struct kl_objects *objects;
 	uint32_t *unplaced; /* traces whose files were not known yet */
 	size_t n_unplaced, unplaced_room;
 	uint8_t *buffer;
@@ -43,16 +35,19 @@ struct kl_stack_collector *kl_stack_collector_create(struct kl_session *session,
 {
 	struct kl_stack_collector *c = calloc(1, sizeof(*c));
 
-	if (c)
+	if (c) {
 		c->buffer = malloc(BUFFER_BYTES);
-	if (!c || !c->buffer) {
-		free(c);
+		c->objects = kl_objects_create(session);
+	}
+	if (!c || !c->buffer || !c->objects) {
+		kl_stack_collector_destroy(c);
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
 	c->session = session;
 	c->stacks = stacks;
 	c->next = 1;
+	c->next_lines = 1;
 	return c;
 }
 
@@ -60,14 +55,16 @@ void kl_stack_collector_destroy(struct kl_stack_collector *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < KL_STACK_OBJECTS_MAX; i++) {
-		free(c->object[i].path);
-		kl_elf_names_close(c->object[i].names);
-	}
+	kl_objects_destroy(c->objects);
 	kl_symbols_close(c->symbols);
 	free(c->unplaced);
 	free(c->buffer);
 	free(c);
+}
+
+pid_t kl_stack_collector_pid(const struct kl_stack_collector *c)
+{
+	return c ? kl_objects_pid(c->objects) : 0;
 }
 
 /* ----------------------------------------------------------- the kernel's */
@@ -116,69 +113,6 @@ static void name_kernel(struct kl_stack_collector *c, struct kl_frame *frame, bo
 	frame->object = *symbol.module ? symbol.module : NULL;
 }
 
-/* ------------------------------------------------------------- programs' */
-
-/* Not everybody gets a descriptor: then it must be the same file behind the path. */
-static int open_path(const char *path, uint64_t inode)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat about;
-
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_ino == inode)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static void ask_object(struct kl_stack_collector *c, uint32_t number)
-{
-	struct object *object = &c->object[number - 1];
-	uint8_t room[sizeof(struct kl_abi_object) + PATH_BYTES] = {};
-	struct kl_abi_stacks call = {
-		.what = KL_STACKS_OBJECT,
-		.first = number,
-		.buffer = (uintptr_t)room,
-		.bytes = sizeof(room),
-	};
-	struct kl_abi_object about;
-	int fd;
-
-	object->asked = true;
-	if (kl_session_stacks(c->session, &call) || !call.n) {
-		kl_error_clear();
-		return;
-	}
-	memcpy(&about, room, sizeof(about));
-	object->path = strdup((const char *)room + sizeof(about));
-	fd = about.fd >= 0 ? about.fd : object->path ? open_path(object->path, about.inode) : -1;
-	if (fd >= 0)
-		object->names = kl_elf_names_open(fd);
-	kl_error_clear();
-}
-
-static void name_user(struct kl_stack_collector *c, struct kl_frame *frame, uint64_t place,
-		      bool exact)
-{
-	uint64_t number = place >> KL_STACK_PLACE_SHIFT, offset;
-	const struct object *object;
-
-	if (!number || number > KL_STACK_OBJECTS_MAX)
-		return;
-	if (!c->object[number - 1].asked)
-		ask_object(c, (uint32_t)number);
-	object = &c->object[number - 1];
-	frame->place = place & ((1ull << KL_STACK_PLACE_SHIFT) - 1);
-	frame->object = object->path;
-	if (!object->names)
-		return;
-	frame->build_id = kl_elf_names_build_id(object->names);
-	frame->symbol = kl_elf_names_at(object->names, frame->place - !exact, &offset);
-	if (frame->symbol)
-		frame->offset = offset + !exact;
-}
-
 /* ------------------------------------------------------------------ both */
 
 static int note_unplaced(struct kl_stack_collector *c, uint32_t id)
@@ -193,10 +127,51 @@ static int note_unplaced(struct kl_stack_collector *c, uint32_t id)
 	return 0;
 }
 
+static unsigned int count_frames(const struct kl_abi_stack *about)
+{
+	return about->frames < KL_STACK_FRAMES_MAX ? about->frames : KL_STACK_FRAMES_MAX;
+}
+
+static bool is_exact(const struct kl_abi_stack *about, unsigned int frame)
+{
+	return !frame && about->flags & KL_STACK_EXACT;
+}
+
+static void name_kernel_frames(struct kl_stack_collector *c, const struct kl_abi_stack *about,
+			       const uint8_t *at, struct kl_stack *stack)
+{
+	stack->n = count_frames(about);
+	for (unsigned int i = 0; i < stack->n; i++) {
+		stack->frame[i].address = kl_get64(at + 8 * i);
+		name_kernel(c, &stack->frame[i], is_exact(about, i));
+	}
+}
+
+/* Returns whether any place is known. */
+static bool name_user_frames(struct kl_stack_collector *c, const struct kl_abi_stack *about,
+			     const uint8_t *at, struct kl_stack *stack)
+{
+	unsigned int n = count_frames(about), room;
+	bool placed = false;
+
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t place = kl_get64(at + 8 * (about->frames + i));
+		struct kl_frame *frame = &stack->frame[stack->n];
+
+		placed |= place != 0;
+		frame->address = kl_get64(at + 8 * i);
+		/* One is left for each that is still to come. */
+		room = KL_FRAMES_MAX - stack->n - (n - i - 1);
+		stack->n += kl_objects_name(c->objects, frame, room, place, is_exact(about, i),
+					    c->lines);
+	}
+	return placed;
+}
+
 /* One trace of what the module gave. Returns its bytes. */
 static int take_trace(struct kl_stack_collector *c, const uint8_t *at, size_t *bytes)
 {
-	struct kl_frame frames[KL_STACK_FRAMES_MAX] = {};
+	struct kl_frame frames[KL_FRAMES_MAX] = {};
 	struct kl_abi_stack about;
 	struct kl_stack stack = { .frame = frames };
 	bool placed = false;
@@ -206,20 +181,14 @@ static int take_trace(struct kl_stack_collector *c, const uint8_t *at, size_t *b
 	stack.kind = (enum kl_stack_kind)about.kind;
 	stack.flags = about.flags;
 	stack.pid = about.pid;
-	stack.n = about.frames < KL_STACK_FRAMES_MAX ? about.frames : KL_STACK_FRAMES_MAX;
-	at += sizeof(about);
-	for (unsigned int i = 0; i < stack.n; i++) {
-		bool exact = !i && about.flags & KL_STACK_EXACT;
-
-		frames[i].address = kl_get64(at + 8 * i);
-		if (about.kind == KL_STACK_KERNEL) {
-			name_kernel(c, &frames[i], exact);
-			continue;
-		}
-		placed |= kl_get64(at + 8 * (about.frames + i)) != 0;
-		name_user(c, &frames[i], kl_get64(at + 8 * (about.frames + i)), exact);
-	}
 	*bytes = sizeof(about) + 8ul * about.frames * (about.kind == KL_STACK_USER ? 2 : 1);
+	/* The kernel's modules may have gone: what they were called is known. */
+	if (about.kind == KL_STACK_KERNEL && about.id < c->next)
+		return 0;
+	if (about.kind == KL_STACK_KERNEL)
+		name_kernel_frames(c, &about, at + sizeof(about), &stack);
+	else
+		placed = name_user_frames(c, &about, at + sizeof(about), &stack);
 	if (about.kind == KL_STACK_USER && !placed && note_unplaced(c, about.id))
 		return -ENOMEM;
 	return kl_stacks_add(c->stacks, &stack);
@@ -269,21 +238,28 @@ static int fetch_unplaced(struct kl_stack_collector *c)
 		uint32_t first = ids[i];
 
 		ret = fetch(c, &first, 1);
+		if (!c->lines && ids[i] < c->next_lines)
+			c->next_lines = ids[i];
 	}
 	free(ids);
 	return ret < 0 ? ret : 0;
 }
 
-int kl_stack_collect(struct kl_stack_collector *c)
+int kl_stack_collect(struct kl_stack_collector *c, bool lines)
 {
-	int ret = fetch_unplaced(c), n = 0;
+	uint32_t *next = lines ? &c->next_lines : &c->next;
+	int ret, n = 0;
 
+	c->lines = lines;
+	ret = fetch_unplaced(c);
 	while (!ret) {
-		ret = fetch(c, &c->next, UINT32_MAX);
+		ret = fetch(c, next, UINT32_MAX);
 		if (ret <= 0)
-			return ret < 0 ? ret : n;
+			break;
 		n += ret;
 		ret = 0;
 	}
-	return ret;
+	if (c->next < c->next_lines)
+		c->next = c->next_lines;
+	return ret < 0 ? ret : n;
 }

@@ -12,20 +12,19 @@
 
 #include <kernlens/stack.h>
 #include "../base/base.h"
+#include "../base/texts.h"
 #include "schema.h"
 
-#define VERSION 1
+#define VERSION 2
 #define FILE_BYTES_MAX (1u << 30)
-#define TEXTS_LEAST 1024u
 
 struct kl_stacks {
 	struct kl_stack *stack; /* by id less one; id 0: not there */
 	size_t room;
 	size_t n;
 	uint64_t no_room;
-	char **text; /* open addressing; a power of two of slots */
-	size_t text_slots;
-	size_t n_texts;
+	struct kl_texts texts;
+	bool raw; /* no names, only symbols */
 };
 
 struct kl_stacks *kl_stacks_create(void)
@@ -43,68 +42,9 @@ void kl_stacks_destroy(struct kl_stacks *stacks)
 		return;
 	for (size_t i = 0; i < stacks->room; i++)
 		free(stacks->stack[i].frame);
-	for (size_t i = 0; i < stacks->text_slots; i++)
-		free(stacks->text[i]);
 	free(stacks->stack);
-	free(stacks->text);
+	kl_texts_deinit(&stacks->texts);
 	free(stacks);
-}
-
-/* ---------------------------------------------------------------- texts */
-
-static size_t hash_text(const char *text)
-{
-	uint64_t hash = kl_hash_bytes(KL_HASH_START, text, strlen(text));
-
-	return hash ^ hash >> 32;
-}
-
-static char **find_text(char **slots, size_t n, const char *text)
-{
-	size_t at = hash_text(text) & (n - 1);
-
-	while (slots[at] && strcmp(slots[at], text) != 0)
-		at = (at + 1) & (n - 1);
-	return &slots[at];
-}
-
-static int grow_texts(struct kl_stacks *stacks)
-{
-	size_t n = stacks->text_slots ? 2 * stacks->text_slots : TEXTS_LEAST;
-	char **slots;
-
-	if (2 * stacks->n_texts < stacks->text_slots)
-		return 0;
-	slots = calloc(n, sizeof(*slots));
-	if (!slots)
-		return kl_fail(ENOMEM, "out of memory");
-	for (size_t i = 0; i < stacks->text_slots; i++)
-		if (stacks->text[i])
-			*find_text(slots, n, stacks->text[i]) = stacks->text[i];
-	free(stacks->text);
-	stacks->text = slots;
-	stacks->text_slots = n;
-	return 0;
-}
-
-/* Our own copy of a text. NULL stays NULL. */
-static int keep_text(struct kl_stacks *stacks, const char **text)
-{
-	char **slot;
-
-	if (!*text)
-		return 0;
-	if (grow_texts(stacks))
-		return -ENOMEM;
-	slot = find_text(stacks->text, stacks->text_slots, *text);
-	if (!*slot) {
-		*slot = strdup(*text);
-		if (!*slot)
-			return kl_fail(ENOMEM, "out of memory");
-		stacks->n_texts++;
-	}
-	*text = *slot;
-	return 0;
 }
 
 /* --------------------------------------------------------------- traces */
@@ -127,13 +67,38 @@ static int make_room(struct kl_stacks *stacks, uint32_t id)
 	return 0;
 }
 
+static void set_name(struct kl_stacks *stacks, struct kl_frame *frame)
+{
+	bool wanted = frame->symbol && !stacks->raw;
+
+	frame->name = wanted ? kl_texts_demangled(&stacks->texts, frame->symbol) : NULL;
+}
+
+static int keep_texts(struct kl_stacks *stacks, struct kl_frame *frame)
+{
+	if (kl_texts_keep(&stacks->texts, &frame->symbol) ||
+	    kl_texts_keep(&stacks->texts, &frame->object) ||
+	    kl_texts_keep(&stacks->texts, &frame->build_id) ||
+	    kl_texts_keep(&stacks->texts, &frame->source))
+		return -ENOMEM;
+	set_name(stacks, frame);
+	return 0;
+}
+
+void kl_stacks_demangle(struct kl_stacks *stacks, bool wanted)
+{
+	stacks->raw = !wanted;
+	for (size_t i = 0; i < stacks->room; i++)
+		for (unsigned int k = 0; stacks->stack[i].id && k < stacks->stack[i].n; k++)
+			set_name(stacks, &stacks->stack[i].frame[k]);
+}
+
 int kl_stacks_add(struct kl_stacks *stacks, const struct kl_stack *stack)
 {
 	struct kl_frame *frames;
 	struct kl_stack *to;
 
-	if (!stack->id || stack->id > KL_STACK_TRACES_MAX || !stack->n ||
-	    stack->n > KL_STACK_FRAMES_MAX)
+	if (!stack->id || stack->id > KL_STACK_TRACES_MAX || !stack->n || stack->n > KL_FRAMES_MAX)
 		return kl_fail(EINVAL, "there cannot be a call trace %u of %u frames", stack->id,
 			       stack->n);
 	if (make_room(stacks, stack->id))
@@ -143,8 +108,7 @@ int kl_stacks_add(struct kl_stacks *stacks, const struct kl_stack *stack)
 		return kl_fail(ENOMEM, "out of memory");
 	memcpy(frames, stack->frame, stack->n * sizeof(*frames));
 	for (unsigned int i = 0; i < stack->n; i++) {
-		if (keep_text(stacks, &frames[i].symbol) || keep_text(stacks, &frames[i].object) ||
-		    keep_text(stacks, &frames[i].build_id)) {
+		if (keep_texts(stacks, &frames[i])) {
 			free(frames);
 			return -ENOMEM;
 		}
@@ -223,7 +187,9 @@ void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer)
 			write_word(buffer, frame->object);
 			kl_buffer_add_char(buffer, ' ');
 			write_word(buffer, frame->build_id);
-			kl_buffer_printf(buffer, " %llx\n", (unsigned long long)frame->place);
+			kl_buffer_printf(buffer, " %llx ", (unsigned long long)frame->place);
+			write_word(buffer, frame->source);
+			kl_buffer_printf(buffer, " %u %d\n", frame->line, frame->inlined);
 		}
 	}
 }
@@ -233,6 +199,7 @@ struct lines {
 	char *at;
 	char *end;
 	unsigned int number;
+	uint64_t version;
 };
 
 static char *next_line(struct lines *lines)
@@ -306,17 +273,31 @@ static bool take_word(char **at, const char **word)
 	return true;
 }
 
-static bool parse_frame(char *line, struct kl_frame *frame)
+/* What version 2 has beside the rest. */
+static bool parse_source(char **line, struct kl_frame *frame)
 {
+	uint64_t number, inlined;
+
+	if (!take_word(line, &frame->source) || !take_number(line, 10, &number) ||
+	    !take_number(line, 10, &inlined) || number > UINT32_MAX || inlined > 1)
+		return false;
+	frame->line = (uint32_t)number;
+	frame->inlined = inlined;
+	return true;
+}
+
+static bool parse_frame(const struct lines *lines, char *line, struct kl_frame *frame)
+{
+	*frame = (struct kl_frame){};
 	return take_number(&line, 16, &frame->address) && take_word(&line, &frame->symbol) &&
 	       take_number(&line, 16, &frame->offset) && take_word(&line, &frame->object) &&
 	       take_word(&line, &frame->build_id) && take_number(&line, 16, &frame->place) &&
-	       !*line;
+	       (lines->version == 1 || (*line == ' ' && parse_source(&line, frame))) && !*line;
 }
 
 static bool parse_stack(struct kl_stacks *stacks, char *line, struct lines *lines)
 {
-	struct kl_frame frames[KL_STACK_FRAMES_MAX];
+	struct kl_frame frames[KL_FRAMES_MAX];
 	struct kl_stack stack = { .frame = frames };
 	uint64_t id, kind, flags, n;
 	char *pid;
@@ -326,7 +307,7 @@ static bool parse_stack(struct kl_stacks *stacks, char *line, struct lines *line
 		return false;
 	pid = line + 1;
 	stack.pid = (int32_t)strtol(pid, &line, 10);
-	if (line == pid || !take_number(&line, 10, &n) || *line || !n || n > KL_STACK_FRAMES_MAX ||
+	if (line == pid || !take_number(&line, 10, &n) || *line || !n || n > KL_FRAMES_MAX ||
 	    id > KL_STACK_TRACES_MAX)
 		return false;
 	stack.id = (uint32_t)id;
@@ -335,7 +316,7 @@ static bool parse_stack(struct kl_stacks *stacks, char *line, struct lines *line
 	stack.n = (unsigned int)n;
 	for (unsigned int i = 0; i < n; i++) {
 		line = next_line(lines);
-		if (!line || !parse_frame(line, &frames[i]))
+		if (!line || !parse_frame(lines, line, &frames[i]))
 			return false;
 	}
 	return !kl_stacks_add(stacks, &stack);
@@ -344,12 +325,11 @@ static bool parse_stack(struct kl_stacks *stacks, char *line, struct lines *line
 static bool parse_lines(struct kl_stacks *stacks, struct lines *lines)
 {
 	char *line = next_line(lines);
-	uint64_t version;
 
 	if (!line || strncmp(line, "kernlens-stacks ", 16) != 0)
 		return false;
 	line += 16;
-	if (!take_number(&line, 10, &version) || version != VERSION)
+	if (!take_number(&line, 10, &lines->version) || !lines->version || lines->version > VERSION)
 		return false;
 	while ((line = next_line(lines))) {
 		if (!strncmp(line, "no-room ", 8)) {

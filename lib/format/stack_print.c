@@ -6,17 +6,8 @@
 #include "print.h"
 #include "schema.h"
 
-void kl_print_frame(struct kl_buffer *buffer, const struct kl_frame *frame)
+static void print_object(struct kl_buffer *buffer, const struct kl_frame *frame)
 {
-	if (frame->symbol) {
-		kl_print_plain(buffer, frame->symbol, strlen(frame->symbol));
-		kl_buffer_add_char(buffer, '+');
-		kl_buffer_add_hex(buffer, frame->offset);
-	} else {
-		kl_buffer_add_hex(buffer, frame->address);
-	}
-	if (!frame->object)
-		return;
 	kl_buffer_add(buffer, " (", 2);
 	kl_print_plain(buffer, frame->object, strlen(frame->object));
 	if (!frame->symbol && frame->place) {
@@ -24,6 +15,35 @@ void kl_print_frame(struct kl_buffer *buffer, const struct kl_frame *frame)
 		kl_buffer_add_hex(buffer, frame->place);
 	}
 	kl_buffer_add_char(buffer, ')');
+}
+
+static void print_source(struct kl_buffer *buffer, const struct kl_frame *frame)
+{
+	if (!frame->source)
+		return;
+	kl_buffer_add_char(buffer, ' ');
+	kl_print_plain(buffer, frame->source, strlen(frame->source));
+	if (frame->line)
+		kl_buffer_printf(buffer, ":%u", frame->line);
+}
+
+void kl_print_frame(struct kl_buffer *buffer, const struct kl_frame *frame)
+{
+	const char *name = frame->name ? frame->name : frame->symbol;
+
+	if (name)
+		kl_print_plain(buffer, name, strlen(name));
+	else
+		kl_buffer_add_hex(buffer, frame->address);
+	if (frame->inlined) {
+		kl_buffer_add_string(buffer, " inlined");
+	} else if (name) {
+		kl_buffer_add_char(buffer, '+');
+		kl_buffer_add_hex(buffer, frame->offset);
+	}
+	if (frame->object && !frame->inlined)
+		print_object(buffer, frame);
+	print_source(buffer, frame);
 }
 
 void kl_print_stack(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id,
@@ -62,8 +82,10 @@ void kl_print_stack_json(struct kl_buffer *buffer, const struct kl_stacks *stack
 
 		kl_buffer_printf(buffer, "%s{\"address\":\"0x%llx\"", i ? "," : "[",
 				 (unsigned long long)frame->address);
-		add_text(buffer, "symbol", frame->symbol);
-		if (frame->symbol)
+		add_text(buffer, "symbol", frame->name ? frame->name : frame->symbol);
+		if (frame->name)
+			add_text(buffer, "mangled", frame->symbol);
+		if (frame->symbol && !frame->inlined)
 			kl_buffer_printf(buffer, ",\"offset\":%llu",
 					 (unsigned long long)frame->offset);
 		add_text(buffer, stack->kind == KL_STACK_KERNEL ? "module" : "file", frame->object);
@@ -71,6 +93,11 @@ void kl_print_stack_json(struct kl_buffer *buffer, const struct kl_stacks *stack
 			kl_buffer_printf(buffer, ",\"place\":%llu",
 					 (unsigned long long)frame->place);
 		add_text(buffer, "build_id", frame->build_id);
+		add_text(buffer, "source", frame->source);
+		if (frame->line)
+			kl_buffer_printf(buffer, ",\"line\":%u", frame->line);
+		if (frame->inlined)
+			kl_buffer_add_string(buffer, ",\"inlined\":true");
 		kl_buffer_add_char(buffer, '}');
 	}
 	kl_buffer_add_char(buffer, ']');

@@ -145,6 +145,12 @@ static int open_streams(struct kl_trace *trace, int dir)
 	return ret;
 }
 
+void kl_trace_demangle(struct kl_trace *trace, bool wanted)
+{
+	if (trace->stacks)
+		kl_stacks_demangle(trace->stacks, wanted);
+}
+
 /* Most traces have none. */
 static int open_stacks(struct kl_trace *trace, const char *path)
 {

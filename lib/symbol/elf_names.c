@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The functions of an ELF file, sorted by address. A stripped file's are looked for in
- * /usr/lib/debug by its build id, as debuggers do. Files may be damaged: libelf checks
- * what it hands out, and what is computed from it is checked here.
+ * The functions of an ELF file, sorted by address, and what its debug information says
+ * of them. What a stripped file lacks is in another one, which elf_debug.c finds. Files
+ * may be damaged: libelf checks what it hands out, and what is computed from it is
+ * checked here.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "../base/base.h"
+#include "elf_debug.h"
 #include "elf_names.h"
 
-#define BUILD_ID_MAX 32
 #define SEGMENTS_MAX 64
 #define FAR (1u << 20) /* behind a function whose size is not said */
 
@@ -39,7 +39,9 @@ struct kl_elf_names {
 		uint64_t place, bytes, address;
 	} segment[SEGMENTS_MAX];
 	size_t n_segments;
-	char build_id[2 * BUILD_ID_MAX + 1];
+	struct kl_dwarf *dwarf; /* of one of them */
+	bool asked; /* for that */
+	char build_id[KL_BUILD_ID_TEXT];
 };
 
 static void close_file(struct file *file)
@@ -104,26 +106,6 @@ static int add_functions(struct kl_elf_names *names, Elf *elf)
 	return whole;
 }
 
-static void read_notes(struct kl_elf_names *names, Elf *elf, const GElf_Phdr *segment)
-{
-	Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)segment->p_offset, segment->p_filesz,
-					      segment->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-	size_t at = 0, name, bytes;
-	GElf_Nhdr note;
-
-	while (data && (at = gelf_getnote(data, at, &note, &name, &bytes))) {
-		const unsigned char *id = (const unsigned char *)data->d_buf + bytes;
-
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof(ELF_NOTE_GNU) ||
-		    memcmp((const char *)data->d_buf + name, ELF_NOTE_GNU, note.n_namesz) != 0 ||
-		    note.n_descsz > BUILD_ID_MAX)
-			continue;
-		for (size_t i = 0; i < note.n_descsz; i++)
-			snprintf(names->build_id + 2 * i, 3, "%02x", id[i]);
-		return;
-	}
-}
-
 static void read_segments(struct kl_elf_names *names, Elf *elf)
 {
 	GElf_Phdr segment;
@@ -134,8 +116,6 @@ static void read_segments(struct kl_elf_names *names, Elf *elf)
 	for (size_t i = 0; i < n; i++) {
 		if (!gelf_getphdr(elf, (int)i, &segment))
 			continue;
-		if (segment.p_type == PT_NOTE && !names->build_id[0])
-			read_notes(names, elf, &segment);
 		if (segment.p_type != PT_LOAD || names->n_segments == SEGMENTS_MAX)
 			continue;
 		names->segment[names->n_segments].place = segment.p_offset;
@@ -144,16 +124,11 @@ static void read_segments(struct kl_elf_names *names, Elf *elf)
 	}
 }
 
-static int open_debug(struct kl_elf_names *names)
+/* @path: where it lies, for a file beside it; or NULL. */
+static int open_debug(struct kl_elf_names *names, const char *path)
 {
-	const char *id = names->build_id;
-	char path[128];
-	int fd;
+	int fd = kl_elf_debug_open(names->own.elf, names->build_id, path);
 
-	if (strlen(id) < 4)
-		return 0;
-	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || !open_file(&names->debug, fd))
 		return 0;
 	return add_functions(names, names->debug.elf);
@@ -171,7 +146,7 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-struct kl_elf_names *kl_elf_names_open(int fd)
+struct kl_elf_names *kl_elf_names_open(int fd, const char *path)
 {
 	struct kl_elf_names *names = calloc(1, sizeof(*names));
 	int ret;
@@ -187,10 +162,11 @@ struct kl_elf_names *kl_elf_names_open(int fd)
 		kl_fail(EINVAL, "it is no ELF file");
 		return NULL;
 	}
+	kl_elf_build_id(names->own.elf, names->build_id);
 	read_segments(names, names->own.elf);
 	ret = add_functions(names, names->own.elf);
-	if (!ret)
-		ret = open_debug(names);
+	if (!ret || (ret > 0 && !kl_dwarf_is_in(names->own.elf)))
+		ret = open_debug(names, path);
 	if (ret < 0) {
 		kl_elf_names_close(names);
 		errno = ENOMEM;
@@ -205,6 +181,7 @@ void kl_elf_names_close(struct kl_elf_names *names)
 {
 	if (!names)
 		return;
+	kl_dwarf_close(names->dwarf);
 	close_file(&names->own);
 	close_file(&names->debug);
 	free(names->function);
@@ -228,13 +205,12 @@ static bool to_address(const struct kl_elf_names *names, uint64_t place, uint64_
 	return false;
 }
 
-const char *kl_elf_names_at(const struct kl_elf_names *names, uint64_t place, uint64_t *offset)
+/* The function in the symbol tables. NULL: there is none. */
+static const char *find_symbol(const struct kl_elf_names *names, uint64_t address, uint64_t *offset)
 {
 	size_t from = 0, to = names->n;
-	uint64_t address, bytes;
+	uint64_t bytes;
 
-	if (!to_address(names, place, &address))
-		return NULL;
 	/* The last that begins at or before it, and of those with one address the first. */
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
@@ -251,4 +227,41 @@ const char *kl_elf_names_at(const struct kl_elf_names *names, uint64_t place, ui
 	bytes = names->function[from - 1].bytes;
 	*offset = address - names->function[from - 1].address;
 	return *offset < (bytes ? bytes : FAR) ? names->function[from - 1].name : NULL;
+}
+
+static struct kl_dwarf *get_dwarf(struct kl_elf_names *names)
+{
+	if (names->asked)
+		return names->dwarf;
+	names->asked = true;
+	if (kl_dwarf_is_in(names->own.elf))
+		names->dwarf = kl_dwarf_open(names->own.elf);
+	else if (names->debug.elf && kl_dwarf_is_in(names->debug.elf))
+		names->dwarf = kl_dwarf_open(names->debug.elf);
+	return names->dwarf;
+}
+
+unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool lines,
+			       struct kl_dwarf_frame *frame, unsigned int room)
+{
+	uint64_t address, offset;
+	struct kl_dwarf *dwarf;
+	const char *symbol;
+	unsigned int n = 0;
+
+	if (!room || !to_address(names, place, &address))
+		return 0;
+	symbol = find_symbol(names, address, &offset);
+	dwarf = lines ? get_dwarf(names) : NULL;
+	if (dwarf)
+		n = kl_dwarf_find(dwarf, address, frame, room);
+	/* What is there in the text comes last, whatever is inlined into it. */
+	if (!n || (frame[n - 1].inlined && n < room))
+		frame[n++] = (struct kl_dwarf_frame){};
+	frame[n - 1].inlined = false;
+	if (!symbol)
+		return n > 1 || frame[0].symbol || frame[0].line ? n : 0;
+	frame[n - 1].symbol = symbol;
+	frame[n - 1].offset = offset;
+	return n;
 }

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of programs and libraries by their place in the file. Feeds stack_collect.c. */
+/* Functions of programs and libraries by their place in the file. Feeds elf_process.c. */
 #ifndef KL_LIB_ELF_NAMES_H
 #define KL_LIB_ELF_NAMES_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "dwarf.h"
 
 struct kl_elf_names;
 
 /*
  * Read the symbols and the build id of an open file, also those of a separate file of
- * debug information that has the same build id. @fd is taken over. Returns NULL with errno
- * if it is no ELF file, or cannot be read.
+ * debug information. @fd is taken over. @path: where it lies, or NULL. Returns NULL with
+ * errno if it is no ELF file, or cannot be read.
  */
-struct kl_elf_names *kl_elf_names_open(int fd);
+struct kl_elf_names *kl_elf_names_open(int fd, const char *path);
 void kl_elf_names_close(struct kl_elf_names *names);
 
 /* In hexadecimal; NULL if it has none. */
 const char *kl_elf_names_build_id(const struct kl_elf_names *names);
 
-/* The function at a place in the file. Returns NULL if none is known there. */
-const char *kl_elf_names_at(const struct kl_elf_names *names, uint64_t place, uint64_t *offset);
+/*
+ * What is at a place in the file, innermost first: functions that were inlined, and the one
+ * that they are in. @lines: look into debug information, too. Returns how many, at most @room;
+ * 0 if nothing is known.
+ */
+unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool lines,
+			       struct kl_dwarf_frame *frame, unsigned int room);
 
 #endif /* KL_LIB_ELF_NAMES_H */

@@ -9,7 +9,15 @@
 CLI_TESTS := $(BUILD)/tests/cli
 CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
 
-cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain
+#                $(BUILD)/tests/cli/stack-names: a program in C++ with inlined
+#                functions and debug information
+
+cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names
+
+$(CLI_TESTS)/stack-names: tests/cli/stack_names.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer \
+		-mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -o $@ $<
 
 # As it is written: frames, and no call that is a jump.
 $(CLI_TESTS)/stack-chain: tests/cli/stack_chain.c

@@ -74,7 +74,7 @@ check "most frequent first" jq -e '[.rules[0].entries[].count] | . == (sort | re
 check "in the program itself there is no trace of the kernel" jq -e \
 	'[.rules[0].entries[] | select(.keys.ustack[0].symbol == "chain_c" and .keys.kstack == null).count] | add > 20' "$work/out"
 kl stat -e tick:200:stack -- "$chain" spin 300
-says err '^        chain_b\+0x[0-9a-f]+ \(.*/stack-chain\)$' "as text"
+says err '^        chain_b\+0x[0-9a-f]+ \(.*/stack-chain\) .*stack_chain.c:[0-9]+$' "as text"
 kl stat --json -a -e 'tick:500:count by ip, kstack' -- dd if=/dev/zero of=/dev/null bs=64k count=20000 status=none
 jq -r '.rules[0].entries[].keys | select(.kstack) | "\(.ip) \(.kstack[0].address)"' "$work/out" |
 	while read -r ip address; do printf '0x%x %s\n' "$ip" "$address"; done >ticks

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <kernlens/abi.h>
 #include <kernlens/buffer.h>
 #include <kernlens/client.h>
@@ -21,23 +22,34 @@
 #define KL_STACKS_FOLDER "kernlens"
 #define KL_STACKS_FILE "kernlens/stacks"
 
+/* The most frames of a trace: functions that were inlined count, too. */
+#define KL_FRAMES_MAX (4 * KL_STACK_FRAMES_MAX)
+
 /**
  * struct kl_frame - a step of a call trace
  * @address: where a call returns to; of the first frame of an exact trace, where it was
- * @symbol: the function; NULL if it is not known
- * @offset: bytes from the function's beginning to @address
+ * @symbol: the function, as its linker calls it; NULL if it is not known
+ * @name: as its programmer does, if that is something else and wanted; else NULL
+ * @offset: bytes from the function's beginning to @address; 0 if it is inlined
  * @object: the kernel module, or the program's or library's path; NULL: the kernel
  *          itself, or not known
  * @build_id: of a program or library, in hexadecimal; NULL if it is not known
  * @place: offset in the file of a program or library
+ * @source: file of the program's source; NULL if it is not known
+ * @line: in it, 0 if it is not known
+ * @inlined: the function is part of that of the next frame, whose address it has
  */
 struct kl_frame {
 	uint64_t address;
 	const char *symbol;
+	const char *name;
 	uint64_t offset;
 	const char *object;
 	const char *build_id;
 	uint64_t place;
+	const char *source;
+	uint32_t line;
+	bool inlined;
 };
 
 /**
@@ -76,11 +88,18 @@ void kl_stacks_destroy(struct kl_stacks *stacks);
 /**
  * kl_stacks_add - one more, or another with the same id
  * @stacks: changed
- * @stack: copied, with its frames and their texts
+ * @stack: copied, with its frames and their texts; their `name` is found, not taken
  *
  * Returns -EINVAL (id, number of frames) or -ENOMEM.
  */
 int kl_stacks_add(struct kl_stacks *stacks, const struct kl_stack *stack);
+
+/**
+ * kl_stacks_demangle - whether frames have names as in C++ and Rust; they do at first
+ * @stacks: all in it are changed, and those that come
+ * @wanted: or symbols as they are
+ */
+void kl_stacks_demangle(struct kl_stacks *stacks, bool wanted);
 
 /**
  * kl_stacks_get - a trace by its id
@@ -151,7 +170,7 @@ int kl_stacks_save(const struct kl_stacks *stacks, const char *path);
 void kl_schema_set_stacks(struct kl_schema *schema, const struct kl_stacks *stacks);
 
 /**
- * kl_print_frame - "function+0x12 (object)", or what is known of it
+ * kl_print_frame - "function+0x12 (object) file:line", or what is known of it
  * @buffer: appended to
  * @frame: frame
  */
@@ -196,11 +215,22 @@ void kl_stack_collector_destroy(struct kl_stack_collector *collector);
 /**
  * kl_stack_collect - get what is new
  * @collector: collector
+ * @lines: also lines of the source and inlined functions, of all that were got without them,
+ *         too. That may take seconds for a program with much debug information
  *
- * Reads the kernel's symbols and the programs' files as they are needed. A name that
- * cannot be found is no error. Returns how many traces came, or a negative errno.
+ * Reads the kernel's symbols and, in a process of its own, the programs' files as they are
+ * needed. A name that cannot be found is no error. Returns how many traces came, or a
+ * negative errno.
  */
-int kl_stack_collect(struct kl_stack_collector *collector);
+int kl_stack_collect(struct kl_stack_collector *collector, bool lines);
+
+/**
+ * kl_stack_collector_pid - the process that reads files for it now; 0: none
+ * @collector: or NULL
+ *
+ * Whoever shows all processes may want to leave it out.
+ */
+pid_t kl_stack_collector_pid(const struct kl_stack_collector *collector);
 
 /**
  * kl_session_stacks - KL_IOC_STACKS

@@ -122,6 +122,13 @@ void kl_trace_rewind(struct kl_trace *trace);
 const struct kl_schema *kl_trace_schema(const struct kl_trace *trace);
 
 /**
+ * kl_trace_demangle - whether call traces have names as in C++ and Rust; they do at first
+ * @trace: trace
+ * @wanted: or symbols as linkers call them
+ */
+void kl_trace_demangle(struct kl_trace *trace, bool wanted);
+
+/**
  * kl_trace_about - what the trace says about itself
  * @trace: trace
  */

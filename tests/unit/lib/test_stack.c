@@ -23,7 +23,11 @@ static bool same(const struct kl_stack *a, const struct kl_stack *b)
 		       a->frame[i].place == b->frame[i].place &&
 		       same_text(a->frame[i].symbol, b->frame[i].symbol) &&
 		       same_text(a->frame[i].object, b->frame[i].object) &&
-		       same_text(a->frame[i].build_id, b->frame[i].build_id);
+		       same_text(a->frame[i].build_id, b->frame[i].build_id) &&
+		       same_text(a->frame[i].name, b->frame[i].name) &&
+		       same_text(a->frame[i].source, b->frame[i].source) &&
+		       a->frame[i].line == b->frame[i].line &&
+		       a->frame[i].inlined == b->frame[i].inlined;
 	return good;
 }
 
@@ -41,7 +45,16 @@ static struct kl_stacks *make(void)
 				     .symbol = "-",
 				     .object = "/a path\\with \n all\x7f",
 				     .build_id = "00ff",
-				     .place = 0x1000 },
+				     .place = 0x1000,
+				     .source = "a file.cc",
+				     .line = 7,
+				     .inlined = true },
+				   { .address = 0x7f0000001000ull,
+				     .symbol = "_ZN1A1fEi",
+				     .offset = 5,
+				     .object = "/a",
+				     .source = "b.cc",
+				     .line = 4000000000u },
 				   { .address = ~0ull, .object = "-x" } };
 	struct kl_stacks *stacks = kl_stacks_create();
 	int error =
@@ -49,7 +62,7 @@ static struct kl_stacks *make(void)
 
 	if (!error)
 		error = kl_stacks_add(stacks,
-				      &(struct kl_stack){ 100, KL_STACK_USER, 2, -7, 3, user });
+				      &(struct kl_stack){ 100, KL_STACK_USER, 2, -7, 4, user });
 	kl_stacks_set_no_room(stacks, 9);
 	return error ? NULL : stacks;
 }
@@ -119,6 +132,42 @@ static void test_print(const struct kl_stacks *stacks)
 	kl_buffer_deinit(&text);
 }
 
+/* A trace of an older kernlens. */
+static void test_old(void)
+{
+	static const char old[] = "kernlens-stacks 1\nno-room 0\nstack 1 1 2 5 1\n"
+				  "1000 _ZN1A1fEi 5 /a 00ff 40\n";
+	static const char mixed[] = "kernlens-stacks 2\nno-room 0\nstack 1 1 2 5 1\n"
+				    "1000 f 5 /a 00ff 40\n";
+	struct kl_stacks *stacks = kl_stacks_parse(old, strlen(old));
+	const struct kl_stack *stack = kl_stacks_get(stacks, 1);
+
+	unit_check(stack && stack->frame[0].place == 0x40 && !stack->frame[0].source &&
+			   !strcmp(stack->frame[0].name, "A::f(int)"),
+		   "the first version of the format");
+	kl_stacks_destroy(stacks);
+	unit_check(!kl_stacks_parse(mixed, strlen(mixed)),
+		   "its lines are too short for the second");
+}
+
+static void test_names(struct kl_stacks *stacks)
+{
+	const struct kl_frame *frame = &kl_stacks_get(stacks, 100)->frame[2];
+	struct kl_buffer text = { 0 };
+
+	unit_check(!strcmp(frame->name, "A::f(int)") && !strcmp(frame->symbol, "_ZN1A1fEi"),
+		   "a name as in C++ beside the symbol");
+	kl_print_stack(&text, stacks, 100, 0);
+	unit_check(strstr(text.data,
+			  "\n- inlined a file.cc:7\nA::f(int)+0x5 (/a) b.cc:4000000000\n"),
+		   "and what it is put into, with lines");
+	kl_stacks_demangle(stacks, false);
+	unit_check(!frame->name, "not if it is not wanted");
+	kl_stacks_demangle(stacks, true);
+	unit_check(frame->name, "or again");
+	kl_buffer_deinit(&text);
+}
+
 int main(void)
 {
 	struct kl_stacks *stacks = make();
@@ -134,6 +183,8 @@ int main(void)
 	test_round(stacks, &text);
 	test_damage(&text);
 	test_print(stacks);
+	test_old();
+	test_names(stacks);
 	kl_buffer_deinit(&text);
 	kl_stacks_destroy(stacks);
 	return unit_end();

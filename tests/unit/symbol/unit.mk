@@ -4,6 +4,7 @@
 # adds to UNIT_TESTS. Each is built twice, with -asan under the address and
 # undefined-behaviour checkers.
 #
+#   lib-names        functions and lines of programs, damaged files, names of C++ and Rust
 #   lib-symbols      BTF of each kernel against the compiler, damaged BTF, kallsyms
 #   lib-expressions  expressions to programs, run; complaints; defined events; fuzz
 
@@ -40,3 +41,17 @@ $(SYMBOL_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: tests/unit/symbol/test_%.c $(SY
 		$(wildcard lib/symbol/*.c lib/base/*.c lib/format/*.c) $(SYMBOL_TEST_HEADERS) | \
 		$(SYMBOL_OFFSETS)
 	$(SYMBOL_TEST_BUILD)
+
+# A program in C++ that tests of the command run, too.
+NAMES_TESTS := $(BUILD)/tests/lib-names $(BUILD)/tests/lib-names-asan
+UNIT_TESTS += $(NAMES_TESTS)
+NAMES_TEST_BUILD = @mkdir -p $(@D); \
+	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -DKL_TEST_PROGRAM='"$(abspath $(BUILD)/tests/cli/stack-names)"' \
+		-DKL_TEST_SOURCE='"$(abspath tests/cli/stack_names.cc)"' -o $@ $(filter %.c %.a,$^) $(LIB_LIBS)
+
+$(BUILD)/tests/lib-names: tests/unit/symbol/test_names.c $(LIB) tests/unit/unit.h $(BUILD)/tests/cli/stack-names
+	$(NAMES_TEST_BUILD)
+$(BUILD)/tests/lib-names-asan: CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all
+$(BUILD)/tests/lib-names-asan: tests/unit/symbol/test_names.c $(wildcard lib/symbol/*.c lib/base/*.c lib/format/*.c) \
+		$(wildcard lib/*/*.h) $(LIB_HEADERS) tests/unit/unit.h $(BUILD)/tests/cli/stack-names
+	$(NAMES_TEST_BUILD)

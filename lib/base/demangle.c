@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libiberty's demangler, bounded: a symbol of a hundred bytes may stand for a name of any
+ * length, as its parts can repeat each other.
+ */
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base.h"
+#include "demangle.h"
+
+#define LONGEST 4096
+
+struct name {
+	size_t length;
+	jmp_buf full;
+	char text[LONGEST + 1];
+};
+
+/*
+ * Nothing else ends the demangler's work. It keeps all that it has on the stack, but for the
+ * few bytes of a Rust identifier in Punycode, which are lost then.
+ */
+static void add(const char *text, size_t bytes, void *data)
+{
+	struct name *name = data;
+
+	if (bytes > LONGEST - name->length)
+		longjmp(name->full, 1);
+	memcpy(name->text + name->length, text, bytes);
+	name->length += bytes;
+}
+
+static bool is_mangled(const char *symbol)
+{
+	size_t length = strnlen(symbol, LONGEST + 1);
+
+	return length <= LONGEST && (!strncmp(symbol, "_Z", 2) || !strncmp(symbol, "_R", 2));
+}
+
+char *kl_demangle(const char *symbol)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI;
+	struct name *name;
+	char *copy = NULL;
+
+	if (!is_mangled(symbol))
+		return NULL;
+	name = malloc(sizeof(*name));
+	if (!name)
+		return NULL;
+	name->length = 0;
+	/* Rust's older symbols are such of C++, too. */
+	if (!setjmp(name->full) &&
+	    (rust_demangle_callback(symbol, options, add, name) ||
+	     (!(name->length = 0) && cplus_demangle_v3_callback(symbol, options, add, name))))
+		copy = strndup(name->text, name->length);
+	free(name);
+	return copy;
+}

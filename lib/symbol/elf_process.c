@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads ELF files in a child: a request, an answer, over a socket that keeps messages
+ * apart. The child has no descriptor of ours, no capability, little memory, and time for
+ * each request; root's has no user's rights either. It ends with the socket.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "elf_names.h"
+#include "elf_process.h"
+
+#define NOBODY 65534
+#define MEMORY_BYTES (2ull << 30) /* more than it is started with */
+#define ANSWER_S 15 /* for one request */
+#define STARTS_MAX 9
+#define MESSAGE_BYTES (64u << 10)
+#define PATH_BYTES 4096
+#define TEXT_BYTES 1800 /* of a name or a path; twice KL_ELF_FOUND_MAX fit into a message */
+
+enum request_kind {
+	REQUEST_OPEN,
+	REQUEST_FIND,
+};
+
+struct request {
+	uint32_t kind;
+	uint32_t number;
+	uint64_t place;
+	uint32_t lines;
+	char path[PATH_BYTES]; /* of OPEN; empty: none */
+};
+
+/* Behind it, of FIND, as many struct found; each text ended by NUL. */
+struct answer {
+	int32_t n; /* or negative */
+	char build_id[KL_BUILD_ID_TEXT];
+};
+
+struct found {
+	uint64_t offset;
+	uint32_t line;
+	uint8_t inlined, has_symbol, has_source;
+	uint32_t symbol, source; /* where they stand in the message */
+};
+
+struct kl_elf_process {
+	pid_t pid; /* 0: there is none */
+	int socket;
+	unsigned int starts;
+	_Alignas(struct answer) char message[MESSAGE_BYTES];
+};
+
+/* --------------------------------------------------------------- the child */
+
+/* Of memory that is its own and can be written. */
+static uint64_t count_memory(void)
+{
+	unsigned long long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (file && fscanf(file, "%*s %*s %*s %*s %*s %llu", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void give_up_rights(void)
+{
+	const uint64_t bytes = MEMORY_BYTES + count_memory();
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+	const struct rlimit memory = { bytes, bytes }, nothing = { 0, 0 };
+
+	setrlimit(RLIMIT_DATA, &memory);
+	setrlimit(RLIMIT_CORE, &nothing);
+	setrlimit(RLIMIT_FSIZE, &nothing);
+	/* Where there is no such user, it goes on as it is. */
+	if (!geteuid() && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+			   setresuid(NOBODY, NOBODY, NOBODY)))
+		errno = 0;
+	syscall(SYS_capset, &header, none);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	prctl(PR_SET_NAME, "kernlens-names", 0, 0, 0);
+}
+
+/* Ctrl-C is for the parent, which wants answers until it ends. */
+static void set_signals(void)
+{
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGQUIT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGBUS, SIG_DFL);
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGABRT, SIG_DFL);
+}
+
+/* Returns bytes, and the descriptor that came along, or -1. */
+static ssize_t receive(int socket, struct request *request, int *fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec vector = { request, sizeof(*request) };
+	struct msghdr message = { .msg_iov = &vector,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	*fd = -1;
+	if (header && header->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+	return n;
+}
+
+/* Returns where it stands, or 0. */
+static uint32_t add_text(char *message, size_t *length, const char *text)
+{
+	uint32_t at = (uint32_t)*length;
+	size_t bytes = text ? strnlen(text, TEXT_BYTES - 1) : 0;
+
+	if (!text)
+		return 0;
+	memcpy(message + at, text, bytes);
+	message[at + bytes] = 0;
+	*length += bytes + 1;
+	return at;
+}
+
+static size_t answer_find(struct kl_elf_names *names, const struct request *request, char *message)
+{
+	struct kl_dwarf_frame frame[KL_ELF_FOUND_MAX];
+	struct answer *answer = (struct answer *)message;
+	size_t length = sizeof(*answer);
+
+	if (names)
+		answer->n = (int32_t)kl_elf_names_find(names, request->place, request->lines, frame,
+						       KL_ELF_FOUND_MAX);
+	length += (size_t)answer->n * sizeof(struct found);
+	for (int32_t i = 0; i < answer->n; i++) {
+		struct found found = {
+			.offset = frame[i].offset,
+			.line = frame[i].line,
+			.inlined = frame[i].inlined,
+			.has_symbol = frame[i].symbol != NULL,
+			.has_source = frame[i].source != NULL,
+		};
+
+		found.symbol = add_text(message, &length, frame[i].symbol);
+		found.source = add_text(message, &length, frame[i].source);
+		memcpy(message + sizeof(*answer) + (size_t)i * sizeof(found), &found,
+		       sizeof(found));
+	}
+	return length;
+}
+
+static size_t answer_open(struct kl_elf_names **names, const struct request *request, int fd,
+			  char *message)
+{
+	struct answer *answer = (struct answer *)message;
+	const char *id;
+
+	kl_elf_names_close(*names);
+	*names = kl_elf_names_open(fd, *request->path ? request->path : NULL);
+	id = *names ? kl_elf_names_build_id(*names) : NULL;
+	answer->n = *names ? 0 : -EINVAL;
+	if (id)
+		memcpy(answer->build_id, id, strlen(id));
+	return sizeof(*answer);
+}
+
+static void serve(int socket)
+{
+	static struct kl_elf_names *names[KL_ELF_FILES_MAX];
+	static _Alignas(struct answer) char message[MESSAGE_BYTES];
+	struct request request;
+	size_t length;
+	int fd;
+
+	while (receive(socket, &request, &fd) > 0) {
+		struct kl_elf_names **of = &names[request.number % KL_ELF_FILES_MAX];
+
+		memset(message, 0, sizeof(struct answer));
+		/* Should nobody be there any more who ends it. */
+		alarm(2 * ANSWER_S);
+		if (request.kind == REQUEST_OPEN)
+			length = answer_open(of, &request, fd, message);
+		else
+			length = answer_find(*of, &request, message);
+		alarm(0);
+		if (send(socket, message, length, MSG_NOSIGNAL) < 0)
+			return;
+	}
+}
+
+static void run(int socket)
+{
+	if (dup2(socket, 3) < 0)
+		_exit(1);
+	syscall(SYS_close_range, 4u, ~0u, 0u);
+	close(0);
+	close(1);
+	set_signals();
+	give_up_rights();
+	serve(3);
+	_exit(0);
+}
+
+/* -------------------------------------------------------------- the parent */
+
+struct kl_elf_process *kl_elf_process_create(void)
+{
+	struct kl_elf_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		kl_fail(ENOMEM, "out of memory");
+	return process;
+}
+
+static void end(struct kl_elf_process *process)
+{
+	if (!process->pid)
+		return;
+	close(process->socket);
+	kill(process->pid, SIGKILL);
+	while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	process->pid = 0;
+}
+
+void kl_elf_process_destroy(struct kl_elf_process *process)
+{
+	if (!process)
+		return;
+	end(process);
+	free(process);
+}
+
+unsigned int kl_elf_process_starts(const struct kl_elf_process *process)
+{
+	return process->starts;
+}
+
+pid_t kl_elf_process_pid(const struct kl_elf_process *process)
+{
+	return process->pid;
+}
+
+static int start(struct kl_elf_process *process)
+{
+	int pair[2];
+
+	if (process->pid)
+		return 0;
+	if (process->starts == STARTS_MAX ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -ENOENT;
+	process->pid = fork();
+	if (!process->pid)
+		run(pair[1]);
+	close(pair[1]);
+	if (process->pid < 0) {
+		process->pid = 0;
+		close(pair[0]);
+		return -ENOENT;
+	}
+	process->socket = pair[0];
+	process->starts++;
+	return 0;
+}
+
+static int send_request(const struct kl_elf_process *process, const struct request *request,
+			size_t bytes, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec vector = { (void *)request, bytes };
+	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		control.header = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	}
+	return sendmsg(process->socket, &message, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -EPIPE;
+}
+
+/* Returns the answer's bytes, at least a whole struct, or -EPIPE; then the child has ended. */
+static ssize_t ask(struct kl_elf_process *process, const struct request *request, int fd)
+{
+	size_t bytes = offsetof(struct request, path) + strlen(request->path) + 1;
+	struct pollfd wait = { .fd = process->socket, .events = POLLIN };
+	ssize_t n = send_request(process, request, bytes, fd);
+	int ready;
+
+	if (!n) {
+		do
+			ready = poll(&wait, 1, ANSWER_S * 1000);
+		while (ready < 0 && errno == EINTR);
+		n = ready > 0 ? recv(process->socket, process->message, MESSAGE_BYTES, 0) : -1;
+	}
+	if (n >= (ssize_t)sizeof(struct answer))
+		return n;
+	end(process);
+	return -EPIPE;
+}
+
+int kl_elf_process_open(struct kl_elf_process *process, unsigned int number, int fd,
+			const char *path, char build_id[KL_BUILD_ID_TEXT])
+{
+	struct request request = { .kind = REQUEST_OPEN, .number = number };
+	const struct answer *answer = (const struct answer *)process->message;
+	ssize_t got = start(process);
+
+	*build_id = 0;
+	if (path && strlen(path) < PATH_BYTES)
+		strcpy(request.path, path);
+	if (!got)
+		got = ask(process, &request, fd);
+	close(fd);
+	if (got < 0)
+		return (int)got;
+	memcpy(build_id, answer->build_id, KL_BUILD_ID_TEXT);
+	build_id[KL_BUILD_ID_TEXT - 1] = 0;
+	return answer->n < 0 ? answer->n : 0;
+}
+
+/* What came may be anything, if a file has got the better of the child. */
+static const char *take_text(const struct kl_elf_process *process, size_t bytes, bool has,
+			     uint32_t at)
+{
+	return has && at < bytes && memchr(process->message + at, 0, bytes - at) ?
+		       process->message + at :
+		       NULL;
+}
+
+int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uint64_t place,
+			bool lines, struct kl_dwarf_frame *frame)
+{
+	struct request request = {
+		.kind = REQUEST_FIND, .number = number, .place = place, .lines = lines
+	};
+	struct answer answer;
+	ssize_t bytes = process->pid ? ask(process, &request, -1) : -EPIPE;
+
+	if (bytes < 0)
+		return (int)bytes;
+	memcpy(&answer, process->message, sizeof(answer));
+	if (answer.n < 0 || answer.n > KL_ELF_FOUND_MAX ||
+	    sizeof(answer) + (size_t)answer.n * sizeof(struct found) > (size_t)bytes)
+		return 0;
+	for (int32_t i = 0; i < answer.n; i++) {
+		struct found found;
+
+		memcpy(&found, process->message + sizeof(answer) + (size_t)i * sizeof(found),
+		       sizeof(found));
+		frame[i] = (struct kl_dwarf_frame){
+			.symbol = take_text(process, (size_t)bytes, found.has_symbol, found.symbol),
+			.offset = found.offset,
+			.source = take_text(process, (size_t)bytes, found.has_source, found.source),
+			.line = found.line,
+			.inlined = found.inlined,
+		};
+	}
+	return answer.n;
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions, lines and inlined functions of a program that is known (tests/cli/stack_names.cc),
+ * read in a process of its own; the same file damaged; names of C++ and Rust.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../../lib/base/demangle.h"
+#include "../../../lib/symbol/elf_names.h"
+#include "../../../lib/symbol/elf_process.h"
+#include "unit.h"
+
+#define ROOM KL_ELF_FOUND_MAX
+#define DAMAGED 300
+#define CUT 60
+
+static char *program;
+static size_t program_bytes;
+
+static void read_program(void)
+{
+	int fd = open(KL_TEST_PROGRAM, O_RDONLY);
+	struct stat about;
+
+	if (fd < 0 || fstat(fd, &about))
+		abort();
+	program_bytes = (size_t)about.st_size;
+	program = malloc(program_bytes);
+	if (!program || read(fd, program, program_bytes) != (ssize_t)program_bytes)
+		abort();
+	close(fd);
+}
+
+/* A descriptor of a file with these bytes. */
+static int make_file(const char *bytes, size_t length)
+{
+	int fd = memfd_create("damaged", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length)
+		abort();
+	return fd;
+}
+
+/* The line of the source that ends with a comment. */
+static uint32_t find_line(const char *comment)
+{
+	FILE *file = fopen(KL_TEST_SOURCE, "r");
+	uint32_t number = 0;
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		number++;
+		if (strstr(line, comment)) {
+			fclose(file);
+			return number;
+		}
+	}
+	abort();
+}
+
+static bool is_frame(const struct kl_dwarf_frame *frame, const char *symbol, const char *comment,
+		     bool inlined)
+{
+	return frame->symbol && !strcmp(frame->symbol, symbol) && frame->source &&
+	       strstr(frame->source, "stack_names.cc") && frame->line == find_line(comment) &&
+	       frame->inlined == inlined;
+}
+
+/* All three at the place where the system call is. */
+static bool is_call(const struct kl_dwarf_frame *frame, int n)
+{
+	return n == 3 && is_frame(&frame[0], "ask_kernel", "LINE ask_kernel", true) &&
+	       is_frame(&frame[1], "_ZN4shop6BasketIlE3askEl", "LINE ask ", true) &&
+	       is_frame(&frame[2], "_ZN4shopL5serveEi", "LINE serve", false);
+}
+
+static void test_reading(void)
+{
+	struct kl_elf_names *names = kl_elf_names_open(open(KL_TEST_PROGRAM, O_RDONLY), NULL);
+	struct kl_dwarf_frame frame[ROOM];
+	unsigned int calls = 0, mains = 0, without = 0, few = 0, n;
+
+	for (uint64_t place = 0; names && place < program_bytes; place++) {
+		n = kl_elf_names_find(names, place, true, frame, ROOM);
+		calls += is_call(frame, (int)n);
+		mains += n == 1 && is_frame(&frame[0], "main", "LINE main", false);
+		if (!is_call(frame, (int)n))
+			continue;
+		n = kl_elf_names_find(names, place, false, frame, ROOM);
+		without += n == 1 && !strcmp(frame[0].symbol, "_ZN4shopL5serveEi") &&
+			   !frame[0].line && !frame[0].inlined && frame[0].offset;
+		n = kl_elf_names_find(names, place, true, frame, 2);
+		few += n == 2 && !frame[1].inlined && !strcmp(frame[1].symbol, "_ZN4shopL5serveEi");
+	}
+	unit_check(names && kl_elf_names_build_id(names) &&
+			   strlen(kl_elf_names_build_id(names)) == 40,
+		   "a program and its build id");
+	unit_check(calls > 1 && calls < 50, "inlined functions with their lines, innermost first");
+	unit_check(mains > 1 && mains < 100, "main, where it calls");
+	unit_check(calls && without == calls, "without lines: what the text is of");
+	unit_check(calls && few == calls, "without room: the function itself is not left out");
+	unit_check(!kl_elf_names_open(open(KL_TEST_SOURCE, O_RDONLY), NULL), "what is no ELF file");
+	kl_elf_names_close(names);
+}
+
+/* Where the call is, as the other process says. */
+static uint64_t find_call(struct kl_elf_process *process)
+{
+	struct kl_dwarf_frame frame[ROOM];
+
+	for (uint64_t place = 0; place < program_bytes; place++) {
+		int n = kl_elf_process_find(process, 7, place, true, frame);
+
+		if (n < 0)
+			return 0;
+		if (is_call(frame, n))
+			return place;
+	}
+	return 0;
+}
+
+static void test_process(void)
+{
+	struct kl_elf_process *process = kl_elf_process_create();
+	struct kl_dwarf_frame frame[ROOM];
+	char id[KL_BUILD_ID_TEXT];
+	uint64_t place;
+	pid_t first;
+
+	unit_check(!kl_elf_process_pid(process) &&
+			   kl_elf_process_find(process, 7, 0, true, frame) == -EPIPE,
+		   "nothing is started before it is wanted");
+	unit_check(!kl_elf_process_open(process, 7, open(KL_TEST_PROGRAM, O_RDONLY), NULL, id) &&
+			   strlen(id) == 40,
+		   "a file in a process of its own");
+	place = find_call(process);
+	unit_check(place, "says the same");
+	unit_check(kl_elf_process_find(process, 8, place, true, frame) == 0,
+		   "and nothing of a file that is not open");
+	first = kl_elf_process_pid(process);
+	if (first)
+		kill(first, SIGKILL);
+	unit_check(kl_elf_process_find(process, 7, place, true, frame) == -EPIPE &&
+			   !kl_elf_process_pid(process),
+		   "that it has been killed is seen");
+	unit_check(!kl_elf_process_open(process, 7, open(KL_TEST_PROGRAM, O_RDONLY), NULL, id) &&
+			   kl_elf_process_pid(process) != first &&
+			   kl_elf_process_starts(process) == 2 &&
+			   is_call(frame, kl_elf_process_find(process, 7, place, true, frame)),
+		   "and it is started again");
+	unit_check(kl_elf_process_open(process, 9, open(KL_TEST_SOURCE, O_RDONLY), NULL, id) ==
+			   -EINVAL,
+		   "what is no ELF file is refused there, too");
+	kl_elf_process_destroy(process);
+}
+
+/* ------------------------------------------------------------------ damage */
+
+/* Whatever the file is like, we get an answer. Returns whether the other process had to end. */
+static bool read_damaged(const char *bytes, size_t length, unsigned int *named)
+{
+	struct kl_elf_process *process = kl_elf_process_create();
+	struct kl_dwarf_frame frame[ROOM];
+	char id[KL_BUILD_ID_TEXT];
+	int n = kl_elf_process_open(process, 0, make_file(bytes, length), NULL, id);
+
+	for (uint64_t place = 0x1000; n >= 0 && place < 0x1300; place += 16) {
+		n = kl_elf_process_find(process, 0, place, true, frame);
+		for (int i = 0; i < n; i++)
+			*named += frame[i].symbol && *frame[i].symbol;
+	}
+	kl_elf_process_destroy(process);
+	return n == -EPIPE;
+}
+
+static void test_damage(void)
+{
+	unsigned int seed = 1, ended = 0, named = 0, cut = 0;
+	char *copy = malloc(program_bytes);
+	char why[100];
+
+	for (unsigned int i = 0; i < DAMAGED; i++) {
+		memcpy(copy, program, program_bytes);
+		for (unsigned int k = 0; k < 1 + i % 40; k++) {
+			seed = seed * 1103515245 + 12345;
+			/* Often in the header and in what describes the rest. */
+			copy[(seed >> 4) % (i % 8 ? program_bytes : 4096)] = (char)(seed >> 24);
+		}
+		ended += read_damaged(copy, program_bytes, &named);
+	}
+	for (unsigned int i = 0; i < CUT; i++)
+		cut += read_damaged(program, program_bytes * i / CUT, &named);
+	free(copy);
+	snprintf(why, sizeof(why), "%u and %u ended the process, %u names", ended, cut, named);
+	unit_result(named > DAMAGED && ended < DAMAGED / 2, "damaged files are read, or not", why);
+	printf("# %s\n", why);
+}
+
+/* A file that gets shorter while it is mapped: reading it is a bus error. */
+static void test_shrinking(void)
+{
+	struct kl_elf_process *process = kl_elf_process_create();
+	struct kl_dwarf_frame frame[ROOM];
+	int fd = make_file(program, program_bytes), n;
+	char id[KL_BUILD_ID_TEXT];
+
+	n = kl_elf_process_open(process, 0, dup(fd), NULL, id);
+	unit_check(!n, "a file that somebody else has open");
+	unit_check(!ftruncate(fd, 0), "is cut");
+	n = kl_elf_process_find(process, 0, 0x1150, true, frame);
+	unit_check(n == -EPIPE || n >= 0, "whatever that ends, it is not us");
+	close(fd);
+	kl_elf_process_destroy(process);
+}
+
+/* ------------------------------------------------------------------- names */
+
+static bool is_name(const char *symbol, const char *wanted)
+{
+	char *name = kl_demangle(symbol);
+	bool same = name && wanted ? !strcmp(name, wanted) : !name && !wanted;
+
+	free(name);
+	return same;
+}
+
+/* f(A<int, int>, A<A<int, int>, A<int, int> >, ...), each twice as long as the one before. */
+static void make_long(char *symbol, unsigned int n)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	symbol += sprintf(symbol, "_Z1f1AIiiE");
+	for (unsigned int i = 0; i < n; i++)
+		symbol += sprintf(symbol, "S_IS%c_S%c_E", digits[i], digits[i]);
+}
+
+static void test_demangle(void)
+{
+	char symbol[8192], *name;
+
+	unit_check(is_name("_ZN4shop6BasketIlE3askEl", "shop::Basket<long>::ask(long)"), "C++");
+	unit_check(is_name("_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example"), "Rust");
+	unit_check(is_name("_ZN4core3fmt9Formatter3pad17h2a2b2c2d2e2f2a2bE",
+			   "core::fmt::Formatter::pad"),
+		   "older Rust, without the hash");
+	unit_check(is_name("main", NULL) && is_name("", NULL) && is_name("_Z", NULL) &&
+			   is_name("_R", NULL) && is_name("_ZZZZ", NULL) &&
+			   is_name("_ZN4shop", NULL),
+		   "what is none stays");
+	make_long(symbol, 3);
+	name = kl_demangle(symbol);
+	unit_check(name && strlen(name) > 100, "a name longer than its symbol");
+	free(name);
+	make_long(symbol, 30);
+	unit_check(is_name(symbol, NULL), "one of 2^30 bytes is not made");
+	memset(symbol, 'a', sizeof(symbol) - 1);
+	memcpy(symbol, "_Z5000", 6);
+	symbol[sizeof(symbol) - 1] = 0;
+	unit_check(is_name(symbol, NULL), "nor a symbol of 8 KiB read");
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	read_program();
+	test_reading();
+	test_process();
+	test_damage();
+	test_shrinking();
+	test_demangle();
+	free(program);
+	return unit_end();
+}
