@@ -287,6 +287,7 @@ static int run(struct live *l)
 	if (!status) {
 		status = attach(l);
 		if (!status) {
+			cli_session_name_addresses(&l->session);
 			describe(l);
 			status = cli_printer_init(&l->printer);
 		}

@@ -401,6 +401,8 @@ static int run(struct record *r)
 	finished = cli_recorder_deinit(&r->recorder);
 	if (!status)
 		status = finished;
+	if (!status && r->run.began_ns)
+		status = cli_session_save_addresses(&r->session, r->path);
 	cli_alarms_finish(&r->alarms);
 	if (r->run.began_ns && !cli_settings.json)
 		print_summary(r);

@@ -230,6 +230,7 @@ static int count_events(struct stat_run *st)
 		error = kl_session_counts(session, &st->counts);
 	if (error)
 		return cli_library_error(error, NULL);
+	cli_session_name_addresses(&st->session);
 	if (cli_session_collect(&st->session, true) < 0)
 		return CLI_FAILED;
 	cli_run_status(&st->run, CLI_OK);

@@ -49,6 +49,7 @@ static int remove_trace(DIR *dir)
 
 	rewinddir(dir);
 	unlinkat(dirfd(dir), KL_STACKS_FILE, 0);
+	unlinkat(dirfd(dir), KL_ADDRESSES_FILE, 0);
 	unlinkat(dirfd(dir), KL_STACKS_FOLDER, AT_REMOVEDIR);
 	while ((entry = readdir(dir)))
 		if (!strcmp(entry->d_name, "metadata") || is_stream(entry->d_name))

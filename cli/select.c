@@ -17,6 +17,9 @@
 #define BUFFER_BYTES_DEFAULT (4ull << 20)
 #define LIMIT_SHARE 4
 
+/* How long the pass over a new trace for its addresses may take. */
+#define ADDRESSES_NS 10000000000ull
+
 const struct cli_option cli_select_options[] = {
 	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]], with commas" },
 	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL, RNOTHING or your own; -e adds to it" },
@@ -468,8 +471,77 @@ int cli_session_save_stacks(struct cli_session *s, const char *path)
 	return error ? cli_library_error(error, "%s", path) : CLI_OK;
 }
 
+void cli_session_name_addresses(struct cli_session *s)
+{
+	if (s->addresses || !(kl_device_info(s->device)->may & KL_MAY_SEE_ADDRESSES))
+		return;
+	s->addresses = kl_addresses_of_kernel();
+	kl_schema_set_addresses(s->schema, s->addresses);
+}
+
+static bool has_address(const struct kl_class *class)
+{
+	for (unsigned int i = 0; class->kind == KL_CLASS_EVENT && i < class->n_fields; i++)
+		if (class->fields[i].format == KL_FORMAT_ptr)
+			return true;
+	return false;
+}
+
+/* Does a maskset have an event with addresses? Those of system calls are programs'. */
+static bool maskset_has_addresses(const struct cli_session *s, uint32_t id)
+{
+	struct kl_abi_maskset *maskset = cli_alloc(sizeof(*maskset));
+	const struct kl_class *class = NULL;
+	bool has = false;
+
+	if (!kl_session_read_maskset(s->session, id, maskset))
+		while (!has && (class = kl_schema_next(s->schema, class)))
+			has = has_address(class) &&
+			      (class->id >= KL_EV_DYNAMIC || maskset->handler[class->id]);
+	kl_error_clear();
+	free(maskset);
+	return has;
+}
+
+/* Another terminal may have brought masksets, and switched between them. */
+static bool may_have_addresses(const struct cli_session *s)
+{
+	const struct kl_variable *variable;
+	struct kl_abi_stats stats;
+
+	for (unsigned int i = 0; (variable = kl_schema_variable(s->schema, i)); i++)
+		if (variable->field.format == KL_FORMAT_ptr)
+			return true;
+	for (uint32_t id = KL_MASKSET_FIRST_USER; id < KL_MASKSET_MAX; id++)
+		if (maskset_has_addresses(s, id))
+			return true;
+	return !kl_session_stats(s->session, -1, &stats) && maskset_has_addresses(s, stats.maskset);
+}
+
+int cli_session_save_addresses(struct cli_session *s, const char *path)
+{
+	int got;
+
+	if (!may_have_addresses(s))
+		return CLI_OK;
+	cli_session_name_addresses(s);
+	if (!s->addresses)
+		return CLI_OK;
+	got = kl_addresses_collect(s->addresses, path, ADDRESSES_NS);
+	if (!got)
+		cli_note("%s: addresses of what came later have no names: it would take too long",
+			 path);
+	if (got >= 0 && kl_addresses_count(s->addresses))
+		got = kl_addresses_save(s->addresses, path);
+	return got < 0 ? cli_library_error(got, "%s", path) : CLI_OK;
+}
+
 void cli_session_close(struct cli_session *s)
 {
+	if (s->schema)
+		kl_schema_set_addresses(s->schema, NULL);
+	kl_addresses_destroy(s->addresses);
+	s->addresses = NULL;
 	kl_stack_collector_destroy(s->collector);
 	kl_stacks_destroy(s->stacks);
 	s->collector = NULL;

@@ -67,6 +67,7 @@ struct cli_session {
 	uint8_t *map;
 	struct kl_stacks *stacks;
 	struct kl_stack_collector *collector;
+	struct kl_addresses *addresses; /* or NULL */
 	unsigned int left_out;
 };
 
@@ -126,6 +127,21 @@ bool cli_session_has_stacks(const struct cli_session *session);
  * Returns CLI_OK, also if the session has none, or another status after an error message.
  */
 int cli_session_save_stacks(struct cli_session *session, const char *path);
+
+/**
+ * cli_session_name_addresses - let its events be printed with names of the kernel's addresses
+ *
+ * From now on. Who may not see addresses has none.
+ */
+void cli_session_name_addresses(struct cli_session *session);
+
+/**
+ * cli_session_save_addresses - put what the addresses in a trace are called into it
+ * @path: its folder, whose blocks have been written before
+ *
+ * Returns CLI_OK, also if it has none, or another status after an error message.
+ */
+int cli_session_save_addresses(struct cli_session *session, const char *path);
 
 /* Close and free; a command that has not been started never will be. */
 void cli_session_close(struct cli_session *session);

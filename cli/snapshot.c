@@ -39,6 +39,8 @@ static void write_one(struct cli_snapshots *snapshots)
 	/* Behind the blocks, which have the ids of the traces. */
 	if (!status)
 		status = cli_session_save_stacks(snapshots->session, path);
+	if (!status)
+		status = cli_session_save_addresses(snapshots->session, path);
 	if (status)
 		snapshots->failed++;
 	else

@@ -12,7 +12,7 @@
 
 enum {
 	BAR_WIDTH = 40,
-	TEXT_MAX = 64
+	TEXT_MAX = 160
 };
 
 static bool has_table(const struct kl_plan_rule *rule)
@@ -21,10 +21,14 @@ static bool has_table(const struct kl_plan_rule *rule)
 	       rule->handler == KL_HANDLER_hist;
 }
 
+static bool is_address(const struct kl_result *as)
+{
+	return as->kind == KL_RESULT_POINTER || as->format == KL_FORMAT_ptr;
+}
+
 static void format_number(char text[TEXT_MAX], uint64_t number, const struct kl_result *as)
 {
-	if (as->kind == KL_RESULT_POINTER || as->format == KL_FORMAT_ptr ||
-	    as->format == KL_FORMAT_hex)
+	if (is_address(as) || as->format == KL_FORMAT_hex)
 		snprintf(text, TEXT_MAX, "0x%llx", (unsigned long long)number);
 	else if (as->type == KL_TYPE_U8 || as->type == KL_TYPE_U16 || as->type == KL_TYPE_U32 ||
 		 as->type == KL_TYPE_U64)
@@ -77,9 +81,27 @@ static void print_stacks(const struct cli_session *s, const struct kl_plan_rule 
 	kl_buffer_deinit(&buffer);
 }
 
-static void format_key(char text[TEXT_MAX], const struct kl_plan_rule *rule, unsigned int key,
+/* "symbol+0x12"; false if the address has no name. */
+static bool format_address(const struct cli_session *s, char text[TEXT_MAX], uint64_t address)
+{
+	const struct kl_address *what = kl_addresses_get(s->addresses, address);
+	struct kl_buffer buffer = { 0 };
+
+	if (!what)
+		return false;
+	kl_print_address(&buffer, what);
+	snprintf(text, TEXT_MAX, "%s", buffer.error ? "" : buffer.data);
+	kl_buffer_deinit(&buffer);
+	return *text;
+}
+
+/* @s: names addresses; NULL: they are numbers. */
+static void format_key(const struct cli_session *s, char text[TEXT_MAX],
+		       const struct kl_plan_rule *rule, unsigned int key,
 		       const struct kl_abi_entry *entry)
 {
+	if (s && is_address(&rule->key[key]) && format_address(s, text, entry->key[key]))
+		return;
 	if (rule->key[key].kind == KL_RESULT_STRING)
 		format_text(text, &entry->key[key]);
 	else
@@ -124,7 +146,7 @@ static void print_traces(const struct cli_session *s, const struct kl_plan_rule 
 		for (unsigned int k = 0; k < rule->n_keys; k++) {
 			if (!rule->key_text[k] || is_stack(rule, k))
 				continue;
-			format_key(text, rule, k, e);
+			format_key(s, text, rule, k, e);
 			fprintf(file, "  %s=%s", rule->key_text[k], text);
 		}
 		fputc('\n', file);
@@ -132,7 +154,8 @@ static void print_traces(const struct cli_session *s, const struct kl_plan_rule 
 	}
 }
 
-static void print_entries(const struct kl_plan_rule *rule, const struct kl_tally *tally, FILE *file)
+static void print_entries(const struct cli_session *s, const struct kl_plan_rule *rule,
+			  const struct kl_tally *tally, FILE *file)
 {
 	bool has_value = rule->handler != KL_HANDLER_count;
 	char heads[256], text[TEXT_MAX];
@@ -161,7 +184,7 @@ static void print_entries(const struct kl_plan_rule *rule, const struct kl_tally
 		for (unsigned int k = 0; k < rule->n_keys; k++) {
 			if (!rule->key_text[k])
 				continue;
-			format_key(text, rule, k, e);
+			format_key(s, text, rule, k, e);
 			cli_table_add(table, "%s", text);
 		}
 	}
@@ -227,7 +250,7 @@ static void print_histograms(const struct cli_session *s, const struct kl_plan_r
 		for (unsigned int k = 0; k < rule->n_keys; k++) {
 			if (!rule->key_text[k] || is_stack(rule, k))
 				continue;
-			format_key(text, rule, k, e);
+			format_key(s, text, rule, k, e);
 			fprintf(file, "    %s = %s\n", rule->key_text[k], text);
 		}
 		print_stacks(s, rule, e, file);
@@ -278,7 +301,7 @@ static void print_rule(const struct cli_session *s, const struct kl_plan_rule *r
 		else if (has_stacks(rule))
 			print_traces(s, rule, tally, file);
 		else
-			print_entries(rule, tally, file);
+			print_entries(s, rule, tally, file);
 	}
 	if (tally->overflow)
 		fprintf(file, "    %s more firings had no room in the table\n",
@@ -329,7 +352,7 @@ static json_t *json_key(const struct cli_session *s, const struct kl_plan_rule *
 
 	if (rule->key[key].kind != KL_RESULT_STRING && rule->key[key].kind != KL_RESULT_POINTER)
 		return json_integer((json_int_t)entry->key[key]);
-	format_key(text, rule, key, entry);
+	format_key(NULL, text, rule, key, entry);
 	return cli_json_text(text);
 }
 

@@ -12,6 +12,7 @@
 #include <kernlens/stack.h>
 #include <kernlens/symbols.h>
 #include "../base/base.h"
+#include "modules.h"
 #include "stack_object.h"
 
 #define BUFFER_BYTES (256u << 10)
@@ -69,26 +70,10 @@ pid_t kl_stack_collector_pid(const struct kl_stack_collector *c)
 
 /* ----------------------------------------------------------- the kernel's */
 
-/* Which modules are loaded, and where, if that is told. */
-static uint64_t hash_modules(void)
-{
-	FILE *file = fopen("/proc/modules", "re");
-	char name[64], address[32];
-	uint64_t hash = KL_HASH_START;
-
-	while (file && fscanf(file, "%63s %*s %*s %*s %*s %31s%*[^\n]", name, address) == 2) {
-		hash = kl_hash_bytes(hash, name, strlen(name));
-		hash = kl_hash_bytes(hash, address, strlen(address));
-	}
-	if (file)
-		fclose(file);
-	return hash;
-}
-
 /* Read again when a module has come or gone: its functions lie elsewhere. */
 static void look_at_symbols(struct kl_stack_collector *c)
 {
-	uint64_t modules = hash_modules();
+	uint64_t modules = kl_modules_hash();
 
 	if (c->symbols && c->modules == modules)
 		return;

@@ -42,6 +42,8 @@ enum kl_ber_class {
 #define KL_BER_TRACE KL_BER_APPLICATION(0)
 #define KL_BER_LOSS KL_BER_APPLICATION(1)
 #define KL_BER_END KL_BER_APPLICATION(2)
+#define KL_BER_STACK KL_BER_APPLICATION(3)
+#define KL_BER_SYMBOL KL_BER_APPLICATION(4)
 
 /* A Value that is a Task, and the number of the variable that it is. */
 #define KL_BER_TASK (KL_BER_CONSTRUCTED | KL_BER_CONTEXT(0))

@@ -10,6 +10,7 @@
 #include <kernlens/ber.h>
 #include "../base/base.h"
 #include "ber.h"
+#include "ber_names.h"
 #include "ber_schema.h"
 #include "schema.h"
 
@@ -18,6 +19,8 @@ struct kl_ber_reader {
 	struct kl_ber items; /* all of them */
 	struct kl_ber rest;
 	struct kl_ber_cpus cpus;
+	struct kl_stacks *stacks;
+	struct kl_addresses *addresses;
 	struct kl_trace_counts counts;
 	uint64_t begin_ns; /* 0: not known before the first event */
 	struct kl_event event;
@@ -300,6 +303,17 @@ int kl_ber_reader_next(struct kl_ber_reader *reader, struct kl_item *item)
 	return reader->ended ? 0 : give_up(reader, 0, item);
 }
 
+static int read_names(struct kl_ber_reader *reader)
+{
+	reader->stacks = kl_stacks_create();
+	reader->addresses = kl_addresses_create();
+	if (!reader->stacks || !reader->addresses)
+		return -ENOMEM;
+	kl_schema_set_stacks(reader->head.schema, reader->stacks);
+	kl_schema_set_addresses(reader->head.schema, reader->addresses);
+	return kl_ber_names_read(reader->items, reader->stacks, reader->addresses);
+}
+
 struct kl_ber_reader *kl_ber_reader_create(const void *bytes, size_t length)
 {
 	struct kl_ber_reader *reader = calloc(1, sizeof(*reader));
@@ -311,6 +325,8 @@ struct kl_ber_reader *kl_ber_reader_create(const void *bytes, size_t length)
 	}
 	reader->items = (struct kl_ber){ .at = bytes, .end = (const uint8_t *)bytes + length };
 	ret = kl_ber_read_head(&reader->head, &reader->items);
+	if (!ret)
+		ret = read_names(reader);
 	if (ret) {
 		kl_ber_reader_destroy(reader);
 		errno = -ret;
@@ -326,6 +342,8 @@ void kl_ber_reader_destroy(struct kl_ber_reader *reader)
 		return;
 	kl_schema_destroy(reader->head.schema);
 	kl_buffer_deinit(&reader->payload);
+	kl_stacks_destroy(reader->stacks);
+	kl_addresses_destroy(reader->addresses);
 	free(reader->cpus.cpu);
 	free(reader);
 }
@@ -338,6 +356,11 @@ void kl_ber_reader_rewind(struct kl_ber_reader *reader)
 	reader->begin_ns = reader->head.begin_ns;
 	reader->event = (struct kl_event){ 0 };
 	reader->ended = false;
+}
+
+void kl_ber_reader_demangle(struct kl_ber_reader *reader, bool wanted)
+{
+	kl_stacks_demangle(reader->stacks, wanted);
 }
 
 const struct kl_schema *kl_ber_reader_schema(const struct kl_ber_reader *reader)

@@ -10,10 +10,12 @@
 #include <kernlens/ber.h>
 #include "../base/base.h"
 #include "ber.h"
+#include "ber_names.h"
 #include "schema.h"
 
 struct kl_ber_writer {
 	struct kl_ber_cpus cpus;
+	struct kl_ber_names names;
 	uint64_t events;
 };
 
@@ -216,12 +218,14 @@ static void add_event(struct kl_ber_writer *writer, struct kl_buffer *buffer,
 		      const struct kl_event *event)
 {
 	struct kl_ber_cpu *cpu = kl_ber_cpu(&writer->cpus, event->cpu);
-	size_t from = buffer->length, fields;
+	size_t from, fields;
 
 	if (!cpu) {
 		buffer->error = -ENOMEM;
 		return;
 	}
+	kl_ber_names_add(&writer->names, buffer, event);
+	from = buffer->length;
 	add_unsigned(buffer, KL_BER_INTEGER, event->cycles);
 	add_unsigned(buffer, KL_BER_INTEGER, event->cpu);
 	add_variables(buffer, cpu, event);
@@ -291,6 +295,7 @@ void kl_ber_writer_destroy(struct kl_ber_writer *writer)
 {
 	if (!writer)
 		return;
+	kl_ber_names_deinit(&writer->names);
 	free(writer->cpus.cpu);
 	free(writer);
 }

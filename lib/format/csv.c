@@ -26,19 +26,19 @@ static void close_cell(struct kl_buffer *buffer, size_t from)
 	kl_buffer_add_char(buffer, '"');
 }
 
-/* Its meaning, if it has one. @stacks: what ids of call traces stand for, or NULL. */
-static bool print_meaning(struct kl_buffer *buffer, const struct kl_stacks *stacks,
+/* Its meaning, if it has one. */
+static bool print_meaning(struct kl_buffer *buffer, const struct kl_schema *schema,
 			  const struct kl_value *value)
 {
 	size_t before = buffer->length;
 
 	if (value->field->format != KL_FORMAT_stack)
-		return kl_print_meaning(buffer, value->field->format, value->number);
-	kl_print_stack_line(buffer, stacks, value->number);
+		return kl_print_value_meaning(buffer, schema, value);
+	kl_print_stack_line(buffer, schema->stacks, value->number);
 	return buffer->length > before;
 }
 
-static void print_cell(struct kl_buffer *buffer, const char *prefix, const struct kl_stacks *stacks,
+static void print_cell(struct kl_buffer *buffer, const char *prefix, const struct kl_schema *schema,
 		       const struct kl_value *value)
 {
 	const struct kl_field *field = value->field;
@@ -57,7 +57,7 @@ static void print_cell(struct kl_buffer *buffer, const char *prefix, const struc
 		kl_print_number(buffer, field, value->number);
 		number = buffer->length;
 		kl_buffer_add(buffer, " (", 2);
-		if (print_meaning(buffer, stacks, value))
+		if (print_meaning(buffer, schema, value))
 			kl_buffer_add_char(buffer, ')');
 		else if (!buffer->error)
 			buffer->length = number;
@@ -85,12 +85,12 @@ void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_e
 	for (unsigned int i = 0; i < event->class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
-		print_cell(buffer, "", event->schema->stacks, &value);
+		print_cell(buffer, "", event->schema, &value);
 	}
 	for (unsigned int i = 0; i < event->schema->n_variables; i++) {
 		struct kl_value value = kl_event_variable(event, i);
 
-		print_cell(buffer, "variables.", event->schema->stacks, &value);
+		print_cell(buffer, "variables.", event->schema, &value);
 	}
 	if (!event->class->n_fields && !event->schema->n_variables)
 		kl_buffer_add_char(buffer, ',');

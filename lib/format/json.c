@@ -130,7 +130,7 @@ static void print_meanings(struct kl_buffer *buffer, const struct kl_event *even
 		}
 		print_key(buffer, value.field->name);
 		kl_buffer_add_char(buffer, '"');
-		if (kl_print_meaning(buffer, value.field->format, value.number)) {
+		if (kl_print_value_meaning(buffer, event->schema, &value)) {
 			kl_buffer_add_char(buffer, '"');
 			any = true;
 		} else if (!buffer->error) {

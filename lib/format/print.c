@@ -96,7 +96,8 @@ void kl_print_array(struct kl_buffer *buffer, const struct kl_value *value)
 	kl_buffer_add_char(buffer, ']');
 }
 
-void kl_print_value(struct kl_buffer *buffer, const struct kl_value *value)
+static void print_value(struct kl_buffer *buffer, const struct kl_schema *schema,
+			const struct kl_value *value)
 {
 	const struct kl_field *field = value->field;
 
@@ -106,8 +107,14 @@ void kl_print_value(struct kl_buffer *buffer, const struct kl_value *value)
 		kl_print_plain(buffer, value->bytes, value->length);
 	else if (field->count > 1)
 		kl_print_array(buffer, value);
-	else if (!kl_print_meaning(buffer, field->format, value->number))
+	else if (!(schema ? kl_print_value_meaning(buffer, schema, value) :
+			    kl_print_meaning(buffer, field->format, value->number)))
 		kl_print_number(buffer, field, value->number);
+}
+
+void kl_print_value(struct kl_buffer *buffer, const struct kl_value *value)
+{
+	print_value(buffer, NULL, value);
 }
 
 static void print_time(struct kl_buffer *buffer, uint64_t ns)
@@ -128,7 +135,7 @@ static void print_variables(struct kl_buffer *buffer, const struct kl_event *eve
 		kl_buffer_add_string(buffer, i ? " " : " {");
 		kl_buffer_add_string(buffer, value.field->name);
 		kl_buffer_add_char(buffer, '=');
-		kl_print_value(buffer, &value);
+		print_value(buffer, event->schema, &value);
 	}
 	if (event->schema->n_variables)
 		kl_buffer_add_char(buffer, '}');
@@ -151,7 +158,7 @@ static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct
 		kl_buffer_add_char(buffer, ' ');
 		kl_buffer_add_string(buffer, value.field->name);
 		kl_buffer_add_char(buffer, '=');
-		kl_print_value(buffer, &value);
+		print_value(buffer, event->schema, &value);
 	}
 	print_variables(buffer, event);
 	kl_buffer_add_char(buffer, '\n');

@@ -11,6 +11,10 @@ void kl_print_plain(struct kl_buffer *buffer, const void *bytes, size_t length);
 /* The number as such, without its meaning. */
 void kl_print_number(struct kl_buffer *buffer, const struct kl_field *field, uint64_t number);
 
+/* As kl_print_meaning(), also of addresses. */
+bool kl_print_value_meaning(struct kl_buffer *buffer, const struct kl_schema *schema,
+			    const struct kl_value *value);
+
 /* [1,2,3], or an IPv6 address. */
 void kl_print_array(struct kl_buffer *buffer, const struct kl_value *value);
 

@@ -26,6 +26,7 @@ struct kl_schema {
 	const char *flags[KL_FLAGS_MAX]; /* names; NULL: none */
 	const char *rules[KL_RULES_MAX]; /* as their user wrote them; NULL: none */
 	const struct kl_stacks *stacks; /* what ids of traces stand for, or NULL */
+	struct kl_addresses *addresses; /* what addresses are called, or NULL */
 	struct kl_chunk *arena;
 };
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <kernlens/addresses.h>
 #include <kernlens/ber.h>
 #include <kernlens/error.h>
 #include <kernlens/stack.h>
@@ -24,6 +25,7 @@
 struct kl_trace {
 	struct kl_schema *schema;
 	struct kl_stacks *stacks; /* NULL: it has none */
+	struct kl_addresses *addresses; /* the same */
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
 	struct kl_stream *streams;
@@ -147,7 +149,9 @@ static int open_streams(struct kl_trace *trace, int dir)
 
 void kl_trace_demangle(struct kl_trace *trace, bool wanted)
 {
-	if (trace->stacks)
+	if (trace->ber)
+		kl_ber_reader_demangle(trace->ber, wanted);
+	else if (trace->stacks)
 		kl_stacks_demangle(trace->stacks, wanted);
 }
 
@@ -160,6 +164,17 @@ static int open_stacks(struct kl_trace *trace, const char *path)
 	if (!trace->stacks)
 		kl_error_clear();
 	kl_schema_set_stacks(trace->schema, trace->stacks);
+	return 0;
+}
+
+static int open_addresses(struct kl_trace *trace, const char *path)
+{
+	trace->addresses = kl_addresses_load(path);
+	if (!trace->addresses && errno != ENOENT)
+		return -errno;
+	if (!trace->addresses)
+		kl_error_clear();
+	kl_schema_set_addresses(trace->schema, trace->addresses);
 	return 0;
 }
 
@@ -177,6 +192,8 @@ static int open_directory(struct kl_trace *trace, const char *path)
 		ret = open_streams(trace, dir);
 	if (!ret)
 		ret = open_stacks(trace, path);
+	if (!ret)
+		ret = open_addresses(trace, path);
 	if (ret)
 		return kl_fail(-ret, "%s: %s", path, kl_error_text());
 	return 0;
@@ -229,6 +246,7 @@ void kl_trace_close(struct kl_trace *trace)
 		munmap((void *)trace->file, trace->file_bytes);
 	kl_schema_destroy(trace->schema);
 	kl_stacks_destroy(trace->stacks);
+	kl_addresses_destroy(trace->addresses);
 	free(trace);
 }
 

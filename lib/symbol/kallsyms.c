@@ -16,6 +16,7 @@
 
 #define READ_BYTES (1u << 20)
 #define FAR (16u << 20) /* no symbol is that long */
+#define NEAR 4096u
 #define KERNEL "kernel"
 
 struct symbol {
@@ -257,13 +258,11 @@ int kl_symbols_find(const struct kl_symbols *symbols, const char *name, struct k
 	return found;
 }
 
-int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
-		  uint64_t *offset)
+/* The first symbol that is behind an address. */
+static size_t find_behind(const struct kl_symbols *symbols, uint64_t address)
 {
 	size_t low = 0, high = symbols->n;
 
-	if (symbols->hidden)
-		return kl_fail(EACCES, "the kernel's addresses are hidden: they need CAP_SYSLOG");
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -272,6 +271,17 @@ int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_
 		else
 			high = middle;
 	}
+	return low;
+}
+
+int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
+		  uint64_t *offset)
+{
+	size_t low;
+
+	if (symbols->hidden)
+		return kl_fail(EACCES, "the kernel's addresses are hidden: they need CAP_SYSLOG");
+	low = find_behind(symbols, address);
 	if (!low || address - symbols->symbol[low - 1].address >= FAR)
 		return kl_fail(ENOENT, "no symbol is at %#llx", (unsigned long long)address);
 	/* The first of those at the same address. */
@@ -280,6 +290,25 @@ int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_
 	show(symbols, low, symbol);
 	*offset = address - symbol->address;
 	return 0;
+}
+
+/* Within a page of the last one it is most likely still that. */
+int kl_symbols_around(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
+		      uint64_t *offset)
+{
+	size_t behind;
+	int ret = kl_symbols_at(symbols, address, symbol, offset);
+	struct kl_symbol next;
+
+	if (ret || *offset < NEAR)
+		return ret;
+	behind = find_behind(symbols, address);
+	if (behind < symbols->n) {
+		show(symbols, behind, &next);
+		if (!strcmp(next.module, symbol->module))
+			return 0;
+	}
+	return kl_fail(ENOENT, "no symbol is at %#llx", (unsigned long long)address);
 }
 
 bool kl_symbols_next(const struct kl_symbols *symbols, const char *pattern, bool functions,

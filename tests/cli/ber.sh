@@ -104,3 +104,37 @@ kl print live.ber --format json
 check "it has the call that starts the program" \
 	jq -es 'any(.[]; .event == "syscall_entry_execve")' out
 check "and is whole" "$decode" live.ber
+
+# Call traces and names of addresses.
+kl record -q -a --no-dump -o s -e syscall_entry_getppid:stack,timer_start -- \
+	"$(dirname "$decode")/stack-names" 3
+"$kernlens" print s --format ber >s.ber
+"$kernlens" print s --no-demangle --json >s.json
+for format in text csv json; do
+	"$kernlens" print s --format $format >trace.out
+	kl print s.ber --format $format
+	check "call traces and addresses as $format" cmp trace.out out
+done
+check "there are some" jq -s -e 'any(.[]; .stacks.ustack[0].inlined and .stacks.kstack) and
+	any(.[]; .event == "timer_start" and .meanings.function)' out
+"$kernlens" print s --no-demangle >trace.out
+kl print s.ber --no-demangle
+check "--no-demangle" cmp trace.out out
+kl print s.ber --format ber
+check "BER from BER has them again" cmp s.ber out
+"$decode" s.ber >decoded.json
+expect_frames='[.[] | select(.stacks) | .variables as $v | .stacks | to_entries[] |
+	{id: $v[.key], frames: .value}] | unique'
+jq -c -s "$expect_frames" s.json >trace.out
+jq -c -s '[.[] | select(.stack) | {id: .stack, frames}] | unique' decoded.json >ber.out
+check "asn1c's decoder reads the same frames" cmp trace.out ber.out
+check "each once" jq -s -e 'map(select(.stack).stack) | length > 1 and length == (unique | length)' decoded.json
+jq -c -s '[.[] | select(.event == "timer_start") | {a: .fields.function, s: .meanings.function}] | unique' s.json >trace.out
+jq -c -s '[.[] | select(.address and .symbol) | {a: .address, s: (if .module then .module + ":" else "" end + .symbol)}] |
+	unique' decoded.json >ber.out
+check "and the same names of functions" jq -s -e '(.[0] - .[1]) == [] and (.[0] | length > 0)' trace.out ber.out
+openssl asn1parse -inform DER -in s.ber >parsed 2>parsed.err
+check "openssl walks it" test ! -s parsed.err
+check "a trace before what refers to it" test \
+	"$(grep -nE '^ *[0-9]+:d=0 .* cons: appl \[ 3 \]' parsed | head -n 1 | cut -d: -f1)" -lt \
+	"$(grep -nE '^ *[0-9]+:d=0 .* cons: priv \[' parsed | sed -n "$(grep -n '"event"' s.json | grep -m1 '"stacks"' | cut -d: -f1)p" | cut -d: -f1)"

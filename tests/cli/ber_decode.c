@@ -2,8 +2,9 @@
 /*
  * ber-decode FILE: prints a trace in BER as `kernlens print --format json`
  * does, but for the meanings, with the decoder that asn1c makes of
- * docs/format/kernlens.asn1 and nothing of the library. Fails unless every
- * byte has been decoded.
+ * docs/format/kernlens.asn1 and nothing of the library. Call traces are lines of
+ * {"stack":ID,"frames":[...]}, names of addresses of {"address":...,"symbol":...}.
+ * Fails unless every byte has been decoded.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -18,6 +19,8 @@
 #include "FieldClass.h"
 #include "Loss.h"
 #include "Record.h"
+#include "Stack.h"
+#include "Symbol.h"
 #include "Task.h"
 #include "Trace.h"
 #include "Value.h"
@@ -244,6 +247,58 @@ static void take_loss(const struct decoder *d, size_t length)
 	ASN_STRUCT_FREE(asn_DEF_Loss, loss);
 }
 
+static void print_member(const char *name, const OCTET_STRING_t *text)
+{
+	if (!text)
+		return;
+	printf(",\"%s\":", name);
+	print_string(text);
+}
+
+static void print_frame(const Frame_t *frame, bool user)
+{
+	printf("{\"address\":\"0x%" PRIx64 "\"", number(&frame->address));
+	print_member("symbol", frame->symbol);
+	if (frame->symbol && !frame->inlined)
+		printf(",\"offset\":%" PRIu64, frame->offset ? number(frame->offset) : 0);
+	print_member(user ? "file" : "module", frame->object);
+	if (user && frame->object)
+		printf(",\"place\":%" PRIu64, frame->place ? number(frame->place) : 0);
+	print_member("build_id", frame->buildId);
+	print_member("source", frame->source);
+	if (frame->line)
+		printf(",\"line\":%" PRIu64, number(frame->line));
+	if (frame->inlined)
+		printf(",\"inlined\":true");
+	putchar('}');
+}
+
+static void take_stack(const struct decoder *d, size_t length)
+{
+	Stack_t *stack = decode(&asn_DEF_Stack, d->at, length);
+
+	printf("{\"stack\":%" PRIu64 ",\"frames\":[", number(&stack->id));
+	for (int i = 0; i < stack->frames.list.count; i++) {
+		if (i)
+			putchar(',');
+		print_frame(stack->frames.list.array[i], number(&stack->kind) == 1);
+	}
+	puts("]}");
+	ASN_STRUCT_FREE(asn_DEF_Stack, stack);
+}
+
+static void take_symbol(const struct decoder *d, size_t length)
+{
+	Symbol_t *symbol = decode(&asn_DEF_Symbol, d->at, length);
+
+	printf("{\"address\":\"0x%" PRIx64 "\",\"symbol\":", number(&symbol->address));
+	print_string(&symbol->symbol);
+	printf(",\"offset\":%" PRIu64, number(&symbol->offset));
+	print_member("module", symbol->module);
+	puts("}");
+	ASN_STRUCT_FREE(asn_DEF_Symbol, symbol);
+}
+
 static void take_end(const struct decoder *d, size_t length)
 {
 	End_t *end = decode(&asn_DEF_End, d->at, length);
@@ -277,6 +332,10 @@ static void take_items(struct decoder *d)
 			take_loss(d, length);
 		else if (tag == (ASN_TAG_CLASS_APPLICATION | 2 << 2))
 			take_end(d, length);
+		else if (tag == (ASN_TAG_CLASS_APPLICATION | 3 << 2))
+			take_stack(d, length);
+		else if (tag == (ASN_TAG_CLASS_APPLICATION | 4 << 2))
+			take_symbol(d, length);
 		else
 			fail("an unknown tag");
 		d->at += length;

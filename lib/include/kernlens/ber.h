@@ -7,6 +7,7 @@
 #ifndef KERNLENS_BER_H
 #define KERNLENS_BER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
@@ -96,6 +97,13 @@ void kl_ber_reader_rewind(struct kl_ber_reader *reader);
  * @reader: reader; the schema is freed with it
  */
 const struct kl_schema *kl_ber_reader_schema(const struct kl_ber_reader *reader);
+
+/**
+ * kl_ber_reader_demangle - whether call traces have names as in C++ and Rust; they do at first
+ * @reader: reader
+ * @wanted: or symbols as linkers call them
+ */
+void kl_ber_reader_demangle(struct kl_ber_reader *reader, bool wanted);
 
 /**
  * kl_ber_reader_about - what the trace says about itself

@@ -9,6 +9,7 @@
 #define KERNLENS_KERNLENS_H
 
 #include <kernlens/abi.h>
+#include <kernlens/addresses.h>
 #include <kernlens/error.h>
 #include <kernlens/buffer.h>
 #include <kernlens/schema.h>

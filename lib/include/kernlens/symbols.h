@@ -82,6 +82,19 @@ int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_
 		  uint64_t *offset);
 
 /**
+ * kl_symbols_around - the symbol that an address is in, which may be anything
+ * @symbols: symbols
+ * @address: of the kernel
+ * @symbol: out
+ * @offset: out: bytes from the symbol to @address
+ *
+ * As kl_symbols_at(), but -ENOENT also where no other symbol of the kernel itself, or of the
+ * same module, is behind it: the list does not say how long the last one is.
+ */
+int kl_symbols_around(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
+		      uint64_t *offset);
+
+/**
  * kl_symbols_next - go through symbols that match, by address
  * @symbols: symbols
  * @pattern: as for a shell (* ? [a-z]), or MODULE:PATTERN; NULL: all

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Text files of words, as a trace directory has them beside its streams: written and read
+ * as a whole. A word has no blanks and control bytes; they are written as octal numbers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base.h"
+#include "lines.h"
+
+#define FILE_BYTES_MAX (1u << 30)
+#define NAME_BYTES 64
+
+void kl_word_write(struct kl_buffer *buffer, const char *text)
+{
+	if (!text || !*text) {
+		kl_buffer_add_char(buffer, '-');
+		return;
+	}
+	for (const char *at = text; *at; at++) {
+		unsigned char c = *at;
+
+		if (c <= ' ' || c == 0x7f || c == '\\' || (c == '-' && !text[1]))
+			kl_buffer_printf(buffer, "\\%03o", c);
+		else
+			kl_buffer_add_char(buffer, *at);
+	}
+}
+
+char *kl_lines_next(struct kl_lines *lines)
+{
+	char *line = lines->at, *end;
+
+	if (line >= lines->end)
+		return NULL;
+	end = memchr(line, '\n', (size_t)(lines->end - line));
+	if (!end)
+		return NULL;
+	*end = 0;
+	lines->at = end + 1;
+	lines->number++;
+	return line;
+}
+
+bool kl_word_take_number(char **at, int base, uint64_t *number)
+{
+	char *end;
+
+	if (**at == ' ')
+		(*at)++;
+	if (!**at || **at == ' ')
+		return false;
+	errno = 0;
+	*number = strtoull(*at, &end, base);
+	if (errno || (*end && *end != ' '))
+		return false;
+	*at = end;
+	return true;
+}
+
+static bool is_octal(const char *at)
+{
+	return at[0] >= '0' && at[0] <= '3' && at[1] >= '0' && at[1] <= '7' && at[2] >= '0' &&
+	       at[2] <= '7' && (at[0] | at[1] | at[2]) != '0';
+}
+
+bool kl_word_take(char **at, const char **word)
+{
+	char *from = *at, *to;
+
+	if (*from == ' ')
+		from++;
+	*word = to = from;
+	while (*from && *from != ' ') {
+		if (*from != '\\') {
+			*to++ = *from++;
+			continue;
+		}
+		if (!is_octal(from + 1))
+			return false;
+		*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+		from += 4;
+	}
+	if (!*from) {
+		*at = from;
+	} else {
+		*from = 0;
+		*at = from + 1;
+	}
+	if (to == *word)
+		return false;
+	if (to == *word + 1 && **word == '-' && from == *word + 1) {
+		*word = NULL;
+		return true;
+	}
+	*to = 0;
+	return true;
+}
+
+int kl_lines_init(struct kl_lines *lines, const char *text, size_t bytes)
+{
+	*lines = (struct kl_lines){ .copy = malloc(bytes + 1) };
+	if (!lines->copy)
+		return kl_fail(ENOMEM, "out of memory");
+	memcpy(lines->copy, text, bytes);
+	lines->copy[bytes] = 0;
+	lines->at = lines->copy;
+	lines->end = lines->copy + bytes;
+	return memchr(lines->copy, 0, bytes) ? kl_fail(EINVAL, "there is a byte 0 in it") : 0;
+}
+
+void kl_lines_deinit(struct kl_lines *lines)
+{
+	free(lines->copy);
+	lines->copy = NULL;
+}
+
+/* ------------------------------------------------------------------- files */
+
+static int read_all(int fd, const char *name, struct kl_buffer *buffer)
+{
+	ssize_t n;
+
+	do {
+		char *at = kl_buffer_reserve(buffer, 1u << 16);
+
+		if (!at || buffer->length > FILE_BYTES_MAX)
+			return kl_fail(ENOMEM, "out of memory");
+		n = read(fd, at, 1u << 16);
+		if (n > 0)
+			buffer->length += (size_t)n;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	return n ? kl_fail_system(errno, "%s", name) : 0;
+}
+
+int kl_part_read(const char *path, const char *name, struct kl_buffer *buffer)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, error;
+
+	fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_CLOEXEC);
+	error = fd < 0 ? kl_fail_system(errno, "%s/%s", path, name) : read_all(fd, name, buffer);
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return error;
+}
+
+static int write_file(int dir, const char *name, const struct kl_buffer *buffer)
+{
+	char new[NAME_BYTES];
+	int fd, error;
+
+	snprintf(new, sizeof(new), "%s.new", name);
+	fd = openat(dir, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	error = kl_write_all(fd, buffer->data, buffer->length);
+	if (close(fd) && !error)
+		error = -errno;
+	if (!error && renameat(dir, new, dir, name))
+		error = -errno;
+	return error;
+}
+
+/* Of "folder/name" the folder. */
+static int make_folder(int dir, const char *name)
+{
+	char folder[NAME_BYTES];
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(name, "/"), name);
+	return mkdirat(dir, folder, 0777) && errno != EEXIST ? -errno : 0;
+}
+
+int kl_part_write(const char *path, const char *name, const struct kl_buffer *buffer)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error;
+
+	if (dir < 0)
+		return kl_fail_system(errno, "%s", path);
+	error = buffer->error ? -ENOMEM : make_folder(dir, name);
+	if (!error)
+		error = write_file(dir, name, buffer);
+	close(dir);
+	return error ? kl_fail_system(-error, "%s/%s", path, name) : 0;
+}
