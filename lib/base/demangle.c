@@ -40,9 +40,20 @@ static bool is_mangled(const char *symbol)
 	return length <= LONGEST && (!strncmp(symbol, "_Z", 2) || !strncmp(symbol, "_R", 2));
 }
 
-char *kl_demangle(const char *symbol)
+/* Rust's older symbols are such of C++, too. */
+static bool make_name(const char *symbol, struct name *name)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
+
+	name->length = 0;
+	if (rust_demangle_callback(symbol, options, add, name))
+		return true;
+	name->length = 0;
+	return cplus_demangle_v3_callback(symbol, options, add, name);
+}
+
+char *kl_demangle(const char *symbol)
+{
 	struct name *name;
 	char *copy = NULL;
 
@@ -51,11 +62,7 @@ char *kl_demangle(const char *symbol)
 	name = malloc(sizeof(*name));
 	if (!name)
 		return NULL;
-	name->length = 0;
-	/* Rust's older symbols are such of C++, too. */
-	if (!setjmp(name->full) &&
-	    (rust_demangle_callback(symbol, options, add, name) ||
-	     (!(name->length = 0) && cplus_demangle_v3_callback(symbol, options, add, name))))
+	if (!setjmp(name->full) && make_name(symbol, name))
 		copy = strndup(name->text, name->length);
 	free(name);
 	return copy;

@@ -166,7 +166,7 @@ void kl_addresses_write(const struct kl_addresses *addresses, struct kl_buffer *
 
 static bool parse_line(struct kl_addresses *addresses, char *line)
 {
-	struct kl_address what;
+	struct kl_address what = {};
 	uint64_t address;
 
 	return kl_word_take_number(&line, 16, &address) && kl_word_take(&line, &what.symbol) &&

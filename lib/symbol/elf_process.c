@@ -61,7 +61,7 @@ struct kl_elf_process {
 	pid_t pid; /* 0: there is none */
 	int socket;
 	unsigned int starts;
-	_Alignas(struct answer) char message[MESSAGE_BYTES];
+	char message[MESSAGE_BYTES] __attribute__((aligned(8)));
 };
 
 /* --------------------------------------------------------------- the child */
@@ -166,8 +166,8 @@ static size_t answer_find(struct kl_elf_names *names, const struct request *requ
 			.offset = frame[i].offset,
 			.line = frame[i].line,
 			.inlined = frame[i].inlined,
-			.has_symbol = frame[i].symbol != NULL,
-			.has_source = frame[i].source != NULL,
+			.has_symbol = !!frame[i].symbol,
+			.has_source = !!frame[i].source,
 		};
 
 		found.symbol = add_text(message, &length, frame[i].symbol);
@@ -196,8 +196,8 @@ static size_t answer_open(struct kl_elf_names **names, const struct request *req
 static void serve(int socket)
 {
 	static struct kl_elf_names *names[KL_ELF_FILES_MAX];
-	static _Alignas(struct answer) char message[MESSAGE_BYTES];
-	struct request request;
+	static char message[MESSAGE_BYTES] __attribute__((aligned(8)));
+	struct request request = {};
 	size_t length;
 	int fd;
 

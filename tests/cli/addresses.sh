@@ -4,21 +4,21 @@
 
 tracing=/sys/kernel/tracing
 [[ -d $tracing/events ]] || mount -t tracefs tracefs $tracing
-ftrace_events=(timer/timer_start workqueue/workqueue_execute_start kmem/kmalloc kmem/kfree)
+ftrace_events=(timer/timer_start workqueue/workqueue_execute_start kmem/kmalloc)
 
 # work: timers, works, allocations, also of modules: the file system of the guest's root is one.
 cat >work <<'END'
-for ((i = 0; i < 5; i++)); do
+for i in 1 2 3; do
 	sleep 0.02
-	cat /etc/services /etc/passwd >/dev/null
-	ls -l /usr/lib/x86_64-linux-gnu/perl-base >/dev/null 2>&1
 done
+cat /etc/services /etc/passwd >/dev/null
+ls -l /usr/include/linux/netfilter >/dev/null
 END
 echo 32768 >$tracing/buffer_size_kb
 for event in "${ftrace_events[@]}"; do
 	echo 1 >"$tracing/events/$event/enable"
 done
-kl record -a -q --no-dump --buffer 32M -e timer_start,workqueue_execute_start,kmem_kmalloc,kmem_kfree -v irq_ip -o t -- bash work
+kl record -a -q --no-dump --buffer 32M -e timer_start,workqueue_execute_start,kmem_kmalloc -v irq_ip -o t -- bash work
 expect "a recording with addresses" 0
 for event in "${ftrace_events[@]}"; do
 	echo 0 >"$tracing/events/$event/enable"
@@ -30,7 +30,7 @@ cat $tracing/trace >ftrace
 # As ftrace says it: symbol+0x1/0x2 [module], or symbol [module].
 sed -n 's/.* timer_start: .* function=\([^ ]*\)\( \[[a-z0-9_]*\]\)\?.*/\1\2/p' ftrace >theirs.timers
 sed -n 's/.* workqueue_execute_start: .* function \([^ ]*\)\( \[[a-z0-9_]*\]\)\?.*/\1\2/p' ftrace >theirs.works
-sed -n 's/.* \(kmalloc\|kfree\): call_site=\([^ ]*\)\( \[[a-z0-9_]*\]\)\? .*/\2\3/p' ftrace >theirs.sites
+sed -n 's/.* kmalloc: call_site=\([^ ]*\)\( \[[a-z0-9_]*\]\)\? .*/\1\2/p' ftrace >theirs.sites
 for file in theirs.timers theirs.works theirs.sites; do
 	sed -E 's#/0x[0-9a-f]+##; s/^([^ ]*) \[(.*)\]$/\2:\1/; s/\+0x0$//' "$file" | sort -u >"$file.names"
 done
@@ -40,9 +40,9 @@ ours() {
 }
 ours timers 'select(.event == "timer_start").meanings.function'
 ours works 'select(.event == "workqueue_execute_start").meanings.function'
-ours sites 'select(.event == "kmem_kmalloc" or .event == "kmem_kfree").meanings.call_site'
+ours sites 'select(.event == "kmem_kmalloc").meanings.call_site'
 for kind in timers works sites; do
-	check "$kind have names" test "$(wc -l <ours.$kind.names)" -gt "$([[ $kind == sites ]] && echo 20 || echo 1)"
+	check "$kind have names" test "$(wc -l <ours.$kind.names)" -gt "$([[ $kind == sites ]] && echo 10 || echo 1)"
 	check "and they are ftrace's" bash -c "comm -23 ours.$kind.names theirs.$kind.names | { ! grep .; }"
 done
 check "those of a module are told so" grep -q '^[a-z0-9_]*:[a-zA-Z0-9_.]*+0x' ours.sites.names
