@@ -35,6 +35,25 @@ static void shuffle_machine(void)
 	machine.flags = random_number();
 }
 
+/* What a program does not say that it reads may be anything. */
+static bool reads_no_more(const struct kl_program *p, const struct kl_firing *f,
+			  const struct outcome *expected)
+{
+	u8 *fields = exact_copy(f->fields, f->bytes);
+	struct kl_firing other = *f;
+	struct outcome got = {};
+	bool same;
+
+	for (u32 i = 0; i < f->bytes; i++)
+		if (!(kl_program_reads(p) & kl_reads(i, 1)))
+			fields[i] = random_number();
+	other.fields = fields;
+	other.fault = false;
+	same = program_outcome(p, &other, &got) && outcomes_equal(expected, &got);
+	free(fields);
+	return same;
+}
+
 static void compare_once(const struct kl_program *p, const struct kl_abi_op *ops, const u8 *data,
 			 struct counts *counts)
 {
@@ -55,7 +74,8 @@ static void compare_once(const struct kl_program *p, const struct kl_abi_op *ops
 		payload[i] = random_below(3) ? random_below(4) : random_number();
 	f.fields = exact_copy(payload, f.bytes);
 	reference_run(ops, data, &f, &expected);
-	if (!program_outcome(p, &f, &got) || !outcomes_equal(&expected, &got)) {
+	if (!program_outcome(p, &f, &got) || !outcomes_equal(&expected, &got) ||
+	    !reads_no_more(p, &f, &expected)) {
 		counts->different++;
 		if (counts->different == 1)
 			for (u32 i = 0; ops[i].code || i < OPS - 1; i++)
