@@ -122,7 +122,7 @@ install: library command install-module
 	install -d $(DESTDIR)$(PREFIX)/include/kernlens
 	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/kernlens
 	install -m 644 uapi/kernlens.h $(DESTDIR)$(PREFIX)/include/kernlens/abi.h
-	install -m 644 uapi/define.h uapi/inspect.h uapi/events.def uapi/handlers.def $(DESTDIR)$(PREFIX)/include/kernlens
+	install -m 644 $(filter-out uapi/kernlens.h,$(wildcard uapi/*.h)) uapi/events.def uapi/handlers.def $(DESTDIR)$(PREFIX)/include/kernlens
 	install -d $(MAN)/man1 $(MAN)/man7
 	install -m 644 docs/man/*.1 $(MAN)/man1
 	install -m 644 docs/man/*.7 $(MAN)/man7

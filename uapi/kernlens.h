@@ -491,5 +491,8 @@ struct kl_abi_status {
 #define KL_IOC_HANDLER_READ _IOWR(KL_IOC_TYPE, 0x36, struct kl_abi_handler_read)
 /* As the handler `snapshot`: whoever records the session copies its buffers. It must run. */
 #define KL_IOC_SNAPSHOT _IO(KL_IOC_TYPE, 0x37)
+/* 0x40..0x4f: latency.h; LATENCY is the creator's, LATENCY_READ for who may read */
+
+#include "latency.h"
 
 #endif /* KL_UAPI_KERNLENS_H */

@@ -15,6 +15,7 @@
 
 #include "../compat/clock.h"
 #include "../handler/external.h"
+#include "../latency/latency.h"
 #include "../session/stack.h"
 #include "../session/variable.h"
 #include "../source/defined.h"
@@ -307,6 +308,16 @@ static int call_variables(struct kl_client *client, void *arg)
 	return kl_variables_set(client->session, arg, &client->why);
 }
 
+static int call_latency(struct kl_client *client, void *arg)
+{
+	return kl_latency_set(client->session, arg, &client->why);
+}
+
+static int call_latency_read(struct kl_client *client, void *arg)
+{
+	return kl_latency_read(client->session, arg, &client->why);
+}
+
 static int call_handler_info(struct kl_client *client, void *arg)
 {
 	return kl_external_info(arg, client->may);
@@ -359,6 +370,8 @@ static const struct call calls[] = {
 	CALL(KL_IOC_ALARMS, alarms, struct kl_abi_alarms, NEEDS_SESSION),
 	[_IOC_NR(KL_IOC_SNAPSHOT)] = { .fn = call_snapshot, .needs = NEEDS_CHANGE },
 	CALL(KL_IOC_VARIABLES, variables, struct kl_abi_variables, NEEDS_CREATOR),
+	CALL(KL_IOC_LATENCY, latency, struct kl_abi_latency, NEEDS_CREATOR),
+	CALL(KL_IOC_LATENCY_READ, latency_read, struct kl_abi_latency_read, NEEDS_SESSION),
 };
 
 /* The largest struct that a newer caller may pass. */

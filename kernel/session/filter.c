@@ -5,6 +5,7 @@
  */
 #include <linux/sched/signal.h>
 
+#include "../latency/latency.h"
 #include "session.h"
 
 static int create_sets(struct kl_session *s)
@@ -16,12 +17,14 @@ static int create_sets(struct kl_session *s)
 	return s->tasks && s->heirs ? 0 : -ENOMEM;
 }
 
-static void change_task(struct kl_session *s, const struct task_struct *t, u32 flags)
+static void change_task(struct kl_session *s, struct task_struct *t, u32 flags)
 {
 	bool in = flags & KL_TASK_ADD;
 
 	kl_taskset_set(s->heirs, t->pid, in && flags & KL_TASK_INHERIT);
 	kl_taskset_set(s->tasks, t->pid, in);
+	if (in)
+		kl_latency_add(s, t);
 }
 
 /**

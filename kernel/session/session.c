@@ -16,6 +16,7 @@
 #include <linux/uuid.h>
 
 #include "../compat/clock.h"
+#include "../latency/latency.h"
 #include "../source/defined.h"
 #include "../source/source.h"
 #include "session.h"
@@ -170,6 +171,7 @@ static void free_session(struct kref *ref)
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
 	kl_variables_destroy(s->variables);
+	kl_latency_destroy(s->latency);
 	kl_stacks_destroy(s->stacks);
 	kl_taskset_destroy(s->tasks);
 	kl_taskset_destroy(s->heirs);
@@ -381,6 +383,7 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 static void stop_running(struct kl_session *s)
 {
 	lockdep_assert_held(&s->lock);
+	kl_latency_stop(s);
 	detach_unused(s, NULL);
 	kl_follow_detach(s);
 	kl_source_synchronize();
@@ -420,6 +423,8 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	s->running = true;
 	s->started = true;
 	error = attach_wanted(s, actions, why);
+	if (!error)
+		error = kl_latency_start(s, why);
 	if (error)
 		stop_running(s);
 unlock:

@@ -134,6 +134,7 @@ struct kl_stack_limits {
  * @news: what its owner is to know at once
  * @variables: what records carry beside the task, or NULL; constant once started
  * @stacks: its call traces; NULL until something asks for them
+ * @latency: its latency profile, or NULL; constant once started
  * @single: with which variables are read that belong to no record
  *
  * Under @lock:
@@ -173,6 +174,7 @@ struct kl_session {
 	struct kl_news news;
 	struct kl_variables *variables;
 	struct kl_stacks *stacks;
+	struct kl_latency *latency;
 	struct kl_variable_slot single;
 
 	struct mutex lock ____cacheline_aligned;

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The profile's probes in the scheduler: which state each task is in since when, and
+ * the sums. A wakeup only leaves its time; the CPU that switches the task in does the
+ * rest, so each word has one writer at a time (docs/design/latency.md).
+ */
+#include <linux/mutex.h>
+#include <linux/rtmutex.h>
+#include <linux/rwsem.h>
+#include <linux/sched.h>
+#include <linux/syscalls.h>
+#include <linux/tracepoint.h>
+#include <trace/events/lock.h>
+#include <trace/events/sched.h>
+
+#include "../session/record.h"
+#include "../session/stack.h"
+#include "../source/source.h"
+#include "inside.h"
+
+#define PLAIN_SLEEP (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)
+#define OTHER_SLEEP                                                                         \
+	(TASK_NOLOAD | __TASK_STOPPED | __TASK_TRACED | TASK_PARKED | TASK_DEAD | TASK_FROZEN)
+
+/**
+ * kl_latency_state_of - what a task that sleeps is in
+ * @state: of the task, not 0
+ * @task: it
+ */
+u32 kl_latency_state_of(unsigned int state, const struct task_struct *task)
+{
+	if (task->in_iowait)
+		return KL_LATENCY_IO;
+	if (state & TASK_NOLOAD)
+		return KL_LATENCY_IDLE;
+	if (state & TASK_INTERRUPTIBLE)
+		return KL_LATENCY_INTERRUPTIBLE;
+	if (state & TASK_UNINTERRUPTIBLE)
+		return KL_LATENCY_UNINTERRUPTIBLE;
+	return KL_LATENCY_STOPPED;
+}
+
+static __always_inline u32 asleep(unsigned int state, const struct task_struct *task)
+{
+	if (likely(!task->in_iowait && !(state & OTHER_SLEEP) && state & PLAIN_SLEEP))
+		return state & TASK_INTERRUPTIBLE ? KL_LATENCY_INTERRUPTIBLE :
+						    KL_LATENCY_UNINTERRUPTIBLE;
+	return kl_latency_state_of(state, task);
+}
+
+/* ---------------------------------------------------------- switch from */
+
+static s16 syscall_of(struct task_struct *task)
+{
+	long number;
+
+	if (task->flags & PF_KTHREAD || task_thread_info(task)->status & TS_COMPAT)
+		return -1;
+	number = task_pt_regs(task)->orig_ax;
+	return number >= 0 && number < KL_EV_SYSCALL_MAX ? number : -1;
+}
+
+/* Where it goes to sleep: it is still the running task. */
+static __always_inline void take_place(struct kl_latency *l, struct kl_latency_task *t,
+				       struct task_struct *prev)
+{
+	u32 flags = l->flags;
+
+	t->kstack = flags & KL_LATENCY_KERNEL_STACKS ? kl_stack_kernel(l->session) : 0;
+	t->ustack = flags & KL_LATENCY_USER_STACKS ? kl_stack_user(l->session) : 0;
+	t->syscall = syscall_of(prev);
+}
+
+/* What is asked for beside the sums, and what is not usual. */
+static noinline void leave_more(struct kl_latency *l, struct kl_latency_task *t,
+				struct task_struct *prev, u32 state, bool dead, u64 now)
+{
+	if (dead)
+		return kl_latency_end(l, t, prev, now, KL_LATENCY_TASK_ENDED);
+	if (l->flags & KL_LATENCY_ASKS && !kl_gate_task(l->session, prev))
+		return kl_latency_end(l, t, NULL, now, KL_LATENCY_TASK_HIDDEN);
+	if (l->flags & KL_LATENCY_ENTRIES && KL_LATENCY_IS_ASLEEP(state))
+		take_place(l, t, prev);
+}
+
+/* A task without record, or in a state that it cannot be switched from. */
+static noinline void leave_unknown(struct kl_latency *l, struct kl_latency_task *t,
+				   struct task_struct *prev, u32 state, bool dead, u64 now)
+{
+	if (!t) {
+		if (dead || !kl_gate_task(l->session, prev))
+			return;
+		t = kl_latency_enter(l, prev, state, now);
+		if (t)
+			leave_more(l, t, prev, state, false, now);
+		return;
+	}
+	if (t->state == KL_LATENCY_OUTSIDE) {
+		if (dead)
+			kl_latency_end(l, t, prev, now, KL_LATENCY_TASK_ENDED);
+		return;
+	}
+	/* It has run since it was entered, which may be in this instant. */
+	t->ran_since = t->since;
+	now = max(now, t->ran_since);
+	WRITE_ONCE(t->since, 0);
+	barrier();
+	kl_latency_sum(t, KL_LATENCY_RUNNING, now - t->ran_since);
+	t->state = state;
+	barrier();
+	WRITE_ONCE(t->since, now);
+	leave_more(l, t, prev, state, dead, now);
+}
+
+static __always_inline void leave(struct kl_latency *l, struct task_struct *prev, bool preempt,
+				  unsigned int prev_state, u64 now)
+{
+	struct kl_latency_task *t = kl_latency_find(l, prev);
+	u32 state = KL_LATENCY_PREEMPTED;
+	bool dead = false;
+
+	/* A signal that is pending has made it "running" again. */
+	if (prev_state && !preempt && READ_ONCE(prev->__state)) {
+		state = asleep(prev_state, prev);
+		dead = prev_state & TASK_DEAD;
+	}
+	if (unlikely(!t || t->state != KL_LATENCY_RUNNING))
+		return leave_unknown(l, t, prev, state, dead, now);
+	t->ran_since = t->since;
+	/* Readers look at `since` before and after the rest (A). */
+	WRITE_ONCE(t->since, 0);
+	barrier();
+	kl_latency_sum(t, KL_LATENCY_RUNNING, now - t->ran_since);
+	t->state = state;
+	barrier();
+	WRITE_ONCE(t->since, now);
+	if (unlikely(l->flags || dead))
+		leave_more(l, t, prev, state, dead, now);
+}
+
+/* ------------------------------------------------------------ switch to */
+
+/* A sleep has ended: what it was is kept for those that this task wakes. */
+static noinline void enter_more(struct kl_latency *l, struct kl_latency_task *t, u32 state,
+				u64 since, u64 wake, bool seen)
+{
+	t->last_since = since;
+	if (seen && l->flags & KL_LATENCY_WAKERS) {
+		t->last = t->wake;
+		if (unlikely(wake == since))
+			t->last.hops = min(t->last.hops, 1u);
+	} else {
+		memset(&t->last, 0, sizeof(t->last));
+	}
+	t->last.at = wake;
+	for (u32 i = t->last.hops; i < KL_LATENCY_HOPS; i++)
+		t->last.hop[i] = (struct kl_abi_latency_hop){};
+	if (l->flags & KL_LATENCY_ENTRIES)
+		kl_latency_account(l, t, state, wake - since);
+	t->owner = 0;
+}
+
+/* When was it woken from the sleep that began at @since? */
+static __always_inline u64 wake_time(struct kl_latency *l, const struct kl_latency_task *t,
+				     u64 since, u64 now, bool *seen)
+{
+	u64 wake = t->wake.at;
+
+	*seen = true;
+	if (likely(wake >= since))
+		return min(wake, now);
+	/* Before the switch, but while it ran for the last time: at once. */
+	if (wake > t->ran_since)
+		return since;
+	this_cpu_inc(l->cpu->unpaired);
+	*seen = false;
+	return now;
+}
+
+/* The first event since it was entered. */
+static noinline void enter_unset(struct kl_latency *l, struct kl_latency_task *t, u64 now)
+{
+	u64 since = t->since, wake = t->wake.at;
+	bool slept = wake >= since;
+
+	now = max3(now, since, wake);
+	WRITE_ONCE(t->since, 0);
+	barrier();
+	if (slept) {
+		kl_latency_sum(t, t->wake.state, wake - since);
+		kl_latency_sum(t, KL_LATENCY_RUNNABLE, now - wake);
+	} else {
+		kl_latency_sum(t, KL_LATENCY_PREEMPTED, now - since);
+	}
+	t->state = KL_LATENCY_RUNNING;
+	barrier();
+	WRITE_ONCE(t->since, now);
+	t->syscall = -1;
+	if (slept && l->flags)
+		enter_more(l, t, t->wake.state, since, wake, true);
+}
+
+/* A task without record, or not measured, or in a state that it cannot be switched to. */
+static noinline void enter_unknown(struct kl_latency *l, struct kl_latency_task *t,
+				   struct task_struct *next, u64 now)
+{
+	if (!t) {
+		if (kl_gate_task(l->session, next))
+			kl_latency_enter(l, next, KL_LATENCY_RUNNING, now);
+	} else if (t->state == KL_LATENCY_UNSET) {
+		enter_unset(l, t, now);
+	}
+}
+
+static __always_inline void enter(struct kl_latency *l, struct task_struct *next, u64 now)
+{
+	struct kl_latency_task *t = kl_latency_find(l, next);
+	u64 since, wake;
+	bool seen;
+	u32 state;
+
+	if (unlikely(!t || t->state - KL_LATENCY_RUNNABLE >= KL_LATENCY_STATES - 1))
+		return enter_unknown(l, t, next, now);
+	state = t->state;
+	since = t->since;
+	WRITE_ONCE(t->since, 0);
+	barrier();
+	if (unlikely(!KL_LATENCY_IS_ASLEEP(state))) {
+		kl_latency_sum(t, state, now - since);
+		t->state = KL_LATENCY_RUNNING;
+		barrier();
+		WRITE_ONCE(t->since, now);
+		return;
+	}
+	wake = wake_time(l, t, since, now, &seen);
+	kl_latency_sum(t, state, wake - since);
+	kl_latency_sum(t, KL_LATENCY_RUNNABLE, now - wake);
+	t->state = KL_LATENCY_RUNNING;
+	barrier();
+	WRITE_ONCE(t->since, now);
+	if (unlikely(l->flags))
+		enter_more(l, t, state, since, wake, seen);
+}
+
+/* ----------------------------------------------------------- tracepoints */
+
+/* Interrupts are off, the run queue is locked, and @prev is still the running task. */
+static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
+		      unsigned int prev_state)
+{
+	struct kl_latency *l = data;
+	u64 now = kl_clock();
+
+	if (unlikely(now >= READ_ONCE(l->until)))
+		return;
+	if (prev->pid)
+		leave(l, prev, preempt, prev_state, now);
+	if (next->pid)
+		enter(l, next, now);
+}
+
+/* What is not usual: no record, or one without event. */
+static noinline struct kl_latency_task *waking_unknown(struct kl_latency *l,
+							struct kl_latency_task *t,
+							struct task_struct *task, u64 now)
+{
+	unsigned int state = READ_ONCE(task->__state);
+
+	if (!t && now < READ_ONCE(l->until) && kl_gate_task(l->session, task))
+		t = kl_latency_enter(l, task, KL_LATENCY_UNSET, now);
+	/* It is asleep until we let it go: it can be looked at. */
+	if (t)
+		t->wake.state = state ? kl_latency_state_of(state, task) :
+					KL_LATENCY_UNINTERRUPTIBLE;
+	return t;
+}
+
+/* In the waker's context, under the task's pi_lock. */
+static void on_waking(void *data, struct task_struct *task)
+{
+	struct kl_latency *l = data;
+	struct kl_latency_task *t = kl_latency_find(l, task);
+	u64 now = kl_clock();
+
+	if (unlikely(!t || t->state >= KL_LATENCY_STATES)) {
+		t = waking_unknown(l, t, task, now);
+		if (!t)
+			return;
+	}
+	if (l->flags & KL_LATENCY_WAKERS)
+		kl_latency_take_waker(l, t, now);
+	t->wake.at = now;
+}
+
+/* A task that has just been made is about to run for the first time. */
+static void on_new(void *data, struct task_struct *task)
+{
+	struct kl_latency *l = data;
+	struct kl_latency_task *t = kl_latency_find(l, task);
+	u64 now = kl_clock();
+
+	if (now >= READ_ONCE(l->until))
+		return;
+	/* It was another's, whose end was not seen. */
+	if (t)
+		kl_latency_end(l, t, NULL, t->since, KL_LATENCY_TASK_ENDED);
+	if (kl_gate_task(l->session, task))
+		kl_latency_enter(l, task, KL_LATENCY_RUNNABLE, now);
+}
+
+/* ------------------------------------------------------------- lock owners */
+
+/* The lock's word is only compared: who has it may be gone by now. */
+static unsigned long owner_word(const void *lock, unsigned int flags)
+{
+	unsigned long word;
+
+	if (flags & LCB_F_MUTEX)
+		return atomic_long_read(&((const struct mutex *)lock)->owner) & ~7ul;
+	if (flags & LCB_F_RT)
+		return (unsigned long)READ_ONCE(((const struct rt_mutex_base *)lock)->owner) & ~1ul;
+	if (flags & (LCB_F_PERCPU | LCB_F_SPIN) || !(flags & (LCB_F_READ | LCB_F_WRITE)))
+		return 0;
+	/* Of readers it names only the last. */
+	word = atomic_long_read(&((const struct rw_semaphore *)lock)->owner);
+	return word & 1 ? 0 : word & ~7ul;
+}
+
+/* The running task begins to wait. */
+static void on_contention(void *data, void *lock, unsigned int flags)
+{
+	struct kl_latency *l = data;
+	struct kl_latency_task *t, *owner;
+	unsigned long word;
+
+	if (!in_task() || !current->pid)
+		return;
+	t = kl_latency_find(l, current);
+	word = owner_word(lock, flags);
+	if (!t || !word)
+		return;
+	owner = kl_latency_find(l, (const struct task_struct *)word);
+	t->owner = owner ? owner->serial : 0;
+}
+
+static void on_contended(void *data, void *lock, int error)
+{
+	struct kl_latency *l = data;
+	struct kl_latency_task *t;
+
+	if (!in_task() || !current->pid)
+		return;
+	t = kl_latency_find(l, current);
+	if (t)
+		t->owner = 0;
+}
+
+/* -------------------------------------------------------------- attaching */
+
+struct point {
+	const char *name;
+	void *probe;
+	u32 flag; /* wanted only with it */
+};
+
+/* The switch last: what it finds has been let in by the others. */
+static const struct point points[] = {
+	{ "contention_begin", on_contention, KL_LATENCY_OWNERS },
+	{ "contention_end", on_contended, KL_LATENCY_OWNERS },
+	{ "sched_wakeup_new", on_new, 0 },
+	{ "sched_waking", on_waking, 0 },
+	{ "sched_switch", on_switch, 0 },
+};
+
+static void __maybe_unused check_prototypes(void)
+{
+	check_trace_callback_type_contention_begin(on_contention);
+	check_trace_callback_type_contention_end(on_contended);
+	check_trace_callback_type_sched_wakeup_new(on_new);
+	check_trace_callback_type_sched_waking(on_waking);
+	check_trace_callback_type_sched_switch(on_switch);
+}
+
+static void detach_points(struct kl_latency *l, u32 n)
+{
+	while (n--)
+		if (!points[n].flag || l->flags & points[n].flag)
+			tracepoint_probe_unregister(kl_tracepoint_find(points[n].name),
+						    points[n].probe, l);
+}
+
+/**
+ * kl_latency_attach - attach the probes
+ * @l: profile, which does not run yet
+ * @why: set on failure; then none is attached
+ *
+ * Context: may sleep.
+ */
+int kl_latency_attach(struct kl_latency *l, struct kl_error *why)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(points); i++) {
+		struct tracepoint *point = kl_tracepoint_find(points[i].name);
+		int error = -ENOENT;
+
+		if (points[i].flag && !(l->flags & points[i].flag))
+			continue;
+		if (point)
+			error = tracepoint_probe_register(point, points[i].probe, l);
+		if (error) {
+			detach_points(l, i);
+			return kl_fail(why, error, "cannot attach to tracepoint %s",
+				       points[i].name);
+		}
+	}
+	return 0;
+}
+
+/**
+ * kl_latency_detach - undo kl_latency_attach
+ * @l: profile
+ *
+ * A probe may still be running: kl_source_synchronize waits for it.
+ */
+void kl_latency_detach(struct kl_latency *l)
+{
+	detach_points(l, ARRAY_SIZE(points));
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A profile's life: made by KL_IOC_LATENCY before its session's first start, started
+ * and stopped with it, freed when the session ends. Under the session's lock.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "../session/record.h"
+#include "../session/stack.h"
+#include "../source/source.h"
+#include "inside.h"
+
+static int check_wish(const struct kl_session *s, struct kl_abi_latency *wish,
+		      struct kl_error *why)
+{
+	bool all = s->may & KL_MAY_SEE_ALL;
+	u32 tasks = all ? KL_LATENCY_TASKS_MAX : KL_LATENCY_TASKS_UNPRIVILEGED;
+	u32 entries = all ? KL_LATENCY_ENTRIES_MAX : KL_LATENCY_ENTRIES_UNPRIVILEGED;
+
+	wish->tasks = wish->tasks ?: min(KL_LATENCY_TASKS_DEFAULT, tasks);
+	wish->entries = wish->entries ?: min(KL_LATENCY_ENTRIES_DEFAULT, entries);
+	if (wish->flags & ~KL_LATENCY_FLAGS)
+		return kl_fail(why, -EINVAL, "a latency profile has no flags 0x%x",
+			       wish->flags & ~KL_LATENCY_FLAGS);
+	if (wish->flags & KL_LATENCY_WAKER_STACKS && !(wish->flags & KL_LATENCY_WAKERS))
+		return kl_fail(why, -EINVAL, "stacks of wakers without wakers");
+	if (wish->tasks < KL_LATENCY_TASKS_MIN || wish->tasks > tasks)
+		return kl_fail(why, -EINVAL, "%u tasks: from %u to %u", wish->tasks,
+			       KL_LATENCY_TASKS_MIN, tasks);
+	if (wish->entries < KL_LATENCY_ENTRIES_MIN || wish->entries > entries)
+		return kl_fail(why, -EINVAL, "%u entries: from %u to %u", wish->entries,
+			       KL_LATENCY_ENTRIES_MIN, entries);
+	if (wish->flags & KL_LATENCY_KERNEL_STACKS && !s->see_addresses)
+		return kl_fail(why, -EPERM, "stacks of the kernel need CAP_SYS_ADMIN");
+	return 0;
+}
+
+/**
+ * kl_latency_destroy - free a profile
+ * @l: that nothing uses any more; or NULL
+ */
+void kl_latency_destroy(struct kl_latency *l)
+{
+	if (!l)
+		return;
+	free_percpu(l->cpu);
+	kvfree(l->head);
+	kvfree(l->entry);
+	kvfree(l->task);
+	kfree(l);
+}
+
+static struct kl_latency *create(struct kl_session *s, const struct kl_abi_latency *wish)
+{
+	struct kl_latency *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+
+	if (!l)
+		return NULL;
+	raw_spin_lock_init(&l->lock);
+	l->session = s;
+	l->flags = wish->flags;
+	/* Each of them is told by entries. */
+	if (wish->flags)
+		l->flags |= KL_LATENCY_ENTRIES;
+	l->n_tasks = wish->tasks;
+	l->mask = 2 * roundup_pow_of_two(wish->tasks) - 1;
+	l->entry_mask = roundup_pow_of_two(wish->entries) - 1;
+	l->head = kvcalloc(l->mask + 1ul, sizeof(*l->head), GFP_KERNEL_ACCOUNT);
+	l->task = kvcalloc(l->n_tasks, sizeof(*l->task), GFP_KERNEL_ACCOUNT);
+	l->entry = kvcalloc(l->entry_mask + 1ul, sizeof(*l->entry), GFP_KERNEL_ACCOUNT);
+	l->cpu = alloc_percpu_gfp(struct kl_latency_cpu, GFP_KERNEL_ACCOUNT);
+	if (l->head && l->task && l->entry && l->cpu)
+		return l;
+	kl_latency_destroy(l);
+	return NULL;
+}
+
+/**
+ * kl_latency_set - KL_IOC_LATENCY
+ * @s: the session
+ * @wish: as in the contract
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why)
+{
+	u32 stacks = KL_LATENCY_KERNEL_STACKS | KL_LATENCY_USER_STACKS;
+	struct kl_latency *l;
+	int error = 0;
+
+	mutex_lock(&s->lock);
+	if (s->latency)
+		error = kl_fail(why, -EBUSY, "the session has a latency profile already");
+	else if (s->started)
+		error = kl_fail(why, -EBUSY, "the session has been started already");
+	if (!error)
+		error = check_wish(s, wish, why);
+	if (!error && wish->flags & stacks)
+		error = kl_stacks_prepare(s, why);
+	if (error)
+		goto unlock;
+	l = create(s, wish);
+	if (!l)
+		error = kl_fail(why, -ENOMEM, "no memory for a latency profile");
+	else
+		s->latency = l;
+unlock:
+	mutex_unlock(&s->lock);
+	return error;
+}
+
+/* Those that are there. A task that is ending has its last switch before or behind it. */
+static void enter_tasks(struct kl_latency *l)
+{
+	struct task_struct *process, *task;
+
+	rcu_read_lock();
+	for_each_process_thread(process, task)
+		if (!task->exit_state && kl_gate_task(l->session, task))
+			kl_latency_enter(l, task, KL_LATENCY_UNSET, l->start);
+	rcu_read_unlock();
+}
+
+static void clear_cpus(struct kl_latency *l)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(l->cpu, cpu), 0, sizeof(*l->cpu));
+}
+
+/**
+ * kl_latency_start - begin anew
+ * @s: the session; its lock is held
+ * @why: set on failure; then nothing is attached
+ *
+ * Context: may sleep.
+ */
+int kl_latency_start(struct kl_session *s, struct kl_error *why)
+{
+	struct kl_latency *l = s->latency;
+	int error;
+
+	lockdep_assert_held(&s->lock);
+	if (!l)
+		return 0;
+	WRITE_ONCE(l->until, 0);
+	kl_latency_clear(l);
+	clear_cpus(l);
+	l->flags &= ~KL_LATENCY_ASKS;
+	if (s->gate & (KL_GATE_OWN | KL_GATE_UID))
+		l->flags |= KL_LATENCY_ASKS;
+	if (l->flags & KL_LATENCY_WAKERS) {
+		error = kl_latency_attach_wakers(l, why);
+		if (error)
+			return error;
+	}
+	error = kl_latency_attach(l, why);
+	if (error) {
+		if (l->flags & KL_LATENCY_WAKERS)
+			kl_latency_detach_wakers(l);
+		return error;
+	}
+	l->attached = true;
+	l->start = kl_clock();
+	/* The start before probes count. No partner: they read it under the lock only. */
+	smp_store_release(&l->until, U64_MAX);
+	enter_tasks(l);
+	return 0;
+}
+
+/**
+ * kl_latency_stop - the end, as far as the profile goes
+ * @s: the session; its lock is held
+ *
+ * Probes may still be running: kl_source_synchronize waits for them.
+ */
+void kl_latency_stop(struct kl_session *s)
+{
+	struct kl_latency *l = s->latency;
+
+	lockdep_assert_held(&s->lock);
+	if (!l || !l->attached)
+		return;
+	WRITE_ONCE(l->until, kl_clock());
+	kl_latency_refresh(l);
+	kl_latency_detach(l);
+	if (l->flags & KL_LATENCY_WAKERS)
+		kl_latency_detach_wakers(l);
+	l->attached = false;
+}
+
+/**
+ * kl_latency_add - a task has been put in the session's set
+ * @s: the session; its lock is held
+ * @task: it exists
+ */
+void kl_latency_add(struct kl_session *s, struct task_struct *task)
+{
+	struct kl_latency *l = s->latency;
+	struct kl_latency_task *t;
+	unsigned long flags;
+	u64 now = kl_clock();
+
+	lockdep_assert_held(&s->lock);
+	if (!l || !l->attached || task->exit_state || !kl_gate_task(s, task))
+		return;
+	t = kl_latency_enter(l, task, KL_LATENCY_UNSET, now);
+	if (!t)
+		return;
+	raw_spin_lock_irqsave(&l->lock, flags);
+	/* Who was only named until now. Probes leave such a record alone. */
+	if (t->task == task && t->state == KL_LATENCY_OUTSIDE) {
+		t->first = now;
+		WRITE_ONCE(t->since, now);
+		t->flags &= ~KL_LATENCY_TASK_OUTSIDE;
+		smp_store_release(&t->state, KL_LATENCY_UNSET); /* `since` before it */
+	}
+	raw_spin_unlock_irqrestore(&l->lock, flags);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading a profile: tasks, entries and sources as packed arrays, while probes write
+ * them. A task's numbers are of one instant; an entry's may be one sleep apart.
+ */
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "../session/record.h"
+#include "inside.h"
+
+#define TRIES 1000
+
+/* What a task that has had no event is in: it has not been switched since. */
+static u8 state_now(const struct task_struct *task)
+{
+	unsigned int state = READ_ONCE(task->__state);
+
+	if (!state)
+		return READ_ONCE(task->on_cpu) ? KL_LATENCY_RUNNING : KL_LATENCY_PREEMPTED;
+	return kl_latency_state_of(state, task);
+}
+
+static void refresh_task(struct kl_latency *l, struct task_struct *task)
+{
+	struct kl_latency_task *t;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&l->lock, flags);
+	t = kl_latency_find(l, task);
+	if (t && !(l->flags & KL_LATENCY_ASKS && !kl_gate_task(l->session, task))) {
+		kl_latency_name(t, task);
+		t->seen = state_now(task);
+	}
+	raw_spin_unlock_irqrestore(&l->lock, flags);
+}
+
+/**
+ * kl_latency_refresh - names of tasks as they are now, and the states of those that
+ *			have had no event
+ * @l: profile, which runs
+ *
+ * Context: may sleep.
+ */
+void kl_latency_refresh(struct kl_latency *l)
+{
+	struct task_struct *process, *task;
+
+	rcu_read_lock();
+	for_each_process_thread(process, task)
+		refresh_task(l, task);
+	rcu_read_unlock();
+}
+
+/* The end of the profile, or now. */
+static u64 until_of(const struct kl_latency *l)
+{
+	return min(READ_ONCE(l->until), kl_clock());
+}
+
+/* All that changes when the task is switched, of one instant. */
+static void copy_sums(const struct kl_latency_task *t, struct kl_abi_latency_task *to, u64 *since,
+		      u32 *state, u64 *wake)
+{
+	for (u32 i = 0; i < TRIES; i++) {
+		*since = READ_ONCE(t->since);
+		/* Pairs with A of docs/design/latency.md: stores are in order. */
+		smp_rmb();
+		*state = t->state;
+		*wake = READ_ONCE(t->wake.at);
+		memcpy(to->in, t->in, sizeof(to->in));
+		smp_rmb();
+		if (*since && READ_ONCE(t->since) == *since)
+			return;
+		cpu_relax();
+	}
+}
+
+static void add(struct kl_abi_latency_task *to, u32 state, u64 time)
+{
+	to->in[state].count++;
+	to->in[state].sum += time;
+	to->in[state].worst = max(to->in[state].worst, time);
+}
+
+/* The state that it is in counts, too. */
+static void add_open(const struct kl_latency_task *t, struct kl_abi_latency_task *to, u64 since,
+		     u32 state, u64 wake)
+{
+	u64 until = max(to->until, since);
+
+	to->state = state;
+	if (state == KL_LATENCY_UNSET && wake >= since && wake <= until) {
+		state = t->wake.state;
+		to->state = KL_LATENCY_RUNNABLE;
+	} else if (state == KL_LATENCY_UNSET) {
+		state = t->seen;
+		to->state = state;
+	} else if (KL_LATENCY_IS_ASLEEP(state) && wake >= since && wake <= until) {
+		to->state = KL_LATENCY_RUNNABLE;
+	}
+	if (to->state == KL_LATENCY_RUNNABLE && KL_LATENCY_IS_ASLEEP(state)) {
+		add(to, state, wake - since);
+		add(to, KL_LATENCY_RUNNABLE, until - wake);
+	} else {
+		add(to, to->state, until - since);
+	}
+}
+
+/**
+ * kl_latency_copy_task - a task as it is now
+ * @l: profile
+ * @index: below its number of tasks
+ * @to: filled in
+ *
+ * Returns false if there is none.
+ */
+bool kl_latency_copy_task(struct kl_latency *l, u32 index, struct kl_abi_latency_task *to)
+{
+	struct kl_latency_task *t = &l->task[index];
+	u64 since = 0, wake = 0;
+	unsigned long flags;
+	u32 state = 0;
+
+	memset(to, 0, sizeof(*to));
+	raw_spin_lock_irqsave(&l->lock, flags);
+	if (!t->serial) {
+		raw_spin_unlock_irqrestore(&l->lock, flags);
+		return false;
+	}
+	copy_sums(t, to, &since, &state, &wake);
+	to->id = t->serial;
+	to->tid = t->tid;
+	to->pid = t->pid;
+	to->uid = from_kuid_munged(current_user_ns(), t->uid);
+	to->flags = t->flags;
+	memcpy(to->comm, t->comm, sizeof(to->comm));
+	to->since = t->first;
+	to->until = t->until;
+	if (!to->until) {
+		to->until = max(until_of(l), to->since);
+		if (state != KL_LATENCY_OUTSIDE)
+			add_open(t, to, since, state, wake);
+	} else {
+		to->state = state;
+	}
+	raw_spin_unlock_irqrestore(&l->lock, flags);
+	if (to->state >= KL_LATENCY_STATES)
+		to->state = KL_LATENCY_RUNNING;
+	return true;
+}
+
+/**
+ * kl_latency_copy_entry - waits as they are now
+ * @l: profile
+ * @index: up to its mask of entries
+ * @to: filled in
+ *
+ * Returns false if there is none, or its task had to go.
+ */
+bool kl_latency_copy_entry(struct kl_latency *l, u32 index, struct kl_abi_latency_entry *to)
+{
+	const struct kl_latency_entry *e = &l->entry[index];
+	unsigned long flags;
+	bool found;
+
+	if (!READ_ONCE(e->is.task))
+		return false;
+	raw_spin_lock_irqsave(&l->lock, flags);
+	*to = e->is;
+	found = l->task[e->of].serial == to->task;
+	raw_spin_unlock_irqrestore(&l->lock, flags);
+	return found;
+}
+
+/**
+ * kl_latency_totals - what is told beside the arrays
+ * @l: profile
+ * @to: `start` and what is behind it are filled in
+ */
+void kl_latency_totals(struct kl_latency *l, struct kl_abi_latency_read *to)
+{
+	int cpu;
+
+	to->start = l->start;
+	to->until = until_of(l);
+	to->evicted_tasks = READ_ONCE(l->evicted_tasks);
+	to->evicted_entries = READ_ONCE(l->evicted_entries);
+	to->no_entry = 0;
+	to->missed = 0;
+	to->unpaired = 0;
+	for_each_possible_cpu(cpu) {
+		const struct kl_latency_cpu *c = per_cpu_ptr(l->cpu, cpu);
+
+		to->no_entry += READ_ONCE(c->no_entry);
+		to->missed += READ_ONCE(c->missed);
+		to->unpaired += READ_ONCE(c->unpaired);
+	}
+}
+
+/* The struct at @index; its bytes, or 0: there is none. */
+static u32 copy_one(struct kl_latency *l, u32 what, u32 index, void *to)
+{
+	struct kl_abi_latency_source *source = to;
+
+	switch (what) {
+	case KL_LATENCY_READ_TASKS:
+		return kl_latency_copy_task(l, index, to) ? sizeof(struct kl_abi_latency_task) : 0;
+	case KL_LATENCY_READ_ENTRIES:
+		return kl_latency_copy_entry(l, index, to) ? sizeof(struct kl_abi_latency_entry) :
+							     0;
+	default:
+		*source = l->source[index].is;
+		if (source->kind == KL_LATENCY_WAKER_TIMER && !l->session->see_addresses)
+			source->number = 0;
+		return sizeof(*source);
+	}
+}
+
+static u32 number_of(struct kl_latency *l, u32 what)
+{
+	switch (what) {
+	case KL_LATENCY_READ_TASKS:
+		return l->n_tasks;
+	case KL_LATENCY_READ_ENTRIES:
+		return l->entry_mask + 1;
+	default:
+		return smp_load_acquire(&l->n_sources); /* pairs with make_source */
+	}
+}
+
+/**
+ * kl_latency_read - KL_IOC_LATENCY_READ
+ * @s: the session
+ * @call: as in the contract
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, struct kl_error *why)
+{
+	struct kl_latency *l = READ_ONCE(s->latency);
+	u8 __user *to = u64_to_user_ptr(call->buffer);
+	u32 room = call->n, number;
+	union {
+		struct kl_abi_latency_task task;
+		struct kl_abi_latency_entry entry;
+		struct kl_abi_latency_source source;
+	} one;
+
+	if (!l)
+		return kl_fail(why, -ENODATA, "the session has no latency profile");
+	if (call->what > KL_LATENCY_READ_SOURCES || call->reserved)
+		return kl_fail(why, -EINVAL, "latency: there is no request %u", call->what);
+	if (call->what == KL_LATENCY_READ_TASKS && !call->first && READ_ONCE(l->attached))
+		kl_latency_refresh(l);
+	call->n = 0;
+	number = number_of(l, call->what);
+	for (; call->first < number && call->n < room; call->first++) {
+		u32 bytes = copy_one(l, call->what, call->first, &one);
+
+		if (bytes && copy_to_user(to + (u64)call->n * bytes, &one, bytes))
+			return kl_fail(why, -EFAULT, "the latency profile cannot be written");
+		call->n += bytes != 0;
+		cond_resched();
+	}
+	kl_latency_totals(l, call);
+	return 0;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The profile's tables. Tasks are found by address without a lock; whatever changes
+ * a table is done under the profile's lock, a leaf that is taken with interrupts off.
+ * Entries are written by who switches their task in, and by nobody else.
+ */
+#include <linux/cred.h>
+#include <linux/string.h>
+
+#include "inside.h"
+
+static struct kl_latency_task **head_of(struct kl_latency *l, const struct task_struct *task)
+{
+	return &l->head[(u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask];
+}
+
+/**
+ * kl_latency_clear - forget everything
+ * @l: not running
+ */
+void kl_latency_clear(struct kl_latency *l)
+{
+	memset(l->head, 0, (l->mask + 1ul) * sizeof(*l->head));
+	memset(l->entry, 0, (l->entry_mask + 1ul) * sizeof(*l->entry));
+	memset(l->task, 0, l->n_tasks * sizeof(*l->task));
+	memset(l->source, 0, sizeof(l->source));
+	l->n_sources = 0;
+	l->evicted_tasks = 0;
+	l->evicted_entries = 0;
+	l->ended = NULL;
+	l->ended_last = NULL;
+	l->free = l->task;
+	for (u32 i = 0; i + 1 < l->n_tasks; i++)
+		l->task[i].follower = &l->task[i + 1];
+}
+
+/* A record for a new task: a free one, or that of the task that ended first. */
+static struct kl_latency_task *take_task(struct kl_latency *l)
+{
+	struct kl_latency_task *t = l->free;
+
+	lockdep_assert_held(&l->lock);
+	if (t) {
+		l->free = t->follower;
+		return t;
+	}
+	t = l->ended;
+	if (!t)
+		return NULL;
+	l->ended = t->follower;
+	if (!l->ended)
+		l->ended_last = NULL;
+	l->evicted_tasks++;
+	return t;
+}
+
+static void link_task(struct kl_latency *l, struct kl_latency_task *t, struct task_struct *task)
+{
+	struct kl_latency_task **head = head_of(l, task);
+
+	t->task = task;
+	t->next = *head;
+	/* What is in it first; pairs with kl_latency_find. */
+	smp_store_release(head, t);
+}
+
+static void unlink_task(struct kl_latency *l, struct kl_latency_task *t)
+{
+	struct kl_latency_task **at = head_of(l, t->task);
+
+	while (*at && *at != t)
+		at = &(*at)->next;
+	if (*at)
+		WRITE_ONCE(*at, t->next);
+	/* It leads on to the others as long as it is not used again. */
+	WRITE_ONCE(t->task, NULL);
+}
+
+/**
+ * kl_latency_name - note what a task is called now
+ * @t: its record
+ * @task: it exists
+ */
+void kl_latency_name(struct kl_latency_task *t, const struct task_struct *task)
+{
+	t->tid = task->pid;
+	t->pid = task->tgid;
+	rcu_read_lock();
+	t->uid = __task_cred(task)->uid;
+	rcu_read_unlock();
+	memcpy(t->comm, task->comm, sizeof(t->comm));
+}
+
+/**
+ * kl_latency_enter - a record for a task
+ * @l: profile
+ * @task: any
+ * @state: that it is in, if it has no record yet
+ * @now: since when
+ *
+ * Returns the one that it has, or a new one; NULL if there is no room. Context: any but
+ * NMI.
+ */
+struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struct *task, u32 state,
+					 u64 now)
+{
+	struct kl_latency_task *t;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&l->lock, flags);
+	t = kl_latency_find(l, task);
+	if (t)
+		goto unlock;
+	t = take_task(l);
+	if (!t) {
+		this_cpu_inc(l->cpu->missed);
+		goto unlock;
+	}
+	memset(t, 0, sizeof(*t));
+	t->serial = ++l->serial;
+	t->state = state;
+	t->since = now;
+	t->first = now;
+	t->flags = (task->flags & PF_KTHREAD ? KL_LATENCY_TASK_KERNEL : 0) |
+		   (state == KL_LATENCY_OUTSIDE ? KL_LATENCY_TASK_OUTSIDE : 0);
+	kl_latency_name(t, task);
+	link_task(l, t, task);
+unlock:
+	raw_spin_unlock_irqrestore(&l->lock, flags);
+	return t;
+}
+
+/**
+ * kl_latency_end - a task is not measured any more
+ * @l: profile
+ * @t: its record, up to date; kept until its place is needed
+ * @task: it; NULL: it is gone, or may not be looked at
+ * @now: its end
+ * @flags: KL_LATENCY_TASK_ENDED or KL_LATENCY_TASK_HIDDEN
+ *
+ * Context: any but NMI.
+ */
+void kl_latency_end(struct kl_latency *l, struct kl_latency_task *t, struct task_struct *task,
+		    u64 now, u8 flags)
+{
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&l->lock, irq);
+	if (t->task) {
+		if (task)
+			kl_latency_name(t, task);
+		unlink_task(l, t);
+		t->flags |= flags;
+		t->until = now;
+		t->follower = NULL;
+		if (l->ended_last)
+			l->ended_last->follower = t;
+		else
+			l->ended = t;
+		l->ended_last = t;
+	}
+	raw_spin_unlock_irqrestore(&l->lock, irq);
+}
+
+/* ---------------------------------------------------------------- entries */
+
+#define KEY_WORDS (offsetof(struct kl_abi_latency_entry, asleep) / sizeof(u64))
+
+static_assert(KEY_WORDS == 8 && KEY_WORDS * sizeof(u64) ==
+					offsetof(struct kl_abi_latency_entry, asleep));
+
+/* An entry's task word is first: one that is being replaced by another's never is ours. */
+static __always_inline bool is_key(const struct kl_abi_latency_entry *a,
+				   const struct kl_abi_latency_entry *b)
+{
+	const u64 *x = (const u64 *)a, *y = (const u64 *)b;
+
+	for (u32 i = 0; i < KEY_WORDS; i++)
+		if (READ_ONCE(x[i]) != y[i])
+			return false;
+	return true;
+}
+
+static __always_inline u32 hash_key(const struct kl_abi_latency_entry *key)
+{
+	const u64 *word = (const u64 *)key;
+	u64 hash = 0;
+
+	for (u32 i = 0; i < KEY_WORDS; i++) {
+		hash = (hash ^ word[i]) * GOLDEN_RATIO_64;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* May it be taken from its task: that has ended, or is the one that asks? */
+static bool may_evict(const struct kl_latency *l, const struct kl_latency_entry *e, u32 serial)
+{
+	const struct kl_latency_task *of = &l->task[e->of];
+
+	return e->is.task == serial || of->serial != e->is.task || !of->task;
+}
+
+/* A place for a key that is not there; NULL: all are of tasks that live. */
+static noinline struct kl_latency_entry *make_entry(struct kl_latency *l,
+						    const struct kl_abi_latency_entry *key,
+						    u32 hash, u32 of)
+{
+	struct kl_latency_entry *e, *best = NULL;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&l->lock, flags);
+	for (u32 i = 0; i < KL_LATENCY_SLOTS; i++) {
+		e = &l->entry[(hash + i) & l->entry_mask];
+		if (!e->is.task) {
+			best = e;
+			break;
+		}
+		if (may_evict(l, e, key->task) &&
+		    (!best || e->is.asleep.sum < best->is.asleep.sum))
+			best = e;
+	}
+	if (best) {
+		l->evicted_entries += best->is.task != 0;
+		best->is = *key;
+		best->of = of;
+	} else {
+		this_cpu_inc(l->cpu->no_entry);
+	}
+	raw_spin_unlock_irqrestore(&l->lock, flags);
+	return best;
+}
+
+/**
+ * kl_latency_account - a sleep has ended: add it to its entry
+ * @l: profile
+ * @t: the task, which is being switched to
+ * @state: it was in
+ * @time: it took
+ *
+ * Context: the tracepoint sched_switch.
+ */
+void kl_latency_account(struct kl_latency *l, struct kl_latency_task *t, u32 state, u64 time)
+{
+	struct kl_abi_latency_entry key = {
+		.task = t->serial,
+		.state = state,
+		.syscall = t->syscall,
+		.kstack = t->kstack,
+		.ustack = t->ustack,
+		.waker_kstack = t->last.kstack,
+		.waker_ustack = t->last.ustack,
+		.owner = t->owner,
+	};
+	struct kl_latency_entry *e;
+	u32 hash;
+
+	memcpy(key.hop, t->last.hop, sizeof(key.hop));
+	hash = hash_key(&key);
+	for (u32 i = 0; i < KL_LATENCY_SLOTS; i++) {
+		e = &l->entry[(hash + i) & l->entry_mask];
+		if (is_key(&e->is, &key))
+			goto found;
+		if (!READ_ONCE(e->is.task))
+			break;
+	}
+	e = make_entry(l, &key, hash, t - l->task);
+	if (!e)
+		return;
+found:
+	e->is.asleep.count++;
+	e->is.asleep.sum += time;
+	if (time > e->is.asleep.worst)
+		e->is.asleep.worst = time;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who wakes a task: another task, or an interrupt by its own name, never the task that
+ * it has interrupted; and for whom that task had waited. Probes at the entries and exits
+ * of handlers, softirqs and timers note what a CPU is doing.
+ */
+#include <linux/hash.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/timer.h>
+#include <linux/tracepoint.h>
+#include <trace/events/irq.h>
+#include <trace/events/timer.h>
+
+#include "../session/stack.h"
+#include "../source/source.h"
+#include "inside.h"
+
+/* ----------------------------------------------------------- interrupts */
+
+static void on_irq(void *data, int irq, struct irqaction *action)
+{
+	struct kl_latency_cpu *cpu = this_cpu_ptr(((struct kl_latency *)data)->cpu);
+
+	cpu->irq_name = action->name;
+	cpu->irq = irq + 1;
+}
+
+static void on_irq_end(void *data, int irq, struct irqaction *action, int ret)
+{
+	this_cpu_ptr(((struct kl_latency *)data)->cpu)->irq = 0;
+}
+
+static void on_softirq(void *data, unsigned int number)
+{
+	this_cpu_ptr(((struct kl_latency *)data)->cpu)->softirq = number + 1;
+}
+
+static void on_softirq_end(void *data, unsigned int number)
+{
+	this_cpu_ptr(((struct kl_latency *)data)->cpu)->softirq = 0;
+}
+
+static void on_hrtimer(void *data, struct hrtimer *timer, ktime_t *now)
+{
+	struct kl_latency_cpu *cpu = this_cpu_ptr(((struct kl_latency *)data)->cpu);
+
+	cpu->timer[!in_hardirq()] = (unsigned long)READ_ONCE(timer->function);
+}
+
+static void on_hrtimer_end(void *data, struct hrtimer *timer)
+{
+	this_cpu_ptr(((struct kl_latency *)data)->cpu)->timer[!in_hardirq()] = 0;
+}
+
+static void on_timer(void *data, struct timer_list *timer, unsigned long base)
+{
+	struct kl_latency_cpu *cpu = this_cpu_ptr(((struct kl_latency *)data)->cpu);
+
+	cpu->timer[1] = (unsigned long)READ_ONCE(timer->function);
+}
+
+static void on_timer_end(void *data, struct timer_list *timer)
+{
+	this_cpu_ptr(((struct kl_latency *)data)->cpu)->timer[1] = 0;
+}
+
+static const struct point {
+	const char *name;
+	void *probe;
+} points[] = {
+	{ "irq_handler_entry", on_irq },       { "irq_handler_exit", on_irq_end },
+	{ "softirq_entry", on_softirq },       { "softirq_exit", on_softirq_end },
+	{ "hrtimer_expire_entry", on_hrtimer }, { "hrtimer_expire_exit", on_hrtimer_end },
+	{ "timer_expire_entry", on_timer },    { "timer_expire_exit", on_timer_end },
+};
+
+static void __maybe_unused check_prototypes(void)
+{
+	check_trace_callback_type_irq_handler_entry(on_irq);
+	check_trace_callback_type_irq_handler_exit(on_irq_end);
+	check_trace_callback_type_softirq_entry(on_softirq);
+	check_trace_callback_type_softirq_exit(on_softirq_end);
+	check_trace_callback_type_hrtimer_expire_entry(on_hrtimer);
+	check_trace_callback_type_hrtimer_expire_exit(on_hrtimer_end);
+	check_trace_callback_type_timer_expire_entry(on_timer);
+	check_trace_callback_type_timer_expire_exit(on_timer_end);
+}
+
+static void detach_points(struct kl_latency *l, u32 n)
+{
+	while (n--)
+		tracepoint_probe_unregister(kl_tracepoint_find(points[n].name), points[n].probe, l);
+}
+
+/**
+ * kl_latency_attach_wakers - let CPUs note what they are doing
+ * @l: profile
+ * @why: set on failure; then nothing is attached
+ *
+ * Context: may sleep.
+ */
+int kl_latency_attach_wakers(struct kl_latency *l, struct kl_error *why)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(points); i++) {
+		struct tracepoint *point = kl_tracepoint_find(points[i].name);
+		int error = point ? tracepoint_probe_register(point, points[i].probe, l) : -ENOENT;
+
+		if (error) {
+			detach_points(l, i);
+			return kl_fail(why, error, "cannot attach to tracepoint %s",
+				       points[i].name);
+		}
+	}
+	return 0;
+}
+
+/**
+ * kl_latency_detach_wakers - undo it
+ * @l: profile
+ */
+void kl_latency_detach_wakers(struct kl_latency *l)
+{
+	detach_points(l, ARRAY_SIZE(points));
+}
+
+/* --------------------------------------------------------------- sources */
+
+/* A new one; 0: there is no room. Names are read while their handler runs. */
+static noinline u32 make_source(struct kl_latency *l, u32 kind, u64 number, const char *name,
+				u64 key)
+{
+	struct kl_latency_source *source;
+	unsigned long flags;
+	u32 id = 0;
+
+	raw_spin_lock_irqsave(&l->lock, flags);
+	for (u32 i = 0; !id && i < l->n_sources; i++)
+		if (l->source[i].key == key)
+			id = i + 1;
+	if (!id && l->n_sources < KL_LATENCY_SOURCES) {
+		source = &l->source[l->n_sources];
+		source->is = (struct kl_abi_latency_source){ .kind = kind, .number = number };
+		if (name)
+			strscpy(source->is.name, name, sizeof(source->is.name));
+		source->is.id = l->n_sources + 1;
+		source->key = key;
+		id = l->n_sources + 1;
+		/* What is in it first; pairs with find_source and kl_latency_read. */
+		smp_store_release(&l->n_sources, id);
+	}
+	raw_spin_unlock_irqrestore(&l->lock, flags);
+	return id;
+}
+
+static u32 find_source(struct kl_latency *l, u32 kind, u64 number, const char *name)
+{
+	u64 key = number << 3 | kind;
+	u32 n = smp_load_acquire(&l->n_sources); /* pairs with make_source */
+
+	for (u32 i = 0; i < n; i++)
+		if (l->source[i].key == key)
+			return i + 1;
+	return make_source(l, kind, number, name, key);
+}
+
+static const char *name_of_softirq(u32 number)
+{
+	static const char *const names[] = { "HI",	"TIMER",   "NET_TX", "NET_RX",	"BLOCK",
+					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
+
+	return number < ARRAY_SIZE(names) ? names[number] : NULL;
+}
+
+static struct kl_abi_latency_hop interrupt(struct kl_latency *l)
+{
+	const struct kl_latency_cpu *cpu = this_cpu_ptr(l->cpu);
+	struct kl_abi_latency_hop hop = { .kind = KL_LATENCY_WAKER_INTERRUPT };
+	u64 timer = cpu->timer[!in_hardirq()];
+
+	if (timer) {
+		hop.kind = KL_LATENCY_WAKER_TIMER;
+		hop.id = find_source(l, hop.kind, timer, NULL);
+	} else if (in_hardirq() && cpu->irq) {
+		hop.kind = KL_LATENCY_WAKER_IRQ;
+		hop.id = find_source(l, hop.kind, cpu->irq - 1, cpu->irq_name);
+	} else if (!in_hardirq() && cpu->softirq) {
+		hop.kind = KL_LATENCY_WAKER_SOFTIRQ;
+		hop.id = find_source(l, hop.kind, cpu->softirq - 1, name_of_softirq(cpu->softirq - 1));
+	}
+	if (!hop.id)
+		hop.kind = KL_LATENCY_WAKER_INTERRUPT;
+	return hop;
+}
+
+/* ---------------------------------------------------------------- chains */
+
+/* Since when does it sleep? 0: it does not yet, or its switch is under way. */
+static u64 asleep_since(const struct kl_latency_task *t)
+{
+	u32 state = READ_ONCE(t->state);
+
+	/* A switch clears `since` before it changes the state. */
+	smp_rmb();
+	return KL_LATENCY_IS_ASLEEP(state) ? READ_ONCE(t->since) : 0;
+}
+
+/*
+ * The waker was woken itself while @t waited: so @t waited for the waker's waker, too.
+ * The waker is running here: its last sleep does not change meanwhile.
+ */
+static void add_chain(const struct kl_latency_task *t, const struct kl_latency_task *waker,
+		      struct kl_latency_wake *wake, u64 now)
+{
+	const struct kl_latency_wake *last = &waker->last;
+	u64 since = asleep_since(t), overlap;
+
+	if (!since || since >= now || last->at <= since || !last->hops)
+		return;
+	overlap = last->at - max(since, waker->last_since);
+	for (u32 i = 0; i < last->hops && wake->hops < KL_LATENCY_HOPS; i++) {
+		if (last->hop_at[i] <= since)
+			break;
+		wake->hop[wake->hops] = last->hop[i];
+		wake->hop_at[wake->hops] = last->hop_at[i];
+		if (!i && 2 * overlap < now - since)
+			wake->hop[wake->hops].flags |= KL_LATENCY_HOP_UNCERTAIN;
+		wake->hops++;
+	}
+}
+
+static struct kl_abi_latency_hop running_task(struct kl_latency *l, struct kl_latency_task **waker)
+{
+	struct kl_abi_latency_hop hop = { .kind = KL_LATENCY_WAKER_TASK };
+	struct kl_latency_task *w;
+
+	if (l->session->gate & KL_GATE_OWN && !kl_access_may_see(l->session->owner, current)) {
+		hop.kind = KL_LATENCY_WAKER_HIDDEN;
+		hop.flags = KL_LATENCY_HOP_OUTSIDE;
+		return hop;
+	}
+	w = kl_latency_find(l, current);
+	if (!w)
+		w = kl_latency_enter(l, current, KL_LATENCY_OUTSIDE, kl_clock());
+	if (!w) {
+		hop.kind = KL_LATENCY_WAKER_UNKNOWN;
+		hop.flags = KL_LATENCY_HOP_OUTSIDE;
+		return hop;
+	}
+	hop.id = w->serial;
+	if (w->state == KL_LATENCY_OUTSIDE)
+		hop.flags = KL_LATENCY_HOP_OUTSIDE;
+	*waker = w;
+	return hop;
+}
+
+/**
+ * kl_latency_take_waker - note who wakes a task
+ * @l: profile
+ * @t: the task
+ * @now: time of the wakeup
+ *
+ * Context: the tracepoint sched_waking, under the task's pi_lock.
+ */
+void kl_latency_take_waker(struct kl_latency *l, struct kl_latency_task *t, u64 now)
+{
+	bool task = in_task() && current->pid;
+	struct kl_latency_task *waker = NULL;
+	struct kl_latency_wake *wake = &t->wake;
+	u32 flags = l->flags;
+
+	wake->hop[0] = task ? running_task(l, &waker) : interrupt(l);
+	wake->hop_at[0] = now;
+	wake->hops = 1;
+	if (waker && waker->state != KL_LATENCY_OUTSIDE)
+		add_chain(t, waker, wake, now);
+	wake->kstack = 0;
+	wake->ustack = 0;
+	if (!(flags & KL_LATENCY_WAKER_STACKS) || wake->hop[0].kind == KL_LATENCY_WAKER_HIDDEN)
+		return;
+	if (flags & KL_LATENCY_KERNEL_STACKS)
+		wake->kstack = kl_stack_kernel(l->session);
+	if (flags & KL_LATENCY_USER_STACKS && task)
+		wake->ustack = kl_stack_user(l->session);
+}

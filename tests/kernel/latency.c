@@ -1,0 +1,763 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The latency profile through the device alone: tasks whose sleeps, waits for a processor,
+ * wakers and chains are known; sums against the kernel's own schedstat; bounds, errors, and
+ * what an ordinary user gets. latency [PROCESSES].
+ */
+#include <grp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "kl.h"
+
+#define TASKS_MAX 40000
+#define ENTRIES_MAX 100000
+
+static struct kl_abi_latency_task tasks[TASKS_MAX];
+static struct kl_abi_latency_entry entries[ENTRIES_MAX];
+static struct kl_abi_latency_source sources[256];
+static u32 n_tasks, n_entries, n_sources;
+static struct kl_abi_latency_read told;
+static double cycles_per_ns;
+
+/* ---------------------------------------------------------------- reading */
+
+static u32 read_all(int fd, u32 what, void *to, u32 room)
+{
+	struct kl_abi_latency_read call = {
+		.size = sizeof(call), .what = what, .buffer = (uintptr_t)to, .n = room
+	};
+
+	if (kl_call(fd, KL_IOC_LATENCY_READ, &call))
+		bail("KL_IOC_LATENCY_READ: %s", kl_why(fd));
+	if (call.n == room)
+		bail("no room in the test");
+	told = call;
+	return call.n;
+}
+
+static void fetch(int fd)
+{
+	n_tasks = read_all(fd, KL_LATENCY_READ_TASKS, tasks, TASKS_MAX);
+	n_entries = read_all(fd, KL_LATENCY_READ_ENTRIES, entries, ENTRIES_MAX);
+	n_sources = read_all(fd, KL_LATENCY_READ_SOURCES, sources, 256);
+}
+
+static const struct kl_abi_latency_task *task_of(int tid)
+{
+	for (u32 i = n_tasks; i--;)
+		if (tasks[i].tid == tid)
+			return &tasks[i];
+	return NULL;
+}
+
+static double ms(u64 cycles)
+{
+	return cycles / cycles_per_ns / 1e6;
+}
+
+static u64 sum_of(const struct kl_abi_latency_task *t)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < KL_LATENCY_STATES; i++)
+		sum += t->in[i].sum;
+	return sum;
+}
+
+/* Of all tasks that are measured: do the states add up to the time? */
+static bool add_up(void)
+{
+	for (u32 i = 0; i < n_tasks; i++) {
+		const struct kl_abi_latency_task *t = &tasks[i];
+
+		if (t->flags & KL_LATENCY_TASK_OUTSIDE || sum_of(t) == t->until - t->since)
+			continue;
+		printf("# task %d %.16s flags %x state %u: %llu of %llu\n", t->tid, t->comm,
+		       t->flags, t->state, (unsigned long long)sum_of(t),
+		       (unsigned long long)(t->until - t->since));
+		return false;
+	}
+	return n_tasks > 0;
+}
+
+static void print_task(const char *what, const struct kl_abi_latency_task *t)
+{
+	static const char *const names[] = { "running",	  "runnable",	     "preempted",
+					     "interrupt", "uninterruptible", "io",
+					     "idle",	  "stopped" };
+
+	printf("# %s: %d %.16s", what, t->tid, t->comm);
+	for (u32 i = 0; i < KL_LATENCY_STATES; i++)
+		if (t->in[i].count)
+			printf(", %s %llu %.3f ms (worst %.3f)", names[i],
+			       (unsigned long long)t->in[i].count, ms(t->in[i].sum),
+			       ms(t->in[i].worst));
+	printf("\n");
+}
+
+/* The longest wait of a task that ended in a state. */
+static const struct kl_abi_latency_entry *longest(u32 id, u32 state)
+{
+	const struct kl_abi_latency_entry *best = NULL;
+
+	for (u32 i = 0; i < n_entries; i++)
+		if (entries[i].task == id && entries[i].state == state &&
+		    (!best || entries[i].asleep.sum > best->asleep.sum))
+			best = &entries[i];
+	return best;
+}
+
+/* ---------------------------------------------------------------- session */
+
+static int open_profile(u32 flags, u32 n, u32 e)
+{
+	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE, .block_bytes = 4096, .blocks = 4 };
+	struct kl_abi_latency latency = { .size = sizeof(latency), .flags = flags, .tasks = n,
+					  .entries = e };
+	int fd = kl_open();
+
+	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RNOTHING))
+		bail("session: %s", kl_why(fd));
+	if (kl_call(fd, KL_IOC_LATENCY, &latency))
+		bail("KL_IOC_LATENCY: %s", kl_why(fd));
+	return fd;
+}
+
+static void start(int fd)
+{
+	if (kl_start(fd))
+		bail("start: %s", kl_why(fd));
+}
+
+static void stop(int fd)
+{
+	if (kl_stop(fd))
+		bail("stop: %s", kl_why(fd));
+}
+
+#define ALL_FLAGS (KL_LATENCY_FLAGS)
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void burn_ms(unsigned int time)
+{
+	u64 end = now_ns() + time * 1000000ull;
+
+	while (now_ns() < end)
+		;
+}
+
+static bool near(double a, double b, double share, double least)
+{
+	double off = a > b ? a - b : b - a;
+
+	return off <= least || off <= share * (a > b ? a : b);
+}
+
+/* ------------------------------------------------------------------ tests */
+
+static void test_calls(void)
+{
+	struct kl_abi_latency wish = { .size = sizeof(wish) };
+	struct kl_abi_latency_read call = { .size = sizeof(call) };
+	struct kl_abi_session session = { .blocks = 4, .block_bytes = 4096 };
+	int fd = kl_open();
+
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -ENOTCONN, "a profile needs a session");
+	if (kl_session(fd, &session))
+		bail("session");
+	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -ENODATA, "there is none to read");
+	wish.flags = 0x80000000u;
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EINVAL, "an unknown flag is refused");
+	wish.flags = KL_LATENCY_WAKER_STACKS;
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EINVAL, "so are wakers' stacks alone");
+	wish.flags = 0;
+	wish.tasks = KL_LATENCY_TASKS_MAX + 1;
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EINVAL, "and too many tasks");
+	wish.tasks = 0;
+	wish.entries = KL_LATENCY_ENTRIES_MIN - 1;
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EINVAL, "and too few entries");
+	wish.entries = 0;
+	tap_check(!kl_call(fd, KL_IOC_LATENCY, &wish) && wish.tasks == KL_LATENCY_TASKS_DEFAULT &&
+			  wish.entries == KL_LATENCY_ENTRIES_DEFAULT,
+		  "the defaults are told");
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EBUSY, "only one");
+	tap_check(!kl_call(fd, KL_IOC_LATENCY_READ, &call) && !call.n && !call.start,
+		  "nothing before the start");
+	call.what = 3;
+	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -EINVAL, "there are three arrays");
+	start(fd);
+	call = (struct kl_abi_latency_read){ .size = sizeof(call), .n = 1, .buffer = 8 };
+	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -EFAULT, "a bad buffer is told");
+	close(fd);
+}
+
+static void test_sleeps(void)
+{
+	int fd = open_profile(ALL_FLAGS, 0, 0), up[2], tid;
+	const struct kl_abi_latency_task *t;
+	const struct kl_abi_latency_entry *e;
+	u64 measured, worst[2];
+	bool timer = false;
+
+	if (pipe(up))
+		bail("pipe");
+	start(fd);
+	tid = fork();
+	if (!tid) {
+		u64 sum = 0, most = 0;
+
+		for (int i = 0; i < 40; i++) {
+			u64 begun = now_ns(), took;
+
+			sleep_ms(i == 20 ? 30 : 5);
+			took = now_ns() - begun;
+			sum += took;
+			most = took > most ? took : most;
+		}
+		if (write(up[1], &sum, 8) != 8 || write(up[1], &most, 8) != 8)
+			_exit(1);
+		pause();
+	}
+	if (read(up[0], &measured, 8) != 8 || read(up[0], worst, 8) != 8)
+		bail("read");
+	sleep_ms(20);
+	stop(fd);
+	fetch(fd);
+	t = task_of(tid);
+	if (!t)
+		bail("the sleeper is not there");
+	print_task("sleeper", t);
+	e = longest(t->id, KL_LATENCY_INTERRUPTIBLE);
+	tap_result(e && e->syscall == SYS_clock_nanosleep, "its sleeps are told with their call",
+		   "%d", e ? e->syscall : -2);
+	/* Its own clock also saw what came before and behind the sleep. */
+	tap_result(e && e->asleep.count == 40 && ms(e->asleep.sum) > 225 &&
+			   near(ms(e->asleep.sum) + ms(t->in[KL_LATENCY_RUNNABLE].sum),
+				measured / 1e6, 0.03, 8),
+		   "40 sleeps are as long as the program's clock says",
+		   "%llu, %.3f ms and %.3f, of %.3f", e ? (unsigned long long)e->asleep.count : 0,
+		   e ? ms(e->asleep.sum) : 0, ms(t->in[KL_LATENCY_RUNNABLE].sum), measured / 1e6);
+	tap_result(e && ms(e->asleep.worst) >= 30 && ms(e->asleep.worst) <= worst[0] / 1e6,
+		   "the worst of them too", "%.3f of %.3f", e ? ms(e->asleep.worst) : 0,
+		   worst[0] / 1e6);
+	for (u32 i = 0; e && i < n_sources; i++)
+		timer |= sources[i].id == e->hop[0].id && sources[i].number;
+	tap_check(e && e->hop[0].kind == KL_LATENCY_WAKER_TIMER && timer && !e->hop[1].kind,
+		  "woken by a timer, not by who was interrupted");
+	tap_check(e && e->kstack && e->ustack, "with both stacks");
+	tap_check(add_up(), "each task's states add up to its time");
+	tap_result(told.unpaired == 0 && !told.missed, "each sleep's end was seen", "%llu unpaired",
+		   (unsigned long long)told.unpaired);
+	kill(tid, SIGKILL);
+	waitpid(tid, NULL, 0);
+	close(fd);
+}
+
+static void read_schedstat(int tid, u64 *run, u64 *wait)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%lu %lu", run, wait) != 2)
+		bail("%s", path);
+	fclose(file);
+}
+
+/* Several compete for a processor, some of them sleep now and then. */
+static void test_schedstat(void)
+{
+	enum { N = 4 };
+	u64 run[N], wait[N], run_end, wait_end;
+	int fd = open_profile(0, 0, 0), tid[N];
+	bool good = true;
+
+	for (int i = 0; i < N; i++) {
+		tid[i] = fork();
+		if (!tid[i]) {
+			pin(0);
+			for (;;) {
+				burn_ms(10 + 7 * i);
+				if (i & 1)
+					sleep_ms(3 * i);
+			}
+		}
+	}
+	pin(1 % sysconf(_SC_NPROCESSORS_ONLN));
+	sleep_ms(50);
+	for (int i = 0; i < N; i++)
+		kill(tid[i], SIGSTOP);
+	sleep_ms(50);
+	for (int i = 0; i < N; i++)
+		read_schedstat(tid[i], &run[i], &wait[i]);
+	start(fd);
+	for (int i = 0; i < N; i++)
+		kill(tid[i], SIGCONT);
+	sleep_ms(1500);
+	for (int i = 0; i < N; i++)
+		kill(tid[i], SIGSTOP);
+	sleep_ms(50);
+	stop(fd);
+	fetch(fd);
+	for (int i = 0; i < N; i++) {
+		const struct kl_abi_latency_task *t = task_of(tid[i]);
+		double ran, waited;
+
+		read_schedstat(tid[i], &run_end, &wait_end);
+		if (!t)
+			bail("task %d is not there", tid[i]);
+		ran = ms(t->in[KL_LATENCY_RUNNING].sum);
+		waited = ms(t->in[KL_LATENCY_RUNNABLE].sum + t->in[KL_LATENCY_PREEMPTED].sum);
+		print_task("competitor", t);
+		printf("# schedstat: ran %.3f, waited %.3f ms\n", (run_end - run[i]) / 1e6,
+		       (wait_end - wait[i]) / 1e6);
+		good &= near(ran, (run_end - run[i]) / 1e6, 0.03, 3);
+		good &= near(waited, (wait_end - wait[i]) / 1e6, 0.03, 3);
+	}
+	tap_check(good, "time on and before a processor is schedstat's");
+	tap_check(add_up(), "and all states add up");
+	tap_check(!n_entries, "sums alone make no entries");
+	for (int i = 0; i < N; i++) {
+		kill(tid[i], SIGKILL);
+		waitpid(tid[i], NULL, 0);
+	}
+	close(fd);
+}
+
+/* ----------------------------------------------------------------- wakers */
+
+static int links[3][2];
+
+static void pass(int from, int to, unsigned int late_ms, unsigned int burn)
+{
+	char byte = 0;
+
+	if (from >= 0 && read(from, &byte, 1) != 1)
+		_exit(1);
+	if (late_ms)
+		sleep_ms(late_ms);
+	if (burn)
+		burn_ms(burn);
+	if (to >= 0 && write(to, &byte, 1) != 1)
+		_exit(1);
+}
+
+static int link_process(int from, int to, unsigned int late_ms, unsigned int burn, int cpu)
+{
+	int pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(cpu);
+	pass(from, to, late_ms, burn);
+	pause();
+	_exit(0);
+}
+
+static void make_links(void)
+{
+	for (int i = 0; i < 3; i++)
+		if (pipe(links[i]))
+			bail("pipe");
+}
+
+static void drop_links(void)
+{
+	for (int i = 0; i < 3; i++) {
+		close(links[i][0]);
+		close(links[i][1]);
+	}
+}
+
+static void print_entry(const char *what, const struct kl_abi_latency_entry *e)
+{
+	if (!e)
+		return;
+	printf("# %s: task %u, %.3f ms, hops", what, e->task, ms(e->asleep.sum));
+	for (int i = 0; i < KL_LATENCY_HOPS; i++)
+		printf(" %u:%u:%x", e->hop[i].kind, e->hop[i].id, e->hop[i].flags);
+	printf("\n");
+}
+
+/* A waits for B, B for C, C for a timer. With @burn B goes on for so long, with C long done. */
+static void test_chain(unsigned int late_ms, unsigned int burn, bool certain)
+{
+	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0), a, b, c;
+	const struct kl_abi_latency_task *ta, *tb, *tc;
+	const struct kl_abi_latency_entry *e;
+	int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+
+	make_links();
+	start(fd);
+	a = link_process(links[0][0], -1, 0, 0, 0);
+	b = link_process(links[1][0], links[0][1], 0, burn, last);
+	sleep_ms(20);
+	c = link_process(-1, links[1][1], late_ms, 0, 0);
+	sleep_ms(late_ms + burn + 60);
+	stop(fd);
+	fetch(fd);
+	ta = task_of(a);
+	tb = task_of(b);
+	tc = task_of(c);
+	if (!ta || !tb || !tc)
+		bail("the chain's tasks are not there");
+	e = longest(ta->id, KL_LATENCY_INTERRUPTIBLE);
+	print_entry(certain ? "chain" : "busy chain", e);
+	tap_check(e && e->hop[0].kind == KL_LATENCY_WAKER_TASK && e->hop[0].id == tb->id &&
+			  !e->hop[0].flags,
+		  certain ? "A was woken by B" : "A was woken by B, which was busy");
+	tap_check(e && e->hop[1].kind == KL_LATENCY_WAKER_TASK && e->hop[1].id == tc->id &&
+			  !!(e->hop[1].flags & KL_LATENCY_HOP_UNCERTAIN) == !certain,
+		  certain ? "which had waited for C" : "that it waited for C is not certain");
+	tap_check(e && e->hop[2].kind == KL_LATENCY_WAKER_TIMER && !e->hop[3].kind,
+		  "and that for a timer");
+	tap_check(add_up(), "states add up");
+	kill(a, SIGKILL);
+	kill(b, SIGKILL);
+	kill(c, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	drop_links();
+	close(fd);
+}
+
+/* Two that wake each other. */
+static void test_pingpong(void)
+{
+	enum { ROUNDS = 2000 };
+	int fd = open_profile(ALL_FLAGS, 0, 0), a, b, status;
+	const struct kl_abi_latency_task *ta, *tb;
+	u64 right = 0, wrong = 0;
+
+	make_links();
+	start(fd);
+	a = fork();
+	if (!a) {
+		for (int i = 0; i < ROUNDS; i++) {
+			pass(-1, links[0][1], 0, 0);
+			pass(links[1][0], -1, 0, 0);
+		}
+		_exit(0);
+	}
+	b = fork();
+	if (!b) {
+		for (int i = 0; i < ROUNDS; i++)
+			pass(links[0][0], links[1][1], 0, 0);
+		_exit(0);
+	}
+	waitpid(a, &status, 0);
+	waitpid(b, &status, 0);
+	stop(fd);
+	fetch(fd);
+	ta = task_of(a);
+	tb = task_of(b);
+	if (!ta || !tb)
+		bail("the players are not there");
+	print_task("player", ta);
+	for (u32 i = 0; i < n_entries; i++) {
+		const struct kl_abi_latency_entry *e = &entries[i];
+
+		if (e->task != ta->id || e->syscall != SYS_read)
+			continue;
+		if (e->hop[0].kind == KL_LATENCY_WAKER_TASK && e->hop[0].id == tb->id)
+			right += e->asleep.count;
+		else
+			wrong += e->asleep.count;
+	}
+	tap_result(right > ROUNDS / 4 && !wrong, "ping is woken by pong alone", "%llu, others %llu",
+		   (unsigned long long)right, (unsigned long long)wrong);
+	tap_check(ta->flags & KL_LATENCY_TASK_ENDED && tb->flags & KL_LATENCY_TASK_ENDED,
+		  "tasks that have ended are kept");
+	tap_check(add_up(), "their states add up to their life");
+	close(fd);
+}
+
+static pthread_mutex_t pi_mutex;
+static int holder_tid, waiter_tid;
+
+static void *hold_mutex(void *unused)
+{
+	holder_tid = gettid();
+	pthread_mutex_lock(&pi_mutex);
+	sleep_ms(60);
+	pthread_mutex_unlock(&pi_mutex);
+	return NULL;
+}
+
+static void *want_mutex(void *unused)
+{
+	waiter_tid = gettid();
+	sleep_ms(20);
+	pthread_mutex_lock(&pi_mutex);
+	pthread_mutex_unlock(&pi_mutex);
+	return NULL;
+}
+
+static void test_owner(void)
+{
+	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0);
+	const struct kl_abi_latency_task *holder, *waiter;
+	pthread_mutexattr_t pi;
+	pthread_t one, other;
+	bool found = false;
+
+	pthread_mutexattr_init(&pi);
+	pthread_mutexattr_setprotocol(&pi, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&pi_mutex, &pi);
+	start(fd);
+	pthread_create(&one, NULL, hold_mutex, NULL);
+	pthread_create(&other, NULL, want_mutex, NULL);
+	pthread_join(one, NULL);
+	pthread_join(other, NULL);
+	stop(fd);
+	fetch(fd);
+	holder = task_of(holder_tid);
+	waiter = task_of(waiter_tid);
+	if (!holder || !waiter)
+		bail("the threads are not there");
+	for (u32 i = 0; i < n_entries; i++)
+		if (entries[i].task == waiter->id && entries[i].syscall == SYS_futex &&
+		    ms(entries[i].asleep.sum) > 20) {
+			print_entry("waiter", &entries[i]);
+			found = entries[i].owner == holder->id &&
+				entries[i].hop[0].id == holder->id;
+		}
+	tap_check(found, "who waits for a lock is told who has it");
+	close(fd);
+}
+
+/* ----------------------------------------------------------------- bounds */
+
+static void run_processes(unsigned int n)
+{
+	while (n--) {
+		int pid = fork();
+
+		if (!pid)
+			_exit(0);
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			bail("fork");
+	}
+}
+
+static void test_bounds(unsigned int processes)
+{
+	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_KERNEL_STACKS, 512, 256);
+	u32 ended = 0, last = 0;
+	bool order = true;
+
+	start(fd);
+	run_processes(processes);
+	stop(fd);
+	fetch(fd);
+	for (u32 i = 0; i < n_tasks; i++)
+		ended += !!(tasks[i].flags & KL_LATENCY_TASK_ENDED);
+	for (u32 i = 0; i < n_tasks; i++) {
+		order &= tasks[i].id && tasks[i].id != last;
+		last = tasks[i].id;
+	}
+	printf("# %u tasks, %u of them ended; evicted: %llu tasks, %llu entries; no entry %llu, missed %llu\n",
+	       n_tasks, ended, (unsigned long long)told.evicted_tasks,
+	       (unsigned long long)told.evicted_entries, (unsigned long long)told.no_entry,
+	       (unsigned long long)told.missed);
+	tap_check(n_tasks <= 512 && n_entries <= 256 && ended > 100 && order,
+		  "the tables keep their size");
+	tap_result(told.evicted_tasks + ended >= processes &&
+			   told.evicted_tasks + ended <= processes + 1000 && !told.missed,
+		   "each process was there, or is counted", "%llu and %u of %u",
+		   (unsigned long long)told.evicted_tasks, ended, processes);
+	tap_check(told.evicted_entries > 0, "so are entries that had to go");
+	tap_check(add_up(), "states add up");
+	start(fd);
+	stop(fd);
+	fetch(fd);
+	tap_check(!told.evicted_tasks && ms(told.until - told.start) < 1000, "a start begins anew");
+	close(fd);
+}
+
+/* More tasks live than there is room for. */
+static void test_full(void)
+{
+	int fd = open_profile(0, 16, 64), pid[40];
+
+	start(fd);
+	for (int i = 0; i < 40; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			for (;;)
+				sleep_ms(1);
+		}
+	}
+	sleep_ms(200);
+	for (int i = 0; i < 20; i++) {
+		fetch(fd);
+		if (!add_up())
+			bail("while it is full");
+	}
+	stop(fd);
+	fetch(fd);
+	tap_check(n_tasks == 16 && told.missed > 1000, "what finds no room is counted");
+	for (int i = 0; i < 40; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	close(fd);
+}
+
+/* Read while it is written. */
+static void test_live(void)
+{
+	int fd = open_profile(ALL_FLAGS, 0, 0), pid[6];
+	bool good = true;
+	u32 reads = 0;
+
+	for (int i = 0; i < 6; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			int ends[2];
+
+			if (pipe(ends))
+				_exit(1);
+			if (!fork())
+				for (char byte;;)
+					if (read(ends[0], &byte, 1) != 1)
+						_exit(0);
+			close(ends[0]);
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				if (write(ends[1], "", 1) != 1)
+					_exit(1);
+		}
+	}
+	start(fd);
+	for (double end = now_seconds() + 2; good && now_seconds() < end; reads++) {
+		fetch(fd);
+		good = add_up();
+	}
+	printf("# %u reads\n", reads);
+	tap_check(good && reads > 10, "what is read while it runs adds up each time");
+	for (int i = 0; i < 6; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	stop(fd);
+	fetch(fd);
+	tap_check(add_up(), "and at the end");
+	close(fd);
+}
+
+/* ------------------------------------------------------------------- users */
+
+static void become(u32 id)
+{
+	if (setgroups(0, NULL) || setresgid(id, id, id) || setresuid(id, id, id))
+		_exit(99);
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+static int user_part(void)
+{
+	struct kl_abi_latency wish = { .size = sizeof(wish), .flags = KL_LATENCY_KERNEL_STACKS };
+	struct kl_abi_session session = { .blocks = 4, .block_bytes = 4096 };
+	const struct kl_abi_latency_entry *e;
+	const struct kl_abi_latency_task *t;
+	int fd, child, bad = 0;
+
+	become(4242);
+	fd = kl_open();
+	if (kl_session(fd, &session) || kl_use(fd, KL_MASKSET_RNOTHING))
+		return 1;
+	bad |= (kl_call(fd, KL_IOC_LATENCY, &wish) != -EPERM) << 1;
+	wish.flags = 0;
+	wish.tasks = KL_LATENCY_TASKS_UNPRIVILEGED + 1;
+	bad |= (kl_call(fd, KL_IOC_LATENCY, &wish) != -EINVAL) << 2;
+	wish.tasks = 0;
+	wish.flags = KL_LATENCY_WAKERS | KL_LATENCY_WAKER_STACKS | KL_LATENCY_USER_STACKS |
+		     KL_LATENCY_OWNERS;
+	if (kl_call(fd, KL_IOC_LATENCY, &wish) || kl_start(fd))
+		return 1;
+	child = link_process(links[0][0], links[1][1], 0, 0, 0);
+	waitpid(child, NULL, WNOHANG);
+	sleep_ms(200);
+	kl_stop(fd);
+	fetch(fd);
+	for (u32 i = 0; i < n_tasks; i++)
+		bad |= (tasks[i].uid != 4242) << 3;
+	bad |= !add_up() << 4;
+	t = task_of(child);
+	if (!t)
+		return bad | 1 << 5;
+	e = longest(t->id, KL_LATENCY_INTERRUPTIBLE);
+	print_entry("user's", e);
+	bad |= !(e && e->hop[0].kind == KL_LATENCY_WAKER_HIDDEN && !e->hop[0].id && !e->kstack &&
+		 !e->waker_kstack && !e->waker_ustack && e->ustack)
+	       << 6;
+	for (u32 i = 0; i < n_sources; i++)
+		bad |= (sources[i].kind == KL_LATENCY_WAKER_TIMER && sources[i].number) << 7;
+	kill(child, SIGKILL);
+	return bad;
+}
+
+static void test_users(void)
+{
+	int user, status;
+	char byte;
+
+	make_links();
+	user = fork();
+	if (!user)
+		_exit(user_part());
+	sleep_ms(120);
+	pass(-1, links[0][1], 0, 0);
+	if (read(links[1][0], &byte, 1) != 1)
+		bail("read");
+	waitpid(user, &status, 0);
+	tap_result(!WEXITSTATUS(status),
+		   "a user sees own tasks, and no address, nor who else has woken them",
+		   "bits %x", WEXITSTATUS(status));
+	drop_links();
+}
+
+int main(int argc, char **argv)
+{
+	struct kl_abi_info info;
+	int fd = kl_open();
+
+	info = kl_info(fd);
+	cycles_per_ns = info.clock_hz / 1e9;
+	close(fd);
+	test_calls();
+	test_sleeps();
+	test_schedstat();
+	test_pingpong();
+	test_chain(60, 0, true);
+	test_chain(10, 120, false);
+	test_owner();
+	test_bounds(argc > 1 ? strtoul(argv[1], NULL, 0) : 2000);
+	test_full();
+	test_live();
+	test_users();
+	return tap_end();
+}
