@@ -4,7 +4,7 @@
  * uapi/kernlens.h in between, so that what is measured is the module alone.
  * Used by bench/guest.
  *
- *	session [-e PATTERN,...] [-v NAME,...] [-c] [-r RULE] [-t self|other] [-n SESSIONS] [-d] [-s FILE] -- COMMAND...
+ *	session [-e PATTERN,...] [-v NAME,...] [-c] [-r RULE] [-t self|other] [-n SESSIONS] [-d] [-s FILE] [-l FLAGS] -- COMMAND...
  *
  *	-e  events by glob; the default is all of RDEFAULT
  *	-v  variables with each record
@@ -16,6 +16,7 @@
  *	    log,next: the same of sched_switch, on next_tid
  *	-t  follow the command and what it creates, or a task that does nothing
  *	-d  discard mode instead of overwrite
+ *	-l  a latency profile with these KL_LATENCY_* in hexadecimal
  *	-s  write "RECORDS LOST COUNTED" of the first session there
  */
 #include <errno.h>
@@ -191,6 +192,15 @@ static void follow(int fd, pid_t pid)
 		die(fd, "filter");
 }
 
+static void profile(int fd, __u32 flags)
+{
+	struct kl_abi_latency latency = { .size = sizeof(latency), .flags = flags };
+	struct kl_abi_use use = { .size = sizeof(use), .maskset = KL_MASKSET_RNOTHING };
+
+	if (ioctl(fd, KL_IOC_LATENCY, &latency) || ioctl(fd, KL_IOC_MASKSET_USE, &use))
+		die(fd, "latency");
+}
+
 static void write_stats(int fd, const char *path)
 {
 	static struct kl_abi_counts counts = { .size = sizeof(counts) };
@@ -218,6 +228,7 @@ struct wish {
 	const char *rule;
 	const char *tasks;
 	const char *stats;
+	const char *latency;
 	__u32 mode;
 	__u8 handler;
 	int sessions;
@@ -227,7 +238,7 @@ static int parse(struct wish *wish, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+e:v:fcr:t:n:ds:")) != -1) {
+	while ((option = getopt(argc, argv, "+e:v:fcr:t:n:ds:l:")) != -1) {
 		switch (option) {
 		case 'e':
 			wish->patterns = optarg;
@@ -252,6 +263,9 @@ static int parse(struct wish *wish, int argc, char **argv)
 			break;
 		case 'd':
 			wish->mode = KL_MODE_DISCARD;
+			break;
+		case 'l':
+			wish->latency = optarg;
 			break;
 		case 's':
 			wish->stats = optarg;
@@ -316,6 +330,8 @@ static int start_session(const struct wish *wish, int number, pid_t followed)
 		use_variables(fd, copy, wish->flags);
 		free(copy);
 	}
+	if (wish->latency)
+		profile(fd, strtoul(wish->latency, NULL, 16));
 	if (wish->tasks)
 		follow(fd, followed);
 	if (ioctl(fd, KL_IOC_START))

@@ -23,6 +23,8 @@
 
 /* Of kl_latency.flags, beside KL_LATENCY_*: the gate is asked at each switch from a task. */
 #define KL_LATENCY_ASKS 0x80000000u
+/* And: it does not run. */
+#define KL_LATENCY_OFF 0x40000000u
 
 #define KL_LATENCY_SOURCES 128u
 #define KL_LATENCY_SLOTS 16u /* of entries, that are looked at */
@@ -117,6 +119,7 @@ struct kl_latency_source {
  * @mask: of @head
  * @lock: a leaf; changes of the tables, with interrupts off
  * @free, @ended, @ended_last: lists of tasks, by @follower
+ * @none: stands behind the last task with a hash, and is none
  */
 struct kl_latency {
 	u64 until;
@@ -136,21 +139,30 @@ struct kl_latency {
 	struct kl_latency_task *free;
 	struct kl_latency_task *ended;
 	struct kl_latency_task *ended_last;
+	struct kl_latency_task none;
 	u64 evicted_tasks;
 	u64 evicted_entries;
 	u32 n_sources;
 	struct kl_latency_source source[KL_LATENCY_SOURCES];
 };
 
+/* Its first record with the task's hash; there always is one. */
+static __always_inline struct kl_latency_task *kl_latency_first(const struct kl_latency *l,
+								 const struct task_struct *task)
+{
+	u32 at = (u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask;
+
+	/* What is in it after it; pairs with link_task. */
+	return smp_load_acquire(&l->head[at]);
+}
+
 /* The task's record, NULL if there is none. One that is just made may be missed. */
 static __always_inline struct kl_latency_task *kl_latency_find(const struct kl_latency *l,
 								const struct task_struct *task)
 {
-	u32 at = (u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask;
-	/* What is in it before it; pairs with link_task. */
-	struct kl_latency_task *t = smp_load_acquire(&l->head[at]);
+	struct kl_latency_task *t = kl_latency_first(l, task);
 
-	while (t && unlikely(t->task != task))
+	while (t && t->task != task)
 		t = READ_ONCE(t->next);
 	return t;
 }

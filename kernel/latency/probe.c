@@ -18,10 +18,6 @@
 #include "../source/source.h"
 #include "inside.h"
 
-#define PLAIN_SLEEP (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)
-#define OTHER_SLEEP                                                                         \
-	(TASK_NOLOAD | __TASK_STOPPED | __TASK_TRACED | TASK_PARKED | TASK_DEAD | TASK_FROZEN)
-
 /**
  * kl_latency_state_of - what a task that sleeps is in
  * @state: of the task, not 0
@@ -38,14 +34,6 @@ u32 kl_latency_state_of(unsigned int state, const struct task_struct *task)
 	if (state & TASK_UNINTERRUPTIBLE)
 		return KL_LATENCY_UNINTERRUPTIBLE;
 	return KL_LATENCY_STOPPED;
-}
-
-static __always_inline u32 asleep(unsigned int state, const struct task_struct *task)
-{
-	if (likely(!task->in_iowait && !(state & OTHER_SLEEP) && state & PLAIN_SLEEP))
-		return state & TASK_INTERRUPTIBLE ? KL_LATENCY_INTERRUPTIBLE :
-						    KL_LATENCY_UNINTERRUPTIBLE;
-	return kl_latency_state_of(state, task);
 }
 
 /* ---------------------------------------------------------- switch from */
@@ -69,6 +57,20 @@ static __always_inline void take_place(struct kl_latency *l, struct kl_latency_t
 	t->kstack = flags & KL_LATENCY_KERNEL_STACKS ? kl_stack_kernel(l->session) : 0;
 	t->ustack = flags & KL_LATENCY_USER_STACKS ? kl_stack_user(l->session) : 0;
 	t->syscall = syscall_of(prev);
+}
+
+static __always_inline void leave_for(struct kl_latency_task *t, u32 state, u64 now)
+{
+	u64 since = t->since;
+
+	t->ran_since = since;
+	/* Readers look at `since` before and after the rest (A). */
+	WRITE_ONCE(t->since, 0);
+	barrier();
+	kl_latency_sum(t, KL_LATENCY_RUNNING, now - since);
+	t->state = state;
+	barrier();
+	WRITE_ONCE(t->since, now);
 }
 
 /* What is asked for beside the sums, and what is not usual. */
@@ -101,19 +103,13 @@ static noinline void leave_unknown(struct kl_latency *l, struct kl_latency_task 
 		return;
 	}
 	/* It has run since it was entered, which may be in this instant. */
-	t->ran_since = t->since;
-	now = max(now, t->ran_since);
-	WRITE_ONCE(t->since, 0);
-	barrier();
-	kl_latency_sum(t, KL_LATENCY_RUNNING, now - t->ran_since);
-	t->state = state;
-	barrier();
-	WRITE_ONCE(t->since, now);
+	now = max(now, t->since);
+	leave_for(t, state, now);
 	leave_more(l, t, prev, state, dead, now);
 }
 
-static __always_inline void leave(struct kl_latency *l, struct task_struct *prev, bool preempt,
-				  unsigned int prev_state, u64 now)
+static void leave(struct kl_latency *l, struct task_struct *prev, bool preempt,
+		  unsigned int prev_state, u64 now)
 {
 	struct kl_latency_task *t = kl_latency_find(l, prev);
 	u32 state = KL_LATENCY_PREEMPTED;
@@ -121,20 +117,13 @@ static __always_inline void leave(struct kl_latency *l, struct task_struct *prev
 
 	/* A signal that is pending has made it "running" again. */
 	if (prev_state && !preempt && READ_ONCE(prev->__state)) {
-		state = asleep(prev_state, prev);
+		state = kl_latency_state_of(prev_state, prev);
 		dead = prev_state & TASK_DEAD;
 	}
 	if (unlikely(!t || t->state != KL_LATENCY_RUNNING))
 		return leave_unknown(l, t, prev, state, dead, now);
-	t->ran_since = t->since;
-	/* Readers look at `since` before and after the rest (A). */
-	WRITE_ONCE(t->since, 0);
-	barrier();
-	kl_latency_sum(t, KL_LATENCY_RUNNING, now - t->ran_since);
-	t->state = state;
-	barrier();
-	WRITE_ONCE(t->since, now);
-	if (unlikely(l->flags || dead))
+	leave_for(t, state, now);
+	if (l->flags || dead)
 		leave_more(l, t, prev, state, dead, now);
 }
 
@@ -212,7 +201,7 @@ static noinline void enter_unknown(struct kl_latency *l, struct kl_latency_task 
 	}
 }
 
-static __always_inline void enter(struct kl_latency *l, struct task_struct *next, u64 now)
+static void enter(struct kl_latency *l, struct task_struct *next, u64 now)
 {
 	struct kl_latency_task *t = kl_latency_find(l, next);
 	u64 since, wake;
@@ -244,14 +233,13 @@ static __always_inline void enter(struct kl_latency *l, struct task_struct *next
 
 /* ----------------------------------------------------------- tracepoints */
 
-/* Interrupts are off, the run queue is locked, and @prev is still the running task. */
-static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
-		      unsigned int prev_state)
+static noinline void switch_any(void *data, bool preempt, struct task_struct *prev,
+				struct task_struct *next, unsigned int prev_state)
 {
 	struct kl_latency *l = data;
 	u64 now = kl_clock();
 
-	if (unlikely(now >= READ_ONCE(l->until)))
+	if (now >= READ_ONCE(l->until))
 		return;
 	if (prev->pid)
 		leave(l, prev, preempt, prev_state, now);
@@ -259,37 +247,78 @@ static void on_switch(void *data, bool preempt, struct task_struct *prev, struct
 		enter(l, next, now);
 }
 
-/* What is not usual: no record, or one without event. */
-static noinline struct kl_latency_task *waking_unknown(struct kl_latency *l,
-							struct kl_latency_task *t,
-							struct task_struct *task, u64 now)
+/*
+ * Interrupts are off, the run queue is locked, and @prev is still the running task. The
+ * usual case of a profile of sums is done here, without a call: a task goes to sleep or is
+ * preempted, and another comes that was asleep or preempted. Nothing is written before
+ * it is known to be that; all else is a tail call that starts again.
+ */
+static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
+		      unsigned int prev_state)
 {
-	unsigned int state = READ_ONCE(task->__state);
+	struct kl_latency *l = data;
+	struct kl_latency_task *t = kl_latency_first(l, prev), *n = kl_latency_first(l, next);
+	u32 from = READ_ONCE(n->state), to = KL_LATENCY_PREEMPTED;
+	u64 now, since, wake;
 
-	if (!t && now < READ_ONCE(l->until) && kl_gate_task(l->session, task))
-		t = kl_latency_enter(l, task, KL_LATENCY_UNSET, now);
-	/* It is asleep until we let it go: it can be looked at. */
-	if (t)
-		t->wake.state = state ? kl_latency_state_of(state, task) :
-					KL_LATENCY_UNINTERRUPTIBLE;
-	return t;
+	if (!static_branch_likely(&kl_clock_is_tsc))
+		return switch_any(data, preempt, prev, next, prev_state);
+	if (unlikely(READ_ONCE(l->flags) || READ_ONCE(t->task) != prev ||
+		     READ_ONCE(n->task) != next || READ_ONCE(t->state) ||
+		     from - KL_LATENCY_PREEMPTED >
+			     KL_LATENCY_UNINTERRUPTIBLE - KL_LATENCY_PREEMPTED))
+		return switch_any(data, preempt, prev, next, prev_state);
+	if (prev_state) {
+		to = (prev_state & ~TASK_FREEZABLE) + KL_LATENCY_INTERRUPTIBLE - TASK_INTERRUPTIBLE;
+		if (unlikely(preempt || to > KL_LATENCY_UNINTERRUPTIBLE ||
+			     !READ_ONCE(prev->__state) || prev->in_iowait))
+			return switch_any(data, preempt, prev, next, prev_state);
+	}
+	since = READ_ONCE(n->since);
+	wake = READ_ONCE(n->wake.at);
+	if (unlikely(from != KL_LATENCY_PREEMPTED && wake < since))
+		return switch_any(data, preempt, prev, next, prev_state);
+	/* Behind all that may go elsewhere, with the arguments where they came. */
+	now = rdtsc();
+	leave_for(t, to, now);
+	WRITE_ONCE(n->since, 0);
+	barrier();
+	if (from != KL_LATENCY_PREEMPTED) {
+		wake = min(wake, now);
+		kl_latency_sum(n, from, wake - since);
+		since = wake;
+		from = KL_LATENCY_RUNNABLE;
+	}
+	kl_latency_sum(n, from, now - since);
+	n->state = KL_LATENCY_RUNNING;
+	barrier();
+	WRITE_ONCE(n->since, now);
 }
 
-/* In the waker's context, under the task's pi_lock. */
-static void on_waking(void *data, struct task_struct *task)
+static noinline void waking_any(void *data, struct task_struct *task)
 {
 	struct kl_latency *l = data;
 	struct kl_latency_task *t = kl_latency_find(l, task);
 	u64 now = kl_clock();
 
-	if (unlikely(!t || t->state >= KL_LATENCY_STATES)) {
-		t = waking_unknown(l, t, task, now);
-		if (!t)
-			return;
-	}
+	if (!t && now < READ_ONCE(l->until) && kl_gate_task(l->session, task))
+		t = kl_latency_enter(l, task, KL_LATENCY_UNSET, now);
+	if (!t)
+		return;
 	if (l->flags & KL_LATENCY_WAKERS)
 		kl_latency_take_waker(l, t, now);
 	t->wake.at = now;
+}
+
+/* In the waker's context, under the task's pi_lock. As on_switch. */
+static void on_waking(void *data, struct task_struct *task)
+{
+	struct kl_latency *l = data;
+	struct kl_latency_task *t = kl_latency_first(l, task);
+
+	if (unlikely(t->task != task || l->flags & KL_LATENCY_WAKERS))
+		return waking_any(data, task);
+	t->wake.at = kl_clock();
 }
 
 /* A task that has just been made is about to run for the first time. */

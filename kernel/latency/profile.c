@@ -61,7 +61,7 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 		return NULL;
 	raw_spin_lock_init(&l->lock);
 	l->session = s;
-	l->flags = wish->flags;
+	l->flags = wish->flags | KL_LATENCY_OFF;
 	/* Each of them is told by entries. */
 	if (wish->flags)
 		l->flags |= KL_LATENCY_ENTRIES;
@@ -151,7 +151,7 @@ int kl_latency_start(struct kl_session *s, struct kl_error *why)
 	WRITE_ONCE(l->until, 0);
 	kl_latency_clear(l);
 	clear_cpus(l);
-	l->flags &= ~KL_LATENCY_ASKS;
+	l->flags = (l->flags & ~KL_LATENCY_ASKS) | KL_LATENCY_OFF;
 	if (s->gate & (KL_GATE_OWN | KL_GATE_UID))
 		l->flags |= KL_LATENCY_ASKS;
 	if (l->flags & KL_LATENCY_WAKERS) {
@@ -169,6 +169,7 @@ int kl_latency_start(struct kl_session *s, struct kl_error *why)
 	l->start = kl_clock();
 	/* The start before probes count. No partner: they read it under the lock only. */
 	smp_store_release(&l->until, U64_MAX);
+	WRITE_ONCE(l->flags, l->flags & ~KL_LATENCY_OFF);
 	enter_tasks(l);
 	return 0;
 }
@@ -186,6 +187,7 @@ void kl_latency_stop(struct kl_session *s)
 	lockdep_assert_held(&s->lock);
 	if (!l || !l->attached)
 		return;
+	WRITE_ONCE(l->flags, l->flags | KL_LATENCY_OFF);
 	WRITE_ONCE(l->until, kl_clock());
 	kl_latency_refresh(l);
 	kl_latency_detach(l);

@@ -20,7 +20,8 @@ static struct kl_latency_task **head_of(struct kl_latency *l, const struct task_
  */
 void kl_latency_clear(struct kl_latency *l)
 {
-	memset(l->head, 0, (l->mask + 1ul) * sizeof(*l->head));
+	for (u32 i = 0; i <= l->mask; i++)
+		l->head[i] = &l->none;
 	memset(l->entry, 0, (l->entry_mask + 1ul) * sizeof(*l->entry));
 	memset(l->task, 0, l->n_tasks * sizeof(*l->task));
 	memset(l->source, 0, sizeof(l->source));
@@ -104,6 +105,7 @@ void kl_latency_name(struct kl_latency_task *t, const struct task_struct *task)
 struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struct *task, u32 state,
 					 u64 now)
 {
+	unsigned int asked = READ_ONCE(task->__state);
 	struct kl_latency_task *t;
 	unsigned long flags;
 
@@ -123,6 +125,9 @@ struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struc
 	t->first = now;
 	t->flags = (task->flags & PF_KTHREAD ? KL_LATENCY_TASK_KERNEL : 0) |
 		   (state == KL_LATENCY_OUTSIDE ? KL_LATENCY_TASK_OUTSIDE : 0);
+	/* If it is asleep, then until its first event. */
+	t->wake.state = state == KL_LATENCY_UNSET && asked ? kl_latency_state_of(asked, task) :
+							     KL_LATENCY_UNINTERRUPTIBLE;
 	kl_latency_name(t, task);
 	link_task(l, t, task);
 unlock:

@@ -9,6 +9,7 @@
 #include <linux/interrupt.h>
 #include <linux/timer.h>
 #include <linux/tracepoint.h>
+#include <asm/irq_regs.h>
 #include <trace/events/irq.h>
 #include <trace/events/timer.h>
 
@@ -254,6 +255,14 @@ static struct kl_abi_latency_hop running_task(struct kl_latency *l, struct kl_la
 	return hop;
 }
 
+/* What the hard interrupt has interrupted is none of the waker's. */
+static unsigned long interrupted(void)
+{
+	const struct pt_regs *regs = in_hardirq() ? get_irq_regs() : NULL;
+
+	return regs && !user_mode((struct pt_regs *)regs) ? regs->ip : 0;
+}
+
 /**
  * kl_latency_take_waker - note who wakes a task
  * @l: profile
@@ -279,7 +288,7 @@ void kl_latency_take_waker(struct kl_latency *l, struct kl_latency_task *t, u64 
 	if (!(flags & KL_LATENCY_WAKER_STACKS) || wake->hop[0].kind == KL_LATENCY_WAKER_HIDDEN)
 		return;
 	if (flags & KL_LATENCY_KERNEL_STACKS)
-		wake->kstack = kl_stack_kernel(l->session);
+		wake->kstack = kl_stack_kernel_until(l->session, interrupted());
 	if (flags & KL_LATENCY_USER_STACKS && task)
 		wake->ustack = kl_stack_user(l->session);
 }

@@ -67,7 +67,16 @@ static void put_room(u32 at)
 
 /* --------------------------------------------------------------- the kernel */
 
-static u64 store_kernel(struct kl_stacks *stacks, u64 *frame)
+/* Frames in front of the address; all if it is none of them. */
+static u32 cut_at(const u64 *frame, u32 n, unsigned long until)
+{
+	for (u32 i = 1; until && i < n; i++)
+		if (frame[i] == until)
+			return i;
+	return n;
+}
+
+static u64 store_kernel(struct kl_stacks *stacks, u64 *frame, unsigned long until)
 {
 	struct pt_regs *regs = kl_tick_registers();
 	struct kl_stack_trace trace = {
@@ -81,16 +90,19 @@ static u64 store_kernel(struct kl_stacks *stacks, u64 *frame)
 		return 0;
 	trace.about.frames =
 		kl_stack_walk_kernel(frame, stacks->kernel_frames, regs, &trace.about.flags);
+	trace.about.frames = cut_at(frame, trace.about.frames, until);
 	return trace.about.frames ? kl_stack_insert(&stacks->table, &trace) : 0;
 }
 
 /**
- * kl_stack_kernel - the call trace in the kernel, stored
+ * kl_stack_kernel_until - the call trace in the kernel up to an address, stored
  * @s: the session; its owner may see addresses
+ * @until: the frame that is left out with those behind it, as of what an interrupt has
+ *	   interrupted; 0: none
  *
  * Returns its id, 0 if there is none. Context: any, preemption off.
  */
-u64 kl_stack_kernel(struct kl_session *s)
+u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until)
 {
 	/* Its tables before the pointer; pairs with kl_stacks_prepare. */
 	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
@@ -102,9 +114,20 @@ u64 kl_stack_kernel(struct kl_session *s)
 	frame = get_room(this_cpu_ptr(stack_cpus), at);
 	if (unlikely(!frame))
 		return 0;
-	id = store_kernel(stacks, frame);
+	id = store_kernel(stacks, frame, until);
 	put_room(at);
 	return id;
+}
+
+/**
+ * kl_stack_kernel - the call trace in the kernel, stored
+ * @s: the session; its owner may see addresses
+ *
+ * As kl_stack_kernel_until, whole.
+ */
+u64 kl_stack_kernel(struct kl_session *s)
+{
+	return kl_stack_kernel_until(s, 0);
 }
 
 /* -------------------------------------------------------------- the program */

@@ -30,6 +30,7 @@ static __always_inline struct pt_regs *kl_tick_registers(void)
 }
 
 u64 kl_stack_kernel(struct kl_session *s);
+u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until);
 u64 kl_stack_user(struct kl_session *s);
 bool kl_stack_ask(struct kl_session *s);
 void kl_stack_forget(void);
