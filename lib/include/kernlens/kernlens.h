@@ -32,5 +32,7 @@
 #include <kernlens/stack.h>
 #include <kernlens/inspect.h>
 #include <kernlens/processes.h>
+#include <kernlens/flame.h>
+#include <kernlens/latency.h>
 
 #endif /* KERNLENS_KERNLENS_H */
