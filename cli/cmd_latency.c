@@ -123,13 +123,13 @@ static char *title_of(const struct latency_run *lr)
 	const struct cli_select *select = &lr->session.select;
 	const char *slash = select->words ? strrchr(select->words[0], '/') : NULL;
 
-	if (select->words)
-		return cli_format("Time asleep: %s", slash ? slash + 1 : select->words[0]);
 	if (select->user)
 		return cli_format("Time asleep: user %s", select->user);
 	if (select->n_pids)
 		return cli_format("Time asleep: process %d", select->pid[0]);
-	return cli_format("Time asleep: all tasks");
+	if (select->all)
+		return cli_format("Time asleep: all tasks");
+	return cli_format("Time asleep: %s", slash ? slash + 1 : select->words[0]);
 }
 
 /* The graphs that were asked for, and with --folded what goes into @folded. */

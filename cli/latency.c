@@ -202,7 +202,8 @@ static int by_sum(const void *a, const void *b)
 /* Whether a wait is shown at all. */
 static bool is_shown(const struct cli_latency *r, const struct kl_abi_latency_entry *e)
 {
-	return r->idle || (e->state != KL_LATENCY_IDLE && e->state != KL_LATENCY_STOPPED);
+	return r->idle || (e->state != KL_LATENCY_IDLE && e->state != KL_LATENCY_STOPPED &&
+			   strcmp(reason_of(r, e), KL_LATENCY_NO_WORK) != 0);
 }
 
 static struct group *make_groups(const struct cli_latency *r, size_t *n)

@@ -21,7 +21,9 @@ static json_t *json_task(const struct kl_abi_latency_task *t)
 			 (int)t->uid, "ended", !!(t->flags & KL_LATENCY_TASK_ENDED), "kernel",
 			 !!(t->flags & KL_LATENCY_TASK_KERNEL), "elapsed_ns",
 			 (json_int_t)(t->until - t->since), "state",
-			 kl_latency_state_name(t->state), "states", states);
+			 t->flags & KL_LATENCY_TASK_ENDED ? "ended" :
+							    kl_latency_state_name(t->state),
+			 "states", states);
 }
 
 static json_t *json_hop(struct kl_latency *l, const struct kl_abi_latency_hop *hop)

@@ -8,6 +8,7 @@
 
 #include "compat/clock.h"
 #include "device/device.h"
+#include "device/proc.h"
 #include "session/fire.h"
 #include "session/session.h"
 #include "session/stack.h"
@@ -34,11 +35,16 @@ static int __init kernlens_init(void)
 	error = kl_defined_init();
 	if (error)
 		goto deinit_fire;
-	error = kl_device_init();
+	error = kl_proc_init();
 	if (error)
 		goto deinit_defined;
+	error = kl_device_init();
+	if (error)
+		goto deinit_proc;
 	return 0;
 
+deinit_proc:
+	kl_proc_deinit();
 deinit_defined:
 	kl_defined_deinit();
 deinit_fire:
@@ -54,6 +60,7 @@ deinit_source:
 static void __exit kernlens_exit(void)
 {
 	kl_device_deinit();
+	kl_proc_deinit();
 	kl_defined_deinit();
 	kl_fire_deinit();
 	kl_stacks_deinit();

@@ -204,7 +204,9 @@ struct kl_flame *kl_latency_flame(struct kl_latency *latency, const struct kl_st
 	for (size_t i = 0; !ret && i < latency->n_entries; i++) {
 		const struct kl_abi_latency_entry *entry = &latency->entry[i];
 
-		if ((idle || entry->state != KL_LATENCY_IDLE) && entry->asleep.sum >= 1000)
+		if (entry->asleep.sum >= 1000 &&
+		    (idle || (entry->state != KL_LATENCY_IDLE &&
+			      strcmp(kl_latency_reason(stacks, schema, entry), KL_LATENCY_NO_WORK))))
 			ret = add_entry(flame, path, latency, stacks, schema, entry);
 	}
 	for (size_t i = 0; !ret && i < latency->n_tasks; i++)

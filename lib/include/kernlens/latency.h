@@ -76,6 +76,9 @@ const struct kl_abi_latency_task *kl_latency_task(const struct kl_latency *laten
  */
 const char *kl_latency_state_name(unsigned int state);
 
+/* What kl_latency_reason() says of a kernel thread that has nothing to do. */
+#define KL_LATENCY_NO_WORK "no work"
+
 /**
  * kl_latency_reason - what a wait was for, by the functions in its trace; else by the
  *		       system call; else by its state

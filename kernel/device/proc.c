@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/kernlens: files for people, a row of the table below each. Who opens one sees
+ * what the device would let the same opener see.
+ */
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+
+#include "../latency/show.h"
+#include "../session/session.h"
+#include "proc.h"
+
+/* ---------------------------------------------------------------- latency */
+
+static void *latency_at(struct seq_file *to, loff_t at)
+{
+	const struct kl_latency_list *list = to->private;
+
+	return at < kl_latency_list_lines(list) ? (void *)(unsigned long)(at + 1) : NULL;
+}
+
+static void *latency_start(struct seq_file *to, loff_t *at)
+{
+	return latency_at(to, *at);
+}
+
+static void *latency_next(struct seq_file *to, void *last, loff_t *at)
+{
+	return latency_at(to, ++*at);
+}
+
+static void latency_stop(struct seq_file *to, void *last)
+{
+}
+
+static int latency_show(struct seq_file *to, void *at)
+{
+	kl_latency_list_show(to->private, (unsigned long)at - 1, to);
+	return 0;
+}
+
+static const struct seq_operations latency_operations = {
+	.start = latency_start,
+	.next = latency_next,
+	.stop = latency_stop,
+	.show = latency_show,
+};
+
+static int latency_open(struct inode *inode, struct file *file)
+{
+	u32 may = kl_access_of_opener(file->f_cred);
+	struct kl_latency_list *list = kl_latency_list(file->f_cred, may);
+	int error;
+
+	if (IS_ERR(list))
+		return PTR_ERR(list);
+	error = seq_open(file, &latency_operations);
+	if (error)
+		kl_latency_list_free(list);
+	else
+		((struct seq_file *)file->private_data)->private = list;
+	return error;
+}
+
+static int latency_release(struct inode *inode, struct file *file)
+{
+	kl_latency_list_free(((struct seq_file *)file->private_data)->private);
+	return seq_release(inode, file);
+}
+
+static const struct proc_ops latency_ops = {
+	.proc_open = latency_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = latency_release,
+};
+
+/* ------------------------------------------------------------ the folder */
+
+static const struct {
+	const char *name;
+	umode_t mode;
+	const struct proc_ops *ops;
+} files[] = {
+	{ "latency", 0444, &latency_ops },
+};
+
+static struct proc_dir_entry *folder;
+
+/**
+ * kl_proc_init - make /proc/kernlens
+ *
+ * Returns 0 or -ENOMEM; then there is nothing.
+ */
+int kl_proc_init(void)
+{
+	folder = proc_mkdir("kernlens", NULL);
+	if (!folder)
+		return -ENOMEM;
+	for (u32 i = 0; i < ARRAY_SIZE(files); i++) {
+		if (proc_create(files[i].name, files[i].mode, folder, files[i].ops))
+			continue;
+		kl_proc_deinit();
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * kl_proc_deinit - take it away; waits for those who read
+ */
+void kl_proc_deinit(void)
+{
+	proc_remove(folder);
+}
