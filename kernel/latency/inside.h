@@ -27,6 +27,7 @@
 #define KL_LATENCY_OFF 0x40000000u
 
 #define KL_LATENCY_SOURCES 128u
+#define KL_LATENCY_OLD 4 /* a sleep that ended so many times its length ago */
 #define KL_LATENCY_SLOTS 16u /* of entries, that are looked at */
 
 /**
@@ -47,6 +48,12 @@ struct kl_latency_wake {
 	u64 hop_at[KL_LATENCY_HOPS];
 };
 
+/* One that is over. */
+struct kl_latency_sleep {
+	u64 since;
+	struct kl_latency_wake wake;
+};
+
 /**
  * struct kl_latency_task - a task, as long as it lives and a while longer
  * @task: never followed; NULL: it has ended
@@ -59,7 +66,8 @@ struct kl_latency_wake {
  * @kstack, @ustack, @syscall: where it went to sleep
  * @owner: id of the task that has the lock that it waits for
  * @wake: written by who wakes it
- * @last, @last_since: the last sleep that has ended, for those that it wakes
+ * @last: the sleep that has ended last, for those that it wakes
+ * @longest: of those that ended not long ago
  * @first, @until: when it was first seen, and its end; 0: it lives
  * @follower: the one that ended after it, or is free, too
  */
@@ -78,8 +86,8 @@ struct kl_latency_task {
 	s16 syscall;
 	u8 flags;
 	u8 seen; /* enum kl_latency_state of one without event, when it is read */
-	u64 last_since;
-	struct kl_latency_wake last;
+	struct kl_latency_sleep last;
+	struct kl_latency_sleep longest;
 	u64 first;
 	u64 until;
 	s32 tid;

@@ -129,21 +129,36 @@ static void leave(struct kl_latency *l, struct task_struct *prev, bool preempt,
 
 /* ------------------------------------------------------------ switch to */
 
+static u64 length_of(const struct kl_latency_sleep *sleep)
+{
+	return sleep->wake.at - sleep->since;
+}
+
 /* A sleep has ended: what it was is kept for those that this task wakes. */
+static void keep_sleep(struct kl_latency_task *t, u64 since, u64 at)
+{
+	struct kl_latency_sleep *last = &t->last, *longest = &t->longest;
+
+	last->since = since;
+	last->wake = t->wake;
+	last->wake.at = at;
+	if (at == since)
+		last->wake.hops = min(last->wake.hops, 1u);
+	for (u32 i = last->wake.hops; i < KL_LATENCY_HOPS; i++)
+		last->wake.hop[i] = (struct kl_abi_latency_hop){};
+	/* Who waited for us as long as for that one has been woken long since. */
+	if (length_of(last) >= length_of(longest) ||
+	    at - longest->wake.at > KL_LATENCY_OLD * length_of(longest))
+		*longest = *last;
+}
+
 static noinline void enter_more(struct kl_latency *l, struct kl_latency_task *t, u32 state,
 				u64 since, u64 wake, bool seen)
 {
-	t->last_since = since;
-	if (seen && l->flags & KL_LATENCY_WAKERS) {
-		t->last = t->wake;
-		if (unlikely(wake == since))
-			t->last.hops = min(t->last.hops, 1u);
-	} else {
+	if (seen && l->flags & KL_LATENCY_WAKERS)
+		keep_sleep(t, since, wake);
+	else
 		memset(&t->last, 0, sizeof(t->last));
-	}
-	t->last.at = wake;
-	for (u32 i = t->last.hops; i < KL_LATENCY_HOPS; i++)
-		t->last.hop[i] = (struct kl_abi_latency_hop){};
 	if (l->flags & KL_LATENCY_ENTRIES)
 		kl_latency_account(l, t, state, wake - since);
 	t->owner = 0;

@@ -253,14 +253,14 @@ void kl_latency_account(struct kl_latency *l, struct kl_latency_task *t, u32 sta
 		.syscall = t->syscall,
 		.kstack = t->kstack,
 		.ustack = t->ustack,
-		.waker_kstack = t->last.kstack,
-		.waker_ustack = t->last.ustack,
+		.waker_kstack = t->last.wake.kstack,
+		.waker_ustack = t->last.wake.ustack,
 		.owner = t->owner,
 	};
 	struct kl_latency_entry *e;
 	u32 hash;
 
-	memcpy(key.hop, t->last.hop, sizeof(key.hop));
+	memcpy(key.hop, t->last.wake.hop, sizeof(key.hop));
 	hash = hash_key(&key);
 	for (u32 i = 0; i < KL_LATENCY_SLOTS; i++) {
 		e = &l->entry[(hash + i) & l->entry_mask];

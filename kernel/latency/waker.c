@@ -206,25 +206,34 @@ static u64 asleep_since(const struct kl_latency_task *t)
 	return KL_LATENCY_IS_ASLEEP(state) ? READ_ONCE(t->since) : 0;
 }
 
+/* For how long was the sleep a part of what began at @since? */
+static u64 overlap(const struct kl_latency_sleep *sleep, u64 since)
+{
+	return sleep->wake.at > since ? sleep->wake.at - max(since, sleep->since) : 0;
+}
+
 /*
  * The waker was woken itself while @t waited: so @t waited for the waker's waker, too.
- * The waker is running here: its last sleep does not change meanwhile.
+ * The waker is running here: its sleeps do not change meanwhile. The one that was most of
+ * the wait counts; it need not be the last.
  */
 static void add_chain(const struct kl_latency_task *t, const struct kl_latency_task *waker,
 		      struct kl_latency_wake *wake, u64 now)
 {
-	const struct kl_latency_wake *last = &waker->last;
-	u64 since = asleep_since(t), overlap;
+	const struct kl_latency_sleep *sleep = &waker->last;
+	u64 since = asleep_since(t), part;
 
-	if (!since || since >= now || last->at <= since || !last->hops)
+	if (!since || since >= now)
 		return;
-	overlap = last->at - max(since, waker->last_since);
-	for (u32 i = 0; i < last->hops && wake->hops < KL_LATENCY_HOPS; i++) {
-		if (last->hop_at[i] <= since)
+	if (overlap(&waker->longest, since) > overlap(sleep, since))
+		sleep = &waker->longest;
+	part = overlap(sleep, since);
+	for (u32 i = 0; part && i < sleep->wake.hops && wake->hops < KL_LATENCY_HOPS; i++) {
+		if (sleep->wake.hop_at[i] <= since)
 			break;
-		wake->hop[wake->hops] = last->hop[i];
-		wake->hop_at[wake->hops] = last->hop_at[i];
-		if (!i && 2 * overlap < now - since)
+		wake->hop[wake->hops] = sleep->wake.hop[i];
+		wake->hop_at[wake->hops] = sleep->wake.hop_at[i];
+		if (!i && 2 * part < now - since)
 			wake->hop[wake->hops].flags |= KL_LATENCY_HOP_UNCERTAIN;
 		wake->hops++;
 	}

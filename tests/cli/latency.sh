@@ -20,7 +20,6 @@ json "who waited for it was woken by it, for a timer" \
 	'[.waits[] | select(.comm == "sh" and .reason == "child")][0].woken_by |
 	 .[0].kind == "task" and (.[0].name | startswith("sleep/")) and .[1].name == "timer hrtimer_wakeup" and
 	 all(.certain)'
-jq -c '[.waits[] | select(.reason == "child" or .reason == "nanosleep") | [.comm, .ns, .woken_by]]' "$work/out" | sed 's/^/# /'
 json "nothing was lost" '.lost | .tasks == 0 and .events == 0 and .waits == 0'
 
 kl latency -- sh -c 'sleep 0.2'
