@@ -55,6 +55,7 @@
 
 #include "define.h"
 #include "inspect.h"
+#include "cpus.h"
 
 enum kl_event_id {
 #define KL_EVENT(id, name, group, set, help, source, access, fields, strings) KL_EV_##name = id,
@@ -458,6 +459,7 @@ struct kl_abi_status {
 #define KL_IOC_MARK _IOWR(KL_IOC_TYPE, 0x06, struct kl_abi_mark)
 #define KL_IOC_HANDLER_INFO _IOWR(KL_IOC_TYPE, 0x35, struct kl_abi_handler_info)
 #define KL_IOC_INSPECT _IOWR(KL_IOC_TYPE, 0x50, struct kl_abi_inspect)
+#define KL_IOC_CPUS _IOWR(KL_IOC_TYPE, 0x51, struct kl_abi_cpus)
 /* makes the descriptor a session's */
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
 #define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)

@@ -20,6 +20,7 @@
 #include "../session/variable.h"
 #include "../source/defined.h"
 #include "../source/source.h"
+#include "../task/cpus.h"
 #include "../task/dump.h"
 #include "../task/inspect.h"
 #include "device.h"
@@ -128,6 +129,11 @@ static int call_mark(struct kl_client *client, void *arg)
 		return kl_fail(&client->why, -EINVAL, "the mark's text is not ended by NUL");
 	kl_mark_fire(mark->value, mark->text);
 	return 0;
+}
+
+static int call_cpus(struct kl_client *client, void *arg)
+{
+	return kl_cpus(arg, &client->why);
 }
 
 static int call_inspect(struct kl_client *client, void *arg)
@@ -340,6 +346,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_STATUS, status, struct kl_abi_status, NEEDS_NOTHING),
 	CALL(KL_IOC_VARIABLE_INFO, variable_info, struct kl_abi_variable_info, NEEDS_NOTHING),
 	CALL(KL_IOC_MARK, mark, struct kl_abi_mark, NEEDS_NOTHING),
+	CALL(KL_IOC_CPUS, cpus, struct kl_abi_cpus, NEEDS_NOTHING),
 	CALL(KL_IOC_INSPECT, inspect, struct kl_abi_inspect, NEEDS_NOTHING),
 	CALL(KL_IOC_SESSION, session, struct kl_abi_session, NEEDS_NOTHING),
 	CALL(KL_IOC_ATTACH, attach, struct kl_abi_attach, NEEDS_NOTHING),

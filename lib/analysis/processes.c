@@ -15,13 +15,15 @@
 
 static const char *const hidden[KL_HIDDEN_COUNT] = { "tid", "pid", "ppid", "start_time" };
 
-/* Rates of two variables together. */
+/* Two variables together, or what they grow by. */
 static const struct {
 	const char *name, *variable, *other;
+	enum kl_process_kind kind;
 } sums[] = {
-	{ "io/s", "io_read_bytes", "io_write_bytes" },
-	{ "switches/s", "nvcsw", "nivcsw" },
-	{ "faults/s", "min_faults", "maj_faults" },
+	{ "shared", "rss_file", "rss_shmem", KL_PROCESS_SUM },
+	{ "io/s", "io_read_bytes", "io_write_bytes", KL_PROCESS_RATE },
+	{ "switches/s", "nvcsw", "nivcsw", KL_PROCESS_RATE },
+	{ "faults/s", "min_faults", "maj_faults", KL_PROCESS_RATE },
 };
 
 struct kl_processes *kl_processes_create(struct kl_device *device)
@@ -106,7 +108,7 @@ static const struct kl_variable *parse(const char *name, struct kl_column_data *
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(sums); i++)
 		if (!strcmp(sums[i].name, name)) {
-			column->public.kind = KL_PROCESS_RATE;
+			column->public.kind = sums[i].kind;
 			column->is_sum = true;
 			*other = kl_variable_find(sums[i].other);
 			return kl_variable_find(sums[i].variable);

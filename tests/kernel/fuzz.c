@@ -113,6 +113,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_HANDLER_READ, kl_abi_handler_read, 4),
 	CALL(KL_IOC_ALARMS, kl_abi_alarms, 4),
 	{ KL_IOC_SNAPSHOT, 0, 0 },
+	CALL(KL_IOC_CPUS, kl_abi_cpus, 12),
 };
 
 /* RALL and RDEFAULT, which take a second to attach in the emulator, only now and then. */

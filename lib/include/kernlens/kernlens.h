@@ -34,5 +34,6 @@
 #include <kernlens/processes.h>
 #include <kernlens/flame.h>
 #include <kernlens/latency.h>
+#include <kernlens/machine.h>
 
 #endif /* KERNLENS_KERNLENS_H */

@@ -20,6 +20,7 @@ enum kl_process_kind {
 	KL_PROCESS_RATE, /* VARIABLE/s: what it has grown by in a second since the read before */
 	KL_PROCESS_CPU, /* cpu%: of one CPU since the read before */
 	KL_PROCESS_MEMORY, /* mem%: rss of all memory */
+	KL_PROCESS_SUM, /* of two variables, as number only */
 };
 
 /**
@@ -53,8 +54,9 @@ void kl_processes_destroy(struct kl_processes *processes);
 /**
  * kl_processes_add - one more column, before the first read
  * @processes: table
- * @name: a variable, "VARIABLE/s", "cpu%", "mem%", "io/s" (bytes read and written),
- *        "switches/s" or "faults/s" (of both kinds)
+ * @name: a variable, "VARIABLE/s", "cpu%", "mem%", "shared" (memory of files and shared
+ *        memory), "io/s" (bytes read and written), "switches/s" or "faults/s" (of both
+ *        kinds)
  *
  * Returns its index, that of an equal one that there is, or -EINVAL with an error text.
  */

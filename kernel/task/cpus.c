@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What each CPU has spent its time with, and how many tasks there are: the numbers of
+ * /proc/stat and /proc/loadavg in one call, for lists of processes that show them at
+ * their head. Called by kernel/device. Holds nothing but RCU.
+ */
+#include <linux/cpumask.h>
+#include <linux/kernel_stat.h>
+#include <linux/sched/signal.h>
+#include <linux/tick.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+
+#include "cpus.h"
+
+/* The kernel knows better of a CPU that stops its ticks when it is idle. */
+static u64 idle_ns(unsigned int cpu, u64 (*ask)(int cpu, u64 *at), u64 ticked)
+{
+	u64 us = cpu_online(cpu) ? ask(cpu, NULL) : ~0ull;
+
+	return us == ~0ull ? ticked : us * NSEC_PER_USEC;
+}
+
+static void tell_cpu(struct kl_abi_cpu *to, unsigned int cpu)
+{
+	struct kernel_cpustat spent;
+	const u64 *ns = spent.cpustat;
+
+	kcpustat_cpu_fetch(&spent, cpu);
+	*to = (struct kl_abi_cpu){
+		.cpu = cpu,
+		.online = cpu_online(cpu),
+		.user_ns = ns[CPUTIME_USER],
+		.nice_ns = ns[CPUTIME_NICE],
+		.system_ns = ns[CPUTIME_SYSTEM],
+		.irq_ns = ns[CPUTIME_IRQ],
+		.softirq_ns = ns[CPUTIME_SOFTIRQ],
+		.steal_ns = ns[CPUTIME_STEAL],
+		.guest_ns = ns[CPUTIME_GUEST],
+		.guest_nice_ns = ns[CPUTIME_GUEST_NICE],
+		.idle_ns = idle_ns(cpu, get_cpu_idle_time_us, ns[CPUTIME_IDLE]),
+		.iowait_ns = idle_ns(cpu, get_cpu_iowait_time_us, ns[CPUTIME_IOWAIT]),
+		.interrupts = kstat_cpu_irqs_sum(cpu),
+	};
+	for (unsigned int i = 0; i < NR_SOFTIRQS; i++)
+		to->softirqs += kstat_softirqs_cpu(i, cpu);
+}
+
+static int tell_cpus(struct kl_abi_cpus *wish, struct kl_error *why)
+{
+	struct kl_abi_cpu __user *to = u64_to_user_ptr(wish->cpus);
+	u32 room = wish->n_cpus;
+	unsigned int cpu;
+
+	wish->n_cpus = 0;
+	for_each_possible_cpu(cpu) {
+		struct kl_abi_cpu one;
+
+		if (wish->n_cpus++ >= room)
+			continue;
+		tell_cpu(&one, cpu);
+		if (copy_to_user(&to[wish->n_cpus - 1], &one, sizeof(one)))
+			return kl_fail(why, -EFAULT, "the CPUs' numbers cannot be written");
+	}
+	return 0;
+}
+
+static void count_tasks(struct kl_abi_cpus *wish)
+{
+	struct task_struct *leader, *t;
+
+	wish->processes = 0;
+	wish->threads = 0;
+	wish->kernel_threads = 0;
+	wish->running = 0;
+	rcu_read_lock();
+	for_each_process_thread(leader, t) {
+		if (t->flags & PF_KTHREAD)
+			wish->kernel_threads++;
+		else
+			wish->threads++;
+		wish->processes += t == leader && !(t->flags & PF_KTHREAD);
+		wish->running += READ_ONCE(t->__state) == TASK_RUNNING && !t->exit_state;
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * kl_cpus - what the CPUs have done, and how many tasks there are
+ * @wish: room for the CPUs; the answer
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_cpus(struct kl_abi_cpus *wish, struct kl_error *why)
+{
+	wish->monotonic_ns = ktime_get_ns();
+	wish->boottime_ns = ktime_get_boottime_ns();
+	count_tasks(wish);
+	return tell_cpus(wish, why);
+}

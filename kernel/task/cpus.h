@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the CPUs have done, and how many tasks there are. */
+#ifndef KL_TASK_CPUS_H
+#define KL_TASK_CPUS_H
+
+#include "../session/session.h"
+
+int kl_cpus(struct kl_abi_cpus *wish, struct kl_error *why);
+
+#endif /* KL_TASK_CPUS_H */
