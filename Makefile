@@ -34,6 +34,7 @@ CFLAGS := -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_S
 all: modules examples library command
 
 include lib/lib.mk
+include view/view.mk
 include cli/cli.mk
 include examples/examples.mk
 

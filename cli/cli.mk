@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The command: $(BUILD)/kernlens, with the library linked in.
+# The command: $(BUILD)/kernlens, with the library and the view linked in.
 
 CLI_SRCS := $(wildcard cli/*.c)
 CLI_OBJS := $(CLI_SRCS:%.c=$(BUILD)/%.o)
@@ -9,7 +9,8 @@ $(BUILD)/cli/%.o: cli/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
 
-$(BUILD)/kernlens: $(CLI_OBJS) $(BUILD)/libkernlens.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJS) $(BUILD)/libkernlens.a $(LIB_LIBS) -ljansson -pthread
+$(BUILD)/kernlens: $(CLI_OBJS) $(VIEW_OBJS) $(BUILD)/libkernlens.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJS) $(VIEW_OBJS) $(BUILD)/libkernlens.a $(LIB_LIBS) \
+		$(VIEW_LIBS) -ljansson -lm -pthread
 
 -include $(CLI_OBJS:.o=.d)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../view/tui/tui.h"
 #include "cli.h"
 #include "output.h"
 #include "proc.h"
@@ -20,12 +21,13 @@ enum {
 	KEY_BY,
 	KEY_WATCH,
 	KEY_CSV,
-	KEY_INTERVAL,
+	KEY_LIST,
 	KEY_COMM,
 };
 
 static const struct cli_option options[] = {
-	{ 'a', "all", NULL, "all processes that you may see (default without PID)" },
+	{ 'a', "all", NULL, "list all processes that you may see" },
+	{ KEY_LIST, "list", NULL, "a list, also on a terminal" },
 	{ 'u', "user", "USER", "only this user's" },
 	{ KEY_COMM, "comm", "PATTERN", "only those with such a command name" },
 	{ 't', "threads", NULL, "a row for each thread" },
@@ -34,7 +36,7 @@ static const struct cli_option options[] = {
 	{ KEY_BY, "by", "COLUMN", "the largest first; also memory, cpu, io ... (see below)" },
 	{ KEY_TOP, "top", "N", "only the first N (10 with --by)" },
 	{ KEY_WATCH, "watch", "SECONDS", "again and again, until Ctrl-C" },
-	{ KEY_INTERVAL, "interval", "SECONDS", "how long to look for what is per second (1)" },
+	{ 'd', "interval", "SECONDS", "how long to look for what is per second (1)" },
 	{ KEY_CSV, "csv", NULL, "write CSV" },
 	{},
 };
@@ -114,6 +116,7 @@ static void take_option(const struct cli_command *self, struct proc *p, int key,
 
 	switch (key) {
 	case 'a':
+	case KEY_LIST:
 		p->all = true;
 		break;
 	case 'u':
@@ -143,7 +146,7 @@ static void take_option(const struct cli_command *self, struct proc *p, int key,
 		p->watch = true;
 		p->interval_ns = parse_interval(self, arg);
 		break;
-	case KEY_INTERVAL:
+	case 'd':
 		p->interval_ns = parse_interval(self, arg);
 		break;
 	case KEY_CSV:
@@ -328,6 +331,31 @@ static int run(struct proc *p)
 	return status;
 }
 
+/* Nothing was asked for that is a list. */
+static bool is_view(const struct proc *p)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && p->style == CLI_PROC_TEXT &&
+	       !p->n_ids && !p->all && !p->by && !p->tree && !p->watch && !p->comm && !p->list.rows;
+}
+
+static int run_view(const struct proc *p, struct kl_device *device)
+{
+	const struct view_options options = {
+		.columns = p->columns,
+		.uid = p->uid,
+		.interval_ns = p->interval_ns,
+		.threads = p->threads,
+		.color = cli_has_styles(stdout),
+	};
+	int error;
+
+	kl_error_clear();
+	error = view_processes(device, &options);
+	if (error && !*kl_error_text())
+		return cli_error(error, "the terminal cannot be used: %s", strerror(-error));
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
 static int exec_proc(const struct cli_command *self, int argc, char **argv)
 {
 	struct proc p = { .uid = UINT64_MAX, .by_column = -1, .interval_ns = 1000000000 };
@@ -345,6 +373,12 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 	device = cli_open_device();
 	if (!device)
 		return CLI_FAILED;
+	if (is_view(&p)) {
+		status = run_view(&p, device);
+		kl_device_close(device);
+		free(p.ids);
+		return status;
+	}
 	p.list.table = kl_processes_create(device);
 	status = p.list.table ? choose_columns(&p) : cli_library_error(-ENOMEM, NULL);
 	if (p.watch)
@@ -364,7 +398,9 @@ const struct cli_command cmd_proc = {
 	.args = "[-a | PID...]",
 	.help = "Show processes and their variables, now",
 	.options = options,
-	.text = "Ordinary users see their own processes. Values of a process are those of all its\n"
+	.text = "On a terminal, and with none of PID, -a, --list, --by, --top, --tree, --comm,\n"
+		"--watch, --csv and --json: a full-screen view, see kernlens-proc-view(7).\n"
+		"Ordinary users see their own processes. Values of a process are those of all its\n"
 		"threads together; of a thread that is named, its own.\n"
 		"--by takes a column, or one word for a list: memory, thrashing (page faults that\n"
 		"read from disk), cpu, io, switches, sleepers, files (growth of open files).\n"

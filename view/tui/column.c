@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Columns of the list: which there are, and how their cells look. Fed by the library's
+ * table, in which each is a column, too; read by the list and the setup.
+ */
+#include <errno.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view.h"
+
+/* A cell: its text, and what style it has. */
+typedef void (*print_fn)(const struct view *view, const struct view_column *column, size_t row,
+			 char text[VIEW_CELL_MAX], enum view_style *style);
+
+/**
+ * struct view_kind - a column that is known
+ * @name: of the library's; `Command` is put together here
+ */
+struct view_kind {
+	const char *name, *title;
+	int width;
+	bool left;
+	print_fn print;
+	const char *help;
+};
+
+#define USUAL "tid,uid,priority,nice,vm_size,rss,shared,state,cpu%,mem%,cpu_time,comm"
+
+static const char *const needed[NEED_COUNT] = {
+	[NEED_TID] = "tid",	     [NEED_PID] = "pid",	  [NEED_UID] = "uid",
+	[NEED_COMM] = "comm",	     [NEED_STATE] = "state",	  [NEED_NICE] = "nice",
+	[NEED_FLAGS] = "task_flags", [NEED_START] = "start_time", [NEED_CPU] = "cpu%",
+	[NEED_MEMORY] = "mem%",	     [NEED_TIME] = "cpu_time",
+};
+
+/* ------------------------------------------------------------------- cells */
+
+static struct kl_value value_of(const struct view *v, const struct view_column *c, size_t row)
+{
+	return kl_processes_value(v->table, row, c->at);
+}
+
+static void print_number(const struct view *v, const struct view_column *c, size_t row,
+			 char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	snprintf(text, VIEW_CELL_MAX, "%.0f", kl_processes_number(v->table, row, c->at));
+}
+
+static void print_priority(const struct view *v, const struct view_column *c, size_t row,
+			   char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	double priority = kl_processes_number(v->table, row, c->at);
+
+	if (priority <= -100)
+		snprintf(text, VIEW_CELL_MAX, "RT");
+	else
+		snprintf(text, VIEW_CELL_MAX, "%.0f", priority);
+}
+
+static void print_nice(const struct view *v, const struct view_column *c, size_t row,
+		       char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	double nice = kl_processes_number(v->table, row, c->at);
+
+	*style = nice < 0 ? STYLE_HIGH : nice > 0 ? STYLE_LOW : STYLE_SHADOW;
+	snprintf(text, VIEW_CELL_MAX, "%.0f", nice);
+}
+
+static void print_user(const struct view *v, const struct view_column *c, size_t row,
+		       char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	snprintf(text, VIEW_CELL_MAX, "%s", column_user((uint32_t)value_of(v, c, row).number));
+}
+
+/* In KiB, as long as five digits are enough. */
+static void print_size(double bytes, char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	static const char units[] = "KMGTP";
+	double size = bytes / 1024;
+	int unit = 0;
+
+	if (size < 100000) {
+		snprintf(text, VIEW_CELL_MAX, "%.0f", size);
+		return;
+	}
+	for (; size >= 1000 && unit < 4; unit++)
+		size /= 1024;
+	*style = unit < 2 ? STYLE_MEGABYTES : STYLE_GIGABYTES;
+	snprintf(text, VIEW_CELL_MAX, "%.*f%c",
+		 size < 10  ? 2 :
+		 size < 100 ? 1 :
+			      0,
+		 size, units[unit]);
+}
+
+static void print_bytes(const struct view *v, const struct view_column *c, size_t row,
+			char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	double bytes = kl_processes_number(v->table, row, c->at);
+
+	if (!bytes)
+		*style = STYLE_SHADOW;
+	print_size(bytes, text, style);
+}
+
+static void print_pages(const struct view *v, const struct view_column *c, size_t row,
+			char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	print_size(kl_processes_number(v->table, row, c->at) * 4096, text, style);
+}
+
+static void print_state(const struct view *v, const struct view_column *c, size_t row,
+			char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	struct kl_value value = value_of(v, c, row);
+	struct kl_buffer buffer = { 0 };
+
+	kl_print_value(&buffer, &value);
+	snprintf(text, VIEW_CELL_MAX, "%.*s", (int)buffer.length, buffer.data ? buffer.data : "");
+	kl_buffer_deinit(&buffer);
+	*style = *text == 'R' ? STYLE_RUNNING : strchr("DZ", *text) ? STYLE_BLOCKED : STYLE_SHADOW;
+}
+
+static void print_percent(const struct view *v, const struct view_column *c, size_t row,
+			  char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	double percent = kl_processes_number(v->table, row, c->at);
+
+	if (isnan(percent))
+		percent = 0;
+	if (percent < 0.05)
+		*style = STYLE_SHADOW;
+	snprintf(text, VIEW_CELL_MAX, "%.*f", percent < 999.95 ? 1 : 0, percent);
+}
+
+/* Nanoseconds in a second. */
+static void print_delay(const struct view *v, const struct view_column *c, size_t row,
+			char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	double percent = kl_processes_number(v->table, row, c->at) / 1e7;
+
+	if (!(percent >= 0.05))
+		*style = STYLE_SHADOW;
+	snprintf(text, VIEW_CELL_MAX, "%.1f", isnan(percent) ? 0 : percent);
+}
+
+static void print_time(const struct view *v, const struct view_column *c, size_t row,
+		       char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	unsigned long long hundredths = value_of(v, c, row).number / 10000000;
+	unsigned long long seconds = hundredths / 100, hours = seconds / 3600;
+
+	if (hours >= 100)
+		snprintf(text, VIEW_CELL_MAX, "%lluh%02llu", hours, seconds / 60 % 60);
+	else if (hours)
+		snprintf(text, VIEW_CELL_MAX, "%lluh%02llu:%02llu", hours, seconds / 60 % 60,
+			 seconds % 60);
+	else
+		snprintf(text, VIEW_CELL_MAX, "%llu:%02llu.%02llu", seconds / 60, seconds % 60,
+			 hundredths % 100);
+}
+
+static void print_rate(const struct view *v, const struct view_column *c, size_t row,
+		       char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	double rate = kl_processes_number(v->table, row, c->at);
+
+	if (!(rate > 0))
+		*style = STYLE_SHADOW;
+	snprintf(text, VIEW_CELL_MAX, "%.0f", isnan(rate) ? 0 : rate);
+}
+
+static void print_byte_rate(const struct view *v, const struct view_column *c, size_t row,
+			    char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	double rate = kl_processes_number(v->table, row, c->at);
+
+	if (!(rate > 0)) {
+		*style = STYLE_SHADOW;
+		snprintf(text, VIEW_CELL_MAX, "0");
+	} else if (rate < 1000) {
+		snprintf(text, VIEW_CELL_MAX, "%.0fB", rate);
+	} else {
+		print_size(rate, text, style);
+		if (rate < 100000 * 1024.0)
+			strcat(text, "K");
+	}
+}
+
+static void print_value(const struct view *v, const struct view_column *c, size_t row,
+			char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	struct kl_value value = value_of(v, c, row);
+	struct kl_buffer buffer = { 0 };
+
+	if (value.field->type == KL_TYPE_TEXT)
+		kl_buffer_add(&buffer, value.bytes, value.length);
+	else if (kl_processes_column(v->table, c->at)->kind == KL_PROCESS_VALUE)
+		kl_print_value(&buffer, &value);
+	else
+		kl_buffer_printf(&buffer, "%.1f", kl_processes_number(v->table, row, c->at));
+	snprintf(text, VIEW_CELL_MAX, "%.*s", (int)buffer.length, buffer.data ? buffer.data : "");
+	kl_buffer_deinit(&buffer);
+}
+
+static void print_command(const struct view *v, const struct view_column *c, size_t row,
+			  char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	*style = column_number(v, row, NEED_TID) != column_number(v, row, NEED_PID) ? STYLE_THREAD :
+		 column_number(v, row, NEED_STATE) == 0				    ? STYLE_BOLD :
+										      STYLE_PLAIN;
+	column_command(v, row, text);
+}
+
+/* ------------------------------------------------------------------- table */
+
+static const struct view_kind kinds[] = {
+	{ "tid", "PID", 7, false, print_number, "Id of the process, or of the thread" },
+	{ "pid", "TGID", 7, false, print_number, "Id of the process that a thread is of" },
+	{ "ppid", "PPID", 7, false, print_number, "Id of the parent" },
+	{ "pgid", "PGRP", 7, false, print_number, "Process group" },
+	{ "sid", "SESN", 7, false, print_number, "Session of process groups" },
+	{ "uid", "USER", 9, true, print_user, "User" },
+	{ "priority", "PRI", 3, false, print_priority, "Priority of the scheduler" },
+	{ "nice", "NI", 3, false, print_nice, "Nice value" },
+	{ "policy", "POL", 3, false, print_number, "Scheduling policy" },
+	{ "vm_size", "VIRT", 5, false, print_bytes, "Address space" },
+	{ "rss", "RES", 5, false, print_bytes, "Memory in RAM" },
+	{ "shared", "SHR", 5, false, print_bytes, "Of it, pages of files and shared memory" },
+	{ "rss_anon", "ANON", 5, false, print_bytes, "Memory in RAM of no file" },
+	{ "rss_peak", "PEAK", 5, false, print_bytes, "The most memory that it had in RAM" },
+	{ "vm_locked", "LOCK", 5, false, print_bytes, "Memory locked in RAM" },
+	{ "swap_entries", "SWAP", 5, false, print_pages, "Memory in swap" },
+	{ "state", "S", 1, true, print_state, "State: R S D T t Z X I" },
+	{ "cpu%", "CPU%", 5, false, print_percent, "CPU time, of one CPU" },
+	{ "mem%", "MEM%", 4, false, print_percent, "Memory in RAM, of all" },
+	{ "cpu_time", "TIME+", 8, false, print_time, "CPU time" },
+	{ "utime", "UTIME+", 8, false, print_time, "Of it, in user mode" },
+	{ "stime", "STIME+", 8, false, print_time, "Of it, in the kernel" },
+	{ "run_delay/s", "DELAY%", 6, false, print_delay, "Time that it waited for a CPU" },
+	{ "cpu", "CPU", 3, false, print_number, "CPU that it was last on" },
+	{ "threads", "NLWP", 4, false, print_number, "Threads" },
+	{ "open_files", "FILES", 5, false, print_number, "Open files" },
+	{ "min_faults/s", "MINFLT", 7, false, print_rate, "Page faults without I/O, a second" },
+	{ "maj_faults/s", "MAJFLT", 6, false, print_rate, "Page faults with I/O, a second" },
+	{ "io_read_bytes/s", "READ/s", 6, false, print_byte_rate, "Read from storage, a second" },
+	{ "io_write_bytes/s", "WRITE/s", 7, false, print_byte_rate, "Written, a second" },
+	{ "io/s", "DISK/s", 6, false, print_byte_rate, "Both, a second" },
+	{ "switches/s", "CSW/s", 6, false, print_rate, "Context switches, a second" },
+	{ "migrations/s", "MIGR/s", 6, false, print_rate, "Moves between CPUs, a second" },
+	{ "oom_score_adj", "OOM", 5, false, print_number, "How much rather it is killed" },
+	{ "comm", "Command", 16, true, print_command, "Command" },
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+static const struct view_kind other_kind = { .width = 8, .print = print_value };
+
+const char *column_known(size_t index, const char **title, const char **help)
+{
+	if (index >= KINDS)
+		return NULL;
+	*title = kinds[index].title;
+	*help = kinds[index].help;
+	return kinds[index].name;
+}
+
+static const struct view_kind *find_kind(const char *name)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return &other_kind;
+}
+
+/* ------------------------------------------------------------------ choice */
+
+static int add_column(struct view *v, const char *name)
+{
+	/* The command's lists call it so. */
+	const char *own = !strcmp(name, "user") ? "uid" : name;
+	const struct view_kind *kind = find_kind(own);
+	int at = kl_processes_add(v->table, own), title;
+	struct view_column *columns;
+
+	if (at < 0)
+		return at;
+	columns = reallocarray(v->column, v->n_columns + 1, sizeof(*columns));
+	if (!columns)
+		return -ENOMEM;
+	v->column = columns;
+	columns += v->n_columns;
+	*columns = (struct view_column){
+		.name = strdup(own), .kind = kind, .at = (size_t)at, .left = kind->left
+	};
+	if (!columns->name)
+		return -ENOMEM;
+	v->n_columns++;
+	columns->title = kind->title ? kind->title : columns->name;
+	title = text_width(columns->title);
+	columns->width = kind->width > title ? kind->width : title;
+	return 0;
+}
+
+void column_free_all(struct view *v)
+{
+	for (size_t i = 0; i < v->n_columns; i++)
+		free(v->column[i].name);
+	free(v->column);
+	v->column = NULL;
+	v->n_columns = 0;
+	kl_processes_destroy(v->table);
+	v->table = NULL;
+}
+
+/* What the list is sorted by stays, if it can. */
+static void keep_sorted(struct view *v, const char *by)
+{
+	int at = kl_processes_add(v->table, by);
+
+	v->list.sort = at < 0 ? v->need[NEED_CPU] : (size_t)at;
+}
+
+int column_set_all(struct view *v, const char *names)
+{
+	const struct kl_process_column *sorted =
+		v->table ? kl_processes_column(v->table, v->list.sort) : NULL;
+	char *by = strdup(sorted ? sorted->name : "cpu%"), *rest, *name;
+	char *list = strdup(names ? names : USUAL);
+	int ret = by && list ? 0 : -ENOMEM;
+
+	column_free_all(v);
+	v->table = kl_processes_create(v->device);
+	if (!v->table)
+		ret = -ENOMEM;
+	for (rest = list; !ret && (name = strsep(&rest, ","));)
+		if (*name)
+			ret = add_column(v, name);
+	for (int i = 0; !ret && i < NEED_COUNT; i++) {
+		int at = kl_processes_add(v->table, needed[i]);
+
+		v->need[i] = (size_t)at;
+		ret = at < 0 ? at : 0;
+	}
+	if (!ret)
+		keep_sorted(v, by);
+	free(list);
+	free(by);
+	return ret;
+}
+
+/* -------------------------------------------------------------------- cells */
+
+uint64_t column_number(const struct view *v, size_t row, enum view_need need)
+{
+	return kl_processes_value(v->table, row, v->need[need]).number;
+}
+
+bool column_is_text(const struct view *v, size_t at)
+{
+	return kl_processes_column(v->table, at)->variable->field.type == KL_TYPE_TEXT;
+}
+
+void column_command(const struct view *v, size_t row, char text[VIEW_CELL_MAX])
+{
+	struct kl_value comm = kl_processes_value(v->table, row, v->need[NEED_COMM]);
+
+	snprintf(text, VIEW_CELL_MAX, "%.*s", (int)comm.length, (const char *)comm.bytes);
+}
+
+/* The system's list of users may be far away: each is asked for once. */
+const char *column_user(uint32_t uid)
+{
+	static struct {
+		uint32_t uid;
+		char name[32];
+	} known[64];
+	static unsigned int n;
+	const struct passwd *user;
+	unsigned int at;
+
+	for (unsigned int i = 0; i < n && i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].uid == uid)
+			return known[i].name;
+	user = getpwuid(uid);
+	at = n++ % (sizeof(known) / sizeof(*known));
+	known[at].uid = uid;
+	if (user)
+		snprintf(known[at].name, sizeof(known[at].name), "%s", user->pw_name);
+	else
+		snprintf(known[at].name, sizeof(known[at].name), "%u", uid);
+	return known[at].name;
+}
+
+void column_print(const struct view *v, const struct view_column *c, size_t row,
+		  struct view_line *line, enum view_style *style)
+{
+	char text[VIEW_CELL_MAX] = "";
+	int begin = line->n;
+
+	*style = STYLE_PLAIN;
+	c->kind->print(v, c, row, text, style);
+	if (!c->left) {
+		line_right(line, c->width, *style, text);
+		return;
+	}
+	line_text(line, *style, text);
+	/* Names may be of any length; the column is not. */
+	if (c->kind->width < 16 && line->n > begin + c->width) {
+		line->n = begin + c->width - 1;
+		line_text(line, *style, "+");
+	}
+	line_to(line, begin + c->width, *style);
+}

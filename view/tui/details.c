@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The details of one process, in sections: what is known of it by its variables, and its
+ * threads. Read anew at each refresh, as long as the process is there.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view.h"
+
+#define VARIABLES_MAX KL_INSPECT_VARIABLES_MAX
+
+/**
+ * struct details - of the screen
+ * @inspect: all variables that can be had of a process; @id: which those are
+ * @comm: its name when it was chosen
+ * @gone: it has ended, and the text is the last that was known
+ */
+struct details {
+	int32_t pid;
+	char comm[VIEW_CELL_MAX];
+	size_t section;
+	struct kl_inspect *inspect;
+	uint32_t id[VARIABLES_MAX];
+	size_t n;
+	struct view_text text;
+	bool gone;
+};
+
+/* ------------------------------------------------------------------- values */
+
+static void print_bytes(struct kl_buffer *to, double bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	int unit = 0;
+
+	for (; bytes >= 1024 && unit < 4; unit++)
+		bytes /= 1024;
+	kl_buffer_printf(to, "%.*f %s", unit && bytes < 100 ? 2 : 0, bytes, units[unit]);
+}
+
+static void print_value(struct kl_buffer *to, const struct kl_variable *variable,
+			const struct kl_value *value)
+{
+	if (value->field->type == KL_TYPE_TEXT)
+		kl_buffer_add(to, value->bytes, value->length);
+	else if (!strcmp(variable->unit, "B"))
+		print_bytes(to, (double)value->number);
+	else if (!strcmp(variable->unit, "ns"))
+		kl_buffer_printf(to, "%.6f s", (double)value->number / 1e9);
+	else
+		kl_print_value(to, value);
+	if (*variable->unit && strcmp(variable->unit, "B") && strcmp(variable->unit, "ns"))
+		kl_buffer_printf(to, " %s", variable->unit);
+	if (strstr(variable->name, "uid"))
+		kl_buffer_printf(to, " (%s)", column_user((uint32_t)value->number));
+}
+
+static void print_one(const struct details *d, struct kl_buffer *to, size_t at)
+{
+	const struct kl_variable *variable = kl_variable_get(d->id[at]);
+	struct kl_value value = kl_inspect_value(d->inspect, 0, at);
+
+	print_value(to, variable, &value);
+}
+
+/* ----------------------------------------------------------------- sections */
+
+/* Name and value, two beside each other. */
+static void print_named(const struct details *d, struct kl_buffer *to, const char *names)
+{
+	char *list = strdupa(names), *name;
+	int shown = 0;
+
+	while ((name = strsep(&list, " "))) {
+		size_t length, at = 0;
+
+		while (at < d->n && strcmp(kl_variable_get(d->id[at])->name, name))
+			at++;
+		if (at == d->n)
+			continue;
+		kl_buffer_printf(to, "  %-17s ", name);
+		length = to->length;
+		print_one(d, to, at);
+		length = to->length - length;
+		if (shown++ % 2)
+			kl_buffer_add_char(to, '\n');
+		else
+			kl_buffer_printf(to, "%*s", length < 19 ? (int)(19 - length) : 1, "");
+	}
+	if (shown % 2)
+		kl_buffer_add_char(to, '\n');
+}
+
+static void print_overview(struct view *v, struct details *d, struct kl_buffer *to)
+{
+	static const char *const groups[][2] = {
+		{ "Identity", "pid ppid parent_comm comm pgid sid uid euid gid egid threads "
+			      "start_time cgroup pid_ns" },
+		{ "Scheduling", "state cpu policy priority nice rt_priority cpus_allowed cpu_time "
+				"utime stime run_delay runs migrations nvcsw nivcsw" },
+		{ "Memory", "vm_size vm_peak rss rss_peak rss_anon rss_file rss_shmem swap_entries "
+			    "vm_data vm_stack vm_exec vm_locked page_tables mappings min_faults "
+			    "maj_faults" },
+		{ "Files and I/O", "open_files io_read_bytes io_write_bytes io_read_chars "
+				   "io_write_chars io_reads io_writes" },
+		{ "Rights and signals", "capabilities no_new_privs seccomp traced oom_score_adj "
+					"signal signal_blocked" },
+		{ "In the kernel", "syscall user_ip user_sp" },
+	};
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		kl_buffer_printf(to, "%s%s\n", i ? "\n" : "", groups[i][0]);
+		print_named(d, to, groups[i][1]);
+	}
+}
+
+static void print_threads(struct view *v, struct details *d, struct kl_buffer *to)
+{
+	static const char *const names[] = { "tid",	 "state", "cpu",    "nice",
+					     "cpu_time", "nvcsw", "nivcsw", "comm" };
+	uint32_t ids[sizeof(names) / sizeof(*names)];
+	struct kl_inspect *inspect;
+	int rows;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		ids[i] = kl_variable_find(names[i])->id;
+	inspect = kl_inspect_create(v->device, ids, sizeof(names) / sizeof(*names));
+	if (!inspect)
+		return;
+	rows = kl_inspect_read(inspect, &d->pid, 1, KL_INSPECT_THREADS);
+	kl_buffer_printf(to, "%8s S %4s %4s %14s %10s %10s  COMMAND\n", "TID", "CPU", "NICE",
+			 "CPU TIME s", "WAITED", "PREEMPTED");
+	for (int i = 0; i < rows; i++) {
+		struct kl_value value[sizeof(names) / sizeof(*names)];
+		size_t row = (size_t)i;
+
+		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			value[k] = kl_inspect_value(inspect, row, k);
+		kl_buffer_printf(to, "%8d ", (int)value[0].number);
+		kl_print_value(to, &value[1]);
+		kl_buffer_printf(to, " %4u %4d %14.6f %10llu %10llu  %.*s\n",
+				 (unsigned int)value[2].number, (int)value[3].number,
+				 (double)value[4].number / 1e9, (unsigned long long)value[5].number,
+				 (unsigned long long)value[6].number, (int)value[7].length,
+				 (const char *)value[7].bytes);
+	}
+	kl_inspect_destroy(inspect);
+}
+
+static void print_variables(struct view *v, struct details *d, struct kl_buffer *to)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct kl_variable *variable = kl_variable_get(d->id[i]);
+		size_t length;
+
+		kl_buffer_printf(to, "%-17s ", variable->name);
+		length = to->length;
+		print_one(d, to, i);
+		length = to->length - length;
+		kl_buffer_printf(to, "%*s%s\n", length < 22 ? (int)(22 - length) : 2, "",
+				 variable->help);
+	}
+}
+
+static const struct {
+	const char *title;
+	void (*print)(struct view *v, struct details *d, struct kl_buffer *to);
+} sections[] = {
+	{ "Overview", print_overview },
+	{ "Threads", print_threads },
+	{ "Variables", print_variables },
+};
+
+#define SECTIONS (sizeof(sections) / sizeof(*sections))
+
+/* ------------------------------------------------------------------- screen */
+
+static bool is_there(const struct details *d)
+{
+	bool there = false;
+
+	if (kl_inspect_read(d->inspect, &d->pid, 1, 0) == 1)
+		kl_inspect_row(d->inspect, 0, &there);
+	kl_error_clear();
+	return there;
+}
+
+static void look(struct view *v)
+{
+	struct details *d = v->data;
+	struct kl_buffer text = { 0 };
+
+	d->gone = !is_there(d);
+	if (d->gone)
+		return;
+	sections[d->section].print(v, d, &text);
+	text_clear(&d->text);
+	for (size_t at = 0; at < text.length;) {
+		const char *end = memchr(text.data + at, '\n', text.length - at);
+		size_t length = end ? (size_t)(end - text.data) - at : text.length - at;
+
+		text_add(&d->text, text.data + at, length, SIZE_MAX);
+		at += length + 1;
+	}
+	kl_buffer_deinit(&text);
+}
+
+static void draw(struct view *v)
+{
+	static const char *const keys[] = { "Tab", "Section ", "e",   "Events ",
+					    "s",   "Calls ",   "Esc", "List  " };
+	struct details *d = v->data;
+	struct view_line line;
+
+	line_begin(&line);
+	line_printf(&line, STYLE_HEAD, "%d ", d->pid);
+	line_text(&line, STYLE_HEAD, d->comm);
+	if (d->gone)
+		line_text(&line, STYLE_HEAD, " (has ended)");
+	line_to(&line, screen_columns(), STYLE_HEAD);
+	line_draw(&line, 0, 0, screen_columns(), 0, STYLE_PLAIN);
+	line_begin(&line);
+	for (size_t i = 0; i < SECTIONS; i++) {
+		line_text(&line, STYLE_PLAIN, " ");
+		line_printf(&line, i == d->section ? STYLE_SELECTED : STYLE_CAPTION, " %s ",
+			    sections[i].title);
+	}
+	line_draw(&line, 1, 0, screen_columns(), 0, STYLE_PLAIN);
+	text_draw(&d->text, 2, screen_rows() - 3);
+	view_draw_keys(v, keys, sizeof(keys) / sizeof(*keys));
+	screen_show(-1, 0);
+}
+
+static void choose(struct view *v, size_t section)
+{
+	struct details *d = v->data;
+
+	d->section = section % SECTIONS;
+	d->text.top = 0;
+	d->text.left = 0;
+	look(v);
+}
+
+static void key(struct view *v, int key)
+{
+	struct details *d = v->data;
+
+	if (text_key(&d->text, key, screen_rows() - 3))
+		return;
+	switch (key) {
+	case VIEW_KEY_TAB:
+		choose(v, d->section + 1);
+		break;
+	case VIEW_KEY_BACK_TAB:
+		choose(v, d->section + SECTIONS - 1);
+		break;
+	case 'e':
+		events_enter(v, d->pid, d->comm, false);
+		break;
+	case 's':
+		events_enter(v, d->pid, d->comm, true);
+		break;
+	case VIEW_KEY_ESCAPE:
+	case VIEW_KEY_F + 10:
+	case VIEW_KEY_ENTER:
+	case 'q':
+		view_enter(v, &list_screen);
+		break;
+	}
+}
+
+static void leave(struct view *v)
+{
+	struct details *d = v->data;
+
+	text_clear(&d->text);
+	kl_inspect_destroy(d->inspect);
+	free(d);
+	v->data = NULL;
+}
+
+const struct view_screen details_screen = {
+	.draw = draw,
+	.key = key,
+	.tick = look,
+	.leave = leave,
+};
+
+/* Of tasks, and for this user. */
+static void find_variables(const struct view *v, struct details *d)
+{
+	const struct kl_variable *variable;
+
+	for (unsigned int i = 0; (variable = kl_variable_get(i)) && d->n < VARIABLES_MAX; i++) {
+		struct kl_abi_variable_info info;
+
+		if (kl_variable_is_inspected(variable) && strcmp(variable->scope, "system") &&
+		    !kl_device_variable(v->device, i, &info) && info.absent == KL_PRESENT)
+			d->id[d->n++] = i;
+	}
+}
+
+void details_enter(struct view *v, const char *section)
+{
+	struct details *d = calloc(1, sizeof(*d));
+	int32_t id;
+
+	if (!d || !list_selected(v, &id)) {
+		free(d);
+		return;
+	}
+	d->pid = id;
+	column_command(v, v->list.shown[v->list.at], d->comm);
+	for (size_t i = 0; section && i < SECTIONS; i++)
+		if (!strcmp(sections[i].title, section))
+			d->section = i;
+	find_variables(v, d);
+	d->inspect = kl_inspect_create(v->device, d->id, d->n);
+	if (!d->inspect) {
+		free(d);
+		return;
+	}
+	view_enter(v, &details_screen);
+	v->data = d;
+	look(v);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The view from inside: what its screens share. Data come from the library's tables
+ * (kernlens/processes.h, machine.h); the list of processes is always there, other
+ * screens stand in front of it.
+ */
+#ifndef KL_VIEW_VIEW_H
+#define KL_VIEW_VIEW_H
+
+#include <kernlens/kernlens.h>
+
+#include "screen.h"
+#include "tui.h"
+
+enum {
+	VIEW_PROMPT_MAX = 64,
+	VIEW_CELL_MAX = 256,
+};
+
+struct view;
+struct view_kind;
+
+/**
+ * struct view_column - a column that is shown
+ * @name: as the library has it
+ * @title: what stands at its head
+ * @width: cells; the last column takes what is left
+ * @at: index in the table
+ * @kind: how its cells are printed
+ * @left: aligned there
+ */
+struct view_column {
+	char *name;
+	const char *title;
+	int width;
+	size_t at;
+	const struct view_kind *kind;
+	bool left;
+};
+
+/* Columns of the table that the view itself needs, whether they are shown or not. */
+enum view_need {
+	NEED_TID,
+	NEED_PID,
+	NEED_UID,
+	NEED_COMM,
+	NEED_STATE,
+	NEED_NICE,
+	NEED_FLAGS,
+	NEED_START,
+	NEED_CPU,
+	NEED_MEMORY,
+	NEED_TIME,
+	NEED_COUNT,
+};
+
+/* Process and thread ids. */
+struct view_ids {
+	int32_t *id;
+	size_t n, room;
+};
+
+bool ids_have(const struct view_ids *ids, int32_t id);
+void ids_put(struct view_ids *ids, int32_t id, bool in);
+void ids_clear(struct view_ids *ids);
+
+/**
+ * struct view_screen - what may fill the terminal
+ * @draw: all of it, but for what stands in the last line
+ * @key: takes a key
+ * @tick: at each refresh, after the processes have been read; or NULL
+ * @often_ms: looks at its data so often, by `look`; 0: at refreshes only
+ * @leave: frees what it has when another takes its place; or NULL
+ */
+struct view_screen {
+	void (*draw)(struct view *view);
+	void (*key)(struct view *view, int key);
+	void (*tick)(struct view *view);
+	int often_ms;
+	void (*look)(struct view *view);
+	void (*leave)(struct view *view);
+};
+
+extern const struct view_screen list_screen, help_screen, setup_screen, details_screen,
+	events_screen;
+
+typedef void (*view_chosen_fn)(struct view *view, int64_t value);
+
+struct view_item {
+	char text[40];
+	int64_t value;
+};
+
+/**
+ * struct view_menu - a choice at the left of the list
+ * @title: at its head
+ * @at: the item that the bar is on; @top: the first on the screen
+ * @chosen: is called with the value of the one that was taken
+ */
+struct view_menu {
+	const char *title;
+	struct view_item *item;
+	size_t n, at, top;
+	view_chosen_fn chosen;
+};
+
+enum view_prompt {
+	PROMPT_NONE,
+	PROMPT_SEARCH,
+	PROMPT_FILTER,
+};
+
+/**
+ * struct view_list - what the list shows, and where it stands
+ * @shown: rows of the table
+ * @more: of each the levels of the tree that go on below it, a bit each
+ * @selected: the process or thread that the bar is on, and @at its place
+ * @moved: the bar has been; until then it stays at the top
+ * @top: the first line on the screen
+ * @left: cells that the list is moved to the left
+ * @sort: column of the table
+ * @found: what is searched for is there
+ */
+struct view_list {
+	size_t *shown;
+	uint64_t *more;
+	size_t n, room;
+	int32_t selected;
+	size_t at, top;
+	int left;
+	bool moved;
+	bool tree, threads, kernel, paused;
+	size_t sort;
+	bool descending;
+	uint64_t uid;
+	char filter[VIEW_PROMPT_MAX], search[VIEW_PROMPT_MAX];
+	bool found;
+	enum view_prompt prompt;
+	int64_t typed; /* digits of an id; 0: none */
+	struct view_ids tagged, collapsed;
+};
+
+struct view {
+	struct kl_device *device;
+	const struct view_options *options;
+	struct kl_processes *table;
+	struct kl_machine *machine;
+	struct view_column *column;
+	size_t n_columns;
+	size_t need[NEED_COUNT];
+	struct view_list list;
+	struct view_menu menu; /* `n` is 0: there is none */
+	const struct view_screen *screen;
+	void *data; /* of the screen, which frees it in `leave` */
+	char message[160];
+	uint64_t message_until, refresh_at;
+	int error; /* a negative errno: the view ends */
+	bool over;
+};
+
+/* --------------------------------------------------------------- view.c */
+
+uint64_t view_now(void);
+
+/* Another screen. */
+void view_enter(struct view *view, const struct view_screen *screen);
+
+/* A sentence in the last line for some seconds. */
+void view_say(struct view *view, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Read processes and machine now. False: the view ends. */
+bool view_refresh(struct view *view);
+
+/* The last line: keys with what they do, as "F1Help", two by two. */
+void view_draw_keys(struct view *view, const char *const *keys, size_t n);
+
+/* ------------------------------------------------------------- column.c */
+
+/* What `names` with commas says; NULL: the usual. Returns a negative errno. */
+int column_set_all(struct view *view, const char *names);
+void column_free_all(struct view *view);
+
+/* A cell as text. */
+void column_print(const struct view *view, const struct view_column *column, size_t row,
+		  struct view_line *line, enum view_style *style);
+
+/* Those that there are: name and help; NULL after the last. */
+const char *column_known(size_t index, const char **title, const char **help);
+
+/* The command of a row. */
+void column_command(const struct view *view, size_t row, char text[VIEW_CELL_MAX]);
+const char *column_user(uint32_t uid);
+uint64_t column_number(const struct view *view, size_t row, enum view_need need);
+bool column_is_text(const struct view *view, size_t at);
+
+/* --------------------------------------------------------------- list.c */
+
+/* After a read, or a change of what is shown: order, filter, place of the bar. */
+void list_arrange(struct view *view);
+void list_draw(struct view *view, int y, int x, int rows);
+bool list_move(struct view *view, int key, int rows);
+void list_select(struct view *view, size_t at);
+/* The next that the search finds, in steps of 1 or -1. */
+void list_search(struct view *view, int step, bool from_next);
+bool list_selected(const struct view *view, int32_t *id);
+int32_t list_id(const struct view *view, size_t at);
+void list_free(struct view *view);
+
+/* -------------------------------------------------------------- meter.c */
+
+/* Lines of the head. */
+int meter_rows(const struct view *view);
+void meter_draw(const struct view *view);
+
+/* --------------------------------------------------------------- menu.c */
+
+void menu_begin(struct view *view, const char *title, view_chosen_fn chosen);
+void menu_add(struct view *view, int64_t value, bool here, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void menu_close(struct view *view);
+void menu_key(struct view *view, int key);
+/* Returns the cells that it takes. */
+int menu_draw(struct view *view, int y, int rows);
+
+void menu_sort(struct view *view);
+void menu_user(struct view *view);
+void menu_signal(struct view *view);
+
+/* ------------------------------------------------------------- change.c */
+
+/* Those that are tagged, or the selected one. */
+void change_nice(struct view *view, int by);
+void change_signal(struct view *view, int signal);
+
+/* ------------------------------------------------------------- scroll.c */
+
+/**
+ * struct view_text - lines that are looked at, with the place where one is
+ */
+struct view_text {
+	char **line;
+	size_t n, room;
+	size_t first; /* of a ring: index of the oldest */
+	size_t top;
+	int left;
+};
+
+void text_add(struct view_text *text, const char *bytes, size_t length, size_t most);
+void text_clear(struct view_text *text);
+const char *text_line(const struct view_text *text, size_t index);
+bool text_key(struct view_text *text, int key, int rows);
+void text_draw(struct view_text *text, int y, int rows);
+
+/* ------------------------------------------------------------- others */
+
+/* For the screens that are about one process. */
+void details_enter(struct view *view, const char *section);
+void events_enter(struct view *view, int32_t pid, const char *comm, bool as_strace);
+
+#endif /* KL_VIEW_VIEW_H */

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The full-screen view, part of the command: objects that cli/cli.mk links, and what they
+# need.
+
+VIEW_SRCS := $(wildcard view/*/*.c)
+VIEW_OBJS := $(VIEW_SRCS:%.c=$(BUILD)/%.o)
+VIEW_LIBS := -lncursesw -ltinfo
+
+$(BUILD)/view/%.o: view/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
+
+-include $(VIEW_OBJS:.o=.d)
