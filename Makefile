@@ -148,7 +148,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/kernlens $(DESTDIR)$(PREFIX)/lib/libkernlens.* \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc $(COMPLETIONS)/kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
-		$(MAN)/man7/kernlens-expressions.7
+		$(MAN)/man7/kernlens-expressions.7 $(MAN)/man7/kernlens-proc-view.7
 
 test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests
 

@@ -74,7 +74,15 @@ static void change(struct view *v, int key)
 		return;
 	n = names_now(v, names);
 	if (setup.side) {
-		names[n++] = strdup(column_known(setup.at[1], &title, &help));
+		const char *last = names[n - 1];
+
+		names[n] = strdup(column_known(setup.at[1], &title, &help));
+		/* The command stays the last, as it takes what is left of the line. */
+		if (!strcmp(last, "comm")) {
+			names[n - 1] = names[n];
+			names[n] = last;
+		}
+		n++;
 	} else if ((key == VIEW_KEY_DELETE || key == VIEW_KEY_F + 9) && n > 1) {
 		free((char *)names[at]);
 		memmove(names + at, names + at + 1, (--n - at) * sizeof(*names));

@@ -1,0 +1,324 @@
+# shellcheck shell=bash disable=SC2154,SC2016,SC1003
+# SPDX-License-Identifier: GPL-2.0
+# The full-screen view of processes: a terminal of tmux, keys sent to it, and what its screen then
+# shows, compared with what the kernel says by /proc and ps.
+
+socket=$work/tmux
+saved_locale=${LC_ALL-}
+export LC_ALL=C.UTF-8
+
+on_terminal() {
+	tmux -S "$socket" -f /dev/null "$@"
+}
+
+# begin COLUMNS ROWS COMMAND: a terminal with a shell's command, whose status is shown at its end.
+begin() {
+	on_terminal new-session -d -s view -x "$1" -y "$2" "$3; echo \"ended with \$?\"; stty -a; sleep 600"
+}
+
+keys() {
+	on_terminal send-keys -t view "$@"
+}
+
+screen() {
+	on_terminal capture-pane -p -t view >"$work/out"
+}
+
+# shows TEXT PATTERN [SECONDS]: passes when the screen has such a line; waits for it.
+shows() {
+	local i
+	for ((i = 0; i < ${3-20} * 5; i++)); do
+		screen
+		! grep -Eq -- "$2" "$work/out" || break
+		sleep 0.2
+	done
+	check "$1" grep -Eq -- "$2" "$work/out"
+}
+
+# lacks TEXT PATTERN: passes when the screen has no such line any more.
+lacks() {
+	local i
+	for ((i = 0; i < 100; i++)); do
+		screen
+		grep -Eq -- "$2" "$work/out" || break
+		sleep 0.2
+	done
+	check "$1" test -z "$(grep -E -- "$2" "$work/out")"
+}
+
+end() {
+	on_terminal kill-server 2>/dev/null
+	sleep 0.2
+}
+
+# The number in column $1 of the list on the screen, from its first row to its last.
+column() {
+	screen
+	awk -v name="$1" '
+		/PID.*Command/ { gsub(/[△▽]/, " "); for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+		/^ *F1/ { exit }
+		at && NF { print $at }' "$work/out"
+}
+
+# sorted COLUMN OPTIONS: passes if the column is in sort's order.
+sorted() {
+	column "$1" >"$work/column"
+	[[ $(wc -l <"$work/column") -gt 3 ]] && LC_ALL=C sort -c "${@:2}" "$work/column"
+}
+
+# Known processes: one that works, one that sleeps and has a child, one whose name is no text.
+cp "$(command -v sleep)" "$work/sleeper"
+cp "$(command -v sleep)" "$work/"$'esc\033[31m\001'
+cp "$(command -v sleep)" "$work/größe"
+bash -c 'while :; do :; done' &
+worker=$!
+bash -c './sleeper 1000 & ./sleeper 1001 & wait' &
+parent=$!
+./$'esc\033[31m\001' 1000 &
+odd=$!
+./größe 1000 &
+umlaut=$!
+python3 -c '
+import threading, time
+for _ in range(3): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+time.sleep(1000)' &
+threaded=$!
+sleep 2
+child=$(pgrep -P "$parent" | head -n 1)
+
+begin 100 40 "$kernlens proc"
+shows "the list is there" '^ +PID USER +PRI +NI +VIRT +RES +SHR S +CPU%.*MEM% +TIME\+ Command'
+shows "the worker is in it" "^ *$worker root +20 +0 +[0-9]+ +[0-9]+ +[0-9]+ R .* bash"
+shows "so is the sleeper" "^ *$child .* S .* sleeper"
+shows "a bar for each CPU" '^ +0\[.*%\] +1\[.*%\]'
+shows "bytes that would change the terminal are harmless" "^ *$odd .* esc\?\[31m\?"
+shows "UTF-8 is shown" "^ *$umlaut .* größe"
+silent out 'kthreadd' "no kernel threads at first"
+
+check "as many tasks as there are" bash -c '
+	line=$(grep -o "Tasks: .*;" '"$work"'/out)
+	read -r processes threads kernel <<<"$(sed "s/[^0-9 ]//g" <<<"$line")"
+	all=$(sed "s|.*/\([0-9]*\) .*|\1|" /proc/loadavg)
+	echo "$line; the kernel has $all"
+	difference=$((processes + threads + kernel - all))
+	((difference >= -4 && difference <= 4 && processes > 5 && kernel > 20))'
+# The worker alone makes 100 % of a CPU's time: so says its column, and a bar.
+check "CPU% of the worker" bash -c 'grep -E "^ *'"$worker"' " '"$work"'/out | awk "{ exit !(\$9 > 70 && \$9 < 130) }"'
+check "memory is what free says" bash -c '
+	all=$(awk "/^MemTotal/ { printf \"%.0f\", \$2 / 1024 }" /proc/meminfo)
+	grep -Eq "Mem\[.*/${all}M\]" '"$work"'/out'
+
+# ------------------------------------------------------------------- order
+keys P
+sleep 1
+check "P: by CPU" sorted CPU% -rn
+# It has been seen, and leaves the rest its CPU.
+kill -STOP $worker
+keys M
+sleep 1
+check "M: by memory" sorted MEM% -rn
+keys N
+sleep 1
+check "N: by PID" sorted PID -n
+keys I
+sleep 1
+check "I: the other way round" sorted PID -rn
+keys F6
+shows "F6: a menu of columns" '^Sort by'
+keys Home Down Down Down Down Enter
+sleep 1
+check "by VIRT from the menu" bash -c "$(declare -f on_terminal screen column sorted); socket=$socket work=$work; "'
+	column VIRT | sed "s/M\$/ M/; s/G\$/ G/" | awk "{ print \$1 * (\$2 == \"M\" ? 1024 : \$2 == \"G\" ? 1048576 : 1) }" >'"$work"'/numbers
+	sort -c -rn '"$work"'/numbers'
+keys T
+sleep 1
+keys N
+
+# ------------------------------------------------------------ tree, search
+keys t
+shows "t: a tree" "^ *$child .*(├|└)─ sleeper"
+check "a child stands below its parent" bash -c '
+	grep -nE "^ *('"$parent|$child"') " '"$work"'/out | cut -d: -f2 | awk "{ print \$1 }" | tr "\n" " " | grep -q "^'"$parent $child"' "'
+keys t
+lacks "t: a list again" '(├|└)─'
+keys / s l e e p e r
+sleep 0.5
+keys Enter
+on_terminal capture-pane -e -p -t view >"$work/colours"
+check "/: the bar goes to what is searched for" grep -aqE $'\e''\[[0-9;]*46m *'"$child " "$work/colours"
+keys '\' s l e e p e r Enter
+lacks "\\: only what the filter names" "^ *$worker "
+check "and all of that" test "$(grep -c ' sleeper' "$work/out")" -eq 2
+shows "the filter is seen in the last line" 'F4FILTER'
+keys '\' Escape
+shows "no filter any more" "^ *$worker "
+keys K Home
+shows "K: kernel threads" ' kthreadd'
+keys K
+lacks "K: none" ' kthreadd'
+keys H
+sleep 2
+screen
+check "H: a row for each thread" test 4 -eq "$(grep -c " python3" "$work/out")"
+keys H
+
+# ------------------------------------------------------------------ changes
+# go PID: the bar to a process.
+go() {
+	local i digits=()
+	for ((i = 0; i < ${#1}; i++)); do digits+=("${1:i:1}"); done
+	keys Escape "${digits[@]}"
+	sleep 0.5
+}
+
+go "$child"
+keys F8 F8 F8
+sleep 1
+check "F8: nice is what ps says" test "$(ps -o ni= -p "$child" | tr -d ' ')" = 3
+shows "and what is shown" "^ *$child root +23 +3 "
+keys ']'
+sleep 1
+check "]: root may lower it" test "$(ps -o ni= -p "$child" | tr -d ' ')" = 2
+go "$umlaut"
+keys Space
+go "$odd"
+keys Space F9
+shows "F9: a menu of signals" '^15 SIGTERM'
+keys Up Down Enter
+lacks "tagged: both have got SIGTERM" "^ *($umlaut|$odd) "
+check "so says the kernel" bash -c "! kill -0 $umlaut 2>/dev/null && ! kill -0 $odd 2>/dev/null"
+keys U
+
+# ------------------------------------------------------------------ details
+go "$threaded"
+keys Enter
+shows "Enter: details" "^$threaded python3"
+shows "its parent" "pid +$threaded +ppid +$$"
+check "its memory is what /proc says" bash -c '
+	rss=$(awk "/^VmHWM/ { print \$2 }" /proc/'"$threaded"'/status)
+	shown=$(grep -o "rss_peak  *[0-9.]* MiB" '"$work"'/out | awk "{ print \$2 * 1024 }")
+	echo "$rss $shown"
+	awk "BEGIN { d = $rss - $shown; exit !(d < 300 && d > -300) }"'
+keys Tab
+shows "Tab: threads" '^ +TID S +CPU NICE'
+check "all of them" test "$(grep -c 'python3$' "$work/out")" -ge 4
+keys Escape
+shows "Escape: the list" 'F10Quit'
+
+# ------------------------------------------------------------------- events
+keys '\' Escape
+bash -c 'while :; do for i in 1 2 3; do :; done; read -rt 0.05 <>/dev/zero -N 1; done' &
+busy=$!
+sleep 2
+go "$busy"
+keys e
+shows "e: events as they happen" 'Events of .*: [1-9][0-9]+' 90
+shows "of this process" "bash-$busy.* syscall_" 20
+first=$(grep -o ': [0-9]*$' "$work/out" | head -n 1)
+sleep 2
+screen
+check "more and more" test "$first" != "$(grep -o ': [0-9]*$' "$work/out" | head -n 1)"
+kl status --json
+json "by a session of its own" ".sessions | length == 1 and .[0].name == \"proc $busy\""
+keys Escape
+shows "back in the list" 'F10Quit'
+sleep 1
+kl status --json
+json "the session is gone" '.sessions | length == 0'
+kill $busy
+lacks "who has ended vanishes" "^ *$busy "
+
+# ------------------------------------------------------------------- window
+keys F2
+shows "F2: the setup" '^Columns shown +All columns'
+keys Tab Down Down Enter Escape
+shows "a column more" '^ +PID.*USER.*PPID'
+on_terminal resize-window -t view -x 80 -y 24
+shows "80x24" 'F10Quit'
+check "nothing is out of the window" test "$(awk 'length > m { m = length } END { print m, NR }' "$work/out")" = '80 24'
+on_terminal resize-window -t view -x 132 -y 50
+sleep 1
+shows "a larger one" 'F10Quit'
+check "is filled" bash -c "grep -n F10Quit '$work/out' | grep -q '^50:'"
+on_terminal resize-window -t view -x 20 -y 5
+sleep 1
+on_terminal resize-window -t view -x 100 -y 40
+shows "a tiny one does no harm" 'F10Quit'
+
+keys F1
+shows "F1: help" '^kernlens [0-9.]+: processes'
+keys q
+shows "a key goes back" 'F10Quit'
+keys q
+shows "q quits" '^ended with 0'
+shows "the terminal is as before" '(^| )icanon'
+silent out 'PID.*USER' "the screen, too"
+end
+
+# A signal ends it, and the terminal is restored all the same.
+for signal in TERM INT SEGV; do
+	begin 80 24 "$kernlens proc"
+	shows "it runs" 'F10Quit'
+	pkill -$signal -x kernlens
+	shows "SIG$signal ends it" '^ended with'
+	shows "and restores the terminal" '(^| )icanon'
+	end
+done
+
+# ------------------------------------------------------------- without colour
+begin 80 24 "NO_COLOR=1 $kernlens proc"
+shows "NO_COLOR" 'F10Quit'
+on_terminal capture-pane -e -p -t view >"$work/colours"
+check "no colours" bash -c "! grep -aqE $'\\e\\\\[([0-9;]*;)?[34][0-9]m' '$work/colours'"
+end
+
+# ------------------------------------------------------------ ordinary user
+begin 80 24 "setpriv --reuid 60001 --regid 60001 --clear-groups --bounding-set=-all -- $kernlens proc"
+shows "an ordinary user has a view" 'F10Quit'
+sleep 1
+screen
+check "with their own processes only" bash -c "
+	[[ -z \$(awk '/PID.*USER/ { list = 1; next } /^ *F1/ { exit } list && NF && \$2 != \"kluser1\"' '$work/out') ]]"
+keys F7
+shows "what may not be done is said" 'Cannot change the nice value of'
+shows "and then the keys again" 'F10Quit'
+end
+
+# -------------------------------------------------------------- a list, still
+begin 80 24 "$kernlens proc --list; echo; sleep 1"
+shows "--list is a list" '^ended with 0'
+end
+kl proc
+expect "without a terminal, too" 0
+says out '^ *pid user'
+
+# ------------------------------------------------------------------- many
+kill -KILL $worker
+python3 -c '
+import os, signal, sys
+children = [os.fork() or signal.pause() for _ in range(1000)]
+open("last", "w").write(str(children[-1]))
+signal.pause()' &
+many=$!
+for _ in {1..60}; do
+	sleep 1
+	[[ ! -s last ]] || break
+done
+begin 100 40 "$kernlens proc"
+shows "1,000 processes" 'Tasks: 10[0-9][0-9]' 60
+keys '\' p y t h o n Enter N End
+shows "End goes to the last" "^ *$(cat last) .* python3"
+kl proc "$(pgrep -x kernlens | head -n 1)" --json -v cpu_time
+one=$(jq '.processes[0].cpu_time' "$work/out")
+sleep 5
+kl proc "$(pgrep -x kernlens | head -n 1)" --json -v cpu_time
+two=$(jq '.processes[0].cpu_time' "$work/out")
+echo "# own time at 1,000 processes, a second's refresh: $(((two - one) / 5000000)) ms a second"
+check "it takes less than half a CPU" test $((two - one)) -lt 2500000000
+end
+pkill -P $many
+kill $many $parent $threaded "$child" 2>/dev/null
+pkill -x sleeper
+wait 2>/dev/null
+export LC_ALL=$saved_locale
+[[ $LC_ALL ]] || unset LC_ALL
