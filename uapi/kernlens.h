@@ -448,6 +448,8 @@ struct kl_abi_status {
 	char name[KL_NAME_MAX];
 };
 
+#include "detail.h"
+
 #define KL_IOC_TYPE 0xB7
 /* on any descriptor of the device */
 #define KL_IOC_INFO _IOWR(KL_IOC_TYPE, 0x00, struct kl_abi_info)
@@ -460,6 +462,7 @@ struct kl_abi_status {
 #define KL_IOC_HANDLER_INFO _IOWR(KL_IOC_TYPE, 0x35, struct kl_abi_handler_info)
 #define KL_IOC_INSPECT _IOWR(KL_IOC_TYPE, 0x50, struct kl_abi_inspect)
 #define KL_IOC_CPUS _IOWR(KL_IOC_TYPE, 0x51, struct kl_abi_cpus)
+#define KL_IOC_DETAIL _IOWR(KL_IOC_TYPE, 0x58, struct kl_abi_detail)
 /* makes the descriptor a session's */
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
 #define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)

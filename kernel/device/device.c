@@ -21,6 +21,7 @@
 #include "../source/defined.h"
 #include "../source/source.h"
 #include "../task/cpus.h"
+#include "../task/detail.h"
 #include "../task/dump.h"
 #include "../task/inspect.h"
 #include "device.h"
@@ -322,6 +323,9 @@ static int call_latency(struct kl_client *client, void *arg)
 static int call_latency_read(struct kl_client *client, void *arg)
 {
 	return kl_latency_read(client->session, arg, &client->why);
+static int call_detail(struct kl_client *client, void *arg)
+{
+	return kl_detail_read(arg, client->cred, client->may, &client->why);
 }
 
 static int call_handler_info(struct kl_client *client, void *arg)
@@ -371,6 +375,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_TABLE, table, struct kl_abi_table, NEEDS_SESSION),
 	CALL(KL_IOC_METADATA_SET, metadata_set, struct kl_abi_metadata, NEEDS_CREATOR),
 	CALL(KL_IOC_METADATA_GET, metadata_get, struct kl_abi_metadata, NEEDS_SESSION),
+	CALL(KL_IOC_DETAIL, detail, struct kl_abi_detail, NEEDS_NOTHING),
 	CALL(KL_IOC_HANDLER_INFO, handler_info, struct kl_abi_handler_info, NEEDS_NOTHING),
 	CALL(KL_IOC_HANDLER_READ, handler_read, struct kl_abi_handler_read, NEEDS_SESSION),
 	CALL(KL_IOC_STACKS, stacks, struct kl_abi_stacks, NEEDS_SESSION),
