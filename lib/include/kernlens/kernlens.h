@@ -27,6 +27,7 @@
 #include <kernlens/symbols.h>
 #include <kernlens/expression.h>
 #include <kernlens/define.h>
+#include <kernlens/detail.h>
 #include <kernlens/maskset.h>
 #include <kernlens/plan.h>
 #include <kernlens/stack.h>
