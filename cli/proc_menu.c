@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A numbered menu about one process: a number is read, its answer printed, until "exit"
+ * or the end of the input. Each answer is got from the module when it is asked for; that
+ * the process has ended meanwhile is an answer, too.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "common.h"
+#include "proc_detail.h"
+
+static void show_name(const struct kl_abi_detail_task *t)
+{
+	printf("  %.16s\n", t->comm);
+}
+
+/* What the kernel calls a thread group: the number that a process' threads share. */
+static void show_group(const struct kl_abi_detail_task *t)
+{
+	printf("  thread group %d\n", t->pid);
+}
+
+static void show_parent(const struct kl_abi_detail_task *t)
+{
+	if (t->ppid)
+		printf("  %d\n", t->ppid);
+	else
+		puts("  none that you may see");
+}
+
+static void show_leader(const struct kl_abi_detail_task *t)
+{
+	printf("  of the threads %d, of the process group %d, of the session %d\n", t->pid, t->pgid,
+	       t->sid);
+}
+
+static void show_priority(const struct kl_abi_detail_task *t)
+{
+	printf("  static %d (nice %d)\n  dynamic %d\n  normal %d\n", t->static_prio, t->nice,
+	       t->prio, t->normal_prio);
+}
+
+static void show_state(const struct kl_abi_detail_task *t)
+{
+	printf("  %s, policy %s\n", kl_detail_state_name(t->state),
+	       kl_detail_policy_name(t->policy));
+}
+
+static void show_cpu(const struct kl_abi_detail_task *t)
+{
+	printf("  CPU %u%s\n", t->cpu,
+	       t->flags & KL_DETAIL_TASK_ON_CPU ? "" : ", when it last ran");
+}
+
+static void show_faults(const struct kl_abi_detail_task *t)
+{
+	printf("  %llu: %llu without I/O, %llu with\n",
+	       (unsigned long long)(t->min_faults + t->maj_faults),
+	       (unsigned long long)t->min_faults, (unsigned long long)t->maj_faults);
+}
+
+static void show_start(const struct kl_abi_detail_task *t)
+{
+	uint64_t s = t->start_ns / 1000000000;
+
+	printf("  %02llu:%02llu:%02llu.%06llu after the machine\n", (unsigned long long)(s / 3600),
+	       (unsigned long long)(s / 60 % 60), (unsigned long long)(s % 60),
+	       (unsigned long long)(t->start_ns / 1000 % 1000000));
+}
+
+/*
+ * How many symbolic links a process was following was a member of the task until v4.2;
+ * now it is known only while a path is looked up.
+ */
+static void show_links(const struct kl_abi_detail_task *t)
+{
+	puts("  the kernel does not keep it for tasks since Linux 4.2");
+	if (t->exe_links)
+		printf("  its executable has %u hard link%s\n", t->exe_links,
+		       t->exe_links == 1 ? "" : "s");
+}
+
+static void show_segments(const struct kl_details *list)
+{
+	const struct kl_abi_detail_memory *m = &list->entry[0].memory;
+
+	printf("  code  %#llx - %#llx\n", (unsigned long long)m->code_start,
+	       (unsigned long long)m->code_end);
+	printf("  data  %#llx - %#llx\n", (unsigned long long)m->data_start,
+	       (unsigned long long)m->data_end);
+	printf("  heap  %#llx - %#llx\n", (unsigned long long)m->heap_start,
+	       (unsigned long long)m->heap_end);
+	printf("  stack %#llx\n", (unsigned long long)m->stack_start);
+}
+
+static void show_children(const struct kl_details *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		printf("  %d %.16s\n", list->entry[i].child.pid, list->entry[i].child.comm);
+	if (!list->n)
+		puts("  none");
+}
+
+static const struct item {
+	const char *name;
+	void (*task)(const struct kl_abi_detail_task *t);
+	void (*list)(const struct kl_details *list);
+	uint32_t what;
+} items[] = {
+	{ .name = "process name", .task = show_name },
+	{ .name = "group id", .task = show_group },
+	{ .name = "parent process", .task = show_parent },
+	{ .name = "process group leader", .task = show_leader },
+	{ "child processes created", NULL, show_children, KL_DETAIL_CHILDREN },
+	{ "process memory segments", NULL, show_segments, KL_DETAIL_MEMORY },
+	{ "virtual memory mapping", NULL, cli_proc_print_maps, KL_DETAIL_MAPS },
+	{ .name = "process priority", .task = show_priority },
+	{ .name = "process state", .task = show_state },
+	{ .name = "cpu used by process", .task = show_cpu },
+	{ .name = "total fault count of process", .task = show_faults },
+	{ .name = "process start time", .task = show_start },
+	{ .name = "process link count", .task = show_links },
+};
+
+#define ITEMS (sizeof(items) / sizeof(*items))
+
+static void print_menu(void)
+{
+	for (size_t i = 0; i < ITEMS; i++)
+		printf("%2zu. %s\n", i + 1, items[i].name);
+	puts(" 0. exit");
+}
+
+/* Returns false if there is no such process (any more). */
+static bool answer(struct kl_device *device, int pid, const struct item *item)
+{
+	struct kl_details list;
+	int error = kl_details_read(device, pid, item->task ? KL_DETAIL_TASK : item->what, &list);
+
+	if (error == -ESRCH) {
+		printf("  there is no process %d\n", pid);
+		return false;
+	}
+	if (error)
+		printf("  %s\n", kl_error_text());
+	else if (item->list && (list.n || item->what == KL_DETAIL_CHILDREN))
+		item->list(&list);
+	else if (item->task && list.n)
+		item->task(&list.entry[0].task);
+	else
+		puts("  none: it is a thread of the kernel, or has ended");
+	kl_details_deinit(&list);
+	return true;
+}
+
+int cli_proc_menu(struct kl_device *device, int pid)
+{
+	char line[64];
+	bool there = answer(device, pid, &items[0]);
+
+	if (!there)
+		return CLI_FAILED;
+	print_menu();
+	for (;;) {
+		uint64_t number;
+
+		printf("option: ");
+		fflush(stdout);
+		if (!fgets(line, sizeof(line), stdin))
+			break;
+		line[strcspn(line, "\n")] = 0;
+		if (!strcmp(line, "exit") || !strcmp(line, "quit") || !strcmp(line, "0"))
+			break;
+		if (cli_parse_unsigned(line, ITEMS, &number) && number)
+			there = answer(device, pid, &items[number - 1]);
+		else
+			print_menu();
+	}
+	return there ? CLI_OK : CLI_FAILED;
+}
