@@ -25,6 +25,15 @@ static inline struct file *kl_mm_exe_file(struct mm_struct *mm)
 	return file;
 }
 
+/* Of a mapping's file: what its program has opened. */
+#ifdef KL_HAVE_FILE_USER_PATH
+#define kl_file_user_path(file) file_user_path(file)
+#define kl_file_user_inode(file) file_user_inode(file)
+#else
+#define kl_file_user_path(file) ((const struct path *)&(file)->f_path)
+#define kl_file_user_inode(file) ((const struct inode *)file_inode(file))
+#endif
+
 #ifdef KL_HAVE_FILE_LOCK_CORE
 #include <linux/filelock.h>
 

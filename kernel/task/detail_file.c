@@ -130,8 +130,9 @@ static bool is_memfd(const struct file *file)
 	const struct dentry *dentry = file->f_path.dentry;
 	unsigned long magic = file_inode(file)->i_sb->s_magic;
 
-	return (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC) && d_unlinked(dentry) &&
-	       IS_ROOT(dentry) && !strncmp((const char *)dentry->d_name.name, "memfd:", 6);
+	/* Without a folder: nobody can make a file of that name there. */
+	return (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC) && IS_ROOT(dentry) &&
+	       !strncmp((const char *)dentry->d_name.name, "memfd:", 6);
 }
 
 /**

@@ -18,6 +18,7 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
+#include "../compat/file.h"
 #include "detail.h"
 
 /* ----------------------------------------------------------- page tables */
@@ -174,7 +175,7 @@ static const char *name_of(struct kl_detail *d, struct vm_area_struct *vma, u32 
 	*kind = KL_DETAIL_MAP_ANON;
 	if (vma->vm_file) {
 		*kind = KL_DETAIL_MAP_FILE;
-		return file_path(vma->vm_file, d->path, KL_DETAIL_PATH_BYTES_MAX);
+		return d_path(kl_file_user_path(vma->vm_file), d->path, KL_DETAIL_PATH_BYTES_MAX);
 	}
 	if (vma->vm_ops && vma->vm_ops->name)
 		name = vma->vm_ops->name(vma);
@@ -234,7 +235,7 @@ static bool add_map(struct kl_detail *d, struct vm_area_struct *vma)
 	to->kind = kind;
 	to->page_bytes = vma_kernel_pagesize(vma);
 	if (vma->vm_file) {
-		const struct inode *inode = file_inode(vma->vm_file);
+		const struct inode *inode = kl_file_user_inode(vma->vm_file);
 
 		to->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 		to->inode = inode->i_ino;

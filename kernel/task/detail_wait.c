@@ -39,30 +39,21 @@ void kl_detail_wait_done(struct kl_detail_sleep *s)
 
 /*
  * Who sleeps with a time limit has a timer on its stack that wakes it: a struct that ends
- * with the task's address. The timer is believed if it is started and belongs to a clock.
+ * with the task's address. Other words may look so; the timer is believed if it is started
+ * and what it calls its clock is where a CPU has that clock.
  */
 static bool read_timer(const struct hrtimer *timer, u64 *until)
 {
 	struct hrtimer_clock_base clock;
-	s64 offset;
 
 	if (timer->state != HRTIMER_STATE_ENQUEUED || timer->node.expires <= 0 ||
-	    (unsigned long)timer->base < PAGE_OFFSET || (unsigned long)timer->base & 7 ||
+	    timer->_softexpires > timer->node.expires || (unsigned long)timer->base < PAGE_OFFSET ||
 	    copy_from_kernel_nofault(&clock, timer->base, sizeof(clock)) ||
-	    clock.index >= HRTIMER_MAX_CLOCK_BASES)
+	    clock.index >= HRTIMER_MAX_CLOCK_BASES || !clock.cpu_base ||
+	    timer->base != &clock.cpu_base->clock_base[clock.index])
 		return false;
-	switch (clock.clockid) {
-	case CLOCK_MONOTONIC:
-	case CLOCK_REALTIME:
-	case CLOCK_BOOTTIME:
-	case CLOCK_TAI:
-		break;
-	default:
-		return false;
-	}
-	/* What is to be added to the monotonic clock to have that one. */
-	offset = clock.offset;
-	*until = max_t(s64, timer->_softexpires - offset, 0);
+	/* The offset is what is to be added to the monotonic clock to have that one. */
+	*until = max_t(s64, timer->_softexpires - clock.offset, 0);
 	return true;
 }
 
