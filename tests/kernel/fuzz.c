@@ -114,6 +114,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_ALARMS, kl_abi_alarms, 4),
 	{ KL_IOC_SNAPSHOT, 0, 0 },
 	CALL(KL_IOC_CPUS, kl_abi_cpus, 12),
+	CALL(KL_IOC_DETAIL, kl_abi_detail, 300),
 };
 
 /* RALL and RDEFAULT, which take a second to attach in the emulator, only now and then. */
@@ -138,6 +139,19 @@ static void fill_rule(struct kl_abi_rule *rule)
 	rule->arg = below(KL_FLAGS_MAX);
 	rule->entries = below(100);
 	strcpy(rule->text, below(2) ? "t_sum" : "t_much");
+}
+
+static void fill_detail(struct kl_abi_detail *detail)
+{
+	static u64 room[65536 / sizeof(u64)];
+
+	if (below(2))
+		detail->pid = getpid();
+	detail->what = below(KL_DETAIL_KINDS + 1);
+	detail->cursor = below(2) ? odd_number() : 0;
+	detail->buffer = (u64)(uintptr_t)room;
+	detail->bytes = KL_DETAIL_BYTES_MIN + below(sizeof(room) - KL_DETAIL_BYTES_MIN);
+	detail->proof = (s32)below(20) - 1;
 }
 
 /* An argument that has a chance of being accepted. */
@@ -175,6 +189,9 @@ static void fill_sensibly(const struct call *call, void *argument)
 	case KL_IOC_TASKS:
 		words[1] = below(2) ? (u32)getpid() : below(300);
 		words[2] = 1 + below(2) + (below(8) << 2);
+		break;
+	case KL_IOC_DETAIL:
+		fill_detail(argument);
 		break;
 	case KL_IOC_RULE:
 		fill_rule(argument);

@@ -11,6 +11,7 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
 	faults programs defined soak handlers access control stacks latency)
+	faults programs defined soak handlers access control stacks details)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)
 
@@ -24,6 +25,12 @@ $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 $(BUILD)/tests/kernel-soak: tests/kernel/soak.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -o $@ $^ $(LIB_LIBS) -pthread
+
+# So does this one, of several files.
+$(BUILD)/tests/kernel-details: $(wildcard tests/kernel/details*.c) tests/kernel/details.h \
+		$(KERNEL_TEST_HEADERS) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
 # A test of several files: its first is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c

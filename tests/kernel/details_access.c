@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may see what of whom, and processes that change while they are looked at: users,
+ * programs with other rights, what only a tracer may see, and races with exec and exit.
+ */
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "details.h"
+
+#define SETUID_PROGRAM "/tmp/kl-details-suid"
+#define SECRET "klsuidsecret"
+#define YAMA "/proc/sys/kernel/yama/ptrace_scope"
+
+static void become(u32 uid)
+{
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		bail("become %u", uid);
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+/* A process of a user that sleeps, and is dumpable or not. */
+static pid_t start_sleeper(u32 uid, bool dumpable)
+{
+	pid_t pid = fork_child();
+
+	if (!pid) {
+		become(uid);
+		prctl(PR_SET_DUMPABLE, dumpable);
+		for (;;)
+			pause();
+	}
+	sleep_ms(50);
+	if (!wait_asleep(pid, "S"))
+		bail("sleeper");
+	return pid;
+}
+
+static void remove_number(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++)
+		if (*text < '0' || *text > '9')
+			*to++ = *text;
+	*to = 0;
+}
+
+/* How many kinds are answered exactly as for a number that nobody has. */
+static u32 count_hidden(pid_t pid)
+{
+	char none[300], text[300];
+	struct kl_details list;
+	u32 hidden = 0;
+
+	for (u32 what = 1; what < KL_DETAIL_KINDS; what++) {
+		int error[2];
+
+		error[0] = kl_details_read(device, 4000000, what, &list);
+		snprintf(none, sizeof(none), "%s", kl_error_text());
+		error[1] = kl_details_read(device, pid, what, &list);
+		snprintf(text, sizeof(text), "%s", kl_error_text());
+		kl_details_deinit(&list);
+		remove_number(none);
+		remove_number(text);
+		hidden += error[0] == -ESRCH && error[1] == -ESRCH && !strcmp(none, text);
+	}
+	return hidden;
+}
+
+static int error_of(pid_t pid, u32 what)
+{
+	struct kl_details list;
+	int error = kl_details_read(device, pid, what, &list);
+
+	kl_details_deinit(&list);
+	return error;
+}
+
+static u32 wait_reason(pid_t pid)
+{
+	struct kl_details list;
+	u32 reason = ~0u;
+
+	if (!kl_details_read(device, pid, KL_DETAIL_WAIT, &list) && list.n)
+		reason = list.entry[0].wait.reason;
+	kl_details_deinit(&list);
+	return reason;
+}
+
+struct who {
+	pid_t own, hidden, other, root;
+};
+
+static void look_as_user(const struct who *w)
+{
+	u32 all = KL_DETAIL_KINDS - 1, refused = 0;
+
+	tap_check(count_hidden(w->other) == all, "a user: another's process is not there");
+	tap_check(count_hidden(w->root) == all, "a user: root's process is not there");
+	tap_check(count_hidden(w->hidden) == all, "a user: own that is not dumpable is not there");
+	tap_check(count_hidden(2) == all, "a user: a kernel thread is not there");
+	tap_check(count_hidden(1) == all, "a user: init is not there");
+	for (u32 what = 1; what < KL_DETAIL_KINDS; what++)
+		refused += error_of(w->own, what) != (what == KL_DETAIL_STACK ? -EPERM : 0);
+	tap_result(!refused, "a user: own process, all but the kernel's call trace", "%u wrong",
+		   refused);
+	tap_check(wait_reason(w->own) == KL_WAIT_SIGNAL, "a user: what it waits for");
+}
+
+/* The kernel's own rule, which its parameter changes, decides. */
+static void look_without_tracing(const struct who *w)
+{
+	tap_check(error_of(w->own, KL_DETAIL_SYSCALL) == -EACCES &&
+			  wait_reason(w->own) == KL_WAIT_HIDDEN,
+		  "yama: what only a tracer may see is refused");
+	tap_check(!error_of(w->own, KL_DETAIL_FILES) && !error_of(w->own, KL_DETAIL_MAPS) &&
+			  !error_of(w->own, KL_DETAIL_ENVIRONMENT),
+		  "yama: what may be read is not");
+	tap_check(!error_of(getpid(), KL_DETAIL_SYSCALL), "yama: the own process may be seen");
+}
+
+/* A descriptor is a proof of its own process only. */
+static void look_with_wrong_proof(const struct who *w)
+{
+	static char room[65536];
+	char path[40];
+	int raw = kl_open(), failed = 0;
+	static const char *const files[] = { "mem", "environ", "maps", "cmdline" };
+
+	for (u32 i = 0; i < 4; i++) {
+		struct kl_abi_detail call = { .size = sizeof(call),
+					      .pid = w->own,
+					      .what = KL_DETAIL_SYSCALL,
+					      .buffer = (uintptr_t)room,
+					      .bytes = sizeof(room) };
+
+		snprintf(path, sizeof(path), "/proc/self/%s", files[i]);
+		call.proof = open(path, O_RDONLY);
+		failed += kl_call(raw, KL_IOC_DETAIL, &call) == -EACCES;
+		close(call.proof);
+		if (!i)
+			continue;
+		/* Of the right process, but no proof of the right to trace. */
+		snprintf(path, sizeof(path), "/proc/%d/%s", w->own, files[i]);
+		call.proof = open(path, O_RDONLY);
+		call.bytes = sizeof(room);
+		failed += kl_call(raw, KL_IOC_DETAIL, &call) == -EACCES;
+		close(call.proof);
+	}
+	tap_result(failed == 7, "proofs: of another process or file are none", "%d of 7", failed);
+	close(raw);
+}
+
+static void set_capabilities(u32 which)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = {};
+
+	data[which / 32].permitted = 1u << which % 32;
+	data[which / 32].effective = 1u << which % 32;
+	if (syscall(SYS_capset, &head, data))
+		bail("capset");
+}
+
+/* The right to see all is not the right to trace. */
+static void look_with_perfmon(const struct who *w)
+{
+	tap_check(!error_of(w->root, KL_DETAIL_FILES) && !error_of(w->other, KL_DETAIL_MAPS) &&
+			  !error_of(w->hidden, KL_DETAIL_COMMAND),
+		  "CAP_PERFMON: files and mappings of all");
+	tap_check(error_of(w->root, KL_DETAIL_SYSCALL) == -EACCES &&
+			  error_of(w->other, KL_DETAIL_ENVIRONMENT) == -EACCES &&
+			  wait_reason(w->other) == KL_WAIT_HIDDEN &&
+			  error_of(w->other, KL_DETAIL_STACK) == -EPERM,
+		  "CAP_PERFMON: not what a tracer may see, nor the kernel's trace");
+}
+
+static void run_as(void (*look)(const struct who *), const struct who *w, u32 uid, u32 tests,
+		   int capability)
+{
+	pid_t pid = fork_child();
+	int status;
+
+	if (!pid) {
+		if (capability >= 0)
+			prctl(PR_SET_KEEPCAPS, 1);
+		become(uid);
+		if (capability >= 0)
+			set_capabilities(capability);
+		prctl(PR_SET_DUMPABLE, 1);
+		device = kl_device_open(NULL);
+		if (!device)
+			bail("%s", kl_error_text());
+		look(w);
+		_exit(tap.failures ? 1 : 0);
+	}
+	waitpid(pid, &status, 0);
+	tap.tests += tests;
+	tap.failures += !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+void test_access(void)
+{
+	struct who w = {
+		.own = start_sleeper(USER1, true),
+		.hidden = start_sleeper(USER1, false),
+		.other = start_sleeper(USER2, true),
+		.root = start_sleeper(0, true),
+	};
+	bool yama = !access(YAMA, F_OK);
+
+	if (yama)
+		put_file(YAMA, "0");
+	run_as(look_as_user, &w, USER1, 7, -1);
+	run_as(look_with_wrong_proof, &w, USER1, 1, -1);
+	run_as(look_with_perfmon, &w, USER3, 2, CAP_PERFMON);
+	if (yama && put_file(YAMA, "1"))
+		run_as(look_without_tracing, &w, USER1, 3, -1);
+	else
+		tap_skip("yama", "this kernel has none");
+	if (yama)
+		put_file(YAMA, "0");
+}
+
+/* -------------------------------------------------------------------- races */
+
+/* The set-user-id program: what it has must not be seen by who has started it. */
+int run_setuid_phase(void)
+{
+	static char secret[100] = "klsuidsecret in memory";
+	int fd = open("/tmp/kl-details-" SECRET, O_RDWR | O_CREAT, 0600);
+
+	if (fd >= 0)
+		(void)!write(fd, secret, sizeof(secret));
+	usleep(2000);
+	return 0;
+}
+
+static void copy_program(void)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command),
+		 "cp /proc/%d/exe " SETUID_PROGRAM " && chmod 4755 " SETUID_PROGRAM, getpid());
+	if (system(command))
+		bail("copy");
+	chmod("/tmp/kl-details", 0755);
+}
+
+/* Starts the set-user-id program, and others, as fast as it can. */
+static void exec_for_ever(bool to_setuid)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			continue;
+		if (!pid) {
+			int fd = open("/dev/null", O_RDONLY);
+
+			dup(fd);
+			if (to_setuid)
+				execl(SETUID_PROGRAM, "x", SECRET, NULL);
+			else
+				execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+struct race {
+	u64 seen, gone, again, wrong, leaked;
+	int error;
+};
+
+static void look_once(struct race *r, pid_t pid, u32 what)
+{
+	struct kl_details list;
+	int error = kl_details_read(device, pid, what, &list);
+
+	switch (error) {
+	case 0:
+		r->seen++;
+		r->leaked +=
+			!!memmem(list.records.data, list.records.length, SECRET, strlen(SECRET));
+		break;
+	case -ESRCH:
+		r->gone++;
+		break;
+	case -EAGAIN:
+		r->again++;
+		break;
+	case -EACCES:
+	case -EPERM:
+		break;
+	default:
+		r->wrong++;
+		r->error = error;
+	}
+	kl_details_deinit(&list);
+}
+
+/* Numbers are given out one after the other: those behind the last are the newest. */
+static void look_for(struct race *r, unsigned int seconds)
+{
+	double until = now_seconds() + seconds;
+
+	while (now_seconds() < until) {
+		char *text = read_proc(1, "../loadavg", NULL), *last = strrchr(text, ' ');
+		pid_t newest = last ? atoi(last) : 1;
+
+		for (int i = 0; i < 4; i++)
+			for (u32 what = 1; what < KL_DETAIL_KINDS; what++)
+				look_once(r, newest - i, what);
+	}
+}
+
+static void look_at_races(const struct who *w)
+{
+	struct race r = {};
+
+	look_for(&r, w->own);
+	tap_result(!r.wrong && !r.leaked && r.seen > 100 && r.gone > 100,
+		   "races: a user never sees a set-user-id program of its own",
+		   "seen %llu gone %llu again %llu wrong %llu (%d) leaked %llu",
+		   (unsigned long long)r.seen, (unsigned long long)r.gone,
+		   (unsigned long long)r.again, (unsigned long long)r.wrong, r.error,
+		   (unsigned long long)r.leaked);
+}
+
+void test_races(unsigned int seconds)
+{
+	struct who w = { .own = seconds };
+	struct race r = {};
+	pid_t pid;
+
+	copy_program();
+	for (int i = 0; i < 3; i++) {
+		pid = fork_child();
+		if (!pid) {
+			if (i == 2)
+				exec_for_ever(false);
+			become(USER1);
+			exec_for_ever(true);
+		}
+	}
+	look_for(&r, seconds);
+	tap_result(!r.wrong && r.seen > 100 && r.gone && r.leaked,
+		   "races: with exec and exit, as root",
+		   "seen %llu gone %llu again %llu wrong %llu (%d) leaked %llu",
+		   (unsigned long long)r.seen, (unsigned long long)r.gone,
+		   (unsigned long long)r.again, (unsigned long long)r.wrong, r.error,
+		   (unsigned long long)r.leaked);
+	run_as(look_at_races, &w, USER1, 1, -1);
+}
