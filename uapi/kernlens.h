@@ -399,7 +399,7 @@ struct kl_abi_stats {
 	__u32 blocks;
 	__u32 readers;
 	__u32 maskset;
-	__u32 frozen; /* by the handler `freeze` */
+	__u32 frozen; /* by the handler `freeze` or KL_IOC_FREEZE */
 	__u32 unswitched; /* times that the handler `use` could not do what it was to */
 	__u64 alarms; /* sounded by the handler `alarm` */
 	__u64 snapshots; /* asked for by the handler `snapshot` and KL_IOC_SNAPSHOT */
@@ -499,5 +499,7 @@ struct kl_abi_status {
 /* 0x40..0x4f: latency.h; LATENCY is the creator's, LATENCY_READ for who may read */
 
 #include "latency.h"
+/* As the handler `freeze`, now: done when the call returns. For who may change the session. */
+#define KL_IOC_FREEZE _IO(KL_IOC_TYPE, 0x52)
 
 #endif /* KL_UAPI_KERNLENS_H */

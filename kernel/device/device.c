@@ -16,6 +16,7 @@
 #include "../compat/clock.h"
 #include "../handler/external.h"
 #include "../latency/latency.h"
+#include "../session/later.h"
 #include "../session/stack.h"
 #include "../session/variable.h"
 #include "../source/defined.h"
@@ -139,7 +140,7 @@ static int call_cpus(struct kl_client *client, void *arg)
 
 static int call_inspect(struct kl_client *client, void *arg)
 {
-	return kl_inspect(arg, client->cred, client->may, &client->why);
+	return kl_inspect(arg, client->cred, client->may, NULL, &client->why);
 }
 
 static int adopt_session(struct kl_client *client, struct kl_session *s, bool creator)
@@ -308,6 +309,9 @@ static int call_alarms(struct kl_client *client, void *arg)
 static int call_snapshot(struct kl_client *client, void *arg)
 {
 	return kl_news_ask_snapshot(client->session, &client->why);
+static int call_freeze(struct kl_client *client, void *arg)
+{
+	return kl_later_freeze_now(client->session, &client->why);
 }
 
 static int call_variables(struct kl_client *client, void *arg)
@@ -381,6 +385,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_STACKS, stacks, struct kl_abi_stacks, NEEDS_SESSION),
 	CALL(KL_IOC_ALARMS, alarms, struct kl_abi_alarms, NEEDS_SESSION),
 	[_IOC_NR(KL_IOC_SNAPSHOT)] = { .fn = call_snapshot, .needs = NEEDS_CHANGE },
+	[_IOC_NR(KL_IOC_FREEZE)] = { .fn = call_freeze, .needs = NEEDS_CHANGE },
 	CALL(KL_IOC_VARIABLES, variables, struct kl_abi_variables, NEEDS_CREATOR),
 	CALL(KL_IOC_LATENCY, latency, struct kl_abi_latency, NEEDS_CREATOR),
 	CALL(KL_IOC_LATENCY_READ, latency_read, struct kl_abi_latency_read, NEEDS_SESSION),

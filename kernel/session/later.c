@@ -16,6 +16,9 @@
 #define TRY_AGAIN_MS 20
 #define TRIES_MAX 50
 
+/* More than all tries take. */
+#define FREEZE_WAIT_S 5
+
 static u64 records_written(struct kl_session *s)
 {
 	struct kl_abi_stats stats = { .cpu = -1 };
@@ -134,6 +137,32 @@ void kl_later_freeze(struct kl_session *s, u64 records)
 		return;
 	if (try_cmpxchg(&s->later.freeze_at, &none, records_written(s) + records + 1))
 		irq_work_queue(&s->later.irq);
+}
+
+/**
+ * kl_later_freeze_now - stop recording, and wait for that
+ * @s: the session, which the caller holds
+ * @why: set on failure
+ *
+ * What a rule wants to be recorded first is not waited for. Returns 0 also if it is
+ * frozen already, -ENODATA if it does not run. Context: may sleep.
+ */
+int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
+{
+	long left;
+
+	if (READ_ONCE(s->frozen))
+		return 0;
+	if (!READ_ONCE(s->running))
+		return kl_fail(why, -ENODATA, "the session does not run");
+	WRITE_ONCE(s->later.freeze_at, 1);
+	mod_delayed_work(system_wq, &s->later.work, 0);
+	left = wait_event_interruptible_timeout(s->wait,
+						READ_ONCE(s->frozen) || READ_ONCE(s->closed),
+						FREEZE_WAIT_S * HZ);
+	if (left < 0)
+		return -EINTR;
+	return READ_ONCE(s->frozen) ? 0 : kl_fail(why, -ENODATA, "the session has been closed");
 }
 
 /**

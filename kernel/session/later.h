@@ -10,6 +10,7 @@
 
 #define KL_MASKSET_NONE (~0u)
 
+struct kl_error;
 struct kl_session;
 
 /**
@@ -33,6 +34,7 @@ struct kl_later {
 void kl_later_init(struct kl_later *l);
 void kl_later_deinit(struct kl_later *l);
 void kl_later_freeze(struct kl_session *s, u64 records);
+int kl_later_freeze_now(struct kl_session *s, struct kl_error *why);
 void kl_later_use(struct kl_session *s, u32 maskset);
 
 #endif /* KL_SESSION_LATER_H */

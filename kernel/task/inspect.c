@@ -59,9 +59,12 @@ struct column {
  * @subject: the task being looked at
  * @bases: what places of it are in
  * @batch: rows not yet with the caller; a word longer, for the last value's
+ * @batch: rows not yet with the caller
+ * @sink: the module itself is the caller; or NULL
  */
 struct inspection {
 	struct kl_abi_inspect *wish;
+	struct kl_inspect_sink *sink;
 	const struct cred *cred;
 	struct kl_error *why;
 	bool own;
@@ -158,7 +161,9 @@ static int take_columns(struct inspection *in, u32 may)
 		u32 id;
 		int error;
 
-		if (get_user(id, &from[i]))
+		if (in->sink)
+			id = in->sink->variables[i];
+		else if (get_user(id, &from[i]))
 			return kl_fail(in->why, -EFAULT, "the variables cannot be read");
 		error = add_variable(in, id, may);
 		if (error)
@@ -407,8 +412,11 @@ static __always_inline bool put_task(struct inspection *in, struct task_struct *
 static int flush(struct inspection *in)
 {
 	u8 __user *to = u64_to_user_ptr(in->wish->rows);
+	int error = in->sink ? in->sink->take(in->sink, in->batch, in->filled) : 0;
 
-	if (copy_to_user(to + in->written, in->batch, in->filled))
+	if (error)
+		return error;
+	if (!in->sink && copy_to_user(to + in->written, in->batch, in->filled))
 		return kl_fail(in->why, -EFAULT, "the rows cannot be written");
 	in->written += in->filled;
 	in->filled = 0;
@@ -511,11 +519,13 @@ static int check(const struct kl_abi_inspect *wish, struct kl_error *why)
  * @wish: what of whom; the answer
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*
+ * @sink: the module's own wish: it names the variables and takes the rows; else NULL
  * @why: set on failure
  *
  * Context: may sleep.
  */
-int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may, struct kl_error *why)
+int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
+	       struct kl_inspect_sink *sink, struct kl_error *why)
 {
 	struct inspection *in;
 	int error = check(wish, why);
@@ -530,6 +540,7 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may, st
 		return kl_fail(why, -ENOMEM, "no memory for an inspection");
 	}
 	in->wish = wish;
+	in->sink = sink;
 	in->cred = cred;
 	in->why = why;
 	in->own = !(may & KL_MAY_SEE_ALL);

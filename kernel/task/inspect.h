@@ -5,6 +5,18 @@
 
 #include "../session/session.h"
 
-int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may, struct kl_error *why);
+/**
+ * struct kl_inspect_sink - where rows go that the module itself has asked for
+ * @variables: ids, as many as struct kl_abi_inspect says, whose `room` bounds the rows
+ * @take: gets rows as user space does, some at a time. It may sleep; what it returns, if
+ *	not 0, ends the call
+ */
+struct kl_inspect_sink {
+	const u32 *variables;
+	int (*take)(struct kl_inspect_sink *sink, const u8 *rows, u32 bytes);
+};
+
+int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
+	       struct kl_inspect_sink *sink, struct kl_error *why);
 
 #endif /* KL_TASK_INSPECT_H */

@@ -263,6 +263,11 @@ int kl_session_use_maskset(struct kl_session *session, uint32_t id)
 			      "use the maskset");
 }
 
+int kl_session_freeze(struct kl_session *session)
+{
+	return kl_client_call(session->fd, KL_IOC_FREEZE, NULL, 0, "freeze the session");
+}
+
 int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid)
 {
 	struct kl_abi_filter filter = { .kind = kind, .uid = uid };

@@ -115,6 +115,7 @@ static const struct call calls[] = {
 	{ KL_IOC_SNAPSHOT, 0, 0 },
 	CALL(KL_IOC_CPUS, kl_abi_cpus, 12),
 	CALL(KL_IOC_DETAIL, kl_abi_detail, 300),
+	{ KL_IOC_FREEZE, 0, 0 },
 };
 
 /* RALL and RDEFAULT, which take a second to attach in the emulator, only now and then. */

@@ -169,6 +169,15 @@ int kl_session_read_maskset(struct kl_session *session, uint32_t id,
 int kl_session_use_maskset(struct kl_session *session, uint32_t id);
 
 /**
+ * kl_session_freeze - stop recording; what is in the buffers stays for readers
+ * @session: running; also one that was attached to, if it may be changed
+ *
+ * As the handler `freeze` does, at once. Returns a negative errno: -EPERM if the session
+ * may not be changed, -ENODATA if it does not run. May sleep.
+ */
+int kl_session_freeze(struct kl_session *session);
+
+/**
  * kl_session_filter - whose events are wanted
  * @session: session
  * @kind: enum kl_filter_kind
