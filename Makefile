@@ -113,6 +113,10 @@ vm: modules
 MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
 MAN := $(DESTDIR)$(PREFIX)/share/man
 COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+UNITS := $(DESTDIR)/lib/systemd/system
+SERVICES := kernlens-watch.service kernlens-history.service
+# Is changed by who runs the machine: it is not written over, and taken away only unchanged.
+RULES := $(DESTDIR)/etc/kernlens/watch.rules
 
 install: library command install-module
 	install -D -m 755 $(BUILD)/kernlens $(DESTDIR)$(PREFIX)/bin/kernlens
@@ -124,11 +128,14 @@ install: library command install-module
 	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/kernlens
 	install -m 644 uapi/kernlens.h $(DESTDIR)$(PREFIX)/include/kernlens/abi.h
 	install -m 644 $(filter-out uapi/kernlens.h,$(wildcard uapi/*.h)) uapi/events.def uapi/handlers.def $(DESTDIR)$(PREFIX)/include/kernlens
-	install -d $(MAN)/man1 $(MAN)/man7
 	install -m 644 docs/man/*.1 $(MAN)/man1
+	install -m 644 docs/man/*.5 $(MAN)/man5
 	install -m 644 docs/man/*.7 $(MAN)/man7
 	scripts/events-doc $(VERSION) > $(MAN)/man7/kernlens-events.7
 	install -D -m 644 packaging/completion/kernlens $(COMPLETIONS)/kernlens
+	install -d $(UNITS)
+	for unit in $(SERVICES); do sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit >$(UNITS)/$$unit || exit 1; done
+	test -e $(RULES) || install -D -m 644 packaging/etc/watch.rules $(RULES)
 ifeq ($(DESTDIR),)
 	ldconfig
 	dkms install --force kernlens/$(VERSION)
@@ -149,6 +156,9 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc $(COMPLETIONS)/kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
 		$(MAN)/man7/kernlens-expressions.7 $(MAN)/man7/kernlens-proc-view.7
+		$(MAN)/man7/kernlens-expressions.7 $(MAN)/man5/kernlens-watch.rules.5 \
+		$(SERVICES:%=$(UNITS)/%)
+	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 
 test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests
 

@@ -36,5 +36,7 @@
 #include <kernlens/flame.h>
 #include <kernlens/latency.h>
 #include <kernlens/machine.h>
+#include <kernlens/watch.h>
+#include <kernlens/history.h>
 
 #endif /* KERNLENS_KERNLENS_H */

@@ -11,12 +11,14 @@
 #   lib-tlv      tags, lengths and values of BER
 #   lib-ber      files in BER written, read, cut and damaged
 #   lib-maskset  masksets as text and files, each error with its place
+#   lib-watch    rules of alarms: what they mean, each error with its place
 #   lib-stack    call traces as text, there and back, cut and damaged
 #   lib-address  names of addresses, and they and call traces in BER, damaged
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
 LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address
+LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack watch
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)

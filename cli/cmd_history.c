@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens history: keeps, prints and plots summaries by minute, hour, day and month. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "history.h"
+#include "output.h"
+
+#define SYSTEM_FILE "/var/lib/kernlens/history.db"
+
+/* For tests: how many seconds a minute has. */
+#define UNIT_VARIABLE "KERNLENS_HISTORY_UNIT"
+
+enum {
+	KEY_MINUTES = CLI_KEY_OWN,
+	KEY_HOURS,
+	KEY_DAYS,
+	KEY_MONTHS,
+	KEY_SINCE,
+	KEY_UNTIL,
+	KEY_COMM,
+	KEY_CSV,
+	KEY_FULL,
+	KEY_SVG,
+	KEY_INTERVAL,
+	KEY_ONCE,
+	KEY_MAX,
+};
+
+static const struct cli_option options[] = {
+	{ 'f', "file", "FILE", "the database (root's is " SYSTEM_FILE ")" },
+	{ KEY_MINUTES, "minutes", NULL, "summaries of minutes: of the last day" },
+	{ KEY_HOURS, "hours", NULL, "of hours (default): of the last 31 days" },
+	{ KEY_DAYS, "days", NULL, "of days: of two years" },
+	{ KEY_MONTHS, "months", NULL, "of months" },
+	{ KEY_SINCE, "since", "TIME", "from then on: 2h, 3d, YYYY-MM-DD[ HH:MM]" },
+	{ KEY_UNTIL, "until", "TIME", "until then" },
+	{ 'v', "variables", "LIST", "which figures" },
+	{ KEY_COMM, "comm", "PATTERN", "of processes of such a name, not of the machine" },
+	{ KEY_FULL, "full", NULL, "a line a figure: least, mean, most, sum" },
+	{ KEY_CSV, "csv", NULL, "the same as CSV" },
+	{ KEY_SVG, "svg", "FILE", "plot: a picture, not on the terminal" },
+	{ KEY_INTERVAL, "interval", "SECONDS", "record: how often to look (10)" },
+	{ KEY_ONCE, "once", NULL, "record: two looks, an interval apart, and no more" },
+	{ KEY_MAX, "max", "SIZE", "record: of the database (64M)" },
+	{},
+};
+
+static const char *const machine_default[] = { "load_1",	   "user_time",	 "system_time",
+					       "available_memory", "pgpgin",	 "pgpgout",
+					       "pgfault",	   "pgmajfault", "processes" };
+static const char *const group_default[] = { "count", "cpu_time", "rss", "io_bytes", "maj_faults" };
+
+enum verb {
+	PRINT,
+	RECORD,
+	PLOT,
+};
+
+/**
+ * struct asked - the command line
+ * @unit: 0: real minutes
+ */
+struct asked {
+	const struct cli_command *self;
+	struct cli_history h;
+	enum verb verb;
+	const char *file, *list, *svg;
+	uint64_t interval_ns, bytes_max, unit;
+	bool once;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
+
+/* --------------------------------------------------------------- recording */
+
+static char *default_file(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (!geteuid())
+		return cli_format(SYSTEM_FILE);
+	return state && *state ?
+		       cli_format("%s/kernlens/history.db", state) :
+		       cli_format("%s/.local/state/kernlens/history.db", home ? home : ".");
+}
+
+/* The folders on the way, for their owner alone. */
+static void make_folders(const char *path)
+{
+	char *copy = strdupa(path);
+
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(copy, 0700);
+		*slash = '/';
+	}
+}
+
+static void wait_until(uint64_t ns)
+{
+	const struct timespec time = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	while (!stopped && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* What cannot be written now may be later, but not for ever. */
+#define FAILURES_MAX 60
+
+static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
+{
+	uint64_t next = now_ns(), late = 0;
+	unsigned int failures = 0, looks = 0;
+
+	while (!stopped) {
+		int ret = kl_history_sample(sampler);
+
+		if (ret >= 0)
+			failures = 0;
+		else if (++failures == 1 || failures == FAILURES_MAX)
+			cli_library_error(ret, "not written");
+		if (failures == FAILURES_MAX)
+			return CLI_FAILED;
+		if (a->once && ++looks == 2)
+			break;
+		next += a->interval_ns;
+		if (next < now_ns()) {
+			/* The looks that were missed are not made up for: sums go on. */
+			if (!late++)
+				cli_note("a look was not made in time");
+			next = now_ns();
+		}
+		wait_until(next);
+	}
+	if (late)
+		cli_note("%llu looks were not made in time", (unsigned long long)late);
+	/* What there is since the last look counts, too. */
+	if (!a->once)
+		kl_history_sample(sampler);
+	return kl_history_flush(sampler) < 0 ? cli_library_error(-errno, "not written") : CLI_OK;
+}
+
+static int record(struct asked *a)
+{
+	const struct sigaction action = { .sa_handler = stop };
+	struct kl_history_sampler *sampler;
+	struct kl_device *device;
+	int status;
+
+	make_folders(a->file);
+	a->h.history = kl_history_open(a->file, a->bytes_max);
+	if (!a->h.history)
+		return cli_library_error(-errno, NULL);
+	kl_history_set_unit(a->h.history, (unsigned int)a->unit);
+	device = cli_open_device();
+	if (!device)
+		return CLI_FAILED;
+	sampler = kl_history_sampler_create(a->h.history, device);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	status = sampler ? look_on(a, sampler) : cli_library_error(-errno, NULL);
+	kl_history_sampler_destroy(sampler);
+	kl_device_close(device);
+	return status;
+}
+
+/* ----------------------------------------------------------------- reading */
+
+static int take_row(void *data, const struct kl_history_row *row)
+{
+	struct cli_history *h = data;
+	bool wanted = false;
+
+	for (size_t i = 0; i < h->n_figures; i++)
+		wanted |= h->figures[i] == row->figure;
+	if (!wanted)
+		return 0;
+	if (h->n == h->room) {
+		h->room = h->room ? 2 * h->room : 256;
+		h->rows = reallocarray(h->rows, h->room, sizeof(*h->rows));
+		if (!h->rows)
+			abort();
+	}
+	h->rows[h->n] = *row;
+	if (row->comm)
+		h->rows[h->n].comm = cli_format("%s", row->comm);
+	h->n++;
+	return 0;
+}
+
+int cli_history_read(struct cli_history *h)
+{
+	int error = kl_history_read(h->history, &h->wish, take_row, h);
+
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
+void cli_history_deinit(struct cli_history *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		free((char *)h->rows[i].comm);
+	free(h->rows);
+	kl_history_close(h->history);
+}
+
+static int show(struct asked *a)
+{
+	int status;
+
+	a->h.history = kl_history_open(a->file, 0);
+	if (!a->h.history)
+		return cli_library_error(-errno, "%s", a->file);
+	kl_history_set_unit(a->h.history, (unsigned int)a->unit);
+	status = cli_history_read(&a->h);
+	if (status)
+		return status;
+	if (a->verb == PLOT)
+		return cli_history_plot(&a->h, a->svg);
+	cli_start_pager();
+	return cli_history_print(&a->h);
+}
+
+/* ------------------------------------------------------------- command line */
+
+/* "2h" ago, or a date. */
+static int64_t parse_time(const struct asked *a, const char *text)
+{
+	static const struct {
+		const char *unit;
+		int seconds;
+	} units[] = { { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 } };
+	struct tm tm = { .tm_isdst = -1, .tm_mday = 1 };
+	char *end;
+	long number = strtol(text, &end, 10);
+	const char *rest;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (end != text && number >= 0 && !strcmp(end, units[i].unit))
+			return time(NULL) - (int64_t)number * units[i].seconds;
+	rest = strptime(text, "%Y-%m-%d", &tm);
+	if (rest && *rest)
+		rest = strptime(rest, "%n%H:%M", &tm);
+	if (!rest || *rest)
+		cli_usage_error(a->self,
+				"\"%s\" is no time: 90s, 30min, 2h, 3d, YYYY-MM-DD[ HH:MM]", text);
+	return mktime(&tm);
+}
+
+static void add_figure(struct asked *a, const char *name)
+{
+	int figure = kl_history_find(name, a->h.wish.comm);
+
+	if (figure < 0)
+		cli_usage_error(a->self, "%s", kl_error_text());
+	if (a->h.n_figures == CLI_HISTORY_FIGURES)
+		cli_usage_error(a->self, "at most %d figures", CLI_HISTORY_FIGURES);
+	a->h.figures[a->h.n_figures++] = (unsigned int)figure;
+}
+
+static void choose_figures(struct asked *a, char **words, int n)
+{
+	const char *const *names = a->h.wish.comm ? group_default : machine_default;
+	size_t count = a->h.wish.comm ? sizeof(group_default) / sizeof(*group_default) :
+					sizeof(machine_default) / sizeof(*machine_default);
+	char *rest = a->list ? strdupa(a->list) : NULL, *name;
+
+	while (rest && (name = strsep(&rest, ",")))
+		add_figure(a, name);
+	for (int i = 0; i < n; i++)
+		add_figure(a, words[i]);
+	if (a->h.n_figures)
+		return;
+	for (size_t i = 0; i < count; i++)
+		add_figure(a, names[i]);
+}
+
+static void take_option(struct asked *a, int key, const char *arg)
+{
+	switch (key) {
+	case 'f':
+		a->file = arg;
+		break;
+	case KEY_MINUTES:
+	case KEY_HOURS:
+	case KEY_DAYS:
+	case KEY_MONTHS:
+		a->h.wish.level = (enum kl_history_level)(key - KEY_MINUTES);
+		break;
+	case KEY_SINCE:
+		a->h.wish.since = parse_time(a, arg);
+		break;
+	case KEY_UNTIL:
+		a->h.wish.until = parse_time(a, arg);
+		break;
+	case 'v':
+		a->list = arg;
+		break;
+	case KEY_COMM:
+		a->h.wish.comm = arg;
+		break;
+	case KEY_FULL:
+		a->h.full = true;
+		break;
+	case KEY_CSV:
+		a->h.style = CLI_HISTORY_CSV;
+		break;
+	case KEY_SVG:
+		a->svg = arg;
+		break;
+	case KEY_INTERVAL:
+		if (!cli_parse_seconds(arg, &a->interval_ns) || a->interval_ns < 100000000)
+			cli_usage_error(a->self, "\"%s\" is no number of seconds from 0.1 on", arg);
+		break;
+	case KEY_ONCE:
+		a->once = true;
+		break;
+	case KEY_MAX:
+		if (!cli_parse_size(arg, &a->bytes_max) || a->bytes_max < KL_HISTORY_BYTES_MIN)
+			cli_usage_error(a->self, "\"%s\" is no size from 1M on", arg);
+		break;
+	}
+}
+
+static int take_verb(struct asked *a, char **words, int n)
+{
+	static const char *const verbs[] = {
+		[PRINT] = "print", [RECORD] = "record", [PLOT] = "plot"
+	};
+	int verb = 0;
+
+	if (!n)
+		return 0;
+	while (verb <= PLOT && strcmp(words[0], verbs[verb]) != 0)
+		verb++;
+	if (verb > PLOT)
+		cli_usage_error(a->self, "\"%s\" is none of print, record and plot", words[0]);
+	a->verb = (enum verb)verb;
+	if (a->verb != PLOT && n > 1)
+		cli_usage_error(a->self, "\"%s\" is too much", words[1]);
+	return 1;
+}
+
+static int exec_history(const struct cli_command *self, int argc, char **argv)
+{
+	static const double periods[] = { 60, 3600, 86400, 86400 * 31 };
+	const char *unit = getenv(UNIT_VARIABLE);
+	struct asked a = {
+		.self = self,
+		.h = { .wish = { .level = KL_HISTORY_HOUR, .until = INT64_MAX } },
+		.interval_ns = 10000000000,
+		.bytes_max = KL_HISTORY_BYTES_DEFAULT,
+	};
+	struct cli_parser parser;
+	char *file = NULL;
+	int key, used, status;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		take_option(&a, key, parser.arg);
+	used = take_verb(&a, parser.words, parser.n_words);
+	choose_figures(&a, parser.words + used, parser.n_words - used);
+	if (unit && (!cli_parse_unsigned(unit, 86400, &a.unit) || !a.unit))
+		cli_usage_error(self, UNIT_VARIABLE " is no number of seconds");
+	a.h.period = periods[a.h.wish.level] * (a.unit ? (double)a.unit / 60 : 1);
+	if (cli_settings.json)
+		a.h.style = CLI_HISTORY_JSON;
+	if (!a.file)
+		a.file = file = default_file();
+	status = a.verb == RECORD ? record(&a) : show(&a);
+	cli_history_deinit(&a.h);
+	free(file);
+	return status;
+}
+
+const struct cli_command cmd_history = {
+	.name = "history",
+	.args = "[print | record | plot [FIGURE...]]",
+	.help = "Keep, print and plot what the machine did by minute, hour, day and month",
+	.options = options,
+	.text = "`record' looks at the machine and its processes and keeps minutes for a day, hours\n"
+		"for 31 days, days for two years and months, in a database of bounded size.\n"
+		"`print' shows means; of what counts, in a second. Figures of the machine are loads,\n"
+		"memory, faults, storage, swap, interrupts, switches, times of CPUs; with --comm\n"
+		"count, cpu_time, rss, io_bytes, maj_faults, min_faults of processes.\n"
+		"\n"
+		"  kernlens history --minutes --since 1h\n"
+		"  kernlens history plot load_1 pgmajfault --days --svg load.svg\n"
+		"  kernlens history --comm 'nginx*' --days\n",
+	.exec = exec_history,
+};

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What rules of alarms can look at: the columns of tables of processes, by their own
+ * names and those of ps, with the units that numbers beside them may have; and whether
+ * a condition over them holds.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <kernlens/format.h>
+#include "../base/base.h"
+#include "../base/names.h"
+#include "watch.h"
+
+/* Names of ps and /proc. */
+static const struct {
+	const char *alias, *name;
+} aliases[] = {
+	{ "majflt", "maj_faults" }, { "maj_flt", "maj_faults" },
+	{ "minflt", "min_faults" }, { "min_flt", "min_faults" },
+	{ "vsz", "vm_size" },	    { "rssize", "rss" },
+	{ "nlwp", "threads" },	    { "ni", "nice" },
+	{ "pri", "priority" },	    { "stat", "state" },
+	{ "time", "cpu_time" },	    { "pcpu", "cpu%" },
+	{ "pmem", "mem%" },	    { "user", "uid" },
+	{ "fds", "open_files" },
+};
+
+/* Columns that are no variables; "processes" is no column of the table. */
+static const char *const others[] = {
+	"cpu%", "mem%", "io/s", "switches/s", "faults/s", "processes"
+};
+
+static const char *resolve_alias(const char *name, size_t length)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(aliases); i++)
+		if (strlen(aliases[i].alias) == length && !memcmp(aliases[i].alias, name, length))
+			return aliases[i].name;
+	return NULL;
+}
+
+static int fail_unknown(const char *name)
+{
+	const struct kl_variable *v;
+	struct kl_near near;
+
+	kl_near_init(&near, name, strlen(name));
+	for (unsigned int i = 0; (v = kl_variable_get(i)); i++)
+		if (kl_variable_is_inspected(v))
+			kl_near_offer(&near, v->name);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(others); i++)
+		kl_near_offer(&near, others[i]);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(aliases); i++)
+		kl_near_offer(&near, aliases[i].alias);
+	if (near.best)
+		return kl_fail(EINVAL, "there is no variable \"%s\"; did you mean \"%s\"?", name,
+			       near.best);
+	return kl_fail(EINVAL, "there is no variable \"%s\"; kernlens list variables shows them",
+		       name);
+}
+
+/* What a variable's numbers are written in. */
+static void set_unit(struct kl_watch_column *column, const struct kl_variable *v)
+{
+	column->scale = 1;
+	column->is_machine = !strcmp(v->scope, "system");
+	if (v->field.type == KL_TYPE_TEXT) {
+		column->unit = KL_WATCH_TEXT;
+	} else if (v->field.format == KL_FORMAT_task_state) {
+		column->unit = KL_WATCH_STATE;
+	} else if (!strcmp(v->unit, "B")) {
+		column->unit = KL_WATCH_BYTES;
+	} else if (!strcmp(v->unit, "KiB")) {
+		column->unit = KL_WATCH_BYTES;
+		column->scale = 1.0 / 1024;
+	} else if (!strcmp(v->unit, "pages")) {
+		column->unit = KL_WATCH_BYTES;
+		column->scale = 1.0 / (double)sysconf(_SC_PAGESIZE);
+	} else if (!strcmp(v->unit, "ns")) {
+		column->unit = KL_WATCH_TIME;
+	} else {
+		column->unit = KL_WATCH_COUNT;
+		column->scale = !strcmp(v->unit, "1/1000") ? 1000 : 1;
+	}
+}
+
+/* One of those that are no variable. */
+static bool find_other(struct kl_watch_column *column, const char *name)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(others); i++) {
+		if (strcmp(others[i], name) != 0)
+			continue;
+		snprintf(column->name, sizeof(column->name), "%s", name);
+		column->scale = 1;
+		column->is_rate = strcmp(name, "mem%") && strcmp(name, "processes");
+		column->unit = strchr(name, '%')     ? KL_WATCH_PERCENT :
+			       !strcmp(name, "io/s") ? KL_WATCH_BYTES :
+						       KL_WATCH_COUNT;
+		return true;
+	}
+	return false;
+}
+
+int kl_watch_column_find(struct kl_watch_column *column, const char *name)
+{
+	size_t length = strlen(name);
+	bool rate = length > 2 && !strcmp(name + length - 2, "/s");
+	const char *alias = resolve_alias(name, rate ? length - 2 : length);
+	const struct kl_variable *v;
+	char word[64];
+
+	*column = (struct kl_watch_column){ .at = -1 };
+	snprintf(word, sizeof(word), "%s%s", alias ? alias : name, alias && rate ? "/s" : "");
+	if (find_other(column, word))
+		return 0;
+	column->is_rate = rate;
+	snprintf(column->name, sizeof(column->name), "%s", word);
+	if (rate)
+		word[strlen(word) - 2] = 0;
+	v = kl_variable_find(word);
+	if (!v)
+		return fail_unknown(name);
+	if (!kl_variable_is_inspected(v))
+		return kl_fail(EINVAL, "%s is known only where an event fires", word);
+	set_unit(column, v);
+	if (rate && (column->unit == KL_WATCH_TEXT || column->unit == KL_WATCH_STATE))
+		return kl_fail(EINVAL, "%s is no number: it does not grow", word);
+	return 0;
+}
+
+/* -------------------------------------------------------------- conditions */
+
+static int compare_numbers(enum kl_watch_op op, double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return -1;
+	switch (op) {
+	case KL_WATCH_EQ:
+		return a == b;
+	case KL_WATCH_NE:
+		return a != b;
+	case KL_WATCH_LT:
+		return a < b;
+	case KL_WATCH_LE:
+		return a <= b;
+	case KL_WATCH_GT:
+		return a > b;
+	default:
+		return a >= b;
+	}
+}
+
+static int compare_texts(enum kl_watch_op op, const char *text, const char *with)
+{
+	bool like = op == KL_WATCH_LIKE || op == KL_WATCH_UNLIKE;
+	bool same = like ? !fnmatch(with, text, 0) : !strcmp(text, with);
+
+	return op == KL_WATCH_EQ || op == KL_WATCH_LIKE ? same : !same;
+}
+
+static int compare(const struct kl_watch_node *node, kl_watch_cell_fn cell, void *data)
+{
+	struct kl_watch_cell left = cell(data, node->column);
+
+	if (node->text)
+		return left.text ? compare_texts(node->op, left.text, node->text) : -1;
+	return compare_numbers(node->op, left.number,
+			       node->other < 0 ? node->number : cell(data, node->other).number);
+}
+
+int kl_watch_evaluate(const struct kl_watch_rule_data *rule, int at, kl_watch_cell_fn cell,
+		      void *data)
+{
+	const struct kl_watch_node *node = &rule->nodes[at];
+	int left, right, decides;
+
+	if (node->op > KL_WATCH_NOT)
+		return compare(node, cell, data);
+	left = kl_watch_evaluate(rule, node->left, cell, data);
+	if (node->op == KL_WATCH_NOT)
+		return left < 0 ? -1 : !left;
+	/* True decides an or, false an and, whatever the other is. */
+	decides = node->op == KL_WATCH_OR;
+	if (left == decides)
+		return decides;
+	right = kl_watch_evaluate(rule, node->right, cell, data);
+	if (right == decides)
+		return decides;
+	return left < 0 || right < 0 ? -1 : !decides;
+}
+
+struct by_name {
+	const struct kl_watch_rules *rules;
+	struct kl_watch_cell (*cell)(void *data, const char *column);
+	void *data;
+};
+
+static struct kl_watch_cell cell_by_name(void *data, int column)
+{
+	const struct by_name *by = data;
+
+	return by->cell(by->data, by->rules->columns[column].name);
+}
+
+int kl_watch_holds(const struct kl_watch_rule *public, bool clear,
+		   struct kl_watch_cell (*cell)(void *data, const char *column), void *data)
+{
+	const struct kl_watch_rule_data *rule = (const struct kl_watch_rule_data *)public;
+	struct by_name by = { rule->rules, cell, data };
+	int holds;
+
+	if (clear && rule->clear >= 0)
+		return kl_watch_evaluate(rule, rule->clear, cell_by_name, &by);
+	holds = kl_watch_evaluate(rule, rule->raise, cell_by_name, &by);
+	return clear && holds >= 0 ? !holds : holds;
+}
+
+/* -------------------------------------------------------------------- text */
+
+static void print_scaled(char text[KL_WATCH_VALUE_MAX], double number, double step,
+			 const char *const *units, size_t n)
+{
+	size_t unit = 0;
+
+	while (unit + 1 < n && fabs(number) >= step) {
+		number /= step;
+		unit++;
+	}
+	snprintf(text, KL_WATCH_VALUE_MAX, "%.*f%s", unit ? 1 : 0, number, units[unit]);
+}
+
+void kl_watch_print(char text[KL_WATCH_VALUE_MAX], const struct kl_watch_column *column,
+		    const struct kl_watch_cell *cell)
+{
+	static const char *const bytes[] = { "B", "K", "M", "G", "T" };
+	static const char *const times[] = { "ns", "us", "ms", "s" };
+	double number = cell->number / column->scale;
+
+	if (cell->text)
+		snprintf(text, KL_WATCH_VALUE_MAX, "%s", cell->text);
+	else if (isnan(number))
+		snprintf(text, KL_WATCH_VALUE_MAX, "?");
+	else if (column->unit == KL_WATCH_BYTES)
+		print_scaled(text, number, 1024, bytes, KL_ARRAY_SIZE(bytes));
+	else if (column->unit == KL_WATCH_TIME)
+		print_scaled(text, number, 1000, times, KL_ARRAY_SIZE(times));
+	else if (column->unit == KL_WATCH_PERCENT)
+		snprintf(text, KL_WATCH_VALUE_MAX, "%.1f%%", number);
+	else
+		snprintf(text, KL_WATCH_VALUE_MAX, "%.*f",
+			 column->is_rate || column->scale != 1 ? 2 : 0, number);
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rules of alarms: what their text means, asked with figures that are known; errors
+ * with their places; and text that is no rule, which must be refused and not more.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/kernlens.h>
+#include "unit.h"
+
+/* What all conditions are asked of. */
+static struct kl_watch_cell cell(void *data, const char *column)
+{
+	static const struct {
+		const char *name;
+		struct kl_watch_cell cell;
+	} cells[] = {
+		{ "rss", { 600.0 * (1 << 20), NULL } },
+		{ "rss_peak", { 700.0 * (1 << 20), NULL } },
+		{ "maj_faults/s", { 150, NULL } },
+		{ "cpu%", { 42.5, NULL } },
+		{ "cpu_time", { 5e9, NULL } },
+		{ "comm", { NAN, "nginx: worker" } },
+		{ "state", { NAN, "D" } },
+		{ "uid", { 0, NULL } },
+		{ "load_1", { 2500, NULL } },
+		{ "pgpgin/s", { 2048, NULL } },
+		{ "swap_entries", { 256, NULL } },
+		{ "threads", { 3000, NULL } },
+		{ "nice", { -5, NULL } },
+		{ "processes", { 0, NULL } },
+	};
+
+	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
+		if (!strcmp(cells[i].name, column))
+			return cells[i].cell;
+	return (struct kl_watch_cell){ NAN, NULL };
+}
+
+static struct kl_watch_rules *parse(const char *text)
+{
+	struct kl_watch_rules *rules = kl_watch_rules_create();
+
+	if (rules && !kl_watch_rules_parse(rules, "file", text, strlen(text)))
+		return rules;
+	kl_watch_rules_destroy(rules);
+	return NULL;
+}
+
+/* Of a rule alone: whether its condition holds, -2: it is refused. */
+static int holds(const char *text, bool clear)
+{
+	struct kl_watch_rules *rules = parse(text);
+	const struct kl_watch_rule *rule = rules ? kl_watch_rule(rules, 0) : NULL;
+	int result = rule ? kl_watch_holds(rule, clear, cell, NULL) : -2;
+
+	kl_watch_rules_destroy(rules);
+	return result;
+}
+
+static void test_conditions(void)
+{
+	static const struct {
+		const char *text;
+		int holds;
+	} cases[] = {
+		{ "rss > 500M", 1 },
+		{ "rss > 600M", 0 },
+		{ "rss >= 600M", 1 },
+		{ "rss == 629145600", 1 },
+		{ "rss > 0.5G", 1 },
+		{ "rss > 1GiB", 0 },
+		{ "rss < rss_peak", 1 },
+		{ "rss != rss_peak", 1 },
+		{ "majflt/s > 100", 1 },
+		{ "maj_faults/s <= 100", 0 },
+		{ "pcpu > 42%", 1 },
+		{ "cpu% > 43", 0 },
+		{ "cpu_time > 4s", 1 },
+		{ "cpu_time > 1min", 0 },
+		{ "time == 5000ms", 1 },
+		{ "comm == \"nginx: worker\"", 1 },
+		{ "comm ~ nginx*", 1 },
+		{ "comm !~ nginx*", 0 },
+		{ "comm != nginx", 1 },
+		{ "state == D", 1 },
+		{ "state != D", 0 },
+		{ "state ~ [DZ]", 1 },
+		{ "state == S or state == D", 1 },
+		{ "user == root", 1 },
+		{ "uid > 0", 0 },
+		{ "load_1 > 2.4", 1 },
+		{ "load_1 > 2.6", 0 },
+		{ "pgpgin/s > 1M", 1 },
+		{ "pgpgin/s > 3M", 0 },
+		{ "swap_entries >= 1M", 1 },
+		{ "swap_entries > 1M", 0 },
+		{ "threads >= 3K", 1 },
+		{ "nice < 0", 1 },
+		{ "nice == -5", 1 },
+		{ "nice > -6 and nice < -4", 1 },
+		{ "processes == 0 of comm x total", 1 },
+		/* not binds before and, and before or. */
+		{ "rss > 1G or cpu% > 40 and nice < 0", 1 },
+		{ "(rss > 1G or cpu% > 40) and nice > 0", 0 },
+		{ "not rss > 1G and nice < 0", 1 },
+		{ "not (rss > 1G or nice < 0)", 0 },
+		{ "!(rss > 1G) && !(nice > 0)", 1 },
+		{ "rss > 1G || nice < 0", 1 },
+		/* What is not known decides nothing unless the other does. */
+		{ "vm_size > 1", -1 },
+		{ "not vm_size > 1", -1 },
+		{ "vm_size > 1 or rss > 1", 1 },
+		{ "vm_size > 1 and rss > 1", -1 },
+		{ "vm_size > 1 and rss > 1G", 0 },
+		{ "vm_size > 1 or rss > 1G", -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char why[400];
+		int is = holds(cases[i].text, false);
+
+		snprintf(why, sizeof(why), "is %d, not %d: %s", is, cases[i].holds,
+			 kl_error_text());
+		unit_result(is == cases[i].holds, cases[i].text, why);
+	}
+}
+
+static void test_clear(void)
+{
+	unit_check(holds("rss > 500M", true) == 0,
+		   "without clear it is cleared when it does not hold");
+	unit_check(holds("rss > 700M", true) == 1, "which it does not");
+	unit_check(holds("vm_size > 1", true) == -1, "and that may not be known");
+	unit_check(holds("rss > 800M clear below 500M", true) == 0,
+		   "below is lower than the threshold");
+	unit_check(holds("rss > 800M clear below 650M", true) == 1,
+		   "and the number is in its unit");
+	unit_check(holds("nice < -10 clear above -6", true) == 1, "above");
+	unit_check(holds("rss > 1G or nice < -7 clear nice > -6 for 3s", true) == 1,
+		   "another condition");
+}
+
+static void test_clauses(void)
+{
+	struct kl_watch_rules *rules = parse(
+		"# a comment\n\n"
+		"big-one: rss > 500M for 10s clear below 400M for 1min of comm python3 user root "
+		"do log, mark, freeze flight, run /bin/echo \"a b\" c, shell \"echo a, b\"  # rest\n"
+		"load_1 > 3\r\n"
+		"x: rss > 1G for 1500ms of user 33 total");
+	const struct kl_watch_rule *first, *second, *third;
+
+	if (!unit_check(rules, "three rules"))
+		return;
+	first = kl_watch_rule(rules, 0);
+	second = kl_watch_rule(rules, 1);
+	third = kl_watch_rule(rules, 2);
+	unit_check(third && !kl_watch_rule(rules, 3), "and no more");
+	unit_check(!strcmp(first->name, "big-one") && first->line == 3, "name and line");
+	unit_check(first->for_ns == 10000000000 && first->clear_for_ns == 60000000000, "durations");
+	unit_check(!first->is_total && second->is_total && third->is_total,
+		   "of each, of the machine, of a total");
+	unit_check(!strcmp(second->name, "rule2") && !strcmp(second->text, "load_1 > 3"),
+		   "a rule without a name");
+	unit_check(third->clear_for_ns == 1500000000, "clearing takes as long as raising");
+	unit_check(first->n_actions == 5 && first->actions[2].what == KL_WATCH_FREEZE &&
+			   !strcmp(first->actions[2].words[0], "flight"),
+		   "what is done");
+	unit_check(first->actions[3].what == KL_WATCH_RUN &&
+			   !strcmp(first->actions[3].words[1], "a b") &&
+			   !strcmp(first->actions[3].words[2], "c") && !first->actions[3].words[3],
+		   "a command's words");
+	unit_check(!strcmp(first->actions[4].words[0], "echo a, b"), "a line of the shell");
+	unit_check(second->n_actions == 1 && second->actions[0].what == KL_WATCH_LOG,
+		   "it is said if nothing else is to be done");
+	kl_watch_rules_destroy(rules);
+}
+
+static void test_errors(void)
+{
+	static const struct {
+		const char *text, *error;
+	} cases[] = {
+		{ "rzs > 1", "file:1:1: there is no variable \"rzs\"; did you mean \"rss\"?" },
+		{ "\n  maj_falts/s > 1",
+		  "file:2:3: there is no variable \"maj_falts/s\"; did you mean" },
+		{ "rss > 5x", "file:1:8: the unit \"x\" does not fit" },
+		{ "rss > 5s", "file:1:8: the unit \"s\" does not fit" },
+		{ "cpu% > 5M", "file:1:9: the unit" },
+		{ "cpu_time > 5", "file:1:13: a time needs its unit" },
+		{ "rss", "file:1:4: a comparison is wanted here" },
+		{ "rss >", "file:1:6: a number is wanted here" },
+		{ "rss > nice", "file:1:7: this is in another unit" },
+		{ "rss ~ 5", "file:1:6: only texts and states have patterns" },
+		{ "comm < x", "file:1:8: texts and states" },
+		{ "comm == \"x", "file:1:9: a text is wanted here" },
+		{ "state == Q", "file:1:10: states are" },
+		{ "user == nosuchuser", "file:1:9: there is no user \"nosuchuser\"" },
+		{ "(rss > 1", "file:1:9: \")\" is wanted here" },
+		{ "rss > 1)", "file:1:8: for, clear, of, do or the line's end" },
+		{ "rss > 1 and", "file:1:12: a variable is wanted here" },
+		{ "rss > 1 for 5", "file:1:14: a time needs its unit" },
+		{ "rss > 1 do log for 5s", "file:1:16: for, clear, of, do" },
+		{ "rss > 1M clear below 2M", "file:1:24: it would be cleared while" },
+		{ "rss > 1M clear above 2M", "above goes with < and <=" },
+		{ "rss > 1 and nice > 1 clear below 1", "below and above need" },
+		{ "rss > 1 of", "file:1:11: comm, user, pid, cgroup, each or total" },
+		{ "rss > 1 of comm", "file:1:16: a name is wanted here" },
+		{ "rss > 1 do fly", "file:1:12: log, mark, freeze" },
+		{ "rss > 1 do run", "file:1:15: a command is wanted here" },
+		{ "rss > 1 do freeze a b", "one word is wanted here" },
+		{ "a: rss > 1\na: rss > 2", "file:2:1: there is another rule of this name" },
+		{ "comm == x of total", "a total has no texts" },
+		{ "processes > 3", "`processes' is of a total" },
+		{ "kstack > 3", "kstack is known only where an event fires" },
+		{ "comm/s > 3", "comm is no number: it does not grow" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kl_watch_rules *rules = parse(cases[i].text);
+
+		unit_result(!rules && strstr(kl_error_text(), cases[i].error), cases[i].error,
+			    rules ? "is taken" : kl_error_text());
+		kl_watch_rules_destroy(rules);
+	}
+}
+
+/* Parentheses without end, words without end, and bytes at random from what rules have. */
+static void test_noise(void)
+{
+	static const char *const pieces[] = { "rss",  "(",  ")",    "not ",   " and ",	" > ",
+					      "5M",   "\"", "comm", " ~ ",    "*",	" do ",
+					      "run ", ",",  " of ", "total",  " for ",	"1s",
+					      "\n",   "#",  "\\",   "clear ", "below ", "\xff",
+					      "%",    "/s" };
+	char text[4096];
+	size_t taken = 0;
+
+	memset(text, '(', 1000);
+	snprintf(text + 1000, sizeof(text) - 1000, "rss > 1");
+	unit_check(holds(text, false) == -2, "too many parentheses");
+	srandom(1);
+	for (int i = 0; i < 20000; i++) {
+		size_t n = 0;
+
+		for (long k = random() % 14; k >= 0; k--)
+			n += (size_t)sprintf(
+				text + n, "%s",
+				pieces[(size_t)random() % (sizeof(pieces) / sizeof(*pieces))]);
+		taken += holds(text, true) != -2;
+	}
+	unit_check(taken < 20000, "20,000 texts at random");
+}
+
+int main(void)
+{
+	test_conditions();
+	test_clear();
+	test_clauses();
+	test_errors();
+	test_noise();
+	return unit_end();
+}
