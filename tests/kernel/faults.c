@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "text.h"
+#include "faults.h"
 
 /* Masksets of the session under test. */
 enum {
@@ -47,9 +47,10 @@ static void set_fault_attributes(void)
 		{ "fail_page_alloc/min-order", "0" },
 		{ "fail_page_alloc/verbose", "0" },
 		{ "fail_usercopy/verbose", "0" },
+		/* First of these: until it is set, no process finds a page, not even this one. */
+		{ "fail_page_alloc/task-filter", "Y" },
 		{ "fail_page_alloc/probability", "100" },
 		{ "fail_page_alloc/times", "-1" },
-		{ "fail_page_alloc/task-filter", "Y" },
 	};
 	char path[100];
 
@@ -113,33 +114,7 @@ static void note_reason(const char *why)
 
 /* ------------------------------------------------------------------ the calls */
 
-/* How far the world is made before a call. */
-enum level {
-	NOTHING,
-	OPENED,
-	MADE,
-	FOLLOWING,
-	USED,
-	RUNNING
-};
-
-struct world {
-	int fd; /* the session's, or the device */
-	int second; /* another descriptor of the device */
-	int made; /* what the call has returned */
-	u32 id;
-	u64 answer[4096]; /* room for the largest struct */
-};
-
-struct call {
-	const char *name;
-	enum level level;
-	int (*run)(struct world *w); /* 0, a descriptor, or -errno */
-	bool (*undone)(struct world *w); /* after -ENOMEM: is all as before? */
-	u32 most; /* the last place tried; 0: all */
-};
-
-static struct kl_abi_status status_of(struct world *w)
+struct kl_abi_status status_of(struct world *w)
 {
 	struct kl_abi_status status = { .size = sizeof(status) };
 
@@ -376,31 +351,31 @@ static int do_close(struct world *w)
 }
 
 static const struct call calls[] = {
-	{ "open", NOTHING, do_open, has_no_session, 0 },
-	{ "questions", MADE, do_questions, NULL, 0 },
-	{ "session", OPENED, do_session, has_no_session, 0 },
-	{ "session of large blocks", OPENED, do_large_session, has_no_session, 0 },
-	{ "attach", MADE, do_attach, NULL, 0 },
-	{ "maskset write", MADE, do_maskset_write, is_unwritten, 0 },
-	{ "maskset read", MADE, do_maskset_read, NULL, 0 },
-	{ "use", MADE, do_use_other, uses_nothing, 0 },
-	{ "use of counters", MADE, do_use_counting, uses_nothing, 0 },
-	{ "filter", MADE, do_filter, stands_still, 0 },
-	{ "tasks", FOLLOWING, do_tasks, stands_still, 0 },
-	{ "tasks, a tree", FOLLOWING, do_tree, stands_still, 0 },
-	{ "start", USED, do_start, stands_still, 0 },
-	{ "start of RALL", MADE, do_start_all, stands_still, 8 },
-	{ "use while running", RUNNING, do_use_other, runs, 0 },
-	{ "counters while running", RUNNING, do_use_counting, runs, 0 },
-	{ "more blocks", RUNNING, do_more, runs_with_its_blocks, 0 },
-	{ "fewer blocks", RUNNING, do_fewer, runs_with_its_blocks, 0 },
-	{ "reader", RUNNING, do_reader, has_no_reader, 0 },
-	{ "holding reader", RUNNING, do_holder, has_no_reader, 0 },
-	{ "read and map", RUNNING, do_read, has_no_reader, 0 },
-	{ "state dump", RUNNING, do_dump, runs, 0 },
-	{ "fork of a followed task", RUNNING, do_fork, NULL, 60 },
-	{ "stop", RUNNING, do_stop, NULL, 0 },
-	{ "close", RUNNING, do_close, NULL, 0 },
+	{ "open", NOTHING, do_open, has_no_session, 0, NULL },
+	{ "questions", MADE, do_questions, NULL, 0, NULL },
+	{ "session", OPENED, do_session, has_no_session, 0, NULL },
+	{ "session of large blocks", OPENED, do_large_session, has_no_session, 0, NULL },
+	{ "attach", MADE, do_attach, NULL, 0, NULL },
+	{ "maskset write", MADE, do_maskset_write, is_unwritten, 0, NULL },
+	{ "maskset read", MADE, do_maskset_read, NULL, 0, NULL },
+	{ "use", MADE, do_use_other, uses_nothing, 0, NULL },
+	{ "use of counters", MADE, do_use_counting, uses_nothing, 0, NULL },
+	{ "filter", MADE, do_filter, stands_still, 0, NULL },
+	{ "tasks", FOLLOWING, do_tasks, stands_still, 0, NULL },
+	{ "tasks, a tree", FOLLOWING, do_tree, stands_still, 0, NULL },
+	{ "start", USED, do_start, stands_still, 0, NULL },
+	{ "start of RALL", MADE, do_start_all, stands_still, 8, NULL },
+	{ "use while running", RUNNING, do_use_other, runs, 0, NULL },
+	{ "counters while running", RUNNING, do_use_counting, runs, 0, NULL },
+	{ "more blocks", RUNNING, do_more, runs_with_its_blocks, 0, NULL },
+	{ "fewer blocks", RUNNING, do_fewer, runs_with_its_blocks, 0, NULL },
+	{ "reader", RUNNING, do_reader, has_no_reader, 0, NULL },
+	{ "holding reader", RUNNING, do_holder, has_no_reader, 0, NULL },
+	{ "read and map", RUNNING, do_read, has_no_reader, 0, NULL },
+	{ "state dump", RUNNING, do_dump, runs, 0, NULL },
+	{ "fork of a followed task", RUNNING, do_fork, NULL, 60, NULL },
+	{ "stop", RUNNING, do_stop, NULL, 0, NULL },
+	{ "close", RUNNING, do_close, NULL, 0, NULL },
 };
 
 /* Not used yet: the first use is one of the calls. */
@@ -452,6 +427,8 @@ static bool try_place(const struct call *call, u32 nth, char wrong[200])
 	int result, again;
 	bool reached;
 
+	if (call->prepare)
+		call->prepare(&w);
 	fail(nth);
 	result = call->run(&w);
 	reached = !stop_failing();
@@ -462,7 +439,7 @@ static bool try_place(const struct call *call, u32 nth, char wrong[200])
 	if (result < 0 && !reached)
 		snprintf(wrong, 200, "place %u: fails by itself: %d", nth, result);
 	else if (result < 0 && result != -ENOMEM && result != -EFAULT && result != -EAGAIN)
-		snprintf(wrong, 200, "place %u: error %d", nth, result);
+		snprintf(wrong, 200, "place %u: error %d: %s", nth, result, kl_why(w.fd));
 	else if (result == -ENOMEM && call->undone && !call->undone(&w))
 		snprintf(wrong, 200, "place %u: not undone: %s", nth, kl_why(w.fd));
 	if (result == -ENOMEM && !wrong[0]) {
@@ -540,6 +517,9 @@ int main(int argc, char **argv)
 	for (u32 i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (argc < 2 || !strcmp(argv[1], calls[i].name))
 			test_call(&calls[i]);
+	for (u32 i = 0; i < n_define_calls; i++)
+		if (argc < 2 || !strcmp(argv[1], define_calls[i].name))
+			test_call(&define_calls[i]);
 	test_no_descriptor();
 	test_no_pages();
 	printf("# %u faults\n", injected);
