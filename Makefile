@@ -128,6 +128,7 @@ install: library command install-module
 	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/kernlens
 	install -m 644 uapi/kernlens.h $(DESTDIR)$(PREFIX)/include/kernlens/abi.h
 	install -m 644 $(filter-out uapi/kernlens.h,$(wildcard uapi/*.h)) uapi/events.def uapi/handlers.def $(DESTDIR)$(PREFIX)/include/kernlens
+	install -d $(MAN)/man1 $(MAN)/man5 $(MAN)/man7
 	install -m 644 docs/man/*.1 $(MAN)/man1
 	install -m 644 docs/man/*.5 $(MAN)/man5
 	install -m 644 docs/man/*.7 $(MAN)/man7
@@ -155,8 +156,8 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/kernlens $(DESTDIR)$(PREFIX)/lib/libkernlens.* \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc $(COMPLETIONS)/kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
-		$(MAN)/man7/kernlens-expressions.7 $(MAN)/man7/kernlens-proc-view.7
-		$(MAN)/man7/kernlens-expressions.7 $(MAN)/man5/kernlens-watch.rules.5 \
+		$(MAN)/man7/kernlens-expressions.7 $(MAN)/man7/kernlens-proc-view.7 \
+		$(MAN)/man5/kernlens-watch.rules.5 \
 		$(SERVICES:%=$(UNITS)/%)
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 

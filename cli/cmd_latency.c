@@ -100,7 +100,7 @@ static int read_profile(struct latency_run *lr)
 	lr->report.latency = kl_latency_read(lr->session.session, hz);
 	if (!lr->report.latency)
 		return cli_library_error(-errno, NULL);
-	return cli_session_collect(&lr->session) < 0 ? CLI_FAILED : CLI_OK;
+	return cli_session_collect(&lr->session, false) < 0 ? CLI_FAILED : CLI_OK;
 }
 
 /* ------------------------------------------------------------------- output */

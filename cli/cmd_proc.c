@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "output.h"
 #include "proc.h"
+#include "proc_detail.h"
 
 enum {
 	KEY_TREE = CLI_KEY_OWN,
@@ -22,6 +23,8 @@ enum {
 	KEY_WATCH,
 	KEY_CSV,
 	KEY_LIST,
+	KEY_SHOW,
+	KEY_MENU,
 	KEY_COMM,
 };
 
@@ -38,6 +41,9 @@ static const struct cli_option options[] = {
 	{ KEY_WATCH, "watch", "SECONDS", "again and again, until Ctrl-C" },
 	{ 'd', "interval", "SECONDS", "how long to look for what is per second (1)" },
 	{ KEY_CSV, "csv", NULL, "write CSV" },
+	{ KEY_SHOW, "show", "LIST",
+	  "of a PID: wait, stack, files, sockets, maps ... (all but env)" },
+	{ KEY_MENU, "menu", NULL, "of a PID: a numbered menu" },
 	{},
 };
 
@@ -73,7 +79,8 @@ struct proc {
 	uint64_t uid; /* UINT64_MAX: of all users */
 	int pid_column, uid_column, comm_column;
 	int by_column; /* -1: not sorted */
-	bool all, threads, tree, watch;
+	bool all, threads, tree, watch, menu;
+	uint32_t sections; /* bits 1u << CLI_PROC_* of a page about one process; 0: a list */
 	enum cli_proc_style style;
 	uint64_t interval_ns;
 	int32_t *ids;
@@ -108,6 +115,30 @@ static uint64_t parse_interval(const struct cli_command *self, const char *text)
 	if (!cli_parse_seconds(text, &ns) || !ns)
 		cli_usage_error(self, "\"%s\" is no number of seconds", text);
 	return ns;
+}
+
+static uint32_t parse_sections(const struct cli_command *self, const char *list)
+{
+	char *rest = strdupa(list), *name;
+	uint32_t sections = 0;
+
+	while ((name = strsep(&rest, ","))) {
+		unsigned int i = 0;
+		const char *near = NULL;
+
+		for (; i < CLI_PROC_SECTIONS && strcmp(name, cli_proc_section_name(i)); i++)
+			near = cli_near(name, near, cli_proc_section_name(i));
+		if (!strcmp(name, "all"))
+			sections |= CLI_PROC_ALL;
+		else if (i < CLI_PROC_SECTIONS)
+			sections |= 1u << i;
+		else if (near)
+			cli_usage_error(self, "there is no section \"%s\"; did you mean \"%s\"?",
+					name, near);
+		else
+			cli_usage_error(self, "there is no section \"%s\"", name);
+	}
+	return sections;
 }
 
 static void take_option(const struct cli_command *self, struct proc *p, int key, char *arg)
@@ -149,6 +180,12 @@ static void take_option(const struct cli_command *self, struct proc *p, int key,
 	case 'd':
 		p->interval_ns = parse_interval(self, arg);
 		break;
+	case KEY_SHOW:
+		p->sections = parse_sections(self, arg);
+		break;
+	case KEY_MENU:
+		p->menu = true;
+		break;
 	case KEY_CSV:
 		p->style = CLI_PROC_CSV;
 		break;
@@ -167,6 +204,12 @@ static void take_ids(const struct cli_command *self, struct proc *p, char **word
 	}
 	if (p->all && n)
 		cli_usage_error(self, "-a, or processes by their ids");
+	if ((p->menu || p->sections) && n != 1)
+		cli_usage_error(self, "--show and --menu are of one PID");
+	/* Nothing was asked for that is a list: all about the one. */
+	if (n == 1 && !p->columns && !p->by && !p->tree && !p->threads && !p->watch && !p->comm &&
+	    p->uid == UINT64_MAX && p->style != CLI_PROC_CSV && !p->sections)
+		p->sections = CLI_PROC_DEFAULT;
 	if (p->tree && p->by)
 		cli_usage_error(self, "--tree, or --by");
 	if (p->style == CLI_PROC_CSV && cli_settings.json)
@@ -379,6 +422,15 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 		free(p.ids);
 		return status;
 	}
+	if (p.menu || p.sections) {
+		if (!p.menu)
+			cli_start_pager();
+		status = p.menu ? cli_proc_menu(device, p.ids[0]) :
+				  cli_proc_details(device, p.ids[0], p.sections);
+		kl_device_close(device);
+		free(p.ids);
+		return status;
+	}
 	p.list.table = kl_processes_create(device);
 	status = p.list.table ? choose_columns(&p) : cli_library_error(-ENOMEM, NULL);
 	if (p.watch)
@@ -400,6 +452,9 @@ const struct cli_command cmd_proc = {
 	.options = options,
 	.text = "On a terminal, and with none of PID, -a, --list, --by, --top, --tree, --comm,\n"
 		"--watch, --csv and --json: a full-screen view, see kernlens-proc-view(7).\n"
+		"With one PID and nothing that a list needs: a page about it; --show takes parts of\n"
+		"it: task, wait, syscall, stack, memory, maps, files, sockets, io, signals, rights,\n"
+		"limits, affinity, namespaces, cgroups, children, env.\n"
 		"Ordinary users see their own processes. Values of a process are those of all its\n"
 		"threads together; of a thread that is named, its own.\n"
 		"--by takes a column, or one word for a list: memory, thrashing (page faults that\n"

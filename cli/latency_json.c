@@ -41,8 +41,8 @@ static json_t *json_hop(struct kl_latency *l, const struct kl_abi_latency_hop *h
 			  cli_json_text(name.error ? "" : name.data), "certain",
 			  !(hop->flags & KL_LATENCY_HOP_UNCERTAIN));
 	if (task)
-		json_object_update_new(value, json_pack("{s:i, s:i}", "tid", task->tid, "pid",
-							task->pid));
+		json_object_update_new(value,
+				       json_pack("{s:i, s:i}", "tid", task->tid, "pid", task->pid));
 	kl_buffer_deinit(&name);
 	return value;
 }
@@ -73,10 +73,10 @@ static json_t *json_wait(const struct cli_latency *r, const struct kl_abi_latenc
 							cli_json_text(task->comm)));
 	for (unsigned int i = 0; i < KL_LATENCY_HOPS && e->hop[i].kind; i++)
 		json_array_append_new(hops, json_hop(r->latency, &e->hop[i]));
-	json_object_update_new(
-		value, json_pack("{s:s, s:s, s:o}", "state", kl_latency_state_name(e->state),
-				 "reason", kl_latency_reason(stacks, r->session->schema, e),
-				 "woken_by", hops));
+	json_object_update_new(value, json_pack("{s:s, s:s, s:o}", "state",
+						kl_latency_state_name(e->state), "reason",
+						kl_latency_reason(stacks, r->session->schema, e),
+						"woken_by", hops));
 	if (call)
 		json_object_set_new(value, "syscall", json_string(call));
 	if (owner)
@@ -108,8 +108,8 @@ json_t *cli_latency_json(const struct cli_latency *r)
 		shown++;
 	}
 	return json_pack("{s:f, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I}}", "seconds",
-			 (double)(about->until - about->start) / 1e9, "tasks", tasks, "waits", waits,
-			 "lost", "tasks", (json_int_t)about->evicted_tasks, "kinds",
+			 (double)(about->until - about->start) / 1e9, "tasks", tasks, "waits",
+			 waits, "lost", "tasks", (json_int_t)about->evicted_tasks, "kinds",
 			 (json_int_t)about->evicted_entries, "waits", (json_int_t)about->no_entry,
 			 "events", (json_int_t)about->missed, "unpaired",
 			 (json_int_t)about->unpaired);

@@ -309,6 +309,8 @@ static int call_alarms(struct kl_client *client, void *arg)
 static int call_snapshot(struct kl_client *client, void *arg)
 {
 	return kl_news_ask_snapshot(client->session, &client->why);
+}
+
 static int call_freeze(struct kl_client *client, void *arg)
 {
 	return kl_later_freeze_now(client->session, &client->why);
@@ -327,6 +329,8 @@ static int call_latency(struct kl_client *client, void *arg)
 static int call_latency_read(struct kl_client *client, void *arg)
 {
 	return kl_latency_read(client->session, arg, &client->why);
+}
+
 static int call_detail(struct kl_client *client, void *arg)
 {
 	return kl_detail_read(arg, client->cred, client->may, &client->why);

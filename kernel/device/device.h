@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The descriptors that user space holds: of the device, which may have become a
- * session's, of a reader, and of files in /proc/kernlens.
+ * session's, and of a reader.
  */
 #ifndef KL_DEVICE_DEVICE_H
 #define KL_DEVICE_DEVICE_H
@@ -10,9 +10,6 @@
 
 int kl_device_init(void);
 void kl_device_deinit(void);
-
-int kl_proc_init(void);
-void kl_proc_deinit(void);
 
 int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl_error *why);
 

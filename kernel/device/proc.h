@@ -3,7 +3,12 @@
 #ifndef KL_DEVICE_PROC_H
 #define KL_DEVICE_PROC_H
 
+struct proc_dir_entry;
+
 int kl_proc_init(void);
 void kl_proc_deinit(void);
+
+/* proc_processes.c */
+int kl_proc_add_processes(struct proc_dir_entry *folder);
 
 #endif /* KL_DEVICE_PROC_H */

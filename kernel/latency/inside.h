@@ -18,8 +18,8 @@
 #define KL_LATENCY_UNSET KL_LATENCY_STATES /* there has been no event since @since */
 #define KL_LATENCY_OUTSIDE (KL_LATENCY_STATES + 1) /* not measured */
 
-#define KL_LATENCY_IS_ASLEEP(state) ((state) - KL_LATENCY_INTERRUPTIBLE <= \
-				     KL_LATENCY_STOPPED - KL_LATENCY_INTERRUPTIBLE)
+#define KL_LATENCY_IS_ASLEEP(state) \
+	((state)-KL_LATENCY_INTERRUPTIBLE <= KL_LATENCY_STOPPED - KL_LATENCY_INTERRUPTIBLE)
 
 /* Of kl_latency.flags, beside KL_LATENCY_*: the gate is asked at each switch from a task. */
 #define KL_LATENCY_ASKS 0x80000000u
@@ -156,7 +156,7 @@ struct kl_latency {
 
 /* Its first record with the task's hash; there always is one. */
 static __always_inline struct kl_latency_task *kl_latency_first(const struct kl_latency *l,
-								 const struct task_struct *task)
+								const struct task_struct *task)
 {
 	u32 at = (u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask;
 
@@ -166,7 +166,7 @@ static __always_inline struct kl_latency_task *kl_latency_first(const struct kl_
 
 /* The task's record, NULL if there is none. One that is just made may be missed. */
 static __always_inline struct kl_latency_task *kl_latency_find(const struct kl_latency *l,
-								const struct task_struct *task)
+							       const struct task_struct *task)
 {
 	struct kl_latency_task *t = kl_latency_first(l, task);
 

@@ -13,8 +13,7 @@
 #include "../source/source.h"
 #include "inside.h"
 
-static int check_wish(const struct kl_session *s, struct kl_abi_latency *wish,
-		      struct kl_error *why)
+static int check_wish(const struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why)
 {
 	bool all = s->may & KL_MAY_SEE_ALL;
 	u32 tasks = all ? KL_LATENCY_TASKS_MAX : KL_LATENCY_TASKS_UNPRIVILEGED;

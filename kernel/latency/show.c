@@ -173,11 +173,12 @@ static void show_head(const struct kl_latency_list *list, struct seq_file *to)
 		struct kl_abi_latency_read about;
 
 		kl_latency_totals(list->session[i]->latency, &about);
-		seq_printf(to,
-			   "session %u %s: %llu ms, evicted %llu tasks, %llu waits; no room for %llu waits, %llu events\n",
-			   list->session[i]->id, list->session[i]->name,
-			   ns_of(about.until - about.start) / NSEC_PER_MSEC, about.evicted_tasks,
-			   about.evicted_entries, about.no_entry, about.missed);
+		seq_printf(
+			to,
+			"session %u %s: %llu ms, evicted %llu tasks, %llu waits; no room for %llu waits, %llu events\n",
+			list->session[i]->id, list->session[i]->name,
+			ns_of(about.until - about.start) / NSEC_PER_MSEC, about.evicted_tasks,
+			about.evicted_entries, about.no_entry, about.missed);
 	}
 	seq_puts(to, "\nasleep_us count worst_us session task/tid state syscall\n");
 }
@@ -231,8 +232,8 @@ static void show_stack(struct kl_session *s, u32 id, struct seq_file *to)
 void kl_latency_list_show(const struct kl_latency_list *list, u32 index, struct seq_file *to)
 {
 	static const char *const states[KL_LATENCY_STATES] = {
-		"running", "runnable", "preempted", "interruptible", "uninterruptible",
-		"io",	   "idle",     "stopped",
+		"running",	   "runnable", "preempted", "interruptible",
+		"uninterruptible", "io",       "idle",	    "stopped",
 	};
 	const struct line *line;
 

@@ -171,8 +171,8 @@ void kl_latency_end(struct kl_latency *l, struct kl_latency_task *t, struct task
 
 #define KEY_WORDS (offsetof(struct kl_abi_latency_entry, asleep) / sizeof(u64))
 
-static_assert(KEY_WORDS == 8 && KEY_WORDS * sizeof(u64) ==
-					offsetof(struct kl_abi_latency_entry, asleep));
+static_assert(KEY_WORDS == 8 &&
+	      KEY_WORDS * sizeof(u64) == offsetof(struct kl_abi_latency_entry, asleep));
 
 /* An entry's task word is first: one that is being replaced by another's never is ours. */
 static __always_inline bool is_key(const struct kl_abi_latency_entry *a,
@@ -207,9 +207,8 @@ static bool may_evict(const struct kl_latency *l, const struct kl_latency_entry 
 }
 
 /* A place for a key that is not there; NULL: all are of tasks that live. */
-static noinline struct kl_latency_entry *make_entry(struct kl_latency *l,
-						    const struct kl_abi_latency_entry *key,
-						    u32 hash, u32 of)
+static noinline struct kl_latency_entry *
+make_entry(struct kl_latency *l, const struct kl_abi_latency_entry *key, u32 hash, u32 of)
 {
 	struct kl_latency_entry *e, *best = NULL;
 	unsigned long flags;
@@ -221,8 +220,7 @@ static noinline struct kl_latency_entry *make_entry(struct kl_latency *l,
 			best = e;
 			break;
 		}
-		if (may_evict(l, e, key->task) &&
-		    (!best || e->is.asleep.sum < best->is.asleep.sum))
+		if (may_evict(l, e, key->task) && (!best || e->is.asleep.sum < best->is.asleep.sum))
 			best = e;
 	}
 	if (best) {

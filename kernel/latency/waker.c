@@ -70,10 +70,10 @@ static const struct point {
 	const char *name;
 	void *probe;
 } points[] = {
-	{ "irq_handler_entry", on_irq },       { "irq_handler_exit", on_irq_end },
-	{ "softirq_entry", on_softirq },       { "softirq_exit", on_softirq_end },
+	{ "irq_handler_entry", on_irq },	{ "irq_handler_exit", on_irq_end },
+	{ "softirq_entry", on_softirq },	{ "softirq_exit", on_softirq_end },
 	{ "hrtimer_expire_entry", on_hrtimer }, { "hrtimer_expire_exit", on_hrtimer_end },
-	{ "timer_expire_entry", on_timer },    { "timer_expire_exit", on_timer_end },
+	{ "timer_expire_entry", on_timer },	{ "timer_expire_exit", on_timer_end },
 };
 
 static void __maybe_unused check_prototypes(void)
@@ -167,7 +167,7 @@ static u32 find_source(struct kl_latency *l, u32 kind, u64 number, const char *n
 
 static const char *name_of_softirq(u32 number)
 {
-	static const char *const names[] = { "HI",	"TIMER",   "NET_TX", "NET_RX",	"BLOCK",
+	static const char *const names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
 					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 
 	return number < ARRAY_SIZE(names) ? names[number] : NULL;
@@ -187,7 +187,8 @@ static struct kl_abi_latency_hop interrupt(struct kl_latency *l)
 		hop.id = find_source(l, hop.kind, cpu->irq - 1, cpu->irq_name);
 	} else if (!in_hardirq() && cpu->softirq) {
 		hop.kind = KL_LATENCY_WAKER_SOFTIRQ;
-		hop.id = find_source(l, hop.kind, cpu->softirq - 1, name_of_softirq(cpu->softirq - 1));
+		hop.id = find_source(l, hop.kind, cpu->softirq - 1,
+				     name_of_softirq(cpu->softirq - 1));
 	}
 	if (!hop.id)
 		hop.kind = KL_LATENCY_WAKER_INTERRUPT;

@@ -59,7 +59,6 @@ struct column {
  * @subject: the task being looked at
  * @bases: what places of it are in
  * @batch: rows not yet with the caller; a word longer, for the last value's
- * @batch: rows not yet with the caller
  * @sink: the module itself is the caller; or NULL
  */
 struct inspection {

@@ -35,7 +35,8 @@ void kl_flame_destroy(struct kl_flame *flame)
 	free(flame);
 }
 
-static struct kl_flame_node *child_of(struct kl_flame_node *node, const struct kl_flame_frame *frame)
+static struct kl_flame_node *child_of(struct kl_flame_node *node,
+				      const struct kl_flame_frame *frame)
 {
 	struct kl_flame_node *child, **grown;
 

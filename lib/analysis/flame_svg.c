@@ -85,11 +85,12 @@ static void draw_node(const struct drawing *d, const struct kl_flame_node *node,
 
 	kl_buffer_printf(d->to, "<g class=\"f\" data-x=\"%.3f\" data-w=\"%.3f\"><title>", x, width);
 	add_xml(d->to, node->name, SIZE_MAX);
-	kl_buffer_printf(d->to, ": %llu %s, %.2f%%</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" "
+	kl_buffer_printf(d->to,
+			 ": %llu %s, %.2f%%</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" "
 			 "height=\"%u\" rx=\"2\" fill=\"",
 			 (unsigned long long)node->all, d->unit,
-			 100.0 * (double)node->all / (double)d->total, x, y, width > 0.4 ? width - 0.2 : width,
-			 ROW - 1);
+			 100.0 * (double)node->all / (double)d->total, x, y,
+			 width > 0.4 ? width - 0.2 : width, ROW - 1);
 	add_colour(d->to, node);
 	kl_buffer_printf(d->to, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, y + 12);
 	if (width > 4 * LETTER)
@@ -170,15 +171,16 @@ static void add_head(struct kl_buffer *to, const struct drawing *d, const char *
 			 "<text class=\"h\" x=\"%.0f\" y=\"28\">",
 			 MARGIN);
 	add_xml(to, title, SIZE_MAX);
-	kl_buffer_printf(to,
-			 "</text>\n<text class=\"s\" x=\"%.0f\" y=\"48\">%llu %s in all; grey: tasks, "
-			 "warm: program, blue: kernel, green: state</text>\n"
-			 "<text class=\"b\" id=\"back\" x=\"1010\" y=\"28\" style=\"display:none\">"
-			 "Reset zoom</text>\n"
-			 "<text class=\"b\" id=\"find\" x=\"1120\" y=\"28\">Search (/)</text>\n"
-			 "<text class=\"s\" id=\"found\" x=\"1190\" y=\"48\" text-anchor=\"end\"></text>\n"
-			 "<text class=\"s\" id=\"info\" x=\"%.0f\" y=\"%u\"></text>\n",
-			 MARGIN, (unsigned long long)d->total, d->unit, MARGIN, height - 12);
+	kl_buffer_printf(
+		to,
+		"</text>\n<text class=\"s\" x=\"%.0f\" y=\"48\">%llu %s in all; grey: tasks, "
+		"warm: program, blue: kernel, green: state</text>\n"
+		"<text class=\"b\" id=\"back\" x=\"1010\" y=\"28\" style=\"display:none\">"
+		"Reset zoom</text>\n"
+		"<text class=\"b\" id=\"find\" x=\"1120\" y=\"28\">Search (/)</text>\n"
+		"<text class=\"s\" id=\"found\" x=\"1190\" y=\"48\" text-anchor=\"end\"></text>\n"
+		"<text class=\"s\" id=\"info\" x=\"%.0f\" y=\"%u\"></text>\n",
+		MARGIN, (unsigned long long)d->total, d->unit, MARGIN, height - 12);
 }
 
 void kl_flame_svg(struct kl_flame *flame, struct kl_buffer *buffer, const char *title,
@@ -198,7 +200,8 @@ void kl_flame_svg(struct kl_flame *flame, struct kl_buffer *buffer, const char *
 void kl_flame_html(struct kl_flame *flame, struct kl_buffer *buffer, const char *title,
 		   const char *unit)
 {
-	kl_buffer_add_string(buffer, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
+	kl_buffer_add_string(
+		buffer, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
 	add_xml(buffer, title, SIZE_MAX);
 	kl_buffer_add_string(buffer, "</title><style>body{margin:0;background:#fbfaf7}"
 				     "svg{display:block;margin:0 auto;max-width:100%;height:auto}"

@@ -152,9 +152,9 @@ static void add_frames(struct path *path, const struct kl_stack *stack, enum kl_
 			continue;
 		if (!frame->symbol)
 			snprintf(text, NAME_BYTES, "[%s]",
-				 file		? file + 1 :
-				 frame->object	? frame->object :
-						  "unknown");
+				 file	       ? file + 1 :
+				 frame->object ? frame->object :
+						 "unknown");
 		add_name(path, frame->symbol ? frame->symbol : text, kind);
 	}
 }
@@ -181,8 +181,7 @@ static int add_entry(struct kl_flame *flame, struct path *path, const struct kl_
 static int add_waits(struct kl_flame *flame, struct path *path,
 		     const struct kl_abi_latency_task *task)
 {
-	uint64_t wait =
-		task->in[KL_LATENCY_RUNNABLE].sum + task->in[KL_LATENCY_PREEMPTED].sum;
+	uint64_t wait = task->in[KL_LATENCY_RUNNABLE].sum + task->in[KL_LATENCY_PREEMPTED].sum;
 	char name[NAME_BYTES];
 
 	if (wait < 1000)
@@ -205,8 +204,9 @@ struct kl_flame *kl_latency_flame(struct kl_latency *latency, const struct kl_st
 		const struct kl_abi_latency_entry *entry = &latency->entry[i];
 
 		if (entry->asleep.sum >= 1000 &&
-		    (idle || (entry->state != KL_LATENCY_IDLE &&
-			      strcmp(kl_latency_reason(stacks, schema, entry), KL_LATENCY_NO_WORK))))
+		    (idle ||
+		     (entry->state != KL_LATENCY_IDLE &&
+		      strcmp(kl_latency_reason(stacks, schema, entry), KL_LATENCY_NO_WORK))))
 			ret = add_entry(flame, path, latency, stacks, schema, entry);
 	}
 	for (size_t i = 0; !ret && i < latency->n_tasks; i++)

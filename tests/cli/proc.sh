@@ -33,9 +33,24 @@ kl proc -u nosuch
 expect "no such user" 2
 kl proc --tree -v pid,comm
 says out "^ *$sleeper +( *)\\\\_ sleep" "--tree shows it below its parent"
-kl proc 999999
+kl proc 999999 -v pid
 expect "one that is not there" 1
 says err 'no process 999999 that you may see'
+kl proc "$sleeper"
+expect "a page about one" 0
+says out "sleep 600" "has its command line"
+says out "/dev/null" "and its files"
+kl proc "$sleeper" --show syscall,wait
+says out 'nanosleep' "says what it waits for"
+silent out '/dev/null' "and nothing else"
+kl proc "$sleeper" --show nosuch
+expect "no such section" 2
+kl proc --show files
+expect "a section of nobody" 2
+kl proc "$sleeper" --json
+json "as JSON" 'type == "object"'
+kl proc 999999
+expect "a page about one that is not there" 1
 kl proc --json 999999 "$sleeper"
 json "JSON says so, and goes on" '.processes[0].there == false and .processes[1].comm == "sleep"'
 kl proc x
@@ -97,7 +112,7 @@ check "and has rates each time" jq -s -e 'all(.[]; .processes[0]."switches/s" !=
 
 kl_nobody proc -v pid,uid,comm --json
 json "without privilege: only own processes" '.processes | length > 0 and all(.[]; .uid == 65534)'
-kl_nobody proc 1
+kl_nobody proc 1 -v pid
 expect "another's" 1
 says err 'no process 1 that you may see' "is as if it were not there"
 kl_nobody proc --json -v ppid,parent_comm

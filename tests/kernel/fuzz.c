@@ -114,6 +114,9 @@ static const struct call calls[] = {
 	CALL(KL_IOC_ALARMS, kl_abi_alarms, 4),
 	{ KL_IOC_SNAPSHOT, 0, 0 },
 	CALL(KL_IOC_CPUS, kl_abi_cpus, 12),
+	CALL(KL_IOC_INSPECT, kl_abi_inspect, 60),
+	CALL(KL_IOC_LATENCY, kl_abi_latency, 20),
+	CALL(KL_IOC_LATENCY_READ, kl_abi_latency_read, 20),
 	CALL(KL_IOC_DETAIL, kl_abi_detail, 300),
 	{ KL_IOC_FREEZE, 0, 0 },
 };

@@ -10,8 +10,8 @@
 # tests/kernel/run runs them in virtual machines.
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
-	faults programs defined soak handlers access control stacks latency)
-	faults programs defined soak handlers access control stacks details)
+	faults programs defined soak handlers access control stacks latency \
+	details)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)
 

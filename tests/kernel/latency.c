@@ -114,9 +114,12 @@ static const struct kl_abi_latency_entry *longest(u32 id, u32 state)
 
 static int open_profile(u32 flags, u32 n, u32 e)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE, .block_bytes = 4096, .blocks = 4 };
-	struct kl_abi_latency latency = { .size = sizeof(latency), .flags = flags, .tasks = n,
-					  .entries = e };
+	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE,
+				       .block_bytes = 4096,
+				       .blocks = 4 };
+	struct kl_abi_latency latency = {
+		.size = sizeof(latency), .flags = flags, .tasks = n, .entries = e
+	};
 	int fd = kl_open();
 
 	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RNOTHING))
@@ -287,7 +290,9 @@ static void read_schedstat(int tid, u64 *run, u64 *wait)
 /* Several compete for a processor, some of them sleep now and then. */
 static void test_schedstat(void)
 {
-	enum { N = 4 };
+	enum {
+		N = 4
+	};
 	u64 run[N], wait[N], run_end, wait_end;
 	int fd = open_profile(0, 0, 0), tid[N];
 	bool good = true;
@@ -445,7 +450,9 @@ static void test_chain(unsigned int late_ms, unsigned int burn, bool certain)
 /* Two that wake each other. */
 static void test_pingpong(void)
 {
-	enum { ROUNDS = 2000 };
+	enum {
+		ROUNDS = 2000
+	};
 	int fd = open_profile(ALL_FLAGS, 0, 0), a, b, status;
 	const struct kl_abi_latency_task *ta, *tb;
 	u64 right = 0, wrong = 0;
@@ -485,8 +492,8 @@ static void test_pingpong(void)
 		else
 			wrong += e->asleep.count;
 	}
-	tap_result(right > ROUNDS / 100 && !wrong, "ping is woken by pong alone", "%llu, others %llu",
-		   (unsigned long long)right, (unsigned long long)wrong);
+	tap_result(right > ROUNDS / 100 && !wrong, "ping is woken by pong alone",
+		   "%llu, others %llu", (unsigned long long)right, (unsigned long long)wrong);
 	tap_check(ta->flags & KL_LATENCY_TASK_ENDED && tb->flags & KL_LATENCY_TASK_ENDED,
 		  "tasks that have ended are kept");
 	tap_check(add_up(), "their states add up to their life");
@@ -749,8 +756,8 @@ static void test_users(void)
 		bail("read");
 	waitpid(user, &status, 0);
 	tap_result(!WEXITSTATUS(status),
-		   "a user sees own tasks, and no address, nor who else has woken them",
-		   "bits %x", WEXITSTATUS(status));
+		   "a user sees own tasks, and no address, nor who else has woken them", "bits %x",
+		   WEXITSTATUS(status));
 	drop_links();
 }
 

@@ -17,8 +17,7 @@
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
-LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address
-LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack watch
+LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)

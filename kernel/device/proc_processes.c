@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/kernlens: figures of processes as text, for scripts. Each opening is a look,
+ * with the opener's rights and in its pid namespace, which reading prints. Fed by
+ * task/inspect.c. procfs itself waits for calls under way, and releases what is open,
+ * when the files are taken away. docs/design/proc.md
+ */
+#include <linux/bitops.h>
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/sort.h>
+
+#include "../session/variable.h"
+#include "../task/inspect.h"
+#include "proc.h"
+
+#define TOP_ROWS_MIN 10
+#define TOP_ROWS_MAX 1000
+
+static unsigned int top_rows = 100;
+module_param(top_rows, uint, 0644);
+MODULE_PARM_DESC(top_rows, "rows of the files /proc/kernlens/top_*, 10 to 1000");
+
+/* What one opening keeps at most; more processes are counted. */
+#define LOOK_ROWS_MAX 65536u
+
+/**
+ * struct figure - a variable that the files show
+ * @width: of its column in tables; 0: only in `figures`
+ * @is_there: this kernel has it
+ * @offset: in a row
+ */
+struct figure {
+	const char *name;
+	u16 id;
+	u8 width;
+	bool is_there;
+	u16 offset;
+};
+
+#define FIGURE(variable, width_)                                                     \
+	{                                                                            \
+		.name = #variable, .id = KL_VARIABLE_ID_##variable, .width = width_, \
+	}
+
+/* Table columns in this order; the name comes last, as it may have blanks. */
+static struct figure figures[] = {
+	FIGURE(pid, 8),
+	FIGURE(ppid, 0),
+	FIGURE(uid, 8),
+	FIGURE(state, 5),
+	FIGURE(threads, 7),
+	FIGURE(nice, 4),
+	FIGURE(start_time, 0),
+	FIGURE(cpu_time, 16),
+	FIGURE(run_delay, 0),
+	FIGURE(nvcsw, 0),
+	FIGURE(nivcsw, 0),
+	FIGURE(rss, 14),
+	FIGURE(rss_anon, 0),
+	FIGURE(rss_peak, 0),
+	FIGURE(vm_size, 0),
+	FIGURE(swap_entries, 12),
+	FIGURE(min_faults, 12),
+	FIGURE(maj_faults, 12),
+	FIGURE(io_read_bytes, 14),
+	FIGURE(io_write_bytes, 14),
+	FIGURE(io_read_chars, 0),
+	FIGURE(io_write_chars, 0),
+	FIGURE(open_files, 0),
+	FIGURE(comm, 16),
+};
+
+#define FIGURES ARRAY_SIZE(figures)
+
+/* Those that are there: what an inspection is asked for, and how long its rows are. */
+static u32 variables[FIGURES];
+static u32 n_variables;
+static u32 row_bytes;
+
+/**
+ * struct file_kind - a file of /proc/kernlens
+ * @by, @and: it is a top list by the sum of these; 0: it is none
+ * @lines: it has a line a figure
+ */
+struct file_kind {
+	const char *name;
+	u16 by;
+	u16 and;
+	bool lines;
+};
+
+static const struct file_kind kinds[] = {
+	{ .name = "processes" },
+	{ .name = "figures", .lines = true },
+	{ .name = "top_memory", .by = KL_VARIABLE_ID_rss },
+	{ .name = "top_faults", .by = KL_VARIABLE_ID_maj_faults },
+	{ .name = "top_cpu", .by = KL_VARIABLE_ID_cpu_time },
+	{ .name = "top_io",
+	  .by = KL_VARIABLE_ID_io_read_bytes,
+	  .and = KL_VARIABLE_ID_io_write_bytes },
+};
+
+/**
+ * struct kept - a row that an opening keeps
+ * @key: what top lists go by
+ * @row: as the inspection gives it
+ */
+struct kept {
+	u64 key;
+	struct kl_abi_inspected head;
+	u8 values[];
+};
+
+/**
+ * struct look - an opening
+ * @most: rows that will be shown
+ * @rows: struct kept of @stride bytes each; @n of @room
+ * @there: processes that there are for the opener
+ */
+struct look {
+	struct kl_inspect_sink sink;
+	const struct file_kind *kind;
+	u32 stride;
+	u32 most;
+	u32 n;
+	u32 room;
+	u32 there;
+	u64 monotonic_ns;
+	u8 *rows;
+};
+
+static struct kept *kept_of(const struct look *look, u32 i)
+{
+	return (struct kept *)(look->rows + (size_t)i * look->stride);
+}
+
+static u64 number_of(const struct kept *kept, const struct figure *figure)
+{
+	u64 value = 0;
+
+	/* Little endian: the first bytes of a word are the number. */
+	memcpy(&value, kept->values + figure->offset,
+	       min_t(u32, kl_variable_rows[figure->id].bytes, sizeof(value)));
+	return value;
+}
+
+/* ------------------------------------------------------------------ a look */
+
+static u64 number_by_id(const struct kept *kept, u32 id)
+{
+	for (u32 i = 0; i < FIGURES; i++)
+		if (figures[i].id == id && figures[i].is_there)
+			return number_of(kept, &figures[i]);
+	return 0;
+}
+
+static int compare_kept(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	return x->head.id < y->head.id ? -1 : x->head.id > y->head.id;
+}
+
+/* The first @most in order; the others are not kept. */
+static void cut_look(struct look *look)
+{
+	sort(look->rows, look->n, look->stride, compare_kept, NULL);
+	look->n = min(look->n, look->most);
+}
+
+static int grow_look(struct look *look)
+{
+	u32 room = look->room ? 2 * look->room : 64;
+	u8 *rows;
+
+	if (look->kind->by)
+		room = 2 * look->most;
+	room = min(room, LOOK_ROWS_MAX);
+	rows = kvmalloc_array(room, look->stride, GFP_KERNEL_ACCOUNT);
+	if (!rows)
+		return -ENOMEM;
+	if (look->n)
+		memcpy(rows, look->rows, (size_t)look->n * look->stride);
+	kvfree(look->rows);
+	look->rows = rows;
+	look->room = room;
+	return 0;
+}
+
+static int keep_row(struct look *look, const u8 *row)
+{
+	const struct file_kind *kind = look->kind;
+	struct kept *kept;
+	int error = 0;
+
+	look->there++;
+	if (look->n == look->room && kind->by && look->room)
+		cut_look(look);
+	else if (look->n == LOOK_ROWS_MAX)
+		return 0;
+	else if (look->n == look->room)
+		error = grow_look(look);
+	if (error)
+		return error;
+	kept = kept_of(look, look->n++);
+	memcpy((u8 *)kept + offsetof(struct kept, head), row, row_bytes);
+	kept->key = !kind->by ? 0 :
+				number_by_id(kept, kind->by) +
+					(kind->and ? number_by_id(kept, kind->and) : 0);
+	return 0;
+}
+
+static int take_rows(struct kl_inspect_sink *sink, const u8 *rows, u32 bytes)
+{
+	struct look *look = container_of(sink, struct look, sink);
+	int error = 0;
+
+	for (u32 at = 0; at < bytes && !error; at += row_bytes)
+		error = keep_row(look, rows + at);
+	return error;
+}
+
+static int take_look(struct look *look, const struct cred *cred)
+{
+	struct kl_abi_inspect wish = {
+		.flags = KL_INSPECT_ALL,
+		.n_variables = n_variables,
+		.room = ~0ull,
+	};
+	int error;
+
+	look->sink = (struct kl_inspect_sink){ variables, take_rows };
+	look->stride = ALIGN(offsetof(struct kept, head) + row_bytes, sizeof(u64));
+	look->most = look->kind->by ? clamp(READ_ONCE(top_rows), TOP_ROWS_MIN, TOP_ROWS_MAX) :
+				      LOOK_ROWS_MAX;
+	error = kl_inspect(&wish, cred, kl_access_of_opener(cred), &look->sink, NULL);
+	look->monotonic_ns = wish.monotonic_ns;
+	if (!error && look->kind->by && look->n)
+		cut_look(look);
+	return error;
+}
+
+/* ------------------------------------------------------------------ as text */
+
+static void *seq_begin(struct seq_file *m, loff_t *pos)
+{
+	const struct look *look = m->private;
+
+	if (!*pos)
+		return SEQ_START_TOKEN;
+	return *pos <= look->n ? kept_of(look, *pos - 1) : NULL;
+}
+
+static void *seq_go_on(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return seq_begin(m, pos);
+}
+
+static void seq_end(struct seq_file *m, void *v)
+{
+}
+
+/* Texts and numbers with a sign as such; @width as printf's, of a column. */
+static void show_figure(struct seq_file *m, const struct kept *kept, const struct figure *figure,
+			int width)
+{
+	const struct kl_variable_row *row = &kl_variable_rows[figure->id];
+	char text[TASK_COMM_LEN + 1] = "";
+	u64 value;
+
+	if (figure->id == KL_VARIABLE_ID_comm) {
+		memcpy(text, kept->values + figure->offset, TASK_COMM_LEN);
+		seq_escape_str(m, text, ESCAPE_SPACE | ESCAPE_SPECIAL, "\n\\\r\t\033");
+		return;
+	}
+	value = number_of(kept, figure);
+	/* As the opener's pid namespace has it. */
+	if (figure->id == KL_VARIABLE_ID_pid)
+		seq_printf(m, "%*d", width, kept->head.id);
+	else if (figure->id == KL_VARIABLE_ID_state)
+		seq_printf(m, "%*c", width, task_index_to_char(fls((u32)value)));
+	else if (row->number & 1)
+		seq_printf(m, "%*llu", width, value);
+	else
+		seq_printf(m, "%*lld", width, sign_extend64(value, row->bytes * 8 - 1));
+}
+
+static void show_head(struct seq_file *m)
+{
+	const struct look *look = m->private;
+
+	if (look->kind->lines) {
+		seq_printf(m, "machine.monotonic_ns %llu\nmachine.processes %u\n",
+			   look->monotonic_ns, look->there);
+		return;
+	}
+	for (u32 i = 0; i < FIGURES; i++)
+		if (figures[i].width && figures[i].is_there)
+			seq_printf(m, i + 1 < FIGURES ? "%*s " : "%.*s\n", figures[i].width,
+				   figures[i].name);
+}
+
+static int seq_show_row(struct seq_file *m, void *v)
+{
+	const struct look *look = m->private;
+	const struct kept *kept = v;
+
+	if (v == SEQ_START_TOKEN) {
+		show_head(m);
+		return 0;
+	}
+	for (u32 i = 0; i < FIGURES; i++) {
+		const struct figure *figure = &figures[i];
+
+		if (!figure->is_there || (!look->kind->lines && !figure->width))
+			continue;
+		if (look->kind->lines)
+			seq_printf(m, "%d.%s ", kept->head.id, figure->name);
+		show_figure(m, kept, figure, look->kind->lines ? 0 : figure->width);
+		seq_putc(m, look->kind->lines || i + 1 == FIGURES ? '\n' : ' ');
+	}
+	return 0;
+}
+
+static const struct seq_operations look_ops = {
+	.start = seq_begin,
+	.next = seq_go_on,
+	.stop = seq_end,
+	.show = seq_show_row,
+};
+
+static int look_open(struct inode *inode, struct file *file)
+{
+	struct look *look = __seq_open_private(file, &look_ops, sizeof(*look));
+	int error;
+
+	if (!look)
+		return -ENOMEM;
+	look->kind = pde_data(inode);
+	error = take_look(look, file->f_cred);
+	if (error) {
+		kvfree(look->rows);
+		seq_release_private(inode, file);
+	}
+	return error;
+}
+
+static int look_release(struct inode *inode, struct file *file)
+{
+	struct look *look = ((struct seq_file *)file->private_data)->private;
+
+	kvfree(look->rows);
+	return seq_release_private(inode, file);
+}
+
+static const struct proc_ops look_proc_ops = {
+	.proc_open = look_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = look_release,
+};
+
+/* --------------------------------------------------------------- the files */
+
+static void place_figures(void)
+{
+	char reason[KL_ERROR_TEXT_MAX];
+	u32 offset = 0;
+
+	n_variables = 0;
+	for (u32 i = 0; i < FIGURES; i++) {
+		/* They are a task's own: the kernel may lack them, but no right does. */
+		figures[i].is_there = !kl_variable_absent(figures[i].id, 0, reason);
+		if (!figures[i].is_there)
+			continue;
+		figures[i].offset = offset;
+		offset += kl_variable_rows[figures[i].id].bytes;
+		variables[n_variables++] = figures[i].id;
+	}
+	row_bytes = sizeof(struct kl_abi_inspected) + offset;
+}
+
+/**
+ * kl_proc_add_processes - put them into /proc/kernlens
+ * @folder: it; what is in it goes with it
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_proc_add_processes(struct proc_dir_entry *folder)
+{
+	place_figures();
+	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!proc_create_data(kinds[i].name, 0444, folder, &look_proc_ops,
+				      (void *)&kinds[i]))
+			return -ENOMEM;
+	return 0;
+}
