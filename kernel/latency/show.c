@@ -62,11 +62,14 @@ static u64 ns_of(u64 cycles)
 
 static void find_sessions(struct kl_latency_list *list, const struct cred *cred, u32 may)
 {
-	struct kl_session *s;
-	u32 id = 0;
+	struct kl_abi_status status = {};
 
-	while (list->sessions < SESSIONS_MAX && (s = kl_session_next(id, cred, may))) {
-		id = s->id;
+	for (; list->sessions < SESSIONS_MAX && !kl_session_status(&status, cred, may);
+	     status.index++) {
+		struct kl_session *s = kl_session_find(status.id, cred, may, NULL);
+
+		if (IS_ERR(s))
+			continue;
 		if (READ_ONCE(s->latency))
 			list->session[list->sessions++] = s;
 		else

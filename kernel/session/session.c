@@ -260,31 +260,6 @@ struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, str
 }
 
 /**
- * kl_session_next - the next session that an opener could read
- * @after: the id of the last, 0 to begin
- * @cred: of the opener
- * @may: the opener's KL_MAY_*
- *
- * As kl_session_find decides. Returns it with a reference, or NULL.
- */
-struct kl_session *kl_session_next(u32 after, const struct cred *cred, u32 may)
-{
-	struct kl_session *s, *found = NULL;
-
-	mutex_lock(&sessions_lock);
-	/* Ids grow, and the list is in their order. */
-	list_for_each_entry(s, &sessions, list) {
-		if (s->id <= after || !is_known_to(s, cred, may) ||
-		    !kl_access_may_read(s, cred, may) || !kref_get_unless_zero(&s->ref))
-			continue;
-		found = s;
-		break;
-	}
-	mutex_unlock(&sessions_lock);
-	return found;
-}
-
-/**
  * kl_session_get - one more user
  * @s: a session that the caller has
  */

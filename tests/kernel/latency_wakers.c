@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Who woke whom, for whom that one had waited, and who had the lock: processes that are known. */
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "latency.h"
+
+int links[3][2];
+
+void pass(int from, int to, unsigned int late_ms, unsigned int burn)
+{
+	char byte = 0;
+
+	if (from >= 0 && read(from, &byte, 1) != 1)
+		_exit(1);
+	if (late_ms)
+		sleep_ms(late_ms);
+	if (burn)
+		burn_ms(burn);
+	if (to >= 0 && write(to, &byte, 1) != 1)
+		_exit(1);
+}
+
+int link_process(int from, int to, unsigned int late_ms, unsigned int burn, int cpu)
+{
+	int pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(cpu);
+	pass(from, to, late_ms, burn);
+	pause();
+	_exit(0);
+}
+
+void make_links(void)
+{
+	for (int i = 0; i < 3; i++)
+		if (pipe(links[i]))
+			bail("pipe");
+}
+
+void drop_links(void)
+{
+	for (int i = 0; i < 3; i++) {
+		close(links[i][0]);
+		close(links[i][1]);
+	}
+}
+
+/* A waits for B, B for C, C for a timer. With @burn B goes on for so long, with C long done. */
+void test_chain(unsigned int late_ms, unsigned int burn, bool certain)
+{
+	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0), a, b, c;
+	const struct kl_abi_latency_task *ta, *tb, *tc;
+	const struct kl_abi_latency_entry *e;
+	int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+
+	make_links();
+	start(fd);
+	a = link_process(links[0][0], -1, 0, 0, 0);
+	b = link_process(links[1][0], links[0][1], 0, burn, last);
+	sleep_ms(20);
+	c = link_process(-1, links[1][1], late_ms, 0, 0);
+	sleep_ms(late_ms + burn + 60);
+	stop(fd);
+	fetch(fd);
+	ta = task_of(a);
+	tb = task_of(b);
+	tc = task_of(c);
+	if (!ta || !tb || !tc)
+		bail("the chain's tasks are not there");
+	e = longest(ta->id, KL_LATENCY_INTERRUPTIBLE);
+	print_entry(certain ? "chain" : "busy chain", e);
+	tap_check(e && e->hop[0].kind == KL_LATENCY_WAKER_TASK && e->hop[0].id == tb->id &&
+			  !e->hop[0].flags,
+		  certain ? "A was woken by B" : "A was woken by B, which was busy");
+	tap_check(e && e->hop[1].kind == KL_LATENCY_WAKER_TASK && e->hop[1].id == tc->id &&
+			  !!(e->hop[1].flags & KL_LATENCY_HOP_UNCERTAIN) == !certain,
+		  certain ? "which had waited for C" : "that it waited for C is not certain");
+	tap_check(e && e->hop[2].kind == KL_LATENCY_WAKER_TIMER && !e->hop[3].kind,
+		  "and that for a timer");
+	tap_check(add_up(), "states add up");
+	kill(a, SIGKILL);
+	kill(b, SIGKILL);
+	kill(c, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	drop_links();
+	close(fd);
+}
+
+/* Two that wake each other. */
+void test_pingpong(void)
+{
+	enum {
+		ROUNDS = 2000
+	};
+	int fd = open_profile(ALL_FLAGS, 0, 0), a, b, status;
+	const struct kl_abi_latency_task *ta, *tb;
+	u64 right = 0, wrong = 0;
+
+	make_links();
+	start(fd);
+	a = fork();
+	if (!a) {
+		for (int i = 0; i < ROUNDS; i++) {
+			pass(-1, links[0][1], 0, 0);
+			pass(links[1][0], -1, 0, 0);
+		}
+		_exit(0);
+	}
+	b = fork();
+	if (!b) {
+		for (int i = 0; i < ROUNDS; i++)
+			pass(links[0][0], links[1][1], 0, 0);
+		_exit(0);
+	}
+	waitpid(a, &status, 0);
+	waitpid(b, &status, 0);
+	stop(fd);
+	fetch(fd);
+	ta = task_of(a);
+	tb = task_of(b);
+	if (!ta || !tb)
+		bail("the players are not there");
+	print_task("player", ta);
+	for (u32 i = 0; i < n_entries; i++) {
+		const struct kl_abi_latency_entry *e = &entries[i];
+
+		if (e->task != ta->id || e->syscall != SYS_read)
+			continue;
+		if (e->hop[0].kind == KL_LATENCY_WAKER_TASK && e->hop[0].id == tb->id)
+			right += e->asleep.count;
+		else
+			wrong += e->asleep.count;
+	}
+	tap_result(right > ROUNDS / 100 && !wrong, "ping is woken by pong alone",
+		   "%llu, others %llu", (unsigned long long)right, (unsigned long long)wrong);
+	tap_check(ta->flags & KL_LATENCY_TASK_ENDED && tb->flags & KL_LATENCY_TASK_ENDED,
+		  "tasks that have ended are kept");
+	tap_check(add_up(), "their states add up to their life");
+	close(fd);
+}
+
+/*
+ * One writes a file for long, which takes its lock; the other wants to write to it, too. On one
+ * processor, or it would wait without sleeping.
+ */
+static int write_file(const char *path, unsigned int mib, unsigned int pause_ms)
+{
+	int pid = fork(), fd;
+	char *data;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(0);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	data = calloc(mib + 1, 1 << 20);
+	for (;;) {
+		if (pwrite(fd, data, mib ? mib << 20 : 1, 0) < 1)
+			_exit(1);
+		if (pause_ms)
+			sleep_ms(pause_ms);
+	}
+}
+
+void test_owner(void)
+{
+	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0), holder, waiter;
+	const struct kl_abi_latency_task *h, *w;
+	u64 right = 0, wrong = 0, unknown = 0;
+
+	start(fd);
+	holder = write_file("/dev/shm/latency", 16, 0);
+	waiter = write_file("/dev/shm/latency", 0, 3);
+	sleep_ms(1000);
+	stop(fd);
+	fetch(fd);
+	kill(holder, SIGKILL);
+	kill(waiter, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	h = task_of(holder);
+	w = task_of(waiter);
+	if (!h || !w)
+		bail("the writers are not there");
+	print_task("waiter", w);
+	for (u32 i = 0; i < n_entries; i++) {
+		const struct kl_abi_latency_entry *e = &entries[i];
+
+		if (e->task != w->id || e->state != KL_LATENCY_UNINTERRUPTIBLE ||
+		    e->syscall != SYS_pwrite64)
+			continue;
+		print_entry("waiter", e);
+		if (e->owner == h->id && e->hop[0].id == h->id)
+			right += e->asleep.count;
+		else if (e->owner)
+			wrong += e->asleep.count;
+		else
+			unknown += e->asleep.count;
+	}
+	tap_result(right > 5 && !wrong && unknown <= right,
+		   "who waits for a lock is told who has it", "%llu right, %llu wrong, %llu not",
+		   (unsigned long long)right, (unsigned long long)wrong,
+		   (unsigned long long)unknown);
+	unlink("/dev/shm/latency");
+	close(fd);
+}
