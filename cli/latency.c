@@ -119,10 +119,9 @@ static void add_row(struct cli_table *table, const struct row *row)
 
 static void print_times(const struct cli_latency *r, FILE *file)
 {
-	struct cli_table *table = cli_table_create(
-		r->by == CLI_LATENCY_THREAD ?
-			">tid|thread|>running|>runnable|>worst|>I/O|>worst|>blocked|>worst|>sleeping|>idle" :
-			">pid|process|>running|>runnable|>worst|>I/O|>worst|>blocked|>worst|>sleeping|>idle");
+	struct cli_table *table = cli_table_create(cli_format(
+		"%s|>running|>runnable|>worst|>I/O|>worst|>blocked|>worst|>sleeping|>idle",
+		r->by == CLI_LATENCY_THREAD ? ">tid|thread" : ">pid|process"));
 	size_t n, shown = 0;
 	struct row *rows = make_rows(r, &n);
 

@@ -18,8 +18,10 @@
 #define KL_LATENCY_UNSET KL_LATENCY_STATES /* there has been no event since @since */
 #define KL_LATENCY_OUTSIDE (KL_LATENCY_STATES + 1) /* not measured */
 
-#define KL_LATENCY_IS_ASLEEP(state) \
-	((state)-KL_LATENCY_INTERRUPTIBLE <= KL_LATENCY_STOPPED - KL_LATENCY_INTERRUPTIBLE)
+static __always_inline bool kl_latency_is_asleep(u32 state)
+{
+	return state - KL_LATENCY_INTERRUPTIBLE <= KL_LATENCY_STOPPED - KL_LATENCY_INTERRUPTIBLE;
+}
 
 /* Of kl_latency.flags, beside KL_LATENCY_*: the gate is asked at each switch from a task. */
 #define KL_LATENCY_ASKS 0x80000000u

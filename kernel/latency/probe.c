@@ -81,7 +81,7 @@ static noinline void leave_more(struct kl_latency *l, struct kl_latency_task *t,
 		return kl_latency_end(l, t, prev, now, KL_LATENCY_TASK_ENDED);
 	if (l->flags & KL_LATENCY_ASKS && !kl_gate_task(l->session, prev))
 		return kl_latency_end(l, t, NULL, now, KL_LATENCY_TASK_HIDDEN);
-	if (l->flags & KL_LATENCY_ENTRIES && KL_LATENCY_IS_ASLEEP(state))
+	if (l->flags & KL_LATENCY_ENTRIES && kl_latency_is_asleep(state))
 		take_place(l, t, prev);
 }
 
@@ -229,7 +229,7 @@ static void enter(struct kl_latency *l, struct task_struct *next, u64 now)
 	since = t->since;
 	WRITE_ONCE(t->since, 0);
 	barrier();
-	if (unlikely(!KL_LATENCY_IS_ASLEEP(state))) {
+	if (unlikely(!kl_latency_is_asleep(state))) {
 		kl_latency_sum(t, state, now - since);
 		t->state = KL_LATENCY_RUNNING;
 		barrier();

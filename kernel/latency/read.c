@@ -69,6 +69,7 @@ static void copy_sums(const struct kl_latency_task *t, struct kl_abi_latency_tas
 		*state = t->state;
 		*wake = READ_ONCE(t->wake.at);
 		memcpy(to->in, t->in, sizeof(to->in));
+		/* And again: none of it is from after the look that follows (A). */
 		smp_rmb();
 		if (*since && READ_ONCE(t->since) == *since)
 			return;
@@ -96,10 +97,10 @@ static void add_open(const struct kl_latency_task *t, struct kl_abi_latency_task
 	} else if (state == KL_LATENCY_UNSET) {
 		state = t->seen;
 		to->state = state;
-	} else if (KL_LATENCY_IS_ASLEEP(state) && wake >= since && wake <= until) {
+	} else if (kl_latency_is_asleep(state) && wake >= since && wake <= until) {
 		to->state = KL_LATENCY_RUNNABLE;
 	}
-	if (to->state == KL_LATENCY_RUNNABLE && KL_LATENCY_IS_ASLEEP(state)) {
+	if (to->state == KL_LATENCY_RUNNABLE && kl_latency_is_asleep(state)) {
 		add(to, state, wake - since);
 		add(to, KL_LATENCY_RUNNABLE, until - wake);
 	} else {

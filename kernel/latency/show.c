@@ -202,8 +202,8 @@ static void show_user(const struct kl_stacks *stacks, const struct kl_stack_entr
 		u64 number = place >> KL_STACK_PLACE_SHIFT;
 		struct file *file = NULL;
 
-		/* Pairs with find_object. */
 		if (number && number <= KL_STACK_OBJECTS_MAX)
+			/* Pairs with find_object. */
 			file = smp_load_acquire(&stacks->object[number - 1].file);
 		if (file)
 			seq_printf(to, "    %pD+0x%llx\n", file,
@@ -215,7 +215,8 @@ static void show_user(const struct kl_stacks *stacks, const struct kl_stack_entr
 
 static void show_stack(struct kl_session *s, u32 id, struct seq_file *to)
 {
-	struct kl_stacks *stacks = smp_load_acquire(&s->stacks); /* as in kl_stack_kernel */
+	/* As in kl_stack_kernel. */
+	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
 	const struct kl_stack_entry *entry = stacks ? kl_stack_entry(&stacks->table, id) : NULL;
 
 	if (!entry || entry->state != KL_STACK_READY)

@@ -204,7 +204,7 @@ static u64 asleep_since(const struct kl_latency_task *t)
 
 	/* A switch clears `since` before it changes the state. */
 	smp_rmb();
-	return KL_LATENCY_IS_ASLEEP(state) ? READ_ONCE(t->since) : 0;
+	return kl_latency_is_asleep(state) ? READ_ONCE(t->since) : 0;
 }
 
 /* For how long was the sleep a part of what began at @since? */
