@@ -44,9 +44,8 @@ static struct task_struct *find_joined(struct kl_detail_sleep *s)
 	struct task_struct *t, *found = NULL;
 
 	rcu_read_lock();
-	for_each_thread(s->d->task, t)
-	{
-		if ((u64)READ_ONCE(t->clear_child_tid) == s->wait.address) {
+	for_each_thread(s->d->task, t) {
+		if ((__force unsigned long)READ_ONCE(t->clear_child_tid) == s->wait.address) {
 			get_task_struct(t);
 			found = t;
 			break;
@@ -228,9 +227,10 @@ void kl_detail_explain_flock(struct kl_detail_sleep *s)
 	locks = locks_inode_context(file_inode(file));
 	if (locks) {
 		spin_lock(&locks->flc_lock);
-		kl_for_each_lock(lock, &locks->flc_flock) if (kl_lock_file(lock) != file &&
-							      conflicts(lock, s->arg[1] & LOCK_EX))
-			note_owner(&o, lock, true);
+		kl_for_each_lock(lock, &locks->flc_flock) {
+			if (kl_lock_file(lock) != file && conflicts(lock, s->arg[1] & LOCK_EX))
+				note_owner(&o, lock, true);
+		}
 		spin_unlock(&locks->flc_lock);
 	}
 	tell_owners(s, file, &o);
@@ -247,12 +247,13 @@ static void find_record_owners(struct kl_detail_sleep *s, struct file *file, boo
 	if (!locks)
 		return;
 	spin_lock(&locks->flc_lock);
-	kl_for_each_lock(lock, &locks->flc_posix) if (kl_lock_owner(lock) != self &&
-						      conflicts(lock, is_write) &&
-						      lock->fl_start <= (s64)s->wait.end &&
-						      lock->fl_end >= (s64)s->wait.start)
+	kl_for_each_lock(lock, &locks->flc_posix) {
+		if (kl_lock_owner(lock) == self || !conflicts(lock, is_write) ||
+		    lock->fl_start > (s64)s->wait.end || lock->fl_end < (s64)s->wait.start)
+			continue;
 		/* Those of open files have no process. */
 		note_owner(o, lock, kl_lock_pid(lock) == -1);
+	}
 	spin_unlock(&locks->flc_lock);
 }
 

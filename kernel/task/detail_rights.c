@@ -20,26 +20,28 @@
 /* ---------------------------------------------------------------- signals */
 
 /*
- * The handlers' lock, by which the kernel counts threads that end, too. Their memory is
- * reused only for others of their kind, so they may be locked before one knows whose
- * they are. NULL: the task has ended.
+ * Call @fn with the handlers' lock, by which the kernel counts threads that end, too.
+ * Their memory is reused only for others of their kind, so they may be locked before one
+ * knows whose they are. Returns false if the task has ended.
  */
-static struct sighand_struct *lock_handlers(struct task_struct *t, unsigned long *irqs)
+static bool with_handlers(struct task_struct *t, void *to,
+			  void (*fn)(struct task_struct *t, const struct sighand_struct *handlers,
+				     void *to))
 {
 	struct sighand_struct *handlers;
+	bool is_its = false;
+	unsigned long irqs;
 
 	rcu_read_lock();
-	for (;;) {
-		handlers = rcu_dereference(t->sighand);
-		if (!handlers)
-			break;
-		spin_lock_irqsave(&handlers->siglock, *irqs);
-		if (handlers == rcu_access_pointer(t->sighand))
-			break;
-		spin_unlock_irqrestore(&handlers->siglock, *irqs);
+	while (!is_its && (handlers = rcu_dereference(t->sighand))) {
+		spin_lock_irqsave(&handlers->siglock, irqs);
+		is_its = handlers == rcu_access_pointer(t->sighand);
+		if (is_its)
+			fn(t, handlers, to);
+		spin_unlock_irqrestore(&handlers->siglock, irqs);
 	}
 	rcu_read_unlock();
-	return handlers;
+	return is_its;
 }
 
 static u64 signal_bits(const sigset_t *set)
@@ -47,20 +49,10 @@ static u64 signal_bits(const sigset_t *set)
 	return set->sig[0];
 }
 
-/**
- * kl_detail_signals - KL_DETAIL_SIGNALS
- * @d: the call
- */
-int kl_detail_signals(struct kl_detail *d)
+static void fill_signals(struct task_struct *t, const struct sighand_struct *handlers, void *record)
 {
-	struct kl_abi_detail_signals *to = kl_detail_add(d, KL_DETAIL_SIGNALS, sizeof(*to), 0);
-	struct sighand_struct *handlers;
-	struct task_struct *t = d->task;
-	unsigned long irqs;
+	struct kl_abi_detail_signals *to = record;
 
-	handlers = lock_handlers(t, &irqs);
-	if (!handlers)
-		return 0;
 	to->pending = signal_bits(&t->pending.signal);
 	to->pending_process = signal_bits(&t->signal->shared_pending.signal);
 	to->blocked = signal_bits(&t->blocked);
@@ -72,11 +64,19 @@ int kl_detail_signals(struct kl_detail *d)
 		else if (handler != SIG_DFL)
 			to->caught |= 1ull << i;
 	}
-	rcu_read_lock();
 	to->queued = get_rlimit_value(task_ucounts(t), UCOUNT_RLIMIT_SIGPENDING);
-	rcu_read_unlock();
 	to->queued_max = task_rlimit(t, RLIMIT_SIGPENDING);
-	spin_unlock_irqrestore(&handlers->siglock, irqs);
+}
+
+/**
+ * kl_detail_signals - KL_DETAIL_SIGNALS
+ * @d: the call
+ */
+int kl_detail_signals(struct kl_detail *d)
+{
+	struct kl_abi_detail_signals *to = kl_detail_add(d, KL_DETAIL_SIGNALS, sizeof(*to), 0);
+
+	with_handlers(d->task, to, fill_signals);
 	return 0;
 }
 
@@ -218,8 +218,6 @@ int kl_detail_limits(struct kl_detail *d)
 	return 0;
 }
 
-#ifdef CONFIG_TASK_IO_ACCOUNTING
-
 static void add_io(struct kl_abi_detail_io *to, const struct task_io_accounting *from)
 {
 #ifdef CONFIG_TASK_XACCT
@@ -228,9 +226,20 @@ static void add_io(struct kl_abi_detail_io *to, const struct task_io_accounting 
 	to->reads += from->syscr;
 	to->writes += from->syscw;
 #endif
+#ifdef CONFIG_TASK_IO_ACCOUNTING
 	to->read_bytes += from->read_bytes;
 	to->write_bytes += from->write_bytes;
 	to->cancelled_write_bytes += from->cancelled_write_bytes;
+#endif
+}
+
+static void fill_io(struct task_struct *t, const struct sighand_struct *handlers, void *record)
+{
+	struct task_struct *thread;
+
+	add_io(record, &t->signal->ioac);
+	for_each_thread(t, thread)
+		add_io(record, &thread->ioac);
 }
 
 /**
@@ -240,28 +249,8 @@ static void add_io(struct kl_abi_detail_io *to, const struct task_io_accounting 
 int kl_detail_io(struct kl_detail *d)
 {
 	struct kl_abi_detail_io *to = kl_detail_add(d, KL_DETAIL_IO, sizeof(*to), 0);
-	struct sighand_struct *handlers;
-	struct task_struct *thread;
-	unsigned long irqs;
 
-	handlers = lock_handlers(d->task, &irqs);
-	if (!handlers) {
+	if (!with_handlers(d->task, to, fill_io))
 		add_io(to, &d->task->ioac);
-		return 0;
-	}
-	add_io(to, &d->task->signal->ioac);
-	rcu_read_lock();
-	for_each_thread(d->task, thread) add_io(to, &thread->ioac);
-	rcu_read_unlock();
-	spin_unlock_irqrestore(&handlers->siglock, irqs);
 	return 0;
 }
-
-#else
-
-int kl_detail_io(struct kl_detail *d)
-{
-	return 0;
-}
-
-#endif

@@ -41,8 +41,7 @@ static void add_threads(struct task_struct *t, struct kl_abi_detail_task *to)
 	to->min_faults = t->signal->min_flt;
 	to->maj_faults = t->signal->maj_flt;
 	to->cpu_ns = t->signal->sum_sched_runtime;
-	for_each_thread(t, thread)
-	{
+	for_each_thread(t, thread) {
 		to->min_faults += thread->min_flt;
 		to->maj_faults += thread->maj_flt;
 		to->cpu_ns += thread->se.sum_exec_runtime;
@@ -446,6 +445,10 @@ int kl_detail_cgroups(struct kl_detail *d)
 
 #else
 
+/**
+ * kl_detail_cgroups - KL_DETAIL_CGROUPS, of which this kernel has none
+ * @d: the call
+ */
 int kl_detail_cgroups(struct kl_detail *d)
 {
 	return 0;

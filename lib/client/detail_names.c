@@ -2,9 +2,9 @@
 /* Words for the numbers in details: states, families, limits, capabilities, signals. */
 #include <arpa/inet.h>
 #include <linux/netlink.h>
-#include <linux/if_packet.h>
 #include <linux/vm_sockets.h>
 #include <netinet/in.h>
+#include <netpacket/packet.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* in v6.9: what locks and leases share is a struct of its own ("filelock: split common fields into struct file_lock_core") */
+/*
+ * in v6.9: what locks and leases share is a struct of its own ("filelock: split common
+ * fields into struct file_lock_core")
+ */
 #include <linux/filelock.h>
 
 static unsigned char __maybe_unused kl_check_file_lock_core(const struct file_lock *lock)
