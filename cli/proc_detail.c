@@ -27,22 +27,38 @@ const char *cli_proc_user(char text[CLI_PROC_ID_MAX], uint32_t id)
 	return text;
 }
 
-char *cli_proc_kib(char text[CLI_PROC_ID_MAX], uint64_t bytes)
+const char *cli_proc_text(const char *text, size_t bytes)
 {
-	snprintf(text, CLI_PROC_ID_MAX, "%llu KiB", (unsigned long long)(bytes >> 10));
-	return text;
-}
+	static char clean[4 * KL_DETAIL_PATH_BYTES_MAX + 1];
+	char *to = clean;
 
-/* Bytes that may be any, so that none reaches the terminal as a control. */
-static void print_text(const char *text, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++) {
+	for (size_t i = 0; i < bytes && to < clean + sizeof(clean) - 4; i++) {
 		unsigned char c = text[i];
 
 		if (c < ' ' || c == 0x7f)
-			printf("\\x%02x", c);
+			to += sprintf(to, "\\x%02x", c);
 		else
-			putchar(c);
+			*to++ = (char)c;
+	}
+	*to = 0;
+	return clean;
+}
+
+const char *cli_proc_comm(const char comm[KL_COMM_LEN])
+{
+	return cli_proc_text(comm, strnlen(comm, KL_COMM_LEN));
+}
+
+/* However long it is. */
+static void print_text(const char *text, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += KL_DETAIL_PATH_BYTES_MAX) {
+		size_t left = bytes - at;
+
+		fputs(cli_proc_text(text + at, left < KL_DETAIL_PATH_BYTES_MAX ?
+						       left :
+						       KL_DETAIL_PATH_BYTES_MAX),
+		      stdout);
 	}
 }
 
@@ -91,8 +107,7 @@ static void print_task(const struct kl_details *list)
 	char user[CLI_PROC_ID_MAX];
 
 	printf("%s", cli_style(stdout, CLI_BOLD));
-	print_text(t->comm, strnlen(t->comm, sizeof(t->comm)));
-	printf("%s  process %d", cli_style(stdout, CLI_PLAIN), t->pid);
+	printf("%s%s  process %d", cli_proc_comm(t->comm), cli_style(stdout, CLI_PLAIN), t->pid);
 	if (t->tid != t->pid)
 		printf(", thread %d", t->tid);
 	printf(", %s%s\n", kl_detail_state_name(t->state),
@@ -173,11 +188,11 @@ static void add_texts_json(struct kl_device *device, int pid, json_t *to)
 static void print_io(const struct kl_details *list)
 {
 	const struct kl_abi_detail_io *io = &list->entry[0].io;
-	char read[CLI_NUMBER_MAX], written[CLI_NUMBER_MAX];
+	char read[CLI_NUMBER_MAX], written[CLI_NUMBER_MAX], cancelled[CLI_NUMBER_MAX];
 
 	printf("  %-11s%s read, %s written, %s not to be written any more\n", "storage",
 	       cli_print_bytes(read, io->read_bytes), cli_print_bytes(written, io->write_bytes),
-	       cli_print_bytes((char[CLI_NUMBER_MAX]){ 0 }, io->cancelled_write_bytes));
+	       cli_print_bytes(cancelled, io->cancelled_write_bytes));
 	printf("  %-11s%s in %llu reads, %s in %llu writes\n", "calls",
 	       cli_print_bytes(read, io->read_chars), (unsigned long long)io->reads,
 	       cli_print_bytes(written, io->write_chars), (unsigned long long)io->writes);
@@ -232,7 +247,7 @@ static void print_children(const struct kl_details *list)
 		const struct kl_abi_detail_child *c = &list->entry[i].child;
 
 		cli_table_add(table, "%d", c->pid);
-		cli_table_add(table, "%.16s", c->comm);
+		cli_table_add(table, "%s", cli_proc_comm(c->comm));
 		cli_table_add(table, "%s", kl_detail_state_name(c->state));
 		cli_table_add(table, "%d", c->parent);
 	}

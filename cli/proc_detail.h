@@ -90,7 +90,11 @@ json_t *cli_proc_limits_json(const struct kl_detail *entry);
 void cli_proc_print_affinity(const struct kl_details *list);
 json_t *cli_proc_affinity_json(const struct kl_detail *entry);
 
-/* Bytes with another unit than the digits: "12 KiB" as pmap(1) counts. */
-char *cli_proc_kib(char text[CLI_PROC_ID_MAX], uint64_t bytes);
+/*
+ * Bytes that may be any, without controls that could reach the terminal; the name of a
+ * task in the same way. Static, for the next call of either; cut where it is very long.
+ */
+const char *cli_proc_text(const char *text, size_t bytes);
+const char *cli_proc_comm(const char comm[KL_COMM_LEN]);
 
 #endif /* KL_CLI_PROC_DETAIL_H */

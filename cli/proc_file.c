@@ -46,14 +46,7 @@ static void add_name(struct cli_table *table, const struct kl_detail *e)
 {
 	struct kl_buffer text = {};
 
-	for (size_t i = 0; i < e->text_bytes; i++) {
-		unsigned char c = e->text[i];
-
-		if (c < ' ' || c == 0x7f)
-			kl_buffer_printf(&text, "\\x%02x", c);
-		else
-			kl_buffer_add_char(&text, c);
-	}
+	kl_buffer_add_string(&text, cli_proc_text(e->text, e->text_bytes));
 	add_info(&text, e);
 	if (e->is_cut)
 		kl_buffer_add_string(&text, " ...");

@@ -15,7 +15,7 @@
 
 static void show_name(const struct kl_abi_detail_task *t)
 {
-	printf("  %.16s\n", t->comm);
+	printf("  %s\n", cli_proc_comm(t->comm));
 }
 
 /* What the kernel calls a thread group: the number that a process' threads share. */
@@ -100,7 +100,8 @@ static void show_segments(const struct kl_details *list)
 static void show_children(const struct kl_details *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		printf("  %d %.16s\n", list->entry[i].child.pid, list->entry[i].child.comm);
+		printf("  %d %s\n", list->entry[i].child.pid,
+		       cli_proc_comm(list->entry[i].child.comm));
 	if (!list->n)
 		puts("  none");
 }

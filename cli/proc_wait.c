@@ -204,7 +204,7 @@ static void print_reason(const struct kl_detail *e)
 		printf("the end of thread %d", w->pid);
 		break;
 	case KL_WAIT_OPEN:
-		printf("%s to be opened", e->text);
+		printf("%s to be opened", cli_proc_text(e->text, e->text_bytes));
 		break;
 	case KL_WAIT_CHILD:
 		printf(w->value ? "the child %llu" : "a child", (unsigned long long)w->value);
@@ -264,7 +264,7 @@ static void print_on(const struct kl_detail *e)
 	for (size_t i = 0; i < POLL_NAMES; i++)
 		if (f->events & poll_names[i].bit)
 			printf(" %s", poll_names[i].name);
-	printf(": %s\n", e->text);
+	printf(": %s\n", cli_proc_text(e->text, e->text_bytes));
 }
 
 static void print_socket(const struct kl_detail *e)
@@ -286,7 +286,8 @@ static void print_other(const struct kl_detail *e)
 {
 	const struct kl_abi_detail_other *o = &e->other;
 
-	printf("    %s: %.16s, process %d", kl_detail_role_name(o->role), o->comm, o->pid);
+	printf("    %s: %s, process %d", kl_detail_role_name(o->role), cli_proc_comm(o->comm),
+	       o->pid);
 	if (o->tid != o->pid)
 		printf(", thread %d", o->tid);
 	if (o->fd >= 0)
