@@ -235,9 +235,10 @@ int run_setuid_phase(void)
 	static char secret[100] = "klsuidsecret in memory";
 	int fd = open("/tmp/kl-details-" SECRET, O_RDWR | O_CREAT, 0600);
 
-	if (fd >= 0)
-		(void)!write(fd, secret, sizeof(secret));
+	if (fd < 0 || write(fd, secret, sizeof(secret)) != sizeof(secret))
+		return 1;
 	usleep(2000);
+	close(fd);
 	return 0;
 }
 
@@ -263,7 +264,9 @@ static void exec_for_ever(bool to_setuid)
 		if (!pid) {
 			int fd = open("/dev/null", O_RDONLY);
 
-			dup(fd);
+			/* A table of files that is about to go. */
+			if (dup2(fd, 60) < 0)
+				_exit(1);
 			if (to_setuid)
 				execl(SETUID_PROGRAM, "x", SECRET, NULL);
 			else

@@ -202,7 +202,9 @@ static u32 count_fds(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
+	if (!dir)
+		bail("%s", path);
+	while ((entry = readdir(dir)))
 		n += entry->d_name[0] != '.';
 	closedir(dir);
 	return n;
@@ -315,7 +317,9 @@ static void test_pmap(pid_t pid)
 
 	snprintf(command, sizeof(command), "pmap -x %d", pid);
 	pmap = popen(command, "r");
-	while (pmap && fgets(line, sizeof(line), pmap))
+	if (!pmap)
+		bail("%s", command);
+	while (fgets(line, sizeof(line), pmap))
 		sscanf(line, "total kB %llu %llu", &all[0], &all[1]);
 	pclose(pmap);
 	for (size_t i = 0; i < list.n; i++) {
@@ -365,7 +369,9 @@ static void test_lsof(pid_t pid)
 
 	snprintf(command, sizeof(command), "lsof -n -P -p %d -F ft 2>/dev/null", pid);
 	lsof = popen(command, "r");
-	while (lsof && fgets(line, sizeof(line), lsof)) {
+	if (!lsof)
+		bail("%s", command);
+	while (fgets(line, sizeof(line), lsof)) {
 		bool is_same = false;
 
 		line[strcspn(line, "\n")] = 0;
@@ -442,7 +448,9 @@ static void test_ss(pid_t pid)
 		states |= 1u << s->state;
 		bytes += s->recv_queue && s->state != 10;
 	}
-	while (ss && fgets(line, sizeof(line), ss)) {
+	if (!ss)
+		bail("ss");
+	while (fgets(line, sizeof(line), ss)) {
 		for (size_t i = 0; i < list.n; i++) {
 			const struct kl_abi_detail_socket *s = &list.entry[i].socket;
 

@@ -22,14 +22,14 @@
 
 #include "details.h"
 
-#define MUST(what)                         \
-	({                                 \
-		long result_ = (what);     \
-                                           \
-		if (result_ < 0)           \
-			bail("%s", #what); \
-		result_;                   \
-	})
+static long must(long result, const char *what)
+{
+	if (result < 0)
+		bail("%s", what);
+	return result;
+}
+
+#define MUST(what) must(what, #what)
 
 #define DIRECTORY "/tmp/kl-details"
 
@@ -146,9 +146,8 @@ static void open_tcp(int family)
 	write_bytes(client, 100);
 	write_bytes(server, 33);
 	client = connected(family, SOCK_STREAM, listening);
-	server = MUST(accept(listening, NULL, NULL));
+	MUST(accept(listening, NULL, NULL));
 	MUST(shutdown(client, SHUT_WR));
-	MUST(server);
 	connected(family, SOCK_STREAM, listening);
 	MUST(socket(family, SOCK_STREAM, 0));
 }
@@ -205,7 +204,8 @@ static void make_maps(void)
 		  -1, 0);
 	if (at != MAP_FAILED)
 		*at = 1;
-	memset(map(1 << 20, MAP_SHARED), 1, 1 << 19);
+	at = map(1 << 20, MAP_SHARED);
+	memset(at, 1, 1 << 19);
 	write_bytes(fd, 65536);
 	at = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	at[4096] = 1;

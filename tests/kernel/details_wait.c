@@ -230,7 +230,7 @@ static void test_processes(void)
 				pause();
 		if (write(to[1], &child, sizeof(child)) != sizeof(child))
 			_exit(1);
-		_exit(waitpid(child, NULL, 0) > 0);
+		_exit(waitpid(child, NULL, 0) > 0 ? 0 : 1);
 	}
 	if (read(to[0], &child, sizeof(child)) != sizeof(child))
 		bail("read");
