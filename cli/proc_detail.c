@@ -44,6 +44,16 @@ const char *cli_proc_text(const char *text, size_t bytes)
 	return clean;
 }
 
+char *cli_proc_time(char text[CLI_NUMBER_MAX], uint64_t ns)
+{
+	size_t n = strlen(cli_print_ns(text, ns));
+
+	/* Units are as wide as each other for tables. */
+	if (n && text[n - 1] == ' ')
+		text[n - 1] = 0;
+	return text;
+}
+
 const char *cli_proc_comm(const char comm[KL_COMM_LEN])
 {
 	return cli_proc_text(comm, strnlen(comm, KL_COMM_LEN));
@@ -98,7 +108,7 @@ static void print_start(const struct kl_abi_detail_task *t)
 
 	if (localtime_r(&start, &when) && strftime(text, sizeof(text), "%F %T", &when))
 		printf("  %-11s%s, %s of CPU time\n", "started", text,
-		       cli_print_ns(cpu, t->cpu_ns));
+		       cli_proc_time(cpu, t->cpu_ns));
 }
 
 static void print_task(const struct kl_details *list)

@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <kernlens/kernlens.h>
 
+#include "common.h"
+
 /* In the order in which they are printed. */
 enum cli_proc_section {
 	CLI_PROC_TASK, /* name, command line, paths, relatives */
@@ -96,5 +98,8 @@ json_t *cli_proc_affinity_json(const struct kl_detail *entry);
  */
 const char *cli_proc_text(const char *text, size_t bytes);
 const char *cli_proc_comm(const char comm[KL_COMM_LEN]);
+
+/* "1.234 ms", for the middle of a sentence; in @text, which is returned. */
+char *cli_proc_time(char text[CLI_NUMBER_MAX], uint64_t ns);
 
 #endif /* KL_CLI_PROC_DETAIL_H */

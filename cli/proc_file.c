@@ -164,7 +164,7 @@ void cli_proc_print_sockets(const struct kl_details *list)
 				      (unsigned long long)s->peer_inode);
 		else if (s->flags & KL_DETAIL_SOCKET_NUMBERS)
 			cli_table_add(table, "rtt %s, window %u, %u retransmitted",
-				      cli_print_ns(rtt, s->rtt_us * 1000ull), s->congestion_window,
+				      cli_proc_time(rtt, s->rtt_us * 1000ull), s->congestion_window,
 				      s->retransmits);
 		else
 			cli_table_add(table, "%s", "");

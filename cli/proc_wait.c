@@ -240,7 +240,7 @@ static void print_wait(const struct kl_detail *e)
 	if (w->syscall >= 0)
 		printf(", in %s", call_name(find_call(schema, w->syscall)));
 	if (w->flags & KL_WAIT_HAS_UNTIL && w->until_ns > w->now_ns)
-		printf(", at most %s more", cli_print_ns(left, w->until_ns - w->now_ns));
+		printf(", at most %s more", cli_proc_time(left, w->until_ns - w->now_ns));
 	puts("");
 	kl_schema_destroy(schema);
 }
