@@ -55,7 +55,7 @@ static int change(int fd)
 					  .ops = (u64)(uintptr_t)&end,
 					  .n_ops = 1 };
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_log };
-	int error[4];
+	int error[5];
 
 	m->size = sizeof(*m);
 	m->id = KL_MASKSET_ANY;
@@ -64,8 +64,12 @@ static int change(int fd)
 	error[1] = kl_use(fd, KL_MASKSET_RNOTHING);
 	error[2] = kl_call(fd, KL_IOC_PROGRAM, &program);
 	error[3] = kl_call(fd, KL_IOC_RULE, &rule);
+	error[4] = kl_call(fd, KL_IOC_FREEZE, NULL);
+	/* It may, but there is nothing to freeze. */
+	if (error[4] == -ENODATA)
+		error[4] = 0;
 	free(m);
-	for (int i = 1; i < 4; i++)
+	for (int i = 1; i < 5; i++)
 		if (error[i] != error[0])
 			return -EPROTO;
 	return error[0];

@@ -62,71 +62,71 @@ static int holds(const char *text, bool clear)
 	return result;
 }
 
+static const struct {
+	const char *text;
+	int holds;
+} conditions[] = {
+	{ "rss > 500M", 1 },
+	{ "rss > 600M", 0 },
+	{ "rss >= 600M", 1 },
+	{ "rss == 629145600", 1 },
+	{ "rss > 0.5G", 1 },
+	{ "rss > 1GiB", 0 },
+	{ "rss < rss_peak", 1 },
+	{ "rss != rss_peak", 1 },
+	{ "majflt/s > 100", 1 },
+	{ "maj_faults/s <= 100", 0 },
+	{ "pcpu > 42%", 1 },
+	{ "cpu% > 43", 0 },
+	{ "cpu_time > 4s", 1 },
+	{ "cpu_time > 1min", 0 },
+	{ "time == 5000ms", 1 },
+	{ "comm == \"nginx: worker\"", 1 },
+	{ "comm ~ nginx*", 1 },
+	{ "comm !~ nginx*", 0 },
+	{ "comm != nginx", 1 },
+	{ "state == D", 1 },
+	{ "state != D", 0 },
+	{ "state ~ [DZ]", 1 },
+	{ "state == S or state == D", 1 },
+	{ "user == root", 1 },
+	{ "uid > 0", 0 },
+	{ "load_1 > 2.4", 1 },
+	{ "load_1 > 2.6", 0 },
+	{ "pgpgin/s > 1M", 1 },
+	{ "pgpgin/s > 3M", 0 },
+	{ "swap_entries >= 1M", 1 },
+	{ "swap_entries > 1M", 0 },
+	{ "threads >= 3K", 1 },
+	{ "nice < 0", 1 },
+	{ "nice == -5", 1 },
+	{ "nice > -6 and nice < -4", 1 },
+	{ "processes == 0 of comm x total", 1 },
+	/* not binds before and, and before or. */
+	{ "rss > 1G or cpu% > 40 and nice < 0", 1 },
+	{ "(rss > 1G or cpu% > 40) and nice > 0", 0 },
+	{ "not rss > 1G and nice < 0", 1 },
+	{ "not (rss > 1G or nice < 0)", 0 },
+	{ "!(rss > 1G) && !(nice > 0)", 1 },
+	{ "rss > 1G || nice < 0", 1 },
+	/* What is not known decides nothing unless the other does. */
+	{ "vm_size > 1", -1 },
+	{ "not vm_size > 1", -1 },
+	{ "vm_size > 1 or rss > 1", 1 },
+	{ "vm_size > 1 and rss > 1", -1 },
+	{ "vm_size > 1 and rss > 1G", 0 },
+	{ "vm_size > 1 or rss > 1G", -1 },
+};
+
 static void test_conditions(void)
 {
-	static const struct {
-		const char *text;
-		int holds;
-	} cases[] = {
-		{ "rss > 500M", 1 },
-		{ "rss > 600M", 0 },
-		{ "rss >= 600M", 1 },
-		{ "rss == 629145600", 1 },
-		{ "rss > 0.5G", 1 },
-		{ "rss > 1GiB", 0 },
-		{ "rss < rss_peak", 1 },
-		{ "rss != rss_peak", 1 },
-		{ "majflt/s > 100", 1 },
-		{ "maj_faults/s <= 100", 0 },
-		{ "pcpu > 42%", 1 },
-		{ "cpu% > 43", 0 },
-		{ "cpu_time > 4s", 1 },
-		{ "cpu_time > 1min", 0 },
-		{ "time == 5000ms", 1 },
-		{ "comm == \"nginx: worker\"", 1 },
-		{ "comm ~ nginx*", 1 },
-		{ "comm !~ nginx*", 0 },
-		{ "comm != nginx", 1 },
-		{ "state == D", 1 },
-		{ "state != D", 0 },
-		{ "state ~ [DZ]", 1 },
-		{ "state == S or state == D", 1 },
-		{ "user == root", 1 },
-		{ "uid > 0", 0 },
-		{ "load_1 > 2.4", 1 },
-		{ "load_1 > 2.6", 0 },
-		{ "pgpgin/s > 1M", 1 },
-		{ "pgpgin/s > 3M", 0 },
-		{ "swap_entries >= 1M", 1 },
-		{ "swap_entries > 1M", 0 },
-		{ "threads >= 3K", 1 },
-		{ "nice < 0", 1 },
-		{ "nice == -5", 1 },
-		{ "nice > -6 and nice < -4", 1 },
-		{ "processes == 0 of comm x total", 1 },
-		/* not binds before and, and before or. */
-		{ "rss > 1G or cpu% > 40 and nice < 0", 1 },
-		{ "(rss > 1G or cpu% > 40) and nice > 0", 0 },
-		{ "not rss > 1G and nice < 0", 1 },
-		{ "not (rss > 1G or nice < 0)", 0 },
-		{ "!(rss > 1G) && !(nice > 0)", 1 },
-		{ "rss > 1G || nice < 0", 1 },
-		/* What is not known decides nothing unless the other does. */
-		{ "vm_size > 1", -1 },
-		{ "not vm_size > 1", -1 },
-		{ "vm_size > 1 or rss > 1", 1 },
-		{ "vm_size > 1 and rss > 1", -1 },
-		{ "vm_size > 1 and rss > 1G", 0 },
-		{ "vm_size > 1 or rss > 1G", -1 },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
 		char why[400];
-		int is = holds(cases[i].text, false);
+		int is = holds(conditions[i].text, false);
 
-		snprintf(why, sizeof(why), "is %d, not %d: %s", is, cases[i].holds,
+		snprintf(why, sizeof(why), "is %d, not %d: %s", is, conditions[i].holds,
 			 kl_error_text());
-		unit_result(is == cases[i].holds, cases[i].text, why);
+		unit_result(is == conditions[i].holds, conditions[i].text, why);
 	}
 }
 
