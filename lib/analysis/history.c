@@ -434,21 +434,30 @@ static int forget_old(struct kl_history *h, int64_t minute)
 	return error;
 }
 
+/* Undoes what failed, with its error text kept. If it was for want of room, there is some then. */
+static void undo(struct kl_history *h, int error)
+{
+	char *said = strdup(kl_error_text());
+
+	sqlite3_exec(h->db, "ROLLBACK", NULL, NULL, NULL);
+	if (error == -ENOSPC && !kl_history_write_begin(h))
+		sqlite3_exec(h->db, make_room(h) ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL);
+	kl_fail(-error, "%s", said ? said : "out of memory");
+	free(said);
+}
+
 int kl_history_write_end(struct kl_history *h, int64_t minute, int error)
 {
 	if (!error)
 		error = forget_old(h, minute);
 	if (!error)
 		error = execute(h, "COMMIT");
-	if (error) {
-		char *said = strdup(kl_error_text());
-
-		sqlite3_exec(h->db, "ROLLBACK", NULL, NULL, NULL);
-		kl_fail(-error, "%s", said ? said : "out of memory");
-		free(said);
-		return error;
-	}
-	return execute(h, "PRAGMA incremental_vacuum");
+	if (error)
+		undo(h, error);
+	else
+		/* What is written is written, whether or not pages can be given back now. */
+		sqlite3_exec(h->db, "PRAGMA incremental_vacuum", NULL, NULL, NULL);
+	return error;
 }
 
 /* ----------------------------------------------------------------- reading */

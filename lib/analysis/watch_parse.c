@@ -109,15 +109,14 @@ static int take_text_operand(struct kl_watch_parser *p, struct kl_watch_node *no
 
 static int take_user(struct kl_watch_parser *p, double *uid)
 {
+	struct passwd room, *user = NULL;
+	char bytes[4096], *name;
 	const char *begin;
-	const struct passwd *user;
-	char *name;
 
 	kl_watch_skip(p);
 	begin = p->at;
 	name = kl_watch_take_text(p, "(),");
-	user = name ? getpwnam(name) : NULL;
-	if (user)
+	if (name && !getpwnam_r(name, &room, bytes, sizeof(bytes), &user) && user)
 		*uid = user->pw_uid;
 	else
 		kl_fail(EINVAL, "there is no user \"%s\"", name ? name : "");
