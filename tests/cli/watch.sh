@@ -42,9 +42,9 @@ mkdir /sys/fs/cgroup/kl.watch /sys/fs/cgroup/kl.watch/inner
 echo $! >/sys/fs/cgroup/kl.watch/inner/cgroup.procs
 kl watch --once 'processes == 1 of cgroup /kl.watch total' 'processes == 0 of cgroup /kl.none total' 'nice == 0 of cgroup kl.watch'
 check "and by cgroup, with those inside" test "$(grep -c '^raised' out)" -eq 3
-kl watch --once --json 'rss > 1 of pid 1'
+kl watch --once --json 'vm_size > 1 of pid 1'
 is_json "--json is an object a line"
-json "with the plain value" ".pid == 1 and .value == $(awk '/^VmRSS/ { print $2 * 1024 }' /proc/1/status) and .state == \"raised\""
+json "with the plain value" ".pid == 1 and .value == $(awk '/^VmSize/ { print $2 * 1024 }' /proc/1/status) and .state == \"raised\""
 kill "${sleepers[@]}"
 wait
 rmdir /sys/fs/cgroup/kl.watch/inner /sys/fs/cgroup/kl.watch
