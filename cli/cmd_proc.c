@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../view/tui/tui.h"
 #include "cli.h"
 #include "output.h"
 #include "proc.h"
 #include "proc_detail.h"
+#include "proc_view.h"
 
 enum {
 	KEY_TREE = CLI_KEY_OWN,
@@ -383,20 +383,14 @@ static bool is_view(const struct proc *p)
 
 static int run_view(const struct proc *p, struct kl_device *device)
 {
-	const struct view_options options = {
+	struct view_options options = {
 		.columns = p->columns,
 		.uid = p->uid,
 		.interval_ns = p->interval_ns,
 		.threads = p->threads,
-		.color = cli_has_styles(stdout),
 	};
-	int error;
 
-	kl_error_clear();
-	error = view_processes(device, &options);
-	if (error && !*kl_error_text())
-		return cli_error(error, "the terminal cannot be used: %s", strerror(-error));
-	return error ? cli_library_error(error, NULL) : CLI_OK;
+	return cli_proc_view(device, &options);
 }
 
 static int exec_proc(const struct cli_command *self, int argc, char **argv)

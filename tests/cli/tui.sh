@@ -202,8 +202,15 @@ check "its memory is what /proc says" bash -c '
 keys Tab
 shows "Tab: threads" '^ +TID S +CPU NICE'
 check "all of them" test "$(grep -c 'python3$' "$work/out")" -ge 4
+keys Tab
+shows "Tab: what the command prints of it" '^ *command +python3 -c'
+keys Tab
+shows "what it waits for" '[Ww]ait'
 keys Escape
 shows "Escape: the list" 'F10Quit'
+keys l
+shows "l: its files" '/dev/null'
+keys Escape'
 
 # ------------------------------------------------------------------- events
 keys '\' Escape
@@ -235,7 +242,7 @@ keys Tab Down Down Enter Escape
 shows "a column more" '^ +PID.*USER.*PPID'
 on_terminal resize-window -t view -x 80 -y 24
 shows "80x24" 'F10Quit'
-check "nothing is out of the window" test "$(awk 'length > m { m = length } END { print m, NR }' "$work/out")" = '80 24'
+check "all of the window is used, and no more" test "$(wc -L <"$work/out") $(wc -l <"$work/out")" = '80 24'
 on_terminal resize-window -t view -x 132 -y 50
 sleep 1
 shows "a larger one" 'F10Quit'
@@ -269,7 +276,7 @@ done
 begin 80 24 "NO_COLOR=1 $kernlens proc"
 shows "NO_COLOR" 'F10Quit'
 on_terminal capture-pane -e -p -t view >"$work/colours"
-check "no colours" bash -c "! grep -aqE $'\\e\\\\[([0-9;]*;)?[34][0-9]m' '$work/colours'"
+check "no colours" bash -c "! grep -aqE $'\\e\\\\[([0-9;]*;)?[34][0-7]m' '$work/colours'"
 end
 
 # ------------------------------------------------------------ ordinary user
@@ -285,12 +292,12 @@ shows "and then the keys again" 'F10Quit'
 end
 
 # -------------------------------------------------------------- a list, still
-begin 80 24 "$kernlens proc --list; echo; sleep 1"
+begin 80 24 "$kernlens --no-pager proc --list; echo"
 shows "--list is a list" '^ended with 0'
 end
 kl proc
 expect "without a terminal, too" 0
-says out '^ *pid user'
+says out '^ *pid +user'
 
 # ------------------------------------------------------------------- many
 kill -KILL $worker

@@ -28,6 +28,9 @@ struct view_kind {
 	const char *help;
 };
 
+/* Of `task_flags`; the kernel tells it to user space with this number, too. */
+#define FLAG_KERNEL_THREAD 0x00200000u
+
 #define USUAL "tid,uid,priority,nice,vm_size,rss,shared,state,cpu%,mem%,cpu_time,comm"
 
 static const char *const needed[NEED_COUNT] = {
@@ -360,16 +363,30 @@ uint64_t column_number(const struct view *v, size_t row, enum view_need need)
 	return kl_processes_value(v->table, row, v->need[need]).number;
 }
 
+bool is_of_kernel(const struct view *v, size_t row)
+{
+	return column_number(v, row, NEED_FLAGS) & FLAG_KERNEL_THREAD;
+}
+
 bool column_is_text(const struct view *v, size_t at)
 {
 	return kl_processes_column(v->table, at)->variable->field.type == KL_TYPE_TEXT;
 }
 
+/* Of threads that are not the first, and of those of the kernel, the name. */
 void column_command(const struct view *v, size_t row, char text[VIEW_CELL_MAX])
 {
 	struct kl_value comm = kl_processes_value(v->table, row, v->need[NEED_COMM]);
+	bool first = column_number(v, row, NEED_TID) == column_number(v, row, NEED_PID);
+	char name[KL_COMM_LEN] = "";
+	const char *line;
 
-	snprintf(text, VIEW_CELL_MAX, "%.*s", (int)comm.length, (const char *)comm.bytes);
+	memcpy(name, comm.bytes, comm.length < KL_COMM_LEN ? comm.length : KL_COMM_LEN);
+	line = first && !is_of_kernel(v, row) ? command_line(v, row, name) : NULL;
+	if (line)
+		snprintf(text, VIEW_CELL_MAX, "%s", line);
+	else
+		snprintf(text, VIEW_CELL_MAX, "%.*s", (int)comm.length, (const char *)comm.bytes);
 }
 
 /* The system's list of users may be far away: each is asked for once. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The details of one process, in sections: what is known of it by its variables, and its
- * threads. Read anew at each refresh, as long as the process is there.
+ * The details of one process, in sections: what is known of it by its variables, its
+ * threads, and what the command prints of it: waits, files, mappings ... Read anew at each
+ * refresh, as long as the process is there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,13 +168,38 @@ static void print_variables(struct view *v, struct details *d, struct kl_buffer 
 static const struct {
 	const char *title;
 	void (*print)(struct view *v, struct details *d, struct kl_buffer *to);
-} sections[] = {
+} own[] = {
 	{ "Overview", print_overview },
 	{ "Threads", print_threads },
 	{ "Variables", print_variables },
 };
 
-#define SECTIONS (sizeof(sections) / sizeof(*sections))
+#define OWN (sizeof(own) / sizeof(*own))
+
+/* Our own, with those of the options in front of the last. */
+static size_t sections(const struct view *v)
+{
+	return OWN + v->options->sections;
+}
+
+static const char *title_of(const struct view *v, size_t section)
+{
+	if (section < OWN - 1)
+		return own[section].title;
+	return section + 1 == sections(v) ? own[OWN - 1].title :
+					    v->options->section[section - OWN + 1].title;
+}
+
+static void print_section(struct view *v, struct details *d, struct kl_buffer *to)
+{
+	if (d->section < OWN - 1)
+		own[d->section].print(v, d, to);
+	else if (d->section + 1 == sections(v))
+		own[OWN - 1].print(v, d, to);
+	else
+		v->options->print_section(v->device, d->pid,
+					  v->options->section[d->section - OWN + 1].what, to);
+}
 
 /* ------------------------------------------------------------------- screen */
 
@@ -195,7 +221,7 @@ static void look(struct view *v)
 	d->gone = !is_there(d);
 	if (d->gone)
 		return;
-	sections[d->section].print(v, d, &text);
+	print_section(v, d, &text);
 	text_clear(&d->text);
 	for (size_t at = 0; at < text.length;) {
 		const char *end = memchr(text.data + at, '\n', text.length - at);
@@ -222,11 +248,9 @@ static void draw(struct view *v)
 	line_to(&line, screen_columns(), STYLE_HEAD);
 	line_draw(&line, 0, 0, screen_columns(), 0, STYLE_PLAIN);
 	line_begin(&line);
-	for (size_t i = 0; i < SECTIONS; i++) {
-		line_text(&line, STYLE_PLAIN, " ");
+	for (size_t i = 0; i < sections(v); i++)
 		line_printf(&line, i == d->section ? STYLE_SELECTED : STYLE_CAPTION, " %s ",
-			    sections[i].title);
-	}
+			    title_of(v, i));
 	line_draw(&line, 1, 0, screen_columns(), 0, STYLE_PLAIN);
 	text_draw(&d->text, 2, screen_rows() - 3);
 	view_draw_keys(v, keys, sizeof(keys) / sizeof(*keys));
@@ -237,7 +261,7 @@ static void choose(struct view *v, size_t section)
 {
 	struct details *d = v->data;
 
-	d->section = section % SECTIONS;
+	d->section = section % sections(v);
 	d->text.top = 0;
 	d->text.left = 0;
 	look(v);
@@ -254,7 +278,7 @@ static void key(struct view *v, int key)
 		choose(v, d->section + 1);
 		break;
 	case VIEW_KEY_BACK_TAB:
-		choose(v, d->section + SECTIONS - 1);
+		choose(v, d->section + sections(v) - 1);
 		break;
 	case 'e':
 		events_enter(v, d->pid, d->comm, false);
@@ -313,8 +337,8 @@ void details_enter(struct view *v, const char *section)
 	}
 	d->pid = id;
 	column_command(v, v->list.shown[v->list.at], d->comm);
-	for (size_t i = 0; section && i < SECTIONS; i++)
-		if (!strcmp(sections[i].title, section))
+	for (size_t i = 0; section && i < sections(v); i++)
+		if (!strcmp(title_of(v, i), section))
 			d->section = i;
 	find_variables(v, d);
 	d->inspect = kl_inspect_create(v->device, d->id, d->n);

@@ -9,9 +9,6 @@
 
 #include "view.h"
 
-/* Of `task_flags`; the kernel tells it to user space with this number, too. */
-#define FLAG_KERNEL_THREAD 0x00200000u
-
 #define DEPTH_MAX 63
 
 /* ----------------------------------------------------------------- ids */
@@ -89,7 +86,7 @@ static bool is_shown(const struct view *v, size_t row)
 	kl_processes_row(v->table, row, &there);
 	if (!there)
 		return false;
-	if (!list->kernel && column_number(v, row, NEED_FLAGS) & FLAG_KERNEL_THREAD)
+	if (!list->kernel && is_of_kernel(v, row))
 		return false;
 	if (list->uid != UINT64_MAX && column_number(v, row, NEED_UID) != list->uid)
 		return false;

@@ -3,6 +3,7 @@
  * The setup: which columns are shown, and in what order. Those that are shown stand at
  * the left, all that are known at the right.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,22 +30,36 @@ static size_t known(void)
 	return n;
 }
 
-/* The list again, with columns that may have changed places; @with is one more. */
-static void apply(struct view *v, const char *const *names, size_t n)
+static char *join(const char *const *names, size_t n)
 {
 	struct kl_buffer list = { 0 };
-	int ret;
 
 	for (size_t i = 0; i < n; i++)
 		kl_buffer_printf(&list, "%s%s", i ? "," : "", names[i]);
-	if (!list.length)
-		kl_buffer_add_string(&list, "tid");
-	ret = list.error ? list.error : column_set_all(v, list.data);
+	if (!list.error)
+		return list.data;
 	kl_buffer_deinit(&list);
-	if (ret)
-		v->error = ret;
-	else
-		view_refresh(v);
+	return NULL;
+}
+
+/* False: the module does not have them. */
+static bool use(struct view *v, const char *list)
+{
+	v->error = list ? column_set_all(v, list) : -ENOMEM;
+	return !v->error && view_refresh(v);
+}
+
+/* The list again, with other columns; as before if they cannot be had. */
+static void apply(struct view *v, const char *const *names, size_t n, char *before)
+{
+	char *list = join(names, n);
+
+	if (!use(v, list) && before) {
+		view_say(v, "%s", kl_error_text());
+		use(v, before);
+	}
+	free(list);
+	free(before);
 	/* What is per second is known soon. */
 	v->refresh_at = view_now() + 200000000;
 }
@@ -69,10 +84,12 @@ static void change(struct view *v, int key)
 	const char **names = calloc(v->n_columns + 2, sizeof(*names));
 	size_t n, at = setup.at[0];
 	const char *title, *help;
+	char *before;
 
 	if (!names)
 		return;
 	n = names_now(v, names);
+	before = join(names, n);
 	if (setup.side) {
 		const char *last = names[n - 1];
 
@@ -100,7 +117,7 @@ static void change(struct view *v, int key)
 		names[at + 1] = moved;
 		setup.at[0]++;
 	}
-	apply(v, names, n);
+	apply(v, names, n, before);
 	free_names(names, n);
 }
 

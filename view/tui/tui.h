@@ -4,8 +4,20 @@
 #define KL_VIEW_TUI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <kernlens/buffer.h>
 #include <kernlens/client.h>
+
+/**
+ * struct view_section - of the details of a process
+ * @title: one word
+ * @what: is handed on
+ */
+struct view_section {
+	const char *title;
+	uint32_t what;
+};
 
 /**
  * struct view_options - how it begins
@@ -14,6 +26,9 @@
  * @interval_ns: between two looks at the processes
  * @threads: a row for each thread
  * @color: colours may be used
+ * @section: of the details, beside those that the view makes itself
+ * @sections: number of them
+ * @print_section: appends one's lines; of processes that have ended, too
  */
 struct view_options {
 	const char *columns;
@@ -21,6 +36,10 @@ struct view_options {
 	uint64_t interval_ns;
 	bool threads;
 	bool color;
+	const struct view_section *section;
+	size_t sections;
+	void (*print_section)(struct kl_device *device, int32_t pid, uint32_t what,
+			      struct kl_buffer *to);
 };
 
 /**

@@ -163,6 +163,7 @@ static void end(struct view *v)
 	menu_close(v);
 	list_free(v);
 	column_free_all(v);
+	command_free_all();
 	kl_machine_destroy(v->machine);
 }
 

@@ -191,7 +191,14 @@ const char *column_known(size_t index, const char **title, const char **help);
 void column_command(const struct view *view, size_t row, char text[VIEW_CELL_MAX]);
 const char *column_user(uint32_t uid);
 uint64_t column_number(const struct view *view, size_t row, enum view_need need);
+bool is_of_kernel(const struct view *view, size_t row);
 bool column_is_text(const struct view *view, size_t at);
+
+/* ------------------------------------------------------------ command.c */
+
+/* The command line of a row with that name; NULL: it has none. */
+const char *command_line(const struct view *view, size_t row, const char comm[KL_COMM_LEN]);
+void command_free_all(void);
 
 /* --------------------------------------------------------------- list.c */
 
