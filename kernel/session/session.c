@@ -16,7 +16,6 @@
 #include <linux/uuid.h>
 
 #include "../compat/clock.h"
-#include "../latency/latency.h"
 #include "../source/defined.h"
 #include "../source/source.h"
 #include "session.h"
@@ -422,9 +421,7 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	}
 	s->running = true;
 	s->started = true;
-	error = attach_wanted(s, actions, why);
-	if (!error)
-		error = kl_latency_start(s, why);
+	error = attach_wanted(s, actions, why) ?: kl_latency_start(s, why);
 	if (error)
 		stop_running(s);
 unlock:

@@ -18,6 +18,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "../latency/latency.h"
 #include "../ring/ring.h"
 #include "later.h"
 #include "news.h"
