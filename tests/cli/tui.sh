@@ -79,7 +79,7 @@ parent=$!
 odd=$!
 ./größe 1000 &
 umlaut=$!
-python3 -c '
+/usr/bin/python3 -c '
 import threading, time
 for _ in range(3): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
 time.sleep(1000)' &
@@ -160,7 +160,7 @@ lacks "K: none" ' kthreadd'
 keys H
 sleep 2
 screen
-check "H: a row for each thread" test 4 -eq "$(grep -c " python3" "$work/out")"
+check "H: a row for each thread" test 4 -eq "$(grep -c "python3" "$work/out")"
 keys H
 
 # ------------------------------------------------------------------ changes
@@ -193,7 +193,7 @@ keys U
 # ------------------------------------------------------------------ details
 go "$threaded"
 keys Enter
-shows "Enter: details" "^$threaded python3"
+shows "Enter: details" "^$threaded /usr/bin/python3"
 shows "its parent" "pid +$threaded +ppid +$$"
 check "its memory is what /proc says" bash -c '
 	rss=$(awk "/^VmHWM/ { print \$2 }" /proc/'"$threaded"'/status)
@@ -302,7 +302,7 @@ says out '^ *pid +user'
 
 # ------------------------------------------------------------------- many
 kill -KILL $worker
-python3 -c '
+/usr/bin/python3 -c '
 import os, signal, sys
 children = [os.fork() or signal.pause() for _ in range(1000)]
 open("last", "w").write(str(children[-1]))
@@ -315,7 +315,7 @@ done
 begin 100 40 "$kernlens proc"
 shows "1,000 processes" 'Tasks: 10[0-9][0-9]' 60
 keys '\' p y t h o n Enter N End
-shows "End goes to the last" "^ *$(cat last) .* python3"
+shows "End goes to the last" "^ *$(cat last) .* /usr/bin/python3"
 kl proc "$(pgrep -x kernlens | head -n 1)" --json -v cpu_time
 one=$(jq '.processes[0].cpu_time' "$work/out")
 sleep 5
