@@ -31,6 +31,7 @@ for _ in 1 2 3 4 5; do
 	sleep 300 &
 	sleepers+=($!)
 done
+until_true 30 eval '[[ $(pgrep -cx sleep) == 5 ]]'
 kl watch --once 'processes == 5 of comm sleep total' 'processes != 5 of comm sleep total'
 expect "--once says what holds" 3
 check "and only that" test "$(cut -d: -f1 out)" = 'raised rule1'
