@@ -103,7 +103,9 @@ static void list_proc(void)
 	struct dirent *entry;
 
 	n_ids = 0;
-	while (folder && (entry = readdir(folder)) && n_ids < TASKS_MAX)
+	if (!folder)
+		die("/proc");
+	while ((entry = readdir(folder)) && n_ids < TASKS_MAX)
 		if (*entry->d_name > '0' && *entry->d_name <= '9')
 			ids[n_ids++] = atoi(entry->d_name);
 	closedir(folder);

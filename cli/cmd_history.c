@@ -2,6 +2,7 @@
 /* kernlens history: keeps, prints and plots summaries by minute, hour, day and month. */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ struct asked {
 	bool once;
 };
 
-static volatile sig_atomic_t stopped;
+static atomic_int stopped;
 
 static void stop(int signal)
 {
@@ -385,8 +386,10 @@ static int exec_history(const struct cli_command *self, int argc, char **argv)
 	a.h.period = periods[a.h.wish.level] * (a.unit ? (double)a.unit / 60 : 1);
 	if (cli_settings.json)
 		a.h.style = CLI_HISTORY_JSON;
-	if (!a.file)
-		a.file = file = default_file();
+	if (!a.file) {
+		file = default_file();
+		a.file = file;
+	}
 	status = a.verb == RECORD ? record(&a) : show(&a);
 	cli_history_deinit(&a.h);
 	free(file);
@@ -398,8 +401,8 @@ const struct cli_command cmd_history = {
 	.args = "[print | record | plot [FIGURE...]]",
 	.help = "Keep, print and plot what the machine did by minute, hour, day and month",
 	.options = options,
-	.text = "`record' looks at the machine and its processes and keeps minutes for a day, hours\n"
-		"for 31 days, days for two years and months, in a database of bounded size.\n"
+	.text = "`record' looks at the machine and its processes and keeps minutes for a day,\n"
+		"hours for 31 days, days for two years and months, in a database of bounded size.\n"
 		"`print' shows means; of what counts, in a second. Figures of the machine are loads,\n"
 		"memory, faults, storage, swap, interrupts, switches, times of CPUs; with --comm\n"
 		"count, cpu_time, rss, io_bytes, maj_faults, min_faults of processes.\n"

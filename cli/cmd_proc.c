@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,7 @@ struct proc {
 	size_t n_ids;
 };
 
-static volatile sig_atomic_t stopped;
+static atomic_int stopped;
 
 static void stop(int signal)
 {

@@ -297,8 +297,8 @@ static void mark(struct cli_watch_acts *acts, const struct kl_watch_alarm *alarm
 			     cli_format("alarm %s %s: %s", alarm->rule->name, state, alarm->text);
 
 	if (kl_device_mark(acts->device, (uint64_t)alarm->pid, text))
-		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: no mark: %s", alarm->rule->name,
-			      kl_error_text());
+		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: not told to traces: %s",
+			      alarm->rule->name, kl_error_text());
 	free(text);
 }
 

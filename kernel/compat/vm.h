@@ -26,7 +26,8 @@ static __always_inline unsigned long kl_mm_counters(struct mm_struct *mm, unsign
 	s64 sum, before, after;
 
 	do {
-		before = after = 0;
+		before = 0;
+		after = 0;
 #pragma GCC unroll 8
 		for (int i = 0; i < NR_MM_COUNTERS; i++)
 			before += kinds & 1 << i ? READ_ONCE(mm->rss_stat[i].count) : 0;

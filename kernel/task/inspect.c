@@ -117,7 +117,8 @@ static void add_text(struct inspection *in, u32 id, const struct kl_variable_row
 
 	first = add_column(in, teller->tell, 8, is_comm ? &in_task[0] : &nowhere);
 	second = add_column(in, teller->more, 8, is_comm ? &in_task[1] : &nowhere);
-	first->of_parent = second->of_parent = row->access == KL_VARIABLE_parent;
+	first->of_parent = row->access == KL_VARIABLE_parent;
+	second->of_parent = first->of_parent;
 }
 
 static int add_variable(struct inspection *in, u32 id, u32 may)
@@ -126,6 +127,7 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 	u32 absent = kl_variable_absent(id, may, reason);
 	const struct kl_variable_row *row = &kl_variable_rows[id];
 	struct column *c;
+	kl_tell_fn tell;
 
 	if (absent)
 		return kl_fail(in->why,
@@ -133,7 +135,8 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 			       absent == KL_ABSENT_DENIED ? -EPERM :
 							    -ENOENT,
 			       "variable %u: %s", id, reason);
-	if (!kl_tellers[id].tell)
+	tell = kl_tellers[id].tell ?: kl_cpu_tellers[id];
+	if (!tell)
 		return kl_fail(in->why, -EINVAL, "%s is known only where an event fires",
 			       row->name);
 	in->has_registers |= (id >= KL_VARIABLE_ID_user_ip && id <= KL_VARIABLE_ID_user_r15) ||
@@ -142,10 +145,10 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 		add_text(in, id, row);
 		return 0;
 	}
-	c = add_column(in, kl_tellers[id].tell, row->bytes, &kl_variable_places[id]);
+	c = add_column(in, tell, row->bytes, &kl_variable_places[id]);
 	c->of_parent = row->access == KL_VARIABLE_parent;
-	c->is_summed = kl_tellers[id].is_summed;
-	c->ended = kl_tellers[id].ended;
+	c->is_summed = kl_teller_sums[id].is_summed;
+	c->ended = kl_teller_sums[id].ended;
 	c->is_plain &= !c->is_summed && !c->of_parent;
 	in->sums |= c->is_summed;
 	return 0;
@@ -186,7 +189,8 @@ static void list_threads(struct inspection *in, struct task_struct *leader, u32 
 {
 	struct task_struct *t;
 
-	for_each_thread(leader, t) list_task(in, t, room);
+	for_each_thread(leader, t)
+		list_task(in, t, room);
 }
 
 /* With a reference to each that there is room for; counts all. */
@@ -267,7 +271,8 @@ static noinline u64 sum_of(const struct inspection *in, const struct column *c,
 	struct task_struct *thread;
 	u64 sum = 0;
 
-	for_each_thread(t, thread) sum += c->tell(&in->subject, thread);
+	for_each_thread(t, thread)
+		sum += c->tell(&in->subject, thread);
 	return sum;
 }
 
@@ -544,7 +549,8 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
 	in->why = why;
 	in->own = !(may & KL_MAY_SEE_ALL);
 	in->is_initial = task_active_pid_ns(current) == &init_pid_ns;
-	wish->n_rows = wish->n_there = 0;
+	wish->n_rows = 0;
+	wish->n_there = 0;
 	wish->monotonic_ns = ktime_get_ns();
 	error = take_columns(in, may);
 	if (!error)

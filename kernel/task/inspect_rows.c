@@ -70,28 +70,31 @@ TELLER(tell_numa_node, cpu_to_node(task_cpu(t)))
 #define OF_place(type, name)
 #define OF_cpu(type, name)
 
-#define SUMMED(name)                 \
-	[KL_VARIABLE_ID_##name] = {  \
-		.tell = tell_##name, \
-		.is_summed = true,   \
-	}
+/* clang-format off */
+
+const struct kl_teller kl_tellers[] = {
+#define KL_VARIABLE(id, name, scope, type, ...) [id] = { OF_##scope(type, name) },
+#include "../../uapi/variables.def"
+#undef KL_VARIABLE
+};
+
+/* clang-format on */
+
+const kl_tell_fn kl_cpu_tellers[KL_VARIABLE_ID_COUNT] = {
+	[KL_VARIABLE_ID_cpu] = tell_cpu,
+	[KL_VARIABLE_ID_numa_node] = tell_numa_node,
+};
+
+#define SUMMED(name) [KL_VARIABLE_ID_##name] = { .is_summed = true }
 #define SUMMED_WITH(name, member)                                                        \
 	[KL_VARIABLE_ID_##name] = {                                                      \
-		.tell = tell_##name,                                                     \
 		.is_summed = true,                                                       \
 		.ended = offsetof(struct signal_struct, member) +                        \
 			 BUILD_BUG_ON_ZERO(sizeof_field(struct signal_struct, member) != \
 					   sizeof(u64)),                                 \
 	}
 
-const struct kl_teller kl_tellers[] = {
-/* clang-format off */
-#define KL_VARIABLE(id, name, scope, type, ...) [id] = { OF_##scope(type, name) },
-#include "../../uapi/variables.def"
-#undef KL_VARIABLE
-	/* clang-format on */
-	[KL_VARIABLE_ID_cpu] = { .tell = tell_cpu },
-	[KL_VARIABLE_ID_numa_node] = { .tell = tell_numa_node },
+const struct kl_teller_sum kl_teller_sums[KL_VARIABLE_ID_COUNT] = {
 	SUMMED_WITH(cpu_time, sum_sched_runtime),
 	SUMMED_WITH(utime, utime),
 	SUMMED_WITH(stime, stime),

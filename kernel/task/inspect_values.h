@@ -18,10 +18,21 @@
 	})
 
 /* As exact as /proc has them. */
-#define KL_RSS_KINDS (1 << MM_FILEPAGES | 1 << MM_ANONPAGES | 1 << MM_SHMEMPAGES)
-#define get_mm_counter(mm, member) kl_mm_counters(mm, 1 << (member))
-#define get_mm_rss(mm) kl_mm_counters(mm, KL_RSS_KINDS)
-#define get_mm_hiwater_rss(mm) max((mm)->hiwater_rss, kl_mm_counters(mm, KL_RSS_KINDS))
+#define KL_RSS_KINDS (BIT(MM_FILEPAGES) | BIT(MM_ANONPAGES) | BIT(MM_SHMEMPAGES))
+
+static inline unsigned long kl_rss(struct mm_struct *mm)
+{
+	return kl_mm_counters(mm, KL_RSS_KINDS);
+}
+
+static inline unsigned long kl_highest_rss(struct mm_struct *mm)
+{
+	return max(mm->hiwater_rss, kl_rss(mm));
+}
+
+#define get_mm_counter(mm, member) kl_mm_counters(mm, BIT(member))
+#define get_mm_rss(mm) kl_rss(mm)
+#define get_mm_hiwater_rss(mm) kl_highest_rss(mm)
 
 /* A task's own may be another for a while, which nobody else may look at. */
 #define kl_cred(t) __task_cred(t)

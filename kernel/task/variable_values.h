@@ -100,11 +100,11 @@ static inline u32 kl_pid_namespace(struct task_struct *t)
 	return ns ? ns->ns.inum : 0;
 }
 
-/* The task's namespace of a kind; 0 while exiting. */
-#define KL_NAMESPACE(kind)                                             \
+/* The task's namespace of a kind, a member of nsproxy; 0 while exiting. */
+#define KL_NAMESPACE(member)                                           \
 	({                                                             \
 		const struct nsproxy *proxy = READ_ONCE((t)->nsproxy); \
-		proxy ? proxy->kind->ns.inum : 0;                      \
+		proxy ? proxy->member->ns.inum : 0;                    \
 	})
 #ifdef CONFIG_NET_NS
 #define KL_NET_NAMESPACE KL_NAMESPACE(net_ns)

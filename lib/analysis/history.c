@@ -90,9 +90,10 @@ struct kl_history {
 };
 
 static const struct kl_history_figure figures[] = {
-#define F(name, unit, is_group, grows, scale, source, help) { #name, unit, is_group, grows, help },
-	KL_HISTORY_FIGURES(F)
-#undef F
+#define KL_HISTORY_FIGURE(name, unit, is_group, grows, scale, source, help) \
+	{ #name, unit, is_group, grows, help },
+#include "history.def"
+#undef KL_HISTORY_FIGURE
 };
 
 const struct kl_history_figure *kl_history_figure(unsigned int index)
@@ -235,7 +236,9 @@ int64_t kl_history_begin(const struct kl_history *h, enum kl_history_level level
 		return time - tm.tm_sec;
 	if (level == KL_HISTORY_HOUR)
 		return time - tm.tm_sec - 60 * tm.tm_min;
-	tm.tm_sec = tm.tm_min = tm.tm_hour = 0;
+	tm.tm_sec = 0;
+	tm.tm_min = 0;
+	tm.tm_hour = 0;
 	if (level == KL_HISTORY_MONTH)
 		tm.tm_mday = 1;
 	tm.tm_isdst = -1;

@@ -1,50 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* History from inside: its table of figures, and what sampler and database share. */
+/* History from inside: its figures (history.def), and what sampler and database share. */
 #ifndef KL_LIB_HISTORY_H
 #define KL_LIB_HISTORY_H
 
 #include <kernlens/history.h>
 #include <kernlens/inspect.h>
 
-/*
- * KL_HISTORY_FIGURE(name, unit, is_group, grows, scale, source, help)
- * Its id in the database is its place here: new ones come at the end.
- *   scale   what is stored is the source's number times this
- *   source  STAT: a line of /proc/stat; OWN: counted by the sampler; else a variable
- */
-#define KL_HISTORY_FIGURES(F)                                                                 \
-	F(load_1, "", 0, 0, 1e-3, VARIABLE, "Load average of a minute")                       \
-	F(load_5, "", 0, 0, 1e-3, VARIABLE, "Load average of 5 minutes")                      \
-	F(load_15, "", 0, 0, 1e-3, VARIABLE, "Load average of 15 minutes")                    \
-	F(free_memory, "B", 0, 0, 1, VARIABLE, "RAM that nobody uses")                        \
-	F(available_memory, "B", 0, 0, 1, VARIABLE, "RAM that could be had without swapping") \
-	F(file_memory, "B", 0, 0, 1, VARIABLE, "RAM with pages of files")                     \
-	F(anon_memory, "B", 0, 0, 1, VARIABLE, "RAM of processes that is of no file")         \
-	F(free_swap, "B", 0, 0, 1, VARIABLE, "Swap space that nobody uses")                   \
-	F(pgpgin, "KiB", 0, 1, 1, VARIABLE, "Read from storage")                              \
-	F(pgpgout, "KiB", 0, 1, 1, VARIABLE, "Written to storage")                            \
-	F(pswpin, "pages", 0, 1, 1, VARIABLE, "Pages read from swap")                         \
-	F(pswpout, "pages", 0, 1, 1, VARIABLE, "Pages written to swap")                       \
-	F(pgfault, "", 0, 1, 1, VARIABLE, "Page faults")                                      \
-	F(pgmajfault, "", 0, 1, 1, VARIABLE, "Page faults that read from disk")               \
-	F(interrupts, "", 0, 1, 1, STAT, "Interrupts, those of timers and between CPUs too")  \
-	F(switches, "", 0, 1, 1, STAT, "Context switches")                                    \
-	F(forks, "", 0, 1, 1, STAT, "Processes and threads created")                          \
-	F(user_time, "ns", 0, 1, 1, STAT, "Time of all CPUs in user mode, niced too")         \
-	F(system_time, "ns", 0, 1, 1, STAT, "In the kernel, interrupts too")                  \
-	F(idle_time, "ns", 0, 1, 1, STAT, "Without work, waiting for storage too")            \
-	F(processes, "", 0, 0, 1, OWN, "Processes that there are")                            \
-	F(cpu_time, "ns", 1, 1, 1, OWN, "Time on CPUs")                                       \
-	F(rss, "B", 1, 0, 1, OWN, "Memory that is in RAM; what is shared counts for each")    \
-	F(io_bytes, "B", 1, 1, 1, OWN, "Read from and written to storage")                    \
-	F(maj_faults, "", 1, 1, 1, OWN, "Page faults that read from disk")                    \
-	F(min_faults, "", 1, 1, 1, OWN, "Page faults without I/O")                            \
-	F(count, "", 1, 0, 1, OWN, "Processes of the group")
-
 enum kl_history_figure_id {
-#define F(name, ...) KL_HISTORY_##name,
-	KL_HISTORY_FIGURES(F)
-#undef F
+#define KL_HISTORY_FIGURE(name, ...) KL_HISTORY_##name,
+#include "history.def"
+#undef KL_HISTORY_FIGURE
 	KL_HISTORY_FIGURE_COUNT
 };
 

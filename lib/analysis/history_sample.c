@@ -29,9 +29,10 @@ static const struct {
 	double scale;
 	enum source source;
 } sources[] = {
-#define F(name, unit, is_group, grows, scale, source, help) { #name, scale, source },
-	KL_HISTORY_FIGURES(F)
-#undef F
+#define KL_HISTORY_FIGURE(name, unit, is_group, grows, scale, source, help) \
+	{ #name, scale, source },
+#include "history.def"
+#undef KL_HISTORY_FIGURE
 };
 
 /* What processes are added up by: the value, and what it has grown by in a second. */

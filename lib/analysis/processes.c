@@ -305,7 +305,8 @@ int kl_processes_read(struct kl_processes *p, const int32_t *ids, size_t n, unsi
 	}
 	if (ret)
 		return ret;
-	p->n = p->there = 0;
+	p->n = 0;
+	p->there = 0;
 	ret = kl_inspect_read(p->inspect, ids, n, flags);
 	if (ret < 0)
 		return ret;

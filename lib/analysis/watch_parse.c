@@ -328,7 +328,8 @@ static int parse_of(struct kl_watch_parser *p)
 			continue;
 		}
 		if (kl_watch_take_word(p, "total")) {
-			p->rule->public.is_total = some = true;
+			p->rule->public.is_total = true;
+			some = true;
 			continue;
 		}
 		while (kind < KL_ARRAY_SIZE(kinds) && !kl_watch_take_word(p, kinds[kind]))
@@ -572,7 +573,8 @@ int kl_watch_rules_parse(struct kl_watch_rules *rules, const char *file, const c
 
 		next = *end ? end + 1 : NULL;
 		p.line++;
-		p.start = p.at = line;
+		p.start = line;
+		p.at = line;
 		p.end = end_of_text(line, end);
 		kl_watch_skip(&p);
 		if (p.at < p.end)

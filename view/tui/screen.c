@@ -182,12 +182,12 @@ void screen_close(void)
 
 int screen_rows(void)
 {
-	return getmaxy(stdscr);
+	return LINES;
 }
 
 int screen_columns(void)
 {
-	return getmaxx(stdscr);
+	return COLS;
 }
 
 void screen_erase(void)

@@ -82,10 +82,18 @@ const struct kl_process_column *kl_processes_column(const struct kl_processes *p
 int kl_processes_read(struct kl_processes *processes, const int32_t *ids, size_t n,
 		      unsigned int flags);
 
-/* Rows that the table has now. */
+/**
+ * kl_processes_count - number of rows
+ * @processes: table
+ *
+ * Those that are left, after kl_processes_keep().
+ */
 size_t kl_processes_count(const struct kl_processes *processes);
 
-/* Nanoseconds of CLOCK_MONOTONIC at the newest read. */
+/**
+ * kl_processes_time_ns - when it was read, in ns of CLOCK_MONOTONIC
+ * @processes: table that has been read
+ */
 uint64_t kl_processes_time_ns(const struct kl_processes *processes);
 
 /**
