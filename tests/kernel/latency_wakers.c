@@ -130,14 +130,16 @@ void test_pingpong(void)
 	for (u32 i = 0; i < n_entries; i++) {
 		const struct kl_abi_latency_entry *e = &entries[i];
 
-		if (e->task != ta->id || e->syscall != SYS_read)
+		if ((e->task != ta->id && e->task != tb->id) || e->syscall != SYS_read)
 			continue;
-		if (e->hop[0].kind == KL_LATENCY_WAKER_TASK && e->hop[0].id == tb->id)
+		if (e->hop[0].kind == KL_LATENCY_WAKER_TASK &&
+		    e->hop[0].id == (e->task == ta->id ? tb->id : ta->id))
 			right += e->asleep.count;
 		else
 			wrong += e->asleep.count;
 	}
-	tap_result(right > ROUNDS / 100 && !wrong, "ping is woken by pong alone",
+	/* Who is woken may preempt its waker, which then need not sleep: one of both does. */
+	tap_result(right > ROUNDS / 2 && !wrong, "ping and pong are woken by each other alone",
 		   "%llu, others %llu", (unsigned long long)right, (unsigned long long)wrong);
 	tap_check(ta->flags & KL_LATENCY_TASK_ENDED && tb->flags & KL_LATENCY_TASK_ENDED,
 		  "tasks that have ended are kept");
