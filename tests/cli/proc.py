@@ -237,6 +237,8 @@ def of_process(pid):
         n["syscall"] = words[0]
         n.update(zip(["user_di", "user_si", "user_dx", "user_r10", "user_r8", "user_r9", "user_sp",
                       "user_ip"], words[1:]))
+    elif len(call) == 3:  # stopped between two of them
+        n["syscall"], n["user_sp"], n["user_ip"] = [int(word, 0) for word in call]
     for name in ("pid", "net", "user", "uts", "ipc", "cgroup"):
         n[name + "_ns"] = namespace(pid, name)
     if len(tasks) == 1:
