@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kernlens status: the module, its clock and the sessions there are. */
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,14 +129,14 @@ static void add_session(struct cli_table *table, struct kl_device *device,
 			const struct kl_abi_status *s)
 {
 	char *maskset = maskset_name(device, s);
-	const struct passwd *user = getpwuid(s->uid);
+	const char *user = cli_user_name(s->uid);
 	char number[CLI_NUMBER_MAX], comm[32];
 
 	read_program(s->pid, comm, sizeof(comm));
 	cli_table_add(table, "%u", s->id);
 	cli_table_add(table, "%s", s->name);
 	if (user)
-		cli_table_add(table, "%s", user->pw_name);
+		cli_table_add(table, "%s", user);
 	else
 		cli_table_add(table, "%u", s->uid);
 	cli_table_add(table, "%d%s%s", s->pid, *comm ? " " : "", comm);

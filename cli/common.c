@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,6 +265,24 @@ char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns)
 				   1,
 		 number, units[unit]);
 	return text;
+}
+
+const char *cli_user_name(uint32_t uid)
+{
+	const struct passwd *user = getpwuid(uid);
+
+	return user ? user->pw_name : NULL;
+}
+
+void cli_print_csv_text(struct kl_buffer *buffer, const char *text, size_t length)
+{
+	kl_buffer_add_char(buffer, '"');
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] == '"')
+			kl_buffer_add_char(buffer, '"');
+		kl_buffer_add_char(buffer, text[i]);
+	}
+	kl_buffer_add_char(buffer, '"');
 }
 
 json_t *cli_json_text(const char *text)

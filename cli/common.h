@@ -85,6 +85,12 @@ char *cli_print_count(char text[CLI_NUMBER_MAX], uint64_t count);
 /* "1.234 ms" ..., always four figures */
 char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns);
 
+/* The name of a user, good until the next is asked for; NULL: there is none. */
+const char *cli_user_name(uint32_t uid);
+
+/* A text in CSV's quotes, appended. */
+void cli_print_csv_text(struct kl_buffer *buffer, const char *text, size_t length);
+
 /* A JSON string from bytes that may be no UTF-8. */
 json_t *cli_json_text(const char *text);
 /* Write a document with a newline to stdout and release it. */

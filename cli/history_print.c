@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Summaries of a history as tables, CSV and JSON. */
 #include <math.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +41,10 @@ void cli_history_number(struct kl_buffer *buffer, const struct kl_history_figure
 
 static const char *user_name(uint32_t uid, char text[16])
 {
-	const struct passwd *user = getpwuid(uid);
+	const char *name = cli_user_name(uid);
 
-	if (user)
-		return user->pw_name;
+	if (name)
+		return name;
 	snprintf(text, 16, "%u", uid);
 	return text;
 }
@@ -142,13 +141,8 @@ static void print_csv(const struct cli_history *h)
 
 		kl_buffer_printf(&line, "%lld,", (long long)row->begin);
 		if (row->comm) {
-			kl_buffer_add_char(&line, '"');
-			for (const char *c = row->comm; *c; c++) {
-				if (*c == '"')
-					kl_buffer_add_char(&line, '"');
-				kl_buffer_add_char(&line, *c);
-			}
-			kl_buffer_printf(&line, "\",%u,", row->uid);
+			cli_print_csv_text(&line, row->comm, strlen(row->comm));
+			kl_buffer_printf(&line, ",%u,", row->uid);
 		} else {
 			kl_buffer_add_string(&line, ",,");
 		}

@@ -4,7 +4,6 @@
  * The others are printed by proc_file.c, proc_memory.c, proc_wait.c and proc_rights.c.
  */
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -18,10 +17,10 @@
 
 const char *cli_proc_user(char text[CLI_PROC_ID_MAX], uint32_t id)
 {
-	const struct passwd *user = getpwuid(id);
+	const char *name = cli_user_name(id);
 
-	if (user)
-		snprintf(text, CLI_PROC_ID_MAX, "%.40s (%u)", user->pw_name, id);
+	if (name)
+		snprintf(text, CLI_PROC_ID_MAX, "%.40s (%u)", name, id);
 	else
 		snprintf(text, CLI_PROC_ID_MAX, "%u", id);
 	return text;

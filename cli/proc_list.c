@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Lists of processes: the columns that were asked for, as text, CSV and JSON. */
 #include <math.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +61,6 @@ bool cli_proc_has_rates(const struct cli_proc_list *list)
 	return false;
 }
 
-static const char *user_name(uint32_t uid)
-{
-	const struct passwd *user = getpwuid(uid);
-
-	return user ? user->pw_name : NULL;
-}
-
 /* ------------------------------------------------------------------- text */
 
 static void print_number(struct kl_buffer *buffer, const struct kl_process_column *column,
@@ -96,7 +88,7 @@ void cli_proc_print_cell(struct kl_buffer *buffer, const struct cli_proc_list *l
 	const struct kl_process_column *column = column_of(list, i);
 	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
 	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
-	const char *name = is_user(list, i) ? user_name((uint32_t)value.number) : NULL;
+	const char *name = is_user(list, i) ? cli_user_name((uint32_t)value.number) : NULL;
 
 	if (name)
 		kl_buffer_add_string(buffer, name);
@@ -171,29 +163,18 @@ static void print_text(const struct cli_proc_list *list)
 
 /* -------------------------------------------------------------------- data */
 
-static void print_csv_text(struct kl_buffer *buffer, const char *text, size_t length)
-{
-	kl_buffer_add_char(buffer, '"');
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] == '"')
-			kl_buffer_add_char(buffer, '"');
-		kl_buffer_add_char(buffer, text[i]);
-	}
-	kl_buffer_add_char(buffer, '"');
-}
-
 /* Plain numbers; texts in quotes. */
 static void print_data(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
 		       size_t i)
 {
 	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
 	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
-	const char *name = is_user(list, i) ? user_name((uint32_t)value.number) : NULL;
+	const char *name = is_user(list, i) ? cli_user_name((uint32_t)value.number) : NULL;
 
 	if (name)
-		print_csv_text(buffer, name, strlen(name));
+		cli_print_csv_text(buffer, name, strlen(name));
 	else if (value.field->type == KL_TYPE_TEXT)
-		print_csv_text(buffer, (const char *)value.bytes, value.length);
+		cli_print_csv_text(buffer, (const char *)value.bytes, value.length);
 	else if (is_value(list, i) && value.field->type == KL_TYPE_U64)
 		kl_buffer_add_unsigned(buffer, value.number, 1);
 	else if (is_value(list, i))
@@ -229,7 +210,7 @@ static void print_json_cell(struct kl_buffer *buffer, const struct cli_proc_list
 {
 	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
 	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
-	const char *name = is_user(list, i) ? user_name((uint32_t)value.number) : NULL;
+	const char *name = is_user(list, i) ? cli_user_name((uint32_t)value.number) : NULL;
 
 	if (name)
 		kl_print_json_string(buffer, name, strlen(name));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Lines of kernlens watch: for people, for journald, and as JSON. */
 #include <math.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +85,7 @@ static void say_json(const struct kl_watch_alarm *alarm)
 
 void cli_watch_say(const struct cli_watch_acts *acts, const struct kl_watch_alarm *alarm)
 {
-	const struct passwd *user = alarm->pid ? getpwuid(alarm->uid) : NULL;
+	const char *user = alarm->pid ? cli_user_name(alarm->uid) : NULL;
 
 	if (cli_settings.json) {
 		say_json(alarm);
@@ -99,7 +98,7 @@ void cli_watch_say(const struct cli_watch_acts *acts, const struct kl_watch_alar
 	if (alarm->state == KL_WATCH_RAISED || alarm->state == KL_WATCH_CLEARED)
 		printf(": %s", alarm->text);
 	if (user)
-		printf(" (%s, pid %d, %s)", alarm->comm, alarm->pid, user->pw_name);
+		printf(" (%s, pid %d, %s)", alarm->comm, alarm->pid, user);
 	else if (alarm->pid)
 		printf(" (%s, pid %d, uid %u)", alarm->comm, alarm->pid, alarm->uid);
 	if (alarm->state != KL_WATCH_RAISED)
