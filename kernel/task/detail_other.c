@@ -16,6 +16,7 @@
 #include <net/net_namespace.h>
 
 #include "detail.h"
+#include "look.h"
 
 #define OTHERS_MAX 64 /* of one search */
 #define FDS_MAX 4 /* of one task */
@@ -28,25 +29,7 @@
  */
 struct task_struct *kl_detail_next_task(pid_t *from)
 {
-	struct pid_namespace *ns = task_active_pid_ns(current);
-	struct task_struct *t = NULL;
-	struct pid *pid;
-
-	rcu_read_lock();
-	for (;;) {
-		pid = find_ge_pid(*from, ns);
-		if (!pid)
-			break;
-		*from = pid_nr_ns(pid, ns);
-		t = pid_task(pid, PIDTYPE_PID);
-		if (t)
-			break;
-		(*from)++;
-	}
-	if (t)
-		get_task_struct(t);
-	rcu_read_unlock();
-	return t;
+	return kl_task_next(from, task_active_pid_ns(current));
 }
 
 /* ---------------------------------------------------------------- children */

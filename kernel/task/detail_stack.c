@@ -20,21 +20,17 @@
 #include <asm/unwind.h>
 
 #include "detail.h"
+#include "look.h"
 
 #define TRIES 3
 #define FRAMES_MAX 128
 
 /* ------------------------------------------------------------------ the copy */
 
-static u64 switches(const struct task_struct *t)
-{
-	return READ_ONCE(t->nvcsw) + READ_ONCE(t->nivcsw);
-}
-
 /* Once. Whatever is in the copy if the task does not stand still. */
 static enum kl_stand copy_once(struct task_struct *t, struct kl_detail_stack *to)
 {
-	u64 before = switches(t);
+	unsigned long before = kl_task_switches(t);
 
 	/* The count before the place and the stack; pairs with the task's being switched to. */
 	smp_rmb();
@@ -49,7 +45,8 @@ static enum kl_stand copy_once(struct task_struct *t, struct kl_detail_stack *to
 			return KL_STAND_GONE;
 	/* The stack before the count. */
 	smp_rmb();
-	if (READ_ONCE(t->on_cpu) || switches(t) != before || READ_ONCE(t->thread.sp) != to->sp)
+	if (READ_ONCE(t->on_cpu) || kl_task_switches(t) != before ||
+	    READ_ONCE(t->thread.sp) != to->sp)
 		return KL_STAND_RUNS;
 	return (unsigned long)READ_ONCE(t->stack) == to->base ? KL_STAND_STILL : KL_STAND_GONE;
 }

@@ -20,6 +20,7 @@
 
 #include "../source/probes.h"
 #include "dump.h"
+#include "look.h"
 
 /* LTTng's numbers, which Trace Compass reads. */
 #define TYPE_USER 0
@@ -153,34 +154,11 @@ static void dump_mappings(struct dump *d)
 	mmput(mm);
 }
 
-/* The task with the lowest thread id from @from on, with a reference. */
-static struct task_struct *next_task_from(pid_t *from)
-{
-	struct task_struct *t = NULL;
-	struct pid *pid;
-
-	rcu_read_lock();
-	for (;;) {
-		pid = find_ge_pid(*from, &init_pid_ns);
-		if (!pid)
-			break;
-		*from = pid_nr(pid);
-		t = pid_task(pid, PIDTYPE_PID);
-		if (t)
-			break;
-		(*from)++;
-	}
-	if (t)
-		get_task_struct(t);
-	rcu_read_unlock();
-	return t;
-}
-
 static void dump_tasks(struct dump *d, u32 what)
 {
 	pid_t from = 1;
 
-	for (; (d->task = next_task_from(&from)); from++) {
+	for (; (d->task = kl_task_next(&from, &init_pid_ns)); from++) {
 		dump_task(d);
 		if (thread_group_leader(d->task) && !is_hidden(d)) {
 			if (what & KL_DUMP_FILES)

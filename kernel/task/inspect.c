@@ -20,6 +20,7 @@
 #include "../session/variable.h"
 #include "inspect.h"
 #include "inspect_rows.h"
+#include "look.h"
 
 /* ---------------------------------------------------------------- the call */
 
@@ -333,11 +334,6 @@ static bool is_on_cpu(const struct task_struct *t)
 #endif
 }
 
-static unsigned long switches_of(const struct task_struct *t)
-{
-	return READ_ONCE(t->nvcsw) + READ_ONCE(t->nivcsw);
-}
-
 /*
  * The registers that a program has left at the end of its kernel stack. On a CPU it may
  * be in user mode, where they are old. A stack goes to another task, or away after RCU,
@@ -345,7 +341,7 @@ static unsigned long switches_of(const struct task_struct *t)
  */
 static bool copy_registers(struct pt_regs *to, struct task_struct *t)
 {
-	unsigned long switches = switches_of(t);
+	unsigned long switches = kl_task_switches(t);
 	void *stack = READ_ONCE(t->stack);
 
 	if (t->flags & PF_KTHREAD || !stack)
@@ -358,7 +354,8 @@ static bool copy_registers(struct pt_regs *to, struct task_struct *t)
 		return false;
 	/* The registers before the second look: it has not run, and has its stack, still. */
 	smp_rmb();
-	return !is_on_cpu(t) && switches_of(t) == switches && refcount_read(&t->stack_refcount);
+	return !is_on_cpu(t) && kl_task_switches(t) == switches &&
+	       refcount_read(&t->stack_refcount);
 }
 
 static void read_registers(struct kl_subject *subject, struct task_struct *t)

@@ -21,14 +21,6 @@
 		return (u64)(expression);                                                 \
 	}
 
-static u64 load_word(const char *text)
-{
-	u64 word;
-
-	memcpy(&word, text, sizeof(word));
-	return word;
-}
-
 #define TELL_task(first, second, value)
 #define TELL_s8(first, second, value) TELLER(first, (s8)(value))
 #define TELL_u8(first, second, value) TELLER(first, (u8)(value))
@@ -37,8 +29,8 @@ static u64 load_word(const char *text)
 #define TELL_u32(first, second, value) TELLER(first, (u32)(value))
 #define TELL_u64(first, second, value) TELLER(first, (u64)(value))
 #define TELL_text(first, second, value)                                                   \
-	TELLER(first, load_word(value))                                                   \
-	TELLER(second, load_word((value) + sizeof(u64)))
+	TELLER(first, kl_text_word(value))                                                   \
+	TELLER(second, kl_text_word((value) + sizeof(u64)))
 
 /* Only what a task or the whole machine has can be told without an event. */
 #define SCOPE_task(type, first, second, value) TELL_##type(first, second, value)

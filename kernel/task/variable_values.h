@@ -79,6 +79,15 @@ static inline const struct cred *kl_cred(const struct task_struct *t)
 	return rcu_dereference_sched(t->cred);
 }
 
+/* Half of a text. */
+static inline u64 kl_text_word(const char *text)
+{
+	u64 word;
+
+	memcpy(&word, text, sizeof(word));
+	return word;
+}
+
 /* A process group or session, in the initial namespace; 0 while exiting. */
 static inline pid_t kl_signal_pid(const struct task_struct *t, enum pid_type type)
 {

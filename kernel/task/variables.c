@@ -29,16 +29,8 @@
 #define KL_READ_s64(first, second, value) KL_READER(first, (s64)(value))
 #define KL_READ_u64(first, second, value) KL_READER(first, (u64)(value))
 #define KL_READ_text(first, second, value)                                                \
-	KL_READER(first, load_word(value))                                                \
-	KL_READER(second, load_word((value) + sizeof(u64)))
-
-static u64 load_word(const char *text)
-{
-	u64 word;
-
-	memcpy(&word, text, sizeof(word));
-	return word;
-}
+	KL_READER(first, kl_text_word(value))                                                \
+	KL_READER(second, kl_text_word((value) + sizeof(u64)))
 
 /* Values may have commas; a task's id or policy is read as it is, signed or not. */
 #define KL_VARIABLE(id, name, scope, type, unit, format, access, needs, cost, help, ...)  \

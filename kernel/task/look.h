@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Looking at tasks that are not the running one: going through them, and whether they run. */
+#ifndef KL_TASK_LOOK_H
+#define KL_TASK_LOOK_H
+
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+/**
+ * kl_task_next - go through the tasks of a pid namespace
+ * @from: in and out: the number to begin with; that of what is returned
+ * @ns: pid namespace
+ *
+ * Returns a task with a reference, NULL after the last. Context: may be preempted.
+ */
+static inline struct task_struct *kl_task_next(pid_t *from, struct pid_namespace *ns)
+{
+	struct task_struct *t = NULL;
+	struct pid *pid;
+
+	rcu_read_lock();
+	for (;;) {
+		pid = find_ge_pid(*from, ns);
+		if (!pid)
+			break;
+		*from = pid_nr_ns(pid, ns);
+		t = pid_task(pid, PIDTYPE_PID);
+		if (t)
+			break;
+		(*from)++;
+	}
+	if (t)
+		get_task_struct(t);
+	rcu_read_unlock();
+	return t;
+}
+
+/* How often it has been switched from: the same before and after, so it has not run. */
+static inline unsigned long kl_task_switches(const struct task_struct *t)
+{
+	return READ_ONCE(t->nvcsw) + READ_ONCE(t->nivcsw);
+}
+
+#endif /* KL_TASK_LOOK_H */
