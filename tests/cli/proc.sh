@@ -17,7 +17,7 @@ check "proc.py has told all" test "${whole-}" = "1..$(grep -cE '^(not )?ok' told
 
 sleep 600 &
 sleeper=$!
-until [[ $(<"/proc/$sleeper/comm") == sleep ]]; do :; done
+until [[ $(<"/proc/$sleeper/stat") == *'(sleep) S '* ]]; do :; done
 kl proc
 expect "a list" 0
 says out '^ *pid +user +nice +state' "has heads"
