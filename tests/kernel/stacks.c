@@ -18,7 +18,7 @@ enum {
 #undef KL_VARIABLE
 };
 
-#define TRACES_MAX 4096
+#define TRACES_MAX KL_STACK_TRACES_DEFAULT
 #define BUFFER_BYTES (1u << 20)
 
 /* A trace as it was copied. */
@@ -160,12 +160,20 @@ static bool fetch(int fd)
 	return good;
 }
 
+/* They are in order. */
 static const struct trace *find(u32 id)
 {
-	for (u32 i = 0; i < n_traces; i++)
-		if (traces[i].about.id == id)
-			return &traces[i];
-	return NULL;
+	u32 low = 0, high = n_traces;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (traces[middle].about.id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n_traces && traces[low].about.id == id ? &traces[low] : NULL;
 }
 
 /* A record's traces and its first field. */
