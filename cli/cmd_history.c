@@ -2,7 +2,6 @@
 /* kernlens history: keeps, prints and plots summaries by minute, hour, day and month. */
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,13 +77,6 @@ struct asked {
 	bool once;
 };
 
-static atomic_int stopped;
-
-static void stop(int signal)
-{
-	stopped = signal;
-}
-
 /* --------------------------------------------------------------- recording */
 
 static char *default_file(void)
@@ -110,31 +102,15 @@ static void make_folders(const char *path)
 	}
 }
 
-static void wait_until(uint64_t ns)
-{
-	const struct timespec time = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-
-	while (!stopped && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
-		;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* What cannot be written now may be later, but not for ever. */
 #define FAILURES_MAX 60
 
 static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
 {
-	uint64_t next = now_ns(), late = 0;
+	uint64_t next = cli_now_ns(), late = 0;
 	unsigned int failures = 0, looks = 0;
 
-	while (!stopped) {
+	do {
 		int ret = kl_history_sample(sampler);
 
 		if (ret >= 0)
@@ -146,14 +122,13 @@ static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
 		if (a->once && ++looks == 2)
 			break;
 		next += a->interval_ns;
-		if (next < now_ns()) {
+		if (next < cli_now_ns()) {
 			/* The looks that were missed are not made up for: sums go on. */
 			if (!late++)
 				cli_note("a look was not made in time");
-			next = now_ns();
+			next = cli_now_ns();
 		}
-		wait_until(next);
-	}
+	} while (cli_wait_until(next));
 	if (late)
 		cli_note("%llu looks were not made in time", (unsigned long long)late);
 	/* What there is since the last look counts, too. */
@@ -164,7 +139,6 @@ static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
 
 static int record(struct asked *a)
 {
-	const struct sigaction action = { .sa_handler = stop };
 	struct kl_history_sampler *sampler;
 	struct kl_device *device;
 	int status;
@@ -178,8 +152,8 @@ static int record(struct asked *a)
 	if (!device)
 		return CLI_FAILED;
 	sampler = kl_history_sampler_create(a->h.history, device);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	cli_wait_for_signal(SIGINT);
+	cli_wait_for_signal(SIGTERM);
 	status = sampler ? look_on(a, sampler) : cli_library_error(-errno, NULL);
 	kl_history_sampler_destroy(sampler);
 	kl_device_close(device);

@@ -4,11 +4,9 @@
 #include <fnmatch.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -87,13 +85,6 @@ struct proc {
 	int32_t *ids;
 	size_t n_ids;
 };
-
-static atomic_int stopped;
-
-static void stop(int signal)
-{
-	stopped = signal;
-}
 
 /* ----------------------------------------------------------------- options */
 
@@ -332,18 +323,11 @@ static int note_missing(const struct proc *p)
 	return status;
 }
 
-static void wait_for(uint64_t ns)
-{
-	struct timespec time = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-
-	nanosleep(&time, NULL);
-}
-
 static int show(struct proc *p)
 {
 	int status = read_rows(p);
 
-	if (!status && !stopped)
+	if (!status)
 		status = arrange(p);
 	if (status)
 		return status;
@@ -362,16 +346,13 @@ static int run(struct proc *p)
 
 	if (cli_proc_has_rates(&p->list)) {
 		status = read_rows(p);
-		if (!status)
-			wait_for(p->interval_ns);
+		if (!status && !cli_wait_until(cli_now_ns() + p->interval_ns))
+			return status;
 	}
 	if (!status)
 		status = show(p);
-	while (!status && p->watch && !stopped) {
-		wait_for(p->interval_ns);
-		if (!stopped)
-			status = show(p);
-	}
+	while (!status && p->watch && cli_wait_until(cli_now_ns() + p->interval_ns))
+		status = show(p);
 	return status;
 }
 
@@ -397,7 +378,6 @@ static int run_view(const struct proc *p, struct kl_device *device)
 static int exec_proc(const struct cli_command *self, int argc, char **argv)
 {
 	struct proc p = { .uid = UINT64_MAX, .by_column = -1, .interval_ns = 1000000000 };
-	struct sigaction action = { .sa_handler = stop };
 	struct kl_device *device;
 	struct cli_parser parser;
 	int key, status;
@@ -429,7 +409,7 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 	p.list.table = kl_processes_create(device);
 	status = p.list.table ? choose_columns(&p) : cli_library_error(-ENOMEM, NULL);
 	if (p.watch)
-		sigaction(SIGINT, &action, NULL);
+		cli_wait_for_signal(SIGINT);
 	else if (!status)
 		cli_start_pager();
 	if (!status)

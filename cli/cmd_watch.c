@@ -240,7 +240,7 @@ static bool take_timer(struct watching *w)
 
 static int wait_ms(const struct watching *w)
 {
-	uint64_t until = cli_watch_until_ns(&w->acts), now = cli_watch_now_ns();
+	uint64_t until = cli_watch_until_ns(&w->acts), now = cli_now_ns();
 
 	if (until == UINT64_MAX)
 		return -1;

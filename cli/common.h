@@ -75,6 +75,23 @@ bool cli_parse_size(const char *text, uint64_t *bytes);
 bool cli_parse_unsigned(const char *text, uint64_t most, uint64_t *value);
 bool cli_parse_seconds(const char *text, uint64_t *ns);
 
+/* CLOCK_MONOTONIC */
+uint64_t cli_now_ns(void);
+
+/**
+ * cli_wait_for_signal - let a signal end waiting instead of the program
+ * @signal: is kept back from now on, until cli_wait_until() takes it
+ */
+void cli_wait_for_signal(int signal);
+
+/**
+ * cli_wait_until - wait for a time
+ * @ns: CLOCK_MONOTONIC; one that is over is not waited for
+ *
+ * Returns false if a signal of cli_wait_for_signal() has come before.
+ */
+bool cli_wait_until(uint64_t ns);
+
 /* "12.3 MB" ... in @text, which is returned. */
 #define CLI_NUMBER_MAX 32
 char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes);

@@ -5,19 +5,10 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common.h"
 #include "run.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int cli_run_init(struct cli_run *run, struct cli_session *session)
 {
@@ -56,7 +47,7 @@ static int open_targets(struct cli_run *run)
 
 static void begin_time(struct cli_run *run)
 {
-	run->began_ns = now_ns();
+	run->began_ns = cli_now_ns();
 	if (run->session->select.duration_ns)
 		run->ends_ns = run->began_ns + run->session->select.duration_ns;
 }
@@ -83,7 +74,7 @@ int cli_run_watch(struct cli_run *run)
 
 uint64_t cli_run_elapsed(const struct cli_run *run)
 {
-	return now_ns() - run->began_ns;
+	return cli_now_ns() - run->began_ns;
 }
 
 /*
@@ -137,7 +128,7 @@ static void look_at_targets(struct cli_run *run, const struct pollfd *polls)
 
 static int shorten(const struct cli_run *run, int timeout_ms)
 {
-	uint64_t now = now_ns(), left_ms;
+	uint64_t now = cli_now_ns(), left_ms;
 
 	if (!run->ends_ns)
 		return timeout_ms;
@@ -165,7 +156,7 @@ void cli_run_wait(struct cli_run *run, int fd, int timeout_ms)
 	}
 	if (run->session->child.pid && cli_child_poll(&run->session->child))
 		run->over = true;
-	if (run->ends_ns && now_ns() >= run->ends_ns)
+	if (run->ends_ns && cli_now_ns() >= run->ends_ns)
 		run->over = true;
 }
 

@@ -63,8 +63,6 @@ enum {
 	CLI_WATCH_INFO = 6,
 };
 
-uint64_t cli_watch_now_ns(void);
-
 /* A line about the watch itself, on stderr; with --json an object on stdout. */
 void cli_watch_log(const struct cli_watch_acts *acts, int priority, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -132,7 +132,7 @@ static void start_job(struct cli_watch_acts *acts, struct cli_watch_job *job, si
 		free_job(job);
 		return;
 	}
-	job->until_ns = cli_watch_now_ns() + acts->timeout_ns;
+	job->until_ns = cli_now_ns() + acts->timeout_ns;
 	acts->running[slot] = job;
 }
 
@@ -227,7 +227,7 @@ static void serve_job(struct cli_watch_acts *acts, size_t slot)
 		say_end(acts, job, status);
 		free_job(job);
 		acts->running[slot] = NULL;
-	} else if (!job->is_late && cli_watch_now_ns() >= job->until_ns) {
+	} else if (!job->is_late && cli_now_ns() >= job->until_ns) {
 		job->is_late = true;
 		kill(-job->pid, SIGKILL);
 	}

@@ -17,14 +17,6 @@ static const char *const states[] = {
 	[KL_WATCH_DROPPED] = "dropped",
 };
 
-uint64_t cli_watch_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void write_line(json_t *object)
 {
 	json_dumpf(object, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);

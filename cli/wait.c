@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The clock, and waiting for it in commands that go on until Ctrl-C: the signals that end
+ * them are kept back and taken while they wait, so that none is missed between two looks.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "common.h"
+
+static sigset_t ending;
+
+uint64_t cli_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void cli_wait_for_signal(int signal)
+{
+	sigaddset(&ending, signal);
+	sigprocmask(SIG_BLOCK, &ending, NULL);
+}
+
+bool cli_wait_until(uint64_t ns)
+{
+	int signal;
+
+	do {
+		uint64_t now = cli_now_ns(), left = ns > now ? ns - now : 0;
+		const struct timespec time = { (time_t)(left / 1000000000),
+					       (long)(left % 1000000000) };
+
+		signal = sigtimedwait(&ending, NULL, &time);
+	} while (signal < 0 && errno == EINTR);
+	return signal < 0;
+}
