@@ -42,14 +42,26 @@ static const struct kl_process_column *column_of(const struct cli_proc_list *lis
 	return kl_processes_column(list->table, (size_t)list->column[i]);
 }
 
+/**
+ * struct cell - what stands in one
+ * @user: the name of the user whose number it is; NULL: it is no user's, or has none
+ * @number: NAN: there is none
+ */
+struct cell {
+	const struct kl_process_column *column;
+	struct kl_value value;
+	double number;
+	const char *user;
+};
+
 static bool is_user(const struct cli_proc_list *list, size_t i)
 {
 	return !strcmp(list->name[i], USER);
 }
 
-static bool is_value(const struct cli_proc_list *list, size_t i)
+static bool is_value(const struct kl_process_column *column)
 {
-	return column_of(list, i)->kind == KL_PROCESS_VALUE;
+	return column->kind == KL_PROCESS_VALUE;
 }
 
 bool cli_proc_has_rates(const struct cli_proc_list *list)
@@ -59,6 +71,20 @@ bool cli_proc_has_rates(const struct cli_proc_list *list)
 		    column_of(list, i)->kind == KL_PROCESS_CPU)
 			return true;
 	return false;
+}
+
+static struct cell cell_of(const struct cli_proc_list *list, size_t row, size_t i)
+{
+	size_t column = (size_t)list->column[i];
+	struct cell cell = {
+		.column = column_of(list, i),
+		.value = kl_processes_value(list->table, row, column),
+		.number = kl_processes_number(list->table, row, column),
+	};
+
+	if (is_user(list, i))
+		cell.user = cli_user_name((uint32_t)cell.value.number);
+	return cell;
 }
 
 /* ------------------------------------------------------------------- text */
@@ -85,21 +111,18 @@ static void print_number(struct kl_buffer *buffer, const struct kl_process_colum
 void cli_proc_print_cell(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
 			 size_t i)
 {
-	const struct kl_process_column *column = column_of(list, i);
-	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
-	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
-	const char *name = is_user(list, i) ? cli_user_name((uint32_t)value.number) : NULL;
+	struct cell cell = cell_of(list, row, i);
 
-	if (name)
-		kl_buffer_add_string(buffer, name);
-	else if (column->variable->field.type == KL_TYPE_TEXT)
-		kl_buffer_add(buffer, value.bytes, value.length);
-	else if (isnan(number))
+	if (cell.user)
+		kl_buffer_add_string(buffer, cell.user);
+	else if (cell.value.field->type == KL_TYPE_TEXT)
+		kl_buffer_add(buffer, cell.value.bytes, cell.value.length);
+	else if (isnan(cell.number))
 		kl_buffer_add_char(buffer, '-');
-	else if (is_value(list, i) && !*column->variable->unit)
-		kl_print_value(buffer, &value);
+	else if (is_value(cell.column) && !*cell.column->variable->unit)
+		kl_print_value(buffer, &cell.value);
 	else
-		print_number(buffer, column, number);
+		print_number(buffer, cell.column, cell.number);
 	kl_buffer_add_char(buffer, 0);
 }
 
@@ -164,23 +187,18 @@ static void print_text(const struct cli_proc_list *list)
 /* -------------------------------------------------------------------- data */
 
 /* Plain numbers; texts in quotes. */
-static void print_data(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
-		       size_t i)
+static void print_data(struct kl_buffer *buffer, struct cell cell)
 {
-	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
-	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
-	const char *name = is_user(list, i) ? cli_user_name((uint32_t)value.number) : NULL;
-
-	if (name)
-		cli_print_csv_text(buffer, name, strlen(name));
-	else if (value.field->type == KL_TYPE_TEXT)
-		cli_print_csv_text(buffer, (const char *)value.bytes, value.length);
-	else if (is_value(list, i) && value.field->type == KL_TYPE_U64)
-		kl_buffer_add_unsigned(buffer, value.number, 1);
-	else if (is_value(list, i))
-		kl_buffer_add_signed(buffer, (long long)value.number);
-	else if (!isnan(number))
-		kl_buffer_printf(buffer, "%.3f", number);
+	if (cell.user)
+		cli_print_csv_text(buffer, cell.user, strlen(cell.user));
+	else if (cell.value.field->type == KL_TYPE_TEXT)
+		cli_print_csv_text(buffer, (const char *)cell.value.bytes, cell.value.length);
+	else if (is_value(cell.column) && cell.value.field->type == KL_TYPE_U64)
+		kl_buffer_add_unsigned(buffer, cell.value.number, 1);
+	else if (is_value(cell.column))
+		kl_buffer_add_signed(buffer, (long long)cell.value.number);
+	else if (!isnan(cell.number))
+		kl_buffer_printf(buffer, "%.3f", cell.number);
 }
 
 static void print_csv(const struct cli_proc_list *list)
@@ -197,7 +215,7 @@ static void print_csv(const struct cli_proc_list *list)
 		for (size_t i = 0; i < list->n; i++) {
 			kl_buffer_add_char(&line, ',');
 			if (there)
-				print_data(&line, list, row, i);
+				print_data(&line, cell_of(list, row, i));
 		}
 		kl_buffer_add_char(&line, '\n');
 	}
@@ -205,21 +223,16 @@ static void print_csv(const struct cli_proc_list *list)
 	kl_buffer_deinit(&line);
 }
 
-static void print_json_cell(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
-			    size_t i)
+static void print_json_cell(struct kl_buffer *buffer, struct cell cell)
 {
-	struct kl_value value = kl_processes_value(list->table, row, (size_t)list->column[i]);
-	double number = kl_processes_number(list->table, row, (size_t)list->column[i]);
-	const char *name = is_user(list, i) ? cli_user_name((uint32_t)value.number) : NULL;
-
-	if (name)
-		kl_print_json_string(buffer, name, strlen(name));
-	else if (is_value(list, i))
-		kl_print_json_value(buffer, &value);
-	else if (isnan(number))
+	if (cell.user)
+		kl_print_json_string(buffer, cell.user, strlen(cell.user));
+	else if (is_value(cell.column))
+		kl_print_json_value(buffer, &cell.value);
+	else if (isnan(cell.number))
 		kl_buffer_add_string(buffer, "null");
 	else
-		kl_buffer_printf(buffer, "%.3f", number);
+		kl_buffer_printf(buffer, "%.3f", cell.number);
 }
 
 static void print_json_row(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row)
@@ -230,7 +243,7 @@ static void print_json_row(struct kl_buffer *buffer, const struct cli_proc_list 
 	kl_buffer_printf(buffer, ",\"there\":%s", there ? "true" : "false");
 	for (size_t i = 0; i < list->n && there; i++) {
 		kl_buffer_printf(buffer, ",\"%s\":", list->name[i]);
-		print_json_cell(buffer, list, row, i);
+		print_json_cell(buffer, cell_of(list, row, i));
 	}
 	kl_buffer_add_char(buffer, '}');
 }
