@@ -109,7 +109,7 @@ static void catch_signals(void)
 	add_capability("cnorm");
 	add_capability("rmcup");
 	for (size_t i = 0; i < sizeof(leaving) / sizeof(*leaving); i++)
-		sigaction(leaving[i], &later, &old_leaving[i]);
+		sigaction(leaving[i], &later, NULL);
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++)
 		sigaction(fatal[i], &now, NULL);
 }
@@ -156,6 +156,9 @@ int screen_open(bool color)
 {
 	if (tcgetattr(STDIN_FILENO, &before))
 		return -errno;
+	/* ncurses has its own from here on, which do not end programs as signals do. */
+	for (size_t i = 0; i < sizeof(leaving) / sizeof(*leaving); i++)
+		sigaction(leaving[i], NULL, &old_leaving[i]);
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return -ENOTTY;
