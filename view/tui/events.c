@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The events of one process as they happen: a session of its own in overwrite mode, read
- * by the library's live reader, the newest at the bottom. From the moment it is entered,
- * for as long as it is looked at; then the session is gone.
+ * The events of one process as they happen, the newest at the bottom: read from a session of
+ * its own (follow.h), from the moment the screen is entered for as long as it is looked at.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "follow.h"
 #include "view.h"
 
-#define BLOCK_BYTES (64u << 10)
-#define BLOCKS 16
 #define LINES_MAX 20000
 #define LOOK_MS 100
-/* More in one look would keep the keys waiting; the rest comes with the next. */
-#define ITEMS_AT_ONCE 20000
+/* Longer, and keys would wait; the rest comes with the next look. */
+#define READING_NS 50000000u
 
 /**
  * struct events - of the screen
+ * @follow: the session; NULL: @why there is none
  * @strace: not NULL: only system calls, as strace prints them
  * @begin_ns: of the first event; times count from there
  * @following: the newest is at the bottom
@@ -28,93 +27,14 @@
 struct events {
 	int32_t pid;
 	char comm[VIEW_CELL_MAX];
-	struct kl_schema *schema;
-	struct kl_session *session;
-	struct kl_reader *reader;
-	struct kl_live *live;
+	struct follow *follow;
 	struct kl_strace *strace;
-	struct kl_timebase timebase;
 	struct kl_buffer buffer;
 	struct view_text text;
 	uint64_t begin_ns, seen;
 	bool following, stopped;
 	char why[160];
 };
-
-static void free_session(struct events *e)
-{
-	kl_live_destroy(e->live);
-	kl_reader_destroy(e->reader);
-	kl_session_close(e->session);
-	kl_strace_destroy(e->strace);
-	kl_schema_destroy(e->schema);
-	e->live = NULL;
-	e->reader = NULL;
-	e->session = NULL;
-	e->strace = NULL;
-	e->schema = NULL;
-}
-
-/* Which events: RDEFAULT, or for strace's lines all system calls. */
-static int choose_events(struct events *e)
-{
-	uint8_t map[KL_EV_MAX] = { 0 };
-
-	if (!e->strace)
-		return kl_session_use_maskset(e->session, KL_MASKSET_RDEFAULT);
-	memset(map + KL_EV_SYSCALL_ENTRY, KL_HANDLER_log, KL_EV_MAX - KL_EV_SYSCALL_ENTRY);
-	for (unsigned int id = KL_EV_SYSCALL_ENTRY; id < KL_EV_MAX; id++)
-		if (!kl_schema_class(e->schema, id))
-			map[id] = KL_HANDLER_nothing;
-	map[KL_EV_syscall_late_string] = KL_HANDLER_log;
-	return kl_session_write_maskset(e->session, KL_MASKSET_FIRST_USER, "view", map) ?:
-		       kl_session_use_maskset(e->session, KL_MASKSET_FIRST_USER);
-}
-
-static int make_session(struct view *v, struct events *e, bool as_strace)
-{
-	struct kl_abi_session config = {
-		.mode = KL_MODE_OVERWRITE,
-		.block_bytes = BLOCK_BYTES,
-		.blocks = BLOCKS,
-		.blocks_max = BLOCKS,
-	};
-	int ret;
-
-	snprintf(config.name, sizeof(config.name), "proc %d", e->pid);
-	e->schema = kl_schema_create();
-	e->strace = as_strace ? kl_strace_create(KL_STRACE_TIMES | KL_STRACE_RELATIVE) : NULL;
-	if (!e->schema || (as_strace && !e->strace))
-		return -ENOMEM;
-	e->session = kl_session_create(v->device, &config);
-	if (!e->session)
-		return -errno;
-	ret = choose_events(e);
-	if (!ret)
-		ret = kl_session_filter(e->session, KL_FILTER_TASKS, 0);
-	if (!ret)
-		ret = kl_session_tasks(e->session, e->pid,
-				       KL_TASK_ADD | KL_TASK_PROCESS | KL_TASK_INHERIT);
-	return ret < 0 ? ret : 0;
-}
-
-static int start_reading(struct view *v, struct events *e)
-{
-	struct kl_abi_time time;
-	int ret = kl_device_time(v->device, &time), fd;
-
-	if (ret)
-		return ret;
-	kl_timebase_fit(&e->timebase, &time, NULL);
-	fd = kl_session_reader(e->session, 0);
-	if (fd < 0)
-		return fd;
-	e->reader =
-		kl_reader_create(fd, kl_device_info(v->device)->cpus, BLOCK_BYTES, KL_BACKEND_MMAP);
-	if (e->reader)
-		e->live = kl_live_create(e->reader, e->schema, &e->timebase);
-	return e->live ? kl_session_start(e->session) : -errno;
-}
 
 /* ------------------------------------------------------------------ reading */
 
@@ -154,27 +74,43 @@ static void take_item(struct events *e, const struct kl_item *item)
 	take_lines(e);
 }
 
+/* Of what has happened until now, as much as there is time for. */
+static int take_items(struct view *v, struct events *e)
+{
+	uint64_t until = view_now() + READING_NS;
+	struct kl_abi_time time;
+	struct kl_item item;
+	int got = kl_device_time(v->device, &time);
+
+	while (!got) {
+		got = kl_live_next(follow_live(e->follow), time.cycles, &item);
+		if (got <= 0)
+			return got;
+		take_item(e, &item);
+		got = 0;
+		if (view_now() >= until)
+			break;
+	}
+	return got;
+}
+
+static void give_up(struct events *e, const char *why)
+{
+	snprintf(e->why, sizeof(e->why), "%s", why);
+	if (e->follow)
+		follow_end(e->follow);
+	e->follow = NULL;
+}
+
 static void look(struct view *v)
 {
 	struct events *e = v->data;
-	struct kl_abi_time time;
-	struct kl_item item;
-	int got;
+	enum follow_state state = e->follow ? follow_state(e->follow) : FOLLOW_STARTING;
 
-	if (!e->live || e->stopped)
-		return;
-	got = kl_device_time(v->device, &time);
-	for (int i = 0; !got && i < ITEMS_AT_ONCE; i++) {
-		got = kl_live_next(e->live, time.cycles, &item);
-		if (got <= 0)
-			break;
-		take_item(e, &item);
-		got = 0;
-	}
-	if (got < 0) {
-		snprintf(e->why, sizeof(e->why), "%s", kl_error_text());
-		free_session(e);
-	}
+	if (state == FOLLOW_FAILED)
+		give_up(e, follow_why(e->follow));
+	else if (state == FOLLOW_READY && !e->stopped && take_items(v, e) < 0)
+		give_up(e, kl_error_text());
 }
 
 /* ------------------------------------------------------------------- screen */
@@ -184,29 +120,37 @@ static int rows(void)
 	return screen_rows() - 2;
 }
 
+static const char *state_text(const struct events *e)
+{
+	if (!e->follow)
+		return ", ended";
+	if (follow_state(e->follow) == FOLLOW_STARTING)
+		return ", starting ...";
+	return e->stopped ? ", stopped" : "";
+}
+
 static void draw(struct view *v)
 {
-	const struct events *e = v->data;
+	struct events *e = v->data;
 	const char *const keys[] = {
 		"Esc", "List  ",
 		"F",   e->following ? "Stay  " : "Follow",
 		"Z",   e->stopped ? "Go on " : "Stop  ",
 		"C",   "Clear ",
 	};
-	struct events *own = v->data;
 	struct view_line line;
 
 	line_begin(&line);
-	line_printf(&line, STYLE_HEAD, "%s of %d ", e->strace ? "System calls" : "Events", e->pid);
+	/* The command may be longer than the screen is wide. */
+	line_printf(&line, STYLE_HEAD, "%s of %d: %llu%s  ", e->strace ? "System calls" : "Events",
+		    e->pid, (unsigned long long)e->seen, state_text(e));
 	line_text(&line, STYLE_HEAD, e->comm);
-	line_printf(&line, STYLE_HEAD, ": %llu%s", (unsigned long long)e->seen,
-		    e->stopped ? ", stopped" : "");
 	line_to(&line, screen_columns(), STYLE_HEAD);
 	line_draw(&line, 0, 0, screen_columns(), 0, STYLE_PLAIN);
 	if (e->following)
-		own->text.top = e->text.n;
-	text_draw(&own->text, 1, rows());
-	if (!e->live) {
+		e->text.top = e->text.n;
+	text_draw(&e->text, 1, rows());
+	if (!e->follow) {
 		line_begin(&line);
 		line_text(&line, STYLE_BLOCKED, e->why);
 		line_draw(&line, screen_rows() - 2, 0, screen_columns(), 0, STYLE_PLAIN);
@@ -244,14 +188,19 @@ static void key(struct view *v, int key)
 	}
 }
 
-static void leave(struct view *v)
+static void free_events(struct events *e)
 {
-	struct events *e = v->data;
-
-	free_session(e);
+	if (e->follow)
+		follow_end(e->follow);
+	kl_strace_destroy(e->strace);
 	kl_buffer_deinit(&e->buffer);
 	text_clear(&e->text);
 	free(e);
+}
+
+static void leave(struct view *v)
+{
+	free_events(v->data);
 	v->data = NULL;
 }
 
@@ -266,25 +215,19 @@ const struct view_screen events_screen = {
 void events_enter(struct view *v, int32_t pid, const char *comm, bool as_strace)
 {
 	struct events *e = calloc(1, sizeof(*e));
-	int ret;
 
 	if (!e)
 		return;
 	e->pid = pid;
 	e->following = true;
 	snprintf(e->comm, sizeof(e->comm), "%s", comm);
-	view_say(v, "Attaching to the events of %d ...", e->pid);
-	v->screen->draw(v);
-	ret = make_session(v, e, as_strace);
-	if (!ret)
-		ret = start_reading(v, e);
-	*v->message = 0;
-	if (ret) {
-		const char *why = kl_error_text();
-
-		view_say(v, "No events of %d: %s", e->pid, *why ? why : strerror(-ret));
-		free_session(e);
-		free(e);
+	if (as_strace)
+		e->strace = kl_strace_create(KL_STRACE_TIMES | KL_STRACE_RELATIVE);
+	if (!as_strace || e->strace)
+		e->follow = follow_begin(v->device, pid, as_strace);
+	if (!e->follow) {
+		view_say(v, "No events of %d: out of memory", pid);
+		free_events(e);
 		return;
 	}
 	view_enter(v, &events_screen);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "follow.h"
 #include "view.h"
 
 #define MESSAGE_NS 4000000000u
@@ -160,6 +161,7 @@ static int begin(struct view *v)
 
 static void end(struct view *v)
 {
+	follow_wait_all();
 	menu_close(v);
 	list_free(v);
 	column_free_all(v);
