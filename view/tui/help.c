@@ -15,7 +15,7 @@ static const char *const lines[][4] = {
 	{ "K", "kernel threads", "Enter", "details of the process" },
 	{ "Space", "tag; c: with children", "l", "its files" },
 	{ "U", "no tags any more", "e", "its events as they happen" },
-	{ "Z", "stand still, go on", "s", "its system calls, as strace" },
+	{ "Z", "stand still, go on", "s", "its calls, as strace" },
 	{ "F2 S", "choose columns", "F10 q", "quit" },
 };
 

@@ -53,8 +53,8 @@ static int cpu_rows(const struct view *v)
 
 int meter_rows(const struct view *v)
 {
-	/* In the smallest windows the processes have it all. */
-	return screen_rows() < 10 ? 0 : cpu_rows(v) + TEXTS + 1;
+	/* Small windows are for the processes alone. */
+	return screen_rows() < 12 ? 0 : cpu_rows(v) + TEXTS + 1;
 }
 
 /* "caption[|||||   text]" */
