@@ -1,9 +1,10 @@
 # shellcheck shell=bash disable=SC2154,SC2016,SC1003
 # SPDX-License-Identifier: GPL-2.0
 # The full-screen view of processes: a terminal of tmux, keys sent to it, and what its screen then
-# shows, compared with what the kernel says by /proc and ps.
+# shows, compared with what the kernel says by /proc and ps. Each check waits for its state to come.
 
 socket=$work/tmux
+patience=60 # seconds for a state to come: the emulator may be busy
 saved_locale=${LC_ALL-}
 export LC_ALL=C.UTF-8
 
@@ -16,6 +17,16 @@ begin() {
 	on_terminal new-session -d -s view -x "$1" -y "$2" "$3; echo \"ended with \$?\"; stty -a; sleep 600"
 }
 
+end() {
+	on_terminal kill-server 2>/dev/null
+	rm -f "$socket"
+	wait_until no_view
+}
+
+no_view() {
+	! pgrep -x kernlens
+}
+
 keys() {
 	on_terminal send-keys -t view "$@"
 }
@@ -24,46 +35,65 @@ screen() {
 	on_terminal capture-pane -p -t view >"$work/out"
 }
 
-# shows TEXT PATTERN [SECONDS]: passes when the screen has such a line; waits for it.
+# await COMMAND...: the screen again and again, until the command succeeds with it.
+await() {
+	local end=$((EPOCHSECONDS + patience))
+	until screen && "$@" >/dev/null 2>&1; do
+		((EPOCHSECONDS < end)) || return
+		sleep 0.1
+	done
+}
+
+# becomes TEXT COMMAND...: passes when the command does.
+becomes() {
+	await "${@:2}"
+	check "$@"
+}
+
+has() {
+	grep -Eq -- "$1" "$work/out"
+}
+
+has_not() {
+	! grep -E -- "$1" "$work/out"
+}
+
+# shows TEXT PATTERN: passes when the screen has such a line; lacks: when it has none any more.
 shows() {
-	local i
-	for ((i = 0; i < ${3-20} * 5; i++)); do
-		screen
-		! grep -Eq -- "$2" "$work/out" || break
-		sleep 0.2
-	done
-	check "$1" grep -Eq -- "$2" "$work/out"
+	becomes "$1" has "$2"
 }
 
-# lacks TEXT PATTERN: passes when the screen has no such line any more.
 lacks() {
-	local i
-	for ((i = 0; i < 100; i++)); do
-		screen
-		grep -Eq -- "$2" "$work/out" || break
-		sleep 0.2
-	done
-	check "$1" test -z "$(grep -E -- "$2" "$work/out")"
-}
-
-end() {
-	on_terminal kill-server 2>/dev/null
-	sleep 0.2
+	becomes "$1" has_not "$2"
 }
 
 # The number in column $1 of the list on the screen, from its first row to its last.
 column() {
-	screen
 	awk -v name="$1" '
 		/PID.*Command/ { gsub(/[△▽]/, " "); for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
 		/^ *F1/ { exit }
 		at && NF { print $at }' "$work/out"
 }
 
-# sorted COLUMN OPTIONS: passes if the column is in sort's order.
+# sorted MARK COLUMN OPTIONS: is this column marked, and is it in sort's order?
 sorted() {
-	column "$1" >"$work/column"
-	[[ $(wc -l <"$work/column") -gt 3 ]] && LC_ALL=C sort -c "${@:2}" "$work/column"
+	has "$2$1" || return
+	column "$2" | sed 's/M$/ M/; s/G$/ G/' |
+		awk '{ print $1 * ($2 == "M" ? 1024 : $2 == "G" ? 1048576 : 1) }' >"$work/column"
+	[[ $(wc -l <"$work/column") -gt 3 ]] && LC_ALL=C sort -c "${@:3}" "$work/column"
+}
+
+# bar_on PID: is the bar there?
+bar_on() {
+	on_terminal capture-pane -e -p -t view | grep -aqE $'\e''\[[0-9;]*46m *'"$1 "
+}
+
+# go PID: the bar to a process.
+go() {
+	local i digits=()
+	for ((i = 0; i < ${#1}; i++)); do digits+=("${1:i:1}"); done
+	keys Escape "${digits[@]}"
+	await bar_on "$1"
 }
 
 # Known processes: one that works, one that sleeps and has a child, one whose name is no text.
@@ -84,7 +114,10 @@ import threading, time
 for _ in range(3): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
 time.sleep(1000)' &
 threaded=$!
-sleep 2
+has_children() {
+	(($(pgrep -cx -P "$parent" sleeper) == 2 && $(ps -o nlwp= -p "$threaded") == 4))
+}
+wait_until has_children
 child=$(pgrep -P "$parent" | head -n 1)
 
 begin 100 40 "$kernlens proc"
@@ -96,60 +129,64 @@ shows "bytes that would change the terminal are harmless" "^ *$odd .* \./esc\?\[
 shows "UTF-8 is shown" "^ *$umlaut .* \./größe 1000"
 silent out 'kthreadd' "no kernel threads at first"
 
-check "as many tasks as there are" bash -c '
-	line=$(grep -o "Tasks: .*;" '"$work"'/out)
-	read -r processes threads kernel <<<"$(sed "s/[^0-9 ]//g" <<<"$line")"
-	all=$(sed "s|.*/\([0-9]*\) .*|\1|" /proc/loadavg)
-	echo "$line; the kernel has $all"
-	difference=$((processes + threads + kernel - all))
-	((difference >= -4 && difference <= 4 && processes > 5 && kernel > 20))'
-# The worker alone makes 100 % of a CPU's time: so says its column, and a bar.
-check "CPU% of the worker" bash -c 'grep -E "^ *'"$worker"' " '"$work"'/out | awk "{ exit !(\$9 > 70 && \$9 < 130) }"'
-check "memory is what free says" bash -c '
-	all=$(awk "/^MemTotal/ { printf \"%.0f\", \$2 / 1024 }" /proc/meminfo)
-	grep -Eq "Mem\[.*/${all}M\]" '"$work"'/out'
+counts_tasks() {
+	local line all processes threads kernel
+	line=$(grep -o "Tasks: .*;" "$work/out")
+	read -r processes threads kernel <<<"${line//[^0-9 ]/}"
+	all=$(sed 's|.*/\([0-9]*\) .*|\1|' /proc/loadavg)
+	echo "$line the kernel has $all"
+	all=$((processes + threads + kernel - all))
+	((all >= -4 && all <= 4 && processes > 5 && kernel > 20))
+}
+becomes "as many tasks as there are" counts_tasks
+# The worker alone makes 100 % of a CPU's time.
+works() {
+	grep -E "^ *$worker " "$work/out" | awk '{ exit !($9 > 70 && $9 < 130) }'
+}
+becomes "CPU% of the worker" works
+says_memory() {
+	has "Mem\[.*/$(awk '/^MemTotal/ { printf "%.0f", $2 / 1024 }' /proc/meminfo)M\]"
+}
+becomes "memory is what free says" says_memory
 
 # ------------------------------------------------------------------- order
 keys P
-sleep 1
-check "P: by CPU" sorted CPU% -rn
+becomes "P: by CPU" sorted ▽ CPU% -rn
 # It has been seen, and leaves the rest its CPU.
 kill -STOP $worker
 keys M
-sleep 1
-check "M: by memory" sorted MEM% -rn
+becomes "M: by memory" sorted ▽ MEM% -rn
 keys N
-sleep 1
-check "N: by PID" sorted PID -n
+becomes "N: by PID" sorted △ PID -n
 keys I
-sleep 1
-check "I: the other way round" sorted PID -rn
+becomes "I: the other way round" sorted ▽ PID -rn
 keys F6
 shows "F6: a menu of columns" '^Sort by'
 keys Home Down Down Down Down Enter
-sleep 1
-check "by VIRT from the menu" bash -c "$(declare -f on_terminal screen column sorted); socket=$socket work=$work; "'
-	column VIRT | sed "s/M\$/ M/; s/G\$/ G/" | awk "{ print \$1 * (\$2 == \"M\" ? 1024 : \$2 == \"G\" ? 1048576 : 1) }" >'"$work"'/numbers
-	sort -c -rn '"$work"'/numbers'
+becomes "by VIRT from the menu" sorted ▽ VIRT -rn
 keys T
-sleep 1
+shows "T: by time" 'TIME\+▽'
 keys N
+shows "and by PID again" 'PID△'
 
 # ------------------------------------------------------------ tree, search
+below_parent() {
+	grep -oE "^ *($parent|$child) " "$work/out" | tr -s ' \n' ' ' | grep -q "^ *$parent $child "
+}
 keys t
 shows "t: a tree" "^ *$child .*(├|└)─ \./sleeper"
-check "a child stands below its parent" bash -c '
-	grep -nE "^ *('"$parent|$child"') " '"$work"'/out | cut -d: -f2 | awk "{ print \$1 }" | tr "\n" " " | grep -q "^'"$parent $child"' "'
+becomes "a child stands below its parent" below_parent
 keys t
 lacks "t: a list again" '(├|└)─'
 keys / s l e e p e r
-sleep 0.5
+shows "/: what is searched for is seen" 'Search: sleeper'
+becomes "and the bar goes there" bar_on "$child"
 keys Enter
-on_terminal capture-pane -e -p -t view >"$work/colours"
-check "/: the bar goes to what is searched for" grep -aqE $'\e''\[[0-9;]*46m *'"$child " "$work/colours"
+filtered() {
+	has_not "^ *$worker " && (($(grep -c ' ./sleeper' "$work/out") == 2))
+}
 keys '\' s l e e p e r Enter
-lacks "\\: only what the filter names" "^ *$worker "
-check "and all of that" test "$(grep -c ' ./sleeper' "$work/out")" -eq 2
+becomes "\\: only what the filter names, and all of that" filtered
 shows "the filter is seen in the last line" 'F4FILTER'
 keys '\' Escape
 shows "no filter any more" "^ *$worker "
@@ -157,29 +194,24 @@ keys K Home
 shows "K: kernel threads" ' kthreadd'
 keys K
 lacks "K: none" ' kthreadd'
+has_threads() {
+	(($(grep -c 'python3' "$work/out") == $1))
+}
 keys H
-sleep 2
-screen
-check "H: a row for each thread" test 4 -eq "$(grep -c "python3" "$work/out")"
+becomes "H: a row for each thread" has_threads 4
 keys H
+becomes "H: one for all" has_threads 1
 
 # ------------------------------------------------------------------ changes
-# go PID: the bar to a process.
-go() {
-	local i digits=()
-	for ((i = 0; i < ${#1}; i++)); do digits+=("${1:i:1}"); done
-	keys Escape "${digits[@]}"
-	sleep 0.5
+has_nice() {
+	(($(ps -o ni= -p "$child") == $1))
 }
-
 go "$child"
 keys F8 F8 F8
-sleep 1
-check "F8: nice is what ps says" test "$(ps -o ni= -p "$child" | tr -d ' ')" = 3
+becomes "F8: nice is what ps says" has_nice 3
 shows "and what is shown" "^ *$child root +23 +3 "
 keys ']'
-sleep 1
-check "]: root may lower it" test "$(ps -o ni= -p "$child" | tr -d ' ')" = 2
+becomes "]: root may lower it" has_nice 2
 go "$umlaut"
 keys Space
 go "$odd"
@@ -187,22 +219,28 @@ keys Space F9
 shows "F9: a menu of signals" '^15 SIGTERM'
 keys Up Down Enter
 lacks "tagged: both have got SIGTERM" "^ *($umlaut|$odd) "
-check "so says the kernel" bash -c "! kill -0 $umlaut 2>/dev/null && ! kill -0 $odd 2>/dev/null"
+have_ended() {
+	! kill -0 "$umlaut" && ! kill -0 "$odd"
+}
+check "so says the kernel" have_ended
 keys U
 
 # ------------------------------------------------------------------ details
+has_its_memory() {
+	local rss shown
+	rss=$(awk '/^VmHWM/ { print $2 }' "/proc/$threaded/status")
+	shown=$(grep -o 'rss_peak  *[0-9.]* MiB' "$work/out" | awk '{ print int($2 * 1024) }')
+	echo "$rss $shown"
+	((rss - shown < 300 && shown - rss < 300))
+}
 go "$threaded"
 keys Enter
 shows "Enter: details" "^$threaded /usr/bin/python3"
 shows "its parent" "pid +$threaded +ppid +$$"
-check "its memory is what /proc says" bash -c '
-	rss=$(awk "/^VmHWM/ { print \$2 }" /proc/'"$threaded"'/status)
-	shown=$(grep -o "rss_peak  *[0-9.]* MiB" '"$work"'/out | awk "{ print \$2 * 1024 }")
-	echo "$rss $shown"
-	awk "BEGIN { d = $rss - $shown; exit !(d < 300 && d > -300) }"'
+becomes "its memory is what /proc says" has_its_memory
 keys Tab
 shows "Tab: threads" '^ +TID S +CPU NICE'
-check "all of them" test "$(grep -c 'python3$' "$work/out")" -ge 4
+becomes "all of them" has_threads 5
 keys Tab
 shows "Tab: what the command prints of it" 'command .*python3'
 keys Tab
@@ -212,12 +250,155 @@ shows "Escape: the list" 'F10Quit'
 keys l
 shows "l: its files" '/dev/null'
 keys Escape
+shows "and the list" 'F10Quit'
 
+# ------------------------------------------------------------------- events
+sessions() {
+	"$kernlens" status --json | jq -e ".sessions | $1"
+}
+mkfifo "$work/pipe"
+chmod 666 "$work/pipe"
+# One that reads 20 times a second, and what it reads never comes.
+reads='exec 3<>pipe; while :; do read -rt 0.05 -u 3; done'
+bash -c "$reads" &
+reader=$!
+shows "another process" "^ *$reader "
+go "$reader"
+keys e
+shows "e: its events as they happen" "^Events of $reader: [1-9][0-9]*  bash -c"
+shows "of this process" "bash-$reader syscall_entry_pselect6: n=4"
+becomes "by a session of its own" sessions "length == 1 and .[0].name == \"proc $reader\""
+seen() {
+	sed -n "s/^Events of $reader: \([0-9]*\).*/\1/p" "$work/out"
+}
+before=$(seen)
+more() {
+	(($(seen) > before))
+}
+becomes "more and more" more
+keys Z
+shows "Z: no more" "^Events of $reader: [0-9]+, stopped"
+keys Escape
+shows "back in the list" 'F10Quit'
+becomes "the session is gone" sessions 'length == 0'
+keys s
+shows "s: its system calls" "^System calls of $reader: [1-9]"
+shows "as strace prints them" '[0-9] +pselect6\(4, 0x'
+keys Escape e Escape s Escape
+shows "who leaves before it has started is in the list" 'F10Quit'
+becomes "and no session is left" sessions 'length == 0'
+kill $reader
+lacks "who has ended vanishes" "^ *$reader "
+
+# ------------------------------------------------------------------- window
+# has_size COLUMNS ROWS: does the list take all of the window, and no more?
+has_size() {
+	[[ $(wc -L <"$work/out") -le $1 && $(wc -l <"$work/out") -eq $2 ]] &&
+		sed -n "$2p" "$work/out" | grep -q '^F1Help'
+}
+keys F2
+shows "F2: the setup" '^Columns shown +All columns'
+keys Tab Down Down Enter Escape
+shows "a column more" '^ +PID.*USER.*PPID'
+for size in '80 24' '132 50' '40 10' '100 40'; do
+	on_terminal resize-window -t view -x "${size% *}" -y "${size#* }"
+	# shellcheck disable=SC2086
+	becomes "a window of $size" has_size $size
+done
+on_terminal resize-window -t view -x 20 -y 5
+becomes "a tiny one" has_size 20 5
+on_terminal resize-window -t view -x 100 -y 40
+becomes "does no harm" has_size 100 40
+keys F1
+shows "F1: help" '^kernlens [0-9.]+: processes'
+keys q
+shows "a key goes back" 'F10Quit'
 keys q
 shows "q quits" '^ended with 0'
+shows "the terminal is as before" '(^| )icanon'
+silent out 'PID.*USER' "the screen, too"
 end
+
+# A signal ends it, and the terminal is restored all the same.
+for signal in TERM=143 INT=0 SEGV=139; do
+	begin 80 24 "$kernlens proc"
+	shows "it runs" 'F10Quit'
+	pkill "-${signal%=*}" -x kernlens
+	shows "SIG${signal%=*} ends it" "^ended with ${signal#*=}\$"
+	shows "and restores the terminal" '(^| )icanon'
+	end
+done
+
+# ------------------------------------------------------------- without colour
+uses_colours() {
+	on_terminal capture-pane -e -p -t view | grep -aqE $'\e''\[([0-9;]*;)?[34][0-7]m'
+}
+uses_none() {
+	! uses_colours
+}
+begin 80 24 "$kernlens proc"
+shows "as usual" 'F10Quit'
+becomes "in colours" uses_colours
+end
+begin 80 24 "NO_COLOR=1 $kernlens proc"
+shows "NO_COLOR" 'F10Quit'
+check "no colours" uses_none
+end
+
+# ------------------------------------------------------------ ordinary user
+as_user='setpriv --reuid 60001 --regid 60001 --clear-groups --bounding-set=-all --'
+$as_user bash -c "$reads" &
+reader=$!
+others() {
+	awk '/PID.*USER/ { list = 1; next } /^ *F1/ { exit } list && NF && $2 != "kluser1"' "$work/out"
+}
+only_own() {
+	has "^ *$reader kluser1" && [[ ! $(others) ]]
+}
+begin 80 24 "$as_user $kernlens proc"
+becomes "an ordinary user has a view of their own processes" only_own
+go "$reader"
+keys F7
+shows "what may not be done is said" "Cannot change the nice value of $reader: "
+shows "and then the keys again" 'F10Quit'
+keys e
+shows "events of their own" "^Events of $reader: [1-9]"
+shows "are those" "bash-$reader syscall_entry_pselect6: n=4"
+keys Escape q
+shows "it ends" '^ended with 0'
+kill $reader
+end
+
+# -------------------------------------------------------------- a list, still
+begin 80 24 "$kernlens --no-pager proc --list; echo"
+shows "--list is a list" '^ended with 0'
+end
+kl proc
+expect "without a terminal, too" 0
+says out '^ *pid +user'
+
+# ------------------------------------------------------------------- many
+/usr/bin/python3 -c '
+import os, signal, sys
+children = [os.fork() or signal.pause() for _ in range(1000)]
+open("last", "w").write(str(children[-1]))
+signal.pause()' &
+many=$!
+await_many() {
+	local end=$((EPOCHSECONDS + 2 * patience))
+	until [[ -s last ]] || ((EPOCHSECONDS > end)); do sleep 0.5; done
+}
+await_many
+begin 100 40 "$kernlens proc"
+shows "1,000 processes" 'Tasks: 10[0-9][0-9]'
+keys '\' p y t h o n Enter N End
+shows "End goes to the last" "^ *$(cat last) .* /usr/bin/python3"
+becomes "with the bar" bar_on "$(cat last)"
+end
+pkill -P $many
+kill $many
 kill -KILL $worker
-kill $parent $threaded "$child" $odd $umlaut 2>/dev/null
+kill $parent $threaded "$child" 2>/dev/null
 pkill -x sleeper
 wait 2>/dev/null
 export LC_ALL=$saved_locale
