@@ -414,7 +414,7 @@ enum kl_detail_wait {
 	KL_WAIT_HIDDEN, /* in a system call whose arguments the caller may not see */
 	KL_WAIT_SYSCALL, /* in one of which no more is known */
 	KL_WAIT_FUTEX, /* `address`, `value` is the word there */
-	KL_WAIT_MUTEX, /* the same; a mutex, of which `pid` says the owner */
+	KL_WAIT_MUTEX, /* the same; a mutex, whose owner is `pid` */
 	KL_WAIT_THREAD, /* the same; for the thread `pid` to end */
 	KL_WAIT_READ, /* of what the first record behind this one says */
 	KL_WAIT_WRITE,
@@ -433,7 +433,7 @@ enum kl_detail_wait {
 
 #define KL_WAIT_HAS_UNTIL 0x1u /* until_ns is there: it ends then at the latest */
 #define KL_WAIT_FROM_MEMORY 0x2u /* `pid` or `value` is what the program's memory says */
-#define KL_WAIT_PI 0x4u /* a futex that hands priority on: the kernel wrote the owner */
+#define KL_WAIT_PI 0x4u /* a futex that hands priority on: the owner is the kernel's word */
 #define KL_WAIT_SHARED 0x8u /* a futex that processes may share */
 #define KL_WAIT_RECORD_LOCK 0x10u /* from `start` to `end`; else of the whole file */
 #define KL_WAIT_INTERRUPTIBLE 0x20u

@@ -13,6 +13,7 @@
 #include <trace/events/lock.h>
 #include <trace/events/sched.h>
 
+#include "../compat/pi.h"
 #include "../session/record.h"
 #include "../session/stack.h"
 #include "../source/source.h"
@@ -48,6 +49,24 @@ static s16 syscall_of(struct task_struct *task)
 	return number >= 0 && number < KL_EV_SYSCALL_MAX ? number : -1;
 }
 
+/*
+ * A futex that hands priority on has no tracepoint of contention. The task's own stack says
+ * which lock it waits for, as it is the running one.
+ */
+static noinline void take_pi_owner(struct kl_latency *l, struct kl_latency_task *t,
+				   struct task_struct *prev)
+{
+	unsigned long waiter = (unsigned long)READ_ONCE(prev->pi_blocked_on), word;
+	struct kl_latency_task *owner = NULL;
+
+	if (!kl_pi_is_on_stack(waiter, (unsigned long)task_stack_page(prev)))
+		return;
+	word = kl_pi_owner((const unsigned long *)waiter, prev);
+	if (word)
+		owner = kl_latency_find(l, (const struct task_struct *)word);
+	t->owner = owner ? owner->serial : 0;
+}
+
 /* Where it goes to sleep: it is still the running task. */
 static __always_inline void take_place(struct kl_latency *l, struct kl_latency_task *t,
 				       struct task_struct *prev)
@@ -57,6 +76,8 @@ static __always_inline void take_place(struct kl_latency *l, struct kl_latency_t
 	t->kstack = flags & KL_LATENCY_KERNEL_STACKS ? kl_stack_kernel(l->session) : 0;
 	t->ustack = flags & KL_LATENCY_USER_STACKS ? kl_stack_user(l->session) : 0;
 	t->syscall = syscall_of(prev);
+	if (flags & KL_LATENCY_OWNERS && unlikely(prev->pi_blocked_on))
+		take_pi_owner(l, t, prev);
 }
 
 static __always_inline void leave_for(struct kl_latency_task *t, u32 state, u64 now)

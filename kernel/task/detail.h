@@ -93,6 +93,7 @@ enum kl_stand {
 /**
  * struct kl_detail_stack - a copy of a kernel stack
  * @base, @sp: of the stack that was copied
+ * @switches: of the task, before
  * @copy: THREAD_SIZE bytes, to be freed with kvfree()
  * @regs: of the program, in the copy; NULL: the task has no program
  */
@@ -100,11 +101,13 @@ struct kl_detail_stack {
 	enum kl_stand stand;
 	unsigned long base;
 	unsigned long sp;
+	unsigned long switches;
 	u8 *copy;
 	struct pt_regs *regs;
 };
 
 int kl_detail_copy_stack(struct task_struct *t, struct kl_detail_stack *stack);
+bool kl_detail_stands(struct task_struct *t, const struct kl_detail_stack *stack);
 int kl_detail_syscall(struct kl_detail *d);
 int kl_detail_stack(struct kl_detail *d);
 
@@ -112,12 +115,14 @@ int kl_detail_stack(struct kl_detail *d);
 
 /**
  * struct kl_detail_sleep - a wait that is being explained
+ * @stack: the waiting task's
  * @wait: its record's contents; text and size are added in the end
  * @path: text of that record, or NULL
  * @arg: of the system call
  */
 struct kl_detail_sleep {
 	struct kl_detail *d;
+	const struct kl_detail_stack *stack;
 	struct kl_abi_detail_wait wait;
 	const char *path;
 	u64 arg[6];

@@ -13,6 +13,7 @@
 #include <asm/unistd.h>
 
 #include "../compat/file.h"
+#include "../compat/pi.h"
 #include "detail.h"
 
 /* ------------------------------------------------------------------ futexes */
@@ -68,12 +69,43 @@ struct mutex_words {
 #define MUTEX_KINDS 3 /* plain, recursive, checking, adaptive */
 #define MUTEX_FLAGS 0x1f0 /* robust, shared, and whether elision was tried */
 
+/* Does the kernel, too, say that this one has what the task waits for? */
+static bool has_lock(struct kl_detail_sleep *s, const struct task_struct *owner)
+{
+	const struct kl_detail_stack *stack = s->stack;
+	struct task_struct *t = s->d->task;
+	unsigned long waiter = (unsigned long)READ_ONCE(t->pi_blocked_on), word;
+
+	if (!kl_pi_is_on_stack(waiter, stack->base))
+		return false;
+	word = kl_pi_owner((const unsigned long *)(stack->copy + (waiter - stack->base)), t);
+	/* While it stands there the lock is not freed. */
+	return word == (unsigned long)owner && kl_detail_stands(t, stack);
+}
+
+/*
+ * The program may have written anything into the word, and the lock may be changing hands:
+ * without the kernel's word nobody is told.
+ */
+static struct task_struct *find_pi_owner(struct kl_detail_sleep *s)
+{
+	struct task_struct *owner = find_thread(s, s->wait.value & FUTEX_TID_MASK);
+
+	if (owner && !has_lock(s, owner)) {
+		put_task_struct(owner);
+		owner = NULL;
+	}
+	return owner;
+}
+
 static struct task_struct *find_owner(struct kl_detail_sleep *s)
 {
 	struct mutex_words m;
 	u32 word = s->wait.value;
 
-	if (s->wait.flags & KL_WAIT_PI || word & FUTEX_WAITERS)
+	if (s->wait.flags & KL_WAIT_PI)
+		return find_pi_owner(s);
+	if (word & FUTEX_WAITERS)
 		return find_thread(s, word & FUTEX_TID_MASK);
 	if (word != MUTEX_CONTENDED ||
 	    access_process_vm(s->d->task, s->wait.address, &m, sizeof(m), 0) != sizeof(m))
@@ -85,13 +117,13 @@ static struct task_struct *find_owner(struct kl_detail_sleep *s)
 
 static void tell_owner(struct kl_detail_sleep *s, u32 reason, struct task_struct *owner, u32 role)
 {
-	u32 flags = role == KL_OTHER_OWNER ? KL_WAIT_FROM_MEMORY : 0;
+	bool is_told = role == KL_OTHER_OWNER && !(s->wait.flags & KL_WAIT_PI);
 
 	s->wait.reason = reason;
 	if (kl_detail_sees(s->d, owner))
 		s->wait.pid = task_pid_vnr(owner);
 	kl_detail_wait_done(s);
-	kl_detail_add_other(s->d, owner, role, -1, -1, flags);
+	kl_detail_add_other(s->d, owner, role, -1, -1, is_told ? KL_WAIT_FROM_MEMORY : 0);
 	put_task_struct(owner);
 }
 
@@ -139,7 +171,7 @@ void kl_detail_explain_futex(struct kl_detail_sleep *s)
 		tell_owner(s, KL_WAIT_MUTEX, other, KL_OTHER_OWNER);
 		return;
 	}
-	s->wait.reason = KL_WAIT_FUTEX;
+	s->wait.reason = s->wait.flags & KL_WAIT_PI ? KL_WAIT_MUTEX : KL_WAIT_FUTEX;
 	kl_detail_wait_done(s);
 }
 

@@ -27,11 +27,25 @@
 
 /* ------------------------------------------------------------------ the copy */
 
+/**
+ * kl_detail_stands - does a task still stand where its stack was copied?
+ * @t: task, with a reference
+ * @stack: the copy
+ *
+ * What was read before this and belongs to its wait was right when it was read.
+ */
+bool kl_detail_stands(struct task_struct *t, const struct kl_detail_stack *stack)
+{
+	/* What was read before; pairs with the task's being switched to. */
+	smp_rmb();
+	return !READ_ONCE(t->on_cpu) && kl_task_switches(t) == stack->switches &&
+	       READ_ONCE(t->thread.sp) == stack->sp;
+}
+
 /* Once. Whatever is in the copy if the task does not stand still. */
 static enum kl_stand copy_once(struct task_struct *t, struct kl_detail_stack *to)
 {
-	unsigned long before = kl_task_switches(t);
-
+	to->switches = kl_task_switches(t);
 	/* The count before the place and the stack; pairs with the task's being switched to. */
 	smp_rmb();
 	to->base = (unsigned long)READ_ONCE(t->stack);
@@ -43,10 +57,7 @@ static enum kl_stand copy_once(struct task_struct *t, struct kl_detail_stack *to
 	for (u32 at = 0; at < THREAD_SIZE; at += PAGE_SIZE)
 		if (copy_from_kernel_nofault(to->copy + at, (void *)(to->base + at), PAGE_SIZE))
 			return KL_STAND_GONE;
-	/* The stack before the count. */
-	smp_rmb();
-	if (READ_ONCE(t->on_cpu) || kl_task_switches(t) != before ||
-	    READ_ONCE(t->thread.sp) != to->sp)
+	if (!kl_detail_stands(t, to))
 		return KL_STAND_RUNS;
 	return (unsigned long)READ_ONCE(t->stack) == to->base ? KL_STAND_STILL : KL_STAND_GONE;
 }

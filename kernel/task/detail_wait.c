@@ -178,6 +178,7 @@ int kl_detail_wait(struct kl_detail *d)
 	if (kl_detail_copy_stack(d->task, &stack))
 		return kl_fail(d->why, -ENOMEM, "no memory for a copy of the stack");
 	s.wait.syscall = -1;
+	s.stack = &stack;
 	error = explain(&s, &stack);
 	kvfree(stack.copy);
 	if (d->flags & KL_DETAIL_MORE)

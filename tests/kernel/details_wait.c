@@ -37,6 +37,7 @@ struct wanted {
 };
 
 static struct kl_detail found_wait;
+static u32 found_flags; /* of the last of who can end it */
 
 /* @has_until: a time limit is told. */
 static void expect_until(pid_t sleeper, struct wanted w, bool has_until)
@@ -58,6 +59,7 @@ static void expect_until(pid_t sleeper, struct wanted w, bool has_until)
 		if (e->kind != KL_DETAIL_RECORD_WAIT_OTHER)
 			continue;
 		others++;
+		found_flags = e->other.flags;
 		right += e->other.role == w.role &&
 			 (e->other.pid == w.pid || e->other.tid == w.pid);
 	}
@@ -356,7 +358,8 @@ static void test_futexes(void)
 				     second });
 	tap_check(found_wait.wait.pid == second && !(found_wait.wait.flags & KL_WAIT_PI) &&
 			  found_wait.wait.flags & KL_WAIT_FROM_MEMORY &&
-			  found_wait.wait.address == (uintptr_t)&mutex,
+			  found_wait.wait.address == (uintptr_t)&mutex &&
+			  found_flags & KL_WAIT_FROM_MEMORY,
 		  "waits: the mutex' place, and that memory says it");
 	pthread_mutexattr_init(&attributes);
 	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
@@ -364,7 +367,9 @@ static void test_futexes(void)
 	pid = start_pair(&inheriting, false, &second);
 	expect(pid, (struct wanted){ "a mutex that hands priority on", KL_WAIT_MUTEX, -1, 0,
 				     KL_OTHER_OWNER, second });
-	tap_check(found_wait.wait.flags & KL_WAIT_PI, "waits: it is said to be one");
+	tap_check(found_wait.wait.flags & KL_WAIT_PI && found_wait.wait.pid == second &&
+			  !(found_flags & KL_WAIT_FROM_MEMORY),
+		  "waits: it is said to be one, and the owner by the kernel");
 	pid = start_pair(&mutex, true, &second);
 	expect(pid, (struct wanted){ "pthread_join, for the thread", KL_WAIT_THREAD, -1, 0,
 				     KL_OTHER_THREAD, second });
@@ -374,6 +379,39 @@ static void test_futexes(void)
 	expect(pid, (struct wanted){ "a futex that is nobody's", KL_WAIT_FUTEX, -1, 0, 0, 0 });
 	tap_check(found_wait.wait.value == 4711 && found_wait.wait.flags & KL_WAIT_SHARED,
 		  "waits: the futex' word");
+}
+
+/* Processes share the word; one has the lock, and the word is made to say another. */
+static void test_forged(void)
+{
+	u32 *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t owner, pid;
+	u32 right;
+
+	owner = fork_child();
+	if (!owner) {
+		syscall(SYS_futex, word, FUTEX_LOCK_PI, 0, NULL, NULL, 0);
+		for (;;)
+			pause();
+	}
+	while (!*(volatile u32 *)word)
+		sleep_ms(1);
+	pid = fork_child();
+	if (!pid)
+		_exit(syscall(SYS_futex, word, FUTEX_LOCK_PI, 0, NULL, NULL, 0));
+	expect(pid, (struct wanted){ "a lock that processes share, its owner", KL_WAIT_MUTEX, -1, 0,
+				     KL_OTHER_OWNER, owner });
+	right = *word;
+	tap_check(right == ((u32)owner | FUTEX_WAITERS) && !(found_flags & KL_WAIT_FROM_MEMORY) &&
+			  found_wait.wait.flags & KL_WAIT_PI &&
+			  found_wait.wait.flags & KL_WAIT_SHARED,
+		  "waits: by the kernel");
+	*word = getpid() | FUTEX_WAITERS;
+	expect(pid, (struct wanted){ "nobody is told if the word says what the kernel does not",
+				     KL_WAIT_MUTEX, -1, 0, 0, 0 });
+	tap_check(!found_wait.wait.pid && found_wait.wait.flags & KL_WAIT_PI,
+		  "waits: but that it is such a lock");
+	*word = right;
 }
 
 static int open_lockable(void)
@@ -479,6 +517,7 @@ void test_waits(void)
 	test_processes();
 	test_sleep();
 	test_futexes();
+	test_forged();
 	test_file_locks();
 	test_others();
 }

@@ -409,6 +409,8 @@ int main(int argc, char **argv)
 	test_chain(60, 0, true);
 	test_chain(10, 120, false);
 	test_owner();
+	test_pi_owner(true);
+	test_pi_owner(false);
 	test_bounds(argc > 1 ? strtoul(argv[1], NULL, 0) : 2000);
 	test_full();
 	test_live();

@@ -41,5 +41,6 @@ int link_process(int from, int to, unsigned int late_ms, unsigned int burn, int 
 void test_chain(unsigned int late_ms, unsigned int burn, bool certain);
 void test_pingpong(void);
 void test_owner(void);
+void test_pi_owner(bool hands_on);
 
 #endif /* KL_TESTS_LATENCY_H */

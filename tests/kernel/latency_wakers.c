@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Who woke whom, for whom that one had waited, and who had the lock: processes that are known. */
+#include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -210,5 +212,78 @@ void test_owner(void)
 		   (unsigned long long)right, (unsigned long long)wrong,
 		   (unsigned long long)unknown);
 	unlink("/dev/shm/latency");
+	close(fd);
+}
+
+/* One has a mutex for 20 ms, again and again, while another waits for it. */
+static int use_mutex(pthread_mutex_t *mutex, unsigned int held_ms, unsigned int pause_ms)
+{
+	int pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(0);
+	for (;;) {
+		pthread_mutex_lock(mutex);
+		if (held_ms)
+			sleep_ms(held_ms);
+		pthread_mutex_unlock(mutex);
+		sleep_ms(pause_ms);
+	}
+}
+
+/*
+ * A mutex that hands priority on has its owner in the kernel; of another only the program's
+ * memory says it, which the profile does not ask.
+ */
+void test_pi_owner(bool hands_on)
+{
+	pthread_mutex_t *mutex =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0), holder, waiter;
+	const struct kl_abi_latency_task *h, *w;
+	u64 right = 0, wrong = 0, none = 0;
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	if (hands_on)
+		pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(mutex, &attributes);
+	start(fd);
+	holder = use_mutex(mutex, 20, 3);
+	waiter = use_mutex(mutex, 0, 1);
+	sleep_ms(800);
+	stop(fd);
+	fetch(fd);
+	kill(holder, SIGKILL);
+	kill(waiter, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	h = task_of(holder);
+	w = task_of(waiter);
+	if (!h || !w)
+		bail("the mutex' users are not there");
+	print_task("waiter", w);
+	for (u32 i = 0; i < n_entries; i++) {
+		const struct kl_abi_latency_entry *e = &entries[i];
+
+		if (e->task != w->id || e->syscall != SYS_futex)
+			continue;
+		print_entry("waiter", e);
+		if (!e->owner)
+			none += e->asleep.count;
+		else if (e->owner == h->id && e->hop[0].id == h->id)
+			right += e->asleep.count;
+		else
+			wrong += e->asleep.count;
+	}
+	tap_result(hands_on ? right >= 5 && !wrong && !none : none >= 5 && !right && !wrong,
+		   hands_on ? "who waits for a mutex that hands priority on is told who has it" :
+			      "of another mutex nobody is blamed",
+		   "%llu right, %llu wrong, %llu not", (unsigned long long)right,
+		   (unsigned long long)wrong, (unsigned long long)none);
+	munmap(mutex, 4096);
 	close(fd);
 }
