@@ -54,6 +54,19 @@ check "the page has it, too" grep -q '<title>do_nanosleep' graph.html
 kl latency -o table.txt -- true
 check "to a file" grep -q 'process' table.txt
 
+if modprobe -q null_blk irqmode=2 completion_nsec=5000000 gb=1; then
+	kl latency --json -- dd if=/dev/nullb0 of=/dev/null bs=4k count=20 iflag=direct status=none
+	json "reads of a disk are waits for I/O, woken by the disk's timer" \
+		'[.waits[] | select(.comm == "dd" and .state == "io" and .syscall == "read")] |
+		 (map(.count) | add) >= 20 and (map(.ns) | add) > 8e7 and
+		 all(.woken_by[0] | .kind == "timer" and (.name | startswith("timer null_cmd_timer_expired")))'
+	json "at their place in the kernel" \
+		'[.waits[] | select(.comm == "dd" and .state == "io" and .syscall == "read") | [.kstack[].symbol]] |
+		 length > 0 and all(index("io_schedule") < index("blkdev_read_iter") and
+		 index("blkdev_read_iter") < index("vfs_read"))'
+	rmmod null_blk
+fi
+
 kl latency --json --top 1 -- sh -c 'sleep 0.1; sleep 0.1'
 json "one wait" '.waits | length == 1'
 kl latency --by nonsense -- true

@@ -35,7 +35,8 @@ $(BUILD)/tests/kernel-details: $(wildcard tests/kernel/details*.c) tests/kernel/
 # A test of several files: its first is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
 $(BUILD)/tests/kernel-faults: tests/kernel/faults_define.c
-$(BUILD)/tests/kernel-latency: tests/kernel/latency_profile.c tests/kernel/latency_wakers.c
+$(BUILD)/tests/kernel-latency: tests/kernel/latency_profile.c tests/kernel/latency_wakers.c \
+		tests/kernel/latency_io.c
 $(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access: \
 		tests/kernel/workload.c
 

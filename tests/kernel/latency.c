@@ -12,8 +12,7 @@
 
 #include "latency.h"
 
-/* Time passes only as instructions are executed: nobody takes a processor from the machine. */
-static bool exact;
+bool exact;
 
 static void test_calls(void)
 {
@@ -411,6 +410,7 @@ int main(int argc, char **argv)
 	test_owner();
 	test_pi_owner(true);
 	test_pi_owner(false);
+	test_io();
 	test_bounds(argc > 1 ? strtoul(argv[1], NULL, 0) : 2000);
 	test_full();
 	test_live();

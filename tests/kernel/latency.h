@@ -16,6 +16,8 @@ extern struct kl_abi_latency_source sources[256];
 extern u32 n_tasks, n_entries, n_sources;
 extern struct kl_abi_latency_read told;
 extern double cycles_per_ns;
+/* Time passes only as instructions are executed: nobody takes a processor from the machine. */
+extern bool exact;
 
 void fetch(int fd);
 const struct kl_abi_latency_task *task_of(int tid);
@@ -42,5 +44,8 @@ void test_chain(unsigned int late_ms, unsigned int burn, bool certain);
 void test_pingpong(void);
 void test_owner(void);
 void test_pi_owner(bool hands_on);
+
+/* latency_io.c */
+void test_io(void);
 
 #endif /* KL_TESTS_LATENCY_H */
