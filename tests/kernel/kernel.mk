@@ -11,7 +11,7 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
 	faults programs defined soak handlers access control stacks latency \
-	details)
+	details exits)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)
 
@@ -29,6 +29,11 @@ $(BUILD)/tests/kernel-soak: tests/kernel/soak.c $(LIB)
 # So does this one, of several files.
 $(BUILD)/tests/kernel-details: $(wildcard tests/kernel/details*.c) tests/kernel/details.h \
 		$(KERNEL_TEST_HEADERS) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
+
+$(BUILD)/tests/kernel-exits: tests/kernel/exits.c tests/kernel/exits_read.c tests/kernel/latency_profile.c \
+		tests/kernel/exits.h tests/kernel/latency.h $(KERNEL_TEST_HEADERS) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
