@@ -265,6 +265,73 @@ static void put_sessions(u32 (*needs)(u32 of, bool same_user))
 		}
 }
 
+/* ------------------------------------------------------ processes, profiles */
+
+static void put_details(void)
+{
+	static const char *const names[KL_DETAIL_KINDS] = {
+		[KL_DETAIL_TASK] = "numbers of the task",
+		[KL_DETAIL_COMMAND] = "command line",
+		[KL_DETAIL_PATHS] = "program, working directory, root",
+		[KL_DETAIL_FILES] = "open files",
+		[KL_DETAIL_SOCKETS] = "sockets",
+		[KL_DETAIL_MAPS] = "mappings",
+		[KL_DETAIL_MEMORY] = "sums of memory",
+		[KL_DETAIL_SIGNALS] = "signals",
+		[KL_DETAIL_NAMESPACES] = "namespaces",
+		[KL_DETAIL_CGROUPS] = "cgroups",
+		[KL_DETAIL_RIGHTS] = "rights",
+		[KL_DETAIL_AFFINITY] = "CPUs and memory nodes",
+		[KL_DETAIL_LIMITS] = "limits",
+		[KL_DETAIL_IO] = "input and output",
+		[KL_DETAIL_SYSCALL] = "system call and its arguments",
+		[KL_DETAIL_STACK] = "call trace in the kernel",
+		[KL_DETAIL_WAIT] = "what it waits for",
+		[KL_DETAIL_CHILDREN] = "children",
+		[KL_DETAIL_ENVIRONMENT] = "environment",
+	};
+	static const char *const guards[] = {
+		[KL_GUARD_NONE] = "",
+		[KL_GUARD_PARTS] = "for what is in a system call",
+		[KL_GUARD_TRACER] = "for all of it",
+		[KL_GUARD_ADDRESSES] = "",
+	};
+
+	put_head("details", " right to trace the process |");
+	for (u32 what = 1; what < KL_DETAIL_KINDS; what++) {
+		printf("| %s |", names[what] ?: "a kind that has no name here");
+		put_cells(kl_detail_needs(what), "own");
+		printf(" %s |\n", guards[kl_detail_guard(what)]);
+	}
+}
+
+static void put_latency(void)
+{
+	static const struct {
+		u32 flag;
+		const char *name;
+	} parts[] = {
+		{ 0, "times of tasks" },
+		{ KL_LATENCY_KERNEL_STACKS, "call traces in the kernel" },
+		{ KL_LATENCY_USER_STACKS, "call traces of programs" },
+		{ KL_LATENCY_WAKERS, "wakers" },
+		{ KL_LATENCY_WAKER_STACKS, "call traces of wakers" },
+		{ KL_LATENCY_OWNERS, "owners of locks" },
+		{ KL_LATENCY_ENTRIES, "waits, each by its place" },
+	};
+	u32 known = 0;
+
+	put_head("part of a profile", "");
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		put_row(parts[i].name, kl_latency_needs(parts[i].flag), "own");
+		known |= parts[i].flag;
+	}
+	if (known != KL_LATENCY_FLAGS)
+		put_row("a part that has no name here", kl_latency_needs(~known), NULL);
+	printf("\nWithout CAP_PERFMON a profile has at most %u tasks and %u entries.\n",
+	       KL_LATENCY_TASKS_UNPRIVILEGED, KL_LATENCY_ENTRIES_UNPRIVILEGED);
+}
+
 static void put_limits(void)
 {
 	printf("Without CAP_PERFMON a session defines at most %u events and %u ticks a second.\n",
@@ -319,10 +386,22 @@ int main(void)
 	     "and the owner was dumpable when it made the session (so it was no set-user-id\n"
 	     "program, and none that protects itself). Else it is another user. Sessions that\n"
 	     "one may not read seem not to be there.");
-	puts("\n## Changing a session that runs: its maskset, a snapshot\n");
+	puts("\n## Changing a session that runs: its maskset, a snapshot, freezing it\n");
 	put_head("session", "");
 	put_sessions(kl_session_change_needs);
+	puts("\n## Details of a process\n");
+	put_details();
+	puts("\nThe right to trace is the kernel's own, asked by its opening of `/proc/PID/mem`. Of one\n"
+	     "that may not be seen the same is said as of one that is not there. Others that are\n"
+	     "told of (children, owners of locks, the other end of a pipe) are those that may be\n"
+	     "seen.");
+	puts("\n## Latency profiles\n");
+	put_latency();
+	puts("\nA waker that may not be seen is \"another user's process\"; the owner of a lock that may\n"
+	     "not be seen is not told. Functions of timers are addresses.");
 	puts("\n## Variables\n");
+	puts("Recorded by sessions; of processes without an event the same, of those that\n"
+	     "may be seen. Times of CPUs and numbers of tasks on the machine: everybody.\n");
 	put_variables();
 	puts("\n## Events of the tables\n");
 	put_events();

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "../session/record.h"
+#include "../session/rights.h"
 #include "../session/stack.h"
 #include "../source/source.h"
 #include "inside.h"
@@ -32,7 +33,7 @@ static int check_wish(const struct kl_session *s, struct kl_abi_latency *wish, s
 	if (wish->entries < KL_LATENCY_ENTRIES_MIN || wish->entries > entries)
 		return kl_fail(why, -EINVAL, "%u entries: from %u to %u", wish->entries,
 			       KL_LATENCY_ENTRIES_MIN, entries);
-	if (wish->flags & KL_LATENCY_KERNEL_STACKS && !s->see_addresses)
+	if (kl_rights_lack(s->may, kl_latency_needs(wish->flags)))
 		return kl_fail(why, -EPERM, "stacks of the kernel need CAP_SYS_ADMIN");
 	return 0;
 }

@@ -121,4 +121,39 @@ static inline u32 kl_session_change_needs(u32 of, bool same_user)
 	return kl_session_needs(of, same_user) | (same_user ? 0 : KL_MAY_SEE_ADDRESSES);
 }
 
+/* What a kind of details of a process asks for, beside that the process may be seen. */
+enum kl_guard {
+	KL_GUARD_NONE,
+	KL_GUARD_PARTS, /* parts of it are told only to who may trace the process */
+	KL_GUARD_TRACER, /* all of it */
+	KL_GUARD_ADDRESSES, /* KL_MAY_SEE_ADDRESSES */
+};
+
+/* By enum kl_detail_kind. */
+static inline enum kl_guard kl_detail_guard(u32 what)
+{
+	switch (what) {
+	case KL_DETAIL_WAIT:
+		return KL_GUARD_PARTS;
+	case KL_DETAIL_SYSCALL:
+	case KL_DETAIL_ENVIRONMENT:
+		return KL_GUARD_TRACER;
+	case KL_DETAIL_STACK:
+		return KL_GUARD_ADDRESSES;
+	default:
+		return KL_GUARD_NONE;
+	}
+}
+
+static inline u32 kl_detail_needs(u32 what)
+{
+	return kl_detail_guard(what) == KL_GUARD_ADDRESSES ? KL_MAY_SEE_ADDRESSES : 0;
+}
+
+/* A latency profile, by KL_LATENCY_*. */
+static inline u32 kl_latency_needs(u32 flags)
+{
+	return flags & KL_LATENCY_KERNEL_STACKS ? KL_MAY_SEE_ADDRESSES : 0;
+}
+
 #endif /* KL_SESSION_RIGHTS_H */

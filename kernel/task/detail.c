@@ -16,39 +16,31 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "../session/rights.h"
 #include "detail.h"
 
 #define TRIES 4 /* while it runs one program after the other */
 
-enum guard {
-	OPEN, /* to all who may see the task */
-	TRACER, /* who may trace it */
-	ADDRESSES, /* KL_MAY_SEE_ADDRESSES */
-};
-
-static const struct kind {
-	kl_detail_fn fn;
-	enum guard guard;
-} kinds[KL_DETAIL_KINDS] = {
-	[KL_DETAIL_TASK] = { kl_detail_task },
-	[KL_DETAIL_COMMAND] = { kl_detail_command },
-	[KL_DETAIL_PATHS] = { kl_detail_paths },
-	[KL_DETAIL_FILES] = { kl_detail_files },
-	[KL_DETAIL_SOCKETS] = { kl_detail_sockets },
-	[KL_DETAIL_MAPS] = { kl_detail_maps },
-	[KL_DETAIL_MEMORY] = { kl_detail_memory },
-	[KL_DETAIL_SIGNALS] = { kl_detail_signals },
-	[KL_DETAIL_NAMESPACES] = { kl_detail_namespaces },
-	[KL_DETAIL_CGROUPS] = { kl_detail_cgroups },
-	[KL_DETAIL_RIGHTS] = { kl_detail_rights },
-	[KL_DETAIL_AFFINITY] = { kl_detail_affinity },
-	[KL_DETAIL_LIMITS] = { kl_detail_limits },
-	[KL_DETAIL_IO] = { kl_detail_io },
-	[KL_DETAIL_SYSCALL] = { kl_detail_syscall, TRACER },
-	[KL_DETAIL_STACK] = { kl_detail_stack, ADDRESSES },
-	[KL_DETAIL_WAIT] = { kl_detail_wait },
-	[KL_DETAIL_CHILDREN] = { kl_detail_children },
-	[KL_DETAIL_ENVIRONMENT] = { kl_detail_environment, TRACER },
+static const kl_detail_fn kinds[KL_DETAIL_KINDS] = {
+	[KL_DETAIL_TASK] = kl_detail_task,
+	[KL_DETAIL_COMMAND] = kl_detail_command,
+	[KL_DETAIL_PATHS] = kl_detail_paths,
+	[KL_DETAIL_FILES] = kl_detail_files,
+	[KL_DETAIL_SOCKETS] = kl_detail_sockets,
+	[KL_DETAIL_MAPS] = kl_detail_maps,
+	[KL_DETAIL_MEMORY] = kl_detail_memory,
+	[KL_DETAIL_SIGNALS] = kl_detail_signals,
+	[KL_DETAIL_NAMESPACES] = kl_detail_namespaces,
+	[KL_DETAIL_CGROUPS] = kl_detail_cgroups,
+	[KL_DETAIL_RIGHTS] = kl_detail_rights,
+	[KL_DETAIL_AFFINITY] = kl_detail_affinity,
+	[KL_DETAIL_LIMITS] = kl_detail_limits,
+	[KL_DETAIL_IO] = kl_detail_io,
+	[KL_DETAIL_SYSCALL] = kl_detail_syscall,
+	[KL_DETAIL_STACK] = kl_detail_stack,
+	[KL_DETAIL_WAIT] = kl_detail_wait,
+	[KL_DETAIL_CHILDREN] = kl_detail_children,
+	[KL_DETAIL_ENVIRONMENT] = kl_detail_environment,
 };
 
 /**
@@ -167,13 +159,16 @@ static bool is_tracer(struct kl_detail *d)
 	return is;
 }
 
-static int check_guard(struct kl_detail *d, enum guard guard)
+static int check_guard(struct kl_detail *d)
 {
+	u32 what = d->call->what;
+
 	d->is_tracer = is_tracer(d);
-	if (guard == ADDRESSES && !(d->may & KL_MAY_SEE_ADDRESSES))
+	if (kl_rights_lack(d->may, kl_detail_needs(what)))
 		return kl_fail(d->why, -EPERM, "traces of the kernel need CAP_SYS_ADMIN");
 	/* Kernel threads have nothing to guard, and what has ended has lost it. */
-	if (guard == TRACER && !d->is_tracer && !(d->task->flags & (PF_KTHREAD | PF_EXITING)))
+	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer &&
+	    !(d->task->flags & (PF_KTHREAD | PF_EXITING)))
 		return kl_fail(d->why, -EACCES,
 			       "the kernel lets only those see this of process %d who may trace it",
 			       d->call->pid);
@@ -186,7 +181,7 @@ static bool is_ended(const struct task_struct *t)
 }
 
 /* One look. Returns 1 if the task has become another program meanwhile. */
-static int look(struct kl_detail *d, const struct kind *kind)
+static int look(struct kl_detail *d)
 {
 	u64 before, after;
 	int error;
@@ -197,9 +192,9 @@ static int look(struct kl_detail *d, const struct kind *kind)
 	d->cursor = d->call->cursor;
 	error = check(d, &before);
 	if (!error)
-		error = check_guard(d, kind->guard);
+		error = check_guard(d);
 	if (!error)
-		error = kind->fn(d);
+		error = kinds[d->call->what](d);
 	if (is_ended(d->task))
 		d->flags |= KL_DETAIL_ENDED;
 	if (error)
@@ -227,7 +222,7 @@ static int look_until_same(struct kl_detail *d)
 	int error = 1;
 
 	for (u32 i = 0; error == 1 && i < TRIES; i++)
-		error = look(d, &kinds[d->call->what]);
+		error = look(d);
 	if (error == 1)
 		return kl_fail(d->why, -EAGAIN, "process %d runs one program after the other",
 			       d->call->pid);
@@ -254,7 +249,7 @@ static int check_call(const struct kl_abi_detail *call, struct kl_error *why)
 {
 	if (call->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member is not 0");
-	if (call->what >= KL_DETAIL_KINDS || !kinds[call->what].fn)
+	if (call->what >= KL_DETAIL_KINDS || !kinds[call->what])
 		return kl_fail(why, -EINVAL, "there is no kind %u of details", call->what);
 	if (call->bytes < KL_DETAIL_BYTES_MIN || call->bytes > KL_DETAIL_BYTES_MAX)
 		return kl_fail(why, -EINVAL, "details need room of %u to %u bytes",
