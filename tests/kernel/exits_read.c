@@ -232,7 +232,7 @@ void ask_details(bool of_user)
 static void read_cpus(int fd)
 {
 	static struct kl_abi_cpu before[64];
-	struct kl_abi_cpu now[64];
+	struct kl_abi_cpu now[64] = {};
 	struct kl_abi_cpus call = { .size = sizeof(call), .n_cpus = 64, .cpus = (uintptr_t)now };
 
 	how->calls++;

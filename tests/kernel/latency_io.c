@@ -64,7 +64,7 @@ static struct taskstats read_delays(u32 tid)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC);
 	struct taskstats found;
-	struct message m;
+	struct message m = {};
 	const char *answer;
 	u16 family;
 
