@@ -338,7 +338,7 @@ static void put_limits(void)
 	       KL_DEFINED_UNPRIVILEGED_MAX, KL_DEFINED_UNPRIVILEGED_HZ);
 }
 
-int main(void)
+static void put_intro(void)
 {
 	puts("# What each may see\n\n"
 	     "Made by `scripts/access-doc` of the tables and of the code that decides\n"
@@ -357,6 +357,10 @@ int main(void)
 	     "- no: refused, and left out of patterns and masksets.\n\n"
 	     "Fields that are addresses are zero without CAP_SYS_ADMIN. What handlers keep\n"
 	     "(tables, flags, texts) is made of nothing but what these tables show.\n");
+}
+
+static void put_rights(void)
+{
 	puts("## Rights\n");
 	puts("| opener | all tasks | addresses | hooks |\n|---|---|---|---|");
 	for (size_t i = 0; i < OPENERS; i++) {
@@ -367,6 +371,12 @@ int main(void)
 		       may & KL_MAY_SEE_ADDRESSES ? "yes" : "no",
 		       may & KL_MAY_HOOK_FUNCTIONS ? "yes" : "no");
 	}
+}
+
+int main(void)
+{
+	put_intro();
+	put_rights();
 	puts("\n## Places\n");
 	put_head("place", "");
 	put_kinds();

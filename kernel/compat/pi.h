@@ -2,8 +2,8 @@
 /*
  * Who has what a task waits for that hands priority on: an rt_mutex, as the one behind a futex
  * locked by FUTEX_LOCK_PI. The kernel keeps struct rt_mutex_waiter to itself; it lies on the
- * waiting task's stack. In 6.1 and since 6.4 alike the task stands in it behind the two nodes
- * of its trees, whose sizes differ, and the lock behind the task: so the task is searched for.
+ * waiting task's stack. The task stands in it behind the two nodes of its trees, whose size is
+ * not the same in all kernels, and the lock behind the task: so the task is searched for.
  */
 #ifndef KL_COMPAT_PI_H
 #define KL_COMPAT_PI_H
