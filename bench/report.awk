@@ -143,6 +143,29 @@ function wall_table(   i, name, plain)
 	}
 }
 
+# What is known of 1,000 processes, and parameters of one beside the design of 2015.
+function process_table(   i, name, x, pair)
+{
+	x = extra("kernlens", "processes", "13 variables")
+	if (x == "")
+		return
+	print "\n## Processes\n\nOf each of 1,000 processes that sleep: guest instructions a process, the least of five rounds.\n" > md
+	print "| | goal | instructions | over 13 variables |\n|---|---|---|---|" > md
+	printf "| kernlens, 13 variables in one call | 600 | **%d** | |\n", x > md
+	print "| the same, 1 variable | | " extra("kernlens", "processes", "1 variable") " | |" > md
+	for (i = 1; i <= nfiles; i++) {
+		name = extra("proc", "processes", files[i])
+		if (name != "")
+			printf "| /proc: %s | | %d | %.0f times |\n", files[i], name, name / x > md
+	}
+	print "\nOne parameter of one process, a call each, as the process analyzer of 2015 was measured (2.5 GHz, Linux 3.13,\ngettimeofday around the call): microseconds there, guest instructions here, with the way into the kernel\nand back. The units are not the same. Kernels\nsince 4.2 do not keep the link count.\n" > md
+	print "| parameter | 2015, microseconds | kernlens, instructions |\n|---|---|---|" > md
+	for (i = 1; i <= nparameters; i++) {
+		split(parameters[i], pair, "=")
+		print "| " pair[1] " | " pair[2] " | " cell(extra("kernlens", "processes", pair[1])) " |" > md
+	}
+}
+
 function write_json(   key, f, comma)
 {
 	print "{\n  \"kernel\": " quoted(release) ",\n  \"unit\": \"guest instructions\",\n  \"results\": [" > json
@@ -166,6 +189,12 @@ BEGIN {
 	per["switches"] = 2
 	switch_rounds = 10000 # as in cost.c
 	per["kmalloc"] = 3
+	per["processes"] = 1
+	nfiles = split("stat|status|maps|stat, status and maps", files, "|")
+	# The design of 2015, table 2.
+	nparameters = split("process name=82|group id=120|parent process=71|group leader=101|child process=147|" \
+			    "memory segments=110|process priority=92|process state=83|cpu used=83|" \
+			    "major and minor faults=96|start time=94|link count=83", parameters, "|")
 	nworks = split("compile tar+gzip fork+exec groups", works, " ")
 	split("ftrace lttng perf bpftrace strace", peers, " ")
 	ntracers = split("kernlens|kernlens record|ftrace|lttng", tracers, "|")
@@ -214,6 +243,7 @@ BEGIN {
 END {
 	work_table()
 	wall_table()
+	process_table()
 	write_json()
 	check_plain()
 	check_limits()
