@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <asm/processor.h>
 
+#include "../compat/file.h"
 #include "../source/probes.h"
 #include "dump.h"
 #include "look.h"
@@ -142,8 +143,8 @@ static void dump_mappings(struct dump *d)
 			u64 inode = 0;
 
 			if (vma->vm_file) {
-				name = file_path(vma->vm_file, d->path, PAGE_SIZE);
-				inode = file_inode(vma->vm_file)->i_ino;
+				name = d_path(kl_file_user_path(vma->vm_file), d->path, PAGE_SIZE);
+				inode = kl_file_user_inode(vma->vm_file)->i_ino;
 			}
 			fire(kl_probe_lttng_statedump_vm_map, d->session, d->task, vma->vm_start,
 			     vma->vm_end, vma->vm_flags, inode, (u64)vma->vm_pgoff << PAGE_SHIFT,

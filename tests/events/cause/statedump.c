@@ -5,7 +5,10 @@
  */
 #include <dirent.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 #include "cause.h"
 
@@ -44,6 +47,28 @@ static void tell_files(void)
 	closedir(dir);
 }
 
+/* A file of an overlay, which maps one of another place. */
+static void map_overlay(void)
+{
+	static const char *const folders[] = { "/tmp/kl-lower", "/tmp/kl-lowest",
+					       "/tmp/kl-merged" };
+	static void *mapped;
+	int fd;
+
+	for (int i = 0; i < 3; i++)
+		if (mkdir(folders[i], 0755) && errno != EEXIST)
+			DIE("mkdir");
+	fd = open("/tmp/kl-lower/mapped", O_RDWR | O_CREAT, 0644);
+	CHECK(ftruncate(fd, 4096));
+	close(fd);
+	CHECK(mount("overlay", folders[2], "overlay", 0, "lowerdir=/tmp/kl-lower:/tmp/kl-lowest"));
+	fd = open("/tmp/kl-merged/mapped", O_RDONLY);
+	mapped = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapped == MAP_FAILED)
+		DIE("no mapping of an overlay's file");
+	close(fd);
+}
+
 static void tell_mappings(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -78,6 +103,7 @@ int main(void)
 		DIE("pthread_create");
 	while (!*(volatile pid_t *)&tid)
 		sleep_ms(1);
+	map_overlay();
 	tell_files();
 	tell_mappings();
 	fact("lttng_statedump_process_state tid=%d vtid=%d pid=%d vpid=%d ppid=%d vppid=%d "
