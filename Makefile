@@ -25,7 +25,8 @@ KERNELS ?= 6.1 6.12
 CACHE := $(or $(KERNLENS_CACHE),.cache)
 
 # The tables decide the layout of records: both sides must have the same.
-TABLES := uapi/events.def uapi/syscalls.def uapi/handlers.def uapi/variables.def
+TABLES := uapi/events.def uapi/syscalls.def uapi/handlers.def uapi/variables.def \
+	uapi/settings.def
 SCHEMA_HASH := $(shell cat $(TABLES) | scripts/schema-hash)
 
 CFLAGS := -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE \
@@ -127,7 +128,7 @@ install: library command install-module
 	install -d $(DESTDIR)$(PREFIX)/include/kernlens
 	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/kernlens
 	install -m 644 uapi/kernlens.h $(DESTDIR)$(PREFIX)/include/kernlens/abi.h
-	install -m 644 $(filter-out uapi/kernlens.h,$(wildcard uapi/*.h)) uapi/events.def uapi/handlers.def $(DESTDIR)$(PREFIX)/include/kernlens
+	install -m 644 $(filter-out uapi/kernlens.h,$(wildcard uapi/*.h)) uapi/events.def uapi/handlers.def uapi/settings.def $(DESTDIR)$(PREFIX)/include/kernlens
 	install -d $(MAN)/man1 $(MAN)/man5 $(MAN)/man7
 	install -m 644 docs/man/*.1 $(MAN)/man1
 	install -m 644 docs/man/*.5 $(MAN)/man5

@@ -2,7 +2,7 @@
 /*
  * A numbered menu about one process: a number is read, its answer printed, until "exit"
  * or the end of the input. Each answer is got from the module when it is asked for; that
- * the process has ended meanwhile is an answer, too.
+ * the process has ended meanwhile is an answer, too. One sets a parameter.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -125,6 +125,7 @@ static const struct item {
 	{ .name = "total fault count of process", .task = show_faults },
 	{ .name = "process start time", .task = show_start },
 	{ .name = "process link count", .task = show_links },
+	{ .name = "set a parameter" },
 };
 
 #define ITEMS (sizeof(items) / sizeof(*items))
@@ -158,8 +159,44 @@ static bool answer(struct kl_device *device, int pid, const struct item *item)
 	return true;
 }
 
+/* One line for a parameter and its value; an empty one: nothing. */
+static void set_parameter(struct kl_device *device, int pid, uint64_t start_ns)
+{
+	struct kl_setting setting;
+	struct kl_abi_set told;
+	char line[512];
+
+	printf("NAME=VALUE: ");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return;
+	line[strcspn(line, "\n")] = 0;
+	if (!line[0])
+		return;
+	if (kl_setting_parse(&setting, line) || kl_set(device, pid, start_ns, &setting, &told))
+		printf("  %s\n", kl_error_text());
+	else if (told.flags & KL_SET_TOLD)
+		printf("  %s was %s, is %s\n", kl_setting_name(setting.what), told.old_text,
+		       told.new_text);
+}
+
+/* When the process was started; 0: it is not there. */
+static uint64_t start_of(struct kl_device *device, int pid)
+{
+	struct kl_details list;
+	uint64_t start_ns = 0;
+
+	if (kl_details_read(device, pid, KL_DETAIL_TASK, &list))
+		return 0;
+	if (list.n)
+		start_ns = list.entry[0].task.start_ns;
+	kl_details_deinit(&list);
+	return start_ns;
+}
+
 int cli_proc_menu(struct kl_device *device, int pid)
 {
+	uint64_t start_ns = start_of(device, pid);
 	char line[64];
 	bool there = answer(device, pid, &items[0]);
 
@@ -176,10 +213,12 @@ int cli_proc_menu(struct kl_device *device, int pid)
 		line[strcspn(line, "\n")] = 0;
 		if (!strcmp(line, "exit") || !strcmp(line, "quit") || !strcmp(line, "0"))
 			break;
-		if (cli_parse_unsigned(line, ITEMS, &number) && number)
-			there = answer(device, pid, &items[number - 1]);
-		else
+		if (!cli_parse_unsigned(line, ITEMS, &number) || !number)
 			print_menu();
+		else if (number == ITEMS)
+			set_parameter(device, pid, start_ns);
+		else
+			there = answer(device, pid, &items[number - 1]);
 	}
 	return there ? CLI_OK : CLI_FAILED;
 }

@@ -449,6 +449,7 @@ struct kl_abi_status {
 };
 
 #include "detail.h"
+#include "set.h"
 
 #define KL_IOC_TYPE 0xB7
 /* on any descriptor of the device */
@@ -462,6 +463,7 @@ struct kl_abi_status {
 #define KL_IOC_HANDLER_INFO _IOWR(KL_IOC_TYPE, 0x35, struct kl_abi_handler_info)
 #define KL_IOC_INSPECT _IOWR(KL_IOC_TYPE, 0x50, struct kl_abi_inspect)
 #define KL_IOC_CPUS _IOWR(KL_IOC_TYPE, 0x51, struct kl_abi_cpus)
+#define KL_IOC_SET _IOWR(KL_IOC_TYPE, 0x53, struct kl_abi_set)
 #define KL_IOC_DETAIL _IOWR(KL_IOC_TYPE, 0x58, struct kl_abi_detail)
 /* makes the descriptor a session's */
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)

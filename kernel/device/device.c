@@ -25,6 +25,7 @@
 #include "../task/detail.h"
 #include "../task/dump.h"
 #include "../task/inspect.h"
+#include "../task/set.h"
 #include "device.h"
 
 /**
@@ -33,6 +34,7 @@
  * @creator: the session is this file's own, and closes with it
  * @changes: may switch its masksets; a creator may, too
  * @seen: kl_news_number() when the statistics were last read
+ * @setting: a change of a process that it has begun, or NULL
  */
 struct kl_client {
 	struct mutex lock; /* one call at a time */
@@ -42,6 +44,7 @@ struct kl_client {
 	bool creator;
 	bool changes;
 	u64 seen;
+	struct kl_setting *setting;
 	struct kl_error why;
 };
 
@@ -141,6 +144,11 @@ static int call_cpus(struct kl_client *client, void *arg)
 static int call_inspect(struct kl_client *client, void *arg)
 {
 	return kl_inspect(arg, client->cred, client->may, NULL, &client->why);
+}
+
+static int call_set(struct kl_client *client, void *arg)
+{
+	return kl_set(arg, client->cred, client->may, &client->setting, &client->why);
 }
 
 static int adopt_session(struct kl_client *client, struct kl_session *s, bool creator)
@@ -383,6 +391,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_TABLE, table, struct kl_abi_table, NEEDS_SESSION),
 	CALL(KL_IOC_METADATA_SET, metadata_set, struct kl_abi_metadata, NEEDS_CREATOR),
 	CALL(KL_IOC_METADATA_GET, metadata_get, struct kl_abi_metadata, NEEDS_SESSION),
+	CALL(KL_IOC_SET, set, struct kl_abi_set, NEEDS_NOTHING),
 	CALL(KL_IOC_DETAIL, detail, struct kl_abi_detail, NEEDS_NOTHING),
 	CALL(KL_IOC_HANDLER_INFO, handler_info, struct kl_abi_handler_info, NEEDS_NOTHING),
 	CALL(KL_IOC_HANDLER_READ, handler_read, struct kl_abi_handler_read, NEEDS_SESSION),
@@ -493,6 +502,7 @@ static int device_release(struct inode *inode, struct file *file)
 {
 	struct kl_client *client = file->private_data;
 
+	kl_set_abandon(client->setting);
 	if (client->session) {
 		if (client->creator)
 			kl_session_close(client->session);

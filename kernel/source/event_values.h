@@ -7,6 +7,7 @@
 #ifndef KL_SOURCE_EVENT_VALUES_H
 #define KL_SOURCE_EVENT_VALUES_H
 
+#include "../../uapi/kernlens.h"
 #include "compat/compat_config.h"
 #include "compat/prototypes.h"
 #include "trace_headers.h"
@@ -19,6 +20,26 @@ static inline const char *kl_str(const char *string)
 {
 	return string ? string : "";
 }
+
+/**
+ * struct kl_change - what process_set tells of a change
+ * @tid: of the task; if there is none, the number that was asked for
+ * @pid: its process; 0: there is none
+ * @what: enum kl_set_what
+ *
+ * Values and texts as struct kl_abi_set has them.
+ */
+struct kl_change {
+	s32 tid;
+	s32 pid;
+	u32 what;
+	s32 error;
+	s64 old_value;
+	s64 new_value;
+	char old_text[KL_STRING_MAX];
+	char new_text[KL_STRING_MAX];
+	char asked[KL_STRING_MAX];
+};
 
 /* ------------------------------------------------------------------ tasks */
 

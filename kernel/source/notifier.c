@@ -3,7 +3,8 @@
  * Events that the module fires itself for all sessions that want them: machine
  * trouble, which the kernel announces through notifier chains (`die`: oops and
  * other exceptions in the kernel; panic), one notifier of each kind, registered
- * while some session wants it; and marks, which programs make.
+ * while some session wants it; marks, which programs make; and what is set of
+ * processes, which kernel/task/set.c knows.
  */
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
@@ -11,6 +12,7 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
+#include "../session/record.h"
 #include "../session/session.h"
 #include "probes.h"
 #include "source.h"
@@ -24,6 +26,7 @@ static DEFINE_MUTEX(notifiers_lock);
 static LIST_HEAD(die_followers);
 static LIST_HEAD(panic_followers);
 static LIST_HEAD(mark_followers);
+static LIST_HEAD(set_followers);
 
 static int on_die(struct notifier_block *block, unsigned long what, void *data)
 {
@@ -67,11 +70,30 @@ void kl_mark_fire(u64 value, const char *text)
 	preempt_enable();
 }
 
+/**
+ * kl_set_fire - a parameter of a process has been set, or not
+ * @t: the process or thread, with a reference; NULL: there is none
+ * @change: what is told of it
+ * @told: also to those who may see @t, but not the running task
+ *
+ * For all sessions that have the event. Context: process.
+ */
+void kl_set_fire(struct task_struct *t, const struct kl_change *change, bool told)
+{
+	struct follower *f;
+
+	preempt_disable();
+	list_for_each_entry_rcu(f, &set_followers, list, true)
+		if (told || kl_gate_self(f->session))
+			kl_probe_process_set(f->session, t, change);
+	preempt_enable();
+}
+
 /* Before others, which may not return. */
 static struct notifier_block die_block = { .notifier_call = on_die, .priority = INT_MAX };
 static struct notifier_block panic_block = { .notifier_call = on_panic, .priority = INT_MAX };
 
-/* Register or unregister the chain's notifier of an event; a mark has none. */
+/* Register or unregister the chain's notifier of an event; those of programs have none. */
 static void switch_notifier(const struct kl_event *e, bool on)
 {
 	if (e->probe == kl_probe_die) {
@@ -97,6 +119,8 @@ static struct list_head *followers_of(const struct kl_event *e)
 		return &panic_followers;
 	if (e->probe == kl_probe_mark)
 		return &mark_followers;
+	if (e->probe == kl_probe_process_set)
+		return &set_followers;
 	return NULL;
 }
 

@@ -14,7 +14,9 @@
 #include "../session/rights.h"
 
 struct kl_session;
+struct kl_change;
 struct kl_error;
+struct task_struct;
 struct tracepoint;
 
 enum kl_set {
@@ -79,6 +81,7 @@ void kl_function_detach(struct kl_session *s, const struct kl_event *e);
 int kl_notifier_attach(struct kl_session *s, const struct kl_event *e, struct kl_error *why);
 void kl_notifier_detach(struct kl_session *s, const struct kl_event *e);
 void kl_mark_fire(u64 value, const char *text);
+void kl_set_fire(struct task_struct *t, const struct kl_change *change, bool told);
 
 /* follow.c: a session's task set follows forks */
 int kl_follow_attach(struct kl_session *s);

@@ -37,6 +37,12 @@ static const struct kl_word protocols[] = {
 	KL_WORD(IPPROTO_UDPLITE), KL_WORD(IPPROTO_RAW),	   { 262, "IPPROTO_MPTCP" },
 };
 
+static const struct kl_word settings[] = {
+#define KL_SETTING(id, macro, name, scope, help) { id, name },
+#include "../../uapi/settings.def"
+#undef KL_SETTING
+};
+
 static const struct kl_word fault_none[] = { { 0, "0" } };
 static const struct kl_word faults[] = {
 	{ 0x1, "OOM" },		 { 0x2, "SIGBUS" },	     { 0x4, "MAJOR" },
@@ -195,6 +201,7 @@ const struct kl_words kl_words_kernel[KL_FORMAT_COUNT] = {
 	[KL_FORMAT_softirq] = { CHOICE(softirqs, ~0ull) },
 	[KL_FORMAT_sock_state] = { CHOICE(tcp_states, ~0ull) },
 	[KL_FORMAT_sock_proto] = { CHOICE(protocols, ~0ull) },
+	[KL_FORMAT_setting] = { CHOICE(settings, ~0ull) },
 	[KL_FORMAT_vm_fault] = { CHOICE(fault_none, ~0ull), FLAGS(faults) },
 };
 

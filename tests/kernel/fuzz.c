@@ -118,6 +118,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_LATENCY, kl_abi_latency, 20),
 	CALL(KL_IOC_LATENCY_READ, kl_abi_latency_read, 20),
 	CALL(KL_IOC_DETAIL, kl_abi_detail, 300),
+	CALL(KL_IOC_SET, kl_abi_set, 3),
 	{ KL_IOC_FREEZE, 0, 0 },
 };
 
@@ -196,6 +197,10 @@ static void fill_sensibly(const struct call *call, void *argument)
 		break;
 	case KL_IOC_DETAIL:
 		fill_detail(argument);
+		break;
+	case KL_IOC_SET:
+		words[2] = below(2) ? (u32)getpid() : below(300);
+		words[3] = below(34);
 		break;
 	case KL_IOC_RULE:
 		fill_rule(argument);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Changes of processes: nice values and signals, by the system calls that everybody
- * has; what the kernel refuses is said in the last line.
+ * Changes of processes: nice values and signals, by the kernel's own calls; what it
+ * refuses is said in the last line. A nice value is set by the library, which makes an
+ * event of it.
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "view.h"
 
 /* Does it to those that are tagged, or to the selected one; @act returns an errno or 0. */
-static void change_chosen(struct view *v, int (*act)(int32_t id, int arg), int arg,
+static void change_chosen(struct view *v, int (*act)(struct view *v, int32_t id, int arg), int arg,
 			  const char *what)
 {
 	const struct view_ids *tagged = &v->list.tagged;
@@ -27,7 +29,7 @@ static void change_chosen(struct view *v, int (*act)(int32_t id, int arg), int a
 		tagged = &one;
 	}
 	for (size_t i = 0; i < tagged->n; i++) {
-		int failure = act(tagged->id[i], arg);
+		int failure = act(v, tagged->id[i], arg);
 
 		if (failure) {
 			error = failure;
@@ -42,15 +44,31 @@ static void change_chosen(struct view *v, int (*act)(int32_t id, int arg), int a
 	v->refresh_at = 0;
 }
 
-static int add_nice(int32_t id, int by)
+/* When the process was started that the list shows under a number; 0: it is not there. */
+static uint64_t start_of(const struct view *v, int32_t id)
 {
+	for (size_t row = 0; row < kl_processes_count(v->table); row++) {
+		bool there;
+
+		if (kl_processes_row(v->table, row, &there) == id && there)
+			return column_number(v, row, NEED_START);
+	}
+	return 0;
+}
+
+/* Of what has been shown, not of another that has got its number since. */
+static int add_nice(struct view *v, int32_t id, int by)
+{
+	struct kl_setting setting = { .what = KL_SET_NICE };
 	int nice;
 
 	errno = 0;
 	nice = getpriority(PRIO_PROCESS, (id_t)id);
 	if (nice == -1 && errno)
 		return errno;
-	return setpriority(PRIO_PROCESS, (id_t)id, nice + by) ? errno : 0;
+	setting.number = nice + by;
+	snprintf(setting.asked, sizeof(setting.asked), "%d", setting.number);
+	return -kl_set(v->device, id, start_of(v, id), &setting, NULL);
 }
 
 void change_nice(struct view *v, int by)
@@ -58,7 +76,7 @@ void change_nice(struct view *v, int by)
 	change_chosen(v, add_nice, by, "Cannot change the nice value of");
 }
 
-static int send_signal(int32_t id, int signal)
+static int send_signal(struct view *v, int32_t id, int signal)
 {
 	return kill(id, signal) ? errno : 0;
 }

@@ -32,6 +32,7 @@
 #include <kernlens/plan.h>
 #include <kernlens/stack.h>
 #include <kernlens/inspect.h>
+#include <kernlens/set.h>
 #include <kernlens/processes.h>
 #include <kernlens/flame.h>
 #include <kernlens/latency.h>

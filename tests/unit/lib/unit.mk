@@ -12,12 +12,13 @@
 #   lib-ber      files in BER written, read, cut and damaged
 #   lib-maskset  masksets as text and files, each error with its place
 #   lib-watch    rules of alarms: what they mean, each error with its place
+#   lib-set      what shall be set of a process, in words
 #   lib-stack    call traces as text, there and back, cut and damaged
 #   lib-address  names of addresses, and they and call traces in BER, damaged
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
-LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch
+LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch set
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)
