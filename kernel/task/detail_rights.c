@@ -205,7 +205,7 @@ int kl_detail_limits(struct kl_detail *d)
 
 	BUILD_BUG_ON(KL_DETAIL_LIMITS_NUMBER != RLIM_NLIMITS);
 	rcu_read_lock();
-	leader = d->task->group_leader;
+	leader = pid_alive(d->task) ? d->task->group_leader : d->task;
 	get_task_struct(leader);
 	rcu_read_unlock();
 	task_lock(leader);
