@@ -154,8 +154,9 @@ static s64 read_limit(struct task_struct *t, u32 what, char *text)
 	struct rlimit limit;
 	int n;
 
+	/* That of one that has been released may be freed: then nobody changes the limits either. */
 	rcu_read_lock();
-	leader = t->group_leader;
+	leader = pid_alive(t) ? t->group_leader : t;
 	get_task_struct(leader);
 	rcu_read_unlock();
 	/* Both at once, as prlimit(2) writes them. */
@@ -189,6 +190,18 @@ static const read_fn readers[] = {
 
 /* --------------------------------------------------------------- the call */
 
+static bool sees(const struct cred *cred, u32 may, struct task_struct *t)
+{
+	bool seen = may & KL_MAY_SEE_ALL;
+
+	if (!seen) {
+		preempt_disable();
+		seen = kl_access_may_see(cred, t);
+		preempt_enable();
+	}
+	return seen;
+}
+
 /*
  * The task that is meant, with a reference; NULL: there is none, it was started at another
  * time, or is one of which the caller must not learn when it was.
@@ -203,9 +216,7 @@ static struct task_struct *find(const struct kl_abi_set *call, const struct cred
 	if (call->id > 0)
 		t = pid_task(find_vpid(call->id), PIDTYPE_PID);
 	if (t) {
-		preempt_disable();
-		*seen = may & KL_MAY_SEE_ALL || kl_access_may_see(cred, t);
-		preempt_enable();
+		*seen = sees(cred, may, t);
 		if (call->start_ns && (!*seen || call->start_ns != t->start_boottime))
 			t = NULL;
 	}
@@ -265,7 +276,8 @@ static int begin(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	return 0;
 }
 
-static int end(struct kl_abi_set *call, struct kl_setting **pending, struct kl_error *why)
+static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
+	       struct kl_setting **pending, struct kl_error *why)
 {
 	struct kl_setting *s = *pending;
 	const struct kl_change *c;
@@ -274,6 +286,8 @@ static int end(struct kl_abi_set *call, struct kl_setting **pending, struct kl_e
 		return kl_fail(why, -EINVAL, "nothing has begun that could end");
 	if (call->error < 0 || call->error > KL_SET_ERROR_MAX)
 		return kl_fail(why, -EINVAL, "%d is no errno", call->error);
+	/* It may have become another program meanwhile. */
+	s->seen = s->seen && (!s->task || sees(cred, may, s->task));
 	fire(s, call->error);
 	c = &s->change;
 	call->flags = 0;
@@ -307,7 +321,7 @@ int kl_set(struct kl_abi_set *call, const struct cred *cred, u32 may, struct kl_
 	case KL_SET_BEGIN:
 		return begin(call, cred, may, pending, why);
 	case KL_SET_END:
-		return end(call, pending, why);
+		return end(call, cred, may, pending, why);
 	default:
 		return kl_fail(why, -EINVAL, "a change has no step %u", call->step);
 	}

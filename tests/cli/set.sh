@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Parameters of processes: set, refused as the kernel's own calls refuse, and the event of each.
 
+# Itself, not what may look for it each time.
+python=$(python3 -Ic 'import sys; print(sys.executable)')
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
 
 # tap TEXT FILE: the tests that a program has told.
@@ -19,11 +21,11 @@ tap() {
 }
 
 kl record -a -q -e process_set -o recorded -- \
-	bash -c 'python3 "$1" calls "$2" expected >told 2>&1; :' bash "$here/set.py" "$kernlens"
+	bash -c '"$1" "$2" calls "$3" expected >told 2>&1; :' bash "$python" "$here/set.py" "$kernlens"
 expect "changes, recorded" 0
 tap "the comparison of calls" told
 "$kernlens" print --format json recorded >printed
-python3 "$here/set.py" events printed expected >told 2>&1
+"$python" "$here/set.py" events printed expected >told 2>&1
 tap "the comparison of events" told
 kl print recorded
 says out 'kernlens-[0-9]+ process_set: tid=[0-9]+ pid=[0-9]+ what=nice old_value=0 new_value=5 error=0 ' "an event as text"
@@ -68,12 +70,12 @@ says err "cannot set nice of $one to 9: Operation not permitted"
 silent out "$one +nice" "and values that are another's are not told"
 
 # Threads.
-python3 -c 'import threading, time
+"$python" -Ic 'import threading, time
 for _ in range(3): threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
 print(flush=True)
 time.sleep(600)' >started &
 many=$!
-wait_until test -s started
+until [[ -s started ]]; do sleep 0.1; done
 kl set $many nice=3
 check "one thread of four" test "$(awk '{ print $19 }' /proc/$many/task/*/stat | xargs)" = '3 0 0 0'
 kl set -t $many nice=6 timer_slack=1ms oom_score_adj=5 --json
