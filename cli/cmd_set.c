@@ -135,7 +135,7 @@ static void set_of_threads(struct set *s, int32_t id, uint64_t start_ns)
 /* Those that may be seen. Returns how many were new, or a negative errno. */
 static int set_threads(struct set *s, struct kl_inspect *inspect, int32_t id, struct done *done)
 {
-	int rows = kl_inspect_read(inspect, &id, 1, KL_INSPECT_THREADS), new = 0;
+	int rows = kl_inspect_read(inspect, &id, 1, KL_INSPECT_THREADS), fresh = 0;
 
 	for (int row = 0; row < rows; row++) {
 		bool there;
@@ -144,9 +144,9 @@ static int set_threads(struct set *s, struct kl_inspect *inspect, int32_t id, st
 		if (!there || !add_done(done, tid))
 			continue;
 		set_of_threads(s, tid, kl_inspect_value(inspect, (size_t)row, 0).number);
-		new ++;
+		fresh++;
 	}
-	return rows < 0 ? rows : new;
+	return rows < 0 ? rows : fresh;
 }
 
 static void set_all_threads(struct set *s, int32_t id)
@@ -154,14 +154,14 @@ static void set_all_threads(struct set *s, int32_t id)
 	uint32_t start = kl_variable_find("start_time")->id;
 	struct kl_inspect *inspect = kl_inspect_create(s->device, &start, 1);
 	struct done done = { 0 };
-	int new = inspect ? 1 : -errno;
+	int fresh = inspect ? 1 : -errno;
 
-	for (int i = 0; i<ROUNDS &&new> 0; i++)
-		new = set_threads(s, inspect, id, &done);
-	if (new < 0)
-		s->status = cli_library_error(new, "threads of %d", id);
+	for (int i = 0; i < ROUNDS && fresh > 0; i++)
+		fresh = set_threads(s, inspect, id, &done);
+	if (fresh < 0)
+		s->status = cli_library_error(fresh, "threads of %d", id);
 	/* Not seen, but the kernel may let it be set all the same. */
-	if (!done.n && new >= 0) {
+	if (!done.n && fresh >= 0) {
 		cli_note("the threads of %d are not shown: only the one of that number is set", id);
 		set_of_threads(s, id, 0);
 	}
@@ -315,9 +315,9 @@ const struct cli_command cmd_set = {
 	.args = "[-t] PID... NAME=VALUE...",
 	.help = "Set parameters of processes: nice, policy, CPUs, limits ...",
 	.options = options,
-	.text = "NAME is nice, policy, priority, affinity, ioprio, oom_score_adj, timer_slack, cgroup\n"
-		"or limit.RESOURCE; --list shows how their values are written. Each is set by the\n"
-		"kernel's own call, and refused where that refuses: the exit status is 1 if something\n"
+	.text = "NAME is nice, policy, priority, affinity, ioprio, oom_score_adj, timer_slack,\n"
+		"cgroup or limit.RESOURCE; --list shows how values are written. Each is set by the\n"
+		"kernel's own call, and refused where that refuses: the exit status is 1 if one\n"
 		"was. Each change and each refusal is the event `process_set'.\n"
 		"\n"
 		"  kernlens set 4711 nice=5 ioprio=idle\n"

@@ -154,7 +154,7 @@ static s64 read_limit(struct task_struct *t, u32 what, char *text)
 	struct rlimit limit;
 	int n;
 
-	/* That of one that has been released may be freed: then nobody changes the limits either. */
+	/* One that has been released may outlive its leader; nobody sets its limits any more. */
 	rcu_read_lock();
 	leader = pid_alive(t) ? t->group_leader : t;
 	get_task_struct(leader);
@@ -283,7 +283,7 @@ static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	const struct kl_change *c;
 
 	if (!s)
-		return kl_fail(why, -EINVAL, "nothing has begun that could end");
+		return kl_fail(why, -EINVAL, "no change has begun on this descriptor");
 	if (call->error < 0 || call->error > KL_SET_ERROR_MAX)
 		return kl_fail(why, -EINVAL, "%d is no errno", call->error);
 	/* It may have become another program meanwhile. */

@@ -30,9 +30,8 @@ static const struct row {
 #undef KL_SETTING
 };
 
-_Static_assert(KL_SET_LIMIT_NOFILE == KL_SET_LIMIT + RLIMIT_NOFILE &&
-		       KL_SET_LIMIT_RTTIME == KL_SET_LIMIT + RLIMIT_RTTIME,
-	       "limits are numbered as their resources");
+_Static_assert(!(KL_SET_LIMIT_NOFILE - KL_SET_LIMIT - RLIMIT_NOFILE), "numbered as resources");
+_Static_assert(!(KL_SET_LIMIT_RTTIME - KL_SET_LIMIT - RLIMIT_RTTIME), "numbered as resources");
 
 const char *kl_setting_name(uint32_t what)
 {
