@@ -558,9 +558,7 @@ static int run_process(u32 uid, u64 seed)
 	       (unsigned long long)seed, (unsigned long long)operations,
 	       (unsigned long long)successes, broken ? ": " : "", broken ?: "");
 	fflush(stdout);
-	if (broken)
-		return 2;
-	return operations > 50 && successes ? 0 : 1;
+	return broken ? 2 : operations > 50 && successes ? 0 : 1;
 }
 
 static void report(u32 uid, int worst, double seconds)
@@ -581,12 +579,11 @@ int main(int argc, char **argv)
 	int worst[2] = {};
 
 	printf("# seed %llu\n", (unsigned long long)seed);
+	fflush(stdout);
 	for (u32 turn = 0; now_seconds() - begun < seconds; turn++, seed++) {
+		pid_t child = fork();
 		int status;
-		pid_t child;
 
-		fflush(stdout);
-		child = fork();
 		if (!child) {
 			end_time = now_seconds() + (seconds < 20 ? seconds / 4 : 5);
 			_exit(run_process(uids[turn & 1], seed));
