@@ -44,6 +44,7 @@ include $(wildcard tests/unit/*/unit.mk)
 include tests/kernel/kernel.mk
 include tests/cli/cli.mk
 -include tests/events/events.mk
+include tests/block/block.mk
 
 library: $(LIB) $(LIB_SHARED) $(BUILD)/kernlens.pc
 command: $(BUILD)/kernlens
@@ -162,7 +163,7 @@ uninstall:
 		$(SERVICES:%=$(UNITS)/%)
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 
-test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests
+test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests
 
 clean:
 	rm -rf $(BUILD)

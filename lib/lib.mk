@@ -6,7 +6,7 @@ LIB_SOURCES := $(wildcard lib/*/*.c)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 LIB_HEADERS := $(wildcard lib/include/kernlens/*)
 # What programs that use it link, too.
-LIB_LIBS := -ldw -lelf -liberty -lsqlite3
+LIB_LIBS := -ldw -lelf -liberty -lsqlite3 -lZydis
 LIB_SONAME := libkernlens.so.0
 LIB := $(BUILD)/libkernlens.a
 LIB_SHARED := $(BUILD)/$(LIB_SONAME)

@@ -39,5 +39,6 @@
 #include <kernlens/machine.h>
 #include <kernlens/watch.h>
 #include <kernlens/history.h>
+#include <kernlens/block.h>
 
 #endif /* KERNLENS_KERNLENS_H */

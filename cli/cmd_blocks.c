@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens blocks: the basic blocks of the kernel's functions, and where an instrument could be
+ * put, from the running kernel's text. The library takes it apart; nothing here needs the module.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "common.h"
+#include "output.h"
+
+enum {
+	KEY_ASM = CLI_KEY_OWN,
+	KEY_DOT,
+	KEY_SURVEY,
+	KEY_CORE,
+	KEY_SYMBOLS,
+};
+
+static const struct cli_option options[] = {
+	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
+	{ KEY_DOT, "dot", NULL, "the graph, for graphviz" },
+	{ KEY_SURVEY, "survey", NULL, "no function: the whole kernel, counted" },
+	{ KEY_CORE, "core", "FILE", "the kernel's memory (/proc/kcore)" },
+	{ KEY_SYMBOLS, "symbols", "FILE", "its symbols (/proc/kallsyms)" },
+	{},
+};
+
+struct wish {
+	const char *core;
+	const char *symbols;
+	bool instructions;
+	bool dot;
+	bool survey;
+};
+
+struct printer {
+	struct kl_blocks *blocks;
+	struct cli_table *table;
+	json_t *list;
+	struct kl_buffer text;
+	const struct wish *wish;
+};
+
+/* ------------------------------------------------------------------ a function */
+
+/* A point as one word: its tier and where it is if that is not the block's start, or why not. */
+static const char *point_word(const struct kl_block_point *point, char text[64])
+{
+	if (point->tier == KL_TIER_NONE)
+		snprintf(text, 64, "no: %s", kl_block_reason_name(point->reason));
+	else
+		snprintf(text, 64, "%s +0x%x,%u", kl_block_tier_name(point->tier), point->begin,
+			 point->bytes);
+	return text;
+}
+
+static void add_next(struct kl_buffer *text, uint32_t index)
+{
+	if (index == UINT32_MAX)
+		kl_buffer_add_char(text, '-');
+	else
+		kl_buffer_add_unsigned(text, index, 1);
+}
+
+static void print_instructions(struct printer *p, const struct kl_block_graph *g,
+			       const struct kl_block *block)
+{
+	for (uint32_t i = block->first; i < block->first + block->n; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+
+		kl_buffer_printf(&p->text, "      0x%llx  ",
+				 (unsigned long long)(g->function.address + in->offset));
+		for (uint32_t k = 0; k < 11; k++)
+			if (k < in->bytes)
+				kl_buffer_printf(&p->text, "%02x ", g->text[in->offset + k]);
+			else
+				kl_buffer_add_string(&p->text, "   ");
+		kl_block_print_instruction(p->blocks, g, i, &p->text);
+		if (in->reason)
+			kl_buffer_printf(&p->text, "  # %s", kl_block_reason_name(in->reason));
+		kl_buffer_add_char(&p->text, '\n');
+	}
+}
+
+static void print_text(struct printer *p, const struct kl_block_graph *g)
+{
+	char pre[64], post[64];
+
+	kl_buffer_printf(&p->text, "%s  0x%llx, %u bytes, %u blocks%s%s\n", g->function.name,
+			 (unsigned long long)g->function.address, g->function.bytes, g->blocks,
+			 g->function.reason ? ", none has a splice: " : "",
+			 g->function.reason ? kl_block_reason_help(g->function.reason) : "");
+	kl_buffer_printf(&p->text, "%5s  %-8s %5s %5s  %-6s  %5s %5s  %-24s %s\n", "block",
+			 "offset", "bytes", "instr", "ends", "next", "taken", "before", "behind");
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block *block = &g->block[i];
+		struct kl_buffer next = {}, taken = {};
+
+		add_next(&next, block->next);
+		add_next(&taken, block->taken);
+		kl_buffer_printf(&p->text, "%5u  +0x%-5x %5u %5u  %-6s  %5.*s %5.*s  %-24s %s\n", i,
+				 block->begin, block->bytes, block->n,
+				 kl_block_end_name(block->end), (int)next.length, next.data,
+				 (int)taken.length, taken.data, point_word(&block->pre, pre),
+				 point_word(&block->post, post));
+		kl_buffer_deinit(&next);
+		kl_buffer_deinit(&taken);
+		if (p->wish->instructions)
+			print_instructions(p, g, block);
+	}
+}
+
+static void print_dot(struct printer *p, const struct kl_block_graph *g)
+{
+	kl_buffer_printf(&p->text, "digraph \"%s\" {\n\tnode [shape=box fontname=monospace];\n",
+			 g->function.name);
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block *block = &g->block[i];
+
+		kl_buffer_printf(&p->text, "\tb%u [label=\"%u +0x%x\\l", i, i, block->begin);
+		for (uint32_t k = block->first;
+		     p->wish->instructions && k < block->first + block->n; k++) {
+			kl_block_print_instruction(p->blocks, g, k, &p->text);
+			kl_buffer_add_string(&p->text, "\\l");
+		}
+		kl_buffer_printf(&p->text, "\"%s];\n",
+				 block->pre.tier == KL_TIER_NONE ? " style=dashed" : "");
+		if (block->next != UINT32_MAX)
+			kl_buffer_printf(&p->text, "\tb%u -> b%u;\n", i, block->next);
+		if (block->taken != UINT32_MAX)
+			kl_buffer_printf(&p->text, "\tb%u -> b%u [style=bold];\n", i, block->taken);
+	}
+	kl_buffer_add_string(&p->text, "}\n");
+}
+
+static json_t *json_point(const struct kl_block_point *point)
+{
+	json_t *row = json_pack("{s:s, s:I, s:i}", "tier", kl_block_tier_name(point->tier),
+				"offset", (json_int_t)point->begin, "window", (int)point->bytes);
+
+	if (point->tier == KL_TIER_NONE)
+		json_object_set_new(row, "reason",
+				    json_string(kl_block_reason_name(point->reason)));
+	if (point->tier == KL_TIER_BOUNCE)
+		json_object_set_new(row, "slot", json_integer(point->slot));
+	return row;
+}
+
+static json_t *json_instructions(struct printer *p, const struct kl_block_graph *g,
+				 const struct kl_block *block)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t i = block->first; i < block->first + block->n; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+		char bytes[2 * 15 + 1] = "";
+		json_t *row;
+
+		for (uint32_t k = 0; k < in->bytes; k++)
+			snprintf(bytes + 2 * k, 3, "%02x", g->text[in->offset + k]);
+		kl_buffer_reset(&p->text);
+		kl_block_print_instruction(p->blocks, g, i, &p->text);
+		row = json_pack("{s:I, s:s, s:s%}", "offset", (json_int_t)in->offset, "bytes",
+				bytes, "text", p->text.data, p->text.length);
+		if (in->target)
+			json_object_set_new(row, "target",
+					    json_sprintf("0x%llx", (unsigned long long)in->target));
+		if (in->reason)
+			json_object_set_new(row, "reason",
+					    json_string(kl_block_reason_name(in->reason)));
+		json_array_append_new(rows, row);
+	}
+	kl_buffer_reset(&p->text);
+	return rows;
+}
+
+static json_t *json_index(uint32_t index)
+{
+	return index == UINT32_MAX ? json_null() : json_integer(index);
+}
+
+static void add_json(struct printer *p, const struct kl_block_graph *g)
+{
+	json_t *blocks = json_array();
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block *block = &g->block[i];
+		json_t *row = json_pack("{s:i, s:I, s:I, s:s, s:o, s:o, s:b, s:b, s:o, s:o}",
+					"block", (int)i, "offset", (json_int_t)block->begin,
+					"bytes", (json_int_t)block->bytes, "ends",
+					kl_block_end_name(block->end), "next",
+					json_index(block->next), "taken", json_index(block->taken),
+					"entered", block->entered, "flags_live",
+					!!(block->live & KL_LIVE_FLAGS), "pre",
+					json_point(&block->pre), "post", json_point(&block->post));
+
+		if (p->wish->instructions)
+			json_object_set_new(row, "instructions", json_instructions(p, g, block));
+		json_array_append_new(blocks, row);
+	}
+	json_array_append_new(
+		p->list,
+		json_pack("{s:s, s:o, s:I, s:s, s:o}", "function", g->function.name, "address",
+			  json_sprintf("0x%llx", (unsigned long long)g->function.address), "bytes",
+			  (json_int_t)g->function.bytes, "reason",
+			  kl_block_reason_name(g->function.reason), "blocks", blocks));
+}
+
+static int print_function(struct printer *p, uint64_t address)
+{
+	struct kl_block_graph graph;
+	long index = kl_blocks_find(p->blocks, address);
+	int ret = index < 0 ? (int)index : kl_blocks_graph(p->blocks, index, &graph);
+
+	if (ret)
+		return ret;
+	if (p->list)
+		add_json(p, &graph);
+	else if (p->wish->dot)
+		print_dot(p, &graph);
+	else
+		print_text(p, &graph);
+	kl_block_graph_free(&graph);
+	if (!p->list && !cli_write_buffer(&p->text, stdout))
+		return -EIO;
+	return 0;
+}
+
+/* All functions of the kernel itself that a name or pattern fits. */
+static int print_functions(struct printer *p, const struct kl_symbols *symbols, const char *pattern)
+{
+	struct kl_symbol symbol;
+	size_t position = 0;
+	bool found = false;
+	int ret = 0;
+
+	while (!ret && kl_symbols_next(symbols, pattern, true, &position, &symbol)) {
+		if (*symbol.module)
+			continue;
+		ret = print_function(p, symbol.address);
+		found |= !ret;
+		/* What has been freed after the boot is still among the symbols of some kernels. */
+		if (ret == -ENOENT)
+			ret = 0;
+	}
+	if (ret || found)
+		return ret;
+	ret = kl_symbols_find(symbols, pattern, &symbol);
+	return ret < 0 ? ret : print_function(p, symbol.address);
+}
+
+/* ------------------------------------------------------------------ all of them */
+
+static uint64_t splices(const uint64_t tier[KL_TIER_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (int i = KL_TIER_NONE + 1; i < KL_TIER_COUNT; i++)
+		sum += tier[i];
+	return sum;
+}
+
+static json_t *json_tiers(const uint64_t tier[KL_TIER_COUNT])
+{
+	json_t *row = json_object();
+
+	for (int i = KL_TIER_NONE + 1; i < KL_TIER_COUNT; i++)
+		json_object_set_new(row, kl_block_tier_name(i), json_integer(tier[i]));
+	return row;
+}
+
+static json_t *json_reasons(const uint64_t count[KL_BLOCK_REASON_COUNT])
+{
+	json_t *row = json_object();
+
+	for (int i = 1; i < KL_BLOCK_REASON_COUNT; i++)
+		if (count[i])
+			json_object_set_new(row, kl_block_reason_name(i), json_integer(count[i]));
+	return row;
+}
+
+static int write_survey_json(const struct kl_block_survey *s)
+{
+	return cli_json_write(json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o}, s:o, s:{s:o, s:o}, s:I, s:I, s:I}",
+		"functions", (json_int_t)s->functions, "regular", (json_int_t)s->regular, "blocks",
+		(json_int_t)s->blocks, "bytes", (json_int_t)s->bytes, "instructions",
+		(json_int_t)s->instructions, "instrumentable_pre", (json_int_t)splices(s->pre),
+		"instrumentable_post", (json_int_t)splices(s->post), "by_tier", "pre",
+		json_tiers(s->pre), "post", json_tiers(s->post), "functions_excluded_by_reason",
+		json_reasons(s->excluded), "excluded_by_reason", "pre", json_reasons(s->pre_reason),
+		"post", json_reasons(s->post_reason), "flags_live", (json_int_t)s->flags_live,
+		"registers_live", (json_int_t)s->registers_live, "do_not_return",
+		(json_int_t)s->never));
+}
+
+static void add_line(struct cli_table *table, const char *what, uint64_t pre, uint64_t post,
+		     uint64_t of)
+{
+	char number[CLI_NUMBER_MAX];
+
+	cli_table_add(table, "%s", what);
+	cli_table_add(table, "%s", cli_print_count(number, pre));
+	cli_table_add(table, "%.2f %%", of ? 100.0 * pre / of : 0);
+	cli_table_add(table, "%s", cli_print_count(number, post));
+	cli_table_add(table, "%.2f %%", of ? 100.0 * post / of : 0);
+}
+
+static int write_survey_text(const struct kl_block_survey *s)
+{
+	struct cli_table *table = cli_table_create("splices|>before|>of blocks|>behind|>of blocks");
+	char number[3][CLI_NUMBER_MAX];
+
+	printf("%s functions, %s of them regular; %s blocks\n\n",
+	       cli_print_count(number[0], s->functions), cli_print_count(number[1], s->regular),
+	       cli_print_count(number[2], s->blocks));
+	for (int i = KL_TIER_NONE + 1; i < KL_TIER_COUNT; i++)
+		add_line(table, kl_block_tier_name(i), s->pre[i], s->post[i], s->blocks);
+	add_line(table, "together", splices(s->pre), splices(s->post), s->blocks);
+	for (int i = 1; i < KL_BLOCK_REASON_COUNT; i++)
+		if (s->pre_reason[i] || s->post_reason[i])
+			add_line(table, kl_block_reason_name(i), s->pre_reason[i],
+				 s->post_reason[i], s->blocks);
+	cli_table_print(table, stdout, 0);
+	puts("\nfunctions without any:");
+	for (int i = 1; i < KL_BLOCK_REASON_COUNT; i++)
+		if (s->excluded[i])
+			printf("%8s  %-22s  %s\n", cli_print_count(number[0], s->excluded[i]),
+			       kl_block_reason_name(i), kl_block_reason_help(i));
+	return CLI_OK;
+}
+
+static int survey(struct kl_blocks *blocks)
+{
+	struct kl_block_survey s;
+	int ret = kl_blocks_survey(blocks, &s);
+
+	if (ret)
+		return cli_library_error(ret, NULL);
+	return cli_settings.json ? write_survey_json(&s) : write_survey_text(&s);
+}
+
+/* ------------------------------------------------------------------ the command */
+
+static int run(const struct wish *wish, int n, char **patterns)
+{
+	struct kl_symbols *symbols = kl_symbols_open(wish->symbols);
+	struct printer p = { .wish = wish };
+	int status = CLI_OK;
+
+	if (symbols)
+		p.blocks = kl_blocks_open(wish->core, symbols);
+	if (!p.blocks) {
+		status = cli_library_error(-errno, NULL);
+	} else if (wish->survey) {
+		status = survey(p.blocks);
+	} else {
+		if (cli_settings.json)
+			p.list = json_array();
+		for (int i = 0; i < n && status == CLI_OK; i++) {
+			int ret = print_functions(&p, symbols, patterns[i]);
+
+			if (ret)
+				status = cli_library_error(ret, NULL);
+		}
+		if (p.list && status == CLI_OK)
+			status = cli_json_write(json_pack("{s:o}", "functions", p.list));
+		else
+			json_decref(p.list);
+	}
+	kl_buffer_deinit(&p.text);
+	kl_blocks_close(p.blocks);
+	kl_symbols_close(symbols);
+	return status;
+}
+
+static int exec_blocks(const struct cli_command *self, int argc, char **argv)
+{
+	struct wish wish = {};
+	struct cli_parser parser;
+	int key;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		switch (key) {
+		case KEY_ASM:
+			wish.instructions = true;
+			break;
+		case KEY_DOT:
+			wish.dot = true;
+			break;
+		case KEY_SURVEY:
+			wish.survey = true;
+			break;
+		case KEY_CORE:
+			wish.core = parser.arg;
+			break;
+		case KEY_SYMBOLS:
+			wish.symbols = parser.arg;
+			break;
+		}
+	}
+	if (wish.survey ? parser.n_words > 0 : !parser.n_words)
+		cli_usage_error(self, wish.survey ? "--survey takes no function" :
+						    "name a function, or --survey");
+	if (wish.dot && (cli_settings.json || wish.survey))
+		cli_usage_error(self, "--dot goes with neither --json nor --survey");
+	cli_start_pager();
+	return run(&wish, parser.n_words, parser.words);
+}
+
+const struct cli_command cmd_blocks = {
+	.name = "blocks",
+	.args = "FUNCTION... | --survey",
+	.help = "Show the basic blocks of the kernel's functions",
+	.text = "FUNCTION is a name, or a pattern as for a shell. Each block has the places where\n"
+		"an instrument could be put, before it and behind it, or why there is none; see\n"
+		"kernlens-blocks(1). Reading the kernel's text needs CAP_SYS_RAWIO.\n"
+		"\n"
+		"  kernlens blocks ksys_read\n"
+		"  kernlens blocks --asm --dot vfs_read | dot -Tsvg >vfs_read.svg\n"
+		"  kernlens blocks --survey\n",
+	.options = options,
+	.exec = exec_blocks,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Between the files of lib/block: the text and its tables (text.c, table.c), the list of functions
+ * (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what needs all
+ * functions (world.c), and where splices fit (plan.c).
+ */
+#ifndef KL_LIB_BLOCK_BLOCK_H
+#define KL_LIB_BLOCK_BLOCK_H
+
+#include <Zydis/Zydis.h>
+
+#include <kernlens/block.h>
+
+#define KL_NO_BLOCK UINT32_MAX
+
+/* A part of a core file. */
+struct kl_segment {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t offset;
+};
+
+/* Addresses, sorted once they are all there. */
+struct kl_addresses_set {
+	uint64_t *at;
+	size_t n;
+	size_t capacity;
+};
+
+/* An instruction that the kernel's tables name. */
+struct kl_mark {
+	uint64_t address;
+	uint8_t reason;
+};
+
+struct kl_range {
+	uint64_t begin;
+	uint64_t end;
+	uint8_t reason;
+};
+
+/* A direct call from one function to another, by index. */
+struct kl_call {
+	uint32_t callee;
+	uint32_t caller;
+};
+
+struct kl_function_entry {
+	uint64_t address;
+	uint32_t bytes;
+	uint8_t reason;
+	bool never; /* returns never */
+	bool returns_flags; /* callers look at flags behind a call of it */
+	const char *name;
+};
+
+struct kl_blocks {
+	const struct kl_symbols *symbols;
+	int fd;
+	struct kl_segment *segment;
+	size_t segments;
+	size_t segment_capacity;
+	uint8_t *text;
+	uint64_t begin; /* of the text */
+	uint64_t end;
+	struct kl_function_entry *function;
+	size_t functions;
+	size_t function_capacity;
+	struct kl_mark *mark;
+	size_t marks;
+	size_t mark_capacity;
+	struct kl_range *range;
+	size_t ranges;
+	size_t range_capacity;
+	struct kl_addresses_set leader; /* inside functions, from elsewhere */
+	struct kl_addresses_set word; /* of data, that may be addresses inside functions */
+	struct kl_call *call;
+	size_t calls;
+	size_t call_capacity;
+	uint64_t return_thunk[4]; /* a jump there is a return */
+	size_t return_thunks;
+	ZydisDecoder decoder;
+};
+
+/* text.c */
+int kl_text_open(struct kl_blocks *b, const char *path);
+int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t bytes);
+int kl_text_load(struct kl_blocks *b);
+
+/* table.c */
+int kl_tables_load(struct kl_blocks *b);
+const struct kl_mark *kl_mark_within(const struct kl_blocks *b, uint64_t begin, uint64_t end);
+int kl_set_add(struct kl_addresses_set *set, uint64_t address);
+void kl_set_sort(struct kl_addresses_set *set);
+size_t kl_set_from(const struct kl_addresses_set *set, uint64_t address);
+
+/* function.c */
+int kl_functions_load(struct kl_blocks *b);
+long kl_function_at(const struct kl_blocks *b, uint64_t address);
+
+static inline const uint8_t *kl_text_of(const struct kl_blocks *b, uint64_t address)
+{
+	return b->text + (address - b->begin);
+}
+
+/* decode.c */
+bool kl_decode(const struct kl_blocks *b, uint64_t address, size_t room,
+	       struct kl_block_instruction *to);
+bool kl_decode_shape(const struct kl_blocks *b, uint64_t address, size_t room,
+		     struct kl_block_instruction *to, uint64_t *taken);
+bool kl_is_padding(const uint8_t *at, size_t bytes);
+
+/* graph.c */
+int kl_graph_make(const struct kl_blocks *b, size_t index, struct kl_block_graph *graph);
+int kl_graph_returns(const struct kl_blocks *b, const struct kl_block_graph *g);
+
+/* world.c */
+int kl_world_load(struct kl_blocks *b);
+
+/* live.c */
+void kl_live(const struct kl_blocks *b, struct kl_block_graph *graph);
+
+/* plan.c */
+int kl_plan(struct kl_block_graph *graph);
+
+#endif /* KL_LIB_BLOCK_BLOCK_H */

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Opening a kernel's text, the names of what is said about it, and the survey of all of it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "block.h"
+
+#define NAME(id, name, help) [id] = #name,
+#define HELP(id, name, help) [id] = help,
+
+static const char *const reason_names[] = { KL_BLOCK_REASONS(NAME) };
+static const char *const reason_helps[] = { KL_BLOCK_REASONS(HELP) };
+static const char *const tier_names[KL_TIER_COUNT] = { "none", "jump",	 "fall",
+						       "call", "bounce", "trap" };
+static const char *const end_names[KL_END_COUNT] = { "fall",  "call",	"branch", "jump",
+						     "leave", "return", "stop" };
+
+_Static_assert(KL_ARRAY_SIZE(reason_names) == KL_BLOCK_REASON_COUNT, "ids have no gaps");
+
+const char *kl_block_reason_name(unsigned int reason)
+{
+	return reason < KL_BLOCK_REASON_COUNT ? reason_names[reason] : "?";
+}
+
+const char *kl_block_reason_help(unsigned int reason)
+{
+	return reason < KL_BLOCK_REASON_COUNT ? reason_helps[reason] : "?";
+}
+
+const char *kl_block_tier_name(unsigned int tier)
+{
+	return tier < KL_TIER_COUNT ? tier_names[tier] : "?";
+}
+
+const char *kl_block_end_name(unsigned int end)
+{
+	return end < KL_END_COUNT ? end_names[end] : "?";
+}
+
+struct kl_blocks *kl_blocks_open(const char *core, const struct kl_symbols *symbols)
+{
+	struct kl_blocks *b = calloc(1, sizeof(*b));
+	int ret = 0;
+
+	if (!b) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	b->symbols = symbols;
+	b->fd = -1;
+	ZydisDecoderInit(&b->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (kl_symbols_hidden(symbols))
+		ret = kl_fail(EACCES, "the kernel's addresses are hidden: they need CAP_SYSLOG");
+	if (!ret)
+		ret = kl_text_open(b, core ?: KL_KCORE_PATH);
+	if (!ret)
+		ret = kl_text_load(b);
+	if (!ret)
+		ret = kl_tables_load(b);
+	if (!ret)
+		ret = kl_functions_load(b);
+	if (!ret)
+		ret = kl_world_load(b);
+	if (!ret)
+		return b;
+	kl_blocks_close(b);
+	errno = -ret;
+	return NULL;
+}
+
+void kl_blocks_close(struct kl_blocks *blocks)
+{
+	if (!blocks)
+		return;
+	if (blocks->fd >= 0)
+		close(blocks->fd);
+	free(blocks->call);
+	free(blocks->leader.at);
+	free(blocks->word.at);
+	free(blocks->range);
+	free(blocks->mark);
+	free(blocks->function);
+	free(blocks->text);
+	free(blocks->segment);
+	free(blocks);
+}
+
+size_t kl_blocks_functions(const struct kl_blocks *blocks)
+{
+	return blocks->functions;
+}
+
+void kl_blocks_function(const struct kl_blocks *blocks, size_t index,
+			struct kl_block_function *function)
+{
+	const struct kl_function_entry *f = &blocks->function[index];
+
+	*function = (struct kl_block_function){
+		.address = f->address,
+		.bytes = f->bytes,
+		.name = f->name,
+		.reason = f->reason,
+	};
+}
+
+long kl_blocks_find(const struct kl_blocks *blocks, uint64_t address)
+{
+	long index = kl_function_at(blocks, address);
+
+	if (index >= 0)
+		return index;
+	return kl_fail(ENOENT, "no function of the kernel's own text is at %#llx",
+		       (unsigned long long)address);
+}
+
+int kl_blocks_graph(struct kl_blocks *blocks, size_t index, struct kl_block_graph *graph)
+{
+	int ret = kl_graph_make(blocks, index, graph);
+
+	if (ret)
+		return ret;
+	kl_live(blocks, graph);
+	ret = kl_plan(graph);
+	if (ret)
+		kl_block_graph_free(graph);
+	return ret;
+}
+
+static void add_block(struct kl_block_survey *s, const struct kl_block *block)
+{
+	s->blocks++;
+	s->bytes += block->bytes;
+	s->instructions += block->n;
+	s->pre[block->pre.tier]++;
+	s->post[block->post.tier]++;
+	if (block->pre.tier == KL_TIER_NONE)
+		s->pre_reason[block->pre.reason]++;
+	if (block->post.tier == KL_TIER_NONE)
+		s->post_reason[block->post.reason]++;
+	s->by_size[block->bytes == 1 ? 0 : block->bytes < 5 ? 1 : block->bytes < 10 ? 2 : 3]++;
+	s->flags_live += !!(block->live & KL_LIVE_FLAGS);
+	s->registers_live += (block->live & 0xffff) == 0xffff;
+}
+
+int kl_blocks_survey(struct kl_blocks *blocks, struct kl_block_survey *survey)
+{
+	*survey = (struct kl_block_survey){ .functions = blocks->functions };
+	for (size_t i = 0; i < blocks->functions; i++) {
+		struct kl_block_graph graph;
+		int ret = kl_blocks_graph(blocks, i, &graph);
+
+		if (ret)
+			return ret;
+		survey->never += blocks->function[i].never;
+		if (graph.function.reason) {
+			survey->excluded[graph.function.reason]++;
+		} else {
+			survey->regular++;
+			for (uint32_t k = 0; k < graph.blocks; k++)
+				add_block(survey, &graph.block[k]);
+		}
+		kl_block_graph_free(&graph);
+	}
+	return 0;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One instruction: how long it is, where it goes, what it reads and writes, and whether it can be
+ * moved. Zydis decodes; this says what that means to a splice.
+ */
+#include <string.h>
+
+#include "block.h"
+
+/* What an increment changes. It leaves the carry alone. */
+#define COUNTED_FLAGS                                                                \
+	(ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | \
+	 ZYDIS_CPUFLAG_OF)
+
+static bool is_return_thunk(const struct kl_blocks *b, uint64_t target)
+{
+	for (size_t i = 0; i < b->return_thunks; i++)
+		if (b->return_thunk[i] == target)
+			return true;
+	return false;
+}
+
+static void set_target(const ZydisDecodedInstruction *in, uint64_t address,
+		       struct kl_block_instruction *to)
+{
+	if (in->raw.imm[0].is_relative)
+		to->target = address + in->length + in->raw.imm[0].value.s;
+}
+
+/* Set what it does at the end of a block, where it goes, and whether it can be moved at all. */
+static void set_end(const struct kl_blocks *b, const ZydisDecodedInstruction *in, uint64_t address,
+		    struct kl_block_instruction *to)
+{
+	set_target(in, address, to);
+	switch (in->meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+		to->end = KL_END_CALL;
+		if (!to->target)
+			to->reason = KL_BLOCK_cannot_move;
+		break;
+	case ZYDIS_CATEGORY_COND_BR:
+		to->end = KL_END_BRANCH;
+		/* There is no wider form of loop and jrcxz; xbegin's target is an abort. */
+		if (in->mnemonic == ZYDIS_MNEMONIC_LOOP || in->mnemonic == ZYDIS_MNEMONIC_LOOPE ||
+		    in->mnemonic == ZYDIS_MNEMONIC_LOOPNE || in->mnemonic == ZYDIS_MNEMONIC_JCXZ ||
+		    in->mnemonic == ZYDIS_MNEMONIC_JECXZ || in->mnemonic == ZYDIS_MNEMONIC_JRCXZ ||
+		    in->mnemonic == ZYDIS_MNEMONIC_XBEGIN)
+			to->reason = KL_BLOCK_cannot_move;
+		break;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		to->end = to->target && is_return_thunk(b, to->target) ? KL_END_RETURN :
+									 KL_END_JUMP;
+		if (!to->target)
+			to->reason = KL_BLOCK_cannot_move;
+		break;
+	case ZYDIS_CATEGORY_RET:
+		to->end = in->mnemonic == ZYDIS_MNEMONIC_RET ? KL_END_RETURN : KL_END_STOP;
+		if (to->end == KL_END_STOP)
+			to->reason = KL_BLOCK_cannot_move;
+		break;
+	case ZYDIS_CATEGORY_SYSRET:
+		to->end = KL_END_STOP;
+		to->reason = KL_BLOCK_cannot_move;
+		break;
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_SYSCALL:
+		to->reason = KL_BLOCK_cannot_move;
+		break;
+	default:
+		break;
+	}
+	if (in->mnemonic == ZYDIS_MNEMONIC_UD0 || in->mnemonic == ZYDIS_MNEMONIC_UD1 ||
+	    in->mnemonic == ZYDIS_MNEMONIC_UD2) {
+		/* WARN() goes on behind it; the tables know both. */
+		to->reason = KL_BLOCK_bug;
+	} else if (in->mnemonic == ZYDIS_MNEMONIC_INT3) {
+		to->end = KL_END_STOP;
+		to->reason = KL_BLOCK_cannot_move;
+	} else if (in->mnemonic == ZYDIS_MNEMONIC_ENDBR64) {
+		to->reason = KL_BLOCK_function_entry;
+	}
+}
+
+static bool decode(const struct kl_blocks *b, uint64_t address, size_t room,
+		   struct kl_block_instruction *to, ZydisDecodedInstruction *in,
+		   ZydisDecoderContext *context)
+{
+	memset(to, 0, sizeof(*to));
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&b->decoder, context,
+							kl_text_of(b, address), room, in)))
+		return false;
+	to->bytes = in->length;
+	to->block = KL_NO_BLOCK;
+	to->nop = in->meta.category == ZYDIS_CATEGORY_NOP ||
+		  in->meta.category == ZYDIS_CATEGORY_WIDENOP;
+	set_end(b, in, address, to);
+	return true;
+}
+
+/*
+ * Length, end, target and reason only, and the address that it takes without going there, or 0.
+ * False: it is no instruction.
+ */
+bool kl_decode_shape(const struct kl_blocks *b, uint64_t address, size_t room,
+		     struct kl_block_instruction *to, uint64_t *taken)
+{
+	ZydisDecodedInstruction in;
+
+	if (!decode(b, address, room, to, &in, NULL))
+		return false;
+	*taken = in.mnemonic == ZYDIS_MNEMONIC_LEA && in.attributes & ZYDIS_ATTRIB_IS_RELATIVE ?
+			 address + in.length + in.raw.disp.value :
+			 0;
+	return true;
+}
+
+/* The number of a general register, whatever part of it; -1: it is none. */
+static int general(ZydisRegister reg)
+{
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+
+	if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15)
+		return -1;
+	return whole - ZYDIS_REGISTER_RAX;
+}
+
+static uint32_t bit_of(ZydisRegister reg)
+{
+	int number = general(reg);
+
+	return number < 0 ? 0 : 1u << number;
+}
+
+static void add_operand(const ZydisDecodedOperand *operand, struct kl_block_instruction *to)
+{
+	if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+		to->reads |= bit_of(operand->mem.base) | bit_of(operand->mem.index);
+		return;
+	}
+	if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return;
+	if (operand->actions & (ZYDIS_OPERAND_ACTION_READ | ZYDIS_OPERAND_ACTION_CONDREAD))
+		to->reads |= bit_of(operand->reg.value);
+	/* 32 bits clear the others, less leaves them. */
+	if (operand->actions & ZYDIS_OPERAND_ACTION_WRITE && operand->size >= 32)
+		to->kills |= bit_of(operand->reg.value);
+	else if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		to->reads |= bit_of(operand->reg.value);
+}
+
+/* All of it. False: it is no instruction. */
+bool kl_decode(const struct kl_blocks *b, uint64_t address, size_t room,
+	       struct kl_block_instruction *to)
+{
+	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction in;
+	ZydisDecoderContext context;
+	ZydisAccessedFlagsMask set;
+
+	if (!decode(b, address, room, to, &in, &context))
+		return false;
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&b->decoder, &context, &in, operand,
+						     in.operand_count)))
+		return false;
+	for (unsigned int i = 0; i < in.operand_count; i++)
+		add_operand(&operand[i], to);
+	if (in.cpu_flags) {
+		set = in.cpu_flags->modified | in.cpu_flags->set_0 | in.cpu_flags->set_1 |
+		      in.cpu_flags->undefined;
+		if (in.cpu_flags->tested & COUNTED_FLAGS)
+			to->reads |= KL_LIVE_FLAGS;
+		/* A shift by a register may change none. */
+		if ((set & COUNTED_FLAGS) == COUNTED_FLAGS &&
+		    in.meta.category != ZYDIS_CATEGORY_SHIFT &&
+		    in.meta.category != ZYDIS_CATEGORY_ROTATE)
+			to->kills |= KL_LIVE_FLAGS;
+	}
+	if (in.mnemonic == ZYDIS_MNEMONIC_PUSHFQ)
+		to->reads |= KL_LIVE_FLAGS;
+	if (in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+		to->kills = 0;
+	return true;
+}
+
+/* Nothing but what compilers put where nothing is: breakpoints, zeros, nops. */
+bool kl_is_padding(const uint8_t *at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (at[i] != 0xcc && at[i] != 0x90 && at[i])
+			return false;
+	return true;
+}

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One function's instructions and blocks: decoded from its start to its end, cut at every address
+ * that something may jump to and behind every instruction that may go elsewhere.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "block.h"
+
+struct maker {
+	const struct kl_blocks *b;
+	const struct kl_function_entry *f;
+	struct kl_block_graph *g;
+	size_t room; /* of instructions */
+	size_t block_room;
+};
+
+/* The first reason stays. */
+static void exclude(struct kl_block_graph *g, enum kl_block_reason reason)
+{
+	if (!g->function.reason)
+		g->function.reason = reason;
+}
+
+static bool is_inside(const struct kl_function_entry *f, uint64_t address)
+{
+	return address >= f->address && address - f->address < f->bytes;
+}
+
+/* Index of the instruction at an offset; UINT32_MAX: none begins there. */
+static uint32_t instruction_at(const struct kl_block_graph *g, uint32_t offset)
+{
+	uint32_t low = 0, high = g->instructions;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (g->instruction[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < g->instructions && g->instruction[low].offset == offset ? low : UINT32_MAX;
+}
+
+/* What ftrace, BPF and livepatch write to: the first nop of five bytes, or a call there. */
+static bool is_hook(const uint8_t *at)
+{
+	static const uint8_t nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+	return !memcmp(at, nop, sizeof(nop)) || *at == 0xe8;
+}
+
+/* Set the reasons that the kernel's tables give. Returns false if they name its middle. */
+static bool mark(const struct maker *m, struct kl_block_instruction *in)
+{
+	uint64_t address = m->f->address + in->offset;
+	const struct kl_mark *found = kl_mark_within(m->b, address, address + in->bytes);
+	uint32_t entry = m->g->instructions &&
+					 m->g->instruction[0].reason == KL_BLOCK_function_entry ?
+				 m->g->instruction[0].bytes :
+				 0;
+
+	if (in->bytes == 5 && in->offset == entry && is_hook(m->g->text + in->offset)) {
+		in->reason = KL_BLOCK_function_entry;
+		if (in->end == KL_END_CALL)
+			in->end = KL_END_FALL;
+	}
+	if (!found)
+		return true;
+	in->reason = found->reason;
+	return found->address == address;
+}
+
+static int add_instruction(struct maker *m, const struct kl_block_instruction *in)
+{
+	struct kl_block_graph *g = m->g;
+	struct kl_block_instruction *grown =
+		kl_array_grow(g->instruction, g->instructions, &m->room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	g->instruction = grown;
+	grown[g->instructions++] = *in;
+	return 0;
+}
+
+static int sweep(struct maker *m)
+{
+	struct kl_block_graph *g = m->g;
+	struct kl_block_instruction in;
+
+	for (uint32_t offset = 0; offset < m->f->bytes; offset += in.bytes) {
+		uint32_t left = m->f->bytes - offset;
+
+		if (!kl_decode(m->b, m->f->address + offset, left, &in)) {
+			if (!kl_is_padding(g->text + offset, left))
+				exclude(g, KL_BLOCK_undecodable);
+			return 0;
+		}
+		in.offset = offset;
+		if (!mark(m, &in))
+			exclude(g, KL_BLOCK_undecodable);
+		if (in.end == KL_END_CALL) {
+			long callee = in.target ? kl_function_at(m->b, in.target) : -1;
+			const struct kl_function_entry *to = callee < 0 ? NULL :
+									  &m->b->function[callee];
+
+			in.reads |= 0xffff;
+			if (!to || !to->returns_flags)
+				in.kills |= KL_LIVE_FLAGS;
+			if (to && to->never && to->address == in.target)
+				in.end = KL_END_STOP;
+		}
+		if (add_instruction(m, &in))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void lead(struct kl_block_graph *g, uint32_t offset)
+{
+	uint32_t index = instruction_at(g, offset);
+
+	if (index != UINT32_MAX)
+		g->instruction[index].leader = true;
+	else
+		exclude(g, KL_BLOCK_undecodable);
+}
+
+static bool ends_block(const struct kl_block_instruction *in)
+{
+	return in->end != KL_END_FALL || in->reason == KL_BLOCK_bug;
+}
+
+/* Mark what may be jumped to. What only follows an end is told by the blocks. */
+static void find_leaders(const struct maker *m)
+{
+	struct kl_block_graph *g = m->g;
+	const struct kl_addresses_set *set = &m->b->leader;
+
+	if (g->instructions)
+		g->instruction[0].leader = true;
+	for (uint32_t i = 0; i < g->instructions; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+
+		if (in->target && in->end != KL_END_CALL && is_inside(m->f, in->target))
+			lead(g, in->target - m->f->address);
+		if (in->end == KL_END_JUMP && !in->target)
+			exclude(g, KL_BLOCK_indirect);
+	}
+	for (size_t i = kl_set_from(set, m->f->address); i < set->n && is_inside(m->f, set->at[i]);
+	     i++)
+		lead(g, set->at[i] - m->f->address);
+	set = &m->b->word;
+	for (size_t i = kl_set_from(set, m->f->address); i < set->n && is_inside(m->f, set->at[i]);
+	     i++) {
+		uint32_t at = instruction_at(g, set->at[i] - m->f->address);
+
+		if (at != UINT32_MAX)
+			g->instruction[at].leader = true;
+	}
+}
+
+static int add_block(struct maker *m, uint32_t first, uint32_t end)
+{
+	struct kl_block_graph *g = m->g;
+	struct kl_block *grown = kl_array_grow(g->block, g->blocks, &m->block_room, sizeof(*grown));
+	const struct kl_block_instruction *last = &g->instruction[end - 1];
+
+	if (!grown)
+		return -ENOMEM;
+	g->block = grown;
+	grown[g->blocks] = (struct kl_block){
+		.begin = g->instruction[first].offset,
+		.bytes = last->offset + last->bytes - g->instruction[first].offset,
+		.first = first,
+		.n = end - first,
+		.end = last->end,
+		.next = KL_NO_BLOCK,
+		.taken = KL_NO_BLOCK,
+	};
+	for (uint32_t i = first; i < end; i++)
+		g->instruction[i].block = g->blocks;
+	g->blocks++;
+	return 0;
+}
+
+static int cut(struct maker *m)
+{
+	struct kl_block_graph *g = m->g;
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < g->instructions; i++) {
+		if (i + 1 < g->instructions && !ends_block(&g->instruction[i]) &&
+		    !g->instruction[i + 1].leader)
+			continue;
+		if (add_block(m, first, i + 1))
+			return -ENOMEM;
+		first = i + 1;
+	}
+	return 0;
+}
+
+static bool goes_on(uint8_t end)
+{
+	return end == KL_END_FALL || end == KL_END_CALL || end == KL_END_BRANCH;
+}
+
+static void connect(const struct maker *m)
+{
+	struct kl_block_graph *g = m->g;
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		struct kl_block *block = &g->block[i];
+		const struct kl_block_instruction *last =
+			&g->instruction[block->first + block->n - 1];
+
+		if (goes_on(block->end) && i + 1 < g->blocks)
+			block->next = i + 1;
+		if (block->end != KL_END_BRANCH && block->end != KL_END_JUMP)
+			continue;
+		if (last->target && is_inside(m->f, last->target)) {
+			uint32_t at = instruction_at(g, last->target - m->f->address);
+
+			block->taken = at == UINT32_MAX ? KL_NO_BLOCK : g->instruction[at].block;
+		} else if (block->end == KL_END_JUMP) {
+			block->end = KL_END_LEAVE;
+		}
+	}
+}
+
+static bool is_filling(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	for (uint32_t i = block->first; i < block->first + block->n; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+
+		if (!in->nop && !kl_is_padding(g->text + in->offset, in->bytes))
+			return false;
+	}
+	return true;
+}
+
+static void enter(const struct maker *m, const struct kl_addresses_set *set)
+{
+	struct kl_block_graph *g = m->g;
+
+	for (size_t i = kl_set_from(set, m->f->address); i < set->n && is_inside(m->f, set->at[i]);
+	     i++) {
+		uint32_t at = instruction_at(g, set->at[i] - m->f->address);
+
+		if (at != UINT32_MAX)
+			g->block[g->instruction[at].block].entered = true;
+	}
+}
+
+/*
+ * Which blocks are entered from where: from outside, by jumps, only by the one before. @ways counts
+ * how many there are, at most two.
+ */
+static void find_entries(const struct maker *m, uint8_t *ways)
+{
+	struct kl_block_graph *g = m->g;
+
+	enter(m, &m->b->leader);
+	enter(m, &m->b->word);
+	g->block[0].entered = true;
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block *block = &g->block[i];
+
+		if (block->next != KL_NO_BLOCK && ways[block->next] < 2)
+			ways[block->next] += block->end == KL_END_BRANCH ? 1 : 2;
+		if (block->taken != KL_NO_BLOCK)
+			ways[block->taken] = 2;
+	}
+	for (uint32_t i = 0; i < g->blocks; i++)
+		g->block[i].alone = ways[i] == 1 && !g->block[i].entered;
+}
+
+/* Take what nothing reaches, and does nothing, out of the blocks: compilers put it there. */
+static void drop_filling(struct kl_block_graph *g, uint32_t *to, const bool *reached)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		bool filling = !reached[i] && is_filling(g, &g->block[i]);
+
+		to[i] = filling ? KL_NO_BLOCK : kept++;
+	}
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		struct kl_block *block = &g->block[i];
+
+		for (uint32_t k = block->first; k < block->first + block->n; k++)
+			g->instruction[k].block = to[i];
+		if (block->next != KL_NO_BLOCK)
+			block->next = to[block->next];
+		if (block->taken != KL_NO_BLOCK)
+			block->taken = to[block->taken];
+		/* What is reached by nothing that is seen may be by what is not. */
+		if (!reached[i]) {
+			block->entered = true;
+			block->alone = false;
+		}
+		if (to[i] != KL_NO_BLOCK)
+			g->block[to[i]] = *block;
+	}
+	g->blocks = kept;
+}
+
+static void reach(const struct kl_block_graph *g, bool *reached, uint32_t *open)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->blocks; i++)
+		if (g->block[i].entered) {
+			reached[i] = true;
+			open[n++] = i;
+		}
+	while (n) {
+		const struct kl_block *block = &g->block[open[--n]];
+		const uint32_t next[] = { block->next, block->taken };
+
+		for (int k = 0; k < 2; k++)
+			if (next[k] != KL_NO_BLOCK && !reached[next[k]]) {
+				reached[next[k]] = true;
+				open[n++] = next[k];
+			}
+	}
+}
+
+/* Can it be left by going on elsewhere: a return, a jump to a function that may return? */
+static bool is_exit(const struct kl_blocks *b, const struct kl_block_graph *g,
+		    const struct kl_block *block)
+{
+	const struct kl_block_instruction *last = &g->instruction[block->first + block->n - 1];
+	long callee;
+
+	if (block->end == KL_END_RETURN || (goes_on(block->end) && block->next == KL_NO_BLOCK))
+		return true;
+	if (block->end != KL_END_LEAVE &&
+	    (block->end != KL_END_BRANCH || block->taken != KL_NO_BLOCK))
+		return false;
+	callee = last->target ? kl_function_at(b, last->target) : -1;
+	return callee < 0 || !b->function[callee].never;
+}
+
+/* Can the function return, as far as is known of those that it calls? Returns -ENOMEM, 0 or 1. */
+int kl_graph_returns(const struct kl_blocks *b, const struct kl_block_graph *g)
+{
+	bool *reached = calloc(g->blocks + 1, sizeof(*reached));
+	uint32_t *open = calloc(g->blocks + 1, sizeof(*open));
+	int ret = !reached || !open ? -ENOMEM :
+				      g->function.reason == KL_BLOCK_undecodable ||
+					      g->function.reason == KL_BLOCK_indirect;
+
+	if (!ret) {
+		reach(g, reached, open);
+		for (uint32_t i = 0; i < g->blocks && !ret; i++)
+			ret = reached[i] && is_exit(b, g, &g->block[i]);
+	}
+	free(open);
+	free(reached);
+	return ret;
+}
+
+static int find_filling(const struct maker *m)
+{
+	struct kl_block_graph *g = m->g;
+	uint8_t *ways = calloc(g->blocks, 1);
+	bool *reached = calloc(g->blocks, sizeof(*reached));
+	uint32_t *open = calloc(g->blocks, sizeof(*open));
+	int ret = ways && reached && open ? 0 : -ENOMEM;
+
+	if (!ret) {
+		find_entries(m, ways);
+		reach(g, reached, open);
+		drop_filling(g, open, reached);
+	}
+	free(open);
+	free(reached);
+	free(ways);
+	return ret;
+}
+
+/* All but liveness and splices. */
+int kl_graph_make(const struct kl_blocks *b, size_t index, struct kl_block_graph *graph)
+{
+	struct maker m = { .b = b, .f = &b->function[index], .g = graph };
+	int ret;
+
+	*graph = (struct kl_block_graph){ .text = kl_text_of(b, m.f->address) };
+	kl_blocks_function(b, index, &graph->function);
+	ret = sweep(&m);
+	if (!ret) {
+		find_leaders(&m);
+		ret = cut(&m);
+	}
+	if (!ret && graph->blocks) {
+		connect(&m);
+		ret = find_filling(&m);
+	}
+	if (!ret)
+		return 0;
+	kl_block_graph_free(graph);
+	return kl_fail(ENOMEM, "out of memory");
+}
+
+void kl_block_graph_free(struct kl_block_graph *graph)
+{
+	free(graph->instruction);
+	free(graph->block);
+	*graph = (struct kl_block_graph){};
+}

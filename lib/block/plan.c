@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where splices fit: for the start and the end of each block the cheapest way to divert there, or
+ * the reason why there is none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "block.h"
+
+#define JUMP_BYTES 5
+#define BOUNCE_BYTES 2
+#define BOUNCE_FORTH 127
+#define BOUNCE_BACK 128
+
+/* Instructions from one on that a window may have. */
+struct reach {
+	uint32_t bytes;
+	bool falls; /* on into the next block */
+	uint8_t stopped; /* by an instruction, for this reason */
+};
+
+static const struct kl_block_instruction *last_of(const struct kl_block_graph *g,
+						  const struct kl_block *block)
+{
+	return &g->instruction[block->first + block->n - 1];
+}
+
+/* Does nothing follow the block, so that what stands behind it is nobody's? */
+static bool is_dead_end(const struct kl_block *block)
+{
+	return block->end == KL_END_JUMP || block->end == KL_END_LEAVE ||
+	       block->end == KL_END_RETURN || block->end == KL_END_STOP;
+}
+
+/* Bytes behind a block that nothing reaches. */
+static uint32_t dead_behind(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	uint32_t bytes = 0;
+
+	if (!is_dead_end(block))
+		return 0;
+	for (uint32_t i = block->first + block->n; i < g->instructions; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+
+		if (in->block != KL_NO_BLOCK || in->reason == KL_BLOCK_jump_label ||
+		    in->reason == KL_BLOCK_static_call)
+			break;
+		bytes += in->bytes;
+	}
+	return bytes;
+}
+
+/* How far instructions from @from on can be moved together, at least @wanted bytes if they can. */
+static struct reach reach_from(const struct kl_block_graph *g, const struct kl_block *block,
+			       uint32_t from, uint32_t wanted)
+{
+	struct reach r = {};
+
+	for (uint32_t i = from; r.bytes < wanted;) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+
+		if (in->reason) {
+			r.stopped = in->reason;
+			break;
+		}
+		r.bytes += in->bytes;
+		if (++i < block->first + block->n)
+			continue;
+		if (is_dead_end(block)) {
+			r.bytes += dead_behind(g, block);
+			break;
+		}
+		if (block->end != KL_END_BRANCH || block->next == KL_NO_BLOCK ||
+		    !g->block[block->next].alone || r.bytes >= wanted)
+			break;
+		block = &g->block[block->next];
+		r.falls = true;
+	}
+	return r;
+}
+
+static bool is_plain_call(const struct kl_block_instruction *in)
+{
+	return (in->end == KL_END_CALL || in->end == KL_END_STOP) && in->target && in->bytes == 5 &&
+	       !in->reason;
+}
+
+static struct kl_block_point point(uint8_t tier, uint8_t reason, uint32_t begin, uint32_t bytes)
+{
+	return (struct kl_block_point){
+		.tier = tier,
+		.reason = reason,
+		.begin = begin,
+		.bytes = bytes,
+	};
+}
+
+/* The first instruction that is not of what ftrace and others own. */
+static uint32_t first_of(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	uint32_t i = block->first;
+
+	while (i + 1 < block->first + block->n &&
+	       g->instruction[i].reason == KL_BLOCK_function_entry)
+		i++;
+	return i;
+}
+
+/* From one instruction on: 5 bytes, or what a bounce or a breakpoint has. */
+static struct kl_block_point divert(const struct kl_block_graph *g, const struct kl_block *block,
+				    uint32_t from)
+{
+	const struct kl_block_instruction *first = &g->instruction[from];
+	struct reach r = reach_from(g, block, from, JUMP_BYTES);
+
+	if (first->reason)
+		return point(KL_TIER_NONE, first->reason, first->offset, 0);
+	if (is_plain_call(first))
+		return point(KL_TIER_CALL, 0, first->offset, first->bytes);
+	if (r.bytes >= JUMP_BYTES)
+		return point(r.falls ? KL_TIER_FALL : KL_TIER_JUMP, 0, first->offset, r.bytes);
+	if (r.bytes >= BOUNCE_BYTES)
+		return point(KL_TIER_BOUNCE, 0, first->offset, r.bytes);
+	return point(KL_TIER_TRAP, 0, first->offset, first->bytes);
+}
+
+/*
+ * Behind the last instruction that does not jump: a window that ends with the block, as short as
+ * it can be, whose instructions come before the instrument, but for the jump.
+ */
+static struct kl_block_point divert_end(const struct kl_block_graph *g,
+					const struct kl_block *block)
+{
+	const struct kl_block_instruction *last = last_of(g, block);
+	uint32_t from = block->first + block->n - 1, bytes = 0;
+	bool fixed = last->reason && last->end != KL_END_FALL;
+
+	/* Mostly a jump that cannot be moved stays where it is, and those before it are moved. */
+	if (fixed || last->reason == KL_BLOCK_bug) {
+		if (from == block->first)
+			return point(KL_TIER_NONE, last->reason, last->offset, 0);
+		from--;
+	} else {
+		bytes = dead_behind(g, block);
+	}
+	if (is_plain_call(&g->instruction[from]))
+		return point(KL_TIER_CALL, 0, g->instruction[from].offset, 5);
+	for (uint32_t i = from + 1; i-- > block->first;) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+
+		if (in->reason)
+			break;
+		bytes += in->bytes;
+		if (bytes >= JUMP_BYTES)
+			return point(KL_TIER_JUMP, 0, in->offset, bytes);
+	}
+	if (g->instruction[from].reason)
+		return point(KL_TIER_NONE, g->instruction[from].reason, g->instruction[from].offset,
+			     0);
+	/* A block that is moved as a whole has its end in the same patch. */
+	if (block->pre.tier != KL_TIER_NONE && block->pre.tier != KL_TIER_TRAP &&
+	    block->pre.begin + block->pre.bytes >= block->begin + block->bytes)
+		return block->pre;
+	return point(KL_TIER_TRAP, 0, g->instruction[from].offset, g->instruction[from].bytes);
+}
+
+/* Room for slots: bytes from an offset on that are nobody's once their owner is diverted. */
+struct room {
+	uint32_t begin;
+	uint32_t end;
+	struct kl_block *owner; /* NULL: padding */
+};
+
+/* What a window of a block has behind its jump, if as much of the block as can be is moved. */
+static struct room room_of(const struct kl_block_graph *g, struct kl_block *block)
+{
+	struct reach r;
+
+	if (block->pre.tier != KL_TIER_JUMP)
+		return (struct room){};
+	r = reach_from(g, block, first_of(g, block), UINT32_MAX);
+	if (r.falls)
+		r.bytes = block->begin + block->bytes - block->pre.begin;
+	return (struct room){
+		.begin = block->pre.begin + JUMP_BYTES,
+		.end = block->pre.begin + r.bytes,
+		.owner = block,
+	};
+}
+
+static size_t find_rooms(struct kl_block_graph *g, struct room *room)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		room[n] = room_of(g, &g->block[i]);
+		if (room[n].end >= room[n].begin + JUMP_BYTES)
+			n++;
+	}
+	for (uint32_t i = 0; i < g->instructions;) {
+		uint32_t begin = i;
+
+		while (i < g->instructions && g->instruction[i].block == KL_NO_BLOCK)
+			i++;
+		if (i == begin) {
+			i++;
+			continue;
+		}
+		room[n] = (struct room){
+			.begin = g->instruction[begin].offset,
+			.end = g->instruction[i - 1].offset + g->instruction[i - 1].bytes,
+		};
+		if (room[n].end >= room[n].begin + JUMP_BYTES)
+			n++;
+	}
+	return n;
+}
+
+/* Does the window of a block before the padding take some of it? */
+static bool is_taken(const struct kl_block_graph *g, const struct room *room)
+{
+	for (uint32_t i = 0; !room->owner && i < g->blocks; i++) {
+		const struct kl_block_point *pre = &g->block[i].pre;
+		const struct kl_block_point *post = &g->block[i].post;
+
+		if ((pre->begin < room->end && pre->begin + pre->bytes > room->begin) ||
+		    (post->begin < room->end && post->begin + post->bytes > room->begin))
+			return true;
+	}
+	return false;
+}
+
+/* Give a point a slot that two bytes can reach. False: there is none. */
+static bool give_slot(const struct kl_block_graph *g, struct room *room, size_t rooms,
+		      struct kl_block_point *to)
+{
+	int64_t from = (int64_t)to->begin + BOUNCE_BYTES;
+
+	for (size_t i = 0; i < rooms; i++) {
+		struct room *r = &room[i];
+		int64_t begin = r->begin > from - BOUNCE_BACK ? r->begin : from - BOUNCE_BACK;
+
+		if (begin + JUMP_BYTES > r->end || begin > from + BOUNCE_FORTH)
+			continue;
+		if (is_taken(g, r)) {
+			r->end = r->begin;
+			continue;
+		}
+		to->slot = begin;
+		r->begin = begin + JUMP_BYTES;
+		if (r->owner && r->owner->pre.begin + r->owner->pre.bytes < r->begin)
+			r->owner->pre.bytes = r->begin - r->owner->pre.begin;
+		return true;
+	}
+	return false;
+}
+
+static void give_slots(struct kl_block_graph *g, struct room *room)
+{
+	size_t rooms = find_rooms(g, room);
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		struct kl_block *block = &g->block[i];
+		bool same = block->post.tier == KL_TIER_BOUNCE;
+
+		if (block->pre.tier != KL_TIER_BOUNCE)
+			continue;
+		if (!give_slot(g, room, rooms, &block->pre))
+			block->pre = point(KL_TIER_TRAP, 0, block->pre.begin,
+					   g->instruction[first_of(g, block)].bytes);
+		if (same)
+			block->post = block->pre;
+	}
+}
+
+/* Windows end where instructions do. */
+static void round_windows(struct kl_block_graph *g)
+{
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		struct kl_block *block = &g->block[i];
+		uint32_t end = block->pre.begin + block->pre.bytes;
+
+		for (uint32_t k = block->first; k < g->instructions; k++) {
+			const struct kl_block_instruction *in = &g->instruction[k];
+
+			if (in->offset >= end)
+				break;
+			if (in->offset + in->bytes > end)
+				block->pre.bytes = in->offset + in->bytes - block->pre.begin;
+		}
+	}
+}
+
+/* Fill in `pre` and `post` of all blocks. */
+int kl_plan(struct kl_block_graph *graph)
+{
+	struct room *room = malloc((graph->blocks + graph->instructions + 1) * sizeof(*room));
+
+	if (!room)
+		return kl_fail(ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < graph->blocks; i++) {
+		struct kl_block *block = &graph->block[i];
+
+		if (graph->function.reason) {
+			block->pre = point(KL_TIER_NONE, graph->function.reason, block->begin, 0);
+			block->post = block->pre;
+			continue;
+		}
+		block->pre = divert(graph, block, first_of(graph, block));
+		block->post = divert_end(graph, block);
+	}
+	give_slots(graph, room);
+	round_windows(graph);
+	free(room);
+	return 0;
+}

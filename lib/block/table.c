@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the kernel's own tables say about its text: instructions that are rewritten or looked up
+ * by address, places that are jumped to from there, and parts that must be left alone.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "block.h"
+
+#define BLACKLIST_MAX 100000
+
+/* Parts of the text between two symbols. Not every kernel has all of them. */
+static const struct {
+	const char *begin;
+	const char *end;
+	enum kl_block_reason reason;
+} sections[] = {
+	{ "__noinstr_text_start", "__noinstr_text_end", KL_BLOCK_noinstr },
+	{ "__entry_text_start", "__entry_text_end", KL_BLOCK_entry },
+	{ "__irqentry_text_start", "__irqentry_text_end", KL_BLOCK_entry },
+	{ "__softirqentry_text_start", "__softirqentry_text_end", KL_BLOCK_kprobe_blacklist },
+	{ "__kprobes_text_start", "__kprobes_text_end", KL_BLOCK_kprobe_blacklist },
+	{ "__cpuidle_text_start", "__cpuidle_text_end", KL_BLOCK_cpuidle },
+	{ "__static_call_text_start", "__static_call_text_end", KL_BLOCK_static_call_trampoline },
+	{ "__indirect_thunk_start", "__indirect_thunk_end", KL_BLOCK_thunk },
+	{ "optprobe_template_entry", "optprobe_template_end", KL_BLOCK_head },
+	{ "relocate_kernel", "__relocate_kernel_end", KL_BLOCK_head },
+};
+
+int kl_set_add(struct kl_addresses_set *set, uint64_t address)
+{
+	uint64_t *grown = kl_array_grow(set->at, set->n, &set->capacity, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	set->at = grown;
+	grown[set->n++] = address;
+	return 0;
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Sort, each once. */
+void kl_set_sort(struct kl_addresses_set *set)
+{
+	size_t n = 0;
+
+	if (set->n)
+		qsort(set->at, set->n, sizeof(*set->at), compare_addresses);
+	for (size_t i = 0; i < set->n; i++)
+		if (!n || set->at[i] != set->at[n - 1])
+			set->at[n++] = set->at[i];
+	set->n = n;
+}
+
+/* Index of the first that is not below @address. */
+size_t kl_set_from(const struct kl_addresses_set *set, uint64_t address)
+{
+	size_t low = 0, high = set->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (set->at[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_text(const struct kl_blocks *b, uint64_t address)
+{
+	return address >= b->begin && address < b->end;
+}
+
+static int add_mark(struct kl_blocks *b, uint64_t address, enum kl_block_reason reason)
+{
+	struct kl_mark *grown;
+
+	/* Tables have what has been freed after the boot, too. */
+	if (!is_text(b, address))
+		return 0;
+	grown = kl_array_grow(b->mark, b->marks, &b->mark_capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	b->mark = grown;
+	grown[b->marks++] = (struct kl_mark){ .address = address, .reason = reason };
+	return 0;
+}
+
+static int add_range(struct kl_blocks *b, uint64_t begin, uint64_t end, enum kl_block_reason reason)
+{
+	struct kl_range *grown =
+		kl_array_grow(b->range, b->ranges, &b->range_capacity, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	b->range = grown;
+	grown[b->ranges++] = (struct kl_range){ .begin = begin, .end = end, .reason = reason };
+	return 0;
+}
+
+/* A table between two symbols, read. Returns its bytes, NULL with *@ret 0 if there is none. */
+static uint8_t *read_table(const struct kl_blocks *b, const char *begin, const char *end,
+			   uint64_t *address, size_t *bytes, int *ret)
+{
+	struct kl_symbol first = {}, last = {};
+	char name[2][64];
+	uint8_t *table;
+
+	*ret = 0;
+	snprintf(name[0], sizeof(name[0]), "kernel:%s", begin);
+	snprintf(name[1], sizeof(name[1]), "kernel:%s", end);
+	if (kl_symbols_find(b->symbols, name[0], &first) < 0 ||
+	    kl_symbols_find(b->symbols, name[1], &last) < 0 || last.address <= first.address)
+		return NULL;
+	*address = first.address;
+	*bytes = last.address - first.address;
+	table = malloc(*bytes);
+	if (!table)
+		*ret = kl_fail(ENOMEM, "out of memory");
+	else
+		*ret = kl_text_read(b, first.address, table, *bytes);
+	if (!*ret)
+		return table;
+	free(table);
+	return NULL;
+}
+
+/* Rows of @row bytes whose first word is relative to itself, and perhaps the second. */
+static int load_relative(struct kl_blocks *b, const char *begin, const char *end, size_t row,
+			 enum kl_block_reason reason, bool has_target)
+{
+	uint64_t address;
+	size_t bytes;
+	int ret;
+	uint8_t *table = read_table(b, begin, end, &address, &bytes, &ret);
+
+	for (size_t at = 0; table && !ret && at + row <= bytes; at += row) {
+		uint64_t place = address + at;
+
+		ret = add_mark(b, place + (int32_t)kl_get32(table + at), reason);
+		place += 4;
+		if (!ret && has_target)
+			ret = kl_set_add(&b->leader, place + (int32_t)kl_get32(table + at + 4));
+	}
+	free(table);
+	return ret;
+}
+
+/*
+ * The kernel's list of functions that probes must not touch, as kernel/kprobes.c keeps it: each
+ * entry a link, then the first address and the one behind the last.
+ */
+static int load_blacklist(struct kl_blocks *b)
+{
+	struct kl_symbol head = {};
+	uint64_t entry[4], at;
+	int ret;
+
+	if (kl_symbols_find(b->symbols, "kernel:kprobe_blacklist", &head) < 0)
+		return 0;
+	ret = kl_text_read(b, head.address, &at, sizeof(at));
+	for (int i = 0; !ret && at && at != head.address && i < BLACKLIST_MAX; i++) {
+		ret = kl_text_read(b, at, entry, sizeof(entry));
+		at = entry[0];
+		if (!ret && is_text(b, entry[2]) && entry[3] > entry[2])
+			ret = add_range(b, entry[2], entry[3], KL_BLOCK_kprobe_blacklist);
+	}
+	return ret;
+}
+
+static int load_sections(struct kl_blocks *b)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(sections); i++) {
+		struct kl_symbol begin = {}, end = {};
+		char name[64];
+		int ret;
+
+		snprintf(name, sizeof(name), "kernel:%s", sections[i].begin);
+		if (kl_symbols_find(b->symbols, name, &begin) < 0)
+			continue;
+		snprintf(name, sizeof(name), "kernel:%s", sections[i].end);
+		if (kl_symbols_find(b->symbols, name, &end) < 0)
+			continue;
+		ret = add_range(b, begin.address, end.address, sections[i].reason);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/*
+ * Words of read-only data that are addresses inside the text: where functions begin they say
+ * nothing new, at another instruction something may jump there. Data may look like that, too.
+ */
+static int load_code_pointers(struct kl_blocks *b)
+{
+	uint64_t address;
+	size_t bytes;
+	int ret;
+	uint8_t *table = read_table(b, "__start_rodata", "__end_rodata", &address, &bytes, &ret);
+
+	for (size_t at = 0; table && !ret && at + 8 <= bytes; at += 8) {
+		uint64_t word = kl_get64(table + at);
+
+		if (is_text(b, word))
+			ret = kl_set_add(&b->word, word);
+	}
+	free(table);
+	kl_set_sort(&b->word);
+	return ret;
+}
+
+static int compare_marks(const void *left, const void *right)
+{
+	const struct kl_mark *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Rows as include/linux/jump_label.h, static_call_types.h, asm/extable.h and bug.h have them. */
+int kl_tables_load(struct kl_blocks *b)
+{
+	int ret = load_relative(b, "__start___jump_table", "__stop___jump_table", 16,
+				KL_BLOCK_jump_label, true);
+
+	if (!ret)
+		ret = load_relative(b, "__start_static_call_sites", "__stop_static_call_sites", 8,
+				    KL_BLOCK_static_call, false);
+	if (!ret)
+		ret = load_relative(b, "__start___ex_table", "__stop___ex_table", 12,
+				    KL_BLOCK_exception_table, true);
+	if (!ret)
+		ret = load_relative(b, "__start___bug_table", "__stop___bug_table", 12,
+				    KL_BLOCK_bug, false);
+	if (!ret)
+		ret = load_sections(b);
+	if (!ret)
+		ret = load_blacklist(b);
+	if (!ret)
+		ret = load_code_pointers(b);
+	if (b->marks)
+		qsort(b->mark, b->marks, sizeof(*b->mark), compare_marks);
+	return ret;
+}
+
+/* The first mark from @begin on and before @end; NULL: none. */
+const struct kl_mark *kl_mark_within(const struct kl_blocks *b, uint64_t begin, uint64_t end)
+{
+	size_t low = 0, high = b->marks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (b->mark[middle].address < begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < b->marks && b->mark[low].address < end ? &b->mark[low] : NULL;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's memory as an ELF core file shows it, /proc/kcore or a copy: its segments, and the
+ * text, which is read as a whole.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "block.h"
+
+#define TEXT_MAX (256u << 20)
+
+static int read_at(int fd, uint64_t offset, void *to, size_t bytes)
+{
+	uint8_t *at = to;
+
+	while (bytes) {
+		ssize_t n = pread(fd, at, bytes, offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENODATA;
+		at += n;
+		offset += n;
+		bytes -= n;
+	}
+	return 0;
+}
+
+static int add_segment(struct kl_blocks *b, const Elf64_Phdr *phdr)
+{
+	struct kl_segment *grown;
+
+	if (phdr->p_type != PT_LOAD)
+		return 0;
+	grown = kl_array_grow(b->segment, b->segments, &b->segment_capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	b->segment = grown;
+	grown[b->segments++] = (struct kl_segment){
+		.begin = phdr->p_vaddr,
+		.end = phdr->p_vaddr + phdr->p_filesz,
+		.offset = phdr->p_offset,
+	};
+	return 0;
+}
+
+/* Open a core file and read its program headers. */
+int kl_text_open(struct kl_blocks *b, const char *path)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr phdr;
+	int ret;
+
+	b->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (b->fd < 0)
+		return kl_fail_system(errno, "cannot open %s", path);
+	ret = read_at(b->fd, 0, &header, sizeof(header));
+	if (ret)
+		return kl_fail_system(-ret, "cannot read %s", path);
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_CORE ||
+	    header.e_machine != EM_X86_64 || header.e_phentsize != sizeof(phdr))
+		return kl_fail(EINVAL, "%s is no core file of an x86-64 machine", path);
+	for (unsigned int i = 0; !ret && i < header.e_phnum; i++) {
+		ret = read_at(b->fd, header.e_phoff + i * sizeof(phdr), &phdr, sizeof(phdr));
+		if (ret)
+			return kl_fail_system(-ret, "cannot read %s", path);
+		ret = add_segment(b, &phdr);
+	}
+	return ret;
+}
+
+/* Copy from an address of the kernel. Returns -ENOENT if the file does not have all of it. */
+int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t bytes)
+{
+	for (size_t i = 0; i < b->segments; i++) {
+		const struct kl_segment *s = &b->segment[i];
+		int ret;
+
+		if (address < s->begin || address + bytes > s->end)
+			continue;
+		ret = read_at(b->fd, s->offset + (address - s->begin), to, bytes);
+		return ret ? kl_fail_system(-ret, "cannot read the kernel's memory") : 0;
+	}
+	return kl_fail(ENOENT, "the core file does not have the kernel's memory at %#llx",
+		       (unsigned long long)address);
+}
+
+/* The kernel's own text, from _stext to _etext. */
+int kl_text_load(struct kl_blocks *b)
+{
+	struct kl_symbol begin = {}, end = {};
+	int ret = kl_symbols_find(b->symbols, "kernel:_stext", &begin);
+
+	if (ret > 0)
+		ret = kl_symbols_find(b->symbols, "kernel:_etext", &end);
+	if (ret < 0)
+		return ret;
+	if (begin.address >= end.address || end.address - begin.address > TEXT_MAX)
+		return kl_fail(EINVAL, "the kernel's text cannot be from %#llx to %#llx",
+			       (unsigned long long)begin.address, (unsigned long long)end.address);
+	b->begin = begin.address;
+	b->end = end.address;
+	/* Decoders may look ahead. */
+	b->text = calloc(1, b->end - b->begin + ZYDIS_MAX_INSTRUCTION_LENGTH);
+	if (!b->text)
+		return kl_fail(ENOMEM, "out of memory");
+	return kl_text_read(b, b->begin, b->text, b->end - b->begin);
+}

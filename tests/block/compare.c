@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * compare CORE KALLSYMS: the blocks of a whole kernel against another decoder and against their own
+ * rules. Reads objdump's listing of the text from stdin (addresses and instructions, no bytes);
+ * prints TAP. With --range it only prints where the text begins and ends.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/kernlens.h>
+
+#include "../unit/unit.h"
+
+#define FAULTS_SHOWN 5
+
+static uint64_t begin, end;
+static uint8_t *listed; /* by address: length of the instruction that objdump has there */
+static uint32_t *listed_target; /* and where it goes, from the text's beginning, plus 1 */
+static uint64_t faults[16], instructions, targets, windows, slots;
+
+/* What is checked; @faults by it. */
+enum {
+	LENGTH,
+	TARGET,
+	PARTITION,
+	EDGE,
+	WINDOW,
+	SLOT,
+};
+
+static void fault(int what, const struct kl_block_graph *g, uint32_t offset, const char *text)
+{
+	if (faults[what]++ < FAULTS_SHOWN)
+		printf("# %s+0x%x: %s\n", g->function.name, offset, text);
+}
+
+static bool goes_somewhere(const char *text)
+{
+	return *text == 'j' || !strncmp(text, "call", 4) || !strncmp(text, "loop", 4) ||
+	       !strncmp(text, "xbegin", 6) || strstr(text, " jmp") || strstr(text, " call") ||
+	       !strncmp(text, "bnd j", 5) || strstr(text, " j");
+}
+
+/* "ffffffff81000000:\tcall   0xffffffff81000040": the length is known from the next line. */
+static void read_listing(FILE *file)
+{
+	char line[512];
+	uint64_t before = 0;
+
+	while (fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':'), *text, *target;
+		uint64_t address;
+
+		if (!colon || colon[1] != '\t')
+			continue;
+		address = strtoull(line, NULL, 16);
+		if (address < begin || address >= end)
+			continue;
+		if (before && address - before <= 15)
+			listed[before - begin] = address - before;
+		before = address;
+		text = colon + 2;
+		target = strstr(text, "0xffffffff");
+		if (target && goes_somewhere(text) && !strchr(text, '*') && !strchr(text, '(')) {
+			uint64_t to = strtoull(target, NULL, 16);
+
+			listed_target[address - begin] = (uint32_t)(to - begin) + 1;
+		}
+	}
+	if (before)
+		listed[before - begin] = end - before;
+}
+
+static void compare_instructions(const struct kl_block_graph *g)
+{
+	for (uint32_t i = 0; i < g->instructions; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+		uint64_t at = g->function.address + in->offset - begin;
+
+		/* What nothing reaches may be no code; objdump then reads on from it. */
+		if (in->block == UINT32_MAX)
+			continue;
+		instructions++;
+		if (listed[at] != in->bytes)
+			fault(LENGTH, g, in->offset, "objdump has another length");
+		if (in->target) {
+			targets++;
+			if (listed_target[at] != (uint32_t)(in->target - begin) + 1)
+				fault(TARGET, g, in->offset, "objdump has another target");
+		}
+	}
+}
+
+static void check_edge(const struct kl_block_graph *g, const struct kl_block *from, uint32_t to)
+{
+	if (to != UINT32_MAX && to >= g->blocks)
+		fault(EDGE, g, from->begin, "goes to no block");
+}
+
+/* Blocks are in order, apart, whole instructions; a jump goes to where its block begins. */
+static void check_blocks(const struct kl_block_graph *g)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block *block = &g->block[i];
+		const struct kl_block_instruction *in = &g->instruction[block->first];
+		const struct kl_block_instruction *jump = &in[block->n - 1];
+
+		if (block->begin < last || in->offset != block->begin ||
+		    jump->offset + jump->bytes != block->begin + block->bytes)
+			fault(PARTITION, g, block->begin, "is not cut well");
+		for (uint32_t k = 1; k < block->n; k++)
+			if (in[k].leader || in[k - 1].end != KL_END_FALL)
+				fault(PARTITION, g, in[k].offset, "begins a block");
+		last = block->begin + block->bytes;
+		check_edge(g, block, block->next);
+		check_edge(g, block, block->taken);
+		if (block->taken < g->blocks &&
+		    g->function.address + g->block[block->taken].begin != jump->target)
+			fault(EDGE, g, jump->offset, "its jump goes elsewhere");
+	}
+}
+
+static void check_window(const struct kl_block_graph *g, const struct kl_block_point *point)
+{
+	uint32_t last = point->begin + point->bytes, at = UINT32_MAX;
+
+	if (point->tier == KL_TIER_NONE) {
+		if (!point->reason)
+			fault(WINDOW, g, point->begin, "has neither a tier nor a reason");
+		return;
+	}
+	windows++;
+	for (uint32_t i = 0; i < g->instructions && g->instruction[i].offset < last; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+
+		if (in->offset + in->bytes <= point->begin)
+			continue;
+		if (at == UINT32_MAX && in->offset != point->begin)
+			fault(WINDOW, g, point->begin, "begins inside an instruction");
+		if (in->leader && in->offset > point->begin)
+			fault(WINDOW, g, in->offset, "is jumped to, inside a window");
+		if (in->reason && in->block != UINT32_MAX)
+			fault(WINDOW, g, in->offset, "cannot be moved, but is in a window");
+		at = in->offset + in->bytes;
+	}
+	if (at != last)
+		fault(WINDOW, g, point->begin, "ends inside an instruction");
+}
+
+static int compare_slots(const void *left, const void *right)
+{
+	const int32_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Is a slot in what is nobody's, or in the rest of a window behind its jump? */
+static bool is_free(const struct kl_block_graph *g, int32_t slot)
+{
+	uint32_t first = slot, last = slot + 5;
+	bool padding = true;
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block *block = &g->block[i];
+		const struct kl_block_point *pre = &block->pre;
+
+		if (pre->tier == KL_TIER_JUMP && first >= pre->begin + 5 &&
+		    last <= pre->begin + pre->bytes)
+			return true;
+		if (first < block->begin + block->bytes && block->begin < last)
+			padding = false;
+	}
+	return padding;
+}
+
+static void check_slots(const struct kl_block_graph *g)
+{
+	int32_t *slot = malloc((g->blocks + 1) * sizeof(*slot));
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block_point *pre = &g->block[i].pre;
+		int64_t far;
+
+		if (pre->tier != KL_TIER_BOUNCE)
+			continue;
+		far = pre->slot - ((int64_t)pre->begin + 2);
+		if (far < -128 || far > 127)
+			fault(SLOT, g, pre->begin, "its slot is too far");
+		if (!is_free(g, pre->slot))
+			fault(SLOT, g, pre->begin, "its slot is not free");
+		slot[n++] = pre->slot;
+	}
+	qsort(slot, n, sizeof(*slot), compare_slots);
+	for (size_t i = 1; i < n; i++)
+		if (slot[i] < slot[i - 1] + 5)
+			fault(SLOT, g, slot[i], "two slots overlap");
+	slots += n;
+	free(slot);
+}
+
+static void check_function(struct kl_blocks *blocks, size_t index)
+{
+	struct kl_block_graph graph;
+
+	if (kl_blocks_graph(blocks, index, &graph)) {
+		unit_result(false, "a function is taken apart", kl_error_text());
+		return;
+	}
+	if (!graph.function.reason) {
+		compare_instructions(&graph);
+		check_blocks(&graph);
+		for (uint32_t i = 0; i < graph.blocks; i++) {
+			check_window(&graph, &graph.block[i].pre);
+			check_window(&graph, &graph.block[i].post);
+		}
+		check_slots(&graph);
+	}
+	kl_block_graph_free(&graph);
+}
+
+static void report(int what, const char *text)
+{
+	unit_result(!faults[what], text, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct kl_symbols *symbols = argc > 2 ? kl_symbols_open(argv[2]) : NULL;
+	struct kl_symbol first = {}, last = {};
+	struct kl_blocks *blocks;
+
+	if (!symbols || kl_symbols_find(symbols, "kernel:_stext", &first) < 0 ||
+	    kl_symbols_find(symbols, "kernel:_etext", &last) < 0)
+		return 2;
+	begin = first.address;
+	end = last.address;
+	if (argc > 3) {
+		printf("0x%" PRIx64 " 0x%" PRIx64 "\n", begin, end);
+		return 0;
+	}
+	blocks = kl_blocks_open(argv[1], symbols);
+	listed = calloc(end - begin + 1, sizeof(*listed));
+	listed_target = calloc(end - begin + 1, sizeof(*listed_target));
+	if (!blocks || !listed || !listed_target) {
+		fprintf(stderr, "%s\n", kl_error_text());
+		return 2;
+	}
+	read_listing(stdin);
+	for (size_t i = 0; i < kl_blocks_functions(blocks); i++)
+		check_function(blocks, i);
+	printf("# %zu functions, %" PRIu64 " instructions, %" PRIu64 " targets, %" PRIu64
+	       " windows, %" PRIu64 " slots\n",
+	       kl_blocks_functions(blocks), instructions, targets, windows, slots);
+	unit_result(instructions > 2000000 && targets > 300000, "the whole kernel is there", NULL);
+	report(LENGTH, "every instruction is as long as objdump says");
+	report(TARGET, "and goes where objdump says");
+	report(PARTITION, "blocks are apart, and cut where something jumps to");
+	report(EDGE, "what a block goes to is a block");
+	report(WINDOW, "no window has an instruction that is jumped to or cannot be moved");
+	report(SLOT, "slots of bounces are near, free, and apart");
+	kl_blocks_close(blocks);
+	kl_symbols_close(symbols);
+	return unit_end();
+}
