@@ -39,7 +39,6 @@ struct wish {
 
 struct printer {
 	struct kl_blocks *blocks;
-	struct cli_table *table;
 	json_t *list;
 	struct kl_buffer text;
 	const struct wish *wish;

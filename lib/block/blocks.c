@@ -7,26 +7,31 @@
 #include "../base/base.h"
 #include "block.h"
 
-#define NAME(id, name, help) [id] = #name,
-#define HELP(id, name, help) [id] = help,
+#define KL_BLOCK_REASON(id, name, help) [id] = { #name, help },
+static const struct {
+	const char *name;
+	const char *help;
+} reasons[] = {
+#include <kernlens/block_reasons.def>
+};
 
-static const char *const reason_names[] = { KL_BLOCK_REASONS(NAME) };
-static const char *const reason_helps[] = { KL_BLOCK_REASONS(HELP) };
+#undef KL_BLOCK_REASON
+
 static const char *const tier_names[KL_TIER_COUNT] = { "none", "jump",	 "fall",
 						       "call", "bounce", "trap" };
 static const char *const end_names[KL_END_COUNT] = { "fall",  "call",	"branch", "jump",
 						     "leave", "return", "stop" };
 
-_Static_assert(KL_ARRAY_SIZE(reason_names) == KL_BLOCK_REASON_COUNT, "ids have no gaps");
+_Static_assert(KL_ARRAY_SIZE(reasons) == KL_BLOCK_REASON_COUNT, "ids have no gaps");
 
 const char *kl_block_reason_name(unsigned int reason)
 {
-	return reason < KL_BLOCK_REASON_COUNT ? reason_names[reason] : "?";
+	return reason < KL_BLOCK_REASON_COUNT ? reasons[reason].name : "?";
 }
 
 const char *kl_block_reason_help(unsigned int reason)
 {
-	return reason < KL_BLOCK_REASON_COUNT ? reason_helps[reason] : "?";
+	return reason < KL_BLOCK_REASON_COUNT ? reasons[reason].help : "?";
 }
 
 const char *kl_block_tier_name(unsigned int tier)

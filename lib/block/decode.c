@@ -54,7 +54,10 @@ static void set_end(const struct kl_blocks *b, const ZydisDecodedInstruction *in
 			to->reason = KL_BLOCK_cannot_move;
 		break;
 	case ZYDIS_CATEGORY_RET:
-		to->end = in->mnemonic == ZYDIS_MNEMONIC_RET ? KL_END_RETURN : KL_END_STOP;
+		to->end = in->mnemonic == ZYDIS_MNEMONIC_RET &&
+					  in->meta.branch_type != ZYDIS_BRANCH_TYPE_FAR ?
+				  KL_END_RETURN :
+				  KL_END_STOP;
 		if (to->end == KL_END_STOP)
 			to->reason = KL_BLOCK_cannot_move;
 		break;

@@ -18,34 +18,11 @@
 
 #define KL_KCORE_PATH "/proc/kcore"
 
-/*
- * Why something has no splice: X(id, name, help). Ids are append-only; names are what commands
- * print and scripts match.
- */
-#define KL_BLOCK_REASONS(X)                                                          \
-	X(0, none, "it can have one")                                                \
-	X(1, noinstr, "a section that must not be traced")                           \
-	X(2, entry, "entry from user mode and interrupts")                           \
-	X(3, kprobe_blacklist, "on the kernel's list of what probes must not touch") \
-	X(4, cpuidle, "runs while RCU does not watch")                               \
-	X(5, thunk, "a thunk of indirect jumps or returns")                          \
-	X(6, static_call_trampoline, "rewritten by the kernel")                      \
-	X(7, head, "runs with other page tables, or is copied from")                 \
-	X(8, undecodable, "the function is not instructions from start to end")      \
-	X(9, indirect, "the function has a jump whose targets are not known")        \
-	X(10, function_entry, "the bytes where ftrace and BPF hook the function")    \
-	X(11, jump_label, "an instruction that jump labels rewrite")                 \
-	X(12, static_call, "an instruction that static calls rewrite")               \
-	X(13, exception_table, "an instruction that is looked up when it faults")    \
-	X(14, bug, "a ud2 that is looked up when it traps")                          \
-	X(15, cannot_move, "an instruction that cannot be moved")                    \
-	X(16, no_room, "too short, and nothing near to bounce from")                 \
-	X(17, smp_lock, "a lock prefix that comes and goes with the CPUs")           \
-	X(18, die_chain, "part of how breakpoints are handled")
-
+/* Why something has no splice. */
 #define KL_BLOCK_REASON(id, name, help) KL_BLOCK_##name = id,
 enum kl_block_reason {
-	KL_BLOCK_REASONS(KL_BLOCK_REASON) KL_BLOCK_REASON_COUNT
+#include <kernlens/block_reasons.def>
+	KL_BLOCK_REASON_COUNT
 };
 
 #undef KL_BLOCK_REASON
