@@ -189,6 +189,25 @@ static pid_t start_reader(u32 i)
 	_exit(0);
 }
 
+/* Has a reader been told enough to be judged? */
+static bool has_enough(u32 i)
+{
+	const struct how *h = &shared->how[i];
+
+	return h->there > 20 && (i != 2 || h->ended > 20);
+}
+
+/* On a busy host they take longer: three times as long at most. */
+static bool goes_on(double end, unsigned int seconds)
+{
+	double now = now_seconds();
+	bool enough = true;
+
+	for (u32 i = 0; i < READERS; i++)
+		enough &= has_enough(i);
+	return now < end || (!enough && now < end + 2 * seconds);
+}
+
 static void judge(u32 i)
 {
 	const struct how *h = &shared->how[i];
@@ -196,8 +215,8 @@ static void judge(u32 i)
 	printf("# %s: %llu calls, %llu answers about the swarm, %llu about what has ended, %llu to be asked again\n",
 	       readers[i].name, (unsigned long long)h->calls, (unsigned long long)h->there,
 	       (unsigned long long)h->ended, (unsigned long long)h->again);
-	tap_result(!h->wrong && h->there > 20 && (i != 2 || h->ended > 20), readers[i].name,
-		   "%llu wrong, the first: %s", (unsigned long long)h->wrong, h->said);
+	tap_result(!h->wrong && has_enough(i), readers[i].name, "%llu wrong, the first: %s",
+		   (unsigned long long)h->wrong, h->said);
 }
 
 int main(int argc, char **argv)
@@ -223,7 +242,7 @@ int main(int argc, char **argv)
 	shared->spawner = swarm;
 	for (u32 i = 0; i < READERS; i++)
 		reader[i] = start_reader(i);
-	while (now_seconds() < end)
+	while (goes_on(end, seconds))
 		sleep_ms(100);
 	shared->stop = true;
 	for (u32 i = 0; i < READERS; i++)
