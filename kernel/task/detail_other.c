@@ -43,8 +43,8 @@ static pid_t parent_of(struct task_struct *t, struct task_struct *of)
 	if (!thread_group_leader(t))
 		return 0;
 	rcu_read_lock();
-	parent = rcu_dereference(t->real_parent);
-	if (same_thread_group(parent, of))
+	parent = kl_task_real_parent(t);
+	if (parent && same_thread_group(parent, of))
 		number = task_pid_vnr(parent);
 	rcu_read_unlock();
 	return number;
@@ -256,7 +256,8 @@ static bool has_own_files(struct task_struct *t)
 	bool has;
 
 	rcu_read_lock();
-	leader = t->group_leader;
+	/* When it has been released its leader may be gone. */
+	leader = pid_alive(t) ? t->group_leader : t;
 	has = t == leader || READ_ONCE(t->files) != READ_ONCE(leader->files);
 	rcu_read_unlock();
 	return has;

@@ -24,13 +24,14 @@
 
 #include "../compat/file.h"
 #include "detail.h"
+#include "look.h"
 
 /* ---------------------------------------------------------------- numbers */
 
 /* Others have a number for the asker only if it may see them. */
 static pid_t seen_id(const struct kl_detail *d, struct task_struct *t)
 {
-	return kl_detail_sees(d, t) ? task_tgid_vnr(t) : 0;
+	return t && kl_detail_sees(d, t) ? task_tgid_vnr(t) : 0;
 }
 
 /* What its threads have used, those that are gone with them. Under RCU. */
@@ -57,9 +58,9 @@ static void fill_relatives(const struct kl_detail *d, struct kl_abi_detail_task 
 	to->pid = task_tgid_vnr(t);
 	to->pgid = task_pgrp_vnr(t);
 	to->sid = task_session_vnr(t);
-	to->ppid = seen_id(d, rcu_dereference(t->real_parent));
+	to->ppid = seen_id(d, kl_task_real_parent(t));
 	if (t->ptrace)
-		to->tracer = seen_id(d, rcu_dereference(t->parent));
+		to->tracer = seen_id(d, kl_task_parent(t));
 	to->uid = from_kuid_munged(current_user_ns(), __task_cred(t)->uid);
 	to->gid = from_kgid_munged(current_user_ns(), __task_cred(t)->gid);
 	add_threads(t, to);

@@ -13,6 +13,7 @@
 #include <asm/syscall.h>
 
 #include "detail.h"
+#include "look.h"
 
 /**
  * kl_detail_wait_done - write the record of a wait
@@ -90,14 +91,18 @@ static void explain_relative(struct kl_detail_sleep *s, bool is_zombie)
 	struct task_struct *t = s->d->task, *relative;
 
 	rcu_read_lock();
-	relative = is_zombie ? rcu_dereference(t->real_parent) : rcu_dereference(t->parent);
-	get_task_struct(relative);
+	relative = is_zombie ? kl_task_real_parent(t) : kl_task_parent(t);
+	if (relative)
+		get_task_struct(relative);
 	rcu_read_unlock();
-	if (is_zombie)
+	if (!relative)
+		kl_detail_wait_done(s);
+	else if (is_zombie)
 		tell_relative(s, KL_WAIT_PARENT, relative, KL_OTHER_PARENT);
 	else
 		tell_relative(s, KL_WAIT_TRACED, relative, KL_OTHER_TRACER);
-	put_task_struct(relative);
+	if (relative)
+		put_task_struct(relative);
 }
 
 static int tell(struct kl_detail_sleep *s, u32 reason)

@@ -43,4 +43,18 @@ static inline unsigned long kl_task_switches(const struct task_struct *t)
 	return READ_ONCE(t->nvcsw) + READ_ONCE(t->nivcsw);
 }
 
+/*
+ * Those that a task points to, as long as it is there itself: when it has been released they may
+ * go before it does. Under RCU, which then keeps them.
+ */
+static inline struct task_struct *kl_task_real_parent(const struct task_struct *t)
+{
+	return pid_alive(t) ? rcu_dereference(t->real_parent) : NULL;
+}
+
+static inline struct task_struct *kl_task_parent(const struct task_struct *t)
+{
+	return pid_alive(t) ? rcu_dereference(t->parent) : NULL;
+}
+
 #endif /* KL_TASK_LOOK_H */
