@@ -56,10 +56,13 @@ check "to a file" grep -q 'process' table.txt
 
 if modprobe -q null_blk irqmode=2 completion_nsec=5000000 gb=1; then
 	kl latency --json -- dd if=/dev/nullb0 of=/dev/null bs=4k count=20 iflag=direct status=none
+	# On a busy machine the kernel may leave the end of some reads to a softirq.
 	json "reads of a disk are waits for I/O, woken by the disk's timer" \
 		'[.waits[] | select(.comm == "dd" and .state == "io" and .syscall == "read")] |
 		 (map(.count) | add) >= 20 and (map(.ns) | add) > 8e7 and
-		 all(.woken_by[0] | .kind == "timer" and (.name | startswith("timer null_cmd_timer_expired")))'
+		 all(.woken_by[0] | .kind != "task" or (.name | startswith("ksoftirqd"))) and
+		 ([.[] | select(.woken_by[0] | .kind == "timer" and
+		 (.name | startswith("timer null_cmd_timer_expired"))) | .count] | add) > 10'
 	json "at their place in the kernel" \
 		'[.waits[] | select(.comm == "dd" and .state == "io" and .syscall == "read") | [.kstack[].symbol]] |
 		 length > 0 and all(index("io_schedule") < index("blkdev_read_iter") and

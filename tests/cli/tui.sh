@@ -262,7 +262,7 @@ chmod 666 "$work/pipe"
 reads='exec 3<>pipe; while :; do read -rt 0.05 -u 3; done'
 bash -c "$reads" &
 reader=$!
-shows "another process" "^ *$reader "
+shows "another process" "^ *$reader .*bash -c exec"
 go "$reader"
 keys e
 shows "e: its events as they happen" "^Events of $reader: [1-9][0-9]*  bash -c"
