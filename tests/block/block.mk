@@ -3,9 +3,8 @@
 
 block-tests: $(BUILD)/tests/block-compare
 
-$(BUILD)/tests/block-compare: tests/block/compare.c kernel/source/block/instruction.c \
-		kernel/source/block/instruction.h tests/unit/unit.h $(LIB)
+$(BUILD)/tests/block-compare: tests/block/compare.c tests/unit/unit.h $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -o $@ $(filter %.c,$^) $(LIB) $(LIB_LIBS) -lm -pthread
+	$(CC) $(CFLAGS) -Ilib/include -o $@ $< $(LIB) $(LIB_LIBS) -lm -pthread
 
 .PHONY: block-tests
