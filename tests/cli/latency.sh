@@ -40,7 +40,7 @@ json "as deep as it was asked for" '[.waits[] | .kstack, .ustack | select(.) | l
 kl latency --sums -- sleep 0.1
 says err '^ +[0-9]+ +sleep .*[0-9] ms' "times alone"
 silent err 'woken by' "without waits"
-kl latency -i 0.5 -a --duration 4
+kl latency -i 0.5 -a --duration 8
 check "again and again" test "$(grep -c seconds "$work/err")" -ge 3
 
 kl latency --folded --svg graph.svg --html graph.html -- sh -c 'sleep 0.2 | cat'

@@ -35,8 +35,9 @@ struct follow {
 	char why[160];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t lock;
+static pthread_cond_t changed;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned int threads;
 
 /* Which events: RDEFAULT, or all system calls. */
@@ -149,6 +150,12 @@ static int start_thread(struct follow *f)
 	return error;
 }
 
+static void init_lock(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_cond_init(&changed, NULL);
+}
+
 struct follow *follow_begin(struct kl_device *device, int32_t pid, bool syscalls)
 {
 	struct follow *f = calloc(1, sizeof(*f));
@@ -159,6 +166,7 @@ struct follow *follow_begin(struct kl_device *device, int32_t pid, bool syscalls
 	f->device = device;
 	f->pid = pid;
 	f->syscalls = syscalls;
+	pthread_once(&once, init_lock);
 	pthread_mutex_lock(&lock);
 	threads++;
 	pthread_mutex_unlock(&lock);
