@@ -78,6 +78,26 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 	return same && !(t->flags & PF_KTHREAD) && is_dumpable(t);
 }
 
+/**
+ * kl_access_sees - may an opener be told of a task, in a system call of its own?
+ * @cred: of the opener
+ * @may: the opener's KL_MAY_*
+ * @t: any task, with a reference or under RCU
+ *
+ * Context: process or under RCU; preemption may be on.
+ */
+bool kl_access_sees(const struct cred *cred, u32 may, struct task_struct *t)
+{
+	bool sees = may & KL_MAY_SEE_ALL;
+
+	if (!sees) {
+		preempt_disable();
+		sees = kl_access_may_see(cred, t);
+		preempt_enable();
+	}
+	return sees;
+}
+
 /*
  * Has an opener all that kl_access_may_see compares between a session's owner and a
  * task? Then whatever that lets in would be let in for the opener.

@@ -84,23 +84,6 @@ char *kl_detail_put_text(void *record, u32 at, const void *text, u32 bytes)
 	return memcpy((u8 *)record + at, text, bytes);
 }
 
-/**
- * kl_detail_sees - may the asker be told of a task?
- * @d: the call
- * @t: any task, with a reference or under RCU
- */
-bool kl_detail_sees(const struct kl_detail *d, struct task_struct *t)
-{
-	bool sees = d->may & KL_MAY_SEE_ALL;
-
-	if (!sees) {
-		preempt_disable();
-		sees = kl_access_may_see(d->cred, t);
-		preempt_enable();
-	}
-	return sees;
-}
-
 /* The same answer for what is not there and for what may not be seen. */
 static int fail_missing(struct kl_detail *d)
 {

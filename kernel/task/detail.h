@@ -48,7 +48,12 @@ int kl_detail_read(struct kl_abi_detail *call, const struct cred *cred, u32 may,
 		   struct kl_error *why);
 void *kl_detail_add(struct kl_detail *d, u32 kind, u32 bytes, u32 text_bytes);
 char *kl_detail_put_text(void *record, u32 at, const void *text, u32 bytes);
-bool kl_detail_sees(const struct kl_detail *d, struct task_struct *t);
+
+/* May the asker be told of a task? It is there with a reference, or under RCU. */
+static inline bool kl_detail_sees(const struct kl_detail *d, struct task_struct *t)
+{
+	return kl_access_sees(d->cred, d->may, t);
+}
 
 /* detail_task.c: numbers and texts */
 int kl_detail_task(struct kl_detail *d);

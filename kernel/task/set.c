@@ -190,18 +190,6 @@ static const read_fn readers[] = {
 
 /* --------------------------------------------------------------- the call */
 
-static bool sees(const struct cred *cred, u32 may, struct task_struct *t)
-{
-	bool seen = may & KL_MAY_SEE_ALL;
-
-	if (!seen) {
-		preempt_disable();
-		seen = kl_access_may_see(cred, t);
-		preempt_enable();
-	}
-	return seen;
-}
-
 /*
  * The task that is meant, with a reference; NULL: there is none, it was started at another
  * time, or is one of which the caller must not learn when it was.
@@ -216,7 +204,7 @@ static struct task_struct *find(const struct kl_abi_set *call, const struct cred
 	if (call->id > 0)
 		t = pid_task(find_vpid(call->id), PIDTYPE_PID);
 	if (t) {
-		*seen = sees(cred, may, t);
+		*seen = kl_access_sees(cred, may, t);
 		if (call->start_ns && (!*seen || call->start_ns != t->start_boottime))
 			t = NULL;
 	}
@@ -287,7 +275,7 @@ static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	if (call->error < 0 || call->error > KL_SET_ERROR_MAX)
 		return kl_fail(why, -EINVAL, "%d is no errno", call->error);
 	/* It may have become another program meanwhile. */
-	s->seen = s->seen && (!s->task || sees(cred, may, s->task));
+	s->seen = s->seen && (!s->task || kl_access_sees(cred, may, s->task));
 	fire(s, call->error);
 	c = &s->change;
 	call->flags = 0;
