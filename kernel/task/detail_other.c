@@ -256,8 +256,7 @@ static bool has_own_files(struct task_struct *t)
 	bool has;
 
 	rcu_read_lock();
-	/* When it has been released its leader may be gone. */
-	leader = pid_alive(t) ? t->group_leader : t;
+	leader = kl_task_leader(t);
 	has = t == leader || READ_ONCE(t->files) != READ_ONCE(leader->files);
 	rcu_read_unlock();
 	return has;

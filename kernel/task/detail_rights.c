@@ -16,6 +16,7 @@
 #include <linux/user_namespace.h>
 
 #include "detail.h"
+#include "look.h"
 
 /* ---------------------------------------------------------------- signals */
 
@@ -201,13 +202,9 @@ int kl_detail_affinity(struct kl_detail *d)
 int kl_detail_limits(struct kl_detail *d)
 {
 	struct kl_abi_detail_limits *to = kl_detail_add(d, KL_DETAIL_LIMITS, sizeof(*to), 0);
-	struct task_struct *leader;
+	struct task_struct *leader = kl_task_get_leader(d->task);
 
 	BUILD_BUG_ON(KL_DETAIL_LIMITS_NUMBER != RLIM_NLIMITS);
-	rcu_read_lock();
-	leader = pid_alive(d->task) ? d->task->group_leader : d->task;
-	get_task_struct(leader);
-	rcu_read_unlock();
 	task_lock(leader);
 	for (u32 i = 0; i < RLIM_NLIMITS; i++) {
 		to->soft[i] = d->task->signal->rlim[i].rlim_cur;

@@ -57,4 +57,24 @@ static inline struct task_struct *kl_task_parent(const struct task_struct *t)
 	return pid_alive(t) ? rcu_dereference(t->parent) : NULL;
 }
 
+/*
+ * The first thread of its process, under RCU, too. One that has been released may outlive that and
+ * stands for itself: nobody changes its process any more.
+ */
+static inline struct task_struct *kl_task_leader(struct task_struct *t)
+{
+	return pid_alive(t) ? t->group_leader : t;
+}
+
+/* The same with a reference. @t: with one, too. */
+static inline struct task_struct *kl_task_get_leader(struct task_struct *t)
+{
+	struct task_struct *leader;
+
+	rcu_read_lock();
+	leader = get_task_struct(kl_task_leader(t));
+	rcu_read_unlock();
+	return leader;
+}
+
 #endif /* KL_TASK_LOOK_H */

@@ -17,6 +17,7 @@
 
 #include "../source/probes.h"
 #include "../source/source.h"
+#include "look.h"
 #include "set.h"
 
 /**
@@ -150,15 +151,10 @@ static int put_limit(char *text, int room, unsigned long limit)
 
 static s64 read_limit(struct task_struct *t, u32 what, char *text)
 {
-	struct task_struct *leader;
+	struct task_struct *leader = kl_task_get_leader(t);
 	struct rlimit limit;
 	int n;
 
-	/* One that has been released may outlive its leader; nobody sets its limits any more. */
-	rcu_read_lock();
-	leader = pid_alive(t) ? t->group_leader : t;
-	get_task_struct(leader);
-	rcu_read_unlock();
 	/* Both at once, as prlimit(2) writes them. */
 	task_lock(leader);
 	limit = t->signal->rlim[what - KL_SET_LIMIT];
