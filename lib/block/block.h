@@ -29,7 +29,7 @@ struct kl_addresses_set {
 
 /* An instruction that the kernel's tables name. */
 struct kl_mark {
-	uint64_t address;
+	uint64_t address; /* first, for kl_rows_from() */
 	uint8_t reason;
 };
 
@@ -46,7 +46,7 @@ struct kl_call {
 };
 
 struct kl_function_entry {
-	uint64_t address;
+	uint64_t address; /* first, for kl_rows_from() */
 	uint32_t bytes;
 	uint8_t reason;
 	bool never; /* returns never */
@@ -90,6 +90,7 @@ int kl_text_load(struct kl_blocks *b);
 /* table.c */
 int kl_tables_load(struct kl_blocks *b);
 const struct kl_mark *kl_mark_within(const struct kl_blocks *b, uint64_t begin, uint64_t end);
+size_t kl_rows_from(const void *rows, size_t n, size_t row, uint64_t address);
 int kl_set_add(struct kl_addresses_set *set, uint64_t address);
 void kl_set_sort(struct kl_addresses_set *set);
 size_t kl_set_from(const struct kl_addresses_set *set, uint64_t address);

@@ -133,17 +133,9 @@ int kl_functions_load(struct kl_blocks *b)
 /* Index of the function that has an address, or -1. */
 long kl_function_at(const struct kl_blocks *b, uint64_t address)
 {
-	size_t low = 0, high = b->functions;
+	size_t i = kl_rows_from(b->function, b->functions, sizeof(*b->function), address + 1);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->function[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - b->function[low - 1].address >= b->function[low - 1].bytes)
+	if (!i || address - b->function[i - 1].address >= b->function[i - 1].bytes)
 		return -1;
-	return low - 1;
+	return i - 1;
 }

@@ -61,20 +61,29 @@ void kl_set_sort(struct kl_addresses_set *set)
 	set->n = n;
 }
 
-/* Index of the first that is not below @address. */
-size_t kl_set_from(const struct kl_addresses_set *set, uint64_t address)
+/*
+ * Index of the first of @n rows that is not below @address: rows of @row bytes that begin with a
+ * 64-bit address, sorted by it.
+ */
+size_t kl_rows_from(const void *rows, size_t n, size_t row, uint64_t address)
 {
-	size_t low = 0, high = set->n;
+	size_t low = 0, high = n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (set->at[middle] < address)
+		if (*(const uint64_t *)((const char *)rows + middle * row) < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+/* Index of the first that is not below @address. */
+size_t kl_set_from(const struct kl_addresses_set *set, uint64_t address)
+{
+	return kl_rows_from(set->at, set->n, sizeof(*set->at), address);
 }
 
 static bool is_text(const struct kl_blocks *b, uint64_t address)
@@ -257,15 +266,7 @@ int kl_tables_load(struct kl_blocks *b)
 /* The first mark from @begin on and before @end; NULL: none. */
 const struct kl_mark *kl_mark_within(const struct kl_blocks *b, uint64_t begin, uint64_t end)
 {
-	size_t low = 0, high = b->marks;
+	size_t i = kl_rows_from(b->mark, b->marks, sizeof(*b->mark), begin);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->mark[middle].address < begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < b->marks && b->mark[low].address < end ? &b->mark[low] : NULL;
+	return i < b->marks && b->mark[i].address < end ? &b->mark[i] : NULL;
 }
