@@ -118,27 +118,35 @@ static int add_range(struct kl_blocks *b, uint64_t begin, uint64_t end, enum kl_
 	return 0;
 }
 
+/* The address of a symbol of the kernel itself. Returns false if there is none. */
+static bool find_symbol(const struct kl_blocks *b, const char *name, uint64_t *address)
+{
+	struct kl_symbol symbol = {};
+	char full[64];
+
+	snprintf(full, sizeof(full), "kernel:%s", name);
+	if (kl_symbols_find(b->symbols, full, &symbol) < 0)
+		return false;
+	*address = symbol.address;
+	return true;
+}
+
 /* A table between two symbols, read. Returns its bytes, NULL with *@ret 0 if there is none. */
 static uint8_t *read_table(const struct kl_blocks *b, const char *begin, const char *end,
 			   uint64_t *address, size_t *bytes, int *ret)
 {
-	struct kl_symbol first = {}, last = {};
-	char name[2][64];
 	uint8_t *table;
+	uint64_t last;
 
 	*ret = 0;
-	snprintf(name[0], sizeof(name[0]), "kernel:%s", begin);
-	snprintf(name[1], sizeof(name[1]), "kernel:%s", end);
-	if (kl_symbols_find(b->symbols, name[0], &first) < 0 ||
-	    kl_symbols_find(b->symbols, name[1], &last) < 0 || last.address <= first.address)
+	if (!find_symbol(b, begin, address) || !find_symbol(b, end, &last) || last <= *address)
 		return NULL;
-	*address = first.address;
-	*bytes = last.address - first.address;
+	*bytes = last - *address;
 	table = malloc(*bytes);
 	if (!table)
 		*ret = kl_fail(ENOMEM, "out of memory");
 	else
-		*ret = kl_text_read(b, first.address, table, *bytes);
+		*ret = kl_text_read(b, *address, table, *bytes);
 	if (!*ret)
 		return table;
 	free(table);
@@ -172,14 +180,13 @@ static int load_relative(struct kl_blocks *b, const char *begin, const char *end
  */
 static int load_blacklist(struct kl_blocks *b)
 {
-	struct kl_symbol head = {};
-	uint64_t entry[4], at;
+	uint64_t entry[4], head, at;
 	int ret;
 
-	if (kl_symbols_find(b->symbols, "kernel:kprobe_blacklist", &head) < 0)
+	if (!find_symbol(b, "kprobe_blacklist", &head))
 		return 0;
-	ret = kl_text_read(b, head.address, &at, sizeof(at));
-	for (int i = 0; !ret && at && at != head.address && i < BLACKLIST_MAX; i++) {
+	ret = kl_text_read(b, head, &at, sizeof(at));
+	for (int i = 0; !ret && at && at != head && i < BLACKLIST_MAX; i++) {
 		ret = kl_text_read(b, at, entry, sizeof(entry));
 		at = entry[0];
 		if (!ret && is_text(b, entry[2]) && entry[3] > entry[2])
@@ -191,17 +198,13 @@ static int load_blacklist(struct kl_blocks *b)
 static int load_sections(struct kl_blocks *b)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(sections); i++) {
-		struct kl_symbol begin = {}, end = {};
-		char name[64];
+		uint64_t begin, end;
 		int ret;
 
-		snprintf(name, sizeof(name), "kernel:%s", sections[i].begin);
-		if (kl_symbols_find(b->symbols, name, &begin) < 0)
+		if (!find_symbol(b, sections[i].begin, &begin) ||
+		    !find_symbol(b, sections[i].end, &end))
 			continue;
-		snprintf(name, sizeof(name), "kernel:%s", sections[i].end);
-		if (kl_symbols_find(b->symbols, name, &end) < 0)
-			continue;
-		ret = add_range(b, begin.address, end.address, sections[i].reason);
+		ret = add_range(b, begin, end, sections[i].reason);
 		if (ret)
 			return ret;
 	}
