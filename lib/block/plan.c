@@ -190,15 +190,39 @@ static struct room room_of(const struct kl_block_graph *g, struct kl_block *bloc
 	};
 }
 
+static bool has_some(const struct room *room, uint32_t begin, uint32_t end)
+{
+	return begin < room->end && end > room->begin;
+}
+
+/* Does the window of a block before the padding take some of it, or may it, by its own room? */
+static bool is_taken(const struct kl_block_graph *g, const struct room *padding,
+		     const struct room *owned, size_t n)
+{
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block_point *pre = &g->block[i].pre, *post = &g->block[i].post;
+
+		if (has_some(padding, pre->begin, pre->begin + pre->bytes) ||
+		    has_some(padding, post->begin, post->begin + post->bytes))
+			return true;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (has_some(padding, owned[i].begin, owned[i].end))
+			return true;
+	return false;
+}
+
+/* No two have bytes in common. */
 static size_t find_rooms(struct kl_block_graph *g, struct room *room)
 {
-	size_t n = 0;
+	size_t n = 0, owned;
 
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		room[n] = room_of(g, &g->block[i]);
 		if (room[n].end >= room[n].begin + JUMP_BYTES)
 			n++;
 	}
+	owned = n;
 	for (uint32_t i = 0; i < g->instructions;) {
 		uint32_t begin = i;
 
@@ -212,29 +236,15 @@ static size_t find_rooms(struct kl_block_graph *g, struct room *room)
 			.begin = g->instruction[begin].offset,
 			.end = g->instruction[i - 1].offset + g->instruction[i - 1].bytes,
 		};
-		if (room[n].end >= room[n].begin + JUMP_BYTES)
+		if (room[n].end >= room[n].begin + JUMP_BYTES &&
+		    !is_taken(g, &room[n], room, owned))
 			n++;
 	}
 	return n;
 }
 
-/* Does the window of a block before the padding take some of it? */
-static bool is_taken(const struct kl_block_graph *g, const struct room *room)
-{
-	for (uint32_t i = 0; !room->owner && i < g->blocks; i++) {
-		const struct kl_block_point *pre = &g->block[i].pre;
-		const struct kl_block_point *post = &g->block[i].post;
-
-		if ((pre->begin < room->end && pre->begin + pre->bytes > room->begin) ||
-		    (post->begin < room->end && post->begin + post->bytes > room->begin))
-			return true;
-	}
-	return false;
-}
-
 /* Give a point a slot that two bytes can reach. False: there is none. */
-static bool give_slot(const struct kl_block_graph *g, struct room *room, size_t rooms,
-		      struct kl_block_point *to)
+static bool give_slot(struct room *room, size_t rooms, struct kl_block_point *to)
 {
 	int64_t from = (int64_t)to->begin + BOUNCE_BYTES;
 
@@ -244,10 +254,6 @@ static bool give_slot(const struct kl_block_graph *g, struct room *room, size_t 
 
 		if (begin + JUMP_BYTES > r->end || begin > from + BOUNCE_FORTH)
 			continue;
-		if (is_taken(g, r)) {
-			r->end = r->begin;
-			continue;
-		}
 		to->slot = begin;
 		r->begin = begin + JUMP_BYTES;
 		if (r->owner && r->owner->pre.begin + r->owner->pre.bytes < r->begin)
@@ -267,7 +273,7 @@ static void give_slots(struct kl_block_graph *g, struct room *room)
 
 		if (block->pre.tier != KL_TIER_BOUNCE)
 			continue;
-		if (!give_slot(g, room, rooms, &block->pre))
+		if (!give_slot(room, rooms, &block->pre))
 			block->pre = point(KL_TIER_TRAP, 0, block->pre.begin,
 					   g->instruction[first_of(g, block)].bytes);
 		if (same)
