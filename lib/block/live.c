@@ -8,11 +8,10 @@
 #include "block.h"
 
 /* What a jump to @target leaves live. Halves of functions get whatever the other half has. */
-static uint32_t live_elsewhere(const struct kl_blocks *b, const struct kl_block_graph *g,
+static uint32_t live_elsewhere(const struct kl_blocks *b, const struct kl_function_entry *self,
 			       uint64_t target)
 {
 	long index = target >= b->begin && target < b->end ? kl_function_at(b, target) : -1;
-	const struct kl_function_entry *self = &b->function[kl_function_at(b, g->function.address)];
 
 	if (index < 0 || b->function[index].address != target || self->returns_flags ||
 	    strstr(b->function[index].name, ".cold") || strstr(b->function[index].name, ".part."))
@@ -20,24 +19,23 @@ static uint32_t live_elsewhere(const struct kl_blocks *b, const struct kl_block_
 	return 0xffff;
 }
 
-static uint32_t live_behind(const struct kl_blocks *b, const struct kl_block_graph *g,
-			    const struct kl_block *block)
+static uint32_t live_behind(const struct kl_blocks *b, const struct kl_function_entry *self,
+			    const struct kl_block_graph *g, const struct kl_block *block)
 {
 	const struct kl_block_instruction *last = &g->instruction[block->first + block->n - 1];
-	const struct kl_function_entry *self = &b->function[kl_function_at(b, g->function.address)];
 	uint32_t live = 0;
 
 	switch (block->end) {
 	case KL_END_RETURN:
 		return self->returns_flags ? KL_LIVE_ALL : 0xffff;
 	case KL_END_LEAVE:
-		return live_elsewhere(b, g, last->target);
+		return live_elsewhere(b, self, last->target);
 	case KL_END_STOP:
 		return last->target ? 0xffff : KL_LIVE_ALL;
 	case KL_END_JUMP:
 		return block->taken == KL_NO_BLOCK ? KL_LIVE_ALL : g->block[block->taken].live;
 	case KL_END_BRANCH:
-		live = block->taken == KL_NO_BLOCK ? live_elsewhere(b, g, last->target) :
+		live = block->taken == KL_NO_BLOCK ? live_elsewhere(b, self, last->target) :
 						     g->block[block->taken].live;
 		break;
 	default:
@@ -60,6 +58,8 @@ static uint32_t live_before(const struct kl_block_graph *g, const struct kl_bloc
 /* Fill in `live` of all blocks. */
 void kl_live(const struct kl_blocks *b, struct kl_block_graph *graph)
 {
+	const struct kl_function_entry *self =
+		&b->function[kl_function_at(b, graph->function.address)];
 	bool changed = true;
 
 	for (uint32_t i = 0; i < graph->blocks; i++)
@@ -68,7 +68,8 @@ void kl_live(const struct kl_blocks *b, struct kl_block_graph *graph)
 		changed = false;
 		for (uint32_t i = graph->blocks; i-- > 0;) {
 			struct kl_block *block = &graph->block[i];
-			uint32_t live = live_before(graph, block, live_behind(b, graph, block));
+			uint32_t live =
+				live_before(graph, block, live_behind(b, self, graph, block));
 
 			changed |= live != block->live;
 			block->live = live;
