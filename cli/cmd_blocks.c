@@ -57,12 +57,12 @@ static const char *point_word(const struct kl_block_point *point, char text[64])
 	return text;
 }
 
-static void add_next(struct kl_buffer *text, uint32_t index)
+static const char *block_word(uint32_t index, char text[12])
 {
 	if (index == UINT32_MAX)
-		kl_buffer_add_char(text, '-');
-	else
-		kl_buffer_add_unsigned(text, index, 1);
+		return "-";
+	snprintf(text, 12, "%u", index);
+	return text;
 }
 
 static void print_instructions(struct printer *p, const struct kl_block_graph *g,
@@ -87,7 +87,7 @@ static void print_instructions(struct printer *p, const struct kl_block_graph *g
 
 static void print_text(struct printer *p, const struct kl_block_graph *g)
 {
-	char pre[64], post[64];
+	char pre[64], post[64], next[12], taken[12];
 
 	kl_buffer_printf(&p->text, "%s  0x%llx, %u bytes, %u blocks%s%s\n", g->function.name,
 			 (unsigned long long)g->function.address, g->function.bytes, g->blocks,
@@ -97,17 +97,12 @@ static void print_text(struct printer *p, const struct kl_block_graph *g)
 			 "offset", "bytes", "instr", "ends", "next", "taken", "before", "behind");
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
-		struct kl_buffer next = {}, taken = {};
 
-		add_next(&next, block->next);
-		add_next(&taken, block->taken);
-		kl_buffer_printf(&p->text, "%5u  +0x%-5x %5u %5u  %-6s  %5.*s %5.*s  %-24s %s\n", i,
+		kl_buffer_printf(&p->text, "%5u  +0x%-5x %5u %5u  %-6s  %5s %5s  %-24s %s\n", i,
 				 block->begin, block->bytes, block->n,
-				 kl_block_end_name(block->end), (int)next.length, next.data,
-				 (int)taken.length, taken.data, point_word(&block->pre, pre),
+				 kl_block_end_name(block->end), block_word(block->next, next),
+				 block_word(block->taken, taken), point_word(&block->pre, pre),
 				 point_word(&block->post, post));
-		kl_buffer_deinit(&next);
-		kl_buffer_deinit(&taken);
 		if (p->wish->instructions)
 			print_instructions(p, g, block);
 	}
