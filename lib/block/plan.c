@@ -34,6 +34,13 @@ static bool is_dead_end(const struct kl_block *block)
 	       block->end == KL_END_RETURN || block->end == KL_END_STOP;
 }
 
+/* Is it in no block, and what the kernel rewrites by itself neither? */
+static bool is_free(const struct kl_block_instruction *in)
+{
+	return in->block == KL_NO_BLOCK && in->reason != KL_BLOCK_jump_label &&
+	       in->reason != KL_BLOCK_static_call;
+}
+
 /* Bytes behind a block that nothing reaches. */
 static uint32_t dead_behind(const struct kl_block_graph *g, const struct kl_block *block)
 {
@@ -41,14 +48,9 @@ static uint32_t dead_behind(const struct kl_block_graph *g, const struct kl_bloc
 
 	if (!is_dead_end(block))
 		return 0;
-	for (uint32_t i = block->first + block->n; i < g->instructions; i++) {
-		const struct kl_block_instruction *in = &g->instruction[i];
-
-		if (in->block != KL_NO_BLOCK || in->reason == KL_BLOCK_jump_label ||
-		    in->reason == KL_BLOCK_static_call)
-			break;
-		bytes += in->bytes;
-	}
+	for (uint32_t i = block->first + block->n;
+	     i < g->instructions && is_free(&g->instruction[i]); i++)
+		bytes += g->instruction[i].bytes;
 	return bytes;
 }
 
@@ -226,7 +228,7 @@ static size_t find_rooms(struct kl_block_graph *g, struct room *room)
 	for (uint32_t i = 0; i < g->instructions;) {
 		uint32_t begin = i;
 
-		while (i < g->instructions && g->instruction[i].block == KL_NO_BLOCK)
+		while (i < g->instructions && is_free(&g->instruction[i]))
 			i++;
 		if (i == begin) {
 			i++;
