@@ -210,6 +210,8 @@ void follow_end(struct follow *f)
 
 void follow_wait_all(void)
 {
+	/* There may have been none. */
+	pthread_once(&once, init_lock);
 	pthread_mutex_lock(&lock);
 	while (threads)
 		pthread_cond_wait(&changed, &lock);
