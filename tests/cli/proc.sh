@@ -5,15 +5,7 @@
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
 python3 "$here/proc.py" "$kernlens" >told 2>said
 cat said >>told
-while IFS= read -r line; do
-	case $line in
-	ok*) report 0 "${line#* - }" ;;
-	not\ ok*) report 1 "${line#* - }" ;;
-	1..*) whole=$line ;;
-	*) echo "$line" ;;
-	esac
-done <told
-check "proc.py has told all" test "${whole-}" = "1..$(grep -cE '^(not )?ok' told)"
+tap proc.py told
 
 sleep 600 &
 sleeper=$!

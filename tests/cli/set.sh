@@ -6,20 +6,6 @@
 python=$(python3 -Ic 'import sys; print(sys.executable)')
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
 
-# tap TEXT FILE: the tests that a program has told.
-tap() {
-	local line whole=
-	while IFS= read -r line; do
-		case $line in
-		ok*) report 0 "${line#* - }" ;;
-		not\ ok*) report 1 "${line#* - }" ;;
-		1..*) whole=$line ;;
-		*) echo "$line" ;;
-		esac
-	done <"$2"
-	check "$1 has told all" test "$whole" = "1..$(grep -cE '^(not )?ok' "$2")"
-}
-
 kl record -a -q -e process_set -o recorded -- \
 	bash -c '"$1" "$2" calls "$3" expected >told 2>&1; :' bash "$python" "$here/set.py" "$kernlens"
 expect "changes, recorded" 0
