@@ -190,18 +190,19 @@ static u64 sleeps_of(pid_t pid)
 	return sleeps;
 }
 
-void test_owner(void)
-{
-	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0), holder, waiter;
-	const struct kl_abi_latency_task *h, *w;
-	u64 right = 0, wrong = 0, unknown = 0;
+/* A waiter's sleeps, by whom the profile says to have had what it wanted. */
+struct blame {
+	u64 right;
+	u64 wrong;
+	u64 none;
+};
 
-	start(fd);
-	holder = write_file("/dev/shm/latency", 4, 0);
-	waiter = write_file("/dev/shm/latency", 0, 3);
-	/* On a busy host a write takes a large part of a second. */
-	for (int i = 0; i < 20 && (i < 2 || sleeps_of(waiter) < 24); i++)
-		sleep_ms(500);
+/* End the profile and its two processes. @state: only sleeps of it; KL_LATENCY_STATES: any. */
+static struct blame tally(int fd, int holder, int waiter, u32 state, int call)
+{
+	const struct kl_abi_latency_task *h, *w;
+	struct blame blame = {};
+
 	stop(fd);
 	fetch(fd);
 	kill(holder, SIGKILL);
@@ -211,26 +212,41 @@ void test_owner(void)
 	h = task_of(holder);
 	w = task_of(waiter);
 	if (!h || !w)
-		bail("the writers are not there");
+		bail("holder and waiter are not there");
 	print_task("waiter", w);
 	for (u32 i = 0; i < n_entries; i++) {
 		const struct kl_abi_latency_entry *e = &entries[i];
 
-		if (e->task != w->id || e->state != KL_LATENCY_UNINTERRUPTIBLE ||
-		    e->syscall != SYS_pwrite64)
+		if (e->task != w->id || e->syscall != call ||
+		    (state != KL_LATENCY_STATES && e->state != state))
 			continue;
 		print_entry("waiter", e);
-		if (e->owner == h->id && e->hop[0].id == h->id)
-			right += e->asleep.count;
-		else if (e->owner)
-			wrong += e->asleep.count;
+		if (!e->owner)
+			blame.none += e->asleep.count;
+		else if (e->owner == h->id && e->hop[0].id == h->id)
+			blame.right += e->asleep.count;
 		else
-			unknown += e->asleep.count;
+			blame.wrong += e->asleep.count;
 	}
-	tap_result(right > 5 && !wrong && unknown <= right,
+	return blame;
+}
+
+void test_owner(void)
+{
+	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0), holder, waiter;
+	struct blame blame;
+
+	start(fd);
+	holder = write_file("/dev/shm/latency", 4, 0);
+	waiter = write_file("/dev/shm/latency", 0, 3);
+	/* On a busy host a write takes a large part of a second. */
+	for (int i = 0; i < 20 && (i < 2 || sleeps_of(waiter) < 24); i++)
+		sleep_ms(500);
+	blame = tally(fd, holder, waiter, KL_LATENCY_UNINTERRUPTIBLE, SYS_pwrite64);
+	tap_result(blame.right > 5 && !blame.wrong && blame.none <= blame.right,
 		   "who waits for a lock is told who has it", "%llu right, %llu wrong, %llu not",
-		   (unsigned long long)right, (unsigned long long)wrong,
-		   (unsigned long long)unknown);
+		   (unsigned long long)blame.right, (unsigned long long)blame.wrong,
+		   (unsigned long long)blame.none);
 	unlink("/dev/shm/latency");
 	close(fd);
 }
@@ -262,9 +278,8 @@ void test_pi_owner(bool hands_on)
 	pthread_mutex_t *mutex =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0), holder, waiter;
-	const struct kl_abi_latency_task *h, *w;
-	u64 right = 0, wrong = 0, none = 0;
 	pthread_mutexattr_t attributes;
+	struct blame blame;
 
 	pthread_mutexattr_init(&attributes);
 	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
@@ -275,35 +290,13 @@ void test_pi_owner(bool hands_on)
 	holder = use_mutex(mutex, 20, 3);
 	waiter = use_mutex(mutex, 0, 1);
 	sleep_ms(800);
-	stop(fd);
-	fetch(fd);
-	kill(holder, SIGKILL);
-	kill(waiter, SIGKILL);
-	while (wait(NULL) > 0)
-		;
-	h = task_of(holder);
-	w = task_of(waiter);
-	if (!h || !w)
-		bail("the mutex' users are not there");
-	print_task("waiter", w);
-	for (u32 i = 0; i < n_entries; i++) {
-		const struct kl_abi_latency_entry *e = &entries[i];
-
-		if (e->task != w->id || e->syscall != SYS_futex)
-			continue;
-		print_entry("waiter", e);
-		if (!e->owner)
-			none += e->asleep.count;
-		else if (e->owner == h->id && e->hop[0].id == h->id)
-			right += e->asleep.count;
-		else
-			wrong += e->asleep.count;
-	}
-	tap_result(hands_on ? right >= 5 && !wrong && !none : none >= 5 && !right && !wrong,
+	blame = tally(fd, holder, waiter, KL_LATENCY_STATES, SYS_futex);
+	tap_result(hands_on ? blame.right >= 5 && !blame.wrong && !blame.none :
+			      blame.none >= 5 && !blame.right && !blame.wrong,
 		   hands_on ? "who waits for a mutex that hands priority on is told who has it" :
 			      "of another mutex nobody is blamed",
-		   "%llu right, %llu wrong, %llu not", (unsigned long long)right,
-		   (unsigned long long)wrong, (unsigned long long)none);
+		   "%llu right, %llu wrong, %llu not", (unsigned long long)blame.right,
+		   (unsigned long long)blame.wrong, (unsigned long long)blame.none);
 	munmap(mutex, 4096);
 	close(fd);
 }
