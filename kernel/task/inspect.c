@@ -13,6 +13,7 @@
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 #include <linux/seqlock.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
@@ -24,8 +25,11 @@
 
 /* ---------------------------------------------------------------- the call */
 
-/* Rows are brought to the caller by this much. */
-#define BATCH_BYTES (4u << 10)
+/* Rows are brought to the caller by this much; with the word behind it is what kmalloc gives. */
+#define BATCH_BYTES (SZ_4K - (u32)sizeof(u64))
+/* One row fits, were all its values texts. */
+static_assert(sizeof(struct kl_abi_inspected) + KL_INSPECT_VARIABLES_MAX * 2 * sizeof(u64) <=
+	      BATCH_BYTES);
 
 /**
  * struct column - a number, or half of a text, that was asked for
@@ -500,6 +504,18 @@ static int tell_all(struct inspection *in)
 	return error ? error : tell_tasks(in);
 }
 
+/* No more than the rows can take: many kernels clear all memory that they give. */
+static int make_batch(struct inspection *in)
+{
+	const struct kl_abi_inspect *wish = in->wish;
+	u64 bytes = (u64)wish->n_ids * wish->row_bytes;
+
+	if (wish->flags & (KL_INSPECT_ALL | KL_INSPECT_THREADS) || bytes > BATCH_BYTES)
+		bytes = BATCH_BYTES;
+	in->batch = kmalloc(bytes + sizeof(u64), GFP_KERNEL_ACCOUNT);
+	return in->batch ? 0 : kl_fail(in->why, -ENOMEM, "no memory for the rows");
+}
+
 static int check(const struct kl_abi_inspect *wish, struct kl_error *why)
 {
 	if (wish->flags & ~(KL_INSPECT_ALL | KL_INSPECT_THREADS) || wish->reserved)
@@ -534,12 +550,8 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
 	if (error)
 		return error;
 	in = kzalloc(struct_size(in, column, 2 * wish->n_variables), GFP_KERNEL_ACCOUNT);
-	if (in)
-		in->batch = kmalloc(BATCH_BYTES + sizeof(u64), GFP_KERNEL_ACCOUNT);
-	if (!in || !in->batch) {
-		kfree(in);
+	if (!in)
 		return kl_fail(why, -ENOMEM, "no memory for an inspection");
-	}
 	in->wish = wish;
 	in->sink = sink;
 	in->cred = cred;
@@ -550,6 +562,8 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
 	wish->n_there = 0;
 	wish->monotonic_ns = ktime_get_ns();
 	error = take_columns(in, may);
+	if (!error)
+		error = make_batch(in);
 	if (!error)
 		error = wish->flags & KL_INSPECT_ALL ? tell_all(in) : tell_ids(in);
 	if (!error && in->filled)
