@@ -53,17 +53,11 @@ void kl_print_number(struct kl_buffer *buffer, const struct kl_field *field, uin
 
 	if (field->bytes < 8)
 		bits &= (1ull << (field->bytes * 8)) - 1;
-	switch (field->format) {
-	case KL_FORMAT_hex:
-	case KL_FORMAT_ptr:
-	case KL_FORMAT_gfp:
-	case KL_FORMAT_page_flags:
-	case KL_FORMAT_clone_flags:
-	case KL_FORMAT_ioctl_cmd:
+	switch (kl_format_base(field->format)) {
+	case 16:
 		kl_buffer_add_hex(buffer, bits);
 		break;
-	case KL_FORMAT_oct:
-	case KL_FORMAT_mode:
+	case 8:
 		kl_buffer_printf(buffer, "%#llo", (unsigned long long)bits);
 		break;
 	default:

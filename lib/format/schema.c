@@ -103,6 +103,24 @@ int kl_type_is_signed(enum kl_type type)
 	return types[type].is_signed;
 }
 
+unsigned int kl_format_base(enum kl_format format)
+{
+	switch (format) {
+	case KL_FORMAT_hex:
+	case KL_FORMAT_ptr:
+	case KL_FORMAT_gfp:
+	case KL_FORMAT_page_flags:
+	case KL_FORMAT_clone_flags:
+	case KL_FORMAT_ioctl_cmd:
+		return 16;
+	case KL_FORMAT_oct:
+	case KL_FORMAT_mode:
+		return 8;
+	default:
+		return 10;
+	}
+}
+
 const char *kl_type_name(enum kl_type type)
 {
 	return types[type].name;

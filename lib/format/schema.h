@@ -38,6 +38,8 @@ struct kl_schema *kl_schema_new(void);
 /* Size in bytes of one element; 0 for strings. */
 unsigned int kl_type_bytes(enum kl_type type);
 int kl_type_is_signed(enum kl_type type);
+/* In which numbers are printed: 8, 10 or 16. */
+unsigned int kl_format_base(enum kl_format format);
 
 /*
  * Copy @proto and @n fields (name, type, format and count set; KL_TYPE_STRING

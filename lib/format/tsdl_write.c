@@ -127,24 +127,6 @@ static void write_clock(struct kl_buffer *buffer, const struct kl_trace_info *in
 			 (long long)base->offset_s, (unsigned long long)base->offset);
 }
 
-static unsigned int number_base(enum kl_format format)
-{
-	switch (format) {
-	case KL_FORMAT_hex:
-	case KL_FORMAT_ptr:
-	case KL_FORMAT_gfp:
-	case KL_FORMAT_page_flags:
-	case KL_FORMAT_clone_flags:
-	case KL_FORMAT_ioctl_cmd:
-		return 16;
-	case KL_FORMAT_oct:
-	case KL_FORMAT_mode:
-		return 8;
-	default:
-		return 10;
-	}
-}
-
 /* A field's type and name, with @name in the name's place, up to the semicolon. */
 static void write_declaration(struct kl_buffer *buffer, const struct kl_field *field,
 			      const char *prefix, const char *name)
@@ -160,7 +142,7 @@ static void write_declaration(struct kl_buffer *buffer, const struct kl_field *f
 		kl_buffer_printf(buffer,
 				 "integer { size = %u; align = 8; signed = %d; base = %u; } %s%s",
 				 field->bytes * 8, kl_type_is_signed(field->type),
-				 number_base(field->format), prefix, name);
+				 kl_format_base(field->format), prefix, name);
 	if (field->type < KL_TYPE_TEXT && field->count > 1)
 		kl_buffer_printf(buffer, "[%u]", field->count);
 	if (field->type < KL_TYPE_TEXT)
