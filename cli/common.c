@@ -32,7 +32,7 @@ static void print_error(const char *code, const char *message, const char *hint)
 	cli_json_write(object);
 }
 
-static char *format_text(const char *format, va_list args)
+char *cli_format_list(const char *format, va_list args)
 {
 	char *text;
 
@@ -48,7 +48,7 @@ int cli_error(int error, const char *format, ...)
 	char *text;
 
 	va_start(args, format);
-	text = format_text(format, args);
+	text = cli_format_list(format, args);
 	va_end(args);
 	print_error(code ? code : "FAILED", text, NULL);
 	free(text);
@@ -70,7 +70,7 @@ int cli_library_error(int error, const char *format, ...)
 	if (!format)
 		return cli_error(error, "%s", said);
 	va_start(args, format);
-	text = format_text(format, args);
+	text = cli_format_list(format, args);
 	va_end(args);
 	cli_error(error, "%s: %s", text, said);
 	free(text);
@@ -95,7 +95,7 @@ char *cli_format(const char *format, ...)
 	char *text;
 
 	va_start(args, format);
-	text = format_text(format, args);
+	text = cli_format_list(format, args);
 	va_end(args);
 	return text;
 }

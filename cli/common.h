@@ -5,6 +5,7 @@
 #ifndef KL_CLI_COMMON_H
 #define KL_CLI_COMMON_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +59,7 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Text ended by NUL, from a format; the program ends without memory. */
 char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *cli_format_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 void *cli_alloc(size_t bytes);
 
 /**

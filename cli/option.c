@@ -248,8 +248,7 @@ void cli_usage_error(const struct cli_command *command, const char *format, ...)
 	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort();
+	text = cli_format_list(format, args);
 	va_end(args);
 	cli_usage_message(hint, text);
 	exit(CLI_USAGE);

@@ -158,8 +158,7 @@ void cli_table_add(struct cli_table *table, const char *format, ...)
 			abort();
 	}
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort();
+	text = cli_format_list(format, args);
 	va_end(args);
 	/* Names of processes may hold anything. */
 	for (char *c = text; *c; c++)

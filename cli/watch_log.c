@@ -39,8 +39,7 @@ void cli_watch_log(const struct cli_watch_acts *acts, int priority, const char *
 	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort();
+	text = cli_format_list(format, args);
 	va_end(args);
 	if (cli_settings.json) {
 		write_line(json_pack("{s:f, s:i, s:o}", "time", wall_time(), "priority", priority,
