@@ -24,7 +24,6 @@
 
 /* Of the command's environment; what is there by these names is replaced. */
 #define VARIABLE_PREFIX "KERNLENS_"
-#define VARIABLES 5
 
 void cli_alarms_init(struct cli_alarms *alarms, const struct cli_session *session)
 {
@@ -97,35 +96,15 @@ void cli_alarms_take(struct cli_alarms *alarms)
 
 static char **make_environment(const struct cli_alarms *alarms, const struct kl_abi_alarm *alarm)
 {
-	size_t n = 0, to = 0;
-	char **all;
+	char *const facts[] = {
+		cli_format(VARIABLE_PREFIX "ALARM=%.*s", KL_RULE_TEXT_MAX, alarm->text),
+		cli_format(VARIABLE_PREFIX "EVENT=%s", event_name(alarms, alarm->event)),
+		cli_format(VARIABLE_PREFIX "SESSION=%u", kl_session_id(alarms->session->session)),
+		cli_format(VARIABLE_PREFIX "TID=%d", alarm->tid),
+		cli_format(VARIABLE_PREFIX "COMM=%.*s", KL_COMM_LEN, alarm->comm),
+	};
 
-	while (environ[n])
-		n++;
-	all = cli_alloc((n + VARIABLES + 1) * sizeof(*all));
-	all[to++] = cli_format(VARIABLE_PREFIX "ALARM=%.*s", KL_RULE_TEXT_MAX, alarm->text);
-	all[to++] = cli_format(VARIABLE_PREFIX "EVENT=%s", event_name(alarms, alarm->event));
-	all[to++] =
-		cli_format(VARIABLE_PREFIX "SESSION=%u", kl_session_id(alarms->session->session));
-	all[to++] = cli_format(VARIABLE_PREFIX "TID=%d", alarm->tid);
-	all[to++] = cli_format(VARIABLE_PREFIX "COMM=%.*s", KL_COMM_LEN, alarm->comm);
-	for (size_t i = 0; i < n; i++) {
-		size_t mine = 0;
-
-		while (mine < VARIABLES &&
-		       strncmp(environ[i], all[mine], strchr(all[mine], '=') - all[mine] + 1) != 0)
-			mine++;
-		if (mine == VARIABLES)
-			all[to++] = environ[i];
-	}
-	return all;
-}
-
-static void free_environment(char **all)
-{
-	for (size_t i = 0; i < VARIABLES; i++)
-		free(all[i]);
-	free(all);
+	return cli_environment(facts, sizeof(facts) / sizeof(*facts));
 }
 
 /* What it prints is not for who reads our output. */
@@ -146,7 +125,7 @@ static int start_command(struct cli_alarms *alarms, const struct kl_abi_alarm *a
 	error = posix_spawn(&alarms->pid, "/bin/sh", &files, &attributes, words, environment);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
-	free_environment(environment);
+	cli_words_free(environment);
 	return error;
 }
 

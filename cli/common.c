@@ -111,6 +111,36 @@ void *cli_alloc(size_t bytes)
 	return memory;
 }
 
+static bool is_fact(const char *entry, char *const *facts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(entry, facts[i], strchr(facts[i], '=') - facts[i] + 1))
+			return true;
+	return false;
+}
+
+char **cli_environment(char *const *facts, size_t n)
+{
+	size_t own = 0, to = n;
+	char **all;
+
+	while (environ[own])
+		own++;
+	all = cli_alloc((n + own + 1) * sizeof(*all));
+	memcpy(all, facts, n * sizeof(*all));
+	for (size_t i = 0; i < own; i++)
+		if (!is_fact(environ[i], facts, n))
+			all[to++] = cli_format("%s", environ[i]);
+	return all;
+}
+
+void cli_words_free(char **words)
+{
+	for (char **word = words; word && *word; word++)
+		free(*word);
+	free(words);
+}
+
 /*
  * Edits from one word to the other: insert, delete, replace, swap neighbours
  * (optimal string alignment). Words longer than the rows count as far.

@@ -63,6 +63,17 @@ char *cli_format_list(const char *format, va_list args) __attribute__((format(pr
 void *cli_alloc(size_t bytes);
 
 /**
+ * cli_environment - what a command gets that is told something
+ * @facts: "NAME=value" each, from cli_format(); they are the result's from now on
+ * @n: number of @facts
+ *
+ * The facts, then what this program's own environment has by other names; ended by NULL and
+ * freed by cli_words_free().
+ */
+char **cli_environment(char *const *facts, size_t n);
+void cli_words_free(char **words);
+
+/**
  * cli_near - the candidate that @word was probably meant to be
  * @word: as typed
  * @best: NULL, or the best so far

@@ -19,16 +19,8 @@
 #include "watch.h"
 
 #define VARIABLE_PREFIX "KERNLENS_"
-#define VARIABLES 8
 
 /* ------------------------------------------------------------------- words */
-
-static void free_words(char **words)
-{
-	for (char **word = words; word && *word; word++)
-		free(*word);
-	free(words);
-}
 
 static char **copy_words(char **words)
 {
@@ -46,32 +38,20 @@ static char **copy_words(char **words)
 /* Ours, without what is there by the names of the facts, and these. */
 static char **make_environment(const struct kl_watch_alarm *alarm)
 {
-	size_t n = 0, to = 0;
-	char **all;
+	char *const facts[] = {
+		cli_format(VARIABLE_PREFIX "ALARM=%s", alarm->rule->name),
+		cli_format(VARIABLE_PREFIX "STATE=%s",
+			   alarm->state == KL_WATCH_RAISED ? "raised" : "cleared"),
+		cli_format(VARIABLE_PREFIX "PID=%d", alarm->pid),
+		cli_format(VARIABLE_PREFIX "COMM=%s", alarm->comm),
+		cli_format(VARIABLE_PREFIX "UID=%u", alarm->uid),
+		isnan(alarm->value) ? cli_format(VARIABLE_PREFIX "VALUE=") :
+				      cli_format(VARIABLE_PREFIX "VALUE=%.15g", alarm->value),
+		cli_format(VARIABLE_PREFIX "TEXT=%s", alarm->text),
+		cli_format(VARIABLE_PREFIX "RULE=%s", alarm->rule->text),
+	};
 
-	while (environ[n])
-		n++;
-	all = cli_alloc((n + VARIABLES + 1) * sizeof(*all));
-	all[to++] = cli_format(VARIABLE_PREFIX "ALARM=%s", alarm->rule->name);
-	all[to++] = cli_format(VARIABLE_PREFIX "STATE=%s",
-			       alarm->state == KL_WATCH_RAISED ? "raised" : "cleared");
-	all[to++] = cli_format(VARIABLE_PREFIX "PID=%d", alarm->pid);
-	all[to++] = cli_format(VARIABLE_PREFIX "COMM=%s", alarm->comm);
-	all[to++] = cli_format(VARIABLE_PREFIX "UID=%u", alarm->uid);
-	all[to++] = isnan(alarm->value) ? cli_format(VARIABLE_PREFIX "VALUE=") :
-					  cli_format(VARIABLE_PREFIX "VALUE=%.15g", alarm->value);
-	all[to++] = cli_format(VARIABLE_PREFIX "TEXT=%s", alarm->text);
-	all[to++] = cli_format(VARIABLE_PREFIX "RULE=%s", alarm->rule->text);
-	for (size_t i = 0; i < n; i++) {
-		size_t mine = 0;
-
-		while (mine < VARIABLES &&
-		       strncmp(environ[i], all[mine], strchr(all[mine], '=') - all[mine] + 1) != 0)
-			mine++;
-		if (mine == VARIABLES)
-			all[to++] = cli_format("%s", environ[i]);
-	}
-	return all;
+	return cli_environment(facts, sizeof(facts) / sizeof(*facts));
 }
 
 /* -------------------------------------------------------------------- jobs */
@@ -80,8 +60,8 @@ static void free_job(struct cli_watch_job *job)
 {
 	if (job->output >= 0)
 		close(job->output);
-	free_words(job->words);
-	free_words(job->environment);
+	cli_words_free(job->words);
+	cli_words_free(job->environment);
 	free(job->name);
 	free(job);
 }
@@ -158,7 +138,7 @@ static void add_job(struct cli_watch_acts *acts, const struct kl_watch_alarm *al
 			cli_watch_log(acts, CLI_WATCH_ERROR,
 				      "%s: its command is left out: %d wait before it",
 				      alarm->rule->name, CLI_WATCH_WAITING);
-		free_words(words);
+		cli_words_free(words);
 		return;
 	}
 	job = cli_alloc(sizeof(*job));
