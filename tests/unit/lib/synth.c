@@ -121,6 +121,15 @@ bool synth_add(struct synth *s, const char *event, uint64_t time, const struct s
 	return true;
 }
 
+void synth_switch(struct synth *s, uint64_t time, const char *from, int prev, const char *to,
+		  int next)
+{
+	if (!synth_add(s, "sched_switch", time,
+		       ARGS(BYTES(from), NUMBER(prev), NUMBER(20), NUMBER(1), BYTES(to),
+			    NUMBER(next), NUMBER(-5))))
+		abort();
+}
+
 void synth_end(struct synth *s, uint64_t time)
 {
 	struct kl_abi_block *block = synth_block(s);

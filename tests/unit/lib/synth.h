@@ -48,6 +48,9 @@ void synth_task(struct synth *synth, int tid, int pid, const char *comm);
 void synth_begin(struct synth *synth, uint64_t time);
 /* False if it does not fit. */
 bool synth_add(struct synth *synth, const char *event, uint64_t time, const struct synth_arg *args);
+/* A sched_switch, which must fit. */
+void synth_switch(struct synth *synth, uint64_t time, const char *from, int prev, const char *to,
+		  int next);
 /* Completes the block; the next begin has the next number. */
 void synth_end(struct synth *synth, uint64_t time);
 

@@ -86,15 +86,6 @@ static void add_every_type(struct synth *s, uint64_t time, int64_t n, const char
 		abort();
 }
 
-static void add_switch(struct synth *s, uint64_t time, const char *from, int prev, const char *to,
-		       int next)
-{
-	if (!synth_add(s, "sched_switch", time,
-		       ARGS(BYTES(from), NUMBER(prev), NUMBER(20), NUMBER(1), BYTES(to),
-			    NUMBER(next), NUMBER(-5))))
-		abort();
-}
-
 /* Three blocks a CPU, the first of CPU 1 and the second of CPU 2 missing. */
 static void write_trace(const char *directory)
 {
@@ -111,7 +102,7 @@ static void write_trace(const char *directory)
 
 			synth_task(s, 100 + cpu, 100, "first");
 			synth_begin(s, time);
-			add_switch(s, time, "first", 100 + cpu, "second", 200);
+			synth_switch(s, time, "first", 100 + cpu, "second", 200);
 			synth_task(s, 200, 200, "sixteen bytes!!!");
 			add_every_type(s, time + 1000, 1 + k, k ? "text" : "");
 			add_every_type(s, time + 2000, 11 + k, k ? "a\nb\377" : string);

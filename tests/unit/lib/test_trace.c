@@ -68,15 +68,6 @@ static void add_every_type(struct synth *s, uint64_t time, int64_t n, const char
 		abort();
 }
 
-static void add_switch(struct synth *s, uint64_t time, const char *from, int prev, const char *to,
-		       int next)
-{
-	if (!synth_add(s, "sched_switch", time,
-		       ARGS(BYTES(from), NUMBER(prev), NUMBER(20), NUMBER(1), BYTES(to),
-			    NUMBER(next), NUMBER(-5))))
-		abort();
-}
-
 /* Three blocks on each of three CPUs; returns how many records. */
 static unsigned int write_trace(const char *directory, struct synth *synths)
 {
@@ -93,7 +84,7 @@ static unsigned int write_trace(const char *directory, struct synth *synths)
 
 			synth_task(s, 100 + cpu, 100, "first");
 			synth_begin(s, time);
-			add_switch(s, time, "first", 100 + cpu, "second", 200);
+			synth_switch(s, time, "first", 100 + cpu, "second", 200);
 			synth_task(s, 200, 200, "second");
 			add_every_type(s, time + 1000, 1 + k, k ? "text" : "");
 			add_every_type(s, time + 2000, 11 + k, "a\nb");
@@ -317,7 +308,7 @@ static void test_overwritten(void)
 	for (int k = 0; k < 10; k++) {
 		synth_begin(s, BEGIN + k * 100);
 		for (int i = 0; i <= k; i++)
-			add_switch(s, BEGIN + k * 100 + i, "a", 1, "b", 2);
+			synth_switch(s, BEGIN + k * 100 + i, "a", 1, "b", 2);
 		synth_end(s, BEGIN + k * 100 + 99);
 		/* The recorder came late, and was overtaken once. */
 		if (k != 0 && k != 1 && k != 5 && k != 6)
@@ -325,8 +316,8 @@ static void test_overwritten(void)
 	}
 	/* A block being filled comes last. */
 	synth_begin(s, BEGIN + 5000);
-	add_switch(s, BEGIN + 5000, "a", 1, "b", 2);
-	add_switch(s, BEGIN + 5001, "a", 1, "b", 2);
+	synth_switch(s, BEGIN + 5000, "a", 1, "b", 2);
+	synth_switch(s, BEGIN + 5001, "a", 1, "b", 2);
 	unit_check(!kl_trace_append(writer, synth_block(s), s->at), "a partial block is taken");
 	kl_trace_finish(writer, NULL);
 	count_losses(directory, &counts, records);
@@ -423,7 +414,7 @@ static void test_refusals(struct synth *s)
 		   "a trace is not written over another");
 	synth_init(s, schema, 0);
 	synth_begin(s, BEGIN);
-	add_switch(s, BEGIN, "a", 1, "b", 2);
+	synth_switch(s, BEGIN, "a", 1, "b", 2);
 	synth_end(s, BEGIN + 10);
 	synth_block(s)->uuid[3] ^= 1;
 	unit_check(kl_trace_append(writer, synth_block(s), s->block_bytes) == -EINVAL,
