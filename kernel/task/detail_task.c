@@ -93,8 +93,9 @@ int kl_detail_task(struct kl_detail *d)
 	struct kl_abi_detail_task *to = kl_detail_add(d, KL_DETAIL_TASK, sizeof(*to), 0);
 	struct task_struct *t = d->task;
 
-	fill_relatives(d, to);
+	/* First: what a task was before it has named itself is not told beside its name. */
 	get_task_comm(to->comm, t);
+	fill_relatives(d, to);
 	to->state = task_state_index(t);
 	to->exit_code = t->exit_state ? t->exit_code : 0;
 	to->prio = t->prio;
