@@ -203,15 +203,32 @@ keys H
 becomes "H: one for all" has_threads 1
 
 # ------------------------------------------------------------------ changes
+# has_nice VALUE PID...: so say ps and /proc.
 has_nice() {
-	(($(ps -o ni= -p "$child") == $1))
+	local pid said
+	for pid in "${@:2}"; do
+		said=$(ps -o ni= -p "$pid")/$(awk '{ sub(/.*\) /, ""); print $17 }' "/proc/$pid/stat")
+		[[ ${said// /} == "$1/$1" ]] || return
+	done
 }
 go "$child"
 keys F8 F8 F8
-becomes "F8: nice is what ps says" has_nice 3
+becomes "F8: nice is what ps and /proc say" has_nice 3 "$child"
 shows "and what is shown" "^ *$child root +23 +3 "
 keys ']'
-becomes "]: root may lower it" has_nice 2
+becomes "]: root may lower it" has_nice 2 "$child"
+keys F7 F7 F7
+becomes "F7: below 0, too" has_nice -1 "$child"
+shows "which is shown" "^ *$child root +19 +-1 "
+keys '['
+becomes "[: raised" has_nice 0 "$child"
+go "$umlaut"
+keys Space
+go "$odd"
+keys Space F8 F8
+becomes "tagged: both are raised" has_nice 2 "$umlaut" "$odd"
+check "and nobody else" has_nice 0 "$child" "$threaded"
+keys U
 go "$umlaut"
 keys Space
 go "$odd"
@@ -309,10 +326,40 @@ on_terminal resize-window -t view -x 20 -y 5
 becomes "a tiny one" has_size 20 5
 on_terminal resize-window -t view -x 100 -y 40
 becomes "does no harm" has_size 100 40
+help_head='^kernlens [0-9.]+: processes'
 keys F1
-shows "F1: help" '^kernlens [0-9.]+: processes'
+shows "F1: help" "$help_head"
+shows "all of it" 'F10 q +quit'
 keys q
 shows "a key goes back" 'F10Quit'
+on_terminal resize-window -t view -x 80 -y 10
+becomes "a small window" has_size 80 10
+keys F1
+shows "help in it" "$help_head"
+lacks "but not all" 'F10 q +quit'
+keys Down
+lacks "Down: its first line is gone" "$help_head"
+shows "and the second one at the top" '^CPU: '
+keys End
+shows "End: the last line" 'F10 q +quit'
+is_last_row() {
+	[[ $(sed -n 9p "$work/out") == *F10\ q* && $(sed -n 10p "$work/out") == Arrows* ]]
+}
+becomes "stands above the keys" is_last_row
+keys Home
+shows "Home: the first" "$help_head"
+keys NPage
+shows "a page on" 'the other way round'
+lacks "without the first" "$help_head"
+on_terminal resize-window -t view -x 40 -y 10
+becomes "half as wide" has_not 'the other way round'
+keys End Right Right Right
+shows "Right: what stands there" 'F10 q +quit'
+on_terminal resize-window -t view -x 100 -y 40
+keys Left Left Left
+shows "the window is large again: help begins with its first line" "$help_head"
+keys q
+shows "a key goes back from there" 'F10Quit'
 keys q
 shows "q quits" '^ended with 0'
 shows "the terminal is as before" '(^| )icanon'
@@ -358,8 +405,11 @@ only_own() {
 begin 80 24 "$as_user $kernlens proc"
 becomes "an ordinary user has a view of their own processes" only_own
 go "$reader"
+keys F8
+becomes "they may raise their nice value" has_nice 1 "$reader"
 keys F7
 shows "what may not be done is said" "Cannot change the nice value of $reader: "
+check "and not done" has_nice 1 "$reader"
 shows "and then the keys again" 'F10Quit'
 keys e
 shows "events of their own" "^Events of $reader: [1-9]"

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The keys, and what the colours of the bars say. */
+/*
+ * The keys, and what the colours of the bars say. A window that is too small for all of it shows
+ * a part, which moves.
+ */
+#include <stdlib.h>
+
 #include "view.h"
 
 /* Two columns of keys. */
@@ -21,63 +26,114 @@ static const char *const lines[][4] = {
 
 #define LINES_NUMBER (sizeof(lines) / sizeof(*lines))
 
-static void draw_legend(int y)
+enum {
+	LEGEND_AT = 2,
+	KEYS_AT = 5,
+	ROWS = KEYS_AT + (int)LINES_NUMBER,
+};
+
+struct legend {
+	enum view_style style;
+	const char *text;
+};
+
+/* As a bar has them. */
+static void add_legend(struct view_line *line, const struct legend *part, size_t n)
 {
-	static const struct {
-		enum view_style style;
-		const char *text;
-	} cpu[] = {
+	for (size_t i = 0; i < n; i++)
+		line_printf(line, part[i].style, "%s%s", i ? "/" : "", part[i].text);
+}
+
+static void add_cpu(struct view_line *line)
+{
+	static const struct legend parts[] = {
 		{ STYLE_NICE, "nice" },	      { STYLE_USER, "user" },
 		{ STYLE_SYSTEM, "kernel" },   { STYLE_IRQ, "irq" },
 		{ STYLE_SOFTIRQ, "softirq" }, { STYLE_STEAL, "steal, guests" },
-	}, memory[] = {
+	};
+
+	line_text(line, STYLE_PLAIN, "CPU:    [");
+	add_legend(line, parts, sizeof(parts) / sizeof(*parts));
+	line_text(line, STYLE_PLAIN, "   busy%]");
+}
+
+static void add_memory(struct view_line *line)
+{
+	static const struct legend parts[] = {
 		{ STYLE_ANON, "programs" },
 		{ STYLE_KERNEL_MEMORY, "kernel" },
 		{ STYLE_FILE, "files" },
 	};
-	struct view_line line;
 
-	line_begin(&line);
-	line_text(&line, STYLE_PLAIN, "CPU:    [");
-	for (size_t i = 0; i < sizeof(cpu) / sizeof(*cpu); i++)
-		line_printf(&line, cpu[i].style, "%s%s", i ? "/" : "", cpu[i].text);
-	line_text(&line, STYLE_PLAIN, "   busy%]");
-	line_draw(&line, y, 0, screen_columns(), 0, STYLE_PLAIN);
-	line_begin(&line);
-	line_text(&line, STYLE_PLAIN, "Memory: [");
-	for (size_t i = 0; i < sizeof(memory) / sizeof(*memory); i++)
-		line_printf(&line, memory[i].style, "%s%s", i ? "/" : "", memory[i].text);
-	line_text(&line, STYLE_PLAIN, "   not available/all]");
-	line_draw(&line, y + 1, 0, screen_columns(), 0, STYLE_PLAIN);
+	line_text(line, STYLE_PLAIN, "Memory: [");
+	add_legend(line, parts, sizeof(parts) / sizeof(*parts));
+	line_text(line, STYLE_PLAIN, "   not available/all]");
+}
+
+static void add_row(struct view_line *line, int row)
+{
+	const char *const *keys;
+
+	if (!row) {
+		line_text(line, STYLE_BOLD, "kernlens " KL_VERSION);
+		line_text(line, STYLE_PLAIN, ": processes. More: kernlens-proc-view(7).");
+	} else if (row == LEGEND_AT) {
+		add_cpu(line);
+	} else if (row == LEGEND_AT + 1) {
+		add_memory(line);
+	} else if (row >= KEYS_AT) {
+		keys = lines[row - KEYS_AT];
+		line_right(line, 10, STYLE_VALUE, keys[0]);
+		line_printf(line, STYLE_PLAIN, "  %s", keys[1]);
+		line_to(line, 46, STYLE_PLAIN);
+		line_right(line, 7, STYLE_VALUE, keys[2]);
+		line_printf(line, STYLE_PLAIN, "  %s", keys[3]);
+	}
+}
+
+/* All but the last line of the window. */
+static int page_rows(void)
+{
+	return screen_rows() > 1 ? screen_rows() - 1 : 0;
 }
 
 static void draw(struct view *v)
 {
+	static const char *const keys[] = { "Arrows", " move  ", "Any other key", " goes back" };
+	struct view_text *place = v->data;
+	int page = page_rows();
 	struct view_line line;
 
-	line_begin(&line);
-	line_text(&line, STYLE_BOLD, "kernlens " KL_VERSION);
-	line_text(&line, STYLE_PLAIN, ": processes. More: kernlens-proc-view(7).");
-	line_draw(&line, 0, 0, screen_columns(), 0, STYLE_PLAIN);
-	draw_legend(2);
-	for (size_t i = 0; i < LINES_NUMBER; i++) {
+	text_clamp(place, ROWS, page);
+	for (int i = 0; i < page && (int)place->top + i < ROWS; i++) {
 		line_begin(&line);
-		line_right(&line, 10, STYLE_VALUE, lines[i][0]);
-		line_printf(&line, STYLE_PLAIN, "  %s", lines[i][1]);
-		line_to(&line, 46, STYLE_PLAIN);
-		line_right(&line, 7, STYLE_VALUE, lines[i][2]);
-		line_printf(&line, STYLE_PLAIN, "  %s", lines[i][3]);
-		line_draw(&line, 5 + (int)i, 0, screen_columns(), 0, STYLE_PLAIN);
+		add_row(&line, (int)place->top + i);
+		line_draw(&line, i, 0, screen_columns(), place->left, STYLE_PLAIN);
 	}
-	line_begin(&line);
-	line_text(&line, STYLE_BOLD, "Any key goes back.");
-	line_draw(&line, 6 + (int)LINES_NUMBER, 0, screen_columns(), 0, STYLE_PLAIN);
+	view_draw_keys(v, keys, sizeof(keys) / sizeof(*keys));
 	screen_show(-1, 0);
 }
 
 static void key(struct view *v, int key)
 {
-	view_enter(v, &list_screen);
+	if (!text_key(v->data, key, page_rows()))
+		view_enter(v, &list_screen);
 }
 
-const struct view_screen help_screen = { .draw = draw, .key = key };
+static void leave(struct view *v)
+{
+	free(v->data);
+	v->data = NULL;
+}
+
+static const struct view_screen help_screen = { .draw = draw, .key = key, .leave = leave };
+
+void help_enter(struct view *v)
+{
+	struct view_text *place = calloc(1, sizeof(*place));
+
+	if (!place)
+		return;
+	view_enter(v, &help_screen);
+	v->data = place;
+}

@@ -320,7 +320,7 @@ static void other_key(struct view *v, int key)
 	case VIEW_KEY_F + 1:
 	case 'h':
 	case '?':
-		view_enter(v, &help_screen);
+		help_enter(v);
 		break;
 	case VIEW_KEY_F + 2:
 	case 'S':

@@ -74,7 +74,7 @@ bool text_key(struct view_text *text, int key, int rows)
 		text->top = 0;
 		return true;
 	case VIEW_KEY_END:
-		text->top = text->n;
+		text->top = SIZE_MAX / 2;
 		return true;
 	case VIEW_KEY_LEFT:
 		text->left = text->left > 8 ? text->left - 8 : 0;
@@ -101,13 +101,18 @@ static void add_text(struct view_line *line, const char *at)
 	}
 }
 
+void text_clamp(struct view_text *text, size_t n, size_t rows)
+{
+	if (text->top + rows > n)
+		text->top = n > rows ? n - rows : 0;
+}
+
 void text_draw(struct view_text *text, int y, int rows)
 {
 	size_t page = rows > 0 ? (size_t)rows : 0;
 	struct view_line line;
 
-	if (text->top + page > text->n)
-		text->top = text->n > page ? text->n - page : 0;
+	text_clamp(text, text->n, page);
 	for (size_t i = 0; i < page && text->top + i < text->n; i++) {
 		line_begin(&line);
 		add_text(&line, text_line(text, text->top + i));

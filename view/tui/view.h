@@ -81,8 +81,7 @@ struct view_screen {
 	void (*leave)(struct view *view);
 };
 
-extern const struct view_screen list_screen, help_screen, setup_screen, details_screen,
-	events_screen;
+extern const struct view_screen list_screen, setup_screen, details_screen, events_screen;
 
 typedef void (*view_chosen_fn)(struct view *view, int64_t value);
 
@@ -256,9 +255,13 @@ void text_add(struct view_text *text, const char *bytes, size_t length, size_t m
 void text_clear(struct view_text *text);
 const char *text_line(const struct view_text *text, size_t index);
 bool text_key(struct view_text *text, int key, int rows);
+/* The place is one of @n lines, with as many below it as @rows show. */
+void text_clamp(struct view_text *text, size_t n, size_t rows);
 void text_draw(struct view_text *text, int y, int rows);
 
 /* ------------------------------------------------------------- others */
+
+void help_enter(struct view *view);
 
 /* For the screens that are about one process. */
 void details_enter(struct view *view, const char *section);
