@@ -23,6 +23,7 @@ renumber() {
 		case $line in
 		'ok '*) tell 0 "$1: ${line#* - }" ;;
 		'not ok '*) tell 1 "$1: ${line#* - }" ;;
+		'Bail out!'*) tell 1 "$1: ${line#Bail out! }" ;;
 		[0-9]*..[0-9]*) ;;
 		*) echo "$line" ;;
 		esac

@@ -26,6 +26,9 @@ extern struct kl_device *device;
 /* Started, and stopped by SIGSTOP when it has all that it shall have. */
 pid_t start_subject(void);
 
+/* Does the kernel have sockets of it? A test of one that is not there is left out, and says so. */
+bool has_family(int family);
+
 /* Forks; returns in the child, too, as fork() does. Ended with the test. */
 pid_t fork_child(void);
 

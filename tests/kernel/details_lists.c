@@ -431,10 +431,12 @@ static bool names_inode(const char *line, const struct kl_abi_detail_socket *s)
 	return strstr(line, text);
 }
 
+/* Of each family of addresses the subject has eight that ss knows, three of them with bytes. */
 static void test_ss(pid_t pid)
 {
 	struct kl_details list = get(pid, KL_DETAIL_SOCKETS);
 	u32 same = 0, there = 0, wanted = 0, states = 0, bytes = 0;
+	u32 families = 1 + has_family(AF_INET6);
 	char line[5000], first[300] = "";
 	FILE *ss = popen("ss -H -n -a -e -t -u -x", "r");
 
@@ -466,9 +468,11 @@ static void test_ss(pid_t pid)
 		}
 	}
 	pclose(ss);
-	tap_result(there >= wanted && same == there && wanted > 20, "sockets: as ss",
+	if (families == 1)
+		tap_skip("sockets: IPv6", strerror(EAFNOSUPPORT));
+	tap_result(there >= wanted && same == there && wanted > 4 + 8 * families, "sockets: as ss",
 		   "%u of %u same, %u wanted, %zu listed: %s", same, there, wanted, list.n, first);
-	tap_result(__builtin_popcount(states) >= 5 && bytes >= 6,
+	tap_result(__builtin_popcount(states) >= 5 && bytes >= 3 * families,
 		   "sockets: in several states, with bytes in them", "%#x, %u", states, bytes);
 	kl_details_deinit(&list);
 }

@@ -159,13 +159,25 @@ static void open_udp(int family)
 	write_bytes(connected(family, SOCK_DGRAM, server), 50);
 }
 
+bool has_family(int family)
+{
+	int fd = socket(family, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		return errno != EAFNOSUPPORT;
+	close(fd);
+	return true;
+}
+
 static void open_sockets(void)
 {
 	open_unix();
 	open_tcp(AF_INET);
-	open_tcp(AF_INET6);
 	open_udp(AF_INET);
-	open_udp(AF_INET6);
+	if (has_family(AF_INET6)) {
+		open_tcp(AF_INET6);
+		open_udp(AF_INET6);
+	}
 	MUST(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
 	MUST(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
 }
