@@ -196,7 +196,7 @@ BEGIN {
 			    "memory segments=110|process priority=92|process state=83|cpu used=83|" \
 			    "major and minor faults=96|start time=94|link count=83", parameters, "|")
 	nworks = split("compile tar+gzip fork+exec groups", works, " ")
-	split("ftrace lttng perf bpftrace strace", peers, " ")
+	npeers = split("ftrace lttng perf bpftrace strace bcc", peers, " ")
 	ntracers = split("kernlens|kernlens record|ftrace|lttng", tracers, "|")
 	while ((getline line < results) > 0) {
 		if (split(line, f, "\t") != 6)
@@ -221,13 +221,13 @@ BEGIN {
 	print "# What tracing costs: " release "\n" > md
 	print "Guest instructions (`-icount`), extra over the same work untraced, an event (entry and exit: both).\n" > md
 	print "Untraced: getppid " least["plain", "getppid", "before"] ", with the counter read around it" versions ".\n" > md
-	print "| | goal | kernlens | distance | ftrace | LTTng | perf | bpftrace | strace | next best |\n|---|---|---|---|---|---|---|---|---|---|" > md
+	print "| | goal | kernlens | distance | ftrace | LTTng | perf | bpftrace | strace | bcc | next best |\n|---|---|---|---|---|---|---|---|---|---|---|" > md
 }
 
 {
 	ours = extra("kernlens", $2, $4)
 	others = best = ""
-	for (i = 5; i <= 9; i++) {
+	for (i = 5; i < 5 + npeers; i++) {
 		x = extra(peers[i - 4], $2, $i)
 		others = others " " x " |"
 		if (x != "" && (best == "" || x < best))
