@@ -35,7 +35,7 @@ static inline unsigned long kl_highest_rss(struct mm_struct *mm)
 #define get_mm_hiwater_rss(mm) kl_highest_rss(mm)
 
 /* A task's own may be another for a while, which nobody else may look at. */
-#define kl_cred(t) __task_cred(t)
+#define kl_cred(t) rcu_dereference_sched((t)->real_cred)
 #define kl_user_registers(t) (&subject->registers)
 #define kl_syscall_number(t) (subject->in_kernel ? (s32)subject->registers.orig_ax : -1)
 
