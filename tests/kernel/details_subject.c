@@ -261,16 +261,22 @@ static void set_numbers(void)
 	MUST(chdir(DIRECTORY));
 }
 
+/* Three that wait and a zombie. */
 static void make_children(void)
 {
+	siginfo_t ended;
+	pid_t last;
+
 	for (int i = 0; i < 3; i++) {
 		if (fork())
 			continue;
 		for (;;)
 			pause();
 	}
-	if (!fork())
+	last = MUST(fork());
+	if (!last)
 		_exit(0);
+	MUST(waitid(P_PID, last, &ended, WEXITED | WNOWAIT));
 }
 
 static void run_subject(void)
