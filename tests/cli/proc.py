@@ -259,7 +259,9 @@ def of_machine():
     return {
         "total_memory": info["MemTotal"], "free_swap": info["SwapFree"],
         "load_1": round(float(loads[0]) * 1000), "load_5": round(float(loads[1]) * 1000),
-        "load_15": round(float(loads[2]) * 1000), "pswpin": vm["pswpin"], "pswpout": vm["pswpout"],
+        "load_15": round(float(loads[2]) * 1000),
+        # Without VM_EVENT_COUNTERS they are not there.
+        "pswpin": vm.get("pswpin", 0), "pswpout": vm.get("pswpout", 0),
     }
 
 
