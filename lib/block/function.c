@@ -15,44 +15,11 @@ static const struct {
 	const char *pattern;
 	enum kl_block_reason reason;
 } names[] = {
-	{ "__SCT__*", KL_BLOCK_static_call_trampoline },
-	{ "__static_call_return0", KL_BLOCK_static_call_trampoline },
-	{ "__x86_indirect_*", KL_BLOCK_thunk },
-	{ "__x86_return_*", KL_BLOCK_thunk },
-	{ "retbleed_*", KL_BLOCK_thunk },
-	{ "srso_*", KL_BLOCK_thunk },
-	{ "zen_untrain_ret", KL_BLOCK_thunk },
-	{ "entry_untrain_ret", KL_BLOCK_thunk },
-	{ "entry_ibpb", KL_BLOCK_thunk },
-	{ "its_*_thunk*", KL_BLOCK_thunk },
-	{ "write_ibpb", KL_BLOCK_thunk },
-	{ "startup_64*", KL_BLOCK_head },
-	{ "secondary_startup_64*", KL_BLOCK_head },
-	{ "early_setup_idt", KL_BLOCK_head },
-	{ "start_cpu0", KL_BLOCK_head },
-	{ "soft_restart_cpu", KL_BLOCK_head },
-	{ "vc_boot_ghcb", KL_BLOCK_head },
-	{ "sev_verify_cbit", KL_BLOCK_head },
-	{ "__startup_*", KL_BLOCK_head },
-	{ "relocate_*", KL_BLOCK_head },
-	{ "identity_mapped", KL_BLOCK_head },
-	{ "virtual_mapped", KL_BLOCK_head },
-	{ "swap_pages", KL_BLOCK_head },
-	{ "restore_image", KL_BLOCK_head },
-	{ "core_restore_code", KL_BLOCK_head },
-	{ "restore_registers", KL_BLOCK_head },
-	{ "swsusp_arch_suspend", KL_BLOCK_head },
-	{ "do_suspend_lowlevel", KL_BLOCK_head },
-	{ "wakeup_long64", KL_BLOCK_head },
-	{ "sme_*", KL_BLOCK_head },
-	{ "__enc_copy*", KL_BLOCK_head },
-	{ "ftrace_caller*", KL_BLOCK_head },
-	{ "ftrace_regs_caller*", KL_BLOCK_head },
-	{ "ftrace_stub*", KL_BLOCK_head },
-	{ "arch_rethook_trampoline*", KL_BLOCK_kprobe_blacklist },
-	{ "optprobe_template_*", KL_BLOCK_head },
-	{ "xen_hypercall_*", KL_BLOCK_head },
-	{ "hypercall_page", KL_BLOCK_head },
+#define KL_TEXT_SECTION(begin, end, reason)
+#define KL_TEXT_NAME(pattern, reason) { pattern, KL_BLOCK_##reason },
+#include "../../uapi/block_text.def"
+#undef KL_TEXT_NAME
+#undef KL_TEXT_SECTION
 };
 
 static uint8_t reason_of(const struct kl_blocks *b, const struct kl_function_entry *f)

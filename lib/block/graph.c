@@ -53,6 +53,14 @@ static bool is_hook(const uint8_t *at)
 	return !memcmp(at, nop, sizeof(nop)) || *at == 0xe8;
 }
 
+/* A landing pad that the kernel has made a nop of, as nothing jumps there through a pointer. */
+static bool is_sealed(const struct kl_block_instruction *in, const uint8_t *at)
+{
+	static const uint8_t sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+
+	return !in->offset && in->bytes == sizeof(sealed) && !memcmp(at, sealed, sizeof(sealed));
+}
+
 /* Set the reasons that the kernel's tables give. Returns false if they name its middle. */
 static bool mark(const struct maker *m, struct kl_block_instruction *in)
 {
@@ -63,6 +71,8 @@ static bool mark(const struct maker *m, struct kl_block_instruction *in)
 				 m->g->instruction[0].bytes :
 				 0;
 
+	if (is_sealed(in, m->g->text))
+		in->reason = KL_BLOCK_function_entry;
 	if (in->bytes == 5 && in->offset == entry && is_hook(m->g->text + in->offset)) {
 		in->reason = KL_BLOCK_function_entry;
 		if (in->end == KL_END_CALL)

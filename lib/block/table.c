@@ -18,16 +18,11 @@ static const struct {
 	const char *end;
 	enum kl_block_reason reason;
 } sections[] = {
-	{ "__noinstr_text_start", "__noinstr_text_end", KL_BLOCK_noinstr },
-	{ "__entry_text_start", "__entry_text_end", KL_BLOCK_entry },
-	{ "__irqentry_text_start", "__irqentry_text_end", KL_BLOCK_entry },
-	{ "__softirqentry_text_start", "__softirqentry_text_end", KL_BLOCK_kprobe_blacklist },
-	{ "__kprobes_text_start", "__kprobes_text_end", KL_BLOCK_kprobe_blacklist },
-	{ "__cpuidle_text_start", "__cpuidle_text_end", KL_BLOCK_cpuidle },
-	{ "__static_call_text_start", "__static_call_text_end", KL_BLOCK_static_call_trampoline },
-	{ "__indirect_thunk_start", "__indirect_thunk_end", KL_BLOCK_thunk },
-	{ "optprobe_template_entry", "optprobe_template_end", KL_BLOCK_head },
-	{ "relocate_kernel", "__relocate_kernel_end", KL_BLOCK_head },
+#define KL_TEXT_SECTION(begin, end, reason) { #begin, #end, KL_BLOCK_##reason },
+#define KL_TEXT_NAME(pattern, reason)
+#include "../../uapi/block_text.def"
+#undef KL_TEXT_NAME
+#undef KL_TEXT_SECTION
 };
 
 int kl_set_add(struct kl_addresses_set *set, uint64_t address)
