@@ -12,6 +12,7 @@
 #include "session/fire.h"
 #include "session/session.h"
 #include "session/stack.h"
+#include "source/block/splice.h"
 #include "source/defined.h"
 #include "source/source.h"
 
@@ -35,9 +36,12 @@ static int __init kernlens_init(void)
 	error = kl_defined_init();
 	if (error)
 		goto deinit_fire;
-	error = kl_proc_init();
+	error = kl_splices_init();
 	if (error)
 		goto deinit_defined;
+	error = kl_proc_init();
+	if (error)
+		goto deinit_splices;
 	error = kl_device_init();
 	if (error)
 		goto deinit_proc;
@@ -45,6 +49,8 @@ static int __init kernlens_init(void)
 
 deinit_proc:
 	kl_proc_deinit();
+deinit_splices:
+	kl_splices_deinit();
 deinit_defined:
 	kl_defined_deinit();
 deinit_fire:
@@ -61,6 +67,7 @@ static void __exit kernlens_exit(void)
 {
 	kl_device_deinit();
 	kl_proc_deinit();
+	kl_splices_deinit();
 	kl_defined_deinit();
 	kl_fire_deinit();
 	kl_stacks_deinit();

@@ -501,6 +501,12 @@ struct kl_abi_status {
 /* 0x40..0x4f: latency.h; LATENCY is the creator's, LATENCY_READ for who may read */
 
 #include "latency.h"
+/* 0x60..0x67: block.h; the creator's, who needs what hooking functions needs */
+#include "block.h"
+
+#define KL_IOC_SPLICE _IOWR(KL_IOC_TYPE, 0x60, struct kl_abi_splice)
+#define KL_IOC_UNSPLICE _IOWR(KL_IOC_TYPE, 0x61, struct kl_abi_unsplice)
+#define KL_IOC_SPLICE_COUNTS _IOWR(KL_IOC_TYPE, 0x62, struct kl_abi_splice_counts)
 /* As the handler `freeze`, now: done when the call returns. For who may change the session. */
 #define KL_IOC_FREEZE _IO(KL_IOC_TYPE, 0x52)
 

@@ -19,6 +19,7 @@
 #include "../session/later.h"
 #include "../session/stack.h"
 #include "../session/variable.h"
+#include "../source/block/splice.h"
 #include "../source/defined.h"
 #include "../source/source.h"
 #include "../task/cpus.h"
@@ -344,6 +345,22 @@ static int call_detail(struct kl_client *client, void *arg)
 	return kl_detail_read(arg, client->cred, client->may, &client->why);
 }
 
+static int call_splice(struct kl_client *client, void *arg)
+{
+	return kl_splices_add(client->session, arg, &client->why);
+}
+
+static int call_unsplice(struct kl_client *client, void *arg)
+{
+	kl_splices_remove(client->session, arg);
+	return 0;
+}
+
+static int call_splice_counts(struct kl_client *client, void *arg)
+{
+	return kl_splices_counts(client->session, arg, &client->why);
+}
+
 static int call_handler_info(struct kl_client *client, void *arg)
 {
 	return kl_external_info(arg, client->may);
@@ -400,6 +417,12 @@ static const struct call calls[] = {
 	[_IOC_NR(KL_IOC_SNAPSHOT)] = { .fn = call_snapshot, .needs = NEEDS_CHANGE },
 	[_IOC_NR(KL_IOC_FREEZE)] = { .fn = call_freeze, .needs = NEEDS_CHANGE },
 	CALL(KL_IOC_VARIABLES, variables, struct kl_abi_variables, NEEDS_CREATOR),
+	[_IOC_NR(KL_IOC_SPLICE)] = { .fn = call_splice,
+				     .bytes = sizeof(struct kl_abi_splice),
+				     .needs = NEEDS_CREATOR,
+				     .tells = true },
+	CALL(KL_IOC_UNSPLICE, unsplice, struct kl_abi_unsplice, NEEDS_CREATOR),
+	CALL(KL_IOC_SPLICE_COUNTS, splice_counts, struct kl_abi_splice_counts, NEEDS_SESSION),
 	CALL(KL_IOC_LATENCY, latency, struct kl_abi_latency, NEEDS_CREATOR),
 	CALL(KL_IOC_LATENCY_READ, latency_read, struct kl_abi_latency_read, NEEDS_SESSION),
 };
@@ -504,8 +527,10 @@ static int device_release(struct inode *inode, struct file *file)
 
 	kl_set_abandon(client->setting);
 	if (client->session) {
-		if (client->creator)
+		if (client->creator) {
 			kl_session_close(client->session);
+			kl_splices_close(client->session);
+		}
 		kl_session_put(client->session);
 	}
 	put_cred(client->cred);

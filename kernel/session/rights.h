@@ -150,6 +150,12 @@ static inline u32 kl_detail_needs(u32 what)
 	return kl_detail_guard(what) == KL_GUARD_ADDRESSES ? KL_MAY_SEE_ADDRESSES : 0;
 }
 
+/* Changing the kernel's text. */
+static inline u32 kl_splice_needs(void)
+{
+	return KL_MAY_HOOK_FUNCTIONS;
+}
+
 /* A latency profile, by KL_LATENCY_*. */
 static inline u32 kl_latency_needs(u32 flags)
 {

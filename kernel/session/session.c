@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session's life: created on an open device, started, switched, stopped,
- * closed, and freed when the last descriptor that uses it goes.
+ * A session's life: from a call on an open device until the last descriptor that uses it goes.
  *
  * Order of locks: the kernel's CPU hotplug lock, `sessions_lock` (the list of
  * all), a session's blocks_lock. A session's `lock` is held while probes are
@@ -16,6 +15,7 @@
 #include <linux/uuid.h>
 
 #include "../compat/clock.h"
+#include "../source/block/splice.h"
 #include "../source/defined.h"
 #include "../source/source.h"
 #include "session.h"
@@ -167,6 +167,7 @@ static void free_session(struct kref *ref)
 	kl_later_deinit(&s->later);
 	kl_news_deinit(&s->news);
 	kl_defined_destroy(s);
+	kl_splices_destroy(s);
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
 	kl_variables_destroy(s->variables);
@@ -233,9 +234,8 @@ static bool is_known_to(const struct kl_session *s, const struct cred *cred, u32
  * @may: the opener's KL_MAY_*
  * @why: set on failure
  *
- * It must be the same user's, or the opener may see all; and it may not show
- * more than the opener could see itself (kl_access_may_read). Returns it with a
- * reference, or an error pointer.
+ * It must be the same user's, or the opener may see all; and it may not show more than the opener
+ * could see itself (kl_access_may_read). Returns it with a reference, or an error pointer.
  */
 struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, struct kl_error *why)
 {

@@ -27,6 +27,8 @@
 #include "taskset.h"
 #include "variable.h"
 
+struct kl_splice_set;
+
 /* Why an event may not be for this session; 0 lets everything through. */
 #define KL_GATE_OWN 0x1u /* only tasks that the owner may see */
 #define KL_GATE_TASKS 0x2u /* only tasks in the set */
@@ -150,6 +152,7 @@ struct kl_stack_limits {
  * @defined: events that the session has defined; NULL: none
  * @reader_count: of open readers
  * @stack_limits: for @stacks, when it is made
+ * @splices: of the kernel's text, or NULL; under kl_splice_lock
  * @mode, @block_bytes, @blocks, @blocks_max: as in struct kl_abi_session
  *
  * Other:
@@ -188,6 +191,7 @@ struct kl_session {
 	DECLARE_BITMAP(attached, KL_EV_MAX);
 	struct xarray masksets;
 	struct kl_defined_table *defined;
+	struct kl_splice_set *splices;
 	u32 reader_count;
 	struct kl_stack_limits stack_limits;
 	u32 mode;

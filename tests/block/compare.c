@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <Zydis/Zydis.h>
+
 #include <kernlens/kernlens.h>
 
+#include "../../kernel/source/block/instruction.h"
 #include "../unit/unit.h"
 
 #define FAULTS_SHOWN 5
+#define RANDOM 2000000
 
 static uint64_t begin, end;
 static uint8_t *listed; /* by address: length of the instruction that objdump has there */
@@ -27,7 +31,10 @@ enum {
 	EDGE,
 	WINDOW,
 	SLOT,
+	OURS,
 };
+
+static ZydisDecoder decoder;
 
 static void fault(int what, const struct kl_block_graph *g, uint32_t offset, const char *text)
 {
@@ -72,6 +79,69 @@ static void read_listing(FILE *file)
 		listed[before - begin] = end - before;
 }
 
+/* What the module's decoder has to say of an instruction of that kind. */
+static uint8_t flow_of(const struct kl_block_instruction *in, const ZydisDecodedInstruction *full)
+{
+	bool cannot = full->meta.category == ZYDIS_CATEGORY_INTERRUPT ||
+		      full->meta.category == ZYDIS_CATEGORY_SYSCALL ||
+		      full->meta.category == ZYDIS_CATEGORY_SYSRET ||
+		      in->reason == KL_BLOCK_cannot_move || in->reason == KL_BLOCK_bug;
+
+	switch (full->meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+		return in->target ? KL_FLOW_CALL : KL_FLOW_FIXED;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return in->target ? KL_FLOW_JUMP : KL_FLOW_FIXED;
+	case ZYDIS_CATEGORY_COND_BR:
+		return cannot ? KL_FLOW_FIXED : KL_FLOW_BRANCH;
+	case ZYDIS_CATEGORY_RET:
+		return cannot ? KL_FLOW_FIXED : KL_FLOW_RETURN;
+	default:
+		return cannot ? KL_FLOW_FIXED : KL_FLOW_ON;
+	}
+}
+
+/* Does it say that flags may be changed before an instruction where they may not? */
+static bool spoils_flags(const struct kl_instruction *own, const ZydisDecodedInstruction *full)
+{
+	const uint32_t counted = ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF |
+				 ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF;
+	const ZydisAccessedFlags *flags = full->cpu_flags;
+	uint32_t written =
+		flags ? flags->modified | flags->set_0 | flags->set_1 | flags->undefined : 0;
+
+	if (own->flags != KL_FLAGS_READ && flags && flags->tested & counted)
+		return true;
+	return own->flags == KL_FLAGS_SET && (written & counted) != counted;
+}
+
+/* The module's own decoder, instruction by instruction. */
+static void compare_ours(const struct kl_block_graph *g, const struct kl_block_instruction *in)
+{
+	const uint8_t *text = g->text + in->offset;
+	uint64_t behind = g->function.address + in->offset + in->bytes;
+	ZydisDecodedInstruction full;
+	struct kl_instruction own;
+	uint8_t at = 0;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, text, in->bytes, &full)))
+		fault(OURS, g, in->offset, "decoded by nobody");
+	else if (full.raw.imm[0].is_relative)
+		at = full.raw.imm[0].offset;
+	else if (full.attributes & ZYDIS_ATTRIB_IS_RELATIVE)
+		at = full.raw.disp.offset;
+	if (!kl_instruction_decode(text, KL_INSTRUCTION_BYTES_MAX, &own))
+		fault(OURS, g, in->offset, "the module's decoder refuses it");
+	else if (own.bytes != in->bytes || own.at != at)
+		fault(OURS, g, in->offset, "the module's decoder reads it otherwise");
+	else if (own.flow != flow_of(in, &full))
+		fault(OURS, g, in->offset, "the module's decoder has it go elsewhere");
+	else if (in->target && behind + (int64_t)own.by != in->target)
+		fault(OURS, g, in->offset, "the module's decoder has another target");
+	else if (spoils_flags(&own, &full))
+		fault(OURS, g, in->offset, "the module's decoder lets its flags be changed");
+}
+
 static void compare_instructions(const struct kl_block_graph *g)
 {
 	for (uint32_t i = 0; i < g->instructions; i++) {
@@ -82,6 +152,7 @@ static void compare_instructions(const struct kl_block_graph *g)
 		if (in->block == UINT32_MAX)
 			continue;
 		instructions++;
+		compare_ours(g, in);
 		if (listed[at] != in->bytes)
 			fault(LENGTH, g, in->offset, "objdump has another length");
 		if (in->target) {
@@ -222,6 +293,37 @@ static void check_function(struct kl_blocks *blocks, size_t index)
 	kl_block_graph_free(&graph);
 }
 
+/* Bytes at random: an instruction to both is as long to both; and no more is read than is there. */
+static void compare_random(void)
+{
+	uint64_t state = 88172645463325252ull, both = 0, differ = 0, beyond = 0;
+
+	for (int i = 0; i < RANDOM; i++) {
+		uint64_t words[2];
+		uint8_t *bytes = (uint8_t *)words;
+		ZydisDecodedInstruction full;
+		struct kl_instruction own;
+
+		for (int k = 0; k < 2; k++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			words[k] = state;
+		}
+		if (!kl_instruction_decode(bytes, KL_INSTRUCTION_BYTES_MAX, &own))
+			continue;
+		beyond += kl_instruction_decode(bytes, own.bytes - 1, &own);
+		kl_instruction_decode(bytes, KL_INSTRUCTION_BYTES_MAX, &own);
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes,
+								KL_INSTRUCTION_BYTES_MAX, &full)))
+			continue;
+		both++;
+		differ += full.length != own.bytes;
+	}
+	unit_check(both > RANDOM / 2 && !differ, "and of random bytes what both know");
+	unit_check(!beyond, "an instruction that is cut is none");
+}
+
 static void report(int what, const char *text)
 {
 	unit_result(!faults[what], text, NULL);
@@ -242,6 +344,7 @@ int main(int argc, char **argv)
 		printf("0x%" PRIx64 " 0x%" PRIx64 "\n", begin, end);
 		return 0;
 	}
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	blocks = kl_blocks_open(argv[1], symbols);
 	listed = calloc(end - begin + 1, sizeof(*listed));
 	listed_target = calloc(end - begin + 1, sizeof(*listed_target));
@@ -258,6 +361,8 @@ int main(int argc, char **argv)
 	unit_result(instructions > 2000000 && targets > 300000, "the whole kernel is there", NULL);
 	report(LENGTH, "every instruction is as long as objdump says");
 	report(TARGET, "and goes where objdump says");
+	report(OURS, "and the module's decoder reads it as Zydis does");
+	compare_random();
 	report(PARTITION, "blocks are apart, and cut where something jumps to");
 	report(EDGE, "what a block goes to is a block");
 	report(WINDOW, "no window has an instruction that is jumped to or cannot be moved");

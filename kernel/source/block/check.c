@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the module makes sure of before a window is spliced, each rule with its refusal. All that
+ * is looked at is the kernel's text and tables (map.c, function.c). Under the lock of splice.c.
+ */
+#include <linux/sort.h>
+#include <linux/string.h>
+
+#include "kernel.h"
+#include "map.h"
+#include "splice.h"
+
+static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+static bool is_reserved(const u8 *reserved, size_t bytes)
+{
+	return !memchr_inv(reserved, 0, bytes);
+}
+
+static bool has_slot(const struct kl_abi_window *w)
+{
+	return w->tier == KL_SPLICE_BOUNCE;
+}
+
+/**
+ * kl_request_check_form - does a request add up?
+ * @r: read; `first` of each window is filled in
+ *
+ * Returns enum kl_splice_refusal, or 0.
+ */
+u32 kl_request_check_form(struct kl_request *r)
+{
+	u64 end = 0;
+	u32 points = 0;
+
+	for (u32 i = 0; i < r->windows; i++) {
+		const struct kl_abi_window *w = &r->window[i];
+
+		r->bad = i;
+		if (w->address < end || !w->bytes || w->address + w->bytes < w->address ||
+		    w->tier < KL_SPLICE_JUMP || w->tier > KL_SPLICE_TRAP || !w->points ||
+		    w->points > KL_SPLICE_POINTS_MAX || w->points > r->points - points ||
+		    has_slot(w) != !!w->slot || !is_reserved(w->reserved, sizeof(w->reserved)))
+			return KL_SPLICE_form;
+		for (u32 k = points; k < points + w->points; k++) {
+			const struct kl_abi_point *p = &r->point[k];
+
+			if (p->instrument != KL_INSTRUMENT_COUNT || p->offset > w->bytes ||
+			    (k > points && p->offset < p[-1].offset) ||
+			    !is_reserved(p->reserved, sizeof(p->reserved)))
+				return KL_SPLICE_form;
+		}
+		r->first[i] = points;
+		points += w->points;
+		end = w->address + w->bytes;
+	}
+	return points == r->points ? 0 : KL_SPLICE_form;
+}
+
+static u32 least_bytes(u8 tier)
+{
+	switch (tier) {
+	case KL_SPLICE_JUMP:
+	case KL_SPLICE_CALL:
+		return KL_JUMP_BYTES;
+	case KL_SPLICE_BOUNCE:
+		return KL_BOUNCE_BYTES;
+	default:
+		return 1;
+	}
+}
+
+/* nop of any length, and breakpoints that fill up. */
+static bool is_filling(const struct kl_function *f, const struct kl_step *step)
+{
+	const u8 *text = f->text + step->offset;
+	u32 at = 0;
+
+	if (*text == INT3_INSN_OPCODE)
+		return true;
+	while (at + 1 < step->in.bytes && (text[at] == 0x66 || text[at] == 0x2e))
+		at++;
+	return text[at] == 0x90 ||
+	       (at + 1 < step->in.bytes && text[at] == 0x0f && text[at + 1] == 0x1f);
+}
+
+/*
+ * One instruction of a window, which ends at @end. What follows a jump or return in it is not
+ * @passed, and only there to make room.
+ */
+static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passed, u32 end)
+{
+	const struct kl_step *step = &f->step[i];
+	const struct kl_instruction *in = &step->in;
+
+	if (!first && (step->target || kl_map_test(kl_map.entered, f->begin + step->offset)))
+		return KL_SPLICE_entered;
+	if (!passed)
+		return is_filling(f, step) ? 0 : KL_SPLICE_boundary;
+	if (in->flow == KL_FLOW_FIXED)
+		return KL_SPLICE_fixed;
+	/* It comes back behind the call: that must be behind the window, too. */
+	if (in->flow == KL_FLOW_CALL && step->offset + in->bytes != end)
+		return KL_SPLICE_fixed;
+	if (!memcmp(f->text + step->offset, endbr, sizeof(endbr)))
+		return KL_SPLICE_excluded;
+	return 0;
+}
+
+/* Points are before instructions that are passed, or behind the last if that goes on. */
+static u32 check_points(const struct kl_request *r, u32 i, const struct kl_function *f)
+{
+	const struct kl_abi_window *w = &r->window[i];
+	u32 begin = w->address - f->begin, passed = begin;
+	const struct kl_step *step = &f->step[kl_function_step(f, begin)];
+
+	for (; passed < begin + w->bytes; step++) {
+		if (step->in.flow != KL_FLOW_ON && step->in.flow != KL_FLOW_BRANCH)
+			break;
+		passed += step->in.bytes;
+	}
+	for (u32 k = r->first[i]; k < r->first[i] + w->points; k++) {
+		u32 offset = begin + r->point[k].offset;
+
+		if (offset > passed ||
+		    (offset < begin + w->bytes && kl_function_step(f, offset) < 0))
+			return KL_SPLICE_boundary;
+	}
+	return 0;
+}
+
+/**
+ * kl_request_check_window - may a window be spliced?
+ * @r: a request whose form is right
+ * @i: its window
+ * @f: the function that the window begins in
+ *
+ * Returns enum kl_splice_refusal, or 0. Context: holds kprobe_mutex.
+ */
+u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_function *f)
+{
+	const struct kl_abi_window *w = &r->window[i];
+	u32 begin = w->address - f->begin, end = begin + w->bytes, n = 0, refusal = 0;
+	bool passed = true;
+	long at;
+
+	if (f->refusal)
+		return f->refusal;
+	if (end > f->end - f->begin)
+		return KL_SPLICE_bounds;
+	if (kl_window_hash(f->text + begin, w->bytes) != w->hash)
+		return KL_SPLICE_text;
+	at = kl_function_step(f, begin);
+	for (u32 offset = begin; !refusal && offset < end; n++) {
+		/* Behind the last instruction there are breakpoints to the function's end. */
+		if (at == f->steps && !passed)
+			break;
+		if (at < 0 || at >= f->steps)
+			return KL_SPLICE_boundary;
+		refusal = check_step(f, at, !n, passed, end);
+		passed &= f->step[at].in.flow != KL_FLOW_JUMP &&
+			  f->step[at].in.flow != KL_FLOW_RETURN;
+		offset += f->step[at++].in.bytes;
+		if (offset > end)
+			return KL_SPLICE_boundary;
+	}
+	if (refusal)
+		return refusal;
+	if (w->bytes < least_bytes(w->tier) || (w->tier == KL_SPLICE_TRAP && n > 1) ||
+	    (w->tier == KL_SPLICE_CALL &&
+	     (w->bytes != KL_JUMP_BYTES || f->step[at - 1].in.flow != KL_FLOW_CALL)))
+		return KL_SPLICE_form;
+	if (kl_map_any(kl_map.never, w->address, w->address + w->bytes) ||
+	    kl_kernel.ftrace_text_reserved((void *)w->address, (void *)(w->address + w->bytes - 1)))
+		return KL_SPLICE_excluded;
+	if (kl_splices_taken(w->address, w->address + w->bytes))
+		return KL_SPLICE_taken;
+	return check_points(r, i, f);
+}
+
+/* --------------------------------------------------------------------- slots */
+
+/* The window that has an address, or NULL. */
+static const struct kl_abi_window *window_at(const struct kl_request *r, unsigned long address)
+{
+	u32 low = 0, high = r->windows;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (r->window[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address >= r->window[low - 1].address + r->window[low - 1].bytes)
+		return NULL;
+	return &r->window[low - 1];
+}
+
+/* Bytes that are passed by nothing: behind a jump or return, filled up, and not jumped to. */
+static bool is_padding(const struct kl_function *f, u32 begin, u32 end)
+{
+	u32 i = f->steps;
+
+	if (end > f->end - f->begin)
+		return false;
+	/* From the last that begins before the end, backwards to what does not go on. */
+	while (i && f->step[i - 1].offset >= end)
+		i--;
+	for (; i; i--) {
+		const struct kl_step *step = &f->step[i - 1];
+
+		if (step->offset + step->in.bytes <= begin &&
+		    (step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_RETURN))
+			return true;
+		if (!is_filling(f, step) || step->target ||
+		    kl_map_test(kl_map.entered, f->begin + step->offset) ||
+		    kl_map_test(kl_map.never, f->begin + step->offset))
+			return false;
+	}
+	return false;
+}
+
+/**
+ * kl_request_check_slot - may a bounce use its slot?
+ * @r: a request whose form is right
+ * @i: its window, a bounce
+ * @f: the function that it is in
+ *
+ * Whether the window that lends the slot is right is found with that window.
+ */
+u32 kl_request_check_slot(const struct kl_request *r, u32 i, const struct kl_function *f)
+{
+	const struct kl_abi_window *w = &r->window[i], *owner = window_at(r, w->slot);
+	s64 by = w->slot - (w->address + KL_BOUNCE_BYTES);
+	u64 end = w->slot + KL_JUMP_BYTES;
+
+	if (by < S8_MIN || by > S8_MAX || w->slot < f->begin || end > f->end || end < w->slot)
+		return KL_SPLICE_slot;
+	if (owner)
+		return owner->tier == KL_SPLICE_JUMP && w->slot >= owner->address + KL_JUMP_BYTES &&
+				       end <= owner->address + owner->bytes ?
+			       0 :
+			       KL_SPLICE_slot;
+	if (window_at(r, end - 1) || kl_splices_taken(w->slot, end))
+		return KL_SPLICE_slot;
+	return is_padding(f, w->slot - f->begin, end - f->begin) ? 0 : KL_SPLICE_slot;
+}
+
+struct slot {
+	u64 address;
+	u32 window;
+};
+
+static int compare_slots(const void *left, const void *right)
+{
+	const struct slot *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/**
+ * kl_request_check_slots - are all slots apart?
+ * @r: a request of which all windows are right
+ *
+ * Returns enum kl_splice_refusal, or 0; without memory, too, there are none.
+ */
+u32 kl_request_check_slots(struct kl_request *r)
+{
+	struct slot *slot = kvmalloc_array(r->windows, sizeof(*slot), GFP_KERNEL);
+	u32 n = 0, refusal = 0;
+
+	if (!slot)
+		return KL_SPLICE_slot;
+	for (u32 i = 0; i < r->windows; i++)
+		if (r->window[i].slot)
+			slot[n++] = (struct slot){ .address = r->window[i].slot, .window = i };
+	sort(slot, n, sizeof(*slot), compare_slots, NULL);
+	for (u32 i = 1; i < n && !refusal; i++) {
+		if (slot[i].address >= slot[i - 1].address + KL_JUMP_BYTES)
+			continue;
+		r->bad = slot[i].window;
+		refusal = KL_SPLICE_slot;
+	}
+	kvfree(slot);
+	return refusal;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One function of the kernel's text: its bytes as they are without kprobes and splices, cut into
+ * instructions, and at which of them the flags are of use. Under the lock of splice.c.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "kernel.h"
+#include "map.h"
+#include "splice.h"
+
+/* What the kernel's recover_probed_instruction() writes. */
+#define RECOVERED_BYTES MAX_INSN_SIZE
+
+static int grow(void **at, size_t *room, size_t bytes)
+{
+	void *grown;
+
+	if (bytes <= *room)
+		return 0;
+	bytes += bytes / 2;
+	grown = kvmalloc(bytes, GFP_KERNEL);
+	if (!grown)
+		return -ENOMEM;
+	kvfree(*at);
+	*at = grown;
+	*room = bytes;
+	return 0;
+}
+
+/* Put back what kprobes have replaced. Returns whether there are any. */
+static bool recover_probed(struct kl_function *f)
+{
+	u8 original[RECOVERED_BYTES];
+	bool found = false;
+
+	for (unsigned long at = f->begin; at < f->end; at++) {
+		u8 *byte = f->text + (at - f->begin);
+
+		if ((*byte != INT3_INSN_OPCODE && *byte != JMP32_INSN_OPCODE) ||
+		    !kl_kernel.get_kprobe((void *)at))
+			continue;
+		found = true;
+		if (kl_kernel.recover_probed_instruction(original, at) != at)
+			memcpy(byte, original, min(f->end - at, sizeof(original)));
+	}
+	return found;
+}
+
+static bool is_padding(const u8 *at, const u8 *end)
+{
+	while (at < end)
+		if (*at++ != INT3_INSN_OPCODE)
+			return false;
+	return true;
+}
+
+/* Cut it. What cannot be decoded must be padding. */
+static void cut(struct kl_function *f)
+{
+	u32 bytes = f->end - f->begin;
+
+	f->steps = 0;
+	for (u32 at = 0; at < bytes;) {
+		struct kl_step *step = &f->step[f->steps];
+
+		if (is_padding(f->text + at, f->text + bytes))
+			return;
+		*step = (struct kl_step){ .offset = at, .flags_live = true };
+		if (!kl_instruction_decode(f->text + at, bytes - at, &step->in)) {
+			f->refusal = KL_SPLICE_undecodable;
+			return;
+		}
+		/* Any breakpoint that is left is not of this text. */
+		if (step->in.bytes == 1 && f->text[at] == INT3_INSN_OPCODE)
+			step->in.flow = KL_FLOW_FIXED;
+		at += step->in.bytes;
+		f->steps++;
+	}
+}
+
+/**
+ * kl_function_step - the instruction that begins at an offset
+ * @f: the function
+ * @offset: bytes from its start
+ *
+ * Returns its index, or -1.
+ */
+long kl_function_step(const struct kl_function *f, u32 offset)
+{
+	u32 low = 0, high = f->steps;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (f->step[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->steps && f->step[low].offset == offset ? low : -1;
+}
+
+static u32 target_of(const struct kl_step *step)
+{
+	return step->offset + step->in.bytes + step->in.by;
+}
+
+static bool jumps(const struct kl_instruction *in)
+{
+	return in->flow == KL_FLOW_JUMP || in->flow == KL_FLOW_BRANCH;
+}
+
+/* Mark what its own jumps go to; one that goes between instructions means that it is read wrong. */
+static void find_targets(struct kl_function *f)
+{
+	for (u32 i = 0; i < f->steps; i++) {
+		const struct kl_instruction *in = &f->step[i].in;
+		u32 target = target_of(&f->step[i]);
+		long to;
+
+		/* A jump through a register or memory. */
+		if (in->flow == KL_FLOW_FIXED &&
+		    kl_instruction_is_jump(f->text + f->step[i].offset, in))
+			f->refusal = f->refusal ?: KL_SPLICE_indirect;
+		if (!jumps(in) || target >= f->end - f->begin)
+			continue;
+		to = kl_function_step(f, target);
+		if (to < 0)
+			f->refusal = KL_SPLICE_undecodable;
+		else
+			f->step[to].target = true;
+	}
+}
+
+/**
+ * kl_function_load - decode a function
+ * @f: zeroed, or loaded before
+ * @address: anywhere in it, in the text
+ *
+ * Returns 0, also for one that cannot be spliced (@f->refusal), or -ENOMEM, or -ENOENT before the
+ * first symbol. Context: may sleep.
+ */
+int kl_function_load(struct kl_function *f, unsigned long address)
+{
+	size_t bytes;
+	bool probed;
+
+	f->steps = 0;
+	f->refusal = 0;
+	if (!kl_map_function(address, &f->begin, &f->end))
+		return -ENOENT;
+	bytes = f->end - f->begin;
+	if (grow((void **)&f->text, &f->text_room, bytes) ||
+	    grow((void **)&f->step, &f->step_room, bytes * sizeof(*f->step)))
+		return -ENOMEM;
+	preempt_disable(); /* for kprobes' tables */
+	memcpy(f->text, (void *)f->begin, bytes);
+	kl_splices_restore(f->begin, f->end, f->text);
+	probed = recover_probed(f);
+	preempt_enable();
+	cut(f);
+	find_targets(f);
+	if (probed)
+		f->refusal = KL_SPLICE_probed;
+	return 0;
+}
+
+/*
+ * Does a jump out of the function go on in a function that takes nothing but arguments? Parts of
+ * functions that lie elsewhere begin with neither, so they take flags.
+ */
+static bool is_tail_call(unsigned long target)
+{
+	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const u8 hook[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 }; /* where ftrace hooks it */
+	const u8 *text = (u8 *)target;
+
+	return kl_map_has(target) && kl_map_test(kl_map.start, target) &&
+	       (!memcmp(text, endbr, sizeof(endbr)) || !memcmp(text, hook, sizeof(hook)) ||
+		/* A landing pad that is not needed is a nop. */
+		!memcmp(text + sizeof(endbr), hook, sizeof(hook)));
+}
+
+/* Are flags of use behind an instruction? Where it is not known they are. */
+static bool live_behind(const struct kl_function *f, u32 i, bool gives)
+{
+	const struct kl_step *step = &f->step[i];
+	bool next = i + 1 >= f->steps || step[1].flags_live;
+	unsigned long target = f->begin + target_of(step);
+	long to;
+
+	switch (step->in.flow) {
+	case KL_FLOW_ON:
+		return next;
+	case KL_FLOW_CALL: /* flags are no argument */
+		return false;
+	case KL_FLOW_RETURN:
+		return gives;
+	case KL_FLOW_JUMP:
+		if (target < f->begin || target >= f->end)
+			return gives || !(kl_map_returns(target) || is_tail_call(target));
+		to = kl_function_step(f, target_of(step));
+		return to < 0 || f->step[to].flags_live;
+	default: /* a branch has read them; what is fixed may do anything */
+		return true;
+	}
+}
+
+static bool live_before(const struct kl_function *f, u32 i, bool gives)
+{
+	if (f->step[i].in.flow == KL_FLOW_ON && f->step[i].in.flags != KL_FLAGS_KEPT)
+		return f->step[i].in.flags == KL_FLAGS_READ;
+	return live_behind(f, i, gives);
+}
+
+/**
+ * kl_function_find_live - find where flags are of use
+ * @f: loaded
+ *
+ * Backwards, until nothing changes; from the belief that they are nowhere, which only ever is
+ * found wrong.
+ */
+void kl_function_find_live(struct kl_function *f)
+{
+	bool gives = kl_map_gives_flags(f->begin), changed = true;
+
+	for (u32 i = 0; i < f->steps; i++)
+		f->step[i].flags_live = false;
+	while (changed) {
+		changed = false;
+		for (u32 i = f->steps; i-- > 0;) {
+			bool live = live_before(f, i, gives);
+
+			changed |= live != f->step[i].flags_live;
+			f->step[i].flags_live = live;
+		}
+	}
+}
+
+/**
+ * kl_function_free - free what kl_function_load() has allocated
+ * @f: zeroed, or loaded
+ */
+void kl_function_free(struct kl_function *f)
+{
+	kvfree(f->step);
+	kvfree(f->text);
+	*f = (struct kl_function){};
+}

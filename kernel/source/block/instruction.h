@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One instruction of the kernel's text as far as a splice has to know it: see instruction.c. Also
+ * compiled in user space, where it is compared with another decoder over whole kernels.
+ */
+#ifndef KL_SOURCE_BLOCK_INSTRUCTION_H
+#define KL_SOURCE_BLOCK_INSTRUCTION_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __s32 s32;
+#endif
+
+#define KL_INSTRUCTION_BYTES_MAX 15
+
+/* What an instruction does to the flow, and with it how it is moved. */
+enum kl_flow {
+	KL_FLOW_ON, /* goes on; may have an operand relative to its address */
+	KL_FLOW_BRANCH, /* jumps if a condition holds */
+	KL_FLOW_JUMP,
+	KL_FLOW_CALL,
+	KL_FLOW_RETURN,
+	KL_FLOW_FIXED, /* cannot be moved: what it is makes no difference */
+};
+
+/* And to the flags that an increment changes: all but the carry. */
+enum kl_flags {
+	KL_FLAGS_READ, /* may look at them: what is not known does */
+	KL_FLAGS_KEPT, /* does not; may change some */
+	KL_FLAGS_SET, /* does not, and sets all, or leaves them undefined */
+};
+
+/**
+ * struct kl_instruction - an instruction
+ * @bytes: length
+ * @flow: enum kl_flow
+ * @flags: enum kl_flags
+ * @condition: of a branch, as in its opcode
+ * @at: of the relative number, in bytes from the start; 0: it has none
+ * @wide: size of that number: 1 or 4
+ * @by: the relative number: counts from behind the instruction
+ */
+struct kl_instruction {
+	u8 bytes;
+	u8 flow;
+	u8 flags;
+	u8 condition;
+	u8 at;
+	u8 wide;
+	s32 by;
+};
+
+bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *to);
+bool kl_instruction_is_jump(const u8 *text, const struct kl_instruction *in);
+
+#endif /* KL_SOURCE_BLOCK_INSTRUCTION_H */

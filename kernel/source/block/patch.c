@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Patches: instruments, and the instructions of a window where they can run from. All of it is
+ * made here, of few forms; nothing of a request becomes code. Bytes are collected first, and get
+ * their distances when it is known where they will lie. Under the lock of splice.c.
+ */
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "kernel.h"
+#include "map.h"
+#include "splice.h"
+
+#define PATCHES_AT_FIRST 4096
+/* An instruction or an instrument is never longer than this. */
+#define PIECE_BYTES 32
+
+static int make_room(struct kl_patches *p)
+{
+	size_t bytes = max_t(size_t, 2 * p->room, PATCHES_AT_FIRST), fixups;
+	struct kl_fixup *fixup;
+	u8 *grown;
+
+	if (p->n + PIECE_BYTES > p->room) {
+		grown = kvmalloc(bytes, GFP_KERNEL);
+		if (!grown)
+			return -ENOMEM;
+		if (p->n)
+			memcpy(grown, p->bytes, p->n);
+		kvfree(p->bytes);
+		p->bytes = grown;
+		p->room = bytes;
+	}
+	if (p->fixups + 2 > p->fixup_room) {
+		fixups = max_t(size_t, 2 * p->fixup_room, PATCHES_AT_FIRST / PIECE_BYTES);
+		fixup = kvmalloc_array(fixups, sizeof(*fixup), GFP_KERNEL);
+		if (!fixup)
+			return -ENOMEM;
+		if (p->fixups)
+			memcpy(fixup, p->fixup, p->fixups * sizeof(*fixup));
+		kvfree(p->fixup);
+		p->fixup = fixup;
+		p->fixup_room = fixups;
+	}
+	return 0;
+}
+
+static void put(struct kl_patches *p, const void *bytes, u32 n)
+{
+	memcpy(p->bytes + p->n, bytes, n);
+	p->n += n;
+}
+
+static void put_byte(struct kl_patches *p, u8 byte)
+{
+	p->bytes[p->n++] = byte;
+}
+
+/* The distance from behind the instruction, which ends @more bytes behind it, to @target. */
+static void put_distance(struct kl_patches *p, unsigned long target, u32 more)
+{
+	static const u8 none[4];
+
+	p->fixup[p->fixups++] = (struct kl_fixup){
+		.at = p->n,
+		.end = p->n + sizeof(none) + more,
+		.target = target,
+	};
+	put(p, none, sizeof(none));
+}
+
+static void put_jump(struct kl_patches *p, unsigned long target)
+{
+	put_byte(p, JMP32_INSN_OPCODE);
+	put_distance(p, target, 0);
+}
+
+/* Add one to a counter: this processor's, or, where there are too many for that, everybody's. */
+static void put_count(struct kl_patches *p, const struct kl_splices *to, u32 point, bool flags_live)
+{
+	static const u8 own[] = { 0x65, 0x48, 0xff, 0x04, 0x25 }; /* incq %gs:NUMBER */
+	static const u8 shared[] = { 0xf0, 0x48, 0xff, 0x05 }; /* lock incq DISTANCE(%rip) */
+
+	if (flags_live)
+		put_byte(p, 0x9c); /* pushf */
+	if (to->hot) {
+		s32 offset = (__force long)to->hot[point];
+
+		put(p, own, sizeof(own));
+		put(p, &offset, sizeof(offset));
+	} else {
+		put(p, shared, sizeof(shared));
+		put_distance(p, (unsigned long)&to->counter[point], 0);
+	}
+	if (flags_live)
+		put_byte(p, 0x9d); /* popf */
+}
+
+/* An instruction as it has to be to do the same elsewhere. */
+static void put_moved(struct kl_patches *p, const struct kl_function *f, const struct kl_step *step)
+{
+	const struct kl_instruction *in = &step->in;
+	const u8 *text = f->text + step->offset;
+	unsigned long behind = f->begin + step->offset + in->bytes;
+	s32 back = behind;
+
+	switch (in->flow) {
+	case KL_FLOW_BRANCH:
+		put_byte(p, 0x0f);
+		put_byte(p, 0x80 | in->condition);
+		put_distance(p, behind + in->by, 0);
+		break;
+	case KL_FLOW_CALL:
+		/* It comes back to where it would have; a patch is never on a stack. */
+		put_byte(p, 0x68); /* push, with its sign made longer: an address of the kernel */
+		put(p, &back, sizeof(back));
+		put_jump(p, behind + in->by);
+		break;
+	case KL_FLOW_JUMP:
+		put_jump(p, behind + in->by);
+		break;
+	default:
+		if (!in->at) {
+			put(p, text, in->bytes);
+			break;
+		}
+		put(p, text, in->at);
+		put_distance(p, behind + in->by, in->bytes - in->at - 4);
+		put(p, text + in->at + 4, in->bytes - in->at - 4);
+	}
+}
+
+static bool goes_on(const struct kl_instruction *in)
+{
+	return in->flow == KL_FLOW_ON || in->flow == KL_FLOW_BRANCH;
+}
+
+/**
+ * kl_patches_add - the patch of a window
+ * @p: behind what it has already
+ * @r: a request
+ * @i: its window, checked
+ * @f: the function that it is in, with what is live
+ * @to: has the counters
+ *
+ * Returns where it begins in @p, or -ENOMEM. Context: may sleep.
+ */
+int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
+		   const struct kl_function *f, const struct kl_splices *to)
+{
+	const struct kl_abi_window *w = &r->window[i];
+	u32 offset = w->address - f->begin, end = offset + w->bytes, begin = p->n;
+	u32 point = r->first[i], last = point + w->points;
+	const struct kl_step *step = &f->step[kl_function_step(f, offset)];
+	bool on = true;
+
+	for (; on; step++) {
+		/* What is live behind a window is live before what follows it. */
+		bool inside = step < f->step + f->steps;
+
+		for (; point < last && w->address - f->begin + r->point[point].offset == offset;
+		     point++) {
+			if (make_room(p))
+				return -ENOMEM;
+			put_count(p, to, point, !inside || step->flags_live);
+		}
+		if (make_room(p))
+			return -ENOMEM;
+		if (offset == end) {
+			put_jump(p, w->address + w->bytes);
+			break;
+		}
+		if (w->tier == KL_SPLICE_CALL) {
+			put_jump(p, w->address + w->bytes + step->in.by);
+			break;
+		}
+		put_moved(p, f, step);
+		on = goes_on(&step->in);
+		offset += step->in.bytes;
+	}
+	return begin;
+}
+
+/**
+ * kl_patches_place - write the distances, and the bytes to where they will lie
+ * @p: all patches
+ * @at: of @p->n bytes
+ *
+ * Returns false if something is too far away.
+ */
+bool kl_patches_place(struct kl_patches *p, u8 *at)
+{
+	for (u32 i = 0; i < p->fixups; i++) {
+		const struct kl_fixup *fixup = &p->fixup[i];
+		long by = fixup->target - (unsigned long)(at + fixup->end);
+		s32 distance = by;
+
+		if (distance != by)
+			return false;
+		memcpy(p->bytes + fixup->at, &distance, sizeof(distance));
+	}
+	memcpy(at, p->bytes, p->n);
+	return true;
+}
+
+/**
+ * kl_patches_free - free what kl_patches_add() has allocated
+ * @p: zeroed, or used
+ */
+void kl_patches_free(struct kl_patches *p)
+{
+	kvfree(p->fixup);
+	kvfree(p->bytes);
+}

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The splices that there are: a set of each session that has asked for some. Breakpoints find
+ * their patches here; all of a set is taken back when its session goes, and all of all before the
+ * machine sleeps or starts another kernel. kl_splice_lock guards the sets.
+ *
+ * Order of locks: kl_splice_lock, kprobe_mutex, those of processors that come and go, text_mutex.
+ */
+#include <linux/kdebug.h>
+#include <linux/mm.h>
+#include <linux/reboot.h>
+#include <linux/slab.h>
+#include <linux/suspend.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "../../session/session.h"
+#include "kernel.h"
+#include "map.h"
+#include "splice.h"
+
+DEFINE_MUTEX(kl_splice_lock); /* the sets and all in them */
+
+static LIST_HEAD(sets);
+static u32 windows;
+static bool asleep; /* between the notice that the machine goes and that it is back */
+static bool handles_breakpoints;
+
+/* ------------------------------------------------------------- breakpoints */
+
+static int on_die(struct notifier_block *block, unsigned long what, void *data)
+{
+	struct die_args *args = data;
+	unsigned long patch;
+
+	if (what != DIE_INT3 || user_mode(args->regs))
+		return NOTIFY_DONE;
+	patch = kl_splices_find_trap(args->regs->ip - INT3_INSN_SIZE);
+	if (!patch)
+		return NOTIFY_DONE;
+	args->regs->ip = patch;
+	return NOTIFY_STOP;
+}
+
+struct notifier_block kl_splice_die_block = { .notifier_call = on_die, .priority = INT_MAX };
+
+/**
+ * kl_splices_handle_breakpoints - before the first splice
+ * @why: set on failure
+ */
+int kl_splices_handle_breakpoints(struct kl_error *why)
+{
+	int error;
+
+	lockdep_assert_held(&kl_splice_lock);
+	if (handles_breakpoints)
+		return 0;
+	error = register_die_notifier(&kl_splice_die_block);
+	if (error)
+		return kl_fail(why, error, "breakpoints cannot be handled");
+	handles_breakpoints = true;
+	return 0;
+}
+
+/* ------------------------------------------------- looking at what is there */
+
+#define for_each_splices(set, c)              \
+	list_for_each_entry(set, &sets, list) \
+		list_for_each_entry(c, &(set)->splices, list)
+
+/**
+ * kl_splices_from - the first window of a request from an address on
+ * @c: its splices
+ * @address: where to begin
+ *
+ * Returns its index, or how many there are.
+ */
+u32 kl_splices_from(const struct kl_splices *c, unsigned long address)
+{
+	u32 low = 0, high = c->n;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (c->splice[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool overlaps(unsigned long begin, unsigned long end, unsigned long at, u32 bytes)
+{
+	return begin < at + bytes && at < end;
+}
+
+/* Windows, and slots of windows, that are near enough to reach a range. */
+#define NEAR_BYTES (KL_SPLICE_WINDOW_BYTES_MAX + 128)
+
+/**
+ * kl_splices_taken - is there another splice?
+ * @begin: address
+ * @end: behind the range
+ */
+bool kl_splices_taken(unsigned long begin, unsigned long end)
+{
+	const struct kl_splice_set *set;
+	const struct kl_splices *c;
+
+	lockdep_assert_held(&kl_splice_lock);
+	for_each_splices(set, c) {
+		for (u32 i = kl_splices_from(c, begin - NEAR_BYTES); i < c->n; i++) {
+			const struct kl_splice *sp = &c->splice[i];
+
+			if (sp->address >= end + NEAR_BYTES)
+				break;
+			if (overlaps(begin, end, sp->address, sp->bytes) ||
+			    (sp->slot && overlaps(begin, end, sp->slot, KL_JUMP_BYTES)))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void restore(unsigned long begin, unsigned long end, u8 *text, unsigned long at,
+		    const u8 *original, u32 bytes)
+{
+	for (u32 i = 0; i < bytes; i++)
+		if (at + i >= begin && at + i < end)
+			text[at + i - begin] = original[i];
+}
+
+/**
+ * kl_splices_restore - text as it is without splices
+ * @begin: address of the text
+ * @end: behind it
+ * @text: a copy of it, changed
+ */
+void kl_splices_restore(unsigned long begin, unsigned long end, u8 *text)
+{
+	const struct kl_splice_set *set;
+	const struct kl_splices *c;
+
+	lockdep_assert_held(&kl_splice_lock);
+	for_each_splices(set, c) {
+		for (u32 i = kl_splices_from(c, begin); i < c->n && c->splice[i].address < end;
+		     i++) {
+			const struct kl_splice *sp = &c->splice[i];
+			u32 bytes = sp->tier == KL_SPLICE_TRAP	 ? 1 :
+				    sp->tier == KL_SPLICE_BOUNCE ? KL_BOUNCE_BYTES :
+								   KL_JUMP_BYTES;
+
+			restore(begin, end, text, sp->address, sp->original, bytes);
+			if (sp->slot)
+				restore(begin, end, text, sp->slot, sp->slot_original,
+					KL_JUMP_BYTES);
+		}
+	}
+}
+
+/**
+ * kl_splices_room - may there be so many more windows now?
+ * @more: windows
+ * @most: that there may be
+ * @why: set if not
+ */
+int kl_splices_room(u32 more, u32 most, struct kl_error *why)
+{
+	lockdep_assert_held(&kl_splice_lock);
+	if (asleep)
+		return kl_fail(why, -EBUSY, "the machine is about to sleep or to stop");
+	if (more > most || windows > most - more)
+		return kl_fail(why, -ENOSPC, "%u windows are spliced, %u may be (splices_max)",
+			       windows, most);
+	return 0;
+}
+
+/**
+ * kl_splices_of - a session's set, made if it has none
+ * @s: the session
+ *
+ * Returns NULL without memory.
+ */
+struct kl_splice_set *kl_splices_of(struct kl_session *s)
+{
+	lockdep_assert_held(&kl_splice_lock);
+	if (s->splices)
+		return s->splices;
+	s->splices = kzalloc(sizeof(*s->splices), GFP_KERNEL);
+	if (!s->splices)
+		return NULL;
+	INIT_LIST_HEAD(&s->splices->splices);
+	list_add_tail(&s->splices->list, &sets);
+	return s->splices;
+}
+
+/**
+ * kl_splices_keep - written splices belong to a set
+ * @set: of their session
+ * @c: they
+ */
+void kl_splices_keep(struct kl_splice_set *set, struct kl_splices *c)
+{
+	lockdep_assert_held(&kl_splice_lock);
+	list_add_tail(&c->list, &set->splices);
+	windows += c->n;
+	set->points += c->points;
+}
+
+/**
+ * kl_splices_free - free the memory of splices
+ * @c: not written, or taken back, and nobody is in a patch
+ */
+void kl_splices_free(struct kl_splices *c)
+{
+	for (u32 i = 0; c->hot && i < c->points; i++)
+		free_percpu(c->hot[i]);
+	kfree(c->hot);
+	vfree(c->arena);
+	vfree(c->counter);
+	kvfree(c->listed);
+	kvfree(c->trap);
+	kvfree(c->splice);
+	kfree(c);
+}
+
+/* ------------------------------------------------------------- taking back */
+
+static u32 written_in(const struct kl_splice_set *set)
+{
+	const struct kl_splices *c;
+	u32 n = 0;
+
+	list_for_each_entry(c, &set->splices, list)
+		n += c->arena ? c->n : 0;
+	return n;
+}
+
+/*
+ * Returns how many windows somebody else has changed: those, and what the set has for them, stay
+ * for as long as the kernel runs, and with them this module.
+ */
+static u32 take_back(struct kl_splice_set *set)
+{
+	u32 n = written_in(set);
+	struct kl_splices *c;
+
+	if (!n || set->lost)
+		return set->lost;
+	set->lost = kl_splices_unwrite(set);
+	if (set->lost) {
+		pr_err("%u windows of the kernel's text have been changed by somebody else: their patches stay\n",
+		       set->lost);
+		__module_get(THIS_MODULE);
+		return set->lost;
+	}
+	windows -= n;
+	list_for_each_entry(c, &set->splices, list) {
+		if (!c->arena)
+			continue;
+		kl_splices_unlist(c);
+		kl_splices_withdraw(c);
+	}
+	/* Breakpoints that are being handled, and searches of kprobes' list. */
+	synchronize_rcu();
+	list_for_each_entry(c, &set->splices, list) {
+		vfree(c->arena);
+		c->arena = NULL;
+		c->n = 0;
+	}
+	kl_splices_rest();
+	return 0;
+}
+
+/**
+ * kl_splices_rest - without splices no map is needed
+ */
+void kl_splices_rest(void)
+{
+	lockdep_assert_held(&kl_splice_lock);
+	if (!windows)
+		kl_map_free();
+}
+
+/**
+ * kl_splices_remove - take back all splices of a session
+ * @s: the session
+ * @result: how many
+ *
+ * Context: may sleep.
+ */
+void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result)
+{
+	mutex_lock(&kl_splice_lock);
+	result->windows = s->splices ? written_in(s->splices) : 0;
+	result->lost = s->splices ? take_back(s->splices) : 0;
+	mutex_unlock(&kl_splice_lock);
+}
+
+/**
+ * kl_splices_close - the same, when its creator has gone
+ * @s: the session
+ */
+void kl_splices_close(struct kl_session *s)
+{
+	mutex_lock(&kl_splice_lock);
+	if (s->splices)
+		take_back(s->splices);
+	mutex_unlock(&kl_splice_lock);
+}
+
+/**
+ * kl_splices_destroy - forget the counters
+ * @s: a session that nothing uses any more, closed
+ */
+void kl_splices_destroy(struct kl_session *s)
+{
+	struct kl_splices *c, *next;
+
+	if (!s->splices || s->splices->lost)
+		return;
+	mutex_lock(&kl_splice_lock);
+	list_del(&s->splices->list);
+	mutex_unlock(&kl_splice_lock);
+	list_for_each_entry_safe(c, next, &s->splices->splices, list)
+		kl_splices_free(c);
+	kfree(s->splices);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static u64 count_of(const struct kl_splices *c, u32 point)
+{
+	u64 count = READ_ONCE(c->counter[point]);
+	int cpu;
+
+	if (c->hot)
+		for_each_possible_cpu(cpu)
+			count += READ_ONCE(*per_cpu_ptr(c->hot[point], cpu));
+	return count;
+}
+
+/**
+ * kl_splices_counts - how often points have been passed
+ * @s: the session
+ * @counts: from which point on, and room for how many
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
+		      struct kl_error *why)
+{
+	u64 __user *to = u64_to_user_ptr(counts->count);
+	u32 at = 0, room = counts->n, end;
+	const struct kl_splices *c;
+	LIST_HEAD(none);
+	int error = 0;
+
+	counts->n = 0;
+	mutex_lock(&kl_splice_lock);
+	end = counts->first + min(room, U32_MAX - counts->first);
+	counts->points = s->splices ? s->splices->points : 0;
+	list_for_each_entry(c, s->splices ? &s->splices->splices : &none, list) {
+		for (u32 i = 0; i < c->points && !error; i++) {
+			if (at + i < counts->first || at + i >= end)
+				continue;
+			if (put_user(count_of(c, i), to++))
+				error = kl_fail(why, -EFAULT, "the counts cannot be written");
+			else
+				counts->n++;
+		}
+		at += c->points;
+		cond_resched();
+	}
+	mutex_unlock(&kl_splice_lock);
+	return error;
+}
+
+/* --------------------------------------------------- what the machine does */
+
+static void take_back_all(bool for_sleep)
+{
+	struct kl_splice_set *set;
+
+	mutex_lock(&kl_splice_lock);
+	asleep = for_sleep;
+	list_for_each_entry(set, &sets, list)
+		take_back(set);
+	mutex_unlock(&kl_splice_lock);
+}
+
+/* Another kernel, or none, finds the text as it was. */
+static int on_reboot(struct notifier_block *block, unsigned long what, void *data)
+{
+	take_back_all(true);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block reboot_block = { .notifier_call = on_reboot };
+
+/* What is written to disk, and what runs with other page tables, is the kernel's own text. */
+static int on_sleep(struct notifier_block *block, unsigned long what, void *data)
+{
+	switch (what) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		take_back_all(true);
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		take_back_all(false);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block sleep_block = { .notifier_call = on_sleep };
+
+/**
+ * kl_splices_init - before the first session
+ *
+ * Returns 0 or a negative errno.
+ */
+int kl_splices_init(void)
+{
+	int error = register_reboot_notifier(&reboot_block);
+
+	if (error)
+		return error;
+	error = register_pm_notifier(&sleep_block);
+	if (error)
+		unregister_reboot_notifier(&reboot_block);
+	return error;
+}
+
+/**
+ * kl_splices_deinit - after the last session
+ */
+void kl_splices_deinit(void)
+{
+	unregister_pm_notifier(&sleep_block);
+	unregister_reboot_notifier(&reboot_block);
+	if (handles_breakpoints)
+		unregister_die_notifier(&kl_splice_die_block);
+}

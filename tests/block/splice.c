@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * splice FUNCTION...: in a virtual machine, all blocks of functions are spliced that can be, system
+ * calls are made, and each of their blocks must have been counted as often. All is taken back and
+ * spliced again, which the module only does if every byte is what it was. Plans that are wrong must
+ * be refused. TAP lines.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <kernlens/kernlens.h>
+
+#include "../../uapi/kernlens.h"
+#include "../unit/unit.h"
+
+#define CALLS 1000
+#define FUNCTIONS_MAX 1000
+
+struct plan {
+	struct kl_abi_window window[KL_SPLICE_WINDOWS_MAX];
+	struct kl_abi_point point[KL_SPLICE_WINDOWS_MAX];
+	uint64_t block[KL_SPLICE_WINDOWS_MAX]; /* address of each point's block */
+	uint32_t windows;
+	uint32_t points;
+};
+
+static struct plan plan;
+static int device;
+
+static uint8_t tier_of(const struct kl_block_point *point)
+{
+	switch (point->tier) {
+	case KL_TIER_JUMP:
+	case KL_TIER_FALL:
+		return KL_SPLICE_JUMP;
+	case KL_TIER_CALL:
+		return KL_SPLICE_CALL;
+	case KL_TIER_BOUNCE:
+		return KL_SPLICE_BOUNCE;
+	default:
+		return KL_SPLICE_TRAP;
+	}
+}
+
+static void add_point(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	const struct kl_block_point *pre = &block->pre;
+	struct kl_abi_window *last = plan.windows ? &plan.window[plan.windows - 1] : NULL;
+	uint64_t address = g->function.address + pre->begin, end = address + pre->bytes;
+
+	if (pre->tier == KL_TIER_NONE)
+		return;
+	plan.block[plan.points] = g->function.address + block->begin;
+	if (last && address < last->address + last->bytes) {
+		if (end > last->address + last->bytes)
+			last->bytes = end - last->address;
+		last->points++;
+		plan.point[plan.points].offset = address - last->address;
+	} else {
+		last = &plan.window[plan.windows++];
+		*last = (struct kl_abi_window){
+			.address = address,
+			.slot = tier_of(pre) == KL_SPLICE_BOUNCE ? g->function.address + pre->slot :
+								   0,
+			.bytes = pre->bytes,
+			.tier = tier_of(pre),
+			.points = 1,
+		};
+	}
+	plan.point[plan.points++].instrument = KL_INSTRUMENT_COUNT;
+	last->hash = kl_window_hash(g->text + (last->address - g->function.address), last->bytes);
+}
+
+static int compare_indices(const void *left, const void *right)
+{
+	const long *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* The functions of some names, each once, by address. Those that a kernel lacks are left out. */
+static size_t find_functions(const struct kl_blocks *blocks, const struct kl_symbols *symbols,
+			     char **names, long *found)
+{
+	size_t n = 0, kept = 0;
+
+	for (; *names; names++) {
+		struct kl_symbol symbol = {};
+		char full[256];
+
+		snprintf(full, sizeof(full), "kernel:%s", *names);
+		if (kl_symbols_find(symbols, full, &symbol) >= 0)
+			found[n++] = kl_blocks_find(blocks, symbol.address);
+	}
+	qsort(found, n, sizeof(*found), compare_indices);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || found[i] != found[kept - 1])
+			found[kept++] = found[i];
+	return kept;
+}
+
+static void add_function(struct kl_blocks *blocks, long index)
+{
+	struct kl_block_graph g;
+
+	if (kl_blocks_graph(blocks, index, &g)) {
+		unit_check(false, kl_error_text());
+		return;
+	}
+	for (uint32_t i = 0; i < g.blocks; i++)
+		add_point(&g, &g.block[i]);
+	kl_block_graph_free(&g);
+}
+
+static int call(unsigned long what, void *arg)
+{
+	struct kl_abi_error why = { .size = sizeof(why) };
+	int ret = ioctl(device, what, arg);
+
+	if (ret) {
+		ret = -errno;
+		ioctl(device, KL_IOC_ERROR, &why);
+		printf("# %s\n", why.text);
+	}
+	return ret;
+}
+
+static bool splice_all(uint32_t *first)
+{
+	struct kl_abi_splice wish = {
+		.size = sizeof(wish),
+		.windows = plan.windows,
+		.points = plan.points,
+		.window = (uintptr_t)plan.window,
+		.point = (uintptr_t)plan.point,
+	};
+	int ret = call(KL_IOC_SPLICE, &wish);
+
+	*first = wish.first;
+	return !ret;
+}
+
+/* Is a changed plan refused, for the reason that is expected? */
+static bool is_refused(uint32_t window, const struct kl_abi_window *instead, uint32_t refusal)
+{
+	struct kl_abi_window right = plan.window[window];
+	struct kl_abi_splice wish = {
+		.size = sizeof(wish),
+		.windows = plan.windows,
+		.points = plan.points,
+		.window = (uintptr_t)plan.window,
+		.point = (uintptr_t)plan.point,
+	};
+	int ret;
+
+	plan.window[window] = *instead;
+	ret = ioctl(device, KL_IOC_SPLICE, &wish);
+	plan.window[window] = right;
+	if (ret && errno == EINVAL && wish.refusal == refusal && wish.bad == window)
+		return true;
+	printf("# %d, window %u, refusal %u\n", ret ? errno : 0, wish.bad, wish.refusal);
+	return false;
+}
+
+static void check_refusals(void)
+{
+	struct kl_abi_window w = plan.window[0];
+
+	w.hash++;
+	unit_check(is_refused(0, &w, KL_SPLICE_text), "other text is refused");
+	w = plan.window[0];
+	w.points = 0;
+	unit_check(is_refused(0, &w, KL_SPLICE_form), "a window without points is refused");
+	w = plan.window[0];
+	w.tier = KL_SPLICE_TRAP + 1;
+	unit_check(is_refused(0, &w, KL_SPLICE_form), "a tier that is none is refused");
+	w = plan.window[0];
+	w.address = 0xffff888000001000;
+	unit_check(is_refused(0, &w, KL_SPLICE_bounds), "what is no text is refused");
+	w = plan.window[plan.windows - 1];
+	w.address = plan.window[0].address;
+	unit_check(is_refused(plan.windows - 1, &w, KL_SPLICE_form),
+		   "windows that do not ascend are refused");
+}
+
+static bool read_counts(uint32_t first, uint64_t *to)
+{
+	struct kl_abi_splice_counts counts = {
+		.size = sizeof(counts),
+		.first = first,
+		.n = plan.points,
+		.count = (uintptr_t)to,
+	};
+
+	return !call(KL_IOC_SPLICE_COUNTS, &counts) && counts.n == plan.points;
+}
+
+/* Blocks of the system call that was made so often: as often, each; and of others some. */
+static void check_counts(uint64_t getppid, uint32_t bytes, const uint64_t *count)
+{
+	uint32_t right = 0, wrong = 0, passed = 0;
+
+	for (uint32_t i = 0; i < plan.points; i++) {
+		passed += count[i] != 0;
+		if (plan.block[i] - getppid >= bytes)
+			continue;
+		if (count[i] == CALLS)
+			right++;
+		else
+			wrong++;
+	}
+	printf("# %u of %u blocks were passed\n", passed, plan.points);
+	unit_check(right >= 2 && !wrong, "each block of the system call is counted exactly");
+	unit_check(passed > right, "and blocks of others");
+}
+
+int main(int argc, char **argv)
+{
+	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
+	struct kl_blocks *blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
+	struct kl_abi_session session = { .size = sizeof(session) };
+	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
+	static uint64_t count[KL_SPLICE_WINDOWS_MAX];
+	struct kl_block_function getppid = {};
+	static long found[FUNCTIONS_MAX];
+	char *name[] = { "__x64_sys_getppid", NULL };
+	uint32_t first;
+	size_t n;
+
+	if (!blocks || find_functions(blocks, symbols, name, found) != 1 || argc > FUNCTIONS_MAX) {
+		fprintf(stderr, "%s\n", kl_error_text());
+		return 2;
+	}
+	kl_blocks_function(blocks, found[0], &getppid);
+	n = find_functions(blocks, symbols, argv + 1, found);
+	for (size_t i = 0; i < n; i++)
+		add_function(blocks, found[i]);
+	device = open(KL_DEVICE_PATH, O_RDWR);
+	unit_check(device >= 0 && !call(KL_IOC_SESSION, &session), "a session");
+	printf("# %zu functions, %u windows, %u points\n", n, plan.windows, plan.points);
+	check_refusals();
+	for (int round = 0; round < 2; round++) {
+		unit_check(splice_all(&first),
+			   round ? "spliced again: the text is as it was" : "spliced");
+		for (int i = 0; i < CALLS; i++)
+			syscall(SYS_getppid);
+		unit_check(read_counts(first, count), "counts are read");
+		check_counts(getppid.address, getppid.bytes, count);
+		unit_check(!call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
+				   unsplice.windows == plan.windows,
+			   "all windows are taken back");
+	}
+	kl_blocks_close(blocks);
+	kl_symbols_close(symbols);
+	return unit_end();
+}

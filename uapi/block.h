@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * Splices: the kernel's own text is diverted, at the places that the caller has planned, to
+ * instruments. The module believes nothing of the plan: it reads the text itself and says which
+ * window it refuses, and why. See docs/design/block.md. Included by kernlens.h.
+ */
+#ifndef KL_UAPI_BLOCK_H
+#define KL_UAPI_BLOCK_H
+
+/* How the first bytes of a window divert. */
+enum kl_splice_tier {
+	KL_SPLICE_JUMP = 1, /* 5 bytes */
+	KL_SPLICE_CALL = 2, /* the target of a call of 5 bytes, which is all of the window */
+	KL_SPLICE_BOUNCE = 3, /* 2 bytes, to a jump at `slot` */
+	KL_SPLICE_TRAP = 4, /* a breakpoint; the window is one instruction */
+};
+
+/* What a point does. */
+enum kl_instrument {
+	KL_INSTRUMENT_COUNT = 1, /* adds one to its counter */
+};
+
+/* Why a window is refused. Ids are append-only; see block_refusals.def. */
+enum kl_splice_refusal {
+#define KL_SPLICE_REFUSAL(id, name, help) KL_SPLICE_##name = id,
+#include "block_refusals.def"
+#undef KL_SPLICE_REFUSAL
+};
+
+#define KL_SPLICE_WINDOWS_MAX 8192 /* in a request */
+#define KL_SPLICE_WINDOW_BYTES_MAX 255
+#define KL_SPLICE_POINTS_MAX 16 /* in a window */
+
+/* Instructions that are moved into a patch. Windows of a request ascend and do not overlap. */
+struct kl_abi_window {
+	__u64 address; /* of the first byte */
+	__u64 slot; /* of a bounce: address of 5 bytes behind another's jump, or of padding */
+	__u64 hash; /* of the bytes, as the caller has seen them: kl_window_hash */
+	__u8 bytes;
+	__u8 tier; /* enum kl_splice_tier */
+	__u8 points; /* of the request's points, the next so many are in this window */
+	__u8 reserved[5];
+};
+
+/*
+ * An instrument before the instruction `offset` bytes into its window, or, with the window's
+ * length, behind its last. Points of a window ascend; those at one place act in their order.
+ */
+struct kl_abi_point {
+	__u8 offset;
+	__u8 instrument; /* enum kl_instrument */
+	__u8 reserved[6];
+};
+
+/*
+ * KL_IOC_SPLICE: all windows or none. They stay until KL_IOC_UNSPLICE, or until the session's
+ * creator closes it. Takes as long as the kernel needs to be sure that no task is inside a window.
+ */
+struct kl_abi_splice {
+	__u32 size;
+	__u32 windows; /* at most KL_SPLICE_WINDOWS_MAX */
+	__u64 window; /* struct kl_abi_window * */
+	__u64 point; /* struct kl_abi_point * */
+	__u32 points;
+	__u32 first; /* out: number of the first point; the others follow */
+	__u32 bad; /* out, also on failure: index of the window that is refused */
+	__u32 refusal; /* out, also on failure: why, or 0 */
+};
+
+/* KL_IOC_UNSPLICE: all of the session's splices are removed. Counters stay readable. */
+struct kl_abi_unsplice {
+	__u32 size;
+	__u32 lost; /* out: windows that somebody else has changed, and that stay */
+	__u64 windows; /* out: removed */
+};
+
+/* KL_IOC_SPLICE_COUNTS */
+struct kl_abi_splice_counts {
+	__u32 size;
+	__u32 first; /* point */
+	__u32 n; /* in: room, out: how many there are */
+	__u32 points; /* out: that the session has */
+	__u64 count; /* __u64 *: how often each point has been passed since it was there */
+};
+
+/* FNV-1a of 64 bits, over the bytes of a window. */
+static inline __u64 kl_window_hash(const __u8 *at, __u32 bytes)
+{
+	__u64 hash = 0xcbf29ce484222325ull;
+
+	for (__u32 i = 0; i < bytes; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+#endif /* KL_UAPI_BLOCK_H */
