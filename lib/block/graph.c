@@ -53,12 +53,14 @@ static bool is_hook(const uint8_t *at)
 	return !memcmp(at, nop, sizeof(nop)) || *at == 0xe8;
 }
 
-/* A landing pad that the kernel has made a nop of, as nothing jumps there through a pointer. */
-static bool is_sealed(const struct kl_block_instruction *in, const uint8_t *at)
+/* A landing pad before it that the kernel has made a nop of, as nothing jumps there indirectly. */
+static bool is_sealed(const struct maker *m, const struct kl_block_instruction *in)
 {
 	static const uint8_t sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+	const uint8_t *at = m->g->text;
 
-	return !in->offset && in->bytes == sizeof(sealed) && !memcmp(at, sealed, sizeof(sealed));
+	return !in->offset && m->f->bytes >= sizeof(sealed) + 5 &&
+	       !memcmp(at, sealed, sizeof(sealed)) && is_hook(at + sizeof(sealed));
 }
 
 /* Set the reasons that the kernel's tables give. Returns false if they name its middle. */
@@ -71,7 +73,7 @@ static bool mark(const struct maker *m, struct kl_block_instruction *in)
 				 m->g->instruction[0].bytes :
 				 0;
 
-	if (is_sealed(in, m->g->text))
+	if (is_sealed(m, in))
 		in->reason = KL_BLOCK_function_entry;
 	if (in->bytes == 5 && in->offset == entry && is_hook(m->g->text + in->offset)) {
 		in->reason = KL_BLOCK_function_entry;
