@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block_print.h"
 #include "cli.h"
 #include "common.h"
 #include "output.h"
@@ -57,34 +58,6 @@ static const char *point_word(const struct kl_block_point *point, char text[64])
 	return text;
 }
 
-static const char *block_word(uint32_t index, char text[12])
-{
-	if (index == UINT32_MAX)
-		return "-";
-	snprintf(text, 12, "%u", index);
-	return text;
-}
-
-static void print_instructions(struct printer *p, const struct kl_block_graph *g,
-			       const struct kl_block *block)
-{
-	for (uint32_t i = block->first; i < block->first + block->n; i++) {
-		const struct kl_block_instruction *in = &g->instruction[i];
-
-		kl_buffer_printf(&p->text, "      0x%llx  ",
-				 (unsigned long long)(g->function.address + in->offset));
-		for (uint32_t k = 0; k < 11; k++)
-			if (k < in->bytes)
-				kl_buffer_printf(&p->text, "%02x ", g->text[in->offset + k]);
-			else
-				kl_buffer_add_string(&p->text, "   ");
-		kl_block_print_instruction(p->blocks, g, i, &p->text);
-		if (in->reason)
-			kl_buffer_printf(&p->text, "  # %s", kl_block_reason_name(in->reason));
-		kl_buffer_add_char(&p->text, '\n');
-	}
-}
-
 static void print_text(struct printer *p, const struct kl_block_graph *g)
 {
 	char pre[64], post[64], next[12], taken[12];
@@ -100,11 +73,11 @@ static void print_text(struct printer *p, const struct kl_block_graph *g)
 
 		kl_buffer_printf(&p->text, "%5u  +0x%-5x %5u %5u  %-6s  %5s %5s  %-24s %s\n", i,
 				 block->begin, block->bytes, block->n,
-				 kl_block_end_name(block->end), block_word(block->next, next),
-				 block_word(block->taken, taken), point_word(&block->pre, pre),
+				 kl_block_end_name(block->end), cli_block_word(block->next, next),
+				 cli_block_word(block->taken, taken), point_word(&block->pre, pre),
 				 point_word(&block->post, post));
 		if (p->wish->instructions)
-			print_instructions(p, g, block);
+			cli_print_instructions(p->blocks, g, block, &p->text);
 	}
 }
 

@@ -40,5 +40,6 @@
 #include <kernlens/watch.h>
 #include <kernlens/history.h>
 #include <kernlens/block.h>
+#include <kernlens/splice.h>
 
 #endif /* KERNLENS_KERNLENS_H */

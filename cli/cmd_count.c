@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens count: how often basic blocks of the kernel are passed, beside their listing. The
+ * listing goes to stderr, JSON to stdout, as stat's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block_print.h"
+#include "common.h"
+#include "output.h"
+#include "spliced.h"
+
+enum {
+	KEY_ASM = CLI_KEY_OWN,
+	WANTS_MAX = 64,
+};
+
+static const struct cli_option options[] = {
+	{ 'e', "event", "BLOCKS", "block:FUNCTION[+OFFSET|#NUMBER][:post], more than once" },
+	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
+	{ 'o', "output", "FILE", "write the result to FILE" },
+	{},
+};
+
+struct count_run {
+	struct cli_spliced spliced;
+	char *want[WANTS_MAX];
+	size_t wants;
+	bool instructions;
+	const char *path;
+};
+
+/* By block, before it first: wishes of several texts are in no order. */
+static int compare_wishes(const void *left, const void *right)
+{
+	const struct kl_splice_wish *a = *(const struct kl_splice_wish *const *)left;
+	const struct kl_splice_wish *b = *(const struct kl_splice_wish *const *)right;
+
+	if (a->block != b->block)
+		return a->block < b->block ? -1 : 1;
+	return a->behind - b->behind;
+}
+
+static const struct kl_splice_wish **sorted_wishes(const struct cli_spliced_function *f)
+{
+	const struct kl_splice_wish **sorted = cli_alloc((f->n + 1) * sizeof(*sorted));
+
+	for (uint32_t i = 0; i < f->n; i++)
+		sorted[i] = &f->wish[i];
+	qsort(sorted, f->n, sizeof(*sorted), compare_wishes);
+	return sorted;
+}
+
+/* ---------------------------------------------------------------------- text */
+
+static void print_row(const struct count_run *cr, const struct kl_block_graph *g,
+		      const struct cli_spliced_function *f, const struct kl_splice_wish *wish,
+		      struct kl_buffer *text)
+{
+	const struct cli_spliced *sp = &cr->spliced;
+	const struct kl_block *block = &g->block[wish->block];
+	uint32_t point = f->first + (wish - f->wish);
+	const char *reason = cli_spliced_reason(sp, point);
+	char count[CLI_NUMBER_MAX], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
+
+	kl_buffer_printf(text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s\n",
+			 reason ? "-" : cli_print_count(count, sp->count[point]), wish->block,
+			 block->begin, block->bytes, block->n, kl_block_end_name(block->end),
+			 cli_block_word(block->next, next), cli_block_word(block->taken, taken),
+			 wish->behind ? "behind" : "", reason ? "not counted: " : "",
+			 reason ?: "");
+}
+
+static void print_function(const struct count_run *cr, const struct kl_block_graph *g,
+			   const struct cli_spliced_function *f, struct kl_buffer *text)
+{
+	const struct kl_splice_wish **sorted = sorted_wishes(f);
+
+	kl_buffer_printf(text, "%s  0x%llx, %u bytes, %u blocks%s%s\n", g->function.name,
+			 (unsigned long long)g->function.address, g->function.bytes, g->blocks,
+			 g->function.reason ? ", none can be counted: " : "",
+			 g->function.reason ? kl_block_reason_help(g->function.reason) : "");
+	if (!g->function.reason)
+		kl_buffer_printf(text, "%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "count", "block",
+				 "offset", "bytes", "instr", "ends", "next", "taken");
+	for (uint32_t i = 0; i < f->n && !g->function.reason; i++) {
+		print_row(cr, g, f, sorted[i], text);
+		if (cr->instructions && (i + 1 == f->n || sorted[i + 1]->block != sorted[i]->block))
+			cli_print_instructions(cr->spliced.blocks, g, &g->block[sorted[i]->block],
+					       text);
+	}
+	kl_buffer_add_char(text, '\n');
+	free(sorted);
+}
+
+/* ---------------------------------------------------------------------- JSON */
+
+static json_t *json_function(const struct count_run *cr, const struct kl_block_graph *g,
+			     const struct cli_spliced_function *f)
+{
+	const struct kl_splice_wish **sorted = sorted_wishes(f);
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct kl_splice_wish *wish = sorted[i];
+		const struct kl_block *block = &g->block[wish->block];
+		uint32_t point = f->first + (wish - f->wish);
+		const char *reason = cli_spliced_reason(&cr->spliced, point);
+		json_t *row = json_pack("{s:I, s:I, s:I, s:b}", "block", (json_int_t)wish->block,
+					"offset", (json_int_t)block->begin, "bytes",
+					(json_int_t)block->bytes, "post", wish->behind);
+
+		if (reason)
+			json_object_set_new(row, "reason", json_string(reason));
+		else
+			json_object_set_new(row, "count",
+					    json_integer((json_int_t)cr->spliced.count[point]));
+		json_array_append_new(rows, row);
+	}
+	free(sorted);
+	return json_pack("{s:s, s:o, s:o}", "function", g->function.name, "address",
+			 json_sprintf("0x%llx", (unsigned long long)g->function.address), "points",
+			 rows);
+}
+
+/* --------------------------------------------------------------------- output */
+
+/* Each function, as text or JSON. */
+static int list_functions(const struct count_run *cr, struct kl_buffer *text, json_t *list)
+{
+	const struct cli_spliced *sp = &cr->spliced;
+
+	for (size_t i = 0; i < sp->functions; i++) {
+		struct kl_block_graph graph;
+		int ret = kl_blocks_graph(sp->blocks, sp->function[i].index, &graph);
+
+		if (ret)
+			return cli_library_error(ret, NULL);
+		if (list)
+			json_array_append_new(list, json_function(cr, &graph, &sp->function[i]));
+		else
+			print_function(cr, &graph, &sp->function[i], text);
+		kl_block_graph_free(&graph);
+	}
+	return CLI_OK;
+}
+
+static int write_json(const struct count_run *cr)
+{
+	json_t *list = json_array();
+	int status = list_functions(cr, NULL, list);
+
+	if (status) {
+		json_decref(list);
+		return status;
+	}
+	return cli_json_write(json_pack("{s:o, s:o}", "functions", list, "splices",
+					cli_spliced_json_sum(&cr->spliced)));
+}
+
+static int write_text(const struct count_run *cr, FILE *file)
+{
+	char *subject = cli_spliced_subject(&cr->spliced);
+	struct kl_buffer text = {};
+	int status;
+
+	kl_buffer_printf(&text, "\n Blocks %s:\n\n", subject);
+	status = list_functions(cr, &text, NULL);
+	if (!status && !cli_write_buffer(&text, file))
+		status = cli_error(-errno, "%s: %s", cr->path ?: "stderr", strerror(errno));
+	if (!status)
+		cli_spliced_print_sum(&cr->spliced, file);
+	kl_buffer_deinit(&text);
+	free(subject);
+	return status;
+}
+
+static int write_result(const struct count_run *cr)
+{
+	FILE *file = cli_settings.json ? stdout : stderr;
+	int status;
+
+	if (cr->path)
+		file = cli_settings.json ? freopen(cr->path, "we", stdout) : fopen(cr->path, "we");
+	if (!file)
+		return cli_error(-errno, "%s: %s", cr->path, strerror(errno));
+	status = cli_settings.json ? write_json(cr) : write_text(cr, file);
+	if (file != stdout && file != stderr && fclose(file))
+		status = cli_error(-errno, "%s: %s", cr->path, strerror(errno));
+	return status;
+}
+
+static int exec_count(const struct cli_command *self, int argc, char **argv)
+{
+	struct count_run *cr = cli_alloc(sizeof(*cr));
+	struct cli_parser parser;
+	int key, status;
+
+	cr->spliced.session.command = self;
+	cli_select_init(&cr->spliced.session.select);
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		switch (key) {
+		case 'e':
+			if (cr->wants == WANTS_MAX)
+				cli_usage_error(self, "at most %d times -e", WANTS_MAX);
+			cr->want[cr->wants++] = parser.arg;
+			break;
+		case KEY_ASM:
+			cr->instructions = true;
+			break;
+		case 'o':
+			cr->path = parser.arg;
+			break;
+		default:
+			cli_select_option(&cr->spliced.session.select, &parser, key);
+		}
+	}
+	if (!cr->wants)
+		cli_usage_error(self, "name blocks: -e block:FUNCTION");
+	if (parser.n_words)
+		cr->spliced.session.select.words = parser.words;
+	status = cli_spliced_run(&cr->spliced, cr->want, cr->wants);
+	if (!status)
+		status = write_result(cr);
+	status = cli_spliced_end(&cr->spliced, status);
+	free(cr);
+	return status;
+}
+
+const struct cli_command cmd_count = {
+	.name = "count",
+	.args = "-e block:FUNCTION [OPTION...] [--] [COMMAND [ARGUMENT...]]",
+	.help = "Count how often basic blocks of the kernel are passed",
+	.options = options,
+	.runs_command = true,
+	.text = "Diverts the kernel's text to counters, runs COMMAND (or waits for --duration or\n"
+		"Ctrl-C), and takes all back. Passes by all tasks and interrupts are counted.\n"
+		"FUNCTION may be a pattern; +OFFSET and #NUMBER are one block, as kernlens blocks\n"
+		"shows them; :post counts behind a block's last instruction that does not jump.\n"
+		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
+		"\n"
+		"  kernlens count -e block:ksys_read -- cat /etc/passwd\n"
+		"  kernlens count -e 'block:vfs_*' --duration 5\n"
+		"  kernlens count -e block:ksys_read#3 -e block:ksys_read#3:post --asm -- make\n",
+	.exec = exec_count,
+};

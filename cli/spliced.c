@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counting blocks: the wanted functions are taken apart, all their points are spliced, the
+ * command runs, the counts are read, and the kernel's text is put back.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "output.h"
+#include "spliced.h"
+
+/* What one text asks for. */
+struct want {
+	char *pattern; /* of functions */
+	bool at_offset;
+	bool at_number;
+	uint64_t number;
+	bool behind;
+};
+
+/* ---------------------------------------------------------------- what is wanted */
+
+/* "[block:]FUNCTION[+OFFSET|#NUMBER][:post]" */
+static int parse_want(struct want *want, const char *text)
+{
+	char *at, *rest = NULL;
+
+	want->pattern = cli_format("%s", strncmp(text, "block:", 6) ? text : text + 6);
+	at = strrchr(want->pattern, ':');
+	if (at && (!strcmp(at, ":post") || !strcmp(at, ":pre"))) {
+		want->behind = !strcmp(at, ":post");
+		*at = '\0';
+	}
+	at = strpbrk(want->pattern, "+#");
+	if (at) {
+		want->at_offset = *at == '+';
+		want->at_number = *at == '#';
+		*at++ = '\0';
+		want->number = strtoull(at, &rest, 0);
+	}
+	if (!*want->pattern || strchr(want->pattern, ':') || (at && (rest == at || *rest)))
+		return cli_error(-EINVAL, "\"%s\" is not FUNCTION[+OFFSET|#NUMBER][:post]", text);
+	return CLI_OK;
+}
+
+static bool fits(const struct want *want, const struct kl_block_graph *g, uint32_t block)
+{
+	if (want->at_offset)
+		return g->block[block].begin == want->number;
+	return !want->at_number || want->number == block;
+}
+
+static int compare_functions(const void *left, const void *right)
+{
+	const struct cli_spliced_function *a = left, *b = right;
+
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+/* The function's row, the first time a new one. */
+static struct cli_spliced_function *function_at(struct cli_spliced *sp, size_t index)
+{
+	if (!sp->row[index]) {
+		sp->function[sp->functions].index = index;
+		sp->row[index] = ++sp->functions;
+	}
+	return &sp->function[sp->row[index] - 1];
+}
+
+/* Points of a function that one text asks for, each once. Returns how many there are. */
+static uint32_t add_wishes(struct cli_spliced_function *f, const struct kl_block_graph *g,
+			   const struct want *want)
+{
+	uint32_t found = 0;
+
+	f->wish = realloc(f->wish, (f->n + g->blocks + 1) * sizeof(*f->wish));
+	if (!f->wish)
+		abort();
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		bool there = false;
+
+		if (!fits(want, g, i))
+			continue;
+		found++;
+		for (uint32_t k = 0; k < f->n; k++)
+			there |= f->wish[k].block == i && f->wish[k].behind == want->behind;
+		if (!there)
+			f->wish[f->n++] = (struct kl_splice_wish){
+				.block = i,
+				.behind = want->behind,
+				.instrument = KL_INSTRUMENT_COUNT,
+			};
+	}
+	return found;
+}
+
+/* Returns how many points there are, or a negative errno. */
+static long add_function(struct cli_spliced *sp, const struct want *want, uint64_t address)
+{
+	long index = kl_blocks_find(sp->blocks, address);
+	struct kl_block_graph graph;
+	uint32_t found;
+	int ret;
+
+	/* What has been freed after the boot is still among the symbols of some kernels. */
+	if (index < 0)
+		return 0;
+	ret = kl_blocks_graph(sp->blocks, index, &graph);
+	if (ret)
+		return ret;
+	found = add_wishes(function_at(sp, index), &graph, want);
+	kl_block_graph_free(&graph);
+	return found;
+}
+
+static int add_want(struct cli_spliced *sp, const struct want *want, const char *text)
+{
+	struct kl_symbol symbol;
+	size_t position = 0;
+	long found = 0, more = 0;
+	bool named = false;
+
+	while (more >= 0 &&
+	       kl_symbols_next(sp->symbols, want->pattern, true, &position, &symbol)) {
+		if (*symbol.module)
+			continue;
+		named = true;
+		more = add_function(sp, want, symbol.address);
+		found += more;
+	}
+	if (more < 0)
+		return cli_library_error((int)more, NULL);
+	if (!named) {
+		int ret = kl_symbols_find(sp->symbols, want->pattern, &symbol);
+
+		if (ret >= 0)
+			ret = kl_blocks_find(sp->blocks, symbol.address);
+		return cli_library_error(ret < 0 ? ret : -ENOENT, NULL);
+	}
+	if (!found)
+		return cli_error(-ENOENT, "%s: no block is there; kernlens blocks shows them", text);
+	return CLI_OK;
+}
+
+static int add_all(struct cli_spliced *sp)
+{
+	const struct want all = {};
+
+	for (size_t i = 0; i < kl_blocks_functions(sp->blocks); i++) {
+		struct kl_block_function function;
+		struct kl_block_graph graph;
+		int ret;
+
+		kl_blocks_function(sp->blocks, i, &function);
+		if (function.reason)
+			continue;
+		ret = kl_blocks_graph(sp->blocks, i, &graph);
+		if (ret)
+			return cli_library_error(ret, NULL);
+		/* Decoding may have found what the list did not know. */
+		if (!graph.function.reason)
+			add_wishes(function_at(sp, i), &graph, &all);
+		kl_block_graph_free(&graph);
+	}
+	return CLI_OK;
+}
+
+static int find_functions(struct cli_spliced *sp, char *const *texts, size_t n)
+{
+	size_t functions = kl_blocks_functions(sp->blocks);
+	int status;
+
+	sp->function = cli_alloc(functions * sizeof(*sp->function));
+	sp->row = cli_alloc(functions * sizeof(*sp->row));
+	status = n ? CLI_OK : add_all(sp);
+	for (size_t i = 0; i < n && !status; i++) {
+		struct want want = {};
+
+		status = parse_want(&want, texts[i]);
+		if (!status)
+			status = add_want(sp, &want, texts[i]);
+		free(want.pattern);
+	}
+	qsort(sp->function, sp->functions, sizeof(*sp->function), compare_functions);
+	return status;
+}
+
+/* -------------------------------------------------------------------- splicing */
+
+static int plan(struct cli_spliced *sp)
+{
+	for (size_t i = 0; i < sp->functions; i++) {
+		struct cli_spliced_function *f = &sp->function[i];
+		struct kl_block_graph graph;
+		long first = kl_blocks_graph(sp->blocks, f->index, &graph);
+
+		if (!first) {
+			first = kl_splices_add(sp->splices, &graph, f->wish, f->n);
+			kl_block_graph_free(&graph);
+		}
+		if (first < 0)
+			return cli_library_error((int)first, NULL);
+		f->first = first;
+	}
+	return CLI_OK;
+}
+
+/* Says how far it is, and looks for Ctrl-C, between two requests. */
+static int on_progress(void *context, uint32_t done, uint32_t windows)
+{
+	struct cli_spliced *sp = context;
+
+	if (isatty(STDERR_FILENO) && windows > KL_SPLICE_WINDOWS_MAX)
+		fprintf(stderr, "\rsplicing: %u of %u", done, windows);
+	cli_run_wait(&sp->run, -1, 0);
+	return sp->run.asked ? -EINTR : 0;
+}
+
+static int install(struct cli_spliced *sp)
+{
+	uint64_t began = cli_now_ns();
+	int ret = kl_splices_install(sp->splices, sp->session.session, on_progress, sp);
+
+	sp->sum = kl_splices_sum(sp->splices);
+	sp->install_ns = cli_now_ns() - began;
+	if (isatty(STDERR_FILENO) && sp->sum.windows > KL_SPLICE_WINDOWS_MAX)
+		fputs("\r\033[K", stderr);
+	if (ret == -EINTR)
+		return cli_error(0, "ended before the command was started");
+	return ret ? cli_library_error(ret, NULL) : CLI_OK;
+}
+
+/* What was counted between start and end: less what there was before. */
+static int count(struct cli_spliced *sp)
+{
+	uint64_t *before = cli_alloc((sp->sum.points + 1) * sizeof(*before));
+	int ret, status;
+
+	sp->count = cli_alloc((sp->sum.points + 1) * sizeof(*sp->count));
+	ret = kl_splices_counts(sp->splices, sp->session.session, before);
+	status = ret ? cli_library_error(ret, NULL) : cli_run_begin(&sp->run);
+	while (!status && !sp->run.over)
+		cli_run_wait(&sp->run, -1, -1);
+	if (!status) {
+		sp->elapsed_ns = cli_run_elapsed(&sp->run);
+		ret = kl_splices_counts(sp->splices, sp->session.session, sp->count);
+		status = ret ? cli_library_error(ret, NULL) : CLI_OK;
+	}
+	for (uint32_t i = 0; i < sp->sum.points; i++)
+		sp->count[i] -= sp->count[i] < before[i] ? sp->count[i] : before[i];
+	free(before);
+	return status;
+}
+
+static int take_back(struct cli_spliced *sp)
+{
+	struct kl_abi_unsplice result;
+	uint64_t began = cli_now_ns();
+	int ret = kl_session_unsplice(sp->session.session, &result);
+
+	sp->remove_ns = cli_now_ns() - began;
+	if (ret)
+		return cli_library_error(ret, NULL);
+	if (result.lost)
+		return cli_error(-EBUSY, "%u places in the kernel's text were changed by others and "
+				 "stay as they are: the module stays, too", result.lost);
+	return CLI_OK;
+}
+
+int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
+{
+	struct cli_spliced *sp = spliced;
+	int status, taken;
+
+	/* Counters know no tasks, and no event is recorded. */
+	sp->session.select.all = true;
+	sp->session.select.buffer_bytes = 1;
+	sp->session.select.maskset = KL_MASKSET_RNOTHING;
+	status = cli_run_init(&sp->run, &sp->session);
+	if (!status)
+		status = cli_session_open(&sp->session, NULL, KL_HANDLER_log);
+	if (status)
+		return status;
+	sp->symbols = kl_symbols_open(NULL);
+	sp->blocks = sp->symbols ? kl_blocks_open(NULL, sp->symbols) : NULL;
+	sp->splices = sp->blocks ? kl_splices_create() : NULL;
+	if (!sp->splices)
+		return cli_library_error(-errno, NULL);
+	status = find_functions(sp, want, n);
+	if (!status)
+		status = plan(sp);
+	if (!status)
+		status = install(sp);
+	if (!status)
+		status = count(sp);
+	taken = take_back(sp);
+	if (!status)
+		kl_session_stop(sp->session.session);
+	return status ? status : taken;
+}
+
+/* -------------------------------------------------------------------- what it was */
+
+const char *cli_spliced_reason(const struct cli_spliced *spliced, uint32_t point)
+{
+	struct kl_splice_point p = kl_splices_point(spliced->splices, point);
+
+	if (p.placed)
+		return NULL;
+	return p.refusal ? kl_splice_refusal_name(p.refusal) : kl_block_reason_name(p.reason);
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+void cli_spliced_print_sum(const struct cli_spliced *spliced, FILE *file)
+{
+	const struct kl_splices_sum *sum = &spliced->sum;
+	char number[5][CLI_NUMBER_MAX];
+
+	fprintf(file, "\n    %.6f seconds time elapsed\n", seconds(spliced->elapsed_ns));
+	fprintf(file, "    %s of %s points counted (%s have no place, %s were refused), %s windows\n",
+		cli_print_count(number[0], sum->placed), cli_print_count(number[1], sum->points),
+		cli_print_count(number[2], sum->without),
+		cli_print_count(number[3], sum->refused),
+		cli_print_count(number[4], sum->windows));
+	fprintf(file, "    spliced in %.3f s, taken back in %.3f s\n\n",
+		seconds(spliced->install_ns), seconds(spliced->remove_ns));
+}
+
+json_t *cli_spliced_json_sum(const struct cli_spliced *spliced)
+{
+	const struct kl_splices_sum *sum = &spliced->sum;
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "points",
+			 (json_int_t)sum->points, "counted", (json_int_t)sum->placed, "without",
+			 (json_int_t)sum->without, "refused", (json_int_t)sum->refused, "windows",
+			 (json_int_t)sum->windows, "seconds", seconds(spliced->elapsed_ns),
+			 "install_seconds", seconds(spliced->install_ns), "remove_seconds",
+			 seconds(spliced->remove_ns));
+}
+
+char *cli_spliced_subject(const struct cli_spliced *spliced)
+{
+	struct kl_buffer text = {};
+	char *subject;
+
+	kl_buffer_add_string(&text, "of all tasks");
+	for (char **word = spliced->session.select.words; word && *word; word++)
+		kl_buffer_printf(&text, "%s%s", word == spliced->session.select.words ?
+				 " during '" : " ", *word);
+	if (spliced->session.select.words)
+		kl_buffer_add_char(&text, '\'');
+	subject = cli_format("%.*s", (int)text.length, text.data);
+	kl_buffer_deinit(&text);
+	return subject;
+}
+
+int cli_spliced_end(struct cli_spliced *spliced, int status)
+{
+	struct cli_spliced *sp = spliced;
+
+	if (sp->run.began_ns)
+		status = cli_run_status(&sp->run, status);
+	for (size_t i = 0; i < sp->functions; i++)
+		free(sp->function[i].wish);
+	free(sp->function);
+	free(sp->row);
+	free(sp->count);
+	kl_splices_destroy(sp->splices);
+	kl_blocks_close(sp->blocks);
+	kl_symbols_close(sp->symbols);
+	if (sp->session.session)
+		cli_session_close(&sp->session);
+	cli_run_deinit(&sp->run);
+	return status;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Windows for the instruments that are wanted in a function: each point of a block has a window of
+ * its own in the graph; those that overlap are one here, and whose jump lies in another's window
+ * brings that along.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "splices.h"
+
+/* One point, as the graph has it. */
+struct need {
+	struct kl_block_point at;
+	uint32_t place; /* of the instrument, from the function's start */
+	uint32_t point; /* KL_NO_POINT: only the window is needed */
+	uint8_t instrument;
+};
+
+static uint32_t end_of(const struct kl_block_point *point)
+{
+	return point->begin + point->bytes;
+}
+
+static uint8_t tier_of(const struct kl_block_point *point)
+{
+	switch (point->tier) {
+	case KL_TIER_JUMP:
+	case KL_TIER_FALL:
+		return KL_SPLICE_JUMP;
+	case KL_TIER_CALL:
+		return KL_SPLICE_CALL;
+	case KL_TIER_BOUNCE:
+		return KL_SPLICE_BOUNCE;
+	default:
+		return KL_SPLICE_TRAP;
+	}
+}
+
+/* Behind the last instruction that goes on, if the block ends with one that does not. */
+static uint32_t place_behind(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	const struct kl_block_instruction *last =
+		&g->instruction[block->first + block->n - 1];
+
+	if (block->end == KL_END_FALL && last->reason != KL_BLOCK_bug)
+		return block->begin + block->bytes;
+	return last->offset;
+}
+
+/* By place in the text; the one that diverts best first, then in the order of the wishes. */
+static int compare_needs(const void *left, const void *right)
+{
+	const struct need *a = left, *b = right;
+
+	if (a->at.begin != b->at.begin)
+		return a->at.begin < b->at.begin ? -1 : 1;
+	if (a->at.bytes != b->at.bytes)
+		return a->at.bytes > b->at.bytes ? -1 : 1;
+	return (a->point > b->point) - (a->point < b->point);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct need *a = left, *b = right;
+
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return (a->point > b->point) - (a->point < b->point);
+}
+
+/* The block in whose window, behind its jump, a slot is. */
+static const struct kl_block *owner_of(const struct kl_block_graph *g, int32_t slot)
+{
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block_point *pre = &g->block[i].pre;
+
+		if (pre->tier == KL_TIER_JUMP && slot >= (int32_t)pre->begin &&
+		    slot < (int32_t)end_of(pre))
+			return &g->block[i];
+	}
+	return NULL;
+}
+
+/* What is asked for, and the owners of the slots that this takes. */
+static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
+			   const struct kl_splice_wish *wish, uint32_t n, uint32_t first,
+			   struct need *need)
+{
+	uint32_t needs = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct kl_block *block = &g->block[wish[i].block];
+		const struct kl_block_point *at = wish[i].behind ? &block->post : &block->pre;
+		const struct kl_block *owner = NULL;
+
+		if (at->tier == KL_TIER_NONE) {
+			s->point[first + i].reason = at->reason;
+			continue;
+		}
+		need[needs++] = (struct need){
+			.at = *at,
+			.place = wish[i].behind ? place_behind(g, block) : at->begin,
+			.point = first + i,
+			.instrument = wish[i].instrument,
+		};
+		if (at->tier == KL_TIER_BOUNCE)
+			owner = owner_of(g, at->slot);
+		if (owner)
+			need[needs++] = (struct need){
+				.at = owner->pre,
+				.place = owner->pre.begin,
+				.point = KL_NO_POINT,
+				.instrument = KL_INSTRUMENT_COUNT,
+			};
+	}
+	return needs;
+}
+
+static int add_instrument(struct kl_splices *s, const struct need *need, uint32_t begin)
+{
+	void *grown = kl_array_grow(s->instrument, s->instruments, &s->instrument_room,
+				    sizeof(*s->instrument));
+
+	if (!grown)
+		return -ENOMEM;
+	s->instrument = grown;
+	s->instrument[s->instruments++] = (struct kl_splice_instrument){
+		.abi = { .offset = need->place - begin, .instrument = need->instrument },
+		.point = need->point,
+		.number = KL_NO_POINT,
+	};
+	return 0;
+}
+
+static bool is_real(const struct need *need)
+{
+	return need->point != KL_NO_POINT;
+}
+
+/* Too much for one window: no instrument is there. */
+static void leave_out(struct kl_splices *s, const struct need *need, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (is_real(&need[i]))
+			s->point[need[i].point].reason = KL_BLOCK_no_room;
+}
+
+/* Those of a window, by place. One that only lends needs one that does nothing of use. */
+static int add_instruments(struct kl_splices *s, struct need *need, uint32_t n, uint32_t begin)
+{
+	uint32_t real = 0;
+	int ret = 0;
+
+	qsort(need, n, sizeof(*need), compare_places);
+	for (uint32_t i = 0; i < n; i++)
+		real += is_real(&need[i]);
+	for (uint32_t i = 0; i < n && !ret; i++)
+		if (real ? is_real(&need[i]) : !i)
+			ret = add_instrument(s, &need[i], begin);
+	return ret;
+}
+
+/* One window of needs that overlap, to @end. */
+static int add_window(struct kl_splices *s, const struct kl_block_graph *g, struct need *need,
+		      uint32_t n, uint32_t end)
+{
+	struct kl_block_point at = need[0].at;
+	uint32_t bytes = end - at.begin, first = s->instruments;
+	void *grown;
+	int ret;
+
+	if (bytes > KL_SPLICE_WINDOW_BYTES_MAX || n > KL_SPLICE_POINTS_MAX) {
+		leave_out(s, need, n);
+		return 0;
+	}
+	grown = kl_array_grow(s->window, s->windows, &s->window_room, sizeof(*s->window));
+	if (!grown)
+		return -ENOMEM;
+	s->window = grown;
+	ret = add_instruments(s, need, n, at.begin);
+	s->window[s->windows++] = (struct kl_splice_window){
+		.abi = {
+			.address = g->function.address + at.begin,
+			.slot = at.tier == KL_TIER_BOUNCE ? g->function.address + at.slot : 0,
+			.hash = kl_window_hash(g->text + at.begin, bytes),
+			.bytes = bytes,
+			.tier = tier_of(&at),
+			.points = s->instruments - first,
+		},
+		.first = first,
+	};
+	return ret;
+}
+
+static int add_windows(struct kl_splices *s, const struct kl_block_graph *g, struct need *need,
+		       uint32_t n)
+{
+	int ret = 0;
+
+	qsort(need, n, sizeof(*need), compare_needs);
+	for (uint32_t i = 0, next; i < n && !ret; i = next) {
+		uint32_t end = end_of(&need[i].at);
+
+		for (next = i + 1; next < n && need[next].at.begin < end; next++)
+			if (end_of(&need[next].at) > end)
+				end = end_of(&need[next].at);
+		ret = add_window(s, g, need + i, next - i, end);
+	}
+	return ret;
+}
+
+int kl_splice_windows(struct kl_splices *s, const struct kl_block_graph *g,
+		      const struct kl_splice_wish *wish, uint32_t n, uint32_t first)
+{
+	struct need *need = calloc(2 * (size_t)n + 1, sizeof(*need));
+	int ret;
+
+	if (!need)
+		return kl_fail(ENOMEM, "out of memory");
+	ret = add_windows(s, g, need, list_needs(s, g, wish, n, first, need));
+	free(need);
+	return ret;
+}

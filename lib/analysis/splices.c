@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Instruments of many functions: collected, handed to the module in requests, and read. What the
+ * module refuses is left out and said; the rest is asked for again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "splices.h"
+
+struct kl_splices *kl_splices_create(void)
+{
+	struct kl_splices *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		kl_fail(ENOMEM, "out of memory");
+	return s;
+}
+
+void kl_splices_destroy(struct kl_splices *splices)
+{
+	if (!splices)
+		return;
+	free(splices->number);
+	free(splices->point);
+	free(splices->group);
+	free(splices->instrument);
+	free(splices->window);
+	free(splices);
+}
+
+/* ------------------------------------------------------------------ collecting */
+
+static int add_points(struct kl_splices *s, uint32_t n)
+{
+	size_t points = s->points + n;
+	void *point = reallocarray(s->point, points, sizeof(*s->point));
+	void *number = point ? reallocarray(s->number, points, sizeof(*s->number)) : NULL;
+
+	if (point)
+		s->point = point;
+	if (!number)
+		return kl_fail(ENOMEM, "out of memory");
+	s->number = number;
+	for (size_t i = s->points; i < points; i++) {
+		s->point[i] = (struct kl_splice_point){};
+		s->number[i] = KL_NO_POINT;
+	}
+	s->points = points;
+	return 0;
+}
+
+long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *graph,
+		    const struct kl_splice_wish *wish, uint32_t n)
+{
+	struct kl_splices *s = splices;
+	uint32_t first = s->points, windows = s->windows;
+	void *grown;
+	int ret;
+
+	grown = kl_array_grow(s->group, s->groups, &s->group_room, sizeof(*s->group));
+	if (!grown)
+		return -ENOMEM;
+	s->group = grown;
+	ret = n ? add_points(s, n) : 0;
+	if (!ret)
+		ret = kl_splice_windows(s, graph, wish, n, first);
+	if (ret)
+		return ret;
+	s->group[s->groups++] = (struct kl_splice_group){
+		.address = graph->function.address,
+		.first = windows,
+		.n = s->windows - windows,
+	};
+	return first;
+}
+
+/* ------------------------------------------------------------------- installing */
+
+/* A request, and where its parts come from. */
+struct request {
+	struct kl_abi_window *window;
+	uint32_t *from; /* index of each window */
+	struct kl_abi_point *point;
+	uint32_t windows;
+	uint32_t points;
+};
+
+static int compare_groups(const void *left, const void *right)
+{
+	const struct kl_splice_group *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Groups from one on that one request holds; at least one. */
+static size_t groups_together(const struct kl_splices *s, size_t from)
+{
+	uint32_t windows = 0;
+	size_t i;
+
+	for (i = from; i < s->groups; i++) {
+		windows += s->group[i].n;
+		if (i > from && windows > KL_SPLICE_WINDOWS_MAX)
+			break;
+	}
+	return i;
+}
+
+/* All windows of some groups that have not been refused. */
+static void fill_request(const struct kl_splices *s, struct request *r, size_t from, size_t to)
+{
+	r->windows = 0;
+	r->points = 0;
+	for (size_t i = from; i < to; i++)
+		for (uint32_t k = 0; k < s->group[i].n; k++) {
+			const struct kl_splice_window *w = &s->window[s->group[i].first + k];
+
+			if (w->refusal)
+				continue;
+			r->from[r->windows] = w - s->window;
+			r->window[r->windows++] = w->abi;
+			for (uint32_t p = 0; p < w->abi.points; p++)
+				r->point[r->points++] = s->instrument[w->first + p].abi;
+		}
+}
+
+static void refuse_window(struct kl_splices *s, struct kl_splice_window *w, uint8_t refusal)
+{
+	w->refusal = refusal;
+	for (uint32_t p = 0; p < w->abi.points; p++) {
+		uint32_t point = s->instrument[w->first + p].point;
+
+		if (point != KL_NO_POINT)
+			s->point[point].refusal = refusal;
+	}
+}
+
+static bool is_in(const struct kl_abi_window *w, uint64_t address)
+{
+	return address >= w->address && address < w->address + w->bytes;
+}
+
+/* What is said of a function as a whole, not of a window. */
+static bool is_of_function(uint8_t refusal)
+{
+	return refusal == KL_SPLICE_bounds || refusal == KL_SPLICE_undecodable ||
+	       refusal == KL_SPLICE_indirect || refusal == KL_SPLICE_probed;
+}
+
+/* Leave out a window, and those whose slots it would have lent; or the whole function. */
+static void take_refusal(struct kl_splices *s, size_t from, size_t to, uint32_t window,
+			 uint8_t refusal)
+{
+	struct kl_splice_window *bad = &s->window[window];
+	size_t group = from;
+
+	while (group + 1 < to && window - s->group[group].first >= s->group[group].n)
+		group++;
+	for (uint32_t k = 0; k < s->group[group].n; k++) {
+		struct kl_splice_window *w = &s->window[s->group[group].first + k];
+
+		if (w->refusal)
+			continue;
+		if (w == bad || is_of_function(refusal))
+			refuse_window(s, w, refusal);
+		else if (w->abi.slot && is_in(&bad->abi, w->abi.slot))
+			refuse_window(s, w, KL_SPLICE_slot);
+	}
+}
+
+static void take_numbers(struct kl_splices *s, const struct request *r, uint32_t first)
+{
+	for (uint32_t i = 0; i < r->windows; i++) {
+		const struct kl_splice_window *w = &s->window[r->from[i]];
+
+		for (uint32_t p = 0; p < w->abi.points; p++, first++) {
+			struct kl_splice_instrument *in = &s->instrument[w->first + p];
+
+			in->number = first;
+			if (in->point == KL_NO_POINT)
+				continue;
+			s->number[in->point] = first;
+			s->point[in->point].placed = true;
+		}
+	}
+	s->numbers = first;
+}
+
+static int install_groups(struct kl_splices *s, struct kl_session *session, struct request *r,
+			  size_t from, size_t to)
+{
+	for (;;) {
+		struct kl_abi_splice wish = {
+			.window = (uintptr_t)r->window,
+			.point = (uintptr_t)r->point,
+		};
+		int ret;
+
+		fill_request(s, r, from, to);
+		wish.windows = r->windows;
+		wish.points = r->points;
+		if (!r->windows)
+			return 0;
+		ret = kl_session_splice(session, &wish);
+		if (!ret) {
+			take_numbers(s, r, wish.first);
+			return 0;
+		}
+		if (ret != -EINVAL || !wish.refusal || wish.bad >= r->windows)
+			return ret;
+		take_refusal(s, from, to, r->from[wish.bad], wish.refusal);
+	}
+}
+
+static int make_request(const struct kl_splices *s, struct request *r)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < s->groups; i++)
+		most = s->group[i].n > most ? s->group[i].n : most;
+	if (most > KL_SPLICE_WINDOWS_MAX)
+		return kl_fail(E2BIG, "a function needs %zu windows; a request has at most %u",
+			       most, KL_SPLICE_WINDOWS_MAX);
+	r->window = calloc(KL_SPLICE_WINDOWS_MAX, sizeof(*r->window));
+	r->from = calloc(KL_SPLICE_WINDOWS_MAX, sizeof(*r->from));
+	r->point = calloc(s->instruments + 1, sizeof(*r->point));
+	return r->window && r->from && r->point ? 0 : kl_fail(ENOMEM, "out of memory");
+}
+
+int kl_splices_install(struct kl_splices *splices, struct kl_session *session,
+		       int (*progress)(void *context, uint32_t done, uint32_t windows),
+		       void *context)
+{
+	struct kl_splices *s = splices;
+	struct request r = {};
+	uint32_t done = 0;
+	int ret = make_request(s, &r);
+
+	qsort(s->group, s->groups, sizeof(*s->group), compare_groups);
+	for (size_t i = 1; i < s->groups && !ret; i++)
+		if (s->group[i].address == s->group[i - 1].address)
+			ret = kl_fail(EEXIST, "the function at %#llx is there twice",
+				      (unsigned long long)s->group[i].address);
+	for (size_t from = 0, to; from < s->groups && !ret; from = to) {
+		to = groups_together(s, from);
+		if (progress)
+			ret = progress(context, done, s->windows);
+		if (!ret)
+			ret = install_groups(s, session, &r, from, to);
+		done += r.windows;
+	}
+	free(r.point);
+	free(r.from);
+	free(r.window);
+	return ret;
+}
+
+/* --------------------------------------------------------------------- reading */
+
+struct kl_splice_point kl_splices_point(const struct kl_splices *splices, uint32_t point)
+{
+	return splices->point[point];
+}
+
+struct kl_splices_sum kl_splices_sum(const struct kl_splices *splices)
+{
+	struct kl_splices_sum sum = { .points = splices->points };
+
+	for (size_t i = 0; i < splices->points; i++) {
+		sum.placed += splices->point[i].placed;
+		sum.refused += !!splices->point[i].refusal;
+		sum.without += !!splices->point[i].reason;
+	}
+	for (size_t i = 0; i < splices->windows; i++)
+		sum.windows += !splices->window[i].refusal &&
+			       splices->instrument[splices->window[i].first].number != KL_NO_POINT;
+	return sum;
+}
+
+int kl_splices_counts(const struct kl_splices *splices, struct kl_session *session,
+		      uint64_t *count)
+{
+	uint64_t *all = calloc(splices->numbers + 1, sizeof(*all));
+	struct kl_abi_splice_counts call = { .n = splices->numbers, .count = (uintptr_t)all };
+	int ret;
+
+	if (!all)
+		return kl_fail(ENOMEM, "out of memory");
+	ret = kl_session_splice_counts(session, &call);
+	for (size_t i = 0; !ret && i < splices->points; i++)
+		count[i] = splices->number[i] < call.n ? all[splices->number[i]] : 0;
+	free(all);
+	return ret;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Instruments in basic blocks of the running kernel: which points of which functions, planned as
+ * windows of text that the module diverts, and what has been counted there. docs/design/block.md
+ * has the words and rules.
+ */
+#ifndef KERNLENS_SPLICE_H
+#define KERNLENS_SPLICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <kernlens/abi.h>
+#include <kernlens/block.h>
+#include <kernlens/client.h>
+
+#pragma GCC visibility push(default)
+
+/**
+ * struct kl_splice_wish - an instrument that is wanted
+ * @block: index in the function's graph
+ * @behind: behind the block's last instruction that does not jump, not before its first
+ * @instrument: enum kl_instrument
+ */
+struct kl_splice_wish {
+	uint32_t block;
+	bool behind;
+	uint8_t instrument;
+};
+
+/**
+ * struct kl_splice_point - what has become of a wish
+ * @placed: the instrument is there
+ * @reason: enum kl_block_reason: why there is no place for it; 0: there is
+ * @refusal: enum kl_splice_refusal: why the module does not want it; 0: it has not refused
+ */
+struct kl_splice_point {
+	bool placed;
+	uint8_t reason;
+	uint8_t refusal;
+};
+
+/**
+ * struct kl_splices_sum - all of them
+ * @points: wishes
+ * @placed: of them, those that are there
+ * @windows: of the kernel's text that are diverted
+ * @refused: points that the module does not want
+ * @without: points that have no place
+ */
+struct kl_splices_sum {
+	uint32_t points;
+	uint32_t placed;
+	uint32_t windows;
+	uint32_t refused;
+	uint32_t without;
+};
+
+struct kl_splices;
+
+/**
+ * kl_splices_create - none so far
+ *
+ * Returns NULL with errno and an error text.
+ */
+struct kl_splices *kl_splices_create(void);
+
+/**
+ * kl_splices_destroy - free; what has been installed stays as long as its session
+ * @splices: or NULL
+ */
+void kl_splices_destroy(struct kl_splices *splices);
+
+/**
+ * kl_splices_add - want instruments in a function
+ * @splices: nothing installed yet; functions in any order, each once
+ * @graph: the function
+ * @wish: which, in any order; those at one place act in this order
+ * @n: how many
+ *
+ * Windows that would overlap become one. Returns the number of the first point, of which there
+ * are @n, or -ENOMEM with an error text.
+ */
+long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *graph,
+		    const struct kl_splice_wish *wish, uint32_t n);
+
+/**
+ * kl_splices_install - have the module splice them
+ * @splices: all of them
+ * @session: whose they will be; it need not run
+ * @progress: called before each request with the windows done and those there are; or NULL
+ * @context: for @progress, which stops with a negative result
+ *
+ * In requests of many functions each. Windows that the module refuses are left out, with those
+ * that need them. Takes seconds; what is there counts at once. Returns 0 or a negative errno with
+ * an error text, -EEXIST for a function that is there twice; what has been installed stays.
+ */
+int kl_splices_install(struct kl_splices *splices, struct kl_session *session,
+		       int (*progress)(void *context, uint32_t done, uint32_t windows),
+		       void *context);
+
+/**
+ * kl_splices_point - what has become of one wish
+ * @splices: installed
+ * @point: its number
+ */
+struct kl_splice_point kl_splices_point(const struct kl_splices *splices, uint32_t point);
+
+/**
+ * kl_splices_sum - what has become of all
+ * @splices: installed
+ */
+struct kl_splices_sum kl_splices_sum(const struct kl_splices *splices);
+
+/**
+ * kl_splices_counts - how often each point has been passed
+ * @splices: installed
+ * @session: the same
+ * @count: out, by point; 0 for those that are not there
+ *
+ * By any task and interrupt, since it was there. Also after kl_session_unsplice(). Returns 0 or a
+ * negative errno with an error text.
+ */
+int kl_splices_counts(const struct kl_splices *splices, struct kl_session *session,
+		      uint64_t *count);
+
+/**
+ * kl_splice_refusal_name - why the module does not splice a window, in one word
+ * @refusal: enum kl_splice_refusal
+ */
+const char *kl_splice_refusal_name(unsigned int refusal);
+
+/**
+ * kl_splice_refusal_help - the same in words
+ * @refusal: enum kl_splice_refusal
+ */
+const char *kl_splice_refusal_help(unsigned int refusal);
+
+/**
+ * kl_session_splice - one request
+ * @session: whose the splices will be
+ * @wish: windows and points; filled in: the first point's number, or what is refused
+ *
+ * Returns 0, or a negative errno with an error text: -EINVAL with @wish->refusal, -EPERM without
+ * CAP_SYS_ADMIN or under lockdown.
+ */
+int kl_session_splice(struct kl_session *session, struct kl_abi_splice *wish);
+
+/**
+ * kl_session_unsplice - take all of a session's splices back
+ * @session: session
+ * @result: out; or NULL
+ *
+ * Returns 0 or a negative errno with an error text.
+ */
+int kl_session_unsplice(struct kl_session *session, struct kl_abi_unsplice *result);
+
+/**
+ * kl_session_splice_counts - read counters
+ * @session: session
+ * @counts: which, and where to
+ *
+ * Returns 0 or a negative errno with an error text.
+ */
+int kl_session_splice_counts(struct kl_session *session, struct kl_abi_splice_counts *counts);
+
+#pragma GCC visibility pop
+
+#endif /* KERNLENS_SPLICE_H */
