@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Coverage of blocks: rows of functions and blocks, as table, JSON and for lcov. */
+#ifndef KL_CLI_COVERAGE_H
+#define KL_CLI_COVERAGE_H
+
+#include "spliced.h"
+
+/**
+ * struct cli_covered - a block
+ * @offset: from its function's start, bytes
+ * @bytes: length
+ * @reason: why it has no count; NULL: it has one
+ * @count: how often it was passed
+ */
+struct cli_covered {
+	uint32_t offset;
+	uint32_t bytes;
+	const char *reason;
+	uint64_t count;
+};
+
+/**
+ * struct cli_covered_function - a function
+ * @name: of it; @address: of its first byte
+ * @block: its blocks, by address; @n: how many
+ * @counted: blocks that have a count; @ran: of them, those that were passed
+ * @entered: passes of the first block that has a count and is the function's first; else 0
+ * @passes: of all blocks together
+ */
+struct cli_covered_function {
+	const char *name;
+	uint64_t address;
+	struct cli_covered *block;
+	uint32_t n;
+	uint32_t counted;
+	uint32_t ran;
+	uint64_t entered;
+	uint64_t passes;
+};
+
+struct cli_coverage {
+	struct cli_covered_function *function;
+	size_t n;
+};
+
+/**
+ * cli_coverage_read - put a run's counts into rows
+ * @coverage: zeroed
+ * @spliced: run; must outlive @coverage
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *spliced);
+
+void cli_coverage_deinit(struct cli_coverage *coverage);
+
+/* Functions by passes, at most @top (0: all), and what they are together. */
+void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE *file);
+
+json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_spliced *spliced);
+
+/* A record for each function: its blocks are lines, numbered from 1. */
+void cli_coverage_lcov(const struct cli_coverage *coverage, FILE *file);
+
+/**
+ * cli_coverage_diff - what ran in one of two runs only
+ * @before: file of a run's JSON
+ * @after: of another
+ *
+ * Prints to stdout. Returns CLI_OK, or another status after an error message.
+ */
+int cli_coverage_diff(const char *before, const char *after);
+
+#endif /* KL_CLI_COVERAGE_H */
