@@ -71,8 +71,7 @@ static void print_row(const struct count_run *cr, const struct kl_block_graph *g
 			 reason ? "-" : cli_print_count(count, sp->count[point]), wish->block,
 			 block->begin, block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_word(block->taken, taken),
-			 wish->behind ? "behind" : "", reason ? "not counted: " : "",
-			 reason ?: "");
+			 wish->behind ? "behind" : "", reason ? "not counted: " : "", reason ?: "");
 }
 
 static void print_function(const struct count_run *cr, const struct kl_block_graph *g,

@@ -140,7 +140,8 @@ static int exec_coverage(const struct cli_command *self, int argc, char **argv)
 		take_option(cr, &parser, key);
 	if (cr->diff) {
 		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov)
-			cli_usage_error(self, "--diff compares two files of --json, and nothing else");
+			cli_usage_error(self,
+					"--diff compares two files of --json, and nothing else");
 		status = cli_coverage_diff(parser.words[0], parser.words[1]);
 	} else {
 		if (!cr->wants == !cr->all)

@@ -90,8 +90,7 @@ void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE 
 {
 	struct cli_table *table =
 		cli_table_create(">entered|>passes|>blocks ran|>of|>percent|function");
-	const struct cli_covered_function **sorted =
-		cli_alloc((coverage->n + 1) * sizeof(*sorted));
+	const struct cli_covered_function **sorted = cli_alloc((coverage->n + 1) * sizeof(*sorted));
 	uint64_t functions = 0, ran = 0, counted = 0, passes = 0;
 	char number[5][CLI_NUMBER_MAX];
 	size_t n = 0;
@@ -129,10 +128,12 @@ static json_t *json_blocks(const struct cli_covered_function *f)
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct cli_covered *row = &f->block[i];
 
-		json_array_append_new(rows, json_pack("[I, I, o]", (json_int_t)row->offset,
-						      (json_int_t)row->bytes,
-						      row->reason ? json_string(row->reason) :
-						      json_integer((json_int_t)row->count)));
+		json_array_append_new(rows,
+				      json_pack("[I, I, o]", (json_int_t)row->offset,
+						(json_int_t)row->bytes,
+						row->reason ?
+							json_string(row->reason) :
+							json_integer((json_int_t)row->count)));
 	}
 	return rows;
 }
@@ -147,14 +148,12 @@ json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_
 		json_array_append_new(
 			list,
 			json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:o}", "function", f->name,
-				  "address",
-				  json_sprintf("0x%llx", (unsigned long long)f->address),
+				  "address", json_sprintf("0x%llx", (unsigned long long)f->address),
 				  "entered", (json_int_t)f->entered, "passes",
 				  (json_int_t)f->passes, "counted", (json_int_t)f->counted, "ran",
 				  (json_int_t)f->ran, "blocks", json_blocks(f)));
 	}
-	return json_pack("{s:o, s:o}", "functions", list, "splices",
-			 cli_spliced_json_sum(spliced));
+	return json_pack("{s:o, s:o}", "functions", list, "splices", cli_spliced_json_sum(spliced));
 }
 
 void cli_coverage_lcov(const struct cli_coverage *coverage, FILE *file)

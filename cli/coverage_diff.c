@@ -53,7 +53,8 @@ static json_t *index_of(json_t *document)
 	json_t *index = json_object();
 	size_t i;
 
-	json_array_foreach(functions, i, function) {
+	json_array_foreach(functions, i, function)
+	{
 		char *key = key_of(function);
 		json_t *same = json_object_get(index, key);
 
@@ -119,11 +120,13 @@ static size_t add_differences(struct difference *d, json_t *from, json_t *other,
 	json_t *same;
 	size_t n = 0;
 
-	json_object_foreach(from, key, same) {
+	json_object_foreach(from, key, same)
+	{
 		json_t *others = json_object_get(other, key), *function;
 		size_t i;
 
-		json_array_foreach(same, i, function) {
+		json_array_foreach(same, i, function)
+		{
 			json_t *match = json_array_get(others, i);
 
 			if (rest && match)

@@ -124,8 +124,7 @@ static int add_want(struct cli_spliced *sp, const struct want *want, const char 
 	long found = 0, more = 0;
 	bool named = false;
 
-	while (more >= 0 &&
-	       kl_symbols_next(sp->symbols, want->pattern, true, &position, &symbol)) {
+	while (more >= 0 && kl_symbols_next(sp->symbols, want->pattern, true, &position, &symbol)) {
 		if (*symbol.module)
 			continue;
 		named = true;
@@ -142,7 +141,8 @@ static int add_want(struct cli_spliced *sp, const struct want *want, const char 
 		return cli_library_error(ret < 0 ? ret : -ENOENT, NULL);
 	}
 	if (!found)
-		return cli_error(-ENOENT, "%s: no block is there; kernlens blocks shows them", text);
+		return cli_error(-ENOENT, "%s: no block is there; kernlens blocks shows them",
+				 text);
 	return CLI_OK;
 }
 
@@ -266,8 +266,10 @@ static int take_back(struct cli_spliced *sp)
 	if (ret)
 		return cli_library_error(ret, NULL);
 	if (result.lost)
-		return cli_error(-EBUSY, "%u places in the kernel's text were changed by others and "
-				 "stay as they are: the module stays, too", result.lost);
+		return cli_error(-EBUSY,
+				 "%u places in the kernel's text were changed by others and "
+				 "stay as they are: the module stays, too",
+				 result.lost);
 	return CLI_OK;
 }
 
@@ -325,10 +327,10 @@ void cli_spliced_print_sum(const struct cli_spliced *spliced, FILE *file)
 	char number[5][CLI_NUMBER_MAX];
 
 	fprintf(file, "\n    %.6f seconds time elapsed\n", seconds(spliced->elapsed_ns));
-	fprintf(file, "    %s of %s points counted (%s have no place, %s were refused), %s windows\n",
+	fprintf(file,
+		"    %s of %s points counted (%s have no place, %s were refused), %s windows\n",
 		cli_print_count(number[0], sum->placed), cli_print_count(number[1], sum->points),
-		cli_print_count(number[2], sum->without),
-		cli_print_count(number[3], sum->refused),
+		cli_print_count(number[2], sum->without), cli_print_count(number[3], sum->refused),
 		cli_print_count(number[4], sum->windows));
 	fprintf(file, "    spliced in %.3f s, taken back in %.3f s\n\n",
 		seconds(spliced->install_ns), seconds(spliced->remove_ns));
@@ -353,8 +355,8 @@ char *cli_spliced_subject(const struct cli_spliced *spliced)
 
 	kl_buffer_add_string(&text, "of all tasks");
 	for (char **word = spliced->session.select.words; word && *word; word++)
-		kl_buffer_printf(&text, "%s%s", word == spliced->session.select.words ?
-				 " during '" : " ", *word);
+		kl_buffer_printf(&text, "%s%s",
+				 word == spliced->session.select.words ? " during '" : " ", *word);
 	if (spliced->session.select.words)
 		kl_buffer_add_char(&text, '\'');
 	subject = cli_format("%.*s", (int)text.length, text.data);

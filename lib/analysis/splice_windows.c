@@ -41,8 +41,7 @@ static uint8_t tier_of(const struct kl_block_point *point)
 /* Behind the last instruction that goes on, if the block ends with one that does not. */
 static uint32_t place_behind(const struct kl_block_graph *g, const struct kl_block *block)
 {
-	const struct kl_block_instruction *last =
-		&g->instruction[block->first + block->n - 1];
+	const struct kl_block_instruction *last = &g->instruction[block->first + block->n - 1];
 
 	if (block->end == KL_END_FALL && last->reason != KL_BLOCK_bug)
 		return block->begin + block->bytes;

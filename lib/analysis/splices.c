@@ -279,8 +279,7 @@ struct kl_splices_sum kl_splices_sum(const struct kl_splices *splices)
 	return sum;
 }
 
-int kl_splices_counts(const struct kl_splices *splices, struct kl_session *session,
-		      uint64_t *count)
+int kl_splices_counts(const struct kl_splices *splices, struct kl_session *session, uint64_t *count)
 {
 	uint64_t *all = calloc(splices->numbers + 1, sizeof(*all));
 	struct kl_abi_splice_counts call = { .n = splices->numbers, .count = (uintptr_t)all };

@@ -26,8 +26,6 @@ static const struct {
 } symbols[] = {
 	SYMBOL(kallsyms_on_each_symbol),
 	SYMBOL(text_poke),
-	SYMBOL(text_poke_queue),
-	SYMBOL(text_poke_finish),
 	SYMBOL(set_memory_ro),
 	SYMBOL(set_memory_x),
 	SYMBOL(get_kprobe),

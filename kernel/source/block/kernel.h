@@ -33,8 +33,6 @@ typedef int (*kl_symbol_fn)(void *data, const char *name, unsigned long address)
 struct kl_kernel {
 	int (*kallsyms_on_each_symbol)(kl_symbol_fn fn, void *data);
 	void *(*text_poke)(void *address, const void *text, size_t bytes);
-	void (*text_poke_queue)(void *address, const void *text, size_t bytes, const void *emulate);
-	void (*text_poke_finish)(void);
 	int (*set_memory_ro)(unsigned long address, int pages);
 	int (*set_memory_x)(unsigned long address, int pages);
 	struct kprobe *(*get_kprobe)(void *address);

@@ -81,10 +81,9 @@ static struct kl_splices *create(const struct kl_request *r)
 		return NULL;
 	c->points = r->points;
 	c->splice = kvcalloc(r->windows, sizeof(*c->splice), GFP_KERNEL);
-	c->trap = kvcalloc(r->windows, sizeof(*c->trap), GFP_KERNEL);
 	c->listed = kvcalloc(r->windows, sizeof(*c->listed), GFP_KERNEL);
 	c->counter = kl_kernel_alloc(array_size(r->points, sizeof(*c->counter)));
-	if (c->splice && c->trap && c->listed && c->counter) {
+	if (c->splice && c->listed && c->counter) {
 		memset(c->counter, 0, r->points * sizeof(*c->counter));
 		make_hot(c);
 		return c;
@@ -169,16 +168,8 @@ static int place_patches(struct kl_splices *c, struct kl_request *r, struct kl_p
 	if (kl_kernel.set_memory_ro((unsigned long)c->arena, pages) ||
 	    kl_kernel.set_memory_x((unsigned long)c->arena, pages))
 		return -ENOMEM;
-	for (u32 i = 0; i < c->n; i++) {
-		struct kl_splice *sp = &c->splice[i];
-
-		sp->patch += (unsigned long)c->arena;
-		if (sp->several || sp->tier == KL_SPLICE_TRAP)
-			c->trap[c->trap_n++] = (struct kl_trap){
-				.address = sp->address,
-				.patch = sp->patch,
-			};
-	}
+	for (u32 i = 0; i < c->n; i++)
+		c->splice[i].patch += (unsigned long)c->arena;
 	return 0;
 }
 

@@ -31,7 +31,8 @@ struct kl_session;
  * @tier: enum kl_splice_tier
  * @several: it has more than one instruction: a task may be inside
  * @lends: slots are in it
- * @gone: it has been taken back, or lost
+ * @leaves: it is being taken back
+ * @gone: it has been taken back
  * @original: bytes that were there; as many as the tier changes
  * @written: bytes that are there now
  * @slot_original: bytes that were in the slot
@@ -44,26 +45,19 @@ struct kl_splice {
 	u8 tier;
 	bool several;
 	bool lends;
+	bool leaves;
 	bool gone;
 	u8 original[KL_JUMP_BYTES];
 	u8 written[KL_JUMP_BYTES];
 	u8 slot_original[KL_JUMP_BYTES];
 };
 
-/* Where a breakpoint at @address goes on. */
-struct kl_trap {
-	unsigned long address;
-	unsigned long patch;
-};
-
 /**
  * struct kl_splices - windows of one request
  * @list: in its set
- * @traps: in the list that breakpoints look at, while there may be any
+ * @published: in the list that breakpoints look at, while there may be any
  * @n: windows
  * @splice: they, by address
- * @trap_n: breakpoints
- * @trap: they, by address
  * @points: counters
  * @counter: they; in memory near the text
  * @hot: of few points a counter for each processor, or NULL: then @counter's is used
@@ -74,11 +68,9 @@ struct kl_trap {
  */
 struct kl_splices {
 	struct list_head list;
-	struct list_head traps;
+	struct list_head published;
 	u32 n;
 	struct kl_splice *splice;
-	u32 trap_n;
-	struct kl_trap *trap;
 	u32 points;
 	u64 *counter;
 	u64 __percpu **hot;
@@ -181,6 +173,6 @@ bool kl_splices_write(struct kl_splices *c, u32 *bad);
 u32 kl_splices_unwrite(struct kl_splice_set *set);
 void kl_splices_publish(struct kl_splices *c);
 void kl_splices_withdraw(struct kl_splices *c);
-unsigned long kl_splices_find_trap(unsigned long address);
+const struct kl_splice *kl_splices_find(unsigned long address);
 
 #endif /* KL_SOURCE_BLOCK_SPLICE_H */

@@ -13,6 +13,7 @@
 #include <linux/suspend.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <asm/text-patching.h>
 
 #include "../../session/session.h"
 #include "kernel.h"
@@ -31,14 +32,18 @@ static bool handles_breakpoints;
 static int on_die(struct notifier_block *block, unsigned long what, void *data)
 {
 	struct die_args *args = data;
-	unsigned long patch;
+	const struct kl_splice *sp;
 
 	if (what != DIE_INT3 || user_mode(args->regs))
 		return NOTIFY_DONE;
-	patch = kl_splices_find_trap(args->regs->ip - INT3_INSN_SIZE);
-	if (!patch)
+	sp = kl_splices_find(args->regs->ip - INT3_INSN_SIZE);
+	if (!sp)
 		return NOTIFY_DONE;
-	args->regs->ip = patch;
+	/* A call's patch goes on to the function that was called, which returns behind the call. */
+	if (sp->tier == KL_SPLICE_CALL)
+		int3_emulate_call(args->regs, sp->patch);
+	else
+		int3_emulate_jmp(args->regs, sp->patch);
 	return NOTIFY_STOP;
 }
 
@@ -220,7 +225,6 @@ void kl_splices_free(struct kl_splices *c)
 	vfree(c->arena);
 	vfree(c->counter);
 	kvfree(c->listed);
-	kvfree(c->trap);
 	kvfree(c->splice);
 	kfree(c);
 }

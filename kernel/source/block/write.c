@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Writing splices into the text and taking them back, while all of it runs. A processor only ever
- * meets instructions as they were or as they will be: single ones are exchanged by the kernel's
- * own way of changing text; before several become one jump, a breakpoint sends who arrives to the
- * patch, until nobody can be among them any more. Under the lock of splice.c; breakpoints look at
- * `traps` under RCU.
+ * meets instructions as they were or as they will be: first a breakpoint takes the place of each
+ * window's first byte and sends who arrives to the patch; then the bytes behind it change, and
+ * last the first, each seen by all processors before the next. Windows of several instructions
+ * have their breakpoint until nobody can be among them any more. What changes on a page is
+ * written at once. Under the lock of splice.c; breakpoints look at `published` under RCU.
  */
 #include <linux/cpu.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/string.h>
+#include <asm/sync_core.h>
 
 #include "kernel.h"
 #include "splice.h"
 
 static const u8 breakpoint = INT3_INSN_OPCODE;
-static LIST_HEAD(traps);
+static LIST_HEAD(published);
+
+/* A page of text as it will be, and which part of it differs. Under text_mutex. */
+static struct {
+	unsigned long page;
+	u32 first;
+	u32 last;
+	u8 text[PAGE_SIZE];
+} page;
 
 /* Order of locks: of processors that come and go, then the text. */
 static void lock_text(void)
@@ -62,7 +74,7 @@ static u32 changed_bytes(const struct kl_splice *sp)
 void kl_splices_publish(struct kl_splices *c)
 {
 	/* The newest first: while it is written many breakpoints are met. */
-	list_add_rcu(&c->traps, &traps);
+	list_add_rcu(&c->published, &published);
 }
 
 /**
@@ -73,37 +85,87 @@ void kl_splices_publish(struct kl_splices *c)
  */
 void kl_splices_withdraw(struct kl_splices *c)
 {
-	list_del_rcu(&c->traps);
+	list_del_rcu(&c->published);
 }
 
 /**
- * kl_splices_find_trap - where a breakpoint goes on
+ * kl_splices_find - whose breakpoint is it?
  * @address: of the breakpoint
  *
- * Returns 0 if it is not ours. Context: any in which breakpoints are handled; RCU watches.
+ * Returns the window, or NULL if it is not ours. Context: any in which breakpoints are handled;
+ * RCU watches.
  */
-unsigned long kl_splices_find_trap(unsigned long address)
+const struct kl_splice *kl_splices_find(unsigned long address)
 {
 	const struct kl_splices *c;
 
-	list_for_each_entry_rcu(c, &traps, traps) {
-		u32 low = 0, high = c->trap_n;
+	list_for_each_entry_rcu(c, &published, published) {
+		u32 at = kl_splices_from(c, address);
 
-		while (low < high) {
-			u32 middle = low + (high - low) / 2;
-
-			if (c->trap[middle].address < address)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (low < c->trap_n && c->trap[low].address == address)
-			return c->trap[low].patch;
+		if (at < c->n && c->splice[at].address == address)
+			return &c->splice[at];
 	}
-	return 0;
+	return NULL;
 }
 
 /* --------------------------------------------------------------- writing */
+
+static void flush_page(void)
+{
+	if (page.first < page.last)
+		kl_kernel.text_poke((void *)(page.page + page.first), page.text + page.first,
+				    page.last - page.first);
+	page.page = 0;
+	page.first = PAGE_SIZE;
+	page.last = 0;
+	cond_resched();
+}
+
+/* Bytes that will be there after flush_page(). */
+static void put(unsigned long address, const u8 *bytes, u32 n)
+{
+	for (; n; n--, address++) {
+		u32 at = offset_in_page(address);
+
+		if (page.page != (address & PAGE_MASK)) {
+			flush_page();
+			page.page = address & PAGE_MASK;
+			memcpy(page.text, (void *)page.page, PAGE_SIZE);
+		}
+		page.text[at] = *bytes++;
+		page.first = min(page.first, at);
+		page.last = max(page.last, at + 1);
+	}
+}
+
+static void sync_core_of(void *unused)
+{
+	sync_core();
+}
+
+/* What has been put is in memory, and no processor goes on with what it had fetched before. */
+static void finish(void)
+{
+	flush_page();
+	on_each_cpu(sync_core_of, NULL, 1);
+}
+
+static void put_breakpoint(const struct kl_splice *sp)
+{
+	put(sp->address, &breakpoint, 1);
+}
+
+/* The bytes behind the breakpoint, or that in its place. */
+static void put_rest(const struct kl_splice *sp, const u8 *text)
+{
+	if (changed_bytes(sp) > 1)
+		put(sp->address + 1, text + 1, changed_bytes(sp) - 1);
+}
+
+static void put_first(const struct kl_splice *sp, const u8 *text)
+{
+	put(sp->address, text, 1);
+}
 
 static void make_jump(u8 *to, unsigned long from, unsigned long target, u8 opcode)
 {
@@ -131,11 +193,6 @@ static void make_text(struct kl_splice *sp)
 	}
 }
 
-static void queue(struct kl_splice *sp)
-{
-	kl_kernel.text_poke_queue((void *)sp->address, sp->written, changed_bytes(sp), NULL);
-}
-
 /* Is the text what it was when the patches were made of it? */
 static bool is_unchanged(const struct kl_splices *c, u32 *bad)
 {
@@ -150,46 +207,36 @@ static bool is_unchanged(const struct kl_splices *c, u32 *bad)
 	return true;
 }
 
-/* What can be written at once; elsewhere a breakpoint. Returns whether there are such. */
-static bool write_first(struct kl_splices *c)
+/* Returns whether there are windows of several instructions, or of one. */
+static bool write_breakpoints(const struct kl_splices *c, bool several)
 {
-	bool several = false;
+	bool some = false;
 
-	for (u32 i = 0; i < c->n; i++) {
-		struct kl_splice *sp = &c->splice[i];
-
-		make_text(sp);
-		/* One that lends has to be quiet as well, so that nobody is before a slot. */
-		if (sp->several) {
-			kl_kernel.text_poke_queue((void *)sp->address, &breakpoint, 1, NULL);
-			several = true;
-		} else if (sp->tier != KL_SPLICE_BOUNCE) {
-			queue(sp);
+	for (u32 i = 0; i < c->n; i++)
+		if (c->splice[i].several == several) {
+			put_breakpoint(&c->splice[i]);
+			some = true;
 		}
-	}
-	kl_kernel.text_poke_finish();
-	return several;
+	finish();
+	return some;
 }
 
-static void write_rest(struct kl_splices *c)
+/* All windows have their breakpoints, and nobody is behind one of several instructions. */
+static void write_windows(const struct kl_splices *c)
 {
 	u8 jump[KL_JUMP_BYTES];
 
-	for (u32 i = 0; i < c->n; i++) {
-		struct kl_splice *sp = &c->splice[i];
-
-		if (sp->slot) {
-			make_jump(jump, sp->slot, sp->patch, JMP32_INSN_OPCODE);
-			kl_kernel.text_poke_queue((void *)sp->slot, jump, sizeof(jump), NULL);
-		} else if (sp->several) {
-			queue(sp);
-		}
-	}
-	kl_kernel.text_poke_finish();
 	for (u32 i = 0; i < c->n; i++)
-		if (c->splice[i].slot)
-			queue(&c->splice[i]);
-	kl_kernel.text_poke_finish();
+		put_rest(&c->splice[i], c->splice[i].written);
+	for (u32 i = 0; i < c->n; i++)
+		if (c->splice[i].slot) {
+			make_jump(jump, c->splice[i].slot, c->splice[i].patch, JMP32_INSN_OPCODE);
+			put(c->splice[i].slot, jump, sizeof(jump));
+		}
+	finish();
+	for (u32 i = 0; i < c->n; i++)
+		put_first(&c->splice[i], c->splice[i].written);
+	finish();
 }
 
 /**
@@ -203,17 +250,20 @@ bool kl_splices_write(struct kl_splices *c, u32 *bad)
 {
 	bool unchanged, several = false;
 
+	for (u32 i = 0; i < c->n; i++)
+		make_text(&c->splice[i]);
 	lock_text();
 	unchanged = is_unchanged(c, bad);
 	if (unchanged)
-		several = write_first(c);
+		several = write_breakpoints(c, true);
 	unlock_text();
 	if (!unchanged)
 		return false;
 	if (several)
 		wait_for_tasks();
 	lock_text();
-	write_rest(c);
+	write_breakpoints(c, false);
+	write_windows(c);
 	unlock_text();
 	return true;
 }
@@ -233,33 +283,37 @@ static bool is_lost(struct kl_splice *sp)
 	return memcmp((void *)sp->slot, jump, sizeof(jump));
 }
 
-static void take_back(struct kl_splice *sp)
-{
-	/* Meanwhile who comes is sent on as by what is there now. */
-	kl_kernel.text_poke_queue((void *)sp->address, sp->original, changed_bytes(sp),
-				  sp->tier == KL_SPLICE_CALL ? NULL : sp->written);
-	sp->gone = true;
-}
+#define for_each_splice(set, c, sp)                   \
+	list_for_each_entry(c, &(set)->splices, list) \
+		for (sp = (c)->splice; sp < (c)->splice + (c)->n; sp++)
 
 /* Those from which nobody bounces off, or all. Returns how many are lost. */
 static u32 take_back_set(struct kl_splice_set *set, bool lenders)
 {
 	struct kl_splices *c;
+	struct kl_splice *sp;
 	u32 lost = 0;
 
-	list_for_each_entry(c, &set->splices, list) {
-		for (u32 i = 0; i < c->n; i++) {
-			struct kl_splice *sp = &c->splice[i];
-
-			if (sp->gone || sp->lends != lenders)
-				continue;
-			if (is_lost(sp))
-				lost++;
-			else
-				take_back(sp);
-		}
+	for_each_splice(set, c, sp)
+	{
+		if (sp->gone || sp->lends != lenders)
+			continue;
+		sp->leaves = !is_lost(sp);
+		lost += !sp->leaves;
 	}
-	kl_kernel.text_poke_finish();
+	for_each_splice(set, c, sp) if (sp->leaves) put_breakpoint(sp);
+	finish();
+	for_each_splice(set, c, sp) if (sp->leaves) put_rest(sp, sp->original);
+	finish();
+	for_each_splice(set, c, sp)
+	{
+		if (!sp->leaves)
+			continue;
+		put_first(sp, sp->original);
+		sp->leaves = false;
+		sp->gone = true;
+	}
+	finish();
 	return lost;
 }
 
@@ -267,12 +321,11 @@ static u32 take_back_set(struct kl_splice_set *set, bool lenders)
 static void take_back_slots(struct kl_splice_set *set)
 {
 	struct kl_splices *c;
+	struct kl_splice *sp;
 
-	list_for_each_entry(c, &set->splices, list)
-		for (u32 i = 0; i < c->n; i++)
-			if (c->splice[i].slot && c->splice[i].gone)
-				kl_kernel.text_poke((void *)c->splice[i].slot,
-						    c->splice[i].slot_original, KL_JUMP_BYTES);
+	for_each_splice(set, c, sp) if (sp->slot && sp->gone)
+		put(sp->slot, sp->slot_original, KL_JUMP_BYTES);
+	finish();
 }
 
 /**
