@@ -39,7 +39,8 @@ struct kl_abi_window {
 	__u8 bytes;
 	__u8 tier; /* enum kl_splice_tier */
 	__u8 points; /* of the request's points, the next so many are in this window */
-	__u8 reserved[5];
+	__u8 refusal; /* out, if the request fails: why this window is refused, or 0 */
+	__u8 reserved[4];
 };
 
 /*
@@ -63,8 +64,8 @@ struct kl_abi_splice {
 	__u64 point; /* struct kl_abi_point * */
 	__u32 points;
 	__u32 first; /* out: number of the first point; the others follow */
-	__u32 bad; /* out, also on failure: index of the window that is refused */
-	__u32 refusal; /* out, also on failure: why, or 0 */
+	__u32 bad; /* out, also on failure: index of the first window that is refused */
+	__u32 refusal; /* out, also on failure: why, or 0; others have theirs in the windows */
 };
 
 /* KL_IOC_UNSPLICE: all of the session's splices are removed. Counters stay readable. */

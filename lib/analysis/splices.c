@@ -150,8 +150,8 @@ static bool is_of_function(uint8_t refusal)
 }
 
 /* Leave out a window, and those whose slots it would have lent; or the whole function. */
-static void take_refusal(struct kl_splices *s, size_t from, size_t to, uint32_t window,
-			 uint8_t refusal)
+static void leave_out(struct kl_splices *s, size_t from, size_t to, uint32_t window,
+		      uint8_t refusal)
 {
 	struct kl_splice_window *bad = &s->window[window];
 	size_t group = from;
@@ -168,6 +168,16 @@ static void take_refusal(struct kl_splices *s, size_t from, size_t to, uint32_t 
 		else if (w->abi.slot && is_in(&bad->abi, w->abi.slot))
 			refuse_window(s, w, KL_SPLICE_slot);
 	}
+}
+
+/* All that the module has refused; it says at least one. */
+static void take_refusals(struct kl_splices *s, size_t from, size_t to, const struct request *r,
+			  const struct kl_abi_splice *wish)
+{
+	leave_out(s, from, to, r->from[wish->bad], wish->refusal);
+	for (uint32_t i = 0; i < r->windows; i++)
+		if (r->window[i].refusal && !s->window[r->from[i]].refusal)
+			leave_out(s, from, to, r->from[i], r->window[i].refusal);
 }
 
 static void take_numbers(struct kl_splices *s, const struct request *r, uint32_t first)
@@ -210,7 +220,7 @@ static int install_groups(struct kl_splices *s, struct kl_session *session, stru
 		}
 		if (ret != -EINVAL || !wish.refusal || wish.bad >= r->windows)
 			return ret;
-		take_refusal(s, from, to, r->from[wish.bad], wish.refusal);
+		take_refusals(s, from, to, r, &wish);
 	}
 }
 

@@ -277,6 +277,7 @@ u32 kl_request_check_slots(struct kl_request *r)
 		if (r->window[i].slot)
 			slot[n++] = (struct slot){ .address = r->window[i].slot, .window = i };
 	sort(slot, n, sizeof(*slot), compare_slots, NULL);
+	r->bad = 0;
 	for (u32 i = 1; i < n && !refusal; i++) {
 		if (slot[i].address >= slot[i - 1].address + KL_JUMP_BYTES)
 			continue;

@@ -116,39 +116,54 @@ static int add_splice(struct kl_splices *c, const struct kl_request *r, u32 i,
 	return 0;
 }
 
-/* All windows of a request, function by function. Holds kprobe_mutex. */
+/* A window is refused; the first one is who stands for the request. */
+static void refuse(struct kl_request *r, u32 i, u32 refusal)
+{
+	r->window[i].refusal = refusal;
+	if (refusal && !r->refusal) {
+		r->bad = i;
+		r->refusal = refusal;
+	}
+}
+
+/* The function of a window. Returns a negative errno, or a refusal. */
+static int load_function(struct kl_splices *c, struct kl_function *f, unsigned long address)
+{
+	int error;
+
+	if (f->end && address >= f->begin && address < f->end)
+		return 0;
+	cond_resched();
+	error = kl_function_load(f, address);
+	if (error) {
+		f->end = 0;
+		return error == -ENOENT ? KL_SPLICE_bounds : error;
+	}
+	kl_function_find_live(f);
+	list_function(c, f);
+	return 0;
+}
+
+/* All windows of a request, function by function; all that are refused are found. */
 static int check_windows(struct kl_splices *c, struct kl_request *r, struct kl_patches *p)
 {
 	struct kl_function f = {};
 	int error = 0;
 
-	for (u32 i = 0; i < r->windows && !error && !r->refusal; i++) {
-		const struct kl_abi_window *w = &r->window[i];
+	for (u32 i = 0; i < r->windows && error >= 0; i++) {
+		u32 refusal;
 
-		r->bad = i;
-		if (!f.end || w->address < f.begin || w->address >= f.end) {
-			error = kl_function_load(&f, w->address);
-			if (error == -ENOENT) {
-				r->refusal = KL_SPLICE_bounds;
-				error = 0;
-				break;
-			}
-			if (!error) {
-				kl_function_find_live(&f);
-				list_function(c, &f);
-			}
-			cond_resched();
-		}
-		if (error)
+		error = load_function(c, &f, r->window[i].address);
+		if (error < 0)
 			break;
-		r->refusal = kl_request_check_window(r, i, &f);
-		if (!r->refusal && w->slot)
-			r->refusal = kl_request_check_slot(r, i, &f);
-		if (!r->refusal)
-			error = add_splice(c, r, i, &f, p);
+		refusal = error ?: kl_request_check_window(r, i, &f);
+		if (!refusal && r->window[i].slot)
+			refusal = kl_request_check_slot(r, i, &f);
+		refuse(r, i, refusal);
+		error = r->refusal ? 0 : add_splice(c, r, i, &f, p);
 	}
 	kl_function_free(&f);
-	return error;
+	return min(error, 0);
 }
 
 /* Patches go where they can be jumped to, and become text. */
@@ -197,7 +212,7 @@ static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *w
 	error = check_windows(c, r, &p);
 	mutex_unlock(kl_kernel.kprobe_mutex);
 	if (!error && !r->refusal)
-		r->refusal = kl_request_check_slots(r);
+		refuse(r, r->bad, kl_request_check_slots(r));
 	if (!error && !r->refusal) {
 		find_lenders(c);
 		error = place_patches(c, r, &p);
@@ -208,7 +223,7 @@ static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *w
 		if (kl_splices_write(c, &r->bad))
 			return 0;
 		kl_splices_withdraw(c);
-		r->refusal = KL_SPLICE_text;
+		refuse(r, r->bad, KL_SPLICE_text);
 	}
 	kl_splices_unlist(c);
 	/* Nobody looks at the breakpoints, or at kprobes' list, as they were. */
@@ -236,6 +251,16 @@ static const char *refusal_text(u32 refusal)
 	};
 
 	return texts[refusal];
+}
+
+/* The caller may leave all of them out at once. */
+static void tell_refusals(const struct kl_request *r, const struct kl_abi_splice *wish)
+{
+	struct kl_abi_window __user *to = u64_to_user_ptr(wish->window);
+
+	for (u32 i = 0; i < r->windows; i++)
+		if (r->window[i].refusal && put_user(r->window[i].refusal, &to[i].refusal))
+			break;
 }
 
 static void forget_request(struct kl_request *r)
@@ -322,9 +347,11 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *wish, struct kl_e
 	}
 	wish->bad = r.bad;
 	wish->refusal = r.refusal;
-	if (r.refusal)
+	if (r.refusal) {
+		tell_refusals(&r, wish);
 		error = kl_fail(why, -EINVAL, "window %u at %pS is refused: %s", r.bad,
 				(void *)r.window[r.bad].address, refusal_text(r.refusal));
+	}
 	forget_request(&r);
 	return error;
 }

@@ -244,7 +244,8 @@ static void write_windows(const struct kl_splices *c)
  * @c: checked and published, with patches
  * @bad: set on failure: a window whose text has changed meanwhile
  *
- * All or, on failure, none. Context: may sleep, for as long as tasks need to leave the windows.
+ * All or, on failure, none. No processor comes or goes meanwhile: one that comes could not handle a
+ * breakpoint yet. Context: may sleep, for as long as tasks need to leave the windows.
  */
 bool kl_splices_write(struct kl_splices *c, u32 *bad)
 {
@@ -252,20 +253,22 @@ bool kl_splices_write(struct kl_splices *c, u32 *bad)
 
 	for (u32 i = 0; i < c->n; i++)
 		make_text(&c->splice[i]);
+	cpu_hotplug_disable();
 	lock_text();
 	unchanged = is_unchanged(c, bad);
 	if (unchanged)
 		several = write_breakpoints(c, true);
 	unlock_text();
-	if (!unchanged)
-		return false;
-	if (several)
-		wait_for_tasks();
-	lock_text();
-	write_breakpoints(c, false);
-	write_windows(c);
-	unlock_text();
-	return true;
+	if (unchanged) {
+		if (several)
+			wait_for_tasks();
+		lock_text();
+		write_breakpoints(c, false);
+		write_windows(c);
+		unlock_text();
+	}
+	cpu_hotplug_enable();
+	return unchanged;
 }
 
 /* ----------------------------------------------------------- taking back */
@@ -283,29 +286,26 @@ static bool is_lost(struct kl_splice *sp)
 	return memcmp((void *)sp->slot, jump, sizeof(jump));
 }
 
-#define for_each_splice(set, c, sp)                   \
-	list_for_each_entry(c, &(set)->splices, list) \
-		for (sp = (c)->splice; sp < (c)->splice + (c)->n; sp++)
+#define for_each_splice(c, sp) for (sp = (c)->splice; sp < (c)->splice + (c)->n; sp++)
 
-/* Those from which nobody bounces off, or all. Returns how many are lost. */
-static u32 take_back_set(struct kl_splice_set *set, bool lenders)
+/* Those that lend slots, or the others. Returns how many are lost. */
+static u32 take_back_some(struct kl_splices *c, bool lenders)
 {
-	struct kl_splices *c;
 	struct kl_splice *sp;
 	u32 lost = 0;
 
-	for_each_splice(set, c, sp)
+	for_each_splice(c, sp)
 	{
 		if (sp->gone || sp->lends != lenders)
 			continue;
 		sp->leaves = !is_lost(sp);
 		lost += !sp->leaves;
 	}
-	for_each_splice(set, c, sp) if (sp->leaves) put_breakpoint(sp);
+	for_each_splice(c, sp) if (sp->leaves) put_breakpoint(sp);
 	finish();
-	for_each_splice(set, c, sp) if (sp->leaves) put_rest(sp, sp->original);
+	for_each_splice(c, sp) if (sp->leaves) put_rest(sp, sp->original);
 	finish();
-	for_each_splice(set, c, sp)
+	for_each_splice(c, sp)
 	{
 		if (!sp->leaves)
 			continue;
@@ -317,13 +317,20 @@ static u32 take_back_set(struct kl_splice_set *set, bool lenders)
 	return lost;
 }
 
-/* Nobody is in a slot any more, and nothing goes there. */
-static void take_back_slots(struct kl_splice_set *set)
+static bool has_slots(const struct kl_splices *c)
 {
-	struct kl_splices *c;
 	struct kl_splice *sp;
 
-	for_each_splice(set, c, sp) if (sp->slot && sp->gone)
+	for_each_splice(c, sp) if (sp->slot && !sp->gone) return true;
+	return false;
+}
+
+/* Nobody is in a slot any more, and nothing goes there. */
+static void take_back_slots(struct kl_splices *c)
+{
+	struct kl_splice *sp;
+
+	for_each_splice(c, sp) if (sp->slot && sp->gone)
 		put(sp->slot, sp->slot_original, KL_JUMP_BYTES);
 	finish();
 }
@@ -337,19 +344,27 @@ static void take_back_slots(struct kl_splice_set *set)
  */
 u32 kl_splices_unwrite(struct kl_splice_set *set)
 {
-	u32 lost;
+	struct kl_splices *c;
+	bool slots = false;
+	u32 lost = 0;
 
-	lock_text();
-	lost = take_back_set(set, false);
-	unlock_text();
-	wait_for_tasks();
-	lock_text();
-	/* Slots lie in windows of others: a lost bounce keeps its lender. */
-	if (!lost) {
-		take_back_slots(set);
-		lost = take_back_set(set, true);
+	list_for_each_entry(c, &set->splices, list) {
+		slots |= has_slots(c);
+		lock_text();
+		lost += take_back_some(c, false);
+		unlock_text();
 	}
-	unlock_text();
+	if (slots)
+		wait_for_tasks();
+	/* Slots lie in windows of others: a lost bounce keeps its lender. */
+	list_for_each_entry(c, &set->splices, list) {
+		if (lost)
+			break;
+		lock_text();
+		take_back_slots(c);
+		lost = take_back_some(c, true);
+		unlock_text();
+	}
 	wait_for_tasks();
 	return lost;
 }
