@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# The comparison of a kernel's blocks with another decoder (tests/block/run).
+# The comparison of a kernel's blocks with another decoder, and splices (tests/block/run).
 
-block-tests: $(BUILD)/tests/block-compare $(BUILD)/tests/block-splice
+BLOCK_PROGRAMS := $(patsubst %,$(BUILD)/tests/block-%,splice whole)
+
+block-tests: $(BUILD)/tests/block-compare $(BLOCK_PROGRAMS)
 
 $(BUILD)/tests/block-compare: tests/block/compare.c kernel/source/block/instruction.c \
 		kernel/source/block/instruction.h tests/unit/unit.h $(LIB)
@@ -10,6 +12,7 @@ $(BUILD)/tests/block-compare: tests/block/compare.c kernel/source/block/instruct
 
 .PHONY: block-tests
 
-$(BUILD)/tests/block-splice: tests/block/splice.c tests/unit/unit.h $(wildcard uapi/*.h) $(LIB)
+$(BLOCK_PROGRAMS): $(BUILD)/tests/block-%: tests/block/%.c tests/block/plan.h tests/unit/unit.h \
+		$(wildcard uapi/*.h uapi/block*.def) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -o $@ $(filter %.c,$^) $(LIB) $(LIB_LIBS) -lm -pthread

@@ -5,77 +5,14 @@
  * spliced again, which the module only does if every byte is what it was. Plans that are wrong must
  * be refused. TAP lines.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <kernlens/kernlens.h>
-
-#include "../../uapi/kernlens.h"
-#include "../unit/unit.h"
+#include "plan.h"
 
 #define CALLS 1000
 #define FUNCTIONS_MAX 1000
 
-struct plan {
-	struct kl_abi_window window[KL_SPLICE_WINDOWS_MAX];
-	struct kl_abi_point point[KL_SPLICE_WINDOWS_MAX];
-	uint64_t block[KL_SPLICE_WINDOWS_MAX]; /* address of each point's block */
-	uint32_t windows;
-	uint32_t points;
-};
-
 static struct plan plan;
-static int device;
-
-static uint8_t tier_of(const struct kl_block_point *point)
-{
-	switch (point->tier) {
-	case KL_TIER_JUMP:
-	case KL_TIER_FALL:
-		return KL_SPLICE_JUMP;
-	case KL_TIER_CALL:
-		return KL_SPLICE_CALL;
-	case KL_TIER_BOUNCE:
-		return KL_SPLICE_BOUNCE;
-	default:
-		return KL_SPLICE_TRAP;
-	}
-}
-
-static void add_point(const struct kl_block_graph *g, const struct kl_block *block)
-{
-	const struct kl_block_point *pre = &block->pre;
-	struct kl_abi_window *last = plan.windows ? &plan.window[plan.windows - 1] : NULL;
-	uint64_t address = g->function.address + pre->begin, end = address + pre->bytes;
-
-	if (pre->tier == KL_TIER_NONE)
-		return;
-	plan.block[plan.points] = g->function.address + block->begin;
-	if (last && address < last->address + last->bytes) {
-		if (end > last->address + last->bytes)
-			last->bytes = end - last->address;
-		last->points++;
-		plan.point[plan.points].offset = address - last->address;
-	} else {
-		last = &plan.window[plan.windows++];
-		*last = (struct kl_abi_window){
-			.address = address,
-			.slot = tier_of(pre) == KL_SPLICE_BOUNCE ? g->function.address + pre->slot :
-								   0,
-			.bytes = pre->bytes,
-			.tier = tier_of(pre),
-			.points = 1,
-		};
-	}
-	plan.point[plan.points++].instrument = KL_INSTRUMENT_COUNT;
-	last->hash = kl_window_hash(g->text + (last->address - g->function.address), last->bytes);
-}
 
 static int compare_indices(const void *left, const void *right)
 {
@@ -105,42 +42,10 @@ static size_t find_functions(const struct kl_blocks *blocks, const struct kl_sym
 	return kept;
 }
 
-static void add_function(struct kl_blocks *blocks, long index)
-{
-	struct kl_block_graph g;
-
-	if (kl_blocks_graph(blocks, index, &g)) {
-		unit_check(false, kl_error_text());
-		return;
-	}
-	for (uint32_t i = 0; i < g.blocks; i++)
-		add_point(&g, &g.block[i]);
-	kl_block_graph_free(&g);
-}
-
-static int call(unsigned long what, void *arg)
-{
-	struct kl_abi_error why = { .size = sizeof(why) };
-	int ret = ioctl(device, what, arg);
-
-	if (ret) {
-		ret = -errno;
-		ioctl(device, KL_IOC_ERROR, &why);
-		printf("# %s\n", why.text);
-	}
-	return ret;
-}
-
 static bool splice_all(uint32_t *first)
 {
-	struct kl_abi_splice wish = {
-		.size = sizeof(wish),
-		.windows = plan.windows,
-		.points = plan.points,
-		.window = (uintptr_t)plan.window,
-		.point = (uintptr_t)plan.point,
-	};
-	int ret = call(KL_IOC_SPLICE, &wish);
+	struct kl_abi_splice wish = plan_wish(&plan);
+	int ret = device_call(KL_IOC_SPLICE, &wish);
 
 	*first = wish.first;
 	return !ret;
@@ -150,13 +55,7 @@ static bool splice_all(uint32_t *first)
 static bool is_refused(uint32_t window, const struct kl_abi_window *instead, uint32_t refusal)
 {
 	struct kl_abi_window right = plan.window[window];
-	struct kl_abi_splice wish = {
-		.size = sizeof(wish),
-		.windows = plan.windows,
-		.points = plan.points,
-		.window = (uintptr_t)plan.window,
-		.point = (uintptr_t)plan.point,
-	};
+	struct kl_abi_splice wish = plan_wish(&plan);
 	int ret;
 
 	plan.window[window] = *instead;
@@ -198,7 +97,7 @@ static bool read_counts(uint32_t first, uint64_t *to)
 		.count = (uintptr_t)to,
 	};
 
-	return !call(KL_IOC_SPLICE_COUNTS, &counts) && counts.n == plan.points;
+	return !device_call(KL_IOC_SPLICE_COUNTS, &counts) && counts.n == plan.points;
 }
 
 /* Blocks of the system call that was made so often: as often, each; and of others some. */
@@ -240,9 +139,9 @@ int main(int argc, char **argv)
 	kl_blocks_function(blocks, found[0], &getppid);
 	n = find_functions(blocks, symbols, argv + 1, found);
 	for (size_t i = 0; i < n; i++)
-		add_function(blocks, found[i]);
+		plan_add_function(&plan, blocks, found[i]);
 	device = open(KL_DEVICE_PATH, O_RDWR);
-	unit_check(device >= 0 && !call(KL_IOC_SESSION, &session), "a session");
+	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
 	printf("# %zu functions, %u windows, %u points\n", n, plan.windows, plan.points);
 	check_refusals();
 	for (int round = 0; round < 2; round++) {
@@ -252,7 +151,7 @@ int main(int argc, char **argv)
 			syscall(SYS_getppid);
 		unit_check(read_counts(first, count), "counts are read");
 		check_counts(getppid.address, getppid.bytes, count);
-		unit_check(!call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
+		unit_check(!device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
 				   unsplice.windows == plan.windows,
 			   "all windows are taken back");
 	}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of splices share: a plan, made of functions' graphs, the device that gets it as a
+ * request, and the kernel's text, read to be compared. Each program includes this once.
+ */
+#ifndef KL_TESTS_BLOCK_PLAN_H
+#define KL_TESTS_BLOCK_PLAN_H
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <kernlens/kernlens.h>
+
+#include "../../uapi/kernlens.h"
+#include "../unit/unit.h"
+
+struct plan {
+	struct kl_abi_window window[KL_SPLICE_WINDOWS_MAX];
+	struct kl_abi_point point[KL_SPLICE_WINDOWS_MAX * 2];
+	uint64_t block[KL_SPLICE_WINDOWS_MAX * 2]; /* address of each point's block */
+	uint32_t windows;
+	uint32_t points;
+};
+
+static int device;
+
+static inline uint8_t plan_tier(const struct kl_block_point *point)
+{
+	switch (point->tier) {
+	case KL_TIER_JUMP:
+	case KL_TIER_FALL:
+		return KL_SPLICE_JUMP;
+	case KL_TIER_CALL:
+		return KL_SPLICE_CALL;
+	case KL_TIER_BOUNCE:
+		return KL_SPLICE_BOUNCE;
+	default:
+		return KL_SPLICE_TRAP;
+	}
+}
+
+/* A counter before a block. Blocks come by address. */
+static inline void plan_add_block(struct plan *plan, const struct kl_block_graph *g,
+				  const struct kl_block *block)
+{
+	const struct kl_block_point *pre = &block->pre;
+	struct kl_abi_window *last = plan->windows ? &plan->window[plan->windows - 1] : NULL;
+	uint64_t address = g->function.address + pre->begin, end = address + pre->bytes;
+
+	if (pre->tier == KL_TIER_NONE)
+		return;
+	plan->block[plan->points] = g->function.address + block->begin;
+	plan->point[plan->points] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT };
+	if (last && address < last->address + last->bytes) {
+		if (end > last->address + last->bytes)
+			last->bytes = end - last->address;
+		last->points++;
+		plan->point[plan->points].offset = address - last->address;
+	} else {
+		last = &plan->window[plan->windows++];
+		*last = (struct kl_abi_window){
+			.address = address,
+			.bytes = pre->bytes,
+			.tier = plan_tier(pre),
+			.points = 1,
+		};
+		if (last->tier == KL_SPLICE_BOUNCE)
+			last->slot = g->function.address + pre->slot;
+	}
+	plan->points++;
+	last->hash = kl_window_hash(g->text + (last->address - g->function.address), last->bytes);
+}
+
+/* All blocks of a function that can be. Returns false if it does not fit; nothing is added then. */
+static inline bool plan_add_function(struct plan *plan, struct kl_blocks *blocks, long index)
+{
+	struct kl_block_graph g;
+	bool fits;
+
+	if (kl_blocks_graph(blocks, index, &g)) {
+		unit_check(false, kl_error_text());
+		return true;
+	}
+	fits = plan->windows + g.blocks <= KL_SPLICE_WINDOWS_MAX;
+	for (uint32_t i = 0; fits && i < g.blocks; i++)
+		plan_add_block(plan, &g, &g.block[i]);
+	kl_block_graph_free(&g);
+	return fits;
+}
+
+/* An ioctl of the device; says why it fails. Returns 0 or a negative errno. */
+static inline int device_call(unsigned long what, void *arg)
+{
+	struct kl_abi_error why = { .size = sizeof(why) };
+	int ret = ioctl(device, what, arg);
+
+	if (ret) {
+		ret = -errno;
+		ioctl(device, KL_IOC_ERROR, &why);
+		printf("# %s\n", why.text);
+	}
+	return ret;
+}
+
+static inline struct kl_abi_splice plan_wish(const struct plan *plan)
+{
+	return (struct kl_abi_splice){
+		.size = sizeof(struct kl_abi_splice),
+		.windows = plan->windows,
+		.points = plan->points,
+		.window = (uintptr_t)plan->window,
+		.point = (uintptr_t)plan->point,
+	};
+}
+
+/* ------------------------------------------------------------------ the text */
+
+struct text {
+	uint64_t begin;
+	size_t bytes;
+	uint8_t *at;
+};
+
+static inline uint64_t symbol_address(const struct kl_symbols *symbols, const char *name)
+{
+	struct kl_symbol symbol = {};
+	char full[256];
+
+	snprintf(full, sizeof(full), "kernel:%s", name);
+	return kl_symbols_find(symbols, full, &symbol) < 0 ? 0 : symbol.address;
+}
+
+/* The kernel's text as it is now, from /proc/kcore. False: it cannot be read. */
+static inline bool text_read(const struct kl_symbols *symbols, struct text *text)
+{
+	int core = open(KL_KCORE_PATH, O_RDONLY | O_CLOEXEC);
+	uint64_t begin = symbol_address(symbols, "_stext");
+	uint64_t end = symbol_address(symbols, "_etext");
+	Elf64_Phdr part;
+	Elf64_Ehdr head;
+	bool ok = core >= 0 && begin && end > begin &&
+		  pread(core, &head, sizeof(head), 0) == sizeof(head);
+
+	*text = (struct text){ .begin = begin, .bytes = end - begin, .at = malloc(end - begin) };
+	for (int i = 0; ok && i < head.e_phnum; i++) {
+		size_t got = 0;
+
+		ok = pread(core, &part, sizeof(part), head.e_phoff + i * sizeof(part)) ==
+		     sizeof(part);
+		if (!ok || part.p_type != PT_LOAD || begin < part.p_vaddr ||
+		    end > part.p_vaddr + part.p_memsz)
+			continue;
+		while (got < text->bytes) {
+			ssize_t n = pread(core, text->at + got, text->bytes - got,
+					  part.p_offset + (begin - part.p_vaddr) + got);
+
+			if (n <= 0)
+				break;
+			got += n;
+		}
+		close(core);
+		return got == text->bytes;
+	}
+	close(core);
+	return false;
+}
+
+/* Is a byte of what the kernel itself rewrites: jump labels, static calls, where ftrace hooks? */
+static inline bool text_is_kernels(struct kl_blocks *blocks, uint64_t address)
+{
+	struct kl_block_graph g;
+	long index = kl_blocks_find(blocks, address);
+	bool found = false;
+
+	if (index < 0 || kl_blocks_graph(blocks, index, &g))
+		return false;
+	for (uint32_t i = 0; i < g.instructions; i++) {
+		const struct kl_block_instruction *in = &g.instruction[i];
+		uint64_t at = g.function.address + in->offset;
+
+		if (address - at < in->bytes)
+			found = in->reason == KL_BLOCK_jump_label ||
+				in->reason == KL_BLOCK_static_call ||
+				in->reason == KL_BLOCK_function_entry ||
+				g.function.reason == KL_BLOCK_static_call_trampoline;
+	}
+	kl_block_graph_free(&g);
+	return found;
+}
+
+/* Is the text what it was, but for what the kernel rewrites? Says where it is not. */
+static inline bool text_is(const struct kl_symbols *symbols, struct kl_blocks *blocks,
+			   const struct text *before)
+{
+	struct text now;
+	size_t wrong = 0, kernels = 0;
+
+	if (!text_read(symbols, &now) || now.bytes != before->bytes) {
+		free(now.at);
+		return false;
+	}
+	for (size_t i = 0; i < now.bytes; i++) {
+		if (now.at[i] == before->at[i])
+			continue;
+		if (text_is_kernels(blocks, now.begin + i))
+			kernels++;
+		else if (wrong++ < 10)
+			printf("# at %#" PRIx64 " %02x was %02x\n", now.begin + i, now.at[i],
+			       before->at[i]);
+	}
+	printf("# text: %zu bytes, hash %016" PRIx64
+	       ", %zu differ, and %zu of jump labels and such\n",
+	       now.bytes, (uint64_t)kl_window_hash(now.at, now.bytes), wrong, kernels);
+	free(now.at);
+	return !wrong;
+}
+
+#endif /* KL_TESTS_BLOCK_PLAN_H */

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * whole [WINDOWS [EVERY]]: in a virtual machine, all blocks of the whole kernel are counted at once,
+ * in requests of so many windows: every function (or every so many-th) that the planner has
+ * windows for, and none may be refused. The machine works, system calls are counted exactly, all is
+ * taken back, and the text is what it was. TAP lines; figures as comments.
+ */
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "plan.h"
+
+#define CALLS 1000
+#define CHUNK_FUNCTIONS 8192
+#define SHOWN_MAX 40
+
+static struct plan plan;
+static long chunk[CHUNK_FUNCTIONS];
+static uint32_t chunk_n;
+
+/* What came of it. */
+static struct {
+	uint32_t requests;
+	uint32_t functions;
+	uint32_t refused;
+	uint64_t windows;
+	uint64_t points;
+	uint64_t by_tier[KL_SPLICE_TRAP + 1];
+	uint64_t by_refusal[32];
+	double longest;
+} sum;
+
+/* Points of the system call that is made so often. */
+static struct {
+	uint64_t address;
+	uint32_t bytes;
+	uint32_t first;
+	uint32_t n;
+} own;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static long meminfo(const char *field)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kib = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, field, strlen(field)))
+			kib = atol(line + strlen(field));
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+static const char *refusal_name(uint32_t refusal)
+{
+	switch (refusal) {
+#define KL_SPLICE_REFUSAL(id, name, help) \
+	case id:                          \
+		return #name;
+#include "../../uapi/block_refusals.def"
+#undef KL_SPLICE_REFUSAL
+	}
+	return "?";
+}
+
+static void note_refusal(struct kl_blocks *blocks, const struct kl_abi_splice *wish, uint32_t at)
+{
+	const struct kl_abi_window *w = &plan.window[wish->bad];
+	struct kl_block_function f;
+
+	kl_blocks_function(blocks, chunk[at], &f);
+	sum.refused++;
+	sum.by_refusal[wish->refusal % 32]++;
+	if (sum.refused <= SHOWN_MAX)
+		printf("# refused: %s+%#" PRIx64 " tier %u, %u bytes, slot %+" PRId64 ": %s\n",
+		       f.name, (uint64_t)(w->address - f.address), w->tier, w->bytes,
+		       w->slot ? (int64_t)(w->slot - w->address) : 0, refusal_name(wish->refusal));
+}
+
+/* Takes the function of the window at fault out of the chunk. */
+static bool leave_out(struct kl_blocks *blocks, const struct kl_abi_splice *wish)
+{
+	long index = kl_blocks_find(blocks, plan.window[wish->bad].address);
+
+	for (uint32_t i = 0; i < chunk_n; i++) {
+		if (chunk[i] != index)
+			continue;
+		note_refusal(blocks, wish, i);
+		memmove(chunk + i, chunk + i + 1, (--chunk_n - i) * sizeof(*chunk));
+		plan.windows = plan.points = 0;
+		for (i = 0; i < chunk_n; i++)
+			plan_add_function(&plan, blocks, chunk[i]);
+		return true;
+	}
+	return false;
+}
+
+static void note_request(uint32_t first)
+{
+	sum.requests++;
+	sum.functions += chunk_n;
+	sum.windows += plan.windows;
+	sum.points += plan.points;
+	for (uint32_t i = 0; i < plan.windows; i++)
+		sum.by_tier[plan.window[i].tier]++;
+	for (uint32_t i = 0; i < plan.points; i++) {
+		if (plan.block[i] - own.address >= own.bytes)
+			continue;
+		if (!own.n++)
+			own.first = first + i;
+	}
+}
+
+/* One request of what has been collected. */
+static bool request(struct kl_blocks *blocks)
+{
+	while (plan.windows) {
+		struct kl_abi_splice wish = plan_wish(&plan);
+		double began = now();
+
+		if (!ioctl(device, KL_IOC_SPLICE, &wish)) {
+			note_request(wish.first);
+			if (now() - began > sum.longest)
+				sum.longest = now() - began;
+			break;
+		}
+		if (!wish.refusal || !leave_out(blocks, &wish)) {
+			printf("# errno %d, refusal %u\n", errno, wish.refusal);
+			return false;
+		}
+	}
+	plan.windows = plan.points = chunk_n = 0;
+	return true;
+}
+
+static bool splice_whole(struct kl_blocks *blocks, uint32_t windows, uint32_t every)
+{
+	size_t n = kl_blocks_functions(blocks);
+
+	for (size_t i = 0; i < n; i++) {
+		struct kl_block_function f;
+
+		kl_blocks_function(blocks, i, &f);
+		if (f.reason || (i % every && f.address != own.address))
+			continue;
+		if ((plan.windows >= windows || chunk_n == CHUNK_FUNCTIONS) && !request(blocks))
+			return false;
+		if (!plan_add_function(&plan, blocks, i)) {
+			if (!request(blocks))
+				return false;
+			unit_check(plan_add_function(&plan, blocks, i), f.name);
+		}
+		chunk[chunk_n++] = i;
+	}
+	return request(blocks);
+}
+
+/* Processes, pipes and files: does the machine still work? */
+static bool works(void)
+{
+	for (int i = 0; i < 20; i++) {
+		int status = -1, pipes[2];
+		char byte = 0;
+		pid_t child;
+
+		if (pipe(pipes))
+			return false;
+		child = fork();
+		if (!child) {
+			if (write(pipes[1], "x", 1) != 1)
+				_exit(2);
+			execlp("sh", "sh", "-c", "ls / >/tmp/kl-whole && test -s /tmp/kl-whole",
+			       (char *)NULL);
+			_exit(3);
+		}
+		if (child < 0 || read(pipes[0], &byte, 1) != 1 || byte != 'x' ||
+		    waitpid(child, &status, 0) != child || status)
+			return false;
+		close(pipes[0]);
+		close(pipes[1]);
+	}
+	return true;
+}
+
+static bool counts_are_right(void)
+{
+	static uint64_t count[256];
+	struct kl_abi_splice_counts counts = { .size = sizeof(counts), .count = (uintptr_t)count };
+	uint64_t before[256];
+	bool right = own.n && own.n <= 256;
+
+	counts.first = own.first;
+	counts.n = own.n;
+	right = right && !device_call(KL_IOC_SPLICE_COUNTS, &counts);
+	memcpy(before, count, sizeof(count));
+	for (int i = 0; i < CALLS; i++)
+		syscall(SYS_getppid);
+	counts.n = own.n;
+	right = right && !device_call(KL_IOC_SPLICE_COUNTS, &counts);
+	for (uint32_t i = 0; right && i < own.n; i++)
+		right = count[i] - before[i] == CALLS;
+	return right;
+}
+
+static void measure_calls(const char *when)
+{
+	double began = now();
+
+	for (int i = 0; i < 100000; i++)
+		syscall(SYS_getppid);
+	printf("# getppid %s: %.0f ns\n", when, (now() - began) * 1e4);
+}
+
+static void report(double seconds)
+{
+	printf("# spliced in %.1f s: %u functions, %" PRIu64 " windows, %" PRIu64
+	       " points, %u requests, the longest %.2f s\n",
+	       seconds, sum.functions, sum.windows, sum.points, sum.requests, sum.longest);
+	printf("# by tier: jump %" PRIu64 ", call %" PRIu64 ", bounce %" PRIu64 ", trap %" PRIu64
+	       "\n",
+	       sum.by_tier[KL_SPLICE_JUMP], sum.by_tier[KL_SPLICE_CALL],
+	       sum.by_tier[KL_SPLICE_BOUNCE], sum.by_tier[KL_SPLICE_TRAP]);
+	for (uint32_t i = 0; i < 32; i++)
+		if (sum.by_refusal[i])
+			printf("# refused for %s: %" PRIu64 "\n", refusal_name(i),
+			       sum.by_refusal[i]);
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t windows = argc > 1 ? atoi(argv[1]) : 4000, every = argc > 2 ? atoi(argv[2]) : 1;
+	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
+	struct kl_blocks *blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
+	struct kl_abi_session session = { .size = sizeof(session) };
+	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
+	struct kl_block_function f;
+	struct text text;
+	double began;
+	long memory;
+
+	own.address = symbols ? symbol_address(symbols, "__x64_sys_getppid") : 0;
+	if (!blocks || !own.address || !windows || !every || !text_read(symbols, &text)) {
+		fprintf(stderr, "%s\n", kl_error_text());
+		return 2;
+	}
+	kl_blocks_function(blocks, kl_blocks_find(blocks, own.address), &f);
+	own.bytes = f.bytes;
+	device = open(KL_DEVICE_PATH, O_RDWR);
+	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
+	measure_calls("before");
+	memory = meminfo("MemAvailable:");
+	began = now();
+	unit_check(splice_whole(blocks, windows, every), "the whole kernel is spliced");
+	report(now() - began);
+	printf("# memory: %ld KiB\n", memory - meminfo("MemAvailable:"));
+	unit_check(!sum.refused, "no function is refused");
+	unit_check(works(), "processes, pipes and files work");
+	unit_check(counts_are_right(), "each block of the system call is counted exactly");
+	measure_calls("spliced");
+	began = now();
+	unit_check(!device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
+			   unsplice.windows == sum.windows,
+		   "all is taken back");
+	printf("# taken back in %.1f s\n", now() - began);
+	measure_calls("after");
+	unit_check(works(), "the machine works");
+	unit_check(text_is(symbols, blocks, &text), "the text is what it was");
+	kl_blocks_close(blocks);
+	kl_symbols_close(symbols);
+	return unit_end();
+}
