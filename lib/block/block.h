@@ -2,7 +2,7 @@
 /*
  * Between the files of lib/block: the text and its tables (text.c, table.c), the list of functions
  * (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what needs all
- * functions (world.c), and where splices fit (plan.c).
+ * functions (world.c), what handles breakpoints (breakpoint.c), and where splices fit (plan.c).
  */
 #ifndef KL_LIB_BLOCK_BLOCK_H
 #define KL_LIB_BLOCK_BLOCK_H
@@ -43,6 +43,12 @@ struct kl_range {
 struct kl_call {
 	uint32_t callee;
 	uint32_t caller;
+};
+
+/* Addresses that an instruction names without going there; 0: none. */
+struct kl_taken {
+	uint64_t taken; /* it takes it: code, if it is in the text */
+	uint64_t perhaps[3]; /* what it reads there, and numbers that look like one */
 };
 
 struct kl_function_entry {
@@ -108,7 +114,7 @@ static inline const uint8_t *kl_text_of(const struct kl_blocks *b, uint64_t addr
 bool kl_decode(const struct kl_blocks *b, uint64_t address, size_t room,
 	       struct kl_block_instruction *to);
 bool kl_decode_shape(const struct kl_blocks *b, uint64_t address, size_t room,
-		     struct kl_block_instruction *to, uint64_t *taken);
+		     struct kl_block_instruction *to, struct kl_taken *taken);
 bool kl_is_padding(const uint8_t *at, size_t bytes);
 
 /* graph.c */
@@ -117,6 +123,9 @@ int kl_graph_returns(const struct kl_blocks *b, const struct kl_block_graph *g);
 
 /* world.c */
 int kl_world_load(struct kl_blocks *b);
+
+/* breakpoint.c */
+int kl_breakpoints_load(struct kl_blocks *b);
 
 /* live.c */
 void kl_live(const struct kl_blocks *b, struct kl_block_graph *graph);

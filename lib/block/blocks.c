@@ -69,6 +69,8 @@ struct kl_blocks *kl_blocks_open(const char *core, const struct kl_symbols *symb
 	if (!ret)
 		ret = kl_world_load(b);
 	if (!ret)
+		ret = kl_breakpoints_load(b);
+	if (!ret)
 		return b;
 	kl_blocks_close(b);
 	errno = -ret;

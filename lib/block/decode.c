@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../base/base.h"
 #include "block.h"
 
 /* What an increment changes. It leaves the carry alone. */
@@ -101,19 +102,45 @@ static bool decode(const struct kl_blocks *b, uint64_t address, size_t room,
 }
 
 /*
- * Length, end, target and reason only, and the address that it takes without going there, or 0.
- * False: it is no instruction.
+ * Numbers that may be addresses, as the module reads them: the last 4 bytes with a sign, and the
+ * last 8, behind what counts from the instruction's own address.
+ */
+static void find_numbers(const ZydisDecodedInstruction *in, const uint8_t *text,
+			 struct kl_taken *to)
+{
+	unsigned int begin = 1;
+
+	if (in->raw.imm[0].is_relative)
+		begin = in->raw.imm[0].offset + in->raw.imm[0].size / 8;
+	else if (in->attributes & ZYDIS_ATTRIB_IS_RELATIVE)
+		begin = in->raw.disp.offset + in->raw.disp.size / 8;
+	if (in->length >= begin + 4)
+		to->perhaps[0] = (int64_t)(int32_t)kl_get32(text + in->length - 4);
+	if (in->length >= begin + 8)
+		to->perhaps[1] = kl_get64(text + in->length - 8);
+}
+
+/*
+ * Length, end, target and reason only, and the addresses that it names. False: it is no
+ * instruction.
  */
 bool kl_decode_shape(const struct kl_blocks *b, uint64_t address, size_t room,
-		     struct kl_block_instruction *to, uint64_t *taken)
+		     struct kl_block_instruction *to, struct kl_taken *taken)
 {
 	ZydisDecodedInstruction in;
+	uint64_t target;
 
 	if (!decode(b, address, room, to, &in, NULL))
 		return false;
-	*taken = in.mnemonic == ZYDIS_MNEMONIC_LEA && in.attributes & ZYDIS_ATTRIB_IS_RELATIVE ?
-			 address + in.length + in.raw.disp.value :
-			 0;
+	*taken = (struct kl_taken){};
+	find_numbers(&in, kl_text_of(b, address), taken);
+	if (!(in.attributes & ZYDIS_ATTRIB_IS_RELATIVE) || in.raw.imm[0].is_relative)
+		return true;
+	target = address + in.length + in.raw.disp.value;
+	if (in.mnemonic == ZYDIS_MNEMONIC_LEA)
+		taken->taken = target;
+	else
+		taken->perhaps[2] = target;
 	return true;
 }
 

@@ -9,6 +9,8 @@
 #include "../base/base.h"
 #include "block.h"
 
+#define FUNCTION_ALIGNMENT 16
+
 struct maker {
 	const struct kl_blocks *b;
 	const struct kl_function_entry *f;
@@ -63,6 +65,22 @@ static bool is_sealed(const struct maker *m, const struct kl_block_instruction *
 	       !memcmp(at, sealed, sizeof(sealed)) && is_hook(at + sizeof(sealed));
 }
 
+/*
+ * Where a function begins that has no symbol: another of its name has been preferred by the linker.
+ * The nop is ftrace's nevertheless.
+ */
+static bool is_unnamed_entry(const struct maker *m, const struct kl_block_instruction *in)
+{
+	uint64_t address = m->f->address + in->offset;
+	const struct kl_block_instruction *before =
+		m->g->instructions ? &m->g->instruction[m->g->instructions - 1] : NULL;
+
+	return before && address % FUNCTION_ALIGNMENT == 0 && in->nop && in->bytes == 5 &&
+	       (before->nop || before->end == KL_END_RETURN || before->end == KL_END_JUMP ||
+		before->end == KL_END_STOP) &&
+	       is_hook(m->g->text + in->offset);
+}
+
 /* Set the reasons that the kernel's tables give. Returns false if they name its middle. */
 static bool mark(const struct maker *m, struct kl_block_instruction *in)
 {
@@ -79,6 +97,10 @@ static bool mark(const struct maker *m, struct kl_block_instruction *in)
 		in->reason = KL_BLOCK_function_entry;
 		if (in->end == KL_END_CALL)
 			in->end = KL_END_FALL;
+	}
+	if (is_unnamed_entry(m, in)) {
+		in->reason = KL_BLOCK_function_entry;
+		in->leader = true;
 	}
 	if (!found)
 		return true;

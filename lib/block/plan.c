@@ -13,6 +13,8 @@
 #define BOUNCE_BYTES 2
 #define BOUNCE_FORTH 127
 #define BOUNCE_BACK 128
+/* That lend room are no longer, so that they fit KL_SPLICE_WINDOW_BYTES_MAX with what overlaps. */
+#define ROOM_BYTES_MAX 224
 
 /* Instructions from one on that a window may have. */
 struct reach {
@@ -27,11 +29,14 @@ static const struct kl_block_instruction *last_of(const struct kl_block_graph *g
 	return &g->instruction[block->first + block->n - 1];
 }
 
-/* Does nothing follow the block, so that what stands behind it is nobody's? */
+/*
+ * Does nothing follow the block, so that what stands behind it is nobody's? That a call does not
+ * return is found by looking at all functions, which the kernel does not: there it is not used.
+ */
 static bool is_dead_end(const struct kl_block *block)
 {
 	return block->end == KL_END_JUMP || block->end == KL_END_LEAVE ||
-	       block->end == KL_END_RETURN || block->end == KL_END_STOP;
+	       block->end == KL_END_RETURN;
 }
 
 /* Is it in no block, and what the kernel rewrites by itself neither? */
@@ -41,15 +46,16 @@ static bool is_free(const struct kl_block_instruction *in)
 	       in->reason != KL_BLOCK_static_call;
 }
 
-/* Bytes behind a block that nothing reaches. */
-static uint32_t dead_behind(const struct kl_block_graph *g, const struct kl_block *block)
+/* Bytes behind a block that nothing reaches, at least @wanted if there are as many. */
+static uint32_t dead_behind(const struct kl_block_graph *g, const struct kl_block *block,
+			    uint32_t wanted)
 {
 	uint32_t bytes = 0;
 
 	if (!is_dead_end(block))
 		return 0;
 	for (uint32_t i = block->first + block->n;
-	     i < g->instructions && is_free(&g->instruction[i]); i++)
+	     bytes < wanted && i < g->instructions && is_free(&g->instruction[i]); i++)
 		bytes += g->instruction[i].bytes;
 	return bytes;
 }
@@ -71,7 +77,7 @@ static struct reach reach_from(const struct kl_block_graph *g, const struct kl_b
 		if (++i < block->first + block->n)
 			continue;
 		if (is_dead_end(block)) {
-			r.bytes += dead_behind(g, block);
+			r.bytes += dead_behind(g, block, wanted - r.bytes);
 			break;
 		}
 		if (block->end != KL_END_BRANCH || block->next == KL_NO_BLOCK ||
@@ -145,7 +151,7 @@ static struct kl_block_point divert_end(const struct kl_block_graph *g,
 			return point(KL_TIER_NONE, last->reason, last->offset, 0);
 		from--;
 	} else {
-		bytes = dead_behind(g, block);
+		bytes = dead_behind(g, block, JUMP_BYTES);
 	}
 	if (is_plain_call(&g->instruction[from]))
 		return point(KL_TIER_CALL, 0, g->instruction[from].offset, 5);
@@ -182,9 +188,11 @@ static struct room room_of(const struct kl_block_graph *g, struct kl_block *bloc
 
 	if (block->pre.tier != KL_TIER_JUMP)
 		return (struct room){};
-	r = reach_from(g, block, first_of(g, block), UINT32_MAX);
+	r = reach_from(g, block, first_of(g, block), ROOM_BYTES_MAX);
 	if (r.falls)
 		r.bytes = block->begin + block->bytes - block->pre.begin;
+	if (r.bytes > ROOM_BYTES_MAX)
+		r.bytes = ROOM_BYTES_MAX;
 	return (struct room){
 		.begin = block->pre.begin + JUMP_BYTES,
 		.end = block->pre.begin + r.bytes,
@@ -214,6 +222,14 @@ static bool is_taken(const struct kl_block_graph *g, const struct room *padding,
 	return false;
 }
 
+/* Is what stands there behind a block that ends there? */
+static bool is_behind_end(const struct kl_block_graph *g, uint32_t i)
+{
+	uint32_t before = i ? g->instruction[i - 1].block : KL_NO_BLOCK;
+
+	return before != KL_NO_BLOCK && is_dead_end(&g->block[before]);
+}
+
 /* No two have bytes in common. */
 static size_t find_rooms(struct kl_block_graph *g, struct room *room)
 {
@@ -238,7 +254,7 @@ static size_t find_rooms(struct kl_block_graph *g, struct room *room)
 			.begin = g->instruction[begin].offset,
 			.end = g->instruction[i - 1].offset + g->instruction[i - 1].bytes,
 		};
-		if (room[n].end >= room[n].begin + JUMP_BYTES &&
+		if (room[n].end >= room[n].begin + JUMP_BYTES && is_behind_end(g, begin) &&
 		    !is_taken(g, &room[n], room, owned))
 			n++;
 	}

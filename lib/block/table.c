@@ -224,8 +224,24 @@ static int load_code_pointers(struct kl_blocks *b)
 			ret = kl_set_add(&b->word, word);
 	}
 	free(table);
-	kl_set_sort(&b->word);
 	return ret;
+}
+
+/*
+ * Lock prefixes are taken out of the text on a machine that booted with one processor, and come
+ * back with the second. The kernel knows whether they are.
+ */
+static int load_locks(struct kl_blocks *b)
+{
+	uint64_t address;
+	uint8_t patched = 0;
+	int ret = 0;
+
+	if (find_symbol(b, "uniproc_patched", &address))
+		ret = kl_text_read(b, address, &patched, sizeof(patched));
+	if (ret || !patched)
+		return ret;
+	return load_relative(b, "__smp_locks", "__smp_locks_end", 4, KL_BLOCK_smp_lock, false);
 }
 
 static int compare_marks(const void *left, const void *right)
@@ -250,6 +266,8 @@ int kl_tables_load(struct kl_blocks *b)
 	if (!ret)
 		ret = load_relative(b, "__start___bug_table", "__stop___bug_table", 12,
 				    KL_BLOCK_bug, false);
+	if (!ret)
+		ret = load_locks(b);
 	if (!ret)
 		ret = load_sections(b);
 	if (!ret)

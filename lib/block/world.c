@@ -67,7 +67,8 @@ static int note_target(struct kl_blocks *b, uint32_t index, const struct kl_bloc
 static int note_function(struct kl_blocks *b, uint32_t index, bool *leaves)
 {
 	const struct kl_function_entry *f = &b->function[index];
-	uint64_t end = f->address + f->bytes, taken;
+	uint64_t end = f->address + f->bytes;
+	struct kl_taken taken;
 	struct kl_block_instruction in;
 	int ret = 0;
 
@@ -81,7 +82,10 @@ static int note_function(struct kl_blocks *b, uint32_t index, bool *leaves)
 		    ((in.end == KL_END_JUMP || in.end == KL_END_BRANCH) &&
 		     (in.target < f->address || in.target >= end)))
 			*leaves = true;
-		ret = note_target(b, index, &in, taken, at + in.bytes);
+		ret = note_target(b, index, &in, taken.taken, at + in.bytes);
+		for (size_t i = 0; !ret && i < KL_ARRAY_SIZE(taken.perhaps); i++)
+			if (taken.perhaps[i] >= b->begin && taken.perhaps[i] < b->end)
+				ret = kl_set_add(&b->word, taken.perhaps[i]);
 	}
 	return ret;
 }
@@ -179,6 +183,7 @@ int kl_world_load(struct kl_blocks *b)
 	for (size_t i = 0; !ret && i < b->functions; i++)
 		ret = note_function(b, i, &leaves[i]);
 	kl_set_sort(&b->leader);
+	kl_set_sort(&b->word);
 	if (b->calls)
 		qsort(b->call, b->calls, sizeof(*b->call), compare_calls);
 	if (!ret)

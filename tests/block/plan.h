@@ -119,6 +119,28 @@ static inline struct kl_abi_splice plan_wish(const struct plan *plan)
 	};
 }
 
+/*
+ * A session with one splice: while there is one the module keeps what it knows of the text, so that
+ * thousands of requests are quick. Close what is returned; negative: it cannot be had.
+ */
+static inline int anchor_open(const struct kl_symbols *symbols, struct kl_blocks *blocks)
+{
+	static struct plan anchor;
+	struct kl_abi_session session = { .size = sizeof(session) };
+	struct kl_abi_splice wish;
+	struct kl_symbol symbol;
+	int fd = open(KL_DEVICE_PATH, O_RDWR);
+
+	if (fd < 0 || kl_symbols_find(symbols, "kernel:__x64_sys_getpgid", &symbol) < 0 ||
+	    !plan_add_function(&anchor, blocks, kl_blocks_find(blocks, symbol.address)))
+		return -1;
+	wish = plan_wish(&anchor);
+	if (!ioctl(fd, KL_IOC_SESSION, &session) && !ioctl(fd, KL_IOC_SPLICE, &wish))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /* ------------------------------------------------------------------ the text */
 
 struct text {

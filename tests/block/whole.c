@@ -13,7 +13,7 @@
 
 #define CALLS 1000
 #define CHUNK_FUNCTIONS 8192
-#define SHOWN_MAX 40
+#define SHOWN_MAX 200
 
 static struct plan plan;
 static long chunk[CHUNK_FUNCTIONS];

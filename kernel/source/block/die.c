@@ -19,17 +19,20 @@
 
 /* What passes a breakpoint on to its handlers. */
 static const char *const roots[] = {
-	"irqentry_nmi_enter",  "irqentry_nmi_exit",
-	"ct_nmi_enter",	       "ct_nmi_exit",
-	"notify_die",	       "__rcu_read_lock",
-	"__rcu_read_unlock",   "atomic_notifier_call_chain",
-	"notifier_call_chain",
+#define KL_BREAKPOINT_ROOT(name) #name,
+#define KL_BREAKPOINT_LEAF(name)
+#include "../../../uapi/block_breakpoint.def"
+#undef KL_BREAKPOINT_LEAF
+#undef KL_BREAKPOINT_ROOT
 };
 
-/* Not followed: not called in the context of a breakpoint, or turning back at once there. */
+/* Not followed. */
 static const char *const leaves[] = {
-	"rcu_read_unlock_special", "perf_bp_event", "__stack_chk_fail",	      "__warn_printk",
-	"warn_slowpath_fmt",	   "_printk",	    "lockdep_rcu_suspicious",
+#define KL_BREAKPOINT_ROOT(name)
+#define KL_BREAKPOINT_LEAF(name) #name,
+#include "../../../uapi/block_breakpoint.def"
+#undef KL_BREAKPOINT_LEAF
+#undef KL_BREAKPOINT_ROOT
 };
 
 struct callees {

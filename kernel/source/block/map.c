@@ -251,14 +251,34 @@ static bool reads_flags(const struct kl_function *f, u32 i)
 	return false;
 }
 
+/*
+ * Numbers in an instruction that may be addresses: those at its end, of 32 bits with a sign and of
+ * 64, behind what counts from its own address.
+ */
+static void note_numbers(const u8 *text, const struct kl_instruction *in)
+{
+	u32 begin = in->at ? in->at + in->wide : 1;
+	s32 last;
+	u64 whole;
+
+	if (in->bytes >= begin + sizeof(last)) {
+		memcpy(&last, text + in->bytes - sizeof(last), sizeof(last));
+		set(kl_map.entered, (long)last);
+	}
+	if (in->bytes >= begin + sizeof(whole)) {
+		memcpy(&whole, text + in->bytes - sizeof(whole), sizeof(whole));
+		set(kl_map.entered, whole);
+	}
+}
+
 /* Where a function goes, and of what it takes the address. */
 static void note_function(const struct kl_function *f)
 {
 	for (u32 i = 0; i < f->steps; i++) {
 		const struct kl_instruction *in = &f->step[i].in;
 		unsigned long address = f->begin + f->step[i].offset;
-		s32 last;
 
+		note_numbers(f->text + f->step[i].offset, in);
 		if (in->at) {
 			unsigned long target = address + in->bytes + in->by;
 
@@ -267,11 +287,6 @@ static void note_function(const struct kl_function *f)
 				set(kl_map.entered, target);
 			if (in->flow == KL_FLOW_CALL && reads_flags(f, i + 1))
 				add_giver(target);
-		} else if (in->bytes >= 5) {
-			/* An address of the kernel is a number of 32 bits, if it is one. */
-			memcpy(&last, f->text + f->step[i].offset + in->bytes - sizeof(last),
-			       sizeof(last));
-			set(kl_map.entered, (long)last);
 		}
 	}
 }

@@ -226,8 +226,8 @@ static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *w
 		refuse(r, r->bad, KL_SPLICE_text);
 	}
 	kl_splices_unlist(c);
-	/* Nobody looks at the breakpoints, or at kprobes' list, as they were. */
-	synchronize_rcu();
+	/* Nobody looks at the breakpoints, or at kprobes' list, as they were. Plans may be many. */
+	synchronize_rcu_expedited();
 	if (error)
 		return kl_fail(why, error, "no memory for %u splices", r->windows);
 	return -EINVAL;

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fuzz PLANS [SEED]: in a virtual machine, right plans of random functions are changed at random and
+ * asked for. What the module lets through must be right by the planner's own knowledge of the text:
+ * whole instructions that nothing jumps into and that may be moved. Most plans end with a window
+ * that is wrong for sure, so that all before it are looked at, but not spliced; the others are
+ * taken back at once if they are accepted. The text must be what it was. TAP lines.
+ */
+#include "plan.h"
+
+#define FUNCTIONS_MAX 3 /* in a plan */
+#define SHOWN_MAX 20
+
+static struct text text;
+static struct plan plan;
+static struct kl_blocks *blocks;
+static uint64_t state;
+
+static struct {
+	uint64_t asked;
+	uint64_t let_through; /* all but the window that is wrong for sure */
+	uint64_t accepted;
+	uint64_t failed; /* not looked at: memory, pointers */
+	uint64_t windows; /* that were let through */
+	uint64_t wrong;
+	uint64_t by_refusal[32];
+} sum;
+
+static uint32_t below(uint32_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return n ? (state >> 16) % n : 0;
+}
+
+static void hash_again(struct kl_abi_window *w)
+{
+	uint64_t at = w->address - text.begin;
+
+	if (at < text.bytes && text.bytes - at > w->bytes)
+		w->hash = kl_window_hash(text.at + at, w->bytes);
+}
+
+static void change_bytes(void *at, size_t bytes)
+{
+	((uint8_t *)at)[below(bytes)] ^= 1 << below(8);
+}
+
+/* One change of one window, or of the plan. The hash is mostly kept right, to get further. */
+static void change(void)
+{
+	struct kl_abi_window *w = &plan.window[below(plan.windows)];
+	struct kl_abi_window *other = &plan.window[below(plan.windows)], swapped;
+
+	switch (below(14)) {
+	case 0:
+	case 1:
+		w->address += (int)below(33) - 16;
+		break;
+	case 2:
+	case 3:
+		w->bytes += (int)below(33) - 16;
+		break;
+	case 4:
+		w->bytes = below(256);
+		break;
+	case 5:
+		w->tier = below(6);
+		break;
+	case 6:
+		w->slot = w->address + (int)below(400) - 200;
+		w->tier = KL_SPLICE_BOUNCE;
+		break;
+	case 7:
+		w->slot += (int)below(33) - 16;
+		break;
+	case 8:
+		w->slot = other->address + below(16);
+		break;
+	case 9:
+		plan.point[below(plan.points)].offset += (int)below(17) - 8;
+		break;
+	case 10:
+		if (!below(4))
+			w->points += (int)below(3) - 1;
+		break;
+	case 11:
+		w->address = text.begin + below(text.bytes);
+		w->bytes = 1 + below(12);
+		break;
+	case 12:
+		swapped = *w;
+		*w = *other;
+		*other = swapped;
+		break;
+	default:
+		if (!below(4))
+			change_bytes(w, sizeof(*w));
+		return;
+	}
+	if (below(20))
+		hash_again(w);
+}
+
+/* Leave most windows out, so that those that are changed seldom meet others. */
+static void thin_out(void)
+{
+	uint32_t windows = 0, points = 0, point = 0;
+
+	for (uint32_t i = 0; i < plan.windows; i++) {
+		uint32_t n = plan.window[i].points;
+
+		if (!below(4) || (i + 1 == plan.windows && !windows)) {
+			memmove(plan.point + points, plan.point + point, n * sizeof(*plan.point));
+			plan.window[windows++] = plan.window[i];
+			points += n;
+		}
+		point += n;
+	}
+	plan.windows = windows;
+	plan.points = points;
+}
+
+/* Points that were in a window that has become shorter. */
+static void mend_points(void)
+{
+	uint32_t point = 0;
+
+	for (uint32_t i = 0; i < plan.windows; i++)
+		for (uint32_t n = plan.window[i].points; n && point < plan.points; n--, point++)
+			if (plan.point[point].offset > plan.window[i].bytes)
+				plan.point[point].offset = plan.window[i].bytes;
+}
+
+/* ---------------------------------------------------- what must not be accepted */
+
+static bool is_filling(const struct kl_block_instruction *in, const uint8_t *at)
+{
+	return in->nop || *at == 0xcc;
+}
+
+/* Are the bytes from one address to another a window, as far as the planner knows? */
+static bool is_right(const struct kl_abi_window *w)
+{
+	long index = kl_blocks_find(blocks, w->address);
+	uint64_t at = w->address, end = w->address + w->bytes;
+	struct kl_block_graph g;
+	bool right, passed = true;
+
+	if (index < 0 || kl_blocks_graph(blocks, index, &g))
+		return false;
+	right = !g.function.reason && end <= g.function.address + g.function.bytes;
+	for (uint32_t i = 0; right && i < g.instructions && at < end; i++) {
+		const struct kl_block_instruction *in = &g.instruction[i];
+
+		if (g.function.address + in->offset < at)
+			continue;
+		right = g.function.address + in->offset == at &&
+			(at == w->address || !in->leader) &&
+			(passed ? !in->reason : is_filling(in, g.text + in->offset));
+		passed &= in->end == KL_END_FALL || in->end == KL_END_BRANCH;
+		at += in->bytes;
+		if (in->end == KL_END_CALL && at != end)
+			right = false;
+	}
+	kl_block_graph_free(&g);
+	return right && at == end;
+}
+
+static void look_at(uint32_t windows)
+{
+	for (uint32_t i = 0; i < windows; i++) {
+		const struct kl_abi_window *w = &plan.window[i];
+
+		sum.windows++;
+		if (is_right(w))
+			continue;
+		if (sum.wrong++ < SHOWN_MAX)
+			printf("# %#" PRIx64 ", %u bytes, tier %u, slot %#" PRIx64
+			       " has been let through\n",
+			       (uint64_t)w->address, w->bytes, w->tier, (uint64_t)w->slot);
+	}
+}
+
+/* ------------------------------------------------------------------ requests */
+
+static void make_plan(void)
+{
+	size_t index = below(kl_blocks_functions(blocks));
+	uint32_t most = 1 + below(FUNCTIONS_MAX);
+
+	do {
+		plan.windows = plan.points = 0;
+		for (uint32_t n = 0; n < most && index < kl_blocks_functions(blocks); n++) {
+			struct kl_block_function f;
+
+			kl_blocks_function(blocks, index, &f);
+			if (f.bytes < 4000)
+				plan_add_function(&plan, blocks, index);
+			index += 1 + below(3);
+		}
+		index = below(kl_blocks_functions(blocks));
+	} while (!plan.windows || plan.windows >= KL_SPLICE_WINDOWS_MAX);
+}
+
+/* Behind all others, and not what is there. */
+static void add_wrong_window(void)
+{
+	plan.window[plan.windows++] = (struct kl_abi_window){
+		.address = text.begin + text.bytes - 16,
+		.bytes = 5,
+		.tier = KL_SPLICE_JUMP,
+		.points = 1,
+	};
+	plan.point[plan.points++] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT };
+}
+
+/* Sizes, counts and pointers. */
+static void change_wish(struct kl_abi_splice *wish)
+{
+	static const uint64_t bad[] = {
+		0, 1, 0xffff888000000000, 0xffffffff81000000, 0x7ffffffff000, UINT64_MAX
+	};
+
+	switch (below(5)) {
+	case 0:
+		wish->window = bad[below(6)];
+		break;
+	case 1:
+		wish->point = bad[below(6)];
+		break;
+	case 2:
+		wish->windows = below(2) ? below(2 * KL_SPLICE_WINDOWS_MAX) : below(UINT32_MAX);
+		break;
+	case 3:
+		wish->points = below(2) ? below(2 * KL_SPLICE_WINDOWS_MAX) : below(UINT32_MAX);
+		break;
+	default:
+		change_bytes(wish, sizeof(*wish));
+	}
+}
+
+static bool take_back(void)
+{
+	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
+
+	return !device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost;
+}
+
+/* Returns false if something cannot be taken back. */
+static bool ask(void)
+{
+	bool guarded = below(50);
+	struct kl_abi_splice wish;
+
+	make_plan();
+	if (below(3))
+		thin_out();
+	for (uint32_t n = 1 + below(3); n; n--)
+		change();
+	if (below(20))
+		mend_points();
+	if (guarded)
+		add_wrong_window();
+	wish = plan_wish(&plan);
+	if (!below(20))
+		change_wish(&wish);
+	sum.asked++;
+	if (!ioctl(device, KL_IOC_SPLICE, &wish)) {
+		sum.accepted++;
+		look_at(wish.windows < plan.windows ? wish.windows : plan.windows);
+		return take_back();
+	}
+	sum.by_refusal[errno == EINVAL ? wish.refusal % 32 : 0]++;
+	sum.failed += !wish.refusal;
+	if (guarded && wish.refusal == KL_SPLICE_text && wish.bad == plan.windows - 1) {
+		sum.let_through++;
+		look_at(plan.windows - 1);
+	}
+	return true;
+}
+
+static const char *refusal_name(uint32_t refusal)
+{
+	switch (refusal) {
+#define KL_SPLICE_REFUSAL(id, name, help) \
+	case id:                          \
+		return #name;
+#include "../../uapi/block_refusals.def"
+#undef KL_SPLICE_REFUSAL
+	}
+	return "other errors";
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t plans = argc > 1 ? strtoull(argv[1], NULL, 0) : 2000;
+	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
+	struct kl_abi_session session = { .size = sizeof(session) };
+	bool taken_back = true;
+	int anchor;
+
+	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	state = state * 0x9e3779b97f4a7c15 | 1;
+	blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
+	if (!blocks || !text_read(symbols, &text)) {
+		fprintf(stderr, "%s\n", kl_error_text());
+		return 2;
+	}
+	device = open(KL_DEVICE_PATH, O_RDWR);
+	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
+	anchor = anchor_open(symbols, blocks);
+	unit_check(anchor >= 0, "another with a splice");
+	while (sum.asked < plans && taken_back)
+		taken_back = ask();
+	printf("# %" PRIu64 " plans: %" PRIu64 " accepted, of %" PRIu64
+	       " all windows are right, %" PRIu64 " not looked at; %" PRIu64
+	       " windows let through\n",
+	       sum.asked, sum.accepted, sum.let_through, sum.failed, sum.windows);
+	for (uint32_t i = 0; i < 32; i++)
+		if (sum.by_refusal[i])
+			printf("# %s: %" PRIu64 "\n", refusal_name(i), sum.by_refusal[i]);
+	unit_check(sum.asked == plans && taken_back, "what was accepted has been taken back");
+	unit_check(!sum.wrong, "nothing has been let through that is wrong");
+	unit_check(sum.let_through > plans / 100 && sum.by_refusal[KL_SPLICE_boundary] &&
+			   sum.by_refusal[KL_SPLICE_entered] && sum.by_refusal[KL_SPLICE_slot] &&
+			   sum.by_refusal[KL_SPLICE_form],
+		   "the plans have come far");
+	close(anchor);
+	unit_check(text_is(symbols, blocks, &text), "the text is what it was");
+	kl_blocks_close(blocks);
+	kl_symbols_close(symbols);
+	return unit_end();
+}

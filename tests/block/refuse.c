@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * refuse: in a virtual machine, a window that is wrong in one way is asked for, for each way that
+ * the module knows (uapi/block_refusals.def), and must be refused for just that. That a patch is
+ * too far away cannot be brought about: all memory of modules is near enough. TAP lines.
+ */
+#include <sys/wait.h>
+
+#include "plan.h"
+
+static struct text text;
+static struct plan plan;
+
+/* Places of the text, the first of each kind that is found. */
+static struct {
+	struct kl_abi_window label, call, fault, hook, fixed, behind_call, entered, between, whole;
+	struct kl_abi_window past_end, two, jump, taken;
+	long bounces; /* a function that has some */
+} spot;
+
+static struct kl_abi_window window(uint64_t address, uint32_t bytes, uint8_t tier)
+{
+	return (struct kl_abi_window){
+		.address = address,
+		.bytes = bytes,
+		.tier = tier,
+		.points = 1,
+		.hash = kl_window_hash(text.at + (address - text.begin), bytes),
+	};
+}
+
+/* Returns the reason why windows are refused, 0 if they are not, or a negative errno. */
+static int ask(const struct kl_abi_window *w, uint32_t n, uint32_t *bad)
+{
+	struct kl_abi_point points[4] = { { .instrument = KL_INSTRUMENT_COUNT },
+					  { .instrument = KL_INSTRUMENT_COUNT },
+					  { .instrument = KL_INSTRUMENT_COUNT },
+					  { .instrument = KL_INSTRUMENT_COUNT } };
+	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
+	struct kl_abi_splice wish = {
+		.size = sizeof(wish),
+		.windows = n,
+		.points = n,
+		.window = (uintptr_t)w,
+		.point = (uintptr_t)points,
+	};
+
+	if (!ioctl(device, KL_IOC_SPLICE, &wish)) {
+		ioctl(device, KL_IOC_UNSPLICE, &unsplice);
+		return 0;
+	}
+	*bad = wish.bad;
+	return errno == EINVAL && wish.refusal ? (int)wish.refusal : -errno;
+}
+
+static void expect(const char *what, struct kl_abi_window w, int refusal)
+{
+	uint32_t bad = 0;
+	int got = w.address ? ask(&w, 1, &bad) : -ENOENT;
+
+	if (!unit_check(got == refusal && !bad, what))
+		printf("# %#" PRIx64 ", %u bytes: %d\n", (uint64_t)w.address, w.bytes, got);
+}
+
+static void keep(struct kl_abi_window *to, uint64_t address, uint32_t bytes, uint8_t tier)
+{
+	if (!to->address)
+		*to = window(address, bytes, tier);
+}
+
+static void look_at(const struct kl_block_graph *g, uint32_t i)
+{
+	const struct kl_block_instruction *in = &g->instruction[i], *next = in + 1;
+	uint64_t at = g->function.address + in->offset;
+	uint64_t left = g->function.address + g->function.bytes - at;
+	uint32_t both = i + 1 < g->instructions ? in->bytes + next->bytes : 0;
+	bool here;
+
+	if (in->block == UINT32_MAX)
+		return;
+	if (in->reason == KL_BLOCK_jump_label)
+		keep(&spot.label, at, in->bytes, KL_SPLICE_TRAP);
+	if (in->reason == KL_BLOCK_static_call)
+		keep(&spot.call, at, in->bytes, KL_SPLICE_TRAP);
+	if (in->reason == KL_BLOCK_exception_table && in->end == KL_END_FALL)
+		keep(&spot.fault, at, in->bytes, KL_SPLICE_TRAP);
+	/* Where kprobes may be, too. */
+	here = !strcmp(g->function.name, "vfs_read");
+	if (in->reason == KL_BLOCK_function_entry && here && in->bytes == 5)
+		keep(&spot.hook, at, in->bytes, KL_SPLICE_TRAP);
+	if (in->reason == KL_BLOCK_bug)
+		keep(&spot.fixed, at, in->bytes, KL_SPLICE_TRAP);
+	if (in->reason || in->nop)
+		return;
+	if (left < 200)
+		keep(&spot.past_end, at, left + 1, KL_SPLICE_JUMP);
+	if (in->end == KL_END_FALL && in->bytes >= 6) {
+		keep(&spot.between, at + 1, 5, KL_SPLICE_JUMP);
+		keep(&spot.whole, at, in->bytes - 1, KL_SPLICE_JUMP);
+		keep(&spot.jump, at, in->bytes, KL_SPLICE_CALL);
+		if (here)
+			keep(&spot.taken, at, in->bytes, KL_SPLICE_JUMP);
+	}
+	if (!both || next->reason || next->block == UINT32_MAX || both < 5)
+		return;
+	if (in->end == KL_END_CALL && in->bytes == 5 && !next->leader)
+		keep(&spot.behind_call, at, both, KL_SPLICE_JUMP);
+	if (in->end == KL_END_FALL && next->leader)
+		keep(&spot.entered, at, both, KL_SPLICE_JUMP);
+	if (in->end == KL_END_FALL && next->end == KL_END_FALL && !next->leader)
+		keep(&spot.two, at, both, KL_SPLICE_TRAP);
+}
+
+/* A function of which no instruction may be spliced: one that only its function forbids. */
+static void try_excluded(const struct kl_block_graph *g, uint32_t *asked, uint32_t *accepted)
+{
+	for (uint32_t i = 0; i < g->instructions; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+		struct kl_abi_window w =
+			window(g->function.address + in->offset, in->bytes, KL_SPLICE_TRAP);
+		uint32_t bad;
+
+		if (in->reason || in->nop || in->end != KL_END_FALL)
+			continue;
+		++*asked;
+		if (ask(&w, 1, &bad) > 0)
+			return;
+		++*accepted;
+		printf("# %s+%#x (%s) is accepted\n", g->function.name, in->offset,
+		       kl_block_reason_name(g->function.reason));
+		return;
+	}
+}
+
+static void look_at_all(struct kl_blocks *blocks)
+{
+	uint32_t asked = 0, accepted = 0;
+
+	for (size_t f = 0; f < kl_blocks_functions(blocks); f++) {
+		struct kl_block_graph g;
+
+		if (kl_blocks_graph(blocks, f, &g))
+			continue;
+		if (g.function.reason)
+			try_excluded(&g, &asked, &accepted);
+		for (uint32_t i = 0; !g.function.reason && i < g.instructions; i++)
+			look_at(&g, i);
+		for (uint32_t i = 0; !spot.bounces && !g.function.reason && i < g.blocks; i++)
+			if (g.block[i].pre.tier == KL_TIER_BOUNCE)
+				spot.bounces = f;
+		kl_block_graph_free(&g);
+	}
+	printf("# %u functions that the planner leaves alone\n", asked);
+	unit_check(asked > 300 && !accepted, "each of them is refused");
+}
+
+static void check_windows(void)
+{
+	struct kl_abi_window w = spot.taken;
+
+	expect("an instruction of a jump label", spot.label, KL_SPLICE_excluded);
+	expect("a static call", spot.call, KL_SPLICE_excluded);
+	expect("an instruction that may fault", spot.fault, KL_SPLICE_excluded);
+	expect("where ftrace hooks a function", spot.hook, KL_SPLICE_excluded);
+	expect("what traps", spot.fixed, KL_SPLICE_fixed);
+	expect("a call that comes back into the window", spot.behind_call, KL_SPLICE_fixed);
+	expect("a target of a jump", spot.entered, KL_SPLICE_entered);
+	expect("between instructions", spot.between, KL_SPLICE_boundary);
+	expect("half an instruction", spot.whole, KL_SPLICE_boundary);
+	expect("more than the function", spot.past_end, KL_SPLICE_bounds);
+	expect("a breakpoint for two instructions", spot.two, KL_SPLICE_form);
+	expect("a call that is none", spot.jump, KL_SPLICE_form);
+	w.hash++;
+	expect("other text", w, KL_SPLICE_text);
+	w = spot.taken;
+	w.address = 0xffff888000001000;
+	expect("no text", w, KL_SPLICE_bounds);
+	w = window(spot.taken.address, spot.taken.bytes, KL_SPLICE_TRAP + 1);
+	expect("no tier", w, KL_SPLICE_form);
+	w.tier = 0;
+	expect("nor is zero one", w, KL_SPLICE_form);
+	w = spot.taken;
+	w.points = 0;
+	expect("no points", w, KL_SPLICE_form);
+	w.points = 2;
+	expect("points that are not there", w, KL_SPLICE_form);
+	w = spot.taken;
+	w.reserved[4] = 1;
+	expect("a reserved byte", w, KL_SPLICE_form);
+	w = spot.taken;
+	w.slot = w.address;
+	expect("a slot without a bounce", w, KL_SPLICE_form);
+	w = spot.taken;
+	w.tier = KL_SPLICE_BOUNCE;
+	expect("a bounce without a slot", w, KL_SPLICE_form);
+	w.address = UINT64_MAX - 3;
+	w.tier = KL_SPLICE_JUMP;
+	expect("past the last address", w, KL_SPLICE_form);
+	expect("and what is right is accepted", spot.taken, 0);
+}
+
+/* --------------------------------------------------------------------- slots */
+
+static void expect_slot(uint32_t at, uint64_t slot, const char *what)
+{
+	struct kl_abi_splice wish = plan_wish(&plan);
+	uint64_t right = plan.window[at].slot;
+	int ret;
+
+	plan.window[at].slot = slot;
+	ret = ioctl(device, KL_IOC_SPLICE, &wish);
+	plan.window[at].slot = right;
+	unit_check(ret && errno == EINVAL && wish.refusal == KL_SPLICE_slot && wish.bad == at,
+		   what);
+}
+
+static void check_slots(struct kl_blocks *blocks)
+{
+	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
+	struct kl_abi_splice wish;
+	uint32_t at = 0;
+	uint64_t address;
+
+	plan_add_function(&plan, blocks, spot.bounces);
+	while (at < plan.windows && plan.window[at].tier != KL_SPLICE_BOUNCE)
+		at++;
+	address = plan.window[at].address;
+	expect_slot(at, address + 300, "a slot that is too far away");
+	expect_slot(at, address, "one in the bounce itself");
+	expect_slot(at, plan.window[at ? at - 1 : 1].address + 1, "one in another's jump");
+	expect_slot(at, 1, "one elsewhere");
+	plan.window[at].tier = KL_SPLICE_TRAP;
+	address = plan.window[at].slot;
+	plan.window[at].slot = 0;
+	wish = plan_wish(&plan);
+	ioctl(device, KL_IOC_SPLICE, &wish);
+	ioctl(device, KL_IOC_UNSPLICE, &unsplice);
+	plan.window[at].tier = KL_SPLICE_BOUNCE;
+	plan.window[at].slot = address;
+	wish = plan_wish(&plan);
+	unit_check(!device_call(KL_IOC_SPLICE, &wish), "and the right one is accepted");
+	unit_check(!device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost, "and taken back");
+}
+
+/* ------------------------------------------------------------- others' text */
+
+static bool write_file(const char *path, const char *line)
+{
+	int fd = open(path, O_WRONLY | O_APPEND);
+	bool ok = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+#define TRACEFS "/sys/kernel/tracing"
+
+static void check_others(struct kl_blocks *blocks)
+{
+	struct kl_abi_session session = { .size = sizeof(session) };
+	struct kl_abi_point point = { .instrument = KL_INSTRUMENT_COUNT };
+	struct kl_abi_splice wish = {
+		.size = sizeof(wish),
+		.windows = 1,
+		.points = 1,
+		.window = (uintptr_t)&spot.taken,
+		.point = (uintptr_t)&point,
+	};
+	struct kl_block_function f;
+	int first = device;
+	char probe[512];
+
+	kl_blocks_function(blocks, kl_blocks_find(blocks, spot.taken.address), &f);
+	snprintf(probe, sizeof(probe), "p:kl_refuse %s\n", f.name);
+	unit_check(write_file(TRACEFS "/kprobe_events", probe) &&
+			   write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "1"),
+		   "a kprobe");
+	expect("a function that has it", spot.taken, KL_SPLICE_probed);
+	write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "0");
+	write_file(TRACEFS "/kprobe_events", "-:kl_refuse\n");
+	unit_check(!device_call(KL_IOC_SPLICE, &wish), "it is gone: spliced");
+	write_file(TRACEFS "/kprobe_events", probe);
+	unit_check(!write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "1"),
+		   "no kprobe where there is a splice");
+	write_file(TRACEFS "/kprobe_events", "-:kl_refuse\n");
+	device = open(KL_DEVICE_PATH, O_RDWR);
+	unit_check(!device_call(KL_IOC_SESSION, &session), "another session");
+	expect("a window that is another's", spot.taken, KL_SPLICE_taken);
+	close(device);
+	device = first;
+	close(first);
+	device = open(KL_DEVICE_PATH, O_RDWR);
+	unit_check(!device_call(KL_IOC_SESSION, &session), "a new session");
+	expect("the first has been closed", spot.taken, 0);
+}
+
+static void check_limits(void)
+{
+	static const char limit[] = "/sys/module/kernlens/parameters/splices_max";
+	struct kl_abi_session session = { .size = sizeof(session) };
+	uint32_t bad;
+	pid_t child;
+	int status;
+
+	unit_check(write_file(limit, "0"), "no windows are allowed");
+	expect("then there is no room", spot.taken, -ENOSPC);
+	write_file(limit, "1048576");
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		if (setgid(65534) || setuid(65534))
+			_exit(2);
+		device = open(KL_DEVICE_PATH, O_RDWR);
+		if (device < 0 || ioctl(device, KL_IOC_SESSION, &session))
+			_exit(3);
+		_exit(ask(&spot.taken, 1, &bad) == -EPERM ? 0 : 1);
+	}
+	waitpid(child, &status, 0);
+	unit_check(!status, "an ordinary user may not");
+}
+
+int main(void)
+{
+	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
+	struct kl_blocks *blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
+	struct kl_abi_session session = { .size = sizeof(session) };
+	int anchor;
+
+	if (!blocks || !text_read(symbols, &text)) {
+		fprintf(stderr, "%s\n", kl_error_text());
+		return 2;
+	}
+	device = open(KL_DEVICE_PATH, O_RDWR);
+	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
+	anchor = anchor_open(symbols, blocks);
+	unit_check(anchor >= 0, "another with a splice");
+	look_at_all(blocks);
+	check_windows();
+	check_slots(blocks);
+	check_others(blocks);
+	check_limits();
+	close(anchor);
+	unit_check(text_is(symbols, blocks, &text), "the text is what it was");
+	kl_blocks_close(blocks);
+	kl_symbols_close(symbols);
+	return unit_end();
+}
