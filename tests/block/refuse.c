@@ -272,7 +272,9 @@ static void check_others(struct kl_blocks *blocks)
 	char probe[512];
 
 	kl_blocks_function(blocks, kl_blocks_find(blocks, spot.taken.address), &f);
-	snprintf(probe, sizeof(probe), "p:kl_refuse %s\n", f.name);
+	/* Not where ftrace hooks it: what uses that changes nothing else. */
+	snprintf(probe, sizeof(probe), "p:kl_refuse %s+%" PRIu64 "\n", f.name,
+		 (uint64_t)(spot.taken.address - f.address));
 	unit_check(write_file(TRACEFS "/kprobe_events", probe) &&
 			   write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "1"),
 		   "a kprobe");

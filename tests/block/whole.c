@@ -13,7 +13,7 @@
 
 #define CALLS 1000
 #define CHUNK_FUNCTIONS 8192
-#define SHOWN_MAX 200
+#define SHOWN_MAX 40
 
 static struct plan plan;
 static long chunk[CHUNK_FUNCTIONS];
@@ -158,7 +158,7 @@ static bool splice_whole(struct kl_blocks *blocks, uint32_t windows, uint32_t ev
 		if (!plan_add_function(&plan, blocks, i)) {
 			if (!request(blocks))
 				return false;
-			unit_check(plan_add_function(&plan, blocks, i), f.name);
+			plan_add_function(&plan, blocks, i);
 		}
 		chunk[chunk_n++] = i;
 	}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * load SECONDS [SEED [CYCLES]] -- FUNCTION...: in a virtual machine, random functions, of those that
+ * are named (everything runs through them) and of all, are spliced and taken back in cycles, until
+ * the time is over or so many have been done, while the machine works: processes, pipes, files, the network, a
+ * processor that goes and comes, modules, and ftrace and kprobes in the same functions. Then the
+ * text must be what it was. KL_READY names a file that is there meanwhile (nmi.py). TAP lines.
+ */
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "plan.h"
+
+#define NAMED_MAX 1000
+#define CHUNK_MAX 40 /* functions of a cycle */
+#define TRACEFS "/sys/kernel/tracing"
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
+
+static struct plan plan;
+static struct kl_blocks *blocks;
+static uint64_t state;
+static long named[NAMED_MAX];
+static size_t named_n;
+
+/* Of the present cycle; the disturbers look at the names. */
+static struct shared {
+	char name[CHUNK_MAX][128];
+	uint32_t done[8]; /* by disturber: what worked */
+	uint32_t failed[8]; /* and did not */
+} *shared;
+
+static long chunk[CHUNK_MAX];
+static uint32_t chunk_n;
+static uint64_t by_refusal[32], windows, passed, spliced;
+
+static uint32_t below(uint32_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return n ? (state >> 16) % n : 0;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static bool write_file(const char *path, const char *line)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* -------------------------------------------------------------- disturbances */
+
+static bool run(const char *command)
+{
+	int status = system(command);
+
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static bool work_processes(void)
+{
+	return run("cat /proc/self/status /proc/meminfo | wc -l >/tmp/kl-load && rm /tmp/kl-load");
+}
+
+static bool work_network(void)
+{
+	int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof(address);
+	static char data[65536];
+	int server = -1;
+	size_t sent = 0;
+	bool ok;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ok = !bind(listener, (void *)&address, size) && !listen(listener, 1) &&
+	     !getsockname(listener, (void *)&address, &size) &&
+	     !connect(client, (void *)&address, size);
+	if (ok)
+		server = accept(listener, NULL, NULL);
+	for (int i = 0; ok && i < 50; i++) {
+		ssize_t n = send(client, data, 8192, 0);
+
+		for (ok = n > 0, sent = n; ok && sent;) {
+			n = recv(server, data, sent, 0);
+			ok = n > 0;
+			sent -= n;
+		}
+	}
+	close(server);
+	close(client);
+	close(listener);
+	return ok;
+}
+
+static bool work_files(void)
+{
+	static char data[65536];
+	int fd = open("/tmp/kl-file", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	bool ok = fd >= 0;
+
+	for (int i = 0; ok && i < 20; i++)
+		ok = write(fd, data, sizeof(data)) == sizeof(data) &&
+		     pread(fd, data, sizeof(data), 0) == sizeof(data);
+	close(fd);
+	return ok && !unlink("/tmp/kl-file");
+}
+
+/* While breakpoints are written the kernel says that it is busy. */
+static bool disturb_processors(void)
+{
+	bool went = write_file(CPU1, "0");
+
+	usleep(100000);
+	while (!write_file(CPU1, "1") && errno == EBUSY)
+		usleep(20000);
+	/* Meanwhile nothing is spliced. */
+	sleep(1);
+	return went;
+}
+
+static bool disturb_modules(void)
+{
+	bool ok = run("modprobe dummy 2>/dev/null && modprobe loop 2>/dev/null");
+
+	usleep(50000);
+	return run("rmmod dummy loop 2>/dev/null") && ok;
+}
+
+static bool disturb_ftrace(void)
+{
+	bool ok;
+
+	write_file(TRACEFS "/current_tracer", "nop");
+	close(open(TRACEFS "/set_ftrace_filter", O_WRONLY | O_TRUNC));
+	ok = write_file(TRACEFS "/set_ftrace_filter", shared->name[getpid() % 8]) &&
+	     write_file(TRACEFS "/set_ftrace_filter", shared->name[(time(NULL) + 3) % CHUNK_MAX]) &&
+	     write_file(TRACEFS "/current_tracer", "function");
+	usleep(50000);
+	return write_file(TRACEFS "/current_tracer", "nop") && ok;
+}
+
+/* Optimized ones take a while to come, and to go. */
+static bool disturb_kprobes(void)
+{
+	char line[256];
+	bool ok;
+
+	snprintf(line, sizeof(line), "p:kl_load %s+%ld\n", shared->name[time(NULL) % CHUNK_MAX],
+		 time(NULL) % 2 * 5);
+	ok = write_file(TRACEFS "/kprobe_events", line) &&
+	     write_file(TRACEFS "/events/kprobes/kl_load/enable", "1");
+	usleep(150000);
+	write_file(TRACEFS "/events/kprobes/kl_load/enable", "0");
+	write_file(TRACEFS "/kprobe_events", "-:kl_load\n");
+	usleep(20000);
+	return ok;
+}
+
+static const struct {
+	const char *name;
+	bool (*act)(void);
+} disturbers[] = {
+	{ "processes", work_processes },     { "network", work_network },
+	{ "files", work_files },	     { "processors", disturb_processors },
+	{ "modules", disturb_modules },	     { "ftrace", disturb_ftrace },
+	{ "kprobes", disturb_kprobes },
+};
+
+#define DISTURBERS (sizeof(disturbers) / sizeof(*disturbers))
+
+static volatile sig_atomic_t over;
+
+static void on_term(int number)
+{
+	over = 1;
+}
+
+static pid_t start(unsigned int i)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(device);
+	signal(SIGTERM, on_term);
+	while (!over) {
+		if (disturbers[i].act())
+			shared->done[i]++;
+		else
+			shared->failed[i]++;
+		/* The kernel waits for tasks to sleep; all the more while there are many. */
+		usleep(30000);
+	}
+	_exit(0);
+}
+
+/* -------------------------------------------------------------------- cycles */
+
+/* Every block by a breakpoint, if none needs more. */
+static void make_traps(struct kl_block_graph *g)
+{
+	for (uint32_t i = 0; i < g->blocks; i++)
+		if (g->block[i].pre.tier == KL_TIER_BOUNCE)
+			return;
+	for (uint32_t i = 0, k = 0; i < g->blocks; i++) {
+		struct kl_block_point *pre = &g->block[i].pre;
+
+		while (k + 1 < g->instructions && g->instruction[k].offset < pre->begin)
+			k++;
+		if (pre->tier == KL_TIER_NONE || g->instruction[k].offset != pre->begin)
+			continue;
+		pre->tier = KL_TIER_TRAP;
+		pre->bytes = g->instruction[k].bytes;
+	}
+}
+
+static void add_chunk(bool traps)
+{
+	plan.windows = plan.points = 0;
+	for (uint32_t i = 0; i < chunk_n; i++) {
+		struct kl_block_graph g;
+
+		if (kl_blocks_graph(blocks, chunk[i], &g))
+			continue;
+		if (traps && !(chunk[i] % 4))
+			make_traps(&g);
+		for (uint32_t k = 0; plan.windows + g.blocks < KL_SPLICE_WINDOWS_MAX && k < g.blocks;
+		     k++)
+			plan_add_block(&plan, &g, &g.block[k]);
+		kl_block_graph_free(&g);
+	}
+}
+
+static int compare_indices(const void *left, const void *right)
+{
+	const long *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static void choose(void)
+{
+	uint32_t n = 1 + below(CHUNK_MAX), kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		chunk[i] = below(2) ? named[below(named_n)] : below(kl_blocks_functions(blocks));
+	qsort(chunk, n, sizeof(*chunk), compare_indices);
+	for (uint32_t i = 0; i < n; i++) {
+		struct kl_block_function f;
+
+		kl_blocks_function(blocks, chunk[i], &f);
+		if (f.reason || f.bytes > 8000 || (kept && chunk[kept - 1] == chunk[i]))
+			continue;
+		snprintf(shared->name[kept], sizeof(shared->name[0]), "%s", f.name);
+		chunk[kept++] = chunk[i];
+	}
+	chunk_n = kept;
+}
+
+static void leave_out(uint64_t address)
+{
+	long index = kl_blocks_find(blocks, address);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < chunk_n; i++)
+		if (chunk[i] != index)
+			chunk[kept++] = chunk[i];
+	chunk_n = kept;
+}
+
+/* Those that a kprobe is in, or comes into meanwhile, are left out. */
+static bool splice_chunk(bool traps, uint32_t *first)
+{
+	while (chunk_n) {
+		struct kl_abi_splice wish;
+		int ret;
+
+		add_chunk(traps);
+		if (!plan.windows)
+			break;
+		wish = plan_wish(&plan);
+		ret = ioctl(device, KL_IOC_SPLICE, &wish);
+		*first = wish.first;
+		if (!ret)
+			return true;
+		by_refusal[wish.refusal % 32]++;
+		if (wish.refusal != KL_SPLICE_probed && wish.refusal != KL_SPLICE_text) {
+			device_call(KL_IOC_SPLICE, &wish);
+			return false;
+		}
+		leave_out(plan.window[wish.bad].address);
+	}
+	plan.windows = 0;
+	return true;
+}
+
+static bool cycle(void)
+{
+	static uint64_t count[KL_SPLICE_WINDOWS_MAX * 2];
+	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
+	struct kl_abi_splice_counts counts = { .size = sizeof(counts), .count = (uintptr_t)count };
+	bool ok;
+
+	choose();
+	ok = splice_chunk(!below(2), &counts.first);
+	spliced += ok && plan.windows;
+	usleep(below(60) * 1000);
+	counts.n = plan.points;
+	if (ok && plan.windows)
+		ok = !device_call(KL_IOC_SPLICE_COUNTS, &counts) && counts.n == plan.points;
+	for (uint32_t i = 0; ok && plan.windows && i < counts.n; i++)
+		passed += count[i] != 0;
+	windows += plan.windows;
+	return !device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
+	       unsplice.windows == (ok ? plan.windows : 0u) && ok;
+}
+
+static void find_named(const struct kl_symbols *symbols, char **names)
+{
+	for (; *names && named_n < NAMED_MAX; names++) {
+		uint64_t address = symbol_address(symbols, *names);
+		long index = address ? kl_blocks_find(blocks, address) : -1;
+
+		if (index >= 0)
+			named[named_n++] = index;
+	}
+}
+
+static void set_ready(bool ready)
+{
+	const char *path = getenv("KL_READY");
+
+	if (path && ready)
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	else if (path)
+		unlink(path);
+}
+
+/* All that may still be changed by somebody is put back. */
+static void stop(const pid_t *child)
+{
+	for (unsigned int i = 0; i < DISTURBERS; i++)
+		kill(child[i], SIGTERM);
+	for (unsigned int i = 0; i < DISTURBERS; i++)
+		waitpid(child[i], NULL, 0);
+	for (unsigned int i = 0; i < DISTURBERS; i++)
+		printf("# %s: %u times, %u not\n", disturbers[i].name, shared->done[i],
+		       shared->failed[i]);
+	write_file(TRACEFS "/current_tracer", "nop");
+	close(open(TRACEFS "/set_ftrace_filter", O_WRONLY | O_TRUNC));
+	/* The kernel undoes optimized kprobes by and by. */
+	sleep(2);
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = argc > 1 ? atof(argv[1]) : 30, end;
+	uint32_t most = argc > 3 ? (uint32_t)atoi(argv[3]) : UINT32_MAX, cycles = 0;
+	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
+	struct kl_abi_session session = { .size = sizeof(session) };
+	pid_t child[DISTURBERS];
+	struct text text;
+	bool ok = true;
+
+	state = (argc > 2 ? strtoull(argv[2], NULL, 0) : 1) * 0x9e3779b97f4a7c15 | 1;
+	blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (!blocks || argc < 5 || shared == MAP_FAILED || !text_read(symbols, &text)) {
+		fprintf(stderr, "%s\n", kl_error_text());
+		return 2;
+	}
+	find_named(symbols, argv + 4);
+	device = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session) && named_n, "a session");
+	run("ip link set lo up");
+	choose();
+	for (unsigned int i = 0; i < DISTURBERS; i++)
+		child[i] = start(i);
+	set_ready(true);
+	for (end = now() + seconds; ok && now() < end && cycles < most; cycles++)
+		ok = cycle();
+	set_ready(false);
+	stop(child);
+	printf("# %u cycles, %" PRIu64 " with splices: %" PRIu64 " windows, %" PRIu64
+	       " points were passed; refused: %" PRIu64 " probed, %" PRIu64 " changed\n",
+	       cycles, spliced, windows, passed, by_refusal[KL_SPLICE_probed],
+	       by_refusal[KL_SPLICE_text]);
+	unit_check(ok, "all has been spliced and taken back");
+	unit_check(spliced && passed, "while it was passed");
+	for (unsigned int i = 0; i < DISTURBERS; i++)
+		unit_check(shared->done[i], disturbers[i].name);
+	unit_check(!shared->failed[0] && !shared->failed[1] && !shared->failed[2],
+		   "processes, the network and files worked");
+	unit_check(text_is(symbols, blocks, &text), "the text is what it was");
+	kl_blocks_close(blocks);
+	kl_symbols_close(symbols);
+	return unit_end();
+}
