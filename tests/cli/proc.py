@@ -260,8 +260,8 @@ def of_machine():
         "total_memory": info["MemTotal"], "free_swap": info["SwapFree"],
         "load_1": round(float(loads[0]) * 1000), "load_5": round(float(loads[1]) * 1000),
         "load_15": round(float(loads[2]) * 1000),
-        # Without VM_EVENT_COUNTERS they are not there.
-        "pswpin": vm.get("pswpin", 0), "pswpout": vm.get("pswpout", 0),
+        # Kernels without VM_EVENT_COUNTERS have neither the lines nor the variables.
+        "pswpin": vm.get("pswpin"), "pswpout": vm.get("pswpout"),
     }
 
 
@@ -337,6 +337,9 @@ def main():
     while of_machine() != machine:  # the loads are new every five seconds
         machine, row = of_machine(), inspect(names, [os.getpid()])[os.getpid()]
     for name, value in machine.items():
+        if value is None:
+            report(name not in names, "%s is absent, as it is of /proc" % name)
+            continue
         report(abs(row[name] - value) <= (11 if name.startswith("load") else 0), "%s is as /proc has it" % name,
                ["%s, /proc %s" % (row[name], value)])
     rest = [name for name in names if name not in compared and name not in machine and
