@@ -1,0 +1,99 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# The services as they are installed, started by systemd: process 1 of a PID namespace, with cgroups
+# of its own, the journal, and of the machine's units only what the two need.
+
+units=/run/kernlens-units
+rules=/etc/kernlens/watch.rules
+database=/var/lib/kernlens/history.db
+group=/sys/fs/cgroup/kernlens-services
+mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+
+# within SECONDS COMMAND...: waits until COMMAND succeeds; fails if it does not.
+within() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return 1
+		sleep 0.2
+	done
+}
+# inside COMMAND...: what would be typed on that machine.
+inside() { nsenter -t "$systemd" -m -p -C -- "$@"; }
+property() { inside systemctl show -P "$2" "kernlens-$1"; }
+# journal SERVICE PATTERN
+journal() { inside journalctl -u "kernlens-$1" -o cat --no-pager | grep -Eq -- "$2"; }
+# main_pid SERVICE: its number out here.
+main_pid() { cat "$group/system.slice/kernlens-$1.service/cgroup.procs"; }
+came_again() { [[ $(main_pid watch) && $(main_pid watch) != "$1" ]]; }
+
+mkdir -p $units/kernlens-history.service.d ${rules%/*} $group /usr/local/bin
+cp "$kernlens" /usr/local/bin/kernlens
+for unit in "$here"/../../packaging/systemd/*.service; do
+	sed 's|@PREFIX@|/usr/local|' "$unit" >"$units/${unit##*/}"
+done
+# A minute of a second.
+printf '[Service]\nEnvironment=KERNLENS_HISTORY_UNIT=1\n' >$units/kernlens-history.service.d/unit.conf
+cp /lib/systemd/system/{{basic,sysinit,multi-user,local-fs,sockets,timers,paths,slices,shutdown}.target,systemd-journald*} $units
+echo 'first: processes > 0 of comm sleep user kluser1 total' >$rules
+
+(
+	echo 0 >$group/cgroup.procs
+	# shellcheck disable=SC2030
+	export SYSTEMD_UNIT_PATH=$units container=kernlens
+	exec unshare --pid --fork --mount --cgroup --mount-proc --kill-child bash -c '
+		umount /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup
+		exec /lib/systemd/systemd --system --unit=multi-user.target --log-target=console --show-status=0'
+) </dev/null >systemd.log 2>&1 &
+shell=$!
+within 30 test -s /proc/$shell/task/$shell/children
+systemd=$(xargs </proc/$shell/task/$shell/children)
+check "systemd is up" within 90 inside systemctl is-active multi-user.target
+check "so is its journal" inside systemctl start systemd-journald.service
+# A PID namespace shows nobody else's processes: it has to be one inside.
+inside setsid --fork setpriv --reuid 60001 --regid 60001 --clear-groups -- sleep 300
+
+check "watch and history start" inside systemctl start kernlens-watch kernlens-history
+check "and are active" test "$(property watch ActiveState) $(property history ActiveState)" = 'active active'
+for name in watch history; do
+	pid=$(main_pid $name)
+	check "$name has CAP_PERFMON and no more, no new privileges, and a filter of calls" test \
+		"$(awk '/^(CapEff|CapBnd|NoNewPrivs|Seccomp):/ { print $2 }' "/proc/$pid/status" | xargs)" = \
+		'0000004000000000 0000004000000000 1 2'
+	check "and sees the machine's files read-only" test \
+		"$(nsenter -t "$pid" -m touch /etc/kernlens/written 2>&1 | grep -c 'Read-only')" -eq 1
+done
+check "watch sees other users' processes, and says so in the journal" within 60 journal watch '^raised first: 1 '
+check "a file of history's own is for root alone" test "$(stat -c %a $database ${database%/*} | xargs)" = '600 700'
+
+echo 'second: processes == 1 of comm sleep user kluser1 total' >>$rules
+check "watch is reloaded" inside systemctl reload kernlens-watch
+check "and says that it has new rules" within 60 journal watch '2 rules are read again'
+check "which hold" within 60 journal watch '^raised second: 1 '
+echo 'bad rule' >>$rules
+inside systemctl reload kernlens-watch
+check "of wrong ones it says where" within 60 journal watch 'the old rules stay: .*watch.rules:3:1: '
+sed -i '$d' $rules
+pid=$(main_pid watch)
+kill -KILL "$pid"
+check "killed, it is started again" within 90 came_again "$pid"
+check "and is active" within 60 inside systemctl is-active kernlens-watch
+
+check "history has what the machine did" within 60 eval '
+	"$kernlens" history --json --minutes -v switches -f $database | jq -e ".summaries | map(.sum) | add > 0"'
+check "both are stopped" inside systemctl stop kernlens-watch kernlens-history
+check "with success" test "$(property watch Result) $(property watch ExecMainStatus)" = 'success 0' -a \
+	"$(property history Result) $(property history ExecMainStatus)" = 'success 0'
+rm $rules
+inside systemctl start kernlens-watch
+check "without rules watch is not started, which is no failure" test \
+	"$(property watch ActiveState) $(property watch ConditionResult)" = 'inactive no'
+[[ $failed -eq 0 ]] || sed 's/^/# systemd: /' systemd.log | tail -n 20
+
+# unshare ignores SIGTERM; all in the namespace ends with its process 1.
+{
+	kill -KILL $shell
+	wait $shell
+} 2>/dev/null
+rm -rf $units ${database%/*} ${rules%/*} /usr/local/bin/kernlens
+find $group -depth -type d -exec rmdir {} +
