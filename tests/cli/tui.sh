@@ -145,7 +145,10 @@ works() {
 }
 becomes "CPU% of the worker" works
 says_memory() {
-	has "Mem\[.*/$(awk '/^MemTotal/ { printf "%.0f", $2 / 1024 }' /proc/meminfo)M\]"
+	has "Mem\[.*/$(awk '/^MemTotal/ {
+		m = $2 / 1024
+		if (m < 1000) printf "%.0fM", m; else printf "%.2fG", m / 1024
+	}' /proc/meminfo)\]"
 }
 becomes "memory is what free says" says_memory
 
