@@ -22,6 +22,14 @@ static const struct {
 #undef KL_TEXT_SECTION
 };
 
+static uint8_t reason_of_name(const char *name)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
+		if (!fnmatch(names[i].pattern, name, 0))
+			return names[i].reason;
+	return 0;
+}
+
 static uint8_t reason_of(const struct kl_blocks *b, const struct kl_function_entry *f)
 {
 	for (size_t i = 0; i < b->ranges; i++) {
@@ -30,10 +38,13 @@ static uint8_t reason_of(const struct kl_blocks *b, const struct kl_function_ent
 		if (f->address < range->end && range->begin < f->address + f->bytes)
 			return range->reason;
 	}
-	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (!fnmatch(names[i].pattern, f->name, 0))
-			return names[i].reason;
-	return 0;
+	return f->reason;
+}
+
+/* Nops before a function are no function, but they end the one before them. */
+static bool is_prefix(const char *name)
+{
+	return !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6);
 }
 
 static bool is_return_thunk(const char *name)
@@ -49,8 +60,16 @@ static int add_function(struct kl_blocks *b, const struct kl_symbol *symbol)
 
 	if (is_return_thunk(symbol->name) && b->return_thunks < KL_ARRAY_SIZE(b->return_thunk))
 		b->return_thunk[b->return_thunks++] = symbol->address;
-	if (b->functions && b->function[b->functions - 1].address == symbol->address)
+	/* Any of its names may say what it is. */
+	if (b->functions && b->function[b->functions - 1].address == symbol->address) {
+		struct kl_function_entry *same = &b->function[b->functions - 1];
+
+		if (is_prefix(symbol->name))
+			same->name = symbol->name;
+		if (!same->reason)
+			same->reason = reason_of_name(symbol->name);
 		return 0;
+	}
 	grown = kl_array_grow(b->function, b->functions, &b->function_capacity, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -58,14 +77,9 @@ static int add_function(struct kl_blocks *b, const struct kl_symbol *symbol)
 	grown[b->functions++] = (struct kl_function_entry){
 		.address = symbol->address,
 		.name = symbol->name,
+		.reason = reason_of_name(symbol->name),
 	};
 	return 0;
-}
-
-/* Nops before a function are no function, but they end the one before them. */
-static bool is_prefix(const char *name)
-{
-	return !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6);
 }
 
 int kl_functions_load(struct kl_blocks *b)

@@ -201,19 +201,7 @@ static void make_plan(void)
 			index += 1 + below(3);
 		}
 		index = below(kl_blocks_functions(blocks));
-	} while (!plan.windows || plan.windows >= KL_SPLICE_WINDOWS_MAX);
-}
-
-/* Behind all others, and not what is there. */
-static void add_wrong_window(void)
-{
-	plan.window[plan.windows++] = (struct kl_abi_window){
-		.address = text.begin + text.bytes - 16,
-		.bytes = 5,
-		.tier = KL_SPLICE_JUMP,
-		.points = 1,
-	};
-	plan.point[plan.points++] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT };
+	} while (!plan.windows || plan.windows >= KL_SPLICE_WINDOWS_MAX - 1);
 }
 
 /* Sizes, counts and pointers. */
@@ -262,7 +250,7 @@ static bool ask(void)
 	if (below(20))
 		mend_points();
 	if (guarded)
-		add_wrong_window();
+		plan_add_wrong(&plan, text.begin + text.bytes);
 	wish = plan_wish(&plan);
 	if (!below(20))
 		change_wish(&wish);

@@ -33,7 +33,7 @@ static struct shared {
 	char name[CHUNK_MAX][128];
 	uint32_t done[8]; /* by disturber: what worked */
 	uint32_t failed[8]; /* and did not */
-} *shared;
+} * shared;
 
 static long chunk[CHUNK_MAX];
 static uint32_t chunk_n;
@@ -154,7 +154,9 @@ static bool disturb_ftrace(void)
 	     write_file(TRACEFS "/set_ftrace_filter", shared->name[(time(NULL) + 3) % CHUNK_MAX]) &&
 	     write_file(TRACEFS "/current_tracer", "function");
 	usleep(50000);
-	return write_file(TRACEFS "/current_tracer", "nop") && ok;
+	ok &= write_file(TRACEFS "/current_tracer", "nop");
+	usleep(500000);
+	return ok;
 }
 
 /* Optimized ones take a while to come, and to go. */
@@ -170,7 +172,8 @@ static bool disturb_kprobes(void)
 	usleep(150000);
 	write_file(TRACEFS "/events/kprobes/kl_load/enable", "0");
 	write_file(TRACEFS "/kprobe_events", "-:kl_load\n");
-	usleep(20000);
+	/* What makes jumps of them keeps all text to itself for long. */
+	sleep(1);
 	return ok;
 }
 
@@ -178,9 +181,9 @@ static const struct {
 	const char *name;
 	bool (*act)(void);
 } disturbers[] = {
-	{ "processes", work_processes },     { "network", work_network },
-	{ "files", work_files },	     { "processors", disturb_processors },
-	{ "modules", disturb_modules },	     { "ftrace", disturb_ftrace },
+	{ "processes", work_processes }, { "network", work_network },
+	{ "files", work_files },	 { "processors", disturb_processors },
+	{ "modules", disturb_modules },	 { "ftrace", disturb_ftrace },
 	{ "kprobes", disturb_kprobes },
 };
 
@@ -243,8 +246,8 @@ static void add_chunk(bool traps)
 			continue;
 		if (traps && !(chunk[i] % 4))
 			make_traps(&g);
-		for (uint32_t k = 0; plan.windows + g.blocks < KL_SPLICE_WINDOWS_MAX && k < g.blocks;
-		     k++)
+		for (uint32_t k = 0;
+		     plan.windows + g.blocks < KL_SPLICE_WINDOWS_MAX && k < g.blocks; k++)
 			plan_add_block(&plan, &g, &g.block[k]);
 		kl_block_graph_free(&g);
 	}

@@ -87,7 +87,7 @@ static inline bool plan_add_function(struct plan *plan, struct kl_blocks *blocks
 		unit_check(false, kl_error_text());
 		return true;
 	}
-	fits = plan->windows + g.blocks <= KL_SPLICE_WINDOWS_MAX;
+	fits = plan->windows + g.blocks < KL_SPLICE_WINDOWS_MAX;
 	for (uint32_t i = 0; fits && i < g.blocks; i++)
 		plan_add_block(plan, &g, &g.block[i]);
 	kl_block_graph_free(&g);
@@ -139,6 +139,21 @@ static inline int anchor_open(const struct kl_symbols *symbols, struct kl_blocks
 		return fd;
 	close(fd);
 	return -1;
+}
+
+/*
+ * A last window that is wrong for sure: all before it are looked at, and nothing is spliced. It is
+ * what is refused, for its bytes, if all others are right.
+ */
+static inline void plan_add_wrong(struct plan *plan, uint64_t end_of_text)
+{
+	plan->window[plan->windows++] = (struct kl_abi_window){
+		.address = end_of_text - 16,
+		.bytes = 5,
+		.tier = KL_SPLICE_JUMP,
+		.points = 1,
+	};
+	plan->point[plan->points++] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT };
 }
 
 /* ------------------------------------------------------------------ the text */
