@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The comparison of a kernel's blocks with another decoder, and splices (tests/block/run).
 
-BLOCK_PROGRAMS := $(patsubst %,$(BUILD)/tests/block-%,splice whole refuse fuzz load)
+BLOCK_PROGRAMS := $(patsubst %,$(BUILD)/tests/block-%,splice whole refuse fuzz load cost)
 
 block-tests: $(BUILD)/tests/block-compare $(BLOCK_PROGRAMS)
 

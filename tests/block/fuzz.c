@@ -289,6 +289,7 @@ int main(int argc, char **argv)
 	bool taken_back = true;
 	int anchor;
 
+	printf("# seed %s\n", argc > 2 ? argv[2] : "1");
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	state = state * 0x9e3779b97f4a7c15 | 1;
 	blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * load SECONDS [SEED [CYCLES]] -- FUNCTION...: in a virtual machine, random functions, of those that
- * are named (everything runs through them) and of all, are spliced and taken back in cycles, until
- * the time is over or so many have been done, while the machine works: processes, pipes, files, the network, a
+ * load SECONDS SEED CYCLES FUNCTION...: in a virtual machine, random functions, of those that are
+ * named (everything runs through them) and of all, are spliced and taken back in cycles, until the
+ * time is over or so many have been done, while the machine works: processes, pipes, files, the network, a
  * processor that goes and comes, modules, and ftrace and kprobes in the same functions. Then the
  * text must be what it was. KL_READY names a file that is there meanwhile (nmi.py). TAP lines.
  */
@@ -384,6 +384,7 @@ int main(int argc, char **argv)
 	struct text text;
 	bool ok = true;
 
+	printf("# seed %s\n", argc > 2 ? argv[2] : "1");
 	state = (argc > 2 ? strtoull(argv[2], NULL, 0) : 1) * 0x9e3779b97f4a7c15 | 1;
 	blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
