@@ -168,10 +168,10 @@ static bool is_right(const struct kl_abi_window *w)
 	return right && at == end;
 }
 
-static void look_at(uint32_t windows)
+static void look_at(const struct kl_abi_window *window, uint32_t windows)
 {
 	for (uint32_t i = 0; i < windows; i++) {
-		const struct kl_abi_window *w = &plan.window[i];
+		const struct kl_abi_window *w = &window[i];
 
 		sum.windows++;
 		if (is_right(w))
@@ -239,7 +239,7 @@ static bool take_back(void)
 /* Returns false if something cannot be taken back. */
 static bool ask(void)
 {
-	bool guarded = below(50);
+	bool guarded = below(50), misled = !below(20);
 	struct kl_abi_splice wish;
 
 	make_plan();
@@ -252,19 +252,20 @@ static bool ask(void)
 	if (guarded)
 		plan_add_wrong(&plan, text.begin + text.bytes);
 	wish = plan_wish(&plan);
-	if (!below(20))
+	if (misled)
 		change_wish(&wish);
 	sum.asked++;
 	if (!ioctl(device, KL_IOC_SPLICE, &wish)) {
 		sum.accepted++;
-		look_at(wish.windows < plan.windows ? wish.windows : plan.windows);
+		/* The windows that it has been told of, wherever they are. */
+		look_at((void *)(uintptr_t)wish.window, wish.windows);
 		return take_back();
 	}
 	sum.by_refusal[errno == EINVAL ? wish.refusal % 32 : 0]++;
 	sum.failed += !wish.refusal;
-	if (guarded && wish.refusal == KL_SPLICE_text && wish.bad == plan.windows - 1) {
+	if (guarded && !misled && wish.refusal == KL_SPLICE_text && wish.bad == plan.windows - 1) {
 		sum.let_through++;
-		look_at(plan.windows - 1);
+		look_at(plan.window, plan.windows - 1);
 	}
 	return true;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""nmi.py SOCKET FILE [PER_SECOND]: sends a virtual machine NMIs over its QMP socket while FILE is
-there. Says how many when it has gone, or the machine has."""
-
+#
+# nmi.py SOCKET FILE [PER_SECOND]: sends a virtual machine NMIs over its QMP socket while FILE is
+# there. Says how many when it has gone, or the machine has.
 import json
 import os
 import socket
