@@ -154,6 +154,26 @@ static void look_at_all(struct kl_blocks *blocks)
 	unit_check(asked > 300 && !accepted, "each of them is refused");
 }
 
+/* A point between instructions. */
+static void check_point(void)
+{
+	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
+	struct kl_abi_point point = { .instrument = KL_INSTRUMENT_COUNT, .offset = 1 };
+	struct kl_abi_splice wish = {
+		.size = sizeof(wish),
+		.windows = 1,
+		.points = 1,
+		.window = (uintptr_t)&spot.taken,
+		.point = (uintptr_t)&point,
+	};
+	int ret = ioctl(device, KL_IOC_SPLICE, &wish);
+
+	unit_check(ret && errno == EINVAL && wish.refusal == KL_SPLICE_boundary,
+		   "a point in an instruction");
+	if (!ret)
+		ioctl(device, KL_IOC_UNSPLICE, &unsplice);
+}
+
 static void check_windows(void)
 {
 	struct kl_abi_window w = spot.taken;
@@ -339,6 +359,7 @@ int main(void)
 	unit_check(anchor >= 0, "another with a splice");
 	look_at_all(blocks);
 	check_windows();
+	check_point();
 	check_slots(blocks);
 	check_others(blocks);
 	check_limits();

@@ -99,7 +99,7 @@ long kl_function_step(const struct kl_function *f, u32 offset)
 		else
 			high = middle;
 	}
-	return low < f->steps && f->step[low].offset == offset ? low : -1;
+	return low < f->steps && f->step[low].offset == offset ? (long)low : -1;
 }
 
 static u32 target_of(const struct kl_step *step)
