@@ -290,7 +290,7 @@ static void leave_out(uint64_t address)
 	chunk_n = kept;
 }
 
-/* Those that a kprobe is in, or comes into meanwhile, are left out. */
+/* Those that a kprobe is in, or comes into or leaves meanwhile, are left out. */
 static bool splice_chunk(bool traps, uint32_t *first)
 {
 	while (chunk_n) {
@@ -306,7 +306,8 @@ static bool splice_chunk(bool traps, uint32_t *first)
 		if (!ret)
 			return true;
 		by_refusal[wish.refusal % 32]++;
-		if (wish.refusal != KL_SPLICE_probed && wish.refusal != KL_SPLICE_text) {
+		if (wish.refusal != KL_SPLICE_probed && wish.refusal != KL_SPLICE_text &&
+		    wish.refusal != KL_SPLICE_undecodable) {
 			device_call(KL_IOC_SPLICE, &wish);
 			return false;
 		}
