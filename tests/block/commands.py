@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# commands.py KERNLENS OUT: in a virtual machine as root, kernlens count and coverage against what a program
+# is known to call, against ftrace's count of functions in the same run, and against themselves: what
+# enters a block leaves it. TAP lines.
+import collections
+import json
+import os
+import subprocess
+import sys
+
+TRACING = "/sys/kernel/tracing"
+PATTERNS = ["do_*", "vfs_*", "__x64_sys_*", "ksys_*", "path_*", "link_*", "mas_*", "vma_*", "security_*", "d_*",
+            "copy_*", "exit_*", "filp_*", "mm_*", "proc_*", "seq_*"]
+CALLS = 1000
+# Tasks that sleep in a call when counting begins or ends are in one of its two blocks only.
+SLEEPERS = 64
+
+kernlens, out = sys.argv[1:]
+count = failed = 0
+
+
+def report(passed, text, *more):
+    global count, failed
+    count += 1
+    failed += not passed
+    print(f"{'ok' if passed else 'not ok'} {count} - {text}", flush=True)
+    for line in [] if passed else more:
+        print(f"# {line}", flush=True)
+
+
+def run(*words, status=0):
+    done = subprocess.run([kernlens, *words], capture_output=True, text=True)
+    if done.returncode != status:
+        report(False, f"{' '.join(words)}: status {done.returncode}", *done.stderr.splitlines()[-5:])
+    return done
+
+
+def python(text):
+    return ["python3", "-c", text]
+
+
+def write(path, text):
+    with open(f"{TRACING}/{path}", "w") as file:
+        file.write(text)
+
+
+def check_count():
+    calls = python(f"import os\nfor i in range({CALLS}): os.getppid()")
+    done = json.loads(run("--json", "count", "-e", "block:__x64_sys_getppid", "--", *calls).stdout)
+    points = done["functions"][0]["points"]
+    report(len(points) > 1 and all(point.get("count") == CALLS for point in points),
+           f"each block of getppid is passed {CALLS} times", points)
+
+    options = ["-e", "block:ksys_read", "-e", "block:ksys_read:post"]
+    done = json.loads(run("--json", "count", *options, "--",
+                          "sh", "-c", "cat /proc/self/maps /etc/passwd >/dev/null").stdout)
+    points = collections.defaultdict(dict)
+    for point in done["functions"][0]["points"]:
+        if "count" in point:
+            points[point["block"]][point["post"]] = point["count"]
+    both = [pair for pair in points.values() if len(pair) == 2]
+    report(len(both) > 10 and all(pair[False] == pair[True] for pair in both) and any(pair[True] for pair in both),
+           f"{len(both)} blocks are passed at their end as often as at their start", both)
+
+    listed = run("count", "-e", "block:ksys_read#0", "-e", "ksys_read+0x0", "--asm", "--", "true").stderr
+    rows = [line for line in listed.splitlines() if " +0x0 " in line]
+    report(len(rows) == 1 and "push" in listed, "a block that is named twice is listed once, with instructions", listed)
+    missing = run("count", "-e", "block:no_such_function", "--", "true", status=1).stderr
+    report("no_such_function" in missing, "a function that is not there is said", missing)
+    missing = run("count", "-e", "block:ksys_read#999", "--", "true", status=1).stderr
+    report("no block is there" in missing, "and a block", missing)
+    run("count", "-e", "block:ksys_read", "--", "sh", "-c", "exit 7", status=7)
+    run("count", "--", "true", status=2)
+
+
+def traced():
+    """How often ftrace's function tracer has seen each name."""
+    hits = collections.Counter()
+    with open(f"{TRACING}/trace") as file:
+        for line in file:
+            if line.startswith("# entries-in-buffer"):
+                kept, written = line.partition(":")[2].split()[0].split("/")
+                hits["lost"] = int(written) - int(kept)
+            elif not line.startswith("#"):
+                hits[line.rpartition(" <-")[0].split()[-1]] += 1
+    return hits
+
+
+def check_against_ftrace(functions):
+    entered, covered = collections.Counter(), set()
+    for function in functions:
+        first = function["blocks"][0] if function["blocks"] else None
+        if first and first[0] == 0 and isinstance(first[2], int):
+            entered[function["function"]] += first[2]
+            covered.add(function["function"])
+    with open(f"{out}/hits") as file:
+        hits = collections.Counter(json.load(file))
+    report(not hits["lost"], f"ftrace has lost none of {sum(hits.values())} entries", hits["lost"])
+    common = {name for name in covered if hits[name]}
+    equal = {name for name in common if entered[name] == hits[name]}
+    less = sorted(name for name in common if entered[name] < hits[name])
+    report(len(equal) >= 300, f"{len(equal)} of {len(common)} functions are entered as often as ftrace says",
+           sorted(common - equal)[:20])
+    # ftrace counted for a part of the time only: never more.
+    report(not less, "and none less often", *(f"{name}: {entered[name]}, ftrace {hits[name]}" for name in less[:20]))
+
+
+def check_flow(functions):
+    """Blocks that only one block goes on to, and blocks both of whose ways lead to such."""
+    listed = json.loads(run("--json", "blocks", *PATTERNS).stdout)["functions"]
+    graphs = {graph["address"]: graph["blocks"] for graph in listed}
+    equal, wrong = 0, []
+    for function in functions:
+        blocks = graphs[function["address"]]
+        counts = [block[2] if isinstance(block[2], int) else None for block in function["blocks"]]
+        ways = collections.defaultdict(list)
+        for index, block in enumerate(blocks):
+            for to in {block["next"], block["taken"]} - {None}:
+                ways[to].append(index)
+        for index, block in enumerate(blocks):
+            to = [way for way in (block["next"], block["taken"]) if way is not None]
+            if not to or counts[index] is None or any(
+                    counts[way] is None or blocks[way]["entered"] or ways[way] != [index] for way in to):
+                continue
+            if abs(sum(counts[way] for way in set(to)) - counts[index]) <= (SLEEPERS if block["ends"] == "call" else 0):
+                equal += counts[index] > 0
+            else:
+                wrong.append(f"{function['function']} {index}: {counts[index]}, then {[counts[way] for way in to]}")
+    report(equal > 1000 and not wrong, f"what enters leaves: {equal} blocks that ran", *wrong[:20])
+
+
+def check_coverage():
+    options = [word for pattern in PATTERNS for word in ("--functions", pattern)]
+    run("--json", "coverage", *options, "-o", f"{out}/a.json", "--lcov", f"{out}/a.info", "--",
+        "python3", __file__, "workload", out)
+    with open(f"{out}/a.json") as file:
+        result = json.load(file)
+    functions, sum_of = result["functions"], result["splices"]
+    print(f"# {sum_of}")
+    report(sum_of["points"] == sum_of["counted"] + sum_of["without"] + sum_of["refused"] and not sum_of["refused"],
+           "every point has a counter or a reason, and the module refuses none", sum_of)
+    check_against_ftrace(functions)
+    check_flow(functions)
+    lines = collections.Counter(line.partition(":")[0] for line in open(f"{out}/a.info"))
+    hit = sum(int(line.split(",")[1]) > 0 for line in open(f"{out}/a.info") if line.startswith("DA:"))
+    report(lines["DA"] == sum(function["counted"] for function in functions) and
+           hit == sum(function["ran"] for function in functions) and lines["SF"] == lines["end_of_record"],
+           f"the tracefile has {lines['DA']} blocks, {hit} of them ran")
+
+
+def check_diff():
+    few = ["--functions", "vfs_*"]
+    for name, command in (("b", "true"), ("c", "mv /tmp/kl-a /tmp/kl-b")):
+        open("/tmp/kl-a", "w").close()
+        run("--json", "coverage", *few, "-o", f"{out}/{name}.json", "--", "sh", "-c", command)
+    same = json.loads(run("--json", "coverage", "--diff", f"{out}/b.json", f"{out}/b.json").stdout)
+    report(same == {"functions": []}, "a run does not differ from itself", same)
+    differ = json.loads(run("--json", "coverage", "--diff", f"{out}/b.json", f"{out}/c.json").stdout)
+    rename = [row for row in differ["functions"] if row["function"] == "vfs_rename"]
+    report(len(rename) == 1 and rename[0]["after_only"] and not rename[0]["before_only"],
+           "a run that renames differs by vfs_rename", differ)
+    table = run("coverage", "--diff", f"{out}/b.json", f"{out}/c.json").stdout
+    report("vfs_rename" in table and "blocks ran before only" in table, "and so says the table", table)
+
+
+def workload():
+    """What is run while functions are covered: ftrace traces them for most of that time."""
+    write("buffer_size_kb", "65536")
+    for pattern in PATTERNS:
+        with open(f"{TRACING}/set_ftrace_filter", "a") as file:
+            file.write(f"{pattern}\n")
+    write("current_tracer", "function")
+    script = "ls -l /usr/share/doc/bash | wc; mkdir /tmp/d; touch /tmp/d/a /tmp/d/b; mv /tmp/d/a /tmp/d/c; " \
+             "ln -s c /tmp/d/s; cat /tmp/d/s /proc/self/status; rm -r /tmp/d; seq 9 | xargs -n 3 echo"
+    subprocess.run(["sh", "-c", script], stdout=subprocess.DEVNULL, check=True)
+    write("tracing_on", "0")
+    hits = traced()
+    write("current_tracer", "nop")
+    with open(f"{out}/hits", "w") as file:
+        json.dump(hits, file)
+
+
+if kernlens == "workload":
+    workload()
+else:
+    check_count()
+    check_coverage()
+    check_diff()
+    print(f"1..{count}")
+    sys.exit(failed > 0)
