@@ -205,7 +205,7 @@ static void check_windows(void)
 	w.points = 2;
 	expect("points that are not there", w, KL_SPLICE_form);
 	w = spot.taken;
-	w.reserved[4] = 1;
+	w.reserved[3] = 1;
 	expect("a reserved byte", w, KL_SPLICE_form);
 	w = spot.taken;
 	w.slot = w.address;

@@ -286,27 +286,27 @@ static bool is_lost(struct kl_splice *sp)
 	return memcmp((void *)sp->slot, jump, sizeof(jump));
 }
 
-#define for_each_splice(c, sp) for (sp = (c)->splice; sp < (c)->splice + (c)->n; sp++)
-
 /* Those that lend slots, or the others. Returns how many are lost. */
 static u32 take_back_some(struct kl_splices *c, bool lenders)
 {
 	struct kl_splice *sp;
 	u32 lost = 0;
 
-	for_each_splice(c, sp)
-	{
+	for (sp = c->splice; sp < c->splice + c->n; sp++) {
 		if (sp->gone || sp->lends != lenders)
 			continue;
 		sp->leaves = !is_lost(sp);
 		lost += !sp->leaves;
 	}
-	for_each_splice(c, sp) if (sp->leaves) put_breakpoint(sp);
+	for (sp = c->splice; sp < c->splice + c->n; sp++)
+		if (sp->leaves)
+			put_breakpoint(sp);
 	finish();
-	for_each_splice(c, sp) if (sp->leaves) put_rest(sp, sp->original);
+	for (sp = c->splice; sp < c->splice + c->n; sp++)
+		if (sp->leaves)
+			put_rest(sp, sp->original);
 	finish();
-	for_each_splice(c, sp)
-	{
+	for (sp = c->splice; sp < c->splice + c->n; sp++) {
 		if (!sp->leaves)
 			continue;
 		put_first(sp, sp->original);
@@ -319,9 +319,11 @@ static u32 take_back_some(struct kl_splices *c, bool lenders)
 
 static bool has_slots(const struct kl_splices *c)
 {
-	struct kl_splice *sp;
+	const struct kl_splice *sp;
 
-	for_each_splice(c, sp) if (sp->slot && !sp->gone) return true;
+	for (sp = c->splice; sp < c->splice + c->n; sp++)
+		if (sp->slot && !sp->gone)
+			return true;
 	return false;
 }
 
@@ -330,8 +332,9 @@ static void take_back_slots(struct kl_splices *c)
 {
 	struct kl_splice *sp;
 
-	for_each_splice(c, sp) if (sp->slot && sp->gone)
-		put(sp->slot, sp->slot_original, KL_JUMP_BYTES);
+	for (sp = c->splice; sp < c->splice + c->n; sp++)
+		if (sp->slot && sp->gone)
+			put(sp->slot, sp->slot_original, KL_JUMP_BYTES);
 	finish();
 }
 
