@@ -140,7 +140,7 @@ static void find_targets(struct kl_function *f)
  * @address: anywhere in it, in the text
  *
  * Returns 0, also for one that cannot be spliced (@f->refusal), or -ENOMEM, or -ENOENT before the
- * first symbol. Context: may sleep.
+ * first symbol. Context: may sleep; takes text_mutex.
  */
 int kl_function_load(struct kl_function *f, unsigned long address)
 {
@@ -155,11 +155,14 @@ int kl_function_load(struct kl_function *f, unsigned long address)
 	if (grow((void **)&f->text, &f->text_room, bytes) ||
 	    grow((void **)&f->step, &f->step_room, bytes * sizeof(*f->step)))
 		return -ENOMEM;
+	/* Nobody is half way through changing it. */
+	mutex_lock(kl_kernel.text_mutex);
 	preempt_disable(); /* for kprobes' tables */
 	memcpy(f->text, (void *)f->begin, bytes);
 	kl_splices_restore(f->begin, f->end, f->text);
 	probed = recover_probed(f);
 	preempt_enable();
+	mutex_unlock(kl_kernel.text_mutex);
 	cut(f);
 	find_targets(f);
 	if (probed)
