@@ -69,13 +69,16 @@ $(CACHE)/qemu/version:
 
 modules: $(KERNELS:%=module-%)
 
+# Types of its own the module does not need, and 6.12 asks for a newer pahole than Debian 12 has.
+NO_BTF := PAHOLE=: RESOLVE_BTFIDS=:
+
 # kbuild works on a tree of links, one a kernel, so that the sources stay clean.
 module-%: $(CACHE)/%/release
 	@release=$$(cat $<); tree=$(BUILD)/$$release; mkdir -p $$tree; \
 	find $$tree -type l \( -path '*/kernel/*' -o -path '*/uapi/*' \) -delete; \
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree/kernel \
-		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) modules && \
+		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) $(NO_BTF) modules && \
 	cp $$tree/kernel/kernlens.ko $$tree/kernlens.ko
 
 # ------------------------------------------------------------- what it does

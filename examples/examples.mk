@@ -21,7 +21,8 @@ build-against = release=$$(cat $(CACHE)/$(1)/release); tree=$(BUILD)/$$release/$
 	mkdir -p $$tree && cp -fs $(CURDIR)/$(2)/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$(1)/headers) M=$(CURDIR)/$$tree \
 		KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include \
-		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/kernel/Module.symvers modules && \
+		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/kernel/Module.symvers \
+		$(NO_BTF) modules && \
 	cp $$tree/*.ko $(BUILD)/$$release/
 
 example-%: module-%

@@ -49,7 +49,7 @@ stimulus-%: $(CACHE)/%/release
 	@release=$$(cat $<); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \
 	cp -fs $(CURDIR)/tests/kernel/stimulus/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
-		M=$(CURDIR)/$$tree modules && \
+		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
 	cp $$tree/kl_stimulus.ko $(BUILD)/$$release/kl_stimulus.ko
 
 program-%: $(CACHE)/%/release
@@ -59,7 +59,7 @@ program-%: $(CACHE)/%/release
 	cp -fs $(CURDIR)/kernel/session/program* $(CURDIR)/kernel/session/variable.h \
 		$$tree/kernel/session/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
-		M=$(CURDIR)/$$tree modules && \
+		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
 	cp $$tree/kl_program.ko $(BUILD)/$$release/kl_program.ko
 
 extern-%: module-%
