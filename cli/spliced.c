@@ -13,46 +13,7 @@
 #include "output.h"
 #include "spliced.h"
 
-/* What one text asks for. */
-struct want {
-	char *pattern; /* of functions */
-	bool at_offset;
-	bool at_number;
-	uint64_t number;
-	bool behind;
-};
-
 /* ---------------------------------------------------------------- what is wanted */
-
-/* "[block:]FUNCTION[+OFFSET|#NUMBER][:post]" */
-static int parse_want(struct want *want, const char *text)
-{
-	char *at, *rest = NULL;
-
-	want->pattern = cli_format("%s", strncmp(text, "block:", 6) ? text : text + 6);
-	at = strrchr(want->pattern, ':');
-	if (at && (!strcmp(at, ":post") || !strcmp(at, ":pre"))) {
-		want->behind = !strcmp(at, ":post");
-		*at = '\0';
-	}
-	at = strpbrk(want->pattern, "+#");
-	if (at) {
-		want->at_offset = *at == '+';
-		want->at_number = *at == '#';
-		*at++ = '\0';
-		want->number = strtoull(at, &rest, 0);
-	}
-	if (!*want->pattern || strchr(want->pattern, ':') || (at && (rest == at || *rest)))
-		return cli_error(-EINVAL, "\"%s\" is not FUNCTION[+OFFSET|#NUMBER][:post]", text);
-	return CLI_OK;
-}
-
-static bool fits(const struct want *want, const struct kl_block_graph *g, uint32_t block)
-{
-	if (want->at_offset)
-		return g->block[block].begin == want->number;
-	return !want->at_number || want->number == block;
-}
 
 static int compare_functions(const void *left, const void *right)
 {
@@ -73,7 +34,7 @@ static struct cli_spliced_function *function_at(struct cli_spliced *sp, size_t i
 
 /* Points of a function that one text asks for, each once. Returns how many there are. */
 static uint32_t add_wishes(struct cli_spliced_function *f, const struct kl_block_graph *g,
-			   const struct want *want)
+			   const struct kl_block_want *want)
 {
 	uint32_t found = 0;
 
@@ -83,7 +44,7 @@ static uint32_t add_wishes(struct cli_spliced_function *f, const struct kl_block
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		bool there = false;
 
-		if (!fits(want, g, i))
+		if (!kl_block_want_fits(want, g, i))
 			continue;
 		found++;
 		for (uint32_t k = 0; k < f->n; k++)
@@ -98,49 +59,35 @@ static uint32_t add_wishes(struct cli_spliced_function *f, const struct kl_block
 	return found;
 }
 
-/* Returns how many points there are, or a negative errno. */
-static long add_function(struct cli_spliced *sp, const struct want *want, uint64_t address)
-{
-	long index = kl_blocks_find(sp->blocks, address);
-	struct kl_block_graph graph;
+/* A text, and how many blocks it means. */
+struct search {
+	struct cli_spliced *spliced;
+	const struct kl_block_want *want;
 	uint32_t found;
-	int ret;
+};
 
-	/* What has been freed after the boot is still among the symbols of some kernels. */
-	if (index < 0)
-		return 0;
-	ret = kl_blocks_graph(sp->blocks, index, &graph);
+static int add_function(void *context, size_t index)
+{
+	struct search *search = context;
+	struct cli_spliced *sp = search->spliced;
+	struct kl_block_graph graph;
+	int ret = kl_blocks_graph(sp->blocks, index, &graph);
+
 	if (ret)
 		return ret;
-	found = add_wishes(function_at(sp, index), &graph, want);
+	search->found += add_wishes(function_at(sp, index), &graph, search->want);
 	kl_block_graph_free(&graph);
-	return found;
+	return 0;
 }
 
-static int add_want(struct cli_spliced *sp, const struct want *want, const char *text)
+static int add_want(struct cli_spliced *sp, const struct kl_block_want *want, const char *text)
 {
-	struct kl_symbol symbol;
-	size_t position = 0;
-	long found = 0, more = 0;
-	bool named = false;
+	struct search search = { .spliced = sp, .want = want };
+	int ret = kl_block_want_visit(want, sp->symbols, sp->blocks, add_function, &search);
 
-	while (more >= 0 && kl_symbols_next(sp->symbols, want->pattern, true, &position, &symbol)) {
-		if (*symbol.module)
-			continue;
-		named = true;
-		more = add_function(sp, want, symbol.address);
-		found += more;
-	}
-	if (more < 0)
-		return cli_library_error((int)more, NULL);
-	if (!named) {
-		int ret = kl_symbols_find(sp->symbols, want->pattern, &symbol);
-
-		if (ret >= 0)
-			ret = kl_blocks_find(sp->blocks, symbol.address);
-		return cli_library_error(ret < 0 ? ret : -ENOENT, NULL);
-	}
-	if (!found)
+	if (ret)
+		return cli_library_error(ret, NULL);
+	if (!search.found)
 		return cli_error(-ENOENT, "%s: no block is there; kernlens blocks shows them",
 				 text);
 	return CLI_OK;
@@ -148,7 +95,7 @@ static int add_want(struct cli_spliced *sp, const struct want *want, const char 
 
 static int add_all(struct cli_spliced *sp)
 {
-	const struct want all = {};
+	const struct kl_block_want all = {};
 
 	for (size_t i = 0; i < kl_blocks_functions(sp->blocks); i++) {
 		struct kl_block_function function;
@@ -178,12 +125,11 @@ static int find_functions(struct cli_spliced *sp, char *const *texts, size_t n)
 	sp->row = cli_alloc(functions * sizeof(*sp->row));
 	status = n ? CLI_OK : add_all(sp);
 	for (size_t i = 0; i < n && !status; i++) {
-		struct want want = {};
+		struct kl_block_want want;
+		int ret = kl_block_want_parse(&want, texts[i]);
 
-		status = parse_want(&want, texts[i]);
-		if (!status)
-			status = add_want(sp, &want, texts[i]);
-		free(want.pattern);
+		status = ret ? cli_library_error(ret, NULL) : add_want(sp, &want, texts[i]);
+		kl_block_want_free(&want);
 	}
 	qsort(sp->function, sp->functions, sizeof(*sp->function), compare_functions);
 	return status;

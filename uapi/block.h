@@ -18,6 +18,7 @@ enum kl_splice_tier {
 /* What a point does. */
 enum kl_instrument {
 	KL_INSTRUMENT_COUNT = 1, /* adds one to its counter */
+	KL_INSTRUMENT_FIRE = 2, /* fires an event that the session has defined */
 };
 
 /* Why a window is refused. Ids are append-only; see block_refusals.def. */
@@ -50,7 +51,8 @@ struct kl_abi_window {
 struct kl_abi_point {
 	__u8 offset;
 	__u8 instrument; /* enum kl_instrument */
-	__u8 reserved[6];
+	__u8 reserved[2];
+	__u32 event; /* of FIRE: of the kind KL_SOURCE_KIND_BLOCK, KL_EV_DYNAMIC and up; else 0 */
 };
 
 /*

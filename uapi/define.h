@@ -175,7 +175,16 @@ enum kl_source_kind {
 	KL_SOURCE_KIND_TICK = 4, /* `arg` times a second on each CPU */
 	KL_SOURCE_KIND_UPROBE = 5, /* `arg` bytes into the file `name` */
 	KL_SOURCE_KIND_URETPROBE = 6,
+	/*
+	 * A point of KL_IOC_SPLICE with KL_INSTRUMENT_FIRE. Arguments: the general registers by
+	 * their numbers, KL_BLOCK_FLAGS, KL_BLOCK_IP
+	 */
+	KL_SOURCE_KIND_BLOCK = 7,
 };
+
+#define KL_BLOCK_FLAGS 16
+#define KL_BLOCK_IP 17
+#define KL_BLOCK_ARGUMENTS 18
 
 #define KL_TICK_HZ_MAX 10000
 

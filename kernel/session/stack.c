@@ -43,10 +43,46 @@ struct stack_cpu {
 static struct stack_cpu __percpu *stack_cpus;
 
 DEFINE_PER_CPU(struct pt_regs *, kl_stack_origin);
+static DEFINE_PER_CPU(struct kl_stack_start, stack_start);
 
 static u32 level(void)
 {
 	return in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
+}
+
+/**
+ * kl_stack_begin - call traces of the event that is fired next begin at a place
+ * @regs: of the place, in the kernel
+ *
+ * Those of what interrupts it do not. Returns what to give to kl_stack_end(). Context: any,
+ * preemption off in between.
+ */
+struct kl_stack_start kl_stack_begin(struct pt_regs *regs)
+{
+	struct kl_stack_start before = *this_cpu_ptr(&stack_start);
+
+	/* Who interrupts this puts back what it has found. */
+	this_cpu_write(stack_start.regs, regs);
+	this_cpu_write(stack_start.level, level() + 1);
+	return before;
+}
+
+/**
+ * kl_stack_end - undo kl_stack_begin()
+ * @before: what it returned
+ */
+void kl_stack_end(struct kl_stack_start before)
+{
+	this_cpu_write(stack_start.level, before.level);
+	this_cpu_write(stack_start.regs, before.regs);
+}
+
+/* Of what is fired, where it does not begin with us; or NULL. */
+static struct pt_regs *start_registers(void)
+{
+	if (this_cpu_read(stack_start.level) == level() + 1)
+		return this_cpu_read(stack_start.regs);
+	return kl_tick_registers();
 }
 
 /* A fault while a trace is made may be an event that wants one, too: not for it. */
@@ -78,7 +114,7 @@ static u32 cut_at(const u64 *frame, u32 n, unsigned long until)
 
 static u64 store_kernel(struct kl_stacks *stacks, u64 *frame, unsigned long until)
 {
-	struct pt_regs *regs = kl_tick_registers();
+	struct pt_regs *regs = start_registers();
 	struct kl_stack_trace trace = {
 		.about.kind = KL_STACK_KERNEL,
 		.about.flags = regs ? KL_STACK_EXACT : 0,

@@ -24,6 +24,19 @@ DECLARE_PER_CPU(struct pt_regs *, kl_stack_origin);
 /* The call in the function that is fired, 0: another event. Its frame is the first. */
 DECLARE_PER_CPU(unsigned long, kl_stack_function);
 
+/**
+ * struct kl_stack_start - where call traces begin, if not with who has called the module
+ * @regs: of the place
+ * @level: of what has come to it, from 1; 0: none
+ */
+struct kl_stack_start {
+	struct pt_regs *regs;
+	u32 level;
+};
+
+struct kl_stack_start kl_stack_begin(struct pt_regs *regs);
+void kl_stack_end(struct kl_stack_start before);
+
 static __always_inline struct pt_regs *kl_tick_registers(void)
 {
 	return in_hardirq() && !in_nmi() ? this_cpu_read(kl_stack_origin) : NULL;

@@ -24,6 +24,7 @@ static const struct kl_defined_kind *const kinds[] = {
 	[KL_SOURCE_KIND_TICK] = &kl_defined_tick,
 	[KL_SOURCE_KIND_UPROBE] = &kl_defined_uprobe,
 	[KL_SOURCE_KIND_URETPROBE] = &kl_defined_uretprobe,
+	[KL_SOURCE_KIND_BLOCK] = &kl_defined_block_kind,
 };
 
 /**

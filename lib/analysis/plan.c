@@ -59,6 +59,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 		free(plan->flags[i]);
 	kl_plan_free_variables(plan);
 	kl_scope_destroy(plan->scope);
+	kl_plan_free_blocks(plan);
 	kl_symbols_close(plan->symbols);
 	kl_plan_free_modules(plan);
 	kl_btf_close(plan->btf);

@@ -10,6 +10,7 @@
 
 #include <kernlens/buffer.h>
 #include <kernlens/plan.h>
+#include <kernlens/splice.h>
 #include "spec.h"
 
 /* A list as the user wrote it; @origin and @line if that was in a file. */
@@ -62,6 +63,24 @@ struct kl_plan_event {
 	unsigned int used_by; /* index of the last maskset that names it, and 1 */
 };
 
+/* One place of a spec, with its scope's arguments set. */
+struct kl_plan_place {
+	const char *list;
+	const struct kl_spec *spec;
+	unsigned int handler;
+	const char *group;
+	char name[512]; /* of the event */
+	char help[512];
+	bool without_arguments; /* they are not fields by themselves */
+	struct kl_plan_event event;
+};
+
+/* A point of the kernel's text that fires an event. */
+struct kl_plan_point {
+	size_t function; /* index in the blocks */
+	struct kl_splice_wish wish;
+};
+
 /* An expression behind -v. */
 struct kl_plan_expression {
 	struct kl_plan_variable shown;
@@ -101,6 +120,10 @@ struct kl_plan {
 	struct kl_plan_event *events;
 	size_t n_events, events_room;
 	size_t next_event; /* where to look first for one that exists */
+	struct kl_blocks *blocks; /* NULL: not yet needed */
+	struct kl_splices *splices;
+	struct kl_plan_point *points;
+	size_t n_points, points_room;
 	struct kl_plan_maskset *masksets;
 	unsigned int n_masksets;
 	unsigned int current; /* the one that is being compiled */
@@ -172,6 +195,13 @@ int kl_plan_make_profile(const struct kl_plan *plan, const char *list, const str
 /* plan_place.c */
 int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 		   unsigned int handler);
+/* Define its event, unless another maskset has. Returns 0 or a negative errno. */
+int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place);
+
+/* plan_block.c: the places of `block:` in @pattern; have the session splice them. */
+int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern);
+int kl_plan_splice(struct kl_plan *plan, struct kl_session *session);
+void kl_plan_free_blocks(struct kl_plan *plan);
 
 /* plan_module.c: types of the loaded modules, on top of the kernel's. */
 int kl_plan_read_modules(struct kl_plan *plan);

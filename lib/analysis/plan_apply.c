@@ -171,5 +171,8 @@ int kl_plan_apply(struct kl_plan *plan, struct kl_session *session)
 			ret = apply_maskset(plan, &plan->masksets[i], session);
 	if (!ret)
 		ret = kl_session_use_maskset(session, plan->masksets[0].id);
+	/* It takes longest, and is worth nothing without the rest. */
+	if (!ret)
+		ret = kl_plan_splice(plan, session);
 	return ret;
 }

@@ -14,26 +14,18 @@
 #include "../symbol/elf_symbol.h"
 #include "plan.h"
 
-/* One place, with its scope's arguments set. */
-struct place {
-	const char *list;
-	const struct kl_spec *spec;
-	unsigned int handler;
-	const char *group;
-	char name[512]; /* of the event */
-	char help[512];
-	struct kl_plan_event event;
-};
-
+/* Is there a record of it? */
 static bool is_log(const struct kl_plan *plan, int action)
 {
-	return action == KL_HANDLER_log ||
-	       (action >= KL_ACTION_RULE &&
-		plan->rules[action - KL_ACTION_RULE].shown.handler == KL_HANDLER_log);
+	unsigned int handler = action;
+
+	if (action >= KL_ACTION_RULE)
+		handler = plan->rules[action - KL_ACTION_RULE].shown.handler;
+	return handler == KL_HANDLER_log || handler == KL_HANDLER_stack;
 }
 
 /* The event's fields, if somebody will see them. */
-static int add_fields(struct kl_plan *plan, struct place *place, int action)
+static int add_fields(struct kl_plan *plan, struct kl_plan_place *place, int action)
 {
 	struct kl_capture *capture = &plan->capture;
 	int ret = kl_capture_init(capture, (unsigned int)(KL_EV_DYNAMIC + plan->n_events),
@@ -42,7 +34,8 @@ static int add_fields(struct kl_plan *plan, struct place *place, int action)
 	/* With several masksets another may log it. */
 	if (ret || (!is_log(plan, action) && plan->n_masksets == 1))
 		return ret;
-	ret = kl_capture_arguments(capture, plan->scope);
+	if (!place->without_arguments)
+		ret = kl_capture_arguments(capture, plan->scope);
 	if (!ret)
 		ret = kl_plan_add_fields(plan);
 	if (ret || !capture->class.n_fields)
@@ -77,7 +70,7 @@ static bool find_event(struct kl_plan *plan, const char *name, size_t *index)
 	return false;
 }
 
-static int add_place(struct kl_plan *plan, struct place *place)
+int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place)
 {
 	int action = kl_plan_action(plan, place->list, place->spec, place->handler);
 	size_t index;
@@ -121,8 +114,8 @@ static int copy_pattern(const struct kl_spec *spec, char *pattern, size_t size, 
 
 #define BTF_TRACE "btf_trace_"
 
-static int add_tracepoint(struct kl_plan *plan, struct place *place, const struct kl_btf *btf,
-			  const char *name)
+static int add_tracepoint(struct kl_plan *plan, struct kl_plan_place *place,
+			  const struct kl_btf *btf, const char *name)
 {
 	int ret;
 
@@ -138,14 +131,14 @@ static int add_tracepoint(struct kl_plan *plan, struct place *place, const struc
 	};
 	if (!place->event.name)
 		return kl_fail(ENOMEM, "out of memory");
-	ret = add_place(plan, place);
+	ret = kl_plan_add_place(plan, place);
 	if (ret)
 		free(place->event.name);
 	return ret;
 }
 
 /* The kernel's own, or a module's. */
-static int add_one_tracepoint(struct kl_plan *plan, struct place *place, const char *name)
+static int add_one_tracepoint(struct kl_plan *plan, struct kl_plan_place *place, const char *name)
 {
 	const struct kl_btf *btf = kl_plan_btf(plan);
 	int ret;
@@ -163,7 +156,7 @@ static int add_one_tracepoint(struct kl_plan *plan, struct place *place, const c
 }
 
 /* Those of @btf's types from @first on that match. Returns their number. */
-static int add_matching_tracepoints(struct kl_plan *plan, struct place *place,
+static int add_matching_tracepoints(struct kl_plan *plan, struct kl_plan_place *place,
 				    const struct kl_btf *btf, uint32_t first, const char *pattern)
 {
 	uint32_t types = kl_btf_types(btf);
@@ -185,7 +178,7 @@ static int add_matching_tracepoints(struct kl_plan *plan, struct place *place,
 	return found;
 }
 
-static int add_tracepoints(struct kl_plan *plan, struct place *place, const char *pattern)
+static int add_tracepoints(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern)
 {
 	const struct kl_btf *btf = kl_plan_btf(plan);
 	int ret, found;
@@ -213,7 +206,8 @@ static int add_tracepoints(struct kl_plan *plan, struct place *place, const char
 
 /* ---------------------------------------------------------- functions */
 
-static int add_function(struct kl_plan *plan, struct place *place, const struct kl_symbol *symbol)
+static int add_function(struct kl_plan *plan, struct kl_plan_place *place,
+			const struct kl_symbol *symbol)
 {
 	bool of_module = symbol->module[0];
 	const struct kl_btf *btf;
@@ -236,7 +230,7 @@ static int add_function(struct kl_plan *plan, struct place *place, const struct 
 		.kind = place->spec->ret ? KL_SOURCE_KIND_RETURN : KL_SOURCE_KIND_FUNCTION,
 		.address = symbol->address,
 	};
-	return add_place(plan, place);
+	return kl_plan_add_place(plan, place);
 }
 
 /* Names that ftrace can hook, one a line; NULL if the kernel does not tell. */
@@ -304,7 +298,7 @@ static int read_traceable(const char *pattern, struct names *names)
 	return ret;
 }
 
-static int add_functions(struct kl_plan *plan, struct place *place, const char *pattern)
+static int add_functions(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern)
 {
 	const struct kl_symbols *symbols = kl_plan_symbols(plan);
 	bool glob = strpbrk(pattern, "*?[");
@@ -346,7 +340,7 @@ static int add_functions(struct kl_plan *plan, struct place *place, const char *
 
 /* -------------------------------------------------------------- ticks */
 
-static int add_tick(struct kl_plan *plan, struct place *place, const char *text)
+static int add_tick(struct kl_plan *plan, struct kl_plan_place *place, const char *text)
 {
 	char *end;
 	unsigned long hz = strtoul(text, &end, 10);
@@ -364,14 +358,14 @@ static int add_tick(struct kl_plan *plan, struct place *place, const char *text)
 	snprintf(place->name, sizeof(place->name), "tick:%lu", hz);
 	snprintf(place->help, sizeof(place->help), "%lu times a second on each CPU", hz);
 	place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_TICK, .arg = hz };
-	return add_place(plan, place);
+	return kl_plan_add_place(plan, place);
 }
 
 /* ------------------------------------------------------------- uprobes */
 
 #define UPROBE_ARGUMENTS 6
 
-static int add_uprobe(struct kl_plan *plan, struct place *place, const char *path)
+static int add_uprobe(struct kl_plan *plan, struct kl_plan_place *place, const char *path)
 {
 	const struct kl_spec *spec = place->spec;
 	char symbol[256];
@@ -401,7 +395,7 @@ static int add_uprobe(struct kl_plan *plan, struct place *place, const char *pat
 	};
 	if (!place->event.name)
 		return kl_fail_system(errno, "%s", path);
-	ret = add_place(plan, place);
+	ret = kl_plan_add_place(plan, place);
 	if (ret)
 		free(place->event.name);
 	return ret;
@@ -410,7 +404,9 @@ static int add_uprobe(struct kl_plan *plan, struct place *place, const char *pat
 int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 		   unsigned int handler)
 {
-	struct place place = { .list = list, .spec = spec, .handler = handler, .group = "defined" };
+	struct kl_plan_place place = {
+		.list = list, .spec = spec, .handler = handler, .group = "defined"
+	};
 	char pattern[4096];
 	int ret = copy_pattern(spec, pattern, sizeof(pattern), list);
 
@@ -425,6 +421,9 @@ int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec 
 		break;
 	case KL_PLACE_TICK:
 		ret = add_tick(plan, &place, pattern);
+		break;
+	case KL_PLACE_BLOCK:
+		ret = kl_plan_add_blocks(plan, &place, pattern);
 		break;
 	default:
 		ret = add_uprobe(plan, &place, pattern);

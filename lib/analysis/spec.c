@@ -199,15 +199,13 @@ static const struct {
 	const char *prefix;
 	enum kl_place_kind kind;
 } kinds[] = {
-	{ "tp:", KL_PLACE_TRACEPOINT },
-	{ "fn:", KL_PLACE_FUNCTION },
-	{ "tick:", KL_PLACE_TICK },
-	{ "uprobe:", KL_PLACE_UPROBE },
+	{ "tp:", KL_PLACE_TRACEPOINT }, { "fn:", KL_PLACE_FUNCTION },	{ "tick:", KL_PLACE_TICK },
+	{ "block:", KL_PLACE_BLOCK },	{ "uprobe:", KL_PLACE_UPROBE },
 };
 
-static bool takes_ret(const char *at)
+static bool takes_word(const char *at, const char *word)
 {
-	return *at == ':' && begins_word(at + 1, "ret");
+	return *at == ':' && begins_word(at + 1, word);
 }
 
 /* PATH:SYMBOL. The path may have anything but a colon and a comma in it. */
@@ -270,9 +268,16 @@ static int take_place(const char *list, const char **at, struct kl_spec *spec)
 	}
 	if (!spec->place.length)
 		return kl_spec_fail(list, *at, "an event is missing here");
-	if ((spec->kind == KL_PLACE_FUNCTION || spec->kind == KL_PLACE_UPROBE) && takes_ret(*at)) {
+	if ((spec->kind == KL_PLACE_FUNCTION || spec->kind == KL_PLACE_UPROBE) &&
+	    takes_word(*at, "ret")) {
 		spec->ret = true;
 		*at += strlen(":ret");
+	}
+	if (spec->kind == KL_PLACE_BLOCK && takes_word(*at, "pre")) {
+		*at += strlen(":pre");
+	} else if (spec->kind == KL_PLACE_BLOCK && takes_word(*at, "post")) {
+		spec->behind = true;
+		*at += strlen(":post");
 	}
 	return 0;
 }

@@ -19,6 +19,7 @@ enum kl_place_kind {
 	KL_PLACE_TRACEPOINT, /* tp:NAME */
 	KL_PLACE_FUNCTION, /* fn:NAME or fn:NAME:ret */
 	KL_PLACE_TICK, /* tick:HZ */
+	KL_PLACE_BLOCK, /* block:FUNCTION[+OFFSET|#NUMBER] or the same with :post */
 	KL_PLACE_UPROBE, /* uprobe:PATH:SYMBOL or uprobe:PATH:SYMBOL:ret */
 };
 
@@ -48,6 +49,7 @@ static inline bool kl_part_is(const struct kl_part *part, const char *name)
  * @place: an event pattern, or what stands behind `tp:`, `fn:` ...
  * @symbol: of a uprobe
  * @ret: the return of a function
+ * @behind: the end of a block
  * @filter: between the slashes
  * @handler: its name
  * @argument: between the parentheses
@@ -61,6 +63,7 @@ struct kl_spec {
 	struct kl_part place;
 	struct kl_part symbol;
 	bool ret;
+	bool behind;
 	struct kl_part filter;
 	struct kl_part handler;
 	struct kl_part argument[KL_SPEC_LIST_MAX];

@@ -16,6 +16,7 @@ struct need {
 	uint32_t place; /* of the instrument, from the function's start */
 	uint32_t point; /* KL_NO_POINT: only the window is needed */
 	uint8_t instrument;
+	uint32_t event;
 };
 
 static uint32_t end_of(const struct kl_block_point *point)
@@ -103,6 +104,7 @@ static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 			.place = wish[i].behind ? place_behind(g, block) : at->begin,
 			.point = first + i,
 			.instrument = wish[i].instrument,
+			.event = wish[i].event,
 		};
 		if (at->tier == KL_TIER_BOUNCE)
 			owner = owner_of(g, at->slot);
@@ -126,7 +128,11 @@ static int add_instrument(struct kl_splices *s, const struct need *need, uint32_
 		return -ENOMEM;
 	s->instrument = grown;
 	s->instrument[s->instruments++] = (struct kl_splice_instrument){
-		.abi = { .offset = need->place - begin, .instrument = need->instrument },
+		.abi = {
+			.offset = need->place - begin,
+			.instrument = need->instrument,
+			.event = need->event,
+		},
 		.point = need->point,
 		.number = KL_NO_POINT,
 	};

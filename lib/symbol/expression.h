@@ -14,7 +14,7 @@
 #include <kernlens/expression.h>
 #include "../base/names.h"
 
-#define KL_ARGUMENTS_MAX 16
+#define KL_ARGUMENTS_MAX KL_BLOCK_ARGUMENTS /* no other source has as many */
 #define KL_NODES_MAX 1024
 #define KL_NESTING_MAX 64
 
@@ -102,6 +102,7 @@ struct kl_scope {
 	unsigned int n_arguments;
 	bool is_return; /* the only argument is what a function returns */
 	bool is_function; /* arguments may point to user memory, types do not say so */
+	bool is_block; /* arguments are registers, and have no numbers */
 	struct kl_flag *flag;
 	size_t n_flags;
 	size_t flags_capacity;

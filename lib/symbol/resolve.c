@@ -55,8 +55,8 @@ static const struct kl_argument *find_argument(const struct kl_scope *scope, con
 	for (unsigned int i = 0; i < scope->n_arguments; i++)
 		if (!strcmp(scope->argument[i].name, name))
 			return &scope->argument[i];
-	if (!scope->is_return && !strncmp(name, "arg", 3) && name[3] >= '1' && name[3] <= '9' &&
-	    strlen(name) <= 5) {
+	if (!scope->is_return && !scope->is_block && !strncmp(name, "arg", 3) && name[3] >= '1' &&
+	    name[3] <= '9' && strlen(name) <= 5) {
 		unsigned long number = strtoul(name + 3, NULL, 10);
 
 		if (number <= scope->n_arguments)

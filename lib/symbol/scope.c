@@ -54,6 +54,7 @@ void kl_scope_clear_arguments(struct kl_scope *scope)
 	scope->n_arguments = 0;
 	scope->is_return = false;
 	scope->is_function = false;
+	scope->is_block = false;
 }
 
 /*
@@ -172,6 +173,38 @@ int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name)
 	/* The first parameter is the probe's own. */
 	add_parameters(scope, type, 1, 0);
 	return 0;
+}
+
+int kl_scope_set_registers(struct kl_scope *scope)
+{
+	/* By the numbers that instructions have for them; KL_SOURCE_KIND_BLOCK. */
+	static const char *const names[KL_BLOCK_ARGUMENTS] = {
+		"rax",
+		"rcx",
+		"rdx",
+		"rbx",
+		"rsp",
+		"rbp",
+		"rsi",
+		"rdi",
+		"r8",
+		"r9",
+		"r10",
+		"r11",
+		"r12",
+		"r13",
+		"r14",
+		"r15",
+		[KL_BLOCK_FLAGS] = "rflags",
+		[KL_BLOCK_IP] = "rip",
+	};
+	int ret = 0;
+
+	kl_scope_clear_arguments(scope);
+	scope->is_block = true;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names) && !ret; i++)
+		ret = kl_scope_add_argument(scope, names[i], 0);
+	return ret;
 }
 
 int kl_scope_add_argument(struct kl_scope *scope, const char *name, uint32_t type)

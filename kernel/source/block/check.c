@@ -22,9 +22,19 @@ static bool has_slot(const struct kl_abi_window *w)
 	return w->tier == KL_SPLICE_BOUNCE;
 }
 
+/* A point that counts has no event; one that fires has one that is there. */
+static bool is_point(const struct kl_request *r, u32 point)
+{
+	const struct kl_abi_point *p = &r->point[point];
+
+	if (p->instrument == KL_INSTRUMENT_FIRE)
+		return r->event && r->event[point];
+	return p->instrument == KL_INSTRUMENT_COUNT && !p->event;
+}
+
 /**
  * kl_request_check_form - does a request add up?
- * @r: read; `first` of each window is filled in
+ * @r: read, with its events; `first` of each window is filled in
  *
  * Returns enum kl_splice_refusal, or 0.
  */
@@ -45,7 +55,7 @@ u32 kl_request_check_form(struct kl_request *r)
 		for (u32 k = points; k < points + w->points; k++) {
 			const struct kl_abi_point *p = &r->point[k];
 
-			if (p->instrument != KL_INSTRUMENT_COUNT || p->offset > w->bytes ||
+			if (!is_point(r, k) || p->offset > w->bytes ||
 			    (k > points && p->offset < p[-1].offset) ||
 			    !is_reserved(p->reserved, sizeof(p->reserved)))
 				return KL_SPLICE_form;

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "../defined_block.h"
 #include "kernel.h"
 #include "map.h"
 #include "splice.h"
@@ -98,6 +99,47 @@ static void put_count(struct kl_patches *p, const struct kl_splices *to, u32 poi
 		put_byte(p, 0x9d); /* popf */
 }
 
+/*
+ * Fire an event: with flags as C expects them, interrupts as they are, and the place in rdi. An
+ * address of a module's memory is a number of 32 bits with its sign. See enter.S.
+ */
+static void put_fire(struct kl_patches *p, const struct kl_block_place *place)
+{
+	static const u8 clac[] = { 0x0f, 0x01, 0xca };
+	static const u8 mov_rdi[] = { 0x48, 0xc7, 0xc7 };
+	s32 address = (long)place;
+
+	put_byte(p, 0x9c); /* pushf */
+	put_byte(p, 0xfc); /* cld */
+	if (boot_cpu_has(X86_FEATURE_SMAP))
+		put(p, clac, sizeof(clac));
+	put_byte(p, 0x57); /* push %rdi */
+	put(p, mov_rdi, sizeof(mov_rdi));
+	put(p, &address, sizeof(address));
+	put_byte(p, CALL_INSN_OPCODE);
+	put_distance(p,
+		     (unsigned long)(kl_defined_block_reads(place->defined) ? kl_block_enter_all :
+									      kl_block_enter),
+		     0);
+	put_byte(p, 0x5f); /* pop %rdi */
+	put_byte(p, 0x9d); /* popf */
+}
+
+static void put_instrument(struct kl_patches *p, const struct kl_request *r,
+			   const struct kl_splices *to, u32 point, unsigned long address,
+			   bool flags_live)
+{
+	if (r->point[point].instrument == KL_INSTRUMENT_FIRE) {
+		to->place[point] = (struct kl_block_place){
+			.defined = r->event[point],
+			.address = address,
+		};
+		put_fire(p, &to->place[point]);
+	} else {
+		put_count(p, to, point, flags_live);
+	}
+}
+
 /* An instruction as it has to be to do the same elsewhere. */
 static void put_moved(struct kl_patches *p, const struct kl_function *f, const struct kl_step *step)
 {
@@ -164,7 +206,8 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 		     point++) {
 			if (make_room(p))
 				return -ENOMEM;
-			put_count(p, to, point, !inside || step->flags_live);
+			put_instrument(p, r, to, point, f->begin + offset,
+				       !inside || step->flags_live);
 		}
 		if (make_room(p))
 			return -ENOMEM;

@@ -10,6 +10,7 @@
 #include <linux/vmalloc.h>
 
 #include "../../session/session.h"
+#include "../defined_block.h"
 #include "kernel.h"
 #include "map.h"
 #include "splice.h"
@@ -83,7 +84,9 @@ static struct kl_splices *create(const struct kl_request *r)
 	c->splice = kvcalloc(r->windows, sizeof(*c->splice), GFP_KERNEL);
 	c->listed = kvcalloc(r->windows, sizeof(*c->listed), GFP_KERNEL);
 	c->counter = kl_kernel_alloc(array_size(r->points, sizeof(*c->counter)));
-	if (c->splice && c->listed && c->counter) {
+	if (r->event)
+		c->place = kl_kernel_alloc(array_size(r->points, sizeof(*c->place)));
+	if (c->splice && c->listed && c->counter && (c->place || !r->event)) {
 		memset(c->counter, 0, r->points * sizeof(*c->counter));
 		make_hot(c);
 		return c;
@@ -265,9 +268,25 @@ static void tell_refusals(const struct kl_request *r, const struct kl_abi_splice
 
 static void forget_request(struct kl_request *r)
 {
+	kvfree(r->event);
 	kvfree(r->first);
 	kvfree(r->point);
 	kvfree(r->window);
+}
+
+/* What points fire. An id that is not there stays NULL, which is refused. */
+static int find_events(struct kl_request *r, struct kl_session *s, struct kl_error *why)
+{
+	for (u32 i = 0; i < r->points; i++) {
+		if (r->point[i].instrument != KL_INSTRUMENT_FIRE)
+			continue;
+		if (!r->event)
+			r->event = kvcalloc(r->points, sizeof(*r->event), GFP_KERNEL);
+		if (!r->event)
+			return kl_fail(why, -ENOMEM, "no memory for %u points", r->points);
+		r->event[i] = kl_defined_block(s, r->point[i].event);
+	}
+	return 0;
 }
 
 static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
@@ -294,7 +313,6 @@ static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
 	r->first = kvcalloc(r->windows, sizeof(*r->first), GFP_KERNEL);
 	if (!r->first)
 		return kl_fail(why, -ENOMEM, "no memory for %u windows", r->windows);
-	r->refusal = kl_request_check_form(r);
 	return 0;
 }
 
@@ -337,6 +355,10 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *wish, struct kl_e
 	if (kl_rights_lack(s->may, kl_splice_needs()))
 		return kl_fail(why, -EPERM, "splicing blocks needs CAP_SYS_ADMIN and no lockdown");
 	error = read_request(&r, wish, why);
+	if (!error)
+		error = find_events(&r, s, why);
+	if (!error)
+		r.refusal = kl_request_check_form(&r);
 	if (!error && !r.refusal) {
 		mutex_lock(&kl_splice_lock);
 		set = kl_splices_of(s);

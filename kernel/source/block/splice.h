@@ -15,6 +15,8 @@
 
 #include "../../uapi/kernlens.h"
 
+struct kl_block_place;
+struct kl_defined;
 struct kl_error;
 struct kl_function;
 struct kl_session;
@@ -60,6 +62,7 @@ struct kl_splice {
  * @splice: they, by address
  * @points: counters
  * @counter: they; in memory near the text
+ * @place: of the points that fire, or NULL; there, too
  * @hot: of few points a counter for each processor, or NULL: then @counter's is used
  * @arena: patches
  * @arena_bytes: its size
@@ -73,6 +76,7 @@ struct kl_splices {
 	struct kl_splice *splice;
 	u32 points;
 	u64 *counter;
+	struct kl_block_place *place;
 	u64 __percpu **hot;
 	u8 *arena;
 	size_t arena_bytes;
@@ -83,12 +87,14 @@ struct kl_splices {
 /**
  * struct kl_splice_set - splices of a session
  * @list: of all sets
+ * @session: whose; it stays if windows are lost
  * @splices: they, by request
  * @points: of all together; a point's number is the same for as long as the session lives
  * @lost: windows that could not be taken back: nothing is freed
  */
 struct kl_splice_set {
 	struct list_head list;
+	struct kl_session *session;
 	struct list_head splices;
 	u32 points;
 	u32 lost;
@@ -101,6 +107,7 @@ struct kl_splice_set {
  * @points: how many
  * @point: they
  * @first: index of each window's first point
+ * @event: what each point fires, or NULL; NULL: none does
  * @bad: window at fault
  * @refusal: enum kl_splice_refusal, or 0
  */
@@ -110,6 +117,7 @@ struct kl_request {
 	u32 points;
 	struct kl_abi_point *point;
 	u32 *first;
+	const struct kl_defined **event;
 	u32 bad;
 	u32 refusal;
 };

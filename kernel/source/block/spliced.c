@@ -195,6 +195,7 @@ struct kl_splice_set *kl_splices_of(struct kl_session *s)
 	s->splices = kzalloc(sizeof(*s->splices), GFP_KERNEL);
 	if (!s->splices)
 		return NULL;
+	s->splices->session = s;
 	INIT_LIST_HEAD(&s->splices->splices);
 	list_add_tail(&s->splices->list, &sets);
 	return s->splices;
@@ -223,6 +224,7 @@ void kl_splices_free(struct kl_splices *c)
 		free_percpu(c->hot[i]);
 	kfree(c->hot);
 	vfree(c->arena);
+	vfree(c->place);
 	vfree(c->counter);
 	kvfree(c->listed);
 	kvfree(c->splice);
@@ -257,6 +259,8 @@ static u32 take_back(struct kl_splice_set *set)
 		pr_err("%u windows of the kernel's text have been changed by somebody else: their patches stay\n",
 		       set->lost);
 		__module_get(THIS_MODULE);
+		/* Its events, which the patches fire. */
+		kl_session_get(set->session);
 		return set->lost;
 	}
 	windows -= n;

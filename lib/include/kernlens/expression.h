@@ -127,6 +127,14 @@ int kl_scope_set_return(struct kl_scope *scope, const char *name);
 int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name);
 
 /**
+ * kl_scope_set_registers - the registers of a basic block's place: rax, ..., r15, rflags, rip
+ * @scope: changed; has no arguments of another source any more
+ *
+ * Unsigned numbers of 64 bits. Returns 0. Never fails.
+ */
+int kl_scope_set_registers(struct kl_scope *scope);
+
+/**
  * kl_scope_clear_arguments - no arguments, for a source that BTF does not know
  * @scope: changed
  */

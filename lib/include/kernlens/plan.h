@@ -249,6 +249,26 @@ int kl_plan_apply(struct kl_plan *plan, struct kl_session *session);
 const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index);
 
 /**
+ * struct kl_plan_blocks - what has become of places in basic blocks
+ * @points: that were asked for
+ * @placed: of them, those that fire
+ * @without: that have no place
+ * @refused: that the module does not want
+ */
+struct kl_plan_blocks {
+	uint32_t points;
+	uint32_t placed;
+	uint32_t without;
+	uint32_t refused;
+};
+
+/**
+ * kl_plan_blocks - the places in basic blocks
+ * @plan: applied plan
+ */
+struct kl_plan_blocks kl_plan_blocks(const struct kl_plan *plan);
+
+/**
  * kl_plan_note - what was assumed or left out, in a sentence each
  * @plan: compiled plan
  *

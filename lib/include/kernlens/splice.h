@@ -21,11 +21,13 @@
  * @block: index in the function's graph
  * @behind: behind the block's last instruction that does not jump, not before its first
  * @instrument: enum kl_instrument
+ * @event: of KL_INSTRUMENT_FIRE: the session's, else 0
  */
 struct kl_splice_wish {
 	uint32_t block;
 	bool behind;
 	uint8_t instrument;
+	uint32_t event;
 };
 
 /**
@@ -55,6 +57,60 @@ struct kl_splices_sum {
 	uint32_t refused;
 	uint32_t without;
 };
+
+/**
+ * struct kl_block_want - blocks by name
+ * @pattern: of functions, as for a shell
+ * @at_offset: only the block that begins @number bytes into the function
+ * @at_number: only the block with the index @number in the function's graph
+ * @behind: behind the block's last instruction that does not jump, not before its first
+ */
+struct kl_block_want {
+	char *pattern;
+	bool at_offset;
+	bool at_number;
+	bool behind;
+	uint64_t number;
+};
+
+/**
+ * kl_block_want_parse - take apart what a user writes
+ * @want: out; free it with kl_block_want_free()
+ * @text: [block:]FUNCTION[+OFFSET|#NUMBER][:post]
+ *
+ * Returns 0, or -EINVAL or -ENOMEM with an error text.
+ */
+int kl_block_want_parse(struct kl_block_want *want, const char *text);
+
+/**
+ * kl_block_want_free - free what kl_block_want_parse() has allocated
+ * @want: or zeroes
+ */
+void kl_block_want_free(struct kl_block_want *want);
+
+/**
+ * kl_block_want_fits - is a block of a function meant?
+ * @want: blocks by name
+ * @graph: of a function that fits
+ * @block: index
+ */
+bool kl_block_want_fits(const struct kl_block_want *want, const struct kl_block_graph *graph,
+			uint32_t block);
+
+/**
+ * kl_block_want_visit - go through the functions that are meant, by address
+ * @want: blocks by name
+ * @symbols: of the kernel
+ * @blocks: of the same
+ * @visit: called with the index of each; ends it with a negative result
+ * @context: for @visit
+ *
+ * Returns the last result of @visit, or a negative errno with an error text: -ENOENT if there is
+ * no such function.
+ */
+int kl_block_want_visit(const struct kl_block_want *want, const struct kl_symbols *symbols,
+			const struct kl_blocks *blocks,
+			int (*visit)(void *context, size_t function), void *context);
 
 struct kl_splices;
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a user writes to name blocks: FUNCTION[+OFFSET|#NUMBER], where FUNCTION may be a pattern,
+ * and the functions and blocks that it means. For counting and for events.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/splice.h>
+#include "../base/base.h"
+
+static int fail_form(const char *text)
+{
+	return kl_fail(EINVAL, "\"%s\" is not FUNCTION[+OFFSET|#NUMBER][:post]", text);
+}
+
+int kl_block_want_parse(struct kl_block_want *want, const char *text)
+{
+	const char *from = strncmp(text, "block:", 6) ? text : text + 6;
+	char *at, *rest = NULL;
+
+	*want = (struct kl_block_want){ .pattern = strdup(from) };
+	if (!want->pattern)
+		return kl_fail(ENOMEM, "out of memory");
+	at = strrchr(want->pattern, ':');
+	if (at && (!strcmp(at, ":post") || !strcmp(at, ":pre"))) {
+		want->behind = !strcmp(at, ":post");
+		*at = '\0';
+	}
+	at = strpbrk(want->pattern, "+#");
+	if (at) {
+		want->at_offset = *at == '+';
+		want->at_number = *at == '#';
+		*at++ = '\0';
+		want->number = strtoull(at, &rest, 0);
+	}
+	if (*want->pattern && !strchr(want->pattern, ':') && (!at || (rest != at && !*rest)))
+		return 0;
+	kl_block_want_free(want);
+	return fail_form(text);
+}
+
+void kl_block_want_free(struct kl_block_want *want)
+{
+	free(want->pattern);
+	want->pattern = NULL;
+}
+
+bool kl_block_want_fits(const struct kl_block_want *want, const struct kl_block_graph *graph,
+			uint32_t block)
+{
+	if (want->at_offset)
+		return graph->block[block].begin == want->number;
+	return !want->at_number || want->number == block;
+}
+
+/* Says what is wrong with a name that no function has. */
+static int fail_name(const struct kl_block_want *want, const struct kl_symbols *symbols,
+		     const struct kl_blocks *blocks)
+{
+	struct kl_symbol symbol;
+	int ret = kl_symbols_find(symbols, want->pattern, &symbol);
+	long found;
+
+	if (ret < 0)
+		return ret;
+	found = kl_blocks_find(blocks, symbol.address);
+	return found < 0 ? (int)found : -ENOENT;
+}
+
+int kl_block_want_visit(const struct kl_block_want *want, const struct kl_symbols *symbols,
+			const struct kl_blocks *blocks,
+			int (*visit)(void *context, size_t function), void *context)
+{
+	struct kl_symbol symbol;
+	size_t position = 0;
+	bool named = false;
+	long last = -1;
+	int ret = 0;
+
+	while (ret >= 0 && kl_symbols_next(symbols, want->pattern, true, &position, &symbol)) {
+		long function;
+
+		if (*symbol.module)
+			continue;
+		named = true;
+		/* What has been freed after the boot is still among the symbols of some kernels. */
+		function = kl_blocks_find(blocks, symbol.address);
+		if (function >= 0 && function != last)
+			ret = visit(context, function);
+		last = function;
+	}
+	if (ret >= 0 && !named)
+		ret = fail_name(want, symbols, blocks);
+	return ret;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Basic blocks of the kernel as sources of events: each point becomes a defined event of its own;
+ * when the plan is applied all of them are spliced at once, function by function.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "plan.h"
+
+/* Kernel text is read when the first block is asked for. */
+static int open_blocks(struct kl_plan *plan)
+{
+	const struct kl_symbols *symbols = kl_plan_symbols(plan);
+
+	if (!symbols)
+		return -errno;
+	if (plan->blocks)
+		return 0;
+	plan->blocks = kl_blocks_open(NULL, symbols);
+	return plan->blocks ? 0 : -errno;
+}
+
+/* The next event, of a point. */
+static int note_point(struct kl_plan *plan, size_t function, const struct kl_block_want *want,
+		      uint32_t block)
+{
+	void *grown = kl_array_grow(plan->points, plan->n_points, &plan->points_room,
+				    sizeof(*plan->points));
+
+	if (!grown)
+		return -ENOMEM;
+	plan->points = grown;
+	plan->points[plan->n_points++] = (struct kl_plan_point){
+		.function = function,
+		.wish = {
+			.block = block,
+			.behind = want->behind,
+			.instrument = KL_INSTRUMENT_FIRE,
+			.event = (uint32_t)(KL_EV_DYNAMIC + plan->n_events),
+		},
+	};
+	return 0;
+}
+
+/* What one text asks for, while its functions are gone through. */
+struct search {
+	struct kl_plan *plan;
+	struct kl_plan_place *place;
+	const struct kl_block_want *want;
+	uint32_t found;
+};
+
+static int add_block(struct search *search, size_t function, const struct kl_block_graph *g,
+		     uint32_t block)
+{
+	const struct kl_block_want *want = search->want;
+	struct kl_plan_place *place = search->place;
+	struct kl_plan *plan = search->plan;
+	const char *behind = want->behind ? ":post" : "";
+	size_t events = plan->n_events;
+	int ret;
+
+	if (want->at_offset)
+		snprintf(place->name, sizeof(place->name), "block:%s+0x%x%s", g->function.name,
+			 g->block[block].begin, behind);
+	else
+		snprintf(place->name, sizeof(place->name), "block:%s#%u%s", g->function.name, block,
+			 behind);
+	snprintf(place->help, sizeof(place->help), "%s of basic block %u, %u bytes into %s",
+		 want->behind ? "End" : "Start", block, g->block[block].begin, g->function.name);
+	place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_BLOCK };
+	ret = note_point(plan, function, want, block);
+	if (!ret)
+		ret = kl_plan_add_place(plan, place);
+	/* Another maskset has it already. */
+	if (ret || plan->n_events == events)
+		plan->n_points--;
+	return ret;
+}
+
+static int add_function(void *context, size_t function)
+{
+	struct search *search = context;
+	struct kl_block_graph graph;
+	int ret = kl_blocks_graph(search->plan->blocks, function, &graph);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < graph.blocks && !ret; i++) {
+		if (!kl_block_want_fits(search->want, &graph, i))
+			continue;
+		search->found++;
+		ret = add_block(search, function, &graph, i);
+	}
+	kl_block_graph_free(&graph);
+	return ret;
+}
+
+int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern)
+{
+	struct kl_block_want want = {};
+	struct search search = { .plan = plan, .place = place, .want = &want };
+	int ret = open_blocks(plan);
+
+	if (!ret)
+		ret = kl_block_want_parse(&want, pattern);
+	if (ret)
+		return ret;
+	want.behind = place->spec->behind;
+	place->without_arguments = true;
+	kl_scope_set_types(plan->scope, kl_plan_btf(plan));
+	ret = kl_scope_set_registers(plan->scope);
+	if (!ret)
+		ret = kl_block_want_visit(&want, plan->symbols, plan->blocks, add_function,
+					  &search);
+	kl_block_want_free(&want);
+	if (!ret && !search.found)
+		ret = kl_spec_fail(place->list, place->spec->place.text,
+				   "no block is there; kernlens blocks shows them");
+	return ret;
+}
+
+/* ------------------------------------------------------------------- applying */
+
+/* Stable: a function's wishes stay in their order. */
+static int compare_points(const void *left, const void *right)
+{
+	const struct kl_plan_point *a = left, *b = right;
+
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return (a->wish.event > b->wish.event) - (a->wish.event < b->wish.event);
+}
+
+/* Points of one function, which begin at @first. Returns how many, or a negative errno. */
+static long add_wishes(struct kl_plan *plan, size_t first)
+{
+	size_t function = plan->points[first].function, n = 0;
+	struct kl_splice_wish *wish = calloc(plan->n_points - first, sizeof(*wish));
+	struct kl_block_graph graph;
+	long ret;
+
+	if (!wish)
+		return kl_fail(ENOMEM, "out of memory");
+	for (; first + n < plan->n_points && plan->points[first + n].function == function; n++)
+		wish[n] = plan->points[first + n].wish;
+	ret = kl_blocks_graph(plan->blocks, function, &graph);
+	if (!ret) {
+		ret = kl_splices_add(plan->splices, &graph, wish, (uint32_t)n);
+		kl_block_graph_free(&graph);
+	}
+	free(wish);
+	return ret < 0 ? ret : (long)n;
+}
+
+/* Nothing fires: the first point's reason stands for all. */
+static int fail_all(const struct kl_plan *plan)
+{
+	struct kl_splice_point point = kl_splices_point(plan->splices, 0);
+	const struct kl_class *class = kl_schema_class(plan->schema, plan->points[0].wish.event);
+
+	return kl_fail(EINVAL, "%s cannot be instrumented: %s", class ? class->name : "the block",
+		       point.refusal ? kl_splice_refusal_help(point.refusal) :
+				       kl_block_reason_help(point.reason));
+}
+
+int kl_plan_splice(struct kl_plan *plan, struct kl_session *session)
+{
+	int ret;
+
+	if (!plan->n_points || plan->joined)
+		return 0;
+	plan->splices = kl_splices_create();
+	if (!plan->splices)
+		return -errno;
+	qsort(plan->points, plan->n_points, sizeof(*plan->points), compare_points);
+	for (size_t first = 0; first < plan->n_points;) {
+		long n = add_wishes(plan, first);
+
+		if (n < 0)
+			return (int)n;
+		first += (size_t)n;
+	}
+	ret = kl_splices_install(plan->splices, session, NULL, NULL);
+	if (!ret && !kl_splices_sum(plan->splices).placed)
+		ret = fail_all(plan);
+	return ret;
+}
+
+struct kl_plan_blocks kl_plan_blocks(const struct kl_plan *plan)
+{
+	struct kl_splices_sum sum;
+
+	if (!plan->splices)
+		return (struct kl_plan_blocks){};
+	sum = kl_splices_sum(plan->splices);
+	return (struct kl_plan_blocks){
+		.points = sum.points,
+		.placed = sum.placed,
+		.without = sum.without,
+		.refused = sum.refused,
+	};
+}
+
+void kl_plan_free_blocks(struct kl_plan *plan)
+{
+	kl_splices_destroy(plan->splices);
+	kl_blocks_close(plan->blocks);
+	free(plan->points);
+}
