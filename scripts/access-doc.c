@@ -186,6 +186,7 @@ static void put_kinds(void)
 		{ KL_SOURCE_KIND_FUNCTION, "function `fn:`" },
 		{ KL_SOURCE_KIND_RETURN, "its return `fn:...:ret`" },
 		{ KL_SOURCE_KIND_TICK, "tick `tick:`" },
+		{ KL_SOURCE_KIND_BLOCK, "basic block `block:`" },
 		{ KL_SOURCE_KIND_UPROBE, "function of a program `uprobe:`" },
 		{ KL_SOURCE_KIND_URETPROBE, "its return `uprobe:...:ret`" },
 	};

@@ -9,6 +9,7 @@
 
 #include "../handler/handler.h"
 #include "../session/fire.h"
+#include "../session/record.h"
 #include "../session/session.h"
 #include "../session/stack.h"
 #include "defined_block.h"
@@ -85,30 +86,72 @@ static noinline void fire_with_stack(const struct kl_defined *d, const struct kl
 	kl_stack_end(before);
 }
 
-/**
- * kl_block_fire - a patch has come to a point
- * @place: which
- * @regs: as they were there
- *
- * What firing calls may be spliced, too: coming here again from there is not fired but counted.
+/*
+ * All cases. What firing calls may be spliced, too: coming here again from there is not fired but
+ * counted. Enables preemption, which its caller has disabled.
  */
-void kl_block_fire(const struct kl_block_place *place, struct kl_block_registers *regs)
+static noinline void fire_any(const struct kl_defined *d, const struct kl_block_place *place,
+			      const struct kl_block_registers *regs)
 {
-	const struct kl_defined *d = place->defined;
 	int bit = ftrace_test_recursion_trylock(place->address, regs->back);
 
 	if (unlikely(bit < 0)) {
 		if (READ_ONCE(d->attached))
 			this_cpu_inc(*d->session->defined->missed);
-		return;
+	} else {
+		if (likely(READ_ONCE(d->attached) && kl_hooks_may_fire())) {
+			if (unlikely(d->session->stacks))
+				fire_with_stack(d, place, regs);
+			else
+				fire(d, place, regs);
+		}
+		ftrace_test_recursion_unlock(bit);
 	}
-	if (likely(READ_ONCE(d->attached) && kl_hooks_may_fire())) {
-		if (unlikely(d->session->stacks))
-			fire_with_stack(d, place, regs);
-		else
-			fire(d, place, regs);
+	preempt_enable_notrace();
+}
+
+/* A rule that looks at nothing but the running task calls nothing that can be spliced, either. */
+static noinline void fire_other(const struct kl_defined *d, const struct kl_block_place *place,
+				const struct kl_block_registers *regs, u8 action)
+{
+	if (action >= KL_ACTION_RULE && !(action & KL_ACTION_ASK) &&
+	    kl_fire_blind(kl_rule_of(d->session, action)))
+		preempt_enable_notrace();
+	else
+		fire_any(d, place, regs);
+}
+
+/**
+ * kl_block_fire - a patch has come to a point
+ * @place: which
+ * @regs: as they were there
+ *
+ * The usual cases, `count` and a record without fields, call nothing, so they need no guard
+ * against coming here again.
+ */
+void kl_block_fire(const struct kl_block_place *place, const struct kl_block_registers *regs)
+{
+	const struct kl_defined *d = place->defined;
+	struct kl_session *s = d->session;
+	u8 action = KL_HANDLER_nothing;
+	struct kl_place record;
+
+	preempt_disable_notrace();
+	if (likely(READ_ONCE(d->attached) && !s->gate && !is_idle_task(current))) {
+		action = kl_action_defined(s, d->id);
+		if (action == KL_HANDLER_count) {
+			kl_count_fire(s, d->id);
+			preempt_enable_notrace();
+			return;
+		}
+		if (likely(action == KL_HANDLER_log && !d->program &&
+			   kl_record_try(this_cpu_ptr(s->cpu), d->id, 0, &record))) {
+			kl_record_end(record, 0);
+			preempt_enable_notrace();
+			return;
+		}
 	}
-	ftrace_test_recursion_unlock(bit);
+	fire_other(d, place, regs, action);
 }
 
 /**

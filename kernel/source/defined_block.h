@@ -46,7 +46,7 @@ struct kl_block_registers {
 
 const struct kl_defined *kl_defined_block(struct kl_session *s, u32 id);
 bool kl_defined_block_reads(const struct kl_defined *d);
-void kl_block_fire(const struct kl_block_place *place, struct kl_block_registers *regs);
+void kl_block_fire(const struct kl_block_place *place, const struct kl_block_registers *regs);
 
 /* block/enter.S: only for patches. */
 void kl_block_enter(void);

@@ -3,11 +3,11 @@
  * What a wait was for: by the innermost function of its trace that a row below knows,
  * else by the system call. Used by the reports of latency profiles.
  */
-#include <fnmatch.h>
 #include <string.h>
 
 #include <kernlens/latency.h>
 #include "../base/base.h"
+#include "../base/names.h"
 
 /* Functions of both supported kernels. The first row that fits a frame counts. */
 static const struct row {
@@ -161,7 +161,7 @@ static const struct row calls[] = {
 static const char *find(const struct row *rows, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!fnmatch(rows[i].function, name, 0))
+		if (kl_name_fits(rows[i].function, name))
 			return rows[i].reason;
 	return NULL;
 }

@@ -5,12 +5,12 @@
  * where it is to be logged, and a description for the session.
  */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/base.h"
+#include "../base/names.h"
 #include "../symbol/elf_symbol.h"
 #include "plan.h"
 
@@ -168,7 +168,7 @@ static int add_matching_tracepoints(struct kl_plan *plan, struct kl_plan_place *
 
 		if (kl_btf_kind(btf, type) != KL_BTF_TYPEDEF ||
 		    strncmp(name, BTF_TRACE, strlen(BTF_TRACE)) ||
-		    fnmatch(pattern, name + strlen(BTF_TRACE), 0))
+		    !kl_name_fits(pattern, name + strlen(BTF_TRACE)))
 			continue;
 		ret = add_tracepoint(plan, place, btf, name + strlen(BTF_TRACE));
 		if (ret)
@@ -289,7 +289,7 @@ static int read_traceable(const char *pattern, struct names *names)
 		return 0;
 	while (!ret && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, " \t\n")] = 0;
-		if (!fnmatch(pattern, line, 0))
+		if (kl_name_fits(pattern, line))
 			ret = add_name(names, line);
 	}
 	fclose(file);

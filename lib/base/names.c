@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which known name somebody may have meant: by edit distance. */
+/* Which known name somebody may have meant: by edit distance; and which fit a pattern. */
+#include <fnmatch.h>
 #include <string.h>
 
 #include "names.h"
@@ -51,4 +52,14 @@ void kl_near_offer(struct kl_near *near, const char *known)
 		return;
 	near->distance = distance;
 	near->best = known;
+}
+
+bool kl_name_fits(const char *pattern, const char *name)
+{
+	size_t plain = strcspn(pattern, "*?[\\");
+
+	/* What is in front of the first sign is compared without turning it into wide characters. */
+	if (strncmp(pattern, name, plain) != 0)
+		return false;
+	return pattern[plain] ? !fnmatch(pattern + plain, name + plain, 0) : !name[plain];
 }

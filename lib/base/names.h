@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which known name somebody may have meant. */
+/* Which known name somebody may have meant, and which fit a pattern. */
 #ifndef KL_LIB_NAMES_H
 #define KL_LIB_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define KL_NEAR_BYTES 64
@@ -22,5 +23,8 @@ void kl_near_init(struct kl_near *near, const char *name, size_t length);
 
 /* @known must live as long as @near is used. */
 void kl_near_offer(struct kl_near *near, const char *known);
+
+/* Does a name fit a pattern as a shell has them? Quick where most names do not. */
+bool kl_name_fits(const char *pattern, const char *name);
 
 #endif /* KL_LIB_NAMES_H */

@@ -2,7 +2,7 @@
 /*
  * Between the files of lib/block: the text and its tables (text.c, table.c), the list of functions
  * (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what needs all
- * functions (world.c), what handles breakpoints (breakpoint.c), and where splices fit (plan.c).
+ * functions (world.c, cache.c), what handles breakpoints (breakpoint.c), where splices fit (plan.c).
  */
 #ifndef KL_LIB_BLOCK_BLOCK_H
 #define KL_LIB_BLOCK_BLOCK_H
@@ -123,6 +123,9 @@ int kl_graph_returns(const struct kl_blocks *b, const struct kl_block_graph *g);
 
 /* world.c */
 int kl_world_load(struct kl_blocks *b);
+
+/* cache.c */
+int kl_world_get(struct kl_blocks *b);
 
 /* breakpoint.c */
 int kl_breakpoints_load(struct kl_blocks *b);

@@ -67,7 +67,7 @@ struct kl_blocks *kl_blocks_open(const char *core, const struct kl_symbols *symb
 	if (!ret)
 		ret = kl_functions_load(b);
 	if (!ret)
-		ret = kl_world_load(b);
+		ret = kl_world_get(b);
 	if (!ret)
 		ret = kl_breakpoints_load(b);
 	if (!ret)

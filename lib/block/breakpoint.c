@@ -51,8 +51,9 @@ static long find(const struct kl_blocks *b, const char *name)
 	char full[64];
 
 	snprintf(full, sizeof(full), "kernel:%s", name);
-	return kl_symbols_find(b->symbols, full, &symbol) < 0 ? -1 :
-								kl_function_at(b, symbol.address);
+	if (!kl_symbols_lookup(b->symbols, full, &symbol))
+		return -1;
+	return kl_function_at(b, symbol.address);
 }
 
 static bool is_leaf(const struct kl_blocks *b, uint32_t function)

@@ -4,10 +4,10 @@
  * that are excluded as a whole get their reason.
  */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 
 #include "../base/base.h"
+#include "../base/names.h"
 #include "block.h"
 
 /* By name, where no section or list of the kernel tells them. */
@@ -25,7 +25,7 @@ static const struct {
 static uint8_t reason_of_name(const char *name)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (!fnmatch(names[i].pattern, name, 0))
+		if (kl_name_fits(names[i].pattern, name))
 			return names[i].reason;
 	return 0;
 }

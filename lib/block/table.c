@@ -120,7 +120,7 @@ static bool find_symbol(const struct kl_blocks *b, const char *name, uint64_t *a
 	char full[64];
 
 	snprintf(full, sizeof(full), "kernel:%s", name);
-	if (kl_symbols_find(b->symbols, full, &symbol) < 0)
+	if (!kl_symbols_lookup(b->symbols, full, &symbol))
 		return false;
 	*address = symbol.address;
 	return true;

@@ -10,6 +10,7 @@
 #include "../base/base.h"
 #include "block.h"
 
+#define INT3 0xcc /* between functions, mostly */
 #define BEHIND_CALL 4 /* instructions in which flags of a call are looked at */
 
 static int add_call(struct kl_blocks *b, uint32_t callee, uint32_t caller)
@@ -74,6 +75,9 @@ static int note_function(struct kl_blocks *b, uint32_t index, bool *leaves)
 
 	*leaves = false;
 	for (uint64_t at = f->address; !ret && at < end; at += in.bytes) {
+		in.bytes = 1;
+		if (*kl_text_of(b, at) == INT3)
+			continue;
 		if (!kl_decode_shape(b, at, end - at, &in, &taken)) {
 			*leaves |= !kl_is_padding(kl_text_of(b, at), end - at);
 			break;

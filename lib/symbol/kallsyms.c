@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -232,10 +231,11 @@ static int fail_unknown(const struct kl_symbols *symbols, const char *whole, con
 		       near.best);
 }
 
-int kl_symbols_find(const struct kl_symbols *symbols, const char *name, struct kl_symbol *symbol)
+unsigned int kl_symbols_lookup(const struct kl_symbols *symbols, const char *name,
+			       struct kl_symbol *symbol)
 {
 	const char *colon = strchr(name, ':'), *plain = colon ? colon + 1 : name;
-	int found = 0;
+	unsigned int found = 0;
 
 	for (uint32_t slot = hash_name(plain); symbols->table[slot & symbols->mask]; slot++) {
 		struct kl_symbol one;
@@ -247,15 +247,23 @@ int kl_symbols_find(const struct kl_symbols *symbols, const char *name, struct k
 		if (!found++ || (*symbol->module && !*one.module))
 			*symbol = one;
 	}
+	return found;
+}
+
+int kl_symbols_find(const struct kl_symbols *symbols, const char *name, struct kl_symbol *symbol)
+{
+	const char *colon = strchr(name, ':');
+	unsigned int found = kl_symbols_lookup(symbols, name, symbol);
+
 	if (!found)
-		return fail_unknown(symbols, name, plain);
+		return fail_unknown(symbols, name, colon ? colon + 1 : name);
 	if (symbols->hidden)
 		return kl_fail(
 			EACCES,
 			"the address of %s is hidden: reading kernel symbols needs CAP_SYSLOG "
 			"(sysctl kernel.kptr_restrict)",
 			name);
-	return found;
+	return (int)found;
 }
 
 /* The first symbol that is behind an address. */
@@ -323,7 +331,7 @@ bool kl_symbols_next(const struct kl_symbols *symbols, const char *pattern, bool
 			continue;
 		if (colon && !is_module(symbol->module, pattern, colon - pattern))
 			continue;
-		if (!plain || !fnmatch(plain, symbol->name, 0))
+		if (!plain || kl_name_fits(plain, symbol->name))
 			return true;
 	}
 	return false;

@@ -204,6 +204,8 @@ int kl_scope_set_registers(struct kl_scope *scope)
 	scope->is_block = true;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names) && !ret; i++)
 		ret = kl_scope_add_argument(scope, names[i], 0);
+	/* One address among them that is a symbol. */
+	scope->argument[KL_BLOCK_IP].type.format = KL_FORMAT_ptr;
 	return ret;
 }
 

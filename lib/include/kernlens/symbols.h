@@ -69,6 +69,17 @@ bool kl_symbols_hidden(const struct kl_symbols *symbols);
 int kl_symbols_find(const struct kl_symbols *symbols, const char *name, struct kl_symbol *symbol);
 
 /**
+ * kl_symbols_lookup - the same, of a symbol that may not be there
+ * @symbols: symbols
+ * @name: as for kl_symbols_find()
+ * @symbol: out: the first of that name; its address is 0 if it is hidden
+ *
+ * Returns how many there are, without an error text.
+ */
+unsigned int kl_symbols_lookup(const struct kl_symbols *symbols, const char *name,
+			       struct kl_symbol *symbol);
+
+/**
  * kl_symbols_at - the symbol at or before an address
  * @symbols: symbols
  * @address: of the kernel
