@@ -223,6 +223,7 @@ static void put_operations(void)
 		[KL_OP_VARIABLE] = "a variable, as the record shows it",
 		[KL_OP_VARIABLE_TEXT] = "a variable that is text, as the record shows it",
 		[KL_OP_FLAG] = "a flag of the session",
+		[KL_OP_SINCE] = "since when it is set",
 		[KL_OP_ARG] = "an argument of a function or tracepoint",
 		[KL_OP_CURRENT] = "the address of the running task",
 		[KL_OP_PERCPU] = "a CPU's own data",
@@ -458,6 +459,11 @@ void kl_variable_text(struct kl_session *s, u32 id, char text[KL_VARIABLE_TEXT_M
 }
 
 bool kl_flag_test(struct kl_session *s, u32 flag)
+{
+	abort();
+}
+
+u64 kl_flag_since(struct kl_session *s, u32 flag, bool *fault)
 {
 	abort();
 }

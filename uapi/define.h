@@ -62,6 +62,11 @@ enum kl_op_code {
 	KL_OP_PUT_USER_STRING = 20, /* * the same in the running task's memory */
 	KL_OP_PUT_BYTES = 21, /* * with imm bytes at kernel address r[a] */
 	KL_OP_FLAG = 22, /* r[dst] = flag imm of the session: below 32 the task's, else the CPU's */
+	/*
+	 * r[dst] = nanoseconds since flag imm was set, or, KL_SINCE_SESSION, since the session was
+	 * started; where it is not set 0, and a fault
+	 */
+	KL_OP_SINCE = 23,
 	KL_OP_COUNT
 };
 
@@ -214,6 +219,7 @@ struct kl_abi_events {
 #define KL_RULE_KEYS_MAX 4
 #define KL_RULE_TEXT_MAX 128
 #define KL_FLAGS_MAX 64 /* of a session; 0..31 of tasks, 32..63 of CPUs */
+#define KL_SINCE_SESSION KL_FLAGS_MAX
 
 struct kl_abi_rule {
 	__u32 size;

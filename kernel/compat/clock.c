@@ -8,6 +8,10 @@
 
 DEFINE_STATIC_KEY_TRUE(kl_clock_is_tsc);
 
+/* Nanoseconds of a cycle, in parts of which 1 << NS_SHIFT are one. */
+#define NS_SHIFT 28
+static u32 ns_of_cycle __ro_after_init;
+
 /**
  * kl_clock_init - choose the clock
  *
@@ -17,6 +21,18 @@ void kl_clock_init(void)
 {
 	if (!boot_cpu_has(X86_FEATURE_TSC) || check_tsc_unstable() || !tsc_khz)
 		static_branch_disable(&kl_clock_is_tsc);
+	ns_of_cycle = div64_u64(NSEC_PER_SEC << NS_SHIFT, kl_clock_hz());
+}
+
+/**
+ * kl_clock_ns - a difference of kl_clock in nanoseconds
+ * @cycles: it
+ *
+ * To a hundred-millionth of it. Context: any.
+ */
+u64 kl_clock_ns(u64 cycles)
+{
+	return mul_u64_u32_shr(cycles, ns_of_cycle, NS_SHIFT);
 }
 
 /**

@@ -27,6 +27,7 @@ static __always_inline u64 kl_clock(void)
 
 void kl_clock_init(void);
 u64 kl_clock_hz(void);
+u64 kl_clock_ns(u64 cycles);
 u32 kl_clock_kind(void);
 void kl_clock_sample(struct kl_abi_time *time);
 

@@ -95,7 +95,7 @@ int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_
 	mutex_lock(&s->lock);
 	if (s->latency)
 		error = kl_fail(why, -EBUSY, "the session has a latency profile already");
-	else if (s->started)
+	else if (s->custom.began)
 		error = kl_fail(why, -EBUSY, "the session has been started already");
 	if (!error)
 		error = check_wish(s, wish, why);

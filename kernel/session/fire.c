@@ -11,6 +11,7 @@
 #include "../handler/handler.h"
 #include "../source/probes.h"
 #include "fire.h"
+#include "flag_time.h"
 #include "record.h"
 #include "stack.h"
 #include "program_values.h"
@@ -80,6 +81,8 @@ static void change_flag(struct kl_session *s, u64 flag, bool on)
 {
 	u64 *cpu_flags = &this_cpu_ptr(s->cpu)->flags;
 
+	if (on && unlikely(READ_ONCE(s->custom.since) >> flag & 1))
+		kl_flag_note(s, flag);
 	if (flag < KL_FLAGS_MAX / 2)
 		kl_taskset_set(s->custom.task_flag[flag], current->pid, on);
 	else if (on)

@@ -56,6 +56,7 @@ static const struct op_rule rules[KL_OP_COUNT] = {
 	[KL_OP_PUT_USER_STRING] = { "PUT_USER_STRING", A | RIGHT, 1, 1, KL_STRING_MAX },
 	[KL_OP_PUT_BYTES] = { "PUT_BYTES", A | RIGHT, 1, 1, KL_PROGRAM_OUT_MAX },
 	[KL_OP_FLAG] = { "FLAG", DST, 1, 0, KL_FLAGS_MAX - 1 },
+	[KL_OP_SINCE] = { "SINCE", DST, 1, 0, KL_SINCE_SESSION },
 };
 
 /**

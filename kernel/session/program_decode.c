@@ -387,6 +387,7 @@ static const u8 step_code[KL_OP_COUNT] = {
 	[KL_OP_PUT_USER_STRING] = KL_STEP_PUT_USER_STRING,
 	[KL_OP_PUT_BYTES] = KL_STEP_PUT_BYTES,
 	[KL_OP_FLAG] = KL_STEP_FLAG,
+	[KL_OP_SINCE] = KL_STEP_SINCE,
 };
 
 static void set_numbers(const struct decoder *d, struct kl_step *step, const struct kl_abi_op *op)
@@ -462,6 +463,7 @@ static u8 looks_of(u32 code)
 	case KL_STEP_LOAD:
 	case KL_STEP_LOAD_USER:
 	case KL_STEP_TEXT:
+	case KL_STEP_SINCE:
 	case KL_STEP_VARIABLE:
 	case KL_STEP_VARIABLE_TEXT:
 	case KL_STEP_VARIABLE_WORD:

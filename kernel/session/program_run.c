@@ -344,6 +344,8 @@ static noinline u64 rare(const struct kl_step *step, const u64 *r, struct kl_fir
 		return load_user(step, r[step->a], f);
 	case KL_STEP_TEXT:
 		return kernel_text(step, r[step->a], f);
+	case KL_STEP_SINCE:
+		return kl_flag_since(f->session, step->imm, &f->fault);
 	}
 	return kl_flag_test(f->session, step->imm);
 }

@@ -67,4 +67,14 @@ void kl_variable_text(struct kl_session *s, u32 id, char text[KL_VARIABLE_TEXT_M
  */
 bool kl_flag_test(struct kl_session *s, u32 flag);
 
+/**
+ * kl_flag_since - how long a flag has been set, in nanoseconds
+ * @s: the session
+ * @flag: of the running task, or of this CPU; KL_SINCE_SESSION: since the session was started
+ * @fault: set if it is not set, or if it is not known any more; 0 is returned then
+ *
+ * Context: any, preemption off.
+ */
+u64 kl_flag_since(struct kl_session *s, u32 flag, bool *fault);
+
 #endif /* KL_SESSION_PROGRAM_VALUES_H */

@@ -14,6 +14,7 @@
 #include "../handler/handler.h"
 #include "../handler/table.h"
 #include "../source/source.h"
+#include "flag_time.h"
 #include "program.h"
 #include "session.h"
 #include "stack.h"
@@ -60,6 +61,8 @@ void kl_custom_deinit(struct kl_session *s)
 	xa_destroy(&c->programs);
 	for (u32 i = 0; i < ARRAY_SIZE(c->task_flag); i++)
 		kl_taskset_destroy(c->task_flag[i]);
+	for (u32 i = 0; i < ARRAY_SIZE(c->flag_times); i++)
+		kl_flag_times_destroy(c->flag_times[i]);
 	vfree(c->metadata);
 }
 
@@ -152,7 +155,7 @@ int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struc
 		error = PTR_ERR(made);
 		goto free_data;
 	}
-	error = prepare_stacks(s, ops, p->n_ops, why);
+	error = prepare_stacks(s, ops, p->n_ops, why) ?: kl_flag_prepare(s, ops, p->n_ops, why);
 	if (!error)
 		error = store_program(s, made, count_arguments(ops, p->n_ops), &p->id, why);
 	if (error)

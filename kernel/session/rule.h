@@ -98,6 +98,10 @@ struct kl_rule {
  * @rule: in use from 0 on, without gaps
  * @rule_count: of them
  * @task_flag: the tasks that have it, of flags that some rule sets
+ * @since: flags of which some program asks since when they are set, a bit each
+ * @flag_times: of those of tasks: since when
+ * @began: when the session was started last, in cycles; 0: not yet, and what records are made of
+ *         can still change
  * @metadata: of what the session defines
  * @metadata_bytes: of it
  */
@@ -108,6 +112,9 @@ struct kl_custom {
 	struct kl_rule *rule[KL_RULES_MAX];
 	u32 rule_count;
 	struct kl_taskset *task_flag[KL_FLAGS_MAX / 2];
+	u64 since;
+	struct kl_flag_times *flag_times[KL_FLAGS_MAX / 2];
+	u64 began;
 	char *metadata;
 	u32 metadata_bytes;
 };

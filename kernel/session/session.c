@@ -420,7 +420,7 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 		}
 	}
 	s->running = true;
-	s->started = true;
+	WRITE_ONCE(s->custom.began, kl_clock());
 	error = attach_wanted(s, actions, why) ?: kl_latency_start(s, why);
 	if (error)
 		stop_running(s);

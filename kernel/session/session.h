@@ -80,6 +80,7 @@ struct kl_counts {
  * @rest: some are more than one pointer away from the task
  * @not_plain: @changing or @rest
  * @flags: of the handlers `set` and `clear`, those that belong to a CPU
+ * @flag_time: since when each of these is set, where some program asks
  * @counts: of the handler `count`; NULL until one is used
  * @session: whose this is
  * @wake: wakes readers, from a context where that is allowed
@@ -102,6 +103,7 @@ struct kl_cpu {
 		u16 not_plain;
 	};
 	u64 flags;
+	u64 flag_time[KL_FLAGS_MAX / 2];
 	struct kl_counts __rcu *counts;
 	struct kl_session *session;
 	struct irq_work wake;
@@ -142,7 +144,6 @@ struct kl_stack_limits {
  *
  * Under @lock:
  * @running: probes are attached
- * @started: they have been, so what records are made of cannot change any more
  * @following: its sets of tasks follow forks
  * @frozen: a handler has stopped the recording
  * @closed: the creator is gone; nothing can be started again
@@ -183,7 +184,6 @@ struct kl_session {
 
 	struct mutex lock ____cacheline_aligned;
 	bool running;
-	bool started;
 	bool following;
 	bool frozen;
 	bool closed;

@@ -422,7 +422,7 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 	if (error)
 		return error;
 	mutex_lock(&s->lock);
-	if (s->started)
+	if (s->custom.began)
 		error = kl_fail(
 			why, -EBUSY,
 			"variables can be set until the session is started for the first time");

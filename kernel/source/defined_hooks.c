@@ -140,15 +140,18 @@ int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *wh
 
 /* ----------------------------------------------------------------- the table */
 
+/* Those of one function act in the order in which they were defined. */
 static void insert(struct kl_hooks *hooks, struct kl_defined *d)
 {
 	u32 mask = ~0ul >> hooks->shift, i = kl_ip_hash(d->function.ip, hooks->shift);
+	struct kl_defined **end;
 
 	while (hooks->slot[i].ip && hooks->slot[i].ip != d->function.ip)
 		i = (i + 1) & mask;
 	hooks->slot[i].ip = d->function.ip;
-	d->next = hooks->slot[i].defined;
-	hooks->slot[i].defined = d;
+	for (end = &hooks->slot[i].defined; *end; end = &(*end)->next)
+		;
+	*end = d;
 }
 
 /**

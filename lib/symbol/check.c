@@ -390,6 +390,7 @@ static int check_node(struct kl_compiler *c, struct kl_node *node)
 	case KL_NODE_NAME:
 		return kl_scope_resolve(c, node);
 	case KL_NODE_FLAG:
+	case KL_NODE_SINCE:
 		return kl_scope_flag(c, node);
 	case KL_NODE_STRING:
 		node->type = (struct kl_ctype){ .base = KL_BASE_TEXT };

@@ -123,6 +123,7 @@ enum kl_node_kind {
 	KL_NODE_CURRENT,
 	KL_NODE_GLOBAL, /* number: its address */
 	KL_NODE_FLAG,
+	KL_NODE_SINCE, /* since(flag) */
 	KL_NODE_MEMBER, /* a.name */
 	KL_NODE_ARROW, /* a->name */
 	KL_NODE_INDEX, /* a[b] */

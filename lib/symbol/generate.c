@@ -415,6 +415,8 @@ static int value(struct kl_compiler *c, const struct kl_node *node)
 		return simple(c, node, KL_OP_CURRENT);
 	case KL_NODE_FLAG:
 		return simple(c, node, KL_OP_FLAG);
+	case KL_NODE_SINCE:
+		return simple(c, node, KL_OP_SINCE);
 	case KL_NODE_ADDRESS:
 		return address(c, node, place(c, node->a));
 	case KL_NODE_USER:

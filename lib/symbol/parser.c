@@ -214,12 +214,13 @@ static struct kl_node *parse_call(struct kl_compiler *c, struct kl_node *name)
 
 	if (kl_lex(c))
 		return NULL;
-	if (name->length == 4 && !memcmp(text, "flag", 4)) {
+	if ((name->length == 4 && !memcmp(text, "flag", 4)) ||
+	    (name->length == 5 && !memcmp(text, "since", 5))) {
 		if (c->token.kind != KL_TOKEN_NAME) {
 			kl_complain(c, c->token.at, "the name of a flag is missing");
 			return NULL;
 		}
-		name->kind = KL_NODE_FLAG;
+		name->kind = *text == 'f' ? KL_NODE_FLAG : KL_NODE_SINCE;
 		name->at = c->token.at;
 		name->length = c->token.length;
 		if (kl_lex(c))
@@ -230,7 +231,8 @@ static struct kl_node *parse_call(struct kl_compiler *c, struct kl_node *name)
 		if (!name->a)
 			return NULL;
 	} else {
-		kl_complain(c, name->at, "\"%.*s\" cannot be called: there are flag() and user()",
+		kl_complain(c, name->at,
+			    "\"%.*s\" cannot be called: there are flag(), since() and user()",
 			    name->length > 40 ? 40 : (int)name->length, text);
 		return NULL;
 	}

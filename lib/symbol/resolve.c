@@ -11,6 +11,8 @@
 #include "../base/base.h"
 #include "expression.h"
 
+#define SESSION "session" /* since(session) */
+
 /* Variables of the kernel that BTF does not describe. Their types are the kernel's own. */
 static const struct {
 	const char *name;
@@ -254,13 +256,19 @@ int kl_scope_flag(struct kl_compiler *c, struct kl_node *node)
 	const struct kl_scope *scope = c->scope;
 	struct kl_near near;
 
+	/* How long it has been set is a number of nanoseconds. */
+	kl_ctype_int(&node->type, node->kind == KL_NODE_SINCE ? 8 : 1, false);
+	node->type.is_bool = node->kind == KL_NODE_FLAG;
+	if (node->kind == KL_NODE_SINCE && node->length == strlen(SESSION) &&
+	    !memcmp(SESSION, c->text + node->at, node->length)) {
+		node->number = KL_SINCE_SESSION;
+		return 0;
+	}
 	kl_near_init(&near, c->text + node->at, node->length);
 	for (size_t i = 0; i < scope->n_flags; i++) {
 		if (strlen(scope->flag[i].name) == node->length &&
 		    !memcmp(scope->flag[i].name, c->text + node->at, node->length)) {
 			node->number = scope->flag[i].number;
-			kl_ctype_int(&node->type, 1, false);
-			node->type.is_bool = true;
 			return 0;
 		}
 		kl_near_offer(&near, scope->flag[i].name);

@@ -38,7 +38,7 @@ static void check_good(const char *name, const struct kl_abi_op *ops, u32 n, u32
 
 static void test_members(void)
 {
-	BAD(-EINVAL, "operation 1: there is no code 23", OP(CONST), { .code = KL_OP_COUNT });
+	BAD(-EINVAL, "operation 1: there is no code 24", OP(CONST), { .code = KL_OP_COUNT });
 	BAD(-EINVAL, "operation 0: there is no code 255", { .code = 255 });
 	BAD(-EINVAL, "operation 0 (CONST): there is no register 8 to set", OP(CONST, .dst = 8),
 	    OP(END));
@@ -68,6 +68,7 @@ static void test_members(void)
 	BAD(-EINVAL, "(PUT): b is 8", OP(PUT, .b = 8), OP(END));
 	BAD(-EINVAL, "(FLAG): imm is 64", OP(FLAG, .imm = KL_FLAGS_MAX), OP(END));
 	BAD(-EINVAL, "(FLAG): imm is -1", OP(FLAG, .imm = -1), OP(END));
+	BAD(-EINVAL, "(SINCE): imm is 65", OP(SINCE, .imm = KL_SINCE_SESSION + 1), OP(END));
 }
 
 static void test_texts_and_variables(void)

@@ -206,6 +206,9 @@ static void set_rest(struct kl_abi_op *op, u32 left)
 	case KL_OP_FLAG:
 		op->imm = random_below(KL_FLAGS_MAX);
 		break;
+	case KL_OP_SINCE:
+		op->imm = random_below(KL_SINCE_SESSION + 1);
+		break;
 	}
 }
 

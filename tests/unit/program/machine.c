@@ -120,6 +120,14 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 	return s == &session && machine.flags >> flag & 1;
 }
 
+u64 kl_flag_since(struct kl_session *s, u32 flag, bool *fault)
+{
+	if (s == &session && (flag == KL_SINCE_SESSION || kl_flag_test(s, flag)))
+		return SINCE + flag;
+	*fault = true;
+	return 0;
+}
+
 /* ------------------------------------------------------------------ helpers */
 
 u64 random_number(void)

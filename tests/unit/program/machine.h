@@ -28,6 +28,7 @@ struct kl_session {
 #define KERNEL_BASE 0xffff888000000000ull
 #define USER_BASE 0x00007f0000000000ull
 #define PERCPU_OFFSET 256
+#define SINCE 1000 /* nanoseconds that a flag has been set, and its number */
 #define VARIABLE_OFFSET 24 /* in the task; a s16 */
 
 enum variable {

@@ -129,6 +129,13 @@ static void test_sources(void)
 			   RUN(&f, OP(FLAG, .imm = 63), OP(END)) == 1 &&
 			   RUN(&f, OP(FLAG, .imm = 2), OP(END)) == 0,
 		   "FLAG");
+	unit_check(RUN(&f, OP(SINCE, .imm = 63), OP(END)) == SINCE + 63 && !f.fault &&
+			   RUN(&f, OP(SINCE, .imm = KL_SINCE_SESSION), OP(END)) ==
+				   SINCE + KL_SINCE_SESSION &&
+			   !f.fault,
+		   "SINCE");
+	unit_check(!RUN(&f, OP(SINCE, .imm = 2), OP(END)) && f.fault,
+		   "SINCE of a flag that is not set");
 	unit_check(RUN(&f, OP(CURRENT), OP(END)) == (u64)(unsigned long)machine.task, "CURRENT");
 	unit_check(RUN(&f, OP(CURRENT), OP(LOAD, .b = KL_NUMBER_S32, .imm = 8), OP(END)) == pid,
 		   "CURRENT, LOAD");

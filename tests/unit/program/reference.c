@@ -248,6 +248,8 @@ static u64 set_register(struct state *s)
 	case KL_OP_VARIABLE_TEXT:
 		kl_variable_text(s->f->session, op->imm, text);
 		return relate(s, (const u8 *)text, strnlen(text, sizeof(text)));
+	case KL_OP_SINCE:
+		return kl_flag_since(s->f->session, op->imm, &s->outcome->fault);
 	default:
 		return kl_flag_test(s->f->session, op->imm);
 	}

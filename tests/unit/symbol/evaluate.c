@@ -222,6 +222,8 @@ static uint64_t compute(const struct kl_code *code, const struct kl_abi_op *op, 
 		return calculate(m, r[op->dst], r[op->a], op->b);
 	case KL_OP_FLAG:
 		return m->flags >> op->imm & 1;
+	case KL_OP_SINCE:
+		return op->imm == KL_SINCE_SESSION || m->flags >> op->imm & 1 ? SINCE + op->imm : 0;
 	default:
 		return text(code, op, op->code == KL_OP_TEXT ? r[op->a] : 0, m);
 	}

@@ -14,6 +14,7 @@
 #define USER_BASE 0x7f0000000000ull
 #define USER_BYTES 4096
 #define PERCPU_OFFSET 0x8000ull
+#define SINCE 1000ull /* nanoseconds that a flag has been set, and its number */
 
 /* A machine: what programs read. */
 struct machine {

@@ -193,6 +193,9 @@ static void test_fields(const struct kl_scope *scope)
 		   "strings of a record");
 	unit_check(!(code.may & KL_MAY_HOOK_FUNCTIONS), "fields need no right");
 	unit_check(gives(scope, "load_1 > 1000 && my_name == \"my*\"", 1), "variables");
+	unit_check(gives(scope, "since(on) + since(session)", 2 * SINCE + 5 + KL_SINCE_SESSION) &&
+			   gives(scope, "since(off) > 0", 0),
+		   "since when flags are set");
 	unit_check(gives(scope, "flag(on)", 1) && gives(scope, "flag(off) || !flag(on)", 0),
 		   "flags");
 }
@@ -298,6 +301,7 @@ static void test_complaints(const struct kl_scope *scope)
 		{ "a << 64", "1:6: numbers have 64 bits" },
 		{ "*arg3", "1:1: this is no pointer" },
 		{ "&a", "1:1: this has no address" },
+		{ "since(onn)", "1:7: there is no flag \"onn\"; did you mean \"on\"?" },
 		{ "flag(onn)", "1:6: there is no flag \"onn\"; did you mean \"on\"?" },
 		{ "odd", "1:1: the variable odd is neither a number nor a text" },
 		{ "f(a)", "1:1: \"f\" cannot be called" },

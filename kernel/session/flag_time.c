@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Since when a flag is set: `since(FLAG)`.
+ *
+ * A slot belongs to the task whose number is in it. Only that task writes its time, and what
+ * interrupts it; others may only take the slot away, by an exchange of the number. So who has read
+ * a time and finds its own number behind that still there has read its own. A number's next owner
+ * does not read what the last has left: flags are not passed on with numbers (follow.c), and
+ * setting one writes the time.
+ */
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "../compat/clock.h"
+#include "flag_time.h"
+#include "program_values.h"
+#include "session.h"
+
+#define BUCKET_BITS 12
+#define BUCKET_SLOTS 4 /* a cache line */
+
+struct slot {
+	u64 task; /* 0: free */
+	u64 since; /* 0: not yet */
+};
+
+struct kl_flag_times {
+	struct slot slot[1 << BUCKET_BITS][BUCKET_SLOTS];
+};
+
+/**
+ * kl_flag_times_create - of no task
+ *
+ * Charged to the caller's memory cgroup. Returns NULL without memory. Context: may sleep.
+ */
+struct kl_flag_times *kl_flag_times_create(void)
+{
+	return kvzalloc(sizeof(struct kl_flag_times), GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * kl_flag_times_destroy - free what no probe looks at any more
+ * @times: may be NULL
+ */
+void kl_flag_times_destroy(struct kl_flag_times *times)
+{
+	kvfree(times);
+}
+
+static int make_times(struct kl_session *s, u32 flag)
+{
+	struct kl_flag_times **times;
+
+	lockdep_assert_held(&s->lock);
+	if (flag < ARRAY_SIZE(s->custom.flag_times)) {
+		times = &s->custom.flag_times[flag];
+		if (!*times)
+			/* Its zeroes before the pointer: rules are running. */
+			smp_store_release(times, kl_flag_times_create());
+		if (!*times)
+			return -ENOMEM;
+	}
+	WRITE_ONCE(s->custom.since, s->custom.since | 1ull << flag);
+	return 0;
+}
+
+/**
+ * kl_flag_prepare - from now on note what a program asks for
+ * @s: the session; its lock is not held
+ * @ops: the program's operations, checked
+ * @n_ops: how many
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_flag_prepare(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops,
+		    struct kl_error *why)
+{
+	int error = 0;
+
+	for (u32 i = 0; i < n_ops && !error; i++) {
+		if (ops[i].code != KL_OP_SINCE || ops[i].imm == KL_SINCE_SESSION)
+			continue;
+		mutex_lock(&s->lock);
+		error = make_times(s, ops[i].imm);
+		mutex_unlock(&s->lock);
+	}
+	return error ? kl_fail(why, error, "no memory for the times of flags") : 0;
+}
+
+/* Idle tasks have one number together. */
+static u64 running_task(void)
+{
+	return current->pid ?: ~0ull - smp_processor_id();
+}
+
+static struct slot *bucket_of(struct kl_flag_times *times, u64 task)
+{
+	return times->slot[hash_64(task, BUCKET_BITS)];
+}
+
+static struct slot *find(struct slot *bucket, u64 task)
+{
+	for (int i = 0; i < BUCKET_SLOTS; i++)
+		if (READ_ONCE(bucket[i].task) == task)
+			return &bucket[i];
+	return NULL;
+}
+
+/* The slot of the running task: a free one, or that of who has its longest. NULL: another was quicker. */
+static struct slot *claim(struct slot *bucket, u64 task)
+{
+	struct slot *oldest = &bucket[0];
+	u64 owner;
+
+	for (int i = 0; i < BUCKET_SLOTS; i++) {
+		if (!READ_ONCE(bucket[i].task)) {
+			oldest = &bucket[i];
+			break;
+		}
+		if (READ_ONCE(bucket[i].since) < READ_ONCE(oldest->since))
+			oldest = &bucket[i];
+	}
+	owner = READ_ONCE(oldest->task);
+	/* Not a time of another's for what interrupts us behind the exchange. */
+	WRITE_ONCE(oldest->since, 0);
+	return cmpxchg(&oldest->task, owner, task) == owner ? oldest : NULL;
+}
+
+/**
+ * kl_flag_note - a flag has been set now
+ * @s: the session
+ * @flag: below KL_FLAGS_MAX; of the running task, or of this CPU
+ *
+ * Context: any, preemption off.
+ */
+void kl_flag_note(struct kl_session *s, u32 flag)
+{
+	struct kl_flag_times *times;
+	struct slot *bucket, *mine;
+	u64 task = running_task();
+
+	if (flag >= KL_FLAGS_MAX / 2) {
+		this_cpu_ptr(s->cpu)->flag_time[flag - KL_FLAGS_MAX / 2] = kl_clock();
+		return;
+	}
+	/* Its zeroes after the pointer; pairs with make_times. */
+	times = smp_load_acquire(&s->custom.flag_times[flag]);
+	if (!times)
+		return;
+	bucket = bucket_of(times, task);
+	mine = find(bucket, task) ?: claim(bucket, task);
+	if (mine)
+		WRITE_ONCE(mine->since, kl_clock());
+}
+
+/* When the running task has got a flag; 0: not known. */
+static u64 time_of(struct kl_session *s, u32 flag)
+{
+	struct kl_flag_times *times = smp_load_acquire(&s->custom.flag_times[flag]);
+	u64 task = running_task(), since;
+	struct slot *mine;
+
+	mine = times ? find(bucket_of(times, task), task) : NULL;
+	if (!mine)
+		return 0;
+	since = READ_ONCE(mine->since);
+	/* In the order of the processor, which keeps that of loads. */
+	barrier();
+	return READ_ONCE(mine->task) == task ? since : 0;
+}
+
+/**
+ * kl_flag_since - how long a flag has been set, in nanoseconds
+ * @s: the session
+ * @flag: of the running task, or of this CPU; KL_SINCE_SESSION: since the session was started
+ * @fault: set if it is not set, or if it is not known any more; 0 is returned then
+ *
+ * Context: any, preemption off.
+ */
+u64 kl_flag_since(struct kl_session *s, u32 flag, bool *fault)
+{
+	u64 since = 0;
+
+	if (flag == KL_SINCE_SESSION)
+		since = READ_ONCE(s->custom.began);
+	else if (kl_flag_test(s, flag))
+		since = flag < KL_FLAGS_MAX / 2 ?
+				time_of(s, flag) :
+				this_cpu_ptr(s->cpu)->flag_time[flag - KL_FLAGS_MAX / 2];
+	if (since)
+		return kl_clock_ns(kl_clock() - since);
+	*fault = true;
+	return 0;
+}
