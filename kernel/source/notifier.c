@@ -27,6 +27,8 @@ static LIST_HEAD(die_followers);
 static LIST_HEAD(panic_followers);
 static LIST_HEAD(mark_followers);
 static LIST_HEAD(set_followers);
+static LIST_HEAD(splice_followers);
+static LIST_HEAD(unsplice_followers);
 
 static int on_die(struct notifier_block *block, unsigned long what, void *data)
 {
@@ -89,6 +91,42 @@ void kl_set_fire(struct task_struct *t, const struct kl_change *change, bool tol
 	preempt_enable();
 }
 
+/**
+ * kl_splice_fire - a session's splices are there
+ * @session: its name
+ * @windows: how many
+ * @points: in them
+ *
+ * For all sessions that have the event. Context: process.
+ */
+void kl_splice_fire(const char *session, u32 windows, u32 points)
+{
+	struct follower *f;
+
+	preempt_disable();
+	list_for_each_entry_rcu(f, &splice_followers, list, true)
+		kl_probe_block_splice(f->session, session, windows, points);
+	preempt_enable();
+}
+
+/**
+ * kl_unsplice_fire - a session's splices have been taken back
+ * @session: its name
+ * @windows: how many
+ * @lost: that could not
+ *
+ * For all sessions that have the event. Context: process.
+ */
+void kl_unsplice_fire(const char *session, u32 windows, u32 lost)
+{
+	struct follower *f;
+
+	preempt_disable();
+	list_for_each_entry_rcu(f, &unsplice_followers, list, true)
+		kl_probe_block_unsplice(f->session, session, windows, lost);
+	preempt_enable();
+}
+
 /* Before others, which may not return. */
 static struct notifier_block die_block = { .notifier_call = on_die, .priority = INT_MAX };
 static struct notifier_block panic_block = { .notifier_call = on_panic, .priority = INT_MAX };
@@ -121,6 +159,10 @@ static struct list_head *followers_of(const struct kl_event *e)
 		return &mark_followers;
 	if (e->probe == kl_probe_process_set)
 		return &set_followers;
+	if (e->probe == kl_probe_block_splice)
+		return &splice_followers;
+	if (e->probe == kl_probe_block_unsplice)
+		return &unsplice_followers;
 	return NULL;
 }
 

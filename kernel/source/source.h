@@ -81,6 +81,8 @@ void kl_function_detach(struct kl_session *s, const struct kl_event *e);
 int kl_notifier_attach(struct kl_session *s, const struct kl_event *e, struct kl_error *why);
 void kl_notifier_detach(struct kl_session *s, const struct kl_event *e);
 void kl_mark_fire(u64 value, const char *text);
+void kl_splice_fire(const char *session, u32 windows, u32 points);
+void kl_unsplice_fire(const char *session, u32 windows, u32 lost);
 void kl_set_fire(struct task_struct *t, const struct kl_change *change, bool told);
 
 /* follow.c: a session's task set follows forks */

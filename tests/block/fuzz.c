@@ -140,6 +140,12 @@ static bool is_filling(const struct kl_block_instruction *in, const uint8_t *at)
 	return in->nop || *at == 0xcc;
 }
 
+/* The planner takes each call where a function begins for ftrace's; the module asks ftrace. */
+static bool can_move(const struct kl_block_instruction *in)
+{
+	return !in->reason || (in->reason == KL_BLOCK_function_entry && in->end == KL_END_CALL);
+}
+
 /* Are the bytes from one address to another a window, as far as the planner knows? */
 static bool is_right(const struct kl_abi_window *w)
 {
@@ -158,7 +164,7 @@ static bool is_right(const struct kl_abi_window *w)
 			continue;
 		right = g.function.address + in->offset == at &&
 			(at == w->address || !in->leader) &&
-			(passed ? !in->reason : is_filling(in, g.text + in->offset));
+			(passed ? can_move(in) : is_filling(in, g.text + in->offset));
 		passed &= in->end == KL_END_FALL || in->end == KL_END_BRANCH;
 		at += in->bytes;
 		if (in->end == KL_END_CALL && at != end)

@@ -16,6 +16,7 @@
 #include <asm/text-patching.h>
 
 #include "../../session/session.h"
+#include "../source.h"
 #include "kernel.h"
 #include "map.h"
 #include "splice.h"
@@ -212,6 +213,7 @@ void kl_splices_keep(struct kl_splice_set *set, struct kl_splices *c)
 	list_add_tail(&c->list, &set->splices);
 	windows += c->n;
 	set->points += c->points;
+	kl_splice_fire(set->session->name, c->n, c->points);
 }
 
 /**
@@ -255,6 +257,7 @@ static u32 take_back(struct kl_splice_set *set)
 	if (!n || set->lost)
 		return set->lost;
 	set->lost = kl_splices_unwrite(set);
+	kl_unsplice_fire(set->session->name, n - set->lost, set->lost);
 	if (set->lost) {
 		pr_err("%u windows of the kernel's text have been changed by somebody else: their patches stay\n",
 		       set->lost);
