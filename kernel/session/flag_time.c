@@ -109,7 +109,7 @@ static struct slot *find(struct slot *bucket, u64 task)
 	return NULL;
 }
 
-/* The slot of the running task: a free one, or that of who has its longest. NULL: another was quicker. */
+/* A slot for the running task: a free one, or who has it longest goes. NULL: not quick enough. */
 static struct slot *claim(struct slot *bucket, u64 task)
 {
 	struct slot *oldest = &bucket[0];
@@ -159,10 +159,12 @@ void kl_flag_note(struct kl_session *s, u32 flag)
 /* When the running task has got a flag; 0: not known. */
 static u64 time_of(struct kl_session *s, u32 flag)
 {
-	struct kl_flag_times *times = smp_load_acquire(&s->custom.flag_times[flag]);
 	u64 task = running_task(), since;
+	struct kl_flag_times *times;
 	struct slot *mine;
 
+	/* Its zeroes after the pointer; pairs with make_times. */
+	times = smp_load_acquire(&s->custom.flag_times[flag]);
 	mine = times ? find(bucket_of(times, task), task) : NULL;
 	if (!mine)
 		return 0;

@@ -58,7 +58,7 @@ bool kl_name_fits(const char *pattern, const char *name)
 {
 	size_t plain = strcspn(pattern, "*?[\\");
 
-	/* What is in front of the first sign is compared without turning it into wide characters. */
+	/* What is in front of the first sign is not made wide characters to be compared. */
 	if (strncmp(pattern, name, plain) != 0)
 		return false;
 	return pattern[plain] ? !fnmatch(pattern + plain, name + plain, 0) : !name[plain];

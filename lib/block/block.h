@@ -2,7 +2,8 @@
 /*
  * Between the files of lib/block: the text and its tables (text.c, table.c), the list of functions
  * (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what needs all
- * functions (world.c, cache.c), what handles breakpoints (breakpoint.c), where splices fit (plan.c).
+ * functions (world.c, cache.c), what handles breakpoints (breakpoint.c), and where splices fit
+ * (plan.c).
  */
 #ifndef KL_LIB_BLOCK_BLOCK_H
 #define KL_LIB_BLOCK_BLOCK_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What world.c finds takes most of the time of opening a kernel, and is the same as long as the text
- * is: it is kept in a file of the user's, found by a hash of all that it is made of. What the kernel
- * itself rewrites all the time (jump labels, static calls, where ftrace hooks) is not part of the
- * hash. A file that cannot be had is no error.
+ * What world.c finds takes most of the time of opening a kernel, and is the same as long as the
+ * text is: it is kept in a file of the user's, found by a hash of all that it is made of. What the
+ * kernel itself rewrites all the time (jump labels, static calls, where ftrace hooks) is not part
+ * of the hash. A file that cannot be had is no error.
  */
 #include <dirent.h>
 #include <errno.h>

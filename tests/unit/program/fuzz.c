@@ -204,10 +204,9 @@ static void set_rest(struct kl_abi_op *op, u32 left)
 		op->imm = 1 + random_below(20);
 		break;
 	case KL_OP_FLAG:
-		op->imm = random_below(KL_FLAGS_MAX);
-		break;
 	case KL_OP_SINCE:
-		op->imm = random_below(KL_SINCE_SESSION + 1);
+		/* KL_SINCE_SESSION is behind the last flag. */
+		op->imm = random_below(KL_FLAGS_MAX + (op->code == KL_OP_SINCE));
 		break;
 	}
 }
