@@ -3,7 +3,8 @@
  * Between the files of lib/block: the text and its tables (text.c, table.c), the list of functions
  * (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what needs all
  * functions (world.c, cache.c), what handles breakpoints (breakpoint.c), and where splices fit
- * (plan.c).
+ * (plan.c). A program's file is the same with other tables: program.c, jump_table.c, constants.c,
+ * uprobe.c.
  */
 #ifndef KL_LIB_BLOCK_BLOCK_H
 #define KL_LIB_BLOCK_BLOCK_H
@@ -19,6 +20,7 @@ struct kl_segment {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t offset;
+	bool changes; /* may be written to while it runs */
 };
 
 /* Addresses, sorted once they are all there. */
@@ -87,10 +89,12 @@ struct kl_blocks {
 	uint64_t return_thunk[4]; /* a jump there is a return */
 	size_t return_thunks;
 	ZydisDecoder decoder;
+	bool program; /* not the kernel's text but a file's; it has no symbols but functions */
 };
 
 /* text.c */
 int kl_text_open(struct kl_blocks *b, const char *path);
+int kl_text_read_file(int fd, uint64_t offset, void *to, size_t bytes);
 int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t bytes);
 int kl_text_load(struct kl_blocks *b);
 
@@ -136,5 +140,15 @@ void kl_live(const struct kl_blocks *b, struct kl_block_graph *graph);
 
 /* plan.c */
 int kl_plan(struct kl_block_graph *graph);
+
+/* jump_table.c: find where jumps through tables go; edges are offsets. Returns 0 or -ENOMEM. */
+int kl_jump_tables(const struct kl_blocks *b, struct kl_block_graph *graph);
+
+/* uprobe.c */
+bool kl_uprobe_takes(const struct kl_blocks *b, uint64_t address, size_t room);
+int kl_uprobe_plan(const struct kl_blocks *b, struct kl_block_graph *graph);
+
+/* graph.c: index of the instruction at an offset; UINT32_MAX: none begins there. */
+uint32_t kl_instruction_at(const struct kl_block_graph *g, uint32_t offset);
 
 #endif /* KL_LIB_BLOCK_BLOCK_H */

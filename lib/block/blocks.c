@@ -128,8 +128,12 @@ int kl_blocks_graph(struct kl_blocks *blocks, size_t index, struct kl_block_grap
 
 	if (ret)
 		return ret;
-	kl_live(blocks, graph);
-	ret = kl_plan(graph);
+	if (blocks->program) {
+		ret = kl_uprobe_plan(blocks, graph);
+	} else {
+		kl_live(blocks, graph);
+		ret = kl_plan(graph);
+	}
 	if (ret)
 		kl_block_graph_free(graph);
 	return ret;

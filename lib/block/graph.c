@@ -10,6 +10,7 @@
 #include "block.h"
 
 #define FUNCTION_ALIGNMENT 16
+#define HLT 0xf4
 
 struct maker {
 	const struct kl_blocks *b;
@@ -31,8 +32,7 @@ static bool is_inside(const struct kl_function_entry *f, uint64_t address)
 	return address >= f->address && address - f->address < f->bytes;
 }
 
-/* Index of the instruction at an offset; UINT32_MAX: none begins there. */
-static uint32_t instruction_at(const struct kl_block_graph *g, uint32_t offset)
+uint32_t kl_instruction_at(const struct kl_block_graph *g, uint32_t offset)
 {
 	uint32_t low = 0, high = g->instructions;
 
@@ -81,6 +81,16 @@ static bool is_unnamed_entry(const struct maker *m, const struct kl_block_instru
 	       is_hook(m->g->text + in->offset);
 }
 
+/* A program's instructions: what uprobes refuse, and what does not go on. */
+static void mark_program(const struct maker *m, struct kl_block_instruction *in)
+{
+	uint64_t address = m->f->address + in->offset;
+
+	if (in->reason == KL_BLOCK_bug || (in->bytes == 1 && m->g->text[in->offset] == HLT))
+		in->end = KL_END_STOP;
+	in->reason = kl_uprobe_takes(m->b, address, in->bytes) ? 0 : KL_BLOCK_uprobe;
+}
+
 /* Set the reasons that the kernel's tables give. Returns false if they name its middle. */
 static bool mark(const struct maker *m, struct kl_block_instruction *in)
 {
@@ -91,6 +101,10 @@ static bool mark(const struct maker *m, struct kl_block_instruction *in)
 				 m->g->instruction[0].bytes :
 				 0;
 
+	if (m->b->program) {
+		mark_program(m, in);
+		return true;
+	}
 	if (is_sealed(m, in))
 		in->reason = KL_BLOCK_function_entry;
 	if (in->bytes == 5 && in->offset == entry && is_hook(m->g->text + in->offset)) {
@@ -156,7 +170,7 @@ static int sweep(struct maker *m)
 
 static void lead(struct kl_block_graph *g, uint32_t offset)
 {
-	uint32_t index = instruction_at(g, offset);
+	uint32_t index = kl_instruction_at(g, offset);
 
 	if (index != UINT32_MAX)
 		g->instruction[index].leader = true;
@@ -169,11 +183,24 @@ static bool ends_block(const struct kl_block_instruction *in)
 	return in->end != KL_END_FALL || in->reason == KL_BLOCK_bug;
 }
 
+/* What others name. It need not be an instruction, where only a few bytes look like its address. */
+static void lead_from(const struct maker *m, const struct kl_addresses_set *set, bool sure)
+{
+	for (size_t i = kl_set_from(set, m->f->address); i < set->n && is_inside(m->f, set->at[i]);
+	     i++) {
+		uint32_t at = kl_instruction_at(m->g, set->at[i] - m->f->address);
+
+		if (at != UINT32_MAX)
+			m->g->instruction[at].leader = true;
+		else if (sure)
+			exclude(m->g, KL_BLOCK_undecodable);
+	}
+}
+
 /* Mark what may be jumped to. What only follows an end is told by the blocks. */
 static void find_leaders(const struct maker *m)
 {
 	struct kl_block_graph *g = m->g;
-	const struct kl_addresses_set *set = &m->b->leader;
 
 	if (g->instructions)
 		g->instruction[0].leader = true;
@@ -182,20 +209,11 @@ static void find_leaders(const struct maker *m)
 
 		if (in->target && in->end != KL_END_CALL && is_inside(m->f, in->target))
 			lead(g, in->target - m->f->address);
-		if (in->end == KL_END_JUMP && !in->target)
+		if (in->end == KL_END_JUMP && !in->target && !m->b->program)
 			exclude(g, KL_BLOCK_indirect);
 	}
-	for (size_t i = kl_set_from(set, m->f->address); i < set->n && is_inside(m->f, set->at[i]);
-	     i++)
-		lead(g, set->at[i] - m->f->address);
-	set = &m->b->word;
-	for (size_t i = kl_set_from(set, m->f->address); i < set->n && is_inside(m->f, set->at[i]);
-	     i++) {
-		uint32_t at = instruction_at(g, set->at[i] - m->f->address);
-
-		if (at != UINT32_MAX)
-			g->instruction[at].leader = true;
-	}
+	lead_from(m, &m->b->leader, !m->b->program);
+	lead_from(m, &m->b->word, false);
 }
 
 static int add_block(struct maker *m, uint32_t first, uint32_t end)
@@ -243,6 +261,20 @@ static bool goes_on(uint8_t end)
 	return end == KL_END_FALL || end == KL_END_CALL || end == KL_END_BRANCH;
 }
 
+static uint32_t block_at(const struct kl_block_graph *g, uint32_t offset)
+{
+	return g->instruction[kl_instruction_at(g, offset)].block;
+}
+
+/* Until now they were offsets. */
+static void name_edges(struct kl_block_graph *g)
+{
+	for (uint32_t i = 0; i < g->edges; i++) {
+		g->edge[i].from = block_at(g, g->edge[i].from);
+		g->edge[i].to = block_at(g, g->edge[i].to);
+	}
+}
+
 static void connect(const struct maker *m)
 {
 	struct kl_block_graph *g = m->g;
@@ -257,10 +289,10 @@ static void connect(const struct maker *m)
 		if (block->end != KL_END_BRANCH && block->end != KL_END_JUMP)
 			continue;
 		if (last->target && is_inside(m->f, last->target)) {
-			uint32_t at = instruction_at(g, last->target - m->f->address);
+			uint32_t at = kl_instruction_at(g, last->target - m->f->address);
 
 			block->taken = at == UINT32_MAX ? KL_NO_BLOCK : g->instruction[at].block;
-		} else if (block->end == KL_END_JUMP) {
+		} else if (block->end == KL_END_JUMP && (last->target || !m->b->program)) {
 			block->end = KL_END_LEAVE;
 		}
 	}
@@ -283,7 +315,7 @@ static void enter(const struct maker *m, const struct kl_addresses_set *set)
 
 	for (size_t i = kl_set_from(set, m->f->address); i < set->n && is_inside(m->f, set->at[i]);
 	     i++) {
-		uint32_t at = instruction_at(g, set->at[i] - m->f->address);
+		uint32_t at = kl_instruction_at(g, set->at[i] - m->f->address);
 
 		if (at != UINT32_MAX)
 			g->block[g->instruction[at].block].entered = true;
@@ -300,6 +332,8 @@ static void find_entries(const struct maker *m, uint8_t *ways)
 
 	enter(m, &m->b->leader);
 	enter(m, &m->b->word);
+	for (uint32_t i = 0; i < g->edges; i++)
+		g->block[block_at(g, g->edge[i].to)].entered = true;
 	g->block[0].entered = true;
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
@@ -429,11 +463,15 @@ int kl_graph_make(const struct kl_blocks *b, size_t index, struct kl_block_graph
 	ret = sweep(&m);
 	if (!ret) {
 		find_leaders(&m);
-		ret = cut(&m);
+		if (b->program)
+			ret = kl_jump_tables(b, graph);
 	}
+	if (!ret)
+		ret = cut(&m);
 	if (!ret && graph->blocks) {
 		connect(&m);
 		ret = find_filling(&m);
+		name_edges(graph);
 	}
 	if (!ret)
 		return 0;
@@ -445,5 +483,6 @@ void kl_block_graph_free(struct kl_block_graph *graph)
 {
 	free(graph->instruction);
 	free(graph->block);
+	free(graph->edge);
 	*graph = (struct kl_block_graph){};
 }

@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Instructions as text: Zydis formats them, kallsyms names where they go. */
+/* Instructions as text: Zydis formats them, symbols name where they go. */
 #include "block.h"
+
+/* The name of where a target is; NULL: it has none. */
+static const char *name_of(const struct kl_blocks *b, uint64_t target, struct kl_symbol *symbol,
+			   uint64_t *offset)
+{
+	long index;
+
+	if (!b->program)
+		return kl_symbols_at(b->symbols, target, symbol, offset) ? NULL : symbol->name;
+	index = kl_function_at(b, target);
+	if (index < 0)
+		return NULL;
+	*offset = target - b->function[index].address;
+	return b->function[index].name;
+}
 
 static void print_target(const struct kl_blocks *b, uint64_t target, struct kl_buffer *buffer)
 {
 	struct kl_symbol symbol;
 	uint64_t offset;
+	const char *name = name_of(b, target, &symbol, &offset);
 
 	kl_buffer_printf(buffer, "0x%llx", (unsigned long long)target);
-	if (kl_symbols_at(b->symbols, target, &symbol, &offset))
+	if (!name)
 		return;
 	if (offset)
-		kl_buffer_printf(buffer, " <%s+0x%llx>", symbol.name, (unsigned long long)offset);
+		kl_buffer_printf(buffer, " <%s+0x%llx>", name, (unsigned long long)offset);
 	else
-		kl_buffer_printf(buffer, " <%s>", symbol.name);
+		kl_buffer_printf(buffer, " <%s>", name);
 }
 
 void kl_block_print_instruction(const struct kl_blocks *blocks, const struct kl_block_graph *graph,

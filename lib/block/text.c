@@ -14,7 +14,8 @@
 
 #define TEXT_MAX (256u << 20)
 
-static int read_at(int fd, uint64_t offset, void *to, size_t bytes)
+/* Returns -ENODATA if the file ends before. */
+int kl_text_read_file(int fd, uint64_t offset, void *to, size_t bytes)
 {
 	uint8_t *at = to;
 
@@ -60,14 +61,15 @@ int kl_text_open(struct kl_blocks *b, const char *path)
 	b->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (b->fd < 0)
 		return kl_fail_system(errno, "cannot open %s", path);
-	ret = read_at(b->fd, 0, &header, sizeof(header));
+	ret = kl_text_read_file(b->fd, 0, &header, sizeof(header));
 	if (ret)
 		return kl_fail_system(-ret, "cannot read %s", path);
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_CORE ||
 	    header.e_machine != EM_X86_64 || header.e_phentsize != sizeof(phdr))
 		return kl_fail(EINVAL, "%s is no core file of an x86-64 machine", path);
 	for (unsigned int i = 0; !ret && i < header.e_phnum; i++) {
-		ret = read_at(b->fd, header.e_phoff + i * sizeof(phdr), &phdr, sizeof(phdr));
+		ret = kl_text_read_file(b->fd, header.e_phoff + i * sizeof(phdr), &phdr,
+					sizeof(phdr));
 		if (ret)
 			return kl_fail_system(-ret, "cannot read %s", path);
 		ret = add_segment(b, &phdr);
@@ -84,8 +86,10 @@ int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t b
 
 		if (address < s->begin || address + bytes > s->end)
 			continue;
-		ret = read_at(b->fd, s->offset + (address - s->begin), to, bytes);
-		return ret ? kl_fail_system(-ret, "cannot read the kernel's memory") : 0;
+		ret = kl_text_read_file(b->fd, s->offset + (address - s->begin), to, bytes);
+		return ret ? kl_fail_system(-ret, "cannot read %s",
+					    b->program ? "the file" : "the kernel's memory") :
+			     0;
 	}
 	return kl_fail(ENOENT, "the core file does not have the kernel's memory at %#llx",
 		       (unsigned long long)address);

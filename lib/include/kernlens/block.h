@@ -141,6 +141,16 @@ struct kl_block_function {
 };
 
 /**
+ * struct kl_block_edge - a way through a table of jumps
+ * @from: index of the block that ends with the jump
+ * @to: index of one that it may go to
+ */
+struct kl_block_edge {
+	uint32_t from;
+	uint32_t to;
+};
+
+/**
  * struct kl_block_graph - a function taken apart
  * @function: which
  * @text: its bytes
@@ -148,6 +158,9 @@ struct kl_block_function {
  * @instructions: how many
  * @block: blocks, by address
  * @blocks: how many
+ * @edge: of a program: where jumps through tables go, by @from, each once
+ * @edges: how many
+ * @indirect: of a program: it has a jump whose targets are not known
  */
 struct kl_block_graph {
 	struct kl_block_function function;
@@ -156,6 +169,9 @@ struct kl_block_graph {
 	uint32_t instructions;
 	struct kl_block *block;
 	uint32_t blocks;
+	struct kl_block_edge *edge;
+	uint32_t edges;
+	bool indirect;
 };
 
 /**
