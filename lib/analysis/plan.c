@@ -61,6 +61,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 	kl_scope_destroy(plan->scope);
 	kl_plan_free_blocks(plan);
 	kl_symbols_close(plan->symbols);
+	kl_program_close(plan->program);
 	kl_plan_free_modules(plan);
 	kl_btf_close(plan->btf);
 	kl_buffer_deinit(&plan->note);

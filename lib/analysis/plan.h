@@ -10,6 +10,7 @@
 
 #include <kernlens/buffer.h>
 #include <kernlens/plan.h>
+#include <kernlens/program.h>
 #include <kernlens/splice.h>
 #include "spec.h"
 
@@ -103,6 +104,7 @@ struct kl_plan {
 	size_t n_modules, modules_room;
 	bool has_modules; /* they have been looked for */
 	struct kl_symbols *symbols;
+	struct kl_program *program; /* the last one whose blocks were named, or NULL */
 	struct kl_scope *scope;
 	struct kl_abi_handler_info *handlers; /* of other modules */
 	size_t n_handlers, handlers_room;
@@ -202,6 +204,9 @@ int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place);
 int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern);
 int kl_plan_splice(struct kl_plan *plan, struct kl_session *session);
 void kl_plan_free_blocks(struct kl_plan *plan);
+
+/* plan_block_program.c: the same of programs' `block:`. */
+int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place);
 
 /* plan_module.c: types of the loaded modules, on top of the kernel's. */
 int kl_plan_read_modules(struct kl_plan *plan);

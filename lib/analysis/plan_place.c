@@ -425,6 +425,9 @@ int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec 
 	case KL_PLACE_BLOCK:
 		ret = kl_plan_add_blocks(plan, &place, pattern);
 		break;
+	case KL_PLACE_PROGRAM_BLOCK:
+		ret = kl_plan_add_program_blocks(plan, &place);
+		break;
 	default:
 		ret = add_uprobe(plan, &place, pattern);
 	}

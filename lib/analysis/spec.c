@@ -12,6 +12,7 @@
 
 #include <kernlens/abi.h>
 #include <kernlens/error.h>
+#include <kernlens/program.h>
 #include <kernlens/schema.h>
 #include "../base/base.h"
 #include "spec.h"
@@ -209,18 +210,19 @@ static bool takes_word(const char *at, const char *word)
 }
 
 /* PATH:SYMBOL. The path may have anything but a colon and a comma in it. */
-static int take_uprobe(const char *list, const char **at, struct kl_spec *spec)
+static int take_file(const char *list, const char **at, struct kl_spec *spec)
 {
-	const char *colon = *at + strcspn(*at, ":,");
-	const char *end;
+	const char *colon = *at + strcspn(*at, ":,"), *end;
+	const char *how = spec->kind == KL_PLACE_UPROBE ? "write it as uprobe:PATH:SYMBOL" :
+							  "write it as block:PATH:FUNCTION";
 
 	if (*colon != ':')
-		return kl_spec_fail(list, *at, "write it as uprobe:PATH:SYMBOL");
+		return kl_spec_fail(list, *at, "%s", how);
 	end = colon + 1 + strcspn(colon + 1, ":,/ \t");
 	spec->place = trim(*at, colon);
 	spec->symbol = trim(colon + 1, end);
 	if (!spec->place.length || !spec->symbol.length)
-		return kl_spec_fail(list, *at, "write it as uprobe:PATH:SYMBOL");
+		return kl_spec_fail(list, *at, "%s", how);
 	*at = end;
 	return 0;
 }
@@ -247,6 +249,7 @@ static const char *end_of_pattern(const char *at)
 static int take_place(const char *list, const char **at, struct kl_spec *spec)
 {
 	const char *end;
+	bool block;
 	int ret;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++) {
@@ -256,8 +259,10 @@ static int take_place(const char *list, const char **at, struct kl_spec *spec)
 		*at += strlen(kinds[i].prefix);
 		break;
 	}
-	if (spec->kind == KL_PLACE_UPROBE) {
-		ret = take_uprobe(list, at, spec);
+	if (spec->kind == KL_PLACE_BLOCK && kl_program_wish_is(*at))
+		spec->kind = KL_PLACE_PROGRAM_BLOCK;
+	if (spec->kind == KL_PLACE_UPROBE || spec->kind == KL_PLACE_PROGRAM_BLOCK) {
+		ret = take_file(list, at, spec);
 		if (ret)
 			return ret;
 	} else {
@@ -273,9 +278,10 @@ static int take_place(const char *list, const char **at, struct kl_spec *spec)
 		spec->ret = true;
 		*at += strlen(":ret");
 	}
-	if (spec->kind == KL_PLACE_BLOCK && takes_word(*at, "pre")) {
+	block = spec->kind == KL_PLACE_BLOCK || spec->kind == KL_PLACE_PROGRAM_BLOCK;
+	if (block && takes_word(*at, "pre")) {
 		*at += strlen(":pre");
-	} else if (spec->kind == KL_PLACE_BLOCK && takes_word(*at, "post")) {
+	} else if (block && takes_word(*at, "post")) {
 		spec->behind = true;
 		*at += strlen(":post");
 	}

@@ -21,6 +21,7 @@ enum kl_place_kind {
 	KL_PLACE_TICK, /* tick:HZ */
 	KL_PLACE_BLOCK, /* block:FUNCTION[+OFFSET|#NUMBER] or the same with :post */
 	KL_PLACE_UPROBE, /* uprobe:PATH:SYMBOL or uprobe:PATH:SYMBOL:ret */
+	KL_PLACE_PROGRAM_BLOCK, /* block:PATH:FUNCTION[+OFFSET|#NUMBER][:post] */
 };
 
 /**
@@ -47,7 +48,7 @@ static inline bool kl_part_is(const struct kl_part *part, const char *name)
  * @whole: all of it
  * @kind: of the place
  * @place: an event pattern, or what stands behind `tp:`, `fn:` ...
- * @symbol: of a uprobe
+ * @symbol: of a uprobe; of a program's block what stands behind the path
  * @ret: the return of a function
  * @behind: the end of a block
  * @filter: between the slashes

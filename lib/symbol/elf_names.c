@@ -193,6 +193,16 @@ const char *kl_elf_names_build_id(const struct kl_elf_names *names)
 	return names->build_id[0] ? names->build_id : NULL;
 }
 
+const char *kl_elf_names_function(const struct kl_elf_names *names, size_t index, uint64_t *address,
+				  uint64_t *bytes)
+{
+	if (index >= names->n)
+		return NULL;
+	*address = names->function[index].address;
+	*bytes = names->function[index].bytes;
+	return names->function[index].name;
+}
+
 static bool to_address(const struct kl_elf_names *names, uint64_t place, uint64_t *address)
 {
 	for (size_t i = 0; i < names->n_segments; i++) {

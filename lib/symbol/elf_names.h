@@ -18,6 +18,10 @@ void kl_elf_names_close(struct kl_elf_names *names);
 /* In hexadecimal; NULL if it has none. */
 const char *kl_elf_names_build_id(const struct kl_elf_names *names);
 
+/* Function @index of those in the symbol tables, by address; NULL behind the last. */
+const char *kl_elf_names_function(const struct kl_elf_names *names, size_t index, uint64_t *address,
+				  uint64_t *bytes);
+
 /*
  * What is at a place in the file, innermost first: functions that were inlined, and the one
  * that they are in. @lines: look into debug information, too. Returns how many, at most @room;

@@ -40,6 +40,7 @@
 #include <kernlens/watch.h>
 #include <kernlens/history.h>
 #include <kernlens/block.h>
+#include <kernlens/program.h>
 #include <kernlens/splice.h>
 
 #endif /* KERNLENS_KERNLENS_H */
