@@ -3,12 +3,28 @@
 #ifndef KL_CLI_BLOCK_PRINT_H
 #define KL_CLI_BLOCK_PRINT_H
 
+#include <jansson.h>
 #include <kernlens/block.h>
+#include <kernlens/program.h>
 
 #define CLI_BLOCK_WORD_MAX 12
 
 /* A block's number in @text, "-" for none. Returns @text or that. */
 const char *cli_block_word(uint32_t index, char text[CLI_BLOCK_WORD_MAX]);
+
+#define CLI_BLOCK_SOURCE_MAX 160
+
+/* Where a block's jump goes in @text: a block, "xN" for N of them through a table, "-". */
+const char *cli_block_taken(const struct kl_block_graph *g, uint32_t block,
+			    char text[CLI_BLOCK_WORD_MAX]);
+
+/* "file.c:12" in @text with a blank before it, "" if it is not known. Returns @text. */
+const char *cli_block_source(struct kl_program *program, const struct kl_block_graph *g,
+			     const struct kl_block *block, char text[CLI_BLOCK_SOURCE_MAX]);
+
+/* The same into a block's row: "source" and "line". */
+void cli_json_block_source(struct kl_program *program, const struct kl_block_graph *g,
+			   const struct kl_block *block, json_t *row);
 
 /* A line for each instruction of a block, with address and bytes, appended. */
 void cli_print_instructions(const struct kl_blocks *blocks, const struct kl_block_graph *g,

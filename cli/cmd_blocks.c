@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens blocks: the basic blocks of the kernel's functions, and where an instrument could be
- * put, from the running kernel's text. The library takes it apart; nothing here needs the module.
+ * kernlens blocks: the basic blocks of functions of the kernel or of a program, and where an
+ * instrument could be put, from the running kernel's text or the program's file. The library takes
+ * it apart; nothing here needs the module.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +40,11 @@ struct wish {
 };
 
 struct printer {
-	struct kl_blocks *blocks;
+	struct kl_blocks *blocks; /* the kernel's, once asked for, or those of @program */
+	struct kl_blocks *kernel;
+	struct kl_symbols *symbols;
+	struct kl_program *program; /* whose functions are printed, or NULL */
+	const char *name; /* of the function, if it has several or others have the same */
 	json_t *list;
 	struct kl_buffer text;
 	const struct wish *wish;
@@ -48,10 +53,13 @@ struct printer {
 /* ------------------------------------------------------------------ a function */
 
 /* A point as one word: its tier and where it is if that is not the block's start, or why not. */
-static const char *point_word(const struct kl_block_point *point, char text[64])
+static const char *point_word(const struct printer *p, const struct kl_block_point *point,
+			      char text[64])
 {
 	if (point->tier == KL_TIER_NONE)
 		snprintf(text, 64, "no: %s", kl_block_reason_name(point->reason));
+	else if (p->program)
+		snprintf(text, 64, "uprobe +0x%x", point->begin);
 	else
 		snprintf(text, 64, "%s +0x%x,%u", kl_block_tier_name(point->tier), point->begin,
 			 point->bytes);
@@ -60,22 +68,27 @@ static const char *point_word(const struct kl_block_point *point, char text[64])
 
 static void print_text(struct printer *p, const struct kl_block_graph *g)
 {
-	char pre[64], post[64], next[12], taken[12];
+	char pre[64], post[64], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
+	char where[CLI_BLOCK_SOURCE_MAX];
 
-	kl_buffer_printf(&p->text, "%s  0x%llx, %u bytes, %u blocks%s%s\n", g->function.name,
+	kl_buffer_printf(&p->text, "%s  0x%llx, %u bytes, %u blocks%s%s\n", p->name,
 			 (unsigned long long)g->function.address, g->function.bytes, g->blocks,
-			 g->function.reason ? ", none has a splice: " : "",
+			 !g->function.reason ? "" :
+			 p->program	     ? ", none has a uprobe: " :
+					       ", none has a splice: ",
 			 g->function.reason ? kl_block_reason_help(g->function.reason) : "");
-	kl_buffer_printf(&p->text, "%5s  %-8s %5s %5s  %-6s  %5s %5s  %-24s %s\n", "block",
-			 "offset", "bytes", "instr", "ends", "next", "taken", "before", "behind");
+	kl_buffer_printf(&p->text, "%5s  %-8s %5s %5s  %-6s  %5s %5s  %-24s %-*s%s\n", "block",
+			 "offset", "bytes", "instr", "ends", "next", "taken", "before",
+			 p->program ? 17 : 0, "behind", p->program ? " source" : "");
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
 
-		kl_buffer_printf(&p->text, "%5u  +0x%-5x %5u %5u  %-6s  %5s %5s  %-24s %s\n", i,
+		kl_buffer_printf(&p->text, "%5u  +0x%-5x %5u %5u  %-6s  %5s %5s  %-24s %-*s%s\n", i,
 				 block->begin, block->bytes, block->n,
 				 kl_block_end_name(block->end), cli_block_word(block->next, next),
-				 cli_block_word(block->taken, taken), point_word(&block->pre, pre),
-				 point_word(&block->post, post));
+				 cli_block_taken(g, i, taken), point_word(p, &block->pre, pre),
+				 p->program ? 17 : 0, point_word(p, &block->post, post),
+				 cli_block_source(p->program, g, block, where));
 		if (p->wish->instructions)
 			cli_print_instructions(p->blocks, g, block, &p->text);
 	}
@@ -84,7 +97,7 @@ static void print_text(struct printer *p, const struct kl_block_graph *g)
 static void print_dot(struct printer *p, const struct kl_block_graph *g)
 {
 	kl_buffer_printf(&p->text, "digraph \"%s\" {\n\tnode [shape=box fontname=monospace];\n",
-			 g->function.name);
+			 p->name);
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
 
@@ -101,6 +114,9 @@ static void print_dot(struct printer *p, const struct kl_block_graph *g)
 		if (block->taken != UINT32_MAX)
 			kl_buffer_printf(&p->text, "\tb%u -> b%u [style=bold];\n", i, block->taken);
 	}
+	for (uint32_t i = 0; i < g->edges; i++)
+		kl_buffer_printf(&p->text, "\tb%u -> b%u [style=dotted];\n", g->edge[i].from,
+				 g->edge[i].to);
 	kl_buffer_add_string(&p->text, "}\n");
 }
 
@@ -150,9 +166,21 @@ static json_t *json_index(uint32_t index)
 	return index == UINT32_MAX ? json_null() : json_integer(index);
 }
 
+static void add_json_of_program(const struct printer *p, const struct kl_block_graph *g,
+				uint32_t block, json_t *row)
+{
+	json_t *targets = json_array();
+
+	for (uint32_t i = 0; i < g->edges; i++)
+		if (g->edge[i].from == block)
+			json_array_append_new(targets, json_integer(g->edge[i].to));
+	json_object_set_new(row, "targets", targets);
+	cli_json_block_source(p->program, g, &g->block[block], row);
+}
+
 static void add_json(struct printer *p, const struct kl_block_graph *g)
 {
-	json_t *blocks = json_array();
+	json_t *blocks = json_array(), *function;
 
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
@@ -167,24 +195,29 @@ static void add_json(struct printer *p, const struct kl_block_graph *g)
 
 		if (p->wish->instructions)
 			json_object_set_new(row, "instructions", json_instructions(p, g, block));
+		if (p->program)
+			add_json_of_program(p, g, i, row);
 		json_array_append_new(blocks, row);
 	}
-	json_array_append_new(
-		p->list,
-		json_pack("{s:s, s:o, s:I, s:s, s:o}", "function", g->function.name, "address",
-			  json_sprintf("0x%llx", (unsigned long long)g->function.address), "bytes",
-			  (json_int_t)g->function.bytes, "reason",
-			  kl_block_reason_name(g->function.reason), "blocks", blocks));
+	function = json_pack("{s:s, s:o, s:I, s:s, s:o}", "function", p->name, "address",
+			     json_sprintf("0x%llx", (unsigned long long)g->function.address),
+			     "bytes", (json_int_t)g->function.bytes, "reason",
+			     kl_block_reason_name(g->function.reason), "blocks", blocks);
+	if (p->program)
+		json_object_set_new(function, "program",
+				    cli_json_text(kl_program_path(p->program)));
+	json_array_append_new(p->list, function);
 }
 
-static int print_function(struct printer *p, uint64_t address)
+/* @name: NULL: the one that it has in the list of functions. */
+static int print_index(struct printer *p, long index, const char *name)
 {
 	struct kl_block_graph graph;
-	long index = kl_blocks_find(p->blocks, address);
 	int ret = index < 0 ? (int)index : kl_blocks_graph(p->blocks, index, &graph);
 
 	if (ret)
 		return ret;
+	p->name = name ?: graph.function.name;
 	if (p->list)
 		add_json(p, &graph);
 	else if (p->wish->dot)
@@ -197,9 +230,48 @@ static int print_function(struct printer *p, uint64_t address)
 	return 0;
 }
 
-/* All functions of the kernel itself that a name or pattern fits. */
-static int print_functions(struct printer *p, const struct kl_symbols *symbols, const char *pattern)
+static int print_function(struct printer *p, uint64_t address)
 {
+	return print_index(p, kl_blocks_find(p->blocks, address), NULL);
+}
+
+/* All functions of a program that a text fits. */
+static int print_program(struct printer *p, const char *text)
+{
+	struct kl_program_wish wish;
+	const char *name;
+	size_t position = 0;
+	bool found = false;
+	long index;
+	int status = CLI_OK, ret = kl_program_wish_parse(&wish, text);
+
+	if (ret)
+		return cli_library_error(ret, NULL);
+	p->program = kl_program_open(wish.path);
+	if (!p->program)
+		status = cli_library_error(-errno, NULL);
+	else if (wish.at_offset || wish.at_number || wish.behind)
+		status = cli_error(-EINVAL, "\"%s\" is not PATH:FUNCTION", text);
+	else
+		p->blocks = kl_program_blocks(p->program);
+	while (!status &&
+	       (index = kl_program_next(p->program, wish.pattern, &position, &name)) >= 0) {
+		ret = print_index(p, index, name);
+		status = ret ? cli_library_error(ret, NULL) : CLI_OK;
+		found = true;
+	}
+	if (!status && !found)
+		status = cli_error(-ENOENT, "%s has no function %s", wish.path, wish.pattern);
+	kl_program_close(p->program);
+	p->program = NULL;
+	kl_program_wish_free(&wish);
+	return status;
+}
+
+/* All functions of the kernel itself that a name or pattern fits. */
+static int print_functions(struct printer *p, const char *pattern)
+{
+	const struct kl_symbols *symbols = p->symbols;
 	struct kl_symbol symbol;
 	size_t position = 0;
 	bool found = false;
@@ -313,35 +385,49 @@ static int survey(struct kl_blocks *blocks)
 
 /* ------------------------------------------------------------------ the command */
 
+/* The kernel's text takes seconds: only if something of it is asked for. */
+static int open_kernel(struct printer *p)
+{
+	if (!p->kernel) {
+		p->symbols = kl_symbols_open(p->wish->symbols);
+		if (p->symbols)
+			p->kernel = kl_blocks_open(p->wish->core, p->symbols);
+	}
+	p->blocks = p->kernel;
+	return p->kernel ? CLI_OK : cli_library_error(-errno, NULL);
+}
+
+static int print_pattern(struct printer *p, const char *pattern)
+{
+	int status, ret;
+
+	if (kl_program_wish_is(pattern))
+		return print_program(p, pattern);
+	status = open_kernel(p);
+	if (status)
+		return status;
+	ret = print_functions(p, pattern);
+	return ret ? cli_library_error(ret, NULL) : CLI_OK;
+}
+
 static int run(const struct wish *wish, int n, char **patterns)
 {
-	struct kl_symbols *symbols = kl_symbols_open(wish->symbols);
 	struct printer p = { .wish = wish };
-	int status = CLI_OK;
+	int status = wish->survey ? open_kernel(&p) : CLI_OK;
 
-	if (symbols)
-		p.blocks = kl_blocks_open(wish->core, symbols);
-	if (!p.blocks) {
-		status = cli_library_error(-errno, NULL);
-	} else if (wish->survey) {
+	if (wish->survey && !status)
 		status = survey(p.blocks);
-	} else {
-		if (cli_settings.json)
-			p.list = json_array();
-		for (int i = 0; i < n && status == CLI_OK; i++) {
-			int ret = print_functions(&p, symbols, patterns[i]);
-
-			if (ret)
-				status = cli_library_error(ret, NULL);
-		}
-		if (p.list && status == CLI_OK)
-			status = cli_json_write(json_pack("{s:o}", "functions", p.list));
-		else
-			json_decref(p.list);
-	}
+	if (cli_settings.json && !wish->survey)
+		p.list = json_array();
+	for (int i = 0; i < n && status == CLI_OK; i++)
+		status = print_pattern(&p, patterns[i]);
+	if (p.list && status == CLI_OK)
+		status = cli_json_write(json_pack("{s:o}", "functions", p.list));
+	else
+		json_decref(p.list);
 	kl_buffer_deinit(&p.text);
-	kl_blocks_close(p.blocks);
-	kl_symbols_close(symbols);
+	kl_blocks_close(p.kernel);
+	kl_symbols_close(p.symbols);
 	return status;
 }
 
@@ -382,14 +468,16 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cmd_blocks = {
 	.name = "blocks",
-	.args = "FUNCTION... | --survey",
-	.help = "Show the basic blocks of the kernel's functions",
-	.text = "FUNCTION is a name, or a pattern as for a shell. Each block has the places where\n"
-		"an instrument could be put, before it and behind it, or why there is none; see\n"
-		"kernlens-blocks(1). Reading the kernel's text needs CAP_SYS_RAWIO.\n"
+	.args = "[PATH:]FUNCTION... | --survey",
+	.help = "Show the basic blocks of functions of the kernel or a program",
+	.text = "FUNCTION is a name, or a pattern as for a shell, of the kernel, or of the program\n"
+		"or library PATH. Each block has the places where an instrument could be put,\n"
+		"before it and behind it, or why there is none; see kernlens-blocks(1). Reading\n"
+		"the kernel's text needs CAP_SYS_RAWIO.\n"
 		"\n"
 		"  kernlens blocks ksys_read\n"
 		"  kernlens blocks --asm --dot vfs_read | dot -Tsvg >vfs_read.svg\n"
+		"  kernlens blocks ./program:main\n"
 		"  kernlens blocks --survey\n",
 	.options = options,
 	.exec = exec_blocks,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens count: how often basic blocks of the kernel are passed, beside their listing. The
- * listing goes to stderr, JSON to stdout, as stat's.
+ * kernlens count: how often basic blocks of the kernel or of programs are passed, beside their
+ * listing. The listing goes to stderr, JSON to stdout, as stat's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "block_print.h"
 #include "common.h"
 #include "output.h"
+#include "program_count.h"
 #include "spliced.h"
 
 enum {
@@ -19,7 +20,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'e', "event", "BLOCKS", "block:FUNCTION[+OFFSET|#NUMBER][:post], more than once" },
+	{ 'e', "event", "BLOCKS", "block:[PATH:]FUNCTION[+OFFSET|#NUMBER][:post], more than once" },
+	{ 'p', "pid", "PID[,PID]", "of programs: running processes" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
@@ -193,6 +195,46 @@ static int write_result(const struct count_run *cr)
 	return status;
 }
 
+static bool is_of_program(const char *text)
+{
+	return kl_program_wish_is(strncmp(text, "block:", 6) ? text : text + 6);
+}
+
+/* All of it is of programs, or of the kernel: they are counted differently. */
+static bool counts_programs(const struct cli_command *self, const struct count_run *cr)
+{
+	size_t programs = 0;
+
+	for (size_t i = 0; i < cr->wants; i++)
+		programs += is_of_program(cr->want[i]);
+	if (programs && programs < cr->wants)
+		cli_usage_error(self, "blocks of the kernel or of programs, not both");
+	if (!programs && cr->spliced.session.select.n_pids)
+		cli_usage_error(self, "-p: the kernel's blocks are counted for all tasks");
+	return programs;
+}
+
+static int count_programs(const struct count_run *cr)
+{
+	struct cli_program_count *count = cli_alloc(sizeof(*count));
+	struct cli_select *select = &count->session.select;
+	int status;
+
+	count->session.command = cr->spliced.session.command;
+	*select = cr->spliced.session.select;
+	count->instructions = cr->instructions;
+	count->path = cr->path;
+	for (size_t i = 0; i < cr->wants; i++)
+		select->spec[select->n_specs++] =
+			cli_format("%s%s", strncmp(cr->want[i], "block:", 6) ? "block:" : "",
+				   cr->want[i]);
+	status = cli_program_count(count);
+	for (unsigned int i = 0; i < select->n_specs; i++)
+		free((char *)select->spec[i]);
+	free(count);
+	return status;
+}
+
 static int exec_count(const struct cli_command *self, int argc, char **argv)
 {
 	struct count_run *cr = cli_alloc(sizeof(*cr));
@@ -223,6 +265,11 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 		cli_usage_error(self, "name blocks: -e block:FUNCTION");
 	if (parser.n_words)
 		cr->spliced.session.select.words = parser.words;
+	if (counts_programs(self, cr)) {
+		status = count_programs(cr);
+		free(cr);
+		return status;
+	}
 	status = cli_spliced_run(&cr->spliced, cr->want, cr->wants);
 	if (!status)
 		status = write_result(cr);
@@ -234,7 +281,7 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_count = {
 	.name = "count",
 	.args = "-e block:FUNCTION [OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Count how often basic blocks of the kernel are passed",
+	.help = "Count how often basic blocks of the kernel or a program are passed",
 	.options = options,
 	.runs_command = true,
 	.text = "Diverts the kernel's text to counters, runs COMMAND (or waits for --duration or\n"
@@ -242,9 +289,12 @@ const struct cli_command cmd_count = {
 		"FUNCTION may be a pattern; +OFFSET and #NUMBER are one block, as kernlens blocks\n"
 		"shows them; :post counts behind a block's last instruction that does not jump.\n"
 		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
+		"With PATH, blocks of a program or library are counted through uprobes, of COMMAND\n"
+		"or the processes of -p, else of all.\n"
 		"\n"
 		"  kernlens count -e block:ksys_read -- cat /etc/passwd\n"
 		"  kernlens count -e 'block:vfs_*' --duration 5\n"
-		"  kernlens count -e block:ksys_read#3 -e block:ksys_read#3:post --asm -- make\n",
+		"  kernlens count -e block:ksys_read#3 -e block:ksys_read#3:post --asm -- make\n"
+		"  kernlens count -e block:./program:main -- ./program\n",
 	.exec = exec_count,
 };

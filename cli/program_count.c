@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How often blocks of programs are passed: each is an event of a session with the handler `count`,
+ * which is a uprobe. The listing is count's: stderr, or JSON on stdout.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block_print.h"
+#include "common.h"
+#include "output.h"
+#include "program_count.h"
+#include "run.h"
+#include "tally.h"
+
+struct counting {
+	struct cli_program_count *of;
+	struct cli_run run;
+	uint64_t *count; /* of the events, by number */
+	uint32_t *number; /* of each, in the order of their names */
+	size_t n;
+	uint64_t elapsed_ns;
+	struct kl_buffer text;
+	json_t *list; /* or NULL: text */
+};
+
+/* -------------------------------------------------------------------- counts */
+
+static int compare_numbers(const void *left, const void *right, void *context)
+{
+	const struct kl_schema *schema = context;
+	const struct kl_class *a = kl_schema_class(schema, KL_EV_DYNAMIC + *(const uint32_t *)left);
+	const struct kl_class *b =
+		kl_schema_class(schema, KL_EV_DYNAMIC + *(const uint32_t *)right);
+
+	return strcmp(a->name, b->name);
+}
+
+static void read_counts(struct counting *c)
+{
+	const struct cli_session *session = &c->of->session;
+
+	c->count = cli_defined_counts(session, &c->n);
+	c->number = cli_alloc((c->n + 1) * sizeof(*c->number));
+	for (size_t i = 0; i < c->n; i++)
+		c->number[i] = (uint32_t)i;
+	qsort_r(c->number, c->n, sizeof(*c->number), compare_numbers, session->schema);
+}
+
+/* NULL: no such event was counted. */
+static const uint64_t *find_count(const struct counting *c, const char *name)
+{
+	size_t low = 0, high = c->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct kl_class *class =
+			kl_schema_class(c->of->session.schema, KL_EV_DYNAMIC + c->number[middle]);
+		int order = strcmp(class->name, name);
+
+		if (!order)
+			return &c->count[c->number[middle]];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static int run_session(struct counting *c)
+{
+	struct cli_session *session = &c->of->session;
+	int error, status = cli_run_begin(&c->run);
+
+	if (status)
+		return status;
+	while (!c->run.over)
+		cli_run_wait(&c->run, -1, -1);
+	c->elapsed_ns = cli_run_elapsed(&c->run);
+	error = kl_session_stop(session->session);
+	if (error)
+		return cli_library_error(error, NULL);
+	read_counts(c);
+	return CLI_OK;
+}
+
+/* ------------------------------------------------------------------- listing */
+
+/* A function as one text of -e asks for it. */
+struct view {
+	struct counting *c;
+	struct kl_program *program;
+	const struct kl_program_wish *wish;
+	const struct kl_block_graph *graph;
+	const char *name;
+};
+
+static const struct kl_block_point *point_of(const struct view *v, uint32_t block)
+{
+	const struct kl_block *of = &v->graph->block[block];
+
+	return v->wish->behind ? &of->post : &of->pre;
+}
+
+static const uint64_t *count_of(const struct view *v, uint32_t block)
+{
+	char name[512];
+
+	if (kl_program_wish_name(v->wish, v->name, v->graph, block, name, sizeof(name)))
+		return NULL;
+	return find_count(v->c, name);
+}
+
+static void print_row(const struct view *v, uint32_t i)
+{
+	const struct kl_block *block = &v->graph->block[i];
+	char number[CLI_NUMBER_MAX], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
+	char where[CLI_BLOCK_SOURCE_MAX];
+	const uint64_t *count = count_of(v, i);
+
+	kl_buffer_printf(&v->c->text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s%s\n",
+			 count ? cli_print_count(number, *count) : "-", i, block->begin,
+			 block->bytes, block->n, kl_block_end_name(block->end),
+			 cli_block_word(block->next, next), cli_block_taken(v->graph, i, taken),
+			 v->wish->behind ? "behind  " : "", count ? "" : "not counted: ",
+			 count ? "" : kl_block_reason_name(point_of(v, i)->reason),
+			 cli_block_source(v->program, v->graph, block, where));
+	if (v->c->of->instructions)
+		cli_print_instructions(kl_program_blocks(v->program), v->graph, block, &v->c->text);
+}
+
+static void print_function(const struct view *v)
+{
+	const struct kl_block_graph *g = v->graph;
+	struct kl_buffer *text = &v->c->text;
+
+	kl_buffer_printf(text, "%s:%s  0x%llx, %u bytes, %u blocks%s%s\n", v->wish->path, v->name,
+			 (unsigned long long)g->function.address, g->function.bytes, g->blocks,
+			 g->function.reason ? ", none can be counted: " : "",
+			 g->function.reason ? kl_block_reason_help(g->function.reason) : "");
+	if (!g->function.reason)
+		kl_buffer_printf(text, "%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "count", "block",
+				 "offset", "bytes", "instr", "ends", "next", "taken");
+	for (uint32_t i = 0; i < g->blocks && !g->function.reason; i++)
+		if (kl_program_wish_fits(v->wish, g, i))
+			print_row(v, i);
+	kl_buffer_add_char(text, '\n');
+}
+
+static void add_json(const struct view *v)
+{
+	const struct kl_block_graph *g = v->graph;
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct kl_block *block = &g->block[i];
+		const uint64_t *count = count_of(v, i);
+		json_t *row;
+
+		if (!kl_program_wish_fits(v->wish, g, i))
+			continue;
+		row = json_pack("{s:I, s:I, s:I, s:b}", "block", (json_int_t)i, "offset",
+				(json_int_t)block->begin, "bytes", (json_int_t)block->bytes, "post",
+				v->wish->behind);
+		if (count)
+			json_object_set_new(row, "count", json_integer((json_int_t)*count));
+		else
+			json_object_set_new(row, "reason",
+					    json_string(
+						    kl_block_reason_name(point_of(v, i)->reason)));
+		cli_json_block_source(v->program, g, block, row);
+		json_array_append_new(rows, row);
+	}
+	json_array_append_new(
+		v->c->list,
+		json_pack("{s:o, s:s, s:o, s:o}", "program", cli_json_text(v->wish->path),
+			  "function", v->name, "address",
+			  json_sprintf("0x%llx", (unsigned long long)g->function.address), "points",
+			  rows));
+}
+
+static int list_functions(struct view *v)
+{
+	size_t position = 0;
+	long index;
+
+	while ((index = kl_program_next(v->program, v->wish->pattern, &position, &v->name)) >= 0) {
+		struct kl_block_graph graph;
+		int ret = kl_blocks_graph(kl_program_blocks(v->program), (size_t)index, &graph);
+
+		if (ret)
+			return cli_library_error(ret, NULL);
+		v->graph = &graph;
+		if (v->c->list)
+			add_json(v);
+		else
+			print_function(v);
+		kl_block_graph_free(&graph);
+	}
+	return CLI_OK;
+}
+
+/* What one -e has asked for. */
+static int list_wish(struct counting *c, const char *text)
+{
+	struct kl_program_wish wish;
+	struct view v = { .c = c, .wish = &wish };
+	int ret = kl_program_wish_parse(&wish, text), status;
+
+	if (ret)
+		return cli_library_error(ret, NULL);
+	v.program = kl_program_open(wish.path);
+	status = v.program ? list_functions(&v) : cli_library_error(-errno, NULL);
+	kl_program_close(v.program);
+	kl_program_wish_free(&wish);
+	return status;
+}
+
+/* -------------------------------------------------------------------- output */
+
+static int write_json(struct counting *c)
+{
+	return cli_json_write(json_pack("{s:o, s:f}", "functions", json_incref(c->list), "seconds",
+					(double)c->elapsed_ns / 1e9));
+}
+
+static int write_text(struct counting *c)
+{
+	const char *path = c->of->path;
+	FILE *file = path ? fopen(path, "we") : stderr;
+	int status = CLI_OK;
+
+	kl_buffer_printf(&c->text, "    %.6f seconds time elapsed\n\n",
+			 (double)c->elapsed_ns / 1e9);
+	if (!file || !cli_write_buffer(&c->text, file))
+		status = cli_error(-errno, "%s: %s", path ?: "stderr", strerror(errno));
+	if (file && file != stderr && fclose(file))
+		status = cli_error(-errno, "%s: %s", path, strerror(errno));
+	return status;
+}
+
+static int write_result(struct counting *c)
+{
+	const struct cli_select *select = &c->of->session.select;
+	int status = CLI_OK;
+
+	if (cli_settings.json)
+		c->list = json_array();
+	else
+		kl_buffer_add_string(&c->text, "\n");
+	for (unsigned int i = 0; i < select->n_specs && !status; i++)
+		status = list_wish(c, select->spec[i]);
+	if (!status && c->list && c->of->path && !freopen(c->of->path, "we", stdout))
+		status = cli_error(-errno, "%s: %s", c->of->path, strerror(errno));
+	if (!status)
+		status = c->list ? write_json(c) : write_text(c);
+	json_decref(c->list);
+	return status;
+}
+
+int cli_program_count(struct cli_program_count *count)
+{
+	struct counting c = { .of = count };
+	int status;
+
+	/* Nothing is written to the buffers. */
+	count->session.select.buffer_bytes = 1;
+	status = cli_run_init(&c.run, &count->session);
+	if (!status)
+		status = cli_session_open(&count->session, NULL, KL_HANDLER_count);
+	if (!status) {
+		status = run_session(&c);
+		if (!status)
+			status = write_result(&c);
+		if (c.run.began_ns)
+			status = cli_run_status(&c.run, status);
+		cli_session_close(&count->session);
+	}
+	cli_run_deinit(&c.run);
+	kl_buffer_deinit(&c.text);
+	free(c.count);
+	free(c.number);
+	return status;
+}
