@@ -12,7 +12,19 @@ CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
 #                $(BUILD)/tests/cli/stack-names: a program in C++ with inlined
 #                functions and debug information
 
-cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names
+#                $(BUILD)/tests/cli/program-blocks: threads that pass blocks a known
+#                number of times; and -plain, without optimization, at fixed addresses
+
+cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names \
+	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain
+
+$(CLI_TESTS)/program-blocks: tests/cli/program_blocks.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIE -pie -pthread -o $@ $<
+
+$(CLI_TESTS)/program-blocks-plain: tests/cli/program_blocks.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O0 -g -Wall -Wextra -Werror -fno-pie -no-pie -pthread -o $@ $<
 
 $(CLI_TESTS)/stack-names: tests/cli/stack_names.cc
 	@mkdir -p $(@D)

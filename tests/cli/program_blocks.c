@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * program_blocks THREADS ROUNDS [MS]: threads that pass blocks a known number of times. Each calls
+ * three functions once a round: steps() goes round a loop of 3, branches() takes one side or the
+ * other, choose() goes through a table of jumps with round % 8. With MS it says its process id and
+ * goes on until its input ends, with MS milliseconds between two times.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static long rounds;
+static volatile int sink;
+
+__attribute__((noinline)) void steps(int n)
+{
+	for (int i = 0; i < n; i++)
+		sink = i;
+}
+
+__attribute__((noinline)) int branches(long round)
+{
+	if (round & 1)
+		sink = 1;
+	else
+		sink = 2;
+	return sink;
+}
+
+__attribute__((noinline)) int choose(unsigned int which)
+{
+	switch (which) {
+	case 0:
+		sink = 7;
+		break;
+	case 1:
+		return sink * 3;
+	case 2:
+		sink = 5 - sink;
+		break;
+	case 3:
+		return getpid() < 0;
+	case 4:
+		sink ^= 0x55;
+		break;
+	case 5:
+		sink = sink << 3;
+		return 4;
+	case 6:
+		return -sink;
+	}
+	return sink;
+}
+
+/* Not whole: what is behind the jump is reached by no way that can be seen. */
+__attribute__((noinline)) int hidden(int which)
+{
+	static const void *const place[] = { &&zero, &&one, &&two };
+
+	goto *place[which];
+zero:
+	sink = 10;
+	return sink + 1;
+one:
+	sink = 20;
+	return sink + 2;
+two:
+	sink = 30;
+	return sink + 3;
+}
+
+static void *work(void *unused)
+{
+	for (long i = 0; i < rounds; i++) {
+		steps(3);
+		branches(i);
+		choose((unsigned int)(i % 8));
+		hidden((int)(i % 3));
+	}
+	return unused;
+}
+
+static int run(int threads)
+{
+	pthread_t thread[64];
+
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread[i], NULL, work, NULL))
+			return 1;
+	for (int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int threads = argc > 2 ? atoi(argv[1]) : 0;
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	if (threads < 1 || threads > 64)
+		return 2;
+	rounds = atol(argv[2]);
+	if (argc < 4)
+		return run(threads);
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	while (!poll(&input, 1, atoi(argv[3])))
+		if (run(threads))
+			return 1;
+	return 0;
+}
