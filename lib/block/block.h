@@ -120,6 +120,10 @@ bool kl_decode(const struct kl_blocks *b, uint64_t address, size_t room,
 	       struct kl_block_instruction *to);
 bool kl_decode_shape(const struct kl_blocks *b, uint64_t address, size_t room,
 		     struct kl_block_instruction *to, struct kl_taken *taken);
+bool kl_decode_operands(const struct kl_blocks *b, const struct kl_block_graph *g, uint32_t index,
+			ZydisDecodedInstruction *in, ZydisDecodedOperand *operand);
+/* Of a general register, whatever part of it; -1: it is none. */
+int kl_register_number(ZydisRegister reg);
 bool kl_is_padding(const uint8_t *at, size_t bytes);
 
 /* graph.c */
@@ -140,6 +144,19 @@ void kl_live(const struct kl_blocks *b, struct kl_block_graph *graph);
 
 /* plan.c */
 int kl_plan(struct kl_block_graph *graph);
+
+/*
+ * constants.c: addresses in registers at instructions that something goes to, 0 where they are not
+ * known. @known: something does.
+ */
+#define KL_REGISTERS 16
+struct kl_constants {
+	uint64_t (*value)[KL_REGISTERS];
+	bool *known;
+};
+int kl_constants_find(const struct kl_blocks *b, const struct kl_block_graph *g,
+		      struct kl_constants *c);
+void kl_constants_free(struct kl_constants *c);
 
 /* jump_table.c: find where jumps through tables go; edges are offsets. Returns 0 or -ENOMEM. */
 int kl_jump_tables(const struct kl_blocks *b, struct kl_block_graph *graph);

@@ -144,8 +144,7 @@ bool kl_decode_shape(const struct kl_blocks *b, uint64_t address, size_t room,
 	return true;
 }
 
-/* The number of a general register, whatever part of it; -1: it is none. */
-static int general(ZydisRegister reg)
+int kl_register_number(ZydisRegister reg)
 {
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 
@@ -156,7 +155,7 @@ static int general(ZydisRegister reg)
 
 static uint32_t bit_of(ZydisRegister reg)
 {
-	int number = general(reg);
+	int number = kl_register_number(reg);
 
 	return number < 0 ? 0 : 1u << number;
 }
@@ -210,6 +209,16 @@ bool kl_decode(const struct kl_blocks *b, uint64_t address, size_t room,
 	if (in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
 		to->kills = 0;
 	return true;
+}
+
+/* An instruction of a graph once more, with all that it has. */
+bool kl_decode_operands(const struct kl_blocks *b, const struct kl_block_graph *g, uint32_t index,
+			ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
+{
+	const struct kl_block_instruction *at = &g->instruction[index];
+
+	return ZYAN_SUCCESS(
+		ZydisDecoderDecodeFull(&b->decoder, g->text + at->offset, at->bytes, in, operand));
 }
 
 /* Nothing but what compilers put where nothing is: breakpoints, zeros, nops. */

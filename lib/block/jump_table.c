@@ -11,7 +11,6 @@
 #include "../base/base.h"
 #include "block.h"
 
-#define REGISTERS 16
 #define SLOTS 4 /* numbers in memory that are remembered: on the stack, without optimization */
 #define BOUNDS 8
 #define PATH_MAX_INSTRUCTIONS 64
@@ -44,7 +43,7 @@ struct slot {
 struct path {
 	const struct kl_blocks *b;
 	const struct kl_block_graph *g;
-	struct value reg[REGISTERS];
+	struct value reg[KL_REGISTERS];
 	struct slot slot[SLOTS];
 	unsigned int slots;
 	struct {
@@ -58,7 +57,8 @@ struct path {
 	uint32_t compared_id;
 	uint64_t compared_with;
 	/* Registers that hold the same address all through the function; 0: they do not. */
-	uint64_t fixed[REGISTERS];
+	uint64_t fixed[KL_REGISTERS];
+	const struct kl_constants *constants; /* or NULL */
 };
 
 static struct value constant(uint64_t number)
@@ -80,15 +80,6 @@ static bool is_constant(const struct value *v)
 static bool is_plain(const struct value *v)
 {
 	return v->kind == LINEAR && v->scale == 1 && !v->number;
-}
-
-static int general(ZydisRegister reg)
-{
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-
-	if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15)
-		return -1;
-	return (int)(whole - ZYDIS_REGISTER_RAX);
 }
 
 /* ------------------------------------------------------------------ values */
@@ -122,7 +113,7 @@ static struct value scale(struct path *p, struct value v, uint64_t by)
 
 static struct value in_register(const struct path *p, ZydisRegister reg)
 {
-	int number = general(reg);
+	int number = kl_register_number(reg);
 
 	return number < 0 ? (struct value){ .id = UINT32_MAX, .scale = 1 } : p->reg[number];
 }
@@ -308,7 +299,7 @@ static void overwrite(struct path *p, const ZydisDecodedInstruction *in,
 		if (operand[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
 			p->slots = 0;
 		number = operand[i].type == ZYDIS_OPERAND_TYPE_REGISTER ?
-				 general(operand[i].reg.value) :
+				 kl_register_number(operand[i].reg.value) :
 				 -1;
 		if (number >= 0)
 			p->reg[number] = !i && operand[0].size >= 32 ? v : unknown(p);
@@ -329,8 +320,9 @@ static void follow(struct path *p, const ZydisDecodedInstruction *in,
 		pass(p, in->mnemonic);
 	} else if (in->meta.category == ZYDIS_CATEGORY_CALL ||
 		   in->meta.category == ZYDIS_CATEGORY_SYSCALL) {
-		for (int i = 0; i < REGISTERS; i++)
-			p->reg[i] = p->fixed[i] ? constant(p->fixed[i]) : unknown(p);
+		for (int i = 0; i < KL_REGISTERS; i++)
+			if (!(CALLEE_SAVED & 1u << i) || !is_constant(&p->reg[i]))
+				p->reg[i] = unknown(p);
 		p->slots = 0;
 		p->compared = false;
 	} else {
@@ -342,15 +334,6 @@ static void follow(struct path *p, const ZydisDecodedInstruction *in,
 	}
 }
 
-static bool decode(const struct kl_blocks *b, const struct kl_block_graph *g, uint32_t index,
-		   ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
-{
-	const struct kl_block_instruction *at = &g->instruction[index];
-
-	return ZYAN_SUCCESS(
-		ZydisDecoderDecodeFull(&b->decoder, g->text + at->offset, at->bytes, in, operand));
-}
-
 /* ------------------------------------------------------------------- tables */
 
 /*
@@ -358,17 +341,17 @@ static bool decode(const struct kl_blocks *b, const struct kl_block_graph *g, ui
  * once before a loop: it is written by nothing but loads of that address, and restored at the end.
  */
 static void find_fixed(const struct kl_blocks *b, const struct kl_block_graph *g,
-		       uint64_t fixed[REGISTERS])
+		       uint64_t fixed[KL_REGISTERS])
 {
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
 	uint32_t other = (uint16_t)~CALLEE_SAVED;
 
-	memset(fixed, 0, REGISTERS * sizeof(*fixed));
+	memset(fixed, 0, KL_REGISTERS * sizeof(*fixed));
 	for (uint32_t i = 0; i < g->instructions; i++) {
 		uint64_t address = 0;
 
-		if (!decode(b, g, i, &in, operand))
+		if (!kl_decode_operands(b, g, i, &in, operand))
 			return;
 		if (in.mnemonic == ZYDIS_MNEMONIC_POP)
 			continue;
@@ -379,7 +362,7 @@ static void find_fixed(const struct kl_blocks *b, const struct kl_block_graph *g
 			int number = operand[k].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 						     operand[k].actions &
 							     ZYDIS_OPERAND_ACTION_MASK_WRITE ?
-					     general(operand[k].reg.value) :
+					     kl_register_number(operand[k].reg.value) :
 					     -1;
 
 			if (number < 0)
@@ -389,7 +372,7 @@ static void find_fixed(const struct kl_blocks *b, const struct kl_block_graph *g
 			fixed[number] = address;
 		}
 	}
-	for (int i = 0; i < REGISTERS; i++)
+	for (int i = 0; i < KL_REGISTERS; i++)
 		if (other & 1u << i)
 			fixed[i] = 0;
 }
@@ -411,15 +394,21 @@ static uint32_t path_begin(const struct kl_block_graph *g, uint32_t index)
 static bool find_value(struct path *p, uint32_t index, struct value *to)
 {
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
+	uint32_t first = path_begin(p->g, index);
 	ZydisDecodedInstruction in;
 
-	for (int i = 0; i < REGISTERS; i++)
-		p->reg[i] = p->fixed[i] ? constant(p->fixed[i]) : unknown(p);
-	for (uint32_t i = path_begin(p->g, index); i <= index; i++) {
+	for (int i = 0; i < KL_REGISTERS; i++) {
+		uint64_t known = p->constants && p->constants->known[first] ?
+					 p->constants->value[first][i] :
+					 p->fixed[i];
+
+		p->reg[i] = known ? constant(known) : unknown(p);
+	}
+	for (uint32_t i = first; i <= index; i++) {
 		uint64_t behind = p->g->function.address + p->g->instruction[i].offset +
 				  p->g->instruction[i].bytes;
 
-		if (!decode(p->b, p->g, i, &in, operand))
+		if (!kl_decode_operands(p->b, p->g, i, &in, operand))
 			return false;
 		if (i == index)
 			*to = get(p, &operand[0], behind);
@@ -474,6 +463,14 @@ static bool are_instructions(const struct path *p, const uint64_t *target, uint3
 	return true;
 }
 
+static bool has_edge(const struct kl_block_graph *g, uint32_t from)
+{
+	for (uint32_t i = 0; i < g->edges; i++)
+		if (g->edge[i].from == from)
+			return true;
+	return false;
+}
+
 static int add_edge(struct kl_block_graph *g, size_t *room, uint32_t from, uint32_t to)
 {
 	struct kl_block_edge *grown;
@@ -518,33 +515,83 @@ static int find_targets(struct path *p, struct kl_block_graph *g, size_t *room, 
 	return ret;
 }
 
-/*
- * What a table leads to may lie between a comparison and another table's jump: until no leader
- * is new.
- */
-int kl_jump_tables(const struct kl_blocks *b, struct kl_block_graph *graph)
+/* All jumps once. @banned: those that were found and then turned out not to be certain. */
+static int find_all(const struct kl_blocks *b, struct kl_block_graph *g,
+		    const uint64_t fixed[KL_REGISTERS], const struct kl_constants *constants,
+		    bool *banned, bool *more)
 {
-	uint64_t fixed[REGISTERS] = {};
-	bool more = true, any = false;
+	struct kl_block_graph old = *g;
 	size_t room = 0;
 	int ret = 0;
 
-	while (!ret && more) {
-		more = false;
-		graph->edges = 0;
-		graph->indirect = false;
-		for (uint32_t i = 0; !ret && i < graph->instructions; i++) {
-			struct path p = { .b = b, .g = graph };
+	g->edge = NULL;
+	g->edges = 0;
+	g->indirect = false;
+	for (uint32_t i = 0; !ret && i < g->instructions; i++) {
+		struct path p = { .b = b, .g = g, .constants = constants };
+		uint32_t before = g->edges;
 
-			if (graph->instruction[i].end != KL_END_JUMP ||
-			    graph->instruction[i].target)
-				continue;
-			if (!any)
-				find_fixed(b, graph, fixed);
-			any = true;
-			memcpy(p.fixed, fixed, sizeof(fixed));
-			ret = find_targets(&p, graph, &room, i, &more);
+		if (g->instruction[i].end != KL_END_JUMP || g->instruction[i].target)
+			continue;
+		memcpy(p.fixed, fixed, sizeof(p.fixed));
+		if (banned[i])
+			g->indirect = true;
+		else
+			ret = find_targets(&p, g, &room, i, more);
+		if (g->edges == before && has_edge(&old, g->instruction[i].offset)) {
+			banned[i] = true;
+			*more = true;
 		}
 	}
+	*more |= g->edges != old.edges;
+	free(old.edge);
+	return ret;
+}
+
+/*
+ * Until nothing is new: what a table leads to may lie between a comparison and another table's
+ * jump, or set a register. If there is a jump that is not known in the end it may do so, too, and
+ * what registers hold elsewhere is not believed.
+ */
+static int find_until_known(const struct kl_blocks *b, struct kl_block_graph *g, bool believe,
+			    bool *banned)
+{
+	uint64_t fixed[KL_REGISTERS];
+	bool more = true;
+	int ret = 0;
+
+	find_fixed(b, g, fixed);
+	while (!ret && more) {
+		struct kl_constants constants = {};
+
+		more = false;
+		if (believe)
+			ret = kl_constants_find(b, g, &constants);
+		if (!ret)
+			ret = find_all(b, g, fixed, believe ? &constants : NULL, banned, &more);
+		kl_constants_free(&constants);
+	}
+	return ret;
+}
+
+int kl_jump_tables(const struct kl_blocks *b, struct kl_block_graph *graph)
+{
+	bool *banned, any = false;
+	int ret;
+
+	for (uint32_t i = 0; i < graph->instructions; i++)
+		any |= graph->instruction[i].end == KL_END_JUMP && !graph->instruction[i].target;
+	if (!any)
+		return 0;
+	banned = calloc(graph->instructions, sizeof(*banned));
+	if (!banned)
+		return -ENOMEM;
+	ret = find_until_known(b, graph, true, banned);
+	if (!ret && graph->indirect) {
+		memset(banned, 0, graph->instructions * sizeof(*banned));
+		graph->edges = 0;
+		ret = find_until_known(b, graph, false, banned);
+	}
+	free(banned);
 	return ret;
 }
