@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What program_blocks.sh has counted, judged.
-
-program_blocks.py counts BLOCKS COUNTS PASSES    each number is the one that must come out
-program_blocks.py flow BLOCKS COUNTS SLACK       what enters a block leaves it
-program_blocks.py places BLOCKS PROGRAM          uprobes only where objdump sees an instruction
-program_blocks.py text PID PROGRAM ADDRESS BYTES the bytes that a process has there, in hexadecimal
-
-BLOCKS is what `kernlens blocks --json` says, COUNTS what `kernlens count --json` does of the same
-functions, PASSES how often each of them is called.
-"""
+#
+# program_blocks.py: judges what program_blocks.sh has counted, and says what is wrong.
+#
+#   counts BLOCKS COUNTS PASSES      each number is the one that must come out
+#   flow BLOCKS COUNTS SLACK         what enters a block leaves it
+#   places BLOCKS PROGRAM            uprobes only where objdump sees an instruction
+#   text PID PROGRAM ADDRESS BYTES   the bytes that a process has there, in hexadecimal
+#
+# BLOCKS is what `kernlens blocks --json` says, COUNTS what `kernlens count --json` does of the
+# same functions, PASSES how often each of them is called.
 import json
 import os
 import subprocess

@@ -15,10 +15,11 @@
 #   lib-set      what shall be set of a process, in words
 #   lib-stack    call traces as text, there and back, cut and damaged
 #   lib-address  names of addresses, and they and call traces in BER, damaged
+#   lib-program  blocks of programs: what users write, files whole and damaged
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
-LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch set
+LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch set program
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)
@@ -32,6 +33,11 @@ LIB_TEST_BUILD = @mkdir -p $(@D); \
 # The module's ring itself writes what this one reads.
 $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
 		tests/unit/lib/ring_writer.c kernel/ring/ring.c
+
+# A program whose blocks are known.
+$(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: | $(BUILD)/tests/cli/program-blocks
+$(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: CFLAGS += \
+	-DKL_TEST_PROGRAM=\"$(abspath $(BUILD)/tests/cli/program-blocks)\"
 
 $(LIB_TESTS) $(BUILD)/tests/lib-bench: $(BUILD)/tests/lib-%: \
 		tests/unit/lib/test_%.c tests/unit/lib/synth.c $(LIB) $(LIB_TEST_HEADERS)
