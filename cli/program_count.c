@@ -94,13 +94,13 @@ struct view {
 	struct counting *c;
 	struct kl_program *program;
 	const struct kl_program_wish *wish;
-	const struct kl_block_graph *graph;
+	struct kl_block_graph graph;
 	const char *name;
 };
 
 static const struct kl_block_point *point_of(const struct view *v, uint32_t block)
 {
-	const struct kl_block *of = &v->graph->block[block];
+	const struct kl_block *of = &v->graph.block[block];
 
 	return v->wish->behind ? &of->post : &of->pre;
 }
@@ -109,14 +109,14 @@ static const uint64_t *count_of(const struct view *v, uint32_t block)
 {
 	char name[512];
 
-	if (kl_program_wish_name(v->wish, v->name, v->graph, block, name, sizeof(name)))
+	if (kl_program_wish_name(v->wish, v->name, &v->graph, block, name, sizeof(name)))
 		return NULL;
 	return find_count(v->c, name);
 }
 
 static void print_row(const struct view *v, uint32_t i)
 {
-	const struct kl_block *block = &v->graph->block[i];
+	const struct kl_block *block = &v->graph.block[i];
 	char number[CLI_NUMBER_MAX], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
 	char where[CLI_BLOCK_SOURCE_MAX];
 	const uint64_t *count = count_of(v, i);
@@ -124,17 +124,18 @@ static void print_row(const struct view *v, uint32_t i)
 	kl_buffer_printf(&v->c->text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s%s\n",
 			 count ? cli_print_count(number, *count) : "-", i, block->begin,
 			 block->bytes, block->n, kl_block_end_name(block->end),
-			 cli_block_word(block->next, next), cli_block_taken(v->graph, i, taken),
+			 cli_block_word(block->next, next), cli_block_taken(&v->graph, i, taken),
 			 v->wish->behind ? "behind  " : "", count ? "" : "not counted: ",
 			 count ? "" : kl_block_reason_name(point_of(v, i)->reason),
-			 cli_block_source(v->program, v->graph, block, where));
+			 cli_block_source(v->program, &v->graph, block, where));
 	if (v->c->of->instructions)
-		cli_print_instructions(kl_program_blocks(v->program), v->graph, block, &v->c->text);
+		cli_print_instructions(kl_program_blocks(v->program), &v->graph, block,
+				       &v->c->text);
 }
 
 static void print_function(const struct view *v)
 {
-	const struct kl_block_graph *g = v->graph;
+	const struct kl_block_graph *g = &v->graph;
 	struct kl_buffer *text = &v->c->text;
 
 	kl_buffer_printf(text, "%s:%s  0x%llx, %u bytes, %u blocks%s%s\n", v->wish->path, v->name,
@@ -152,7 +153,7 @@ static void print_function(const struct view *v)
 
 static void add_json(const struct view *v)
 {
-	const struct kl_block_graph *g = v->graph;
+	const struct kl_block_graph *g = &v->graph;
 	json_t *rows = json_array();
 
 	for (uint32_t i = 0; i < g->blocks; i++) {
@@ -188,17 +189,15 @@ static int list_functions(struct view *v)
 	long index;
 
 	while ((index = kl_program_next(v->program, v->wish->pattern, &position, &v->name)) >= 0) {
-		struct kl_block_graph graph;
-		int ret = kl_blocks_graph(kl_program_blocks(v->program), (size_t)index, &graph);
+		int ret = kl_blocks_graph(kl_program_blocks(v->program), (size_t)index, &v->graph);
 
 		if (ret)
 			return cli_library_error(ret, NULL);
-		v->graph = &graph;
 		if (v->c->list)
 			add_json(v);
 		else
 			print_function(v);
-		kl_block_graph_free(&graph);
+		kl_block_graph_free(&v->graph);
 	}
 	return CLI_OK;
 }

@@ -54,22 +54,27 @@ __attribute__((noinline)) int choose(unsigned int which)
 	return sink;
 }
 
-/* Not whole: what is behind the jump is reached by no way that can be seen. */
-__attribute__((noinline)) int hidden(int which)
-{
-	static const void *const place[] = { &&zero, &&one, &&two };
+int hidden(int which);
 
-	goto *place[which];
-zero:
-	sink = 10;
-	return sink + 1;
-one:
-	sink = 20;
-	return sink + 2;
-two:
-	sink = 30;
-	return sink + 3;
-}
+/* What is behind the jump is reached by no way that can be seen. */
+__asm__(".text\n"
+	".globl hidden\n"
+	".type hidden, @function\n"
+	"hidden:\n"
+	"	leaq 1f(%rip), %rax\n"
+	"	movslq %edi, %rdi\n"
+	"	leaq (%rax,%rdi,8), %rax\n"
+	"	jmp *%rax\n"
+	"	.p2align 3\n"
+	"1:	movl $11, %eax\n"
+	"	ret\n"
+	"	.p2align 3\n"
+	"	movl $22, %eax\n"
+	"	ret\n"
+	"	.p2align 3\n"
+	"	movl $33, %eax\n"
+	"	ret\n"
+	".size hidden, . - hidden\n");
 
 static void *work(void *unused)
 {
