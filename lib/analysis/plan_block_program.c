@@ -105,8 +105,8 @@ static int check_found(const struct maker *m, bool named)
 				    kl_block_reason_help(m->reason));
 	if (m->added < m->blocks)
 		kl_buffer_printf(&m->plan->note, "%.*s: %u of %u blocks have no uprobe: %s\n",
-				 (int)spec->whole.length, spec->whole.text,
-				 m->blocks - m->added, m->blocks, kl_block_reason_help(m->reason));
+				 (int)spec->whole.length, spec->whole.text, m->blocks - m->added,
+				 m->blocks, kl_block_reason_help(m->reason));
 	return 0;
 }
 

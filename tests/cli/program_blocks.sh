@@ -67,10 +67,10 @@ expect "blocks shows functions, not one block" 1
 kl count -e "block:$program:steps" -e block:ksys_read -- true
 expect "the kernel's and a program's blocks are not counted together" 2
 
-kl stat --json -e "block:$program:choose#0 :count by di" -- "$program" $threads $rounds
+kl stat --json -e "block:$program:choose#0 :count by rdi" -- "$program" $threads $rounds
 check "a handler by the registers" jq -e --argjson n $((passes / 8)) \
-	'.rules[0].entries | length == 8 and all(.count == $n) and ([.[].keys.di] | sort) == [range(8)]' "$work/out"
-kl stat --json -e "block:$program:choose+0x0:post" -e "block:$program:branches#0 /di & 1/ :count" -- "$program" 1 80
+	'.rules[0].entries | length == 8 and all(.count == $n) and ([.[].keys.rdi] | sort) == [range(8)]' "$work/out"
+kl stat --json -e "block:$program:choose+0x0:post" -e "block:$program:branches#0 /rdi & 1/ :count" -- "$program" 1 80
 check "behind a block, at its jump" jq -e --arg name "block:$program:choose+0x0:post" \
 	'.events[] | select(.name == $name).count == 80' "$work/out"
 check "a filter" jq -e '.rules[0].entries[0].count == 40' "$work/out"

@@ -20,8 +20,8 @@
 static void test_what_is_meant(void)
 {
 	static const char *const programs[] = {
-		"/bin/x:main",		 "./x:main#3", "a/b:c+0x10:post", "../x:*",
-		"a/b:f /di == 1/:count", "/a<b/c:d",
+		"/bin/x:main", "./x:main#3", "a/b:c+0x10:post", "../x:*", "a/b:f /rdi == 1/:count",
+		"/a<b/c:d",
 	};
 	static const char *const others[] = {
 		"vfs_read",
