@@ -55,6 +55,13 @@ kl blocks --dot "$program:choose"
 check "as a graph" test "$(grep -c 'style=dotted' "$work/out")" -eq 7
 kl count -e "$program:steps" -- "$program" 2 10
 says err '^ *60 .* program_blocks\.c:[0-9]+$' "the listing has counts beside blocks"
+objcopy --only-keep-debug "$program" stripped.debug
+strip -o stripped "$program"
+objcopy --add-gnu-debuglink=stripped.debug stripped
+kl blocks --json ./stripped:choose
+check "what was stripped is found in the file beside" jq -e -s \
+	'.[0].functions[0].blocks == (.[1].functions[] | select(.function == "choose").blocks)' \
+	"$work/out" "$name.blocks"
 kl blocks "$program:nothing"
 expect "a function that is not there" 1
 kl blocks "$work/none:main"
