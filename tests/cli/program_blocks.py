@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# program_blocks.py: judges what program_blocks.sh has counted, and says what is wrong.
+# program_blocks.py PASSES SLACK PROGRAM...: judges what program_blocks.sh has found. Prints TAP.
 #
-#   counts BLOCKS COUNTS PASSES      each number is the one that must come out
-#   flow BLOCKS COUNTS SLACK         what enters a block leaves it
-#   places BLOCKS PROGRAM            uprobes only where objdump sees an instruction
-#   text PID PROGRAM ADDRESS BYTES   the bytes that a process has there, in hexadecimal
-#
-# BLOCKS is what `kernlens blocks --json` says, COUNTS what `kernlens count --json` does of the
-# same functions, PASSES how often each of them is called.
+# Of each PROGRAM, in files called as it: .blocks and .all, which functions `kernlens blocks` shows,
+# and .counts, how often `kernlens count` has counted what is in .blocks, where each function is
+# called PASSES times. Of the first also running-*, which were counted while it ran: SLACK threads
+# may have been inside when that began or ended. Uprobes are only where objdump sees instructions.
+import glob
 import json
 import os
 import subprocess
 import sys
 
 WRONG = []
+TOLD = []
 
 
 def expect(what, is_so):
@@ -118,32 +117,32 @@ def check_places(path, program):
     expect(f"only {n} places", n > 100)
 
 
-def print_text(pid, program, address, size):
-    with open(f"/proc/{pid}/maps") as file:
-        maps = [line.split() for line in file if line.rstrip().endswith(program)]
-    # Of a program at fixed addresses, the file's are the process's.
-    base = int(maps[0][0].split("-")[0], 16)
-    with open(program, "rb") as file:
-        position = file.read(18)[16] == 3
-    memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
-    print(os.pread(memory, size, address + (base if position else 0)).hex())
-    os.close(memory)
+def tell(name):
+    """One test: what was expected since the last one."""
+    TOLD.append(name)
+    print(f"{'not ok' if WRONG else 'ok'} {len(TOLD)} - {name}")
+    for text in WRONG:
+        print(f"# {text}")
+    WRONG.clear()
 
 
 def main():
-    what, *args = sys.argv[1:]
-    if what == "counts":
-        check_counts(*load(args[0], args[1]), int(args[2]))
-    elif what == "flow":
-        check_flow(*load(args[0], args[1]), int(args[2]))
-    elif what == "places":
-        check_places(args[0], args[1])
-    else:
-        print_text(args[0], args[1], int(args[2], 16), int(args[3]))
-    for text in WRONG:
-        print(text)
-    return bool(WRONG)
+    passes, slack, *programs = sys.argv[1:]
+    for program in programs:
+        name = os.path.basename(program)
+        check_places(f"{name}.all", program)
+        tell(f"{name}: all places are instructions")
+        loaded = load(f"{name}.blocks", f"{name}.counts")
+        check_counts(*loaded, int(passes))
+        tell(f"{name}: counts are the known numbers")
+        check_flow(*loaded, 0)
+        tell(f"{name}: what enters a block leaves it")
+    first = os.path.basename(programs[0])
+    for counts in sorted(glob.glob("running-*")):
+        check_flow(*load(f"{first}.blocks", counts), int(slack))
+        tell(f"{counts}: what enters a block leaves it, but for who was inside")
+    print(f"1..{len(TOLD)}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
