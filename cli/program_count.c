@@ -70,21 +70,51 @@ static const uint64_t *find_count(const struct counting *c, const char *name)
 	return NULL;
 }
 
-static int run_session(struct counting *c)
+/*
+ * Uprobes come and go one after the other, and a process that runs would pass the first of them
+ * before the last is there. Masksets change at once. A command waits until all are there.
+ */
+static int count_at_once(struct counting *c)
 {
-	struct cli_session *session = &c->of->session;
-	int error, status = cli_run_begin(&c->run);
+	struct kl_session *session = c->of->session.session;
+	struct kl_abi_stats stats;
+	int error = kl_session_stats(session, -1, &stats), status;
 
+	if (!error)
+		error = kl_session_use_maskset(session, KL_MASKSET_RNOTHING);
+	status = error ? cli_library_error(error, NULL) : cli_run_begin(&c->run);
 	if (status)
 		return status;
-	while (!c->run.over)
+	error = kl_session_use_maskset(session, stats.maskset);
+	while (!error && !c->run.over)
 		cli_run_wait(&c->run, -1, -1);
 	c->elapsed_ns = cli_run_elapsed(&c->run);
-	error = kl_session_stop(session->session);
+	if (!error)
+		error = kl_session_use_maskset(session, KL_MASKSET_RNOTHING);
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
+static int count_command(struct counting *c)
+{
+	int status = cli_run_begin(&c->run);
+
+	while (!status && !c->run.over)
+		cli_run_wait(&c->run, -1, -1);
+	c->elapsed_ns = cli_run_elapsed(&c->run);
+	return status;
+}
+
+static int run_session(struct counting *c)
+{
+	const struct cli_session *session = &c->of->session;
+	int status = session->select.words ? count_command(c) : count_at_once(c);
+	int error = status ? 0 : kl_session_stop(session->session);
+
 	if (error)
 		return cli_library_error(error, NULL);
-	read_counts(c);
-	return CLI_OK;
+	if (!status)
+		read_counts(c);
+	return status;
 }
 
 /* ------------------------------------------------------------------- listing */
