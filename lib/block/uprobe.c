@@ -39,6 +39,9 @@ static bool has_prefix(const ZydisDecodedInstruction *in, const uint8_t *list, s
 /* Encodings that its decoder knows in all versions that are of interest. */
 static bool is_known(const ZydisDecodedInstruction *in)
 {
+	/* AMD's own, which came and went. */
+	if (in->meta.isa_set == ZYDIS_ISA_SET_FMA4 || in->meta.isa_set == ZYDIS_ISA_SET_XOP)
+		return false;
 	switch (in->encoding) {
 	case ZYDIS_INSTRUCTION_ENCODING_LEGACY:
 	case ZYDIS_INSTRUCTION_ENCODING_VEX:
