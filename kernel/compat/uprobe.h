@@ -26,15 +26,22 @@ static inline int kl_uprobe_register(struct kl_uprobe_handle *handle, struct ino
 #endif
 }
 
-/* No handler runs any more afterwards. Context: may sleep. */
+/* A handler may still run until kl_uprobe_synchronize(). Context: may sleep. */
 static inline void kl_uprobe_unregister(struct kl_uprobe_handle *handle, struct inode *inode,
 					loff_t offset, struct uprobe_consumer *consumer)
 {
 #ifdef KL_HAVE_UPROBE_HANDLE
 	uprobe_unregister_nosync(handle->uprobe, consumer);
-	uprobe_unregister_sync();
 #else
 	uprobe_unregister(inode, offset, consumer);
+#endif
+}
+
+/* No handler of a consumer that has been unregistered runs any more. Context: may sleep. */
+static inline void kl_uprobe_synchronize(void)
+{
+#ifdef KL_HAVE_UPROBE_HANDLE
+	uprobe_unregister_sync();
 #endif
 }
 

@@ -348,7 +348,7 @@ int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_e
 void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 {
 	struct kl_defined_table *table = s->defined;
-	bool functions = false, returns = false;
+	bool functions = false, returns = false, programs = false;
 	struct kl_defined_batch *batch;
 	struct kl_defined *d;
 
@@ -364,6 +364,7 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 		d->attached = false;
 		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
 		returns |= d->kind == KL_SOURCE_KIND_RETURN;
+		programs |= d->kind == KL_SOURCE_KIND_UPROBE || d->kind == KL_SOURCE_KIND_URETPROBE;
 		cond_resched();
 	}
 	/* Without memory they stay hooked, and fire for nothing. */
@@ -371,6 +372,8 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 		kl_hooks_update(&table->functions, NULL);
 	if (returns)
 		kl_hooks_update(&table->returns, NULL);
+	if (programs)
+		kl_uprobes_synchronize();
 	mutex_unlock(&table->lock);
 }
 

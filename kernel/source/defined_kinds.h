@@ -154,6 +154,8 @@ extern const struct kl_defined_kind kl_defined_uprobe;
 extern const struct kl_defined_kind kl_defined_uretprobe;
 extern const struct kl_defined_kind kl_defined_block_kind;
 
+void kl_uprobes_synchronize(void);
+
 /* defined.c: for each table, while none is added or taken away */
 void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data);
 
