@@ -41,6 +41,7 @@
 #include <kernlens/history.h>
 #include <kernlens/block.h>
 #include <kernlens/program.h>
+#include <kernlens/path.h>
 #include <kernlens/splice.h>
 
 #endif /* KERNLENS_KERNLENS_H */

@@ -16,10 +16,13 @@
 #   lib-stack    call traces as text, there and back, cut and damaged
 #   lib-address  names of addresses, and they and call traces in BER, damaged
 #   lib-program  blocks of programs: what users write, files whole and damaged
+#   lib-path     paths through functions: random graphs and walks
+#   lib-edge     counts from the fewest counters, on the same
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
-LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch set program
+LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch set program path \
+	edge
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)
@@ -28,7 +31,10 @@ LIB_TEST_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 LIB_TEST_HEADERS := $(wildcard tests/unit/lib/*.h lib/*/*.h kernel/ring/*.h) $(LIB_HEADERS) \
 	tests/unit/unit.h
 LIB_TEST_BUILD = @mkdir -p $(@D); \
-	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -ljansson -pthread
+	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIB_LIBS) -ljansson -pthread
+
+$(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
+		tests/unit/lib/graph.c
 
 # The module's ring itself writes what this one reads.
 $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
