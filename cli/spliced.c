@@ -32,9 +32,12 @@ static struct cli_spliced_function *function_at(struct cli_spliced *sp, size_t i
 	return &sp->function[sp->row[index] - 1];
 }
 
-/* Points of a function that one text asks for, each once. Returns how many there are. */
+/*
+ * Points of a function that one text asks for, each once, unless they are not @chosen. Returns how
+ * many there are.
+ */
 static uint32_t add_wishes(struct cli_spliced_function *f, const struct kl_block_graph *g,
-			   const struct kl_block_want *want)
+			   const struct kl_block_want *want, const bool *chosen)
 {
 	uint32_t found = 0;
 
@@ -42,7 +45,7 @@ static uint32_t add_wishes(struct cli_spliced_function *f, const struct kl_block
 	if (!f->wish)
 		abort();
 	for (uint32_t i = 0; i < g->blocks; i++) {
-		bool there = false;
+		bool there = chosen && !chosen[i];
 
 		if (!kl_block_want_fits(want, g, i))
 			continue;
@@ -64,6 +67,7 @@ struct search {
 	struct cli_spliced *spliced;
 	const struct kl_block_want *want;
 	uint32_t found;
+	int status; /* of choosing */
 };
 
 static int add_function(void *context, size_t index)
@@ -71,13 +75,19 @@ static int add_function(void *context, size_t index)
 	struct search *search = context;
 	struct cli_spliced *sp = search->spliced;
 	struct kl_block_graph graph;
+	bool *chosen = NULL;
 	int ret = kl_blocks_graph(sp->blocks, index, &graph);
 
 	if (ret)
 		return ret;
-	search->found += add_wishes(function_at(sp, index), &graph, search->want);
+	if (sp->choose) {
+		chosen = cli_alloc(graph.blocks + 1);
+		search->status = sp->choose(sp->context, &graph, chosen);
+	}
+	search->found += add_wishes(function_at(sp, index), &graph, search->want, chosen);
+	free(chosen);
 	kl_block_graph_free(&graph);
-	return 0;
+	return search->status ? -ECANCELED : 0;
 }
 
 static int add_want(struct cli_spliced *sp, const struct kl_block_want *want, const char *text)
@@ -85,6 +95,8 @@ static int add_want(struct cli_spliced *sp, const struct kl_block_want *want, co
 	struct search search = { .spliced = sp, .want = want };
 	int ret = kl_block_want_visit(want, sp->symbols, sp->blocks, add_function, &search);
 
+	if (search.status)
+		return search.status;
 	if (ret)
 		return cli_library_error(ret, NULL);
 	if (!search.found)
@@ -110,7 +122,7 @@ static int add_all(struct cli_spliced *sp)
 			return cli_library_error(ret, NULL);
 		/* Decoding may have found what the list did not know. */
 		if (!graph.function.reason)
-			add_wishes(function_at(sp, i), &graph, &all);
+			add_wishes(function_at(sp, i), &graph, &all, NULL);
 		kl_block_graph_free(&graph);
 	}
 	return CLI_OK;

@@ -25,6 +25,9 @@ struct cli_spliced_function {
 /**
  * struct cli_spliced - a run
  * @session: its session, of all tasks; @run: how long
+ * @choose: which blocks of a function that fits are counted, by block: filled in, and CLI_OK or
+ *          another status after an error message; NULL: those that were asked for
+ * @context: for that
  * @function: functions that fit what was asked for, by address; @functions: how many
  * @count: passes of each point while the session ran
  * @sum: what has become of the points
@@ -33,6 +36,8 @@ struct cli_spliced_function {
 struct cli_spliced {
 	struct cli_session session;
 	struct cli_run run;
+	int (*choose)(void *context, const struct kl_block_graph *graph, bool *chosen);
+	void *context;
 	struct kl_symbols *symbols;
 	struct kl_blocks *blocks;
 	struct kl_splices *splices;

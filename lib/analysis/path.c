@@ -166,10 +166,13 @@ static void number_from(struct kl_paths *p, uint32_t root, uint64_t most, uint8_
 static int number(struct kl_paths *p, uint64_t most)
 {
 	uint32_t *stack = calloc(p->n, sizeof(*stack));
-	uint8_t *state = calloc(p->n, 2), *at = state + p->n;
+	uint8_t *state = calloc(p->n, 1), *at = calloc(p->n, 1);
 	uint64_t base = 0;
+	int ret = 0;
 
-	if (stack && state) {
+	if (!stack || !state || !at) {
+		ret = kl_fail(ENOMEM, "out of memory");
+	} else {
 		for (uint32_t i = 0; i < p->n; i++)
 			if (state[i] == NEW)
 				number_from(p, i, most, state, stack, at);
@@ -180,7 +183,8 @@ static int number(struct kl_paths *p, uint64_t most)
 	}
 	free(stack);
 	free(state);
-	return stack && state ? 0 : kl_fail(ENOMEM, "out of memory");
+	free(at);
+	return ret;
 }
 
 struct kl_paths *kl_paths_create(const struct kl_block_graph *graph, const bool *seen,

@@ -205,6 +205,28 @@ struct kl_plan_blocks kl_plan_blocks(const struct kl_plan *plan)
 	};
 }
 
+struct kl_plan_block kl_plan_block(const struct kl_plan *plan, uint32_t index)
+{
+	const struct kl_plan_point *from = &plan->points[index];
+	struct kl_splice_point point = kl_splices_point(plan->splices, index);
+	struct kl_plan_block block = {
+		.event = from->wish.event,
+		.function = from->function,
+		.block = from->wish.block,
+		.behind = from->wish.behind,
+	};
+
+	if (!point.placed)
+		block.reason = point.refusal ? kl_splice_refusal_name(point.refusal) :
+					       kl_block_reason_name(point.reason);
+	return block;
+}
+
+struct kl_blocks *kl_plan_text(const struct kl_plan *plan)
+{
+	return plan->blocks;
+}
+
 void kl_plan_free_blocks(struct kl_plan *plan)
 {
 	kl_splices_destroy(plan->splices);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <kernlens/block.h>
 #include <kernlens/client.h>
 #include <kernlens/expression.h>
 #include <kernlens/maskset.h>
@@ -267,6 +268,37 @@ struct kl_plan_blocks {
  * @plan: applied plan
  */
 struct kl_plan_blocks kl_plan_blocks(const struct kl_plan *plan);
+
+/**
+ * struct kl_plan_block - a place in a basic block
+ * @event: that fires there
+ * @function: index of its function, in kl_plan_text()
+ * @block: index in the function's graph
+ * @behind: behind the block's last instruction that does not jump, not before its first
+ * @reason: why nothing fires there, in one word; NULL: it does
+ */
+struct kl_plan_block {
+	uint32_t event;
+	size_t function;
+	uint32_t block;
+	bool behind;
+	const char *reason;
+};
+
+/**
+ * kl_plan_block - one of the places in basic blocks
+ * @plan: applied plan
+ * @index: below the number of points of kl_plan_blocks()
+ */
+struct kl_plan_block kl_plan_block(const struct kl_plan *plan, uint32_t index);
+
+/**
+ * kl_plan_text - the kernel's text that the places in basic blocks are in
+ * @plan: applied plan; it stays the plan's
+ *
+ * Returns NULL if it has no such places.
+ */
+struct kl_blocks *kl_plan_text(const struct kl_plan *plan);
 
 /**
  * kl_plan_note - what was assumed or left out, in a sentence each

@@ -83,7 +83,7 @@ static void pass(struct walk *w, uint64_t thread, uint32_t block)
 /* One of the edges from a block, or into the function. */
 static size_t choose_edge(const struct walk *w, uint32_t from)
 {
-	size_t found[EDGES], n = 0;
+	size_t found[EDGES] = {}, n = 0;
 
 	for (size_t i = 0; i < w->edges; i++)
 		if (w->edge[i].from == from && (from != KL_PATH_OUTSIDE || !w->edge[i].to))
