@@ -12,7 +12,6 @@
 #include "common.h"
 #include "path.h"
 #include "run.h"
-#include "tally.h"
 
 enum {
 	KEY_TOP = CLI_KEY_OWN,
@@ -181,13 +180,8 @@ static void take_counts(struct path_run *pr)
 	const uint64_t *unexplained = kl_path_profile_blocks(r->profile, true);
 	const uint64_t *edge = kl_path_profile_edges(r->profile);
 	const struct kl_path_edge *list;
-	size_t edges = kl_paths_edges(r->paths, &list), events;
-	uint64_t *fired;
+	size_t edges = kl_paths_edges(r->paths, &list);
 
-	fired = cli_defined_counts(&pr->session, &events);
-	for (size_t i = 0; i < pr->events && i < events; i++)
-		r->block[pr->block_of[i]].fired = fired[i];
-	free(fired);
 	for (uint32_t i = 0; i < r->graph.blocks; i++) {
 		r->block[i].count = passes[i];
 		r->block[i].known = !r->block[i].reason;

@@ -29,7 +29,6 @@ struct cli_path_request {
  * @reason: why its passes cannot be seen; NULL: they can
  * @count: passes; @known: they are known
  * @counted: it had a counter that the others were derived from
- * @fired: as often its event fired, as the module says
  * @unexplained: passes that are in no path
  * @full: its own count, with --check
  */
@@ -38,7 +37,6 @@ struct cli_path_block {
 	uint64_t count;
 	bool known;
 	bool counted;
-	uint64_t fired;
 	uint64_t unexplained;
 	uint64_t full;
 };

@@ -197,7 +197,8 @@ static int write_text(const struct cli_path_request *request, const struct cli_p
 	if (r->profile)
 		print_sum(r, file);
 	else if (request->check)
-		fprintf(file, "\n    %u blocks differ from their own counters\n", r->differ);
+		fprintf(file, "\n    %u blocks differ from their own counters%s\n", r->differ,
+			r->differ ? ": calls were under way when counting began or ended" : "");
 	fprintf(file, "    %.6f seconds time elapsed\n\n", (double)r->elapsed_ns / 1e9);
 	free(shown);
 	return status;
@@ -225,7 +226,6 @@ static json_t *json_blocks(const struct cli_path_request *request, const struct 
 				    block->known ? json_integer((json_int_t)block->count) :
 						   json_null());
 		if (r->profile) {
-			json_object_set_new(row, "fired", json_integer((json_int_t)block->fired));
 			json_object_set_new(row, "unexplained",
 					    json_integer((json_int_t)block->unexplained));
 		} else {
