@@ -334,10 +334,10 @@ const struct cli_command cmd_path = {
 	.help = "Show which paths through a function of the kernel are gone, and how often",
 	.options = options,
 	.runs_command = true,
-	.text = "Records each basic block of FUNCTION that COMMAND passes (or who -a, -p and -u say,\n"
-		"until --duration is over or Ctrl-C), and counts the paths. A path ends where the\n"
-		"function is left or a loop begins again. With --edges nothing is recorded: a few\n"
-		"blocks are counted, from which the counts of all others and of edges follow.\n"
+	.text = "Records each basic block of FUNCTION that COMMAND passes (or who -a, -p and -u\n"
+		"say, until --duration is over or Ctrl-C), and counts the paths. A path ends where\n"
+		"the function is left or a loop begins again. With --edges nothing is recorded: a\n"
+		"few blocks are counted, from which the counts of all others and of edges follow.\n"
 		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
 		"\n"
 		"  kernlens path ksys_read -- cat /etc/passwd\n"

@@ -10,18 +10,20 @@
 #include "../base/base.h"
 #include "path.h"
 
+struct arc {
+	uint32_t from;
+	uint32_t to;
+	int64_t count;
+	bool known;
+	bool circles; /* others that are not known are in a circle with it */
+};
+
 /* Nodes: entry of block i: 2 i, its exit: 2 i + 1, and outside. Arcs: blocks first, then edges. */
 struct flow {
 	const struct kl_paths *p;
 	uint32_t nodes;
 	uint32_t arcs;
-	struct arc {
-		uint32_t from;
-		uint32_t to;
-		int64_t count;
-		bool known;
-		bool circles; /* others that are not known are in a circle with it */
-	} * arc;
+	struct arc *arc;
 	uint32_t *first; /* by node: of its arcs in @touch; one more at the end */
 	uint32_t *touch;
 	uint32_t *order; /* nodes as they were reached */
