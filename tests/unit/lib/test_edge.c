@@ -130,6 +130,14 @@ static bool is_most(const struct made *made, const struct walk *w, const struct 
 	return true;
 }
 
+/* Nothing can have gone along an edge of a block that has not been passed, which is known. */
+static bool is_still(const struct made *made, const struct walk *w, const struct kl_path_edge *edge)
+{
+	return (edge->from != KL_PATH_OUTSIDE && made->seen[edge->from] &&
+		!w->blocks[edge->from]) ||
+	       (edge->to != KL_PATH_OUTSIDE && made->seen[edge->to] && !w->blocks[edge->to]);
+}
+
 static bool is_right(const struct made *made, const struct walk *w, const struct derived *d,
 		     unsigned int *known, unsigned int *unknown)
 {
@@ -141,6 +149,8 @@ static bool is_right(const struct made *made, const struct walk *w, const struct
 		*known += d->edge[i].known;
 		*unknown += !d->edge[i].known;
 		if (d->edge[i].known && d->edge[i].count != w->passes[i])
+			return false;
+		if (!d->edge[i].known && is_still(made, w, &w->edge[i]))
 			return false;
 	}
 	return true;
@@ -188,8 +198,48 @@ static void test_counters(void)
 	unit_check(most == graphs && unknown, "what is not known cannot be");
 }
 
+/* 0 may fault, and goes on in 1, or in the fixup 2, which comes back to 1. */
+static void test_fixup(void)
+{
+	struct kl_block block[] = {
+		{ .first = 0, .n = 1, .end = KL_END_FALL, .next = 1, .taken = UINT32_MAX },
+		{ .first = 1,
+		  .n = 1,
+		  .end = KL_END_RETURN,
+		  .next = UINT32_MAX,
+		  .taken = UINT32_MAX },
+		{ .first = 2,
+		  .n = 1,
+		  .end = KL_END_JUMP,
+		  .next = UINT32_MAX,
+		  .taken = 1,
+		  .entered = true },
+	};
+	struct kl_block_instruction instruction[3] = { { .reason = KL_BLOCK_exception_table } };
+	struct kl_block_graph g = {
+		.block = block, .instruction = instruction, .blocks = 3, .instructions = 3
+	};
+	const bool counted[] = { true, false, true };
+	const uint64_t count[] = { 10, 0, 3 };
+	struct kl_path_value values[3], edges[EDGES];
+	struct kl_paths *p = kl_paths_create(&g, NULL, 0);
+	const struct kl_path_edge *edge;
+	bool chosen[3];
+
+	unit_check(kl_paths_choose(p, chosen) == 3,
+		   "a block that faults needs a counter of its own");
+	unit_check(kl_paths_edges(p, &edge) == 6 && edge[1].from == 0 &&
+			   edge[1].to == KL_PATH_OUTSIDE,
+		   "and may go on outside");
+	unit_check(!kl_paths_derive(p, counted, count, values, edges) && !values[1].known &&
+			   !edges[0].known && edges[3].known && edges[3].count == 3,
+		   "what it goes on to does not follow from it");
+	kl_paths_destroy(p);
+}
+
 int main(void)
 {
+	test_fixup();
 	test_counters();
 	return unit_end();
 }
