@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens path: which paths through a function of the kernel are gone, and how often. Each block
+ * kernlens path: which paths through a function of the kernel are taken, and how often. Each block
  * is an event; what is recorded is read while the command runs, and nothing is kept of it but the
  * counts of paths. The table goes to stderr, JSON to stdout, as count's.
  */
@@ -331,7 +331,7 @@ static int exec_path(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_path = {
 	.name = "path",
 	.args = "FUNCTION [OPTION...] [-- COMMAND [ARGUMENT...]]",
-	.help = "Show which paths through a function of the kernel are gone, and how often",
+	.help = "Show which paths through a function of the kernel are taken, and how often",
 	.options = options,
 	.runs_command = true,
 	.text = "Records each basic block of FUNCTION that COMMAND passes (or who -a, -p and -u\n"

@@ -2,13 +2,13 @@
 #
 # What others do with kernlens. Uses BUILD, CACHE, KERNELS, CC, CFLAGS and module-NAME.
 #
-#   examples         examples/handler for each kernel, and the programs of examples/2007
+#   examples         examples/handler for each kernel, and the programs of examples/2000 and 2007
 #   example-NAME     the same for one, at build/RELEASE/kl_largest.ko
 #
 # A copy of links for each kernel, as for the module; its symbols are those of the kernlens.ko
 # that was built last.
 
-EXAMPLE_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard examples/2007/*.c))
+EXAMPLE_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard examples/2000/*.c examples/2007/*.c))
 
 examples: $(KERNELS:%=example-%) $(EXAMPLE_PROGRAMS)
 
