@@ -52,7 +52,7 @@ stimulus-%: $(CACHE)/%/release
 		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
 	cp $$tree/kl_stimulus.ko $(BUILD)/$$release/kl_stimulus.ko
 
-program-%: module-%
+program-%: $(CACHE)/%/release module-%
 	@release=$$(cat $<); tree=$(BUILD)/$$release/program; mkdir -p $$tree/kernel/session; \
 	find $$tree -type l -delete; \
 	cp -fs $(CURDIR)/tests/kernel/program/* $$tree/ && cp -rs $(CURDIR)/uapi $$tree/ && \
