@@ -21,6 +21,12 @@ FLOW = ["vfs_*", "path_*", "link_*"]  # of these, whose graphs are gone through
 CALLS = 1000
 # The device's call that reads counters, as ftrace prints it.
 COUNTS_CALL = re.compile(r"sys_ioctl\(fd: \w+, cmd: c0\w{4}62,")
+# Passed all the time, in interrupts, too, and by what firing an event itself calls.
+HOT = ["schedule", "__schedule", "try_to_wake_up", "_raw_spin*", "hrtimer_*", "kmem_cache_alloc*", "irq_work*",
+       "__wake_up*", "ktime_get*", "update_*", "enqueue_*", "dequeue_*", "exc_page_fault*", "handle_mm_fault*", "rcu_*"]
+DEEP = ["vfs_read", "schedule", "try_to_wake_up", "handle_mm_fault", "irq_work_queue", "__wake_up_common"]
+LOAD = "for i in 1 2; do (while :; do ls -lR /usr/share/doc | head -300; cat /proc/*/status; done >/dev/null 2>&1) & done; " \
+       "sleep 4; kill $(jobs -p)"
 IOCTL = ["sys_enter_ioctl", "sys_exit_ioctl"]
 CPU = "/sys/devices/system/cpu/cpu1/online"
 # Tasks that sleep in a call when counting begins or ends are in one of its two blocks only.
@@ -125,6 +131,17 @@ def check_events():
     entry = rule["entries"][0]
     report(entry["count"] >= 20 and 0.3e9 < entry["sum"] < 4e9 and not rule["faults"],
            "20 reads of a pipe that is written to each 20 ms take about 0.4 s", rule)
+
+
+def check_hot():
+    """Firing all the time on two processors; a complaint of the kernel's is a panic here."""
+    for functions, more in (HOT, []), (DEEP, ["-v", "kstack", "-v", "rdi"]):
+        events = ",".join(f"block:{name}" for name in functions)
+        said = run("record", "-a", "--overwrite", "--buffer", "2M", "--force", "-o", f"{out}/hot", *more, "-e", events, "--",
+                   "bash", "-c", LOAD).stderr
+        records = int(re.search(r"([0-9,]+) records", said)[1].replace(",", ""))
+        what = "with call traces and a register" if more else "without fields"
+        report(records > 10000, f"what all pass, {what}: {records} records of the last moments", said)
 
 
 def traced():
@@ -252,6 +269,7 @@ def check_diff():
 
 check_count()
 check_events()
+check_hot()
 check_coverage()
 check_diff()
 print(f"1..{count}")
