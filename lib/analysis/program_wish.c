@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which blocks of a program a user means: taking the text apart, matching, and naming the events. */
+/* Which blocks of a program a user means: taking the text apart, matching, naming the events. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

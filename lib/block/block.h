@@ -154,6 +154,7 @@ struct kl_constants {
 	uint64_t (*value)[KL_REGISTERS];
 	bool *known;
 };
+
 int kl_constants_find(const struct kl_blocks *b, const struct kl_block_graph *g,
 		      struct kl_constants *c);
 void kl_constants_free(struct kl_constants *c);

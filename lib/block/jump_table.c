@@ -345,7 +345,7 @@ static void find_fixed(const struct kl_blocks *b, const struct kl_block_graph *g
 {
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
-	uint32_t other = (uint16_t)~CALLEE_SAVED;
+	uint32_t other = ~CALLEE_SAVED & 0xffff;
 
 	memset(fixed, 0, KL_REGISTERS * sizeof(*fixed));
 	for (uint32_t i = 0; i < g->instructions; i++) {

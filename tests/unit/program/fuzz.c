@@ -166,12 +166,9 @@ static void set_rest(struct kl_abi_op *op, u32 left)
 		op->imm64 = random_gaps(op->a) | text;
 		break;
 	case KL_OP_TEXT:
-		op->b = random_below(2);
-		op->imm64 = text;
-		break;
 	case KL_OP_VARIABLE_TEXT:
 		op->b = random_below(2);
-		op->imm = VARIABLE_TEXT;
+		op->imm = op->code == KL_OP_TEXT ? 0 : VARIABLE_TEXT;
 		op->imm64 = text;
 		break;
 	case KL_OP_ARG:
