@@ -150,6 +150,8 @@ int kl_plan(struct kl_block_graph *graph);
  * known. @known: something does.
  */
 #define KL_REGISTERS 16
+#define KL_CALLEE_SAVED 0xf028u /* rbx, rbp, r12 to r15 */
+
 struct kl_constants {
 	uint64_t (*value)[KL_REGISTERS];
 	bool *known;

@@ -10,8 +10,6 @@
 #include "../base/base.h"
 #include "block.h"
 
-#define CALLEE_SAVED 0xf028u /* rbx, rbp, r12 to r15 */
-
 struct flow {
 	const struct kl_blocks *b;
 	const struct kl_block_graph *g;
@@ -91,7 +89,7 @@ static void apply(const struct flow *f, uint32_t index, uint64_t value[KL_REGIST
 			value[number] = i ? 0 : to;
 	}
 	for (int i = 0; at->end == KL_END_CALL && i < KL_REGISTERS; i++)
-		if (!(CALLEE_SAVED & 1u << i))
+		if (!(KL_CALLEE_SAVED & 1u << i))
 			value[i] = 0;
 }
 

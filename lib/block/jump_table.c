@@ -15,7 +15,6 @@
 #define BOUNDS 8
 #define PATH_MAX_INSTRUCTIONS 64
 #define ENTRIES_MAX 4096
-#define CALLEE_SAVED 0xf028u /* rbx, rbp, r12 to r15 */
 
 enum kind {
 	LINEAR, /* number + scale * the number @id; a constant without scale */
@@ -321,7 +320,7 @@ static void follow(struct path *p, const ZydisDecodedInstruction *in,
 	} else if (in->meta.category == ZYDIS_CATEGORY_CALL ||
 		   in->meta.category == ZYDIS_CATEGORY_SYSCALL) {
 		for (int i = 0; i < KL_REGISTERS; i++)
-			if (!(CALLEE_SAVED & 1u << i) || !is_constant(&p->reg[i]))
+			if (!(KL_CALLEE_SAVED & 1u << i) || !is_constant(&p->reg[i]))
 				p->reg[i] = unknown(p);
 		p->slots = 0;
 		p->compared = false;
@@ -345,7 +344,7 @@ static void find_fixed(const struct kl_blocks *b, const struct kl_block_graph *g
 {
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
-	uint32_t other = ~CALLEE_SAVED & 0xffff;
+	uint32_t other = ~KL_CALLEE_SAVED & 0xffff;
 
 	memset(fixed, 0, KL_REGISTERS * sizeof(*fixed));
 	for (uint32_t i = 0; i < g->instructions; i++) {
