@@ -80,7 +80,9 @@ void kl_stack_end(struct kl_stack_start before)
 /* Of what is fired, where it does not begin with us; or NULL. */
 static struct pt_regs *start_registers(void)
 {
-	if (this_cpu_read(stack_start.level) == level() + 1)
+	u32 of = this_cpu_read(stack_start.level);
+
+	if (unlikely(of) && of == level() + 1)
 		return this_cpu_read(stack_start.regs);
 	return kl_tick_registers();
 }
