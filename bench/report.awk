@@ -50,7 +50,7 @@ function check_plain(   operation, a, b)
 			continue
 		a = least["plain", operation, "before"]
 		b = least["plain", operation, "after"]
-		if (a - b > a / 1000 + 2 || b - a > a / 1000 + 2)
+		if (a - b > a / 500 + 2 || b - a > a / 500 + 2)
 			fail(operation " without tracing: " a " before, " b " after")
 	}
 }

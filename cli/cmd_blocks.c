@@ -470,10 +470,10 @@ const struct cli_command cmd_blocks = {
 	.name = "blocks",
 	.args = "[PATH:]FUNCTION... | --survey",
 	.help = "Show the basic blocks of functions of the kernel or a program",
-	.text = "FUNCTION is a name, or a pattern as for a shell, of the kernel, or of the program\n"
-		"or library PATH. Each block has the places where an instrument could be\n"
-		"put, before it and behind it, or why there is none; see kernlens-blocks(1).\n"
-		"Reading the kernel's text needs CAP_SYS_RAWIO.\n"
+	.text = "FUNCTION is a name, or a pattern as for a shell, of the kernel, or of the\n"
+		"program or library PATH. Each block has the places where an instrument could\n"
+		"be put, before it and behind it, or why there is none; see\n"
+		"kernlens-blocks(1). Reading the kernel's text needs CAP_SYS_RAWIO.\n"
 		"\n"
 		"  kernlens blocks ksys_read\n"
 		"  kernlens blocks --asm --dot vfs_read | dot -Tsvg >vfs_read.svg\n"
