@@ -250,18 +250,18 @@ static int print_program(struct printer *p, const char *text)
 	p->program = kl_program_open(wish.path);
 	if (!p->program)
 		status = cli_library_error(-errno, NULL);
-	else if (wish.at_offset || wish.at_number || wish.behind)
+	else if (wish.want.at_offset || wish.want.at_number || wish.want.behind)
 		status = cli_error(-EINVAL, "\"%s\" is not PATH:FUNCTION", text);
 	else
 		p->blocks = kl_program_blocks(p->program);
 	while (!status &&
-	       (index = kl_program_next(p->program, wish.pattern, &position, &name)) >= 0) {
+	       (index = kl_program_next(p->program, wish.want.pattern, &position, &name)) >= 0) {
 		ret = print_index(p, index, name);
 		status = ret ? cli_library_error(ret, NULL) : CLI_OK;
 		found = true;
 	}
 	if (!status && !found)
-		status = cli_error(-ENOENT, "%s has no function %s", wish.path, wish.pattern);
+		status = cli_error(-ENOENT, "%s has no function %s", wish.path, wish.want.pattern);
 	kl_program_close(p->program);
 	p->program = NULL;
 	kl_program_wish_free(&wish);

@@ -132,7 +132,7 @@ static const struct kl_block_point *point_of(const struct view *v, uint32_t bloc
 {
 	const struct kl_block *of = &v->graph.block[block];
 
-	return v->wish->behind ? &of->post : &of->pre;
+	return v->wish->want.behind ? &of->post : &of->pre;
 }
 
 static const uint64_t *count_of(const struct view *v, uint32_t block)
@@ -155,7 +155,7 @@ static void print_row(const struct view *v, uint32_t i)
 			 count ? cli_print_count(number, *count) : "-", i, block->begin,
 			 block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_taken(&v->graph, i, taken),
-			 v->wish->behind ? "behind  " : "", count ? "" : "not counted: ",
+			 v->wish->want.behind ? "behind  " : "", count ? "" : "not counted: ",
 			 count ? "" : kl_block_reason_name(point_of(v, i)->reason),
 			 cli_block_source(v->program, &v->graph, block, where));
 	if (v->c->of->instructions)
@@ -176,7 +176,7 @@ static void print_function(const struct view *v)
 		kl_buffer_printf(text, "%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "count", "block",
 				 "offset", "bytes", "instr", "ends", "next", "taken");
 	for (uint32_t i = 0; i < g->blocks && !g->function.reason; i++)
-		if (kl_program_wish_fits(v->wish, g, i))
+		if (kl_block_want_fits(&v->wish->want, g, i))
 			print_row(v, i);
 	kl_buffer_add_char(text, '\n');
 }
@@ -191,11 +191,11 @@ static void add_json(const struct view *v)
 		const uint64_t *count = count_of(v, i);
 		json_t *row;
 
-		if (!kl_program_wish_fits(v->wish, g, i))
+		if (!kl_block_want_fits(&v->wish->want, g, i))
 			continue;
 		row = json_pack("{s:I, s:I, s:I, s:b}", "block", (json_int_t)i, "offset",
 				(json_int_t)block->begin, "bytes", (json_int_t)block->bytes, "post",
-				v->wish->behind);
+				v->wish->want.behind);
 		if (count)
 			json_object_set_new(row, "count", json_integer((json_int_t)*count));
 		else
@@ -218,7 +218,8 @@ static int list_functions(struct view *v)
 	size_t position = 0;
 	long index;
 
-	while ((index = kl_program_next(v->program, v->wish->pattern, &position, &v->name)) >= 0) {
+	while ((index = kl_program_next(v->program, v->wish->want.pattern, &position, &v->name)) >=
+	       0) {
 		int ret = kl_blocks_graph(kl_program_blocks(v->program), (size_t)index, &v->graph);
 
 		if (ret)

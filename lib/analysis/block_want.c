@@ -3,26 +3,22 @@
  * What a user writes to name blocks: FUNCTION[+OFFSET|#NUMBER], where FUNCTION may be a pattern,
  * and the functions and blocks that it means. For counting and for events.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <kernlens/splice.h>
 #include "../base/base.h"
+#include "block_want.h"
 
-static int fail_form(const char *text)
+int kl_block_want_take(struct kl_block_want *want, const char *text)
 {
-	return kl_fail(EINVAL, "\"%s\" is not FUNCTION[+OFFSET|#NUMBER][:post]", text);
-}
-
-int kl_block_want_parse(struct kl_block_want *want, const char *text)
-{
-	const char *from = strncmp(text, "block:", 6) ? text : text + 6;
 	char *at, *rest = NULL;
 
-	*want = (struct kl_block_want){ .pattern = strdup(from) };
+	*want = (struct kl_block_want){ .pattern = strdup(text) };
 	if (!want->pattern)
-		return kl_fail(ENOMEM, "out of memory");
+		return -ENOMEM;
 	at = strrchr(want->pattern, ':');
 	if (at && (!strcmp(at, ":post") || !strcmp(at, ":pre"))) {
 		want->behind = !strcmp(at, ":post");
@@ -35,10 +31,22 @@ int kl_block_want_parse(struct kl_block_want *want, const char *text)
 		*at++ = '\0';
 		want->number = strtoull(at, &rest, 0);
 	}
-	if (*want->pattern && !strchr(want->pattern, ':') && (!at || (rest != at && !*rest)))
+	if (*want->pattern && !strchr(want->pattern, ':') &&
+	    (!at || (isdigit((unsigned char)*at) && !*rest)))
 		return 0;
 	kl_block_want_free(want);
-	return fail_form(text);
+	return -EINVAL;
+}
+
+int kl_block_want_parse(struct kl_block_want *want, const char *text)
+{
+	int ret = kl_block_want_take(want, strncmp(text, "block:", 6) ? text : text + 6);
+
+	if (ret == -ENOMEM)
+		return kl_fail(ENOMEM, "out of memory");
+	if (ret)
+		return kl_fail(EINVAL, "\"%s\" is not FUNCTION[+OFFSET|#NUMBER][:post]", text);
+	return 0;
 }
 
 void kl_block_want_free(struct kl_block_want *want)

@@ -44,7 +44,7 @@ static int add_block(struct maker *m, const struct kl_block_graph *g, uint32_t n
 		     const char *function)
 {
 	const struct kl_block *block = &g->block[number];
-	const struct kl_block_point *point = m->wish.behind ? &block->post : &block->pre;
+	const struct kl_block_point *point = m->wish.want.behind ? &block->post : &block->pre;
 	struct kl_plan_place *place = m->place;
 	uint64_t offset;
 	int ret;
@@ -60,7 +60,7 @@ static int add_block(struct maker *m, const struct kl_block_graph *g, uint32_t n
 	if (ret)
 		return ret;
 	snprintf(place->help, sizeof(place->help), "%s of block %u of %s in a program",
-		 m->wish.behind ? "End" : "Start", number, function);
+		 m->wish.want.behind ? "End" : "Start", number, function);
 	place->event = (struct kl_plan_event){
 		.kind = KL_SOURCE_KIND_UPROBE,
 		.arg = offset,
@@ -83,7 +83,7 @@ static int add_function(struct maker *m, size_t index, const char *name)
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; !ret && i < graph.blocks; i++)
-		if (kl_program_wish_fits(&m->wish, &graph, i))
+		if (kl_block_want_fits(&m->wish.want, &graph, i))
 			ret = add_block(m, &graph, i, name);
 	kl_block_graph_free(&graph);
 	return ret;
@@ -97,7 +97,7 @@ static int check_found(const struct maker *m, bool named)
 
 	if (!named)
 		return kl_spec_fail(list, at, "%s has no function %s", m->wish.path,
-				    m->wish.pattern);
+				    m->wish.want.pattern);
 	if (!m->blocks)
 		return kl_spec_fail(list, at, "no block is there; kernlens blocks shows them");
 	if (!m->added)
@@ -119,7 +119,7 @@ static int add_functions(struct maker *m)
 	int ret = 0;
 
 	while (!ret &&
-	       (index = kl_program_next(m->program, m->wish.pattern, &position, &name)) >= 0) {
+	       (index = kl_program_next(m->program, m->wish.want.pattern, &position, &name)) >= 0) {
 		named = true;
 		ret = add_function(m, (size_t)index, name);
 	}

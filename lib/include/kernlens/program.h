@@ -12,25 +12,18 @@
 #include <stdint.h>
 
 #include <kernlens/block.h>
+#include <kernlens/splice.h>
 
 #pragma GCC visibility push(default)
 
 /**
  * struct kl_program_wish - blocks of a program as a user writes them
  * @path: the file
- * @pattern: of functions, as for a shell; "0xADDRESS": the one that has it
- * @at_offset: @number is where the block begins, from the function's start
- * @at_number: @number is which of the blocks it is
- * @number: see there
- * @behind: behind the block's last instruction that does not jump, not before its first
+ * @want: which; a pattern that is "0xADDRESS" is the function that has it
  */
 struct kl_program_wish {
 	char *path;
-	char *pattern;
-	bool at_offset;
-	bool at_number;
-	uint64_t number;
-	bool behind;
+	struct kl_block_want want;
 };
 
 /**
@@ -67,15 +60,6 @@ int kl_program_wish_parse(struct kl_program_wish *wish, const char *text);
  * @wish: or all zero
  */
 void kl_program_wish_free(struct kl_program_wish *wish);
-
-/**
- * kl_program_wish_fits - does it mean this block?
- * @wish: parsed
- * @graph: of a function that fits
- * @block: index
- */
-bool kl_program_wish_fits(const struct kl_program_wish *wish, const struct kl_block_graph *graph,
-			  uint32_t block);
 
 /**
  * kl_program_wish_name - what the event at a block is called

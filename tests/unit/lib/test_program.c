@@ -51,13 +51,15 @@ static void test_parts(void)
 	struct kl_program_wish wish;
 	bool refused = true;
 
-	unit_check(!kl_program_wish_parse(&wish, "block:/a/b:f+0x1f:post") && wish.at_offset &&
-			   wish.number == 0x1f && wish.behind && !strcmp(wish.path, "/a/b") &&
-			   !strcmp(wish.pattern, "f") && !wish.at_number,
+	unit_check(!kl_program_wish_parse(&wish, "block:/a/b:f+0x1f:post") && wish.want.at_offset &&
+			   wish.want.number == 0x1f && wish.want.behind &&
+			   !strcmp(wish.path, "/a/b") && !strcmp(wish.want.pattern, "f") &&
+			   !wish.want.at_number,
 		   "an offset, behind");
 	kl_program_wish_free(&wish);
-	unit_check(!kl_program_wish_parse(&wish, "b/c:g*#12:pre") && wish.at_number &&
-			   wish.number == 12 && !wish.behind && !strcmp(wish.pattern, "g*"),
+	unit_check(!kl_program_wish_parse(&wish, "b/c:g*#12:pre") && wish.want.at_number &&
+			   wish.want.number == 12 && !wish.want.behind &&
+			   !strcmp(wish.want.pattern, "g*"),
 		   "a number, before");
 	kl_program_wish_free(&wish);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
