@@ -83,31 +83,34 @@ module-%: $(CACHE)/%/release
 
 # ------------------------------------------------------------- what it does
 
+# On all processors, unless whoever called make has said how many.
+ALL_CPUS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 demo test test-debug bench vm: | $(CACHE)/qemu/version
 
 demo:
 	@scripts/deps build vm test
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(ALL_CPUS) all
 	@scripts/demo
 
 test:
 	@scripts/deps build vm test check bench
-	@$(MAKE) --no-print-directory all test-programs
+	@$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs
 	@tests/run
 
 test-debug:
 	@scripts/deps build vm test
-	@$(MAKE) --no-print-directory KERNELS=6.1-debug all kernel-tests
+	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests
 	@KL_TEST_TIMEOUT=3600 tests/run --debug
 
 check:
 	@scripts/deps build vm check
-	@$(MAKE) --no-print-directory all test-programs
+	@$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs
 	@scripts/check/run
 
 bench:
 	@scripts/deps build vm bench
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(ALL_CPUS) all
 	@bench/run full
 
 vm: modules
