@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "../compat/uprobe.h"
 #include "../session/session.h"
 #include "defined_kinds.h"
 #include "source.h"
@@ -373,7 +374,8 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 	if (returns)
 		kl_hooks_update(&table->returns, NULL);
 	if (programs)
-		kl_uprobes_synchronize();
+		/* Once for all of them: each wait takes as long. */
+		kl_uprobe_synchronize();
 	mutex_unlock(&table->lock);
 }
 
@@ -440,17 +442,9 @@ u64 kl_defined_missed(const struct kl_session *s)
  */
 bool kl_defined_is_tick(const struct kl_session *s, u32 id)
 {
-	struct kl_defined_batch *batch;
-	u32 i = id - KL_EV_DYNAMIC;
+	const struct kl_defined *d = s->defined ? kl_defined_find(s->defined, id) : NULL;
 
-	if (!s->defined)
-		return false;
-	list_for_each_entry(batch, &s->defined->batches, list) {
-		if (i < batch->n)
-			return batch->of[i].kind == KL_SOURCE_KIND_TICK;
-		i -= batch->n;
-	}
-	return false;
+	return d && d->kind == KL_SOURCE_KIND_TICK;
 }
 
 /**

@@ -164,23 +164,14 @@ void kl_block_fire(const struct kl_block_place *place, const struct kl_block_reg
 const struct kl_defined *kl_defined_block(struct kl_session *s, u32 id)
 {
 	struct kl_defined_table *table = s->defined;
-	const struct kl_defined *found = NULL;
-	struct kl_defined_batch *batch;
-	u32 i = id - KL_EV_DYNAMIC;
+	const struct kl_defined *found;
 
 	if (!table)
 		return NULL;
 	mutex_lock(&table->lock);
-	list_for_each_entry(batch, &table->batches, list) {
-		if (i < batch->n) {
-			if (batch->of[i].kind == KL_SOURCE_KIND_BLOCK)
-				found = &batch->of[i];
-			break;
-		}
-		i -= batch->n;
-	}
+	found = kl_defined_find(table, id);
 	mutex_unlock(&table->lock);
-	return found;
+	return found && found->kind == KL_SOURCE_KIND_BLOCK ? found : NULL;
 }
 
 /**

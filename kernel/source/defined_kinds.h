@@ -127,6 +127,20 @@ struct kl_defined_table {
 	list_for_each_entry(batch, &(table)->batches, list) \
 		for (d = (batch)->of; d < (batch)->of + (batch)->n; d++)
 
+/* A definition by its id; NULL: there is none. Context: process, nothing is defined meanwhile. */
+static inline struct kl_defined *kl_defined_find(const struct kl_defined_table *table, u32 id)
+{
+	struct kl_defined_batch *batch;
+	u32 i = id - KL_EV_DYNAMIC;
+
+	list_for_each_entry(batch, &table->batches, list) {
+		if (i < batch->n)
+			return &batch->of[i];
+		i -= batch->n;
+	}
+	return NULL;
+}
+
 /**
  * struct kl_defined_kind - what a kind of source can do
  * @arguments: that it has
@@ -153,8 +167,6 @@ extern const struct kl_defined_kind kl_defined_tick;
 extern const struct kl_defined_kind kl_defined_uprobe;
 extern const struct kl_defined_kind kl_defined_uretprobe;
 extern const struct kl_defined_kind kl_defined_block_kind;
-
-void kl_uprobes_synchronize(void);
 
 /* defined.c: for each table, while none is added or taken away */
 void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data);

@@ -113,16 +113,6 @@ static void detach(struct kl_defined *d)
 			     &d->uprobe->consumer);
 }
 
-/**
- * kl_uprobes_synchronize - wait for handlers of places that have been detached
- *
- * Once for all of them: each wait takes as long. Context: may sleep.
- */
-void kl_uprobes_synchronize(void)
-{
-	kl_uprobe_synchronize();
-}
-
 const struct kl_defined_kind kl_defined_uprobe = {
 	.arguments = ARGUMENTS,
 	.create = create,
