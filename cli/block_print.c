@@ -71,3 +71,32 @@ void cli_print_instructions(const struct kl_blocks *blocks, const struct kl_bloc
 		kl_buffer_add_char(text, '\n');
 	}
 }
+
+void cli_print_function(const struct kl_block_graph *g, const char *name, const char *none,
+			struct kl_buffer *text)
+{
+	const struct kl_block_function *f = &g->function;
+
+	kl_buffer_add_string(text, name);
+	if (*f->module)
+		kl_buffer_printf(text, " [%s]", f->module);
+	kl_buffer_printf(text, "  0x%llx, %u bytes, %u blocks", (unsigned long long)f->address,
+			 f->bytes, g->blocks);
+	if (f->reason)
+		kl_buffer_printf(text, ", %s: %s", none, kl_block_reason_help(f->reason));
+	kl_buffer_add_char(text, '\n');
+}
+
+void cli_json_module(const struct kl_block_graph *g, json_t *function)
+{
+	if (*g->function.module)
+		json_object_set_new(function, "module", json_string(g->function.module));
+}
+
+void cli_print_counted(const struct kl_block_graph *g, const char *name, struct kl_buffer *text)
+{
+	cli_print_function(g, name, "none can be counted", text);
+	if (!g->function.reason)
+		kl_buffer_printf(text, "%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "count", "block",
+				 "offset", "bytes", "instr", "ends", "next", "taken");
+}

@@ -26,6 +26,16 @@ const char *cli_block_source(struct kl_program *program, const struct kl_block_g
 void cli_json_block_source(struct kl_program *program, const struct kl_block_graph *g,
 			   const struct kl_block *block, json_t *row);
 
+/* A function's line; @none: what it does not have if it has a reason. */
+void cli_print_function(const struct kl_block_graph *g, const char *name, const char *none,
+			struct kl_buffer *text);
+
+/* The module of a function, if it is of one. */
+void cli_json_module(const struct kl_block_graph *g, json_t *function);
+
+/* The head of a function's counts, and of their columns unless none can be counted. */
+void cli_print_counted(const struct kl_block_graph *g, const char *name, struct kl_buffer *text);
+
 /* A line for each instruction of a block, with address and bytes, appended. */
 void cli_print_instructions(const struct kl_blocks *blocks, const struct kl_block_graph *g,
 			    const struct kl_block *block, struct kl_buffer *text);

@@ -71,12 +71,8 @@ static void print_text(struct printer *p, const struct kl_block_graph *g)
 	char pre[64], post[64], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
 	char where[CLI_BLOCK_SOURCE_MAX];
 
-	kl_buffer_printf(&p->text, "%s  0x%llx, %u bytes, %u blocks%s%s\n", p->name,
-			 (unsigned long long)g->function.address, g->function.bytes, g->blocks,
-			 !g->function.reason ? "" :
-			 p->program	     ? ", none has a uprobe: " :
-					       ", none has a splice: ",
-			 g->function.reason ? kl_block_reason_help(g->function.reason) : "");
+	cli_print_function(g, p->name, p->program ? "none has a uprobe" : "none has a splice",
+			   &p->text);
 	kl_buffer_printf(&p->text, "%5s  %-8s %5s %5s  %-6s  %5s %5s  %-24s %-*s%s\n", "block",
 			 "offset", "bytes", "instr", "ends", "next", "taken", "before",
 			 p->program ? 17 : 0, "behind", p->program ? " source" : "");
@@ -203,6 +199,7 @@ static void add_json(struct printer *p, const struct kl_block_graph *g)
 			     json_sprintf("0x%llx", (unsigned long long)g->function.address),
 			     "bytes", (json_int_t)g->function.bytes, "reason",
 			     kl_block_reason_name(g->function.reason), "blocks", blocks);
+	cli_json_module(g, function);
 	if (p->program)
 		json_object_set_new(function, "program",
 				    cli_json_text(kl_program_path(p->program)));
@@ -228,11 +225,6 @@ static int print_index(struct printer *p, long index, const char *name)
 	if (!p->list && !cli_write_buffer(&p->text, stdout))
 		return -EIO;
 	return 0;
-}
-
-static int print_function(struct printer *p, uint64_t address)
-{
-	return print_index(p, kl_blocks_find(p->blocks, address), NULL);
 }
 
 /* All functions of a program that a text fits. */
@@ -268,28 +260,27 @@ static int print_program(struct printer *p, const char *text)
 	return status;
 }
 
-/* All functions of the kernel itself that a name or pattern fits. */
+static int print_found(void *context, size_t index)
+{
+	return print_index(context, (long)index, NULL);
+}
+
+/* All functions of the kernel and its modules that a name or pattern fits. */
 static int print_functions(struct printer *p, const char *pattern)
 {
-	const struct kl_symbols *symbols = p->symbols;
-	struct kl_symbol symbol;
-	size_t position = 0;
-	bool found = false;
-	int ret = 0;
+	struct kl_block_want want;
+	int status, ret = kl_block_want_parse(&want, pattern);
 
-	while (!ret && kl_symbols_next(symbols, pattern, true, &position, &symbol)) {
-		if (*symbol.module)
-			continue;
-		ret = print_function(p, symbol.address);
-		found |= !ret;
-		/* What has been freed after the boot is still among the symbols of some kernels. */
-		if (ret == -ENOENT)
-			ret = 0;
+	if (ret)
+		return cli_library_error(ret, NULL);
+	if (want.at_offset || want.at_number || want.behind) {
+		status = cli_error(-EINVAL, "\"%s\" is not [MODULE:]FUNCTION", pattern);
+	} else {
+		ret = kl_block_want_visit(&want, p->symbols, p->kernel, print_found, p);
+		status = ret ? cli_library_error(ret, NULL) : CLI_OK;
 	}
-	if (ret || found)
-		return ret;
-	ret = kl_symbols_find(symbols, pattern, &symbol);
-	return ret < 0 ? ret : print_function(p, symbol.address);
+	kl_block_want_free(&want);
+	return status;
 }
 
 /* ------------------------------------------------------------------ all of them */
@@ -399,15 +390,12 @@ static int open_kernel(struct printer *p)
 
 static int print_pattern(struct printer *p, const char *pattern)
 {
-	int status, ret;
+	int status;
 
 	if (kl_program_wish_is(pattern))
 		return print_program(p, pattern);
 	status = open_kernel(p);
-	if (status)
-		return status;
-	ret = print_functions(p, pattern);
-	return ret ? cli_library_error(ret, NULL) : CLI_OK;
+	return status ?: print_functions(p, pattern);
 }
 
 static int run(const struct wish *wish, int n, char **patterns)
@@ -468,15 +456,16 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cmd_blocks = {
 	.name = "blocks",
-	.args = "[PATH:]FUNCTION... | --survey",
+	.args = "[PATH:|MODULE:]FUNCTION... | --survey",
 	.help = "Show the basic blocks of functions of the kernel or a program",
-	.text = "FUNCTION is a name, or a pattern as for a shell, of the kernel, or of the\n"
-		"program or library PATH. Each block has the places where an instrument could\n"
+	.text = "FUNCTION is a name, or a pattern as for a shell, of the kernel, of a loaded\n"
+		"MODULE, or of the program or library PATH. Each block has the places where an instrument could\n"
 		"be put, before it and behind it, or why there is none; see\n"
 		"kernlens-blocks(1). Reading the kernel's text needs CAP_SYS_RAWIO.\n"
 		"\n"
 		"  kernlens blocks ksys_read\n"
 		"  kernlens blocks --asm --dot vfs_read | dot -Tsvg >vfs_read.svg\n"
+		"  kernlens blocks ext4:ext4_sync_file\n"
 		"  kernlens blocks ./program:main\n"
 		"  kernlens blocks --survey\n",
 	.options = options,

@@ -81,13 +81,7 @@ static void print_function(const struct count_run *cr, const struct kl_block_gra
 {
 	const struct kl_splice_wish **sorted = sorted_wishes(f);
 
-	kl_buffer_printf(text, "%s  0x%llx, %u bytes, %u blocks%s%s\n", g->function.name,
-			 (unsigned long long)g->function.address, g->function.bytes, g->blocks,
-			 g->function.reason ? ", none can be counted: " : "",
-			 g->function.reason ? kl_block_reason_help(g->function.reason) : "");
-	if (!g->function.reason)
-		kl_buffer_printf(text, "%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "count", "block",
-				 "offset", "bytes", "instr", "ends", "next", "taken");
+	cli_print_counted(g, g->function.name, text);
 	for (uint32_t i = 0; i < f->n && !g->function.reason; i++) {
 		print_row(cr, g, f, sorted[i], text);
 		if (cr->instructions && (i + 1 == f->n || sorted[i + 1]->block != sorted[i]->block))
@@ -104,7 +98,7 @@ static json_t *json_function(const struct count_run *cr, const struct kl_block_g
 			     const struct cli_spliced_function *f)
 {
 	const struct kl_splice_wish **sorted = sorted_wishes(f);
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *function;
 
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct kl_splice_wish *wish = sorted[i];
@@ -123,9 +117,11 @@ static json_t *json_function(const struct count_run *cr, const struct kl_block_g
 		json_array_append_new(rows, row);
 	}
 	free(sorted);
-	return json_pack("{s:s, s:o, s:o}", "function", g->function.name, "address",
-			 json_sprintf("0x%llx", (unsigned long long)g->function.address), "points",
-			 rows);
+	function = json_pack("{s:s, s:o, s:o}", "function", g->function.name, "address",
+			     json_sprintf("0x%llx", (unsigned long long)g->function.address),
+			     "points", rows);
+	cli_json_module(g, function);
+	return function;
 }
 
 /* --------------------------------------------------------------------- output */
@@ -182,17 +178,12 @@ static int write_text(const struct count_run *cr, FILE *file)
 
 static int write_result(const struct count_run *cr)
 {
-	FILE *file = cli_settings.json ? stdout : stderr;
-	int status;
+	FILE *file = cli_open_result(cr->path, cli_settings.json);
 
-	if (cr->path)
-		file = cli_settings.json ? freopen(cr->path, "we", stdout) : fopen(cr->path, "we");
 	if (!file)
-		return cli_error(-errno, "%s: %s", cr->path, strerror(errno));
-	status = cli_settings.json ? write_json(cr) : write_text(cr, file);
-	if (file != stdout && file != stderr && fclose(file))
-		status = cli_error(-errno, "%s: %s", cr->path, strerror(errno));
-	return status;
+		return CLI_FAILED;
+	return cli_close_result(file, cr->path,
+				cli_settings.json ? write_json(cr) : write_text(cr, file));
 }
 
 static bool is_of_program(const char *text)
@@ -286,8 +277,9 @@ const struct cli_command cmd_count = {
 	.runs_command = true,
 	.text = "Diverts the kernel's text to counters, runs COMMAND (or waits for --duration or\n"
 		"Ctrl-C), and takes all back. Passes by all tasks and interrupts are counted.\n"
-		"FUNCTION may be a pattern; +OFFSET and #NUMBER are one block, as kernlens blocks\n"
-		"shows them; :post counts behind a block's last instruction that does not jump.\n"
+		"FUNCTION may be a pattern, or MODULE:FUNCTION; +OFFSET and #NUMBER are one block,\n"
+		"as kernlens blocks shows them; :post counts behind a block's last instruction that\n"
+		"does not jump.\n"
 		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
 		"With PATH, blocks of a program or library are counted through uprobes, of COMMAND\n"
 		"or the processes of -p, else of all.\n"

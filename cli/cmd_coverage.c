@@ -59,13 +59,11 @@ static int write_lcov(const struct coverage_run *cr)
 
 static int write_result(const struct coverage_run *cr)
 {
-	FILE *file = cli_settings.json ? stdout : stderr;
+	FILE *file = cli_open_result(cr->path, cli_settings.json);
 	int status = CLI_OK;
 
-	if (cr->path)
-		file = cli_settings.json ? freopen(cr->path, "we", stdout) : fopen(cr->path, "we");
 	if (!file)
-		return cli_error(-errno, "%s: %s", cr->path, strerror(errno));
+		return CLI_FAILED;
 	if (cli_settings.json) {
 		status = cli_json_write(cli_coverage_json(&cr->coverage, &cr->spliced));
 	} else {
@@ -76,9 +74,7 @@ static int write_result(const struct coverage_run *cr)
 		cli_spliced_print_sum(&cr->spliced, file);
 		free(subject);
 	}
-	if (file != stdout && file != stderr && fclose(file))
-		status = cli_error(-errno, "%s: %s", cr->path, strerror(errno));
-	return status;
+	return cli_close_result(file, cr->path, status);
 }
 
 static int run(struct coverage_run *cr)

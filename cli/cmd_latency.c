@@ -161,18 +161,6 @@ static int write_flames(struct latency_run *lr, struct kl_buffer *folded)
 	return status;
 }
 
-/* Where tables go; JSON and folded traces go where stdout goes. */
-static int open_output(const struct latency_run *lr, FILE **file)
-{
-	bool standard = cli_settings.json || lr->folded;
-
-	*file = standard ? stdout : stderr;
-	if (!lr->path)
-		return CLI_OK;
-	*file = standard ? freopen(lr->path, "we", stdout) : fopen(lr->path, "we");
-	return *file ? CLI_OK : cli_error(-errno, "%s: %s", lr->path, strerror(errno));
-}
-
 static int write_result(struct latency_run *lr, FILE *file)
 {
 	struct kl_buffer folded = { 0 };
@@ -210,13 +198,13 @@ static int wait_for_end(struct latency_run *lr, FILE *file)
 
 static int profile(struct latency_run *lr)
 {
-	FILE *file;
+	FILE *file = NULL;
 	int error, status = set_up(lr);
 
-	if (!status)
-		status = open_output(lr, &file);
-	if (!status)
-		status = cli_run_begin(&lr->run);
+	if (!status) {
+		file = cli_open_result(lr->path, cli_settings.json || lr->folded);
+		status = file ? cli_run_begin(&lr->run) : CLI_FAILED;
+	}
 	if (status)
 		return status;
 	status = wait_for_end(lr, file);
@@ -228,9 +216,7 @@ static int profile(struct latency_run *lr)
 	cli_run_status(&lr->run, CLI_OK);
 	if (!status)
 		status = write_result(lr, file);
-	if (file != stdout && file != stderr && fclose(file))
-		status = cli_error(-errno, "%s: %s", lr->path, strerror(errno));
-	return status;
+	return cli_close_result(file, lr->path, status);
 }
 
 static int run(struct latency_run *lr)

@@ -191,23 +191,15 @@ static int write_result(const struct stat_run *st)
 {
 	size_t n;
 	struct row *rows = list_rows(st, &n);
-	FILE *file = stderr;
-	int status = CLI_OK;
+	FILE *file = cli_open_result(st->path, cli_settings.json);
+	int status = file ? CLI_OK : CLI_FAILED;
 
-	if (st->path && cli_settings.json) {
-		if (!freopen(st->path, "we", stdout))
-			status = cli_error(-errno, "%s: %s", st->path, strerror(errno));
-	} else if (st->path) {
-		file = fopen(st->path, "we");
-		if (!file)
-			status = cli_error(-errno, "%s: %s", st->path, strerror(errno));
-	}
-	if (!status && cli_settings.json)
+	if (file && cli_settings.json)
 		status = write_json(st, rows, n);
-	else if (!status)
+	else if (file)
 		print_table(st, rows, n, file);
-	if (file && file != stderr && fclose(file))
-		status = cli_error(-errno, "%s: %s", st->path, strerror(errno));
+	if (file)
+		status = cli_close_result(file, st->path, status);
 	free(rows);
 	return status;
 }

@@ -120,6 +120,24 @@ int cli_finish_output(void)
 	return cli_error(-errno, "cannot write: %s", strerror(errno));
 }
 
+FILE *cli_open_result(const char *path, bool standard)
+{
+	FILE *file = standard ? stdout : stderr;
+
+	if (path)
+		file = standard ? freopen(path, "we", stdout) : fopen(path, "we");
+	if (!file)
+		cli_error(-errno, "%s: %s", path, strerror(errno));
+	return file;
+}
+
+int cli_close_result(FILE *file, const char *path, int status)
+{
+	if (file != stdout && file != stderr && fclose(file))
+		return cli_error(-errno, "%s: %s", path, strerror(errno));
+	return status;
+}
+
 bool cli_write_buffer(struct kl_buffer *buffer, FILE *file)
 {
 	bool written;

@@ -37,6 +37,26 @@ void cli_start_pager(void);
 /* Close stdout, wait for the pager. Returns CLI_OK or CLI_FAILED. */
 int cli_finish_output(void);
 
+/**
+ * cli_open_result - where the result of a command that runs another goes
+ * @path: file, or NULL
+ * @standard: it belongs to stdout, which becomes that file; else without a file it goes to stderr,
+ *            so that it does not mix with what the other program prints
+ *
+ * Returns the stream, or NULL, having said why.
+ */
+FILE *cli_open_result(const char *path, bool standard);
+
+/**
+ * cli_close_result - the end of what cli_open_result() gave
+ * @file: stream; stdout and stderr stay open
+ * @path: of its file
+ * @status: what became of writing
+ *
+ * Returns @status, or CLI_FAILED, having said why.
+ */
+int cli_close_result(FILE *file, const char *path, int status);
+
 /* Write text and empty the buffer. False if it cannot be written. */
 bool cli_write_buffer(struct kl_buffer *buffer, FILE *file);
 

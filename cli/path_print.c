@@ -290,6 +290,7 @@ static int write_json(const struct cli_path_request *request, const struct cli_p
 			     "edges_cut", (json_int_t)cuts, "edges_cut_by_limit",
 			     (json_int_t)limited, "blocks", json_blocks(request, r), "edges",
 			     json_edges(r), "seconds", (double)r->elapsed_ns / 1e9);
+	cli_json_module(&r->graph, document);
 	if (r->profile) {
 		struct kl_path_sum sum = kl_path_profile_sum(r->profile);
 
@@ -311,17 +312,13 @@ static int write_json(const struct cli_path_request *request, const struct cli_p
 int cli_path_write(const struct cli_path_request *request, struct cli_path_result *r)
 {
 	const char *path = request->path;
-	FILE *file = cli_settings.json ? stdout : stderr;
-	int status;
+	FILE *file = cli_open_result(path, cli_settings.json);
 
-	if (path)
-		file = cli_settings.json ? freopen(path, "we", stdout) : fopen(path, "we");
 	if (!file)
-		return cli_error(-errno, "%s: %s", path, strerror(errno));
-	status = cli_settings.json ? write_json(request, r) : write_text(request, r, file);
-	if (file != stdout && file != stderr && fclose(file))
-		status = cli_error(-errno, "%s: %s", path, strerror(errno));
-	return status;
+		return CLI_FAILED;
+	return cli_close_result(file, path,
+				cli_settings.json ? write_json(request, r) :
+						    write_text(request, r, file));
 }
 
 void cli_path_result_deinit(struct cli_path_result *result)

@@ -168,13 +168,8 @@ static void print_function(const struct view *v)
 	const struct kl_block_graph *g = &v->graph;
 	struct kl_buffer *text = &v->c->text;
 
-	kl_buffer_printf(text, "%s:%s  0x%llx, %u bytes, %u blocks%s%s\n", v->wish->path, v->name,
-			 (unsigned long long)g->function.address, g->function.bytes, g->blocks,
-			 g->function.reason ? ", none can be counted: " : "",
-			 g->function.reason ? kl_block_reason_help(g->function.reason) : "");
-	if (!g->function.reason)
-		kl_buffer_printf(text, "%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "count", "block",
-				 "offset", "bytes", "instr", "ends", "next", "taken");
+	kl_buffer_printf(text, "%s:", v->wish->path);
+	cli_print_counted(g, v->name, text);
 	for (uint32_t i = 0; i < g->blocks && !g->function.reason; i++)
 		if (kl_block_want_fits(&v->wish->want, g, i))
 			print_row(v, i);
@@ -257,25 +252,18 @@ static int write_json(struct counting *c)
 					(double)c->elapsed_ns / 1e9));
 }
 
-static int write_text(struct counting *c)
+static int write_text(struct counting *c, FILE *file)
 {
-	const char *path = c->of->path;
-	FILE *file = path ? fopen(path, "we") : stderr;
-	int status = CLI_OK;
-
 	kl_buffer_printf(&c->text, "    %.6f seconds time elapsed\n\n",
 			 (double)c->elapsed_ns / 1e9);
-	if (!file || !cli_write_buffer(&c->text, file))
-		status = cli_error(-errno, "%s: %s", path ?: "stderr", strerror(errno));
-	if (file && file != stderr && fclose(file))
-		status = cli_error(-errno, "%s: %s", path, strerror(errno));
-	return status;
+	return cli_write_buffer(&c->text, file) ? CLI_OK : CLI_FAILED;
 }
 
 static int write_result(struct counting *c)
 {
 	const struct cli_select *select = &c->of->session.select;
 	int status = CLI_OK;
+	FILE *file;
 
 	if (cli_settings.json)
 		c->list = json_array();
@@ -283,10 +271,13 @@ static int write_result(struct counting *c)
 		kl_buffer_add_string(&c->text, "\n");
 	for (unsigned int i = 0; i < select->n_specs && !status; i++)
 		status = list_wish(c, select->spec[i]);
-	if (!status && c->list && c->of->path && !freopen(c->of->path, "we", stdout))
-		status = cli_error(-errno, "%s: %s", c->of->path, strerror(errno));
+	if (!status) {
+		file = cli_open_result(c->of->path, cli_settings.json);
+		status = file ? CLI_OK : CLI_FAILED;
+	}
 	if (!status)
-		status = c->list ? write_json(c) : write_text(c);
+		status = cli_close_result(file, c->of->path,
+					  c->list ? write_json(c) : write_text(c, file));
 	json_decref(c->list);
 	return status;
 }

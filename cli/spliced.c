@@ -128,21 +128,37 @@ static int add_all(struct cli_spliced *sp)
 	return CLI_OK;
 }
 
+static int parse_wants(struct cli_spliced *sp, char *const *texts, size_t n,
+		       struct kl_block_want *want)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		ret = kl_block_want_parse(&want[i], texts[i]);
+		if (!ret)
+			ret = kl_block_want_load(&want[i], sp->symbols, sp->blocks);
+	}
+	return ret ? cli_library_error(ret, NULL) : CLI_OK;
+}
+
 static int find_functions(struct cli_spliced *sp, char *const *texts, size_t n)
 {
-	size_t functions = kl_blocks_functions(sp->blocks);
-	int status;
+	struct kl_block_want *want = cli_alloc((n + 1) * sizeof(*want));
+	size_t functions;
+	int status = parse_wants(sp, texts, n, want);
 
+	/* With those of modules that are asked for. */
+	functions = kl_blocks_functions(sp->blocks);
 	sp->function = cli_alloc(functions * sizeof(*sp->function));
 	sp->row = cli_alloc(functions * sizeof(*sp->row));
-	status = n ? CLI_OK : add_all(sp);
-	for (size_t i = 0; i < n && !status; i++) {
-		struct kl_block_want want;
-		int ret = kl_block_want_parse(&want, texts[i]);
-
-		status = ret ? cli_library_error(ret, NULL) : add_want(sp, &want, texts[i]);
-		kl_block_want_free(&want);
+	if (!status && !n)
+		status = add_all(sp);
+	for (size_t i = 0; i < n; i++) {
+		if (!status)
+			status = add_want(sp, &want[i], texts[i]);
+		kl_block_want_free(&want[i]);
 	}
+	free(want);
 	qsort(sp->function, sp->functions, sizeof(*sp->function), compare_functions);
 	return status;
 }

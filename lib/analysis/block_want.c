@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a user writes to name blocks: FUNCTION[+OFFSET|#NUMBER], where FUNCTION may be a pattern,
- * and the functions and blocks that it means. For counting and for events.
+ * What a user writes to name blocks: [MODULE:]FUNCTION[+OFFSET|#NUMBER], where FUNCTION may be a
+ * pattern, and the functions and blocks that it means. For counting and for events.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -31,8 +31,7 @@ int kl_block_want_take(struct kl_block_want *want, const char *text)
 		*at++ = '\0';
 		want->number = strtoull(at, &rest, 0);
 	}
-	if (*want->pattern && !strchr(want->pattern, ':') &&
-	    (!at || (isdigit((unsigned char)*at) && !*rest)))
+	if (*want->pattern && (!at || (isdigit((unsigned char)*at) && !*rest)))
 		return 0;
 	kl_block_want_free(want);
 	return -EINVAL;
@@ -41,12 +40,14 @@ int kl_block_want_take(struct kl_block_want *want, const char *text)
 int kl_block_want_parse(struct kl_block_want *want, const char *text)
 {
 	int ret = kl_block_want_take(want, strncmp(text, "block:", 6) ? text : text + 6);
+	const char *colon = ret ? NULL : strchr(want->pattern, ':');
 
 	if (ret == -ENOMEM)
 		return kl_fail(ENOMEM, "out of memory");
-	if (ret)
-		return kl_fail(EINVAL, "\"%s\" is not FUNCTION[+OFFSET|#NUMBER][:post]", text);
-	return 0;
+	if (!ret && (!colon || (colon > want->pattern && colon[1] && !strchr(colon + 1, ':'))))
+		return 0;
+	kl_block_want_free(want);
+	return kl_fail(EINVAL, "\"%s\" is not [MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]", text);
 }
 
 void kl_block_want_free(struct kl_block_want *want)
@@ -61,6 +62,38 @@ bool kl_block_want_fits(const struct kl_block_want *want, const struct kl_block_
 	if (want->at_offset)
 		return graph->block[block].begin == want->number;
 	return !want->at_number || want->number == block;
+}
+
+/*
+ * The next function that is meant. By their address modules are behind the kernel: one name means
+ * the kernel's, if it has one. @own: in and out: it does.
+ */
+static bool next_symbol(const struct kl_block_want *want, const struct kl_symbols *symbols,
+			size_t *position, bool *own, struct kl_symbol *symbol)
+{
+	bool several = strpbrk(want->pattern, "*?[");
+
+	while (kl_symbols_next(symbols, want->pattern, true, position, symbol)) {
+		*own |= !*symbol->module;
+		if (!*symbol->module || !*own || several)
+			return true;
+	}
+	return false;
+}
+
+int kl_block_want_load(const struct kl_block_want *want, const struct kl_symbols *symbols,
+		       struct kl_blocks *blocks)
+{
+	bool several = strpbrk(want->pattern, "*?["), own = false;
+	struct kl_symbol symbol;
+	size_t position = 0;
+	int ret = 0;
+
+	/* What a pattern meets besides may be text that is no module's, such as programs of BPF. */
+	while (!ret && next_symbol(want, symbols, &position, &own, &symbol))
+		if (*symbol.module && kl_blocks_add_module(blocks, symbol.module) && !several)
+			ret = -ENOENT;
+	return ret;
 }
 
 /* Says what is wrong with a name that no function has. */
@@ -78,23 +111,20 @@ static int fail_name(const struct kl_block_want *want, const struct kl_symbols *
 }
 
 int kl_block_want_visit(const struct kl_block_want *want, const struct kl_symbols *symbols,
-			const struct kl_blocks *blocks,
-			int (*visit)(void *context, size_t function), void *context)
+			struct kl_blocks *blocks, int (*visit)(void *context, size_t function),
+			void *context)
 {
 	struct kl_symbol symbol;
 	size_t position = 0;
-	bool named = false;
+	bool named = false, own = false;
 	long last = -1;
-	int ret = 0;
+	int ret = kl_block_want_load(want, symbols, blocks);
 
-	while (ret >= 0 && kl_symbols_next(symbols, want->pattern, true, &position, &symbol)) {
-		long function;
-
-		if (*symbol.module)
-			continue;
-		named = true;
+	while (ret >= 0 && next_symbol(want, symbols, &position, &own, &symbol)) {
 		/* What has been freed after the boot is still among the symbols of some kernels. */
-		function = kl_blocks_find(blocks, symbol.address);
+		long function = kl_blocks_find(blocks, symbol.address);
+
+		named |= function >= 0 || !*symbol.module;
 		if (function >= 0 && function != last)
 			ret = visit(context, function);
 		last = function;

@@ -6,8 +6,8 @@
 #include <kernlens/splice.h>
 
 /*
- * Take FUNCTION[+OFFSET|#NUMBER][:post] apart. Returns 0, -EINVAL or -ENOMEM, without an error text;
- * there is nothing to free then.
+ * Take FUNCTION[+OFFSET|#NUMBER][:post] apart. Returns 0, -EINVAL or -ENOMEM, without an error
+ * text; there is nothing to free then.
  */
 int kl_block_want_take(struct kl_block_want *want, const char *text);
 

@@ -39,6 +39,9 @@ int kl_program_wish_parse(struct kl_program_wish *wish, const char *text)
 	if (colon && colon > what) {
 		wish->path = strndup(what, (size_t)(colon - what));
 		ret = wish->path ? kl_block_want_take(&wish->want, colon + 1) : -ENOMEM;
+		/* A program has no modules. */
+		if (!ret && strchr(wish->want.pattern, ':'))
+			ret = -EINVAL;
 	}
 	if (!ret)
 		return 0;

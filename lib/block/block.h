@@ -3,12 +3,13 @@
  * Between the files of lib/block: the text and its tables (text.c, table.c), the list of functions
  * (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what needs all
  * functions (world.c, cache.c), what handles breakpoints (breakpoint.c), and where splices fit
- * (plan.c). A program's file is the same with other tables: program.c, jump_table.c, constants.c,
- * uprobe.c.
+ * (plan.c). A module is the same with tables of its own: module.c. So is a program's file:
+ * program.c, jump_table.c, constants.c, uprobe.c.
  */
 #ifndef KL_LIB_BLOCK_BLOCK_H
 #define KL_LIB_BLOCK_BLOCK_H
 
+#include <elf.h>
 #include <Zydis/Zydis.h>
 
 #include <kernlens/block.h>
@@ -65,6 +66,12 @@ struct kl_function_entry {
 
 struct kl_blocks {
 	const struct kl_symbols *symbols;
+	char *module; /* whose text it is; empty: the kernel's */
+	struct kl_blocks *kernel; /* of a module: the kernel's own, which has the memory */
+	struct kl_blocks **added; /* modules; their functions are counted behind the kernel's */
+	size_t modules;
+	size_t added_capacity;
+	struct kl_btf *btf; /* of the kernel, once a module is asked for */
 	int fd;
 	struct kl_segment *segment;
 	size_t segments;
@@ -95,11 +102,29 @@ struct kl_blocks {
 /* text.c */
 int kl_text_open(struct kl_blocks *b, const char *path);
 int kl_text_read_file(int fd, uint64_t offset, void *to, size_t bytes);
+int kl_text_add_segment(struct kl_blocks *b, const Elf64_Phdr *phdr);
 int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t bytes);
 int kl_text_load(struct kl_blocks *b);
 
+/* A piece of the kernel's memory. */
+struct kl_memory {
+	uint64_t address;
+	uint64_t bytes;
+};
+
+/* What a module has for itself of the kernel's tables. */
+struct kl_module_tables {
+	struct kl_memory jumps;
+	struct kl_memory static_calls;
+	struct kl_memory exceptions;
+	struct kl_memory bugs;
+	struct kl_memory noinstr; /* text */
+	struct kl_memory data[4];
+};
+
 /* table.c */
 int kl_tables_load(struct kl_blocks *b);
+int kl_tables_load_module(struct kl_blocks *b, const struct kl_module_tables *tables);
 const struct kl_mark *kl_mark_within(const struct kl_blocks *b, uint64_t begin, uint64_t end);
 size_t kl_rows_from(const void *rows, size_t n, size_t row, uint64_t address);
 int kl_set_add(struct kl_addresses_set *set, uint64_t address);
@@ -109,6 +134,10 @@ size_t kl_set_from(const struct kl_addresses_set *set, uint64_t address);
 /* function.c */
 int kl_functions_load(struct kl_blocks *b);
 long kl_function_at(const struct kl_blocks *b, uint64_t address);
+const struct kl_function_entry *kl_function_entry_at(const struct kl_blocks *b, uint64_t address);
+
+/* module.c */
+int kl_module_add(struct kl_blocks *b, const char *name);
 
 static inline const uint8_t *kl_text_of(const struct kl_blocks *b, uint64_t address)
 {

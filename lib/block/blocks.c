@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <kernlens/btf.h>
+
 #include "../base/base.h"
 #include "block.h"
 
@@ -55,8 +57,11 @@ struct kl_blocks *kl_blocks_open(const char *core, const struct kl_symbols *symb
 	}
 	b->symbols = symbols;
 	b->fd = -1;
+	b->module = strdup("");
+	if (!b->module)
+		ret = kl_fail(ENOMEM, "out of memory");
 	ZydisDecoderInit(&b->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (kl_symbols_hidden(symbols))
+	if (!ret && kl_symbols_hidden(symbols))
 		ret = kl_fail(EACCES, "the kernel's addresses are hidden: they need CAP_SYSLOG");
 	if (!ret)
 		ret = kl_text_open(b, core ?: KL_KCORE_PATH);
@@ -83,6 +88,11 @@ void kl_blocks_close(struct kl_blocks *blocks)
 		return;
 	if (blocks->fd >= 0)
 		close(blocks->fd);
+	for (size_t i = 0; i < blocks->modules; i++)
+		kl_blocks_close(blocks->added[i]);
+	free(blocks->added);
+	kl_btf_close(blocks->btf);
+	free(blocks->module);
 	free(blocks->call);
 	free(blocks->leader.at);
 	free(blocks->word.at);
@@ -94,20 +104,38 @@ void kl_blocks_close(struct kl_blocks *blocks)
 	free(blocks);
 }
 
+/* The text that has a function, and its index there. */
+static const struct kl_blocks *owner(const struct kl_blocks *blocks, size_t *index)
+{
+	const struct kl_blocks *b = blocks;
+
+	for (size_t i = 0; *index >= b->functions && i < blocks->modules; i++) {
+		*index -= b->functions;
+		b = blocks->added[i];
+	}
+	return b;
+}
+
 size_t kl_blocks_functions(const struct kl_blocks *blocks)
 {
-	return blocks->functions;
+	size_t n = blocks->functions;
+
+	for (size_t i = 0; i < blocks->modules; i++)
+		n += blocks->added[i]->functions;
+	return n;
 }
 
 void kl_blocks_function(const struct kl_blocks *blocks, size_t index,
 			struct kl_block_function *function)
 {
-	const struct kl_function_entry *f = &blocks->function[index];
+	const struct kl_blocks *b = owner(blocks, &index);
+	const struct kl_function_entry *f = &b->function[index];
 
 	*function = (struct kl_block_function){
 		.address = f->address,
 		.bytes = f->bytes,
 		.name = f->name,
+		.module = b->module ?: "",
 		.reason = f->reason,
 	};
 }
@@ -115,23 +143,35 @@ void kl_blocks_function(const struct kl_blocks *blocks, size_t index,
 long kl_blocks_find(const struct kl_blocks *blocks, uint64_t address)
 {
 	long index = kl_function_at(blocks, address);
+	size_t before = blocks->functions;
 
+	for (size_t i = 0; index < 0 && i < blocks->modules; i++) {
+		index = kl_function_at(blocks->added[i], address);
+		if (index >= 0)
+			return (long)before + index;
+		before += blocks->added[i]->functions;
+	}
 	if (index >= 0)
 		return index;
-	return kl_fail(ENOENT, "no function of the kernel's own text is at %#llx",
-		       (unsigned long long)address);
+	return kl_fail(ENOENT, "no function of the text is at %#llx", (unsigned long long)address);
+}
+
+int kl_blocks_add_module(struct kl_blocks *blocks, const char *module)
+{
+	return kl_module_add(blocks, module);
 }
 
 int kl_blocks_graph(struct kl_blocks *blocks, size_t index, struct kl_block_graph *graph)
 {
-	int ret = kl_graph_make(blocks, index, graph);
+	const struct kl_blocks *b = owner(blocks, &index);
+	int ret = kl_graph_make(b, index, graph);
 
 	if (ret)
 		return ret;
-	if (blocks->program) {
-		ret = kl_uprobe_plan(blocks, graph);
+	if (b->program) {
+		ret = kl_uprobe_plan(b, graph);
 	} else {
-		kl_live(blocks, graph);
+		kl_live(b, graph);
 		ret = kl_plan(graph);
 	}
 	if (ret)

@@ -32,6 +32,8 @@ static uint8_t reason_of_name(const char *name)
 
 static uint8_t reason_of(const struct kl_blocks *b, const struct kl_function_entry *f)
 {
+	if (!strcmp(b->module, "kernlens"))
+		return KL_BLOCK_own;
 	for (size_t i = 0; i < b->ranges; i++) {
 		const struct kl_range *range = &b->range[i];
 
@@ -88,13 +90,15 @@ int kl_functions_load(struct kl_blocks *b)
 	size_t position = 0, kept = 0;
 
 	while (kl_symbols_next(b->symbols, NULL, false, &position, &symbol)) {
-		if (*symbol.module || symbol.address < b->begin || symbol.address >= b->end)
+		if (strcmp(symbol.module, b->module) != 0 || symbol.address < b->begin ||
+		    symbol.address >= b->end)
 			continue;
 		if (add_function(b, &symbol))
 			return -ENOMEM;
 	}
 	if (!b->functions)
-		return kl_fail(EINVAL, "the kernel's text has no symbols");
+		return kl_fail(EINVAL, "the text of %s has no symbols",
+			       b->kernel ? b->module : "the kernel");
 	for (size_t i = 0; i < b->functions; i++) {
 		uint64_t end = i + 1 < b->functions ? b->function[i + 1].address : b->end;
 
@@ -119,4 +123,16 @@ long kl_function_at(const struct kl_blocks *b, uint64_t address)
 	if (!i || address - b->function[i - 1].address >= b->function[i - 1].bytes)
 		return -1;
 	return i - 1;
+}
+
+/* The function that an address is in, of a module or of the kernel that it calls; NULL: neither. */
+const struct kl_function_entry *kl_function_entry_at(const struct kl_blocks *b, uint64_t address)
+{
+	long index = kl_function_at(b, address);
+
+	if (index < 0 && b->kernel) {
+		b = b->kernel;
+		index = kl_function_at(b, address);
+	}
+	return index < 0 ? NULL : &b->function[index];
 }

@@ -55,14 +55,23 @@ static bool is_hook(const uint8_t *at)
 	return !memcmp(at, nop, sizeof(nop)) || *at == 0xe8;
 }
 
-/* A landing pad before it that the kernel has made a nop of, as nothing jumps there indirectly. */
+/* What the kernel makes of a landing pad that nothing jumps to indirectly. */
+static const uint8_t sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+
+/* A sealed landing pad before it. */
 static bool is_sealed(const struct maker *m, const struct kl_block_instruction *in)
 {
-	static const uint8_t sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
 	const uint8_t *at = m->g->text;
 
 	return !in->offset && m->f->bytes >= sizeof(sealed) + 5 &&
 	       !memcmp(at, sealed, sizeof(sealed)) && is_hook(at + sizeof(sealed));
+}
+
+static bool is_landing_pad(const uint8_t *at)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	return !memcmp(at, sealed, sizeof(sealed)) || !memcmp(at, endbr, sizeof(endbr));
 }
 
 /*
@@ -72,9 +81,12 @@ static bool is_sealed(const struct maker *m, const struct kl_block_instruction *
 static bool is_unnamed_entry(const struct maker *m, const struct kl_block_instruction *in)
 {
 	uint64_t address = m->f->address + in->offset;
-	const struct kl_block_instruction *before =
-		m->g->instructions ? &m->g->instruction[m->g->instructions - 1] : NULL;
+	uint32_t n = m->g->instructions;
+	const struct kl_block_instruction *before;
 
+	if (n && is_landing_pad(m->g->text + m->g->instruction[n - 1].offset))
+		address = m->f->address + m->g->instruction[--n].offset;
+	before = n ? &m->g->instruction[n - 1] : NULL;
 	return before && address % FUNCTION_ALIGNMENT == 0 && in->nop && in->bytes == 5 &&
 	       (before->nop || before->end == KL_END_RETURN || before->end == KL_END_JUMP ||
 		before->end == KL_END_STOP) &&
@@ -143,6 +155,9 @@ static int sweep(struct maker *m)
 	for (uint32_t offset = 0; offset < m->f->bytes; offset += in.bytes) {
 		uint32_t left = m->f->bytes - offset;
 
+		/* Up to the end of a module's section; they would be instructions. */
+		if (!g->text[offset] && kl_is_padding(g->text + offset, left))
+			return 0;
 		if (!kl_decode(m->b, m->f->address + offset, left, &in)) {
 			if (!kl_is_padding(g->text + offset, left))
 				exclude(g, KL_BLOCK_undecodable);
@@ -152,9 +167,8 @@ static int sweep(struct maker *m)
 		if (!mark(m, &in))
 			exclude(g, KL_BLOCK_undecodable);
 		if (in.end == KL_END_CALL) {
-			long callee = in.target ? kl_function_at(m->b, in.target) : -1;
-			const struct kl_function_entry *to = callee < 0 ? NULL :
-									  &m->b->function[callee];
+			const struct kl_function_entry *to =
+				in.target ? kl_function_entry_at(m->b, in.target) : NULL;
 
 			in.reads |= 0xffff;
 			if (!to || !to->returns_flags)
@@ -403,15 +417,15 @@ static bool is_exit(const struct kl_blocks *b, const struct kl_block_graph *g,
 		    const struct kl_block *block)
 {
 	const struct kl_block_instruction *last = &g->instruction[block->first + block->n - 1];
-	long callee;
+	const struct kl_function_entry *callee;
 
 	if (block->end == KL_END_RETURN || (goes_on(block->end) && block->next == KL_NO_BLOCK))
 		return true;
 	if (block->end != KL_END_LEAVE &&
 	    (block->end != KL_END_BRANCH || block->taken != KL_NO_BLOCK))
 		return false;
-	callee = last->target ? kl_function_at(b, last->target) : -1;
-	return callee < 0 || !b->function[callee].never;
+	callee = last->target ? kl_function_entry_at(b, last->target) : NULL;
+	return !callee || !callee->never;
 }
 
 /* Can the function return, as far as is known of those that it calls? Returns -ENOMEM, 0 or 1. */

@@ -11,10 +11,10 @@
 static uint32_t live_elsewhere(const struct kl_blocks *b, const struct kl_function_entry *self,
 			       uint64_t target)
 {
-	long index = target >= b->begin && target < b->end ? kl_function_at(b, target) : -1;
+	const struct kl_function_entry *f = kl_function_entry_at(b, target);
 
-	if (index < 0 || b->function[index].address != target || self->returns_flags ||
-	    strstr(b->function[index].name, ".cold") || strstr(b->function[index].name, ".part."))
+	if (!f || f->address != target || self->returns_flags || strstr(f->name, ".cold") ||
+	    strstr(f->name, ".part."))
 		return KL_LIVE_ALL;
 	return 0xffff;
 }

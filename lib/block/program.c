@@ -20,20 +20,11 @@
 
 static int add_segment(struct kl_blocks *b, const Elf64_Phdr *phdr)
 {
-	struct kl_segment *grown;
+	size_t before = b->segments;
+	int ret = kl_text_add_segment(b, phdr);
 
-	if (phdr->p_type != PT_LOAD || phdr->p_vaddr + phdr->p_filesz < phdr->p_vaddr)
-		return 0;
-	grown = kl_array_grow(b->segment, b->segments, &b->segment_capacity, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	b->segment = grown;
-	grown[b->segments++] = (struct kl_segment){
-		.begin = phdr->p_vaddr,
-		.end = phdr->p_vaddr + phdr->p_filesz,
-		.offset = phdr->p_offset,
-		.changes = phdr->p_flags & PF_W,
-	};
+	if (ret || b->segments == before)
+		return ret;
 	if (!(phdr->p_flags & PF_X) || !phdr->p_filesz)
 		return 0;
 	if (!b->end || phdr->p_vaddr < b->begin)

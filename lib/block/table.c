@@ -11,6 +11,7 @@
 #include "block.h"
 
 #define BLACKLIST_MAX 100000
+#define TABLE_MAX (256u << 20)
 
 /* Parts of the text between two symbols. Not every kernel has all of them. */
 static const struct {
@@ -126,39 +127,49 @@ static bool find_symbol(const struct kl_blocks *b, const char *name, uint64_t *a
 	return true;
 }
 
-/* A table between two symbols, read. Returns its bytes, NULL with *@ret 0 if there is none. */
-static uint8_t *read_table(const struct kl_blocks *b, const char *begin, const char *end,
-			   uint64_t *address, size_t *bytes, int *ret)
+/* What lies between two symbols; nothing, if the kernel does not have them. */
+static struct kl_memory between(const struct kl_blocks *b, const char *begin, const char *end)
 {
-	uint8_t *table;
+	struct kl_memory memory = {};
 	uint64_t last;
 
-	*ret = 0;
-	if (!find_symbol(b, begin, address) || !find_symbol(b, end, &last) || last <= *address)
-		return NULL;
-	*bytes = last - *address;
-	table = malloc(*bytes);
-	if (!table)
-		*ret = kl_fail(ENOMEM, "out of memory");
-	else
-		*ret = kl_text_read(b, *address, table, *bytes);
-	if (!*ret)
-		return table;
-	free(table);
-	return NULL;
+	if (find_symbol(b, begin, &memory.address) && find_symbol(b, end, &last) &&
+	    last > memory.address)
+		memory.bytes = last - memory.address;
+	return memory;
+}
+
+/* @data: to be freed; NULL if there is nothing to read */
+static int read_memory(const struct kl_blocks *b, struct kl_memory memory, uint8_t **data)
+{
+	int ret;
+
+	*data = NULL;
+	if (!memory.bytes)
+		return 0;
+	if (memory.bytes > TABLE_MAX)
+		return kl_fail(EINVAL, "a table of the kernel cannot have %llu bytes",
+			       (unsigned long long)memory.bytes);
+	*data = malloc(memory.bytes);
+	if (!*data)
+		return kl_fail(ENOMEM, "out of memory");
+	ret = kl_text_read(b, memory.address, *data, memory.bytes);
+	if (!ret)
+		return 0;
+	free(*data);
+	*data = NULL;
+	return ret;
 }
 
 /* Rows of @row bytes whose first word is relative to itself, and perhaps the second. */
-static int load_relative(struct kl_blocks *b, const char *begin, const char *end, size_t row,
+static int load_relative(struct kl_blocks *b, struct kl_memory memory, size_t row,
 			 enum kl_block_reason reason, bool has_target)
 {
-	uint64_t address;
-	size_t bytes;
-	int ret;
-	uint8_t *table = read_table(b, begin, end, &address, &bytes, &ret);
+	uint8_t *table;
+	int ret = read_memory(b, memory, &table);
 
-	for (size_t at = 0; table && !ret && at + row <= bytes; at += row) {
-		uint64_t place = address + at;
+	for (size_t at = 0; table && !ret && at + row <= memory.bytes; at += row) {
+		uint64_t place = memory.address + at;
 
 		ret = add_mark(b, place + (int32_t)kl_get32(table + at), reason);
 		place += 4;
@@ -210,14 +221,12 @@ static int load_sections(struct kl_blocks *b)
  * Words of read-only data that are addresses inside the text: where functions begin they say
  * nothing new, at another instruction something may jump there. Data may look like that, too.
  */
-static int load_code_pointers(struct kl_blocks *b)
+static int load_code_pointers(struct kl_blocks *b, struct kl_memory memory)
 {
-	uint64_t address;
-	size_t bytes;
-	int ret;
-	uint8_t *table = read_table(b, "__start_rodata", "__end_rodata", &address, &bytes, &ret);
+	uint8_t *table;
+	int ret = read_memory(b, memory, &table);
 
-	for (size_t at = 0; table && !ret && at + 8 <= bytes; at += 8) {
+	for (size_t at = 0; table && !ret && at + 8 <= memory.bytes; at += 8) {
 		uint64_t word = kl_get64(table + at);
 
 		if (is_text(b, word))
@@ -241,7 +250,8 @@ static int load_locks(struct kl_blocks *b)
 		ret = kl_text_read(b, address, &patched, sizeof(patched));
 	if (ret || !patched)
 		return ret;
-	return load_relative(b, "__smp_locks", "__smp_locks_end", 4, KL_BLOCK_smp_lock, false);
+	return load_relative(b, between(b, "__smp_locks", "__smp_locks_end"), 4, KL_BLOCK_smp_lock,
+			     false);
 }
 
 static int compare_marks(const void *left, const void *right)
@@ -251,21 +261,34 @@ static int compare_marks(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Rows as include/linux/jump_label.h, static_call_types.h, asm/extable.h and bug.h have them. */
-int kl_tables_load(struct kl_blocks *b)
+static void sort_marks(struct kl_blocks *b)
 {
-	int ret = load_relative(b, "__start___jump_table", "__stop___jump_table", 16,
-				KL_BLOCK_jump_label, true);
+	if (b->marks)
+		qsort(b->mark, b->marks, sizeof(*b->mark), compare_marks);
+}
+
+/* Rows as include/linux/jump_label.h, static_call_types.h, asm/extable.h and bug.h have them. */
+static int load_instructions(struct kl_blocks *b, struct kl_memory jumps,
+			     struct kl_memory static_calls, struct kl_memory exceptions,
+			     struct kl_memory bugs)
+{
+	int ret = load_relative(b, jumps, 16, KL_BLOCK_jump_label, true);
 
 	if (!ret)
-		ret = load_relative(b, "__start_static_call_sites", "__stop_static_call_sites", 8,
-				    KL_BLOCK_static_call, false);
+		ret = load_relative(b, static_calls, 8, KL_BLOCK_static_call, false);
 	if (!ret)
-		ret = load_relative(b, "__start___ex_table", "__stop___ex_table", 12,
-				    KL_BLOCK_exception_table, true);
-	if (!ret)
-		ret = load_relative(b, "__start___bug_table", "__stop___bug_table", 12,
-				    KL_BLOCK_bug, false);
+		ret = load_relative(b, exceptions, 12, KL_BLOCK_exception_table, true);
+	return ret ?: load_relative(b, bugs, 12, KL_BLOCK_bug, false);
+}
+
+int kl_tables_load(struct kl_blocks *b)
+{
+	int ret = load_instructions(b, between(b, "__start___jump_table", "__stop___jump_table"),
+				    between(b, "__start_static_call_sites",
+					    "__stop_static_call_sites"),
+				    between(b, "__start___ex_table", "__stop___ex_table"),
+				    between(b, "__start___bug_table", "__stop___bug_table"));
+
 	if (!ret)
 		ret = load_locks(b);
 	if (!ret)
@@ -273,9 +296,24 @@ int kl_tables_load(struct kl_blocks *b)
 	if (!ret)
 		ret = load_blacklist(b);
 	if (!ret)
-		ret = load_code_pointers(b);
-	if (b->marks)
-		qsort(b->mark, b->marks, sizeof(*b->mark), compare_marks);
+		ret = load_code_pointers(b, between(b, "__start_rodata", "__end_rodata"));
+	sort_marks(b);
+	return ret;
+}
+
+/* Locks of modules are not known: where they come and go the module refuses all. */
+int kl_tables_load_module(struct kl_blocks *b, const struct kl_module_tables *t)
+{
+	int ret = load_instructions(b, t->jumps, t->static_calls, t->exceptions, t->bugs);
+
+	if (!ret && t->noinstr.bytes)
+		ret = add_range(b, t->noinstr.address, t->noinstr.address + t->noinstr.bytes,
+				KL_BLOCK_noinstr);
+	if (!ret)
+		ret = load_blacklist(b);
+	for (size_t i = 0; !ret && i < KL_ARRAY_SIZE(t->data); i++)
+		ret = load_code_pointers(b, t->data[i]);
+	sort_marks(b);
 	return ret;
 }
 

@@ -33,11 +33,12 @@ int kl_text_read_file(int fd, uint64_t offset, void *to, size_t bytes)
 	return 0;
 }
 
-static int add_segment(struct kl_blocks *b, const Elf64_Phdr *phdr)
+/* A part of the file that is in memory; others are left out. Returns 0 or -ENOMEM. */
+int kl_text_add_segment(struct kl_blocks *b, const Elf64_Phdr *phdr)
 {
 	struct kl_segment *grown;
 
-	if (phdr->p_type != PT_LOAD)
+	if (phdr->p_type != PT_LOAD || phdr->p_vaddr + phdr->p_filesz < phdr->p_vaddr)
 		return 0;
 	grown = kl_array_grow(b->segment, b->segments, &b->segment_capacity, sizeof(*grown));
 	if (!grown)
@@ -47,6 +48,7 @@ static int add_segment(struct kl_blocks *b, const Elf64_Phdr *phdr)
 		.begin = phdr->p_vaddr,
 		.end = phdr->p_vaddr + phdr->p_filesz,
 		.offset = phdr->p_offset,
+		.changes = phdr->p_flags & PF_W,
 	};
 	return 0;
 }
@@ -72,7 +74,7 @@ int kl_text_open(struct kl_blocks *b, const char *path)
 					sizeof(phdr));
 		if (ret)
 			return kl_fail_system(-ret, "cannot read %s", path);
-		ret = add_segment(b, &phdr);
+		ret = kl_text_add_segment(b, &phdr);
 	}
 	return ret;
 }
@@ -80,6 +82,8 @@ int kl_text_open(struct kl_blocks *b, const char *path)
 /* Copy from an address of the kernel. Returns -ENOENT if the file does not have all of it. */
 int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t bytes)
 {
+	if (b->kernel)
+		b = b->kernel;
 	for (size_t i = 0; i < b->segments; i++) {
 		const struct kl_segment *s = &b->segment[i];
 		int ret;

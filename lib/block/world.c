@@ -157,7 +157,10 @@ static int spread(struct kl_blocks *b, uint32_t *open, size_t n)
 	return 0;
 }
 
-/* Those that nothing leaves, and then their callers. */
+/*
+ * Those that nothing leaves, and then their callers. A module's functions may call one of the
+ * kernel that does not return: all are asked.
+ */
 static int find_never(struct kl_blocks *b, const bool *leaves)
 {
 	uint32_t *open = malloc((b->functions + 1) * sizeof(*open));
@@ -165,7 +168,7 @@ static int find_never(struct kl_blocks *b, const bool *leaves)
 	int ret = open ? 0 : -ENOMEM;
 
 	for (size_t i = 0; ret >= 0 && i < b->functions; i++) {
-		if (leaves[i])
+		if (leaves[i] && !b->kernel)
 			continue;
 		ret = ask_again(b, i);
 		if (ret)

@@ -8,8 +8,9 @@ import collections
 import json
 import os
 import re
-import subprocess
 import sys
+
+from checks import end, report, run
 
 TRACING = "/sys/kernel/tracing"
 PATTERNS = ["vfs_*", "ksys_*", "path_*", "link_*", "filp_*", "exit_*", "do_*", "proc_*", "security_*", "__do_sys_*",
@@ -32,24 +33,7 @@ CPU = "/sys/devices/system/cpu/cpu1/online"
 # Tasks that sleep in a call when counting begins or ends are in one of its two blocks only.
 SLEEPERS = 64
 
-kernlens, out = sys.argv[1:]
-count = failed = 0
-
-
-def report(passed, text, *more):
-    global count, failed
-    count += 1
-    failed += not passed
-    print(f"{'ok' if passed else 'not ok'} {count} - {text}", flush=True)
-    for line in [] if passed else more:
-        print(f"# {line}", flush=True)
-
-
-def run(*words, status=0):
-    done = subprocess.run([kernlens, *words], capture_output=True, text=True)
-    if done.returncode != status:
-        report(False, f"{' '.join(words)}: status {done.returncode}", *done.stderr.splitlines()[-5:])
-    return done
+out = sys.argv[2]
 
 
 def python(text):
@@ -272,5 +256,4 @@ check_events()
 check_hot()
 check_coverage()
 check_diff()
-print(f"1..{count}")
-sys.exit(failed > 0)
+end()

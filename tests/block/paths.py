@@ -6,11 +6,8 @@
 # counters against those of all, in one run. TAP lines.
 import collections
 import json
-import subprocess
-import sys
 
-kernlens = sys.argv[1]
-count = failed = 0
+from checks import end, report, run
 
 PRIORITY = """
 import os
@@ -43,22 +40,6 @@ for i in range(150):
     try: os.open('/dev/nothing', os.O_RDONLY)
     except OSError: pass
 """
-
-
-def report(passed, text, *more):
-    global count, failed
-    count += 1
-    failed += not passed
-    print(f"{'ok' if passed else 'not ok'} {count} - {text}", flush=True)
-    for line in [] if passed else more:
-        print(f"# {line}", flush=True)
-
-
-def run(*words, status=0):
-    done = subprocess.run([kernlens, *words], capture_output=True, text=True)
-    if done.returncode != status:
-        report(False, f"{' '.join(words)}: status {done.returncode}", *done.stderr.splitlines()[-5:])
-    return done
 
 
 def python(text):
@@ -149,5 +130,4 @@ check_same(named("__do_sys_getpriority", "__x64_sys_getpriority"), 500, PRIORITY
 check_same(named("__import_iovec"), 500, VECTOR)
 check_calls()
 check_words()
-print(f"1..{count}")
-sys.exit(failed > 0)
+end()

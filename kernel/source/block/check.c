@@ -103,7 +103,7 @@ static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passe
 	const struct kl_step *step = &f->step[i];
 	const struct kl_instruction *in = &step->in;
 
-	if (!first && (step->target || kl_map_test(kl_map.entered, f->begin + step->offset)))
+	if (!first && (step->target || kl_map_test(KL_MAP_ENTERED, f->begin + step->offset)))
 		return KL_SPLICE_entered;
 	if (!passed)
 		return is_filling(f, step) ? 0 : KL_SPLICE_boundary;
@@ -180,7 +180,7 @@ u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_f
 	    (w->tier == KL_SPLICE_CALL &&
 	     (w->bytes != KL_JUMP_BYTES || f->step[at - 1].in.flow != KL_FLOW_CALL)))
 		return KL_SPLICE_form;
-	if (kl_map_any(kl_map.never, w->address, w->address + w->bytes) ||
+	if (kl_map_any(KL_MAP_NEVER, w->address, w->address + w->bytes) ||
 	    kl_kernel.ftrace_text_reserved((void *)w->address, (void *)(w->address + w->bytes - 1)))
 		return KL_SPLICE_excluded;
 	if (kl_splices_taken(w->address, w->address + w->bytes))
@@ -225,8 +225,8 @@ static bool is_padding(const struct kl_function *f, u32 begin, u32 end)
 		    (step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_RETURN))
 			return true;
 		if (!is_filling(f, step) || step->target ||
-		    kl_map_test(kl_map.entered, f->begin + step->offset) ||
-		    kl_map_test(kl_map.never, f->begin + step->offset))
+		    kl_map_test(KL_MAP_ENTERED, f->begin + step->offset) ||
+		    kl_map_test(KL_MAP_NEVER, f->begin + step->offset))
 			return false;
 	}
 	return false;

@@ -113,7 +113,7 @@ static int follow(struct callees *path, u32 begun, struct kl_error *why)
 
 	for (u32 i = 0; i < path->n && !error; i++) {
 		if (is_leaf(path, path->function[i]) ||
-		    (i >= begun && kl_map_test(kl_map.never, path->function[i])))
+		    (i >= begun && kl_map_test(KL_MAP_NEVER, path->function[i])))
 			continue;
 		error = kl_function_load(&f, path->function[i]);
 		if (!error)

@@ -48,10 +48,11 @@ static bool recover_probed(struct kl_function *f)
 	return found;
 }
 
+/* Breakpoints up to the next function; zeros up to the end of a module's section. */
 static bool is_padding(const u8 *at, const u8 *end)
 {
-	while (at < end)
-		if (*at++ != INT3_INSN_OPCODE)
+	for (; at < end; at++)
+		if (*at != INT3_INSN_OPCODE && *at)
 			return false;
 	return true;
 }
@@ -180,7 +181,7 @@ static bool is_tail_call(unsigned long target)
 	static const u8 hook[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 }; /* where ftrace hooks it */
 	const u8 *text = (u8 *)target;
 
-	return kl_map_has(target) && kl_map_test(kl_map.start, target) &&
+	return kl_map_test(KL_MAP_START, target) &&
 	       (!memcmp(text, endbr, sizeof(endbr)) || !memcmp(text, hook, sizeof(hook)) ||
 		/* A landing pad that is not needed is a nop. */
 		!memcmp(text + sizeof(endbr), hook, sizeof(hook)));

@@ -31,6 +31,7 @@ static const struct {
 	SYMBOL(get_kprobe),
 	SYMBOL(recover_probed_instruction),
 	SYMBOL(ftrace_text_reserved),
+	SYMBOL(__module_text_address),
 #ifdef KL_HAVE_EXECMEM
 	SYMBOL(execmem_alloc),
 #else

@@ -38,6 +38,7 @@ struct kl_kernel {
 	struct kprobe *(*get_kprobe)(void *address);
 	unsigned long (*recover_probed_instruction)(u8 *to, unsigned long address);
 	int (*ftrace_text_reserved)(const void *begin, const void *last);
+	struct module *(*__module_text_address)(unsigned long address);
 #ifdef KL_HAVE_EXECMEM
 	void *(*execmem_alloc)(enum execmem_type type, size_t bytes);
 #else

@@ -2,7 +2,7 @@
 /*
  * The map of the kernel's text: where functions begin, where something from elsewhere may enter,
  * and what must never be touched. Made when the first splice is asked for, in which all text is
- * decoded once; freed with the last. Under the lock of splice.c.
+ * decoded once; freed with the last. Under the lock of spliced.c. Modules: map_module.c.
  */
 #include <linux/bitmap.h>
 #include <linux/glob.h>
@@ -16,31 +16,94 @@
 
 #define BEHIND_CALL 4 /* instructions in which flags that a call has left are looked at */
 
-struct kl_map kl_map;
+struct kl_map kl_map = { .modules = LIST_HEAD_INIT(kl_map.modules) };
 
-static void set(unsigned long *bits, unsigned long address)
+/**
+ * kl_map_part_of - the part that an address is in
+ * @address: any
+ *
+ * Returns NULL if it is in none that there is a map of.
+ */
+struct kl_map_part *kl_map_part_of(unsigned long address)
 {
-	if (kl_map_has(address))
-		__set_bit(address - kl_map.begin, bits);
+	struct kl_map_part *part;
+
+	if (likely(address - kl_map.kernel.begin < kl_map.kernel.bytes))
+		return &kl_map.kernel;
+	list_for_each_entry(part, &kl_map.modules, list)
+		if (address - part->begin < part->bytes)
+			return part;
+	return NULL;
 }
 
 /**
- * kl_map_exclude - a range is never to be touched
+ * kl_map_has - is there a map of an address?
+ * @address: any
+ */
+bool kl_map_has(unsigned long address)
+{
+	return kl_map_part_of(address);
+}
+
+/**
+ * kl_map_test - what is known of one byte
+ * @bit: what is asked
+ * @address: any; outside of the map nothing is known
+ */
+bool kl_map_test(enum kl_map_bit bit, unsigned long address)
+{
+	const struct kl_map_part *part = kl_map_part_of(address);
+
+	return part && test_bit(address - part->begin, part->bits[bit]);
+}
+
+/**
+ * kl_map_set - something is known of a byte
+ * @bit: what
+ * @address: any; outside of the map it does not matter
+ */
+void kl_map_set(enum kl_map_bit bit, unsigned long address)
+{
+	const struct kl_map_part *part = kl_map_part_of(address);
+
+	if (part)
+		__set_bit(address - part->begin, part->bits[bit]);
+}
+
+/**
+ * kl_map_exclude_in - a range is never to be touched
+ * @part: of the map
  * @begin: address
- * @end: behind it; what lies outside of the text does not matter
+ * @end: behind it; what lies outside of the part does not matter
+ */
+void kl_map_exclude_in(struct kl_map_part *part, unsigned long begin, unsigned long end)
+{
+	unsigned long last = part->begin + part->bytes;
+
+	begin = max(begin, part->begin);
+	end = min(end, last);
+	if (begin < end)
+		bitmap_set(part->bits[KL_MAP_NEVER], begin - part->begin, end - begin);
+}
+
+/**
+ * kl_map_exclude - the same, wherever it is
+ * @begin: address
+ * @end: behind the range, in the same part
  */
 void kl_map_exclude(unsigned long begin, unsigned long end)
 {
-	unsigned long last = kl_map.begin + kl_map.bytes;
+	struct kl_map_part *part = kl_map_part_of(begin);
 
-	begin = max(begin, kl_map.begin);
-	end = min(end, last);
-	if (begin < end)
-		bitmap_set(kl_map.never, begin - kl_map.begin, end - begin);
+	if (part)
+		kl_map_exclude_in(part, begin, end);
 }
 
-/* An instruction of which a table says that it is rewritten or looked up. */
-static void exclude_instruction(unsigned long address)
+/**
+ * kl_map_exclude_instruction - one of which a table says that it is rewritten or looked up
+ * @address: its first byte
+ */
+void kl_map_exclude_instruction(unsigned long address)
 {
 	struct kl_instruction in;
 
@@ -52,16 +115,17 @@ static void exclude_instruction(unsigned long address)
 }
 
 /**
- * kl_map_any - is a bit of a range set?
- * @bits: of the map
- * @begin: address
- * @end: behind the range, inside the text
+ * kl_map_any - is something known of a byte of a range?
+ * @bit: what
+ * @begin: address, in the map
+ * @end: behind the range, in the same part
  */
-bool kl_map_any(const unsigned long *bits, unsigned long begin, unsigned long end)
+bool kl_map_any(enum kl_map_bit bit, unsigned long begin, unsigned long end)
 {
-	unsigned long last = end - kl_map.begin;
+	const struct kl_map_part *part = kl_map_part_of(begin);
+	unsigned long last = end - part->begin;
 
-	return find_next_bit(bits, last, begin - kl_map.begin) < last;
+	return find_next_bit(part->bits[bit], last, begin - part->begin) < last;
 }
 
 /**
@@ -72,18 +136,21 @@ bool kl_map_any(const unsigned long *bits, unsigned long begin, unsigned long en
  */
 bool kl_map_function(unsigned long address, unsigned long *begin, unsigned long *end)
 {
-	unsigned long at = address - kl_map.begin, word, bits;
+	const struct kl_map_part *part = kl_map_part_of(address);
+	unsigned long at, word, bits, *start;
 
-	if (!kl_map_has(address))
+	if (!part)
 		return false;
+	start = part->bits[KL_MAP_START];
+	at = address - part->begin;
 	word = at / BITS_PER_LONG;
-	bits = kl_map.start[word] & (~0ul >> (BITS_PER_LONG - 1 - at % BITS_PER_LONG));
+	bits = start[word] & (~0ul >> (BITS_PER_LONG - 1 - at % BITS_PER_LONG));
 	while (!bits && word)
-		bits = kl_map.start[--word];
+		bits = start[--word];
 	if (!bits)
 		return false;
-	*begin = kl_map.begin + word * BITS_PER_LONG + __fls(bits);
-	*end = kl_map.begin + find_next_bit(kl_map.start, kl_map.bytes, at + 1);
+	*begin = part->begin + word * BITS_PER_LONG + __fls(bits);
+	*end = part->begin + find_next_bit(start, part->bytes, at + 1);
 	return true;
 }
 
@@ -91,11 +158,16 @@ bool kl_map_function(unsigned long address, unsigned long *begin, unsigned long 
 
 static int visit_start(const char *name, unsigned long address)
 {
-	set(kl_map.start, address);
+	kl_map_set(KL_MAP_START, address);
 	return 0;
 }
 
-static int visit_name(const char *name, unsigned long address)
+/**
+ * kl_map_exclude_name - a function may be one that is never touched by its name
+ * @name: of a symbol
+ * @address: of it, after all starts are known
+ */
+void kl_map_exclude_name(const char *name, unsigned long address)
 {
 	static const char *const patterns[] = {
 #define KL_TEXT_SECTION(begin, end, reason)
@@ -107,10 +179,15 @@ static int visit_name(const char *name, unsigned long address)
 	unsigned long begin, end;
 
 	if (!kl_map_function(address, &begin, &end))
-		return 0;
+		return;
 	for (int i = 0; i < ARRAY_SIZE(patterns); i++)
 		if (glob_match(patterns[i], name))
 			kl_map_exclude(begin, end);
+}
+
+static int visit_name(const char *name, unsigned long address)
+{
+	kl_map_exclude_name(name, address);
 	return 0;
 }
 
@@ -160,45 +237,70 @@ static void load_symbols(void)
 
 /* ------------------------------------------------------- the kernel's tables */
 
-/*
- * Rows of @row bytes that begin with the distance to an instruction, and perhaps with that of
- * where it may go: jump_label.h, static_call_types.h, asm/extable.h, bug.h.
+/**
+ * kl_map_load_relative - instructions that a table names
+ * @rows: the table
+ * @bytes: of it
+ * @row: bytes of a row, which begins with the distance to an instruction
+ * @has_target: then comes that of where it may go
+ *
+ * jump_label.h, static_call_types.h, asm/extable.h, bug.h have such rows.
  */
-static void load_relative(const u8 *begin, const u8 *end, u32 row, bool has_target)
+void kl_map_load_relative(const void *rows, size_t bytes, u32 row, bool has_target)
 {
-	for (const u8 *at = begin; at + row <= end; at += row) {
+	for (const u8 *at = rows; at + row <= (const u8 *)rows + bytes; at += row) {
 		const s32 *by = (const s32 *)at;
 
-		exclude_instruction((unsigned long)by + by[0]);
+		kl_map_exclude_instruction((unsigned long)by + by[0]);
 		if (has_target)
-			set(kl_map.entered, (unsigned long)(by + 1) + by[1]);
+			kl_map_set(KL_MAP_ENTERED, (unsigned long)(by + 1) + by[1]);
 	}
+}
+
+/**
+ * kl_map_load_words - words of data that are addresses inside functions
+ * @begin: of the data
+ * @end: behind it
+ *
+ * Something may go there. Data may look so.
+ */
+void kl_map_load_words(const void *begin, const void *end)
+{
+	for (const unsigned long *word = begin; word + 1 <= (const unsigned long *)end; word++)
+		kl_map_set(KL_MAP_ENTERED, *word);
 }
 
 static void load_tables(void)
 {
 	const struct kl_kernel *k = &kl_kernel;
 
-	load_relative(k->__start___jump_table, k->__stop___jump_table, 16, true);
-	load_relative(k->__start_static_call_sites, k->__stop_static_call_sites, 8, false);
-	load_relative(k->__start___ex_table, k->__stop___ex_table, 12, true);
-	load_relative(k->__start___bug_table, k->__stop___bug_table, 12, false);
+#define BETWEEN(begin, end) (begin), (end) - (begin)
+	kl_map_load_relative(BETWEEN(k->__start___jump_table, k->__stop___jump_table), 16, true);
+	kl_map_load_relative(BETWEEN(k->__start_static_call_sites, k->__stop_static_call_sites), 8,
+			     false);
+	kl_map_load_relative(BETWEEN(k->__start___ex_table, k->__stop___ex_table), 12, true);
+	kl_map_load_relative(BETWEEN(k->__start___bug_table, k->__stop___bug_table), 12, false);
+#undef BETWEEN
 	/* With one processor locks are taken out; they come back with the second. */
 	if (*k->uniproc_patched)
 		for (const s32 *by = k->__smp_locks; by < k->__smp_locks_end; by++)
-			exclude_instruction((unsigned long)by + *by);
-	/* Words that are addresses inside functions: something may go there. Data may look so. */
-	for (const unsigned long *word = k->__start_rodata; word < k->__end_rodata; word++)
-		set(kl_map.entered, *word);
+			kl_map_exclude_instruction((unsigned long)by + *by);
+	kl_map_load_words(k->__start_rodata, k->__end_rodata);
 }
 
-static void load_blacklist(void)
+/**
+ * kl_map_load_blacklist - what kprobes leave alone
+ * @part: of the map
+ *
+ * Context: may sleep; takes kprobe_mutex.
+ */
+void kl_map_load_blacklist(struct kl_map_part *part)
 {
 	struct kprobe_blacklist_entry *entry;
 
 	mutex_lock(kl_kernel.kprobe_mutex);
 	list_for_each_entry(entry, kl_kernel.kprobe_blacklist, list)
-		kl_map_exclude(entry->start_addr, entry->end_addr);
+		kl_map_exclude_in(part, entry->start_addr, entry->end_addr);
 	mutex_unlock(kl_kernel.kprobe_mutex);
 }
 
@@ -263,11 +365,11 @@ static void note_numbers(const u8 *text, const struct kl_instruction *in)
 
 	if (in->bytes >= begin + sizeof(last)) {
 		memcpy(&last, text + in->bytes - sizeof(last), sizeof(last));
-		set(kl_map.entered, (long)last);
+		kl_map_set(KL_MAP_ENTERED, (long)last);
 	}
 	if (in->bytes >= begin + sizeof(whole)) {
 		memcpy(&whole, text + in->bytes - sizeof(whole), sizeof(whole));
-		set(kl_map.entered, whole);
+		kl_map_set(KL_MAP_ENTERED, whole);
 	}
 }
 
@@ -284,7 +386,7 @@ static void note_function(const struct kl_function *f)
 
 			if (target < f->begin || target >= f->end || in->flow == KL_FLOW_ON ||
 			    in->flow == KL_FLOW_CALL)
-				set(kl_map.entered, target);
+				kl_map_set(KL_MAP_ENTERED, target);
 			if (in->flow == KL_FLOW_CALL && reads_flags(f, i + 1))
 				add_giver(target);
 		}
@@ -308,14 +410,20 @@ static void spread_givers(struct kl_function *f)
 	}
 }
 
-static int load_text(void)
+/**
+ * kl_map_load_text - go through all functions of a part
+ * @part: of which the starts are known
+ *
+ * Returns 0 or -ENOMEM. Context: may sleep.
+ */
+int kl_map_load_text(struct kl_map_part *part)
 {
-	unsigned long at = kl_map.begin, end = kl_map.begin + kl_map.bytes;
+	unsigned long at = part->begin, end = part->begin + part->bytes;
 	struct kl_function f = {};
 	int error = 0;
 
 	/* Before the first symbol there is nothing. */
-	at += find_next_bit(kl_map.start, kl_map.bytes, 0);
+	at += find_next_bit(part->bits[KL_MAP_START], part->bytes, 0);
 	for (; !error && at < end; at = f.end) {
 		error = kl_function_load(&f, at);
 		if (!error)
@@ -329,29 +437,53 @@ static int load_text(void)
 }
 
 /**
- * kl_map_load - make the map
+ * kl_map_part_alloc - memory for what is known of a part
+ * @part: whose size is known
+ *
+ * Returns 0 or -ENOMEM; kl_map_part_free() is right after both.
+ */
+int kl_map_part_alloc(struct kl_map_part *part)
+{
+	for (int i = 0; i < KL_MAP_BITS; i++) {
+		part->bits[i] = vzalloc(BITS_TO_LONGS(part->bytes) * sizeof(long));
+		if (!part->bits[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * kl_map_part_free - free it
+ * @part: or zeroes
+ */
+void kl_map_part_free(struct kl_map_part *part)
+{
+	for (int i = 0; i < KL_MAP_BITS; i++)
+		vfree(part->bits[i]);
+	*part = (struct kl_map_part){};
+}
+
+/**
+ * kl_map_load - make the map of the kernel's own text
  * @why: set on failure
  *
  * Context: may sleep, for some tenths of a second.
  */
 int kl_map_load(struct kl_error *why)
 {
-	size_t bytes;
-	int error = -ENOMEM;
+	struct kl_map_part *part = &kl_map.kernel;
+	int error;
 
-	if (kl_map.start)
+	if (part->bytes)
 		return 0;
-	kl_map.begin = (unsigned long)kl_kernel._stext;
-	kl_map.bytes = kl_kernel._etext - kl_kernel._stext;
-	bytes = BITS_TO_LONGS(kl_map.bytes) * sizeof(long);
-	kl_map.start = vzalloc(bytes);
-	kl_map.entered = vzalloc(bytes);
-	kl_map.never = vzalloc(bytes);
-	if (kl_map.start && kl_map.entered && kl_map.never) {
+	part->begin = (unsigned long)kl_kernel._stext;
+	part->bytes = kl_kernel._etext - kl_kernel._stext;
+	error = kl_map_part_alloc(part);
+	if (!error) {
 		load_symbols();
 		load_tables();
-		load_blacklist();
-		error = load_text();
+		kl_map_load_blacklist(part);
+		error = kl_map_load_text(part);
 	}
 	if (error)
 		kl_fail(why, error, "no memory for a map of the kernel's text");
@@ -362,13 +494,17 @@ int kl_map_load(struct kl_error *why)
 	return error;
 }
 
+static bool is_unused(unsigned long begin, unsigned long end)
+{
+	return false;
+}
+
 /**
  * kl_map_free - forget the map
  */
 void kl_map_free(void)
 {
-	vfree(kl_map.never);
-	vfree(kl_map.entered);
-	vfree(kl_map.start);
-	kl_map = (struct kl_map){};
+	kl_map_prune(is_unused);
+	kl_map_part_free(&kl_map.kernel);
+	kl_map.givers = 0;
 }

@@ -1,37 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What is known about each byte of the kernel's text, and one function of it, decoded. Made of the
- * kernel's own tables and text, never of what a caller says. See map.c, function.c.
+ * kernel's own tables and text, never of what a caller says. See map.c, map_module.c, function.c.
  */
 #ifndef KL_SOURCE_BLOCK_MAP_H
 #define KL_SOURCE_BLOCK_MAP_H
 
+#include <linux/list.h>
 #include <linux/types.h>
 
 #include "instruction.h"
 
 struct kl_error;
+struct module;
 
 #define KL_MAP_GIVERS_MAX 256
 #define KL_MAP_RETURNS_MAX 8
 
+/* What is known of a byte. */
+enum kl_map_bit {
+	KL_MAP_START, /* a symbol is there */
+	KL_MAP_ENTERED, /* something elsewhere may go there */
+	KL_MAP_NEVER, /* must not be changed or moved */
+	KL_MAP_BITS
+};
+
 /**
- * struct kl_map - one bit for each byte of the text, and more
+ * struct kl_map_part - one bit for each byte of the kernel's text, or of a module's
+ * @list: of the modules'
+ * @module: held for as long as there is a map of it; NULL: the kernel
  * @begin: of the text
  * @bytes: of it
- * @start: a symbol is there
- * @entered: something elsewhere may go there
- * @never: must not be changed or moved
+ * @bits: by enum kl_map_bit
+ */
+struct kl_map_part {
+	struct list_head list;
+	struct module *module;
+	unsigned long begin;
+	unsigned long bytes;
+	unsigned long *bits[KL_MAP_BITS];
+};
+
+/**
+ * struct kl_map - all parts, and what is known of functions
+ * @kernel: the kernel's own text
+ * @modules: of modules that have been asked for
  * @giver: functions that leave flags to their callers
  * @givers: how many; more than fit: all do
  * @returns: thunks: a jump there is a return
  */
 struct kl_map {
-	unsigned long begin;
-	unsigned long bytes;
-	unsigned long *start;
-	unsigned long *entered;
-	unsigned long *never;
+	struct kl_map_part kernel;
+	struct list_head modules;
 	unsigned long giver[KL_MAP_GIVERS_MAX];
 	u32 givers;
 	unsigned long returns[KL_MAP_RETURNS_MAX];
@@ -40,23 +60,15 @@ struct kl_map {
 extern struct kl_map kl_map;
 
 int kl_map_load(struct kl_error *why);
+int kl_map_load_module(unsigned long address, struct kl_error *why);
+void kl_map_prune(bool (*used)(unsigned long begin, unsigned long end));
 void kl_map_free(void);
 bool kl_map_function(unsigned long address, unsigned long *begin, unsigned long *end);
 bool kl_map_gives_flags(unsigned long function);
 bool kl_map_returns(unsigned long target);
-bool kl_map_any(const unsigned long *bits, unsigned long begin, unsigned long end);
-
-static inline bool kl_map_has(unsigned long address)
-{
-	return address - kl_map.begin < kl_map.bytes;
-}
-
-static inline bool kl_map_test(const unsigned long *bits, unsigned long address)
-{
-	unsigned long at = address - kl_map.begin;
-
-	return bits[at / BITS_PER_LONG] >> at % BITS_PER_LONG & 1;
-}
+bool kl_map_any(enum kl_map_bit bit, unsigned long begin, unsigned long end);
+bool kl_map_test(enum kl_map_bit bit, unsigned long address);
+bool kl_map_has(unsigned long address);
 
 /* die.c: what runs before a breakpoint's handler has found whose it is */
 int kl_map_exclude_die(struct kl_error *why);
@@ -94,5 +106,18 @@ int kl_function_load(struct kl_function *f, unsigned long address);
 void kl_function_find_live(struct kl_function *f);
 long kl_function_step(const struct kl_function *f, u32 offset);
 void kl_function_free(struct kl_function *f);
+
+/* map.c, for map_module.c */
+struct kl_map_part *kl_map_part_of(unsigned long address);
+void kl_map_set(enum kl_map_bit bit, unsigned long address);
+void kl_map_exclude_in(struct kl_map_part *part, unsigned long begin, unsigned long end);
+void kl_map_exclude_instruction(unsigned long address);
+void kl_map_load_relative(const void *rows, size_t bytes, u32 row, bool has_target);
+void kl_map_load_blacklist(struct kl_map_part *part);
+void kl_map_load_words(const void *begin, const void *end);
+void kl_map_exclude_name(const char *name, unsigned long address);
+int kl_map_load_text(struct kl_map_part *part);
+int kl_map_part_alloc(struct kl_map_part *part);
+void kl_map_part_free(struct kl_map_part *part);
 
 #endif /* KL_SOURCE_BLOCK_MAP_H */

@@ -236,13 +236,17 @@ static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *w
 	return -EINVAL;
 }
 
-static int start(struct kl_error *why)
+static int start(const struct kl_request *r, struct kl_error *why)
 {
 	int error = kl_kernel_load(why);
 
 	if (!error)
 		error = kl_splices_handle_breakpoints(why);
-	return error ?: kl_map_load(why);
+	if (!error)
+		error = kl_map_load(why);
+	for (u32 i = 0; i < r->windows && !error; i++)
+		error = kl_map_load_module(r->window[i].address, why);
+	return error;
 }
 
 static const char *refusal_text(u32 refusal)
@@ -322,7 +326,7 @@ static int add(struct kl_splice_set *set, struct kl_request *r, struct kl_error 
 	int error = kl_splices_room(r->windows, splices_max, why);
 
 	if (!error)
-		error = start(why);
+		error = start(r, why);
 	if (error)
 		return error;
 	c = create(r);

@@ -284,13 +284,29 @@ static u32 take_back(struct kl_splice_set *set)
 	return 0;
 }
 
+static bool is_spliced(unsigned long begin, unsigned long end)
+{
+	const struct kl_splice_set *set;
+	const struct kl_splices *c;
+
+	for_each_splices(set, c) {
+		u32 i = kl_splices_from(c, begin);
+
+		if (i < c->n && c->splice[i].address < end)
+			return true;
+	}
+	return false;
+}
+
 /**
- * kl_splices_rest - without splices no map is needed
+ * kl_splices_rest - what has no splices needs no map
  */
 void kl_splices_rest(void)
 {
 	lockdep_assert_held(&kl_splice_lock);
-	if (!windows)
+	if (windows)
+		kl_map_prune(is_spliced);
+	else
 		kl_map_free();
 }
 

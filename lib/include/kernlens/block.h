@@ -131,12 +131,14 @@ struct kl_block {
  * @address: of its first byte
  * @bytes: to the next symbol
  * @name: the first of its symbols, a function's if there is one
+ * @module: that it belongs to; empty: none
  * @reason: why none of its blocks has a splice; 0: some may
  */
 struct kl_block_function {
 	uint64_t address;
 	uint32_t bytes;
 	const char *name;
+	const char *module;
 	uint8_t reason;
 };
 
@@ -246,7 +248,17 @@ struct kl_blocks *kl_blocks_open(const char *core, const struct kl_symbols *symb
 void kl_blocks_close(struct kl_blocks *blocks);
 
 /**
- * kl_blocks_functions - how many functions the text has
+ * kl_blocks_add_module - the functions of a loaded module, too
+ * @blocks: a kernel's, opened
+ * @module: its name
+ *
+ * They come behind all that there are. Needs the kernel's types (BTF). Does nothing for a module
+ * that is there. Returns 0 or a negative errno with an error text.
+ */
+int kl_blocks_add_module(struct kl_blocks *blocks, const char *module);
+
+/**
+ * kl_blocks_functions - how many functions the text has, with those of modules that were added
  * @blocks: opened
  */
 size_t kl_blocks_functions(const struct kl_blocks *blocks);

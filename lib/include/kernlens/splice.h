@@ -60,7 +60,7 @@ struct kl_splices_sum {
 
 /**
  * struct kl_block_want - blocks by name
- * @pattern: of functions, as for a shell
+ * @pattern: of functions, as for a shell, or MODULE:PATTERN
  * @at_offset: only the block that begins @number bytes into the function
  * @at_number: only the block with the index @number in the function's graph
  * @behind: behind the block's last instruction that does not jump, not before its first
@@ -76,7 +76,7 @@ struct kl_block_want {
 /**
  * kl_block_want_parse - take apart what a user writes
  * @want: out; free it with kl_block_want_free()
- * @text: [block:]FUNCTION[+OFFSET|#NUMBER][:post]
+ * @text: [block:][MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]
  *
  * Returns 0, or -EINVAL or -ENOMEM with an error text.
  */
@@ -98,10 +98,22 @@ bool kl_block_want_fits(const struct kl_block_want *want, const struct kl_block_
 			uint32_t block);
 
 /**
- * kl_block_want_visit - go through the functions that are meant, by address
+ * kl_block_want_load - add the modules of which functions are meant
  * @want: blocks by name
  * @symbols: of the kernel
  * @blocks: of the same
+ *
+ * A name means a module's function if the kernel itself has none, a pattern all that fit. Returns
+ * 0 or a negative errno with an error text.
+ */
+int kl_block_want_load(const struct kl_block_want *want, const struct kl_symbols *symbols,
+		       struct kl_blocks *blocks);
+
+/**
+ * kl_block_want_visit - go through the functions that are meant, by address
+ * @want: blocks by name
+ * @symbols: of the kernel
+ * @blocks: of the same; modules are added, as by kl_block_want_load()
  * @visit: called with the index of each; ends it with a negative result
  * @context: for @visit
  *
@@ -109,8 +121,8 @@ bool kl_block_want_fits(const struct kl_block_want *want, const struct kl_block_
  * no such function.
  */
 int kl_block_want_visit(const struct kl_block_want *want, const struct kl_symbols *symbols,
-			const struct kl_blocks *blocks,
-			int (*visit)(void *context, size_t function), void *context);
+			struct kl_blocks *blocks, int (*visit)(void *context, size_t function),
+			void *context);
 
 struct kl_splices;
 

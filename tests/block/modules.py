@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# modules.py KERNLENS OUT [more]: in a virtual machine as root, blocks of loaded modules: those of one that
+# nobody needs against what its network interface counts, all of those that the machine runs on while it
+# works, large ones (`more` of them), and that a module stays loaded and its text what it was. TAP lines.
+import collections
+import json
+import os
+import subprocess
+import sys
+
+from checks import end, kernlens, report, run
+
+SENT = 500
+SEND = f"""
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print(open('/sys/class/net/kl0/statistics/tx_packets').read())
+for i in range({SENT}): s.sendto(b'x' * (i % 100), ('10.99.0.2', 9))
+print(open('/sys/class/net/kl0/statistics/tx_packets').read())
+"""
+# Its own file system and devices, and what those need.
+BUSY = ["9p", "9pnet", "9pnet_virtio", "netfs", "fscache", "overlay", "virtio", "virtio_ring", "virtio_pci"]
+WORK = "for i in 1 2 3; do find /usr/share/doc/a* -type f | head -100 | xargs cat; touch /tmp/x; ls -lR /usr/include/linux; " \
+       "done | wc -c"
+OTHER = ["loop", "ext4"]  # as they lie there
+MORE = ["fuse", "nfs", "kvm", "btrfs", "xfs", "iwlwifi", "bluetooth"]
+
+out = sys.argv[2]
+
+
+def shell(text):
+    return subprocess.run(text, shell=True, capture_output=True, text=True)
+
+
+def set_up():
+    shell("modprobe dummy && ip link add kl0 type dummy && sysctl -w net.ipv6.conf.kl0.disable_ipv6=1 && "
+          "ip address add 10.99.0.1/24 dev kl0 && ip link set kl0 up")
+
+
+def take_down():
+    shell("ip link del kl0")
+
+
+def sending():
+    return ["python3", "-c", SEND]
+
+
+def counted(*options, command):
+    """What count says, and what the command prints on its own."""
+    done = run("--json", "count", "-o", f"{out}/counts", *options, "--", *command)
+    with open(f"{out}/counts") as file:
+        return json.load(file), done.stdout.split()
+
+
+def sent(words):
+    return int(words[1]) - int(words[0]) if len(words) == 2 else -1
+
+
+def check_counts():
+    result, words = counted("-e", "block:dummy_xmit", command=sending())
+    function = result["functions"][0]
+    first = next((point["count"] for point in function["points"] if "count" in point), None)
+    report(first == sent(words) >= SENT and function.get("module") == "dummy",
+           f"dummy_xmit is entered {first} times, once for each packet of the interface", sent(words), function)
+    result, words = counted("-e", "dummy:dummy_x*", command=sending())
+    names = [function["function"] for function in result["functions"]]
+    report("dummy_xmit" in names, "a module's functions by a pattern", names)
+    result, words = counted("-e", "kernel:vfs_read", command=["true"])
+    report([function.get("module") for function in result["functions"]] == [None], "and the kernel's own", result)
+    missing = run("count", "-e", "dummy:vfs_read", "--", "true", status=1).stderr
+    report("vfs_read" in missing, "one that it does not have is said", missing)
+    own = run("count", "-e", "kernlens:kl_*", "--", "true").stderr
+    report("a function of kernlens itself" in own, "kernlens leaves its own functions alone", own[:500])
+
+
+def check_events():
+    done = run("record", "-q", "-a", "-v", "kstack", "-o", f"{out}/trace", "-e", "block:dummy_xmit#1", "--", *sending())
+    records = [json.loads(line) for line in run("--json", "print", f"{out}/trace").stdout.splitlines()]
+    fired = [record for record in records if record["event"] == "block:dummy_xmit#1"]
+    frames = [frame["symbol"] for frame in fired[0]["stacks"]["kstack"]] if fired else []
+    report(len(fired) >= sent(done.stdout.split()) >= SENT and any("dummy_xmit" in frame for frame in frames),
+           f"a module's block is an event: {len(fired)} records", done.stdout.split(), frames)
+
+
+def text_of(module):
+    """Its functions' bytes, and how many of its blocks have a splice."""
+    listed = json.loads(run("--json", "blocks", "--asm", f"{module}:*").stdout)["functions"]
+    text = {function["address"]: "".join(instruction["bytes"] for block in function["blocks"]
+                                         for instruction in block["instructions"]) for function in listed}
+    blocks = [block for function in listed if function["reason"] == "none" for block in function["blocks"]]
+    return text, sum(block["pre"]["tier"] != "none" for block in blocks), len(blocks)
+
+
+def check_busy():
+    """Both ends of all blocks; what a task is in, when they come and go, is in one of them only."""
+    modules = [module for module in BUSY if os.path.exists(f"/sys/module/{module}/sections")]
+    before = {module: text_of(module)[0] for module in modules}
+    options = [word for module in modules for end in ("", ":post") for word in ("-e", f"block:{module}:*{end}")]
+    result, _ = counted(*options, command=["sh", "-c", WORK])
+    pairs = collections.defaultdict(dict)
+    for function in result["functions"]:
+        for point in function["points"]:
+            if "count" in point:
+                pairs[function["address"], point["block"]][point["post"]] = point["count"]
+    both = [pair for pair in pairs.values() if len(pair) == 2]
+    ran = [pair for pair in both if any(pair.values())]
+    equal = [pair for pair in ran if pair[False] == pair[True]]
+    report(len(both) > 3000 and len(ran) > 300 and len(equal) > 0.99 * len(ran),
+           f"{' '.join(modules)}: of {len(both)} blocks {len(ran)} ran, {len(equal)} of them to their end as often",
+           [pair for pair in ran if pair not in equal][:20])
+    after = {module: text_of(module)[0] for module in modules}
+    report(before == after, "their text is what it was")
+
+
+def check_others():
+    """All functions of large modules: what is planned is not refused."""
+    for module in OTHER + (MORE if sys.argv[3:] == ["more"] else []):
+        shell(f"modprobe {module}")
+        if not os.path.exists(f"/sys/module/{module}/sections"):
+            continue  # not made for this kernel, or a part of it
+        _, splices, blocks = text_of(module)
+        result, _ = counted("-e", f"block:{module}:*", command=["true"])
+        points = [point for function in result["functions"] for point in function["points"]]
+        placed = [point for point in points if "count" in point]
+        refused = collections.Counter(point["reason"] for point in points if "reason" in point)
+        report(len(placed) == splices and splices > 0.9 * blocks > 0,
+               f"{module}: {len(placed)} of {blocks} blocks are counted, none that was planned is refused", splices, refused)
+
+
+def check_unload():
+    held = subprocess.Popen([kernlens, "count", "-o", "/dev/null", "-e", "block:dummy_xmit", "--", "sh", "-c",
+                             "echo; read line"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    held.stdout.readline()
+    take_down()
+    refused = shell("rmmod dummy")
+    held.communicate(b"\n")
+    report(refused.returncode and "in use" in refused.stderr and held.returncode == 0,
+           "a module whose blocks are counted stays loaded", refused.stderr, held.returncode)
+    gone = shell("rmmod dummy")
+    report(gone.returncode == 0, "and can go afterwards", gone.stderr)
+    missing = run("count", "-e", "block:dummy_xmit", "--", "true", status=1).stderr
+    report("dummy_xmit" in missing, "then it has no functions", missing)
+    set_up()
+    result, words = counted("-e", "block:dummy_xmit", command=sending())
+    first = next(point["count"] for point in result["functions"][0]["points"] if "count" in point)
+    report(first == sent(words) >= SENT, "when it comes back they are counted again", first, words)
+
+
+set_up()
+check_counts()
+check_events()
+check_busy()
+check_others()
+check_unload()
+end()
