@@ -3,8 +3,7 @@
  * cost CASE COMMAND...: in a virtual machine, one instruction that a system call passes once
  * (getppid, in __task_pid_nr_ns) is counted while COMMAND runs; bench/guest measures with it. CASE is
  * dead (no flags are of use there), live, or one of these with `shared`: a counter for all
- * processors, as large requests have. `where` says where that is, for another tracer, as SYMBOL+N
- * of dead, and of live. Fails if it has not been passed once a call.
+ * processors, as large requests have. Fails if it has not been passed once a call.
  */
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -108,11 +107,6 @@ int main(int argc, char **argv)
 	index = kl_blocks_find(blocks, address);
 	if (kl_blocks_graph(blocks, index, &g) || !find_pair(&g, &first))
 		return 2;
-	if (!strcmp(argv[1], "where")) {
-		printf("%s+%u %s+%u\n", g.function.name, first->offset, g.function.name,
-		       first[1].offset);
-		return 0;
-	}
 	add_pair(&g, first, strstr(argv[1], "live"), 1);
 	if (strstr(argv[1], "shared"))
 		add_others(blocks, index);
