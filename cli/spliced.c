@@ -239,6 +239,7 @@ static int take_back(struct cli_spliced *sp)
 	sp->remove_ns = cli_now_ns() - began;
 	if (ret)
 		return cli_library_error(ret, NULL);
+	sp->ended_early = result.windows + result.lost < sp->sum.windows;
 	if (result.lost)
 		return cli_error(-EBUSY,
 				 "%u places in the kernel's text were changed by others and "
@@ -306,20 +307,25 @@ void cli_spliced_print_sum(const struct cli_spliced *spliced, FILE *file)
 		cli_print_count(number[0], sum->placed), cli_print_count(number[1], sum->points),
 		cli_print_count(number[2], sum->without), cli_print_count(number[3], sum->refused),
 		cli_print_count(number[4], sum->windows));
-	fprintf(file, "    spliced in %.3f s, taken back in %.3f s\n\n",
-		seconds(spliced->install_ns), seconds(spliced->remove_ns));
+	fprintf(file, "    spliced in %.3f s, taken back in %.3f s\n", seconds(spliced->install_ns),
+		seconds(spliced->remove_ns));
+	if (spliced->ended_early)
+		fputs("    the kernel's text was put back before the end, for the machine to sleep:\n"
+		      "    what was passed later is not counted\n",
+		      file);
+	fputc('\n', file);
 }
 
 json_t *cli_spliced_json_sum(const struct cli_spliced *spliced)
 {
 	const struct kl_splices_sum *sum = &spliced->sum;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "points",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}", "points",
 			 (json_int_t)sum->points, "counted", (json_int_t)sum->placed, "without",
 			 (json_int_t)sum->without, "refused", (json_int_t)sum->refused, "windows",
 			 (json_int_t)sum->windows, "seconds", seconds(spliced->elapsed_ns),
 			 "install_seconds", seconds(spliced->install_ns), "remove_seconds",
-			 seconds(spliced->remove_ns));
+			 seconds(spliced->remove_ns), "ended_early", spliced->ended_early);
 }
 
 char *cli_spliced_subject(const struct cli_spliced *spliced)

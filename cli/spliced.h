@@ -32,6 +32,7 @@ struct cli_spliced_function {
  * @count: passes of each point while the session ran
  * @sum: what has become of the points
  * @install_ns: time that splicing took; @remove_ns: and taking back; @elapsed_ns: between
+ * @ended_early: the machine was about to sleep, and nothing was counted any more
  */
 struct cli_spliced {
 	struct cli_session session;
@@ -48,6 +49,7 @@ struct cli_spliced {
 	struct kl_splices_sum sum;
 	uint64_t install_ns;
 	uint64_t remove_ns;
+	bool ended_early;
 	uint64_t elapsed_ns;
 };
 

@@ -8,9 +8,10 @@ import collections
 import json
 import os
 import re
+import subprocess
 import sys
 
-from checks import end, report, run
+from checks import end, kernlens, report, run
 
 TRACING = "/sys/kernel/tracing"
 PATTERNS = ["vfs_*", "ksys_*", "path_*", "link_*", "filp_*", "exit_*", "do_*", "proc_*", "security_*", "__do_sys_*",
@@ -207,6 +208,27 @@ def check_flow(functions):
     report(equal > 50 and not wrong, f"what enters leaves: {equal} blocks that ran", *wrong[:20])
 
 
+def check_sleep():
+    """All is put back when the machine is about to sleep; it does not, as another module is against it."""
+    shell = lambda text: subprocess.run(text, shell=True, capture_output=True, text=True)
+    module = os.path.join(os.path.dirname(kernlens), os.uname().release, "kl_awake.ko")
+    calls = f"import os\nfor i in range({CALLS}): os.getppid()\n"
+    sleep = "try: os.write(os.open('/sys/power/state', os.O_WRONLY), b'freeze')\nexcept OSError: print('awake')\n"
+    loaded = shell(f"insmod {module}").returncode == 0
+    done = run("--json", "count", "-o", f"{out}/slept", "-e", "block:__x64_sys_getppid", "--", *python(calls + sleep + calls))
+    with open(f"{out}/slept") as file:
+        result = json.load(file)
+    points = result["functions"][0]["points"]
+    report(loaded and "awake" in done.stdout and all(point.get("count") == CALLS for point in points) and
+           result["splices"]["ended_early"], "when the machine is about to sleep, counting has ended, and that is said",
+           loaded, done.stdout, points)
+    result = json.loads(run("--json", "count", "-e", "block:__x64_sys_getppid", "--", *python(calls)).stdout)
+    points = result["functions"][0]["points"]
+    report(all(point.get("count") == CALLS for point in points) and not result["splices"]["ended_early"],
+           "when it does not, the next count is as always", points)
+    shell("rmmod kl_awake")
+
+
 def check_coverage():
     options = [word for pattern in PATTERNS for word in ("--functions", pattern)]
     trace_functions()
@@ -254,6 +276,7 @@ def check_diff():
 check_count()
 check_events()
 check_hot()
+check_sleep()
 check_coverage()
 check_diff()
 end()
