@@ -295,9 +295,10 @@ static void check_others(struct kl_blocks *blocks)
 	/* Not where ftrace hooks it: what uses that changes nothing else. */
 	snprintf(probe, sizeof(probe), "p:kl_refuse %s+%" PRIu64 "\n", f.name,
 		 (uint64_t)(spot.taken.address - f.address));
-	unit_check(write_file(TRACEFS "/kprobe_events", probe) &&
-			   write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "1"),
-		   "a kprobe");
+	/* It knows the instruction already that it will go on behind. */
+	unit_check(write_file(TRACEFS "/kprobe_events", probe), "a kprobe");
+	expect("a function that has it, not enabled", spot.taken, KL_SPLICE_probed);
+	unit_check(write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "1"), "it is enabled");
 	expect("a function that has it", spot.taken, KL_SPLICE_probed);
 	write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "0");
 	write_file(TRACEFS "/kprobe_events", "-:kl_refuse\n");

@@ -29,11 +29,10 @@ static int grow(void **at, size_t *room, size_t bytes)
 	return 0;
 }
 
-/* Put back what kprobes have replaced. Returns whether there are any. */
-static bool recover_probed(struct kl_function *f)
+/* Put back what kprobes have replaced. */
+static void recover_probed(struct kl_function *f)
 {
 	u8 original[RECOVERED_BYTES];
-	bool found = false;
 
 	for (unsigned long at = f->begin; at < f->end; at++) {
 		u8 *byte = f->text + (at - f->begin);
@@ -41,11 +40,21 @@ static bool recover_probed(struct kl_function *f)
 		if ((*byte != INT3_INSN_OPCODE && *byte != JMP32_INSN_OPCODE) ||
 		    !kl_kernel.get_kprobe((void *)at))
 			continue;
-		found = true;
 		if (kl_kernel.recover_probed_instruction(original, at) != at)
 			memcpy(byte, original, min(f->end - at, sizeof(original)));
 	}
-	return found;
+}
+
+/*
+ * Is there a kprobe? One that is not enabled has changed nothing yet, but knows the instruction that it
+ * will go on behind.
+ */
+static bool is_probed(const struct kl_function *f)
+{
+	for (u32 i = 0; i < f->steps; i++)
+		if (kl_kernel_probed(f->begin + f->step[i].offset))
+			return true;
+	return false;
 }
 
 /* Breakpoints up to the next function; zeros up to the end of a module's section. */
@@ -146,7 +155,6 @@ static void find_targets(struct kl_function *f)
 int kl_function_load(struct kl_function *f, unsigned long address)
 {
 	size_t bytes;
-	bool probed;
 
 	f->steps = 0;
 	f->refusal = 0;
@@ -161,12 +169,12 @@ int kl_function_load(struct kl_function *f, unsigned long address)
 	preempt_disable(); /* for kprobes' tables */
 	memcpy(f->text, (void *)f->begin, bytes);
 	kl_splices_restore(f->begin, f->end, f->text);
-	probed = recover_probed(f);
+	recover_probed(f);
 	preempt_enable();
 	mutex_unlock(kl_kernel.text_mutex);
 	cut(f);
 	find_targets(f);
-	if (probed)
+	if (is_probed(f))
 		f->refusal = KL_SPLICE_probed;
 	return 0;
 }

@@ -128,3 +128,21 @@ void *kl_kernel_alloc(size_t bytes)
 	return kl_kernel.module_alloc(bytes);
 #endif
 }
+
+/**
+ * kl_kernel_probed - is there a kprobe, enabled or not?
+ * @address: of an instruction
+ *
+ * One that goes by ftrace's hook changes no instruction, and does not count.
+ */
+bool kl_kernel_probed(unsigned long address)
+{
+	const struct kprobe *probe;
+	bool probed;
+
+	preempt_disable();
+	probe = kl_kernel.get_kprobe((void *)address);
+	probed = probe && !(probe->flags & KPROBE_FLAG_FTRACE);
+	preempt_enable();
+	return probed;
+}

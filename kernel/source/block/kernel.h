@@ -70,5 +70,6 @@ extern struct kl_kernel kl_kernel;
 int kl_kernel_load(struct kl_error *why);
 unsigned long kl_kernel_lookup(const char *name);
 void *kl_kernel_alloc(size_t bytes);
+bool kl_kernel_probed(unsigned long address);
 
 #endif /* KL_SOURCE_BLOCK_KERNEL_H */

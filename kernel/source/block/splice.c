@@ -206,14 +206,11 @@ static void find_lenders(struct kl_splices *c)
 	}
 }
 
-static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *why)
+static int write(struct kl_request *r, struct kl_splices *c)
 {
 	struct kl_patches p = {};
-	int error;
+	int error = check_windows(c, r, &p);
 
-	mutex_lock(kl_kernel.kprobe_mutex);
-	error = check_windows(c, r, &p);
-	mutex_unlock(kl_kernel.kprobe_mutex);
 	if (!error && !r->refusal)
 		refuse(r, r->bad, kl_request_check_slots(r));
 	if (!error && !r->refusal) {
@@ -221,13 +218,29 @@ static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *w
 		error = place_patches(c, r, &p);
 	}
 	kl_patches_free(&p);
-	if (!error && !r->refusal) {
-		kl_splices_publish(c);
-		if (kl_splices_write(c, &r->bad))
-			return 0;
-		kl_splices_withdraw(c);
-		refuse(r, r->bad, KL_SPLICE_text);
-	}
+	if (error || r->refusal)
+		return error;
+	kl_splices_publish(c);
+	if (kl_splices_write(c, &r->bad))
+		return 0;
+	kl_splices_withdraw(c);
+	refuse(r, r->bad, KL_SPLICE_text);
+	return 0;
+}
+
+static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *why)
+{
+	int error;
+
+	/*
+	 * What has asked kprobes' list before we are on it may still register a kprobe: not between
+	 * our look at a function and its splices, or it would go on in the middle of one.
+	 */
+	mutex_lock(kl_kernel.kprobe_mutex);
+	error = write(r, c);
+	mutex_unlock(kl_kernel.kprobe_mutex);
+	if (!error && !r->refusal)
+		return 0;
 	kl_splices_unlist(c);
 	/* Nobody looks at the breakpoints, or at kprobes' list, as they were. Plans may be many. */
 	synchronize_rcu_expedited();

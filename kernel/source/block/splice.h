@@ -178,6 +178,7 @@ void kl_patches_free(struct kl_patches *p);
 
 /* write.c */
 bool kl_splices_write(struct kl_splices *c, u32 *bad);
+bool kl_splices_probed(const struct kl_splice_set *set);
 u32 kl_splices_unwrite(struct kl_splice_set *set);
 void kl_splices_publish(struct kl_splices *c);
 void kl_splices_withdraw(struct kl_splices *c);

@@ -6,6 +6,7 @@
  *
  * Order of locks: kl_splice_lock, kprobe_mutex, those of processors that come and go, text_mutex.
  */
+#include <linux/delay.h>
 #include <linux/kdebug.h>
 #include <linux/mm.h>
 #include <linux/reboot.h>
@@ -27,6 +28,8 @@ static LIST_HEAD(sets);
 static u32 windows;
 static bool asleep; /* between the notice that the machine goes and that it is back */
 static bool handles_breakpoints;
+
+#define PROBES_WAIT (3 * HZ) /* that who uses a kprobe may need to take it away again */
 
 /* ------------------------------------------------------------- breakpoints */
 
@@ -245,6 +248,19 @@ static u32 written_in(const struct kl_splice_set *set)
 	return n;
 }
 
+/* Until none is in the way, but not for ever. Takes kprobe_mutex. */
+static void hold_kprobes(const struct kl_splice_set *set)
+{
+	unsigned long end = jiffies + PROBES_WAIT;
+
+	mutex_lock(kl_kernel.kprobe_mutex);
+	while (kl_splices_probed(set) && time_before(jiffies, end)) {
+		mutex_unlock(kl_kernel.kprobe_mutex);
+		msleep(20);
+		mutex_lock(kl_kernel.kprobe_mutex);
+	}
+}
+
 /*
  * Returns how many windows somebody else has changed: those, and what the set has for them, stay
  * for as long as the kernel runs, and with them this module.
@@ -256,7 +272,9 @@ static u32 take_back(struct kl_splice_set *set)
 
 	if (!n || set->lost)
 		return set->lost;
+	hold_kprobes(set);
 	set->lost = kl_splices_unwrite(set);
+	mutex_unlock(kl_kernel.kprobe_mutex);
 	kl_unsplice_fire(set->session->name, n - set->lost, set->lost);
 	if (set->lost) {
 		pr_err("%u windows of the kernel's text have been changed by somebody else: their patches stay\n",

@@ -273,12 +273,44 @@ bool kl_splices_write(struct kl_splices *c, u32 *bad)
 
 /* ----------------------------------------------------------- taking back */
 
-/* Somebody else has written there. It stays as it is, with its patch. */
+/*
+ * A kprobe that came when we were not on its list yet, and has found the splice: what it will go on with
+ * is our jump.
+ */
+static bool is_probed(const struct kl_splice *sp)
+{
+	for (u32 i = 0; i < sp->bytes; i++)
+		if (kl_kernel_probed(sp->address + i))
+			return true;
+	return sp->slot && kl_kernel_probed(sp->slot);
+}
+
+/**
+ * kl_splices_probed - has a kprobe come to one of these?
+ * @set: splices
+ *
+ * Context: may sleep; holds kprobe_mutex.
+ */
+bool kl_splices_probed(const struct kl_splice_set *set)
+{
+	const struct kl_splices *c;
+
+	list_for_each_entry(c, &set->splices, list) {
+		for (u32 i = 0; i < c->n; i++) {
+			if (!c->splice[i].gone && is_probed(&c->splice[i]))
+				return true;
+			cond_resched();
+		}
+	}
+	return false;
+}
+
+/* Somebody else has written there, or will. It stays as it is, with its patch. */
 static bool is_lost(struct kl_splice *sp)
 {
 	u8 jump[KL_JUMP_BYTES];
 
-	if (memcmp((void *)sp->address, sp->written, changed_bytes(sp)))
+	if (is_probed(sp) || memcmp((void *)sp->address, sp->written, changed_bytes(sp)))
 		return true;
 	if (!sp->slot)
 		return false;
@@ -343,7 +375,7 @@ static void take_back_slots(struct kl_splices *c)
  * @set: its splices; also those that are taken back already
  *
  * Returns how many somebody else has changed; those stay, with what they need. Nobody is in any
- * of the others' patches when it returns. Context: may sleep.
+ * of the others' patches when it returns. Context: may sleep; holds kprobe_mutex.
  */
 u32 kl_splices_unwrite(struct kl_splice_set *set)
 {
