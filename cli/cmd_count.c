@@ -16,6 +16,7 @@
 
 enum {
 	KEY_ASM = CLI_KEY_OWN,
+	KEY_PTRACE,
 	WANTS_MAX = 64,
 };
 
@@ -23,6 +24,7 @@ static const struct cli_option options[] = {
 	{ 'e', "event", "BLOCKS", "block:[PATH:]FUNCTION[+OFFSET|#NUMBER][:post], more than once" },
 	{ 'p', "pid", "PID[,PID]", "of programs: running processes" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{ KEY_PTRACE, "ptrace", NULL, "of programs: by ptrace, without the module" },
 	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
@@ -33,6 +35,7 @@ struct count_run {
 	char *want[WANTS_MAX];
 	size_t wants;
 	bool instructions;
+	bool ptrace;
 	const char *path;
 };
 
@@ -200,6 +203,8 @@ static bool counts_programs(const struct cli_command *self, const struct count_r
 		programs += is_of_program(cr->want[i]);
 	if (programs && programs < cr->wants)
 		cli_usage_error(self, "blocks of the kernel or of programs, not both");
+	if (!programs && cr->ptrace)
+		cli_usage_error(self, "--ptrace: of programs only");
 	if (!programs && cr->spliced.session.select.n_pids)
 		cli_usage_error(self, "-p: the kernel's blocks are counted for all tasks");
 	return programs;
@@ -213,6 +218,7 @@ static int count_programs(const struct count_run *cr)
 
 	count->session.command = cr->spliced.session.command;
 	*select = cr->spliced.session.select;
+	count->splices = cr->ptrace;
 	count->instructions = cr->instructions;
 	count->path = cr->path;
 	for (size_t i = 0; i < cr->wants; i++)
@@ -241,6 +247,9 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 			if (cr->wants == WANTS_MAX)
 				cli_usage_error(self, "at most %d times -e", WANTS_MAX);
 			cr->want[cr->wants++] = parser.arg;
+			break;
+		case KEY_PTRACE:
+			cr->ptrace = true;
 			break;
 		case KEY_ASM:
 			cr->instructions = true;
@@ -282,7 +291,8 @@ const struct cli_command cmd_count = {
 		"does not jump.\n"
 		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
 		"With PATH, blocks of a program or library are counted through uprobes, of COMMAND\n"
-		"or the processes of -p, else of all.\n"
+		"or the processes of -p, else of all. Without CAP_SYS_ADMIN or the module, and with\n"
+		"--ptrace, their text is spliced by ptrace: your own processes, -p or COMMAND.\n"
 		"\n"
 		"  kernlens count -e block:ksys_read -- cat /etc/passwd\n"
 		"  kernlens count -e 'block:vfs_*' --duration 5\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How often blocks of programs are passed: each is an event of a session with the handler `count`,
- * which is a uprobe. The listing is count's: stderr, or JSON on stdout.
+ * which is a uprobe, or a splice in the processes (program_splice.c). The listing is count's: stderr, or JSON on stdout.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "common.h"
 #include "output.h"
 #include "program_count.h"
+#include "program_splice.h"
 #include "run.h"
 #include "tally.h"
 
@@ -21,6 +22,7 @@ struct counting {
 	uint64_t *count; /* of the events, by number */
 	uint32_t *number; /* of each, in the order of their names */
 	size_t n;
+	struct kl_process_count *spliced; /* instead; NULL: a session */
 	uint64_t elapsed_ns;
 	struct kl_buffer text;
 	json_t *list; /* or NULL: text */
@@ -135,13 +137,22 @@ static const struct kl_block_point *point_of(const struct view *v, uint32_t bloc
 	return v->wish->want.behind ? &of->post : &of->pre;
 }
 
-static const uint64_t *count_of(const struct view *v, uint32_t block)
+/* Returns why it was not counted, 0 if it was. */
+static unsigned int count_of(const struct view *v, uint32_t block, uint64_t *count)
 {
+	const uint64_t *found = NULL;
 	char name[512];
 
-	if (kl_program_wish_name(v->wish, v->name, &v->graph, block, name, sizeof(name)))
-		return NULL;
-	return find_count(v->c, name);
+	*count = 0;
+	if (v->c->spliced)
+		return kl_process_count_get(v->c->spliced, v->wish->path, v->graph.function.address,
+					    block, v->wish->want.behind, count);
+	if (!kl_program_wish_name(v->wish, v->name, &v->graph, block, name, sizeof(name)))
+		found = find_count(v->c, name);
+	if (!found)
+		return point_of(v, block)->reason ?: KL_BLOCK_unreached;
+	*count = *found;
+	return 0;
 }
 
 static void print_row(const struct view *v, uint32_t i)
@@ -149,14 +160,15 @@ static void print_row(const struct view *v, uint32_t i)
 	const struct kl_block *block = &v->graph.block[i];
 	char number[CLI_NUMBER_MAX], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
 	char where[CLI_BLOCK_SOURCE_MAX];
-	const uint64_t *count = count_of(v, i);
+	uint64_t count;
+	unsigned int reason = count_of(v, i, &count);
 
 	kl_buffer_printf(&v->c->text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s%s\n",
-			 count ? cli_print_count(number, *count) : "-", i, block->begin,
+			 reason ? "-" : cli_print_count(number, count), i, block->begin,
 			 block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_taken(&v->graph, i, taken),
-			 v->wish->want.behind ? "behind  " : "", count ? "" : "not counted: ",
-			 count ? "" : kl_block_reason_name(point_of(v, i)->reason),
+			 v->wish->want.behind ? "behind  " : "", reason ? "not counted: " : "",
+			 reason ? kl_block_reason_name(reason) : "",
 			 cli_block_source(v->program, &v->graph, block, where));
 	if (v->c->of->instructions)
 		cli_print_instructions(kl_program_blocks(v->program), &v->graph, block,
@@ -183,7 +195,8 @@ static void add_json(const struct view *v)
 
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
-		const uint64_t *count = count_of(v, i);
+		unsigned int reason;
+		uint64_t count;
 		json_t *row;
 
 		if (!kl_block_want_fits(&v->wish->want, g, i))
@@ -191,12 +204,12 @@ static void add_json(const struct view *v)
 		row = json_pack("{s:I, s:I, s:I, s:b}", "block", (json_int_t)i, "offset",
 				(json_int_t)block->begin, "bytes", (json_int_t)block->bytes, "post",
 				v->wish->want.behind);
-		if (count)
-			json_object_set_new(row, "count", json_integer((json_int_t)*count));
-		else
+		reason = count_of(v, i, &count);
+		if (reason)
 			json_object_set_new(row, "reason",
-					    json_string(
-						    kl_block_reason_name(point_of(v, i)->reason)));
+					    json_string(kl_block_reason_name(reason)));
+		else
+			json_object_set_new(row, "count", json_integer((json_int_t)count));
 		cli_json_block_source(v->program, g, block, row);
 		json_array_append_new(rows, row);
 	}
@@ -282,24 +295,53 @@ static int write_result(struct counting *c)
 	return status;
 }
 
-int cli_program_count(struct cli_program_count *count)
+static int count_by_session(struct counting *c)
 {
-	struct counting c = { .of = count };
+	struct cli_session *session = &c->of->session;
 	int status;
 
 	/* Nothing is written to the buffers. */
-	count->session.select.buffer_bytes = 1;
+	session->select.buffer_bytes = 1;
+	status = cli_session_open(session, NULL, KL_HANDLER_count);
+	if (status)
+		return status;
+	status = run_session(c);
+	if (!status)
+		status = write_result(c);
+	if (c->run.began_ns)
+		status = cli_run_status(&c->run, status);
+	cli_session_close(session);
+	return status;
+}
+
+static int count_by_splices(struct counting *c)
+{
+	int status = cli_program_splice(&c->run, &c->spliced, &c->elapsed_ns);
+
+	if (!status)
+		status = write_result(c);
+	if (c->run.began_ns)
+		status = cli_run_status(&c->run, status);
+	kl_process_count_destroy(c->spliced);
+	cli_child_destroy(&c->of->session.child);
+	return status;
+}
+
+int cli_program_count(struct cli_program_count *count)
+{
+	const struct cli_select *select = &count->session.select;
+	bool splices = count->splices || cli_program_splice_fits();
+	struct counting c = { .of = count };
+	int status;
+
+	if (splices && !select->words && !select->n_pids)
+		cli_usage_error(
+			count->session.command,
+			"without CAP_SYS_ADMIN and the module, or with --ptrace, name processes: "
+			"-p PID, or a command");
 	status = cli_run_init(&c.run, &count->session);
 	if (!status)
-		status = cli_session_open(&count->session, NULL, KL_HANDLER_count);
-	if (!status) {
-		status = run_session(&c);
-		if (!status)
-			status = write_result(&c);
-		if (c.run.began_ns)
-			status = cli_run_status(&c.run, status);
-		cli_session_close(&count->session);
-	}
+		status = splices ? count_by_splices(&c) : count_by_session(&c);
 	cli_run_deinit(&c.run);
 	kl_buffer_deinit(&c.text);
 	free(c.count);

@@ -10,11 +10,13 @@
 /**
  * struct cli_program_count - what is asked for
  * @session: with `command`, and in `select` what -e, -p and the others say
+ * @splices: by splices in the processes, also where the kernel's uprobes could be had
  * @instructions: show them
  * @path: of the result; NULL: standard error, or output for JSON
  */
 struct cli_program_count {
 	struct cli_session session;
+	bool splices;
 	bool instructions;
 	const char *path;
 };

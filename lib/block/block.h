@@ -4,7 +4,8 @@
  * (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what needs all
  * functions (world.c, cache.c), what handles breakpoints (breakpoint.c), and where splices fit
  * (plan.c). A module is the same with tables of its own: module.c. So is a program's file:
- * program.c, jump_table.c, constants.c, uprobe.c.
+ * program.c, jump_table.c, constants.c, uprobe.c, and for splices of it user_entry.c, user_plan.c,
+ * user_patch.c.
  */
 #ifndef KL_LIB_BLOCK_BLOCK_H
 #define KL_LIB_BLOCK_BLOCK_H
@@ -89,6 +90,7 @@ struct kl_blocks {
 	size_t ranges;
 	size_t range_capacity;
 	struct kl_addresses_set leader; /* inside functions, from elsewhere */
+	struct kl_addresses_set entry; /* of a program, for user_plan.c: more than leaders */
 	struct kl_addresses_set word; /* of data, that may be addresses inside functions */
 	struct kl_call *call;
 	size_t calls;

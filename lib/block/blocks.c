@@ -96,6 +96,7 @@ void kl_blocks_close(struct kl_blocks *blocks)
 	free(blocks->call);
 	free(blocks->leader.at);
 	free(blocks->word.at);
+	free(blocks->entry.at);
 	free(blocks->range);
 	free(blocks->mark);
 	free(blocks->function);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which registers and flags are read behind a block's start before they are written: from what
- * leaves the function backwards, until nothing changes. Where it is not known, all are.
+ * leaves the function backwards, until nothing changes. Where it is not known, all are. What
+ * functions of programs agree on among themselves is not known.
  */
 
 #include "../base/base.h"
@@ -13,8 +14,8 @@ static uint32_t live_elsewhere(const struct kl_blocks *b, const struct kl_functi
 {
 	const struct kl_function_entry *f = kl_function_entry_at(b, target);
 
-	if (!f || f->address != target || self->returns_flags || strstr(f->name, ".cold") ||
-	    strstr(f->name, ".part."))
+	if (!f || b->program || f->address != target || self->returns_flags ||
+	    strstr(f->name, ".cold") || strstr(f->name, ".part."))
 		return KL_LIVE_ALL;
 	return 0xffff;
 }
@@ -27,7 +28,7 @@ static uint32_t live_behind(const struct kl_blocks *b, const struct kl_function_
 
 	switch (block->end) {
 	case KL_END_RETURN:
-		return self->returns_flags ? KL_LIVE_ALL : 0xffff;
+		return self->returns_flags || b->program ? KL_LIVE_ALL : 0xffff;
 	case KL_END_LEAVE:
 		return live_elsewhere(b, self, last->target);
 	case KL_END_STOP:

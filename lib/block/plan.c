@@ -39,11 +39,11 @@ static bool is_dead_end(const struct kl_block *block)
 	       block->end == KL_END_RETURN;
 }
 
-/* Is it in no block, and what the kernel rewrites by itself neither? */
+/* Is it in no block, and neither what the kernel rewrites by itself nor what may be data? */
 static bool is_free(const struct kl_block_instruction *in)
 {
 	return in->block == KL_NO_BLOCK && in->reason != KL_BLOCK_jump_label &&
-	       in->reason != KL_BLOCK_static_call;
+	       in->reason != KL_BLOCK_static_call && in->reason != KL_BLOCK_unreached;
 }
 
 /* Bytes behind a block that nothing reaches, at least @wanted if there are as many. */

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Counting blocks of programs by splices in processes: who is counted, how long, what is left. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "program_splice.h"
+
+static bool may_administer(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {};
+
+	return !syscall(SYS_capget, &header, data) &&
+	       data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN);
+}
+
+bool cli_program_splice_fits(void)
+{
+	return access(KL_DEVICE_PATH, F_OK) || !may_administer();
+}
+
+static int want(struct cli_run *run, struct kl_process_count *count)
+{
+	const struct cli_select *select = &run->session->select;
+
+	for (unsigned int i = 0; i < select->n_specs; i++) {
+		int error = kl_process_count_add(count, select->spec[i]);
+
+		if (error)
+			return cli_library_error(error, NULL);
+	}
+	return CLI_OK;
+}
+
+static int begin(struct cli_run *run, struct kl_process_count *count)
+{
+	struct cli_session *session = run->session;
+	const struct cli_select *select = &session->select;
+	int status = CLI_OK, error;
+
+	if (select->words)
+		status = cli_child_create(&session->child, select->words, &session->signals);
+	if (!status && select->words && !cli_child_ready(&session->child))
+		status = cli_error(0, "the process for %s is gone", select->words[0]);
+	if (status)
+		return status;
+	error = kl_process_count_begin(count, select->pid, select->n_pids, session->child.pid);
+	if (error)
+		return cli_library_error(error, NULL);
+	return CLI_OK;
+}
+
+/* What the user should know of how it went. */
+static void tell(const struct cli_run *run, const struct kl_process_count_sum *sum)
+{
+	if (*sum->text)
+		cli_note("not all was counted: %s", sum->text);
+	else if (!sum->placed)
+		cli_note("%s has not mapped the file", run->session->select.words[0]);
+	if (sum->changed)
+		cli_note("%u places in the text had been written to by others and stay as they are",
+			 sum->changed);
+	if (sum->kept)
+		cli_note("in %u processes memory stays mapped that a thread could come back to",
+			 sum->kept);
+}
+
+int cli_program_splice(struct cli_run *run, struct kl_process_count **count, uint64_t *elapsed_ns)
+{
+	struct cli_session *session = run->session;
+	struct kl_process_count_sum sum;
+	int status;
+
+	*count = kl_process_count_create();
+	if (!*count)
+		return cli_library_error(-errno, NULL);
+	status = want(run, *count);
+	if (!status)
+		status = begin(run, *count);
+	if (status)
+		return status;
+	status = cli_run_watch(run);
+	if (!status && session->child.pid)
+		cli_child_go(&session->child);
+	while (!status && !run->over)
+		cli_run_wait(run, -1, -1);
+	*elapsed_ns = cli_run_elapsed(run);
+	kl_process_count_end(*count, &sum);
+	if (!status)
+		tell(run, &sum);
+	return status;
+}

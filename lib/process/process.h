@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Splices in processes, for analysis/process_count.c: made by a keeper (keeper.h) until it is told. */
+#ifndef KL_LIB_PROCESS_PROCESS_H
+#define KL_LIB_PROCESS_PROCESS_H
+
+#include "keeper.h"
+
+/* Which processes: those that run, and one that shall run a program. */
+struct kl_process_wish {
+	const pid_t *pid;
+	size_t pids;
+	pid_t command; /* 0: none; counted from its next program on */
+};
+
+struct kl_process_keeper;
+
+/*
+ * Splice, with a process of our own that keeps them; it is our child. @file and what it names must
+ * stay until then. Returns NULL with errno and an error text; then nothing is changed.
+ */
+struct kl_process_keeper *kl_process_keep(struct kl_keeper_file *file, size_t files,
+					  uint32_t counters, const struct kl_process_wish *wish);
+
+/* Have all taken back, and what was counted; good until it is freed. */
+const struct kl_keeper_report *kl_process_leave(struct kl_process_keeper *keeper);
+void kl_process_free(struct kl_process_keeper *keeper);
+
+#endif /* KL_LIB_PROCESS_PROCESS_H */

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writing splices into a memory that nothing runs in, and taking them back. In every moment what is
+ * there could run: patches are whole before threads are sent there, those before the text jumps
+ * there, and what has been taken back leaves its patch where it is for who is inside. So the keeper
+ * may be killed at any time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "keeper.h"
+
+#define RIP ((void *)offsetof(struct user_regs_struct, rip))
+#define ZONE_BYTES 128 /* below the stack's end */
+#define WORD_BYTES 8
+#define SHADOW_STACK "shstk"
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + KL_PAGE_BYTES - 1) & ~(KL_PAGE_BYTES - 1);
+}
+
+static int open_memory(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static bool read_memory(int memory, uint64_t at, void *to, size_t bytes)
+{
+	return pread(memory, to, bytes, (off_t)at) == (ssize_t)bytes;
+}
+
+static bool write_memory(int memory, uint64_t at, const void *from, size_t bytes)
+{
+	return pwrite(memory, from, bytes, (off_t)at) == (ssize_t)bytes;
+}
+
+/* --------------------------------------------------------------------- placing */
+
+/* All that a splice being made needs. */
+struct placing {
+	struct kl_keeper *k;
+	struct kl_space *space;
+	struct kl_keeper_file *file;
+	struct kl_site site;
+	pid_t tid;
+	int memory;
+	uint64_t call; /* an instruction */
+};
+
+/* Does it look as the file does? Others may have written to it, or left their splices. */
+static int check_text(const struct placing *p)
+{
+	const struct kl_user_patches *patches = &p->file->patches;
+	uint8_t text[512];
+
+	for (size_t i = 0; i < patches->windows; i++) {
+		const struct kl_user_window *w = &patches->window[i];
+		size_t bytes = w->end - w->begin;
+
+		if (bytes > sizeof(text) ||
+		    !read_memory(p->memory, w->begin + p->site.bias, text, bytes) ||
+		    memcmp(text, w->text, bytes) != 0)
+			return kl_keeper_fail(p->k, EBUSY,
+					      "process %d: its text is not that of %s: somebody has "
+					      "written to it, or the file is another",
+					      p->tid, p->file->path);
+	}
+	return 0;
+}
+
+/* A file without a name, made by the process, that both map. It keeps no descriptor. */
+static int share_counters(struct placing *p, struct kl_remote *r)
+{
+	static const char name[] = "kernlens";
+	uint64_t bytes = p->site.bytes - p->site.code_bytes;
+	char path[64];
+	int64_t fd, at;
+	int ours;
+
+	if (!write_memory(p->memory, p->site.base, name, sizeof(name)))
+		return -EIO;
+	fd = kl_remote_call(r, SYS_memfd_create, (const uint64_t[6]){ p->site.base, MFD_CLOEXEC });
+	if (fd < 0)
+		return (int)fd;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->tid, (int)fd);
+	ours = open(path, O_RDWR | O_CLOEXEC);
+	at = ours < 0 || ftruncate(ours, (off_t)bytes) ? -errno : 0;
+	if (!at)
+		at = kl_remote_call(r, SYS_mmap,
+				    (const uint64_t[6]){ p->site.base + p->site.code_bytes, bytes,
+							 PROT_READ | PROT_WRITE,
+							 MAP_SHARED | MAP_FIXED, (uint64_t)fd });
+	if (at >= 0) {
+		p->site.set->counter =
+			mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ours, 0);
+		if (p->site.set->counter == MAP_FAILED) {
+			p->site.set->counter = NULL;
+			at = -ENOMEM;
+		}
+	}
+	if (ours >= 0)
+		close(ours);
+	kl_remote_call(r, SYS_close, (const uint64_t[6]){ (uint64_t)fd });
+	return at < 0 ? (int)at : 0;
+}
+
+static int write_patches(const struct placing *p)
+{
+	uint8_t *code = calloc(1, p->site.code_bytes);
+	bool near = code && kl_user_patches_place(&p->file->patches, code, p->site.base,
+						  p->site.bias, p->site.base + p->site.code_bytes);
+	int ret = !code ? -ENOMEM : !near ? -ERANGE : 0;
+
+	if (!ret && !write_memory(p->memory, p->site.base, code, p->site.code_bytes))
+		ret = -EIO;
+	free(code);
+	return ret;
+}
+
+static int unmap(struct kl_remote *r, const struct kl_site *site)
+{
+	return (int)kl_remote_call(r, SYS_munmap, (const uint64_t[6]){ site->base, site->bytes });
+}
+
+static int map_site(struct placing *p, const struct kl_maps *maps, struct kl_task *t)
+{
+	uint64_t base = kl_maps_gap(maps, kl_maps_of(maps, p->file), p->site.bytes);
+	struct kl_remote r;
+	int64_t got;
+	int ret = 0;
+
+	if (!base)
+		return kl_keeper_fail(p->k, ENOMEM, "process %d has no room near its text", p->tid);
+	if (kl_remote_begin(&r, p->k, t, p->call))
+		return -ESRCH;
+	got = kl_remote_call(&r, SYS_mmap,
+			     (const uint64_t[6]){ base, p->site.bytes, PROT_READ | PROT_EXEC,
+						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+						  ~0ull });
+	if (got < 0) {
+		ret = (int)got;
+	} else {
+		p->site.base = (uint64_t)got;
+		ret = p->site.base == base ? share_counters(p, &r) : -EEXIST;
+		if (!ret)
+			ret = write_patches(p);
+		if (ret)
+			unmap(&r, &p->site);
+	}
+	if (kl_remote_end(&r))
+		ret = ret ?: -ESRCH;
+	return ret ? kl_keeper_fail(p->k, -ret, "process %d cannot be given memory: %s", p->tid,
+				    strerror(-ret)) :
+		     0;
+}
+
+/* Send on who is inside a window, between two instructions that have moved. */
+static int move_in(const struct placing *p, bool really)
+{
+	for (size_t i = 0; i < p->k->tasks; i++) {
+		const struct kl_task *t = &p->k->task[i];
+		int64_t to;
+		long rip;
+
+		if (t->space != p->space || !t->held)
+			continue;
+		errno = 0;
+		rip = ptrace(PTRACE_PEEKUSER, t->tid, RIP, NULL);
+		if (errno == ESRCH)
+			continue;
+		to = kl_user_enter(&p->file->patches, (uint64_t)rip - p->site.bias);
+		if (to == -EINVAL)
+			return kl_keeper_fail(p->k, EBUSY, "thread %d is inside an instruction",
+					      t->tid);
+		if (really && to >= 0)
+			ptrace(PTRACE_POKEUSER, t->tid, RIP, p->site.base + (uint64_t)to);
+	}
+	return 0;
+}
+
+static int write_text(const struct placing *p)
+{
+	const struct kl_user_patches *patches = &p->file->patches;
+	size_t i;
+
+	for (i = 0; i < patches->writes; i++) {
+		const struct kl_user_write *w = &patches->write[i];
+		uint8_t bytes[5];
+
+		if (!kl_user_write_make(w, p->site.base, p->site.bias, bytes) ||
+		    !write_memory(p->memory, w->address + p->site.bias, bytes, w->bytes))
+			break;
+	}
+	if (i == patches->writes)
+		return 0;
+	while (i--)
+		write_memory(p->memory, patches->write[i].address + p->site.bias,
+			     patches->write[i].old, patches->write[i].bytes);
+	return kl_keeper_fail(p->k, EIO, "the text of process %d cannot be written to", p->tid);
+}
+
+/* What is not ours to undo if it goes wrong: seccomp may kill who calls; returns are checked. */
+static int check_process(const struct placing *p)
+{
+	char path[64], line[256];
+	bool shadow = false;
+	FILE *file;
+
+	if (kl_task_status(p->tid, "Seccomp", 10) > 0)
+		return kl_keeper_fail(
+			p->k, EPERM,
+			"process %d restricts its system calls (seccomp): it cannot be "
+			"made to map memory",
+			p->tid);
+	snprintf(path, sizeof(path), "/proc/%d/status", p->tid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		shadow |= !strncmp(line, "x86_Thread_features:", 20) && strstr(line, SHADOW_STACK);
+	if (file)
+		fclose(file);
+	if (shadow && p->file->patches.moves_calls)
+		return kl_keeper_fail(p->k, EPERM,
+				      "process %d has shadow stacks: calls cannot be moved",
+				      p->tid);
+	return 0;
+}
+
+static int add_set(struct placing *p)
+{
+	struct kl_keeper_set *set = calloc(1, sizeof(*set));
+
+	if (!set)
+		return kl_keeper_fail(p->k, ENOMEM, "out of memory");
+	set->file = p->file;
+	set->next = p->k->set;
+	p->k->set = set;
+	p->site.set = set;
+	return 0;
+}
+
+static int place_file(struct placing *p, const struct kl_maps *maps, const struct kl_map *text,
+		      struct kl_task *t)
+{
+	const struct kl_user_patches *patches = &p->file->patches;
+	int ret;
+
+	p->site = (struct kl_site){
+		.bias = text->begin + (p->file->offset - text->offset) - p->file->address,
+		.code_bytes = whole_pages(patches->bytes),
+		.bytes = whole_pages(patches->bytes) +
+			 whole_pages(p->file->counters * sizeof(uint64_t)),
+	};
+	ret = check_process(p);
+	if (!ret)
+		ret = check_text(p);
+	if (!ret)
+		ret = move_in(p, false);
+	if (!ret)
+		ret = add_set(p);
+	if (!ret)
+		ret = map_site(p, maps, t);
+	if (!ret)
+		ret = move_in(p, true);
+	if (!ret)
+		ret = write_text(p);
+	/* Of what failed at last the patches stay: somebody may have been sent there. */
+	if (ret)
+		return ret;
+	p->space->site[p->file - p->k->file] = p->site;
+	p->k->report->placed++;
+	return 0;
+}
+
+bool kl_space_lacks(const struct kl_keeper *k, const struct kl_space *s)
+{
+	for (size_t i = 0; i < k->files; i++)
+		if (!s->site[i].base && k->file[i].patches.writes)
+			return true;
+	return false;
+}
+
+/* The loader of a new program is where it begins. */
+static void find_loader(const struct kl_keeper *k, struct kl_space *s, const struct kl_maps *maps,
+			pid_t tid)
+{
+	long rip = ptrace(PTRACE_PEEKUSER, tid, RIP, NULL);
+	const struct kl_map *m = kl_maps_at(maps, (uint64_t)rip);
+
+	if (s->loader || !m)
+		return;
+	s->loader = m->begin;
+	s->loader_end = m->end;
+	s->loading = kl_space_lacks(k, s);
+}
+
+/* All files that are mapped and have no splices there yet. */
+int kl_space_place(struct kl_keeper *k, struct kl_space *s)
+{
+	struct kl_task *t = kl_space_worker(k, s);
+	struct placing p = { .k = k, .space = s };
+	struct kl_maps maps;
+	int ret = 0;
+
+	if (s->outside || !kl_space_lacks(k, s))
+		return 0;
+	if (!t)
+		return kl_keeper_fail(k, EAGAIN, "no thread could be made to map memory");
+	p.tid = t->tid;
+	p.memory = open_memory(p.tid);
+	if (p.memory < 0)
+		return kl_keeper_fail(k, errno, "the memory of process %d cannot be opened: %s",
+				      p.tid, strerror(errno));
+	for (size_t i = 0; i < k->files && !ret; i++) {
+		const struct kl_map *text;
+
+		p.file = &k->file[i];
+		if (s->site[i].base || !p.file->patches.writes)
+			continue;
+		ret = kl_maps_read(p.tid, &maps);
+		text = ret ? NULL : kl_maps_of(&maps, p.file);
+		p.call = text ? kl_maps_call(&maps, p.memory) : 0;
+		if (text && !p.call)
+			ret = kl_keeper_fail(k, ENOSYS, "process %d has no system call", p.tid);
+		else if (text)
+			ret = place_file(&p, &maps, text, t);
+		kl_maps_free(&maps);
+		t = kl_task_find(k, p.tid);
+		if (!t)
+			ret = ret ?: -ESRCH;
+	}
+	if (!ret && !kl_maps_read(p.tid, &maps)) {
+		find_loader(k, s, &maps, p.tid);
+		kl_maps_free(&maps);
+	}
+	s->loading &= !ret && kl_space_lacks(k, s);
+	close(p.memory);
+	return ret;
+}
+
+/* -------------------------------------------------------------------- removing */
+
+void kl_space_interrupt(struct kl_keeper *k, const struct kl_task *t)
+{
+	uint64_t rip;
+
+	if (!t->space)
+		return;
+	rip = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, RIP, NULL);
+	for (size_t i = 0; i < k->files; i++) {
+		struct kl_site *site = &t->space->site[i];
+
+		if (site->base && rip - site->base < site->code_bytes)
+			site->interrupted = true;
+	}
+}
+
+/* In the other order. Returns how many places somebody else has written to; they stay. */
+static unsigned int restore_text(const struct kl_keeper_file *file, const struct kl_site *site,
+				 int memory)
+{
+	const struct kl_user_patches *patches = &file->patches;
+	unsigned int others = 0;
+
+	for (size_t i = patches->writes; i-- > 0;) {
+		const struct kl_user_write *w = &patches->write[i];
+		uint64_t at = w->address + site->bias;
+		uint8_t ours[5], found[5];
+
+		if (!kl_user_write_make(w, site->base, site->bias, ours) ||
+		    !read_memory(memory, at, found, w->bytes) ||
+		    memcmp(found, ours, w->bytes) != 0 ||
+		    !write_memory(memory, at, w->old, w->bytes))
+			others++;
+	}
+	return others;
+}
+
+/* As it would be if it had come there without the patch. */
+static bool undo(pid_t tid, const struct kl_user_step *step, uint64_t bias, int memory,
+		 struct user_regs_struct *regs)
+{
+	switch (step->undo) {
+	case KL_UNDO_ZONE:
+		regs->rsp += ZONE_BYTES;
+		break;
+	case KL_UNDO_CHANGED:
+		if (!read_memory(memory, regs->rsp, &regs->eflags, WORD_BYTES))
+			return false;
+		regs->rsp += ZONE_BYTES + WORD_BYTES;
+		break;
+	case KL_UNDO_FLAGS:
+		regs->rsp += ZONE_BYTES + WORD_BYTES;
+		break;
+	case KL_UNDO_RETURN:
+		regs->rsp += WORD_BYTES;
+		break;
+	}
+	regs->rip = step->resume + bias;
+	return !ptrace(PTRACE_SETREGS, tid, NULL, regs);
+}
+
+/* Returns whether nobody is in the patches any more. */
+static bool move_out(struct kl_keeper *k, const struct kl_space *s,
+		     const struct kl_keeper_file *file, const struct kl_site *site, int memory)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < k->tasks; i++) {
+		const struct kl_task *t = &k->task[i];
+		const struct kl_user_step *step;
+		struct user_regs_struct regs;
+
+		if (t->space != s || !t->held)
+			continue;
+		if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs)) {
+			all &= errno == ESRCH;
+			continue;
+		}
+		if (regs.rip - site->base >= site->code_bytes)
+			continue;
+		step = kl_user_step_at(&file->patches, regs.rip - site->base);
+		all &= step && undo(t->tid, step, site->bias, memory, &regs);
+	}
+	return all;
+}
+
+/* Give the memory back, if nobody can come back to it. */
+static bool unmap_site(struct kl_keeper *k, struct kl_space *s, const struct kl_site *site,
+		       int memory)
+{
+	struct kl_task *t = kl_space_worker(k, s);
+	struct kl_maps maps = {};
+	struct kl_remote r;
+	uint64_t call = 0;
+	bool done = false;
+
+	if (t && !kl_maps_read(t->tid, &maps))
+		call = kl_maps_call(&maps, memory);
+	kl_maps_free(&maps);
+	if (!t || !call || kl_task_status(t->tid, "Seccomp", 10) > 0 ||
+	    kl_remote_begin(&r, k, t, call))
+		return false;
+	done = !unmap(&r, site);
+	kl_remote_end(&r);
+	return done;
+}
+
+void kl_space_restore(struct kl_keeper *k, struct kl_space *s)
+{
+	int memory = -1;
+
+	for (size_t i = 0; i < k->tasks && memory < 0; i++)
+		if (k->task[i].space == s && k->task[i].held)
+			memory = open_memory(k->task[i].tid);
+	for (size_t i = 0; memory >= 0 && i < k->files; i++) {
+		struct kl_site *site = &s->site[i];
+		unsigned int others;
+		bool empty;
+
+		if (!site->base)
+			continue;
+		others = restore_text(&k->file[i], site, memory);
+		empty = move_out(k, s, &k->file[i], site, memory);
+		k->report->changed += others;
+		if (others || !empty || site->interrupted || !unmap_site(k, s, site, memory))
+			k->report->kept++;
+		site->base = 0;
+	}
+	if (memory >= 0)
+		close(memory);
+}
