@@ -338,6 +338,7 @@ static int plan_file(struct kl_process_count *c, size_t i)
 	file->counters = c->counters - file->first;
 	if (ret || !file->patches.writes)
 		return ret;
+	kl_user_patches_sort(&file->patches);
 	file->address = file->patches.window[0].begin;
 	return kl_program_offset(c->program[i].program, file->address, &file->offset);
 }

@@ -349,19 +349,40 @@ const struct kl_user_step *kl_user_step_at(const struct kl_user_patches *p, uint
 	return low < p->steps && p->step[low].at == offset ? &p->step[low] : NULL;
 }
 
+static int compare_windows(const void *left, const void *right)
+{
+	const struct kl_user_window *a = left, *b = right;
+
+	return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+void kl_user_patches_sort(struct kl_user_patches *p)
+{
+	if (p->windows)
+		qsort(p->window, p->windows, sizeof(*p->window), compare_windows);
+}
+
 int64_t kl_user_enter(const struct kl_user_patches *p, uint64_t address)
 {
-	for (size_t i = 0; i < p->windows; i++) {
-		const struct kl_user_window *w = &p->window[i];
+	size_t low = 0, high = p->windows;
+	const struct kl_user_window *w;
 
-		if (address <= w->begin || address >= w->end)
-			continue;
-		for (uint32_t k = 0; k < w->n; k++)
-			if (p->step[w->first + k].resume == address)
-				return p->step[w->first + k].at;
-		return -EINVAL;
+	/* The last that begins before it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->window[middle].begin < address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return -ENOENT;
+	w = low ? &p->window[low - 1] : NULL;
+	if (!w || address >= w->end)
+		return -ENOENT;
+	for (uint32_t k = 0; k < w->n; k++)
+		if (p->step[w->first + k].resume == address)
+			return p->step[w->first + k].at;
+	return -EINVAL;
 }
 
 void kl_user_patches_free(struct kl_user_patches *p)

@@ -98,6 +98,9 @@ int kl_user_patch_add(struct kl_user_patches *p, const struct kl_blocks *b,
 		      const struct kl_block_graph *g, const struct kl_block_point *at,
 		      const struct kl_user_point *point, uint32_t points);
 
+/* Once all are there: windows by address. */
+void kl_user_patches_sort(struct kl_user_patches *p);
+
 /*
  * The code for where it will lie: @code, of @p->bytes, at @to, the file's addresses @bias further
  * than in the file, counters from @counter on. False: something is too far away.

@@ -33,15 +33,10 @@ static void stay(struct kl_keeper *k, struct kl_task *t)
 	if (!s || s->hold)
 		return;
 	if (s->arrived) {
-		/* Only one task has a new program's memory. */
 		s->arrived = false;
 		kl_space_place(k, s);
-		t = NULL;
-		for (size_t i = 0; i < k->tasks && !t; i++)
-			if (k->task[i].space == s)
-				t = &k->task[i];
-		if (!t)
-			return;
+		kl_space_release(k, s);
+		return;
 	}
 	kl_task_resume(t, 0);
 }
@@ -136,7 +131,6 @@ static void take_stop(struct kl_keeper *k, struct kl_task *t, int status)
 			take_call(t);
 			break;
 		}
-		kl_space_interrupt(k, t);
 		pass(t, signal);
 		return;
 	}

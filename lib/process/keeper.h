@@ -3,7 +3,8 @@
  * Splices in processes by ptrace. A process of its own, the keeper, traces them, so that it can take
  * all back when whoever has asked for it is killed: keeper.c. Who is traced, and how they are
  * stopped: task.c, event.c; system calls that they make for us: remote.c; where there is room:
- * maps.c; what is written: site.c. docs/design/block.md has the rules.
+ * maps.c; what is written: site.c;
+ * and who may come back to it: context.c. docs/design/block.md has the rules.
  */
 #ifndef KL_LIB_PROCESS_KEEPER_H
 #define KL_LIB_PROCESS_KEEPER_H
@@ -18,6 +19,7 @@
 
 #define KL_PAGE_BYTES 4096ull
 #define KL_TEXT_MAX 256
+#define KL_ZONE_BYTES 128 /* below a stack's end, that functions may use */
 
 /* A file whose blocks are counted. */
 struct kl_keeper_file {
@@ -44,7 +46,6 @@ struct kl_site {
 	uint64_t base; /* patches, then counters */
 	uint64_t code_bytes;
 	uint64_t bytes;
-	bool interrupted; /* a signal may have been handled while a thread was in a patch */
 	struct kl_keeper_set *set;
 };
 
@@ -96,7 +97,7 @@ struct kl_map {
 	uint64_t begin, end, offset;
 	dev_t device;
 	ino_t inode;
-	bool runs, heap, stack;
+	bool runs, writes, heap, stack;
 	char name[128]; /* the end of it is cut off */
 };
 
@@ -159,7 +160,23 @@ int kl_remote_end(struct kl_remote *r);
 int kl_space_place(struct kl_keeper *k, struct kl_space *s);
 bool kl_space_lacks(const struct kl_keeper *k, const struct kl_space *s);
 void kl_space_restore(struct kl_keeper *k, struct kl_space *s);
-/* It is stopped for a signal that may be handled: remember whether it is in a patch. */
-void kl_space_interrupt(struct kl_keeper *k, const struct kl_task *t);
+
+/* context.c: where a thread will go on that was interrupted. */
+struct kl_context {
+	uint64_t rip, rsp, flags;
+};
+
+struct kl_context_move {
+	uint64_t begin, bytes; /* only addresses from here on are asked for */
+	bool really; /* or only look whether all can be moved */
+	bool (*is_inside)(const struct kl_context_move *move, uint64_t address);
+	bool (*move)(const struct kl_context_move *move, struct kl_context *context);
+};
+
+/*
+ * Move the contexts in a thread's memory that are inside. Returns how many addresses that are stay, or a
+ * negative errno: -E2BIG if there is too much to look at.
+ */
+int kl_contexts_move(pid_t tid, int memory, struct kl_context_move *move);
 
 #endif /* KL_LIB_PROCESS_KEEPER_H */

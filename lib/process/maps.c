@@ -36,6 +36,7 @@ static int add_line(struct kl_maps *maps, const char *line)
 		.offset = offset,
 		.device = makedev(major, minor),
 		.inode = inode,
+		.writes = rights[1] == 'w',
 		.runs = rights[2] == 'x',
 	};
 	snprintf(grown->name, sizeof(grown->name), "%.*s", (int)strcspn(line + name, "\n"),

@@ -14,14 +14,15 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../base/base.h"
 #include "keeper.h"
 
 #define RIP ((void *)offsetof(struct user_regs_struct, rip))
-#define ZONE_BYTES 128 /* below the stack's end */
 #define WORD_BYTES 8
+#define PLACE_TRIES 25
 #define SHADOW_STACK "shstk"
 
 static uint64_t whole_pages(uint64_t bytes)
@@ -167,8 +168,34 @@ static int map_site(struct placing *p, const struct kl_maps *maps, struct kl_tas
 		     0;
 }
 
-/* Send on who is inside a window, between two instructions that have moved. */
-static int move_in(const struct placing *p, bool really)
+/* Who is inside a window, between two instructions that move, goes on in its patch. */
+struct entering {
+	struct kl_context_move move; /* first */
+	const struct placing *p;
+};
+
+static const struct placing *entering_of(const struct kl_context_move *move)
+{
+	return ((const struct entering *)move)->p;
+}
+
+static bool is_in_window(const struct kl_context_move *move, uint64_t address)
+{
+	const struct placing *p = entering_of(move);
+
+	return kl_user_enter(&p->file->patches, address - p->site.bias) != -ENOENT;
+}
+
+static bool enter(const struct kl_context_move *move, struct kl_context *context)
+{
+	const struct placing *p = entering_of(move);
+	int64_t to = kl_user_enter(&p->file->patches, context->rip - p->site.bias);
+
+	context->rip = p->site.base + (uint64_t)to;
+	return to >= 0;
+}
+
+static int move_threads_in(const struct placing *p, bool really)
 {
 	for (size_t i = 0; i < p->k->tasks; i++) {
 		const struct kl_task *t = &p->k->task[i];
@@ -183,12 +210,40 @@ static int move_in(const struct placing *p, bool really)
 			continue;
 		to = kl_user_enter(&p->file->patches, (uint64_t)rip - p->site.bias);
 		if (to == -EINVAL)
-			return kl_keeper_fail(p->k, EBUSY, "thread %d is inside an instruction",
-					      t->tid);
+			return -EBUSY;
 		if (really && to >= 0)
 			ptrace(PTRACE_POKEUSER, t->tid, RIP, p->site.base + (uint64_t)to);
 	}
 	return 0;
+}
+
+/* Threads, and what they will come back to. */
+static int move_in(const struct placing *p, bool really)
+{
+	const struct kl_user_patches *patches = &p->file->patches;
+	uint64_t begin = patches->window[0].begin, end = patches->window[patches->windows - 1].end;
+	struct entering entering = {
+		.move = {
+			.begin = begin + p->site.bias,
+			.bytes = end - begin,
+			.really = really,
+			.is_inside = is_in_window,
+			.move = enter,
+		},
+		.p = p,
+	};
+	int ret = move_threads_in(p, really);
+
+	if (!ret)
+		ret = kl_contexts_move(p->tid, p->memory, &entering.move);
+	if (ret > 0)
+		ret = -EBUSY;
+	/* It may be over in a moment: see kl_space_place(). */
+	if (ret && ret != -EBUSY)
+		return kl_keeper_fail(p->k, -ret,
+				      "the memory of process %d cannot be looked through: %s",
+				      p->tid, ret == -E2BIG ? "there is too much" : strerror(-ret));
+	return ret;
 }
 
 static int write_text(const struct placing *p)
@@ -306,18 +361,15 @@ static void find_loader(const struct kl_keeper *k, struct kl_space *s, const str
 	s->loading = kl_space_lacks(k, s);
 }
 
-/* All files that are mapped and have no splices there yet. */
-int kl_space_place(struct kl_keeper *k, struct kl_space *s)
+static int place_files(struct kl_keeper *k, struct kl_space *s)
 {
 	struct kl_task *t = kl_space_worker(k, s);
 	struct placing p = { .k = k, .space = s };
 	struct kl_maps maps;
 	int ret = 0;
 
-	if (s->outside || !kl_space_lacks(k, s))
-		return 0;
 	if (!t)
-		return kl_keeper_fail(k, EAGAIN, "no thread could be made to map memory");
+		return -EBUSY;
 	p.tid = t->tid;
 	p.memory = open_memory(p.tid);
 	if (p.memory < 0)
@@ -350,22 +402,38 @@ int kl_space_place(struct kl_keeper *k, struct kl_space *s)
 	return ret;
 }
 
-/* -------------------------------------------------------------------- removing */
-
-void kl_space_interrupt(struct kl_keeper *k, const struct kl_task *t)
+/*
+ * All files that are mapped and have no splices there yet. Who is where it cannot be moved from is
+ * somewhere else a little later.
+ */
+int kl_space_place(struct kl_keeper *k, struct kl_space *s)
 {
-	uint64_t rip;
+	const struct timespec pause = { .tv_nsec = 3000000 };
+	int ret = -EBUSY;
 
-	if (!t->space)
-		return;
-	rip = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, RIP, NULL);
-	for (size_t i = 0; i < k->files; i++) {
-		struct kl_site *site = &t->space->site[i];
+	if (s->outside || !kl_space_lacks(k, s))
+		return 0;
+	for (int i = 0; i < PLACE_TRIES && ret == -EBUSY && !k->report->error; i++) {
+		bool held = s->hold;
 
-		if (site->base && rip - site->base < site->code_bytes)
-			site->interrupted = true;
+		if (i) {
+			kl_space_release(k, s);
+			nanosleep(&pause, NULL);
+			ret = kl_space_hold(k, s);
+		}
+		if (!i || !ret)
+			ret = place_files(k, s);
+		s->hold = held;
 	}
+	if (ret == -EBUSY)
+		kl_keeper_fail(
+			k, EBUSY,
+			"a process of which text would be changed may come back to the middle of "
+			"it, and did not go on");
+	return ret;
 }
+
+/* -------------------------------------------------------------------- removing */
 
 /* In the other order. Returns how many places somebody else has written to; they stay. */
 static unsigned int restore_text(const struct kl_keeper_file *file, const struct kl_site *site,
@@ -388,53 +456,89 @@ static unsigned int restore_text(const struct kl_keeper_file *file, const struct
 	return others;
 }
 
-/* As it would be if it had come there without the patch. */
-static bool undo(pid_t tid, const struct kl_user_step *step, uint64_t bias, int memory,
-		 struct user_regs_struct *regs)
+/* Who is in a patch goes on where it would be without. */
+struct leaving {
+	struct kl_context_move move; /* first */
+	const struct kl_user_patches *patches;
+	const struct kl_site *site;
+	int memory;
+};
+
+static bool is_in_patch(const struct kl_context_move *move, uint64_t address)
 {
-	switch (step->undo) {
-	case KL_UNDO_ZONE:
-		regs->rsp += ZONE_BYTES;
-		break;
-	case KL_UNDO_CHANGED:
-		if (!read_memory(memory, regs->rsp, &regs->eflags, WORD_BYTES))
-			return false;
-		regs->rsp += ZONE_BYTES + WORD_BYTES;
-		break;
-	case KL_UNDO_FLAGS:
-		regs->rsp += ZONE_BYTES + WORD_BYTES;
-		break;
-	case KL_UNDO_RETURN:
-		regs->rsp += WORD_BYTES;
-		break;
-	}
-	regs->rip = step->resume + bias;
-	return !ptrace(PTRACE_SETREGS, tid, NULL, regs);
+	return address - move->begin < move->bytes;
 }
 
-/* Returns whether nobody is in the patches any more. */
+static bool undo(const struct kl_context_move *move, struct kl_context *context)
+{
+	const struct leaving *l = (const struct leaving *)move;
+	const struct kl_user_step *step = kl_user_step_at(l->patches, context->rip - l->site->base);
+
+	if (!step)
+		return false;
+	switch (step->undo) {
+	case KL_UNDO_ZONE:
+		context->rsp += KL_ZONE_BYTES;
+		break;
+	case KL_UNDO_CHANGED:
+		if (!read_memory(l->memory, context->rsp, &context->flags, WORD_BYTES))
+			return false;
+		context->rsp += KL_ZONE_BYTES + WORD_BYTES;
+		break;
+	case KL_UNDO_FLAGS:
+		context->rsp += KL_ZONE_BYTES + WORD_BYTES;
+		break;
+	case KL_UNDO_RETURN:
+		context->rsp += WORD_BYTES;
+		break;
+	}
+	context->rip = step->resume + l->site->bias;
+	return true;
+}
+
+static bool move_thread_out(const struct leaving *l, pid_t tid)
+{
+	struct user_regs_struct regs;
+	struct kl_context c;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs))
+		return errno == ESRCH;
+	if (!is_in_patch(&l->move, regs.rip))
+		return true;
+	c = (struct kl_context){ .rip = regs.rip, .rsp = regs.rsp, .flags = regs.eflags };
+	if (!undo(&l->move, &c))
+		return false;
+	regs.rip = c.rip;
+	regs.rsp = c.rsp;
+	regs.eflags = c.flags;
+	return !ptrace(PTRACE_SETREGS, tid, NULL, &regs);
+}
+
+/* Returns whether nobody is in the patches any more, nor comes back to them. */
 static bool move_out(struct kl_keeper *k, const struct kl_space *s,
 		     const struct kl_keeper_file *file, const struct kl_site *site, int memory)
 {
+	struct leaving l = {
+		.move = {
+			.begin = site->base,
+			.bytes = site->code_bytes,
+			.really = true,
+			.is_inside = is_in_patch,
+			.move = undo,
+		},
+		.patches = &file->patches,
+		.site = site,
+		.memory = memory,
+	};
+	pid_t tid = 0;
 	bool all = true;
 
-	for (size_t i = 0; i < k->tasks; i++) {
-		const struct kl_task *t = &k->task[i];
-		const struct kl_user_step *step;
-		struct user_regs_struct regs;
-
-		if (t->space != s || !t->held)
-			continue;
-		if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs)) {
-			all &= errno == ESRCH;
-			continue;
+	for (size_t i = 0; i < k->tasks; i++)
+		if (k->task[i].space == s && k->task[i].held) {
+			tid = k->task[i].tid;
+			all &= move_thread_out(&l, tid);
 		}
-		if (regs.rip - site->base >= site->code_bytes)
-			continue;
-		step = kl_user_step_at(&file->patches, regs.rip - site->base);
-		all &= step && undo(t->tid, step, site->bias, memory, &regs);
-	}
-	return all;
+	return all && tid && !kl_contexts_move(tid, memory, &l.move);
 }
 
 /* Give the memory back, if nobody can come back to it. */
@@ -475,7 +579,7 @@ void kl_space_restore(struct kl_keeper *k, struct kl_space *s)
 		others = restore_text(&k->file[i], site, memory);
 		empty = move_out(k, s, &k->file[i], site, memory);
 		k->report->changed += others;
-		if (others || !empty || site->interrupted || !unmap_site(k, s, site, memory))
+		if (others || !empty || !unmap_site(k, s, site, memory))
 			k->report->kept++;
 		site->base = 0;
 	}

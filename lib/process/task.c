@@ -18,6 +18,7 @@
 #include "keeper.h"
 
 #define HOLD_MS 10000
+#define SEIZE_TRIES 50
 #define GET_RSEQ 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION */
 #define OPTIONS                                                                                   \
 	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
@@ -138,19 +139,40 @@ static bool is_none(pid_t pid, pid_t tid)
 	return !state || strchr("ZX", state[2]) || strstr(text, "(iou-");
 }
 
+/*
+ * Returns 0 if there is nothing to do: it is gone, or traced by us, as its maker is, which has not
+ * been told yet. The right to trace one that is ending is refused, so that is asked for again.
+ */
+static int try_seize(pid_t pid, pid_t tid)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	int error;
+
+	for (int i = 0; i < SEIZE_TRIES; i++) {
+		if (!ptrace(PTRACE_SEIZE, tid, NULL, (void *)(long)OPTIONS))
+			return 1;
+		error = errno;
+		if (error == ESRCH || is_none(pid, tid) ||
+		    kl_task_status(tid, "TracerPid", 10) == getpid())
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return -error;
+}
+
 static int seize(struct kl_keeper *k, pid_t pid, pid_t tid, struct kl_space *s)
 {
+	int ret = try_seize(pid, tid);
 	struct kl_task *t;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(long)OPTIONS)) {
-		if (errno == ESRCH || is_none(pid, tid))
-			return 0;
+	if (ret < 0)
 		return kl_keeper_fail(
-			k, errno,
+			k, -ret,
 			"process %d cannot be traced: %s; it must be yours, and traced by "
 			"nobody else (see /proc/sys/kernel/yama/ptrace_scope, too)",
-			pid, strerror(errno));
-	}
+			pid, strerror(-ret));
+	if (!ret)
+		return 0;
 	t = kl_task_add(k, tid);
 	if (!t)
 		return -ENOMEM;

@@ -15,8 +15,12 @@ CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
 #                $(BUILD)/tests/cli/program-blocks: threads that pass blocks a known
 #                number of times; and -plain, without optimization, at fixed addresses
 
+#                $(BUILD)/tests/cli/program-splice: a program and its library that look
+#                whether what they do is right, with threads, children and signals
+
 cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names \
-	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain
+	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain \
+	$(CLI_TESTS)/program-splice
 
 $(CLI_TESTS)/program-blocks: tests/cli/program_blocks.c
 	@mkdir -p $(@D)
@@ -25,6 +29,16 @@ $(CLI_TESTS)/program-blocks: tests/cli/program_blocks.c
 $(CLI_TESTS)/program-blocks-plain: tests/cli/program_blocks.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O0 -g -Wall -Wextra -Werror -fno-pie -no-pie -pthread -o $@ $<
+
+$(CLI_TESTS)/libsplice.so: tests/cli/program_splice_library.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -o $@ $<
+
+# Its library is beside it, and calls back.
+$(CLI_TESTS)/program-splice: tests/cli/program_splice.c $(CLI_TESTS)/libsplice.so
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -fPIE -pie -pthread -rdynamic \
+		-o $@ $< -L$(CLI_TESTS) -lsplice '-Wl,-rpath,$$ORIGIN'
 
 $(CLI_TESTS)/stack-names: tests/cli/stack_names.cc
 	@mkdir -p $(@D)
