@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How often blocks of programs are passed: each is an event of a session with the handler `count`,
- * which is a uprobe, or a splice in the processes (program_splice.c). The listing is count's: stderr, or JSON on stdout.
+ * which is a uprobe, or a splice in the processes (program_splice.c). The
+ * listing is count's: stderr, or JSON on stdout.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Blocks of programs that are counted by splices in processes: what users write becomes functions
- * with instruments, those windows (splice_windows.c) and patches (block/user_patch.c), which a keeper
- * (process/keeper.c) puts into processes.
+ * with instruments, those windows (splice_windows.c) and patches (block/user_patch.c), which a
+ * keeper (process/keeper.c) puts into processes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -269,9 +269,12 @@ static int add_patches(struct kl_keeper_file *file, const struct kl_blocks *b,
 	int ret = 0;
 
 	for (int bounce = 0; bounce < 2; bounce++)
-		for (size_t i = 0; i < s->windows && !ret; i++)
-			if ((s->window[i].abi.tier == KL_SPLICE_BOUNCE) == bounce)
+		for (size_t i = 0; i < s->windows && !ret; i++) {
+			bool bounces = s->window[i].abi.tier == KL_SPLICE_BOUNCE;
+
+			if (bounces == bounce)
 				ret = add_patch(file, b, g, f, s, &s->window[i]);
+		}
 	for (size_t i = 0; i < f->n; i++)
 		f->reason[i] = s->point[i].reason;
 	return ret;

@@ -20,7 +20,7 @@ bool kl_user_is_entered(const struct kl_blocks *b, uint64_t begin, uint64_t end)
 /* Fill in `pre` and `post` of all blocks, which kl_blocks_graph() has filled in for uprobes. */
 int kl_user_plan(const struct kl_blocks *b, struct kl_block_graph *graph);
 
-/* What the instrument has done to the stack and flags, where a thread is between two of its parts. */
+/* What the instrument has done to stack and flags, where a thread is between two of its parts. */
 enum kl_user_undo {
 	KL_UNDO_NOTHING,
 	KL_UNDO_ZONE, /* past the red zone */

@@ -232,14 +232,14 @@ struct kl_process_keeper *kl_process_keep(struct kl_keeper_file *file, size_t fi
 	}
 	keeper->ask = -1;
 	keeper->bytes = sizeof(*k.report) + counters * sizeof(uint64_t);
-	k.report = mmap(NULL, keeper->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-			0);
-	if (k.report == MAP_FAILED) {
+	keeper->report = mmap(NULL, keeper->bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (keeper->report == MAP_FAILED) {
 		free(keeper);
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	keeper->report = k.report;
+	k.report = keeper->report;
 	ret = start(keeper, &k, wish);
 	if (!ret && keeper->report->error)
 		ret = kl_fail(keeper->report->error, "%s", keeper->report->text);

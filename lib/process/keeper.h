@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Splices in processes by ptrace. A process of its own, the keeper, traces them, so that it can take
- * all back when whoever has asked for it is killed: keeper.c. Who is traced, and how they are
+ * Splices in processes by ptrace. A process of its own, the keeper, traces them, so that it can
+ * take all back when whoever has asked for it is killed: keeper.c. Who is traced, and how they are
  * stopped: task.c, event.c; system calls that they make for us: remote.c; where there is room:
  * maps.c; what is written: site.c;
  * and who may come back to it: context.c. docs/design/block.md has the rules.
@@ -153,7 +153,8 @@ struct kl_remote {
 
 int kl_remote_begin(struct kl_remote *r, struct kl_keeper *k, struct kl_task *t, uint64_t at);
 /* Returns what the call does, or -EIO if it could not be made. */
-int64_t kl_remote_call(struct kl_remote *r, long number, const uint64_t argument[6]);
+int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_t second,
+		       uint64_t third, uint64_t fourth, int64_t fifth);
 int kl_remote_end(struct kl_remote *r);
 
 /* site.c: in a memory that is held. */
@@ -174,8 +175,8 @@ struct kl_context_move {
 };
 
 /*
- * Move the contexts in a thread's memory that are inside. Returns how many addresses that are stay, or a
- * negative errno: -E2BIG if there is too much to look at.
+ * Move the contexts in a thread's memory that are inside. Returns how many addresses that are
+ * stay, or a negative errno: -E2BIG if there is too much to look at.
  */
 int kl_contexts_move(pid_t tid, int memory, struct kl_context_move *move);
 

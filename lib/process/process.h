@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Splices in processes, for analysis/process_count.c: made by a keeper (keeper.h) until it is told. */
+/* Splices in processes, for analysis/process_count.c: made and kept by a keeper (keeper.h). */
 #ifndef KL_LIB_PROCESS_PROCESS_H
 #define KL_LIB_PROCESS_PROCESS_H
 

@@ -60,7 +60,8 @@ static bool run_to_call(struct kl_remote *r)
 	return false;
 }
 
-int64_t kl_remote_call(struct kl_remote *r, long number, const uint64_t argument[6])
+int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_t second,
+		       uint64_t third, uint64_t fourth, int64_t fifth)
 {
 	struct user_regs_struct regs = r->regs;
 
@@ -69,12 +70,12 @@ int64_t kl_remote_call(struct kl_remote *r, long number, const uint64_t argument
 	regs.rip = r->at;
 	regs.rax = (uint64_t)number;
 	regs.orig_rax = ~0ull;
-	regs.rdi = argument[0];
-	regs.rsi = argument[1];
-	regs.rdx = argument[2];
-	regs.r10 = argument[3];
-	regs.r8 = argument[4];
-	regs.r9 = argument[5];
+	regs.rdi = first;
+	regs.rsi = second;
+	regs.rdx = third;
+	regs.r10 = fourth;
+	regs.r8 = (uint64_t)fifth;
+	regs.r9 = 0;
 	if (ptrace(PTRACE_SETREGS, r->tid, NULL, &regs) || !run_to_call(r) || !run_to_call(r) ||
 	    ptrace(PTRACE_GETREGS, r->tid, NULL, &regs))
 		return -EIO;

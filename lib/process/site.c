@@ -93,17 +93,15 @@ static int share_counters(struct placing *p, struct kl_remote *r)
 
 	if (!write_memory(p->memory, p->site.base, name, sizeof(name)))
 		return -EIO;
-	fd = kl_remote_call(r, SYS_memfd_create, (const uint64_t[6]){ p->site.base, MFD_CLOEXEC });
+	fd = kl_remote_call(r, SYS_memfd_create, p->site.base, MFD_CLOEXEC, 0, 0, 0);
 	if (fd < 0)
 		return (int)fd;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->tid, (int)fd);
 	ours = open(path, O_RDWR | O_CLOEXEC);
 	at = ours < 0 || ftruncate(ours, (off_t)bytes) ? -errno : 0;
 	if (!at)
-		at = kl_remote_call(r, SYS_mmap,
-				    (const uint64_t[6]){ p->site.base + p->site.code_bytes, bytes,
-							 PROT_READ | PROT_WRITE,
-							 MAP_SHARED | MAP_FIXED, (uint64_t)fd });
+		at = kl_remote_call(r, SYS_mmap, p->site.base + p->site.code_bytes, bytes,
+				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd);
 	if (at >= 0) {
 		p->site.set->counter =
 			mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ours, 0);
@@ -114,7 +112,7 @@ static int share_counters(struct placing *p, struct kl_remote *r)
 	}
 	if (ours >= 0)
 		close(ours);
-	kl_remote_call(r, SYS_close, (const uint64_t[6]){ (uint64_t)fd });
+	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0);
 	return at < 0 ? (int)at : 0;
 }
 
@@ -133,7 +131,7 @@ static int write_patches(const struct placing *p)
 
 static int unmap(struct kl_remote *r, const struct kl_site *site)
 {
-	return (int)kl_remote_call(r, SYS_munmap, (const uint64_t[6]){ site->base, site->bytes });
+	return (int)kl_remote_call(r, SYS_munmap, site->base, site->bytes, 0, 0, 0);
 }
 
 static int map_site(struct placing *p, const struct kl_maps *maps, struct kl_task *t)
@@ -147,10 +145,8 @@ static int map_site(struct placing *p, const struct kl_maps *maps, struct kl_tas
 		return kl_keeper_fail(p->k, ENOMEM, "process %d has no room near its text", p->tid);
 	if (kl_remote_begin(&r, p->k, t, p->call))
 		return -ESRCH;
-	got = kl_remote_call(&r, SYS_mmap,
-			     (const uint64_t[6]){ base, p->site.bytes, PROT_READ | PROT_EXEC,
-						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-						  ~0ull });
+	got = kl_remote_call(&r, SYS_mmap, base, p->site.bytes, PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 	if (got < 0) {
 		ret = (int)got;
 	} else {

@@ -145,6 +145,3 @@ tap "what was counted" judged
 
 kl_nobody blocks --json "$program:*"
 check "anybody may look at blocks" cmp -s "$work/out" "$name.all"
-kl_nobody count -e "block:$program:steps" -- "$program" 1 1
-expect "counting them is not for everybody" 1
-says err 'CAP_SYS_ADMIN' "with the right that lacks"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program_splice once N | fork N CHILDREN | exec N | vfork N | load: calls work() or library_work()
+ * program_splice once N | fork N CHILDREN | exec N | vfork N | load [filter]: calls work() or library_work()
  * and looks whether it has done the right thing. load says its process id and goes on until its
- * input ends: threads that do nothing else, in between a timer's signals, threads and children that
+ * input ends, with a filter of its system calls if that is asked for: threads that do nothing else, in between a timer's signals, threads and children that
  * come and go, and calls of the kernel that wait; then it says how often work() was called.
  */
-#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -167,6 +169,16 @@ static void *wait_for_end(void *pipe)
 	return pipe;
 }
 
+/* All calls are allowed; that there is a filter is what matters. */
+static int filter(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { .len = 1, .filter = &allow };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 static int load(void)
 {
 	void *(*const what[])(void *) = { hammer,	hammer,	       hammer,	    hammer,
@@ -225,6 +237,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
+	if (argc > 2 && !strcmp(argv[2], "filter") && filter())
+		return 1;
 	if (!strcmp(argv[1], "load"))
 		return load();
 	for (unsigned long i = 0; i < n; i++)

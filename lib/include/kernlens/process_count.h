@@ -62,8 +62,8 @@ int kl_process_count_add(struct kl_process_count *count, const char *text);
  * @pids: how many
  * @command: one that shall run a program, and is counted from then on; 0: none
  *
- * Forks a process that traces them, also what they start from now on. Returns 0, or a negative errno
- * with an error text; then nothing is changed.
+ * Forks a process that traces them, also what they start from now on. Returns 0, or a negative
+ * errno with an error text; then nothing is changed.
  */
 int kl_process_count_begin(struct kl_process_count *count, const pid_t *pid, size_t pids,
 			   pid_t command);
