@@ -310,7 +310,7 @@ void cli_spliced_print_sum(const struct cli_spliced *spliced, FILE *file)
 	fprintf(file, "    spliced in %.3f s, taken back in %.3f s\n", seconds(spliced->install_ns),
 		seconds(spliced->remove_ns));
 	if (spliced->ended_early)
-		fputs("    the kernel's text was put back before the end, for the machine to sleep:\n"
+		fputs("    the machine was about to sleep before the end, and the text put back:\n"
 		      "    what was passed later is not counted\n",
 		      file);
 	fputc('\n', file);

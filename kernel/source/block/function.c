@@ -46,8 +46,8 @@ static void recover_probed(struct kl_function *f)
 }
 
 /*
- * Is there a kprobe? One that is not enabled has changed nothing yet, but knows the instruction that it
- * will go on behind.
+ * Is there a kprobe? One that is not enabled has changed nothing yet, but knows the instruction
+ * that it will go on behind.
  */
 static bool is_probed(const struct kl_function *f)
 {

@@ -274,8 +274,8 @@ bool kl_splices_write(struct kl_splices *c, u32 *bad)
 /* ----------------------------------------------------------- taking back */
 
 /*
- * A kprobe that came when we were not on its list yet, and has found the splice: what it will go on with
- * is our jump.
+ * A kprobe that came when we were not on its list yet, and has found the splice: what it will go
+ * on with is our jump.
  */
 static bool is_probed(const struct kl_splice *sp)
 {
