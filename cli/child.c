@@ -105,7 +105,7 @@ static void run_child(struct cli_child *child, int go, pid_t parent, const sigse
 	start_program(child);
 }
 
-int cli_child_create(struct cli_child *child, char **words, const sigset_t *signals)
+int cli_child_create(struct cli_child *child, char **words, const sigset_t *signals, bool traced)
 {
 	pid_t parent = getpid();
 	int ends[2], error;
@@ -126,6 +126,9 @@ int cli_child_create(struct cli_child *child, char **words, const sigset_t *sign
 	if (child->pid < 0)
 		return cli_error(-errno, "cannot fork: %s", strerror(errno));
 	if (!child->pid) {
+		/* Refused where there is no Yama, and not needed. */
+		if (traced)
+			prctl(PR_SET_PTRACER, parent);
 		close(ends[1]);
 		run_child(child, ends[0], parent, signals);
 	}

@@ -37,10 +37,11 @@ struct cli_child {
  * @child: filled in
  * @words: the command, ended by NULL
  * @signals: mask it shall have
+ * @traced: a process that we make may trace it, also where only who is above a process may (Yama)
  *
  * Returns CLI_OK, or another status after an error message.
  */
-int cli_child_create(struct cli_child *child, char **words, const sigset_t *signals);
+int cli_child_create(struct cli_child *child, char **words, const sigset_t *signals, bool traced);
 
 /* Bring it to where it only looks at memory. False: it is dead. */
 bool cli_child_ready(struct cli_child *child);

@@ -361,7 +361,7 @@ static int make_child(struct cli_session *s)
 {
 	if (!s->select.words)
 		return CLI_OK;
-	return cli_child_create(&s->child, s->select.words, &s->signals);
+	return cli_child_create(&s->child, s->select.words, &s->signals, false);
 }
 
 static int make_session(struct cli_session *s)

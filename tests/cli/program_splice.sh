@@ -66,6 +66,18 @@ kl_nobody count -e "block:$splice:leaf"
 expect "nobody is named" 2
 kl count --ptrace -e block:ksys_read -- true
 expect "the kernel has no ptrace" 2
+yama=/proc/sys/kernel/yama/ptrace_scope
+if [[ -e $yama ]]; then
+	echo 1 >$yama
+	kl_nobody count --json -e "block:$splice:leaf" -- "$splice" once 10
+	json "a command where only who is above a process may trace it" '.functions[0].points[0].count > 0'
+	setpriv --reuid 65534 --regid 65534 --clear-groups sleep 60 &
+	kl_nobody count -e "block:$splice:leaf" -p $!
+	expect "and a process that runs already" 1
+	says err 'yama' "says why"
+	kill $!
+	echo 0 >$yama
+fi
 kl_nobody count -e "block:$splice:leaf" -p 1
 expect "a process of somebody else" 1
 says err 'cannot be traced' "says so"
