@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * load SECONDS SEED CYCLES FUNCTION...: in a virtual machine, random functions, of those that are
- * named (everything runs through them) and of all, are spliced and taken back in cycles, until the
- * time is over or so many have been done, while the machine works: processes, pipes, files, the network, a
+ * named (everything runs through them) and of all, are spliced and taken back in cycles, with counters
+ * or to fire an event that is recorded, until the time is over or so many have been done, while the
+ * machine works: processes, pipes, files, the network, a
  * processor that goes and comes, modules, and ftrace and kprobes in the same functions. Then the
  * text must be what it was. KL_READY names a file that is there meanwhile (nmi.py). TAP lines.
  */
@@ -37,7 +38,8 @@ static struct shared {
 
 static long chunk[CHUNK_MAX];
 static uint32_t chunk_n;
-static uint64_t by_refusal[32], windows, passed, spliced;
+static uint64_t by_refusal[32], windows, passed, spliced, fired;
+static uint32_t event; /* that the session has defined */
 
 static uint32_t below(uint32_t n)
 {
@@ -236,7 +238,7 @@ static void make_traps(struct kl_block_graph *g)
 	}
 }
 
-static void add_chunk(bool traps)
+static void add_chunk(bool traps, bool fires)
 {
 	plan.windows = plan.points = 0;
 	for (uint32_t i = 0; i < chunk_n; i++) {
@@ -250,6 +252,10 @@ static void add_chunk(bool traps)
 		     plan.windows + g.blocks < KL_SPLICE_WINDOWS_MAX && k < g.blocks; k++)
 			plan_add_block(&plan, &g, &g.block[k]);
 		kl_block_graph_free(&g);
+	}
+	for (uint32_t i = 0; fires && i < plan.points; i++) {
+		plan.point[i].instrument = KL_INSTRUMENT_FIRE;
+		plan.point[i].event = event;
 	}
 }
 
@@ -291,13 +297,13 @@ static void leave_out(uint64_t address)
 }
 
 /* Those that a kprobe is in, or comes into or leaves meanwhile, are left out. */
-static bool splice_chunk(bool traps, uint32_t *first)
+static bool splice_chunk(bool traps, bool fires, uint32_t *first)
 {
 	while (chunk_n) {
 		struct kl_abi_splice wish;
 		int ret;
 
-		add_chunk(traps);
+		add_chunk(traps, fires);
 		if (!plan.windows)
 			break;
 		wish = plan_wish(&plan);
@@ -317,15 +323,23 @@ static bool splice_chunk(bool traps, uint32_t *first)
 	return true;
 }
 
-static bool cycle(void)
+static uint64_t records(void)
+{
+	struct kl_abi_stats stats = { .size = sizeof(stats), .cpu = -1 };
+
+	return device_call(KL_IOC_STATS, &stats) ? 0 : stats.written;
+}
+
+static bool cycle(bool fires)
 {
 	static uint64_t count[KL_SPLICE_WINDOWS_MAX * 2];
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
 	struct kl_abi_splice_counts counts = { .size = sizeof(counts), .count = (uintptr_t)count };
+	uint64_t before = records();
 	bool ok;
 
 	choose();
-	ok = splice_chunk(!below(2), &counts.first);
+	ok = splice_chunk(!below(2), fires, &counts.first);
 	spliced += ok && plan.windows;
 	usleep(below(60) * 1000);
 	counts.n = plan.points;
@@ -334,6 +348,7 @@ static bool cycle(void)
 	for (uint32_t i = 0; ok && plan.windows && i < counts.n; i++)
 		passed += count[i] != 0;
 	windows += plan.windows;
+	fired += records() - before;
 	return !device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
 	       unsplice.windows == (ok ? plan.windows : 0u) && ok;
 }
@@ -347,6 +362,27 @@ static void find_named(const struct kl_symbols *symbols, char **names)
 		if (index >= 0)
 			named[named_n++] = index;
 	}
+}
+
+/* A session that keeps the last records of one event, which blocks fire. */
+static bool record(void)
+{
+	static struct kl_abi_maskset m = { .size = sizeof(m), .id = KL_MASKSET_FIRST_USER };
+	struct kl_abi_session session = { .size = sizeof(session), .mode = KL_MODE_OVERWRITE };
+	struct kl_abi_use use = { .size = sizeof(use), .maskset = m.id };
+	struct kl_abi_event of = { .kind = KL_SOURCE_KIND_BLOCK };
+	struct kl_abi_events events = { .size = sizeof(events), .n = 1, .event = (uintptr_t)&of };
+	uint8_t handler = KL_HANDLER_log;
+
+	if (device < 0 || device_call(KL_IOC_SESSION, &session) ||
+	    device_call(KL_IOC_EVENTS, &events))
+		return false;
+	event = events.first;
+	m.dynamic = (uintptr_t)&handler;
+	m.n_dynamic = 1;
+	snprintf(m.name, sizeof(m.name), "load");
+	return !device_call(KL_IOC_MASKSET_WRITE, &m) && !device_call(KL_IOC_MASKSET_USE, &use) &&
+	       !device_call(KL_IOC_START, NULL);
 }
 
 static void set_ready(bool ready)
@@ -380,7 +416,6 @@ int main(int argc, char **argv)
 	double seconds = argc > 1 ? atof(argv[1]) : 30, end;
 	uint32_t most = argc > 3 ? (uint32_t)atoi(argv[3]) : UINT32_MAX, cycles = 0;
 	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
-	struct kl_abi_session session = { .size = sizeof(session) };
 	pid_t child[DISTURBERS];
 	struct text text;
 	bool ok = true;
@@ -396,22 +431,25 @@ int main(int argc, char **argv)
 	}
 	find_named(symbols, argv + 4);
 	device = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session) && named_n, "a session");
+	unit_check(record() && named_n, "a session");
 	run("ip link set lo up");
 	choose();
 	for (unsigned int i = 0; i < DISTURBERS; i++)
 		child[i] = start(i);
 	set_ready(true);
 	for (end = now() + seconds; ok && now() < end && cycles < most; cycles++)
-		ok = cycle();
+		ok = cycle(cycles % 2);
 	set_ready(false);
 	stop(child);
 	printf("# %u cycles, %" PRIu64 " with splices: %" PRIu64 " windows, %" PRIu64
-	       " points were passed; refused: %" PRIu64 " probed, %" PRIu64 " changed\n",
-	       cycles, spliced, windows, passed, by_refusal[KL_SPLICE_probed],
+	       " points were passed, %" PRIu64 " records; refused: %" PRIu64 " probed, %" PRIu64
+	       " changed\n",
+	       cycles, spliced, windows, passed, fired, by_refusal[KL_SPLICE_probed],
 	       by_refusal[KL_SPLICE_text]);
 	unit_check(ok, "all has been spliced and taken back");
 	unit_check(spliced && passed, "while it was passed");
+	/* On a slow machine a few cycles may have met only what nothing runs through. */
+	unit_check(fired || cycles < 6, "and events were recorded");
 	for (unsigned int i = 0; i < DISTURBERS; i++)
 		unit_check(shared->done[i], disturbers[i].name);
 	unit_check(!shared->failed[0] && !shared->failed[1] && !shared->failed[2],
