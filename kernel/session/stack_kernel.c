@@ -96,6 +96,20 @@ static __always_inline bool is_at_program(struct unwind_state *state)
 	return regs && user_mode(regs);
 }
 
+/*
+ * The unwinder goes on. Where an interrupt came between instructions that move the stack by hand, as
+ * where returns are hooked, what the kernel knows of the place may be wrong. The walk ends there;
+ * the kernel's warning is not for who has asked for a trace.
+ */
+static void unwind_quietly(struct unwind_state *state)
+{
+	bool error = state->error;
+
+	state->error = true;
+	unwind_next_frame(state);
+	state->error = error;
+}
+
 /* The frame that the unwinder is at. Returns whether to go on. */
 static bool add_unwound(struct walk *w, struct unwind_state *state)
 {
@@ -349,7 +363,7 @@ static void unwind_on(struct unwind_state *state)
 	u32 tries = step.bp >= STEP_UNKNOWN ? step.bp - STEP_UNKNOWN : 0;
 
 	if (tries == TRIES || !may_learn(state))
-		unwind_next_frame(state);
+		unwind_quietly(state);
 	else
 		learn_step(state, tries);
 }
@@ -505,7 +519,7 @@ static noinline void walk_all(struct walk *w, struct pt_regs *regs)
 	struct unwind_state state;
 
 	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
-	     unwind_next_frame(&state)) {
+	     unwind_quietly(&state)) {
 		/* Asking takes longer than all else for a module's address. */
 		if (w->ours && is_ours(raw_address(&state)))
 			continue;

@@ -169,5 +169,9 @@ void print_entry(const char *what, const struct kl_abi_latency_entry *e)
 	printf("# %s: task %u, %.3f ms, hops", what, e->task, ms(e->asleep.sum));
 	for (int i = 0; i < KL_LATENCY_HOPS; i++)
 		printf(" %u:%u:%x", e->hop[i].kind, e->hop[i].id, e->hop[i].flags);
+	for (u32 i = 0; i < n_sources; i++)
+		if (sources[i].id == e->hop[0].id)
+			printf(", source %u: kind %u, %#llx %.24s", sources[i].id, sources[i].kind,
+			       (unsigned long long)sources[i].number, sources[i].name);
 	printf("\n");
 }
