@@ -97,9 +97,9 @@ static __always_inline bool is_at_program(struct unwind_state *state)
 }
 
 /*
- * The unwinder goes on. Where an interrupt came between instructions that move the stack by hand, as
- * where returns are hooked, what the kernel knows of the place may be wrong. The walk ends there;
- * the kernel's warning is not for who has asked for a trace.
+ * The unwinder goes on. Where an interrupt came between instructions that move the stack by
+ * hand, as where returns are hooked, what the kernel knows of the place may be wrong. The walk
+ * ends there; the kernel's warning is not for who has asked for a trace.
  */
 static void unwind_quietly(struct unwind_state *state)
 {
