@@ -66,14 +66,18 @@ static void on_timer_end(void *data, struct timer_list *timer)
 	this_cpu_ptr(((struct kl_latency *)data)->cpu)->timer[1] = 0;
 }
 
+/*
+ * Ends first: a beginning whose end is not seen would be blamed for all that the processor does
+ * until its next of that kind, which may be long.
+ */
 static const struct point {
 	const char *name;
 	void *probe;
 } points[] = {
-	{ "irq_handler_entry", on_irq },	{ "irq_handler_exit", on_irq_end },
-	{ "softirq_entry", on_softirq },	{ "softirq_exit", on_softirq_end },
-	{ "hrtimer_expire_entry", on_hrtimer }, { "hrtimer_expire_exit", on_hrtimer_end },
-	{ "timer_expire_entry", on_timer },	{ "timer_expire_exit", on_timer_end },
+	{ "irq_handler_exit", on_irq_end },	   { "irq_handler_entry", on_irq },
+	{ "softirq_exit", on_softirq_end },	   { "softirq_entry", on_softirq },
+	{ "hrtimer_expire_exit", on_hrtimer_end }, { "hrtimer_expire_entry", on_hrtimer },
+	{ "timer_expire_exit", on_timer_end },	   { "timer_expire_entry", on_timer },
 };
 
 static void __maybe_unused check_prototypes(void)
