@@ -33,6 +33,7 @@ struct kl_session;
  * @tier: enum kl_splice_tier
  * @several: it has more than one instruction: a task may be inside
  * @lends: slots are in it
+ * @probed: a kprobe has come to it: it is lost
  * @leaves: it is being taken back
  * @gone: it has been taken back
  * @original: bytes that were there; as many as the tier changes
@@ -47,6 +48,7 @@ struct kl_splice {
 	u8 tier;
 	bool several;
 	bool lends;
+	bool probed;
 	bool leaves;
 	bool gone;
 	u8 original[KL_JUMP_BYTES];
@@ -178,7 +180,7 @@ void kl_patches_free(struct kl_patches *p);
 
 /* write.c */
 bool kl_splices_write(struct kl_splices *c, u32 *bad);
-bool kl_splices_probed(const struct kl_splice_set *set);
+bool kl_splices_probed(struct kl_splice_set *set);
 u32 kl_splices_unwrite(struct kl_splice_set *set);
 void kl_splices_publish(struct kl_splices *c);
 void kl_splices_withdraw(struct kl_splices *c);

@@ -249,7 +249,7 @@ static u32 written_in(const struct kl_splice_set *set)
 }
 
 /* Until none is in the way, but not for ever. Takes kprobe_mutex. */
-static void hold_kprobes(const struct kl_splice_set *set)
+static void hold_kprobes(struct kl_splice_set *set)
 {
 	unsigned long end = jiffies + PROBES_WAIT;
 

@@ -287,22 +287,23 @@ static bool is_probed(const struct kl_splice *sp)
 
 /**
  * kl_splices_probed - has a kprobe come to one of these?
- * @set: splices
+ * @set: splices; those with one are marked
  *
  * Context: may sleep; holds kprobe_mutex.
  */
-bool kl_splices_probed(const struct kl_splice_set *set)
+bool kl_splices_probed(struct kl_splice_set *set)
 {
-	const struct kl_splices *c;
+	struct kl_splices *c;
+	bool any = false;
 
 	list_for_each_entry(c, &set->splices, list) {
 		for (u32 i = 0; i < c->n; i++) {
-			if (!c->splice[i].gone && is_probed(&c->splice[i]))
-				return true;
+			c->splice[i].probed = !c->splice[i].gone && is_probed(&c->splice[i]);
+			any |= c->splice[i].probed;
 			cond_resched();
 		}
 	}
-	return false;
+	return any;
 }
 
 /* Somebody else has written there, or will. It stays as it is, with its patch. */
@@ -310,7 +311,7 @@ static bool is_lost(struct kl_splice *sp)
 {
 	u8 jump[KL_JUMP_BYTES];
 
-	if (is_probed(sp) || memcmp((void *)sp->address, sp->written, changed_bytes(sp)))
+	if (sp->probed || memcmp((void *)sp->address, sp->written, changed_bytes(sp)))
 		return true;
 	if (!sp->slot)
 		return false;
@@ -372,10 +373,11 @@ static void take_back_slots(struct kl_splices *c)
 
 /**
  * kl_splices_unwrite - take back all windows of a session
- * @set: its splices; also those that are taken back already
+ * @set: its splices; also those that are taken back already, and those that kprobes have come to
  *
  * Returns how many somebody else has changed; those stay, with what they need. Nobody is in any
- * of the others' patches when it returns. Context: may sleep; holds kprobe_mutex.
+ * of the others' patches when it returns. Context: may sleep; holds kprobe_mutex since
+ * kl_splices_probed().
  */
 u32 kl_splices_unwrite(struct kl_splice_set *set)
 {
