@@ -364,19 +364,10 @@ void kl_user_patches_sort(struct kl_user_patches *p)
 
 int64_t kl_user_enter(const struct kl_user_patches *p, uint64_t address)
 {
-	size_t low = 0, high = p->windows;
-	const struct kl_user_window *w;
+	/* The last that begins before it: at a window's start nothing has been done of it. */
+	size_t i = kl_rows_from(p->window, p->windows, sizeof(*p->window), address);
+	const struct kl_user_window *w = i ? &p->window[i - 1] : NULL;
 
-	/* The last that begins before it. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->window[middle].begin < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	w = low ? &p->window[low - 1] : NULL;
 	if (!w || address >= w->end)
 		return -ENOENT;
 	for (uint32_t k = 0; k < w->n; k++)
