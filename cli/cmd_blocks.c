@@ -459,8 +459,8 @@ const struct cli_command cmd_blocks = {
 	.args = "[PATH:|MODULE:]FUNCTION... | --survey",
 	.help = "Show the basic blocks of functions of the kernel or a program",
 	.text = "FUNCTION is a name, or a pattern as for a shell, of the kernel, of a loaded\n"
-		"MODULE, or of the program or library PATH. Each block has the places where an instrument could\n"
-		"be put, before it and behind it, or why there is none; see\n"
+		"MODULE, or of the program or library PATH. Each block has the places where an\n"
+		"instrument could be put, before it and behind it, or why there is none; see\n"
 		"kernlens-blocks(1). Reading the kernel's text needs CAP_SYS_RAWIO.\n"
 		"\n"
 		"  kernlens blocks ksys_read\n"
