@@ -21,7 +21,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'e', "event", "BLOCKS", "block:[PATH:|MODULE:]FUNCTION[+OFFSET|#NUMBER][:post], more than once" },
+	{ 'e', "event", "BLOCKS",
+	  "block:[PATH:|MODULE:]FUNCTION[+OFFSET|#NUMBER][:post], more than once" },
 	{ 'p', "pid", "PID[,PID]", "of programs: running processes" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_PTRACE, "ptrace", NULL, "of programs: by ptrace, without the module" },

@@ -185,6 +185,11 @@ enum kl_source_kind {
 	 * their numbers, KL_BLOCK_FLAGS, KL_BLOCK_IP
 	 */
 	KL_SOURCE_KIND_BLOCK = 7,
+	/*
+	 * A store to KL_MMAP_STORES (kernlens.h), by whoever has mapped it. No arguments:
+	 * variables tell the program's registers
+	 */
+	KL_SOURCE_KIND_STORE = 8,
 };
 
 #define KL_BLOCK_FLAGS 16

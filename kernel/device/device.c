@@ -158,7 +158,7 @@ static int adopt_session(struct kl_client *client, struct kl_session *s, bool cr
 		return PTR_ERR(s);
 	client->creator = creator;
 	client->changes = creator || kl_access_may_change(s, client->cred, client->may);
-	/* Pairs with device_poll, which takes no lock. */
+	/* Pairs with device_poll and device_mmap, which take no lock. */
 	smp_store_release(&client->session, s);
 	return 0;
 }
@@ -508,6 +508,15 @@ static __poll_t device_poll(struct file *file, poll_table *table)
 	return kl_news_number(s) == READ_ONCE(client->seen) ? 0 : EPOLLPRI;
 }
 
+/* As device_poll: who may read a session may fire what it has for that. */
+static int device_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct kl_client *client = file->private_data;
+	struct kl_session *s = smp_load_acquire(&client->session);
+
+	return s ? kl_defined_map_stores(s, vma) : -ENOTCONN;
+}
+
 static int device_open(struct inode *inode, struct file *file)
 {
 	struct kl_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
@@ -546,6 +555,7 @@ static const struct file_operations device_fops = {
 	.unlocked_ioctl = device_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.poll = device_poll,
+	.mmap = device_mmap,
 	.llseek = noop_llseek,
 };
 

@@ -26,6 +26,7 @@ static const struct kl_defined_kind *const kinds[] = {
 	[KL_SOURCE_KIND_UPROBE] = &kl_defined_uprobe,
 	[KL_SOURCE_KIND_URETPROBE] = &kl_defined_uretprobe,
 	[KL_SOURCE_KIND_BLOCK] = &kl_defined_block_kind,
+	[KL_SOURCE_KIND_STORE] = &kl_defined_store,
 };
 
 /**
@@ -130,15 +131,15 @@ static struct kl_defined_table *table_of(struct kl_session *s)
 	return s->defined;
 }
 
-/* What an owner without privilege may not have more of. */
+/* What an owner without privilege may not have more of. @hooks: of @n, without stores. */
 static int check_limits(const struct kl_session *s, const struct kl_defined_table *table, u32 n,
-			u64 hz, struct kl_error *why)
+			u32 hooks, u64 hz, struct kl_error *why)
 {
 	if (table->n + n > KL_EV_DYNAMIC_MAX)
 		return kl_fail(why, -ENOSPC, "a session may define %u events", KL_EV_DYNAMIC_MAX);
 	if (s->may & KL_MAY_SEE_ALL)
 		return 0;
-	if (table->n + n > KL_DEFINED_UNPRIVILEGED_MAX)
+	if (table->hooks + hooks > KL_DEFINED_UNPRIVILEGED_MAX)
 		return kl_fail(why, -ENOSPC, "without CAP_PERFMON a session may define %u events",
 			       KL_DEFINED_UNPRIVILEGED_MAX);
 	if (table->hz + hz > KL_DEFINED_UNPRIVILEGED_HZ)
@@ -152,6 +153,7 @@ static int check_limits(const struct kl_session *s, const struct kl_defined_tabl
 static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 		     struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
 {
+	u32 hooks = 0;
 	u64 hz = 0;
 	int error;
 
@@ -168,7 +170,8 @@ static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 			return error;
 		if (d->kind == KL_SOURCE_KIND_TICK)
 			hz += d->tick.hz;
-		error = check_limits(s, table, i + 1, hz, why);
+		hooks += d->kind != KL_SOURCE_KIND_STORE;
+		error = check_limits(s, table, i + 1, hooks, hz, why);
 		if (error)
 			return error;
 		d->id = KL_EV_DYNAMIC + table->n + i;
@@ -180,6 +183,7 @@ static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 		return error;
 	list_add_tail(&batch->list, &table->batches);
 	table->n += batch->n;
+	table->hooks += hooks;
 	table->hz += hz;
 	*bad = 0;
 	return 0;
@@ -245,6 +249,7 @@ void kl_defined_destroy(struct kl_session *s)
 	kl_returns_destroy(table);
 	list_for_each_entry_safe(batch, next, &table->batches, list)
 		destroy_batch(batch);
+	kvfree(table->stores);
 	free_percpu(table->missed);
 	mutex_destroy(&table->lock);
 	kfree(table);
@@ -272,6 +277,8 @@ static int seal(struct kl_defined_table *table, struct kl_error *why)
 		return kl_fail(why, error, "no memory for the table of functions");
 	if (returns)
 		error = kl_returns_prepare(table, returns, why);
+	if (!error)
+		error = kl_stores_prepare(table, why);
 	table->sealed = !error;
 	return error;
 }

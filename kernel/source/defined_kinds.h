@@ -99,12 +99,14 @@ struct kl_hooks {
  * @functions: entries
  * @returns: returns; hooked at their entries
  * @missed: firings that a source had to leave out, a number a CPU
+ * @stores: by id, those that processes fire, or NULL; constant once there
  * @pool: remembers the calls that are to return; not a probe of its own
  * @pool_made: @pool is registered
  * @lock: guards what follows, and what is attached; inside the session's lock
  * @list: of all tables
  * @batches: of definitions
  * @n: definitions
+ * @hooks: of these, those that others may notice
  * @hz: of ticks together
  * @sealed: attached once: no more can be defined
  */
@@ -112,6 +114,7 @@ struct kl_defined_table {
 	struct kl_hooks functions;
 	struct kl_hooks returns;
 	u64 __percpu *missed;
+	const struct kl_defined **stores;
 	struct kretprobe pool;
 	bool pool_made;
 
@@ -119,6 +122,7 @@ struct kl_defined_table {
 	struct list_head list;
 	struct list_head batches;
 	u32 n;
+	u32 hooks;
 	u64 hz;
 	bool sealed;
 };
@@ -167,6 +171,7 @@ extern const struct kl_defined_kind kl_defined_tick;
 extern const struct kl_defined_kind kl_defined_uprobe;
 extern const struct kl_defined_kind kl_defined_uretprobe;
 extern const struct kl_defined_kind kl_defined_block_kind;
+extern const struct kl_defined_kind kl_defined_store;
 
 /* defined.c: for each table, while none is added or taken away */
 void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data);
@@ -219,6 +224,9 @@ void kl_returns_init(struct kl_hooks *hooks);
 int kl_returns_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why);
 int kl_returns_prepare(struct kl_defined_table *table, u32 n, struct kl_error *why);
 void kl_returns_destroy(struct kl_defined_table *table);
+
+/* defined_store.c */
+int kl_stores_prepare(struct kl_defined_table *table, struct kl_error *why);
 
 /* defined_tracepoint.c */
 int kl_defined_tracepoints_init(void);
