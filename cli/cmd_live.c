@@ -186,7 +186,7 @@ static int finish(struct live *l)
 	/* A session that goes on would keep us here. */
 	if (l->joined && !has_ended(l))
 		return look(l);
-	got = l->joined ? 0 : kl_session_stop(l->session.session);
+	got = l->joined ? 0 : cli_session_stop(&l->session);
 
 	if (!got && cli_session_has_stacks(&l->session) &&
 	    cli_session_collect(&l->session, true) < 0)

@@ -239,7 +239,7 @@ static bool has_counters(const struct record *r)
 static int stop(struct record *r)
 {
 	struct kl_session *session = r->session.session;
-	int error = kl_session_stop(session), status = CLI_OK;
+	int error = cli_session_stop(&r->session), status = CLI_OK;
 
 	if (error)
 		return cli_library_error(error, NULL);

@@ -217,7 +217,7 @@ static int count_events(struct stat_run *st)
 	while (!st->run.over)
 		cli_run_wait(&st->run, -1, -1);
 	st->elapsed_ns = cli_run_elapsed(&st->run);
-	error = kl_session_stop(session);
+	error = cli_session_stop(&st->session);
 	if (!error)
 		error = kl_session_counts(session, &st->counts);
 	if (error)

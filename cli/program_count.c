@@ -23,7 +23,7 @@ struct counting {
 	uint64_t *count; /* of the events, by number */
 	uint32_t *number; /* of each, in the order of their names */
 	size_t n;
-	struct kl_process_count *spliced; /* instead; NULL: a session */
+	struct kl_process_splices *spliced; /* instead; NULL: a session */
 	uint64_t elapsed_ns;
 	struct kl_buffer text;
 	json_t *list; /* or NULL: text */
@@ -146,8 +146,9 @@ static unsigned int count_of(const struct view *v, uint32_t block, uint64_t *cou
 
 	*count = 0;
 	if (v->c->spliced)
-		return kl_process_count_get(v->c->spliced, v->wish->path, v->graph.function.address,
-					    block, v->wish->want.behind, count);
+		return kl_process_splices_get(v->c->spliced, v->wish->path,
+					      v->graph.function.address, block,
+					      v->wish->want.behind, count);
 	if (!kl_program_wish_name(v->wish, v->name, &v->graph, block, name, sizeof(name)))
 		found = find_count(v->c, name);
 	if (!found)
@@ -323,7 +324,7 @@ static int count_by_splices(struct counting *c)
 		status = write_result(c);
 	if (c->run.began_ns)
 		status = cli_run_status(&c->run, status);
-	kl_process_count_destroy(c->spliced);
+	kl_process_splices_destroy(c->spliced);
 	cli_child_destroy(&c->of->session.child);
 	return status;
 }

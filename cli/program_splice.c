@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counting blocks of programs by splices in processes: who is counted, how long, what is left. */
+/* Blocks of programs by splices in processes: who is counted, how long, what is left. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <string.h>
@@ -23,12 +23,12 @@ bool cli_program_splice_fits(void)
 	return access(KL_DEVICE_PATH, F_OK) || !may_administer();
 }
 
-static int want(struct cli_run *run, struct kl_process_count *count)
+static int want(struct cli_run *run, struct kl_process_splices *count)
 {
 	const struct cli_select *select = &run->session->select;
 
 	for (unsigned int i = 0; i < select->n_specs; i++) {
-		int error = kl_process_count_add(count, select->spec[i]);
+		int error = kl_process_splices_count(count, select->spec[i]);
 
 		if (error)
 			return cli_library_error(error, NULL);
@@ -36,7 +36,7 @@ static int want(struct cli_run *run, struct kl_process_count *count)
 	return CLI_OK;
 }
 
-static int begin(struct cli_run *run, struct kl_process_count *count)
+static int begin(struct cli_run *run, struct kl_process_splices *count)
 {
 	struct cli_session *session = run->session;
 	const struct cli_select *select = &session->select;
@@ -48,19 +48,22 @@ static int begin(struct cli_run *run, struct kl_process_count *count)
 		status = cli_error(0, "the process for %s is gone", select->words[0]);
 	if (status)
 		return status;
-	error = kl_process_count_begin(count, select->pid, select->n_pids, session->child.pid);
+	error = kl_process_splices_begin(count, select->pid, select->n_pids, session->child.pid, 0);
 	if (error)
 		return cli_library_error(error, NULL);
 	return CLI_OK;
 }
 
 /* What the user should know of how it went. */
-static void tell(const struct cli_run *run, const struct kl_process_count_sum *sum)
+static void tell(const struct cli_session *session, const struct kl_process_splices_sum *sum)
 {
 	if (*sum->text)
-		cli_note("not all was counted: %s", sum->text);
+		cli_note("some of it is left out: %s", sum->text);
 	else if (!sum->placed)
-		cli_note("%s has not mapped the file", run->session->select.words[0]);
+		cli_note("%s has not mapped the file", session->select.words[0]);
+	if (sum->without)
+		cli_note("%u blocks have no instrument: %s", sum->without,
+			 kl_block_reason_help(sum->reason));
 	if (sum->changed)
 		cli_note("%u places in the text had been written to by others and stay as they are",
 			 sum->changed);
@@ -69,13 +72,13 @@ static void tell(const struct cli_run *run, const struct kl_process_count_sum *s
 			 sum->kept);
 }
 
-int cli_program_splice(struct cli_run *run, struct kl_process_count **count, uint64_t *elapsed_ns)
+int cli_program_splice(struct cli_run *run, struct kl_process_splices **count, uint64_t *elapsed_ns)
 {
 	struct cli_session *session = run->session;
-	struct kl_process_count_sum sum;
+	struct kl_process_splices_sum sum;
 	int status;
 
-	*count = kl_process_count_create();
+	*count = kl_process_splices_create();
 	if (!*count)
 		return cli_library_error(-errno, NULL);
 	status = want(run, *count);
@@ -89,8 +92,35 @@ int cli_program_splice(struct cli_run *run, struct kl_process_count **count, uin
 	while (!status && !run->over)
 		cli_run_wait(run, -1, -1);
 	*elapsed_ns = cli_run_elapsed(run);
-	kl_process_count_end(*count, &sum);
+	kl_process_splices_end(*count, &sum);
 	if (!status)
-		tell(run, &sum);
+		tell(session, &sum);
 	return status;
+}
+
+int cli_session_splice(struct cli_session *session)
+{
+	const struct cli_select *select = &session->select;
+	struct kl_process_splices *splices = kl_plan_process_splices(session->plan);
+	int error;
+
+	if (!splices)
+		return CLI_OK;
+	error = kl_process_splices_begin(splices, select->pid, select->n_pids, session->child.pid,
+					 session->config.id);
+	if (error)
+		return cli_library_error(error, NULL);
+	session->spliced = true;
+	return CLI_OK;
+}
+
+void cli_session_unsplice(struct cli_session *session)
+{
+	struct kl_process_splices_sum sum;
+
+	if (!session->spliced)
+		return;
+	session->spliced = false;
+	kl_process_splices_end(kl_plan_process_splices(session->plan), &sum);
+	tell(session, &sum);
 }

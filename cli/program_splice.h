@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counting blocks of programs without the module: splices in processes, by ptrace. */
+/* Blocks of programs without privilege: splices in processes, by ptrace. */
 #ifndef KL_CLI_PROGRAM_SPLICE_H
 #define KL_CLI_PROGRAM_SPLICE_H
 
@@ -18,6 +18,18 @@ bool cli_program_splice_fits(void);
  *
  * Returns CLI_OK, or another status after an error message.
  */
-int cli_program_splice(struct cli_run *run, struct kl_process_count **count, uint64_t *elapsed_ns);
+int cli_program_splice(struct cli_run *run, struct kl_process_splices **count,
+		       uint64_t *elapsed_ns);
+
+/**
+ * cli_session_splice - have programs fire the session's events, if it has such
+ * @session: started; its command is ready
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_session_splice(struct cli_session *session);
+
+/* Put their text back, and say what has become of it. Also if there is nothing. */
+void cli_session_unsplice(struct cli_session *session);
 
 #endif /* KL_CLI_PROGRAM_SPLICE_H */

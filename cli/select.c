@@ -10,6 +10,7 @@
 
 #include "attach.h"
 #include "common.h"
+#include "program_splice.h"
 #include "select.h"
 #include "select_variables.h"
 
@@ -301,6 +302,10 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	}
 	if (error)
 		return cli_library_error(error, NULL);
+	if (kl_plan_process_splices(s->plan) && !s->select.words && !s->select.n_pids)
+		cli_usage_error(s->command,
+				"without CAP_SYS_ADMIN, blocks of programs are those of "
+				"processes: -p PID, or a command");
 	if (builtin >= 0) {
 		error = kl_session_use_maskset(s->session, (uint32_t)builtin);
 		return error ? cli_library_error(error, NULL) : CLI_OK;
@@ -357,11 +362,21 @@ static int size_buffers(struct cli_session *s)
 	return CLI_OK;
 }
 
+/* It is made before it is known what its events are. */
+static bool may_be_spliced(const struct cli_session *s)
+{
+	bool blocks = false;
+
+	for (unsigned int i = 0; i < s->select.n_specs; i++)
+		blocks |= strstr(s->select.spec[i], "block:") != NULL;
+	return blocks && !(kl_device_info(s->device)->may & KL_MAY_HOOK_FUNCTIONS);
+}
+
 static int make_child(struct cli_session *s)
 {
 	if (!s->select.words)
 		return CLI_OK;
-	return cli_child_create(&s->child, s->select.words, &s->signals, false);
+	return cli_child_create(&s->child, s->select.words, &s->signals, may_be_spliced(s));
 }
 
 static int make_session(struct cli_session *s)
@@ -416,14 +431,18 @@ static int start_child(struct cli_session *s)
 	const struct cli_select *select = &s->select;
 	int got = 0;
 
+	int status;
+
 	if (!cli_child_ready(&s->child))
 		return cli_error(0, "the process for %s is gone", select->words[0]);
 	if (!select->all && !select->user && !select->n_pids)
 		got = kl_session_tasks(s->session, s->child.pid, KL_TASK_ADD | KL_TASK_INHERIT);
 	if (got < 0)
 		return cli_library_error(got, NULL);
-	cli_child_go(&s->child);
-	return CLI_OK;
+	status = cli_session_splice(s);
+	if (!status)
+		cli_child_go(&s->child);
+	return status;
 }
 
 int cli_session_start(struct cli_session *s)
@@ -432,7 +451,13 @@ int cli_session_start(struct cli_session *s)
 
 	if (error)
 		return cli_library_error(error, NULL);
-	return s->child.pid ? start_child(s) : CLI_OK;
+	return s->child.pid ? start_child(s) : cli_session_splice(s);
+}
+
+int cli_session_stop(struct cli_session *s)
+{
+	cli_session_unsplice(s);
+	return kl_session_stop(s->session);
 }
 
 bool cli_session_has_stacks(const struct cli_session *s)
@@ -546,6 +571,7 @@ void cli_session_close(struct cli_session *s)
 	kl_stacks_destroy(s->stacks);
 	s->collector = NULL;
 	s->stacks = NULL;
+	cli_session_unsplice(s);
 	cli_child_destroy(&s->child);
 	kl_maskset_destroy(s->select.file);
 	s->select.file = NULL;

@@ -51,6 +51,7 @@ struct cli_select {
  * @map: handlers by event; of @plan, never NULL once open
  * @variables: what -v asks for: rows, and expressions of @plan
  * @stacks: call traces, once cli_session_collect() has been called; else NULL
+ * @spliced: programs have been diverted, to fire events
  * @left_out: events that were asked for by glob or group but are not there
  */
 struct cli_session {
@@ -68,6 +69,7 @@ struct cli_session {
 	struct kl_stacks *stacks;
 	struct kl_stack_collector *collector;
 	struct kl_addresses *addresses; /* or NULL */
+	bool spliced;
 	unsigned int left_out;
 };
 
@@ -107,6 +109,9 @@ int cli_session_apply(struct cli_session *session);
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_session_start(struct cli_session *session);
+
+/* Stop it. Returns 0 or a negative errno with the library's error text. */
+int cli_session_stop(struct cli_session *session);
 
 /**
  * cli_session_collect - get the session's call traces that are new, with names

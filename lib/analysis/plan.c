@@ -62,6 +62,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 	kl_plan_free_blocks(plan);
 	kl_symbols_close(plan->symbols);
 	kl_program_close(plan->program);
+	kl_process_splices_destroy(plan->process);
 	kl_plan_free_modules(plan);
 	kl_btf_close(plan->btf);
 	kl_buffer_deinit(&plan->note);

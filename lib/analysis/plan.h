@@ -10,6 +10,7 @@
 
 #include <kernlens/buffer.h>
 #include <kernlens/plan.h>
+#include <kernlens/process_splice.h>
 #include <kernlens/program.h>
 #include <kernlens/splice.h>
 #include "spec.h"
@@ -105,6 +106,7 @@ struct kl_plan {
 	bool has_modules; /* they have been looked for */
 	struct kl_symbols *symbols;
 	struct kl_program *program; /* the last one whose blocks were named, or NULL */
+	struct kl_process_splices *process; /* who may not use uprobes splices programs, or NULL */
 	struct kl_scope *scope;
 	struct kl_abi_handler_info *handlers; /* of other modules */
 	size_t n_handlers, handlers_room;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks of programs as events: each is a uprobe where the block begins, or ends. Those that have
- * no place for one are left out, unless one of them was named.
+ * Blocks of programs as events: each is a uprobe where the block begins, or ends, or, for whoever
+ * may not have those, a splice in his own processes that fires it (process_splice.c). Those that
+ * have no place for one are left out, unless one of them was named.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,17 +19,33 @@ struct maker {
 	struct kl_plan_place *place;
 	struct kl_program_wish wish;
 	struct kl_program *program;
-	char *path; /* absolute */
+	size_t number; /* of the program that is spliced */
+	char *path; /* absolute, of a uprobe's file */
+	const char *function; /* the one at hand */
+	size_t index; /* of it */
 	uint32_t blocks; /* that were meant */
 	uint32_t added;
 	uint8_t reason; /* why the last that was not added was not */
 };
+
+static bool splices(const struct kl_plan *plan)
+{
+	return !(plan->may & KL_MAY_HOOK_FUNCTIONS);
+}
 
 /* The same program is mostly named several times in a row. */
 static int open_program(struct maker *m)
 {
 	struct kl_plan *plan = m->plan;
 
+	if (splices(plan)) {
+		if (!plan->process)
+			plan->process = kl_process_splices_create();
+		m->program = plan->process ? kl_process_splices_program(plan->process, m->wish.path,
+									&m->number) :
+					     NULL;
+		return m->program ? 0 : -errno;
+	}
 	if (!plan->program || strcmp(kl_program_path(plan->program), m->wish.path) != 0) {
 		kl_program_close(plan->program);
 		plan->program = kl_program_open(m->wish.path);
@@ -40,27 +57,15 @@ static int open_program(struct maker *m)
 	return m->path ? 0 : kl_fail_system(errno, "%s", m->wish.path);
 }
 
-static int add_block(struct maker *m, const struct kl_block_graph *g, uint32_t number,
-		     const char *function)
+/* A place in the file. */
+static int add_uprobe(struct maker *m, uint64_t address)
 {
-	const struct kl_block *block = &g->block[number];
-	const struct kl_block_point *point = m->wish.want.behind ? &block->post : &block->pre;
 	struct kl_plan_place *place = m->place;
 	uint64_t offset;
-	int ret;
+	int ret = kl_program_offset(m->program, address, &offset);
 
-	m->blocks++;
-	if (point->tier == KL_TIER_NONE) {
-		m->reason = point->reason;
-		return 0;
-	}
-	ret = kl_program_wish_name(&m->wish, function, g, number, place->name, sizeof(place->name));
-	if (!ret)
-		ret = kl_program_offset(m->program, g->function.address + point->begin, &offset);
 	if (ret)
 		return ret;
-	snprintf(place->help, sizeof(place->help), "%s of block %u of %s in a program",
-		 m->wish.want.behind ? "End" : "Start", number, function);
 	place->event = (struct kl_plan_event){
 		.kind = KL_SOURCE_KIND_UPROBE,
 		.arg = offset,
@@ -68,23 +73,66 @@ static int add_block(struct maker *m, const struct kl_block_graph *g, uint32_t n
 	};
 	if (!place->event.name)
 		return kl_fail(ENOMEM, "out of memory");
-	m->added++;
 	ret = kl_plan_add_place(m->plan, place);
 	if (ret)
 		free(place->event.name);
 	return ret;
 }
 
-static int add_function(struct maker *m, size_t index, const char *name)
+/* An event of its own, which the splice will fire. Another maskset may have it already. */
+static int add_splice(struct maker *m, const struct kl_block_graph *g, uint32_t number)
+{
+	const struct kl_splice_wish wish = {
+		.block = number,
+		.behind = m->wish.want.behind,
+		.instrument = KL_INSTRUMENT_FIRE,
+		.event = (uint32_t)(KL_EV_DYNAMIC + m->plan->n_events),
+	};
+	size_t events = m->plan->n_events;
+	int ret;
+
+	m->place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_STORE };
+	ret = kl_plan_add_place(m->plan, m->place);
+	if (ret || m->plan->n_events == events)
+		return ret;
+	return kl_process_splices_fire(m->plan->process, m->number, m->index, &g->function, &wish);
+}
+
+static int add_block(struct maker *m, const struct kl_block_graph *g, uint32_t number)
+{
+	const struct kl_block *block = &g->block[number];
+	const struct kl_block_point *point = m->wish.want.behind ? &block->post : &block->pre;
+	struct kl_plan_place *place = m->place;
+	int ret;
+
+	m->blocks++;
+	if (point->tier == KL_TIER_NONE) {
+		m->reason = point->reason;
+		return 0;
+	}
+	ret = kl_program_wish_name(&m->wish, m->function, g, number, place->name,
+				   sizeof(place->name));
+	if (ret)
+		return ret;
+	snprintf(place->help, sizeof(place->help), "%s of block %u of %s in a program",
+		 m->wish.want.behind ? "End" : "Start", number, m->function);
+	m->added++;
+	return splices(m->plan) ? add_splice(m, g, number) :
+				  add_uprobe(m, g->function.address + point->begin);
+}
+
+static int add_function(struct maker *m)
 {
 	struct kl_block_graph graph;
-	int ret = kl_blocks_graph(kl_program_blocks(m->program), index, &graph);
+	int ret = kl_blocks_graph(kl_program_blocks(m->program), m->index, &graph);
 
 	if (ret)
 		return ret;
+	if (splices(m->plan))
+		ret = kl_process_splices_plan(m->program, &graph);
 	for (uint32_t i = 0; !ret && i < graph.blocks; i++)
 		if (kl_block_want_fits(&m->wish.want, &graph, i))
-			ret = add_block(m, &graph, i, name);
+			ret = add_block(m, &graph, i);
 	kl_block_graph_free(&graph);
 	return ret;
 }
@@ -101,10 +149,10 @@ static int check_found(const struct maker *m, bool named)
 	if (!m->blocks)
 		return kl_spec_fail(list, at, "no block is there; kernlens blocks shows them");
 	if (!m->added)
-		return kl_spec_fail(list, at, "no uprobe fits there: %s",
+		return kl_spec_fail(list, at, "no instrument fits there: %s",
 				    kl_block_reason_help(m->reason));
 	if (m->added < m->blocks)
-		kl_buffer_printf(&m->plan->note, "%.*s: %u of %u blocks have no uprobe: %s\n",
+		kl_buffer_printf(&m->plan->note, "%.*s: %u of %u blocks have no instrument: %s\n",
 				 (int)spec->whole.length, spec->whole.text, m->blocks - m->added,
 				 m->blocks, kl_block_reason_help(m->reason));
 	return 0;
@@ -121,19 +169,21 @@ static int add_functions(struct maker *m)
 	while (!ret &&
 	       (index = kl_program_next(m->program, m->wish.want.pattern, &position, &name)) >= 0) {
 		named = true;
-		ret = add_function(m, (size_t)index, name);
+		m->function = name;
+		m->index = (size_t)index;
+		ret = add_function(m);
 	}
 	return ret ? ret : check_found(m, named);
 }
 
-/* As arguments: of those that a uprobe knows. */
-static int name_registers(struct kl_scope *scope)
+/* As arguments: of those that a uprobe knows. A splice's event has none. */
+static int name_registers(struct kl_scope *scope, bool known)
 {
 	static const char *const names[] = { "rdi", "rsi", "rdx", "rcx", "r8", "r9" };
 	int ret = 0;
 
 	kl_scope_clear_arguments(scope);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(names) && !ret; i++)
+	for (size_t i = 0; known && i < KL_ARRAY_SIZE(names) && !ret; i++)
 		ret = kl_scope_add_argument(scope, names[i], 0);
 	return ret;
 }
@@ -156,7 +206,7 @@ int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place
 						     "FUNCTION#NUMBER") :
 					ret;
 	place->without_arguments = true;
-	ret = name_registers(plan->scope);
+	ret = name_registers(plan->scope, !splices(plan));
 	if (!ret)
 		ret = open_program(&m);
 	if (!ret)
@@ -164,4 +214,9 @@ int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place
 	free(m.path);
 	kl_program_wish_free(&m.wish);
 	return ret;
+}
+
+struct kl_process_splices *kl_plan_process_splices(const struct kl_plan *plan)
+{
+	return plan->process;
 }

@@ -39,8 +39,8 @@ static void put(struct kl_user_patches *p, const void *bytes, size_t n)
 	p->bytes += n;
 }
 
-/* Four bytes that are known when it is known where all lies; @more end the instruction. */
-static int put_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, uint32_t more)
+/* Four bytes that are known when it is known where all lies. */
+static int put_fixup_from(struct kl_user_patches *p, uint8_t kind, uint64_t target, uint32_t end)
 {
 	static const uint8_t none[4];
 	struct kl_user_fixup *grown =
@@ -51,12 +51,18 @@ static int put_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, u
 	p->fixup = grown;
 	grown[p->fixups++] = (struct kl_user_fixup){
 		.at = p->bytes,
-		.end = p->bytes + sizeof(none) + more,
+		.end = end,
 		.kind = kind,
 		.target = target,
 	};
 	put(p, none, sizeof(none));
 	return 0;
+}
+
+/* @more bytes end the instruction. */
+static int put_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, uint32_t more)
+{
+	return put_fixup_from(p, kind, target, p->bytes + 4 + more);
 }
 
 /* An instruction begins here. */
@@ -111,12 +117,30 @@ static int put_count(struct kl_user_patches *p, const struct kl_user_point *poin
 		ret = put_plain(p, flags ? KL_UNDO_FLAGS : KL_UNDO_NOTHING, resume, count,
 				sizeof(count));
 	if (!ret)
-		ret = put_fixup(p, KL_FIXUP_COUNTER, point->counter, 0);
+		ret = put_fixup(p, KL_FIXUP_COUNTER, point->number, 0);
 	if (flags && !ret)
 		ret = put_plain(p, KL_UNDO_CHANGED, resume, &popf, 1);
 	if (flags && !ret)
 		ret = put_plain(p, KL_UNDO_ZONE, resume, back, sizeof(back));
 	return ret;
+}
+
+/* KL_MMAP_STORES: no register changes. The other number is how far it is from here to @resume. */
+static int put_store(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
+{
+	static const uint8_t store[] = { 0xc7, 0x05 };
+	uint32_t begin = p->bytes;
+	int ret = put_plain(p, KL_UNDO_NOTHING, resume, store, sizeof(store));
+
+	if (!ret)
+		ret = put_fixup(p, KL_FIXUP_STORE, point->number, 4);
+	p->fires = true;
+	return ret ? ret : put_fixup_from(p, KL_FIXUP_DISTANCE, resume, begin);
+}
+
+static int put_point(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
+{
+	return point->fires ? put_store(p, point, resume) : put_count(p, point, resume);
 }
 
 /* It returns to where it would have: a patch is never on a stack. */
@@ -266,7 +290,7 @@ static int put_window(struct kl_user_patches *p, const struct kl_blocks *b,
 		if (at->tier == KL_TIER_CALL)
 			address = g->instruction[i].target;
 		for (; next < points && point[next].offset == offset && !ret; next++)
-			ret = put_count(p, &point[next], address);
+			ret = put_point(p, &point[next], address);
 		if (ret)
 			break;
 		if (offset >= end || at->tier == KL_TIER_CALL)
@@ -303,22 +327,33 @@ static bool set_distance(uint8_t *at, uint64_t target, uint64_t from)
 	return distance == by;
 }
 
-bool kl_user_patches_place(const struct kl_user_patches *p, uint8_t *code, uint64_t to,
-			   uint64_t bias, uint64_t counter)
+static uint64_t target_of(const struct kl_user_fixup *f, const struct kl_user_place *place)
+{
+	switch (f->kind) {
+	case KL_FIXUP_COUNTER:
+		return place->counter + 8 * f->target;
+	case KL_FIXUP_STORE:
+		return place->store + f->target;
+	default:
+		return place->bias + f->target;
+	}
+}
+
+bool kl_user_patches_place(const struct kl_user_patches *p, uint8_t *code,
+			   const struct kl_user_place *place)
 {
 	bool near = true;
 
 	memcpy(code, p->code, p->bytes);
 	for (size_t i = 0; i < p->fixups; i++) {
 		const struct kl_user_fixup *f = &p->fixup[i];
-		uint64_t target = f->kind == KL_FIXUP_COUNTER ? counter + 8 * f->target :
-								f->target + bias;
+		uint64_t target = target_of(f, place);
 		uint32_t half = (uint32_t)(f->kind == KL_FIXUP_HIGH ? target >> 32 : target);
 
 		if (f->kind == KL_FIXUP_LOW || f->kind == KL_FIXUP_HIGH)
 			memcpy(code + f->at, &half, sizeof(half));
 		else
-			near &= set_distance(code + f->at, target, to + f->end);
+			near &= set_distance(code + f->at, target, place->base + f->end);
 	}
 	return near;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Splices of programs: where they fit (user_plan.c), and what is jumped to (user_patch.c). Made
- * with the addresses of the file, for any place in memory. Feeds analysis/process_count.c.
+ * with the addresses of the file, for any place in memory. Feeds analysis/process_splice.c.
  */
 #ifndef KL_LIB_BLOCK_USER_PATCH_H
 #define KL_LIB_BLOCK_USER_PATCH_H
@@ -39,13 +39,14 @@ struct kl_user_step {
 enum kl_user_fixup_kind {
 	KL_FIXUP_DISTANCE, /* to an address of the file */
 	KL_FIXUP_COUNTER, /* distance to a counter, by number */
+	KL_FIXUP_STORE, /* distance to an event's byte, by number */
 	KL_FIXUP_LOW, /* of an address of the file */
 	KL_FIXUP_HIGH,
 };
 
 struct kl_user_fixup {
 	uint32_t at; /* 4 bytes */
-	uint32_t end; /* of the instruction */
+	uint32_t end; /* where the distance is from: mostly the instruction's end */
 	uint8_t kind;
 	uint64_t target;
 };
@@ -81,12 +82,14 @@ struct kl_user_patches {
 	struct kl_user_window *window;
 	size_t windows, window_room;
 	bool moves_calls; /* as pushes and jumps */
+	bool fires;
 };
 
 /* An instrument in a window. */
 struct kl_user_point {
 	uint32_t offset; /* from the function's start */
-	uint32_t counter;
+	uint32_t number; /* of the counter, or of the event */
+	bool fires; /* the event, by a store; otherwise it counts */
 	bool flags; /* are live there */
 };
 
@@ -101,12 +104,17 @@ int kl_user_patch_add(struct kl_user_patches *p, const struct kl_blocks *b,
 /* Once all are there: windows by address. */
 void kl_user_patches_sort(struct kl_user_patches *p);
 
-/*
- * The code for where it will lie: @code, of @p->bytes, at @to, the file's addresses @bias further
- * than in the file, counters from @counter on. False: something is too far away.
- */
-bool kl_user_patches_place(const struct kl_user_patches *p, uint8_t *code, uint64_t to,
-			   uint64_t bias, uint64_t counter);
+/* Where patches are going to lie: the file's addresses are @bias further than in the file. */
+struct kl_user_place {
+	uint64_t base;
+	uint64_t bias;
+	uint64_t counter; /* the first */
+	uint64_t store; /* of the first event */
+};
+
+/* The code for a place: @code, of @p->bytes. False: something is too far away. */
+bool kl_user_patches_place(const struct kl_user_patches *p, uint8_t *code,
+			   const struct kl_user_place *place);
 
 /* What a write puts there: @bytes of @to. */
 bool kl_user_write_make(const struct kl_user_write *w, uint64_t patches, uint64_t bias,

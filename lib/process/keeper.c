@@ -223,7 +223,12 @@ struct kl_process_keeper *kl_process_keep(struct kl_keeper_file *file, size_t fi
 					  uint32_t counters, const struct kl_process_wish *wish)
 {
 	struct kl_process_keeper *keeper = calloc(1, sizeof(*keeper));
-	struct kl_keeper k = { .file = file, .files = files };
+	struct kl_keeper k = {
+		.file = file,
+		.files = files,
+		.session = wish->session,
+		.events = wish->events,
+	};
 	int ret;
 
 	if (!keeper) {

@@ -43,8 +43,9 @@ struct kl_keeper_set {
 /* A file's splices in a memory; not there: @base is 0. */
 struct kl_site {
 	uint64_t bias; /* addresses are further than in the file by this */
-	uint64_t base; /* patches, then counters */
+	uint64_t base; /* patches, then counters, then what events are fired by */
 	uint64_t code_bytes;
+	uint64_t counter_bytes;
 	uint64_t bytes;
 	struct kl_keeper_set *set;
 };
@@ -83,6 +84,8 @@ struct kl_keeper_report {
 struct kl_keeper {
 	struct kl_keeper_file *file;
 	size_t files;
+	uint32_t session; /* whose events are fired */
+	uint32_t events;
 	struct kl_keeper_report *report;
 	struct kl_task *task;
 	size_t tasks, task_room;
@@ -154,7 +157,7 @@ struct kl_remote {
 int kl_remote_begin(struct kl_remote *r, struct kl_keeper *k, struct kl_task *t, uint64_t at);
 /* Returns what the call does, or -EIO if it could not be made. */
 int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_t second,
-		       uint64_t third, uint64_t fourth, int64_t fifth);
+		       uint64_t third, uint64_t fourth, int64_t fifth, uint64_t sixth);
 int kl_remote_end(struct kl_remote *r);
 
 /* site.c: in a memory that is held. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Splices in processes, for analysis/process_count.c: made and kept by a keeper (keeper.h). */
+/* Splices in processes, for analysis/process_splice.c: made and kept by a keeper (keeper.h). */
 #ifndef KL_LIB_PROCESS_PROCESS_H
 #define KL_LIB_PROCESS_PROCESS_H
 
@@ -10,6 +10,8 @@ struct kl_process_wish {
 	const pid_t *pid;
 	size_t pids;
 	pid_t command; /* 0: none; counted from its next program on */
+	uint32_t session; /* whose events are fired */
+	uint32_t events; /* that it has defined; 0: none is fired */
 };
 
 struct kl_process_keeper;

@@ -61,7 +61,7 @@ static bool run_to_call(struct kl_remote *r)
 }
 
 int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_t second,
-		       uint64_t third, uint64_t fourth, int64_t fifth)
+		       uint64_t third, uint64_t fourth, int64_t fifth, uint64_t sixth)
 {
 	struct user_regs_struct regs = r->regs;
 
@@ -75,7 +75,7 @@ int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_
 	regs.rdx = third;
 	regs.r10 = fourth;
 	regs.r8 = (uint64_t)fifth;
-	regs.r9 = 0;
+	regs.r9 = sixth;
 	if (ptrace(PTRACE_SETREGS, r->tid, NULL, &regs) || !run_to_call(r) || !run_to_call(r) ||
 	    ptrace(PTRACE_GETREGS, r->tid, NULL, &regs))
 		return -EIO;

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <kernlens/abi.h>
+
 #include "../base/base.h"
 #include "keeper.h"
 
@@ -86,14 +88,14 @@ static int check_text(const struct placing *p)
 static int share_counters(struct placing *p, struct kl_remote *r)
 {
 	static const char name[] = "kernlens";
-	uint64_t bytes = p->site.bytes - p->site.code_bytes;
+	uint64_t bytes = p->site.counter_bytes;
 	char path[64];
 	int64_t fd, at;
 	int ours;
 
 	if (!write_memory(p->memory, p->site.base, name, sizeof(name)))
 		return -EIO;
-	fd = kl_remote_call(r, SYS_memfd_create, p->site.base, MFD_CLOEXEC, 0, 0, 0);
+	fd = kl_remote_call(r, SYS_memfd_create, p->site.base, MFD_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0)
 		return (int)fd;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->tid, (int)fd);
@@ -101,7 +103,7 @@ static int share_counters(struct placing *p, struct kl_remote *r)
 	at = ours < 0 || ftruncate(ours, (off_t)bytes) ? -errno : 0;
 	if (!at)
 		at = kl_remote_call(r, SYS_mmap, p->site.base + p->site.code_bytes, bytes,
-				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd);
+				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 	if (at >= 0) {
 		p->site.set->counter =
 			mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ours, 0);
@@ -112,15 +114,53 @@ static int share_counters(struct placing *p, struct kl_remote *r)
 	}
 	if (ours >= 0)
 		close(ours);
-	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0);
+	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
 	return at < 0 ? (int)at : 0;
+}
+
+/* What the process tells the device, where its counters are going to be. */
+struct wish {
+	char path[64];
+	struct kl_abi_attach attach;
+};
+
+/* It attaches to the session itself: the module decides whether it may. It keeps no descriptor. */
+static int map_stores(struct placing *p, struct kl_remote *r)
+{
+	uint64_t here = p->site.base + p->site.code_bytes, at = here + p->site.counter_bytes;
+	struct wish *wish = (struct wish *)p->site.set->counter;
+	int64_t fd, ret;
+
+	if (!p->file->patches.fires)
+		return 0;
+	*wish = (struct wish){
+		.path = KL_DEVICE_PATH,
+		.attach = { .size = sizeof(wish->attach), .id = p->k->session },
+	};
+	fd = kl_remote_call(r, SYS_openat, (uint64_t)AT_FDCWD, here, O_RDWR | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return (int)fd;
+	ret = kl_remote_call(r, SYS_ioctl, (uint64_t)fd, KL_IOC_ATTACH,
+			     here + offsetof(struct wish, attach), 0, 0, 0);
+	if (ret >= 0)
+		ret = kl_remote_call(r, SYS_mmap, at, whole_pages(p->k->events),
+				     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+				     KL_MMAP_STORES);
+	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	memset(wish, 0, sizeof(*wish));
+	return ret < 0 ? (int)ret : 0;
 }
 
 static int write_patches(const struct placing *p)
 {
 	uint8_t *code = calloc(1, p->site.code_bytes);
-	bool near = code && kl_user_patches_place(&p->file->patches, code, p->site.base,
-						  p->site.bias, p->site.base + p->site.code_bytes);
+	const struct kl_user_place place = {
+		.base = p->site.base,
+		.bias = p->site.bias,
+		.counter = p->site.base + p->site.code_bytes,
+		.store = p->site.base + p->site.code_bytes + p->site.counter_bytes,
+	};
+	bool near = code && kl_user_patches_place(&p->file->patches, code, &place);
 	int ret = !code ? -ENOMEM : !near ? -ERANGE : 0;
 
 	if (!ret && !write_memory(p->memory, p->site.base, code, p->site.code_bytes))
@@ -131,7 +171,7 @@ static int write_patches(const struct placing *p)
 
 static int unmap(struct kl_remote *r, const struct kl_site *site)
 {
-	return (int)kl_remote_call(r, SYS_munmap, site->base, site->bytes, 0, 0, 0);
+	return (int)kl_remote_call(r, SYS_munmap, site->base, site->bytes, 0, 0, 0, 0);
 }
 
 static int map_site(struct placing *p, const struct kl_maps *maps, struct kl_task *t)
@@ -146,12 +186,14 @@ static int map_site(struct placing *p, const struct kl_maps *maps, struct kl_tas
 	if (kl_remote_begin(&r, p->k, t, p->call))
 		return -ESRCH;
 	got = kl_remote_call(&r, SYS_mmap, base, p->site.bytes, PROT_READ | PROT_EXEC,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (got < 0) {
 		ret = (int)got;
 	} else {
 		p->site.base = (uint64_t)got;
 		ret = p->site.base == base ? share_counters(p, &r) : -EEXIST;
+		if (!ret)
+			ret = map_stores(p, &r);
 		if (!ret)
 			ret = write_patches(p);
 		if (ret)
@@ -311,9 +353,10 @@ static int place_file(struct placing *p, const struct kl_maps *maps, const struc
 	p->site = (struct kl_site){
 		.bias = text->begin + (p->file->offset - text->offset) - p->file->address,
 		.code_bytes = whole_pages(patches->bytes),
-		.bytes = whole_pages(patches->bytes) +
-			 whole_pages(p->file->counters * sizeof(uint64_t)),
+		.counter_bytes = whole_pages(p->file->counters * sizeof(uint64_t)),
 	};
+	p->site.bytes = p->site.code_bytes + p->site.counter_bytes +
+			(patches->fires ? whole_pages(p->k->events) : 0);
 	ret = check_process(p);
 	if (!ret)
 		ret = check_text(p);

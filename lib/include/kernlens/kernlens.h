@@ -34,7 +34,7 @@
 #include <kernlens/inspect.h>
 #include <kernlens/set.h>
 #include <kernlens/processes.h>
-#include <kernlens/process_count.h>
+#include <kernlens/process_splice.h>
 #include <kernlens/flame.h>
 #include <kernlens/latency.h>
 #include <kernlens/machine.h>

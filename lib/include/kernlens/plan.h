@@ -21,6 +21,7 @@
 #pragma GCC visibility push(default)
 
 struct kl_plan;
+struct kl_process_splices;
 
 /**
  * struct kl_plan_rule - a rule as its user wrote it
@@ -307,6 +308,15 @@ struct kl_blocks *kl_plan_text(const struct kl_plan *plan);
  * Lines, or an empty string.
  */
 const char *kl_plan_note(const struct kl_plan *plan);
+
+/**
+ * kl_plan_process_splices - what programs have to be diverted for the plan's events
+ * @plan: compiled
+ *
+ * Whoever may not have uprobes has blocks of programs fire their events themselves: to begin when
+ * the session runs. Returns NULL if there is nothing of the kind.
+ */
+struct kl_process_splices *kl_plan_process_splices(const struct kl_plan *plan);
 
 #pragma GCC visibility pop
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <kernlens/process_count.h>
+#include <kernlens/process_splice.h>
 
 #include "../base/base.h"
 #include "../block/user_patch.h"
@@ -33,7 +33,7 @@ struct program {
 	char *whole;
 };
 
-struct kl_process_count {
+struct kl_process_splices {
 	struct program *program;
 	size_t programs, program_room;
 	struct function *function;
@@ -41,21 +41,22 @@ struct kl_process_count {
 	struct kl_keeper_file *file; /* one a program */
 	uint64_t *counted;
 	uint32_t counters;
+	uint32_t events; /* up to the last that is fired */
 	struct kl_process_keeper *keeper;
 };
 
-struct kl_process_count *kl_process_count_create(void)
+struct kl_process_splices *kl_process_splices_create(void)
 {
-	struct kl_process_count *c = calloc(1, sizeof(*c));
+	struct kl_process_splices *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		kl_fail(ENOMEM, "out of memory");
 	return c;
 }
 
-void kl_process_count_destroy(struct kl_process_count *count)
+void kl_process_splices_destroy(struct kl_process_splices *splices)
 {
-	struct kl_process_count *c = count;
+	struct kl_process_splices *c = splices;
 
 	if (!c)
 		return;
@@ -82,7 +83,7 @@ void kl_process_count_destroy(struct kl_process_count *count)
 
 /* ------------------------------------------------------------------ collecting */
 
-static long open_program(struct kl_process_count *c, const char *path)
+static long open_program(struct kl_process_splices *c, const char *path)
 {
 	char *whole = realpath(path, NULL);
 	struct program *grown;
@@ -112,7 +113,7 @@ static long open_program(struct kl_process_count *c, const char *path)
 	return ret ? ret : (long)c->programs - 1;
 }
 
-static struct function *find_function(const struct kl_process_count *c, size_t program,
+static struct function *find_function(const struct kl_process_splices *c, size_t program,
 				      uint64_t address)
 {
 	for (size_t i = 0; i < c->functions; i++)
@@ -121,7 +122,7 @@ static struct function *find_function(const struct kl_process_count *c, size_t p
 	return NULL;
 }
 
-static struct function *add_function(struct kl_process_count *c, size_t program, size_t index,
+static struct function *add_function(struct kl_process_splices *c, size_t program, size_t index,
 				     const struct kl_block_function *of)
 {
 	struct function *f = find_function(c, program, of->address);
@@ -142,34 +143,31 @@ static struct function *add_function(struct kl_process_count *c, size_t program,
 	return f;
 }
 
-static long find_wish(const struct function *f, uint32_t block, bool behind)
+static long find_wish(const struct function *f, const struct kl_splice_wish *wish)
 {
 	for (size_t i = 0; i < f->n; i++)
-		if (f->wish[i].block == block && f->wish[i].behind == behind)
+		if (f->wish[i].block == wish->block && f->wish[i].behind == wish->behind &&
+		    f->wish[i].instrument == wish->instrument && f->wish[i].event == wish->event)
 			return (long)i;
 	return -ENOENT;
 }
 
-static int add_wish(struct function *f, uint32_t block, bool behind)
+static int add_wish(struct function *f, const struct kl_splice_wish *wish)
 {
 	struct kl_splice_wish *grown;
 
-	if (find_wish(f, block, behind) >= 0)
+	if (find_wish(f, wish) >= 0)
 		return 0;
 	grown = kl_array_grow(f->wish, f->n, &f->room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	f->wish = grown;
-	grown[f->n++] = (struct kl_splice_wish){
-		.block = block,
-		.behind = behind,
-		.instrument = KL_INSTRUMENT_COUNT,
-	};
+	grown[f->n++] = *wish;
 	return 0;
 }
 
 /* Returns how many blocks of the function are meant. */
-static int add_blocks(struct kl_process_count *c, size_t program, size_t index,
+static int add_blocks(struct kl_process_splices *c, size_t program, size_t index,
 		      const struct kl_block_want *want)
 {
 	struct kl_blocks *blocks = kl_program_blocks(c->program[program].program);
@@ -182,16 +180,22 @@ static int add_blocks(struct kl_process_count *c, size_t program, size_t index,
 	f = add_function(c, program, index, &graph.function);
 	ret = f ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < graph.blocks && !ret; i++) {
+		const struct kl_splice_wish wish = {
+			.block = i,
+			.behind = want->behind,
+			.instrument = KL_INSTRUMENT_COUNT,
+		};
+
 		if (!kl_block_want_fits(want, &graph, i))
 			continue;
-		ret = add_wish(f, i, want->behind);
+		ret = add_wish(f, &wish);
 		n++;
 	}
 	kl_block_graph_free(&graph);
 	return ret ? ret : n;
 }
 
-int kl_process_count_add(struct kl_process_count *count, const char *text)
+int kl_process_splices_count(struct kl_process_splices *splices, const char *text)
 {
 	struct kl_program_wish wish;
 	size_t position = 0, n = 0;
@@ -201,11 +205,11 @@ int kl_process_count_add(struct kl_process_count *count, const char *text)
 
 	if (ret)
 		return ret;
-	program = open_program(count, wish.path);
+	program = open_program(splices, wish.path);
 	ret = program < 0 ? (int)program : 0;
-	while (ret >= 0 && (index = kl_program_next(count->program[program].program,
+	while (ret >= 0 && (index = kl_program_next(splices->program[program].program,
 						    wish.want.pattern, &position, &name)) >= 0) {
-		ret = add_blocks(count, (size_t)program, (size_t)index, &wish.want);
+		ret = add_blocks(splices, (size_t)program, (size_t)index, &wish.want);
 		n += ret > 0 ? (size_t)ret : 0;
 	}
 	if (ret >= 0 && !n)
@@ -215,6 +219,33 @@ int kl_process_count_add(struct kl_process_count *count, const char *text)
 			      text);
 	kl_program_wish_free(&wish);
 	return ret < 0 ? ret : 0;
+}
+
+struct kl_program *kl_process_splices_program(struct kl_process_splices *splices, const char *path,
+					      size_t *number)
+{
+	long program = open_program(splices, path);
+
+	if (program < 0)
+		return NULL;
+	*number = (size_t)program;
+	return splices->program[program].program;
+}
+
+int kl_process_splices_plan(struct kl_program *program, struct kl_block_graph *graph)
+{
+	return kl_user_plan(kl_program_blocks(program), graph);
+}
+
+int kl_process_splices_fire(struct kl_process_splices *splices, size_t program, size_t function,
+			    const struct kl_block_function *of, const struct kl_splice_wish *wish)
+{
+	struct function *f = add_function(splices, program, function, of);
+	uint32_t events = wish->event - KL_EV_DYNAMIC + 1;
+
+	if (events > splices->events)
+		splices->events = events;
+	return f ? add_wish(f, wish) : -ENOMEM;
 }
 
 /* -------------------------------------------------------------------- planning */
@@ -250,12 +281,15 @@ static int add_patch(struct kl_keeper_file *file, const struct kl_blocks *b,
 
 	for (uint32_t i = 0; i < w->abi.points; i++) {
 		const struct kl_splice_instrument *in = &s->instrument[w->first + i];
+		bool fires = in->abi.instrument == KL_INSTRUMENT_FIRE;
 
 		if (in->point == KL_NO_POINT)
 			continue;
 		point[n++] = (struct kl_user_point){
 			.offset = at.begin + in->abi.offset,
-			.counter = f->first - file->first + in->point,
+			.number = fires ? in->abi.event - KL_EV_DYNAMIC :
+					  f->first - file->first + in->point,
+			.fires = fires,
 			.flags = flags_at(g, at.begin + in->abi.offset),
 		};
 	}
@@ -281,7 +315,7 @@ static int add_patches(struct kl_keeper_file *file, const struct kl_blocks *b,
 }
 
 /* Symbols may say that one function lies in another. The bytes are diverted once. */
-static bool is_in_other(const struct kl_process_count *c, const struct function *f)
+static bool is_in_other(const struct kl_process_splices *c, const struct function *f)
 {
 	for (const struct function *o = c->function; o < f; o++)
 		if (o->program == f->program && o->address < f->end && f->address < o->end)
@@ -297,7 +331,7 @@ static void exclude(struct kl_block_graph *g)
 	}
 }
 
-static int plan_function(struct kl_process_count *c, struct function *f)
+static int plan_function(struct kl_process_splices *c, struct function *f)
 {
 	struct kl_blocks *blocks = kl_program_blocks(c->program[f->program].program);
 	struct kl_keeper_file *file = &c->file[f->program];
@@ -323,7 +357,7 @@ static int plan_function(struct kl_process_count *c, struct function *f)
 	return ret;
 }
 
-static int plan_file(struct kl_process_count *c, size_t i)
+static int plan_file(struct kl_process_splices *c, size_t i)
 {
 	struct kl_keeper_file *file = &c->file[i];
 	struct stat about;
@@ -348,11 +382,17 @@ static int plan_file(struct kl_process_count *c, size_t i)
 
 /* ---------------------------------------------------------------------- public */
 
-int kl_process_count_begin(struct kl_process_count *count, const pid_t *pid, size_t pids,
-			   pid_t command)
+int kl_process_splices_begin(struct kl_process_splices *splices, const pid_t *pid, size_t pids,
+			     pid_t command, uint32_t session)
 {
-	struct kl_process_count *c = count;
-	const struct kl_process_wish wish = { .pid = pid, .pids = pids, .command = command };
+	struct kl_process_splices *c = splices;
+	const struct kl_process_wish wish = {
+		.pid = pid,
+		.pids = pids,
+		.command = command,
+		.session = session,
+		.events = c->events,
+	};
 	int ret = 0;
 
 	c->file = calloc(c->programs + 1, sizeof(*c->file));
@@ -369,37 +409,54 @@ int kl_process_count_begin(struct kl_process_count *count, const pid_t *pid, siz
 	return c->keeper ? 0 : -errno;
 }
 
-void kl_process_count_end(struct kl_process_count *count, struct kl_process_count_sum *sum)
+/* Of those that fire: what is counted is asked for one by one. */
+static void add_without(const struct function *f, struct kl_process_splices_sum *sum)
 {
-	const struct kl_keeper_report *report = kl_process_leave(count->keeper);
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->wish[i].instrument != KL_INSTRUMENT_FIRE || !f->reason[i])
+			continue;
+		sum->without++;
+		sum->reason = f->reason[i];
+	}
+}
 
-	memcpy(count->counted, report->count, count->counters * sizeof(*count->counted));
-	*sum = (struct kl_process_count_sum){
+void kl_process_splices_end(struct kl_process_splices *splices, struct kl_process_splices_sum *sum)
+{
+	const struct kl_keeper_report *report = kl_process_leave(splices->keeper);
+
+	memcpy(splices->counted, report->count, splices->counters * sizeof(*splices->counted));
+	*sum = (struct kl_process_splices_sum){
 		.placed = report->placed,
 		.kept = report->kept,
 		.changed = report->changed,
 	};
+	for (size_t i = 0; i < splices->functions; i++)
+		add_without(&splices->function[i], sum);
 	snprintf(sum->text, sizeof(sum->text), "%s", report->error ? report->text : "");
-	kl_process_free(count->keeper);
-	count->keeper = NULL;
+	kl_process_free(splices->keeper);
+	splices->keeper = NULL;
 }
 
-unsigned int kl_process_count_get(const struct kl_process_count *count, const char *path,
-				  uint64_t address, uint32_t block, bool behind, uint64_t *passes)
+unsigned int kl_process_splices_get(const struct kl_process_splices *splices, const char *path,
+				    uint64_t address, uint32_t block, bool behind, uint64_t *passes)
 {
+	const struct kl_splice_wish wish = {
+		.block = block,
+		.behind = behind,
+		.instrument = KL_INSTRUMENT_COUNT,
+	};
 	char *whole = realpath(path, NULL);
 	unsigned int reason = KL_BLOCK_unreached;
 
-	for (size_t i = 0; whole && i < count->programs; i++) {
-		const struct function *f = find_function(count, i, address);
-		long at = f && !strcmp(whole, count->program[i].whole) ?
-				  find_wish(f, block, behind) :
-				  -ENOENT;
+	for (size_t i = 0; whole && i < splices->programs; i++) {
+		const struct function *f = find_function(splices, i, address);
+		long at = f && !strcmp(whole, splices->program[i].whole) ? find_wish(f, &wish) :
+									   -ENOENT;
 
 		if (at < 0)
 			continue;
 		reason = f->reason[at];
-		*passes = count->counted[f->first + at];
+		*passes = splices->counted[f->first + at];
 		break;
 	}
 	free(whole);
