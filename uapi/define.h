@@ -186,11 +186,28 @@ enum kl_source_kind {
 	 */
 	KL_SOURCE_KIND_BLOCK = 7,
 	/*
-	 * A store to KL_MMAP_STORES (kernlens.h), by whoever has mapped it. No arguments:
-	 * variables tell the program's registers
+	 * A program's struct kl_abi_trap, by processes of the owner. No arguments: variables tell
+	 * the program's registers
 	 */
-	KL_SOURCE_KIND_STORE = 8,
+	KL_SOURCE_KIND_TRAP = 8,
 };
+
+/*
+ * How a process fires an event itself: it comes to a breakpoint that is followed by these bytes, in
+ * 64-bit code, and goes on behind them, no register changed. Nothing happens if there is no such
+ * event, if it is not used now, or if the process is not one that the session's owner may trace
+ * without privilege. Who runs it keeps KL_MMAP_KEEP mapped: without the module it would be killed.
+ */
+#define KL_TRAP_OPCODE 0xcc
+#define KL_TRAP_MAGIC 0x7472617073736c6bull
+
+struct kl_abi_trap {
+	__u8 opcode;
+	__u64 magic;
+	__u32 session;
+	__u32 event;
+	__s32 from; /* here + this is where the program is taken to be */
+} __attribute__((packed));
 
 #define KL_BLOCK_FLAGS 16
 #define KL_BLOCK_IP 17

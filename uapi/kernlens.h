@@ -195,16 +195,10 @@ _Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
 	 ((__u64)(index) * (block_bytes)))
 
 /*
- * mmap offset on the device, by whoever has a session there or is attached to one: a process
- * fires the session's event KL_EV_DYNAMIC + i, of KL_SOURCE_KIND_STORE, with
- *
- *   c7 05 DISTANCE FROM     movl $FROM, DISTANCE(%rip)
- *
- * to byte i, in 64-bit code. Nothing is stored, no register changes. The instruction's
- * address and FROM is where the program is taken to be, in variables and call traces.
- * All other use of the memory is SIGBUS, or EFAULT. Only MAP_SHARED.
+ * mmap offset on the device, by whoever has a session there or is attached to one: a page that can
+ * only be mapped, PROT_NONE and MAP_SHARED, and keeps module and session for as long as it is.
  */
-#define KL_MMAP_STORES (4ull << KL_MMAP_REGION_SHIFT)
+#define KL_MMAP_KEEP (4ull << KL_MMAP_REGION_SHIFT)
 
 /*
  * The position word of a ring: where the next record goes. One word, so that

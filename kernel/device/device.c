@@ -14,6 +14,7 @@
 #include <linux/uaccess.h>
 
 #include "../compat/clock.h"
+#include "../compat/vm.h"
 #include "../handler/external.h"
 #include "../latency/latency.h"
 #include "../session/later.h"
@@ -508,13 +509,25 @@ static __poll_t device_poll(struct file *file, poll_table *table)
 	return kl_news_number(s) == READ_ONCE(client->seen) ? 0 : EPOLLPRI;
 }
 
-/* As device_poll: who may read a session may fire what it has for that. */
+/* There is nothing to be had: who touches it gets SIGBUS. */
+static const struct vm_operations_struct keep_vm_ops = {};
+
+/* The mapping keeps the file, which keeps session and module. As device_poll. */
 static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct kl_client *client = file->private_data;
-	struct kl_session *s = smp_load_acquire(&client->session);
 
-	return s ? kl_defined_map_stores(s, vma) : -ENOTCONN;
+	if (!smp_load_acquire(&client->session))
+		return -ENOTCONN;
+	if (vma->vm_pgoff != KL_MMAP_KEEP >> PAGE_SHIFT || vma_pages(vma) != 1 ||
+	    !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC))
+		return -EACCES;
+	kl_vm_flags_clear(vma, VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC);
+	kl_vm_flags_set(vma, VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_ops = &keep_vm_ops;
+	return 0;
 }
 
 static int device_open(struct inode *inode, struct file *file)

@@ -89,7 +89,7 @@ static inline u32 kl_kind_needs(u32 kind)
 	switch (kind) {
 	case KL_SOURCE_KIND_TRACEPOINT:
 	case KL_SOURCE_KIND_TICK:
-	case KL_SOURCE_KIND_STORE: /* of who has mapped it */
+	case KL_SOURCE_KIND_TRAP: /* of the owner's own processes */
 		return 0;
 	default:
 		return KL_MAY_HOOK_FUNCTIONS;

@@ -26,7 +26,7 @@ static const struct kl_defined_kind *const kinds[] = {
 	[KL_SOURCE_KIND_UPROBE] = &kl_defined_uprobe,
 	[KL_SOURCE_KIND_URETPROBE] = &kl_defined_uretprobe,
 	[KL_SOURCE_KIND_BLOCK] = &kl_defined_block_kind,
-	[KL_SOURCE_KIND_STORE] = &kl_defined_store,
+	[KL_SOURCE_KIND_TRAP] = &kl_defined_trap,
 };
 
 /**
@@ -131,7 +131,7 @@ static struct kl_defined_table *table_of(struct kl_session *s)
 	return s->defined;
 }
 
-/* What an owner without privilege may not have more of. @hooks: of @n, without stores. */
+/* What an owner without privilege may not have more of. @hooks: of @n, without traps. */
 static int check_limits(const struct kl_session *s, const struct kl_defined_table *table, u32 n,
 			u32 hooks, u64 hz, struct kl_error *why)
 {
@@ -170,7 +170,7 @@ static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 			return error;
 		if (d->kind == KL_SOURCE_KIND_TICK)
 			hz += d->tick.hz;
-		hooks += d->kind != KL_SOURCE_KIND_STORE;
+		hooks += d->kind != KL_SOURCE_KIND_TRAP;
 		error = check_limits(s, table, i + 1, hooks, hz, why);
 		if (error)
 			return error;
@@ -249,7 +249,7 @@ void kl_defined_destroy(struct kl_session *s)
 	kl_returns_destroy(table);
 	list_for_each_entry_safe(batch, next, &table->batches, list)
 		destroy_batch(batch);
-	kvfree(table->stores);
+	kl_traps_destroy(table);
 	free_percpu(table->missed);
 	mutex_destroy(&table->lock);
 	kfree(table);
@@ -259,7 +259,7 @@ void kl_defined_destroy(struct kl_session *s)
 /* ----------------------------------------------------------------- attaching */
 
 /* From now on nothing is added: what is read without a lock can be made. */
-static int seal(struct kl_defined_table *table, struct kl_error *why)
+static int seal(struct kl_session *s, struct kl_defined_table *table, struct kl_error *why)
 {
 	struct kl_defined_batch *batch;
 	struct kl_defined *d;
@@ -278,7 +278,7 @@ static int seal(struct kl_defined_table *table, struct kl_error *why)
 	if (returns)
 		error = kl_returns_prepare(table, returns, why);
 	if (!error)
-		error = kl_stores_prepare(table, why);
+		error = kl_traps_prepare(s, why);
 	table->sealed = !error;
 	return error;
 }
@@ -336,7 +336,7 @@ int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_e
 	if (!table)
 		return 0;
 	mutex_lock(&table->lock);
-	error = seal(table, why);
+	error = seal(s, table, why);
 	if (!error)
 		error = attach_wanted(table, action, n, why);
 	mutex_unlock(&table->lock);

@@ -26,7 +26,7 @@
 struct kl_error;
 struct kl_program;
 struct kl_session;
-struct vm_area_struct;
+struct pt_regs;
 
 /* Arguments that a firing has at most; a kind of source may have fewer. */
 #define KL_DEFINED_ARGUMENTS_MAX 12
@@ -58,7 +58,7 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n);
 u32 kl_defined_number(const struct kl_session *s);
 u32 kl_defined_attached(const struct kl_session *s);
 u64 kl_defined_missed(const struct kl_session *s);
-int kl_defined_map_stores(struct kl_session *s, struct vm_area_struct *vma);
+bool kl_defined_trap_fire(struct pt_regs *regs);
 bool kl_defined_is_tick(const struct kl_session *s, u32 id);
 
 int kl_defined_init(void);

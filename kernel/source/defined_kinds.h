@@ -99,7 +99,8 @@ struct kl_hooks {
  * @functions: entries
  * @returns: returns; hooked at their entries
  * @missed: firings that a source had to leave out, a number a CPU
- * @stores: by id, those that processes fire, or NULL; constant once there
+ * @traps: by id, those that processes fire, or NULL; constant once there
+ * @trap_session: the session's id, if there are such, or 0
  * @pool: remembers the calls that are to return; not a probe of its own
  * @pool_made: @pool is registered
  * @lock: guards what follows, and what is attached; inside the session's lock
@@ -114,7 +115,8 @@ struct kl_defined_table {
 	struct kl_hooks functions;
 	struct kl_hooks returns;
 	u64 __percpu *missed;
-	const struct kl_defined **stores;
+	const struct kl_defined **traps;
+	u32 trap_session;
 	struct kretprobe pool;
 	bool pool_made;
 
@@ -171,7 +173,7 @@ extern const struct kl_defined_kind kl_defined_tick;
 extern const struct kl_defined_kind kl_defined_uprobe;
 extern const struct kl_defined_kind kl_defined_uretprobe;
 extern const struct kl_defined_kind kl_defined_block_kind;
-extern const struct kl_defined_kind kl_defined_store;
+extern const struct kl_defined_kind kl_defined_trap;
 
 /* defined.c: for each table, while none is added or taken away */
 void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data);
@@ -225,8 +227,9 @@ int kl_returns_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *
 int kl_returns_prepare(struct kl_defined_table *table, u32 n, struct kl_error *why);
 void kl_returns_destroy(struct kl_defined_table *table);
 
-/* defined_store.c */
-int kl_stores_prepare(struct kl_defined_table *table, struct kl_error *why);
+/* defined_trap.c */
+int kl_traps_prepare(struct kl_session *s, struct kl_error *why);
+void kl_traps_destroy(struct kl_defined_table *table);
 
 /* defined_tracepoint.c */
 int kl_defined_tracepoints_init(void);

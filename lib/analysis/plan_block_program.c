@@ -91,7 +91,7 @@ static int add_splice(struct maker *m, const struct kl_block_graph *g, uint32_t 
 	size_t events = m->plan->n_events;
 	int ret;
 
-	m->place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_STORE };
+	m->place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_TRAP };
 	ret = kl_plan_add_place(m->plan, m->place);
 	if (ret || m->plan->n_events == events)
 		return ret;

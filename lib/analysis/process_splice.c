@@ -41,7 +41,6 @@ struct kl_process_splices {
 	struct kl_keeper_file *file; /* one a program */
 	uint64_t *counted;
 	uint32_t counters;
-	uint32_t events; /* up to the last that is fired */
 	struct kl_process_keeper *keeper;
 };
 
@@ -241,10 +240,7 @@ int kl_process_splices_fire(struct kl_process_splices *splices, size_t program, 
 			    const struct kl_block_function *of, const struct kl_splice_wish *wish)
 {
 	struct function *f = add_function(splices, program, function, of);
-	uint32_t events = wish->event - KL_EV_DYNAMIC + 1;
 
-	if (events > splices->events)
-		splices->events = events;
 	return f ? add_wish(f, wish) : -ENOMEM;
 }
 
@@ -287,8 +283,7 @@ static int add_patch(struct kl_keeper_file *file, const struct kl_blocks *b,
 			continue;
 		point[n++] = (struct kl_user_point){
 			.offset = at.begin + in->abi.offset,
-			.number = fires ? in->abi.event - KL_EV_DYNAMIC :
-					  f->first - file->first + in->point,
+			.number = fires ? in->abi.event : f->first - file->first + in->point,
 			.fires = fires,
 			.flags = flags_at(g, at.begin + in->abi.offset),
 		};
@@ -391,7 +386,6 @@ int kl_process_splices_begin(struct kl_process_splices *splices, const pid_t *pi
 		.pids = pids,
 		.command = command,
 		.session = session,
-		.events = c->events,
 	};
 	int ret = 0;
 

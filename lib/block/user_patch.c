@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <kernlens/abi.h>
+
 #include "../base/base.h"
 #include "block.h"
 #include "user_patch.h"
@@ -125,22 +127,26 @@ static int put_count(struct kl_user_patches *p, const struct kl_user_point *poin
 	return ret;
 }
 
-/* KL_MMAP_STORES: no register changes. The other number is how far it is from here to @resume. */
-static int put_store(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
+/* struct kl_abi_trap: no register changes. The last number is how far it is from here to @resume. */
+static int put_trap(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
 {
-	static const uint8_t store[] = { 0xc7, 0x05 };
-	uint32_t begin = p->bytes;
-	int ret = put_plain(p, KL_UNDO_NOTHING, resume, store, sizeof(store));
+	static const uint8_t breakpoint = KL_TRAP_OPCODE;
+	static const uint64_t magic = KL_TRAP_MAGIC;
+	uint32_t begin = (uint32_t)p->bytes;
+	int ret = put_plain(p, KL_UNDO_NOTHING, resume, &breakpoint, 1);
 
-	if (!ret)
-		ret = put_fixup(p, KL_FIXUP_STORE, point->number, 4);
+	if (ret)
+		return ret;
 	p->fires = true;
+	put(p, &magic, sizeof(magic));
+	ret = put_fixup(p, KL_FIXUP_SESSION, 0, 0);
+	put(p, &point->number, sizeof(point->number));
 	return ret ? ret : put_fixup_from(p, KL_FIXUP_DISTANCE, resume, begin);
 }
 
 static int put_point(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
 {
-	return point->fires ? put_store(p, point, resume) : put_count(p, point, resume);
+	return point->fires ? put_trap(p, point, resume) : put_count(p, point, resume);
 }
 
 /* It returns to where it would have: a patch is never on a stack. */
@@ -332,8 +338,8 @@ static uint64_t target_of(const struct kl_user_fixup *f, const struct kl_user_pl
 	switch (f->kind) {
 	case KL_FIXUP_COUNTER:
 		return place->counter + 8 * f->target;
-	case KL_FIXUP_STORE:
-		return place->store + f->target;
+	case KL_FIXUP_SESSION:
+		return place->session;
 	default:
 		return place->bias + f->target;
 	}
@@ -350,7 +356,7 @@ bool kl_user_patches_place(const struct kl_user_patches *p, uint8_t *code,
 		uint64_t target = target_of(f, place);
 		uint32_t half = (uint32_t)(f->kind == KL_FIXUP_HIGH ? target >> 32 : target);
 
-		if (f->kind == KL_FIXUP_LOW || f->kind == KL_FIXUP_HIGH)
+		if (f->kind >= KL_FIXUP_LOW)
 			memcpy(code + f->at, &half, sizeof(half));
 		else
 			near &= set_distance(code + f->at, target, place->base + f->end);

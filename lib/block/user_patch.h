@@ -39,9 +39,9 @@ struct kl_user_step {
 enum kl_user_fixup_kind {
 	KL_FIXUP_DISTANCE, /* to an address of the file */
 	KL_FIXUP_COUNTER, /* distance to a counter, by number */
-	KL_FIXUP_STORE, /* distance to an event's byte, by number */
-	KL_FIXUP_LOW, /* of an address of the file */
+	KL_FIXUP_LOW, /* of an address of the file; from here on a number, no distance */
 	KL_FIXUP_HIGH,
+	KL_FIXUP_SESSION, /* its id */
 };
 
 struct kl_user_fixup {
@@ -88,8 +88,8 @@ struct kl_user_patches {
 /* An instrument in a window. */
 struct kl_user_point {
 	uint32_t offset; /* from the function's start */
-	uint32_t number; /* of the counter, or of the event */
-	bool fires; /* the event, by a store; otherwise it counts */
+	uint32_t number; /* of the counter, or the event's id */
+	bool fires; /* the event, by a trap; otherwise it counts */
 	bool flags; /* are live there */
 };
 
@@ -109,7 +109,7 @@ struct kl_user_place {
 	uint64_t base;
 	uint64_t bias;
 	uint64_t counter; /* the first */
-	uint64_t store; /* of the first event */
+	uint32_t session; /* whose events are fired */
 };
 
 /* The code for a place: @code, of @p->bytes. False: something is too far away. */

@@ -227,7 +227,6 @@ struct kl_process_keeper *kl_process_keep(struct kl_keeper_file *file, size_t fi
 		.file = file,
 		.files = files,
 		.session = wish->session,
-		.events = wish->events,
 	};
 	int ret;
 

@@ -43,7 +43,7 @@ struct kl_keeper_set {
 /* A file's splices in a memory; not there: @base is 0. */
 struct kl_site {
 	uint64_t bias; /* addresses are further than in the file by this */
-	uint64_t base; /* patches, then counters, then what events are fired by */
+	uint64_t base; /* patches, counters, KL_MMAP_KEEP if events are fired */
 	uint64_t code_bytes;
 	uint64_t counter_bytes;
 	uint64_t bytes;
@@ -85,7 +85,6 @@ struct kl_keeper {
 	struct kl_keeper_file *file;
 	size_t files;
 	uint32_t session; /* whose events are fired */
-	uint32_t events;
 	struct kl_keeper_report *report;
 	struct kl_task *task;
 	size_t tasks, task_room;

@@ -11,7 +11,6 @@ struct kl_process_wish {
 	size_t pids;
 	pid_t command; /* 0: none; counted from its next program on */
 	uint32_t session; /* whose events are fired */
-	uint32_t events; /* that it has defined; 0: none is fired */
 };
 
 struct kl_process_keeper;

@@ -124,8 +124,11 @@ struct wish {
 	struct kl_abi_attach attach;
 };
 
-/* It attaches to the session itself: the module decides whether it may. It keeps no descriptor. */
-static int map_stores(struct placing *p, struct kl_remote *r)
+/*
+ * As long as there are traps the module must stay: the process attaches to the session itself, if it
+ * may, and maps a page. It keeps no descriptor.
+ */
+static int keep_module(struct placing *p, struct kl_remote *r)
 {
 	uint64_t here = p->site.base + p->site.code_bytes, at = here + p->site.counter_bytes;
 	struct wish *wish = (struct wish *)p->site.set->counter;
@@ -143,9 +146,8 @@ static int map_stores(struct placing *p, struct kl_remote *r)
 	ret = kl_remote_call(r, SYS_ioctl, (uint64_t)fd, KL_IOC_ATTACH,
 			     here + offsetof(struct wish, attach), 0, 0, 0);
 	if (ret >= 0)
-		ret = kl_remote_call(r, SYS_mmap, at, whole_pages(p->k->events),
-				     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-				     KL_MMAP_STORES);
+		ret = kl_remote_call(r, SYS_mmap, at, KL_PAGE_BYTES, PROT_NONE,
+				     MAP_SHARED | MAP_FIXED, fd, KL_MMAP_KEEP);
 	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
 	memset(wish, 0, sizeof(*wish));
 	return ret < 0 ? (int)ret : 0;
@@ -158,7 +160,7 @@ static int write_patches(const struct placing *p)
 		.base = p->site.base,
 		.bias = p->site.bias,
 		.counter = p->site.base + p->site.code_bytes,
-		.store = p->site.base + p->site.code_bytes + p->site.counter_bytes,
+		.session = p->k->session,
 	};
 	bool near = code && kl_user_patches_place(&p->file->patches, code, &place);
 	int ret = !code ? -ENOMEM : !near ? -ERANGE : 0;
@@ -193,7 +195,7 @@ static int map_site(struct placing *p, const struct kl_maps *maps, struct kl_tas
 		p->site.base = (uint64_t)got;
 		ret = p->site.base == base ? share_counters(p, &r) : -EEXIST;
 		if (!ret)
-			ret = map_stores(p, &r);
+			ret = keep_module(p, &r);
 		if (!ret)
 			ret = write_patches(p);
 		if (ret)
@@ -355,8 +357,8 @@ static int place_file(struct placing *p, const struct kl_maps *maps, const struc
 		.code_bytes = whole_pages(patches->bytes),
 		.counter_bytes = whole_pages(p->file->counters * sizeof(uint64_t)),
 	};
-	p->site.bytes = p->site.code_bytes + p->site.counter_bytes +
-			(patches->fires ? whole_pages(p->k->events) : 0);
+	p->site.bytes =
+		p->site.code_bytes + p->site.counter_bytes + (patches->fires ? KL_PAGE_BYTES : 0);
 	ret = check_process(p);
 	if (!ret)
 		ret = check_text(p);

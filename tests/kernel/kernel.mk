@@ -10,7 +10,7 @@
 # tests/kernel/run runs them in virtual machines.
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
-	faults programs defined stores soak handlers access control stacks latency \
+	faults programs defined traps soak handlers access control stacks latency \
 	details exits)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	uapi/kernlens.h $(wildcard uapi/*.def)

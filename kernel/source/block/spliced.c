@@ -17,6 +17,7 @@
 #include <asm/text-patching.h>
 
 #include "../../session/session.h"
+#include "../defined.h"
 #include "../source.h"
 #include "kernel.h"
 #include "map.h"
@@ -38,8 +39,10 @@ static int on_die(struct notifier_block *block, unsigned long what, void *data)
 	struct die_args *args = data;
 	const struct kl_splice *sp;
 
-	if (what != DIE_INT3 || user_mode(args->regs))
+	if (what != DIE_INT3)
 		return NOTIFY_DONE;
+	if (user_mode(args->regs))
+		return kl_defined_trap_fire(args->regs) ? NOTIFY_STOP : NOTIFY_DONE;
 	sp = kl_splices_find(args->regs->ip - INT3_INSN_SIZE);
 	if (!sp)
 		return NOTIFY_DONE;
@@ -54,7 +57,7 @@ static int on_die(struct notifier_block *block, unsigned long what, void *data)
 struct notifier_block kl_splice_die_block = { .notifier_call = on_die, .priority = INT_MAX };
 
 /**
- * kl_splices_handle_breakpoints - before the first splice
+ * kl_splices_handle_breakpoints - before the first splice, and the first trap of a program
  * @why: set on failure
  */
 int kl_splices_handle_breakpoints(struct kl_error *why)

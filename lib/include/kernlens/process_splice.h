@@ -78,7 +78,7 @@ struct kl_program *kl_process_splices_program(struct kl_process_splices *splices
  * @program: number
  * @function: index in the program
  * @of: that
- * @wish: block, and the event, KL_SOURCE_KIND_STORE of the session that begins with it
+ * @wish: block, and the event, KL_SOURCE_KIND_TRAP of the session that begins with it
  *
  * Returns 0 or -ENOMEM.
  */
