@@ -368,7 +368,7 @@ static bool may_be_spliced(const struct cli_session *s)
 	bool blocks = false;
 
 	for (unsigned int i = 0; i < s->select.n_specs; i++)
-		blocks |= strstr(s->select.spec[i], "block:") != NULL;
+		blocks |= !!strstr(s->select.spec[i], "block:");
 	return blocks && !(kl_device_info(s->device)->may & KL_MAY_HOOK_FUNCTIONS);
 }
 

@@ -189,6 +189,8 @@ static void put_kinds(void)
 		{ KL_SOURCE_KIND_BLOCK, "basic block `block:`" },
 		{ KL_SOURCE_KIND_UPROBE, "function of a program `uprobe:`" },
 		{ KL_SOURCE_KIND_URETPROBE, "its return `uprobe:...:ret`" },
+		{ KL_SOURCE_KIND_TRAP,
+		  "block of a process of the owner's, by ptrace `block:PATH:`" },
 	};
 
 	put_row("system call", 0, "own");
@@ -336,7 +338,8 @@ static void put_latency(void)
 
 static void put_limits(void)
 {
-	printf("Without CAP_PERFMON a session defines at most %u events and %u ticks a second.\n",
+	printf("Without CAP_PERFMON a session defines at most %u events, those by ptrace not counted, "
+	       "and %u\nticks a second.\n",
 	       KL_DEFINED_UNPRIVILEGED_MAX, KL_DEFINED_UNPRIVILEGED_HZ);
 }
 

@@ -517,6 +517,7 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct kl_client *client = file->private_data;
 
+	/* Pairs with adopt_session. */
 	if (!smp_load_acquire(&client->session))
 		return -ENOTCONN;
 	if (vma->vm_pgoff != KL_MMAP_KEEP >> PAGE_SHIFT || vma_pages(vma) != 1 ||

@@ -176,15 +176,19 @@ static int add_functions(struct maker *m)
 	return ret ? ret : check_found(m, named);
 }
 
-/* As arguments: of those that a uprobe knows. A splice's event has none. */
-static int name_registers(struct kl_scope *scope, bool known)
+/* As arguments: of those that a uprobe knows. */
+static int name_registers(const struct kl_plan *plan)
 {
 	static const char *const names[] = { "rdi", "rsi", "rdx", "rcx", "r8", "r9" };
 	int ret = 0;
 
-	kl_scope_clear_arguments(scope);
-	for (size_t i = 0; known && i < KL_ARRAY_SIZE(names) && !ret; i++)
-		ret = kl_scope_add_argument(scope, names[i], 0);
+	if (splices(plan)) {
+		kl_scope_set_trap(plan->scope);
+		return 0;
+	}
+	kl_scope_clear_arguments(plan->scope);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names) && !ret; i++)
+		ret = kl_scope_add_argument(plan->scope, names[i], 0);
 	return ret;
 }
 
@@ -206,7 +210,7 @@ int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place
 						     "FUNCTION#NUMBER") :
 					ret;
 	place->without_arguments = true;
-	ret = name_registers(plan->scope, !splices(plan));
+	ret = name_registers(plan);
 	if (!ret)
 		ret = open_program(&m);
 	if (!ret)

@@ -127,7 +127,7 @@ static int put_count(struct kl_user_patches *p, const struct kl_user_point *poin
 	return ret;
 }
 
-/* struct kl_abi_trap: no register changes. The last number is how far it is from here to @resume. */
+/* struct kl_abi_trap: no register changes. Its last number is how far it is to @resume. */
 static int put_trap(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
 {
 	static const uint8_t breakpoint = KL_TRAP_OPCODE;

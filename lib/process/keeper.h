@@ -3,7 +3,7 @@
  * Splices in processes by ptrace. A process of its own, the keeper, traces them, so that it can
  * take all back when whoever has asked for it is killed: keeper.c. Who is traced, and how they are
  * stopped: task.c, event.c; system calls that they make for us: remote.c; where there is room:
- * maps.c; what is written: site.c;
+ * maps.c; what it is given: map.c; what is written: site.c;
  * and who may come back to it: context.c. docs/design/block.md has the rules.
  */
 #ifndef KL_LIB_PROCESS_KEEPER_H

@@ -7,30 +7,21 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/memfd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <kernlens/abi.h>
-
 #include "../base/base.h"
 #include "keeper.h"
+#include "site.h"
 
 #define RIP ((void *)offsetof(struct user_regs_struct, rip))
 #define WORD_BYTES 8
 #define PLACE_TRIES 25
 #define SHADOW_STACK "shstk"
-
-static uint64_t whole_pages(uint64_t bytes)
-{
-	return (bytes + KL_PAGE_BYTES - 1) & ~(KL_PAGE_BYTES - 1);
-}
 
 static int open_memory(pid_t tid)
 {
@@ -40,31 +31,10 @@ static int open_memory(pid_t tid)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-static bool read_memory(int memory, uint64_t at, void *to, size_t bytes)
-{
-	return pread(memory, to, bytes, (off_t)at) == (ssize_t)bytes;
-}
-
-static bool write_memory(int memory, uint64_t at, const void *from, size_t bytes)
-{
-	return pwrite(memory, from, bytes, (off_t)at) == (ssize_t)bytes;
-}
-
 /* --------------------------------------------------------------------- placing */
 
-/* All that a splice being made needs. */
-struct placing {
-	struct kl_keeper *k;
-	struct kl_space *space;
-	struct kl_keeper_file *file;
-	struct kl_site site;
-	pid_t tid;
-	int memory;
-	uint64_t call; /* an instruction */
-};
-
 /* Does it look as the file does? Others may have written to it, or left their splices. */
-static int check_text(const struct placing *p)
+static int check_text(const struct kl_placing *p)
 {
 	const struct kl_user_patches *patches = &p->file->patches;
 	uint8_t text[512];
@@ -74,7 +44,7 @@ static int check_text(const struct placing *p)
 		size_t bytes = w->end - w->begin;
 
 		if (bytes > sizeof(text) ||
-		    !read_memory(p->memory, w->begin + p->site.bias, text, bytes) ||
+		    !kl_memory_read(p->memory, w->begin + p->site.bias, text, bytes) ||
 		    memcmp(text, w->text, bytes) != 0)
 			return kl_keeper_fail(p->k, EBUSY,
 					      "process %d: its text is not that of %s: somebody has "
@@ -84,158 +54,34 @@ static int check_text(const struct placing *p)
 	return 0;
 }
 
-/* A file without a name, made by the process, that both map. It keeps no descriptor. */
-static int share_counters(struct placing *p, struct kl_remote *r)
-{
-	static const char name[] = "kernlens";
-	uint64_t bytes = p->site.counter_bytes;
-	char path[64];
-	int64_t fd, at;
-	int ours;
-
-	if (!write_memory(p->memory, p->site.base, name, sizeof(name)))
-		return -EIO;
-	fd = kl_remote_call(r, SYS_memfd_create, p->site.base, MFD_CLOEXEC, 0, 0, 0, 0);
-	if (fd < 0)
-		return (int)fd;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->tid, (int)fd);
-	ours = open(path, O_RDWR | O_CLOEXEC);
-	at = ours < 0 || ftruncate(ours, (off_t)bytes) ? -errno : 0;
-	if (!at)
-		at = kl_remote_call(r, SYS_mmap, p->site.base + p->site.code_bytes, bytes,
-				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-	if (at >= 0) {
-		p->site.set->counter =
-			mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ours, 0);
-		if (p->site.set->counter == MAP_FAILED) {
-			p->site.set->counter = NULL;
-			at = -ENOMEM;
-		}
-	}
-	if (ours >= 0)
-		close(ours);
-	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
-	return at < 0 ? (int)at : 0;
-}
-
-/* What the process tells the device, where its counters are going to be. */
-struct wish {
-	char path[64];
-	struct kl_abi_attach attach;
-};
-
-/*
- * As long as there are traps the module must stay: the process attaches to the session itself, if it
- * may, and maps a page. It keeps no descriptor.
- */
-static int keep_module(struct placing *p, struct kl_remote *r)
-{
-	uint64_t here = p->site.base + p->site.code_bytes, at = here + p->site.counter_bytes;
-	struct wish *wish = (struct wish *)p->site.set->counter;
-	int64_t fd, ret;
-
-	if (!p->file->patches.fires)
-		return 0;
-	*wish = (struct wish){
-		.path = KL_DEVICE_PATH,
-		.attach = { .size = sizeof(wish->attach), .id = p->k->session },
-	};
-	fd = kl_remote_call(r, SYS_openat, (uint64_t)AT_FDCWD, here, O_RDWR | O_CLOEXEC, 0, 0, 0);
-	if (fd < 0)
-		return (int)fd;
-	ret = kl_remote_call(r, SYS_ioctl, (uint64_t)fd, KL_IOC_ATTACH,
-			     here + offsetof(struct wish, attach), 0, 0, 0);
-	if (ret >= 0)
-		ret = kl_remote_call(r, SYS_mmap, at, KL_PAGE_BYTES, PROT_NONE,
-				     MAP_SHARED | MAP_FIXED, fd, KL_MMAP_KEEP);
-	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
-	memset(wish, 0, sizeof(*wish));
-	return ret < 0 ? (int)ret : 0;
-}
-
-static int write_patches(const struct placing *p)
-{
-	uint8_t *code = calloc(1, p->site.code_bytes);
-	const struct kl_user_place place = {
-		.base = p->site.base,
-		.bias = p->site.bias,
-		.counter = p->site.base + p->site.code_bytes,
-		.session = p->k->session,
-	};
-	bool near = code && kl_user_patches_place(&p->file->patches, code, &place);
-	int ret = !code ? -ENOMEM : !near ? -ERANGE : 0;
-
-	if (!ret && !write_memory(p->memory, p->site.base, code, p->site.code_bytes))
-		ret = -EIO;
-	free(code);
-	return ret;
-}
-
-static int unmap(struct kl_remote *r, const struct kl_site *site)
-{
-	return (int)kl_remote_call(r, SYS_munmap, site->base, site->bytes, 0, 0, 0, 0);
-}
-
-static int map_site(struct placing *p, const struct kl_maps *maps, struct kl_task *t)
-{
-	uint64_t base = kl_maps_gap(maps, kl_maps_of(maps, p->file), p->site.bytes);
-	struct kl_remote r;
-	int64_t got;
-	int ret = 0;
-
-	if (!base)
-		return kl_keeper_fail(p->k, ENOMEM, "process %d has no room near its text", p->tid);
-	if (kl_remote_begin(&r, p->k, t, p->call))
-		return -ESRCH;
-	got = kl_remote_call(&r, SYS_mmap, base, p->site.bytes, PROT_READ | PROT_EXEC,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	if (got < 0) {
-		ret = (int)got;
-	} else {
-		p->site.base = (uint64_t)got;
-		ret = p->site.base == base ? share_counters(p, &r) : -EEXIST;
-		if (!ret)
-			ret = keep_module(p, &r);
-		if (!ret)
-			ret = write_patches(p);
-		if (ret)
-			unmap(&r, &p->site);
-	}
-	if (kl_remote_end(&r))
-		ret = ret ?: -ESRCH;
-	return ret ? kl_keeper_fail(p->k, -ret, "process %d cannot be given memory: %s", p->tid,
-				    strerror(-ret)) :
-		     0;
-}
-
 /* Who is inside a window, between two instructions that move, goes on in its patch. */
 struct entering {
 	struct kl_context_move move; /* first */
-	const struct placing *p;
+	const struct kl_placing *p;
 };
 
-static const struct placing *entering_of(const struct kl_context_move *move)
+static const struct kl_placing *entering_of(const struct kl_context_move *move)
 {
 	return ((const struct entering *)move)->p;
 }
 
 static bool is_in_window(const struct kl_context_move *move, uint64_t address)
 {
-	const struct placing *p = entering_of(move);
+	const struct kl_placing *p = entering_of(move);
 
 	return kl_user_enter(&p->file->patches, address - p->site.bias) != -ENOENT;
 }
 
 static bool enter(const struct kl_context_move *move, struct kl_context *context)
 {
-	const struct placing *p = entering_of(move);
+	const struct kl_placing *p = entering_of(move);
 	int64_t to = kl_user_enter(&p->file->patches, context->rip - p->site.bias);
 
 	context->rip = p->site.base + (uint64_t)to;
 	return to >= 0;
 }
 
-static int move_threads_in(const struct placing *p, bool really)
+static int move_threads_in(const struct kl_placing *p, bool really)
 {
 	for (size_t i = 0; i < p->k->tasks; i++) {
 		const struct kl_task *t = &p->k->task[i];
@@ -258,7 +104,7 @@ static int move_threads_in(const struct placing *p, bool really)
 }
 
 /* Threads, and what they will come back to. */
-static int move_in(const struct placing *p, bool really)
+static int move_in(const struct kl_placing *p, bool really)
 {
 	const struct kl_user_patches *patches = &p->file->patches;
 	uint64_t begin = patches->window[0].begin, end = patches->window[patches->windows - 1].end;
@@ -286,7 +132,7 @@ static int move_in(const struct placing *p, bool really)
 	return ret;
 }
 
-static int write_text(const struct placing *p)
+static int write_text(const struct kl_placing *p)
 {
 	const struct kl_user_patches *patches = &p->file->patches;
 	size_t i;
@@ -296,19 +142,19 @@ static int write_text(const struct placing *p)
 		uint8_t bytes[5];
 
 		if (!kl_user_write_make(w, p->site.base, p->site.bias, bytes) ||
-		    !write_memory(p->memory, w->address + p->site.bias, bytes, w->bytes))
+		    !kl_memory_write(p->memory, w->address + p->site.bias, bytes, w->bytes))
 			break;
 	}
 	if (i == patches->writes)
 		return 0;
 	while (i--)
-		write_memory(p->memory, patches->write[i].address + p->site.bias,
-			     patches->write[i].old, patches->write[i].bytes);
+		kl_memory_write(p->memory, patches->write[i].address + p->site.bias,
+				patches->write[i].old, patches->write[i].bytes);
 	return kl_keeper_fail(p->k, EIO, "the text of process %d cannot be written to", p->tid);
 }
 
 /* What is not ours to undo if it goes wrong: seccomp may kill who calls; returns are checked. */
-static int check_process(const struct placing *p)
+static int check_process(const struct kl_placing *p)
 {
 	char path[64], line[256];
 	bool shadow = false;
@@ -333,7 +179,7 @@ static int check_process(const struct placing *p)
 	return 0;
 }
 
-static int add_set(struct placing *p)
+static int add_set(struct kl_placing *p)
 {
 	struct kl_keeper_set *set = calloc(1, sizeof(*set));
 
@@ -346,7 +192,7 @@ static int add_set(struct placing *p)
 	return 0;
 }
 
-static int place_file(struct placing *p, const struct kl_maps *maps, const struct kl_map *text,
+static int place_file(struct kl_placing *p, const struct kl_maps *maps, const struct kl_map *text,
 		      struct kl_task *t)
 {
 	const struct kl_user_patches *patches = &p->file->patches;
@@ -354,8 +200,8 @@ static int place_file(struct placing *p, const struct kl_maps *maps, const struc
 
 	p->site = (struct kl_site){
 		.bias = text->begin + (p->file->offset - text->offset) - p->file->address,
-		.code_bytes = whole_pages(patches->bytes),
-		.counter_bytes = whole_pages(p->file->counters * sizeof(uint64_t)),
+		.code_bytes = kl_whole_pages(patches->bytes),
+		.counter_bytes = kl_whole_pages(p->file->counters * sizeof(uint64_t)),
 	};
 	p->site.bytes =
 		p->site.code_bytes + p->site.counter_bytes + (patches->fires ? KL_PAGE_BYTES : 0);
@@ -367,7 +213,7 @@ static int place_file(struct placing *p, const struct kl_maps *maps, const struc
 	if (!ret)
 		ret = add_set(p);
 	if (!ret)
-		ret = map_site(p, maps, t);
+		ret = kl_site_map(p, maps, t);
 	if (!ret)
 		ret = move_in(p, true);
 	if (!ret)
@@ -405,7 +251,7 @@ static void find_loader(const struct kl_keeper *k, struct kl_space *s, const str
 static int place_files(struct kl_keeper *k, struct kl_space *s)
 {
 	struct kl_task *t = kl_space_worker(k, s);
-	struct placing p = { .k = k, .space = s };
+	struct kl_placing p = { .k = k, .space = s };
 	struct kl_maps maps;
 	int ret = 0;
 
@@ -489,9 +335,9 @@ static unsigned int restore_text(const struct kl_keeper_file *file, const struct
 		uint8_t ours[5], found[5];
 
 		if (!kl_user_write_make(w, site->base, site->bias, ours) ||
-		    !read_memory(memory, at, found, w->bytes) ||
+		    !kl_memory_read(memory, at, found, w->bytes) ||
 		    memcmp(found, ours, w->bytes) != 0 ||
-		    !write_memory(memory, at, w->old, w->bytes))
+		    !kl_memory_write(memory, at, w->old, w->bytes))
 			others++;
 	}
 	return others;
@@ -522,7 +368,7 @@ static bool undo(const struct kl_context_move *move, struct kl_context *context)
 		context->rsp += KL_ZONE_BYTES;
 		break;
 	case KL_UNDO_CHANGED:
-		if (!read_memory(l->memory, context->rsp, &context->flags, WORD_BYTES))
+		if (!kl_memory_read(l->memory, context->rsp, &context->flags, WORD_BYTES))
 			return false;
 		context->rsp += KL_ZONE_BYTES + WORD_BYTES;
 		break;
@@ -598,7 +444,7 @@ static bool unmap_site(struct kl_keeper *k, struct kl_space *s, const struct kl_
 	if (!t || !call || kl_task_status(t->tid, "Seccomp", 10) > 0 ||
 	    kl_remote_begin(&r, k, t, call))
 		return false;
-	done = !unmap(&r, site);
+	done = !kl_site_unmap(&r, site);
 	kl_remote_end(&r);
 	return done;
 }

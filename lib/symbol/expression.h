@@ -103,6 +103,7 @@ struct kl_scope {
 	bool is_return; /* the only argument is what a function returns */
 	bool is_function; /* arguments may point to user memory, types do not say so */
 	bool is_block; /* arguments are registers, and have no numbers */
+	bool is_trap; /* registers by the same names are variables */
 	struct kl_flag *flag;
 	size_t n_flags;
 	size_t flags_capacity;

@@ -51,6 +51,18 @@ static const struct kl_variable *find_variable(const struct kl_scope *scope, con
 	return NULL;
 }
 
+/* rdi is the variable user_di, r8 is user_r8. */
+static const struct kl_variable *find_register(const struct kl_scope *scope, const char *name)
+{
+	char variable[64];
+
+	if (!scope->is_trap || name[0] != 'r')
+		return NULL;
+	snprintf(variable, sizeof(variable), "user_%.32s",
+		 name[1] >= '0' && name[1] <= '9' ? name : name + 1);
+	return find_variable(scope, variable);
+}
+
 /* By its name, or argN. */
 static const struct kl_argument *find_argument(const struct kl_scope *scope, const char *name)
 {
@@ -70,7 +82,8 @@ static const struct kl_argument *find_argument(const struct kl_scope *scope, con
 bool kl_scope_has(const struct kl_scope *scope, const char *name)
 {
 	return (scope->class && kl_class_field(scope->class, name) >= 0) ||
-	       find_argument(scope, name) || !strcmp(name, "current") || find_variable(scope, name);
+	       find_argument(scope, name) || !strcmp(name, "current") ||
+	       find_variable(scope, name) || find_register(scope, name);
 }
 
 static void resolve_field(struct kl_node *node, const struct kl_field *field, unsigned int index)
@@ -238,6 +251,8 @@ int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
 		return 0;
 	}
 	variable = find_variable(scope, name);
+	if (!variable)
+		variable = find_register(scope, name);
 	if (variable)
 		return resolve_variable(c, node, variable);
 	if (scope->btf && !kl_btf_value_find(scope->btf, name, &value)) {

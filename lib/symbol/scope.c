@@ -55,6 +55,13 @@ void kl_scope_clear_arguments(struct kl_scope *scope)
 	scope->is_return = false;
 	scope->is_function = false;
 	scope->is_block = false;
+	scope->is_trap = false;
+}
+
+void kl_scope_set_trap(struct kl_scope *scope)
+{
+	kl_scope_clear_arguments(scope);
+	scope->is_trap = true;
 }
 
 /*

@@ -414,6 +414,9 @@ static void test_user(void)
 	       "a user: no return");
 	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_UPROBE, .name = (u64)(uintptr_t)file },
 	       -EPERM, "a user: no place in a program");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TRAP }, 0, "but what it fires itself");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TRAP, .name = (u64)(uintptr_t)file },
+	       -EINVAL, "which has no place");
 	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TICK, .arg = 991 }, -EPERM,
 	       "a user: not 1001 ticks a second");
 	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TICK, .arg = 990 }, 0,

@@ -127,6 +127,14 @@ int kl_scope_set_return(struct kl_scope *scope, const char *name);
 int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name);
 
 /**
+ * kl_scope_set_trap - the same names for the registers of a program that fires an event itself
+ * @scope: changed; has no arguments of another source any more
+ *
+ * They are variables, which need no privilege.
+ */
+void kl_scope_set_trap(struct kl_scope *scope);
+
+/**
  * kl_scope_set_registers - the registers of a basic block's place: rax, ..., r15, rflags, rip
  * @scope: changed; has no arguments of another source any more
  *

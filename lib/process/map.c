@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a process is given for its splices, by system calls that it makes itself: memory for patches
+ * near its text, counters that are shared with us, and a page that keeps the module.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <kernlens/abi.h>
+
+#include "../base/base.h"
+#include "keeper.h"
+#include "site.h"
+
+/* A file without a name, made by the process, that both map. It keeps no descriptor. */
+static int share_counters(struct kl_placing *p, struct kl_remote *r)
+{
+	static const char name[] = "kernlens";
+	uint64_t bytes = p->site.counter_bytes;
+	char path[64];
+	int64_t fd, at;
+	int ours;
+
+	if (!kl_memory_write(p->memory, p->site.base, name, sizeof(name)))
+		return -EIO;
+	fd = kl_remote_call(r, SYS_memfd_create, p->site.base, MFD_CLOEXEC, 0, 0, 0, 0);
+	if (fd < 0)
+		return (int)fd;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->tid, (int)fd);
+	ours = open(path, O_RDWR | O_CLOEXEC);
+	at = ours < 0 || ftruncate(ours, (off_t)bytes) ? -errno : 0;
+	if (!at)
+		at = kl_remote_call(r, SYS_mmap, p->site.base + p->site.code_bytes, bytes,
+				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	if (at >= 0) {
+		p->site.set->counter =
+			mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ours, 0);
+		if (p->site.set->counter == MAP_FAILED) {
+			p->site.set->counter = NULL;
+			at = -ENOMEM;
+		}
+	}
+	if (ours >= 0)
+		close(ours);
+	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	return at < 0 ? (int)at : 0;
+}
+
+/* What it tells the device, where counters are going to be. */
+struct wish {
+	char path[64];
+	struct kl_abi_attach attach;
+};
+
+/*
+ * As long as there are traps the module must stay: the process attaches to the session itself, if
+ * it may, and maps a page. It keeps no descriptor.
+ */
+static int keep_module(struct kl_placing *p, struct kl_remote *r)
+{
+	uint64_t here = p->site.base + p->site.code_bytes, at = here + p->site.counter_bytes;
+	struct wish *wish = (struct wish *)p->site.set->counter;
+	int64_t fd, ret;
+
+	if (!p->file->patches.fires)
+		return 0;
+	*wish = (struct wish){
+		.path = KL_DEVICE_PATH,
+		.attach = { .size = sizeof(wish->attach), .id = p->k->session },
+	};
+	fd = kl_remote_call(r, SYS_openat, (uint64_t)AT_FDCWD, here, O_RDWR | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return (int)fd;
+	ret = kl_remote_call(r, SYS_ioctl, (uint64_t)fd, KL_IOC_ATTACH,
+			     here + offsetof(struct wish, attach), 0, 0, 0);
+	if (ret >= 0)
+		ret = kl_remote_call(r, SYS_mmap, at, KL_PAGE_BYTES, PROT_NONE,
+				     MAP_SHARED | MAP_FIXED, fd, KL_MMAP_KEEP);
+	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	memset(wish, 0, sizeof(*wish));
+	return ret < 0 ? (int)ret : 0;
+}
+
+static int write_patches(const struct kl_placing *p)
+{
+	uint8_t *code = calloc(1, p->site.code_bytes);
+	const struct kl_user_place place = {
+		.base = p->site.base,
+		.bias = p->site.bias,
+		.counter = p->site.base + p->site.code_bytes,
+		.session = p->k->session,
+	};
+	bool near = code && kl_user_patches_place(&p->file->patches, code, &place);
+	int ret = !code ? -ENOMEM : !near ? -ERANGE : 0;
+
+	if (!ret && !kl_memory_write(p->memory, p->site.base, code, p->site.code_bytes))
+		ret = -EIO;
+	free(code);
+	return ret;
+}
+
+int kl_site_unmap(struct kl_remote *r, const struct kl_site *site)
+{
+	return (int)kl_remote_call(r, SYS_munmap, site->base, site->bytes, 0, 0, 0, 0);
+}
+
+int kl_site_map(struct kl_placing *p, const struct kl_maps *maps, struct kl_task *t)
+{
+	uint64_t base = kl_maps_gap(maps, kl_maps_of(maps, p->file), p->site.bytes);
+	struct kl_remote r;
+	int64_t got;
+	int ret = 0;
+
+	if (!base)
+		return kl_keeper_fail(p->k, ENOMEM, "process %d has no room near its text", p->tid);
+	if (kl_remote_begin(&r, p->k, t, p->call))
+		return -ESRCH;
+	got = kl_remote_call(&r, SYS_mmap, base, p->site.bytes, PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (got < 0) {
+		ret = (int)got;
+	} else {
+		p->site.base = (uint64_t)got;
+		ret = p->site.base == base ? share_counters(p, &r) : -EEXIST;
+		if (!ret)
+			ret = keep_module(p, &r);
+		if (!ret)
+			ret = write_patches(p);
+		if (ret)
+			kl_site_unmap(&r, &p->site);
+	}
+	if (kl_remote_end(&r))
+		ret = ret ?: -ESRCH;
+	return ret ? kl_keeper_fail(p->k, -ret, "process %d cannot be given memory: %s", p->tid,
+				    strerror(-ret)) :
+		     0;
+}

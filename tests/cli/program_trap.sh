@@ -1,0 +1,154 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# Blocks of programs that fire events without privilege: the same records, in the same order, as those
+# of uprobes; filters, handlers, variables and call traces; a program that looks whether what it does is
+# right, while recordings begin and end. CYCLES: how often that.
+
+programs=$(realpath "$here/../../build/tests/cli")
+splice=$programs/program-splice library=$programs/libsplice.so
+cycles=${CYCLES:-3}
+module=$(realpath "$here/../../build/$(uname -r)/kernlens.ko")
+chmod 777 .
+mkdir -m 777 own
+
+# What is recorded, a line a record: which task of those that there are, which block.
+order='/block:/ { id = $3; sub(/.*-/, "", id); if (!(id in task)) task[id] = ++n; print task[id], $4 }'
+
+# same_records TEXT COMMAND...: what uprobes and traps record is the same, each task in its order.
+same_records() {
+	local text=$1
+	shift
+	kl record --force -o uprobes "${events[@]}" -- "$@"
+	expect "$text: by uprobes" 0
+	kl print uprobes
+	awk "$order" "$work/out" | sort -s -n -k 1,1 >uprobes.txt
+	kl_nobody record --force -o own/traps "${events[@]}" -- "$@"
+	expect "$text: by traps, without privilege" 0
+	says err ' 0 lost' "$text: nothing is lost"
+	kl_nobody print own/traps
+	awk "$order" "$work/out" | sort -s -n -k 1,1 >traps.txt
+	check "$text: the records are the same ($(wc -l <uprobes.txt))" cmp uprobes.txt traps.txt
+	check "$text: there are some" test "$(wc -l <traps.txt)" -gt 20
+}
+
+# Only blocks that both have: a splice may have no room where a uprobe has.
+events=(-e "block:$splice:work" -e "block:$library:library_work")
+same_records "blocks of a program and its library" "$splice" once 50
+same_records "children" "$splice" fork 20 3
+same_records "a new program" "$splice" exec 20
+same_records "a program started by vfork" "$splice" vfork 20
+events=(-e "block:$splice:work#0" -e "block:$splice:work#0:post" -e "block:$splice:work#3:post")
+same_records "ends of blocks" "$splice" once 50
+
+kl_nobody record --force -o own/values -e "block:$library:library_work#0" -v rdi,user_ip,comm -- "$splice" once 50
+kl_nobody print own/values
+grep -o ' rdi=0x[0-9a-f]*' "$work/out" >values.txt
+printf ' rdi=0x%x\n' {0..49} >wanted.txt
+check "registers are those of the place" cmp values.txt wanted.txt
+address=$(nm -D "$library" | awk '$3 == "library_work" { print $1 }')
+check "and so is the address" grep -qE "user_ip=0x[0-9a-f]+${address: -3}[ }]" "$work/out"
+kl_nobody record --force -o own/filtered -e "block:$library:library_work#0/rdi < 10/" -- "$splice" once 50
+says err '^kernlens: 10 records' "a filter reads them"
+kl_nobody stat -e "block:$library:library_work#0:hist(rdi)" -e "block:$splice:work#0:count by comm" -- "$splice" once 50
+expect "histograms and counts by a key" 0
+says err '^ +200 +program-splice' "have each pass"
+kl_nobody stat -e "block:$splice:work*" -- "$splice" once 50
+says err '^ +200  block:.*:work#0 ' "and so have counts of each block"
+kl_nobody record --force -o own/stacks -e "block:$splice:work#1" -v ustack -- "$splice" once 5
+kl_nobody print own/stacks
+says out '^ +(work|reference)\+0x[1-9a-f][0-9a-f]* .*program_splice\.c:[0-9]+$' "call traces begin where the block is"
+kl_nobody record --force -o own/mixed -e "block:$splice:work#0" -e syscall_entry_exit_group -- "$splice" once 5
+kl_nobody print own/mixed
+check "they are in one trace with system calls" awk '/work#0/ { w++ } /syscall_entry_exit_group/ { s++ }
+	END { exit !(w == 20 && s == 1) }' "$work/out"
+
+kl_nobody record --force -o own/none -u 65534 -e "block:$splice:work#0"
+expect "no process is named" 2
+kl_nobody record --force -o own/none -e "block:$splice:work#0" -p 1
+expect "a process of somebody else" 1
+kl_nobody record --force -o own/none -e "block:$splice:nothing" -- true
+expect "a function that is not there" 2
+kl_nobody record --force -o own/none -e "block:$programs/program-blocks:hidden" -- "$programs/program-blocks" 1 1
+expect "a function with a jump that is not known" 2
+says err 'no instrument fits there' "says so"
+kl_nobody record --force -o own/none -e "block:$splice:work#0" -- true
+says err 'has not mapped' "a command that does not run the file"
+
+# is_text: has the program's text in memory been diverted? Its file's is not.
+text() {
+	grep -E " r-xp .*/(program-splice|libsplice\.so)$" "/proc/$pid/maps" | while read -r range rest; do
+		dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes skip=$((0x${range%-*})) \
+			count=$((0x${range#*-} - 0x${range%-*})) status=none
+	done | md5sum
+}
+
+is_changed() {
+	[[ $(text) != "$before" ]]
+}
+
+is_unchanged() {
+	[[ $(text) == "$before" ]]
+}
+
+start() {
+	rm -f input said
+	mkfifo -m 666 input
+	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- \
+		"$splice" load <input >said 2>&1 &
+	child=$!
+	exec 7>input
+	wait_until test -s said
+	pid=$(head -n 1 said)
+	before=$(text)
+}
+
+finish() {
+	exec 7>&-
+	wait $child
+	check "$1: it has done the right thing ($(tail -n 1 said))" test $? -eq 0
+	check "$1: always" grep -q ' 0 wrong$' said
+}
+
+is_free() {
+	[[ $(cat /sys/module/kernlens/refcnt) == 0 ]]
+}
+
+events=(-e "block:$splice:work" -e "block:$splice:leaf" -e "block:$library:library_work#0")
+start
+wrong=0 differs=0 none=0
+for ((i = 0; i < cycles; i++)); do
+	kl_nobody record --force --overwrite -o own/load "${events[@]}" -p "$pid" --duration 0.3
+	((!status)) || { ((++wrong)) && cat "$work/err"; }
+	is_unchanged || ((++differs))
+	grep -qE '^kernlens: [1-9][0-9,]+ records' "$work/err" || ((++none))
+done
+check "joined and left $cycles times, $wrong failed" test "$wrong" -eq 0
+check "its text is as it was each time" test "$differs" -eq 0
+check "each time something was recorded but $none times" test "$none" -eq 0
+check "and nothing keeps the module" wait_until is_free
+
+setpriv --reuid 65534 --regid 65534 --clear-groups -- \
+	"$kernlens" record --force --overwrite -o own/killed "${events[@]}" -p "$pid" --duration 60 >/dev/null 2>&1 &
+recording=$!
+wait_until is_changed
+kill -KILL $recording
+wait $recording 2>/dev/null
+wait_until is_unchanged
+check "who records and is killed leaves it as it was" is_unchanged
+
+setpriv --reuid 65534 --regid 65534 --clear-groups -- \
+	"$kernlens" record --force --overwrite -o own/killed "${events[@]}" -p "$pid" --duration 60 >/dev/null 2>&1 &
+recording=$!
+wait_until is_changed
+kill -KILL "$(sed -n 's/^TracerPid:\t//p' "/proc/$pid/status")"
+kill -KILL $recording
+wait $recording 2>/dev/null
+sleep 0.5
+check "traps stay if all who could take them back are killed" is_changed
+check "they keep the module" bash -c "! rmmod kernlens 2>/dev/null"
+finish "with traps that stay"
+check "until the program has ended" wait_until is_free
+rmmod kernlens
+expect_module=$?
+insmod "$module"
+check "and the module can go" test "$expect_module" -eq 0
