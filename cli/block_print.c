@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How blocks are shown. */
 #include <stdio.h>
-#include <string.h>
 
 #include "block_print.h"
 #include "common.h"
@@ -27,37 +26,19 @@ const char *cli_block_taken(const struct kl_block_graph *g, uint32_t block,
 	return text;
 }
 
-const char *cli_block_source(struct kl_program *program, const struct kl_block_graph *g,
-			     const struct kl_block *block, char text[CLI_BLOCK_SOURCE_MAX])
-{
-	struct kl_program_line line;
-	const char *slash;
-
-	*text = 0;
-	if (!program || !kl_program_line(program, g->function.address + block->begin, &line))
-		return text;
-	slash = strrchr(line.source, '/');
-	snprintf(text, CLI_BLOCK_SOURCE_MAX, " %s:%u", slash ? slash + 1 : line.source, line.line);
-	return text;
-}
-
-void cli_json_block_source(struct kl_program *program, const struct kl_block_graph *g,
-			   const struct kl_block *block, json_t *row)
-{
-	struct kl_program_line line;
-
-	if (!program || !kl_program_line(program, g->function.address + block->begin, &line))
-		return;
-	json_object_set_new(row, "source", cli_json_text(line.source));
-	json_object_set_new(row, "line", json_integer(line.line));
-}
-
 void cli_print_instructions(const struct kl_blocks *blocks, const struct kl_block_graph *g,
-			    const struct kl_block *block, struct kl_buffer *text)
+			    const struct kl_block *block, const struct cli_source *source,
+			    struct kl_buffer *text)
 {
+	const struct kl_source_line *last = NULL;
+
 	for (uint32_t i = block->first; i < block->first + block->n; i++) {
 		const struct kl_block_instruction *in = &g->instruction[i];
+		const struct kl_source_line *line = source ? cli_source_at(source, i) : NULL;
 
+		if (line && (!last || line->file != last->file || line->line != last->line))
+			kl_buffer_printf(text, "    %s:%u\n", cli_source_file(line), line->line);
+		last = line;
 		kl_buffer_printf(text, "      0x%llx  ",
 				 (unsigned long long)(g->function.address + in->offset));
 		for (uint32_t k = 0; k < 11; k++)

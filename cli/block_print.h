@@ -5,26 +5,17 @@
 
 #include <jansson.h>
 #include <kernlens/block.h>
-#include <kernlens/program.h>
+
+#include "source.h"
 
 #define CLI_BLOCK_WORD_MAX 12
 
 /* A block's number in @text, "-" for none. Returns @text or that. */
 const char *cli_block_word(uint32_t index, char text[CLI_BLOCK_WORD_MAX]);
 
-#define CLI_BLOCK_SOURCE_MAX 160
-
 /* Where a block's jump goes in @text: a block, "xN" for N of them through a table, "-". */
 const char *cli_block_taken(const struct kl_block_graph *g, uint32_t block,
 			    char text[CLI_BLOCK_WORD_MAX]);
-
-/* "file.c:12" in @text with a blank before it, "" if it is not known. Returns @text. */
-const char *cli_block_source(struct kl_program *program, const struct kl_block_graph *g,
-			     const struct kl_block *block, char text[CLI_BLOCK_SOURCE_MAX]);
-
-/* The same into a block's row: "source" and "line". */
-void cli_json_block_source(struct kl_program *program, const struct kl_block_graph *g,
-			   const struct kl_block *block, json_t *row);
 
 /* A function's line; @none: what it does not have if it has a reason. */
 void cli_print_function(const struct kl_block_graph *g, const char *name, const char *none,
@@ -36,8 +27,12 @@ void cli_json_module(const struct kl_block_graph *g, json_t *function);
 /* The head of a function's counts, and of their columns unless none can be counted. */
 void cli_print_counted(const struct kl_block_graph *g, const char *name, struct kl_buffer *text);
 
-/* A line for each instruction of a block, with address and bytes, appended. */
+/*
+ * A line for each instruction of a block, with address and bytes, appended; and one for each line
+ * of the source, if @source has them (or NULL).
+ */
 void cli_print_instructions(const struct kl_blocks *blocks, const struct kl_block_graph *g,
-			    const struct kl_block *block, struct kl_buffer *text);
+			    const struct kl_block *block, const struct cli_source *source,
+			    struct kl_buffer *text);
 
 #endif /* KL_CLI_BLOCK_PRINT_H */

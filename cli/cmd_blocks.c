@@ -20,6 +20,7 @@ enum {
 	KEY_SURVEY,
 	KEY_CORE,
 	KEY_SYMBOLS,
+	KEY_DEBUG,
 };
 
 static const struct cli_option options[] = {
@@ -28,12 +29,14 @@ static const struct cli_option options[] = {
 	{ KEY_SURVEY, "survey", NULL, "no function: the whole kernel, counted" },
 	{ KEY_CORE, "core", "FILE", "the kernel's memory (/proc/kcore)" },
 	{ KEY_SYMBOLS, "symbols", "FILE", "its symbols (/proc/kallsyms)" },
+	{ KEY_DEBUG, "debug", "PATH", "file or folder of the kernel's debug information" },
 	{},
 };
 
 struct wish {
 	const char *core;
 	const char *symbols;
+	const char *debug;
 	bool instructions;
 	bool dot;
 	bool survey;
@@ -44,6 +47,7 @@ struct printer {
 	struct kl_blocks *kernel;
 	struct kl_symbols *symbols;
 	struct kl_program *program; /* whose functions are printed, or NULL */
+	struct cli_source source; /* of these */
 	const char *name; /* of the function, if it has several or others have the same */
 	json_t *list;
 	struct kl_buffer text;
@@ -69,13 +73,13 @@ static const char *point_word(const struct printer *p, const struct kl_block_poi
 static void print_text(struct printer *p, const struct kl_block_graph *g)
 {
 	char pre[64], post[64], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
-	char where[CLI_BLOCK_SOURCE_MAX];
+	char where[CLI_SOURCE_MAX];
 
 	cli_print_function(g, p->name, p->program ? "none has a uprobe" : "none has a splice",
 			   &p->text);
 	kl_buffer_printf(&p->text, "%5s  %-8s %5s %5s  %-6s  %5s %5s  %-24s %-*s%s\n", "block",
 			 "offset", "bytes", "instr", "ends", "next", "taken", "before",
-			 p->program ? 17 : 0, "behind", p->program ? " source" : "");
+			 p->source.graph ? 17 : 0, "behind", p->source.graph ? " source" : "");
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
 
@@ -83,21 +87,24 @@ static void print_text(struct printer *p, const struct kl_block_graph *g)
 				 block->begin, block->bytes, block->n,
 				 kl_block_end_name(block->end), cli_block_word(block->next, next),
 				 cli_block_taken(g, i, taken), point_word(p, &block->pre, pre),
-				 p->program ? 17 : 0, point_word(p, &block->post, post),
-				 cli_block_source(p->program, g, block, where));
+				 p->source.graph ? 17 : 0, point_word(p, &block->post, post),
+				 cli_source_text(&p->source, block, where));
 		if (p->wish->instructions)
-			cli_print_instructions(p->blocks, g, block, &p->text);
+			cli_print_instructions(p->blocks, g, block, &p->source, &p->text);
 	}
 }
 
 static void print_dot(struct printer *p, const struct kl_block_graph *g)
 {
+	char where[CLI_SOURCE_MAX];
+
 	kl_buffer_printf(&p->text, "digraph \"%s\" {\n\tnode [shape=box fontname=monospace];\n",
 			 p->name);
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
 
-		kl_buffer_printf(&p->text, "\tb%u [label=\"%u +0x%x\\l", i, i, block->begin);
+		kl_buffer_printf(&p->text, "\tb%u [label=\"%u +0x%x%s\\l", i, i, block->begin,
+				 cli_source_text(&p->source, block, where));
 		for (uint32_t k = block->first;
 		     p->wish->instructions && k < block->first + block->n; k++) {
 			kl_block_print_instruction(p->blocks, g, k, &p->text);
@@ -151,6 +158,7 @@ static json_t *json_instructions(struct printer *p, const struct kl_block_graph 
 		if (in->reason)
 			json_object_set_new(row, "reason",
 					    json_string(kl_block_reason_name(in->reason)));
+		cli_source_json(&p->source, i, row);
 		json_array_append_new(rows, row);
 	}
 	kl_buffer_reset(&p->text);
@@ -162,8 +170,7 @@ static json_t *json_index(uint32_t index)
 	return index == UINT32_MAX ? json_null() : json_integer(index);
 }
 
-static void add_json_of_program(const struct printer *p, const struct kl_block_graph *g,
-				uint32_t block, json_t *row)
+static void add_json_of_program(const struct kl_block_graph *g, uint32_t block, json_t *row)
 {
 	json_t *targets = json_array();
 
@@ -171,7 +178,6 @@ static void add_json_of_program(const struct printer *p, const struct kl_block_g
 		if (g->edge[i].from == block)
 			json_array_append_new(targets, json_integer(g->edge[i].to));
 	json_object_set_new(row, "targets", targets);
-	cli_json_block_source(p->program, g, &g->block[block], row);
 }
 
 static void add_json(struct printer *p, const struct kl_block_graph *g)
@@ -192,7 +198,8 @@ static void add_json(struct printer *p, const struct kl_block_graph *g)
 		if (p->wish->instructions)
 			json_object_set_new(row, "instructions", json_instructions(p, g, block));
 		if (p->program)
-			add_json_of_program(p, g, i, row);
+			add_json_of_program(g, i, row);
+		cli_source_json(&p->source, block->first, row);
 		json_array_append_new(blocks, row);
 	}
 	function = json_pack("{s:s, s:o, s:I, s:s, s:o}", "function", p->name, "address",
@@ -215,6 +222,7 @@ static int print_index(struct printer *p, long index, const char *name)
 	if (ret)
 		return ret;
 	p->name = name ?: graph.function.name;
+	cli_source_read(&p->source, &graph);
 	if (p->list)
 		add_json(p, &graph);
 	else if (p->wish->dot)
@@ -246,6 +254,7 @@ static int print_program(struct printer *p, const char *text)
 		status = cli_error(-EINVAL, "\"%s\" is not PATH:FUNCTION", text);
 	else
 		p->blocks = kl_program_blocks(p->program);
+	p->source.program = p->program;
 	while (!status &&
 	       (index = kl_program_next(p->program, wish.want.pattern, &position, &name)) >= 0) {
 		ret = print_index(p, index, name);
@@ -255,7 +264,7 @@ static int print_program(struct printer *p, const char *text)
 	if (!status && !found)
 		status = cli_error(-ENOENT, "%s has no function %s", wish.path, wish.want.pattern);
 	kl_program_close(p->program);
-	p->program = NULL;
+	p->program = p->source.program = NULL;
 	kl_program_wish_free(&wish);
 	return status;
 }
@@ -383,9 +392,12 @@ static int open_kernel(struct printer *p)
 		p->symbols = kl_symbols_open(p->wish->symbols);
 		if (p->symbols)
 			p->kernel = kl_blocks_open(p->wish->core, p->symbols);
+		if (p->kernel)
+			p->source.kernel =
+				kl_source_open(p->kernel, !p->wish->core, p->wish->debug);
 	}
 	p->blocks = p->kernel;
-	return p->kernel ? CLI_OK : cli_library_error(-errno, NULL);
+	return p->source.kernel ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
 static int print_pattern(struct printer *p, const char *pattern)
@@ -414,6 +426,8 @@ static int run(const struct wish *wish, int n, char **patterns)
 	else
 		json_decref(p.list);
 	kl_buffer_deinit(&p.text);
+	kl_source_close(p.source.kernel);
+	cli_source_deinit(&p.source);
 	kl_blocks_close(p.kernel);
 	kl_symbols_close(p.symbols);
 	return status;
@@ -442,6 +456,9 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 			break;
 		case KEY_SYMBOLS:
 			wish.symbols = parser.arg;
+			break;
+		case KEY_DEBUG:
+			wish.debug = parser.arg;
 			break;
 		}
 	}

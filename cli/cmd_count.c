@@ -90,7 +90,7 @@ static void print_function(const struct count_run *cr, const struct kl_block_gra
 		print_row(cr, g, f, sorted[i], text);
 		if (cr->instructions && (i + 1 == f->n || sorted[i + 1]->block != sorted[i]->block))
 			cli_print_instructions(cr->spliced.blocks, g, &g->block[sorted[i]->block],
-					       text);
+					       NULL, text);
 	}
 	kl_buffer_add_char(text, '\n');
 	free(sorted);

@@ -138,7 +138,7 @@ static void print_block(const struct cli_path_request *request, const struct cli
 			 known->counted ? "counted" : "", known->reason ? "not seen: " : "",
 			 known->reason ?: "");
 	if (request->instructions)
-		cli_print_instructions(r->blocks, &r->graph, block, text);
+		cli_print_instructions(r->blocks, &r->graph, block, NULL, text);
 }
 
 static int print_blocks(const struct cli_path_request *request, const struct cli_path_result *r,

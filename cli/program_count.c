@@ -128,6 +128,7 @@ struct view {
 	struct kl_program *program;
 	const struct kl_program_wish *wish;
 	struct kl_block_graph graph;
+	struct cli_source source;
 	const char *name;
 };
 
@@ -161,7 +162,7 @@ static void print_row(const struct view *v, uint32_t i)
 {
 	const struct kl_block *block = &v->graph.block[i];
 	char number[CLI_NUMBER_MAX], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
-	char where[CLI_BLOCK_SOURCE_MAX];
+	char where[CLI_SOURCE_MAX];
 	uint64_t count;
 	unsigned int reason = count_of(v, i, &count);
 
@@ -171,9 +172,9 @@ static void print_row(const struct view *v, uint32_t i)
 			 cli_block_word(block->next, next), cli_block_taken(&v->graph, i, taken),
 			 v->wish->want.behind ? "behind  " : "", reason ? "not counted: " : "",
 			 reason ? kl_block_reason_name(reason) : "",
-			 cli_block_source(v->program, &v->graph, block, where));
+			 cli_source_text(&v->source, block, where));
 	if (v->c->of->instructions)
-		cli_print_instructions(kl_program_blocks(v->program), &v->graph, block,
+		cli_print_instructions(kl_program_blocks(v->program), &v->graph, block, &v->source,
 				       &v->c->text);
 }
 
@@ -212,7 +213,7 @@ static void add_json(const struct view *v)
 					    json_string(kl_block_reason_name(reason)));
 		else
 			json_object_set_new(row, "count", json_integer((json_int_t)count));
-		cli_json_block_source(v->program, g, block, row);
+		cli_source_json(&v->source, block->first, row);
 		json_array_append_new(rows, row);
 	}
 	json_array_append_new(
@@ -234,6 +235,7 @@ static int list_functions(struct view *v)
 
 		if (ret)
 			return cli_library_error(ret, NULL);
+		cli_source_read(&v->source, &v->graph);
 		if (v->c->list)
 			add_json(v);
 		else
@@ -253,7 +255,9 @@ static int list_wish(struct counting *c, const char *text)
 	if (ret)
 		return cli_library_error(ret, NULL);
 	v.program = kl_program_open(wish.path);
+	v.source.program = v.program;
 	status = v.program ? list_functions(&v) : cli_library_error(-errno, NULL);
+	cli_source_deinit(&v.source);
 	kl_program_close(v.program);
 	kl_program_wish_free(&wish);
 	return status;

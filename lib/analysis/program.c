@@ -18,7 +18,7 @@
 #include "../base/base.h"
 #include "../block/program.h"
 #include "../symbol/elf_names.h"
-#include "../symbol/elf_process.h"
+#include "source_ask.h"
 
 struct kl_program {
 	char *path;
@@ -28,6 +28,7 @@ struct kl_program {
 	char **own; /* of each, what it is called if others are called the same */
 	struct kl_blocks *blocks;
 	struct kl_elf_process *lines; /* once asked for */
+	struct kl_texts texts; /* names of their files */
 	bool asked;
 };
 
@@ -181,6 +182,7 @@ void kl_program_close(struct kl_program *program)
 	if (!p)
 		return;
 	kl_elf_process_destroy(p->lines);
+	kl_texts_deinit(&p->texts);
 	kl_blocks_close(p->blocks);
 	for (size_t i = 0; i < p->n; i++) {
 		free((char *)p->function[i].name);
@@ -310,15 +312,10 @@ static bool open_lines(struct kl_program *p)
 	return p->lines;
 }
 
-bool kl_program_line(struct kl_program *program, uint64_t address, struct kl_program_line *line)
+bool kl_program_lines(struct kl_program *program, const uint64_t *address, size_t n,
+		      struct kl_source_line *line)
 {
-	struct kl_dwarf_frame frame[KL_ELF_FOUND_MAX];
-	uint64_t offset;
-
-	if (!open_lines(program) || kl_blocks_file_offset(program->blocks, address, &offset) ||
-	    kl_elf_process_find(program->lines, 0, offset, true, frame) <= 0 || !frame[0].source ||
-	    !frame[0].line)
-		return false;
-	*line = (struct kl_program_line){ frame[0].source, frame[0].line };
-	return true;
+	memset(line, 0, n * sizeof(*line));
+	return open_lines(program) &&
+	       !kl_source_ask(program->lines, 0, &program->texts, address, n, line);
 }

@@ -8,6 +8,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ struct range {
 
 struct kl_dwarf {
 	Dwarf *dwarf;
+	Dwfl *dwfl; /* of a file that is to be linked yet: it owns @dwarf */
+	Elf *linked; /* then, with the addresses that its sections were given */
 	int alt_fd; /* what several files have in common, as dwz makes it */
 	Dwarf *alt;
 	struct range *range;
@@ -147,25 +150,80 @@ static bool find_unit(const struct kl_dwarf *d, uint64_t address, Dwarf_Die *uni
 	       dwarf_offdie(d->dwarf, d->range[from - 1].unit, unit);
 }
 
-struct kl_dwarf *kl_dwarf_open(Elf *elf)
+/* No other file is looked for. */
+static int find_nothing(Dwfl_Module *module, void **own, const char *name, Dwarf_Addr base,
+			const char *file, const char *link, GElf_Word sum, char **found)
+{
+	return -1;
+}
+
+/* Gives sections addresses, and what refers to them. */
+static void link_sections(struct kl_dwarf *d, int fd)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = find_nothing,
+		.section_address = dwfl_offline_section_address,
+	};
+	Dwfl_Module *module;
+	GElf_Addr bias;
+
+	d->dwfl = dwfl_begin(&callbacks);
+	module = d->dwfl ? dwfl_report_offline(d->dwfl, "", "", fd) : NULL;
+	if (!module)
+		close(fd);
+	if (!module || dwfl_report_end(d->dwfl, NULL, NULL))
+		return;
+	d->linked = dwfl_module_getelf(module, &bias);
+	d->dwarf = d->linked ? dwfl_module_getdwarf(module, &bias) : NULL;
+}
+
+struct kl_dwarf *kl_dwarf_open(Elf *elf, int fd)
 {
 	struct kl_dwarf *d = calloc(1, sizeof(*d));
+	GElf_Ehdr header;
 
 	if (!d)
 		return NULL;
 	d->alt_fd = -1;
-	d->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!gelf_getehdr(elf, &header) || header.e_type != ET_REL)
+		d->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	else if ((fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+		link_sections(d, fd);
 	if (d->dwarf && !open_alt(d) && !index_units(d))
 		return d;
 	kl_dwarf_close(d);
 	return NULL;
 }
 
+bool kl_dwarf_section(struct kl_dwarf *d, const char *name, uint64_t *address)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (!d->linked || elf_getshdrstrndx(d->linked, &names))
+		return false;
+	while ((section = elf_nextscn(d->linked, section))) {
+		const char *found = gelf_getshdr(section, &header) ?
+					    elf_strptr(d->linked, names, header.sh_name) :
+					    NULL;
+
+		if (!found || !(header.sh_flags & SHF_ALLOC) || strcmp(found, name) != 0)
+			continue;
+		*address = header.sh_addr;
+		return true;
+	}
+	return false;
+}
+
 void kl_dwarf_close(struct kl_dwarf *d)
 {
 	if (!d)
 		return;
-	dwarf_end(d->dwarf);
+	if (d->dwfl)
+		dwfl_end(d->dwfl);
+	else
+		dwarf_end(d->dwarf);
 	dwarf_end(d->alt);
 	if (d->alt_fd >= 0)
 		close(d->alt_fd);
@@ -265,6 +323,16 @@ static unsigned int walk(Dwarf_Die *unit, Dwarf_Die *scope, int n, uint64_t addr
 			get_call(unit, &scope[i], &frame[found]);
 	}
 	return found;
+}
+
+bool kl_dwarf_line(struct kl_dwarf *d, uint64_t address, struct kl_dwarf_frame *frame)
+{
+	Dwarf_Die unit;
+
+	*frame = (struct kl_dwarf_frame){};
+	if (find_unit(d, address, &unit))
+		get_line(&unit, address, frame);
+	return frame->source && frame->line;
 }
 
 unsigned int kl_dwarf_find(struct kl_dwarf *d, uint64_t address, struct kl_dwarf_frame *frame,

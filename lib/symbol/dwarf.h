@@ -30,10 +30,17 @@ bool kl_dwarf_is_in(Elf *elf);
 
 /*
  * Read an ELF file's debug information. NULL: there is none, or it refers to files that are not
- * where the system keeps such. Nothing that a file names is opened.
+ * where the system keeps such. Nothing that a file names is opened. A file that is to be linked
+ * yet, as a module of the kernel, is read from @fd again, and its sections are given addresses.
  */
-struct kl_dwarf *kl_dwarf_open(Elf *elf);
+struct kl_dwarf *kl_dwarf_open(Elf *elf, int fd);
 void kl_dwarf_close(struct kl_dwarf *dwarf);
+
+/* The address that a section was given. False: it has no such, or its addresses are its own. */
+bool kl_dwarf_section(struct kl_dwarf *dwarf, const char *name, uint64_t *address);
+
+/* @source and @line of an address, nothing else: fast. False: they are not known. */
+bool kl_dwarf_line(struct kl_dwarf *dwarf, uint64_t address, struct kl_dwarf_frame *frame);
 
 /* What is at an address, innermost first; at most @room. Texts live as long as @dwarf. */
 unsigned int kl_dwarf_find(struct kl_dwarf *dwarf, uint64_t address, struct kl_dwarf_frame *frame,

@@ -245,9 +245,9 @@ static struct kl_dwarf *get_dwarf(struct kl_elf_names *names)
 		return names->dwarf;
 	names->asked = true;
 	if (kl_dwarf_is_in(names->own.elf))
-		names->dwarf = kl_dwarf_open(names->own.elf);
+		names->dwarf = kl_dwarf_open(names->own.elf, names->own.fd);
 	else if (names->debug.elf && kl_dwarf_is_in(names->debug.elf))
-		names->dwarf = kl_dwarf_open(names->debug.elf);
+		names->dwarf = kl_dwarf_open(names->debug.elf, names->debug.fd);
 	return names->dwarf;
 }
 
@@ -274,4 +274,44 @@ unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool 
 	frame[n - 1].symbol = symbol;
 	frame[n - 1].offset = offset;
 	return n;
+}
+
+static bool find_value(Elf *elf, const char *name, uint64_t *address)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Sym symbol;
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB ?
+					 elf_getdata(section, NULL) :
+					 NULL;
+
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			const char *found = elf_strptr(elf, header.sh_link, symbol.st_name);
+
+			if (!found || symbol.st_shndx == SHN_UNDEF || strcmp(found, name) != 0)
+				continue;
+			*address = symbol.st_value;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool kl_elf_names_place(struct kl_elf_names *names, const char *name, uint64_t *address)
+{
+	GElf_Ehdr header;
+
+	if (!gelf_getehdr(names->own.elf, &header) || !get_dwarf(names))
+		return false;
+	return header.e_type == ET_REL ? kl_dwarf_section(names->dwarf, name, address) :
+					 find_value(names->own.elf, name, address);
+}
+
+bool kl_elf_names_line(struct kl_elf_names *names, uint64_t address, struct kl_dwarf_frame *frame)
+{
+	struct kl_dwarf *dwarf = get_dwarf(names);
+
+	return dwarf && kl_dwarf_line(dwarf, address, frame);
 }

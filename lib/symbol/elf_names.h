@@ -30,4 +30,13 @@ const char *kl_elf_names_function(const struct kl_elf_names *names, size_t index
 unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool lines,
 			       struct kl_dwarf_frame *frame, unsigned int room);
 
+/*
+ * Where something is that has a name in the file: a symbol, or, in a file that is to be linked
+ * yet, a section. False: there is no such, or no debug information.
+ */
+bool kl_elf_names_place(struct kl_elf_names *names, const char *name, uint64_t *address);
+
+/* As kl_dwarf_line(); an address of the file, which debug information is read for. */
+bool kl_elf_names_line(struct kl_elf_names *names, uint64_t address, struct kl_dwarf_frame *frame);
+
 #endif /* KL_LIB_ELF_NAMES_H */

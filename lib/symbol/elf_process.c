@@ -29,25 +29,32 @@
 #define STARTS_MAX 9
 #define MESSAGE_BYTES (64u << 10)
 #define PATH_BYTES 4096
+#define NEAR 16 /* lines that are looked at for the same file */
 #define TEXT_BYTES 1800 /* of a name or a path; twice KL_ELF_FOUND_MAX fit into a message */
 
 enum request_kind {
 	REQUEST_OPEN,
 	REQUEST_FIND,
+	REQUEST_PLACE,
+	REQUEST_LINES,
 };
 
 struct request {
 	uint32_t kind;
 	uint32_t number;
 	uint64_t place;
-	uint32_t lines;
-	char path[PATH_BYTES]; /* of OPEN; empty: none */
+	uint32_t lines; /* of FIND: with them; of LINES: how many */
+	union {
+		char path[PATH_BYTES]; /* of OPEN; empty: none; a name, of PLACE */
+		uint64_t address[KL_ELF_LINES_MAX];
+	};
 };
 
-/* Behind it, of FIND, as many struct found; each text ended by NUL. */
+/* Behind it, of FIND, as many struct found, of LINES struct line; each text ended by NUL. */
 struct answer {
 	int32_t n; /* or negative */
 	char build_id[KL_BUILD_ID_TEXT];
+	uint64_t address; /* of PLACE */
 };
 
 struct found {
@@ -55,6 +62,11 @@ struct found {
 	uint32_t line;
 	uint8_t inlined, has_symbol, has_source;
 	uint32_t symbol, source; /* where they stand in the message */
+};
+
+struct line {
+	uint32_t line; /* 0: not known */
+	uint32_t source;
 };
 
 struct kl_elf_process {
@@ -178,6 +190,53 @@ static size_t answer_find(struct kl_elf_names *names, const struct request *requ
 	return length;
 }
 
+/* Where a file's name stands already, or 0. */
+static uint32_t near_source(const struct line *line, uint32_t i, const char *source,
+			    const char *message)
+{
+	for (uint32_t k = i; k > 0 && i - k < NEAR; k--)
+		if (line[k - 1].line && !strcmp(message + line[k - 1].source, source))
+			return line[k - 1].source;
+	return 0;
+}
+
+/* Fewer than were asked for if their files' names have no room. */
+static size_t answer_lines(struct kl_elf_names *names, const struct request *request, char *message)
+{
+	struct answer *answer = (struct answer *)message;
+	struct line line[KL_ELF_LINES_MAX] = {};
+	uint32_t n = request->lines < KL_ELF_LINES_MAX ? request->lines : KL_ELF_LINES_MAX;
+	size_t length = sizeof(*answer) + n * sizeof(*line);
+	const char *last = NULL;
+	uint32_t source = 0;
+
+	for (uint32_t i = 0; names && i < n && length + TEXT_BYTES <= MESSAGE_BYTES; i++) {
+		struct kl_dwarf_frame frame;
+
+		answer->n++;
+		if (!kl_elf_names_line(names, request->address[i], &frame))
+			continue;
+		/* Neighbours are mostly in one file, or in one that was there shortly before. */
+		if (frame.source != last)
+			source = near_source(line, i, frame.source, message);
+		if (!source)
+			source = add_text(message, &length, frame.source);
+		line[i] = (struct line){ frame.line, source };
+		last = frame.source;
+	}
+	memcpy(message + sizeof(*answer), line, n * sizeof(*line));
+	return length;
+}
+
+static size_t answer_place(struct kl_elf_names *names, const struct request *request, char *message)
+{
+	struct answer *answer = (struct answer *)message;
+
+	if (!names || !kl_elf_names_place(names, request->path, &answer->address))
+		answer->n = -ENOENT;
+	return sizeof(*answer);
+}
+
 static size_t answer_open(struct kl_elf_names **names, const struct request *request, int fd,
 			  char *message)
 {
@@ -207,10 +266,19 @@ static void serve(int socket)
 		memset(message, 0, sizeof(struct answer));
 		/* Should nobody be there any more who ends it. */
 		alarm(2 * ANSWER_S);
-		if (request.kind == REQUEST_OPEN)
+		switch (request.kind) {
+		case REQUEST_OPEN:
 			length = answer_open(of, &request, fd, message);
-		else
+			break;
+		case REQUEST_PLACE:
+			length = answer_place(*of, &request, message);
+			break;
+		case REQUEST_LINES:
+			length = answer_lines(*of, &request, message);
+			break;
+		default:
 			length = answer_find(*of, &request, message);
+		}
 		alarm(0);
 		if (send(socket, message, length, MSG_NOSIGNAL) < 0)
 			return;
@@ -315,7 +383,10 @@ static int send_request(const struct kl_elf_process *process, const struct reque
 /* Returns the answer's bytes, at least a whole struct, or -EPIPE; then the child has ended. */
 static ssize_t ask(struct kl_elf_process *process, const struct request *request, int fd)
 {
-	size_t bytes = offsetof(struct request, path) + strlen(request->path) + 1;
+	size_t bytes = offsetof(struct request, path) +
+		       (request->kind == REQUEST_LINES ?
+				request->lines * sizeof(request->address[0]) :
+				strlen(request->path) + 1);
 	struct pollfd wait = { .fd = process->socket, .events = POLLIN };
 	ssize_t n = send_request(process, request, bytes, fd);
 	int ready;
@@ -388,6 +459,48 @@ int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uin
 			.line = found.line,
 			.inlined = found.inlined,
 		};
+	}
+	return answer.n;
+}
+
+int kl_elf_process_place(struct kl_elf_process *process, unsigned int number, const char *name,
+			 uint64_t *address)
+{
+	struct request request = { .kind = REQUEST_PLACE, .number = number };
+	struct answer answer;
+
+	if (strlen(name) >= PATH_BYTES)
+		return -ENOENT;
+	strcpy(request.path, name);
+	if (!process->pid || ask(process, &request, -1) < 0)
+		return -EPIPE;
+	memcpy(&answer, process->message, sizeof(answer));
+	*address = answer.address;
+	return answer.n < 0 ? -ENOENT : 0;
+}
+
+int kl_elf_process_lines(struct kl_elf_process *process, unsigned int number,
+			 const uint64_t *address, unsigned int n, struct kl_elf_line *line)
+{
+	struct request request = { .kind = REQUEST_LINES, .number = number, .lines = n };
+	struct answer answer;
+	ssize_t bytes;
+
+	memcpy(request.address, address, n * sizeof(*address));
+	bytes = process->pid ? ask(process, &request, -1) : -EPIPE;
+	if (bytes < 0)
+		return -EPIPE;
+	memcpy(&answer, process->message, sizeof(answer));
+	if (answer.n < 0 || (uint32_t)answer.n > n ||
+	    sizeof(answer) + (size_t)answer.n * sizeof(struct line) > (size_t)bytes)
+		return 0;
+	for (int32_t i = 0; i < answer.n; i++) {
+		struct line found;
+
+		memcpy(&found, process->message + sizeof(answer) + (size_t)i * sizeof(found),
+		       sizeof(found));
+		line[i].source = take_text(process, (size_t)bytes, found.line, found.source);
+		line[i].line = line[i].source ? found.line : 0;
 	}
 	return answer.n;
 }

@@ -13,6 +13,13 @@
 
 #define KL_ELF_FILES_MAX 1024 /* numbers of files: from 0 */
 #define KL_ELF_FOUND_MAX 16 /* functions at one place */
+#define KL_ELF_LINES_MAX 512 /* asked for at once */
+
+/* Where an address is in the source; 0 and NULL: not known. */
+struct kl_elf_line {
+	const char *source;
+	uint32_t line;
+};
 
 struct kl_elf_process;
 
@@ -42,5 +49,17 @@ int kl_elf_process_open(struct kl_elf_process *process, unsigned int number, int
  */
 int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uint64_t place,
 			bool lines, struct kl_dwarf_frame *frame);
+
+/* As kl_elf_names_place(). Returns 0, -ENOENT, or -EPIPE as above. */
+int kl_elf_process_place(struct kl_elf_process *process, unsigned int number, const char *name,
+			 uint64_t *address);
+
+/*
+ * Lines of addresses of a file that is open, at most KL_ELF_LINES_MAX. Texts live until the next
+ * call. Returns how many from the first on were looked for, which may be fewer, 0 if the file is
+ * not open, or -EPIPE as above.
+ */
+int kl_elf_process_lines(struct kl_elf_process *process, unsigned int number,
+			 const uint64_t *address, unsigned int n, struct kl_elf_line *line);
 
 #endif /* KL_LIB_SYMBOL_ELF_PROCESS_H */

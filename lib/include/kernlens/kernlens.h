@@ -41,6 +41,7 @@
 #include <kernlens/watch.h>
 #include <kernlens/history.h>
 #include <kernlens/block.h>
+#include <kernlens/source.h>
 #include <kernlens/program.h>
 #include <kernlens/path.h>
 #include <kernlens/splice.h>

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <kernlens/block.h>
+#include <kernlens/source.h>
 #include <kernlens/splice.h>
 
 #pragma GCC visibility push(default)
@@ -24,16 +25,6 @@
 struct kl_program_wish {
 	char *path;
 	struct kl_block_want want;
-};
-
-/**
- * struct kl_program_line - where an address is in the source
- * @source: file, good until the next is asked for
- * @line: number
- */
-struct kl_program_line {
-	const char *source;
-	uint32_t line;
 };
 
 struct kl_program;
@@ -130,14 +121,16 @@ long kl_program_next(struct kl_program *program, const char *pattern, size_t *po
 int kl_program_offset(const struct kl_program *program, uint64_t address, uint64_t *offset);
 
 /**
- * kl_program_line - where an address is in the source
+ * kl_program_lines - where addresses are in the source
  * @program: opened; debug information is read the first time, in a process of its own
- * @address: of the file
- * @line: out
+ * @address: addresses of the file
+ * @n: how many
+ * @line: out, as many; names of files are good until @program is closed
  *
- * Returns false if that is not known.
+ * Returns false if there is no debug information.
  */
-bool kl_program_line(struct kl_program *program, uint64_t address, struct kl_program_line *line);
+bool kl_program_lines(struct kl_program *program, const uint64_t *address, size_t n,
+		      struct kl_source_line *line);
 
 #pragma GCC visibility pop
 

@@ -119,7 +119,7 @@ static void test_program(void)
 {
 	struct kl_program *program = kl_program_open(KL_TEST_PROGRAM);
 	struct kl_block_graph graph = {};
-	struct kl_program_line line = {};
+	struct kl_source_line line = {};
 	const char *name = NULL;
 	char text[256] = "";
 	struct kl_program_wish wish = {};
@@ -143,8 +143,8 @@ static void test_program(void)
 	unit_check(kl_program_next(program, text, &position, &name) == index &&
 			   !strcmp(name, "choose"),
 		   "it is found by an address");
-	unit_check(kl_program_line(program, graph.function.address, &line) && line.line > 0 &&
-			   strstr(line.source, "program_blocks.c"),
+	unit_check(kl_program_lines(program, &graph.function.address, 1, &line) && line.line > 0 &&
+			   strstr(line.file, "program_blocks.c"),
 		   "it has lines");
 	unit_check(!kl_program_wish_parse(&wish, "a/b:choose:post") &&
 			   !kl_program_wish_name(&wish, "choose", &graph, 1, text, sizeof(text)) &&
