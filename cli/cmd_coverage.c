@@ -16,6 +16,7 @@ enum {
 	KEY_FUNCTIONS = CLI_KEY_OWN,
 	KEY_ALL,
 	KEY_LCOV,
+	KEY_DEBUG,
 	KEY_TOP,
 	KEY_DIFF,
 	WANTS_MAX = 64,
@@ -27,7 +28,8 @@ static const struct cli_option options[] = {
 	{ KEY_ALL, "all", NULL, "every function of the kernel" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (40); 0: all" },
-	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov, a block a line" },
+	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov: by line, or block" },
+	{ KEY_DEBUG, "debug", "PATH", "for --lcov: the kernel's debug information" },
 	{ 'o', "output", "FILE", "write the table or JSON to FILE" },
 	{ KEY_DIFF, "diff", NULL, "no run: what two results of --json differ in" },
 	{},
@@ -42,10 +44,11 @@ struct coverage_run {
 	bool diff;
 	uint64_t top;
 	const char *lcov;
+	const char *debug;
 	const char *path;
 };
 
-static int write_lcov(const struct coverage_run *cr)
+static int write_lcov(struct coverage_run *cr)
 {
 	FILE *file = fopen(cr->lcov, "we");
 
@@ -80,14 +83,21 @@ static int write_result(const struct coverage_run *cr)
 static int run(struct coverage_run *cr)
 {
 	int status = cli_spliced_run(&cr->spliced, cr->want, cr->wants);
+	struct cli_source source = {};
 
+	if (!status && cr->lcov) {
+		source.kernel = kl_source_open(cr->spliced.blocks, true, cr->debug);
+		status = source.kernel ? CLI_OK : cli_library_error(-errno, NULL);
+	}
 	if (!status)
-		status = cli_coverage_read(&cr->coverage, &cr->spliced);
+		status = cli_coverage_read(&cr->coverage, &cr->spliced, cr->lcov ? &source : NULL);
 	if (!status && cr->lcov)
 		status = write_lcov(cr);
 	if (!status)
 		status = write_result(cr);
 	cli_coverage_deinit(&cr->coverage);
+	kl_source_close(source.kernel);
+	cli_source_deinit(&source);
 	return cli_spliced_end(&cr->spliced, status);
 }
 
@@ -106,6 +116,9 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 		break;
 	case KEY_LCOV:
 		cr->lcov = parser->arg;
+		break;
+	case KEY_DEBUG:
+		cr->debug = parser->arg;
 		break;
 	case KEY_TOP:
 		if (!cli_parse_unsigned(parser->arg, UINT32_MAX, &cr->top))
@@ -135,11 +148,13 @@ static int exec_coverage(const struct cli_command *self, int argc, char **argv)
 	while ((key = cli_parse(&parser)))
 		take_option(cr, &parser, key);
 	if (cr->diff) {
-		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov)
+		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov || cr->debug)
 			cli_usage_error(self,
 					"--diff compares two files of --json, and nothing else");
 		status = cli_coverage_diff(parser.words[0], parser.words[1]);
 	} else {
+		if (cr->debug && !cr->lcov)
+			cli_usage_error(self, "--debug is for --lcov");
 		if (!cr->wants == !cr->all)
 			cli_usage_error(self, "either --functions PATTERN or --all");
 		if (parser.n_words)

@@ -35,7 +35,8 @@ static void read_function(struct cli_covered_function *to, const struct cli_spli
 	}
 }
 
-int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *spliced)
+int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *spliced,
+		      struct cli_source *source)
 {
 	coverage->function = cli_alloc((spliced->functions + 1) * sizeof(*coverage->function));
 	for (size_t i = 0; i < spliced->functions; i++) {
@@ -46,6 +47,8 @@ int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *s
 			return cli_library_error(ret, NULL);
 		read_function(&coverage->function[coverage->n++], spliced, &spliced->function[i],
 			      &graph);
+		if (source)
+			cli_coverage_add_lines(coverage, &graph, source);
 		kl_block_graph_free(&graph);
 	}
 	return CLI_OK;
@@ -56,6 +59,7 @@ void cli_coverage_deinit(struct cli_coverage *coverage)
 	for (size_t i = 0; i < coverage->n; i++)
 		free(coverage->function[i].block);
 	free(coverage->function);
+	free(coverage->line);
 }
 
 /* ---------------------------------------------------------------------- table */
@@ -119,7 +123,7 @@ void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE 
 	free(sorted);
 }
 
-/* ------------------------------------------------------------- JSON and lcov */
+/* ----------------------------------------------------------------------- JSON */
 
 static json_t *json_blocks(const struct cli_covered_function *f)
 {
@@ -154,21 +158,4 @@ json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_
 				  (json_int_t)f->ran, "blocks", json_blocks(f)));
 	}
 	return json_pack("{s:o, s:o}", "functions", list, "splices", cli_spliced_json_sum(spliced));
-}
-
-void cli_coverage_lcov(const struct cli_coverage *coverage, FILE *file)
-{
-	for (size_t i = 0; i < coverage->n; i++) {
-		const struct cli_covered_function *f = &coverage->function[i];
-
-		if (!f->counted)
-			continue;
-		fprintf(file, "TN:kernlens\nSF:%s\nFN:1,%s\nFNDA:%llu,%s\nFNF:1\nFNH:%d\n", f->name,
-			f->name, (unsigned long long)f->entered, f->name, f->ran > 0);
-		for (uint32_t k = 0; k < f->n; k++)
-			if (!f->block[k].reason)
-				fprintf(file, "DA:%u,%llu\n", k + 1,
-					(unsigned long long)f->block[k].count);
-		fprintf(file, "LF:%u\nLH:%u\nend_of_record\n", f->counted, f->ran);
-	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Coverage of blocks: rows of functions and blocks, as table, JSON and for lcov. */
+/* Coverage of blocks: rows of functions, blocks and lines, as table, JSON and for lcov. */
 #ifndef KL_CLI_COVERAGE_H
 #define KL_CLI_COVERAGE_H
 
+#include "source.h"
 #include "spliced.h"
 
 /**
@@ -26,6 +27,7 @@ struct cli_covered {
  * @counted: blocks that have a count; @ran: of them, those that were passed
  * @entered: passes of the first block that has a count and is the function's first; else 0
  * @passes: of all blocks together
+ * @start: where it begins in the source, if that is known and was asked for
  */
 struct cli_covered_function {
 	const char *name;
@@ -36,21 +38,36 @@ struct cli_covered_function {
 	uint32_t ran;
 	uint64_t entered;
 	uint64_t passes;
+	struct kl_source_line start;
+};
+
+/* A line of the source, and the count of a block that has an instruction of it. */
+struct cli_covered_line {
+	struct kl_source_line at;
+	uint64_t count;
 };
 
 struct cli_coverage {
 	struct cli_covered_function *function;
 	size_t n;
+	struct cli_covered_line *line;
+	size_t lines, room;
 };
 
 /**
  * cli_coverage_read - put a run's counts into rows
  * @coverage: zeroed
  * @spliced: run; must outlive @coverage
+ * @source: lines of the source, which must outlive it, too; NULL: none are wanted
  *
  * Returns CLI_OK, or another status after an error message.
  */
-int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *spliced);
+int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *spliced,
+		      struct cli_source *source);
+
+/* The lines of the function that was read last. */
+void cli_coverage_add_lines(struct cli_coverage *coverage, const struct kl_block_graph *graph,
+			    struct cli_source *source);
 
 void cli_coverage_deinit(struct cli_coverage *coverage);
 
@@ -59,8 +76,11 @@ void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE 
 
 json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_spliced *spliced);
 
-/* A record for each function: its blocks are lines, numbered from 1. */
-void cli_coverage_lcov(const struct cli_coverage *coverage, FILE *file);
+/*
+ * A record for each file of the source; and one for each function without lines of the source, whose
+ * lines are its blocks, numbered from 1. Sorts the lines.
+ */
+void cli_coverage_lcov(struct cli_coverage *coverage, FILE *file);
 
 /**
  * cli_coverage_diff - what ran in one of two runs only

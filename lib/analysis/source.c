@@ -62,7 +62,7 @@ struct kl_source *kl_source_open(const struct kl_blocks *blocks, bool running, c
 	s->blocks = blocks;
 	s->running = running;
 	if (!debug || !stat(debug, &about)) {
-		kl_source_files_init(&s->files, debug, debug && S_ISDIR(about.st_mode));
+		kl_source_files_init(&s->files, blocks, debug, debug && S_ISDIR(about.st_mode));
 		return s;
 	}
 	kl_fail_system(errno, "%s", debug);
@@ -221,6 +221,33 @@ static struct object *get_object(struct kl_source *s, const char *module)
 
 /* ------------------------------------------------------------------- lines */
 
+/* "a/./b" and "a/c/../b" are "a/b": one file has one name. */
+static int keep_name(struct kl_texts *texts, const char **name)
+{
+	char path[PATH_MAX], *to = path;
+	const char *from = *name;
+
+	if (!from || !strstr(from, "/.") || strlen(from) >= sizeof(path))
+		return kl_texts_keep(texts, name);
+	while (*from) {
+		size_t bytes = strcspn(from + 1, "/") + 1;
+		char *last;
+
+		*to = 0;
+		last = strrchr(path, '/');
+		if (!strncmp(from, "/../", 4) && to > path && last && strcmp(last, "/..") != 0) {
+			to = last;
+		} else if (strncmp(from, "/./", 3) != 0) {
+			memcpy(to, from, bytes);
+			to += bytes;
+		}
+		from += bytes;
+	}
+	*to = 0;
+	*name = path;
+	return kl_texts_keep(texts, name);
+}
+
 int kl_source_ask(struct kl_elf_process *process, unsigned int number, struct kl_texts *texts,
 		  const uint64_t *address, size_t n, struct kl_source_line *line)
 {
@@ -238,7 +265,7 @@ int kl_source_ask(struct kl_elf_process *process, unsigned int number, struct kl
 			if (found[i].source != from) {
 				from = found[i].source;
 				kept = from;
-				if (kl_texts_keep(texts, &kept))
+				if (keep_name(texts, &kept))
 					return 0;
 			}
 			line[i] = (struct kl_source_line){ kept, kept ? found[i].line : 0 };

@@ -11,19 +11,42 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include <kernlens/error.h>
+
 #include "../base/base.h"
 #include "source_file.h"
 
 #define ROOT "/usr/lib/debug"
 #define NOTES_MAX (1u << 16)
 
-void kl_source_files_init(struct kl_source_files *files, const char *debug, bool folder)
+/* As it says itself: "Linux version RELEASE (". It need not be the kernel that runs. */
+static void find_release(const struct kl_blocks *blocks, char release[KL_RELEASE_MAX])
 {
+	static const char before[] = "Linux version ";
+	char banner[sizeof(before) - 1 + KL_RELEASE_MAX] = "";
+	struct kl_symbol symbol = {};
 	struct utsname name = {};
+	char *end;
 
+	if (kl_symbols_lookup(blocks->symbols, "kernel:linux_banner", &symbol) &&
+	    !kl_text_read(blocks, symbol.address, banner, sizeof(banner) - 1) &&
+	    !strncmp(banner, before, strlen(before))) {
+		end = strchr(banner + strlen(before), ' ');
+		if (end)
+			*end = 0;
+		memcpy(release, banner + strlen(before), KL_RELEASE_MAX);
+		return;
+	}
 	uname(&name);
+	snprintf(release, KL_RELEASE_MAX, "%s", name.release);
+}
+
+void kl_source_files_init(struct kl_source_files *files, const struct kl_blocks *blocks,
+			  const char *debug, bool folder)
+{
 	*files = (struct kl_source_files){ .debug = debug, .folder = folder };
-	snprintf(files->release, sizeof(files->release), "%s", name.release);
+	find_release(blocks, files->release);
+	kl_error_clear();
 }
 
 /* ---------------------------------------------------------------- build id */

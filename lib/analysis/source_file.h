@@ -11,15 +11,18 @@
 
 #define KL_SOURCE_KERNEL_PLACE "_stext" /* is in the file, too */
 
+#define KL_RELEASE_MAX 65
+
 struct kl_source_files {
 	const char *debug; /* what the user has named, or NULL */
 	bool folder; /* it is one */
 	bool used; /* it has been */
-	char release[65];
+	char release[KL_RELEASE_MAX];
 	char refused[PATH_MAX + 256];
 };
 
-void kl_source_files_init(struct kl_source_files *files, const char *debug, bool folder);
+void kl_source_files_init(struct kl_source_files *files, const struct kl_blocks *blocks,
+			  const char *debug, bool folder);
 
 /* Of the kernel's (@module empty) or a module that is loaded. Returns false if it is not known. */
 bool kl_source_build_id(const struct kl_blocks *blocks, const char *module,

@@ -17,7 +17,7 @@
 
 /**
  * struct kl_source_line - where an address is in the source
- * @file: as the compiler was called with it, in its folder; NULL: not known
+ * @file: as the debug information has it, which may be from a folder on; NULL: not known
  * @line: number; 0: not known
  */
 struct kl_source_line {
