@@ -159,7 +159,7 @@ static size_t write_functions(const struct row *row, size_t from, size_t n, cons
 {
 	size_t to = from, hit = 0;
 
-	for (; to < n && !compare_files(row[to].file, source); to++) {
+	for (; to < n && row[to].file == source; to++) {
 		fprintf(file, "FN:%u,%s\n", row[to].line, row[to].name);
 		hit += row[to].entered > 0;
 	}
@@ -169,13 +169,16 @@ static size_t write_functions(const struct row *row, size_t from, size_t n, cons
 	return to;
 }
 
-static size_t write_lines(const struct cli_covered_line *line, size_t from, size_t n, FILE *file)
+/* The same of lines. */
+static size_t write_lines(const struct cli_coverage *coverage, size_t from, const char *source,
+			  FILE *file)
 {
 	size_t to = from, hit = 0;
 
-	for (; to < n && line[to].at.file == line[from].at.file; to++) {
-		fprintf(file, "DA:%u,%llu\n", line[to].at.line, (unsigned long long)line[to].count);
-		hit += line[to].count > 0;
+	for (; to < coverage->lines && coverage->line[to].at.file == source; to++) {
+		fprintf(file, "DA:%u,%llu\n", coverage->line[to].at.line,
+			(unsigned long long)coverage->line[to].count);
+		hit += coverage->line[to].count > 0;
 	}
 	fprintf(file, "LF:%zu\nLH:%zu\n", to - from, hit);
 	return to;
@@ -183,19 +186,19 @@ static size_t write_lines(const struct cli_covered_line *line, size_t from, size
 
 static void write_files(struct cli_coverage *coverage, FILE *file)
 {
-	size_t n, at = 0;
+	size_t n, at = 0, i = 0;
 	struct row *row = find_rows(coverage, &n);
 
 	merge_lines(coverage);
-	for (size_t i = 0; i < coverage->lines;) {
-		const char *source = coverage->line[i].at.file;
+	while (i < coverage->lines || at < n) {
+		const char *source = i < coverage->lines ? coverage->line[i].at.file : row[at].file;
 
-		/* A function without a line of its own file that was counted. */
-		while (at < n && compare_files(row[at].file, source) < 0)
-			at++;
+		/* A file may have functions, but no line that was counted, or the other way. */
+		if (at < n && compare_files(row[at].file, source) < 0)
+			source = row[at].file;
 		fprintf(file, "TN:kernlens\nSF:%s\n", source);
 		at = write_functions(row, at, n, source, file);
-		i = write_lines(coverage->line, i, coverage->lines, file);
+		i = write_lines(coverage, i, source, file);
 		fputs("end_of_record\n", file);
 	}
 	free(row);

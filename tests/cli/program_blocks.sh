@@ -29,7 +29,7 @@ for program in "$programs/program-blocks" "$programs/program-blocks-plain"; do
 	check "one that is not known is not" jq -e '[.functions[] | select(.function == "hidden").blocks[].pre.reason] |
 		.[0] == null and (.[1:] | length >= 3 and all(. == "indirect"))' "$name.blocks"
 	check "with lines of the source" jq -e '[.functions[].blocks[] |
-		select(.line > 10 and (.source | endswith("program_blocks.c")))] | length > 10' "$name.blocks"
+		select(.source.line > 10 and (.source.file | endswith("program_blocks.c")))] | length > 10' "$name.blocks"
 	kl blocks --json "$program:*"
 	cp "$work/out" "$name.all"
 
