@@ -264,7 +264,8 @@ static int print_program(struct printer *p, const char *text)
 	if (!status && !found)
 		status = cli_error(-ENOENT, "%s has no function %s", wish.path, wish.want.pattern);
 	kl_program_close(p->program);
-	p->program = p->source.program = NULL;
+	p->program = NULL;
+	p->source.program = NULL;
 	kl_program_wish_free(&wish);
 	return status;
 }

@@ -77,8 +77,8 @@ void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE 
 json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_spliced *spliced);
 
 /*
- * A record for each file of the source; and one for each function without lines of the source, whose
- * lines are its blocks, numbered from 1. Sorts the lines.
+ * A record for each file of the source; and one for each function without lines of the source,
+ * whose lines are its blocks, numbered from 1. Sorts the lines.
  */
 void cli_coverage_lcov(struct cli_coverage *coverage, FILE *file);
 

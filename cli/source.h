@@ -26,7 +26,10 @@ struct cli_source {
 	bool told;
 };
 
-/* Read the lines of a function, which is there until the next. A file that is refused is said once. */
+/*
+ * Read the lines of a function, which must be there until the next is read. A file that is refused
+ * is said once.
+ */
 void cli_source_read(struct cli_source *source, const struct kl_block_graph *graph);
 
 /* Frees what was read; @program and @kernel stay. */
@@ -35,7 +38,10 @@ void cli_source_deinit(struct cli_source *source);
 /* Of an instruction of the function that was read. NULL: it is not known. */
 const struct kl_source_line *cli_source_at(const struct cli_source *source, uint32_t instruction);
 
-/* "folder/file.c:12" of a block in @text with a blank before it, "" if it is not known. Returns @text. */
+/*
+ * "folder/file.c:12" of a block in @text with a blank before it, "" if it is not known. Returns
+ * @text.
+ */
 const char *cli_source_text(const struct cli_source *source, const struct kl_block *block,
 			    char text[CLI_SOURCE_MAX]);
 

@@ -225,7 +225,8 @@ static struct object *get_object(struct kl_source *s, const char *module)
 static int keep_name(struct kl_texts *texts, const char **name)
 {
 	char path[PATH_MAX], *to = path;
-	const char *from = *name;
+	const char *from = *name, *clean = path;
+	int ret;
 
 	if (!from || !strstr(from, "/.") || strlen(from) >= sizeof(path))
 		return kl_texts_keep(texts, name);
@@ -244,8 +245,9 @@ static int keep_name(struct kl_texts *texts, const char **name)
 		from += bytes;
 	}
 	*to = 0;
-	*name = path;
-	return kl_texts_keep(texts, name);
+	ret = kl_texts_keep(texts, &clean);
+	*name = ret ? NULL : clean;
+	return ret;
 }
 
 int kl_source_ask(struct kl_elf_process *process, unsigned int number, struct kl_texts *texts,

@@ -157,16 +157,19 @@ static int find_nothing(Dwfl_Module *module, void **own, const char *name, Dwarf
 	return -1;
 }
 
-/* Gives sections addresses, and what refers to them. */
-static void link_sections(struct kl_dwarf *d, int fd)
+/* Gives sections addresses, and what refers to them. @given: stays open. */
+static void link_sections(struct kl_dwarf *d, int given)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_debuginfo = find_nothing,
 		.section_address = dwfl_offline_section_address,
 	};
+	int fd = fcntl(given, F_DUPFD_CLOEXEC, 0);
 	Dwfl_Module *module;
 	GElf_Addr bias;
 
+	if (fd < 0)
+		return;
 	d->dwfl = dwfl_begin(&callbacks);
 	module = d->dwfl ? dwfl_report_offline(d->dwfl, "", "", fd) : NULL;
 	if (!module)
@@ -187,7 +190,7 @@ struct kl_dwarf *kl_dwarf_open(Elf *elf, int fd)
 	d->alt_fd = -1;
 	if (!gelf_getehdr(elf, &header) || header.e_type != ET_REL)
 		d->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	else if ((fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+	else
 		link_sections(d, fd);
 	if (d->dwarf && !open_alt(d) && !index_units(d))
 		return d;

@@ -475,8 +475,10 @@ int kl_elf_process_place(struct kl_elf_process *process, unsigned int number, co
 	if (!process->pid || ask(process, &request, -1) < 0)
 		return -EPIPE;
 	memcpy(&answer, process->message, sizeof(answer));
+	if (answer.n < 0)
+		return -ENOENT;
 	*address = answer.address;
-	return answer.n < 0 ? -ENOENT : 0;
+	return 0;
 }
 
 int kl_elf_process_lines(struct kl_elf_process *process, unsigned int number,

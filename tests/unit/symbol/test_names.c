@@ -126,6 +126,37 @@ static uint64_t find_call(struct kl_elf_process *process)
 	return 0;
 }
 
+/* Of the file that is open as number 7. */
+static void test_lines(struct kl_elf_process *process)
+{
+	uint64_t address[KL_ELF_LINES_MAX], begin = 0;
+	struct kl_elf_line line[KL_ELF_LINES_MAX] = {};
+	struct kl_dwarf_frame frame[ROOM];
+	unsigned int same = 0, known = 0;
+	int n;
+
+	unit_check(!kl_elf_process_place(process, 7, "main", &begin) && begin &&
+			   kl_elf_process_place(process, 7, "no_such_symbol", &begin) == -ENOENT &&
+			   kl_elf_process_place(process, 8, "main", &begin) == -ENOENT,
+		   "a symbol is found, or not");
+	for (unsigned int i = 0; i < KL_ELF_LINES_MAX; i++)
+		address[i] = begin + i;
+	n = kl_elf_process_lines(process, 7, address, KL_ELF_LINES_MAX, line);
+	unit_check(n == KL_ELF_LINES_MAX && line[0].line && line[0].source &&
+			   strstr(line[0].source, "stack_names.cc"),
+		   "lines of many addresses at once");
+	/* Texts live until the next call. */
+	for (unsigned int i = 0; i < KL_ELF_LINES_MAX; i++)
+		known += line[i].line > 0;
+	for (unsigned int i = 0; i < KL_ELF_LINES_MAX; i++) {
+		n = kl_elf_process_find(process, 7, address[i], true, frame);
+		same += n >= 0 && (n ? frame[0].line : 0) == line[i].line;
+	}
+	unit_check(known > 20 && same == KL_ELF_LINES_MAX, "the same as one by one");
+	unit_check(kl_elf_process_lines(process, 8, address, 1, line) == 0,
+		   "and none of a file that is not open");
+}
+
 static void test_process(void)
 {
 	struct kl_elf_process *process = kl_elf_process_create();
@@ -144,6 +175,7 @@ static void test_process(void)
 	unit_check(place, "says the same");
 	unit_check(kl_elf_process_find(process, 8, place, true, frame) == 0,
 		   "and nothing of a file that is not open");
+	test_lines(process);
 	first = kl_elf_process_pid(process);
 	if (first)
 		kill(first, SIGKILL);
@@ -168,6 +200,8 @@ static bool read_damaged(const char *bytes, size_t length, unsigned int *named)
 {
 	struct kl_elf_process *process = kl_elf_process_create();
 	struct kl_dwarf_frame frame[ROOM];
+	struct kl_elf_line line[KL_ELF_LINES_MAX];
+	uint64_t address[KL_ELF_LINES_MAX];
 	char id[KL_BUILD_ID_TEXT];
 	int n = kl_elf_process_open(process, 0, make_file(bytes, length), NULL, id);
 
@@ -176,6 +210,10 @@ static bool read_damaged(const char *bytes, size_t length, unsigned int *named)
 		for (int i = 0; i < n; i++)
 			*named += frame[i].symbol && *frame[i].symbol;
 	}
+	for (unsigned int i = 0; i < KL_ELF_LINES_MAX; i++)
+		address[i] = 0x1000 + 4 * i;
+	if (n >= 0 && kl_elf_process_place(process, 0, "main", &address[0]) != -EPIPE)
+		n = kl_elf_process_lines(process, 0, address, KL_ELF_LINES_MAX, line);
 	kl_elf_process_destroy(process);
 	return n == -EPIPE;
 }
