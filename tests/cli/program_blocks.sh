@@ -46,7 +46,7 @@ says out 'x7  uprobe' "with the ways through the table"
 kl blocks --dot "$program:choose"
 check "as a graph" test "$(grep -c 'style=dotted' "$work/out")" -eq 7
 kl count -e "$program:steps" -- "$program" 2 10
-says err '^ *60 .* program_blocks\.c:[0-9]+$' "the listing has counts beside blocks"
+says err '^ *60 .* cli/program_blocks\.c:[0-9]+$' "the listing has counts beside blocks"
 objcopy --only-keep-debug "$program" stripped.debug
 strip -o stripped "$program"
 objcopy --add-gnu-debuglink=stripped.debug stripped
