@@ -15,6 +15,7 @@
 #include "source/block/splice.h"
 #include "source/defined.h"
 #include "source/source.h"
+#include "task/counter.h"
 
 static int __init kernlens_init(void)
 {
@@ -24,9 +25,12 @@ static int __init kernlens_init(void)
 	error = kl_source_init();
 	if (error)
 		return error;
-	error = kl_sessions_init();
+	error = kl_counters_init();
 	if (error)
 		goto deinit_source;
+	error = kl_sessions_init();
+	if (error)
+		goto deinit_counters;
 	error = kl_stacks_init();
 	if (error)
 		goto deinit_sessions;
@@ -58,6 +62,8 @@ deinit_fire:
 	kl_stacks_deinit();
 deinit_sessions:
 	kl_sessions_deinit();
+deinit_counters:
+	kl_counters_deinit();
 deinit_source:
 	kl_source_deinit();
 	return error;
@@ -72,6 +78,7 @@ static void __exit kernlens_exit(void)
 	kl_fire_deinit();
 	kl_stacks_deinit();
 	kl_sessions_deinit();
+	kl_counters_deinit();
 	kl_source_deinit();
 	/* Freed sessions' actions and probes' arrays, freed after a grace period. */
 	rcu_barrier();

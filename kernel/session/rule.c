@@ -14,6 +14,7 @@
 #include "../handler/handler.h"
 #include "../handler/table.h"
 #include "../source/source.h"
+#include "../task/counter.h"
 #include "flag_time.h"
 #include "program.h"
 #include "session.h"
@@ -79,20 +80,24 @@ static u32 count_arguments(const struct kl_abi_op *ops, u32 n_ops)
 	return most;
 }
 
-/* Call traces that a program reads: may it, and will there be room? */
-static int prepare_stacks(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops,
-			  struct kl_error *why)
+/* Call traces and counters that a program reads: may it, and can they be had? */
+static int prepare_variables(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops,
+			     struct kl_error *why)
 {
 	char reason[KL_ERROR_TEXT_MAX];
 	int error = 0;
 
 	for (u32 i = 0; i < n_ops && !error; i++) {
-		if (ops[i].code != KL_OP_VARIABLE || !kl_stack_is_variable(ops[i].imm))
+		bool is_counter = kl_counter_is_variable(ops[i].imm);
+
+		if (ops[i].code != KL_OP_VARIABLE ||
+		    !(is_counter || kl_stack_is_variable(ops[i].imm)))
 			continue;
 		if (kl_variable_absent(ops[i].imm, s->may, reason) == KL_ABSENT_DENIED)
 			return kl_fail(why, -EPERM, "%s", reason);
 		mutex_lock(&s->lock);
-		error = kl_stacks_prepare(s, why);
+		error = is_counter ? kl_counters_prepare(s, ops[i].imm, why) :
+				     kl_stacks_prepare(s, why);
 		mutex_unlock(&s->lock);
 	}
 	return error;
@@ -155,7 +160,7 @@ int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struc
 		error = PTR_ERR(made);
 		goto free_data;
 	}
-	error = prepare_stacks(s, ops, p->n_ops, why) ?: kl_flag_prepare(s, ops, p->n_ops, why);
+	error = prepare_variables(s, ops, p->n_ops, why) ?: kl_flag_prepare(s, ops, p->n_ops, why);
 	if (!error)
 		error = store_program(s, made, count_arguments(ops, p->n_ops), &p->id, why);
 	if (error)

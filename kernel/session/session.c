@@ -170,7 +170,7 @@ static void free_session(struct kref *ref)
 	kl_splices_destroy(s);
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
-	kl_variables_destroy(s->variables);
+	kl_variables_deinit(s);
 	kl_latency_destroy(s->latency);
 	kl_stacks_destroy(s->stacks);
 	kl_taskset_destroy(s->tasks);

@@ -139,6 +139,7 @@ struct kl_stack_limits {
  * @news: what its owner is to know at once
  * @variables: what records carry beside the task, or NULL; constant once started
  * @stacks: its call traces; NULL until something asks for them
+ * @counters: those that it wants counted; NULL until something asks for one
  * @latency: its latency profile, or NULL; constant once started
  * @single: with which variables are read that belong to no record
  *
@@ -179,6 +180,7 @@ struct kl_session {
 	struct kl_news news;
 	struct kl_variables *variables;
 	struct kl_stacks *stacks;
+	struct kl_session_counters *counters;
 	struct kl_latency *latency;
 	struct kl_variable_slot single;
 

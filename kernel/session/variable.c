@@ -10,6 +10,7 @@
 #include <linux/string.h>
 
 #include "../compat/clock.h"
+#include "../task/counter.h"
 #include "program.h"
 #include "session.h"
 #include "stack.h"
@@ -168,6 +169,12 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 		if (kl_stacks_prepare(s, why))
 			return -ENOMEM;
 		v->walks = true;
+	}
+	if (kl_counter_is_variable(id)) {
+		int error = kl_counters_prepare(s, id, why);
+
+		if (error)
+			return error;
 	}
 	add_half(s, v, i, row, false);
 	v->slot[v->of[i].slot].is_text = row->more;
@@ -352,6 +359,15 @@ static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
 	return 0;
 }
 
+/* No probe uses it any more; NULL is fine. */
+static void destroy_variables(struct kl_variables *v)
+{
+	if (!v)
+		return;
+	free_percpu(v->known);
+	kfree(v);
+}
+
 static struct kl_variables *
 make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct kl_error *why)
 {
@@ -381,20 +397,18 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 	}
 	if (!error)
 		return v;
-	kl_variables_destroy(v);
+	destroy_variables(v);
 	return ERR_PTR(error);
 }
 
 /**
- * kl_variables_destroy - free what a session has beside the task
- * @v: no probe uses it any more; NULL is fine
+ * kl_variables_deinit - free what a session has beside the task
+ * @s: the session; no probe reads for it any more
  */
-void kl_variables_destroy(struct kl_variables *v)
+void kl_variables_deinit(struct kl_session *s)
 {
-	if (!v)
-		return;
-	free_percpu(v->known);
-	kfree(v);
+	destroy_variables(s->variables);
+	kl_counters_destroy(s->counters);
 }
 
 /* What records of a CPU need at once; @v is NULL if there are no variables. */
@@ -431,7 +445,7 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 		error = PTR_ERR_OR_ZERO(v);
 	}
 	if (!error) {
-		kl_variables_destroy(s->variables);
+		destroy_variables(s->variables);
 		s->variables = v;
 		for_each_possible_cpu(cpu)
 			set_known(per_cpu_ptr(s->cpu, cpu), v, cpu);
@@ -505,13 +519,19 @@ bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
 u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 {
 	const struct kl_variable_row *row = readable_row(s, id);
+	u64 value;
 
 	if (!row || row->more) {
 		*fault |= id >= kl_variable_count || kl_variable_rows[id].lacks() ||
 			  !kl_variable_rows[id].read || kl_variable_rows[id].more;
 		return 0;
 	}
-	return row->read(&s->single, current);
+	value = row->read(&s->single, current);
+	if (unlikely(value == KL_UNCOUNTED) && kl_counter_is_variable(id)) {
+		*fault = true;
+		return 0;
+	}
+	return value;
 }
 
 /**

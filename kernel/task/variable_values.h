@@ -35,6 +35,8 @@
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>
 
+#include "counter.h"
+
 /* ------------------------------------------- what a kernel or CPU may lack */
 
 /* A row's `needs`: NULL if it is there, else why not. */
@@ -68,6 +70,13 @@ KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
 	 "this processor counts instructions only for perf (it has no IRPERF)")
 KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
 	 "this processor shows no temperature (DTHERM); virtual ones mostly do not")
+
+#define KL_LACKS_COUNTER(name, type, config, perf_name)     \
+	static inline const char *kl_lacks_##name(void)     \
+	{                                                   \
+		return kl_counter_lacks(KL_COUNTER_##name); \
+	}
+KL_COUNTERS(KL_LACKS_COUNTER)
 
 /* -------------------------------------------------------------- who it is */
 

@@ -43,6 +43,8 @@ static const struct kl_word settings[] = {
 #undef KL_SETTING
 };
 
+static const struct kl_word counters[] = { { ~0ull, "uncounted" } };
+
 static const struct kl_word fault_none[] = { { 0, "0" } };
 static const struct kl_word faults[] = {
 	{ 0x1, "OOM" },		 { 0x2, "SIGBUS" },	     { 0x4, "MAJOR" },
@@ -202,6 +204,7 @@ const struct kl_words kl_words_kernel[KL_FORMAT_COUNT] = {
 	[KL_FORMAT_sock_state] = { CHOICE(tcp_states, ~0ull) },
 	[KL_FORMAT_sock_proto] = { CHOICE(protocols, ~0ull) },
 	[KL_FORMAT_setting] = { CHOICE(settings, ~0ull) },
+	[KL_FORMAT_counter] = { CHOICE(counters, ~0ull) },
 	[KL_FORMAT_vm_fault] = { CHOICE(fault_none, ~0ull), FLAGS(faults) },
 };
 
