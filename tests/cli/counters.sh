@@ -57,6 +57,25 @@ check "time passes from block to block" jq -e -s 'length > 5 and
 	([group_by(.cpu)[] | [.[].variables.cpu_clock] as $n |
 		range(1; $n | length) | $n[.] > $n[. - 1]] | all)' out
 
+# A CPU that goes takes its events along; until they are made again nothing old is told.
+if [[ -w /sys/devices/system/cpu/cpu1/online ]]; then
+	kl record -q --no-dump -a -e sched_switch -v cpu_context_switches -o gone -- bash -c '
+		cd /sys/devices/system/cpu/cpu1 && ls / && echo 0 >online && echo 1 >online && sleep 0.5
+		taskset -c 1 bash -c "for i in 1 2 3 4 5; do sleep 0.01; done"'
+	expect "record -v of a counter while a CPU goes and comes back" 0
+	kl print gone
+	says out '^\[[0-9.]+\] 001 .*cpu_context_switches=uncounted' "what is not counted is said so"
+	silent out '^\[[0-9.]+\] 000 .*cpu_context_switches=uncounted' "of that CPU only"
+	kl print gone --json
+	# shellcheck disable=SC2016 # for jq
+	check "and then it goes on from where it was" jq -e -s '
+		[.[] | select(.cpu == 1)] | (.[-1].variable_meanings == null) and
+		([.[] | select(.variable_meanings == null) | .variables.cpu_context_switches] as $n |
+			$n == ($n | sort) and ($n | length) > 10)' out
+else
+	skip "a CPU that goes" "there is but one"
+fi
+
 # With the last session perf's static keys are off again; what is left would keep the module.
 check "without a session the module can be unloaded" rmmod kernlens
 check "and loaded" insmod "$(realpath "$here/../../build/$(uname -r)/kernlens.ko")"
