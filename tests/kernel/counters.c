@@ -23,8 +23,10 @@ enum {
 struct counted {
 	u64 first[2];
 	u64 last[2];
+	u64 floor[2]; /* of the record before the last that was not less than its own */
 	u64 records;
 	u64 uncounted;
+	u64 overtaken;
 	u64 backwards;
 	bool after; /* counted again behind the last that was not */
 };
@@ -92,6 +94,21 @@ static void fire(int stimulus, u64 records, u32 cpus)
 
 /* ---------------------------------------------------------------- reading */
 
+/*
+ * A record that has interrupted another takes its room before it reads: one that interrupts it
+ * in between is behind it and tells less, but no less than the record before both.
+ */
+static void take_value(struct counted *c, u32 i, u64 value)
+{
+	if (value >= c->last[i])
+		c->floor[i] = c->last[i];
+	else if (value >= c->floor[i])
+		c->overtaken++;
+	else
+		c->backwards++;
+	c->last[i] = value;
+}
+
 static void take_values(struct counted *c, const u64 value[2])
 {
 	if (value[0] == UNCOUNTED || value[1] == UNCOUNTED) {
@@ -102,8 +119,8 @@ static void take_values(struct counted *c, const u64 value[2])
 	c->after = true;
 	if (!c->records++)
 		memcpy(c->first, value, sizeof(c->first));
-	c->backwards += value[0] < c->last[0] || value[1] < c->last[1];
-	memcpy(c->last, value, sizeof(c->last));
+	take_value(c, 0, value[0]);
+	take_value(c, 1, value[1]);
 }
 
 static void take_block(struct counted *counted, const struct kl_abi_block *block)
@@ -154,6 +171,7 @@ static struct counted sum_of(const struct counted *counted, u32 cpus)
 		sum.records += counted[i].records;
 		sum.uncounted += counted[i].uncounted;
 		sum.backwards += counted[i].backwards;
+		sum.overtaken += counted[i].overtaken;
 		sum.after &= counted[i].after;
 		sum.last[1] += counted[i].last[1];
 	}
@@ -215,20 +233,22 @@ static void test_contexts(int stimulus, u64 records, u32 cpus)
 		slowest = one < slowest ? one : slowest;
 		fastest = counted[i].last[0] > fastest ? counted[i].last[0] : fastest;
 	}
-	tap_result(sum.records > records / 2 && !sum.uncounted && !sum.backwards,
+	tap_result(sum.records > records / 2 && !sum.uncounted && !sum.backwards &&
+			   sum.overtaken <= sum.records / 1000,
 		   "in no context a counter goes back or is not counted",
-		   "%llu records, %llu uncounted, %llu backwards", (unsigned long long)sum.records,
-		   (unsigned long long)sum.uncounted, (unsigned long long)sum.backwards);
+		   "%llu records, %llu uncounted, %llu backwards, %llu overtaken",
+		   (unsigned long long)sum.records, (unsigned long long)sum.uncounted,
+		   (unsigned long long)sum.backwards, (unsigned long long)sum.overtaken);
 	tap_result(slowest > 0 && fastest <= ns, "the clock of no CPU is ahead of the machine's",
 		   "%llu to %llu ns in %llu", (unsigned long long)slowest,
 		   (unsigned long long)fastest, (unsigned long long)ns);
 	tap_result(sum.last[1] > 0 && sum.last[1] <= switches,
 		   "context switches are no more than /proc/stat has counted", "%llu, not %llu",
 		   (unsigned long long)sum.last[1], (unsigned long long)switches);
-	printf("# %llu records, clocks %llu to %llu of %llu ns, %llu of %llu switches\n",
-	       (unsigned long long)sum.records, (unsigned long long)slowest,
-	       (unsigned long long)fastest, (unsigned long long)ns, (unsigned long long)sum.last[1],
-	       (unsigned long long)switches);
+	printf("# %llu records, %llu overtaken, clocks %llu to %llu of %llu ns, %llu of %llu switches\n",
+	       (unsigned long long)sum.records, (unsigned long long)sum.overtaken,
+	       (unsigned long long)slowest, (unsigned long long)fastest, (unsigned long long)ns,
+	       (unsigned long long)sum.last[1], (unsigned long long)switches);
 	close(fd);
 }
 
