@@ -363,7 +363,8 @@ int main(int argc, char **argv)
 		int status;
 
 		waitpid(workers[i], &status, 0);
-		tap.failures += status != 0;
+		if (status)
+			tap_result(false, "a worker ends as it should", "worker %u: %#x", i, status);
 	}
 	return tap_end();
 }
