@@ -373,6 +373,11 @@ static int add_uprobe(struct kl_plan *plan, struct kl_plan_place *place, const c
 	int ret;
 
 	snprintf(symbol, sizeof(symbol), "%.*s", (int)spec->symbol.length, spec->symbol.text);
+	if (!(plan->may & KL_MAY_HOOK_FUNCTIONS))
+		return kl_fail(EPERM,
+			       "uprobes need CAP_SYS_ADMIN; block:%s:%s#0 is where it begins, in "
+			       "processes of your own",
+			       path, symbol);
 	ret = kl_elf_file_offset(path, symbol, &offset);
 	if (ret)
 		return ret;

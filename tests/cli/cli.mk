@@ -20,7 +20,7 @@ CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
 
 cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names \
 	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain \
-	$(CLI_TESTS)/program-splice
+	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw
 
 $(CLI_TESTS)/program-blocks: tests/cli/program_blocks.c
 	@mkdir -p $(@D)
@@ -39,6 +39,10 @@ $(CLI_TESTS)/program-splice: tests/cli/program_splice.c $(CLI_TESTS)/libsplice.s
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -fPIE -pie -pthread -rdynamic \
 		-o $@ $< -L$(CLI_TESTS) -lsplice '-Wl,-rpath,$$ORIGIN'
+
+$(CLI_TESTS)/program-throw: tests/cli/program_throw.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -o $@ $<
 
 $(CLI_TESTS)/stack-names: tests/cli/stack_names.cc
 	@mkdir -p $(@D)

@@ -38,6 +38,9 @@ for program in "$programs/program-blocks" "$programs/program-blocks-plain"; do
 	done
 	same_counts "${program##*/}" 8 "$program" 4 240
 done
+events=(-e "block:$programs/program-throw:throw_some" -e "block:$programs/program-throw:pass_on"
+	-e "block:$programs/program-throw:take_all")
+same_counts "functions that throw" 4 "$programs/program-throw" 200
 events=(-e "block:$splice:work" -e "block:$splice:leaf" -e "block:$splice:turn" -e "block:$library:library_work")
 same_counts "a library" 0 "$splice" once 300
 check "it is counted, too" jq -e '."library_work#0" == 300' splices.json

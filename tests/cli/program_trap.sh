@@ -37,6 +37,9 @@ same_records "blocks of a program and its library" "$splice" once 50
 same_records "children" "$splice" fork 20 3
 same_records "a new program" "$splice" exec 20
 same_records "a program started by vfork" "$splice" vfork 20
+throw=$programs/program-throw
+events=(-e "block:$throw:throw_some#0" -e "block:$throw:pass_on#0" -e "block:$throw:take_all#0")
+same_records "functions that throw" "$throw" 100
 events=(-e "block:$splice:work#0" -e "block:$splice:work#0:post" -e "block:$splice:work#3:post")
 same_records "ends of blocks" "$splice" once 50
 
@@ -62,6 +65,9 @@ kl_nobody print own/mixed
 check "they are in one trace with system calls" awk '/work#0/ { w++ } /syscall_entry_exit_group/ { s++ }
 	END { exit !(w == 20 && s == 1) }' "$work/out"
 
+kl_nobody record --force -o own/none -e "uprobe:$splice:work" -- "$splice" once 5
+expect "a uprobe" 1
+says err "block:$splice:work#0 is where it begins" "says what can be had"
 kl_nobody record --force -o own/none -u 65534 -e "block:$splice:work#0"
 expect "no process is named" 2
 kl_nobody record --force -o own/none -e "block:$splice:work#0" -p 1

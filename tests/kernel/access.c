@@ -364,7 +364,8 @@ int main(int argc, char **argv)
 
 		waitpid(workers[i], &status, 0);
 		if (status)
-			tap_result(false, "a worker ends as it should", "worker %u: %#x", i, status);
+			tap_result(false, "a worker ends as it should", "worker %u: %#x", i,
+				   status);
 	}
 	return tap_end();
 }
