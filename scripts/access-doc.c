@@ -338,9 +338,10 @@ static void put_latency(void)
 
 static void put_limits(void)
 {
-	printf("Without CAP_PERFMON a session defines at most %u events, those by ptrace not counted, "
-	       "and %u\nticks a second.\n",
-	       KL_DEFINED_UNPRIVILEGED_MAX, KL_DEFINED_UNPRIVILEGED_HZ);
+	printf("Without CAP_PERFMON a session defines at most %u events, %u more by ptrace, "
+	       "and\n%u ticks a second.\n",
+	       KL_DEFINED_UNPRIVILEGED_MAX, KL_DEFINED_UNPRIVILEGED_TRAPS,
+	       KL_DEFINED_UNPRIVILEGED_HZ);
 }
 
 static void put_intro(void)

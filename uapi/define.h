@@ -196,7 +196,8 @@ enum kl_source_kind {
  * How a process fires an event itself: it comes to a breakpoint that is followed by these bytes, in
  * 64-bit code, and goes on behind them, no register changed. Nothing happens if there is no such
  * event, if it is not used now, or if the process is not one that the session's owner may trace
- * without privilege. Who runs it keeps KL_MMAP_KEEP mapped: without the module it would be killed.
+ * without privilege. It lies in one page, as only what can be read at once is known. Who runs it
+ * keeps KL_MMAP_KEEP mapped: without the module it would be killed.
  */
 #define KL_TRAP_OPCODE 0xcc
 #define KL_TRAP_MAGIC 0x7472617073736c6bull
@@ -207,6 +208,7 @@ struct kl_abi_trap {
 	__u32 session;
 	__u32 event;
 	__s32 from; /* here + this is where the program is taken to be */
+	__u32 text; /* the first bytes that are there, for call traces; 0: as in memory */
 } __attribute__((packed));
 
 #define KL_BLOCK_FLAGS 16

@@ -195,8 +195,8 @@ _Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
 	 ((__u64)(index) * (block_bytes)))
 
 /*
- * mmap offset on the device, by whoever has a session there or is attached to one: a page that can
- * only be mapped, PROT_NONE and MAP_SHARED, and keeps module and session for as long as it is.
+ * mmap offset on the device: a page that can only be mapped, PROT_NONE and MAP_SHARED, and keeps
+ * the module for as long as it is.
  */
 #define KL_MMAP_KEEP (4ull << KL_MMAP_REGION_SHIFT)
 

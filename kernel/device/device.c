@@ -14,7 +14,6 @@
 #include <linux/uaccess.h>
 
 #include "../compat/clock.h"
-#include "../compat/vm.h"
 #include "../handler/external.h"
 #include "../latency/latency.h"
 #include "../session/later.h"
@@ -159,7 +158,7 @@ static int adopt_session(struct kl_client *client, struct kl_session *s, bool cr
 		return PTR_ERR(s);
 	client->creator = creator;
 	client->changes = creator || kl_access_may_change(s, client->cred, client->may);
-	/* Pairs with device_poll and device_mmap, which take no lock. */
+	/* Pairs with device_poll, which takes no lock. */
 	smp_store_release(&client->session, s);
 	return 0;
 }
@@ -509,26 +508,12 @@ static __poll_t device_poll(struct file *file, poll_table *table)
 	return kl_news_number(s) == READ_ONCE(client->seen) ? 0 : EPOLLPRI;
 }
 
-/* There is nothing to be had: who touches it gets SIGBUS. */
-static const struct vm_operations_struct keep_vm_ops = {};
-
-/* The mapping keeps the file, which keeps session and module. As device_poll. */
 static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct kl_client *client = file->private_data;
+	const struct kl_client *client = file->private_data;
 
-	/* Pairs with adopt_session. */
-	if (!smp_load_acquire(&client->session))
-		return -ENOTCONN;
-	if (vma->vm_pgoff != KL_MMAP_KEEP >> PAGE_SHIFT || vma_pages(vma) != 1 ||
-	    !(vma->vm_flags & VM_SHARED))
-		return -EINVAL;
-	if (vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC))
-		return -EACCES;
-	kl_vm_flags_clear(vma, VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC);
-	kl_vm_flags_set(vma, VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
-	vma->vm_ops = &keep_vm_ops;
-	return 0;
+	/* One that has a session would keep that. */
+	return client->session ? -EBUSY : kl_keep_mmap(vma);
 }
 
 static int device_open(struct inode *inode, struct file *file)

@@ -8,8 +8,12 @@
 
 #include "../session/session.h"
 
+struct vm_area_struct;
+
 int kl_device_init(void);
 void kl_device_deinit(void);
+
+int kl_keep_mmap(struct vm_area_struct *vma);
 
 int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl_error *why);
 

@@ -41,6 +41,7 @@ enum kl_variable_access {
 
 /* What an owner without KL_MAY_SEE_ALL may define in a session. */
 #define KL_DEFINED_UNPRIVILEGED_MAX 256 /* events */
+#define KL_DEFINED_UNPRIVILEGED_TRAPS 8192 /* beside them */
 #define KL_DEFINED_UNPRIVILEGED_HZ 1000 /* ticks a second, together */
 
 /* Is there a right missing? */

@@ -31,30 +31,9 @@ MODULE_PARM_DESC(buffer_mb_per_user, "MiB of buffers that a user without privile
 
 static DEFINE_MUTEX(sessions_lock);
 static LIST_HEAD(sessions);
-static u32 last_id;
+static DEFINE_XARRAY_ALLOC1(ids);
+static u32 next_id;
 static int hotplug_state;
-
-/**
- * kl_fail - note why a call fails
- * @why: where to; may be NULL
- * @error: negative errno
- * @format: one sentence for the user, without a dot
- * @...: what @format takes
- *
- * Returns @error.
- */
-int kl_fail(struct kl_error *why, int error, const char *format, ...)
-{
-	va_list args;
-
-	if (!why)
-		return error;
-	why->error = error;
-	va_start(args, format);
-	vscnprintf(why->text, sizeof(why->text), format, args);
-	va_end(args);
-	return error;
-}
 
 static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 {
@@ -180,6 +159,8 @@ static void free_session(struct kref *ref)
 	kvfree(rcu_dereference_protected(s->actions, true));
 	put_cred(s->owner);
 	mutex_destroy(&s->lock);
+	if (s->id)
+		xa_erase(&ids, s->id);
 	kfree(s);
 }
 
@@ -206,9 +187,11 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a session"));
 	cpus_read_lock();
 	mutex_lock(&sessions_lock);
-	s->id = ++last_id;
 	if (!(may & KL_MAY_SEE_ALL))
 		error = check_limits(cred, &wish, why);
+	/* Not soon again: what a process still fires was for who had it before. */
+	if (!error && xa_alloc_cyclic(&ids, &s->id, s, xa_limit_32b, &next_id, GFP_KERNEL) < 0)
+		error = kl_fail(why, -ENOMEM, "no memory for a session");
 	if (!error)
 		error = kl_buffer_create(s, why);
 	if (!error)

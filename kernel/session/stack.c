@@ -52,17 +52,19 @@ static u32 level(void)
 
 /**
  * kl_stack_begin - call traces of the event that is fired next begin at a place
- * @regs: of the place, in the kernel
+ * @regs: of the place
+ * @text: as in struct kl_stack_start
  *
  * Those of what interrupts it do not. Returns what to give to kl_stack_end(). Context: any,
  * preemption off in between.
  */
-struct kl_stack_start kl_stack_begin(struct pt_regs *regs)
+struct kl_stack_start kl_stack_begin(struct pt_regs *regs, u32 text)
 {
 	struct kl_stack_start before = *this_cpu_ptr(&stack_start);
 
 	/* Who interrupts this puts back what it has found. */
 	this_cpu_write(stack_start.regs, regs);
+	this_cpu_write(stack_start.text, text);
 	this_cpu_write(stack_start.level, level() + 1);
 	return before;
 }
@@ -74,6 +76,7 @@ struct kl_stack_start kl_stack_begin(struct pt_regs *regs)
 void kl_stack_end(struct kl_stack_start before)
 {
 	this_cpu_write(stack_start.level, before.level);
+	this_cpu_write(stack_start.text, before.text);
 	this_cpu_write(stack_start.regs, before.regs);
 }
 
@@ -178,16 +181,18 @@ static bool is_return_address(u64 address)
 /*
  * At the first instructions of a function, and at its last, the frame pointer is the
  * caller's, so the next frame would be the caller's caller: the return address is on
- * the stack. A uprobe has an int3 for the first byte.
+ * the stack. A uprobe has an int3 for the first byte; who fires by a trap says what was there.
  */
 static u32 return_at_edge(const struct pt_regs *regs, u64 *frame)
 {
+	u32 first = start_registers() == regs ? this_cpu_read(stack_start.text) : 0;
 	u64 code, from = regs->sp;
-	u32 first;
 
-	if (!kl_user_copy(&code, regs->ip, sizeof(code)))
-		return 0;
-	first = (u32)code;
+	if (!first) {
+		if (!kl_user_copy(&code, regs->ip, sizeof(code)))
+			return 0;
+		first = (u32)code;
+	}
 	if ((first & 0xffffff) == 0xe58948) /* mov %rsp, %rbp: behind the push */
 		from += sizeof(u64);
 	else if (first != 0xfa1e0ff3 && first != 0xfa1e0fcc && /* endbr64 */

@@ -28,13 +28,15 @@ DECLARE_PER_CPU(unsigned long, kl_stack_function);
  * struct kl_stack_start - where call traces begin, if not with who has called the module
  * @regs: of the place
  * @level: of what has come to it, from 1; 0: none
+ * @text: of a program, the first bytes that are there; 0: those that are in memory
  */
 struct kl_stack_start {
 	struct pt_regs *regs;
 	u32 level;
+	u32 text;
 };
 
-struct kl_stack_start kl_stack_begin(struct pt_regs *regs);
+struct kl_stack_start kl_stack_begin(struct pt_regs *regs, u32 text);
 void kl_stack_end(struct kl_stack_start before);
 
 static __always_inline struct pt_regs *kl_tick_registers(void)

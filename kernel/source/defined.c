@@ -142,6 +142,10 @@ static int check_limits(const struct kl_session *s, const struct kl_defined_tabl
 	if (table->hooks + hooks > KL_DEFINED_UNPRIVILEGED_MAX)
 		return kl_fail(why, -ENOSPC, "without CAP_PERFMON a session may define %u events",
 			       KL_DEFINED_UNPRIVILEGED_MAX);
+	if (table->n - table->hooks + n - hooks > KL_DEFINED_UNPRIVILEGED_TRAPS)
+		return kl_fail(why, -ENOSPC,
+			       "without CAP_PERFMON a session may have %u events of processes",
+			       KL_DEFINED_UNPRIVILEGED_TRAPS);
 	if (table->hz + hz > KL_DEFINED_UNPRIVILEGED_HZ)
 		return kl_fail(why, -EPERM,
 			       "without CAP_PERFMON a session may have %u ticks a second",
@@ -244,12 +248,13 @@ void kl_defined_destroy(struct kl_session *s)
 	mutex_lock(&tables_lock);
 	list_del(&table->list);
 	mutex_unlock(&tables_lock);
+	/* These may still be looked for: before what is found is freed. */
+	kl_traps_destroy(s);
 	kl_hooks_destroy(&table->functions);
 	kl_hooks_destroy(&table->returns);
 	kl_returns_destroy(table);
 	list_for_each_entry_safe(batch, next, &table->batches, list)
 		destroy_batch(batch);
-	kl_traps_destroy(table);
 	free_percpu(table->missed);
 	mutex_destroy(&table->lock);
 	kfree(table);

@@ -59,6 +59,7 @@ u32 kl_defined_number(const struct kl_session *s);
 u32 kl_defined_attached(const struct kl_session *s);
 u64 kl_defined_missed(const struct kl_session *s);
 bool kl_defined_trap_fire(struct pt_regs *regs);
+void kl_traps_expect(bool more);
 bool kl_defined_is_tick(const struct kl_session *s, u32 id);
 
 int kl_defined_init(void);

@@ -80,7 +80,7 @@ static noinline void fire_with_stack(const struct kl_defined *d, const struct kl
 		.cs = __KERNEL_CS,
 		.ss = __KERNEL_DS,
 	};
-	struct kl_stack_start before = kl_stack_begin(&origin);
+	struct kl_stack_start before = kl_stack_begin(&origin, 0);
 
 	fire(d, place, regs);
 	kl_stack_end(before);

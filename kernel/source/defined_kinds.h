@@ -58,6 +58,9 @@ struct kl_defined {
 			struct kl_tick *state; /* while attached */
 		} tick;
 		struct kl_uprobe *uprobe;
+		struct {
+			bool expected;
+		} trap;
 	};
 };
 
@@ -100,7 +103,7 @@ struct kl_hooks {
  * @returns: returns; hooked at their entries
  * @missed: firings that a source had to leave out, a number a CPU
  * @traps: by id, those that processes fire, or NULL; constant once there
- * @trap_session: the session's id, if there are such, or 0
+ * @published: they can be found
  * @pool: remembers the calls that are to return; not a probe of its own
  * @pool_made: @pool is registered
  * @lock: guards what follows, and what is attached; inside the session's lock
@@ -116,7 +119,7 @@ struct kl_defined_table {
 	struct kl_hooks returns;
 	u64 __percpu *missed;
 	const struct kl_defined **traps;
-	u32 trap_session;
+	bool published;
 	struct kretprobe pool;
 	bool pool_made;
 
@@ -229,7 +232,7 @@ void kl_returns_destroy(struct kl_defined_table *table);
 
 /* defined_trap.c */
 int kl_traps_prepare(struct kl_session *s, struct kl_error *why);
-void kl_traps_destroy(struct kl_defined_table *table);
+void kl_traps_destroy(const struct kl_session *s);
 
 /* defined_tracepoint.c */
 int kl_defined_tracepoints_init(void);

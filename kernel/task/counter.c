@@ -26,20 +26,24 @@ struct counter_kind {
 	const char *lack;
 };
 
-#define KIND(name, type_, config_, perf_name_)                                 \
-	[KL_COUNTER_##name] = {                                                \
-		.type = PERF_TYPE_##type_,                                     \
-		.config = PERF_COUNT_##config_,                                \
-		.perf_name = perf_name_,                                       \
-		.lack = "this machine has no hardware counter for " perf_name_ \
-			"; virtual ones mostly have none",                     \
+static const struct counter_kind kinds[KL_COUNTER_COUNT] = {
+#define KL_COUNTER(name, type_, config_, perf)                           \
+	[KL_COUNTER_##name] = {                                          \
+		.type = PERF_TYPE_##type_,                               \
+		.config = PERF_COUNT_##config_,                          \
+		.perf_name = perf,                                       \
+		.lack = "this machine has no hardware counter for " perf \
+			"; virtual ones mostly have none",               \
 	},
-static const struct counter_kind kinds[KL_COUNTER_COUNT] = { KL_COUNTERS(KIND) };
+#include "counters.def"
+#undef KL_COUNTER
+};
 
 /* Their variables come one after the other, in the same order. */
-#define SAME_ORDER(name, type, config, perf_name) \
+#define KL_COUNTER(name, type, config, perf) \
 	static_assert(KL_VARIABLE_ID_##name - KL_VARIABLE_ID_cpu_cycles == (int)KL_COUNTER_##name);
-KL_COUNTERS(SAME_ORDER)
+#include "counters.def"
+#undef KL_COUNTER
 
 /* As found when the module was loaded; constant since. */
 static bool is_there[KL_COUNTER_COUNT] __ro_after_init;
@@ -179,18 +183,16 @@ static void take_away(enum kl_counter which, const struct cpumask *cpus)
 	int cpu;
 
 	lockdep_assert_held(&counters_lock);
-	for_each_cpu(cpu, cpus)
-	{
+	for_each_cpu(cpu, cpus) {
 		at = per_cpu_ptr(&cpu_counters, cpu);
 		at->gone = at->event[which];
 		WRITE_ONCE(at->event[which], NULL);
-		any |= at->gone != NULL;
+		any |= !!at->gone;
 	}
 	/* Readers have preemption off. */
 	if (any)
 		synchronize_rcu();
-	for_each_cpu(cpu, cpus)
-	{
+	for_each_cpu(cpu, cpus) {
 		at = per_cpu_ptr(&cpu_counters, cpu);
 		if (!at->gone)
 			continue;

@@ -71,12 +71,13 @@ KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
 KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
 	 "this processor shows no temperature (DTHERM); virtual ones mostly do not")
 
-#define KL_LACKS_COUNTER(name, type, config, perf_name)     \
+#define KL_COUNTER(name, type, config, perf_name)           \
 	static inline const char *kl_lacks_##name(void)     \
 	{                                                   \
 		return kl_counter_lacks(KL_COUNTER_##name); \
 	}
-KL_COUNTERS(KL_LACKS_COUNTER)
+#include "counters.def"
+#undef KL_COUNTER
 
 /* -------------------------------------------------------------- who it is */
 

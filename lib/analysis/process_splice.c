@@ -255,6 +255,15 @@ static bool flags_at(const struct kl_block_graph *g, uint32_t offset)
 	return true;
 }
 
+/* What a thread finds there that comes from elsewhere; 0: nothing of the function. */
+static uint32_t text_at(const struct kl_block_graph *g, uint32_t offset)
+{
+	uint32_t text = 0, left = offset < g->function.bytes ? g->function.bytes - offset : 0;
+
+	memcpy(&text, g->text + offset, left < sizeof(text) ? left : sizeof(text));
+	return text;
+}
+
 static int tier_of(const struct kl_abi_window *w)
 {
 	return w->tier == KL_SPLICE_CALL   ? KL_TIER_CALL :
@@ -284,6 +293,8 @@ static int add_patch(struct kl_keeper_file *file, const struct kl_blocks *b,
 		point[n++] = (struct kl_user_point){
 			.offset = at.begin + in->abi.offset,
 			.number = fires ? in->abi.event : f->first - file->first + in->point,
+			/* Of a call, the function that is called comes next. */
+			.text = at.tier == KL_TIER_CALL ? 0 : text_at(g, at.begin + in->abi.offset),
 			.fires = fires,
 			.flags = flags_at(g, at.begin + in->abi.offset),
 		};

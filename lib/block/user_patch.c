@@ -5,6 +5,7 @@
  * instructions would be without it, so that nobody need be waited for, or stepped.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include <kernlens/abi.h>
@@ -17,6 +18,7 @@
 #define PIECE_BYTES 48
 #define JUMP_BYTES 5
 #define BOUNCE_BYTES 2
+#define PAGE_BYTES 4096
 
 /* ------------------------------------------------------------------ collecting */
 
@@ -42,9 +44,9 @@ static void put(struct kl_user_patches *p, const void *bytes, size_t n)
 }
 
 /* Four bytes that are known when it is known where all lies. */
-static int put_fixup_from(struct kl_user_patches *p, uint8_t kind, uint64_t target, uint32_t end)
+static int add_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, size_t at,
+		     size_t end)
 {
-	static const uint8_t none[4];
 	struct kl_user_fixup *grown =
 		kl_array_grow(p->fixup, p->fixups, &p->fixup_room, sizeof(*grown));
 
@@ -52,19 +54,22 @@ static int put_fixup_from(struct kl_user_patches *p, uint8_t kind, uint64_t targ
 		return -ENOMEM;
 	p->fixup = grown;
 	grown[p->fixups++] = (struct kl_user_fixup){
-		.at = p->bytes,
-		.end = end,
+		.at = (uint32_t)at,
+		.end = (uint32_t)end,
 		.kind = kind,
 		.target = target,
 	};
-	put(p, none, sizeof(none));
 	return 0;
 }
 
-/* @more bytes end the instruction. */
+/* They are put, too; @more bytes end the instruction. */
 static int put_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, uint32_t more)
 {
-	return put_fixup_from(p, kind, target, p->bytes + 4 + more);
+	static const uint8_t none[4];
+	size_t at = p->bytes;
+
+	put(p, none, sizeof(none));
+	return add_fixup(p, kind, target, at, p->bytes + more);
 }
 
 /* An instruction begins here. */
@@ -127,21 +132,40 @@ static int put_count(struct kl_user_patches *p, const struct kl_user_point *poin
 	return ret;
 }
 
-/* struct kl_abi_trap: no register changes. Its last number is how far it is to @resume. */
+/* A trap lies in one page; patches begin with one. */
+static int put_padding(struct kl_user_patches *p, uint64_t resume)
+{
+	static const uint8_t nop = 0x90;
+	int ret = 0;
+
+	while (!ret && p->bytes % PAGE_BYTES + sizeof(struct kl_abi_trap) > PAGE_BYTES)
+		ret = put_plain(p, KL_UNDO_NOTHING, resume, &nop, 1);
+	return ret;
+}
+
+/* No register changes. `from` is how far it is to @resume. */
 static int put_trap(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
 {
-	static const uint8_t breakpoint = KL_TRAP_OPCODE;
-	static const uint64_t magic = KL_TRAP_MAGIC;
-	uint32_t begin = (uint32_t)p->bytes;
-	int ret = put_plain(p, KL_UNDO_NOTHING, resume, &breakpoint, 1);
+	struct kl_abi_trap trap = {
+		.opcode = KL_TRAP_OPCODE,
+		.magic = KL_TRAP_MAGIC,
+		.event = point->number,
+		.text = point->text,
+	};
+	size_t begin;
+	int ret = put_padding(p, resume);
 
-	if (ret)
-		return ret;
+	begin = p->bytes;
+	if (!ret)
+		ret = put_plain(p, KL_UNDO_NOTHING, resume, &trap, sizeof(trap));
+	if (!ret)
+		ret = add_fixup(p, KL_FIXUP_SESSION, 0,
+				begin + offsetof(struct kl_abi_trap, session), 0);
+	if (!ret)
+		ret = add_fixup(p, KL_FIXUP_DISTANCE, resume,
+				begin + offsetof(struct kl_abi_trap, from), begin);
 	p->fires = true;
-	put(p, &magic, sizeof(magic));
-	ret = put_fixup(p, KL_FIXUP_SESSION, 0, 0);
-	put(p, &point->number, sizeof(point->number));
-	return ret ? ret : put_fixup_from(p, KL_FIXUP_DISTANCE, resume, begin);
+	return ret;
 }
 
 static int put_point(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)

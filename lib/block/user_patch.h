@@ -89,6 +89,7 @@ struct kl_user_patches {
 struct kl_user_point {
 	uint32_t offset; /* from the function's start */
 	uint32_t number; /* of the counter, or the event's id */
+	uint32_t text; /* the first bytes that are there */
 	bool fires; /* the event, by a trap; otherwise it counts */
 	bool flags; /* are live there */
 };

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -53,38 +52,24 @@ static int share_counters(struct kl_placing *p, struct kl_remote *r)
 	return at < 0 ? (int)at : 0;
 }
 
-/* What it tells the device, where counters are going to be. */
-struct wish {
-	char path[64];
-	struct kl_abi_attach attach;
-};
-
-/*
- * As long as there are traps the module must stay: the process attaches to the session itself, if
- * it may, and maps a page. It keeps no descriptor.
- */
+/* As long as there are traps the module must stay: a page keeps it. The descriptor is not kept. */
 static int keep_module(struct kl_placing *p, struct kl_remote *r)
 {
 	uint64_t here = p->site.base + p->site.code_bytes, at = here + p->site.counter_bytes;
-	struct wish *wish = (struct wish *)p->site.set->counter;
+	char *path = (char *)p->site.set->counter;
 	int64_t fd, ret;
 
 	if (!p->file->patches.fires)
 		return 0;
-	*wish = (struct wish){
-		.path = KL_DEVICE_PATH,
-		.attach = { .size = sizeof(wish->attach), .id = p->k->session },
-	};
+	/* Where counters are going to be. */
+	memcpy(path, KL_DEVICE_PATH, sizeof(KL_DEVICE_PATH));
 	fd = kl_remote_call(r, SYS_openat, (uint64_t)AT_FDCWD, here, O_RDWR | O_CLOEXEC, 0, 0, 0);
+	memset(path, 0, sizeof(KL_DEVICE_PATH));
 	if (fd < 0)
 		return (int)fd;
-	ret = kl_remote_call(r, SYS_ioctl, (uint64_t)fd, KL_IOC_ATTACH,
-			     here + offsetof(struct wish, attach), 0, 0, 0);
-	if (ret >= 0)
-		ret = kl_remote_call(r, SYS_mmap, at, KL_PAGE_BYTES, PROT_NONE,
-				     MAP_SHARED | MAP_FIXED, fd, KL_MMAP_KEEP);
+	ret = kl_remote_call(r, SYS_mmap, at, KL_PAGE_BYTES, PROT_NONE, MAP_SHARED | MAP_FIXED, fd,
+			     KL_MMAP_KEEP);
 	kl_remote_call(r, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
-	memset(wish, 0, sizeof(*wish));
 	return ret < 0 ? (int)ret : 0;
 }
 

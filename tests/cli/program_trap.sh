@@ -60,6 +60,18 @@ says err '^ +200  block:.*:work#0 ' "and so have counts of each block"
 kl_nobody record --force -o own/stacks -e "block:$splice:work#1" -v ustack -- "$splice" once 5
 kl_nobody print own/stacks
 says out '^ +(work|reference)\+0x[1-9a-f][0-9a-f]* .*program_splice\.c:[0-9]+$' "call traces begin where the block is"
+# At a function's start the return address is not in a frame yet; memory has a jump there.
+chain=$programs/stack-chain
+events=(-e "block:$chain:chain_c#0" -e "block:$chain:chain_b#0" -e "block:$chain:chain_c#0:post" -v ustack)
+frames='/^\t/ { sub(/\+0x[0-9a-f]+/, ""); print $1 } /block:/ { print "at " $4 }'
+kl record --force -o traced "${events[@]}" -- "$chain" 3 0
+kl print traced
+awk "$frames" "$work/out" >uprobes.txt
+kl_nobody record --force -o own/traced "${events[@]}" -- "$chain" 3 0
+kl_nobody print own/traced
+awk "$frames" "$work/out" >traps.txt
+check "call traces are those of uprobes" cmp uprobes.txt traps.txt
+check "with who has called" grep -q '^chain_b$' traps.txt
 kl_nobody record --force -o own/mixed -e "block:$splice:work#0" -e syscall_entry_exit_group -- "$splice" once 5
 kl_nobody print own/mixed
 check "they are in one trace with system calls" awk '/work#0/ { w++ } /syscall_entry_exit_group/ { s++ }

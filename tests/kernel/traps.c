@@ -8,6 +8,7 @@
  */
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "defined.h"
 #include "text.h"
@@ -15,6 +16,7 @@
 
 #define EVENTS 5000
 #define THREADS 4
+#define PIECES 4000
 #define FROM 0x1234
 #define MEMORY 16384
 #define USER_IP 65 /* of variables.def */
@@ -153,13 +155,32 @@ static void *run_traps(void *count)
 	return NULL;
 }
 
+static void start_threads(pthread_t *thread, u64 *count)
+{
+	__atomic_store_n(&stop, false, __ATOMIC_RELAXED);
+	for (u32 i = 0; i < THREADS; i++)
+		if (pthread_create(&thread[i], NULL, run_traps, &count[i]))
+			bail("thread");
+}
+
+/* Returns how often they have come to a trap. */
+static u64 stop_threads(const pthread_t *thread, const u64 *count)
+{
+	u64 sum = 0;
+
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (u32 i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		sum += count[i];
+	}
+	return sum;
+}
+
 static void test_threads(void)
 {
 	pthread_t thread[THREADS];
 	u64 count[THREADS], sum = 0;
 	struct kl_abi_stats stats;
-	pid_t child;
-	int status;
 
 	open_session();
 	d.n--;
@@ -167,16 +188,41 @@ static void test_threads(void)
 		defined_add(&d, KL_SOURCE_KIND_TRAP, 0, 0, NULL, 0, NULL);
 	make();
 	trap_of(1, d.n - 1, 0);
-	for (u32 i = 0; i < THREADS; i++)
-		pthread_create(&thread[i], NULL, run_traps, &count[i]);
+	defined_start(&d);
+	start_threads(thread, count);
+	sleep_ms(100);
+	sum = stop_threads(thread, count);
+	if (kl_stop(d.fd))
+		bail("stop");
+	stats = kl_stats(d.fd, -1);
+	tap_result(stats.written + stats.lost == sum && sum > 1000, "threads: each trap is told",
+		   "%llu written, %llu lost of %llu", (unsigned long long)stats.written,
+		   (unsigned long long)stats.lost, (unsigned long long)sum);
+	start_threads(thread, count);
 	for (u32 i = 0; i < 40; i++) {
 		defined_start(&d);
 		sleep_ms(5);
 		if (kl_stop(d.fd))
 			bail("stop");
 	}
+	sum += stop_threads(thread, count);
+	stats = kl_stats(d.fd, -1);
+	defined_read(&d);
+	tap_result(stats.written + stats.lost <= sum && !d.foreign,
+		   "while the session starts and stops: none more than there were",
+		   "%llu written, %llu lost of %llu", (unsigned long long)stats.written,
+		   (unsigned long long)stats.lost, (unsigned long long)sum);
+	close(d.fd);
+}
+
+static void test_child(void)
+{
+	pid_t child;
+	int status;
+
+	open_session();
+	make();
 	defined_start(&d);
-	sleep_ms(50);
 	child = fork();
 	if (!child) {
 		for (u64 i = 0; i < 1000; i++)
@@ -184,22 +230,36 @@ static void test_threads(void)
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
-	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-	for (u32 i = 0; i < THREADS; i++) {
-		pthread_join(thread[i], NULL);
-		sum += count[i];
-	}
-	if (kl_stop(d.fd))
-		bail("stop");
-	stats = kl_stats(d.fd, -1);
-	defined_read(&d);
-	tap_check(!status && d.seen[0] + stats.lost >= 1000 && d.seen[0] <= 1000,
-		  "a child fires what its parent does");
-	tap_result(stats.written > 1000 && stats.written + stats.lost <= sum + 1000 && !d.foreign,
-		   "threads, while the session starts and stops: none more than there were",
-		   "%llu written, %llu lost of %llu", (unsigned long long)stats.written,
-		   (unsigned long long)stats.lost, (unsigned long long)sum);
+	defined_stop(&d);
+	tap_check(!status && d.seen[0] == 1000, "a child fires what its parent does");
 	close(d.fd);
+}
+
+/* What a trap looks for goes away meanwhile: events in many pieces, which take time to be freed. */
+static void test_end(void)
+{
+	pthread_t thread[THREADS];
+	u64 count[THREADS];
+
+	for (u32 i = 0; i < 5; i++) {
+		open_session();
+		for (u32 k = 0; k < PIECES; k++) {
+			d.n = 1;
+			if (defined_make(&d))
+				bail("events: %s", kl_why(d.fd));
+		}
+		/* The first, which is freed first. */
+		trap_of(1, 0, 0);
+		defined_start(&d);
+		if (kl_stop(d.fd))
+			bail("stop");
+		start_threads(thread, count);
+		sleep_ms(20);
+		close(d.fd);
+		sleep_ms(20);
+		stop_threads(thread, count);
+	}
+	tap_check(true, "sessions end while threads fire");
 }
 
 /* ---------------------------------------------------------------------- others */
@@ -210,7 +270,10 @@ static bool dies_of(int signal, void (*fn)(void))
 	int status;
 
 	if (!child) {
-		prctl(PR_SET_DUMPABLE, 0);
+		const struct rlimit none = {};
+
+		/* Dumpable all the same: or it could not fire. */
+		setrlimit(RLIMIT_CORE, &none);
 		fn();
 		_exit(0);
 	}
@@ -343,46 +406,68 @@ static void touch(void)
 	*(volatile char *)kept = 1;
 }
 
+static int users_of_module(void)
+{
+	char text[16] = "";
+	int fd = open("/sys/module/kernlens/refcnt", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		bail("refcnt");
+	close(fd);
+	return atoi(text);
+}
+
 static void test_keeping(void)
 {
 	const int rw = PROT_READ | PROT_WRITE;
-	struct kl_abi_attach attach = { .size = sizeof(attach) };
-	int fd = kl_open();
+	struct kl_abi_session wish = {};
+	int fd = kl_open(), before;
 
-	open_session();
-	attach.id = session.id;
-	kept = map(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_SHARED);
-	tap_check(kept == MAP_FAILED && errno == ENOTCONN,
-		  "a descriptor without a session keeps nothing");
-	if (kl_call(fd, KL_IOC_ATTACH, &attach))
-		bail("attach: %s", kl_why(fd));
 	tap_check(!maps(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_PRIVATE) &&
 			  !maps(fd, KL_MMAP_KEEP, 8192, PROT_NONE, MAP_SHARED) &&
 			  !maps(fd, KL_MMAP_KEEP + 4096, 4096, PROT_NONE, MAP_SHARED) &&
 			  !maps(fd, KL_MMAP_KEEP, 4096, rw, MAP_SHARED),
-		  "nor another mapping than this");
+		  "only this can be mapped");
+	before = users_of_module();
 	kept = map(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_SHARED);
 	tap_check(kept != MAP_FAILED && mprotect(kept, 4096, rw) == -1 && errno == EACCES,
 		  "it cannot be made one that is used");
 	tap_check(dies_of(SIGSEGV, touch), "who touches it dies");
 	close(fd);
-	close(d.fd);
+	tap_check(users_of_module() == before, "it keeps the module");
 	munmap(kept, 4096);
+	tap_check(users_of_module() == before - 1, "until it is not mapped any more");
+	fd = kl_open();
+	if (kl_session(fd, &wish))
+		bail("session: %s", kl_why(fd));
+	tap_check(!maps(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_SHARED) && errno == EBUSY,
+		  "a descriptor with a session is refused: it would be kept, too");
+	close(fd);
 }
 
 int main(void)
 {
+	int fd;
+
 	code = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	if (code == MAP_FAILED || munmap(code + MEMORY - 4096, 4096))
 		bail("memory");
 	code[0] = 0;
+	/* Or traps of sessions that have gone would end us. */
+	fd = kl_open();
+	kept = map(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_SHARED);
+	if (kept == MAP_FAILED)
+		bail("the module is not kept");
+	close(fd);
 	test_other();
 	test_root();
 	become_user();
 	test_firing();
 	test_registers();
 	test_threads();
+	test_child();
+	test_end();
 	test_other_breakpoints();
 	test_keeping();
 	return tap_end();

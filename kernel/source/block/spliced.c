@@ -59,19 +59,24 @@ struct notifier_block kl_splice_die_block = { .notifier_call = on_die, .priority
 /**
  * kl_splices_handle_breakpoints - before the first splice, and the first trap of a program
  * @why: set on failure
+ *
+ * Context: may sleep.
  */
 int kl_splices_handle_breakpoints(struct kl_error *why)
 {
-	int error;
+	static DEFINE_MUTEX(lock);
+	int error = 0;
 
-	lockdep_assert_held(&kl_splice_lock);
-	if (handles_breakpoints)
+	/* It stays so. */
+	if (READ_ONCE(handles_breakpoints))
 		return 0;
-	error = register_die_notifier(&kl_splice_die_block);
-	if (error)
-		return kl_fail(why, error, "breakpoints cannot be handled");
-	handles_breakpoints = true;
-	return 0;
+	mutex_lock(&lock);
+	if (!handles_breakpoints)
+		error = register_die_notifier(&kl_splice_die_block);
+	if (!error)
+		WRITE_ONCE(handles_breakpoints, true);
+	mutex_unlock(&lock);
+	return error ? kl_fail(why, error, "breakpoints cannot be handled") : 0;
 }
 
 /* ------------------------------------------------- looking at what is there */
