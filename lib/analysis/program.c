@@ -4,12 +4,10 @@
  * and lines of the source (symbol/elf_process.c).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <kernlens/error.h>
@@ -31,20 +29,6 @@ struct kl_program {
 	struct kl_texts texts; /* names of their files */
 	bool asked;
 };
-
-/* Whoever made the path must not be able to make us wait. */
-static int open_regular(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat about;
-
-	if (fd < 0)
-		return kl_fail_system(errno, "%s", path);
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode))
-		return fd;
-	close(fd);
-	return kl_fail(EINVAL, "%s is no regular file", path);
-}
 
 /* --------------------------------------------------------------- functions */
 
@@ -134,7 +118,7 @@ static int read_functions(struct kl_program *p)
 static int load(struct kl_program *p)
 {
 	char *whole = realpath(p->path, NULL);
-	int fd = open_regular(p->path), ret;
+	int fd = kl_open_regular(p->path), ret;
 
 	if (fd >= 0) {
 		p->names = kl_elf_names_open(fd, whole);
@@ -148,7 +132,7 @@ static int load(struct kl_program *p)
 	ret = read_functions(p);
 	if (ret)
 		return ret;
-	fd = open_regular(p->path);
+	fd = kl_open_regular(p->path);
 	if (fd < 0)
 		return fd;
 	p->blocks = kl_blocks_open_program(fd, p->path, p->function, p->n);
@@ -298,7 +282,7 @@ static bool open_lines(struct kl_program *p)
 		return p->lines;
 	p->asked = true;
 	whole = realpath(p->path, NULL);
-	fd = whole ? open_regular(whole) : -1;
+	fd = whole ? kl_open_regular(whole) : -1;
 	if (fd >= 0)
 		p->lines = kl_elf_process_create();
 	if (fd >= 0 && !p->lines)

@@ -5,10 +5,9 @@
  * themselves. What has another build id is refused.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include <kernlens/error.h>
@@ -117,20 +116,6 @@ bool kl_source_build_id(const struct kl_blocks *blocks, const char *module,
 
 /* ------------------------------------------------------------------- files */
 
-/* Whoever made the path must not be able to make us wait. */
-static int open_regular(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat about;
-
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 /* Is it MODULE.ko, whose name may have been written otherwise? */
 static bool is_named(const char *file, const char *module)
 {
@@ -188,7 +173,7 @@ struct wanted {
 static int try_path(const struct wanted *w, const char *path, bool named)
 {
 	char id[KL_BUILD_ID_TEXT];
-	int fd = open_regular(path), other = fd < 0 ? -1 : dup(fd);
+	int fd = kl_open_regular(path), other = fd < 0 ? -1 : dup(fd);
 	uint64_t address;
 
 	if (other < 0) {

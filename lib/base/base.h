@@ -17,6 +17,12 @@ int kl_fail(int error, const char *format, ...) __attribute__((format(printf, 2,
 int kl_fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
+ * Open a file to be read. Whoever made the path cannot make us wait: a descriptor, or a negative
+ * errno with an error text if it is none, or no regular file.
+ */
+int kl_open_regular(const char *path);
+
+/*
  * Room for one more element: @array (of @size bytes each) has @count and room
  * for *@capacity. Returns the array, moved if need be, or NULL with an error.
  */

@@ -3,7 +3,6 @@
  * Finds files of debug information as debuggers do, on this machine only. A file belongs
  * to another if it has its build id or, where there is none, the checksum in the link.
  */
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -78,20 +77,6 @@ void kl_elf_build_id(Elf *elf, char text[KL_BUILD_ID_TEXT])
 
 /* -------------------------------------------------------------------- file */
 
-/* Whoever made the path must not be able to make us wait. */
-static int open_regular(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat about;
-
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 static void make_table(uint32_t table[256])
 {
 	for (uint32_t i = 0; i < 256; i++) {
@@ -139,7 +124,7 @@ static int open_by_id(const char *id)
 	if (strlen(id) < 4)
 		return -1;
 	snprintf(path, sizeof(path), ROOT "/.build-id/%.2s/%s.debug", id, id + 2);
-	fd = open_regular(path);
+	fd = kl_open_regular(path);
 	if (fd < 0 || has_build_id(fd, id))
 		return fd;
 	close(fd);
@@ -187,7 +172,8 @@ static int open_by_link(Elf *elf, const char *id, const char *path)
 	for (size_t i = 0; link && i < KL_ARRAY_SIZE(folders); i++) {
 		int bytes = snprintf(other, sizeof(other), "%s%.*s%s%s", folders[i][0],
 				     (int)(slash - path), path, folders[i][1], link);
-		int fd = bytes < PATH_BYTES && strcmp(other, path) != 0 ? open_regular(other) : -1;
+		int fd = bytes < PATH_BYTES && strcmp(other, path) != 0 ? kl_open_regular(other) :
+									  -1;
 
 		if (fd < 0)
 			continue;

@@ -8,6 +8,8 @@ programs=$(realpath "$here/../../build/tests/cli")
 splice=$programs/program-splice library=$programs/libsplice.so
 cycles=${CYCLES:-4}
 chmod 777 .
+# shellcheck source=program_load
+. "$here/program_load"
 
 # A pattern takes it all: where there is room, and how often.
 counts='[.functions[] | .function as $f | .points[] |
@@ -84,44 +86,6 @@ fi
 kl_nobody count -e "block:$splice:leaf" -p 1
 expect "a process of somebody else" 1
 says err 'cannot be traced' "says so"
-
-# The texts of the program and its library, and what is mapped.
-text() {
-	local range rest
-	grep -E " r-xp .*/(program-splice|libsplice\.so)$" "/proc/$pid/maps" | while read -r range rest; do
-		dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes skip=$((0x${range%-*})) \
-			count=$((0x${range#*-} - 0x${range%-*})) status=none
-	done | md5sum
-}
-
-is_changed() {
-	[[ $(text) != "$before" ]]
-}
-
-is_unchanged() {
-	[[ $(text) == "$before" ]]
-}
-
-# start ARGUMENT...: the program with its load, as an ordinary user.
-start() {
-	rm -f input said
-	mkfifo -m 666 input
-	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- \
-		"$splice" load "$@" <input >said 2>&1 &
-	child=$!
-	exec 7>input
-	wait_until test -s said
-	pid=$(head -n 1 said)
-	before=$(text)
-}
-
-# finish TEXT: it ends as if nothing had been.
-finish() {
-	exec 7>&-
-	wait $child
-	check "$1: it has done the right thing ($(tail -n 1 said))" test $? -eq 0
-	check "$1: always" grep -q ' 0 wrong$' said
-}
 
 start
 wrong=0 differs=0 none=0

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154,SC2016
+# shellcheck shell=bash disable=SC2119,SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
 # Blocks of programs that fire events without privilege: the same records, in the same order, as those
 # of uprobes; filters, handlers, variables and call traces; a program that looks whether what it does is
@@ -10,6 +10,8 @@ cycles=${CYCLES:-3}
 module=$(realpath "$here/../../build/$(uname -r)/kernlens.ko")
 chmod 777 .
 mkdir -m 777 own
+# shellcheck source=program_load
+. "$here/program_load"
 
 # What is recorded, a line a record: which task of those that there are, which block.
 order='/block:/ { id = $3; sub(/.*-/, "", id); if (!(id in task)) task[id] = ++n; print task[id], $4 }'
@@ -91,41 +93,6 @@ expect "a function with a jump that is not known" 2
 says err 'no instrument fits there' "says so"
 kl_nobody record --force -o own/none -e "block:$splice:work#0" -- true
 says err 'has not mapped' "a command that does not run the file"
-
-# is_text: has the program's text in memory been diverted? Its file's is not.
-text() {
-	grep -E " r-xp .*/(program-splice|libsplice\.so)$" "/proc/$pid/maps" | while read -r range rest; do
-		dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes skip=$((0x${range%-*})) \
-			count=$((0x${range#*-} - 0x${range%-*})) status=none
-	done | md5sum
-}
-
-is_changed() {
-	[[ $(text) != "$before" ]]
-}
-
-is_unchanged() {
-	[[ $(text) == "$before" ]]
-}
-
-start() {
-	rm -f input said
-	mkfifo -m 666 input
-	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- \
-		"$splice" load <input >said 2>&1 &
-	child=$!
-	exec 7>input
-	wait_until test -s said
-	pid=$(head -n 1 said)
-	before=$(text)
-}
-
-finish() {
-	exec 7>&-
-	wait $child
-	check "$1: it has done the right thing ($(tail -n 1 said))" test $? -eq 0
-	check "$1: always" grep -q ' 0 wrong$' said
-}
 
 is_free() {
 	[[ $(cat /sys/module/kernlens/refcnt) == 0 ]]
