@@ -65,11 +65,11 @@ says out '^ +(work|reference)\+0x[1-9a-f][0-9a-f]* .*program_splice\.c:[0-9]+$' 
 # At a function's start the return address is not in a frame yet; memory has a jump there.
 chain=$programs/stack-chain
 events=(-e "block:$chain:chain_c#0" -e "block:$chain:chain_b#0" -e "block:$chain:chain_c#0:post" -v ustack)
-frames='/^\t/ { sub(/\+0x[0-9a-f]+/, ""); print $1 } /block:/ { print "at " $4 }'
-kl record --force -o traced "${events[@]}" -- "$chain" 3 0
+frames='/^ / { sub(/\+0x[0-9a-f]+/, ""); print $1 } /block:/ { print "at " $4 }'
+kl record --force -o traced "${events[@]}" -- "$chain" call 3
 kl print traced
 awk "$frames" "$work/out" >uprobes.txt
-kl_nobody record --force -o own/traced "${events[@]}" -- "$chain" 3 0
+kl_nobody record --force -o own/traced "${events[@]}" -- "$chain" call 3
 kl_nobody print own/traced
 awk "$frames" "$work/out" >traps.txt
 check "call traces are those of uprobes" cmp uprobes.txt traps.txt
