@@ -429,9 +429,7 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 static int start_child(struct cli_session *s)
 {
 	const struct cli_select *select = &s->select;
-	int got = 0;
-
-	int status;
+	int got = 0, status;
 
 	if (!cli_child_ready(&s->child))
 		return cli_error(0, "the process for %s is gone", select->words[0]);

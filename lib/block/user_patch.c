@@ -18,7 +18,6 @@
 #define PIECE_BYTES 48
 #define JUMP_BYTES 5
 #define BOUNCE_BYTES 2
-#define PAGE_BYTES 4096
 
 /* ------------------------------------------------------------------ collecting */
 
@@ -138,7 +137,7 @@ static int put_padding(struct kl_user_patches *p, uint64_t resume)
 	static const uint8_t nop = 0x90;
 	int ret = 0;
 
-	while (!ret && p->bytes % PAGE_BYTES + sizeof(struct kl_abi_trap) > PAGE_BYTES)
+	while (!ret && p->bytes % KL_PAGE_BYTES + sizeof(struct kl_abi_trap) > KL_PAGE_BYTES)
 		ret = put_plain(p, KL_UNDO_NOTHING, resume, &nop, 1);
 	return ret;
 }

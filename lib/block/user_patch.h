@@ -10,6 +10,8 @@
 
 #include <kernlens/block.h>
 
+#define KL_PAGE_BYTES 4096ull
+
 struct kl_blocks;
 
 /* Once, before kl_user_plan(): where the text may be entered. Returns 0 or -ENOMEM. */

@@ -17,7 +17,6 @@
 
 #include "../block/user_patch.h"
 
-#define KL_PAGE_BYTES 4096ull
 #define KL_TEXT_MAX 256
 #define KL_ZONE_BYTES 128 /* below a stack's end, that functions may use */
 
