@@ -17,6 +17,7 @@
 enum {
 	KEY_ASM = CLI_KEY_OWN,
 	KEY_PTRACE,
+	KEY_IN_PLACE,
 	WANTS_MAX = 64,
 };
 
@@ -26,6 +27,7 @@ static const struct cli_option options[] = {
 	{ 'p', "pid", "PID[,PID]", "of programs: running processes" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_PTRACE, "ptrace", NULL, "of programs: by ptrace, without the module" },
+	{ KEY_IN_PLACE, "in-place", NULL, "divert at each block: move no function" },
 	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
@@ -251,6 +253,9 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 			break;
 		case KEY_PTRACE:
 			cr->ptrace = true;
+			break;
+		case KEY_IN_PLACE:
+			cr->spliced.in_place = true;
 			break;
 		case KEY_ASM:
 			cr->instructions = true;

@@ -19,6 +19,7 @@ enum {
 	KEY_DEBUG,
 	KEY_TOP,
 	KEY_DIFF,
+	KEY_IN_PLACE,
 	WANTS_MAX = 64,
 	TOP = 40,
 };
@@ -27,6 +28,7 @@ static const struct cli_option options[] = {
 	{ KEY_FUNCTIONS, "functions", "PATTERN", "functions of the kernel; more than once" },
 	{ KEY_ALL, "all", NULL, "every function of the kernel" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{ KEY_IN_PLACE, "in-place", NULL, "divert at each block: move no function" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (40); 0: all" },
 	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov: by line, or block" },
 	{ KEY_DEBUG, "debug", "PATH", "for --lcov: the kernel's debug information" },
@@ -113,6 +115,9 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 		break;
 	case KEY_ALL:
 		cr->all = true;
+		break;
+	case KEY_IN_PLACE:
+		cr->spliced.in_place = true;
 		break;
 	case KEY_LCOV:
 		cr->lcov = parser->arg;

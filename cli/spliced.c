@@ -264,7 +264,7 @@ int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
 		return status;
 	sp->symbols = kl_symbols_open(NULL);
 	sp->blocks = sp->symbols ? kl_blocks_open(NULL, sp->symbols) : NULL;
-	sp->splices = sp->blocks ? kl_splices_create() : NULL;
+	sp->splices = sp->blocks ? kl_splices_create(!sp->in_place) : NULL;
 	if (!sp->splices)
 		return cli_library_error(-errno, NULL);
 	status = find_functions(sp, want, n);
@@ -299,14 +299,15 @@ static double seconds(uint64_t ns)
 void cli_spliced_print_sum(const struct cli_spliced *spliced, FILE *file)
 {
 	const struct kl_splices_sum *sum = &spliced->sum;
-	char number[5][CLI_NUMBER_MAX];
+	char number[4][CLI_NUMBER_MAX];
 
 	fprintf(file, "\n    %.6f seconds time elapsed\n", seconds(spliced->elapsed_ns));
-	fprintf(file,
-		"    %s of %s points counted (%s have no place, %s were refused), %s windows\n",
+	fprintf(file, "    %s of %s points counted (%s have no place, %s were refused)\n",
 		cli_print_count(number[0], sum->placed), cli_print_count(number[1], sum->points),
-		cli_print_count(number[2], sum->without), cli_print_count(number[3], sum->refused),
-		cli_print_count(number[4], sum->windows));
+		cli_print_count(number[2], sum->without), cli_print_count(number[3], sum->refused));
+	fprintf(file, "    %s windows, %s of %s functions moved\n",
+		cli_print_count(number[0], sum->windows), cli_print_count(number[1], sum->moved),
+		cli_print_count(number[2], spliced->functions));
 	fprintf(file, "    spliced in %.3f s, taken back in %.3f s\n", seconds(spliced->install_ns),
 		seconds(spliced->remove_ns));
 	if (spliced->ended_early)
@@ -320,10 +321,11 @@ json_t *cli_spliced_json_sum(const struct cli_spliced *spliced)
 {
 	const struct kl_splices_sum *sum = &spliced->sum;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}", "points",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}", "points",
 			 (json_int_t)sum->points, "counted", (json_int_t)sum->placed, "without",
 			 (json_int_t)sum->without, "refused", (json_int_t)sum->refused, "windows",
-			 (json_int_t)sum->windows, "seconds", seconds(spliced->elapsed_ns),
+			 (json_int_t)sum->windows, "functions", (json_int_t)spliced->functions,
+			 "moved", (json_int_t)sum->moved, "seconds", seconds(spliced->elapsed_ns),
 			 "install_seconds", seconds(spliced->install_ns), "remove_seconds",
 			 seconds(spliced->remove_ns), "ended_early", spliced->ended_early);
 }

@@ -28,6 +28,7 @@ struct cli_spliced_function {
  * @choose: which blocks of a function that fits are counted, by block: filled in, and CLI_OK or
  *          another status after an error message; NULL: those that were asked for
  * @context: for that
+ * @in_place: no function is moved
  * @function: functions that fit what was asked for, by address; @functions: how many
  * @count: passes of each point while the session ran
  * @sum: what has become of the points
@@ -39,6 +40,7 @@ struct cli_spliced {
 	struct cli_run run;
 	int (*choose)(void *context, const struct kl_block_graph *graph, bool *chosen);
 	void *context;
+	bool in_place;
 	struct kl_symbols *symbols;
 	struct kl_blocks *blocks;
 	struct kl_splices *splices;

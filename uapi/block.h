@@ -31,27 +31,37 @@ enum kl_splice_refusal {
 #define KL_SPLICE_WINDOWS_MAX 8192 /* in a request */
 #define KL_SPLICE_WINDOW_BYTES_MAX 255
 #define KL_SPLICE_POINTS_MAX 16 /* in a window */
+#define KL_SPLICE_MOVED_POINTS_MAX 4096 /* in one, and behind it, of a function that is moved */
+#define KL_SPLICE_REQUEST_POINTS_MAX (KL_SPLICE_WINDOWS_MAX * KL_SPLICE_POINTS_MAX)
 
-/* Instructions that are moved into a patch. Windows of a request ascend and do not overlap. */
+/*
+ * Instructions that are moved into a patch. Windows of a request ascend and do not overlap. With
+ * `moves`, which all windows of a function have or none, what is reached from them is moved as
+ * well, up to calls and what must stay where it is, and jumps between moved instructions stay in
+ * the patch. Such a function has no other splices.
+ */
 struct kl_abi_window {
 	__u64 address; /* of the first byte */
 	__u64 slot; /* of a bounce: address of 5 bytes behind another's jump, or of padding */
-	__u64 hash; /* of the bytes, as the caller has seen them: kl_window_hash */
+	__u64 hash; /* of the bytes, as the caller has seen them: kl_window_hash, see below */
 	__u8 bytes;
 	__u8 tier; /* enum kl_splice_tier */
-	__u8 points; /* of the request's points, the next so many are in this window */
+	__u8 moves; /* 1: the function is moved */
 	__u8 refusal; /* out, if the request fails: why this window is refused, or 0 */
-	__u8 reserved[4];
+	__u16 points; /* of the request's points, the next so many are in this window */
+	__u8 reserved[2];
 };
 
 /*
  * An instrument before the instruction `offset` bytes into its window, or, with the window's
- * length, behind its last. Points of a window ascend; those at one place act in their order.
+ * length, behind its last; of a function that is moved also further behind, before the next window,
+ * where nothing gets that is not moved. Points of a window ascend; those at one place act in their
+ * order.
  */
 struct kl_abi_point {
-	__u8 offset;
+	__u32 offset;
 	__u8 instrument; /* enum kl_instrument */
-	__u8 reserved[2];
+	__u8 reserved[3];
 	__u32 event; /* of FIRE: of the kind KL_SOURCE_KIND_BLOCK, KL_EV_DYNAMIC and up; else 0 */
 };
 
@@ -85,6 +95,12 @@ struct kl_abi_splice_counts {
 	__u32 points; /* out: that the session has */
 	__u64 count; /* __u64 *: how often each point has been passed since it was there */
 };
+
+/* How many bytes of a window its hash is of: they reach to its last point, too. */
+static inline __u32 kl_window_hashed(const struct kl_abi_window *w, __u32 last_offset)
+{
+	return w->moves && last_offset >= w->bytes ? last_offset + 1 : w->bytes;
+}
 
 /* FNV-1a of 64 bits, over the bytes of a window. */
 static inline __u64 kl_window_hash(const __u8 *at, __u32 bytes)

@@ -173,7 +173,7 @@ int kl_plan_splice(struct kl_plan *plan, struct kl_session *session)
 
 	if (!plan->n_points || plan->joined)
 		return 0;
-	plan->splices = kl_splices_create();
+	plan->splices = kl_splices_create(false);
 	if (!plan->splices)
 		return -errno;
 	qsort(plan->points, plan->n_points, sizeof(*plan->points), compare_points);

@@ -341,7 +341,7 @@ static int plan_function(struct kl_process_splices *c, struct function *f)
 {
 	struct kl_blocks *blocks = kl_program_blocks(c->program[f->program].program);
 	struct kl_keeper_file *file = &c->file[f->program];
-	struct kl_splices *s = kl_splices_create();
+	struct kl_splices *s = kl_splices_create(false);
 	struct kl_block_graph graph = {};
 	int ret = s ? kl_blocks_graph(blocks, f->index, &graph) : -ENOMEM;
 

@@ -10,15 +10,6 @@
 #include "../base/base.h"
 #include "splices.h"
 
-/* One point, as the graph has it. */
-struct need {
-	struct kl_block_point at;
-	uint32_t place; /* of the instrument, from the function's start */
-	uint32_t point; /* KL_NO_POINT: only the window is needed */
-	uint8_t instrument;
-	uint32_t event;
-};
-
 static uint32_t end_of(const struct kl_block_point *point)
 {
 	return point->begin + point->bytes;
@@ -49,10 +40,10 @@ static uint32_t place_behind(const struct kl_block_graph *g, const struct kl_blo
 	return last->offset;
 }
 
-/* By place in the text; the one that diverts best first, then in the order of the wishes. */
+/* By place in the text; what diverts best first, then in the order of the wishes. */
 static int compare_needs(const void *left, const void *right)
 {
-	const struct need *a = left, *b = right;
+	const struct kl_splice_need *a = left, *b = right;
 
 	if (a->at.begin != b->at.begin)
 		return a->at.begin < b->at.begin ? -1 : 1;
@@ -63,15 +54,15 @@ static int compare_needs(const void *left, const void *right)
 
 static int compare_places(const void *left, const void *right)
 {
-	const struct need *a = left, *b = right;
+	const struct kl_splice_need *a = left, *b = right;
 
 	if (a->place != b->place)
 		return a->place < b->place ? -1 : 1;
 	return (a->point > b->point) - (a->point < b->point);
 }
 
-/* The block in whose window, behind its jump, a slot is. */
-static const struct kl_block *owner_of(const struct kl_block_graph *g, int32_t slot)
+/* The block in whose window, behind its jump, a slot is; NULL: it is padding. */
+const struct kl_block *kl_splice_owner(const struct kl_block_graph *g, int32_t slot)
 {
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block_point *pre = &g->block[i].pre;
@@ -86,7 +77,7 @@ static const struct kl_block *owner_of(const struct kl_block_graph *g, int32_t s
 /* What is asked for, and the owners of the slots that this takes. */
 static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 			   const struct kl_splice_wish *wish, uint32_t n, uint32_t first,
-			   struct need *need)
+			   struct kl_splice_need *need)
 {
 	uint32_t needs = 0;
 
@@ -99,7 +90,7 @@ static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 			s->point[first + i].reason = at->reason;
 			continue;
 		}
-		need[needs++] = (struct need){
+		need[needs++] = (struct kl_splice_need){
 			.at = *at,
 			.place = wish[i].behind ? place_behind(g, block) : at->begin,
 			.point = first + i,
@@ -107,9 +98,9 @@ static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 			.event = wish[i].event,
 		};
 		if (at->tier == KL_TIER_BOUNCE)
-			owner = owner_of(g, at->slot);
+			owner = kl_splice_owner(g, at->slot);
 		if (owner)
-			need[needs++] = (struct need){
+			need[needs++] = (struct kl_splice_need){
 				.at = owner->pre,
 				.place = owner->pre.begin,
 				.point = KL_NO_POINT,
@@ -119,7 +110,7 @@ static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 	return needs;
 }
 
-static int add_instrument(struct kl_splices *s, const struct need *need, uint32_t begin)
+static int add_instrument(struct kl_splices *s, const struct kl_splice_need *need, uint32_t begin)
 {
 	void *grown = kl_array_grow(s->instrument, s->instruments, &s->instrument_room,
 				    sizeof(*s->instrument));
@@ -139,13 +130,13 @@ static int add_instrument(struct kl_splices *s, const struct need *need, uint32_
 	return 0;
 }
 
-static bool is_real(const struct need *need)
+static bool is_real(const struct kl_splice_need *need)
 {
 	return need->point != KL_NO_POINT;
 }
 
 /* Too much for one window: no instrument is there. */
-static void leave_out(struct kl_splices *s, const struct need *need, uint32_t n)
+static void leave_out(struct kl_splices *s, const struct kl_splice_need *need, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (is_real(&need[i]))
@@ -153,7 +144,8 @@ static void leave_out(struct kl_splices *s, const struct need *need, uint32_t n)
 }
 
 /* Those of a window, by place. One that only lends needs one that does nothing of use. */
-static int add_instruments(struct kl_splices *s, struct need *need, uint32_t n, uint32_t begin)
+static int add_instruments(struct kl_splices *s, struct kl_splice_need *need, uint32_t n,
+			   uint32_t begin)
 {
 	uint32_t real = 0;
 	int ret = 0;
@@ -167,16 +159,18 @@ static int add_instruments(struct kl_splices *s, struct need *need, uint32_t n, 
 	return ret;
 }
 
-/* One window of needs that overlap, to @end. */
-static int add_window(struct kl_splices *s, const struct kl_block_graph *g, struct need *need,
-		      uint32_t n, uint32_t end)
+/* One window of needs that overlap, to @end, or are behind them. */
+static int add_window(struct kl_splices *s, const struct kl_block_graph *g,
+		      struct kl_splice_need *need, uint32_t n, uint32_t end, bool moves)
 {
 	struct kl_block_point at = need[0].at;
 	uint32_t bytes = end - at.begin, first = s->instruments;
+	struct kl_splice_window *w;
 	void *grown;
 	int ret;
 
-	if (bytes > KL_SPLICE_WINDOW_BYTES_MAX || n > KL_SPLICE_POINTS_MAX) {
+	if (bytes > KL_SPLICE_WINDOW_BYTES_MAX ||
+	    n > (moves ? KL_SPLICE_MOVED_POINTS_MAX : KL_SPLICE_POINTS_MAX)) {
 		leave_out(s, need, n);
 		return 0;
 	}
@@ -185,22 +179,27 @@ static int add_window(struct kl_splices *s, const struct kl_block_graph *g, stru
 		return -ENOMEM;
 	s->window = grown;
 	ret = add_instruments(s, need, n, at.begin);
-	s->window[s->windows++] = (struct kl_splice_window){
+	if (ret)
+		return ret;
+	w = &s->window[s->windows++];
+	*w = (struct kl_splice_window){
 		.abi = {
 			.address = g->function.address + at.begin,
 			.slot = at.tier == KL_TIER_BOUNCE ? g->function.address + at.slot : 0,
-			.hash = kl_window_hash(g->text + at.begin, bytes),
 			.bytes = bytes,
 			.tier = tier_of(&at),
+			.moves = moves,
 			.points = s->instruments - first,
 		},
 		.first = first,
 	};
-	return ret;
+	bytes = kl_window_hashed(&w->abi, s->instrument[s->instruments - 1].abi.offset);
+	w->abi.hash = kl_window_hash(g->text + at.begin, bytes);
+	return 0;
 }
 
-static int add_windows(struct kl_splices *s, const struct kl_block_graph *g, struct need *need,
-		       uint32_t n)
+int kl_splice_windows_of(struct kl_splices *s, const struct kl_block_graph *g,
+			 struct kl_splice_need *need, uint32_t n, bool moves)
 {
 	int ret = 0;
 
@@ -208,10 +207,11 @@ static int add_windows(struct kl_splices *s, const struct kl_block_graph *g, str
 	for (uint32_t i = 0, next; i < n && !ret; i = next) {
 		uint32_t end = end_of(&need[i].at);
 
-		for (next = i + 1; next < n && need[next].at.begin < end; next++)
-			if (end_of(&need[next].at) > end)
+		for (next = i + 1; next < n && (need[next].at.begin < end || !need[next].at.bytes);
+		     next++)
+			if (end_of(&need[next].at) > end && need[next].at.bytes)
 				end = end_of(&need[next].at);
-		ret = add_window(s, g, need + i, next - i, end);
+		ret = add_window(s, g, need + i, next - i, end, moves);
 	}
 	return ret;
 }
@@ -219,12 +219,12 @@ static int add_windows(struct kl_splices *s, const struct kl_block_graph *g, str
 int kl_splice_windows(struct kl_splices *s, const struct kl_block_graph *g,
 		      const struct kl_splice_wish *wish, uint32_t n, uint32_t first)
 {
-	struct need *need = calloc(2 * (size_t)n + 1, sizeof(*need));
+	struct kl_splice_need *need = calloc(2 * (size_t)n + 1, sizeof(*need));
 	int ret;
 
 	if (!need)
 		return kl_fail(ENOMEM, "out of memory");
-	ret = add_windows(s, g, need, list_needs(s, g, wish, n, first, need));
+	ret = kl_splice_windows_of(s, g, need, list_needs(s, g, wish, n, first, need), false);
 	free(need);
 	return ret;
 }

@@ -9,11 +9,13 @@
 #include "../base/base.h"
 #include "splices.h"
 
-struct kl_splices *kl_splices_create(void)
+struct kl_splices *kl_splices_create(bool moves)
 {
 	struct kl_splices *s = calloc(1, sizeof(*s));
 
-	if (!s)
+	if (s)
+		s->moves = moves;
+	else
 		kl_fail(ENOMEM, "out of memory");
 	return s;
 }
@@ -23,6 +25,7 @@ void kl_splices_destroy(struct kl_splices *splices)
 	if (!splices)
 		return;
 	free(splices->number);
+	free(splices->reason);
 	free(splices->point);
 	free(splices->group);
 	free(splices->instrument);
@@ -37,17 +40,44 @@ static int add_points(struct kl_splices *s, uint32_t n)
 	size_t points = s->points + n;
 	void *point = reallocarray(s->point, points, sizeof(*s->point));
 	void *number = point ? reallocarray(s->number, points, sizeof(*s->number)) : NULL;
+	void *reason = number ? reallocarray(s->reason, points, sizeof(*s->reason)) : NULL;
 
 	if (point)
 		s->point = point;
-	if (!number)
+	if (number)
+		s->number = number;
+	if (!reason)
 		return kl_fail(ENOMEM, "out of memory");
-	s->number = number;
+	s->reason = reason;
 	for (size_t i = s->points; i < points; i++) {
 		s->point[i] = (struct kl_splice_point){};
+		s->reason[i] = 0;
 		s->number[i] = KL_NO_POINT;
 	}
 	s->points = points;
+	return 0;
+}
+
+/* As it stays, and, if that is better, as it is moved. What has no place differs. */
+static int add_group(struct kl_splices *s, const struct kl_block_graph *graph,
+		     const struct kl_splice_wish *wish, struct kl_splice_group *group)
+{
+	struct kl_splice_span points = group->points;
+	uint32_t windows = s->windows;
+	int ret = kl_splice_windows(s, graph, wish, points.n, points.first);
+
+	group->in_place = (struct kl_splice_span){ windows, s->windows - windows };
+	group->windows = group->in_place;
+	if (ret || !s->moves)
+		return ret;
+	for (uint32_t i = points.first; i < points.first + points.n; i++)
+		s->reason[i] = s->point[i].reason;
+	windows = s->windows;
+	ret = kl_splice_moved(s, graph, wish, points.n, points.first);
+	if (ret <= 0)
+		return ret;
+	group->windows = (struct kl_splice_span){ windows, s->windows - windows };
+	group->moved = true;
 	return 0;
 }
 
@@ -55,7 +85,10 @@ long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *gra
 		    const struct kl_splice_wish *wish, uint32_t n)
 {
 	struct kl_splices *s = splices;
-	uint32_t first = s->points, windows = s->windows;
+	struct kl_splice_group group = {
+		.address = graph->function.address,
+		.points = { s->points, n },
+	};
 	void *grown;
 	int ret;
 
@@ -65,15 +98,11 @@ long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *gra
 	s->group = grown;
 	ret = n ? add_points(s, n) : 0;
 	if (!ret)
-		ret = kl_splice_windows(s, graph, wish, n, first);
+		ret = add_group(s, graph, wish, &group);
 	if (ret)
 		return ret;
-	s->group[s->groups++] = (struct kl_splice_group){
-		.address = graph->function.address,
-		.first = windows,
-		.n = s->windows - windows,
-	};
-	return first;
+	s->group[s->groups++] = group;
+	return group.points.first;
 }
 
 /* ------------------------------------------------------------------- installing */
@@ -94,15 +123,25 @@ static int compare_groups(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
+/* That it may have in the end. */
+static uint32_t windows_of(const struct kl_splice_group *group)
+{
+	return group->moved && group->windows.n > group->in_place.n ? group->windows.n :
+								      group->in_place.n;
+}
+
 /* Groups from one on that one request holds; at least one. */
 static size_t groups_together(const struct kl_splices *s, size_t from)
 {
-	uint32_t windows = 0;
+	uint32_t windows = 0, points = 0;
 	size_t i;
 
 	for (i = from; i < s->groups; i++) {
-		windows += s->group[i].n;
-		if (i > from && windows > KL_SPLICE_WINDOWS_MAX)
+		windows += windows_of(&s->group[i]);
+		/* Each may have a window that only lends. */
+		points += 2 * s->group[i].points.n;
+		if (i > from &&
+		    (windows > KL_SPLICE_WINDOWS_MAX || points > KL_SPLICE_REQUEST_POINTS_MAX))
 			break;
 	}
 	return i;
@@ -114,8 +153,9 @@ static void fill_request(const struct kl_splices *s, struct request *r, size_t f
 	r->windows = 0;
 	r->points = 0;
 	for (size_t i = from; i < to; i++)
-		for (uint32_t k = 0; k < s->group[i].n; k++) {
-			const struct kl_splice_window *w = &s->window[s->group[i].first + k];
+		for (uint32_t k = 0; k < s->group[i].windows.n; k++) {
+			const struct kl_splice_window *w =
+				&s->window[s->group[i].windows.first + k];
 
 			if (w->refusal)
 				continue;
@@ -149,17 +189,32 @@ static bool is_of_function(uint8_t refusal)
 	       refusal == KL_SPLICE_indirect || refusal == KL_SPLICE_probed;
 }
 
+/* A function is not moved after all. */
+static void put_in_place(struct kl_splices *s, struct kl_splice_group *group, uint8_t refusal)
+{
+	for (uint32_t k = 0; k < group->windows.n; k++)
+		s->window[group->windows.first + k].refusal = refusal;
+	for (uint32_t i = group->points.first; i < group->points.first + group->points.n; i++)
+		s->point[i].reason = s->reason[i];
+	group->windows = group->in_place;
+	group->moved = false;
+}
+
 /* Leave out a window, and those whose slots it would have lent; or the whole function. */
 static void leave_out(struct kl_splices *s, size_t from, size_t to, uint32_t window,
 		      uint8_t refusal)
 {
 	struct kl_splice_window *bad = &s->window[window];
-	size_t group = from;
+	struct kl_splice_group *group = &s->group[from];
 
-	while (group + 1 < to && window - s->group[group].first >= s->group[group].n)
+	while (group + 1 < &s->group[to] && window - group->windows.first >= group->windows.n)
 		group++;
-	for (uint32_t k = 0; k < s->group[group].n; k++) {
-		struct kl_splice_window *w = &s->window[s->group[group].first + k];
+	if (group->moved) {
+		put_in_place(s, group, refusal);
+		return;
+	}
+	for (uint32_t k = 0; k < group->windows.n; k++) {
+		struct kl_splice_window *w = &s->window[group->windows.first + k];
 
 		if (w->refusal)
 			continue;
@@ -229,7 +284,7 @@ static int make_request(const struct kl_splices *s, struct request *r)
 	size_t most = 0;
 
 	for (size_t i = 0; i < s->groups; i++)
-		most = s->group[i].n > most ? s->group[i].n : most;
+		most = windows_of(&s->group[i]) > most ? windows_of(&s->group[i]) : most;
 	if (most > KL_SPLICE_WINDOWS_MAX)
 		return kl_fail(E2BIG, "a function needs %zu windows; a request has at most %u",
 			       most, KL_SPLICE_WINDOWS_MAX);
@@ -245,7 +300,7 @@ int kl_splices_install(struct kl_splices *splices, struct kl_session *session,
 {
 	struct kl_splices *s = splices;
 	struct request r = {};
-	uint32_t done = 0;
+	uint32_t done = 0, windows = 0;
 	int ret = make_request(s, &r);
 
 	qsort(s->group, s->groups, sizeof(*s->group), compare_groups);
@@ -253,10 +308,12 @@ int kl_splices_install(struct kl_splices *splices, struct kl_session *session,
 		if (s->group[i].address == s->group[i - 1].address)
 			ret = kl_fail(EEXIST, "the function at %#llx is there twice",
 				      (unsigned long long)s->group[i].address);
+	for (size_t i = 0; i < s->groups; i++)
+		windows += s->group[i].windows.n;
 	for (size_t from = 0, to; from < s->groups && !ret; from = to) {
 		to = groups_together(s, from);
 		if (progress)
-			ret = progress(context, done, s->windows);
+			ret = progress(context, done, windows);
 		if (!ret)
 			ret = install_groups(s, session, &r, from, to);
 		done += r.windows;
@@ -283,6 +340,8 @@ struct kl_splices_sum kl_splices_sum(const struct kl_splices *splices)
 		sum.refused += !!splices->point[i].refusal;
 		sum.without += !!splices->point[i].reason;
 	}
+	for (size_t i = 0; i < splices->groups; i++)
+		sum.moved += splices->group[i].moved;
 	for (size_t i = 0; i < splices->windows; i++)
 		sum.windows += !splices->window[i].refusal &&
 			       splices->instrument[splices->window[i].first].number != KL_NO_POINT;

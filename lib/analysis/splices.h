@@ -24,11 +24,22 @@ struct kl_splice_instrument {
 	uint32_t number; /* of the module; KL_NO_POINT: it is not there */
 };
 
-/* Windows of a function, which are spliced in one request. */
-struct kl_splice_group {
-	uint64_t address;
+/* Some windows, which follow each other. */
+struct kl_splice_span {
 	uint32_t first;
 	uint32_t n;
+};
+
+/*
+ * A function's windows, which are spliced in one request: as it is moved, while it is to be, else
+ * as it stays.
+ */
+struct kl_splice_group {
+	uint64_t address;
+	struct kl_splice_span windows;
+	struct kl_splice_span in_place; /* that it has if the others are refused */
+	struct kl_splice_span points;
+	bool moved;
 };
 
 struct kl_splices {
@@ -42,13 +53,37 @@ struct kl_splices {
 	size_t groups;
 	size_t group_room;
 	struct kl_splice_point *point;
+	uint8_t *reason; /* of each, if its function stays */
 	uint32_t *number; /* of each point, as above */
 	size_t points;
+	bool moves; /* functions may be moved */
 	uint32_t numbers; /* that the module has given so far */
 };
 
-/* Make windows of a function's wishes, whose points begin at @first. 0 or -ENOMEM. */
+/* One point that is wanted. */
+struct kl_splice_need {
+	struct kl_block_point at; /* its window; no bytes: it has none, the copy goes through it */
+	uint32_t place; /* of the instrument, from the function's start */
+	uint32_t point; /* KL_NO_POINT: only the window is needed */
+	uint8_t instrument;
+	uint32_t event;
+};
+
+/*
+ * splice_windows.c: make windows of a function's wishes, whose points begin at @first. 0 or
+ * -ENOMEM. And windows of needs; points of those that become too large have the reason no_room.
+ */
 int kl_splice_windows(struct kl_splices *s, const struct kl_block_graph *g,
 		      const struct kl_splice_wish *wish, uint32_t n, uint32_t first);
+int kl_splice_windows_of(struct kl_splices *s, const struct kl_block_graph *g,
+			 struct kl_splice_need *need, uint32_t n, bool moves);
+const struct kl_block *kl_splice_owner(const struct kl_block_graph *g, int32_t slot);
+
+/*
+ * splice_moved.c: the same for a function that is moved. 1: they are made, and it is worth it; 0:
+ * there are none; or -ENOMEM.
+ */
+int kl_splice_moved(struct kl_splices *s, const struct kl_block_graph *g,
+		    const struct kl_splice_wish *wish, uint32_t n, uint32_t first);
 
 #endif /* KL_LIB_SPLICES_H */

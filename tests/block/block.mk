@@ -12,6 +12,8 @@ $(BUILD)/tests/block-compare: tests/block/compare.c kernel/source/block/instruct
 
 .PHONY: block-tests
 
+$(BUILD)/tests/block-whole: tests/block/patch.c tests/block/patch.h
+
 $(BLOCK_PROGRAMS): $(BUILD)/tests/block-%: tests/block/%.c tests/block/plan.h tests/unit/unit.h \
 		$(wildcard uapi/*.h uapi/block*.def) $(LIB)
 	@mkdir -p $(@D)

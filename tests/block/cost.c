@@ -58,9 +58,9 @@ static void add_others(struct kl_blocks *blocks, long after)
 	while (plan.points < MANY) {
 		kl_blocks_function(blocks, ++after, &f);
 		if (!f.reason && strstr(f.name, "reboot"))
-			plan_add_function(&plan, blocks, after);
+			plan_add_function(&plan, blocks, after, false);
 		else if (strstr(f.name, "_show"))
-			plan_add_function(&plan, blocks, after);
+			plan_add_function(&plan, blocks, after, false);
 	}
 }
 

@@ -34,12 +34,19 @@ static uint32_t below(uint32_t n)
 	return n ? (state >> 16) % n : 0;
 }
 
+/* The hash of a window; with its function moved it depends on the last point. */
 static void hash_again(struct kl_abi_window *w)
 {
 	uint64_t at = w->address - text.begin;
+	uint32_t points = 0, bytes;
 
-	if (at < text.bytes && text.bytes - at > w->bytes)
-		w->hash = kl_window_hash(text.at + at, w->bytes);
+	for (const struct kl_abi_window *before = plan.window; before <= w; before++)
+		points += before->points;
+	if (!points || points > plan.points)
+		return;
+	bytes = kl_window_hashed(w, plan.point[points - 1].offset);
+	if (at < text.bytes && text.bytes - at > bytes)
+		w->hash = kl_window_hash(text.at + at, bytes);
 }
 
 static void change_bytes(void *at, size_t bytes)
@@ -53,7 +60,7 @@ static void change(void)
 	struct kl_abi_window *w = &plan.window[below(plan.windows)];
 	struct kl_abi_window *other = &plan.window[below(plan.windows)], swapped;
 
-	switch (below(14)) {
+	switch (below(15)) {
 	case 0:
 	case 1:
 		w->address += (int)below(33) - 16;
@@ -94,6 +101,9 @@ static void change(void)
 		*w = *other;
 		*other = swapped;
 		break;
+	case 13:
+		w->moves ^= 1;
+		break;
 	default:
 		if (!below(4))
 			change_bytes(w, sizeof(*w));
@@ -129,7 +139,8 @@ static void mend_points(void)
 
 	for (uint32_t i = 0; i < plan.windows; i++)
 		for (uint32_t n = plan.window[i].points; n && point < plan.points; n--, point++)
-			if (plan.point[point].offset > plan.window[i].bytes)
+			if (!plan.window[i].moves &&
+			    plan.point[point].offset > plan.window[i].bytes)
 				plan.point[point].offset = plan.window[i].bytes;
 }
 
@@ -197,13 +208,13 @@ static void make_plan(void)
 	uint32_t most = 1 + below(FUNCTIONS_MAX);
 
 	do {
-		plan.windows = plan.points = 0;
+		plan_clear(&plan);
 		for (uint32_t n = 0; n < most && index < kl_blocks_functions(blocks); n++) {
 			struct kl_block_function f;
 
 			kl_blocks_function(blocks, index, &f);
 			if (f.bytes < 4000)
-				plan_add_function(&plan, blocks, index);
+				plan_add_function(&plan, blocks, index, below(2));
 			index += 1 + below(3);
 		}
 		index = below(kl_blocks_functions(blocks));

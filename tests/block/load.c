@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * load SECONDS SEED CYCLES FUNCTION...: in a virtual machine, random functions, of those that are
- * named (everything runs through them) and of all, are spliced and taken back in cycles, with counters
- * or to fire an event that is recorded, until the time is over or so many have been done, while the
+ * named (everything runs through them) and of all, are spliced, or moved, and taken back in cycles, with
+ * counters or to fire an event that is recorded, until the time is over or so many have been done, while the
  * machine works: processes, pipes, files, the network, a
  * processor that goes and comes, modules, and ftrace and kprobes in the same functions. Then the
  * text must be what it was. KL_READY names a file that is there meanwhile (nmi.py). TAP lines.
@@ -38,7 +38,7 @@ static struct shared {
 
 static long chunk[CHUNK_MAX];
 static uint32_t chunk_n;
-static uint64_t by_refusal[32], windows, passed, spliced, fired;
+static uint64_t by_refusal[32], windows, moved, passed, spliced, fired;
 static uint32_t event; /* that the session has defined */
 
 static uint32_t below(uint32_t n)
@@ -238,9 +238,9 @@ static void make_traps(struct kl_block_graph *g)
 	}
 }
 
-static void add_chunk(bool traps, bool fires)
+static void add_chunk(bool traps, bool fires, bool moves)
 {
-	plan.windows = plan.points = 0;
+	plan_clear(&plan);
 	for (uint32_t i = 0; i < chunk_n; i++) {
 		struct kl_block_graph g;
 
@@ -248,9 +248,7 @@ static void add_chunk(bool traps, bool fires)
 			continue;
 		if (traps && !(chunk[i] % 4))
 			make_traps(&g);
-		for (uint32_t k = 0;
-		     plan.windows + g.blocks < KL_SPLICE_WINDOWS_MAX && k < g.blocks; k++)
-			plan_add_block(&plan, &g, &g.block[k]);
+		plan_add_graph(&plan, &g, moves);
 		kl_block_graph_free(&g);
 	}
 	for (uint32_t i = 0; fires && i < plan.points; i++) {
@@ -297,13 +295,13 @@ static void leave_out(uint64_t address)
 }
 
 /* Those that a kprobe is in, or comes into or leaves meanwhile, are left out. */
-static bool splice_chunk(bool traps, bool fires, uint32_t *first)
+static bool splice_chunk(bool traps, bool fires, bool moves, uint32_t *first)
 {
 	while (chunk_n) {
 		struct kl_abi_splice wish;
 		int ret;
 
-		add_chunk(traps, fires);
+		add_chunk(traps, fires, moves);
 		if (!plan.windows)
 			break;
 		wish = plan_wish(&plan);
@@ -332,14 +330,15 @@ static uint64_t records(void)
 
 static bool cycle(bool fires)
 {
-	static uint64_t count[KL_SPLICE_WINDOWS_MAX * 2];
+	static uint64_t count[PLAN_POINTS_MAX];
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
 	struct kl_abi_splice_counts counts = { .size = sizeof(counts), .count = (uintptr_t)count };
 	uint64_t before = records();
 	bool ok;
 
 	choose();
-	ok = splice_chunk(!below(2), fires, &counts.first);
+	ok = splice_chunk(!below(2), fires, below(2), &counts.first);
+	moved += plan.moved;
 	spliced += ok && plan.windows;
 	usleep(below(60) * 1000);
 	counts.n = plan.points;
@@ -442,9 +441,9 @@ int main(int argc, char **argv)
 	set_ready(false);
 	stop(child);
 	printf("# %u cycles, %" PRIu64 " with splices: %" PRIu64 " windows, %" PRIu64
-	       " points were passed, %" PRIu64 " records; refused: %" PRIu64 " probed, %" PRIu64
-	       " changed\n",
-	       cycles, spliced, windows, passed, fired, by_refusal[KL_SPLICE_probed],
+	       " functions moved, %" PRIu64 " points were passed, %" PRIu64
+	       " records; refused: %" PRIu64 " probed, %" PRIu64 " changed\n",
+	       cycles, spliced, windows, moved, passed, fired, by_refusal[KL_SPLICE_probed],
 	       by_refusal[KL_SPLICE_text]);
 	unit_check(ok, "all has been spliced and taken back");
 	unit_check(spliced && passed, "while it was passed");

@@ -17,68 +17,82 @@
 
 #include <kernlens/kernlens.h>
 
+#include "../../lib/analysis/splices.h"
 #include "../../uapi/kernlens.h"
 #include "../unit/unit.h"
 
+#define PLAN_POINTS_MAX KL_SPLICE_REQUEST_POINTS_MAX
+
 struct plan {
 	struct kl_abi_window window[KL_SPLICE_WINDOWS_MAX];
-	struct kl_abi_point point[KL_SPLICE_WINDOWS_MAX * 2];
-	uint64_t block[KL_SPLICE_WINDOWS_MAX * 2]; /* address of each point's block */
+	struct kl_abi_point point[PLAN_POINTS_MAX];
+	uint64_t block[PLAN_POINTS_MAX]; /* address of each point's block; 0: it has none */
 	uint32_t windows;
 	uint32_t points;
+	uint32_t moved; /* functions */
 };
 
 static int device;
 
-static inline uint8_t plan_tier(const struct kl_block_point *point)
+static inline void plan_clear(struct plan *plan)
 {
-	switch (point->tier) {
-	case KL_TIER_JUMP:
-	case KL_TIER_FALL:
-		return KL_SPLICE_JUMP;
-	case KL_TIER_CALL:
-		return KL_SPLICE_CALL;
-	case KL_TIER_BOUNCE:
-		return KL_SPLICE_BOUNCE;
-	default:
-		return KL_SPLICE_TRAP;
+	plan->windows = plan->points = plan->moved = 0;
+}
+
+static inline void plan_add_group(struct plan *plan, const struct kl_block_graph *g,
+				  const struct kl_splices *s)
+{
+	const struct kl_splice_group *group = s->group;
+
+	plan->moved += group->moved;
+	for (uint32_t i = 0; i < group->windows.n; i++) {
+		const struct kl_splice_window *w = &s->window[group->windows.first + i];
+
+		plan->window[plan->windows++] = w->abi;
+		for (uint32_t k = 0; k < w->abi.points; k++, plan->points++) {
+			const struct kl_splice_instrument *in = &s->instrument[w->first + k];
+
+			plan->point[plan->points] = in->abi;
+			plan->block[plan->points] =
+				in->point == KL_NO_POINT ?
+					0 :
+					g->function.address + g->block[in->point].begin;
+		}
 	}
 }
 
-/* A counter before a block. Blocks come by address. */
-static inline void plan_add_block(struct plan *plan, const struct kl_block_graph *g,
-				  const struct kl_block *block)
+/*
+ * Counters before all blocks of a function that can be, which may be moved. Functions come by
+ * address. Returns false if it does not fit; nothing is added then.
+ */
+static inline bool plan_add_graph(struct plan *plan, const struct kl_block_graph *g, bool moves)
 {
-	const struct kl_block_point *pre = &block->pre;
-	struct kl_abi_window *last = plan->windows ? &plan->window[plan->windows - 1] : NULL;
-	uint64_t address = g->function.address + pre->begin, end = address + pre->bytes;
+	struct kl_splice_wish *wish;
+	struct kl_splices *s;
 
-	if (pre->tier == KL_TIER_NONE)
-		return;
-	plan->block[plan->points] = g->function.address + block->begin;
-	plan->point[plan->points] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT };
-	if (last && address < last->address + last->bytes) {
-		if (end > last->address + last->bytes)
-			last->bytes = end - last->address;
-		last->points++;
-		plan->point[plan->points].offset = address - last->address;
-	} else {
-		last = &plan->window[plan->windows++];
-		*last = (struct kl_abi_window){
-			.address = address,
-			.bytes = pre->bytes,
-			.tier = plan_tier(pre),
-			.points = 1,
+	if (plan->windows + g->blocks >= KL_SPLICE_WINDOWS_MAX ||
+	    plan->points + 2 * g->blocks >= PLAN_POINTS_MAX)
+		return false;
+	if (!g->blocks)
+		return true;
+	wish = calloc(g->blocks, sizeof(*wish));
+	s = kl_splices_create(moves);
+	for (uint32_t i = 0; i < g->blocks; i++)
+		wish[i] = (struct kl_splice_wish){
+			.block = i,
+			.instrument = KL_INSTRUMENT_COUNT,
 		};
-		if (last->tier == KL_SPLICE_BOUNCE)
-			last->slot = g->function.address + pre->slot;
-	}
-	plan->points++;
-	last->hash = kl_window_hash(g->text + (last->address - g->function.address), last->bytes);
+	if (!s || kl_splices_add(s, g, wish, g->blocks) < 0)
+		unit_check(false, kl_error_text());
+	else
+		plan_add_group(plan, g, s);
+	kl_splices_destroy(s);
+	free(wish);
+	return true;
 }
 
-/* All blocks of a function that can be. Returns false if it does not fit; nothing is added then. */
-static inline bool plan_add_function(struct plan *plan, struct kl_blocks *blocks, long index)
+static inline bool plan_add_function(struct plan *plan, struct kl_blocks *blocks, long index,
+				     bool moves)
 {
 	struct kl_block_graph g;
 	bool fits;
@@ -87,9 +101,7 @@ static inline bool plan_add_function(struct plan *plan, struct kl_blocks *blocks
 		unit_check(false, kl_error_text());
 		return true;
 	}
-	fits = plan->windows + g.blocks < KL_SPLICE_WINDOWS_MAX;
-	for (uint32_t i = 0; fits && i < g.blocks; i++)
-		plan_add_block(plan, &g, &g.block[i]);
+	fits = plan_add_graph(plan, &g, moves);
 	kl_block_graph_free(&g);
 	return fits;
 }
@@ -132,7 +144,7 @@ static inline int anchor_open(const struct kl_symbols *symbols, struct kl_blocks
 	int fd = open(KL_DEVICE_PATH, O_RDWR);
 
 	if (fd < 0 || kl_symbols_find(symbols, "kernel:__x64_sys_getpgid", &symbol) < 0 ||
-	    !plan_add_function(&anchor, blocks, kl_blocks_find(blocks, symbol.address)))
+	    !plan_add_function(&anchor, blocks, kl_blocks_find(blocks, symbol.address), false))
 		return -1;
 	wish = plan_wish(&anchor);
 	if (!ioctl(fd, KL_IOC_SESSION, &session) && !ioctl(fd, KL_IOC_SPLICE, &wish))

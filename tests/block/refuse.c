@@ -205,7 +205,7 @@ static void check_windows(void)
 	w.points = 2;
 	expect("points that are not there", w, KL_SPLICE_form);
 	w = spot.taken;
-	w.reserved[3] = 1;
+	w.reserved[1] = 1;
 	expect("a reserved byte", w, KL_SPLICE_form);
 	w = spot.taken;
 	w.slot = w.address;
@@ -241,7 +241,7 @@ static void check_slots(struct kl_blocks *blocks)
 	uint32_t at = 0;
 	uint64_t address;
 
-	plan_add_function(&plan, blocks, spot.bounces);
+	plan_add_function(&plan, blocks, spot.bounces, false);
 	while (at < plan.windows && plan.window[at].tier != KL_SPLICE_BOUNCE)
 		at++;
 	address = plan.window[at].address;

@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	struct kl_blocks *blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
 	struct kl_abi_session session = { .size = sizeof(session) };
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
-	static uint64_t count[KL_SPLICE_WINDOWS_MAX];
+	static uint64_t count[PLAN_POINTS_MAX];
 	struct kl_block_function getppid = {};
 	static long found[FUNCTIONS_MAX];
 	char *name[] = { "__x64_sys_getppid", NULL };
@@ -138,13 +138,20 @@ int main(int argc, char **argv)
 	}
 	kl_blocks_function(blocks, found[0], &getppid);
 	n = find_functions(blocks, symbols, argv + 1, found);
-	for (size_t i = 0; i < n; i++)
-		plan_add_function(&plan, blocks, found[i]);
 	device = open(KL_DEVICE_PATH, O_RDWR);
 	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
-	printf("# %zu functions, %u windows, %u points\n", n, plan.windows, plan.points);
-	check_refusals();
-	for (int round = 0; round < 2; round++) {
+	/* In place, again, and moved. */
+	for (int round = 0; round < 3; round++) {
+		if (round != 1) {
+			plan_clear(&plan);
+			for (size_t i = 0; i < n; i++)
+				plan_add_function(&plan, blocks, found[i], round > 1);
+			printf("# %zu functions, %u moved, %u windows, %u points\n", n, plan.moved,
+			       plan.windows, plan.points);
+			check_refusals();
+		}
+		if (round > 1)
+			unit_check(plan.moved > n / 2, "most functions are moved");
 		unit_check(splice_all(&first),
 			   round ? "spliced again: the text is as it was" : "spliced");
 		for (int i = 0; i < CALLS; i++)

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * whole [WINDOWS [EVERY]]: in a virtual machine, all functions that the planner has windows for are
+ * whole [WINDOWS [EVERY [PART]]]: in a virtual machine, all functions that the planner has windows for are
  * looked at by the module, in requests that end with a wrong window, and none may be refused. Then
  * all blocks of the whole kernel (or of every so many-th function) are counted at once, in requests
- * of so many windows. The machine works, system calls are counted exactly, all is taken back, and
+ * of so many windows; half of the functions may be moved, by PART. Patches are read (patch.c). The machine works, system calls are counted exactly, all is taken back, and
  * the text is what it was. TAP lines; figures as comments.
  */
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "plan.h"
+#include "patch.h"
 
 #define CALLS 1000
 #define CHUNK_FUNCTIONS 8192
 #define SHOWN_MAX 40
 
 static struct plan plan;
+static struct patches patches;
 static struct text text;
 static bool only_look;
+static int part;
 static uint64_t anchor_address; /* of the function that another session splices meanwhile */
 static long chunk[CHUNK_FUNCTIONS];
 static uint32_t chunk_n;
@@ -28,6 +30,7 @@ static struct {
 	uint32_t requests;
 	uint32_t functions;
 	uint32_t refused;
+	uint64_t moved;
 	uint64_t windows;
 	uint64_t points;
 	uint64_t by_tier[KL_SPLICE_TRAP + 1];
@@ -42,6 +45,12 @@ static struct {
 	uint32_t first;
 	uint32_t n;
 } own;
+
+/* Half of the functions may be moved, the other half in another run. */
+static bool moves(long function)
+{
+	return ((uint32_t)function * 0x9e3779b1u >> 16) % 2 == (uint32_t)part;
+}
 
 static double now(void)
 {
@@ -101,9 +110,9 @@ static bool leave_out(struct kl_blocks *blocks, const struct kl_abi_splice *wish
 			continue;
 		note_refusal(blocks, wish, i);
 		memmove(chunk + i, chunk + i + 1, (--chunk_n - i) * sizeof(*chunk));
-		plan.windows = plan.points = 0;
+		plan_clear(&plan);
 		for (i = 0; i < chunk_n; i++)
-			plan_add_function(&plan, blocks, chunk[i]);
+			plan_add_function(&plan, blocks, chunk[i], moves(chunk[i]));
 		return true;
 	}
 	return false;
@@ -113,6 +122,7 @@ static void note_request(uint32_t first)
 {
 	sum.requests++;
 	sum.functions += chunk_n;
+	sum.moved += plan.moved;
 	sum.windows += plan.windows;
 	sum.points += plan.points;
 	for (uint32_t i = 0; i < plan.windows; i++)
@@ -145,6 +155,8 @@ static bool request(struct kl_blocks *blocks)
 		}
 		if (!ret) {
 			note_request(wish.first);
+			if (!only_look)
+				patches_read(&patches, blocks, &plan);
 			if (now() - began > sum.longest)
 				sum.longest = now() - began;
 			break;
@@ -154,7 +166,8 @@ static bool request(struct kl_blocks *blocks)
 			return false;
 		}
 	}
-	plan.windows = plan.points = chunk_n = 0;
+	plan_clear(&plan);
+	chunk_n = 0;
 	return true;
 }
 
@@ -171,10 +184,10 @@ static bool splice_whole(struct kl_blocks *blocks, uint32_t windows, uint32_t ev
 			continue;
 		if ((plan.windows >= windows || chunk_n == CHUNK_FUNCTIONS) && !request(blocks))
 			return false;
-		if (!plan_add_function(&plan, blocks, i)) {
+		if (!plan_add_function(&plan, blocks, i, moves(i))) {
 			if (!request(blocks))
 				return false;
-			plan_add_function(&plan, blocks, i);
+			plan_add_function(&plan, blocks, i, moves(i));
 		}
 		chunk[chunk_n++] = i;
 	}
@@ -239,9 +252,10 @@ static void measure_calls(const char *when)
 
 static void report(double seconds)
 {
-	printf("# spliced in %.1f s: %u functions, %" PRIu64 " windows, %" PRIu64
+	printf("# spliced in %.1f s: %u functions, %" PRIu64 " moved, %" PRIu64 " windows, %" PRIu64
 	       " points, %u requests, the longest %.2f s\n",
-	       seconds, sum.functions, sum.windows, sum.points, sum.requests, sum.longest);
+	       seconds, sum.functions, sum.moved, sum.windows, sum.points, sum.requests,
+	       sum.longest);
 	printf("# by tier: jump %" PRIu64 ", call %" PRIu64 ", bounce %" PRIu64 ", trap %" PRIu64
 	       "\n",
 	       sum.by_tier[KL_SPLICE_JUMP], sum.by_tier[KL_SPLICE_CALL],
@@ -271,6 +285,7 @@ int main(int argc, char **argv)
 	}
 	kl_blocks_function(blocks, kl_blocks_find(blocks, own.address), &f);
 	own.bytes = f.bytes;
+	part = argc > 3 ? atoi(argv[3]) & 1 : 0;
 	device = open(KL_DEVICE_PATH, O_RDWR);
 	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
 	anchor = anchor_open(symbols, blocks);
@@ -291,6 +306,7 @@ int main(int argc, char **argv)
 	report(now() - began);
 	printf("# memory: %ld KiB\n", memory - meminfo("MemAvailable:"));
 	unit_check(!sum.refused, "no function is refused");
+	patches_report(&patches);
 	unit_check(works(), "processes, pipes and files work");
 	unit_check(counts_are_right(), "each block of the system call is counted exactly");
 	measure_calls("spliced");

@@ -32,6 +32,26 @@ static bool is_point(const struct kl_request *r, u32 point)
 	return p->instrument == KL_INSTRUMENT_COUNT && !p->event;
 }
 
+/* A window alone has few points; of a function that is moved they may be far behind it. */
+static bool are_points(const struct kl_request *r, u32 i, u32 first)
+{
+	const struct kl_abi_window *w = &r->window[i];
+	u64 end = i + 1 < r->windows ? w[1].address : U64_MAX;
+
+	for (u32 k = first; k < first + w->points; k++) {
+		const struct kl_abi_point *p = &r->point[k];
+
+		if (!is_point(r, k) || (k > first && p->offset < p[-1].offset) ||
+		    !is_reserved(p->reserved, sizeof(p->reserved)))
+			return false;
+		if (w->moves ?
+			    w->address + p->offset < w->address || w->address + p->offset >= end :
+			    p->offset > w->bytes)
+			return false;
+	}
+	return true;
+}
+
 /**
  * kl_request_check_form - does a request add up?
  * @r: read, with its events; `first` of each window is filled in
@@ -49,17 +69,11 @@ u32 kl_request_check_form(struct kl_request *r)
 		r->bad = i;
 		if (w->address < end || !w->bytes || w->address + w->bytes < w->address ||
 		    w->tier < KL_SPLICE_JUMP || w->tier > KL_SPLICE_TRAP || !w->points ||
-		    w->points > KL_SPLICE_POINTS_MAX || w->points > r->points - points ||
-		    has_slot(w) != !!w->slot || !is_reserved(w->reserved, sizeof(w->reserved)))
+		    w->moves > 1 || w->points > r->points - points ||
+		    w->points > (w->moves ? KL_SPLICE_MOVED_POINTS_MAX : KL_SPLICE_POINTS_MAX) ||
+		    has_slot(w) != !!w->slot || !is_reserved(w->reserved, sizeof(w->reserved)) ||
+		    !are_points(r, i, points))
 			return KL_SPLICE_form;
-		for (u32 k = points; k < points + w->points; k++) {
-			const struct kl_abi_point *p = &r->point[k];
-
-			if (!is_point(r, k) || p->offset > w->bytes ||
-			    (k > points && p->offset < p[-1].offset) ||
-			    !is_reserved(p->reserved, sizeof(p->reserved)))
-				return KL_SPLICE_form;
-		}
 		r->first[i] = points;
 		points += w->points;
 		end = w->address + w->bytes;
@@ -151,14 +165,15 @@ u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_f
 {
 	const struct kl_abi_window *w = &r->window[i];
 	u32 begin = w->address - f->begin, end = begin + w->bytes, n = 0, refusal = 0;
+	u32 hashed = kl_window_hashed(w, r->point[r->first[i] + w->points - 1].offset);
 	bool passed = true;
 	long at;
 
 	if (f->refusal)
 		return f->refusal;
-	if (end > f->end - f->begin)
+	if (end > f->end - f->begin || hashed > f->end - w->address)
 		return KL_SPLICE_bounds;
-	if (kl_window_hash(f->text + begin, w->bytes) != w->hash)
+	if (kl_window_hash(f->text + begin, hashed) != w->hash)
 		return KL_SPLICE_text;
 	at = kl_function_step(f, begin);
 	for (u32 offset = begin; !refusal && offset < end; n++) {
@@ -185,7 +200,7 @@ u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_f
 		return KL_SPLICE_excluded;
 	if (kl_splices_taken(w->address, w->address + w->bytes))
 		return KL_SPLICE_taken;
-	return check_points(r, i, f);
+	return w->moves ? 0 : check_points(r, i, f);
 }
 
 /* --------------------------------------------------------------------- slots */

@@ -112,7 +112,13 @@ long kl_function_step(const struct kl_function *f, u32 offset)
 	return low < f->steps && f->step[low].offset == offset ? (long)low : -1;
 }
 
-static u32 target_of(const struct kl_step *step)
+/**
+ * kl_step_target - where a jump, branch or call goes
+ * @step: one
+ *
+ * Returns bytes from the function's start, which may be past its end, or wrap.
+ */
+u32 kl_step_target(const struct kl_step *step)
 {
 	return step->offset + step->in.bytes + step->in.by;
 }
@@ -127,7 +133,7 @@ static void find_targets(struct kl_function *f)
 {
 	for (u32 i = 0; i < f->steps; i++) {
 		const struct kl_instruction *in = &f->step[i].in;
-		u32 target = target_of(&f->step[i]);
+		u32 target = kl_step_target(&f->step[i]);
 		long to;
 
 		/* A jump through a register or memory. */
@@ -158,6 +164,7 @@ int kl_function_load(struct kl_function *f, unsigned long address)
 
 	f->steps = 0;
 	f->refusal = 0;
+	f->moves = false;
 	if (!kl_map_function(address, &f->begin, &f->end))
 		return -ENOENT;
 	bytes = f->end - f->begin;
@@ -200,7 +207,7 @@ static bool live_behind(const struct kl_function *f, u32 i, bool gives)
 {
 	const struct kl_step *step = &f->step[i];
 	bool next = i + 1 >= f->steps || step[1].flags_live;
-	unsigned long target = f->begin + target_of(step);
+	unsigned long target = f->begin + kl_step_target(step);
 	long to;
 
 	switch (step->in.flow) {
@@ -213,7 +220,7 @@ static bool live_behind(const struct kl_function *f, u32 i, bool gives)
 	case KL_FLOW_JUMP:
 		if (target < f->begin || target >= f->end)
 			return gives || !(kl_map_returns(target) || is_tail_call(target));
-		to = kl_function_step(f, target_of(step));
+		to = kl_function_step(f, kl_step_target(step));
 		return to < 0 || f->step[to].flags_live;
 	default: /* a branch has read them; what is fixed may do anything */
 		return true;

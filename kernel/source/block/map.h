@@ -74,11 +74,17 @@ bool kl_map_has(unsigned long address);
 int kl_map_exclude_die(struct kl_error *why);
 void kl_map_exclude(unsigned long begin, unsigned long end);
 
-/* An instruction of a function, where it is, and what is live before it. */
+/* An instruction of a function, where it is, what is live before it, and where it goes. */
 struct kl_step {
 	u32 offset;
 	bool flags_live;
 	bool target; /* a jump of the function goes there */
+	/* Of a function that is moved; see moved.c. */
+	bool entry; /* a window begins here */
+	bool stays; /* it cannot be moved */
+	bool moved;
+	bool loose; /* may run where it was */
+	u32 copy; /* where its patch lies among the others */
 	struct kl_instruction in;
 };
 
@@ -90,6 +96,7 @@ struct kl_step {
  * @step: its instructions
  * @steps: how many
  * @refusal: enum kl_splice_refusal: why it cannot be spliced at all, or 0
+ * @moves: it is moved
  */
 struct kl_function {
 	unsigned long begin;
@@ -98,6 +105,7 @@ struct kl_function {
 	struct kl_step *step;
 	u32 steps;
 	u32 refusal;
+	bool moves;
 	size_t text_room;
 	size_t step_room;
 };
@@ -105,6 +113,7 @@ struct kl_function {
 int kl_function_load(struct kl_function *f, unsigned long address);
 void kl_function_find_live(struct kl_function *f);
 long kl_function_step(const struct kl_function *f, u32 offset);
+u32 kl_step_target(const struct kl_step *step);
 void kl_function_free(struct kl_function *f);
 
 /* map.c, for map_module.c */

@@ -78,6 +78,25 @@ static void put_jump(struct kl_patches *p, unsigned long target)
 	put_distance(p, target, 0);
 }
 
+/* The step of a function at an address, if it is moved; or NULL. */
+static const struct kl_step *moved_at(const struct kl_function *f, unsigned long address)
+{
+	long i = f->moves && address >= f->begin && address < f->end ?
+			 kl_function_step(f, address - f->begin) :
+			 -1;
+
+	return i >= 0 && f->step[i].moved ? &f->step[i] : NULL;
+}
+
+/* The distance to where a jump goes; its copy, if there will be one, is found at the end. */
+static void put_goal(struct kl_patches *p, const struct kl_function *f, unsigned long target)
+{
+	const struct kl_step *step = moved_at(f, target);
+
+	put_distance(p, step ? step - f->step : target, 0);
+	p->fixup[p->fixups - 1].inside = step;
+}
+
 /* Add one to a counter: this processor's, or, where there are too many for that, everybody's. */
 static void put_count(struct kl_patches *p, const struct kl_splices *to, u32 point, bool flags_live)
 {
@@ -152,7 +171,7 @@ static void put_moved(struct kl_patches *p, const struct kl_function *f, const s
 	case KL_FLOW_BRANCH:
 		put_byte(p, 0x0f);
 		put_byte(p, 0x80 | in->condition);
-		put_distance(p, behind + in->by, 0);
+		put_goal(p, f, behind + in->by);
 		break;
 	case KL_FLOW_CALL:
 		/* It comes back to where it would have; a patch is never on a stack. */
@@ -161,7 +180,8 @@ static void put_moved(struct kl_patches *p, const struct kl_function *f, const s
 		put_jump(p, behind + in->by);
 		break;
 	case KL_FLOW_JUMP:
-		put_jump(p, behind + in->by);
+		put_byte(p, JMP32_INSN_OPCODE);
+		put_goal(p, f, behind + in->by);
 		break;
 	default:
 		if (!in->at) {
@@ -226,6 +246,74 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 	return begin;
 }
 
+/* Points at a step; those before it are elsewhere: of calls that are retargeted. */
+static int put_points(struct kl_patches *p, const struct kl_request *r, const struct kl_splices *to,
+		      const struct kl_function *f, const struct kl_step *step, u32 *window,
+		      u32 last, u32 *point)
+{
+	unsigned long address = f->begin + step->offset;
+
+	while (*window < last) {
+		const struct kl_abi_window *w = &r->window[*window];
+		unsigned long at;
+
+		if (*point == r->first[*window] + w->points) {
+			++*window;
+			continue;
+		}
+		at = w->address + r->point[*point].offset;
+		if (at > address)
+			break;
+		if (at == address) {
+			if (make_room(p))
+				return -ENOMEM;
+			put_instrument(p, r, to, *point, address, step->flags_live);
+		}
+		++*point;
+	}
+	return make_room(p);
+}
+
+/**
+ * kl_patches_add_moved - the copy of a function
+ * @p: behind what it has already
+ * @r: a request
+ * @first: the function's first window
+ * @last: behind its last
+ * @f: it, with what is live, and what is moved; `copy` of each step is filled in
+ * @to: has the counters
+ *
+ * What goes on in instructions that are not moved goes back to the text. Returns 0 or -ENOMEM.
+ * Context: may sleep.
+ */
+int kl_patches_add_moved(struct kl_patches *p, const struct kl_request *r, u32 first, u32 last,
+			 struct kl_function *f, const struct kl_splices *to)
+{
+	u32 point = r->first[first], fixup = p->fixups;
+
+	for (u32 i = 0; i < f->steps; i++) {
+		struct kl_step *step = &f->step[i];
+		u32 end = step->offset + step->in.bytes;
+
+		if (!step->moved)
+			continue;
+		step->copy = p->n;
+		if (put_points(p, r, to, f, step, &first, last, &point))
+			return -ENOMEM;
+		put_moved(p, f, step);
+		if (make_room(p))
+			return -ENOMEM;
+		if (!goes_on(&step->in))
+			put_byte(p, INT3_INSN_OPCODE); /* nothing is guessed beyond */
+		else if (i + 1 == f->steps || !step[1].moved)
+			put_jump(p, f->begin + end);
+	}
+	for (; fixup < p->fixups; fixup++)
+		if (p->fixup[fixup].inside)
+			p->fixup[fixup].target = f->step[p->fixup[fixup].target].copy;
+	return 0;
+}
+
 /**
  * kl_patches_place - write the distances, and the bytes to where they will lie
  * @p: all patches
@@ -237,7 +325,8 @@ bool kl_patches_place(struct kl_patches *p, u8 *at)
 {
 	for (u32 i = 0; i < p->fixups; i++) {
 		const struct kl_fixup *fixup = &p->fixup[i];
-		long by = fixup->target - (unsigned long)(at + fixup->end);
+		unsigned long target = fixup->target + (fixup->inside ? (unsigned long)at : 0);
+		long by = target - (unsigned long)(at + fixup->end);
 		s32 distance = by;
 
 		if (distance != by)

@@ -102,7 +102,8 @@ static int add_splice(struct kl_splices *c, const struct kl_request *r, u32 i,
 	const struct kl_abi_window *w = &r->window[i];
 	struct kl_splice *sp = &c->splice[c->n];
 	u32 offset = w->address - f->begin;
-	int patch = kl_patches_add(p, r, i, f, c);
+	const struct kl_step *step = &f->step[kl_function_step(f, offset)];
+	int patch = step->moved ? (int)step->copy : kl_patches_add(p, r, i, f, c);
 
 	if (patch < 0)
 		return patch;
@@ -111,7 +112,8 @@ static int add_splice(struct kl_splices *c, const struct kl_request *r, u32 i,
 	sp->slot = w->slot;
 	sp->bytes = w->bytes;
 	sp->tier = w->tier;
-	sp->several = f->step[kl_function_step(f, offset)].in.bytes < w->bytes;
+	sp->several = step->in.bytes < w->bytes;
+	sp->moves = w->moves;
 	memcpy(sp->original, f->text + offset, min_t(u32, w->bytes, sizeof(sp->original)));
 	if (w->slot)
 		memcpy(sp->slot_original, f->text + (w->slot - f->begin), KL_JUMP_BYTES);
@@ -147,23 +149,65 @@ static int load_function(struct kl_splices *c, struct kl_function *f, unsigned l
 	return 0;
 }
 
+/* What is said of all windows of a function together. */
+static u32 check_together(const struct kl_request *r, u32 first, u32 last,
+			  const struct kl_function *f)
+{
+	bool moves = r->window[first].moves;
+
+	for (u32 i = first + 1; i < last; i++)
+		if (r->window[i].moves != moves)
+			return KL_SPLICE_form;
+	/* What passes a copy does not come to others' windows. */
+	if (moves ? kl_splices_taken(f->begin, f->end) : kl_splices_moved(f->begin, f->end))
+		return KL_SPLICE_taken;
+	return 0;
+}
+
+/* All windows of a function: those that are refused, or what they are to become. */
+static int check_function(struct kl_splices *c, struct kl_request *r, u32 first, u32 last,
+			  struct kl_function *f, struct kl_patches *p)
+{
+	u32 together = check_together(r, first, last, f);
+	bool right = true;
+	int error = 0;
+
+	for (u32 i = first; i < last; i++) {
+		u32 refusal = together ?: kl_request_check_window(r, i, f);
+
+		if (!refusal && r->window[i].slot)
+			refusal = kl_request_check_slot(r, i, f);
+		refuse(r, i, refusal);
+		right &= !refusal;
+	}
+	if (right && r->window[first].moves) {
+		u32 bad = first, refusal = kl_function_move(f, r, first, last, &bad);
+
+		refuse(r, bad, refusal);
+		if (!r->refusal)
+			error = kl_patches_add_moved(p, r, first, last, f, c);
+	}
+	for (u32 i = first; i < last && !r->refusal && !error; i++)
+		error = add_splice(c, r, i, f, p);
+	return error;
+}
+
 /* All windows of a request, function by function; all that are refused are found. */
 static int check_windows(struct kl_splices *c, struct kl_request *r, struct kl_patches *p)
 {
 	struct kl_function f = {};
 	int error = 0;
 
-	for (u32 i = 0; i < r->windows && error >= 0; i++) {
-		u32 refusal;
-
+	for (u32 i = 0, last; i < r->windows && error >= 0; i = last) {
+		last = i + 1;
 		error = load_function(c, &f, r->window[i].address);
-		if (error < 0)
-			break;
-		refusal = error ?: kl_request_check_window(r, i, &f);
-		if (!refusal && r->window[i].slot)
-			refusal = kl_request_check_slot(r, i, &f);
-		refuse(r, i, refusal);
-		error = r->refusal ? 0 : add_splice(c, r, i, &f, p);
+		if (error > 0)
+			refuse(r, i, error);
+		if (error)
+			continue;
+		while (last < r->windows && r->window[last].address < f.end)
+			last++;
+		error = check_function(c, r, i, last, &f, p);
 	}
 	kl_function_free(&f);
 	return min(error, 0);
@@ -312,9 +356,11 @@ static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
 	r->windows = wish->windows;
 	r->points = wish->points;
 	if (!r->windows || r->windows > KL_SPLICE_WINDOWS_MAX || r->points < r->windows ||
-	    r->points > r->windows * KL_SPLICE_POINTS_MAX)
-		return kl_fail(why, -EINVAL, "%u windows with %u points: from 1 to %u windows",
-			       r->windows, r->points, KL_SPLICE_WINDOWS_MAX);
+	    r->points > KL_SPLICE_REQUEST_POINTS_MAX)
+		return kl_fail(why, -EINVAL,
+			       "%u windows with %u points: from 1 to %u windows, %u points",
+			       r->windows, r->points, KL_SPLICE_WINDOWS_MAX,
+			       KL_SPLICE_REQUEST_POINTS_MAX);
 	r->window = vmemdup_user(u64_to_user_ptr(wish->window),
 				 array_size(r->windows, sizeof(*r->window)));
 	if (IS_ERR(r->window)) {

@@ -36,6 +36,7 @@ struct kl_session;
  * @probed: a kprobe has come to it: it is lost
  * @leaves: it is being taken back
  * @gone: it has been taken back
+ * @moves: its function is moved
  * @original: bytes that were there; as many as the tier changes
  * @written: bytes that are there now
  * @slot_original: bytes that were in the slot
@@ -51,6 +52,7 @@ struct kl_splice {
 	bool probed;
 	bool leaves;
 	bool gone;
+	bool moves;
 	u8 original[KL_JUMP_BYTES];
 	u8 written[KL_JUMP_BYTES];
 	u8 slot_original[KL_JUMP_BYTES];
@@ -142,6 +144,7 @@ void kl_splices_rest(void);
 u32 kl_splices_from(const struct kl_splices *c, unsigned long address);
 void kl_splices_restore(unsigned long begin, unsigned long end, u8 *text);
 bool kl_splices_taken(unsigned long begin, unsigned long end);
+bool kl_splices_moved(unsigned long begin, unsigned long end);
 void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result);
 int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 		      struct kl_error *why);
@@ -156,11 +159,16 @@ u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_f
 u32 kl_request_check_slot(const struct kl_request *r, u32 i, const struct kl_function *f);
 u32 kl_request_check_slots(struct kl_request *r);
 
+/* moved.c */
+u32 kl_function_move(struct kl_function *f, const struct kl_request *r, u32 first, u32 last,
+		     u32 *bad);
+
 /* Patches being made: bytes, and numbers in them that depend on where they will lie. */
 struct kl_fixup {
 	u32 at; /* of the 4 bytes */
 	u32 end; /* of their instruction */
-	unsigned long target;
+	bool inside; /* the target is among the patches */
+	unsigned long target; /* address, or where it is among them */
 };
 
 struct kl_patches {
@@ -175,6 +183,8 @@ struct kl_patches {
 /* patch.c */
 int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 		   const struct kl_function *f, const struct kl_splices *to);
+int kl_patches_add_moved(struct kl_patches *p, const struct kl_request *r, u32 first, u32 last,
+			 struct kl_function *f, const struct kl_splices *to);
 bool kl_patches_place(struct kl_patches *p, u8 *at);
 void kl_patches_free(struct kl_patches *p);
 

@@ -140,6 +140,26 @@ bool kl_splices_taken(unsigned long begin, unsigned long end)
 	return false;
 }
 
+/**
+ * kl_splices_moved - is a function moved, so that nothing need pass what is in its text?
+ * @begin: of the function
+ * @end: behind it
+ */
+bool kl_splices_moved(unsigned long begin, unsigned long end)
+{
+	const struct kl_splice_set *set;
+	const struct kl_splices *c;
+
+	lockdep_assert_held(&kl_splice_lock);
+	for_each_splices(set, c) {
+		u32 i = kl_splices_from(c, begin);
+
+		if (i < c->n && c->splice[i].address < end && c->splice[i].moves)
+			return true;
+	}
+	return false;
+}
+
 static void restore(unsigned long begin, unsigned long end, u8 *text, unsigned long at,
 		    const u8 *original, u32 bytes)
 {

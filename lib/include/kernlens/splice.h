@@ -46,6 +46,7 @@ struct kl_splice_point {
  * struct kl_splices_sum - all of them
  * @points: wishes
  * @placed: of them, those that are there
+ * @moved: functions that run in copies
  * @windows: of the kernel's text that are diverted
  * @refused: points that the module does not want
  * @without: points that have no place
@@ -53,6 +54,7 @@ struct kl_splice_point {
 struct kl_splices_sum {
 	uint32_t points;
 	uint32_t placed;
+	uint32_t moved;
 	uint32_t windows;
 	uint32_t refused;
 	uint32_t without;
@@ -128,10 +130,11 @@ struct kl_splices;
 
 /**
  * kl_splices_create - none so far
+ * @moves: functions may be moved, which is done where it is cheaper, and has room for more points
  *
  * Returns NULL with errno and an error text.
  */
-struct kl_splices *kl_splices_create(void);
+struct kl_splices *kl_splices_create(bool moves);
 
 /**
  * kl_splices_destroy - free; what has been installed stays as long as its session
@@ -146,8 +149,10 @@ void kl_splices_destroy(struct kl_splices *splices);
  * @wish: which, in any order; those at one place act in this order
  * @n: how many
  *
- * Windows that would overlap become one. Returns the number of the first point, of which there
- * are @n, or -ENOMEM with an error text.
+ * Windows that would overlap become one. A function that is moved, where only counters before
+ * blocks are wanted, has windows where something enters it from the text, and the blocks between are
+ * counted in the copy; if the module refuses that it has a window for each point. Returns the number
+ * of the first point, of which there are @n, or -ENOMEM with an error text.
  */
 long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *graph,
 		    const struct kl_splice_wish *wish, uint32_t n);

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A function that is moved: all that is reached from its windows runs in a copy, up to calls and
+ * what must stay, which go on in the text. Found here: what the copy has, and whether a point is
+ * passed in it only, because every way there comes through a window. Under the lock of splice.c.
+ */
+#include <linux/string.h>
+
+#include "kernel.h"
+#include "map.h"
+#include "splice.h"
+
+static bool stays(const struct kl_function *f, const struct kl_step *step)
+{
+	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const u8 hook[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	unsigned long at = f->begin + step->offset, end = at + step->in.bytes;
+	const u8 *text = f->text + step->offset;
+
+	if (step->in.flow == KL_FLOW_FIXED || step->in.flow == KL_FLOW_CALL ||
+	    kl_map_any(KL_MAP_NEVER, at, end))
+		return true;
+	if (step->in.bytes == sizeof(endbr) && !memcmp(text, endbr, sizeof(endbr)))
+		return true;
+	return step->in.bytes == sizeof(hook) && !memcmp(text, hook, sizeof(hook)) &&
+	       kl_kernel.ftrace_text_reserved((void *)at, (void *)(end - 1));
+}
+
+/* A call that a window ends with has to give way; one whose target is changed stays. */
+static void mark_window(struct kl_function *f, const struct kl_abi_window *w)
+{
+	u32 i = kl_function_step(f, w->address - f->begin);
+	u32 end = w->address + w->bytes - f->begin;
+
+	f->step[i].entry = true;
+	if (w->tier == KL_SPLICE_CALL)
+		return;
+	f->step[i].moved = true;
+	for (; i < f->steps && f->step[i].offset < end; i++)
+		if (f->step[i].in.flow == KL_FLOW_CALL)
+			f->step[i].stays = false;
+}
+
+/* Steps that may come next, in the function; at most two. */
+static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
+{
+	const struct kl_step *step = &f->step[i];
+	u32 n = 0;
+	long to;
+
+	if (step->in.flow != KL_FLOW_JUMP && step->in.flow != KL_FLOW_RETURN && i + 1 < f->steps)
+		next[n++] = i + 1;
+	if (step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_BRANCH) {
+		to = kl_function_step(f, kl_step_target(step));
+		if (to >= 0)
+			next[n++] = to;
+	}
+	return n;
+}
+
+/* From the windows on, until nothing is new. */
+static void find_moved(struct kl_function *f)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (u32 i = 0; i < f->steps; i++) {
+			u32 next[2], n = f->step[i].moved ? next_of(f, i, next) : 0;
+
+			/* What is called comes back to the text. */
+			if (f->step[i].in.flow == KL_FLOW_CALL)
+				continue;
+			while (n--) {
+				struct kl_step *to = &f->step[next[n]];
+
+				changed |= !to->moved && !to->stays;
+				to->moved |= !to->stays;
+			}
+		}
+	}
+}
+
+/* Who comes from there comes in the text. */
+static bool leads_to_text(const struct kl_step *from, const struct kl_step *to)
+{
+	return from->loose || (from->moved && (from->in.flow == KL_FLOW_CALL || !to->moved)) ||
+	       (from->entry && !from->moved);
+}
+
+/* Where something may come to, other than from the copy, and no window leads it there. */
+static void find_loose(struct kl_function *f)
+{
+	bool changed = true;
+
+	for (u32 i = 0; i < f->steps; i++)
+		f->step[i].loose =
+			!f->step[i].entry &&
+			(!i || kl_map_test(KL_MAP_ENTERED, f->begin + f->step[i].offset));
+	while (changed) {
+		changed = false;
+		for (u32 i = 0; i < f->steps; i++) {
+			u32 next[2], n = next_of(f, i, next);
+
+			while (n--) {
+				struct kl_step *to = &f->step[next[n]];
+
+				if (to->loose || to->entry || !leads_to_text(&f->step[i], to))
+					continue;
+				to->loose = true;
+				changed = true;
+			}
+		}
+	}
+}
+
+static u32 check_point(const struct kl_function *f, unsigned long address)
+{
+	long i = kl_function_step(f, address - f->begin);
+
+	if (i < 0)
+		return KL_SPLICE_boundary;
+	return f->step[i].entry || (f->step[i].moved && !f->step[i].loose) ? 0 : KL_SPLICE_unseen;
+}
+
+/**
+ * kl_function_move - find what of a function is moved
+ * @f: loaded
+ * @r: a request
+ * @first: its first window in the function
+ * @last: behind the last; all of them have been checked
+ * @bad: out: the window at fault
+ *
+ * Returns enum kl_splice_refusal if a point would miss something, or 0. Context: holds
+ * kprobe_mutex.
+ */
+u32 kl_function_move(struct kl_function *f, const struct kl_request *r, u32 first, u32 last,
+		     u32 *bad)
+{
+	for (u32 i = 0; i < f->steps; i++)
+		f->step[i].stays = stays(f, &f->step[i]);
+	for (u32 i = first; i < last; i++)
+		mark_window(f, &r->window[i]);
+	find_moved(f);
+	find_loose(f);
+	f->moves = true;
+	for (*bad = first; *bad < last; ++*bad) {
+		const struct kl_abi_window *w = &r->window[*bad];
+
+		for (u32 k = r->first[*bad]; k < r->first[*bad] + w->points; k++) {
+			u32 refusal = check_point(f, w->address + r->point[k].offset);
+
+			if (refusal)
+				return refusal;
+		}
+	}
+	*bad = first;
+	return 0;
+}

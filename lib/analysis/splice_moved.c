@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Windows of a function that is moved: where something enters it, and where it comes back from what
+ * stays in the text. All blocks that are only reached from such windows need none. Whether that is
+ * cheaper than a window for each block is found by adding up the jumps of both.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../base/base.h"
+#include "splices.h"
+
+/* What a block's way costs at once: jumps, and a breakpoint, which is dear. */
+#define COST_TRAP 500
+
+/* What is known of each block. */
+struct block_state {
+	uint32_t wishes;
+	bool window; /* something may enter it from the text */
+	bool lost; /* and is not led into the copy */
+	bool reached; /* by the copy */
+	bool ends_in_text; /* what runs in the copy has left it before the block's end */
+};
+
+struct plan {
+	const struct kl_block_graph *g;
+	struct block_state *block;
+};
+
+static uint32_t place_of(const struct kl_block *block)
+{
+	return block->pre.begin;
+}
+
+/* A call returns to the text; others stay there because they must. */
+static bool stays(const struct kl_block_instruction *in)
+{
+	return in->reason || in->end == KL_END_CALL || (in->end == KL_END_STOP && in->target);
+}
+
+/* Does an instruction from the block's point on stay? *first: the very first does. */
+static bool has_stay(const struct kl_block_graph *g, const struct kl_block *block, bool *first)
+{
+	bool some = false;
+
+	*first = false;
+	for (uint32_t i = block->first; i < block->first + block->n; i++) {
+		const struct kl_block_instruction *in = &g->instruction[i];
+
+		if (in->offset < place_of(block) || !stays(in))
+			continue;
+		some = true;
+		*first |= in->offset == place_of(block);
+	}
+	return some;
+}
+
+static bool set(bool *flag)
+{
+	bool changed = !*flag;
+
+	*flag = true;
+	return changed;
+}
+
+/* A block is entered from the text: by a window, or it is lost. */
+static bool enter(struct plan *plan, uint32_t i)
+{
+	struct block_state *state = &plan->block[i];
+	bool changed = set(&state->window);
+
+	if (plan->g->block[i].pre.tier == KL_TIER_NONE || !state->wishes)
+		changed |= set(&state->lost);
+	return changed;
+}
+
+static bool go_on(struct plan *plan, uint32_t from, uint32_t to)
+{
+	const struct block_state *state = &plan->block[from];
+
+	if (to == UINT32_MAX)
+		return false;
+	if (state->lost || state->ends_in_text)
+		return enter(plan, to);
+	return (state->window || state->reached) && set(&plan->block[to].reached);
+}
+
+/*
+ * May what stands before a block go on into it in the text? The module does not believe that a call
+ * does not return; and what is reached by nothing that is known now has blocks with gaps.
+ */
+static bool comes_from_text(const struct kl_block_graph *g, uint32_t i)
+{
+	const struct kl_block *before = &g->block[i - 1];
+
+	switch (before->end) {
+	case KL_END_JUMP:
+	case KL_END_LEAVE:
+	case KL_END_RETURN:
+		return false;
+	case KL_END_FALL:
+	case KL_END_BRANCH:
+		return before->next != i;
+	default:
+		return true;
+	}
+}
+
+static void find_entered(struct plan *plan)
+{
+	const struct kl_block_graph *g = plan->g;
+	bool changed = true;
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		bool first;
+
+		plan->block[i].ends_in_text = has_stay(g, &g->block[i], &first);
+		if (first || g->block[i].entered || !i || comes_from_text(g, i))
+			enter(plan, i);
+	}
+	while (changed) {
+		changed = false;
+		for (uint32_t i = 0; i < g->blocks; i++) {
+			changed |= go_on(plan, i, g->block[i].next);
+			changed |= go_on(plan, i, g->block[i].taken);
+		}
+		/* What nothing is known to reach is treated as if the text did. */
+		for (uint32_t i = 0; !changed && i < g->blocks; i++)
+			if (!plan->block[i].window && !plan->block[i].reached)
+				changed = enter(plan, i);
+	}
+}
+
+static uint32_t window_cost(const struct kl_block_point *at)
+{
+	switch (at->tier) {
+	case KL_TIER_TRAP:
+		return COST_TRAP;
+	case KL_TIER_BOUNCE:
+		return 2;
+	case KL_TIER_NONE:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* Fewer points without a place, or as many and fewer jumps. */
+static bool is_better(const struct plan *plan)
+{
+	const struct kl_block_graph *g = plan->g;
+	uint32_t placed = 0, placed_moved = 0, cost = 0, cost_moved = 0;
+
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const struct block_state *state = &plan->block[i];
+		const struct kl_block_point *pre = &g->block[i].pre;
+
+		if (!state->wishes)
+			continue;
+		placed += pre->tier != KL_TIER_NONE;
+		placed_moved += !state->lost;
+		cost += window_cost(pre) + (pre->tier != KL_TIER_NONE && pre->tier != KL_TIER_CALL);
+		if (state->window)
+			cost_moved += window_cost(pre);
+		cost_moved += state->ends_in_text && !state->lost && pre->tier != KL_TIER_CALL;
+	}
+	return placed_moved > placed || (placed_moved == placed && cost_moved < cost);
+}
+
+static bool is_countable(const struct kl_splice_wish *wish, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (wish[i].behind || wish[i].instrument != KL_INSTRUMENT_COUNT)
+			return false;
+	return n;
+}
+
+/* Each wish with its window, if it needs one, and that window's with what it borrows of. */
+static uint32_t list_needs(const struct plan *plan, const struct kl_splice_wish *wish, uint32_t n,
+			   uint32_t first, struct kl_splice_need *need)
+{
+	uint32_t needs = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct kl_block *block = &plan->g->block[wish[i].block], *owner = NULL;
+		const struct block_state *state = &plan->block[wish[i].block];
+
+		if (state->lost)
+			continue;
+		need[needs] = (struct kl_splice_need){
+			.at = { .begin = place_of(block) },
+			.place = place_of(block),
+			.point = first + i,
+			.instrument = wish[i].instrument,
+		};
+		if (state->window)
+			need[needs].at = block->pre;
+		needs++;
+		if (state->window && block->pre.tier == KL_TIER_BOUNCE)
+			owner = kl_splice_owner(plan->g, block->pre.slot);
+		if (owner)
+			need[needs++] = (struct kl_splice_need){
+				.at = owner->pre,
+				.place = owner->pre.begin,
+				.point = KL_NO_POINT,
+				.instrument = KL_INSTRUMENT_COUNT,
+			};
+	}
+	return needs;
+}
+
+/* Does a window come before each point? */
+static bool begins_with_window(const struct kl_splice_need *need, uint32_t n)
+{
+	uint32_t first = UINT32_MAX;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (need[i].at.bytes && need[i].at.begin < first)
+			first = need[i].at.begin;
+	for (uint32_t i = 0; i < n; i++)
+		if (need[i].place < first)
+			return false;
+	return n;
+}
+
+/* What of the points has no place, if the function is moved; they may also be set back. */
+static void set_reasons(struct kl_splices *s, const struct plan *plan,
+			const struct kl_splice_wish *wish, uint32_t n, uint32_t first, bool moved)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct kl_block *block = &plan->g->block[wish[i].block];
+		bool lost = plan->block[wish[i].block].lost;
+
+		s->point[first + i].reason = !moved ? s->reason[first + i] :
+					     lost   ? block->pre.reason :
+						      0;
+	}
+}
+
+/* Windows, unless some would be too large: then there are none. */
+static int make_windows(struct kl_splices *s, const struct plan *plan,
+			const struct kl_splice_wish *wish, uint32_t n, uint32_t first)
+{
+	struct kl_splice_need *need = calloc(2 * (size_t)n + 1, sizeof(*need));
+	uint32_t windows = s->windows, instruments = s->instruments, needs;
+	bool fits;
+	int ret = 0;
+
+	if (!need)
+		return kl_fail(ENOMEM, "out of memory");
+	needs = list_needs(plan, wish, n, first, need);
+	fits = begins_with_window(need, needs);
+	set_reasons(s, plan, wish, n, first, true);
+	if (fits)
+		ret = kl_splice_windows_of(s, plan->g, need, needs, true);
+	for (uint32_t i = 0; i < n; i++)
+		fits &= plan->block[wish[i].block].lost || !s->point[first + i].reason;
+	free(need);
+	if (!ret && fits)
+		return 1;
+	set_reasons(s, plan, wish, n, first, false);
+	s->windows = windows;
+	s->instruments = instruments;
+	return ret;
+}
+
+int kl_splice_moved(struct kl_splices *s, const struct kl_block_graph *g,
+		    const struct kl_splice_wish *wish, uint32_t n, uint32_t first)
+{
+	struct plan plan = { .g = g };
+	int ret = 0;
+
+	if (!is_countable(wish, n))
+		return 0;
+	plan.block = calloc(g->blocks + 1, sizeof(*plan.block));
+	if (!plan.block)
+		return kl_fail(ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < n; i++)
+		plan.block[wish[i].block].wishes++;
+	find_entered(&plan);
+	if (is_better(&plan))
+		ret = make_windows(s, &plan, wish, n, first);
+	free(plan.block);
+	return ret;
+}
