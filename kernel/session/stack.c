@@ -185,10 +185,10 @@ static bool is_return_address(u64 address)
  */
 static u32 return_at_edge(const struct pt_regs *regs, u64 *frame)
 {
-	u32 first = start_registers() == regs ? this_cpu_read(stack_start.text) : 0;
+	u32 first = this_cpu_read(stack_start.text);
 	u64 code, from = regs->sp;
 
-	if (!first) {
+	if (likely(!first) || start_registers() != regs) {
 		if (!kl_user_copy(&code, regs->ip, sizeof(code)))
 			return 0;
 		first = (u32)code;

@@ -53,6 +53,16 @@ def check_count():
     report(len(points) > 1 and all(point.get("count") == CALLS for point in points),
            f"each block of getppid is passed {CALLS} times", points)
 
+    calls = python(f"import os\nos.umask(0)\nfor i in range({CALLS}): os.lseek(0, i, os.SEEK_SET); os.stat('/etc/passwd')")
+    moved, in_place = [json.loads(run("--json", "count", "-e", "block:ksys_lseek", "-e", "block:vfs_statx", *more, "--",
+                                      *calls).stdout) for more in ([], ["--in-place"])]
+    counts = [[[point.get("count") for point in function["points"]] for function in done["functions"]]
+              for done in (moved, in_place)]
+    report(moved["splices"]["moved"] == 2 and not in_place["splices"]["moved"] and
+           moved["splices"]["windows"] < in_place["splices"]["windows"] and
+           counts[0] == counts[1] and max(counts[0][0]) >= CALLS,
+           "functions that are moved have the counts of those that are not", moved["splices"], in_place["splices"], counts)
+
     options = ["-e", "block:ksys_read", "-e", "block:ksys_read:post"]
     done = json.loads(run("--json", "count", *options, "--",
                           "sh", "-c", "cat /proc/self/maps /etc/passwd >/dev/null").stdout)
@@ -246,6 +256,8 @@ def check_coverage():
     print(f"# {sum_of}")
     report(sum_of["points"] == sum_of["counted"] + sum_of["without"] + sum_of["refused"] and not sum_of["refused"],
            "every point has a counter or a reason, and the module refuses none", sum_of)
+    report(2 * sum_of["moved"] > sum_of["functions"] and 2 * sum_of["windows"] < sum_of["counted"],
+           f"{sum_of['moved']} of {sum_of['functions']} functions are moved", sum_of)
     check_against_ftrace(functions, hits, doubtful)
     check_flow(functions)
     lines = collections.Counter(line.strip().partition(":")[0] for line in open(f"{out}/a.info"))

@@ -262,6 +262,104 @@ static void check_slots(struct kl_blocks *blocks)
 	unit_check(!device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost, "and taken back");
 }
 
+/* --------------------------------------------------- functions that are moved */
+
+/* What comes of a plan: a refusal, 0, or a negative errno; what is accepted stays if @keep. */
+static int ask_plan(const struct plan *p, bool keep)
+{
+	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
+	struct kl_abi_splice wish = plan_wish(p);
+
+	if (ioctl(device, KL_IOC_SPLICE, &wish))
+		return errno == EINVAL && wish.refusal ? (int)wish.refusal : -errno;
+	return keep ? 0 : device_call(KL_IOC_UNSPLICE, &unsplice);
+}
+
+static void hash_window(struct kl_abi_window *w, const struct kl_abi_point *last)
+{
+	w->hash = kl_window_hash(text.at + (w->address - text.begin),
+				 kl_window_hashed(w, last->offset));
+}
+
+/* Without one window: its points are counted from the one before it, and text leads there. */
+static void leave_window(struct plan *p, uint32_t at)
+{
+	struct kl_abi_window *before = &p->window[at - 1], *w = &p->window[at];
+	uint32_t point = 0;
+
+	for (uint32_t i = 0; i < at; i++)
+		point += p->window[i].points;
+	for (uint32_t i = point; i < point + w->points; i++)
+		p->point[i].offset += w->address - before->address;
+	before->points += w->points;
+	hash_window(before, &p->point[point + w->points - 1]);
+	memmove(w, w + 1, (--p->windows - at) * sizeof(*w));
+}
+
+static int other_session(void)
+{
+	struct kl_abi_session session = { .size = sizeof(session) };
+	int first = device;
+
+	device = open(KL_DEVICE_PATH, O_RDWR);
+	unit_check(!device_call(KL_IOC_SESSION, &session), "another session");
+	return first;
+}
+
+static void check_moved(const struct kl_symbols *symbols, struct kl_blocks *blocks)
+{
+	long index = kl_blocks_find(blocks, symbol_address(symbols, "ksys_read"));
+	static struct plan moved, in_place, bad;
+	uint32_t unseen = 0, needed = 0;
+	int first, got;
+
+	plan_add_function(&moved, blocks, index, true);
+	plan_add_function(&in_place, blocks, index, false);
+	unit_check(moved.moved == 1 && moved.windows > 3 && moved.windows < in_place.windows,
+		   "a function that is moved has fewer windows");
+	for (uint32_t i = 1; i < moved.windows; i++) {
+		bad = moved;
+		leave_window(&bad, i);
+		got = ask_plan(&bad, false);
+		unseen += got == KL_SPLICE_unseen;
+		/* It may have lent its room. */
+		needed += got == KL_SPLICE_unseen || got == KL_SPLICE_slot;
+	}
+	unit_check(needed == moved.windows - 1 && unseen > needed / 2,
+		   "each of its windows is needed");
+	bad = moved;
+	bad.window[1].moves = 0;
+	unit_check(ask_plan(&bad, false) == KL_SPLICE_form, "moved in part");
+	bad = moved;
+	bad.window[0].moves = 2;
+	unit_check(ask_plan(&bad, false) == KL_SPLICE_form, "moved twice");
+	bad = moved;
+	bad.point[bad.window[0].points - 1].offset =
+		bad.window[1].address - bad.window[0].address;
+	unit_check(ask_plan(&bad, false) == KL_SPLICE_form, "a point in the next window");
+	bad = moved;
+	bad.point[bad.window[0].points - 1].offset++;
+	hash_window(&bad.window[0], &bad.point[bad.window[0].points - 1]);
+	unit_check(ask_plan(&bad, false) == KL_SPLICE_boundary, "a point between instructions");
+	bad = moved;
+	bad.point[bad.points - 1].offset = 1 << 20;
+	unit_check(ask_plan(&bad, false) == KL_SPLICE_bounds, "a point behind the function");
+	bad = moved;
+	bad.window[0].hash++;
+	unit_check(ask_plan(&bad, false) == KL_SPLICE_text, "other text, moved");
+
+	unit_check(!ask_plan(&moved, true), "it is moved");
+	first = other_session();
+	unit_check(ask_plan(&in_place, false) == KL_SPLICE_taken, "no window where it is moved");
+	unit_check(ask_plan(&moved, false) == KL_SPLICE_taken, "nor is it moved again");
+	close(first);
+	unit_check(!ask_plan(&in_place, true), "it is back: a window for each block");
+	first = other_session();
+	unit_check(ask_plan(&moved, false) == KL_SPLICE_taken, "nothing is moved that has some");
+	close(first);
+	unit_check(!ask_plan(&moved, false), "when they are gone it is");
+}
+
 /* ------------------------------------------------------------- others' text */
 
 static bool write_file(const char *path, const char *line)
@@ -362,6 +460,7 @@ int main(void)
 	check_windows();
 	check_point();
 	check_slots(blocks);
+	check_moved(symbols, blocks);
 	check_others(blocks);
 	check_limits();
 	close(anchor);
