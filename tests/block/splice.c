@@ -140,6 +140,9 @@ int main(int argc, char **argv)
 	n = find_functions(blocks, symbols, argv + 1, found);
 	device = open(KL_DEVICE_PATH, O_RDWR);
 	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
+	for (size_t i = 0; i < n; i++)
+		plan_add_function(&plan, blocks, found[i], false);
+	check_refusals();
 	/* In place, again, and moved. */
 	for (int round = 0; round < 3; round++) {
 		if (round != 1) {
@@ -148,7 +151,6 @@ int main(int argc, char **argv)
 				plan_add_function(&plan, blocks, found[i], round > 1);
 			printf("# %zu functions, %u moved, %u windows, %u points\n", n, plan.moved,
 			       plan.windows, plan.points);
-			check_refusals();
 		}
 		if (round > 1)
 			unit_check(plan.moved > n / 2, "most functions are moved");
