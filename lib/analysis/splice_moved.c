@@ -97,7 +97,8 @@ static bool comes_from_text(const struct kl_block_graph *g, uint32_t i)
 	case KL_END_JUMP:
 	case KL_END_LEAVE:
 	case KL_END_RETURN:
-		return false;
+		/* A jump label's jump may be a nop tomorrow. */
+		return g->instruction[before->first + before->n - 1].reason;
 	case KL_END_FALL:
 	case KL_END_BRANCH:
 		return before->next != i;

@@ -222,12 +222,13 @@ static bool is_taken(const struct kl_block_graph *g, const struct room *padding,
 	return false;
 }
 
-/* Is what stands there behind a block that ends there? */
+/* Is what stands there behind a block that ends there, and will tomorrow? */
 static bool is_behind_end(const struct kl_block_graph *g, uint32_t i)
 {
 	uint32_t before = i ? g->instruction[i - 1].block : KL_NO_BLOCK;
 
-	return before != KL_NO_BLOCK && is_dead_end(&g->block[before]);
+	return before != KL_NO_BLOCK && is_dead_end(&g->block[before]) &&
+	       !g->instruction[i - 1].reason;
 }
 
 /* No two have bytes in common. */

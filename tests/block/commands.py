@@ -85,6 +85,19 @@ def check_count():
     run("count", "--", "true", status=2)
 
 
+def check_label():
+    """A jump label that goes off meanwhile: kfree's tracepoint, behind which all of it goes on in the text."""
+    blocks = json.loads(run("--json", "blocks", "kfree").stdout)["functions"][0]["blocks"]
+    enable = f"{TRACING}/events/kmem/kfree/enable"
+    write("events/kmem/kfree/enable", "1")
+    done = json.loads(run("--json", "count", "-e", "block:kfree", "--", *python(
+        f"import os\nopen('{enable}', 'w').write('0')\nfor i in range({CALLS}): os.listdir('/proc/self')")).stdout)
+    counts = {point["block"]: point.get("count", 0) for point in done["functions"][0]["points"]}
+    left = sum(counts[index] for index, block in enumerate(blocks) if block["ends"] in ("return", "leave"))
+    report(counts[0] > CALLS and abs(counts[0] - left) <= SLEEPERS and done["splices"]["moved"],
+           f"what enters a function leaves it, also when a jump label changes: {counts[0]}", left, counts, done["splices"])
+
+
 def read_records(path):
     """Records of python3 in a trace, by event."""
     events = collections.defaultdict(list)
@@ -286,6 +299,7 @@ def check_diff():
 
 
 check_count()
+check_label()
 check_events()
 check_hot()
 check_sleep()

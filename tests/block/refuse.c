@@ -334,8 +334,7 @@ static void check_moved(const struct kl_symbols *symbols, struct kl_blocks *bloc
 	bad.window[0].moves = 2;
 	unit_check(ask_plan(&bad, false) == KL_SPLICE_form, "moved twice");
 	bad = moved;
-	bad.point[bad.window[0].points - 1].offset =
-		bad.window[1].address - bad.window[0].address;
+	bad.point[bad.window[0].points - 1].offset = bad.window[1].address - bad.window[0].address;
 	unit_check(ask_plan(&bad, false) == KL_SPLICE_form, "a point in the next window");
 	bad = moved;
 	bad.point[bad.window[0].points - 1].offset++;
@@ -416,8 +415,9 @@ static void check_others(struct kl_blocks *blocks)
 	expect("the first has been closed", spot.taken, 0);
 }
 
-static void check_limits(void)
+static void check_limits(const struct kl_symbols *symbols, struct kl_blocks *blocks)
 {
+	long index = kl_blocks_find(blocks, symbol_address(symbols, "ksys_read"));
 	static const char limit[] = "/sys/module/kernlens/parameters/splices_max";
 	struct kl_abi_session session = { .size = sizeof(session) };
 	uint32_t bad;
@@ -426,6 +426,17 @@ static void check_limits(void)
 
 	unit_check(write_file(limit, "0"), "no windows are allowed");
 	expect("then there is no room", spot.taken, -ENOSPC);
+	plan_clear(&plan);
+	plan_add_function(&plan, blocks, index, true);
+	plan.windows = 1;
+	for (plan.points = 0; plan.points < 3000; plan.points++)
+		plan.point[plan.points] = plan.point[0];
+	plan.window[0].points = plan.points;
+	hash_window(&plan.window[0], &plan.point[0]);
+	write_file(limit, "50");
+	unit_check(ask_plan(&plan, false) == -ENOSPC, "points that are many count as windows");
+	write_file(limit, "1000");
+	unit_check(!ask_plan(&plan, false), "where there is room for them they are accepted");
 	write_file(limit, "1048576");
 	fflush(stdout);
 	child = fork();
@@ -462,7 +473,7 @@ int main(void)
 	check_slots(blocks);
 	check_moved(symbols, blocks);
 	check_others(blocks);
-	check_limits();
+	check_limits(symbols, blocks);
 	close(anchor);
 	unit_check(text_is(symbols, blocks, &text), "the text is what it was");
 	kl_blocks_close(blocks);

@@ -236,9 +236,10 @@ static bool is_padding(const struct kl_function *f, u32 begin, u32 end)
 	for (; i; i--) {
 		const struct kl_step *step = &f->step[i - 1];
 
+		/* A jump label's jump may be a nop tomorrow. */
 		if (step->offset + step->in.bytes <= begin &&
 		    (step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_RETURN))
-			return true;
+			return !kl_map_test(KL_MAP_NEVER, f->begin + step->offset);
 		if (!is_filling(f, step) || step->target ||
 		    kl_map_test(KL_MAP_ENTERED, f->begin + step->offset) ||
 		    kl_map_test(KL_MAP_NEVER, f->begin + step->offset))

@@ -45,10 +45,12 @@ static void mark_window(struct kl_function *f, const struct kl_abi_window *w)
 static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
 {
 	const struct kl_step *step = &f->step[i];
+	bool ends = step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_RETURN;
 	u32 n = 0;
 	long to;
 
-	if (step->in.flow != KL_FLOW_JUMP && step->in.flow != KL_FLOW_RETURN && i + 1 < f->steps)
+	/* A jump that must stay may be a nop tomorrow. */
+	if ((!ends || step->stays) && i + 1 < f->steps)
 		next[n++] = i + 1;
 	if (step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_BRANCH) {
 		to = kl_function_step(f, kl_step_target(step));

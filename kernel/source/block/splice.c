@@ -381,8 +381,8 @@ static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
 
 static int add(struct kl_splice_set *set, struct kl_request *r, struct kl_error *why)
 {
+	int error = kl_splices_room(r->windows, r->points, splices_max, why);
 	struct kl_splices *c;
-	int error = kl_splices_room(r->windows, splices_max, why);
 
 	if (!error)
 		error = start(r, why);

@@ -136,7 +136,7 @@ void kl_splices_unlist(struct kl_splices *c);
 extern struct notifier_block kl_splice_die_block;
 
 int kl_splices_handle_breakpoints(struct kl_error *why);
-int kl_splices_room(u32 more, u32 most, struct kl_error *why);
+int kl_splices_room(u32 n, u32 points, u32 most, struct kl_error *why);
 struct kl_splice_set *kl_splices_of(struct kl_session *s);
 void kl_splices_keep(struct kl_splice_set *set, struct kl_splices *c);
 void kl_splices_free(struct kl_splices *c);

@@ -26,7 +26,7 @@
 DEFINE_MUTEX(kl_splice_lock); /* the sets and all in them */
 
 static LIST_HEAD(sets);
-static u32 windows;
+static u32 windows; /* and what counts as some */
 static bool asleep; /* between the notice that the machine goes and that it is back */
 static bool handles_breakpoints;
 
@@ -196,14 +196,23 @@ void kl_splices_restore(unsigned long begin, unsigned long end, u8 *text)
 	}
 }
 
+/* A window alone has few points; functions that are moved may have so many that they count instead. */
+static u32 weight_of(u32 n, u32 points)
+{
+	return max_t(u32, n, DIV_ROUND_UP(points, KL_SPLICE_POINTS_MAX));
+}
+
 /**
  * kl_splices_room - may there be so many more windows now?
- * @more: windows
- * @most: that there may be
+ * @n: windows
+ * @points: of them
+ * @most: windows that there may be
  * @why: set if not
  */
-int kl_splices_room(u32 more, u32 most, struct kl_error *why)
+int kl_splices_room(u32 n, u32 points, u32 most, struct kl_error *why)
 {
+	u32 more = weight_of(n, points);
+
 	lockdep_assert_held(&kl_splice_lock);
 	if (asleep)
 		return kl_fail(why, -EBUSY, "the machine is about to sleep or to stop");
@@ -242,7 +251,7 @@ void kl_splices_keep(struct kl_splice_set *set, struct kl_splices *c)
 {
 	lockdep_assert_held(&kl_splice_lock);
 	list_add_tail(&c->list, &set->splices);
-	windows += c->n;
+	windows += weight_of(c->n, c->points);
 	set->points += c->points;
 	kl_splice_fire(set->session->name, c->n, c->points);
 }
@@ -312,10 +321,10 @@ static u32 take_back(struct kl_splice_set *set)
 		kl_session_get(set->session);
 		return set->lost;
 	}
-	windows -= n;
 	list_for_each_entry(c, &set->splices, list) {
 		if (!c->arena)
 			continue;
+		windows -= weight_of(c->n, c->points);
 		kl_splices_unlist(c);
 		kl_splices_withdraw(c);
 	}
