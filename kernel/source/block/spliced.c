@@ -196,7 +196,7 @@ void kl_splices_restore(unsigned long begin, unsigned long end, u8 *text)
 	}
 }
 
-/* A window alone has few points; functions that are moved may have so many that they count instead. */
+/* Functions that are moved may have so many points that these count instead of windows. */
 static u32 weight_of(u32 n, u32 points)
 {
 	return max_t(u32, n, DIV_ROUND_UP(points, KL_SPLICE_POINTS_MAX));

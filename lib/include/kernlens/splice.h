@@ -150,9 +150,9 @@ void kl_splices_destroy(struct kl_splices *splices);
  * @n: how many
  *
  * Windows that would overlap become one. A function that is moved, where only counters before
- * blocks are wanted, has windows where something enters it from the text, and the blocks between are
- * counted in the copy; if the module refuses that it has a window for each point. Returns the number
- * of the first point, of which there are @n, or -ENOMEM with an error text.
+ * blocks are wanted, has windows where something enters it from the text, and the blocks
+ * between are counted in the copy; if the module refuses that it has a window for each point.
+ * Returns the number of the first point, of which there are @n, or -ENOMEM with an error text.
  */
 long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *graph,
 		    const struct kl_splice_wish *wish, uint32_t n);
