@@ -176,36 +176,26 @@ static bool is_countable(const struct kl_splice_wish *wish, uint32_t n)
 	return n;
 }
 
-/* Each wish with its window, if it needs one, and that window's with what it borrows of. */
+/* Each wish, with its window if it needs one. */
 static uint32_t list_needs(const struct plan *plan, const struct kl_splice_wish *wish, uint32_t n,
 			   uint32_t first, struct kl_splice_need *need)
 {
 	uint32_t needs = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct kl_block *block = &plan->g->block[wish[i].block], *owner = NULL;
+		const struct kl_block *block = &plan->g->block[wish[i].block];
 		const struct block_state *state = &plan->block[wish[i].block];
+		struct kl_block_point none = { .begin = place_of(block) };
 
 		if (state->lost)
 			continue;
-		need[needs] = (struct kl_splice_need){
-			.at = { .begin = place_of(block) },
-			.place = place_of(block),
-			.point = first + i,
-			.instrument = wish[i].instrument,
-		};
-		if (state->window)
-			need[needs].at = block->pre;
-		needs++;
-		if (state->window && block->pre.tier == KL_TIER_BOUNCE)
-			owner = kl_splice_owner(plan->g, block->pre.slot);
-		if (owner)
-			need[needs++] = (struct kl_splice_need){
-				.at = owner->pre,
-				.place = owner->pre.begin,
-				.point = KL_NO_POINT,
-				.instrument = KL_INSTRUMENT_COUNT,
-			};
+		needs = kl_splice_add_need(plan->g, need, needs,
+					   (struct kl_splice_need){
+						   .at = state->window ? block->pre : none,
+						   .place = place_of(block),
+						   .point = first + i,
+						   .instrument = wish[i].instrument,
+					   });
 	}
 	return needs;
 }

@@ -62,7 +62,7 @@ static int compare_places(const void *left, const void *right)
 }
 
 /* The block in whose window, behind its jump, a slot is; NULL: it is padding. */
-const struct kl_block *kl_splice_owner(const struct kl_block_graph *g, int32_t slot)
+static const struct kl_block *owner_of(const struct kl_block_graph *g, int32_t slot)
 {
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block_point *pre = &g->block[i].pre;
@@ -74,7 +74,24 @@ const struct kl_block *kl_splice_owner(const struct kl_block_graph *g, int32_t s
 	return NULL;
 }
 
-/* What is asked for, and the owners of the slots that this takes. */
+/* A need, and the window whose room its bounce takes. */
+uint32_t kl_splice_add_need(const struct kl_block_graph *g, struct kl_splice_need *list, uint32_t n,
+			    struct kl_splice_need need)
+{
+	const struct kl_block *owner = need.at.tier == KL_TIER_BOUNCE ? owner_of(g, need.at.slot) :
+									NULL;
+
+	list[n++] = need;
+	if (owner)
+		list[n++] = (struct kl_splice_need){
+			.at = owner->pre,
+			.place = owner->pre.begin,
+			.point = KL_NO_POINT,
+			.instrument = KL_INSTRUMENT_COUNT,
+		};
+	return n;
+}
+
 static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 			   const struct kl_splice_wish *wish, uint32_t n, uint32_t first,
 			   struct kl_splice_need *need)
@@ -84,28 +101,21 @@ static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 	for (uint32_t i = 0; i < n; i++) {
 		const struct kl_block *block = &g->block[wish[i].block];
 		const struct kl_block_point *at = wish[i].behind ? &block->post : &block->pre;
-		const struct kl_block *owner = NULL;
 
 		if (at->tier == KL_TIER_NONE) {
 			s->point[first + i].reason = at->reason;
 			continue;
 		}
-		need[needs++] = (struct kl_splice_need){
-			.at = *at,
-			.place = wish[i].behind ? place_behind(g, block) : at->begin,
-			.point = first + i,
-			.instrument = wish[i].instrument,
-			.event = wish[i].event,
-		};
-		if (at->tier == KL_TIER_BOUNCE)
-			owner = kl_splice_owner(g, at->slot);
-		if (owner)
-			need[needs++] = (struct kl_splice_need){
-				.at = owner->pre,
-				.place = owner->pre.begin,
-				.point = KL_NO_POINT,
-				.instrument = KL_INSTRUMENT_COUNT,
-			};
+		needs = kl_splice_add_need(g, need, needs,
+					   (struct kl_splice_need){
+						   .at = *at,
+						   .place = wish[i].behind ?
+								    place_behind(g, block) :
+								    at->begin,
+						   .point = first + i,
+						   .instrument = wish[i].instrument,
+						   .event = wish[i].event,
+					   });
 	}
 	return needs;
 }

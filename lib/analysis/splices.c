@@ -126,8 +126,7 @@ static int compare_groups(const void *left, const void *right)
 /* That it may have in the end. */
 static uint32_t windows_of(const struct kl_splice_group *group)
 {
-	return group->moved && group->windows.n > group->in_place.n ? group->windows.n :
-								      group->in_place.n;
+	return group->windows.n > group->in_place.n ? group->windows.n : group->in_place.n;
 }
 
 /* Groups from one on that one request holds; at least one. */

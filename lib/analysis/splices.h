@@ -24,7 +24,7 @@ struct kl_splice_instrument {
 	uint32_t number; /* of the module; KL_NO_POINT: it is not there */
 };
 
-/* Some windows, which follow each other. */
+/* Some that follow each other. */
 struct kl_splice_span {
 	uint32_t first;
 	uint32_t n;
@@ -72,12 +72,14 @@ struct kl_splice_need {
 /*
  * splice_windows.c: make windows of a function's wishes, whose points begin at @first. 0 or
  * -ENOMEM. And windows of needs; points of those that become too large have the reason no_room.
+ * Needs are added to a list of @n, which has room for two more; returns how many there are then.
  */
 int kl_splice_windows(struct kl_splices *s, const struct kl_block_graph *g,
 		      const struct kl_splice_wish *wish, uint32_t n, uint32_t first);
 int kl_splice_windows_of(struct kl_splices *s, const struct kl_block_graph *g,
 			 struct kl_splice_need *need, uint32_t n, bool moves);
-const struct kl_block *kl_splice_owner(const struct kl_block_graph *g, int32_t slot);
+uint32_t kl_splice_add_need(const struct kl_block_graph *g, struct kl_splice_need *list, uint32_t n,
+			    struct kl_splice_need need);
 
 /*
  * splice_moved.c: the same for a function that is moved. 1: they are made, and it is worth it; 0:

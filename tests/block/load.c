@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * load SECONDS SEED CYCLES FUNCTION...: in a virtual machine, random functions, of those that are
- * named (everything runs through them) and of all, are spliced, or moved, and taken back in cycles, with
- * counters or to fire an event that is recorded, until the time is over or so many have been done, while the
- * machine works: processes, pipes, files, the network, a
- * processor that goes and comes, modules, and ftrace and kprobes in the same functions. Then the
- * text must be what it was. KL_READY names a file that is there meanwhile (nmi.py). TAP lines.
+ * named (everything runs through them) and of all, are spliced, or moved, and taken back in cycles,
+ * with counters or to fire an event that is recorded, until the time is over or so many have been
+ * done, while the machine works: processes, pipes, files, the network, a processor that goes and
+ * comes, modules, and ftrace and kprobes in the same functions. Then the text must be what it was.
+ * KL_READY names a file that is there meanwhile (nmi.py). TAP lines.
  */
 #include <arpa/inet.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the tests of splices share: a plan, made of functions' graphs, the device that gets it as a
- * request, and the kernel's text, read to be compared. Each program includes this once.
+ * request, and the kernel's text, read to be compared. The device is of the file that includes this.
  */
 #ifndef KL_TESTS_BLOCK_PLAN_H
 #define KL_TESTS_BLOCK_PLAN_H

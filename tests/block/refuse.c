@@ -296,14 +296,15 @@ static void leave_window(struct plan *p, uint32_t at)
 	memmove(w, w + 1, (--p->windows - at) * sizeof(*w));
 }
 
-static int other_session(void)
+/* From now on another session asks. Returns the device of the one before. */
+static int other_session(const char *what)
 {
 	struct kl_abi_session session = { .size = sizeof(session) };
-	int first = device;
+	int before = device;
 
 	device = open(KL_DEVICE_PATH, O_RDWR);
-	unit_check(!device_call(KL_IOC_SESSION, &session), "another session");
-	return first;
+	unit_check(!device_call(KL_IOC_SESSION, &session), what);
+	return before;
 }
 
 static void check_moved(const struct kl_symbols *symbols, struct kl_blocks *blocks)
@@ -348,12 +349,12 @@ static void check_moved(const struct kl_symbols *symbols, struct kl_blocks *bloc
 	unit_check(ask_plan(&bad, false) == KL_SPLICE_text, "other text, moved");
 
 	unit_check(!ask_plan(&moved, true), "it is moved");
-	first = other_session();
+	first = other_session("another session");
 	unit_check(ask_plan(&in_place, false) == KL_SPLICE_taken, "no window where it is moved");
 	unit_check(ask_plan(&moved, false) == KL_SPLICE_taken, "nor is it moved again");
 	close(first);
 	unit_check(!ask_plan(&in_place, true), "it is back: a window for each block");
-	first = other_session();
+	first = other_session("another session");
 	unit_check(ask_plan(&moved, false) == KL_SPLICE_taken, "nothing is moved that has some");
 	close(first);
 	unit_check(!ask_plan(&moved, false), "when they are gone it is");
@@ -375,7 +376,6 @@ static bool write_file(const char *path, const char *line)
 
 static void check_others(struct kl_blocks *blocks)
 {
-	struct kl_abi_session session = { .size = sizeof(session) };
 	struct kl_abi_point point = { .instrument = KL_INSTRUMENT_COUNT };
 	struct kl_abi_splice wish = {
 		.size = sizeof(wish),
@@ -385,7 +385,7 @@ static void check_others(struct kl_blocks *blocks)
 		.point = (uintptr_t)&point,
 	};
 	struct kl_block_function f;
-	int first = device;
+	int first;
 	char probe[512];
 
 	kl_blocks_function(blocks, kl_blocks_find(blocks, spot.taken.address), &f);
@@ -404,14 +404,11 @@ static void check_others(struct kl_blocks *blocks)
 	unit_check(!write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "1"),
 		   "no kprobe where there is a splice");
 	write_file(TRACEFS "/kprobe_events", "-:kl_refuse\n");
-	device = open(KL_DEVICE_PATH, O_RDWR);
-	unit_check(!device_call(KL_IOC_SESSION, &session), "another session");
+	first = other_session("another session");
 	expect("a window that is another's", spot.taken, KL_SPLICE_taken);
 	close(device);
-	device = first;
 	close(first);
-	device = open(KL_DEVICE_PATH, O_RDWR);
-	unit_check(!device_call(KL_IOC_SESSION, &session), "a new session");
+	other_session("a new session");
 	expect("the first has been closed", spot.taken, 0);
 }
 

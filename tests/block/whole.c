@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * whole [WINDOWS [EVERY [PART]]]: in a virtual machine, all functions that the planner has windows for are
- * looked at by the module, in requests that end with a wrong window, and none may be refused. Then
- * all blocks of the whole kernel (or of every so many-th function) are counted at once, in requests
- * of so many windows; half of the functions may be moved, by PART. Patches are read (patch.c). The machine works, system calls are counted exactly, all is taken back, and
+ * whole [WINDOWS [EVERY [PART]]]: in a virtual machine, all functions that the planner has windows
+ * for are looked at by the module, in requests that end with a wrong window, and none may be
+ * refused. Then all blocks of the whole kernel (or of every so many-th function) are counted at
+ * once, in requests of so many windows; half of the functions may be moved, by PART. All patches
+ * are read (patch.c). The machine works, system calls are counted exactly, all is taken back, and
  * the text is what it was. TAP lines; figures as comments.
  */
 #include <sys/syscall.h>
@@ -35,6 +36,7 @@ static struct {
 	uint64_t points;
 	uint64_t by_tier[KL_SPLICE_TRAP + 1];
 	uint64_t by_refusal[32];
+	double seconds; /* in requests */
 	double longest;
 } sum;
 
@@ -135,6 +137,13 @@ static void note_request(uint32_t first)
 	}
 }
 
+static void note_time(double seconds)
+{
+	sum.seconds += seconds;
+	if (seconds > sum.longest)
+		sum.longest = seconds;
+}
+
 /* One request of what has been collected. */
 static bool request(struct kl_blocks *blocks)
 {
@@ -155,10 +164,9 @@ static bool request(struct kl_blocks *blocks)
 		}
 		if (!ret) {
 			note_request(wish.first);
+			note_time(now() - began);
 			if (!only_look)
 				patches_read(&patches, blocks, &plan);
-			if (now() - began > sum.longest)
-				sum.longest = now() - began;
 			break;
 		}
 		if (!wish.refusal || !leave_out(blocks, &wish)) {
@@ -250,11 +258,11 @@ static void measure_calls(const char *when)
 	printf("# getppid %s: %.0f ns\n", when, (now() - began) * 1e4);
 }
 
-static void report(double seconds)
+static void report(void)
 {
 	printf("# spliced in %.1f s: %u functions, %" PRIu64 " moved, %" PRIu64 " windows, %" PRIu64
 	       " points, %u requests, the longest %.2f s\n",
-	       seconds, sum.functions, sum.moved, sum.windows, sum.points, sum.requests,
+	       sum.seconds, sum.functions, sum.moved, sum.windows, sum.points, sum.requests,
 	       sum.longest);
 	printf("# by tier: jump %" PRIu64 ", call %" PRIu64 ", bounce %" PRIu64 ", trap %" PRIu64
 	       "\n",
@@ -294,16 +302,15 @@ int main(int argc, char **argv)
 	only_look = true;
 	unit_check(splice_whole(blocks, windows, 1) && !sum.refused,
 		   "the whole kernel is planned, and nothing refused");
-	report(0);
+	report();
 	close(anchor);
 	only_look = false;
 	memset(&sum, 0, sizeof(sum));
 	own.n = 0;
 	measure_calls("before");
 	memory = meminfo("MemAvailable:");
-	began = now();
 	unit_check(splice_whole(blocks, windows, every), "the whole kernel is spliced");
-	report(now() - began);
+	report();
 	printf("# memory: %ld KiB\n", memory - meminfo("MemAvailable:"));
 	unit_check(!sum.refused, "no function is refused");
 	patches_report(&patches);

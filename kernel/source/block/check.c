@@ -10,8 +10,6 @@
 #include "map.h"
 #include "splice.h"
 
-static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-
 static bool is_reserved(const u8 *reserved, size_t bytes)
 {
 	return !memchr_inv(reserved, 0, bytes);
@@ -126,7 +124,7 @@ static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passe
 	/* It comes back behind the call: that must be behind the window, too. */
 	if (in->flow == KL_FLOW_CALL && step->offset + in->bytes != end)
 		return KL_SPLICE_fixed;
-	if (!memcmp(f->text + step->offset, endbr, sizeof(endbr)))
+	if (kl_text_is_endbr(f->text + step->offset))
 		return KL_SPLICE_excluded;
 	return 0;
 }

@@ -192,14 +192,12 @@ int kl_function_load(struct kl_function *f, unsigned long address)
  */
 static bool is_tail_call(unsigned long target)
 {
-	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const u8 hook[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 }; /* where ftrace hooks it */
 	const u8 *text = (u8 *)target;
 
 	return kl_map_test(KL_MAP_START, target) &&
-	       (!memcmp(text, endbr, sizeof(endbr)) || !memcmp(text, hook, sizeof(hook)) ||
+	       (kl_text_is_endbr(text) || kl_text_is_hook(text) ||
 		/* A landing pad that is not needed is a nop. */
-		!memcmp(text + sizeof(endbr), hook, sizeof(hook)));
+		kl_text_is_hook(text + KL_ENDBR_BYTES));
 }
 
 /* Are flags of use behind an instruction? Where it is not known they are. */

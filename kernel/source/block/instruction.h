@@ -56,6 +56,20 @@ struct kl_instruction {
 	s32 by;
 };
 
+#define KL_ENDBR_BYTES 4
+
+/* Where indirect branches may land. */
+static inline bool kl_text_is_endbr(const u8 *text)
+{
+	return text[0] == 0xf3 && text[1] == 0x0f && text[2] == 0x1e && text[3] == 0xfa;
+}
+
+/* The nop of 5 bytes where ftrace hooks a function; others look the same. */
+static inline bool kl_text_is_hook(const u8 *text)
+{
+	return text[0] == 0x0f && text[1] == 0x1f && text[2] == 0x44 && !text[3] && !text[4];
+}
+
 bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *to);
 bool kl_instruction_is_jump(const u8 *text, const struct kl_instruction *in);
 

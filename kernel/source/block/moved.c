@@ -4,25 +4,21 @@
  * what must stay, which go on in the text. Found here: what the copy has, and whether a point is
  * passed in it only, because every way there comes through a window. Under the lock of splice.c.
  */
-#include <linux/string.h>
-
 #include "kernel.h"
 #include "map.h"
 #include "splice.h"
 
 static bool stays(const struct kl_function *f, const struct kl_step *step)
 {
-	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const u8 hook[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	unsigned long at = f->begin + step->offset, end = at + step->in.bytes;
 	const u8 *text = f->text + step->offset;
 
 	if (step->in.flow == KL_FLOW_FIXED || step->in.flow == KL_FLOW_CALL ||
 	    kl_map_any(KL_MAP_NEVER, at, end))
 		return true;
-	if (step->in.bytes == sizeof(endbr) && !memcmp(text, endbr, sizeof(endbr)))
+	if (step->in.bytes == KL_ENDBR_BYTES && kl_text_is_endbr(text))
 		return true;
-	return step->in.bytes == sizeof(hook) && !memcmp(text, hook, sizeof(hook)) &&
+	return step->in.bytes == KL_JUMP_BYTES && kl_text_is_hook(text) &&
 	       kl_kernel.ftrace_text_reserved((void *)at, (void *)(end - 1));
 }
 
