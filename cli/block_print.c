@@ -68,10 +68,10 @@ void cli_print_function(const struct kl_block_graph *g, const char *name, const 
 	kl_buffer_add_char(text, '\n');
 }
 
-void cli_json_module(const struct kl_block_graph *g, json_t *function)
+void cli_json_module(const char *module, json_t *function)
 {
-	if (*g->function.module)
-		json_object_set_new(function, "module", json_string(g->function.module));
+	if (*module)
+		json_object_set_new(function, "module", json_string(module));
 }
 
 void cli_print_counted(const struct kl_block_graph *g, const char *name, struct kl_buffer *text)

@@ -22,7 +22,7 @@ void cli_print_function(const struct kl_block_graph *g, const char *name, const 
 			struct kl_buffer *text);
 
 /* The module of a function, if it is of one. */
-void cli_json_module(const struct kl_block_graph *g, json_t *function);
+void cli_json_module(const char *module, json_t *function);
 
 /* The head of a function's counts, and of their columns unless none can be counted. */
 void cli_print_counted(const struct kl_block_graph *g, const char *name, struct kl_buffer *text);

@@ -206,7 +206,7 @@ static void add_json(struct printer *p, const struct kl_block_graph *g)
 			     json_sprintf("0x%llx", (unsigned long long)g->function.address),
 			     "bytes", (json_int_t)g->function.bytes, "reason",
 			     kl_block_reason_name(g->function.reason), "blocks", blocks);
-	cli_json_module(g, function);
+	cli_json_module(g->function.module, function);
 	if (p->program)
 		json_object_set_new(function, "program",
 				    cli_json_text(kl_program_path(p->program)));

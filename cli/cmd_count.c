@@ -126,7 +126,7 @@ static json_t *json_function(const struct count_run *cr, const struct kl_block_g
 	function = json_pack("{s:s, s:o, s:o}", "function", g->function.name, "address",
 			     json_sprintf("0x%llx", (unsigned long long)g->function.address),
 			     "points", rows);
-	cli_json_module(g, function);
+	cli_json_module(g->function.module, function);
 	return function;
 }
 

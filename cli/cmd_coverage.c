@@ -26,7 +26,7 @@ enum {
 
 static const struct cli_option options[] = {
 	{ KEY_FUNCTIONS, "functions", "PATTERN", "functions of the kernel; more than once" },
-	{ KEY_ALL, "all", NULL, "every function of the kernel" },
+	{ KEY_ALL, "all", NULL, "every function of the kernel and its modules" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_IN_PLACE, "in-place", NULL, "divert at each block: move no function" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (40); 0: all" },

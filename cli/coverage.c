@@ -2,27 +2,30 @@
 /* Counts of a run as rows of functions and blocks, and how these are written. */
 #include <stdlib.h>
 
+#include "block_print.h"
 #include "common.h"
 #include "coverage.h"
-#include "output.h"
 
 /* --------------------------------------------------------------------- reading */
 
 static void read_function(struct cli_covered_function *to, const struct cli_spliced *sp,
-			  const struct cli_spliced_function *f, const struct kl_block_graph *g)
+			  const struct cli_spliced_function *f)
 {
+	struct kl_block_function function;
+
+	kl_blocks_function(sp->blocks, f->index, &function);
 	*to = (struct cli_covered_function){
-		.name = g->function.name,
-		.address = g->function.address,
+		.name = function.name,
+		.module = function.module,
+		.address = function.address,
 		.block = cli_alloc((f->n + 1) * sizeof(*to->block)),
 		.n = f->n,
 	};
 	for (uint32_t i = 0; i < f->n; i++) {
-		const struct kl_block *block = &g->block[f->wish[i].block];
 		struct cli_covered *row = &to->block[i];
 
-		row->offset = block->begin;
-		row->bytes = block->bytes;
+		row->offset = f->place[i].offset;
+		row->bytes = f->place[i].bytes;
 		row->reason = cli_spliced_reason(sp, f->first + i);
 		row->count = sp->count[f->first + i];
 		if (row->reason)
@@ -35,23 +38,33 @@ static void read_function(struct cli_covered_function *to, const struct cli_spli
 	}
 }
 
+static int read_lines(struct cli_coverage *coverage, const struct cli_spliced *spliced,
+		      size_t index, struct cli_source *source)
+{
+	struct kl_block_graph graph;
+	int ret = kl_blocks_graph(spliced->blocks, index, &graph);
+
+	if (ret)
+		return cli_library_error(ret, NULL);
+	cli_coverage_add_lines(coverage, &graph, source);
+	kl_block_graph_free(&graph);
+	return CLI_OK;
+}
+
 int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *spliced,
 		      struct cli_source *source)
 {
-	coverage->function = cli_alloc((spliced->functions + 1) * sizeof(*coverage->function));
-	for (size_t i = 0; i < spliced->functions; i++) {
-		struct kl_block_graph graph;
-		int ret = kl_blocks_graph(spliced->blocks, spliced->function[i].index, &graph);
+	int status = CLI_OK;
 
-		if (ret)
-			return cli_library_error(ret, NULL);
-		read_function(&coverage->function[coverage->n++], spliced, &spliced->function[i],
-			      &graph);
+	coverage->function = cli_alloc((spliced->functions + 1) * sizeof(*coverage->function));
+	for (size_t i = 0; i < spliced->functions && !status; i++) {
+		const struct cli_spliced_function *f = &spliced->function[i];
+
+		read_function(&coverage->function[coverage->n++], spliced, f);
 		if (source)
-			cli_coverage_add_lines(coverage, &graph, source);
-		kl_block_graph_free(&graph);
+			status = read_lines(coverage, spliced, f->index, source);
 	}
-	return CLI_OK;
+	return status;
 }
 
 void cli_coverage_deinit(struct cli_coverage *coverage)
@@ -78,6 +91,14 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+void cli_coverage_add_name(struct cli_table *table, const char *name, const char *module)
+{
+	if (*module)
+		cli_table_add(table, "%s [%s]", name, module);
+	else
+		cli_table_add(table, "%s", name);
+}
+
 static void add_row(struct cli_table *table, const struct cli_covered_function *f)
 {
 	char number[CLI_NUMBER_MAX];
@@ -87,7 +108,7 @@ static void add_row(struct cli_table *table, const struct cli_covered_function *
 	cli_table_add(table, "%s", cli_print_count(number, f->ran));
 	cli_table_add(table, "%s", cli_print_count(number, f->counted));
 	cli_table_add(table, "%.1f %%", percent(f->ran, f->counted));
-	cli_table_add(table, "%s", f->name);
+	cli_coverage_add_name(table, f->name, f->module);
 }
 
 void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE *file)
@@ -148,14 +169,15 @@ json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_
 
 	for (size_t i = 0; i < coverage->n; i++) {
 		const struct cli_covered_function *f = &coverage->function[i];
+		json_t *row = json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:o}", "function", f->name,
+					"address",
+					json_sprintf("0x%llx", (unsigned long long)f->address),
+					"entered", (json_int_t)f->entered, "passes",
+					(json_int_t)f->passes, "counted", (json_int_t)f->counted,
+					"ran", (json_int_t)f->ran, "blocks", json_blocks(f));
 
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:o}", "function", f->name,
-				  "address", json_sprintf("0x%llx", (unsigned long long)f->address),
-				  "entered", (json_int_t)f->entered, "passes",
-				  (json_int_t)f->passes, "counted", (json_int_t)f->counted, "ran",
-				  (json_int_t)f->ran, "blocks", json_blocks(f)));
+		cli_json_module(f->module, row);
+		json_array_append_new(list, row);
 	}
 	return json_pack("{s:o, s:o}", "functions", list, "splices", cli_spliced_json_sum(spliced));
 }

@@ -3,6 +3,7 @@
 #ifndef KL_CLI_COVERAGE_H
 #define KL_CLI_COVERAGE_H
 
+#include "output.h"
 #include "source.h"
 #include "spliced.h"
 
@@ -22,7 +23,7 @@ struct cli_covered {
 
 /**
  * struct cli_covered_function - a function
- * @name: of it; @address: of its first byte
+ * @name: of it; @module: whose it is, empty: the kernel's; @address: of its first byte
  * @block: its blocks, by address; @n: how many
  * @counted: blocks that have a count; @ran: of them, those that were passed
  * @entered: passes of the first block that has a count and is the function's first; else 0
@@ -31,6 +32,7 @@ struct cli_covered {
  */
 struct cli_covered_function {
 	const char *name;
+	const char *module;
 	uint64_t address;
 	struct cli_covered *block;
 	uint32_t n;
@@ -70,6 +72,9 @@ void cli_coverage_add_lines(struct cli_coverage *coverage, const struct kl_block
 			    struct cli_source *source);
 
 void cli_coverage_deinit(struct cli_coverage *coverage);
+
+/* A function as the cell of a table. */
+void cli_coverage_add_name(struct cli_table *table, const char *name, const char *module);
 
 /* Functions by passes, at most @top (0: all), and what they are together. */
 void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE *file);

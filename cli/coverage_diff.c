@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block_print.h"
 #include "common.h"
 #include "coverage.h"
-#include "output.h"
 
 struct difference {
 	const char *name;
+	const char *module; /* empty: the kernel's */
 	uint32_t gone; /* blocks that ran before only */
 	uint32_t come; /* after only */
 	uint32_t both;
@@ -34,15 +35,25 @@ static json_t *load(const char *path)
 	return NULL;
 }
 
+static const char *name_of(json_t *function)
+{
+	return json_string_value(json_object_get(function, "function")) ?: "?";
+}
+
+static const char *module_of(json_t *function)
+{
+	return json_string_value(json_object_get(function, "module")) ?: "";
+}
+
 /*
- * Functions are the same if name and blocks are: addresses move with the kernel, and several
- * functions may have one name.
+ * Functions are the same if name, module and blocks are: addresses move with the kernel, and
+ * several functions may have one name.
  */
 static char *key_of(json_t *function)
 {
 	json_t *blocks = json_object_get(function, "blocks");
 
-	return cli_format("%s %zu", json_string_value(json_object_get(function, "function")) ?: "?",
+	return cli_format("%s:%s %zu", module_of(function), name_of(function),
 			  json_array_size(blocks));
 }
 
@@ -131,7 +142,8 @@ static size_t add_differences(struct difference *d, json_t *from, json_t *other,
 
 			if (rest && match)
 				continue;
-			d[n].name = json_string_value(json_object_get(function, "function")) ?: "?";
+			d[n].name = name_of(function);
+			d[n].module = module_of(function);
 			compare(&d[n], rest ? NULL : function, rest ? function : match);
 			n++;
 		}
@@ -143,13 +155,17 @@ static int print_json(const struct difference *d, size_t n)
 {
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < n; i++)
-		if (d[i].gone || d[i].come)
-			json_array_append_new(rows,
-					      json_pack("{s:s, s:I, s:O, s:O}", "function",
-							d[i].name, "both", (json_int_t)d[i].both,
-							"before_only", d[i].gone_at, "after_only",
-							d[i].come_at));
+	for (size_t i = 0; i < n; i++) {
+		json_t *row;
+
+		if (!d[i].gone && !d[i].come)
+			continue;
+		row = json_pack("{s:s, s:I, s:O, s:O}", "function", d[i].name, "both",
+				(json_int_t)d[i].both, "before_only", d[i].gone_at, "after_only",
+				d[i].come_at);
+		cli_json_module(d[i].module, row);
+		json_array_append_new(rows, row);
+	}
 	return cli_json_write(json_pack("{s:o}", "functions", rows));
 }
 
@@ -168,7 +184,7 @@ static int print_table(const struct difference *d, size_t n)
 		cli_table_add(table, "%u", d[i].gone);
 		cli_table_add(table, "%u", d[i].come);
 		cli_table_add(table, "%u", d[i].both);
-		cli_table_add(table, "%s", d[i].name);
+		cli_coverage_add_name(table, d[i].name, d[i].module);
 	}
 	cli_start_pager();
 	cli_table_print(table, stdout, 0);

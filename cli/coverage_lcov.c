@@ -208,8 +208,9 @@ static void write_files(struct cli_coverage *coverage, FILE *file)
 
 static void write_function(const struct cli_covered_function *f, FILE *file)
 {
-	fprintf(file, "TN:kernlens\nSF:%s\nFN:1,%s\nFNDA:%llu,%s\nFNF:1\nFNH:%d\n", f->name,
-		f->name, (unsigned long long)f->entered, f->name, f->ran > 0);
+	fprintf(file, "TN:kernlens\nSF:%s%s%s\n", f->module, *f->module ? ":" : "", f->name);
+	fprintf(file, "FN:1,%s\nFNDA:%llu,%s\nFNF:1\nFNH:%d\n", f->name,
+		(unsigned long long)f->entered, f->name, f->ran > 0);
 	for (uint32_t i = 0; i < f->n; i++)
 		if (!f->block[i].reason)
 			fprintf(file, "DA:%u,%llu\n", i + 1, (unsigned long long)f->block[i].count);

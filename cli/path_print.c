@@ -290,7 +290,7 @@ static int write_json(const struct cli_path_request *request, const struct cli_p
 			     "edges_cut", (json_int_t)cuts, "edges_cut_by_limit",
 			     (json_int_t)limited, "blocks", json_blocks(request, r), "edges",
 			     json_edges(r), "seconds", (double)r->elapsed_ns / 1e9);
-	cli_json_module(&r->graph, document);
+	cli_json_module(r->graph.function.module, document);
 	if (r->profile) {
 		struct kl_path_sum sum = kl_path_profile_sum(r->profile);
 

@@ -105,29 +105,6 @@ static int add_want(struct cli_spliced *sp, const struct kl_block_want *want, co
 	return CLI_OK;
 }
 
-static int add_all(struct cli_spliced *sp)
-{
-	const struct kl_block_want all = {};
-
-	for (size_t i = 0; i < kl_blocks_functions(sp->blocks); i++) {
-		struct kl_block_function function;
-		struct kl_block_graph graph;
-		int ret;
-
-		kl_blocks_function(sp->blocks, i, &function);
-		if (function.reason)
-			continue;
-		ret = kl_blocks_graph(sp->blocks, i, &graph);
-		if (ret)
-			return cli_library_error(ret, NULL);
-		/* Decoding may have found what the list did not know. */
-		if (!graph.function.reason)
-			add_wishes(function_at(sp, i), &graph, &all, NULL);
-		kl_block_graph_free(&graph);
-	}
-	return CLI_OK;
-}
-
 static int parse_wants(struct cli_spliced *sp, char *const *texts, size_t n,
 		       struct kl_block_want *want)
 {
@@ -141,46 +118,89 @@ static int parse_wants(struct cli_spliced *sp, char *const *texts, size_t n,
 	return ret ? cli_library_error(ret, NULL) : CLI_OK;
 }
 
-static int find_functions(struct cli_spliced *sp, char *const *texts, size_t n)
+/* -------------------------------------------------------------------- splicing */
+
+static int plan_function(struct cli_spliced *sp, struct cli_spliced_function *f,
+			 const struct kl_block_graph *g)
+{
+	long first = kl_splices_add(sp->splices, g, f->wish, f->n);
+
+	if (first < 0)
+		return (int)first;
+	f->first = first;
+	f->place = cli_alloc((f->n + 1) * sizeof(*f->place));
+	for (uint32_t i = 0; i < f->n; i++)
+		f->place[i] = (struct cli_spliced_place){
+			.offset = g->block[f->wish[i].block].begin,
+			.bytes = g->block[f->wish[i].block].bytes,
+		};
+	return 0;
+}
+
+static int plan_wants(struct cli_spliced *sp)
+{
+	for (size_t i = 0; i < sp->functions; i++) {
+		struct kl_block_graph graph;
+		int ret = kl_blocks_graph(sp->blocks, sp->function[i].index, &graph);
+
+		if (!ret) {
+			ret = plan_function(sp, &sp->function[i], &graph);
+			kl_block_graph_free(&graph);
+		}
+		if (ret)
+			return cli_library_error(ret, NULL);
+	}
+	return CLI_OK;
+}
+
+/* To take a function apart is most of the work, so that is done once. */
+static int plan_all(struct cli_spliced *sp)
+{
+	const struct kl_block_want all = {};
+
+	for (size_t i = 0; i < kl_blocks_functions(sp->blocks); i++) {
+		struct kl_block_function function;
+		struct kl_block_graph graph;
+		int ret;
+
+		kl_blocks_function(sp->blocks, i, &function);
+		if (function.reason)
+			continue;
+		ret = kl_blocks_graph(sp->blocks, i, &graph);
+		/* Decoding may have found what the list did not know. */
+		if (!ret && !graph.function.reason) {
+			struct cli_spliced_function *f = function_at(sp, i);
+
+			add_wishes(f, &graph, &all, NULL);
+			ret = plan_function(sp, f, &graph);
+		}
+		if (ret)
+			return cli_library_error(ret, NULL);
+		kl_block_graph_free(&graph);
+	}
+	return CLI_OK;
+}
+
+static int plan(struct cli_spliced *sp, char *const *texts, size_t n)
 {
 	struct kl_block_want *want = cli_alloc((n + 1) * sizeof(*want));
+	char *const every[] = { "*" };
 	size_t functions;
-	int status = parse_wants(sp, texts, n, want);
+	int status = n ? parse_wants(sp, texts, n, want) : parse_wants(sp, every, 1, want);
 
 	/* With those of modules that are asked for. */
 	functions = kl_blocks_functions(sp->blocks);
 	sp->function = cli_alloc(functions * sizeof(*sp->function));
 	sp->row = cli_alloc(functions * sizeof(*sp->row));
-	if (!status && !n)
-		status = add_all(sp);
-	for (size_t i = 0; i < n; i++) {
-		if (!status)
-			status = add_want(sp, &want[i], texts[i]);
+	for (size_t i = 0; i < n && !status; i++)
+		status = add_want(sp, &want[i], texts[i]);
+	for (size_t i = 0; i < (n ?: 1); i++)
 		kl_block_want_free(&want[i]);
-	}
 	free(want);
 	qsort(sp->function, sp->functions, sizeof(*sp->function), compare_functions);
-	return status;
-}
-
-/* -------------------------------------------------------------------- splicing */
-
-static int plan(struct cli_spliced *sp)
-{
-	for (size_t i = 0; i < sp->functions; i++) {
-		struct cli_spliced_function *f = &sp->function[i];
-		struct kl_block_graph graph;
-		long first = kl_blocks_graph(sp->blocks, f->index, &graph);
-
-		if (!first) {
-			first = kl_splices_add(sp->splices, &graph, f->wish, f->n);
-			kl_block_graph_free(&graph);
-		}
-		if (first < 0)
-			return cli_library_error((int)first, NULL);
-		f->first = first;
-	}
-	return CLI_OK;
+	if (status)
+		return status;
+	return n ? plan_wants(sp) : plan_all(sp);
 }
 
 /* Says how far it is, and looks for Ctrl-C, between two requests. */
@@ -267,9 +287,7 @@ int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
 	sp->splices = sp->blocks ? kl_splices_create(!sp->in_place) : NULL;
 	if (!sp->splices)
 		return cli_library_error(-errno, NULL);
-	status = find_functions(sp, want, n);
-	if (!status)
-		status = plan(sp);
+	status = plan(sp, want, n);
 	if (!status)
 		status = install(sp);
 	if (!status)
@@ -352,8 +370,10 @@ int cli_spliced_end(struct cli_spliced *spliced, int status)
 
 	if (sp->run.began_ns)
 		status = cli_run_status(&sp->run, status);
-	for (size_t i = 0; i < sp->functions; i++)
+	for (size_t i = 0; i < sp->functions; i++) {
 		free(sp->function[i].wish);
+		free(sp->function[i].place);
+	}
 	free(sp->function);
 	free(sp->row);
 	free(sp->count);

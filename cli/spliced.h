@@ -14,12 +14,17 @@
  * @first: number of its first point
  * @n: points
  * @wish: they
+ * @place: of each, the block: where it begins, from the function's start, and its length, bytes
  */
 struct cli_spliced_function {
 	size_t index;
 	uint32_t first;
 	uint32_t n;
 	struct kl_splice_wish *wish;
+	struct cli_spliced_place {
+		uint32_t offset;
+		uint32_t bytes;
+	} * place;
 };
 
 /**
@@ -59,7 +64,7 @@ struct cli_spliced {
  * cli_spliced_run - splice, run the command, read the counts and take the splices back
  * @spliced: its `session.command` and `session.select` are filled in
  * @want: texts "[block:]FUNCTION[+OFFSET|#NUMBER][:post]", FUNCTION may be a pattern
- * @n: how many; none: each function of the kernel
+ * @n: how many; none: each function of the kernel and its modules
  *
  * Returns CLI_OK if there are counts, or another status after an error message; either way
  * cli_spliced_end() comes last.

@@ -280,6 +280,29 @@ def check_coverage():
            f"the tracefile has {lines['DA']} blocks, {hit} of them ran")
 
 
+def check_all():
+    """The whole kernel and its modules; kernlens leaves itself alone."""
+    run("--json", "coverage", "--all", "-o", f"{out}/all.json", "--",
+        *python(f"import os\nos.listdir('/usr/share/doc')\nfor i in range({CALLS}): os.getppid()"))
+    with open("/proc/modules") as file:
+        loaded = {line.split()[0] for line in file}
+    with open(f"{out}/all.json") as file:
+        result = json.load(file)
+    functions, sum_of = result["functions"], result["splices"]
+    os.remove(f"{out}/all.json")
+    print(f"# {sum_of}")
+    report(len(functions) == sum_of["functions"] > 40000 and sum_of["counted"] > 0.97 * sum_of["points"] and
+           not sum_of["refused"], f"{sum_of['counted']} blocks of the whole kernel are counted, none is refused", sum_of)
+    # It has several names.
+    calls = {function["function"]: function["entered"] for function in functions if "sys_getppid" in function["function"]}
+    report(list(calls.values()) == [CALLS], "a call as often as it was made", calls)
+    ran = collections.Counter()
+    for function in functions:
+        ran[function.get("module")] += function["ran"]
+    report(set(ran) - {None} == loaded - {"kernlens"} and ran["overlay"] > 100 and ran["9p"] > 100,
+           f"with those of {len(ran) - 1} modules", loaded, ran)
+
+
 def check_diff():
     """A result against itself, and against one in which vfs_rename has not run."""
     with open(f"{out}/a.json") as file:
@@ -305,4 +328,5 @@ check_hot()
 check_sleep()
 check_coverage()
 check_diff()
+check_all()
 end()
