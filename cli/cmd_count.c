@@ -18,6 +18,7 @@ enum {
 	KEY_ASM = CLI_KEY_OWN,
 	KEY_PTRACE,
 	KEY_IN_PLACE,
+	KEY_DEBUG,
 	WANTS_MAX = 64,
 };
 
@@ -29,6 +30,7 @@ static const struct cli_option options[] = {
 	{ KEY_PTRACE, "ptrace", NULL, "of programs: by ptrace, without the module" },
 	{ KEY_IN_PLACE, "in-place", NULL, "divert at each block: move no function" },
 	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
+	{ KEY_DEBUG, "debug", "PATH", "the kernel's debug information" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
 };
@@ -74,12 +76,14 @@ static void print_row(const struct count_run *cr, const struct kl_block_graph *g
 	uint32_t point = f->first + (wish - f->wish);
 	const char *reason = cli_spliced_reason(sp, point);
 	char count[CLI_NUMBER_MAX], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
+	char where[CLI_SOURCE_MAX];
 
-	kl_buffer_printf(text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s\n",
+	kl_buffer_printf(text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s%s\n",
 			 reason ? "-" : cli_print_count(count, sp->count[point]), wish->block,
 			 block->begin, block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_word(block->taken, taken),
-			 wish->behind ? "behind" : "", reason ? "not counted: " : "", reason ?: "");
+			 wish->behind ? "behind" : "", reason ? "not counted: " : "", reason ?: "",
+			 cli_source_text(&sp->source, block, where));
 }
 
 static void print_function(const struct count_run *cr, const struct kl_block_graph *g,
@@ -92,7 +96,7 @@ static void print_function(const struct count_run *cr, const struct kl_block_gra
 		print_row(cr, g, f, sorted[i], text);
 		if (cr->instructions && (i + 1 == f->n || sorted[i + 1]->block != sorted[i]->block))
 			cli_print_instructions(cr->spliced.blocks, g, &g->block[sorted[i]->block],
-					       NULL, text);
+					       &cr->spliced.source, text);
 	}
 	kl_buffer_add_char(text, '\n');
 	free(sorted);
@@ -120,6 +124,7 @@ static json_t *json_function(const struct count_run *cr, const struct kl_block_g
 		else
 			json_object_set_new(row, "count",
 					    json_integer((json_int_t)cr->spliced.count[point]));
+		cli_source_json(&cr->spliced.source, block->first, row);
 		json_array_append_new(rows, row);
 	}
 	free(sorted);
@@ -133,9 +138,9 @@ static json_t *json_function(const struct count_run *cr, const struct kl_block_g
 /* --------------------------------------------------------------------- output */
 
 /* Each function, as text or JSON. */
-static int list_functions(const struct count_run *cr, struct kl_buffer *text, json_t *list)
+static int list_functions(struct count_run *cr, struct kl_buffer *text, json_t *list)
 {
-	const struct cli_spliced *sp = &cr->spliced;
+	struct cli_spliced *sp = &cr->spliced;
 
 	for (size_t i = 0; i < sp->functions; i++) {
 		struct kl_block_graph graph;
@@ -143,6 +148,7 @@ static int list_functions(const struct count_run *cr, struct kl_buffer *text, js
 
 		if (ret)
 			return cli_library_error(ret, NULL);
+		cli_source_read(&sp->source, &graph);
 		if (list)
 			json_array_append_new(list, json_function(cr, &graph, &sp->function[i]));
 		else
@@ -152,7 +158,7 @@ static int list_functions(const struct count_run *cr, struct kl_buffer *text, js
 	return CLI_OK;
 }
 
-static int write_json(const struct count_run *cr)
+static int write_json(struct count_run *cr)
 {
 	json_t *list = json_array();
 	int status = list_functions(cr, NULL, list);
@@ -165,7 +171,7 @@ static int write_json(const struct count_run *cr)
 					cli_spliced_json_sum(&cr->spliced)));
 }
 
-static int write_text(const struct count_run *cr, FILE *file)
+static int write_text(struct count_run *cr, FILE *file)
 {
 	char *subject = cli_spliced_subject(&cr->spliced);
 	struct kl_buffer text = {};
@@ -182,7 +188,7 @@ static int write_text(const struct count_run *cr, FILE *file)
 	return status;
 }
 
-static int write_result(const struct count_run *cr)
+static int write_result(struct count_run *cr)
 {
 	FILE *file = cli_open_result(cr->path, cli_settings.json);
 
@@ -208,6 +214,8 @@ static bool counts_programs(const struct cli_command *self, const struct count_r
 		cli_usage_error(self, "blocks of the kernel or of programs, not both");
 	if (!programs && cr->ptrace)
 		cli_usage_error(self, "--ptrace: of programs only");
+	if (programs && cr->spliced.debug)
+		cli_usage_error(self, "--debug: of the kernel only");
 	if (!programs && cr->spliced.session.select.n_pids)
 		cli_usage_error(self, "-p: the kernel's blocks are counted for all tasks");
 	return programs;
@@ -260,6 +268,9 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 		case KEY_ASM:
 			cr->instructions = true;
 			break;
+		case KEY_DEBUG:
+			cr->spliced.debug = parser.arg;
+			break;
 		case 'o':
 			cr->path = parser.arg;
 			break;
@@ -276,6 +287,7 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 		free(cr);
 		return status;
 	}
+	cr->spliced.lines = true;
 	status = cli_spliced_run(&cr->spliced, cr->want, cr->wants);
 	if (!status)
 		status = write_result(cr);

@@ -46,7 +46,6 @@ struct coverage_run {
 	bool diff;
 	uint64_t top;
 	const char *lcov;
-	const char *debug;
 	const char *path;
 };
 
@@ -85,21 +84,14 @@ static int write_result(const struct coverage_run *cr)
 static int run(struct coverage_run *cr)
 {
 	int status = cli_spliced_run(&cr->spliced, cr->want, cr->wants);
-	struct cli_source source = {};
 
-	if (!status && cr->lcov) {
-		source.kernel = kl_source_open(cr->spliced.blocks, true, cr->debug);
-		status = source.kernel ? CLI_OK : cli_library_error(-errno, NULL);
-	}
 	if (!status)
-		status = cli_coverage_read(&cr->coverage, &cr->spliced, cr->lcov ? &source : NULL);
+		status = cli_coverage_read(&cr->coverage, &cr->spliced);
 	if (!status && cr->lcov)
 		status = write_lcov(cr);
 	if (!status)
 		status = write_result(cr);
 	cli_coverage_deinit(&cr->coverage);
-	kl_source_close(source.kernel);
-	cli_source_deinit(&source);
 	return cli_spliced_end(&cr->spliced, status);
 }
 
@@ -121,9 +113,10 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 		break;
 	case KEY_LCOV:
 		cr->lcov = parser->arg;
+		cr->spliced.lines = true;
 		break;
 	case KEY_DEBUG:
-		cr->debug = parser->arg;
+		cr->spliced.debug = parser->arg;
 		break;
 	case KEY_TOP:
 		if (!cli_parse_unsigned(parser->arg, UINT32_MAX, &cr->top))
@@ -153,12 +146,12 @@ static int exec_coverage(const struct cli_command *self, int argc, char **argv)
 	while ((key = cli_parse(&parser)))
 		take_option(cr, &parser, key);
 	if (cr->diff) {
-		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov || cr->debug)
+		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov || cr->spliced.debug)
 			cli_usage_error(self,
 					"--diff compares two files of --json, and nothing else");
 		status = cli_coverage_diff(parser.words[0], parser.words[1]);
 	} else {
-		if (cr->debug && !cr->lcov)
+		if (cr->spliced.debug && !cr->lcov)
 			cli_usage_error(self, "--debug is for --lcov");
 		if (!cr->wants == !cr->all)
 			cli_usage_error(self, "either --functions PATTERN or --all");

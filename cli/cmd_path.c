@@ -18,6 +18,7 @@ enum {
 	KEY_EDGES,
 	KEY_CHECK,
 	KEY_ASM,
+	KEY_DEBUG,
 };
 
 #define TOP 20
@@ -36,6 +37,7 @@ static const struct cli_option options[] = {
 	{ KEY_EDGES, "edges", NULL, "count edges, with the fewest counters, of all tasks" },
 	{ KEY_CHECK, "check", NULL, "with --edges: count all blocks, too, and compare" },
 	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
+	{ KEY_DEBUG, "debug", "PATH", "the kernel's debug information" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
 };
@@ -45,6 +47,7 @@ struct path_run {
 	struct cli_session session;
 	struct cli_run run;
 	struct cli_path_result result;
+	struct cli_source source;
 	struct kl_reader *reader;
 	struct kl_live *live;
 	struct kl_timebase timebase;
@@ -70,6 +73,10 @@ static int take_function(struct path_run *pr)
 			return cli_error(-EINVAL, "there is more than one function %s",
 					 pr->request.function);
 	r->blocks = kl_plan_text(plan);
+	r->source = &pr->source;
+	pr->source.kernel = kl_source_open(r->blocks, true, pr->request.debug);
+	if (!pr->source.kernel)
+		return cli_library_error(-errno, NULL);
 	ret = kl_blocks_graph(r->blocks, function, &r->graph);
 	if (ret)
 		return cli_library_error(ret, NULL);
@@ -250,6 +257,8 @@ static int run(struct path_run *pr)
 		kl_live_destroy(pr->live);
 		kl_reader_destroy(pr->reader);
 		cli_path_result_deinit(&pr->result);
+		kl_source_close(pr->source.kernel);
+		cli_source_deinit(&pr->source);
 		cli_session_close(&pr->session);
 	}
 	free(pr->block_of);
@@ -272,6 +281,9 @@ static void take_option(struct path_run *pr, const struct cli_parser *parser, in
 		break;
 	case KEY_ASM:
 		pr->request.instructions = true;
+		break;
+	case KEY_DEBUG:
+		pr->request.debug = parser->arg;
 		break;
 	case 'o':
 		pr->request.path = parser->arg;

@@ -38,21 +38,19 @@ static void read_function(struct cli_covered_function *to, const struct cli_spli
 	}
 }
 
-static int read_lines(struct cli_coverage *coverage, const struct cli_spliced *spliced,
-		      size_t index, struct cli_source *source)
+static int read_lines(struct cli_coverage *coverage, struct cli_spliced *spliced, size_t index)
 {
 	struct kl_block_graph graph;
 	int ret = kl_blocks_graph(spliced->blocks, index, &graph);
 
 	if (ret)
 		return cli_library_error(ret, NULL);
-	cli_coverage_add_lines(coverage, &graph, source);
+	cli_coverage_add_lines(coverage, &graph, &spliced->source);
 	kl_block_graph_free(&graph);
 	return CLI_OK;
 }
 
-int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *spliced,
-		      struct cli_source *source)
+int cli_coverage_read(struct cli_coverage *coverage, struct cli_spliced *spliced)
 {
 	int status = CLI_OK;
 
@@ -61,8 +59,8 @@ int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *s
 		const struct cli_spliced_function *f = &spliced->function[i];
 
 		read_function(&coverage->function[coverage->n++], spliced, f);
-		if (source)
-			status = read_lines(coverage, spliced, f->index, source);
+		if (spliced->lines)
+			status = read_lines(coverage, spliced, f->index);
 	}
 	return status;
 }

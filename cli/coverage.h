@@ -59,13 +59,11 @@ struct cli_coverage {
 /**
  * cli_coverage_read - put a run's counts into rows
  * @coverage: zeroed
- * @spliced: run; must outlive @coverage
- * @source: lines of the source, which must outlive it, too; NULL: none are wanted
+ * @spliced: run; must outlive @coverage; with lines of the source if they were wanted
  *
  * Returns CLI_OK, or another status after an error message.
  */
-int cli_coverage_read(struct cli_coverage *coverage, const struct cli_spliced *spliced,
-		      struct cli_source *source);
+int cli_coverage_read(struct cli_coverage *coverage, struct cli_spliced *spliced);
 
 /* The lines of the function that was read last. */
 void cli_coverage_add_lines(struct cli_coverage *coverage, const struct kl_block_graph *graph,

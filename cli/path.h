@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "select.h"
+#include "source.h"
 
 /**
  * struct cli_path_request - what the command line said
@@ -14,6 +15,7 @@
  * @path: file for the result, or NULL
  * @top: paths, or edges, to show at most; 0: all
  * @instructions: those of the blocks, too
+ * @debug: where lines of the source are looked for first, or NULL
  * @check: count all blocks, too, and compare
  */
 struct cli_path_request {
@@ -21,6 +23,7 @@ struct cli_path_request {
 	const char *path;
 	uint64_t top;
 	bool instructions;
+	const char *debug;
 	bool check;
 };
 
@@ -43,7 +46,7 @@ struct cli_path_block {
 
 /**
  * struct cli_path_result - a function, ready to be shown
- * @blocks: its text; @graph: the function
+ * @blocks: its text; @graph: the function; @source: its lines
  * @paths: numbered; @block: by block
  * @edge: counts of edges
  * @profile: of what was recorded; NULL: edges were counted
@@ -55,6 +58,7 @@ struct cli_path_block {
 struct cli_path_result {
 	struct kl_blocks *blocks;
 	struct kl_block_graph graph;
+	struct cli_source *source;
 	struct kl_paths *paths;
 	struct cli_path_block *block;
 	struct kl_path_value *edge;

@@ -96,6 +96,7 @@ static int show(struct edges *e)
 	int ret, status;
 
 	r->blocks = e->spliced.blocks;
+	r->source = &e->spliced.source;
 	r->elapsed_ns = e->spliced.elapsed_ns;
 	r->subject = cli_spliced_subject(&e->spliced);
 	ret = kl_blocks_graph(r->blocks, e->spliced.function[0].index, &r->graph);
@@ -117,6 +118,8 @@ int cli_path_count_edges(const struct cli_path_request *request, const struct cl
 	e->spliced.session.select = *select;
 	e->spliced.choose = choose;
 	e->spliced.context = e;
+	e->spliced.lines = true;
+	e->spliced.debug = request->debug;
 	status = cli_spliced_run(&e->spliced, &want, 1);
 	if (!status)
 		status = show(e);

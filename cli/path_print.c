@@ -130,15 +130,16 @@ static void print_block(const struct cli_path_request *request, const struct cli
 	const struct cli_path_block *known = &r->block[index];
 	const struct kl_block *block = &r->graph.block[index];
 	char count[CLI_NUMBER_MAX], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
+	char where[CLI_SOURCE_MAX];
 
-	kl_buffer_printf(text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s\n",
+	kl_buffer_printf(text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s%s\n",
 			 known->known ? cli_print_count(count, known->count) : "-", index,
 			 block->begin, block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_word(block->taken, taken),
 			 known->counted ? "counted" : "", known->reason ? "not seen: " : "",
-			 known->reason ?: "");
+			 known->reason ?: "", cli_source_text(r->source, block, where));
 	if (request->instructions)
-		cli_print_instructions(r->blocks, &r->graph, block, NULL, text);
+		cli_print_instructions(r->blocks, &r->graph, block, r->source, text);
 }
 
 static int print_blocks(const struct cli_path_request *request, const struct cli_path_result *r,
@@ -233,6 +234,7 @@ static json_t *json_blocks(const struct cli_path_request *request, const struct 
 		}
 		if (request->check && !block->reason)
 			json_object_set_new(row, "own", json_integer((json_int_t)block->full));
+		cli_source_json(r->source, r->graph.block[i].first, row);
 		json_array_append_new(rows, row);
 	}
 	return rows;
@@ -316,6 +318,7 @@ int cli_path_write(const struct cli_path_request *request, struct cli_path_resul
 
 	if (!file)
 		return CLI_FAILED;
+	cli_source_read(r->source, &r->graph);
 	return cli_close_result(file, path,
 				cli_settings.json ? write_json(request, r) :
 						    write_text(request, r, file));

@@ -287,6 +287,11 @@ int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
 	sp->splices = sp->blocks ? kl_splices_create(!sp->in_place) : NULL;
 	if (!sp->splices)
 		return cli_library_error(-errno, NULL);
+	if (sp->lines) {
+		sp->source.kernel = kl_source_open(sp->blocks, true, sp->debug);
+		if (!sp->source.kernel)
+			return cli_library_error(-errno, NULL);
+	}
 	status = plan(sp, want, n);
 	if (!status)
 		status = install(sp);
@@ -377,6 +382,8 @@ int cli_spliced_end(struct cli_spliced *spliced, int status)
 	free(sp->function);
 	free(sp->row);
 	free(sp->count);
+	kl_source_close(sp->source.kernel);
+	cli_source_deinit(&sp->source);
 	kl_splices_destroy(sp->splices);
 	kl_blocks_close(sp->blocks);
 	kl_symbols_close(sp->symbols);

@@ -7,6 +7,7 @@
 #define KL_CLI_SPLICED_H
 
 #include "run.h"
+#include "source.h"
 
 /**
  * struct cli_spliced_function - a function whose blocks are counted
@@ -34,6 +35,8 @@ struct cli_spliced_function {
  *          another status after an error message; NULL: those that were asked for
  * @context: for that
  * @in_place: no function is moved
+ * @lines: lines of the source are wanted; @debug: where they are looked for first, or NULL
+ * @source: these
  * @function: functions that fit what was asked for, by address; @functions: how many
  * @count: passes of each point while the session ran
  * @sum: what has become of the points
@@ -46,6 +49,9 @@ struct cli_spliced {
 	int (*choose)(void *context, const struct kl_block_graph *graph, bool *chosen);
 	void *context;
 	bool in_place;
+	bool lines;
+	const char *debug;
+	struct cli_source source;
 	struct kl_symbols *symbols;
 	struct kl_blocks *blocks;
 	struct kl_splices *splices;

@@ -133,6 +133,25 @@ def check_module():
     return known
 
 
+def check_listings():
+    """The lines behind counts of blocks and paths are those of the blocks."""
+    call = ["--", "python3", "-c", CALL]
+    first = {block["offset"]: block.get("source") for block in
+             listed("--debug", file, "kl_stimulus:on_ioctl")[0]["blocks"]}
+    for what, words, rows in [
+            ("counted", ["count", "-e", "block:kl_stimulus:on_ioctl"], lambda said: said["functions"][0]["points"]),
+            ("of paths", ["path", "on_ioctl"], lambda said: said["blocks"]),
+            ("of edges", ["path", "on_ioctl", "--edges"], lambda said: said["blocks"])]:
+        points = rows(json.loads(run("--json", *words, "--debug", file, *call).stdout))
+        report(len(points) > 3 and all(point.get("source") == first[point["offset"]] for point in points) and
+               points[0]["source"] and max(point.get("count") or 0 for point in points) == CALLS,
+               f"blocks that are {what} have the lines of their first instructions", points, first)
+        text = run(*words, "--asm", "--debug", file, *call).stderr
+        row = next((line for line in text.splitlines() if " +0x0 " in line), "")
+        report(row.endswith(f"kl_stimulus.c:{first[0]['line']}") and text.count("kl_stimulus.c:") > 10,
+               "and so have the listing and its instructions", text)
+
+
 def check_refused():
     done = run("blocks", "--debug", other, "kl_stimulus:on_ioctl", "kl_stimulus:fire")
     report("source" not in done.stdout and done.stderr.count("another build id") == 1,
@@ -219,7 +238,9 @@ def check_coverage(known):
 loaded = shell(f"insmod {file}")
 report(loaded.returncode == 0, "a module with debug information is loaded", loaded.stderr)
 check_program()
-check_coverage(check_module())
+lines_of = check_module()
+check_listings()
+check_coverage(lines_of)
 check_refused()
 shell("rmmod kl_stimulus")
 end()
