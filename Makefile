@@ -100,7 +100,7 @@ test:
 
 test-debug:
 	@scripts/deps build vm test
-	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests
+	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests block-tests
 	@KL_TEST_TIMEOUT=3600 tests/run --debug
 
 check:

@@ -169,9 +169,9 @@ const struct cli_command cmd_coverage = {
 	.help = "Show which blocks of the kernel a command makes run, and how often",
 	.options = options,
 	.runs_command = true,
-	.text = "Diverts the start of each block to a counter, runs COMMAND, and takes all back.\n"
-		"Passes by all tasks and interrupts are counted. --all takes minutes on a slow\n"
-		"machine, and some hundred megabytes while it runs.\n"
+	.text = "Gives each block a counter, runs COMMAND, and takes all back. Passes by all\n"
+		"tasks and interrupts are counted. --all takes half a minute on an emulated machine,\n"
+		"and some hundred megabytes while it runs.\n"
 		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
 		"\n"
 		"  kernlens coverage --functions 'ext4_*' -- tar xf linux.tar\n"

@@ -9,23 +9,26 @@
 #include "run.h"
 #include "source.h"
 
+/* Where a block begins, from its function's start, and its length, in bytes. */
+struct cli_spliced_place {
+	uint32_t offset;
+	uint32_t bytes;
+};
+
 /**
  * struct cli_spliced_function - a function whose blocks are counted
  * @index: of the function, in the blocks
  * @first: number of its first point
  * @n: points
  * @wish: they
- * @place: of each, the block: where it begins, from the function's start, and its length, bytes
+ * @place: of each, the block
  */
 struct cli_spliced_function {
 	size_t index;
 	uint32_t first;
 	uint32_t n;
 	struct kl_splice_wish *wish;
-	struct cli_spliced_place {
-		uint32_t offset;
-		uint32_t bytes;
-	} * place;
+	struct cli_spliced_place *place;
 };
 
 /**

@@ -80,7 +80,10 @@ struct kl_abi_splice {
 	__u32 refusal; /* out, also on failure: why, or 0; others have theirs in the windows */
 };
 
-/* KL_IOC_UNSPLICE: all of the session's splices are removed. Counters stay readable. */
+/*
+ * KL_IOC_UNSPLICE: all of the session's splices are removed. Counters stay readable. What is lost
+ * may be asked for again.
+ */
 struct kl_abi_unsplice {
 	__u32 size;
 	__u32 lost; /* out: windows that somebody else has changed, and that stay */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The comparison of a kernel's blocks with another decoder, and splices (tests/block/run).
 
-BLOCK_PROGRAMS := $(patsubst %,$(BUILD)/tests/block-%,splice whole refuse fuzz load cost)
+BLOCK_PROGRAMS := $(patsubst %,$(BUILD)/tests/block-%,splice whole refuse fuzz faults load cost)
 
 block-tests: $(BUILD)/tests/block-compare $(BLOCK_PROGRAMS)
 
@@ -13,6 +13,7 @@ $(BUILD)/tests/block-compare: tests/block/compare.c kernel/source/block/instruct
 .PHONY: block-tests
 
 $(BUILD)/tests/block-whole: tests/block/patch.c tests/block/patch.h
+$(BUILD)/tests/block-faults: tests/unit/failing.h
 
 $(BLOCK_PROGRAMS): $(BUILD)/tests/block-%: tests/block/%.c tests/block/plan.h tests/unit/unit.h \
 		$(wildcard uapi/*.h uapi/block*.def) $(LIB)

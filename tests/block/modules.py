@@ -27,6 +27,8 @@ WORK = "for i in 1 2 3; do find /usr/share/doc/a* -type f | head -100 | xargs ca
 OTHER = ["loop", "ext4"]  # as they lie there
 MORE = ["fuse", "nfs", "kvm", "btrfs", "xfs", "iwlwifi", "bluetooth"]
 
+FLAGS = 0x8d5  # carry, parity, adjust, zero, sign, overflow
+
 out = sys.argv[2]
 
 
@@ -82,6 +84,23 @@ def check_events():
     frames = [frame["symbol"] for frame in fired[0]["stacks"]["kstack"]] if fired else []
     report(len(fired) >= sent(done.stdout.split()) >= SENT and any("dummy_xmit" in frame for frame in frames),
            f"a module's block is an event: {len(fired)} records", done.stdout.split(), frames)
+
+
+def check_flags():
+    """A function that is called through a pointer, and whose caller looks at the flags that it leaves."""
+    shell(f"insmod {os.path.dirname(kernlens)}/{os.uname().release}/kl_places.ko")
+    path = "/sys/module/kl_places/parameters/sum"
+    sums = [(1, 2), (2 ** 64 - 1, 1), (2 ** 63 - 1, 1), (2 ** 63, 2 ** 63), (5, 2 ** 64 - 9)] * 5
+    add = f"for a, b in {sums}:\n open('{path}', 'w').write(f'{{a}} {{b}}')\n " \
+          f"print(open('{path}').read().split()[1], end=' ')"
+    plain = subprocess.run(["python3", "-c", add], capture_output=True, text=True).stdout.split()
+    result, words = counted("-e", "block:kl_places:kls_add", "-e", "block:kl_places:kls_add:post",
+                            command=["python3", "-c", add])
+    points = result["functions"][0]["points"]
+    report(len(points) > 1 and all(point.get("count") == len(sums) for point in points) and
+           [int(word, 16) & FLAGS for word in words] == [int(word, 16) & FLAGS for word in plain] and len(set(plain)) > 3,
+           "flags that a function leaves to who calls it through a pointer stay", points, words, plain)
+    shell("rmmod kl_places")
 
 
 def text_of(module):
@@ -151,6 +170,7 @@ def check_unload():
 set_up()
 check_counts()
 check_events()
+check_flags()
 check_busy()
 check_others()
 check_unload()

@@ -2,7 +2,8 @@
 /*
  * refuse: in a virtual machine, a window that is wrong in one way is asked for, for each way that
  * the module knows (uapi/block_refusals.def), and must be refused for just that. That a patch is
- * too far away cannot be brought about: all memory of modules is near enough. TAP lines.
+ * too far away cannot be brought about: all memory of modules is near enough. With `lockdown` only
+ * that, for which there is no way back. TAP lines.
  */
 #include <sys/wait.h>
 
@@ -366,9 +367,11 @@ static bool write_file(const char *path, const char *line)
 {
 	int fd = open(path, O_WRONLY | O_APPEND);
 	bool ok = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
+	int error = errno;
 
 	if (fd >= 0)
 		close(fd);
+	errno = error;
 	return ok;
 }
 
@@ -412,6 +415,79 @@ static void check_others(struct kl_blocks *blocks)
 	expect("the first has been closed", spot.taken, 0);
 }
 
+/* "ADDRESS BYTE" for another module, which writes it. */
+static bool write_byte(uint64_t address, uint8_t byte)
+{
+	char line[40];
+
+	snprintf(line, sizeof(line), "%#" PRIx64 " %#x", address, byte);
+	return write_file("/sys/module/kl_places/parameters/byte", line);
+}
+
+static struct kl_abi_unsplice take_back(void)
+{
+	struct kl_abi_unsplice result = { .size = sizeof(result) };
+
+	device_call(KL_IOC_UNSPLICE, &result);
+	return result;
+}
+
+/* Only what is diverted by a jump, and needs no other window. */
+static void keep_jumps(struct plan *p)
+{
+	uint32_t windows = 0, points = 0, from = 0;
+
+	for (uint32_t i = 0; i < p->windows; i++) {
+		struct kl_abi_window w = p->window[i];
+
+		for (uint32_t k = from; k < from + w.points && w.tier == KL_SPLICE_JUMP; k++)
+			p->point[points++] = p->point[k];
+		if (w.tier == KL_SPLICE_JUMP)
+			p->window[windows++] = w;
+		from += w.points;
+	}
+	p->windows = windows;
+	p->points = points;
+}
+
+static bool splice_plan(const struct plan *p)
+{
+	struct kl_abi_splice wish = plan_wish(p);
+
+	return !device_call(KL_IOC_SPLICE, &wish);
+}
+
+/* Somebody else writes over a splice, of a function that nobody calls, and takes it back later. */
+static void check_lost(const struct kl_symbols *symbols, struct kl_blocks *blocks)
+{
+	static const char sleep[] = "/sys/power/state";
+	static struct plan written, other;
+	struct kl_abi_unsplice result;
+	uint64_t at;
+
+	plan_add_function(&written, blocks,
+			  kl_blocks_find(blocks, symbol_address(symbols, "vfs_rmdir")), false);
+	plan_add_function(&other, blocks,
+			  kl_blocks_find(blocks, symbol_address(symbols, "vfs_llseek")), false);
+	keep_jumps(&written);
+	if (!unit_check(written.windows > 1, "a function that nobody calls"))
+		return;
+	at = written.window[1].address;
+	unit_check(splice_plan(&written) && write_byte(at, 0x90), "somebody writes over a splice");
+	result = take_back();
+	unit_check(result.lost == 1 && result.windows == written.windows - 1,
+		   "it is lost, and the others are taken back");
+	unit_check(splice_plan(&other), "others may follow");
+	result = take_back();
+	unit_check(result.lost == 1 && result.windows == other.windows,
+		   "and are taken back without it");
+	unit_check(access(sleep, W_OK) || (!write_file(sleep, "freeze") && errno == EBUSY),
+		   "the machine does not go to sleep with it");
+	unit_check(write_byte(at, 0xe9), "it is there again");
+	result = take_back();
+	unit_check(!result.lost && result.windows == 1, "and is taken back");
+}
+
 static void check_limits(const struct kl_symbols *symbols, struct kl_blocks *blocks)
 {
 	long index = kl_blocks_find(blocks, symbol_address(symbols, "ksys_read"));
@@ -449,7 +525,22 @@ static void check_limits(const struct kl_symbols *symbols, struct kl_blocks *blo
 	unit_check(!status, "an ordinary user may not");
 }
 
-int main(void)
+/* Lockdown comes, also to a session that could splice before it. */
+static void check_lockdown(const struct kl_symbols *symbols, struct kl_blocks *blocks)
+{
+	plan_clear(&plan);
+	plan_add_function(&plan, blocks,
+			  kl_blocks_find(blocks, symbol_address(symbols, "vfs_llseek")), true);
+	unit_check(!ask_plan(&plan, true), "what is not locked down is spliced");
+	unit_check(write_file("/sys/kernel/security/lockdown", "confidentiality"),
+		   "it is locked down");
+	unit_check(ask_plan(&plan, false) == -EPERM, "then nothing is");
+	unit_check(take_back().windows == plan.windows, "what is there can be taken back");
+	other_session("a session");
+	unit_check(ask_plan(&plan, false) == -EPERM, "nor for another session");
+}
+
+int main(int argc, char **argv)
 {
 	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
 	struct kl_blocks *blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
@@ -464,6 +555,10 @@ int main(void)
 	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
 	anchor = anchor_open(symbols, blocks);
 	unit_check(anchor >= 0, "another with a splice");
+	if (argc > 1) {
+		check_lockdown(symbols, blocks);
+		return unit_end();
+	}
 	look_at_all(blocks);
 	check_windows();
 	check_point();
@@ -471,6 +566,7 @@ int main(void)
 	check_moved(symbols, blocks);
 	check_others(blocks);
 	check_limits(symbols, blocks);
+	check_lost(symbols, blocks);
 	close(anchor);
 	unit_check(text_is(symbols, blocks, &text), "the text is what it was");
 	kl_blocks_close(blocks);

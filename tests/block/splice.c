@@ -100,9 +100,13 @@ static bool read_counts(uint32_t first, uint64_t *to)
 	return !device_call(KL_IOC_SPLICE_COUNTS, &counts) && counts.n == plan.points;
 }
 
-/* Blocks of the system call that was made so often: as often, each; and of others some. */
+/*
+ * Blocks of the system call that was made so often: as often, each; and of others some. A kernel
+ * with lockdep has blocks there that complain.
+ */
 static void check_counts(uint64_t getppid, uint32_t bytes, const uint64_t *count)
 {
+	bool complains = !access("/proc/lockdep", F_OK);
 	uint32_t right = 0, wrong = 0, passed = 0;
 
 	for (uint32_t i = 0; i < plan.points; i++) {
@@ -112,7 +116,7 @@ static void check_counts(uint64_t getppid, uint32_t bytes, const uint64_t *count
 		if (count[i] == CALLS)
 			right++;
 		else
-			wrong++;
+			wrong += count[i] || !complains;
 	}
 	printf("# %u of %u blocks were passed\n", passed, plan.points);
 	unit_check(right >= 2 && !wrong, "each block of the system call is counted exactly");

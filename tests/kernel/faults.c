@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "../unit/failing.h"
 #include "faults.h"
 
 /* Masksets of the session under test. */
@@ -37,52 +38,20 @@ static u32 injected;
 
 /* ---------------------------------------------------------------- injecting */
 
-static void set_fault_attributes(void)
-{
-	static const char *const settings[][2] = {
-		{ "failslab/ignore-gfp-wait", "N" },
-		{ "failslab/verbose", "0" },
-		{ "fail_page_alloc/ignore-gfp-wait", "N" },
-		{ "fail_page_alloc/ignore-gfp-highmem", "N" },
-		{ "fail_page_alloc/min-order", "0" },
-		{ "fail_page_alloc/verbose", "0" },
-		{ "fail_usercopy/verbose", "0" },
-		/* First of these: until it is set, no process finds a page, not even this one. */
-		{ "fail_page_alloc/task-filter", "Y" },
-		{ "fail_page_alloc/probability", "100" },
-		{ "fail_page_alloc/times", "-1" },
-	};
-	char path[100];
-
-	for (u32 i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
-		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", settings[i][0]);
-		if (!put_file(path, settings[i][1]))
-			bail("%s: not a kernel with fault injection", path);
-	}
-	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	if (fail_nth < 0)
-		bail("fail-nth");
-}
-
 /* The @nth place of this thread that can fail will; 0: none. */
 static void fail(u32 nth)
 {
-	char text[16];
-	int bytes = snprintf(text, sizeof(text), "%u", nth);
-
-	/* Writing is itself a place that can fail, once. */
-	if (pwrite(fail_nth, text, bytes, 0) != bytes && pwrite(fail_nth, text, bytes, 0) != bytes)
+	if (!failing_at(fail_nth, nth))
 		bail("writing fail-nth");
 }
 
 /* How many places were left before the one that was to fail; none will from now on. */
 static u32 stop_failing(void)
 {
-	char text[16] = "";
-	/* Reading is itself a place that can fail: then one was left. */
-	u32 left = pread(fail_nth, text, sizeof(text) - 1, 0) < 0 ? 1 : atoi(text);
+	int left = failing_end(fail_nth);
 
-	fail(0);
+	if (left < 0)
+		bail("writing fail-nth");
 	return left;
 }
 
@@ -510,7 +479,9 @@ static void test_no_pages(void)
 
 int main(int argc, char **argv)
 {
-	set_fault_attributes();
+	fail_nth = failing_open();
+	if (fail_nth < 0)
+		bail("not a kernel with fault injection");
 	stimulus = open(KLS_DEVICE, O_RDWR | O_CLOEXEC);
 	if (stimulus < 0)
 		bail("cannot open " KLS_DEVICE);

@@ -3,7 +3,7 @@
 # The kernel-side tests. Uses BUILD, CACHE, KERNELS, CC, CFLAGS.
 #
 #   kernel-tests     the test modules for each kernel, and the programs
-#   stimulus-NAME    modules for one kernel, at build/RELEASE/kl_stimulus.ko and kl_awake.ko
+#   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko
 #   program-NAME     the same, kl_program.ko, from it and the module's own programs
 #   extern-NAME      the same, kl_extern.ko: handlers of another module
 #
@@ -50,7 +50,7 @@ stimulus-%: $(CACHE)/%/release
 	cp -fs $(CURDIR)/tests/kernel/stimulus/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
 		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
-	cp $$tree/kl_stimulus.ko $$tree/kl_awake.ko $(BUILD)/$$release/
+	cp $$tree/kl_{stimulus,awake,places}.ko $(BUILD)/$$release/
 
 program-%: $(CACHE)/%/release module-%
 	@release=$$(cat $<); tree=$(BUILD)/$$release/program; mkdir -p $$tree/kernel/session; \

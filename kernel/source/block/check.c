@@ -269,7 +269,11 @@ u32 kl_request_check_slot(const struct kl_request *r, u32 i, const struct kl_fun
 			       KL_SPLICE_slot;
 	if (window_at(r, end - 1) || kl_splices_taken(w->slot, end))
 		return KL_SPLICE_slot;
-	return is_padding(f, w->slot - f->begin, end - f->begin) ? 0 : KL_SPLICE_slot;
+	/* What lies there may be a function without a name, which ftrace knows. */
+	return is_padding(f, w->slot - f->begin, end - f->begin) &&
+			       !kl_kernel.ftrace_text_reserved((void *)w->slot, (void *)end - 1) ?
+		       0 :
+		       KL_SPLICE_slot;
 }
 
 struct slot {

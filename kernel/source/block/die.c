@@ -14,8 +14,8 @@
 #include "map.h"
 #include "splice.h"
 
-/* More are not the path of a breakpoint. */
-#define FUNCTIONS_MAX 128
+/* Some dozens; with KASAN and lockdep some thousands, as these report what is wrong. */
+#define FUNCTIONS_MAX 4096
 
 /* What passes a breakpoint on to its handlers. */
 static const char *const roots[] = {
@@ -131,7 +131,7 @@ static int follow(struct callees *path, u32 begun, struct kl_error *why)
  */
 int kl_map_exclude_die(struct kl_error *why)
 {
-	struct callees *path = kzalloc(sizeof(*path), GFP_KERNEL);
+	struct callees *path = kvzalloc(sizeof(*path), GFP_KERNEL);
 	int error = 0;
 
 	if (!path)
@@ -150,6 +150,6 @@ int kl_map_exclude_die(struct kl_error *why)
 		if (kl_map_function(path->function[i], &begin, &end))
 			kl_map_exclude(begin, end);
 	}
-	kfree(path);
+	kvfree(path);
 	return error;
 }

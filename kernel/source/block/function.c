@@ -13,6 +13,8 @@
 /* What the kernel's recover_probed_instruction() writes. */
 #define RECOVERED_BYTES MAX_INSN_SIZE
 
+#define POPF 0x9d
+
 static int grow(void **at, size_t *room, size_t bytes)
 {
 	void *grown;
@@ -211,8 +213,8 @@ static bool live_behind(const struct kl_function *f, u32 i, bool gives)
 	switch (step->in.flow) {
 	case KL_FLOW_ON:
 		return next;
-	case KL_FLOW_CALL: /* flags are no argument */
-		return false;
+	case KL_FLOW_CALL: /* flags are no argument, unless somebody has just made them */
+		return i && f->text[step[-1].offset] == POPF;
 	case KL_FLOW_RETURN:
 		return gives;
 	case KL_FLOW_JUMP:

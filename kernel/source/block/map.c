@@ -262,12 +262,12 @@ void kl_map_load_relative(const void *rows, size_t bytes, u32 row, bool has_targ
  * @begin: of the data
  * @end: behind it
  *
- * Something may go there. Data may look so.
+ * Something may go there. Data may look so. KASAN has bytes between them that nobody should read.
  */
 void kl_map_load_words(const void *begin, const void *end)
 {
 	for (const unsigned long *word = begin; word + 1 <= (const unsigned long *)end; word++)
-		kl_map_set(KL_MAP_ENTERED, *word);
+		kl_map_set(KL_MAP_ENTERED, READ_ONCE_NOCHECK(*word));
 }
 
 static void load_tables(void)
@@ -324,7 +324,9 @@ bool kl_map_returns(unsigned long target)
  */
 bool kl_map_gives_flags(unsigned long function)
 {
-	if (kl_map.givers > KL_MAP_GIVERS_MAX)
+	const struct kl_map_part *part = kl_map_part_of(function);
+
+	if (kl_map.givers > KL_MAP_GIVERS_MAX || (part && part->gives_flags))
 		return true;
 	for (u32 i = 0; i < kl_map.givers; i++)
 		if (kl_map.giver[i] == function)
@@ -373,23 +375,34 @@ static void note_numbers(const u8 *text, const struct kl_instruction *in)
 	}
 }
 
+/*
+ * Somebody looks at the flags that a call has left. Through a pointer or thunk it may be any
+ * function of a module; in the kernel itself it is for the flag of interrupts, which stays.
+ */
+static void note_giver(struct kl_map_part *part, const struct kl_instruction *in,
+		       unsigned long target)
+{
+	if (in->at && kl_map_has(target) && !kl_map_test(KL_MAP_NEVER, target))
+		add_giver(target);
+	else if (part->module)
+		part->gives_flags = true;
+}
+
 /* Where a function goes, and of what it takes the address. */
-static void note_function(const struct kl_function *f)
+static void note_function(struct kl_map_part *part, const struct kl_function *f)
 {
 	for (u32 i = 0; i < f->steps; i++) {
 		const struct kl_instruction *in = &f->step[i].in;
 		unsigned long address = f->begin + f->step[i].offset;
 
-		note_numbers(f->text + f->step[i].offset, in);
-		if (in->at) {
-			unsigned long target = address + in->bytes + in->by;
+		unsigned long target = address + in->bytes + in->by;
 
-			if (target < f->begin || target >= f->end || in->flow == KL_FLOW_ON ||
-			    in->flow == KL_FLOW_CALL)
-				kl_map_set(KL_MAP_ENTERED, target);
-			if (in->flow == KL_FLOW_CALL && reads_flags(f, i + 1))
-				add_giver(target);
-		}
+		note_numbers(f->text + f->step[i].offset, in);
+		if (in->at && (target < f->begin || target >= f->end || in->flow == KL_FLOW_ON ||
+			       in->flow == KL_FLOW_CALL))
+			kl_map_set(KL_MAP_ENTERED, target);
+		if (in->flow == KL_FLOW_CALL && reads_flags(f, i + 1))
+			note_giver(part, in, target);
 	}
 }
 
@@ -427,7 +440,7 @@ int kl_map_load_text(struct kl_map_part *part)
 	for (; !error && at < end; at = f.end) {
 		error = kl_function_load(&f, at);
 		if (!error)
-			note_function(&f);
+			note_function(part, &f);
 		cond_resched();
 	}
 	if (!error)

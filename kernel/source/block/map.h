@@ -31,6 +31,8 @@ enum kl_map_bit {
  * @module: held for as long as there is a map of it; NULL: the kernel
  * @begin: of the text
  * @bytes: of it
+ * @gives_flags: somebody calls through a pointer and looks at the flags that are left: any of its
+ *               functions may be meant (KVM's emulation of instructions)
  * @bits: by enum kl_map_bit
  */
 struct kl_map_part {
@@ -38,6 +40,7 @@ struct kl_map_part {
 	struct module *module;
 	unsigned long begin;
 	unsigned long bytes;
+	bool gives_flags;
 	unsigned long *bits[KL_MAP_BITS];
 };
 

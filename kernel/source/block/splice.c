@@ -7,6 +7,7 @@
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/security.h>
 #include <linux/vmalloc.h>
 
 #include "../../session/session.h"
@@ -353,6 +354,8 @@ static int find_events(struct kl_request *r, struct kl_session *s, struct kl_err
 static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
 			struct kl_error *why)
 {
+	int error;
+
 	r->windows = wish->windows;
 	r->points = wish->points;
 	if (!r->windows || r->windows > KL_SPLICE_WINDOWS_MAX || r->points < r->windows ||
@@ -364,14 +367,16 @@ static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
 	r->window = vmemdup_user(u64_to_user_ptr(wish->window),
 				 array_size(r->windows, sizeof(*r->window)));
 	if (IS_ERR(r->window)) {
+		error = PTR_ERR(r->window);
 		r->window = NULL;
-		return kl_fail(why, -EFAULT, "the windows cannot be read");
+		return kl_fail(why, error, "the windows cannot be read");
 	}
 	r->point = vmemdup_user(u64_to_user_ptr(wish->point),
 				array_size(r->points, sizeof(*r->point)));
 	if (IS_ERR(r->point)) {
+		error = PTR_ERR(r->point);
 		r->point = NULL;
-		return kl_fail(why, -EFAULT, "the points cannot be read");
+		return kl_fail(why, error, "the points cannot be read");
 	}
 	r->first = kvcalloc(r->windows, sizeof(*r->first), GFP_KERNEL);
 	if (!r->first)
@@ -415,7 +420,8 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *wish, struct kl_e
 
 	wish->bad = 0;
 	wish->refusal = 0;
-	if (kl_rights_lack(s->may, kl_splice_needs()))
+	/* Lockdown may have come since the session was made. */
+	if (kl_rights_lack(s->may, kl_splice_needs()) || security_locked_down(LOCKDOWN_KPROBES))
 		return kl_fail(why, -EPERM, "splicing blocks needs CAP_SYS_ADMIN and no lockdown");
 	error = read_request(&r, wish, why);
 	if (!error)

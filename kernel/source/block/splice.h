@@ -94,7 +94,8 @@ struct kl_splices {
  * @session: whose; it stays if windows are lost
  * @splices: they, by request
  * @points: of all together; a point's number is the same for as long as the session lives
- * @lost: windows that could not be taken back: nothing is freed
+ * @lost: windows that could not be taken back the last time: nothing is freed
+ * @held: some could not: the session and this module stay
  */
 struct kl_splice_set {
 	struct list_head list;
@@ -102,6 +103,7 @@ struct kl_splice_set {
 	struct list_head splices;
 	u32 points;
 	u32 lost;
+	bool held;
 };
 
 /**
@@ -191,7 +193,7 @@ void kl_patches_free(struct kl_patches *p);
 /* write.c */
 bool kl_splices_write(struct kl_splices *c, u32 *bad);
 bool kl_splices_probed(struct kl_splice_set *set);
-u32 kl_splices_unwrite(struct kl_splice_set *set);
+void kl_splices_unwrite(struct kl_splice_set *set);
 void kl_splices_publish(struct kl_splices *c);
 void kl_splices_withdraw(struct kl_splices *c);
 const struct kl_splice *kl_splices_find(unsigned long address);

@@ -275,13 +275,15 @@ void kl_splices_free(struct kl_splices *c)
 
 /* ------------------------------------------------------------- taking back */
 
+/* Windows in the text. */
 static u32 written_in(const struct kl_splice_set *set)
 {
 	const struct kl_splices *c;
 	u32 n = 0;
 
 	list_for_each_entry(c, &set->splices, list)
-		n += c->arena ? c->n : 0;
+		for (u32 i = 0; i < c->n; i++)
+			n += !c->splice[i].gone;
 	return n;
 }
 
@@ -298,27 +300,37 @@ static void hold_kprobes(struct kl_splice_set *set)
 	}
 }
 
+/* What lost windows may use stays, unless their session's creator takes them back another time. */
+static void hold(struct kl_splice_set *set)
+{
+	if (set->held)
+		return;
+	set->held = true;
+	__module_get(THIS_MODULE);
+	/* Its events, which the patches fire. */
+	kl_session_get(set->session);
+}
+
 /*
- * Returns how many windows somebody else has changed: those, and what the set has for them, stay
- * for as long as the kernel runs, and with them this module.
+ * Returns how many windows stay, because somebody else has changed them or a bounce over them:
+ * those, and what the set has for them, stay, and with them this module.
  */
 static u32 take_back(struct kl_splice_set *set)
 {
 	u32 n = written_in(set);
 	struct kl_splices *c;
 
-	if (!n || set->lost)
-		return set->lost;
+	if (!n)
+		return 0;
 	hold_kprobes(set);
-	set->lost = kl_splices_unwrite(set);
+	kl_splices_unwrite(set);
 	mutex_unlock(kl_kernel.kprobe_mutex);
+	set->lost = written_in(set);
 	kl_unsplice_fire(set->session->name, n - set->lost, set->lost);
 	if (set->lost) {
 		pr_err("%u windows of the kernel's text have been changed by somebody else: their patches stay\n",
 		       set->lost);
-		__module_get(THIS_MODULE);
-		/* Its events, which the patches fire. */
-		kl_session_get(set->session);
+		hold(set);
 		return set->lost;
 	}
 	list_for_each_entry(c, &set->splices, list) {
@@ -370,13 +382,19 @@ void kl_splices_rest(void)
  * @s: the session
  * @result: how many
  *
- * Context: may sleep.
+ * What is lost may be tried again. Context: the session's creator; may sleep.
  */
 void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result)
 {
 	mutex_lock(&kl_splice_lock);
 	result->windows = s->splices ? written_in(s->splices) : 0;
 	result->lost = s->splices ? take_back(s->splices) : 0;
+	result->windows -= result->lost;
+	if (s->splices && s->splices->held && !result->lost) {
+		s->splices->held = false;
+		kl_session_put(s);
+		module_put(THIS_MODULE);
+	}
 	mutex_unlock(&kl_splice_lock);
 }
 
@@ -400,7 +418,7 @@ void kl_splices_destroy(struct kl_session *s)
 {
 	struct kl_splices *c, *next;
 
-	if (!s->splices || s->splices->lost)
+	if (!s->splices || s->splices->held)
 		return;
 	mutex_lock(&kl_splice_lock);
 	list_del(&s->splices->list);
@@ -423,78 +441,113 @@ static u64 count_of(const struct kl_splices *c, u32 point)
 	return count;
 }
 
+/* The counts of points from one on, at most @room. Returns how many there are. */
+static u32 read_counts(const struct kl_splice_set *set, u32 first, u32 room, u64 *to)
+{
+	const struct kl_splices *c;
+	u32 n = 0;
+
+	list_for_each_entry(c, &set->splices, list) {
+		u32 i = first;
+
+		first -= min(first, c->points);
+		for (; i < c->points && n < room; i++)
+			to[n++] = count_of(c, i);
+		if (n == room)
+			break;
+	}
+	return n;
+}
+
 /**
  * kl_splices_counts - how often points have been passed
  * @s: the session
  * @counts: from which point on, and room for how many
  * @why: set on failure
  *
- * Context: may sleep.
+ * Context: may sleep, without the lock where the caller's memory may make it wait.
  */
 int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 		      struct kl_error *why)
 {
 	u64 __user *to = u64_to_user_ptr(counts->count);
-	u32 at = 0, room = counts->n, end;
-	const struct kl_splices *c;
-	LIST_HEAD(none);
+	u32 room = counts->n, most = PAGE_SIZE / sizeof(u64), n;
+	u64 *some = (u64 *)__get_free_page(GFP_KERNEL);
 	int error = 0;
 
+	if (!some)
+		return kl_fail(why, -ENOMEM, "no memory for counts");
 	counts->n = 0;
-	mutex_lock(&kl_splice_lock);
-	end = counts->first + min(room, U32_MAX - counts->first);
-	counts->points = s->splices ? s->splices->points : 0;
-	list_for_each_entry(c, s->splices ? &s->splices->splices : &none, list) {
-		for (u32 i = 0; i < c->points && !error; i++) {
-			if (at + i < counts->first || at + i >= end)
-				continue;
-			if (put_user(count_of(c, i), to++))
-				error = kl_fail(why, -EFAULT, "the counts cannot be written");
-			else
-				counts->n++;
+	counts->points = 0;
+	do {
+		n = 0;
+		mutex_lock(&kl_splice_lock);
+		if (s->splices) {
+			counts->points = s->splices->points;
+			n = read_counts(s->splices, counts->first + counts->n,
+					min(room - counts->n, most), some);
 		}
-		at += c->points;
+		mutex_unlock(&kl_splice_lock);
+		if (copy_to_user(to + counts->n, some, n * sizeof(*some)))
+			error = kl_fail(why, -EFAULT, "the counts cannot be written");
+		else
+			counts->n += n;
 		cond_resched();
-	}
-	mutex_unlock(&kl_splice_lock);
+	} while (!error && n && counts->n < room);
+	free_page((unsigned long)some);
 	return error;
 }
 
 /* --------------------------------------------------- what the machine does */
 
-static void take_back_all(bool for_sleep)
+/* Nothing is spliced from now on. Returns how many windows stay. */
+static u32 fall_asleep(void)
 {
 	struct kl_splice_set *set;
+	u32 lost = 0;
 
 	mutex_lock(&kl_splice_lock);
-	asleep = for_sleep;
+	asleep = true;
 	list_for_each_entry(set, &sets, list)
-		take_back(set);
+		lost += take_back(set);
+	mutex_unlock(&kl_splice_lock);
+	return lost;
+}
+
+static void wake_again(void)
+{
+	mutex_lock(&kl_splice_lock);
+	asleep = false;
 	mutex_unlock(&kl_splice_lock);
 }
 
 /* Another kernel, or none, finds the text as it was. */
 static int on_reboot(struct notifier_block *block, unsigned long what, void *data)
 {
-	take_back_all(true);
+	fall_asleep();
 	return NOTIFY_DONE;
 }
 
 static struct notifier_block reboot_block = { .notifier_call = on_reboot };
 
-/* What is written to disk, and what runs with other page tables, is the kernel's own text. */
+/*
+ * What is written to disk, and what runs with other page tables, is the kernel's own text, or the
+ * machine does not sleep.
+ */
 static int on_sleep(struct notifier_block *block, unsigned long what, void *data)
 {
 	switch (what) {
 	case PM_SUSPEND_PREPARE:
 	case PM_HIBERNATION_PREPARE:
 	case PM_RESTORE_PREPARE:
-		take_back_all(true);
-		break;
+		if (!fall_asleep())
+			break;
+		wake_again();
+		return notifier_from_errno(-EBUSY);
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:
 	case PM_POST_RESTORE:
-		take_back_all(false);
+		wake_again();
 		break;
 	}
 	return NOTIFY_DONE;

@@ -319,18 +319,13 @@ static bool is_lost(struct kl_splice *sp)
 	return memcmp((void *)sp->slot, jump, sizeof(jump));
 }
 
-/* Those that lend slots, or the others. Returns how many are lost. */
-static u32 take_back_some(struct kl_splices *c, bool lenders)
+/* Those that lend slots, or the others. What is lost stays. */
+static void take_back_some(struct kl_splices *c, bool lenders)
 {
 	struct kl_splice *sp;
-	u32 lost = 0;
 
-	for (sp = c->splice; sp < c->splice + c->n; sp++) {
-		if (sp->gone || sp->lends != lenders)
-			continue;
-		sp->leaves = !is_lost(sp);
-		lost += !sp->leaves;
-	}
+	for (sp = c->splice; sp < c->splice + c->n; sp++)
+		sp->leaves = !sp->gone && sp->lends == lenders && !is_lost(sp);
 	for (sp = c->splice; sp < c->splice + c->n; sp++)
 		if (sp->leaves)
 			put_breakpoint(sp);
@@ -347,10 +342,10 @@ static u32 take_back_some(struct kl_splices *c, bool lenders)
 		sp->gone = true;
 	}
 	finish();
-	return lost;
 }
 
-static bool has_slots(const struct kl_splices *c)
+/* Does a bounce still go over its slot? */
+static bool uses_slots(const struct kl_splices *c)
 {
 	const struct kl_splice *sp;
 
@@ -360,48 +355,48 @@ static bool has_slots(const struct kl_splices *c)
 	return false;
 }
 
-/* Nobody is in a slot any more, and nothing goes there. */
+/* Nobody is in a slot any more, and nothing goes there. Once: then the text is the lender's. */
 static void take_back_slots(struct kl_splices *c)
 {
 	struct kl_splice *sp;
 
 	for (sp = c->splice; sp < c->splice + c->n; sp++)
-		if (sp->slot && sp->gone)
+		if (sp->slot)
 			put(sp->slot, sp->slot_original, KL_JUMP_BYTES);
 	finish();
+	for (sp = c->splice; sp < c->splice + c->n; sp++)
+		sp->slot = 0;
 }
 
 /**
  * kl_splices_unwrite - take back all windows of a session
  * @set: its splices; also those that are taken back already, and those that kprobes have come to
  *
- * Returns how many somebody else has changed; those stay, with what they need. Nobody is in any
- * of the others' patches when it returns. Context: may sleep; holds kprobe_mutex since
+ * What somebody else has changed stays, with what it needs. Nobody is in any of the others' patches
+ * when it returns. May be tried again. Context: may sleep; holds kprobe_mutex since
  * kl_splices_probed().
  */
-u32 kl_splices_unwrite(struct kl_splice_set *set)
+void kl_splices_unwrite(struct kl_splice_set *set)
 {
 	struct kl_splices *c;
 	bool slots = false;
-	u32 lost = 0;
 
 	list_for_each_entry(c, &set->splices, list) {
-		slots |= has_slots(c);
+		slots |= uses_slots(c);
 		lock_text();
-		lost += take_back_some(c, false);
+		take_back_some(c, false);
 		unlock_text();
 	}
 	if (slots)
 		wait_for_tasks();
-	/* Slots lie in windows of others: a lost bounce keeps its lender. */
+	/* Slots lie in windows of the same request: a lost bounce keeps those. */
 	list_for_each_entry(c, &set->splices, list) {
-		if (lost)
-			break;
+		if (uses_slots(c))
+			continue;
 		lock_text();
 		take_back_slots(c);
-		lost = take_back_some(c, true);
+		take_back_some(c, true);
 		unlock_text();
 	}
 	wait_for_tasks();
-	return lost;
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * For the tests of splices, by parameters: `byte`, "ADDRESS BYTE", writes one byte of the kernel's
+ * text, as somebody would who asks nobody; `sum`, "A B", adds two numbers in a function whose
+ * caller looks at the flags that it leaves, and reads as "SUM FLAGS".
+ */
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+
+static unsigned long (*lookup)(const char *name);
+static void *(*poke)(void *address, const void *bytes, size_t n);
+static struct mutex *text;
+
+static int set_byte(const char *said, const struct kernel_param *parameter)
+{
+	unsigned long address;
+	u8 byte;
+
+	if (sscanf(said, "%lx %hhx", &address, &byte) != 2)
+		return -EINVAL;
+	mutex_lock(text);
+	poke((void *)address, &byte, 1);
+	mutex_unlock(text);
+	return 0;
+}
+
+static const struct kernel_param_ops byte_ops = { .set = set_byte };
+
+module_param_cb(byte, &byte_ops, NULL, 0200);
+
+asm(".pushsection .text\n"
+    ".type kls_add, @function\n"
+    "kls_add:\n"
+    "	" ASM_ENDBR "	add %rsi, %rdi\n"
+    "	mov %rdi, %rax\n"
+    "	" ASM_RET ".size kls_add, . - kls_add\n"
+    ".popsection\n");
+
+void kls_add(void);
+
+static u64 sum, flags;
+
+static int set_sum(const char *said, const struct kernel_param *parameter)
+{
+	void *target = kls_add;
+	u64 a, b;
+
+	if (sscanf(said, "%llu %llu", &a, &b) != 2)
+		return -EINVAL;
+	asm volatile(CALL_NOSPEC "\n\tpushf\n\tpop %[flags]"
+		     : "=a"(sum), [flags] "=b"(flags), "+D"(a), "+S"(b), ASM_CALL_CONSTRAINT
+		     : [thunk_target] "r"(target)
+		     : "cc", "memory");
+	return 0;
+}
+
+static int get_sum(char *to, const struct kernel_param *parameter)
+{
+	return sysfs_emit(to, "%llu %#llx\n", sum, flags);
+}
+
+static const struct kernel_param_ops sum_ops = { .set = set_sum, .get = get_sum };
+
+module_param_cb(sum, &sum_ops, NULL, 0600);
+
+static int __init places_init(void)
+{
+	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	int error = register_kprobe(&probe);
+
+	if (error)
+		return error;
+	lookup = (void *)probe.addr;
+	unregister_kprobe(&probe);
+	poke = (void *)lookup("text_poke");
+	text = (void *)lookup("text_mutex");
+	return poke && text ? 0 : -ENOENT;
+}
+
+static void __exit places_exit(void)
+{
+}
+
+module_init(places_init);
+module_exit(places_exit);
+
+MODULE_DESCRIPTION("Places of text for the tests of kernlens");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Failures on demand, on a kernel with fault injection (vm/debug-kernel): the n-th place where a
+ * thread can fail, an allocation or a copy from or to user space, fails once.
+ */
+#ifndef KL_TESTS_FAILING_H
+#define KL_TESTS_FAILING_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static inline bool failing_set(const char *name, const char *text)
+{
+	char path[100];
+	bool done;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+/* What is to fail, of this thread; its descriptor for the others here. -1: not such a kernel. */
+static inline int failing_open(void)
+{
+	static const char *const settings[][2] = {
+		{ "failslab/ignore-gfp-wait", "N" },
+		{ "failslab/verbose", "0" },
+		{ "fail_page_alloc/ignore-gfp-wait", "N" },
+		{ "fail_page_alloc/ignore-gfp-highmem", "N" },
+		{ "fail_page_alloc/min-order", "0" },
+		{ "fail_page_alloc/verbose", "0" },
+		{ "fail_usercopy/verbose", "0" },
+		/* First of these: until it is set, no process finds a page, not even this one. */
+		{ "fail_page_alloc/task-filter", "Y" },
+		{ "fail_page_alloc/probability", "100" },
+		{ "fail_page_alloc/times", "-1" },
+	};
+
+	for (unsigned int i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		if (!failing_set(settings[i][0], settings[i][1]))
+			return -1;
+	return open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+}
+
+/* The @nth place will; 0: none. */
+static inline bool failing_at(int fd, unsigned int nth)
+{
+	char text[16];
+	int bytes = snprintf(text, sizeof(text), "%u", nth);
+
+	/* Writing is itself a place that can fail, once. */
+	return pwrite(fd, text, bytes, 0) == bytes || pwrite(fd, text, bytes, 0) == bytes;
+}
+
+/* None will from now on. How many places were left before the one; negative: that is not known. */
+static inline int failing_end(int fd)
+{
+	char text[16] = "";
+	/* Reading is itself a place that can fail: then one was left. */
+	int left = pread(fd, text, sizeof(text) - 1, 0) < 0 ? 1 : atoi(text);
+
+	return failing_at(fd, 0) ? left : -1;
+}
+
+#endif /* KL_TESTS_FAILING_H */
