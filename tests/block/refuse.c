@@ -468,7 +468,7 @@ static void check_lost(const struct kl_symbols *symbols, struct kl_blocks *block
 	plan_add_function(&written, blocks,
 			  kl_blocks_find(blocks, symbol_address(symbols, "vfs_rmdir")), false);
 	plan_add_function(&other, blocks,
-			  kl_blocks_find(blocks, symbol_address(symbols, "vfs_llseek")), false);
+			  kl_blocks_find(blocks, symbol_address(symbols, "ksys_read")), false);
 	keep_jumps(&written);
 	if (!unit_check(written.windows > 1, "a function that nobody calls"))
 		return;
@@ -530,7 +530,7 @@ static void check_lockdown(const struct kl_symbols *symbols, struct kl_blocks *b
 {
 	plan_clear(&plan);
 	plan_add_function(&plan, blocks,
-			  kl_blocks_find(blocks, symbol_address(symbols, "vfs_llseek")), true);
+			  kl_blocks_find(blocks, symbol_address(symbols, "ksys_read")), true);
 	unit_check(!ask_plan(&plan, true), "what is not locked down is spliced");
 	unit_check(write_file("/sys/kernel/security/lockdown", "confidentiality"),
 		   "it is locked down");

@@ -245,7 +245,7 @@ static bool counts_are_right(void)
 	counts.n = own.n;
 	right = right && !device_call(KL_IOC_SPLICE_COUNTS, &counts);
 	for (uint32_t i = 0; right && i < own.n; i++)
-		right = count[i] - before[i] == CALLS;
+		right = count_is(count[i] - before[i], CALLS);
 	return right;
 }
 

@@ -394,7 +394,6 @@ static void note_function(struct kl_map_part *part, const struct kl_function *f)
 	for (u32 i = 0; i < f->steps; i++) {
 		const struct kl_instruction *in = &f->step[i].in;
 		unsigned long address = f->begin + f->step[i].offset;
-
 		unsigned long target = address + in->bytes + in->by;
 
 		note_numbers(f->text + f->step[i].offset, in);
@@ -491,6 +490,8 @@ int kl_map_load(struct kl_error *why)
 		return 0;
 	part->begin = (unsigned long)kl_kernel._stext;
 	part->bytes = kl_kernel._etext - kl_kernel._stext;
+	/* KVM's emulator, which is a module's elsewhere. */
+	part->gives_flags = kl_kernel_lookup("x86_emulate_insn") - part->begin < part->bytes;
 	error = kl_map_part_alloc(part);
 	if (!error) {
 		load_symbols();

@@ -5,9 +5,9 @@
  */
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/security.h>
 #include <linux/vmalloc.h>
 
 #include "../../session/session.h"
