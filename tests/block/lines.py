@@ -232,7 +232,7 @@ def check_coverage(known):
     report([count for _, count in entered] == [CALLS], "and so has the function", entered)
     run("coverage", "--functions", "kl_stimulus:*", "--lcov", f"{out}/plain.info", "--", "true")
     lines, functions, bad = read_tracefile(f"{out}/plain.info")
-    report("on_ioctl" in lines and not bad, "without debug information a block is a line", list(lines), *bad[:5])
+    report("kl_stimulus:on_ioctl" in lines and not bad, "without debug information a block is a line", list(lines), *bad[:5])
 
 
 loaded = shell(f"insmod {file}")
