@@ -167,16 +167,18 @@ static int plan_all(struct cli_spliced *sp)
 		if (function.reason)
 			continue;
 		ret = kl_blocks_graph(sp->blocks, i, &graph);
+		if (ret)
+			return cli_library_error(ret, NULL);
 		/* Decoding may have found what the list did not know. */
-		if (!ret && !graph.function.reason) {
+		if (!graph.function.reason) {
 			struct cli_spliced_function *f = function_at(sp, i);
 
 			add_wishes(f, &graph, &all, NULL);
 			ret = plan_function(sp, f, &graph);
 		}
+		kl_block_graph_free(&graph);
 		if (ret)
 			return cli_library_error(ret, NULL);
-		kl_block_graph_free(&graph);
 	}
 	return CLI_OK;
 }
@@ -186,7 +188,7 @@ static int plan(struct cli_spliced *sp, char *const *texts, size_t n)
 	struct kl_block_want *want = cli_alloc((n + 1) * sizeof(*want));
 	char *const every[] = { "*" };
 	size_t functions;
-	int status = n ? parse_wants(sp, texts, n, want) : parse_wants(sp, every, 1, want);
+	int status = parse_wants(sp, n ? texts : every, n ?: 1, want);
 
 	/* With those of modules that are asked for. */
 	functions = kl_blocks_functions(sp->blocks);

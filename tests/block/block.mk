@@ -13,7 +13,7 @@ $(BUILD)/tests/block-compare: tests/block/compare.c kernel/source/block/instruct
 .PHONY: block-tests
 
 $(BUILD)/tests/block-whole: tests/block/patch.c tests/block/patch.h
-$(BUILD)/tests/block-faults: tests/unit/failing.h
+$(BUILD)/tests/block-faults: tests/unit/failing.h tests/unit/file.h
 
 $(BLOCK_PROGRAMS): $(BUILD)/tests/block-%: tests/block/%.c tests/block/plan.h tests/unit/unit.h \
 		$(wildcard uapi/*.h uapi/block*.def) $(LIB)

@@ -36,9 +36,7 @@ struct call {
 
 static int do_splice(void)
 {
-	struct kl_abi_splice wish = plan_wish(&plan);
-
-	return device_call(KL_IOC_SPLICE, &wish);
+	return plan_splice(&plan);
 }
 
 static int do_counts(void)

@@ -59,16 +59,6 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static bool write_file(const char *path, const char *line)
-{
-	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
 /* -------------------------------------------------------------- disturbances */
 
 static bool run(const char *command)

@@ -131,6 +131,14 @@ static inline struct kl_abi_splice plan_wish(const struct plan *plan)
 	};
 }
 
+/* Splice a plan. Returns 0 or a negative errno. */
+static inline int plan_splice(const struct plan *plan)
+{
+	struct kl_abi_splice wish = plan_wish(plan);
+
+	return device_call(KL_IOC_SPLICE, &wish);
+}
+
 /*
  * A session with one splice: while there is one the module keeps what it knows of the text, so that
  * thousands of requests are quick. Close what is returned; negative: it cannot be had.
@@ -175,6 +183,19 @@ static inline void plan_add_wrong(struct plan *plan, uint64_t end_of_text)
 static inline bool count_is(uint64_t count, uint64_t expected)
 {
 	return count == expected || (!count && !access("/proc/lockdep", F_OK));
+}
+
+/* Add a line to a file of the kernel's; false, with errno, if it does not take it. */
+static inline bool write_file(const char *path, const char *line)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
+	int error = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	return ok;
 }
 
 /* ------------------------------------------------------------------ the text */

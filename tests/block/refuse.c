@@ -258,8 +258,7 @@ static void check_slots(struct kl_blocks *blocks)
 	ioctl(device, KL_IOC_UNSPLICE, &unsplice);
 	plan.window[at].tier = KL_SPLICE_BOUNCE;
 	plan.window[at].slot = address;
-	wish = plan_wish(&plan);
-	unit_check(!device_call(KL_IOC_SPLICE, &wish), "and the right one is accepted");
+	unit_check(!plan_splice(&plan), "and the right one is accepted");
 	unit_check(!device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost, "and taken back");
 }
 
@@ -363,18 +362,6 @@ static void check_moved(const struct kl_symbols *symbols, struct kl_blocks *bloc
 
 /* ------------------------------------------------------------- others' text */
 
-static bool write_file(const char *path, const char *line)
-{
-	int fd = open(path, O_WRONLY | O_APPEND);
-	bool ok = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
-	int error = errno;
-
-	if (fd >= 0)
-		close(fd);
-	errno = error;
-	return ok;
-}
-
 #define TRACEFS "/sys/kernel/tracing"
 
 static void check_others(struct kl_blocks *blocks)
@@ -450,13 +437,6 @@ static void keep_jumps(struct plan *p)
 	p->points = points;
 }
 
-static bool splice_plan(const struct plan *p)
-{
-	struct kl_abi_splice wish = plan_wish(p);
-
-	return !device_call(KL_IOC_SPLICE, &wish);
-}
-
 /* Somebody else writes over a splice, of a function that nobody calls, and takes it back later. */
 static void check_lost(const struct kl_symbols *symbols, struct kl_blocks *blocks)
 {
@@ -473,11 +453,11 @@ static void check_lost(const struct kl_symbols *symbols, struct kl_blocks *block
 	if (!unit_check(written.windows > 1, "a function that nobody calls"))
 		return;
 	at = written.window[1].address;
-	unit_check(splice_plan(&written) && write_byte(at, 0x90), "somebody writes over a splice");
+	unit_check(!plan_splice(&written) && write_byte(at, 0x90), "somebody writes over a splice");
 	result = take_back();
 	unit_check(result.lost == 1 && result.windows == written.windows - 1,
 		   "it is lost, and the others are taken back");
-	unit_check(splice_plan(&other), "others may follow");
+	unit_check(!plan_splice(&other), "others may follow");
 	result = take_back();
 	unit_check(result.lost == 1 && result.windows == other.windows,
 		   "and are taken back without it");

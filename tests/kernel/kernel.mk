@@ -13,7 +13,7 @@ KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fu
 	faults programs defined traps soak handlers access control stacks latency \
 	details exits counters)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
-	uapi/kernlens.h $(wildcard uapi/*.def)
+	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
 kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) examples $(KERNEL_TESTS)
 

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../unit/file.h"
 #include "kernlens.h"
 
 typedef int8_t s8;
@@ -234,17 +235,6 @@ static inline void sleep_ms(unsigned int ms)
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000l };
 
 	nanosleep(&t, NULL);
-}
-
-/* Write a string to a file of the kernel's; false if it does not take it. */
-static inline bool put_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
 }
 
 #endif /* KL_TESTS_KL_H */

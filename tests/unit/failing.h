@@ -10,22 +10,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static inline bool failing_set(const char *name, const char *text)
-{
-	char path[100];
-	bool done;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
+#include "file.h"
 
 /* What is to fail, of this thread; its descriptor for the others here. -1: not such a kernel. */
 static inline int failing_open(void)
@@ -44,9 +31,13 @@ static inline int failing_open(void)
 		{ "fail_page_alloc/times", "-1" },
 	};
 
-	for (unsigned int i = 0; i < sizeof(settings) / sizeof(*settings); i++)
-		if (!failing_set(settings[i][0], settings[i][1]))
+	char path[100];
+
+	for (unsigned int i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", settings[i][0]);
+		if (!put_file(path, settings[i][1]))
 			return -1;
+	}
 	return open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 }
 

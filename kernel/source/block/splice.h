@@ -94,15 +94,13 @@ struct kl_splices {
  * @session: whose; it stays if windows are lost
  * @splices: they, by request
  * @points: of all together; a point's number is the same for as long as the session lives
- * @lost: windows that could not be taken back the last time: nothing is freed
- * @held: some could not: the session and this module stay
+ * @held: windows could not be taken back: nothing is freed, the session and this module stay
  */
 struct kl_splice_set {
 	struct list_head list;
 	struct kl_session *session;
 	struct list_head splices;
 	u32 points;
-	u32 lost;
 	bool held;
 };
 

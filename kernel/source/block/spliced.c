@@ -317,7 +317,7 @@ static void hold(struct kl_splice_set *set)
  */
 static u32 take_back(struct kl_splice_set *set)
 {
-	u32 n = written_in(set);
+	u32 n = written_in(set), lost;
 	struct kl_splices *c;
 
 	if (!n)
@@ -325,13 +325,13 @@ static u32 take_back(struct kl_splice_set *set)
 	hold_kprobes(set);
 	kl_splices_unwrite(set);
 	mutex_unlock(kl_kernel.kprobe_mutex);
-	set->lost = written_in(set);
-	kl_unsplice_fire(set->session->name, n - set->lost, set->lost);
-	if (set->lost) {
+	lost = written_in(set);
+	kl_unsplice_fire(set->session->name, n - lost, lost);
+	if (lost) {
 		pr_err("%u windows of the kernel's text have been changed by somebody else: their patches stay\n",
-		       set->lost);
+		       lost);
 		hold(set);
-		return set->lost;
+		return lost;
 	}
 	list_for_each_entry(c, &set->splices, list) {
 		if (!c->arena)

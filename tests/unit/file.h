@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A text into a file, as those in which the kernel is told something want it: in one piece. */
+#ifndef KL_TESTS_FILE_H
+#define KL_TESTS_FILE_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Write a string to a file of the kernel's; false if it does not take it. */
+static inline bool put_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+#endif /* KL_TESTS_FILE_H */
