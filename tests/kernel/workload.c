@@ -81,15 +81,16 @@ static void note_tid(enum owner owner)
 	shared->tid[owner][at] = syscall(SYS_gettid);
 }
 
+/* Files of this process only: two of the same name may be at it at once. */
 void use_files(const char *name)
 {
 	char path[80], other[80], text[100];
 	struct stat st;
 	void *at;
-	int fd;
+	int fd, pid = getpid();
 
-	snprintf(path, sizeof(path), "/tmp/%s-file", name);
-	snprintf(other, sizeof(other), "/tmp/%s-renamed", name);
+	snprintf(path, sizeof(path), "/tmp/%s-file%d", name, pid);
+	snprintf(other, sizeof(other), "/tmp/%s-renamed%d", name, pid);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	if (write(fd, path, sizeof(path)) > 0 && pread(fd, text, sizeof(text), 0) > 0)
 		fstat(fd, &st);
@@ -103,7 +104,7 @@ void use_files(const char *name)
 	rename(path, other);
 	stat(other, &st);
 	unlink(other);
-	snprintf(path, sizeof(path), "/tmp/%s-dir", name);
+	snprintf(path, sizeof(path), "/tmp/%s-dir%d", name, pid);
 	mkdir(path, 0700);
 	rmdir(path);
 	if (!access(path, R_OK))
