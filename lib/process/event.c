@@ -160,14 +160,10 @@ void kl_events_take(struct kl_keeper *k, int timeout_ms)
 	int status;
 	pid_t tid;
 
-	/* What is under way is told by a signal that comes behind; so it is looked for first. */
-	tid = waitpid(-1, &status, __WALL | WNOHANG);
-	if (tid <= 0) {
-		poll(&polls, 1, timeout_ms);
-		tid = waitpid(-1, &status, __WALL | WNOHANG);
-	}
+	poll(&polls, 1, timeout_ms);
+	/* First the signals: what happens behind this leaves another, and the next call does not wait. */
 	while (read(k->signals, &signal, sizeof(signal)) == sizeof(signal))
 		;
-	for (; tid > 0; tid = waitpid(-1, &status, __WALL | WNOHANG))
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
 		kl_event_take(k, tid, status);
 }
