@@ -56,7 +56,10 @@ struct printer {
 
 /* ------------------------------------------------------------------ a function */
 
-/* A point as one word: its tier and where it is if that is not the block's start, or why not. */
+/*
+ * A point as one word: its tier, where its window is and how long, and whether that is on the only
+ * way to the block; or why not.
+ */
 static const char *point_word(const struct printer *p, const struct kl_block_point *point,
 			      char text[64])
 {
@@ -65,8 +68,9 @@ static const char *point_word(const struct printer *p, const struct kl_block_poi
 	else if (p->program)
 		snprintf(text, 64, "uprobe +0x%x", point->begin);
 	else
-		snprintf(text, 64, "%s +0x%x,%u", kl_block_tier_name(point->tier), point->begin,
-			 point->bytes);
+		snprintf(text, 64, "%s +0x%x,%u%s%s", kl_block_tier_name(point->tier), point->begin,
+			 point->bytes, point->edge ? " " : "",
+			 point->edge ? kl_block_edge_name(point->edge) : "");
 	return text;
 }
 
@@ -133,6 +137,8 @@ static json_t *json_point(const struct kl_block_point *point)
 				    json_string(kl_block_reason_name(point->reason)));
 	if (point->tier == KL_TIER_BOUNCE)
 		json_object_set_new(row, "slot", json_integer(point->slot));
+	if (point->edge)
+		json_object_set_new(row, "edge", json_string(kl_block_edge_name(point->edge)));
 	return row;
 }
 
@@ -313,6 +319,15 @@ static json_t *json_tiers(const uint64_t tier[KL_TIER_COUNT])
 	return row;
 }
 
+static json_t *json_edges(const uint64_t edge[KL_EDGE_COUNT])
+{
+	json_t *row = json_object();
+
+	for (int i = KL_EDGE_NONE + 1; i < KL_EDGE_COUNT; i++)
+		json_object_set_new(row, kl_block_edge_name(i), json_integer(edge[i]));
+	return row;
+}
+
 static json_t *json_reasons(const uint64_t count[KL_BLOCK_REASON_COUNT])
 {
 	json_t *row = json_object();
@@ -326,16 +341,16 @@ static json_t *json_reasons(const uint64_t count[KL_BLOCK_REASON_COUNT])
 static int write_survey_json(const struct kl_block_survey *s)
 {
 	return cli_json_write(json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o}, s:o, s:{s:o, s:o}, s:I, s:I, s:I}",
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o}, s:o, s:o, s:{s:o, s:o}, s:I, s:I, s:I}",
 		"functions", (json_int_t)s->functions, "regular", (json_int_t)s->regular, "blocks",
 		(json_int_t)s->blocks, "bytes", (json_int_t)s->bytes, "instructions",
 		(json_int_t)s->instructions, "instrumentable_pre", (json_int_t)splices(s->pre),
 		"instrumentable_post", (json_int_t)splices(s->post), "by_tier", "pre",
-		json_tiers(s->pre), "post", json_tiers(s->post), "functions_excluded_by_reason",
-		json_reasons(s->excluded), "excluded_by_reason", "pre", json_reasons(s->pre_reason),
-		"post", json_reasons(s->post_reason), "flags_live", (json_int_t)s->flags_live,
-		"registers_live", (json_int_t)s->registers_live, "do_not_return",
-		(json_int_t)s->never));
+		json_tiers(s->pre), "post", json_tiers(s->post), "by_edge", json_edges(s->pre_edge),
+		"functions_excluded_by_reason", json_reasons(s->excluded), "excluded_by_reason",
+		"pre", json_reasons(s->pre_reason), "post", json_reasons(s->post_reason),
+		"flags_live", (json_int_t)s->flags_live, "registers_live",
+		(json_int_t)s->registers_live, "do_not_return", (json_int_t)s->never));
 }
 
 static void add_line(struct cli_table *table, const char *what, uint64_t pre, uint64_t post,
@@ -366,6 +381,9 @@ static int write_survey_text(const struct kl_block_survey *s)
 			add_line(table, kl_block_reason_name(i), s->pre_reason[i],
 				 s->post_reason[i], s->blocks);
 	cli_table_print(table, stdout, 0);
+	printf("\nbefore: %s behind the branch that goes on to the block, %s where a jump goes\n",
+	       cli_print_count(number[0], s->pre_edge[KL_EDGE_NEXT]),
+	       cli_print_count(number[1], s->pre_edge[KL_EDGE_TAKEN]));
 	puts("\nfunctions without any:");
 	for (int i = 1; i < KL_BLOCK_REASON_COUNT; i++)
 		if (s->excluded[i])

@@ -55,13 +55,16 @@ struct kl_abi_window {
 /*
  * An instrument before the instruction `offset` bytes into its window, or, with the window's
  * length, behind its last; of a function that is moved also further behind, before the next window,
- * where nothing gets that is not moved. Points of a window ascend; those at one place act in their
- * order.
+ * where all comes from what is moved. With `taken` the instruction is a direct jump, and the
+ * instrument on its way to where it goes, if it goes; not of a function that is moved. Points of a
+ * window ascend, those that are taken behind the others of their place; those at one place act in
+ * their order.
  */
 struct kl_abi_point {
 	__u32 offset;
 	__u8 instrument; /* enum kl_instrument */
-	__u8 reserved[3];
+	__u8 taken; /* 1: where the jump at `offset` goes */
+	__u8 reserved[2];
 	__u32 event; /* of FIRE: of the kind KL_SOURCE_KIND_BLOCK, KL_EV_DYNAMIC and up; else 0 */
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Windows of a function that is moved: where something enters it, and where it comes back from what
- * stays in the text. All blocks that are only reached from such windows need none. Whether that is
- * cheaper than a window for each block is found by adding up the jumps of both.
+ * stays in the text. All blocks that are only reached from such windows need none; those that begin
+ * with what stays are counted on the way out of the copy. Whether that is cheaper than a window for
+ * each block is found by adding up the jumps of both.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,9 +28,15 @@ struct plan {
 	struct block_state *block;
 };
 
+/* A window on the way to a block is of no use: that way is in the copy. */
+static bool has_window(const struct kl_block *block)
+{
+	return block->pre.tier != KL_TIER_NONE && !block->pre.edge;
+}
+
 static uint32_t place_of(const struct kl_block *block)
 {
-	return block->pre.begin;
+	return block->pre.edge ? block->begin : block->pre.begin;
 }
 
 /* A call returns to the text; others stay there because they must. */
@@ -38,21 +45,16 @@ static bool stays(const struct kl_block_instruction *in)
 	return in->reason || in->end == KL_END_CALL || (in->end == KL_END_STOP && in->target);
 }
 
-/* Does an instruction from the block's point on stay? *first: the very first does. */
-static bool has_stay(const struct kl_block_graph *g, const struct kl_block *block, bool *first)
+/* Does an instruction from the block's point on stay? */
+static bool has_stay(const struct kl_block_graph *g, const struct kl_block *block)
 {
-	bool some = false;
-
-	*first = false;
 	for (uint32_t i = block->first; i < block->first + block->n; i++) {
 		const struct kl_block_instruction *in = &g->instruction[i];
 
-		if (in->offset < place_of(block) || !stays(in))
-			continue;
-		some = true;
-		*first |= in->offset == place_of(block);
+		if (in->offset >= place_of(block) && stays(in))
+			return true;
 	}
-	return some;
+	return false;
 }
 
 static bool set(bool *flag)
@@ -69,7 +71,7 @@ static bool enter(struct plan *plan, uint32_t i)
 	struct block_state *state = &plan->block[i];
 	bool changed = set(&state->window);
 
-	if (plan->g->block[i].pre.tier == KL_TIER_NONE || !state->wishes)
+	if (!has_window(&plan->g->block[i]) || !state->wishes)
 		changed |= set(&state->lost);
 	return changed;
 }
@@ -113,10 +115,10 @@ static void find_entered(struct plan *plan)
 	bool changed = true;
 
 	for (uint32_t i = 0; i < g->blocks; i++) {
-		bool first;
+		const struct kl_block *block = &g->block[i];
 
-		plan->block[i].ends_in_text = has_stay(g, &g->block[i], &first);
-		if (first || g->block[i].entered || !i || comes_from_text(g, i))
+		plan->block[i].ends_in_text = has_stay(g, block);
+		if (block->entered || !i || comes_from_text(g, i))
 			enter(plan, i);
 	}
 	while (changed) {
@@ -163,7 +165,9 @@ static bool is_better(const struct plan *plan)
 		cost += window_cost(pre) + (pre->tier != KL_TIER_NONE && pre->tier != KL_TIER_CALL);
 		if (state->window)
 			cost_moved += window_cost(pre);
-		cost_moved += state->ends_in_text && !state->lost && pre->tier != KL_TIER_CALL;
+		/* A call that is changed in place is not come back to. */
+		cost_moved += state->ends_in_text && !state->lost &&
+			      !(state->window && pre->tier == KL_TIER_CALL);
 	}
 	return placed_moved > placed || (placed_moved == placed && cost_moved < cost);
 }
@@ -214,6 +218,12 @@ static bool begins_with_window(const struct kl_splice_need *need, uint32_t n)
 	return n;
 }
 
+/* Why a block has no window of its own. */
+static uint8_t reason_of(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	return block->pre.edge ? g->instruction[block->first].reason : block->pre.reason;
+}
+
 /* What of the points has no place, if the function is moved; they may also be set back. */
 static void set_reasons(struct kl_splices *s, const struct plan *plan,
 			const struct kl_splice_wish *wish, uint32_t n, uint32_t first, bool moved)
@@ -223,7 +233,7 @@ static void set_reasons(struct kl_splices *s, const struct plan *plan,
 		bool lost = plan->block[wish[i].block].lost;
 
 		s->point[first + i].reason = !moved ? s->reason[first + i] :
-					     lost   ? block->pre.reason :
+					     lost   ? reason_of(plan->g, block) :
 						      0;
 	}
 }

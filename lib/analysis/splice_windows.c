@@ -30,16 +30,6 @@ static uint8_t tier_of(const struct kl_block_point *point)
 	}
 }
 
-/* Behind the last instruction that goes on, if the block ends with one that does not. */
-static uint32_t place_behind(const struct kl_block_graph *g, const struct kl_block *block)
-{
-	const struct kl_block_instruction *last = &g->instruction[block->first + block->n - 1];
-
-	if (block->end == KL_END_FALL && last->reason != KL_BLOCK_bug)
-		return block->begin + block->bytes;
-	return last->offset;
-}
-
 /* By place in the text; what diverts best first, then in the order of the wishes. */
 static int compare_needs(const void *left, const void *right)
 {
@@ -52,12 +42,20 @@ static int compare_needs(const void *left, const void *right)
 	return (a->point > b->point) - (a->point < b->point);
 }
 
+static bool is_taken(const struct kl_splice_need *need)
+{
+	return need->at.edge == KL_EDGE_TAKEN;
+}
+
+/* In the order of the window; what a jump passes where it goes comes behind what is before it. */
 static int compare_places(const void *left, const void *right)
 {
 	const struct kl_splice_need *a = left, *b = right;
 
 	if (a->place != b->place)
 		return a->place < b->place ? -1 : 1;
+	if (is_taken(a) != is_taken(b))
+		return is_taken(b) ? -1 : 1;
 	return (a->point > b->point) - (a->point < b->point);
 }
 
@@ -67,7 +65,7 @@ static const struct kl_block *owner_of(const struct kl_block_graph *g, int32_t s
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block_point *pre = &g->block[i].pre;
 
-		if (pre->tier == KL_TIER_JUMP && slot >= (int32_t)pre->begin &&
+		if (pre->tier == KL_TIER_JUMP && !pre->edge && slot >= (int32_t)pre->begin &&
 		    slot < (int32_t)end_of(pre))
 			return &g->block[i];
 	}
@@ -109,9 +107,7 @@ static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 		needs = kl_splice_add_need(g, need, needs,
 					   (struct kl_splice_need){
 						   .at = *at,
-						   .place = wish[i].behind ?
-								    place_behind(g, block) :
-								    at->begin,
+						   .place = at->place,
 						   .point = first + i,
 						   .instrument = wish[i].instrument,
 						   .event = wish[i].event,
@@ -132,6 +128,7 @@ static int add_instrument(struct kl_splices *s, const struct kl_splice_need *nee
 		.abi = {
 			.offset = need->place - begin,
 			.instrument = need->instrument,
+			.taken = is_taken(need),
 			.event = need->event,
 		},
 		.point = need->point,

@@ -174,7 +174,7 @@ int kl_breakpoints_load(struct kl_blocks *b);
 void kl_live(const struct kl_blocks *b, struct kl_block_graph *graph);
 
 /* plan.c */
-int kl_plan(struct kl_block_graph *graph);
+int kl_plan(struct kl_block_graph *graph, bool edges);
 
 /*
  * constants.c: addresses in registers at instructions that something goes to, 0 where they are not

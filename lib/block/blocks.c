@@ -21,6 +21,7 @@ static const struct {
 
 static const char *const tier_names[KL_TIER_COUNT] = { "none", "jump",	 "fall",
 						       "call", "bounce", "trap" };
+static const char *const edge_names[KL_EDGE_COUNT] = { "none", "next", "taken" };
 static const char *const end_names[KL_END_COUNT] = { "fall",  "call",	"branch", "jump",
 						     "leave", "return", "stop" };
 
@@ -39,6 +40,11 @@ const char *kl_block_reason_help(unsigned int reason)
 const char *kl_block_tier_name(unsigned int tier)
 {
 	return tier < KL_TIER_COUNT ? tier_names[tier] : "?";
+}
+
+const char *kl_block_edge_name(unsigned int edge)
+{
+	return edge < KL_EDGE_COUNT ? edge_names[edge] : "?";
 }
 
 const char *kl_block_end_name(unsigned int end)
@@ -173,7 +179,7 @@ int kl_blocks_graph(struct kl_blocks *blocks, size_t index, struct kl_block_grap
 		ret = kl_uprobe_plan(b, graph);
 	} else {
 		kl_live(b, graph);
-		ret = kl_plan(graph);
+		ret = kl_plan(graph, true);
 	}
 	if (ret)
 		kl_block_graph_free(graph);
@@ -187,6 +193,7 @@ static void add_block(struct kl_block_survey *s, const struct kl_block *block)
 	s->instructions += block->n;
 	s->pre[block->pre.tier]++;
 	s->post[block->post.tier]++;
+	s->pre_edge[block->pre.edge]++;
 	if (block->pre.tier == KL_TIER_NONE)
 		s->pre_reason[block->pre.reason]++;
 	if (block->post.tier == KL_TIER_NONE)

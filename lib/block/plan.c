@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Where splices fit: for the start and the end of each block the cheapest way to divert there, or
- * the reason why there is none.
+ * the reason why there is none. A block whose first instruction must stay as it is may have its
+ * instrument on the way to it, if there is one only.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/base.h"
 #include "block.h"
@@ -102,6 +104,7 @@ static struct kl_block_point point(uint8_t tier, uint8_t reason, uint32_t begin,
 		.reason = reason,
 		.begin = begin,
 		.bytes = bytes,
+		.place = begin,
 	};
 }
 
@@ -318,13 +321,74 @@ static void round_windows(struct kl_block_graph *g)
 	}
 }
 
-/* Fill in `pre` and `post` of all blocks. */
-int kl_plan(struct kl_block_graph *graph)
+/* Behind the last instruction that goes on, if the block ends with one that does not. */
+static uint32_t place_behind(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	const struct kl_block_instruction *last = last_of(g, block);
+
+	if (block->end == KL_END_FALL && last->reason != KL_BLOCK_bug)
+		return block->begin + block->bytes;
+	return last->offset;
+}
+
+/* Which block leads to each, if it is one, once, by its last instruction; or KL_NO_BLOCK. */
+static void find_ways(const struct kl_block_graph *g, uint32_t *way)
+{
+	uint32_t *ways = way + g->blocks;
+
+	memset(way, 0, 2 * g->blocks * sizeof(*way));
+	for (uint32_t i = 0; i < g->blocks; i++) {
+		const uint32_t to[] = { g->block[i].next, g->block[i].taken };
+
+		for (int k = 0; k < 2; k++)
+			if (to[k] != KL_NO_BLOCK) {
+				way[to[k]] = i;
+				ways[to[k]]++;
+			}
+	}
+	for (uint32_t i = 0; i < g->blocks; i++)
+		if (ways[i] != 1 || g->block[i].entered ||
+		    (g->block[way[i]].end != KL_END_BRANCH && g->block[way[i]].end != KL_END_JUMP))
+			way[i] = KL_NO_BLOCK;
+}
+
+/*
+ * On the way from a block, by the window at its end. The jump there is moved, and so nobody's but
+ * the patch's: what it does in the one or the other case has an instruction of its own.
+ */
+static void take_edge(const struct kl_block_graph *g, uint32_t from, uint32_t to)
+{
+	const struct kl_block *before = &g->block[from];
+	struct kl_block *block = &g->block[to];
+	bool next = before->next == to;
+
+	if (before->post.tier == KL_TIER_NONE || last_of(g, before)->reason)
+		return;
+	block->pre = before->post;
+	block->pre.edge = next ? KL_EDGE_NEXT : KL_EDGE_TAKEN;
+	block->pre.place = next ? block->begin : last_of(g, before)->offset;
+}
+
+/* For blocks that have no place of their own. @way: room for two numbers a block. */
+static void take_edges(struct kl_block_graph *g, uint32_t *way)
+{
+	find_ways(g, way);
+	for (uint32_t i = 0; i < g->blocks; i++)
+		if (g->block[i].pre.tier == KL_TIER_NONE && way[i] != KL_NO_BLOCK)
+			take_edge(g, way[i], i);
+}
+
+/* Fill in `pre` and `post` of all blocks; @edges: also on the ways to them. */
+int kl_plan(struct kl_block_graph *graph, bool edges)
 {
 	struct room *room = malloc((graph->blocks + graph->instructions + 1) * sizeof(*room));
+	uint32_t *way = malloc((2 * graph->blocks + 1) * sizeof(*way));
 
-	if (!room)
+	if (!room || !way) {
+		free(way);
+		free(room);
 		return kl_fail(ENOMEM, "out of memory");
+	}
 	for (uint32_t i = 0; i < graph->blocks; i++) {
 		struct kl_block *block = &graph->block[i];
 
@@ -338,6 +402,11 @@ int kl_plan(struct kl_block_graph *graph)
 	}
 	give_slots(graph, room);
 	round_windows(graph);
+	for (uint32_t i = 0; i < graph->blocks; i++)
+		graph->block[i].post.place = place_behind(graph, &graph->block[i]);
+	if (edges && !graph->function.reason)
+		take_edges(graph, way);
+	free(way);
 	free(room);
 	return 0;
 }

@@ -131,6 +131,7 @@ static struct kl_block_point place(const struct kl_block_graph *g, uint32_t inst
 		.reason = reason,
 		.bytes = reason ? 0 : 1,
 		.begin = in->offset,
+		.place = in->offset,
 	};
 }
 

@@ -166,7 +166,7 @@ int kl_user_plan(const struct kl_blocks *b, struct kl_block_graph *graph)
 		judge(b, graph, i);
 	exclude(graph, graph->indirect ? KL_BLOCK_indirect : 0);
 	kl_live(b, graph);
-	ret = kl_plan(graph);
+	ret = kl_plan(graph, false);
 	if (!ret)
 		check_points(b, graph);
 	return ret;

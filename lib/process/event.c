@@ -161,7 +161,7 @@ void kl_events_take(struct kl_keeper *k, int timeout_ms)
 	pid_t tid;
 
 	poll(&polls, 1, timeout_ms);
-	/* First the signals: what happens behind this leaves another, and the next call does not wait. */
+	/* First the signals: what happens later leaves another, and the next call does not wait. */
 	while (read(k->signals, &signal, sizeof(signal)) == sizeof(signal))
 		;
 	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)

@@ -238,7 +238,7 @@ static bool is_free(const struct kl_block_graph *g, int32_t slot)
 		const struct kl_block *block = &g->block[i];
 		const struct kl_block_point *pre = &block->pre;
 
-		if (pre->tier == KL_TIER_JUMP && first >= pre->begin + 5 &&
+		if (pre->tier == KL_TIER_JUMP && !pre->edge && first >= pre->begin + 5 &&
 		    last <= pre->begin + pre->bytes)
 			return true;
 		if (first < block->begin + block->bytes && block->begin < last)
@@ -256,7 +256,8 @@ static void check_slots(const struct kl_block_graph *g)
 		const struct kl_block_point *pre = &g->block[i].pre;
 		int64_t far;
 
-		if (pre->tier != KL_TIER_BOUNCE)
+		/* On the way to a block it is the window of another. */
+		if (pre->tier != KL_TIER_BOUNCE || pre->edge)
 			continue;
 		far = pre->slot - ((int64_t)pre->begin + 2);
 		if (far < -128 || far > 127)

@@ -87,6 +87,8 @@ static void change(void)
 		break;
 	case 9:
 		plan.point[below(plan.points)].offset += (int)below(17) - 8;
+		if (!below(3))
+			plan.point[below(plan.points)].taken ^= 1;
 		break;
 	case 10:
 		if (!below(4))
@@ -157,8 +159,31 @@ static bool can_move(const struct kl_block_instruction *in)
 	return !in->reason || (in->reason == KL_BLOCK_function_entry && in->end == KL_END_CALL);
 }
 
+/* What a point takes is where a jump of its window goes. */
+static bool are_points_right(const struct kl_abi_window *w, const struct kl_abi_point *point,
+			     const struct kl_block_graph *g)
+{
+	for (uint32_t i = 0; i < w->points; i++) {
+		uint64_t at = w->address + point[i].offset;
+		bool jumps = false;
+
+		if (!point[i].taken)
+			continue;
+		for (uint32_t k = 0; k < g->instructions; k++) {
+			const struct kl_block_instruction *in = &g->instruction[k];
+
+			jumps |= g->function.address + in->offset == at && in->target &&
+				 (in->end == KL_END_BRANCH || in->end == KL_END_JUMP ||
+				  in->end == KL_END_LEAVE);
+		}
+		if (!jumps || w->moves || at >= w->address + w->bytes)
+			return false;
+	}
+	return true;
+}
+
 /* Are the bytes from one address to another a window, as far as the planner knows? */
-static bool is_right(const struct kl_abi_window *w)
+static bool is_right(const struct kl_abi_window *w, const struct kl_abi_point *point)
 {
 	long index = kl_blocks_find(blocks, w->address);
 	uint64_t at = w->address, end = w->address + w->bytes;
@@ -181,17 +206,19 @@ static bool is_right(const struct kl_abi_window *w)
 		if (in->end == KL_END_CALL && at != end)
 			right = false;
 	}
+	right = right && are_points_right(w, point, &g);
 	kl_block_graph_free(&g);
 	return right && at == end;
 }
 
-static void look_at(const struct kl_abi_window *window, uint32_t windows)
+static void look_at(const struct kl_abi_window *window, uint32_t windows,
+		    const struct kl_abi_point *point)
 {
-	for (uint32_t i = 0; i < windows; i++) {
+	for (uint32_t i = 0; i < windows; point += window[i++].points) {
 		const struct kl_abi_window *w = &window[i];
 
 		sum.windows++;
-		if (is_right(w))
+		if (is_right(w, point))
 			continue;
 		if (sum.wrong++ < SHOWN_MAX)
 			printf("# %#" PRIx64 ", %u bytes, tier %u, slot %#" PRIx64
@@ -275,14 +302,15 @@ static bool ask(void)
 	if (!ioctl(device, KL_IOC_SPLICE, &wish)) {
 		sum.accepted++;
 		/* The windows that it has been told of, wherever they are. */
-		look_at((void *)(uintptr_t)wish.window, wish.windows);
+		look_at((void *)(uintptr_t)wish.window, wish.windows,
+			(void *)(uintptr_t)wish.point);
 		return take_back();
 	}
 	sum.by_refusal[errno == EINVAL ? wish.refusal % 32 : 0]++;
 	sum.failed += !wish.refusal;
 	if (guarded && !misled && wish.refusal == KL_SPLICE_text && wish.bad == plan.windows - 1) {
 		sum.let_through++;
-		look_at(plan.window, plan.windows - 1);
+		look_at(plan.window, plan.windows - 1, plan.point);
 	}
 	return true;
 }

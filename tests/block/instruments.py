@@ -3,7 +3,7 @@
 #
 # instruments.py KERNLENS OUT: in a virtual machine as root, what blocks of the kernel can do besides counting:
 # histograms, memory through a register, the time between two of them, arming by time and by other blocks, rules
-# at one block in their order, another module's handler. TAP lines.
+# at one block in their order, another module's handler; also on the only way to a block. TAP lines.
 import json
 import os
 import subprocess
@@ -14,6 +14,8 @@ from checks import end, kernlens, report, run
 CALLS = 200
 SEEK = "block:ksys_lseek"
 GROUP = "block:__x64_sys_getpgid"
+EDGES = ("vfs_*", "ksys_*", "do_sys_*", "fput*", "kmem_cache_*", "copy_process", "do_exit", "security_file_*",
+         "filp_close", "do_filp_open", "path_openat", "pipe_*", "anon_pipe_*", "do_wait*")
 FILE = 77  # the descriptor of what is asked for here, and of nothing else
 OURS = f"rdi == {FILE}"
 
@@ -93,9 +95,63 @@ def check_handler():
     subprocess.run(["rmmod", "kl_largest"])
 
 
+def forks():
+    """Branches where one side must be seen on the way there, with both sides entered from nowhere else."""
+    found = []
+    for function in json.loads(run("--json", "blocks", *EDGES).stdout)["functions"]:
+        blocks = function["blocks"]
+        ways = [block[way] for block in blocks for way in ("next", "taken") if block[way] is not None]
+        for index, block in enumerate(blocks):
+            sides = block["next"], block["taken"]
+            if block["ends"] != "branch" or None in sides or block["pre"]["tier"] == "none":
+                continue
+            if all(ways.count(side) == 1 and not blocks[side]["entered"] and blocks[side]["pre"]["tier"] != "none"
+                   for side in sides):
+                found += [(function["function"], index, side, blocks[side]) for side in sides
+                          if "edge" in blocks[side]["pre"]]
+    return found
+
+
+def check_edges():
+    text = "for i in range(40):\n os.close(os.open('/etc/passwd', 0))\n r, w = os.pipe()\n os.write(w, b'x'); " \
+           "os.read(r, 1); os.close(r); os.close(w)\n os.fork() or os._exit(0)\n os.wait()\n"
+    places = [place for place in forks() if place[0].isidentifier()]
+    wanted = sorted({f"block:{function}" for function, *_ in places})
+    points = {function["function"]: {point["block"]: point.get("count", 0) for point in function["points"]}
+              for function in json.loads(run("--json", "count", *[word for event in wanted for word in ("-e", event)],
+                                             "--", *python(text)).stdout)["functions"]}
+    for kind in "next", "taken":
+        passed = [place for place in places if place[3]["pre"]["edge"] == kind and
+                  points.get(place[0], {}).get(place[2], 0) >= 40][:2]
+        report(len(passed) == 2, f"{kind}: blocks with their instrument on the way there are passed", len(places))
+        for function, before, side, block in passed:
+            check_edge(function, before, side, block, text)
+
+
+def check_edge(function, before, side, block, text):
+    """A branch goes one way or the other; and the event says where it is."""
+    place, mine = f"block:{function}#", '/comm == "python3"/'
+    other, = {point for point in siblings(function, before) if point != side}
+    said = rules(",".join(f"{place}{index} {mine}:count" for index in (before, side, other)), text)
+    passed = {rule["rule"].split("#")[1].split()[0]: count(rule) for rule in said}
+    report(passed[str(side)] >= 40 and passed[str(before)] == passed[str(side)] + passed[str(other)],
+           f"{function}: block {before} leads to {side} or {other}: {passed}", said)
+    run("record", "--force", "-o", f"{out}/edge", "-e", f"{place}{side} {mine}", "-v", "kstack", "--", *python(text))
+    frames = run("print", f"{out}/edge").stdout.splitlines()
+    first = {frames[i + 1].strip() for i, line in enumerate(frames[:-1]) if f"{function}#{side}" in line}
+    report(len(first) == 1 and first.pop().startswith(f"{function}+{block['offset']:#x}"),
+           f"{function}: its call traces begin at block {side}", *frames[:6])
+
+
+def siblings(function, before):
+    block = json.loads(run("--json", "blocks", function).stdout)["functions"][0]["blocks"][before]
+    return block["next"], block["taken"]
+
+
 check_values()
 check_time()
 check_arming()
 check_order()
 check_handler()
+check_edges()
 end()

@@ -213,21 +213,33 @@ static pid_t start(unsigned int i)
 
 /* -------------------------------------------------------------------- cycles */
 
-/* Every block by a breakpoint, if none needs more. */
+/* The instruction that has a byte. */
+static const struct kl_block_instruction *instruction_of(const struct kl_block_graph *g,
+							 uint32_t offset)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < g->instructions && g->instruction[i + 1].offset <= offset)
+		i++;
+	return &g->instruction[i];
+}
+
+/* Every block by a breakpoint, on the way to it at the jump; if none needs more. */
 static void make_traps(struct kl_block_graph *g)
 {
 	for (uint32_t i = 0; i < g->blocks; i++)
 		if (g->block[i].pre.tier == KL_TIER_BOUNCE)
 			return;
-	for (uint32_t i = 0, k = 0; i < g->blocks; i++) {
+	for (uint32_t i = 0; i < g->blocks; i++) {
 		struct kl_block_point *pre = &g->block[i].pre;
+		const struct kl_block_instruction *in =
+			instruction_of(g, pre->place - (pre->edge == KL_EDGE_NEXT));
 
-		while (k + 1 < g->instructions && g->instruction[k].offset < pre->begin)
-			k++;
-		if (pre->tier == KL_TIER_NONE || g->instruction[k].offset != pre->begin)
+		if (pre->tier == KL_TIER_NONE)
 			continue;
 		pre->tier = KL_TIER_TRAP;
-		pre->bytes = g->instruction[k].bytes;
+		pre->begin = in->offset;
+		pre->bytes = in->bytes;
 	}
 }
 

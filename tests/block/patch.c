@@ -113,6 +113,19 @@ static bool flags_live(const struct follow *f, uint32_t offset)
 	return false;
 }
 
+/* The instruction that a point is before; one that a branch takes is where the branch goes. */
+static uint64_t place_of(const struct follow *f, const struct kl_abi_window *w,
+			 const struct kl_abi_point *point)
+{
+	uint64_t at = w->address + point->offset;
+	const struct kl_block_instruction *in;
+
+	if (!point->taken)
+		return at;
+	in = &f->g.instruction[kl_instruction_at(&f->g, at - f->g.function.address)];
+	return in->end == KL_END_BRANCH ? in->target : at;
+}
+
 /* Instruments at a place, each of a point there. Returns their length. */
 static uint32_t skip_instruments(struct follow *f, uint32_t offset, const uint8_t *at,
 				 uint64_t patch)
@@ -129,7 +142,7 @@ static uint32_t skip_instruments(struct follow *f, uint32_t offset, const uint8_
 		for (; n == f->plan->window[w].points; n = 0)
 			w++;
 		n++;
-		if (f->plan->window[w].address + f->plan->point[i].offset !=
+		if (place_of(f, &f->plan->window[w], &f->plan->point[i]) !=
 		    f->g.function.address + offset)
 			continue;
 		in += saved;

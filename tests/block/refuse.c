@@ -15,7 +15,7 @@ static struct plan plan;
 /* Places of the text, the first of each kind that is found. */
 static struct {
 	struct kl_abi_window label, call, fault, hook, fixed, behind_call, entered, between, whole;
-	struct kl_abi_window past_end, two, jump, taken;
+	struct kl_abi_window past_end, two, jump, taken, branch;
 	long bounces; /* a function that has some */
 } spot;
 
@@ -102,6 +102,8 @@ static void look_at(const struct kl_block_graph *g, uint32_t i)
 		if (here)
 			keep(&spot.taken, at, in->bytes, KL_SPLICE_JUMP);
 	}
+	if (in->end == KL_END_BRANCH && here)
+		keep(&spot.branch, at, in->bytes, KL_SPLICE_TRAP);
 	if (!both || next->reason || next->block == UINT32_MAX || both < 5)
 		return;
 	if (in->end == KL_END_CALL && in->bytes == 5 && !next->leader)
@@ -155,24 +157,49 @@ static void look_at_all(struct kl_blocks *blocks)
 	unit_check(asked > 300 && !accepted, "each of them is refused");
 }
 
-/* A point between instructions. */
-static void check_point(void)
+/* A window with such points. Returns as ask(). */
+static int ask_points(struct kl_abi_window w, const struct kl_abi_point *point, uint32_t n)
 {
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
-	struct kl_abi_point point = { .instrument = KL_INSTRUMENT_COUNT, .offset = 1 };
 	struct kl_abi_splice wish = {
 		.size = sizeof(wish),
 		.windows = 1,
-		.points = 1,
-		.window = (uintptr_t)&spot.taken,
-		.point = (uintptr_t)&point,
+		.points = n,
+		.window = (uintptr_t)&w,
+		.point = (uintptr_t)point,
 	};
-	int ret = ioctl(device, KL_IOC_SPLICE, &wish);
 
-	unit_check(ret && errno == EINVAL && wish.refusal == KL_SPLICE_boundary,
+	w.points = n;
+	if (ioctl(device, KL_IOC_SPLICE, &wish))
+		return errno == EINVAL && wish.refusal ? (int)wish.refusal : -errno;
+	ioctl(device, KL_IOC_UNSPLICE, &unsplice);
+	return 0;
+}
+
+/* A point between instructions, and on the way that a jump takes. */
+static void check_points(void)
+{
+	const struct kl_abi_window *w = &spot.branch;
+	struct kl_abi_point point[2] = { { .instrument = KL_INSTRUMENT_COUNT, .offset = 1 },
+					 { .instrument = KL_INSTRUMENT_COUNT, .taken = 1 } };
+
+	unit_check(ask_points(spot.taken, point, 1) == KL_SPLICE_boundary,
 		   "a point in an instruction");
-	if (!ret)
-		ioctl(device, KL_IOC_UNSPLICE, &unsplice);
+	point[0].offset = 0;
+	unit_check(w->address && !ask_points(*w, point, 2), "a point where a branch goes");
+	unit_check(ask_points(spot.taken, point, 2) == KL_SPLICE_boundary,
+		   "not of an instruction that does not jump");
+	point[1].offset = w->bytes;
+	unit_check(ask_points(*w, point, 2) == KL_SPLICE_boundary, "nor behind the window");
+	point[0] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT, .taken = 1 };
+	point[1] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT };
+	unit_check(ask_points(*w, point, 2) == KL_SPLICE_form,
+		   "nor before what is before the branch");
+	point[0].taken = 2;
+	unit_check(ask_points(*w, point, 1) == KL_SPLICE_form, "a way that is none");
+	point[0].taken = 0;
+	point[0].reserved[1] = 1;
+	unit_check(ask_points(*w, point, 1) == KL_SPLICE_form, "a reserved byte of a point");
 }
 
 static void check_windows(void)
@@ -345,6 +372,9 @@ static void check_moved(const struct kl_symbols *symbols, struct kl_blocks *bloc
 	bad.point[bad.points - 1].offset = 1 << 20;
 	unit_check(ask_plan(&bad, false) == KL_SPLICE_bounds, "a point behind the function");
 	bad = moved;
+	bad.point[0].taken = 1;
+	unit_check(ask_plan(&bad, false) == KL_SPLICE_form, "a point where a moved jump goes");
+	bad = moved;
 	bad.window[0].hash++;
 	unit_check(ask_plan(&bad, false) == KL_SPLICE_text, "other text, moved");
 
@@ -453,7 +483,10 @@ static void check_lost(const struct kl_symbols *symbols, struct kl_blocks *block
 	if (!unit_check(written.windows > 1, "a function that nobody calls"))
 		return;
 	at = written.window[1].address;
-	unit_check(!plan_splice(&written) && write_byte(at, 0x90), "somebody writes over a splice");
+	/* Without that the machine would go to sleep, and nobody would wake it. */
+	if (!unit_check(!plan_splice(&written) && write_byte(at, 0x90),
+			"somebody writes over a splice"))
+		return;
 	result = take_back();
 	unit_check(result.lost == 1 && result.windows == written.windows - 1,
 		   "it is lost, and the others are taken back");
@@ -541,7 +574,7 @@ int main(int argc, char **argv)
 	}
 	look_at_all(blocks);
 	check_windows();
-	check_point();
+	check_points();
 	check_slots(blocks);
 	check_moved(symbols, blocks);
 	check_others(blocks);

@@ -30,6 +30,13 @@ static bool is_point(const struct kl_request *r, u32 point)
 	return p->instrument == KL_INSTRUMENT_COUNT && !p->event;
 }
 
+/* Those on the way that a jump takes come behind those before the jump. */
+static bool is_behind(const struct kl_abi_point *p, const struct kl_abi_point *before)
+{
+	return p->offset > before->offset ||
+	       (p->offset == before->offset && p->taken >= before->taken);
+}
+
 /* A window alone has few points; of a function that is moved they may be far behind it. */
 static bool are_points(const struct kl_request *r, u32 i, u32 first)
 {
@@ -39,8 +46,8 @@ static bool are_points(const struct kl_request *r, u32 i, u32 first)
 	for (u32 k = first; k < first + w->points; k++) {
 		const struct kl_abi_point *p = &r->point[k];
 
-		if (!is_point(r, k) || (k > first && p->offset < p[-1].offset) ||
-		    !is_reserved(p->reserved, sizeof(p->reserved)))
+		if (!is_point(r, k) || (k > first && !is_behind(p, p - 1)) ||
+		    p->taken > !w->moves || !is_reserved(p->reserved, sizeof(p->reserved)))
 			return false;
 		if (w->moves ?
 			    w->address + p->offset < w->address || w->address + p->offset >= end :
@@ -129,6 +136,11 @@ static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passe
 	return 0;
 }
 
+static bool is_jump(const struct kl_instruction *in)
+{
+	return in->flow == KL_FLOW_BRANCH || in->flow == KL_FLOW_JUMP;
+}
+
 /* Points are before instructions that are passed, or behind the last if that goes on. */
 static u32 check_points(const struct kl_request *r, u32 i, const struct kl_function *f)
 {
@@ -143,9 +155,11 @@ static u32 check_points(const struct kl_request *r, u32 i, const struct kl_funct
 	}
 	for (u32 k = r->first[i]; k < r->first[i] + w->points; k++) {
 		u32 offset = begin + r->point[k].offset;
+		bool inside = offset < begin + w->bytes;
+		long at = inside ? kl_function_step(f, offset) : -1;
 
-		if (offset > passed ||
-		    (offset < begin + w->bytes && kl_function_step(f, offset) < 0))
+		if (offset > passed || (inside && at < 0) ||
+		    (r->point[k].taken && !(inside && is_jump(&f->step[at].in))))
 			return KL_SPLICE_boundary;
 	}
 	return 0;

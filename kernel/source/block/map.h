@@ -86,7 +86,9 @@ struct kl_step {
 	bool entry; /* a window begins here */
 	bool stays; /* it cannot be moved */
 	bool moved;
-	bool loose; /* may run where it was */
+	bool loose; /* something may come to it in the text */
+	bool landed; /* what comes to it from the copy goes on in the text */
+	bool pad; /* and passes instruments on its way */
 	u32 copy; /* where its patch lies among the others */
 	struct kl_instruction in;
 };

@@ -2,7 +2,8 @@
 /*
  * A function that is moved: all that is reached from its windows runs in a copy, up to calls and
  * what must stay, which go on in the text. Found here: what the copy has, and whether a point is
- * passed in it only, because every way there comes through a window. Under the lock of splice.c.
+ * passed in it only, or on the way from it to what stays, because every way there comes through a
+ * window. Under the lock of splice.c.
  */
 #include "kernel.h"
 #include "map.h"
@@ -79,10 +80,23 @@ static void find_moved(struct kl_function *f)
 	}
 }
 
-/* Who comes from there comes in the text. */
-static bool leads_to_text(const struct kl_step *from, const struct kl_step *to)
+/* What stays and is led to by the copy runs in the text, and so does what it leads to. */
+static void find_landed(struct kl_function *f)
 {
-	return from->loose || (from->moved && (from->in.flow == KL_FLOW_CALL || !to->moved)) ||
+	for (u32 i = 0; i < f->steps; i++) {
+		u32 next[2], n = next_of(f, i, next);
+
+		if (!f->step[i].moved || f->step[i].in.flow == KL_FLOW_CALL)
+			continue;
+		while (n--)
+			f->step[next[n]].landed |= !f->step[next[n]].moved;
+	}
+}
+
+/* Who comes from there comes in the text. */
+static bool leads_to_text(const struct kl_step *from)
+{
+	return from->loose || from->landed || (from->moved && from->in.flow == KL_FLOW_CALL) ||
 	       (from->entry && !from->moved);
 }
 
@@ -91,6 +105,7 @@ static void find_loose(struct kl_function *f)
 {
 	bool changed = true;
 
+	find_landed(f);
 	for (u32 i = 0; i < f->steps; i++)
 		f->step[i].loose =
 			!f->step[i].entry &&
@@ -103,7 +118,7 @@ static void find_loose(struct kl_function *f)
 			while (n--) {
 				struct kl_step *to = &f->step[next[n]];
 
-				if (to->loose || to->entry || !leads_to_text(&f->step[i], to))
+				if (to->loose || to->entry || !leads_to_text(&f->step[i]))
 					continue;
 				to->loose = true;
 				changed = true;
@@ -112,13 +127,19 @@ static void find_loose(struct kl_function *f)
 	}
 }
 
-static u32 check_point(const struct kl_function *f, unsigned long address)
+/* A point is passed by a window, or on the way inside the copy, or from it to the text. */
+static u32 check_point(struct kl_function *f, unsigned long address)
 {
 	long i = kl_function_step(f, address - f->begin);
+	struct kl_step *step;
 
 	if (i < 0)
 		return KL_SPLICE_boundary;
-	return f->step[i].entry || (f->step[i].moved && !f->step[i].loose) ? 0 : KL_SPLICE_unseen;
+	step = &f->step[i];
+	if (step->entry)
+		return 0;
+	step->pad = step->landed;
+	return (step->moved || step->landed) && !step->loose ? 0 : KL_SPLICE_unseen;
 }
 
 /**

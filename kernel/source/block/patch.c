@@ -78,23 +78,28 @@ static void put_jump(struct kl_patches *p, unsigned long target)
 	put_distance(p, target, 0);
 }
 
-/* The step of a function at an address, if it is moved; or NULL. */
-static const struct kl_step *moved_at(const struct kl_function *f, unsigned long address)
+static bool has_copy(const struct kl_step *step)
 {
-	long i = f->moves && address >= f->begin && address < f->end ?
-			 kl_function_step(f, address - f->begin) :
-			 -1;
+	return step->moved || step->pad;
+}
 
-	return i >= 0 && f->step[i].moved ? &f->step[i] : NULL;
+/* The step of a function at an address; or NULL. */
+static const struct kl_step *step_at(const struct kl_function *f, unsigned long address)
+{
+	long i = address >= f->begin && address < f->end ? kl_function_step(f, address - f->begin) :
+							   -1;
+
+	return i >= 0 ? &f->step[i] : NULL;
 }
 
 /* The distance to where a jump goes; its copy, if there will be one, is found at the end. */
 static void put_goal(struct kl_patches *p, const struct kl_function *f, unsigned long target)
 {
-	const struct kl_step *step = moved_at(f, target);
+	const struct kl_step *step = f->moves ? step_at(f, target) : NULL;
+	bool inside = step && has_copy(step);
 
-	put_distance(p, step ? step - f->step : target, 0);
-	p->fixup[p->fixups - 1].inside = step;
+	put_distance(p, inside ? step - f->step : target, 0);
+	p->fixup[p->fixups - 1].inside = inside;
 }
 
 /* Add one to a counter: this processor's, or, where there are too many for that, everybody's. */
@@ -194,6 +199,46 @@ static void put_moved(struct kl_patches *p, const struct kl_function *f, const s
 	}
 }
 
+/* Points on the way that a branch takes: which, and the number that has to lead there. */
+struct detour {
+	const struct kl_step *step;
+	u32 point;
+	u32 points;
+	u32 fixup;
+};
+
+/* They act where the jump would have gone, and then it goes there. */
+static int put_taken(struct kl_patches *p, const struct kl_request *r, const struct kl_splices *to,
+		     const struct kl_function *f, const struct detour *d)
+{
+	unsigned long target = f->begin + d->step->offset + d->step->in.bytes + d->step->in.by;
+	const struct kl_step *there = step_at(f, target);
+
+	for (u32 k = 0; k < d->points; k++) {
+		if (make_room(p))
+			return -ENOMEM;
+		put_instrument(p, r, to, d->point + k, target, !there || there->flags_live);
+	}
+	return make_room(p);
+}
+
+static int put_detours(struct kl_patches *p, const struct kl_request *r,
+		       const struct kl_splices *to, const struct kl_function *f,
+		       const struct detour *detour, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		struct kl_fixup *fixup = &p->fixup[detour[i].fixup];
+		unsigned long target = fixup->target;
+
+		fixup->inside = true;
+		fixup->target = p->n;
+		if (put_taken(p, r, to, f, &detour[i]))
+			return -ENOMEM;
+		put_jump(p, target);
+	}
+	return 0;
+}
+
 static bool goes_on(const struct kl_instruction *in)
 {
 	return in->flow == KL_FLOW_ON || in->flow == KL_FLOW_BRANCH;
@@ -214,16 +259,22 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 {
 	const struct kl_abi_window *w = &r->window[i];
 	u32 offset = w->address - f->begin, end = offset + w->bytes, begin = p->n;
-	u32 point = r->first[i], last = point + w->points;
+	u32 point = r->first[i], last = point + w->points, detours = 0;
 	const struct kl_step *step = &f->step[kl_function_step(f, offset)];
+	struct detour detour[KL_SPLICE_POINTS_MAX];
 	bool on = true;
 
 	for (; on; step++) {
 		/* What is live behind a window is live before what follows it. */
 		bool inside = step < f->step + f->steps;
+		struct detour taken = { .step = step };
 
 		for (; point < last && w->address - f->begin + r->point[point].offset == offset;
 		     point++) {
+			if (r->point[point].taken) {
+				taken.point = taken.points++ ? taken.point : point;
+				continue;
+			}
 			if (make_room(p))
 				return -ENOMEM;
 			put_instrument(p, r, to, point, f->begin + offset,
@@ -239,11 +290,17 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 			put_jump(p, w->address + w->bytes + step->in.by);
 			break;
 		}
+		if (step->in.flow == KL_FLOW_JUMP && put_taken(p, r, to, f, &taken))
+			return -ENOMEM;
 		put_moved(p, f, step);
+		if (step->in.flow == KL_FLOW_BRANCH && taken.points) {
+			taken.fixup = p->fixups - 1;
+			detour[detours++] = taken;
+		}
 		on = goes_on(&step->in);
 		offset += step->in.bytes;
 	}
-	return begin;
+	return put_detours(p, r, to, f, detour, detours) ?: begin;
 }
 
 /* Points at a step; those before it are elsewhere: of calls that are retargeted. */
@@ -295,17 +352,21 @@ int kl_patches_add_moved(struct kl_patches *p, const struct kl_request *r, u32 f
 		struct kl_step *step = &f->step[i];
 		u32 end = step->offset + step->in.bytes;
 
-		if (!step->moved)
+		if (!has_copy(step))
 			continue;
 		step->copy = p->n;
 		if (put_points(p, r, to, f, step, &first, last, &point))
 			return -ENOMEM;
+		if (step->pad) {
+			put_jump(p, f->begin + step->offset);
+			continue;
+		}
 		put_moved(p, f, step);
 		if (make_room(p))
 			return -ENOMEM;
 		if (!goes_on(&step->in))
 			put_byte(p, INT3_INSN_OPCODE); /* nothing is guessed beyond */
-		else if (i + 1 == f->steps || !step[1].moved)
+		else if (i + 1 == f->steps || !has_copy(&step[1]))
 			put_jump(p, f->begin + end);
 	}
 	for (; fixup < p->fixups; fixup++)

@@ -80,19 +80,31 @@ struct kl_block_instruction {
 	bool nop;
 };
 
+/* Where an instrument is that must not stand before its block: on the only way there. */
+enum kl_block_edge_kind {
+	KL_EDGE_NONE, /* it stands there */
+	KL_EDGE_NEXT, /* behind the branch that goes on to the block */
+	KL_EDGE_TAKEN, /* where the jump goes that leads to it */
+	KL_EDGE_COUNT
+};
+
 /**
  * struct kl_block_point - one of the two places of a block where an instrument may be
  * @tier: how; KL_TIER_NONE: not at all
  * @reason: then why not
+ * @edge: enum kl_block_edge_kind: the window is of the block that leads here
  * @bytes: of the window
  * @begin: of the window, from the function's start, bytes
+ * @place: of the instruction that the instrument is before, as @begin; KL_EDGE_TAKEN: of the jump
  * @slot: of a bounce, as @begin; may lie outside of the function
  */
 struct kl_block_point {
 	uint8_t tier;
 	uint8_t reason;
+	uint8_t edge;
 	uint16_t bytes;
 	uint32_t begin;
+	uint32_t place;
 	int32_t slot;
 };
 
@@ -182,6 +194,7 @@ struct kl_block_graph {
  * @blocks: of regular functions; @bytes: of the blocks
  * @instructions: of the blocks
  * @pre: by tier; @post: the same
+ * @pre_edge: by enum kl_block_edge_kind
  * @pre_reason: blocks that have no splice before, by reason; @post_reason: behind
  * @excluded: functions by reason
  * @by_size: blocks of 1, 2 to 4, 5 to 9, and more bytes
@@ -196,6 +209,7 @@ struct kl_block_survey {
 	uint64_t instructions;
 	uint64_t pre[KL_TIER_COUNT];
 	uint64_t post[KL_TIER_COUNT];
+	uint64_t pre_edge[KL_EDGE_COUNT];
 	uint64_t pre_reason[KL_BLOCK_REASON_COUNT];
 	uint64_t post_reason[KL_BLOCK_REASON_COUNT];
 	uint64_t excluded[KL_BLOCK_REASON_COUNT];
@@ -224,6 +238,12 @@ const char *kl_block_reason_help(unsigned int reason);
  * @tier: enum kl_block_tier
  */
 const char *kl_block_tier_name(unsigned int tier);
+
+/**
+ * kl_block_edge_name - the name of where an instrument is
+ * @edge: enum kl_block_edge_kind
+ */
+const char *kl_block_edge_name(unsigned int edge);
 
 /**
  * kl_block_end_name - the name of what a block ends with
