@@ -137,6 +137,22 @@ static struct kl_block_point divert(const struct kl_block_graph *g, const struct
 	return point(KL_TIER_TRAP, 0, first->offset, first->bytes);
 }
 
+/* Mostly a jump that cannot be moved stays where it is, and those before it are moved. */
+static bool ends_before_last(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	const struct kl_block_instruction *last = last_of(g, block);
+
+	return (last->reason && last->end != KL_END_FALL) || last->reason == KL_BLOCK_bug;
+}
+
+/* The last instruction that may be moved, by a breakpoint. */
+static struct kl_block_point trap_end(const struct kl_block_graph *g, const struct kl_block *block)
+{
+	const struct kl_block_instruction *in = last_of(g, block) - ends_before_last(g, block);
+
+	return point(KL_TIER_TRAP, 0, in->offset, in->bytes);
+}
+
 /*
  * Behind the last instruction that does not jump: a window that ends with the block, as short as
  * it can be, whose instructions come before the instrument, but for the jump.
@@ -146,10 +162,8 @@ static struct kl_block_point divert_end(const struct kl_block_graph *g,
 {
 	const struct kl_block_instruction *last = last_of(g, block);
 	uint32_t from = block->first + block->n - 1, bytes = 0;
-	bool fixed = last->reason && last->end != KL_END_FALL;
 
-	/* Mostly a jump that cannot be moved stays where it is, and those before it are moved. */
-	if (fixed || last->reason == KL_BLOCK_bug) {
+	if (ends_before_last(g, block)) {
 		if (from == block->first)
 			return point(KL_TIER_NONE, last->reason, last->offset, 0);
 		from--;
@@ -174,7 +188,7 @@ static struct kl_block_point divert_end(const struct kl_block_graph *g,
 	if (block->pre.tier != KL_TIER_NONE && block->pre.tier != KL_TIER_TRAP &&
 	    block->pre.begin + block->pre.bytes >= block->begin + block->bytes)
 		return block->pre;
-	return point(KL_TIER_TRAP, 0, g->instruction[from].offset, g->instruction[from].bytes);
+	return trap_end(g, block);
 }
 
 /* Room for slots: bytes from an offset on that are nobody's once their owner is diverted. */
@@ -295,11 +309,14 @@ static void give_slots(struct kl_block_graph *g, struct room *room)
 
 		if (block->pre.tier != KL_TIER_BOUNCE)
 			continue;
-		if (!give_slot(room, rooms, &block->pre))
-			block->pre = point(KL_TIER_TRAP, 0, block->pre.begin,
-					   g->instruction[first_of(g, block)].bytes);
+		if (give_slot(room, rooms, &block->pre)) {
+			block->post = same ? block->pre : block->post;
+			continue;
+		}
+		block->pre = point(KL_TIER_TRAP, 0, block->pre.begin,
+				   g->instruction[first_of(g, block)].bytes);
 		if (same)
-			block->post = block->pre;
+			block->post = trap_end(g, block);
 	}
 }
 
@@ -345,6 +362,10 @@ static void find_ways(const struct kl_block_graph *g, uint32_t *way)
 				way[to[k]] = i;
 				ways[to[k]]++;
 			}
+		/* A jump label's jump may be a nop tomorrow. */
+		if (is_dead_end(&g->block[i]) && last_of(g, &g->block[i])->reason &&
+		    i + 1 < g->blocks)
+			ways[i + 1]++;
 	}
 	for (uint32_t i = 0; i < g->blocks; i++)
 		if (ways[i] != 1 || g->block[i].entered ||

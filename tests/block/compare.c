@@ -219,6 +219,10 @@ static void check_window(const struct kl_block_graph *g, const struct kl_block_p
 	}
 	if (at != last)
 		fault(WINDOW, g, point->begin, "ends inside an instruction");
+	if (point->place < point->begin || point->place > last ||
+	    (point->edge == KL_EDGE_TAKEN && point->place == last) ||
+	    (point->edge == KL_EDGE_NEXT && point->place != last))
+		fault(WINDOW, g, point->place, "has its instrument elsewhere");
 }
 
 static int compare_slots(const void *left, const void *right)

@@ -397,8 +397,9 @@ static void note_function(struct kl_map_part *part, const struct kl_function *f)
 		unsigned long target = address + in->bytes + in->by;
 
 		note_numbers(f->text + f->step[i].offset, in);
-		if (in->at && (target < f->begin || target >= f->end || in->flow == KL_FLOW_ON ||
-			       in->flow == KL_FLOW_CALL))
+		/* Jumps inside of the function are known with it, but those that cannot be moved. */
+		if (in->at && (target < f->begin || target >= f->end ||
+			       (in->flow != KL_FLOW_JUMP && in->flow != KL_FLOW_BRANCH)))
 			kl_map_set(KL_MAP_ENTERED, target);
 		if (in->flow == KL_FLOW_CALL && reads_flags(f, i + 1))
 			note_giver(part, in, target);
