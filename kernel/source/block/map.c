@@ -397,7 +397,7 @@ static void note_function(struct kl_map_part *part, const struct kl_function *f)
 		unsigned long target = address + in->bytes + in->by;
 
 		note_numbers(f->text + f->step[i].offset, in);
-		/* Jumps inside of the function are known with it, but those that cannot be moved. */
+		/* Jumps inside the function are known with it, but those that cannot be moved. */
 		if (in->at && (target < f->begin || target >= f->end ||
 			       (in->flow != KL_FLOW_JUMP && in->flow != KL_FLOW_BRANCH)))
 			kl_map_set(KL_MAP_ENTERED, target);
