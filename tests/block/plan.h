@@ -215,39 +215,42 @@ static inline uint64_t symbol_address(const struct kl_symbols *symbols, const ch
 	return kl_symbols_find(symbols, full, &symbol) < 0 ? 0 : symbol.address;
 }
 
-/* The kernel's text as it is now, from /proc/kcore. False: it cannot be read. */
-static inline bool text_read(const struct kl_symbols *symbols, struct text *text)
+/* Bytes of the kernel's memory as it is now, from /proc/kcore. False: they cannot be read. */
+static inline bool memory_read(uint64_t begin, size_t bytes, uint8_t *to)
 {
 	int core = open(KL_KCORE_PATH, O_RDONLY | O_CLOEXEC);
-	uint64_t begin = symbol_address(symbols, "_stext");
-	uint64_t end = symbol_address(symbols, "_etext");
 	Elf64_Phdr part;
 	Elf64_Ehdr head;
-	bool ok = core >= 0 && begin && end > begin &&
-		  pread(core, &head, sizeof(head), 0) == sizeof(head);
+	bool ok = core >= 0 && pread(core, &head, sizeof(head), 0) == sizeof(head);
+	size_t got = 0;
 
-	*text = (struct text){ .begin = begin, .bytes = end - begin, .at = malloc(end - begin) };
-	for (int i = 0; ok && i < head.e_phnum; i++) {
-		size_t got = 0;
-
+	for (int i = 0; ok && i < head.e_phnum && !got; i++) {
 		ok = pread(core, &part, sizeof(part), head.e_phoff + i * sizeof(part)) ==
 		     sizeof(part);
 		if (!ok || part.p_type != PT_LOAD || begin < part.p_vaddr ||
-		    end > part.p_vaddr + part.p_memsz)
+		    begin + bytes > part.p_vaddr + part.p_memsz)
 			continue;
-		while (got < text->bytes) {
-			ssize_t n = pread(core, text->at + got, text->bytes - got,
+		while (got < bytes) {
+			ssize_t n = pread(core, to + got, bytes - got,
 					  part.p_offset + (begin - part.p_vaddr) + got);
 
 			if (n <= 0)
 				break;
 			got += n;
 		}
-		close(core);
-		return got == text->bytes;
 	}
 	close(core);
-	return false;
+	return got == bytes;
+}
+
+/* The kernel's text. False: it cannot be read. */
+static inline bool text_read(const struct kl_symbols *symbols, struct text *text)
+{
+	uint64_t begin = symbol_address(symbols, "_stext");
+	uint64_t end = symbol_address(symbols, "_etext");
+
+	*text = (struct text){ .begin = begin, .bytes = end - begin, .at = malloc(end - begin) };
+	return begin && end > begin && memory_read(begin, text->bytes, text->at);
 }
 
 /* Is a byte of what the kernel itself rewrites: jump labels, static calls, where ftrace hooks? */

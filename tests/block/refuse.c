@@ -3,7 +3,8 @@
  * refuse: in a virtual machine, a window that is wrong in one way is asked for, for each way that
  * the module knows (uapi/block_refusals.def), and must be refused for just that. That a patch is
  * too far away cannot be brought about: all memory of modules is near enough. With `lockdown` only
- * that, for which there is no way back. TAP lines.
+ * that, for which there is no way back. TAP lines. A little more than 600 lines: each way is one of
+ * its own.
  */
 #include <sys/wait.h>
 
@@ -245,6 +246,31 @@ static void check_windows(void)
 	w.tier = KL_SPLICE_JUMP;
 	expect("past the last address", w, KL_SPLICE_form);
 	expect("and what is right is accepted", spot.taken, 0);
+}
+
+/* Where a jump goes that cannot be moved, of a function that has one, in another module. */
+static void check_fixed_jump(const struct kl_symbols *symbols)
+{
+	static const uint8_t before[] = { 0x48, 0x89, 0xf9 }; /* mov %rdi, %rcx */
+	struct kl_symbol symbol = {};
+	uint8_t bytes[16] = {}, *at;
+	uint64_t address;
+
+	kl_symbols_find(symbols, "kl_places:kls_loop", &symbol);
+	memory_read(symbol.address, sizeof(bytes), bytes);
+	at = memmem(bytes, sizeof(bytes), before, sizeof(before));
+	if (!unit_check(at, "a function with a loop instruction"))
+		return;
+	address = symbol.address + (at - bytes);
+	expect("where it goes",
+	       (struct kl_abi_window){
+		       .address = address,
+		       .bytes = 7,
+		       .tier = KL_SPLICE_JUMP,
+		       .points = 1,
+		       .hash = kl_window_hash(at, 7),
+	       },
+	       KL_SPLICE_entered);
 }
 
 /* --------------------------------------------------------------------- slots */
@@ -575,6 +601,7 @@ int main(int argc, char **argv)
 	look_at_all(blocks);
 	check_windows();
 	check_points();
+	check_fixed_jump(symbols);
 	check_slots(blocks);
 	check_moved(symbols, blocks);
 	check_others(blocks);

@@ -2,7 +2,8 @@
 /*
  * For the tests of splices, by parameters: `byte`, "ADDRESS BYTE", writes one byte of the kernel's
  * text, as somebody would who asks nobody; `sum`, "A B", adds two numbers in a function whose
- * caller looks at the flags that it leaves, and reads as "SUM FLAGS".
+ * caller looks at the flags that it leaves, and reads as "SUM FLAGS". And a function with a jump that
+ * cannot be moved, which nobody calls.
  */
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
@@ -42,6 +43,15 @@ asm(".pushsection .text\n"
     ".popsection\n");
 
 void kls_add(void);
+
+asm(".pushsection .text\n"
+    ".type kls_loop, @function\n"
+    "kls_loop:\n"
+    "	" ASM_ENDBR "	mov %rdi, %rcx\n"
+    "1:	lea 1(%rax), %rax\n"
+    "	loop 1b\n"
+    "	" ASM_RET ".size kls_loop, . - kls_loop\n"
+    ".popsection\n");
 
 static u64 sum, flags;
 
