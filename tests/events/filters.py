@@ -23,9 +23,9 @@ CAUSES = ["task", "fs", "net", "fault"]
 NUMBER_RELATIONS = ["==", "!=", "<", "<=", ">", ">=", "&"]
 TEXT_RELATIONS = ["==", "!=", "prefix"]
 # What may be another when the next session's record of the same firing reads it: the state of a task
-# that its parent reaps meanwhile, the time in ticks, the flags of an inode that another CPU writes. No
-# rule asks for these: what the filter saw would not be known.
-SHAKY = {"prev_state", "now", "paused", "state"}
+# that its parent reaps meanwhile, the time in ticks, the flags of an inode that another CPU writes, the
+# kernel's counts of pages. No rule asks for these: what the filter saw would not be known.
+SHAKY = {"prev_state", "now", "paused", "state", "nr_dirty", "nr_writeback", "nr_dirtied", "nr_written"}
 HOLDS = {
     "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
