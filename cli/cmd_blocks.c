@@ -310,22 +310,19 @@ static uint64_t splices(const uint64_t tier[KL_TIER_COUNT])
 	return sum;
 }
 
-static json_t *json_tiers(const uint64_t tier[KL_TIER_COUNT])
+/* Counts by name; the first is of none. */
+static json_t *json_counts(const uint64_t *count, unsigned int n, const char *(*name)(unsigned int))
 {
 	json_t *row = json_object();
 
-	for (int i = KL_TIER_NONE + 1; i < KL_TIER_COUNT; i++)
-		json_object_set_new(row, kl_block_tier_name(i), json_integer(tier[i]));
+	for (unsigned int i = 1; i < n; i++)
+		json_object_set_new(row, name(i), json_integer((json_int_t)count[i]));
 	return row;
 }
 
-static json_t *json_edges(const uint64_t edge[KL_EDGE_COUNT])
+static json_t *json_tiers(const uint64_t tier[KL_TIER_COUNT])
 {
-	json_t *row = json_object();
-
-	for (int i = KL_EDGE_NONE + 1; i < KL_EDGE_COUNT; i++)
-		json_object_set_new(row, kl_block_edge_name(i), json_integer(edge[i]));
-	return row;
+	return json_counts(tier, KL_TIER_COUNT, kl_block_tier_name);
 }
 
 static json_t *json_reasons(const uint64_t count[KL_BLOCK_REASON_COUNT])
@@ -346,7 +343,8 @@ static int write_survey_json(const struct kl_block_survey *s)
 		(json_int_t)s->blocks, "bytes", (json_int_t)s->bytes, "instructions",
 		(json_int_t)s->instructions, "instrumentable_pre", (json_int_t)splices(s->pre),
 		"instrumentable_post", (json_int_t)splices(s->post), "by_tier", "pre",
-		json_tiers(s->pre), "post", json_tiers(s->post), "by_edge", json_edges(s->pre_edge),
+		json_tiers(s->pre), "post", json_tiers(s->post), "by_edge",
+		json_counts(s->pre_edge, KL_EDGE_COUNT, kl_block_edge_name),
 		"functions_excluded_by_reason", json_reasons(s->excluded), "excluded_by_reason",
 		"pre", json_reasons(s->pre_reason), "post", json_reasons(s->post_reason),
 		"flags_live", (json_int_t)s->flags_live, "registers_live",

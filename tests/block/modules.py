@@ -27,8 +27,6 @@ WORK = "for i in 1 2 3; do find /usr/share/doc/a* -type f | head -100 | xargs ca
 OTHER = ["loop", "ext4"]  # as they lie there
 MORE = ["fuse", "nfs", "kvm", "btrfs", "xfs", "iwlwifi", "bluetooth"]
 
-# What the module says (uapi/block_refusals.def), other than the planner.
-REFUSALS = {"form", "bounds", "text", "boundary", "entered", "fixed", "excluded", "taken", "slot", "probed", "far", "unseen"}
 FLAGS = 0x8d5  # carry, parity, adjust, zero, sign, overflow
 
 out = sys.argv[2]
@@ -147,7 +145,7 @@ def check_others():
         placed = [point for point in points if "count" in point]
         without = collections.Counter(point["reason"] for point in points if "reason" in point)
         # Functions that are moved may have more: what only the copy leads to.
-        report(len(placed) >= splices > 0.9 * blocks > 0 and not REFUSALS & set(without),
+        report(len(placed) >= splices > 0.9 * blocks > 0 and not result["splices"]["refused"],
                f"{module}: {len(placed)} of {blocks} blocks are counted, none that was planned is refused", splices, without)
 
 

@@ -3,8 +3,7 @@
  * refuse: in a virtual machine, a window that is wrong in one way is asked for, for each way that
  * the module knows (uapi/block_refusals.def), and must be refused for just that. That a patch is
  * too far away cannot be brought about: all memory of modules is near enough. With `lockdown` only
- * that, for which there is no way back. TAP lines. A little more than 600 lines: each way is one of
- * its own.
+ * that, for which there is no way back. TAP lines.
  */
 #include <sys/wait.h>
 
@@ -31,20 +30,17 @@ static struct kl_abi_window window(uint64_t address, uint32_t bytes, uint8_t tie
 	};
 }
 
-/* Returns the reason why windows are refused, 0 if they are not, or a negative errno. */
-static int ask(const struct kl_abi_window *w, uint32_t n, uint32_t *bad)
+/* A window with such points: returns the reason why it is refused, 0 if it is not, or a negative errno. */
+static int ask_points(const struct kl_abi_window *w, const struct kl_abi_point *point, uint32_t n,
+		      uint32_t *bad)
 {
-	struct kl_abi_point points[4] = { { .instrument = KL_INSTRUMENT_COUNT },
-					  { .instrument = KL_INSTRUMENT_COUNT },
-					  { .instrument = KL_INSTRUMENT_COUNT },
-					  { .instrument = KL_INSTRUMENT_COUNT } };
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
 	struct kl_abi_splice wish = {
 		.size = sizeof(wish),
-		.windows = n,
+		.windows = 1,
 		.points = n,
 		.window = (uintptr_t)w,
-		.point = (uintptr_t)points,
+		.point = (uintptr_t)point,
 	};
 
 	if (!ioctl(device, KL_IOC_SPLICE, &wish)) {
@@ -55,10 +51,18 @@ static int ask(const struct kl_abi_window *w, uint32_t n, uint32_t *bad)
 	return errno == EINVAL && wish.refusal ? (int)wish.refusal : -errno;
 }
 
+/* The same, counted before its first instruction. */
+static int ask(const struct kl_abi_window *w, uint32_t *bad)
+{
+	const struct kl_abi_point point = { .instrument = KL_INSTRUMENT_COUNT };
+
+	return ask_points(w, &point, 1, bad);
+}
+
 static void expect(const char *what, struct kl_abi_window w, int refusal)
 {
 	uint32_t bad = 0;
-	int got = w.address ? ask(&w, 1, &bad) : -ENOENT;
+	int got = w.address ? ask(&w, &bad) : -ENOENT;
 
 	if (!unit_check(got == refusal && !bad, what))
 		printf("# %#" PRIx64 ", %u bytes: %d\n", (uint64_t)w.address, w.bytes, got);
@@ -127,7 +131,7 @@ static void try_excluded(const struct kl_block_graph *g, uint32_t *asked, uint32
 		if (in->reason || in->nop || in->end != KL_END_FALL)
 			continue;
 		++*asked;
-		if (ask(&w, 1, &bad) > 0)
+		if (ask(&w, &bad) > 0)
 			return;
 		++*accepted;
 		printf("# %s+%#x (%s) is accepted\n", g->function.name, in->offset,
@@ -158,49 +162,37 @@ static void look_at_all(struct kl_blocks *blocks)
 	unit_check(asked > 300 && !accepted, "each of them is refused");
 }
 
-/* A window with such points. Returns as ask(). */
-static int ask_points(struct kl_abi_window w, const struct kl_abi_point *point, uint32_t n)
+static void expect_points(const char *what, struct kl_abi_window w,
+			  const struct kl_abi_point *point, uint32_t n, int refusal)
 {
-	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
-	struct kl_abi_splice wish = {
-		.size = sizeof(wish),
-		.windows = 1,
-		.points = n,
-		.window = (uintptr_t)&w,
-		.point = (uintptr_t)point,
-	};
+	uint32_t bad = 0;
 
 	w.points = n;
-	if (ioctl(device, KL_IOC_SPLICE, &wish))
-		return errno == EINVAL && wish.refusal ? (int)wish.refusal : -errno;
-	ioctl(device, KL_IOC_UNSPLICE, &unsplice);
-	return 0;
+	unit_check(w.address && ask_points(&w, point, n, &bad) == refusal && !bad, what);
 }
 
 /* A point between instructions, and on the way that a jump takes. */
 static void check_points(void)
 {
-	const struct kl_abi_window *w = &spot.branch;
+	const struct kl_abi_window w = spot.branch;
 	struct kl_abi_point point[2] = { { .instrument = KL_INSTRUMENT_COUNT, .offset = 1 },
 					 { .instrument = KL_INSTRUMENT_COUNT, .taken = 1 } };
 
-	unit_check(ask_points(spot.taken, point, 1) == KL_SPLICE_boundary,
-		   "a point in an instruction");
+	expect_points("a point in an instruction", spot.taken, point, 1, KL_SPLICE_boundary);
 	point[0].offset = 0;
-	unit_check(w->address && !ask_points(*w, point, 2), "a point where a branch goes");
-	unit_check(ask_points(spot.taken, point, 2) == KL_SPLICE_boundary,
-		   "not of an instruction that does not jump");
-	point[1].offset = w->bytes;
-	unit_check(ask_points(*w, point, 2) == KL_SPLICE_boundary, "nor behind the window");
+	expect_points("a point where a branch goes", w, point, 2, 0);
+	expect_points("not of an instruction that does not jump", spot.taken, point, 2,
+		      KL_SPLICE_boundary);
+	point[1].offset = w.bytes;
+	expect_points("nor behind the window", w, point, 2, KL_SPLICE_boundary);
 	point[0] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT, .taken = 1 };
 	point[1] = (struct kl_abi_point){ .instrument = KL_INSTRUMENT_COUNT };
-	unit_check(ask_points(*w, point, 2) == KL_SPLICE_form,
-		   "nor before what is before the branch");
+	expect_points("nor before what is before the branch", w, point, 2, KL_SPLICE_form);
 	point[0].taken = 2;
-	unit_check(ask_points(*w, point, 1) == KL_SPLICE_form, "a way that is none");
+	expect_points("a way that is none", w, point, 1, KL_SPLICE_form);
 	point[0].taken = 0;
 	point[0].reserved[1] = 1;
-	unit_check(ask_points(*w, point, 1) == KL_SPLICE_form, "a reserved byte of a point");
+	expect_points("a reserved byte of a point", w, point, 1, KL_SPLICE_form);
 }
 
 static void check_windows(void)
@@ -558,7 +550,7 @@ static void check_limits(const struct kl_symbols *symbols, struct kl_blocks *blo
 		device = open(KL_DEVICE_PATH, O_RDWR);
 		if (device < 0 || ioctl(device, KL_IOC_SESSION, &session))
 			_exit(3);
-		_exit(ask(&spot.taken, 1, &bad) == -EPERM ? 0 : 1);
+		_exit(ask(&spot.taken, &bad) == -EPERM ? 0 : 1);
 	}
 	waitpid(child, &status, 0);
 	unit_check(!status, "an ordinary user may not");

@@ -136,11 +136,6 @@ static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passe
 	return 0;
 }
 
-static bool is_jump(const struct kl_instruction *in)
-{
-	return in->flow == KL_FLOW_BRANCH || in->flow == KL_FLOW_JUMP;
-}
-
 /* Points are before instructions that are passed, or behind the last if that goes on. */
 static u32 check_points(const struct kl_request *r, u32 i, const struct kl_function *f)
 {
@@ -149,7 +144,7 @@ static u32 check_points(const struct kl_request *r, u32 i, const struct kl_funct
 	const struct kl_step *step = &f->step[kl_function_step(f, begin)];
 
 	for (; passed < begin + w->bytes; step++) {
-		if (step->in.flow != KL_FLOW_ON && step->in.flow != KL_FLOW_BRANCH)
+		if (!kl_instruction_goes_on(&step->in))
 			break;
 		passed += step->in.bytes;
 	}
@@ -159,7 +154,7 @@ static u32 check_points(const struct kl_request *r, u32 i, const struct kl_funct
 		long at = inside ? kl_function_step(f, offset) : -1;
 
 		if (offset > passed || (inside && at < 0) ||
-		    (r->point[k].taken && !(inside && is_jump(&f->step[at].in))))
+		    (r->point[k].taken && !(inside && kl_instruction_jumps(&f->step[at].in))))
 			return KL_SPLICE_boundary;
 	}
 	return 0;

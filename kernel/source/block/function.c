@@ -125,11 +125,6 @@ u32 kl_step_target(const struct kl_step *step)
 	return step->offset + step->in.bytes + step->in.by;
 }
 
-static bool jumps(const struct kl_instruction *in)
-{
-	return in->flow == KL_FLOW_JUMP || in->flow == KL_FLOW_BRANCH;
-}
-
 /* Mark what its own jumps go to; one that goes between instructions means that it is read wrong. */
 static void find_targets(struct kl_function *f)
 {
@@ -142,7 +137,7 @@ static void find_targets(struct kl_function *f)
 		if (in->flow == KL_FLOW_FIXED &&
 		    kl_instruction_is_jump(f->text + f->step[i].offset, in))
 			f->refusal = f->refusal ?: KL_SPLICE_indirect;
-		if (!jumps(in) || target >= f->end - f->begin)
+		if (!kl_instruction_jumps(in) || target >= f->end - f->begin)
 			continue;
 		to = kl_function_step(f, target);
 		if (to < 0)

@@ -70,6 +70,18 @@ static inline bool kl_text_is_hook(const u8 *text)
 	return text[0] == 0x0f && text[1] == 0x1f && text[2] == 0x44 && !text[3] && !text[4];
 }
 
+/* Does it go elsewhere, always or if a condition holds? Not calls and returns. */
+static inline bool kl_instruction_jumps(const struct kl_instruction *in)
+{
+	return in->flow == KL_FLOW_JUMP || in->flow == KL_FLOW_BRANCH;
+}
+
+/* May the instruction behind it be next, and does nothing come between? */
+static inline bool kl_instruction_goes_on(const struct kl_instruction *in)
+{
+	return in->flow == KL_FLOW_ON || in->flow == KL_FLOW_BRANCH;
+}
+
 bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *to);
 bool kl_instruction_is_jump(const u8 *text, const struct kl_instruction *in);
 

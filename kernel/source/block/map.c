@@ -347,7 +347,7 @@ static void add_giver(unsigned long function)
 static bool reads_flags(const struct kl_function *f, u32 i)
 {
 	for (u32 last = min(i + BEHIND_CALL, f->steps); i < last; i++) {
-		if (f->step[i].in.flow != KL_FLOW_ON && f->step[i].in.flow != KL_FLOW_BRANCH)
+		if (!kl_instruction_goes_on(&f->step[i].in))
 			return false;
 		if (f->step[i].in.flags != KL_FLAGS_KEPT)
 			return f->step[i].in.flags == KL_FLAGS_READ;
@@ -398,8 +398,7 @@ static void note_function(struct kl_map_part *part, const struct kl_function *f)
 
 		note_numbers(f->text + f->step[i].offset, in);
 		/* Jumps inside the function are known with it, but those that cannot be moved. */
-		if (in->at && (target < f->begin || target >= f->end ||
-			       (in->flow != KL_FLOW_JUMP && in->flow != KL_FLOW_BRANCH)))
+		if (in->at && (target < f->begin || target >= f->end || !kl_instruction_jumps(in)))
 			kl_map_set(KL_MAP_ENTERED, target);
 		if (in->flow == KL_FLOW_CALL && reads_flags(f, i + 1))
 			note_giver(part, in, target);
@@ -416,8 +415,7 @@ static void spread_givers(struct kl_function *f)
 			const struct kl_instruction *in = &f->step[i].in;
 			unsigned long target = f->begin + f->step[i].offset + in->bytes + in->by;
 
-			if ((in->flow == KL_FLOW_JUMP || in->flow == KL_FLOW_BRANCH) &&
-			    (target < f->begin || target >= f->end))
+			if (kl_instruction_jumps(in) && (target < f->begin || target >= f->end))
 				add_giver(target);
 		}
 	}

@@ -49,7 +49,7 @@ static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
 	/* A jump that must stay may be a nop tomorrow. */
 	if ((!ends || step->stays) && i + 1 < f->steps)
 		next[n++] = i + 1;
-	if (step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_BRANCH) {
+	if (kl_instruction_jumps(&step->in)) {
 		to = kl_function_step(f, kl_step_target(step));
 		if (to >= 0)
 			next[n++] = to;

@@ -239,11 +239,6 @@ static int put_detours(struct kl_patches *p, const struct kl_request *r,
 	return 0;
 }
 
-static bool goes_on(const struct kl_instruction *in)
-{
-	return in->flow == KL_FLOW_ON || in->flow == KL_FLOW_BRANCH;
-}
-
 /**
  * kl_patches_add - the patch of a window
  * @p: behind what it has already
@@ -297,7 +292,7 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 			taken.fixup = p->fixups - 1;
 			detour[detours++] = taken;
 		}
-		on = goes_on(&step->in);
+		on = kl_instruction_goes_on(&step->in);
 		offset += step->in.bytes;
 	}
 	return put_detours(p, r, to, f, detour, detours) ?: begin;
@@ -364,7 +359,7 @@ int kl_patches_add_moved(struct kl_patches *p, const struct kl_request *r, u32 f
 		put_moved(p, f, step);
 		if (make_room(p))
 			return -ENOMEM;
-		if (!goes_on(&step->in))
+		if (!kl_instruction_goes_on(&step->in))
 			put_byte(p, INT3_INSN_OPCODE); /* nothing is guessed beyond */
 		else if (i + 1 == f->steps || !has_copy(&step[1]))
 			put_jump(p, f->begin + end);
