@@ -123,6 +123,9 @@ MAN := $(DESTDIR)$(PREFIX)/share/man
 COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS := $(DESTDIR)/lib/systemd/system
 SERVICES := kernlens-watch.service kernlens-history.service
+# Who may open the device: a group, and the rule that gives it the device.
+SYSUSERS := $(DESTDIR)/usr/lib/sysusers.d/kernlens.conf
+UDEV := $(DESTDIR)/lib/udev/rules.d/60-kernlens.rules
 # Is changed by who runs the machine: it is not written over, and taken away only unchanged.
 RULES := $(DESTDIR)/etc/kernlens/watch.rules
 
@@ -146,8 +149,12 @@ install: library command install-module
 	install -d $(UNITS)
 	for unit in $(SERVICES); do sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit >$(UNITS)/$$unit || exit 1; done
 	test -e $(RULES) || install -D -m 644 packaging/etc/watch.rules $(RULES)
+	install -D -m 644 packaging/sysusers/kernlens.conf $(SYSUSERS)
+	install -D -m 644 packaging/udev/60-kernlens.rules $(UDEV)
 ifeq ($(DESTDIR),)
 	ldconfig
+	systemd-sysusers $(SYSUSERS)
+	-udevadm control --reload
 	dkms install --force kernlens/$(VERSION)
 endif
 
@@ -167,7 +174,7 @@ uninstall:
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
 		$(MAN)/man7/kernlens-expressions.7 $(MAN)/man7/kernlens-proc-view.7 \
 		$(MAN)/man5/kernlens-watch.rules.5 \
-		$(SERVICES:%=$(UNITS)/%)
+		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV)
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 
 test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests

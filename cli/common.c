@@ -350,8 +350,9 @@ struct kl_device *cli_open_device(void)
 		cli_error(error, "the kernlens module is not loaded: %smodprobe kernlens",
 			  geteuid() ? "sudo " : "");
 	else if (error == -EACCES || error == -EPERM)
-		cli_error(error, "no permission to open " KL_DEVICE_PATH
-				 " (the module makes it with mode 0666)");
+		cli_error(error, "permission denied: " KL_DEVICE_PATH
+				 " is for root and members of the group kernlens"
+				 " (sudo usermod -aG kernlens $USER, then log in again)");
 	else
 		cli_library_error(error, NULL);
 	return NULL;

@@ -365,6 +365,30 @@ static void put_intro(void)
 	     "(tables, flags, texts) is made of nothing but what these tables show.\n");
 }
 
+static void put_device(void)
+{
+	puts("## Who may open the device\n\n"
+	     "The module creates `/dev/kernlens` with mode 0660, owned by root. The installed\n"
+	     "udev rule gives it to the group `kernlens`, which has no members at first:\n"
+	     "`usermod -aG kernlens USER` adds one. The tables below hold for whoever can open\n"
+	     "it, member or root; membership grants no rights over other users' processes.\n\n"
+	     "The group is a second line of defence. Everything a member can ask of the module\n"
+	     "is checked, bounded and charged to the member, but a bug in the module is a bug\n"
+	     "in the kernel, so the number of people who can reach that code is kept small.\n"
+	     "Grant membership as you would grant unprivileged use of perf. What remains:\n\n"
+	     "- A member can use up the limits of an unprivileged user: memory, sessions, and\n"
+	     "  a share of each CPU.\n"
+	     "- A member has precise timestamps and periodic samples of their own processes,\n"
+	     "  which make timing side channels easier to exploit, as perf does.\n"
+	     "- Attaching to an event patches the kernel's text at the tracepoint, which every\n"
+	     "  CPU notices briefly.\n"
+	     "- The files in `/proc/kernlens` can be read without membership. They show a\n"
+	     "  reader only the processes that the reader may see.\n\n"
+	     "To let every user open the device, put a rule with `MODE=\"0666\"` into\n"
+	     "`/etc/udev/rules.d/70-kernlens.rules`; to allow root only, one with\n"
+	     "`GROUP=\"root\"`.\n");
+}
+
 static void put_rights(void)
 {
 	puts("## Rights\n");
@@ -382,6 +406,7 @@ static void put_rights(void)
 int main(void)
 {
 	put_intro();
+	put_device();
 	put_rights();
 	puts("\n## Places\n");
 	put_head("place", "");

@@ -562,7 +562,8 @@ static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "kernlens",
 	.fops = &device_fops,
-	.mode = 0666,
+	/* The group is packaging/udev's to give: a module cannot know its number. */
+	.mode = 0660,
 };
 
 /**

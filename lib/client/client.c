@@ -43,8 +43,8 @@ static int fail_open(int error, const char *path)
 	case EACCES:
 	case EPERM:
 		return kl_fail(error,
-			       "%s: no permission to open it (the module makes it with "
-			       "mode 0666)",
+			       "%s: permission denied: it is for root and members of the "
+			       "group kernlens (usermod -aG kernlens USER)",
 			       path);
 	default:
 		return kl_fail_system(error, "%s", path);

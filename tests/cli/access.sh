@@ -96,3 +96,36 @@ check "nor does the dump of processes" jq -e -s \
 	'[.[] | select(.event == "lttng_statedump_process_state") | .fields.name] | unique |
 	length > 0 and . - ["kernlens", "sh", "ls", "cat", "setpriv"] == []' out
 mount -o remount,hidepid=0 /proc
+
+# The device as it is installed: for root and a group.
+device=/dev/kernlens
+check "the module makes its device for root only" grep -qx DEVMODE=0660 /sys/class/misc/kernlens/uevent
+cp -r /etc/group "$work/group"
+sed -i '/^kernlens:/d' /etc/group
+check "the group is made" systemd-sysusers "$here/../../packaging/sysusers/kernlens.conf"
+check "it has a number" bash -c 'getent group kernlens | cut -d : -f 3 | grep -qx "[0-9]*"'
+cp "$work/group" /etc/group
+mkdir -p /run/udev/rules.d
+cp "$here/../../packaging/udev/60-kernlens.rules" /run/udev/rules.d
+udevadm test -a add /sys/class/misc/kernlens >"$work/udev" 2>&1
+check "udev gives the group the device" grep -Eq "60-kernlens.rules:[0-9]+ GROUP $(getent group kernlens | cut -d : -f 3)$" "$work/udev"
+check "and nobody else" grep -Eq '60-kernlens.rules:[0-9]+ MODE 0660$' "$work/udev"
+rm -r /run/udev/rules.d
+
+chown root:kernlens $device
+chmod 660 $device
+# as_user USER ARGUMENT...: kernlens as one who has just logged in.
+as_user() {
+	status=0
+	setpriv --reuid "$1" --regid "$1" --init-groups -- "$kernlens" "${@:2}" \
+		>"$work/out" 2>"$work/err" </dev/null || status=$?
+}
+as_user kluser1 stat --json -e 'syscall_exit_write /ret > 0/ :count by pid' -- \
+	dd if=/dev/zero of=/dev/null bs=512 count=10 status=none
+expect "a member of the group traces own processes" 0
+json "exactly" '.rules[0].entries[0].count == 10'
+as_user kluser2 stat -e sched_switch -- true
+expect "who is no member does not" 1
+says err 'group kernlens'
+chown root:root $device
+chmod 666 $device

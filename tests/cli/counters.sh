@@ -78,4 +78,4 @@ fi
 
 # With the last session perf's static keys are off again; what is left would keep the module.
 check "without a session the module can be unloaded" rmmod kernlens
-check "and loaded" insmod "$(realpath "$here/../../build/$(uname -r)/kernlens.ko")"
+check "and loaded" load_kernlens

@@ -67,7 +67,7 @@ if rmmod kernlens 2>/dev/null; then
 	says err 'module is not loaded: modprobe kernlens'
 	kl_nobody status --json
 	json "status without the module" '.error == "ENOENT"'
-	insmod "${KERNLENS_MODULE:-$here/../../build/$(uname -r)/kernlens.ko}"
+	load_kernlens
 	kl status
 	expect "the module is back" 0
 fi

@@ -85,5 +85,5 @@ check "the module can be unloaded while a file is open" rmmod kernlens
 check "which cannot be read any more" bash -c '! cat <&8 | grep .' 8<&8
 exec 8<&-
 check "and the folder is gone" test ! -e /proc/kernlens
-check "and loaded again" insmod "$here/../../build/$(uname -r)/kernlens.ko"
+check "and loaded again" load_kernlens
 check "with its files" test "$(wc -l </proc/kernlens/top_cpu)" -gt 1

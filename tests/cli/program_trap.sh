@@ -7,7 +7,6 @@
 programs=$(realpath "$here/../../build/tests/cli")
 splice=$programs/program-splice library=$programs/libsplice.so
 cycles=${CYCLES:-3}
-module=$(realpath "$here/../../build/$(uname -r)/kernlens.ko")
 chmod 777 .
 mkdir -m 777 own
 # shellcheck source=program_load
@@ -135,5 +134,5 @@ finish "with traps that stay"
 check "until the program has ended" wait_until is_free
 rmmod kernlens
 expect_module=$?
-insmod "$module"
+load_kernlens
 check "and the module can go" test "$expect_module" -eq 0

@@ -4,6 +4,7 @@
  * kl_stimulus.ko loaded: lifecycle KERNLENS.KO [CYCLES]. The module may be loaded
  * at first and is loaded at the end.
  */
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "text.h"
@@ -20,6 +21,9 @@ static int load(void)
 		bail("cannot open %s", module_path);
 	error = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
 	close(fd);
+	/* For all users again, as vm/guest had it. */
+	if (!error && chmod(KL_DEVICE_PATH, 0666))
+		bail("cannot change the mode of " KL_DEVICE_PATH);
 	return error;
 }
 
