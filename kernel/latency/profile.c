@@ -12,6 +12,7 @@
 #include "../session/rights.h"
 #include "../session/stack.h"
 #include "../source/source.h"
+#include "../task/look.h"
 #include "inside.h"
 
 static int check_wish(const struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why)
@@ -113,16 +114,26 @@ unlock:
 	return error;
 }
 
-/* Those that are there. A task that is ending has its last switch before or behind it. */
-static void enter_tasks(struct kl_latency *l)
+/*
+ * The tasks that exist. One that is ending has its last switch before or after it is entered;
+ * preemption is off so that it cannot come in between on this CPU. There may be any number of
+ * tasks, so others may run after each.
+ */
+static int enter_tasks(struct kl_latency *l, struct kl_error *why)
 {
-	struct task_struct *process, *task;
+	struct task_struct *task;
 
-	rcu_read_lock();
-	for_each_process_thread(process, task)
+	for (pid_t from = 1; (task = kl_task_next(&from, &init_pid_ns)); from++) {
+		preempt_disable();
 		if (!task->exit_state && kl_gate_task(l->session, task))
 			kl_latency_enter(l, task, KL_LATENCY_UNSET, l->start);
-	rcu_read_unlock();
+		preempt_enable();
+		put_task_struct(task);
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return kl_fail(why, -EINTR, "killed while the profile started");
+	}
+	return 0;
 }
 
 static void clear_cpus(struct kl_latency *l)
@@ -170,8 +181,7 @@ int kl_latency_start(struct kl_session *s, struct kl_error *why)
 	/* The start before probes count. No partner: they read it under the lock only. */
 	smp_store_release(&l->until, U64_MAX);
 	WRITE_ONCE(l->flags, l->flags & ~KL_LATENCY_OFF);
-	enter_tasks(l);
-	return 0;
+	return enter_tasks(l, why);
 }
 
 /**

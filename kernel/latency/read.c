@@ -7,6 +7,7 @@
 #include <linux/uaccess.h>
 
 #include "../session/record.h"
+#include "../task/look.h"
 #include "inside.h"
 
 #define TRIES 1000
@@ -44,12 +45,15 @@ static void refresh_task(struct kl_latency *l, struct task_struct *task)
  */
 void kl_latency_refresh(struct kl_latency *l)
 {
-	struct task_struct *process, *task;
+	struct task_struct *task;
 
-	rcu_read_lock();
-	for_each_process_thread(process, task)
+	for (pid_t from = 1; (task = kl_task_next(&from, &init_pid_ns)); from++) {
 		refresh_task(l, task);
-	rcu_read_unlock();
+		put_task_struct(task);
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return;
+	}
 }
 
 /* The end of the profile, or now. */

@@ -6,6 +6,7 @@
  */
 #include <linux/math64.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -77,26 +78,47 @@ static void find_sessions(struct kl_latency_list *list, const struct cred *cred,
 	}
 }
 
-/* All that have a sum. Returns their number, at most @room; @places NULL: counts only. */
-static u32 find_places(const struct kl_latency_list *list, struct place *places, u32 room)
+/**
+ * struct longest - the longest waits of any number, in little memory and little time at once
+ * @place: the first @n are in no order
+ * @n: the rest is free
+ */
+struct longest {
+	u32 n;
+	struct place place[2 * SHOWN_MAX];
+};
+
+/* Sorting two thousand places takes less than a millisecond, a million of them a second. */
+static void cut(struct longest *longest)
 {
-	u32 n = 0;
+	sort(longest->place, longest->n, sizeof(*longest->place), longest_first, NULL);
+	longest->n = min(longest->n, SHOWN_MAX);
+	cond_resched();
+}
+
+/* Returns how many kinds of waits there are; the longest of them are at the front of @longest. */
+static u32 find_longest(const struct kl_latency_list *list, struct longest *longest)
+{
+	u32 of = 0;
 
 	for (u32 i = 0; i < list->sessions; i++) {
 		const struct kl_latency *l = list->session[i]->latency;
 
-		for (u32 at = 0; at <= l->entry_mask; at++) {
+		for (u32 at = 0; at <= l->entry_mask && !fatal_signal_pending(current); at++) {
 			const struct kl_latency_entry *e = &l->entry[at];
 
+			cond_resched();
 			if (!READ_ONCE(e->is.task) || e->is.state == KL_LATENCY_IDLE)
 				continue;
-			if (places && n < room)
-				places[n] = (struct place){ READ_ONCE(e->is.asleep.sum), i, at };
-			n++;
-			cond_resched();
+			of++;
+			longest->place[longest->n++] =
+				(struct place){ READ_ONCE(e->is.asleep.sum), i, at };
+			if (longest->n == ARRAY_SIZE(longest->place))
+				cut(longest);
 		}
 	}
-	return places ? min(n, room) : n;
+	cut(longest);
+	return of;
 }
 
 static void copy_line(struct kl_latency_list *list, const struct place *place)
@@ -127,24 +149,20 @@ static void copy_line(struct kl_latency_list *list, const struct place *place)
 struct kl_latency_list *kl_latency_list(const struct cred *cred, u32 may)
 {
 	struct kl_latency_list *list = kvzalloc(sizeof(*list), GFP_KERNEL_ACCOUNT);
-	struct place *places;
-	u32 room, n;
+	struct longest *longest = kvzalloc(sizeof(*longest), GFP_KERNEL_ACCOUNT);
 
-	if (!list)
-		return ERR_PTR(-ENOMEM);
-	find_sessions(list, cred, may);
-	room = find_places(list, NULL, 0);
-	places = kvmalloc_array(room + 1ul, sizeof(*places), GFP_KERNEL_ACCOUNT);
-	if (!places) {
-		kl_latency_list_free(list);
+	if (!list || !longest) {
+		kvfree(list);
+		kvfree(longest);
 		return ERR_PTR(-ENOMEM);
 	}
-	n = find_places(list, places, room);
-	sort(places, n, sizeof(*places), longest_first, NULL);
-	list->of = n;
-	for (u32 i = 0; i < n && list->kept < SHOWN_MAX; i++)
-		copy_line(list, &places[i]);
-	kvfree(places);
+	find_sessions(list, cred, may);
+	list->of = find_longest(list, longest);
+	for (u32 i = 0; i < longest->n; i++) {
+		copy_line(list, &longest->place[i]);
+		cond_resched();
+	}
+	kvfree(longest);
 	return list;
 }
 

@@ -5,6 +5,7 @@
  * Entries are written by who switches their task in, and by nobody else.
  */
 #include <linux/cred.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "inside.h"
@@ -14,16 +15,31 @@ static struct kl_latency_task **head_of(struct kl_latency *l, const struct task_
 	return &l->head[(u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask];
 }
 
+/* Megabytes take milliseconds: others may run in between. */
+static void clear_slowly(void *at, size_t bytes)
+{
+	while (bytes) {
+		size_t now = min_t(size_t, bytes, SZ_64K);
+
+		memset(at, 0, now);
+		cond_resched();
+		at += now;
+		bytes -= now;
+	}
+}
+
 /**
  * kl_latency_clear - forget everything
  * @l: not running
+ *
+ * Context: may sleep.
  */
 void kl_latency_clear(struct kl_latency *l)
 {
 	for (u32 i = 0; i <= l->mask; i++)
 		l->head[i] = &l->none;
-	memset(l->entry, 0, (l->entry_mask + 1ul) * sizeof(*l->entry));
-	memset(l->task, 0, l->n_tasks * sizeof(*l->task));
+	clear_slowly(l->entry, (l->entry_mask + 1ul) * sizeof(*l->entry));
+	clear_slowly(l->task, l->n_tasks * sizeof(*l->task));
 	memset(l->source, 0, sizeof(l->source));
 	l->n_sources = 0;
 	l->evicted_tasks = 0;
