@@ -9,6 +9,7 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -479,7 +480,10 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 	u32 nr = _IOC_NR(cmd);
 	int error;
 
-	if (_IOC_TYPE(cmd) != KL_IOC_TYPE || nr >= ARRAY_SIZE(calls) || !calls[nr].fn)
+	if (_IOC_TYPE(cmd) != KL_IOC_TYPE || nr >= ARRAY_SIZE(calls))
+		return -ENOTTY;
+	nr = array_index_nospec(nr, ARRAY_SIZE(calls));
+	if (!calls[nr].fn)
 		return -ENOTTY;
 	if (mutex_lock_interruptible(&client->lock))
 		return -EINTR;

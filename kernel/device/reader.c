@@ -60,6 +60,9 @@ static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 
 	lockdep_assert_held(&r->lock);
 	do {
+		/* A writer that is faster than this reader could keep it here for good. */
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		found = kl_cursor_find(ring, cursor);
 		if (!found)
 			return 0;
@@ -169,6 +172,9 @@ static ssize_t reader_read(struct file *file, char __user *to, size_t room, loff
 			if (got <= 0)
 				break;
 			all += got;
+			cond_resched();
+			if (signal_pending(current))
+				break;
 		}
 		mutex_unlock(&r->lock);
 		if (all || got < 0 || !running)
@@ -249,6 +255,9 @@ static int map_blocks(struct kl_reader *r, struct vm_area_struct *vma)
 		put_page(page);
 		if (error)
 			return error;
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
 	}
 	return 0;
 }

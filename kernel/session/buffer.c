@@ -7,6 +7,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -303,7 +304,7 @@ struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned l
 
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || offset >= s->block_bytes)
 		return NULL;
-	c = per_cpu_ptr(s->cpu, cpu);
+	c = per_cpu_ptr(s->cpu, array_index_nospec(cpu, nr_cpu_ids));
 	xa_lock(&c->blocks);
 	block = xa_load(&c->blocks, index);
 	if (block) {
@@ -329,7 +330,7 @@ struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long of
 
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return NULL;
-	shared = per_cpu_ptr(s->cpu, cpu)->ring.shared;
+	shared = per_cpu_ptr(s->cpu, array_index_nospec(cpu, nr_cpu_ids))->ring.shared;
 	if (offset >= PAGE_ALIGN(kl_ring_shared_bytes(shared->map_size)))
 		return NULL;
 	page = vmalloc_to_page((u8 *)shared + offset);

@@ -77,8 +77,10 @@ int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct
 	u64 __user *dynamic = u64_to_user_ptr(counts->dynamic);
 	u32 room = counts->n_dynamic, defined = kl_defined_number(s);
 
-	for (u32 id = 0; id < KL_EV_MAX; id++)
+	for (u32 id = 0; id < KL_EV_MAX; id++) {
 		counts->count[id] = count_of(s, id);
+		cond_resched();
+	}
 	for (u32 i = 0; i < min(room, defined); i++)
 		if (put_user(count_of(s, KL_EV_DYNAMIC + i), &dynamic[i]))
 			return kl_fail(why, -EFAULT, "the counts cannot be written");
