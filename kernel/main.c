@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "device/proc.h"
 #include "session/fire.h"
+#include "session/lsm.h"
 #include "session/session.h"
 #include "session/stack.h"
 #include "source/block/splice.h"
@@ -22,6 +23,7 @@ static int __init kernlens_init(void)
 	int error;
 
 	kl_clock_init();
+	kl_lsm_init();
 	error = kl_source_init();
 	if (error)
 		return error;
@@ -36,7 +38,7 @@ static int __init kernlens_init(void)
 		goto deinit_sessions;
 	error = kl_fire_init();
 	if (error)
-		goto deinit_fire;
+		goto deinit_stacks;
 	error = kl_defined_init();
 	if (error)
 		goto deinit_fire;
@@ -59,6 +61,7 @@ deinit_defined:
 	kl_defined_deinit();
 deinit_fire:
 	kl_fire_deinit();
+deinit_stacks:
 	kl_stacks_deinit();
 deinit_sessions:
 	kl_sessions_deinit();

@@ -13,6 +13,7 @@
 
 #include "../compat/task.h"
 #include "../source/source.h"
+#include "lsm.h"
 #include "session.h"
 #include "stack.h"
 
@@ -30,6 +31,8 @@ u32 kl_access_of_opener(const struct cred *cred)
 		return 0;
 	admin = ns_capable(&init_user_ns, CAP_SYS_ADMIN);
 	perfmon = admin || ns_capable(&init_user_ns, CAP_PERFMON);
+	if (perfmon && !kl_lsm_may_trace_all())
+		return 0;
 	return kl_rights_of(perfmon, admin, admin && security_locked_down(LOCKDOWN_KPROBES));
 }
 
@@ -79,6 +82,19 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 }
 
 /**
+ * kl_access_may_read_now - may the caller of a system call read a task?
+ * @opener: credentials of the device's opener, without privilege
+ * @t: any task, with a reference or under RCU
+ *
+ * As kl_access_may_see, and the security modules must agree. Context: a system call; any,
+ * preemption off.
+ */
+bool kl_access_may_read_now(const struct cred *opener, struct task_struct *t)
+{
+	return kl_access_may_see(opener, t) && kl_lsm_may_read(t);
+}
+
+/**
  * kl_access_sees - may an opener be told of a task, in a system call of its own?
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
@@ -92,7 +108,7 @@ bool kl_access_sees(const struct cred *cred, u32 may, struct task_struct *t)
 
 	if (!sees) {
 		preempt_disable();
-		sees = kl_access_may_see(cred, t);
+		sees = kl_access_may_read_now(cred, t);
 		preempt_enable();
 	}
 	return sees;

@@ -388,7 +388,7 @@ void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u
 /**
  * kl_fire_init - get the scratch areas
  *
- * Returns 0 or -ENOMEM; call kl_fire_deinit then, too.
+ * Returns 0 or -ENOMEM; then there are none.
  */
 int kl_fire_init(void)
 {
@@ -397,14 +397,16 @@ int kl_fire_init(void)
 	for_each_possible_cpu(cpu) {
 		levels_of[cpu] =
 			kvzalloc_node(sizeof(*levels_of[cpu]), GFP_KERNEL, cpu_to_node(cpu));
-		if (!levels_of[cpu])
+		if (!levels_of[cpu]) {
+			kl_fire_deinit();
 			return -ENOMEM;
+		}
 	}
 	return 0;
 }
 
 /**
- * kl_fire_deinit - undo kl_fire_init, also one that failed
+ * kl_fire_deinit - undo kl_fire_init
  */
 void kl_fire_deinit(void)
 {

@@ -129,3 +129,29 @@ expect "who is no member does not" 1
 says err 'group kernlens'
 chown root:root $device
 chmod 666 $device
+
+# A security module forbids one program of a user to read another's memory.
+mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
+if [[ $(cat /sys/module/apparmor/parameters/enabled 2>/dev/null) == Y ]]; then
+	printf '%s\n' 'abi <abi/3.0>,' 'profile confined { file, capability, network, unix, signal, }' >confined
+	check "a profile is loaded" apparmor_parser -r confined
+	setpriv --reuid 65534 --regid 65534 --clear-groups -- sleep 60 &
+	hidden=$!
+	check "another program of the user runs" wait_until grep -q sleep /proc/$hidden/comm
+	# confined COMMAND...: as the same user under that profile.
+	confined() {
+		status=0
+		setpriv --reuid 65534 --regid 65534 --clear-groups -- aa-exec -p confined -- "$@" \
+			>"$work/out" 2>"$work/err" </dev/null || status=$?
+	}
+	confined readlink /proc/$hidden/exe
+	expect "a confined program may not read it in /proc" 1
+	confined "$kernlens" proc --json $hidden
+	expect "nor through kernlens" 1
+	json "as if it were not there" '.error == "ESRCH"'
+	confined "$kernlens" set $hidden nice=5
+	says out "^ *$hidden +nice +\\? +5" "a value that it may change, but not read, is not shown"
+	kl_nobody proc --json $hidden
+	expect "an unconfined one may" 0
+	kill $hidden
+fi

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Security modules (AppArmor, SELinux, Smack, Landlock ...) may forbid one process to read
+ * another although both are the same user's, and may forbid tracing the whole machine. The
+ * kernel asks them in ptrace_may_access() and perf_event_open(); so do we, through the same
+ * functions, which the kernel does not export.
+ *
+ * They decide for the running task, may allocate, and may write to the audit log. So they can
+ * only be asked in a system call of the one who wants to know, not when an event fires.
+ */
+#include <linux/cpufeature.h>
+#include <linux/kprobes.h>
+#include <linux/perf_event.h>
+#include <linux/ptrace.h>
+#include <linux/security.h>
+#include <asm/ibt.h>
+
+#include "compat_config.h"
+#include "lsm.h"
+
+/*
+ * Where the processor tracks indirect branches it must find a landing pad, which the kernel takes
+ * away from functions that it only calls directly.
+ */
+static bool may_be_called(const void *function)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	u32 first;
+
+	if (!cpu_feature_enabled(X86_FEATURE_IBT))
+		return true;
+	return !get_kernel_nofault(first, (const u32 *)function) && first == gen_endbr();
+#else
+	return true;
+#endif
+}
+
+/*
+ * A kprobe finds a function by its name, and need not be armed for it. If the function begins with
+ * a landing pad, the probe's place is after that.
+ */
+static void *find_function(const char *name)
+{
+	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
+	void *function;
+
+	if (register_kprobe(&probe))
+		return NULL;
+	function = PTR_ALIGN_DOWN(probe.addr, 8);
+	unregister_kprobe(&probe);
+	return may_be_called(function) ? function : NULL;
+}
+
+#ifdef CONFIG_SECURITY
+static typeof(&security_ptrace_access_check) ptrace_check;
+static typeof(&security_perf_event_open) perf_check;
+
+/**
+ * kl_lsm_init - find the functions that consult the security modules
+ *
+ * Those that cannot be called are left out, which the log reports.
+ */
+void kl_lsm_init(void)
+{
+	ptrace_check = find_function("security_ptrace_access_check");
+	perf_check = find_function("security_perf_event_open");
+	if (!ptrace_check || !perf_check)
+		pr_notice("security modules are not consulted about %s%s%s\n",
+			  ptrace_check ? "" : "reading tasks",
+			  ptrace_check || perf_check ? "" : ", ",
+			  perf_check ? "" : "tracing the machine");
+}
+
+/**
+ * kl_lsm_may_read - do the security modules let the caller read a task, as by ptrace?
+ * @t: a task that cannot go away meanwhile
+ *
+ * Context: a system call of the one who wants to read it; does not sleep.
+ */
+bool kl_lsm_may_read(struct task_struct *t)
+{
+	return !ptrace_check || !ptrace_check(t, PTRACE_MODE_READ_FSCREDS | PTRACE_MODE_NOAUDIT);
+}
+
+static bool may_perf(int type)
+{
+#ifdef KL_HAVE_PERF_SECURITY_ATTR
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT };
+
+	return !perf_check || !perf_check(&attr, type);
+#else
+	return !perf_check || !perf_check(type);
+#endif
+}
+
+/**
+ * kl_lsm_may_trace_all - do the security modules let the caller trace the whole machine, as by perf?
+ *
+ * Context: a system call of the one who wants to; may sleep.
+ */
+bool kl_lsm_may_trace_all(void)
+{
+	return may_perf(PERF_SECURITY_OPEN) && may_perf(PERF_SECURITY_CPU) &&
+	       may_perf(PERF_SECURITY_KERNEL) && may_perf(PERF_SECURITY_TRACEPOINT);
+}
+#else
+void kl_lsm_init(void)
+{
+}
+
+bool kl_lsm_may_read(struct task_struct *t)
+{
+	return true;
+}
+
+bool kl_lsm_may_trace_all(void)
+{
+	return true;
+}
+#endif
