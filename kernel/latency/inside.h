@@ -106,12 +106,8 @@ struct kl_latency_entry {
 	u32 reserved;
 };
 
-/* What a CPU is doing, written by it alone. 0 is nothing. */
+/* What a profile could not take in, by CPU. */
 struct kl_latency_cpu {
-	u64 timer[2]; /* function; in hard interrupts and in softirqs */
-	const char *irq_name;
-	u32 irq; /* number and one */
-	u32 softirq; /* number and one */
 	u64 missed;
 	u64 unpaired;
 	u64 no_entry;
@@ -203,8 +199,8 @@ void kl_latency_detach(struct kl_latency *l);
 
 /* waker.c */
 void kl_latency_take_waker(struct kl_latency *l, struct kl_latency_task *t, u64 now);
-int kl_latency_attach_wakers(struct kl_latency *l, struct kl_error *why);
-void kl_latency_detach_wakers(struct kl_latency *l);
+int kl_latency_attach_wakers(struct kl_error *why);
+void kl_latency_detach_wakers(void);
 
 /* read.c */
 void kl_latency_refresh(struct kl_latency *l);

@@ -14,8 +14,10 @@
 #include <trace/events/sched.h>
 
 #include "../compat/pi.h"
+#include "../compat/preempt.h"
 #include "../session/record.h"
 #include "../session/stack.h"
+#include "../source/hub.h"
 #include "../source/source.h"
 #include "inside.h"
 
@@ -289,8 +291,8 @@ static noinline void switch_any(void *data, bool preempt, struct task_struct *pr
  * preempted, and another comes that was asleep or preempted. Nothing is written before
  * it is known to be that; all else is a tail call that starts again.
  */
-static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
-		      unsigned int prev_state)
+static __always_inline void switch_usual(void *data, bool preempt, struct task_struct *prev,
+					 struct task_struct *next, unsigned int prev_state)
 {
 	struct kl_latency *l = data;
 	struct kl_latency_task *t = kl_latency_first(l, prev), *n = kl_latency_first(l, next);
@@ -331,6 +333,14 @@ static void on_switch(void *data, bool preempt, struct task_struct *prev, struct
 	WRITE_ONCE(n->since, now);
 }
 
+static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
+		      unsigned int prev_state)
+{
+	kl_probe_begin();
+	switch_usual(data, preempt, prev, next, prev_state);
+	kl_probe_end();
+}
+
 static noinline void waking_any(void *data, struct task_struct *task)
 {
 	struct kl_latency *l = data;
@@ -346,8 +356,8 @@ static noinline void waking_any(void *data, struct task_struct *task)
 	t->wake.at = now;
 }
 
-/* In the waker's context, under the task's pi_lock. As on_switch. */
-static void on_waking(void *data, struct task_struct *task)
+/* As switch_usual. */
+static __always_inline void waking_usual(void *data, struct task_struct *task)
 {
 	struct kl_latency *l = data;
 	struct kl_latency_task *t = kl_latency_first(l, task);
@@ -357,8 +367,15 @@ static void on_waking(void *data, struct task_struct *task)
 	t->wake.at = kl_clock();
 }
 
-/* A task that has just been made is about to run for the first time. */
-static void on_new(void *data, struct task_struct *task)
+/* In the waker's context, under the task's pi_lock. */
+static void on_waking(void *data, struct task_struct *task)
+{
+	kl_probe_begin();
+	waking_usual(data, task);
+	kl_probe_end();
+}
+
+static __always_inline void take_new(void *data, struct task_struct *task)
 {
 	struct kl_latency *l = data;
 	struct kl_latency_task *t = kl_latency_find(l, task);
@@ -371,6 +388,14 @@ static void on_new(void *data, struct task_struct *task)
 		kl_latency_end(l, t, NULL, t->since, KL_LATENCY_TASK_ENDED);
 	if (kl_gate_task(l->session, task))
 		kl_latency_enter(l, task, KL_LATENCY_RUNNABLE, now);
+}
+
+/* A task that has just been made is about to run for the first time. */
+static void on_new(void *data, struct task_struct *task)
+{
+	kl_probe_begin();
+	take_new(data, task);
+	kl_probe_end();
 }
 
 /* ------------------------------------------------------------- lock owners */
@@ -391,10 +416,8 @@ static unsigned long owner_word(const void *lock, unsigned int flags)
 	return word & 1 ? 0 : word & ~7ul;
 }
 
-/* The running task begins to wait. */
-static void on_contention(void *data, void *lock, unsigned int flags)
+static __always_inline void take_owner(struct kl_latency *l, const void *lock, unsigned int flags)
 {
-	struct kl_latency *l = data;
 	struct kl_latency_task *t, *owner;
 	unsigned long word;
 
@@ -408,16 +431,23 @@ static void on_contention(void *data, void *lock, unsigned int flags)
 	t->owner = owner ? owner->serial : 0;
 }
 
+/* The running task begins to wait. */
+static void on_contention(void *data, void *lock, unsigned int flags)
+{
+	kl_probe_begin();
+	take_owner(data, lock, flags);
+	kl_probe_end();
+}
+
 static void on_contended(void *data, void *lock, int error)
 {
-	struct kl_latency *l = data;
 	struct kl_latency_task *t;
 
-	if (!in_task() || !current->pid)
-		return;
-	t = kl_latency_find(l, current);
+	kl_probe_begin();
+	t = in_task() && current->pid ? kl_latency_find(data, current) : NULL;
 	if (t)
 		t->owner = 0;
+	kl_probe_end();
 }
 
 /* -------------------------------------------------------------- attaching */
@@ -450,8 +480,8 @@ static void detach_points(struct kl_latency *l, u32 n)
 {
 	while (n--)
 		if (!points[n].flag || l->flags & points[n].flag)
-			tracepoint_probe_unregister(kl_tracepoint_find(points[n].name),
-						    points[n].probe, l);
+			kl_hub_detach(l->session, kl_tracepoint_find(points[n].name),
+				      points[n].probe, l);
 }
 
 /**
@@ -470,7 +500,7 @@ int kl_latency_attach(struct kl_latency *l, struct kl_error *why)
 		if (points[i].flag && !(l->flags & points[i].flag))
 			continue;
 		if (point)
-			error = tracepoint_probe_register(point, points[i].probe, l);
+			error = kl_hub_attach(l->session, point, points[i].probe, l);
 		if (error) {
 			detach_points(l, i);
 			return kl_fail(why, error, "cannot attach to tracepoint %s",

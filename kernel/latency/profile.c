@@ -166,14 +166,14 @@ int kl_latency_start(struct kl_session *s, struct kl_error *why)
 	if (s->gate & (KL_GATE_OWN | KL_GATE_UID))
 		l->flags |= KL_LATENCY_ASKS;
 	if (l->flags & KL_LATENCY_WAKERS) {
-		error = kl_latency_attach_wakers(l, why);
+		error = kl_latency_attach_wakers(why);
 		if (error)
 			return error;
 	}
 	error = kl_latency_attach(l, why);
 	if (error) {
 		if (l->flags & KL_LATENCY_WAKERS)
-			kl_latency_detach_wakers(l);
+			kl_latency_detach_wakers();
 		return error;
 	}
 	l->attached = true;
@@ -202,7 +202,7 @@ void kl_latency_stop(struct kl_session *s)
 	kl_latency_refresh(l);
 	kl_latency_detach(l);
 	if (l->flags & KL_LATENCY_WAKERS)
-		kl_latency_detach_wakers(l);
+		kl_latency_detach_wakers();
 	l->attached = false;
 }
 

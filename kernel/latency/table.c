@@ -8,6 +8,7 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 
+#include "../session/gate.h"
 #include "inside.h"
 
 static struct kl_latency_task **head_of(struct kl_latency *l, const struct task_struct *task)
@@ -146,6 +147,8 @@ struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struc
 							     KL_LATENCY_UNINTERRUPTIBLE;
 	kl_latency_name(t, task);
 	link_task(l, t, task);
+	/* Its end is seen also if the gate lets it in no longer. */
+	kl_gate_watch(l->session, task->pid);
 unlock:
 	raw_spin_unlock_irqrestore(&l->lock, flags);
 	return t;

@@ -7,6 +7,8 @@
 #include <linux/hash.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/timer.h>
 #include <linux/tracepoint.h>
 #include <asm/irq_regs.h>
@@ -19,51 +21,62 @@
 
 /* ----------------------------------------------------------- interrupts */
 
+/*
+ * What a CPU is doing, written by it alone, of interrupts that do not change the CPU;
+ * for all profiles. 0 is nothing.
+ */
+struct doing {
+	u64 timer[2]; /* function; in hard interrupts and in softirqs */
+	const char *irq_name;
+	u32 irq; /* number and one */
+	u32 softirq; /* number and one */
+};
+
+static DEFINE_PER_CPU(struct doing, doing);
+
+/* Profiles that look at it. */
+static DEFINE_MUTEX(users_lock);
+static u32 users;
+
 static void on_irq(void *data, int irq, struct irqaction *action)
 {
-	struct kl_latency_cpu *cpu = this_cpu_ptr(((struct kl_latency *)data)->cpu);
-
-	cpu->irq_name = action->name;
-	cpu->irq = irq + 1;
+	this_cpu_write(doing.irq_name, action->name);
+	this_cpu_write(doing.irq, irq + 1);
 }
 
 static void on_irq_end(void *data, int irq, struct irqaction *action, int ret)
 {
-	this_cpu_ptr(((struct kl_latency *)data)->cpu)->irq = 0;
+	this_cpu_write(doing.irq, 0);
 }
 
 static void on_softirq(void *data, unsigned int number)
 {
-	this_cpu_ptr(((struct kl_latency *)data)->cpu)->softirq = number + 1;
+	this_cpu_write(doing.softirq, number + 1);
 }
 
 static void on_softirq_end(void *data, unsigned int number)
 {
-	this_cpu_ptr(((struct kl_latency *)data)->cpu)->softirq = 0;
+	this_cpu_write(doing.softirq, 0);
 }
 
 static void on_hrtimer(void *data, struct hrtimer *timer, ktime_t *now)
 {
-	struct kl_latency_cpu *cpu = this_cpu_ptr(((struct kl_latency *)data)->cpu);
-
-	cpu->timer[!in_hardirq()] = (unsigned long)READ_ONCE(timer->function);
+	this_cpu_write(doing.timer[!in_hardirq()], (unsigned long)READ_ONCE(timer->function));
 }
 
 static void on_hrtimer_end(void *data, struct hrtimer *timer)
 {
-	this_cpu_ptr(((struct kl_latency *)data)->cpu)->timer[!in_hardirq()] = 0;
+	this_cpu_write(doing.timer[!in_hardirq()], 0);
 }
 
 static void on_timer(void *data, struct timer_list *timer, unsigned long base)
 {
-	struct kl_latency_cpu *cpu = this_cpu_ptr(((struct kl_latency *)data)->cpu);
-
-	cpu->timer[1] = (unsigned long)READ_ONCE(timer->function);
+	this_cpu_write(doing.timer[1], (unsigned long)READ_ONCE(timer->function));
 }
 
 static void on_timer_end(void *data, struct timer_list *timer)
 {
-	this_cpu_ptr(((struct kl_latency *)data)->cpu)->timer[1] = 0;
+	this_cpu_write(doing.timer[1], 0);
 }
 
 /*
@@ -92,27 +105,28 @@ static void __maybe_unused check_prototypes(void)
 	check_trace_callback_type_timer_expire_exit(on_timer_end);
 }
 
-static void detach_points(struct kl_latency *l, u32 n)
+static void detach_points(u32 n)
 {
 	while (n--)
-		tracepoint_probe_unregister(kl_tracepoint_find(points[n].name), points[n].probe, l);
+		tracepoint_probe_unregister(kl_tracepoint_find(points[n].name), points[n].probe,
+					    NULL);
 }
 
-/**
- * kl_latency_attach_wakers - let CPUs note what they are doing
- * @l: profile
- * @why: set on failure; then nothing is attached
- *
- * Context: may sleep.
- */
-int kl_latency_attach_wakers(struct kl_latency *l, struct kl_error *why)
+static int attach_points(struct kl_error *why)
 {
+	int cpu;
+
+	/* What the last profile has left: ends have not been seen since. */
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(&doing, cpu), 0, sizeof(doing));
 	for (u32 i = 0; i < ARRAY_SIZE(points); i++) {
 		struct tracepoint *point = kl_tracepoint_find(points[i].name);
-		int error = point ? tracepoint_probe_register(point, points[i].probe, l) : -ENOENT;
+		int error = -ENOENT;
 
+		if (point)
+			error = tracepoint_probe_register(point, points[i].probe, NULL);
 		if (error) {
-			detach_points(l, i);
+			detach_points(i);
 			return kl_fail(why, error, "cannot attach to tracepoint %s",
 				       points[i].name);
 		}
@@ -121,12 +135,33 @@ int kl_latency_attach_wakers(struct kl_latency *l, struct kl_error *why)
 }
 
 /**
- * kl_latency_detach_wakers - undo it
- * @l: profile
+ * kl_latency_attach_wakers - let CPUs note what they are doing
+ * @why: set on failure; then nothing is attached
+ *
+ * Once for all profiles. Context: may sleep.
  */
-void kl_latency_detach_wakers(struct kl_latency *l)
+int kl_latency_attach_wakers(struct kl_error *why)
 {
-	detach_points(l, ARRAY_SIZE(points));
+	int error = 0;
+
+	mutex_lock(&users_lock);
+	if (!users)
+		error = attach_points(why);
+	if (!error)
+		users++;
+	mutex_unlock(&users_lock);
+	return error;
+}
+
+/**
+ * kl_latency_detach_wakers - undo kl_latency_attach_wakers
+ */
+void kl_latency_detach_wakers(void)
+{
+	mutex_lock(&users_lock);
+	if (!--users)
+		detach_points(ARRAY_SIZE(points));
+	mutex_unlock(&users_lock);
 }
 
 /* --------------------------------------------------------------- sources */
@@ -179,7 +214,7 @@ static const char *name_of_softirq(u32 number)
 
 static struct kl_abi_latency_hop interrupt(struct kl_latency *l)
 {
-	const struct kl_latency_cpu *cpu = this_cpu_ptr(l->cpu);
+	const struct doing *cpu = this_cpu_ptr(&doing);
 	struct kl_abi_latency_hop hop = { .kind = KL_LATENCY_WAKER_INTERRUPT };
 	u64 timer = cpu->timer[!in_hardirq()];
 

@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 
 #include "../latency/latency.h"
+#include "gate.h"
 #include "session.h"
 
 static int create_sets(struct kl_session *s)
@@ -21,8 +22,7 @@ static void change_task(struct kl_session *s, struct task_struct *t, u32 flags)
 {
 	bool in = flags & KL_TASK_ADD;
 
-	kl_taskset_set(s->heirs, t->pid, in && flags & KL_TASK_INHERIT);
-	kl_taskset_set(s->tasks, t->pid, in);
+	kl_gate_follow(s, t->pid, in, flags & KL_TASK_INHERIT);
 	if (in)
 		kl_latency_add(s, t);
 }
@@ -113,6 +113,8 @@ int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct
 		t->count = 1;
 	}
 	rcu_read_unlock();
+	if (t->flags & KL_TASK_REMOVE)
+		kl_gate_forget(s);
 	mutex_unlock(&s->lock);
 	return error;
 }

@@ -12,6 +12,7 @@
 #include "../source/probes.h"
 #include "fire.h"
 #include "flag_time.h"
+#include "gate.h"
 #include "record.h"
 #include "stack.h"
 #include "program_values.h"
@@ -83,9 +84,11 @@ static void change_flag(struct kl_session *s, u64 flag, bool on)
 
 	if (on && unlikely(READ_ONCE(s->custom.since) >> flag & 1))
 		kl_flag_note(s, flag);
-	if (flag < KL_FLAGS_MAX / 2)
+	if (flag < KL_FLAGS_MAX / 2) {
 		kl_taskset_set(s->custom.task_flag[flag], current->pid, on);
-	else if (on)
+		if (on)
+			kl_gate_flag(s, current->pid);
+	} else if (on)
 		*cpu_flags |= 1ull << flag;
 	else
 		*cpu_flags &= ~(1ull << flag);

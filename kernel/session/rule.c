@@ -367,7 +367,7 @@ static int get_memory(struct kl_session *s, struct kl_rule *r, u32 entries)
 	if (!error && (r->handler == KL_HANDLER_set || r->handler == KL_HANDLER_clear))
 		error = make_flag(s, r->arg);
 	if (!error && s->running && kl_session_has_flags(s))
-		error = kl_follow_attach(s);
+		error = kl_follow_attach(s, NULL);
 	return error;
 }
 

@@ -18,6 +18,7 @@
 #include "../source/block/splice.h"
 #include "../source/defined.h"
 #include "../source/source.h"
+#include "gate.h"
 #include "session.h"
 #include "stack.h"
 
@@ -155,6 +156,7 @@ static void free_session(struct kref *ref)
 	kl_taskset_destroy(s->tasks);
 	kl_taskset_destroy(s->heirs);
 	kl_taskset_destroy(s->unread);
+	kl_taskset_destroy(s->watched);
 	kl_custom_deinit(s);
 	kvfree(rcu_dereference_protected(s->actions, true));
 	put_cred(s->owner);
@@ -368,6 +370,7 @@ static void stop_running(struct kl_session *s)
 	kl_latency_stop(s);
 	detach_unused(s, NULL);
 	kl_follow_detach(s);
+	kl_gate_leave(s);
 	kl_source_synchronize();
 	kl_buffer_finish(s);
 	/* The last blocks are complete. Pairs with reader_poll. */
@@ -395,16 +398,13 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	if (error)
 		goto unlock;
 	actions = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
-	if (s->gate & KL_GATE_TASKS || kl_session_has_flags(s)) {
-		error = kl_follow_attach(s);
-		if (error) {
-			kl_fail(why, error, "cannot follow forks");
-			goto unlock;
-		}
-	}
 	s->running = true;
+	error = kl_gate_enter(s, why);
+	if (!error && (s->gate & KL_GATE_TASKS || kl_session_has_flags(s)))
+		error = kl_follow_attach(s, why);
 	WRITE_ONCE(s->custom.began, kl_clock());
-	error = attach_wanted(s, actions, why) ?: kl_latency_start(s, why);
+	if (!error)
+		error = attach_wanted(s, actions, why) ?: kl_latency_start(s, why);
 	if (error)
 		stop_running(s);
 unlock:
@@ -571,7 +571,10 @@ int kl_sessions_init(void)
 {
 	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kernlens:online",
 						  on_cpu_online, NULL);
-	return hotplug_state < 0 ? hotplug_state : 0;
+	if (hotplug_state < 0)
+		return hotplug_state;
+	kl_gate_init();
+	return 0;
 }
 
 /**
@@ -580,4 +583,5 @@ int kl_sessions_init(void)
 void kl_sessions_deinit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
+	kl_gate_deinit();
 }

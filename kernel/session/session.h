@@ -129,6 +129,10 @@ struct kl_stack_limits {
  * @see_addresses: kernel addresses may be shown to the owner
  * @sealed: its creator was not dumpable; constant
  * @uid: for KL_GATE_UID
+ * @gate_uid: all that its gate lets in runs as this user, unless it is KL_GATE_TASKS
+ *            alone; constant while running
+ * @watched: tasks that a profile has to see once more though the gate may let them in
+ *           no longer; NULL without a profile; constant while running
  * @tasks: for KL_GATE_TASKS
  * @heirs: for KL_GATE_TASKS: whose new tasks will be in both sets, too
  * @unread: tasks in a system call a string of which could not be read yet; there
@@ -145,6 +149,7 @@ struct kl_stack_limits {
  *
  * Under @lock:
  * @running: probes are attached
+ * @in_gate: its tasks are known to be wanted
  * @following: its sets of tasks follow forks
  * @frozen: a handler has stopped the recording
  * @closed: the creator is gone; nothing can be started again
@@ -161,6 +166,7 @@ struct kl_stack_limits {
  * @blocks_lock: held for reading while a block is looked at, for writing while
  *               blocks are freed
  * @list: in the list of all sessions, under its lock
+ * @gated: in the list of sessions with a gate that run, of gate.c
  * @wait: readers sleep here
  * @ref: descriptors and mappings that use the session
  */
@@ -171,6 +177,8 @@ struct kl_session {
 	bool see_addresses;
 	bool sealed;
 	kuid_t uid;
+	kuid_t gate_uid;
+	struct kl_taskset *watched;
 	struct kl_taskset *tasks;
 	struct kl_taskset *heirs;
 	struct kl_taskset *unread;
@@ -186,6 +194,7 @@ struct kl_session {
 
 	struct mutex lock ____cacheline_aligned;
 	bool running;
+	bool in_gate;
 	bool following;
 	bool frozen;
 	bool closed;
@@ -203,6 +212,7 @@ struct kl_session {
 
 	struct rw_semaphore blocks_lock;
 	struct list_head list;
+	struct list_head gated;
 	wait_queue_head_t wait;
 	struct kref ref;
 	u32 id;

@@ -9,8 +9,10 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
+#include "../compat/preempt.h"
 #include "../session/fire.h"
 #include "defined_kinds.h"
+#include "hub.h"
 #include "source.h"
 
 #define REGISTER_ARGUMENTS 5 /* beside the definition, which is the first */
@@ -34,6 +36,7 @@ static void probe_registers(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4)
 	const struct kl_defined *d = data;
 	u64 argument[REGISTER_ARGUMENTS];
 
+	kl_probe_begin();
 	if (d->arguments) {
 		argument[0] = a0;
 		argument[1] = a1;
@@ -42,6 +45,7 @@ static void probe_registers(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4)
 		argument[4] = a4;
 	}
 	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	kl_probe_end();
 }
 
 static void probe_stack(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5, u64 a6, u64 a7,
@@ -51,7 +55,9 @@ static void probe_stack(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 
 	const u64 argument[] = { a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11 };
 
 	static_assert(ARRAY_SIZE(argument) == KL_DEFINED_ARGUMENTS_MAX);
+	kl_probe_begin();
 	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	kl_probe_end();
 }
 
 static void *probe_of(const struct kl_defined *d)
@@ -109,7 +115,7 @@ static void attach_to_module(struct kl_defined_table *table, void *data)
 		d->tracepoint.tp = find_in_module(module, d->tracepoint.name);
 		if (!d->tracepoint.tp || !d->attached)
 			continue;
-		if (tracepoint_probe_register(d->tracepoint.tp, probe_of(d), d)) {
+		if (kl_hub_attach(d->session, d->tracepoint.tp, probe_of(d), d)) {
 			pr_warn("cannot attach to tracepoint %s again\n", d->tracepoint.name);
 			d->tracepoint.tp = NULL;
 		}
@@ -127,7 +133,7 @@ static void detach_from_module(struct kl_defined_table *table, void *data)
 		    !within_module((unsigned long)d->tracepoint.tp, module))
 			continue;
 		if (d->attached)
-			tracepoint_probe_unregister(d->tracepoint.tp, probe_of(d), d);
+			kl_hub_detach(d->session, d->tracepoint.tp, probe_of(d), d);
 		d->tracepoint.tp = NULL;
 	}
 }
@@ -234,7 +240,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	/* Its module has gone: attached when it comes back. */
 	if (!d->tracepoint.tp)
 		return 0;
-	error = tracepoint_probe_register(d->tracepoint.tp, probe_of(d), d);
+	error = kl_hub_attach(d->session, d->tracepoint.tp, probe_of(d), d);
 	if (error)
 		return kl_fail(why, error, "tracepoint %s cannot be had now", d->tracepoint.name);
 	return 0;
@@ -243,7 +249,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 static void detach(struct kl_defined *d)
 {
 	if (d->tracepoint.tp)
-		tracepoint_probe_unregister(d->tracepoint.tp, probe_of(d), d);
+		kl_hub_detach(d->session, d->tracepoint.tp, probe_of(d), d);
 }
 
 const struct kl_defined_kind kl_defined_tracepoint = {

@@ -1,41 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session that follows some tasks: what they create is entered into the set
- * before it runs for the first time.
+ * Sets of tasks by thread id follow forks: what the tasks of a session create is
+ * entered before it runs for the first time, and what is kept of a dead task is not
+ * taken for the new one's. Sessions with a gate share a probe, which forks of other
+ * tasks leave at once; one without, that has flags of tasks, has its own.
  */
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
+#include <trace/events/sched.h>
 
-#include "../session/session.h"
+#include "../compat/preempt.h"
+#include "../session/gate.h"
 #include "source.h"
+
+/* Sessions that share the probe. */
+static DEFINE_MUTEX(followers_lock);
+static u32 followers;
 
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
-	struct kl_session *s = data;
-	bool in;
+	kl_probe_begin();
+	if (unlikely(kl_taskset_has(kl_gate.tasks, parent->pid) ||
+		     kl_taskset_has(kl_gate.tasks, child->pid)))
+		kl_gate_fork(parent->pid, child->pid);
+	kl_probe_end();
+}
 
-	if (s->gate & KL_GATE_TASKS) {
-		in = kl_taskset_has(s->heirs, parent->pid);
-		kl_taskset_set(s->heirs, child->pid, in);
-		kl_taskset_set(s->tasks, child->pid, in);
-	}
-	/* The flags are those of a dead task that had the same id. */
-	for (u32 i = 0; i < ARRAY_SIZE(s->custom.task_flag); i++) {
-		/* Pairs with make_flag. */
-		struct kl_taskset *flag = smp_load_acquire(&s->custom.task_flag[i]);
+static void on_fork_ungated(void *data, struct task_struct *parent, struct task_struct *child)
+{
+	kl_probe_begin();
+	kl_gate_fork_session(data, parent->pid, child->pid);
+	kl_probe_end();
+}
 
-		if (flag)
-			kl_taskset_set(flag, child->pid, false);
-	}
+static void __maybe_unused check_prototypes(void)
+{
+	check_trace_callback_type_sched_process_fork(on_fork);
+	check_trace_callback_type_sched_process_fork(on_fork_ungated);
+}
+
+/* Before probes that ask about the child. */
+static int attach(struct tracepoint *fork, void *probe, void *data)
+{
+	return tracepoint_probe_register_prio(fork, probe, data, TRACEPOINT_DEFAULT_PRIO + 1);
+}
+
+static int attach_gated(struct tracepoint *fork)
+{
+	int error = 0;
+
+	mutex_lock(&followers_lock);
+	if (!followers)
+		error = attach(fork, on_fork, NULL);
+	if (!error)
+		followers++;
+	mutex_unlock(&followers_lock);
+	return error;
+}
+
+static void detach_gated(struct tracepoint *fork)
+{
+	mutex_lock(&followers_lock);
+	if (!--followers)
+		tracepoint_probe_unregister(fork, on_fork, NULL);
+	mutex_unlock(&followers_lock);
 }
 
 /**
  * kl_follow_attach - keep a session's sets of tasks up to date
- * @s: the session; its lock is held
+ * @s: the session; its lock is held, and it is known to the gate
+ * @why: set on failure; may be NULL
  *
  * Nothing happens if they are already. Context: may sleep.
  */
-int kl_follow_attach(struct kl_session *s)
+int kl_follow_attach(struct kl_session *s, struct kl_error *why)
 {
 	struct tracepoint *fork = kl_tracepoint_find("sched_process_fork");
 	int error;
@@ -44,10 +83,10 @@ int kl_follow_attach(struct kl_session *s)
 	if (s->following)
 		return 0;
 	if (!fork)
-		return -ENOENT;
-	error = tracepoint_probe_register(fork, on_fork, s);
+		return kl_fail(why, -ENOENT, "this kernel has no tracepoint of forks");
+	error = s->gate ? attach_gated(fork) : attach(fork, on_fork_ungated, s);
 	s->following = !error;
-	return error;
+	return error ? kl_fail(why, error, "cannot follow forks") : 0;
 }
 
 /**
@@ -56,9 +95,14 @@ int kl_follow_attach(struct kl_session *s)
  */
 void kl_follow_detach(struct kl_session *s)
 {
+	struct tracepoint *fork = kl_tracepoint_find("sched_process_fork");
+
 	lockdep_assert_held(&s->lock);
 	if (!s->following)
 		return;
-	tracepoint_probe_unregister(kl_tracepoint_find("sched_process_fork"), on_fork, s);
+	if (s->gate)
+		detach_gated(fork);
+	else
+		tracepoint_probe_unregister(fork, on_fork_ungated, s);
 	s->following = false;
 }

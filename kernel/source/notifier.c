@@ -12,6 +12,7 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
+#include "../session/gate.h"
 #include "../session/record.h"
 #include "../session/session.h"
 #include "probes.h"
@@ -29,6 +30,10 @@ static LIST_HEAD(mark_followers);
 static LIST_HEAD(set_followers);
 static LIST_HEAD(splice_followers);
 static LIST_HEAD(unsplice_followers);
+
+/* Those of sessions with a gate apart, where programs fire: one test is for all of them. */
+static LIST_HEAD(mark_followers_gated);
+static LIST_HEAD(set_followers_gated);
 
 static int on_die(struct notifier_block *block, unsigned long what, void *data)
 {
@@ -69,6 +74,10 @@ void kl_mark_fire(u64 value, const char *text)
 	preempt_disable();
 	list_for_each_entry_rcu(f, &mark_followers, list, true)
 		kl_probe_mark(f->session, value, text);
+	if (!list_empty(&mark_followers_gated) && kl_gate_wants(current))
+		list_for_each_entry_rcu(f, &mark_followers_gated, list, true)
+			if (kl_gate_may_want(f->session, current))
+				kl_probe_mark(f->session, value, text);
 	preempt_enable();
 }
 
@@ -86,8 +95,12 @@ void kl_set_fire(struct task_struct *t, const struct kl_change *change, bool tol
 
 	preempt_disable();
 	list_for_each_entry_rcu(f, &set_followers, list, true)
-		if (told || kl_gate_self(f->session))
-			kl_probe_process_set(f->session, t, change);
+		kl_probe_process_set(f->session, t, change);
+	if (!list_empty(&set_followers_gated) &&
+	    (kl_gate_wants(current) || (told && t && kl_gate_wants(t))))
+		list_for_each_entry_rcu(f, &set_followers_gated, list, true)
+			if (told || kl_gate_self(f->session))
+				kl_probe_process_set(f->session, t, change);
 	preempt_enable();
 }
 
@@ -149,16 +162,16 @@ static void switch_notifier(const struct kl_event *e, bool on)
 }
 
 /* The followers of an event, or NULL if the module itself fires it elsewhere. */
-static struct list_head *followers_of(const struct kl_event *e)
+static struct list_head *followers_of(const struct kl_session *s, const struct kl_event *e)
 {
 	if (e->probe == kl_probe_die)
 		return &die_followers;
 	if (e->probe == kl_probe_panic)
 		return &panic_followers;
 	if (e->probe == kl_probe_mark)
-		return &mark_followers;
+		return s->gate ? &mark_followers_gated : &mark_followers;
 	if (e->probe == kl_probe_process_set)
-		return &set_followers;
+		return s->gate ? &set_followers_gated : &set_followers;
 	if (e->probe == kl_probe_block_splice)
 		return &splice_followers;
 	if (e->probe == kl_probe_block_unsplice)
@@ -176,7 +189,7 @@ static struct list_head *followers_of(const struct kl_event *e)
  */
 int kl_notifier_attach(struct kl_session *s, const struct kl_event *e, struct kl_error *why)
 {
-	struct list_head *followers = followers_of(e);
+	struct list_head *followers = followers_of(s, e);
 	struct follower *f;
 
 	lockdep_assert_held(&s->lock);
@@ -203,7 +216,7 @@ int kl_notifier_attach(struct kl_session *s, const struct kl_event *e, struct kl
  */
 void kl_notifier_detach(struct kl_session *s, const struct kl_event *e)
 {
-	struct list_head *followers = followers_of(e);
+	struct list_head *followers = followers_of(s, e);
 	struct follower *f, *next;
 
 	lockdep_assert_held(&s->lock);

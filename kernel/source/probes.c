@@ -4,6 +4,7 @@
  * session does with the event, whether it may have it, and writes the record.
  * Reads the session under RCU (preemption is off); takes no lock.
  */
+#include "../compat/preempt.h"
 #include "../handler/handler.h"
 #include "../session/fire.h"
 #include "probes.h"
@@ -266,7 +267,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);			\
 	}										\
 											\
-	void kl_probe_##name(void *data source)						\
+	static __always_inline void log_##name(void *data source)			\
 	{										\
 		struct kl_session *kl_s = data;						\
 		u8 kl_do = kl_action(kl_s, id);						\
@@ -294,6 +295,13 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		fields									\
 		kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));				\
 		kl_record_end(kl_at, sizeof(*kl_rec) + kl_texts.bytes);			\
+	}										\
+											\
+	void kl_probe_##name(void *data source)						\
+	{										\
+		kl_probe_begin();							\
+		log_##name(KL_ARGUMENTS_##name(data));					\
+		kl_probe_end();								\
 	})
 #include "../../uapi/events.def"
 #undef KL_EVENT
@@ -340,6 +348,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		source_,                                                                \
 		.access = access_,                                                      \
 		.probe = KL_FIRST_OF(KL_ROW_##name_((void *)kl_probe_##name_,) NULL),   \
+		.hub = KL_FIRST_OF(KL_ROW_##name_((void *)kl_hub_##name_,) NULL),       \
 		.function = KL_FIRST_OF(KL_ROW_##name_(KL_FUNCTION_##source_,) NULL),   \
 		.absent = KL_ROW_REASON_##name_,                                        \
 	},

@@ -7,6 +7,7 @@
 #include <linux/tracepoint.h>
 
 #include "../session/session.h"
+#include "hub.h"
 #include "probes.h"
 #include "source.h"
 
@@ -120,7 +121,7 @@ int kl_source_attach(struct kl_session *s, u32 id, struct kl_error *why)
 	lockdep_assert_held(&s->lock);
 	switch (e->source) {
 	case KL_SOURCE_TRACEPOINT:
-		error = tracepoint_probe_register(tracepoint_of[id], e->probe, s);
+		error = kl_hub_attach(s, tracepoint_of[id], e->probe, s);
 		break;
 	case KL_SOURCE_FUNCTION:
 		return kl_function_attach(s, e, why);
@@ -146,7 +147,7 @@ void kl_source_detach(struct kl_session *s, u32 id)
 	lockdep_assert_held(&s->lock);
 	switch (e->source) {
 	case KL_SOURCE_TRACEPOINT:
-		tracepoint_probe_unregister(tracepoint_of[id], e->probe, s);
+		kl_hub_detach(s, tracepoint_of[id], e->probe, s);
 		break;
 	case KL_SOURCE_FUNCTION:
 		kl_function_detach(s, e);
@@ -157,13 +158,17 @@ void kl_source_detach(struct kl_session *s, u32 id)
 }
 
 /**
- * kl_source_synchronize - wait until no detached probe runs any more
+ * kl_source_hub - what is registered with a tracepoint for sessions with a gate
+ * @tp: the tracepoint
  *
- * Context: may sleep.
+ * Returns NULL if no row of events.def has it. Another module's may have the same name.
  */
-void kl_source_synchronize(void)
+void *kl_source_hub(const struct tracepoint *tp)
 {
-	tracepoint_synchronize_unregister();
+	for (u32 i = 0; i < kl_event_count; i++)
+		if (kl_events[i].hub && tracepoint_of[kl_events[i].id] == tp)
+			return kl_events[i].hub;
+	return NULL;
 }
 
 /**
@@ -190,5 +195,6 @@ int kl_source_init(void)
  */
 void kl_source_deinit(void)
 {
+	kl_source_synchronize();
 	kl_syscall_deinit();
 }

@@ -31,6 +31,7 @@ enum kl_set {
  * @access: enum kl_access
  * @target: tracepoint's or function's name
  * @probe: what is attached; its first argument is the session
+ * @hub: what is registered with its tracepoint for all sessions with a gate; NULL: none
  * @function: its address; NULL if this kernel does not export it, or it is none
  * @absent: why this build has no probe for it; empty if it has
  */
@@ -42,6 +43,7 @@ struct kl_event {
 	const char *name;
 	const char *target;
 	void *probe;
+	void *hub;
 	void *function;
 	const char *absent;
 };
@@ -60,6 +62,9 @@ int kl_source_init(void);
 void kl_source_deinit(void);
 int kl_source_attach(struct kl_session *s, u32 id, struct kl_error *why);
 void kl_source_detach(struct kl_session *s, u32 id);
+void *kl_source_hub(const struct tracepoint *tp);
+
+/* hub.c */
 void kl_source_synchronize(void);
 
 /* tracepoint.c */
@@ -86,7 +91,7 @@ void kl_unsplice_fire(const char *session, u32 windows, u32 lost);
 void kl_set_fire(struct task_struct *t, const struct kl_change *change, bool told);
 
 /* follow.c: a session's task set follows forks */
-int kl_follow_attach(struct kl_session *s);
+int kl_follow_attach(struct kl_session *s, struct kl_error *why);
 void kl_follow_detach(struct kl_session *s);
 
 #endif /* KL_SOURCE_SOURCE_H */

@@ -9,9 +9,11 @@
 #include <linux/tracepoint.h>
 #include <asm/syscall.h>
 
+#include "../compat/preempt.h"
 #include "../handler/handler.h"
 #include "../session/fire.h"
 #include "../session/record_values.h"
+#include "hub.h"
 #include "probes.h"
 #include "source.h"
 #include "syscall_inside.h"
@@ -387,12 +389,16 @@ static __always_inline void enter_with(struct kl_session *s, struct pt_regs *reg
 
 static void on_enter(void *data, struct pt_regs *regs, long number)
 {
+	kl_probe_begin();
 	enter_with(data, regs, number, false);
+	kl_probe_end();
 }
 
 static void on_enter_values(void *data, struct pt_regs *regs, long number)
 {
+	kl_probe_begin();
 	enter_with(data, regs, number, true);
+	kl_probe_end();
 }
 
 static __always_inline void leave_with(struct kl_session *s, struct pt_regs *regs, long result,
@@ -426,12 +432,84 @@ static __always_inline void leave_with(struct kl_session *s, struct pt_regs *reg
 
 static void on_exit(void *data, struct pt_regs *regs, long result)
 {
+	kl_probe_begin();
 	leave_with(data, regs, result, false);
+	kl_probe_end();
 }
 
 static void on_exit_values(void *data, struct pt_regs *regs, long result)
 {
+	kl_probe_begin();
 	leave_with(data, regs, result, true);
+	kl_probe_end();
+}
+
+/*
+ * For all sessions with a gate. If there is one, and it has the usual probe, that is
+ * done here: to record a call of a task that is followed may cost little more.
+ */
+static noinline void enter_members(void *data, struct pt_regs *regs, long number)
+{
+	kl_hub_call(data, NULL, NULL, on_enter, kl_data, regs, number);
+}
+
+static __always_inline void enter_any_of(const struct kl_hub *hub, struct pt_regs *regs,
+					 long number)
+{
+	struct kl_session *s = READ_ONCE(hub->solo);
+
+	if (likely(s))
+		enter_with(s, regs, number, false);
+	else
+		enter_members((void *)hub, regs, number);
+}
+
+static void on_enter_hub(void *data, struct pt_regs *regs, long number)
+{
+	kl_probe_begin();
+	if (unlikely(kl_gate_wants(current)))
+		enter_any_of(data, regs, number);
+	kl_probe_end();
+}
+
+static noinline void leave_members(void *data, struct pt_regs *regs, long result)
+{
+	kl_hub_call(data, NULL, NULL, on_exit, kl_data, regs, result);
+}
+
+static __always_inline void leave_any_of(const struct kl_hub *hub, struct pt_regs *regs,
+					 long result)
+{
+	struct kl_session *s = READ_ONCE(hub->solo);
+
+	if (likely(s))
+		leave_with(s, regs, result, false);
+	else
+		leave_members((void *)hub, regs, result);
+}
+
+static void on_exit_hub(void *data, struct pt_regs *regs, long result)
+{
+	kl_probe_begin();
+	if (unlikely(kl_gate_wants(current)))
+		leave_any_of(data, regs, result);
+	kl_probe_end();
+}
+
+/**
+ * kl_syscall_hub - what is registered with a tracepoint for sessions with a gate
+ * @tp: the tracepoint
+ * @quick: set to the member that it calls by itself
+ *
+ * Returns NULL unless it is one of those of system calls.
+ */
+void *kl_syscall_hub(const struct tracepoint *tp, void **quick)
+{
+	*quick = NULL;
+	if (tp != enter && tp != leave)
+		return NULL;
+	*quick = tp == enter ? (void *)on_enter : (void *)on_exit;
+	return tp == enter ? (void *)on_enter_hub : (void *)on_exit_hub;
 }
 
 /*
@@ -464,7 +542,7 @@ int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why)
 	lockdep_assert_held(&s->lock);
 	if (!tp)
 		return kl_fail(why, -ENOENT, "this kernel has no system call tracepoints");
-	error = tracepoint_probe_register(tp, probe, s);
+	error = kl_hub_attach(s, tp, probe, s);
 	return error ? kl_fail(why, error, "cannot attach to %s", tp->name) : 0;
 }
 
@@ -479,7 +557,7 @@ void kl_syscalls_detach(struct kl_session *s, bool exit)
 	struct tracepoint *tp = tracepoint_of(s, exit, &probe);
 
 	lockdep_assert_held(&s->lock);
-	tracepoint_probe_unregister(tp, probe, s);
+	kl_hub_detach(s, tp, probe, s);
 }
 
 /**

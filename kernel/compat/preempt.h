@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Whether the kernel calls a tracepoint's probes with preemption on. What a probe
+ * reads belongs to its CPU and to RCU's read side, so each function that is
+ * registered with a tracepoint begins with kl_probe_begin and ends with
+ * kl_probe_end. Where the kernel has preemption off they are nothing.
+ */
+#ifndef KL_COMPAT_PREEMPT_H
+#define KL_COMPAT_PREEMPT_H
+
+#include <linux/preempt.h>
+
+#include "compat/compat_config.h"
+
+/*
+ * in v6.13: probes of system calls run with preemption on, and in v7.0 all of them.
+ *
+ * KL_PROBES_PREEMPTIBLE builds the same code for older kernels. With the value 2 it
+ * also undoes what such a kernel has done before it calls the probe, for
+ * tests/kernel/preempt.
+ */
+#if defined(KL_HAVE_TRACEPOINT_FAULTABLE) && !defined(KL_PROBES_PREEMPTIBLE)
+#define KL_PROBES_PREEMPTIBLE 1
+#endif
+
+#ifdef KL_PROBES_PREEMPTIBLE
+
+static inline bool kl_probes_are_preemptible(void)
+{
+	return true;
+}
+
+/*
+ * preempt_enable_notrace rather than its form that does not reschedule: the kernel
+ * ended its own calls of probes this way as long as it turned preemption off for
+ * them, in the same places. It schedules only if nothing else has preemption or
+ * interrupts off, so never from within the scheduler, and it is what may be called
+ * before the kernel has noted that a task has left user mode.
+ */
+static __always_inline void kl_probe_begin(void)
+{
+#if KL_PROBES_PREEMPTIBLE == 2
+	preempt_enable_notrace();
+#endif
+	preempt_disable_notrace();
+}
+
+static __always_inline void kl_probe_end(void)
+{
+	preempt_enable_notrace();
+#if KL_PROBES_PREEMPTIBLE == 2
+	preempt_disable_notrace();
+#endif
+}
+
+#else
+
+static inline bool kl_probes_are_preemptible(void)
+{
+	return false;
+}
+
+static __always_inline void kl_probe_begin(void)
+{
+}
+
+static __always_inline void kl_probe_end(void)
+{
+}
+
+#endif /* KL_PROBES_PREEMPTIBLE */
+
+#endif /* KL_COMPAT_PREEMPT_H */

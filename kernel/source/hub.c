@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The hubs of tracepoints: which sessions with a gate use each, and finding those
+ * that may want an event. `hubs_lock` guards all but what probes read, under RCU;
+ * it is inside the locks of sessions and tables, and the kernel's lock of tracepoints
+ * is inside it.
+ */
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/tracepoint.h>
+
+#include "hub.h"
+#include "source.h"
+
+#define MEMBERS_AT_FIRST 2
+
+/**
+ * struct kl_hub_session - a session's members of a hub
+ * @node: in one of the hub's lists
+ * @session: whose they are
+ * @n: of @of that are in use, now or before
+ * @room: in @of
+ * @live: of @n, those that are attached
+ *
+ * A place in @of is used once; when all have been, a larger one takes its place.
+ */
+struct kl_hub_session {
+	struct hlist_node node;
+	struct rcu_head rcu;
+	const struct kl_session *session;
+	u32 n;
+	u32 room;
+	u32 live;
+	struct kl_hub_member of[];
+};
+
+static DEFINE_MUTEX(hubs_lock);
+static LIST_HEAD(hubs);
+/* They have been unregistered, but may still be running. */
+static LIST_HEAD(gone);
+
+/* ---------------------------------------------------------------- walking */
+
+static u32 bucket_of(kuid_t uid)
+{
+	/* Secret, so that nobody can share the bucket of another on purpose. */
+	return kl_gate_hash(uid) >> (KL_GATE_UID_BITS - KL_HUB_BUCKETS_LOG2);
+}
+
+static bool is_new(const struct kl_hub_walk *walk, const struct task_struct *t)
+{
+	for (u32 i = 0; i < walk->tasks; i++)
+		if (walk->task[i] == t)
+			return false;
+	return t;
+}
+
+/**
+ * kl_hub_begin - begin to look for those that may want an event
+ * @walk: set
+ * @hub: of the tracepoint
+ * @about1: a task that the event speaks of, beside the running one, or NULL
+ * @about2: another, or NULL
+ *
+ * Context: a probe; preemption off until the last kl_hub_next.
+ */
+void kl_hub_begin(struct kl_hub_walk *walk, const struct kl_hub *hub,
+		  const struct task_struct *about1, const struct task_struct *about2)
+{
+	walk->hub = hub;
+	walk->at = NULL;
+	walk->next_list = 0;
+	walk->task[0] = current;
+	walk->tasks = 1;
+	if (is_new(walk, about1))
+		walk->task[walk->tasks++] = about1;
+	if (is_new(walk, about2))
+		walk->task[walk->tasks++] = about2;
+}
+
+/* The first in the list that is next; each list once, though two tasks may share it. */
+static const struct kl_hub_session *first_of_next(struct kl_hub_walk *walk)
+{
+	const struct hlist_head *list = &walk->hub->any;
+	u32 i = walk->next_list++;
+
+	if (i) {
+		u32 bucket = bucket_of(kl_gate_user(walk->task[i - 1]));
+
+		for (u32 j = 0; j < i - 1; j++)
+			if (bucket_of(kl_gate_user(walk->task[j])) == bucket)
+				return NULL;
+		list = &walk->hub->of_user[bucket];
+	}
+	return hlist_entry_safe(rcu_dereference_sched(hlist_first_rcu(list)), struct kl_hub_session,
+				node);
+}
+
+static const struct kl_hub_session *next_of(const struct kl_hub_session *at)
+{
+	return hlist_entry_safe(rcu_dereference_sched(hlist_next_rcu(&at->node)),
+				struct kl_hub_session, node);
+}
+
+static bool may_want(const struct kl_hub_session *hs, const struct kl_hub_walk *walk)
+{
+	for (u32 i = 0; i < walk->tasks; i++)
+		if (kl_gate_may_want(hs->session, walk->task[i]))
+			return true;
+	return false;
+}
+
+/* The next session that may want it. */
+static bool next_session(struct kl_hub_walk *walk)
+{
+	const struct kl_hub_session *hs = walk->at ? next_of(walk->at) : NULL;
+
+	for (;;) {
+		while (!hs && walk->next_list <= walk->tasks)
+			hs = first_of_next(walk);
+		walk->at = hs;
+		walk->next_member = 0;
+		if (!hs || may_want(hs, walk))
+			return hs;
+		hs = next_of(hs);
+	}
+}
+
+/**
+ * kl_hub_next - the next member that may want the event
+ * @walk: from kl_hub_begin
+ *
+ * Returns false if there is none.
+ */
+bool kl_hub_next(struct kl_hub_walk *walk)
+{
+	while (walk->at || !walk->next_list) {
+		const struct kl_hub_session *hs = walk->at;
+
+		/* What is in a place before that it is in use; pairs with add_member. */
+		while (hs && walk->next_member < smp_load_acquire(&hs->n)) {
+			const struct kl_hub_member *m = &hs->of[walk->next_member++];
+
+			walk->probe = READ_ONCE(m->probe);
+			walk->data = m->data;
+			if (likely(walk->probe))
+				return true;
+		}
+		if (!next_session(walk))
+			break;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------ any tracepoint */
+
+/*
+ * For a tracepoint that no row of events.def has: the numbers of arguments and their
+ * types are not known, see defined_tracepoint.c. What has been passed is passed on.
+ */
+static noinline void call_members(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5,
+				  u64 a6, u64 a7, u64 a8, u64 a9, u64 a10, u64 a11)
+{
+	kl_hub_call(data, NULL, NULL, call_members, kl_data, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9,
+		    a10, a11);
+}
+
+static void on_any(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5, u64 a6, u64 a7,
+		   u64 a8, u64 a9, u64 a10, u64 a11)
+{
+	kl_probe_begin();
+	if (unlikely(kl_gate_wants(current)))
+		call_members(data, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
+	kl_probe_end();
+}
+
+/* --------------------------------------------------------------- attaching */
+
+static struct kl_hub *find_hub(const struct tracepoint *tp)
+{
+	struct kl_hub *hub;
+
+	lockdep_assert_held(&hubs_lock);
+	list_for_each_entry(hub, &hubs, list)
+		if (hub->tracepoint == tp)
+			return hub;
+	return NULL;
+}
+
+static struct kl_hub *create_hub(struct tracepoint *tp)
+{
+	struct kl_hub *hub = kzalloc(sizeof(*hub), GFP_KERNEL);
+
+	if (!hub)
+		return NULL;
+	hub->tracepoint = tp;
+	hub->probe = kl_syscall_hub(tp, &hub->quick) ?: kl_source_hub(tp) ?: (void *)on_any;
+	list_add(&hub->list, &hubs);
+	return hub;
+}
+
+/* Nobody is in it any more, or never was. */
+static void destroy_hub(struct kl_hub *hub)
+{
+	lockdep_assert_held(&hubs_lock);
+	list_move(&hub->list, &gone);
+}
+
+/*
+ * A session that goes by user is found by the user. Profiles see a task once more
+ * when it has become another's.
+ */
+static struct hlist_head *list_of(struct kl_hub *hub, const struct kl_session *s)
+{
+	if (s->gate & KL_GATE_OWN && !s->watched)
+		return &hub->of_user[bucket_of(s->gate_uid)];
+	return &hub->any;
+}
+
+static struct kl_hub_session *find_session(struct kl_hub *hub, const struct kl_session *s)
+{
+	struct kl_hub_session *hs;
+
+	lockdep_assert_held(&hubs_lock);
+	hlist_for_each_entry(hs, list_of(hub, s), node)
+		if (hs->session == s)
+			return hs;
+	return NULL;
+}
+
+static struct kl_hub_session *create_session(const struct kl_session *s, u32 room)
+{
+	struct kl_hub_session *hs = kvzalloc(struct_size(hs, of, room), GFP_KERNEL_ACCOUNT);
+
+	if (!hs)
+		return NULL;
+	hs->session = s;
+	hs->room = room;
+	return hs;
+}
+
+/* Twice the room, without those that are detached. */
+static struct kl_hub_session *grow(struct kl_hub_session *hs)
+{
+	struct kl_hub_session *new = create_session(hs->session, 2 * hs->live + MEMBERS_AT_FIRST);
+
+	if (!new)
+		return NULL;
+	for (u32 i = 0; i < hs->n; i++)
+		if (hs->of[i].probe)
+			new->of[new->n++] = hs->of[i];
+	new->live = new->n;
+	hlist_replace_rcu(&hs->node, &new->node);
+	kvfree_rcu(hs, rcu);
+	return new;
+}
+
+static int add_member(struct kl_hub *hub, const struct kl_session *s, void *probe, void *data)
+{
+	struct kl_hub_session *hs = find_session(hub, s);
+
+	if (!hs) {
+		hs = create_session(s, MEMBERS_AT_FIRST);
+		if (hs)
+			hlist_add_head_rcu(&hs->node, list_of(hub, s));
+	} else if (hs->n == hs->room) {
+		hs = grow(hs);
+	}
+	if (!hs)
+		return -ENOMEM;
+	hs->of[hs->n] = (struct kl_hub_member){ probe, data };
+	/* Pairs with kl_hub_next. */
+	smp_store_release(&hs->n, hs->n + 1);
+	hs->live++;
+	hub->members++;
+	return 0;
+}
+
+static void remove_member(struct kl_hub *hub, const struct kl_session *s, const void *probe,
+			  const void *data)
+{
+	struct kl_hub_session *hs = find_session(hub, s);
+
+	for (u32 i = 0; hs && i < hs->n; i++) {
+		if (hs->of[i].probe != probe || hs->of[i].data != data)
+			continue;
+		WRITE_ONCE(hs->of[i].probe, NULL);
+		hub->members--;
+		if (--hs->live)
+			return;
+		hlist_del_rcu(&hs->node);
+		kvfree_rcu(hs, rcu);
+		return;
+	}
+}
+
+static struct kl_hub_member *any_member(struct hlist_head *list)
+{
+	struct kl_hub_session *hs;
+
+	hlist_for_each_entry(hs, list, node)
+		for (u32 i = 0; i < hs->n; i++)
+			if (hs->of[i].probe)
+				return &hs->of[i];
+	return NULL;
+}
+
+/*
+ * Who reads it as it was calls the one that it was, or looks through the lists: an event
+ * is nobody's twice, and only his not at all who is just attached or detached.
+ */
+static void update_solo(struct kl_hub *hub)
+{
+	struct kl_hub_member *m = NULL;
+
+	if (hub->quick && hub->members == 1) {
+		m = any_member(&hub->any);
+		for (u32 i = 0; !m && i < ARRAY_SIZE(hub->of_user); i++)
+			m = any_member(&hub->of_user[i]);
+	}
+	/* Its data is made before it is attached. */
+	smp_store_release(&hub->solo, m && m->probe == hub->quick ? m->data : NULL);
+}
+
+static int attach_to_hub(const struct kl_session *s, struct tracepoint *tp, void *probe, void *data)
+{
+	struct kl_hub *hub = find_hub(tp) ?: create_hub(tp);
+	int error;
+
+	if (!hub)
+		return -ENOMEM;
+	error = add_member(hub, s, probe, data);
+	update_solo(hub);
+	if (!error && hub->members == 1) {
+		error = tracepoint_probe_register(tp, hub->probe, hub);
+		if (error)
+			remove_member(hub, s, probe, data);
+	}
+	if (!hub->members)
+		destroy_hub(hub);
+	return error;
+}
+
+/**
+ * kl_hub_attach - have a tracepoint call a session's probe
+ * @s: the session; its lock or that of its table of events is held
+ * @tp: the tracepoint
+ * @probe: called with preemption off
+ * @data: its first argument
+ *
+ * Returns 0 or a negative errno. Context: may sleep.
+ */
+int kl_hub_attach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data)
+{
+	int error;
+
+	if (!s->gate)
+		return tracepoint_probe_register(tp, probe, data);
+	mutex_lock(&hubs_lock);
+	error = attach_to_hub(s, tp, probe, data);
+	mutex_unlock(&hubs_lock);
+	return error;
+}
+
+/**
+ * kl_hub_detach - undo kl_hub_attach
+ * @s: as given to it
+ * @tp: as given to it
+ * @probe: as given to it
+ * @data: as given to it
+ *
+ * The probe may still be running: kl_source_synchronize waits for it.
+ */
+void kl_hub_detach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data)
+{
+	struct kl_hub *hub;
+
+	if (!s->gate) {
+		tracepoint_probe_unregister(tp, probe, data);
+		return;
+	}
+	mutex_lock(&hubs_lock);
+	hub = find_hub(tp);
+	if (!WARN_ON_ONCE(!hub)) {
+		remove_member(hub, s, probe, data);
+		update_solo(hub);
+		if (!hub->members) {
+			tracepoint_probe_unregister(tp, hub->probe, hub);
+			destroy_hub(hub);
+		}
+	}
+	mutex_unlock(&hubs_lock);
+}
+
+/**
+ * kl_source_synchronize - wait until no detached probe runs any more
+ *
+ * Context: may sleep.
+ */
+void kl_source_synchronize(void)
+{
+	struct kl_hub *hub, *next;
+	LIST_HEAD(free);
+
+	mutex_lock(&hubs_lock);
+	list_splice_init(&gone, &free);
+	mutex_unlock(&hubs_lock);
+	tracepoint_synchronize_unregister();
+	/*
+	 * Hubs go on running when one of their members is detached. Where probes run with
+	 * preemption on, what the kernel offers does not wait for those that have it off.
+	 */
+	if (kl_probes_are_preemptible())
+		synchronize_rcu();
+	list_for_each_entry_safe(hub, next, &free, list)
+		kfree(hub);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Attaching a session to a tracepoint. Sessions without a gate have a probe of their
+ * own there. All others share one for each tracepoint, its hub, which asks once
+ * whether any of them may want the task, and only then looks for those that do.
+ * See docs/design/gate.md.
+ */
+#ifndef KL_SOURCE_HUB_H
+#define KL_SOURCE_HUB_H
+
+#include <linux/hash.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+
+#include "../compat/preempt.h"
+#include "../session/gate.h"
+
+struct tracepoint;
+
+#define KL_HUB_BUCKETS_LOG2 5
+
+/* A probe and the data it is called with; no probe: it is detached. */
+struct kl_hub_member {
+	void *probe;
+	void *data;
+};
+
+/**
+ * struct kl_hub - the sessions with a gate that use a tracepoint
+ * @solo: data of the only member, if that is @quick; NULL: look through the lists
+ * @any: sessions of the privileged, and profiles
+ * @of_user: sessions of other users, by the hash of their user
+ *
+ * Others are changed under a lock:
+ * @tracepoint: whose it is
+ * @probe: what is registered there
+ * @quick: the member that @probe calls by itself
+ * @members: how many there are
+ * @list: of all hubs, or of those that are to be freed
+ */
+struct kl_hub {
+	void *solo;
+	struct hlist_head any;
+	struct hlist_head of_user[1 << KL_HUB_BUCKETS_LOG2];
+
+	struct tracepoint *tracepoint;
+	void *probe;
+	void *quick;
+	u32 members;
+	struct list_head list;
+};
+
+/* All tasks that an event may speak of: the running one and two more. */
+#define KL_HUB_TASKS 3
+
+/**
+ * struct kl_hub_walk - where a probe is among the members that may want an event
+ * @probe, @data: of the member, after kl_hub_next has said that there is one
+ */
+struct kl_hub_walk {
+	void *probe;
+	void *data;
+	const struct kl_hub *hub;
+	const struct kl_hub_session *at;
+	u32 next_member;
+	u32 next_list;
+	u32 tasks;
+	const struct task_struct *task[KL_HUB_TASKS];
+};
+
+void kl_hub_begin(struct kl_hub_walk *walk, const struct kl_hub *hub,
+		  const struct task_struct *about1, const struct task_struct *about2);
+bool kl_hub_next(struct kl_hub_walk *walk);
+
+/*
+ * Call each member of @hub that may want an event of the running task, @about1 or
+ * @about2 (either may be NULL). @type: of the members; the arguments are those of
+ * the event, and `kl_data` stands for the member's data.
+ */
+#define kl_hub_call(hub, about1, about2, type, ...)                    \
+	do {                                                           \
+		struct kl_hub_walk kl_walk;                            \
+                                                                       \
+		kl_hub_begin(&kl_walk, hub, about1, about2);           \
+		while (kl_hub_next(&kl_walk)) {                        \
+			void *kl_data = kl_walk.data;                  \
+                                                                       \
+			((typeof(&(type)))kl_walk.probe)(__VA_ARGS__); \
+		}                                                      \
+	} while (0)
+
+int kl_hub_attach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data);
+void kl_hub_detach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data);
+
+/* syscall.c: of sys_enter and sys_exit; the members that they call by themselves */
+void *kl_syscall_hub(const struct tracepoint *tp, void **quick);
+
+#endif /* KL_SOURCE_HUB_H */
