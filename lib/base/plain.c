@@ -52,8 +52,14 @@ void kl_make_plain(char *text, size_t length)
 	char *end = text + length;
 
 	while (text < end) {
-		size_t step = kl_plain_length(text, end);
+		size_t step;
 
+		/* Nearly all is ASCII, and there is much of it in a list of symbols. */
+		while (text < end && *text >= ' ' && *text < 0x7f)
+			text++;
+		if (text == end)
+			return;
+		step = kl_plain_length(text, end);
 		if (!step)
 			*text = '?';
 		text += step ? step : 1;

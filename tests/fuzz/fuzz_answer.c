@@ -11,8 +11,10 @@
 
 static void check(const char *text)
 {
-	if (text)
-		fuzz_assert(strlen(text) < MESSAGE_BYTES);
+	if (!text)
+		return;
+	fuzz_assert(strlen(text) < MESSAGE_BYTES);
+	fuzz_check_plain(text, strlen(text));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -17,11 +17,12 @@ static void prepare(void)
 	static uint8_t file[4096];
 	uint32_t bytes = types_make(file);
 	struct kl_btf *btf = kl_btf_parse(file, bytes, NULL);
-	struct kl_schema *schema = kl_schema_create();
+	static struct kl_schema *schema;
 	struct kl_symbols *symbols;
 	char path[64];
 	int fd = fuzz_file((const uint8_t *)symbol_text, strlen(symbol_text), path);
 
+	schema = kl_schema_create();
 	symbols = kl_symbols_open(path);
 	close(fd);
 	fuzz_assert(btf && symbols && schema);

@@ -19,6 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (int i = 0; i < 200 && kl_symbols_next(symbols, NULL, false, &position, &symbol); i++) {
 		fuzz_assert(strlen(symbol.name) <= size && strlen(symbol.module) <= size);
+		fuzz_check_plain(symbol.name, strlen(symbol.name));
+		fuzz_check_plain(symbol.module, strlen(symbol.module));
 		fuzz_assert(strchr(symbol.name, ':') ||
 			    kl_symbols_lookup(symbols, symbol.name, &again));
 		if (kl_symbols_find(symbols, symbol.name, &again) < 0)

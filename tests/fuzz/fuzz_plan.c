@@ -6,13 +6,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct kl_schema *schema;
 	static uint8_t map[KL_EV_IDS];
 	char *text = fuzz_text(data, size);
-	struct kl_schema *schema = kl_schema_create();
-	struct kl_plan *plan = kl_plan_create(schema);
+	struct kl_plan *plan;
 	struct kl_program_wish wish = {};
 	struct kl_block_want want = {};
 
+	if (!schema)
+		schema = fuzz_schema();
+	plan = kl_plan_create(schema);
 	if (kl_plan_add(plan, text, KL_HANDLER_log))
 		fuzz_check_plain(kl_error_text(), strlen(kl_error_text()));
 	if (kl_plan_add_variable(plan, text) < 0)
@@ -26,7 +29,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		kl_block_want_free(&want);
 	kl_maskset_check_name(text);
 	kl_plan_destroy(plan);
-	kl_schema_destroy(schema);
 	free(text);
 	return 0;
 }

@@ -274,12 +274,12 @@ static void make_program(const char *name, const char *options)
 		"return n ^ 77; } return 0; }\n"
 		"void _start(void) { for (int i = 0; i < 9; i++) pick(twice(i)); for (;;) ; }\n"
 		"int main(void) { _start(); return 0; }\n";
-	char path[256], command[1024];
+	char path[256], command[2048];
 	static uint8_t bytes[1 << 20];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/program", root);
+	snprintf(path, sizeof(path), "%s/a.out", root);
 	snprintf(command, sizeof(command), "echo '%s' | cc -x c -o %s %s -nostdlib - 2>/dev/null",
 		 source, path, options);
 	if (system(command))
