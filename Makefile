@@ -45,6 +45,7 @@ include tests/kernel/kernel.mk
 include tests/cli/cli.mk
 -include tests/events/events.mk
 include tests/block/block.mk
+include tests/fuzz/fuzz.mk
 
 library: $(LIB) $(LIB_SHARED) $(BUILD)/kernlens.pc
 command: $(BUILD)/kernlens

@@ -14,6 +14,7 @@
 #include <kernlens/program.h>
 
 #include "../base/base.h"
+#include "../base/plain.h"
 #include "../block/program.h"
 #include "../symbol/elf_names.h"
 #include "source_ask.h"
@@ -32,10 +33,14 @@ struct kl_program {
 
 /* --------------------------------------------------------------- functions */
 
-/* Without its version. */
+/* Without its version, as it can be printed. */
 static char *copy_name(const char *name)
 {
-	return strndup(name, strcspn(name, "@"));
+	char *copy = strndup(name, strcspn(name, "@"));
+
+	if (copy)
+		kl_make_plain(copy, strlen(copy));
+	return copy;
 }
 
 static int add_function(struct kl_program *p, const char *name, uint64_t address, uint64_t bytes)

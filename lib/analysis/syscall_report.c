@@ -19,9 +19,10 @@ struct open_call {
 	bool inside;
 };
 
-/* Key: pid << 16 | number + 1. */
+/* Key: pid << 16 | number + 1. @open: calls that are open when rows are made. */
 struct counted {
 	uint64_t key;
+	uint64_t open;
 	struct kl_syscall_row row;
 };
 
@@ -54,10 +55,14 @@ void kl_syscall_report_destroy(struct kl_syscall_report *report)
 	free(report);
 }
 
+static struct counted *get_counted(struct kl_syscall_report *report, int32_t pid, int number)
+{
+	return kl_table_get(&report->counted, (uint64_t)(uint32_t)pid << 16 | (number + 1));
+}
+
 static struct kl_syscall_row *get_row(struct kl_syscall_report *report, int32_t pid, int number)
 {
-	uint64_t key = (uint64_t)(uint32_t)pid << 16 | (number + 1);
-	struct counted *counted = kl_table_get(&report->counted, key);
+	struct counted *counted = get_counted(report, pid, number);
 
 	if (!counted)
 		return NULL;
@@ -167,8 +172,8 @@ static int compare_rows(const void *a, const void *b)
 const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *report, size_t *count)
 {
 	size_t n = report->counted.count, at = 0;
-	const struct counted *counted = NULL;
 	const struct open_call *call = NULL;
+	struct counted *counted = NULL;
 	struct kl_syscall_row *rows;
 
 	rows = reallocarray(report->rows, n + 1, sizeof(*rows));
@@ -178,12 +183,16 @@ const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *re
 	}
 	report->rows = rows;
 	while ((counted = kl_table_next(&report->counted, counted)))
-		rows[at++] = counted->row;
-	/* Calls that are open now are unfinished if nothing more comes. */
+		counted->open = 0;
+	/* Calls that are open now are unfinished if nothing more comes. Each has its row. */
 	while ((call = kl_table_next(&report->calls, call)))
-		for (size_t i = 0; i < n && call->inside; i++)
-			rows[i].unfinished += rows[i].pid == call->pid &&
-					      rows[i].number == call->number;
+		if (call->inside && (counted = get_counted(report, call->pid, call->number)))
+			counted->open++;
+	counted = NULL;
+	while ((counted = kl_table_next(&report->counted, counted))) {
+		rows[at] = counted->row;
+		rows[at++].unfinished += counted->open;
+	}
 	qsort(rows, n, sizeof(*rows), compare_rows);
 	*count = n;
 	return rows;

@@ -58,8 +58,11 @@ void *kl_table_get(struct kl_table *table, uint64_t key)
 void *kl_table_next(const struct kl_table *table, const void *entry)
 {
 	uint8_t *at = entry ? (uint8_t *)entry + table->size : table->entries;
-	uint8_t *end = table->entries + table->slots * table->size;
+	uint8_t *end;
 
+	if (!table->entries)
+		return NULL;
+	end = table->entries + table->slots * table->size;
 	for (; at < end; at += table->size)
 		if (*(uint64_t *)at)
 			return at;

@@ -29,7 +29,8 @@ static void add(const char *text, size_t bytes, void *data)
 
 	if (bytes > LONGEST - name->length)
 		longjmp(name->full, 1);
-	memcpy(name->text + name->length, text, bytes);
+	if (bytes)
+		memcpy(name->text + name->length, text, bytes);
 	name->length += bytes;
 }
 

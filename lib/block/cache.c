@@ -44,6 +44,9 @@ static uint64_t hash_words(uint64_t hash, const uint8_t *at, size_t bytes)
 {
 	size_t i;
 
+	/* An empty list has no memory. */
+	if (!bytes)
+		return hash;
 	for (i = 0; i + WORD_BYTES <= bytes; i += WORD_BYTES) {
 		hash = (hash ^ kl_get64(at + i)) * 0x9e3779b97f4a7c15ull;
 		hash ^= hash >> 29;

@@ -373,7 +373,8 @@ bool kl_user_patches_place(const struct kl_user_patches *p, uint8_t *code,
 {
 	bool near = true;
 
-	memcpy(code, p->code, p->bytes);
+	if (p->bytes)
+		memcpy(code, p->code, p->bytes);
 	for (size_t i = 0; i < p->fixups; i++) {
 		const struct kl_user_fixup *f = &p->fixup[i];
 		uint64_t target = target_of(f, place);

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads the schema of a file of docs/format/kernlens.asn1. What comes from it
- * is printed later as it is, so names and texts are checked here.
+ * is printed later as it is, so texts are checked here, and names by schema.c.
  */
 #include <errno.h>
 
 #include "../base/base.h"
+#include "../base/plain.h"
 #include "ber_schema.h"
 #include "schema.h"
 
-#define NAME_MAX_BYTES 255
+#define NAME_MAX_BYTES 511 /* as metadata has them */
 
-/* Texts have no control bytes; a name has no blanks and quotes either. */
+/* Texts can be shown; kl_schema_add() has the rules of names. */
 static bool is_good(const struct kl_ber *text, bool name)
 {
-	for (const uint8_t *c = text->at; c < text->end; c++)
-		if (*c < ' ' || *c == 0x7f ||
-		    (name && (*c > 0x7f || *c == ' ' || *c == '"' || *c == '\\')))
-			return false;
-	return !name || (!kl_ber_is_empty(text) && kl_ber_length(text) <= NAME_MAX_BYTES);
+	return kl_is_plain((const char *)text->at, kl_ber_length(text)) &&
+	       (!name || kl_ber_length(text) <= NAME_MAX_BYTES);
 }
 
 /* NULL: there is none, or no memory (then errno says so). */
@@ -38,9 +36,9 @@ static void take_info(struct kl_ber *from, char *text, size_t size)
 	struct kl_ber octets = kl_ber_take_tag(from, KL_BER_OCTETS);
 	size_t length = kl_ber_length(&octets);
 
-	from->bad |= !is_good(&octets, false);
 	length = length < size ? length : size - 1;
 	memcpy(text, octets.at, length);
+	kl_make_plain(text, length);
 	text[length] = 0;
 }
 

@@ -65,10 +65,27 @@ static void print_cell(struct kl_buffer *buffer, const char *prefix, const struc
 	close_cell(buffer, from);
 }
 
+/* A session's event may be called anything: in quotes then, and never as a formula begins. */
+static void print_name(struct kl_buffer *buffer, const char *name)
+{
+	size_t from;
+
+	if (*name && !strchr("=+-@", *name) && !strpbrk(name, "\",")) {
+		kl_buffer_add_string(buffer, name);
+		return;
+	}
+	kl_buffer_add_char(buffer, '"');
+	from = buffer->length;
+	if (*name && strchr("=+-@", *name))
+		kl_buffer_add_char(buffer, '\'');
+	kl_buffer_add_string(buffer, name);
+	close_cell(buffer, from);
+}
+
 static void print_start(struct kl_buffer *buffer, const char *event, uint32_t cpu, int32_t pid,
 			uint64_t ns)
 {
-	kl_buffer_add_string(buffer, event);
+	print_name(buffer, event);
 	kl_buffer_add_char(buffer, ',');
 	kl_buffer_add_unsigned(buffer, cpu, 0);
 	kl_buffer_add_char(buffer, ',');

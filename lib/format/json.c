@@ -1,25 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* JSON: one object a line. Written by hand for speed; any bytes give valid JSON. */
 #include "../base/base.h"
+#include "../base/plain.h"
 #include "print.h"
 #include "schema.h"
-
-/* Length of the UTF-8 character at @at (RFC 3629), 0 if it is none. */
-static size_t utf8_length(const unsigned char *at, const unsigned char *end)
-{
-	size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
-
-	if (*at > 0xf4 || end - at < (long)length)
-		return 0;
-	for (size_t i = 1; i < length; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	/* No overlong forms, no surrogates, nothing beyond U+10FFFF. */
-	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
-	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return length;
-}
 
 void kl_print_json_string(struct kl_buffer *buffer, const void *bytes, size_t length)
 {
@@ -35,15 +19,16 @@ void kl_print_json_string(struct kl_buffer *buffer, const void *bytes, size_t le
 		kl_buffer_add(buffer, plain, at - plain);
 		if (at == end)
 			break;
-		step = utf8_length(at, end);
+		step = kl_utf8_length(at, end);
 		if (!step) {
 			kl_buffer_add_string(buffer, "\\ufffd");
 			step = 1;
 		} else if (*at == '"' || *at == '\\') {
 			kl_buffer_add_char(buffer, '\\');
 			kl_buffer_add(buffer, at, 1);
-		} else if (*at < ' ' || *at == 0x7f) {
-			kl_buffer_printf(buffer, "\\u%04x", *at);
+		} else if (!kl_plain_length(at, end)) {
+			/* A control character; those of two bytes are U+0080 to U+009F. */
+			kl_buffer_printf(buffer, "\\u%04x", at[step - 1]);
 		} else {
 			kl_buffer_add(buffer, at, step);
 		}
@@ -153,9 +138,9 @@ void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event)
 {
 	unsigned int n = event->schema->n_variables;
 
-	kl_buffer_add_string(buffer, "{\"event\":\"");
-	kl_buffer_add_string(buffer, event->class->name);
-	kl_buffer_add_string(buffer, "\",\"cpu\":");
+	kl_buffer_add_string(buffer, "{\"event\":");
+	kl_print_json_string(buffer, event->class->name, strlen(event->class->name));
+	kl_buffer_add_string(buffer, ",\"cpu\":");
 	kl_buffer_add_unsigned(buffer, event->cpu, 0);
 	kl_buffer_add_char(buffer, ',');
 	print_time(buffer, event->ns);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include "../base/base.h"
+#include "../base/plain.h"
 #include "print.h"
 #include "schema.h"
 
@@ -12,11 +13,9 @@ void kl_print_plain(struct kl_buffer *buffer, const void *bytes, size_t length)
 
 	if (!at)
 		return;
-	for (size_t i = 0; i < length; i++) {
-		unsigned char c = ((const unsigned char *)bytes)[i];
-
-		at[i] = c < ' ' || c == 0x7f ? '?' : c;
-	}
+	if (length)
+		memcpy(at, bytes, length);
+	kl_make_plain(at, length);
 	at[length] = 0;
 	buffer->length += length;
 }
@@ -25,11 +24,14 @@ void kl_print_quoted(struct kl_buffer *buffer, const void *bytes, size_t length)
 {
 	static const char escapes[] = "\aa\bb\tt\nn\vv\ff\rr\"\"\\\\";
 	const unsigned char *from = bytes;
+	size_t step;
 
 	kl_buffer_add_char(buffer, '"');
-	for (size_t i = 0; i < length; i++) {
+	for (size_t i = 0; i < length; i += step) {
 		unsigned char c = from[i];
 		const char *escape = NULL;
+
+		step = 1;
 
 		for (size_t k = 0; k < sizeof(escapes) - 1 && !escape; k += 2)
 			if ((unsigned char)escapes[k] == c)
@@ -38,10 +40,11 @@ void kl_print_quoted(struct kl_buffer *buffer, const void *bytes, size_t length)
 			char both[2] = { '\\', *escape };
 
 			kl_buffer_add(buffer, both, 2);
-		} else if (c < ' ' || c == 0x7f) {
+		} else if (!kl_plain_length(from + i, from + length)) {
 			kl_buffer_printf(buffer, "\\%03o", c);
 		} else {
-			kl_buffer_add_char(buffer, c);
+			step = kl_plain_length(from + i, from + length);
+			kl_buffer_add(buffer, from + i, step);
 		}
 	}
 	kl_buffer_add_char(buffer, '"');

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../base/base.h"
+#include "../base/plain.h"
 #include "schema.h"
 
 #define CHUNK_BYTES 65536
@@ -37,6 +38,9 @@ static const struct {
 #include <kernlens/formats.def>
 #undef KL_FORMAT
 };
+
+static const char word_letters[] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
 void *kl_schema_alloc(struct kl_schema *schema, size_t bytes)
 {
@@ -189,6 +193,46 @@ static struct kl_class **find_slot(struct kl_schema *schema, unsigned int id)
 	return &schema->defined[index];
 }
 
+/* The id says what an event is, whatever a file says beside it. */
+static void classify(struct kl_class *class)
+{
+	class->kind = KL_CLASS_EVENT;
+	class->syscall = -1;
+	if (class->id >= KL_EV_DYNAMIC)
+		return;
+	if (class->id >= KL_EV_SYSCALL_EXIT) {
+		class->kind = KL_CLASS_SYSCALL_EXIT;
+		class->syscall = (int16_t)(class->id - KL_EV_SYSCALL_EXIT);
+	} else if (class->id >= KL_EV_SYSCALL_ENTRY) {
+		class->kind = KL_CLASS_SYSCALL_ENTRY;
+		class->syscall = (int16_t)(class->id - KL_EV_SYSCALL_ENTRY);
+	}
+}
+
+/* Printers take names as they are, and reports take the beginning of a call's for granted. */
+static int check_names(const struct kl_class *class, const struct kl_field *fields, unsigned int n)
+{
+	static const char *const begins[] = {
+		[KL_CLASS_EVENT] = "",
+		[KL_CLASS_SYSCALL_ENTRY] = "syscall_entry_",
+		[KL_CLASS_SYSCALL_EXIT] = "syscall_exit_",
+	};
+	const char *begin = begins[class->kind];
+
+	if (!*class->name || !kl_is_plain(class->name, strlen(class->name)) ||
+	    strncmp(class->name, begin, strlen(begin)) != 0)
+		return kl_fail(EINVAL, "\"%s\" cannot be the name of event %u", class->name,
+			       class->id);
+	if (!kl_is_plain(class->group, strlen(class->group)) || strchr(class->group, ' ') ||
+	    !kl_is_plain(class->help, strlen(class->help)))
+		return kl_fail(EINVAL, "event %s has an invalid group or help", class->name);
+	for (unsigned int i = 0; i < n; i++)
+		if (!*fields[i].name || fields[i].name[strspn(fields[i].name, word_letters)])
+			return kl_fail(EINVAL, "event %s: \"%s\" cannot be a field's name",
+				       class->name, fields[i].name);
+	return 0;
+}
+
 int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
 		  const struct kl_field *fields, unsigned int n)
 {
@@ -212,6 +256,10 @@ int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
 	if (!class || !copy)
 		return -ENOMEM;
 	*class = *proto;
+	classify(class);
+	ret = check_names(class, fields, n);
+	if (ret)
+		return ret;
 	if (n)
 		memcpy(copy, fields, sizeof(*copy) * n);
 	class->fields = copy;
@@ -222,9 +270,15 @@ int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
 	return ret;
 }
 
+/* A copy that can be shown. */
 static const char *keep(struct kl_schema *schema, const char *text)
 {
-	return kl_schema_string(schema, text, strlen(text));
+	size_t length = strlen(text);
+	char *copy = kl_schema_string(schema, text, length);
+
+	if (copy)
+		kl_make_plain(copy, length);
+	return copy;
 }
 
 int kl_schema_define(struct kl_schema *schema, const struct kl_class *class)
@@ -335,10 +389,10 @@ int kl_schema_add_variable(struct kl_schema *schema, const struct kl_variable *v
 		.name = kl_schema_string(schema, variable->name, strlen(variable->name)),
 		.scope = "",
 		.type = kl_type_name(variable->field.type),
-		.unit = kl_schema_string(schema, variable->unit, strlen(variable->unit)),
+		.unit = keep(schema, variable->unit),
 		.access = "",
 		.cost = "",
-		.help = kl_schema_string(schema, variable->help, strlen(variable->help)),
+		.help = keep(schema, variable->help),
 	};
 	if (!copy->name || !copy->unit || !copy->help)
 		return -ENOMEM;

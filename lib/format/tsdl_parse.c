@@ -244,31 +244,34 @@ static unsigned int find_word(const char *const *words, unsigned int n, const ch
 	return i;
 }
 
+/* Takes the backslashes out of what stands in @p from @at on, and returns it. */
+static char *unescape(struct kl_parser *p, int at)
+{
+	char *text = p->text + at, *to = text;
+
+	for (const char *from = text; *from; from++) {
+		/* It may have been cut behind a backslash. */
+		if (*from == '\\' && from[1])
+			from++;
+		*to++ = *from;
+	}
+	*to = 0;
+	return text;
+}
+
 /* "GROUP SET ACCESS help ..." */
 static void parse_event_note(struct kl_parser *p, struct kl_class *class)
 {
-	char group[32], set[16], access[16];
+	char group[32], set[16], access[16], *text;
 	int help = 0;
 
 	if (sscanf(p->text, "%31s %15s %15s %n", group, set, access, &help) < 3 || !help)
 		return;
 	class->group = kl_schema_string(p->schema, group, strlen(group));
-	class->help = kl_schema_string(p->schema, p->text + help, strlen(p->text + help));
+	text = unescape(p, help);
+	class->help = kl_schema_string(p->schema, text, strlen(text));
 	class->set = find_word(kl_set_words, 3, set);
 	class->access = find_word(kl_access_words, 4, access);
-}
-
-static void classify(struct kl_class *class)
-{
-	class->kind = KL_CLASS_EVENT;
-	class->syscall = -1;
-	if (class->id >= KL_EV_SYSCALL_EXIT) {
-		class->kind = KL_CLASS_SYSCALL_EXIT;
-		class->syscall = class->id - KL_EV_SYSCALL_EXIT;
-	} else if (class->id >= KL_EV_SYSCALL_ENTRY) {
-		class->kind = KL_CLASS_SYSCALL_ENTRY;
-		class->syscall = class->id - KL_EV_SYSCALL_ENTRY;
-	}
 }
 
 /* `name` or `id` and their value; the name's word is in @p. */
@@ -317,21 +320,21 @@ static void parse_event(struct kl_parser *p)
 		return;
 	if (!class.name || !class.group || !class.help)
 		return kl_parser_fail(p, "an event has no name");
-	classify(&class);
 	p->error = kl_schema_add(p->schema, &class, fields, n);
 }
 
 /* "FORMAT UNIT help ..." */
 static void parse_variable_note(struct kl_parser *p, struct kl_variable *variable)
 {
-	char format[32], unit[32];
+	char format[32], unit[32], *text;
 	int help = 0;
 
 	if (sscanf(p->text, "%31s %31s %n", format, unit, &help) < 2 || !help)
 		return;
 	variable->field.format = kl_format_find(format, strlen(format));
 	variable->unit = strcmp(unit, "-") ? kl_schema_string(p->schema, unit, strlen(unit)) : "";
-	variable->help = kl_schema_string(p->schema, p->text + help, strlen(p->text + help));
+	text = unescape(p, help);
+	variable->help = kl_schema_string(p->schema, text, strlen(text));
 }
 
 /*
@@ -422,21 +425,12 @@ static void parse_block(struct kl_parser *p)
 static void parse_note(struct kl_parser *p)
 {
 	unsigned int number;
-	char *text, *to;
-	char what[8];
+	char what[8], *text;
 	int at = 0;
 
 	if (sscanf(p->text, "%7s %u %n", what, &number, &at) < 2 || !at)
 		return;
-	text = p->text + at;
-	to = text;
-	for (const char *from = text; *from; from++) {
-		/* It may have been cut behind a backslash. */
-		if (*from == '\\' && from[1])
-			from++;
-		*to++ = *from;
-	}
-	*to = 0;
+	text = unescape(p, at);
 	if (!strcmp(what, "flag"))
 		p->error = kl_schema_set_flag(p->schema, number, text);
 	else if (!strcmp(what, "rule"))

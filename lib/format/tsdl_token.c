@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../base/base.h"
+#include "../base/plain.h"
 #include "tsdl_token.h"
 
 void kl_parser_fail(struct kl_parser *p, const char *why)
@@ -23,6 +24,13 @@ static bool is_word(char c)
 	       (c >= '0' && c <= '9');
 }
 
+/* What was read is printed later: control characters and what a cut has left of one do not count. */
+static void end_text(struct kl_parser *p, size_t length)
+{
+	kl_make_plain(p->text, length);
+	p->text[length] = 0;
+}
+
 /* Copy [@from, @to) without white space at either side. */
 static void take_text(struct kl_parser *p, const char *from, const char *to)
 {
@@ -34,7 +42,7 @@ static void take_text(struct kl_parser *p, const char *from, const char *to)
 		to--;
 	length = to - from < KL_TSDL_TEXT_MAX ? to - from : KL_TSDL_TEXT_MAX - 1;
 	memcpy(p->text, from, length);
-	p->text[length] = 0;
+	end_text(p, length);
 }
 
 /* Behind the opening of a comment. Returns true if it is a note. */
@@ -89,7 +97,7 @@ static void read_quoted(struct kl_parser *p)
 		if (length < KL_TSDL_TEXT_MAX - 1)
 			p->text[length++] = *p->at;
 	}
-	p->text[length] = 0;
+	end_text(p, length);
 	if (p->at >= p->end || *p->at != '"') {
 		kl_parser_fail(p, "a string does not end");
 		return;

@@ -175,13 +175,25 @@ static void write_changed(struct kl_buffer *buffer, const struct kl_schema *sche
 				 spare);
 }
 
+/* What may have the end of a comment in it; and it stays on its line. */
+static void write_noted(struct kl_buffer *buffer, const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		if (*c == '\\' || (*c == '/' && c > text && c[-1] == '*'))
+			kl_buffer_add_char(buffer, '\\');
+		kl_buffer_add_char(buffer, (unsigned char)*c < ' ' ? ' ' : *c);
+	}
+	kl_buffer_add_string(buffer, " */\n");
+}
+
 static void write_variable(struct kl_buffer *buffer, const struct kl_variable *variable)
 {
 	kl_buffer_printf(buffer, "\t\tvariant <_has_%s> { struct { } none; ", variable->name);
 	write_declaration(buffer, &variable->field, "", "value");
-	kl_buffer_printf(buffer, " } _%s; /* @%s %s %s */\n", variable->name,
+	kl_buffer_printf(buffer, " } _%s; /* @%s %s ", variable->name,
 			 kl_format_name(variable->field.format),
-			 *variable->unit ? variable->unit : "-", variable->help);
+			 *variable->unit ? variable->unit : "-");
+	write_noted(buffer, variable->help);
 }
 
 /* The members of struct kl_abi_block and what precedes each event's fields. */
@@ -234,26 +246,22 @@ static void write_stream(struct kl_buffer *buffer, const struct kl_schema *schem
 
 static void write_event(struct kl_buffer *buffer, const struct kl_class *class)
 {
-	kl_buffer_printf(buffer, "event {\n\t/* @%s %s %s %s */\n\tname = \"%s\";\n", class->group,
-			 kl_set_words[class->set], kl_access_words[class->access], class->help,
-			 class->name);
-	kl_buffer_printf(buffer, "\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", class->id);
+	kl_buffer_printf(buffer, "event {\n\t/* @%s %s %s ", class->group,
+			 kl_set_words[class->set], kl_access_words[class->access]);
+	write_noted(buffer, class->help);
+	kl_buffer_add_string(buffer, "\tname = ");
+	write_string(buffer, class->name);
+	kl_buffer_printf(buffer, ";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", class->id);
 	for (unsigned int i = 0; i < class->n_fields; i++)
 		write_field(buffer, &class->fields[i]);
 	kl_buffer_add_string(buffer, "\t} align(8);\n};\n\n");
 }
 
-/* A note that may have the end of a comment in it; and it stays on its line. */
 static void write_note(struct kl_buffer *buffer, const char *what, unsigned int number,
 		       const char *text)
 {
 	kl_buffer_printf(buffer, "/* @%s %u ", what, number);
-	for (const char *c = text; *c; c++) {
-		if (*c == '\\' || (*c == '/' && c > text && c[-1] == '*'))
-			kl_buffer_add_char(buffer, '\\');
-		kl_buffer_add_char(buffer, (unsigned char)*c < ' ' ? ' ' : *c);
-	}
-	kl_buffer_add_string(buffer, " */\n");
+	write_noted(buffer, text);
 }
 
 static int write_metadata(struct kl_buffer *buffer, const struct kl_schema *schema,

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../base/base.h"
+#include "../base/plain.h"
 #include "elf_names.h"
 #include "elf_process.h"
 
@@ -423,13 +424,19 @@ int kl_elf_process_open(struct kl_elf_process *process, unsigned int number, int
 	return answer->n < 0 ? answer->n : 0;
 }
 
-/* What came may be anything, if a file has got the better of the child. */
-static const char *take_text(const struct kl_elf_process *process, size_t bytes, bool has,
-			     uint32_t at)
+/*
+ * What came may be anything, if a file has got the better of the child; and names are what a file
+ * has, in any case. They can be printed.
+ */
+static const char *take_text(struct kl_elf_process *process, size_t bytes, bool has, uint32_t at)
 {
-	return has && at < bytes && memchr(process->message + at, 0, bytes - at) ?
-		       process->message + at :
-		       NULL;
+	char *text;
+
+	if (!has || at >= bytes || !memchr(process->message + at, 0, bytes - at))
+		return NULL;
+	text = process->message + at;
+	kl_make_plain(text, strlen(text));
+	return text;
 }
 
 int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uint64_t place,

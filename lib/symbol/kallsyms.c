@@ -12,6 +12,7 @@
 #include <kernlens/symbols.h>
 #include "../base/base.h"
 #include "../base/names.h"
+#include "../base/plain.h"
 
 #define READ_BYTES (1u << 20)
 #define FAR (16u << 20) /* no symbol is that long */
@@ -84,8 +85,11 @@ static bool parse_line(char *text, char *line, char *end, struct symbol *symbol)
 		if (bracket[1] == '[' && end[-1] == ']') {
 			end[-1] = 0;
 			symbol->module = bracket + 2 - text;
+			kl_make_plain(bracket + 2, end - 1 - (bracket + 2));
 		}
 	}
+	/* Names are printed as they are. */
+	kl_make_plain(at + 3, strlen(at + 3));
 	return true;
 }
 

@@ -121,16 +121,16 @@ static void test_styles(void)
 		 NUMBER(0)));
 	expect(print_all(KL_STYLE_TEXT),
 	       "[1.500000000] 000 my \"task\"-12 sched_switch: prev_comm=bash prev_tid=12 "
-	       "prev_prio=20 prev_state=S next_comm=\xffnew next_tid=13 next_prio=-1\n"
+	       "prev_prio=20 prev_state=S next_comm=?new next_tid=13 next_prio=-1\n"
 	       "[1.500001000] 000 my \"task\"-12 syscall_entry_openat: dfd=AT_FDCWD "
-	       "filename=\"/a \\\"b\\\"\\n\xc3\xa4\xff\" flags=O_RDONLY|O_CLOEXEC mode=0\n",
+	       "filename=\"/a \\\"b\\\"\\n\xc3\xa4\\377\" flags=O_RDONLY|O_CLOEXEC mode=0\n",
 	       "text");
 	expect(print_all(KL_STYLE_CSV),
 	       "event,cpu,pid,seconds,nanoseconds,arguments\n"
 	       "sched_switch,0,10,1,500000000,\"prev_comm=bash\",\"prev_tid=12\",\"prev_prio=20\","
-	       "\"prev_state=1 (S)\",\"next_comm=\xffnew\",\"next_tid=13\",\"next_prio=-1\"\n"
+	       "\"prev_state=1 (S)\",\"next_comm=?new\",\"next_tid=13\",\"next_prio=-1\"\n"
 	       "syscall_entry_openat,0,10,1,500001000,\"dfd=-100 (AT_FDCWD)\","
-	       "\"filename=/a \"\"b\"\"?\xc3\xa4\xff\",\"flags=524288 (O_RDONLY|O_CLOEXEC)\","
+	       "\"filename=/a \"\"b\"\"?\xc3\xa4?\",\"flags=524288 (O_RDONLY|O_CLOEXEC)\","
 	       "\"mode=0\"\n",
 	       "CSV");
 	print_all(KL_STYLE_JSON);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A trace's metadata (format/tsdl_parse.c). What is read is written, and read again as it was. */
+#include <kernlens/metadata.h>
+
+#include "shared.h"
+
+/* The schema and all that is in it. */
+static void check_schema(const struct kl_schema *schema)
+{
+	const struct kl_class *class = NULL;
+	const struct kl_variable *v;
+
+	while ((class = kl_schema_next(schema, class))) {
+		fuzz_check_plain(class->name, strlen(class->name));
+		fuzz_check_plain(class->group, strlen(class->group));
+		fuzz_check_plain(class->help, strlen(class->help));
+		fuzz_assert(kl_schema_class(schema, class->id) == class);
+	}
+	for (unsigned int i = 0; (v = kl_schema_variable(schema, i)); i++)
+		fuzz_check_plain(v->name, strlen(v->name));
+	for (unsigned int i = 0; i < KL_FLAGS_MAX; i++)
+		if (kl_schema_flag(schema, i))
+			fuzz_check_plain(kl_schema_flag(schema, i),
+					 strlen(kl_schema_flag(schema, i)));
+	for (unsigned int i = 0; i < KL_RULES_MAX; i++)
+		if (kl_schema_rule(schema, i))
+			fuzz_check_plain(kl_schema_rule(schema, i),
+					 strlen(kl_schema_rule(schema, i)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct kl_buffer text = { 0 }, more = { 0 };
+	struct kl_trace_info info, again;
+	struct kl_schema *schema = kl_metadata_parse((const char *)data, size, &info), *second;
+
+	if (!schema) {
+		fuzz_check_plain(kl_error_text(), strlen(kl_error_text()));
+		return 0;
+	}
+	check_schema(schema);
+	fuzz_check_plain(info.trace_name, strlen(info.trace_name));
+	fuzz_check_plain(info.hostname, strlen(info.hostname));
+	fuzz_check_plain(info.kernel_release, strlen(info.kernel_release));
+	fuzz_check_plain(info.boot_id, strlen(info.boot_id));
+	fuzz_assert(!kl_metadata_write(&text, schema, &info));
+	second = kl_metadata_parse(text.data, text.length, &again);
+	if (!second)
+		fprintf(stderr, "%s\n%s\n", kl_error_text(), text.data);
+	fuzz_assert(second);
+	fuzz_assert(!kl_metadata_write(&more, second, &again));
+	fuzz_assert(more.length == text.length && !memcmp(more.data, text.data, more.length));
+	kl_schema_destroy(second);
+	kl_schema_destroy(schema);
+	kl_buffer_deinit(&text);
+	kl_buffer_deinit(&more);
+	return 0;
+}
