@@ -564,7 +564,7 @@ static const struct file_operations device_fops = {
 
 static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
-	.name = "kernlens",
+	.name = KBUILD_MODNAME,
 	.fops = &device_fops,
 	/* The group is packaging/udev's to give: a module cannot know its number. */
 	.mode = 0660,

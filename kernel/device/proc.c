@@ -97,7 +97,7 @@ static struct proc_dir_entry *folder;
  */
 int kl_proc_init(void)
 {
-	folder = proc_mkdir("kernlens", NULL);
+	folder = proc_mkdir(KBUILD_MODNAME, NULL);
 	if (!folder)
 		return -ENOMEM;
 	for (u32 i = 0; i < ARRAY_SIZE(files); i++) {
