@@ -532,14 +532,14 @@ static int parse_rule(struct kl_watch_parser *p)
 static int add_rule(struct kl_watch_parser *p)
 {
 	struct kl_watch_rules *rules = p->rules;
-	struct kl_watch_rule_data **all =
-		kl_array_grow(rules->rules, rules->n, &rules->room, sizeof(*all));
+	struct kl_watch_rule_data **all;
 	int error;
 
-	if (!all)
-		return -ENOMEM;
 	if (rules->n == RULES_MAX)
 		return kl_watch_fail(p, p->at, "there are too many rules");
+	all = kl_array_grow(rules->rules, rules->n, &rules->room, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
 	rules->rules = all;
 	p->rule = calloc(1, sizeof(*p->rule));
 	if (!p->rule)
