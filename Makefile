@@ -3,6 +3,7 @@
 # all      the module and the example of a handler for both kernels, the library and the command
 # demo     record a real workload in a virtual machine and show what it did
 # test     everything that is tested; `check` is part of it
+# test-long   what takes hours: each fuzzer for 20 minutes (KL_FUZZ_SECONDS)
 # test-debug  the suites that run in a kernel on one with checkers (KASAN, lockdep,
 #          kmemleak), and every allocation of the module failing once; builds that
 #          kernel first, which takes 20 minutes, and is not part of `test`
@@ -13,7 +14,7 @@
 #          uninstall takes them away
 # clean    all that was built; the kernels stay in .cache
 #
-# demo, test, test-debug, check and bench install what they need first (scripts/deps).
+# demo, test, test-long, test-debug, check and bench install what they need first (scripts/deps).
 
 SHELL := /bin/bash
 BUILD ?= build
@@ -106,8 +107,13 @@ demo:
 
 test:
 	@scripts/deps build vm test check bench
-	@$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs
+	@$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs fuzzers
 	@tests/run
+
+test-long:
+	@scripts/deps build test
+	@$(MAKE) --no-print-directory $(ALL_CPUS) library fuzzers
+	@KL_FUZZ_SECONDS=$${KL_FUZZ_SECONDS:-1200} tests/run --long
 
 test-debug:
 	@scripts/deps build vm test
@@ -193,5 +199,5 @@ test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all library command modules demo test test-debug check bench vm test-programs install \
+.PHONY: all library command modules demo test test-long test-debug check bench vm test-programs install \
 	install-module uninstall clean

@@ -142,6 +142,31 @@ static int execute(struct kl_history *h, const char *sql)
 		       fail_database(h, "history");
 }
 
+/*
+ * What somebody else has made may answer for ever, or run what it likes: nothing but tables, and no
+ * functions of its own.
+ */
+static int check_tables(struct kl_history *h, const char *path)
+{
+	static const char text[] = "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', "
+				   "'index') OR sql LIKE 'CREATE VIRTUAL%'";
+	sqlite3_stmt *s;
+	int64_t others = -1;
+
+	sqlite3_db_config(h->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(h->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(h->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(h->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	if (sqlite3_prepare_v2(h->db, text, -1, &s, NULL) != SQLITE_OK)
+		return fail_database(h, path);
+	if (sqlite3_step(s) == SQLITE_ROW)
+		others = sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	if (others < 0)
+		return fail_database(h, path);
+	return others ? kl_fail(EINVAL, "%s is no history: it has more than tables", path) : 0;
+}
+
 static int set_up(struct kl_history *h, uint64_t bytes_max)
 {
 	char sql[256];
@@ -187,7 +212,8 @@ static int open_database(struct kl_history *h, const char *path, uint64_t bytes_
 	if (sqlite3_open_v2(path, &h->db, flags, NULL) != SQLITE_OK)
 		return fail_database(h, path);
 	sqlite3_busy_timeout(h->db, BUSY_MS);
-	return bytes_max ? set_up(h, bytes_max) : 0;
+	error = check_tables(h, path);
+	return !error && bytes_max ? set_up(h, bytes_max) : error;
 }
 
 struct kl_history *kl_history_open(const char *path, uint64_t bytes_max)

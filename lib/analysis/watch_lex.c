@@ -167,7 +167,8 @@ int kl_watch_take_duration(struct kl_watch_parser *p, uint64_t *ns)
 
 	if (error)
 		return error;
-	if (number < 0 || number > 1e18)
+	/* Nor is what is not a number. */
+	if (!(number >= 0 && number <= 1e18))
 		return kl_watch_fail(p, begin, "this is no duration");
 	*ns = (uint64_t)number;
 	return 0;

@@ -14,15 +14,19 @@
 #include "watch_parse.h"
 
 #define DEPTH_MAX 50
+#define NODES_MAX 1000 /* of a rule: evaluating goes down a chain of them */
+#define RULES_MAX 4096
 
 /* -------------------------------------------------------------- conditions */
 
 static int add_node(struct kl_watch_parser *p, const struct kl_watch_node *node)
 {
 	struct kl_watch_rule_data *rule = p->rule;
-	struct kl_watch_node *nodes =
-		kl_array_grow(rule->nodes, rule->n_nodes, &rule->nodes_room, sizeof(*nodes));
+	struct kl_watch_node *nodes;
 
+	if (rule->n_nodes == NODES_MAX)
+		return kl_watch_fail(p, p->at, "the rule has too many conditions");
+	nodes = kl_array_grow(rule->nodes, rule->n_nodes, &rule->nodes_room, sizeof(*nodes));
 	if (!nodes)
 		return -ENOMEM;
 	rule->nodes = nodes;
@@ -308,6 +312,8 @@ static int add_selector(struct kl_watch_parser *p, enum kl_watch_select kind)
 			return kl_watch_fail(p, begin,
 					     "a name is wanted here, of at most 255 bytes");
 	}
+	if (!(number >= 0 && number <= UINT32_MAX))
+		return kl_watch_fail(p, begin, "this is no number of a process or user");
 	s->number = (uint64_t)number;
 	return 0;
 }
@@ -526,10 +532,12 @@ static int parse_rule(struct kl_watch_parser *p)
 static int add_rule(struct kl_watch_parser *p)
 {
 	struct kl_watch_rules *rules = p->rules;
-	struct kl_watch_rule_data **all =
-		kl_array_grow(rules->rules, rules->n, &rules->room, sizeof(*all));
+	struct kl_watch_rule_data **all;
 	int error;
 
+	if (rules->n == RULES_MAX)
+		return kl_watch_fail(p, p->at, "there are too many rules");
+	all = kl_array_grow(rules->rules, rules->n, &rules->room, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	rules->rules = all;

@@ -141,9 +141,16 @@ static int read_all(int fd, const char *name, struct kl_buffer *buffer)
 int kl_part_read(const char *path, const char *name, struct kl_buffer *buffer)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, error;
+	struct stat about;
 
-	fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_CLOEXEC);
-	error = fd < 0 ? kl_fail_system(errno, "%s/%s", path, name) : read_all(fd, name, buffer);
+	/* Whoever made the folder may have put a pipe or a device there. */
+	fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		error = kl_fail_system(errno, "%s/%s", path, name);
+	else if (fstat(fd, &about) || !S_ISREG(about.st_mode))
+		error = kl_fail(EINVAL, "%s/%s is not a file", path, name);
+	else
+		error = read_all(fd, name, buffer);
 	if (fd >= 0)
 		close(fd);
 	if (dir >= 0)

@@ -14,6 +14,7 @@
 
 #define TEXT_MAX (256u << 20)
 #define HEADERS_MAX 4096
+#define OVERLAP_MAX 16 /* functions that have more of the text in all are not believed */
 #define BYTES_UNKNOWN_MAX (1u << 20) /* of a function whose size is not said */
 
 /* -------------------------------------------------------------------- file */
@@ -95,7 +96,12 @@ static int load_text(struct kl_blocks *b, const char *path)
 		const struct kl_segment *s = &b->segment[i];
 		uint64_t begin = s->begin > b->begin ? s->begin : b->begin;
 		uint64_t end = s->end < b->end ? s->end : b->end;
-		int ret = begin < end ? kl_text_read(b, begin, b->text + (begin - b->begin),
+		int ret;
+
+		/* Those of a program follow each other: a few pages are never read a thousand times. */
+		if (i && s->begin < b->segment[i - 1].end)
+			return kl_fail(EINVAL, "%s: its segments overlap", path);
+		ret = begin < end ? kl_text_read(b, begin, b->text + (begin - b->begin),
 						     end - begin) :
 					0;
 
@@ -116,8 +122,16 @@ static uint64_t section_end(const struct kl_blocks *b, uint64_t address)
 	return b->ranges || address < b->begin || address >= b->end ? 0 : b->end;
 }
 
+static void cut_before(struct kl_function_entry *f, uint64_t address)
+{
+	if (f->bytes > address - f->address)
+		f->bytes = (uint32_t)(address - f->address);
+}
+
 static int add_functions(struct kl_blocks *b, const struct kl_block_function *function, size_t n)
 {
+	uint64_t all = 0;
+
 	b->function = calloc(n + 1, sizeof(*b->function));
 	if (!b->function)
 		return kl_fail(ENOMEM, "out of memory");
@@ -140,7 +154,10 @@ static int add_functions(struct kl_blocks *b, const struct kl_block_function *fu
 			.bytes = bytes,
 			.name = function[i].name,
 		};
+		all += bytes;
 	}
+	for (size_t i = 1; all / OVERLAP_MAX > b->end - b->begin && i < b->functions; i++)
+		cut_before(&b->function[i - 1], b->function[i].address);
 	return 0;
 }
 

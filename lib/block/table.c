@@ -10,7 +10,7 @@
 #include "../base/base.h"
 #include "block.h"
 
-#define BLACKLIST_MAX 100000
+#define BLACKLIST_MAX 10000 /* some thousand are usual */
 #define TABLE_MAX (256u << 20)
 
 /* Parts of the text between two symbols. Not every kernel has all of them. */

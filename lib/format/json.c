@@ -95,6 +95,28 @@ static void print_values(struct kl_buffer *buffer, const struct kl_event *event,
 	kl_buffer_add_string(buffer, n ? "}" : "{}");
 }
 
+/* End a string that begins at @from and is plain already: symbols may have quotes in them. */
+static void close_string(struct kl_buffer *buffer, size_t from)
+{
+	size_t escapes = 0;
+	char *at;
+
+	if (buffer->error)
+		return;
+	for (size_t i = from; i < buffer->length; i++)
+		escapes += buffer->data[i] == '"' || buffer->data[i] == '\\';
+	if (escapes && kl_buffer_reserve(buffer, escapes)) {
+		at = buffer->data + buffer->length + escapes;
+		for (size_t i = buffer->length; i-- > from;) {
+			*--at = buffer->data[i];
+			if (*at == '"' || *at == '\\')
+				*--at = '\\';
+		}
+		buffer->length += escapes;
+	}
+	kl_buffer_add_char(buffer, '"');
+}
+
 /* ,"meanings":{...} and the like of those values that have one. */
 static void print_meanings(struct kl_buffer *buffer, const struct kl_event *event, const char *name,
 			   value_fn get, unsigned int n)
@@ -103,7 +125,7 @@ static void print_meanings(struct kl_buffer *buffer, const struct kl_event *even
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct kl_value value = get(event, i);
-		size_t before = buffer->length;
+		size_t before = buffer->length, from;
 
 		if (value.field->type >= KL_TYPE_TEXT || value.field->count > 1 ||
 		    value.field->format == KL_FORMAT_dec)
@@ -115,8 +137,9 @@ static void print_meanings(struct kl_buffer *buffer, const struct kl_event *even
 		}
 		print_key(buffer, value.field->name);
 		kl_buffer_add_char(buffer, '"');
+		from = buffer->length;
 		if (kl_print_value_meaning(buffer, event->schema, &value)) {
-			kl_buffer_add_char(buffer, '"');
+			close_string(buffer, from);
 			any = true;
 		} else if (!buffer->error) {
 			buffer->length = before;

@@ -321,6 +321,8 @@ static void parse_event(struct kl_parser *p)
 	if (!class.name || !class.group || !class.help)
 		return kl_parser_fail(p, "an event has no name");
 	p->error = kl_schema_add(p->schema, &class, fields, n);
+	if (p->error)
+		kl_parser_fail(p, "");
 }
 
 /* "FORMAT UNIT help ..." */
@@ -459,6 +461,7 @@ static int finish(struct kl_parser *p)
 struct kl_schema *kl_metadata_parse(const char *text, size_t length, struct kl_trace_info *info)
 {
 	struct kl_parser p = { .at = text, .end = text + length, .line = 1, .info = info };
+	int ret;
 
 	memset(info, 0, sizeof(*info));
 	p.schema = kl_schema_new();
@@ -472,8 +475,11 @@ struct kl_schema *kl_metadata_parse(const char *text, size_t length, struct kl_t
 		else
 			kl_parser_fail(&p, "expected a block");
 	}
-	if (finish(&p)) {
+	ret = finish(&p);
+	if (ret) {
 		kl_schema_destroy(p.schema);
+		/* Numbers were read after what failed. */
+		errno = -ret;
 		return NULL;
 	}
 	return p.schema;

@@ -44,7 +44,8 @@ struct kl_trace {
 /* Map a file for reading; an empty one is no error: *@map is NULL then. */
 static int map_file(int dir, const char *name, const uint8_t **map, size_t *size)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	/* Whoever made the folder may have put a pipe there: it is not waited for. */
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat about;
 	void *memory;
 	int error;

@@ -19,6 +19,7 @@
 #define MAGIC 0xeb9f
 #define FILE_MAX (256u << 20)
 #define TYPE_BYTES 12
+#define HASHED_BYTES 256 /* of a name: all of a file's types may have one that is as long as it */
 
 const char *kl_btf_string(const struct kl_btf *btf, uint32_t offset)
 {
@@ -44,8 +45,9 @@ struct kl_btf_type kl_btf_type_get(const struct kl_btf *btf, uint32_t id)
 }
 
 /* Eight bytes at a time: names are long, and there are a hundred thousand. */
-static uint32_t hash_name(const char *name, size_t length)
+static uint32_t hash_name(const char *name)
 {
+	size_t length = strnlen(name, HASHED_BYTES);
 	uint64_t hash = length, word;
 
 	while (length >= 8) {
@@ -124,48 +126,53 @@ static uint32_t power_of_two(uint32_t n)
 	return power;
 }
 
+/*
+ * To the front of its list, which takes no longer if all are called the same; so the last comes
+ * first, and the first is found first.
+ */
 static void add_name(struct kl_btf *btf, uint32_t id, uint32_t name)
 {
-	const char *text = kl_btf_string(btf, name);
-	uint32_t slot = hash_name(text, strlen(text));
+	uint32_t *first = &btf->names[hash_name(kl_btf_string(btf, name)) & btf->name_mask];
 
-	while (btf->names[slot & btf->name_mask])
-		slot++;
-	btf->names[slot & btf->name_mask] = id;
+	btf->name_next[id - btf->first] = *first;
+	*first = id;
 }
 
-static void add_values(struct kl_btf *btf, uint32_t id, const uint8_t *at, uint32_t info)
+static void add_values(struct kl_btf *btf, uint32_t id, const uint8_t *at, uint32_t info,
+		       uint32_t *number)
 {
 	unsigned int bytes = kl_btf_info_kind(info) == KL_BTF_ENUM ? 8 : 12;
 
-	for (unsigned int i = 0; i < kl_btf_info_count(info); i++) {
+	for (unsigned int i = kl_btf_info_count(info); i--; (*number)--) {
 		const char *text = kl_btf_string(btf, kl_get32(at + bytes * i));
-		uint32_t slot = hash_name(text, strlen(text));
+		uint32_t *first = &btf->values[hash_name(text) & btf->value_mask];
 
-		while (btf->values[slot & btf->value_mask])
-			slot++;
-		btf->values[slot & btf->value_mask] = (uint64_t)id << 32 | (i + 1);
+		btf->value[*number - 1] = (struct kl_btf_constant){ id, i, *first };
+		*first = *number;
 	}
 }
 
 static int index_names(struct kl_btf *btf)
 {
-	uint32_t names = power_of_two(2 * btf->n), values = power_of_two(2 * btf->n_values);
+	uint32_t names = power_of_two(btf->n), values = power_of_two(btf->n_values);
+	uint32_t number = btf->n_values;
 
 	btf->names = calloc(names, sizeof(*btf->names));
+	btf->name_next = calloc(btf->n + 1, sizeof(*btf->name_next));
 	btf->values = calloc(values, sizeof(*btf->values));
-	if (!btf->names || !btf->values)
+	btf->value = calloc(number + 1, sizeof(*btf->value));
+	if (!btf->names || !btf->name_next || !btf->values || !btf->value)
 		return kl_fail(ENOMEM, "out of memory");
 	btf->name_mask = names - 1;
 	btf->value_mask = values - 1;
-	for (uint32_t i = 0; i < btf->n; i++) {
+	for (uint32_t i = btf->n; i--;) {
 		const uint8_t *at = btf->type_bytes + btf->types[i];
 		uint32_t info = kl_get32(at + 4), name = kl_get32(at);
 
 		if (name && kl_btf_info_kind(info) != KL_BTF_DECL_TAG)
 			add_name(btf, btf->first + i, name);
 		if (KL_BTF_ENUMS & KL_BTF_BIT(kl_btf_info_kind(info)))
-			add_values(btf, btf->first + i, at + TYPE_BYTES, info);
+			add_values(btf, btf->first + i, at + TYPE_BYTES, info, &number);
 	}
 	return 0;
 }
@@ -314,7 +321,9 @@ void kl_btf_close(struct kl_btf *btf)
 {
 	if (!btf)
 		return;
+	free(btf->value);
 	free(btf->values);
+	free(btf->name_next);
 	free(btf->names);
 	free(btf->types);
 	free(btf->data);
@@ -328,10 +337,9 @@ uint32_t kl_btf_types(const struct kl_btf *btf)
 
 int kl_btf_find(const struct kl_btf *btf, const char *name, uint32_t kinds)
 {
-	uint32_t hash = hash_name(name, strlen(name));
+	uint32_t id = btf->names[hash_name(name) & btf->name_mask];
 
-	for (uint32_t slot = hash; btf->names[slot & btf->name_mask]; slot++) {
-		uint32_t id = btf->names[slot & btf->name_mask];
+	for (; id; id = btf->name_next[id - btf->first]) {
 		struct kl_btf_type type = kl_btf_type_get(btf, id);
 
 		if (kinds & KL_BTF_BIT(kl_btf_info_kind(type.info)) &&
@@ -344,14 +352,14 @@ int kl_btf_find(const struct kl_btf *btf, const char *name, uint32_t kinds)
 
 int kl_btf_value_find(const struct kl_btf *btf, const char *name, struct kl_btf_value *value)
 {
-	uint32_t hash = hash_name(name, strlen(name));
+	uint32_t number = btf->values[hash_name(name) & btf->value_mask];
 
-	for (uint32_t slot = hash; btf->values[slot & btf->value_mask]; slot++) {
-		uint64_t place = btf->values[slot & btf->value_mask];
+	while (number) {
+		const struct kl_btf_constant *of = &btf->value[number - 1];
 
-		if (!kl_btf_value_at(btf, place >> 32, (uint32_t)place - 1, value) &&
-		    !strcmp(value->name, name))
+		if (!kl_btf_value_at(btf, of->type, of->index, value) && !strcmp(value->name, name))
 			return 0;
+		number = of->next;
 	}
 	return btf->base ? kl_btf_value_find(btf->base, name, value) : -ENOENT;
 }

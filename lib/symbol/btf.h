@@ -6,6 +6,7 @@
 #include <kernlens/btf.h>
 
 #define KL_BTF_DEPTH_MAX 32 /* of chains of types; the kernel's own limit */
+#define KL_BTF_MEMBERS_MAX 65536u /* that are looked at for one; a struct has some hundreds */
 
 /*
  * Types and strings follow those of @base: type ids from @first, strings from
@@ -21,11 +22,20 @@ struct kl_btf {
 	uint32_t first;
 	uint32_t n; /* own types */
 	uint32_t *types;
-	uint32_t *names; /* hash table of type ids, 0: free */
+	uint32_t *names; /* by hash, the first type's id; 0: none */
+	uint32_t *name_next; /* of each own type, the next one's with its hash */
 	uint32_t name_mask;
-	uint64_t *values; /* hash table of enum << 32 | index + 1, 0: free */
+	uint32_t *values; /* by hash, the first constant's number and one; 0: none */
+	struct kl_btf_constant *value;
 	uint32_t value_mask;
 	uint32_t n_values;
+};
+
+/* A constant of an enum, and the next one with its hash. */
+struct kl_btf_constant {
+	uint32_t type;
+	uint32_t index;
+	uint32_t next;
 };
 
 /* The type's three numbers of the format, and what stands behind them. */

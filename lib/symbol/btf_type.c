@@ -127,19 +127,21 @@ int kl_btf_member_at(const struct kl_btf *btf, uint32_t type, unsigned int index
 	return 0;
 }
 
+/* Structs that have each other many times would be gone through without end: @left is the end. */
 static int find_member(const struct kl_btf *btf, uint32_t type, const char *name,
-		       struct kl_btf_member *member, unsigned int depth)
+		       struct kl_btf_member *member, unsigned int depth, unsigned int *left)
 {
 	uint32_t outer;
 
 	type = kl_btf_resolve(btf, type);
-	for (unsigned int i = 0; !kl_btf_member_at(btf, type, i, member); i++) {
+	for (unsigned int i = 0; *left && !kl_btf_member_at(btf, type, i, member); i++) {
+		(*left)--;
 		if (!strcmp(member->name, name))
 			return 0;
 		if (*member->name || depth == KL_BTF_DEPTH_MAX)
 			continue;
 		outer = member->bit_offset;
-		if (!find_member(btf, member->type, name, member, depth + 1)) {
+		if (!find_member(btf, member->type, name, member, depth + 1, left)) {
 			member->bit_offset += outer;
 			return 0;
 		}
@@ -150,7 +152,9 @@ static int find_member(const struct kl_btf *btf, uint32_t type, const char *name
 int kl_btf_member_find(const struct kl_btf *btf, uint32_t type, const char *name,
 		       struct kl_btf_member *member)
 {
-	return *name ? find_member(btf, type, name, member, 0) : -ENOENT;
+	unsigned int left = KL_BTF_MEMBERS_MAX;
+
+	return *name ? find_member(btf, type, name, member, 0, &left) : -ENOENT;
 }
 
 int kl_btf_value_at(const struct kl_btf *btf, uint32_t type, unsigned int index,

@@ -9,6 +9,8 @@
 #include "../base/base.h"
 #include "expression.h"
 
+#define MEMBERS_MAX 65536u /* whose names are compared; a struct has some hundreds */
+
 static int complain_value(struct kl_compiler *c, const struct kl_node *node,
 			  const struct kl_ctype *type)
 {
@@ -72,17 +74,19 @@ static void set_need(struct kl_node *node)
 
 /* ------------------------------------------------------------------ places */
 
+/* @left ends it where structs have each other many times. */
 static void offer_members(const struct kl_btf *btf, uint32_t type, struct kl_near *near,
-			  unsigned int depth)
+			  unsigned int depth, unsigned int *left)
 {
 	struct kl_btf_member member;
 
 	type = kl_btf_resolve(btf, type);
-	for (unsigned int i = 0; !kl_btf_member_at(btf, type, i, &member); i++) {
+	for (unsigned int i = 0; *left && !kl_btf_member_at(btf, type, i, &member); i++) {
+		(*left)--;
 		if (*member.name)
 			kl_near_offer(near, member.name);
 		else if (depth < 16)
-			offer_members(btf, member.type, near, depth + 1);
+			offer_members(btf, member.type, near, depth + 1, left);
 	}
 }
 
@@ -90,12 +94,13 @@ static int complain_member(struct kl_compiler *c, const struct kl_node *node,
 			   const struct kl_ctype *type, const char *name)
 {
 	struct kl_buffer text = { 0 };
+	unsigned int left = MEMBERS_MAX;
 	struct kl_near near;
 	const char *what;
 	int ret;
 
 	kl_near_init(&near, name, strlen(name));
-	offer_members(c->scope->btf, type->id, &near, 0);
+	offer_members(c->scope->btf, type->id, &near, 0, &left);
 	kl_ctype_describe(type, c->scope->btf, &text);
 	what = text.data ? text.data : "struct";
 	if (near.best)

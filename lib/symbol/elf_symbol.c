@@ -34,8 +34,10 @@ static bool find_in_table(Elf *elf, Elf_Scn *section, const char *name, uint64_t
 	if (!data || !gelf_getshdr(section, &header) || !header.sh_entsize)
 		return false;
 	for (size_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
-		if (!gelf_getsym(data, (int)i, &symbol) ||
-		    !is_function(elf, &header, &symbol, name))
+		/* A size of entries that the file lies about ends here. */
+		if (i > INT32_MAX || !gelf_getsym(data, (int)i, &symbol))
+			return false;
+		if (!is_function(elf, &header, &symbol, name))
 			continue;
 		*address = symbol.st_value;
 		return true;

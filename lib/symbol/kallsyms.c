@@ -15,6 +15,7 @@
 #include "../base/plain.h"
 
 #define READ_BYTES (1u << 20)
+#define FILE_MAX (256u << 20) /* a kernel's list has some ten MiB */
 #define FAR (16u << 20) /* no symbol is that long */
 #define NEAR 4096u
 #define KERNEL "kernel"
@@ -31,7 +32,8 @@ struct kl_symbols {
 	struct symbol *symbol;
 	size_t n;
 	size_t capacity;
-	uint32_t *table; /* index + 1 of symbols by name, 0: free */
+	uint32_t *table; /* by hash of the name, index + 1 of the first; 0: none */
+	uint32_t *next; /* of each symbol, the same of the next one with its hash */
 	uint32_t mask;
 	bool hidden;
 };
@@ -49,6 +51,10 @@ static int read_all(struct kl_buffer *text, const char *path)
 		n = at ? read(fd, at, READ_BYTES) : -1;
 		if (n > 0)
 			text->length += n;
+		if (text->length > FILE_MAX) {
+			close(fd);
+			return kl_fail(EINVAL, "%s is too long", path);
+		}
 	} while (n > 0 || (n < 0 && !text->error && errno == EINTR));
 	n = n ? -errno : 0;
 	close(fd);
@@ -56,8 +62,6 @@ static int read_all(struct kl_buffer *text, const char *path)
 		return kl_fail(ENOMEM, "out of memory");
 	if (n)
 		return kl_fail_system(-n, "cannot read %s", path);
-	if (text->length > UINT32_MAX)
-		return kl_fail(EINVAL, "%s is too long", path);
 	kl_buffer_add_char(text, '\n');
 	return text->error ? kl_fail(ENOMEM, "out of memory") : 0;
 }
@@ -141,18 +145,20 @@ static int index_names(struct kl_symbols *symbols)
 {
 	uint32_t size = 16;
 
-	while (size < 2 * symbols->n)
+	while (size < symbols->n)
 		size *= 2;
 	symbols->table = calloc(size, sizeof(*symbols->table));
-	if (!symbols->table)
+	symbols->next = calloc(symbols->n, sizeof(*symbols->next));
+	if (!symbols->table || !symbols->next)
 		return kl_fail(ENOMEM, "out of memory");
 	symbols->mask = size - 1;
-	for (size_t i = 0; i < symbols->n; i++) {
-		uint32_t slot = hash_name(symbols->text.data + symbols->symbol[i].name);
+	/* Each to the front of its list, which takes no longer if all are called the same. */
+	for (size_t i = symbols->n; i--;) {
+		uint32_t hash = hash_name(symbols->text.data + symbols->symbol[i].name);
+		uint32_t *first = &symbols->table[hash & symbols->mask];
 
-		while (symbols->table[slot & symbols->mask])
-			slot++;
-		symbols->table[slot & symbols->mask] = i + 1;
+		symbols->next[i] = *first;
+		*first = (uint32_t)i + 1;
 	}
 	return 0;
 }
@@ -189,6 +195,7 @@ void kl_symbols_close(struct kl_symbols *symbols)
 	if (!symbols)
 		return;
 	free(symbols->table);
+	free(symbols->next);
 	free(symbols->symbol);
 	kl_buffer_deinit(&symbols->text);
 	free(symbols);
@@ -241,10 +248,11 @@ unsigned int kl_symbols_lookup(const struct kl_symbols *symbols, const char *nam
 	const char *colon = strchr(name, ':'), *plain = colon ? colon + 1 : name;
 	unsigned int found = 0;
 
-	for (uint32_t slot = hash_name(plain); symbols->table[slot & symbols->mask]; slot++) {
+	for (uint32_t i = symbols->table[hash_name(plain) & symbols->mask]; i;
+	     i = symbols->next[i - 1]) {
 		struct kl_symbol one;
 
-		show(symbols, symbols->table[slot & symbols->mask] - 1, &one);
+		show(symbols, i - 1, &one);
 		if (strcmp(one.name, plain) != 0 ||
 		    (colon && !is_module(one.module, name, colon - name)))
 			continue;

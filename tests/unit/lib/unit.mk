@@ -18,11 +18,12 @@
 #   lib-program  blocks of programs: what users write, files whole and damaged
 #   lib-path     paths through functions: random graphs and walks
 #   lib-edge     counts from the fewest counters, on the same
+#   lib-hostile  what strangers may hand over: squares, chains, pipes, views
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
 LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch set program path \
-	edge
+	edge hostile
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)
