@@ -3,10 +3,12 @@
 # all      the module and the example of a handler for both kernels, the library and the command
 # demo     record a real workload in a virtual machine and show what it did
 # test     everything that is tested; `check` is part of it
-# test-long   what takes hours: each fuzzer for 20 minutes (KL_FUZZ_SECONDS)
 # test-debug  the suites that run in a kernel on one with checkers (KASAN, lockdep,
 #          kmemleak), and every allocation of the module failing once; builds that
 #          kernel first, which takes 20 minutes, and is not part of `test`
+# test-kcsan  the kernel suite on a kernel that looks for data races, the same way
+# test-long  what takes hours: the fuzzer of the device for an hour on each kernel, those two
+#          included, and the fuzzer of each parser for 20 minutes (KL_PARSER_SECONDS)
 # check    format, lint, rules of the house
 # bench    what tracing costs, beside the kernel's own and others' tools
 # vm       a boot of both kernels, to see that the harness works
@@ -14,7 +16,7 @@
 #          uninstall takes them away
 # clean    all that was built; the kernels stay in .cache
 #
-# demo, test, test-long, test-debug, check and bench install what they need first (scripts/deps).
+# demo, the tests, check and bench install what they need first (scripts/deps).
 
 SHELL := /bin/bash
 BUILD ?= build
@@ -59,10 +61,11 @@ $(CACHE)/%/release:
 	scripts/deps build vm
 	vm/fetch $*
 
-# The one with checkers is built here.
-$(CACHE)/6.1-debug/release: vm/debug-kernel vm/debug.config
+# Those with checkers are built here.
+.PRECIOUS: $(CACHE)/6.1-%/release
+$(CACHE)/6.1-%/release: vm/debug-kernel vm/debug.config vm/kcsan.config
 	scripts/deps build vm debug
-	vm/debug-kernel
+	vm/debug-kernel $*
 
 # A newer emulator than Debian 12's.
 $(CACHE)/qemu/version:
@@ -91,14 +94,14 @@ target-%: $(CACHE)/%/release
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree/kernel \
 		KL_MODULE=kernlens_target KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) \
 		$(NO_BTF) modules && \
-	cp $$tree/kernel/kernlens_target.ko $(BUILD)/$$release/
+	cp $$tree/kernel/kernlens_target.ko $$tree/
 
 # ------------------------------------------------------------- what it does
 
 # On all processors, unless whoever called make has said how many.
 ALL_CPUS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-demo test test-debug bench vm: | $(CACHE)/qemu/version
+demo test test-debug test-kcsan test-long bench vm: | $(CACHE)/qemu/version
 
 demo:
 	@scripts/deps build vm test
@@ -110,15 +113,20 @@ test:
 	@$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs fuzzers
 	@tests/run
 
-test-long:
-	@scripts/deps build test
-	@$(MAKE) --no-print-directory $(ALL_CPUS) library fuzzers
-	@KL_FUZZ_SECONDS=$${KL_FUZZ_SECONDS:-1200} tests/run --long
-
 test-debug:
 	@scripts/deps build vm test
 	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests block-tests
 	@KL_TEST_TIMEOUT=3600 tests/run --debug
+
+test-kcsan:
+	@scripts/deps build vm test
+	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-kcsan all kernel-tests
+	@KL_TEST_TIMEOUT=7200 tests/run --kcsan
+
+test-long:
+	@scripts/deps build vm test
+	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" all test-programs fuzzers
+	@KL_TEST_TIMEOUT=7200 tests/run --long
 
 check:
 	@scripts/deps build vm check
@@ -199,5 +207,5 @@ test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all library command modules demo test test-long test-debug check bench vm test-programs install \
+.PHONY: all library command modules demo test test-debug test-kcsan test-long check bench vm test-programs install \
 	install-module uninstall clean

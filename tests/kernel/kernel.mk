@@ -6,16 +6,17 @@
 #   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko
 #   program-NAME     the same, kl_program.ko, from it and the module's own programs
 #   extern-NAME      the same, kl_extern.ko: handlers of another module
+#   target-extern-NAME  the second instance of the module, and its kl_extern.ko
 #
 # tests/kernel/run runs them in virtual machines.
 
-KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
+KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters)
+	details exits counters fuzz)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
-kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) examples $(KERNEL_TESTS)
+kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) $(KERNELS:%=target-extern-%) examples $(KERNEL_TESTS)
 
 $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 	@mkdir -p $(@D)
@@ -34,6 +35,12 @@ $(BUILD)/tests/kernel-details: $(wildcard tests/kernel/details*.c) tests/kernel/
 
 $(BUILD)/tests/kernel-exits: tests/kernel/exits.c tests/kernel/exits_read.c tests/kernel/latency_profile.c \
 		tests/kernel/exits.h tests/kernel/latency.h $(KERNEL_TEST_HEADERS) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
+
+# The fuzzer, which has its own folder.
+$(BUILD)/tests/kernel-fuzz: $(wildcard tests/kernel/fuzz/*.[ch] tests/kernel/fuzz/*.def) \
+		$(KERNEL_TEST_HEADERS) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
@@ -64,5 +71,15 @@ program-%: $(CACHE)/%/release module-%
 
 extern-%: module-%
 	+@$(call build-against,$*,tests/kernel/extern)
+
+# The same for the second instance, whose functions have other names, at build/RELEASE/target/.
+target-extern-%: target-%
+	+@release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/target/extern; mkdir -p $$tree && \
+	cp -fs $(CURDIR)/tests/kernel/extern/* $$tree/ && \
+	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree \
+		KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include KL_TARGET=kernlens_target \
+		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/target/kernel/Module.symvers \
+		$(NO_BTF) modules && \
+	cp $$tree/kl_extern.ko $(BUILD)/$$release/target/
 
 .PHONY: kernel-tests

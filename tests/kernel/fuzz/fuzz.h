@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the fuzzer share. A worker is a process of one user with a few threads, which
+ * share descriptors and mappings; main.c starts workers and their adversaries, zoo.c and trouble.c.
+ *
+ * A thread runs sequences of operations. Every decision in a sequence comes from its tape, a list
+ * of numbers: what is left of an old one, then new random ones, which are appended. So a tape that
+ * has reached a new block of the module can be kept, changed at random and played again, and what
+ * comes out is still made of valid calls.
+ */
+#ifndef KL_TESTS_FUZZ_H
+#define KL_TESTS_FUZZ_H
+
+#include "../kl.h"
+
+#define FUZZ_THREADS 3
+#define FUZZ_LOCAL 6 /* descriptors of a thread's own */
+#define FUZZ_SHARED 12 /* of the process */
+#define FUZZ_MAPS 16
+#define FUZZ_BUFFER (256u << 10)
+#define FUZZ_TARGETS 40
+#define FUZZ_SYMBOLS 24
+#define FUZZ_USERS 3
+
+/* ------------------------------------------------------------ shared by all */
+
+#define TAPE_MAX 1536
+#define TAPES_KEPT 512
+
+struct tape {
+	volatile u32 words;
+	u32 word[TAPE_MAX];
+};
+
+/* What a user's workers have done. */
+struct fuzz_user {
+	u32 uid;
+	volatile u64 sequences;
+	volatile u64 calls;
+	volatile u64 successes;
+	volatile s32 targets[FUZZ_TARGETS]; /* processes to look at */
+	char broken[200]; /* the first thing that should not have been possible */
+};
+
+/* Lives in memory that all processes of the fuzzer share. */
+struct fuzz_common {
+	struct fuzz_user user[FUZZ_USERS];
+	volatile s32 manager; /* root's, and never seen by others */
+	volatile u32 kept; /* tapes ever kept; the newest takes the place of any */
+	volatile u64 trouble[8]; /* by what trouble.c does */
+	u64 symbol[FUZZ_SYMBOLS];
+	u64 session_newest;
+	char device[64];
+	struct tape tape[TAPES_KEPT];
+};
+
+extern struct fuzz_common *common;
+extern struct fuzz_user *me;
+extern int rights[2]; /* a socket through which workers pass descriptors on */
+
+/* --------------------------------------------------------------------- tape */
+
+void tape_seed(u64 seed);
+void tape_begin(void);
+void tape_keep(void);
+u32 tape_next(void);
+
+static inline u32 below(u32 n)
+{
+	return (u64)tape_next() * n >> 32;
+}
+
+static inline u64 any(void)
+{
+	u64 high = tape_next();
+
+	return high << 32 | tape_next();
+}
+
+static inline bool one_in(u32 n)
+{
+	return !below(n);
+}
+
+/* A number at which code goes wrong. */
+u64 odd_number(void);
+
+/* -------------------------------------------------------------------- world */
+
+/* Memory of a thread for arguments; behind it is none. */
+extern __thread u8 *memory;
+/* Another buffer, for what arguments point to. */
+extern __thread u8 *room;
+extern __thread volatile int local[FUZZ_LOCAL];
+
+void world_init(void);
+void world_thread_init(void);
+void world_begin(void);
+void world_broken(const char *what);
+volatile int *any_slot(void);
+int any_fd(void);
+int open_device(int flags);
+/* Keeps a descriptor in some slot, and closes what was there. */
+void keep_fd(int fd);
+/* Where an argument of @bytes may lie: mostly @own. */
+void *odd_place(void *own, u32 bytes);
+void mutate(void *argument, u32 bytes);
+/* Mostly @own; now and then another place. */
+static inline void *odd_or(void *own, u32 bytes)
+{
+	return one_in(20) ? odd_place(own, bytes) : own;
+}
+
+/* A call with what @argument holds, mostly as it is; 0 or -errno. */
+int try_call(int fd, unsigned long command, void *argument, u32 bytes);
+/* A process: of the zoo, this one, or any number. */
+s32 any_pid(void);
+
+/* Makes a call with a struct of its type on the stack; the answer is in the struct. */
+#define TRY(fd, command, object) try_call(fd, command, &(object), sizeof(object))
+
+/* --------------------------------------------------------------- operations */
+
+/* calls.c */
+void op_raw_call(void);
+void op_open(void);
+void op_close(void);
+void op_mark(void);
+void op_attach(void);
+void op_outside(void);
+
+/* define.c */
+void op_session(void);
+void op_program(void);
+void op_events(void);
+void op_variables(void);
+void op_rule(void);
+void op_maskset(void);
+void op_use(void);
+void op_metadata(void);
+void op_stack_limits(void);
+void op_latency(void);
+void op_filter(void);
+void op_start_stop(void);
+void op_whole_session(void);
+
+/* read.c */
+void op_reader(void);
+void op_read(void);
+void op_poll(void);
+void op_mmap(void);
+void op_map_use(void);
+void op_tables(void);
+void op_stacks(void);
+void op_latency_read(void);
+void op_news(void);
+void op_proc(void);
+
+/* tasks.c */
+void op_inspect(void);
+void op_detail(void);
+void op_set(void);
+void op_tasks(void);
+void op_dump(void);
+void op_cpus(void);
+
+/* people.c */
+void op_pass(void);
+void op_fork(void);
+void op_namespace(void);
+void op_set_user_id(void);
+void op_thread(void);
+void op_trap(void);
+void op_work(void);
+void op_fail(void);
+void op_splice(void);
+int set_user_id_main(int argc, char **argv);
+
+/* ------------------------------------------------------ zoo, trouble, guide */
+
+/* One kind of process to look at; does not return. */
+__attribute__((noreturn)) void zoo_run(u32 kind, u64 seed);
+u32 zoo_kinds(void);
+
+/* What root does to the machine meanwhile, once, by its own random numbers. */
+void trouble_make(u64 *state);
+void trouble_end(void);
+extern const char *const trouble_names[];
+/* A folder of cgroups for a worker: it is put there; false: there is none. */
+bool trouble_confine(u32 number, u64 limit_bytes);
+
+/* Counts of the target's blocks, by the other instance; false: there are none here. */
+bool guide_open(const char *module);
+/* After a sequence: has it, or whoever ran beside it, reached a new block? */
+bool guide_look(void);
+/* Prints what was reached; per mille of what can be, or -1. */
+int guide_report(void);
+void guide_close(void);
+
+#endif /* KL_TESTS_FUZZ_H */

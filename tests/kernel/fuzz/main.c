@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fuzz SECONDS [SEED [PERCENT]]: hostile users do to the device whatever they can, side by side:
+ * two ordinary ones and root, each a process after the other with threads that play sequences of
+ * valid and not so valid calls (fuzz.h). A zoo of processes is there to be looked at, and the
+ * machine makes trouble. KL_FUZZ_DEVICE names a second instance of the module: then the first one
+ * counts its blocks and guides, and PERCENT of what can be reached must have been.
+ *
+ * A fault shows as a kernel message, a hang, memory that does not come back, or as something that
+ * should not have been possible.
+ */
+#include <grp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "../../unit/failing.h"
+#include "fuzz.h"
+
+#define LIFE_SECONDS 4.0
+#define STUCK_SECONDS 25.0
+#define SET_USER_ID_PATH "/tmp/fuzz-set-user-id"
+
+struct fuzz_common *common;
+struct fuzz_user *me;
+int rights[2];
+
+static const struct operation {
+	void (*run)(void);
+	u8 weight;
+} operations[] = {
+	{ op_raw_call, 14 }, { op_open, 2 },	   { op_close, 2 },	     { op_mark, 2 },
+	{ op_attach, 3 },    { op_outside, 2 },	   { op_session, 3 },	     { op_program, 4 },
+	{ op_events, 4 },    { op_variables, 3 },  { op_rule, 4 },	     { op_maskset, 4 },
+	{ op_use, 4 },	     { op_metadata, 2 },   { op_stack_limits, 1 },   { op_latency, 2 },
+	{ op_filter, 2 },    { op_start_stop, 4 }, { op_whole_session, 10 }, { op_reader, 4 },
+	{ op_read, 6 },	     { op_poll, 2 },	   { op_mmap, 5 },	     { op_map_use, 4 },
+	{ op_tables, 4 },    { op_stacks, 4 },	   { op_latency_read, 4 },   { op_news, 2 },
+	{ op_proc, 2 },	     { op_inspect, 6 },	   { op_detail, 12 },	     { op_set, 4 },
+	{ op_tasks, 4 },     { op_dump, 1 },	   { op_cpus, 2 },	     { op_pass, 3 },
+	{ op_fork, 1 },	     { op_namespace, 1 },  { op_set_user_id, 1 },    { op_thread, 1 },
+	{ op_trap, 3 },	     { op_work, 6 },	   { op_fail, 3 },	     { op_splice, 1 },
+};
+
+#define OPERATIONS (sizeof(operations) / sizeof(*operations))
+
+static u32 weights;
+static double end_time;
+static const char *program_path;
+
+/* ------------------------------------------------------------------ workers */
+
+static void run_operation(void)
+{
+	u32 at = below(weights);
+	const struct operation *o = operations;
+
+	while (at >= o->weight)
+		at -= o++->weight;
+	o->run();
+}
+
+static void *run_thread(void *seed)
+{
+	tape_seed((u64)seed);
+	world_thread_init();
+	while (now_seconds() < end_time && !me->broken[0]) {
+		tape_begin();
+		world_begin();
+		for (u32 n = 2 + below(24); n && now_seconds() < end_time; n--)
+			run_operation();
+		if (guide_look())
+			tape_keep();
+
+		__atomic_fetch_add(&me->sequences, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void become(u32 uid)
+{
+	if (uid && (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid)))
+		bail("setuid");
+	/* A change of user makes a process one that others of the user may not look at. */
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+__attribute__((noreturn)) static void run_worker(u32 user, u64 seed)
+{
+	pthread_t threads[FUZZ_THREADS];
+
+	setpgid(0, 0);
+	me = &common->user[user];
+	/* Some in a control group that has hardly any memory. */
+	if (seed % 3 == 0)
+		trouble_confine(seed % 1000, seed % 2 ? 24 << 20 : 64 << 20);
+	become(me->uid);
+	world_init();
+	end_time = now_seconds() + LIFE_SECONDS;
+	for (u64 i = 0; i < FUZZ_THREADS; i++)
+		if (pthread_create(&threads[i], NULL, run_thread,
+				   (void *)(seed * FUZZ_THREADS + i + 1)))
+			_exit(4);
+	for (u32 i = 0; i < FUZZ_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	_exit(0);
+}
+
+/* ------------------------------------------------------------------ manager */
+
+struct worker {
+	pid_t pid;
+	double begun;
+	bool killed;
+};
+
+static struct worker workers[FUZZ_USERS];
+static u64 seed, deaths, stuck;
+static pid_t troubler;
+
+static void start_worker(u32 user)
+{
+	struct worker *w = &workers[user];
+
+	fflush(stdout);
+	*w = (struct worker){ .pid = fork(), .begun = now_seconds() };
+	seed++;
+	if (!w->pid)
+		run_worker(user, seed);
+}
+
+static void start_target(u32 user, u32 i)
+{
+	struct fuzz_user *u = &common->user[user];
+	pid_t pid = fork();
+
+	if (!pid) {
+		setpgid(0, 0);
+		me = u;
+		become(u->uid);
+		zoo_run(i, seed);
+	}
+	u->targets[i] = pid;
+}
+
+/* A process has ended: was it one that has to be there? */
+static void replace(pid_t pid, int status)
+{
+	for (u32 user = 0; user < FUZZ_USERS; user++) {
+		if (workers[user].pid == pid) {
+			kill(-pid, SIGKILL);
+			deaths += WIFSIGNALED(status) && !workers[user].killed;
+			start_worker(user);
+			return;
+		}
+		for (u32 i = 0; i < zoo_kinds(); i++)
+			if (common->user[user].targets[i] == pid) {
+				kill(-pid, SIGKILL);
+				start_target(user, i);
+				return;
+			}
+	}
+}
+
+static void look_after(void)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		replace(pid, status);
+	for (u32 user = 0; user < FUZZ_USERS; user++) {
+		struct worker *w = &workers[user];
+
+		if (now_seconds() - w->begun > LIFE_SECONDS + STUCK_SECONDS && !w->killed) {
+			w->killed = true;
+			stuck++;
+			kill(-w->pid, SIGKILL);
+			kill(w->pid, SIGKILL);
+		}
+	}
+}
+
+/* The machine's part, once a second if that is enough time for it. */
+static void start_troubler(void)
+{
+	u64 state = seed;
+
+	troubler = fork();
+	if (troubler)
+		return;
+	for (;;) {
+		trouble_make(&state);
+		sleep_ms(1000);
+	}
+}
+
+static void kill_all(void)
+{
+	double begun = now_seconds();
+
+	kill(troubler, SIGKILL);
+	for (u32 user = 0; user < FUZZ_USERS; user++) {
+		kill(-workers[user].pid, SIGKILL);
+		for (u32 i = 0; i < zoo_kinds(); i++)
+			kill(-common->user[user].targets[i], SIGKILL);
+	}
+	/* Also those that lost their parents, and are ours by prctl(). */
+	while (now_seconds() - begun < 60) {
+		pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+		if (pid < 0)
+			return;
+		if (!pid)
+			sleep_ms(20);
+		else
+			kill(-pid, SIGKILL);
+	}
+}
+
+/* -------------------------------------------------------------- preparation */
+
+static void find_symbols(void)
+{
+	static const char *const names[FUZZ_SYMBOLS] = {
+		"vfs_read",
+		"vfs_write",
+		"do_sys_openat2",
+		"__x64_sys_getppid",
+		"kmem_cache_free",
+		"dput",
+		"wake_up_process",
+		"schedule",
+		"do_nanosleep",
+		"kfree",
+		"security_file_open",
+		"do_exit",
+		"vfs_statx",
+		"do_int3",
+		"memcpy",
+		"jiffies",
+		"kls_called",
+		"kl_fire_rule",
+		"copy_process",
+		"mntput",
+		"page_fault_oops",
+		"ktime_get",
+		"pipe_read",
+		"do_filp_open",
+	};
+	FILE *file = fopen("/proc/kallsyms", "re");
+	unsigned long address;
+	char line[300], name[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx %*c %255s", &address, name) != 2)
+			continue;
+		for (u32 i = 0; i < FUZZ_SYMBOLS; i++)
+			if (!strcmp(name, names[i]))
+				common->symbol[i] = address;
+	}
+	if (file)
+		fclose(file);
+}
+
+/* This program, for everybody, as root. */
+static void make_set_user_id(void)
+{
+	char command[400];
+
+	snprintf(command, sizeof(command), "cp %s %s && chmod 4755 %s", program_path,
+		 SET_USER_ID_PATH, SET_USER_ID_PATH);
+	if (system(command))
+		printf("# there is no set-user-id program\n");
+}
+
+static void prepare(void)
+{
+	static const u32 uids[FUZZ_USERS] = { 60001, 60002, 0 };
+	const char *device = getenv("KL_FUZZ_DEVICE") ?: KL_DEVICE_PATH;
+
+	common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (common == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, rights))
+		bail("preparation");
+	for (u32 i = 0; i < FUZZ_USERS; i++)
+		common->user[i].uid = uids[i];
+	common->manager = getpid();
+	snprintf(common->device, sizeof(common->device), "%s", device);
+	for (u32 i = 0; i < OPERATIONS; i++)
+		weights += operations[i].weight;
+	/* Refused where it is not the kernel's to give. */
+	put_file("/proc/sys/vm/unprivileged_userfaultfd", "1");
+	put_file("/proc/sys/kernel/unprivileged_userns_clone", "1");
+	close(failing_open());
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	find_symbols();
+	make_set_user_id();
+}
+
+/* Memory that is free or can be taken back, in KiB. */
+static long available_kib(void)
+{
+	FILE *file;
+	char line[200];
+	long kib = 0;
+
+	put_file("/proc/sys/vm/drop_caches", "3");
+	file = fopen("/proc/meminfo", "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemAvailable: %ld", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+/* Until it has come back, or does not any more. */
+static long missing_kib(long before)
+{
+	long missing = 0;
+
+	for (u32 i = 0; i < 40; i++) {
+		missing = before - available_kib();
+		if (missing < 8 << 10)
+			break;
+		sleep_ms(250);
+	}
+	return missing;
+}
+
+/* ------------------------------------------------------------------ reports */
+
+static void report_users(double seconds)
+{
+	for (u32 i = 0; i < FUZZ_USERS; i++) {
+		const struct fuzz_user *u = &common->user[i];
+		char name[120];
+
+		printf("# uid %u: %llu sequences, %llu calls, %llu had an effect\n", u->uid,
+		       (unsigned long long)u->sequences, (unsigned long long)u->calls,
+		       (unsigned long long)u->successes);
+		snprintf(name, sizeof(name), "fuzzing as %s for %.0f s",
+			 u->uid ? i ? "user 2" : "user 1" : "root", seconds);
+		tap_result(!u->broken[0] && u->sequences > 5 && u->successes, name, "%s",
+			   u->broken[0] ? u->broken : "too little happened");
+	}
+	printf("# trouble:");
+	for (u32 i = 0; trouble_names[i]; i++)
+		printf(" %s %llu,", trouble_names[i], (unsigned long long)common->trouble[i]);
+	printf(" workers killed by a signal %llu, kept tapes %u\n", (unsigned long long)deaths,
+	       common->kept);
+}
+
+static void run_for(double seconds)
+{
+	double begun = now_seconds(), next = begun + 1;
+
+	for (u32 i = 0; i < FUZZ_USERS; i++) {
+		for (u32 k = 0; k < zoo_kinds(); k++)
+			start_target(i, k);
+		start_worker(i);
+	}
+	start_troubler();
+	while (now_seconds() - begun < seconds) {
+		look_after();
+		if (now_seconds() > next) {
+			/* In the middle of anything, threads and all. */
+			struct worker *w = &workers[seed % FUZZ_USERS];
+
+			w->killed = true;
+			kill(-w->pid, SIGKILL);
+			next = now_seconds() + 3;
+		}
+		sleep_ms(10);
+	}
+	kill_all();
+	trouble_end();
+}
+
+int main(int argc, char **argv)
+{
+	double seconds;
+	long before, missing;
+	bool guided;
+	int reached, least;
+
+	if (argc > 1 && !strcmp(argv[1], "--set-user-id"))
+		return set_user_id_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "--zoo-again")) {
+		static struct fuzz_user user;
+
+		me = &user;
+		zoo_run(14, 0); /* change_program */
+	}
+	program_path = argv[0];
+	seconds = argc > 1 ? atof(argv[1]) : 10;
+	seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	least = argc > 3 ? atoi(argv[3]) : 0;
+	seed *= 1000003;
+	printf("# seed %llu\n", (unsigned long long)seed / 1000003);
+	prepare();
+	guided = strcmp(common->device, KL_DEVICE_PATH) && guide_open(common->device + 5);
+	/* What the kernel keeps for later once such things have happened at all is no loss. */
+	run_for(seconds / 4);
+	before = available_kib();
+	run_for(seconds * 3 / 4);
+	report_users(seconds);
+	tap_result(!stuck, "no worker hung", "%llu had to be killed", (unsigned long long)stuck);
+	missing = missing_kib(before);
+	printf("# %ld KiB less memory than before\n", missing);
+	tap_result(missing < 48 << 10, "the memory has come back", "%ld KiB are missing", missing);
+	reached = guide_report();
+	if (guided)
+		tap_result(reached >= least * 10, "blocks of the module were reached",
+			   "%d.%d %%, wanted are %d", reached / 10, reached % 10, least);
+	guide_close();
+	return tap_end();
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the machine does to the module meanwhile, by root: CPUs go and come, modules are loaded and
+ * unloaded, memory is short, control groups end, and limits change.
+ */
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "fuzz.h"
+
+#define GROUPS "/sys/fs/cgroup"
+
+const char *const trouble_names[] = { "CPU hotplug", "module load", "memory pressure",
+				      "group",	     "caches",	    "limits",
+				      NULL };
+
+static u32 pick(u64 *state, u32 n)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (*state >> 33) % n;
+}
+
+/* The second CPU: the first cannot go. */
+static void plug_cpu(void)
+{
+	put_file("/sys/devices/system/cpu/cpu1/online", "0");
+	sleep_ms(100);
+	put_file("/sys/devices/system/cpu/cpu1/online", "1");
+}
+
+/* A module whose notifiers and tracepoints come and go. */
+static void load_module(void)
+{
+	const char *build = getenv("KL_BUILD") ?: "build";
+	char path[300], release[80];
+	int fd = open("/proc/sys/kernel/osrelease", O_RDONLY | O_CLOEXEC);
+	ssize_t bytes = read(fd, release, sizeof(release) - 1);
+
+	close(fd);
+	if (bytes < 2)
+		return;
+	release[bytes - 1] = 0;
+	snprintf(path, sizeof(path), "%s/%s/kl_places.ko", build, release);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (!syscall(SYS_finit_module, fd, "", 0))
+		sleep_ms(150);
+	close(fd);
+	syscall(SYS_delete_module, "kl_places", O_NONBLOCK);
+}
+
+static bool make_group(const char *name, u64 limit_bytes)
+{
+	char path[200], text[40];
+
+	put_file(GROUPS "/cgroup.subtree_control", "+memory");
+	snprintf(path, sizeof(path), GROUPS "/%s", name);
+	if (mkdir(path, 0755) && errno != EEXIST)
+		return false;
+	snprintf(path, sizeof(path), GROUPS "/%s/memory.max", name);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)limit_bytes);
+	put_file(path, text);
+	snprintf(path, sizeof(path), GROUPS "/%s/cgroup.procs", name);
+	return put_file(path, "0");
+}
+
+bool trouble_confine(u32 number, u64 limit_bytes)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "fuzz-%u", number);
+	return make_group(name, limit_bytes);
+}
+
+/* Eats what its group may have, and is killed for it. */
+static void press_memory(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		make_group("fuzz-memory", 48 << 20);
+		put_file("/proc/self/oom_score_adj", "1000");
+		for (u32 i = 0; i < 64; i++) {
+			u8 *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+			if (at == MAP_FAILED)
+				break;
+		}
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+}
+
+/* Those of workers that have ended. */
+static void remove_groups(void)
+{
+	DIR *all = opendir(GROUPS);
+	struct dirent *one;
+	char path[300];
+
+	while (all && (one = readdir(all))) {
+		if (strncmp(one->d_name, "fuzz-", 5))
+			continue;
+		snprintf(path, sizeof(path), GROUPS "/%s", one->d_name);
+		rmdir(path);
+	}
+	if (all)
+		closedir(all);
+}
+
+static void set_limit(const char *name, u32 value)
+{
+	char path[200], text[20];
+
+	snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s", common->device + 5, name);
+	snprintf(text, sizeof(text), "%u", value);
+	put_file(path, text);
+}
+
+static void set_limits(u64 *state)
+{
+	set_limit("sessions_per_user", 1 + pick(state, 32));
+	set_limit("buffer_mb_per_user", 1 + pick(state, 256));
+}
+
+void trouble_make(u64 *state)
+{
+	u32 what = pick(state, 6);
+
+	common->trouble[what]++;
+	switch (what) {
+	case 0:
+		plug_cpu();
+		break;
+	case 1:
+		load_module();
+		break;
+	case 2:
+		press_memory();
+		break;
+	case 3:
+		remove_groups();
+		break;
+	case 4:
+		put_file("/proc/sys/vm/drop_caches", "3");
+		put_file("/proc/sys/vm/compact_memory", "1");
+		break;
+	default:
+		set_limits(state);
+	}
+}
+
+void trouble_end(void)
+{
+	put_file("/sys/devices/system/cpu/cpu1/online", "1");
+	syscall(SYS_delete_module, "kl_places", O_NONBLOCK);
+	set_limit("sessions_per_user", 16);
+	set_limit("buffer_mb_per_user", 256);
+	remove_groups();
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the threads of a worker share, and where arguments lie: in memory that is there, that ends
+ * in the middle of them, that is the kernel's, that is a mapping of the device, or whose pages
+ * another thread provides when it likes (userfaultfd).
+ */
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "fuzz.h"
+
+#define SLOW_PAGES 8
+
+__thread u8 *memory;
+__thread u8 *room;
+__thread volatile int local[FUZZ_LOCAL];
+static volatile int shared[FUZZ_SHARED];
+
+/* Pages that come late: missing until its thread gives them. */
+static u8 *slow;
+static int slow_fd = -1;
+
+/* Gives each page after a while, and now and then takes all away again. */
+static void *give_pages(void *unused)
+{
+	static u8 page[4096] __attribute__((aligned(4096)));
+	struct uffd_msg message;
+
+	for (u32 n = 0; read(slow_fd, &message, sizeof(message)) == sizeof(message); n++) {
+		struct uffdio_copy copy = {
+			.dst = message.arg.pagefault.address & ~4095ull,
+			.src = (u64)(uintptr_t)page,
+			.len = 4096,
+		};
+
+		if (message.event != UFFD_EVENT_PAGEFAULT)
+			continue;
+		sleep_ms(n % 5);
+		ioctl(slow_fd, UFFDIO_COPY, &copy);
+	}
+	return NULL;
+}
+
+/* Where the kernel lets this user have them. */
+static void make_slow_pages(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register wish = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	pthread_t thread;
+
+	slow_fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (slow_fd < 0 || ioctl(slow_fd, UFFDIO_API, &api))
+		return;
+	slow = mmap(NULL, SLOW_PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
+	wish.range.start = (u64)(uintptr_t)slow;
+	wish.range.len = SLOW_PAGES * 4096;
+	if (slow == MAP_FAILED || ioctl(slow_fd, UFFDIO_REGISTER, &wish) ||
+	    pthread_create(&thread, NULL, give_pages, NULL))
+		slow = NULL;
+}
+
+void world_init(void)
+{
+	for (u32 i = 0; i < FUZZ_SHARED; i++)
+		shared[i] = -1;
+	make_slow_pages();
+}
+
+static u8 *make_buffer(void)
+{
+	u8 *at = mmap(NULL, FUZZ_BUFFER + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+
+	if (at == MAP_FAILED)
+		_exit(3);
+	/* What comes behind is not there. */
+	mprotect(at + FUZZ_BUFFER, 4096, PROT_NONE);
+	return at;
+}
+
+void world_thread_init(void)
+{
+	memory = make_buffer();
+	room = make_buffer();
+	for (u32 i = 0; i < FUZZ_LOCAL; i++)
+		local[i] = -1;
+}
+
+/* Mostly a sequence begins with nothing of its own, so that it can be played again. */
+void world_begin(void)
+{
+	if (one_in(5))
+		return;
+	for (u32 i = 0; i < FUZZ_LOCAL; i++) {
+		if (local[i] >= 0)
+			close(local[i]);
+		local[i] = -1;
+	}
+	if (slow && one_in(3))
+		madvise(slow, SLOW_PAGES * 4096, MADV_DONTNEED);
+}
+
+void world_broken(const char *what)
+{
+	if (!me->broken[0])
+		snprintf(me->broken, sizeof(me->broken), "%s", what);
+}
+
+/* ------------------------------------------------------------- descriptors */
+
+volatile int *any_slot(void)
+{
+	return one_in(5) ? &shared[below(FUZZ_SHARED)] : &local[below(FUZZ_LOCAL)];
+}
+
+int open_device(int flags)
+{
+	return open(common->device, flags | O_CLOEXEC);
+}
+
+/* One that is open, if there is any near. */
+int any_fd(void)
+{
+	volatile int *slot = any_slot();
+
+	for (u32 i = 0; *slot < 0 && i < FUZZ_LOCAL; i++)
+		slot = &local[i];
+	if (*slot < 0)
+		*slot = open_device(O_RDWR);
+	return *slot;
+}
+
+void keep_fd(int fd)
+{
+	int old;
+
+	if (fd < 0)
+		return;
+	old = __atomic_exchange_n(any_slot(), fd, __ATOMIC_RELAXED);
+	if (old >= 0)
+		close(old);
+}
+
+s32 any_pid(void)
+{
+	s32 pid;
+
+	switch (below(8)) {
+	case 0:
+		return getpid();
+	case 1:
+		return below(400);
+	case 2:
+		return odd_number();
+	case 3: /* of another user */
+		pid = common->user[below(FUZZ_USERS)].targets[below(FUZZ_TARGETS)];
+		break;
+	default:
+		pid = me->targets[below(FUZZ_TARGETS)];
+	}
+	return pid > 0 ? pid : getpid();
+}
+
+/* --------------------------------------------------------------- arguments */
+
+void mutate(void *argument, u32 bytes)
+{
+	u8 *byte = argument;
+
+	for (u32 n = 1 + below(4); n; n--) {
+		u64 number = odd_number();
+		u32 width = 1u << below(4), to = below(bytes + 1);
+
+		if (below(3) && bytes > 40)
+			to = below(40);
+		if (to + width <= bytes)
+			memcpy(byte + to, &number, width);
+	}
+}
+
+void *odd_place(void *own, u32 bytes)
+{
+	switch (below(7)) {
+	case 0:
+		return NULL;
+	case 1:
+		return (void *)odd_number();
+	case 2:
+		return (u8 *)own + below(9);
+	case 3:
+		return (void *)0xffff888000000000;
+	case 4: /* the end of mapped memory */
+		return memory + FUZZ_BUFFER - below(64);
+	case 5: /* it begins in one page that is not there yet, and ends in another */
+		if (slow && bytes < 4096)
+			return slow + 4096 * (1 + below(SLOW_PAGES - 1)) - below(bytes + 1);
+		break;
+	default:
+		if (slow && bytes <= SLOW_PAGES * 4096)
+			return slow;
+	}
+	return own;
+}
+
+/* Memory of the kernel, of nobody, or of something else here is never written by a copy. */
+static bool is_slow(const void *at)
+{
+	return slow && (u8 *)at >= slow && (u8 *)at < slow + SLOW_PAGES * 4096;
+}
+
+/* Writes to another's memory without a signal where it is not there. */
+static void put_at(void *to, const void *from, u32 bytes)
+{
+	if (is_slow(to) && (u8 *)to + bytes <= slow + SLOW_PAGES * 4096)
+		memcpy(to, from, bytes);
+}
+
+int try_call(int fd, unsigned long command, void *argument, u32 bytes)
+{
+	void *at = argument;
+	u32 *words = argument;
+
+	me->calls++;
+	if (bytes >= sizeof(u32) && !words[0])
+		words[0] = bytes;
+	if (bytes && one_in(14))
+		mutate(argument, bytes);
+	if (bytes && one_in(24)) {
+		at = odd_place(argument, bytes);
+		put_at(at, argument, bytes);
+	}
+	if (bytes && bytes < 4096 && at != argument && !is_slow(at) && (u8 *)at >= (u8 *)argument &&
+	    (u8 *)at < (u8 *)argument + bytes)
+		at = memcpy(memory, argument, bytes); /* no room behind it on the stack */
+	if (ioctl(fd, command, at) < 0)
+		return -errno;
+	me->successes++;
+	return 0;
+}
