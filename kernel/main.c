@@ -22,6 +22,7 @@ static int __init kernlens_init(void)
 	int error;
 
 	kl_clock_init();
+	kl_accounts_init();
 	error = kl_source_init();
 	if (error)
 		return error;
@@ -80,6 +81,7 @@ static void __exit kernlens_exit(void)
 	kl_sessions_deinit();
 	kl_counters_deinit();
 	kl_source_deinit();
+	kl_accounts_deinit();
 	/* Freed sessions' actions and probes' arrays, freed after a grace period. */
 	rcu_barrier();
 }

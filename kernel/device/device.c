@@ -31,6 +31,7 @@
 
 /**
  * struct kl_client - an open file of the device
+ * @payer: charged for the file's own memory, and for that of calls that have no session
  * @session: once made or attached to; then it does not change
  * @creator: the session is this file's own, and closes with it
  * @changes: may switch its masksets; a creator may, too
@@ -41,6 +42,7 @@ struct kl_client {
 	struct mutex lock; /* one call at a time */
 	const struct cred *cred;
 	u32 may;
+	struct kl_payer payer;
 	struct kl_session *session;
 	bool creator;
 	bool changes;
@@ -77,7 +79,8 @@ static int call_info(struct kl_client *client, void *arg)
 	info->clock_hz = kl_clock_hz();
 	info->events = kl_event_count;
 	info->sessions = kl_session_number(client->cred, client->may);
-	kl_session_limits(&info->sessions_max, &info->buffer_bytes_max);
+	info->sessions_max = kl_account_limit(KL_LIMIT_sessions);
+	info->buffer_bytes_max = kl_account_limit(KL_LIMIT_memory);
 	return 0;
 }
 
@@ -123,6 +126,17 @@ static int call_error(struct kl_client *client, void *arg)
 static int call_status(struct kl_client *client, void *arg)
 {
 	return kl_session_status(arg, client->cred, client->may);
+}
+
+static int call_limits(struct kl_client *client, void *arg)
+{
+	struct kl_abi_limits *limits = arg;
+	kuid_t uid;
+	int error = kl_account_read(limits, &client->payer, &uid);
+
+	if (!error)
+		limits->uid = from_kuid_munged(client->cred->user_ns, uid);
+	return error;
 }
 
 static int call_mark(struct kl_client *client, void *arg)
@@ -383,6 +397,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_STATUS, status, struct kl_abi_status, NEEDS_NOTHING),
 	CALL(KL_IOC_VARIABLE_INFO, variable_info, struct kl_abi_variable_info, NEEDS_NOTHING),
 	CALL(KL_IOC_MARK, mark, struct kl_abi_mark, NEEDS_NOTHING),
+	CALL(KL_IOC_LIMITS, limits, struct kl_abi_limits, NEEDS_NOTHING),
 	CALL(KL_IOC_CPUS, cpus, struct kl_abi_cpus, NEEDS_NOTHING),
 	CALL(KL_IOC_INSPECT, inspect, struct kl_abi_inspect, NEEDS_NOTHING),
 	CALL(KL_IOC_SESSION, session, struct kl_abi_session, NEEDS_NOTHING),
@@ -429,6 +444,11 @@ static const struct call calls[] = {
 
 /* The largest struct that a newer caller may pass. */
 #define CALL_BYTES_MAX (64u << 10)
+
+/* An open file and the struct of a call on it: the largest is a maskset's or the counts'. */
+#define CLIENT_BYTES                             \
+	(kl_memory_size(sizeof(struct kl_client)) + \
+	 kl_memory_size(max(sizeof(struct kl_abi_maskset), sizeof(struct kl_abi_counts))))
 
 static int check_needs(struct kl_client *client, const struct call *call)
 {
@@ -519,12 +539,22 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 static int device_open(struct inode *inode, struct file *file)
 {
 	struct kl_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	u32 may = kl_access_of_opener(file->f_cred);
+	int error;
 
 	if (!client)
 		return -ENOMEM;
+	error = kl_payer_init(&client->payer, file->f_cred, may);
+	if (error) {
+		kl_payer_deinit(&client->payer);
+		kfree(client);
+		return error;
+	}
+	/* Not refused: who is at a limit can still ask for it. */
+	kl_payer_force(&client->payer, KL_LIMIT_memory, CLIENT_BYTES);
 	mutex_init(&client->lock);
 	client->cred = get_cred(file->f_cred);
-	client->may = kl_access_of_opener(client->cred);
+	client->may = may;
 	file->private_data = client;
 	return 0;
 }
@@ -541,6 +571,7 @@ static int device_release(struct inode *inode, struct file *file)
 		}
 		kl_session_put(client->session);
 	}
+	kl_payer_deinit(&client->payer);
 	put_cred(client->cred);
 	mutex_destroy(&client->lock);
 	kfree(client);

@@ -21,14 +21,6 @@
 #include "session.h"
 #include "stack.h"
 
-static unsigned int sessions_per_user = 16;
-module_param(sessions_per_user, uint, 0644);
-MODULE_PARM_DESC(sessions_per_user, "sessions that a user without privilege may have");
-
-static unsigned int buffer_mb_per_user = 256;
-module_param(buffer_mb_per_user, uint, 0644);
-MODULE_PARM_DESC(buffer_mb_per_user, "MiB of buffers that a user without privilege may have");
-
 static DEFINE_MUTEX(sessions_lock);
 static LIST_HEAD(sessions);
 static DEFINE_XARRAY_ALLOC1(ids);
@@ -60,57 +52,13 @@ static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 	return 0;
 }
 
-/* May an owner without privilege have one more session? */
-static int check_number(const struct cred *cred, struct kl_error *why)
-{
-	unsigned int number = 0;
-	struct kl_session *s;
-
-	lockdep_assert_held(&sessions_lock);
-	list_for_each_entry(s, &sessions, list)
-		number += uid_eq(s->owner->fsuid, cred->fsuid);
-	if (number >= sessions_per_user)
-		return kl_fail(why, -EMFILE, "a user may have %u sessions", sessions_per_user);
-	return 0;
-}
-
-/* And @bytes more of buffers? */
-static int check_bytes(const struct cred *cred, u64 bytes, struct kl_error *why)
-{
-	u64 limit = (u64)buffer_mb_per_user << 20;
-	struct kl_session *s;
-
-	lockdep_assert_held(&sessions_lock);
-	list_for_each_entry(s, &sessions, list)
-		if (uid_eq(s->owner->fsuid, cred->fsuid))
-			bytes += kl_buffer_bytes(s);
-	if (bytes > limit)
-		return kl_fail(why, -ENOBUFS, "a user may have %u MiB of buffers, not %llu",
-			       buffer_mb_per_user, (bytes >> 20) + 1);
-	return 0;
-}
-
-static int check_limits(const struct cred *cred, const struct kl_abi_session *wish,
-			struct kl_error *why)
-{
-	u64 bytes = (u64)wish->blocks * wish->block_bytes * num_online_cpus();
-	int error = check_number(cred, why);
-
-	return error ? error : check_bytes(cred, bytes, why);
-}
-
 static struct kl_session *alloc_session(const struct kl_abi_session *wish, const struct cred *cred,
 					u32 may)
 {
 	struct kl_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
-	struct kl_actions *nothing = kl_actions_create(0);
 
-	if (!s || !nothing) {
-		kfree(s);
-		kvfree(nothing);
+	if (!s)
 		return NULL;
-	}
-	RCU_INIT_POINTER(s->actions, nothing);
 	mutex_init(&s->lock);
 	init_rwsem(&s->blocks_lock);
 	init_waitqueue_head(&s->wait);
@@ -161,7 +109,29 @@ static void free_session(struct kref *ref)
 	mutex_destroy(&s->lock);
 	if (s->id)
 		xa_erase(&ids, s->id);
+	/* All that it was charged for has been freed. */
+	kl_payer_deinit(&s->payer);
 	kfree(s);
+}
+
+/* Whose session it is, that there may be one more, and what it does at first: nothing. */
+static int init_session(struct kl_session *s, struct kl_error *why)
+{
+	struct kl_actions *nothing;
+	int error = kl_payer_init(&s->payer, s->owner, s->may);
+
+	if (error)
+		return kl_fail(why, error, "no memory for a session");
+	error = kl_payer_charge(&s->payer, KL_LIMIT_sessions, 1, why);
+	if (!error)
+		error = kl_memory_charge(&s->payer, kl_memory_size(sizeof(*s)), why);
+	if (error)
+		return error;
+	nothing = kl_actions_create(s, 0, why);
+	if (IS_ERR(nothing))
+		return PTR_ERR(nothing);
+	RCU_INIT_POINTER(s->actions, nothing);
+	return 0;
 }
 
 /**
@@ -185,10 +155,9 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	s = alloc_session(&wish, cred, may);
 	if (!s)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a session"));
+	error = init_session(s, why);
 	cpus_read_lock();
 	mutex_lock(&sessions_lock);
-	if (!(may & KL_MAY_SEE_ALL))
-		error = check_limits(cred, &wish, why);
 	/* Not soon again: what a process still fires was for who had it before. */
 	if (!error && xa_alloc_cyclic(&ids, &s->id, s, xa_limit_32b, &next_id, GFP_KERNEL) < 0)
 		error = kl_fail(why, -ENOMEM, "no memory for a session");
@@ -351,10 +320,10 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 		error = attach_wanted(s, new, why);
 	if (error) {
 		detach_unused(s, old);
-		kvfree(new);
+		kl_actions_destroy(s, new);
 	} else {
 		rcu_assign_pointer(s->actions, new);
-		kvfree_rcu(old, rcu);
+		kl_actions_destroy(s, old);
 		if (s->running)
 			detach_unused(s, new);
 	}
@@ -446,16 +415,11 @@ void kl_session_close(struct kl_session *s)
  */
 int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
-	int error = 0;
+	int error;
 
 	cpus_read_lock();
 	mutex_lock(&sessions_lock);
-	if (!(s->may & KL_MAY_SEE_ALL) && blocks > s->blocks && blocks <= s->blocks_max)
-		error = check_bytes(s->owner,
-				    (u64)(blocks - s->blocks) * s->block_bytes * num_online_cpus(),
-				    why);
-	if (!error)
-		error = kl_buffer_resize(s, blocks, why);
+	error = kl_buffer_resize(s, blocks, why);
 	mutex_unlock(&sessions_lock);
 	cpus_read_unlock();
 	return error;
@@ -538,26 +502,16 @@ u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 	return number;
 }
 
-/**
- * kl_session_limits - what a user without privilege may have
- * @sessions: set
- * @buffer_bytes: set
- */
-void kl_session_limits(u32 *sessions, u64 *buffer_bytes)
-{
-	*sessions = sessions_per_user;
-	*buffer_bytes = (u64)buffer_mb_per_user << 20;
-}
-
 /* A CPU has come: give it buffers. Without them its records count as lost. */
 static int on_cpu_online(unsigned int cpu)
 {
 	struct kl_session *s;
+	struct kl_error why;
 
 	mutex_lock(&sessions_lock);
 	list_for_each_entry(s, &sessions, list)
-		if (kl_buffer_add_cpu(s, cpu))
-			pr_warn("no memory for session %u on CPU %u\n", s->id, cpu);
+		if (kl_buffer_add_cpu(s, cpu, &why))
+			pr_warn("session %u has no buffers on CPU %u: %s\n", s->id, cpu, why.text);
 	mutex_unlock(&sessions_lock);
 	return 0;
 }
