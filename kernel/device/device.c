@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -50,6 +51,16 @@ struct kl_client {
 	struct kl_setting *setting;
 	struct kl_error why;
 };
+
+/*
+ * What calls of kernel/task may have while they last: lists of tasks and rows; paths, a
+ * stack and batches beside the caller's buffer.
+ */
+#define INSPECT_BYTES (256u << 10)
+#define DETAIL_BYTES (64u << 10)
+
+/* A change of a process that has been begun. */
+#define SETTING_BYTES 1024u
 
 typedef int (*call_fn)(struct kl_client *client, void *arg);
 
@@ -158,7 +169,13 @@ static int call_cpus(struct kl_client *client, void *arg)
 
 static int call_inspect(struct kl_client *client, void *arg)
 {
-	return kl_inspect(arg, client->cred, client->may, NULL, &client->why);
+	int error = kl_memory_charge(&client->payer, INSPECT_BYTES, &client->why);
+
+	if (error)
+		return error;
+	error = kl_inspect(arg, client->cred, client->may, NULL, &client->why);
+	kl_memory_uncharge(&client->payer, INSPECT_BYTES);
+	return error;
 }
 
 static int call_set(struct kl_client *client, void *arg)
@@ -356,7 +373,15 @@ static int call_latency_read(struct kl_client *client, void *arg)
 
 static int call_detail(struct kl_client *client, void *arg)
 {
-	return kl_detail_read(arg, client->cred, client->may, &client->why);
+	const struct kl_abi_detail *detail = arg;
+	u64 bytes = kl_memory_size(min(detail->bytes, KL_DETAIL_BYTES_MAX)) + DETAIL_BYTES;
+	int error = kl_memory_charge(&client->payer, bytes, &client->why);
+
+	if (error)
+		return error;
+	error = kl_detail_read(arg, client->cred, client->may, &client->why);
+	kl_memory_uncharge(&client->payer, bytes);
+	return error;
 }
 
 static int call_splice(struct kl_client *client, void *arg)
@@ -448,7 +473,8 @@ static const struct call calls[] = {
 /* An open file and the struct of a call on it: the largest is a maskset's or the counts'. */
 #define CLIENT_BYTES                             \
 	(kl_memory_size(sizeof(struct kl_client)) + \
-	 kl_memory_size(max(sizeof(struct kl_abi_maskset), sizeof(struct kl_abi_counts))))
+	 kl_memory_size(max(sizeof(struct kl_abi_maskset), sizeof(struct kl_abi_counts))) + \
+	 SETTING_BYTES)
 
 static int check_needs(struct kl_client *client, const struct call *call)
 {
@@ -497,17 +523,21 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 {
 	struct kl_client *client = file->private_data;
 	u32 nr = _IOC_NR(cmd);
+	struct mem_cgroup *memcg;
 	int error;
 
 	if (_IOC_TYPE(cmd) != KL_IOC_TYPE || nr >= ARRAY_SIZE(calls) || !calls[nr].fn)
 		return -ENOTTY;
 	if (mutex_lock_interruptible(&client->lock))
 		return -EINTR;
+	/* Whoever calls, a session's memory is its creator's. */
+	memcg = set_active_memcg(client->session ? client->session->memcg : NULL);
 	error = check_needs(client, &calls[nr]);
 	if (!error)
 		error = calls[nr].bytes ?
 				call_with_struct(client, &calls[nr], (void __user *)user) :
 				calls[nr].fn(client, NULL);
+	set_active_memcg(memcg);
 	mutex_unlock(&client->lock);
 	return error;
 }

@@ -94,6 +94,28 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 	return NULL;
 }
 
+static int add(struct kl_session *s, const struct kl_abi_latency *wish, struct kl_error *why)
+{
+	u32 stacks = KL_LATENCY_KERNEL_STACKS | KL_LATENCY_USER_STACKS;
+	int error = kl_memory_charge(&s->payer, bytes_of(wish), why);
+	struct kl_latency *l;
+
+	if (error)
+		return error;
+	l = create(s, wish);
+	if (!l)
+		error = kl_fail(why, -ENOMEM, "no memory for a latency profile");
+	else if (wish->flags & stacks)
+		error = kl_stacks_prepare(s, why);
+	if (!error) {
+		s->latency = l;
+		return 0;
+	}
+	kl_latency_destroy(l);
+	kl_memory_uncharge(&s->payer, bytes_of(wish));
+	return error;
+}
+
 /**
  * kl_latency_set - KL_IOC_LATENCY
  * @s: the session
@@ -104,8 +126,6 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
  */
 int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why)
 {
-	u32 stacks = KL_LATENCY_KERNEL_STACKS | KL_LATENCY_USER_STACKS;
-	struct kl_latency *l;
 	int error = 0;
 
 	mutex_lock(&s->lock);
@@ -115,20 +135,8 @@ int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_
 		error = kl_fail(why, -EBUSY, "the session has been started already");
 	if (!error)
 		error = check_wish(s, wish, why);
-	if (!error && wish->flags & stacks)
-		error = kl_stacks_prepare(s, why);
 	if (!error)
-		error = kl_memory_charge(&s->payer, bytes_of(wish), why);
-	if (error)
-		goto unlock;
-	l = create(s, wish);
-	if (l) {
-		s->latency = l;
-	} else {
-		error = kl_fail(why, -ENOMEM, "no memory for a latency profile");
-		kl_memory_uncharge(&s->payer, bytes_of(wish));
-	}
-unlock:
+		error = add(s, wish, why);
 	mutex_unlock(&s->lock);
 	return error;
 }

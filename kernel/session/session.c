@@ -9,8 +9,11 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
@@ -20,6 +23,15 @@
 #include "../source/source.h"
 #include "session.h"
 #include "stack.h"
+
+/* How long a call waits until it may patch the kernel's text. */
+#define PATCH_WAIT_MS 10000
+
+#define LOOK_AGAIN_MS 1000u
+
+/* Attaching and detaching what start attaches beside the events. */
+#define FOLLOW_PATCHES 2
+#define LATENCY_PATCHES 16
 
 static DEFINE_MUTEX(sessions_lock);
 static LIST_HEAD(sessions);
@@ -70,6 +82,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	kref_init(&s->ref);
 	s->single.session = s;
 	s->owner = get_cred(cred);
+	s->memcg = get_mem_cgroup_from_mm(current->mm);
 	s->may = may;
 	s->see_addresses = may & KL_MAY_SEE_ADDRESSES;
 	s->sealed = kl_access_is_sealed();
@@ -106,6 +119,7 @@ static void free_session(struct kref *ref)
 	kl_custom_deinit(s);
 	kvfree(rcu_dereference_protected(s->actions, true));
 	put_cred(s->owner);
+	mem_cgroup_put(s->memcg);
 	mutex_destroy(&s->lock);
 	if (s->id)
 		xa_erase(&ids, s->id);
@@ -230,16 +244,51 @@ void kl_session_put(struct kl_session *s)
 	kref_put(&s->ref, free_session);
 }
 
+/* A probe more, or less, of those that limits count. */
+static int charge_probe(struct kl_session *s, struct kl_error *why)
+{
+	return kl_payer_charge(&s->payer, KL_LIMIT_probes, 1, why);
+}
+
+static void uncharge_probe(struct kl_session *s)
+{
+	kl_payer_uncharge(&s->payer, KL_LIMIT_probes, 1);
+}
+
+static int attach_source(struct kl_session *s, u32 id, struct kl_error *why)
+{
+	int error = charge_probe(s, why);
+
+	if (error)
+		return error;
+	error = kl_source_attach(s, id, why);
+	if (error)
+		uncharge_probe(s);
+	return error;
+}
+
+static int attach_syscalls(struct kl_session *s, bool exit, struct kl_error *why)
+{
+	int error = charge_probe(s, why);
+
+	if (error)
+		return error;
+	error = kl_syscalls_attach(s, exit, why);
+	if (error)
+		uncharge_probe(s);
+	s->syscalls_attached[exit] = !error;
+	return error;
+}
+
 static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 {
 	int error = 0;
 	bool exit;
 
 	if (!kl_event_is_fired_by_syscalls(id, &exit)) {
-		error = kl_source_attach(s, id, why);
+		error = attach_source(s, id, why);
 	} else if (!s->syscalls_attached[exit]) {
-		error = kl_syscalls_attach(s, exit, why);
-		s->syscalls_attached[exit] = !error;
+		error = attach_syscalls(s, exit, why);
 	}
 	if (!error)
 		__set_bit(id, s->attached);
@@ -265,14 +314,17 @@ static void detach_unused(struct kl_session *s, const struct kl_actions *wanted)
 			needed[exit] |= by_syscalls;
 			continue;
 		}
-		if (!by_syscalls)
+		if (!by_syscalls) {
 			kl_source_detach(s, id);
+			uncharge_probe(s);
+		}
 		__clear_bit(id, s->attached);
 	}
 	for (int i = 0; i < 2; i++) {
 		if (needed[i] || !s->syscalls_attached[i])
 			continue;
 		kl_syscalls_detach(s, i);
+		uncharge_probe(s);
 		s->syscalls_attached[i] = false;
 	}
 	kl_defined_detach(s, wanted ? wanted->action + KL_EV_MAX : NULL,
@@ -294,27 +346,71 @@ static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
 	return kl_defined_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
 }
 
+/* Tokens for what @wanted has to be attached, and detached again some time. */
+static u32 count_patches(struct kl_session *s, const struct kl_actions *wanted)
+{
+	bool counted[2] = { s->syscalls_attached[0], s->syscalls_attached[1] };
+	u32 n = kl_defined_count_missing(s, wanted->action + KL_EV_MAX, defined_in(wanted));
+	bool exit;
+
+	for (u32 id = 0; id < KL_EV_MAX; id++) {
+		if (!wanted->action[id] || test_bit(id, s->attached))
+			continue;
+		if (!kl_event_is_fired_by_syscalls(id, &exit)) {
+			n++;
+		} else if (!counted[exit]) {
+			counted[exit] = true;
+			n++;
+		}
+	}
+	return 2 * n;
+}
+
+/* Sleep until there may be tokens, without a lock. @left: milliseconds that it may take. */
+static int wait_for_patches(struct kl_session *s, u32 delay, u32 *left, struct kl_error *why)
+{
+	if (delay > *left)
+		return kl_payer_refuse_patches(&s->payer, why);
+	/* Root may raise the limit meanwhile. */
+	delay = min(delay, LOOK_AGAIN_MS);
+	*left -= delay;
+	schedule_timeout_interruptible(msecs_to_jiffies(delay) + 1);
+	return signal_pending(current) ? -EINTR : 0;
+}
+
 /**
- * kl_session_use - another maskset from now on
+ * kl_session_try_use - another maskset from now on, if its text patches are allowed
  * @s: the session
  * @maskset: its id
+ * @extra: tokens that it takes beside those of patches
+ * @delay: set to 0, or if nothing was done to the milliseconds until it may be
  * @why: set on failure; then everything is as it was
  *
  * While the session runs, each event is handled by the old or by the new
  * maskset, never by neither or both: probes for both are there while the
  * pointer changes. Context: may sleep.
  */
-int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
+int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
+		       struct kl_error *why)
 {
 	struct kl_actions *new, *old;
 	int error = 0;
 
+	*delay = 0;
 	mutex_lock(&s->lock);
 	old = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
 	new = kl_maskset_compile(s, maskset, why);
 	if (IS_ERR(new)) {
 		mutex_unlock(&s->lock);
 		return PTR_ERR(new);
+	}
+	if (s->running)
+		extra += count_patches(s, new);
+	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, extra);
+	if (*delay) {
+		kl_actions_destroy(s, new);
+		mutex_unlock(&s->lock);
+		return 0;
 	}
 	if (s->running)
 		error = attach_wanted(s, new, why);
@@ -331,6 +427,27 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 	return error;
 }
 
+/**
+ * kl_session_use - as kl_session_try_use, but waits
+ * @s: the session
+ * @maskset: its id
+ * @why: set on failure; then everything is as it was
+ *
+ * Context: the caller's system call; may sleep.
+ */
+int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
+{
+	u32 left = PATCH_WAIT_MS, delay;
+	int error;
+
+	do {
+		error = kl_session_try_use(s, maskset, 0, &delay, why);
+		if (!error && delay)
+			error = wait_for_patches(s, delay, &left, why);
+	} while (!error && delay);
+	return error;
+}
+
 static void stop_running(struct kl_session *s)
 {
 	lockdep_assert_held(&s->lock);
@@ -344,18 +461,21 @@ static void stop_running(struct kl_session *s)
 	wake_up_interruptible_all(&s->wait);
 }
 
-/**
- * kl_session_start - attach the probes
- * @s: the session
- * @why: set on failure; then nothing is attached
- *
- * Context: may sleep.
- */
-int kl_session_start(struct kl_session *s, struct kl_error *why)
+/* Beside what the maskset wants: following forks, and the probes of a latency profile. */
+static u32 patches_to_start(struct kl_session *s, const struct kl_actions *actions)
+{
+	bool follows = s->gate & KL_GATE_TASKS || kl_session_has_flags(s);
+
+	return count_patches(s, actions) + (s->latency ? LATENCY_PATCHES : 0) +
+	       (follows ? FOLLOW_PATCHES : 0);
+}
+
+static int try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 {
 	const struct kl_actions *actions;
 	int error = 0;
 
+	*delay = 0;
 	mutex_lock(&s->lock);
 	if (s->closed)
 		error = kl_fail(why, -ESHUTDOWN, "the session's creator has closed it");
@@ -364,6 +484,9 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	if (error)
 		goto unlock;
 	actions = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
+	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, patches_to_start(s, actions));
+	if (*delay)
+		goto unlock;
 	if (s->gate & KL_GATE_TASKS || kl_session_has_flags(s)) {
 		error = kl_follow_attach(s);
 		if (error) {
@@ -378,6 +501,27 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 		stop_running(s);
 unlock:
 	mutex_unlock(&s->lock);
+	return error;
+}
+
+/**
+ * kl_session_start - attach the probes
+ * @s: the session
+ * @why: set on failure; then nothing is attached
+ *
+ * Waits, without a lock, while too much text has been patched lately. Context: the
+ * caller's system call; may sleep.
+ */
+int kl_session_start(struct kl_session *s, struct kl_error *why)
+{
+	u32 left = PATCH_WAIT_MS, delay;
+	int error;
+
+	do {
+		error = try_start(s, &delay, why);
+		if (!error && delay)
+			error = wait_for_patches(s, delay, &left, why);
+	} while (!error && delay);
 	return error;
 }
 
@@ -509,9 +653,14 @@ static int on_cpu_online(unsigned int cpu)
 	struct kl_error why;
 
 	mutex_lock(&sessions_lock);
-	list_for_each_entry(s, &sessions, list)
-		if (kl_buffer_add_cpu(s, cpu, &why))
+	list_for_each_entry(s, &sessions, list) {
+		struct mem_cgroup *before = set_active_memcg(s->memcg);
+		int error = kl_buffer_add_cpu(s, cpu, &why);
+
+		set_active_memcg(before);
+		if (error)
 			pr_warn("session %u has no buffers on CPU %u: %s\n", s->id, cpu, why.text);
+	}
 	mutex_unlock(&sessions_lock);
 	return 0;
 }
@@ -523,9 +672,16 @@ static int on_cpu_online(unsigned int cpu)
  */
 int kl_sessions_init(void)
 {
+	int error = kl_workers_init();
+
+	if (error)
+		return error;
 	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kernlens:online",
 						  on_cpu_online, NULL);
-	return hotplug_state < 0 ? hotplug_state : 0;
+	if (hotplug_state >= 0)
+		return 0;
+	kl_workers_deinit();
+	return hotplug_state;
 }
 
 /**
@@ -534,4 +690,5 @@ int kl_sessions_init(void)
 void kl_sessions_deinit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
+	kl_workers_deinit();
 }

@@ -136,6 +136,7 @@ struct kl_stack_limits {
  *          if the event syscall_late_string ever was wanted
  * @owner: credentials of the opener, for KL_GATE_OWN
  * @payer: charged for all that the session has
+ * @memcg: the creator's, charged for its memory, too
  * @custom: programs, rules and flags, which stay until the session ends
  * @later: what handlers have asked for
  * @news: what its owner is to know at once
@@ -179,6 +180,7 @@ struct kl_session {
 	struct kl_taskset *unread;
 	const struct cred *owner;
 	struct kl_payer payer;
+	struct mem_cgroup *memcg;
 	struct kl_custom custom;
 	struct kl_later later;
 	struct kl_news news;
@@ -236,6 +238,8 @@ void kl_session_put(struct kl_session *s);
 void kl_session_close(struct kl_session *s);
 int kl_session_start(struct kl_session *s, struct kl_error *why);
 void kl_session_stop(struct kl_session *s);
+int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
+		       struct kl_error *why);
 int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why);
 int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f,

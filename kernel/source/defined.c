@@ -368,6 +368,49 @@ static bool is_wanted(const struct kl_defined *d, const u8 *action, u32 n)
 	return action && i < n && action[i] != KL_HANDLER_nothing;
 }
 
+/**
+ * kl_defined_count_missing - how many events kl_defined_attach would attach
+ * @s: the session; its lock is held
+ * @action: as in kl_defined_attach
+ * @n: bytes of @action
+ *
+ * Of the kinds that patch the kernel's text.
+ */
+u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n)
+{
+	struct kl_defined_table *table = s->defined;
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+	u32 number = 0;
+
+	lockdep_assert_held(&s->lock);
+	if (!table)
+		return 0;
+	mutex_lock(&table->lock);
+	for_each_defined(table, batch, d)
+		number += !d->attached && !d->gone && is_wanted(d, action, n) &&
+			  d->kind != KL_SOURCE_KIND_TRAP && d->kind != KL_SOURCE_KIND_TICK;
+	mutex_unlock(&table->lock);
+	return number;
+}
+
+static int attach_one(struct kl_defined *d, struct kl_error *why)
+{
+	struct kl_payer *payer = &d->session->payer;
+	bool counts = d->kind != KL_SOURCE_KIND_TRAP;
+	int error = kl_payer_charge(payer, KL_LIMIT_probes, counts, why);
+
+	if (error)
+		return error;
+	if (kinds[d->kind]->attach)
+		error = kinds[d->kind]->attach(d, why);
+	if (error)
+		kl_payer_uncharge(payer, KL_LIMIT_probes, counts);
+	else
+		d->attached = true;
+	return error;
+}
+
 static int attach_wanted(struct kl_defined_table *table, const u8 *action, u32 n,
 			 struct kl_error *why)
 {
@@ -379,12 +422,9 @@ static int attach_wanted(struct kl_defined_table *table, const u8 *action, u32 n
 	for_each_defined(table, batch, d) {
 		if (d->attached || d->gone || !is_wanted(d, action, n))
 			continue;
-		if (kinds[d->kind]->attach) {
-			error = kinds[d->kind]->attach(d, why);
-			if (error)
-				return error;
-		}
-		d->attached = true;
+		error = attach_one(d, why);
+		if (error)
+			return error;
 		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
 		returns |= d->kind == KL_SOURCE_KIND_RETURN;
 		cond_resched();
@@ -448,6 +488,8 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 		if (kinds[d->kind]->detach)
 			kinds[d->kind]->detach(d);
 		d->attached = false;
+		kl_payer_uncharge(&s->payer, KL_LIMIT_probes,
+				  d->kind != KL_SOURCE_KIND_TRAP);
 		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
 		returns |= d->kind == KL_SOURCE_KIND_RETURN;
 		programs |= d->kind == KL_SOURCE_KIND_UPROBE || d->kind == KL_SOURCE_KIND_URETPROBE;
