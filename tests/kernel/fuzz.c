@@ -91,6 +91,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_EVENT_INFO, kl_abi_event_info, KL_EV_MAX + 2),
 	CALL(KL_IOC_ERROR, kl_abi_error, 0),
 	CALL(KL_IOC_STATUS, kl_abi_status, 0),
+	CALL(KL_IOC_LIMITS, kl_abi_limits, 4),
 	CALL(KL_IOC_SESSION, kl_abi_session, 0),
 	CALL(KL_IOC_ATTACH, kl_abi_attach, 1000),
 	CALL(KL_IOC_MASKSET_WRITE, kl_abi_maskset, 0),

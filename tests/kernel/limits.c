@@ -271,6 +271,53 @@ static void check_resize(void)
 	close(fd);
 }
 
+static void *map_block(int reader, u32 index)
+{
+	return mmap(NULL, 4096, PROT_READ, MAP_SHARED, reader, KL_MMAP_BLOCK(0, index, 4096));
+}
+
+/* Blocks that the session gives away while a reader has them mapped take memory still. */
+static void check_mapped(void)
+{
+	static const u32 calls[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
+	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE,
+				       .blocks = 32,
+				       .block_bytes = 4096 };
+	int fd = kl_open(), reader, mapped = 0;
+	u64 before, kept, after;
+	void *block[32];
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(0, &cpu);
+	if (sched_setaffinity(0, sizeof(cpu), &cpu) || kl_session(fd, &wish) ||
+	    kl_use_events(fd, 3, KL_HANDLER_log, calls) || kl_start(fd))
+		bail("session: %s", kl_why(fd));
+	reader = kl_reader(fd, 0);
+	for (u32 i = 0; i < 32; i++) {
+		block[i] = map_block(reader, i);
+		mapped += block[i] != MAP_FAILED;
+	}
+	before = used(fd, KL_LIMIT_memory);
+	if (kl_resize(fd, 4))
+		bail("resize: %s", kl_why(fd));
+	for (u32 i = 0; i < 20000; i++)
+		syscall(SYS_getppid);
+	kl_resize(fd, 5);
+	kept = used(fd, KL_LIMIT_memory);
+	for (u32 i = 0; i < 32; i++)
+		if (block[i] != MAP_FAILED)
+			munmap(block[i], 4096);
+	kl_resize(fd, 4);
+	after = used(fd, KL_LIMIT_memory);
+	tap_result(mapped == 32 && kept >= before && after + 20 * 4096 <= kept,
+		   "blocks stay charged while they are mapped",
+		   "%d mapped; %lld, %lld, %lld", mapped, (long long)before, (long long)kept,
+		   (long long)after);
+	close(reader);
+	close(fd);
+}
+
 static void user_with_4_mib(void)
 {
 	int fd = kl_open();
@@ -278,6 +325,7 @@ static void user_with_4_mib(void)
 
 	check_kinds();
 	check_resize();
+	check_mapped();
 	tap_result(used(fd, KL_LIMIT_memory) == before && !used(fd, KL_LIMIT_sessions) &&
 			   !used(fd, KL_LIMIT_readers),
 		   "nothing is charged after the sessions", "%llu bytes more",
