@@ -163,7 +163,7 @@ install: library command install-module
 	install -d $(DESTDIR)$(PREFIX)/include/kernlens
 	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/kernlens
 	install -m 644 uapi/kernlens.h $(DESTDIR)$(PREFIX)/include/kernlens/abi.h
-	install -m 644 $(filter-out uapi/kernlens.h,$(wildcard uapi/*.h)) uapi/events.def uapi/handlers.def uapi/settings.def \
+	install -m 644 $(filter-out uapi/kernlens.h,$(wildcard uapi/*.h)) uapi/events.def uapi/handlers.def uapi/settings.def uapi/limits.def \
 		uapi/block_refusals.def $(DESTDIR)$(PREFIX)/include/kernlens
 	install -d $(MAN)/man1 $(MAN)/man5 $(MAN)/man7
 	install -m 644 docs/man/*.1 $(MAN)/man1

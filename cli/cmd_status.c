@@ -88,6 +88,60 @@ static json_t *session_json(struct kl_device *device, const struct kl_abi_status
 			 "lost", (json_int_t)s->lost);
 }
 
+static const char *const account_kinds[] = {
+	[KL_ACCOUNT_USER] = "user",
+	[KL_ACCOUNT_PRIVILEGED] = "privileged",
+	[KL_ACCOUNT_ALL_USERS] = "all users",
+	[KL_ACCOUNT_MACHINE] = "machine",
+};
+
+static bool has_uid(const struct kl_abi_limits *limits)
+{
+	return limits->kind == KL_ACCOUNT_USER || limits->kind == KL_ACCOUNT_PRIVILEGED;
+}
+
+static const char *account_kind(const struct kl_abi_limits *limits)
+{
+	return limits->kind <= KL_ACCOUNT_MACHINE ? account_kinds[limits->kind] : "unknown";
+}
+
+static json_t *account_json(const struct kl_abi_limits *limits)
+{
+	json_t *account = json_object();
+
+	json_object_set_new(account, "account", json_string(account_kind(limits)));
+	if (has_uid(limits))
+		json_object_set_new(account, "uid", json_integer(limits->uid));
+	for (uint32_t i = 0; i < KL_LIMITS; i++) {
+		json_t *limit = limits->limit[i] == KL_LIMIT_NONE ?
+					json_null() :
+					json_integer((json_int_t)limits->limit[i]);
+
+		json_object_set_new(account, kl_limit_name(i),
+				    json_pack("{s:I, s:o}", "used", (json_int_t)limits->used[i],
+					      "limit", limit));
+	}
+	json_object_set_new(account, "refused", json_integer((json_int_t)limits->refused));
+	json_object_set_new(account, "patches", json_integer((json_int_t)limits->patches));
+	json_object_set_new(account, "patches_per_second",
+			    limits->patch_rate ? json_integer((json_int_t)limits->patch_rate) :
+						 json_null());
+	json_object_set_new(account, "waits", json_integer((json_int_t)limits->waits));
+	json_object_set_new(account, "work_us", json_integer((json_int_t)limits->work_us));
+	return account;
+}
+
+static json_t *list_accounts(struct kl_device *device)
+{
+	json_t *accounts = json_array();
+	struct kl_abi_limits limits;
+
+	for (uint32_t i = 0; !kl_device_limits(device, i, &limits); i++)
+		json_array_append_new(accounts, account_json(&limits));
+	kl_error_clear();
+	return accounts;
+}
+
 static int write_json(struct kl_device *device)
 {
 	const struct kl_abi_info *info = kl_device_info(device);
@@ -99,18 +153,18 @@ static int write_json(struct kl_device *device)
 	for (uint32_t i = 0; !kl_device_status(device, i, &status); i++)
 		json_array_append_new(sessions, session_json(device, &status));
 	return cli_json_write(
-		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o}", "loaded", 1,
+		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o, s:o}", "loaded", 1,
 			  "version", version, "abi", (json_int_t)info->abi_version, "clock",
 			  clock_name(info->clock), "clock_hz", (json_int_t)info->clock_hz, "cpus",
 			  (json_int_t)info->cpus, "events", (json_int_t)info->events, "may_see",
 			  list_rights(info->may), "sessions_max", (json_int_t)info->sessions_max,
 			  "buffer_bytes_max", (json_int_t)info->buffer_bytes_max, "sessions",
-			  sessions));
+			  sessions, "limits", list_accounts(device)));
 }
 
 static void print_module(const struct kl_abi_info *info)
 {
-	char version[64], limit[CLI_NUMBER_MAX];
+	char version[64];
 
 	read_version(version, sizeof(version));
 	printf("module     %s, ABI %u, loaded\n", version, info->abi_version);
@@ -120,9 +174,53 @@ static void print_module(const struct kl_abi_info *info)
 	       info->may & KL_MAY_SEE_ALL ? "all tasks" : "your own processes",
 	       info->may & KL_MAY_SEE_ADDRESSES ? ", kernel addresses" : "",
 	       info->may & KL_MAY_HOOK_FUNCTIONS ? ", kernel functions" : "");
-	if (!(info->may & KL_MAY_SEE_ALL))
-		printf("you have   at most %u sessions and %s of buffers\n", info->sessions_max,
-		       cli_print_size(limit, info->buffer_bytes_max));
+}
+
+/* A cell: how much of what there may be. */
+static void add_limit(struct cli_table *table, const struct kl_abi_limits *limits, uint32_t what)
+{
+	char used[CLI_NUMBER_MAX], limit[CLI_NUMBER_MAX] = "";
+	bool is_size = what == KL_LIMIT_memory;
+	uint64_t most = limits->limit[what];
+
+	if (is_size)
+		cli_print_size(used, limits->used[what]);
+	else
+		cli_print_count(used, limits->used[what]);
+	if (most == KL_LIMIT_NONE)
+		cli_table_add(table, "%s", used);
+	else
+		cli_table_add(table, "%s of %s", used,
+			      is_size ? cli_print_size(limit, most) : cli_print_count(limit, most));
+}
+
+static void add_account(struct cli_table *table, const struct kl_abi_limits *limits)
+{
+	const char *user = has_uid(limits) ? cli_user_name(limits->uid) : NULL;
+	bool privileged = limits->kind == KL_ACCOUNT_PRIVILEGED;
+
+	if (!has_uid(limits))
+		cli_table_add(table, "%s", account_kind(limits));
+	else if (user)
+		cli_table_add(table, "%s%s", user, privileged ? " (privileged)" : "");
+	else
+		cli_table_add(table, "%u%s", limits->uid, privileged ? " (privileged)" : "");
+	for (uint32_t i = 0; i < KL_LIMITS; i++)
+		add_limit(table, limits, i);
+}
+
+static void print_limits(struct kl_device *device)
+{
+	struct cli_table *table = cli_table_create("account|>memory|>sessions|>events|>probes|"
+						   ">readers");
+	struct kl_abi_limits limits;
+
+	_Static_assert(KL_LIMITS == 5, "a column for each limit");
+	for (uint32_t i = 0; !kl_device_limits(device, i, &limits); i++)
+		add_account(table, &limits);
+	kl_error_clear();
+	putchar('\n');
+	cli_table_print(table, stdout, 1);
 }
 
 static void add_session(struct cli_table *table, struct kl_device *device,
@@ -169,6 +267,7 @@ static int print_status(struct kl_device *device)
 		putchar('\n');
 		cli_table_print(table, stdout, 2);
 	}
+	print_limits(device);
 	return CLI_OK;
 }
 
@@ -194,8 +293,10 @@ static int exec_status(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_status = {
 	.name = "status",
 	.args = "",
-	.help = "Show the module, its clock and the sessions",
+	.help = "Show the module, its clock, the sessions and limits",
 	.text = "Sessions are those that you may know of: your own, or all with CAP_PERFMON.\n"
+		"Limits are those of your own account, or of all with CAP_PERFMON: what is used of\n"
+		"how much. Root changes them in /sys/module/kernlens/parameters.\n"
 		"The exit status is 1 if the module is not loaded.\n",
 	.exec = exec_status,
 };

@@ -24,6 +24,7 @@ static int __init kernlens_init(void)
 
 	kl_clock_init();
 	kl_lsm_init();
+	kl_accounts_init();
 	error = kl_source_init();
 	if (error)
 		return error;
@@ -83,6 +84,7 @@ static void __exit kernlens_exit(void)
 	kl_sessions_deinit();
 	kl_counters_deinit();
 	kl_source_deinit();
+	kl_accounts_deinit();
 	/* Freed sessions' actions and probes' arrays, freed after a grace period. */
 	rcu_barrier();
 }

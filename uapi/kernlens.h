@@ -282,7 +282,7 @@ struct kl_abi_info {
 	__u64 clock_hz;
 	__u32 sessions_max; /* per user */
 	__u32 sessions; /* of all users, now */
-	__u64 buffer_bytes_max; /* per user */
+	__u64 buffer_bytes_max; /* per user: memory of every kind, of which buffers are a part */
 };
 
 /* One instant on all clocks, so that a trace's times can be mapped. */
@@ -455,6 +455,7 @@ struct kl_abi_status {
 };
 
 #include "detail.h"
+#include "limits.h"
 #include "set.h"
 
 #define KL_IOC_TYPE 0xB7
@@ -466,6 +467,7 @@ struct kl_abi_status {
 #define KL_IOC_STATUS _IOWR(KL_IOC_TYPE, 0x04, struct kl_abi_status)
 #define KL_IOC_VARIABLE_INFO _IOWR(KL_IOC_TYPE, 0x05, struct kl_abi_variable_info)
 #define KL_IOC_MARK _IOWR(KL_IOC_TYPE, 0x06, struct kl_abi_mark)
+#define KL_IOC_LIMITS _IOWR(KL_IOC_TYPE, 0x08, struct kl_abi_limits)
 #define KL_IOC_HANDLER_INFO _IOWR(KL_IOC_TYPE, 0x35, struct kl_abi_handler_info)
 #define KL_IOC_INSPECT _IOWR(KL_IOC_TYPE, 0x50, struct kl_abi_inspect)
 #define KL_IOC_CPUS _IOWR(KL_IOC_TYPE, 0x51, struct kl_abi_cpus)

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/poll.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -32,6 +33,7 @@
 
 /**
  * struct kl_client - an open file of the device
+ * @payer: charged for the file's own memory, and for that of calls that have no session
  * @session: once made or attached to; then it does not change
  * @creator: the session is this file's own, and closes with it
  * @changes: may switch its masksets; a creator may, too
@@ -42,6 +44,7 @@ struct kl_client {
 	struct mutex lock; /* one call at a time */
 	const struct cred *cred;
 	u32 may;
+	struct kl_payer payer;
 	struct kl_session *session;
 	bool creator;
 	bool changes;
@@ -49,6 +52,16 @@ struct kl_client {
 	struct kl_setting *setting;
 	struct kl_error why;
 };
+
+/*
+ * What calls of kernel/task may have while they last: lists of tasks and rows; paths, a
+ * stack and batches beside the caller's buffer.
+ */
+#define INSPECT_BYTES (256u << 10)
+#define DETAIL_BYTES (64u << 10)
+
+/* A change of a process that has been begun. */
+#define SETTING_BYTES 1024u
 
 typedef int (*call_fn)(struct kl_client *client, void *arg);
 
@@ -78,7 +91,8 @@ static int call_info(struct kl_client *client, void *arg)
 	info->clock_hz = kl_clock_hz();
 	info->events = kl_event_count;
 	info->sessions = kl_session_number(client->cred, client->may);
-	kl_session_limits(&info->sessions_max, &info->buffer_bytes_max);
+	info->sessions_max = kl_account_limit(KL_LIMIT_sessions);
+	info->buffer_bytes_max = kl_account_limit(KL_LIMIT_memory);
 	return 0;
 }
 
@@ -126,6 +140,17 @@ static int call_status(struct kl_client *client, void *arg)
 	return kl_session_status(arg, client->cred, client->may);
 }
 
+static int call_limits(struct kl_client *client, void *arg)
+{
+	struct kl_abi_limits *limits = arg;
+	kuid_t uid;
+	int error = kl_account_read(limits, &client->payer, &uid);
+
+	if (!error)
+		limits->uid = from_kuid_munged(client->cred->user_ns, uid);
+	return error;
+}
+
 static int call_mark(struct kl_client *client, void *arg)
 {
 	const struct kl_abi_mark *mark = arg;
@@ -145,7 +170,13 @@ static int call_cpus(struct kl_client *client, void *arg)
 
 static int call_inspect(struct kl_client *client, void *arg)
 {
-	return kl_inspect(arg, client->cred, client->may, NULL, &client->why);
+	int error = kl_memory_charge(&client->payer, INSPECT_BYTES, &client->why);
+
+	if (error)
+		return error;
+	error = kl_inspect(arg, client->cred, client->may, NULL, &client->why);
+	kl_memory_uncharge(&client->payer, INSPECT_BYTES);
+	return error;
 }
 
 static int call_set(struct kl_client *client, void *arg)
@@ -343,7 +374,15 @@ static int call_latency_read(struct kl_client *client, void *arg)
 
 static int call_detail(struct kl_client *client, void *arg)
 {
-	return kl_detail_read(arg, client->cred, client->may, &client->why);
+	const struct kl_abi_detail *detail = arg;
+	u64 bytes = kl_memory_size(min(detail->bytes, KL_DETAIL_BYTES_MAX)) + DETAIL_BYTES;
+	int error = kl_memory_charge(&client->payer, bytes, &client->why);
+
+	if (error)
+		return error;
+	error = kl_detail_read(arg, client->cred, client->may, &client->why);
+	kl_memory_uncharge(&client->payer, bytes);
+	return error;
 }
 
 static int call_splice(struct kl_client *client, void *arg)
@@ -384,6 +423,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_STATUS, status, struct kl_abi_status, NEEDS_NOTHING),
 	CALL(KL_IOC_VARIABLE_INFO, variable_info, struct kl_abi_variable_info, NEEDS_NOTHING),
 	CALL(KL_IOC_MARK, mark, struct kl_abi_mark, NEEDS_NOTHING),
+	CALL(KL_IOC_LIMITS, limits, struct kl_abi_limits, NEEDS_NOTHING),
 	CALL(KL_IOC_CPUS, cpus, struct kl_abi_cpus, NEEDS_NOTHING),
 	CALL(KL_IOC_INSPECT, inspect, struct kl_abi_inspect, NEEDS_NOTHING),
 	CALL(KL_IOC_SESSION, session, struct kl_abi_session, NEEDS_NOTHING),
@@ -430,6 +470,12 @@ static const struct call calls[] = {
 
 /* The largest struct that a newer caller may pass. */
 #define CALL_BYTES_MAX (64u << 10)
+
+/* An open file and the struct of a call on it: the largest is a maskset's or the counts'. */
+#define CLIENT_BYTES                             \
+	(kl_memory_size(sizeof(struct kl_client)) + \
+	 kl_memory_size(max(sizeof(struct kl_abi_maskset), sizeof(struct kl_abi_counts))) + \
+	 SETTING_BYTES)
 
 static int check_needs(struct kl_client *client, const struct call *call)
 {
@@ -478,6 +524,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 {
 	struct kl_client *client = file->private_data;
 	u32 nr = _IOC_NR(cmd);
+	struct mem_cgroup *memcg;
 	int error;
 
 	if (_IOC_TYPE(cmd) != KL_IOC_TYPE || nr >= ARRAY_SIZE(calls))
@@ -487,11 +534,14 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 		return -ENOTTY;
 	if (mutex_lock_interruptible(&client->lock))
 		return -EINTR;
+	/* Whoever calls, a session's memory is its creator's. */
+	memcg = set_active_memcg(client->session ? client->session->memcg : NULL);
 	error = check_needs(client, &calls[nr]);
 	if (!error)
 		error = calls[nr].bytes ?
 				call_with_struct(client, &calls[nr], (void __user *)user) :
 				calls[nr].fn(client, NULL);
+	set_active_memcg(memcg);
 	mutex_unlock(&client->lock);
 	return error;
 }
@@ -523,12 +573,22 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 static int device_open(struct inode *inode, struct file *file)
 {
 	struct kl_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	u32 may = kl_access_of_opener(file->f_cred);
+	int error;
 
 	if (!client)
 		return -ENOMEM;
+	error = kl_payer_init(&client->payer, file->f_cred, may);
+	if (error) {
+		kl_payer_deinit(&client->payer);
+		kfree(client);
+		return error;
+	}
+	/* Not refused: who is at a limit can still ask for it. */
+	kl_payer_force(&client->payer, KL_LIMIT_memory, CLIENT_BYTES);
 	mutex_init(&client->lock);
 	client->cred = get_cred(file->f_cred);
-	client->may = kl_access_of_opener(client->cred);
+	client->may = may;
 	file->private_data = client;
 	return 0;
 }
@@ -545,6 +605,7 @@ static int device_release(struct inode *inode, struct file *file)
 		}
 		kl_session_put(client->session);
 	}
+	kl_payer_deinit(&client->payer);
 	put_cred(client->cred);
 	mutex_destroy(&client->lock);
 	kfree(client);

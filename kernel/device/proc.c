@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 
 #include "../latency/show.h"
 #include "../session/session.h"
@@ -78,6 +79,89 @@ static const struct proc_ops latency_ops = {
 	.proc_release = latency_release,
 };
 
+/* ----------------------------------------------------------------- limits */
+
+static const char *const limit_names[] = {
+#define KL_LIMIT_ROW(id, name, help) [id] = #name,
+#include "../../uapi/limits.def"
+#undef KL_LIMIT_ROW
+};
+
+/* The opener's: it stands for the accounts that may be shown. */
+struct limits_file {
+	struct kl_payer payer;
+	const struct cred *cred;
+};
+
+static void show_account(struct seq_file *to, const struct kl_abi_limits *limits)
+{
+	static const char *const kinds[] = { "user", "privileged", "all_users", "machine" };
+
+	seq_puts(to, kinds[limits->kind]);
+	if (limits->kind < KL_ACCOUNT_ALL_USERS)
+		seq_printf(to, ":%u", limits->uid);
+	for (u32 i = 0; i < KL_LIMITS; i++) {
+		seq_printf(to, " %llu", limits->used[i]);
+		if (limits->limit[i] == KL_LIMIT_NONE)
+			seq_puts(to, "/-");
+		else
+			seq_printf(to, "/%llu", limits->limit[i]);
+	}
+	seq_printf(to, " %llu %llu %llu %llu\n", limits->patches, limits->waits, limits->work_us,
+		   limits->refused);
+}
+
+static int limits_show(struct seq_file *to, void *data)
+{
+	const struct limits_file *file = to->private;
+	struct kl_abi_limits limits = {};
+	kuid_t uid;
+
+	seq_puts(to, "account");
+	for (u32 i = 0; i < KL_LIMITS; i++)
+		seq_printf(to, " %s", limit_names[i]);
+	seq_puts(to, " patches waits work_us refused\n");
+	for (; !kl_account_read(&limits, &file->payer, &uid); limits.index++) {
+		limits.uid = from_kuid_munged(file->cred->user_ns, uid);
+		show_account(to, &limits);
+	}
+	return 0;
+}
+
+static int limits_open(struct inode *inode, struct file *file)
+{
+	struct limits_file *opened = kzalloc(sizeof(*opened), GFP_KERNEL_ACCOUNT);
+	int error;
+
+	if (!opened)
+		return -ENOMEM;
+	opened->cred = file->f_cred;
+	error = kl_payer_init(&opened->payer, file->f_cred, kl_access_of_opener(file->f_cred));
+	if (!error)
+		error = single_open(file, limits_show, opened);
+	if (!error)
+		return 0;
+	kl_payer_deinit(&opened->payer);
+	kfree(opened);
+	return error;
+}
+
+static int limits_release(struct inode *inode, struct file *file)
+{
+	struct limits_file *opened = ((struct seq_file *)file->private_data)->private;
+
+	kl_payer_deinit(&opened->payer);
+	kfree(opened);
+	return single_release(inode, file);
+}
+
+static const struct proc_ops limits_ops = {
+	.proc_open = limits_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = limits_release,
+};
+
 /* ------------------------------------------------------------ the folder */
 
 static const struct {
@@ -86,6 +170,7 @@ static const struct {
 	const struct proc_ops *ops;
 } files[] = {
 	{ "latency", 0444, &latency_ops },
+	{ "limits", 0444, &limits_ops },
 };
 
 static struct proc_dir_entry *folder;

@@ -304,11 +304,33 @@ static int find_holder(struct kl_session *s)
 	return -1;
 }
 
-static void free_reader(struct kl_reader *r)
+static u64 reader_bytes(void)
+{
+	const struct kl_reader *r = NULL;
+
+	return kl_memory_size(struct_size(r, cursor, nr_cpu_ids)) + position_bytes();
+}
+
+static int charge_reader(struct kl_payer *payer, struct kl_error *why)
+{
+	int error = kl_payer_charge(payer, KL_LIMIT_readers, 1, why);
+
+	if (error)
+		return error;
+	error = kl_memory_charge(payer, reader_bytes(), why);
+	if (error)
+		kl_payer_uncharge(payer, KL_LIMIT_readers, 1);
+	return error;
+}
+
+/* And give back what it was charged. */
+static void free_reader(struct kl_reader *r, struct kl_payer *payer)
 {
 	vfree(r->position);
 	mutex_destroy(&r->lock);
 	kvfree(r);
+	kl_memory_uncharge(payer, reader_bytes());
+	kl_payer_uncharge(payer, KL_LIMIT_readers, 1);
 }
 
 /* Undo kl_reader_create. */
@@ -324,7 +346,7 @@ static void drop_reader(struct kl_reader *r)
 	/* Writers that still look at the positions have preemption off. */
 	if (r->holder >= 0)
 		synchronize_rcu();
-	free_reader(r);
+	free_reader(r, &s->payer);
 	kl_session_put(s);
 }
 
@@ -361,19 +383,23 @@ static void place_cursors(struct kl_reader *r, bool from_now)
 	up_read(&r->session->blocks_lock);
 }
 
+/* Of a session that has been charged for it. */
 static struct kl_reader *alloc_reader(struct kl_session *s)
 {
 	struct kl_reader *r = kvzalloc(struct_size(r, cursor, nr_cpu_ids), GFP_KERNEL_ACCOUNT);
 
-	if (!r)
+	if (!r) {
+		kl_memory_uncharge(&s->payer, reader_bytes());
+		kl_payer_uncharge(&s->payer, KL_LIMIT_readers, 1);
 		return NULL;
+	}
 	mutex_init(&r->lock);
 	r->session = s;
 	r->holder = -1;
 	r->position = __vmalloc(position_bytes(), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (r->position)
 		return r;
-	free_reader(r);
+	free_reader(r, &s->payer);
 	return NULL;
 }
 
@@ -409,10 +435,13 @@ static int install_reader(struct kl_reader *r, struct kl_abi_reader *wish, struc
 int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl_error *why)
 {
 	struct kl_reader *r;
-	int error = 0;
+	int error;
 
 	if (wish->flags & ~(KL_READER_HOLD | KL_READER_FROM_NOW) || wish->reserved)
 		return kl_fail(why, -EINVAL, "unknown reader flags %#x", wish->flags);
+	error = charge_reader(&s->payer, why);
+	if (error)
+		return error;
 	r = alloc_reader(s);
 	if (!r)
 		return kl_fail(why, -ENOMEM, "no memory for a reader");
@@ -430,7 +459,7 @@ int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl
 		WRITE_ONCE(s->reader_count, s->reader_count + 1);
 	mutex_unlock(&s->lock);
 	if (error) {
-		free_reader(r);
+		free_reader(r, &s->payer);
 		return error;
 	}
 	kl_session_get(s);

@@ -8,39 +8,55 @@
 #include "../source/defined.h"
 #include "handler.h"
 
+static u64 bytes_of(u32 n)
+{
+	const struct kl_counts *counts = NULL;
+
+	return kl_memory_size(struct_size(counts, of, n));
+}
+
 /* More counters for a CPU. Events are defined only while no probe counts. */
-static int grow(struct kl_cpu *c, u32 wanted, int node)
+static int grow(struct kl_session *s, struct kl_cpu *c, u32 wanted, int node, struct kl_error *why)
 {
 	struct kl_counts *new, *old = rcu_dereference_protected(c->counts, true);
+	int error;
 
 	if (old && old->n >= wanted)
 		return 0;
+	error = kl_memory_charge(&s->payer, bytes_of(wanted), why);
+	if (error)
+		return error;
 	new = kvzalloc_node(struct_size(new, of, wanted), GFP_KERNEL_ACCOUNT, node);
-	if (!new)
-		return -ENOMEM;
+	if (!new) {
+		kl_memory_uncharge(&s->payer, bytes_of(wanted));
+		return kl_fail(why, -ENOMEM, "no memory for counters");
+	}
 	new->n = wanted;
 	if (old)
 		memcpy(new->of, old->of, old->n * sizeof(*old->of));
 	rcu_assign_pointer(c->counts, new);
-	if (old)
+	if (old) {
+		kl_memory_uncharge(&s->payer, bytes_of(old->n));
 		kvfree_rcu(old, rcu);
+	}
 	return 0;
 }
 
 /**
  * kl_count_prepare - have counters on each CPU
  * @s: the session; its lock is held
+ * @why: set on failure
  *
- * Returns 0 or -ENOMEM; what was got stays until the session ends.
+ * Returns 0 or a negative errno; what was got stays until the session ends.
  */
-int kl_count_prepare(struct kl_session *s)
+int kl_count_prepare(struct kl_session *s, struct kl_error *why)
 {
 	int cpu, error;
 
 	lockdep_assert_held(&s->lock);
 	for_each_possible_cpu(cpu) {
-		error = grow(per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + kl_defined_number(s),
-			     cpu_to_node(cpu));
+		error = grow(s, per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + kl_defined_number(s),
+			     cpu_to_node(cpu), why);
 		if (error)
 			return error;
 	}

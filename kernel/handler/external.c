@@ -232,6 +232,14 @@ static int init_data(struct kl_external *e, const char *args, u32 keys, struct k
 }
 
 /**
+ * kl_external_bytes - memory of a rule's handler, without what its module allocates
+ */
+u64 kl_external_bytes(void)
+{
+	return kl_memory_size(sizeof(struct kl_external)) + kl_memory_percpu(sizeof(struct calls));
+}
+
+/**
  * kl_external_create - another module's handler for a rule
  * @wish: the rule: handler, value and keys have been looked at
  * @may: KL_MAY_* of the session

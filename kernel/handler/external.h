@@ -9,6 +9,7 @@
 #include "../session/program.h"
 #include "../session/session.h"
 
+u64 kl_external_bytes(void);
 int kl_external_create(const struct kl_abi_rule *wish, u32 may, struct kl_external **made,
 		       struct kl_error *why);
 void kl_external_destroy(struct kl_external *e);

@@ -36,6 +36,6 @@ bool kl_handler_is_known(u32 handler);
 int kl_handler_prepare(struct kl_session *s, const struct kl_actions *actions,
 		       struct kl_error *why);
 
-int kl_count_prepare(struct kl_session *s);
+int kl_count_prepare(struct kl_session *s, struct kl_error *why);
 
 #endif /* KL_HANDLER_HANDLER_H */

@@ -9,10 +9,32 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "../session/account.h"
 #include "table.h"
 
 /* So long a run of taken slots is searched. */
 #define PROBES 8
+
+static u32 slots_of(u32 entries, u32 keys)
+{
+	return keys ? roundup_pow_of_two(entries) : 1;
+}
+
+/**
+ * kl_table_bytes - memory of a table on one CPU
+ * @entries: as in kl_table_init
+ * @keys: the same
+ * @buckets: the same
+ */
+u64 kl_table_bytes(u32 entries, u32 keys, bool buckets)
+{
+	const struct kl_table *t = NULL;
+	u64 slots = slots_of(entries, keys);
+
+	return kl_memory_size(slots * sizeof(*t->state)) +
+	       kl_memory_size(slots * sizeof(*t->entry)) +
+	       (buckets ? kl_memory_size(slots * sizeof(*t->bucket)) : 0);
+}
 
 /**
  * kl_table_init - one CPU's table
@@ -26,7 +48,7 @@
  */
 int kl_table_init(struct kl_table *t, u32 entries, u32 keys, bool buckets, int node)
 {
-	u32 slots = keys ? roundup_pow_of_two(entries) : 1;
+	u32 slots = slots_of(entries, keys);
 
 	t->mask = slots - 1;
 	t->keys = keys;

@@ -34,6 +34,7 @@ struct kl_table {
 	u64 (*bucket)[KL_HIST_BUCKETS];
 };
 
+u64 kl_table_bytes(u32 entries, u32 keys, bool buckets);
 int kl_table_init(struct kl_table *t, u32 entries, u32 keys, bool buckets, int node);
 void kl_table_deinit(struct kl_table *t);
 struct kl_abi_entry *kl_table_find(struct kl_table *t, const u64 *key);

@@ -54,6 +54,22 @@ void kl_latency_destroy(struct kl_latency *l)
 	kfree(l);
 }
 
+static u32 mask_of(const struct kl_abi_latency *wish)
+{
+	return 2 * roundup_pow_of_two(wish->tasks) - 1;
+}
+
+static u64 bytes_of(const struct kl_abi_latency *wish)
+{
+	const struct kl_latency *l = NULL;
+
+	return kl_memory_size(sizeof(*l)) +
+	       kl_memory_size((mask_of(wish) + 1ull) * sizeof(*l->head)) +
+	       kl_memory_size((u64)wish->tasks * sizeof(*l->task)) +
+	       kl_memory_size((u64)roundup_pow_of_two(wish->entries) * sizeof(*l->entry)) +
+	       kl_memory_percpu(sizeof(struct kl_latency_cpu));
+}
+
 static struct kl_latency *create(struct kl_session *s, const struct kl_abi_latency *wish)
 {
 	struct kl_latency *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
@@ -67,7 +83,7 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 	if (wish->flags)
 		l->flags |= KL_LATENCY_ENTRIES;
 	l->n_tasks = wish->tasks;
-	l->mask = 2 * roundup_pow_of_two(wish->tasks) - 1;
+	l->mask = mask_of(wish);
 	l->entry_mask = roundup_pow_of_two(wish->entries) - 1;
 	l->head = kvcalloc(l->mask + 1ul, sizeof(*l->head), GFP_KERNEL_ACCOUNT);
 	l->task = kvcalloc(l->n_tasks, sizeof(*l->task), GFP_KERNEL_ACCOUNT);
@@ -77,6 +93,28 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 		return l;
 	kl_latency_destroy(l);
 	return NULL;
+}
+
+static int add(struct kl_session *s, const struct kl_abi_latency *wish, struct kl_error *why)
+{
+	u32 stacks = KL_LATENCY_KERNEL_STACKS | KL_LATENCY_USER_STACKS;
+	int error = kl_memory_charge(&s->payer, bytes_of(wish), why);
+	struct kl_latency *l;
+
+	if (error)
+		return error;
+	l = create(s, wish);
+	if (!l)
+		error = kl_fail(why, -ENOMEM, "no memory for a latency profile");
+	else if (wish->flags & stacks)
+		error = kl_stacks_prepare(s, why);
+	if (!error) {
+		s->latency = l;
+		return 0;
+	}
+	kl_latency_destroy(l);
+	kl_memory_uncharge(&s->payer, bytes_of(wish));
+	return error;
 }
 
 /**
@@ -89,8 +127,6 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
  */
 int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why)
 {
-	u32 stacks = KL_LATENCY_KERNEL_STACKS | KL_LATENCY_USER_STACKS;
-	struct kl_latency *l;
 	int error = 0;
 
 	mutex_lock(&s->lock);
@@ -100,16 +136,8 @@ int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_
 		error = kl_fail(why, -EBUSY, "the session has been started already");
 	if (!error)
 		error = check_wish(s, wish, why);
-	if (!error && wish->flags & stacks)
-		error = kl_stacks_prepare(s, why);
-	if (error)
-		goto unlock;
-	l = create(s, wish);
-	if (!l)
-		error = kl_fail(why, -ENOMEM, "no memory for a latency profile");
-	else
-		s->latency = l;
-unlock:
+	if (!error)
+		error = add(s, wish, why);
 	mutex_unlock(&s->lock);
 	return error;
 }

@@ -28,12 +28,14 @@ struct line {
 /**
  * struct kl_latency_list - what a file that is open shows
  * @sessions, @session: whose profiles; held
+ * @payer: charged for it
  * @of, @kept: kinds of waits that there are, and that are shown
  */
 struct kl_latency_list {
 	u32 sessions;
 	u32 of;
 	u32 kept;
+	struct kl_payer payer;
 	struct kl_session *session[SESSIONS_MAX];
 	struct line line[SHOWN_MAX];
 };
@@ -149,12 +151,23 @@ static void copy_line(struct kl_latency_list *list, const struct place *place)
 struct kl_latency_list *kl_latency_list(const struct cred *cred, u32 may)
 {
 	struct kl_latency_list *list = kvzalloc(sizeof(*list), GFP_KERNEL_ACCOUNT);
-	struct longest *longest = kvzalloc(sizeof(*longest), GFP_KERNEL_ACCOUNT);
+	u64 bytes = kl_memory_size(sizeof(struct longest));
+	struct longest *longest = NULL;
+	int error;
 
-	if (!list || !longest) {
-		kvfree(list);
-		kvfree(longest);
+	if (!list)
 		return ERR_PTR(-ENOMEM);
+	error = kl_payer_init(&list->payer, cred, may);
+	if (!error)
+		error = kl_memory_charge(&list->payer, kl_memory_size(sizeof(*list)), NULL);
+	if (!error)
+		error = kl_memory_charge(&list->payer, bytes, NULL);
+	if (error)
+		goto free;
+	longest = kvzalloc(sizeof(*longest), GFP_KERNEL_ACCOUNT);
+	if (!longest) {
+		error = -ENOMEM;
+		goto free;
 	}
 	find_sessions(list, cred, may);
 	list->of = find_longest(list, longest);
@@ -163,7 +176,11 @@ struct kl_latency_list *kl_latency_list(const struct cred *cred, u32 may)
 		cond_resched();
 	}
 	kvfree(longest);
+	kl_memory_uncharge(&list->payer, bytes);
 	return list;
+free:
+	kl_latency_list_free(list);
+	return ERR_PTR(error);
 }
 
 /**
@@ -174,6 +191,7 @@ void kl_latency_list_free(struct kl_latency_list *list)
 {
 	for (u32 i = 0; i < list->sessions; i++)
 		kl_session_put(list->session[i]);
+	kl_payer_deinit(&list->payer);
 	kvfree(list);
 }
 
@@ -186,6 +204,12 @@ u32 kl_latency_list_lines(const struct kl_latency_list *list)
 	return list->kept + 1;
 }
 
+/* A name that a user has chosen: a word, whatever is in it. */
+static void show_text(const char *text, struct seq_file *to)
+{
+	seq_escape_str(to, text, ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, " \\");
+}
+
 static void show_head(const struct kl_latency_list *list, struct seq_file *to)
 {
 	seq_printf(to, "%u of %u kinds of waits in %u profiles, longest first\n", list->kept,
@@ -194,10 +218,11 @@ static void show_head(const struct kl_latency_list *list, struct seq_file *to)
 		struct kl_abi_latency_read about;
 
 		kl_latency_totals(list->session[i]->latency, &about);
+		seq_printf(to, "session %u ", list->session[i]->id);
+		show_text(list->session[i]->name, to);
 		seq_printf(
 			to,
-			"session %u %s: %llu ms, evicted %llu tasks, %llu waits; no room for %llu waits, %llu events\n",
-			list->session[i]->id, list->session[i]->name,
+			": %llu ms, evicted %llu tasks, %llu waits; no room for %llu waits, %llu events\n",
 			ns_of(about.until - about.start) / NSEC_PER_MSEC, about.evicted_tasks,
 			about.evicted_entries, about.no_entry, about.missed);
 	}
@@ -265,7 +290,7 @@ void kl_latency_list_show(const struct kl_latency_list *list, u32 index, struct 
 	seq_printf(to, "\n%llu %llu %llu %u ", ns_of(line->is.asleep.sum) / NSEC_PER_USEC,
 		   line->is.asleep.count, ns_of(line->is.asleep.worst) / NSEC_PER_USEC,
 		   line->session->id);
-	seq_escape_str(to, line->comm, ESCAPE_SPACE | ESCAPE_SPECIAL | ESCAPE_NP, "\n\\");
+	show_text(line->comm, to);
 	seq_printf(to, "/%d %s %d\n", line->tid, states[line->is.state % KL_LATENCY_STATES],
 		   line->is.syscall);
 	show_stack(line->session, line->is.kstack, to);

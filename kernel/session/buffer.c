@@ -48,6 +48,23 @@ static void free_block(struct kl_session *s, struct kl_ring_block *block)
 	kfree(block);
 }
 
+/* What a block is charged. */
+static u64 charge_of(const struct kl_session *s)
+{
+	return kl_memory_size(s->block_bytes) + kl_memory_size(sizeof(struct kl_ring_block));
+}
+
+/* Has a reader mapped some of it? Nobody can begin to, as it is in no ring any more. */
+static bool is_mapped(const struct kl_session *s, const struct kl_ring_block *block)
+{
+	if (!is_vmalloc_addr(block->memory))
+		return page_count(virt_to_page(block->memory)) > 1;
+	for (u32 at = 0; at < s->block_bytes; at += PAGE_SIZE)
+		if (page_count(page_of(block->memory, at)) > 1)
+			return true;
+	return false;
+}
+
 static int add_block(struct kl_session *s, int cpu)
 {
 	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
@@ -68,57 +85,117 @@ static int add_block(struct kl_session *s, int cpu)
 	return 0;
 }
 
-/* Free the blocks that the writers gave back. */
-static void reap_blocks(struct kl_session *s)
+/* Free, or keep while it is mapped, a list of blocks that are in no ring any more. */
+static void retire_blocks(struct kl_session *s, struct kl_ring_block *block)
 {
-	struct kl_ring_block *block, *next;
-	int cpu;
+	struct kl_ring_block *next;
 
-	for_each_possible_cpu(cpu) {
-		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
-
-		for (block = kl_ring_take_outgoing(&c->ring); block; block = next) {
-			next = block->next;
-			xa_erase(&c->blocks, block->index);
-			c->given--;
-			free_block(s, block);
+	lockdep_assert_held_write(&s->blocks_lock);
+	for (; block; block = next) {
+		next = block->next;
+		if (is_mapped(s, block)) {
+			block->next = s->retired;
+			s->retired = block;
+			continue;
 		}
+		free_block(s, block);
+		kl_memory_uncharge(&s->payer, charge_of(s));
 	}
 }
 
-/* Give a CPU's ring what it lacks. */
+/* Free the blocks that the writers gave back, and those that were still mapped before. */
+static void reap_blocks(struct kl_session *s)
+{
+	struct kl_ring_block *block = s->retired, *next;
+	int cpu;
+
+	s->retired = NULL;
+	retire_blocks(s, block);
+	for_each_possible_cpu(cpu) {
+		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+
+		block = kl_ring_take_outgoing(&c->ring);
+		for (next = block; next; next = next->next) {
+			xa_erase(&c->blocks, next->index);
+			c->given--;
+		}
+		retire_blocks(s, block);
+	}
+}
+
+/* Blocks that a CPU's ring lacks. */
+static u32 missing_of(const struct kl_session *s, int cpu)
+{
+	u32 given = per_cpu_ptr(s->cpu, cpu)->given;
+
+	return s->blocks - min(s->blocks, given);
+}
+
+/* Give a CPU's ring what it lacks, which has been charged; what it does not get is given back. */
 static int fill_cpu(struct kl_session *s, int cpu)
 {
 	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+	int error = 0;
 
 	lockdep_assert_held_write(&s->blocks_lock);
 	WRITE_ONCE(c->ring.wanted, s->blocks);
-	while (c->given < s->blocks) {
-		int error = add_block(s, cpu);
+	while (!error && missing_of(s, cpu))
+		error = add_block(s, cpu);
+	if (error)
+		kl_memory_uncharge(&s->payer, missing_of(s, cpu) * charge_of(s));
+	return error;
+}
 
-		if (error)
-			return error;
+/* The same for all that are online. */
+static int fill_cpus(struct kl_session *s, struct kl_error *why)
+{
+	int cpu, error, failed = 0;
+	u64 blocks = 0;
+
+	lockdep_assert_held_write(&s->blocks_lock);
+	for_each_online_cpu(cpu)
+		blocks += missing_of(s, cpu);
+	error = kl_memory_charge(&s->payer, blocks * charge_of(s), why);
+	if (error)
+		return error;
+	for_each_online_cpu(cpu) {
+		if (failed)
+			kl_memory_uncharge(&s->payer, missing_of(s, cpu) * charge_of(s));
+		else
+			failed = fill_cpu(s, cpu);
 	}
-	return 0;
+	if (failed)
+		kl_fail(why, failed, "no memory for %u blocks of %u bytes on each CPU", s->blocks,
+			s->block_bytes);
+	return failed;
+}
+
+static void prepare_ring(struct kl_session *s, int cpu)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	kl_ring_prepare(&per_cpu_ptr(s->cpu, cpu)->ring);
+	local_irq_restore(flags);
 }
 
 /**
  * kl_buffer_add_cpu - give a CPU's ring its blocks
  * @s: the session
- * @cpu: the one that this runs on, or any as long as the session is not started
+ * @cpu: the one that this runs on; it has just come
+ * @why: set on failure
  *
- * Returns 0 or -ENOMEM. Context: may sleep.
+ * Returns 0 or a negative errno. Context: may sleep.
  */
-int kl_buffer_add_cpu(struct kl_session *s, int cpu)
+int kl_buffer_add_cpu(struct kl_session *s, int cpu, struct kl_error *why)
 {
-	unsigned long flags;
 	int error;
 
 	down_write(&s->blocks_lock);
-	error = fill_cpu(s, cpu);
-	local_irq_save(flags);
-	kl_ring_prepare(&per_cpu_ptr(s->cpu, cpu)->ring);
-	local_irq_restore(flags);
+	error = kl_memory_charge(&s->payer, missing_of(s, cpu) * charge_of(s), why);
+	if (!error && fill_cpu(s, cpu))
+		error = kl_fail(why, -ENOMEM, "no memory for its buffers");
+	prepare_ring(s, cpu);
 	up_write(&s->blocks_lock);
 	return error;
 }
@@ -128,6 +205,16 @@ static void wake_readers(struct irq_work *work)
 	struct kl_cpu *c = container_of(work, struct kl_cpu, wake);
 
 	wake_up_interruptible_all(&c->session->wait);
+}
+
+/* What all rings without their blocks take. */
+static u64 rings_bytes(const struct kl_session *s)
+{
+	u32 map_size = roundup_pow_of_two(s->blocks_max);
+
+	return kl_memory_percpu(sizeof(struct kl_cpu)) +
+	       num_possible_cpus() * (kl_memory_size(map_size * sizeof(struct kl_ring_block *)) +
+				      PAGE_ALIGN(kl_ring_shared_bytes(map_size)));
 }
 
 static int create_ring(struct kl_session *s, int cpu)
@@ -165,8 +252,10 @@ static int create_ring(struct kl_session *s, int cpu)
  */
 int kl_buffer_create(struct kl_session *s, struct kl_error *why)
 {
-	int cpu, error = 0;
+	int cpu, error = kl_memory_charge(&s->payer, rings_bytes(s), why);
 
+	if (error)
+		return error;
 	s->cpu = alloc_percpu_gfp(struct kl_cpu, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!s->cpu)
 		return kl_fail(why, -ENOMEM, "no memory for a session");
@@ -175,15 +264,12 @@ int kl_buffer_create(struct kl_session *s, struct kl_error *why)
 		if (error)
 			return kl_fail(why, error, "no memory for a session");
 	}
-	for_each_online_cpu(cpu) {
-		error = kl_buffer_add_cpu(s, cpu);
-		if (error)
-			break;
-	}
-	if (error)
-		return kl_fail(why, error, "no memory for %u blocks of %u bytes on each CPU",
-			       s->blocks, s->block_bytes);
-	return 0;
+	down_write(&s->blocks_lock);
+	error = fill_cpus(s, why);
+	for_each_online_cpu(cpu)
+		prepare_ring(s, cpu);
+	up_write(&s->blocks_lock);
+	return error;
 }
 
 /**
@@ -192,12 +278,16 @@ int kl_buffer_create(struct kl_session *s, struct kl_error *why)
  */
 void kl_buffer_destroy(struct kl_session *s)
 {
-	struct kl_ring_block *block;
+	struct kl_ring_block *block, *next;
 	unsigned long index;
 	int cpu;
 
 	if (!s->cpu)
 		return;
+	for (block = s->retired; block; block = next) {
+		next = block->next;
+		free_block(s, block);
+	}
 	for_each_possible_cpu(cpu) {
 		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
 
@@ -237,7 +327,7 @@ static void want_blocks(struct kl_session *s, u32 blocks)
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
 	u32 before = s->blocks;
-	int cpu, error = 0;
+	int error;
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
 		return kl_fail(why, -EINVAL, "%u blocks: between %u and %u are possible", blocks,
@@ -247,32 +337,12 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 	/* No writer gives back by the old number any more: now it can be counted. */
 	synchronize_rcu();
 	reap_blocks(s);
-	for_each_online_cpu(cpu) {
-		error = fill_cpu(s, cpu);
-		if (error)
-			break;
-	}
-	/* Those that were had go as those of a smaller buffer do. */
+	error = fill_cpus(s, why);
+	/* Blocks that were added before the failure go as those of a smaller buffer do. */
 	if (error)
 		want_blocks(s, before);
 	up_write(&s->blocks_lock);
-	if (error)
-		return kl_fail(why, error, "no memory for %u blocks on each CPU", blocks);
-	return 0;
-}
-
-/**
- * kl_buffer_bytes - memory that a session's blocks take
- * @s: the session
- */
-u64 kl_buffer_bytes(struct kl_session *s)
-{
-	u64 blocks = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		blocks += READ_ONCE(per_cpu_ptr(s->cpu, cpu)->given);
-	return blocks * s->block_bytes;
+	return error;
 }
 
 /**

@@ -4,6 +4,7 @@
  * kernel/source/defined.c. Called by kernel/device.
  */
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -12,7 +13,67 @@
 #include "program.h"
 #include "session.h"
 
-static int take_wish(struct kl_session *s, const struct kl_abi_event *e,
+/**
+ * struct wishes - the events of a call, copied
+ * @payer: charged for them while the call lasts
+ * @charged: bytes
+ * @of: the events
+ */
+struct wishes {
+	struct kl_payer *payer;
+	u64 charged;
+	u32 n;
+	struct kl_defined_wish *of;
+};
+
+static int charge(struct wishes *w, u64 bytes, struct kl_error *why)
+{
+	int error = kl_memory_charge(w->payer, bytes, why);
+
+	w->charged += error ? 0 : bytes;
+	return error;
+}
+
+/* A name's bytes with the NUL, or a negative errno. */
+static long name_bytes(const struct kl_abi_event *e, struct kl_error *why)
+{
+	const u32 most = kl_defined_name_max(e->kind);
+	long bytes;
+
+	if (!most)
+		return kl_fail(why, -EINVAL, "events of kind %u have no name", e->kind);
+	bytes = strnlen_user(u64_to_user_ptr(e->name), most);
+	if (!bytes)
+		return kl_fail(why, -EFAULT, "the event's name cannot be read");
+	if (bytes > most)
+		return kl_fail(why, -EINVAL, "the event's name is longer than %u bytes", most - 1);
+	return bytes;
+}
+
+static int take_name(struct wishes *w, const struct kl_abi_event *e, struct kl_defined_wish *wish,
+		     struct kl_error *why)
+{
+	long bytes = name_bytes(e, why);
+	char *name;
+	int error;
+
+	if (bytes < 0)
+		return bytes;
+	error = charge(w, kl_memory_size(bytes), why);
+	if (error)
+		return error;
+	name = kmalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!name)
+		return kl_fail(why, -ENOMEM, "no memory for the event's name");
+	wish->name = name;
+	if (copy_from_user(name, u64_to_user_ptr(e->name), bytes))
+		return kl_fail(why, -EFAULT, "the event's name cannot be read");
+	/* The caller may have changed it meanwhile. */
+	name[bytes - 1] = 0;
+	return 0;
+}
+
+static int take_wish(struct kl_session *s, struct wishes *w, const struct kl_abi_event *e,
 		     struct kl_defined_wish *wish, struct kl_error *why)
 {
 	wish->kind = e->kind;
@@ -25,36 +86,38 @@ static int take_wish(struct kl_session *s, const struct kl_abi_event *e,
 		if (!wish->program)
 			return kl_fail(why, -ENOENT, "there is no program %u", e->program);
 	}
-	if (!e->name)
-		return 0;
-	wish->name = strndup_user(u64_to_user_ptr(e->name), KL_SOURCE_NAME_MAX);
-	if (!IS_ERR(wish->name))
-		return 0;
-	return kl_fail(why, PTR_ERR(wish->name), "the event's name cannot be read");
+	return e->name ? take_name(w, e, wish, why) : 0;
 }
 
-static void free_wishes(struct kl_defined_wish *wishes, u32 n)
+static void free_wishes(struct wishes *w)
 {
-	for (u32 i = 0; i < n; i++)
-		if (!IS_ERR(wishes[i].name))
-			kfree(wishes[i].name);
-	kvfree(wishes);
+	for (u32 i = 0; w->of && i < w->n; i++)
+		kfree(w->of[i].name);
+	kvfree(w->of);
+	kl_memory_uncharge(w->payer, w->charged);
 }
 
-static int take_wishes(struct kl_session *s, struct kl_abi_events *e,
-		       struct kl_defined_wish *wishes, struct kl_error *why)
+static int take_wishes(struct kl_session *s, struct wishes *w, struct kl_abi_events *e,
+		       struct kl_error *why)
 {
 	struct kl_abi_event __user *from = u64_to_user_ptr(e->event);
+	int error = charge(w, kl_memory_size(w->n * sizeof(*w->of)), why);
 	struct kl_abi_event one;
-	int error;
 
-	for (u32 i = 0; i < e->n; i++) {
+	if (error)
+		return error;
+	w->of = kvcalloc(w->n, sizeof(*w->of), GFP_KERNEL_ACCOUNT);
+	if (!w->of)
+		return kl_fail(why, -ENOMEM, "no memory for %u events", w->n);
+	for (u32 i = 0; i < w->n; i++) {
 		e->bad = i;
 		if (copy_from_user(&one, &from[i], sizeof(one)))
 			return kl_fail(why, -EFAULT, "the events cannot be read");
-		error = take_wish(s, &one, &wishes[i], why);
+		error = take_wish(s, w, &one, &w->of[i], why);
 		if (error)
 			return error;
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		cond_resched();
 	}
 	return 0;
@@ -66,21 +129,21 @@ static int take_wishes(struct kl_session *s, struct kl_abi_events *e,
  * @e: from the caller; `first`, and on failure `bad`, are set
  * @why: set on failure; then none is defined
  *
- * Context: the caller's system call; may sleep.
+ * Limits are checked before anything is copied. Context: the caller's system call;
+ * may sleep.
  */
 int kl_session_add_events(struct kl_session *s, struct kl_abi_events *e, struct kl_error *why)
 {
-	struct kl_defined_wish *wishes;
+	struct wishes w = { .payer = &s->payer, .n = e->n };
 	int error;
 
-	if (!e->n || e->n > KL_EV_DYNAMIC_MAX)
-		return kl_fail(why, -EINVAL, "%u events: from 1 to %u", e->n, KL_EV_DYNAMIC_MAX);
-	wishes = kvcalloc(e->n, sizeof(*wishes), GFP_KERNEL_ACCOUNT);
-	if (!wishes)
-		return kl_fail(why, -ENOMEM, "no memory for %u events", e->n);
-	error = take_wishes(s, e, wishes, why);
+	e->bad = 0;
+	error = kl_defined_check_number(s, e->n, why);
+	if (error)
+		return error;
+	error = take_wishes(s, &w, e, why);
 	if (!error)
-		error = kl_defined_create(s, e, wishes, why);
-	free_wishes(wishes, e->n);
+		error = kl_defined_create(s, e, w.of, why);
+	free_wishes(&w);
 	return error;
 }

@@ -9,13 +9,17 @@
 #include "gate.h"
 #include "session.h"
 
-static int create_sets(struct kl_session *s)
+static int create_set(struct kl_session *s, struct kl_taskset **set, struct kl_error *why)
 {
-	if (!s->tasks)
-		s->tasks = kl_taskset_create();
-	if (!s->heirs)
-		s->heirs = kl_taskset_create();
-	return s->tasks && s->heirs ? 0 : -ENOMEM;
+	struct kl_taskset *made;
+
+	if (*set)
+		return 0;
+	made = kl_taskset_create(&s->payer, why);
+	if (IS_ERR(made))
+		return PTR_ERR(made);
+	*set = made;
+	return 0;
 }
 
 static void change_task(struct kl_session *s, struct task_struct *t, u32 flags)
@@ -48,11 +52,9 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, s
 	}
 	if (f->kind == KL_FILTER_TASKS) {
 		gate = KL_GATE_TASKS;
-		error = create_sets(s);
-		if (error) {
-			kl_fail(why, error, "no memory for a set of tasks");
+		error = create_set(s, &s->tasks, why) ?: create_set(s, &s->heirs, why);
+		if (error)
 			goto unlock;
-		}
 	} else if (f->kind == KL_FILTER_UID) {
 		gate = KL_GATE_UID;
 		uid = make_kuid(s->owner->user_ns, f->uid);

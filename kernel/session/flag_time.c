@@ -30,14 +30,20 @@ struct kl_flag_times {
 	struct slot slot[1 << BUCKET_BITS][BUCKET_SLOTS];
 };
 
-/**
- * kl_flag_times_create - of no task
- *
- * Charged to the caller's memory cgroup. Returns NULL without memory. Context: may sleep.
- */
-struct kl_flag_times *kl_flag_times_create(void)
+/* Of no task. Charged to @payer until that ends. */
+static struct kl_flag_times *create_times(struct kl_payer *payer, struct kl_error *why)
 {
-	return kvzalloc(sizeof(struct kl_flag_times), GFP_KERNEL_ACCOUNT);
+	u64 bytes = kl_memory_size(sizeof(struct kl_flag_times));
+	int error = kl_memory_charge(payer, bytes, why);
+	struct kl_flag_times *times;
+
+	if (error)
+		return ERR_PTR(error);
+	times = kvzalloc(sizeof(*times), GFP_KERNEL_ACCOUNT);
+	if (times)
+		return times;
+	kl_memory_uncharge(payer, bytes);
+	return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for the times of flags"));
 }
 
 /**
@@ -49,18 +55,18 @@ void kl_flag_times_destroy(struct kl_flag_times *times)
 	kvfree(times);
 }
 
-static int make_times(struct kl_session *s, u32 flag)
+static int make_times(struct kl_session *s, u32 flag, struct kl_error *why)
 {
-	struct kl_flag_times **times;
+	struct kl_flag_times **times, *made;
 
 	lockdep_assert_held(&s->lock);
 	if (flag < ARRAY_SIZE(s->custom.flag_times)) {
 		times = &s->custom.flag_times[flag];
-		if (!*times)
-			/* Its zeroes before the pointer: rules are running. */
-			smp_store_release(times, kl_flag_times_create());
-		if (!*times)
-			return -ENOMEM;
+		made = *times ?: create_times(&s->payer, why);
+		if (IS_ERR(made))
+			return PTR_ERR(made);
+		/* Its zeroes before the pointer: rules are running. */
+		smp_store_release(times, made);
 	}
 	WRITE_ONCE(s->custom.since, s->custom.since | 1ull << flag);
 	return 0;
@@ -84,10 +90,10 @@ int kl_flag_prepare(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops
 		if (ops[i].code != KL_OP_SINCE || ops[i].imm == KL_SINCE_SESSION)
 			continue;
 		mutex_lock(&s->lock);
-		error = make_times(s, ops[i].imm);
+		error = make_times(s, ops[i].imm, why);
 		mutex_unlock(&s->lock);
 	}
-	return error ? kl_fail(why, error, "no memory for the times of flags") : 0;
+	return error;
 }
 
 /* Idle tasks have one number together. */

@@ -14,7 +14,6 @@ struct kl_error;
 struct kl_flag_times;
 struct kl_session;
 
-struct kl_flag_times *kl_flag_times_create(void);
 void kl_flag_times_destroy(struct kl_flag_times *times);
 int kl_flag_prepare(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops,
 		    struct kl_error *why);

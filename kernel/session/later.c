@@ -4,6 +4,9 @@
  * maskset. A probe notes it and kicks an interrupt, which queues work. The notes
  * are written by probes of all CPUs and taken by the work.
  */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 
 #include "later.h"
@@ -13,11 +16,19 @@
 #define LOOK_AGAIN_MS 1
 
 /* What finds no memory is tried again: at most a second in all. */
-#define TRY_AGAIN_MS 20
+#define TRY_AGAIN_MS 20u
 #define TRIES_MAX 50
+
+/* How often a switch looks for tokens at least: root may raise the limit meanwhile. */
+#define TOKENS_MS 1000u
+
+#define WORKERS_MAX 4 /* at work at the same time */
 
 /* More than all tries take. */
 #define FREEZE_WAIT_S 5
+
+/* Not the kernel's own: text patching takes long, and others' work waits there. */
+static struct workqueue_struct *workers;
 
 static u64 records_written(struct kl_session *s)
 {
@@ -54,51 +65,85 @@ static bool freeze_now(struct kl_session *s)
 	return true;
 }
 
-/* The same. */
-static bool use_now(struct kl_session *s, u32 maskset)
+/*
+ * Returns in how many milliseconds it is to be tried again, or 0. Each switch takes a token,
+ * even if it patches nothing: a session cannot keep a worker busy with them.
+ */
+static u32 use_now(struct kl_session *s, u32 maskset)
 {
+	struct mem_cgroup *before = set_active_memcg(s->memcg);
 	struct kl_later *l = &s->later;
-	int error = kl_session_use(s, maskset, NULL);
+	u32 delay;
+	int error = kl_session_try_use(s, maskset, 1, &delay, NULL);
 
-	if (!error) {
+	set_active_memcg(before);
+	if (!error && !delay) {
 		l->tries = 0;
-		return true;
+		return 0;
 	}
-	if (may_try_again(l, error)) {
+	if (delay || may_try_again(l, error)) {
 		/* What has been asked for meanwhile is newer. */
 		cmpxchg(&l->maskset, KL_MASKSET_NONE, maskset);
-		return false;
+		return min(delay ?: TRY_AGAIN_MS, TOKENS_MS);
 	}
 	WRITE_ONCE(l->failed, l->failed + 1);
-	return true;
+	return 0;
 }
 
 static void do_later(struct work_struct *work)
 {
 	struct kl_later *l = container_of(to_delayed_work(work), struct kl_later, work);
 	struct kl_session *s = container_of(l, struct kl_session, later);
-	u32 maskset = xchg(&l->maskset, KL_MASKSET_NONE);
-	u64 wanted = READ_ONCE(l->freeze_at);
-	u32 again_ms = 0;
+	u64 wanted = READ_ONCE(l->freeze_at), began = ktime_get_ns();
+	/* Whose time is used up waits, but for a freeze, which comes once. */
+	u32 again_ms = wanted ? 0 : kl_payer_delay(&s->payer, KL_BUCKET_WORK);
+	u32 maskset = KL_MASKSET_NONE;
 
 	if (READ_ONCE(s->frozen) || READ_ONCE(s->closed))
 		return;
-	if (maskset != KL_MASKSET_NONE && !use_now(s, maskset))
-		again_ms = TRY_AGAIN_MS;
+	if (!again_ms)
+		maskset = xchg(&l->maskset, KL_MASKSET_NONE);
+	if (maskset != KL_MASKSET_NONE)
+		again_ms = use_now(s, maskset);
 	/* Records of other CPUs count as they come: at least so many, not just so many. */
 	if (wanted && records_written(s) < wanted - 1)
 		again_ms = LOOK_AGAIN_MS;
 	else if (wanted && !freeze_now(s))
 		again_ms = TRY_AGAIN_MS;
+	kl_payer_spend(&s->payer, KL_BUCKET_WORK,
+		       div_u64(ktime_get_ns() - began, NSEC_PER_USEC) + 1);
 	if (again_ms)
-		schedule_delayed_work(&l->work, msecs_to_jiffies(again_ms));
+		queue_delayed_work(workers, &l->work, msecs_to_jiffies(again_ms));
 }
 
 static void kick(struct irq_work *irq)
 {
 	struct kl_later *l = container_of(irq, struct kl_later, irq);
 
-	schedule_delayed_work(&l->work, 0);
+	/* A switch may be waiting for tokens; a freeze does not wait for that. */
+	if (READ_ONCE(l->freeze_at))
+		mod_delayed_work(workers, &l->work, 0);
+	else
+		queue_delayed_work(workers, &l->work, 0);
+}
+
+/**
+ * kl_workers_init - have workers, before the first session
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_workers_init(void)
+{
+	workers = alloc_workqueue("kernlens", WQ_UNBOUND, WORKERS_MAX);
+	return workers ? 0 : -ENOMEM;
+}
+
+/**
+ * kl_workers_deinit - after the last session
+ */
+void kl_workers_deinit(void)
+{
+	destroy_workqueue(workers);
 }
 
 /**
@@ -156,7 +201,7 @@ int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
 	if (!READ_ONCE(s->running))
 		return kl_fail(why, -ENODATA, "the session does not run");
 	WRITE_ONCE(s->later.freeze_at, 1);
-	mod_delayed_work(system_wq, &s->later.work, 0);
+	mod_delayed_work(workers, &s->later.work, 0);
 	left = wait_event_interruptible_timeout(s->wait,
 						READ_ONCE(s->frozen) || READ_ONCE(s->closed),
 						FREEZE_WAIT_S * HZ);

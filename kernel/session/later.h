@@ -31,6 +31,8 @@ struct kl_later {
 	u32 failed;
 };
 
+int kl_workers_init(void);
+void kl_workers_deinit(void);
 void kl_later_init(struct kl_later *l);
 void kl_later_deinit(struct kl_later *l);
 void kl_later_freeze(struct kl_session *s, u64 records);

@@ -19,6 +19,11 @@ struct maskset {
 	u8 handler[]; /* of the tables' events, then of defined ones */
 };
 
+static u64 bytes_of(u32 n)
+{
+	return kl_memory_size(sizeof(struct maskset) + n);
+}
+
 static const char *const builtin_names[] = {
 	[KL_MASKSET_RNOTHING] = "RNOTHING",
 	[KL_MASKSET_RALL] = "RALL",
@@ -93,29 +98,55 @@ static int prepare(struct kl_session *s, const struct kl_actions *actions, struc
 	struct kl_taskset *unread;
 
 	if (actions->action[KL_EV_syscall_late_string] && !s->unread) {
-		unread = kl_taskset_create();
-		if (!unread)
-			return kl_fail(why, -ENOMEM, "no memory for maskset %u", actions->maskset);
+		unread = kl_taskset_create(&s->payer, why);
+		if (IS_ERR(unread))
+			return PTR_ERR(unread);
 		/* Pairs with the loads in kernel/source/syscall.c: an address dependency. */
 		smp_store_release(&s->unread, unread);
 	}
 	return kl_handler_prepare(s, actions, why);
 }
 
+static size_t actions_bytes(u32 n)
+{
+	return sizeof(struct kl_actions) + n;
+}
+
 /**
  * kl_actions_create - actions that do nothing
+ * @s: the session
  * @defined: events that the session has defined
+ * @why: set on failure
  *
- * Returns NULL if there is no memory. Free with kvfree.
+ * Returns the actions or an error pointer. Give them to kl_actions_destroy.
  */
-struct kl_actions *kl_actions_create(u32 defined)
+struct kl_actions *kl_actions_create(struct kl_session *s, u32 defined, struct kl_error *why)
 {
-	struct kl_actions *actions =
-		kvzalloc(struct_size(actions, action, KL_EV_MAX + defined), GFP_KERNEL_ACCOUNT);
+	u32 n = KL_EV_MAX + defined;
+	u64 bytes = kl_memory_size(actions_bytes(n));
+	struct kl_actions *actions;
+	int error = kl_memory_charge(&s->payer, bytes, why);
 
-	if (actions)
-		actions->n = KL_EV_MAX + defined;
+	if (error)
+		return ERR_PTR(error);
+	actions = kvzalloc(actions_bytes(n), GFP_KERNEL_ACCOUNT);
+	if (!actions) {
+		kl_memory_uncharge(&s->payer, bytes);
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a maskset's actions"));
+	}
+	actions->n = n;
 	return actions;
+}
+
+/**
+ * kl_actions_destroy - free actions once no probe can have them
+ * @s: the session
+ * @actions: not in use, or just replaced
+ */
+void kl_actions_destroy(struct kl_session *s, struct kl_actions *actions)
+{
+	kl_memory_uncharge(&s->payer, kl_memory_size(actions_bytes(actions->n)));
+	kvfree_rcu(actions, rcu);
 }
 
 /**
@@ -130,14 +161,14 @@ struct kl_actions *kl_actions_create(u32 defined)
  */
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why)
 {
-	struct kl_actions *actions = kl_actions_create(kl_defined_number(s));
+	struct kl_actions *actions = kl_actions_create(s, kl_defined_number(s), why);
 	char reason[KL_ERROR_TEXT_MAX];
 	struct maskset *m = NULL;
 	int error;
 
 	lockdep_assert_held(&s->lock);
-	if (!actions)
-		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for maskset %u", id));
+	if (IS_ERR(actions))
+		return actions;
 	actions->maskset = id;
 	if (id >= KL_MASKSET_FIRST_USER) {
 		m = xa_load(&s->masksets, id);
@@ -158,7 +189,7 @@ struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_er
 		return actions;
 	}
 free:
-	kvfree(actions);
+	kl_actions_destroy(s, actions);
 	return ERR_PTR(error);
 }
 
@@ -236,6 +267,12 @@ static u32 find_id(struct kl_session *s, const char *name)
 	return free;
 }
 
+static void destroy(struct kl_session *s, struct maskset *m)
+{
+	kl_memory_uncharge(&s->payer, bytes_of(m->n));
+	kvfree(m);
+}
+
 static int store(struct kl_session *s, u32 *id, struct maskset *new, struct kl_error *why)
 {
 	struct maskset *old = NULL;
@@ -251,7 +288,8 @@ static int store(struct kl_session *s, u32 *id, struct maskset *new, struct kl_e
 	mutex_unlock(&s->lock);
 	if (xa_is_err(old))
 		return kl_fail(why, xa_err(old), "no memory for maskset %u", *id);
-	kvfree(old);
+	if (old)
+		destroy(s, old);
 	return error;
 }
 
@@ -267,6 +305,7 @@ static int store(struct kl_session *s, u32 *id, struct maskset *new, struct kl_e
 int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
 {
 	int error = check_maskset(s, m, why);
+	u32 n = KL_EV_MAX + m->n_dynamic;
 	struct maskset *new;
 
 	if (error)
@@ -274,17 +313,63 @@ int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_e
 	if (m->n_dynamic > kl_defined_number(s))
 		return kl_fail(why, -EINVAL, "the session has defined %u events, not %u",
 			       kl_defined_number(s), m->n_dynamic);
-	new = kvzalloc(struct_size(new, handler, KL_EV_MAX + m->n_dynamic), GFP_KERNEL_ACCOUNT);
-	if (!new)
+	error = kl_memory_charge(&s->payer, bytes_of(n), why);
+	if (error)
+		return error;
+	new = kvzalloc(struct_size(new, handler, n), GFP_KERNEL_ACCOUNT);
+	if (!new) {
+		kl_memory_uncharge(&s->payer, bytes_of(n));
 		return kl_fail(why, -ENOMEM, "no memory for maskset %u", m->id);
-	new->n = KL_EV_MAX + m->n_dynamic;
+	}
+	new->n = n;
 	memcpy(new->name, m->name, sizeof(new->name));
 	memcpy(new->handler, m->handler, KL_EV_MAX);
 	error = take_dynamic(s, m, new, why);
 	if (!error)
 		error = store(s, &m->id, new, why);
 	if (error)
-		kvfree(new);
+		destroy(s, new);
+	return error;
+}
+
+/* A maskset of the user's own, and as much of @dynamic as there is. */
+static int copy_maskset(struct kl_session *s, struct kl_abi_maskset *m, u8 *dynamic, u32 room,
+			struct kl_error *why)
+{
+	const struct maskset *found;
+
+	mutex_lock(&s->lock);
+	found = xa_load(&s->masksets, m->id);
+	if (found) {
+		memcpy(m->name, found->name, sizeof(m->name));
+		memcpy(m->handler, found->handler, sizeof(m->handler));
+		m->n_dynamic = found->n - KL_EV_MAX;
+		memcpy(dynamic, found->handler + KL_EV_MAX, min(room, m->n_dynamic));
+	}
+	mutex_unlock(&s->lock);
+	return found ? 0 : kl_fail(why, -ENOENT, "there is no maskset %u", m->id);
+}
+
+/* Through memory of the call: the caller's own may make it wait, which the lock must not. */
+static int read_own(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
+{
+	u32 room = min(m->n_dynamic, kl_defined_number(s));
+	u64 bytes = kl_memory_size(room);
+	int error = kl_memory_charge(&s->payer, bytes, why);
+	u8 *dynamic;
+
+	if (error)
+		return error;
+	dynamic = kvzalloc(max(room, 1u), GFP_KERNEL_ACCOUNT);
+	if (dynamic)
+		error = copy_maskset(s, m, dynamic, room, why);
+	else
+		error = kl_fail(why, -ENOMEM, "no memory for maskset %u", m->id);
+	if (!error &&
+	    copy_to_user(u64_to_user_ptr(m->dynamic), dynamic, min(room, m->n_dynamic)))
+		error = kl_fail(why, -EFAULT, "the maskset cannot be written");
+	kvfree(dynamic);
+	kl_memory_uncharge(&s->payer, bytes);
 	return error;
 }
 
@@ -298,33 +383,14 @@ int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_e
  */
 int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
 {
-	struct maskset *found;
-	u32 defined = 0;
-	int error = 0;
-
 	memset(m->name, 0, sizeof(m->name));
-	if (m->id < KL_MASKSET_FIRST_USER) {
-		m->n_dynamic = 0;
-		strscpy(m->name, builtin_names[m->id], sizeof(m->name));
-		for (u32 id = 0; id < KL_EV_MAX; id++)
-			m->handler[id] = builtin_handler(m->id, id);
-		return 0;
-	}
-	mutex_lock(&s->lock);
-	found = xa_load(&s->masksets, m->id);
-	if (found) {
-		memcpy(m->name, found->name, sizeof(m->name));
-		memcpy(m->handler, found->handler, sizeof(m->handler));
-		defined = found->n - KL_EV_MAX;
-		if (copy_to_user(u64_to_user_ptr(m->dynamic), found->handler + KL_EV_MAX,
-				 min(m->n_dynamic, defined)))
-			error = kl_fail(why, -EFAULT, "the maskset cannot be written");
-	} else {
-		error = kl_fail(why, -ENOENT, "there is no maskset %u", m->id);
-	}
-	mutex_unlock(&s->lock);
-	m->n_dynamic = defined;
-	return error;
+	if (m->id >= KL_MASKSET_FIRST_USER)
+		return read_own(s, m, why);
+	m->n_dynamic = 0;
+	strscpy(m->name, builtin_names[m->id], sizeof(m->name));
+	for (u32 id = 0; id < KL_EV_MAX; id++)
+		m->handler[id] = builtin_handler(m->id, id);
+	return 0;
 }
 
 /**

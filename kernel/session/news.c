@@ -45,20 +45,30 @@ void kl_news_deinit(struct kl_news *news)
 
 /**
  * kl_news_prepare - get what a rule needs that sounds alarms
- * @news: of a session whose lock is held
+ * @s: the session; its lock is held
+ * @why: set on failure
  *
- * Returns 0 or -ENOMEM. Context: may sleep.
+ * Returns 0 or a negative errno. Context: may sleep.
  */
-int kl_news_prepare(struct kl_news *news)
+int kl_news_prepare(struct kl_session *s, struct kl_error *why)
 {
+	u64 bytes = kl_memory_size(KL_ALARMS_KEPT * sizeof(struct kl_alarm));
 	struct kl_alarm *kept;
+	int error;
 
-	if (news->kept)
+	if (s->news.kept)
 		return 0;
+	error = kl_memory_charge(&s->payer, bytes, why);
+	if (error)
+		return error;
 	kept = kcalloc(KL_ALARMS_KEPT, sizeof(*kept), GFP_KERNEL_ACCOUNT);
+	if (!kept) {
+		kl_memory_uncharge(&s->payer, bytes);
+		return kl_fail(why, -ENOMEM, "no memory for alarms");
+	}
 	/* Its zeroes first; pairs with the acquires of `kept`. */
-	smp_store_release(&news->kept, kept);
-	return kept ? 0 : -ENOMEM;
+	smp_store_release(&s->news.kept, kept);
+	return 0;
 }
 
 static void keep(struct kl_session *s, struct kl_alarm *to, u64 number, u32 event,

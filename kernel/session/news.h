@@ -54,7 +54,7 @@ struct kl_news {
 
 void kl_news_init(struct kl_news *news);
 void kl_news_deinit(struct kl_news *news);
-int kl_news_prepare(struct kl_news *news);
+int kl_news_prepare(struct kl_session *s, struct kl_error *why);
 void kl_news_alarm(struct kl_session *s, u32 event, const struct kl_rule *r);
 void kl_news_snapshot(struct kl_session *s);
 int kl_news_ask_snapshot(struct kl_session *s, struct kl_error *why);

@@ -224,6 +224,22 @@ static int check(struct checked *c)
 	return 0;
 }
 
+/* Beside its operations, a program may have two ends that are known. */
+static size_t steps_bytes_of(u32 n_ops)
+{
+	return (n_ops + 2) * sizeof(struct kl_step);
+}
+
+/**
+ * kl_program_bytes - the memory of a program
+ * @n_ops: its operations
+ * @data_bytes: of its texts
+ */
+size_t kl_program_bytes(u32 n_ops, u32 data_bytes)
+{
+	return sizeof(struct kl_program) + steps_bytes_of(n_ops) + data_bytes;
+}
+
 /**
  * kl_program_create - check operations and make a program of them
  * @ops: the caller's copy, which nobody changes meanwhile
@@ -241,18 +257,16 @@ struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, con
 	struct checked c = {
 		.op = ops, .n = n_ops, .data_bytes = data_bytes, .may = may, .why = why
 	};
-	/* Beside its operations, a program may have two ends that are known. */
-	size_t steps_bytes = (n_ops + 2) * sizeof(struct kl_step);
 	struct kl_program *p;
 	int error = check(&c);
 
 	if (error)
 		return ERR_PTR(error);
-	p = kl_program_alloc(sizeof(*p) + steps_bytes + data_bytes);
+	p = kl_program_alloc(kl_program_bytes(n_ops, data_bytes));
 	if (!p)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a program"));
 	p->out_bytes = c.out_bytes;
-	p->data = (u8 *)p->step + steps_bytes;
+	p->data = (u8 *)p->step + steps_bytes_of(n_ops);
 	if (data_bytes)
 		memcpy(p->data, data, data_bytes);
 	error = kl_program_decode(p, ops, n_ops, may);

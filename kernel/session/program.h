@@ -67,6 +67,7 @@ static inline u64 kl_reads(u32 from, u32 bytes)
 /* A number among the fields: its type (enum kl_number) and where it ends. */
 #define KL_FIELD_NUMBER(type, end) ((u32)(end) << 8 | (type))
 
+size_t kl_program_bytes(u32 n_ops, u32 data_bytes);
 struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, const u8 *data,
 				     u32 data_bytes, u32 may, struct kl_error *why);
 void kl_program_destroy(struct kl_program *p);

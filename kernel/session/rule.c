@@ -45,6 +45,14 @@ static void free_rule(struct kl_rule *r)
 	kfree(r);
 }
 
+static void free_metadata(struct kref *ref)
+{
+	struct kl_metadata *m = container_of(ref, struct kl_metadata, ref);
+
+	kl_memory_uncharge(&m->session->payer, PAGE_ALIGN(sizeof(*m) + m->bytes));
+	vfree(m);
+}
+
 /**
  * kl_custom_deinit - free all that a session has made
  * @s: a session that nothing uses any more
@@ -64,7 +72,8 @@ void kl_custom_deinit(struct kl_session *s)
 		kl_taskset_destroy(c->task_flag[i]);
 	for (u32 i = 0; i < ARRAY_SIZE(c->flag_times); i++)
 		kl_flag_times_destroy(c->flag_times[i]);
-	vfree(c->metadata);
+	if (c->metadata)
+		kref_put(&c->metadata->ref, free_metadata);
 }
 
 /* ------------------------------------------------------------- programs */
@@ -125,32 +134,31 @@ static int store_program(struct kl_session *s, struct kl_program *made, u32 argu
 	return error;
 }
 
-/**
- * kl_session_add_program - check and keep a program
- * @s: the session
- * @p: from the caller; `id` is set
- * @why: set on failure
- *
- * Context: the caller's system call; may sleep.
- */
-int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why)
+/* Memory of the call with the caller's bytes, charged to its memory cgroup; or an error pointer. */
+static void *copy_in(u64 from, size_t bytes)
+{
+	void *copy = kmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+
+	if (!copy)
+		return ERR_PTR(-ENOMEM);
+	if (!copy_from_user(copy, u64_to_user_ptr(from), bytes))
+		return copy;
+	kfree(copy);
+	return ERR_PTR(-EFAULT);
+}
+
+static int add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why)
 {
 	struct kl_program *made;
 	struct kl_abi_op *ops;
 	u8 *data = NULL;
 	int error = 0;
 
-	if (!p->n_ops || p->n_ops > KL_PROGRAM_OPS_MAX)
-		return kl_fail(why, -EINVAL, "a program of %u operations: from 1 to %u", p->n_ops,
-			       KL_PROGRAM_OPS_MAX);
-	if (p->data_bytes > KL_PROGRAM_DATA_MAX)
-		return kl_fail(why, -EINVAL, "a program with %u bytes of data: at most %u",
-			       p->data_bytes, KL_PROGRAM_DATA_MAX);
-	ops = memdup_user(u64_to_user_ptr(p->ops), p->n_ops * sizeof(*ops));
+	ops = copy_in(p->ops, p->n_ops * sizeof(*ops));
 	if (IS_ERR(ops))
 		return kl_fail(why, PTR_ERR(ops), "the program cannot be read");
 	if (p->data_bytes)
-		data = memdup_user(u64_to_user_ptr(p->data), p->data_bytes);
+		data = copy_in(p->data, p->data_bytes);
 	if (IS_ERR(data)) {
 		error = kl_fail(why, PTR_ERR(data), "the program's data cannot be read");
 		goto free_ops;
@@ -169,6 +177,36 @@ free_data:
 	kfree(data);
 free_ops:
 	kfree(ops);
+	return error;
+}
+
+/**
+ * kl_session_add_program - check and keep a program
+ * @s: the session
+ * @p: from the caller; `id` is set
+ * @why: set on failure
+ *
+ * Context: the caller's system call; may sleep.
+ */
+int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why)
+{
+	u64 bytes, copies;
+	int error;
+
+	if (!p->n_ops || p->n_ops > KL_PROGRAM_OPS_MAX)
+		return kl_fail(why, -EINVAL, "a program of %u operations: from 1 to %u", p->n_ops,
+			       KL_PROGRAM_OPS_MAX);
+	if (p->data_bytes > KL_PROGRAM_DATA_MAX)
+		return kl_fail(why, -EINVAL, "a program with %u bytes of data: at most %u",
+			       p->data_bytes, KL_PROGRAM_DATA_MAX);
+	bytes = kl_memory_size(kl_program_bytes(p->n_ops, p->data_bytes));
+	copies = kl_memory_size(p->n_ops * sizeof(struct kl_abi_op)) +
+		 kl_memory_size(p->data_bytes);
+	error = kl_memory_charge(&s->payer, bytes + copies, why);
+	if (error)
+		return error;
+	error = add_program(s, p, why);
+	kl_memory_uncharge(&s->payer, error ? bytes + copies : copies);
 	return error;
 }
 
@@ -339,35 +377,52 @@ static int make_tables(struct kl_rule *r, u32 entries)
 }
 
 /* A probe cannot get memory: it has to be there before. */
-static int make_flag(struct kl_session *s, u64 flag)
+static int make_flag(struct kl_session *s, u64 flag, struct kl_error *why)
 {
-	struct kl_taskset **set;
+	struct kl_taskset **set, *made;
 
 	lockdep_assert_held(&s->lock);
 	if (flag >= ARRAY_SIZE(s->custom.task_flag))
 		return 0; /* a CPU's: always there */
 	set = &s->custom.task_flag[flag];
-	if (!*set)
-		/* Its zeroes before the pointer: filters of other rules look at it. */
-		smp_store_release(set, kl_taskset_create());
-	return *set ? 0 : -ENOMEM;
+	if (*set)
+		return 0;
+	made = kl_taskset_create(&s->payer, why);
+	if (IS_ERR(made))
+		return PTR_ERR(made);
+	/* Its zeroes before the pointer: filters of other rules look at it. */
+	smp_store_release(set, made);
+	return 0;
 }
 
-static int get_memory(struct kl_session *s, struct kl_rule *r, u32 entries)
+/* What a rule takes, on all CPUs. */
+static u64 rule_bytes(const struct kl_abi_rule *wish)
+{
+	u64 bytes = kl_memory_size(sizeof(struct kl_rule)) + kl_memory_percpu(sizeof(u64));
+
+	if (has_table(wish->handler))
+		bytes += kl_memory_percpu(sizeof(struct kl_table)) +
+			 num_possible_cpus() *
+				 kl_table_bytes(wish->entries ?: KL_TABLE_ENTRIES_DEFAULT,
+						wish->n_keys, wish->handler == KL_HANDLER_hist);
+	if (is_external(wish))
+		bytes += kl_external_bytes();
+	return bytes;
+}
+
+static int get_memory(struct kl_session *s, struct kl_rule *r, u32 entries, struct kl_error *why)
 {
 	int error = 0;
 
 	r->faults = alloc_percpu_gfp(u64, GFP_KERNEL_ACCOUNT);
-	if (!r->faults)
-		return -ENOMEM;
-	if (has_table(r->handler))
-		error = make_tables(r, entries);
-	if (!error && r->handler == KL_HANDLER_alarm)
-		error = kl_news_prepare(&s->news);
+	if (!r->faults || (has_table(r->handler) && make_tables(r, entries)))
+		return kl_fail(why, -ENOMEM, "no memory for a rule's table");
+	if (r->handler == KL_HANDLER_alarm)
+		error = kl_news_prepare(s, why);
 	if (!error && (r->handler == KL_HANDLER_set || r->handler == KL_HANDLER_clear))
-		error = make_flag(s, r->arg);
+		error = make_flag(s, r->arg, why);
 	if (!error && s->running && kl_session_has_flags(s))
-		error = kl_follow_attach(s, NULL);
+		error = kl_follow_attach(s, why);
 	return error;
 }
 
@@ -384,26 +439,12 @@ bool kl_session_has_flags(const struct kl_session *s)
 	return false;
 }
 
-/**
- * kl_session_add_rule - make a rule that masksets may name
- * @s: the session
- * @wish: from the caller; `rule` is set
- * @why: set on failure
- *
- * Context: may sleep.
- */
-int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_error *why)
+static int add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_error *why)
 {
+	struct kl_rule *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
 	struct kl_custom *c = &s->custom;
-	struct kl_rule *r;
-	int error = check_rule(wish, why);
+	int error = 0;
 
-	if (!error && wish->handler == KL_HANDLER_snapshot && s->mode != KL_MODE_OVERWRITE)
-		error = kl_fail(why, -EINVAL,
-				"a snapshot is of a session that overwrites: this one keeps all");
-	if (error)
-		return error;
-	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
 	if (!r)
 		return kl_fail(why, -ENOMEM, "no memory for a rule");
 	r->handler = wish->handler;
@@ -422,8 +463,8 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 	error = take_programs(s, wish, r, why);
 	if (!error && c->rule_count == KL_RULES_MAX)
 		error = kl_fail(why, -ENOSPC, "a session may have %u rules", KL_RULES_MAX);
-	if (!error && get_memory(s, r, wish->entries))
-		error = kl_fail(why, -ENOMEM, "no memory for a rule's table");
+	if (!error)
+		error = get_memory(s, r, wish->entries, why);
 	if (!error) {
 		r->whole = kl_rule_logs(r) || r->external;
 		r->looks = looks_of(r);
@@ -438,6 +479,32 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 	mutex_unlock(&s->lock);
 	if (error)
 		free_rule(r);
+	return error;
+}
+
+/**
+ * kl_session_add_rule - make a rule that masksets may name
+ * @s: the session
+ * @wish: from the caller; `rule` is set
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_error *why)
+{
+	int error = check_rule(wish, why);
+
+	if (!error && wish->handler == KL_HANDLER_snapshot && s->mode != KL_MODE_OVERWRITE)
+		error = kl_fail(why, -EINVAL,
+				"a snapshot is of a session that overwrites: this one keeps all");
+	if (error)
+		return error;
+	error = kl_memory_charge(&s->payer, rule_bytes(wish), why);
+	if (error)
+		return error;
+	error = add_rule(s, wish, why);
+	if (error)
+		kl_memory_uncharge(&s->payer, rule_bytes(wish));
 	return error;
 }
 
@@ -514,24 +581,35 @@ int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to
 int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *m,
 			    struct kl_error *why)
 {
-	char *text, *old;
+	struct kl_metadata *new, *old;
+	u64 bytes;
+	int error;
 
 	if (m->bytes > KL_METADATA_MAX)
 		return kl_fail(why, -EINVAL, "metadata of %u bytes: at most %u", m->bytes,
 			       KL_METADATA_MAX);
-	text = __vmalloc(max(m->bytes, 1u), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!text)
+	bytes = PAGE_ALIGN(sizeof(*new) + m->bytes);
+	error = kl_memory_charge(&s->payer, bytes, why);
+	if (error)
+		return error;
+	new = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!new) {
+		kl_memory_uncharge(&s->payer, bytes);
 		return kl_fail(why, -ENOMEM, "no memory for metadata");
-	if (copy_from_user(text, u64_to_user_ptr(m->text), m->bytes)) {
-		vfree(text);
+	}
+	kref_init(&new->ref);
+	new->session = s;
+	new->bytes = m->bytes;
+	if (copy_from_user(new->text, u64_to_user_ptr(m->text), m->bytes)) {
+		kref_put(&new->ref, free_metadata);
 		return kl_fail(why, -EFAULT, "the metadata cannot be read");
 	}
 	mutex_lock(&s->lock);
 	old = s->custom.metadata;
-	s->custom.metadata = text;
-	s->custom.metadata_bytes = m->bytes;
+	s->custom.metadata = new;
 	mutex_unlock(&s->lock);
-	vfree(old);
+	if (old)
+		kref_put(&old->ref, free_metadata);
 	return 0;
 }
 
@@ -545,13 +623,23 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
  */
 int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why)
 {
+	struct kl_metadata *found;
+	u32 room = m->bytes;
 	int error = 0;
 
+	m->bytes = 0;
 	mutex_lock(&s->lock);
-	if (s->custom.metadata_bytes && s->custom.metadata_bytes <= m->bytes &&
-	    copy_to_user(u64_to_user_ptr(m->text), s->custom.metadata, s->custom.metadata_bytes))
-		error = kl_fail(why, -EFAULT, "the metadata cannot be written");
-	m->bytes = s->custom.metadata_bytes;
+	found = s->custom.metadata;
+	if (found)
+		kref_get(&found->ref);
 	mutex_unlock(&s->lock);
+	if (!found)
+		return 0;
+	m->bytes = found->bytes;
+	/* Not under the lock: the caller's memory may make it wait. */
+	if (found->bytes <= room &&
+	    copy_to_user(u64_to_user_ptr(m->text), found->text, found->bytes))
+		error = kl_fail(why, -EFAULT, "the metadata cannot be written");
+	kref_put(&found->ref, free_metadata);
 	return error;
 }

@@ -6,6 +6,7 @@
 #ifndef KL_SESSION_RULE_H
 #define KL_SESSION_RULE_H
 
+#include <linux/kref.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 
@@ -91,6 +92,18 @@ struct kl_rule {
 };
 
 /**
+ * struct kl_metadata - text that describes what a session defines
+ * @ref: of the session, and of calls that copy it
+ * @session: charged for it; exists longer
+ */
+struct kl_metadata {
+	struct kref ref;
+	struct kl_session *session;
+	u32 bytes;
+	char text[];
+};
+
+/**
  * struct kl_custom - all that a session has made
  * @programs: by id, from 1
  * @program_count: of them
@@ -102,8 +115,7 @@ struct kl_rule {
  * @flag_times: of those of tasks: since when
  * @began: when the session was started last, in cycles; 0: not yet, and what records are made of
  *         can still change
- * @metadata: of what the session defines
- * @metadata_bytes: of it
+ * @metadata: of what the session defines; NULL: none yet
  */
 struct kl_custom {
 	struct xarray programs;
@@ -115,8 +127,7 @@ struct kl_custom {
 	u64 since;
 	struct kl_flag_times *flag_times[KL_FLAGS_MAX / 2];
 	u64 began;
-	char *metadata;
-	u32 metadata_bytes;
+	struct kl_metadata *metadata;
 };
 
 /* Does it make records of its events? */

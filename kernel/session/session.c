@@ -9,8 +9,11 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
@@ -22,13 +25,14 @@
 #include "session.h"
 #include "stack.h"
 
-static unsigned int sessions_per_user = 16;
-module_param(sessions_per_user, uint, 0644);
-MODULE_PARM_DESC(sessions_per_user, "sessions that a user without privilege may have");
+/* How long a call waits until it may patch the kernel's text. */
+#define PATCH_WAIT_MS 10000
 
-static unsigned int buffer_mb_per_user = 256;
-module_param(buffer_mb_per_user, uint, 0644);
-MODULE_PARM_DESC(buffer_mb_per_user, "MiB of buffers that a user without privilege may have");
+#define LOOK_AGAIN_MS 1000u
+
+/* Attaching and detaching what start attaches beside the events. */
+#define FOLLOW_PATCHES 2
+#define LATENCY_PATCHES 16
 
 static DEFINE_MUTEX(sessions_lock);
 static LIST_HEAD(sessions);
@@ -61,57 +65,13 @@ static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 	return 0;
 }
 
-/* May an owner without privilege have one more session? */
-static int check_number(const struct cred *cred, struct kl_error *why)
-{
-	unsigned int number = 0;
-	struct kl_session *s;
-
-	lockdep_assert_held(&sessions_lock);
-	list_for_each_entry(s, &sessions, list)
-		number += uid_eq(s->owner->fsuid, cred->fsuid);
-	if (number >= sessions_per_user)
-		return kl_fail(why, -EMFILE, "a user may have %u sessions", sessions_per_user);
-	return 0;
-}
-
-/* And @bytes more of buffers? */
-static int check_bytes(const struct cred *cred, u64 bytes, struct kl_error *why)
-{
-	u64 limit = (u64)buffer_mb_per_user << 20;
-	struct kl_session *s;
-
-	lockdep_assert_held(&sessions_lock);
-	list_for_each_entry(s, &sessions, list)
-		if (uid_eq(s->owner->fsuid, cred->fsuid))
-			bytes += kl_buffer_bytes(s);
-	if (bytes > limit)
-		return kl_fail(why, -ENOBUFS, "a user may have %u MiB of buffers, not %llu",
-			       buffer_mb_per_user, (bytes >> 20) + 1);
-	return 0;
-}
-
-static int check_limits(const struct cred *cred, const struct kl_abi_session *wish,
-			struct kl_error *why)
-{
-	u64 bytes = (u64)wish->blocks * wish->block_bytes * num_online_cpus();
-	int error = check_number(cred, why);
-
-	return error ? error : check_bytes(cred, bytes, why);
-}
-
 static struct kl_session *alloc_session(const struct kl_abi_session *wish, const struct cred *cred,
 					u32 may)
 {
 	struct kl_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
-	struct kl_actions *nothing = kl_actions_create(0);
 
-	if (!s || !nothing) {
-		kfree(s);
-		kvfree(nothing);
+	if (!s)
 		return NULL;
-	}
-	RCU_INIT_POINTER(s->actions, nothing);
 	mutex_init(&s->lock);
 	init_rwsem(&s->blocks_lock);
 	init_waitqueue_head(&s->wait);
@@ -123,6 +83,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	kref_init(&s->ref);
 	s->single.session = s;
 	s->owner = get_cred(cred);
+	s->memcg = get_mem_cgroup_from_mm(current->mm);
 	s->may = may;
 	s->see_addresses = may & KL_MAY_SEE_ADDRESSES;
 	s->sealed = kl_access_is_sealed();
@@ -160,10 +121,33 @@ static void free_session(struct kref *ref)
 	kl_custom_deinit(s);
 	kvfree(rcu_dereference_protected(s->actions, true));
 	put_cred(s->owner);
+	mem_cgroup_put(s->memcg);
 	mutex_destroy(&s->lock);
 	if (s->id)
 		xa_erase(&ids, s->id);
+	/* All that it was charged for has been freed. */
+	kl_payer_deinit(&s->payer);
 	kfree(s);
+}
+
+/* Whose session it is, that there may be one more, and what it does at first: nothing. */
+static int init_session(struct kl_session *s, struct kl_error *why)
+{
+	struct kl_actions *nothing;
+	int error = kl_payer_init(&s->payer, s->owner, s->may);
+
+	if (error)
+		return kl_fail(why, error, "no memory for a session");
+	error = kl_payer_charge(&s->payer, KL_LIMIT_sessions, 1, why);
+	if (!error)
+		error = kl_memory_charge(&s->payer, kl_memory_size(sizeof(*s)), why);
+	if (error)
+		return error;
+	nothing = kl_actions_create(s, 0, why);
+	if (IS_ERR(nothing))
+		return PTR_ERR(nothing);
+	RCU_INIT_POINTER(s->actions, nothing);
+	return 0;
 }
 
 /**
@@ -187,10 +171,9 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	s = alloc_session(&wish, cred, may);
 	if (!s)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a session"));
+	error = init_session(s, why);
 	cpus_read_lock();
 	mutex_lock(&sessions_lock);
-	if (!(may & KL_MAY_SEE_ALL))
-		error = check_limits(cred, &wish, why);
 	/* Not soon again: what a process still fires was for who had it before. */
 	if (!error && xa_alloc_cyclic(&ids, &s->id, s, xa_limit_32b, &next_id, GFP_KERNEL) < 0)
 		error = kl_fail(why, -ENOMEM, "no memory for a session");
@@ -263,16 +246,51 @@ void kl_session_put(struct kl_session *s)
 	kref_put(&s->ref, free_session);
 }
 
+/* A probe more, or less, of those that limits count. */
+static int charge_probe(struct kl_session *s, struct kl_error *why)
+{
+	return kl_payer_charge(&s->payer, KL_LIMIT_probes, 1, why);
+}
+
+static void uncharge_probe(struct kl_session *s)
+{
+	kl_payer_uncharge(&s->payer, KL_LIMIT_probes, 1);
+}
+
+static int attach_source(struct kl_session *s, u32 id, struct kl_error *why)
+{
+	int error = charge_probe(s, why);
+
+	if (error)
+		return error;
+	error = kl_source_attach(s, id, why);
+	if (error)
+		uncharge_probe(s);
+	return error;
+}
+
+static int attach_syscalls(struct kl_session *s, bool exit, struct kl_error *why)
+{
+	int error = charge_probe(s, why);
+
+	if (error)
+		return error;
+	error = kl_syscalls_attach(s, exit, why);
+	if (error)
+		uncharge_probe(s);
+	s->syscalls_attached[exit] = !error;
+	return error;
+}
+
 static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 {
 	int error = 0;
 	bool exit;
 
 	if (!kl_event_is_fired_by_syscalls(id, &exit)) {
-		error = kl_source_attach(s, id, why);
+		error = attach_source(s, id, why);
 	} else if (!s->syscalls_attached[exit]) {
-		error = kl_syscalls_attach(s, exit, why);
-		s->syscalls_attached[exit] = !error;
+		error = attach_syscalls(s, exit, why);
 	}
 	if (!error)
 		__set_bit(id, s->attached);
@@ -298,14 +316,17 @@ static void detach_unused(struct kl_session *s, const struct kl_actions *wanted)
 			needed[exit] |= by_syscalls;
 			continue;
 		}
-		if (!by_syscalls)
+		if (!by_syscalls) {
 			kl_source_detach(s, id);
+			uncharge_probe(s);
+		}
 		__clear_bit(id, s->attached);
 	}
 	for (int i = 0; i < 2; i++) {
 		if (needed[i] || !s->syscalls_attached[i])
 			continue;
 		kl_syscalls_detach(s, i);
+		uncharge_probe(s);
 		s->syscalls_attached[i] = false;
 	}
 	kl_defined_detach(s, wanted ? wanted->action + KL_EV_MAX : NULL,
@@ -327,21 +348,57 @@ static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
 	return kl_defined_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
 }
 
+/* Tokens for what @wanted has to be attached, and detached again some time. */
+static u32 count_patches(struct kl_session *s, const struct kl_actions *wanted)
+{
+	bool counted[2] = { s->syscalls_attached[0], s->syscalls_attached[1] };
+	u32 n = kl_defined_count_missing(s, wanted->action + KL_EV_MAX, defined_in(wanted));
+	bool exit;
+
+	for (u32 id = 0; id < KL_EV_MAX; id++) {
+		if (!wanted->action[id] || test_bit(id, s->attached))
+			continue;
+		if (!kl_event_is_fired_by_syscalls(id, &exit)) {
+			n++;
+		} else if (!counted[exit]) {
+			counted[exit] = true;
+			n++;
+		}
+	}
+	return 2 * n;
+}
+
+/* Sleep until there may be tokens, without a lock. @left: milliseconds that it may take. */
+static int wait_for_patches(struct kl_session *s, u32 delay, u32 *left, struct kl_error *why)
+{
+	if (delay > *left)
+		return kl_payer_refuse_patches(&s->payer, why);
+	/* Root may raise the limit meanwhile. */
+	delay = min(delay, LOOK_AGAIN_MS);
+	*left -= delay;
+	schedule_timeout_interruptible(msecs_to_jiffies(delay) + 1);
+	return signal_pending(current) ? -EINTR : 0;
+}
+
 /**
- * kl_session_use - another maskset from now on
+ * kl_session_try_use - another maskset from now on, if its text patches are allowed
  * @s: the session
  * @maskset: its id
+ * @extra: tokens that it takes beside those of patches
+ * @delay: set to 0, or if nothing was done to the milliseconds until it may be
  * @why: set on failure; then everything is as it was
  *
  * While the session runs, each event is handled by the old or by the new
  * maskset, never by neither or both: probes for both are there while the
  * pointer changes. Context: may sleep.
  */
-int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
+int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
+		       struct kl_error *why)
 {
 	struct kl_actions *new, *old;
 	int error = 0;
 
+	*delay = 0;
 	mutex_lock(&s->lock);
 	old = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
 	new = kl_maskset_compile(s, maskset, why);
@@ -350,17 +407,46 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 		return PTR_ERR(new);
 	}
 	if (s->running)
+		extra += count_patches(s, new);
+	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, extra);
+	if (*delay) {
+		kl_actions_destroy(s, new);
+		mutex_unlock(&s->lock);
+		return 0;
+	}
+	if (s->running)
 		error = attach_wanted(s, new, why);
 	if (error) {
 		detach_unused(s, old);
-		kvfree(new);
+		kl_actions_destroy(s, new);
 	} else {
 		rcu_assign_pointer(s->actions, new);
-		kvfree_rcu(old, rcu);
+		kl_actions_destroy(s, old);
 		if (s->running)
 			detach_unused(s, new);
 	}
 	mutex_unlock(&s->lock);
+	return error;
+}
+
+/**
+ * kl_session_use - as kl_session_try_use, but waits
+ * @s: the session
+ * @maskset: its id
+ * @why: set on failure; then everything is as it was
+ *
+ * Context: the caller's system call; may sleep.
+ */
+int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
+{
+	u32 left = PATCH_WAIT_MS, delay;
+	int error;
+
+	do {
+		error = kl_session_try_use(s, maskset, 0, &delay, why);
+		if (!error && delay)
+			error = wait_for_patches(s, delay, &left, why);
+	} while (!error && delay);
 	return error;
 }
 
@@ -378,18 +464,21 @@ static void stop_running(struct kl_session *s)
 	wake_up_interruptible_all(&s->wait);
 }
 
-/**
- * kl_session_start - attach the probes
- * @s: the session
- * @why: set on failure; then nothing is attached
- *
- * Context: may sleep.
- */
-int kl_session_start(struct kl_session *s, struct kl_error *why)
+/* Beside what the maskset wants: following forks, and the probes of a latency profile. */
+static u32 patches_to_start(struct kl_session *s, const struct kl_actions *actions)
+{
+	bool follows = s->gate & KL_GATE_TASKS || kl_session_has_flags(s);
+
+	return count_patches(s, actions) + (s->latency ? LATENCY_PATCHES : 0) +
+	       (follows ? FOLLOW_PATCHES : 0);
+}
+
+static int try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 {
 	const struct kl_actions *actions;
 	int error = 0;
 
+	*delay = 0;
 	mutex_lock(&s->lock);
 	if (s->closed)
 		error = kl_fail(why, -ESHUTDOWN, "the session's creator has closed it");
@@ -398,6 +487,9 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	if (error)
 		goto unlock;
 	actions = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
+	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, patches_to_start(s, actions));
+	if (*delay)
+		goto unlock;
 	s->running = true;
 	error = kl_gate_enter(s, why);
 	if (!error && (s->gate & KL_GATE_TASKS || kl_session_has_flags(s)))
@@ -409,6 +501,27 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 		stop_running(s);
 unlock:
 	mutex_unlock(&s->lock);
+	return error;
+}
+
+/**
+ * kl_session_start - attach the probes
+ * @s: the session
+ * @why: set on failure; then nothing is attached
+ *
+ * Waits, without a lock, while too much text has been patched lately. Context: the
+ * caller's system call; may sleep.
+ */
+int kl_session_start(struct kl_session *s, struct kl_error *why)
+{
+	u32 left = PATCH_WAIT_MS, delay;
+	int error;
+
+	do {
+		error = try_start(s, &delay, why);
+		if (!error && delay)
+			error = wait_for_patches(s, delay, &left, why);
+	} while (!error && delay);
 	return error;
 }
 
@@ -446,16 +559,11 @@ void kl_session_close(struct kl_session *s)
  */
 int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
-	int error = 0;
+	int error;
 
 	cpus_read_lock();
 	mutex_lock(&sessions_lock);
-	if (!(s->may & KL_MAY_SEE_ALL) && blocks > s->blocks && blocks <= s->blocks_max)
-		error = check_bytes(s->owner,
-				    (u64)(blocks - s->blocks) * s->block_bytes * num_online_cpus(),
-				    why);
-	if (!error)
-		error = kl_buffer_resize(s, blocks, why);
+	error = kl_buffer_resize(s, blocks, why);
 	mutex_unlock(&sessions_lock);
 	cpus_read_unlock();
 	return error;
@@ -538,26 +646,21 @@ u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 	return number;
 }
 
-/**
- * kl_session_limits - what a user without privilege may have
- * @sessions: set
- * @buffer_bytes: set
- */
-void kl_session_limits(u32 *sessions, u64 *buffer_bytes)
-{
-	*sessions = sessions_per_user;
-	*buffer_bytes = (u64)buffer_mb_per_user << 20;
-}
-
 /* A CPU has come: give it buffers. Without them its records count as lost. */
 static int on_cpu_online(unsigned int cpu)
 {
 	struct kl_session *s;
+	struct kl_error why;
 
 	mutex_lock(&sessions_lock);
-	list_for_each_entry(s, &sessions, list)
-		if (kl_buffer_add_cpu(s, cpu))
-			pr_warn("no memory for session %u on CPU %u\n", s->id, cpu);
+	list_for_each_entry(s, &sessions, list) {
+		struct mem_cgroup *before = set_active_memcg(s->memcg);
+		int error = kl_buffer_add_cpu(s, cpu, &why);
+
+		set_active_memcg(before);
+		if (error)
+			pr_warn("session %u has no buffers on CPU %u: %s\n", s->id, cpu, why.text);
+	}
 	mutex_unlock(&sessions_lock);
 	return 0;
 }
@@ -569,10 +672,16 @@ static int on_cpu_online(unsigned int cpu)
  */
 int kl_sessions_init(void)
 {
+	int error = kl_workers_init();
+
+	if (error)
+		return error;
 	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kernlens:online",
 						  on_cpu_online, NULL);
-	if (hotplug_state < 0)
+	if (hotplug_state < 0) {
+		kl_workers_deinit();
 		return hotplug_state;
+	}
 	kl_gate_init();
 	return 0;
 }
@@ -584,4 +693,5 @@ void kl_sessions_deinit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
 	kl_gate_deinit();
+	kl_workers_deinit();
 }

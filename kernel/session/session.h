@@ -20,6 +20,7 @@
 
 #include "../latency/latency.h"
 #include "../ring/ring.h"
+#include "account.h"
 #include "later.h"
 #include "news.h"
 #include "rights.h"
@@ -138,6 +139,8 @@ struct kl_stack_limits {
  * @unread: tasks in a system call a string of which could not be read yet; there
  *          if the event syscall_late_string ever was wanted
  * @owner: credentials of the opener, for KL_GATE_OWN
+ * @payer: charged for all that the session has
+ * @memcg: the creator's, charged for its memory, too
  * @custom: programs, rules and flags, which stay until the session ends
  * @later: what handlers have asked for
  * @news: what its owner is to know at once
@@ -165,6 +168,7 @@ struct kl_stack_limits {
  * Other:
  * @blocks_lock: held for reading while a block is looked at, for writing while
  *               blocks are freed
+ * @retired: blocks that were taken away while they were mapped; under @blocks_lock
  * @list: in the list of all sessions, under its lock
  * @gated: in the list of sessions with a gate that run, of gate.c
  * @wait: readers sleep here
@@ -183,6 +187,8 @@ struct kl_session {
 	struct kl_taskset *heirs;
 	struct kl_taskset *unread;
 	const struct cred *owner;
+	struct kl_payer payer;
+	struct mem_cgroup *memcg;
 	struct kl_custom custom;
 	struct kl_later later;
 	struct kl_news news;
@@ -211,6 +217,7 @@ struct kl_session {
 	u32 blocks_max;
 
 	struct rw_semaphore blocks_lock;
+	struct kl_ring_block *retired;
 	struct list_head list;
 	struct list_head gated;
 	wait_queue_head_t wait;
@@ -241,6 +248,8 @@ void kl_session_put(struct kl_session *s);
 void kl_session_close(struct kl_session *s);
 int kl_session_start(struct kl_session *s, struct kl_error *why);
 void kl_session_stop(struct kl_session *s);
+int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
+		       struct kl_error *why);
 int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why);
 int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f,
@@ -251,22 +260,21 @@ int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct
 int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may);
 u32 kl_session_number(const struct cred *cred, u32 may);
 u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may);
-void kl_session_limits(u32 *sessions, u64 *buffer_bytes);
 int kl_sessions_init(void);
 void kl_sessions_deinit(void);
 
 /* buffer.c: the memory of a session's rings */
 int kl_buffer_create(struct kl_session *s, struct kl_error *why);
 void kl_buffer_destroy(struct kl_session *s);
-int kl_buffer_add_cpu(struct kl_session *s, int cpu);
+int kl_buffer_add_cpu(struct kl_session *s, int cpu, struct kl_error *why);
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
-u64 kl_buffer_bytes(struct kl_session *s);
 void kl_buffer_finish(struct kl_session *s);
 struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);
 struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset);
 
 /* maskset.c */
-struct kl_actions *kl_actions_create(u32 defined);
+struct kl_actions *kl_actions_create(struct kl_session *s, u32 defined, struct kl_error *why);
+void kl_actions_destroy(struct kl_session *s, struct kl_actions *actions);
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why);
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions);
 int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);

@@ -32,23 +32,39 @@ void kl_stacks_destroy(struct kl_stacks *stacks)
 	kvfree(stacks);
 }
 
+/* How large the parts of a table are. */
+static struct kl_stack_table size_table(const struct kl_stack_limits *limits)
+{
+	u32 traces = limits->traces ?: KL_STACK_TRACES_DEFAULT;
+
+	return (struct kl_stack_table){
+		.traces = traces,
+		.words = traces * KL_STACK_WORDS_EACH + KL_STACK_FRAMES_MAX * 2,
+		.mask = 2 * roundup_pow_of_two(traces) - 1,
+	};
+}
+
+static u64 bytes_of(const struct kl_stack_table *t)
+{
+	return kl_memory_size(sizeof(struct kl_stacks)) +
+	       kl_memory_size((t->mask + 1ull) * sizeof(*t->slot)) +
+	       kl_memory_size((u64)t->traces * sizeof(*t->entry)) +
+	       kl_memory_size((u64)t->words * sizeof(*t->word));
+}
+
 static struct kl_stacks *create(const struct kl_stack_limits *limits)
 {
 	struct kl_stacks *stacks = kvzalloc(sizeof(*stacks), GFP_KERNEL_ACCOUNT);
 	struct kl_stack_table *t;
-	u32 slots;
 
 	if (!stacks)
 		return NULL;
 	t = &stacks->table;
-	t->traces = limits->traces ?: KL_STACK_TRACES_DEFAULT;
-	t->words = t->traces * KL_STACK_WORDS_EACH + KL_STACK_FRAMES_MAX * 2;
-	slots = 2 * roundup_pow_of_two(t->traces);
-	t->mask = slots - 1;
+	*t = size_table(limits);
 	t->seed = get_random_u32();
 	stacks->kernel_frames = limits->kernel_frames ?: KL_STACK_FRAMES_DEFAULT;
 	stacks->user_frames = limits->user_frames ?: KL_STACK_FRAMES_DEFAULT;
-	t->slot = kvcalloc(slots, sizeof(*t->slot), GFP_KERNEL_ACCOUNT);
+	t->slot = kvcalloc(t->mask + 1ul, sizeof(*t->slot), GFP_KERNEL_ACCOUNT);
 	t->entry = kvcalloc(t->traces, sizeof(*t->entry), GFP_KERNEL_ACCOUNT);
 	t->word = kvcalloc(t->words, sizeof(*t->word), GFP_KERNEL_ACCOUNT);
 	if (t->slot && t->entry && t->word)
@@ -62,18 +78,25 @@ static struct kl_stacks *create(const struct kl_stack_limits *limits)
  * @s: the session; its lock is held
  * @why: set on failure
  *
- * Returns 0 or -ENOMEM. Context: may sleep.
+ * Returns 0 or a negative errno. Context: may sleep.
  */
 int kl_stacks_prepare(struct kl_session *s, struct kl_error *why)
 {
+	const struct kl_stack_table size = size_table(&s->stack_limits);
 	struct kl_stacks *stacks;
+	int error;
 
 	lockdep_assert_held(&s->lock);
 	if (s->stacks)
 		return 0;
+	error = kl_memory_charge(&s->payer, bytes_of(&size), why);
+	if (error)
+		return error;
 	stacks = create(&s->stack_limits);
-	if (!stacks)
+	if (!stacks) {
+		kl_memory_uncharge(&s->payer, bytes_of(&size));
 		return kl_fail(why, -ENOMEM, "no memory for call traces");
+	}
 	/* Probes may be running. Pairs with kl_stack_kernel and kl_stack_user. */
 	smp_store_release(&s->stacks, stacks);
 	return 0;

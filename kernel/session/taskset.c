@@ -5,17 +5,27 @@
  */
 #include <linux/vmalloc.h>
 
-#include "taskset.h"
+#include "session.h"
 
 /**
  * kl_taskset_create - an empty set
+ * @payer: charged for it, until the payer ends
+ * @why: set on failure
  *
- * Charged to the caller's memory cgroup. Returns NULL without memory. Context:
- * may sleep.
+ * Returns the set or an error pointer. Context: may sleep.
  */
-struct kl_taskset *kl_taskset_create(void)
+struct kl_taskset *kl_taskset_create(struct kl_payer *payer, struct kl_error *why)
 {
-	return __vmalloc(sizeof(struct kl_taskset), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	int error = kl_memory_charge(payer, sizeof(struct kl_taskset), why);
+	struct kl_taskset *set;
+
+	if (error)
+		return ERR_PTR(error);
+	set = __vmalloc(sizeof(*set), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (set)
+		return set;
+	kl_memory_uncharge(payer, sizeof(*set));
+	return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a set of tasks"));
 }
 
 /**

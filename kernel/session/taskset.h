@@ -11,6 +11,9 @@
 #include <linux/bitops.h>
 #include <linux/threads.h>
 
+struct kl_error;
+struct kl_payer;
+
 /* 512 KiB. */
 struct kl_taskset {
 	unsigned long bit[BITS_TO_LONGS(PID_MAX_LIMIT)];
@@ -26,7 +29,7 @@ static __always_inline void kl_taskset_set(struct kl_taskset *set, pid_t tid, bo
 	assign_bit(tid, set->bit, in);
 }
 
-struct kl_taskset *kl_taskset_create(void);
+struct kl_taskset *kl_taskset_create(struct kl_payer *payer, struct kl_error *why);
 void kl_taskset_destroy(struct kl_taskset *set);
 
 #endif /* KL_SESSION_TASKSET_H */

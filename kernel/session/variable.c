@@ -335,13 +335,22 @@ static void init_known(const struct kl_variables *v, struct kl_known *known)
 }
 
 /* Known words, what changes of the task and the variables, and the last word's end. */
+static size_t known_bytes(const struct kl_variables *v)
+{
+	return sizeof(struct kl_known) + v->n_slots * sizeof(struct kl_word) +
+	       sizeof(struct kl_abi_task) + v->bytes + sizeof(u64);
+}
+
+static u64 bytes_of(const struct kl_variables *v)
+{
+	return kl_memory_size(sizeof(*v)) + kl_memory_percpu(known_bytes(v));
+}
+
 static int make_known(struct kl_variables *v)
 {
-	size_t bytes = v->n_slots * sizeof(struct kl_word) + sizeof(struct kl_abi_task) + v->bytes;
 	int cpu;
 
-	v->known = __alloc_percpu_gfp(sizeof(struct kl_known) + bytes + sizeof(u64), sizeof(u64),
-				      GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	v->known = __alloc_percpu_gfp(known_bytes(v), sizeof(u64), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!v->known)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu)
@@ -392,8 +401,11 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 	if (!error) {
 		sort_slots(v);
 		find_runs(v);
-		if (make_known(v))
-			error = kl_fail(why, -ENOMEM, "no memory for variables");
+		error = kl_memory_charge(&s->payer, bytes_of(v), why);
+	}
+	if (!error && make_known(v)) {
+		kl_memory_uncharge(&s->payer, bytes_of(v));
+		error = kl_fail(why, -ENOMEM, "no memory for variables");
 	}
 	if (!error)
 		return v;
@@ -445,6 +457,8 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 		error = PTR_ERR_OR_ZERO(v);
 	}
 	if (!error) {
+		if (s->variables)
+			kl_memory_uncharge(&s->payer, bytes_of(s->variables));
 		destroy_variables(s->variables);
 		s->variables = v;
 		for_each_possible_cpu(cpu)

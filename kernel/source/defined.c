@@ -51,22 +51,40 @@ void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *da
 
 /* ------------------------------------------------------------------ creation */
 
-static void destroy_batch(struct kl_defined_batch *batch)
+static const struct kl_defined_kind *kind_of(u32 kind)
 {
+	return kind < ARRAY_SIZE(kinds) ? kinds[kind] : NULL;
+}
+
+/**
+ * kl_defined_name_max - how long a kind's names may be
+ * @kind: any number
+ *
+ * Returns bytes with the NUL, or 0: there is no such kind, or it has no names.
+ */
+u32 kl_defined_name_max(u32 kind)
+{
+	return kind_of(kind) ? kind_of(kind)->name_max : 0;
+}
+
+static void destroy_batch(struct kl_session *s, struct kl_defined_batch *batch)
+{
+	u64 charged = batch->charged;
+
 	for (u32 i = 0; i < batch->n; i++)
 		if (batch->of[i].kind)
 			kinds[batch->of[i].kind]->destroy(&batch->of[i]);
 	kvfree(batch);
+	kl_memory_uncharge(&s->payer, charged);
 }
 
 static int create_one(struct kl_session *s, struct kl_defined *d,
 		      const struct kl_defined_wish *wish, struct kl_error *why)
 {
-	const struct kl_defined_kind *kind;
+	const struct kl_defined_kind *kind = kind_of(wish->kind);
 
-	if (!wish->kind || wish->kind >= ARRAY_SIZE(kinds))
+	if (!kind)
 		return kl_fail(why, -EINVAL, "there is no kind of source %u", wish->kind);
-	kind = kinds[wish->kind];
 	d->session = s;
 	d->program = wish->program;
 	d->kind = wish->kind;
@@ -74,23 +92,50 @@ static int create_one(struct kl_session *s, struct kl_defined *d,
 	return kind->create(d, wish, why);
 }
 
+/* What definitions take, with their slots in the tables of functions and traps. */
+static u64 batch_bytes(u32 n, const struct kl_defined_wish *wish)
+{
+	u64 bytes = kl_memory_size(sizeof(struct kl_defined_batch) +
+				   (u64)n * sizeof(struct kl_defined));
+
+	bytes += 4ull * n * sizeof(struct kl_ip_slot);
+	for (u32 i = 0; i < n; i++) {
+		const struct kl_defined_kind *kind = kind_of(wish[i].kind);
+
+		if (kind && kind->bytes)
+			bytes += kl_memory_size(kind->bytes);
+		if (kind && kind->percpu_bytes)
+			bytes += kl_memory_percpu(kind->percpu_bytes);
+		if (kind && !kind->bytes && wish[i].name)
+			bytes += kl_memory_size(strlen(wish[i].name) + 1);
+	}
+	return bytes;
+}
+
 /* All that can be checked without a lock. @bad: index of the one at fault. */
 static struct kl_defined_batch *create_batch(struct kl_session *s, u32 n,
 					     const struct kl_defined_wish *wish, u32 *bad,
 					     struct kl_error *why)
 {
+	u64 bytes = batch_bytes(n, wish);
+	int error = kl_memory_charge(&s->payer, bytes, why);
 	struct kl_defined_batch *batch;
 
+	if (error)
+		return ERR_PTR(error);
 	batch = kvzalloc(struct_size(batch, of, n), GFP_KERNEL_ACCOUNT);
-	if (!batch)
+	if (!batch) {
+		kl_memory_uncharge(&s->payer, bytes);
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for %u events", n));
+	}
+	batch->charged = bytes;
 	for (u32 i = 0; i < n; i++) {
-		int error = create_one(s, &batch->of[i], &wish[i], why);
+		error = create_one(s, &batch->of[i], &wish[i], why);
 
 		batch->n++;
 		if (error) {
 			*bad = i;
-			destroy_batch(batch);
+			destroy_batch(s, batch);
 			return ERR_PTR(error);
 		}
 		cond_resched();
@@ -117,14 +162,22 @@ static struct kl_defined_table *create_table(void)
 }
 
 /* The session's table, made if it has none. */
-static struct kl_defined_table *table_of(struct kl_session *s)
+static struct kl_defined_table *table_of(struct kl_session *s, struct kl_error *why)
 {
+	u64 bytes = kl_memory_size(sizeof(struct kl_defined_table)) + kl_memory_percpu(sizeof(u64));
+	int error;
+
 	lockdep_assert_held(&s->lock);
 	if (s->defined)
 		return s->defined;
+	error = kl_memory_charge(&s->payer, bytes, why);
+	if (error)
+		return ERR_PTR(error);
 	s->defined = create_table();
-	if (!s->defined)
-		return NULL;
+	if (!s->defined) {
+		kl_memory_uncharge(&s->payer, bytes);
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a table of events"));
+	}
 	mutex_lock(&tables_lock);
 	list_add_tail(&s->defined->list, &tables);
 	mutex_unlock(&tables_lock);
@@ -150,6 +203,28 @@ static int check_limits(const struct kl_session *s, const struct kl_defined_tabl
 		return kl_fail(why, -EPERM,
 			       "without CAP_PERFMON a session may have %u ticks a second",
 			       KL_DEFINED_UNPRIVILEGED_HZ);
+	return 0;
+}
+
+/**
+ * kl_defined_check_number - may a session have so many definitions more?
+ * @s: the session
+ * @n: any number
+ * @why: set on failure
+ *
+ * Before anything is read of them: the limits are checked again with what they are.
+ */
+int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *why)
+{
+	u32 most = KL_EV_DYNAMIC_MAX, has = kl_defined_number(s);
+
+	if (!n || n > most)
+		return kl_fail(why, -EINVAL, "%u events: from 1 to %u", n, most);
+	if (!(s->may & KL_MAY_SEE_ALL))
+		most = KL_DEFINED_UNPRIVILEGED_MAX + KL_DEFINED_UNPRIVILEGED_TRAPS;
+	if (n > most - min(most, has))
+		return kl_fail(why, -ENOSPC, "a session may define %u events, this one has %u", most,
+			       has);
 	return 0;
 }
 
@@ -183,6 +258,8 @@ static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 	error = kl_hooks_check(batch, bad, why);
 	if (!error)
 		error = kl_returns_check(batch, bad, why);
+	if (!error)
+		error = kl_payer_charge(&s->payer, KL_LIMIT_events, hooks, why);
 	if (error)
 		return error;
 	list_add_tail(&batch->list, &table->batches);
@@ -207,28 +284,24 @@ int kl_defined_create(struct kl_session *s, struct kl_abi_events *events,
 {
 	struct kl_defined_batch *batch;
 	struct kl_defined_table *table;
-	int error = -ENOMEM;
+	int error;
 
 	events->bad = 0;
-	if (!events->n || events->n > KL_EV_DYNAMIC_MAX)
-		return kl_fail(why, -EINVAL, "%u events: from 1 to %u", events->n,
-			       KL_EV_DYNAMIC_MAX);
 	batch = create_batch(s, events->n, wish, &events->bad, why);
 	if (IS_ERR(batch))
 		return PTR_ERR(batch);
 	mutex_lock(&s->lock);
-	table = table_of(s);
-	if (table) {
+	table = table_of(s, why);
+	error = PTR_ERR_OR_ZERO(table);
+	if (!error) {
 		mutex_lock(&table->lock);
 		events->first = KL_EV_DYNAMIC + table->n;
 		error = add_batch(s, table, batch, &events->bad, why);
 		mutex_unlock(&table->lock);
-	} else {
-		kl_fail(why, error, "no memory for a table of events");
 	}
 	mutex_unlock(&s->lock);
 	if (error)
-		destroy_batch(batch);
+		destroy_batch(s, batch);
 	return error;
 }
 
@@ -254,7 +327,7 @@ void kl_defined_destroy(struct kl_session *s)
 	kl_hooks_destroy(&table->returns);
 	kl_returns_destroy(table);
 	list_for_each_entry_safe(batch, next, &table->batches, list)
-		destroy_batch(batch);
+		destroy_batch(s, batch);
 	free_percpu(table->missed);
 	mutex_destroy(&table->lock);
 	kfree(table);
@@ -295,6 +368,49 @@ static bool is_wanted(const struct kl_defined *d, const u8 *action, u32 n)
 	return action && i < n && action[i] != KL_HANDLER_nothing;
 }
 
+/**
+ * kl_defined_count_missing - how many events kl_defined_attach would attach
+ * @s: the session; its lock is held
+ * @action: as in kl_defined_attach
+ * @n: bytes of @action
+ *
+ * Of the kinds that patch the kernel's text.
+ */
+u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n)
+{
+	struct kl_defined_table *table = s->defined;
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+	u32 number = 0;
+
+	lockdep_assert_held(&s->lock);
+	if (!table)
+		return 0;
+	mutex_lock(&table->lock);
+	for_each_defined(table, batch, d)
+		number += !d->attached && !d->gone && is_wanted(d, action, n) &&
+			  d->kind != KL_SOURCE_KIND_TRAP && d->kind != KL_SOURCE_KIND_TICK;
+	mutex_unlock(&table->lock);
+	return number;
+}
+
+static int attach_one(struct kl_defined *d, struct kl_error *why)
+{
+	struct kl_payer *payer = &d->session->payer;
+	bool counts = d->kind != KL_SOURCE_KIND_TRAP;
+	int error = kl_payer_charge(payer, KL_LIMIT_probes, counts, why);
+
+	if (error)
+		return error;
+	if (kinds[d->kind]->attach)
+		error = kinds[d->kind]->attach(d, why);
+	if (error)
+		kl_payer_uncharge(payer, KL_LIMIT_probes, counts);
+	else
+		d->attached = true;
+	return error;
+}
+
 static int attach_wanted(struct kl_defined_table *table, const u8 *action, u32 n,
 			 struct kl_error *why)
 {
@@ -306,12 +422,9 @@ static int attach_wanted(struct kl_defined_table *table, const u8 *action, u32 n
 	for_each_defined(table, batch, d) {
 		if (d->attached || d->gone || !is_wanted(d, action, n))
 			continue;
-		if (kinds[d->kind]->attach) {
-			error = kinds[d->kind]->attach(d, why);
-			if (error)
-				return error;
-		}
-		d->attached = true;
+		error = attach_one(d, why);
+		if (error)
+			return error;
 		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
 		returns |= d->kind == KL_SOURCE_KIND_RETURN;
 		cond_resched();
@@ -375,6 +488,8 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 		if (kinds[d->kind]->detach)
 			kinds[d->kind]->detach(d);
 		d->attached = false;
+		kl_payer_uncharge(&s->payer, KL_LIMIT_probes,
+				  d->kind != KL_SOURCE_KIND_TRAP);
 		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
 		returns |= d->kind == KL_SOURCE_KIND_RETURN;
 		programs |= d->kind == KL_SOURCE_KIND_UPROBE || d->kind == KL_SOURCE_KIND_URETPROBE;

@@ -50,9 +50,12 @@ struct kl_defined_wish {
 	const char *name;
 };
 
+u32 kl_defined_name_max(u32 kind);
+int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *why);
 int kl_defined_create(struct kl_session *s, struct kl_abi_events *events,
 		      const struct kl_defined_wish *wish, struct kl_error *why);
 void kl_defined_destroy(struct kl_session *s);
+u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n);
 int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why);
 void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n);
 u32 kl_defined_number(const struct kl_session *s);

@@ -309,6 +309,7 @@ static void forget_module(struct kl_defined_table *table, void *data)
 		if (!d->attached)
 			continue;
 		d->attached = false;
+		kl_payer_uncharge(&d->session->payer, KL_LIMIT_probes, 1);
 		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
 		returns |= d->kind == KL_SOURCE_KIND_RETURN;
 	}

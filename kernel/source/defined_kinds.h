@@ -67,6 +67,7 @@ struct kl_defined {
 /* Definitions that were made by one call. */
 struct kl_defined_batch {
 	struct list_head list;
+	u64 charged; /* bytes of memory */
 	u32 n;
 	struct kl_defined of[];
 };
@@ -153,6 +154,9 @@ static inline struct kl_defined *kl_defined_find(const struct kl_defined_table *
 /**
  * struct kl_defined_kind - what a kind of source can do
  * @arguments: that it has
+ * @name_max: bytes of its name with the NUL; 0: it has none
+ * @bytes: that a definition allocates beside its name and struct kl_defined
+ * @percpu_bytes: the same, for each possible CPU
  * @create: check a wish and note what is needed; may sleep, holds no lock
  * @destroy: undo @create; may be called if @create failed
  * @resolve: find the place; the table is locked; NULL: nothing to find
@@ -161,6 +165,9 @@ static inline struct kl_defined *kl_defined_find(const struct kl_defined_table *
  */
 struct kl_defined_kind {
 	u32 arguments;
+	u32 name_max;
+	u32 bytes;
+	u32 percpu_bytes;
 	int (*create)(struct kl_defined *d, const struct kl_defined_wish *wish,
 		      struct kl_error *why);
 	void (*destroy)(struct kl_defined *d);

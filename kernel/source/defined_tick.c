@@ -158,6 +158,8 @@ static void detach(struct kl_defined *d)
 
 const struct kl_defined_kind kl_defined_tick = {
 	.arguments = ARGUMENTS,
+	.bytes = sizeof(struct kl_tick),
+	.percpu_bytes = sizeof(struct kl_tick_cpu),
 	.create = create,
 	.destroy = destroy,
 	.attach = attach,

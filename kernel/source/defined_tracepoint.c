@@ -15,6 +15,7 @@
 #include "hub.h"
 #include "source.h"
 
+#define TRACEPOINT_NAME_MAX 256 /* with the NUL */
 #define REGISTER_ARGUMENTS 5 /* beside the definition, which is the first */
 
 /* ------------------------------------------------------------------- probes */
@@ -254,6 +255,7 @@ static void detach(struct kl_defined *d)
 
 const struct kl_defined_kind kl_defined_tracepoint = {
 	.arguments = KL_DEFINED_ARGUMENTS_MAX,
+	.name_max = TRACEPOINT_NAME_MAX,
 	.create = create,
 	.destroy = destroy,
 	.resolve = resolve,

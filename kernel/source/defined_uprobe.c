@@ -115,6 +115,8 @@ static void detach(struct kl_defined *d)
 
 const struct kl_defined_kind kl_defined_uprobe = {
 	.arguments = ARGUMENTS,
+	.name_max = PATH_MAX,
+	.bytes = sizeof(struct kl_uprobe),
 	.create = create,
 	.destroy = destroy,
 	.attach = attach,
@@ -123,6 +125,8 @@ const struct kl_defined_kind kl_defined_uprobe = {
 
 const struct kl_defined_kind kl_defined_uretprobe = {
 	.arguments = 1,
+	.name_max = PATH_MAX,
+	.bytes = sizeof(struct kl_uprobe),
 	.create = create,
 	.destroy = destroy,
 	.attach = attach,

@@ -319,10 +319,18 @@ int kl_counters_prepare(struct kl_session *s, u32 id, struct kl_error *why)
 
 	lockdep_assert_held(&s->lock);
 	if (!s->counters) {
-		struct kl_session_counters *made = make_counters();
+		u64 bytes = kl_memory_size(sizeof(*s->counters)) +
+			    kl_memory_percpu(KL_COUNTER_COUNT * sizeof(u64));
+		struct kl_session_counters *made;
 
-		if (!made)
+		error = kl_memory_charge(&s->payer, bytes, why);
+		if (error)
+			return error;
+		made = make_counters();
+		if (!made) {
+			kl_memory_uncharge(&s->payer, bytes);
 			return kl_fail(why, -ENOMEM, "no memory for counters");
+		}
 		WRITE_ONCE(s->counters, made);
 	}
 	mutex_lock(&counters_lock);

@@ -160,6 +160,24 @@ int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_sta
 			      "list the sessions");
 }
 
+int kl_device_limits(struct kl_device *device, uint32_t index, struct kl_abi_limits *limits)
+{
+	*limits = (struct kl_abi_limits){ .index = index };
+	return kl_client_call(device->fd, KL_IOC_LIMITS, limits, sizeof(*limits),
+			      "read the limits");
+}
+
+const char *kl_limit_name(uint32_t limit)
+{
+	static const char *const names[] = {
+#define KL_LIMIT_ROW(id, name, help) [id] = #name,
+#include "../../uapi/limits.def"
+#undef KL_LIMIT_ROW
+	};
+
+	return limit < KL_LIMITS ? names[limit] : NULL;
+}
+
 int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_status *status)
 {
 	char *rest;

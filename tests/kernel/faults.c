@@ -63,7 +63,7 @@ static struct {
 	u32 seen;
 } reasons[] = {
 	{ "no memory for a session", 0 },      { "no memory for the call", 0 },
-	{ "no memory for 4 blocks of", 0 },    { "no memory for 32 blocks on each CPU", 0 },
+	{ "no memory for 4 blocks of", 0 },    { "no memory for 32 blocks of", 0 },
 	{ "no memory for maskset", 0 },	       { "no memory for counters", 0 },
 	{ "no memory for a set of tasks", 0 }, { "no memory to attach", 0 },
 	{ "no memory to hook function", 0 },   { "no memory for a reader", 0 },

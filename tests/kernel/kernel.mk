@@ -12,7 +12,7 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters fuzz)
+	details exits counters fuzz limits)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
@@ -49,7 +49,7 @@ $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
 $(BUILD)/tests/kernel-faults: tests/kernel/faults_define.c
 $(BUILD)/tests/kernel-latency: tests/kernel/latency_profile.c tests/kernel/latency_wakers.c \
 		tests/kernel/latency_io.c
-$(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access: \
+$(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access $(BUILD)/tests/kernel-limits: \
 		tests/kernel/workload.c
 
 stimulus-%: $(CACHE)/%/release

@@ -396,7 +396,7 @@ static void check_limits(void)
 		wish = (struct kl_abi_session){ .blocks = 4, .block_bytes = 4096 };
 		error = kl_session(fds[n], &wish);
 	}
-	tap_result(error == -EMFILE && n == info.sessions_max + 1, "sessions of a user are limited",
+	tap_result(error == -EDQUOT && n == info.sessions_max + 1, "sessions of a user are limited",
 		   "%u sessions, error %d", n, error);
 	while (n--)
 		close(fds[n]);
@@ -407,12 +407,12 @@ static void check_limits(void)
 					.block_bytes = 65536 };
 	tap_check(info.buffer_bytes_max == 8u << 20, "the limit of buffers is told");
 	tap_check(!kl_session(fd, &wish), "buffers within the limit");
-	tap_check(kl_resize(fd, 8 * blocks) == -ENOBUFS && strlen(kl_why(fd)) > 10,
+	tap_check(kl_resize(fd, 8 * blocks) == -EDQUOT && strlen(kl_why(fd)) > 10,
 		  "resizing beyond the limit is refused");
 	tap_check(!kl_resize(fd, 2 * blocks - 1), "resizing up to the limit is not");
 	fds[0] = kl_open();
 	wish = (struct kl_abi_session){ .blocks = blocks, .block_bytes = 65536 };
-	tap_check(kl_session(fds[0], &wish) == -ENOBUFS,
+	tap_check(kl_session(fds[0], &wish) == -EDQUOT,
 		  "a second session beyond the limit is refused");
 	close(fd);
 	tap_check(!kl_session(fds[0], &wish), "and is possible once the first has ended");
@@ -512,7 +512,7 @@ int main(int argc, char **argv)
 		failures += finish(workers[i]);
 	close(fd);
 	close(reader);
-	if (!put_file("/sys/module/kernlens/parameters/buffer_mb_per_user", "8"))
+	if (!put_file("/sys/module/kernlens/parameters/memory_mb_per_user", "8"))
 		bail("module parameter");
 	failures += finish(start(user1_limits, UID_USER1));
 	tap.failures += failures;

@@ -89,6 +89,24 @@ int kl_device_handler(struct kl_device *device, uint32_t index, struct kl_abi_ha
 int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status);
 
 /**
+ * kl_device_limits - what a user, or all users, take and may take
+ * @device: device
+ * @index: from 0 on; an ordinary user has one account, its own
+ * @limits: filled in
+ *
+ * Returns 0, -ENOENT after the last, or another negative errno.
+ */
+int kl_device_limits(struct kl_device *device, uint32_t index, struct kl_abi_limits *limits);
+
+/**
+ * kl_limit_name - what a limit is on
+ * @limit: enum kl_limit
+ *
+ * Returns a word, or NULL for a number that is not known.
+ */
+const char *kl_limit_name(uint32_t limit);
+
+/**
  * kl_device_find - a session by name or number
  * @device: device
  * @name: its name, or its id in decimal

@@ -22,6 +22,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_EVENT_INFO, kl_abi_event_info, KL_EV_MAX + 2),
 	CALL(KL_IOC_ERROR, kl_abi_error, 0),
 	CALL(KL_IOC_STATUS, kl_abi_status, 4),
+	CALL(KL_IOC_LIMITS, kl_abi_limits, 4),
 	CALL(KL_IOC_VARIABLE_INFO, kl_abi_variable_info, 300),
 	CALL(KL_IOC_MARK, kl_abi_mark, 1),
 	CALL(KL_IOC_HANDLER_INFO, kl_abi_handler_info, 6),

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who is charged for what sessions and descriptors use, and limits: see account.c
+ * and docs/design/limits.md.
+ */
+#ifndef KL_SESSION_ACCOUNT_H
+#define KL_SESSION_ACCOUNT_H
+
+#include <linux/cpumask.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+
+#include "../../uapi/kernlens.h"
+
+struct cred;
+struct kl_account;
+struct kl_error;
+
+#define KL_PAYER_ACCOUNTS 4
+
+/**
+ * struct kl_payer - charges what one session, descriptor or open file uses
+ * @account: all that are charged, NULL after the last; constant
+ * @used: what it has charged and not given back, by enum kl_limit; under the accounts' lock
+ * @limited: it takes tokens; constant
+ */
+struct kl_payer {
+	struct kl_account *account[KL_PAYER_ACCOUNTS];
+	u64 used[KL_LIMITS];
+	bool limited;
+};
+
+/* Token buckets. */
+enum kl_bucket_kind {
+	KL_BUCKET_PATCHES,
+	KL_BUCKET_WORK, /* microseconds of deferred work */
+	KL_BUCKETS,
+};
+
+int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may);
+void kl_payer_deinit(struct kl_payer *p);
+int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_error *why);
+void kl_payer_force(struct kl_payer *p, enum kl_limit what, u64 n);
+void kl_payer_uncharge(struct kl_payer *p, enum kl_limit what, u64 n);
+u32 kl_payer_take(struct kl_payer *p, enum kl_bucket_kind kind, u32 n);
+void kl_payer_spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n);
+u32 kl_payer_delay(struct kl_payer *p, enum kl_bucket_kind kind);
+int kl_payer_refuse_patches(struct kl_payer *p, struct kl_error *why);
+
+u64 kl_account_limit(enum kl_limit what);
+int kl_account_read(struct kl_abi_limits *limits, const struct kl_payer *of, kuid_t *uid);
+void kl_accounts_init(void);
+void kl_accounts_deinit(void);
+
+/* What an allocation of so many bytes takes. */
+static inline u64 kl_memory_size(u64 bytes)
+{
+	return bytes > 2 * PAGE_SIZE ? PAGE_ALIGN(bytes) : roundup_pow_of_two(max(bytes, 8ull));
+}
+
+/* The same, for one on each possible CPU. */
+static inline u64 kl_memory_percpu(u64 bytes)
+{
+	return ALIGN(bytes, 8) * num_possible_cpus();
+}
+
+static inline int kl_memory_charge(struct kl_payer *p, u64 bytes, struct kl_error *why)
+{
+	return kl_payer_charge(p, KL_LIMIT_memory, bytes, why);
+}
+
+static inline void kl_memory_uncharge(struct kl_payer *p, u64 bytes)
+{
+	kl_payer_uncharge(p, KL_LIMIT_memory, bytes);
+}
+
+#endif /* KL_SESSION_ACCOUNT_H */
