@@ -291,10 +291,13 @@ int kl_gate_enter(struct kl_session *s, struct kl_error *why)
 	lockdep_assert_held(&s->lock);
 	if (!s->gate)
 		return 0;
-	if (s->latency && !s->watched)
-		s->watched = kl_taskset_create();
-	if (s->latency && !s->watched)
-		return kl_fail(why, -ENOMEM, "no memory for a set of tasks");
+	if (s->latency && !s->watched) {
+		struct kl_taskset *watched = kl_taskset_create(&s->payer, why);
+
+		if (IS_ERR(watched))
+			return PTR_ERR(watched);
+		s->watched = watched;
+	}
 	mutex_lock(&gate_lock);
 	if (!kl_gate.tasks)
 		/* It is everybody's: charged to nobody. */
