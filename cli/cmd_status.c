@@ -153,8 +153,8 @@ static int write_json(struct kl_device *device)
 	for (uint32_t i = 0; !kl_device_status(device, i, &status); i++)
 		json_array_append_new(sessions, session_json(device, &status));
 	return cli_json_write(
-		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o, s:o}", "loaded", 1,
-			  "version", version, "abi", (json_int_t)info->abi_version, "clock",
+		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o, s:o}", "loaded",
+			  1, "version", version, "abi", (json_int_t)info->abi_version, "clock",
 			  clock_name(info->clock), "clock_hz", (json_int_t)info->clock_hz, "cpus",
 			  (json_int_t)info->cpus, "events", (json_int_t)info->events, "may_see",
 			  list_rights(info->may), "sessions_max", (json_int_t)info->sessions_max,

@@ -53,15 +53,10 @@ struct kl_client {
 	struct kl_error why;
 };
 
-/*
- * What calls of kernel/task may have while they last: lists of tasks and rows; paths, a
- * stack and batches beside the caller's buffer.
- */
-#define INSPECT_BYTES (256u << 10)
-#define DETAIL_BYTES (64u << 10)
+/* An open file, the struct of a call on it, and a change of a process that it has begun. */
+#define CLIENT_BYTES (32u << 10)
 
-/* A change of a process that has been begun. */
-#define SETTING_BYTES 1024u
+static_assert(sizeof(struct kl_client) + sizeof(struct kl_abi_counts) < CLIENT_BYTES - PAGE_SIZE);
 
 typedef int (*call_fn)(struct kl_client *client, void *arg);
 
@@ -142,13 +137,7 @@ static int call_status(struct kl_client *client, void *arg)
 
 static int call_limits(struct kl_client *client, void *arg)
 {
-	struct kl_abi_limits *limits = arg;
-	kuid_t uid;
-	int error = kl_account_read(limits, &client->payer, &uid);
-
-	if (!error)
-		limits->uid = from_kuid_munged(client->cred->user_ns, uid);
-	return error;
+	return kl_account_read(arg, &client->payer, client->cred->user_ns);
 }
 
 static int call_mark(struct kl_client *client, void *arg)
@@ -170,13 +159,7 @@ static int call_cpus(struct kl_client *client, void *arg)
 
 static int call_inspect(struct kl_client *client, void *arg)
 {
-	int error = kl_memory_charge(&client->payer, INSPECT_BYTES, &client->why);
-
-	if (error)
-		return error;
-	error = kl_inspect(arg, client->cred, client->may, NULL, &client->why);
-	kl_memory_uncharge(&client->payer, INSPECT_BYTES);
-	return error;
+	return kl_task_inspect(arg, client->cred, client->may, &client->payer, &client->why);
 }
 
 static int call_set(struct kl_client *client, void *arg)
@@ -342,11 +325,6 @@ static int call_stacks(struct kl_client *client, void *arg)
 	return kl_stacks_call(client->session, arg, client->creator, client->may, &client->why);
 }
 
-static int call_alarms(struct kl_client *client, void *arg)
-{
-	return kl_news_read(client->session, arg, &client->why);
-}
-
 static int call_snapshot(struct kl_client *client, void *arg)
 {
 	return kl_news_ask_snapshot(client->session, &client->why);
@@ -357,37 +335,9 @@ static int call_freeze(struct kl_client *client, void *arg)
 	return kl_later_freeze_now(client->session, &client->why);
 }
 
-static int call_variables(struct kl_client *client, void *arg)
-{
-	return kl_variables_set(client->session, arg, &client->why);
-}
-
-static int call_latency(struct kl_client *client, void *arg)
-{
-	return kl_latency_set(client->session, arg, &client->why);
-}
-
-static int call_latency_read(struct kl_client *client, void *arg)
-{
-	return kl_latency_read(client->session, arg, &client->why);
-}
-
 static int call_detail(struct kl_client *client, void *arg)
 {
-	const struct kl_abi_detail *detail = arg;
-	u64 bytes = kl_memory_size(min(detail->bytes, KL_DETAIL_BYTES_MAX)) + DETAIL_BYTES;
-	int error = kl_memory_charge(&client->payer, bytes, &client->why);
-
-	if (error)
-		return error;
-	error = kl_detail_read(arg, client->cred, client->may, &client->why);
-	kl_memory_uncharge(&client->payer, bytes);
-	return error;
-}
-
-static int call_splice(struct kl_client *client, void *arg)
-{
-	return kl_splices_add(client->session, arg, &client->why);
+	return kl_task_detail(arg, client->cred, client->may, &client->payer, &client->why);
 }
 
 static int call_unsplice(struct kl_client *client, void *arg)
@@ -396,10 +346,19 @@ static int call_unsplice(struct kl_client *client, void *arg)
 	return 0;
 }
 
-static int call_splice_counts(struct kl_client *client, void *arg)
-{
-	return kl_splices_counts(client->session, arg, &client->why);
-}
+/* Those that only hand the struct on. */
+#define SESSION_CALL(name, function)                                 \
+	static int call_##name(struct kl_client *client, void *arg)  \
+	{                                                            \
+		return function(client->session, arg, &client->why); \
+	}
+
+SESSION_CALL(variables, kl_variables_set)
+SESSION_CALL(latency, kl_latency_set)
+SESSION_CALL(latency_read, kl_latency_read)
+SESSION_CALL(splice, kl_splices_add)
+SESSION_CALL(splice_counts, kl_splices_counts)
+SESSION_CALL(alarms, kl_news_read)
 
 static int call_handler_info(struct kl_client *client, void *arg)
 {
@@ -470,12 +429,6 @@ static const struct call calls[] = {
 
 /* The largest struct that a newer caller may pass. */
 #define CALL_BYTES_MAX (64u << 10)
-
-/* An open file and the struct of a call on it: the largest is a maskset's or the counts'. */
-#define CLIENT_BYTES                             \
-	(kl_memory_size(sizeof(struct kl_client)) + \
-	 kl_memory_size(max(sizeof(struct kl_abi_maskset), sizeof(struct kl_abi_counts))) + \
-	 SETTING_BYTES)
 
 static int check_needs(struct kl_client *client, const struct call *call)
 {
@@ -580,7 +533,6 @@ static int device_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	error = kl_payer_init(&client->payer, file->f_cred, may);
 	if (error) {
-		kl_payer_deinit(&client->payer);
 		kfree(client);
 		return error;
 	}

@@ -15,6 +15,12 @@ void kl_device_deinit(void);
 
 int kl_keep_mmap(struct vm_area_struct *vma);
 
+/* task.c */
+int kl_task_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
+		    struct kl_payer *payer, struct kl_error *why);
+int kl_task_detail(struct kl_abi_detail *call, const struct cred *cred, u32 may,
+		   struct kl_payer *payer, struct kl_error *why);
+
 int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl_error *why);
 
 #endif /* KL_DEVICE_DEVICE_H */

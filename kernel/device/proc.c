@@ -115,16 +115,13 @@ static int limits_show(struct seq_file *to, void *data)
 {
 	const struct limits_file *file = to->private;
 	struct kl_abi_limits limits = {};
-	kuid_t uid;
 
 	seq_puts(to, "account");
 	for (u32 i = 0; i < KL_LIMITS; i++)
 		seq_printf(to, " %s", limit_names[i]);
 	seq_puts(to, " patches waits work_us refused\n");
-	for (; !kl_account_read(&limits, &file->payer, &uid); limits.index++) {
-		limits.uid = from_kuid_munged(file->cred->user_ns, uid);
+	for (; !kl_account_read(&limits, &file->payer, file->cred->user_ns); limits.index++)
 		show_account(to, &limits);
-	}
 	return 0;
 }
 

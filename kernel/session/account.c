@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Accounts: what each user, all users, and the machine have of memory, sessions, events,
- * probes and readers, with the limits on them; and token buckets for what disturbs
- * others as it happens: patches of the kernel's text, and deferred work. Charged by
- * everything that allocates for a session or a descriptor. `accounts_lock` guards
- * all of it; it is a leaf lock. docs/design/limits.md has the rules.
+ * probes and readers, with the limits on them. Charged by everything that allocates for a
+ * session or a descriptor. `kl_accounts_lock` guards all of it; it is a leaf lock.
+ * docs/design/limits.md has the rules.
  */
 #include <linux/cred.h>
 #include <linux/list.h>
-#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -16,11 +14,8 @@
 #include <linux/timekeeping.h>
 #include <linux/user_namespace.h>
 
-#include "account.h"
+#include "account_inside.h"
 #include "session.h"
-
-#define BURST_SECONDS 10 /* of a bucket's rate */
-#define PARAMETERS "/sys/module/kernlens/parameters/"
 
 static unsigned int sessions_per_user = 16;
 module_param(sessions_per_user, uint, 0644);
@@ -39,8 +34,9 @@ MODULE_PARM_DESC(buffer_mb_per_user, "another name of memory_mb_per_user");
 
 static unsigned int memory_mb_all_users;
 module_param(memory_mb_all_users, uint, 0644);
-MODULE_PARM_DESC(memory_mb_all_users,
-		 "the same of all users without privilege; default: an eighth of the RAM, up to 1024");
+MODULE_PARM_DESC(
+	memory_mb_all_users,
+	"the same of all users without privilege; default: an eighth of the RAM, up to 1024");
 
 static unsigned int memory_mb_machine;
 module_param(memory_mb_machine, uint, 0644);
@@ -70,26 +66,6 @@ static unsigned int readers_all_users = 2048;
 module_param(readers_all_users, uint, 0644);
 MODULE_PARM_DESC(readers_all_users, "open readers of all users without privilege");
 
-static unsigned int patches_per_second_per_user = 200;
-module_param(patches_per_second_per_user, uint, 0644);
-MODULE_PARM_DESC(patches_per_second_per_user,
-		 "changes of the kernel's text by a user without privilege, on average; 0: unlimited");
-
-static unsigned int patches_per_second_all_users = 1000;
-module_param(patches_per_second_all_users, uint, 0644);
-MODULE_PARM_DESC(patches_per_second_all_users,
-		 "changes of the kernel's text by all users without privilege; 0: unlimited");
-
-static unsigned int work_percent_per_user = 10;
-module_param(work_percent_per_user, uint, 0644);
-MODULE_PARM_DESC(work_percent_per_user,
-		 "of a CPU for deferred work of a user without privilege; 0: unlimited");
-
-static unsigned int work_percent_all_users = 25;
-module_param(work_percent_all_users, uint, 0644);
-MODULE_PARM_DESC(work_percent_all_users,
-		 "of a CPU for deferred work of all users without privilege; 0: unlimited");
-
 /**
  * struct rule - a limit
  * @parameter: of a user, of all users, and of the machine; NULL: none
@@ -104,7 +80,10 @@ struct rule {
 	u32 shift;
 };
 
-#define RULE(things, user, all) { { &user, &all, NULL }, { #user, #all, NULL }, things, 0 }
+#define RULE(things, user, all)                                         \
+	{                                                               \
+		{ &user, &all, NULL }, { #user, #all, NULL }, things, 0 \
+	}
 
 static const struct rule rules[KL_LIMITS] = {
 	[KL_LIMIT_memory] = { { &memory_mb_per_user, &memory_mb_all_users, &memory_mb_machine },
@@ -117,33 +96,7 @@ static const struct rule rules[KL_LIMITS] = {
 	[KL_LIMIT_readers] = RULE("readers", readers_per_user, readers_all_users),
 };
 
-/* What has been taken and not yet refilled. */
-struct bucket {
-	u64 debt;
-	u64 at; /* nanoseconds; when @debt was right */
-};
-
-/**
- * struct kl_account - what one user, or a group of them, uses
- * @list: of all but the last two kinds
- * @kind: enum kl_account_kind
- * @payers: that charge it
- * @used: by enum kl_limit
- */
-struct kl_account {
-	struct list_head list;
-	kuid_t uid;
-	u32 kind;
-	u32 payers;
-	u64 used[KL_LIMITS];
-	u64 refused;
-	u64 patches;
-	u64 waits;
-	u64 work_us;
-	struct bucket bucket[KL_BUCKETS];
-};
-
-static DEFINE_SPINLOCK(accounts_lock);
+DEFINE_SPINLOCK(kl_accounts_lock);
 static LIST_HEAD(accounts);
 static struct kl_account all_users = { .kind = KL_ACCOUNT_ALL_USERS };
 static struct kl_account machine = { .kind = KL_ACCOUNT_MACHINE };
@@ -175,153 +128,6 @@ static u64 limit_of(const struct kl_account *a, enum kl_limit what)
 	return parameter ? (u64)READ_ONCE(*parameter) << rules[what].shift : KL_LIMIT_NONE;
 }
 
-/* Tokens a second; 0: unlimited. */
-static u64 rate_of(const struct kl_account *a, enum kl_bucket_kind kind)
-{
-	bool user = a->kind == KL_ACCOUNT_USER;
-
-	if (!user && a->kind != KL_ACCOUNT_ALL_USERS)
-		return 0;
-	if (kind == KL_BUCKET_PATCHES)
-		return user ? READ_ONCE(patches_per_second_per_user) :
-			      READ_ONCE(patches_per_second_all_users);
-	return (u64)(user ? READ_ONCE(work_percent_per_user) : READ_ONCE(work_percent_all_users)) *
-	       (USEC_PER_SEC / 100);
-}
-
-/* ------------------------------------------------------------------ buckets */
-
-static void refill(struct kl_account *a, enum kl_bucket_kind kind, u64 now)
-{
-	struct bucket *b = &a->bucket[kind];
-	u64 rate = rate_of(a, kind), back;
-
-	lockdep_assert_held(&accounts_lock);
-	if (!rate || now - b->at > 3600ull * NSEC_PER_SEC) {
-		b->debt = 0;
-		b->at = now;
-		return;
-	}
-	back = mul_u64_u64_div_u64(now - b->at, rate, NSEC_PER_SEC);
-	if (!back)
-		return;
-	b->debt -= min(b->debt, back);
-	b->at = now;
-}
-
-static u64 burst_of(const struct kl_account *a, enum kl_bucket_kind kind)
-{
-	return rate_of(a, kind) * BURST_SECONDS;
-}
-
-/* Milliseconds until there is a token. */
-static u32 delay_of(struct kl_account *a, enum kl_bucket_kind kind, u64 now)
-{
-	u64 rate = rate_of(a, kind), burst = burst_of(a, kind);
-
-	refill(a, kind, now);
-	if (!rate || a->bucket[kind].debt < burst)
-		return 0;
-	return div64_u64((a->bucket[kind].debt - burst) * MSEC_PER_SEC, rate) + 1;
-}
-
-static u32 delay_of_all(struct kl_payer *p, enum kl_bucket_kind kind, u64 now)
-{
-	u32 delay = 0;
-
-	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && p->account[i]; i++)
-		delay = max(delay, delay_of(p->account[i], kind, now));
-	return delay;
-}
-
-static void spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
-{
-	lockdep_assert_held(&accounts_lock);
-	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && p->account[i]; i++) {
-		struct kl_account *a = p->account[i];
-
-		a->bucket[kind].debt += n;
-		if (kind == KL_BUCKET_PATCHES)
-			a->patches += n;
-		else
-			a->work_us += n;
-	}
-}
-
-/**
- * kl_payer_take - take tokens, all or none
- * @p: payer
- * @kind: of which bucket
- * @n: how many; more than there are is fine if there is any
- *
- * Returns 0, or in how many milliseconds it is worth trying again. Context: process.
- */
-u32 kl_payer_take(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
-{
-	u32 delay;
-
-	if (!n)
-		return 0;
-	spin_lock(&accounts_lock);
-	delay = delay_of_all(p, kind, ktime_get_ns());
-	if (!delay)
-		spend(p, kind, n);
-	for (u32 i = 0; delay && i < KL_PAYER_ACCOUNTS && p->account[i]; i++)
-		p->account[i]->waits++;
-	spin_unlock(&accounts_lock);
-	return delay;
-}
-
-/**
- * kl_payer_spend - take tokens for what has happened already
- * @p: payer
- * @kind: of which bucket
- * @n: how many
- *
- * Context: process.
- */
-void kl_payer_spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
-{
-	spin_lock(&accounts_lock);
-	delay_of_all(p, kind, ktime_get_ns());
-	spend(p, kind, n);
-	spin_unlock(&accounts_lock);
-}
-
-/**
- * kl_payer_delay - in how many milliseconds there will be a token
- * @p: payer
- * @kind: of which bucket
- *
- * Returns 0 if there is one. Context: process.
- */
-u32 kl_payer_delay(struct kl_payer *p, enum kl_bucket_kind kind)
-{
-	u32 delay;
-
-	spin_lock(&accounts_lock);
-	delay = delay_of_all(p, kind, ktime_get_ns());
-	spin_unlock(&accounts_lock);
-	return delay;
-}
-
-/**
- * kl_payer_refuse_patches - say that tokens were waited for in vain
- * @p: payer
- * @why: set
- *
- * Returns -EDQUOT.
- */
-int kl_payer_refuse_patches(struct kl_payer *p, struct kl_error *why)
-{
-	u32 seconds = kl_payer_delay(p, KL_BUCKET_PATCHES) / MSEC_PER_SEC + 1;
-
-	return kl_fail(why, -EDQUOT,
-		       "limit of %u text patches a second reached, wait %u s; root can raise " PARAMETERS
-		       "patches_per_second_per_user",
-		       READ_ONCE(patches_per_second_per_user), seconds);
-}
-
 /* ------------------------------------------------------------------ charges */
 
 /* As the messages have it: bytes in MiB, or in KiB if there are few. */
@@ -343,18 +149,18 @@ static int refuse(struct kl_account *a, enum kl_limit what, u64 used, u64 n, str
 	int column = column_of(a);
 	char limit[24], now[24], more[24];
 
-	return kl_fail(why, column ? -ENOSPC : -EDQUOT,
-		       "limit of %s%s%s of %s reached: %s in use, %s wanted; root can raise " PARAMETERS
-		       "%s",
-		       print_amount(limit, what, limit_of(a, what)),
-		       what == KL_LIMIT_memory ? " of " : " ", rule->things, whose[column],
-		       print_amount(now, what, used), print_amount(more, what, n),
-		       rule->name[column]);
+	return kl_fail(
+		why, column ? -ENOSPC : -EDQUOT,
+		"limit of %s%s%s of %s reached: %s in use, %s wanted; root can raise " KL_PARAMETERS
+		"%s",
+		print_amount(limit, what, limit_of(a, what)),
+		what == KL_LIMIT_memory ? " of " : " ", rule->things, whose[column],
+		print_amount(now, what, used), print_amount(more, what, n), rule->name[column]);
 }
 
 static void add(struct kl_payer *p, enum kl_limit what, u64 n)
 {
-	lockdep_assert_held(&accounts_lock);
+	lockdep_assert_held(&kl_accounts_lock);
 	p->used[what] += n;
 	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && p->account[i]; i++)
 		p->account[i]->used[what] += n;
@@ -362,7 +168,7 @@ static void add(struct kl_payer *p, enum kl_limit what, u64 n)
 
 static void subtract(struct kl_payer *p, enum kl_limit what, u64 n)
 {
-	lockdep_assert_held(&accounts_lock);
+	lockdep_assert_held(&kl_accounts_lock);
 	if (WARN_ON_ONCE(n > p->used[what]))
 		n = p->used[what];
 	p->used[what] -= n;
@@ -385,7 +191,7 @@ int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_err
 	struct kl_account *full = NULL;
 	u64 used = 0;
 
-	spin_lock(&accounts_lock);
+	spin_lock(&kl_accounts_lock);
 	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && p->account[i] && !full; i++) {
 		u64 limit = limit_of(p->account[i], what);
 
@@ -397,7 +203,7 @@ int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_err
 		full->refused++;
 	else
 		add(p, what, n);
-	spin_unlock(&accounts_lock);
+	spin_unlock(&kl_accounts_lock);
 	return full ? refuse(full, what, used, n, why) : 0;
 }
 
@@ -411,9 +217,9 @@ int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_err
  */
 void kl_payer_force(struct kl_payer *p, enum kl_limit what, u64 n)
 {
-	spin_lock(&accounts_lock);
+	spin_lock(&kl_accounts_lock);
 	add(p, what, n);
-	spin_unlock(&accounts_lock);
+	spin_unlock(&kl_accounts_lock);
 }
 
 /**
@@ -426,9 +232,9 @@ void kl_payer_force(struct kl_payer *p, enum kl_limit what, u64 n)
  */
 void kl_payer_uncharge(struct kl_payer *p, enum kl_limit what, u64 n)
 {
-	spin_lock(&accounts_lock);
+	spin_lock(&kl_accounts_lock);
 	subtract(p, what, n);
-	spin_unlock(&accounts_lock);
+	spin_unlock(&kl_accounts_lock);
 }
 
 /* ----------------------------------------------------------------- accounts */
@@ -437,7 +243,7 @@ static struct kl_account *find(kuid_t uid, u32 kind)
 {
 	struct kl_account *a;
 
-	lockdep_assert_held(&accounts_lock);
+	lockdep_assert_held(&kl_accounts_lock);
 	list_for_each_entry(a, &accounts, list)
 		if (uid_eq(a->uid, uid) && a->kind == kind)
 			return a;
@@ -450,15 +256,14 @@ static void prune(void)
 	struct kl_account *a, *next;
 	u64 now = ktime_get_ns();
 
-	lockdep_assert_held(&accounts_lock);
+	lockdep_assert_held(&kl_accounts_lock);
 	list_for_each_entry_safe(a, next, &accounts, list) {
 		bool full = true;
 
 		if (a->payers)
 			continue;
 		for (u32 i = 0; i < KL_BUCKETS; i++) {
-			refill(a, i, now);
-			full &= !a->bucket[i].debt;
+			full &= kl_bucket_is_full(a, i, now);
 		}
 		if (!full)
 			continue;
@@ -473,7 +278,7 @@ static int join(struct kl_payer *p, u32 i, kuid_t uid, u32 kind)
 
 	if (!new)
 		return -ENOMEM;
-	spin_lock(&accounts_lock);
+	spin_lock(&kl_accounts_lock);
 	prune();
 	a = find(uid, kind);
 	if (!a) {
@@ -484,7 +289,7 @@ static int join(struct kl_payer *p, u32 i, kuid_t uid, u32 kind)
 	}
 	a->payers++;
 	p->account[i] = a;
-	spin_unlock(&accounts_lock);
+	spin_unlock(&kl_accounts_lock);
 	kfree(new);
 	return 0;
 }
@@ -507,7 +312,7 @@ static kuid_t namespace_owner(const struct cred *cred)
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
  *
- * Returns 0 or -ENOMEM; call kl_payer_deinit then, too. Context: may sleep.
+ * Returns 0 or -ENOMEM; then there is nothing to undo. Context: may sleep.
  */
 int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may)
 {
@@ -517,11 +322,12 @@ int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may)
 
 	p->limited = !(may & KL_MAY_SEE_ALL);
 	error = join(p, n++, cred->fsuid, p->limited ? KL_ACCOUNT_USER : KL_ACCOUNT_PRIVILEGED);
-	if (!error && p->limited && !uid_eq(owner, cred->fsuid) &&
-	    !uid_eq(owner, GLOBAL_ROOT_UID))
+	if (!error && p->limited && !uid_eq(owner, cred->fsuid) && !uid_eq(owner, GLOBAL_ROOT_UID))
 		error = join(p, n++, owner, KL_ACCOUNT_USER);
-	if (error)
+	if (error) {
+		kl_payer_deinit(p);
 		return error;
+	}
 	if (p->limited)
 		p->account[n++] = &all_users;
 	p->account[n] = &machine;
@@ -536,7 +342,7 @@ int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may)
  */
 void kl_payer_deinit(struct kl_payer *p)
 {
-	spin_lock(&accounts_lock);
+	spin_lock(&kl_accounts_lock);
 	for (u32 what = 0; what < KL_LIMITS; what++)
 		subtract(p, what, p->used[what]);
 	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && p->account[i]; i++) {
@@ -551,7 +357,7 @@ void kl_payer_deinit(struct kl_payer *p)
 	}
 	memset(p, 0, sizeof(*p));
 	prune();
-	spin_unlock(&accounts_lock);
+	spin_unlock(&kl_accounts_lock);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -561,7 +367,7 @@ static struct kl_account *account_at(u32 index, const struct kl_payer *of)
 {
 	struct kl_account *a;
 
-	lockdep_assert_held(&accounts_lock);
+	lockdep_assert_held(&kl_accounts_lock);
 	if (of->limited)
 		return index ? NULL : of->account[0];
 	if (!index--)
@@ -578,22 +384,23 @@ static struct kl_account *account_at(u32 index, const struct kl_payer *of)
  * kl_account_read - what an account has, and what it may have
  * @limits: `index` in, the rest out; `uid` is 0 of the accounts of several users
  * @of: who asks: without privilege only for its own account
- * @uid: set to the account's user, if it has one
+ * @ns: the user namespace that `uid` is for
  *
  * Returns 0 or -ENOENT after the last. Context: process.
  */
-int kl_account_read(struct kl_abi_limits *limits, const struct kl_payer *of, kuid_t *uid)
+int kl_account_read(struct kl_abi_limits *limits, const struct kl_payer *of,
+		    struct user_namespace *ns)
 {
-	u64 burst, now = ktime_get_ns();
+	u64 now = ktime_get_ns();
 	struct kl_account *a;
 
-	spin_lock(&accounts_lock);
+	spin_lock(&kl_accounts_lock);
 	a = account_at(limits->index, of);
 	if (!a) {
-		spin_unlock(&accounts_lock);
+		spin_unlock(&kl_accounts_lock);
 		return -ENOENT;
 	}
-	*uid = a->uid;
+	limits->uid = from_kuid_munged(ns, a->uid);
 	limits->kind = a->kind;
 	for (u32 what = 0; what < KL_LIMITS; what++) {
 		limits->used[what] = a->used[what];
@@ -603,11 +410,8 @@ int kl_account_read(struct kl_abi_limits *limits, const struct kl_payer *of, kui
 	limits->patches = a->patches;
 	limits->waits = a->waits;
 	limits->work_us = a->work_us;
-	refill(a, KL_BUCKET_PATCHES, now);
-	burst = burst_of(a, KL_BUCKET_PATCHES);
-	limits->patch_rate = rate_of(a, KL_BUCKET_PATCHES);
-	limits->patches_left = burst - min(burst, a->bucket[KL_BUCKET_PATCHES].debt);
-	spin_unlock(&accounts_lock);
+	kl_bucket_read(a, KL_BUCKET_PATCHES, now, limits);
+	spin_unlock(&kl_accounts_lock);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 struct cred;
 struct kl_account;
 struct kl_error;
+struct user_namespace;
 
 #define KL_PAYER_ACCOUNTS 4
 
@@ -50,7 +51,8 @@ u32 kl_payer_delay(struct kl_payer *p, enum kl_bucket_kind kind);
 int kl_payer_refuse_patches(struct kl_payer *p, struct kl_error *why);
 
 u64 kl_account_limit(enum kl_limit what);
-int kl_account_read(struct kl_abi_limits *limits, const struct kl_payer *of, kuid_t *uid);
+int kl_account_read(struct kl_abi_limits *limits, const struct kl_payer *of,
+		    struct user_namespace *ns);
 void kl_accounts_init(void);
 void kl_accounts_deinit(void);
 

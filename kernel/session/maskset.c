@@ -365,8 +365,7 @@ static int read_own(struct kl_session *s, struct kl_abi_maskset *m, struct kl_er
 		error = copy_maskset(s, m, dynamic, room, why);
 	else
 		error = kl_fail(why, -ENOMEM, "no memory for maskset %u", m->id);
-	if (!error &&
-	    copy_to_user(u64_to_user_ptr(m->dynamic), dynamic, min(room, m->n_dynamic)))
+	if (!error && copy_to_user(u64_to_user_ptr(m->dynamic), dynamic, min(room, m->n_dynamic)))
 		error = kl_fail(why, -EFAULT, "the maskset cannot be written");
 	kvfree(dynamic);
 	kl_memory_uncharge(&s->payer, bytes);

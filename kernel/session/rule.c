@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session makes for itself: programs, rules with their tables and flags,
- * the metadata of what it defines. All of it stays until the session ends, so a
+ * What a session makes for itself: programs, rules with their tables and flags.
+ * All of it stays until the session ends, so a
  * probe that finds it can use it. Changed under the session's lock.
  */
 #include <linux/mm.h>
@@ -45,14 +45,6 @@ static void free_rule(struct kl_rule *r)
 	kfree(r);
 }
 
-static void free_metadata(struct kref *ref)
-{
-	struct kl_metadata *m = container_of(ref, struct kl_metadata, ref);
-
-	kl_memory_uncharge(&m->session->payer, PAGE_ALIGN(sizeof(*m) + m->bytes));
-	vfree(m);
-}
-
 /**
  * kl_custom_deinit - free all that a session has made
  * @s: a session that nothing uses any more
@@ -72,8 +64,7 @@ void kl_custom_deinit(struct kl_session *s)
 		kl_taskset_destroy(c->task_flag[i]);
 	for (u32 i = 0; i < ARRAY_SIZE(c->flag_times); i++)
 		kl_flag_times_destroy(c->flag_times[i]);
-	if (c->metadata)
-		kref_put(&c->metadata->ref, free_metadata);
+	kl_metadata_put(c->metadata);
 }
 
 /* ------------------------------------------------------------- programs */
@@ -200,8 +191,8 @@ int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struc
 		return kl_fail(why, -EINVAL, "a program with %u bytes of data: at most %u",
 			       p->data_bytes, KL_PROGRAM_DATA_MAX);
 	bytes = kl_memory_size(kl_program_bytes(p->n_ops, p->data_bytes));
-	copies = kl_memory_size(p->n_ops * sizeof(struct kl_abi_op)) +
-		 kl_memory_size(p->data_bytes);
+	copies =
+		kl_memory_size(p->n_ops * sizeof(struct kl_abi_op)) + kl_memory_size(p->data_bytes);
 	error = kl_memory_charge(&s->payer, bytes + copies, why);
 	if (error)
 		return error;
@@ -566,80 +557,4 @@ int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to
 	if (!r->external)
 		return kl_fail(why, -EINVAL, "rule %u has no handler of another module", to->rule);
 	return kl_external_read(r->external, to, why);
-}
-
-/* ------------------------------------------------------------- metadata */
-
-/**
- * kl_session_set_metadata - keep the text that describes what is defined
- * @s: the session
- * @m: from the caller
- * @why: set on failure
- *
- * Context: may sleep.
- */
-int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *m,
-			    struct kl_error *why)
-{
-	struct kl_metadata *new, *old;
-	u64 bytes;
-	int error;
-
-	if (m->bytes > KL_METADATA_MAX)
-		return kl_fail(why, -EINVAL, "metadata of %u bytes: at most %u", m->bytes,
-			       KL_METADATA_MAX);
-	bytes = PAGE_ALIGN(sizeof(*new) + m->bytes);
-	error = kl_memory_charge(&s->payer, bytes, why);
-	if (error)
-		return error;
-	new = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!new) {
-		kl_memory_uncharge(&s->payer, bytes);
-		return kl_fail(why, -ENOMEM, "no memory for metadata");
-	}
-	kref_init(&new->ref);
-	new->session = s;
-	new->bytes = m->bytes;
-	if (copy_from_user(new->text, u64_to_user_ptr(m->text), m->bytes)) {
-		kref_put(&new->ref, free_metadata);
-		return kl_fail(why, -EFAULT, "the metadata cannot be read");
-	}
-	mutex_lock(&s->lock);
-	old = s->custom.metadata;
-	s->custom.metadata = new;
-	mutex_unlock(&s->lock);
-	if (old)
-		kref_put(&old->ref, free_metadata);
-	return 0;
-}
-
-/**
- * kl_session_get_metadata - the text that describes what is defined
- * @s: the session
- * @m: room in; the number of bytes that there are out
- * @why: set on failure
- *
- * Nothing is copied if the room is too small. Context: may sleep.
- */
-int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why)
-{
-	struct kl_metadata *found;
-	u32 room = m->bytes;
-	int error = 0;
-
-	m->bytes = 0;
-	mutex_lock(&s->lock);
-	found = s->custom.metadata;
-	if (found)
-		kref_get(&found->ref);
-	mutex_unlock(&s->lock);
-	if (!found)
-		return 0;
-	m->bytes = found->bytes;
-	/* Not under the lock: the caller's memory may make it wait. */
-	if (found->bytes <= room &&
-	    copy_to_user(u64_to_user_ptr(m->text), found->text, found->bytes))
-		error = kl_fail(why, -EFAULT, "the metadata cannot be written");
-	kref_put(&found->ref, free_metadata);
-	return error;
 }

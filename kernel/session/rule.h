@@ -136,6 +136,7 @@ static inline bool kl_rule_logs(const struct kl_rule *r)
 	return r->handler == KL_HANDLER_log || r->handler == KL_HANDLER_stack;
 }
 
+void kl_metadata_put(struct kl_metadata *m);
 void kl_custom_init(struct kl_custom *c);
 void kl_custom_deinit(struct kl_session *s);
 int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why);

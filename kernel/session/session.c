@@ -13,7 +13,6 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
@@ -24,15 +23,6 @@
 #include "gate.h"
 #include "session.h"
 #include "stack.h"
-
-/* How long a call waits until it may patch the kernel's text. */
-#define PATCH_WAIT_MS 10000
-
-#define LOOK_AGAIN_MS 1000u
-
-/* Attaching and detaching what start attaches beside the events. */
-#define FOLLOW_PATCHES 2
-#define LATENCY_PATCHES 16
 
 static DEFINE_MUTEX(sessions_lock);
 static LIST_HEAD(sessions);
@@ -246,51 +236,15 @@ void kl_session_put(struct kl_session *s)
 	kref_put(&s->ref, free_session);
 }
 
-/* A probe more, or less, of those that limits count. */
-static int charge_probe(struct kl_session *s, struct kl_error *why)
-{
-	return kl_payer_charge(&s->payer, KL_LIMIT_probes, 1, why);
-}
-
-static void uncharge_probe(struct kl_session *s)
-{
-	kl_payer_uncharge(&s->payer, KL_LIMIT_probes, 1);
-}
-
-static int attach_source(struct kl_session *s, u32 id, struct kl_error *why)
-{
-	int error = charge_probe(s, why);
-
-	if (error)
-		return error;
-	error = kl_source_attach(s, id, why);
-	if (error)
-		uncharge_probe(s);
-	return error;
-}
-
-static int attach_syscalls(struct kl_session *s, bool exit, struct kl_error *why)
-{
-	int error = charge_probe(s, why);
-
-	if (error)
-		return error;
-	error = kl_syscalls_attach(s, exit, why);
-	if (error)
-		uncharge_probe(s);
-	s->syscalls_attached[exit] = !error;
-	return error;
-}
-
 static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 {
 	int error = 0;
 	bool exit;
 
 	if (!kl_event_is_fired_by_syscalls(id, &exit)) {
-		error = attach_source(s, id, why);
+		error = kl_probe_attach(s, id, why);
 	} else if (!s->syscalls_attached[exit]) {
-		error = attach_syscalls(s, exit, why);
+		error = kl_probe_attach_syscalls(s, exit, why);
 	}
 	if (!error)
 		__set_bit(id, s->attached);
@@ -318,7 +272,7 @@ static void detach_unused(struct kl_session *s, const struct kl_actions *wanted)
 		}
 		if (!by_syscalls) {
 			kl_source_detach(s, id);
-			uncharge_probe(s);
+			kl_payer_uncharge(&s->payer, KL_LIMIT_probes, 1);
 		}
 		__clear_bit(id, s->attached);
 	}
@@ -326,7 +280,7 @@ static void detach_unused(struct kl_session *s, const struct kl_actions *wanted)
 		if (needed[i] || !s->syscalls_attached[i])
 			continue;
 		kl_syscalls_detach(s, i);
-		uncharge_probe(s);
+		kl_payer_uncharge(&s->payer, KL_LIMIT_probes, 1);
 		s->syscalls_attached[i] = false;
 	}
 	kl_defined_detach(s, wanted ? wanted->action + KL_EV_MAX : NULL,
@@ -346,38 +300,6 @@ static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
 			return error;
 	}
 	return kl_defined_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
-}
-
-/* Tokens for what @wanted has to be attached, and detached again some time. */
-static u32 count_patches(struct kl_session *s, const struct kl_actions *wanted)
-{
-	bool counted[2] = { s->syscalls_attached[0], s->syscalls_attached[1] };
-	u32 n = kl_defined_count_missing(s, wanted->action + KL_EV_MAX, defined_in(wanted));
-	bool exit;
-
-	for (u32 id = 0; id < KL_EV_MAX; id++) {
-		if (!wanted->action[id] || test_bit(id, s->attached))
-			continue;
-		if (!kl_event_is_fired_by_syscalls(id, &exit)) {
-			n++;
-		} else if (!counted[exit]) {
-			counted[exit] = true;
-			n++;
-		}
-	}
-	return 2 * n;
-}
-
-/* Sleep until there may be tokens, without a lock. @left: milliseconds that it may take. */
-static int wait_for_patches(struct kl_session *s, u32 delay, u32 *left, struct kl_error *why)
-{
-	if (delay > *left)
-		return kl_payer_refuse_patches(&s->payer, why);
-	/* Root may raise the limit meanwhile. */
-	delay = min(delay, LOOK_AGAIN_MS);
-	*left -= delay;
-	schedule_timeout_interruptible(msecs_to_jiffies(delay) + 1);
-	return signal_pending(current) ? -EINTR : 0;
 }
 
 /**
@@ -407,7 +329,7 @@ int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 		return PTR_ERR(new);
 	}
 	if (s->running)
-		extra += count_patches(s, new);
+		extra += kl_patches_count(s, new);
 	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, extra);
 	if (*delay) {
 		kl_actions_destroy(s, new);
@@ -429,27 +351,6 @@ int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 	return error;
 }
 
-/**
- * kl_session_use - as kl_session_try_use, but waits
- * @s: the session
- * @maskset: its id
- * @why: set on failure; then everything is as it was
- *
- * Context: the caller's system call; may sleep.
- */
-int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
-{
-	u32 left = PATCH_WAIT_MS, delay;
-	int error;
-
-	do {
-		error = kl_session_try_use(s, maskset, 0, &delay, why);
-		if (!error && delay)
-			error = wait_for_patches(s, delay, &left, why);
-	} while (!error && delay);
-	return error;
-}
-
 static void stop_running(struct kl_session *s)
 {
 	lockdep_assert_held(&s->lock);
@@ -464,16 +365,15 @@ static void stop_running(struct kl_session *s)
 	wake_up_interruptible_all(&s->wait);
 }
 
-/* Beside what the maskset wants: following forks, and the probes of a latency profile. */
-static u32 patches_to_start(struct kl_session *s, const struct kl_actions *actions)
-{
-	bool follows = s->gate & KL_GATE_TASKS || kl_session_has_flags(s);
-
-	return count_patches(s, actions) + (s->latency ? LATENCY_PATCHES : 0) +
-	       (follows ? FOLLOW_PATCHES : 0);
-}
-
-static int try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
+/**
+ * kl_session_try_start - attach the probes, if the text patches are allowed
+ * @s: the session
+ * @delay: set to 0, or if nothing was done to the milliseconds until it may be
+ * @why: set on failure; then nothing is attached
+ *
+ * Context: may sleep.
+ */
+int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 {
 	const struct kl_actions *actions;
 	int error = 0;
@@ -487,7 +387,7 @@ static int try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 	if (error)
 		goto unlock;
 	actions = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
-	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, patches_to_start(s, actions));
+	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, kl_patches_to_start(s, actions));
 	if (*delay)
 		goto unlock;
 	s->running = true;
@@ -501,27 +401,6 @@ static int try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 		stop_running(s);
 unlock:
 	mutex_unlock(&s->lock);
-	return error;
-}
-
-/**
- * kl_session_start - attach the probes
- * @s: the session
- * @why: set on failure; then nothing is attached
- *
- * Waits, without a lock, while too much text has been patched lately. Context: the
- * caller's system call; may sleep.
- */
-int kl_session_start(struct kl_session *s, struct kl_error *why)
-{
-	u32 left = PATCH_WAIT_MS, delay;
-	int error;
-
-	do {
-		error = try_start(s, &delay, why);
-		if (!error && delay)
-			error = wait_for_patches(s, delay, &left, why);
-	} while (!error && delay);
 	return error;
 }
 

@@ -246,6 +246,7 @@ struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, str
 void kl_session_get(struct kl_session *s);
 void kl_session_put(struct kl_session *s);
 void kl_session_close(struct kl_session *s);
+int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why);
 int kl_session_start(struct kl_session *s, struct kl_error *why);
 void kl_session_stop(struct kl_session *s);
 int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
@@ -280,6 +281,12 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions);
 int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
 int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
 void kl_masksets_destroy(struct kl_session *s);
+
+/* patches.c: probes and patches of the kernel's text, charged */
+u32 kl_patches_count(struct kl_session *s, const struct kl_actions *wanted);
+u32 kl_patches_to_start(struct kl_session *s, const struct kl_actions *actions);
+int kl_probe_attach(struct kl_session *s, u32 id, struct kl_error *why);
+int kl_probe_attach_syscalls(struct kl_session *s, bool exit, struct kl_error *why);
 
 /* access.c */
 u32 kl_access_of_opener(const struct cred *cred);

@@ -223,8 +223,8 @@ int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *
 	if (!(s->may & KL_MAY_SEE_ALL))
 		most = KL_DEFINED_UNPRIVILEGED_MAX + KL_DEFINED_UNPRIVILEGED_TRAPS;
 	if (n > most - min(most, has))
-		return kl_fail(why, -ENOSPC, "a session may define %u events, this one has %u", most,
-			       has);
+		return kl_fail(why, -ENOSPC, "a session may define %u events, this one has %u",
+			       most, has);
 	return 0;
 }
 
@@ -488,8 +488,7 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 		if (kinds[d->kind]->detach)
 			kinds[d->kind]->detach(d);
 		d->attached = false;
-		kl_payer_uncharge(&s->payer, KL_LIMIT_probes,
-				  d->kind != KL_SOURCE_KIND_TRAP);
+		kl_payer_uncharge(&s->payer, KL_LIMIT_probes, d->kind != KL_SOURCE_KIND_TRAP);
 		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
 		returns |= d->kind == KL_SOURCE_KIND_RETURN;
 		programs |= d->kind == KL_SOURCE_KIND_UPROBE || d->kind == KL_SOURCE_KIND_URETPROBE;
@@ -515,25 +514,6 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 u32 kl_defined_number(const struct kl_session *s)
 {
 	return s->defined ? READ_ONCE(s->defined->n) : 0;
-}
-
-/**
- * kl_defined_attached - how many of them are attached now
- * @s: the session; its lock is held
- */
-u32 kl_defined_attached(const struct kl_session *s)
-{
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
-	u32 number = 0;
-
-	if (!s->defined)
-		return 0;
-	mutex_lock(&s->defined->lock);
-	for_each_defined(s->defined, batch, d)
-		number += d->attached;
-	mutex_unlock(&s->defined->lock);
-	return number;
 }
 
 /**

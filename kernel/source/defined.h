@@ -59,7 +59,6 @@ u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n);
 int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why);
 void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n);
 u32 kl_defined_number(const struct kl_session *s);
-u32 kl_defined_attached(const struct kl_session *s);
 u64 kl_defined_missed(const struct kl_session *s);
 bool kl_defined_trap_fire(struct pt_regs *regs);
 void kl_traps_expect(bool more);

@@ -47,6 +47,7 @@ $(BUILD)/tests/kernel-fuzz: $(wildcard tests/kernel/fuzz/*.[ch] tests/kernel/fuz
 # A test of several files: its first is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
 $(BUILD)/tests/kernel-faults: tests/kernel/faults_define.c
+$(BUILD)/tests/kernel-limits: tests/kernel/limits_memory.c
 $(BUILD)/tests/kernel-latency: tests/kernel/latency_profile.c tests/kernel/latency_wakers.c \
 		tests/kernel/latency_io.c
 $(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access $(BUILD)/tests/kernel-limits: \

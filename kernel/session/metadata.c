@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text that describes what a session defines: set by its creator, read by whoever
+ * attaches. The session's lock guards the pointer; a text is copied to user memory with
+ * a reference and without the lock.
+ */
+#include <linux/mm.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "session.h"
+
+static void free_metadata(struct kref *ref)
+{
+	struct kl_metadata *m = container_of(ref, struct kl_metadata, ref);
+
+	kl_memory_uncharge(&m->session->payer, PAGE_ALIGN(sizeof(*m) + m->bytes));
+	vfree(m);
+}
+
+/**
+ * kl_metadata_put - one user of a text less; the last frees it
+ * @m: or NULL
+ */
+void kl_metadata_put(struct kl_metadata *m)
+{
+	if (m)
+		kref_put(&m->ref, free_metadata);
+}
+
+/**
+ * kl_session_set_metadata - keep the text that describes what is defined
+ * @s: the session
+ * @m: from the caller
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *m,
+			    struct kl_error *why)
+{
+	struct kl_metadata *new, *old;
+	u64 bytes;
+	int error;
+
+	if (m->bytes > KL_METADATA_MAX)
+		return kl_fail(why, -EINVAL, "metadata of %u bytes: at most %u", m->bytes,
+			       KL_METADATA_MAX);
+	bytes = PAGE_ALIGN(sizeof(*new) + m->bytes);
+	error = kl_memory_charge(&s->payer, bytes, why);
+	if (error)
+		return error;
+	new = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!new) {
+		kl_memory_uncharge(&s->payer, bytes);
+		return kl_fail(why, -ENOMEM, "no memory for metadata");
+	}
+	kref_init(&new->ref);
+	new->session = s;
+	new->bytes = m->bytes;
+	if (copy_from_user(new->text, u64_to_user_ptr(m->text), m->bytes)) {
+		kl_metadata_put(new);
+		return kl_fail(why, -EFAULT, "the metadata cannot be read");
+	}
+	mutex_lock(&s->lock);
+	old = s->custom.metadata;
+	s->custom.metadata = new;
+	mutex_unlock(&s->lock);
+	kl_metadata_put(old);
+	return 0;
+}
+
+/**
+ * kl_session_get_metadata - the text that describes what is defined
+ * @s: the session
+ * @m: room in; the number of bytes that there are out
+ * @why: set on failure
+ *
+ * Nothing is copied if the room is too small. Context: may sleep.
+ */
+int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why)
+{
+	struct kl_metadata *found;
+	u32 room = m->bytes;
+	int error = 0;
+
+	m->bytes = 0;
+	mutex_lock(&s->lock);
+	found = s->custom.metadata;
+	if (found)
+		kref_get(&found->ref);
+	mutex_unlock(&s->lock);
+	if (!found)
+		return 0;
+	m->bytes = found->bytes;
+	/* Not under the lock: the caller's memory may make it wait. */
+	if (found->bytes <= room &&
+	    copy_to_user(u64_to_user_ptr(m->text), found->text, found->bytes))
+		error = kl_fail(why, -EFAULT, "the metadata cannot be written");
+	kl_metadata_put(found);
+	return error;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the test of limits share. */
+#ifndef KL_TESTS_LIMITS_H
+#define KL_TESTS_LIMITS_H
+
+#include "kl.h"
+#include "workload.h"
+
+#define PARAMETERS "/sys/module/kernlens/parameters/"
+#define MIB (1ull << 20)
+
+static inline void set_parameter(const char *name, u64 value)
+{
+	char path[128], text[24];
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	if (!put_file(path, text))
+		bail("parameter %s", name);
+}
+
+static inline struct kl_abi_limits limits_at(int fd, u32 index)
+{
+	struct kl_abi_limits limits = { .size = sizeof(limits), .index = index };
+
+	if (kl_call(fd, KL_IOC_LIMITS, &limits))
+		bail("KL_IOC_LIMITS");
+	return limits;
+}
+
+/* Of the caller's own account, or of the machine's for root. */
+static inline u64 used(int fd, enum kl_limit what)
+{
+	return limits_at(fd, 0).used[what];
+}
+
+/* KiB that /proc/meminfo has of a kind. */
+static inline u64 meminfo(const char *what)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long kib = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, what, strlen(what)))
+			sscanf(line + strlen(what), ": %llu", &kib);
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+/* Has the last failure on @fd a text with all of these? */
+static inline bool says(int fd, const char *limit, const char *whose, const char *parameter)
+{
+	const char *why = kl_why(fd);
+	bool all = strstr(why, limit) && strstr(why, whose) && strstr(why, " in use, ") &&
+		   strstr(why, " wanted; root can raise " PARAMETERS) && strstr(why, parameter);
+
+	if (!all)
+		printf("# %s\n", why);
+	return all;
+}
+
+static inline int small_session(void)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	int fd = kl_open();
+
+	if (kl_session(fd, &wish))
+		bail("session: %s", kl_why(fd));
+	return fd;
+}
+
+/* One of @mib of buffers, on all CPUs together; or -errno, with the text in @why. */
+static inline int session_of(u32 mib, char why[KL_ERROR_TEXT_MAX])
+{
+	struct kl_abi_session wish = { .block_bytes = 65536 };
+	int fd = kl_open(), error;
+
+	wish.blocks = mib * 16 / sysconf(_SC_NPROCESSORS_ONLN);
+	wish.blocks_max = wish.blocks;
+	error = kl_session(fd, &wish);
+	if (!error)
+		return fd;
+	snprintf(why, KL_ERROR_TEXT_MAX, "%s", kl_why(fd));
+	close(fd);
+	return error;
+}
+
+/* Run as another user, and count what fails there. */
+static inline void run_as(void (*run)(void), u32 uid)
+{
+	int status, failures = tap.failures;
+
+	tap.failures = 0;
+	waitpid(start(run, uid), &status, 0);
+	tap.failures = failures + (WIFEXITED(status) ? WEXITSTATUS(status) : 99);
+}
+
+/* limits_memory.c: as users, and as root with a descriptor that is not a session's */
+void fill_with_tables(void);
+void user_with_4_mib(void);
+void user_defines(void);
+void user_with_10_events(void);
+void check_names(int fd);
+u32 define_ticks(int fd, u32 n);
+int add_stacks(int fd);
+int add_reader(int fd);
+
+#endif /* KL_TESTS_LIMITS_H */
