@@ -179,9 +179,7 @@ void cli_table_add(struct cli_table *table, const char *format, ...)
 	text = cli_format_list(format, args);
 	va_end(args);
 	/* Names of processes may hold anything. */
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	kl_make_plain(text, strlen(text));
 	table->cell[table->cells++] = text;
 }
 

@@ -31,13 +31,12 @@ const char *cli_proc_text(const char *text, size_t bytes)
 	static char clean[4 * KL_DETAIL_PATH_BYTES_MAX + 1];
 	char *to = clean;
 
-	for (size_t i = 0; i < bytes && to < clean + sizeof(clean) - 4; i++) {
-		unsigned char c = text[i];
-
-		if (c < ' ' || c == 0x7f)
-			to += sprintf(to, "\\x%02x", c);
-		else
-			*to++ = (char)c;
+	for (size_t i = 0, step; i < bytes && to < clean + sizeof(clean) - 4; i += step) {
+		step = kl_plain_length(text + i, text + bytes);
+		if (step)
+			memcpy(to, text + i, step);
+		to += step ? (int)step : sprintf(to, "\\x%02x", (unsigned char)text[i]);
+		step += !step;
 	}
 	*to = 0;
 	return clean;

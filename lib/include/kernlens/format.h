@@ -96,6 +96,23 @@ void kl_print_json_value(struct kl_buffer *buffer, const struct kl_value *value)
 void kl_print_quoted(struct kl_buffer *buffer, const void *bytes, size_t length);
 
 /**
+ * kl_plain_length - is there a character that can be shown?
+ * @at: bytes, at least one
+ * @end: of them
+ *
+ * Valid UTF-8 and no control character, neither ASCII's nor C1 (U+0080 to U+009F), which
+ * terminals obey as well. Returns its bytes, or 0.
+ */
+size_t kl_plain_length(const void *at, const void *end);
+
+/**
+ * kl_make_plain - replace each byte that cannot be shown by '?'
+ * @text: changed; the length stays
+ * @length: of it
+ */
+void kl_make_plain(char *text, size_t length);
+
+/**
  * kl_errno_name - "ENOENT"
  * @number: positive
  *
