@@ -8,19 +8,41 @@
 
 #include "compat_config.h"
 
+/*
+ * The file that a pointer under RCU points to, with a reference; NULL: there is none, or its last
+ * reference has been dropped.
+ */
+static inline struct file *kl_get_file_rcu(struct file __rcu **at)
+{
+#ifdef KL_HAVE_GET_FILE_RCU_POINTER
+	return get_file_rcu(at);
+#else
+	struct file *file = rcu_dereference(*at);
+
+	return file && get_file_rcu(file) ? file : NULL;
+#endif
+}
+
+/*
+ * A file that a lock keeps from being freed, but not from being closed: with a reference; NULL:
+ * its last one has been dropped.
+ */
+static inline struct file *kl_get_file_live(struct file *file)
+{
+#ifdef KL_HAVE_GET_FILE_RCU_POINTER
+	return get_file_active(&file);
+#else
+	return get_file_rcu(file) ? file : NULL;
+#endif
+}
+
 /* With a reference; NULL: there is none. */
 static inline struct file *kl_mm_exe_file(struct mm_struct *mm)
 {
 	struct file *file;
 
 	rcu_read_lock();
-#ifdef KL_HAVE_GET_FILE_RCU_POINTER
-	file = get_file_rcu(&mm->exe_file);
-#else
-	file = rcu_dereference(mm->exe_file);
-	if (file && !get_file_rcu(file))
-		file = NULL;
-#endif
+	file = kl_get_file_rcu(&mm->exe_file);
 	rcu_read_unlock();
 	return file;
 }

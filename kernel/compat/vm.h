@@ -18,12 +18,16 @@
 /*
  * Pages that a process has of some kinds, a bit each, with what CPUs have not told yet.
  * What threads have not told, before v6.2, nobody sees. A CPU tells by adding to the
- * count and taking away from its own: then look again. Context: any.
+ * count and taking away from its own: then look again, but not forever: a process whose memory
+ * changes all the time has no exact figure. Context: any.
  */
+#define KL_MM_COUNTERS_TRIES 4
+
 static __always_inline unsigned long kl_mm_counters(struct mm_struct *mm, unsigned int kinds)
 {
 #ifdef KL_HAVE_MM_COUNTER_PER_CPU
 	s64 sum, before, after;
+	u32 tries = KL_MM_COUNTERS_TRIES;
 
 	do {
 		before = 0;
@@ -45,7 +49,7 @@ static __always_inline unsigned long kl_mm_counters(struct mm_struct *mm, unsign
 #pragma GCC unroll 8
 		for (int i = 0; i < NR_MM_COUNTERS; i++)
 			after += kinds & 1 << i ? READ_ONCE(mm->rss_stat[i].count) : 0;
-	} while (before != after);
+	} while (before != after && --tries);
 	return max(sum, 0ll);
 #else
 	unsigned long sum = 0;

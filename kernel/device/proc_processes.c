@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/sort.h>
 
 #include "../session/variable.h"
@@ -26,6 +27,8 @@ MODULE_PARM_DESC(top_rows, "rows of the files /proc/kernlens/top_*, 10 to 1000")
 
 /* What one opening keeps at most; more processes are counted. */
 #define LOOK_ROWS_MAX 65536u
+/* Copied between two chances to be preempted. */
+#define COPY_BYTES SZ_256K
 
 /**
  * struct figure - a variable that the files show
@@ -170,7 +173,10 @@ static int compare_kept(const void *a, const void *b)
 /* The first @most in order; the others are not kept. */
 static void cut_look(struct look *look)
 {
+	/* At most twice TOP_ROWS_MAX of them. */
+	cond_resched();
 	sort(look->rows, look->n, look->stride, compare_kept, NULL);
+	cond_resched();
 	look->n = min(look->n, look->most);
 }
 
@@ -185,8 +191,11 @@ static int grow_look(struct look *look)
 	rows = kvmalloc_array(room, look->stride, GFP_KERNEL_ACCOUNT);
 	if (!rows)
 		return -ENOMEM;
-	if (look->n)
-		memcpy(rows, look->rows, (size_t)look->n * look->stride);
+	for (size_t at = 0; at < (size_t)look->n * look->stride; at += COPY_BYTES) {
+		memcpy(rows + at, look->rows + at,
+		       min_t(size_t, COPY_BYTES, (size_t)look->n * look->stride - at));
+		cond_resched();
+	}
 	kvfree(look->rows);
 	look->rows = rows;
 	look->room = room;

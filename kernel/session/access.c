@@ -29,8 +29,9 @@ u32 kl_access_of_opener(const struct cred *cred)
 
 	if (cred->user_ns != &init_user_ns)
 		return 0;
-	admin = ns_capable(&init_user_ns, CAP_SYS_ADMIN);
-	perfmon = admin || ns_capable(&init_user_ns, CAP_PERFMON);
+	/* Nothing is refused to an opener without them, so there is nothing to audit. */
+	admin = ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
+	perfmon = admin || ns_capable_noaudit(&init_user_ns, CAP_PERFMON);
 	if (perfmon && !kl_lsm_may_trace_all())
 		return 0;
 	return kl_rights_of(perfmon, admin, admin && security_locked_down(LOCKDOWN_KPROBES));

@@ -3,11 +3,18 @@
  * Which tasks a session follows: set before it starts, the set of tasks also
  * while it runs. Under the session's lock; probes read without.
  */
+#include <linux/pid.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 
 #include "../latency/latency.h"
+#include "../task/look.h"
 #include "gate.h"
 #include "session.h"
+#include "taskset.h"
+
+/* How often tasks are gone through for those that have been created meanwhile. */
+#define PASSES_MAX 4
 
 static int create_set(struct kl_session *s, struct kl_taskset **set, struct kl_error *why)
 {
@@ -22,13 +29,17 @@ static int create_set(struct kl_session *s, struct kl_taskset **set, struct kl_e
 	return 0;
 }
 
-static void change_task(struct kl_session *s, struct task_struct *t, u32 flags)
+/* Returns whether that changes something. */
+static bool change_task(struct kl_session *s, struct task_struct *t, u32 flags)
 {
-	bool in = flags & KL_TASK_ADD;
+	bool in = flags & KL_TASK_ADD, heir = in && flags & KL_TASK_INHERIT;
+	bool is_new = kl_taskset_has(s->tasks, t->pid) != in ||
+		      kl_taskset_has(s->heirs, t->pid) != heir;
 
-	kl_gate_follow(s, t->pid, in, flags & KL_TASK_INHERIT);
-	if (in)
+	kl_gate_follow(s, t->pid, in, heir);
+	if (in && is_new)
 		kl_latency_add(s, t);
+	return is_new;
 }
 
 /**
@@ -71,50 +82,157 @@ unlock:
 	return error;
 }
 
-static bool is_descendant(const struct task_struct *t, const struct task_struct *of)
+/**
+ * struct change - KL_IOC_TASKS under way
+ * @wanted: the task that it is about, with a reference
+ * @tree: processes of this pass that descend from @wanted's, by process id
+ * @n: tasks of this pass that are meant and may be seen
+ * @new: of these, those that had not been in the set, or had been
+ */
+struct change {
+	struct kl_session *session;
+	struct task_struct *wanted;
+	u32 flags;
+	struct kl_taskset *tree;
+	u32 n;
+	u32 new;
+};
+
+/*
+ * Tasks are listed in the order in which they were created, and a process becomes a child only of
+ * older ones. So a process's parent, if it belongs to the tree, has been noted before it. Each
+ * process is noted anew, as its number may have been another's.
+ */
+static bool is_in_tree(struct change *c, struct task_struct *t)
 {
-	for (; t->pid; t = rcu_dereference(t->real_parent))
-		if (same_thread_group((struct task_struct *)t, (struct task_struct *)of))
-			return true;
-	return false;
+	struct task_struct *parent;
+	bool in = same_thread_group(t, c->wanted);
+
+	if (!thread_group_leader(t))
+		return in || kl_taskset_has(c->tree, t->tgid);
+	rcu_read_lock();
+	parent = kl_task_real_parent(t);
+	in = in || (parent && kl_taskset_has(c->tree, parent->tgid));
+	rcu_read_unlock();
+	kl_taskset_set(c->tree, t->tgid, in);
+	return in;
+}
+
+static void visit(struct change *c, struct task_struct *t)
+{
+	const struct kl_session *s = c->session;
+
+	if (c->tree && !is_in_tree(c, t))
+		return;
+	/* One that has ended has no number, or it is another's by now. */
+	if (!pid_alive(t) || !kl_access_sees(s->owner, s->may, t))
+		return;
+	c->n++;
+	c->new += change_task(c->session, t, c->flags);
+}
+
+static int make_pass(struct change *c)
+{
+	struct kl_task_list l;
+	int error = kl_tasks_list(&l, c->tree ? NULL : c->wanted, true);
+
+	c->n = 0;
+	c->new = 0;
+	if (error)
+		return error;
+	for (u32 i = 0; i < l.n && !error; i++) {
+		visit(c, l.task[i]);
+		if (i % 64 == 63) {
+			cond_resched();
+			error = fatal_signal_pending(current) ? -EINTR : 0;
+		}
+	}
+	kl_tasks_put(&l);
+	return error;
+}
+
+/*
+ * What a task that is in the set creates is entered when it is created. What one creates that is
+ * not in it yet stands behind it in the list and is visited later in the same pass, unless the
+ * list has been made already, or its creation is just being looked at by kl_follow_attach()'s
+ * probe. So there is another pass, until one finds nothing new.
+ */
+static int change_several(struct change *c, struct kl_error *why)
+{
+	struct kl_payer *payer = &c->session->payer;
+	int error = 0;
+
+	if (c->flags & KL_TASK_TREE) {
+		struct kl_taskset *tree = kl_taskset_create(payer, why);
+
+		if (IS_ERR(tree))
+			return PTR_ERR(tree);
+		c->tree = tree;
+	}
+	for (u32 i = 0; i < PASSES_MAX && !error; i++) {
+		error = make_pass(c);
+		if (!c->new)
+			break;
+	}
+	if (c->tree)
+		kl_memory_uncharge(payer, sizeof(*c->tree));
+	kl_taskset_destroy(c->tree);
+	return error == -ENOMEM ? kl_fail(why, error, "no memory for a list of tasks") : error;
+}
+
+/* The same answer for a task that is not there and one that the owner may not see. */
+static struct task_struct *find_wanted(const struct kl_session *s, pid_t pid)
+{
+	struct task_struct *t;
+
+	rcu_read_lock();
+	t = pid_task(find_vpid(pid), PIDTYPE_PID);
+	if (t && !kl_access_sees(s->owner, s->may, t))
+		t = NULL;
+	if (t)
+		get_task_struct(t);
+	rcu_read_unlock();
+	return t;
+}
+
+static int change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why)
+{
+	struct change c = { .session = s, .flags = t->flags };
+	int error = 0;
+
+	lockdep_assert_held(&s->lock);
+	if (!s->tasks || !s->heirs)
+		return kl_fail(why, -EINVAL, "the session's filter is not a set of tasks");
+	c.wanted = find_wanted(s, t->pid);
+	if (!c.wanted)
+		return kl_fail(why, -ESRCH, "there is no process %d", t->pid);
+	if (t->flags & (KL_TASK_PROCESS | KL_TASK_TREE))
+		error = change_several(&c, why);
+	else
+		visit(&c, c.wanted);
+	put_task_struct(c.wanted);
+	t->count = c.n;
+	return error;
 }
 
 /**
  * kl_session_change_tasks - put tasks in the session's set, or take them out
  * @s: the session, with KL_FILTER_TASKS
- * @t: which; `count` is set
+ * @t: which; `count` is set: how many of them there are that the owner may see, others are left out
  * @why: set on failure
  *
- * Context: the process whose pid namespace counts.
+ * If the caller is killed some tasks have been changed, and others not. Context: the process whose
+ * pid namespace counts; may sleep.
  */
 int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why)
 {
-	struct task_struct *wanted, *process, *thread;
-	int error = 0;
+	int error;
 
 	if (!(t->flags & KL_TASK_ADD) == !(t->flags & KL_TASK_REMOVE))
 		return kl_fail(why, -EINVAL, "either add tasks or remove them");
-	mutex_lock(&s->lock);
-	rcu_read_lock();
-	wanted = pid_task(find_vpid(t->pid), PIDTYPE_PID);
 	t->count = 0;
-	if (!s->tasks || !s->heirs) {
-		error = kl_fail(why, -EINVAL, "the session's filter is not a set of tasks");
-	} else if (!wanted) {
-		error = kl_fail(why, -ESRCH, "there is no process %d", t->pid);
-	} else if (t->flags & (KL_TASK_PROCESS | KL_TASK_TREE)) {
-		for_each_process_thread(process, thread) {
-			if (!(t->flags & KL_TASK_TREE ? is_descendant(thread, wanted) :
-							same_thread_group(thread, wanted)))
-				continue;
-			change_task(s, thread, t->flags);
-			t->count++;
-		}
-	} else {
-		change_task(s, wanted, t->flags);
-		t->count = 1;
-	}
-	rcu_read_unlock();
+	mutex_lock(&s->lock);
+	error = change_tasks(s, t, why);
 	if (t->flags & KL_TASK_REMOVE)
 		kl_gate_forget(s);
 	mutex_unlock(&s->lock);

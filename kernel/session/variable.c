@@ -4,7 +4,9 @@
  * programs. Fed by kernel/device (calls, under the session's lock) and programs;
  * reads the rows of kernel/task/variables.c.
  */
+#include <linux/nospec.h>
 #include <linux/percpu.h>
+#include <linux/sched/task.h>
 #include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -47,6 +49,17 @@ static u64 read_program_more(const struct kl_variable_slot *slot, struct task_st
 	return read_output(slot, 1);
 }
 
+/* The row of any number, which a user may have chosen; NULL: there is none. */
+static const struct kl_variable_row *row_of(u32 id)
+{
+	const struct kl_variable_row *row;
+
+	if (id >= kl_variable_count)
+		return NULL;
+	row = &kl_variable_rows[array_index_nospec(id, kl_variable_count)];
+	return row->name ? row : NULL;
+}
+
 /**
  * kl_variable_absent - can an opener have a variable here?
  * @id: any number
@@ -57,11 +70,11 @@ static u64 read_program_more(const struct kl_variable_slot *slot, struct task_st
  */
 u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX])
 {
-	const struct kl_variable_row *row = &kl_variable_rows[id];
+	const struct kl_variable_row *row = row_of(id);
 	const char *lack;
 
 	reason[0] = 0;
-	if (id >= kl_variable_count || !row->name) {
+	if (!row) {
 		strscpy(reason, "there is no such variable", KL_ERROR_TEXT_MAX);
 		return KL_ABSENT_BUILD;
 	}
@@ -85,9 +98,10 @@ static bool may_see_parent(const struct kl_session *s, const struct task_struct 
 	struct task_struct *parent;
 	bool may;
 
+	/* A task that has been released may outlive its parent. */
 	rcu_read_lock();
-	parent = rcu_dereference(t->real_parent);
-	may = kl_access_may_see(s->owner, parent);
+	parent = pid_alive(t) ? rcu_dereference(t->real_parent) : NULL;
+	may = parent && kl_access_may_see(s->owner, parent);
 	rcu_read_unlock();
 	return may;
 }
@@ -157,6 +171,7 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 			       absent == KL_ABSENT_DENIED ? -EPERM :
 							    -ENOENT,
 			       "variable %u: %s", id, reason);
+	id = array_index_nospec(id, kl_variable_count);
 	row = &kl_variable_rows[id];
 	if (!row->read)
 		return kl_fail(why, -EINVAL, "%s is in every record and cannot be asked for",
@@ -178,7 +193,9 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 	}
 	add_half(s, v, i, row, false);
 	v->slot[v->of[i].slot].is_text = row->more;
-	if (v->quick && kl_variable_places[id].base)
+	/* A task that is being released has lost its parent, which takes a look to know. */
+	if (v->quick && kl_variable_places[id].base &&
+	    kl_variable_places[id].base != KL_BASE_PARENT)
 		set_place(&v->slot[v->of[i].slot], &kl_variable_places[id]);
 	if (row->more)
 		add_half(s, v, i, row, true);
@@ -478,7 +495,10 @@ static bool is_shown(const struct kl_session *s, const struct kl_variable_row *r
 	return !kl_rights_lack(s->may, kl_variable_needs(row->access));
 }
 
-/* The row of a variable that can be read; NULL: there is none. */
+/*
+ * The row of a variable that can be read; NULL: there is none. The number stands in a program that
+ * has been checked, so no mistaken guess of the processor goes beyond the table.
+ */
 static const struct kl_variable_row *readable_row(const struct kl_session *s, u32 id)
 {
 	const struct kl_variable_row *row = &kl_variable_rows[id];
@@ -494,9 +514,9 @@ static const struct kl_variable_row *readable_row(const struct kl_session *s, u3
  */
 enum kl_variable_kind kl_variable_kind(u32 id)
 {
-	const struct kl_variable_row *row = &kl_variable_rows[id];
+	const struct kl_variable_row *row = row_of(id);
 
-	if (id >= kl_variable_count || !row->name || row->lacks())
+	if (!row || row->lacks())
 		return KL_VARIABLE_ABSENT;
 	if (!row->read)
 		return KL_VARIABLE_OTHER;
@@ -512,10 +532,14 @@ enum kl_variable_kind kl_variable_kind(u32 id)
  */
 bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
 {
-	const struct kl_variable_place *place = &kl_variable_places[id];
+	const struct kl_variable_place *place;
 
-	if (id >= kl_variable_count || place->base != KL_BASE_TASK || place->shift || place->add ||
-	    !(may & KL_MAY_SEE_ALL) || kl_variable_rows[id].lacks())
+	if (id >= kl_variable_count)
+		return false;
+	id = array_index_nospec(id, kl_variable_count);
+	place = &kl_variable_places[id];
+	if (place->base != KL_BASE_TASK || place->shift || place->add || !(may & KL_MAY_SEE_ALL) ||
+	    kl_variable_rows[id].lacks())
 		return false;
 	*offset = place->offset;
 	*number = kl_variable_rows[id].number;

@@ -87,13 +87,17 @@ static inline s32 kl_vpid(struct task_struct *task)
 	return ns ? task_tgid_nr_ns(task, ns) : 0;
 }
 
-/* The process id of a task's parent, in the initial namespace. */
+/*
+ * The process id of a task's parent, in the initial namespace. A task that has been released may
+ * outlive its parent, which is not looked at then.
+ */
 static inline s32 kl_ppid(struct task_struct *task)
 {
-	s32 ppid;
+	s32 ppid = 0;
 
 	rcu_read_lock();
-	ppid = task_tgid_nr(rcu_dereference(task->real_parent));
+	if (pid_alive(task))
+		ppid = task_tgid_nr(rcu_dereference(task->real_parent));
 	rcu_read_unlock();
 	return ppid;
 }
@@ -105,7 +109,7 @@ static inline s32 kl_vppid(struct task_struct *task)
 	s32 ppid = 0;
 
 	rcu_read_lock();
-	if (ns)
+	if (ns && pid_alive(task))
 		ppid = task_tgid_nr_ns(rcu_dereference(task->real_parent), ns);
 	rcu_read_unlock();
 	return ppid;

@@ -86,6 +86,17 @@ static __always_inline unsigned long number_of(const struct pt_regs *regs)
 	return (u32)regs->orig_ax;
 }
 
+/*
+ * The number again, of a call that has one in the table. A user chooses it, and the processor may
+ * guess wrongly that it was below KL_EV_SYSCALL_MAX: even so, no index is above it. One instruction.
+ */
+static_assert(!(KL_EV_SYSCALL_MAX & (KL_EV_SYSCALL_MAX - 1)));
+static __always_inline unsigned long clamp_number(unsigned long number)
+{
+	OPTIMIZER_HIDE_VAR(number);
+	return number & (KL_EV_SYSCALL_MAX - 1);
+}
+
 /* Write the arguments that are not strings, in order; strings from @strings. */
 static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, u32 code,
 					    const struct kl_strings *strings)
@@ -111,7 +122,8 @@ static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, 
 
 static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *regs, u8 handler)
 {
-	u32 number = number_of(regs), layout = layouts[number], bytes = arguments_bytes[number];
+	u32 number = clamp_number(number_of(regs)), layout = layouts[number];
+	u32 bytes = arguments_bytes[number];
 	struct kl_strings strings;
 	struct kl_place place;
 
@@ -203,7 +215,7 @@ static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *
 static noinline void fire_entry(struct kl_session *s, const struct pt_regs *regs, u8 action)
 {
 	const struct kl_rule *r = kl_rule_of(s, action);
-	u32 number = number_of(regs), layout;
+	u32 number = clamp_number(number_of(regs)), layout;
 	u8 fields[KL_SYSCALL_ARGUMENTS_MAX * sizeof(u64)];
 	struct kl_firing f;
 
@@ -298,7 +310,7 @@ static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *r
 /* Whatever is not the usual case: the gate, strings, other handlers. */
 static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
 {
-	u32 id = KL_EV_SYSCALL_ENTRY + number_of(regs);
+	u32 id = KL_EV_SYSCALL_ENTRY + clamp_number(number_of(regs));
 	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
 
 	if (!kl_gate_self(s))
@@ -312,7 +324,7 @@ static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
 
 static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
 {
-	u32 number = number_of(regs), id = KL_EV_SYSCALL_EXIT + number;
+	u32 number = clamp_number(number_of(regs)), id = KL_EV_SYSCALL_EXIT + number;
 	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
 
 	if (!kl_gate_self(s))
@@ -368,6 +380,7 @@ static __always_inline void enter_with(struct kl_session *s, struct pt_regs *reg
 		return kl_probe_compat_syscall_entry(s, regs);
 	if (unlikely(number >= KL_EV_SYSCALL_MAX))
 		return;
+	number = clamp_number(number);
 	action = kl_action(s, KL_EV_SYSCALL_ENTRY + number);
 	if (action == (KL_HANDLER_log | KL_ACTION_TASKS)) {
 		if (!kl_taskset_has(s->tasks, current->pid))
@@ -411,6 +424,7 @@ static __always_inline void leave_with(struct kl_session *s, struct pt_regs *reg
 		return kl_probe_compat_syscall_exit(s, regs, result);
 	if (unlikely(number >= KL_EV_SYSCALL_MAX))
 		return;
+	number = clamp_number(number);
 	action = kl_action(s, KL_EV_SYSCALL_EXIT + number);
 	if (action == (KL_HANDLER_log | KL_ACTION_TASKS)) {
 		if (!kl_taskset_has(s->tasks, current->pid))

@@ -2,7 +2,7 @@
 /*
  * What each CPU has spent its time with, and how many tasks there are: the numbers of
  * /proc/stat and /proc/loadavg in one call, for lists of processes that show them at
- * their head. Called by kernel/device. Holds nothing but RCU.
+ * their head. Called by kernel/device.
  */
 #include <linux/cpumask.h>
 #include <linux/kernel_stat.h>
@@ -12,6 +12,7 @@
 #include <linux/uaccess.h>
 
 #include "cpus.h"
+#include "look.h"
 
 /* The kernel knows better of a CPU that stops its ticks when it is idle. */
 static u64 idle_ns(unsigned int cpu, u64 (*ask)(int cpu, u64 *at), u64 ticked)
@@ -56,6 +57,7 @@ static int tell_cpus(struct kl_abi_cpus *wish, struct kl_error *why)
 	for_each_possible_cpu(cpu) {
 		struct kl_abi_cpu one;
 
+		cond_resched();
 		if (wish->n_cpus++ >= room)
 			continue;
 		tell_cpu(&one, cpu);
@@ -65,24 +67,31 @@ static int tell_cpus(struct kl_abi_cpus *wish, struct kl_error *why)
 	return 0;
 }
 
-static void count_tasks(struct kl_abi_cpus *wish)
+static int count_tasks(struct kl_abi_cpus *wish)
 {
-	struct task_struct *leader, *t;
+	struct kl_task_list l;
+	int error = kl_tasks_list(&l, NULL, true);
 
 	wish->processes = 0;
 	wish->threads = 0;
 	wish->kernel_threads = 0;
 	wish->running = 0;
-	rcu_read_lock();
-	for_each_process_thread(leader, t) {
+	if (error)
+		return error;
+	for (u32 i = 0; i < l.n; i++) {
+		struct task_struct *t = l.task[i];
+
 		if (t->flags & PF_KTHREAD)
 			wish->kernel_threads++;
 		else
 			wish->threads++;
-		wish->processes += t == leader && !(t->flags & PF_KTHREAD);
+		wish->processes += thread_group_leader(t) && !(t->flags & PF_KTHREAD);
 		wish->running += READ_ONCE(t->__state) == TASK_RUNNING && !t->exit_state;
+		if (i % 128 == 127)
+			cond_resched();
 	}
-	rcu_read_unlock();
+	kl_tasks_put(&l);
+	return 0;
 }
 
 /**
@@ -94,8 +103,12 @@ static void count_tasks(struct kl_abi_cpus *wish)
  */
 int kl_cpus(struct kl_abi_cpus *wish, struct kl_error *why)
 {
+	int error;
+
 	wish->monotonic_ns = ktime_get_ns();
 	wish->boottime_ns = ktime_get_boottime_ns();
-	count_tasks(wish);
-	return tell_cpus(wish, why);
+	error = count_tasks(wish);
+	if (error == -ENOMEM)
+		kl_fail(why, error, "no memory for a list of tasks");
+	return error ?: tell_cpus(wish, why);
 }

@@ -10,6 +10,7 @@
 #include <linux/file.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -18,7 +19,9 @@
 
 #include "../session/rights.h"
 #include "detail.h"
+#include "files.h"
 
+#define COPY_BYTES (64u << 10) /* to the caller, between two chances to be preempted */
 #define TRIES 4 /* while it runs one program after the other */
 
 static const kl_detail_fn kinds[KL_DETAIL_KINDS] = {
@@ -177,7 +180,7 @@ static int look(struct kl_detail *d)
 	if (!error)
 		error = check_guard(d);
 	if (!error)
-		error = kinds[d->call->what](d);
+		error = kinds[array_index_nospec(d->call->what, KL_DETAIL_KINDS)](d);
 	if (is_ended(d->task))
 		d->flags |= KL_DETAIL_ENDED;
 	if (error)
@@ -219,8 +222,14 @@ static int give(struct kl_detail *d)
 {
 	struct kl_abi_detail *call = d->call;
 
-	if (copy_to_user(u64_to_user_ptr(call->buffer), d->buffer, d->used))
-		return kl_fail(d->why, -EFAULT, "the records cannot be written");
+	u8 __user *to = u64_to_user_ptr(call->buffer);
+
+	/* Each page may have to be made first. */
+	for (u32 at = 0; at < d->used; at += COPY_BYTES) {
+		if (copy_to_user(to + at, d->buffer + at, min(d->used - at, COPY_BYTES)))
+			return kl_fail(d->why, -EFAULT, "the records cannot be written");
+		cond_resched();
+	}
 	call->bytes = d->used;
 	call->records = d->records;
 	call->flags = d->flags;
@@ -232,7 +241,8 @@ static int check_call(const struct kl_abi_detail *call, struct kl_error *why)
 {
 	if (call->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member is not 0");
-	if (call->what >= KL_DETAIL_KINDS || !kinds[call->what])
+	if (call->what >= KL_DETAIL_KINDS ||
+	    !kinds[array_index_nospec(call->what, KL_DETAIL_KINDS)])
 		return kl_fail(why, -EINVAL, "there is no kind %u of details", call->what);
 	if (call->bytes < KL_DETAIL_BYTES_MIN || call->bytes > KL_DETAIL_BYTES_MAX)
 		return kl_fail(why, -EINVAL, "details need room of %u to %u bytes",
@@ -262,8 +272,9 @@ int kl_detail_read(struct kl_abi_detail *call, const struct cred *cred, u32 may,
 		return fail_missing(&d);
 	d.room = round_down(call->bytes, 8);
 	d.buffer = kvmalloc(d.room, GFP_KERNEL_ACCOUNT);
-	d.path = kvmalloc(2 * KL_DETAIL_PATH_BYTES_MAX, GFP_KERNEL_ACCOUNT);
+	d.path = kvmalloc(2 * KL_DETAIL_PATH_BYTES_MAX + sizeof(*d.files), GFP_KERNEL_ACCOUNT);
 	d.info = d.path + KL_DETAIL_PATH_BYTES_MAX;
+	d.files = (struct kl_file_batch *)(d.info + KL_DETAIL_PATH_BYTES_MAX);
 	if (d.buffer && d.path)
 		error = look_until_same(&d);
 	else

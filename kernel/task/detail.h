@@ -12,6 +12,8 @@
 
 #include "../session/session.h"
 
+struct kl_file_batch;
+
 /**
  * struct kl_detail - a call that is being answered
  * @task: whom it asks about, with a reference
@@ -22,6 +24,7 @@
  * @flags: KL_DETAIL_*
  * @path: room for a path, KL_DETAIL_PATH_BYTES_MAX
  * @info: the same for what a file says of itself
+ * @files: room for some of a task's files
  */
 struct kl_detail {
 	struct kl_abi_detail *call;
@@ -37,6 +40,7 @@ struct kl_detail {
 	u32 flags;
 	char *path;
 	char *info;
+	struct kl_file_batch *files;
 	struct kl_error *why;
 };
 
@@ -72,7 +76,6 @@ int kl_detail_io(struct kl_detail *d);
 
 /* detail_file.c */
 int kl_detail_files(struct kl_detail *d);
-struct file *kl_detail_get_file(struct task_struct *t, unsigned int fd);
 bool kl_detail_add_file(struct kl_detail *d, u32 record, int fd, struct file *file, u32 flags,
 			u32 events);
 u32 kl_detail_file_kind(const struct file *file);

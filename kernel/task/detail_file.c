@@ -1,75 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Details of a task's open files, for detail.c: what each is and what it is called. Files
- * are taken from the table with references, some at a time, and looked at without its
- * lock, as that may take time.
+ * Details of a task's open files, for detail.c: what each is and what it is called.
  */
-#include <linux/fdtable.h>
 #include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
+#include <linux/mutex.h>
 #include <linux/pipe_fs_i.h>
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
+#include <linux/wait.h>
 
 #include "../compat/file.h"
 #include "detail.h"
+#include "files.h"
 
 /* --------------------------------------------------------------- the table */
-
-#define BATCH 64
-
-struct batch {
-	struct file *file[BATCH];
-	u32 fd[BATCH];
-	bool cloexec[BATCH];
-	u32 n;
-	u32 most;
-	struct files_struct *files;
-};
-
-/* Called by iterate_fd with the table's lock held. */
-static int take(const void *data, struct file *file, unsigned int fd)
-{
-	struct batch *b = (struct batch *)data;
-
-	if (b->n == b->most)
-		return 1;
-	b->cloexec[b->n] = test_bit(fd, files_fdtable(b->files)->close_on_exec);
-	b->fd[b->n] = fd;
-	b->file[b->n++] = get_file(file);
-	return 0;
-}
-
-static void fill(struct task_struct *t, struct batch *b, u64 from)
-{
-	b->n = 0;
-	if (from > INT_MAX)
-		return;
-	task_lock(t);
-	b->files = t->files;
-	if (b->files)
-		iterate_fd(b->files, from, take, b);
-	task_unlock(t);
-}
-
-/**
- * kl_detail_get_file - a file of a task by its descriptor
- * @t: the task
- * @fd: descriptor
- *
- * Returns it with a reference, or NULL.
- */
-struct file *kl_detail_get_file(struct task_struct *t, unsigned int fd)
-{
-	struct batch b = { .most = 1 };
-
-	fill(t, &b, fd);
-	if (b.n && b.fd[0] == fd)
-		return b.file[0];
-	if (b.n)
-		fput(b.file[0]);
-	return NULL;
-}
 
 /**
  * kl_detail_each_file - go through the open files
@@ -79,26 +25,24 @@ struct file *kl_detail_get_file(struct task_struct *t, unsigned int fd)
 int kl_detail_each_file(struct kl_detail *d,
 			bool (*take)(struct kl_detail *d, int fd, struct file *file, bool cloexec))
 {
-	struct batch *b = kmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
+	struct kl_file_batch *b = d->files;
+	u64 next = d->cursor;
 	bool room = true;
 
-	if (!b)
-		return kl_fail(d->why, -ENOMEM, "no memory for details");
-	b->most = BATCH;
-	do {
-		fill(d->task, b, d->cursor);
-		for (u32 i = 0; i < b->n; i++) {
-			room = room && take(d, b->fd[i], b->file[i], b->cloexec[i]);
+	while (room && next != KL_FILES_END) {
+		next = kl_files_take(d->task, b, next);
+		for (u32 i = 0; i < b->n && room; i++) {
+			room = take(d, b->fd[i], b->file[i], b->cloexec[i]);
 			if (room)
 				d->cursor = b->fd[i] + 1ull;
-			fput(b->file[i]);
+			cond_resched();
 		}
+		kl_files_put(b);
 		if (signal_pending(current))
-			break;
+			return -EINTR;
 		cond_resched();
-	} while (room && b->n == BATCH);
-	kfree(b);
-	return signal_pending(current) ? -EINTR : 0;
+	}
+	return 0;
 }
 
 /* -------------------------------------------------------------- what it is */

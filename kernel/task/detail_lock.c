@@ -15,6 +15,8 @@
 #include "../compat/file.h"
 #include "../compat/pi.h"
 #include "detail.h"
+#include "files.h"
+#include "look.h"
 
 /* ------------------------------------------------------------------ futexes */
 
@@ -39,20 +41,23 @@ static struct task_struct *find_thread(struct kl_detail_sleep *s, pid_t number)
 	return t;
 }
 
-/* The thread at whose end the kernel clears the word. */
+/* The thread at whose end the kernel clears the word. Returns it with a reference, or NULL. */
 static struct task_struct *find_joined(struct kl_detail_sleep *s)
 {
-	struct task_struct *t, *found = NULL;
+	struct task_struct *found = NULL;
+	struct kl_task_list l;
 
-	rcu_read_lock();
-	for_each_thread(s->d->task, t) {
-		if ((__force unsigned long)READ_ONCE(t->clear_child_tid) == s->wait.address) {
-			get_task_struct(t);
-			found = t;
-			break;
-		}
+	if (kl_tasks_list(&l, s->d->task, true))
+		return NULL;
+	for (u32 i = 0; i < l.n && !found; i++) {
+		struct task_struct *t = l.task[i];
+
+		if ((__force unsigned long)READ_ONCE(t->clear_child_tid) == s->wait.address)
+			found = get_task_struct(t);
+		if (i % 128 == 127)
+			cond_resched();
 	}
-	rcu_read_unlock();
+	kl_tasks_put(&l);
 	return found;
 }
 
@@ -178,6 +183,7 @@ void kl_detail_explain_futex(struct kl_detail_sleep *s)
 /* ------------------------------------------------------------ locks on files */
 
 #define OWNERS_MAX 8
+#define LOCKS_MAX 1024 /* of a file that are looked at */
 
 /**
  * struct owners - of locks that are in the way
@@ -190,12 +196,29 @@ struct owners {
 	u32 n;
 };
 
+/*
+ * Under the lock of the list. A file whose last reference has been dropped keeps its locks until
+ * it is torn down, which may take long: it is going to release the lock, and nobody has it open.
+ */
 static void note_owner(struct owners *o, struct file_lock *lock, bool of_file)
 {
-	if (o->n == OWNERS_MAX)
-		return;
-	o->file[o->n] = of_file ? get_file(kl_lock_file(lock)) : NULL;
+	struct file *file = NULL;
+
+	if (of_file) {
+		file = kl_get_file_live(kl_lock_file(lock));
+		if (!file)
+			return;
+	}
+	o->file[o->n] = file;
 	o->process[o->n++] = of_file ? 0 : kl_lock_pid(lock);
+}
+
+/* A file may have any number of locks, and its list cannot be left in the middle. */
+static bool is_enough(struct kl_detail_sleep *s, const struct owners *o, u32 *looked_at)
+{
+	if (++*looked_at > LOCKS_MAX)
+		s->d->flags |= KL_DETAIL_CUT;
+	return *looked_at > LOCKS_MAX || o->n == OWNERS_MAX;
 }
 
 static bool conflicts(struct file_lock *lock, bool is_write)
@@ -246,10 +269,11 @@ static void tell_owners(struct kl_detail_sleep *s, struct file *file, const stru
  */
 void kl_detail_explain_flock(struct kl_detail_sleep *s)
 {
-	struct file *file = kl_detail_get_file(s->d->task, s->arg[0]);
+	struct file *file = kl_files_get(s->d->task, s->arg[0]);
 	struct file_lock_context *locks;
 	struct owners o = {};
 	struct file_lock *lock;
+	u32 looked_at = 0;
 
 	if (!file) {
 		s->wait.reason = KL_WAIT_LOCK;
@@ -260,6 +284,8 @@ void kl_detail_explain_flock(struct kl_detail_sleep *s)
 	if (locks) {
 		spin_lock(&locks->flc_lock);
 		kl_for_each_lock(lock, &locks->flc_flock) {
+			if (is_enough(s, &o, &looked_at))
+				break;
 			if (kl_lock_file(lock) != file && conflicts(lock, s->arg[1] & LOCK_EX))
 				note_owner(&o, lock, true);
 		}
@@ -275,11 +301,14 @@ static void find_record_owners(struct kl_detail_sleep *s, struct file *file, boo
 	struct file_lock_context *locks = locks_inode_context(file_inode(file));
 	fl_owner_t self = of_file ? (fl_owner_t)file : (fl_owner_t)READ_ONCE(s->d->task->files);
 	struct file_lock *lock;
+	u32 looked_at = 0;
 
 	if (!locks)
 		return;
 	spin_lock(&locks->flc_lock);
 	kl_for_each_lock(lock, &locks->flc_posix) {
+		if (is_enough(s, o, &looked_at))
+			break;
 		if (kl_lock_owner(lock) == self || !conflicts(lock, is_write) ||
 		    lock->fl_start > (s64)s->wait.end || lock->fl_end < (s64)s->wait.start)
 			continue;
@@ -314,7 +343,7 @@ static void set_range(struct kl_detail_sleep *s, struct file *file, const struct
 void kl_detail_explain_record_lock(struct kl_detail_sleep *s)
 {
 	bool of_file = s->arg[1] == F_OFD_SETLKW, is_lock = of_file || s->arg[1] == F_SETLKW;
-	struct file *file = kl_detail_get_file(s->d->task, s->arg[0]);
+	struct file *file = kl_files_get(s->d->task, s->arg[0]);
 	struct owners o = {};
 	struct flock wish;
 

@@ -29,16 +29,17 @@ struct pages {
 	u64 hugetlb;
 	u64 swapped;
 	bool is_hugetlb;
+	bool has_pages; /* else huge entries may lead to memory without a struct page */
 };
 
-static void count_huge(struct pages *p, struct page *page, u64 bytes)
+static void count_huge(struct pages *p, unsigned long pfn, u64 bytes)
 {
 	if (p->is_hugetlb) {
 		p->hugetlb += bytes;
 		return;
 	}
-	/* The huge zero page is nobody's. */
-	if (!READ_ONCE(page->mapping))
+	/* The huge zero page is nobody's: it has no mapping. */
+	if (!p->has_pages || !pfn_valid(pfn) || !READ_ONCE(pfn_to_page(pfn)->mapping))
 		return;
 	p->rss += bytes;
 	p->huge += bytes;
@@ -73,7 +74,8 @@ static void count_middle(struct pages *p, pud_t pud, unsigned long at, unsigned 
 {
 	unsigned long next;
 
-	for (pmd_t *entry = pmd_offset(&pud, at); at != end; entry++, at = next) {
+	for (pmd_t *entry = pmd_offset(&pud, at); at != end && !signal_pending(current);
+	     entry++, at = next) {
 		pmd_t pmd;
 
 		next = pmd_addr_end(at, end);
@@ -81,7 +83,7 @@ static void count_middle(struct pages *p, pud_t pud, unsigned long at, unsigned 
 		pmd = READ_ONCE(*entry);
 		if (!pmd_none(pmd) && pmd_present(pmd)) {
 			if (pmd_leaf(pmd) && !pmd_devmap(pmd))
-				count_huge(p, pmd_page(pmd), next - at);
+				count_huge(p, pmd_pfn(pmd), next - at);
 			else if (!pmd_leaf(pmd) && !pmd_bad(pmd))
 				count_small(p, pmd, at, next);
 		}
@@ -100,9 +102,10 @@ static void count_upper(struct pages *p, p4d_t p4d, unsigned long at, unsigned l
 		next = pud_addr_end(at, end);
 		if (pud_none(pud) || !pud_present(pud))
 			continue;
-		if (pud_leaf(pud))
-			count_huge(p, pud_page(pud), next - at);
-		else if (!pud_bad(pud))
+		/* Outside hugetlb only the memory of devices is mapped in pieces of 1 GiB. */
+		if (pud_leaf(pud) && p->is_hugetlb)
+			count_huge(p, pud_pfn(pud), next - at);
+		else if (!pud_leaf(pud) && !pud_bad(pud))
 			count_middle(p, pud, at, next);
 	}
 }
@@ -127,6 +130,7 @@ static void count_pages(struct vm_area_struct *vma, struct pages *p)
 	struct address_space *shared = NULL;
 
 	p->is_hugetlb = is_vm_hugetlb_page(vma);
+	p->has_pages = !(vma->vm_flags & (VM_PFNMAP | VM_IO | VM_MIXEDMAP)) && !vma_is_dax(vma);
 	if (p->is_hugetlb && vma->vm_file)
 		shared = vma->vm_file->f_mapping;
 	if (shared)
@@ -267,6 +271,7 @@ int kl_detail_maps(struct kl_detail *d)
 			if (signal_pending(current) || !add_map(d, vma))
 				break;
 			d->cursor = vma->vm_end;
+			cond_resched();
 		}
 		mmap_read_unlock(mm);
 	}

@@ -4,7 +4,6 @@
  * end of what it waits for. All tasks that the asker's pid namespace knows are gone
  * through, and those that it may not see are passed over.
  */
-#include <linux/fdtable.h>
 #include <linux/file.h>
 #include <linux/net.h>
 #include <linux/pid.h>
@@ -16,6 +15,7 @@
 #include <net/net_namespace.h>
 
 #include "detail.h"
+#include "files.h"
 #include "look.h"
 
 #define OTHERS_MAX 64 /* of one search */
@@ -233,22 +233,6 @@ static bool matches(const struct kl_detail_search *s, struct file *file)
 
 /* ------------------------------------------------------------------- the search */
 
-struct found {
-	const struct kl_detail_search *search;
-	int fd[FDS_MAX];
-	u32 n;
-};
-
-/* Called by iterate_fd with the table's lock held. */
-static int look_at(const void *data, struct file *file, unsigned int fd)
-{
-	struct found *found = (struct found *)data;
-
-	if (matches(found->search, file))
-		found->fd[found->n++] = fd;
-	return found->n == FDS_MAX;
-}
-
 /* Threads mostly have the table of their process, which its first one is asked for. */
 static bool has_own_files(struct task_struct *t)
 {
@@ -262,20 +246,28 @@ static bool has_own_files(struct task_struct *t)
 	return has;
 }
 
+/* Its first few descriptors that match. */
 static void search_task(struct kl_detail *d, struct task_struct *t,
 			const struct kl_detail_search *search, u32 *n)
 {
-	struct found found = { .search = search };
+	struct kl_file_batch *b = d->files;
+	u32 found = 0;
+	u64 next = 0;
 
 	/* A process that waits for what it could do itself needs no telling. */
 	if (search->role == KL_OTHER_HOLDER && same_thread_group(t, d->task))
 		return;
-	task_lock(t);
-	if (t->files)
-		iterate_fd(t->files, 0, look_at, &found);
-	task_unlock(t);
-	for (u32 i = 0; i < found.n; i++)
-		*n += kl_detail_add_other(d, t, search->role, found.fd[i], search->of, 0);
+	while (next != KL_FILES_END && found < FDS_MAX && !signal_pending(current)) {
+		next = kl_files_take(t, b, next);
+		for (u32 i = 0; i < b->n && found < FDS_MAX; i++) {
+			if (!matches(search, b->file[i]))
+				continue;
+			*n += kl_detail_add_other(d, t, search->role, b->fd[i], search->of, 0);
+			found++;
+		}
+		kl_files_put(b);
+		cond_resched();
+	}
 }
 
 /**
@@ -284,7 +276,7 @@ static void search_task(struct kl_detail *d, struct task_struct *t,
  * @search: what
  *
  * A search that has found the most that is given says that it is cut. Returns how many
- * there are. Context: may sleep; gives way to others between two tasks.
+ * there are. Context: may sleep; uses @d->files.
  */
 int kl_detail_search(struct kl_detail *d, const struct kl_detail_search *search)
 {

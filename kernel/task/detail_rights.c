@@ -20,40 +20,14 @@
 
 /* ---------------------------------------------------------------- signals */
 
-/*
- * Call @fn with the handlers' lock, by which the kernel counts threads that end, too.
- * Their memory is reused only for others of their kind, so they may be locked before one
- * knows whose they are. Returns false if the task has ended.
- */
-static bool with_handlers(struct task_struct *t, void *to,
-			  void (*fn)(struct task_struct *t, const struct sighand_struct *handlers,
-				     void *to))
-{
-	struct sighand_struct *handlers;
-	bool is_its = false;
-	unsigned long irqs;
-
-	rcu_read_lock();
-	while (!is_its && (handlers = rcu_dereference(t->sighand))) {
-		spin_lock_irqsave(&handlers->siglock, irqs);
-		is_its = handlers == rcu_access_pointer(t->sighand);
-		if (is_its)
-			fn(t, handlers, to);
-		spin_unlock_irqrestore(&handlers->siglock, irqs);
-	}
-	rcu_read_unlock();
-	return is_its;
-}
-
 static u64 signal_bits(const sigset_t *set)
 {
 	return set->sig[0];
 }
 
-static void fill_signals(struct task_struct *t, const struct sighand_struct *handlers, void *record)
+static void fill_signals(struct kl_abi_detail_signals *to, struct task_struct *t,
+			 const struct sighand_struct *handlers)
 {
-	struct kl_abi_detail_signals *to = record;
-
 	to->pending = signal_bits(&t->pending.signal);
 	to->pending_process = signal_bits(&t->signal->shared_pending.signal);
 	to->blocked = signal_bits(&t->blocked);
@@ -72,12 +46,27 @@ static void fill_signals(struct task_struct *t, const struct sighand_struct *han
 /**
  * kl_detail_signals - KL_DETAIL_SIGNALS
  * @d: the call
+ *
+ * The memory of signal handlers is reused only for others of their kind, so they may be locked
+ * before one knows whose they are. A task that has ended has none.
  */
 int kl_detail_signals(struct kl_detail *d)
 {
 	struct kl_abi_detail_signals *to = kl_detail_add(d, KL_DETAIL_SIGNALS, sizeof(*to), 0);
+	struct task_struct *t = d->task;
+	struct sighand_struct *handlers;
+	bool is_its = false;
+	unsigned long irqs;
 
-	with_handlers(d->task, to, fill_signals);
+	rcu_read_lock();
+	while (!is_its && (handlers = rcu_dereference(t->sighand))) {
+		spin_lock_irqsave(&handlers->siglock, irqs);
+		is_its = handlers == rcu_access_pointer(t->sighand);
+		if (is_its)
+			fill_signals(to, t, handlers);
+		spin_unlock_irqrestore(&handlers->siglock, irqs);
+	}
+	rcu_read_unlock();
 	return 0;
 }
 
@@ -148,8 +137,11 @@ int kl_detail_rights(struct kl_detail *d)
 	to = kl_detail_add(d, KL_DETAIL_RIGHTS, sizeof(*to), n * sizeof(u32));
 	fill_rights(to, c);
 	group = (u32 *)(to + 1);
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++) {
 		group[i] = group_id(groups->gid[i]);
+		if (i % 1024 == 1023)
+			cond_resched();
+	}
 	to->text_bytes = n * sizeof(u32);
 	to->record.flags = n < groups->ngroups ? KL_DETAIL_CUT : 0;
 	put_cred(c);
@@ -230,13 +222,12 @@ static void add_io(struct kl_abi_detail_io *to, const struct task_io_accounting 
 #endif
 }
 
-static void fill_io(struct task_struct *t, const struct sighand_struct *handlers, void *record)
+static void note_ended_io(const struct signal_struct *signal, void *record)
 {
-	struct task_struct *thread;
+	struct kl_abi_detail_io *to = record;
 
-	add_io(record, &t->signal->ioac);
-	for_each_thread(t, thread)
-		add_io(record, &thread->ioac);
+	*to = (struct kl_abi_detail_io){ .record = to->record };
+	add_io(to, &signal->ioac);
 }
 
 /**
@@ -246,8 +237,23 @@ static void fill_io(struct task_struct *t, const struct sighand_struct *handlers
 int kl_detail_io(struct kl_detail *d)
 {
 	struct kl_abi_detail_io *to = kl_detail_add(d, KL_DETAIL_IO, sizeof(*to), 0);
+	struct kl_task_list l;
+	int error = kl_threads_list(&l, d->task, note_ended_io, to);
 
-	if (!with_handlers(d->task, to, fill_io))
+	if (error == -ENOMEM)
+		return kl_fail(d->why, error, "no memory for a list of threads");
+	if (error)
+		return error;
+	for (u32 i = 0; i < l.n; i++) {
+		add_io(to, &l.task[i]->ioac);
+		if (i % 128 == 127)
+			cond_resched();
+	}
+	/* All threads have ended: what is left is the task's own. */
+	if (!l.n)
+		*to = (struct kl_abi_detail_io){ .record = to->record };
+	if (!l.n)
 		add_io(to, &d->task->ioac);
+	kl_tasks_put(&l);
 	return 0;
 }

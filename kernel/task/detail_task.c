@@ -34,19 +34,32 @@ static pid_t seen_id(const struct kl_detail *d, struct task_struct *t)
 	return t && kl_detail_sees(d, t) ? task_tgid_vnr(t) : 0;
 }
 
-/* What its threads have used, those that are gone with them. Under RCU. */
-static void add_threads(struct task_struct *t, struct kl_abi_detail_task *to)
+static void note_ended(const struct signal_struct *signal, void *record)
 {
-	struct task_struct *thread;
+	struct kl_abi_detail_task *to = record;
 
-	to->min_faults = t->signal->min_flt;
-	to->maj_faults = t->signal->maj_flt;
-	to->cpu_ns = t->signal->sum_sched_runtime;
-	for_each_thread(t, thread) {
-		to->min_faults += thread->min_flt;
-		to->maj_faults += thread->maj_flt;
-		to->cpu_ns += thread->se.sum_exec_runtime;
+	to->min_faults = signal->min_flt;
+	to->maj_faults = signal->maj_flt;
+	to->cpu_ns = signal->sum_sched_runtime;
+}
+
+/* What its threads have used, those that have ended included. */
+static int add_threads(struct task_struct *t, struct kl_abi_detail_task *to)
+{
+	struct kl_task_list l;
+	int error = kl_threads_list(&l, t, note_ended, to);
+
+	if (error)
+		return error;
+	for (u32 i = 0; i < l.n; i++) {
+		to->min_faults += l.task[i]->min_flt;
+		to->maj_faults += l.task[i]->maj_flt;
+		to->cpu_ns += l.task[i]->se.sum_exec_runtime;
+		if (i % 128 == 127)
+			cond_resched();
 	}
+	kl_tasks_put(&l);
+	return 0;
 }
 
 static void fill_relatives(const struct kl_detail *d, struct kl_abi_detail_task *to)
@@ -63,7 +76,6 @@ static void fill_relatives(const struct kl_detail *d, struct kl_abi_detail_task 
 		to->tracer = seen_id(d, kl_task_parent(t));
 	to->uid = from_kuid_munged(current_user_ns(), __task_cred(t)->uid);
 	to->gid = from_kgid_munged(current_user_ns(), __task_cred(t)->gid);
-	add_threads(t, to);
 	rcu_read_unlock();
 }
 
@@ -92,10 +104,16 @@ int kl_detail_task(struct kl_detail *d)
 {
 	struct kl_abi_detail_task *to = kl_detail_add(d, KL_DETAIL_TASK, sizeof(*to), 0);
 	struct task_struct *t = d->task;
+	int error;
 
 	/* First: what a task was before it has named itself is not told beside its name. */
 	get_task_comm(to->comm, t);
 	fill_relatives(d, to);
+	error = add_threads(t, to);
+	if (error == -ENOMEM)
+		return kl_fail(d->why, error, "no memory for a list of threads");
+	if (error)
+		return error;
 	to->state = task_state_index(t);
 	to->exit_code = t->exit_state ? t->exit_code : 0;
 	to->prio = t->prio;
@@ -404,10 +422,13 @@ static void get_cgroups(struct task_struct *t, struct cgroups *c)
 
 static void add_cgroup(struct kl_detail *d, struct cgroup *cgroup, const char *controllers)
 {
-	int got = cgroup_path_ns(cgroup, d->path, KL_DETAIL_PATH_BYTES_MAX,
-				 current->nsproxy->cgroup_ns);
 	struct kl_abi_detail_cgroup *to;
 	u32 name = strlen(controllers), text;
+	int got = -ENAMETOOLONG;
+
+	if (cgroup->level <= KL_CGROUP_LEVELS_MAX)
+		got = cgroup_path_ns(cgroup, d->path, KL_DETAIL_PATH_BYTES_MAX,
+				     current->nsproxy->cgroup_ns);
 
 	if (got < 0)
 		d->path[0] = 0;

@@ -7,6 +7,7 @@
 #include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/net.h>
+#include <linux/nospec.h>
 #include <linux/pipe_fs_i.h>
 #include <linux/poll.h>
 #include <linux/sched/task.h>
@@ -16,6 +17,7 @@
 #include <asm/unistd.h>
 
 #include "detail.h"
+#include "files.h"
 
 #define POLLED_MAX 64
 #define POLLED_SEARCHED 4 /* so few that others are looked for */
@@ -183,7 +185,7 @@ static bool add_waited_for(struct kl_detail_sleep *s, int fd, struct file *file,
 
 static void explain_fd(struct kl_detail_sleep *s, int fd, fmode_t doing)
 {
-	struct file *file = kl_detail_get_file(s->d->task, fd);
+	struct file *file = kl_files_get(s->d->task, fd);
 
 	if (!file)
 		return;
@@ -227,7 +229,7 @@ static void add_polled(struct kl_detail_sleep *s, const struct polled *p)
 
 		if (of->fd < 0)
 			continue;
-		file = kl_detail_get_file(s->d->task, of->fd);
+		file = kl_files_get(s->d->task, of->fd);
 		if (!file)
 			continue;
 		room = add_waited_for(s, of->fd, file, (u16)of->events);
@@ -284,7 +286,7 @@ static void explain_select(struct kl_detail_sleep *s)
 /* What epoll watches it tells in the text that it has for everybody who has it open. */
 static void explain_epoll(struct kl_detail_sleep *s)
 {
-	struct file *file = kl_detail_get_file(s->d->task, s->arg[0]);
+	struct file *file = kl_files_get(s->d->task, s->arg[0]);
 	struct kl_abi_detail_file *to = NULL;
 	struct polled p = {};
 	u32 at = s->d->used;
@@ -426,8 +428,10 @@ static void explain_several(struct kl_detail_sleep *s, enum way way)
 int kl_detail_explain_call(struct kl_detail_sleep *s)
 {
 	u32 number = s->wait.syscall;
-	enum way way = number < ARRAY_SIZE(ways) ? ways[number] : OTHERWISE;
+	enum way way = OTHERWISE;
 
+	if (number < ARRAY_SIZE(ways))
+		way = ways[array_index_nospec(number, ARRAY_SIZE(ways))];
 	switch (way) {
 	case READS ... SPLICES:
 		explain_on_file(s, way);

@@ -5,7 +5,6 @@
  * the way of all events: same filter, same access rules, same losses.
  */
 #include <linux/cpu.h>
-#include <linux/fdtable.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/interrupt.h>
@@ -21,6 +20,7 @@
 #include "../compat/file.h"
 #include "../source/probes.h"
 #include "dump.h"
+#include "files.h"
 #include "look.h"
 
 /* LTTng's numbers, which Trace Compass reads. */
@@ -40,11 +40,15 @@
 /* Longest a dump waits for readers to make room, in steps of 10 ms. */
 #define PATIENCE 200
 
+/* Mappings that are written before the lock of their address space is dropped for others. */
+#define MAPPINGS_BATCH 64
+
 struct dump {
 	struct kl_session *session;
 	struct task_struct *task;
 	char *path; /* a page */
 	int patience;
+	struct kl_file_batch files;
 };
 
 /* Probes are called as the kernel's tracepoints call them. */
@@ -100,58 +104,82 @@ static void dump_task(struct dump *d)
 	     kernel ? TYPE_KERNEL : TYPE_USER, mode, SUBMODE_NONE, status_of(t));
 }
 
-/* Called by iterate_fd with the table's lock held. */
-static int dump_file(const void *data, struct file *file, unsigned int fd)
-{
-	const struct dump *d = data;
-	char *name = file_path(file, d->path, PAGE_SIZE);
-
-	fire(kl_probe_lttng_statedump_file_descriptor, d->session, d->task, fd, file->f_flags,
-	     (__force unsigned int)file->f_mode, IS_ERR(name) ? "" : name);
-	return 0;
-}
-
 /* Not worth looking at what the owner will not be shown. */
 static bool is_hidden(const struct dump *d)
 {
 	const struct kl_session *s = d->session;
 
-	return s->gate & KL_GATE_OWN && !kl_access_may_see(s->owner, d->task);
+	return s->gate & KL_GATE_OWN && !kl_access_sees(s->owner, 0, d->task);
 }
 
+static void dump_file(struct dump *d, const struct file *file, u32 fd)
+{
+	const char *name = file_path((struct file *)file, d->path, PAGE_SIZE);
+
+	fire(kl_probe_lttng_statedump_file_descriptor, d->session, d->task, fd, file->f_flags,
+	     (__force unsigned int)file->f_mode, IS_ERR(name) ? "" : name);
+}
+
+/* The task may run another program by now: whether it is hidden is asked for each batch. */
 static void dump_files(struct dump *d)
 {
-	task_lock(d->task);
-	if (d->task->files)
-		iterate_fd(d->task->files, 0, dump_file, d);
-	task_unlock(d->task);
+	struct kl_file_batch *b = &d->files;
+	u64 next = 0;
+
+	while (next != KL_FILES_END && !signal_pending(current) && !is_hidden(d)) {
+		next = kl_files_take(d->task, b, next);
+		for (u32 i = 0; i < b->n; i++) {
+			dump_file(d, b->file[i], b->fd[i]);
+			cond_resched();
+		}
+		kl_files_put(b);
+		wait_for_room(d);
+	}
+}
+
+static void write_mapping(struct dump *d, struct vm_area_struct *vma)
+{
+	const char *name = "";
+	u64 inode = 0;
+
+	if (vma->vm_file) {
+		name = d_path(kl_file_user_path(vma->vm_file), d->path, PAGE_SIZE);
+		inode = kl_file_user_inode(vma->vm_file)->i_ino;
+	}
+	fire(kl_probe_lttng_statedump_vm_map, d->session, d->task, vma->vm_start, vma->vm_end,
+	     vma->vm_flags, inode, (u64)vma->vm_pgoff << PAGE_SHIFT, IS_ERR(name) ? "" : name);
+}
+
+/* With the lock of the address space. Returns where to go on, 0 after the last. */
+static unsigned long dump_some_mappings(struct dump *d, struct mm_struct *mm, unsigned long from)
+{
+	struct vm_area_struct *vma;
+	VMA_ITERATOR(vmi, mm, from);
+	u32 n = 0;
+
+	for_each_vma(vmi, vma) {
+		if (n++ == MAPPINGS_BATCH)
+			return vma->vm_start;
+		write_mapping(d, vma);
+		cond_resched();
+	}
+	return 0;
 }
 
 static void dump_mappings(struct dump *d)
 {
 	struct mm_struct *mm = get_task_mm(d->task);
-	struct vm_area_struct *vma;
+	unsigned long next = 0;
 
 	if (!mm)
 		return;
-	mmap_read_lock(mm);
-	{
-		VMA_ITERATOR(vmi, mm, 0);
-
-		for_each_vma(vmi, vma) {
-			const char *name = "";
-			u64 inode = 0;
-
-			if (vma->vm_file) {
-				name = d_path(kl_file_user_path(vma->vm_file), d->path, PAGE_SIZE);
-				inode = kl_file_user_inode(vma->vm_file)->i_ino;
-			}
-			fire(kl_probe_lttng_statedump_vm_map, d->session, d->task, vma->vm_start,
-			     vma->vm_end, vma->vm_flags, inode, (u64)vma->vm_pgoff << PAGE_SHIFT,
-			     IS_ERR(name) ? "" : name);
-		}
-	}
-	mmap_read_unlock(mm);
+	do {
+		if (mmap_read_lock_killable(mm))
+			break;
+		next = dump_some_mappings(d, mm, next);
+		mmap_read_unlock(mm);
+		wait_for_room(d);
+	} while (next && !signal_pending(current) && !is_hidden(d));
 	mmput(mm);
 }
 

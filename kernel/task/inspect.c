@@ -4,14 +4,16 @@
  * inspect_rows.c. Called by kernel/device. First the tasks are
  * listed with a reference each, then looked at one by one: a row is read under the
  * task's alloc_lock, which holds its memory, files and namespaces, and with preemption
- * off, so that what RCU frees stays. docs/design/task.md
+ * off, so that what RCU frees stays. What many threads have used is summed up before
+ * that, with nothing held. docs/design/task.md
  */
+#include <linux/bitmap.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/pid.h>
 #include <linux/sched/cputime.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
-#include <linux/sched/task_stack.h>
 #include <linux/seqlock.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -31,6 +33,11 @@
 static_assert(sizeof(struct kl_abi_inspected) + KL_INSPECT_VARIABLES_MAX * 2 * sizeof(u64) <=
 	      BATCH_BYTES);
 
+/* Threads that are summed up while a row is read; the sums of more are made before. */
+#define THREADS_IN_PLACE 64
+/* Rows, or threads, between two chances to be preempted and killed. */
+#define PAUSE 32
+
 /**
  * struct column - a number, or half of a text, that was asked for
  * @tell: its value
@@ -42,10 +49,12 @@ static_assert(sizeof(struct kl_abi_inspected) + KL_INSPECT_VARIABLES_MAX * 2 * s
  * @of_parent: not shown to who may not see the parent
  * @is_summed: of a process it is what all its threads have together
  * @ended: offset in the process of what threads that have ended had of it
+ * @sum: of the task being looked at, if that has many threads
  */
 struct column {
 	kl_tell_fn tell;
 	u64 mask;
+	u64 sum;
 	struct kl_variable_place place;
 	u16 ended;
 	u8 bytes;
@@ -60,7 +69,10 @@ struct column {
  * @sums: some are sums over the threads of a process
  * @own: only what @cred may see
  * @is_initial: the caller is in the initial pid namespace, whose ids are the tasks' own
+ * @is_summed: the columns have their sums for the task being looked at
  * @n_columns: number of @column
+ * @steps: rows and threads since the call began
+ * @asked: variables that have a column
  * @subject: the task being looked at
  * @bases: what places of it are in
  * @batch: rows not yet with the caller; a word longer, for the last value's
@@ -75,13 +87,15 @@ struct inspection {
 	bool is_initial;
 	bool has_registers;
 	bool sums;
+	bool is_summed;
 	u32 filled; /* bytes of @batch */
 	u64 written; /* bytes with the caller */
 	struct kl_subject subject;
 	const void *bases[KL_BASE_COUNT];
 	u8 *batch;
-	struct task_struct **tasks;
-	u32 n_tasks;
+	struct kl_task_list tasks;
+	u32 steps;
+	DECLARE_BITMAP(asked, KL_VARIABLE_ID_COUNT);
 	u32 n_columns;
 	struct column column[];
 };
@@ -130,7 +144,7 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 {
 	char reason[KL_ERROR_TEXT_MAX];
 	u32 absent = kl_variable_absent(id, may, reason);
-	const struct kl_variable_row *row = &kl_variable_rows[id];
+	const struct kl_variable_row *row;
 	struct column *c;
 	kl_tell_fn tell;
 
@@ -140,6 +154,10 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 			       absent == KL_ABSENT_DENIED ? -EPERM :
 							    -ENOENT,
 			       "variable %u: %s", id, reason);
+	id = array_index_nospec(id, KL_VARIABLE_ID_COUNT);
+	row = &kl_variable_rows[id];
+	if (__test_and_set_bit(id, in->asked))
+		return kl_fail(in->why, -EINVAL, "%s is asked for twice", row->name);
 	tell = kl_tellers[id].tell ?: kl_cpu_tellers[id];
 	if (!tell)
 		return kl_fail(in->why, -EINVAL, "%s is known only where an event fires",
@@ -181,70 +199,26 @@ static int take_columns(struct inspection *in, u32 may)
 
 /* --------------------------------------------------------------- the tasks */
 
-static void list_task(struct inspection *in, struct task_struct *t, u32 room)
+/* Let others run, and be killed, from time to time. */
+static int pause(struct inspection *in)
 {
-	if (in->n_tasks < room) {
-		get_task_struct(t);
-		in->tasks[in->n_tasks] = t;
-	}
-	in->n_tasks++;
+	if (++in->steps % PAUSE)
+		return 0;
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
-static void list_threads(struct inspection *in, struct task_struct *leader, u32 room)
+static int fail_list(struct inspection *in, int error)
 {
-	struct task_struct *t;
-
-	for_each_thread(leader, t)
-		list_task(in, t, room);
+	return error == -ENOMEM ? kl_fail(in->why, error, "no memory for a list of tasks") : error;
 }
 
-/* With a reference to each that there is room for; counts all. */
-static void list_tasks(struct inspection *in, struct task_struct *one, u32 room)
-{
-	struct task_struct *t;
-
-	in->n_tasks = 0;
-	rcu_read_lock();
-	if (one)
-		list_threads(in, one, room);
-	else if (in->wish->flags & KL_INSPECT_THREADS)
-		for_each_process(t) list_threads(in, t, room);
-	else
-		for_each_process(t) list_task(in, t, room);
-	rcu_read_unlock();
-}
-
-static void put_tasks(struct inspection *in, u32 n)
-{
-	for (u32 i = 0; i < n; i++)
-		put_task_struct(in->tasks[i]);
-	kvfree(in->tasks);
-	in->tasks = NULL;
-}
-
-/* How many there were of all when somebody last asked: a guess at the room it takes. */
-static u32 guess = 256;
-
-/*
- * The threads of @one's process, or all that are asked for. More come while memory is got
- * for them: leave room, and try again if that was too little.
- */
+/* The threads of @one's process, or all that are asked for. */
 static int find_tasks(struct inspection *in, struct task_struct *one)
 {
-	in->n_tasks = one ? get_nr_threads(one) : READ_ONCE(guess);
-	for (;;) {
-		u32 room = in->n_tasks + in->n_tasks / 8 + 16;
+	int error = kl_tasks_list(&in->tasks, one, one || in->wish->flags & KL_INSPECT_THREADS);
 
-		in->tasks = kvmalloc_array(room, sizeof(*in->tasks), GFP_KERNEL_ACCOUNT);
-		if (!in->tasks)
-			return kl_fail(in->why, -ENOMEM, "no memory for a list of tasks");
-		list_tasks(in, one, room);
-		if (!one)
-			WRITE_ONCE(guess, in->n_tasks);
-		if (in->n_tasks <= room)
-			return 0;
-		put_tasks(in, room);
-	}
+	return fail_list(in, error);
 }
 
 /* The task that an id stands for, with a reference; NULL: there is none. */
@@ -270,14 +244,19 @@ static __always_inline u64 word_at(const struct inspection *in, const struct col
 	       c->place.add;
 }
 
+/* Threads that are too many have come since their number was looked at, and have used nothing. */
 static noinline u64 sum_of(const struct inspection *in, const struct column *c,
 			   struct task_struct *t)
 {
 	struct task_struct *thread;
 	u64 sum = 0;
+	u32 n = 0;
 
-	for_each_thread(t, thread)
+	for_each_thread(t, thread) {
 		sum += c->tell(&in->subject, thread);
+		if (++n == 2 * THREADS_IN_PLACE)
+			break;
+	}
 	return sum;
 }
 
@@ -295,7 +274,7 @@ static __always_inline void put_values(const struct inspection *in, struct task_
 				       bool sums, u8 *to)
 {
 	const struct column *c = in->column, *end = c + in->n_columns;
-	bool many = sums && !thread_group_empty(t);
+	bool many = sums && (in->is_summed || !thread_group_empty(t));
 
 	for (; c < end; to += c->bytes, c++) {
 		u64 value;
@@ -305,11 +284,11 @@ static __always_inline void put_values(const struct inspection *in, struct task_
 			continue;
 		}
 		if (c->is_summed && many)
-			value = sum_of(in, c, t);
+			value = in->is_summed ? c->sum : sum_of(in, c, t);
 		else
 			value = c->place.base ? word_at(in, c) : tell(in, c, t);
 		/* And what those threads had that have ended. */
-		if (c->ended && sums)
+		if (c->ended && sums && !in->is_summed)
 			value += *(const u64 *)((const u8 *)in->bases[KL_BASE_SIGNAL] + c->ended);
 		memcpy(to, &value, sizeof(value));
 	}
@@ -317,56 +296,47 @@ static __always_inline void put_values(const struct inspection *in, struct task_
 
 /*
  * Threads that end meanwhile must be counted once: as themselves, or with those that
- * have ended. Which it is they change under this lock, which its readers do not take.
+ * have ended. Which it is they change under this lock. They may do so all the time: the
+ * second try keeps them from it, which is not for long, as there are few threads.
  */
 static void put_sums(const struct inspection *in, struct task_struct *t, u8 *to)
 {
-	unsigned int seq;
+	seqlock_t *lock = &t->signal->stats_lock;
+	unsigned int seq = read_seqbegin(lock);
+	unsigned long irqs;
 
-	do {
-		seq = read_seqbegin(&t->signal->stats_lock);
-		put_values(in, t, true, to);
-	} while (read_seqretry(&t->signal->stats_lock, seq));
+	put_values(in, t, true, to);
+	if (in->is_summed || !read_seqretry(lock, seq))
+		return;
+	read_seqlock_excl_irqsave(lock, irqs);
+	put_values(in, t, true, to);
+	read_sequnlock_excl_irqrestore(lock, irqs);
 }
 
-static bool is_on_cpu(const struct task_struct *t)
+static void note_ended(const struct signal_struct *signal, void *inspection)
 {
-#ifdef CONFIG_SMP
-	return READ_ONCE(t->on_cpu);
-#else
-	return t == current;
-#endif
+	struct inspection *in = inspection;
+
+	for (struct column *c = in->column; c < in->column + in->n_columns; c++)
+		c->sum = c->ended ? *(const u64 *)((const u8 *)signal + c->ended) : 0;
 }
 
-/*
- * The registers that a program has left at the end of its kernel stack. On a CPU it may
- * be in user mode, where they are old. A stack goes to another task, or away after RCU,
- * only when the last reference to it is dropped.
- */
-static bool copy_registers(struct pt_regs *to, struct task_struct *t)
+/* The sums of a process with many threads. These figures stand in the threads themselves. */
+static int sum_threads(struct inspection *in, struct task_struct *t)
 {
-	unsigned long switches = kl_task_switches(t);
-	void *stack = READ_ONCE(t->stack);
+	struct kl_task_list l;
+	int error = kl_threads_list(&l, t, note_ended, in);
 
-	if (t->flags & PF_KTHREAD || !stack)
-		return false;
-	if (t == current) {
-		*to = *task_pt_regs(t);
-		return true;
+	if (error)
+		return fail_list(in, error);
+	for (u32 i = 0; i < l.n && !error; i++) {
+		for (struct column *c = in->column; c < in->column + in->n_columns; c++)
+			if (c->is_summed)
+				c->sum += c->tell(&in->subject, l.task[i]);
+		error = pause(in);
 	}
-	if (is_on_cpu(t) || copy_from_kernel_nofault(to, task_pt_regs(t), sizeof(*to)))
-		return false;
-	/* The registers before the second look: it has not run, and has its stack, still. */
-	smp_rmb();
-	return !is_on_cpu(t) && kl_task_switches(t) == switches &&
-	       refcount_read(&t->stack_refcount);
-}
-
-static void read_registers(struct kl_subject *subject, struct task_struct *t)
-{
-	subject->in_kernel = copy_registers(&subject->registers, t);
-	if (!subject->in_kernel)
-		memset(&subject->registers, 0, sizeof(subject->registers));
+	kl_tasks_put(&l);
+	return error;
 }
 
 static void look_at(struct inspection *in, struct task_struct *t)
@@ -379,7 +349,7 @@ static void look_at(struct inspection *in, struct task_struct *t)
 	in->bases[KL_BASE_PARENT] = rcu_dereference_sched(t->real_parent);
 	in->bases[KL_BASE_MM] = mm ? (const void *)mm : kl_zeroes;
 	if (in->has_registers)
-		read_registers(&in->subject, t);
+		kl_subject_read_registers(&in->subject, t);
 }
 
 /* In the caller's pid namespace; 0: it has ended, or is not in there. */
@@ -391,11 +361,10 @@ static s32 id_of(const struct inspection *in, struct task_struct *t, bool of_thr
 }
 
 /* False: there is none, or none that the caller may know of. */
-static __always_inline bool put_task(struct inspection *in, struct task_struct *t, bool alone,
-				     u8 *to)
+static __always_inline bool write_row(struct inspection *in, struct task_struct *t, bool of_thread,
+				      u8 *to)
 {
 	struct kl_abi_inspected head = { .status = KL_INSPECTED };
-	bool of_thread = alone || in->wish->flags & KL_INSPECT_THREADS;
 
 	task_lock(t);
 	preempt_disable();
@@ -412,6 +381,30 @@ static __always_inline bool put_task(struct inspection *in, struct task_struct *
 	preempt_enable();
 	task_unlock(t);
 	return head.id;
+}
+
+static noinline bool has_many_threads(struct inspection *in, struct task_struct *t, int *error)
+{
+	bool sees;
+
+	if (get_nr_threads(t) <= THREADS_IN_PLACE)
+		return false;
+	preempt_disable();
+	sees = !in->own || kl_access_may_see(in->cred, t);
+	preempt_enable();
+	if (sees)
+		*error = sum_threads(in, t);
+	return sees && !*error;
+}
+
+/* The row of a task. Returns 1 if it has one, 0 if the caller may not know of it. */
+static __always_inline int put_task(struct inspection *in, struct task_struct *t, bool alone)
+{
+	bool of_thread = alone || in->wish->flags & KL_INSPECT_THREADS;
+	int error = pause(in);
+
+	in->is_summed = in->sums && !of_thread && has_many_threads(in, t, &error);
+	return error ?: write_row(in, t, of_thread, in->batch + in->filled);
 }
 
 static int flush(struct inspection *in)
@@ -446,10 +439,12 @@ static int tell_tasks(struct inspection *in)
 {
 	int error = 0;
 
-	for (u32 i = 0; i < in->n_tasks && !error; i++)
-		if (put_task(in, in->tasks[i], false, in->batch + in->filled))
+	for (u32 i = 0; i < in->tasks.n && error >= 0; i++) {
+		error = put_task(in, in->tasks.task[i], false);
+		if (error > 0)
 			error = finish_row(in);
-	put_tasks(in, in->n_tasks);
+	}
+	kl_tasks_put(&in->tasks);
 	return error;
 }
 
@@ -475,8 +470,10 @@ static int tell_id(struct inspection *in, s32 id)
 		error = find_tasks(in, t);
 		if (!error)
 			error = tell_tasks(in);
-	} else if (put_task(in, t, !thread_group_leader(t), in->batch + in->filled)) {
-		error = finish_row(in);
+	} else {
+		error = put_task(in, t, !thread_group_leader(t));
+		if (error > 0)
+			error = finish_row(in);
 	}
 	put_task_struct(t);
 	return !error && in->wish->n_there == before ? tell_missing(in, id) : error;
@@ -492,7 +489,7 @@ static int tell_ids(struct inspection *in)
 
 		if (get_user(id, &from[i]))
 			return kl_fail(in->why, -EFAULT, "the ids cannot be read");
-		error = tell_id(in, id);
+		error = tell_id(in, id) ?: pause(in);
 	}
 	return error;
 }

@@ -5,10 +5,13 @@
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
 
 #include "../session/variable.h"
 #include "inspect_rows.h"
 #include "inspect_values.h"
+#include "look.h"
 
 /* ------------------------------------------------------------- the values */
 
@@ -106,3 +109,52 @@ const struct kl_teller_sum kl_teller_sums[KL_VARIABLE_ID_COUNT] = {
 	SUMMED_WITH(io_writes, ioac.syscw),
 #endif
 };
+
+/* ----------------------------------------------------------- the registers */
+
+static bool is_on_cpu(const struct task_struct *t)
+{
+#ifdef CONFIG_SMP
+	return READ_ONCE(t->on_cpu);
+#else
+	return t == current;
+#endif
+}
+
+/*
+ * The registers that a program has left at the end of its kernel stack. On a CPU it may
+ * be in user mode, where they are old. A stack goes to another task, or away after RCU,
+ * only when the last reference to it is dropped.
+ */
+static bool copy_registers(struct pt_regs *to, struct task_struct *t)
+{
+	unsigned long switches = kl_task_switches(t);
+	void *stack = READ_ONCE(t->stack);
+
+	if (t->flags & PF_KTHREAD || !stack)
+		return false;
+	if (t == current) {
+		*to = *task_pt_regs(t);
+		return true;
+	}
+	if (is_on_cpu(t) || copy_from_kernel_nofault(to, task_pt_regs(t), sizeof(*to)))
+		return false;
+	/* The registers before the second look: it has not run, and has its stack, still. */
+	smp_rmb();
+	return !is_on_cpu(t) && kl_task_switches(t) == switches &&
+	       refcount_read(&t->stack_refcount);
+}
+
+/**
+ * kl_subject_read_registers - what a task's program had in its registers
+ * @subject: of @t; its registers are set
+ * @t: any task, with a reference
+ *
+ * Context: preemption off.
+ */
+void kl_subject_read_registers(struct kl_subject *subject, struct task_struct *t)
+{
+	subject->in_kernel = copy_registers(&subject->registers, t);
+	if (!subject->in_kernel)
+		memset(&subject->registers, 0, sizeof(subject->registers));
+}

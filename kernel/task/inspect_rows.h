@@ -47,4 +47,6 @@ extern const struct kl_teller_sum kl_teller_sums[];
 /* Of variables of a CPU those that are told of the CPU that the task was last on. */
 extern const kl_tell_fn kl_cpu_tellers[];
 
+void kl_subject_read_registers(struct kl_subject *subject, struct task_struct *t);
+
 #endif /* KL_TASK_INSPECT_ROWS_H */

@@ -8,6 +8,38 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 
+struct signal_struct;
+
+/**
+ * struct kl_task_list - tasks, with a reference to each
+ * @task: @n of them, and room for @room
+ * @of: of its process only, or NULL
+ * @threads: every thread, not only the first of each process
+ * @alive: behind the last that the list can be continued from
+ */
+struct kl_task_list {
+	struct task_struct **task;
+	u32 n;
+	u32 room;
+	u32 alive;
+	bool threads;
+	struct task_struct *of;
+};
+
+int kl_tasks_list(struct kl_task_list *l, struct task_struct *of, bool threads);
+void kl_tasks_put(struct kl_task_list *l);
+int kl_threads_list(struct kl_task_list *l, struct task_struct *of,
+		    void (*note)(const struct signal_struct *signal, void *data), void *data);
+
+/*
+ * The deepest cgroup whose path is told. The kernel writes a path with interrupts off, in a time
+ * that grows with the square of the depth, which may be any.
+ */
+#define KL_CGROUP_LEVELS_MAX 256
+
+/* Numbers without a task that one read side of RCU skips: groups that outlive their first task. */
+#define KL_TASK_NEXT_SKIPS 64
+
 /**
  * kl_task_next - go through the tasks of a pid namespace
  * @from: in and out: the number to begin with; that of what is returned
@@ -20,20 +52,23 @@ static inline struct task_struct *kl_task_next(pid_t *from, struct pid_namespace
 	struct task_struct *t = NULL;
 	struct pid *pid;
 
-	rcu_read_lock();
-	for (;;) {
-		pid = find_ge_pid(*from, ns);
-		if (!pid)
-			break;
-		*from = pid_nr_ns(pid, ns);
-		t = pid_task(pid, PIDTYPE_PID);
+	do {
+		rcu_read_lock();
+		for (u32 i = 0; i < KL_TASK_NEXT_SKIPS; i++) {
+			pid = find_ge_pid(*from, ns);
+			if (!pid)
+				break;
+			*from = pid_nr_ns(pid, ns);
+			t = pid_task(pid, PIDTYPE_PID);
+			if (t)
+				break;
+			(*from)++;
+		}
 		if (t)
-			break;
-		(*from)++;
-	}
-	if (t)
-		get_task_struct(t);
-	rcu_read_unlock();
+			get_task_struct(t);
+		rcu_read_unlock();
+		cond_resched();
+	} while (!t && pid);
 	return t;
 }
 

@@ -9,6 +9,7 @@
 #include <linux/cpumask.h>
 #include <linux/iocontext.h>
 #include <linux/ioprio.h>
+#include <linux/nospec.h>
 #include <linux/pid.h>
 #include <linux/resource.h>
 #include <linux/sched/signal.h>
@@ -133,7 +134,7 @@ static s64 read_cgroup(struct task_struct *t, u32 what, char *text)
 	if (!cgroup)
 		return 0;
 	id = cgroup->kn->id;
-	if (!current->nsproxy ||
+	if (!current->nsproxy || cgroup->level > KL_CGROUP_LEVELS_MAX ||
 	    cgroup_path_ns(cgroup, text, KL_STRING_MAX, current->nsproxy->cgroup_ns) < 0)
 		text[0] = 0;
 	cgroup_put(cgroup);
@@ -238,7 +239,8 @@ static int begin(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	struct kl_setting *s;
 	struct kl_change *c;
 
-	if (call->what >= ARRAY_SIZE(readers) || !readers[call->what])
+	if (call->what >= ARRAY_SIZE(readers) ||
+	    !readers[array_index_nospec(call->what, ARRAY_SIZE(readers))])
 		return kl_fail(why, -EINVAL, "there is nothing to set with the number %u",
 			       call->what);
 	if (strnlen(call->asked, sizeof(call->asked)) == sizeof(call->asked))
@@ -250,7 +252,7 @@ static int begin(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	s->task = find(call, cred, may, &s->seen);
 	c->tid = s->task ? s->task->pid : call->id;
 	c->pid = s->task ? s->task->tgid : 0;
-	c->what = call->what;
+	c->what = array_index_nospec(call->what, ARRAY_SIZE(readers));
 	strscpy(c->asked, call->asked, sizeof(c->asked));
 	if (s->task)
 		c->old_value = readers[c->what](s->task, c->what, c->old_text);

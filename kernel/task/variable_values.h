@@ -81,9 +81,10 @@ KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
 
 /* -------------------------------------------------------------- who it is */
 
+/* A task that has been released may outlive its parent: then it has none, as if idle were it. */
 static inline const struct task_struct *kl_parent(const struct task_struct *t)
 {
-	return rcu_dereference_sched(t->real_parent);
+	return pid_alive(t) ? rcu_dereference_sched(t->real_parent) : &init_task;
 }
 
 static inline const struct cred *kl_cred(const struct task_struct *t)

@@ -3,7 +3,7 @@
 # The kernel-side tests. Uses BUILD, CACHE, KERNELS, CC, CFLAGS.
 #
 #   kernel-tests     the test modules for each kernel, and the programs
-#   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko
+#   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko, kl_pfnmap.ko
 #   program-NAME     the same, kl_program.ko, from it and the module's own programs
 #   extern-NAME      the same, kl_extern.ko: handlers of another module
 #   target-extern-NAME  the second instance of the module, and its kl_extern.ko
@@ -12,7 +12,7 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters fuzz limits)
+	details exits counters fuzz limits hostile)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
@@ -50,6 +50,8 @@ $(BUILD)/tests/kernel-faults: tests/kernel/faults_define.c
 $(BUILD)/tests/kernel-limits: tests/kernel/limits_memory.c
 $(BUILD)/tests/kernel-latency: tests/kernel/latency_profile.c tests/kernel/latency_wakers.c \
 		tests/kernel/latency_io.c
+$(BUILD)/tests/kernel-hostile: tests/kernel/hostile_time.c tests/kernel/hostile_race.c \
+		tests/kernel/hostile.h
 $(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access $(BUILD)/tests/kernel-limits: \
 		tests/kernel/workload.c
 
@@ -58,7 +60,7 @@ stimulus-%: $(CACHE)/%/release
 	cp -fs $(CURDIR)/tests/kernel/stimulus/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
 		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
-	cp $$tree/kl_{stimulus,awake,places}.ko $(BUILD)/$$release/
+	cp $$tree/kl_{stimulus,awake,places,pfnmap}.ko $(BUILD)/$$release/
 
 program-%: $(CACHE)/%/release module-%
 	@release=$$(cat $<); tree=$(BUILD)/$$release/program; mkdir -p $$tree/kernel/session; \
