@@ -145,6 +145,8 @@ struct kl_stack_limits {
  *
  * Under @lock:
  * @running: probes are attached
+ * @idle: does nothing; stands in for @actions while probes are attached and detached
+ * @ended: when the last event could be recorded, in cycles; 0: it still can
  * @following: its sets of tasks follow forks
  * @frozen: a handler has stopped the recording
  * @closed: the creator is gone; nothing can be started again
@@ -185,6 +187,8 @@ struct kl_session {
 	struct kl_variable_slot single;
 
 	struct mutex lock ____cacheline_aligned;
+	struct kl_actions *idle;
+	u64 ended;
 	bool running;
 	bool following;
 	bool frozen;
