@@ -244,6 +244,7 @@ static int stop(struct record *r)
 	if (error)
 		return cli_library_error(error, NULL);
 	kl_session_stats(session, -1, &r->stats);
+	r->elapsed_ns = cli_run_length(&r->run);
 	take_news(r);
 	if (r->session.config.mode == KL_MODE_OVERWRITE)
 		status = cli_recorder_attach(&r->recorder);
@@ -274,7 +275,6 @@ static int record(struct record *r)
 		save_stacks_now_and_then(r);
 		cli_run_wait(&r->run, cli_recorder_fd(&r->recorder), 100);
 	}
-	r->elapsed_ns = cli_run_elapsed(&r->run);
 	finish_dump(r);
 	clear_progress(r);
 	return stop(r);

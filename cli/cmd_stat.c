@@ -216,8 +216,8 @@ static int count_events(struct stat_run *st)
 		return status;
 	while (!st->run.over)
 		cli_run_wait(&st->run, -1, -1);
-	st->elapsed_ns = cli_run_elapsed(&st->run);
 	error = cli_session_stop(&st->session);
+	st->elapsed_ns = cli_run_length(&st->run);
 	if (!error)
 		error = kl_session_counts(session, &st->counts);
 	if (error)

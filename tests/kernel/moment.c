@@ -19,9 +19,12 @@
 
 /* Fired every few milliseconds by the load, and attached at different times. */
 static const u32 watched[] = {
-	KL_EV_SYSCALL_ENTRY + SYS_nanosleep, KL_EV_SYSCALL_EXIT + SYS_nanosleep,
-	KL_EV_SYSCALL_ENTRY + SYS_getppid,   KL_EV_SYSCALL_EXIT + SYS_getppid,
-	KL_EV_sched_switch,		     KL_EV_sched_wakeup,
+	KL_EV_SYSCALL_ENTRY + SYS_nanosleep,
+	KL_EV_SYSCALL_EXIT + SYS_nanosleep,
+	KL_EV_SYSCALL_ENTRY + SYS_getppid,
+	KL_EV_SYSCALL_EXIT + SYS_getppid,
+	KL_EV_sched_switch,
+	KL_EV_sched_wakeup,
 };
 
 #define WATCHED (sizeof(watched) / sizeof(*watched))
