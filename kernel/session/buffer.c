@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "../compat/clock.h"
 #include "session.h"
 
 static void free_memory(u8 *memory, u32 bytes)
@@ -277,13 +276,14 @@ u64 kl_buffer_bytes(struct kl_session *s)
 /**
  * kl_buffer_finish - close the blocks being filled, so that readers get them
  * @s: a session in which no probe runs
+ * @time: when it recorded its last event
  */
-void kl_buffer_finish(struct kl_session *s)
+void kl_buffer_finish(struct kl_session *s, u64 time)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		kl_ring_finish(&per_cpu_ptr(s->cpu, cpu)->ring, kl_clock());
+		kl_ring_finish(&per_cpu_ptr(s->cpu, cpu)->ring, time);
 }
 
 /**

@@ -255,7 +255,7 @@ void kl_buffer_destroy(struct kl_session *s);
 int kl_buffer_add_cpu(struct kl_session *s, int cpu);
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 u64 kl_buffer_bytes(struct kl_session *s);
-void kl_buffer_finish(struct kl_session *s);
+void kl_buffer_finish(struct kl_session *s, u64 time);
 struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);
 struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset);
 

@@ -141,7 +141,7 @@ static void stop_running(struct kl_session *s, struct kl_actions *actions)
 	kl_follow_detach(s);
 	kl_source_synchronize();
 	rcu_assign_pointer(s->actions, actions);
-	kl_buffer_finish(s);
+	kl_buffer_finish(s, s->ended);
 	/* The last blocks are complete. Pairs with reader_poll. */
 	smp_store_release(&s->running, false);
 	wake_up_interruptible_all(&s->wait);
