@@ -248,8 +248,10 @@ static int stop(struct record *r)
 	take_news(r);
 	if (r->session.config.mode == KL_MODE_OVERWRITE)
 		status = cli_recorder_attach(&r->recorder);
-	if (!status && !cli_recorder_drain(&r->recorder))
+	if (!status && (!cli_recorder_drain(&r->recorder) || r->recorder.error))
 		status = CLI_FAILED;
+	cli_recorder_ended(&r->recorder);
+	cli_recorder_print_unstored(&r->recorder);
 	if (!status)
 		status = cli_session_save_stacks(&r->session, r->path);
 	if (has_counters(r)) {
@@ -269,6 +271,7 @@ static int record(struct record *r)
 		status = cli_run_begin(&r->run);
 	if (status)
 		return status;
+	cli_recorder_began(&r->recorder);
 	start_dump(r);
 	while (!r->run.over && look_at_news(r) && cli_recorder_drain(&r->recorder)) {
 		show_progress(r);
@@ -295,15 +298,16 @@ static void write_json(const struct record *r, int status)
 {
 	const struct kl_reader_counts *counts = &r->recorder.counts;
 
-	cli_json_write(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o, s:I, s:I}", "trace",
-				 cli_json_text(r->path), "records", (json_int_t)counts->read,
-				 "lost", (json_int_t)counts->lost, "missed",
-				 (json_int_t)counts->missed, "fired",
-				 (json_int_t)(r->stats.written + r->stats.lost), "bytes",
+	cli_json_write(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o, s:I, s:I, s:I}",
+				 "trace", cli_json_text(r->path), "records",
+				 (json_int_t)(counts->read - r->recorder.unstored), "lost",
+				 (json_int_t)counts->lost, "missed", (json_int_t)counts->missed,
+				 "fired", (json_int_t)(r->stats.written + r->stats.lost), "bytes",
 				 (json_int_t)r->recorder.bytes, "seconds",
 				 (double)r->elapsed_ns / 1e9, "status", status, "counts",
 				 json_counters(r), "alarms", (json_int_t)r->stats.alarms,
-				 "snapshots", (json_int_t)r->snapshots.written));
+				 "snapshots", (json_int_t)r->snapshots.written, "unstored",
+				 (json_int_t)r->recorder.unstored));
 }
 
 static void print_counters(const struct record *r)
@@ -320,19 +324,23 @@ static void print_counters(const struct record *r)
 static void print_summary(const struct record *r)
 {
 	const struct kl_reader_counts *counts = &r->recorder.counts;
-	uint64_t lost = counts->lost;
+	uint64_t lost = r->stats.lost > counts->lost ? r->stats.lost : counts->lost;
+	uint64_t unstored = r->recorder.unstored;
 	char number[4][CLI_NUMBER_MAX];
 
 	cli_snapshots_print(&r->snapshots, r->quiet);
-	if (r->quiet && !lost)
+	if (r->quiet && !lost && !unstored)
 		return;
 	if (r->stats.unswitched)
 		cli_note("%u times the session could not switch to another maskset",
 			 r->stats.unswitched);
 	fprintf(stderr, "kernlens: %s records, %s%s%s lost%s",
-		cli_print_count(number[0], counts->read), lost ? cli_style(stderr, CLI_RED) : "",
-		cli_print_count(number[1], lost), lost ? " (try a larger --buffer)" : "",
-		lost ? cli_style(stderr, CLI_PLAIN) : "");
+		cli_print_count(number[0], counts->read - unstored),
+		lost ? cli_style(stderr, CLI_RED) : "", cli_print_count(number[1], lost),
+		lost ? " (try a larger --buffer)" : "", lost ? cli_style(stderr, CLI_PLAIN) : "");
+	if (unstored)
+		fprintf(stderr, ", %s%s read but not stored%s", cli_style(stderr, CLI_RED),
+			cli_print_count(number[2], unstored), cli_style(stderr, CLI_PLAIN));
 	if (counts->missed)
 		fprintf(stderr, ", %s older ones overwritten",
 			cli_print_count(number[2], counts->missed));
