@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ enum {
 
 #define PROGRESS_NS 200000000u
 #define COLLECT_NS 1000000000u
+#define DEFAULT_PATHS_MAX 9999
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
@@ -57,6 +59,7 @@ struct record {
 	struct cli_alarms alarms;
 	struct cli_snapshots snapshots;
 	const char *path;
+	bool made; /* the directory, as nobody named one */
 	bool force;
 	bool quiet;
 	bool dump;
@@ -361,14 +364,31 @@ static void print_summary(const struct record *r)
 		r->path, r->path);
 }
 
-/* Now in local time, as one names folders. */
-static char *default_path(void)
+/*
+ * A directory named after the local time. Several recordings may begin within one
+ * second: making the directory decides which of them gets the name.
+ */
+static int make_default_path(struct record *r)
 {
 	time_t now = time(NULL);
 	char text[64];
+	int error = 0;
 
 	strftime(text, sizeof(text), "kernlens-%Y%m%d-%H%M%S", localtime(&now));
-	return strdup(text);
+	for (unsigned int i = 1; i <= DEFAULT_PATHS_MAX; i++) {
+		char *path = i > 1 ? cli_format("%s-%u", text, i) : cli_format("%s", text);
+
+		if (!mkdir(path, 0777)) {
+			r->path = path;
+			r->made = true;
+			return CLI_OK;
+		}
+		error = errno;
+		free(path);
+		if (error != EEXIST)
+			break;
+	}
+	return cli_error(-error, "cannot make directory %s: %s", text, strerror(error));
 }
 
 static bool has_snapshots(const struct record *r)
@@ -383,8 +403,13 @@ static bool has_snapshots(const struct record *r)
 
 static int init_outputs(struct record *r)
 {
-	int status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
+	int status = r->path ? CLI_OK : make_default_path(r);
 
+	if (!status)
+		status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
+	/* What is not empty stays. */
+	if (status && r->made)
+		rmdir(r->path);
 	cli_alarms_init(&r->alarms, &r->session);
 	r->snapshots.session = &r->session;
 	r->snapshots.recorder = &r->recorder;
@@ -441,8 +466,6 @@ static int exec_record(const struct cli_command *self, int argc, char **argv)
 	if (parser.n_words)
 		r->session.select.words = parser.words;
 	r->alarms.quiet = r->quiet;
-	if (!r->path)
-		r->path = default_path();
 	if (!parser.n_words)
 		r->progress = true;
 	r->progress = r->progress && !r->quiet && !cli_settings.json && isatty(STDERR_FILENO);
