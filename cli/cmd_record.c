@@ -351,10 +351,7 @@ static void print_summary(const struct record *r)
 		(double)r->elapsed_ns / 1e9, r->path);
 	if (r->quiet)
 		return;
-	if (r->session.left_out)
-		fprintf(stderr,
-			"kernlens: %u of the events cannot be had here: kernlens list says why\n",
-			r->session.left_out);
+	cli_session_note_left_out(&r->session);
 	if (r->session.stacks && kl_stacks_no_room(r->session.stacks))
 		fprintf(stderr, "kernlens: %s call traces had no room\n",
 			cli_print_count(number[0], kl_stacks_no_room(r->session.stacks)));

@@ -181,9 +181,6 @@ static void print_table(const struct stat_run *st, const struct row *rows, size_
 	if (child->ended)
 		fprintf(file, "    %.6f seconds user\n    %.6f seconds sys\n",
 			seconds_of(&child->usage.ru_utime), seconds_of(&child->usage.ru_stime));
-	if (st->session.left_out)
-		fprintf(file, "\n    %u of the events cannot be had here: kernlens list says why\n",
-			st->session.left_out);
 	fputc('\n', file);
 }
 

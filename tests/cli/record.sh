@@ -64,6 +64,16 @@ json "--json: a summary" '.records > 10 and .lost == 0 and .unstored == 0 and .f
 kl record -e 'sched_switch:count,syscall_entry_execve' -o c -- true
 says err '[0-9] +sched_switch' "counters of :count are printed"
 
+absent=$("$kernlens" list events --json | jq -r '[.[] | select(.available | not) | .name][0] // empty')
+if [[ $absent ]]; then
+	kl record -e "${absent%?}*,syscall_entry_execve" -o absent1 -- true
+	says err "not available here:.* $absent( |\$)" "an event that a glob stands for and is not there is named"
+	kl record -o absent2 -- true
+	silent err 'available here' "nobody who did not ask for it is bothered with it"
+else
+	skip "an event that is not there is named" "this kernel has all"
+fi
+
 kl record -e $calls --buffer 64K -o small -- sh -c 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); : <.; done'
 expect "small buffers" 0
 kl record -e $calls --overwrite --buffer 16K -o flight -- \
