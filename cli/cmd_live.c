@@ -209,9 +209,8 @@ static void note_losses(const struct live *l)
 	else if (counts.lost + counts.missed)
 		cli_note("%s records lost (try a larger --buffer, or fewer events)",
 			 cli_print_count(number, counts.lost + counts.missed));
-	if (!l->joined && l->session.left_out && l->session.select.events)
-		cli_note("%u of the events cannot be had here: kernlens list says why",
-			 l->session.left_out);
+	if (!l->joined)
+		cli_session_note_left_out(&l->session);
 }
 
 /* Of a session that is only read, those that come from now on. */

@@ -168,9 +168,9 @@ static int follow(struct path_run *pr)
 		if (!got)
 			got = take_items(pr, time.cycles);
 	}
-	pr->result.elapsed_ns = cli_run_elapsed(&pr->run);
 	if (!got)
 		got = kl_session_stop(pr->session.session);
+	pr->result.elapsed_ns = cli_run_length(&pr->run);
 	if (!got)
 		got = take_items(pr, UINT64_MAX);
 	if (!got)

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "common.h"
+#include "losses.h"
 #include "output.h"
 #include "printer.h"
 
@@ -114,23 +115,18 @@ static bool is_wanted(struct print *print, const struct kl_item *item)
 		return print->cpu == UINT64_MAX || item->loss->cpu == print->cpu;
 	return (!print->events || print->map[event->id]) &&
 	       (print->cpu == UINT64_MAX || event->cpu == print->cpu) &&
-	       event->since_ns >= print->from_ns && is_pid(print, &event->task);
+	       event->since_ns >= print->from_ns && event->since_ns <= print->to_ns && is_pid(print, &event->task);
 }
 
 /* At the end, so that nobody takes a trace with holes for a whole one. */
-static void note_losses(const struct kl_trace_counts *counts)
+static void note_losses(const struct kl_trace *trace)
 {
-	char number[4][CLI_NUMBER_MAX];
-
-	if (!(counts->discarded | counts->overwritten | counts->before | counts->corrupt |
-	      counts->cut_bytes))
+	if (!cli_losses_any(trace))
 		return;
-	cli_note("not in this trace: %s records discarded for want of room, %s overwritten, "
-		 "%s before its start; %s blocks damaged",
-		 cli_print_count(number[0], counts->discarded),
-		 cli_print_count(number[1], counts->overwritten),
-		 cli_print_count(number[2], counts->before),
-		 cli_print_count(number[3], counts->corrupt + !!counts->cut_bytes));
+	fputs("kernlens: not in this trace: ", stderr);
+	cli_losses_print(trace, stderr);
+	fputc('\n', stderr);
+	cli_losses_explain(trace);
 }
 
 static bool print_items(struct print *print, struct kl_trace *trace)
@@ -139,8 +135,6 @@ static bool print_items(struct print *print, struct kl_trace *trace)
 	bool good = true;
 
 	while (good && kl_trace_next(trace, &item) > 0) {
-		if (item.kind == KL_ITEM_EVENT && item.event->since_ns > print->to_ns)
-			break;
 		if (is_wanted(print, &item))
 			good = cli_printer_add(&print->printer, &item);
 	}
@@ -175,7 +169,7 @@ static int print_trace(struct print *print)
 		goto close;
 	if (!print_items(print, trace))
 		status = CLI_FAILED;
-	note_losses(kl_trace_counted(trace));
+	note_losses(trace);
 close:
 	kl_trace_close(trace);
 	return status;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ enum {
 
 #define PROGRESS_NS 200000000u
 #define COLLECT_NS 1000000000u
+#define DEFAULT_PATHS_MAX 9999
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
@@ -57,6 +59,7 @@ struct record {
 	struct cli_alarms alarms;
 	struct cli_snapshots snapshots;
 	const char *path;
+	bool made; /* the directory, as nobody named one */
 	bool force;
 	bool quiet;
 	bool dump;
@@ -244,11 +247,14 @@ static int stop(struct record *r)
 	if (error)
 		return cli_library_error(error, NULL);
 	kl_session_stats(session, -1, &r->stats);
+	r->elapsed_ns = cli_run_length(&r->run);
 	take_news(r);
 	if (r->session.config.mode == KL_MODE_OVERWRITE)
 		status = cli_recorder_attach(&r->recorder);
-	if (!status && !cli_recorder_drain(&r->recorder))
+	if (!status && (!cli_recorder_drain(&r->recorder) || r->recorder.error))
 		status = CLI_FAILED;
+	cli_recorder_ended(&r->recorder);
+	cli_recorder_print_unstored(&r->recorder);
 	if (!status)
 		status = cli_session_save_stacks(&r->session, r->path);
 	if (has_counters(r)) {
@@ -268,13 +274,13 @@ static int record(struct record *r)
 		status = cli_run_begin(&r->run);
 	if (status)
 		return status;
+	cli_recorder_began(&r->recorder);
 	start_dump(r);
 	while (!r->run.over && look_at_news(r) && cli_recorder_drain(&r->recorder)) {
 		show_progress(r);
 		save_stacks_now_and_then(r);
 		cli_run_wait(&r->run, cli_recorder_fd(&r->recorder), 100);
 	}
-	r->elapsed_ns = cli_run_elapsed(&r->run);
 	finish_dump(r);
 	clear_progress(r);
 	return stop(r);
@@ -295,15 +301,16 @@ static void write_json(const struct record *r, int status)
 {
 	const struct kl_reader_counts *counts = &r->recorder.counts;
 
-	cli_json_write(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o, s:I, s:I}", "trace",
-				 cli_json_text(r->path), "records", (json_int_t)counts->read,
-				 "lost", (json_int_t)counts->lost, "missed",
-				 (json_int_t)counts->missed, "fired",
-				 (json_int_t)(r->stats.written + r->stats.lost), "bytes",
+	cli_json_write(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o, s:I, s:I, s:I}",
+				 "trace", cli_json_text(r->path), "records",
+				 (json_int_t)(counts->read - r->recorder.unstored), "lost",
+				 (json_int_t)counts->lost, "missed", (json_int_t)counts->missed,
+				 "fired", (json_int_t)(r->stats.written + r->stats.lost), "bytes",
 				 (json_int_t)r->recorder.bytes, "seconds",
 				 (double)r->elapsed_ns / 1e9, "status", status, "counts",
 				 json_counters(r), "alarms", (json_int_t)r->stats.alarms,
-				 "snapshots", (json_int_t)r->snapshots.written));
+				 "snapshots", (json_int_t)r->snapshots.written, "unstored",
+				 (json_int_t)r->recorder.unstored));
 }
 
 static void print_counters(const struct record *r)
@@ -320,19 +327,23 @@ static void print_counters(const struct record *r)
 static void print_summary(const struct record *r)
 {
 	const struct kl_reader_counts *counts = &r->recorder.counts;
-	uint64_t lost = counts->lost;
+	uint64_t lost = r->stats.lost > counts->lost ? r->stats.lost : counts->lost;
+	uint64_t unstored = r->recorder.unstored;
 	char number[4][CLI_NUMBER_MAX];
 
 	cli_snapshots_print(&r->snapshots, r->quiet);
-	if (r->quiet && !lost)
+	if (r->quiet && !lost && !unstored)
 		return;
 	if (r->stats.unswitched)
 		cli_note("%u times the session could not switch to another maskset",
 			 r->stats.unswitched);
 	fprintf(stderr, "kernlens: %s records, %s%s%s lost%s",
-		cli_print_count(number[0], counts->read), lost ? cli_style(stderr, CLI_RED) : "",
-		cli_print_count(number[1], lost), lost ? " (try a larger --buffer)" : "",
-		lost ? cli_style(stderr, CLI_PLAIN) : "");
+		cli_print_count(number[0], counts->read - unstored),
+		lost ? cli_style(stderr, CLI_RED) : "", cli_print_count(number[1], lost),
+		lost ? " (try a larger --buffer)" : "", lost ? cli_style(stderr, CLI_PLAIN) : "");
+	if (unstored)
+		fprintf(stderr, ", %s%s read but not stored%s", cli_style(stderr, CLI_RED),
+			cli_print_count(number[2], unstored), cli_style(stderr, CLI_PLAIN));
 	if (counts->missed)
 		fprintf(stderr, ", %s older ones overwritten",
 			cli_print_count(number[2], counts->missed));
@@ -340,10 +351,7 @@ static void print_summary(const struct record *r)
 		(double)r->elapsed_ns / 1e9, r->path);
 	if (r->quiet)
 		return;
-	if (r->session.left_out)
-		fprintf(stderr,
-			"kernlens: %u of the events cannot be had here: kernlens list says why\n",
-			r->session.left_out);
+	cli_session_note_left_out(&r->session);
 	if (r->session.stacks && kl_stacks_no_room(r->session.stacks))
 		fprintf(stderr, "kernlens: %s call traces had no room\n",
 			cli_print_count(number[0], kl_stacks_no_room(r->session.stacks)));
@@ -353,14 +361,31 @@ static void print_summary(const struct record *r)
 		r->path, r->path);
 }
 
-/* Now in local time, as one names folders. */
-static char *default_path(void)
+/*
+ * A directory named after the local time. Several recordings may begin within one
+ * second: making the directory decides which of them gets the name.
+ */
+static int make_default_path(struct record *r)
 {
 	time_t now = time(NULL);
 	char text[64];
+	int error = 0;
 
 	strftime(text, sizeof(text), "kernlens-%Y%m%d-%H%M%S", localtime(&now));
-	return strdup(text);
+	for (unsigned int i = 1; i <= DEFAULT_PATHS_MAX; i++) {
+		char *path = i > 1 ? cli_format("%s-%u", text, i) : cli_format("%s", text);
+
+		if (!mkdir(path, 0777)) {
+			r->path = path;
+			r->made = true;
+			return CLI_OK;
+		}
+		error = errno;
+		free(path);
+		if (error != EEXIST)
+			break;
+	}
+	return cli_error(-error, "cannot make directory %s: %s", text, strerror(error));
 }
 
 static bool has_snapshots(const struct record *r)
@@ -375,8 +400,13 @@ static bool has_snapshots(const struct record *r)
 
 static int init_outputs(struct record *r)
 {
-	int status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
+	int status = r->path ? CLI_OK : make_default_path(r);
 
+	if (!status)
+		status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
+	/* What is not empty stays. */
+	if (status && r->made)
+		rmdir(r->path);
 	cli_alarms_init(&r->alarms, &r->session);
 	r->snapshots.session = &r->session;
 	r->snapshots.recorder = &r->recorder;
@@ -433,8 +463,6 @@ static int exec_record(const struct cli_command *self, int argc, char **argv)
 	if (parser.n_words)
 		r->session.select.words = parser.words;
 	r->alarms.quiet = r->quiet;
-	if (!r->path)
-		r->path = default_path();
 	if (!parser.n_words)
 		r->progress = true;
 	r->progress = r->progress && !r->quiet && !cli_settings.json && isatty(STDERR_FILENO);

@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "common.h"
+#include "losses.h"
 #include "output.h"
 #include "report.h"
 
@@ -279,43 +280,50 @@ static json_t *json_processes(struct report *r)
 	return array;
 }
 
-static void print_losses(const struct kl_trace_counts *counts, FILE *file)
+/* The recording's own times are known if the recorder noted them. */
+static void print_time(const struct report *r)
 {
-	char number[4][CLI_NUMBER_MAX];
-	bool any = counts->discarded | counts->overwritten | counts->corrupt | counts->cut_bytes;
+	const struct kl_trace_state *state = kl_trace_state(r->trace);
+	uint64_t begin = r->processes.first_ns, end = r->processes.last_ns;
+	time_t start;
+	char text[64];
 
-	fprintf(file, "%s%s discarded for want of room, %s overwritten%s",
-		any ? cli_style(file, CLI_RED) : "", cli_print_count(number[0], counts->discarded),
-		cli_print_count(number[1], counts->overwritten),
-		any ? cli_style(file, CLI_PLAIN) : "");
-	if (counts->before)
-		fprintf(file, ", %s before the trace's start",
-			cli_print_count(number[2], counts->before));
-	if (counts->corrupt + counts->cut_bytes)
-		fprintf(file, ", %s blocks damaged",
-			cli_print_count(number[3], counts->corrupt + !!counts->cut_bytes));
-	fputc('\n', file);
+	if (state->begin_ns && state->end_ns) {
+		begin = state->begin_ns;
+		end = state->end_ns;
+	} else if (!r->processes.n) {
+		return;
+	}
+	start = (time_t)(begin / 1000000000u);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", localtime(&start));
+	printf("time       %.6f s, from %s\n", (double)(end - begin) / 1e9, text);
+}
+
+static void print_cpus(const struct report *r)
+{
+	const struct kl_trace_state *state = kl_trace_state(r->trace);
+
+	printf("CPUs       %u with events", r->processes.n_cpus);
+	if (state->streams_missing)
+		printf(", %s%u of %u recorded are missing%s", cli_style(stdout, CLI_RED),
+		       state->streams_missing, state->streams, cli_style(stdout, CLI_PLAIN));
+	putchar('\n');
 }
 
 static void print_overview(struct report *r)
 {
 	const struct kl_trace_info *about = kl_trace_about(r->trace);
 	const struct kl_trace_counts *counts = kl_trace_counted(r->trace);
-	const struct cli_processes *processes = &r->processes;
-	time_t start = (time_t)(processes->first_ns / 1000000000u);
-	char text[64], number[CLI_NUMBER_MAX];
+	char number[CLI_NUMBER_MAX];
 
-	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", localtime(&start));
 	printf("trace      %s (%s)\n", r->path, about->trace_name);
 	printf("machine    %s, Linux %s\n", about->hostname, about->kernel_release);
-	if (processes->n)
-		printf("time       %.6f s, from %s\n",
-		       (double)(processes->last_ns - processes->first_ns) / 1e9, text);
-	printf("CPUs       %u with events\n", processes->n_cpus);
+	print_time(r);
+	print_cpus(r);
 	printf("records    %s\n", cli_print_count(number, counts->events));
 	printf("losses     ");
-	print_losses(counts, stdout);
-	putchar('\n');
+	cli_losses_print(r->trace, stdout);
+	fputs("\n\n", stdout);
 	print_processes(r);
 	print_syscalls(r);
 	print_sleepers(r);
@@ -326,20 +334,18 @@ static json_t *json_overview(struct report *r)
 {
 	const struct kl_trace_info *about = kl_trace_about(r->trace);
 	const struct kl_trace_counts *counts = kl_trace_counted(r->trace);
-	json_t *losses =
-		json_pack("{s:I, s:I, s:I, s:I, s:I}", "discarded", (json_int_t)counts->discarded,
-			  "overwritten", (json_int_t)counts->overwritten, "before",
-			  (json_int_t)counts->before, "corrupt_blocks", (json_int_t)counts->corrupt,
-			  "cut_bytes", (json_int_t)counts->cut_bytes);
+	const struct kl_trace_state *state = kl_trace_state(r->trace);
 
-	return json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o}",
-			 "trace", cli_json_text(r->path), "name", cli_json_text(about->trace_name),
-			 "hostname", cli_json_text(about->hostname), "kernel",
-			 about->kernel_release, "first_ns", (json_int_t)r->processes.first_ns,
-			 "last_ns", (json_int_t)r->processes.last_ns, "cpus", r->processes.n_cpus,
-			 "records", (json_int_t)counts->events, "losses", losses, "processes",
-			 json_processes(r), "syscalls", json_syscalls(r), "sleepers",
-			 json_sleepers(r), "events", json_events(r));
+	return json_pack(
+		"{s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o}",
+		"trace", cli_json_text(r->path), "name", cli_json_text(about->trace_name),
+		"hostname", cli_json_text(about->hostname), "kernel", about->kernel_release,
+		"first_ns", (json_int_t)r->processes.first_ns, "last_ns",
+		(json_int_t)r->processes.last_ns, "begin_ns", (json_int_t)state->begin_ns, "end_ns",
+		(json_int_t)state->end_ns, "cpus", r->processes.n_cpus, "records",
+		(json_int_t)counts->events, "losses", cli_losses_json(r->trace), "processes",
+		json_processes(r), "syscalls", json_syscalls(r), "sleepers", json_sleepers(r),
+		"events", json_events(r));
 }
 
 static const struct {
@@ -358,7 +364,6 @@ enum {
 
 static int show(struct report *r)
 {
-	const struct kl_trace_counts *counts = kl_trace_counted(r->trace);
 	unsigned int i;
 
 	for (i = 0; i < KINDS && r->kind && strcmp(kinds[i].name, r->kind); i++)
@@ -368,12 +373,15 @@ static int show(struct report *r)
 	cli_start_pager();
 	if (!r->kind) {
 		print_overview(r);
+		cli_losses_explain(r->trace);
 		return CLI_OK;
 	}
 	kinds[i].print(r);
-	if (counts->discarded | counts->overwritten | counts->corrupt | counts->cut_bytes) {
+	if (cli_losses_any(r->trace)) {
 		fputs("kernlens: the trace has holes: ", stderr);
-		print_losses(counts, stderr);
+		cli_losses_print(r->trace, stderr);
+		fputc('\n', stderr);
+		cli_losses_explain(r->trace);
 	}
 	return CLI_OK;
 }

@@ -181,9 +181,6 @@ static void print_table(const struct stat_run *st, const struct row *rows, size_
 	if (child->ended)
 		fprintf(file, "    %.6f seconds user\n    %.6f seconds sys\n",
 			seconds_of(&child->usage.ru_utime), seconds_of(&child->usage.ru_stime));
-	if (st->session.left_out)
-		fprintf(file, "\n    %u of the events cannot be had here: kernlens list says why\n",
-			st->session.left_out);
 	fputc('\n', file);
 }
 
@@ -216,8 +213,8 @@ static int count_events(struct stat_run *st)
 		return status;
 	while (!st->run.over)
 		cli_run_wait(&st->run, -1, -1);
-	st->elapsed_ns = cli_run_elapsed(&st->run);
 	error = cli_session_stop(&st->session);
+	st->elapsed_ns = cli_run_length(&st->run);
 	if (!error)
 		error = kl_session_counts(session, &st->counts);
 	if (error)

@@ -50,6 +50,7 @@ static int remove_trace(DIR *dir)
 	rewinddir(dir);
 	unlinkat(dirfd(dir), KL_STACKS_FILE, 0);
 	unlinkat(dirfd(dir), KL_ADDRESSES_FILE, 0);
+	unlinkat(dirfd(dir), KL_MANIFEST_FILE, 0);
 	unlinkat(dirfd(dir), KL_STACKS_FOLDER, AT_REMOVEDIR);
 	while ((entry = readdir(dir)))
 		if (!strcmp(entry->d_name, "metadata") || is_stream(entry->d_name))
@@ -136,7 +137,30 @@ int cli_recorder_attach(struct cli_recorder *recorder)
 
 int cli_recorder_fd(const struct cli_recorder *recorder)
 {
-	return recorder->reader && !recorder->error ? kl_reader_fd(recorder->reader) : -1;
+	return recorder->reader && !recorder->stuck ? kl_reader_fd(recorder->reader) : -1;
+}
+
+static void take_block(struct cli_recorder *recorder, const struct kl_reader_block *block)
+{
+	int error = kl_trace_append(recorder->writer, block->block, block->to);
+
+	if (!error || recorder->error)
+		return;
+	recorder->error = error;
+	cli_note("%s: %s; from here on records are counted, not stored", recorder->path,
+		 kl_error_text());
+}
+
+static uint64_t count_unstored(const struct cli_recorder *recorder)
+{
+	unsigned int cpus = kl_device_info(recorder->run->session->device)->cpus;
+	uint64_t records = 0;
+	struct kl_loss loss;
+
+	for (unsigned int cpu = 0; recorder->error && cpu < cpus; cpu++)
+		if (kl_trace_unstored(recorder->writer, cpu, &loss))
+			records += loss.records;
+	return records;
 }
 
 /* @partial: also what is there of blocks that are being filled, for the last time. */
@@ -145,25 +169,76 @@ static bool drain(struct cli_recorder *recorder, bool partial)
 	struct kl_reader_block block;
 	int got;
 
-	while ((got = kl_reader_next_block(recorder->reader, partial, &block)) > 0) {
-		got = kl_trace_append(recorder->writer, block.block, block.to);
-		if (got < 0)
-			break;
-	}
+	while ((got = kl_reader_next_block(recorder->reader, partial, &block)) > 0)
+		take_block(recorder, &block);
 	kl_reader_counts(recorder->reader, &recorder->counts);
 	recorder->bytes = kl_trace_written(recorder->writer);
+	recorder->unstored = count_unstored(recorder);
 	if (got < 0) {
-		recorder->error = got;
+		recorder->stuck = true;
 		cli_library_error(got, "%s: the recording ends here", recorder->path);
 	}
-	return !recorder->error;
+	return !recorder->stuck;
 }
 
 bool cli_recorder_drain(struct cli_recorder *recorder)
 {
-	if (!recorder->reader || recorder->error)
-		return !recorder->error;
+	if (!recorder->reader || recorder->stuck)
+		return !recorder->stuck;
 	return drain(recorder, false);
+}
+
+void cli_recorder_began(struct cli_recorder *recorder)
+{
+	struct kl_abi_stats stats;
+	int error = kl_session_stats(recorder->run->session->session, -1, &stats);
+
+	if (!error)
+		error = kl_trace_set_begin(recorder->writer, stats.begin_cycles);
+	if (error)
+		cli_library_error(error, "%s", recorder->path);
+}
+
+void cli_recorder_ended(struct cli_recorder *recorder)
+{
+	struct cli_session *s = recorder->run->session;
+	unsigned int cpus = kl_device_info(s->device)->cpus;
+	struct kl_abi_stats all, stats;
+	int error = kl_session_stats(s->session, -1, &all);
+
+	for (unsigned int cpu = 0; cpu < cpus && !error; cpu++) {
+		/* A CPU id that does not exist has fired nothing. */
+		error = kl_session_stats(s->session, (int)cpu, &stats);
+		if (!error)
+			error = kl_trace_set_total(recorder->writer, cpu, stats.written,
+						   stats.lost);
+		all.lost -= stats.lost;
+	}
+	if (error)
+		cli_library_error(error, "%s", recorder->path);
+	else
+		kl_trace_set_end(recorder->writer, all.end_cycles, all.lost);
+}
+
+static double since(const struct kl_loss *loss, uint64_t ns)
+{
+	return ns > loss->origin_ns ? (double)(ns - loss->origin_ns) / 1e9 : 0;
+}
+
+void cli_recorder_print_unstored(const struct cli_recorder *recorder)
+{
+	unsigned int cpus = kl_device_info(recorder->run->session->device)->cpus;
+	char number[2][CLI_NUMBER_MAX];
+	struct kl_loss loss;
+
+	for (unsigned int cpu = 0; recorder->error && cpu < cpus; cpu++)
+		if (kl_trace_unstored(recorder->writer, cpu, &loss))
+			cli_note("CPU %u: %s records in %s blocks from %llu on were not stored, "
+				 "from %.6f s to %.6f s",
+				 cpu, cli_print_count(number[0], loss.records),
+				 cli_print_count(number[1], loss.blocks),
+				 (unsigned long long)loss.first_block, since(&loss, loss.begin_ns),
+				 since(&loss, loss.end_ns));
 }
 
 /* A record that is just being written is finished soon, unless its CPU is held up. */
@@ -178,12 +253,13 @@ static int drain_to_end(struct cli_recorder *copy)
 		}
 		nanosleep(&pause, NULL);
 	}
-	return copy->error ? CLI_FAILED : CLI_OK;
+	return copy->error || copy->stuck ? CLI_FAILED : CLI_OK;
 }
 
 int cli_recorder_copy(const struct cli_recorder *recorder, const char *path)
 {
 	struct cli_recorder copy;
+	struct kl_abi_time now;
 	int status = cli_recorder_init(&copy, recorder->run, path, false), finished;
 
 	copy.first = recorder->first;
@@ -192,14 +268,19 @@ int cli_recorder_copy(const struct cli_recorder *recorder, const char *path)
 	if (!status && kl_reader_end_here(copy.reader))
 		status = cli_library_error(-EINVAL, "%s", path);
 	if (!status)
+		cli_recorder_began(&copy);
+	if (!status)
 		status = drain_to_end(&copy);
+	if (copy.writer && !kl_device_time(copy.run->session->device, &now))
+		kl_trace_set_end(copy.writer, now.cycles, 0);
+	cli_recorder_print_unstored(&copy);
 	finished = cli_recorder_deinit(&copy);
 	return status ? status : finished;
 }
 
 int cli_recorder_deinit(struct cli_recorder *recorder)
 {
-	struct kl_device *device = recorder->run->session->device;
+	struct kl_device *device;
 	struct kl_timebase timebase;
 	struct kl_abi_time last;
 	bool fitted;
@@ -209,6 +290,7 @@ int cli_recorder_deinit(struct cli_recorder *recorder)
 	recorder->reader = NULL;
 	if (!recorder->writer)
 		return CLI_OK;
+	device = recorder->run->session->device;
 	fitted = !kl_device_time(device, &last) &&
 		 !kl_timebase_fit(&timebase, &recorder->first, &last);
 	error = kl_trace_finish(recorder->writer, fitted ? &timebase : NULL);

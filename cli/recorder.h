@@ -12,7 +12,9 @@
  * struct cli_recorder - a trace being written
  * @counts: of the reader, as far as it has come
  * @bytes: in the trace's files
- * @error: of the first write that failed; nothing is written after it
+ * @unstored: records that were read and could not be stored
+ * @error: of the first block that was not stored; none is after it
+ * @stuck: the buffers cannot be read any more
  */
 struct cli_recorder {
 	struct cli_run *run;
@@ -22,7 +24,9 @@ struct cli_recorder {
 	struct kl_abi_time first;
 	struct kl_reader_counts counts;
 	uint64_t bytes;
+	uint64_t unstored;
 	int error;
+	bool stuck;
 };
 
 /**
@@ -46,8 +50,26 @@ int cli_recorder_init(struct cli_recorder *recorder, struct cli_run *run, const 
 /* Begin to read the buffers. Returns CLI_OK or another status. */
 int cli_recorder_attach(struct cli_recorder *recorder);
 
-/* Write what is complete now. False after an error, which is said once. */
+/*
+ * Write what is complete now. What cannot be stored, which is reported once, is still
+ * read and counted. False if nothing can be read any more.
+ */
 bool cli_recorder_drain(struct cli_recorder *recorder);
+
+/**
+ * cli_recorder_began - note in the trace when the session started
+ * @recorder: of a session that has been started
+ */
+void cli_recorder_began(struct cli_recorder *recorder);
+
+/**
+ * cli_recorder_ended - note in the trace what was fired in all, and when it ended
+ * @recorder: of a session that has been stopped
+ */
+void cli_recorder_ended(struct cli_recorder *recorder);
+
+/* Print what could not be stored, a line a CPU. */
+void cli_recorder_print_unstored(const struct cli_recorder *recorder);
 
 /**
  * cli_recorder_copy - write what is in the buffers now to a trace of its own

@@ -45,9 +45,31 @@ static int open_targets(struct cli_run *run)
 	return CLI_OK;
 }
 
-static void begin_time(struct cli_run *run)
+static uint64_t cycles_to_ns(const struct cli_run *run, uint64_t cycles)
 {
-	run->began_ns = cli_now_ns();
+	uint64_t hz = kl_device_info(run->session->device)->clock_hz;
+
+	return (uint64_t)((unsigned __int128)cycles * 1000000000u / hz);
+}
+
+/*
+ * When the session began, which is earlier than the call's return. One that was not
+ * started by us is watched from now on.
+ */
+static uint64_t session_began_ns(const struct cli_run *run)
+{
+	struct kl_abi_stats stats;
+	struct kl_abi_time now;
+
+	if (kl_session_stats(run->session->session, -1, &stats) || !stats.begin_cycles ||
+	    kl_device_time(run->session->device, &now) || now.cycles < stats.begin_cycles)
+		return cli_now_ns();
+	return now.monotonic_ns - cycles_to_ns(run, now.cycles - stats.begin_cycles);
+}
+
+static void begin_time(struct cli_run *run, uint64_t began_ns)
+{
+	run->began_ns = began_ns;
 	if (run->session->select.duration_ns)
 		run->ends_ns = run->began_ns + run->session->select.duration_ns;
 }
@@ -58,8 +80,11 @@ int cli_run_begin(struct cli_run *run)
 
 	if (!status)
 		status = cli_session_start(run->session);
-	if (!status)
-		begin_time(run);
+	if (!status) {
+		begin_time(run, session_began_ns(run));
+		/* Reading the figures has taken what was there to be polled for. */
+		run->told = true;
+	}
 	return status;
 }
 
@@ -68,13 +93,22 @@ int cli_run_watch(struct cli_run *run)
 	int status = open_targets(run);
 
 	if (!status)
-		begin_time(run);
+		begin_time(run, cli_now_ns());
 	return status;
 }
 
 uint64_t cli_run_elapsed(const struct cli_run *run)
 {
 	return cli_now_ns() - run->began_ns;
+}
+
+uint64_t cli_run_length(const struct cli_run *run)
+{
+	struct kl_abi_stats stats;
+
+	if (kl_session_stats(run->session->session, -1, &stats) || !stats.end_cycles)
+		return cli_run_elapsed(run);
+	return cycles_to_ns(run, stats.end_cycles - stats.begin_cycles);
 }
 
 /*

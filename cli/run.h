@@ -18,7 +18,7 @@
  * @asked: the user has said so, it did not end by itself
  * @news: descriptor of a session that is polled for news, -1: none
  * @told: there are some
- * @began_ns: when the session was started, CLOCK_MONOTONIC; 0: it was not
+ * @began_ns: when the session began to record, CLOCK_MONOTONIC; 0: it has not
  */
 struct cli_run {
 	struct cli_session *session;
@@ -66,8 +66,11 @@ int cli_run_watch(struct cli_run *run);
  */
 void cli_run_wait(struct cli_run *run, int fd, int timeout_ms);
 
-/* Nanoseconds since cli_run_begin(). */
+/* Nanoseconds since the session began to record. */
 uint64_t cli_run_elapsed(const struct cli_run *run);
+
+/* Nanoseconds in which the session has recorded: up to its end, if it has ended. */
+uint64_t cli_run_length(const struct cli_run *run);
 
 /**
  * cli_run_status - exit status once all is done

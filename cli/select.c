@@ -188,12 +188,25 @@ static int drop_absent_of(struct cli_session *s, uint8_t *map)
 					 "%s cannot be had here: %s", class->name, info.reason);
 		if (!s->left_out++)
 			snprintf(reason, sizeof(reason), "%s", info.reason);
+		kl_buffer_printf(&s->left_out_names, " %s", class->name);
 		map[id] = KL_HANDLER_nothing;
 	}
 	if (!left && s->left_out && map == s->map && !kl_plan_defined(s->plan))
 		return cli_error(-ENOENT, "none of the %u events can be had here: %s", s->left_out,
 				 reason);
 	return CLI_OK;
+}
+
+void cli_session_note_left_out(const struct cli_session *s)
+{
+	bool glob = false;
+
+	for (unsigned int i = 0; i < s->select.n_specs; i++)
+		glob |= strcspn(s->select.spec[i], "*?") < strcspn(s->select.spec[i], "/");
+	/* Whoever asks for a group or the default has not meant one event of it. */
+	if (s->left_out && glob)
+		cli_note("not available here:%.200s (kernlens list says why)",
+			 s->left_out_names.data);
 }
 
 static int drop_absent(struct cli_session *s)
@@ -561,6 +574,7 @@ int cli_session_save_addresses(struct cli_session *s, const char *path)
 
 void cli_session_close(struct cli_session *s)
 {
+	kl_buffer_deinit(&s->left_out_names);
 	if (s->schema)
 		kl_schema_set_addresses(s->schema, NULL);
 	kl_addresses_destroy(s->addresses);

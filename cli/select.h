@@ -53,6 +53,7 @@ struct cli_select {
  * @stacks: call traces, once cli_session_collect() has been called; else NULL
  * @spliced: programs have been diverted, to fire events
  * @left_out: events that were asked for by glob or group but are not there
+ * @left_out_names: of the first of them
  */
 struct cli_session {
 	const struct cli_command *command;
@@ -71,6 +72,7 @@ struct cli_session {
 	struct kl_addresses *addresses; /* or NULL */
 	bool spliced;
 	unsigned int left_out;
+	struct kl_buffer left_out_names;
 };
 
 void cli_select_init(struct cli_select *select);
@@ -109,6 +111,9 @@ int cli_session_apply(struct cli_session *session);
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_session_start(struct cli_session *session);
+
+/* Name the events that a glob stands for but are not available, on stderr. */
+void cli_session_note_left_out(const struct cli_session *session);
 
 /* Stop it. Returns 0 or a negative errno with the library's error text. */
 int cli_session_stop(struct cli_session *session);

@@ -409,6 +409,8 @@ struct kl_abi_stats {
 	__u32 unswitched; /* times that the handler `use` could not do what it was to */
 	__u64 alarms; /* sounded by the handler `alarm` */
 	__u64 snapshots; /* asked for by the handler `snapshot` and KL_IOC_SNAPSHOT */
+	__u64 begin_cycles; /* all events began to be recorded; 0: never started */
+	__u64 end_cycles; /* and all ended; 0: they are still recorded */
 };
 
 /* How often events fired with the handler `count`, on all CPUs. */

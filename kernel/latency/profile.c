@@ -147,7 +147,7 @@ int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_
  * preemption is off so that it cannot come in between on this CPU. There may be any number of
  * tasks, so others may run after each.
  */
-static int enter_tasks(struct kl_latency *l, struct kl_error *why)
+static void enter_tasks(struct kl_latency *l)
 {
 	struct task_struct *task;
 
@@ -159,9 +159,8 @@ static int enter_tasks(struct kl_latency *l, struct kl_error *why)
 		put_task_struct(task);
 		cond_resched();
 		if (fatal_signal_pending(current))
-			return kl_fail(why, -EINTR, "killed while the profile started");
+			break;
 	}
-	return 0;
 }
 
 static void clear_cpus(struct kl_latency *l)
@@ -173,13 +172,13 @@ static void clear_cpus(struct kl_latency *l)
 }
 
 /**
- * kl_latency_start - begin anew
+ * kl_latency_prepare - attach the profile's probes, which do nothing yet
  * @s: the session; its lock is held
  * @why: set on failure; then nothing is attached
  *
  * Context: may sleep.
  */
-int kl_latency_start(struct kl_session *s, struct kl_error *why)
+int kl_latency_prepare(struct kl_session *s, struct kl_error *why)
 {
 	struct kl_latency *l = s->latency;
 	int error;
@@ -205,20 +204,36 @@ int kl_latency_start(struct kl_session *s, struct kl_error *why)
 		return error;
 	}
 	l->attached = true;
-	l->start = kl_clock();
+	return 0;
+}
+
+/**
+ * kl_latency_start - begin anew
+ * @s: the session; its lock is held
+ * @now: the session's start
+ */
+void kl_latency_start(struct kl_session *s, u64 now)
+{
+	struct kl_latency *l = s->latency;
+
+	lockdep_assert_held(&s->lock);
+	if (!l)
+		return;
+	l->start = now;
 	/* The start before probes count. No partner: they read it under the lock only. */
 	smp_store_release(&l->until, U64_MAX);
 	WRITE_ONCE(l->flags, l->flags & ~KL_LATENCY_OFF);
-	return enter_tasks(l, why);
+	enter_tasks(l);
 }
 
 /**
  * kl_latency_stop - the end, as far as the profile goes
  * @s: the session; its lock is held
+ * @now: the session's end
  *
  * Probes may still be running: kl_source_synchronize waits for them.
  */
-void kl_latency_stop(struct kl_session *s)
+void kl_latency_stop(struct kl_session *s, u64 now)
 {
 	struct kl_latency *l = s->latency;
 
@@ -226,7 +241,7 @@ void kl_latency_stop(struct kl_session *s)
 	if (!l || !l->attached)
 		return;
 	WRITE_ONCE(l->flags, l->flags | KL_LATENCY_OFF);
-	WRITE_ONCE(l->until, kl_clock());
+	WRITE_ONCE(l->until, now);
 	kl_latency_refresh(l);
 	kl_latency_detach(l);
 	if (l->flags & KL_LATENCY_WAKERS)

@@ -11,7 +11,6 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "../compat/clock.h"
 #include "session.h"
 
 static void free_memory(u8 *memory, u32 bytes)
@@ -348,13 +347,14 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 /**
  * kl_buffer_finish - close the blocks being filled, so that readers get them
  * @s: a session in which no probe runs
+ * @time: when it recorded its last event
  */
-void kl_buffer_finish(struct kl_session *s)
+void kl_buffer_finish(struct kl_session *s, u64 time)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		kl_ring_finish(&per_cpu_ptr(s->cpu, cpu)->ring, kl_clock());
+		kl_ring_finish(&per_cpu_ptr(s->cpu, cpu)->ring, time);
 }
 
 /**

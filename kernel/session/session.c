@@ -16,10 +16,8 @@
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
-#include "../compat/clock.h"
 #include "../source/block/splice.h"
 #include "../source/defined.h"
-#include "../source/source.h"
 #include "gate.h"
 #include "session.h"
 #include "stack.h"
@@ -110,6 +108,7 @@ static void free_session(struct kref *ref)
 	kl_taskset_destroy(s->watched);
 	kl_custom_deinit(s);
 	kvfree(rcu_dereference_protected(s->actions, true));
+	kvfree(s->idle);
 	put_cred(s->owner);
 	mem_cgroup_put(s->memcg);
 	mutex_destroy(&s->lock);
@@ -137,6 +136,10 @@ static int init_session(struct kl_session *s, struct kl_error *why)
 	if (IS_ERR(nothing))
 		return PTR_ERR(nothing);
 	RCU_INIT_POINTER(s->actions, nothing);
+	nothing = kl_actions_create(s, 0, why);
+	if (IS_ERR(nothing))
+		return PTR_ERR(nothing);
+	s->idle = nothing;
 	return 0;
 }
 
@@ -234,200 +237,6 @@ void kl_session_get(struct kl_session *s)
 void kl_session_put(struct kl_session *s)
 {
 	kref_put(&s->ref, free_session);
-}
-
-static int attach(struct kl_session *s, u32 id, struct kl_error *why)
-{
-	int error = 0;
-	bool exit;
-
-	if (!kl_event_is_fired_by_syscalls(id, &exit)) {
-		error = kl_probe_attach(s, id, why);
-	} else if (!s->syscalls_attached[exit]) {
-		error = kl_probe_attach_syscalls(s, exit, why);
-	}
-	if (!error)
-		__set_bit(id, s->attached);
-	return error;
-}
-
-static u32 defined_in(const struct kl_actions *actions)
-{
-	return actions->n - KL_EV_MAX;
-}
-
-/* Detach what @wanted does not need; NULL: all. */
-static void detach_unused(struct kl_session *s, const struct kl_actions *wanted)
-{
-	bool needed[2] = {};
-	bool exit;
-	u32 id;
-
-	for_each_set_bit(id, s->attached, KL_EV_MAX) {
-		bool by_syscalls = kl_event_is_fired_by_syscalls(id, &exit);
-
-		if (wanted && wanted->action[id]) {
-			needed[exit] |= by_syscalls;
-			continue;
-		}
-		if (!by_syscalls) {
-			kl_source_detach(s, id);
-			kl_payer_uncharge(&s->payer, KL_LIMIT_probes, 1);
-		}
-		__clear_bit(id, s->attached);
-	}
-	for (int i = 0; i < 2; i++) {
-		if (needed[i] || !s->syscalls_attached[i])
-			continue;
-		kl_syscalls_detach(s, i);
-		kl_payer_uncharge(&s->payer, KL_LIMIT_probes, 1);
-		s->syscalls_attached[i] = false;
-	}
-	kl_defined_detach(s, wanted ? wanted->action + KL_EV_MAX : NULL,
-			  wanted ? defined_in(wanted) : 0);
-}
-
-static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
-			 struct kl_error *why)
-{
-	for (u32 id = 0; id < KL_EV_MAX; id++) {
-		int error;
-
-		if (!wanted->action[id] || test_bit(id, s->attached))
-			continue;
-		error = attach(s, id, why);
-		if (error)
-			return error;
-	}
-	return kl_defined_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
-}
-
-/**
- * kl_session_try_use - another maskset from now on, if its text patches are allowed
- * @s: the session
- * @maskset: its id
- * @extra: tokens that it takes beside those of patches
- * @delay: set to 0, or if nothing was done to the milliseconds until it may be
- * @why: set on failure; then everything is as it was
- *
- * While the session runs, each event is handled by the old or by the new
- * maskset, never by neither or both: probes for both are there while the
- * pointer changes. Context: may sleep.
- */
-int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
-		       struct kl_error *why)
-{
-	struct kl_actions *new, *old;
-	int error = 0;
-
-	*delay = 0;
-	mutex_lock(&s->lock);
-	old = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
-	new = kl_maskset_compile(s, maskset, why);
-	if (IS_ERR(new)) {
-		mutex_unlock(&s->lock);
-		return PTR_ERR(new);
-	}
-	if (s->running)
-		extra += kl_patches_count(s, new);
-	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, extra);
-	if (*delay) {
-		kl_actions_destroy(s, new);
-		mutex_unlock(&s->lock);
-		return 0;
-	}
-	if (s->running)
-		error = attach_wanted(s, new, why);
-	if (error) {
-		detach_unused(s, old);
-		kl_actions_destroy(s, new);
-	} else {
-		rcu_assign_pointer(s->actions, new);
-		kl_actions_destroy(s, old);
-		if (s->running)
-			detach_unused(s, new);
-	}
-	mutex_unlock(&s->lock);
-	return error;
-}
-
-static void stop_running(struct kl_session *s)
-{
-	lockdep_assert_held(&s->lock);
-	kl_latency_stop(s);
-	detach_unused(s, NULL);
-	kl_follow_detach(s);
-	kl_gate_leave(s);
-	kl_source_synchronize();
-	kl_buffer_finish(s);
-	/* The last blocks are complete. Pairs with reader_poll. */
-	smp_store_release(&s->running, false);
-	wake_up_interruptible_all(&s->wait);
-}
-
-/**
- * kl_session_try_start - attach the probes, if the text patches are allowed
- * @s: the session
- * @delay: set to 0, or if nothing was done to the milliseconds until it may be
- * @why: set on failure; then nothing is attached
- *
- * Context: may sleep.
- */
-int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
-{
-	const struct kl_actions *actions;
-	int error = 0;
-
-	*delay = 0;
-	mutex_lock(&s->lock);
-	if (s->closed)
-		error = kl_fail(why, -ESHUTDOWN, "the session's creator has closed it");
-	else if (s->running)
-		error = kl_fail(why, -EALREADY, "the session is running");
-	if (error)
-		goto unlock;
-	actions = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
-	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, kl_patches_to_start(s, actions));
-	if (*delay)
-		goto unlock;
-	s->running = true;
-	error = kl_gate_enter(s, why);
-	if (!error && (s->gate & KL_GATE_TASKS || kl_session_has_flags(s)))
-		error = kl_follow_attach(s, why);
-	WRITE_ONCE(s->custom.began, kl_clock());
-	if (!error)
-		error = attach_wanted(s, actions, why) ?: kl_latency_start(s, why);
-	if (error)
-		stop_running(s);
-unlock:
-	mutex_unlock(&s->lock);
-	return error;
-}
-
-/**
- * kl_session_stop - detach the probes; what was recorded can still be read
- * @s: the session; nothing happens if it does not run
- *
- * Context: may sleep.
- */
-void kl_session_stop(struct kl_session *s)
-{
-	mutex_lock(&s->lock);
-	if (s->running)
-		stop_running(s);
-	mutex_unlock(&s->lock);
-}
-
-/**
- * kl_session_close - the creator is gone: stop for good
- * @s: the session
- */
-void kl_session_close(struct kl_session *s)
-{
-	kl_session_stop(s);
-	mutex_lock(&s->lock);
-	s->closed = true;
-	mutex_unlock(&s->lock);
 }
 
 /**

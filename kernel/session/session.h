@@ -152,6 +152,8 @@ struct kl_stack_limits {
  *
  * Under @lock:
  * @running: probes are attached
+ * @idle: does nothing; stands in for @actions while probes are attached and detached
+ * @ended: when the last event could be recorded, in cycles; 0: it still can
  * @in_gate: its tasks are known to be wanted
  * @following: its sets of tasks follow forks
  * @frozen: a handler has stopped the recording
@@ -199,6 +201,8 @@ struct kl_session {
 	struct kl_variable_slot single;
 
 	struct mutex lock ____cacheline_aligned;
+	struct kl_actions *idle;
+	u64 ended;
 	bool running;
 	bool in_gate;
 	bool following;
@@ -269,7 +273,7 @@ int kl_buffer_create(struct kl_session *s, struct kl_error *why);
 void kl_buffer_destroy(struct kl_session *s);
 int kl_buffer_add_cpu(struct kl_session *s, int cpu, struct kl_error *why);
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
-void kl_buffer_finish(struct kl_session *s);
+void kl_buffer_finish(struct kl_session *s, u64 time);
 struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);
 struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset);
 

@@ -42,8 +42,10 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	stats->unswitched = READ_ONCE(s->later.failed);
 	stats->alarms = atomic64_read(&s->news.alarms);
 	stats->snapshots = atomic64_read(&s->news.snapshots);
+	stats->begin_cycles = READ_ONCE(s->custom.began);
+	stats->end_cycles = READ_ONCE(s->ended);
 	rcu_read_lock();
-	stats->maskset = rcu_dereference(s->actions)->maskset;
+	stats->maskset = READ_ONCE(rcu_dereference(s->actions)->maskset);
 	rcu_read_unlock();
 }
 

@@ -61,7 +61,8 @@ static enum hrtimer_restart on_tick(struct hrtimer *timer)
 		regs && user_mode(regs),
 	};
 
-	if (unlikely(periods > 1))
+	/* A tick that nothing would have recorded is not missed. */
+	if (unlikely(periods > 1) && kl_action_defined(d->session, d->id))
 		this_cpu_add(*tick->missed, periods - 1);
 	if (is_for_owner(d->session) && (!d->session->gate || kl_gate_task(d->session, current))) {
 		/* Call traces begin there. */

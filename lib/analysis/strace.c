@@ -249,12 +249,16 @@ static int add_exit(struct kl_strace *strace, struct kl_buffer *buffer,
 int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const struct kl_item *item)
 {
 	struct thread *thread = NULL;
+	unsigned int show;
 
 	if (item->kind == KL_ITEM_LOSS) {
 		leave_unfinished(strace, buffer);
 		while ((thread = kl_table_next(&strace->threads, thread)))
 			thread->inside = false;
-		kl_print_loss(buffer, KL_STYLE_TEXT, item->loss);
+		show = strace->flags & KL_STRACE_TIMES && !(strace->flags & KL_STRACE_RELATIVE) ?
+			       0 :
+			       KL_SHOW_RELATIVE;
+		kl_print_loss(buffer, KL_STYLE_TEXT, show, item->loss);
 		return buffer->error;
 	}
 	if (item->event->class->kind == KL_CLASS_SYSCALL_ENTRY)

@@ -201,7 +201,7 @@ static bool read_event(struct kl_ber_reader *reader, uint32_t id, struct kl_ber 
 
 /* -------------------------------------------------------------- losses */
 
-static uint64_t take_time(struct kl_ber *from, uint32_t tag)
+static uint64_t take_optional(struct kl_ber *from, uint32_t tag)
 {
 	return kl_ber_next_is(from, tag) ? kl_ber_take_unsigned(from, tag, UINT64_MAX) : 0;
 }
@@ -213,6 +213,8 @@ static void count_loss(struct kl_trace_counts *counts, const struct kl_loss *los
 		[KL_LOSS_OVERWRITTEN] = &counts->overwritten,
 		[KL_LOSS_BEFORE] = &counts->before,
 		[KL_LOSS_CORRUPT] = &counts->damaged,
+		[KL_LOSS_UNSTORED] = &counts->unstored,
+		[KL_LOSS_UNSEEN] = &counts->unseen,
 	};
 
 	*sums[loss->kind] += loss->records;
@@ -223,12 +225,14 @@ static bool read_loss(struct kl_ber_reader *reader, struct kl_ber value)
 	struct kl_loss *loss = &reader->loss;
 
 	loss->kind =
-		(enum kl_loss_kind)kl_ber_take_unsigned(&value, KL_BER_ENUMERATED, KL_LOSS_CORRUPT);
+		(enum kl_loss_kind)kl_ber_take_unsigned(&value, KL_BER_ENUMERATED, KL_LOSS_UNSEEN);
 	loss->cpu = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT32_MAX);
 	loss->records = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
 	loss->blocks = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
-	loss->begin_ns = take_time(&value, KL_BER_CONTEXT(0));
-	loss->end_ns = take_time(&value, KL_BER_CONTEXT(1));
+	loss->begin_ns = take_optional(&value, KL_BER_CONTEXT(0));
+	loss->end_ns = take_optional(&value, KL_BER_CONTEXT(1));
+	loss->first_block = take_optional(&value, KL_BER_CONTEXT(2));
+	loss->origin_ns = reader->begin_ns;
 	if (!value.bad)
 		count_loss(&reader->counts, loss);
 	return !value.bad;
@@ -263,6 +267,7 @@ static int give_up(struct kl_ber_reader *reader, size_t cut, struct kl_item *ite
 		.kind = KL_LOSS_CORRUPT,
 		.cpu = reader->event.cpu,
 		.begin_ns = reader->event.ns,
+		.origin_ns = reader->begin_ns,
 	};
 	*item = (struct kl_item){ .kind = KL_ITEM_LOSS, .loss = &reader->loss };
 	return 1;

@@ -253,6 +253,8 @@ static void add_loss(struct kl_buffer *buffer, const struct kl_loss *loss)
 		add_unsigned(buffer, KL_BER_CONTEXT(0), loss->begin_ns);
 	if (loss->end_ns)
 		add_unsigned(buffer, KL_BER_CONTEXT(1), loss->end_ns);
+	if (loss->first_block)
+		add_unsigned(buffer, KL_BER_CONTEXT(2), loss->first_block);
 	kl_ber_wrap(buffer, from, KL_BER_LOSS);
 }
 

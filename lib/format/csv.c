@@ -114,10 +114,11 @@ void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_e
 	kl_buffer_add_char(buffer, '\n');
 }
 
-void kl_print_loss_csv(struct kl_buffer *buffer, const struct kl_loss *loss)
+void kl_print_loss_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_loss *loss)
 {
-	print_start(buffer, "kernlens_loss", loss->cpu, 0, loss->end_ns);
-	kl_buffer_printf(buffer, ",\"kind=%s\",\"records=%llu\",\"blocks=%llu\"\n",
+	print_start(buffer, "kernlens_loss", loss->cpu, 0, ns);
+	kl_buffer_printf(buffer,
+			 ",\"kind=%s\",\"records=%llu\",\"blocks=%llu\",\"first_block=%llu\"\n",
 			 kl_loss_name(loss->kind), (unsigned long long)loss->records,
-			 (unsigned long long)loss->blocks);
+			 (unsigned long long)loss->blocks, (unsigned long long)loss->first_block);
 }

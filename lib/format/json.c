@@ -190,7 +190,9 @@ void kl_print_loss_json(struct kl_buffer *buffer, const struct kl_loss *loss)
 	kl_buffer_printf(buffer, "{\"loss\":\"%s\",\"cpu\":%u,", kl_loss_name(loss->kind),
 			 loss->cpu);
 	print_time(buffer, loss->end_ns);
-	kl_buffer_printf(buffer, ",\"records\":%llu,\"blocks\":%llu,\"begin_ns\":%llu}\n",
+	kl_buffer_printf(buffer,
+			 ",\"records\":%llu,\"blocks\":%llu,\"first_block\":%llu,"
+			 "\"begin_ns\":%llu}\n",
 			 (unsigned long long)loss->records, (unsigned long long)loss->blocks,
-			 (unsigned long long)loss->begin_ns);
+			 (unsigned long long)loss->first_block, (unsigned long long)loss->begin_ns);
 }

@@ -165,36 +165,76 @@ static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct
 const char *kl_loss_name(enum kl_loss_kind kind)
 {
 	static const char *const names[] = {
-		[KL_LOSS_DISCARDED] = "discarded",
-		[KL_LOSS_OVERWRITTEN] = "overwritten",
-		[KL_LOSS_BEFORE] = "before",
-		[KL_LOSS_CORRUPT] = "corrupt",
+		[KL_LOSS_DISCARDED] = "discarded", [KL_LOSS_OVERWRITTEN] = "overwritten",
+		[KL_LOSS_BEFORE] = "before",	   [KL_LOSS_CORRUPT] = "corrupt",
+		[KL_LOSS_UNSTORED] = "unstored",   [KL_LOSS_UNSEEN] = "unseen",
 	};
 
 	return names[kind];
 }
 
-static void print_loss_text(struct kl_buffer *buffer, const struct kl_loss *loss)
+/* A time as in the lines of events. What came before the first of them is negative. */
+static void add_time(struct kl_buffer *buffer, unsigned int flags, uint64_t ns,
+		     const struct kl_loss *loss)
 {
-	static const char *const sentences[] = {
+	if (flags & KL_SHOW_RELATIVE && ns < loss->origin_ns) {
+		kl_buffer_add_char(buffer, '-');
+		ns = loss->origin_ns - ns;
+	} else if (flags & KL_SHOW_RELATIVE) {
+		ns -= loss->origin_ns;
+	}
+	kl_buffer_add_unsigned(buffer, ns / KL_NS_PER_S, 0);
+	kl_buffer_add_char(buffer, '.');
+	kl_buffer_add_unsigned(buffer, ns % KL_NS_PER_S, 9);
+}
+
+static void add_loss_times(struct kl_buffer *buffer, unsigned int flags, const struct kl_loss *loss)
+{
+	if (loss->begin_ns) {
+		kl_buffer_add_string(buffer, loss->end_ns ? ", between " : ", after ");
+		add_time(buffer, flags, loss->begin_ns, loss);
+	}
+	if (loss->end_ns) {
+		kl_buffer_add_string(buffer, loss->begin_ns ? " and " : ", before ");
+		add_time(buffer, flags, loss->end_ns, loss);
+	}
+}
+
+/* Losses of which the number may be unknown. */
+static bool is_unknown(const struct kl_loss *loss)
+{
+	return !loss->records &&
+	       (loss->kind == KL_LOSS_CORRUPT || loss->kind == KL_LOSS_UNSTORED) && !loss->blocks;
+}
+
+static void print_loss_text(struct kl_buffer *buffer, unsigned int flags,
+			    const struct kl_loss *loss)
+{
+	static const char *const sentences[KL_LOSS_KINDS] = {
 		[KL_LOSS_DISCARDED] = "events were lost: the buffer was full",
 		[KL_LOSS_OVERWRITTEN] = "events were overwritten before they were read",
 		[KL_LOSS_BEFORE] = "events came before the oldest block that is left",
-		[KL_LOSS_CORRUPT] = "events are in damaged blocks",
+		[KL_LOSS_CORRUPT] = "events are in damaged or missing blocks",
+		[KL_LOSS_UNSTORED] = "events were not stored",
+		[KL_LOSS_UNSEEN] = "events were not seen by their sources",
 	};
 
-	kl_buffer_printf(buffer, "CPU %u: ", loss->cpu);
-	if (loss->records || loss->kind != KL_LOSS_CORRUPT)
-		kl_buffer_printf(buffer, "%llu %s", (unsigned long long)loss->records,
-				 sentences[loss->kind]);
+	if (loss->kind == KL_LOSS_UNSEEN)
+		kl_buffer_add_string(buffer, "all CPUs: ");
 	else
-		kl_buffer_printf(buffer, "an unknown number of %s", sentences[loss->kind]);
-	if (loss->begin_ns && loss->end_ns)
-		kl_buffer_printf(buffer, ", between %llu.%09llu and %llu.%09llu",
-				 (unsigned long long)loss->begin_ns / KL_NS_PER_S,
-				 (unsigned long long)loss->begin_ns % KL_NS_PER_S,
-				 (unsigned long long)loss->end_ns / KL_NS_PER_S,
-				 (unsigned long long)loss->end_ns % KL_NS_PER_S);
+		kl_buffer_printf(buffer, "CPU %u: ", loss->cpu);
+	if (is_unknown(loss))
+		kl_buffer_add_string(buffer, "an unknown number of ");
+	else
+		kl_buffer_printf(buffer, "%llu ", (unsigned long long)loss->records);
+	kl_buffer_add_string(buffer, sentences[loss->kind]);
+	if (loss->blocks == 1)
+		kl_buffer_printf(buffer, " (block %llu)", (unsigned long long)loss->first_block);
+	else if (loss->blocks)
+		kl_buffer_printf(buffer, " (%llu blocks from %llu on)",
+				 (unsigned long long)loss->blocks,
+				 (unsigned long long)loss->first_block);
+	add_loss_times(buffer, flags, loss);
 	kl_buffer_add_char(buffer, '\n');
 }
 
@@ -217,12 +257,17 @@ void kl_print_event(struct kl_buffer *buffer, enum kl_style style, unsigned int 
 		kl_print_event_json(buffer, event);
 }
 
-void kl_print_loss(struct kl_buffer *buffer, enum kl_style style, const struct kl_loss *loss)
+void kl_print_loss(struct kl_buffer *buffer, enum kl_style style, unsigned int flags,
+		   const struct kl_loss *loss)
 {
+	uint64_t ns = loss->end_ns ? loss->end_ns : loss->begin_ns;
+
+	if (flags & KL_SHOW_RELATIVE)
+		ns = ns > loss->origin_ns ? ns - loss->origin_ns : 0;
 	if (style == KL_STYLE_TEXT)
-		print_loss_text(buffer, loss);
+		print_loss_text(buffer, flags, loss);
 	else if (style == KL_STYLE_CSV)
-		kl_print_loss_csv(buffer, loss);
+		kl_print_loss_csv(buffer, ns, loss);
 	else
 		kl_print_loss_json(buffer, loss);
 }
@@ -233,5 +278,5 @@ void kl_print_item(struct kl_buffer *buffer, enum kl_style style, unsigned int f
 	if (item->kind == KL_ITEM_EVENT)
 		kl_print_event(buffer, style, flags, item->event);
 	else
-		kl_print_loss(buffer, style, item->loss);
+		kl_print_loss(buffer, style, flags, item->loss);
 }

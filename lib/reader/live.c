@@ -129,6 +129,7 @@ static void set_loss(struct kl_live *live, struct queue *queue, enum kl_loss_kin
 		.records = records,
 		.begin_ns = queue->cursor.event.ns,
 		.end_ns = kl_timebase_ns(live->timebase, time),
+		.origin_ns = queue->cursor.begin_ns,
 	};
 	queue->key = time;
 	queue->is_loss = true;

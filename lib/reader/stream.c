@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads one CPU's file, mapped in memory. What is damaged is skipped up to the
- * next place where a block of this trace starts, and reported as a loss.
+ * next place where a block of this trace starts, and reported as a loss. If the
+ * trace has a manifest, each block must be as it was stored, and each that is
+ * listed and not there is reported with its number, records and times.
  */
 #include "../base/base.h"
+#include "../base/crc.h"
 #include "stream.h"
 
 static const struct kl_abi_block *block_at(const struct kl_stream *s, size_t at)
@@ -17,8 +20,28 @@ static bool starts_here(const struct kl_stream *s, size_t at)
 	       !memcmp(block_at(s, at)->uuid, s->uuid, 16);
 }
 
+static uint64_t *sum_of(struct kl_trace_counts *counts, enum kl_loss_kind kind)
+{
+	uint64_t *const sums[KL_LOSS_KINDS] = {
+		[KL_LOSS_DISCARDED] = &counts->discarded,
+		[KL_LOSS_OVERWRITTEN] = &counts->overwritten,
+		[KL_LOSS_BEFORE] = &counts->before,
+		[KL_LOSS_CORRUPT] = &counts->damaged,
+		[KL_LOSS_UNSTORED] = &counts->unstored,
+		[KL_LOSS_UNSEEN] = &counts->unseen,
+	};
+
+	return sums[kind];
+}
+
+/* What the next loss that is pushed was in. */
+struct range {
+	uint64_t first_block, blocks;
+	uint64_t begin, end; /* clock cycles; 0 and ~0: unknown */
+};
+
 static void push_loss(struct kl_stream *s, enum kl_loss_kind kind, uint64_t records,
-		      uint64_t blocks, uint64_t begin, uint64_t key)
+		      const struct range *range)
 {
 	unsigned int n = s->n_pending++;
 
@@ -26,40 +49,117 @@ static void push_loss(struct kl_stream *s, enum kl_loss_kind kind, uint64_t reco
 		.kind = kind,
 		.cpu = s->cpu,
 		.records = records,
-		.blocks = blocks,
-		.begin_ns = begin ? kl_timebase_ns(s->timebase, begin) : 0,
-		.end_ns = key == ~0ull ? 0 : kl_timebase_ns(s->timebase, key),
+		.blocks = range->blocks,
+		.first_block = range->first_block,
+		.begin_ns = range->begin ? kl_timebase_ns(s->timebase, range->begin) : 0,
+		.end_ns = range->end == ~0ull ? 0 : kl_timebase_ns(s->timebase, range->end),
 	};
-	s->pending_key[n] = key;
-	if (kind == KL_LOSS_DISCARDED)
-		s->counts->discarded += records;
-	else if (kind == KL_LOSS_OVERWRITTEN)
-		s->counts->overwritten += records;
-	else if (kind == KL_LOSS_BEFORE)
-		s->counts->before += records;
-	else
-		s->counts->damaged += records;
+	s->pending_key[n] = range->end;
+	*sum_of(s->counts, kind) += records;
 }
 
-/* What is missing between the block before and @block. */
-static void find_gap(struct kl_stream *s, const struct kl_abi_block *block)
+static bool is_whole(const struct kl_stream *s)
 {
-	uint64_t records = block->record_first - s->expected;
-	enum kl_loss_kind kind = KL_LOSS_OVERWRITTEN;
+	return s->manifest && s->manifest->whole;
+}
 
-	if (s->skipped)
+/* Records before @first that are not in the manifest, up to block @seq and @time. */
+static void push_gap(struct kl_stream *s, uint64_t first, uint64_t seq, uint64_t time)
+{
+	struct range range = {
+		.first_block = s->any ? s->seq + 1 : 0,
+		.begin = s->end,
+		.end = time,
+	};
+	enum kl_loss_kind kind = s->any ? KL_LOSS_OVERWRITTEN : KL_LOSS_BEFORE;
+
+	range.blocks = seq > range.first_block ? seq - range.first_block : 0;
+	/* What the recorder has stored is known if the manifest is whole. */
+	if (s->skipped && !is_whole(s))
 		kind = KL_LOSS_CORRUPT;
-	else if (!s->any)
-		kind = KL_LOSS_BEFORE;
-	if (records || s->skipped)
-		push_loss(s, kind, records, block->seq - (s->any ? s->seq + 1 : 0), s->end,
-			  block->timestamp_begin);
-	s->skipped = false;
+	if (first > s->expected)
+		push_loss(s, kind, first - s->expected, &range);
+}
+
+/* Entries of the manifest whose blocks are not there: those before @upto. */
+static void count_missing(struct kl_stream *s, size_t upto)
+{
+	const struct kl_manifest_entry *first, *last;
+	uint64_t records = 0, gaps = 0;
+	struct range range;
+
+	if (s->entry >= upto)
+		return;
+	first = s->known->blocks[s->entry];
+	last = s->known->blocks[upto - 1];
+	range = (struct range){
+		.first_block = first->seq,
+		.blocks = upto - s->entry,
+		.begin = first->begin,
+		.end = last->end,
+	};
+	push_gap(s, first->record_first, first->seq, first->begin);
+	s->expected = first->record_first;
+	for (size_t i = s->entry; i < upto; i++) {
+		const struct kl_manifest_entry *entry = s->known->blocks[i];
+
+		if (entry->record_first > s->expected)
+			gaps += entry->record_first - s->expected;
+		records += entry->block_records;
+		s->expected = entry->record_first + entry->block_records;
+	}
+	push_loss(s, KL_LOSS_CORRUPT, records, &range);
+	s->counts->corrupt += upto - s->entry;
+	s->any = true;
+	/* Of those between them nothing is stored; they were overwritten before. */
+	if (gaps)
+		push_loss(s, KL_LOSS_OVERWRITTEN, gaps, &range);
+	s->entry = upto;
+	s->seq = last->seq;
+	s->end = last->end;
+}
+
+/* Index of the manifest's entry for a block that comes; n_blocks: none. */
+static size_t find_entry(const struct kl_stream *s, uint64_t seq)
+{
+	size_t from = s->entry, to = s->known ? s->known->n_blocks : 0, n = to;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (s->known->blocks[middle]->seq == seq)
+			return middle;
+		if (s->known->blocks[middle]->seq < seq)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return n;
+}
+
+/* Is a block what the recorder has stored? Without an entry there is nothing to compare. */
+static bool is_as_stored(const struct kl_stream *s, const struct kl_abi_block *block)
+{
+	const struct kl_manifest_entry *entry;
+	size_t i = find_entry(s, block->seq);
+
+	if (!s->known || i == s->known->n_blocks)
+		return !is_whole(s);
+	entry = s->known->blocks[i];
+	return entry->bytes == block->committed &&
+	       entry->content_crc == kl_crc32c(0, block, entry->bytes);
 }
 
 static void enter(struct kl_stream *s, const struct kl_abi_block *block)
 {
-	find_gap(s, block);
+	size_t entry = find_entry(s, block->seq);
+
+	if (s->known && entry < s->known->n_blocks) {
+		count_missing(s, entry);
+		s->entry = entry + 1;
+	}
+	push_gap(s, block->record_first, block->seq, block->timestamp_begin);
+	s->skipped = false;
 	s->block = block;
 	s->got = 0;
 	s->at += block->packet_bits / 8;
@@ -70,52 +170,134 @@ static void enter(struct kl_stream *s, const struct kl_abi_block *block)
 	kl_cursor_enter(&s->cursor, block, 0, block->content_bits / 8);
 }
 
-/* Blocks follow each other in number and time. */
+/* Blocks follow each other in number and time, and records in number. */
 static bool is_in_order(const struct kl_stream *s, const struct kl_abi_block *block)
 {
+	uint64_t next = s->any ? s->seq + 1 : 0;
+
 	if (block->cpu_id != s->cpu)
+		return false;
+	if (block->seq == next && block->record_first != s->expected)
 		return false;
 	if (!s->any)
 		return true;
-	return block->seq > s->seq && block->record_first >= s->expected &&
+	return block->seq >= next && block->record_first >= s->expected &&
 	       block->timestamp_begin >= s->end && block->events_discarded >= s->discarded;
 }
 
-static bool is_cut(const struct kl_stream *s)
+/* Where the next block may start: blocks are multiples of the smallest block. */
+static size_t next_start(const struct kl_stream *s)
+{
+	for (size_t at = s->at + KL_BLOCK_BYTES_MIN;
+	     at < s->size && s->size - at >= KL_BLOCK_HEADER_BYTES; at += KL_BLOCK_BYTES_MIN)
+		if (starts_here(s, at))
+			return at;
+	return s->size;
+}
+
+/* A block that the file does not have all of, at its end? */
+static bool is_cut(const struct kl_stream *s, size_t next)
 {
 	size_t rest = s->size - s->at;
 
 	if (rest < KL_BLOCK_HEADER_BYTES)
 		return true;
-	return starts_here(s, s->at) && block_at(s, s->at)->packet_bits / 8 > rest &&
+	return next == s->size && starts_here(s, s->at) &&
+	       block_at(s, s->at)->packet_bits / 8 > rest &&
 	       block_at(s, s->at)->packet_bits / 8 <= KL_BLOCK_BYTES_MAX;
+}
+
+static bool is_good(const struct kl_stream *s)
+{
+	return s->size - s->at >= KL_BLOCK_HEADER_BYTES &&
+	       !kl_block_check(block_at(s, s->at), s->size - s->at, s->uuid) &&
+	       is_in_order(s, block_at(s, s->at)) && is_as_stored(s, block_at(s, s->at));
 }
 
 static bool next_block(struct kl_stream *s)
 {
 	while (s->at < s->size) {
-		if (is_cut(s)) {
+		size_t next;
+
+		if (is_good(s)) {
+			enter(s, block_at(s, s->at));
+			return true;
+		}
+		next = next_start(s);
+		if (is_cut(s, next)) {
 			s->counts->cut_bytes += s->size - s->at;
 			s->at = s->size;
 			break;
 		}
-		if (!kl_block_check(block_at(s, s->at), s->size - s->at, s->uuid) &&
-		    is_in_order(s, block_at(s, s->at))) {
-			enter(s, block_at(s, s->at));
-			return true;
-		}
-		if (!s->skipped || starts_here(s, s->at))
+		/* A block that the manifest has is counted when it is found to be missing. */
+		if (!s->known && (!s->skipped || starts_here(s, s->at)))
 			s->counts->corrupt++;
 		s->skipped = true;
-		/* Blocks are multiples of the smallest block: look there. */
-		do {
-			s->at += KL_BLOCK_BYTES_MIN;
-		} while (s->size - s->at >= KL_BLOCK_HEADER_BYTES && s->at < s->size &&
-			 !starts_here(s, s->at));
-		if (s->at > s->size)
-			s->at = s->size;
+		s->at = next;
 	}
 	return false;
+}
+
+static void push_discarded(struct kl_stream *s, uint64_t discarded, uint64_t begin, uint64_t end)
+{
+	const struct range range = { .begin = begin, .end = end };
+
+	if (discarded > s->discarded)
+		push_loss(s, KL_LOSS_DISCARDED, discarded - s->discarded, &range);
+	if (discarded > s->discarded)
+		s->discarded = discarded;
+}
+
+/* What the recorder has read and could not store. */
+static void count_unstored(struct kl_stream *s, const struct kl_manifest_entry *entry)
+{
+	const struct range range = {
+		.first_block = entry->seq,
+		.blocks = entry->blocks,
+		.begin = entry->begin,
+		.end = entry->end,
+	};
+
+	push_gap(s, entry->record_first, entry->seq, entry->begin);
+	push_loss(s, KL_LOSS_UNSTORED, entry->records, &range);
+	s->any = true;
+	s->expected = entry->record_first + entry->records;
+	s->end = entry->end;
+}
+
+/* Behind the last block: what the manifest knows of, and what nothing is known of. */
+static void count_rest(struct kl_stream *s)
+{
+	const struct kl_manifest_cpu *known = s->known;
+	uint64_t discarded = 0, begin = s->end;
+	struct range range = { .begin = s->end, .end = ~0ull };
+	bool corrupt = s->skipped && !is_whole(s);
+
+	if (known && known->n_blocks) {
+		discarded = known->blocks[known->n_blocks - 1]->discarded;
+		count_missing(s, known->n_blocks);
+	}
+	if (known && known->unstored) {
+		discarded = known->unstored->discarded;
+		count_unstored(s, known->unstored);
+	}
+	range.begin = s->end;
+	if (s->manifest && s->manifest->end)
+		range.end = s->manifest->end->end > s->end ? s->manifest->end->end : s->end;
+	if (known && known->total) {
+		uint64_t written = known->total->record_first;
+
+		discarded = known->total->discarded;
+		if (written > s->expected)
+			push_loss(s, is_whole(s) ? KL_LOSS_UNSTORED : KL_LOSS_CORRUPT,
+				  written - s->expected, &range);
+	} else if (s->manifest && !s->manifest->finished) {
+		range.end = ~0ull;
+		push_loss(s, KL_LOSS_UNSTORED, 0, &range);
+	} else if (corrupt || (s->manifest && !is_whole(s))) {
+		push_loss(s, KL_LOSS_CORRUPT, 0, &range);
+	}
+	push_discarded(s, discarded, begin, range.end);
 }
 
 bool kl_stream_start(struct kl_stream *s)
@@ -129,19 +311,15 @@ bool kl_stream_start(struct kl_stream *s)
 static void leave(struct kl_stream *s, bool bad)
 {
 	const struct kl_abi_block *block = s->block;
-	uint64_t discarded = block->events_discarded - s->discarded;
+	struct range range = { .begin = s->cursor.event.cycles, .end = block->timestamp_end };
 
 	if (bad || s->got < block->record_count) {
 		uint64_t missing = block->record_count > s->got ? block->record_count - s->got : 0;
 
 		s->counts->corrupt++;
-		push_loss(s, KL_LOSS_CORRUPT, missing, 0, s->cursor.event.cycles,
-			  block->timestamp_end);
+		push_loss(s, KL_LOSS_CORRUPT, missing, &range);
 	}
-	if (discarded)
-		push_loss(s, KL_LOSS_DISCARDED, discarded, 0, s->any ? s->cursor.event.cycles : 0,
-			  block->timestamp_end);
-	s->discarded = block->events_discarded;
+	push_discarded(s, block->events_discarded, range.begin, range.end);
 	s->end = block->timestamp_end;
 	s->block = NULL;
 }
@@ -151,6 +329,7 @@ static bool pop_loss(struct kl_stream *s)
 	if (!s->n_pending)
 		return false;
 	s->loss = s->pending[0];
+	s->loss.origin_ns = s->cursor.begin_ns;
 	s->key = s->pending_key[0];
 	s->is_loss = true;
 	s->n_pending--;
@@ -175,10 +354,10 @@ bool kl_stream_next(struct kl_stream *s)
 			}
 			leave(s, ret < 0);
 		} else if (!next_block(s)) {
-			if (!s->skipped)
+			if (s->ended)
 				return false;
-			s->skipped = false;
-			push_loss(s, KL_LOSS_CORRUPT, 0, 0, s->end, ~0ull);
+			s->ended = true;
+			count_rest(s);
 		}
 	}
 	return true;

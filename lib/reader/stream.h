@@ -7,8 +7,9 @@
 #define KL_LIB_READER_STREAM_H
 
 #include <kernlens/trace.h>
+#include "manifest.h"
 
-#define KL_STREAM_PENDING 2 /* losses that one step can find at once */
+#define KL_STREAM_PENDING 8 /* losses that one step can find at once */
 
 struct kl_stream {
 	const uint8_t *map;
@@ -18,6 +19,9 @@ struct kl_stream {
 	struct kl_trace_counts *counts;
 	const struct kl_timebase *timebase;
 	uint32_t cpu;
+	const struct kl_manifest *manifest; /* NULL: there is none */
+	const struct kl_manifest_cpu *known; /* its part of this CPU, or NULL */
+	size_t entry; /* of @known: blocks that were found, or are missing */
 
 	const struct kl_abi_block *block; /* being read; NULL between blocks */
 	struct kl_cursor cursor;
@@ -29,6 +33,7 @@ struct kl_stream {
 	uint64_t expected; /* record_first of the next block, if none is missing */
 	uint64_t discarded;
 	uint64_t end; /* clock: nothing older comes */
+	bool ended; /* what is missing at the end has been counted */
 
 	struct kl_loss pending[KL_STREAM_PENDING];
 	uint64_t pending_key[KL_STREAM_PENDING];

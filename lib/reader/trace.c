@@ -18,6 +18,7 @@
 #include <kernlens/stack.h>
 #include <kernlens/trace.h>
 #include "../base/base.h"
+#include "manifest.h"
 #include "stream.h"
 
 #define METADATA_BYTES_MAX (16u << 20)
@@ -28,8 +29,14 @@ struct kl_trace {
 	struct kl_addresses *addresses; /* the same */
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
+	struct kl_trace_state state;
+	struct kl_manifest manifest; /* if `state` has one */
+	const uint8_t *manifest_file;
+	size_t manifest_bytes;
+	struct kl_loss unseen; /* the last item, if there is one */
 	struct kl_stream *streams;
 	size_t n_streams;
+	unsigned int n_files; /* of them: the others are missing */
 	size_t streams_capacity;
 	struct kl_stream **heap; /* the first has the oldest item */
 	size_t n_heap;
@@ -94,10 +101,11 @@ static int read_metadata(struct kl_trace *trace, int dir)
 	return ret;
 }
 
+/* @name: NULL: the file is not there */
 static int add_stream(struct kl_trace *trace, int dir, const char *name, uint32_t cpu)
 {
 	struct kl_stream *streams, *stream;
-	int ret;
+	int ret = 0;
 
 	streams = kl_array_grow(trace->streams, trace->n_streams, &trace->streams_capacity,
 				sizeof(*streams));
@@ -107,10 +115,69 @@ static int add_stream(struct kl_trace *trace, int dir, const char *name, uint32_
 	stream = &streams[trace->n_streams];
 	memset(stream, 0, sizeof(*stream));
 	stream->cpu = cpu;
-	ret = map_file(dir, name, &stream->map, &stream->size);
+	if (name)
+		ret = map_file(dir, name, &stream->map, &stream->size);
+	else
+		trace->state.streams_missing++;
 	if (!ret)
 		trace->n_streams++;
 	return ret;
+}
+
+/* CPUs that the recorder has stored blocks of, or has counted losses of. */
+static int add_missing_streams(struct kl_trace *trace)
+{
+	const struct kl_manifest *manifest = &trace->manifest;
+	int ret = 0;
+
+	for (size_t i = 0; i < manifest->n_cpus && !ret; i++) {
+		const struct kl_manifest_cpu *cpu = &manifest->cpus[i];
+		bool there = false;
+
+		for (size_t k = 0; k < trace->n_files && !there; k++)
+			there = trace->streams[k].cpu == cpu->cpu;
+		if (!there)
+			ret = add_stream(trace, -1, NULL, cpu->cpu);
+		/* It has lost records, and none that was to be stored. */
+		if (!there && !cpu->n_blocks)
+			trace->state.streams_missing--;
+	}
+	return ret;
+}
+
+/* What was recorded. Traces of other writers have none. */
+static int open_manifest(struct kl_trace *trace, int dir)
+{
+	struct kl_manifest *manifest = &trace->manifest;
+	int ret = map_file(dir, KL_MANIFEST_FILE, &trace->manifest_file, &trace->manifest_bytes);
+
+	if (ret == -ENOENT || ret == -ENOTDIR) {
+		kl_error_clear();
+		return 0;
+	}
+	if (!ret)
+		ret = kl_manifest_read(manifest, trace->manifest_file, trace->manifest_bytes,
+				       trace->info.uuid);
+	/* The streams can be read without it. */
+	if (ret == -EINVAL) {
+		kl_error_clear();
+		trace->state.manifest_damaged = 1;
+		return 0;
+	}
+	if (ret)
+		return ret;
+	trace->state.manifest = true;
+	trace->state.finished = manifest->finished;
+	trace->state.manifest_damaged = manifest->damaged;
+	return 0;
+}
+
+/* Of the session, if the manifest has it. */
+static uint64_t began_at(const struct kl_manifest *manifest)
+{
+	if (manifest->begin)
+		return manifest->begin->begin;
+	return manifest->end ? manifest->end->begin : 0;
 }
 
 static int compare_streams(const void *a, const void *b)
@@ -140,6 +207,10 @@ static int open_streams(struct kl_trace *trace, int dir)
 			ret = add_stream(trace, dir, entry->d_name, cpu);
 	}
 	closedir(list);
+	trace->n_files = trace->n_streams;
+	if (!ret)
+		ret = add_missing_streams(trace);
+	trace->state.streams = trace->n_streams;
 	if (trace->n_streams)
 		qsort(trace->streams, trace->n_streams, sizeof(*trace->streams), compare_streams);
 	trace->heap = calloc(trace->n_streams + 1, sizeof(*trace->heap));
@@ -187,6 +258,8 @@ static int open_directory(struct kl_trace *trace, const char *path)
 	if (dir < 0)
 		return kl_fail_system(errno, "%s", path);
 	ret = read_metadata(trace, dir);
+	if (!ret)
+		ret = open_manifest(trace, dir);
 	if (ret)
 		close(dir);
 	else
@@ -242,6 +315,9 @@ void kl_trace_close(struct kl_trace *trace)
 			munmap((void *)trace->streams[i].map, trace->streams[i].size);
 	free(trace->streams);
 	free(trace->heap);
+	kl_manifest_deinit(&trace->manifest);
+	if (trace->manifest_file)
+		munmap((void *)trace->manifest_file, trace->manifest_bytes);
 	kl_ber_reader_destroy(trace->ber);
 	if (trace->file)
 		munmap((void *)trace->file, trace->file_bytes);
@@ -284,6 +360,40 @@ static void heap_add(struct kl_trace *trace, struct kl_stream *stream)
 	trace->heap[at] = stream;
 }
 
+static void rewind_stream(struct kl_trace *trace, struct kl_stream *s, uint64_t *begin)
+{
+	const struct kl_manifest *manifest = trace->state.manifest ? &trace->manifest : NULL;
+
+	*s = (struct kl_stream){
+		.map = s->map,
+		.size = s->size,
+		.uuid = trace->info.uuid,
+		.counts = &trace->counts,
+		.timebase = &trace->info.timebase,
+		.cpu = s->cpu,
+		.manifest = manifest,
+		.known = manifest ? kl_manifest_cpu(manifest, s->cpu) : NULL,
+		.end = manifest ? began_at(manifest) : 0,
+	};
+	kl_cursor_init(&s->cursor, trace->schema, &trace->info.timebase, 0);
+	s->cursor.event.cpu = s->cpu;
+	if (s->known && s->known->n_blocks && s->known->blocks[0]->begin < *begin)
+		*begin = s->known->blocks[0]->begin;
+}
+
+static void set_times(struct kl_trace *trace, uint64_t begin)
+{
+	const struct kl_timebase *timebase = &trace->info.timebase;
+	const struct kl_manifest *manifest = &trace->manifest;
+
+	if (begin != ~0ull)
+		trace->begin_ns = kl_timebase_ns(timebase, begin);
+	if (began_at(manifest))
+		trace->state.begin_ns = kl_timebase_ns(timebase, began_at(manifest));
+	if (manifest->end && manifest->end->end)
+		trace->state.end_ns = kl_timebase_ns(timebase, manifest->end->end);
+}
+
 void kl_trace_rewind(struct kl_trace *trace)
 {
 	uint64_t begin = ~0ull;
@@ -295,23 +405,15 @@ void kl_trace_rewind(struct kl_trace *trace)
 	trace->counts = (struct kl_trace_counts){ 0 };
 	trace->n_heap = 0;
 	trace->started = false;
+	trace->unseen.records = 0;
 	for (size_t i = 0; i < trace->n_streams; i++) {
 		struct kl_stream *s = &trace->streams[i];
 
-		*s = (struct kl_stream){
-			.map = s->map,
-			.size = s->size,
-			.uuid = trace->info.uuid,
-			.counts = &trace->counts,
-			.timebase = &trace->info.timebase,
-			.cpu = s->cpu,
-		};
-		kl_cursor_init(&s->cursor, trace->schema, &trace->info.timebase, 0);
+		rewind_stream(trace, s, &begin);
 		if (kl_stream_start(s) && s->block->timestamp_begin < begin)
 			begin = s->block->timestamp_begin;
 	}
-	if (begin != ~0ull)
-		trace->begin_ns = kl_timebase_ns(&trace->info.timebase, begin);
+	set_times(trace, begin);
 	for (size_t i = 0; i < trace->n_streams; i++) {
 		struct kl_stream *s = &trace->streams[i];
 
@@ -319,6 +421,25 @@ void kl_trace_rewind(struct kl_trace *trace)
 		if (kl_stream_next(s))
 			heap_add(trace, s);
 	}
+}
+
+/* Last, as it is of no CPU. */
+static int give_unseen(struct kl_trace *trace, struct kl_item *item)
+{
+	const struct kl_manifest_entry *end = trace->manifest.end;
+
+	if (!end || !end->discarded || trace->unseen.records)
+		return 0;
+	trace->unseen = (struct kl_loss){
+		.kind = KL_LOSS_UNSEEN,
+		.records = end->discarded,
+		.begin_ns = trace->state.begin_ns,
+		.end_ns = trace->state.end_ns,
+		.origin_ns = trace->begin_ns,
+	};
+	trace->counts.unseen = end->discarded;
+	*item = (struct kl_item){ .kind = KL_ITEM_LOSS, .loss = &trace->unseen };
+	return 1;
 }
 
 int kl_trace_next(struct kl_trace *trace, struct kl_item *item)
@@ -335,7 +456,7 @@ int kl_trace_next(struct kl_trace *trace, struct kl_item *item)
 	}
 	trace->started = true;
 	if (!trace->n_heap)
-		return 0;
+		return give_unseen(trace, item);
 	stream = trace->heap[0];
 	if (stream->is_loss) {
 		*item = (struct kl_item){ .kind = KL_ITEM_LOSS, .loss = &stream->loss };
@@ -361,9 +482,14 @@ const struct kl_trace_counts *kl_trace_counted(const struct kl_trace *trace)
 	return trace->ber ? kl_ber_reader_counted(trace->ber) : &trace->counts;
 }
 
+const struct kl_trace_state *kl_trace_state(const struct kl_trace *trace)
+{
+	return &trace->state;
+}
+
 unsigned int kl_trace_cpus(const struct kl_trace *trace)
 {
-	return trace->n_streams;
+	return trace->n_files;
 }
 
 uint64_t kl_trace_begin(const struct kl_trace *trace)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A trace directory being written. The files are readable to the last whole
- * block at any time: each block is extended to its full size when it is written.
+ * block at any time: each block is extended to its full size when it is written,
+ * and taken back if it could not be written as a whole. The manifest has an entry
+ * for each block, written behind it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,13 +15,25 @@
 
 #include <kernlens/trace.h>
 #include "../base/base.h"
+#include "../base/crc.h"
+#include "manifest.h"
 
 #define CPUS_MAX 8192 /* the kernel's NR_CPUS limit on x86 */
 
+/*
+ * @records, @discarded: on this CPU, as of the last block, stored or not
+ * @unstored: its entry, if `kind` is set
+ * @unstored_at: of its place in the manifest
+ * @total: the session's own count, if `kind` is set
+ */
 struct out {
 	int fd;
 	uint64_t bytes;
-	uint64_t discarded; /* as of the last block */
+	uint64_t records;
+	uint64_t discarded;
+	struct kl_manifest_entry unstored;
+	uint64_t unstored_at;
+	struct kl_manifest_entry total;
 };
 
 struct kl_trace_writer {
@@ -29,6 +43,10 @@ struct kl_trace_writer {
 	struct out *outs; /* by CPU */
 	size_t n_outs;
 	uint64_t bytes;
+	struct kl_manifest_out manifest;
+	struct kl_manifest_entry end;
+	unsigned int cpus; /* that there may be */
+	int error; /* of the first block that could not be stored */
 };
 
 static int write_all(int fd, struct iovec *parts, int n, uint64_t at)
@@ -75,6 +93,9 @@ static int write_metadata(struct kl_trace_writer *writer)
 		ret = kl_fail_system(errno, ".metadata.new");
 	if (!ret && renameat(writer->dir, ".metadata.new", writer->dir, "metadata"))
 		ret = kl_fail_system(errno, "metadata");
+	/* Readers would take it for a stream. */
+	if (ret)
+		unlinkat(writer->dir, ".metadata.new", 0);
 out:
 	kl_buffer_deinit(&buffer);
 	return ret;
@@ -92,6 +113,7 @@ struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema
 	}
 	writer->schema = schema;
 	writer->info = *info;
+	writer->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
 	if (mkdir(path, 0777) && errno != EEXIST) {
 		ret = kl_fail_system(errno, "%s", path);
 		goto free_writer;
@@ -105,11 +127,18 @@ struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema
 		ret = kl_fail(EEXIST, "%s has a trace already", path);
 		goto close_dir;
 	}
-	ret = write_metadata(writer);
+	ret = kl_manifest_create(&writer->manifest, writer->dir, writer->info.uuid);
 	if (ret)
 		goto close_dir;
+	ret = write_metadata(writer);
+	if (ret)
+		goto close_manifest;
 	return writer;
 
+close_manifest:
+	kl_manifest_close(&writer->manifest);
+	unlinkat(writer->dir, KL_MANIFEST_FILE, 0);
+	unlinkat(writer->dir, KL_TRACE_FOLDER, AT_REMOVEDIR);
 close_dir:
 	close(writer->dir);
 free_writer:
@@ -120,8 +149,6 @@ free_writer:
 
 static struct out *get_out(struct kl_trace_writer *writer, uint32_t cpu)
 {
-	char name[16];
-
 	if (cpu >= CPUS_MAX) {
 		kl_fail(EINVAL, "a block says that it is of CPU %u", cpu);
 		return NULL;
@@ -138,16 +165,18 @@ static struct out *get_out(struct kl_trace_writer *writer, uint32_t cpu)
 		writer->outs = outs;
 		writer->n_outs = cpu + 1;
 	}
-	if (writer->outs[cpu].fd < 0) {
-		snprintf(name, sizeof(name), "cpu%u", cpu);
-		writer->outs[cpu].fd =
-			openat(writer->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (writer->outs[cpu].fd < 0) {
-			kl_fail_system(errno, "%s", name);
-			return NULL;
-		}
-	}
 	return &writer->outs[cpu];
+}
+
+static int open_out(struct kl_trace_writer *writer, struct out *out)
+{
+	char name[16];
+
+	if (out->fd >= 0)
+		return 0;
+	snprintf(name, sizeof(name), "cpu%zu", out - writer->outs);
+	out->fd = openat(writer->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	return out->fd < 0 ? kl_fail_system(errno, "%s", name) : 0;
 }
 
 /* What the kernel would have written when it completed the block. */
@@ -172,10 +201,94 @@ static void complete_header(const struct kl_trace_writer *writer, const struct o
 		header->events_discarded = out->discarded;
 }
 
+static struct kl_manifest_entry entry_of(const struct kl_abi_block *header)
+{
+	return (struct kl_manifest_entry){
+		.kind = KL_MANIFEST_BLOCK,
+		.cpu = header->cpu_id,
+		.seq = header->seq,
+		.record_first = header->record_first,
+		.begin = header->timestamp_begin,
+		.end = header->timestamp_end,
+		.discarded = header->events_discarded,
+		.bytes = header->committed,
+		.block_records = header->record_count,
+	};
+}
+
+/*
+ * Room in the manifest for one more block, and for what is written at the end:
+ * for each CPU what could not be stored and its total, and the end itself.
+ */
+static int reserve(struct kl_trace_writer *writer)
+{
+	unsigned int cpus = writer->n_outs > writer->cpus ? writer->n_outs : writer->cpus;
+
+	return kl_manifest_reserve(&writer->manifest, 1 + 2 * cpus + 2);
+}
+
+/* All of a block and its entry, or nothing. */
+static int store(struct kl_trace_writer *writer, struct out *out, struct kl_abi_block *header,
+		 const struct kl_abi_block *block)
+{
+	struct kl_manifest_entry entry = entry_of(header);
+	uint64_t size = header->packet_bits / 8;
+	struct iovec parts[2] = {
+		{ header, sizeof(*header) },
+		{ (void *)(block + 1), header->committed - sizeof(*header) },
+	};
+	int ret = reserve(writer);
+
+	if (!ret)
+		ret = open_out(writer, out);
+	if (ret)
+		return ret;
+	entry.content_crc = kl_crc32c(0, parts[0].iov_base, parts[0].iov_len);
+	entry.content_crc = kl_crc32c(entry.content_crc, parts[1].iov_base, parts[1].iov_len);
+	ret = write_all(out->fd, parts, 2, out->bytes);
+	if (!ret && ftruncate(out->fd, (off_t)(out->bytes + size)))
+		ret = kl_fail_system(errno, "cpu%u", header->cpu_id);
+	if (!ret)
+		ret = kl_manifest_add(&writer->manifest, &entry);
+	/* A part of a block would be in the way of other readers. */
+	if (ret && ftruncate(out->fd, (off_t)out->bytes))
+		ret = kl_fail_system(errno, "cpu%u", header->cpu_id);
+	if (ret)
+		return ret;
+	out->bytes += size;
+	writer->bytes += size;
+	return 0;
+}
+
+/* In the manifest at once: the recorder may be killed. */
+static void count_unstored(struct kl_trace_writer *writer, struct out *out,
+			   const struct kl_abi_block *header)
+{
+	struct kl_manifest_entry *entry = &out->unstored;
+	bool first = !entry->kind;
+
+	if (first) {
+		*entry = entry_of(header);
+		entry->kind = KL_MANIFEST_UNSTORED;
+		entry->records = 0;
+		entry->blocks = 0;
+		out->unstored_at = writer->manifest.at;
+	}
+	entry->end = header->timestamp_end;
+	entry->discarded = header->events_discarded;
+	entry->records += header->record_count;
+	entry->blocks++;
+	/* What fails here is missing from the totals, which readers compare. */
+	if (!first)
+		kl_manifest_replace(&writer->manifest, out->unstored_at, entry);
+	else if (kl_manifest_reserve(&writer->manifest, 1) ||
+		 kl_manifest_add(&writer->manifest, entry))
+		entry->kind = 0;
+}
+
 int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *block, size_t bytes)
 {
 	struct kl_abi_block header;
-	struct iovec parts[2];
 	struct out *out;
 	uint64_t size;
 	int ret;
@@ -197,17 +310,99 @@ int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *b
 	if (header.committed > bytes)
 		return kl_fail(EINVAL, "the block has %zu bytes, but says %llu", bytes,
 			       (unsigned long long)header.committed);
-	parts[0] = (struct iovec){ &header, sizeof(header) };
-	parts[1] = (struct iovec){ (void *)(block + 1), header.committed - sizeof(header) };
-	ret = write_all(out->fd, parts, 2, out->bytes);
-	if (ret)
-		return ret;
-	if (ftruncate(out->fd, out->bytes + size))
-		return kl_fail_system(errno, "cpu%u", header.cpu_id);
-	out->bytes += size;
+	if (!writer->error)
+		writer->error = store(writer, out, &header, block);
+	if (writer->error)
+		count_unstored(writer, out, &header);
+	out->records = header.record_first + header.record_count;
 	out->discarded = header.events_discarded;
-	writer->bytes += size;
+	return writer->error;
+}
+
+bool kl_trace_unstored(const struct kl_trace_writer *writer, uint32_t cpu, struct kl_loss *loss)
+{
+	const struct kl_timebase *timebase = &writer->info.timebase;
+	const struct kl_manifest_entry *entry;
+
+	if (cpu >= writer->n_outs || !writer->outs[cpu].unstored.kind)
+		return false;
+	entry = &writer->outs[cpu].unstored;
+	*loss = (struct kl_loss){
+		.kind = KL_LOSS_UNSTORED,
+		.cpu = cpu,
+		.records = entry->records,
+		.blocks = entry->blocks,
+		.first_block = entry->seq,
+		.begin_ns = kl_timebase_ns(timebase, entry->begin),
+		.end_ns = kl_timebase_ns(timebase, entry->end),
+		.origin_ns = writer->end.begin ? kl_timebase_ns(timebase, writer->end.begin) : 0,
+	};
+	return true;
+}
+
+int kl_trace_set_begin(struct kl_trace_writer *writer, uint64_t cycles)
+{
+	struct kl_manifest_entry begin = { .kind = KL_MANIFEST_BEGIN, .begin = cycles };
+	int ret = kl_manifest_reserve(&writer->manifest, 1);
+
+	writer->end.begin = cycles;
+	return ret ? ret : kl_manifest_add(&writer->manifest, &begin);
+}
+
+int kl_trace_set_total(struct kl_trace_writer *writer, uint32_t cpu, uint64_t written,
+		       uint64_t lost)
+{
+	struct out *out;
+
+	/* A CPU that has recorded nothing has no entry. */
+	if (!written && !lost)
+		return 0;
+	out = get_out(writer, cpu);
+	if (!out)
+		return -errno;
+	out->total.kind = KL_MANIFEST_TOTAL;
+	out->total.record_first = written;
+	out->total.discarded = lost;
 	return 0;
+}
+
+void kl_trace_set_end(struct kl_trace_writer *writer, uint64_t cycles, uint64_t unseen)
+{
+	writer->end.end = cycles;
+	writer->end.discarded = unseen;
+}
+
+static int add_totals(struct kl_trace_writer *writer)
+{
+	int ret = 0;
+
+	for (uint32_t cpu = 0; cpu < writer->n_outs && !ret; cpu++) {
+		struct out *out = &writer->outs[cpu];
+
+		if (!out->total.kind && (out->records || out->discarded))
+			kl_trace_set_total(writer, cpu, out->records, out->discarded);
+		out->total.cpu = cpu;
+		if (!out->total.kind)
+			continue;
+		ret = kl_manifest_reserve(&writer->manifest, 1);
+		if (!ret)
+			ret = kl_manifest_add(&writer->manifest, &out->total);
+	}
+	return ret;
+}
+
+static int finish_manifest(struct kl_trace_writer *writer)
+{
+	int ret = add_totals(writer), closed;
+
+	writer->end.kind = KL_MANIFEST_END;
+	writer->end.records = writer->manifest.at / sizeof(writer->end);
+	if (!ret)
+		ret = kl_manifest_reserve(&writer->manifest, 1);
+	if (!ret)
+		ret = kl_manifest_add(&writer->manifest, &writer->end);
+	closed = kl_manifest_close(&writer->manifest);
+	return ret ? ret : closed;
 }
 
 uint64_t kl_trace_written(const struct kl_trace_writer *writer)
@@ -217,17 +412,20 @@ uint64_t kl_trace_written(const struct kl_trace_writer *writer)
 
 int kl_trace_finish(struct kl_trace_writer *writer, const struct kl_timebase *timebase)
 {
-	int ret = 0;
+	int ret, error;
 
 	if (!writer)
 		return 0;
+	ret = finish_manifest(writer);
 	for (size_t i = 0; i < writer->n_outs; i++)
 		if (writer->outs[i].fd >= 0 && close(writer->outs[i].fd) && !ret)
 			ret = kl_fail_system(errno, "cpu%zu", i);
 	if (timebase) {
 		writer->info.timebase = *timebase;
-		if (!ret)
-			ret = write_metadata(writer);
+		error = write_metadata(writer);
+		/* The first clock stays, if the disk is full: that was reported before. */
+		if (!ret && error != writer->error)
+			ret = error;
 	}
 	close(writer->dir);
 	free(writer->outs);

@@ -236,13 +236,16 @@ static void take_event(struct decoder *d, unsigned int id, size_t head, size_t l
 
 static void take_loss(const struct decoder *d, size_t length)
 {
-	static const char *const kinds[] = { "discarded", "overwritten", "before", "corrupt" };
+	static const char *const kinds[8] = { "discarded", "overwritten", "before",
+					      "corrupt",   "unstored",	  "unseen" };
 	Loss_t *loss = decode(&asn_DEF_Loss, d->at, length);
 
-	printf("{\"loss\":\"%s\",\"cpu\":%lu,", kinds[number(&loss->kind) & 3], loss->cpu);
+	printf("{\"loss\":\"%s\",\"cpu\":%lu,", kinds[number(&loss->kind) & 7], loss->cpu);
 	print_time(loss->end ? number(loss->end) : 0);
-	printf(",\"records\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"begin_ns\":%" PRIu64 "}\n",
+	printf(",\"records\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"first_block\":%" PRIu64
+	       ",\"begin_ns\":%" PRIu64 "}\n",
 	       number(&loss->records), number(&loss->blocks),
+	       loss->firstBlock ? number(loss->firstBlock) : 0,
 	       loss->begin ? number(loss->begin) : 0);
 	ASN_STRUCT_FREE(asn_DEF_Loss, loss);
 }

@@ -35,6 +35,18 @@ kl record --force -o other -- true
 expect "other files are never touched" 1
 check "they are still there" test -e other/file
 
+# The default directory is named after the second, and the names of this minute are all taken.
+mkdir default && cd default || exit
+now=$(date +%s)
+for n in {0..120}; do mkdir "$(date -d "@$((now + n))" +kernlens-%Y%m%d-%H%M%S)"; done
+kl record --json -e $calls -- true
+expect "a second recording within a second" 0
+json "has a directory of its own" '.trace | test("^kernlens-[0-9]{8}-[0-9]{6}-2$")'
+check "with its trace" test -e "$(jq -r .trace "$work/out")/metadata"
+kl record -e $calls -- nosuchcommand
+check "one that fails leaves none" test "$(find . -name '*-2' | wc -l)" -eq 1
+cd ..
+
 kl record -e $calls -o s1 -- sh -c 'kill -TERM $$'
 expect "a signal of the command is 128 + its number" 143
 kl record -e $calls -o s2 -- nosuchcommand
@@ -47,10 +59,20 @@ kl record -e $calls -o s4 -- ./script
 expect "a script without #! is run as a shell does" 5
 
 kl record --json -e $calls -o j -- true
-json "--json: a summary" '.records > 10 and .lost == 0 and .fired == .records and .status == 0'
+json "--json: a summary" '.records > 10 and .lost == 0 and .unstored == 0 and .fired == .records and .status == 0'
 
 kl record -e 'sched_switch:count,syscall_entry_execve' -o c -- true
 says err '[0-9] +sched_switch' "counters of :count are printed"
+
+absent=$("$kernlens" list events --json | jq -r '[.[] | select(.available | not) | .name][0] // empty')
+if [[ $absent ]]; then
+	kl record -e "${absent%?}*,syscall_entry_execve" -o absent1 -- true
+	says err "not available here:.* $absent( |\$)" "an event that a glob stands for and is not there is named"
+	kl record -o absent2 -- true
+	silent err 'available here' "nobody who did not ask for it is bothered with it"
+else
+	skip "an event that is not there is named" "this kernel has all"
+fi
 
 kl record -e $calls --buffer 64K -o small -- sh -c 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); : <.; done'
 expect "small buffers" 0

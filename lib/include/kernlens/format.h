@@ -49,9 +49,11 @@ void kl_print_event(struct kl_buffer *buffer, enum kl_style style, unsigned int 
  * kl_print_loss - one line for a loss
  * @buffer: appended to, with the newline
  * @style: how
+ * @flags: KL_SHOW_*, as for the events around it
  * @loss: what
  */
-void kl_print_loss(struct kl_buffer *buffer, enum kl_style style, const struct kl_loss *loss);
+void kl_print_loss(struct kl_buffer *buffer, enum kl_style style, unsigned int flags,
+		   const struct kl_loss *loss);
 
 /**
  * kl_print_value - a field's value as the text style prints it

@@ -13,6 +13,9 @@
 
 #define KL_INFO_TEXT_MAX 128
 
+/* Of a trace: what only kernlens understands. Readers of CTF leave folders alone. */
+#define KL_TRACE_FOLDER "kernlens"
+
 /**
  * struct kl_trace_info - what a trace says about itself
  * @uuid: of the session, in each of its blocks

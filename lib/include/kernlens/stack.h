@@ -19,7 +19,7 @@
 #pragma GCC visibility push(default)
 
 /* Where a trace directory has its traces; in a folder, which readers of CTF leave alone. */
-#define KL_STACKS_FOLDER "kernlens"
+#define KL_STACKS_FOLDER KL_TRACE_FOLDER
 #define KL_STACKS_FILE "kernlens/stacks"
 
 /* The most frames of a trace: functions that were inlined count, too. */

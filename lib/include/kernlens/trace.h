@@ -6,12 +6,16 @@
 #ifndef KERNLENS_TRACE_H
 #define KERNLENS_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/event.h>
 #include <kernlens/metadata.h>
 
 #pragma GCC visibility push(default)
+
+/* In a trace: what was recorded, block by block, with checksums (docs/format/trace.md). */
+#define KL_MANIFEST_FILE "kernlens/manifest"
 
 enum kl_item_kind {
 	KL_ITEM_EVENT,
@@ -22,17 +26,23 @@ enum kl_loss_kind {
 	KL_LOSS_DISCARDED, /* no room in the buffer: never written */
 	KL_LOSS_OVERWRITTEN, /* written, but gone before they were read */
 	KL_LOSS_BEFORE, /* written before the trace's first block of this CPU */
-	KL_LOSS_CORRUPT, /* in a block that cannot be read */
+	KL_LOSS_CORRUPT, /* in a block that is damaged or missing */
+	KL_LOSS_UNSTORED, /* in the buffers, but not stored: the disk was full, or the recorder gone */
+	KL_LOSS_UNSEEN, /* not seen by the events' sources, as late ticks; of no CPU in particular */
 };
+
+#define KL_LOSS_KINDS (KL_LOSS_UNSEEN + 1)
 
 /**
  * struct kl_loss - records that are not in the sequence
  * @kind: why
  * @cpu: whose
- * @records: how many; 0 if that cannot be known (corrupt)
+ * @records: how many; 0 if that cannot be known (corrupt, unstored)
  * @blocks: how many blocks they were in; 0 for discarded records
  * @begin_ns: not before this wall time; 0: unknown
- * @end_ns: not after this wall time
+ * @end_ns: not after this wall time; 0: unknown
+ * @first_block: number on its CPU of the first of @blocks
+ * @origin_ns: wall time that times since the start count from
  */
 struct kl_loss {
 	enum kl_loss_kind kind;
@@ -41,6 +51,8 @@ struct kl_loss {
 	uint64_t blocks;
 	uint64_t begin_ns;
 	uint64_t end_ns;
+	uint64_t first_block;
+	uint64_t origin_ns;
 };
 
 /**
@@ -62,12 +74,15 @@ struct kl_item {
  * @overwritten: records gone before they were read
  * @before: records before the first blocks
  * @blocks: read
- * @corrupt: blocks left out, wholly or from some record on
+ * @corrupt: blocks damaged or missing, wholly or from some record on
  * @damaged: records that were in those, as far as that is known
  * @cut_bytes: at the ends of files, too few for a block
+ * @unstored: records that the recorder could not store
+ * @unseen: events that their sources did not see
  *
- * events + discarded + overwritten + before + damaged is the number of records
- * that fired.
+ * The sum of all but @blocks, @corrupt and @cut_bytes is the number of records
+ * that fired; if the trace has a whole manifest (struct kl_trace_state), whatever
+ * became of its streams.
  */
 struct kl_trace_counts {
 	uint64_t events;
@@ -78,6 +93,30 @@ struct kl_trace_counts {
 	uint64_t corrupt;
 	uint64_t damaged;
 	uint64_t cut_bytes;
+	uint64_t unstored;
+	uint64_t unseen;
+};
+
+/**
+ * struct kl_trace_state - what is known of a recording as a whole
+ * @begin_ns: wall time at which the session started; 0: unknown
+ * @end_ns: and at which it ended; 0: unknown
+ * @manifest: there is one; without it, what is missing at the streams' ends
+ *            cannot be known
+ * @finished: the recorder came to its end; else, what was in the buffers when it
+ *            was killed is missing
+ * @manifest_damaged: entries of the manifest that cannot be read
+ * @streams: CPUs that have recorded something, as far as that is known
+ * @streams_missing: of them, those whose file is not there
+ */
+struct kl_trace_state {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	bool manifest;
+	bool finished;
+	uint64_t manifest_damaged;
+	unsigned int streams;
+	unsigned int streams_missing;
 };
 
 struct kl_trace;
@@ -141,11 +180,17 @@ const struct kl_trace_info *kl_trace_about(const struct kl_trace *trace);
 const struct kl_trace_counts *kl_trace_counted(const struct kl_trace *trace);
 
 /**
+ * kl_trace_state - what is known of the recording as a whole
+ * @trace: trace
+ */
+const struct kl_trace_state *kl_trace_state(const struct kl_trace *trace);
+
+/**
  * kl_trace_begin - wall time that times since the start count from
  * @trace: trace
  *
- * Returns nanoseconds since 1970: when the first block began; 0 if there is
- * none.
+ * Returns nanoseconds since 1970: when the first block began, also if that block
+ * is damaged and the trace has a manifest; 0 if there is none.
  */
 uint64_t kl_trace_begin(const struct kl_trace *trace);
 
@@ -175,10 +220,53 @@ struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema
  *         complete, its header is completed on the way to the file; only the
  *         last block of a CPU may be like that
  *
- * The file gets the whole block, zeros behind the records. Returns -EINVAL
- * (no block of this session) or what write said.
+ * The file gets the whole block, zeros behind the records, and the manifest an
+ * entry. Once a block could not be stored, none is: the files stay as they were
+ * before it, and further blocks are only counted (kl_trace_unstored()). Returns
+ * -EINVAL (no block of this session) or what the system said of the first block
+ * that was not stored.
  */
 int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *block, size_t bytes);
+
+/**
+ * kl_trace_unstored - what of a CPU could not be stored
+ * @writer: writer
+ * @cpu: any number
+ * @loss: filled in; times are those of the clock as known when the trace was created
+ *
+ * Returns false if all of it was.
+ */
+bool kl_trace_unstored(const struct kl_trace_writer *writer, uint32_t cpu, struct kl_loss *loss);
+
+/**
+ * kl_trace_set_begin - note when the session started
+ * @writer: writer
+ * @cycles: of the clock
+ *
+ * Returns what the system said.
+ */
+int kl_trace_set_begin(struct kl_trace_writer *writer, uint64_t cycles);
+
+/**
+ * kl_trace_set_total - note what a CPU has fired in all, once the session has stopped
+ * @writer: writer
+ * @cpu: whose
+ * @written: records in its buffer since the session's start
+ * @lost: records that had no room
+ *
+ * A reader reports what is not in the trace as lost. Without this, the last block
+ * counts. Returns -ENOMEM or -EINVAL.
+ */
+int kl_trace_set_total(struct kl_trace_writer *writer, uint32_t cpu, uint64_t written,
+		       uint64_t lost);
+
+/**
+ * kl_trace_set_end - note when the session ended
+ * @writer: writer
+ * @cycles: of the clock
+ * @unseen: events that their sources did not see
+ */
+void kl_trace_set_end(struct kl_trace_writer *writer, uint64_t cycles, uint64_t unseen);
 
 /**
  * kl_trace_written - bytes in the stream files
@@ -187,7 +275,7 @@ int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *b
 uint64_t kl_trace_written(const struct kl_trace_writer *writer);
 
 /**
- * kl_trace_finish - close the files and free the writer
+ * kl_trace_finish - finish the manifest, close the files and free the writer
  * @writer: or NULL; freed also on failure
  * @timebase: the clock as fitted at the end, or NULL to leave it
  *

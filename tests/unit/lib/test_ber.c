@@ -505,7 +505,7 @@ static void test_deceiving(const struct kl_buffer *ber)
 			   is_damaged(READ_ITEM(ber, "\xff\x8c\0\x26\x30\x24\2\1\1\2\1\1" TASK
 						     "\x30\xb\2\x9\0\xff\1\1\1\1\1\1\1")),
 		   "unknown events, CPUs and numbers that cannot be");
-	unit_check(is_damaged(READ_ITEM(ber, "\x61\xc\xa\1\4\2\1\0\2\1\0\2\1\0")) &&
+	unit_check(is_damaged(READ_ITEM(ber, "\x61\xc\xa\1\6\2\1\0\2\1\0\2\1\0")) &&
 			   READ_ITEM(ber, "\x61\xc\xa\1\3\2\1\0\2\1\7\2\1\0").counts.damaged == 7,
 		   "kinds of losses");
 }

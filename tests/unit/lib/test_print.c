@@ -277,6 +277,43 @@ static const struct kl_syscall_row *find_call(const struct kl_syscall_row *rows,
 	return NULL;
 }
 
+static void test_losses(void)
+{
+	const uint64_t origin = 1700000000ull * 1000000000;
+	struct kl_loss loss = {
+		.kind = KL_LOSS_CORRUPT,
+		.cpu = 3,
+		.records = 12,
+		.blocks = 2,
+		.first_block = 7,
+		.origin_ns = origin,
+		.begin_ns = origin + 1500000000,
+		.end_ns = origin + 2000000001,
+	};
+	struct kl_buffer text = { 0 };
+
+	kl_print_loss(&text, KL_STYLE_TEXT, KL_SHOW_RELATIVE, &loss);
+	unit_check(!strcmp(text.data, "CPU 3: 12 events are in damaged or missing blocks (2 blocks "
+				      "from 7 on), between 1.500000000 and 2.000000001\n"),
+		   "a loss has times since the start, as the events around it");
+	kl_buffer_reset(&text);
+	kl_print_loss(&text, KL_STYLE_TEXT, 0, &loss);
+	unit_check(strstr(text.data, "between 1700000001.500000000 and 1700000002.000000001\n"),
+		   "or wall time, if they have");
+	kl_buffer_reset(&text);
+	kl_print_loss(&text, KL_STYLE_CSV, KL_SHOW_RELATIVE, &loss);
+	unit_check(!strncmp(text.data, "kernlens_loss,3,0,2,1,", 22), "in CSV, too");
+	kl_buffer_reset(&text);
+	loss = (struct kl_loss){ .kind = KL_LOSS_UNSTORED,
+				 .begin_ns = origin - 1,
+				 .origin_ns = origin };
+	kl_print_loss(&text, KL_STYLE_TEXT, KL_SHOW_RELATIVE, &loss);
+	unit_check(!strcmp(text.data, "CPU 0: an unknown number of events were not stored, after "
+				      "-0.000000001\n"),
+		   "what is not known is said");
+	kl_buffer_deinit(&text);
+}
+
 static void test_syscall_report(void)
 {
 	struct kl_syscall_report *report = kl_syscall_report_create();
@@ -368,6 +405,7 @@ int main(void)
 	test_json_bytes();
 	test_strace();
 	test_late_strings();
+	test_losses();
 	test_syscall_report();
 	test_sleep_report();
 	test_count_report();

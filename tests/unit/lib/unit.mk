@@ -6,6 +6,7 @@
 #
 #   lib-schema   tables, metadata there and back and damaged, patterns, clock
 #   lib-trace    directories written, read, damaged, and read by babeltrace2
+#   lib-manifest  what is missing after any damage, to the last record
 #   lib-variables  records with variables, there and back, damaged, by babeltrace2
 #   lib-print    styles, words, reports
 #   lib-tlv      tags, lengths and values of BER
@@ -22,7 +23,7 @@
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
-LIB_TEST_NAMES := schema trace variables print tlv ber maskset reader stack address watch set program path \
+LIB_TEST_NAMES := schema trace manifest variables print tlv ber maskset reader stack address watch set program path \
 	edge hostile
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
