@@ -6,16 +6,19 @@
 #   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko
 #   program-NAME     the same, kl_program.ko, from it and the module's own programs
 #   extern-NAME      the same, kl_extern.ko: handlers of another module
+#   preempt-NAME     kernlens.ko with probes that are called with preemption on, at
+#                    build/RELEASE/preempt/kernlens.ko
 #
 # tests/kernel/run runs them in virtual machines.
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters)
+	details exits counters gate)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
-kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) examples $(KERNEL_TESTS)
+kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) \
+		$(KERNELS:%=preempt-%) examples $(KERNEL_TESTS)
 
 $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 	@mkdir -p $(@D)
@@ -64,5 +67,12 @@ program-%: $(CACHE)/%/release module-%
 
 extern-%: module-%
 	+@$(call build-against,$*,tests/kernel/extern)
+
+# A tree of its own, in which all is compiled again.
+preempt-%: $(CACHE)/%/release
+	+@release=$$(cat $<); $(MAKE) --no-print-directory BUILD=$(BUILD)/preempt \
+		KL_CCFLAGS='-g0 -DKL_PROBES_PREEMPTIBLE=2' module-$* && \
+	mkdir -p $(BUILD)/$$release/preempt && \
+	cp $(BUILD)/preempt/$$release/kernlens.ko $(BUILD)/$$release/preempt/
 
 .PHONY: kernel-tests
