@@ -8,6 +8,7 @@
 #ifndef KL_COMPAT_PREEMPT_H
 #define KL_COMPAT_PREEMPT_H
 
+#include <linux/bug.h>
 #include <linux/preempt.h>
 
 #include "compat/compat_config.h"
@@ -16,8 +17,8 @@
  * in v6.13: probes of system calls run with preemption on, and in v7.0 all of them.
  *
  * KL_PROBES_PREEMPTIBLE builds the same code for older kernels. With the value 2 it
- * also undoes what such a kernel has done before it calls the probe, for
- * tests/kernel/preempt.
+ * also undoes what such a kernel has done before it calls the probe: of this module
+ * tests/kernel/run makes the same demands as of the one that is used.
  */
 #if defined(KL_HAVE_TRACEPOINT_FAULTABLE) && !defined(KL_PROBES_PREEMPTIBLE)
 #define KL_PROBES_PREEMPTIBLE 1
@@ -37,6 +38,14 @@ static inline bool kl_probes_are_preemptible(void)
  * interrupts off, so never from within the scheduler, and it is what may be called
  * before the kernel has noted that a task has left user mode.
  */
+/* What a probe does first: fails that test where a function lacks kl_probe_begin. */
+static __always_inline void kl_probe_check(void)
+{
+#if KL_PROBES_PREEMPTIBLE == 2
+	WARN_ONCE(preemptible(), "a probe runs with preemption on");
+#endif
+}
+
 static __always_inline void kl_probe_begin(void)
 {
 #if KL_PROBES_PREEMPTIBLE == 2
@@ -58,6 +67,10 @@ static __always_inline void kl_probe_end(void)
 static inline bool kl_probes_are_preemptible(void)
 {
 	return false;
+}
+
+static __always_inline void kl_probe_check(void)
+{
 }
 
 static __always_inline void kl_probe_begin(void)

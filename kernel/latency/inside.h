@@ -11,6 +11,7 @@
 #include <linux/spinlock.h>
 
 #include "../compat/clock.h"
+#include "../compat/preempt.h"
 #include "../session/session.h"
 #include "latency.h"
 
@@ -158,6 +159,7 @@ static __always_inline struct kl_latency_task *kl_latency_first(const struct kl_
 {
 	u32 at = (u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask;
 
+	kl_probe_check();
 	/* What is in it after it; pairs with link_task. */
 	return smp_load_acquire(&l->head[at]);
 }

@@ -16,6 +16,7 @@
 #include <linux/string.h>
 
 #include "../compat/clock.h"
+#include "../compat/preempt.h"
 #include "session.h"
 #include "variable.h"
 
@@ -296,6 +297,7 @@ static __always_inline bool kl_shows(const struct kl_session *s, struct task_str
 /* What happens to event @id now: a handler, and perhaps KL_ACTION_ASK. */
 static __always_inline u8 kl_action(const struct kl_session *s, size_t id)
 {
+	kl_probe_check();
 	/* Probes run with preemption off, which is a read side of RCU. */
 	return rcu_dereference_sched(s->actions)->action[id];
 }
@@ -306,8 +308,10 @@ static __always_inline u8 kl_action(const struct kl_session *s, size_t id)
  */
 static __always_inline u8 kl_action_defined(const struct kl_session *s, u32 id)
 {
-	const struct kl_actions *actions = rcu_dereference_sched(s->actions);
+	const struct kl_actions *actions;
 
+	kl_probe_check();
+	actions = rcu_dereference_sched(s->actions);
 	return likely(id < actions->n) ? actions->action[id] : KL_HANDLER_nothing;
 }
 

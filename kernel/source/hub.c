@@ -195,7 +195,7 @@ static struct kl_hub *create_hub(struct tracepoint *tp)
 	if (!hub)
 		return NULL;
 	hub->tracepoint = tp;
-	hub->probe = kl_syscall_hub(tp, &hub->quick) ?: kl_source_hub(tp) ?: (void *)on_any;
+	hub->probe = kl_syscall_hub(tp) ?: kl_source_hub(tp) ?: (void *)on_any;
 	list_add(&hub->list, &hubs);
 	return hub;
 }
@@ -295,34 +295,6 @@ static void remove_member(struct kl_hub *hub, const struct kl_session *s, const 
 	}
 }
 
-static struct kl_hub_member *any_member(struct hlist_head *list)
-{
-	struct kl_hub_session *hs;
-
-	hlist_for_each_entry(hs, list, node)
-		for (u32 i = 0; i < hs->n; i++)
-			if (hs->of[i].probe)
-				return &hs->of[i];
-	return NULL;
-}
-
-/*
- * Who reads it as it was calls the one that it was, or looks through the lists: an event
- * is nobody's twice, and only his not at all who is just attached or detached.
- */
-static void update_solo(struct kl_hub *hub)
-{
-	struct kl_hub_member *m = NULL;
-
-	if (hub->quick && hub->members == 1) {
-		m = any_member(&hub->any);
-		for (u32 i = 0; !m && i < ARRAY_SIZE(hub->of_user); i++)
-			m = any_member(&hub->of_user[i]);
-	}
-	/* Its data is made before it is attached. */
-	smp_store_release(&hub->solo, m && m->probe == hub->quick ? m->data : NULL);
-}
-
 static int attach_to_hub(const struct kl_session *s, struct tracepoint *tp, void *probe, void *data)
 {
 	struct kl_hub *hub = find_hub(tp) ?: create_hub(tp);
@@ -331,7 +303,6 @@ static int attach_to_hub(const struct kl_session *s, struct tracepoint *tp, void
 	if (!hub)
 		return -ENOMEM;
 	error = add_member(hub, s, probe, data);
-	update_solo(hub);
 	if (!error && hub->members == 1) {
 		error = tracepoint_probe_register(tp, hub->probe, hub);
 		if (error)
@@ -384,7 +355,6 @@ void kl_hub_detach(struct kl_session *s, struct tracepoint *tp, void *probe, voi
 	hub = find_hub(tp);
 	if (!WARN_ON_ONCE(!hub)) {
 		remove_member(hub, s, probe, data);
-		update_solo(hub);
 		if (!hub->members) {
 			tracepoint_probe_unregister(tp, hub->probe, hub);
 			destroy_hub(hub);

@@ -27,25 +27,21 @@ struct kl_hub_member {
 
 /**
  * struct kl_hub - the sessions with a gate that use a tracepoint
- * @solo: data of the only member, if that is @quick; NULL: look through the lists
  * @any: sessions of the privileged, and profiles
  * @of_user: sessions of other users, by the hash of their user
  *
  * Others are changed under a lock:
  * @tracepoint: whose it is
  * @probe: what is registered there
- * @quick: the member that @probe calls by itself
  * @members: how many there are
  * @list: of all hubs, or of those that are to be freed
  */
 struct kl_hub {
-	void *solo;
 	struct hlist_head any;
 	struct hlist_head of_user[1 << KL_HUB_BUCKETS_LOG2];
 
 	struct tracepoint *tracepoint;
 	void *probe;
-	void *quick;
 	u32 members;
 	struct list_head list;
 };
@@ -92,7 +88,7 @@ bool kl_hub_next(struct kl_hub_walk *walk);
 int kl_hub_attach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data);
 void kl_hub_detach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data);
 
-/* syscall.c: of sys_enter and sys_exit; the members that they call by themselves */
-void *kl_syscall_hub(const struct tracepoint *tp, void **quick);
+/* syscall.c: of sys_enter and sys_exit */
+void *kl_syscall_hub(const struct tracepoint *tp);
 
 #endif /* KL_SOURCE_HUB_H */

@@ -4,6 +4,7 @@
  * them, with the arguments laid out as syscalls.def says. Runs in the calling
  * task with preemption off.
  */
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/tracepoint.h>
@@ -458,72 +459,44 @@ static void on_exit_values(void *data, struct pt_regs *regs, long result)
 	kl_probe_end();
 }
 
-/*
- * For all sessions with a gate. If there is one, and it has the usual probe, that is
- * done here: to record a call of a task that is followed may cost little more.
- */
+/* For all sessions with a gate. */
 static noinline void enter_members(void *data, struct pt_regs *regs, long number)
 {
 	kl_hub_call(data, NULL, NULL, on_enter, kl_data, regs, number);
-}
-
-static __always_inline void enter_any_of(const struct kl_hub *hub, struct pt_regs *regs,
-					 long number)
-{
-	struct kl_session *s = READ_ONCE(hub->solo);
-
-	if (likely(s))
-		enter_with(s, regs, number, false);
-	else
-		enter_members((void *)hub, regs, number);
 }
 
 static void on_enter_hub(void *data, struct pt_regs *regs, long number)
 {
 	kl_probe_begin();
 	if (unlikely(kl_gate_wants(current)))
-		enter_any_of(data, regs, number);
+		enter_members(data, regs, number);
 	kl_probe_end();
 }
 
-static noinline void leave_members(void *data, struct pt_regs *regs, long result)
+static noinline void exit_members(void *data, struct pt_regs *regs, long result)
 {
 	kl_hub_call(data, NULL, NULL, on_exit, kl_data, regs, result);
-}
-
-static __always_inline void leave_any_of(const struct kl_hub *hub, struct pt_regs *regs,
-					 long result)
-{
-	struct kl_session *s = READ_ONCE(hub->solo);
-
-	if (likely(s))
-		leave_with(s, regs, result, false);
-	else
-		leave_members((void *)hub, regs, result);
 }
 
 static void on_exit_hub(void *data, struct pt_regs *regs, long result)
 {
 	kl_probe_begin();
 	if (unlikely(kl_gate_wants(current)))
-		leave_any_of(data, regs, result);
+		exit_members(data, regs, result);
 	kl_probe_end();
 }
 
 /**
  * kl_syscall_hub - what is registered with a tracepoint for sessions with a gate
  * @tp: the tracepoint
- * @quick: set to the member that it calls by itself
  *
  * Returns NULL unless it is one of those of system calls.
  */
-void *kl_syscall_hub(const struct tracepoint *tp, void **quick)
+void *kl_syscall_hub(const struct tracepoint *tp)
 {
-	*quick = NULL;
-	if (tp != enter && tp != leave)
-		return NULL;
-	*quick = tp == enter ? (void *)on_enter : (void *)on_exit;
-	return tp == enter ? (void *)on_enter_hub : (void *)on_exit_hub;
+	if (tp == enter)
+		return on_enter_hub;
+	return tp == leave ? on_exit_hub : NULL;
 }
 
 /*
@@ -537,6 +510,38 @@ static struct tracepoint *tracepoint_of(const struct kl_session *s, bool exit, v
 	else
 		*probe = s->variables ? (void *)on_enter_values : (void *)on_enter;
 	return exit ? leave : enter;
+}
+
+/*
+ * The first session that just follows tasks, with the right to see them all, has a probe
+ * of its own beside the hub: that looks into the session's set as quickly as the hub
+ * would, and need not look for the session. The others are in the hub.
+ */
+static const struct kl_session *direct[2];
+static DEFINE_MUTEX(direct_lock);
+
+static int attach_probe(struct kl_session *s, bool exit, struct tracepoint *tp, void *probe)
+{
+	int error;
+
+	lockdep_assert_held(&direct_lock);
+	if (s->gate != KL_GATE_TASKS || direct[exit])
+		return kl_hub_attach(s, tp, probe, s);
+	error = tracepoint_probe_register(tp, probe, s);
+	if (!error)
+		direct[exit] = s;
+	return error;
+}
+
+static void detach_probe(struct kl_session *s, bool exit, struct tracepoint *tp, void *probe)
+{
+	lockdep_assert_held(&direct_lock);
+	if (direct[exit] != s) {
+		kl_hub_detach(s, tp, probe, s);
+		return;
+	}
+	tracepoint_probe_unregister(tp, probe, s);
+	direct[exit] = NULL;
 }
 
 /**
@@ -556,7 +561,9 @@ int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why)
 	lockdep_assert_held(&s->lock);
 	if (!tp)
 		return kl_fail(why, -ENOENT, "this kernel has no system call tracepoints");
-	error = kl_hub_attach(s, tp, probe, s);
+	mutex_lock(&direct_lock);
+	error = attach_probe(s, exit, tp, probe);
+	mutex_unlock(&direct_lock);
 	return error ? kl_fail(why, error, "cannot attach to %s", tp->name) : 0;
 }
 
@@ -571,7 +578,9 @@ void kl_syscalls_detach(struct kl_session *s, bool exit)
 	struct tracepoint *tp = tracepoint_of(s, exit, &probe);
 
 	lockdep_assert_held(&s->lock);
-	kl_hub_detach(s, tp, probe, s);
+	mutex_lock(&direct_lock);
+	detach_probe(s, exit, tp, probe);
+	mutex_unlock(&direct_lock);
 }
 
 /**

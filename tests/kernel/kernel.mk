@@ -7,16 +7,19 @@
 #   program-NAME     the same, kl_program.ko, from it and the module's own programs
 #   extern-NAME      the same, kl_extern.ko: handlers of another module
 #   target-extern-NAME  the second instance of the module, and its kl_extern.ko
+#   preempt-NAME     kernlens.ko with probes that are called with preemption on, at
+#                    build/RELEASE/preempt/kernlens.ko
 #
 # tests/kernel/run runs them in virtual machines.
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters fuzz limits hostile moment)
+	details exits counters fuzz limits hostile moment gate)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
-kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) $(KERNELS:%=target-extern-%) examples $(KERNEL_TESTS)
+kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) \
+		$(KERNELS:%=target-extern-%) $(KERNELS:%=preempt-%) examples $(KERNEL_TESTS)
 
 $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 	@mkdir -p $(@D)
@@ -84,5 +87,12 @@ target-extern-%: target-%
 		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/target/kernel/Module.symvers \
 		$(NO_BTF) modules && \
 	cp $$tree/kl_extern.ko $(BUILD)/$$release/target/
+
+# A tree of its own, in which all is compiled again.
+preempt-%: $(CACHE)/%/release
+	+@release=$$(cat $<); $(MAKE) --no-print-directory BUILD=$(BUILD)/preempt \
+		KL_CCFLAGS='-g0 -DKL_PROBES_PREEMPTIBLE=2' module-$* && \
+	mkdir -p $(BUILD)/$$release/preempt && \
+	cp $(BUILD)/preempt/$$release/kernlens.ko $(BUILD)/$$release/preempt/
 
 .PHONY: kernel-tests

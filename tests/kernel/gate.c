@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions that follow tasks or a user get all that those do, and nothing of anybody
+ * else, while other sessions come and go, tasks are added and removed, ids of threads are
+ * used again and processes become another user's. As root in the guest: workers of
+ * several classes make marked system calls and count them; a session without a gate
+ * sees all of them; each other session is to have what its classes have counted.
+ */
+#include <grp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "decode.h"
+
+#define UID_USER1 60001
+#define UID_USER2 60002
+#define PATH_SETUID "/tmp/kl-gate-suid"
+/* The kernel gives ids from 300 on again: so few that those of dead tasks are soon others'. */
+#define PID_MAX 380
+#define PID_MIN 300
+/* Until so much has happened, but not for ever. */
+#define TURNS 40
+#define OTHERS 20
+#define SECONDS_MAX 60
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
+/* Who makes a call, at that moment. In the order of `class_names`. */
+enum class {
+	TREE1, /* user 1's, in the tree that a session of user 1 follows */
+	OTHER1, /* user 1's, not in it */
+	CHANGED1, /* root's before, user 1's now */
+	TREE2, /* user 2's, in the tree that a session of root follows */
+	OTHER2, /* user 2's, not in it */
+	SETUID2, /* a set-user-id program of user 2's that user 1 has started */
+	ROOTS,
+	CLASSES
+};
+
+static const char *const class_names[CLASSES] = {
+	"klg-tree1",  "klg-other1",  "klg-changed1", "klg-tree2",
+	"klg-other2", "klg-setuid2", "klg-root",
+};
+
+/* Their calls are getpriority(MARK + class, ...), which fails at once. */
+#define MARK 0x6b6c0000
+#define CALL SYS_getpriority
+
+struct shared {
+	volatile int stop; /* rounds end */
+	volatile int quit; /* and processes */
+	volatile int go;
+	u64 calls[CLASSES];
+	u64 exits[CLASSES];
+	volatile u32 turns; /* tasks added and removed */
+	volatile u32 others; /* sessions that came and went */
+	struct {
+		volatile int command; /* enum class + 1: make calls as one; 0: done */
+		pid_t pid;
+	} guest;
+};
+
+static struct shared *shared;
+
+/* ------------------------------------------------------------------- workers */
+
+static void become(u32 uid)
+{
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		bail("cannot become user %u", uid);
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+static void make_calls(enum class class, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		syscall(CALL, MARK + class, i);
+		__atomic_fetch_add(&shared->calls[class], 1, __ATOMIC_RELAXED);
+	}
+}
+
+/* The end is an event, too: its record has the name. */
+static void leave_as(enum class class)
+{
+	prctl(PR_SET_NAME, class_names[class]);
+	__atomic_fetch_add(&shared->exits[class], 1, __ATOMIC_RELAXED);
+	_exit(0);
+}
+
+/* Children and grandchildren, so that what they inherit is asked, and ids are used up. */
+static void run_tree(enum class class)
+{
+	while (!shared->stop) {
+		pid_t child = fork();
+
+		if (!child) {
+			make_calls(class, 3);
+			child = fork();
+			if (!child) {
+				make_calls(class, 2);
+				leave_as(class);
+			}
+			if (child > 0)
+				waitpid(child, NULL, 0);
+			leave_as(class);
+		}
+		if (child > 0)
+			waitpid(child, NULL, 0);
+		make_calls(class, 5);
+		usleep(500);
+	}
+}
+
+static void run_changing(void)
+{
+	while (!shared->stop) {
+		pid_t child = fork();
+
+		if (!child) {
+			char *arguments[] = { PATH_SETUID, "suid", NULL };
+
+			make_calls(ROOTS, 3);
+			become(UID_USER1);
+			make_calls(CHANGED1, 3);
+			fcntl(3, F_SETFD, 0);
+			execv(PATH_SETUID, arguments);
+			_exit(1);
+		}
+		if (child > 0)
+			waitpid(child, NULL, 0);
+		usleep(500);
+	}
+}
+
+/* The program that run_changing starts; the counts are a file that it has inherited. */
+static int run_setuid(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
+	if (shared == MAP_FAILED || geteuid() != UID_USER2)
+		return 1;
+	make_calls(SETUID2, 3);
+	leave_as(SETUID2);
+	return 0;
+}
+
+/* Makes calls when told to, as what the session that it is put into makes of it. */
+static void run_guest(void)
+{
+	while (!shared->quit) {
+		int command = shared->guest.command;
+
+		if (command) {
+			make_calls(command - 1, 4);
+			shared->guest.command = 0;
+		} else {
+			usleep(200);
+		}
+	}
+}
+
+static pid_t start_worker(u32 uid, void (*run)(enum class), enum class class)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	if (uid)
+		become(uid);
+	while (!shared->go)
+		usleep(1000);
+	run(class);
+	while (!shared->quit)
+		usleep(5000);
+	_exit(0);
+}
+
+static void changing(enum class unused)
+{
+	run_changing();
+}
+
+static void guest(enum class unused)
+{
+	run_guest();
+}
+
+/* ------------------------------------------------------------------ sessions */
+
+struct counted {
+	u64 calls[CLASSES];
+	u64 returns; /* of any class */
+	u64 exits[CLASSES];
+	u64 lost;
+};
+
+/* Opened by a user: the rights of a session are those of who opens the device. */
+static int open_as(u32 uid)
+{
+	int fd;
+
+	if (uid && (setresgid(-1, uid, -1) || setresuid(-1, uid, -1)))
+		bail("setresuid");
+	fd = kl_open();
+	if (uid && (setresuid(-1, 0, -1) || setresgid(-1, 0, -1)))
+		bail("setresuid");
+	return fd;
+}
+
+static u32 event_id(const char *name)
+{
+	for (u32 id = 1; id < KL_EV_SYSCALL_ENTRY; id++)
+		if (layouts[id].name && !strcmp(layouts[id].name, name))
+			return id;
+	bail("no event %s", name);
+}
+
+static int make_session(u32 uid, u32 filter, u32 of, u32 blocks)
+{
+	struct kl_abi_session wish = { .mode = KL_MODE_DISCARD,
+				       .blocks = blocks,
+				       .blocks_max = blocks,
+				       .block_bytes = 65536 };
+	u32 events[] = { KL_EV_SYSCALL_ENTRY + CALL, KL_EV_SYSCALL_EXIT + CALL,
+			 event_id("sched_process_exit"), 0 };
+	int fd = open_as(uid);
+
+	if (kl_session(fd, &wish) ||
+	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) ||
+	    kl_filter(fd, filter, of))
+		bail("session: %s", kl_why(fd));
+	return fd;
+}
+
+static void count_record(struct counted *c, const struct record *r)
+{
+	u32 class = r->values ? r->value[0].number - MARK : CLASSES;
+
+	if (r->id == KL_EV_SYSCALL_EXIT + CALL)
+		c->returns++;
+	else if (r->id == KL_EV_SYSCALL_ENTRY + CALL && class < CLASSES)
+		c->calls[class]++;
+	for (u32 i = 0; r->id < KL_EV_SYSCALL_ENTRY && i < CLASSES; i++)
+		c->exits[i] += !strncmp((const char *)r->value[0].at, class_names[i], KL_COMM_LEN);
+}
+
+static void read_session(int fd, struct counted *c)
+{
+	static struct record r;
+	static u8 block[65536];
+	int reader = kl_reader(fd, 0);
+
+	memset(c, 0, sizeof(*c));
+	while (read(reader, block, sizeof(block)) == sizeof(block)) {
+		const struct kl_abi_block *header = (const void *)block;
+		const u8 *at = block + KL_BLOCK_HEADER_BYTES, *end;
+
+		for (end = block + header->content_bits / 8; at < end; at += r.bytes) {
+			if (!decode_record(&r, at, end))
+				bail("a record that is none");
+			count_record(c, &r);
+		}
+	}
+	close(reader);
+	c->lost = kl_stats(fd, -1).lost;
+}
+
+static const struct {
+	const char *name;
+	u32 uid; /* whose session */
+	u32 filter;
+	u32 of; /* KL_FILTER_UID: whose tasks */
+	u32 classes; /* that it is to have, a bit each */
+} plans[] = {
+	{ "all of a user's own", UID_USER1, KL_FILTER_NONE, 0,
+	  1 << TREE1 | 1 << OTHER1 | 1 << CHANGED1 },
+	{ "a tree of a user's own", UID_USER1, KL_FILTER_TASKS, 0, 1 << TREE1 },
+	{ "root's, a user's tasks", 0, KL_FILTER_UID, UID_USER2, 1 << TREE2 | 1 << OTHER2 },
+	{ "root's, a tree of a user's", 0, KL_FILTER_TASKS, 0, 1 << TREE2 },
+	{ "a user's, another's tasks", UID_USER1, KL_FILTER_UID, UID_USER2, 0 },
+	{ "root's, everything", 0, KL_FILTER_NONE, 0, (1 << CLASSES) - 1 },
+};
+
+#define SESSIONS (sizeof(plans) / sizeof(*plans))
+
+/* --------------------------------------------------- what comes and goes besides */
+
+/* Events of a session's own at the same tracepoint, which only count. */
+static void define_events(int fd, u32 n)
+{
+	static struct kl_abi_event event[8];
+	static u8 handler[8];
+	static struct kl_abi_maskset m;
+	struct kl_abi_events events = { .size = sizeof(events),
+					.n = n,
+					.event = (u64)(uintptr_t)event };
+
+	for (u32 i = 0; i < n; i++) {
+		event[i] = (struct kl_abi_event){ .kind = KL_SOURCE_KIND_TRACEPOINT,
+						  .name = (u64)(uintptr_t) "sys_enter" };
+		handler[i] = KL_HANDLER_count;
+	}
+	if (kl_call(fd, KL_IOC_EVENTS, &events))
+		bail("events: %s", kl_why(fd));
+	memset(&m, 0, sizeof(m));
+	m.size = sizeof(m);
+	m.id = KL_MASKSET_FIRST_USER;
+	m.handler[KL_EV_SYSCALL_ENTRY + CALL] = KL_HANDLER_log;
+	m.handler[event_id("sched_switch")] = KL_HANDLER_count;
+	m.dynamic = (u64)(uintptr_t)handler;
+	m.n_dynamic = n;
+	if (kl_call(fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(fd, KL_MASKSET_FIRST_USER))
+		bail("maskset: %s", kl_why(fd));
+}
+
+/* A session of anybody's that follows whoever has an id now, and soon nobody. */
+static void run_other(u32 uid, u32 round)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	int fd = open_as(uid);
+
+	if (kl_session(fd, &wish))
+		bail("session: %s", kl_why(fd));
+	define_events(fd, 1 + round % 8);
+	if (round % 3 && kl_filter(fd, KL_FILTER_TASKS, 0))
+		bail("filter: %s", kl_why(fd));
+	for (u32 pid = PID_MIN; round % 3 && pid < PID_MAX; pid += 1 + round % 7)
+		kl_tasks(fd, pid, KL_TASK_ADD | KL_TASK_INHERIT);
+	if (kl_start(fd))
+		bail("start: %s", kl_why(fd));
+	for (u32 pid = PID_MIN; round % 3 && pid < PID_MAX; pid += 1 + round % 5)
+		kl_tasks(fd, pid, (round & 4 ? KL_TASK_REMOVE : KL_TASK_ADD | KL_TASK_INHERIT));
+	sleep_ms(5);
+	if (round & 1)
+		kl_stop(fd);
+	close(fd);
+	shared->others++;
+}
+
+static void others(enum class unused)
+{
+	static const u32 uids[] = { UID_USER1, UID_USER2, 0 };
+
+	for (u32 round = 0; !shared->stop; round++)
+		run_other(uids[round % 3], round);
+}
+
+/* The guest makes calls as a stranger, then in the set, then as a stranger again. */
+static void take_turn(int fd, enum class in, enum class out)
+{
+	static const u32 flags[] = { KL_TASK_REMOVE, KL_TASK_ADD | KL_TASK_INHERIT };
+
+	for (int add = 0; add < 2; add++) {
+		if (kl_tasks(fd, shared->guest.pid, flags[add]))
+			bail("tasks: %s", kl_why(fd));
+		shared->guest.command = 1 + (add ? in : out);
+		while (shared->guest.command)
+			usleep(200);
+	}
+	shared->turns++;
+}
+
+/* --------------------------------------------------------------------- ticks */
+
+static int start_ticks(u32 uid, u32 hz, int *fd)
+{
+	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_event event = { .kind = KL_SOURCE_KIND_TICK, .arg = hz };
+	struct kl_abi_events events = { .size = sizeof(events),
+					.n = 1,
+					.event = (u64)(uintptr_t)&event };
+	static struct kl_abi_maskset m;
+	u8 handler = KL_HANDLER_count;
+
+	*fd = open_as(uid);
+	memset(&m, 0, sizeof(m));
+	m.size = sizeof(m);
+	m.id = KL_MASKSET_FIRST_USER;
+	m.dynamic = (u64)(uintptr_t)&handler;
+	m.n_dynamic = 1;
+	if (kl_session(*fd, &wish) || kl_call(*fd, KL_IOC_EVENTS, &events) ||
+	    kl_call(*fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(*fd, KL_MASKSET_FIRST_USER))
+		bail("ticks: %s", kl_why(*fd));
+	return kl_start(*fd);
+}
+
+/* They interrupt everybody: what one user has, and all users have, is limited. */
+static void check_ticks(void)
+{
+	int fd[8], error;
+
+	tap_check(!start_ticks(UID_USER1, 600, &fd[0]), "a user has 600 ticks a second");
+	error = start_ticks(UID_USER1, 500, &fd[1]);
+	tap_result(error == -ENOSPC && strstr(kl_why(fd[1]), "1000") &&
+			   strstr(kl_why(fd[1]), "600") && strstr(kl_why(fd[1]), "ticks_per_user"),
+		   "500 more in another session are refused, and why", "error %d: %s", error,
+		   kl_why(fd[1]));
+	close(fd[1]);
+	tap_check(!start_ticks(UID_USER1, 400, &fd[1]), "400 more are not");
+	for (u32 i = 2; i < 5; i++)
+		if (start_ticks(UID_USER2 + i, 1000, &fd[i]))
+			bail("ticks: %s", kl_why(fd[i]));
+	error = start_ticks(UID_USER2, 1, &fd[5]);
+	tap_result(error == -ENOSPC && strstr(kl_why(fd[5]), "4000") &&
+			   strstr(kl_why(fd[5]), "ticks_of_users"),
+		   "more than 4000 of all users are refused, and why", "error %d: %s", error,
+		   kl_why(fd[5]));
+	tap_check(!start_ticks(0, 2000, &fd[6]), "root has as many as before");
+	kl_stop(fd[1]);
+	tap_check(!kl_start(fd[5]), "what a session that has stopped had is free again");
+	for (u32 i = 0; i < 7; i++)
+		close(fd[i]);
+}
+
+/* ------------------------------------------------------------------- results */
+
+static void check_session(u32 i, int fd)
+{
+	u64 wanted = 0, got = 0, exits_wanted = 0, exits = 0, foreign = 0;
+	struct counted c;
+	char name[100];
+
+	read_session(fd, &c);
+	for (u32 class = 0; class < CLASSES; class ++) {
+		if (plans[i].classes >> class & 1) {
+			wanted += shared->calls[class];
+			got += c.calls[class];
+			exits_wanted += shared->exits[class];
+			exits += c.exits[class];
+		} else {
+			foreign += c.calls[class] + c.exits[class];
+		}
+		if (c.calls[class] || plans[i].classes >> class & 1)
+			printf("# %s: %s: %llu of %llu calls, %llu of %llu ends\n", plans[i].name,
+			       class_names[class], (unsigned long long)c.calls[class],
+			       (unsigned long long)shared->calls[class],
+			       (unsigned long long)c.exits[class],
+			       (unsigned long long)shared->exits[class]);
+	}
+	snprintf(name, sizeof(name), "%s: nothing of strangers", plans[i].name);
+	tap_result(!foreign, name, "%llu records", (unsigned long long)foreign);
+	snprintf(name, sizeof(name), "%s: every call and every end", plans[i].name);
+	tap_result(got == wanted && c.returns >= got && exits == exits_wanted && !c.lost, name,
+		   "calls %llu of %llu, returns %llu, ends %llu of %llu, lost %llu",
+		   (unsigned long long)got, (unsigned long long)wanted,
+		   (unsigned long long)c.returns, (unsigned long long)exits,
+		   (unsigned long long)exits_wanted, (unsigned long long)c.lost);
+}
+
+static void prepare(void)
+{
+	char command[300], self[200];
+	int fd = open("/tmp/kl-gate-shared", O_RDWR | O_CREAT | O_TRUNC, 0666);
+
+	/* Where the set-user-id program looks for it. */
+	if (fd < 0 || fchmod(fd, 0666) || ftruncate(fd, sizeof(*shared)) ||
+	    (fd != 3 && dup2(fd, 3) != 3))
+		bail("shared memory");
+	fcntl(3, F_SETFD, FD_CLOEXEC);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
+	if (shared == MAP_FAILED)
+		bail("mmap");
+	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
+	snprintf(command, sizeof(command),
+		 "cp %s " PATH_SETUID " && chown %u " PATH_SETUID " && chmod 4755 " PATH_SETUID,
+		 self, UID_USER2);
+	/* It may be kept from these users: that is not what is tested. */
+	if (chmod(KL_DEVICE_PATH, 0666) || system(command) ||
+	    !put_file("/proc/sys/kernel/pid_max", STRING(PID_MAX)))
+		bail("%s", command);
+}
+
+int main(int argc, char **argv)
+{
+	int fds[SESSIONS];
+	pid_t tree1, tree2;
+	double until;
+
+	if (argc > 1 && !strcmp(argv[1], "suid"))
+		return run_setuid();
+	prepare();
+	tree1 = start_worker(UID_USER1, run_tree, TREE1);
+	start_worker(UID_USER1, run_tree, OTHER1);
+	tree2 = start_worker(UID_USER2, run_tree, TREE2);
+	start_worker(UID_USER2, run_tree, OTHER2);
+	start_worker(0, run_tree, ROOTS);
+	start_worker(0, changing, ROOTS);
+	shared->guest.pid = start_worker(UID_USER1, guest, OTHER1);
+	sleep_ms(200);
+	for (u32 i = 0; i < SESSIONS; i++) {
+		fds[i] = make_session(plans[i].uid, plans[i].filter, plans[i].of, 64);
+		if (plans[i].filter == KL_FILTER_TASKS &&
+		    kl_tasks(fds[i], plans[i].classes >> TREE1 & 1 ? tree1 : tree2,
+			     KL_TASK_ADD | KL_TASK_INHERIT))
+			bail("tasks: %s", kl_why(fds[i]));
+		if (kl_start(fds[i]))
+			bail("start: %s", kl_why(fds[i]));
+	}
+	shared->go = 1;
+	start_worker(0, others, ROOTS);
+	until = now_seconds() + SECONDS_MAX;
+	while ((shared->turns < TURNS || shared->others < OTHERS) && now_seconds() < until)
+		take_turn(fds[1], TREE1, OTHER1);
+	shared->stop = 1;
+	sleep_ms(500);
+	for (u32 i = 0; i < SESSIONS; i++)
+		if (kl_stop(fds[i]))
+			bail("stop: %s", kl_why(fds[i]));
+	shared->quit = 1;
+	while (wait(NULL) > 0)
+		;
+	for (u32 i = 0; i < SESSIONS; i++) {
+		check_session(i, fds[i]);
+		close(fds[i]);
+	}
+	tap_result(shared->turns >= 10 && shared->others >= 10 && shared->calls[TREE1] > 100 &&
+			   shared->calls[TREE2] > 100 && shared->exits[SETUID2] > 3,
+		   "there was something to see", "turns %u, sessions %u", shared->turns,
+		   shared->others);
+	check_ticks();
+	printf("# %u tasks added and removed, %u sessions came and went\n", shared->turns,
+	       shared->others);
+	return tap_end();
+}
