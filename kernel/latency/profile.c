@@ -113,6 +113,19 @@ unlock:
 	return error;
 }
 
+/**
+ * kl_latency_cost - what a switch or a wakeup costs at most, beside the sums
+ * @l: profile
+ */
+struct kl_cost kl_latency_cost(const struct kl_latency *l)
+{
+	return (struct kl_cost){
+		.operations = l->flags & KL_LATENCY_ENTRIES ? 100 : 0,
+		.kernel_walks = !!(l->flags & KL_LATENCY_KERNEL_STACKS),
+		.user_walks = !!(l->flags & KL_LATENCY_USER_STACKS),
+	};
+}
+
 /* Those that are there. A task that is ending has its last switch before or behind it. */
 static void enter_tasks(struct kl_latency *l)
 {

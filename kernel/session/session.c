@@ -18,6 +18,7 @@
 #include "../source/block/splice.h"
 #include "../source/defined.h"
 #include "../source/source.h"
+#include "budget.h"
 #include "session.h"
 #include "stack.h"
 
@@ -325,6 +326,13 @@ static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
 	return kl_defined_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
 }
 
+static int claim_and_attach(struct kl_session *s, const struct kl_actions *wanted,
+			    struct kl_budget **budget, struct kl_error *why)
+{
+	*budget = kl_budget_claim(s, wanted, why);
+	return PTR_ERR_OR_ZERO(*budget) ?: attach_wanted(s, wanted, why);
+}
+
 /**
  * kl_session_use - another maskset from now on
  * @s: the session
@@ -337,8 +345,9 @@ static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
  */
 int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 {
+	struct kl_budget *budget = NULL;
 	struct kl_actions *new, *old;
-	int error = 0;
+	int error;
 
 	mutex_lock(&s->lock);
 	old = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));
@@ -347,12 +356,16 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 		mutex_unlock(&s->lock);
 		return PTR_ERR(new);
 	}
-	if (s->running)
-		error = attach_wanted(s, new, why);
+	error = s->running ? claim_and_attach(s, new, &budget, why) :
+			     kl_budget_check(s, new, why);
 	if (error) {
-		detach_unused(s, old);
+		kl_budget_release(budget);
+		if (s->running)
+			detach_unused(s, old);
 		kvfree(new);
 	} else {
+		swap(s->budget, budget);
+		kl_budget_release(budget);
 		rcu_assign_pointer(s->actions, new);
 		kvfree_rcu(old, rcu);
 		if (s->running)
@@ -369,6 +382,8 @@ static void stop_running(struct kl_session *s)
 	detach_unused(s, NULL);
 	kl_follow_detach(s);
 	kl_source_synchronize();
+	kl_budget_release(s->budget);
+	s->budget = NULL;
 	kl_buffer_finish(s);
 	/* The last blocks are complete. Pairs with reader_poll. */
 	smp_store_release(&s->running, false);
@@ -404,7 +419,7 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 	}
 	s->running = true;
 	WRITE_ONCE(s->custom.began, kl_clock());
-	error = attach_wanted(s, actions, why) ?: kl_latency_start(s, why);
+	error = claim_and_attach(s, actions, &s->budget, why) ?: kl_latency_start(s, why);
 	if (error)
 		stop_running(s);
 unlock:

@@ -27,6 +27,7 @@
 #include "taskset.h"
 #include "variable.h"
 
+struct kl_budget;
 struct kl_splice_set;
 
 /* Why an event may not be for this session; 0 lets everything through. */
@@ -150,6 +151,7 @@ struct kl_stack_limits {
  * @closed: the creator is gone; nothing can be started again
  * @attached: events with a probe, by id
  * @syscalls_attached: the probes of all system calls' entries, and exits
+ * @budget: what it has claimed of its user's, while it runs, or NULL
  * @masksets: user's own, by id
  * @defined: events that the session has defined; NULL: none
  * @reader_count: of open readers
@@ -191,6 +193,7 @@ struct kl_session {
 	bool closed;
 	bool syscalls_attached[2];
 	DECLARE_BITMAP(attached, KL_EV_MAX);
+	struct kl_budget *budget;
 	struct xarray masksets;
 	struct kl_defined_table *defined;
 	struct kl_splice_set *splices;

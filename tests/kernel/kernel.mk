@@ -11,7 +11,7 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users fuzz lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters)
+	details exits counters budget)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
