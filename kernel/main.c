@@ -12,6 +12,7 @@
 #include "session/fire.h"
 #include "session/session.h"
 #include "session/stack.h"
+#include "session/watchdog.h"
 #include "source/block/splice.h"
 #include "source/defined.h"
 #include "source/source.h"
@@ -22,6 +23,7 @@ static int __init kernlens_init(void)
 	int error;
 
 	kl_clock_init();
+	kl_watchdog_init();
 	error = kl_source_init();
 	if (error)
 		return error;
@@ -80,6 +82,7 @@ static void __exit kernlens_exit(void)
 	kl_sessions_deinit();
 	kl_counters_deinit();
 	kl_source_deinit();
+	kl_watchdog_deinit();
 	/* Freed sessions' actions and probes' arrays, freed after a grace period. */
 	rcu_barrier();
 }

@@ -154,7 +154,7 @@ void kl_news_wake(struct kl_session *s)
 u64 kl_news_number(const struct kl_session *s)
 {
 	return atomic64_read(&s->news.alarms) + atomic64_read(&s->news.snapshots) +
-	       READ_ONCE(s->frozen);
+	       READ_ONCE(s->frozen) + READ_ONCE(s->meter.suspended.times);
 }
 
 /* False: it is not there any more, or not yet. */

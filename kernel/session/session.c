@@ -124,6 +124,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	s->single.session = s;
 	s->owner = get_cred(cred);
 	s->may = may;
+	kl_watchdog_init_session(s);
 	s->see_addresses = may & KL_MAY_SEE_ADDRESSES;
 	s->sealed = kl_access_is_sealed();
 	s->gate = may & KL_MAY_SEE_ALL ? 0 : KL_GATE_OWN;
@@ -144,6 +145,7 @@ static void free_session(struct kref *ref)
 	mutex_lock(&sessions_lock);
 	list_del_init(&s->list);
 	mutex_unlock(&sessions_lock);
+	kl_watchdog_forget(s);
 	kl_later_deinit(&s->later);
 	kl_news_deinit(&s->news);
 	kl_defined_destroy(s);
@@ -375,9 +377,14 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 	return error;
 }
 
-static void stop_running(struct kl_session *s)
+/**
+ * kl_session_stop_locked - as kl_session_stop, of one that runs
+ * @s: the session; its lock is held
+ */
+void kl_session_stop_locked(struct kl_session *s)
 {
 	lockdep_assert_held(&s->lock);
+	kl_watchdog_stop(s);
 	kl_latency_stop(s);
 	detach_unused(s, NULL);
 	kl_follow_detach(s);
@@ -418,10 +425,11 @@ int kl_session_start(struct kl_session *s, struct kl_error *why)
 		}
 	}
 	s->running = true;
+	kl_watchdog_start(s);
 	WRITE_ONCE(s->custom.began, kl_clock());
 	error = claim_and_attach(s, actions, &s->budget, why) ?: kl_latency_start(s, why);
 	if (error)
-		stop_running(s);
+		kl_session_stop_locked(s);
 unlock:
 	mutex_unlock(&s->lock);
 	return error;
@@ -437,7 +445,7 @@ void kl_session_stop(struct kl_session *s)
 {
 	mutex_lock(&s->lock);
 	if (s->running)
-		stop_running(s);
+		kl_session_stop_locked(s);
 	mutex_unlock(&s->lock);
 }
 
@@ -486,7 +494,6 @@ int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
  */
 int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may)
 {
-	struct kl_abi_stats stats = { .cpu = -1 };
 	u32 index = status->index;
 	struct kl_session *s;
 	int error = -ENOENT;
@@ -497,20 +504,8 @@ int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32
 			continue;
 		if (index--)
 			continue;
-		kl_session_stats(s, &stats);
-		status->id = s->id;
 		status->uid = from_kuid_munged(cred->user_ns, s->owner->fsuid);
-		status->pid = s->creator;
-		status->mode = s->mode;
-		status->running = stats.running;
-		status->readers = stats.readers;
-		status->block_bytes = s->block_bytes;
-		status->blocks = s->blocks;
-		status->maskset = stats.maskset;
-		status->events = bitmap_weight(s->attached, KL_EV_MAX);
-		status->written = stats.written;
-		status->lost = stats.lost;
-		memcpy(status->name, s->name, sizeof(status->name));
+		kl_session_fill_status(s, status);
 		error = 0;
 		break;
 	}

@@ -26,6 +26,7 @@
 #include "rule.h"
 #include "taskset.h"
 #include "variable.h"
+#include "watchdog.h"
 
 struct kl_budget;
 struct kl_splice_set;
@@ -88,6 +89,7 @@ struct kl_counts {
  * @blocks: all blocks by index, for readers; locked by its own lock
  * @next_index: for the next block to be added
  * @given: blocks that the ring has or will have
+ * @meter: what its probes take here
  */
 struct kl_cpu {
 	struct kl_abi_task task __aligned(8);
@@ -111,6 +113,7 @@ struct kl_cpu {
 	struct xarray blocks;
 	u32 next_index;
 	u32 given;
+	struct kl_meter_cpu meter;
 };
 
 /* What a session wants of its call traces; 0: default. */
@@ -142,6 +145,7 @@ struct kl_stack_limits {
  * @stacks: its call traces; NULL until something asks for them
  * @counters: those that it wants counted; NULL until something asks for one
  * @latency: its latency profile, or NULL; constant once started
+ * @meter: measures it
  * @single: with which variables are read that belong to no record
  *
  * Under @lock:
@@ -184,6 +188,7 @@ struct kl_session {
 	struct kl_stacks *stacks;
 	struct kl_session_counters *counters;
 	struct kl_latency *latency;
+	struct kl_meter meter;
 	struct kl_variable_slot single;
 
 	struct mutex lock ____cacheline_aligned;
@@ -234,12 +239,14 @@ void kl_session_put(struct kl_session *s);
 void kl_session_close(struct kl_session *s);
 int kl_session_start(struct kl_session *s, struct kl_error *why);
 void kl_session_stop(struct kl_session *s);
+void kl_session_stop_locked(struct kl_session *s);
 int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why);
 int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f,
 			  struct kl_error *why);
 int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why);
 void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats);
+void kl_session_fill_status(struct kl_session *s, struct kl_abi_status *status);
 int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct kl_error *why);
 int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may);
 u32 kl_session_number(const struct cred *cred, u32 may);

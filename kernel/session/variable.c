@@ -395,6 +395,9 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 	if (v->stacks_asked)
 		read_asked_stacks(v);
 	v->walks = v->walks && !v->stacks_asked;
+	kl_meter_note_cost(s, v->cost);
+	/* Each of its records is to be measured: record.c does that. */
+	v->quick = v->quick && !s->meter.each;
 	if (!error) {
 		sort_slots(v);
 		find_runs(v);

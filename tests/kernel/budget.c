@@ -2,16 +2,17 @@
 /*
  * What an event may cost. As root in the guest: user 60001 asks for more than a user
  * without privilege may have done at one place, in one session and in several, and for
- * all that it may; another user's sleeps must not suffer.
+ * all that it may; another user's sleeps must not suffer. Then sessions that take too much
+ * are suspended.
  *
- *	budget          refusals, and the largest session that is not refused
+ *	budget          refusals, the largest session that is not refused, suspension
  *	budget costs    operations and instructions, in a guest started with --icount
  */
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "kl.h"
+#include "fire.h"
 
 #define USER 60001
 #define OTHER 60002
@@ -376,8 +377,26 @@ static int as_user(void (*run)(int), int argument)
 	return status;
 }
 
+static bool wait_for_suspension(int fd, double seconds)
+{
+	struct pollfd news = { .fd = fd, .events = POLLPRI };
+	double until = now_seconds() + seconds;
+
+	kl_stats(fd, -1);
+	while (!kl_stats(fd, -1).suspended.times && now_seconds() < until)
+		poll(&news, 1, 200);
+	return kl_stats(fd, -1).suspended.times;
+}
+
+static void print_suspension(const struct kl_abi_suspended *is)
+{
+	printf("# suspended for reason %u: %u of 1000, limit %u, CPU %d\n", is->reason,
+	       is->permille, is->limit, is->cpu);
+}
+
 static void switch_and_trace(int to)
 {
+	struct kl_abi_stats stats;
 	u32 traces = 0;
 	pid_t pid[2];
 	char go;
@@ -389,8 +408,20 @@ static void switch_and_trace(int to)
 	fd = start_largest(&traces);
 	if (write(to, &traces, sizeof(traces)) != sizeof(traces))
 		bail("pipe");
-	sleep(60);
+	/* More than a tenth of all CPU time with interrupts off. */
+	wait_for_suspension(fd, 20);
+	stats = kl_stats(fd, -1);
+	print_suspension(&stats.suspended);
+	tap_result(stats.suspended.times == 1 && !stats.running &&
+			   stats.suspended.permille > stats.suspended.limit,
+		   "a user's session that takes too much is suspended", "times %u, running %u",
+		   stats.suspended.times, stats.running);
+	tap_result(!kl_start(fd), "its creator can start it again", "%s", kl_why(fd));
+	tap_check(kl_stats(fd, -1).running, "then it runs");
 	close(fd);
+	for (int i = 0; i < 2; i++)
+		kill(pid[i], SIGKILL);
+	_exit(tap.failures);
 }
 
 static void test_largest(void)
@@ -398,6 +429,7 @@ static void test_largest(void)
 	int told[2], go[2];
 	double without, with;
 	u32 traces = 0;
+	int status;
 	pid_t pid;
 
 	if (pipe(told) || pipe(go) || dup2(go[0], 110) < 0 || dup2(told[1], 111) < 0)
@@ -414,13 +446,162 @@ static void test_largest(void)
 	if (write(go[1], "", 1) != 1 || read(told[0], &traces, sizeof(traces)) != sizeof(traces))
 		bail("read");
 	with = measure_as_other();
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	waitpid(pid, &status, 0);
+	tap.failures += !!status;
 	printf("# a sleep of 1 ms: %.2f ms, with %u call traces at each switch %.2f ms\n", without,
 	       traces, with);
 	tap_result(traces > 1, "a record may have some call traces", "%u", traces);
 	tap_result(with < 10 * without, "what is allowed costs another user's sleep little",
 		   "%.2f ms, without %.2f ms", with, without);
+}
+
+/* ------------------------------------------------------- the watchdog */
+
+/* An address that is never mapped: each load is a fault. */
+#define UNMAPPED 0xffffc88000000000ull
+
+/* A rule that logs what its filter lets through, which takes long to say yes. */
+static u8 slow_rule(int fd)
+{
+	struct kl_abi_op op[KL_PROGRAM_OPS_MAX] = {
+		{ .code = KL_OP_CONST, .dst = 1, .imm64 = UNMAPPED },
+	};
+	struct kl_abi_program program = { .size = sizeof(program),
+					  .ops = (u64)(uintptr_t)op,
+					  .n_ops = KL_PROGRAM_OPS_MAX };
+	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_log };
+
+	for (u32 i = 1; i < KL_PROGRAM_OPS_MAX - 1; i++)
+		op[i] = (struct kl_abi_op){ .code = KL_OP_LOAD, .a = 1, .b = KL_NUMBER_U64 };
+	op[KL_PROGRAM_OPS_MAX - 1] = (struct kl_abi_op){ .code = KL_OP_END, .a = 1 };
+	if (kl_call(fd, KL_IOC_PROGRAM, &program))
+		bail("program: %s", kl_why(fd));
+	rule.filter = program.id;
+	if (kl_call(fd, KL_IOC_RULE, &rule))
+		bail("rule: %s", kl_why(fd));
+	return KL_ACTION_RULE + rule.rule;
+}
+
+/* Root's session with that rule at an event; it runs. */
+static int start_slow(u32 event)
+{
+	u32 events[] = { event, 0 };
+	int fd = open_session();
+
+	if (kl_use_events(fd, MASKSET, slow_rule(fd), events) || kl_start(fd))
+		bail("start: %s", kl_why(fd));
+	return fd;
+}
+
+static u64 sum_fired(const struct kls_counts *counts)
+{
+	u64 sum = 0;
+
+	for (u32 source = 0; source < KLS_SOURCES; source++)
+		for (u32 context = 0; context < KLS_CONTEXTS; context++)
+			sum += counts->fired[source][context];
+	return sum;
+}
+
+/* A short storm in interrupts: they are left alone in time, and all of it is accounted for. */
+static void test_storm(int stimulus)
+{
+	const struct kls_plan plan = { .records = 1, .cpus = 1, .nested = 400, .irq_every = 1 };
+	int fd = start_slow(KL_EV_power_cpu_frequency);
+	struct kls_counts counts = fire_all(stimulus, &plan);
+	struct kl_abi_stats stats;
+
+	if (kl_stop(fd))
+		bail("stop");
+	stats = kl_stats(fd, -1);
+	printf("# storm: fired %llu, written %llu, lost %llu\n",
+	       (unsigned long long)sum_fired(&counts), (unsigned long long)stats.written,
+	       (unsigned long long)stats.lost);
+	tap_result(stats.lost && stats.written, "firings with interrupts off are refused in time",
+		   "written %llu", (unsigned long long)stats.written);
+	tap_result(stats.written + stats.lost == sum_fired(&counts),
+		   "what is refused is counted as lost", "fired %llu",
+		   (unsigned long long)sum_fired(&counts));
+	close(fd);
+}
+
+/* Is there an event of the suspension among plain records? */
+static bool has_event(int fd, const struct kl_abi_suspended *is)
+{
+	static u8 block[65536];
+	int reader = kl_reader(fd, 0);
+	bool found = false;
+
+	if (reader < 0)
+		bail("reader: %s", kl_why(fd));
+	while (read(reader, block, sizeof(block)) == sizeof(block)) {
+		const struct kl_abi_block *b = (const void *)block;
+		const u8 *at = block + KL_BLOCK_HEADER_BYTES, *end = block + b->content_bits / 8;
+
+		while (at < end) {
+			u32 id = *(const u16 *)at;
+
+			at += KL_RECORD_PREFIX_BYTES + (at[8] & KL_CHANGED_TASK ? 24 : 0);
+			if (id == KL_EV_session_suspended)
+				found |= !memcmp(at, &is->reason, 4 * sizeof(u32));
+			at += id == KL_EV_session_suspended ? 16 : 56;
+		}
+	}
+	close(reader);
+	return found;
+}
+
+/* The machine stands still but for the probes, until the session is suspended. */
+static void test_suspended(void)
+{
+	struct pollfd news = { .events = POLLPRI };
+	double without = measure_as_other(), after;
+	struct kl_abi_status status = { .size = sizeof(status) };
+	struct kl_abi_stats stats;
+	pid_t pid[2];
+	bool told;
+	int fd;
+
+	start_switching(pid);
+	fd = start_slow(KL_EV_sched_switch);
+	news.fd = fd;
+	told = poll(&news, 1, 30000) == 1 && news.revents & POLLPRI;
+	stats = kl_stats(fd, -1);
+	print_suspension(&stats.suspended);
+	tap_check(told && stats.suspended.times == 1,
+		  "a session that leaves others no time is suspended, and its owner is told");
+	tap_result(!stats.running && stats.suspended.limit == 500 &&
+			   (stats.suspended.reason == KL_SUSPENDED_SHARE ||
+			    stats.suspended.reason == KL_SUSPENDED_STOPPED),
+		   "the reason is told", "reason %u", stats.suspended.reason);
+	for (int i = 0; i < 2; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	after = measure_as_other();
+	tap_result(after < 5 * without, "the machine is as before", "%.2f ms, before %.2f ms",
+		   after, without);
+	tap_check(has_event(fd, &stats.suspended), "the buffers have the event");
+	while (!kl_call(fd, KL_IOC_STATUS, &status) && !status.suspended)
+		status.index++;
+	tap_check(status.suspended == 1, "the list of sessions has it");
+	close(fd);
+}
+
+static void test_unsuspended(void)
+{
+	u32 events[] = { KL_EV_sched_switch, KL_EV_sched_waking, 0 };
+	int fd = open_session();
+	pid_t pid[2];
+
+	start_switching(pid);
+	if (kl_use_events(fd, MASKSET, KL_HANDLER_log, events) || kl_start(fd))
+		bail("start: %s", kl_why(fd));
+	tap_check(!wait_for_suspension(fd, 2.5) && kl_stats(fd, -1).running,
+		  "a usual session is not suspended, whatever it records");
+	close(fd);
+	for (int i = 0; i < 2; i++)
+		kill(pid[i], SIGKILL);
 }
 
 /* ------------------------------------------------------- the model */
@@ -595,11 +776,19 @@ static void run_refusals(int unused)
 
 int main(int argc, char **argv)
 {
+	int stimulus;
+
 	if (argc > 1) {
 		test_model();
 		return tap_end();
 	}
 	tap.failures += !!as_user(run_refusals, 0);
 	test_largest();
+	stimulus = open(KLS_DEVICE, O_RDWR);
+	if (stimulus < 0)
+		bail(KLS_DEVICE);
+	test_storm(stimulus);
+	test_suspended();
+	test_unsuspended();
 	return tap_end();
 }
