@@ -16,6 +16,9 @@
 #define TRY_AGAIN_MS 20
 #define TRIES_MAX 50
 
+/* A rule that switches at each event would have the kernel's text patched all the time. */
+#define USE_EVERY_MS 10
+
 /* More than all tries take. */
 #define FREEZE_WAIT_S 5
 
@@ -60,6 +63,7 @@ static bool use_now(struct kl_session *s, u32 maskset)
 	struct kl_later *l = &s->later;
 	int error = kl_session_use(s, maskset, NULL);
 
+	l->used = jiffies;
 	if (!error) {
 		l->tries = 0;
 		return true;
@@ -77,12 +81,16 @@ static void do_later(struct work_struct *work)
 {
 	struct kl_later *l = container_of(to_delayed_work(work), struct kl_later, work);
 	struct kl_session *s = container_of(l, struct kl_session, later);
-	u32 maskset = xchg(&l->maskset, KL_MASKSET_NONE);
+	unsigned long next = l->used + msecs_to_jiffies(USE_EVERY_MS);
 	u64 wanted = READ_ONCE(l->freeze_at);
-	u32 again_ms = 0;
+	u32 maskset = KL_MASKSET_NONE, again_ms = 0;
 
 	if (READ_ONCE(s->frozen) || READ_ONCE(s->closed))
 		return;
+	if (READ_ONCE(l->maskset) != KL_MASKSET_NONE && time_before(jiffies, next))
+		again_ms = USE_EVERY_MS;
+	else
+		maskset = xchg(&l->maskset, KL_MASKSET_NONE);
 	if (maskset != KL_MASKSET_NONE && !use_now(s, maskset))
 		again_ms = TRY_AGAIN_MS;
 	/* Records of other CPUs count as they come: at least so many, not just so many. */
@@ -110,6 +118,7 @@ void kl_later_init(struct kl_later *l)
 	init_irq_work(&l->irq, kick);
 	INIT_DELAYED_WORK(&l->work, do_later);
 	l->maskset = KL_MASKSET_NONE;
+	l->used = jiffies - msecs_to_jiffies(USE_EVERY_MS);
 }
 
 /**
