@@ -191,3 +191,18 @@ void cli_alarms_finish(struct cli_alarms *alarms)
 	say_count(alarms->unsaid, "came too fast to be printed");
 	say_count(alarms->left_out, "were not handed to the command, which was too slow");
 }
+
+void cli_note_suspended(struct kl_session *session)
+{
+	struct kl_abi_stats stats;
+	const struct kl_abi_suspended *is = &stats.suspended;
+	char where[64] = "";
+
+	if (kl_session_stats(session, -1, &stats) || !is->times)
+		return;
+	if (is->reason == KL_SUSPENDED_STOPPED)
+		snprintf(where, sizeof(where), ", and left CPU %d no time for anything else", is->cpu);
+	cli_note("the session was suspended: its probes took %u.%u %% of the CPU time%s; "
+		 "%u %% is allowed",
+		 is->permille / 10, is->permille % 10, where, is->limit / 10);
+}

@@ -64,4 +64,7 @@ void cli_alarms_run(struct cli_alarms *alarms);
 /* No more will come: run the command for those that wait, and say what was left out. */
 void cli_alarms_finish(struct cli_alarms *alarms);
 
+/* Print why the watchdog has suspended a session, if it has. */
+void cli_note_suspended(struct kl_session *session);
+
 #endif /* KL_CLI_ALARM_H */

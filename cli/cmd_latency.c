@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm.h"
 #include "common.h"
 #include "latency.h"
 #include "output.h"
@@ -209,6 +210,7 @@ static int profile(struct latency_run *lr)
 		return status;
 	status = wait_for_end(lr, file);
 	error = kl_session_stop(lr->session.session);
+	cli_note_suspended(lr->session.session);
 	if (error)
 		return cli_library_error(error, NULL);
 	if (!status)

@@ -173,8 +173,10 @@ static bool has_ended(struct live *l)
 	struct kl_abi_stats stats;
 
 	cli_alarms_run(&l->alarms);
-	if (!get_stats(l, l->joined, &stats) || !l->joined)
+	if (!get_stats(l, l->joined, &stats))
 		return false;
+	if (!l->joined)
+		return stats.suspended.times;
 	l->ran |= stats.running || stats.written;
 	return l->ran && !stats.running;
 }

@@ -223,7 +223,7 @@ static bool look_at_news(struct record *r)
 		kl_session_stats(r->session.session, -1, &r->stats);
 	r->run.told = false;
 	take_news(r);
-	return !r->stats.frozen;
+	return !r->stats.frozen && !r->stats.suspended.times;
 }
 
 static bool is_counted(const struct record *r, unsigned int id)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alarm.h"
 #include "attach.h"
 #include "common.h"
 #include "program_splice.h"
@@ -467,8 +468,12 @@ int cli_session_start(struct cli_session *s)
 
 int cli_session_stop(struct cli_session *s)
 {
+	int error;
+
 	cli_session_unsplice(s);
-	return kl_session_stop(s->session);
+	error = kl_session_stop(s->session);
+	cli_note_suspended(s->session);
+	return error;
 }
 
 bool cli_session_has_stacks(const struct cli_session *s)

@@ -13,6 +13,7 @@
 #include "session/lsm.h"
 #include "session/session.h"
 #include "session/stack.h"
+#include "session/watchdog.h"
 #include "source/block/splice.h"
 #include "source/defined.h"
 #include "source/source.h"
@@ -25,6 +26,7 @@ static int __init kernlens_init(void)
 	kl_clock_init();
 	kl_lsm_init();
 	kl_accounts_init();
+	kl_watchdog_init();
 	error = kl_source_init();
 	if (error)
 		return error;
@@ -84,6 +86,7 @@ static void __exit kernlens_exit(void)
 	kl_sessions_deinit();
 	kl_counters_deinit();
 	kl_source_deinit();
+	kl_watchdog_deinit();
 	kl_accounts_deinit();
 	/* Freed sessions' actions and probes' arrays, freed after a grace period. */
 	rcu_barrier();

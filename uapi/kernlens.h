@@ -394,6 +394,23 @@ struct kl_abi_reader {
 	__u32 reserved;
 };
 
+/* Why the watchdog has suspended a session: the last time, and how often. */
+enum kl_suspended_reason {
+	KL_SUSPENDED_SHARE = 1, /* its probes took more than their share of all CPU time */
+	KL_SUSPENDED_STOPPED = 2, /* with interrupts off they left one CPU no time for others */
+};
+
+struct kl_abi_suspended {
+	__u32 times;
+	__u32 reason; /* enum kl_suspended_reason */
+	__u32 permille; /* of all CPU time that the user's probes took */
+	__u32 limit; /* the same, that they may take */
+	__s32 cpu; /* KL_SUSPENDED_STOPPED: which; else -1 */
+	__u32 reserved;
+};
+
+_Static_assert(sizeof(struct kl_abi_suspended) == 24, "suspended");
+
 struct kl_abi_stats {
 	__u32 size;
 	__s32 cpu; /* in: -1 for the sum of all */
@@ -411,6 +428,7 @@ struct kl_abi_stats {
 	__u64 snapshots; /* asked for by the handler `snapshot` and KL_IOC_SNAPSHOT */
 	__u64 begin_cycles; /* all events began to be recorded; 0: never started */
 	__u64 end_cycles; /* and all ended; 0: they are still recorded */
+	struct kl_abi_suspended suspended;
 };
 
 /* How often events fired with the handler `count`, on all CPUs. */
@@ -454,6 +472,8 @@ struct kl_abi_status {
 	__u64 written;
 	__u64 lost;
 	char name[KL_NAME_MAX];
+	__u32 suspended; /* times that the watchdog has suspended it */
+	__u32 reserved;
 };
 
 #include "detail.h"

@@ -11,6 +11,7 @@
 
 #include "../../uapi/kernlens.h"
 
+struct kl_cost;
 struct kl_error;
 struct kl_latency;
 struct kl_session;
@@ -20,6 +21,7 @@ int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_
 int kl_latency_prepare(struct kl_session *s, struct kl_error *why);
 void kl_latency_start(struct kl_session *s, u64 now);
 void kl_latency_stop(struct kl_session *s, u64 now);
+struct kl_cost kl_latency_cost(const struct kl_latency *l);
 void kl_latency_destroy(struct kl_latency *l);
 void kl_latency_add(struct kl_session *s, struct task_struct *task);
 int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, struct kl_error *why);

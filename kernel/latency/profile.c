@@ -142,6 +142,19 @@ int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_
 	return error;
 }
 
+/**
+ * kl_latency_cost - what a switch or a wakeup costs at most, beside the sums
+ * @l: profile
+ */
+struct kl_cost kl_latency_cost(const struct kl_latency *l)
+{
+	return (struct kl_cost){
+		.operations = l->flags & KL_LATENCY_ENTRIES ? 100 : 0,
+		.kernel_walks = !!(l->flags & KL_LATENCY_KERNEL_STACKS),
+		.user_walks = !!(l->flags & KL_LATENCY_USER_STACKS),
+	};
+}
+
 /*
  * The tasks that exist. One that is ending has its last switch before or after it is entered;
  * preemption is off so that it cannot come in between on this CPU. There may be any number of

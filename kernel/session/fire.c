@@ -199,6 +199,61 @@ void kl_fire_fault(const struct kl_rule *r)
 	this_cpu_inc(*r->faults);
 }
 
+static noinline void fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r,
+				 struct kl_firing *f)
+{
+	if (r->table)
+		add_up(r, f);
+	else
+		handle(s, id, r, f);
+	if (unlikely(f->fault))
+		kl_fire_fault(r);
+}
+
+static noinline void fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r,
+			       struct kl_firing *f)
+{
+	if (!r->filter || kl_program_run(r->filter, f)) {
+		if (r->table)
+			add_up(r, f);
+		else
+			handle(s, id, r, f);
+	}
+	if (unlikely(f->fault))
+		kl_fire_fault(r);
+}
+
+/* Is this firing one that is measured? */
+static __always_inline bool is_measured(struct kl_session *s)
+{
+	return unlikely(s->meter.each || !(++this_cpu_ptr(s->cpu)->meter.firings % KL_METER_EVERY));
+}
+
+typedef void (*fire_fn)(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
+
+static __always_inline void measure(struct kl_session *s, u32 id, const struct kl_rule *r,
+				    struct kl_firing *f, fire_fn fire)
+{
+	struct kl_section section;
+
+	if (unlikely(!kl_meter_begin(s, &section)))
+		return kl_fire_no_room(s, r);
+	fire(s, id, r, f);
+	kl_meter_end(s, &section);
+}
+
+static noinline void measure_wanted(struct kl_session *s, u32 id, const struct kl_rule *r,
+				    struct kl_firing *f)
+{
+	measure(s, id, r, f, fire_wanted);
+}
+
+static noinline void measure_rule(struct kl_session *s, u32 id, const struct kl_rule *r,
+				  struct kl_firing *f)
+{
+	measure(s, id, r, f, fire_rule);
+}
+
 /**
  * kl_fire_wanted - an event that its rule's filter lets through
  * @s: the session
@@ -210,12 +265,9 @@ void kl_fire_fault(const struct kl_rule *r)
  */
 void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f)
 {
-	if (r->table)
-		add_up(r, f);
-	else
-		handle(s, id, r, f);
-	if (unlikely(f->fault))
-		kl_fire_fault(r);
+	if (is_measured(s))
+		return measure_wanted(s, id, r, f);
+	fire_wanted(s, id, r, f);
 }
 
 /**
@@ -230,14 +282,30 @@ void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struc
  */
 void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f)
 {
-	if (!r->filter || kl_program_run(r->filter, f)) {
-		if (r->table)
-			add_up(r, f);
-		else
-			handle(s, id, r, f);
+	if (is_measured(s))
+		return measure_rule(s, id, r, f);
+	fire_rule(s, id, r, f);
+}
+
+/**
+ * kl_fire_filter_measured - what a filter says, in a session that is measured
+ * @r: the rule, which has a filter
+ * @f: as much of the event as it reads
+ *
+ * What is refused is not wanted, and lost. Context: any, preemption off.
+ */
+bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_firing *f)
+{
+	struct kl_section section;
+	bool wanted;
+
+	if (unlikely(!kl_meter_begin(f->session, &section))) {
+		kl_fire_no_room(f->session, r);
+		return false;
 	}
-	if (unlikely(f->fault))
-		kl_fire_fault(r);
+	wanted = kl_program_run(r->filter, f);
+	kl_meter_end(f->session, &section);
+	return wanted;
 }
 
 /**
@@ -297,18 +365,9 @@ static void count_no_room(struct kl_session *s, u8 action)
 	kl_fire_no_room(s, action >= KL_ACTION_RULE ? kl_rule_of(s, action) : NULL);
 }
 
-/**
- * kl_fire_passed - an event that the session has defined, and may have
- * @s: the session
- * @id: KL_EV_DYNAMIC and up
- * @fields: its output is the record's fields; NULL: none
- * @argument: of the source
- * @arguments: number of them
- *
- * Context: any, preemption off.
- */
-void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
-		    const u64 *argument, u32 arguments)
+static __always_inline void fire_passed(struct kl_session *s, u32 id,
+					const struct kl_program *fields, const u64 *argument,
+					u32 arguments)
 {
 	u8 action = kl_action_defined(s, id) & KL_ACTION_HANDLER;
 	struct kl_firing f = { .session = s, .argument = argument, .arguments = arguments };
@@ -331,6 +390,42 @@ void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *field
 		f.bytes = kl_program_put(fields, &f, scratch->fields, KL_PROGRAM_OUT_MAX);
 	kl_fire(s, id, action, &f);
 	kl_scratch_put();
+}
+
+/* Its fields are measured, too. */
+static noinline void fire_passed_measured(struct kl_session *s, u32 id,
+					  const struct kl_program *fields, const u64 *argument,
+					  u32 arguments)
+{
+	u8 action = kl_action_defined(s, id) & KL_ACTION_HANDLER;
+	struct kl_section section;
+
+	if (action == KL_HANDLER_nothing)
+		return;
+	if (action == KL_HANDLER_count)
+		return kl_count_fire(s, id);
+	if (unlikely(!kl_meter_begin(s, &section)))
+		return count_no_room(s, action);
+	fire_passed(s, id, fields, argument, arguments);
+	kl_meter_end(s, &section);
+}
+
+/**
+ * kl_fire_passed - an event that the session has defined, and may have
+ * @s: the session
+ * @id: KL_EV_DYNAMIC and up
+ * @fields: its output is the record's fields; NULL: none
+ * @argument: of the source
+ * @arguments: number of them
+ *
+ * Context: any, preemption off.
+ */
+void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
+		    const u64 *argument, u32 arguments)
+{
+	if (unlikely(s->meter.each))
+		return fire_passed_measured(s, id, fields, argument, arguments);
+	fire_passed(s, id, fields, argument, arguments);
 }
 
 /**

@@ -104,6 +104,7 @@ void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struc
 void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r);
 void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
 void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f);
+bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_firing *f);
 void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
 		     const u64 *argument, u32 arguments);
 void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
@@ -114,7 +115,10 @@ void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u
 /* Does a rule's filter want an event? @f: as much of it as the rule `reads`. */
 static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_firing *f)
 {
-	if (!r->filter || kl_program_run(r->filter, f))
+	if (!r->filter)
+		return true;
+	if (unlikely(f->session->meter.each) ? kl_fire_filter_measured(r, f) :
+					       kl_program_run(r->filter, f))
 		return true;
 	if (unlikely(f->fault))
 		kl_fire_fault(r);

@@ -22,6 +22,9 @@
 /* How often a switch looks for tokens at least: root may raise the limit meanwhile. */
 #define TOKENS_MS 1000u
 
+/* A rule that switches at each event would have the kernel's text patched all the time. */
+#define USE_EVERY_MS 10
+
 #define WORKERS_MAX 4 /* at work at the same time */
 
 /* More than all tries take. */
@@ -77,6 +80,7 @@ static u32 use_now(struct kl_session *s, u32 maskset)
 	int error = kl_session_try_use(s, maskset, 1, &delay, NULL);
 
 	set_active_memcg(before);
+	l->used = jiffies;
 	if (!error && !delay) {
 		l->tries = 0;
 		return 0;
@@ -94,6 +98,7 @@ static void do_later(struct work_struct *work)
 {
 	struct kl_later *l = container_of(to_delayed_work(work), struct kl_later, work);
 	struct kl_session *s = container_of(l, struct kl_session, later);
+	unsigned long next = l->used + msecs_to_jiffies(USE_EVERY_MS);
 	u64 wanted = READ_ONCE(l->freeze_at), began = ktime_get_ns();
 	/* Whose time is used up waits, but for a freeze, which comes once. */
 	u32 again_ms = wanted ? 0 : kl_payer_delay(&s->payer, KL_BUCKET_WORK);
@@ -101,6 +106,8 @@ static void do_later(struct work_struct *work)
 
 	if (READ_ONCE(s->frozen) || READ_ONCE(s->closed))
 		return;
+	if (!again_ms && READ_ONCE(l->maskset) != KL_MASKSET_NONE && time_before(jiffies, next))
+		again_ms = USE_EVERY_MS;
 	if (!again_ms)
 		maskset = xchg(&l->maskset, KL_MASKSET_NONE);
 	if (maskset != KL_MASKSET_NONE)
@@ -155,6 +162,7 @@ void kl_later_init(struct kl_later *l)
 	init_irq_work(&l->irq, kick);
 	INIT_DELAYED_WORK(&l->work, do_later);
 	l->maskset = KL_MASKSET_NONE;
+	l->used = jiffies - msecs_to_jiffies(USE_EVERY_MS);
 }
 
 /**

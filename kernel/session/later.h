@@ -19,6 +19,7 @@ struct kl_session;
  * @work: does it
  * @freeze_at: records after which the session freezes, and 1; 0: it does not
  * @maskset: to switch to, or KL_MASKSET_NONE
+ * @used: when a maskset was switched to last, in jiffies
  * @tries: of the work, since the last that went well
  * @failed: masksets that could not be switched to
  */
@@ -27,6 +28,7 @@ struct kl_later {
 	struct delayed_work work;
 	u64 freeze_at;
 	u32 maskset;
+	unsigned long used;
 	u32 tries;
 	u32 failed;
 };

@@ -16,10 +16,27 @@
 
 #define COPY_TRIES 20
 
+static void wake_again(struct work_struct *work)
+{
+	struct kl_news *news = container_of(to_delayed_work(work), struct kl_news, again);
+
+	WRITE_ONCE(news->woken, jiffies);
+	wake_up_interruptible_all(&news->wait);
+}
+
+/*
+ * Once a jiffy: what the reader does when it is woken may be what the rule is for. Later
+ * news of the same jiffy wakes it in the next one.
+ */
 static void wake(struct irq_work *irq)
 {
 	struct kl_news *news = container_of(irq, struct kl_news, irq);
 
+	if (READ_ONCE(news->woken) == jiffies) {
+		schedule_delayed_work(&news->again, 1);
+		return;
+	}
+	WRITE_ONCE(news->woken, jiffies);
 	wake_up_interruptible_all(&news->wait);
 }
 
@@ -30,6 +47,7 @@ static void wake(struct irq_work *irq)
 void kl_news_init(struct kl_news *news)
 {
 	init_irq_work(&news->irq, wake);
+	INIT_DELAYED_WORK(&news->again, wake_again);
 	init_waitqueue_head(&news->wait);
 }
 
@@ -40,6 +58,7 @@ void kl_news_init(struct kl_news *news)
 void kl_news_deinit(struct kl_news *news)
 {
 	irq_work_sync(&news->irq);
+	cancel_delayed_work_sync(&news->again);
 	kfree(news->kept);
 }
 
@@ -164,7 +183,7 @@ void kl_news_wake(struct kl_session *s)
 u64 kl_news_number(const struct kl_session *s)
 {
 	return atomic64_read(&s->news.alarms) + atomic64_read(&s->news.snapshots) +
-	       READ_ONCE(s->frozen);
+	       READ_ONCE(s->frozen) + READ_ONCE(s->meter.suspended.times);
 }
 
 /* False: it is not there any more, or not yet. */

@@ -7,6 +7,7 @@
 
 #include <linux/irq_work.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "../../uapi/kernlens.h"
 
@@ -39,6 +40,8 @@ struct kl_alarm {
 /**
  * struct kl_news - alarms and wishes of a session's rules
  * @irq: wakes who waits, from a context where a probe cannot
+ * @again: wakes them a jiffy later
+ * @woken: when they were woken last, in jiffies
  * @wait: those who poll the session's descriptor
  * @alarms: that were sounded
  * @snapshots: that were asked for
@@ -46,6 +49,8 @@ struct kl_alarm {
  */
 struct kl_news {
 	struct irq_work irq;
+	struct delayed_work again;
+	unsigned long woken;
 	wait_queue_head_t wait;
 	atomic64_t alarms;
 	atomic64_t snapshots;

@@ -45,6 +45,18 @@ struct kl_firing {
 	bool fault;
 };
 
+/**
+ * struct kl_cost - what something costs at most when an event fires
+ * @operations: of about 5 instructions each, without the following
+ * @kernel_walks: call traces of the kernel that are made
+ * @user_walks: of the program
+ */
+struct kl_cost {
+	u32 operations;
+	u32 kernel_walks;
+	u32 user_walks;
+};
+
 /* What a program looks at, beside the running task. */
 #define KL_LOOKS_FIELDS 0x01u
 #define KL_LOOKS_ARGUMENTS 0x02u
@@ -76,6 +88,7 @@ u32 kl_program_put(const struct kl_program *p, struct kl_firing *f, u8 *out, u32
 u32 kl_program_out_bytes(const struct kl_program *p);
 u32 kl_program_looks(const struct kl_program *p);
 u64 kl_program_reads(const struct kl_program *p);
+struct kl_cost kl_program_cost(const struct kl_program *p);
 bool kl_program_is_task_s32(const struct kl_program *p, u32 *offset);
 bool kl_program_is_first_field(const struct kl_program *p);
 u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opposite);

@@ -22,6 +22,7 @@
  * @jumped: not only from the operation before
  * @step_of: index of the step of an operation
  * @target: of a step: where it goes, as an operation: yes and no
+ * @cost: from a step to the end
  */
 struct decoder {
 	struct kl_program *p;
@@ -34,6 +35,7 @@ struct decoder {
 	bool jumped[KL_PROGRAM_OPS_MAX + 2];
 	u16 step_of[KL_PROGRAM_OPS_MAX + 2];
 	u16 target[KL_PROGRAM_OPS_MAX + 2][2];
+	struct kl_cost cost[KL_PROGRAM_OPS_MAX + 2];
 };
 
 _Static_assert((KL_PROGRAM_OPS_MAX + 2) * sizeof(struct kl_step) <= U16_MAX, "step to step");
@@ -546,6 +548,7 @@ int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n, 
 			add_single(d, i);
 	}
 	resolve(d);
+	kl_program_measure(p, d->steps, may, d->cost);
 	kl_program_free(d);
 	return 0;
 }

@@ -105,6 +105,7 @@ _Static_assert(sizeof(struct kl_step) == 32, "step");
  * @out_bytes: the most that it puts out
  * @looks: KL_LOOKS_*
  * @reads: the bytes of fields and strings at which it looks, as kl_reads
+ * @cost: of a run at most
  * @cleared: registers are read that it has not set, and so must be 0 first
  * @data: texts, behind the steps
  * @step: the last of each way is an END_
@@ -114,6 +115,7 @@ struct kl_program {
 	u8 looks;
 	bool cleared;
 	u64 reads;
+	struct kl_cost cost;
 	u8 *data;
 	struct kl_step step[];
 };
@@ -129,6 +131,7 @@ struct kl_program {
 
 u32 kl_op_members(u32 code);
 int kl_program_decode(struct kl_program *p, const struct kl_abi_op *ops, u32 n, u32 may);
+void kl_program_measure(struct kl_program *p, u32 steps, u32 may, struct kl_cost *cost_of);
 
 /* ------------------------------------------------ programs that are one load */
 

@@ -8,6 +8,8 @@
 
 #include "program_platform.h"
 
+struct kl_cost;
+
 #define KL_VARIABLE_TEXT_MAX 16 /* bytes of a variable that is text */
 
 enum kl_variable_kind {
@@ -36,6 +38,14 @@ enum kl_variable_kind kl_variable_kind(u32 id);
  * answer stays the same as long as the module is loaded. Context: any.
  */
 bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number);
+
+/**
+ * kl_variable_cost - add what it costs to read a variable
+ * @id: of a variable that a program can use
+ * @may: KL_MAY_* of who reads it
+ * @cost: added to
+ */
+void kl_variable_cost(u32 id, u32 may, struct kl_cost *cost);
 
 /**
  * kl_variable_number - a variable's value, as the session's owner may see it

@@ -93,6 +93,31 @@ static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *c
 	return (struct kl_place){ .at = at, .base = slot.base };
 }
 
+static struct kl_place begin_slow(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
+{
+	if (s->variables)
+		return kl_record_values(s, cpu, id, bytes);
+	return begin_any(s, cpu, id, bytes);
+}
+
+/* The same, measured. Of the suspension itself a record is made in any case. */
+static noinline struct kl_place begin_measured(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+					       u32 bytes)
+{
+	struct kl_section section;
+	struct kl_place place;
+
+	if (unlikely(id == KL_EV_session_suspended))
+		return begin_slow(s, cpu, id, bytes);
+	if (unlikely(!kl_meter_begin(s, &section))) {
+		kl_ring_count_lost(&cpu->ring);
+		return (struct kl_place){};
+	}
+	place = begin_slow(s, cpu, id, bytes);
+	kl_meter_end(s, &section);
+	return place;
+}
+
 /**
  * kl_record_begin - room for a record of this session on this CPU
  * @s: the session
@@ -122,9 +147,9 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 	old = READ_ONCE(shared->position);
 	barrier();
 	if (unlikely(!KL_STATE_IS_IDS(READ_ONCE(cpu->state)))) {
-		if (s->variables)
-			return kl_record_values(s, cpu, id, bytes);
-		return begin_any(s, cpu, id, bytes);
+		if (unlikely(s->meter.each))
+			return begin_measured(s, cpu, id, bytes);
+		return begin_slow(s, cpu, id, bytes);
 	}
 	time = rdtsc();
 	if (unlikely(!kl_ring_fits(ring, old, time, full)))

@@ -119,6 +119,7 @@ static int store_program(struct kl_session *s, struct kl_program *made, u32 argu
 		error = kl_fail(why, -ENOMEM, "no memory for a program");
 	if (!error) {
 		c->program_count++;
+		kl_meter_note_cost(s, kl_program_cost(made));
 		c->arguments = max(c->arguments, arguments);
 	}
 	mutex_unlock(&s->lock);

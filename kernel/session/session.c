@@ -18,6 +18,7 @@
 
 #include "../source/block/splice.h"
 #include "../source/defined.h"
+#include "budget.h"
 #include "gate.h"
 #include "session.h"
 #include "stack.h"
@@ -73,6 +74,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	s->owner = get_cred(cred);
 	s->memcg = get_mem_cgroup_from_mm(current->mm);
 	s->may = may;
+	kl_watchdog_init_session(s);
 	s->see_addresses = may & KL_MAY_SEE_ADDRESSES;
 	s->sealed = kl_access_is_sealed();
 	s->gate = may & KL_MAY_SEE_ALL ? 0 : KL_GATE_OWN;
@@ -93,6 +95,7 @@ static void free_session(struct kref *ref)
 	mutex_lock(&sessions_lock);
 	list_del_init(&s->list);
 	mutex_unlock(&sessions_lock);
+	kl_watchdog_forget(s);
 	kl_later_deinit(&s->later);
 	kl_news_deinit(&s->news);
 	kl_defined_destroy(s);
@@ -267,7 +270,6 @@ int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
  */
 int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may)
 {
-	struct kl_abi_stats stats = { .cpu = -1 };
 	u32 index = status->index;
 	struct kl_session *s;
 	int error = -ENOENT;
@@ -278,20 +280,8 @@ int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32
 			continue;
 		if (index--)
 			continue;
-		kl_session_stats(s, &stats);
-		status->id = s->id;
 		status->uid = from_kuid_munged(cred->user_ns, s->owner->fsuid);
-		status->pid = s->creator;
-		status->mode = s->mode;
-		status->running = stats.running;
-		status->readers = stats.readers;
-		status->block_bytes = s->block_bytes;
-		status->blocks = s->blocks;
-		status->maskset = stats.maskset;
-		status->events = bitmap_weight(s->attached, KL_EV_MAX);
-		status->written = stats.written;
-		status->lost = stats.lost;
-		memcpy(status->name, s->name, sizeof(status->name));
+		kl_session_fill_status(s, status);
 		error = 0;
 		break;
 	}

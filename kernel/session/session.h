@@ -27,7 +27,9 @@
 #include "rule.h"
 #include "taskset.h"
 #include "variable.h"
+#include "watchdog.h"
 
+struct kl_budget;
 struct kl_splice_set;
 
 /* Why an event may not be for this session; 0 lets everything through. */
@@ -88,6 +90,7 @@ struct kl_counts {
  * @blocks: all blocks by index, for readers; locked by its own lock
  * @next_index: for the next block to be added
  * @given: blocks that the ring has or will have
+ * @meter: what its probes take here
  */
 struct kl_cpu {
 	struct kl_abi_task task __aligned(8);
@@ -111,6 +114,7 @@ struct kl_cpu {
 	struct xarray blocks;
 	u32 next_index;
 	u32 given;
+	struct kl_meter_cpu meter;
 };
 
 /* What a session wants of its call traces; 0: default. */
@@ -148,6 +152,7 @@ struct kl_stack_limits {
  * @stacks: its call traces; NULL until something asks for them
  * @counters: those that it wants counted; NULL until something asks for one
  * @latency: its latency profile, or NULL; constant once started
+ * @meter: measures it
  * @single: with which variables are read that belong to no record
  *
  * Under @lock:
@@ -160,6 +165,7 @@ struct kl_stack_limits {
  * @closed: the creator is gone; nothing can be started again
  * @attached: events with a probe, by id
  * @syscalls_attached: the probes of all system calls' entries, and exits
+ * @budget: what it has claimed of its user's, while it runs, or NULL
  * @masksets: user's own, by id
  * @defined: events that the session has defined; NULL: none
  * @reader_count: of open readers
@@ -198,6 +204,7 @@ struct kl_session {
 	struct kl_stacks *stacks;
 	struct kl_session_counters *counters;
 	struct kl_latency *latency;
+	struct kl_meter meter;
 	struct kl_variable_slot single;
 
 	struct mutex lock ____cacheline_aligned;
@@ -210,6 +217,7 @@ struct kl_session {
 	bool closed;
 	bool syscalls_attached[2];
 	DECLARE_BITMAP(attached, KL_EV_MAX);
+	struct kl_budget *budget;
 	struct xarray masksets;
 	struct kl_defined_table *defined;
 	struct kl_splice_set *splices;
@@ -255,12 +263,14 @@ int kl_session_start(struct kl_session *s, struct kl_error *why);
 void kl_session_stop(struct kl_session *s);
 int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 		       struct kl_error *why);
+void kl_session_stop_locked(struct kl_session *s);
 int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why);
 int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f,
 			  struct kl_error *why);
 int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why);
 void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats);
+void kl_session_fill_status(struct kl_session *s, struct kl_abi_status *status);
 int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct kl_error *why);
 int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may);
 u32 kl_session_number(const struct cred *cred, u32 may);

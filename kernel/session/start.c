@@ -11,6 +11,7 @@
 #include "../compat/clock.h"
 #include "../source/defined.h"
 #include "../source/source.h"
+#include "budget.h"
 #include "gate.h"
 #include "session.h"
 
@@ -79,6 +80,13 @@ static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
 	return kl_defined_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
 }
 
+static int claim_and_attach(struct kl_session *s, const struct kl_actions *wanted,
+			    struct kl_budget **budget, struct kl_error *why)
+{
+	*budget = kl_budget_claim(s, wanted, why);
+	return PTR_ERR_OR_ZERO(*budget) ?: attach_wanted(s, wanted, why);
+}
+
 /**
  * kl_session_try_use - another maskset from now on, if its text patches are allowed
  * @s: the session
@@ -94,8 +102,9 @@ static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
 int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 		       struct kl_error *why)
 {
+	struct kl_budget *budget = NULL;
 	struct kl_actions *new, *old;
-	int error = 0;
+	int error;
 
 	*delay = 0;
 	mutex_lock(&s->lock);
@@ -113,12 +122,16 @@ int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 		mutex_unlock(&s->lock);
 		return 0;
 	}
-	if (s->running)
-		error = attach_wanted(s, new, why);
+	error = s->running ? claim_and_attach(s, new, &budget, why) :
+			     kl_budget_check(s, new, why);
 	if (error) {
-		detach_unused(s, old);
+		kl_budget_release(budget);
+		if (s->running)
+			detach_unused(s, old);
 		kl_actions_destroy(s, new);
 	} else {
+		swap(s->budget, budget);
+		kl_budget_release(budget);
 		rcu_assign_pointer(s->actions, new);
 		if (s->running)
 			WRITE_ONCE(s->ended, maskset == KL_MASKSET_RNOTHING ? kl_clock() : 0);
@@ -150,11 +163,14 @@ static void stop_running(struct kl_session *s, struct kl_actions *actions)
 	/* A frozen session recorded its last event earlier. */
 	if (!s->ended)
 		WRITE_ONCE(s->ended, now);
+	kl_watchdog_stop(s);
 	kl_latency_stop(s, now);
 	detach_unused(s, NULL);
 	kl_follow_detach(s);
 	kl_gate_leave(s);
 	kl_source_synchronize();
+	kl_budget_release(s->budget);
+	s->budget = NULL;
 	rcu_assign_pointer(s->actions, actions);
 	kl_buffer_finish(s, s->ended);
 	/* The last blocks are complete. Pairs with reader_poll. */
@@ -168,7 +184,8 @@ static int attach_all(struct kl_session *s, const struct kl_actions *actions, st
 
 	if (!error && (s->gate & KL_GATE_TASKS || kl_session_has_flags(s)))
 		error = kl_follow_attach(s, why);
-	return error ?: attach_wanted(s, actions, why) ?: kl_latency_prepare(s, why);
+	return error ?: claim_and_attach(s, actions, &s->budget, why) ?:
+	       kl_latency_prepare(s, why);
 }
 
 /**
@@ -201,6 +218,7 @@ int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 	WRITE_ONCE(s->ended, 0);
 	WRITE_ONCE(s->custom.began, kl_clock());
 	make_idle(s);
+	kl_watchdog_start(s);
 	error = attach_all(s, actions, why);
 	if (error) {
 		stop_running(s, actions);
@@ -215,6 +233,15 @@ unlock:
 }
 
 /**
+ * kl_session_stop_locked - as kl_session_stop, of one that runs
+ * @s: the session; its lock is held
+ */
+void kl_session_stop_locked(struct kl_session *s)
+{
+	stop_running(s, make_idle(s));
+}
+
+/**
  * kl_session_stop - detach the probes; what was recorded can still be read
  * @s: the session; nothing happens if it does not run
  *
@@ -224,7 +251,7 @@ void kl_session_stop(struct kl_session *s)
 {
 	mutex_lock(&s->lock);
 	if (s->running)
-		stop_running(s, make_idle(s));
+		kl_session_stop_locked(s);
 	mutex_unlock(&s->lock);
 }
 

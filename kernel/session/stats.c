@@ -38,6 +38,7 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	stats->buffer_bytes = (u64)stats->blocks * s->block_bytes;
 	stats->running = READ_ONCE(s->running);
 	stats->readers = READ_ONCE(s->reader_count);
+	stats->suspended = s->meter.suspended;
 	stats->frozen = READ_ONCE(s->frozen);
 	stats->unswitched = READ_ONCE(s->later.failed);
 	stats->alarms = atomic64_read(&s->news.alarms);
@@ -47,6 +48,31 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	rcu_read_lock();
 	stats->maskset = READ_ONCE(rcu_dereference(s->actions)->maskset);
 	rcu_read_unlock();
+}
+
+/**
+ * kl_session_fill_status - all of a session's line but its user
+ * @s: the session
+ * @status: filled in
+ */
+void kl_session_fill_status(struct kl_session *s, struct kl_abi_status *status)
+{
+	struct kl_abi_stats stats = { .cpu = -1 };
+
+	kl_session_stats(s, &stats);
+	status->id = s->id;
+	status->pid = s->creator;
+	status->mode = s->mode;
+	status->running = stats.running;
+	status->readers = stats.readers;
+	status->block_bytes = s->block_bytes;
+	status->blocks = s->blocks;
+	status->maskset = stats.maskset;
+	status->events = bitmap_weight(s->attached, KL_EV_MAX);
+	status->written = stats.written;
+	status->lost = stats.lost;
+	status->suspended = stats.suspended.times;
+	memcpy(status->name, s->name, sizeof(status->name));
 }
 
 /* Of all CPUs. */

@@ -199,6 +199,7 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 		set_place(&v->slot[v->of[i].slot], &kl_variable_places[id]);
 	if (row->more)
 		add_half(s, v, i, row, true);
+	kl_variable_cost(id, s->may, &v->cost);
 	return 0;
 }
 
@@ -207,8 +208,13 @@ static void add_program_slot(struct kl_session *s, struct kl_variables *v, u32 i
 {
 	struct kl_variable_slot *slot = add_slot(v, i, read);
 
+	struct kl_cost cost = kl_program_cost(program);
+
 	slot->session = s;
 	slot->program = program;
+	v->cost.operations += cost.operations;
+	v->cost.kernel_walks += cost.kernel_walks;
+	v->cost.user_walks += cost.user_walks;
 }
 
 static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
@@ -415,6 +421,9 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 	if (v->stacks_asked)
 		read_asked_stacks(v);
 	v->walks = v->walks && !v->stacks_asked;
+	kl_meter_note_cost(s, v->cost);
+	/* Each of its records is to be measured: record.c does that. */
+	v->quick = v->quick && !s->meter.each;
 	if (!error) {
 		sort_slots(v);
 		find_runs(v);

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "../../uapi/kernlens.h"
+#include "program.h"
 #include "program_values.h"
 #include "rights.h"
 
@@ -222,6 +223,7 @@ struct kl_known {
  * @prefix: bytes of a record before the variables
  * @bytes: of all of them in a record
  * @all: a bit each, and the task's
+ * @cost: of reading all of them once, at most
  * @quick: the usual way may be tried: the owner may see all, records carry only
  *         what has changed, the clock is the time stamp counter
  * @full: records carry all, changed or not
@@ -243,6 +245,7 @@ struct kl_variables {
 	u32 prefix;
 	u32 bytes;
 	u64 all;
+	struct kl_cost cost;
 	bool quick;
 	bool full;
 	bool stacks_asked;

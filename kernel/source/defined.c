@@ -554,6 +554,46 @@ bool kl_defined_is_tick(const struct kl_session *s, u32 id)
 	return d && d->kind == KL_SOURCE_KIND_TICK;
 }
 
+/* What calls an event's probe: kl_event_place of defined ones. */
+static const void *place_of(const struct kl_defined *d, const char **name)
+{
+	*name = "a tick";
+	if (d->kind != KL_SOURCE_KIND_TRACEPOINT)
+		return kinds[d->kind];
+	*name = d->tracepoint.name;
+	/* All whose module has gone are taken for one place. */
+	return d->tracepoint.tp ? (const void *)d->tracepoint.tp : kinds[d->kind];
+}
+
+/**
+ * kl_defined_visit - call @fn with each event that a session has defined
+ * @s: the session; its lock is held
+ * @fn: called with its id and kind, where it fires and what that is called, and the
+ *	program of its fields, which may be NULL
+ * @data: passed on
+ *
+ * Context: may sleep.
+ */
+void kl_defined_visit(struct kl_session *s, kl_defined_fn fn, void *data)
+{
+	struct kl_defined_table *table = s->defined;
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+
+	lockdep_assert_held(&s->lock);
+	if (!table)
+		return;
+	mutex_lock(&table->lock);
+	for_each_defined(table, batch, d) {
+		const char *name;
+		const void *place = place_of(d, &name);
+
+		fn(d->id, d->kind, place, name, d->program, data);
+		cond_resched();
+	}
+	mutex_unlock(&table->lock);
+}
+
 /**
  * kl_defined_init - before the first session
  *

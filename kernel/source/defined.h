@@ -62,6 +62,9 @@ u32 kl_defined_number(const struct kl_session *s);
 u64 kl_defined_missed(const struct kl_session *s);
 bool kl_defined_trap_fire(struct pt_regs *regs);
 void kl_traps_expect(bool more);
+typedef void (*kl_defined_fn)(u32 id, u32 kind, const void *place, const char *name,
+			      const struct kl_program *fields, void *data);
+void kl_defined_visit(struct kl_session *s, kl_defined_fn fn, void *data);
 bool kl_defined_is_tick(const struct kl_session *s, u32 id);
 
 int kl_defined_init(void);

@@ -71,6 +71,28 @@ u8 kl_event_set(u32 id)
 }
 
 /**
+ * kl_event_place - what calls an event's probe
+ * @id: an event that this kernel has
+ * @name: set to what it is called
+ *
+ * Returns an address that is the same for all events that fire there, also for those
+ * that a session has defined: a tracepoint's, where there is one.
+ */
+const void *kl_event_place(u32 id, const char **name)
+{
+	const struct kl_event *e = kl_event_of(id);
+	const struct tracepoint *tp;
+	bool exit;
+
+	if (kl_event_is_fired_by_syscalls(id, &exit))
+		tp = kl_syscall_tracepoint(exit);
+	else
+		tp = tracepoint_of[id];
+	*name = tp ? tp->name : e->name;
+	return tp ? (const void *)tp : e;
+}
+
+/**
  * kl_event_absent - does this kernel have an event?
  * @id: any number
  * @reason: set to a sentence, empty if it has

@@ -56,6 +56,7 @@ const struct kl_event *kl_event_of(u32 id);
 bool kl_event_is_syscall(u32 id);
 bool kl_event_is_fired_by_syscalls(u32 id, bool *exit);
 u8 kl_event_set(u32 id);
+const void *kl_event_place(u32 id, const char **name);
 u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX]);
 
 int kl_source_init(void);
@@ -75,6 +76,7 @@ int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why);
 void kl_syscalls_detach(struct kl_session *s, bool exit);
 bool kl_syscall_is_known(u32 number);
 bool kl_syscall_has_strings(u32 number);
+const struct tracepoint *kl_syscall_tracepoint(bool exit);
 int kl_syscall_init(void);
 void kl_syscall_deinit(void);
 

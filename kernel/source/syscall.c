@@ -584,6 +584,15 @@ void kl_syscalls_detach(struct kl_session *s, bool exit)
 }
 
 /**
+ * kl_syscall_tracepoint - what all system calls come to
+ * @exit: at their exits
+ */
+const struct tracepoint *kl_syscall_tracepoint(bool exit)
+{
+	return exit ? leave : enter;
+}
+
+/**
  * kl_syscall_init - find the tracepoints
  *
  * Returns 0 or -ENOMEM.

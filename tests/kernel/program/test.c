@@ -33,6 +33,10 @@ bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
 	return false;
 }
 
+void kl_variable_cost(u32 id, u32 may, struct kl_cost *cost)
+{
+}
+
 u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 {
 	return id;

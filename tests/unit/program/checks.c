@@ -161,8 +161,52 @@ static void test_memory(void)
 	unit_check(!machine.allocations, "what failed has left nothing");
 }
 
+#define COST(...) cost_of((struct kl_abi_op[]){ __VA_ARGS__ }, N(__VA_ARGS__))
+
+static struct kl_cost cost_of(const struct kl_abi_op *ops, u32 n)
+{
+	struct kl_program *p = kl_program_create(ops, n, data, sizeof(data), 0, NULL);
+	struct kl_cost cost = {};
+
+	if (IS_ERR(p))
+		return cost;
+	cost = kl_program_cost(p);
+	kl_program_destroy(p);
+	return cost;
+}
+
+/* The dearest path, whichever way is taken; machine.c says what variables cost. */
+static void test_costs(void)
+{
+	struct kl_abi_op cheap = OP(VARIABLE, .imm = VARIABLE_NUMBER);
+	struct kl_abi_op dear = OP(VARIABLE, .imm = VARIABLE_TEXT);
+	struct kl_abi_op trace = OP(VARIABLE, .dst = 1, .imm = VARIABLE_UNREADABLE);
+	struct kl_cost one = COST(cheap, OP(END)), three = COST(cheap, cheap, cheap, OP(END));
+	struct kl_cost either, both;
+
+	unit_check(three.operations > one.operations + 20, "costs: operations add up");
+	unit_check(COST(dear, OP(END)).operations > 1000, "costs: what a variable costs counts");
+	either = COST(cheap, OP(JUMP_ZERO, .imm = 2), dear, OP(JUMP, .imm = 1), cheap, OP(END));
+	unit_check(either.operations > 1000 && either.operations < 2000,
+		   "costs: of two paths the dearer");
+	either = COST(cheap, OP(JUMP_NONZERO, .imm = 2), cheap, OP(JUMP, .imm = 1), dear, OP(END));
+	unit_check(either.operations > 1000 && either.operations < 2000,
+		   "costs: of two paths the dearer, if it is the second");
+	either = COST(cheap, OP(JUMP_ZERO, .imm = 2), trace, OP(JUMP, .imm = 2), trace, trace,
+		      OP(MOVE, .a = 1), OP(END));
+	both = COST(trace, trace, trace, OP(MOVE, .a = 1), OP(END));
+	unit_check(either.user_walks == 2 && both.user_walks == 3,
+		   "costs: call traces of the path that makes most");
+	unit_check(COST(cheap, OP(JUMP, .imm = 1), dear, OP(END)).operations < 100,
+		   "costs: what is never run costs nothing");
+	unit_check(COST(OP(FIELD_TEXT, .imm = 16 << 16), OP(END)).operations <
+			   COST(OP(FIELD_TEXT, .a = 1), OP(END)).operations,
+		   "costs: a string that has to be found costs more than one with a place");
+}
+
 void checks_run(void)
 {
+	test_costs();
 	test_members();
 	test_texts_and_variables();
 	test_flow();

@@ -94,6 +94,13 @@ bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
 	return id == VARIABLE_IN_TASK && may & KL_MAY_SEE_ALL;
 }
 
+void kl_variable_cost(u32 id, u32 may, struct kl_cost *cost)
+{
+	/* A variable that is dear, one that takes a trace, and cheap ones. */
+	cost->operations += id == VARIABLE_TEXT ? 1000 : 10;
+	cost->user_walks += id == VARIABLE_UNREADABLE;
+}
+
 u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 {
 	short in_task;

@@ -53,6 +53,16 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 	return true;
 }
 
+/* None of the sessions here is measured. */
+bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
+{
+	return true;
+}
+
+void kl_meter_end(struct kl_session *s, const struct kl_section *section)
+{
+}
+
 bool kl_access_shows_current(const struct kl_session *s)
 {
 	return true;

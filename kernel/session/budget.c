@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Bounds what an event may cost. For each place where a session's events fire it adds up
+ * what the session does there at most, and refuses a session of a user without privilege
+ * whose sessions together would do too much at one place. Called when a session is
+ * started or changes its maskset, under its lock; docs/design/budget.md has the model.
+ */
+#include <linux/cred.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sort.h>
+#include <linux/tracepoint.h>
+
+#include "../latency/latency.h"
+#include "../source/defined.h"
+#include "../source/source.h"
+#include "budget.h"
+#include "session.h"
+#include "stack_inside.h"
+
+static unsigned int event_operations_per_user = 16384;
+module_param(event_operations_per_user, uint, 0644);
+MODULE_PARM_DESC(event_operations_per_user,
+		 "operations (about 5 instructions each) that all sessions of a user without "
+		 "privilege may cost at one place; 0: any number");
+
+/* What an event's cost is made of, as messages call it. */
+enum part {
+	PART_EVENT,
+	PART_FIELDS,
+	PART_FILTER,
+	PART_KEYS,
+	PART_VALUE,
+	PART_HANDLER,
+	PART_VARIABLES,
+	PART_LATENCY,
+	PART_OTHERS,
+	PARTS
+};
+
+static const char *const part_names[PARTS] = {
+	[PART_EVENT] = "events and records",
+	[PART_FIELDS] = "programs of fields",
+	[PART_FILTER] = "filters",
+	[PART_KEYS] = "keys",
+	[PART_VALUE] = "values",
+	[PART_HANDLER] = "handlers",
+	[PART_VARIABLES] = "variables",
+	[PART_LATENCY] = "the latency profile",
+	[PART_OTHERS] = "other sessions",
+};
+
+/* In operations; tests/kernel/budget measures them. */
+#define EVENT 100 /* the gate, what may be shown, the fields */
+#define RECORD 60
+#define STRINGS 500 /* of a system call */
+#define TABLE 60
+#define HANDLER 30
+#define ALARM 200
+#define EXTERNAL 200
+#define LATENCY 150
+#define WALK 400 /* of a call trace: without its frames, and with the load that fails */
+#define USER_FRAME 48 /* its place in a file is looked up, too */
+#define KERNEL_FRAME 60
+
+struct cost {
+	u64 part[PARTS];
+};
+
+/**
+ * struct claim - what a session costs at a place
+ * @place: tells places apart: what calls a probe
+ * @name: for messages
+ * @cost: of all that happens there at a time
+ */
+struct claim {
+	const void *place;
+	const char *name;
+	struct cost cost;
+};
+
+/**
+ * struct kl_budget - what a session costs
+ * @list: of all that are in force
+ * @session: whose
+ * @n: number of @claim, sorted by place
+ */
+struct kl_budget {
+	struct list_head list;
+	const struct kl_session *session;
+	u32 n;
+	struct claim claim[];
+};
+
+/* Those of sessions that run; the lock is taken inside a session's. */
+static DEFINE_MUTEX(budgets_lock);
+static LIST_HEAD(budgets);
+
+static u64 sum_of(const struct cost *cost)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < PARTS; i++)
+		sum += cost->part[i];
+	return sum;
+}
+
+static void add_cost(struct cost *to, const struct cost *more)
+{
+	for (u32 i = 0; i < PARTS; i++)
+		to->part[i] += more->part[i];
+}
+
+/* ------------------------------------------------------- of a single event */
+
+static u64 walks_cost(const struct kl_session *s, u32 kernel_walks, u32 user_walks)
+{
+	u32 kernel = KL_STACK_FRAMES_MAX, user = KL_STACK_FRAMES_MAX;
+
+	if (s->stacks) {
+		kernel = s->stacks->kernel_frames;
+		user = s->stacks->user_frames;
+	}
+	return (u64)kernel_walks * (WALK + kernel * KERNEL_FRAME) +
+	       (u64)user_walks * (WALK + user * USER_FRAME);
+}
+
+static u64 operations_of(const struct kl_session *s, struct kl_cost cost)
+{
+	return cost.operations + walks_cost(s, cost.kernel_walks, cost.user_walks);
+}
+
+static u64 program_cost(const struct kl_session *s, const struct kl_program *program)
+{
+	return program ? operations_of(s, kl_program_cost(program)) : 0;
+}
+
+static void add_record(const struct kl_session *s, struct cost *cost)
+{
+	cost->part[PART_EVENT] += RECORD;
+	if (s->variables)
+		cost->part[PART_VARIABLES] += operations_of(s, s->variables->cost);
+}
+
+static void add_handler(const struct kl_session *s, const struct kl_rule *r, struct cost *cost)
+{
+	switch (r->handler) {
+	case KL_HANDLER_stack:
+		cost->part[PART_HANDLER] += walks_cost(s, s->see_addresses, 1);
+		fallthrough;
+	case KL_HANDLER_log:
+		return add_record(s, cost);
+	case KL_HANDLER_alarm:
+	case KL_HANDLER_snapshot:
+		/* It writes a record, too. */
+		cost->part[PART_HANDLER] += ALARM;
+		return add_record(s, cost);
+	case KL_HANDLER_external:
+		cost->part[PART_HANDLER] += EXTERNAL;
+		return;
+	}
+	cost->part[PART_HANDLER] += r->table ? TABLE : HANDLER;
+}
+
+static void add_rule(const struct kl_session *s, const struct kl_rule *r, struct cost *cost)
+{
+	cost->part[PART_FILTER] += program_cost(s, r->filter);
+	cost->part[PART_VALUE] += program_cost(s, r->value);
+	for (u32 i = 0; i < r->keys; i++)
+		cost->part[PART_KEYS] += program_cost(s, r->key[i]);
+	add_handler(s, r, cost);
+}
+
+/* What a session does with an event, as its actions say. */
+static struct cost cost_of(const struct kl_session *s, u8 action)
+{
+	struct cost cost = { .part[PART_EVENT] = EVENT };
+
+	action &= KL_ACTION_HANDLER;
+	if (action >= KL_ACTION_RULE)
+		add_rule(s, s->custom.rule[action - KL_ACTION_RULE], &cost);
+	else if (action == KL_HANDLER_log)
+		add_record(s, &cost);
+	else
+		cost.part[PART_HANDLER] += HANDLER;
+	return cost;
+}
+
+/* ------------------------------------------------------- of a place */
+
+/* Rows, system calls, two places of the profile; and traps are one. */
+#define CLAIMS_MAX (KL_EV_SYSCALL_ENTRY + 2 + 2 + KL_DEFINED_UNPRIVILEGED_MAX + 1)
+
+static void add_claim(struct kl_budget *b, const void *place, const char *name,
+		      const struct cost *cost)
+{
+	if (!WARN_ON_ONCE(b->n == CLAIMS_MAX))
+		b->claim[b->n++] = (struct claim){ .place = place, .name = name, .cost = *cost };
+}
+
+static void add_rows(const struct kl_session *s, const struct kl_actions *actions,
+		     struct kl_budget *b)
+{
+	for (u32 id = 1; id < KL_EV_SYSCALL_ENTRY; id++) {
+		struct cost cost;
+		const char *name;
+		const void *place;
+
+		if (!actions->action[id])
+			continue;
+		cost = cost_of(s, actions->action[id]);
+		place = kl_event_place(id, &name);
+		add_claim(b, place, name, &cost);
+	}
+}
+
+/* A system call is one of them: the dearest. */
+static void add_calls(const struct kl_session *s, const struct kl_actions *actions, bool exit,
+		      struct kl_budget *b)
+{
+	u32 first = exit ? KL_EV_SYSCALL_EXIT : KL_EV_SYSCALL_ENTRY;
+	struct cost most = {};
+	const char *name;
+	const void *place = kl_event_place(first, &name);
+
+	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++) {
+		struct cost cost;
+
+		if (!actions->action[first + nr])
+			continue;
+		cost = cost_of(s, actions->action[first + nr]);
+		if (!exit && kl_syscall_has_strings(nr))
+			cost.part[PART_EVENT] += STRINGS;
+		if (sum_of(&cost) > sum_of(&most))
+			most = cost;
+	}
+	if (sum_of(&most))
+		add_claim(b, place, name, &most);
+}
+
+static void add_latency(const struct kl_session *s, struct kl_budget *b)
+{
+	static const u32 ids[] = { KL_EV_sched_switch, KL_EV_sched_waking };
+	struct cost cost = {};
+
+	if (!s->latency)
+		return;
+	cost.part[PART_LATENCY] = LATENCY + operations_of(s, kl_latency_cost(s->latency));
+	for (u32 i = 0; i < ARRAY_SIZE(ids); i++) {
+		const char *name;
+		const void *place = kl_event_place(ids[i], &name);
+
+		add_claim(b, place, name, &cost);
+	}
+}
+
+struct adding {
+	const struct kl_session *s;
+	const struct kl_actions *actions;
+	struct kl_budget *b;
+	struct cost trap;
+};
+
+static void add_defined(u32 id, u32 kind, const void *place, const char *name,
+			const struct kl_program *fields, void *data)
+{
+	struct adding *adding = data;
+	u8 action = id < adding->actions->n ? adding->actions->action[id] : 0;
+	struct cost cost;
+
+	if (!action)
+		return;
+	cost = cost_of(adding->s, action);
+	cost.part[PART_FIELDS] += program_cost(adding->s, fields);
+	if (kind != KL_SOURCE_KIND_TRAP)
+		add_claim(adding->b, place, name, &cost);
+	else if (sum_of(&cost) > sum_of(&adding->trap))
+		/* A breakpoint is one event. */
+		adding->trap = cost;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const void *first = ((const struct claim *)a)->place;
+	const void *second = ((const struct claim *)b)->place;
+
+	return first < second ? -1 : first > second;
+}
+
+/* One claim a place. */
+static void merge(struct kl_budget *b)
+{
+	u32 n = 0;
+
+	sort(b->claim, b->n, sizeof(*b->claim), compare_places, NULL);
+	for (u32 i = 0; i < b->n; i++) {
+		if (n && b->claim[n - 1].place == b->claim[i].place)
+			add_cost(&b->claim[n - 1].cost, &b->claim[i].cost);
+		else
+			b->claim[n++] = b->claim[i];
+	}
+	b->n = n;
+}
+
+static struct kl_budget *make_budget(struct kl_session *s, const struct kl_actions *actions)
+{
+	struct adding adding = { .s = s, .actions = actions };
+	struct kl_budget *b, *small;
+
+	b = kvzalloc(struct_size(b, claim, CLAIMS_MAX), GFP_KERNEL_ACCOUNT);
+	if (!b)
+		return NULL;
+	INIT_LIST_HEAD(&b->list);
+	b->session = s;
+	adding.b = b;
+	add_rows(s, actions, b);
+	add_calls(s, actions, false, b);
+	add_calls(s, actions, true, b);
+	add_latency(s, b);
+	kl_defined_visit(s, add_defined, &adding);
+	if (sum_of(&adding.trap))
+		add_claim(b, &add_defined, "a breakpoint", &adding.trap);
+	merge(b);
+	/* What is kept is far less. */
+	small = kvmalloc(struct_size(b, claim, b->n), GFP_KERNEL_ACCOUNT);
+	if (small) {
+		memcpy(small, b, struct_size(b, claim, b->n));
+		INIT_LIST_HEAD(&small->list);
+	}
+	kvfree(b);
+	return small;
+}
+
+/* ------------------------------------------------------- of a user */
+
+static const struct claim *find_claim(const struct kl_budget *b, const void *place)
+{
+	u32 low = 0, high = b->n;
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (b->claim[middle].place == place)
+			return &b->claim[middle];
+		if (b->claim[middle].place < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* What the user's other sessions do there. */
+static u64 others_cost(const struct kl_budget *b, const void *place)
+{
+	const struct kl_budget *other;
+	u64 sum = 0;
+
+	lockdep_assert_held(&budgets_lock);
+	list_for_each_entry(other, &budgets, list) {
+		const struct claim *claim;
+
+		if (other->session == b->session ||
+		    !uid_eq(other->session->owner->fsuid, b->session->owner->fsuid))
+			continue;
+		claim = find_claim(other, place);
+		sum += claim ? sum_of(&claim->cost) : 0;
+	}
+	return sum;
+}
+
+static int refuse(const struct claim *claim, u64 limit, struct kl_error *why)
+{
+	u32 most = 0;
+
+	for (u32 i = 1; i < PARTS; i++)
+		if (claim->cost.part[i] > claim->cost.part[most])
+			most = i;
+	return kl_fail(why, -EDQUOT,
+		       "%.40s would cost %llu operations each time, at most %llu are allowed; "
+		       "%llu are for %s",
+		       claim->name, sum_of(&claim->cost), limit, claim->cost.part[most],
+		       part_names[most]);
+}
+
+static int check_claims(struct kl_budget *b, bool others, struct kl_error *why)
+{
+	u64 limit = READ_ONCE(event_operations_per_user);
+
+	for (u32 i = 0; limit && i < b->n; i++) {
+		struct claim claim = b->claim[i];
+
+		if (others)
+			claim.cost.part[PART_OTHERS] = others_cost(b, claim.place);
+		if (sum_of(&claim.cost) > limit)
+			return refuse(&claim, limit, why);
+	}
+	return 0;
+}
+
+/**
+ * kl_budget_claim - have a session's actions counted among those of its user
+ * @s: the session, which runs or is about to; its lock is held
+ * @actions: what it will do
+ * @why: set on failure
+ *
+ * What it has claimed before is not counted, and stays claimed. Returns NULL if nothing
+ * has to be claimed, -EDQUOT as an error pointer if it would be too much. Context: may
+ * sleep.
+ */
+struct kl_budget *kl_budget_claim(struct kl_session *s, const struct kl_actions *actions,
+				  struct kl_error *why)
+{
+	struct kl_budget *b;
+	int error;
+
+	lockdep_assert_held(&s->lock);
+	if (s->may & KL_MAY_SEE_ALL)
+		return NULL;
+	b = make_budget(s, actions);
+	if (!b)
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for what the session costs"));
+	mutex_lock(&budgets_lock);
+	error = check_claims(b, true, why);
+	if (!error)
+		list_add_tail(&b->list, &budgets);
+	mutex_unlock(&budgets_lock);
+	if (!error)
+		return b;
+	kvfree(b);
+	return ERR_PTR(error);
+}
+
+/**
+ * kl_budget_check - could a session do this if it was its user's only one?
+ * @s: a session that does not run; its lock is held
+ * @actions: what it would do
+ * @why: set on failure
+ *
+ * Returns 0, -EDQUOT or -ENOMEM. Context: may sleep.
+ */
+int kl_budget_check(struct kl_session *s, const struct kl_actions *actions, struct kl_error *why)
+{
+	struct kl_budget *b;
+	int error;
+
+	lockdep_assert_held(&s->lock);
+	if (s->may & KL_MAY_SEE_ALL)
+		return 0;
+	b = make_budget(s, actions);
+	if (!b)
+		return kl_fail(why, -ENOMEM, "no memory for what the session costs");
+	error = check_claims(b, false, why);
+	kvfree(b);
+	return error;
+}
+
+/**
+ * kl_budget_release - undo kl_budget_claim
+ * @budget: what it returned, NULL too
+ */
+void kl_budget_release(struct kl_budget *budget)
+{
+	if (IS_ERR_OR_NULL(budget))
+		return;
+	mutex_lock(&budgets_lock);
+	list_del(&budget->list);
+	mutex_unlock(&budgets_lock);
+	kvfree(budget);
+}

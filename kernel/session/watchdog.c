@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keeps the machine usable, whatever sessions do. A firing of the general path is timed;
+ * a worker compares what sessions took with their share of CPU time and suspends one that
+ * took too much. On a CPU whose interrupts are off no worker may run: there firings are
+ * refused as soon as probes have taken too much of a window. docs/design/budget.md has
+ * the rules. Owns `watched_lock`, which is taken inside a session's lock.
+ */
+#include <linux/cred.h>
+#include <linux/irq_work.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+
+#include "../compat/clock.h"
+#include "budget.h"
+#include "record.h"
+#include "session.h"
+#include "watchdog.h"
+
+static unsigned int cpu_percent_unprivileged = 10;
+module_param(cpu_percent_unprivileged, uint, 0644);
+MODULE_PARM_DESC(cpu_percent_unprivileged,
+		 "share of all CPU time that the probes of a user without privilege may take with "
+		 "interrupts off; 0: any");
+
+static unsigned int cpu_percent_privileged = 50;
+module_param(cpu_percent_privileged, uint, 0644);
+MODULE_PARM_DESC(cpu_percent_privileged,
+		 "share of all CPU time that the probes of another session may take; 0: any");
+
+#define PERIOD_MS 100
+#define WINDOW_MS 50
+#define OVER_MAX 10 /* periods in a row */
+#define REFUSED_MAX 3
+#define DEAR 4096 /* operations: each firing of such a session is measured */
+#define NS_OF_OPERATION 100 /* more than one takes anywhere */
+#define OPERATIONS_MORE 8192 /* what a firing costs beside its programs and variables */
+
+enum kind {
+	UNPRIVILEGED,
+	PRIVILEGED,
+	KINDS
+};
+
+/**
+ * struct window - what probes have lately taken on a CPU with interrupts off
+ * @inner: cycles that were measured inside the section that is open
+ * @begun: when the window began
+ * @spent: since then, by kind of session
+ */
+struct window {
+	u64 inner;
+	u64 begun;
+	u64 spent[KINDS];
+};
+
+static DEFINE_PER_CPU(struct window, windows);
+
+static u64 window_cycles __ro_after_init;
+static u64 allowed_cycles[KINDS]; /* of a window; ~0: any */
+
+static DEFINE_MUTEX(watched_lock);
+static LIST_HEAD(watched);
+static struct irq_work waking;
+static struct delayed_work looking;
+static bool is_looking;
+
+static enum kind kind_of(const struct kl_session *s)
+{
+	return s->may & KL_MAY_SEE_ALL ? PRIVILEGED : UNPRIVILEGED;
+}
+
+static u32 percent_of(enum kind kind)
+{
+	return kind == PRIVILEGED ? READ_ONCE(cpu_percent_privileged) :
+				    READ_ONCE(cpu_percent_unprivileged);
+}
+
+/* ------------------------------------------------------- measuring */
+
+static bool is_spent(struct window *w, enum kind kind, u64 now)
+{
+	if (now - w->begun > window_cycles) {
+		w->begun = now;
+		memset(w->spent, 0, sizeof(w->spent));
+		return false;
+	}
+	return w->spent[kind] > READ_ONCE(allowed_cycles[kind]);
+}
+
+/**
+ * kl_meter_begin - a firing that is to be measured begins
+ * @s: the session
+ * @section: set
+ *
+ * Returns false if it must not be done: count it as lost. Context: any, preemption off.
+ */
+bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
+{
+	struct window *w = this_cpu_ptr(&windows);
+	bool off = irqs_disabled();
+	u64 now = kl_clock();
+
+	if (unlikely(READ_ONCE(s->meter.stopped)))
+		return false;
+	if (off && unlikely(is_spent(w, kind_of(s), now))) {
+		this_cpu_inc(s->cpu->meter.refused);
+		return false;
+	}
+	section->begun = now;
+	section->off = off;
+	section->weight = s->meter.each ? 1 : KL_METER_EVERY;
+	/* What interrupts it puts back what it finds, with its own time added. */
+	section->outer = READ_ONCE(w->inner);
+	WRITE_ONCE(w->inner, 0);
+	barrier();
+	return true;
+}
+
+/**
+ * kl_meter_end - it is done
+ * @s: the session
+ * @section: of kl_meter_begin
+ */
+void kl_meter_end(struct kl_session *s, const struct kl_section *section)
+{
+	struct window *w = this_cpu_ptr(&windows);
+	u64 took = kl_clock() - section->begun, inner, own;
+	enum kind kind = kind_of(s);
+
+	barrier();
+	inner = READ_ONCE(w->inner);
+	WRITE_ONCE(w->inner, section->outer + took);
+	own = took > inner ? took - inner : 0;
+	own = min(own, s->meter.most) * section->weight;
+	/* The scheduler makes a task pay for what its own events cost. */
+	if (section->off || kind == PRIVILEGED)
+		this_cpu_add(s->cpu->meter.spent, own);
+	if (section->off) {
+		this_cpu_add(s->cpu->meter.spent_off, own);
+		w->spent[kind] += own;
+		/* From here none may go by unseen. */
+		if (unlikely(w->spent[kind] > READ_ONCE(allowed_cycles[kind])))
+			WRITE_ONCE(s->meter.each, true);
+	}
+	if (unlikely(!READ_ONCE(is_looking)))
+		irq_work_queue(&waking);
+}
+
+/**
+ * kl_meter_note_cost - a session has got a program, or variables
+ * @s: the session
+ * @cost: of them at most
+ */
+void kl_meter_note_cost(struct kl_session *s, struct kl_cost cost)
+{
+	u64 walks = (cost.kernel_walks + cost.user_walks) * 2048ull;
+	u32 operations = min_t(u64, cost.operations + walks, U32_MAX / 16);
+
+	s->meter.dearest = max(s->meter.dearest, operations);
+	if (operations >= DEAR)
+		WRITE_ONCE(s->meter.each, true);
+}
+
+/* ------------------------------------------------------- suspending */
+
+static void write_event(struct kl_session *s)
+{
+	const struct kl_abi_suspended *is = &s->meter.suspended;
+	/* As the row of events.def has it. */
+	const struct {
+		u32 reason;
+		u32 permille;
+		u32 limit;
+		s32 cpu;
+	} __packed fields = { is->reason, is->permille, is->limit, is->cpu };
+	struct kl_place place;
+
+	preempt_disable();
+	place = kl_record_begin(s, this_cpu_ptr(s->cpu), KL_EV_session_suspended, sizeof(fields));
+	if (place.at) {
+		memcpy(place.at, &fields, sizeof(fields));
+		kl_record_end(place, sizeof(fields));
+	}
+	preempt_enable();
+}
+
+static void suspend(struct work_struct *work)
+{
+	struct kl_session *s = container_of(to_delayed_work(work), struct kl_session, meter.work);
+
+	mutex_lock(&s->lock);
+	if (s->running && s->meter.stopped) {
+		write_event(s);
+		kl_session_stop_locked(s);
+		/* The rest of it first: who sees the number reads it. Pairs with the wakeup. */
+		WRITE_ONCE(s->meter.suspended.times, s->meter.suspended.times + 1);
+	}
+	mutex_unlock(&s->lock);
+	kl_news_wake(s);
+}
+
+static void suspend_soon(struct kl_session *s, u32 reason, u64 permille, u32 percent, int cpu)
+{
+	if (s->meter.stopped)
+		return;
+	s->meter.suspended.reason = reason;
+	s->meter.suspended.permille = min_t(u64, permille, 1000);
+	s->meter.suspended.limit = 10 * percent;
+	s->meter.suspended.cpu = cpu;
+	WRITE_ONCE(s->meter.stopped, true);
+	schedule_delayed_work(&s->meter.work, 0);
+}
+
+/* ------------------------------------------------------- looking */
+
+static void set_allowed(void)
+{
+	for (enum kind kind = 0; kind < KINDS; kind++) {
+		u32 percent = percent_of(kind);
+		/* A few times the share on one CPU alone, but never all of it. */
+		u64 most = min(percent * (kind == PRIVILEGED ? 2 : 5), 80u);
+
+		WRITE_ONCE(allowed_cycles[kind], percent ? window_cycles * most / 100 : ~0ull);
+	}
+}
+
+/* The share of all CPUs in thousandths since the last look. */
+static u64 share_of(struct kl_session *s, u64 now)
+{
+	u64 spent = 0, share, elapsed;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		spent += READ_ONCE(per_cpu_ptr(s->cpu, cpu)->meter.spent);
+	elapsed = (now - s->meter.looked) * num_online_cpus();
+	share = elapsed ? div64_u64((spent - s->meter.spent) * 1000, elapsed) : 0;
+	s->meter.looked = now;
+	s->meter.spent = spent;
+	return share;
+}
+
+/* What all sessions of an owner without privilege take together; of others, the session. */
+static u64 sum_of_user(const struct kl_session *s)
+{
+	const struct kl_session *other;
+	u64 sum = 0;
+
+	if (kind_of(s) == PRIVILEGED)
+		return s->meter.share;
+	list_for_each_entry(other, &watched, meter.list)
+		if (kind_of(other) == UNPRIVILEGED && uid_eq(other->owner->fsuid, s->owner->fsuid))
+			sum += other->meter.share;
+	return sum;
+}
+
+static bool is_largest(const struct kl_session *s)
+{
+	const struct kl_session *other;
+
+	if (kind_of(s) == PRIVILEGED)
+		return true;
+	list_for_each_entry(other, &watched, meter.list)
+		if (kind_of(other) == UNPRIVILEGED &&
+		    uid_eq(other->owner->fsuid, s->owner->fsuid) &&
+		    other->meter.share > s->meter.share)
+			return false;
+	return true;
+}
+
+static void look_at_shares(void)
+{
+	struct kl_session *s;
+
+	list_for_each_entry(s, &watched, meter.list) {
+		u32 percent = percent_of(kind_of(s));
+		u64 sum = sum_of_user(s);
+
+		if (!percent || sum <= 10 * percent || !is_largest(s)) {
+			s->meter.over = 0;
+			continue;
+		}
+		if (++s->meter.over >= OVER_MAX)
+			suspend_soon(s, KL_SUSPENDED_SHARE, sum, percent, -1);
+	}
+}
+
+/* Has a firing of this kind been refused on a CPU? And who has taken most of it there? */
+static struct kl_session *find_refused(enum kind kind, int cpu)
+{
+	struct kl_session *s, *found = NULL;
+	u64 most = 0;
+	bool refused = false;
+
+	list_for_each_entry(s, &watched, meter.list) {
+		struct kl_meter_cpu *m = &per_cpu_ptr(s->cpu, cpu)->meter;
+		u64 spent = READ_ONCE(m->spent_off) - m->looked_off;
+
+		if (kind_of(s) != kind)
+			continue;
+		refused |= READ_ONCE(m->refused) != m->looked_refused;
+		m->looked_refused = READ_ONCE(m->refused);
+		m->looked_off += spent;
+		if (spent > most) {
+			most = spent;
+			found = s;
+		}
+	}
+	return refused ? found : NULL;
+}
+
+static void look_at_refused(void)
+{
+	struct kl_session *s;
+	int cpu;
+
+	list_for_each_entry(s, &watched, meter.list)
+		s->meter.blamed = -1;
+	for_each_online_cpu(cpu)
+		for (enum kind kind = 0; kind < KINDS; kind++) {
+			s = find_refused(kind, cpu);
+			if (s)
+				s->meter.blamed = cpu;
+		}
+	list_for_each_entry(s, &watched, meter.list) {
+		u32 percent = percent_of(kind_of(s));
+
+		s->meter.refused = s->meter.blamed < 0 || !percent ? 0 : s->meter.refused + 1;
+		if (s->meter.refused >= REFUSED_MAX)
+			suspend_soon(s, KL_SUSPENDED_STOPPED, s->meter.share, percent,
+				     s->meter.blamed);
+	}
+}
+
+static void look(struct work_struct *work)
+{
+	struct kl_session *s;
+	u64 now = kl_clock(), sum = 0;
+
+	set_allowed();
+	mutex_lock(&watched_lock);
+	list_for_each_entry(s, &watched, meter.list) {
+		u64 before = s->meter.spent;
+
+		s->meter.share = share_of(s, now);
+		sum += s->meter.spent - before;
+	}
+	look_at_shares();
+	look_at_refused();
+	mutex_unlock(&watched_lock);
+	/* Nothing was measured: the next firing begins it again. */
+	if (sum)
+		schedule_delayed_work(&looking, msecs_to_jiffies(PERIOD_MS));
+	else
+		WRITE_ONCE(is_looking, false);
+}
+
+static void begin_looking(struct irq_work *irq)
+{
+	if (!xchg(&is_looking, true))
+		schedule_delayed_work(&looking, msecs_to_jiffies(PERIOD_MS));
+}
+
+/* ------------------------------------------------------- sessions */
+
+/**
+ * kl_watchdog_init_session - nothing has been measured yet
+ * @s: a new session
+ */
+void kl_watchdog_init_session(struct kl_session *s)
+{
+	INIT_LIST_HEAD(&s->meter.list);
+	INIT_DELAYED_WORK(&s->meter.work, suspend);
+	s->meter.each = kind_of(s) == UNPRIVILEGED;
+}
+
+/**
+ * kl_watchdog_start - a session is about to run
+ * @s: the session; its lock is held
+ */
+void kl_watchdog_start(struct kl_session *s)
+{
+	u64 operations = OPERATIONS_MORE + (KL_RULE_KEYS_MAX + 3) * (u64)s->meter.dearest;
+
+	lockdep_assert_held(&s->lock);
+	s->meter.most =
+		div_u64(operations * NS_OF_OPERATION, 1000) * div_u64(kl_clock_hz(), 1000000);
+	s->meter.looked = kl_clock();
+	s->meter.over = 0;
+	s->meter.refused = 0;
+	WRITE_ONCE(s->meter.stopped, false);
+	set_allowed();
+	mutex_lock(&watched_lock);
+	list_add_tail(&s->meter.list, &watched);
+	mutex_unlock(&watched_lock);
+}
+
+/**
+ * kl_watchdog_stop - it does not run any more
+ * @s: the session; its lock is held
+ */
+void kl_watchdog_stop(struct kl_session *s)
+{
+	mutex_lock(&watched_lock);
+	list_del_init(&s->meter.list);
+	mutex_unlock(&watched_lock);
+}
+
+/**
+ * kl_watchdog_forget - wait until nothing of it is under way
+ * @s: a session that has been stopped for good; its lock is not held
+ */
+void kl_watchdog_forget(struct kl_session *s)
+{
+	cancel_delayed_work_sync(&s->meter.work);
+}
+
+/**
+ * kl_watchdog_init - before the first session, and after the clock
+ */
+void kl_watchdog_init(void)
+{
+	window_cycles = div_u64(kl_clock_hz() * WINDOW_MS, 1000);
+	init_irq_work(&waking, begin_looking);
+	INIT_DELAYED_WORK(&looking, look);
+	set_allowed();
+}
+
+/**
+ * kl_watchdog_deinit - after the last session
+ */
+void kl_watchdog_deinit(void)
+{
+	irq_work_sync(&waking);
+	cancel_delayed_work_sync(&looking);
+}

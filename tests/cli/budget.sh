@@ -1,0 +1,32 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# What an event may cost, and sessions that take too much, as the commands report them.
+
+parameters=/sys/module/kernlens/parameters
+chmod 777 "$work"
+
+# What is refused says the sum, at the first command that asks for it.
+was=$(cat "$parameters/event_operations_per_user")
+echo 1000 >"$parameters/event_operations_per_user"
+kl_nobody record -e sched_switch -v ustack -o dear -- true
+expect "an ordinary user's session that is too dear is refused" 1
+says err 'sched_switch would cost [0-9]+ operations each time, at most 1000 are allowed; [0-9]+ are for variables' \
+	"the message has the sum and the largest part"
+echo "$was" >"$parameters/event_operations_per_user"
+kl_nobody record -q -e sched_switch -v ustack -o usual -- true
+expect "with the usual limit it is not" 0
+
+# Calls with both call traces each, of a program that does nothing else: more than one percent.
+was=$(cat "$parameters/cpu_percent_privileged")
+echo 1 >"$parameters/cpu_percent_privileged"
+kl record -e 'syscall_entry_write :stack' -v kstack,ustack -o suspended -- \
+	timeout 20 dd if=/dev/zero of=/dev/null bs=1 status=none
+expect "a session that is suspended" 143
+says err '^kernlens: the session was suspended: its probes took [0-9.]+ % of the CPU time.*; 1 % is allowed$' \
+	"the recorder reports why"
+kl print --format json suspended
+check "the trace has the event" jq -se '[.[] | select(.event == "session_suspended")] | length == 1' "$work/out"
+kl live -q -e 'syscall_entry_write :stack' -v kstack,ustack -- \
+	timeout 20 dd if=/dev/zero of=/dev/null bs=1 status=none
+says err 'the session was suspended' "so does live"
+echo "$was" >"$parameters/cpu_percent_privileged"
