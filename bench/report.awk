@@ -68,11 +68,23 @@ function check_limits(   line, f, x)
 		x = extra("kernlens", f[2], f[3])
 		if (x == "")
 			fail("no figure for: " f[2] ", " f[3])
+		else if (f[4] ~ /^x/)
+			check_ratio(f[2], f[3], substr(f[4], 2))
 		else if (x > f[4] + f[5])
 			fail(f[2] ", " f[3] ": " x " instructions; accepted are " f[4] " and " f[5] " more")
 		else
 			print "ok " ++checked " - " f[2] ", " f[3] ": " x " instructions, accepted are " f[4] > "/dev/stderr"
 	}
+}
+
+# All of an operation against what it costs untraced.
+function check_ratio(operation, name, most,   x)
+{
+	x = sprintf("%.3f", least["kernlens", operation, name] / least["plain", operation, "before"])
+	if (x > most + 0)
+		fail(operation ", " name ": " x " times the untraced; accepted are " most)
+	else
+		print "ok " ++checked " - " operation ", " name ": " x " times the untraced, accepted are " most > "/dev/stderr"
 }
 
 function percent(work, tracer)

@@ -4,7 +4,8 @@
  * uapi/kernlens.h in between, so that what is measured is the module alone.
  * Used by bench/guest.
  *
- *	session [-e PATTERN,...] [-v NAME,...] [-c] [-r RULE] [-t self|other] [-n SESSIONS] [-d] [-s FILE] [-l FLAGS] -- COMMAND...
+ *	session [-e PATTERN,...] [-v NAME,...] [-c] [-r RULE] [-t self|other] [-n SESSIONS] [-d] [-s FILE] [-l FLAGS]
+ *		[-p NUMBER,TRACEPOINT,...] [-u UID] -- COMMAND...
  *
  *	-e  events by glob; the default is all of RDEFAULT
  *	-v  variables with each record
@@ -17,6 +18,8 @@
  *	-t  follow the command and what it creates, or a task that does nothing
  *	-d  discard mode instead of overwrite
  *	-l  a latency profile with these KL_LATENCY_* in hexadecimal
+ *	-p  that many events of each session's own, which count, at these tracepoints in turn
+ *	-u  sessions of this user without privilege, whose task is the other of -t
  *	-s  write "RECORDS LOST COUNTED" of the first session there
  */
 #include <errno.h>
@@ -28,6 +31,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +113,39 @@ static void use_events(int fd, char *patterns, __u8 handler)
 			exit(1);
 		}
 	}
+	if (ioctl(fd, KL_IOC_MASKSET_WRITE, &m) || ioctl(fd, KL_IOC_MASKSET_USE, &use))
+		die(fd, "maskset");
+}
+
+/* "NUMBER,TRACEPOINT,...": events of the session's own, all counted. */
+static void define_events(int fd, char *text)
+{
+	static struct kl_abi_event event[256];
+	static struct kl_abi_maskset m;
+	static __u8 handler[256];
+	struct kl_abi_events events = { .size = sizeof(events), .event = (__u64)(uintptr_t)event };
+	struct kl_abi_use use = { .size = sizeof(use), .maskset = KL_MASKSET_FIRST_USER };
+	char *names[8], *name;
+	int n = 0;
+
+	events.n = atoi(strtok(text, ","));
+	while (n < 8 && (name = strtok(NULL, ",")))
+		names[n++] = name;
+	if (!n || events.n > 256) {
+		fprintf(stderr, "session: at most 256 events at up to 8 tracepoints\n");
+		exit(2);
+	}
+	for (__u32 i = 0; i < events.n; i++) {
+		event[i].kind = KL_SOURCE_KIND_TRACEPOINT;
+		event[i].name = (__u64)(uintptr_t)names[i % n];
+		handler[i] = KL_HANDLER_count;
+	}
+	if (ioctl(fd, KL_IOC_EVENTS, &events))
+		die(fd, "events");
+	m.size = sizeof(m);
+	m.id = use.maskset;
+	m.dynamic = (__u64)(uintptr_t)handler;
+	m.n_dynamic = events.n;
 	if (ioctl(fd, KL_IOC_MASKSET_WRITE, &m) || ioctl(fd, KL_IOC_MASKSET_USE, &use))
 		die(fd, "maskset");
 }
@@ -229,6 +267,8 @@ struct wish {
 	const char *tasks;
 	const char *stats;
 	const char *latency;
+	const char *probes;
+	uid_t uid;
 	__u32 mode;
 	__u8 handler;
 	int sessions;
@@ -238,7 +278,7 @@ static int parse(struct wish *wish, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+e:v:fcr:t:n:ds:l:")) != -1) {
+	while ((option = getopt(argc, argv, "+e:v:fcr:t:n:ds:l:p:u:")) != -1) {
 		switch (option) {
 		case 'e':
 			wish->patterns = optarg;
@@ -266,6 +306,12 @@ static int parse(struct wish *wish, int argc, char **argv)
 			break;
 		case 'l':
 			wish->latency = optarg;
+			break;
+		case 'p':
+			wish->probes = optarg;
+			break;
+		case 'u':
+			wish->uid = atoi(optarg);
 			break;
 		case 's':
 			wish->stats = optarg;
@@ -297,24 +343,41 @@ static pid_t start_command(char **argv, int go[2])
 }
 
 /* A process that only is there to be followed. */
-static pid_t start_idle(void)
+static pid_t start_idle(uid_t uid)
 {
 	pid_t idle = fork();
 
 	if (!idle) {
+		if (uid && (setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ||
+			    prctl(PR_SET_DUMPABLE, 1)))
+			_exit(1);
 		pause();
 		_exit(0);
 	}
 	return idle;
 }
 
+/* The rights of a session are those of who opens the device. */
+static int open_as(uid_t uid)
+{
+	int fd;
+
+	if (uid &&
+	    (chmod(KL_DEVICE_PATH, 0666) || setresgid(-1, uid, -1) || setresuid(-1, uid, -1)))
+		die(-1, "setresuid");
+	fd = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		die(-1, KL_DEVICE_PATH);
+	if (uid && (setresuid(-1, 0, -1) || setresgid(-1, 0, -1)))
+		die(-1, "setresuid");
+	return fd;
+}
+
 static int start_session(const struct wish *wish, int number, pid_t followed)
 {
 	struct kl_abi_session s = { .size = sizeof(s), .mode = wish->mode };
-	int fd = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	int fd = open_as(wish->uid);
 
-	if (fd < 0)
-		die(-1, KL_DEVICE_PATH);
 	snprintf(s.name, sizeof(s.name), "bench-%d", number);
 	if (ioctl(fd, KL_IOC_SESSION, &s))
 		die(fd, "session");
@@ -322,6 +385,12 @@ static int start_session(const struct wish *wish, int number, pid_t followed)
 		char *copy = strdup(wish->patterns);
 
 		use_events(fd, copy, wish->rule ? make_rule(fd, wish->rule) : wish->handler);
+		free(copy);
+	}
+	if (wish->probes) {
+		char *copy = strdup(wish->probes);
+
+		define_events(fd, copy);
 		free(copy);
 	}
 	if (wish->variables) {
@@ -351,7 +420,7 @@ int main(int argc, char **argv)
 	}
 	command = start_command(argv + optind, go);
 	if (wish.tasks && !strcmp(wish.tasks, "other"))
-		idle = start_idle();
+		idle = start_idle(wish.uid);
 	for (int i = 0; i < wish.sessions; i++)
 		fds[i] = start_session(&wish, i, idle ? idle : command);
 	if (write(go[1], "", 1) != 1)
