@@ -9,6 +9,7 @@
 #define KL_COMPAT_PREEMPT_H
 
 #include <linux/bug.h>
+#include <linux/irqflags.h>
 #include <linux/preempt.h>
 
 #include "compat/compat_config.h"
