@@ -6,6 +6,7 @@
  * interrupts off.
  */
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -86,7 +87,8 @@ static __always_inline const struct kl_defined *find(const struct kl_abi_trap *t
 	const struct kl_defined_table *table = xa_load(&tables, trap->session);
 	u32 i = trap->event - KL_EV_DYNAMIC;
 
-	return table && i < table->n ? table->traps[i] : NULL;
+	/* A program chooses the number. */
+	return table && i < table->n ? table->traps[array_index_nospec(i, table->n)] : NULL;
 }
 
 static void fire(const struct kl_defined *d, struct pt_regs *regs, u32 text)

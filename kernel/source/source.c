@@ -3,6 +3,7 @@
  * The event table at run time: which rows this kernel really has, and attaching
  * and detaching a session, whatever the kind of source.
  */
+#include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
@@ -23,9 +24,12 @@ static struct tracepoint *tracepoint_of[KL_EV_SYSCALL_ENTRY];
  */
 const struct kl_event *kl_event_of(u32 id)
 {
-	if (id >= KL_EV_SYSCALL_ENTRY || !row_of[id])
+	u16 row;
+
+	if (id >= KL_EV_SYSCALL_ENTRY)
 		return NULL;
-	return &kl_events[row_of[id] - 1];
+	row = row_of[array_index_nospec(id, KL_EV_SYSCALL_ENTRY)];
+	return row ? &kl_events[row - 1] : NULL;
 }
 
 /**

@@ -264,7 +264,7 @@ static __always_inline u64 tell(const struct inspection *in, const struct column
 				struct task_struct *t)
 {
 	if (c->of_parent && in->own &&
-	    !kl_access_may_see(in->cred, rcu_dereference_sched(t->real_parent)))
+	    !kl_access_may_read_now(in->cred, rcu_dereference_sched(t->real_parent)))
 		return 0;
 	return c->tell(&in->subject, t);
 }
@@ -368,7 +368,7 @@ static __always_inline bool write_row(struct inspection *in, struct task_struct 
 
 	task_lock(t);
 	preempt_disable();
-	if (pid_alive(t) && (!in->own || kl_access_may_see(in->cred, t)))
+	if (pid_alive(t) && (!in->own || kl_access_may_read_now(in->cred, t)))
 		head.id = id_of(in, t, of_thread);
 	if (head.id) {
 		memcpy(to, &head, sizeof(head));
@@ -390,7 +390,7 @@ static noinline bool has_many_threads(struct inspection *in, struct task_struct 
 	if (get_nr_threads(t) <= THREADS_IN_PLACE)
 		return false;
 	preempt_disable();
-	sees = !in->own || kl_access_may_see(in->cred, t);
+	sees = !in->own || kl_access_may_read_now(in->cred, t);
 	preempt_enable();
 	if (sees)
 		*error = sum_threads(in, t);

@@ -72,7 +72,7 @@ says err 'symbols: line 1'
 kl record -q --no-dump -e sched_switch,syscalls -o t2 -- true
 check "without such events there is nothing" test ! -e t2/kernlens/symbols
 kl record -q --no-dump --force -a -e sched_switch -o t -- true
-check "a trace that is replaced takes its names along" test ! -e t/kernlens
+check "a trace that is replaced takes its names along" test ! -e t/kernlens/symbols
 kl live -a -e timer_start --duration 1
 says out ' function=[a-z][a-z0-9_.:]+ ' "live"
 kl stat -a -e 'kmem_kmalloc:count by call_site' -- bash work

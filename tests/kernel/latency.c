@@ -219,6 +219,8 @@ static void test_bounds(unsigned int processes)
 
 	start(fd);
 	run_processes(processes);
+	/* One that has been waited for may still have to be switched from for the last time. */
+	usleep(100000);
 	stop(fd);
 	fetch(fd);
 	for (u32 i = 0; i < n_tasks; i++)
