@@ -201,7 +201,8 @@ void cli_note_suspended(struct kl_session *session)
 	if (kl_session_stats(session, -1, &stats) || !is->times)
 		return;
 	if (is->reason == KL_SUSPENDED_STOPPED)
-		snprintf(where, sizeof(where), ", and left CPU %d no time for anything else", is->cpu);
+		snprintf(where, sizeof(where), ", and left CPU %d no time for anything else",
+			 is->cpu);
 	cli_note("the session was suspended: its probes took %u.%u %% of the CPU time%s; "
 		 "%u %% is allowed",
 		 is->permille / 10, is->permille % 10, where, is->limit / 10);

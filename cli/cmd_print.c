@@ -115,7 +115,8 @@ static bool is_wanted(struct print *print, const struct kl_item *item)
 		return print->cpu == UINT64_MAX || item->loss->cpu == print->cpu;
 	return (!print->events || print->map[event->id]) &&
 	       (print->cpu == UINT64_MAX || event->cpu == print->cpu) &&
-	       event->since_ns >= print->from_ns && event->since_ns <= print->to_ns && is_pid(print, &event->task);
+	       event->since_ns >= print->from_ns && event->since_ns <= print->to_ns &&
+	       is_pid(print, &event->task);
 }
 
 /* At the end, so that nobody takes a trace with holes for a whole one. */

@@ -78,8 +78,8 @@ static json_t *session_json(struct kl_device *device, const struct kl_abi_status
 	json_t *name = cli_json_text(maskset);
 
 	free(maskset);
-	return json_pack("{s:I, s:o, s:I, s:i, s:s, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
-			 (json_int_t)s->id, "name", cli_json_text(s->name), "uid",
+	return json_pack("{s:I, s:o, s:I, s:i, s:s, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "id", (json_int_t)s->id, "name", cli_json_text(s->name), "uid",
 			 (json_int_t)s->uid, "pid", s->pid, "mode",
 			 s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard", "running",
 			 s->running, "maskset", name, "events", (json_int_t)s->events, "readers",
@@ -238,10 +238,7 @@ static void add_session(struct cli_table *table, struct kl_device *device,
 	else
 		cli_table_add(table, "%u", s->uid);
 	cli_table_add(table, "%d%s%s", s->pid, *comm ? " " : "", comm);
-	cli_table_add(table, "%s",
-		      s->running   ? "running" :
-		      s->suspended ? "suspended" :
-				     "stopped");
+	cli_table_add(table, "%s", s->running ? "running" : s->suspended ? "suspended" : "stopped");
 	cli_table_add(table, "%s", s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard");
 	cli_table_add(table, "%s", maskset);
 	free(maskset);

@@ -3,7 +3,7 @@
  * /dev/kernlens: each open file has its opener's rights and may be made a
  * session's. Calls are rows of a table; structs of other sizes than ours are
  * accepted as uapi/kernlens.h says. `client->lock` guards the file's session
- * and its last error.
+ * and its last error. Slightly more than 600 lines: each call has its function.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>

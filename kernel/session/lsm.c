@@ -18,6 +18,8 @@
 #include "compat_config.h"
 #include "lsm.h"
 
+#ifdef CONFIG_SECURITY
+
 /*
  * Where the processor tracks indirect branches it must find a landing pad, which the kernel takes
  * away from functions that it only calls directly.
@@ -51,7 +53,6 @@ static void *find_function(const char *name)
 	return may_be_called(function) ? function : NULL;
 }
 
-#ifdef CONFIG_SECURITY
 static typeof(&security_ptrace_access_check) ptrace_check;
 static typeof(&security_perf_event_open) perf_check;
 
@@ -103,18 +104,4 @@ bool kl_lsm_may_trace_all(void)
 	return may_perf(PERF_SECURITY_OPEN) && may_perf(PERF_SECURITY_CPU) &&
 	       may_perf(PERF_SECURITY_KERNEL) && may_perf(PERF_SECURITY_TRACEPOINT);
 }
-#else
-void kl_lsm_init(void)
-{
-}
-
-bool kl_lsm_may_read(struct task_struct *t)
-{
-	return true;
-}
-
-bool kl_lsm_may_trace_all(void)
-{
-	return true;
-}
-#endif
+#endif /* CONFIG_SECURITY */

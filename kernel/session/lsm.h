@@ -7,8 +7,24 @@
 
 struct task_struct;
 
+#ifdef CONFIG_SECURITY
 void kl_lsm_init(void);
 bool kl_lsm_may_read(struct task_struct *t);
 bool kl_lsm_may_trace_all(void);
+#else
+static inline void kl_lsm_init(void)
+{
+}
+
+static inline bool kl_lsm_may_read(struct task_struct *t)
+{
+	return true;
+}
+
+static inline bool kl_lsm_may_trace_all(void)
+{
+	return true;
+}
+#endif
 
 #endif /* KL_SESSION_LSM_H */

@@ -122,8 +122,7 @@ int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 		mutex_unlock(&s->lock);
 		return 0;
 	}
-	error = s->running ? claim_and_attach(s, new, &budget, why) :
-			     kl_budget_check(s, new, why);
+	error = s->running ? claim_and_attach(s, new, &budget, why) : kl_budget_check(s, new, why);
 	if (error) {
 		kl_budget_release(budget);
 		if (s->running)
@@ -184,8 +183,7 @@ static int attach_all(struct kl_session *s, const struct kl_actions *actions, st
 
 	if (!error && (s->gate & KL_GATE_TASKS || kl_session_has_flags(s)))
 		error = kl_follow_attach(s, why);
-	return error ?: claim_and_attach(s, actions, &s->budget, why) ?:
-	       kl_latency_prepare(s, why);
+	return error ?: claim_and_attach(s, actions, &s->budget, why) ?: kl_latency_prepare(s, why);
 }
 
 /**

@@ -5,6 +5,8 @@
  *
  * Order of locks: a session's lock, `tables_lock`, a table's lock, those of the
  * kernel's tracing. Notifiers of modules begin with `tables_lock`.
+ *
+ * More than 600 lines: all that takes these locks together.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>

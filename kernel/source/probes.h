@@ -18,7 +18,7 @@
 #define KL_OWN(...) , ##__VA_ARGS__
 #define KL_EVENT(id, name, group, set, help, source, access, fields, strings) \
 	KL_ROW_##name(void kl_probe_##name(void *data source);)               \
-	KL_ROW_##name(void kl_hub_##name(void *data source);)
+		KL_ROW_##name(void kl_hub_##name(void *data source);)
 #include "../../uapi/events.def"
 #undef KL_EVENT
 #undef KL_TP

@@ -101,9 +101,9 @@ static int load_text(struct kl_blocks *b, const char *path)
 		/* Those of a program follow each other: a few pages are never read a thousand times. */
 		if (i && s->begin < b->segment[i - 1].end)
 			return kl_fail(EINVAL, "%s: its segments overlap", path);
-		ret = begin < end ? kl_text_read(b, begin, b->text + (begin - b->begin),
-						     end - begin) :
-					0;
+		ret = begin < end ?
+			      kl_text_read(b, begin, b->text + (begin - b->begin), end - begin) :
+			      0;
 
 		if (ret)
 			return ret;

@@ -246,12 +246,13 @@ static void write_stream(struct kl_buffer *buffer, const struct kl_schema *schem
 
 static void write_event(struct kl_buffer *buffer, const struct kl_class *class)
 {
-	kl_buffer_printf(buffer, "event {\n\t/* @%s %s %s ", class->group,
-			 kl_set_words[class->set], kl_access_words[class->access]);
+	kl_buffer_printf(buffer, "event {\n\t/* @%s %s %s ", class->group, kl_set_words[class->set],
+			 kl_access_words[class->access]);
 	write_noted(buffer, class->help);
 	kl_buffer_add_string(buffer, "\tname = ");
 	write_string(buffer, class->name);
-	kl_buffer_printf(buffer, ";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", class->id);
+	kl_buffer_printf(buffer, ";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n",
+			 class->id);
 	for (unsigned int i = 0; i < class->n_fields; i++)
 		write_field(buffer, &class->fields[i]);
 	kl_buffer_add_string(buffer, "\t} align(8);\n};\n\n");

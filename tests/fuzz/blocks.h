@@ -28,7 +28,8 @@ static inline void blocks_check(const struct kl_block_graph *g)
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *b = &g->block[i];
 
-		fuzz_assert(b->n && b->first < g->instructions && b->n <= g->instructions - b->first);
+		fuzz_assert(b->n && b->first < g->instructions &&
+			    b->n <= g->instructions - b->first);
 		fuzz_assert(b->next == UINT32_MAX || b->next < g->blocks);
 		fuzz_assert(b->taken == UINT32_MAX || b->taken < g->blocks);
 		blocks_point(g, &b->pre);
@@ -41,14 +42,17 @@ static inline void blocks_check(const struct kl_block_graph *g)
 /* A patch for each point that has one, and put somewhere. */
 static inline void blocks_patch(const struct kl_blocks *b, const struct kl_block_graph *g)
 {
-	const struct kl_user_place place = { .base = 0x10000000, .bias = 0x1000, .counter = 0x10100000 };
+	const struct kl_user_place place = { .base = 0x10000000,
+					     .bias = 0x1000,
+					     .counter = 0x10100000 };
 	struct kl_user_patches patches = {};
 	uint8_t *code, bytes[5];
 
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block_point *at = i & 1 ? &g->block[i].post : &g->block[i].pre;
-		const struct kl_user_point point = { .offset = at->place, .number = i,
-						     .fires = i & 2, .flags = true };
+		const struct kl_user_point point = {
+			.offset = at->place, .number = i, .fires = i & 2, .flags = true
+		};
 
 		if (at->tier != KL_TIER_NONE)
 			fuzz_assert(!kl_user_patch_add(&patches, b, g, at, &point, 1));

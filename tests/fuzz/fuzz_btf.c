@@ -42,9 +42,11 @@ static void ask(const struct kl_btf *btf)
 
 static void compile(const struct kl_btf *btf)
 {
-	static const char *const texts[] = { "task->pid == 1", "task->comm == \"x\"", "count + 1",
-					     "current->parent->low", "KIND_B", "sizeof", "jiffies",
-					     "(struct task_struct *)arg1", "current->nonsense" };
+	static const char *const texts[] = { "task->pid == 1",	 "task->comm == \"x\"",
+					     "count + 1",	 "current->parent->low",
+					     "KIND_B",		 "sizeof",
+					     "jiffies",		 "(struct task_struct *)arg1",
+					     "current->nonsense" };
 	struct kl_scope *scope = kl_scope_create(btf, NULL);
 	static struct kl_capture capture;
 	struct kl_code code;

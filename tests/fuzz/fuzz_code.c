@@ -16,7 +16,8 @@
 
 static uint8_t file[TEXT + TEXT_MAX];
 
-static int make_file(const uint8_t *data, size_t size, uint64_t address, uint16_t type, char path[64])
+static int make_file(const uint8_t *data, size_t size, uint64_t address, uint16_t type,
+		     char path[64])
 {
 	const Elf64_Ehdr header = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, 1 },

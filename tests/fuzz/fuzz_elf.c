@@ -17,7 +17,8 @@ static void ask(struct kl_elf_names *names)
 	const char *name;
 
 	kl_elf_names_build_id(names);
-	for (size_t i = 0; i < 40 && (name = kl_elf_names_function(names, i, &address, &bytes)); i++) {
+	for (size_t i = 0; i < 40 && (name = kl_elf_names_function(names, i, &address, &bytes));
+	     i++) {
 		kl_elf_names_place(names, name, &place);
 		kl_elf_names_line(names, address, &frame[0]);
 		kl_elf_names_find(names, address, true, frame, 16);

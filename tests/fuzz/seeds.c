@@ -318,7 +318,9 @@ static void make_programs(void)
 
 static void make_history(void)
 {
-	const struct kl_history_sum sum = { .samples = 3, .seconds = 60, .low = 1, .high = 9, .sum = 5 };
+	const struct kl_history_sum sum = {
+		.samples = 3, .seconds = 60, .low = 1, .high = 9, .sum = 5
+	};
 	static uint8_t bytes[1 << 18];
 	char path[256];
 	struct kl_history *h;
@@ -346,7 +348,8 @@ static void make_history(void)
 static void make_answer(void)
 {
 	uint8_t bytes[256] = {};
-	uint32_t numbers[3][6] = { { 0x10, 0, 7, 0x010101, 130, 135 }, { 0x20, 0, 9, 0x0101, 130, 135 } };
+	uint32_t numbers[3][6] = { { 0x10, 0, 7, 0x010101, 130, 135 },
+				   { 0x20, 0, 9, 0x0101, 130, 135 } };
 
 	bytes[0] = 2;
 	memcpy(bytes + 80, numbers, sizeof(numbers));

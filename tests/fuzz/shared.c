@@ -123,12 +123,15 @@ size_t fuzz_parts_mutate(uint8_t *data, size_t size, size_t room, unsigned int s
 static void add_events(struct kl_schema *schema)
 {
 	static const char *const names[] = {
-		"sched_switch",	       "sched_wakeup",	       "sched_waking",
-		"sched_wakeup_new",    "syscall_entry_openat", "syscall_exit_openat",
-		"syscall_entry_read",  "syscall_exit_read",    "syscall_entry_mmap",
-		"syscall_late_string", "sched_process_exec",   "timer_start",
-		"irq_handler_entry",   "signal_generate",      "kmem_kmalloc",
-		"mark",		       "net_dev_xmit",	       "tcp_retransmit_skb",
+		"sched_switch",		"sched_wakeup",
+		"sched_waking",		"sched_wakeup_new",
+		"syscall_entry_openat", "syscall_exit_openat",
+		"syscall_entry_read",	"syscall_exit_read",
+		"syscall_entry_mmap",	"syscall_late_string",
+		"sched_process_exec",	"timer_start",
+		"irq_handler_entry",	"signal_generate",
+		"kmem_kmalloc",		"mark",
+		"net_dev_xmit",		"tcp_retransmit_skb",
 	};
 	struct kl_schema *tables = kl_schema_create();
 
@@ -146,8 +149,8 @@ static void add_events(struct kl_schema *schema)
 		proto.help = kl_schema_string(schema, class->help, strlen(class->help));
 		for (unsigned int k = 0; k < class->n_fields; k++) {
 			field[k] = class->fields[k];
-			field[k].name = kl_schema_string(schema, field[k].name,
-							 strlen(field[k].name));
+			field[k].name =
+				kl_schema_string(schema, field[k].name, strlen(field[k].name));
 		}
 		fuzz_assert(!kl_schema_add(schema, &proto, field, class->n_fields));
 	}
@@ -212,8 +215,8 @@ void fuzz_repair_blocks(uint8_t *at, size_t bytes)
 				  block.committed % (KL_BLOCK_BYTES_MIN - KL_BLOCK_HEADER_BYTES);
 		block.content_bits = 8 * block.committed;
 		block.header_bytes = KL_BLOCK_HEADER_BYTES;
-		block.record_count %= 1 + (block.committed - KL_BLOCK_HEADER_BYTES) /
-						  KL_RECORD_PREFIX_BYTES;
+		block.record_count %=
+			1 + (block.committed - KL_BLOCK_HEADER_BYTES) / KL_RECORD_PREFIX_BYTES;
 		if (block.timestamp_begin < end)
 			block.timestamp_begin = end;
 		if (block.timestamp_end < block.timestamp_begin)
@@ -248,7 +251,10 @@ void fuzz_check_json(const char *text, size_t length)
 		const char *end = memchr(text, '\n', length);
 		size_t line = end ? (size_t)(end - text) : length;
 		json_error_t error;
-		json_t *value = json_loadb(text, line, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
+		json_t *value =
+			json_loadb(text, line,
+				   JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL,
+				   &error);
 
 		if (!value)
 			fprintf(stderr, "%s\n%.*s\n", error.text, (int)line, text);
@@ -311,9 +317,9 @@ static void print_style(const struct fuzz_items *items, enum kl_style style)
 			struct kl_value value = kl_event_value(item.event, k);
 
 			fuzz_assert(!value.length || value.bytes >= item.event->payload);
-			fuzz_assert(!value.length || value.bytes + value.length <=
-							     item.event->payload +
-								     item.event->payload_bytes);
+			fuzz_assert(!value.length ||
+				    value.bytes + value.length <=
+					    item.event->payload + item.event->payload_bytes);
 		}
 	}
 	if (style == KL_STYLE_TEXT)

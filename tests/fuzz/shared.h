@@ -17,12 +17,12 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 
 /* Ends the program, which the fuzzer reports, unless @condition holds. */
-#define fuzz_assert(condition)                                                         \
-	do {                                                                           \
-		if (!(condition)) {                                                    \
+#define fuzz_assert(condition)                                                          \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			abort();                                                       \
-		}                                                                      \
+			abort();                                                        \
+		}                                                                       \
 	} while (0)
 
 /* A copy that ends with NUL; to be freed. */

@@ -5,6 +5,8 @@
  * all that it may; another user's sleeps must not suffer. Then sessions that take too much
  * are suspended.
  *
+ * More than 600 lines: each attack has its session.
+ *
  *	budget          refusals, the largest session that is not refused, suspension
  *	budget costs    operations and instructions, in a guest started with --icount
  */

@@ -2,7 +2,8 @@
 /*
  * What a session is made of, valid but for a member here and there: programs by a small grammar,
  * events of all kinds, variables, rules, masksets that name them, a latency profile. Also a whole
- * session at once, in the right order, so that what only a running one does is reached often.
+ * session at once, in the right order, so that what only a running one does is reached often. One
+ * function has more than 60 lines: a case for each operation.
  */
 #include <sys/syscall.h>
 

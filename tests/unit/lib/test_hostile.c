@@ -111,7 +111,8 @@ static void test_report(void)
 			   now() - begin < SECONDS_MAX,
 		   "many calls that do not return are counted");
 	rows = kl_syscall_report_rows(report, &n);
-	unit_check(rows && rows[n / 2].unfinished == 1, "and counted once, however often it is asked");
+	unit_check(rows && rows[n / 2].unfinished == 1,
+		   "and counted once, however often it is asked");
 	kl_syscall_report_destroy(report);
 	kl_schema_destroy(schema);
 }
@@ -317,9 +318,10 @@ static void test_history(void)
 
 	snprintf(path, sizeof(path), "%s/history", folder);
 	unit_check(!refuses_history(path, "CREATE INDEX i ON subject(uid)"), "a history opens");
-	unit_check(refuses_history(path, "DROP TABLE summary; CREATE VIEW summary AS WITH RECURSIVE "
-					 "c(level) AS (SELECT 0 UNION ALL SELECT level FROM c) "
-					 "SELECT * FROM c"),
+	unit_check(refuses_history(path,
+				   "DROP TABLE summary; CREATE VIEW summary AS WITH RECURSIVE "
+				   "c(level) AS (SELECT 0 UNION ALL SELECT level FROM c) "
+				   "SELECT * FROM c"),
 		   "one that would answer for ever is refused");
 	unit_check(refuses_history(path, "CREATE TRIGGER t AFTER INSERT ON summary BEGIN "
 					 "DELETE FROM subject; END"),

@@ -3,7 +3,8 @@
  * A trace states exactly what is missing. Whatever happens to the streams of a
  * trace whose manifest is whole: each event that is read is one that was
  * recorded, and events and losses together are all that fired. If the manifest is
- * damaged, too, the reader says so.
+ * damaged, too, the reader says so. Slightly more than 600 lines: each damage has
+ * its function.
  */
 #include <errno.h>
 #include <fcntl.h>
