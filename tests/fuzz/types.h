@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A few types of a kernel, as BTF, for expressions and as seeds. The function that makes them
- * has more than 60 lines: one for each type and member.
- */
+/* A few types of a kernel, as BTF, for expressions and as seeds. */
 #ifndef KL_TESTS_FUZZ_TYPES_H
 #define KL_TESTS_FUZZ_TYPES_H
 
@@ -50,7 +47,10 @@ static inline void types_member(struct types *t, const char *name, uint32_t type
 	types_word(t, bits);
 }
 
-/* Returns bytes of @file. The kinds' numbers are those of BTF. */
+/*
+ * Returns bytes of @file. The kinds' numbers are those of BTF. More than 60 lines: one for each
+ * type and member.
+ */
 static inline uint32_t types_make(uint8_t *file)
 {
 	struct types t = { .string_bytes = 1 };

@@ -2,8 +2,7 @@
 /*
  * What a session is made of, valid but for a member here and there: programs by a small grammar,
  * events of all kinds, variables, rules, masksets that name them, a latency profile. Also a whole
- * session at once, in the right order, so that what only a running one does is reached often. One
- * function has more than 60 lines: a case for each operation.
+ * session at once, in the right order, so that what only a running one does is reached often.
  */
 #include <sys/syscall.h>
 
@@ -77,7 +76,10 @@ static u64 number(void)
 	return one_in(3) ? odd_number() : below(100);
 }
 
-/* Operations that everybody may use; @left follow, the end with them. */
+/*
+ * Operations that everybody may use; @left follow, the end with them. More than 60 lines: a case for
+ * each operation.
+ */
 static struct kl_abi_op plain_op(u32 left)
 {
 	struct kl_abi_op op = { .dst = below(KL_PROGRAM_REGISTERS) };
