@@ -46,7 +46,7 @@ void cli_losses_print(const struct kl_trace *trace, FILE *file)
 	const char *style = has_losses(c) ? cli_style(file, CLI_RED) : "";
 	char number[2][CLI_NUMBER_MAX];
 
-	fprintf(file, "%s%s discarded for want of room, %s overwritten", style,
+	fprintf(file, "%s%s discarded because buffers were full, %s overwritten", style,
 		cli_print_count(number[0], c->discarded),
 		cli_print_count(number[1], c->overwritten));
 	print_if(file, c->unstored, "read but not stored");

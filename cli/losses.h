@@ -11,7 +11,7 @@
 /* Is the trace, which has been read, not all of what was recorded? */
 bool cli_losses_any(const struct kl_trace *trace);
 
-/* "12 discarded for want of room, 0 overwritten ...", without an end of line. */
+/* "12 discarded because buffers were full, 0 overwritten ...", without an end of line. */
 void cli_losses_print(const struct kl_trace *trace, FILE *file);
 
 /* Notes on stderr about what cannot be known; none if all is known. */

@@ -129,8 +129,7 @@ for ((i = 0; i < 3; i++)); do
 done
 "$kernlens" count --json "${events[@]}" -p "$pid" --duration 3 >/dev/null 2>&1 &
 counting=$!
-wait_until is_changed
-check "while it is counted it is not" is_changed
+check "while it is counted it is not" wait_until is_changed
 kill -KILL $counting
 wait $counting 2>/dev/null
 wait_until is_unchanged

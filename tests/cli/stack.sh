@@ -49,7 +49,7 @@ kl print renamed
 expect "a damaged file of traces is refused" 1
 says err 'kernlens/stacks|call traces: line 1' "with the place"
 kl record -q --force -e task_rename -o renamed -- true
-check "a trace that is replaced takes its call traces along" test ! -e renamed/kernlens
+check "a trace that is replaced takes its call traces along" test ! -e renamed/kernlens/stacks
 
 first='.[0].rules[0].entries[0]'
 kl stat --json -e 'syscall_entry_getppid:count by ustack' -- "$chain" call 5
