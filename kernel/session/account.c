@@ -80,9 +80,9 @@ struct rule {
 	u32 shift;
 };
 
-#define RULE(things, user, all)                                         \
-	{                                                               \
-		{ &user, &all, NULL }, { #user, #all, NULL }, things, 0 \
+#define RULE(things, user, all)                                             \
+	{                                                                   \
+		{ &(user), &(all), NULL }, { #user, #all, NULL }, things, 0 \
 	}
 
 static const struct rule rules[KL_LIMITS] = {
@@ -262,9 +262,8 @@ static void prune(void)
 
 		if (a->payers)
 			continue;
-		for (u32 i = 0; i < KL_BUCKETS; i++) {
+		for (u32 i = 0; i < KL_BUCKETS; i++)
 			full &= kl_bucket_is_full(a, i, now);
-		}
 		if (!full)
 			continue;
 		list_del(&a->list);

@@ -88,10 +88,11 @@ static void change_flag(struct kl_session *s, u64 flag, bool on)
 		kl_taskset_set(s->custom.task_flag[flag], current->pid, on);
 		if (on)
 			kl_gate_flag(s, current->pid);
-	} else if (on)
+	} else if (on) {
 		*cpu_flags |= 1ull << flag;
-	else
+	} else {
 		*cpu_flags &= ~(1ull << flag);
+	}
 }
 
 /**

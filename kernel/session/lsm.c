@@ -53,8 +53,8 @@ static void *find_function(const char *name)
 	return may_be_called(function) ? function : NULL;
 }
 
-static typeof(&security_ptrace_access_check) ptrace_check;
-static typeof(&security_perf_event_open) perf_check;
+static typeof(security_ptrace_access_check) *ptrace_check;
+static typeof(security_perf_event_open) *perf_check;
 
 /**
  * kl_lsm_init - find the functions that consult the security modules
@@ -95,7 +95,7 @@ static bool may_perf(int type)
 }
 
 /**
- * kl_lsm_may_trace_all - do the security modules let the caller trace the whole machine, as by perf?
+ * kl_lsm_may_trace_all - do the security modules let the caller trace the machine, as by perf?
  *
  * Context: a system call of the one who wants to; may sleep.
  */

@@ -31,8 +31,9 @@ static void wake_again(struct work_struct *work)
 static void wake(struct irq_work *irq)
 {
 	struct kl_news *news = container_of(irq, struct kl_news, irq);
+	unsigned long now = jiffies;
 
-	if (READ_ONCE(news->woken) == jiffies) {
+	if (READ_ONCE(news->woken) == now) {
 		schedule_delayed_work(&news->again, 1);
 		return;
 	}

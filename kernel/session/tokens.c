@@ -201,9 +201,8 @@ int kl_payer_refuse_patches(struct kl_payer *p, struct kl_error *why)
 {
 	u32 seconds = kl_payer_delay(p, KL_BUCKET_PATCHES) / MSEC_PER_SEC + 1;
 
-	return kl_fail(
-		why, -EDQUOT,
-		"limit of %u text patches a second reached, wait %u s; root can raise " KL_PARAMETERS
-		"patches_per_second_per_user",
-		READ_ONCE(patches_per_second_per_user), seconds);
+	return kl_fail(why, -EDQUOT,
+		       "limit of %u text patches a second reached, wait %u s; "
+		       "root can raise " KL_PARAMETERS "patches_per_second_per_user",
+		       READ_ONCE(patches_per_second_per_user), seconds);
 }

@@ -36,7 +36,7 @@ MODULE_PARM_DESC(cpu_percent_privileged,
 #define NS_OF_OPERATION 100 /* more than one takes anywhere */
 #define OPERATIONS_MORE 8192 /* what a firing costs beside its programs and variables */
 
-enum kind {
+enum owner_kind {
 	UNPRIVILEGED,
 	PRIVILEGED,
 	KINDS
@@ -65,12 +65,12 @@ static struct irq_work waking;
 static struct delayed_work looking;
 static bool is_looking;
 
-static enum kind kind_of(const struct kl_session *s)
+static enum owner_kind kind_of(const struct kl_session *s)
 {
 	return s->may & KL_MAY_SEE_ALL ? PRIVILEGED : UNPRIVILEGED;
 }
 
-static u32 percent_of(enum kind kind)
+static u32 percent_of(enum owner_kind kind)
 {
 	return kind == PRIVILEGED ? READ_ONCE(cpu_percent_privileged) :
 				    READ_ONCE(cpu_percent_unprivileged);
@@ -78,7 +78,7 @@ static u32 percent_of(enum kind kind)
 
 /* ------------------------------------------------------- measuring */
 
-static bool is_spent(struct window *w, enum kind kind, u64 now)
+static bool is_spent(struct window *w, enum owner_kind kind, u64 now)
 {
 	if (now - w->begun > window_cycles) {
 		w->begun = now;
@@ -126,7 +126,7 @@ void kl_meter_end(struct kl_session *s, const struct kl_section *section)
 {
 	struct window *w = this_cpu_ptr(&windows);
 	u64 took = kl_clock() - section->begun, inner, own;
-	enum kind kind = kind_of(s);
+	enum owner_kind kind = kind_of(s);
 
 	barrier();
 	inner = READ_ONCE(w->inner);
@@ -216,7 +216,7 @@ static void suspend_soon(struct kl_session *s, u32 reason, u64 permille, u32 per
 
 static void set_allowed(void)
 {
-	for (enum kind kind = 0; kind < KINDS; kind++) {
+	for (enum owner_kind kind = 0; kind < KINDS; kind++) {
 		u32 percent = percent_of(kind);
 		/* A few times the share on one CPU alone, but never all of it. */
 		u64 most = min(percent * (kind == PRIVILEGED ? 2 : 5), 80u);
@@ -286,7 +286,7 @@ static void look_at_shares(void)
 }
 
 /* Has a firing of this kind been refused on a CPU? And who has taken most of it there? */
-static struct kl_session *find_refused(enum kind kind, int cpu)
+static struct kl_session *find_refused(enum owner_kind kind, int cpu)
 {
 	struct kl_session *s, *found = NULL;
 	u64 most = 0;
@@ -317,7 +317,7 @@ static void look_at_refused(void)
 	list_for_each_entry(s, &watched, meter.list)
 		s->meter.blamed = -1;
 	for_each_online_cpu(cpu)
-		for (enum kind kind = 0; kind < KINDS; kind++) {
+		for (enum owner_kind kind = 0; kind < KINDS; kind++) {
 			s = find_refused(kind, cpu);
 			if (s)
 				s->meter.blamed = cpu;

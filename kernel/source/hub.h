@@ -73,16 +73,14 @@ bool kl_hub_next(struct kl_hub_walk *walk);
  * @about2 (either may be NULL). @type: of the members; the arguments are those of
  * the event, and `kl_data` stands for the member's data.
  */
-#define kl_hub_call(hub, about1, about2, type, ...)                    \
-	do {                                                           \
-		struct kl_hub_walk kl_walk;                            \
-                                                                       \
-		kl_hub_begin(&kl_walk, hub, about1, about2);           \
-		while (kl_hub_next(&kl_walk)) {                        \
-			void *kl_data = kl_walk.data;                  \
-                                                                       \
-			((typeof(&(type)))kl_walk.probe)(__VA_ARGS__); \
-		}                                                      \
+#define kl_hub_call(hub, about1, about2, type, ...)                   \
+	do {                                                          \
+		struct kl_hub_walk kl_walk;                           \
+		kl_hub_begin(&kl_walk, hub, about1, about2);          \
+		while (kl_hub_next(&kl_walk)) {                       \
+			void *kl_data = kl_walk.data;                 \
+			((typeof(type) *)kl_walk.probe)(__VA_ARGS__); \
+		}                                                     \
 	} while (0)
 
 int kl_hub_attach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data);

@@ -89,8 +89,9 @@ static __always_inline unsigned long number_of(const struct pt_regs *regs)
 }
 
 /*
- * The number again, of a call that has one in the table. A user chooses it, and the processor may
- * guess wrongly that it was below KL_EV_SYSCALL_MAX: even so, no index is above it. One instruction.
+ * The number again, of a call that has one in the table. A user chooses it, and the processor
+ * may guess wrongly that it was below KL_EV_SYSCALL_MAX: even so, no index is above it. One
+ * instruction.
  */
 static_assert(!(KL_EV_SYSCALL_MAX & (KL_EV_SYSCALL_MAX - 1)));
 static __always_inline unsigned long clamp_number(unsigned long number)

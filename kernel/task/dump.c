@@ -154,8 +154,8 @@ static void write_mapping(struct dump *d, struct vm_area_struct *vma)
 static unsigned long dump_some_mappings(struct dump *d, struct mm_struct *mm, unsigned long from)
 {
 	struct vm_area_struct *vma;
-	VMA_ITERATOR(vmi, mm, from);
 	u32 n = 0;
+	VMA_ITERATOR(vmi, mm, from);
 
 	for_each_vma(vmi, vma) {
 		if (n++ == MAPPINGS_BATCH)

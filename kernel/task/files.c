@@ -14,7 +14,7 @@
 #include "files.h"
 
 /* Descriptors that are passed at once: the table may be large and empty. */
-#define SLOTS_MAX (1u << 18)
+#define SLOTS_MAX BIT(18)
 
 static void add(struct kl_file_batch *b, struct fdtable *table, u32 fd)
 {

@@ -185,9 +185,11 @@ const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *re
 	while ((counted = kl_table_next(&report->counted, counted)))
 		counted->open = 0;
 	/* Calls that are open now are unfinished if nothing more comes. Each has its row. */
-	while ((call = kl_table_next(&report->calls, call)))
-		if (call->inside && (counted = get_counted(report, call->pid, call->number)))
+	while ((call = kl_table_next(&report->calls, call))) {
+		counted = call->inside ? get_counted(report, call->pid, call->number) : NULL;
+		if (counted)
 			counted->open++;
+	}
 	counted = NULL;
 	while ((counted = kl_table_next(&report->counted, counted))) {
 		rows[at] = counted->row;

@@ -98,7 +98,7 @@ static int load_text(struct kl_blocks *b, const char *path)
 		uint64_t end = s->end < b->end ? s->end : b->end;
 		int ret;
 
-		/* Those of a program follow each other: a few pages are never read a thousand times. */
+		/* Those of a program follow each other, so no page is read a thousand times. */
 		if (i && s->begin < b->segment[i - 1].end)
 			return kl_fail(EINVAL, "%s: its segments overlap", path);
 		ret = begin < end ?

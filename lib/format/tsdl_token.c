@@ -24,7 +24,7 @@ static bool is_word(char c)
 	       (c >= '0' && c <= '9');
 }
 
-/* What was read is printed later: control characters and what a cut has left of one do not count. */
+/* What was read is printed later: without control characters, whole or cut. */
 static void end_text(struct kl_parser *p, size_t length)
 {
 	kl_make_plain(p->text, length);

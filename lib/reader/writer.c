@@ -174,7 +174,7 @@ static int open_out(struct kl_trace_writer *writer, struct out *out)
 
 	if (out->fd >= 0)
 		return 0;
-	snprintf(name, sizeof(name), "cpu%zu", out - writer->outs);
+	snprintf(name, sizeof(name), "cpu%zu", (size_t)(out - writer->outs));
 	out->fd = openat(writer->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	return out->fd < 0 ? kl_fail_system(errno, "%s", name) : 0;
 }

@@ -268,6 +268,7 @@ static int dump_maps(void)
 static void open_many(int pipe_end)
 {
 	for (u32 i = 0; i < DEEP_FILES; i++)
+		/* cppcheck-suppress leakReturnValNotUsed ; they are to stay open */
 		if (open("file", O_RDWR | O_CREAT, 0600) < 0)
 			bail("file %u", i);
 	for (u32 i = 0; i < PIPES; i++)
@@ -282,6 +283,7 @@ static void map_many(void)
 	if (fd < 0 || ftruncate(fd, 8192))
 		bail("file to be mapped");
 	for (u32 i = 0; i < MAPS; i++)
+		/* cppcheck-suppress leakReturnValNotUsed ; they are to stay there */
 		if (mmap(NULL, 4096, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			 0) == MAP_FAILED)
 			bail("mapping %u", i);

@@ -60,9 +60,11 @@ static void user_among_3_sessions(void)
 
 static void hold_2_sessions(void)
 {
-	small_session();
-	small_session();
+	int fd[2] = { small_session(), small_session() };
+
 	pause();
+	close(fd[0]);
+	close(fd[1]);
 }
 
 static void check_all_users(int fd)
@@ -159,7 +161,7 @@ static void map_ids(pid_t child, const char *what)
 	char path[64], text[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", child, what);
-	snprintf(text, sizeof(text), "0 %u 1\n1 200000 100\n", UID_USER1);
+	snprintf(text, sizeof(text), "0 %d 1\n1 200000 100\n", UID_USER1);
 	if (!put_file(path, text))
 		bail("%s", path);
 }

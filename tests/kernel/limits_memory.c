@@ -24,7 +24,7 @@ static int add_table(int fd, u32 key)
 
 void fill_with_tables(void)
 {
-	u64 available = meminfo("MemAvailable"), before, now;
+	u64 available = meminfo("MemAvailable"), before, now = 0;
 	int fd = small_session(), error = 0;
 	u32 key, n = 0;
 

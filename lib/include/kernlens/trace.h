@@ -27,8 +27,8 @@ enum kl_loss_kind {
 	KL_LOSS_OVERWRITTEN, /* written, but gone before they were read */
 	KL_LOSS_BEFORE, /* written before the trace's first block of this CPU */
 	KL_LOSS_CORRUPT, /* in a block that is damaged or missing */
-	KL_LOSS_UNSTORED, /* in the buffers, but not stored: the disk was full, or the recorder gone */
-	KL_LOSS_UNSEEN, /* not seen by the events' sources, as late ticks; of no CPU in particular */
+	KL_LOSS_UNSTORED, /* not stored: the disk was full, or the recorder gone */
+	KL_LOSS_UNSEEN, /* missed by the events' sources, as late ticks; of no CPU */
 };
 
 #define KL_LOSS_KINDS (KL_LOSS_UNSEEN + 1)

@@ -525,8 +525,11 @@ void op_whole_session(void)
 	}
 	if (one_in(4))
 		limit_stacks(fd);
-	for (u32 n = below(4); n; n--)
-		program = make_program(fd, one_in(3)) ?: program;
+	for (u32 n = below(4); n; n--) {
+		u32 made = make_program(fd, one_in(3));
+
+		program = made ? made : program;
+	}
 	if (one_in(2))
 		make_variables(fd, program);
 	if (one_in(2))

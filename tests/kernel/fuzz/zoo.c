@@ -145,7 +145,9 @@ static void wait_socket(void)
 	    getsockname(listener, (void *)&address, &bytes) ||
 	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		_exit(1);
+	/* cppcheck-suppress leakReturnValNotUsed ; they stay open while the process lives */
 	socket(AF_INET6, SOCK_DGRAM, 0);
+	/* cppcheck-suppress leakReturnValNotUsed ; the same */
 	socket(AF_NETLINK, SOCK_RAW, 0);
 	if (!fork()) {
 		fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -196,6 +198,7 @@ static void have_files(void)
 
 	for (u32 i = 0; i < 300; i++) {
 		snprintf(path, sizeof(path), "/tmp/zoo-file-%u-%d-%u", me->uid, getpid(), i);
+		/* cppcheck-suppress leakReturnValNotUsed ; they stay open while the process lives */
 		open(path, O_RDWR | O_CREAT, 0600);
 		if (i % 2)
 			unlink(path);
