@@ -153,9 +153,9 @@ static void write_mapping(struct dump *d, struct vm_area_struct *vma)
 /* With the lock of the address space. Returns where to go on, 0 after the last. */
 static unsigned long dump_some_mappings(struct dump *d, struct mm_struct *mm, unsigned long from)
 {
+	VMA_ITERATOR(vmi, mm, from);
 	struct vm_area_struct *vma;
 	u32 n = 0;
-	VMA_ITERATOR(vmi, mm, from);
 
 	for_each_vma(vmi, vma) {
 		if (n++ == MAPPINGS_BATCH)
