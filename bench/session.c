@@ -357,7 +357,7 @@ static pid_t start_idle(uid_t uid)
 	return idle;
 }
 
-/* The rights of a session are those of who opens the device. */
+/* The rights of a session are those of the user that opens the device. */
 static int open_as(uid_t uid)
 {
 	int fd;

@@ -382,7 +382,7 @@ static struct kl_account *account_at(u32 index, const struct kl_payer *of)
 /**
  * kl_account_read - what an account has, and what it may have
  * @limits: `index` in, the rest out; `uid` is 0 of the accounts of several users
- * @of: who asks: without privilege only for its own account
+ * @of: the caller; without privilege, only its own account is read
  * @ns: the user namespace that `uid` is for
  *
  * Returns 0 or -ENOENT after the last. Context: process.

@@ -42,7 +42,7 @@ bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number);
 /**
  * kl_variable_cost - add what it costs to read a variable
  * @id: of a variable that a program can use
- * @may: KL_MAY_* of who reads it
+ * @may: KL_MAY_* of the reader
  * @cost: added to
  */
 void kl_variable_cost(u32 id, u32 may, struct kl_cost *cost);

@@ -48,7 +48,7 @@ static u32 checks_of(u8 access)
 /**
  * kl_variable_cost - add what it costs to read a variable
  * @id: of a variable that a program or a session may have
- * @may: KL_MAY_* of who reads it
+ * @may: KL_MAY_* of the reader
  * @cost: added to
  */
 void kl_variable_cost(u32 id, u32 may, struct kl_cost *cost)

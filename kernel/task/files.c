@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The open files of any task. They are taken from its table with references, some at a time, and
- * used without a lock: what is asked of a file, such as its path, may take long, and a table may
+ * used without a lock: what a caller does with a file may take long, and a table may
  * have a million descriptors. Used by details and by the state dump.
  */
 #include <linux/bitmap.h>

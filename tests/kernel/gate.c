@@ -196,7 +196,7 @@ struct counted {
 	u64 lost;
 };
 
-/* Opened by a user: the rights of a session are those of who opens the device. */
+/* Opened by a user: the rights of a session are those of the user that opens the device. */
 static int open_as(u32 uid)
 {
 	int fd;
