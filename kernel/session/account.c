@@ -5,8 +5,10 @@
  * session or a descriptor. `kl_accounts_lock` guards all of it; it is a leaf lock.
  * docs/design/limits.md has the rules.
  */
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/list.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -174,6 +176,18 @@ static void subtract(struct kl_payer *p, enum kl_limit what, u64 n)
 	p->used[what] -= n;
 	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && p->account[i]; i++)
 		p->account[i]->used[what] -= n;
+}
+
+/* What an allocation of so many bytes takes. */
+u64 kl_memory_size(u64 bytes)
+{
+	return bytes > 2 * PAGE_SIZE ? PAGE_ALIGN(bytes) : roundup_pow_of_two(max(bytes, 8ull));
+}
+
+/* The same, for one on each possible CPU. */
+u64 kl_memory_percpu(u64 bytes)
+{
+	return ALIGN(bytes, 8) * num_possible_cpus();
 }
 
 /**

@@ -6,9 +6,6 @@
 #ifndef KL_SESSION_ACCOUNT_H
 #define KL_SESSION_ACCOUNT_H
 
-#include <linux/cpumask.h>
-#include <linux/log2.h>
-#include <linux/mm.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
@@ -56,17 +53,8 @@ int kl_account_read(struct kl_abi_limits *limits, const struct kl_payer *of,
 void kl_accounts_init(void);
 void kl_accounts_deinit(void);
 
-/* What an allocation of so many bytes takes. */
-static inline u64 kl_memory_size(u64 bytes)
-{
-	return bytes > 2 * PAGE_SIZE ? PAGE_ALIGN(bytes) : roundup_pow_of_two(max(bytes, 8ull));
-}
-
-/* The same, for one on each possible CPU. */
-static inline u64 kl_memory_percpu(u64 bytes)
-{
-	return ALIGN(bytes, 8) * num_possible_cpus();
-}
+u64 kl_memory_size(u64 bytes);
+u64 kl_memory_percpu(u64 bytes);
 
 static inline int kl_memory_charge(struct kl_payer *p, u64 bytes, struct kl_error *why)
 {

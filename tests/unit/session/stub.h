@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of the kernel as kernel/session/record.c kernel/session/record.c needs, to run it in user
-: every header that it includes is made to include this one (see
- * unit.mk). A test may "interrupt" at each access to what interrupts share.
+ * As much of the kernel as kernel/session/record*.c need, to run them in user space:
+ * every kernel header that they include is made to include this one (see unit.mk).
+ * A test may "interrupt" at each access to what interrupts share.
  */
 #ifndef KL_TESTS_SESSION_STUB_H
 #define KL_TESTS_SESSION_STUB_H

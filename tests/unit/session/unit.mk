@@ -8,13 +8,14 @@ SESSION_DELTA := $(BUILD)/tests/session-delta
 UNIT_TESTS += $(SESSION_DELTA)
 
 # Kernel headers that record.c includes; each is stub.h here.
-SESSION_STUBS := $(addprefix linux/,bitops cred irq_work jump_label kref ktime list mutex percpu \
-	preempt rwsem sched string threads timekeeping wait workqueue xarray) asm/msr asm/tsc
+SESSION_STUBS := $(addprefix linux/,bitops bug cpumask cred irq_work irqflags jump_label kref \
+	ktime list log2 mm mutex percpu preempt rwsem sched string threads timekeeping uidgid wait \
+	workqueue xarray) asm/msr asm/tsc compat/compat_config
 
 $(SESSION_DELTA): tests/unit/session/delta.c $(RING_SOURCES) $(wildcard kernel/session/record*.c) \
 		$(RING_HEADERS) $(wildcard kernel/session/*.h) kernel/compat/clock.h \
 		tests/unit/session/stub.h tests/unit/session/unit.mk
-	@mkdir -p $(@D)/session-stubs/linux $(@D)/session-stubs/asm
+	@mkdir -p $(addprefix $(@D)/session-stubs/,linux asm compat)
 	@for header in $(SESSION_STUBS); do \
 		echo '#include "$(CURDIR)/tests/unit/session/stub.h"' >$(@D)/session-stubs/$$header.h; \
 	done
