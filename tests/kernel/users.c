@@ -10,6 +10,8 @@
 #include "decode.h"
 #include "workload.h"
 
+#define USER_MEMORY "/sys/module/kernlens/parameters/memory_mb_per_user"
+
 /* ----------------------------------------------- what is in a user's blocks */
 
 /**
@@ -512,9 +514,12 @@ int main(int argc, char **argv)
 		failures += finish(workers[i]);
 	close(fd);
 	close(reader);
-	if (!put_file("/sys/module/kernlens/parameters/memory_mb_per_user", "8"))
+	if (!put_file(USER_MEMORY, "8"))
 		bail("module parameter");
 	failures += finish(start(user1_limits, UID_USER1));
+	/* The default, for other tests of the same guest. */
+	if (!put_file(USER_MEMORY, "256"))
+		bail("module parameter");
 	tap.failures += failures;
 	printf("# rounds: %u, %u, %u\n", shared->rounds[OWN], shared->rounds[OTHER],
 	       shared->rounds[ROOT]);
