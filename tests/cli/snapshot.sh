@@ -163,7 +163,7 @@ wait $!
 kl snapshot one two
 expect "two sessions" 2
 setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- \
-	"$kernlens" record -q --overwrite --no-dump --name theirs -e syscall_exit_write -o /dev/shm/theirs -- sleep 4 &
+	"$kernlens" record -q --overwrite --no-dump --name theirs -e syscall_exit_write -o /dev/shm/theirs -- sleep 600 &
 wait_until seen theirs
 kl_nobody snapshot theirs
 expect "an ordinary user's own" 0
@@ -173,5 +173,6 @@ check "a second user is refused" grep -q 'no session' refused
 setpriv --reuid 65533 --regid 65533 --clear-groups --inh-caps=+perfmon --ambient-caps=+perfmon --bounding-set=-all,+perfmon -- \
 	"$kernlens" snapshot theirs 2>refused
 check "also one who may see all" grep -q 'changing it needs CAP_SYS_ADMIN' refused
+pkill -P $!
 wait $!
 rm -r /dev/shm/theirs /dev/shm/theirs.1

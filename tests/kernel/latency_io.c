@@ -231,8 +231,11 @@ static void compare(const char *what, const struct kl_abi_latency_task *t,
 	       (unsigned long long)io->count, ours, (unsigned long long)delays->blkio_count, theirs,
 	       (unsigned long long)ticks);
 	snprintf(title, sizeof(title), "%s: as many waits for I/O as delay accounting has", what);
-	tap_result(io->count == delays->blkio_count && io->count >= READS, title, "%llu, %llu",
-		   (unsigned long long)io->count, (unsigned long long)delays->blkio_count);
+	/* With two processors a read may be over before the reader gets to wait for it. */
+	tap_result(io->count == delays->blkio_count &&
+			   io->count >= (exact ? READS : READS * 3 / 4),
+		   title, "%llu, %llu", (unsigned long long)io->count,
+		   (unsigned long long)delays->blkio_count);
 	/*
 	 * Theirs begins before the switch, while it runs, and ends behind the tracepoint of the
 	 * wakeup, while it is runnable.
@@ -244,7 +247,7 @@ static void compare(const char *what, const struct kl_abi_latency_task *t,
 	snprintf(title, sizeof(title), "%s: as /proc says it in hundredths of a second", what);
 	tap_check(ticks == delays->blkio_delay_total / 10000000, title);
 	snprintf(title, sizeof(title), "%s: as long as the disk takes", what);
-	tap_result(ours > READS * READ_MS * (exact ? 0.99 : 0.8) &&
+	tap_result(ours > (exact ? READS : io->count) * READ_MS * (exact ? 0.99 : 0.8) &&
 			   (!exact || ours < READS * READ_MS * 1.05),
 		   title, "%.3f ms", ours);
 }
