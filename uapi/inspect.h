@@ -39,7 +39,7 @@ struct kl_abi_inspect {
 	__u32 flags; /* KL_INSPECT_* */
 	__u32 n_variables;
 	__u32 n_ids;
-	__u64 variables; /* __u32 *: ids of variables.def, each once: scopes task, system; cpu, numa_node */
+	__u64 variables; /* __u32 *: ids of variables.def, scopes task, system, cpu, numa; each once */
 	__u64 ids; /* __s32 *: in the caller's pid namespace */
 	__u64 rows; /* void *: written */
 	__u64 room; /* bytes of it */

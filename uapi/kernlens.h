@@ -376,7 +376,7 @@ struct kl_abi_tasks {
 	__u32 size;
 	__s32 pid; /* in the caller's pid namespace */
 	__u32 flags; /* KL_TASK_* */
-	__u32 count; /* out: tasks added or removed; those that the owner may not see are left out */
+	__u32 count; /* out: tasks added or removed; never those that the owner may not see */
 };
 
 struct kl_abi_resize {
