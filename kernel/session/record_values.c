@@ -247,7 +247,7 @@ bool kl_values_rest_same(const struct kl_cpu *cpu)
 			if (!kl_word_is_same(word, base))
 				return false;
 	}
-	return v->placed == v->n_slots || read_same(v, cpu->known);
+	return v->placed == v->guards + v->n_slots || read_same(v, cpu->known);
 }
 
 /**

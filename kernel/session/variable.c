@@ -194,9 +194,7 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 	}
 	add_half(s, v, i, row, false);
 	v->slot[v->of[i].slot].is_text = row->more;
-	/* A task that is being released has lost its parent, which takes a look to know. */
-	if (v->quick && kl_variable_places[id].base &&
-	    kl_variable_places[id].base != KL_BASE_PARENT)
+	if (v->quick && kl_variable_places[id].base)
 		set_place(&v->slot[v->of[i].slot], &kl_variable_places[id]);
 	if (row->more)
 		add_half(s, v, i, row, true);
@@ -312,6 +310,9 @@ static void sort_slots(struct kl_variables *v)
 {
 	u32 end;
 
+	for (u32 i = 0; i < v->n_slots; i++)
+		v->guards |= v->slot[i].base == KL_BASE_PARENT;
+	v->placed = v->guards;
 	for (u32 base = KL_BASE_TASK; base < KL_BASE_COUNT; base++) {
 		end = place_slots(v, base, v->placed);
 		/* That of the task is always there. */
@@ -341,13 +342,24 @@ static void find_runs(struct kl_variables *v)
 	v->last_run = run + 1;
 }
 
+static u32 words_of(const struct kl_variables *v)
+{
+	return v->guards + v->n_slots;
+}
+
 static void init_known(const struct kl_variables *v, struct kl_known *known)
 {
 	u32 plain = v->group[v->plain_groups - 1].end;
 
 	known->task_end = &known->word[v->group[0].end];
 	known->hop_end = &known->word[plain];
-	known->stage = (u8 *)&known->word[v->n_slots];
+	known->stage = (u8 *)&known->word[words_of(v)];
+	/* Compared before all others; not a slot, so it is never staged and stays 0. */
+	if (v->guards)
+		known->word[0] = (struct kl_word){
+			.mask = KL_PARENT_GONE,
+			.offset = offsetof(struct task_struct, exit_state),
+		};
 	for (u32 i = 0; i < v->n_slots; i++) {
 		const struct kl_variable_slot *slot = &v->slot[i];
 		struct kl_word *word = kl_word_of(known, slot);
@@ -361,7 +373,7 @@ static void init_known(const struct kl_variables *v, struct kl_known *known)
 /* Known words, what changes of the task and the variables, and the last word's end. */
 static size_t known_bytes(const struct kl_variables *v)
 {
-	return sizeof(struct kl_known) + v->n_slots * sizeof(struct kl_word) +
+	return sizeof(struct kl_known) + words_of(v) * sizeof(struct kl_word) +
 	       sizeof(struct kl_abi_task) + v->bytes + sizeof(u64);
 }
 
@@ -455,7 +467,7 @@ static void set_known(struct kl_cpu *c, const struct kl_variables *v, int cpu)
 {
 	c->known = v ? per_cpu_ptr(v->known, cpu) : NULL;
 	c->prefix = v ? v->prefix : KL_RECORD_PREFIX_BYTES;
-	c->rest = v && v->group[v->plain_groups - 1].end != v->n_slots;
+	c->rest = v && v->group[v->plain_groups - 1].end != words_of(v);
 }
 
 /**

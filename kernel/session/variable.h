@@ -8,6 +8,7 @@
 #define KL_SESSION_VARIABLE_H
 
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/types.h>
 
 #include "../../uapi/kernlens.h"
@@ -27,7 +28,7 @@ typedef u64 (*kl_variable_fn)(const struct kl_variable_slot *slot, struct task_s
 enum kl_variable_base {
 	KL_BASE_NONE, /* it is not */
 	KL_BASE_TASK,
-	/* What a pointer in the task points to, always. */
+	/* What a pointer in the task points to: the parent unless KL_PARENT_GONE, others always. */
 	KL_BASE_PARENT,
 	KL_BASE_CRED,
 	KL_BASE_SIGNAL,
@@ -94,6 +95,7 @@ extern const struct kl_variable_place kl_variable_places[];
  * @end: index behind the last of them
  * @hop: offset of the first pointer to the base, in the running task
  * @more: the base is not just what that points to; if it is not there, its words are 0
+ * @is_parent: and once the task is released, init_task takes the parent's place
  * @is_stack: and kernel threads have none of it
  * @second, @third: offsets of the next pointers, or 0
  */
@@ -101,6 +103,7 @@ struct kl_variable_group {
 	u32 end;
 	u16 hop;
 	bool more;
+	bool is_parent;
 	bool is_stack;
 	u16 second;
 	u16 third;
@@ -113,6 +116,14 @@ extern const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT];
 #define KL_ZEROES_BYTES 2048
 extern const u8 kl_zeroes[KL_ZEROES_BYTES];
 extern const u8 *const kl_zero_stack;
+
+/*
+ * Set in a task's exit_state before the task is released. From then on the task keeps
+ * a pointer to a parent that nothing keeps: RCU frees it at the earliest one grace
+ * period after the bit was set. So whoever sees the bit clear, with preemption off,
+ * may use the parent until preemption is on again.
+ */
+#define KL_PARENT_GONE EXIT_DEAD
 
 static __always_inline u64 kl_word_at(const u8 *base, u64 offset)
 {
@@ -130,6 +141,8 @@ static __always_inline const u8 *kl_variable_base(const struct task_struct *t,
 
 	if (likely(!group->more))
 		return base;
+	if (group->is_parent)
+		return READ_ONCE(t->exit_state) & KL_PARENT_GONE ? (const u8 *)&init_task : base;
 	if (group->is_stack)
 		return t->flags & PF_KTHREAD ? kl_zero_stack : base;
 	if (group->second)
@@ -220,6 +233,7 @@ struct kl_known {
  * struct kl_variables - what a session has beside the task
  * @n: number of variables
  * @n_slots: number of their words
+ * @guards: 1 if some are the parent's: then the first known word says that there is one
  * @prefix: bytes of a record before the variables
  * @bytes: of all of them in a record
  * @all: a bit each, and the task's
@@ -229,7 +243,7 @@ struct kl_known {
  * @full: records carry all, changed or not
  * @stacks_asked: call traces are 0 but in records of the handler `stack`
  * @walks: some are call traces, which are walked when they are read
- * @placed: number of words that are in a place
+ * @placed: number of known words that are in a place, @guards among them
  * @groups: number of @group
  * @plain_groups: of them, those that are at most one pointer away
  * @group: of words by base; the first of those in the running task itself, if any
@@ -242,6 +256,7 @@ struct kl_known {
 struct kl_variables {
 	u32 n;
 	u32 n_slots;
+	u32 guards;
 	u32 prefix;
 	u32 bytes;
 	u64 all;

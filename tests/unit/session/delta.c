@@ -20,7 +20,7 @@
 #define RECORDS_MAX 256
 #define EVENT 7
 
-struct task_struct *current;
+struct task_struct *current, init_task;
 bool kl_clock_is_tsc = true;
 static u64 clock_now;
 

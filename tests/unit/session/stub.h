@@ -63,10 +63,13 @@ struct task_struct {
 	pid_t tgid;
 	char comm[TASK_COMM_LEN];
 	u32 flags;
+	int exit_state;
 	const u64 *other, *more; /* where variables are */
 };
 
 extern struct task_struct *current;
+extern struct task_struct init_task;
+#define EXIT_DEAD 0x10
 
 #define noinline __attribute__((noinline))
 #define __aligned(n) __attribute__((aligned(n)))

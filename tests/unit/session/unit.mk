@@ -9,13 +9,13 @@ UNIT_TESTS += $(SESSION_DELTA)
 
 # Kernel headers that record.c includes; each is stub.h here.
 SESSION_STUBS := $(addprefix linux/,bitops bug cpumask cred irq_work irqflags jump_label kref \
-	ktime list log2 mm mutex percpu preempt rwsem sched string threads timekeeping uidgid wait \
-	workqueue xarray) asm/msr asm/tsc compat/compat_config
+	ktime list log2 mm mutex percpu preempt rwsem sched sched/task string threads timekeeping \
+	uidgid wait workqueue xarray) asm/msr asm/tsc compat/compat_config
 
 $(SESSION_DELTA): tests/unit/session/delta.c $(RING_SOURCES) $(wildcard kernel/session/record*.c) \
 		$(RING_HEADERS) $(wildcard kernel/session/*.h) kernel/compat/clock.h \
 		tests/unit/session/stub.h tests/unit/session/unit.mk
-	@mkdir -p $(addprefix $(@D)/session-stubs/,linux asm compat)
+	@mkdir -p $(addprefix $(@D)/session-stubs/,linux/sched asm compat)
 	@for header in $(SESSION_STUBS); do \
 		echo '#include "$(CURDIR)/tests/unit/session/stub.h"' >$(@D)/session-stubs/$$header.h; \
 	done
