@@ -28,7 +28,7 @@
 struct kl_hub_session {
 	struct hlist_node node;
 	struct rcu_head rcu;
-	const struct kl_session *session;
+	struct kl_session *session;
 	u32 n;
 	u32 room;
 	u32 live;
@@ -195,7 +195,10 @@ static struct kl_hub *create_hub(struct tracepoint *tp)
 	if (!hub)
 		return NULL;
 	hub->tracepoint = tp;
-	hub->probe = kl_syscall_hub(tp) ?: kl_source_hub(tp) ?: (void *)on_any;
+	hub->probe = kl_syscall_hub(tp);
+	hub->calls_solo = hub->probe;
+	if (!hub->probe)
+		hub->probe = kl_source_hub(tp) ?: (void *)on_any;
 	list_add(&hub->list, &hubs);
 	return hub;
 }
@@ -229,7 +232,7 @@ static struct kl_hub_session *find_session(struct kl_hub *hub, const struct kl_s
 	return NULL;
 }
 
-static struct kl_hub_session *create_session(const struct kl_session *s, u32 room)
+static struct kl_hub_session *create_session(struct kl_session *s, u32 room)
 {
 	struct kl_hub_session *hs = kvzalloc(struct_size(hs, of, room), GFP_KERNEL_ACCOUNT);
 
@@ -256,7 +259,7 @@ static struct kl_hub_session *grow(struct kl_hub_session *hs)
 	return new;
 }
 
-static int add_member(struct kl_hub *hub, const struct kl_session *s, void *probe, void *data)
+static int add_member(struct kl_hub *hub, struct kl_session *s, void *probe, void *data)
 {
 	struct kl_hub_session *hs = find_session(hub, s);
 
@@ -295,7 +298,40 @@ static void remove_member(struct kl_hub *hub, const struct kl_session *s, const 
 	}
 }
 
-static int attach_to_hub(const struct kl_session *s, struct tracepoint *tp, void *probe, void *data)
+/* Probes of all system calls have the session as their data, those of defined events not. */
+static bool has_calls(const struct kl_hub_session *hs)
+{
+	for (u32 i = 0; i < hs->n; i++)
+		if (hs->of[i].probe && hs->of[i].data == hs->session)
+			return true;
+	return false;
+}
+
+/* The only member, if it is of system calls, and of a session that just follows tasks. */
+static struct kl_session *find_solo(const struct kl_hub *hub)
+{
+	struct kl_hub_session *hs;
+
+	if (!hub->calls_solo || hub->members != 1)
+		return NULL;
+	hlist_for_each_entry(hs, &hub->any, node)
+		if (hs->session->gate == KL_GATE_TASKS && has_calls(hs))
+			return hs->session;
+	return NULL;
+}
+
+static void update_solo(struct kl_hub *hub)
+{
+	struct kl_session *s = find_solo(hub);
+
+	lockdep_assert_held(&hubs_lock);
+	if (hub->solo == !!s)
+		return;
+	hub->solo = s;
+	kl_syscall_solo(hub->tracepoint, s);
+}
+
+static int attach_to_hub(struct kl_session *s, struct tracepoint *tp, void *probe, void *data)
 {
 	struct kl_hub *hub = find_hub(tp) ?: create_hub(tp);
 	int error;
@@ -303,10 +339,12 @@ static int attach_to_hub(const struct kl_session *s, struct tracepoint *tp, void
 	if (!hub)
 		return -ENOMEM;
 	error = add_member(hub, s, probe, data);
+	update_solo(hub);
 	if (!error && hub->members == 1) {
 		error = tracepoint_probe_register(tp, hub->probe, hub);
 		if (error)
 			remove_member(hub, s, probe, data);
+		update_solo(hub);
 	}
 	if (!hub->members)
 		destroy_hub(hub);
@@ -355,10 +393,11 @@ void kl_hub_detach(struct kl_session *s, struct tracepoint *tp, void *probe, voi
 	hub = find_hub(tp);
 	if (!WARN_ON_ONCE(!hub)) {
 		remove_member(hub, s, probe, data);
-		if (!hub->members) {
+		if (!hub->members)
 			tracepoint_probe_unregister(tp, hub->probe, hub);
+		update_solo(hub);
+		if (!hub->members)
 			destroy_hub(hub);
-		}
 	}
 	mutex_unlock(&hubs_lock);
 }

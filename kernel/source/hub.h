@@ -33,6 +33,8 @@ struct kl_hub_member {
  * Others are changed under a lock:
  * @tracepoint: whose it is
  * @probe: what is registered there
+ * @calls_solo: @probe can call a session without a search, see kl_syscall_solo
+ * @solo: it does
  * @members: how many there are
  * @list: of all hubs, or of those that are to be freed
  */
@@ -42,6 +44,8 @@ struct kl_hub {
 
 	struct tracepoint *tracepoint;
 	void *probe;
+	bool calls_solo;
+	bool solo;
 	u32 members;
 	struct list_head list;
 };
@@ -88,5 +92,6 @@ void kl_hub_detach(struct kl_session *s, struct tracepoint *tp, void *probe, voi
 
 /* syscall.c: of sys_enter and sys_exit */
 void *kl_syscall_hub(const struct tracepoint *tp);
+void kl_syscall_solo(const struct tracepoint *tp, struct kl_session *s);
 
 #endif /* KL_SOURCE_HUB_H */

@@ -5,7 +5,7 @@
  * task with preemption off. More than 600 lines: entry and exit, their usual case
  * and all others, side by side, as a change of one is a change of the other.
  */
-#include <linux/mutex.h>
+#include <linux/jump_label.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/tracepoint.h>
@@ -461,7 +461,24 @@ static void on_exit_values(void *data, struct pt_regs *regs, long result)
 	kl_probe_end();
 }
 
-/* For all sessions with a gate. */
+/*
+ * For all sessions with a gate. If there is one, and it just follows tasks, its probe is
+ * called without the test: the probe looks into the session's set as quickly as the hub
+ * looks into that of all. A session changes one branch of two, which an event reads once,
+ * so the event is neither missed nor recorded twice. `session` only changes while both are
+ * off and no probe that saw one of them on is running.
+ */
+struct solo {
+	struct static_key_false is_plain;
+	struct static_key_false has_variables;
+	struct kl_session *session;
+};
+
+static struct solo solo_enter = { .is_plain = STATIC_KEY_FALSE_INIT,
+				  .has_variables = STATIC_KEY_FALSE_INIT };
+static struct solo solo_leave = { .is_plain = STATIC_KEY_FALSE_INIT,
+				  .has_variables = STATIC_KEY_FALSE_INIT };
+
 static noinline void enter_members(void *data, struct pt_regs *regs, long number)
 {
 	kl_hub_call(data, NULL, NULL, on_enter, kl_data, regs, number);
@@ -470,12 +487,16 @@ static noinline void enter_members(void *data, struct pt_regs *regs, long number
 static void on_enter_hub(void *data, struct pt_regs *regs, long number)
 {
 	kl_probe_begin();
-	if (unlikely(kl_gate_wants(current)))
+	if (static_branch_likely(&solo_enter.is_plain))
+		enter_with(READ_ONCE(solo_enter.session), regs, number, false);
+	else if (static_branch_unlikely(&solo_enter.has_variables))
+		enter_with(READ_ONCE(solo_enter.session), regs, number, true);
+	else if (unlikely(kl_gate_wants(current)))
 		enter_members(data, regs, number);
 	kl_probe_end();
 }
 
-static noinline void exit_members(void *data, struct pt_regs *regs, long result)
+static noinline void leave_members(void *data, struct pt_regs *regs, long result)
 {
 	kl_hub_call(data, NULL, NULL, on_exit, kl_data, regs, result);
 }
@@ -483,8 +504,12 @@ static noinline void exit_members(void *data, struct pt_regs *regs, long result)
 static void on_exit_hub(void *data, struct pt_regs *regs, long result)
 {
 	kl_probe_begin();
-	if (unlikely(kl_gate_wants(current)))
-		exit_members(data, regs, result);
+	if (static_branch_likely(&solo_leave.is_plain))
+		leave_with(READ_ONCE(solo_leave.session), regs, result, false);
+	else if (static_branch_unlikely(&solo_leave.has_variables))
+		leave_with(READ_ONCE(solo_leave.session), regs, result, true);
+	else if (unlikely(kl_gate_wants(current)))
+		leave_members(data, regs, result);
 	kl_probe_end();
 }
 
@@ -501,6 +526,32 @@ void *kl_syscall_hub(const struct tracepoint *tp)
 	return tp == leave ? on_exit_hub : NULL;
 }
 
+/**
+ * kl_syscall_solo - call one session without a search, or search the hub again
+ * @tp: sys_enter or sys_exit
+ * @s: the only session in its hub, whose gate is KL_GATE_TASKS alone; or NULL
+ *
+ * Between two sessions there must be a call with NULL, which waits for the probes that
+ * use the first. Context: may sleep.
+ */
+void kl_syscall_solo(const struct tracepoint *tp, struct kl_session *s)
+{
+	struct solo *solo = tp == enter ? &solo_enter : &solo_leave;
+
+	if (!s) {
+		static_branch_disable(&solo->is_plain);
+		static_branch_disable(&solo->has_variables);
+		/* They run with preemption off. */
+		synchronize_rcu();
+		return;
+	}
+	WRITE_ONCE(solo->session, s);
+	if (s->variables)
+		static_branch_enable(&solo->has_variables);
+	else
+		static_branch_enable(&solo->is_plain);
+}
+
 /*
  * Which tracepoint and probe a system call event comes from. Whether a session has
  * variables does not change once it has been started.
@@ -512,38 +563,6 @@ static struct tracepoint *tracepoint_of(const struct kl_session *s, bool exit, v
 	else
 		*probe = s->variables ? (void *)on_enter_values : (void *)on_enter;
 	return exit ? leave : enter;
-}
-
-/*
- * The first session that just follows tasks, with the right to see them all, has a probe
- * of its own beside the hub: that looks into the session's set as quickly as the hub
- * would, and need not look for the session. The others are in the hub.
- */
-static const struct kl_session *direct[2];
-static DEFINE_MUTEX(direct_lock);
-
-static int attach_probe(struct kl_session *s, bool exit, struct tracepoint *tp, void *probe)
-{
-	int error;
-
-	lockdep_assert_held(&direct_lock);
-	if (s->gate != KL_GATE_TASKS || direct[exit])
-		return kl_hub_attach(s, tp, probe, s);
-	error = tracepoint_probe_register(tp, probe, s);
-	if (!error)
-		direct[exit] = s;
-	return error;
-}
-
-static void detach_probe(struct kl_session *s, bool exit, struct tracepoint *tp, void *probe)
-{
-	lockdep_assert_held(&direct_lock);
-	if (direct[exit] != s) {
-		kl_hub_detach(s, tp, probe, s);
-		return;
-	}
-	tracepoint_probe_unregister(tp, probe, s);
-	direct[exit] = NULL;
 }
 
 /**
@@ -563,9 +582,7 @@ int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why)
 	lockdep_assert_held(&s->lock);
 	if (!tp)
 		return kl_fail(why, -ENOENT, "this kernel has no system call tracepoints");
-	mutex_lock(&direct_lock);
-	error = attach_probe(s, exit, tp, probe);
-	mutex_unlock(&direct_lock);
+	error = kl_hub_attach(s, tp, probe, s);
 	return error ? kl_fail(why, error, "cannot attach to %s", tp->name) : 0;
 }
 
@@ -580,9 +597,7 @@ void kl_syscalls_detach(struct kl_session *s, bool exit)
 	struct tracepoint *tp = tracepoint_of(s, exit, &probe);
 
 	lockdep_assert_held(&s->lock);
-	mutex_lock(&direct_lock);
-	detach_probe(s, exit, tp, probe);
-	mutex_unlock(&direct_lock);
+	kl_hub_detach(s, tp, probe, s);
 }
 
 /**
