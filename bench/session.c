@@ -38,6 +38,8 @@
 
 #include "kernlens.h"
 
+#define SESSIONS_MAX 256
+
 struct name {
 	unsigned int id;
 	char name[64];
@@ -320,7 +322,7 @@ static int parse(struct wish *wish, int argc, char **argv)
 			return -1;
 		}
 	}
-	return optind >= argc || wish->sessions < 1 || wish->sessions > 16 ? -1 : 0;
+	return optind >= argc || wish->sessions < 1 || wish->sessions > SESSIONS_MAX ? -1 : 0;
 }
 
 /* The command, which waits until everything is on. */
@@ -342,18 +344,30 @@ static pid_t start_command(char **argv, int go[2])
 	_exit(127);
 }
 
-/* A process that only is there to be followed. */
+/* A process that is only there to be followed; it has its user when this returns. */
 static pid_t start_idle(uid_t uid)
 {
-	pid_t idle = fork();
+	int ready[2];
+	pid_t idle;
+	char byte;
 
+	if (pipe2(ready, O_CLOEXEC))
+		die(-1, "pipe");
+	idle = fork();
 	if (!idle) {
 		if (uid && (setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ||
 			    prctl(PR_SET_DUMPABLE, 1)))
 			_exit(1);
+		/* After the change of user, which clears it. */
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || write(ready[1], "", 1) != 1)
+			_exit(1);
 		pause();
 		_exit(0);
 	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		die(-1, "the process to be followed");
+	close(ready[0]);
 	return idle;
 }
 
@@ -379,6 +393,11 @@ static int start_session(const struct wish *wish, int number, pid_t followed)
 	int fd = open_as(wish->uid);
 
 	snprintf(s.name, sizeof(s.name), "bench-%d", number);
+	/* Hundreds would not fit into a small guest with the default. */
+	if (wish->sessions > 16) {
+		s.block_bytes = 4096;
+		s.blocks = 4;
+	}
 	if (ioctl(fd, KL_IOC_SESSION, &s))
 		die(fd, "session");
 	if (wish->patterns) {
@@ -411,7 +430,7 @@ static int start_session(const struct wish *wish, int number, pid_t followed)
 int main(int argc, char **argv)
 {
 	struct wish wish = { .mode = KL_MODE_OVERWRITE, .handler = KL_HANDLER_log, .sessions = 1 };
-	int fds[16], status, go[2];
+	int fds[SESSIONS_MAX], status, go[2];
 	pid_t command, idle = 0;
 
 	if (parse(&wish, argc, argv)) {
