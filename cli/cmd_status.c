@@ -212,10 +212,10 @@ static void add_account(struct cli_table *table, const struct kl_abi_limits *lim
 static void print_limits(struct kl_device *device)
 {
 	struct cli_table *table = cli_table_create("account|>memory|>sessions|>events|>probes|"
-						   ">readers");
+						   ">readers|>ticks/s");
 	struct kl_abi_limits limits;
 
-	_Static_assert(KL_LIMITS == 5, "a column for each limit");
+	_Static_assert(KL_LIMITS == 6, "a column for each limit");
 	for (uint32_t i = 0; !kl_device_limits(device, i, &limits); i++)
 		add_account(table, &limits);
 	kl_error_clear();

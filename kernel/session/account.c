@@ -68,6 +68,15 @@ static unsigned int readers_all_users = 2048;
 module_param(readers_all_users, uint, 0644);
 MODULE_PARM_DESC(readers_all_users, "open readers of all users without privilege");
 
+static unsigned int ticks_per_user = 1000;
+module_param(ticks_per_user, uint, 0644);
+MODULE_PARM_DESC(ticks_per_user,
+		 "ticks a second and CPU that a user without privilege may have attached");
+
+static unsigned int ticks_all_users = 4000;
+module_param(ticks_all_users, uint, 0644);
+MODULE_PARM_DESC(ticks_all_users, "the same of all users without privilege");
+
 /**
  * struct rule - a limit
  * @parameter: of a user, of all users, and of the machine; NULL: none
@@ -96,6 +105,7 @@ static const struct rule rules[KL_LIMITS] = {
 	[KL_LIMIT_events] = RULE("events", events_per_user, events_all_users),
 	[KL_LIMIT_probes] = RULE("probes", probes_per_user, probes_all_users),
 	[KL_LIMIT_readers] = RULE("readers", readers_per_user, readers_all_users),
+	[KL_LIMIT_ticks] = RULE("ticks a second", ticks_per_user, ticks_all_users),
 };
 
 DEFINE_SPINLOCK(kl_accounts_lock);
@@ -178,13 +188,23 @@ static void subtract(struct kl_payer *p, enum kl_limit what, u64 n)
 		p->account[i]->used[what] -= n;
 }
 
-/* What an allocation of so many bytes takes. */
+/**
+ * kl_memory_size - what an allocation takes
+ * @bytes: as given to kmalloc or kvmalloc
+ *
+ * Returns bytes. Context: any.
+ */
 u64 kl_memory_size(u64 bytes)
 {
 	return bytes > 2 * PAGE_SIZE ? PAGE_ALIGN(bytes) : roundup_pow_of_two(max(bytes, 8ull));
 }
 
-/* The same, for one on each possible CPU. */
+/**
+ * kl_memory_percpu - the same, for one on each possible CPU
+ * @bytes: as given to alloc_percpu
+ *
+ * Returns bytes. Context: any.
+ */
 u64 kl_memory_percpu(u64 bytes)
 {
 	return ALIGN(bytes, 8) * num_possible_cpus();
@@ -345,6 +365,24 @@ int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may)
 		p->account[n++] = &all_users;
 	p->account[n] = &machine;
 	return 0;
+}
+
+/**
+ * kl_payer_shares - do two payers charge the account of the same unprivileged user?
+ * @a: one
+ * @b: the other
+ *
+ * The user may be the owner of their user namespace. Payers never change their
+ * accounts, so no lock is needed. Context: any.
+ */
+bool kl_payer_shares(const struct kl_payer *a, const struct kl_payer *b)
+{
+	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && a->account[i]; i++)
+		for (u32 k = 0; k < KL_PAYER_ACCOUNTS && b->account[k]; k++)
+			if (a->account[i] == b->account[k] &&
+			    a->account[i]->kind == KL_ACCOUNT_USER)
+				return true;
+	return false;
 }
 
 /**

@@ -39,6 +39,7 @@ enum kl_bucket_kind {
 
 int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may);
 void kl_payer_deinit(struct kl_payer *p);
+bool kl_payer_shares(const struct kl_payer *a, const struct kl_payer *b);
 int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_error *why);
 void kl_payer_force(struct kl_payer *p, enum kl_limit what, u64 n);
 void kl_payer_uncharge(struct kl_payer *p, enum kl_limit what, u64 n);

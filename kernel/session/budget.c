@@ -362,8 +362,10 @@ static u64 others_cost(const struct kl_budget *b, const void *place)
 	list_for_each_entry(other, &budgets, list) {
 		const struct claim *claim;
 
+		/* Of all users: there may be many. */
+		cond_resched();
 		if (other->session == b->session ||
-		    !uid_eq(other->session->owner->fsuid, b->session->owner->fsuid))
+		    !kl_payer_shares(&other->session->payer, &b->session->payer))
 			continue;
 		claim = find_claim(other, place);
 		sum += claim ? sum_of(&claim->cost) : 0;

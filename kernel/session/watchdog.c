@@ -249,7 +249,7 @@ static u64 sum_of_user(const struct kl_session *s)
 	if (kind_of(s) == PRIVILEGED)
 		return s->meter.share;
 	list_for_each_entry(other, &watched, meter.list)
-		if (kind_of(other) == UNPRIVILEGED && uid_eq(other->owner->fsuid, s->owner->fsuid))
+		if (kind_of(other) == UNPRIVILEGED && kl_payer_shares(&other->payer, &s->payer))
 			sum += other->meter.share;
 	return sum;
 }
@@ -262,7 +262,7 @@ static bool is_largest(const struct kl_session *s)
 		return true;
 	list_for_each_entry(other, &watched, meter.list)
 		if (kind_of(other) == UNPRIVILEGED &&
-		    uid_eq(other->owner->fsuid, s->owner->fsuid) &&
+		    kl_payer_shares(&other->payer, &s->payer) &&
 		    other->meter.share > s->meter.share)
 			return false;
 	return true;
@@ -274,14 +274,14 @@ static void look_at_shares(void)
 
 	list_for_each_entry(s, &watched, meter.list) {
 		u32 percent = percent_of(kind_of(s));
-		u64 sum = sum_of_user(s);
+		/* Those with a share are few, as together they have a thousand. */
+		u64 sum = s->meter.share ? sum_of_user(s) : 0;
 
-		if (!percent || sum <= 10 * percent || !is_largest(s)) {
+		if (!percent || sum <= 10 * percent || !is_largest(s))
 			s->meter.over = 0;
-			continue;
-		}
-		if (++s->meter.over >= OVER_MAX)
+		else if (++s->meter.over >= OVER_MAX)
 			suspend_soon(s, KL_SUSPENDED_SHARE, sum, percent, -1);
+		cond_resched();
 	}
 }
 
@@ -305,6 +305,7 @@ static struct kl_session *find_refused(enum owner_kind kind, int cpu)
 			most = spent;
 			found = s;
 		}
+		cond_resched();
 	}
 	return refused ? found : NULL;
 }
@@ -344,6 +345,7 @@ static void look(struct work_struct *work)
 
 		s->meter.share = share_of(s, now);
 		sum += s->meter.spent - before;
+		cond_resched();
 	}
 	look_at_shares();
 	look_at_refused();

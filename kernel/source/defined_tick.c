@@ -3,12 +3,9 @@
  * Defined events that are ticks: a timer on each CPU that is online, which the
  * kernel's CPU hotplug starts and stops, also for CPUs that come later. Fires in
  * the timer's interrupt, with the interrupted task current, and takes no lock there.
- * `limited_lock` is for counting the ticks of users, a leaf.
+ * Each interrupts whoever runs, so those that are attached are charged.
  */
 #include <linux/hrtimer.h>
-#include <linux/list.h>
-#include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
@@ -29,7 +26,6 @@ struct kl_tick_cpu {
 /**
  * struct kl_tick - a tick that is attached
  * @node: in the list of the hotplug state
- * @limited: in the list of those that are limited together, or empty
  * @defined: what it is for
  * @missed: of the session's table
  * @period: between two ticks of a CPU
@@ -37,7 +33,6 @@ struct kl_tick_cpu {
  */
 struct kl_tick {
 	struct hlist_node node;
-	struct list_head limited;
 	const struct kl_defined *defined;
 	u64 __percpu *missed;
 	ktime_t period;
@@ -45,74 +40,6 @@ struct kl_tick {
 };
 
 static int hotplug_state;
-
-/* ------------------------------------------------------------------- limits */
-
-static unsigned int ticks_per_user = 1000;
-module_param(ticks_per_user, uint, 0644);
-MODULE_PARM_DESC(ticks_per_user,
-		 "ticks a second and CPU that a user without privilege may have in all sessions");
-
-static unsigned int ticks_of_users = 4000;
-module_param(ticks_of_users, uint, 0644);
-MODULE_PARM_DESC(ticks_of_users,
-		 "ticks a second and CPU that all users without privilege may have together");
-
-/* Attached ticks of owners without privilege: each interrupts whoever runs. */
-static LIST_HEAD(limited);
-static DEFINE_MUTEX(limited_lock);
-
-static kuid_t owner_of(const struct kl_tick *tick)
-{
-	return tick->defined->session->owner->fsuid;
-}
-
-static int check_limits(const struct kl_tick *tick, struct kl_error *why)
-{
-	u64 hz = tick->defined->tick.hz, own = 0, all = 0;
-	const struct kl_tick *other;
-
-	lockdep_assert_held(&limited_lock);
-	list_for_each_entry(other, &limited, limited) {
-		all += other->defined->tick.hz;
-		if (uid_eq(owner_of(other), owner_of(tick)))
-			own += other->defined->tick.hz;
-	}
-	if (own + hz > ticks_per_user)
-		return kl_fail(
-			why, -ENOSPC,
-			"without CAP_PERFMON a user may have %u ticks a second in all sessions, and has %llu; root can raise the module's ticks_per_user",
-			ticks_per_user, own);
-	if (all + hz > ticks_of_users)
-		return kl_fail(
-			why, -ENOSPC,
-			"users without CAP_PERFMON may have %u ticks a second together, and have %llu; root can raise the module's ticks_of_users",
-			ticks_of_users, all);
-	return 0;
-}
-
-/* Those of owners with privilege are not counted. */
-static int take_ticks(struct kl_tick *tick, struct kl_error *why)
-{
-	int error;
-
-	INIT_LIST_HEAD(&tick->limited);
-	if (tick->defined->session->may & KL_MAY_SEE_ALL)
-		return 0;
-	mutex_lock(&limited_lock);
-	error = check_limits(tick, why);
-	if (!error)
-		list_add(&tick->limited, &limited);
-	mutex_unlock(&limited_lock);
-	return error;
-}
-
-static void give_ticks(struct kl_tick *tick)
-{
-	mutex_lock(&limited_lock);
-	list_del_init(&tick->limited);
-	mutex_unlock(&limited_lock);
-}
 
 /* ------------------------------------------------------------------- timers */
 
@@ -200,6 +127,7 @@ static u32 count_attached(const struct kl_defined_table *table)
 static int attach(struct kl_defined *d, struct kl_error *why)
 {
 	struct kl_defined_table *table = d->session->defined;
+	struct kl_payer *payer = &d->session->payer;
 	struct kl_tick *tick;
 	int error = -ENOMEM;
 
@@ -209,7 +137,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	if (!tick)
 		return kl_fail(why, error, "no memory for a tick");
 	tick->defined = d;
-	error = take_ticks(tick, why);
+	error = kl_payer_charge(payer, KL_LIMIT_ticks, d->tick.hz, why);
 	if (error) {
 		kfree(tick);
 		return error;
@@ -221,7 +149,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	if (tick->cpu)
 		error = cpuhp_state_add_instance(hotplug_state, &tick->node);
 	if (error) {
-		give_ticks(tick);
+		kl_payer_uncharge(payer, KL_LIMIT_ticks, d->tick.hz);
 		free_percpu(tick->cpu);
 		kfree(tick);
 		return kl_fail(why, error, "cannot start a tick");
@@ -236,7 +164,7 @@ static void detach(struct kl_defined *d)
 
 	d->tick.state = NULL;
 	cpuhp_state_remove_instance(hotplug_state, &tick->node);
-	give_ticks(tick);
+	kl_payer_uncharge(&d->session->payer, KL_LIMIT_ticks, d->tick.hz);
 	free_percpu(tick->cpu);
 	kfree(tick);
 }

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "decode.h"
+#include "ticks.h"
 
 #define UID_USER1 60001
 #define UID_USER2 60002
@@ -366,24 +367,8 @@ static void take_turn(int fd, enum class in, enum class out)
 
 static int start_ticks(u32 uid, u32 hz, int *fd)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
-	struct kl_abi_event event = { .kind = KL_SOURCE_KIND_TICK, .arg = hz };
-	struct kl_abi_events events = { .size = sizeof(events),
-					.n = 1,
-					.event = (u64)(uintptr_t)&event };
-	static struct kl_abi_maskset m;
-	u8 handler = KL_HANDLER_count;
-
 	*fd = open_as(uid);
-	memset(&m, 0, sizeof(m));
-	m.size = sizeof(m);
-	m.id = KL_MASKSET_FIRST_USER;
-	m.dynamic = (u64)(uintptr_t)&handler;
-	m.n_dynamic = 1;
-	if (kl_session(*fd, &wish) || kl_call(*fd, KL_IOC_EVENTS, &events) ||
-	    kl_call(*fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(*fd, KL_MASKSET_FIRST_USER))
-		bail("ticks: %s", kl_why(*fd));
-	return kl_start(*fd);
+	return ticks_start(*fd, hz);
 }
 
 /* They interrupt everybody: what one user has, and all users have, is limited. */
@@ -393,7 +378,7 @@ static void check_ticks(void)
 
 	tap_check(!start_ticks(UID_USER1, 600, &fd[0]), "a user has 600 ticks a second");
 	error = start_ticks(UID_USER1, 500, &fd[1]);
-	tap_result(error == -ENOSPC && strstr(kl_why(fd[1]), "1000") &&
+	tap_result(error == -EDQUOT && strstr(kl_why(fd[1]), "1000") &&
 			   strstr(kl_why(fd[1]), "600") && strstr(kl_why(fd[1]), "ticks_per_user"),
 		   "500 more in another session are refused, and why", "error %d: %s", error,
 		   kl_why(fd[1]));
@@ -404,7 +389,7 @@ static void check_ticks(void)
 			bail("ticks: %s", kl_why(fd[i]));
 	error = start_ticks(UID_USER2, 1, &fd[5]);
 	tap_result(error == -ENOSPC && strstr(kl_why(fd[5]), "4000") &&
-			   strstr(kl_why(fd[5]), "ticks_of_users"),
+			   strstr(kl_why(fd[5]), "ticks_all_users"),
 		   "more than 4000 of all users are refused, and why", "error %d: %s", error,
 		   kl_why(fd[5]));
 	tap_check(!start_ticks(0, 2000, &fd[6]), "root has as many as before");

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "limits.h"
+#include "ticks.h"
 
 /* Users whose tokens nothing else takes. */
 #define UID_SWITCHING 60003
@@ -118,10 +119,13 @@ static void make_one_session(u32 id, u32 mib)
 	error = error < 0 ? error : 0;
 	if (write(ready[1], &error, sizeof(error)) != sizeof(error))
 		bail("pipe");
+	error = ticks_start(kl_open(), 600);
+	if (write(ready[1], &error, sizeof(error)) != sizeof(error))
+		bail("pipe");
 	pause();
 }
 
-static int tell_session(void)
+static int tell_error(void)
 {
 	int error;
 
@@ -134,7 +138,7 @@ static void in_namespace(void)
 {
 	char c = 0;
 	pid_t child[2];
-	int first = 0, second = 0;
+	int session[2], ticks[2];
 
 	if (unshare(CLONE_NEWUSER) || write(go[1], &c, 1) != 1 || read(ready[0], &c, 1) != 1)
 		bail("user namespace");
@@ -142,14 +146,14 @@ static void in_namespace(void)
 		child[i] = fork();
 		if (!child[i])
 			make_one_session(1 + i, 6);
-		if (i)
-			second = tell_session();
-		else
-			first = tell_session();
+		session[i] = tell_error();
+		ticks[i] = tell_error();
 	}
-	tap_result(!first && second == -EDQUOT,
+	tap_result(!session[0] && session[1] == -EDQUOT,
 		   "subordinate users share what the owner of their namespace may have",
-		   "%d, then %d", first, second);
+		   "%d, then %d", session[0], session[1]);
+	tap_result(!ticks[0] && ticks[1] == -EDQUOT, "and the ticks that it may have",
+		   "%d, then %d", ticks[0], ticks[1]);
 	for (u32 i = 0; i < 2; i++) {
 		kill(child[i], SIGKILL);
 		waitpid(child[i], NULL, 0);
