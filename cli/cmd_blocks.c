@@ -24,12 +24,12 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
-	{ KEY_DOT, "dot", NULL, "the graph, for graphviz" },
-	{ KEY_SURVEY, "survey", NULL, "no function: the whole kernel, counted" },
-	{ KEY_CORE, "core", "FILE", "the kernel's memory (/proc/kcore)" },
-	{ KEY_SYMBOLS, "symbols", "FILE", "its symbols (/proc/kallsyms)" },
-	{ KEY_DEBUG, "debug", "PATH", "file or folder of the kernel's debug information" },
+	{ KEY_ASM, "asm", NULL, "also show the instructions" },
+	{ KEY_DOT, "dot", NULL, "write the graph for graphviz" },
+	{ KEY_SURVEY, "survey", NULL, "summarize the whole kernel instead" },
+	{ KEY_CORE, "core", "FILE", "memory of the kernel (/proc/kcore)" },
+	{ KEY_SYMBOLS, "symbols", "FILE", "symbols of the kernel (/proc/kallsyms)" },
+	{ KEY_DEBUG, "debug", "PATH", "file or directory with kernel debug information" },
 	{},
 };
 
@@ -491,11 +491,11 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_blocks = {
 	.name = "blocks",
 	.args = "[PATH:|MODULE:]FUNCTION... | --survey",
-	.help = "Show the basic blocks of functions of the kernel or a program",
-	.text = "FUNCTION is a name, or a pattern as for a shell, of the kernel, of a loaded\n"
-		"MODULE, or of the program or library PATH. Each block has the places where an\n"
-		"instrument could be put, before it and behind it, or why there is none; see\n"
-		"kernlens-blocks(1). Reading the kernel's text needs CAP_SYS_RAWIO.\n"
+	.help = "Show the basic blocks of kernel or program functions",
+	.text = "FUNCTION is a name or a shell pattern, of the kernel, of a loaded MODULE, or of\n"
+		"the program or library PATH. For each block, the output shows how an instrument\n"
+		"can be attached before and behind it, or why not; see kernlens-blocks(1).\n"
+		"Reading the text of the kernel needs CAP_SYS_RAWIO and CAP_SYSLOG.\n"
 		"\n"
 		"  kernlens blocks ksys_read\n"
 		"  kernlens blocks --asm --dot vfs_read | dot -Tsvg >vfs_read.svg\n"

@@ -23,14 +23,13 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'e', "event", "BLOCKS",
-	  "block:[PATH:|MODULE:]FUNCTION[+OFFSET|#NUMBER][:post], more than once" },
-	{ 'p', "pid", "PID[,PID]", "of programs: running processes" },
+	{ 'e', "event", "BLOCKS", "block:[PATH:|MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]" },
+	{ 'p', "pid", "PID[,PID]", "for programs: running processes" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
-	{ KEY_PTRACE, "ptrace", NULL, "of programs: by ptrace, without the module" },
-	{ KEY_IN_PLACE, "in-place", NULL, "divert at each block: move no function" },
-	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
-	{ KEY_DEBUG, "debug", "PATH", "the kernel's debug information" },
+	{ KEY_PTRACE, "ptrace", NULL, "for programs: use ptrace, not the module" },
+	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
+	{ KEY_ASM, "asm", NULL, "also show the instructions" },
+	{ KEY_DEBUG, "debug", "PATH", "file or directory with kernel debug information" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
 };
@@ -299,18 +298,18 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_count = {
 	.name = "count",
 	.args = "-e block:FUNCTION [OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Count how often basic blocks of the kernel or a program are passed",
+	.help = "Count executions of basic blocks of the kernel or a program",
 	.options = options,
 	.runs_command = true,
-	.text = "Diverts the kernel's text to counters, runs COMMAND (or waits for --duration or\n"
-		"Ctrl-C), and takes all back. Passes by all tasks and interrupts are counted.\n"
-		"FUNCTION may be a pattern, or MODULE:FUNCTION; +OFFSET and #NUMBER are one block,\n"
-		"as kernlens blocks shows them; :post counts behind a block's last instruction that\n"
-		"does not jump.\n"
-		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
-		"With PATH, blocks of a program or library are counted through uprobes, of COMMAND\n"
-		"or the processes of -p, else of all. Without CAP_SYS_ADMIN or the module, and with\n"
-		"--ptrace, their text is spliced by ptrace: your own processes, -p or COMMAND.\n"
+	.text = "Patches counters into the kernel's text, runs COMMAND (or waits for --duration\n"
+		"or Ctrl-C), and removes them. Executions by all tasks and interrupts are\n"
+		"counted. FUNCTION may be a pattern, or MODULE:FUNCTION. +OFFSET or #NUMBER\n"
+		"selects one block, as shown by kernlens blocks; :post counts after the last\n"
+		"instruction of a block that does not transfer control.\n"
+		"Needs CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
+		"With PATH, blocks of a program or library are counted through uprobes: in\n"
+		"COMMAND, in the processes of -p, or else in all. Without CAP_SYS_ADMIN or the\n"
+		"module, and with --ptrace, ptrace patches COMMAND or your own processes of -p.\n"
 		"\n"
 		"  kernlens count -e block:ksys_read -- cat /etc/passwd\n"
 		"  kernlens count -e 'block:vfs_*' --duration 5\n"

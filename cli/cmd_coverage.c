@@ -25,15 +25,15 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_FUNCTIONS, "functions", "PATTERN", "functions of the kernel; more than once" },
-	{ KEY_ALL, "all", NULL, "every function of the kernel and its modules" },
+	{ KEY_FUNCTIONS, "functions", "PATTERN", "count these functions; repeatable" },
+	{ KEY_ALL, "all", NULL, "count every function of the kernel and its modules" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
-	{ KEY_IN_PLACE, "in-place", NULL, "divert at each block: move no function" },
+	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (40); 0: all" },
-	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov: by line, or block" },
-	{ KEY_DEBUG, "debug", "PATH", "for --lcov: the kernel's debug information" },
+	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov" },
+	{ KEY_DEBUG, "debug", "PATH", "with --lcov: kernel debug information" },
 	{ 'o', "output", "FILE", "write the table or JSON to FILE" },
-	{ KEY_DIFF, "diff", NULL, "no run: what two results of --json differ in" },
+	{ KEY_DIFF, "diff", NULL, "compare two --json results; run nothing" },
 	{},
 };
 
@@ -166,13 +166,13 @@ static int exec_coverage(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_coverage = {
 	.name = "coverage",
 	.args = "--functions PATTERN|--all [OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Show which blocks of the kernel a command makes run, and how often",
+	.help = "Show which kernel blocks run during a command, and how often",
 	.options = options,
 	.runs_command = true,
-	.text = "Gives each block a counter, runs COMMAND, and takes all back. Passes by all\n"
-		"tasks and interrupts are counted. --all takes half a minute on an emulated machine,\n"
-		"and some hundred megabytes while it runs.\n"
-		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
+	.text = "Attaches a counter to each block, runs COMMAND, and removes the counters.\n"
+		"Executions by all tasks and interrupts are counted. --all takes half a minute on\n"
+		"an emulated machine, and some hundred megabytes of memory.\n"
+		"Needs CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
 		"\n"
 		"  kernlens coverage --functions 'ext4_*' -- tar xf linux.tar\n"
 		"  kernlens coverage --all --json -o a.json -- make\n"

@@ -13,9 +13,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_COMMANDS, "commands", NULL, "only the names of the subcommands" },
-	{ KEY_OPTIONS, "options", NULL,
-	  "only the options of COMMAND; `=' follows those with an argument" },
+	{ KEY_COMMANDS, "commands", NULL, "print only the names of the subcommands" },
+	{ KEY_OPTIONS, "options", NULL, "print the options of COMMAND (= takes an argument)" },
 	{},
 };
 
@@ -66,8 +65,8 @@ static int exec_help(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_help = {
 	.name = "help",
 	.args = "[COMMAND]",
-	.help = "Explain a subcommand",
+	.help = "Show help for a subcommand",
 	.options = options,
-	.text = "Without COMMAND all subcommands are listed.\n",
+	.text = "Without COMMAND, lists all subcommands.\n",
 	.exec = exec_help,
 };

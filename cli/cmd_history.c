@@ -35,21 +35,21 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'f', "file", "FILE", "the database (root's is " SYSTEM_FILE ")" },
-	{ KEY_MINUTES, "minutes", NULL, "summaries of minutes: of the last day" },
-	{ KEY_HOURS, "hours", NULL, "of hours (default): of the last 31 days" },
-	{ KEY_DAYS, "days", NULL, "of days: of two years" },
-	{ KEY_MONTHS, "months", NULL, "of months" },
-	{ KEY_SINCE, "since", "TIME", "from then on: 2h, 3d, YYYY-MM-DD[ HH:MM]" },
-	{ KEY_UNTIL, "until", "TIME", "until then" },
-	{ 'v', "variables", "LIST", "which figures" },
-	{ KEY_COMM, "comm", "PATTERN", "of processes of such a name, not of the machine" },
-	{ KEY_FULL, "full", NULL, "a line a figure: least, mean, most, sum" },
-	{ KEY_CSV, "csv", NULL, "the same as CSV" },
-	{ KEY_SVG, "svg", "FILE", "plot: a picture, not on the terminal" },
-	{ KEY_INTERVAL, "interval", "SECONDS", "record: how often to look (10)" },
-	{ KEY_ONCE, "once", NULL, "record: two looks, an interval apart, and no more" },
-	{ KEY_MAX, "max", "SIZE", "record: of the database (64M)" },
+	{ 'f', "file", "FILE", "database (of root: " SYSTEM_FILE ")" },
+	{ KEY_MINUTES, "minutes", NULL, "by minute: the last day" },
+	{ KEY_HOURS, "hours", NULL, "by hour (default): the last 31 days" },
+	{ KEY_DAYS, "days", NULL, "by day: two years" },
+	{ KEY_MONTHS, "months", NULL, "by month" },
+	{ KEY_SINCE, "since", "TIME", "from 2h or 3d ago, or YYYY-MM-DD[ HH:MM]" },
+	{ KEY_UNTIL, "until", "TIME", "up to this time, written likewise" },
+	{ 'v', "variables", "LIST", "show these figures" },
+	{ KEY_COMM, "comm", "PATTERN", "groups of matching processes, not the system" },
+	{ KEY_FULL, "full", NULL, "one line per figure: minimum, mean, maximum, sum" },
+	{ KEY_CSV, "csv", NULL, "write the same as CSV" },
+	{ KEY_SVG, "svg", "FILE", "plot: write an SVG file" },
+	{ KEY_INTERVAL, "interval", "SECONDS", "record: interval between samples (10)" },
+	{ KEY_ONCE, "once", NULL, "record: take two samples and exit" },
+	{ KEY_MAX, "max", "SIZE", "record: maximum size of the database (64M)" },
 	{},
 };
 
@@ -373,13 +373,14 @@ static int exec_history(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_history = {
 	.name = "history",
 	.args = "[print | record | plot [FIGURE...]]",
-	.help = "Keep, print and plot what the machine did by minute, hour, day and month",
+	.help = "Record, print and plot system activity by minute, hour, day and month",
 	.options = options,
-	.text = "`record' looks at the machine and its processes and keeps minutes for a day,\n"
-		"hours for 31 days, days for two years and months, in a database of bounded size.\n"
-		"`print' shows means; of what counts, in a second. Figures of the machine are loads,\n"
-		"memory, faults, storage, swap, interrupts, switches, times of CPUs; with --comm\n"
-		"count, cpu_time, rss, io_bytes, maj_faults, min_faults of processes.\n"
+	.text = "`record' samples the system and its processes and keeps summaries of minutes for\n"
+		"a day, hours for 31 days, days for two years, and months, in a database of\n"
+		"bounded size. `print' shows mean values; of counters, per second. Figures of the\n"
+		"system are loads, memory, faults, storage, swap, interrupts, switches and CPU\n"
+		"times; figures with --comm are count, cpu_time, rss, io_bytes, maj_faults and\n"
+		"min_faults.\n"
 		"\n"
 		"  kernlens history --minutes --since 1h\n"
 		"  kernlens history plot load_1 pgmajfault --days --svg load.svg\n"

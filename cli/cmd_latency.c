@@ -34,22 +34,22 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },
+	{ 'p', "pid", "PID[,PID]", "running processes and what they start" },
 	{ 'u', "user", "USER", "all tasks of a user" },
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
-	{ 'i', "interval", "SECONDS", "print the table again and again" },
+	{ 'i', "interval", "SECONDS", "print the tables repeatedly" },
 	{ KEY_BY, "by", "WHAT", "process (default), thread, stack, reason or waker" },
-	{ KEY_TOP, "top", "NUMBER", "rows of a table (20), waits in JSON (1000)" },
-	{ KEY_DEPTH, "depth", "FRAMES", "of call traces (32)" },
-	{ KEY_WAKERS, "waker-stacks", NULL, "where wakers were, too" },
-	{ KEY_SUMS, "sums", NULL, "times only: no traces, no wakers" },
-	{ KEY_IDLE, "idle", NULL, "kernel threads with nothing to do, and stopped tasks, too" },
-	{ KEY_FOLDED, "folded", NULL, "a line a call trace, with microseconds" },
+	{ KEY_TOP, "top", "NUMBER", "rows per table (20), waits in JSON (1000)" },
+	{ KEY_DEPTH, "depth", "FRAMES", "maximum depth of stack traces (32)" },
+	{ KEY_WAKERS, "waker-stacks", NULL, "also collect stack traces of wakers" },
+	{ KEY_SUMS, "sums", NULL, "times only: no stack traces, no wakers" },
+	{ KEY_IDLE, "idle", NULL, "also show idle kernel threads and stopped tasks" },
+	{ KEY_FOLDED, "folded", NULL, "one stack trace per line, with microseconds" },
 	{ KEY_SVG, "svg", "FILE", "write a flame graph" },
-	{ KEY_HTML, "html", "FILE", "write it as a page" },
-	{ 'o', "output", "FILE", "write the table, JSON or folded traces to FILE" },
-	{ CLI_KEY_NAME, "name", "NAME", "what the session is called, for other commands" },
+	{ KEY_HTML, "html", "FILE", "write the flame graph as an HTML page" },
+	{ 'o', "output", "FILE", "write tables, JSON or folded stacks to FILE" },
+	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
 	{},
 };
 
@@ -337,11 +337,12 @@ static int exec_latency(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_latency = {
 	.name = "latency",
 	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Where the time of sleeping tasks goes, and who woke them",
+	.help = "Show how long tasks run, wait and sleep, and what wakes them",
 	.options = options,
 	.runs_command = true,
-	.text = "Added up in the kernel: how long each task ran, waited for a processor, slept;\n"
-		"where it went to sleep, what for, who woke it, and for whom that one had waited.\n"
+	.text = "Measures in the kernel, for each task: how long it ran, waited for a CPU and\n"
+		"slept; where it slept and what for, what woke it, and what that waker had waited\n"
+		"for.\n"
 		"\n"
 		"  kernlens latency -- make\n"
 		"  kernlens latency -a --duration 10 --by reason\n"

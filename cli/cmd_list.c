@@ -18,8 +18,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'v', "verbose", NULL, "all system calls, and the fields of each event" },
-	{ KEY_NAMES, "names", NULL, "only the names" },
+	{ 'v', "verbose", NULL, "also list system calls and the fields of events" },
+	{ KEY_NAMES, "names", NULL, "print only the names, one per line" },
 	{},
 };
 
@@ -216,13 +216,13 @@ static int exec_list(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_list = {
 	.name = "list",
 	.args = "[OPTION...] [events|groups|variables|handlers|masksets] [PATTERN]",
-	.help = "Show which events, variables, handlers and masksets there are",
+	.help = "List events, variables, handlers and masksets",
 	.options = options,
-	.text = "PATTERN is a name, a glob, a group, or several with commas; a part of a name\n"
-		"will do. One event's name shows its fields. System calls are listed when PATTERN\n"
-		"asks for them. Letters in front of an event: D in RDEFAULT and RALL, A in RALL,\n"
-		"R only when asked for by name; - cannot be had here, and why. Variables are those\n"
-		"that record -v takes.\n"
+	.text = "PATTERN is a name, a glob, a group, several of these with commas, or part of a\n"
+		"name. The name of one event shows its fields. System calls are summarized unless\n"
+		"PATTERN selects them. The letter before an event: D in RDEFAULT and RALL, A in\n"
+		"RALL, R only when requested by name, - unavailable (with the reason). Variables\n"
+		"are the values that record -v accepts.\n"
 		"\n"
 		"  kernlens list\n"
 		"  kernlens list sched,'irq_*'\n"

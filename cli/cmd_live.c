@@ -30,14 +30,14 @@ enum {
 #define ITEMS_AT_ONCE 100000
 
 static const struct cli_option options[] = {
-	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json, strace or ber" },
-	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
-	{ 'v', "variable", "VALUES", "names or expressions to have with each record" },
-	{ KEY_SESSION, "session", "SESSION", "read one that there is, by its name or number" },
-	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run by the shell for each alarm" },
-	{ 'q', "quiet", NULL, "alarms are not printed on stderr, too" },
-	{ 'o', "output", "FILE", "write to FILE, so that COMMAND has stdout for itself" },
+	{ KEY_TIME, "time", "KIND", "relative (to the first event) or wall (since 1970)" },
+	{ 'v', "variable", "VALUES", "variables or expressions to add to each record" },
+	{ KEY_SESSION, "session", "SESSION", "read an existing session, by name or number" },
+	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run this in a shell for each alarm" },
+	{ 'q', "quiet", NULL, "do not print alarms to stderr" },
+	{ 'o', "output", "FILE", "write to FILE; leave stdout to COMMAND" },
 	{},
 };
 
@@ -359,13 +359,13 @@ const struct cli_command cmd_live = {
 	.options = options,
 	.shared = cli_select_options,
 	.runs_command = true,
-	.text = "As record, but to stdout. What kernlens itself does is left out. With\n"
-		"--format strace and neither -e nor -m, all system calls are shown.\n"
+	.text = "Works like record, but prints to stdout and omits events of kernlens itself.\n"
+		"With --format strace and neither -e nor -m, it prints all system calls.\n"
 		"\n"
 		"  kernlens live -e sched_process_exec,sched_process_exit -a\n"
 		"  kernlens live --format strace -o calls.txt -- ls\n"
 		"  kernlens live -p 1234 -e 'syscall_*_futex'\n"
 		"  kernlens live --session flight -p 1234\n"
-		"  kernlens live -v rss,min_faults -e exceptions -- ls\n",
+		"  kernlens live -v rss,min_faults -e exception -- ls\n",
 	.exec = exec_live,
 };

@@ -13,7 +13,7 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_VALUE, "value", "N", "a number to go with it (0); with -, the first line's" },
+	{ KEY_VALUE, "value", "N", "number of the mark (0); with -, of the first line" },
 	{},
 };
 
@@ -97,10 +97,11 @@ static int exec_mark(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_mark = {
 	.name = "mark",
 	.args = "[--value N] [TEXT... | -]",
-	.help = "Put a mark on the time axis of all sessions",
+	.help = "Write a mark into all running sessions",
 	.options = options,
-	.text = "Sessions that record the event `mark' get it, if they may see who marks. With -\n"
-		"each line of standard input is a mark, when it comes; values count up from N.\n"
+	.text = "Sessions that record the event `mark' receive it if they may see the process\n"
+		"that makes it. With -, each line of standard input is a mark; numbers count up\n"
+		"from N.\n"
 		"\n"
 		"  kernlens mark 'the test begins'\n"
 		"  tail -f /var/log/app.log | kernlens mark -\n",

@@ -20,14 +20,13 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'e', "event", "EVENTS", "create, set: a line of the maskset, as record -e takes it" },
-	{ 'o', "output", "FILE", "export: write it to FILE" },
-	{ KEY_FORCE, "force", NULL, "create, import: replace the one that is there" },
+	{ 'e', "event", "EVENTS", "create, set: a line, as for record -e; repeatable" },
+	{ 'o', "output", "FILE", "export: write to FILE" },
+	{ KEY_FORCE, "force", NULL, "create, import: replace an existing file" },
 	{ KEY_SYSTEM, "system", NULL, "in " KL_MASKSET_SYSTEM_FOLDER ", for all users" },
-	{ KEY_NAMES, "names", NULL, "list: only the names" },
-	{ KEY_SESSION, "session", "SESSION",
-	  "use, list, show: a session's, by its name or number" },
-	{ KEY_LOAD, "load", NULL, "use: from its file, also if the session has it" },
+	{ KEY_NAMES, "names", NULL, "list: print only the names" },
+	{ KEY_SESSION, "session", "SESSION", "use, list, show: a session, by name or number" },
+	{ KEY_LOAD, "load", NULL, "use: load the file even if the session has it" },
 	{},
 };
 
@@ -465,11 +464,11 @@ const struct cli_command cmd_maskset = {
 	.name = "maskset",
 	.args = "[list | show NAME | create NAME | set NAME | delete NAME | export NAME |\n"
 		"                import FILE [NAME] | use NAME] [OPTION...]",
-	.help = "Keep named sets of events, and switch a session to one",
+	.help = "Manage named sets of events, and switch a session to one",
 	.options = options,
-	.text = "A maskset is a text: a line for an event or pattern with its filter and handler,\n"
-		"as record -e takes it, and comments behind #. Later lines win over earlier ones.\n"
-		"record, live and stat take its name with -m, the handler use(NAME) switches to it.\n"
+	.text = "A maskset is a text file. Each line has probe points with filter and handler, as\n"
+		"for record -e; # starts a comment. Later lines override earlier ones. record,\n"
+		"live and stat take its name with -m; the handler use(NAME) switches to it.\n"
 		"\n"
 		"  kernlens maskset create quiet -e sched_process_exec -e 'syscalls :count'\n"
 		"  kernlens maskset set quiet -e '!syscall_*_futex'\n"

@@ -28,16 +28,16 @@ enum {
 #define NO_TASK (1ull << 40)
 
 static const struct cli_option options[] = {
-	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },
+	{ 'p', "pid", "PID[,PID]", "running processes and what they start" },
 	{ 'u', "user", "USER", "all tasks of a user" },
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
-	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
-	{ KEY_TOP, "top", "N", "show so many paths, 20 unless given; 0: all" },
-	{ KEY_EDGES, "edges", NULL, "count edges, with the fewest counters, of all tasks" },
-	{ KEY_CHECK, "check", NULL, "with --edges: count all blocks, too, and compare" },
-	{ KEY_ASM, "asm", NULL, "the instructions of each block, too" },
-	{ KEY_DEBUG, "debug", "PATH", "the kernel's debug information" },
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
+	{ KEY_TOP, "top", "N", "show this many paths or edges (20); 0: all" },
+	{ KEY_EDGES, "edges", NULL, "count edges with the fewest counters, in all tasks" },
+	{ KEY_CHECK, "check", NULL, "with --edges: count all other blocks, and compare" },
+	{ KEY_ASM, "asm", NULL, "also show the instructions" },
+	{ KEY_DEBUG, "debug", "PATH", "file or directory with kernel debug information" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
 };
@@ -343,14 +343,15 @@ static int exec_path(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_path = {
 	.name = "path",
 	.args = "FUNCTION [OPTION...] [-- COMMAND [ARGUMENT...]]",
-	.help = "Show which paths through a function of the kernel are taken, and how often",
+	.help = "Show which paths through a kernel function are taken, and how often",
 	.options = options,
 	.runs_command = true,
-	.text = "Records each basic block of FUNCTION that COMMAND passes (or who -a, -p and -u\n"
-		"say, until --duration is over or Ctrl-C), and counts the paths. A path ends where\n"
-		"the function is left or a loop begins again. With --edges nothing is recorded: a\n"
-		"few blocks are counted, from which the counts of all others and of edges follow.\n"
-		"Needs CAP_SYS_ADMIN and CAP_SYS_RAWIO, and a kernel that is not locked down.\n"
+	.text = "Records each basic block of FUNCTION that COMMAND executes (or the tasks of -a,\n"
+		"-p or -u, until --duration or Ctrl-C), and counts the paths. A path ends where\n"
+		"the function is left or a loop starts again. With --edges, nothing is recorded:\n"
+		"a few blocks are counted, from which the counts of all others and of edges\n"
+		"follow.\n"
+		"Needs CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
 		"\n"
 		"  kernlens path ksys_read -- cat /etc/passwd\n"
 		"  kernlens path vfs_write --top 5 --asm -p 1234 --duration 10\n"

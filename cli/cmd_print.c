@@ -24,15 +24,14 @@ enum {
 
 static const struct cli_option options[] = {
 	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json, strace or ber" },
-	{ 'i', "input", "TRACE", "the trace: a directory, or a file that --format ber wrote" },
-	{ 'e', "event", "EVENTS", "only these: names, globs, groups, with commas" },
-	{ 'p', "pid", "PID[,PID]", "only what these processes or threads did" },
-	{ KEY_CPU, "cpu", "N", "only what happened on this CPU" },
-	{ KEY_FROM, "from", "SECONDS", "only from this time since the start" },
-	{ KEY_TO, "to", "SECONDS", "only up to this time since the start" },
-	{ KEY_TIME, "time", "KIND", "relative to the start, or wall: since 1970" },
-	{ KEY_NO_DEMANGLE, "no-demangle", NULL,
-	  "functions of C++ and Rust as their linker calls them" },
+	{ 'i', "input", "TRACE", "trace directory, or file written with --format ber" },
+	{ 'e', "event", "EVENTS", "only these events: names, globs, groups" },
+	{ 'p', "pid", "PID[,PID]", "only these processes or threads" },
+	{ KEY_CPU, "cpu", "N", "only this CPU" },
+	{ KEY_FROM, "from", "SECONDS", "only from this time after the start" },
+	{ KEY_TO, "to", "SECONDS", "only up to this time after the start" },
+	{ KEY_TIME, "time", "KIND", "relative (to the start) or wall (since 1970)" },
+	{ KEY_NO_DEMANGLE, "no-demangle", NULL, "print linker names of C++ and Rust functions" },
 	{},
 };
 
@@ -195,10 +194,10 @@ static int exec_print(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_print = {
 	.name = "print",
 	.args = "[OPTION...] TRACE",
-	.help = "Print a recorded trace as text, CSV, JSON, BER or as strace does",
+	.help = "Print a recorded trace as text, CSV, JSON, BER or like strace",
 	.options = options,
-	.text = "All CPUs are merged by time. Lost records are lines of their own, and their\n"
-		"sum goes to stderr at the end.\n"
+	.text = "The events of all CPUs are merged by time. Lost records are shown as lines of\n"
+		"their own, and their total is printed to stderr at the end.\n"
 		"\n"
 		"  kernlens print DIR\n"
 		"  kernlens print DIR -e sched_switch,irq --cpu 0 --from 1.5 --to 2\n"

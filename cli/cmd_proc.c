@@ -28,21 +28,20 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'a', "all", NULL, "list all processes that you may see" },
-	{ KEY_LIST, "list", NULL, "a list, also on a terminal" },
-	{ 'u', "user", "USER", "only this user's" },
-	{ KEY_COMM, "comm", "PATTERN", "only those with such a command name" },
-	{ 't', "threads", NULL, "a row for each thread" },
+	{ 'a', "all", NULL, "list all visible processes" },
+	{ KEY_LIST, "list", NULL, "print a list even on a terminal" },
+	{ 'u', "user", "USER", "only processes of this user" },
+	{ KEY_COMM, "comm", "PATTERN", "only matching command names" },
+	{ 't', "threads", NULL, "one row per thread" },
 	{ 'v', "variables", "LIST", "columns: variables, VARIABLE/s, cpu%, mem%, user" },
-	{ KEY_TREE, "tree", NULL, "children below their parents" },
-	{ KEY_BY, "by", "COLUMN", "the largest first; also memory, cpu, io ... (see below)" },
-	{ KEY_TOP, "top", "N", "only the first N (10 with --by)" },
-	{ KEY_WATCH, "watch", "SECONDS", "again and again, until Ctrl-C" },
-	{ 'd', "interval", "SECONDS", "how long to look for what is per second (1)" },
+	{ KEY_TREE, "tree", NULL, "show children below their parents" },
+	{ KEY_BY, "by", "COLUMN", "sort by COLUMN, or memory, cpu, io ... (see below)" },
+	{ KEY_TOP, "top", "N", "only the first N rows (10 with --by)" },
+	{ KEY_WATCH, "watch", "SECONDS", "repeat at this interval until Ctrl-C" },
+	{ 'd', "interval", "SECONDS", "time over which rates are measured (1)" },
 	{ KEY_CSV, "csv", NULL, "write CSV" },
-	{ KEY_SHOW, "show", "LIST",
-	  "of a PID: wait, stack, files, sockets, maps ... (all but env)" },
-	{ KEY_MENU, "menu", NULL, "of a PID: a numbered menu" },
+	{ KEY_SHOW, "show", "LIST", "for a PID: wait, stack, files ... (all but env)" },
+	{ KEY_MENU, "menu", NULL, "for a PID: a numbered menu" },
 	{},
 };
 
@@ -423,17 +422,18 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_proc = {
 	.name = "proc",
 	.args = "[-a | PID...]",
-	.help = "Show processes and their variables, now",
+	.help = "Show processes and their variables",
 	.options = options,
 	.text = "On a terminal, and with none of PID, -a, --list, --by, --top, --tree, --comm,\n"
 		"--watch, --csv and --json: a full-screen view, see kernlens-proc-view(7).\n"
-		"With one PID and nothing that a list needs: a page about it; --show takes parts of\n"
-		"it: task, wait, syscall, stack, memory, maps, files, sockets, io, signals, rights,\n"
-		"limits, affinity, namespaces, cgroups, children, env.\n"
-		"Ordinary users see their own processes. Values of a process are those of all its\n"
-		"threads together; of a thread that is named, its own.\n"
-		"--by takes a column, or one word for a list: memory, thrashing (page faults that\n"
-		"read from disk), cpu, io, switches, sleepers, files (growth of open files).\n"
-		"The exit status is 1 if a PID is not there.\n",
+		"With one PID and no option that requests a list: a page about it. --show selects\n"
+		"parts of it: task, wait, syscall, stack, memory, maps, files, sockets, io,\n"
+		"signals, rights, limits, affinity, namespaces, cgroups, children, env.\n"
+		"Ordinary users see their own processes. The values of a process are the totals\n"
+		"of its threads; for the ID of a thread, its own.\n"
+		"--by takes a column, or a word for a list: memory, thrashing (major page\n"
+		"faults), cpu, io, switches, sleepers, files (growth of the number of open\n"
+		"files).\n"
+		"The exit status is 1 if a PID does not exist.\n",
 	.exec = exec_proc,
 };

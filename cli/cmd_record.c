@@ -37,18 +37,17 @@ enum {
 #define DEFAULT_PATHS_MAX 9999
 
 static const struct cli_option options[] = {
-	{ CLI_KEY_BUFFER, "buffer", "SIZE", "of buffers for each CPU, such as 512K or 16M" },
-	{ 'v', "variable", "VALUES", "names or expressions to have with each record" },
-	{ 'o', "output", "DIR", "write here (kernlens-YYYYmmdd-HHMMSS)" },
-	{ KEY_FORCE, "force", NULL, "replace the trace that is in DIR" },
-	{ KEY_DISCARD, "discard", NULL,
-	  "write all the time; what finds no room is lost (default)" },
-	{ KEY_OVERWRITE, "overwrite", NULL, "keep the newest in memory, write it at the end" },
-	{ KEY_SNAPSHOTS, "snapshots", "N", "write at most N traces for the handler snapshot (16)" },
-	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run by the shell for each alarm" },
-	{ KEY_NO_DUMP, "no-dump", NULL, "leave out what there was at the start" },
-	{ KEY_PROGRESS, "progress", NULL, "a progress line also while COMMAND runs" },
-	{ 'q', "quiet", NULL, "no progress, alarms, summary; losses are still told" },
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
+	{ 'v', "variable", "VALUES", "variables or expressions to add to each record" },
+	{ 'o', "output", "DIR", "output directory (kernlens-YYYYmmdd-HHMMSS)" },
+	{ KEY_FORCE, "force", NULL, "replace an existing trace in DIR" },
+	{ KEY_DISCARD, "discard", NULL, "write continuously; drop records if full (default)" },
+	{ KEY_OVERWRITE, "overwrite", NULL, "keep the newest records; write them at the end" },
+	{ KEY_SNAPSHOTS, "snapshots", "N", "write at most N snapshots (16)" },
+	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run this in a shell for each alarm" },
+	{ KEY_NO_DUMP, "no-dump", NULL, "do not record the initial state" },
+	{ KEY_PROGRESS, "progress", NULL, "show progress even while COMMAND runs" },
+	{ 'q', "quiet", NULL, "no progress, alarms or summary; losses still shown" },
 	{},
 };
 
@@ -478,10 +477,11 @@ const struct cli_command cmd_record = {
 	.options = options,
 	.shared = cli_select_options,
 	.runs_command = true,
-	.text = "COMMAND is traced from its first instruction, with all that it starts, and its\n"
-		"exit status is returned. With -a, -p or -u it only says how long to record.\n"
-		"Without it: until Ctrl-C, --duration, or the end of the processes of -p. Without\n"
-		"any of these, -a is meant. Events are those of RDEFAULT unless -e or -m is given.\n"
+	.text = "COMMAND is traced from the execve(2) that starts it, with all its children, and\n"
+		"its exit status is returned. With -a, -p or -u, it only determines how long to\n"
+		"record. Without COMMAND, recording ends on Ctrl-C, after --duration, or when the\n"
+		"processes of -p have exited. Without any of these options, -a is the default.\n"
+		"The events are those of RDEFAULT unless -e or -m is given.\n"
 		"\n"
 		"  kernlens record -- make -j4\n"
 		"  kernlens record -e sched,syscalls,'block_*' -o trace -- git clone A B\n"

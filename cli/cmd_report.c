@@ -24,8 +24,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_TOP, "top", "N", "only the first N rows of each table; 0: all" },
-	{ 'p', "pid", "PID", "only what this process or thread did" },
+	{ KEY_TOP, "top", "N", "show the first N rows of each table; 0: all" },
+	{ 'p', "pid", "PID", "only this process or thread" },
 	{},
 };
 
@@ -478,14 +478,15 @@ static int exec_report(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_report = {
 	.name = "report",
 	.args = "[OPTION...] [syscalls|sleepers|events] TRACE",
-	.help = "Show tables over a recorded trace",
+	.help = "Summarize a recorded trace in tables",
 	.options = options,
-	.text = "  syscalls  by process and call: how often, errors, time in it\n"
-		"  sleepers  by thread: asleep, waiting for a CPU, running\n"
-		"  events    how often, first and last\n"
+	.text = "  syscalls  by process and call: number, errors, time\n"
+		"  sleepers  by thread: time asleep, waiting for a CPU, running\n"
+		"  events    number, first and last time\n"
 		"\n"
-		"Without one of these: an overview with the top of each. The trace needs the\n"
-		"events: syscalls; sched_switch, sched_waking and sched_wakeup.\n"
+		"Without a table, an overview with the top rows of each. syscalls needs the\n"
+		"events of the group syscalls; sleepers needs sched_switch, sched_waking and\n"
+		"sched_wakeup.\n"
 		"\n"
 		"  kernlens report DIR\n"
 		"  kernlens report syscalls DIR --top 20\n"

@@ -19,9 +19,9 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 't', "threads", NULL, "all threads of each PID, also what each thread has for itself" },
-	{ KEY_LIST, "list", NULL, "only print what can be set, and how values are written" },
-	{ KEY_NAMES, "names", NULL, "only the names, one a line" },
+	{ 't', "threads", NULL, "set parameters of all threads of each PID" },
+	{ KEY_LIST, "list", NULL, "list the parameters and the syntax of their values" },
+	{ KEY_NAMES, "names", NULL, "print only the names, one per line" },
 	{},
 };
 
@@ -313,12 +313,12 @@ static int exec_set(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_set = {
 	.name = "set",
 	.args = "[-t] PID... NAME=VALUE...",
-	.help = "Set parameters of processes: nice, policy, CPUs, limits ...",
+	.help = "Set process parameters: nice value, policy, CPUs, limits",
 	.options = options,
 	.text = "NAME is nice, policy, priority, affinity, ioprio, oom_score_adj, timer_slack,\n"
-		"cgroup or limit.RESOURCE; --list shows how values are written. Each is set by the\n"
-		"kernel's own call, and refused where that refuses: the exit status is 1 if one\n"
-		"was. Each change and each refusal is the event `process_set'.\n"
+		"cgroup or limit.RESOURCE; --list shows the syntax of values. Parameters are set\n"
+		"with the kernel's own calls; if they reject one, the exit status is 1. Each\n"
+		"change and each rejection fires the event `process_set'.\n"
 		"\n"
 		"  kernlens set 4711 nice=5 ioprio=idle\n"
 		"  kernlens set -t 4711 policy=fifo priority=10 affinity=2-3\n"

@@ -27,10 +27,10 @@ static int exec_snapshot(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_snapshot = {
 	.name = "snapshot",
 	.args = "[SESSION]",
-	.help = "Ask a flight recorder for a snapshot",
+	.help = "Take a snapshot of a flight recorder",
 	.text = "SESSION is the name or number of a running `kernlens record --overwrite', as\n"
-		"kernlens status shows it; it may be left out if there is only one. Its recorder\n"
-		"writes what is in its buffers now to DIR.1, DIR.2 ... and goes on.\n"
+		"shown by kernlens status; it may be omitted if there is only one session. The\n"
+		"recorder writes the contents of its buffers to DIR.1, DIR.2 ... and continues.\n"
 		"\n"
 		"  kernlens record -a --overwrite --name flight -o flight\n"
 		"  kernlens snapshot flight\n",

@@ -25,8 +25,8 @@ enum sort {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_SORT, "sort", "KEY", "count (default) or name" },
-	{ KEY_ZEROS, "zeros", NULL, "show events that did not happen, too" },
+	{ KEY_SORT, "sort", "KEY", "sort by count (default) or name" },
+	{ KEY_ZEROS, "zeros", NULL, "also show events that did not occur" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
 };
@@ -280,7 +280,7 @@ const struct cli_command cmd_stat = {
 	.shared = cli_select_options,
 	.runs_command = true,
 	.text = "Counts the events of RDEFAULT unless -e or -m is given. Events that did not\n"
-		"happen are shown only if -e names them. The table goes to stderr, JSON to stdout.\n"
+		"occur are shown only if -e names them. The table goes to stderr, JSON to stdout.\n"
 		"\n"
 		"  kernlens stat -- make\n"
 		"  kernlens stat -e sched_switch,sched_migrate_task,exception -- make\n"

@@ -293,10 +293,10 @@ static int exec_status(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_status = {
 	.name = "status",
 	.args = "",
-	.help = "Show the module, its clock, the sessions and limits",
-	.text = "Sessions are those that you may know of: your own, or all with CAP_PERFMON.\n"
-		"Limits are those of your own account, or of all with CAP_PERFMON: what is used of\n"
-		"how much. Root changes them in /sys/module/kernlens/parameters.\n"
+	.help = "Show the module, its clock, sessions and limits",
+	.text = "Shows your own sessions, or with CAP_PERFMON those of all users, and the usage\n"
+		"and limits of your account, or with CAP_PERFMON of all accounts. Root can change\n"
+		"the limits in /sys/module/kernlens/parameters.\n"
 		"The exit status is 1 if the module is not loaded.\n",
 	.exec = exec_status,
 };

@@ -30,11 +30,11 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'f', "file", "FILE", "rules (" DEFAULT_FILE " if there is no RULE either)" },
-	{ KEY_INTERVAL, "interval", "SECONDS", "how often to look (1)" },
-	{ KEY_ONCE, "once", NULL, "look once, say what holds, do nothing; exit status 3 if any" },
-	{ KEY_CHECK, "check", NULL, "only read the rules" },
-	{ KEY_TIMEOUT, "timeout", "SECONDS", "how long a command may take (30)" },
+	{ 'f', "file", "FILE", "rules (" DEFAULT_FILE " without RULE)" },
+	{ KEY_INTERVAL, "interval", "SECONDS", "interval between checks (1)" },
+	{ KEY_ONCE, "once", NULL, "check once, only report; exit with 3 if any holds" },
+	{ KEY_CHECK, "check", NULL, "only parse the rules" },
+	{ KEY_TIMEOUT, "timeout", "SECONDS", "time limit for commands (30)" },
 	{},
 };
 
@@ -396,11 +396,11 @@ static int exec_watch(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_watch = {
 	.name = "watch",
 	.args = "[RULE...]",
-	.help = "Raise alarms by rules over processes and the machine",
+	.help = "Raise alarms by rules about processes and the system",
 	.options = options,
 	.text = "A RULE is  [NAME:] CONDITION [for DURATION] [clear below N | clear CONDITION]\n"
 		"[of comm PATTERN|user NAME|pid N|cgroup PATH|total ...] [do log|mark|freeze SESSION|\n"
-		"snapshot SESSION|run COMMAND|shell \"LINE\", ...]. kernlens-watch.rules(5) has all.\n"
+		"snapshot SESSION|run COMMAND|shell \"LINE\", ...], see kernlens-watch.rules(5).\n"
 		"SIGHUP reads the rules again.\n"
 		"\n"
 		"  kernlens watch 'big: rss > 500M for 10s clear below 400M'\n"

@@ -10,10 +10,10 @@
 #include "output.h"
 
 const struct cli_option cli_common_options[] = {
-	{ CLI_KEY_JSON, "json", NULL, "write JSON; errors too" },
+	{ CLI_KEY_JSON, "json", NULL, "write JSON, including errors" },
 	{ CLI_KEY_COLOR, "color", "WHEN", "auto (default), always or never" },
-	{ CLI_KEY_NO_PAGER, "no-pager", NULL, "do not start a pager" },
-	{ 'h', "help", NULL, "show this text" },
+	{ CLI_KEY_NO_PAGER, "no-pager", NULL, "do not use a pager" },
+	{ 'h', "help", NULL, "show this help" },
 	{},
 };
 
@@ -208,7 +208,7 @@ void cli_print_usage(const struct cli_command *command)
 	print_options(command->shared);
 	print_options(command->options);
 	print_options(cli_common_options);
-	printf("\n%s\nMore: man kernlens-%s\n", command->text, command->name);
+	printf("\n%s\nSee also: man kernlens-%s\n", command->text, command->name);
 }
 
 /**
@@ -220,18 +220,18 @@ void cli_print_overview(void)
 
 	printf("%susage:%s kernlens [--json] [--no-pager] [--color WHEN] COMMAND [ARGUMENT...]\n"
 	       "       kernlens --version\n\n"
-	       "kernlens shows what the kernel is doing.\n\n",
+	       "kernlens traces and profiles the Linux kernel.\n\n",
 	       bold, plain);
 	for (const struct cli_command *const *c = cli_commands; *c; c++)
 		printf("  %s%-8s%s %s\n", bold, (*c)->name, plain, (*c)->help);
 	printf("\n%sexamples:%s\n"
-	       "  kernlens record -- make         trace a command with its children\n"
-	       "  kernlens report DIR             what happened, in short\n"
-	       "  kernlens print DIR              all of it, as text, CSV, JSON or as strace does\n"
+	       "  kernlens record -- make         record a command and its children\n"
+	       "  kernlens report DIR             summarize the trace\n"
+	       "  kernlens print DIR              print it as text, CSV, JSON or like strace\n"
 	       "  kernlens live -p PID            watch a running process\n"
 	       "  kernlens stat -e sched -- make  count events\n"
-	       "  kernlens list                   which events there are\n\n"
-	       "kernlens help COMMAND says more, and so does man kernlens.\n",
+	       "  kernlens list                   list the events\n\n"
+	       "See also: kernlens help COMMAND, man kernlens\n",
 	       bold, plain);
 }
 

@@ -26,15 +26,15 @@
 #define ADDRESSES_NS 10000000000ull
 
 const struct cli_option cli_select_options[] = {
-	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]], with commas" },
+	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]],..." },
 	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL, RNOTHING or your own; -e adds to it" },
-	{ 'p', "pid", "PID[,PID]", "running processes, and what they start from now on" },
+	{ 'p', "pid", "PID[,PID]", "running processes and what they start" },
 	{ 'u', "user", "USER", "all tasks of a user" },
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
-	{ CLI_KEY_NAME, "name", "NAME", "what the session is called, for other commands" },
+	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
 	{ CLI_KEY_NO_DEMANGLE, "no-demangle", NULL,
-	  "functions of C++ and Rust as their linker calls them" },
+	  "print linker names of C++ and Rust functions" },
 	{},
 };
 
