@@ -143,6 +143,36 @@ static int take_length(struct kl_ber *from, size_t *length)
 	return 0;
 }
 
+/* A tag of 29 bits and a length of 64. */
+#define HEAD_BYTES_MAX 16
+
+int kl_ber_item(struct kl_window *file, uint64_t *at, size_t most, uint32_t *tag,
+		struct kl_ber *value)
+{
+	uint64_t left = file->size > *at ? file->size - *at : 0, behind;
+	size_t bytes = left < HEAD_BYTES_MAX ? (size_t)left : HEAD_BYTES_MAX, length = 0;
+	const uint8_t *head = kl_window_at(file, *at, bytes);
+	struct kl_ber rest = { .at = head, .end = head ? head + bytes : NULL };
+	int ret = head ? take_tag(&rest, tag) : -ENODATA;
+
+	if (!ret)
+		ret = take_length(&rest, &length);
+	if (ret)
+		return ret;
+	behind = (uint64_t)(rest.at - head);
+	if (length > left - behind)
+		return -ENODATA;
+	if (length > most)
+		return -EFBIG;
+	value->at = kl_window_at(file, *at + behind, length);
+	if (!value->at)
+		return file->gone ? -ENODATA : -ENOMEM;
+	value->end = value->at + length;
+	value->bad = false;
+	*at += behind + length;
+	return 0;
+}
+
 int kl_ber_take(struct kl_ber *from, uint32_t *tag, struct kl_ber *value)
 {
 	struct kl_ber rest = *from;

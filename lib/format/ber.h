@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <kernlens/buffer.h>
 #include <kernlens/event.h>
+#include "../base/window.h"
 
 /* docs/format/ber.md; a reader refuses what is newer than it. */
 #define KL_BER_FORMAT 1
@@ -94,6 +95,19 @@ static inline bool kl_ber_is_empty(const struct kl_ber *value)
 {
 	return value->at == value->end;
 }
+
+/**
+ * kl_ber_item - the next of those that a file consists of
+ * @file: window on it
+ * @at: where it begins; moved behind it, unless that fails
+ * @most: bytes that its value may have
+ * @tag: out
+ * @value: out; what it holds, until the window is looked through again
+ *
+ * Returns as kl_ber_take(), also if the file ends earlier by now, or -EFBIG or -ENOMEM.
+ */
+int kl_ber_item(struct kl_window *file, uint64_t *at, size_t most, uint32_t *tag,
+		struct kl_ber *value);
 
 /* ----------------------------------------------------------- variables */
 

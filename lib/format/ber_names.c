@@ -238,14 +238,16 @@ static int take_symbol(struct reading *r, struct kl_ber value)
 	return kl_addresses_add(r->addresses, address, &what) == -ENOMEM ? -ENOMEM : 0;
 }
 
-int kl_ber_names_read(struct kl_ber items, struct kl_stacks *stacks, struct kl_addresses *addresses)
+int kl_ber_names_read(struct kl_window *file, uint64_t at, struct kl_stacks *stacks,
+		      struct kl_addresses *addresses)
 {
 	struct reading r = { .stacks = stacks, .addresses = addresses };
 	struct kl_ber value;
 	uint32_t tag;
 	int ret = 0;
 
-	while (!ret && !kl_ber_take(&items, &tag, &value)) {
+	/* Behind what is damaged, or larger than a record may be, nothing is read at all. */
+	while (!ret && !kl_ber_item(file, &at, KL_BER_RECORD_MAX, &tag, &value)) {
 		if (tag == KL_BER_STACK)
 			ret = take_stack(&r, value);
 		else if (tag == KL_BER_SYMBOL)

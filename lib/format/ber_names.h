@@ -22,10 +22,10 @@ void kl_ber_names_add(struct kl_ber_names *names, struct kl_buffer *buffer,
 		      const struct kl_event *event);
 
 /*
- * Read all that are among the items of a file, which may be anything: what cannot be read is
- * left out. Returns -ENOMEM.
+ * Read all that are among the items of a file from @at on, which may be anything: what cannot
+ * be read is left out. Returns -ENOMEM.
  */
-int kl_ber_names_read(struct kl_ber items, struct kl_stacks *stacks,
+int kl_ber_names_read(struct kl_window *file, uint64_t at, struct kl_stacks *stacks,
 		      struct kl_addresses *addresses);
 
 #endif /* KL_LIB_FORMAT_BER_NAMES_H */

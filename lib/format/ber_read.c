@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads what ber_write.c wrote, or what claims to be that: the bytes may be
- * anything. ber_schema.c reads the schema; each record's fields are put back
+ * anything, and the file may change while it is read. ber_schema.c reads the schema; each record's fields are put back
  * into the layout that kl_event_value() knows.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include <kernlens/ber.h>
+#include <kernlens/error.h>
 #include "../base/base.h"
 #include "ber.h"
 #include "ber_names.h"
 #include "ber_schema.h"
 #include "schema.h"
 
+#define HEAD_MAX (16u << 20) /* bytes of what the trace says of itself */
+
 struct kl_ber_reader {
 	struct kl_ber_head head;
-	struct kl_ber items; /* all of them */
-	struct kl_ber rest;
+	struct kl_window file;
+	uint64_t first; /* item behind the head */
+	uint64_t at;
 	struct kl_ber_cpus cpus;
 	struct kl_stacks *stacks;
 	struct kl_addresses *addresses;
@@ -246,7 +251,7 @@ static bool read_end(struct kl_ber_reader *reader, struct kl_ber value)
 	uint64_t corrupt = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
 	uint64_t cut_bytes = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
 
-	if (value.bad || events != reader->counts.events || !kl_ber_is_empty(&reader->rest))
+	if (value.bad || events != reader->counts.events || reader->at != reader->file.size)
 		return false;
 	reader->counts.blocks = blocks;
 	reader->counts.corrupt = corrupt;
@@ -255,10 +260,17 @@ static bool read_end(struct kl_ber_reader *reader, struct kl_ber value)
 	return true;
 }
 
+static uint64_t rest_of(const struct kl_ber_reader *reader)
+{
+	return reader->file.size > reader->at ? reader->file.size - reader->at : 0;
+}
+
 /* Nothing more can be read: @cut bytes begin something, or are damaged (0). */
-static int give_up(struct kl_ber_reader *reader, size_t cut, struct kl_item *item)
+static int give_up(struct kl_ber_reader *reader, uint64_t cut, struct kl_item *item)
 {
 	reader->ended = true;
+	/* With what has been taken away since the trace was opened. */
+	cut += reader->file.gone;
 	if (cut)
 		reader->counts.cut_bytes = cut;
 	else
@@ -282,11 +294,11 @@ int kl_ber_reader_next(struct kl_ber_reader *reader, struct kl_item *item)
 	while (!reader->ended && good) {
 		struct kl_ber value;
 		uint32_t tag;
-		int ret = kl_ber_take(&reader->rest, &tag, &value);
+		int ret = kl_ber_item(&reader->file, &reader->at, KL_BER_RECORD_MAX, &tag, &value);
 
 		if (ret == -ENODATA)
-			return give_up(reader, kl_ber_length(&reader->rest), item);
-		if (ret || kl_ber_length(&value) > KL_BER_RECORD_MAX)
+			return give_up(reader, rest_of(reader), item);
+		if (ret)
 			break;
 		if (tag == KL_BER_PRIVATE(KL_BER_NUMBER(tag))) {
 			good = read_event(reader, KL_BER_NUMBER(tag), value);
@@ -316,20 +328,35 @@ static int read_names(struct kl_ber_reader *reader)
 		return -ENOMEM;
 	kl_schema_set_stacks(reader->head.schema, reader->stacks);
 	kl_schema_set_addresses(reader->head.schema, reader->addresses);
-	return kl_ber_names_read(reader->items, reader->stacks, reader->addresses);
+	return kl_ber_names_read(&reader->file, reader->first, reader->stacks, reader->addresses);
 }
 
-struct kl_ber_reader *kl_ber_reader_create(const void *bytes, size_t length)
+static int read_head(struct kl_ber_reader *reader)
+{
+	struct kl_ber head = {};
+	uint32_t tag = 0;
+	int ret = kl_ber_item(&reader->file, &reader->first, HEAD_MAX, &tag, &head);
+
+	if (ret == -ENOMEM)
+		return kl_fail(ENOMEM, "out of memory");
+	/* An empty one if there is none, which the reader of heads refuses. */
+	head.bad = ret || tag != KL_BER_TRACE;
+	return kl_ber_read_head(&reader->head, head);
+}
+
+/* Takes @file over. */
+static struct kl_ber_reader *create(struct kl_window file)
 {
 	struct kl_ber_reader *reader = calloc(1, sizeof(*reader));
 	int ret;
 
 	if (!reader) {
+		kl_window_close(&file);
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	reader->items = (struct kl_ber){ .at = bytes, .end = (const uint8_t *)bytes + length };
-	ret = kl_ber_read_head(&reader->head, &reader->items);
+	reader->file = file;
+	ret = read_head(reader);
 	if (!ret)
 		ret = read_names(reader);
 	if (ret) {
@@ -341,10 +368,32 @@ struct kl_ber_reader *kl_ber_reader_create(const void *bytes, size_t length)
 	return reader;
 }
 
+struct kl_ber_reader *kl_ber_reader_create(const void *bytes, size_t length)
+{
+	return create(kl_window_on(bytes, length));
+}
+
+struct kl_ber_reader *kl_ber_reader_open(const char *path)
+{
+	struct kl_ber_reader *reader;
+	struct kl_window file;
+	int ret = kl_window_open(&file, AT_FDCWD, path);
+
+	if (ret) {
+		errno = -ret;
+		return NULL;
+	}
+	reader = create(file);
+	if (!reader)
+		errno = -kl_fail(errno, "%s: %s", path, kl_error_text());
+	return reader;
+}
+
 void kl_ber_reader_destroy(struct kl_ber_reader *reader)
 {
 	if (!reader)
 		return;
+	kl_window_close(&reader->file);
 	kl_schema_destroy(reader->head.schema);
 	kl_buffer_deinit(&reader->payload);
 	kl_stacks_destroy(reader->stacks);
@@ -355,7 +404,7 @@ void kl_ber_reader_destroy(struct kl_ber_reader *reader)
 
 void kl_ber_reader_rewind(struct kl_ber_reader *reader)
 {
-	reader->rest = reader->items;
+	reader->at = reader->first;
 	reader->cpus.n = 0;
 	reader->counts = (struct kl_trace_counts){ 0 };
 	reader->begin_ns = reader->head.begin_ns;

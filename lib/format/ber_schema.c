@@ -137,16 +137,16 @@ static int take_event(struct kl_schema *schema, struct kl_ber *from)
 	return kl_schema_add(schema, &class, fields, n);
 }
 
-int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber *from)
+int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber trace)
 {
-	struct kl_ber trace = kl_ber_take_tag(from, KL_BER_TRACE), events, variables;
+	struct kl_ber events, variables;
 	struct kl_trace_info *info = &head->info;
 	uint8_t hash[8] = { 0 };
 	uint64_t format;
 	int ret = 0;
 
 	format = kl_ber_take_unsigned(&trace, KL_BER_INTEGER, UINT64_MAX);
-	if (from->bad || trace.bad)
+	if (trace.bad)
 		return kl_fail(EINVAL, "not a trace in BER, or cut off in its schema");
 	if (format > KL_BER_FORMAT)
 		return kl_fail(EINVAL, "the trace's format %llu is newer than this program's %d",

@@ -13,9 +13,9 @@ struct kl_ber_head {
 };
 
 /*
- * Read the Trace that @from begins with; @from goes on behind it. Returns
+ * Read what a Trace, the first item of a file, holds; it is bad if there is none. Returns
  * -EINVAL, -ENOMEM; a schema that was made belongs to the caller even then.
  */
-int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber *from);
+int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber trace);
 
 #endif /* KL_LIB_FORMAT_BER_SCHEMA_H */

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads one CPU's file, mapped in memory. What is damaged is skipped up to the
- * next place where a block of this trace starts, and reported as a loss. If the
- * trace has a manifest, each block must be as it was stored, and each that is
- * listed and not there is reported with its number, records and times.
+ * Reads one CPU's file, a block at a time into memory of its own: the file may
+ * change meanwhile. What is damaged is skipped up to the next place where a block
+ * of this trace starts, and reported as a loss. If the trace has a manifest, each
+ * block must be as it was stored, and each that is listed and not there is reported
+ * with its number, records and times.
  */
 #include "../base/base.h"
 #include "../base/crc.h"
 #include "stream.h"
 
-static const struct kl_abi_block *block_at(const struct kl_stream *s, size_t at)
+/* The header of what looks like one of this trace's blocks, until the next look; or NULL. */
+static const struct kl_abi_block *header_at(struct kl_stream *s, uint64_t at)
 {
-	return (const struct kl_abi_block *)(s->map + at);
-}
+	const struct kl_abi_block *block = kl_window_at(&s->file, at, KL_BLOCK_HEADER_BYTES);
 
-static bool starts_here(const struct kl_stream *s, size_t at)
-{
-	return block_at(s, at)->magic == KL_CTF_MAGIC &&
-	       !memcmp(block_at(s, at)->uuid, s->uuid, 16);
+	if (!block || block->magic != KL_CTF_MAGIC || memcmp(block->uuid, s->uuid, 16) != 0)
+		return NULL;
+	return block;
 }
 
 static uint64_t *sum_of(struct kl_trace_counts *counts, enum kl_loss_kind kind)
@@ -186,55 +186,82 @@ static bool is_in_order(const struct kl_stream *s, const struct kl_abi_block *bl
 }
 
 /* Where the next block may start: blocks are multiples of the smallest block. */
-static size_t next_start(const struct kl_stream *s)
+static uint64_t next_start(struct kl_stream *s)
 {
-	for (size_t at = s->at + KL_BLOCK_BYTES_MIN;
-	     at < s->size && s->size - at >= KL_BLOCK_HEADER_BYTES; at += KL_BLOCK_BYTES_MIN)
-		if (starts_here(s, at))
+	for (uint64_t at = s->at + KL_BLOCK_BYTES_MIN;
+	     at < s->file.size && s->file.size - at >= KL_BLOCK_HEADER_BYTES;
+	     at += KL_BLOCK_BYTES_MIN)
+		if (header_at(s, at))
 			return at;
-	return s->size;
+	return s->file.size;
 }
 
 /* A block that the file does not have all of, at its end? */
-static bool is_cut(const struct kl_stream *s, size_t next)
+static bool is_cut(struct kl_stream *s, uint64_t next)
 {
-	size_t rest = s->size - s->at;
+	const struct kl_abi_block *block;
+	uint64_t rest = s->file.size - s->at;
 
 	if (rest < KL_BLOCK_HEADER_BYTES)
 		return true;
-	return next == s->size && starts_here(s, s->at) &&
-	       block_at(s, s->at)->packet_bits / 8 > rest &&
-	       block_at(s, s->at)->packet_bits / 8 <= KL_BLOCK_BYTES_MAX;
+	block = next == s->file.size ? header_at(s, s->at) : NULL;
+	return block && block->packet_bits / 8 > rest &&
+	       block->packet_bits / 8 <= KL_BLOCK_BYTES_MAX;
 }
 
-static bool is_good(const struct kl_stream *s)
+/* The next block, all of it and checked; NULL: it is not good. */
+static const struct kl_abi_block *load(struct kl_stream *s)
 {
-	return s->size - s->at >= KL_BLOCK_HEADER_BYTES &&
-	       !kl_block_check(block_at(s, s->at), s->size - s->at, s->uuid) &&
-	       is_in_order(s, block_at(s, s->at)) && is_as_stored(s, block_at(s, s->at));
+	const struct kl_abi_block *block = header_at(s, s->at);
+	uint64_t bytes = block ? block->packet_bits / 8 : 0;
+
+	if (!block || bytes > KL_BLOCK_BYTES_MAX)
+		return NULL;
+	block = kl_window_at(&s->file, s->at, bytes);
+	/* It may have changed since its header was read. */
+	if (!block || kl_block_check(block, bytes, s->uuid) || !is_in_order(s, block) ||
+	    !is_as_stored(s, block))
+		return NULL;
+	return block;
+}
+
+/* What was there when the trace was opened, and has been taken away since. */
+static void count_gone(struct kl_stream *s)
+{
+	if (!s->file.gone)
+		return;
+	s->counts->cut_bytes += s->file.gone;
+	s->file.gone = 0;
+	s->skipped = true;
 }
 
 static bool next_block(struct kl_stream *s)
 {
-	while (s->at < s->size) {
-		size_t next;
+	while (s->at < s->file.size) {
+		const struct kl_abi_block *block = load(s);
+		bool starts;
+		uint64_t next;
 
-		if (is_good(s)) {
-			enter(s, block_at(s, s->at));
+		if (block) {
+			enter(s, block);
 			return true;
 		}
 		next = next_start(s);
+		if (s->at >= s->file.size)
+			break;
 		if (is_cut(s, next)) {
-			s->counts->cut_bytes += s->size - s->at;
-			s->at = s->size;
+			s->counts->cut_bytes += s->file.size - s->at;
+			s->at = s->file.size;
 			break;
 		}
 		/* A block that the manifest has is counted when it is found to be missing. */
-		if (!s->known && (!s->skipped || starts_here(s, s->at)))
+		starts = header_at(s, s->at);
+		if (!s->known && (!s->skipped || starts))
 			s->counts->corrupt++;
 		s->skipped = true;
 		s->at = next;
 	}
+	count_gone(s);
 	return false;
 }
 

@@ -7,14 +7,14 @@
 #define KL_LIB_READER_STREAM_H
 
 #include <kernlens/trace.h>
+#include "../base/window.h"
 #include "manifest.h"
 
 #define KL_STREAM_PENDING 8 /* losses that one step can find at once */
 
 struct kl_stream {
-	const uint8_t *map;
-	size_t size;
-	size_t at; /* of the next block */
+	struct kl_window file; /* none (fd is -1), and empty, if it is missing */
+	uint64_t at; /* of the next block */
 	const uint8_t *uuid;
 	struct kl_trace_counts *counts;
 	const struct kl_timebase *timebase;
@@ -23,7 +23,7 @@ struct kl_stream {
 	const struct kl_manifest_cpu *known; /* its part of this CPU, or NULL */
 	size_t entry; /* of @known: blocks that were found, or are missing */
 
-	const struct kl_abi_block *block; /* being read; NULL between blocks */
+	const struct kl_abi_block *block; /* being read, in the window; NULL between blocks */
 	struct kl_cursor cursor;
 	uint64_t got; /* records read from it */
 

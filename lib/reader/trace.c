@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "stream.h"
 
 #define METADATA_BYTES_MAX (16u << 20)
+#define MANIFEST_BYTES_MAX (1u << 30) /* 16 million blocks */
 
 struct kl_trace {
 	struct kl_schema *schema;
@@ -31,7 +31,7 @@ struct kl_trace {
 	struct kl_trace_counts counts;
 	struct kl_trace_state state;
 	struct kl_manifest manifest; /* if `state` has one */
-	const uint8_t *manifest_file;
+	uint8_t *manifest_file;
 	size_t manifest_bytes;
 	struct kl_loss unseen; /* the last item, if there is one */
 	struct kl_stream *streams;
@@ -44,60 +44,40 @@ struct kl_trace {
 	uint64_t begin_ns;
 
 	struct kl_ber_reader *ber; /* NULL: a directory */
-	const uint8_t *file;
-	size_t file_bytes;
 };
 
-/* Map a file for reading; an empty one is no error: *@map is NULL then. */
-static int map_file(int dir, const char *name, const uint8_t **map, size_t *size)
+/* All of a file that is as small as these are. */
+static int read_file(int dir, const char *name, size_t most, uint8_t **bytes, size_t *size)
 {
-	/* Whoever made the folder may have put a pipe there: it is not waited for. */
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat about;
-	void *memory;
-	int error;
+	struct kl_window file;
+	int ret = kl_window_open(&file, dir, name);
 
-	*map = NULL;
+	*bytes = NULL;
 	*size = 0;
-	if (fd < 0)
-		return kl_fail_system(errno, "%s", name);
-	if (fstat(fd, &about))
-		goto fail;
-	if (!S_ISREG(about.st_mode)) {
-		close(fd);
-		return kl_fail(EINVAL, "%s is not a file", name);
-	}
-	if (about.st_size) {
-		memory = mmap(NULL, about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (memory == MAP_FAILED)
-			goto fail;
-		*map = memory;
-		*size = about.st_size;
-	}
-	close(fd);
-	return 0;
-fail:
-	error = errno;
-	close(fd);
-	return kl_fail_system(error, "%s", name);
+	if (ret)
+		return ret;
+	ret = kl_window_read(&file, most, bytes, size);
+	if (ret == -EFBIG)
+		ret = kl_fail(EINVAL, "%s: %llu bytes cannot be", name,
+			      (unsigned long long)file.size);
+	kl_window_close(&file);
+	return ret;
 }
 
 static int read_metadata(struct kl_trace *trace, int dir)
 {
-	const uint8_t *map;
+	uint8_t *text;
 	size_t size;
-	int ret = map_file(dir, "metadata", &map, &size);
+	int ret = read_file(dir, "metadata", METADATA_BYTES_MAX, &text, &size);
 
 	if (ret)
 		return ret;
-	if (!map || size > METADATA_BYTES_MAX)
-		ret = kl_fail(EINVAL, "metadata: %zu bytes cannot be", size);
-	else
-		trace->schema = kl_metadata_parse((const char *)map, size, &trace->info);
-	if (!ret && !trace->schema)
+	if (!text)
+		return kl_fail(EINVAL, "metadata: 0 bytes cannot be");
+	trace->schema = kl_metadata_parse((const char *)text, size, &trace->info);
+	if (!trace->schema)
 		ret = -errno;
-	if (map)
-		munmap((void *)map, size);
+	free(text);
 	return ret;
 }
 
@@ -113,10 +93,9 @@ static int add_stream(struct kl_trace *trace, int dir, const char *name, uint32_
 		return -ENOMEM;
 	trace->streams = streams;
 	stream = &streams[trace->n_streams];
-	memset(stream, 0, sizeof(*stream));
-	stream->cpu = cpu;
+	*stream = (struct kl_stream){ .file.fd = -1, .cpu = cpu };
 	if (name)
-		ret = map_file(dir, name, &stream->map, &stream->size);
+		ret = kl_window_open(&stream->file, dir, name);
 	else
 		trace->state.streams_missing++;
 	if (!ret)
@@ -149,7 +128,8 @@ static int add_missing_streams(struct kl_trace *trace)
 static int open_manifest(struct kl_trace *trace, int dir)
 {
 	struct kl_manifest *manifest = &trace->manifest;
-	int ret = map_file(dir, KL_MANIFEST_FILE, &trace->manifest_file, &trace->manifest_bytes);
+	int ret = read_file(dir, KL_MANIFEST_FILE, MANIFEST_BYTES_MAX, &trace->manifest_file,
+			    &trace->manifest_bytes);
 
 	if (ret == -ENOENT || ret == -ENOTDIR) {
 		kl_error_clear();
@@ -273,16 +253,6 @@ static int open_directory(struct kl_trace *trace, const char *path)
 	return 0;
 }
 
-static int open_file(struct kl_trace *trace, const char *path)
-{
-	int ret = map_file(AT_FDCWD, path, &trace->file, &trace->file_bytes);
-
-	if (ret)
-		return ret;
-	trace->ber = kl_ber_reader_create(trace->file, trace->file_bytes);
-	return trace->ber ? 0 : kl_fail(errno, "%s: %s", path, kl_error_text());
-}
-
 struct kl_trace *kl_trace_open(const char *path)
 {
 	struct kl_trace *trace = calloc(1, sizeof(*trace));
@@ -293,10 +263,12 @@ struct kl_trace *kl_trace_open(const char *path)
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (!stat(path, &about) && S_ISREG(about.st_mode))
-		ret = open_file(trace, path);
-	else
+	if (!stat(path, &about) && S_ISREG(about.st_mode)) {
+		trace->ber = kl_ber_reader_open(path);
+		ret = trace->ber ? 0 : -errno;
+	} else {
 		ret = open_directory(trace, path);
+	}
 	if (ret) {
 		kl_trace_close(trace);
 		errno = -ret;
@@ -311,16 +283,12 @@ void kl_trace_close(struct kl_trace *trace)
 	if (!trace)
 		return;
 	for (size_t i = 0; i < trace->n_streams; i++)
-		if (trace->streams[i].map)
-			munmap((void *)trace->streams[i].map, trace->streams[i].size);
+		kl_window_close(&trace->streams[i].file);
 	free(trace->streams);
 	free(trace->heap);
 	kl_manifest_deinit(&trace->manifest);
-	if (trace->manifest_file)
-		munmap((void *)trace->manifest_file, trace->manifest_bytes);
+	free(trace->manifest_file);
 	kl_ber_reader_destroy(trace->ber);
-	if (trace->file)
-		munmap((void *)trace->file, trace->file_bytes);
 	kl_schema_destroy(trace->schema);
 	kl_stacks_destroy(trace->stacks);
 	kl_addresses_destroy(trace->addresses);
@@ -365,8 +333,7 @@ static void rewind_stream(struct kl_trace *trace, struct kl_stream *s, uint64_t 
 	const struct kl_manifest *manifest = trace->state.manifest ? &trace->manifest : NULL;
 
 	*s = (struct kl_stream){
-		.map = s->map,
-		.size = s->size,
+		.file = s->file,
 		.uuid = trace->info.uuid,
 		.counts = &trace->counts,
 		.timebase = &trace->info.timebase,

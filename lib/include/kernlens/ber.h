@@ -70,6 +70,15 @@ void kl_ber_writer_destroy(struct kl_ber_writer *writer);
 struct kl_ber_reader *kl_ber_reader_create(const void *bytes, size_t length);
 
 /**
+ * kl_ber_reader_open - read a file that others may change meanwhile
+ * @path: of it; it stays open
+ *
+ * What has been cut off is damage. Returns NULL with errno: as kl_ber_reader_create(), or
+ * what open said.
+ */
+struct kl_ber_reader *kl_ber_reader_open(const char *path);
+
+/**
  * kl_ber_reader_destroy - free
  * @reader: or NULL
  */

@@ -126,7 +126,8 @@ struct kl_trace_writer;
  * kl_trace_open - open a trace for reading
  * @path: trace directory, or a file in BER (kernlens/ber.h)
  *
- * Files are mapped; a recorder that was killed leaves a trace that is readable
+ * Its files stay open, one for each CPU; they may change or be cut short meanwhile,
+ * which counts as damage. A recorder that was killed leaves a trace that is readable
  * to its last whole block. Returns NULL with errno: ENOENT (no metadata),
  * EINVAL (metadata cannot be read, or the file is not in BER), ENOMEM or what
  * open said.

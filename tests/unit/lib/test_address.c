@@ -130,11 +130,11 @@ static size_t read_items(const void *bytes, size_t length)
 {
 	struct kl_stacks *stacks = kl_stacks_create();
 	struct kl_addresses *addresses = kl_addresses_create();
-	struct kl_ber items = { .at = bytes, .end = (const uint8_t *)bytes + length };
+	struct kl_window items = kl_window_on(bytes, length);
 	const struct kl_stack *stack;
 	size_t n;
 
-	if (kl_ber_names_read(items, stacks, addresses))
+	if (kl_ber_names_read(&items, 0, stacks, addresses))
 		abort();
 	n = kl_stacks_count(stacks) + kl_addresses_count(addresses);
 	stack = kl_stacks_get(stacks, 5);

@@ -417,6 +417,130 @@ static void test_fuzz(struct synth *synths)
 	synth_remove(directory);
 }
 
+/* ----------------------------------------------- changed while it is read */
+
+#define SHRINKING_BLOCKS 64 /* more than is read at once */
+#define SHRINKING_RECORDS 4 /* in each */
+#define BER_BYTES (1u << 20)
+
+/* @listed: with a manifest of all blocks. */
+static char *write_long(struct synth *s, bool listed)
+{
+	char *directory = synth_directory();
+	struct kl_trace_writer *writer = kl_trace_create(directory, schema, &info);
+
+	synth_init(s, schema, 0);
+	for (unsigned int k = 0; k < SHRINKING_BLOCKS; k++) {
+		synth_begin(s, BEGIN + k * 100);
+		for (int i = 0; i < SHRINKING_RECORDS; i++)
+			synth_switch(s, BEGIN + k * 100 + i, "a", 1, "b", 2);
+		synth_end(s, BEGIN + k * 100 + 99);
+		if (kl_trace_append(writer, synth_block(s), s->block_bytes))
+			abort();
+	}
+	kl_trace_set_total(writer, 0, SHRINKING_BLOCKS * SHRINKING_RECORDS, 0);
+	kl_trace_set_end(writer, BEGIN + 10000, 0);
+	if (kl_trace_finish(writer, NULL))
+		abort();
+	if (!listed)
+		remove_manifest(directory);
+	return directory;
+}
+
+/* The events of @directory many times. */
+static void write_ber(const char *directory, const char *path)
+{
+	struct kl_trace *trace = kl_trace_open(directory);
+	struct kl_buffer ber = { 0 };
+	struct kl_ber_writer *writer =
+		kl_ber_writer_create(&ber, kl_trace_schema(trace), kl_trace_about(trace), 0);
+	struct kl_item item;
+	FILE *file = fopen(path, "w");
+
+	for (; ber.length < BER_BYTES; kl_trace_rewind(trace))
+		while (kl_trace_next(trace, &item) > 0)
+			kl_ber_writer_add(writer, &ber, &item);
+	kl_ber_writer_finish(writer, &ber, NULL);
+	if (!file || fwrite(ber.data, 1, ber.length, file) != ber.length || fclose(file))
+		abort();
+	kl_ber_writer_destroy(writer);
+	kl_buffer_deinit(&ber);
+	kl_trace_close(trace);
+}
+
+/* The records of a few blocks, then the file gets shorter, then what is left. */
+static unsigned int read_shrinking(const char *directory, off_t to, struct kl_trace_counts *counts)
+{
+	struct kl_trace *trace = kl_trace_open(directory);
+	unsigned int losses = 0;
+	struct kl_item item;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/cpu0", directory);
+	for (int i = 0; i < 10; i++)
+		if (kl_trace_next(trace, &item) != 1 || item.kind != KL_ITEM_EVENT)
+			abort();
+	if (truncate(path, to))
+		abort();
+	while (kl_trace_next(trace, &item) > 0)
+		losses += item.kind == KL_ITEM_LOSS && item.loss->kind == KL_LOSS_CORRUPT;
+	*counts = *kl_trace_counted(trace);
+	kl_trace_close(trace);
+	return losses;
+}
+
+/* Another process cuts the file short: that is damage, and no end of this one. */
+static void test_shrinking(struct synth *s)
+{
+	const uint64_t bytes = SHRINKING_BLOCKS * SYNTH_BLOCK_BYTES, whole = 40;
+	const uint64_t records = SHRINKING_BLOCKS * SHRINKING_RECORDS;
+	struct kl_trace_counts counts;
+	unsigned int losses;
+
+	for (int listed = 1; listed >= 0; listed--) {
+		char *directory = write_long(s, listed);
+
+		losses = read_shrinking(directory, whole * SYNTH_BLOCK_BYTES + 500, &counts);
+		unit_check(counts.events == whole * SHRINKING_RECORDS,
+			   "what is left of a cut file");
+		unit_check(losses == 1 && counts.cut_bytes == bytes - whole * SYNTH_BLOCK_BYTES &&
+				   (!listed || counts.damaged == records - counts.events),
+			   "what is gone is a loss");
+		synth_remove(directory);
+		directory = write_long(s, listed);
+		losses = read_shrinking(directory, 0, &counts);
+		unit_check(counts.events >= 10 && counts.events < records && losses == 1 &&
+				   counts.cut_bytes,
+			   "also if nothing is left");
+		synth_remove(directory);
+	}
+}
+
+/* The same of one file in BER. */
+static void test_shrinking_ber(struct synth *s)
+{
+	char *directory = write_long(s, true), *folder = synth_directory(), path[64];
+	const struct kl_trace_counts *counts;
+	struct kl_trace *trace;
+	struct kl_item item;
+	unsigned int losses = 0;
+
+	snprintf(path, sizeof(path), "%s/trace.ber", folder);
+	write_ber(directory, path);
+	trace = kl_trace_open(path);
+	unit_check(trace && kl_trace_next(trace, &item) == 1, "a long file in BER is read");
+	if (truncate(path, BER_BYTES / 2))
+		abort();
+	while (kl_trace_next(trace, &item) > 0)
+		losses += item.kind == KL_ITEM_LOSS && item.loss->kind == KL_LOSS_CORRUPT;
+	counts = kl_trace_counted(trace);
+	unit_check(counts->events > 1000 && losses == 1 && counts->cut_bytes >= BER_BYTES / 2,
+		   "what is left of it when it is cut, and what is gone");
+	kl_trace_close(trace);
+	synth_remove(directory);
+	synth_remove(folder);
+}
+
 static void test_refusals(struct synth *s)
 {
 	char *directory = synth_directory();
@@ -463,6 +587,8 @@ int main(void)
 	test_overwritten();
 	test_damaged(synths);
 	test_fuzz(synths);
+	test_shrinking(&synths[0]);
+	test_shrinking_ber(&synths[0]);
 	test_refusals(&synths[0]);
 	if (getenv("KL_KEEP"))
 		printf("# %s\n", directory);

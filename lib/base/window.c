@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Parts of a file, copied when they are looked at. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base.h"
+#include "window.h"
+
+#define AHEAD_BYTES (64u << 10) /* read at once if there are as many */
+
+int kl_window_open(struct kl_window *window, int dir, const char *name)
+{
+	/* Whoever made the folder may have put a pipe there: it is not waited for. */
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat about;
+
+	*window = (struct kl_window){ .fd = -1 };
+	if (fd < 0)
+		return kl_fail_system(errno, "%s", name);
+	if (fstat(fd, &about) || !S_ISREG(about.st_mode)) {
+		close(fd);
+		return kl_fail(EINVAL, "%s is not a file", name);
+	}
+	window->fd = fd;
+	window->size = (uint64_t)about.st_size;
+	return 0;
+}
+
+struct kl_window kl_window_on(const void *bytes, size_t length)
+{
+	return (struct kl_window){ .memory = bytes, .fd = -1, .size = length };
+}
+
+void kl_window_close(struct kl_window *window)
+{
+	free(window->copy);
+	if (window->fd >= 0)
+		close(window->fd);
+	*window = (struct kl_window){ .fd = -1 };
+}
+
+/* As many as there are. */
+static size_t read_at(int fd, uint8_t *to, size_t bytes, uint64_t at)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = pread(fd, to + done, bytes - done, (off_t)(at + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
+}
+
+/* What has been there ends at @end now. */
+static void shrink(struct kl_window *window, uint64_t end)
+{
+	if (end >= window->size)
+		return;
+	window->gone += window->size - end;
+	window->size = end;
+}
+
+static bool make_room(struct kl_window *window, size_t bytes)
+{
+	uint8_t *copy;
+
+	if (bytes <= window->room)
+		return true;
+	copy = malloc(bytes);
+	if (!copy)
+		return false;
+	free(window->copy);
+	window->copy = copy;
+	window->room = bytes;
+	window->copy_bytes = 0;
+	return true;
+}
+
+const void *kl_window_at(struct kl_window *window, uint64_t at, size_t bytes)
+{
+	size_t wanted = bytes > AHEAD_BYTES ? bytes : AHEAD_BYTES;
+
+	if (at > window->size || bytes > window->size - at)
+		return NULL;
+	if (window->memory)
+		return window->memory + at;
+	if (at >= window->copy_at && at - window->copy_at <= window->copy_bytes &&
+	    bytes <= window->copy_bytes - (at - window->copy_at))
+		return window->copy + (at - window->copy_at);
+	if (wanted > window->size - at)
+		wanted = (size_t)(window->size - at);
+	if (!make_room(window, wanted))
+		return NULL;
+	window->copy_at = at;
+	window->copy_bytes = read_at(window->fd, window->copy, wanted, at);
+	if (window->copy_bytes < wanted)
+		shrink(window, at + window->copy_bytes);
+	return bytes <= window->copy_bytes ? window->copy : NULL;
+}
+
+int kl_window_read(struct kl_window *window, size_t most, uint8_t **bytes, size_t *length)
+{
+	*bytes = NULL;
+	*length = 0;
+	if (window->size > most)
+		return -EFBIG;
+	if (!window->size)
+		return 0;
+	*bytes = malloc((size_t)window->size);
+	if (!*bytes)
+		return kl_fail(ENOMEM, "out of memory");
+	*length = read_at(window->fd, *bytes, (size_t)window->size, 0);
+	shrink(window, *length);
+	return 0;
+}
