@@ -126,7 +126,7 @@ static int load(struct kl_program *p)
 	int fd = kl_open_regular(p->path), ret;
 
 	if (fd >= 0) {
-		p->names = kl_elf_names_open(fd, whole);
+		p->names = kl_elf_names_open(fd, whole, false);
 		if (!p->names)
 			fd = errno == EINVAL ? kl_fail(EINVAL, "%s is no ELF file", p->path) :
 					       -errno;

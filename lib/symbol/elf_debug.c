@@ -107,7 +107,7 @@ static bool has_checksum(int fd, uint32_t wanted)
 
 static bool has_build_id(int fd, const char *wanted)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	char id[KL_BUILD_ID_TEXT] = "";
 
 	if (elf && elf_kind(elf) == ELF_K_ELF)

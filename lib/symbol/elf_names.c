@@ -3,7 +3,9 @@
  * The functions of an ELF file, sorted by address, and what its debug information says
  * of them. What a stripped file lacks is in another one, which elf_debug.c finds. Files
  * may be damaged: libelf checks what it hands out, and what is computed from it is
- * checked here.
+ * checked here. They may be cut short while they are read, which would end a process
+ * that has mapped them. So only the process that is there for this maps them
+ * (elf_process.c), as debug information may be larger than its memory may become.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -39,6 +41,7 @@ struct kl_elf_names {
 		uint64_t place, bytes, address;
 	} segment[SEGMENTS_MAX];
 	size_t n_segments;
+	bool mapped;
 	struct kl_dwarf *dwarf; /* of one of them */
 	bool asked; /* for that */
 	char build_id[KL_BUILD_ID_TEXT];
@@ -52,10 +55,13 @@ static void close_file(struct file *file)
 	*file = (struct file){ .fd = -1 };
 }
 
-static bool open_file(struct file *file, int fd)
+static bool open_file(struct file *file, int fd, bool mapped)
 {
 	elf_version(EV_CURRENT);
-	*file = (struct file){ .fd = fd, .elf = elf_begin(fd, ELF_C_READ_MMAP, NULL) };
+	*file = (struct file){
+		.fd = fd,
+		.elf = elf_begin(fd, mapped ? ELF_C_READ_MMAP : ELF_C_READ, NULL),
+	};
 	return file->elf && elf_kind(file->elf) == ELF_K_ELF;
 }
 
@@ -129,7 +135,7 @@ static int open_debug(struct kl_elf_names *names, const char *path)
 {
 	int fd = kl_elf_debug_open(names->own.elf, names->build_id, path);
 
-	if (fd < 0 || !open_file(&names->debug, fd))
+	if (fd < 0 || !open_file(&names->debug, fd, names->mapped))
 		return 0;
 	return add_functions(names, names->debug.elf);
 }
@@ -146,7 +152,7 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-struct kl_elf_names *kl_elf_names_open(int fd, const char *path)
+struct kl_elf_names *kl_elf_names_open(int fd, const char *path, bool mapped)
 {
 	struct kl_elf_names *names = calloc(1, sizeof(*names));
 	int ret;
@@ -157,7 +163,8 @@ struct kl_elf_names *kl_elf_names_open(int fd, const char *path)
 		return NULL;
 	}
 	names->debug.fd = -1;
-	if (!open_file(&names->own, fd)) {
+	names->mapped = mapped;
+	if (!open_file(&names->own, fd, mapped)) {
 		kl_elf_names_close(names);
 		kl_fail(EINVAL, "it is no ELF file");
 		return NULL;

@@ -9,10 +9,12 @@ struct kl_elf_names;
 
 /*
  * Read the symbols and the build id of an open file, also those of a separate file of
- * debug information. @fd is taken over. @path: where it lies, or NULL. Returns NULL with
- * errno if it is no ELF file, or cannot be read.
+ * debug information. @fd is taken over. @path: where it lies, or NULL. @mapped: map the
+ * files, for a process that may end if they are cut short; debug information is mapped
+ * in any case if it has to be linked first, and only such a process should ask for it.
+ * Returns NULL with errno if it is no ELF file, or cannot be read.
  */
-struct kl_elf_names *kl_elf_names_open(int fd, const char *path);
+struct kl_elf_names *kl_elf_names_open(int fd, const char *path, bool mapped);
 void kl_elf_names_close(struct kl_elf_names *names);
 
 /* In hexadecimal; NULL if it has none. */

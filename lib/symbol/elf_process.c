@@ -245,7 +245,7 @@ static size_t answer_open(struct kl_elf_names **names, const struct request *req
 	const char *id;
 
 	kl_elf_names_close(*names);
-	*names = kl_elf_names_open(fd, *request->path ? request->path : NULL);
+	*names = kl_elf_names_open(fd, *request->path ? request->path : NULL, true);
 	id = *names ? kl_elf_names_build_id(*names) : NULL;
 	answer->n = *names ? 0 : -EINVAL;
 	if (id)

@@ -97,7 +97,8 @@ int kl_elf_file_offset(const char *path, const char *symbol, uint64_t *offset)
 	if (fd < 0)
 		return kl_fail_system(errno, "%s", path);
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	/* Not mapped: the file may be cut short meanwhile. */
+	elf = elf_begin(fd, ELF_C_READ, NULL);
 	ret = find_offset(elf, path, symbol, offset);
 	elf_end(elf);
 	close(fd);

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kl_elf_find_section(fd, ".BTF", &section);
 	if (kl_elf_file_offset(path, "main", &offset))
 		fuzz_check_plain(kl_error_text(), strlen(kl_error_text()));
-	names = kl_elf_names_open(dup(fd), path);
+	names = kl_elf_names_open(dup(fd), path, false);
 	if (names)
 		ask(names);
 	kl_elf_names_close(names);

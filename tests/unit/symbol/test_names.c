@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,11 +17,13 @@
 #include "../../../lib/base/demangle.h"
 #include "../../../lib/symbol/elf_names.h"
 #include "../../../lib/symbol/elf_process.h"
+#include "../../../lib/symbol/elf_symbol.h"
 #include "unit.h"
 
 #define ROOM KL_ELF_FOUND_MAX
 #define DAMAGED 300
 #define CUT 60
+#define FLICKERS 2000
 
 static char *program;
 static size_t program_bytes;
@@ -83,7 +87,8 @@ static bool is_call(const struct kl_dwarf_frame *frame, int n)
 
 static void test_reading(void)
 {
-	struct kl_elf_names *names = kl_elf_names_open(open(KL_TEST_PROGRAM, O_RDONLY), NULL);
+	struct kl_elf_names *names =
+		kl_elf_names_open(open(KL_TEST_PROGRAM, O_RDONLY), NULL, false);
 	struct kl_dwarf_frame frame[ROOM];
 	unsigned int calls = 0, mains = 0, without = 0, few = 0, n;
 
@@ -106,7 +111,8 @@ static void test_reading(void)
 	unit_check(mains > 1 && mains < 100, "main, where it calls");
 	unit_check(calls && without == calls, "without lines: what the text is of");
 	unit_check(calls && few == calls, "without room: the function itself is not left out");
-	unit_check(!kl_elf_names_open(open(KL_TEST_SOURCE, O_RDONLY), NULL), "what is no ELF file");
+	unit_check(!kl_elf_names_open(open(KL_TEST_SOURCE, O_RDONLY), NULL, false),
+		   "what is no ELF file");
 	kl_elf_names_close(names);
 }
 
@@ -258,6 +264,65 @@ static void test_shrinking(void)
 	kl_elf_process_destroy(process);
 }
 
+/* The same of files that we read ourselves, which are not mapped. */
+static void test_shrinking_here(void)
+{
+	int fd = make_file(program, program_bytes);
+	struct kl_elf_names *names = kl_elf_names_open(dup(fd), NULL, false);
+	struct kl_dwarf_frame frame[ROOM];
+	uint64_t address, bytes;
+	unsigned int named = 0;
+	const char *name;
+
+	unit_check(names && !ftruncate(fd, 0), "a file of which we read the names is cut");
+	for (size_t i = 0; (name = kl_elf_names_function(names, i, &address, &bytes)); i++)
+		named += strlen(name) > 0;
+	unit_check(named > 3, "the names are there");
+	for (uint64_t place = 0x1000; place < 0x1300; place += 16)
+		if (kl_elf_names_find(names, place, true, frame, ROOM) > ROOM)
+			abort();
+	unit_check(!kl_elf_names_line(names, address, frame), "what has not been read is not");
+	close(fd);
+	kl_elf_names_close(names);
+}
+
+/* Somebody cuts a file and writes it again, all the time. */
+struct flicker {
+	int fd;
+	atomic_bool stop;
+};
+
+static void *flicker(void *data)
+{
+	struct flicker *f = data;
+
+	while (!atomic_load(&f->stop))
+		if (ftruncate(f->fd, 0) || pwrite(f->fd, program, program_bytes, 0) < 0)
+			abort();
+	return NULL;
+}
+
+static void test_flickering(void)
+{
+	struct flicker f = { .fd = make_file(program, program_bytes) };
+	unsigned int found = 0, failed = 0;
+	pthread_t thread;
+	uint64_t offset;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f.fd);
+	if (pthread_create(&thread, NULL, flicker, &f))
+		abort();
+	while (found + failed < FLICKERS)
+		kl_elf_file_offset(path, "main", &offset) ? failed++ : found++;
+	atomic_store(&f.stop, true);
+	pthread_join(thread, NULL);
+	unit_check(!kl_elf_file_offset(path, "main", &offset) && offset,
+		   "a function of a file that changes while it is read, or none");
+	printf("# found %u times, %u times not\n", found, failed);
+	close(f.fd);
+}
+
 /* ------------------------------------------------------------------- names */
 
 static bool is_name(const char *symbol, const char *wanted)
@@ -312,6 +377,8 @@ int main(void)
 	test_process();
 	test_damage();
 	test_shrinking();
+	test_shrinking_here();
+	test_flickering();
 	test_demangle();
 	free(program);
 	return unit_end();

@@ -47,7 +47,7 @@ NAMES_TESTS := $(BUILD)/tests/lib-names $(BUILD)/tests/lib-names-asan
 UNIT_TESTS += $(NAMES_TESTS)
 NAMES_TEST_BUILD = @mkdir -p $(@D); \
 	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -DKL_TEST_PROGRAM='"$(abspath $(BUILD)/tests/cli/stack-names)"' \
-		-DKL_TEST_SOURCE='"$(abspath tests/cli/stack_names.cc)"' -o $@ $(filter %.c %.a,$^) $(LIB_LIBS)
+		-DKL_TEST_SOURCE='"$(abspath tests/cli/stack_names.cc)"' -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
 $(BUILD)/tests/lib-names: tests/unit/symbol/test_names.c $(LIB) tests/unit/unit.h $(BUILD)/tests/cli/stack-names
 	$(NAMES_TEST_BUILD)
