@@ -18,6 +18,20 @@
 #include "keeper.h"
 #include "site.h"
 
+/*
+ * A thread of the process may have put another file in its place, so only a memfd that can be
+ * sealed is changed. Once it is sealed, nobody can make it shorter, which would end us at the next
+ * look at a counter.
+ */
+static int give_bytes(int fd, uint64_t bytes)
+{
+	if (fcntl(fd, F_GET_SEALS))
+		return -EPERM;
+	if (ftruncate(fd, (off_t)bytes) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL))
+		return -errno;
+	return lseek(fd, 0, SEEK_END) == (off_t)bytes ? 0 : -EPERM;
+}
+
 /* A file without a name, made by the process, that both map. It keeps no descriptor. */
 static int share_counters(struct kl_placing *p, struct kl_remote *r)
 {
@@ -29,12 +43,13 @@ static int share_counters(struct kl_placing *p, struct kl_remote *r)
 
 	if (!kl_memory_write(p->memory, p->site.base, name, sizeof(name)))
 		return -EIO;
-	fd = kl_remote_call(r, SYS_memfd_create, p->site.base, MFD_CLOEXEC, 0, 0, 0, 0);
+	fd = kl_remote_call(r, SYS_memfd_create, p->site.base, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0,
+			    0, 0, 0);
 	if (fd < 0)
 		return (int)fd;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->tid, (int)fd);
-	ours = open(path, O_RDWR | O_CLOEXEC);
-	at = ours < 0 || ftruncate(ours, (off_t)bytes) ? -errno : 0;
+	ours = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	at = ours < 0 ? -errno : give_bytes(ours, bytes);
 	if (!at)
 		at = kl_remote_call(r, SYS_mmap, p->site.base + p->site.code_bytes, bytes,
 				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
