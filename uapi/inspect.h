@@ -32,14 +32,15 @@ _Static_assert(sizeof(struct kl_abi_inspected) == 8, "head of a row");
  * Rows of `ids` come in their order. Each is one process, with what its threads, also
  * those that have ended, have used together; of a thread that is not its process's
  * first, it is that thread alone. With THREADS each id gives a row for each thread of its process.
- * ALL gives them in no order. As many rows are written as there is room for.
+ * ALL gives them in no order. As many rows are written as there is room for. Variables may have
+ * the scopes task and system; of the others there are cpu and numa_node.
  */
 struct kl_abi_inspect {
 	__u32 size;
 	__u32 flags; /* KL_INSPECT_* */
 	__u32 n_variables;
 	__u32 n_ids;
-	__u64 variables; /* __u32 *: ids of variables.def, scopes task, system, cpu, numa; each once */
+	__u64 variables; /* __u32 *: ids of variables.def, each once */
 	__u64 ids; /* __s32 *: in the caller's pid namespace */
 	__u64 rows; /* void *: written */
 	__u64 room; /* bytes of it */

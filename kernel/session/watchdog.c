@@ -261,8 +261,7 @@ static bool is_largest(const struct kl_session *s)
 	if (kind_of(s) == PRIVILEGED)
 		return true;
 	list_for_each_entry(other, &watched, meter.list)
-		if (kind_of(other) == UNPRIVILEGED &&
-		    kl_payer_shares(&other->payer, &s->payer) &&
+		if (kind_of(other) == UNPRIVILEGED && kl_payer_shares(&other->payer, &s->payer) &&
 		    other->meter.share > s->meter.share)
 			return false;
 	return true;

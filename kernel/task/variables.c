@@ -208,8 +208,7 @@ const struct kl_variable_place kl_variable_places[] = {
 #define SECOND(type, member) .more = true, .second = offsetof(type, member)
 #define THIRD(type, member) .third = offsetof(type, member)
 const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT] = {
-	[KL_BASE_PARENT] = { FIRST(struct task_struct, real_parent),
-			     .more = true,
+	[KL_BASE_PARENT] = { FIRST(struct task_struct, real_parent), .more = true,
 			     .is_parent = true },
 	[KL_BASE_CRED] = { FIRST(struct task_struct, cred) },
 	[KL_BASE_SIGNAL] = { FIRST(struct task_struct, signal) },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads what ber_write.c wrote, or what claims to be that: the bytes may be
- * anything, and the file may change while it is read. ber_schema.c reads the schema; each record's fields are put back
- * into the layout that kl_event_value() knows.
+ * Reads what ber_write.c wrote, or what claims to be that: the bytes may be anything,
+ * and the file may change while it is read. ber_schema.c reads the schema; each record's
+ * fields are put back into the layout that kl_event_value() knows.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -232,8 +232,7 @@ static void compare(const char *what, const struct kl_abi_latency_task *t,
 	       (unsigned long long)ticks);
 	snprintf(title, sizeof(title), "%s: as many waits for I/O as delay accounting has", what);
 	/* With two processors a read may be over before the reader gets to wait for it. */
-	tap_result(io->count == delays->blkio_count &&
-			   io->count >= (exact ? READS : READS * 3 / 4),
+	tap_result(io->count == delays->blkio_count && io->count >= (exact ? READS : READS * 3 / 4),
 		   title, "%llu, %llu", (unsigned long long)io->count,
 		   (unsigned long long)delays->blkio_count);
 	/*
