@@ -401,7 +401,7 @@ static void *end_at_once(void *unused)
 	return NULL;
 }
 
-/* Begins when it is told to. */
+/* Creates threads that end at once, from the byte in the pipe on until it is killed. */
 static void *churn(void *unused)
 {
 	pthread_attr_t small;
@@ -419,7 +419,7 @@ static void *churn(void *unused)
 	return NULL;
 }
 
-/* Uses the CPU, and ends when it is told to. */
+/* Uses the CPU until the parent asks it to stop. */
 static void *burn(void *unused)
 {
 	struct timespec t = {};
@@ -487,7 +487,7 @@ static u64 cpu_clock(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* How much more CPU time is told than the kernel says afterwards; negative: less than before. */
+/* CPU time reported minus what the kernel has afterwards; negative if less than before. */
 static s64 inspect_working(u32 n)
 {
 	struct kl_abi_inspect call = inspect_of(&big, variables, n);
