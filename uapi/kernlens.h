@@ -371,6 +371,12 @@ struct kl_abi_filter {
 #define KL_TASK_PROCESS 0x4u /* all threads of the process */
 #define KL_TASK_TREE 0x8u /* and its descendants that live now */
 #define KL_TASK_INHERIT 0x10u /* and tasks that those create from now on */
+/*
+ * With ADD, of one task: once it executes a program. Its first events are that call and
+ * those after the old program is gone; what it does before belongs to whoever prepares it.
+ * A session waits for one task at a time, the last that it was given.
+ */
+#define KL_TASK_EXEC 0x20u
 
 struct kl_abi_tasks {
 	__u32 size;

@@ -24,6 +24,7 @@ void kl_latency_stop(struct kl_session *s, u64 now);
 struct kl_cost kl_latency_cost(const struct kl_latency *l);
 void kl_latency_destroy(struct kl_latency *l);
 void kl_latency_add(struct kl_session *s, struct task_struct *task);
+void kl_latency_exec(struct kl_session *s, struct task_struct *task);
 int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, struct kl_error *why);
 
 #endif /* KL_LATENCY_LATENCY_H */

@@ -262,22 +262,11 @@ void kl_latency_stop(struct kl_session *s, u64 now)
 	l->attached = false;
 }
 
-/**
- * kl_latency_add - a task has been put in the session's set
- * @s: the session; its lock is held
- * @task: it exists
- */
-void kl_latency_add(struct kl_session *s, struct task_struct *task)
+static void enter_task(struct kl_latency *l, struct task_struct *task, u64 now)
 {
-	struct kl_latency *l = s->latency;
-	struct kl_latency_task *t;
+	struct kl_latency_task *t = kl_latency_enter(l, task, KL_LATENCY_UNSET, now);
 	unsigned long flags;
-	u64 now = kl_clock();
 
-	lockdep_assert_held(&s->lock);
-	if (!l || !l->attached || task->exit_state || !kl_gate_task(s, task))
-		return;
-	t = kl_latency_enter(l, task, KL_LATENCY_UNSET, now);
 	if (!t)
 		return;
 	raw_spin_lock_irqsave(&l->lock, flags);
@@ -289,4 +278,34 @@ void kl_latency_add(struct kl_session *s, struct task_struct *task)
 		smp_store_release(&t->state, KL_LATENCY_UNSET); /* `since` before it */
 	}
 	raw_spin_unlock_irqrestore(&l->lock, flags);
+}
+
+/**
+ * kl_latency_add - a task has been put in the session's set
+ * @s: the session; its lock is held
+ * @task: it exists
+ */
+void kl_latency_add(struct kl_session *s, struct task_struct *task)
+{
+	struct kl_latency *l = s->latency;
+
+	lockdep_assert_held(&s->lock);
+	if (l && l->attached && !task->exit_state && kl_gate_task(s, task))
+		enter_task(l, task, kl_clock());
+}
+
+/**
+ * kl_latency_exec - the running task has entered the session's set
+ * @s: the session
+ * @task: the running task
+ *
+ * Context: a probe of a session that runs; preemption off.
+ */
+void kl_latency_exec(struct kl_session *s, struct task_struct *task)
+{
+	struct kl_latency *l = s->latency;
+	u64 now = kl_clock();
+
+	if (l && now < READ_ONCE(l->until) && kl_gate_task(s, task))
+		enter_task(l, task, now);
 }

@@ -131,6 +131,20 @@ static void visit(struct change *c, struct task_struct *t)
 	c->new += change_task(c->session, t, c->flags);
 }
 
+/* A task in the set stays there: what it does is recorded already. */
+static void await(struct change *c)
+{
+	struct task_struct *t = c->wanted;
+
+	if (!pid_alive(t))
+		return;
+	c->n = 1;
+	if (kl_taskset_has(c->session->tasks, t->pid))
+		change_task(c->session, t, c->flags);
+	else
+		kl_gate_await(c->session, t->pid, c->flags & KL_TASK_INHERIT);
+}
+
 static int make_pass(struct change *c)
 {
 	struct kl_task_list l;
@@ -208,6 +222,8 @@ static int change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_
 		return kl_fail(why, -ESRCH, "there is no process %d", t->pid);
 	if (t->flags & (KL_TASK_PROCESS | KL_TASK_TREE))
 		error = change_several(&c, why);
+	else if (t->flags & KL_TASK_EXEC)
+		await(&c);
 	else
 		visit(&c, c.wanted);
 	put_task_struct(c.wanted);
@@ -230,6 +246,8 @@ int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct
 
 	if (!(t->flags & KL_TASK_ADD) == !(t->flags & KL_TASK_REMOVE))
 		return kl_fail(why, -EINVAL, "either add tasks or remove them");
+	if (t->flags & KL_TASK_EXEC && t->flags & (KL_TASK_REMOVE | KL_TASK_PROCESS | KL_TASK_TREE))
+		return kl_fail(why, -EINVAL, "a session awaits one task that it adds");
 	t->count = 0;
 	mutex_lock(&s->lock);
 	error = change_tasks(s, t, why);

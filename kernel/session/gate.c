@@ -15,6 +15,7 @@
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
+#include "../latency/latency.h"
 #include "gate.h"
 
 #define WORDS BITS_TO_LONGS(PID_MAX_LIMIT)
@@ -58,13 +59,21 @@ static void remove_user(const struct kl_session *s)
 
 /* -------------------------------------------------------------- thread ids */
 
+static unsigned long awaited_word(const struct kl_session *s, u32 at)
+{
+	pid_t tid = READ_ONCE(s->awaited);
+
+	return tid != KL_NOBODY && BIT_WORD(tid) == at ? BIT_MASK(tid) : 0;
+}
+
 /* A word of all that a session keeps by thread id. */
 static unsigned long word_of(const struct kl_session *s, u32 at)
 {
 	unsigned long word = 0;
 
 	if (s->gate & KL_GATE_TASKS)
-		word |= READ_ONCE(s->tasks->bit[at]) | READ_ONCE(s->heirs->bit[at]);
+		word |= READ_ONCE(s->tasks->bit[at]) | READ_ONCE(s->heirs->bit[at]) |
+			awaited_word(s, at);
 	if (s->watched)
 		word |= READ_ONCE(s->watched->bit[at]);
 	for (u32 i = 0; i < ARRAY_SIZE(s->custom.task_flag); i++) {
@@ -150,6 +159,13 @@ static void set_both(struct kl_taskset *own, pid_t tid)
 		set_bit(tid, kl_gate.tasks->bit);
 }
 
+static void stop_awaiting(struct kl_session *s, pid_t tid)
+{
+	lockdep_assert_held(&tids_lock);
+	if (s->awaited == tid)
+		WRITE_ONCE(s->awaited, KL_NOBODY);
+}
+
 /**
  * kl_gate_follow - put a task in a session's sets, or take it out
  * @s: the session, with KL_GATE_TASKS; its lock is held
@@ -166,9 +182,32 @@ void kl_gate_follow(struct kl_session *s, pid_t tid, bool in, bool heir)
 	lockdep_assert_held(&s->lock);
 	/* Against clear_word, which must not clear it in between. */
 	raw_spin_lock_irqsave(&tids_lock, flags);
+	stop_awaiting(s, tid);
 	kl_taskset_set(s->heirs, tid, in && heir);
 	kl_taskset_set(s->tasks, tid, in);
 	if (in && s->in_gate)
+		set_bit(tid, kl_gate.tasks->bit);
+	raw_spin_unlock_irqrestore(&tids_lock, flags);
+}
+
+/**
+ * kl_gate_await - have a task enter a session's sets when it executes a program
+ * @s: the session, with KL_GATE_TASKS; its lock is held
+ * @tid: the task; who was awaited before is not any more
+ * @heir: and what it will create from then on
+ *
+ * Context: any that may take a spinlock.
+ */
+void kl_gate_await(struct kl_session *s, pid_t tid, bool heir)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&s->lock);
+	/* Against clear_word and kl_gate_exec. */
+	raw_spin_lock_irqsave(&tids_lock, flags);
+	s->awaited_is_heir = heir;
+	WRITE_ONCE(s->awaited, tid);
+	if (s->in_gate)
 		set_bit(tid, kl_gate.tasks->bit);
 	raw_spin_unlock_irqrestore(&tids_lock, flags);
 }
@@ -217,7 +256,7 @@ void kl_gate_flag(struct kl_session *s, pid_t tid)
 		set_bit(tid, kl_gate.tasks->bit);
 }
 
-/* ------------------------------------------------------------------- forks */
+/* --------------------------------------------------------- forks and programs */
 
 /* Change a bit only if it is another: the others' caches have the word. */
 static bool put(struct kl_taskset *set, pid_t tid, bool in)
@@ -243,6 +282,8 @@ bool kl_gate_fork_session(struct kl_session *s, pid_t parent, pid_t child)
 		in = kl_taskset_has(s->heirs, parent);
 		put(s->heirs, child, in);
 		put(s->tasks, child, in);
+		if (unlikely(s->awaited == child))
+			WRITE_ONCE(s->awaited, KL_NOBODY);
 	}
 	if (s->watched)
 		put(s->watched, child, false);
@@ -275,6 +316,39 @@ void kl_gate_fork(pid_t parent, pid_t child)
 	if (in)
 		set_bit(child, kl_gate.tasks->bit);
 	raw_spin_unlock(&tids_lock);
+}
+
+/* Returns whether it has been awaited. */
+static bool admit(struct kl_session *s, pid_t tid)
+{
+	bool awaited;
+
+	raw_spin_lock(&tids_lock);
+	/* Again: the session's owner may have changed their mind. */
+	awaited = s->awaited == tid;
+	if (awaited) {
+		WRITE_ONCE(s->awaited, KL_NOBODY);
+		kl_taskset_set(s->heirs, tid, s->awaited_is_heir);
+		kl_taskset_set(s->tasks, tid, true);
+	}
+	raw_spin_unlock(&tids_lock);
+	return awaited;
+}
+
+/**
+ * kl_gate_exec - a task that some session wants has executed a program
+ * @t: the running task, with the new program's memory, name and rights
+ *
+ * It enters the sets of the sessions that await it; its bit for all is set already.
+ * Context: the only probe of this for all sessions with a gate; preemption off.
+ */
+void kl_gate_exec(struct task_struct *t)
+{
+	struct kl_session *s;
+
+	list_for_each_entry_rcu(s, &gated, gated, true)
+		if (kl_gate_awaits(s, t) && admit(s, t->pid))
+			kl_latency_exec(s, t);
 }
 
 /* ---------------------------------------------------------------- sessions */

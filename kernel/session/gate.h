@@ -55,6 +55,12 @@ static __always_inline bool kl_gate_wants(const struct task_struct *t)
 	       test_bit(kl_gate_hash(kl_gate_user(t)), kl_gate.uids);
 }
 
+/* Will a task enter a session's sets when it executes a program? */
+static __always_inline bool kl_gate_awaits(const struct kl_session *s, const struct task_struct *t)
+{
+	return s->gate & KL_GATE_TASKS && READ_ONCE(s->awaited) == t->pid;
+}
+
 /**
  * kl_gate_may_want - may one session with a gate want an event of a task?
  * @s: the session
@@ -65,8 +71,10 @@ static __always_inline bool kl_gate_wants(const struct task_struct *t)
 static __always_inline bool kl_gate_may_want(const struct kl_session *s,
 					     const struct task_struct *t)
 {
-	if (s->gate & KL_GATE_TASKS ? kl_taskset_has(s->tasks, t->pid) :
-				      uid_eq(kl_gate_user(t), s->gate_uid))
+	/* The call that executes the program is an awaited task's first event. */
+	if (s->gate & KL_GATE_TASKS ?
+		    kl_taskset_has(s->tasks, t->pid) || READ_ONCE(s->awaited) == t->pid :
+		    uid_eq(kl_gate_user(t), s->gate_uid))
 		return true;
 	return s->watched && kl_taskset_has(s->watched, t->pid);
 }
@@ -74,11 +82,13 @@ static __always_inline bool kl_gate_may_want(const struct kl_session *s,
 int kl_gate_enter(struct kl_session *s, struct kl_error *why);
 void kl_gate_leave(struct kl_session *s);
 void kl_gate_follow(struct kl_session *s, pid_t tid, bool in, bool heir);
+void kl_gate_await(struct kl_session *s, pid_t tid, bool heir);
 void kl_gate_forget(const struct kl_session *s);
 void kl_gate_watch(struct kl_session *s, pid_t tid);
 void kl_gate_flag(struct kl_session *s, pid_t tid);
 void kl_gate_fork(pid_t parent, pid_t child);
 bool kl_gate_fork_session(struct kl_session *s, pid_t parent, pid_t child);
+void kl_gate_exec(struct task_struct *t);
 void kl_gate_init(void);
 void kl_gate_deinit(void);
 

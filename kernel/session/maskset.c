@@ -68,12 +68,14 @@ static u8 asking(u8 action, u8 what, u8 rule)
  * The probes of system calls look into a set of tasks themselves, and show no
  * kernel addresses. Calls with strings are not the usual case there: the entry
  * copies them, and the exit (even if not wanted itself) those that were not
- * in memory at the entry.
+ * in memory at the entry. Nor are those that execute programs in a session with a
+ * set: a task that is awaited is not in it yet.
  */
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 {
 	u8 any = s->gate || !s->see_addresses ? KL_ACTION_ASK : 0;
 	u8 call = s->gate == KL_GATE_TASKS ? KL_ACTION_TASKS : s->gate ? KL_ACTION_ASK : 0;
+	u8 any_call = s->gate ? KL_ACTION_ASK : 0;
 	u8 *action = actions->action;
 	u8 *entry = action + KL_EV_SYSCALL_ENTRY, *exit = action + KL_EV_SYSCALL_EXIT;
 
@@ -86,7 +88,7 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 		bool strings = kl_syscall_has_strings(nr);
 
 		entry[nr] = asking(entry[nr], strings ? KL_ACTION_ASK : call, 0);
-		exit[nr] = asking(exit[nr], call, 0);
+		exit[nr] = asking(exit[nr], kl_syscall_executes(nr) ? any_call : call, 0);
 		if (strings && entry[nr] && action[KL_EV_syscall_late_string])
 			exit[nr] = (exit[nr] & KL_ACTION_HANDLER) | KL_ACTION_ASK;
 	}

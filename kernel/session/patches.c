@@ -16,7 +16,7 @@
 #define LOOK_AGAIN_MS 1000u
 
 /* Attaching and detaching what start attaches beside the events. */
-#define FOLLOW_PATCHES 2
+#define FOLLOW_PATCHES 4
 #define LATENCY_PATCHES 16
 
 /**
@@ -89,7 +89,7 @@ u32 kl_patches_count(struct kl_session *s, const struct kl_actions *wanted)
  * @s: the session; its lock is held
  * @actions: that it has
  *
- * Beside events: what follows forks, and the probes of a latency profile.
+ * Beside events: what follows forks and programs, and the probes of a latency profile.
  */
 u32 kl_patches_to_start(struct kl_session *s, const struct kl_actions *actions)
 {

@@ -78,6 +78,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	s->see_addresses = may & KL_MAY_SEE_ADDRESSES;
 	s->sealed = kl_access_is_sealed();
 	s->gate = may & KL_MAY_SEE_ALL ? 0 : KL_GATE_OWN;
+	s->awaited = KL_NOBODY;
 	s->creator = task_tgid_nr(current);
 	s->mode = wish->mode;
 	s->block_bytes = wish->block_bytes;

@@ -117,6 +117,9 @@ struct kl_cpu {
 	struct kl_meter_cpu meter;
 };
 
+/* No thread id: 0 is that of idle tasks. */
+#define KL_NOBODY (-1)
+
 /* What a session wants of its call traces; 0: default. */
 struct kl_stack_limits {
 	u32 traces;
@@ -140,6 +143,8 @@ struct kl_stack_limits {
  *           no longer; NULL without a profile; constant while running
  * @tasks: for KL_GATE_TASKS
  * @heirs: for KL_GATE_TASKS: whose new tasks will be in both sets, too
+ * @awaited: for KL_GATE_TASKS: thread id of a task that enters the sets when it executes
+ *           a program, or KL_NOBODY
  * @unread: tasks in a system call a string of which could not be read yet; there
  *          if the event syscall_late_string ever was wanted
  * @owner: credentials of the opener, for KL_GATE_OWN
@@ -159,6 +164,8 @@ struct kl_stack_limits {
  * @running: probes are attached
  * @idle: does nothing; stands in for @actions while probes are attached and detached
  * @ended: when the last event could be recorded, in cycles; 0: it still can
+ * @awaited_is_heir: the tasks that @awaited creates will be in the sets, too; under the
+ *                   gate's lock of thread ids
  * @in_gate: its tasks are known to be wanted
  * @following: its sets of tasks follow forks
  * @frozen: a handler has stopped the recording
@@ -193,6 +200,7 @@ struct kl_session {
 	struct kl_taskset *watched;
 	struct kl_taskset *tasks;
 	struct kl_taskset *heirs;
+	pid_t awaited;
 	struct kl_taskset *unread;
 	const struct cred *owner;
 	struct kl_payer payer;
@@ -211,6 +219,7 @@ struct kl_session {
 	struct kl_actions *idle;
 	u64 ended;
 	bool running;
+	bool awaited_is_heir;
 	bool in_gate;
 	bool following;
 	bool frozen;

@@ -2,8 +2,9 @@
 /*
  * Sets of tasks by thread id follow forks: what the tasks of a session create is
  * entered before it runs for the first time, and what is kept of a dead task is not
- * taken for the new one's. Sessions with a gate share a probe, which forks of other
- * tasks leave at once; one without, that has flags of tasks, has its own.
+ * taken for the new one's. A task that a session awaits is entered when it executes
+ * a program. Sessions with a gate share these two probes, which other tasks leave at
+ * once; one without, that has flags of tasks, has its own of forks.
  */
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -34,36 +35,59 @@ static void on_fork_ungated(void *data, struct task_struct *parent, struct task_
 	kl_probe_end();
 }
 
+static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	kl_probe_begin();
+	if (unlikely(kl_taskset_has(kl_gate.tasks, task->pid)))
+		kl_gate_exec(task);
+	kl_probe_end();
+}
+
 static void __maybe_unused check_prototypes(void)
 {
+	check_trace_callback_type_sched_process_exec(on_exec);
 	check_trace_callback_type_sched_process_fork(on_fork);
 	check_trace_callback_type_sched_process_fork(on_fork_ungated);
 }
 
-/* Before probes that ask about the child. */
-static int attach(struct tracepoint *fork, void *probe, void *data)
+/* Before the probes that ask about the task. */
+static int attach(struct tracepoint *tp, void *probe, void *data)
 {
-	return tracepoint_probe_register_prio(fork, probe, data, TRACEPOINT_DEFAULT_PRIO + 1);
+	return tracepoint_probe_register_prio(tp, probe, data, TRACEPOINT_DEFAULT_PRIO + 1);
 }
 
-static int attach_gated(struct tracepoint *fork)
+static int attach_shared(struct tracepoint *fork, struct tracepoint *exec)
+{
+	int error = attach(fork, on_fork, NULL);
+
+	if (error)
+		return error;
+	error = attach(exec, on_exec, NULL);
+	if (error)
+		tracepoint_probe_unregister(fork, on_fork, NULL);
+	return error;
+}
+
+static int attach_gated(struct tracepoint *fork, struct tracepoint *exec)
 {
 	int error = 0;
 
 	mutex_lock(&followers_lock);
 	if (!followers)
-		error = attach(fork, on_fork, NULL);
+		error = attach_shared(fork, exec);
 	if (!error)
 		followers++;
 	mutex_unlock(&followers_lock);
 	return error;
 }
 
-static void detach_gated(struct tracepoint *fork)
+static void detach_gated(struct tracepoint *fork, struct tracepoint *exec)
 {
 	mutex_lock(&followers_lock);
-	if (!--followers)
+	if (!--followers) {
+		tracepoint_probe_unregister(exec, on_exec, NULL);
 		tracepoint_probe_unregister(fork, on_fork, NULL);
+	}
 	mutex_unlock(&followers_lock);
 }
 
@@ -77,14 +101,16 @@ static void detach_gated(struct tracepoint *fork)
 int kl_follow_attach(struct kl_session *s, struct kl_error *why)
 {
 	struct tracepoint *fork = kl_tracepoint_find("sched_process_fork");
+	struct tracepoint *exec = kl_tracepoint_find("sched_process_exec");
 	int error;
 
 	lockdep_assert_held(&s->lock);
 	if (s->following)
 		return 0;
-	if (!fork)
-		return kl_fail(why, -ENOENT, "this kernel has no tracepoint of forks");
-	error = s->gate ? attach_gated(fork) : attach(fork, on_fork_ungated, s);
+	if (!fork || !exec)
+		return kl_fail(why, -ENOENT, "this kernel has no tracepoint of %s",
+			       fork ? "programs that are executed" : "forks");
+	error = s->gate ? attach_gated(fork, exec) : attach(fork, on_fork_ungated, s);
 	s->following = !error;
 	return error ? kl_fail(why, error, "cannot follow forks") : 0;
 }
@@ -96,12 +122,13 @@ int kl_follow_attach(struct kl_session *s, struct kl_error *why)
 void kl_follow_detach(struct kl_session *s)
 {
 	struct tracepoint *fork = kl_tracepoint_find("sched_process_fork");
+	struct tracepoint *exec = kl_tracepoint_find("sched_process_exec");
 
 	lockdep_assert_held(&s->lock);
 	if (!s->following)
 		return;
 	if (s->gate)
-		detach_gated(fork);
+		detach_gated(fork, exec);
 	else
 		tracepoint_probe_unregister(fork, on_fork_ungated, s);
 	s->following = false;

@@ -82,6 +82,15 @@ bool kl_syscall_has_strings(u32 number)
 	return LAYOUT_STRINGS(layouts[number]);
 }
 
+/**
+ * kl_syscall_executes - does a call execute a program?
+ * @number: of the 64-bit table
+ */
+bool kl_syscall_executes(u32 number)
+{
+	return number == __NR_execve || number == __NR_execveat;
+}
+
 /* A call's number. The kernel takes no more than 32 bits of what it was given. */
 static __always_inline unsigned long number_of(const struct pt_regs *regs)
 {
@@ -310,13 +319,24 @@ static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *r
 	kl_record_end(place, sizeof(u64));
 }
 
+/*
+ * A task that a session awaits is not in the set yet when it executes its program, and
+ * stays out if it cannot; the call itself is recorded. Its entries and exits come here
+ * in any case (kl_maskset_ask).
+ */
+static bool is_awaited_exec(const struct kl_session *s, u32 number)
+{
+	return kl_syscall_executes(number) && kl_gate_awaits(s, current) &&
+	       kl_access_shows_current(s);
+}
+
 /* Whatever is not the usual case: the gate, strings, other handlers. */
 static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
 {
-	u32 id = KL_EV_SYSCALL_ENTRY + clamp_number(number_of(regs));
+	u32 number = clamp_number(number_of(regs)), id = KL_EV_SYSCALL_ENTRY + number;
 	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
 
-	if (!kl_gate_self(s))
+	if (!kl_gate_self(s) && !is_awaited_exec(s, number))
 		return;
 	if (handler >= KL_ACTION_RULE)
 		return fire_entry(s, regs, handler);
@@ -330,7 +350,7 @@ static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
 	u32 number = clamp_number(number_of(regs)), id = KL_EV_SYSCALL_EXIT + number;
 	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
 
-	if (!kl_gate_self(s))
+	if (!kl_gate_self(s) && !is_awaited_exec(s, number))
 		return;
 	if (LAYOUT_STRINGS(layouts[number]) && kl_syscall_is_unread(s))
 		kl_syscall_late_strings(s, regs, number, LAYOUT_CODE(layouts[number]));

@@ -40,6 +40,9 @@
 /* Longest a dump waits for readers to make room, in steps of 10 ms. */
 #define PATIENCE 200
 
+/* Longest it waits for a task that the session awaits, in the same steps. */
+#define EXEC_PATIENCE 100
+
 /* Mappings that are written before the lock of their address space is dropped for others. */
 #define MAPPINGS_BATCH 64
 
@@ -81,6 +84,29 @@ static void wait_for_room(struct dump *d)
 		schedule_timeout_interruptible(msecs_to_jiffies(10));
 	}
 	cond_resched();
+}
+
+/* Is somebody about to execute a program and enter the session's set? */
+static bool awaits_somebody(const struct kl_session *s)
+{
+	pid_t tid = READ_ONCE(s->awaited);
+	struct task_struct *t;
+	bool alive;
+
+	if (tid == KL_NOBODY)
+		return false;
+	rcu_read_lock();
+	t = pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
+	alive = t && !t->exit_state;
+	rcu_read_unlock();
+	return alive;
+}
+
+/* Before that the task is left out; its files and mappings would not be the program's. */
+static void wait_for_exec(const struct kl_session *s)
+{
+	for (int i = 0; i < EXEC_PATIENCE && awaits_somebody(s) && !signal_pending(current); i++)
+		schedule_timeout_interruptible(msecs_to_jiffies(10));
 }
 
 static int status_of(struct task_struct *t)
@@ -248,7 +274,8 @@ static void dump_cpus(struct kl_session *s)
  * @wish: what in, how many records out
  * @why: set on failure
  *
- * Context: may sleep; waits a bounded time for readers if the buffer is full.
+ * Context: may sleep; waits a bounded time for a task that the session awaits, and for
+ * readers if the buffer is full.
  */
 int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_error *why)
 {
@@ -262,6 +289,7 @@ int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_erro
 	d.path = (char *)__get_free_page(GFP_KERNEL_ACCOUNT);
 	if (!d.path)
 		return kl_fail(why, -ENOMEM, "no memory for a state dump");
+	wait_for_exec(s);
 	kl_session_stats(s, &before);
 	fire(kl_probe_lttng_statedump_start, s);
 	if (s->may & KL_MAY_SEE_ALL) {

@@ -14,7 +14,7 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters fuzz limits hostile moment gate budget)
+	details exits counters fuzz limits hostile moment gate awaited budget)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 

@@ -544,7 +544,7 @@ void op_whole_session(void)
 		make_maskset(fd, KL_MASKSET_FIRST_USER + 1, rules, defined);
 	if (one_in(2)) {
 		kl_filter(fd, KL_FILTER_TASKS, 0);
-		kl_tasks(fd, getpid(), KL_TASK_ADD | below(8) << 2);
+		kl_tasks(fd, getpid(), KL_TASK_ADD | below(16) << 2);
 	}
 	me->successes += !kl_start(fd);
 	keep_fd(fd);

@@ -98,7 +98,7 @@ void op_tasks(void)
 	for (u32 n = 1 + below(4); n; n--) {
 		call.size = sizeof(call);
 		call.pid = any_pid();
-		call.flags = (one_in(4) ? KL_TASK_REMOVE : KL_TASK_ADD) | below(8) << 2;
+		call.flags = (one_in(4) ? KL_TASK_REMOVE : KL_TASK_ADD) | below(16) << 2;
 		TRY(fd, KL_IOC_TASKS, call);
 	}
 }
