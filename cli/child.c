@@ -6,12 +6,13 @@
  *   fork                            read(go): sleeps
  *   makes and starts the session
  *   write(go)                       read ends, ready = 1, looks at started
- *   sees ready, puts the child in
- *   the session's set of tasks
+ *   sees ready, lets the session
+ *   await the child
  *   started = 1                     execve
  *
- * The second wait burns a CPU, but it is short and makes no system call: none
- * but the program's own is in the trace.
+ * The second wait burns a CPU, but it is short and makes no system call, so that the
+ * child is in its own code when a tracer takes it. A session that follows the child
+ * alone records nothing of it before its execve.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -196,11 +197,22 @@ int cli_child_exit(const struct cli_child *child)
 	return WEXITSTATUS(child->status);
 }
 
-void cli_child_explain(const struct cli_child *child)
+bool cli_child_failed(const struct cli_child *child)
 {
-	if (child->failed)
-		cli_error(-child->failed, "cannot run %s: %s", child->path,
-			  strerror(child->failed));
+	return child->pid && child->ended && child->failed;
+}
+
+void cli_child_explain(struct cli_child *child)
+{
+	const char *reason = strerror(child->failed);
+
+	if (!child->failed || child->explained)
+		return;
+	child->explained = true;
+	/* The program is there, or it would have been said before. */
+	if (child->failed == ENOENT && is_program(child->path))
+		reason = "the interpreter that it names is not there";
+	cli_error(-child->failed, "cannot run %s: %s", child->path, reason);
 }
 
 void cli_child_destroy(struct cli_child *child)

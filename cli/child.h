@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The command that is traced. It waits without a system call until the session
- * runs, so that its first event is the call that starts the program.
+ * runs; the call that starts the program is its first event.
  */
 #ifndef KL_CLI_CHILD_H
 #define KL_CLI_CHILD_H
@@ -19,6 +19,7 @@ struct cli_gate;
  * @ended: and @status, @usage are valid
  * @status: as wait() gives it
  * @failed: errno of the call that should have started the program, or 0
+ * @explained: that has been said
  */
 struct cli_child {
 	pid_t pid;
@@ -29,6 +30,7 @@ struct cli_child {
 	bool ended;
 	int status;
 	int failed;
+	bool explained;
 	struct rusage usage;
 };
 
@@ -58,8 +60,11 @@ void cli_child_wait(struct cli_child *child);
 /* Exit status to hand on: its own, 128 + signal, 126 or 127. */
 int cli_child_exit(const struct cli_child *child);
 
-/* Say it if the program could not be started. */
-void cli_child_explain(const struct cli_child *child);
+/* Has the program not been started, which is known once the child has ended? */
+bool cli_child_failed(const struct cli_child *child);
+
+/* Say it if the program could not be started, once. */
+void cli_child_explain(struct cli_child *child);
 
 /* Kill it if it has not been started. */
 void cli_child_destroy(struct cli_child *child);

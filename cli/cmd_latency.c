@@ -216,7 +216,7 @@ static int profile(struct latency_run *lr)
 	if (!status)
 		status = read_profile(lr);
 	cli_run_status(&lr->run, CLI_OK);
-	if (!status)
+	if (!status && !cli_child_failed(&lr->session.child))
 		status = write_result(lr, file);
 	return cli_close_result(file, lr->path, status);
 }

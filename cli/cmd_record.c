@@ -416,6 +416,22 @@ static int init_outputs(struct record *r)
 	return status;
 }
 
+/* Returns the status of the command. */
+static int tell_end(struct record *r, int status)
+{
+	const struct cli_child *child = &r->session.child;
+
+	if (!cli_settings.json && !cli_child_failed(child))
+		print_summary(r);
+	status = cli_run_status(&r->run, status);
+	/* A trace without the command would be taken for one of it. */
+	if (cli_child_failed(child))
+		cli_recorder_discard(r->path);
+	else if (cli_settings.json)
+		write_json(r, status);
+	return status;
+}
+
 static int run(struct record *r)
 {
 	int status = cli_run_init(&r->run, &r->session), finished;
@@ -433,12 +449,8 @@ static int run(struct record *r)
 	if (!status && r->run.began_ns)
 		status = cli_session_save_addresses(&r->session, r->path);
 	cli_alarms_finish(&r->alarms);
-	if (r->run.began_ns && !cli_settings.json)
-		print_summary(r);
 	if (r->run.began_ns)
-		status = cli_run_status(&r->run, status);
-	if (r->run.began_ns && cli_settings.json)
-		write_json(r, status);
+		status = tell_end(r, status);
 	cli_session_close(&r->session);
 deinit_run:
 	cli_run_deinit(&r->run);
@@ -478,8 +490,9 @@ const struct cli_command cmd_record = {
 	.shared = cli_select_options,
 	.runs_command = true,
 	.text = "COMMAND is traced from the execve(2) that starts it, with all its children, and\n"
-		"its exit status is returned. With -a, -p or -u, it only determines how long to\n"
-		"record. Without COMMAND, recording ends on Ctrl-C, after --duration, or when the\n"
+		"its exit status is returned. If it cannot be executed, there is no trace, and the\n"
+		"status is 127 or 126. With -a, -p or -u, it only determines how long to record.\n"
+		"Without COMMAND, recording ends on Ctrl-C, after --duration, or when the\n"
 		"processes of -p have exited. Without any of these options, -a is the default.\n"
 		"The events are those of RDEFAULT unless -e or -m is given.\n"
 		"\n"

@@ -223,7 +223,7 @@ static int count_events(struct stat_run *st)
 	if (cli_session_collect(&st->session, true) < 0)
 		return CLI_FAILED;
 	cli_run_status(&st->run, CLI_OK);
-	return write_result(st);
+	return cli_child_failed(&st->session.child) ? CLI_OK : write_result(st);
 }
 
 static int run(struct stat_run *st)

@@ -59,8 +59,7 @@ static int remove_trace(DIR *dir)
 	return 0;
 }
 
-/* Nothing was recorded: leave nothing behind. */
-static void discard_trace(const char *path)
+void cli_recorder_discard(const char *path)
 {
 	DIR *dir = opendir(path);
 
@@ -296,6 +295,6 @@ int cli_recorder_deinit(struct cli_recorder *recorder)
 	error = kl_trace_finish(recorder->writer, fitted ? &timebase : NULL);
 	recorder->writer = NULL;
 	if (!recorder->run->began_ns)
-		discard_trace(recorder->path);
+		cli_recorder_discard(recorder->path);
 	return error ? cli_library_error(error, "%s", recorder->path) : CLI_OK;
 }

@@ -37,6 +37,9 @@ struct cli_recorder {
  */
 int cli_recorder_clear(const char *path, bool force);
 
+/* Remove a trace that is of no use, with its directory if nothing else is in it. */
+void cli_recorder_discard(const char *path);
+
 /**
  * cli_recorder_init - make the directory; the session is not started yet
  * @recorder: filled in

@@ -451,7 +451,8 @@ static int start_child(struct cli_session *s)
 	if (!cli_child_ready(&s->child))
 		return cli_error(0, "the process for %s is gone", select->words[0]);
 	if (!select->all && !select->user && !select->n_pids)
-		got = kl_session_tasks(s->session, s->child.pid, KL_TASK_ADD | KL_TASK_INHERIT);
+		got = kl_session_tasks(s->session, s->child.pid,
+				       KL_TASK_ADD | KL_TASK_INHERIT | KL_TASK_EXEC);
 	if (got < 0)
 		return cli_library_error(got, NULL);
 	status = cli_session_splice(s);

@@ -24,6 +24,28 @@ check "to their end" events t \
 check "only them" events t '[.[] | select(.event | startswith("syscall_")) | .pid] | unique | length == 2'
 check "babeltrace2 reads it" bash -c 'babeltrace2 t 2>&1 >/dev/null | { ! grep -q .; }'
 
+# Of the task that becomes the command only the call that executes it, and what comes after.
+begins='.[0].event == "syscall_entry_execve" and
+	(.[0].tid as $tid | [.[] | select(.tid == $tid and .comm == "kernlens")] | length == 1)'
+kl record -q --no-dump -o own -- true
+check "what kernlens does before is not in it" events own "$begins"
+kl_nobody record -q --no-dump -o /dev/shm/own -- true
+check "nor without privilege" events /dev/shm/own "$begins"
+strace -f -o theirs /bin/true
+sed -nE 's/^[0-9]+ +([a-z0-9_]+)\(.*/\1/p' theirs >theirs.calls
+kl record -q --no-dump -e syscalls -o same -- /bin/true
+kl print --format json same
+jq -r '.event | select(startswith("syscall_entry_"))[14:]' "$work/out" >ours.calls
+check "the calls that strace sees, and no others" diff theirs.calls ours.calls
+cp "$(command -v true)" suid && chmod 4755 suid
+chmod 1777 "$work"
+kl_nobody record -q --no-dump -o /dev/shm/suid -- ./suid
+expect "a set-user-id command runs" 0
+check "and is not in an ordinary user's trace but for the call" events /dev/shm/suid \
+	'length == 1 and .[0].event == "syscall_entry_execve"'
+chmod 755 "$work"
+rm -rf /dev/shm/own /dev/shm/suid suid
+
 kl record -e $calls -o t -- true
 expect "a trace is not overwritten" 1
 says err 'has a trace in it; --force'
@@ -57,6 +79,26 @@ expect "not executable" 126
 printf 'exit 5\n' >script && chmod +x script
 kl record -e $calls -o s4 -- ./script
 expect "a script without #! is run as a shell does" 5
+check "after a call that could not execute it" events s4 '
+	[.[] | select(.event | test("_execve$"))][:4] | map(.event) == ["syscall_entry_execve",
+		"syscall_exit_execve", "syscall_entry_execve", "syscall_exit_execve"] and
+	(.[0].fields.filename | test("script$")) and .[1].fields.ret == -8 and .[3].fields.ret == 0'
+
+# What cannot be executed though it may be.
+printf '#!/nosuchshell\n' >bad && chmod +x bad
+for how in "record -o s5" "record -a -o s5" stat latency live; do
+	read -ra words <<<"$how"
+	kl "${words[@]}" -- ./bad
+	expect "$how: a command without its interpreter" 127
+	check "$how: that is said, once" test "$(grep -c 'cannot run .*bad: the interpreter' "$work/err")" -eq 1
+	silent err '[0-9] (records|seconds)' "$how: no result is told"
+	check "$how: no trace is left" test ! -e s5
+done
+printf '#!/etc/passwd\n' >bad
+kl record --json -o s5 -- ./bad
+expect "nor may its interpreter be executed" 126
+json "as JSON" '.error == "EACCES"'
+check "again no trace" test ! -e s5
 
 kl record --json -e $calls -o j -- true
 json "--json: a summary" '.records > 10 and .lost == 0 and .unstored == 0 and .fired == .records and .status == 0'
