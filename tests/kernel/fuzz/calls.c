@@ -93,19 +93,19 @@ void op_raw_call(void)
 		return;
 	me->successes++;
 	if (command == KL_IOC_READER && argument == memory)
-		keep_fd(((struct kl_abi_reader *)memory)->fd);
+		keep_fd(((struct kl_abi_reader *)memory)->fd, ROLE_READER);
 }
 
 void op_open(void)
 {
 	static const int flags[] = { O_RDWR, O_RDWR, O_RDONLY, O_WRONLY, O_RDWR | O_NONBLOCK };
 
-	keep_fd(one_in(4) ? dup(any_fd()) : open_device(flags[below(5)]));
+	keep_fd(one_in(4) ? dup(any_fd()) : open_device(flags[below(5)]), ROLE_DEVICE);
 }
 
 void op_close(void)
 {
-	int old = __atomic_exchange_n(any_slot(), -1, __ATOMIC_RELAXED);
+	int old = __atomic_exchange_n(&any_slot()->fd, -1, __ATOMIC_RELAXED);
 
 	if (old >= 0)
 		close(old);
@@ -152,8 +152,7 @@ void op_attach(void)
 	attach.id = any_session(fd, &foreign);
 	if (foreign && me->uid)
 		world_broken("the status names another user's session");
-	TRY(fd, KL_IOC_ATTACH, attach);
-	keep_fd(fd);
+	keep_fd(fd, TRY(fd, KL_IOC_ATTACH, attach) ? ROLE_DEVICE : ROLE_SESSION);
 }
 
 /* The manager is root's: an ordinary user does not see it. */

@@ -210,7 +210,7 @@ static u32 make_program(int fd, bool puts)
 
 void op_program(void)
 {
-	make_program(any_fd(), one_in(3));
+	make_program(session_fd(), one_in(3));
 }
 
 /* ------------------------------------------------------------------- events */
@@ -294,7 +294,7 @@ static u32 make_events(int fd, u32 program)
 
 void op_events(void)
 {
-	make_events(any_fd(), below(3));
+	make_events(session_fd(), below(3));
 }
 
 /* ------------------------------------------------- variables, rules, masksets */
@@ -323,12 +323,16 @@ static void make_variables(int fd, u32 program)
 
 void op_variables(void)
 {
-	make_variables(any_fd(), below(3));
+	make_variables(session_fd(), below(3));
 }
 
 static bool make_rule(int fd, u32 program)
 {
-	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = 1 + below(12) };
+	/* More often those whose tables can be read. */
+	static const u8 tables[] = { KL_HANDLER_count, KL_HANDLER_sum, KL_HANDLER_hist,
+				     KL_HANDLER_external };
+	struct kl_abi_rule rule = { .size = sizeof(rule),
+				    .handler = one_in(2) ? tables[below(4)] : 1 + below(12) };
 
 	if (one_in(3))
 		rule.filter = program;
@@ -368,7 +372,7 @@ static bool make_rule(int fd, u32 program)
 
 void op_rule(void)
 {
-	make_rule(any_fd(), below(4));
+	make_rule(session_fd(), below(4));
 }
 
 /* Each handler and rule that the session may have, at events of the table and defined ones. */
@@ -398,7 +402,7 @@ static void make_maskset(int fd, u32 id, u32 rules, u32 defined)
 void op_maskset(void)
 {
 	struct kl_abi_maskset *m = (void *)memory;
-	int fd = any_fd();
+	int fd = session_fd();
 
 	make_maskset(fd, one_in(4) ? KL_MASKSET_ANY : KL_MASKSET_FIRST_USER + below(5), below(5),
 		     below(8));
@@ -415,8 +419,8 @@ void op_use(void)
 	struct kl_abi_use use = { .size = sizeof(use) };
 
 	/* The built-in ones take a second to attach in the emulator. */
-	use.maskset = one_in(30) ? below(3) : KL_MASKSET_FIRST_USER + below(5);
-	TRY(any_fd(), KL_IOC_MASKSET_USE, use);
+	use.maskset = one_in(30) ? below(3) : KL_MASKSET_FIRST_USER + below(one_in(4) ? 5 : 2);
+	TRY(session_fd(), KL_IOC_MASKSET_USE, use);
 }
 
 /* --------------------------------------------------------------- the others */
@@ -424,7 +428,7 @@ void op_use(void)
 void op_metadata(void)
 {
 	struct kl_abi_metadata metadata = { .size = sizeof(metadata) };
-	int fd = any_fd();
+	int fd = session_fd();
 
 	metadata.bytes = below(20000);
 	metadata.text = (u64)(uintptr_t)odd_or(room, metadata.bytes);
@@ -445,7 +449,7 @@ static void limit_stacks(int fd)
 
 void op_stack_limits(void)
 {
-	limit_stacks(any_fd());
+	limit_stacks(session_fd());
 }
 
 static void make_latency(int fd)
@@ -462,15 +466,20 @@ static void make_latency(int fd)
 
 void op_latency(void)
 {
-	make_latency(any_fd());
+	make_latency(session_fd());
 }
 
-void op_filter(void)
+static void set_filter(int fd)
 {
 	struct kl_abi_filter wish = { .size = sizeof(wish), .kind = below(3) };
 
 	wish.uid = one_in(2) ? me->uid : below(100);
-	TRY(any_fd(), KL_IOC_FILTER, wish);
+	TRY(fd, KL_IOC_FILTER, wish);
+}
+
+void op_filter(void)
+{
+	set_filter(session_fd());
 }
 
 void op_start_stop(void)
@@ -478,7 +487,7 @@ void op_start_stop(void)
 	static const u32 commands[] = { KL_IOC_START, KL_IOC_START, KL_IOC_STOP, KL_IOC_SNAPSHOT,
 					KL_IOC_FREEZE };
 	struct kl_abi_resize resize = { .size = sizeof(resize), .blocks = 4 + below(16) };
-	int fd = any_fd();
+	int fd = session_fd();
 
 	TRY(fd, KL_IOC_RESIZE, resize);
 	me->calls++;
@@ -507,8 +516,7 @@ void op_session(void)
 
 	if (fd < 0)
 		return;
-	make_session(fd);
-	keep_fd(fd);
+	keep_fd(fd, make_session(fd) ? ROLE_DEVICE : ROLE_SESSION);
 }
 
 /* A session as a recorder makes it, in order, and what fires its events. */
@@ -534,22 +542,25 @@ void op_whole_session(void)
 		make_variables(fd, program);
 	if (one_in(2))
 		defined = make_events(fd, program);
-	for (u32 n = below(4); n; n--)
+	for (u32 n = below(6); n; n--)
 		rules += make_rule(fd, one_in(4) ? 0 : program);
-	if (one_in(4))
+	if (one_in(3))
 		make_latency(fd);
+	/* The filter is fixed once the session has started. */
+	if (one_in(4)) {
+		set_filter(fd);
+	} else if (one_in(3)) {
+		kl_filter(fd, KL_FILTER_TASKS, 0);
+		kl_tasks(fd, getpid(), KL_TASK_ADD | below(8) << 2);
+	}
 	make_maskset(fd, KL_MASKSET_FIRST_USER, rules, defined);
 	kl_use(fd, KL_MASKSET_FIRST_USER);
 	if (one_in(3))
 		make_maskset(fd, KL_MASKSET_FIRST_USER + 1, rules, defined);
-	if (one_in(2)) {
-		kl_filter(fd, KL_FILTER_TASKS, 0);
-		kl_tasks(fd, getpid(), KL_TASK_ADD | below(16) << 2);
-	}
 	me->successes += !kl_start(fd);
-	keep_fd(fd);
+	keep_fd(fd, ROLE_SESSION);
 	if (one_in(2))
-		keep_fd(kl_reader(fd, below(4)));
+		keep_fd(kl_reader(fd, below(4)), ROLE_READER);
 	probed();
 	op_work();
 }

@@ -21,6 +21,7 @@
 #define FUZZ_TARGETS 40
 #define FUZZ_SYMBOLS 24
 #define FUZZ_USERS 3
+#define FUZZ_CALLS 128
 
 /* ------------------------------------------------------------ shared by all */
 
@@ -48,6 +49,8 @@ struct fuzz_common {
 	volatile s32 manager; /* root's, and never seen by others */
 	volatile u32 kept; /* tapes ever kept; the newest takes the place of any */
 	volatile u64 trouble[8]; /* by what trouble.c does */
+	volatile u32 tried[FUZZ_CALLS]; /* by number: calls of which most should be taken */
+	volatile u32 accepted[FUZZ_CALLS];
 	u64 symbol[FUZZ_SYMBOLS];
 	u64 session_newest;
 	char device[64];
@@ -91,17 +94,31 @@ u64 odd_number(void);
 extern __thread u8 *memory;
 /* Another buffer, for what arguments point to. */
 extern __thread u8 *room;
-extern __thread volatile int local[FUZZ_LOCAL];
+
+/* What a descriptor is for. */
+enum role {
+	ROLE_DEVICE,
+	ROLE_SESSION,
+	ROLE_READER,
+};
+
+struct slot {
+	volatile int fd;
+	volatile u32 role;
+};
 
 void world_init(void);
 void world_thread_init(void);
 void world_begin(void);
 void world_broken(const char *what);
-volatile int *any_slot(void);
+struct slot *any_slot(void);
 int any_fd(void);
+/* Mostly a session's, and a reader's: made if there is none. */
+int session_fd(void);
+int reader_fd(void);
 int open_device(int flags);
 /* Keeps a descriptor in some slot, and closes what was there. */
-void keep_fd(int fd);
+void keep_fd(int fd, enum role role);
 /* Where an argument of @bytes may lie: mostly @own. */
 void *odd_place(void *own, u32 bytes);
 void mutate(void *argument, u32 bytes);
@@ -183,6 +200,7 @@ __attribute__((noreturn)) void zoo_run(u32 kind, u64 seed);
 u32 zoo_kinds(void);
 
 /* What root does to the machine meanwhile, once, by its own random numbers. */
+void trouble_begin(void);
 void trouble_make(u64 *state);
 void trouble_end(void);
 extern const char *const trouble_names[];

@@ -93,7 +93,7 @@ __attribute__((noreturn)) static void run_worker(u32 user, u64 seed)
 	setpgid(0, 0);
 	me = &common->user[user];
 	/* Some in a control group that has hardly any memory. */
-	if (seed % 3 == 0)
+	if (seed % 5 == 0)
 		trouble_confine(seed % 1000, seed % 2 ? 24 << 20 : 64 << 20);
 	become(me->uid);
 	world_init();
@@ -299,35 +299,49 @@ static void prepare(void)
 	make_set_user_id();
 }
 
-/* Memory that is free or can be taken back, in KiB. */
-static long available_kib(void)
-{
-	FILE *file;
-	char line[200];
-	long kib = 0;
+/* Lines of /proc/meminfo in KiB: the first is what counts, the others say where it is. */
+static const char *const memory_lines[] = { "MemAvailable", "MemFree",	   "Shmem",  "Slab",
+					    "SUnreclaim",   "VmallocUsed", "Percpu", "KernelStack",
+					    "PageTables",   "AnonPages" };
 
+#define MEMORY_LINES (sizeof(memory_lines) / sizeof(*memory_lines))
+
+static void read_memory(long *kib)
+{
+	char line[200], name[40];
+	FILE *file;
+	long number;
+
+	/* What lies in /tmp is memory, too. */
+	if (system("rm -f /tmp/zoo-*"))
+		printf("# /tmp cannot be cleaned\n");
 	put_file("/proc/sys/vm/drop_caches", "3");
 	file = fopen("/proc/meminfo", "re");
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemAvailable: %ld", &kib) == 1)
-			break;
+		for (u32 i = 0; i < MEMORY_LINES; i++)
+			if (sscanf(line, "%39[^:]: %ld", name, &number) == 2 &&
+			    !strcmp(name, memory_lines[i]))
+				kib[i] = number;
 	if (file)
 		fclose(file);
-	return kib;
 }
 
 /* Until it has come back, or does not any more. */
-static long missing_kib(long before)
+static long missing_kib(const long *before)
 {
-	long missing = 0;
+	long now[MEMORY_LINES] = {};
 
 	for (u32 i = 0; i < 40; i++) {
-		missing = before - available_kib();
-		if (missing < 8 << 10)
+		read_memory(now);
+		if (before[0] - now[0] < 8 << 10)
 			break;
 		sleep_ms(250);
 	}
-	return missing;
+	printf("# memory in KiB, before and after:");
+	for (u32 i = 0; i < MEMORY_LINES; i++)
+		printf(" %s %ld %ld,", memory_lines[i], before[i], now[i]);
+	printf("\n");
+	return before[0] - now[0];
 }
 
 /* ------------------------------------------------------------------ reports */
@@ -346,7 +360,11 @@ static void report_users(double seconds)
 		tap_result(!u->broken[0] && u->sequences > 5 && u->successes, name, "%s",
 			   u->broken[0] ? u->broken : "too little happened");
 	}
-	printf("# trouble:");
+	printf("# accepted by number:");
+	for (u32 i = 0; i < FUZZ_CALLS; i++)
+		if (common->tried[i])
+			printf(" %#x %u/%u", i, common->accepted[i], common->tried[i]);
+	printf("\n# trouble:");
 	for (u32 i = 0; trouble_names[i]; i++)
 		printf(" %s %llu,", trouble_names[i], (unsigned long long)common->trouble[i]);
 	printf(" workers killed by a signal %llu, kept tapes %u\n", (unsigned long long)deaths,
@@ -362,6 +380,7 @@ static void run_for(double seconds)
 			start_target(i, k);
 		start_worker(i);
 	}
+	trouble_begin();
 	start_troubler();
 	while (now_seconds() - begun < seconds) {
 		look_after();
@@ -382,7 +401,7 @@ static void run_for(double seconds)
 int main(int argc, char **argv)
 {
 	double seconds;
-	long before, missing;
+	long before[MEMORY_LINES] = {}, missing;
 	bool guided;
 	int reached, least;
 
@@ -404,12 +423,11 @@ int main(int argc, char **argv)
 	guided = strcmp(common->device, KL_DEVICE_PATH) && guide_open(common->device + 5);
 	/* What the kernel keeps for later once such things have happened at all is no loss. */
 	run_for(seconds / 4);
-	before = available_kib();
+	read_memory(before);
 	run_for(seconds * 3 / 4);
 	report_users(seconds);
 	tap_result(!stuck, "no worker hung", "%llu had to be killed", (unsigned long long)stuck);
 	missing = missing_kib(before);
-	printf("# %ld KiB less memory than before\n", missing);
 	tap_result(missing < 48 << 10, "the memory has come back", "%ld KiB are missing", missing);
 	reached = guide_report();
 	if (guided)

@@ -30,7 +30,7 @@ void op_pass(void)
 				  .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-	int fd = any_fd();
+	int fd = one_in(3) ? any_fd() : one_in(2) ? reader_fd() : session_fd();
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
@@ -46,7 +46,7 @@ void op_pass(void)
 	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)))
 		return;
 	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	keep_fd(fd);
+	keep_fd(fd, ROLE_DEVICE + below(3));
 }
 
 /* ---------------------------------------------------------------- processes */
@@ -94,7 +94,7 @@ void op_namespace(void)
 		fd = open_device(O_RDWR);
 		if (fd >= 0 && uid && kl_info(fd).may)
 			world_broken("a user namespace gives rights");
-		keep_fd(fd);
+		keep_fd(fd, ROLE_DEVICE);
 		op_whole_session();
 		op_detail();
 		op_inspect();
@@ -113,7 +113,7 @@ void op_set_user_id(void)
 	child = fork();
 	if (!child) {
 		char number[20];
-		int fd = any_fd();
+		int fd = one_in(2) ? session_fd() : any_fd();
 
 		fcntl(fd, F_SETFD, 0);
 		snprintf(number, sizeof(number), "%d", fd);
@@ -271,7 +271,7 @@ void op_splice(void)
 	struct kl_abi_splice wish = { .size = sizeof(wish), .windows = 1 + below(4) };
 	struct kl_abi_splice_counts counts = { .size = sizeof(counts), .n = below(9) };
 	struct kl_abi_unsplice all = { .size = sizeof(all) };
-	int fd = any_fd();
+	int fd = session_fd();
 
 	memset(room, 0, 16384);
 	for (u32 i = 0; i < wish.windows; i++) {

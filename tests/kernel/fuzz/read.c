@@ -16,8 +16,8 @@ void op_reader(void)
 {
 	struct kl_abi_reader wish = { .size = sizeof(wish), .flags = below(4) };
 
-	if (!TRY(any_fd(), KL_IOC_READER, wish))
-		keep_fd(wish.fd);
+	if (!TRY(session_fd(), KL_IOC_READER, wish))
+		keep_fd(wish.fd, ROLE_READER);
 }
 
 void op_read(void)
@@ -25,7 +25,7 @@ void op_read(void)
 	static const u32 sizes[] = { 0, 1, 4095, 4096, 8192, 65536, FUZZ_BUFFER };
 	size_t bytes = one_in(8) ? odd_number() : sizes[below(7)];
 	void *to = one_in(8) ? (void *)0xffff888000000000 : room;
-	int fd = any_fd();
+	int fd = reader_fd();
 
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	if (to == room && bytes > FUZZ_BUFFER)
@@ -53,7 +53,8 @@ void op_poll(void)
 	struct pollfd p[3];
 
 	for (int i = 0; i < 3; i++)
-		p[i] = (struct pollfd){ .fd = any_fd(), .events = below(64) };
+		p[i] = (struct pollfd){ .fd = one_in(2) ? reader_fd() : session_fd(),
+					.events = below(64) };
 	poll(p, 3, below(3));
 }
 
@@ -101,7 +102,8 @@ void op_mmap(void)
 	size_t bytes = 4096 * (1 + below(one_in(2) ? 2 : 20));
 	int prot = prots[below(6)];
 	u64 offset = any_offset();
-	void *at = mmap(NULL, bytes, prot, flags[below(5)], any_fd(), offset);
+	void *at = mmap(NULL, bytes, prot, flags[below(5)],
+			offset == KL_MMAP_KEEP ? any_fd() : reader_fd(), offset);
 
 	if (at == MAP_FAILED)
 		return;
@@ -165,7 +167,7 @@ void op_tables(void)
 	struct kl_abi_table table = { .size = sizeof(table), .rule = below(4), .cpu = below(3) };
 	struct kl_abi_handler_read said = { .size = sizeof(said), .rule = below(4) };
 	struct kl_abi_counts *counts = (void *)memory;
-	int fd = any_fd();
+	int fd = session_fd();
 
 	table.n = below(300);
 	table.entry = (u64)(uintptr_t)odd_or(room, 300 * sizeof(struct kl_abi_entry));
@@ -185,7 +187,7 @@ void op_tables(void)
 void op_stacks(void)
 {
 	struct kl_abi_stacks call = { .size = sizeof(call), .what = below(2), .first = 1 };
-	int fd = any_fd();
+	int fd = session_fd();
 
 	call.first = one_in(3) ? below(40) : 1;
 	call.buffer = (u64)(uintptr_t)odd_or(room, 8192);
@@ -204,7 +206,7 @@ void op_stacks(void)
 void op_latency_read(void)
 {
 	struct kl_abi_latency_read call = { .size = sizeof(call), .what = below(3) };
-	int fd = any_fd();
+	int fd = session_fd();
 
 	for (u32 n = 1 + below(4); n; n--) {
 		call.buffer = (u64)(uintptr_t)odd_or(room, 65536);
@@ -218,7 +220,7 @@ void op_news(void)
 {
 	struct kl_abi_alarms alarms = { .size = sizeof(alarms), .n = below(70), .first = below(4) };
 	struct kl_abi_stats stats = { .size = sizeof(stats), .cpu = (s32)below(4) - 1 };
-	int fd = any_fd();
+	int fd = session_fd();
 
 	alarms.alarm = (u64)(uintptr_t)odd_or(room, 70 * sizeof(struct kl_abi_alarm));
 	TRY(fd, KL_IOC_ALARMS, alarms);

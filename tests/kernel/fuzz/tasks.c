@@ -8,6 +8,34 @@
 
 #include "fuzz.h"
 
+#define SCOPE_task 1
+#define SCOPE_system 1
+#define SCOPE_place 0
+#define SCOPE_cpu 0
+
+/* Variables of processes and of the machine; `task` itself is none of these. */
+static const struct {
+	u16 id;
+	bool there;
+} variables[] = {
+#define KL_VARIABLE(id, name, scope, ...) { id, id && SCOPE_##scope },
+#include "variables.def"
+#undef KL_VARIABLE
+};
+
+#define VARIABLES (sizeof(variables) / sizeof(*variables))
+
+static u32 any_variable(void)
+{
+	u32 i = below(VARIABLES);
+
+	if (one_in(100))
+		return below(400);
+	while (!variables[i].there)
+		i = (i + 1) % VARIABLES;
+	return variables[i].id;
+}
+
 void op_inspect(void)
 {
 	u32 *ids = (u32 *)room, *pids = (u32 *)(room + 4096);
@@ -16,7 +44,7 @@ void op_inspect(void)
 	call.n_variables = 1 + below(one_in(4) ? KL_INSPECT_VARIABLES_MAX : 12);
 	call.n_ids = call.flags & KL_INSPECT_ALL ? 0 : 1 + below(20);
 	for (u32 i = 0; i < call.n_variables; i++)
-		ids[i] = 1 + (one_in(3) ? below(330) : (i * 7 + below(7)) % 320);
+		ids[i] = any_variable();
 	for (u32 i = 0; i < call.n_ids; i++)
 		pids[i] = any_pid();
 	call.variables = (u64)(uintptr_t)odd_or(ids, 4 * call.n_variables);
@@ -92,7 +120,7 @@ void op_set(void)
 void op_tasks(void)
 {
 	struct kl_abi_tasks call = { .size = sizeof(call) };
-	int fd = any_fd();
+	int fd = session_fd();
 
 	kl_filter(fd, KL_FILTER_TASKS, 0);
 	for (u32 n = 1 + below(4); n; n--) {
@@ -107,7 +135,7 @@ void op_dump(void)
 {
 	struct kl_abi_dump call = { .size = sizeof(call), .what = below(8) };
 
-	TRY(any_fd(), KL_IOC_DUMP, call);
+	TRY(session_fd(), KL_IOC_DUMP, call);
 }
 
 void op_cpus(void)

@@ -121,8 +121,16 @@ static void set_limit(const char *name, u32 value)
 
 static void set_limits(u64 *state)
 {
-	set_limit("sessions_per_user", 1 + pick(state, 32));
-	set_limit("buffer_mb_per_user", 1 + pick(state, 256));
+	bool low = !pick(state, 6);
+
+	set_limit("sessions_per_user", low ? 1 + pick(state, 8) : 64);
+	set_limit("buffer_mb_per_user", low ? 1 + pick(state, 64) : 256);
+}
+
+/* Raise the number of sessions, so that other limits are reached, too. */
+void trouble_begin(void)
+{
+	set_limit("sessions_per_user", 64);
 }
 
 void trouble_make(u64 *state)

@@ -14,8 +14,8 @@
 
 __thread u8 *memory;
 __thread u8 *room;
-__thread volatile int local[FUZZ_LOCAL];
-static volatile int shared[FUZZ_SHARED];
+static __thread struct slot local[FUZZ_LOCAL];
+static struct slot shared[FUZZ_SHARED];
 
 /* Pages that come late: missing until its thread gives them. */
 static u8 *slow;
@@ -64,7 +64,7 @@ static void make_slow_pages(void)
 void world_init(void)
 {
 	for (u32 i = 0; i < FUZZ_SHARED; i++)
-		shared[i] = -1;
+		shared[i].fd = -1;
 	make_slow_pages();
 }
 
@@ -85,7 +85,7 @@ void world_thread_init(void)
 	memory = make_buffer();
 	room = make_buffer();
 	for (u32 i = 0; i < FUZZ_LOCAL; i++)
-		local[i] = -1;
+		local[i].fd = -1;
 }
 
 /* Mostly a sequence begins with nothing of its own, so that it can be played again. */
@@ -94,9 +94,9 @@ void world_begin(void)
 	if (one_in(5))
 		return;
 	for (u32 i = 0; i < FUZZ_LOCAL; i++) {
-		if (local[i] >= 0)
-			close(local[i]);
-		local[i] = -1;
+		if (local[i].fd >= 0)
+			close(local[i].fd);
+		local[i].fd = -1;
 	}
 	if (slow && one_in(3))
 		madvise(slow, SLOW_PAGES * 4096, MADV_DONTNEED);
@@ -110,7 +110,7 @@ void world_broken(const char *what)
 
 /* ------------------------------------------------------------- descriptors */
 
-volatile int *any_slot(void)
+struct slot *any_slot(void)
 {
 	return one_in(5) ? &shared[below(FUZZ_SHARED)] : &local[below(FUZZ_LOCAL)];
 }
@@ -123,24 +123,88 @@ int open_device(int flags)
 /* One that is open, if there is any near. */
 int any_fd(void)
 {
-	volatile int *slot = any_slot();
+	struct slot *slot = any_slot();
 
-	for (u32 i = 0; *slot < 0 && i < FUZZ_LOCAL; i++)
+	for (u32 i = 0; slot->fd < 0 && i < FUZZ_LOCAL; i++)
 		slot = &local[i];
-	if (*slot < 0)
-		*slot = open_device(O_RDWR);
-	return *slot;
+	if (slot->fd < 0)
+		*slot = (struct slot){ .fd = open_device(O_RDWR) };
+	return slot->fd;
 }
 
-void keep_fd(int fd)
+static int find_fd(enum role role)
 {
+	u32 from = below(FUZZ_LOCAL);
+
+	for (u32 i = 0; i < FUZZ_LOCAL; i++) {
+		const struct slot *slot = &local[(from + i) % FUZZ_LOCAL];
+
+		if (slot->fd >= 0 && slot->role == role)
+			return slot->fd;
+	}
+	return -1;
+}
+
+int session_fd(void)
+{
+	int fd;
+
+	if (one_in(10))
+		return any_fd();
+	fd = find_fd(ROLE_SESSION);
+	if (fd >= 0)
+		return fd;
+	op_whole_session();
+	fd = find_fd(ROLE_SESSION);
+	return fd >= 0 ? fd : any_fd();
+}
+
+int reader_fd(void)
+{
+	int fd = one_in(10) ? any_fd() : find_fd(ROLE_READER);
+
+	if (fd < 0)
+		fd = kl_reader(session_fd(), below(4));
+	if (fd < 0)
+		return any_fd();
+	if (find_fd(ROLE_READER) != fd)
+		keep_fd(fd, ROLE_READER);
+	return fd;
+}
+
+void keep_fd(int fd, enum role role)
+{
+	struct slot *slot = any_slot();
 	int old;
 
 	if (fd < 0)
 		return;
-	old = __atomic_exchange_n(any_slot(), fd, __ATOMIC_RELAXED);
+	slot->role = role;
+	old = __atomic_exchange_n(&slot->fd, fd, __ATOMIC_RELAXED);
 	if (old >= 0)
 		close(old);
+}
+
+/* One of a process's children, which mostly are what waits; or itself. */
+static s32 child_of(s32 pid)
+{
+	char path[60], text[300];
+	ssize_t bytes;
+	char *at = text;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return pid;
+	bytes = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (bytes <= 0)
+		return pid;
+	text[bytes] = 0;
+	for (u32 n = below(4); n && strchr(at, ' ') && strchr(at, ' ')[1]; n--)
+		at = strchr(at, ' ') + 1;
+	return atoi(at) ?: pid;
 }
 
 s32 any_pid(void)
@@ -160,7 +224,9 @@ s32 any_pid(void)
 	default:
 		pid = me->targets[below(FUZZ_TARGETS)];
 	}
-	return pid > 0 ? pid : getpid();
+	if (pid <= 0)
+		return getpid();
+	return one_in(2) ? child_of(pid) : pid;
 }
 
 /* --------------------------------------------------------------- arguments */
@@ -234,8 +300,10 @@ int try_call(int fd, unsigned long command, void *argument, u32 bytes)
 	if (bytes && bytes < 4096 && at != argument && !is_slow(at) && (u8 *)at >= (u8 *)argument &&
 	    (u8 *)at < (u8 *)argument + bytes)
 		at = memcpy(memory, argument, bytes); /* no room behind it on the stack */
+	common->tried[_IOC_NR(command) % FUZZ_CALLS]++;
 	if (ioctl(fd, command, at) < 0)
 		return -errno;
 	me->successes++;
+	common->accepted[_IOC_NR(command) % FUZZ_CALLS]++;
 	return 0;
 }
