@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session is made of, valid but for a member here and there: programs by a small grammar,
- * events of all kinds, variables, rules, masksets that name them, a latency profile. Also a whole
+ * What a session is made of, valid but for a member here and there: events of all kinds, variables,
+ * rules, masksets that name them, a latency profile; programs are in programs.c. Also a whole
  * session at once, in the right order, so that what only a running one does is reached often.
  */
 #include <sys/syscall.h>
 
 #include "fuzz.h"
-
-enum {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
-/* 1 for the type `text`, 0 for numbers. */
-#define SECOND(first, second, ...) second
-#define IS_SECOND(...) SECOND(__VA_ARGS__)
-#define TYPE_text ~, 1
-#define IS_TEXT(type) IS_SECOND(TYPE_##type, 0)
-
-static const struct variable {
-	u16 id;
-	bool text;
-} variables[] = {
-#define KL_VARIABLE(id, name, scope, type, ...) { id, IS_TEXT(type) },
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
-#define VARIABLES (sizeof(variables) / sizeof(*variables))
 
 /* Events that this program makes happen, or the machine by itself. */
 static const u16 events[] = {
@@ -59,158 +36,6 @@ static u32 any_event(void)
 	default:
 		return events[below(EVENTS)];
 	}
-}
-
-/* ----------------------------------------------------------------- programs */
-
-/* Positions in the data where texts of one to eight bytes lie. */
-static const char data[64] = "fuzzkernel/tmpbash\0kworker0123456789abcdef";
-
-static u64 text_place(void)
-{
-	return (u64)(1 + below(8)) << 16 | below(40);
-}
-
-static u64 number(void)
-{
-	return one_in(3) ? odd_number() : below(100);
-}
-
-/*
- * Operations that everybody may use; @left follow, the end with them. More than 60 lines: a case for
- * each operation.
- */
-static struct kl_abi_op plain_op(u32 left)
-{
-	struct kl_abi_op op = { .dst = below(KL_PROGRAM_REGISTERS) };
-	u32 a = below(KL_PROGRAM_REGISTERS);
-
-	switch (below(14)) {
-	case 0:
-		op.code = KL_OP_CONST;
-		op.imm64 = number();
-		break;
-	case 1:
-		op.code = KL_OP_MOVE;
-		op.a = a;
-		break;
-	case 2 ... 4:
-		op.code = KL_OP_FIELD;
-		op.b = below(KL_NUMBER_COUNT);
-		op.imm = below(40);
-		if (one_in(4)) {
-			op.a = below(3);
-			op.imm64 = (u64)below(16) << 32 | (u64)below(8) << 48;
-		}
-		break;
-	case 5:
-		op.code = KL_OP_VARIABLE;
-		op.imm = variables[1 + below(VARIABLES - 1)].id;
-		op.b = one_in(6);
-		break;
-	case 6:
-		op.code = KL_OP_BITS;
-		op.a = a;
-		op.imm = (1 + below(32)) << 8 | below(32);
-		op.b = below(2);
-		break;
-	case 7 ... 8:
-		op.code = KL_OP_ALU;
-		op.a = a;
-		op.b = below(KL_ALU_COUNT);
-		break;
-	case 9 ... 10:
-		op = (struct kl_abi_op){ .code = KL_OP_JUMP_ZERO + below(2), .a = a };
-		if (one_in(6))
-			op = (struct kl_abi_op){ .code = KL_OP_JUMP };
-		op.imm = left > 1 ? below(left) : 0;
-		break;
-	case 11:
-		op.code = KL_OP_FIELD_TEXT;
-		op.b = below(KL_TEXT_RELATION_COUNT);
-		op.a = below(2);
-		op.imm = below(24) | (one_in(2) ? 16 << 16 : 0);
-		op.imm64 = text_place();
-		break;
-	case 12:
-		op.code = KL_OP_VARIABLE_TEXT;
-		op.imm = one_in(2) ? VARIABLE_comm : VARIABLE_parent_comm;
-		op.b = below(KL_TEXT_RELATION_COUNT);
-		op.imm64 = text_place();
-		break;
-	default:
-		op.code = KL_OP_FLAG + below(2);
-		op.imm = below(KL_FLAGS_MAX + (op.code == KL_OP_SINCE));
-	}
-	return op;
-}
-
-/* Those that look at memory; refused without the right. */
-static struct kl_abi_op mighty_op(void)
-{
-	struct kl_abi_op op = { .dst = below(KL_PROGRAM_REGISTERS) };
-	u32 a = below(KL_PROGRAM_REGISTERS);
-
-	switch (below(10)) {
-	case 0:
-		op.code = KL_OP_ARG;
-		op.imm = below(6);
-		break;
-	case 1 ... 2:
-		op.code = KL_OP_CURRENT;
-		break;
-	case 3:
-		op.code = KL_OP_PERCPU;
-		op.a = a;
-		break;
-	case 4 ... 5:
-		op.code = KL_OP_LOAD + below(2);
-		op.a = a;
-		op.b = below(KL_NUMBER_COUNT);
-		op.imm = below(3000);
-		break;
-	case 6:
-		op.code = KL_OP_TEXT;
-		op.a = a;
-		op.b = below(KL_TEXT_RELATION_COUNT);
-		op.imm64 = text_place();
-		break;
-	default:
-		op = (struct kl_abi_op){ .code = KL_OP_PUT_STRING + below(3), .a = a };
-		op.imm = 1 + below(64);
-	}
-	return op;
-}
-
-/* Its number if it was taken, else 0. */
-static u32 make_program(int fd, bool puts)
-{
-	struct kl_abi_op *op = (void *)room;
-	struct kl_abi_program program = { .size = sizeof(program), .n_ops = 2 + below(14) };
-	bool mighty = me->uid ? one_in(12) : one_in(2);
-
-	if (one_in(40))
-		program.n_ops = 2 + below(KL_PROGRAM_OPS_MAX);
-	for (u32 i = 0; i < program.n_ops; i++) {
-		op[i] = mighty && one_in(3) ? mighty_op() : plain_op(program.n_ops - i - 1);
-		if (puts && one_in(3))
-			op[i] = (struct kl_abi_op){ .code = KL_OP_PUT,
-						    .a = below(KL_PROGRAM_REGISTERS),
-						    .b = below(KL_NUMBER_COUNT) };
-	}
-	op[program.n_ops - 1] = (struct kl_abi_op){ .code = KL_OP_END, .a = below(8) };
-	if (one_in(10))
-		mutate(op, program.n_ops * sizeof(*op));
-	memcpy(room + 8192, data, sizeof(data));
-	program.ops = (u64)(uintptr_t)odd_or(op, program.n_ops * sizeof(*op));
-	program.data = (u64)(uintptr_t)(room + 8192);
-	program.data_bytes = sizeof(data);
-	return TRY(fd, KL_IOC_PROGRAM, program) ? 0 : program.id;
-}
-
-void op_program(void)
-{
-	make_program(session_fd(), one_in(3));
 }
 
 /* ------------------------------------------------------------------- events */
@@ -279,7 +104,7 @@ static struct kl_abi_event any_defined(u32 program)
 }
 
 /* How many the session has then; @program is used by some of them. */
-static u32 make_events(int fd, u32 program)
+u32 make_events(int fd, u32 program)
 {
 	struct kl_abi_event *event = (void *)room;
 	struct kl_abi_events wish = { .size = sizeof(wish), .n = 1 + below(6) };
@@ -299,15 +124,14 @@ void op_events(void)
 
 /* ------------------------------------------------- variables, rules, masksets */
 
-static void make_variables(int fd, u32 program)
+void make_variables(int fd, u32 program)
 {
-	struct kl_abi_variables wish = { .size = sizeof(wish), .n = below(10) };
+	struct kl_abi_variables wish = { .size = sizeof(wish), .n = below(one_in(4) ? 30 : 10) };
+	u32 first = below(1000);
 
+	/* Steps that meet each variable once. */
 	for (u32 i = 0; i < wish.n; i++)
-		wish.variable[i].variable =
-			variables[1 +
-				  (i * (VARIABLES / 10) + below(VARIABLES / 10)) % (VARIABLES - 1)]
-				.id;
+		wish.variable[i].variable = variable_at(first + 37 * i);
 	if (wish.n && one_in(3))
 		wish.variable[below(wish.n)].variable = one_in(2) ? VARIABLE_ustack :
 								    VARIABLE_kstack;
@@ -326,7 +150,7 @@ void op_variables(void)
 	make_variables(session_fd(), below(3));
 }
 
-static bool make_rule(int fd, u32 program)
+bool make_rule(int fd, u32 program)
 {
 	/* More often those whose tables can be read. */
 	static const u8 tables[] = { KL_HANDLER_count, KL_HANDLER_sum, KL_HANDLER_hist,
@@ -376,7 +200,7 @@ void op_rule(void)
 }
 
 /* Each handler and rule that the session may have, at events of the table and defined ones. */
-static void make_maskset(int fd, u32 id, u32 rules, u32 defined)
+void make_maskset(int fd, u32 id, u32 rules, u32 defined)
 {
 	struct kl_abi_maskset *m = (void *)memory;
 	u8 *action = room;
@@ -437,7 +261,7 @@ void op_metadata(void)
 	TRY(fd, KL_IOC_METADATA_GET, metadata);
 }
 
-static void limit_stacks(int fd)
+void limit_stacks(int fd)
 {
 	struct kl_abi_stacks wish = { .size = sizeof(wish), .what = KL_STACKS_LIMITS };
 
@@ -452,7 +276,7 @@ void op_stack_limits(void)
 	limit_stacks(session_fd());
 }
 
-static void make_latency(int fd)
+void make_latency(int fd)
 {
 	struct kl_abi_latency wish = { .size = sizeof(wish) };
 
@@ -469,7 +293,7 @@ void op_latency(void)
 	make_latency(session_fd());
 }
 
-static void set_filter(int fd)
+void set_filter(int fd)
 {
 	struct kl_abi_filter wish = { .size = sizeof(wish), .kind = below(3) };
 
@@ -494,7 +318,7 @@ void op_start_stop(void)
 	me->successes += !ioctl(fd, commands[below(5)], 0);
 }
 
-static int make_session(int fd)
+int make_session(int fd)
 {
 	struct kl_abi_session wish = { .size = sizeof(wish) };
 	int error;

@@ -19,9 +19,15 @@
 #define FUZZ_MAPS 16
 #define FUZZ_BUFFER (256u << 10)
 #define FUZZ_TARGETS 40
-#define FUZZ_SYMBOLS 24
+#define FUZZ_SYMBOLS 26
 #define FUZZ_USERS 3
 #define FUZZ_CALLS 128
+
+enum {
+#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
+#include "variables.def"
+#undef KL_VARIABLE
+};
 
 /* ------------------------------------------------------------ shared by all */
 
@@ -146,9 +152,22 @@ void op_mark(void);
 void op_attach(void);
 void op_outside(void);
 
-/* define.c */
-void op_session(void);
+/* programs.c; numbers of what the module has accepted, or 0 */
 void op_program(void);
+u32 make_program(int fd, bool puts);
+/* Some variable that this user may use; each number another, in turn. */
+u32 variable_at(u32 i);
+
+/* define.c */
+int make_session(int fd);
+u32 make_events(int fd, u32 program);
+void make_variables(int fd, u32 program);
+bool make_rule(int fd, u32 program);
+void make_maskset(int fd, u32 id, u32 rules, u32 defined);
+void make_latency(int fd);
+void set_filter(int fd);
+void limit_stacks(int fd);
+void op_session(void);
 void op_events(void);
 void op_variables(void);
 void op_rule(void);
@@ -160,6 +179,20 @@ void op_latency(void);
 void op_filter(void);
 void op_start_stop(void);
 void op_whole_session(void);
+
+/* recorder.c */
+void op_recorder(void);
+
+/* places.c */
+void op_places(void);
+
+/* slow_file.c: memory whose pages a server of a FUSE file system gives, when it likes */
+void slow_file_begin(void);
+void slow_file_end(void);
+/* Some of it, readable, and writable if @writable; NULL: there is none. */
+void *slow_file_memory(u32 bytes, bool writable);
+bool slow_file_has(const void *at);
+void op_slow_file(void);
 
 /* read.c */
 void op_reader(void);
@@ -176,6 +209,9 @@ void op_proc(void);
 /* tasks.c */
 void op_inspect(void);
 void op_detail(void);
+void op_every_detail(void);
+void op_every_variable(void);
+void op_setting(void);
 void op_set(void);
 void op_tasks(void);
 void op_dump(void);
@@ -188,6 +224,7 @@ void op_namespace(void);
 void op_set_user_id(void);
 void op_thread(void);
 void op_trap(void);
+void run_trap(const struct kl_abi_trap *trap);
 void op_work(void);
 void op_fail(void);
 void op_splice(void);

@@ -30,17 +30,19 @@ static const struct operation {
 	void (*run)(void);
 	u8 weight;
 } operations[] = {
-	{ op_raw_call, 14 }, { op_open, 2 },	   { op_close, 2 },	     { op_mark, 2 },
-	{ op_attach, 3 },    { op_outside, 2 },	   { op_session, 3 },	     { op_program, 4 },
-	{ op_events, 4 },    { op_variables, 3 },  { op_rule, 4 },	     { op_maskset, 4 },
-	{ op_use, 4 },	     { op_metadata, 2 },   { op_stack_limits, 1 },   { op_latency, 2 },
-	{ op_filter, 2 },    { op_start_stop, 4 }, { op_whole_session, 10 }, { op_reader, 4 },
-	{ op_read, 6 },	     { op_poll, 2 },	   { op_mmap, 5 },	     { op_map_use, 4 },
-	{ op_tables, 4 },    { op_stacks, 4 },	   { op_latency_read, 4 },   { op_news, 2 },
-	{ op_proc, 2 },	     { op_inspect, 6 },	   { op_detail, 12 },	     { op_set, 4 },
-	{ op_tasks, 4 },     { op_dump, 1 },	   { op_cpus, 2 },	     { op_pass, 3 },
-	{ op_fork, 1 },	     { op_namespace, 1 },  { op_set_user_id, 1 },    { op_thread, 1 },
-	{ op_trap, 3 },	     { op_work, 6 },	   { op_fail, 3 },	     { op_splice, 1 },
+	{ op_raw_call, 14 }, { op_open, 2 },	     { op_close, 2 },	       { op_mark, 2 },
+	{ op_attach, 3 },    { op_outside, 2 },	     { op_session, 3 },	       { op_program, 4 },
+	{ op_events, 4 },    { op_variables, 3 },    { op_rule, 4 },	       { op_maskset, 4 },
+	{ op_use, 4 },	     { op_metadata, 2 },     { op_stack_limits, 1 },   { op_latency, 2 },
+	{ op_filter, 2 },    { op_start_stop, 4 },   { op_whole_session, 10 }, { op_reader, 4 },
+	{ op_read, 6 },	     { op_poll, 2 },	     { op_mmap, 5 },	       { op_map_use, 4 },
+	{ op_tables, 4 },    { op_stacks, 4 },	     { op_latency_read, 4 },   { op_news, 2 },
+	{ op_proc, 2 },	     { op_inspect, 6 },	     { op_detail, 12 },	       { op_set, 4 },
+	{ op_tasks, 4 },     { op_dump, 1 },	     { op_cpus, 2 },	       { op_pass, 3 },
+	{ op_fork, 1 },	     { op_namespace, 1 },    { op_set_user_id, 1 },    { op_thread, 1 },
+	{ op_trap, 3 },	     { op_work, 6 },	     { op_fail, 3 },	       { op_splice, 1 },
+	{ op_recorder, 24 }, { op_every_detail, 8 }, { op_every_variable, 6 }, { op_setting, 4 },
+	{ op_places, 4 },    { op_slow_file, 3 },
 };
 
 #define OPERATIONS (sizeof(operations) / sizeof(*operations))
@@ -201,6 +203,7 @@ static void kill_all(void)
 	double begun = now_seconds();
 
 	kill(troubler, SIGKILL);
+	slow_file_end();
 	for (u32 user = 0; user < FUZZ_USERS; user++) {
 		kill(-workers[user].pid, SIGKILL);
 		for (u32 i = 0; i < zoo_kinds(); i++)
@@ -248,6 +251,8 @@ static void find_symbols(void)
 		"ktime_get",
 		"pipe_read",
 		"do_filp_open",
+		"do_sys_open",
+		"__x64_sys_getppid",
 	};
 	FILE *file = fopen("/proc/kallsyms", "re");
 	unsigned long address;
@@ -293,6 +298,8 @@ static void prepare(void)
 	/* Refused where it is not the kernel's to give. */
 	put_file("/proc/sys/vm/unprivileged_userfaultfd", "1");
 	put_file("/proc/sys/kernel/unprivileged_userns_clone", "1");
+	/* Each change of the kernel's text waits for readers of RCU; in a slow machine for long. */
+	put_file("/sys/kernel/rcu_expedited", "1");
 	close(failing_open());
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	find_symbols();
@@ -375,6 +382,7 @@ static void run_for(double seconds)
 {
 	double begun = now_seconds(), next = begun + 1;
 
+	slow_file_begin();
 	for (u32 i = 0; i < FUZZ_USERS; i++) {
 		for (u32 k = 0; k < zoo_kinds(); k++)
 			start_target(i, k);
@@ -434,5 +442,6 @@ int main(int argc, char **argv)
 		tap_result(reached >= least * 10, "blocks of the module were reached",
 			   "%d.%d %%, wanted are %d", reached / 10, reached % 10, least);
 	guide_close();
+	put_file("/sys/kernel/rcu_expedited", "0");
 	return tap_end();
 }

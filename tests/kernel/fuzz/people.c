@@ -204,19 +204,22 @@ static void skip_trap(int signal, siginfo_t *info, void *context)
 	uc->uc_mcontext.gregs[REG_RIP] += sizeof(struct kl_abi_trap) - 1;
 }
 
-void op_trap(void)
+/* As a program with traps does, so that the module stays while it has some. */
+static void keep_module(void)
+{
+	int fd = open_device(O_RDWR);
+
+	if (fd < 0)
+		return;
+	me->successes += mmap(NULL, 4096, PROT_NONE, MAP_SHARED, fd, KL_MMAP_KEEP) != MAP_FAILED;
+	close(fd);
+}
+
+void run_trap(const struct kl_abi_trap *trap)
 {
 	static u8 *code;
-	struct kl_abi_trap trap = {
-		.opcode = KL_TRAP_OPCODE,
-		.magic = KL_TRAP_MAGIC,
-		.session = 1 + below(common->session_newest + 2),
-		.event = KL_EV_DYNAMIC + below(6),
-		.from = one_in(2) ? 0 : (s32)odd_number(),
-		.text = below(5),
-	};
 	struct sigaction action = { .sa_sigaction = skip_trap, .sa_flags = SA_SIGINFO };
-	u32 at = sizeof(trap) * below(16);
+	u8 *at;
 
 	if (!code) {
 		u8 *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -225,12 +228,28 @@ void op_trap(void)
 		if (made == MAP_FAILED)
 			return;
 		sigaction(SIGTRAP, &action, NULL);
+		keep_module();
 		code = made;
 	}
 	/* Threads write the same bytes but for numbers: at worst one meets another's. */
-	memcpy(code + 64 * (at / sizeof(trap)), &trap, sizeof(trap));
-	code[64 * (at / sizeof(trap)) + sizeof(trap)] = 0xc3; /* ret */
-	((void (*)(void))(code + 64 * (at / sizeof(trap))))();
+	at = code + 64 * below(16);
+	memcpy(at, trap, sizeof(*trap));
+	at[sizeof(*trap)] = 0xc3; /* ret */
+	((void (*)(void))at)();
+}
+
+void op_trap(void)
+{
+	struct kl_abi_trap trap = {
+		.opcode = KL_TRAP_OPCODE,
+		.magic = KL_TRAP_MAGIC,
+		.session = 1 + below(common->session_newest + 2),
+		.event = KL_EV_DYNAMIC + below(6),
+		.from = one_in(2) ? 0 : (s32)odd_number(),
+		.text = below(5),
+	};
+
+	run_trap(&trap);
 }
 
 /* --------------------------------------------------------------- what fails */

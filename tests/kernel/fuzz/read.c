@@ -229,12 +229,13 @@ void op_news(void)
 
 void op_proc(void)
 {
-	static const char *const files[] = { "processes",  "figures", "latency",    "top_cpu",
-					     "top_memory", "top_io",  "top_faults", "." };
+	static const char *const files[] = { "processes",  "figures",	 "latency",
+					     "top_cpu",	   "top_memory", "top_io",
+					     "top_faults", "limits",	 "." };
 	char path[120];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%s/%s", common->device + 5, files[below(8)]);
+	snprintf(path, sizeof(path), "/proc/%s/%s", common->device + 5, files[below(9)]);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;

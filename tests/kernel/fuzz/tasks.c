@@ -4,7 +4,10 @@
  * that a session follows, and a dump of all. What is looked at is the zoo (zoo.c), which changes
  * meanwhile, other users' processes, and numbers of none.
  */
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "fuzz.h"
 
@@ -13,27 +16,37 @@
 #define SCOPE_place 0
 #define SCOPE_cpu 0
 
+#define ACCESS_own 0
+#define ACCESS_parent 0
+#define ACCESS_any 0
+#define ACCESS_all 1
+#define ACCESS_address 1
+
 /* Variables of processes and of the machine; `task` itself is none of these. */
 static const struct {
 	u16 id;
 	bool there;
+	bool mighty; /* only for who sees all */
 } variables[] = {
-#define KL_VARIABLE(id, name, scope, ...) { id, id && SCOPE_##scope },
+#define KL_VARIABLE(id, name, scope, type, unit, format, access, ...) \
+	{ id, id && SCOPE_##scope, ACCESS_##access },
 #include "variables.def"
 #undef KL_VARIABLE
 };
 
 #define VARIABLES (sizeof(variables) / sizeof(*variables))
 
-static u32 any_variable(void)
+/* Each number leads to another variable, in turn. */
+static u32 inspectable(u32 i)
 {
-	u32 i = below(VARIABLES);
-
-	if (one_in(100))
-		return below(400);
-	while (!variables[i].there)
+	for (i %= VARIABLES; !variables[i].there || (me->uid && variables[i].mighty);)
 		i = (i + 1) % VARIABLES;
 	return variables[i].id;
+}
+
+static u32 any_variable(void)
+{
+	return one_in(100) ? below(400) : inspectable(below(VARIABLES));
 }
 
 void op_inspect(void)
@@ -97,6 +110,111 @@ void op_detail(void)
 	}
 }
 
+/* All that can be asked of one process, with the proof that each kind asks for. */
+void op_every_detail(void)
+{
+	int fd = one_in(4) ? any_fd() : open_device(O_RDWR);
+	s32 pid = any_pid();
+
+	for (u32 what = 1; what < KL_DETAIL_KINDS; what++) {
+		struct kl_abi_detail call = { .what = what, .proof = -1 };
+		char path[40];
+
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid,
+			 what == KL_DETAIL_ENVIRONMENT ? "environ" : "mem");
+		if (what == KL_DETAIL_SYSCALL || what == KL_DETAIL_WAIT ||
+		    what == KL_DETAIL_ENVIRONMENT)
+			call.proof = open(path, O_RDONLY | O_CLOEXEC);
+		for (u32 n = 0; n < 4; n++) {
+			call.size = sizeof(call);
+			call.pid = pid;
+			call.buffer = (u64)(uintptr_t)room;
+			call.bytes = one_in(3) ? KL_DETAIL_BYTES_MIN : FUZZ_BUFFER;
+			if (TRY(fd, KL_IOC_DETAIL, call) || !(call.flags & KL_DETAIL_MORE))
+				break;
+		}
+		if (call.proof > 2)
+			close(call.proof);
+	}
+	keep_fd(fd, ROLE_DEVICE);
+}
+
+/* Many variables of all processes or threads, as a process viewer asks for them. */
+void op_every_variable(void)
+{
+	u32 *ids = (u32 *)room, *pids = (u32 *)(room + 4096);
+	struct kl_abi_inspect call = { .size = sizeof(call), .flags = below(4) };
+	u32 first = below(1000), n = 1 + below(60);
+	int fd = one_in(4) ? any_fd() : open_device(O_RDWR);
+
+	call.n_ids = call.flags & KL_INSPECT_ALL ? 0 : 1 + below(20);
+	for (u32 i = 0; i < call.n_ids; i++)
+		pids[i] = any_pid();
+	for (u32 i = 0; i < n; i++)
+		ids[i] = inspectable(first + 37 * i);
+	call.n_variables = n;
+	call.variables = (u64)(uintptr_t)ids;
+	call.ids = call.n_ids ? (u64)(uintptr_t)pids : 0;
+	call.rows = (u64)(uintptr_t)(room + 8192);
+	call.room = one_in(3) ? below(20000) : FUZZ_BUFFER - 8192;
+	TRY(fd, KL_IOC_INSPECT, call);
+	keep_fd(fd, ROLE_DEVICE);
+}
+
+/* A parameter is changed by the kernel's own call, between the two steps of the event. */
+static int change_setting(u32 what)
+{
+	struct sched_param param = {};
+	struct rlimit limit;
+	cpu_set_t cpus;
+
+	switch (what) {
+	case KL_SET_NICE:
+		return setpriority(PRIO_PROCESS, 0, below(5)) ? errno : 0;
+	case KL_SET_POLICY:
+	case KL_SET_PRIORITY:
+		return sched_setscheduler(0, one_in(2) ? SCHED_BATCH : SCHED_OTHER, &param) ?
+			       errno :
+			       0;
+	case KL_SET_AFFINITY:
+		CPU_ZERO(&cpus);
+		CPU_SET(below(2), &cpus);
+		if (one_in(2))
+			CPU_SET(1, &cpus);
+		return sched_setaffinity(0, sizeof(cpus), &cpus) ? errno : 0;
+	case KL_SET_IOPRIO:
+		return syscall(SYS_ioprio_set, 1, 0, 2 << 13 | below(8)) ? errno : 0;
+	case KL_SET_OOM_SCORE_ADJ:
+		return put_file("/proc/self/oom_score_adj", one_in(2) ? "500" : "600") ? 0 : EACCES;
+	case KL_SET_TIMER_SLACK:
+		return prctl(PR_SET_TIMERSLACK, 50000 + below(1000)) ? errno : 0;
+	}
+	if (what < KL_SET_LIMIT || getrlimit(what - KL_SET_LIMIT, &limit))
+		return 0;
+	if (limit.rlim_cur == RLIM_INFINITY)
+		limit.rlim_cur = 1ull << 40;
+	return setrlimit(what - KL_SET_LIMIT, &limit) ? errno : 0;
+}
+
+void op_setting(void)
+{
+	struct kl_abi_set call = { .size = sizeof(call), .step = KL_SET_BEGIN, .id = getpid() };
+	int fd = open_device(O_RDWR), error;
+	u32 what = one_in(3) ? KL_SET_LIMIT + below(16) : 1 + below(8);
+
+	if (fd < 0)
+		return;
+	call.what = what;
+	snprintf(call.asked, sizeof(call.asked), "%u", below(20));
+	TRY(fd, KL_IOC_SET, call);
+	error = change_setting(what);
+	memset(&call, 0, sizeof(call));
+	call.step = KL_SET_END;
+	call.error = error;
+	TRY(fd, KL_IOC_SET, call);
+	close(fd);
+}
+
 void op_set(void)
 {
 	struct kl_abi_set call = { .size = sizeof(call), .step = KL_SET_BEGIN, .id = any_pid() };
@@ -145,6 +263,10 @@ void op_cpus(void)
 	struct kl_abi_variable_info variable = { .size = sizeof(variable), .id = below(400) };
 	struct kl_abi_handler_info handler = { .size = sizeof(handler), .index = below(6) };
 	struct kl_abi_error error = { .size = sizeof(error) };
+	struct kl_abi_limits limits = { .size = sizeof(limits), .index = below(4) };
+	struct kl_abi_status status = { .size = sizeof(status), .index = below(4) };
+	struct kl_abi_info info = { .size = sizeof(info) };
+	struct kl_abi_time time = { .size = sizeof(time) };
 	int fd = any_fd();
 
 	cpus.cpus = (u64)(uintptr_t)odd_or(room, 12 * sizeof(struct kl_abi_cpu));
@@ -153,4 +275,8 @@ void op_cpus(void)
 	TRY(fd, KL_IOC_VARIABLE_INFO, variable);
 	TRY(fd, KL_IOC_HANDLER_INFO, handler);
 	TRY(fd, KL_IOC_ERROR, error);
+	TRY(fd, KL_IOC_LIMITS, limits);
+	TRY(fd, KL_IOC_STATUS, status);
+	TRY(fd, KL_IOC_INFO, info);
+	TRY(fd, KL_IOC_TIME, time);
 }

@@ -125,12 +125,20 @@ static void set_limits(u64 *state)
 
 	set_limit("sessions_per_user", low ? 1 + pick(state, 8) : 64);
 	set_limit("buffer_mb_per_user", low ? 1 + pick(state, 64) : 256);
+	set_limit("patches_per_second_per_user", low ? 1 + pick(state, 200) : 100000);
+	set_limit("patches_per_second_all_users", low ? 1 + pick(state, 200) : 100000);
+	set_limit("work_percent_per_user", low ? 1 + pick(state, 10) : 100);
+	set_limit("cpu_percent_unprivileged", low ? 1 + pick(state, 10) : 100);
 }
 
-/* Raise the number of sessions, so that other limits are reached, too. */
+/* Raise limits that would keep a slow machine from all else; set_limits() lowers them at times. */
 void trouble_begin(void)
 {
 	set_limit("sessions_per_user", 64);
+	set_limit("patches_per_second_per_user", 100000);
+	set_limit("patches_per_second_all_users", 100000);
+	set_limit("work_percent_per_user", 100);
+	set_limit("cpu_percent_unprivileged", 100);
 }
 
 void trouble_make(u64 *state)
@@ -166,5 +174,9 @@ void trouble_end(void)
 	syscall(SYS_delete_module, "kl_places", O_NONBLOCK);
 	set_limit("sessions_per_user", 16);
 	set_limit("buffer_mb_per_user", 256);
+	set_limit("patches_per_second_per_user", 200);
+	set_limit("patches_per_second_all_users", 1000);
+	set_limit("work_percent_per_user", 10);
+	set_limit("cpu_percent_unprivileged", 10);
 	remove_groups();
 }

@@ -4,9 +4,11 @@
  * in the middle of them, that is the kernel's, that is a mapping of the device, or whose pages
  * another thread provides when it likes (userfaultfd).
  */
+#include <dirent.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "fuzz.h"
 
@@ -207,6 +209,24 @@ static s32 child_of(s32 pid)
 	return atoi(at) ?: pid;
 }
 
+/* One of a process's threads. */
+static s32 thread_of(s32 pid)
+{
+	struct dirent *one;
+	char path[60];
+	s32 tid = pid;
+	DIR *all;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	all = opendir(path);
+	if (!all)
+		return pid;
+	for (u32 n = 1 + below(5); n && (one = readdir(all)); n--)
+		tid = atoi(one->d_name) ?: tid;
+	closedir(all);
+	return tid;
+}
+
 s32 any_pid(void)
 {
 	s32 pid;
@@ -219,14 +239,16 @@ s32 any_pid(void)
 	case 2:
 		return odd_number();
 	case 3: /* of another user */
-		pid = common->user[below(FUZZ_USERS)].targets[below(FUZZ_TARGETS)];
+		pid = common->user[below(FUZZ_USERS)].targets[below(zoo_kinds())];
 		break;
 	default:
-		pid = me->targets[below(FUZZ_TARGETS)];
+		pid = me->targets[below(zoo_kinds())];
 	}
 	if (pid <= 0)
 		return getpid();
-	return one_in(2) ? child_of(pid) : pid;
+	if (one_in(2))
+		pid = child_of(pid);
+	return one_in(4) ? thread_of(pid) : pid;
 }
 
 /* --------------------------------------------------------------- arguments */
@@ -248,7 +270,7 @@ void mutate(void *argument, u32 bytes)
 
 void *odd_place(void *own, u32 bytes)
 {
-	switch (below(7)) {
+	switch (below(8)) {
 	case 0:
 		return NULL;
 	case 1:
@@ -263,6 +285,8 @@ void *odd_place(void *own, u32 bytes)
 		if (slow && bytes < 4096)
 			return slow + 4096 * (1 + below(SLOW_PAGES - 1)) - below(bytes + 1);
 		break;
+	case 6: /* a file's, which another process serves */
+		return slow_file_memory(bytes, true) ?: own;
 	default:
 		if (slow && bytes <= SLOW_PAGES * 4096)
 			return slow;
@@ -276,11 +300,13 @@ static bool is_slow(const void *at)
 	return slow && (u8 *)at >= slow && (u8 *)at < slow + SLOW_PAGES * 4096;
 }
 
-/* Writes to another's memory without a signal where it is not there. */
+/* Writes to memory whose pages come late, without a signal where they do not come. */
 static void put_at(void *to, const void *from, u32 bytes)
 {
-	if (is_slow(to) && (u8 *)to + bytes <= slow + SLOW_PAGES * 4096)
-		memcpy(to, from, bytes);
+	struct iovec mine = { (void *)from, bytes }, its = { to, bytes };
+
+	if ((is_slow(to) && (u8 *)to + bytes <= slow + SLOW_PAGES * 4096) || slow_file_has(to))
+		process_vm_writev(getpid(), &mine, 1, &its, 1, 0);
 }
 
 int try_call(int fd, unsigned long command, void *argument, u32 bytes)

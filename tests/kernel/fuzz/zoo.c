@@ -14,8 +14,10 @@
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
@@ -303,11 +305,262 @@ static void wait_signal(void)
 		sigwaitinfo(&signals, &info);
 }
 
+/* One child in each call of @waits, which do not return soon. */
+static void wait_in_each(void (*const *waits)(void))
+{
+	for (; *waits; waits++)
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			(*waits)();
+			sleep_forever();
+		}
+	sleep_forever();
+}
+
+static int pipe_end(void)
+{
+	int ends[2];
+
+	return pipe(ends) ? -1 : ends[0];
+}
+
+static void in_select(void)
+{
+	fd_set set, other;
+	int end = pipe_end(), fd = eventfd(0, 0);
+
+	FD_ZERO(&set);
+	FD_SET(end, &set);
+	FD_SET(fd, &set);
+	other = set;
+	select(fd + 1, &set, NULL, &other, NULL);
+}
+
+static void in_poll_of_many(void)
+{
+	static struct pollfd p[70];
+
+	for (u32 i = 0; i < 70; i++)
+		p[i] = (struct pollfd){ pipe_end(), POLLIN, 0 };
+	poll(p, 70, -1);
+}
+
+static void in_poll_of_sockets(void)
+{
+	struct pollfd p[3];
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		return;
+	p[0] = (struct pollfd){ pair[0], POLLIN, 0 };
+	p[1] = (struct pollfd){ eventfd(0, 0), POLLIN, 0 };
+	p[2] = (struct pollfd){ pipe_end(), POLLIN, 0 };
+	poll(p, 3, -1);
+}
+
+static void in_epoll(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int set = epoll_create1(0);
+
+	for (u32 i = 0; i < 3; i++)
+		epoll_ctl(set, EPOLL_CTL_ADD, pipe_end(), &event);
+	epoll_wait(set, &event, 1, -1);
+}
+
+static void in_splice(void)
+{
+	int ends[2];
+
+	if (!pipe(ends))
+		splice(pipe_end(), NULL, ends[1], NULL, 100, 0);
+}
+
+static void in_open(void)
+{
+	char path[60];
+
+	snprintf(path, sizeof(path), "/tmp/zoo-fifo-%u-%d", me->uid, getpid());
+	if (!mkfifo(path, 0600))
+		close(open(path, O_RDONLY));
+}
+
+static void in_vfork(void)
+{
+	if (!vfork())
+		for (;;)
+			pause();
+}
+
+static void in_waitid(void)
+{
+	siginfo_t info;
+
+	if (!fork())
+		sleep_forever();
+	waitid(P_ALL, 0, &info, WEXITED);
+}
+
+static void in_waitpid(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		sleep_forever();
+	waitpid(child, NULL, 0);
+}
+
+static void in_sigsuspend(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigsuspend(&set);
+}
+
+static void in_futexes(void)
+{
+	static u32 word[2];
+	struct {
+		u64 value, address;
+		u32 flags, reserved;
+	} waits[2] = { { 0, (uintptr_t)&word[0], 2, 0 }, { 0, (uintptr_t)&word[1], 130, 0 } };
+
+	syscall(449, waits, 2, 0, NULL, 0); /* futex_waitv */
+}
+
+static void *sleep_in_thread(void *unused)
+{
+	sleep_forever();
+	return NULL;
+}
+
+static void in_join(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, sleep_in_thread, NULL))
+		pthread_join(thread, NULL);
+}
+
+/* A robust mutex of another process, in shared memory. */
+static void in_shared_mutex(void)
+{
+	pthread_mutex_t *mutex =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t kind;
+
+	pthread_mutexattr_init(&kind);
+	pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setprotocol(&kind, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(mutex, &kind);
+	pthread_mutex_lock(mutex);
+	if (!fork()) {
+		pthread_mutex_lock(mutex);
+		_exit(0);
+	}
+	sleep_forever();
+}
+
+static void in_read_of_pair(void)
+{
+	int pair[2];
+	char byte;
+
+	if (!socketpair(AF_UNIX, SOCK_STREAM, 0, pair) && read(pair[0], &byte, 1) > 0)
+		return;
+}
+
+static void in_accept6(void)
+{
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	if (!bind(fd, (void *)&address, sizeof(address)) && !listen(fd, 1))
+		accept(fd, NULL, NULL);
+}
+
+/* A read lock, and who wants to write; of the whole file, and to its end. */
+static void in_record_lock(void)
+{
+	char path[60];
+	struct flock range = { .l_type = F_RDLCK };
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/zoo-range-%u-%d", me->uid, getpid());
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	fcntl(fd, F_SETLK, &range);
+	if (!fork()) {
+		range.l_type = F_WRLCK;
+		range.l_whence = SEEK_CUR;
+		range.l_start = 5;
+		fcntl(fd, F_SETLKW, &range);
+	}
+	if (!fork()) {
+		fd = open(path, O_RDWR);
+		range = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_END };
+		fcntl(fd, F_OFD_SETLKW, &range);
+	}
+	sleep_forever();
+}
+
+static void wait_on_files(void)
+{
+	static void (*const waits[])(void) = { in_select,  in_poll_of_many, in_poll_of_sockets,
+					       in_epoll,   in_splice,	    in_open,
+					       in_accept6, in_read_of_pair, NULL };
+
+	wait_in_each(waits);
+}
+
+static void wait_on_others(void)
+{
+	static void (*const waits[])(void) = { in_vfork,	in_waitid,	in_waitpid,
+					       in_sigsuspend,	in_futexes,	in_join,
+					       in_shared_mutex, in_record_lock, NULL };
+
+	wait_in_each(waits);
+}
+
+/* Threads enough that their sums are made before the row, some of which end. */
+static void have_threads(void)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (u32 i = 0; i < 70; i++)
+		if (pthread_create(&thread, &small, sleep_in_thread, NULL))
+			break;
+	change_threads();
+}
+
+/* Namespaces of its own, all of them. */
+static void have_namespaces(void)
+{
+	static const int flags[] = { CLONE_NEWPID, CLONE_NEWNS,	 CLONE_NEWUTS,
+				     CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWCGROUP };
+	char map[40];
+	u32 uid = getuid();
+
+	if (!unshare(CLONE_NEWUSER)) {
+		snprintf(map, sizeof(map), "0 %u 1", uid);
+		put_file("/proc/self/uid_map", map);
+	}
+	for (u32 i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		unshare(flags[i]);
+	if (!fork())
+		sleep_forever();
+	sleep_forever();
+}
+
 static void (*const kinds[])(void) = {
-	stay_zombie,   stay_stopped, wait_futex,    wait_mutex,	    wait_pi,
-	wait_pipe,     wait_lock,    wait_poll,	    wait_socket,    wait_child,
-	wait_message,  have_files,   have_mappings, change_threads, change_program,
-	change_rights, spin,	     sleep_long,    wait_signal,
+	stay_zombie,	stay_stopped, wait_futex,      wait_mutex,     wait_pi,
+	wait_pipe,	wait_lock,    wait_poll,       wait_socket,    wait_child,
+	wait_message,	have_files,   have_mappings,   change_threads, change_program,
+	change_rights,	spin,	      sleep_long,      wait_signal,    wait_on_files,
+	wait_on_others, have_threads, have_namespaces,
 };
 
 u32 zoo_kinds(void)
