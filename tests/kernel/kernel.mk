@@ -14,7 +14,8 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters fuzz limits hostile moment gate awaited budget)
+	details exits counters fuzz limits hostile moment gate awaited budget \
+	adversaries)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
@@ -55,6 +56,8 @@ $(BUILD)/tests/kernel-latency: tests/kernel/latency_profile.c tests/kernel/laten
 		tests/kernel/latency_io.c
 $(BUILD)/tests/kernel-hostile: tests/kernel/hostile_time.c tests/kernel/hostile_race.c \
 		tests/kernel/hostile.h
+$(BUILD)/tests/kernel-adversaries: tests/kernel/adversaries_check.c tests/kernel/adversaries_plant.c \
+		tests/kernel/adversaries_work.c tests/kernel/adversaries.h
 $(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access $(BUILD)/tests/kernel-limits: \
 		tests/kernel/workload.c
 

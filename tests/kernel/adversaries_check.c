@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Searches blocks and answers for foreign data (markers, thread ids, user ids, addresses of the
+ * kernel) and for memory that nobody has written: with the kernel's poisoning on, that has long
+ * runs of one byte.
+ */
+#include "adversaries.h"
+#include "decode.h"
+
+#define POISON_RUN 6
+
+const char *const markers[OWNERS] = { "kLoWnA01", "kLsEcB02", "kLsEcR00" };
+const char *const secrets[OWNERS] = { "kLoWnA01-private", "kLsEcB02-private", "kLsEcR00-private" };
+
+static void note(struct search *s, const char *what, const char *where)
+{
+	if (!s->found[0])
+		snprintf(s->found, sizeof(s->found), "%s in %s (record %llu)", what, where,
+			 (unsigned long long)s->records);
+}
+
+void search_init(struct search *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->event_of = calloc(LAST_TID - FIRST_TID + 1, sizeof(*s->event_of));
+	if (!s->event_of)
+		bail("no memory");
+}
+
+void search_free(struct search *s)
+{
+	free(s->event_of);
+}
+
+/* -------------------------------------------------------------------- bytes */
+
+/* Freed and fresh objects (0x6b, 0x5a), freed pages (0xaa), red zones (0xbb, 0xcc). */
+static bool is_poison(u8 byte)
+{
+	return byte == 0x6b || byte == 0x5a || byte == 0xaa || byte == 0xbb || byte == 0xcc;
+}
+
+static void search_poison(struct search *s, const char *what, const u8 *at, size_t bytes)
+{
+	size_t run = 1;
+	char text[60];
+
+	for (size_t i = 1; i < bytes; i++) {
+		run = at[i] == at[i - 1] ? run + 1 : 1;
+		if (run == POISON_RUN && is_poison(at[i])) {
+			snprintf(text, sizeof(text), "poison %#x at byte %zu", at[i], i);
+			note(s, text, what);
+		}
+	}
+}
+
+/*
+ * Addresses of memory (within 1.5 GiB from where the kernel maps all of it), of vmalloc and of
+ * struct page, without KASLR: at any byte. Those of text look like small negative numbers; they are
+ * searched for where a field of 8 bytes is.
+ */
+static void search_addresses(struct search *s, const char *what, const u8 *at, size_t bytes)
+{
+	const u8 *end = at + bytes, *next;
+	char text[60];
+	u64 number;
+
+	for (; end - at >= 8 && (next = memmem(at + 6, end - at - 6, "\xff\xff", 2));
+	     at = next - 5) {
+		memcpy(&number, next - 6, 8);
+		if ((number >= 0xffff888000001000 && number < 0xffff888060000000) ||
+		    (number >= 0xffffc90000001000 && number < 0xffffc91000000000) ||
+		    (number >= 0xffffea0000000040 && number < 0xffffea0002000000)) {
+			snprintf(text, sizeof(text), "address %#llx", (unsigned long long)number);
+			note(s, text, what);
+		}
+	}
+}
+
+static void search_markers(struct search *s, const char *what, const void *from, size_t bytes)
+{
+	for (u32 owner = 0; owner < OWNERS; owner++) {
+		if (!memmem(from, bytes, markers[owner], MARKER_BYTES))
+			continue;
+		if (owner == OWNER_A) {
+			s->own++;
+			continue;
+		}
+		s->seen[owner]++;
+		note(s, markers[owner], what);
+	}
+}
+
+void search_bytes(struct search *s, const char *what, const void *from, size_t bytes)
+{
+	s->bytes += bytes;
+	search_markers(s, what, from, bytes);
+	search_poison(s, what, from, bytes);
+	search_addresses(s, what, from, bytes);
+}
+
+/* ------------------------------------------------------------------ numbers */
+
+static bool is_address(u64 number)
+{
+	return (number >= 0xffff888000000000 && number < 0xffffc88000000000) ||
+	       (number >= 0xffffc90000000000 && number < 0xffffea8000000000) ||
+	       (number >= 0xfffffe0000000000 && number < 0xfffffe0100000000) ||
+	       (number >= 0xffffffff80000000 && number < 0xffffffffff000000);
+}
+
+/* Numbers of 8 bytes are times and sizes, unless their name says more. */
+static bool may_be_thread(const char *name, u32 bytes)
+{
+	return bytes == 4 ||
+	       (bytes == 8 && (strstr(name, "tid") || strstr(name, "pid") || !strcmp(name, "ret")));
+}
+
+static void search_number(struct search *s, u32 id, const char *name, u64 number, u32 bytes)
+{
+	char text[80], where[80];
+
+	if (may_be_thread(name, bytes) && number > FIRST_TID && number <= LAST_TID)
+		s->event_of[number - FIRST_TID] = id;
+	snprintf(text, sizeof(text), "%s.%s", id < KL_EV_MAX ? event_name(id) : "defined", name);
+	if (bytes == 4 && (u32)number == UID_B)
+		note(s, "the other's user id", text);
+	if (bytes == 8 && is_address(number)) {
+		snprintf(where, sizeof(where), "address %#llx", (unsigned long long)number);
+		note(s, where, text);
+	}
+}
+
+static bool is_foreign(u32 tid)
+{
+	u32 bit = tid - FIRST_TID;
+
+	return shared->foreign[bit / 8] >> bit % 8 & 1;
+}
+
+void search_threads(struct search *s)
+{
+	char text[60];
+
+	for (u32 tid = FIRST_TID; tid <= LAST_TID; tid++)
+		if (s->event_of[tid - FIRST_TID] && is_foreign(tid)) {
+			snprintf(text, sizeof(text), "another's thread id %u", tid);
+			note(s, text, event_name(s->event_of[tid - FIRST_TID] % KL_EV_MAX));
+		}
+}
+
+/* ------------------------------------------------------------------ records */
+
+/* The variables that a record carries; NULL: they are not whole. */
+static const u8 *search_variables(struct search *s, u32 id, const u8 *changed, const u8 *at,
+				  const u8 *end)
+{
+	for (u32 i = 0; i < s->variables; i++) {
+		u32 bit = i + 1, bytes = s->variable[i].bytes;
+
+		if (!(changed[bit / 8] >> bit % 8 & 1))
+			continue;
+		if (at + bytes > end)
+			return NULL;
+		if (bytes <= 8)
+			search_number(s, id, s->variable[i].name, load_number(at, bytes), bytes);
+		at += bytes;
+	}
+	return at;
+}
+
+/* One record; the bytes of it, or 0: it is none. */
+static u32 search_record(struct search *s, const u8 *begin, const u8 *end)
+{
+	u32 prefix = 8 + KL_CHANGED_BYTES(s->variables), id;
+	static struct record r;
+	const u8 *at = begin + prefix;
+
+	if (at > end)
+		return 0;
+	id = load_number(begin, 8) & ((1u << KL_RECORD_ID_BITS) - 1);
+	if (!id || id >= KL_EV_IDS)
+		return 0;
+	if (begin[8] & KL_CHANGED_TASK) {
+		const struct kl_abi_task *task = (const void *)at;
+
+		at += sizeof(*task);
+		if (at > end)
+			return 0;
+		search_number(s, id, "(task) tid", (u32)task->tid, 4);
+		search_number(s, id, "(task) pid", (u32)task->pid, 4);
+	}
+	at = search_variables(s, id, begin + 8, at, end);
+	if (!at)
+		return 0;
+	r.id = id;
+	r.values = 0;
+	if (id < KL_EV_SYSCALL_ENTRY)
+		at = take_fields(&r, at, end);
+	else if (id < KL_EV_MAX)
+		at = take_syscall(&r, at, end);
+	if (!at)
+		return 0;
+	for (u32 i = 0; i < r.values; i++) {
+		const struct value *v = &r.value[i];
+
+		if (!v->string && v->kind == KIND_INT)
+			search_number(s, id, v->name, v->number, v->bytes);
+	}
+	return at - begin;
+}
+
+void search_block(struct search *s, const u8 *block, u32 bytes)
+{
+	const struct kl_abi_block *header = (const void *)block;
+	u32 at = KL_BLOCK_HEADER_BYTES, end = header->committed, got;
+
+	s->blocks++;
+	search_bytes(s, "a block's bytes", block, bytes);
+	if (header->magic != KL_CTF_MAGIC || end > bytes) {
+		/* One that has never been used is all zeroes. */
+		if (header->magic || end)
+			note(s, "a header that is none", "a block");
+		return;
+	}
+	for (; at < end; at += got) {
+		got = search_record(s, block + at, block + end);
+		if (!got) {
+			note(s, "a record that is none", "a block");
+			return;
+		}
+		s->records++;
+	}
+}
