@@ -183,6 +183,9 @@ void op_whole_session(void);
 /* recorder.c */
 void op_recorder(void);
 
+/* wrong.c */
+void op_wrong(void);
+
 /* places.c */
 void op_places(void);
 

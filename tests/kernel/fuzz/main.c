@@ -42,7 +42,7 @@ static const struct operation {
 	{ op_fork, 1 },	     { op_namespace, 1 },    { op_set_user_id, 1 },    { op_thread, 1 },
 	{ op_trap, 3 },	     { op_work, 6 },	     { op_fail, 3 },	       { op_splice, 1 },
 	{ op_recorder, 24 }, { op_every_detail, 8 }, { op_every_variable, 6 }, { op_setting, 4 },
-	{ op_places, 4 },    { op_slow_file, 3 },
+	{ op_places, 4 },    { op_slow_file, 3 },    { op_wrong, 14 },
 };
 
 #define OPERATIONS (sizeof(operations) / sizeof(*operations))
