@@ -56,7 +56,7 @@ static void fire_paths(void)
 	if (fd >= 0 && read(fd, &byte, 1) > 0)
 		close(fd);
 	access(path, R_OK);
-	rename(path, one_in(2) ? "/tmp/none" : (char *)0xffff888000000000);
+	rename("/none", one_in(2) ? path : (char *)0xffff888000000000);
 	syscall(SYS_mount, path, "/none", "none", 0, NULL);
 	/* cppcheck-suppress ignoredReturnValue ; it shall fail */
 	if (symlink("/none", path))
@@ -160,13 +160,14 @@ static void fire_calls(void)
 
 /* ------------------------------------------------------------ what is read */
 
-/* A child that waits for a block until a signal ends it. */
-static void wait_for_block(int reader)
+/* A child with a reader of its own, that waits for blocks until a signal ends it. */
+static void wait_for_block(int fd)
 {
 	pid_t child = fork();
 
 	if (!child) {
-		fcntl(reader, F_SETFL, 0);
+		int reader = kl_reader(fd, below(4));
+
 		alarm(1);
 		for (u32 n = 0; n < 3 && read(reader, room, FUZZ_BUFFER) > 0; n++)
 			;
@@ -174,7 +175,6 @@ static void wait_for_block(int reader)
 	}
 	if (child > 0)
 		waitpid(child, NULL, 0);
-	fcntl(reader, F_SETFL, O_NONBLOCK);
 }
 
 static void read_blocks(int reader)
@@ -184,8 +184,6 @@ static void read_blocks(int reader)
 
 	poll(&wait, 1, below(2));
 	fcntl(reader, F_SETFL, O_NONBLOCK);
-	if (one_in(30))
-		wait_for_block(reader);
 	for (u32 n = 1 + below(6); n; n--) {
 		ssize_t got = one_in(4) ? readv(reader, parts, 2) : read(reader, room, FUZZ_BUFFER);
 
@@ -323,6 +321,8 @@ static void read_all(int fd, int reader, u32 rules, u32 block_bytes)
 		map_blocks(reader, block_bytes);
 		read_blocks(reader);
 	}
+	if (one_in(30))
+		wait_for_block(fd);
 	TRY(fd, KL_IOC_STATS, stats);
 	op_news();
 	read_tables(fd, rules);

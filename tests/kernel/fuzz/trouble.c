@@ -127,8 +127,8 @@ static void set_limits(u64 *state)
 	set_limit("buffer_mb_per_user", low ? 1 + pick(state, 64) : 256);
 	set_limit("patches_per_second_per_user", low ? 1 + pick(state, 200) : 100000);
 	set_limit("patches_per_second_all_users", low ? 1 + pick(state, 200) : 100000);
-	set_limit("work_percent_per_user", low ? 1 + pick(state, 10) : 100);
-	set_limit("cpu_percent_unprivileged", low ? 1 + pick(state, 10) : 100);
+	set_limit("work_percent_per_user", low ? 1 + pick(state, 10) : 50);
+	set_limit("cpu_percent_unprivileged", low ? 1 + pick(state, 10) : 30);
 }
 
 /* Raise limits that would keep a slow machine from all else; set_limits() lowers them at times. */
@@ -137,8 +137,8 @@ void trouble_begin(void)
 	set_limit("sessions_per_user", 64);
 	set_limit("patches_per_second_per_user", 100000);
 	set_limit("patches_per_second_all_users", 100000);
-	set_limit("work_percent_per_user", 100);
-	set_limit("cpu_percent_unprivileged", 100);
+	set_limit("work_percent_per_user", 50);
+	set_limit("cpu_percent_unprivileged", 30);
 }
 
 void trouble_make(u64 *state)

@@ -102,7 +102,7 @@ static const struct mistake mistakes[] = {
 	MISTAKE(RULE, kl_abi_rule, n_keys, 0),
 	MISTAKE(RULE, kl_abi_rule, key[0], 999),
 	MISTAKE(RULE, kl_abi_rule, entries, ~0u),
-	MISTAKE(RULE, kl_abi_rule, entries, 1u << 20),
+	MISTAKE(RULE, kl_abi_rule, entries, 1u << 15),
 	MISTAKE(RULE, kl_abi_rule, handler, KL_HANDLER_external),
 	MISTAKE(VARIABLES, kl_abi_variables, n, KL_VARIABLES_MAX + 1),
 	MISTAKE(VARIABLES, kl_abi_variables, flags, 8),
