@@ -268,7 +268,9 @@ static void search_files(struct search *s)
 
 		snprintf(path, sizeof(path), "/proc/kernlens/%s", names[i]);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		while (fd >= 0 && (got = read(fd, answer, sizeof(answer))) > 0)
+		if (fd < 0)
+			continue;
+		while ((got = read(fd, answer, sizeof(answer))) > 0)
 			search_bytes(s, path, answer, got);
 		close(fd);
 	}
@@ -448,7 +450,7 @@ static void trace_as(enum owner owner)
 	metadata.text = (u64)(uintptr_t)secrets[owner];
 	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_METADATA_SET, &metadata) ||
 	    kl_use(fd, KL_MASKSET_RDEFAULT) || kl_start(fd))
-		bail("session of user %u: %s", owner, kl_why(fd));
+		bail("session of %s: %s", markers[owner], kl_why(fd));
 }
 
 enum role {

@@ -137,10 +137,14 @@ void slow_file_begin(void)
 		printf("# modprobe fuse has failed\n");
 	mkdir(FOLDER, 0755);
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		printf("# there is no FUSE: %s\n", strerror(errno));
+		return;
+	}
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other",
 		 fd);
-	if (fd < 0 || mount("fuzz", FOLDER, "fuse", MS_NOSUID | MS_NODEV, options)) {
-		printf("# there is no FUSE: %s\n", strerror(errno));
+	if (mount("fuzz", FOLDER, "fuse", MS_NOSUID | MS_NODEV, options)) {
+		printf("# FUSE cannot be mounted: %s\n", strerror(errno));
 		close(fd);
 		return;
 	}

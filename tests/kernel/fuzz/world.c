@@ -222,7 +222,8 @@ static s32 thread_of(s32 pid)
 	if (!all)
 		return pid;
 	for (u32 n = 1 + below(5); n && (one = readdir(all)); n--)
-		tid = atoi(one->d_name) ?: tid;
+		if (atoi(one->d_name))
+			tid = atoi(one->d_name);
 	closedir(all);
 	return tid;
 }

@@ -478,6 +478,7 @@ static void in_accept6(void)
 
 	if (!bind(fd, (void *)&address, sizeof(address)) && !listen(fd, 1))
 		accept(fd, NULL, NULL);
+	close(fd);
 }
 
 /* A read lock, and who wants to write; of the whole file, and to its end. */
@@ -497,11 +498,14 @@ static void in_record_lock(void)
 		fcntl(fd, F_SETLKW, &range);
 	}
 	if (!fork()) {
-		fd = open(path, O_RDWR);
+		int other = open(path, O_RDWR);
+
 		range = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_END };
-		fcntl(fd, F_OFD_SETLKW, &range);
+		fcntl(other, F_OFD_SETLKW, &range);
+		close(other);
 	}
 	sleep_forever();
+	close(fd);
 }
 
 static void wait_on_files(void)
