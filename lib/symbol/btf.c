@@ -103,7 +103,7 @@ static int find_types(struct kl_btf *btf, size_t bytes)
 
 		rest = rest_bytes(info);
 		if (rest < 0)
-			return kl_fail(EINVAL, "BTF: type %u is of the unknown kind %u",
+			return kl_fail(EINVAL, "BTF: type %u has the unknown kind %u",
 				       btf->first + btf->n, kl_btf_info_kind(info));
 		if (rest > end - at - TYPE_BYTES)
 			break;
@@ -113,7 +113,7 @@ static int find_types(struct kl_btf *btf, size_t bytes)
 		at += TYPE_BYTES + rest;
 	}
 	if (at != end)
-		return kl_fail(EINVAL, "BTF: the last type is cut off");
+		return kl_fail(EINVAL, "BTF: the last type is truncated");
 	return 0;
 }
 
@@ -185,7 +185,7 @@ static int parse(struct kl_btf *btf, size_t bytes)
 	int ret;
 
 	if (bytes < HEADER_BYTES || kl_get16(data) != MAGIC || data[2] != 1)
-		return kl_fail(EINVAL, "this is no BTF");
+		return kl_fail(EINVAL, "not BTF data");
 	header = kl_get32(data + 4);
 	types = header + kl_get32(data + 8);
 	types_bytes = kl_get32(data + 12);
@@ -193,7 +193,7 @@ static int parse(struct kl_btf *btf, size_t bytes)
 	strings_bytes = kl_get32(data + 20);
 	if (types + types_bytes > bytes || strings + strings_bytes > bytes ||
 	    (strings_bytes && data[strings + strings_bytes - 1]) || (!strings_bytes && !btf->base))
-		return kl_fail(EINVAL, "BTF: its parts do not lie inside it");
+		return kl_fail(EINVAL, "BTF: sections exceed the data");
 	btf->type_bytes = data + types;
 	btf->strings = (const char *)data + strings;
 	btf->string_bytes = strings_bytes;
@@ -246,7 +246,7 @@ static uint8_t *read_part(int fd, const char *path, uint64_t from, uint64_t byte
 	uint64_t done = 0;
 
 	if (bytes > FILE_MAX) {
-		kl_fail(EINVAL, "%s: %llu bytes are too many for BTF", path,
+		kl_fail(EINVAL, "%s: %llu bytes is too large for BTF", path,
 			(unsigned long long)bytes);
 		return NULL;
 	}
@@ -285,7 +285,7 @@ static struct kl_btf *open_file(const char *path, const struct kl_btf *base)
 	section.bytes = stat.st_size;
 	ret = kl_elf_find_section(fd, ".BTF", &section);
 	if (ret == -ENOENT)
-		kl_fail(ENOENT, "%s has no types: it has no section .BTF", path);
+		kl_fail(ENOENT, "%s has no type information (no section .BTF)", path);
 	else if (!ret)
 		data = read_part(fd, path, section.offset, section.bytes);
 	if (data)
@@ -309,7 +309,7 @@ struct kl_btf *kl_btf_open_module(const struct kl_btf *base, const char *path)
 
 	if (!strchr(path, '/')) {
 		if (snprintf(file, sizeof(file), "/sys/kernel/btf/%s", path) >= (int)sizeof(file)) {
-			kl_fail(ENOENT, "no module has such a long name: %s", path);
+			kl_fail(ENOENT, "module name too long: %s", path);
 			return NULL;
 		}
 		path = file;

@@ -142,7 +142,8 @@ static int add_field(struct kl_capture *capture, const char *name, const struct 
 			       KL_CAPTURE_FIELDS_MAX);
 	if (!share || capture->code.n_ops - 1 + code->n_ops > KL_PROGRAM_OPS_MAX ||
 	    capture->code.data_bytes + code->data_bytes > KL_PROGRAM_DATA_MAX)
-		return kl_fail(E2BIG, "%s: there is no room for the field %s", class->name, name);
+		return kl_fail(E2BIG, "%s: the program is full; the field %s does not fit",
+			       class->name, name);
 	field = &capture->fields[class->n_fields];
 	*field = (struct kl_field){ .name = keep(capture, name),
 				    .type = code->result.type,
@@ -232,10 +233,10 @@ int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scop
 		if (*argument->name)
 			memcpy(name, argument->name, sizeof(name));
 		if (!argument->type.stars && argument->type.base != KL_BASE_INT) {
-			snprintf(text, sizeof(text), "%s is a whole struct and left out", name);
+			snprintf(text, sizeof(text), "%s is a whole struct and was left out", name);
 			note(capture, text);
 		} else if (argument->index < 0) {
-			snprintf(text, sizeof(text), "%s is on the stack and left out", name);
+			snprintf(text, sizeof(text), "%s is on the stack and was left out", name);
 			note(capture, text);
 		} else {
 			put_argument(scope, argument, code);

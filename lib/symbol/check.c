@@ -20,14 +20,15 @@ static int complain_value(struct kl_compiler *c, const struct kl_node *node,
 	switch (type->base) {
 	case KL_BASE_TEXT:
 		return kl_complain(c, node->at,
-				   "a text is no number: compare it with == or != and a \"text\"");
+				   "a string is not a number: compare it with == or != to a "
+				   "\"string\"");
 	case KL_BASE_NUMBERS:
-		return kl_complain(c, node->at, "this has several numbers: choose one with [0]");
+		return kl_complain(c, node->at, "this has several values: select one with [0]");
 	case KL_BASE_VOID:
 		return kl_complain(c, node->at, "this has no value: cast it");
 	default:
 		kl_ctype_describe(type, c->scope->btf, &text);
-		ret = kl_complain(c, node->at, "a whole %s is no number: choose a member",
+		ret = kl_complain(c, node->at, "a whole %s is not a number: select a member",
 				  text.data ? text.data : "struct");
 		kl_buffer_deinit(&text);
 		return ret;
@@ -107,7 +108,7 @@ static int complain_member(struct kl_compiler *c, const struct kl_node *node,
 		ret = kl_complain(c, node->at, "%s has no member \"%s\"; did you mean \"%s\"?",
 				  what, name, near.best);
 	else if (kl_btf_kind(c->scope->btf, type->id) == KL_BTF_FWD)
-		ret = kl_complain(c, node->at, "what %s has is not known: it is only declared",
+		ret = kl_complain(c, node->at, "the members of %s are unknown: it is only declared",
 				  what);
 	else
 		ret = kl_complain(c, node->at, "%s has no member \"%s\"", what, name);
@@ -146,7 +147,7 @@ static int check_holder(struct kl_compiler *c, struct kl_node *node, struct kl_c
 	} else {
 		if (!type->stars && type->base == KL_BASE_STRUCT)
 			return kl_complain(c, node->at,
-					   "this is no pointer: use . for its members");
+					   "this is not a pointer: use . for its members");
 		if (kl_check_value(c, a, type))
 			return -EINVAL;
 		node->is_user = type->is_user;
@@ -157,7 +158,7 @@ static int check_holder(struct kl_compiler *c, struct kl_node *node, struct kl_c
 	}
 	if (!type->stars && type->base == KL_BASE_STRUCT)
 		return 0;
-	return kl_complain(c, node->at, "this is no struct and has no members");
+	return kl_complain(c, node->at, "this is not a struct and has no members");
 }
 
 static int check_member(struct kl_compiler *c, struct kl_node *node)
@@ -186,11 +187,11 @@ static int check_member(struct kl_compiler *c, struct kl_node *node)
 static int check_target(struct kl_compiler *c, struct kl_node *node, const struct kl_ctype *type)
 {
 	if (!type->stars)
-		return kl_complain(c, node->at, "this is no pointer");
+		return kl_complain(c, node->at, "this is not a pointer");
 	kl_ctype_target(&node->type, type, c->scope->btf);
 	if (!node->type.stars &&
 	    (node->type.base == KL_BASE_VOID || node->type.base == KL_BASE_FUNCTION))
-		return kl_complain(c, node->at, "the pointer says not to what: cast it");
+		return kl_complain(c, node->at, "the pointer's target type is unknown: cast it");
 	node->is_place = true;
 	node->is_user = type->is_user;
 	if (node->is_user && node->type.stars)
@@ -206,10 +207,11 @@ static int check_index(struct kl_compiler *c, struct kl_node *node)
 	if (kl_check_value(c, node->b, &index))
 		return -EINVAL;
 	if (!kl_ctype_is_int(&index))
-		return kl_complain(c, node->b->at, "an index is a number");
+		return kl_complain(c, node->b->at, "an index must be a number");
 	if (node->a->type.base == KL_BASE_NUMBERS) {
 		if (node->b->kind != KL_NODE_NUMBER)
-			return kl_complain(c, node->b->at, "an index into a field is a constant");
+			return kl_complain(c, node->b->at,
+					   "an index into a field must be a constant");
 		elements = c->scope->class->fields[node->a->number].count;
 		node->type = node->a->type;
 		node->type.base = KL_BASE_INT;
@@ -254,7 +256,7 @@ static int check_sign(struct kl_compiler *c, struct kl_node *node)
 		return -EINVAL;
 	if (node->kind == KL_NODE_USER) {
 		if (!type.stars)
-			return kl_complain(c, node->a->at, "this is no pointer: cast it");
+			return kl_complain(c, node->a->at, "this is not a pointer: cast it");
 		node->type = type;
 		node->type.is_user = true;
 	} else if (node->kind == KL_NODE_NOT) {
@@ -272,8 +274,7 @@ static int check_cast(struct kl_compiler *c, struct kl_node *node)
 	struct kl_ctype type;
 
 	if (!node->type.stars && node->type.base != KL_BASE_INT)
-		return kl_complain(c, node->at,
-				   "nothing can be cast to a whole struct, or to void");
+		return kl_complain(c, node->at, "cannot cast to a whole struct or to void");
 	if (kl_check_value(c, node->a, &type))
 		return -EINVAL;
 	if (node->type.stars)
@@ -293,20 +294,21 @@ static int check_text(struct kl_compiler *c, struct kl_node *node)
 		node->b = text;
 	}
 	if (node->a->kind == KL_NODE_STRING)
-		return kl_complain(c, node->a->at, "two texts are compared");
+		return kl_complain(c, node->a->at, "cannot compare two strings with each other");
 	if (node->op != KL_BINARY_EQ && node->op != KL_BINARY_NE)
-		return kl_complain(c, node->at, "texts can only be compared with == and !=");
+		return kl_complain(c, node->at, "strings can only be compared with == and !=");
 	set_bool(&node->type);
 	if (node->a->type.base == KL_BASE_TEXT && !node->a->type.stars)
 		return 0;
 	if (kl_check_value(c, node->a, &type))
 		return -EINVAL;
 	if (type.stars != 1 || type.base != KL_BASE_INT || type.bytes != 1 || type.is_bool)
-		return kl_complain(c, node->a->at, "this is a %s, not a text",
+		return kl_complain(c, node->a->at, "this is a %s, not a string",
 				   type.stars ? "pointer" : "number");
 	if (type.is_user)
 		return kl_complain(c, node->a->at,
-				   "text in the task's memory can be recorded, not compared");
+				   "a string in the task's memory can be recorded, but not "
+				   "compared");
 	return 0;
 }
 
@@ -350,7 +352,7 @@ static int check_binary(struct kl_compiler *c, struct kl_node *node)
 	}
 	if ((node->op == KL_BINARY_DIV || node->op == KL_BINARY_MOD) &&
 	    node->b->kind == KL_NODE_NUMBER && !node->b->number)
-		return kl_complain(c, node->at, "this divides by 0");
+		return kl_complain(c, node->at, "division by 0");
 	kl_ctype_int(&node->type, 8, !is_wide_unsigned(&a) && !is_wide_unsigned(&b));
 	return 0;
 }
@@ -367,7 +369,8 @@ static int check_choice(struct kl_compiler *c, struct kl_node *node)
 		node->type = b.stars ? b : d;
 		if (b.stars && d.stars && b.is_user != d.is_user)
 			return kl_complain(c, node->at,
-					   "one is a pointer to user memory, one is not");
+					   "one of the two is a pointer to user memory, the "
+					   "other is not");
 		if (b.stars != d.stars && !(node->b->kind == KL_NODE_NUMBER && !node->b->number) &&
 		    !(node->c->kind == KL_NODE_NUMBER && !node->c->number))
 			return kl_complain(c, node->at, "one of the two is a pointer");

@@ -47,7 +47,7 @@ int kl_elf_find_section(int fd, const char *name, struct kl_elf_section *section
 		return 0;
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(*sections) ||
 	    header.e_shstrndx >= header.e_shnum)
-		return kl_fail(EINVAL, "an ELF file without a table of sections");
+		return kl_fail(EINVAL, "the ELF file has no section table");
 	bytes = (uint64_t)header.e_shnum * sizeof(*sections);
 	sections = malloc(bytes);
 	if (!sections)
@@ -62,7 +62,7 @@ int kl_elf_find_section(int fd, const char *name, struct kl_elf_section *section
 			ret = find(sections, header.e_shnum, names, names_bytes, name, section);
 	}
 	if (ret == -EINVAL)
-		kl_fail(EINVAL, "an ELF file whose table of sections cannot be read");
+		kl_fail(EINVAL, "cannot read the ELF file's section table");
 	free(names);
 	free(sections);
 	return ret;

@@ -166,7 +166,7 @@ struct kl_elf_names *kl_elf_names_open(int fd, const char *path, bool mapped)
 	names->mapped = mapped;
 	if (!open_file(&names->own, fd, mapped)) {
 		kl_elf_names_close(names);
-		kl_fail(EINVAL, "it is no ELF file");
+		kl_fail(EINVAL, "not an ELF file");
 		return NULL;
 	}
 	kl_elf_build_id(names->own.elf, names->build_id);

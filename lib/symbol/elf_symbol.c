@@ -81,7 +81,7 @@ static int find_offset(Elf *elf, const char *path, const char *symbol, uint64_t 
 	uint64_t address;
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		return kl_fail(EINVAL, "%s is no ELF file", path);
+		return kl_fail(EINVAL, "%s is not an ELF file", path);
 	if (!find_symbol(elf, symbol, &address))
 		return kl_fail(ENOENT, "%s has no function %s", path, symbol);
 	if (!to_offset(elf, address, offset))

@@ -25,7 +25,8 @@ int kl_emit_register(struct kl_compiler *c, const struct kl_node *node)
 	}
 	if (!c->error) {
 		kl_complain(c, node->at,
-			    "the expression is too deep: it needs more than %d numbers at a time",
+			    "the expression is nested too deeply: it needs more than %d values "
+			    "at a time",
 			    KL_PROGRAM_REGISTERS);
 		c->error = -E2BIG;
 	}
@@ -101,7 +102,7 @@ void kl_emit_data(struct kl_compiler *c, struct kl_abi_op *op, const struct kl_n
 	if (at + bytes > code->data_bytes) {
 		at = code->data_bytes;
 		if (bytes > KL_STRING_MAX || at + bytes > KL_PROGRAM_DATA_MAX) {
-			kl_complain(c, string->at, "the text is too long");
+			kl_complain(c, string->at, "the string is too long");
 			c->error = -E2BIG;
 			return;
 		}

@@ -152,7 +152,7 @@ static uint64_t gaps(struct kl_compiler *c, const struct kl_node *node,
 		if (f->anchor < 2) {
 			found |= (uint64_t)f->offset << (32 + 16 * f->anchor);
 		} else if (!c->error) {
-			kl_complain(c, node->at, "too many strings stand before this field");
+			kl_complain(c, node->at, "too many strings before this field");
 			c->error = -EINVAL;
 		}
 	}

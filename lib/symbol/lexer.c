@@ -92,12 +92,12 @@ static int lex_number(struct kl_compiler *c)
 	for (; digit_value(*at) < base; at++)
 		if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)digit_value(*at), &value))
-			return kl_complain(c, c->token.at, "the number has more than 64 bits");
+			return kl_complain(c, c->token.at, "the number does not fit into 64 bits");
 	c->token.is_unsigned = value > INT64_MAX;
 	for (; (*at | 0x20) == 'u' || (*at | 0x20) == 'l'; at++)
 		c->token.is_unsigned |= (*at | 0x20) == 'u';
 	if (is_letter(*at) || is_digit(*at))
-		return kl_complain(c, at - c->text, "'%c' does not belong into a number", *at);
+		return kl_complain(c, at - c->text, "unexpected '%c' in a number", *at);
 	c->token.kind = KL_TOKEN_NUMBER;
 	c->token.number = value;
 	c->at = at;
@@ -136,8 +136,8 @@ static int lex_char(struct kl_compiler *c, const char **at, char *value)
 	special = unescape(at);
 	if (special < 0)
 		return kl_complain(c, from - c->text,
-				   "an unknown escape; there are "
-				   "\\n \\t \\r \\0 \\\\ \\' \\\" \\* \\xHH");
+				   "unknown escape; expected \\n \\t \\r \\0 \\\\ \\' \\\" \\* "
+				   "\\xHH");
 	*value = special;
 	return 0;
 }
@@ -151,13 +151,12 @@ static int lex_string(struct kl_compiler *c)
 	c->token.string = out;
 	while (*at != '"') {
 		if (!*at || *at == '\n')
-			return kl_complain(c, c->token.at, "the text is not ended by a \"");
+			return kl_complain(c, c->token.at, "missing closing \"");
 		asterisk = *at == '*';
 		if (lex_char(c, &at, out))
 			return -EINVAL;
 		if (!*out++)
-			return kl_complain(c, c->token.at,
-					   "texts are ended by NUL, none is in one");
+			return kl_complain(c, c->token.at, "a string cannot contain a NUL byte");
 	}
 	if (asterisk)
 		out--;
@@ -175,12 +174,12 @@ static int lex_character(struct kl_compiler *c)
 	char value;
 
 	if (!*at || *at == '\'' || *at == '\n')
-		return kl_complain(c, c->token.at, "a character is missing");
+		return kl_complain(c, c->token.at, "missing character");
 	if (lex_char(c, &at, &value))
 		return -EINVAL;
 	if (*at != '\'')
 		return kl_complain(c, c->token.at,
-				   "one character stands between '; texts stand between \"");
+				   "expected one character between '; strings are written in \"");
 	c->token.kind = KL_TOKEN_NUMBER;
 	c->token.number = (int64_t)value;
 	c->at = at + 1;
@@ -199,12 +198,11 @@ static int lex_sign(struct kl_compiler *c)
 		}
 	}
 	if (*c->at == '=')
-		return kl_complain(c, c->token.at, "nothing is assigned here: compare with ==");
+		return kl_complain(c, c->token.at, "assignment is not possible: use == to compare");
 	if (!strchr("()[].*&-+!~/%<>^|?:", *c->at)) {
 		if (*c->at > ' ' && *c->at <= '~')
-			return kl_complain(c, c->token.at, "'%c' means nothing here", *c->at);
-		return kl_complain(c, c->token.at, "the byte 0x%02x means nothing here",
-				   (unsigned char)*c->at);
+			return kl_complain(c, c->token.at, "unexpected '%c'", *c->at);
+		return kl_complain(c, c->token.at, "unexpected byte 0x%02x", (unsigned char)*c->at);
 	}
 	c->at++;
 	return 0;

@@ -92,9 +92,10 @@ static int parse_tagged(struct kl_compiler *c, const char *word, uint32_t kinds,
 	if (ret)
 		return ret;
 	if (c->token.kind != KL_TOKEN_NAME)
-		return kl_complain(c, c->token.at, "a name is missing behind \"%s\"", word);
+		return kl_complain(c, c->token.at, "a name is missing after \"%s\"", word);
 	if (!c->scope->btf)
-		return kl_complain(c, c->token.at, "the kernel's types are not known here");
+		return kl_complain(c, c->token.at,
+				   "the kernel's type information (BTF) is not available");
 	copy_name(c, name, sizeof(name));
 	id = kl_btf_find(c->scope->btf, name, kinds);
 	if (id < 0)
@@ -196,7 +197,7 @@ static int parse_type(struct kl_compiler *c, struct kl_ctype *type)
 		ret = skip_qualifiers(c);
 	while (!ret && is_sign(c, "*")) {
 		if (++type->stars > 8)
-			return kl_complain(c, c->token.at, "too many stars");
+			return kl_complain(c, c->token.at, "too many levels of pointers");
 		type->format = KL_FORMAT_dec;
 		ret = kl_lex(c);
 		if (!ret)
@@ -232,7 +233,7 @@ static struct kl_node *parse_call(struct kl_compiler *c, struct kl_node *name)
 			return NULL;
 	} else {
 		kl_complain(c, name->at,
-			    "\"%.*s\" cannot be called: there are flag(), since() and user()",
+			    "unknown function \"%.*s\"; expected flag(), since() or user()",
 			    name->length > 40 ? 40 : (int)name->length, text);
 		return NULL;
 	}
@@ -269,7 +270,7 @@ static struct kl_node *parse_primary(struct kl_compiler *c)
 		return is_sign(c, "(") ? parse_call(c, node) : node;
 	default:
 		if (!is_sign(c, "(")) {
-			kl_complain(c, token.at, "a value is missing before %s",
+			kl_complain(c, token.at, "expected a value before %s",
 				    token_text(c, text, sizeof(text)));
 			return NULL;
 		}
@@ -308,7 +309,7 @@ static struct kl_node *parse_postfix(struct kl_compiler *c)
 	while (node) {
 		/* The compiler goes down the chain as it goes down parentheses. */
 		if (++links > 2 * KL_NESTING_MAX) {
-			kl_complain(c, c->token.at, "the expression is too deep");
+			kl_complain(c, c->token.at, "the expression is nested too deeply");
 			return NULL;
 		}
 		if (is_sign(c, ".")) {
@@ -395,7 +396,7 @@ static struct kl_node *parse_unary(struct kl_compiler *c)
 	struct kl_node *node = NULL;
 
 	if (++c->nesting > KL_NESTING_MAX)
-		kl_complain(c, c->token.at, "the expression is too deep");
+		kl_complain(c, c->token.at, "the expression is nested too deeply");
 	else
 		node = parse_signed(c);
 	c->nesting--;
@@ -477,7 +478,7 @@ static struct kl_node *parse_choice(struct kl_compiler *c)
 	struct kl_node *node = NULL;
 
 	if (++c->nesting > KL_NESTING_MAX)
-		kl_complain(c, c->token.at, "the expression is too deep");
+		kl_complain(c, c->token.at, "the expression is nested too deeply");
 	else
 		node = parse_choice_of(c);
 	c->nesting--;
@@ -497,7 +498,7 @@ struct kl_node *kl_parse(struct kl_compiler *c)
 	}
 	node = parse_choice(c);
 	if (node && c->token.kind != KL_TOKEN_END) {
-		kl_complain(c, c->token.at, "an operator is missing before %s",
+		kl_complain(c, c->token.at, "expected an operator before %s",
 			    token_text(c, text, sizeof(text)));
 		return NULL;
 	}

@@ -126,7 +126,7 @@ static int resolve_variable(struct kl_compiler *c, struct kl_node *node,
 		return 0;
 	}
 	if (strcmp(variable->type, "text") != 0 && strcmp(variable->type, "comm") != 0)
-		return kl_complain(c, node->at, "the variable %s is neither a number nor a text",
+		return kl_complain(c, node->at, "the variable %s is neither a number nor a string",
 				   variable->name);
 	node->type = (struct kl_ctype){ .base = KL_BASE_TEXT };
 	return 0;
@@ -167,7 +167,7 @@ static void guess_type(struct kl_compiler *c, struct kl_node *node, const char *
 	}
 	kl_ctype_int(&node->type, 8, false);
 	snprintf(c->code->note, sizeof(c->code->note),
-		 "the kernel does not say what %.60s is: taken as unsigned long", name);
+		 "the type of %.60s is unknown: taken as unsigned long", name);
 }
 
 static int resolve_symbol(struct kl_compiler *c, struct kl_node *node, const char *name)
@@ -218,10 +218,9 @@ static int complain_name(struct kl_compiler *c, const struct kl_node *node, cons
 			kl_near_offer(&near, symbol.name);
 	}
 	if (near.best)
-		return kl_complain(c, node->at,
-				   "nothing is called \"%s\" here; did you mean \"%s\"?", name,
+		return kl_complain(c, node->at, "unknown name \"%s\"; did you mean \"%s\"?", name,
 				   near.best);
-	return kl_complain(c, node->at, "nothing is called \"%s\" here", name);
+	return kl_complain(c, node->at, "unknown name \"%s\"", name);
 }
 
 int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
@@ -289,8 +288,8 @@ int kl_scope_flag(struct kl_compiler *c, struct kl_node *node)
 		kl_near_offer(&near, scope->flag[i].name);
 	}
 	if (near.best)
-		return kl_complain(c, node->at, "there is no flag \"%.*s\"; did you mean \"%s\"?",
+		return kl_complain(c, node->at, "unknown flag \"%.*s\"; did you mean \"%s\"?",
 				   (int)node->length, c->text + node->at, near.best);
-	return kl_complain(c, node->at, "there is no flag \"%.*s\"", (int)node->length,
+	return kl_complain(c, node->at, "unknown flag \"%.*s\"", (int)node->length,
 			   c->text + node->at);
 }

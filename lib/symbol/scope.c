@@ -155,7 +155,7 @@ static int fail_tracepoint(const struct kl_scope *scope, const char *name)
 	struct kl_near near;
 
 	if (!scope->btf)
-		return kl_fail(ENOENT, "the kernel's types are not known here");
+		return kl_fail(ENOENT, "the kernel's type information (BTF) is not available");
 	kl_near_init(&near, name, strlen(name));
 	for (uint32_t id = 1; id < kl_btf_types(scope->btf); id++) {
 		const char *known = kl_btf_name(scope->btf, id);
@@ -232,9 +232,9 @@ int kl_scope_add_flag(struct kl_scope *scope, const char *name, unsigned int num
 	struct kl_flag *flags;
 
 	if (number >= KL_FLAGS_MAX)
-		return kl_fail(EINVAL, "flag %s: there are %d flags", name, KL_FLAGS_MAX);
+		return kl_fail(EINVAL, "flag %s: too many flags (maximum %d)", name, KL_FLAGS_MAX);
 	if (!*name || strlen(name) >= sizeof(flags->name))
-		return kl_fail(EINVAL, "a flag's name has 1 to %zu bytes: \"%s\"",
+		return kl_fail(EINVAL, "a flag's name must have 1 to %zu bytes: \"%s\"",
 			       sizeof(flags->name) - 1, name);
 	for (size_t i = 0; i < scope->n_flags; i++) {
 		if (!strcmp(scope->flag[i].name, name)) {

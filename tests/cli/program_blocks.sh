@@ -60,7 +60,7 @@ kl blocks "$work/none:main"
 expect "a file that is not there" 1
 kl blocks "$here/run:main"
 expect "a file that is no program" 1
-says err 'is no ELF file' "says so"
+says err 'not an ELF file' "says so"
 kl blocks "$program:choose#1"
 expect "blocks shows functions, not one block" 1
 kl count -e "block:$program:steps" -e block:ksys_read -- true

@@ -106,7 +106,7 @@ babeltrace2 expressions >bt 2>bt.err
 check "babeltrace2 reads expressions without a warning" test -s bt -a ! -s bt.err
 kl record -q --no-dump -e fn:vfs_read -v 'fil->f_inode' -- true
 expect "-v of an argument that no event has" 2
-says err '1:1: nothing is called "fil" here; did you mean "file"'
+says err '1:1: unknown name "fil"; did you mean "file"'
 kl record -q --no-dump -v 'current->nosuch' -- true
 expect "-v of no member" 2
 says err '^ {11}\^'

@@ -273,38 +273,37 @@ static void test_complaints(const struct kl_scope *scope)
 		{ "1 + current->comn",
 		  "1:14: struct task_struct has no member \"comn\"; did you mean "
 		  "\"comm\"?\n  1 + current->comn\n               ^" },
-		{ "a ==\n  xyz", "2:3: nothing is called \"xyz\" here\n    xyz\n    ^" },
-		{ "curent->pid",
-		  "1:1: nothing is called \"curent\" here; did you mean \"current\"?" },
+		{ "a ==\n  xyz", "2:3: unknown name \"xyz\"\n    xyz\n    ^" },
+		{ "curent->pid", "1:1: unknown name \"curent\"; did you mean \"current\"?" },
 		{ "current.pid", "1:9: this is a pointer: use -> for its members" },
-		{ "current->se->vruntime", "1:14: this is no pointer: use . for its members" },
-		{ "current->pid.x", "1:14: this is no struct" },
-		{ "comm", "1:1: a text is no number" },
-		{ "comm < \"x\"", "1:6: texts can only be compared with == and !=" },
-		{ "a == \"x\"", "1:1: this is a number, not a text" },
-		{ "list", "1:1: this has several numbers" },
+		{ "current->se->vruntime", "1:14: this is not a pointer: use . for its members" },
+		{ "current->pid.x", "1:14: this is not a struct" },
+		{ "comm", "1:1: a string is not a number" },
+		{ "comm < \"x\"", "1:6: strings can only be compared with == and !=" },
+		{ "a == \"x\"", "1:1: this is a number, not a string" },
+		{ "list", "1:1: this has several values" },
 		{ "list[4]", "1:6: the array has only 4 elements" },
-		{ "list[a]", "1:6: an index into a field is a constant" },
-		{ "current->se", "1:10: a whole struct sched_entity is no number" },
-		{ "user(buf) == \"x\"", "1:1: text in the task's memory" },
+		{ "list[a]", "1:6: an index into a field must be a constant" },
+		{ "current->se", "1:10: a whole struct sched_entity is not a number" },
+		{ "user(buf) == \"x\"", "1:1: a string in the task's memory" },
 		{ "(struct inoed *)a",
 		  "1:9: the kernel has no struct inoed; did you mean \"inode\"?" },
-		{ "a = 3", "1:3: nothing is assigned here" },
-		{ "a +", "1:4: a value is missing before the end" },
-		{ "a b", "1:3: an operator is missing before \"b\"" },
+		{ "a = 3", "1:3: assignment is not possible" },
+		{ "a +", "1:4: expected a value before the end" },
+		{ "a b", "1:3: expected an operator before \"b\"" },
 		{ "(a", "1:3: \")\" is missing before the end" },
-		{ "a @ b", "1:3: '@' means nothing here" },
-		{ "\"abc", "1:1: the text is not ended" },
-		{ "12ab", "1:3: 'a' does not belong into a number" },
-		{ "99999999999999999999", "1:1: the number has more than 64 bits" },
-		{ "a / 0", "1:3: this divides by 0" },
+		{ "a @ b", "1:3: unexpected '@'" },
+		{ "\"abc", "1:1: missing closing" },
+		{ "12ab", "1:3: unexpected 'a' in a number" },
+		{ "99999999999999999999", "1:1: the number does not fit into 64 bits" },
+		{ "a / 0", "1:3: division by 0" },
 		{ "a << 64", "1:6: numbers have 64 bits" },
-		{ "*arg3", "1:1: this is no pointer" },
+		{ "*arg3", "1:1: this is not a pointer" },
 		{ "&a", "1:1: this has no address" },
-		{ "since(onn)", "1:7: there is no flag \"onn\"; did you mean \"on\"?" },
-		{ "flag(onn)", "1:6: there is no flag \"onn\"; did you mean \"on\"?" },
-		{ "odd", "1:1: the variable odd is neither a number nor a text" },
-		{ "f(a)", "1:1: \"f\" cannot be called" },
+		{ "since(onn)", "1:7: unknown flag \"onn\"; did you mean \"on\"?" },
+		{ "flag(onn)", "1:6: unknown flag \"onn\"; did you mean \"on\"?" },
+		{ "odd", "1:1: the variable odd is neither a number nor a string" },
+		{ "f(a)", "1:1: unknown function \"f\"" },
 		{ "current + current", "1:9: one of the two is a pointer" },
 		{ "  ", "1:3: the expression is empty" },
 	};
@@ -374,7 +373,7 @@ static void test_capture(struct kl_scope *scope)
 	unit_check(!kl_scope_set_return(scope, "vfs_read") &&
 			   !kl_capture_arguments(&capture, scope) &&
 			   has_field(&capture, 0, "ret", KL_TYPE_S64, KL_FORMAT_dec, 0, 0) &&
-			   refused(scope, "arg1", "1:1: nothing is called \"arg1\" here"),
+			   refused(scope, "arg1", "1:1: unknown name \"arg1\""),
 		   "what a function returns is a field");
 	unit_check(kl_scope_set_tracepoint(scope, "sched_swich") == -ENOENT &&
 			   strstr(kl_error_text(), "did you mean \"sched_switch\"?"),
@@ -492,7 +491,8 @@ int main(void)
 	test_arithmetic(scope);
 	test_random(scope);
 	unit_check(refused(scope, "current->pid", "1:10: this is no struct") &&
-			   refused(scope, "(struct x *)a", "1:9: the kernel's types are not known"),
+			   refused(scope, "(struct x *)a",
+				   "1:9: the kernel's type information (BTF)"),
 		   "without types there are no members");
 	kl_scope_destroy(scope);
 	for (unsigned int i = 0; (kernel = kernel_name(i)); i++)
