@@ -218,7 +218,7 @@ static void *largest_init(struct kl_handler_setup *setup)
 	int cpu;
 
 	if (*setup->args && (kstrtou32(setup->args, 10, &wanted) || !wanted || wanted > N_MAX)) {
-		snprintf(setup->why, sizeof(setup->why), "\"%.20s\" is no number from 1 to %u",
+		snprintf(setup->why, sizeof(setup->why), "\"%.20s\" is not a number from 1 to %u",
 			 setup->args, N_MAX);
 		return ERR_PTR(-EINVAL);
 	}

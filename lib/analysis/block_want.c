@@ -47,7 +47,9 @@ int kl_block_want_parse(struct kl_block_want *want, const char *text)
 	if (!ret && (!colon || (colon > want->pattern && colon[1] && !strchr(colon + 1, ':'))))
 		return 0;
 	kl_block_want_free(want);
-	return kl_fail(EINVAL, "\"%s\" is not [MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]", text);
+	return kl_fail(EINVAL,
+		       "invalid block \"%s\"; expected [MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]",
+		       text);
 }
 
 void kl_block_want_free(struct kl_block_want *want)

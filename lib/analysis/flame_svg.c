@@ -173,7 +173,7 @@ static void add_head(struct kl_buffer *to, const struct drawing *d, const char *
 	add_xml(to, title, SIZE_MAX);
 	kl_buffer_printf(
 		to,
-		"</text>\n<text class=\"s\" x=\"%.0f\" y=\"48\">%llu %s in all; grey: tasks, "
+		"</text>\n<text class=\"s\" x=\"%.0f\" y=\"48\">%llu %s in total; grey: tasks, "
 		"warm: program, blue: kernel, green: state</text>\n"
 		"<text class=\"b\" id=\"back\" x=\"1010\" y=\"28\" style=\"display:none\">"
 		"Reset zoom</text>\n"

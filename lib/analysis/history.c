@@ -114,10 +114,10 @@ int kl_history_find(const char *name, bool is_group)
 		kl_near_offer(&near, figures[i].name);
 	}
 	if (near.best)
-		return kl_fail(EINVAL, "there is no history of \"%s\"; did you mean \"%s\"?", name,
+		return kl_fail(EINVAL, "no history of \"%s\"; did you mean \"%s\"?", name,
 			       near.best);
-	return kl_fail(EINVAL, "there is no history of \"%s\" of %s", name,
-		       is_group ? "processes" : "the machine");
+	return kl_fail(EINVAL, "no history of \"%s\" for %s", name,
+		       is_group ? "processes" : "the system");
 }
 
 /* --------------------------------------------------------------- the file */
@@ -164,7 +164,10 @@ static int check_tables(struct kl_history *h, const char *path)
 	sqlite3_finalize(s);
 	if (others < 0)
 		return fail_database(h, path);
-	return others ? kl_fail(EINVAL, "%s is no history: it has more than tables", path) : 0;
+	return others ?
+		       kl_fail(EINVAL, "%s is not a history database: it contains more than tables",
+			       path) :
+		       0;
 }
 
 static int set_up(struct kl_history *h, uint64_t bytes_max)

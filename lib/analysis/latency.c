@@ -92,7 +92,7 @@ void kl_latency_print_hop(struct kl_buffer *buffer, struct kl_latency *latency,
 		kl_buffer_printf(buffer, "interrupt");
 		break;
 	case KL_LATENCY_WAKER_UNKNOWN:
-		kl_buffer_printf(buffer, "a task (no room for its name)");
+		kl_buffer_printf(buffer, "a task (name unknown, table full)");
 		break;
 	default:
 		print_source(buffer, latency, hop->id);

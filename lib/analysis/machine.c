@@ -89,7 +89,7 @@ static int ask(struct kl_machine *m)
 	for (;;) {
 		call = (struct kl_abi_cpus){ .n_cpus = m->room, .cpus = (uintptr_t)m->now };
 		ret = kl_client_call(m->device->fd, KL_IOC_CPUS, &call, sizeof(call),
-				     "look at the CPUs");
+				     "inspect the CPUs");
 		if (ret)
 			return ret;
 		if (call.n_cpus <= m->room)

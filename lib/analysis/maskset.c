@@ -25,13 +25,14 @@ int kl_maskset_check_name(const char *name)
 		if (!strcasecmp(name, reserved[i]))
 			return kl_fail(EINVAL, "%s is built in and cannot be changed", name);
 	if (!length || length >= KL_NAME_MAX)
-		return kl_fail(EINVAL, "a maskset's name has 1 to %d bytes", KL_NAME_MAX - 1);
+		return kl_fail(EINVAL, "a maskset's name must have 1 to %d bytes", KL_NAME_MAX - 1);
 	if (!isalpha((unsigned char)*name))
-		return kl_fail(EINVAL, "\"%s\": a maskset's name begins with a letter", name);
+		return kl_fail(EINVAL, "\"%s\": a maskset's name must begin with a letter", name);
 	for (size_t i = 0; i < length; i++)
 		if (!isalnum((unsigned char)name[i]) && !strchr("_.-", name[i]))
 			return kl_fail(EINVAL,
-				       "\"%s\": a maskset's name has letters, digits and _ . -",
+				       "\"%s\": a maskset's name can contain only letters, "
+				       "digits and _ . -",
 				       name);
 	return 0;
 }
@@ -93,8 +94,8 @@ static int check_line(const struct kl_maskset *m, const char *text, unsigned int
 
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' && *c != '\t')
-			return kl_spec_locate(kl_spec_fail(text, c, "a control character"), text,
-					      text, m->origin, number);
+			return kl_spec_locate(kl_spec_fail(text, c, "unexpected control character"),
+					      text, text, m->origin, number);
 	while ((ret = kl_spec_next(text, &at, &spec)) > 0)
 		;
 	return ret ? kl_spec_locate(ret, text, at, m->origin, number) : 0;
@@ -128,10 +129,10 @@ static int parse(struct kl_maskset *m)
 	int ret = 0;
 
 	if (m->length > KL_MASKSET_BYTES_MAX)
-		return kl_fail(EFBIG, "%s: a maskset has at most %u bytes", m->origin,
+		return kl_fail(EFBIG, "%s: a maskset must not exceed %u bytes", m->origin,
 			       KL_MASKSET_BYTES_MAX);
 	if (memchr(at, 0, m->length))
-		return kl_fail(EINVAL, "%s: this is no text", m->origin);
+		return kl_fail(EINVAL, "%s: not a text file", m->origin);
 	for (unsigned int number = 1; !ret && at < end; number++) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		const char *stop = newline ? newline : end;

@@ -33,7 +33,7 @@ char *kl_maskset_folder(bool system)
 		return join(config, "kernlens/masksets");
 	if (home && *home == '/')
 		return join(home, ".config/kernlens/masksets");
-	kl_fail(ENOENT, "there is no HOME to have masksets in");
+	kl_fail(ENOENT, "HOME is not set: no directory for masksets");
 	return NULL;
 }
 
@@ -107,7 +107,7 @@ struct kl_maskset *kl_maskset_load(const char *name)
 		if (m || (errno != ENOENT && errno != ENOTDIR))
 			return m;
 	}
-	kl_fail(ENOENT, "there is no maskset \"%s\"; kernlens maskset list shows them", name);
+	kl_fail(ENOENT, "unknown maskset \"%s\" (kernlens maskset list shows them)", name);
 	return NULL;
 }
 
@@ -158,7 +158,7 @@ static int write_file(const struct kl_maskset *maskset, const char *folder, cons
 		unlink(other);
 	free(other);
 	if (ret == -EEXIST)
-		return kl_fail(EEXIST, "there is a maskset %s: %s", maskset->name, path);
+		return kl_fail(EEXIST, "maskset %s already exists: %s", maskset->name, path);
 	return ret ? kl_fail_system(-ret, "%s", path) : 0;
 }
 
@@ -191,7 +191,7 @@ int kl_maskset_remove(const char *name, bool system)
 	if (!path)
 		return -errno;
 	if (unlink(path))
-		ret = errno == ENOENT ? kl_fail(ENOENT, "there is no file %s", path) :
+		ret = errno == ENOENT ? kl_fail(ENOENT, "%s does not exist", path) :
 					kl_fail_system(errno, "%s", path);
 	free(path);
 	return ret;

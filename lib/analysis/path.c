@@ -272,7 +272,7 @@ long kl_path_blocks(const struct kl_paths *paths, uint64_t number, uint32_t last
 
 	number -= node->base;
 	if (number >= node->paths)
-		return kl_fail(EINVAL, "there is no such path");
+		return kl_fail(EINVAL, "no such path");
 	for (;;) {
 		int next = -1;
 
@@ -289,7 +289,7 @@ long kl_path_blocks(const struct kl_paths *paths, uint64_t number, uint32_t last
 		node = &paths->node[at];
 	}
 	if (number || (last != KL_PATH_OUTSIDE && at != last))
-		return kl_fail(EINVAL, "there is no such path");
+		return kl_fail(EINVAL, "no such path");
 	return n;
 }
 
@@ -307,7 +307,7 @@ int kl_path_number(const struct kl_paths *paths, const uint32_t *block, uint32_t
 			*number += found ? node->add[k] : 0;
 		}
 		if (!found)
-			return kl_fail(EINVAL, "there is no such path");
+			return kl_fail(EINVAL, "no such path");
 	}
-	return n && block[n - 1] < paths->n ? 0 : kl_fail(EINVAL, "there is no such path");
+	return n && block[n - 1] < paths->n ? 0 : kl_fail(EINVAL, "no such path");
 }

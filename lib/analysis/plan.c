@@ -150,7 +150,7 @@ static int find_handler(const struct kl_plan *plan, const char *list, const stru
 	if (kl_plan_external(plan, spec))
 		return 0;
 	return kl_spec_fail(list, spec->handler.text,
-			    "there is no handler \"%.*s\"; kernlens list handlers shows them",
+			    "unknown handler \"%.*s\" (kernlens list handlers shows them)",
 			    (int)spec->handler.length, spec->handler.text);
 }
 
@@ -186,7 +186,7 @@ static int take_number(const char *list, const struct kl_part *part, int64_t *nu
 	errno = 0;
 	*number = strtoll(part->text, &end, 0);
 	if (errno || end != part->text + part->length)
-		return kl_spec_fail(list, part->text, "a number is expected here");
+		return kl_spec_fail(list, part->text, "expected a number");
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static int take_flag(struct kl_plan *plan, const char *list, const struct kl_par
 	}
 	for (size_t i = 0; i < name.length; i++)
 		if (!isalnum((unsigned char)name.text[i]) && name.text[i] != '_')
-			return kl_spec_fail(list, name.text, "a flag's name is a word");
+			return kl_spec_fail(list, name.text, "a flag's name must be a word");
 	copy = kl_plan_copy_part(&name);
 	if (!copy)
 		return -ENOMEM;
@@ -221,7 +221,7 @@ static int take_maskset(const struct kl_plan *plan, const char *list, const stru
 	int found = kl_plan_find_maskset(plan, part->text, part->length);
 
 	if (found < 0)
-		return kl_spec_fail(list, part->text, "a maskset is expected here");
+		return kl_spec_fail(list, part->text, "expected a maskset");
 	*id = (uint64_t)found;
 	return 0;
 }
@@ -236,7 +236,7 @@ static int take_text(const char *list, const struct kl_part *part, char text[KL_
 		length -= 2;
 	}
 	if (length >= KL_RULE_TEXT_MAX)
-		return kl_spec_fail(list, part->text, "an alarm's text has at most %d bytes",
+		return kl_spec_fail(list, part->text, "an alarm's text must not exceed %d bytes",
 				    KL_RULE_TEXT_MAX - 1);
 	memcpy(text, from, length);
 	text[length] = 0;
@@ -298,7 +298,8 @@ static int take_arguments(struct kl_plan *plan, const char *list, const struct k
 		if (spec->arguments > 1)
 			ret = take_number(list, &argument[1], &number);
 		if (!ret && spec->arguments > 1 && number <= 0)
-			ret = kl_spec_fail(list, argument[1].text, "a bucket's width is above 0");
+			ret = kl_spec_fail(list, argument[1].text,
+					   "a bucket's width must be greater than 0");
 		rule->shown.width = (uint64_t)number;
 		rule->arg = rule->shown.width;
 		if (!ret && spec->arguments > 2)
@@ -312,7 +313,8 @@ static int take_arguments(struct kl_plan *plan, const char *list, const struct k
 			ret = take_number(list, &argument[0], &number);
 		if (!ret && number < 0)
 			ret = kl_spec_fail(list, argument[0].text,
-					   "so many records cannot come afterwards");
+					   "the number of records after a freeze must not be "
+					   "negative");
 		rule->arg = (uint64_t)number;
 		return ret;
 	case KL_HANDLER_use:
@@ -348,16 +350,15 @@ static int check_shape(const struct kl_plan *plan, const char *list, const struc
 	unsigned int least = info ? !!(info->flags & KL_HANDLER_VALUE) : arguments[handler].least;
 
 	if (spec->arguments < least)
-		return kl_spec_fail(list, spec->whole.text, "%s needs an argument: %s(...)", name,
-				    name);
+		return kl_spec_fail(list, spec->whole.text, "%s requires an argument: %s(...)",
+				    name, name);
 	if (spec->arguments > arguments[handler].most)
 		return kl_spec_fail(list, spec->argument[arguments[handler].most].text,
 				    "%s takes at most %u arguments", name, arguments[handler].most);
 	if (spec->keys && info && !(info->flags & KL_HANDLER_KEYS))
 		return kl_spec_fail(list, spec->key[0].text, "%s takes no keys", name);
 	if (spec->keys && !info && !has_table(handler))
-		return kl_spec_fail(list, spec->key[0].text,
-				    "only count, sum and hist are kept by keys");
+		return kl_spec_fail(list, spec->key[0].text, "only count, sum and hist take keys");
 	return 0;
 }
 
@@ -433,7 +434,7 @@ static int add_event(struct kl_plan *plan, const char *list, const struct kl_spe
 	if (simple && handler <= KL_HANDLER_count)
 		return match_plain(plan, &spec->place, handler, map);
 	if (*spec->place.text == '!')
-		return kl_spec_fail(list, spec->place.text, "an exception has no filter");
+		return kl_spec_fail(list, spec->place.text, "an exception takes no filter");
 	wanted = calloc(KL_EV_IDS, 1);
 	if (!wanted)
 		return kl_fail(ENOMEM, "out of memory");

@@ -119,7 +119,7 @@ int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const 
 	kl_block_want_free(&want);
 	if (!ret && !search.found)
 		ret = kl_spec_fail(place->list, place->spec->place.text,
-				   "no block is there; kernlens blocks shows them");
+				   "no such block (kernlens blocks lists them)");
 	return ret;
 }
 

@@ -147,12 +147,13 @@ static int check_found(const struct maker *m, bool named)
 		return kl_spec_fail(list, at, "%s has no function %s", m->wish.path,
 				    m->wish.want.pattern);
 	if (!m->blocks)
-		return kl_spec_fail(list, at, "no block is there; kernlens blocks shows them");
+		return kl_spec_fail(list, at, "no such block (kernlens blocks lists them)");
 	if (!m->added)
-		return kl_spec_fail(list, at, "no instrument fits there: %s",
+		return kl_spec_fail(list, at, "the block cannot be instrumented: %s",
 				    kl_block_reason_help(m->reason));
 	if (m->added < m->blocks)
-		kl_buffer_printf(&m->plan->note, "%.*s: %u of %u blocks have no instrument: %s\n",
+		kl_buffer_printf(&m->plan->note,
+				 "%.*s: %u of %u blocks cannot be instrumented: %s\n",
 				 (int)spec->whole.length, spec->whole.text, m->blocks - m->added,
 				 m->blocks, kl_block_reason_help(m->reason));
 	return 0;
@@ -206,7 +207,7 @@ int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place
 	free(text);
 	if (ret)
 		return ret == -EINVAL ? kl_spec_fail(place->list, spec->symbol.text, "%s",
-						     "write it as FUNCTION, FUNCTION+OFFSET or "
+						     "expected FUNCTION, FUNCTION+OFFSET or "
 						     "FUNCTION#NUMBER") :
 					ret;
 	place->without_arguments = true;

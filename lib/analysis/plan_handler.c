@@ -45,7 +45,7 @@ int kl_plan_tell_external(const struct kl_abi_handler_info *info, const char *li
 				       argument->text);
 		if (at >= KL_RULE_TEXT_MAX)
 			return kl_spec_fail(list, argument->text,
-					    "a handler is told at most %d bytes",
+					    "a handler's arguments must not exceed %d bytes",
 					    KL_RULE_TEXT_MAX - 1);
 	}
 	return 0;

@@ -61,7 +61,7 @@ int kl_plan_take_keys(struct kl_plan *plan, const char *list, const struct kl_sp
 
 		if (at + (variable ? KL_COMM_LEN / 8 : 1) > KL_RULE_KEYS_MAX)
 			return kl_spec_fail(list, spec->key[i].text,
-					    "more than %d keys (a text counts as two)",
+					    "too many keys (maximum %d; a string counts as two)",
 					    KL_RULE_KEYS_MAX);
 		if (variable) {
 			ret = take_text_key(plan, variable, rule);

@@ -25,7 +25,7 @@ int kl_plan_new_maskset(struct kl_plan *plan, const char *name)
 	struct kl_plan_maskset *m;
 
 	if (index == MASKSETS_MAX)
-		return kl_fail(ENOSPC, "more than %d masksets", MASKSETS_MAX);
+		return kl_fail(ENOSPC, "too many masksets (maximum %d)", MASKSETS_MAX);
 	m = reallocarray(plan->masksets, index + 1, sizeof(*m));
 	if (!m)
 		return kl_fail(ENOMEM, "out of memory");
@@ -79,7 +79,8 @@ int kl_plan_add_maskset(struct kl_plan *plan, const struct kl_maskset *maskset,
 int kl_plan_set_name(struct kl_plan *plan, const char *name)
 {
 	if (strlen(name) >= KL_NAME_MAX)
-		return kl_fail(EINVAL, "a maskset's name has at most %d bytes", KL_NAME_MAX - 1);
+		return kl_fail(EINVAL, "a maskset's name must not exceed %d bytes",
+			       KL_NAME_MAX - 1);
 	strcpy(plan->masksets[0].name, name);
 	return 0;
 }
@@ -92,14 +93,14 @@ static int load(struct kl_plan *plan, const char *list, const struct kl_part *pa
 	int ret;
 
 	if (part->length >= sizeof(name))
-		return kl_spec_fail(list, part->text, "a maskset's name has at most %d bytes",
+		return kl_spec_fail(list, part->text, "a maskset's name must not exceed %d bytes",
 				    KL_NAME_MAX - 1);
 	memcpy(name, part->text, part->length);
 	name[part->length] = 0;
 	m = kl_maskset_load(name);
 	if (!m && errno == ENOENT)
 		return kl_spec_fail(list, part->text,
-				    "there is no maskset \"%s\"; kernlens maskset list shows them",
+				    "unknown maskset \"%s\" (kernlens maskset list shows them)",
 				    name);
 	if (!m)
 		return -errno;

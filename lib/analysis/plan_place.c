@@ -85,11 +85,11 @@ int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place)
 	}
 	if (plan->joined)
 		return kl_spec_fail(place->list, place->spec->whole.text,
-				    "the session has no event %s: those there are were defined "
-				    "when it was made",
+				    "the session has no event %s: its events were defined when "
+				    "it was created",
 				    place->name);
 	if (plan->n_events == KL_EV_DYNAMIC_MAX)
-		return kl_fail(ENOSPC, "%s: that is more than %d events", place->name,
+		return kl_fail(ENOSPC, "%s: too many events (maximum %d)", place->name,
 			       KL_EV_DYNAMIC_MAX);
 	ret = add_fields(plan, place, action);
 	if (!ret)
@@ -103,7 +103,7 @@ int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place)
 static int copy_pattern(const struct kl_spec *spec, char *pattern, size_t size, const char *list)
 {
 	if (spec->place.length >= size)
-		return kl_spec_fail(list, spec->place.text, "a name has at most %zu bytes",
+		return kl_spec_fail(list, spec->place.text, "a name must not exceed %zu bytes",
 				    size - 1);
 	memcpy(pattern, spec->place.text, spec->place.length);
 	pattern[spec->place.length] = 0;
@@ -315,8 +315,8 @@ static int add_functions(struct kl_plan *plan, struct kl_plan_place *place, cons
 		return ret < 0 ? ret : add_function(plan, place, &symbol);
 	}
 	if (kl_symbols_hidden(symbols))
-		return kl_fail(EACCES, "the kernel hides its addresses: hooking functions needs "
-				       "CAP_SYS_ADMIN");
+		return kl_fail(EACCES, "the kernel hides its addresses: hooking functions "
+				       "needs CAP_SYS_ADMIN");
 	ret = read_traceable(pattern, &names);
 	while (!ret && kl_symbols_next(symbols, pattern, true, &position, &symbol)) {
 		const char *name = symbol.name;
@@ -348,7 +348,7 @@ static int add_tick(struct kl_plan *plan, struct kl_plan_place *place, const cha
 
 	if (*end || !hz || hz > KL_TICK_HZ_MAX)
 		return kl_spec_fail(place->list, place->spec->place.text,
-				    "a tick is from 1 to %d times a second", KL_TICK_HZ_MAX);
+				    "a tick must be from 1 to %d times per second", KL_TICK_HZ_MAX);
 	kl_scope_clear_arguments(plan->scope);
 	ret = kl_scope_add_argument(plan->scope, "ip", 0);
 	if (!ret)
@@ -356,7 +356,7 @@ static int add_tick(struct kl_plan *plan, struct kl_plan_place *place, const cha
 	if (ret)
 		return ret;
 	snprintf(place->name, sizeof(place->name), "tick:%lu", hz);
-	snprintf(place->help, sizeof(place->help), "%lu times a second on each CPU", hz);
+	snprintf(place->help, sizeof(place->help), "%lu times per second on each CPU", hz);
 	place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_TICK, .arg = hz };
 	return kl_plan_add_place(plan, place);
 }
@@ -375,8 +375,8 @@ static int add_uprobe(struct kl_plan *plan, struct kl_plan_place *place, const c
 	snprintf(symbol, sizeof(symbol), "%.*s", (int)spec->symbol.length, spec->symbol.text);
 	if (!(plan->may & KL_MAY_HOOK_FUNCTIONS))
 		return kl_fail(EPERM,
-			       "uprobes need CAP_SYS_ADMIN; block:%s:%s#0 is where it begins, in "
-			       "processes of your own",
+			       "uprobes need CAP_SYS_ADMIN; in your own processes, use "
+			       "block:%s:%s#0 (the function's start)",
 			       path, symbol);
 	ret = kl_elf_file_offset(path, symbol, &offset);
 	if (ret)

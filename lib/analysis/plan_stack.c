@@ -28,7 +28,7 @@ int kl_plan_make_profile(const struct kl_plan *plan, const char *list, const str
 		made->key[made->keys++] = traces[i];
 	if (made->keys + spec->keys > KL_SPEC_LIST_MAX)
 		return kl_spec_fail(list, spec->key[KL_SPEC_LIST_MAX - made->keys].text,
-				    "more than %u keys beside the traces",
+				    "too many keys besides the stack traces (maximum %u)",
 				    KL_SPEC_LIST_MAX - made->keys);
 	for (unsigned int i = 0; i < spec->keys; i++)
 		made->key[made->keys++] = spec->key[i];

@@ -94,7 +94,7 @@ int kl_plan_store_rule(struct kl_plan *plan, const struct kl_plan_made *rule)
 	if (i == plan->n_rules) {
 		if (i == KL_RULES_MAX)
 			return kl_fail(ENOSPC,
-				       "%s: that is more than %d different filters and handlers",
+				       "%s: too many different filters and handlers (maximum %d)",
 				       rule->shown.text, KL_RULES_MAX);
 		plan->rules[plan->n_rules++] = *rule;
 	}
@@ -146,11 +146,11 @@ int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
 	/* Two that join at once would take the same. */
 	if (plan->joined)
 		return kl_fail(EINVAL,
-			       "the session has no flag %s: those there are were named when it was "
-			       "made",
+			       "the session has no flag %s: its flags were named when it was "
+			       "created",
 			       name);
 	if (i == first + KL_FLAGS_MAX / 2)
-		return kl_fail(ENOSPC, "more than %d flags", KL_FLAGS_MAX / 2);
+		return kl_fail(ENOSPC, "too many flags (maximum %d)", KL_FLAGS_MAX / 2);
 	plan->flags[i] = strdup(name);
 	return plan->flags[i] ? i : kl_fail(ENOMEM, "out of memory");
 }

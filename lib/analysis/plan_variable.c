@@ -80,9 +80,9 @@ int kl_plan_add_variable(struct kl_plan *plan, const char *text)
 	struct kl_plan_expression *v = &plan->variables[plan->n_variables];
 
 	if (plan->n_variables == KL_VARIABLES_MAX)
-		return kl_fail(E2BIG, "more than %d expressions", KL_VARIABLES_MAX);
+		return kl_fail(E2BIG, "too many expressions (maximum %d)", KL_VARIABLES_MAX);
 	if (length >= KL_PLAN_NAME_MAX)
-		return kl_fail(EINVAL, "a variable's name has at most %d bytes",
+		return kl_fail(EINVAL, "a variable's name must not exceed %d bytes",
 			       KL_PLAN_NAME_MAX - 1);
 	if (length) {
 		memcpy(v->shown.name, text, length);

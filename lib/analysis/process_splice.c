@@ -212,7 +212,7 @@ int kl_process_splices_count(struct kl_process_splices *splices, const char *tex
 		n += ret > 0 ? (size_t)ret : 0;
 	}
 	if (ret >= 0 && !n)
-		ret = kl_fail(ENOENT, "%s has no %s like \"%s\"", wish.path,
+		ret = kl_fail(ENOENT, "%s has no %s matching \"%s\"", wish.path,
 			      position && (wish.want.at_offset || wish.want.at_number) ? "block" :
 											 "function",
 			      text);

@@ -91,12 +91,11 @@ static const struct kl_variable *parse_variable(const char *name, enum kl_proces
 	of = strndupa(name, *kind == KL_PROCESS_RATE ? length - 2 : length);
 	v = kl_variable_find(of);
 	if (!v)
-		kl_fail(EINVAL, "there is no variable \"%s\"; kernlens list variables shows them",
-			of);
+		kl_fail(EINVAL, "unknown variable \"%s\" (kernlens list variables shows them)", of);
 	else if (!kl_variable_is_inspected(v))
-		kl_fail(EINVAL, "%s is known only where an event fires", of);
+		kl_fail(EINVAL, "%s is available only in events", of);
 	else if (*kind == KL_PROCESS_RATE && v->field.type == KL_TYPE_TEXT)
-		kl_fail(EINVAL, "%s is a text: it does not grow", of);
+		kl_fail(EINVAL, "%s is a string: it has no rate", of);
 	else
 		return v;
 	return NULL;

@@ -116,7 +116,7 @@ static int read_functions(struct kl_program *p)
 	     i++)
 		ret = add_function(p, name, address, bytes);
 	if (!ret && !p->n)
-		ret = kl_fail(ENOENT, "%s has no symbols of functions", p->path);
+		ret = kl_fail(ENOENT, "%s has no function symbols", p->path);
 	return ret ? ret : tell_apart(p);
 }
 
@@ -128,7 +128,7 @@ static int load(struct kl_program *p)
 	if (fd >= 0) {
 		p->names = kl_elf_names_open(fd, whole, false);
 		if (!p->names)
-			fd = errno == EINVAL ? kl_fail(EINVAL, "%s is no ELF file", p->path) :
+			fd = errno == EINVAL ? kl_fail(EINVAL, "%s is not an ELF file", p->path) :
 					       -errno;
 	}
 	free(whole);

@@ -48,7 +48,9 @@ int kl_program_wish_parse(struct kl_program_wish *wish, const char *text)
 	kl_program_wish_free(wish);
 	if (ret == -ENOMEM)
 		return kl_fail(ENOMEM, "out of memory");
-	return kl_fail(EINVAL, "\"%s\" is not PATH:FUNCTION[+OFFSET|#NUMBER][:post]", text);
+	return kl_fail(EINVAL,
+		       "invalid block \"%s\"; expected PATH:FUNCTION[+OFFSET|#NUMBER][:post]",
+		       text);
 }
 
 void kl_program_wish_free(struct kl_program_wish *wish)

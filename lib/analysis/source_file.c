@@ -184,16 +184,17 @@ static int try_path(const struct wanted *w, const char *path, bool named)
 	}
 	if (kl_elf_process_open(w->process, w->number, other, NULL, id)) {
 		if (named)
-			refuse(w->files, path, w->module, "cannot be read for");
+			refuse(w->files, path, w->module,
+			       "cannot be read as debug information for");
 	} else if (strcmp(id, w->id) != 0) {
 		/* One that the user has named may be of another module that is asked for, too. */
 		if (!named || !w->files->used)
-			refuse(w->files, path, w->module, "has another build id than");
+			refuse(w->files, path, w->module, "has a different build ID than");
 	} else if (!kl_elf_process_place(w->process, w->number, w->place, &address)) {
 		w->files->used |= named;
 		return fd;
 	} else if (named) {
-		refuse(w->files, path, w->module, "has no debug information of");
+		refuse(w->files, path, w->module, "contains no debug information for");
 	}
 	close(fd);
 	return -1;
@@ -248,7 +249,7 @@ int kl_source_file_open(struct kl_source_files *files, struct kl_elf_process *pr
 		fd = files->folder ? try_folder(&w, files->debug, below) :
 				     try_path(&w, files->debug, true);
 	if (fd < 0 && files->folder)
-		refuse(files, files->debug, module, "has no debug information of");
+		refuse(files, files->debug, module, "contains no debug information for");
 	if (fd < 0)
 		fd = try_folder(&w, ROOT, below);
 	if (fd < 0)

@@ -161,7 +161,7 @@ static int take_list(const char *list, const char **at, struct kl_part *item, un
 			return kl_spec_fail(list, *at, "more than %d %s", KL_SPEC_LIST_MAX, what);
 		item[*count] = trim(*at, end);
 		if (!item[*count].length)
-			return kl_spec_fail(list, *at, "there is nothing between the commas");
+			return kl_spec_fail(list, *at, "nothing between the commas");
 		(*count)++;
 		*at = end;
 		if (*end != ',')
@@ -213,8 +213,8 @@ static bool takes_word(const char *at, const char *word)
 static int take_file(const char *list, const char **at, struct kl_spec *spec)
 {
 	const char *colon = *at + strcspn(*at, ":,"), *end;
-	const char *how = spec->kind == KL_PLACE_UPROBE ? "write it as uprobe:PATH:SYMBOL" :
-							  "write it as block:PATH:FUNCTION";
+	const char *how = spec->kind == KL_PLACE_UPROBE ? "expected uprobe:PATH:SYMBOL" :
+							  "expected block:PATH:FUNCTION";
 
 	if (*colon != ':')
 		return kl_spec_fail(list, *at, "%s", how);
@@ -272,7 +272,7 @@ static int take_place(const char *list, const char **at, struct kl_spec *spec)
 		*at = end;
 	}
 	if (!spec->place.length)
-		return kl_spec_fail(list, *at, "an event is missing here");
+		return kl_spec_fail(list, *at, "expected an event");
 	if ((spec->kind == KL_PLACE_FUNCTION || spec->kind == KL_PLACE_UPROBE) &&
 	    takes_word(*at, "ret")) {
 		spec->ret = true;
@@ -317,7 +317,7 @@ int kl_spec_next(const char *list, const char **at, struct kl_spec *spec)
 	spec->whole = trim(begin, *at);
 	*at = skip_space(*at);
 	if (**at && **at != ',')
-		return kl_spec_fail(list, *at, "a comma, /FILTER/ or :HANDLER is expected here");
+		return kl_spec_fail(list, *at, "expected a comma, /FILTER/ or :HANDLER");
 	if (**at == ',')
 		(*at)++;
 	return 1;

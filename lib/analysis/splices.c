@@ -285,7 +285,8 @@ static int make_request(const struct kl_splices *s, struct request *r)
 	for (size_t i = 0; i < s->groups; i++)
 		most = windows_of(&s->group[i]) > most ? windows_of(&s->group[i]) : most;
 	if (most > KL_SPLICE_WINDOWS_MAX)
-		return kl_fail(E2BIG, "a function needs %zu windows; a request has at most %u",
+		return kl_fail(E2BIG,
+			       "a function needs %zu patch sites; a request allows at most %u",
 			       most, KL_SPLICE_WINDOWS_MAX);
 	r->window = calloc(KL_SPLICE_WINDOWS_MAX, sizeof(*r->window));
 	r->from = calloc(KL_SPLICE_WINDOWS_MAX, sizeof(*r->from));
@@ -305,7 +306,7 @@ int kl_splices_install(struct kl_splices *splices, struct kl_session *session,
 	qsort(s->group, s->groups, sizeof(*s->group), compare_groups);
 	for (size_t i = 1; i < s->groups && !ret; i++)
 		if (s->group[i].address == s->group[i - 1].address)
-			ret = kl_fail(EEXIST, "the function at %#llx is there twice",
+			ret = kl_fail(EEXIST, "duplicate function at %#llx",
 				      (unsigned long long)s->group[i].address);
 	for (size_t i = 0; i < s->groups; i++)
 		windows += s->group[i].windows.n;

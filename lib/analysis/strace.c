@@ -159,7 +159,7 @@ static int add_entry(struct kl_strace *strace, struct kl_buffer *buffer,
 	thread->since_ns = event->ns;
 	thread->number = event->class->syscall;
 	if (event->payload_bytes > sizeof(strace->payload))
-		return kl_fail(EINVAL, "%s is longer than a record", event->class->name);
+		return kl_fail(EINVAL, "%s is too long for a record", event->class->name);
 	strace->entry = *event;
 	memcpy(strace->payload, event->payload, event->payload_bytes);
 	strace->entry.payload = strace->payload;

@@ -57,9 +57,9 @@ static int fail_unknown(const char *name)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(aliases); i++)
 		kl_near_offer(&near, aliases[i].alias);
 	if (near.best)
-		return kl_fail(EINVAL, "there is no variable \"%s\"; did you mean \"%s\"?", name,
+		return kl_fail(EINVAL, "unknown variable \"%s\"; did you mean \"%s\"?", name,
 			       near.best);
-	return kl_fail(EINVAL, "there is no variable \"%s\"; kernlens list variables shows them",
+	return kl_fail(EINVAL, "unknown variable \"%s\" (kernlens list variables shows them)",
 		       name);
 }
 
@@ -125,10 +125,10 @@ int kl_watch_column_find(struct kl_watch_column *column, const char *name)
 	if (!v)
 		return fail_unknown(name);
 	if (!kl_variable_is_inspected(v))
-		return kl_fail(EINVAL, "%s is known only where an event fires", word);
+		return kl_fail(EINVAL, "%s is available only in events", word);
 	set_unit(column, v);
 	if (rate && (column->unit == KL_WATCH_TEXT || column->unit == KL_WATCH_STATE))
-		return kl_fail(EINVAL, "%s is no number: it does not grow", word);
+		return kl_fail(EINVAL, "%s is not a number: it has no rate", word);
 	return 0;
 }
 

@@ -130,16 +130,16 @@ int kl_watch_take_number(struct kl_watch_parser *p, enum kl_watch_unit kind, dou
 	kl_watch_skip(p);
 	begin = p->at;
 	if (p->at == p->end || !(isdigit((unsigned char)*p->at) || strchr("-.", *p->at)))
-		return kl_watch_fail(p, begin, "a number is wanted here");
+		return kl_watch_fail(p, begin, "expected a number");
 	*number = strtod(p->at, &end);
 	if (end == p->at || end > p->end)
-		return kl_watch_fail(p, begin, "this is no number");
+		return kl_watch_fail(p, begin, "not a number");
 	p->at = end;
 	while (p->at < p->end && (isalpha((unsigned char)*p->at) || *p->at == '%') &&
 	       n + 1 < sizeof(unit))
 		unit[n++] = *p->at++;
 	if (!n && kind == KL_WATCH_TIME && *number != 0)
-		return kl_watch_fail(p, end, "a time needs its unit: ns us ms s min h d");
+		return kl_watch_fail(p, end, "a time requires a unit: ns us ms s min h d");
 	if (!n)
 		return 0;
 	if (kind == KL_WATCH_COUNT && count_factor(unit) > 0) {
@@ -151,11 +151,11 @@ int kl_watch_take_number(struct kl_watch_parser *p, enum kl_watch_unit kind, dou
 			*number *= units[i].factor;
 			return 0;
 		}
-	kl_fail(EINVAL, "the unit \"%s\" does not fit: %s", unit,
-		kind == KL_WATCH_BYTES	 ? "bytes have K M G T" :
-		kind == KL_WATCH_TIME	 ? "times have ns us ms s min h d" :
-		kind == KL_WATCH_PERCENT ? "it is in %" :
-					   "counts have K M G T, of 1000");
+	kl_fail(EINVAL, "invalid unit \"%s\": %s", unit,
+		kind == KL_WATCH_BYTES	 ? "sizes take K M G T" :
+		kind == KL_WATCH_TIME	 ? "times take ns us ms s min h d" :
+		kind == KL_WATCH_PERCENT ? "expected %" :
+					   "counts take K M G T (powers of 1000)");
 	return kl_watch_fail(p, end, NULL);
 }
 
@@ -169,7 +169,7 @@ int kl_watch_take_duration(struct kl_watch_parser *p, uint64_t *ns)
 		return error;
 	/* Nor is what is not a number. */
 	if (!(number >= 0 && number <= 1e18))
-		return kl_watch_fail(p, begin, "this is no duration");
+		return kl_watch_fail(p, begin, "not a duration");
 	*ns = (uint64_t)number;
 	return 0;
 }

@@ -63,7 +63,7 @@ static int take_column(struct kl_watch_parser *p)
 	begin = p->at;
 	length = kl_watch_name_length(p);
 	if (!length || isdigit((unsigned char)*begin))
-		return kl_watch_fail(p, begin, "a variable is wanted here");
+		return kl_watch_fail(p, begin, "expected a variable");
 	snprintf(name, sizeof(name), "%.*s", (int)length, begin);
 	if (kl_watch_column_find(&column, name))
 		return kl_watch_fail(p, begin, NULL);
@@ -87,7 +87,7 @@ static int take_operator(struct kl_watch_parser *p, enum kl_watch_op *op)
 			*op = signs[i].op;
 			return 0;
 		}
-	return kl_watch_fail(p, p->at, "a comparison is wanted here: == != < <= > >= ~ !~");
+	return kl_watch_fail(p, p->at, "expected a comparison: == != < <= > >= ~ !~");
 }
 
 /* What stands behind the comparison of a text or a state. */
@@ -99,14 +99,15 @@ static int take_text_operand(struct kl_watch_parser *p, struct kl_watch_node *no
 	begin = p->at;
 	if (node->op == KL_WATCH_LT || node->op == KL_WATCH_LE || node->op == KL_WATCH_GT ||
 	    node->op == KL_WATCH_GE)
-		return kl_watch_fail(p, begin, "texts and states are compared by == != ~ !~");
+		return kl_watch_fail(p, begin,
+				     "strings and states can be compared only with == != ~ !~");
 	node->text = kl_watch_take_text(p, "()");
 	if (!node->text)
-		return kl_watch_fail(p, begin, "a text is wanted here, of at most 255 bytes");
+		return kl_watch_fail(p, begin, "expected a string of at most 255 bytes");
 	if (is_state && (node->op == KL_WATCH_EQ || node->op == KL_WATCH_NE) &&
 	    (strlen(node->text) != 1 || !strchr("RSDTtXZPI", *node->text))) {
 		free(node->text);
-		return kl_watch_fail(p, begin, "states are R S D T t X Z P I");
+		return kl_watch_fail(p, begin, "expected states: R S D T t X Z P I");
 	}
 	return 0;
 }
@@ -123,7 +124,7 @@ static int take_user(struct kl_watch_parser *p, double *uid)
 	if (name && !getpwnam_r(name, &room, bytes, sizeof(bytes), &user) && user)
 		*uid = user->pw_uid;
 	else
-		kl_fail(EINVAL, "there is no user \"%s\"", name ? name : "");
+		kl_fail(EINVAL, "unknown user \"%s\"", name ? name : "");
 	free(name);
 	return user ? 0 : kl_watch_fail(p, begin, NULL);
 }
@@ -136,7 +137,8 @@ static int take_number_operand(struct kl_watch_parser *p, struct kl_watch_node *
 	int other;
 
 	if (node->op == KL_WATCH_LIKE || node->op == KL_WATCH_UNLIKE)
-		return kl_watch_fail(p, p->at, "only texts and states have patterns");
+		return kl_watch_fail(p, p->at,
+				     "only strings and states can be compared with patterns");
 	kl_watch_skip(p);
 	begin = p->at;
 	if (p->at < p->end && (isalpha((unsigned char)*p->at) || *p->at == '_')) {
@@ -147,7 +149,7 @@ static int take_number_operand(struct kl_watch_parser *p, struct kl_watch_node *
 			return other;
 		if (p->rules->columns[other].unit != column.unit ||
 		    p->rules->columns[other].scale != column.scale)
-			return kl_watch_fail(p, begin, "this is in another unit");
+			return kl_watch_fail(p, begin, "the two variables have different units");
 		node->other = other;
 		return 0;
 	}
@@ -198,7 +200,7 @@ static int parse_not(struct kl_watch_parser *p)
 	} else if (kl_watch_take_sign(p, "(")) {
 		inner = parse_or(p);
 		if (inner >= 0 && !kl_watch_take_sign(p, ")"))
-			inner = kl_watch_fail(p, p->at, "\")\" is wanted here");
+			inner = kl_watch_fail(p, p->at, "expected \")\"");
 	} else {
 		inner = parse_comparison(p);
 	}
@@ -243,18 +245,21 @@ static int parse_below(struct kl_watch_parser *p, bool below)
 	if (p->rule->n_nodes != 1 || only->text || only->other >= 0)
 		return kl_watch_fail(
 			p, p->at,
-			"below and above need a condition that is one comparison with a number");
+			"below and above require a condition that is a single comparison with a "
+			"number");
 	if (below ? only->op != KL_WATCH_GT && only->op != KL_WATCH_GE :
 		    only->op != KL_WATCH_LT && only->op != KL_WATCH_LE)
 		return kl_watch_fail(p, p->at,
-				     below ? "below goes with > and >=" :
-					     "above goes with < and <=");
+				     below ? "below can be used only with > and >=" :
+					     "above can be used only with < and <=");
 	node.op = below ? KL_WATCH_LT : KL_WATCH_GT;
 	if (kl_watch_take_number(p, p->rules->columns[node.column].unit, &node.number))
 		return -EINVAL;
 	node.number *= p->rules->columns[node.column].scale;
 	if (below ? node.number > only->number : node.number < only->number)
-		return kl_watch_fail(p, p->at, "it would be cleared while its condition holds");
+		return kl_watch_fail(p, p->at,
+				     "the alarm would be cleared while its condition "
+				     "is still true");
 	return add_node(p, &node);
 }
 
@@ -309,11 +314,10 @@ static int add_selector(struct kl_watch_parser *p, enum kl_watch_select kind)
 	} else {
 		s->text = kl_watch_take_text(p, ",");
 		if (!s->text || !*s->text)
-			return kl_watch_fail(p, begin,
-					     "a name is wanted here, of at most 255 bytes");
+			return kl_watch_fail(p, begin, "expected a name of at most 255 bytes");
 	}
 	if (!(number >= 0 && number <= UINT32_MAX))
-		return kl_watch_fail(p, begin, "this is no number of a process or user");
+		return kl_watch_fail(p, begin, "not a process ID or user ID");
 	s->number = (uint64_t)number;
 	return 0;
 }
@@ -344,7 +348,7 @@ static int parse_of(struct kl_watch_parser *p)
 			return some ? 0 :
 				      kl_watch_fail(
 					      p, p->at,
-					      "comm, user, pid, cgroup, each or total is wanted here");
+					      "expected comm, user, pid, cgroup, each or total");
 		error = add_selector(p, (enum kl_watch_select)kind);
 		if (error)
 			return error;
@@ -380,8 +384,7 @@ static int take_action_words(struct kl_watch_parser *p, struct kl_watch_action *
 	while (p->at < p->end && *p->at != ',') {
 		word = kl_watch_take_text(p, ",");
 		if (!word)
-			return kl_watch_fail(p, begin,
-					     "a word of at most 255 bytes is wanted here");
+			return kl_watch_fail(p, begin, "expected a word of at most 255 bytes");
 		if (add_action_word(action, &n, word))
 			return -ENOMEM;
 		kl_watch_skip(p);
@@ -389,10 +392,10 @@ static int take_action_words(struct kl_watch_parser *p, struct kl_watch_action *
 	if (!n)
 		return kl_watch_fail(p, begin,
 				     action->what >= KL_WATCH_RUN ?
-					     "a command is wanted here" :
-					     "a session's name or number is wanted here");
+					     "expected a command" :
+					     "expected a session's name or number");
 	if (n > 1 && action->what != KL_WATCH_RUN)
-		return kl_watch_fail(p, begin, "one word is wanted here: put it in quotes");
+		return kl_watch_fail(p, begin, "expected one word; put it in quotes");
 	return 0;
 }
 
@@ -421,9 +424,8 @@ static int parse_do(struct kl_watch_parser *p)
 		while (what < KL_ARRAY_SIZE(names) && !kl_watch_take_word(p, names[what]))
 			what++;
 		if (what == KL_ARRAY_SIZE(names))
-			return kl_watch_fail(
-				p, p->at,
-				"log, mark, freeze, snapshot, run or shell is wanted here");
+			return kl_watch_fail(p, p->at,
+					     "expected log, mark, freeze, snapshot, run or shell");
 		error = add_action(p, (enum kl_watch_do)what);
 		if (error)
 			return error;
@@ -454,7 +456,7 @@ static int parse_name(struct kl_watch_parser *p)
 	if (!p->rule->public.name)
 		return kl_fail(ENOMEM, "out of memory");
 	if (has_name(p->rules, p->rule->public.name))
-		return kl_watch_fail(p, p->at, "there is another rule of this name");
+		return kl_watch_fail(p, p->at, "another rule has this name");
 	p->at = at + 1;
 	return 0;
 }
@@ -477,10 +479,10 @@ static int check_columns(struct kl_watch_parser *p)
 		if (rule->public.is_total &&
 		    (column->unit == KL_WATCH_TEXT || column->unit == KL_WATCH_STATE))
 			return kl_watch_fail(p, p->start,
-					     "a total has no texts: choose by `of comm'");
+					     "a total has no strings: use `of comm' to select "
+					     "processes");
 		if (!rule->public.is_total && !strcmp(column->name, "processes"))
-			return kl_watch_fail(p, p->start,
-					     "`processes' is of a total: say `of total'");
+			return kl_watch_fail(p, p->start, "`processes' requires `of total'");
 	}
 	return 0;
 }
@@ -505,7 +507,7 @@ static int parse_clauses(struct kl_watch_parser *p)
 	if (!error && p->at != p->end)
 		error = kl_watch_fail(
 			p, p->at,
-			"for, clear, of, do or the line's end is wanted here, in this order");
+			"expected for, clear, of, do (in this order) or the end of the line");
 	return error;
 }
 
@@ -536,7 +538,7 @@ static int add_rule(struct kl_watch_parser *p)
 	int error;
 
 	if (rules->n == RULES_MAX)
-		return kl_watch_fail(p, p->at, "there are too many rules");
+		return kl_watch_fail(p, p->at, "too many rules");
 	all = kl_array_grow(rules->rules, rules->n, &rules->room, sizeof(*all));
 	if (!all)
 		return -ENOMEM;

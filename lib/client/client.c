@@ -37,14 +37,14 @@ static int fail_open(int error, const char *path)
 	case ENODEV:
 	case ENXIO:
 		return kl_fail(error,
-			       "%s is not there: the kernlens module is not loaded "
-			       "(modprobe kernlens)",
+			       "%s does not exist: the kernlens module is not loaded (modprobe "
+			       "kernlens)",
 			       path);
 	case EACCES:
 	case EPERM:
 		return kl_fail(error,
-			       "%s: permission denied: it is for root and members of the "
-			       "group kernlens (usermod -aG kernlens USER)",
+			       "%s: permission denied: only root and members of the group "
+			       "kernlens have access (usermod -aG kernlens USER)",
 			       path);
 	default:
 		return kl_fail_system(error, "%s", path);
@@ -76,7 +76,7 @@ static int open_checked(const char *path, struct kl_abi_info *info)
 
 	if (fd < 0)
 		return fail_open(errno, path);
-	ret = kl_client_call(fd, KL_IOC_INFO, info, sizeof(*info), "ask the device what it is");
+	ret = kl_client_call(fd, KL_IOC_INFO, info, sizeof(*info), "query the device");
 	if (!ret)
 		ret = check_version(info);
 	if (ret) {
@@ -135,22 +135,21 @@ int kl_device_time(struct kl_device *device, struct kl_abi_time *time)
 int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_info *info)
 {
 	*info = (struct kl_abi_event_info){ .id = id };
-	return kl_client_call(device->fd, KL_IOC_EVENT_INFO, info, sizeof(*info),
-			      "ask about an event");
+	return kl_client_call(device->fd, KL_IOC_EVENT_INFO, info, sizeof(*info), "query an event");
 }
 
 int kl_device_variable(struct kl_device *device, uint32_t id, struct kl_abi_variable_info *info)
 {
 	*info = (struct kl_abi_variable_info){ .id = id };
 	return kl_client_call(device->fd, KL_IOC_VARIABLE_INFO, info, sizeof(*info),
-			      "ask about a variable");
+			      "query a variable");
 }
 
 int kl_device_handler(struct kl_device *device, uint32_t index, struct kl_abi_handler_info *info)
 {
 	*info = (struct kl_abi_handler_info){ .index = index };
 	return kl_client_call(device->fd, KL_IOC_HANDLER_INFO, info, sizeof(*info),
-			      "ask about a handler");
+			      "query a handler");
 }
 
 int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status)
@@ -190,7 +189,7 @@ int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_sta
 		if (*name && !*rest && status->id == id)
 			return 0;
 	}
-	return ret == -ENOENT ? kl_fail(ENOENT, "there is no session '%s'", name) : ret;
+	return ret == -ENOENT ? kl_fail(ENOENT, "unknown session '%s'", name) : ret;
 }
 
 /* A session handle on a new descriptor, which @request makes a session's. */
@@ -321,7 +320,7 @@ int kl_session_stop(struct kl_session *session)
 
 int kl_session_ask_snapshot(struct kl_session *session)
 {
-	return kl_client_call(session->fd, KL_IOC_SNAPSHOT, NULL, 0, "ask for a snapshot");
+	return kl_client_call(session->fd, KL_IOC_SNAPSHOT, NULL, 0, "request a snapshot");
 }
 
 int kl_session_resize(struct kl_session *session, uint32_t blocks)
@@ -384,7 +383,7 @@ int kl_session_reader(struct kl_session *session, uint32_t flags)
 {
 	struct kl_abi_reader reader = { .flags = flags, .fd = -1 };
 	int ret = kl_client_call(session->fd, KL_IOC_READER, &reader, sizeof(reader),
-				 "make a reader");
+				 "create a reader");
 
 	return ret ? ret : reader.fd;
 }

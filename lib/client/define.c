@@ -28,7 +28,7 @@ int kl_session_add_program(struct kl_session *session, const struct kl_abi_op *o
 
 int kl_session_add_rule(struct kl_session *session, struct kl_abi_rule *rule)
 {
-	int ret = kl_client_call(session->fd, KL_IOC_RULE, rule, sizeof(*rule), "make the rule");
+	int ret = kl_client_call(session->fd, KL_IOC_RULE, rule, sizeof(*rule), "create the rule");
 
 	return ret ? ret : (int)(KL_ACTION_RULE + rule->rule);
 }
@@ -56,7 +56,7 @@ int kl_session_store_maskset(struct kl_session *session, uint32_t *id, const cha
 	int ret;
 
 	if (strlen(name) >= sizeof(maskset.name))
-		return kl_fail(EINVAL, "a maskset's name has at most %zu bytes",
+		return kl_fail(EINVAL, "a maskset's name must not exceed %zu bytes",
 			       sizeof(maskset.name) - 1);
 	strcpy(maskset.name, name);
 	memcpy(maskset.handler, map, sizeof(maskset.handler));
@@ -292,5 +292,5 @@ int kl_device_mark(struct kl_device *device, uint64_t value, const char *text)
 	struct kl_abi_mark mark = { .value = value };
 
 	snprintf(mark.text, sizeof(mark.text), "%s", text);
-	return kl_client_call(device->fd, KL_IOC_MARK, &mark, sizeof(mark), "make the mark");
+	return kl_client_call(device->fd, KL_IOC_MARK, &mark, sizeof(mark), "write the mark");
 }

@@ -49,7 +49,7 @@ static int read_all(struct kl_device *device, struct kl_abi_detail *call, struct
 		call->buffer = (uintptr_t)room;
 		call->bytes = ROOM;
 		ret = kl_client_call(device->fd, KL_IOC_DETAIL, call, sizeof(*call),
-				     "look at the process");
+				     "inspect the process");
 		if (ret)
 			return ret;
 		to->records.length += call->bytes;
@@ -179,7 +179,7 @@ static int decode_all(struct kl_details *to)
 		return kl_fail(ENOMEM, "out of memory");
 	for (size_t at = 0; (bytes = record_bytes(to, at)); at += bytes)
 		if (!decode(&to->entry[to->n++], to->records.data + at, bytes))
-			return kl_fail(EPROTO, "the module's answer cannot be understood");
+			return kl_fail(EPROTO, "cannot decode the module's reply");
 	return 0;
 }
 

@@ -95,7 +95,7 @@ int kl_inspect_read(struct kl_inspect *in, const int32_t *ids, size_t n, unsigne
 		};
 
 		ret = kl_client_call(in->device->fd, KL_IOC_INSPECT, &call, sizeof(call),
-				     "look at processes");
+				     "inspect processes");
 		if (ret)
 			return ret;
 		in->answer = call;

@@ -198,24 +198,31 @@ static const struct {
 	int error;
 	const char *hint;
 } hints[] = {
-	{ KL_SET_NICE, EACCES, "below what it is needs CAP_SYS_NICE or its limit.nice" },
-	{ KL_SET_POLICY, EPERM, "of others, or real-time beyond limit.rtprio, needs CAP_SYS_NICE" },
+	{ KL_SET_NICE, EACCES, "lowering it requires CAP_SYS_NICE or a suitable limit.nice" },
+	{ KL_SET_POLICY, EPERM,
+	  "for other users' processes, or real-time beyond limit.rtprio, "
+	  "CAP_SYS_NICE is required" },
 	{ KL_SET_POLICY, EINVAL,
-	  "fifo and rr have a priority from 1 to 99, the others none; deadline has times" },
-	{ KL_SET_POLICY, EBUSY, "the deadlines that there are leave no time for it" },
-	{ KL_SET_PRIORITY, EPERM, "of others, or beyond limit.rtprio, needs CAP_SYS_NICE" },
-	{ KL_SET_PRIORITY, EINVAL, "its policy has no such priority" },
-	{ KL_SET_AFFINITY, EINVAL, "none of these CPUs is there for it, or it may not move" },
-	{ KL_SET_IOPRIO, EPERM, "of others, or realtime, needs CAP_SYS_NICE" },
-	{ KL_SET_IOPRIO, EINVAL, "levels are 0 to 7" },
+	  "fifo and rr require a priority from 1 to 99, deadline requires times, the others "
+	  "take neither" },
+	{ KL_SET_POLICY, EBUSY, "existing deadline tasks leave no time for it" },
+	{ KL_SET_PRIORITY, EPERM,
+	  "for other users' processes, or beyond limit.rtprio, CAP_SYS_NICE is required" },
+	{ KL_SET_PRIORITY, EINVAL, "its policy does not allow this priority" },
+	{ KL_SET_AFFINITY, EINVAL, "none of these CPUs is available to it, or it cannot be moved" },
+	{ KL_SET_IOPRIO, EPERM,
+	  "for other users' processes, or realtime, CAP_SYS_NICE is required" },
+	{ KL_SET_IOPRIO, EINVAL, "levels range from 0 to 7" },
 	{ KL_SET_OOM_SCORE_ADJ, EACCES,
-	  "below what it was set to needs CAP_SYS_RESOURCE, and others' are theirs" },
-	{ KL_SET_OOM_SCORE_ADJ, EINVAL, "it is -1000 to 1000" },
-	{ KL_SET_TIMER_SLACK, EPERM, "of another than oneself it needs CAP_SYS_NICE" },
-	{ KL_SET_CGROUP, ENODEV, "no hierarchy of version 2 is mounted" },
-	{ KL_SET_CGROUP, ENOENT, "there is no such cgroup" },
-	{ KL_SET_CGROUP, EBUSY, "it has controllers for its children, and so no processes" },
-	{ KL_SET_CGROUP, EOPNOTSUPP, "it is, or is in, one of threads" },
+	  "it must be your own process; lowering the value below an earlier one requires "
+	  "CAP_SYS_RESOURCE" },
+	{ KL_SET_OOM_SCORE_ADJ, EINVAL, "the range is -1000 to 1000" },
+	{ KL_SET_TIMER_SLACK, EPERM, "for another process, CAP_SYS_NICE is required" },
+	{ KL_SET_CGROUP, ENODEV, "no cgroup v2 hierarchy is mounted" },
+	{ KL_SET_CGROUP, ENOENT, "no such cgroup" },
+	{ KL_SET_CGROUP, EBUSY,
+	  "the cgroup enables controllers for its children, so it cannot contain processes" },
+	{ KL_SET_CGROUP, EOPNOTSUPP, "it is a threaded cgroup, or below one" },
 };
 
 static const char *find_hint(uint32_t what, int error)
@@ -224,9 +231,10 @@ static const char *find_hint(uint32_t what, int error)
 		if (hints[i].what == what && hints[i].error == error)
 			return hints[i].hint;
 	if (what >= KL_SET_LIMIT && error == EPERM)
-		return "of others, or above the hard limit, needs CAP_SYS_RESOURCE";
+		return "for other users' processes, or above the hard limit, CAP_SYS_RESOURCE "
+		       "is required";
 	if (what >= KL_SET_LIMIT && error == EINVAL)
-		return "the soft limit is above the hard one";
+		return "the soft limit exceeds the hard limit";
 	return NULL;
 }
 
@@ -250,14 +258,14 @@ int kl_set(struct kl_device *device, int32_t id, uint64_t start_ns, const struct
 	int fd, ret, error = 0;
 
 	if (!kl_setting_name(s->what))
-		return kl_fail(EINVAL, "there is nothing to set with the number %u", s->what);
+		return kl_fail(EINVAL, "unknown parameter number %u", s->what);
 	/* For some of the calls these are the caller itself, or all. */
 	if (id <= 0)
-		return kl_fail(ESRCH, "there is no process %d", id);
+		return kl_fail(ESRCH, "process %d does not exist", id);
 	if (!open_file(id, s, &fd))
 		error = errno;
 	memcpy(call.asked, s->asked, sizeof(call.asked));
-	ret = kl_client_call(device->fd, KL_IOC_SET, &call, sizeof(call), "note a change");
+	ret = kl_client_call(device->fd, KL_IOC_SET, &call, sizeof(call), "announce a change");
 	if (!ret && call.flags & KL_SET_ABSENT)
 		error = ESRCH;
 	if (!ret && !error && setters[s->what](id, s, fd))
@@ -268,7 +276,7 @@ int kl_set(struct kl_device *device, int32_t id, uint64_t start_ns, const struct
 		return ret;
 	call.step = KL_SET_END;
 	call.error = error;
-	ret = kl_client_call(device->fd, KL_IOC_SET, &call, sizeof(call), "tell of a change");
+	ret = kl_client_call(device->fd, KL_IOC_SET, &call, sizeof(call), "report a change");
 	if (told)
 		*told = call;
 	if (ret)

@@ -337,12 +337,11 @@ int kl_setting_parse(struct kl_setting *s, const char *text)
 		    !strncmp(rows[i].name, text, length))
 			s->what = i;
 	if (!s->what)
-		return kl_fail(ENOENT, "there is nothing to set that is called \"%.*s\"",
-			       (int)length, text);
+		return kl_fail(ENOENT, "unknown parameter \"%.*s\"", (int)length, text);
 	if (!value)
 		return kl_fail(EINVAL, "%s=VALUE: %s", text, rows[s->what].help);
 	if (!parse_value(s, value + 1))
-		return kl_fail(EINVAL, "\"%s\" is no value of %s: %s", value + 1,
+		return kl_fail(EINVAL, "invalid value \"%s\" for %s: %s", value + 1,
 			       rows[s->what].name, rows[s->what].help);
 	return 0;
 }

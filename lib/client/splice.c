@@ -42,11 +42,11 @@ int kl_session_unsplice(struct kl_session *session, struct kl_abi_unsplice *resu
 		result = &own;
 	*result = (struct kl_abi_unsplice){};
 	return kl_client_call(session->fd, KL_IOC_UNSPLICE, result, sizeof(*result),
-			      "take splices back");
+			      "remove splices");
 }
 
 int kl_session_splice_counts(struct kl_session *session, struct kl_abi_splice_counts *counts)
 {
 	return kl_client_call(session->fd, KL_IOC_SPLICE_COUNTS, counts, sizeof(*counts),
-			      "read what blocks have counted");
+			      "read block counts");
 }

@@ -6,5 +6,5 @@
 int kl_session_stacks(struct kl_session *session, struct kl_abi_stacks *call)
 {
 	return kl_client_call(session->fd, KL_IOC_STACKS, call, sizeof(*call),
-			      "read the call traces");
+			      "read the stack traces");
 }

@@ -101,7 +101,7 @@ def check_count():
     missing = run("count", "-e", "block:no_such_function", "--", "true", status=1).stderr
     report("no_such_function" in missing, "a function that is not there is said", missing)
     missing = run("count", "-e", "block:ksys_read#999", "--", "true", status=1).stderr
-    report("no block is there" in missing, "and a block", missing)
+    report("no such block" in missing, "and a block", missing)
     run("count", "-e", "block:ksys_read", "--", "sh", "-c", "exit 7", status=7)
     run("count", "--", "true", status=2)
 

@@ -154,7 +154,7 @@ def check_listings():
 
 def check_refused():
     done = run("blocks", "--debug", other, "kl_stimulus:on_ioctl", "kl_stimulus:fire")
-    report("source" not in done.stdout and done.stderr.count("another build id") == 1,
+    report("source" not in done.stdout and done.stderr.count("different build ID") == 1,
            "another module's file is refused, and that is said once", done.stdout, done.stderr)
     done = run("blocks", "--debug", "/nowhere", "kl_stimulus:on_ioctl", status=1)
     report("/nowhere" in done.stderr, "one that is not there is an error", done.stderr)

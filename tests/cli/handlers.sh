@@ -9,7 +9,7 @@ kl list handlers
 silent out '^(largest|external)' "without its module the example is not in the list"
 kl stat -e 'syscall_exit_read :largest(ret, 3)' -- true
 expect "and cannot be named" 2
-says err 'no handler "largest"'
+says err 'unknown handler "largest"'
 check "the example is loaded" insmod "$example"
 if [[ $(modinfo -F vermagic "$example") == *modversions* ]]; then
 	check "with the versions of the symbols that it uses" bash -c \
@@ -44,7 +44,7 @@ kl stat -e 'syscall_exit_write :largest()' -- true
 expect "without its value it is refused" 2
 kl stat -e 'syscall_exit_write :largest(ret, 0)' -- true
 expect "what it does not take is refused" 1
-says err '"0" is no number from 1 to 100' "in its own words"
+says err '"0" is not a number from 1 to 100' "in its own words"
 kl stat -e 'syscall_exit_write :largest(ret) by pid' -- true
 expect "keys that it does not take are" 2
 kl stat -e 'syscall_exit_write :external()' -- true

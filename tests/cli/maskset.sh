@@ -85,7 +85,7 @@ kl live -m writes -o lived -- "${blocks[@]}"
 check "live -m NAME" test "$(grep -c 'ret=512' lived)" -eq 1000
 kl record -m nix -- true
 expect "one that is not there" 2
-says err 'there is no maskset "nix"'
+says err 'unknown maskset "nix"'
 printf 'irq\n sched_swich\n' >"$folder/typo"
 kl record -m typo -- true
 expect "a wrong file" 2
@@ -164,7 +164,7 @@ kl maskset use nix --session switched
 expect "a maskset that is not there" 1
 kl_nobody maskset use RNOTHING --session switched
 expect "another user cannot" 1
-says err 'there is no session' "and is not told of it"
+says err 'unknown session' "and is not told of it"
 kl maskset use other --load
 expect "without --session: the only one" 0
 echo 'syscall_exit_write /ret == 512/' >"$folder/other"

@@ -80,7 +80,7 @@ check "they are in one trace with system calls" awk '/work#0/ { w++ } /syscall_e
 
 kl_nobody record --force -o own/none -e "uprobe:$splice:work" -- "$splice" once 5
 expect "a uprobe" 1
-says err "block:$splice:work#0 is where it begins" "says what can be had"
+says err "use block:$splice:work#0" "says what can be had"
 kl_nobody record --force -o own/none -u 65534 -e "block:$splice:work#0"
 expect "no process is named" 2
 kl_nobody record --force -o own/none -e "block:$splice:work#0" -p 1
@@ -89,7 +89,7 @@ kl_nobody record --force -o own/none -e "block:$splice:nothing" -- true
 expect "a function that is not there" 2
 kl_nobody record --force -o own/none -e "block:$programs/program-blocks:hidden" -- "$programs/program-blocks" 1 1
 expect "a function with a jump that is not known" 2
-says err 'no instrument fits there' "says so"
+says err 'the block cannot be instrumented' "says so"
 kl_nobody record --force -o own/none -e "block:$splice:work#0" -- true
 says err 'has not mapped' "a command that does not run the file"
 

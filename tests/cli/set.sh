@@ -104,7 +104,7 @@ rm -r /dev/shm/marked
 # The menu.
 printf '14\nnice=12\n14\nnice=x\n14\n\n0\n' | "$kernlens" proc $one --menu >out 2>err
 says out 'nice was 2, is 12' "the menu sets"
-says out '"x" is no value of nice' "and says what is none"
+says out 'invalid value "x" for nice' "and says what is none"
 check "which is so" test "$(awk '{ print $19 }' /proc/$one/stat)" = 12
 kill $one $many $theirs
 wait $one $many $theirs 2>/dev/null
@@ -124,6 +124,6 @@ expect "nothing of that name" 2
 says err 'did you mean "nice"'
 kl set 1 nice=high
 expect "no value" 2
-says err '"high" is no value of nice: -20 \(urgent\) to 19'
+says err 'invalid value "high" for nice: -20 \(urgent\) to 19'
 kl set 0 nice=5
 expect "no process" 2

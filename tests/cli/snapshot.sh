@@ -137,7 +137,7 @@ kl status
 says out ' hand .* events '
 kl_nobody snapshot hand
 expect "another user's session" 1
-says err 'no session' "is not even known"
+says err 'unknown session' "is not even known"
 kl snapshot hand
 expect "root's" 0
 check "its recorder writes it" wait_until test -e hand.1/metadata
@@ -169,7 +169,7 @@ kl_nobody snapshot theirs
 expect "an ordinary user's own" 0
 check "is written" wait_until test -e /dev/shm/theirs.1/metadata
 setpriv --reuid 65533 --regid 65533 --clear-groups --bounding-set=-all -- "$kernlens" snapshot theirs 2>refused
-check "a second user is refused" grep -q 'no session' refused
+check "a second user is refused" grep -q 'unknown session' refused
 setpriv --reuid 65533 --regid 65533 --clear-groups --inh-caps=+perfmon --ambient-caps=+perfmon --bounding-set=-all,+perfmon -- \
 	"$kernlens" snapshot theirs 2>refused
 check "also one who may see all" grep -q 'changing it needs CAP_SYS_ADMIN' refused

@@ -40,7 +40,7 @@ expect "a size is checked" 2
 kl record --duration soon -- true
 expect "a duration is checked" 2
 kl record -m NOSET -- true
-says err 'there is no maskset "NOSET"; kernlens maskset list shows them' "masksets are listed for an unknown one"
+says err 'unknown maskset "NOSET" \(kernlens maskset list shows them\)' "masksets are listed for an unknown one"
 kl record -u nosuchuser -- true
 expect "an unknown user" 2
 kl record -a -p 1

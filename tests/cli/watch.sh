@@ -14,10 +14,10 @@ until_true() {
 
 kl watch --check 'rzs > 1'
 expect "a wrong rule" 2
-says err 'RULE:1:1: there is no variable "rzs"; did you mean "rss"'
+says err 'RULE:1:1: unknown variable "rzs"; did you mean "rss"'
 printf '# first\ngood: rss > 1G\nbad: rss > 5s\n' >bad.rules
 kl watch --check -f bad.rules
-says err '^kernlens: bad.rules:3:13: the unit "s" does not fit' "errors name file, line and column"
+says err '^kernlens: bad.rules:3:13: invalid unit "s"' "errors name file, line and column"
 kl watch --json --check -f bad.rules
 json "and are JSON with --json" '.error == "USAGE" and (.message | test("bad.rules:3"))'
 kl watch --check -f nosuch.rules

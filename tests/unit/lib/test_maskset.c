@@ -100,12 +100,12 @@ static void test_errors(void)
 		{ "irq\nsched_swich\n", "file:2:1: " },
 		{ "irq\n  sched_swich\n", "file:2:3: " },
 		{ "irq, nix\n", "file:1:6: " },
-		{ "# c\n\nsched_switch :hst(1)\n", "file:3:15: there is no handler \"hst\"" },
+		{ "# c\n\nsched_switch :hst(1)\n", "file:3:15: unknown handler \"hst\"" },
 		{ "sched_switch :\n", "file:1:15: a handler's name" },
 		{ "sched_switch :count(", "file:1:21: " },
 		{ "sched_switch :count(1)", "file:1:21: count takes at most 0" },
-		{ "sched_switch :hist", "file:1:1: hist needs an argument" },
-		{ "sched_switch :hist(next_tid, a)", "file:1:30: a number" },
+		{ "sched_switch :hist", "file:1:1: hist requires an argument" },
+		{ "sched_switch :hist(next_tid, a)", "file:1:30: expected a number" },
 		{ "sched_switch :hist(next_tid, 0)", "file:1:30: a bucket" },
 		{ "sched_switch /next_tid\n", "file:1:14: the filter's closing / is missing" },
 		{ "sched_switch //\n", "file:1:15: the filter is empty" },
@@ -114,15 +114,15 @@ static void test_errors(void)
 		{ "sched_switch :sum(1 +)\n", "file:1:22: sum: " },
 		{ "sched_switch :count by nix\n", "file:1:24: key: " },
 		{ "sched_switch :log by next_tid\n", "file:1:22: only count, sum and hist" },
-		{ "sched_switch next_tid\n", "file:1:14: a comma, " },
+		{ "sched_switch next_tid\n", "file:1:14: expected a comma, " },
 		{ "tick:0\n", "file:1:6: a tick" },
-		{ "tp:\n", "file:1:4: an event is missing" },
-		{ "uprobe:/bin/true\n", "file:1:8: write it as" },
+		{ "tp:\n", "file:1:4: expected an event" },
+		{ "uprobe:/bin/true\n", "file:1:8: expected uprobe:" },
 		{ "sched_switch :set(a b)\n", "file:1:19: a flag's name" },
-		{ "sched_switch :freeze(-1)\n", "file:1:22: so many records" },
-		{ "irq\nsched_switch :use(nix)\n", "file:2:19: there is no maskset \"nix\"" },
-		{ "sched_switch :use\n", "file:1:1: use needs" },
-		{ "irq\nsched\001_switch\n", "file:2:6: a control character" },
+		{ "sched_switch :freeze(-1)\n", "file:1:22: the number of records" },
+		{ "irq\nsched_switch :use(nix)\n", "file:2:19: unknown maskset \"nix\"" },
+		{ "sched_switch :use\n", "file:1:1: use requires" },
+		{ "irq\nsched\001_switch\n", "file:2:6: unexpected control character" },
 		{ "irq,,sched\n", "file:1:5: " },
 		{ "!sched_switch /next_tid/\n", "file:1:1: an exception" },
 	};
@@ -250,7 +250,7 @@ out:
 	plan = kl_plan_create(schema);
 	kl_plan_add(plan, "sched_waking :use(wide)", KL_HANDLER_log);
 	unit_result(kl_plan_compile(plan) == -EINVAL &&
-			    strstr(kl_error_text(), "masksets/wide:2:21: there is no maskset"),
+			    strstr(kl_error_text(), "masksets/wide:2:21: unknown maskset"),
 		    "what is wrong in one of them is said with its file", kl_error_text());
 	kl_plan_destroy(plan);
 	kl_schema_destroy(schema);

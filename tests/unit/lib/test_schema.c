@@ -225,7 +225,7 @@ int main(void)
 	unit_check(!kl_device_open("/nonexistent/kernlens") && errno == ENOENT &&
 			   strstr(kl_error_text(), "module is not loaded"),
 		   "no device: the text says what to do");
-	unit_check(!kl_device_open("/dev/null") && strstr(kl_error_text(), "what it is"),
+	unit_check(!kl_device_open("/dev/null") && strstr(kl_error_text(), "query the device"),
 		   "another device is refused");
 	kl_schema_destroy(schema);
 	return unit_end();
