@@ -17,5 +17,5 @@ int kl_open_regular(const char *path)
 	if (!fstat(fd, &about) && S_ISREG(about.st_mode))
 		return fd;
 	close(fd);
-	return kl_fail(EINVAL, "%s is no regular file", path);
+	return kl_fail(EINVAL, "%s is not a regular file", path);
 }

@@ -111,7 +111,7 @@ int kl_lines_init(struct kl_lines *lines, const char *text, size_t bytes)
 	lines->copy[bytes] = 0;
 	lines->at = lines->copy;
 	lines->end = lines->copy + bytes;
-	return memchr(lines->copy, 0, bytes) ? kl_fail(EINVAL, "there is a byte 0 in it") : 0;
+	return memchr(lines->copy, 0, bytes) ? kl_fail(EINVAL, "it contains a NUL byte") : 0;
 }
 
 void kl_lines_deinit(struct kl_lines *lines)

@@ -160,7 +160,7 @@ long kl_blocks_find(const struct kl_blocks *blocks, uint64_t address)
 	}
 	if (index >= 0)
 		return index;
-	return kl_fail(ENOENT, "no function of the text is at %#llx", (unsigned long long)address);
+	return kl_fail(ENOENT, "no function at %#llx", (unsigned long long)address);
 }
 
 int kl_blocks_add_module(struct kl_blocks *blocks, const char *module)

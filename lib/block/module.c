@@ -36,7 +36,7 @@ static int open_types(struct kl_blocks *kernel)
 	if (!kl_symbols_lookup(kernel->symbols, "kernel:__start_BTF", &begin) ||
 	    !kl_symbols_lookup(kernel->symbols, "kernel:__stop_BTF", &end) ||
 	    end.address <= begin.address || end.address - begin.address > TYPES_MAX)
-		return kl_fail(ENOENT, "blocks of modules need a kernel with BTF");
+		return kl_fail(ENOENT, "blocks of modules require a kernel with BTF");
 	bytes = end.address - begin.address;
 	data = malloc(bytes);
 	if (!data)
@@ -81,7 +81,7 @@ static int read_member(const struct object *o, const char *name, uint64_t *value
 			       kl_btf_name(o->btf, o->type), name);
 	bytes = kl_btf_bytes(o->btf, member.type);
 	if (bytes > sizeof(*value))
-		return kl_fail(EINVAL, "%s is no number", name);
+		return kl_fail(EINVAL, "%s is not a number", name);
 	return kl_text_read(o->b, o->address + member.bit_offset / 8, value, bytes);
 }
 
@@ -150,7 +150,7 @@ static int read_tables(const struct object *module, struct kl_module_tables *t)
 static int load_text(struct kl_blocks *b, const struct kl_memory *text)
 {
 	if (!text->bytes || text->bytes > TEXT_MAX)
-		return kl_fail(EINVAL, "the text of %s cannot have %llu bytes", b->module,
+		return kl_fail(EINVAL, "invalid text size of %s: %llu bytes", b->module,
 			       (unsigned long long)text->bytes);
 	b->begin = text->address;
 	b->end = text->address + text->bytes;
@@ -172,7 +172,7 @@ static int load(struct kl_blocks *b)
 
 	snprintf(full, sizeof(full), "%s:__this_module", b->module);
 	if (ret < 0 || !kl_symbols_lookup(b->symbols, full, &symbol))
-		return kl_fail(ENOENT, "the kernel does not say where %s is", b->module);
+		return kl_fail(ENOENT, "the kernel does not reveal the address of %s", b->module);
 	module.type = ret;
 	module.address = symbol.address;
 	ret = read_memory(&module, &text, tables.data);

@@ -64,7 +64,7 @@ static int read_headers(struct kl_blocks *b, const char *path)
 	    (header.e_type != ET_EXEC && header.e_type != ET_DYN) ||
 	    header.e_phentsize != sizeof(phdr) || header.e_phnum > HEADERS_MAX ||
 	    header.e_shnum > HEADERS_MAX)
-		return kl_fail(EINVAL, "%s is no program or library for x86-64", path);
+		return kl_fail(EINVAL, "%s is not an x86-64 program or library", path);
 	for (unsigned int i = 0; !ret && i < header.e_phnum; i++) {
 		ret = kl_text_read_file(b->fd, header.e_phoff + i * sizeof(phdr), &phdr,
 					sizeof(phdr));
@@ -86,7 +86,7 @@ static int read_headers(struct kl_blocks *b, const char *path)
 static int load_text(struct kl_blocks *b, const char *path)
 {
 	if (b->end <= b->begin)
-		return kl_fail(EINVAL, "%s has nothing that can be run", path);
+		return kl_fail(EINVAL, "%s contains no executable code", path);
 	if (b->end - b->begin > TEXT_MAX)
 		return kl_fail(EINVAL, "%s: its text is too large", path);
 	b->text = calloc(1, b->end - b->begin + ZYDIS_MAX_INSTRUCTION_LENGTH);
@@ -239,5 +239,5 @@ int kl_blocks_file_offset(const struct kl_blocks *blocks, uint64_t address, uint
 		*offset = s->offset + (address - s->begin);
 		return 0;
 	}
-	return kl_fail(ENOENT, "nothing of the file is at %#llx", (unsigned long long)address);
+	return kl_fail(ENOENT, "%#llx is not in the file", (unsigned long long)address);
 }

@@ -148,7 +148,7 @@ static int read_memory(const struct kl_blocks *b, struct kl_memory memory, uint8
 	if (!memory.bytes)
 		return 0;
 	if (memory.bytes > TABLE_MAX)
-		return kl_fail(EINVAL, "a table of the kernel cannot have %llu bytes",
+		return kl_fail(EINVAL, "invalid size of a kernel table: %llu bytes",
 			       (unsigned long long)memory.bytes);
 	*data = malloc(memory.bytes);
 	if (!*data)

@@ -68,7 +68,7 @@ int kl_text_open(struct kl_blocks *b, const char *path)
 		return kl_fail_system(-ret, "cannot read %s", path);
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_CORE ||
 	    header.e_machine != EM_X86_64 || header.e_phentsize != sizeof(phdr))
-		return kl_fail(EINVAL, "%s is no core file of an x86-64 machine", path);
+		return kl_fail(EINVAL, "%s is not an x86-64 core file", path);
 	for (unsigned int i = 0; !ret && i < header.e_phnum; i++) {
 		ret = kl_text_read_file(b->fd, header.e_phoff + i * sizeof(phdr), &phdr,
 					sizeof(phdr));
@@ -95,7 +95,7 @@ int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t b
 					    b->program ? "the file" : "the kernel's memory") :
 			     0;
 	}
-	return kl_fail(ENOENT, "the core file does not have the kernel's memory at %#llx",
+	return kl_fail(ENOENT, "the core file does not contain the kernel's memory at %#llx",
 		       (unsigned long long)address);
 }
 
@@ -110,7 +110,7 @@ int kl_text_load(struct kl_blocks *b)
 	if (ret < 0)
 		return ret;
 	if (begin.address >= end.address || end.address - begin.address > TEXT_MAX)
-		return kl_fail(EINVAL, "the kernel's text cannot be from %#llx to %#llx",
+		return kl_fail(EINVAL, "invalid range of the kernel's text: %#llx to %#llx",
 			       (unsigned long long)begin.address, (unsigned long long)end.address);
 	b->begin = begin.address;
 	b->end = end.address;

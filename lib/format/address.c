@@ -95,7 +95,7 @@ int kl_addresses_add(struct kl_addresses *addresses, uint64_t address,
 	struct entry *entry;
 
 	if (!IS_KERNEL(address))
-		return kl_fail(EINVAL, "%#llx is no address of the kernel",
+		return kl_fail(EINVAL, "%#llx is not a kernel address",
 			       (unsigned long long)address);
 	if (addresses->n == KL_ADDRESSES_MAX)
 		return kl_fail(ENOSPC, "too many addresses");
@@ -197,7 +197,7 @@ struct kl_addresses *kl_addresses_parse(const char *text, size_t bytes)
 	int error = addresses ? kl_lines_init(&lines, text, bytes) : -ENOMEM;
 
 	if (!error && !parse_lines(addresses, &lines))
-		error = kl_fail(EINVAL, "symbols: line %u cannot be understood", lines.number);
+		error = kl_fail(EINVAL, "symbols: cannot parse line %u", lines.number);
 	if (addresses)
 		kl_lines_deinit(&lines);
 	if (!error)

@@ -105,7 +105,7 @@ static int take_variable(struct kl_schema *schema, struct kl_ber *from)
 	variable.unit = take_string(schema, &class, false);
 	variable.help = take_string(schema, &class, false);
 	if (class.bad || number != KL_BER_VARIABLE(schema->n_variables))
-		return kl_fail(EINVAL, "a variable cannot be read");
+		return kl_fail(EINVAL, "cannot decode a variable");
 	row = kl_variable_find(variable.name);
 	variable.id = row ? row->id : KL_VARIABLE_PROGRAM;
 	ret = kl_schema_add_variable(schema, &variable);
@@ -133,7 +133,7 @@ static int take_event(struct kl_schema *schema, struct kl_ber *from)
 	while (!list.bad && !kl_ber_is_empty(&list) && n < KL_FIELDS_MAX)
 		take_field(schema, &list, &fields[n++]);
 	if (event.bad || list.bad || !kl_ber_is_empty(&list))
-		return kl_fail(EINVAL, "event %u cannot be read", class.id);
+		return kl_fail(EINVAL, "cannot decode event %u", class.id);
 	return kl_schema_add(schema, &class, fields, n);
 }
 
@@ -147,7 +147,7 @@ int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber trace)
 
 	format = kl_ber_take_unsigned(&trace, KL_BER_INTEGER, UINT64_MAX);
 	if (trace.bad)
-		return kl_fail(EINVAL, "not a trace in BER, or cut off in its schema");
+		return kl_fail(EINVAL, "not a trace in BER, or truncated in its schema");
 	if (format > KL_BER_FORMAT)
 		return kl_fail(EINVAL, "the trace's format %llu is newer than this program's %d",
 			       (unsigned long long)format, KL_BER_FORMAT);
@@ -167,7 +167,7 @@ int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber trace)
 	variables = kl_ber_take_tag(&trace, KL_BER_SEQUENCE);
 	events = kl_ber_take_tag(&trace, KL_BER_SEQUENCE);
 	if (trace.bad)
-		return kl_fail(EINVAL, "what the trace says about itself cannot be read");
+		return kl_fail(EINVAL, "cannot decode the trace's header");
 	head->schema = kl_schema_new();
 	if (!head->schema)
 		return -ENOMEM;

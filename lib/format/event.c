@@ -100,26 +100,26 @@ int kl_block_check(const struct kl_abi_block *block, size_t bytes, const uint8_t
 	uint64_t content = block->content_bits / 8;
 
 	if (bytes < KL_BLOCK_HEADER_BYTES)
-		return kl_fail(EINVAL, "%zu bytes are no block", bytes);
+		return kl_fail(EINVAL, "%zu bytes are too short for a block", bytes);
 	if (block->magic != KL_CTF_MAGIC || block->stream_id)
-		return kl_fail(EINVAL, "no block starts here");
+		return kl_fail(EINVAL, "not a block (wrong magic number or stream ID)");
 	if (uuid && memcmp(block->uuid, uuid, 16))
-		return kl_fail(EINVAL, "the block is of another session");
+		return kl_fail(EINVAL, "the block belongs to another session");
 	if (block->packet_bits % (8 * KL_BLOCK_BYTES_MIN) || !size || size > KL_BLOCK_BYTES_MAX ||
 	    size > bytes)
-		return kl_fail(EINVAL, "the block's size of %llu bytes cannot be",
+		return kl_fail(EINVAL, "invalid block size of %llu bytes",
 			       (unsigned long long)size);
 	if (block->content_bits % 8 || content < KL_BLOCK_HEADER_BYTES || content > size ||
 	    block->committed != content)
-		return kl_fail(EINVAL, "the block's content of %llu bytes cannot be",
+		return kl_fail(EINVAL, "invalid block content of %llu bytes",
 			       (unsigned long long)content);
 	if (block->header_bytes < KL_BLOCK_HEADER_BYTES || block->header_bytes > content)
-		return kl_fail(EINVAL, "the block's header of %u bytes cannot be",
-			       block->header_bytes);
+		return kl_fail(EINVAL, "invalid block header of %u bytes", block->header_bytes);
 	if (block->record_count > (content - block->header_bytes) / KL_RECORD_PREFIX_BYTES)
-		return kl_fail(EINVAL, "the block cannot have %u records", block->record_count);
+		return kl_fail(EINVAL, "invalid number of records in the block: %u",
+			       block->record_count);
 	if (block->timestamp_end < block->timestamp_begin || block->seq == KL_SEQ_NONE)
-		return kl_fail(EINVAL, "the block's time or number cannot be");
+		return kl_fail(EINVAL, "invalid time or sequence number in the block");
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static const uint8_t *take_variables(struct kl_cursor *cursor, const uint8_t *at
 	if (bytes >= 0)
 		return at + bytes;
 cut:
-	bad_record(cursor, "a record is cut off");
+	bad_record(cursor, "a record is truncated");
 	return NULL;
 }
 
@@ -238,15 +238,15 @@ int kl_cursor_next(struct kl_cursor *cursor)
 	if (at >= end)
 		return 0;
 	if (end - at < (long)sizeof(head) + KL_CHANGED_BYTES(cursor->schema->n_variables))
-		return bad_record(cursor, "a record is cut off");
+		return bad_record(cursor, "a record is truncated");
 	head = kl_get64(at);
 	event->id = head & ((1u << KL_RECORD_ID_BITS) - 1);
 	event->class = kl_schema_class(cursor->schema, event->id);
 	if (!event->class)
-		return bad_record(cursor, "a record's event is unknown");
+		return bad_record(cursor, "a record has an unknown event");
 	event->cycles += ((head >> KL_RECORD_ID_BITS) - event->cycles) & TIME_MASK;
 	if (event->cycles > cursor->limit)
-		return bad_record(cursor, "a record's time is not within its block");
+		return bad_record(cursor, "a record's time is outside its block");
 	at = take_variables(cursor, at + sizeof(head), end);
 	if (!at)
 		return -EINVAL;
@@ -254,7 +254,7 @@ int kl_cursor_next(struct kl_cursor *cursor)
 	event->variables = cursor->variables;
 	bytes = payload_bytes(event->class, at, end);
 	if (bytes < 0)
-		return bad_record(cursor, "a record is cut off");
+		return bad_record(cursor, "a record is truncated");
 	event->payload = at;
 	event->payload_bytes = bytes;
 	cursor->at = at + bytes;

@@ -107,7 +107,7 @@ static int parse_pattern(const struct kl_schema *schema, char *text, struct patt
 		pattern->group = text;
 		pattern->name = colon + 1;
 		if (!is_group(schema, text))
-			return kl_fail(EINVAL, "'%s' is no group of events", text);
+			return kl_fail(EINVAL, "'%s' is not a group of events", text);
 	} else if (!strcmp(text, "default")) {
 		pattern->kind = PATTERN_DEFAULT;
 	} else if (!strcmp(text, "all")) {
@@ -129,7 +129,7 @@ static int apply_pattern(const struct kl_schema *schema, const char *text, size_
 	int ret;
 
 	if (length >= PATTERN_MAX)
-		return kl_fail(EINVAL, "a pattern has more than %d bytes", PATTERN_MAX - 1);
+		return kl_fail(EINVAL, "a pattern is longer than %d bytes", PATTERN_MAX - 1);
 	pattern.except = *text == '!';
 	text += pattern.except;
 	length -= pattern.except;
@@ -157,12 +157,12 @@ int kl_events_match(const struct kl_schema *schema, const char *patterns, unsign
 
 	memcpy(result, map, sizeof(result));
 	if (!*at)
-		return kl_fail(EINVAL, "no events are named");
+		return kl_fail(EINVAL, "no events given");
 	for (;;) {
 		size_t length = strcspn(at, ",");
 
 		if (!length)
-			return kl_fail(EINVAL, "a pattern is empty in '%s'", patterns);
+			return kl_fail(EINVAL, "empty pattern in '%s'", patterns);
 		ret = apply_pattern(schema, at, length, handler, result);
 		if (ret)
 			return ret;

@@ -213,10 +213,10 @@ static void print_loss_text(struct kl_buffer *buffer, unsigned int flags,
 	static const char *const sentences[KL_LOSS_KINDS] = {
 		[KL_LOSS_DISCARDED] = "events were lost: the buffer was full",
 		[KL_LOSS_OVERWRITTEN] = "events were overwritten before they were read",
-		[KL_LOSS_BEFORE] = "events came before the oldest block that is left",
+		[KL_LOSS_BEFORE] = "events preceded the oldest remaining block",
 		[KL_LOSS_CORRUPT] = "events are in damaged or missing blocks",
 		[KL_LOSS_UNSTORED] = "events were not stored",
-		[KL_LOSS_UNSEEN] = "events were not seen by their sources",
+		[KL_LOSS_UNSEEN] = "events were missed by their sources",
 	};
 
 	if (loss->kind == KL_LOSS_UNSEEN)
@@ -231,7 +231,7 @@ static void print_loss_text(struct kl_buffer *buffer, unsigned int flags,
 	if (loss->blocks == 1)
 		kl_buffer_printf(buffer, " (block %llu)", (unsigned long long)loss->first_block);
 	else if (loss->blocks)
-		kl_buffer_printf(buffer, " (%llu blocks from %llu on)",
+		kl_buffer_printf(buffer, " (%llu blocks, starting at %llu)",
 				 (unsigned long long)loss->blocks,
 				 (unsigned long long)loss->first_block);
 	add_loss_times(buffer, flags, loss);

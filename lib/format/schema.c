@@ -221,15 +221,14 @@ static int check_names(const struct kl_class *class, const struct kl_field *fiel
 
 	if (!*class->name || !kl_is_plain(class->name, strlen(class->name)) ||
 	    strncmp(class->name, begin, strlen(begin)) != 0)
-		return kl_fail(EINVAL, "\"%s\" cannot be the name of event %u", class->name,
-			       class->id);
+		return kl_fail(EINVAL, "invalid name \"%s\" of event %u", class->name, class->id);
 	if (!kl_is_plain(class->group, strlen(class->group)) || strchr(class->group, ' ') ||
 	    !kl_is_plain(class->help, strlen(class->help)))
 		return kl_fail(EINVAL, "event %s has an invalid group or help", class->name);
 	for (unsigned int i = 0; i < n; i++)
 		if (!*fields[i].name || fields[i].name[strspn(fields[i].name, word_letters)])
-			return kl_fail(EINVAL, "event %s: \"%s\" cannot be a field's name",
-				       class->name, fields[i].name);
+			return kl_fail(EINVAL, "event %s: invalid field name \"%s\"", class->name,
+				       fields[i].name);
 	return 0;
 }
 
@@ -241,12 +240,12 @@ int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
 	int ret;
 
 	if (!proto->id || proto->id >= KL_EV_IDS)
-		return kl_fail(EINVAL, "event %s has the impossible id %u", proto->name, proto->id);
+		return kl_fail(EINVAL, "event %s has the invalid ID %u", proto->name, proto->id);
 	slot = find_slot(schema, proto->id);
 	if (!slot)
 		return -ENOMEM;
 	if (*slot)
-		return kl_fail(EINVAL, "events %s and %s have the same id %u", proto->name,
+		return kl_fail(EINVAL, "events %s and %s have the same ID %u", proto->name,
 			       (*slot)->name, proto->id);
 	if (n > KL_FIELDS_MAX)
 		return kl_fail(EINVAL, "event %s has more than %u fields", proto->name,
@@ -360,14 +359,14 @@ static int check_variable(const struct kl_schema *schema, const struct kl_variab
 			  unsigned int bytes)
 {
 	if (!is_word(v->name))
-		return kl_fail(EINVAL, "\"%s\" cannot be a variable's name", v->name);
+		return kl_fail(EINVAL, "invalid variable name \"%s\"", v->name);
 	if (kl_schema_find_variable(schema, v->name) >= 0)
-		return kl_fail(EINVAL, "the variable %s is there twice", v->name);
+		return kl_fail(EINVAL, "duplicate variable %s", v->name);
 	if (v->field.type > KL_TYPE_TEXT)
 		return kl_fail(EINVAL, "the variable %s is neither a number nor a name", v->name);
 	if (schema->n_variables == KL_VARIABLES_MAX ||
 	    schema->variable_bytes + bytes > KL_VARIABLES_BYTES_MAX)
-		return kl_fail(EINVAL, "at most %d variables, and %d bytes of them",
+		return kl_fail(EINVAL, "too many variables (maximum %d, %d bytes)",
 			       KL_VARIABLES_MAX, KL_VARIABLES_BYTES_MAX);
 	return 0;
 }
@@ -426,7 +425,7 @@ static int set_text(struct kl_schema *schema, const char **slots, unsigned int n
 		    unsigned int index, const char *text)
 {
 	if (index >= n)
-		return kl_fail(EINVAL, "a session has no %u of what it has %u", index, n);
+		return kl_fail(EINVAL, "index %u out of range (%u in the session)", index, n);
 	slots[index] = keep(schema, text);
 	return slots[index] ? 0 : -ENOMEM;
 }
@@ -459,7 +458,7 @@ int kl_schema_take_defined(struct kl_schema *schema, const struct kl_schema *fro
 		const struct kl_class *class = from->defined[i];
 
 		if (!class || schema->n_defined != i)
-			return kl_fail(EINVAL, "the session's events have gaps");
+			return kl_fail(EINVAL, "the session's event IDs have gaps");
 		ret = kl_schema_define(schema, class);
 	}
 	for (unsigned int i = 0; ret >= 0 && i < from->n_variables; i++)

@@ -95,7 +95,7 @@ int kl_stacks_add(struct kl_stacks *stacks, const struct kl_stack *stack)
 	struct kl_stack *to;
 
 	if (!stack->id || stack->id > KL_STACK_TRACES_MAX || !stack->n || stack->n > KL_FRAMES_MAX)
-		return kl_fail(EINVAL, "there cannot be a call trace %u of %u frames", stack->id,
+		return kl_fail(EINVAL, "invalid stack trace %u with %u frames", stack->id,
 			       stack->n);
 	if (make_room(stacks, stack->id))
 		return -ENOMEM;
@@ -257,7 +257,7 @@ struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes)
 	int error = stacks ? kl_lines_init(&lines, text, bytes) : -ENOMEM;
 
 	if (!error && !parse_lines(stacks, &lines))
-		error = kl_fail(EINVAL, "call traces: line %u cannot be understood", lines.number);
+		error = kl_fail(EINVAL, "stack traces: cannot parse line %u", lines.number);
 	if (stacks)
 		kl_lines_deinit(&lines);
 	if (!error)

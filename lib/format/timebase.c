@@ -12,7 +12,7 @@ int kl_timebase_init(struct kl_timebase *base, uint32_t clock, uint64_t hz, int6
 		     uint64_t offset)
 {
 	if (!hz)
-		return kl_fail(EINVAL, "the clock has no frequency");
+		return kl_fail(EINVAL, "the clock's frequency is 0");
 	*base = (struct kl_timebase){
 		.clock = clock,
 		.hz = hz,
@@ -45,7 +45,7 @@ int kl_timebase_fit(struct kl_timebase *base, const struct kl_abi_time *first,
 			hz = ((unsigned __int128)cycles * KL_NS_PER_S + ns / 2) / ns;
 	}
 	if (!hz)
-		return kl_fail(EINVAL, "the clock has no frequency");
+		return kl_fail(EINVAL, "the clock's frequency is 0");
 	zero = (__int128)first->realtime_ns * hz / KL_NS_PER_S - first->cycles;
 	seconds = zero / hz;
 	rest = zero - (__int128)seconds * hz;

@@ -42,7 +42,7 @@ static bool next_attribute(struct kl_parser *p, char *name, size_t size)
 		kl_parser_skip(p, 0);
 	}
 	if (p->token == TOKEN_END)
-		kl_parser_fail(p, "a block does not end");
+		kl_parser_fail(p, "unterminated block");
 	return false;
 }
 
@@ -82,7 +82,7 @@ static void parse_trace(struct kl_parser *p)
 		if (!strcmp(name, "uuid")) {
 			p->has_uuid = p->token == TOKEN_STRING && read_uuid(p->text, p->info->uuid);
 			if (!p->has_uuid)
-				kl_parser_fail(p, "the trace's uuid cannot be");
+				kl_parser_fail(p, "invalid trace UUID");
 		} else if (!strcmp(name, "byte_order") && strcmp(p->text, "le")) {
 			kl_parser_fail(p, "not a little-endian trace");
 		}
@@ -167,7 +167,7 @@ static void parse_type(struct kl_parser *p, struct kl_field *field)
 		else if (!strcmp(name, "encoding"))
 			text = true;
 		else if (!strcmp(name, "align") && p->number != 8)
-			kl_parser_fail(p, "fields are aligned to bytes");
+			kl_parser_fail(p, "invalid alignment: fields must be byte-aligned");
 		end_attribute(p);
 	}
 	if (field->type == KL_TYPE_STRING)
@@ -177,7 +177,7 @@ static void parse_type(struct kl_parser *p, struct kl_field *field)
 	else if (bits == 8 || bits == 16 || bits == 32 || bits == 64)
 		field->type = of_size[is_signed][__builtin_ctz(bits) - 3];
 	else
-		kl_parser_fail(p, "an integer has 8, 16, 32 or 64 bits");
+		kl_parser_fail(p, "invalid integer size: expected 8, 16, 32 or 64 bits");
 }
 
 /* Behind a field's type: its name, count and the note with its format. */
@@ -198,7 +198,7 @@ static void parse_declarator(struct kl_parser *p, struct kl_field *field)
 	if (kl_parser_is_sign(p, '[')) {
 		if (kl_parser_next(p) != TOKEN_NUMBER || p->number < 1 ||
 		    p->number > KL_FIELD_COUNT_MAX || field->type == KL_TYPE_STRING)
-			return kl_parser_fail(p, "an array's size cannot be");
+			return kl_parser_fail(p, "invalid array size");
 		field->count = p->number;
 		kl_parser_expect(p, ']');
 		kl_parser_next(p);
@@ -307,14 +307,14 @@ static void parse_event(struct kl_parser *p)
 			kl_parser_expect(p, '{');
 			n = parse_fields(p, fields);
 			if (p->token == TOKEN_END)
-				kl_parser_fail(p, "an event does not end");
+				kl_parser_fail(p, "unterminated event");
 			kl_parser_skip(p, 1);
 		} else {
 			parse_event_attribute(p, &class);
 		}
 	}
 	if (p->token == TOKEN_END)
-		kl_parser_fail(p, "an event does not end");
+		kl_parser_fail(p, "unterminated event");
 	kl_parser_expect(p, ';');
 	if (p->error)
 		return;
@@ -365,7 +365,7 @@ static void parse_variable(struct kl_parser *p)
 	variable.name = kl_schema_string(p->schema, p->text + 1, strlen(p->text + 1));
 	kl_parser_expect(p, ';');
 	if (kl_parser_next(p) != TOKEN_NOTE)
-		return kl_parser_fail(p, "expected what a variable means");
+		return kl_parser_fail(p, "expected a variable's attributes");
 	parse_variable_note(p, &variable);
 	if (p->error)
 		return;
@@ -396,7 +396,7 @@ static void parse_stream(struct kl_parser *p)
 		}
 	}
 	if (depth)
-		kl_parser_fail(p, "the stream does not end");
+		kl_parser_fail(p, "unterminated stream");
 }
 
 static void parse_block(struct kl_parser *p)
@@ -446,7 +446,7 @@ static int finish(struct kl_parser *p)
 	if (p->error)
 		return p->error;
 	if (!p->has_uuid || !p->format)
-		return kl_fail(EINVAL, "metadata: not a trace of kernlens");
+		return kl_fail(EINVAL, "metadata: not a kernlens trace");
 	if (p->format > KL_TRACE_FORMAT)
 		return kl_fail(EINVAL, "metadata: format %lld is newer than this program's %d",
 			       (long long)p->format, KL_TRACE_FORMAT);

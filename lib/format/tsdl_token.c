@@ -55,7 +55,7 @@ static bool read_comment(struct kl_parser *p)
 		p->at++;
 	}
 	if (p->end - p->at < 2) {
-		kl_parser_fail(p, "a comment does not end");
+		kl_parser_fail(p, "unterminated comment");
 		return false;
 	}
 	take_text(p, start, p->at);
@@ -99,7 +99,7 @@ static void read_quoted(struct kl_parser *p)
 	}
 	end_text(p, length);
 	if (p->at >= p->end || *p->at != '"') {
-		kl_parser_fail(p, "a string does not end");
+		kl_parser_fail(p, "unterminated string");
 		return;
 	}
 	p->at++;
@@ -120,7 +120,7 @@ static void read_word(struct kl_parser *p)
 	errno = 0;
 	p->number = (int64_t)strtoull(p->text, &rest, 0);
 	if (*rest || errno)
-		kl_parser_fail(p, "a number cannot be");
+		kl_parser_fail(p, "invalid number");
 	else
 		p->token = TOKEN_NUMBER;
 }

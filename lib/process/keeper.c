@@ -69,7 +69,7 @@ static int attach(struct kl_keeper *k, pid_t pid, bool command)
 	if (ret || command)
 		return ret;
 	if (!kl_task_shares(pid, pid))
-		return kl_keeper_fail(k, ENOSYS, "the kernel does not tell who shares memory");
+		return kl_keeper_fail(k, ENOSYS, "the kernel cannot compare address spaces (kcmp)");
 	ret = kl_space_hold(k, s);
 	if (!ret)
 		ret = seize_sharers(k, pid, s);

@@ -119,7 +119,8 @@ int kl_site_map(struct kl_placing *p, const struct kl_maps *maps, struct kl_task
 	int ret = 0;
 
 	if (!base)
-		return kl_keeper_fail(p->k, ENOMEM, "process %d has no room near its text", p->tid);
+		return kl_keeper_fail(p->k, ENOMEM,
+				      "process %d has no free address space near its text", p->tid);
 	if (kl_remote_begin(&r, p->k, t, p->call))
 		return -ESRCH;
 	got = kl_remote_call(&r, SYS_mmap, base, p->site.bytes, PROT_READ | PROT_EXEC,
@@ -138,7 +139,7 @@ int kl_site_map(struct kl_placing *p, const struct kl_maps *maps, struct kl_task
 	}
 	if (kl_remote_end(&r))
 		ret = ret ?: -ESRCH;
-	return ret ? kl_keeper_fail(p->k, -ret, "process %d cannot be given memory: %s", p->tid,
+	return ret ? kl_keeper_fail(p->k, -ret, "cannot map memory in process %d: %s", p->tid,
 				    strerror(-ret)) :
 		     0;
 }

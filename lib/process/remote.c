@@ -38,8 +38,8 @@ int kl_remote_begin(struct kl_remote *r, struct kl_keeper *k, struct kl_task *t,
 	    ptrace(PTRACE_GETSIGMASK, r->tid, sizeof(r->mask), &r->mask) ||
 	    ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(none), &none)) {
 		r->tid = 0;
-		return kl_keeper_fail(k, errno, "thread %d cannot be made to call: %s", t->tid,
-				      strerror(errno));
+		return kl_keeper_fail(k, errno, "cannot inject a system call into thread %d: %s",
+				      t->tid, strerror(errno));
 	}
 	return 0;
 }

@@ -47,8 +47,8 @@ static int check_text(const struct kl_placing *p)
 		    !kl_memory_read(p->memory, w->begin + p->site.bias, text, bytes) ||
 		    memcmp(text, w->text, bytes) != 0)
 			return kl_keeper_fail(p->k, EBUSY,
-					      "process %d: its text is not that of %s: somebody has "
-					      "written to it, or the file is another",
+					      "process %d: its text differs from %s: it was "
+					      "modified, or it is a different file",
 					      p->tid, p->file->path);
 	}
 	return 0;
@@ -126,9 +126,8 @@ static int move_in(const struct kl_placing *p, bool really)
 		ret = -EBUSY;
 	/* It may be over in a moment: see kl_space_place(). */
 	if (ret && ret != -EBUSY)
-		return kl_keeper_fail(p->k, -ret,
-				      "the memory of process %d cannot be looked through: %s",
-				      p->tid, ret == -E2BIG ? "there is too much" : strerror(-ret));
+		return kl_keeper_fail(p->k, -ret, "cannot scan the memory of process %d: %s",
+				      p->tid, ret == -E2BIG ? "too much memory" : strerror(-ret));
 	return ret;
 }
 
@@ -150,7 +149,7 @@ static int write_text(const struct kl_placing *p)
 	while (i--)
 		kl_memory_write(p->memory, patches->write[i].address + p->site.bias,
 				patches->write[i].old, patches->write[i].bytes);
-	return kl_keeper_fail(p->k, EIO, "the text of process %d cannot be written to", p->tid);
+	return kl_keeper_fail(p->k, EIO, "cannot write to the text of process %d", p->tid);
 }
 
 /* What is not ours to undo if it goes wrong: seccomp may kill who calls; returns are checked. */
@@ -163,8 +162,7 @@ static int check_process(const struct kl_placing *p)
 	if (kl_task_status(p->tid, "Seccomp", 10) > 0)
 		return kl_keeper_fail(
 			p->k, EPERM,
-			"process %d restricts its system calls (seccomp): it cannot be "
-			"made to map memory",
+			"process %d restricts its system calls (seccomp): cannot map memory in it",
 			p->tid);
 	snprintf(path, sizeof(path), "/proc/%d/status", p->tid);
 	file = fopen(path, "re");
@@ -174,7 +172,7 @@ static int check_process(const struct kl_placing *p)
 		fclose(file);
 	if (shadow && p->file->patches.moves_calls)
 		return kl_keeper_fail(p->k, EPERM,
-				      "process %d has shadow stacks: calls cannot be moved",
+				      "process %d uses shadow stacks: cannot relocate calls",
 				      p->tid);
 	return 0;
 }
@@ -260,8 +258,8 @@ static int place_files(struct kl_keeper *k, struct kl_space *s)
 	p.tid = t->tid;
 	p.memory = open_memory(p.tid);
 	if (p.memory < 0)
-		return kl_keeper_fail(k, errno, "the memory of process %d cannot be opened: %s",
-				      p.tid, strerror(errno));
+		return kl_keeper_fail(k, errno, "cannot open the memory of process %d: %s", p.tid,
+				      strerror(errno));
 	for (size_t i = 0; i < k->files && !ret; i++) {
 		const struct kl_map *text;
 
@@ -272,7 +270,9 @@ static int place_files(struct kl_keeper *k, struct kl_space *s)
 		text = ret ? NULL : kl_maps_of(&maps, p.file);
 		p.call = text ? kl_maps_call(&maps, p.memory) : 0;
 		if (text && !p.call)
-			ret = kl_keeper_fail(k, ENOSYS, "process %d has no system call", p.tid);
+			ret = kl_keeper_fail(k, ENOSYS,
+					     "found no system call instruction in process %d",
+					     p.tid);
 		else if (text)
 			ret = place_file(&p, &maps, text, t);
 		kl_maps_free(&maps);
@@ -315,8 +315,8 @@ int kl_space_place(struct kl_keeper *k, struct kl_space *s)
 	if (ret == -EBUSY)
 		kl_keeper_fail(
 			k, EBUSY,
-			"a process of which text would be changed may come back to the middle of "
-			"it, and did not go on");
+			"a process could return into the middle of text to be patched, and did "
+			"not leave it in time");
 	return ret;
 }
 

@@ -168,8 +168,8 @@ static int seize(struct kl_keeper *k, pid_t pid, pid_t tid, struct kl_space *s)
 	if (ret < 0)
 		return kl_keeper_fail(
 			k, -ret,
-			"process %d cannot be traced: %s; it must be yours, and traced by "
-			"nobody else (see /proc/sys/kernel/yama/ptrace_scope, too)",
+			"cannot trace process %d: %s; it must be yours and not traced already "
+			"(see also /proc/sys/kernel/yama/ptrace_scope)",
 			pid, strerror(-ret));
 	if (!ret)
 		return 0;
@@ -249,8 +249,8 @@ int kl_space_hold(struct kl_keeper *k, struct kl_space *s)
 		if (now_ms() > end)
 			return kl_keeper_fail(
 				k, ETIMEDOUT,
-				"a thread did not stop: it waits in the kernel for what "
-				"cannot be interrupted");
+				"a thread did not stop: it is in an uninterruptible wait in the "
+				"kernel");
 	}
 	return k->failed ? -ENOMEM : 0;
 }

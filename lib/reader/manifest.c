@@ -109,7 +109,7 @@ int kl_manifest_read(struct kl_manifest *m, const void *bytes, size_t length,
 	*m = (struct kl_manifest){ .entries = bytes, .n_entries = length / sizeof(*m->entries) };
 	if (m->n_entries && is_good(head) &&
 	    (head->kind != KL_MANIFEST_HEAD || memcmp(head->uuid, uuid, sizeof(head->uuid)) != 0))
-		return kl_fail(EINVAL, KL_MANIFEST_FILE " is not of this trace");
+		return kl_fail(EINVAL, KL_MANIFEST_FILE " belongs to another trace");
 	m->sorted = calloc(m->n_entries + 1, sizeof(*m->sorted));
 	if (!m->sorted)
 		return kl_fail(ENOMEM, "out of memory");

@@ -32,7 +32,9 @@ static int fill(struct kl_reader *reader)
 	if (got < 0)
 		return errno == EAGAIN ? 0 : kl_fail_system(errno, "read");
 	if (got % reader->block_bytes)
-		return kl_fail(EPROTO, "read() gave %zd bytes, which are no blocks", got);
+		return kl_fail(EPROTO,
+			       "read() returned %zd bytes, which is not a whole number of blocks",
+			       got);
 	reader->copy_bytes = got;
 	reader->copy_at = 0;
 	return got > 0;

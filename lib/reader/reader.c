@@ -17,12 +17,12 @@ struct kl_reader *kl_reader_create(int fd, unsigned int cpus, size_t block_bytes
 	int ret;
 
 	if (!cpus || cpus > CPUS_MAX) {
-		ret = kl_fail(EINVAL, "%u CPUs cannot be", cpus);
+		ret = kl_fail(EINVAL, "invalid CPU count %u", cpus);
 		goto fail;
 	}
 	if (block_bytes < KL_BLOCK_BYTES_MIN || block_bytes > KL_BLOCK_BYTES_MAX ||
 	    (block_bytes & (block_bytes - 1))) {
-		ret = kl_fail(EINVAL, "blocks of %zu bytes cannot be", block_bytes);
+		ret = kl_fail(EINVAL, "invalid block size of %zu bytes", block_bytes);
 		goto fail;
 	}
 	reader = calloc(1, sizeof(*reader));
@@ -142,7 +142,7 @@ void kl_reader_counts(const struct kl_reader *reader, struct kl_reader_counts *c
 int kl_reader_join(struct kl_reader *reader)
 {
 	if (reader->backend != KL_BACKEND_MMAP)
-		return kl_fail(EINVAL, "only mapped pages say what came before");
+		return kl_fail(EINVAL, "joining a session requires the mmap backend");
 	kl_shared_join(reader);
 	return 0;
 }
@@ -150,7 +150,8 @@ int kl_reader_join(struct kl_reader *reader)
 int kl_reader_end_here(struct kl_reader *reader)
 {
 	if (reader->backend != KL_BACKEND_MMAP)
-		return kl_fail(EINVAL, "only mapped pages say what there is");
+		return kl_fail(EINVAL, "stopping at the current position requires the mmap "
+				       "backend");
 	kl_shared_end_here(reader);
 	return 0;
 }

@@ -62,7 +62,7 @@ static int map_ring(struct kl_reader *reader, unsigned int cpu)
 	if (!slots)
 		return 0;
 	if (slots > MAP_SIZE_MAX || (slots & (slots - 1)))
-		return kl_fail(EPROTO, "CPU %u: a ring with %u slots cannot be", cpu, slots);
+		return kl_fail(EPROTO, "CPU %u: invalid number of ring slots: %u", cpu, slots);
 	view->shared_bytes = sizeof(struct kl_abi_ring) + slots * sizeof(uint32_t);
 	view->shared_bytes = (view->shared_bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 	ret = map(reader, KL_MMAP_RING(cpu), view->shared_bytes, PROT_READ, &memory);
@@ -124,7 +124,7 @@ static int block_by_index(struct kl_reader *reader, unsigned int cpu, uint32_t i
 	int ret;
 
 	if (index >= INDEX_MAX)
-		return kl_fail(EPROTO, "CPU %u: block %u cannot be", cpu, index);
+		return kl_fail(EPROTO, "CPU %u: invalid block number %u", cpu, index);
 	if (index >= view->n_blocks) {
 		size_t n = (index | 63) + 1;
 		const struct kl_abi_block **blocks;

@@ -58,7 +58,7 @@ static int read_file(int dir, const char *name, size_t most, uint8_t **bytes, si
 		return ret;
 	ret = kl_window_read(&file, most, bytes, size);
 	if (ret == -EFBIG)
-		ret = kl_fail(EINVAL, "%s: %llu bytes cannot be", name,
+		ret = kl_fail(EINVAL, "%s is too large: %llu bytes", name,
 			      (unsigned long long)file.size);
 	kl_window_close(&file);
 	return ret;
@@ -73,7 +73,7 @@ static int read_metadata(struct kl_trace *trace, int dir)
 	if (ret)
 		return ret;
 	if (!text)
-		return kl_fail(EINVAL, "metadata: 0 bytes cannot be");
+		return kl_fail(EINVAL, "metadata: the file is empty");
 	trace->schema = kl_metadata_parse((const char *)text, size, &trace->info);
 	if (!trace->schema)
 		ret = -errno;

@@ -124,7 +124,7 @@ struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema
 		goto free_writer;
 	}
 	if (!faccessat(writer->dir, "metadata", F_OK, 0)) {
-		ret = kl_fail(EEXIST, "%s has a trace already", path);
+		ret = kl_fail(EEXIST, "%s already contains a trace", path);
 		goto close_dir;
 	}
 	ret = kl_manifest_create(&writer->manifest, writer->dir, writer->info.uuid);
@@ -150,7 +150,7 @@ free_writer:
 static struct out *get_out(struct kl_trace_writer *writer, uint32_t cpu)
 {
 	if (cpu >= CPUS_MAX) {
-		kl_fail(EINVAL, "a block says that it is of CPU %u", cpu);
+		kl_fail(EINVAL, "a block has the invalid CPU number %u", cpu);
 		return NULL;
 	}
 	if (cpu >= writer->n_outs) {
@@ -294,7 +294,7 @@ int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *b
 	int ret;
 
 	if (bytes < sizeof(header))
-		return kl_fail(EINVAL, "%zu bytes are no block", bytes);
+		return kl_fail(EINVAL, "%zu bytes are too short for a block", bytes);
 	header = *block;
 	size = header.packet_bits / 8;
 	if (bytes > size)
@@ -308,7 +308,7 @@ int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *b
 	if (ret)
 		return ret;
 	if (header.committed > bytes)
-		return kl_fail(EINVAL, "the block has %zu bytes, but says %llu", bytes,
+		return kl_fail(EINVAL, "the block has %zu bytes, but its header says %llu", bytes,
 			       (unsigned long long)header.committed);
 	if (!writer->error)
 		writer->error = store(writer, out, &header, block);

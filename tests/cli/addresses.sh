@@ -68,7 +68,7 @@ check "no system call's argument is in it" bash -c '! cut -d" " -f1 t/kernlens/s
 echo nonsense >bare/kernlens/symbols
 kl print bare
 expect "a damaged file is refused" 1
-says err 'symbols: line 1'
+says err 'symbols: cannot parse line 1'
 kl record -q --no-dump -e sched_switch,syscalls -o t2 -- true
 check "without such events there is nothing" test ! -e t2/kernlens/symbols
 kl record -q --no-dump --force -a -e sched_switch -o t -- true

@@ -84,7 +84,7 @@ cp out l.ber
 "$kernlens" print l >trace.out 2>/dev/null
 kl print l.ber
 check "losses are printed as from the trace" cmp trace.out out
-says out 'events (were overwritten|came before)' "there are some"
+says out 'events (were overwritten|preceded)' "there are some"
 says err "not in this trace: 0 discarded because buffers were full, [0-9,]+ overwritten" "and their sum"
 
 # Files that are damaged, and others.

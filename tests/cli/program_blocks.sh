@@ -88,7 +88,7 @@ expect "which is refused where it was named" 2
 says err 'entered from elsewhere' "with the reason"
 kl stat -e "block:$program:hidden#1" -- true
 expect "so is what may be no instruction" 2
-says err 'targets are not known' "with the reason"
+says err 'unknown targets' "with the reason"
 kl stat -e "block:$program:steps#99" -- true
 expect "and a block that is not there" 2
 kl stat -e "block:$program:steps+0x1" -- true

@@ -85,7 +85,7 @@ if [[ -e $yama ]]; then
 fi
 kl_nobody count -e "block:$splice:leaf" -p 1
 expect "a process of somebody else" 1
-says err 'cannot be traced' "says so"
+says err 'cannot trace process' "says so"
 
 start
 wrong=0 differs=0 none=0
@@ -131,7 +131,7 @@ sleep 0.5
 check "splices stay if all who could take them back are killed" is_changed
 kl_nobody count "${events[@]}" -p "$pid" --duration 0.1
 expect "nobody writes over them" 1
-says err 'its text is not that of' "says so"
+says err 'its text differs from' "says so"
 finish "with splices that stay"
 
 start filter

@@ -47,7 +47,7 @@ says out '\{kstack=[0-9]+ ustack=[0-9]+\}' "without its traces a trace has their
 echo nonsense >renamed/kernlens/stacks
 kl print renamed
 expect "a damaged file of traces is refused" 1
-says err 'kernlens/stacks|call traces: line 1' "with the place"
+says err 'kernlens/stacks|stack traces: cannot parse line 1' "with the place"
 kl record -q --force -e task_rename -o renamed -- true
 check "a trace that is replaced takes its call traces along" test ! -e renamed/kernlens/stacks
 
