@@ -352,10 +352,10 @@ becomes "stands above the keys" is_last_row
 keys Home
 shows "Home: the first" "$help_head"
 keys NPage
-shows "a page on" 'the other way round'
+shows "a page on" 'reverse the order'
 lacks "without the first" "$help_head"
 on_terminal resize-window -t view -x 40 -y 10
-becomes "half as wide" has_not 'the other way round'
+becomes "half as wide" has_not 'reverse the order'
 keys End Right Right Right
 shows "Right: what stands there" 'F10 q +quit'
 on_terminal resize-window -t view -x 100 -y 40

@@ -135,7 +135,7 @@ static void draw(struct view *v)
 	const char *const keys[] = {
 		"Esc", "List  ",
 		"F",   e->following ? "Stay  " : "Follow",
-		"Z",   e->stopped ? "Go on " : "Stop  ",
+		"Z",   e->stopped ? "Resume " : "Stop  ",
 		"C",   "Clear ",
 	};
 	struct view_line line;

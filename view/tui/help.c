@@ -10,17 +10,17 @@
 /* Two columns of keys. */
 static const char *const lines[][4] = {
 	{ "Arrows", "move the bar; left, right: the list", "F5 t", "tree or list" },
-	{ "PgUp PgDn", "a page", "+ -", "in the tree: open, close" },
+	{ "PgUp PgDn", "a page", "+ -", "expand, collapse (tree)" },
 	{ "Home End", "first, last", "F6 > <", "choose what to sort by" },
-	{ "0-9", "to the process with this id", "P M T N", "by CPU, memory, time, PID" },
-	{ "F3 /", "search; F3: next", "I", "the other way round" },
+	{ "0-9", "go to the process with this ID", "P M T N", "by CPU, memory, time, PID" },
+	{ "F3 /", "search; F3: next", "I", "reverse the order" },
 	{ "F4 \\", "filter by command: a|b", "F7 ]", "nice value - 1 (root)" },
 	{ "u", "processes of one user", "F8 [", "nice value + 1" },
 	{ "H", "threads", "F9 k", "send a signal" },
 	{ "K", "kernel threads", "Enter", "details of the process" },
 	{ "Space", "tag; c: with children", "l", "its files" },
-	{ "U", "no tags any more", "e", "its events as they happen" },
-	{ "Z", "stand still, go on", "s", "its calls, as strace" },
+	{ "U", "remove all tags", "e", "its events as they happen" },
+	{ "Z", "pause, resume", "s", "its system calls, like strace" },
 	{ "F2 S", "choose columns", "F10 q", "quit" },
 };
 

@@ -239,7 +239,7 @@ static bool show_key(struct view *v, int key)
 		return true;
 	case 'Z':
 		list->paused = !list->paused;
-		view_say(v, list->paused ? "Paused: Z goes on" : "Goes on");
+		view_say(v, list->paused ? "Paused: Z resumes" : "Resumed");
 		return true;
 	case 'P':
 		sort_by(v, NEED_CPU, true);

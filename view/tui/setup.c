@@ -158,7 +158,7 @@ static void draw_known(size_t rows)
 
 static void draw(struct view *v)
 {
-	static const char *const keys[] = { "Tab", "Other side ", "Enter", "Add   ",
+	static const char *const keys[] = { "Tab", "Other list ", "Enter", "Add   ",
 					    "F7",  "Up    ",	  "F8",	   "Down  ",
 					    "Del", "Remove ",	  "Esc",   "Done  " };
 	size_t rows = screen_rows() > 3 ? (size_t)screen_rows() - 2 : 1;
