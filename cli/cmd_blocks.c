@@ -79,11 +79,11 @@ static void print_text(struct printer *p, const struct kl_block_graph *g)
 	char pre[64], post[64], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
 	char where[CLI_SOURCE_MAX];
 
-	cli_print_function(g, p->name, p->program ? "none has a uprobe" : "none has a splice",
+	cli_print_function(g, p->name, p->program ? "no uprobes possible" : "no splices possible",
 			   &p->text);
 	kl_buffer_printf(&p->text, "%5s  %-8s %5s %5s  %-6s  %5s %5s  %-24s %-*s%s\n", "block",
 			 "offset", "bytes", "instr", "ends", "next", "taken", "before",
-			 p->source.graph ? 17 : 0, "behind", p->source.graph ? " source" : "");
+			 p->source.graph ? 17 : 0, "after", p->source.graph ? " source" : "");
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct kl_block *block = &g->block[i];
 
@@ -257,7 +257,8 @@ static int print_program(struct printer *p, const char *text)
 	if (!p->program)
 		status = cli_library_error(-errno, NULL);
 	else if (wish.want.at_offset || wish.want.at_number || wish.want.behind)
-		status = cli_error(-EINVAL, "\"%s\" is not PATH:FUNCTION", text);
+		status =
+			cli_error(-EINVAL, "invalid function \"%s\"; expected PATH:FUNCTION", text);
 	else
 		p->blocks = kl_program_blocks(p->program);
 	p->source.program = p->program;
@@ -290,7 +291,8 @@ static int print_functions(struct printer *p, const char *pattern)
 	if (ret)
 		return cli_library_error(ret, NULL);
 	if (want.at_offset || want.at_number || want.behind) {
-		status = cli_error(-EINVAL, "\"%s\" is not [MODULE:]FUNCTION", pattern);
+		status = cli_error(-EINVAL, "invalid function \"%s\"; expected [MODULE:]FUNCTION",
+				   pattern);
 	} else {
 		ret = kl_block_want_visit(&want, p->symbols, p->kernel, print_found, p);
 		status = ret ? cli_library_error(ret, NULL) : CLI_OK;
@@ -365,7 +367,7 @@ static void add_line(struct cli_table *table, const char *what, uint64_t pre, ui
 
 static int write_survey_text(const struct kl_block_survey *s)
 {
-	struct cli_table *table = cli_table_create("splices|>before|>of blocks|>behind|>of blocks");
+	struct cli_table *table = cli_table_create("splices|>before|>of blocks|>after|>of blocks");
 	char number[3][CLI_NUMBER_MAX];
 
 	printf("%s functions, %s of them regular; %s blocks\n\n",
@@ -379,10 +381,10 @@ static int write_survey_text(const struct kl_block_survey *s)
 			add_line(table, kl_block_reason_name(i), s->pre_reason[i],
 				 s->post_reason[i], s->blocks);
 	cli_table_print(table, stdout, 0);
-	printf("\nbefore: %s behind the branch that goes on to the block, %s where a jump goes\n",
+	printf("\nbefore: %s on the fall-through edge into the block, %s on the taken edge\n",
 	       cli_print_count(number[0], s->pre_edge[KL_EDGE_NEXT]),
 	       cli_print_count(number[1], s->pre_edge[KL_EDGE_TAKEN]));
-	puts("\nfunctions without any:");
+	puts("\nfunctions without splices:");
 	for (int i = 1; i < KL_BLOCK_REASON_COUNT; i++)
 		if (s->excluded[i])
 			printf("%8s  %-22s  %s\n", cli_print_count(number[0], s->excluded[i]),
@@ -480,10 +482,11 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 		}
 	}
 	if (wish.survey ? parser.n_words > 0 : !parser.n_words)
-		cli_usage_error(self, wish.survey ? "--survey takes no function" :
-						    "name a function, or --survey");
+		cli_usage_error(self, wish.survey ? "--survey does not take a function" :
+						    "no function given; expected FUNCTION or "
+						    "--survey");
 	if (wish.dot && (cli_settings.json || wish.survey))
-		cli_usage_error(self, "--dot goes with neither --json nor --survey");
+		cli_usage_error(self, "--dot cannot be used with --json or --survey");
 	cli_start_pager();
 	return run(&wish, parser.n_words, parser.words);
 }
@@ -494,7 +497,7 @@ const struct cli_command cmd_blocks = {
 	.help = "Show the basic blocks of kernel or program functions",
 	.text = "FUNCTION is a name or a shell pattern, of the kernel, of a loaded MODULE, or of\n"
 		"the program or library PATH. For each block, the output shows how an instrument\n"
-		"can be attached before and behind it, or why not; see kernlens-blocks(1).\n"
+		"can be attached before and after it, or why not; see kernlens-blocks(1).\n"
 		"Reading the text of the kernel needs CAP_SYS_RAWIO and CAP_SYSLOG.\n"
 		"\n"
 		"  kernlens blocks ksys_read\n"

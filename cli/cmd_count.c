@@ -81,7 +81,7 @@ static void print_row(const struct count_run *cr, const struct kl_block_graph *g
 			 reason ? "-" : cli_print_count(count, sp->count[point]), wish->block,
 			 block->begin, block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_word(block->taken, taken),
-			 wish->behind ? "behind" : "", reason ? "not counted: " : "", reason ?: "",
+			 wish->behind ? "after  " : "", reason ? "not counted: " : "", reason ?: "",
 			 cli_source_text(&sp->source, block, where));
 }
 
@@ -210,13 +210,15 @@ static bool counts_programs(const struct cli_command *self, const struct count_r
 	for (size_t i = 0; i < cr->wants; i++)
 		programs += is_of_program(cr->want[i]);
 	if (programs && programs < cr->wants)
-		cli_usage_error(self, "blocks of the kernel or of programs, not both");
+		cli_usage_error(self, "-e: cannot count blocks of the kernel and of programs "
+				      "together");
 	if (!programs && cr->ptrace)
-		cli_usage_error(self, "--ptrace: of programs only");
+		cli_usage_error(self, "--ptrace applies only to blocks of programs");
 	if (programs && cr->spliced.debug)
-		cli_usage_error(self, "--debug: of the kernel only");
+		cli_usage_error(self, "--debug applies only to blocks of the kernel");
 	if (!programs && cr->spliced.session.select.n_pids)
-		cli_usage_error(self, "-p: the kernel's blocks are counted for all tasks");
+		cli_usage_error(self, "-p applies only to blocks of programs; blocks of the "
+				      "kernel are counted for all tasks");
 	return programs;
 }
 
@@ -255,7 +257,8 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 		switch (key) {
 		case 'e':
 			if (cr->wants == WANTS_MAX)
-				cli_usage_error(self, "at most %d times -e", WANTS_MAX);
+				cli_usage_error(self, "too many -e options (maximum %d)",
+						WANTS_MAX);
 			cr->want[cr->wants++] = parser.arg;
 			break;
 		case KEY_PTRACE:
@@ -278,7 +281,7 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 		}
 	}
 	if (!cr->wants)
-		cli_usage_error(self, "name blocks: -e block:FUNCTION");
+		cli_usage_error(self, "no blocks given; use -e block:FUNCTION");
 	if (parser.n_words)
 		cr->spliced.session.select.words = parser.words;
 	if (counts_programs(self, cr)) {

@@ -102,7 +102,8 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 	switch (key) {
 	case KEY_FUNCTIONS:
 		if (cr->wants == WANTS_MAX)
-			cli_usage_error(self, "at most %d times --functions", WANTS_MAX);
+			cli_usage_error(self, "too many --functions options (maximum %d)",
+					WANTS_MAX);
 		cr->want[cr->wants++] = parser->arg;
 		break;
 	case KEY_ALL:
@@ -120,7 +121,7 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 		break;
 	case KEY_TOP:
 		if (!cli_parse_unsigned(parser->arg, UINT32_MAX, &cr->top))
-			cli_usage_error(self, "\"%s\" is no number", parser->arg);
+			cli_usage_error(self, "\"%s\" is not a number", parser->arg);
 		break;
 	case KEY_DIFF:
 		cr->diff = true;
@@ -147,14 +148,14 @@ static int exec_coverage(const struct cli_command *self, int argc, char **argv)
 		take_option(cr, &parser, key);
 	if (cr->diff) {
 		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov || cr->spliced.debug)
-			cli_usage_error(self,
-					"--diff compares two files of --json, and nothing else");
+			cli_usage_error(self, "--diff takes exactly two --json files, and not "
+					      "--functions, --all, --lcov or --debug");
 		status = cli_coverage_diff(parser.words[0], parser.words[1]);
 	} else {
 		if (cr->spliced.debug && !cr->lcov)
-			cli_usage_error(self, "--debug is for --lcov");
+			cli_usage_error(self, "--debug requires --lcov");
 		if (!cr->wants == !cr->all)
-			cli_usage_error(self, "either --functions PATTERN or --all");
+			cli_usage_error(self, "expected either --functions PATTERN or --all");
 		if (parser.n_words)
 			cr->spliced.session.select.words = parser.words;
 		status = run(cr);

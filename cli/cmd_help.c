@@ -40,11 +40,11 @@ static int exec_help(const struct cli_command *self, int argc, char **argv)
 		only_commands |= key == KEY_COMMANDS;
 	}
 	if (parser.n_words > 1)
-		cli_usage_error(self, "one command at a time");
+		cli_usage_error(self, "too many arguments; expected one command");
 	if (parser.n_words)
 		command = cli_find_command(parser.words[0]);
 	if (only_options && !command)
-		cli_usage_error(self, "the options of which command?");
+		cli_usage_error(self, "--options requires a command");
 	if (only_commands) {
 		for (const struct cli_command *const *c = cli_commands; *c; c++)
 			puts((*c)->name);

@@ -35,13 +35,13 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'f', "file", "FILE", "database (of root: " SYSTEM_FILE ")" },
+	{ 'f', "file", "FILE", "database (for root: " SYSTEM_FILE ")" },
 	{ KEY_MINUTES, "minutes", NULL, "by minute: the last day" },
 	{ KEY_HOURS, "hours", NULL, "by hour (default): the last 31 days" },
 	{ KEY_DAYS, "days", NULL, "by day: two years" },
 	{ KEY_MONTHS, "months", NULL, "by month" },
-	{ KEY_SINCE, "since", "TIME", "from 2h or 3d ago, or YYYY-MM-DD[ HH:MM]" },
-	{ KEY_UNTIL, "until", "TIME", "up to this time, written likewise" },
+	{ KEY_SINCE, "since", "TIME", "start: 2h or 3d (ago), or YYYY-MM-DD[ HH:MM]" },
+	{ KEY_UNTIL, "until", "TIME", "end, in the same format as --since" },
 	{ 'v', "variables", "LIST", "show these figures" },
 	{ KEY_COMM, "comm", "PATTERN", "groups of matching processes, not the system" },
 	{ KEY_FULL, "full", NULL, "one line per figure: minimum, mean, maximum, sum" },
@@ -116,7 +116,7 @@ static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
 		if (ret >= 0)
 			failures = 0;
 		else if (++failures == 1 || failures == FAILURES_MAX)
-			cli_library_error(ret, "not written");
+			cli_library_error(ret, "cannot write a sample");
 		if (failures == FAILURES_MAX)
 			return CLI_FAILED;
 		if (a->once && ++looks == 2)
@@ -125,16 +125,17 @@ static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
 		if (next < cli_now_ns()) {
 			/* The looks that were missed are not made up for: sums go on. */
 			if (!late++)
-				cli_note("a look was not made in time");
+				cli_note("a sample was taken late");
 			next = cli_now_ns();
 		}
 	} while (cli_wait_until(next));
 	if (late)
-		cli_note("%llu looks were not made in time", (unsigned long long)late);
+		cli_note("%llu samples were taken late", (unsigned long long)late);
 	/* What there is since the last look counts, too. */
 	if (!a->once)
 		kl_history_sample(sampler);
-	return kl_history_flush(sampler) < 0 ? cli_library_error(-errno, "not written") : CLI_OK;
+	return kl_history_flush(sampler) < 0 ? cli_library_error(-errno, "cannot write a sample") :
+					       CLI_OK;
 }
 
 static int record(struct asked *a)
@@ -238,7 +239,9 @@ static int64_t parse_time(const struct asked *a, const char *text)
 		rest = strptime(rest, "%n%H:%M", &tm);
 	if (!rest || *rest)
 		cli_usage_error(a->self,
-				"\"%s\" is no time: 90s, 30min, 2h, 3d, YYYY-MM-DD[ HH:MM]", text);
+				"invalid time \"%s\" (examples: 90s, 30min, 2h, 3d, 2026-01-31, "
+				"2026-01-31 12:00)",
+				text);
 	return mktime(&tm);
 }
 
@@ -249,7 +252,7 @@ static void add_figure(struct asked *a, const char *name)
 	if (figure < 0)
 		cli_usage_error(a->self, "%s", kl_error_text());
 	if (a->h.n_figures == CLI_HISTORY_FIGURES)
-		cli_usage_error(a->self, "at most %d figures", CLI_HISTORY_FIGURES);
+		cli_usage_error(a->self, "too many figures (maximum %d)", CLI_HISTORY_FIGURES);
 	a->h.figures[a->h.n_figures++] = (unsigned int)figure;
 }
 
@@ -305,14 +308,15 @@ static void take_option(struct asked *a, int key, const char *arg)
 		break;
 	case KEY_INTERVAL:
 		if (!cli_parse_seconds(arg, &a->interval_ns) || a->interval_ns < 100000000)
-			cli_usage_error(a->self, "\"%s\" is no number of seconds from 0.1 on", arg);
+			cli_usage_error(a->self, "\"%s\" is not a number of seconds (at least 0.1)",
+					arg);
 		break;
 	case KEY_ONCE:
 		a->once = true;
 		break;
 	case KEY_MAX:
 		if (!cli_parse_size(arg, &a->bytes_max) || a->bytes_max < KL_HISTORY_BYTES_MIN)
-			cli_usage_error(a->self, "\"%s\" is no size from 1M on", arg);
+			cli_usage_error(a->self, "invalid size \"%s\" (at least 1M)", arg);
 		break;
 	}
 }
@@ -329,10 +333,11 @@ static int take_verb(struct asked *a, char **words, int n)
 	while (verb <= PLOT && strcmp(words[0], verbs[verb]) != 0)
 		verb++;
 	if (verb > PLOT)
-		cli_usage_error(a->self, "\"%s\" is none of print, record and plot", words[0]);
+		cli_usage_error(a->self, "unknown action \"%s\"; expected print, record or plot",
+				words[0]);
 	a->verb = (enum verb)verb;
 	if (a->verb != PLOT && n > 1)
-		cli_usage_error(a->self, "\"%s\" is too much", words[1]);
+		cli_usage_error(a->self, "unexpected argument \"%s\"", words[1]);
 	return 1;
 }
 
@@ -356,7 +361,7 @@ static int exec_history(const struct cli_command *self, int argc, char **argv)
 	used = take_verb(&a, parser.words, parser.n_words);
 	choose_figures(&a, parser.words + used, parser.n_words - used);
 	if (unit && (!cli_parse_unsigned(unit, 86400, &a.unit) || !a.unit))
-		cli_usage_error(self, UNIT_VARIABLE " is no number of seconds");
+		cli_usage_error(self, UNIT_VARIABLE " is not a number of seconds from 1 to 86400");
 	a.h.period = periods[a.h.wish.level] * (a.unit ? (double)a.unit / 60 : 1);
 	if (cli_settings.json)
 		a.h.style = CLI_HISTORY_JSON;
@@ -378,7 +383,7 @@ const struct cli_command cmd_history = {
 	.text = "`record' samples the system and its processes and keeps summaries of minutes for\n"
 		"a day, hours for 31 days, days for two years, and months, in a database of\n"
 		"bounded size. `print' shows mean values; of counters, per second. Figures of the\n"
-		"system are loads, memory, faults, storage, swap, interrupts, switches and CPU\n"
+		"system are load, memory, faults, storage, swap, interrupts, switches and CPU\n"
 		"times; figures with --comm are count, cpu_time, rss, io_bytes, maj_faults and\n"
 		"min_faults.\n"
 		"\n"

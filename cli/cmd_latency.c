@@ -250,7 +250,9 @@ static enum cli_latency_by parse_by(const struct cli_command *self, const char *
 	for (unsigned int i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strcmp(word, words[i]))
 			return (enum cli_latency_by)i;
-	cli_usage_error(self, "--by is process, thread, stack, reason or waker, not \"%s\"", word);
+	cli_usage_error(self,
+			"invalid --by \"%s\"; expected process, thread, stack, reason or waker",
+			word);
 }
 
 static unsigned int parse_number(const struct cli_command *self, const struct cli_parser *parser,
@@ -259,7 +261,7 @@ static unsigned int parse_number(const struct cli_command *self, const struct cl
 	uint64_t number;
 
 	if (!cli_parse_unsigned(parser->arg, most, &number) || !number)
-		cli_usage_error(self, "\"%s\" is no number from 1 to %u", parser->arg, most);
+		cli_usage_error(self, "\"%s\" is not a number from 1 to %u", parser->arg, most);
 	return (unsigned int)number;
 }
 
@@ -301,7 +303,7 @@ static void take_option(struct latency_run *lr, const struct cli_parser *parser,
 	case 'i':
 		if (!cli_parse_seconds(parser->arg, &lr->interval_ns) ||
 		    lr->interval_ns < 1000000 || lr->interval_ns > 86400000000000)
-			cli_usage_error(self, "\"%s\" is no number of seconds", parser->arg);
+			cli_usage_error(self, "\"%s\" is not a number of seconds", parser->arg);
 		break;
 	}
 }
@@ -322,9 +324,9 @@ static int exec_latency(const struct cli_command *self, int argc, char **argv)
 		if (!cli_select_option(&lr->session.select, &parser, key))
 			take_option(lr, &parser, key);
 	if (lr->sums && (lr->wakers || lr->folded || lr->svg || lr->html))
-		cli_usage_error(self, "--sums has no traces");
+		cli_usage_error(self, "--sums records no stack traces");
 	if (lr->interval_ns && (cli_settings.json || lr->folded))
-		cli_usage_error(self, "--interval prints tables");
+		cli_usage_error(self, "--interval prints only tables");
 	if (!lr->report.top)
 		lr->report.top = cli_settings.json ? TOP_JSON : TOP_TABLE;
 	if (parser.n_words)

@@ -76,7 +76,7 @@ static void list_handlers(struct cli_list *list)
 	struct kl_abi_handler_info info;
 	const char *name;
 
-	list->table = cli_table_create("handler|module|what it does with an event");
+	list->table = cli_table_create("handler|module|action on an event");
 	for (unsigned int id = 0; id < KL_ACTION_RULE; id++) {
 		name = kl_handler_name(id);
 		/* Those of other modules have names of their own. */
@@ -107,7 +107,7 @@ static void list_masksets(struct cli_list *list)
 {
 	char number[CLI_NUMBER_MAX];
 
-	list->table = cli_table_create("maskset|>events|what is in it");
+	list->table = cli_table_create("maskset|>events|contents");
 	for (unsigned int id = 0; id < KL_MASKSET_FIRST_USER; id++) {
 		const char *name = cli_maskset_name(id), *help = cli_maskset_help(id);
 		json_t *row;
@@ -126,7 +126,7 @@ static void list_groups(struct cli_list *list)
 	const struct kl_class *class = NULL;
 	char text[CLI_NUMBER_MAX];
 
-	list->table = cli_table_create("group|>events|for instance");
+	list->table = cli_table_create("group|>events|examples");
 	while ((class = kl_schema_next(list->schema, class))) {
 		const struct kl_class *other = NULL;
 		unsigned int n = 0;
@@ -169,13 +169,15 @@ static const char *take_words(struct cli_list *list, const struct cli_parser *pa
 		if (strcmp(*kind, words[0]) && strlen(words[0]) != strlen(*kind) - 1)
 			continue;
 		if (n > 2)
-			cli_usage_error(parser->command, "one pattern; it may have commas");
+			cli_usage_error(parser->command, "too many patterns; separate patterns "
+							 "with commas");
 		list->pattern = n > 1 ? words[1] : NULL;
 		return *kind;
 	}
 	if (n > 1)
 		cli_usage_error(parser->command,
-				"\"%s\" is no list: events, groups, variables, handlers or masksets",
+				"unknown list \"%s\"; expected events, groups, variables, "
+				"handlers or masksets",
 				words[0]);
 	list->pattern = n ? words[0] : NULL;
 	return kinds[0];

@@ -205,8 +205,7 @@ static void note_losses(const struct live *l)
 
 	kl_reader_counts(l->reader, &counts);
 	if (l->joined && counts.lost + counts.missed)
-		cli_note("%s records lost by the session, and %s by this reader, which was too "
-			 "slow",
+		cli_note("%s records lost by the session, and %s by this reader (too slow)",
 			 cli_print_count(number, counts.lost), cli_print_count(own, counts.missed));
 	else if (counts.lost + counts.missed)
 		cli_note("%s records lost (try a larger --buffer, or fewer events)",
@@ -250,7 +249,7 @@ static int follow(struct live *l)
 	kl_reader_counts(l->reader, &counts);
 	l->counts = (struct kl_trace_counts){ .blocks = counts.blocks, .corrupt = counts.bad };
 	if (!cli_printer_deinit(&l->printer) || got == -EPIPE)
-		return cli_error(-EPIPE, "cannot write");
+		return cli_error(-EPIPE, "cannot write the output");
 	note_losses(l);
 	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
 }
@@ -311,10 +310,9 @@ static void check_joined(const struct live *l)
 
 	if (select->n_specs || select->maskset >= 0 || select->variables || select->user ||
 	    select->all || select->words || select->buffer_bytes)
-		cli_usage_error(
-			l->session.command,
-			"--session goes only with -p, -o, -q, --format, --time, --duration and "
-			"--on-alarm");
+		cli_usage_error(l->session.command,
+				"--session can be used only with -p, -o, -q, --format, --time, "
+				"--duration and --on-alarm");
 }
 
 static int exec_live(const struct cli_command *self, int argc, char **argv)

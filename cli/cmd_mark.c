@@ -78,7 +78,7 @@ static int exec_mark(const struct cli_command *self, int argc, char **argv)
 	cli_parser_init(&parser, self, argc, argv);
 	while (cli_parse(&parser))
 		if (!parse_value(parser.arg, &value))
-			cli_usage_error(self, "\"%s\" is no number", parser.arg);
+			cli_usage_error(self, "\"%s\" is not a number", parser.arg);
 	device = cli_open_device();
 	if (!device)
 		return CLI_FAILED;

@@ -153,7 +153,7 @@ int cli_maskset_list(bool names)
 	struct entries list = find_all();
 	struct cli_table *table = names || cli_settings.json ?
 					  NULL :
-					  cli_table_create("maskset|where|what it is for");
+					  cli_table_create("maskset|location|description");
 	json_t *rows = table || names ? NULL : json_array();
 
 	for (size_t i = 0; i < list.n; i++) {
@@ -184,7 +184,7 @@ static struct kl_maskset *make_builtin(unsigned int id)
 		    (id == KL_MASKSET_RDEFAULT && class->set == KL_SET_DEFAULT))
 			kl_buffer_printf(&text, "%s\n", class->name);
 	if (!schema || text.error) {
-		cli_error(-ENOMEM, "no memory");
+		cli_error(-ENOMEM, "out of memory");
 		exit(CLI_FAILED);
 	}
 	m = kl_maskset_parse(cli_maskset_name(id), "built in", text.data, text.length);
@@ -272,7 +272,7 @@ static int check_meaning(const struct kl_maskset *m)
 	if (error == -EINVAL)
 		status = complain(error);
 	else if (error)
-		cli_note("%s cannot be checked here: %s", kl_maskset_name(m), kl_error_text());
+		cli_note("%s cannot be checked: %s", kl_maskset_name(m), kl_error_text());
 	kl_plan_destroy(plan);
 	kl_schema_destroy(schema);
 	return status;
@@ -351,7 +351,7 @@ static int import_text(const char *path, const char *name, const struct cli_mask
 	int status;
 
 	if (!name && input)
-		cli_usage_error(o->command, "import - NAME: standard input has no name");
+		cli_usage_error(o->command, "NAME is required to import from standard input");
 	status = kl_maskset_check_name(called);
 	if (!status)
 		m = kl_maskset_read(called, input ? NULL : path);
@@ -396,17 +396,18 @@ static unsigned int find_verb(const struct cli_maskset_options *o, const char *w
 	for (; i < VERBS && strcmp(verbs[i].name, word); i++)
 		near = cli_near(word, near, verbs[i].name);
 	if (i == VERBS && near)
-		cli_usage_error(o->command, "\"%s\" is nothing that can be done; did you mean %s?",
-				word, near);
+		cli_usage_error(o->command, "unknown action \"%s\"; did you mean \"%s\"?", word,
+				near);
 	if (i == VERBS)
-		cli_usage_error(o->command, "\"%s\" is nothing that can be done", word);
+		cli_usage_error(o->command, "unknown action \"%s\"", word);
 	if (words < verbs[i].least || words > verbs[i].most)
-		cli_usage_error(o->command, "write it as: kernlens maskset %s%s", word,
+		cli_usage_error(o->command,
+				"wrong number of arguments; usage: kernlens maskset %s%s", word,
 				verbs[i].args);
 	if (o->n_lines && !verbs[i].lines)
-		cli_usage_error(o->command, "maskset %s takes no -e", word);
+		cli_usage_error(o->command, "maskset %s does not take -e", word);
 	if (!o->n_lines && !strcmp(word, "set"))
-		cli_usage_error(o->command, "maskset set needs -e");
+		cli_usage_error(o->command, "maskset set requires -e");
 	return i;
 }
 
@@ -419,7 +420,7 @@ static int run(const struct cli_maskset_options *o, char **words, int n)
 	    (o->session && (!strcmp(verb, "list") || !strcmp(verb, "show"))))
 		return cli_maskset_session(o, verb, name);
 	if (o->session)
-		cli_usage_error(o->command, "maskset %s is not about a session", verb);
+		cli_usage_error(o->command, "maskset %s does not take --session", verb);
 	if (!strcmp(verb, "list"))
 		return cli_maskset_list(o->names);
 	if (!strcmp(verb, "show"))
@@ -454,7 +455,8 @@ static int exec_maskset(const struct cli_command *self, int argc, char **argv)
 		if (key != 'e')
 			continue;
 		if (o.n_lines == CLI_MASKSET_LINES_MAX)
-			cli_usage_error(self, "at most %d times -e", CLI_MASKSET_LINES_MAX);
+			cli_usage_error(self, "too many -e options (maximum %d)",
+					CLI_MASKSET_LINES_MAX);
 		o.line[o.n_lines++] = parser.arg;
 	}
 	return run(&o, parser.words, parser.n_words);

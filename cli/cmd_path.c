@@ -70,7 +70,7 @@ static int take_function(struct path_run *pr)
 
 	for (uint32_t i = 1; i < points; i++)
 		if (kl_plan_block(plan, i).function != function)
-			return cli_error(-EINVAL, "there is more than one function %s",
+			return cli_error(-EINVAL, "several functions are named %s",
 					 pr->request.function);
 	r->blocks = kl_plan_text(plan);
 	r->source = &pr->source;
@@ -271,7 +271,7 @@ static void take_option(struct path_run *pr, const struct cli_parser *parser, in
 	switch (key) {
 	case KEY_TOP:
 		if (!cli_parse_unsigned(parser->arg, UINT32_MAX, &pr->request.top))
-			cli_usage_error(parser->command, "\"%s\" is no number", parser->arg);
+			cli_usage_error(parser->command, "\"%s\" is not a number", parser->arg);
 		break;
 	case KEY_EDGES:
 		pr->edges = true;
@@ -299,13 +299,15 @@ static void check_request(const struct path_run *pr)
 	const struct cli_select *select = &pr->session.select;
 
 	if (!pr->request.function)
-		cli_usage_error(self, "name a function");
+		cli_usage_error(self, "no function given");
 	if (strpbrk(pr->request.function, "*?[]{},/+#: "))
-		cli_usage_error(self, "\"%s\" is no name of one function", pr->request.function);
+		cli_usage_error(self, "\"%s\" is not the name of a single function",
+				pr->request.function);
 	if (pr->request.check && !pr->edges)
-		cli_usage_error(self, "--check goes with --edges");
+		cli_usage_error(self, "--check requires --edges");
 	if (pr->edges && (select->n_pids || select->user))
-		cli_usage_error(self, "--edges counts what all tasks pass, not with -p or -u");
+		cli_usage_error(self, "--edges counts executions by all tasks; it cannot be "
+				      "used with -p or -u");
 }
 
 /* FUNCTION, then options again, then a command. */
@@ -327,7 +329,8 @@ static int exec_path(const struct cli_command *self, int argc, char **argv)
 	while ((key = cli_parse(&parser)))
 		take_option(pr, &parser, key);
 	if (parser.n_words > 1)
-		cli_usage_error(self, "one function, and a command behind --");
+		cli_usage_error(self, "too many arguments; expected one function, and a command "
+				      "after --");
 	pr->request.function = parser.n_words ? parser.words[0] : NULL;
 	check_request(pr);
 	if (end + 1 < argc)

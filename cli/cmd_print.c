@@ -55,9 +55,10 @@ static void take_pids(struct print *print, const struct cli_parser *parser)
 
 	while ((word = strsep(&rest, ","))) {
 		if (print->n_pids == PIDS_MAX)
-			cli_usage_error(parser->command, "at most %d processes", PIDS_MAX);
+			cli_usage_error(parser->command, "too many processes (maximum %d)",
+					PIDS_MAX);
 		if (!cli_parse_unsigned(word, INT32_MAX, &print->pid[print->n_pids++]))
-			cli_usage_error(parser->command, "\"%s\" is no process id", word);
+			cli_usage_error(parser->command, "\"%s\" is not a process ID", word);
 	}
 }
 
@@ -87,12 +88,12 @@ static void take_option(struct print *print, const struct cli_parser *parser, in
 		break;
 	case KEY_CPU:
 		if (!cli_parse_unsigned(arg, UINT32_MAX, &print->cpu))
-			cli_usage_error(parser->command, "\"%s\" is no CPU", arg);
+			cli_usage_error(parser->command, "\"%s\" is not a CPU number", arg);
 		break;
 	case KEY_FROM:
 	case KEY_TO:
 		if (!cli_parse_seconds(arg, key == KEY_FROM ? &print->from_ns : &print->to_ns))
-			cli_usage_error(parser->command, "\"%s\" is no number of seconds", arg);
+			cli_usage_error(parser->command, "\"%s\" is not a number of seconds", arg);
 		break;
 	}
 }
@@ -123,7 +124,7 @@ static void note_losses(const struct kl_trace *trace)
 {
 	if (!cli_losses_any(trace))
 		return;
-	fputs("kernlens: not in this trace: ", stderr);
+	fputs("kernlens: missing from this trace: ", stderr);
 	cli_losses_print(trace, stderr);
 	fputc('\n', stderr);
 	cli_losses_explain(trace);
@@ -185,7 +186,8 @@ static int exec_print(const struct cli_command *self, int argc, char **argv)
 	while ((key = cli_parse(&parser)))
 		take_option(&print, &parser, key);
 	if (parser.n_words + !!print.path != 1)
-		cli_usage_error(self, parser.n_words ? "one trace at a time" : "which trace?");
+		cli_usage_error(self, parser.n_words ? "too many arguments; expected one trace" :
+						       "no trace given");
 	if (!print.path)
 		print.path = parser.words[0];
 	return print_trace(&print);

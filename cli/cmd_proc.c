@@ -95,7 +95,7 @@ static uint64_t parse_user(const struct cli_command *self, const char *name)
 	if (user)
 		return user->pw_uid;
 	if (!cli_parse_unsigned(name, UINT32_MAX, &uid))
-		cli_usage_error(self, "there is no user \"%s\"", name);
+		cli_usage_error(self, "unknown user \"%s\"", name);
 	return uid;
 }
 
@@ -104,7 +104,7 @@ static uint64_t parse_interval(const struct cli_command *self, const char *text)
 	uint64_t ns;
 
 	if (!cli_parse_seconds(text, &ns) || !ns)
-		cli_usage_error(self, "\"%s\" is no number of seconds", text);
+		cli_usage_error(self, "\"%s\" is not a number of seconds", text);
 	return ns;
 }
 
@@ -124,10 +124,10 @@ static uint32_t parse_sections(const struct cli_command *self, const char *list)
 		else if (i < CLI_PROC_SECTIONS)
 			sections |= 1u << i;
 		else if (near)
-			cli_usage_error(self, "there is no section \"%s\"; did you mean \"%s\"?",
-					name, near);
+			cli_usage_error(self, "unknown section \"%s\"; did you mean \"%s\"?", name,
+					near);
 		else
-			cli_usage_error(self, "there is no section \"%s\"", name);
+			cli_usage_error(self, "unknown section \"%s\"", name);
 	}
 	return sections;
 }
@@ -161,7 +161,7 @@ static void take_option(const struct cli_command *self, struct proc *p, int key,
 		break;
 	case KEY_TOP:
 		if (!cli_parse_unsigned(arg, UINT32_MAX, &number) || !number)
-			cli_usage_error(self, "\"%s\" is no number of rows", arg);
+			cli_usage_error(self, "\"%s\" is not a number of rows", arg);
 		p->list.rows = number;
 		break;
 	case KEY_WATCH:
@@ -190,13 +190,13 @@ static void take_ids(const struct cli_command *self, struct proc *p, char **word
 	p->ids = cli_alloc((size_t)(n + 1) * sizeof(*p->ids));
 	for (int i = 0; i < n; i++) {
 		if (!cli_parse_unsigned(words[i], INT32_MAX, &id) || !id)
-			cli_usage_error(self, "\"%s\" is no process id", words[i]);
+			cli_usage_error(self, "\"%s\" is not a process ID", words[i]);
 		p->ids[p->n_ids++] = (int32_t)id;
 	}
 	if (p->all && n)
-		cli_usage_error(self, "-a, or processes by their ids");
+		cli_usage_error(self, "-a cannot be used with process IDs");
 	if ((p->menu || p->sections) && n != 1)
-		cli_usage_error(self, "--show and --menu are of one PID");
+		cli_usage_error(self, "--show and --menu require exactly one PID");
 	/* Nothing was asked for that is a list: all about the one. */
 	if (n == 1 && !p->columns && !p->by && !p->tree && !p->threads && !p->watch && !p->comm &&
 	    p->uid == UINT64_MAX && p->style != CLI_PROC_CSV && !p->sections)
@@ -317,7 +317,7 @@ static int note_missing(const struct proc *p)
 			continue;
 		status = CLI_FAILED;
 		if (p->style != CLI_PROC_JSON)
-			cli_note("there is no process %d that you may see", id);
+			cli_note("process %d does not exist or is not visible to you", id);
 	}
 	return status;
 }

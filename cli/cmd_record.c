@@ -90,7 +90,8 @@ static void take_option(struct record *r, const struct cli_parser *parser, int k
 		break;
 	case KEY_SNAPSHOTS:
 		if (!cli_parse_unsigned(parser->arg, CLI_SNAPSHOTS_MAX, &r->snapshots.most))
-			cli_usage_error(parser->command, "--snapshots: %s is no number up to %d",
+			cli_usage_error(parser->command,
+					"--snapshots: \"%s\" is not a number from 0 to %d",
 					parser->arg, CLI_SNAPSHOTS_MAX);
 		break;
 	case KEY_FORCE:
@@ -155,7 +156,7 @@ static void finish_dump(struct record *r)
 	if (r->has_dumper)
 		pthread_join(r->dumper, NULL);
 	if (r->dump_error && r->dump_error != -EINTR)
-		cli_note("the state at the start is not complete: %s", strerror(-r->dump_error));
+		cli_note("the initial state is incomplete: %s", strerror(-r->dump_error));
 }
 
 static void show_progress(struct record *r)
@@ -172,7 +173,7 @@ static void show_progress(struct record *r)
 	fprintf(stderr, "\r\033[Krecording %.1f s: %s records, %s written, %s lost%s",
 		(double)elapsed / 1e9, cli_print_count(records, r->stats.written),
 		cli_print_bytes(bytes, r->recorder.bytes), cli_print_count(lost, r->stats.lost),
-		r->session.child.pid ? "" : "  (Ctrl-C ends)");
+		r->session.child.pid ? "" : "  (Ctrl-C stops)");
 	fflush(stderr);
 }
 
@@ -334,8 +335,7 @@ static void print_summary(const struct record *r)
 	if (r->quiet && !lost && !unstored)
 		return;
 	if (r->stats.unswitched)
-		cli_note("%u times the session could not switch to another maskset",
-			 r->stats.unswitched);
+		cli_note("switching to another maskset failed %u times", r->stats.unswitched);
 	fprintf(stderr, "kernlens: %s records, %s%s%s lost%s",
 		cli_print_count(number[0], counts->read - unstored),
 		lost ? cli_style(stderr, CLI_RED) : "", cli_print_count(number[1], lost),
@@ -352,11 +352,11 @@ static void print_summary(const struct record *r)
 		return;
 	cli_session_note_left_out(&r->session);
 	if (r->session.stacks && kl_stacks_no_room(r->session.stacks))
-		fprintf(stderr, "kernlens: %s call traces had no room\n",
+		fprintf(stderr, "kernlens: %s stack traces dropped (table full)\n",
 			cli_print_count(number[0], kl_stacks_no_room(r->session.stacks)));
 	print_counters(r);
 	cli_tally_print(&r->session, stderr);
-	fprintf(stderr, "kernlens: look at it with: kernlens report %s; kernlens print %s\n",
+	fprintf(stderr, "kernlens: to view the trace: kernlens report %s; kernlens print %s\n",
 		r->path, r->path);
 }
 
@@ -384,7 +384,7 @@ static int make_default_path(struct record *r)
 		if (error != EEXIST)
 			break;
 	}
-	return cli_error(-error, "cannot make directory %s: %s", text, strerror(error));
+	return cli_error(-error, "cannot create directory %s: %s", text, strerror(error));
 }
 
 static bool has_snapshots(const struct record *r)

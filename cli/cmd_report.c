@@ -126,7 +126,7 @@ static void print_syscalls(struct report *r)
 		print_syscall(table, &rows[i], open);
 		shown++;
 	}
-	print_head(r, "System calls, by the time spent in them");
+	print_head(r, "System calls, by total time");
 	cli_table_print(table, stdout, 2);
 	print_rest(shown, all);
 }
@@ -184,7 +184,7 @@ static void print_sleepers(struct report *r)
 		add_ns(table, row->run_ns);
 		shown++;
 	}
-	print_head(r, "Sleepers, by the time they slept");
+	print_head(r, "Sleepers, by time asleep");
 	cli_table_print(table, stdout, 2);
 	print_rest(shown, all);
 }
@@ -262,7 +262,7 @@ static void print_processes(struct report *r)
 		cli_table_add(table, "%s", process->pid ? process->comm : "(idle)");
 		add_count(table, process->events);
 	}
-	print_head(r, "Processes, by the events in them");
+	print_head(r, "Processes, by number of events");
 	cli_table_print(table, stdout, 2);
 	print_rest(shown, processes->n);
 }
@@ -305,7 +305,7 @@ static void print_cpus(const struct report *r)
 
 	printf("CPUs       %u with events", r->processes.n_cpus);
 	if (state->streams_missing)
-		printf(", %s%u of %u recorded are missing%s", cli_style(stdout, CLI_RED),
+		printf(", %s%u of %u recorded missing%s", cli_style(stdout, CLI_RED),
 		       state->streams_missing, state->streams, cli_style(stdout, CLI_PLAIN));
 	putchar('\n');
 }
@@ -378,7 +378,7 @@ static int show(struct report *r)
 	}
 	kinds[i].print(r);
 	if (cli_losses_any(r->trace)) {
-		fputs("kernlens: the trace has holes: ", stderr);
+		fputs("kernlens: the trace is incomplete: ", stderr);
 		cli_losses_print(r->trace, stderr);
 		fputc('\n', stderr);
 		cli_losses_explain(r->trace);
@@ -423,7 +423,7 @@ static int run(struct report *r)
 		r->events = kl_count_report_create();
 	if (wants(r, "syscalls") > !!r->syscalls || wants(r, "sleepers") > !!r->sleepers ||
 	    wants(r, "events") > !!r->events)
-		cli_error(-ENOMEM, "no memory");
+		cli_error(-ENOMEM, "out of memory");
 	else
 		status = add_items(r);
 	if (!status)
@@ -447,8 +447,9 @@ static void take_kind(struct report *r, const struct cli_parser *parser)
 		near = cli_near(word, near, kinds[i].name);
 	}
 	if (!r->kind)
-		cli_usage_error(parser->command, "there is no report \"%s\"%s%s%s", word,
-				near ? "; did you mean \"" : ": syscalls, sleepers or events",
+		cli_usage_error(parser->command, "unknown report \"%s\"%s%s%s", word,
+				near ? "; did you mean \"" :
+				       "; expected syscalls, sleepers or events",
 				near ? near : "", near ? "\"?" : "");
 }
 
@@ -463,10 +464,11 @@ static int exec_report(const struct cli_command *self, int argc, char **argv)
 		uint64_t *value = key == 'p' ? &r.pid : &r.top;
 
 		if (!cli_parse_unsigned(parser.arg, INT32_MAX, value))
-			cli_usage_error(self, "\"%s\" is no number", parser.arg);
+			cli_usage_error(self, "\"%s\" is not a number", parser.arg);
 	}
 	if (!parser.n_words || parser.n_words > 2)
-		cli_usage_error(self, parser.n_words ? "one trace at a time" : "of which trace?");
+		cli_usage_error(self, parser.n_words ? "too many arguments; expected one trace" :
+						       "no trace given");
 	r.path = parser.words[parser.n_words - 1];
 	if (parser.n_words == 2)
 		take_kind(&r, &parser);

@@ -162,7 +162,7 @@ static void set_all_threads(struct set *s, int32_t id)
 		s->status = cli_library_error(fresh, "threads of %d", id);
 	/* Not seen, but the kernel may let it be set all the same. */
 	if (!done.n && fresh >= 0) {
-		cli_note("the threads of %d are not shown: only the one of that number is set", id);
+		cli_note("cannot list the threads of %d: setting only the thread with that ID", id);
 		set_of_threads(s, id, 0);
 	}
 	kl_inspect_destroy(inspect);
@@ -202,7 +202,7 @@ static void take_word(const struct cli_command *self, struct set *s, const char 
 
 	if (isdigit((unsigned char)*word)) {
 		if (!cli_parse_unsigned(word, INT32_MAX, &id) || !id)
-			cli_usage_error(self, "\"%s\" is no process id", word);
+			cli_usage_error(self, "\"%s\" is not a process ID", word);
 		s->ids[s->n_ids++] = (int32_t)id;
 		return;
 	}
@@ -243,7 +243,7 @@ static int print_list(void)
 
 	if (cli_settings.json)
 		return print_list_json();
-	table = cli_table_create("name|of each|value");
+	table = cli_table_create("name|scope|value");
 	for (uint32_t i = 0; i < SETTINGS; i++) {
 		if (!kl_setting_name(i))
 			continue;
@@ -252,8 +252,8 @@ static int print_list(void)
 		cli_table_add(table, "%s", kl_setting_help(i));
 	}
 	cli_table_print(table, stdout, 0);
-	puts("\nLimits are SOFT:HARD, SOFT:, :HARD or one number for both, with K, M, G or T, or "
-	     "unlimited.");
+	puts("\nLimits: SOFT:HARD, SOFT:, :HARD or one value for both; a number with K, M, G "
+	     "or T,\nor unlimited.");
 	return CLI_OK;
 }
 
@@ -300,9 +300,9 @@ static int exec_set(const struct cli_command *self, int argc, char **argv)
 	for (int i = 0; i < parser.n_words; i++)
 		take_word(self, &s, parser.words[i]);
 	if (!s.n_ids)
-		cli_usage_error(self, "of which process?");
+		cli_usage_error(self, "no process given");
 	if (!s.n_settings)
-		cli_usage_error(self, "what shall be set?");
+		cli_usage_error(self, "no parameter given; expected NAME=VALUE");
 	s.n_settings = kl_settings_join(s.settings, s.n_settings);
 	status = run(&s);
 	free(s.settings);

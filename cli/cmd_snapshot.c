@@ -13,7 +13,7 @@ static int exec_snapshot(const struct cli_command *self, int argc, char **argv)
 	while (cli_parse(&parser))
 		;
 	if (parser.n_words > 1)
-		cli_usage_error(self, "one session at a time");
+		cli_usage_error(self, "too many arguments; expected one session");
 	status = cli_attach(&session, parser.n_words ? parser.words[0] : NULL);
 	if (!status) {
 		int error = kl_session_ask_snapshot(session.session);

@@ -165,7 +165,7 @@ static void print_rows(const struct row *rows, size_t n, double seconds, FILE *f
 	}
 	cli_table_print(table, file, 4);
 	if (!n)
-		fputs("    none of the events happened\n", file);
+		fputs("    no events occurred\n", file);
 }
 
 static void print_table(const struct stat_run *st, const struct row *rows, size_t n, FILE *file)
@@ -207,7 +207,8 @@ static int count_events(struct stat_run *st)
 	int error, status;
 
 	if (memchr(st->session.map, KL_HANDLER_log, KL_EV_MAX))
-		cli_usage_error(st->session.command, "stat counts; to log events use record");
+		cli_usage_error(st->session.command, "stat only counts events; use record to "
+						     "log them");
 	status = cli_run_begin(&st->run);
 	if (status)
 		return status;
@@ -263,7 +264,8 @@ static int exec_stat(const struct cli_command *self, int argc, char **argv)
 		else if (!strcmp(parser.arg, "name"))
 			st->sort = SORT_NAME;
 		else if (strcmp(parser.arg, "count"))
-			cli_usage_error(self, "--sort is count or name, not \"%s\"", parser.arg);
+			cli_usage_error(self, "invalid --sort \"%s\"; expected count or name",
+					parser.arg);
 	}
 	if (parser.n_words)
 		st->session.select.words = parser.words;

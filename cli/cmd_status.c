@@ -281,7 +281,7 @@ static int exec_status(const struct cli_command *self, int argc, char **argv)
 	while (cli_parse(&parser))
 		;
 	if (parser.n_words)
-		cli_usage_error(self, "status has no arguments");
+		cli_usage_error(self, "status takes no arguments");
 	device = cli_open_device();
 	if (!device)
 		return CLI_FAILED;

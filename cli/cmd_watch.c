@@ -32,7 +32,7 @@ enum {
 static const struct cli_option options[] = {
 	{ 'f', "file", "FILE", "rules (" DEFAULT_FILE " without RULE)" },
 	{ KEY_INTERVAL, "interval", "SECONDS", "interval between checks (1)" },
-	{ KEY_ONCE, "once", NULL, "check once, only report; exit with 3 if any holds" },
+	{ KEY_ONCE, "once", NULL, "check once, only report; exit with 3 if any is true" },
 	{ KEY_CHECK, "check", NULL, "only parse the rules" },
 	{ KEY_TIMEOUT, "timeout", "SECONDS", "time limit for commands (30)" },
 	{},
@@ -195,11 +195,10 @@ static void reload(struct watching *w)
 		kl_watch_rules_destroy(w->rules);
 		w->watch = watch;
 		w->rules = rules;
-		cli_watch_log(&w->acts, CLI_WATCH_INFO, "%zu rules are read again",
-			      count_rules(rules));
+		cli_watch_log(&w->acts, CLI_WATCH_INFO, "reloaded %zu rules", count_rules(rules));
 	} else {
 		kl_watch_rules_destroy(rules);
-		cli_watch_log(&w->acts, CLI_WATCH_ERROR, "the old rules stay: %s", why);
+		cli_watch_log(&w->acts, CLI_WATCH_ERROR, "keeping the old rules: %s", why);
 	}
 	free(why);
 	notify("READY=1");
@@ -230,8 +229,8 @@ static bool take_timer(struct watching *w)
 	/* The first one, and then each time that there are twice as many. */
 	if (w->late && w->late >= 2 * w->late_said) {
 		cli_watch_log(&w->acts, CLI_WATCH_WARNING,
-			      "checks not made in time so far: %llu; they take too long, or the "
-			      "machine is too busy",
+			      "%llu checks missed so far: they take too long, or the machine is "
+			      "too busy",
 			      (unsigned long long)w->late);
 		w->late_said = w->late;
 	}
@@ -305,7 +304,7 @@ static int prepare(struct watching *w)
 	w->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (w->signals < 0 || w->timer < 0 || timerfd_settime(w->timer, 0, &times, NULL))
-		return cli_error(-errno, "no timer: %s", strerror(errno));
+		return cli_error(-errno, "cannot set up the timer: %s", strerror(errno));
 	return CLI_OK;
 }
 
@@ -333,7 +332,7 @@ static int run(struct watching *w)
 	status = prepare(w);
 	if (status)
 		return status;
-	cli_watch_log(&w->acts, CLI_WATCH_INFO, "%zu rules, a look every %.3g s",
+	cli_watch_log(&w->acts, CLI_WATCH_INFO, "%zu rules, checked every %.3g s",
 		      count_rules(w->rules), (double)w->interval_ns / 1e9);
 	notify("READY=1");
 	return watch_on(w);
@@ -353,12 +352,12 @@ static void take_option(struct watching *w, int key, const char *arg)
 		break;
 	case KEY_INTERVAL:
 		if (!cli_parse_seconds(arg, &w->interval_ns) || w->interval_ns < 10000000)
-			cli_usage_error(w->self, "\"%s\" is no number of seconds from 0.01 on",
-					arg);
+			cli_usage_error(w->self,
+					"\"%s\" is not a number of seconds (at least 0.01)", arg);
 		break;
 	case KEY_TIMEOUT:
 		if (!cli_parse_seconds(arg, &w->acts.timeout_ns) || !w->acts.timeout_ns)
-			cli_usage_error(w->self, "\"%s\" is no number of seconds", arg);
+			cli_usage_error(w->self, "\"%s\" is not a number of seconds", arg);
 		break;
 	}
 }

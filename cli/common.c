@@ -105,7 +105,7 @@ void *cli_alloc(size_t bytes)
 	void *memory = calloc(1, bytes ? bytes : 1);
 
 	if (!memory) {
-		cli_error(-ENOMEM, "no memory");
+		cli_error(-ENOMEM, "out of memory");
 		exit(CLI_FAILED);
 	}
 	return memory;
@@ -347,12 +347,12 @@ struct kl_device *cli_open_device(void)
 	if (device)
 		return device;
 	if (error == -ENOENT || error == -ENXIO || error == -ENODEV)
-		cli_error(error, "the kernlens module is not loaded: %smodprobe kernlens",
+		cli_error(error, "the kernlens module is not loaded (%smodprobe kernlens)",
 			  geteuid() ? "sudo " : "");
 	else if (error == -EACCES || error == -EPERM)
 		cli_error(error, "permission denied: " KL_DEVICE_PATH
-				 " is for root and members of the group kernlens"
-				 " (sudo usermod -aG kernlens $USER, then log in again)");
+				 " is accessible only to root and members of the group kernlens "
+				 "(sudo usermod -aG kernlens $USER, then log in again)");
 	else
 		cli_library_error(error, NULL);
 	return NULL;
@@ -382,10 +382,11 @@ static const struct {
 	const char *name;
 	const char *help;
 } masksets[] = {
-	[KL_MASKSET_RNOTHING] = { "RNOTHING", "No event" },
-	[KL_MASKSET_RALL] = { "RALL", "All events but those that have to be asked for by name" },
+	[KL_MASKSET_RNOTHING] = { "RNOTHING", "No events" },
+	[KL_MASKSET_RALL] = { "RALL", "All events except those that must be requested by name" },
 	[KL_MASKSET_RDEFAULT] = { "RDEFAULT",
-				  "What analyses need, at little cost: tasks, system calls, I/O" },
+				  "Events that analyses need, at low cost: tasks, system calls, "
+				  "I/O" },
 };
 
 const char *cli_maskset_name(unsigned int id)

@@ -93,7 +93,7 @@ static int take_option(struct cli_parser *parser, const struct cli_option *optio
 			cli_settings.color = -1;
 		else
 			cli_usage_error(parser->command,
-					"--color is auto, always or never, not \"%s\"",
+					"invalid --color \"%s\"; expected auto, always or never",
 					parser->arg);
 		return 0;
 	case 'h':
@@ -115,9 +115,9 @@ static int parse_long(struct cli_parser *parser, char *word)
 	if (!option)
 		unknown_option(parser->command, word);
 	if (!option->arg && value)
-		cli_usage_error(parser->command, "--%s has no argument", option->name);
+		cli_usage_error(parser->command, "--%s does not take an argument", option->name);
 	if (option->arg && !value && parser->at == parser->argc)
-		cli_usage_error(parser->command, "--%s needs an argument: %s", option->name,
+		cli_usage_error(parser->command, "--%s requires an argument: %s", option->name,
 				option->arg);
 	if (option->arg)
 		parser->arg = value ? value + 1 : parser->argv[parser->at++];
@@ -133,7 +133,7 @@ static int parse_letter(struct cli_parser *parser)
 		cli_usage_error(parser->command, "unknown option -%c", letter);
 	if (option->arg) {
 		if (!*parser->cluster && parser->at == parser->argc)
-			cli_usage_error(parser->command, "-%c needs an argument: %s", letter,
+			cli_usage_error(parser->command, "-%c requires an argument: %s", letter,
 					option->arg);
 		parser->arg = *parser->cluster ? parser->cluster : parser->argv[parser->at++];
 		parser->cluster = NULL;
@@ -268,6 +268,6 @@ const struct cli_command *cli_find_command(const char *name)
 		near = cli_near(name, near, (*c)->name);
 	}
 	if (near)
-		cli_usage_error(NULL, "\"%s\" is no command; did you mean \"%s\"?", name, near);
-	cli_usage_error(NULL, "\"%s\" is no command", name);
+		cli_usage_error(NULL, "unknown command \"%s\"; did you mean \"%s\"?", name, near);
+	cli_usage_error(NULL, "unknown command \"%s\"", name);
 }

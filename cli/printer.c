@@ -23,7 +23,8 @@ void cli_printer_format(struct cli_printer *printer, const struct cli_parser *pa
 			return;
 		}
 	}
-	cli_usage_error(parser->command, "--format is text, csv, json, strace or ber, not \"%s\"",
+	cli_usage_error(parser->command,
+			"invalid --format \"%s\"; expected text, csv, json, strace or ber",
 			parser->arg);
 }
 
@@ -34,7 +35,7 @@ void cli_printer_time(struct cli_printer *printer, const struct cli_parser *pars
 	else if (!strcmp(parser->arg, "wall"))
 		printer->time = CLI_TIME_WALL;
 	else
-		cli_usage_error(parser->command, "--time is relative or wall, not \"%s\"",
+		cli_usage_error(parser->command, "invalid --time \"%s\"; expected relative or wall",
 				parser->arg);
 }
 
@@ -43,7 +44,8 @@ static int begin_ber(struct cli_printer *printer)
 	const struct cli_source *source = &printer->source;
 
 	if (isatty(fileno(printer->file)))
-		return cli_error(0, "BER is not text: send it to a file or a pipe");
+		return cli_error(0, "BER is binary and not written to a terminal; redirect it "
+				    "to a file or a pipe");
 	printer->ber = kl_ber_writer_create(&printer->buffer, source->schema, source->info,
 					    source->begin_ns);
 	return printer->ber ? CLI_OK : cli_library_error(-errno, NULL);

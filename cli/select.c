@@ -50,9 +50,10 @@ static void take_pids(struct cli_select *select, const struct cli_parser *parser
 
 	while ((word = strsep(&rest, ","))) {
 		if (!cli_parse_unsigned(word, 1 << 22, &pid) || !pid)
-			cli_usage_error(parser->command, "\"%s\" is no process id", word);
+			cli_usage_error(parser->command, "\"%s\" is not a process ID", word);
 		if (select->n_pids == CLI_PIDS_MAX)
-			cli_usage_error(parser->command, "at most %d processes", CLI_PIDS_MAX);
+			cli_usage_error(parser->command, "too many processes (maximum %d)",
+					CLI_PIDS_MAX);
 		select->pid[select->n_pids++] = (pid_t)pid;
 	}
 }
@@ -68,7 +69,7 @@ static void take_user(struct cli_select *select, const struct cli_parser *parser
 	else if (cli_parse_unsigned(parser->arg, UINT32_MAX - 1, &uid))
 		select->uid = (uid_t)uid;
 	else
-		cli_usage_error(parser->command, "there is no user \"%s\"", parser->arg);
+		cli_usage_error(parser->command, "unknown user \"%s\"", parser->arg);
 }
 
 static void take_maskset(struct cli_select *select, const struct cli_parser *parser)
@@ -91,7 +92,8 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 		select->events = select->events ? cli_format("%s,%s", select->events, parser->arg) :
 						  parser->arg;
 		if (select->n_specs == CLI_SPECS_MAX)
-			cli_usage_error(parser->command, "at most %d times -e", CLI_SPECS_MAX);
+			cli_usage_error(parser->command, "too many -e options (maximum %d)",
+					CLI_SPECS_MAX);
 		select->spec[select->n_specs++] = parser->arg;
 		return true;
 	case 'v':
@@ -113,12 +115,12 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 		return true;
 	case CLI_KEY_DURATION:
 		if (!cli_parse_seconds(parser->arg, &select->duration_ns) || !select->duration_ns)
-			cli_usage_error(parser->command, "\"%s\" is no number of seconds",
+			cli_usage_error(parser->command, "\"%s\" is not a number of seconds",
 					parser->arg);
 		return true;
 	case CLI_KEY_NAME:
 		if (!*parser->arg || strlen(parser->arg) >= KL_NAME_MAX)
-			cli_usage_error(parser->command, "a session's name has 1 to %d bytes",
+			cli_usage_error(parser->command, "a session's name must have 1 to %d bytes",
 					KL_NAME_MAX - 1);
 		select->name = parser->arg;
 		return true;
@@ -128,7 +130,7 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 	case CLI_KEY_BUFFER:
 		if (!cli_parse_size(parser->arg, &select->buffer_bytes))
 			cli_usage_error(parser->command,
-					"\"%s\" is no size; write it as 512K or 16M", parser->arg);
+					"invalid size \"%s\" (examples: 512K, 16M)", parser->arg);
 		return true;
 	}
 	return false;
@@ -145,11 +147,12 @@ static int check_rights(struct cli_session *s)
 	for (unsigned int i = 0; i < select->n_pids; i++) {
 		snprintf(path, sizeof(path), "/proc/%d", select->pid[i]);
 		if (stat(path, &process))
-			return cli_error(-ESRCH, "there is no process %d", select->pid[i]);
+			return cli_error(-ESRCH, "process %d does not exist", select->pid[i]);
 		if (process.st_uid != geteuid() &&
 		    !(kl_device_info(s->device)->may & KL_MAY_SEE_ALL))
 			return cli_error(-EPERM,
-					 "process %d is not yours: %s -p of it needs CAP_PERFMON",
+					 "process %d is not yours: %s -p needs CAP_PERFMON "
+					 "for it",
 					 select->pid[i], name);
 	}
 	if (kl_device_info(s->device)->may & KL_MAY_SEE_ALL)
@@ -161,8 +164,8 @@ static int check_rights(struct cli_session *s)
 				 name, name);
 	if (select->user && select->uid != geteuid())
 		return cli_error(-EPERM,
-				 "%s -u %s needs CAP_PERFMON; without it you can trace "
-				 "your own processes: kernlens %s -u %d",
+				 "%s -u %s needs CAP_PERFMON; without it you can trace your "
+				 "own processes: kernlens %s -u %d",
 				 name, select->user, name, (int)geteuid());
 	return CLI_OK;
 }
@@ -189,15 +192,15 @@ static int drop_absent_of(struct cli_session *s, uint8_t *map)
 		}
 		if (kl_plan_is_named(s->plan, class->name))
 			return cli_error(info.absent == KL_ABSENT_DENIED ? -EPERM : -ENOENT,
-					 "%s cannot be had here: %s", class->name, info.reason);
+					 "%s is not available here: %s", class->name, info.reason);
 		if (!s->left_out++)
 			snprintf(reason, sizeof(reason), "%s", info.reason);
 		kl_buffer_printf(&s->left_out_names, " %s", class->name);
 		map[id] = KL_HANDLER_nothing;
 	}
 	if (!left && s->left_out && map == s->map && !kl_plan_defined(s->plan))
-		return cli_error(-ENOENT, "none of the %u events can be had here: %s", s->left_out,
-				 reason);
+		return cli_error(-ENOENT, "none of the %u events is available here: %s",
+				 s->left_out, reason);
 	return CLI_OK;
 }
 
@@ -321,8 +324,8 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 		return cli_library_error(error, NULL);
 	if (kl_plan_process_splices(s->plan) && !s->select.words && !s->select.n_pids)
 		cli_usage_error(s->command,
-				"without CAP_SYS_ADMIN, blocks of programs are those of "
-				"processes: -p PID, or a command");
+				"without CAP_SYS_ADMIN, blocks of programs require -p PID or a "
+				"command");
 	if (builtin >= 0) {
 		error = kl_session_use_maskset(s->session, (uint32_t)builtin);
 		return error ? cli_library_error(error, NULL) : CLI_OK;
@@ -370,7 +373,7 @@ static int size_buffers(struct cli_session *s)
 		block *= 2;
 	blocks = (bytes + block - 1) / block;
 	if (blocks > KL_BLOCKS_MAX)
-		return cli_error(-EINVAL, "--buffer is for each CPU, at most %u GiB",
+		return cli_error(-EINVAL, "--buffer is too large (per CPU, at most %u GiB)",
 				 (unsigned int)((uint64_t)KL_BLOCKS_MAX * KL_BLOCK_BYTES_MAX >>
 						30));
 	s->config.block_bytes = (uint32_t)block;
@@ -415,7 +418,7 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 	int status;
 
 	if (s->select.all + !!s->select.n_pids + !!s->select.user > 1)
-		cli_usage_error(s->command, "one of -a, -p and -u");
+		cli_usage_error(s->command, "-a, -p and -u cannot be combined");
 	if (!s->select.words && !s->select.n_pids && !s->select.user)
 		s->select.all = true;
 	s->schema = kl_schema_create();
@@ -449,7 +452,7 @@ static int start_child(struct cli_session *s)
 	int got = 0, status;
 
 	if (!cli_child_ready(&s->child))
-		return cli_error(0, "the process for %s is gone", select->words[0]);
+		return cli_error(0, "the process for %s has ended", select->words[0]);
 	if (!select->all && !select->user && !select->n_pids)
 		got = kl_session_tasks(s->session, s->child.pid,
 				       KL_TASK_ADD | KL_TASK_INHERIT | KL_TASK_EXEC);
@@ -574,8 +577,7 @@ int cli_session_save_addresses(struct cli_session *s, const char *path)
 		return CLI_OK;
 	got = kl_addresses_collect(s->addresses, path, ADDRESSES_NS);
 	if (!got)
-		cli_note("%s: addresses of what came later have no names: it would take too long",
-			 path);
+		cli_note("%s: some addresses have no symbol names (symbol lookup timed out)", path);
 	if (got >= 0 && kl_addresses_count(s->addresses))
 		got = kl_addresses_save(s->addresses, path);
 	return got < 0 ? cli_library_error(got, "%s", path) : CLI_OK;

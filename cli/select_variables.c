@@ -38,9 +38,10 @@ static int add_matching(struct cli_session *s, const char *word)
 			continue;
 		if (info.absent != KL_PRESENT)
 			return cli_error(info.absent == KL_ABSENT_DENIED ? -EPERM : -ENOENT,
-					 "%s cannot be had here: %s", v->name, info.reason);
+					 "%s is not available here: %s", v->name, info.reason);
 		if (list->n == KL_VARIABLES_MAX)
-			return cli_error(-E2BIG, "more than %d variables", KL_VARIABLES_MAX);
+			return cli_error(-E2BIG, "too many variables (maximum %d)",
+					 KL_VARIABLES_MAX);
 		list->variable[list->n++].variable = v->id;
 	}
 	return CLI_OK;
@@ -65,7 +66,7 @@ static int add_expression(struct cli_session *s, const char *text)
 	if (index < 0)
 		return cli_library_error(index, NULL);
 	if (list->n == KL_VARIABLES_MAX)
-		return cli_error(-E2BIG, "more than %d variables", KL_VARIABLES_MAX);
+		return cli_error(-E2BIG, "too many variables (maximum %d)", KL_VARIABLES_MAX);
 	list->variable[list->n++] = (struct kl_abi_variable){
 		.variable = KL_VARIABLE_PROGRAM,
 		.program = (uint32_t)index,
@@ -107,7 +108,7 @@ int cli_take_variables(struct cli_session *s)
 		char *word = strndupa(at, length);
 
 		if (!*word)
-			cli_usage_error(s->command, "-v has an empty name");
+			cli_usage_error(s->command, "-v contains an empty name");
 		status = is_of_table(word) ? add_matching(s, word) : add_expression(s, word);
 		at = at[length] ? at + length + 1 : NULL;
 	}
@@ -155,7 +156,8 @@ static int add_stacks(struct cli_session *s)
 			continue;
 		}
 		if (list->n == KL_VARIABLES_MAX)
-			return cli_error(-E2BIG, "more than %d variables", KL_VARIABLES_MAX);
+			return cli_error(-E2BIG, "too many variables (maximum %d)",
+					 KL_VARIABLES_MAX);
 		list->variable[list->n++].variable = v->id;
 	}
 	if (!asked)

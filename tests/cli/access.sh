@@ -81,7 +81,7 @@ json "exactly" '.rules[0].entries[0].count == 100'
 mount -o remount,hidepid=2 /proc
 kl_nobody stat -p 1 -e sched_switch --duration 1
 expect "hidepid: a process that /proc hides is not there" 1
-says err 'there is no process 1'
+says err 'process 1 does not exist'
 kl_nobody stat --json -e 'syscall_exit_write /ret > 0/ :count by pid' -- \
 	dd if=/dev/zero of=/dev/null bs=512 count=100 status=none
 expect "own ones are" 0

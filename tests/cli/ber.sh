@@ -85,7 +85,7 @@ cp out l.ber
 kl print l.ber
 check "losses are printed as from the trace" cmp trace.out out
 says out 'events (were overwritten|preceded)' "there are some"
-says err "not in this trace: 0 discarded because buffers were full, [0-9,]+ overwritten" "and their sum"
+says err "missing from this trace: 0 discarded because buffers were full, [0-9,]+ overwritten" "and their sum"
 
 # Files that are damaged, and others.
 head -c $(($(stat -c %s t.ber) - 7)) t.ber >cut.ber
@@ -98,7 +98,7 @@ says err '/etc/passwd: not a trace in BER'
 kl print t -i t.ber
 expect "two traces" 2
 script -qec "$kernlens print t --format ber" /dev/null </dev/null >out
-says out 'BER is not text' "not to a terminal"
+says out 'BER is binary' "not to a terminal"
 
 kl live --format ber -o live.ber -e syscalls -- /bin/true
 expect "live --format ber" 0

@@ -13,7 +13,7 @@ if [[ $missing ]]; then
 		"what cannot be counted says why"
 	kl record -q --no-dump -e sched -v cpu_instructions -- true
 	expect "-v of a counter that the machine lacks" 1
-	says err 'cpu_instructions cannot be had here: this machine has no hardware counter'
+	says err 'cpu_instructions is not available here: this machine has no hardware counter'
 	kl record -q --no-dump -e sched -v 'half=cpu_instructions/2' -- true
 	expect "and in an expression" 1
 else

@@ -63,7 +63,7 @@ kl maskset delete RALL
 expect "what is built in stays" 2
 kl maskset shw io
 expect "a wrong word" 2
-says err 'did you mean show'
+says err 'did you mean "show"'
 
 # ------------------------------------------------------------------------ by name
 

@@ -27,7 +27,7 @@ kl proc --tree -v pid,comm
 says out "^ *$sleeper +( *)\\\\_ sleep" "--tree shows it below its parent"
 kl proc 999999 -v pid
 expect "one that is not there" 1
-says err 'no process 999999 that you may see'
+says err 'process 999999 does not exist or is not visible'
 kl proc "$sleeper"
 expect "a page about one" 0
 says out "sleep 600" "has its command line"
@@ -126,7 +126,7 @@ kl_nobody proc -v pid,uid,comm --json
 json "without privilege: only own processes" '.processes | length > 0 and all(.[]; .uid == 65534)'
 kl_nobody proc 1 -v pid
 expect "another's" 1
-says err 'no process 1 that you may see' "is as if it were not there"
+says err 'process 1 does not exist or is not visible' "is as if it were not there"
 kl_nobody proc --json -v ppid,parent_comm
 json "a parent that is not one's own is not named" 'all(.processes[]; .parent_comm == "" or .parent_comm == "kernlens")'
 unshare -pf --mount-proc "$kernlens" proc --json -v vpid,comm >out

@@ -48,7 +48,7 @@ rm -rf /dev/shm/own /dev/shm/suid suid
 
 kl record -e $calls -o t -- true
 expect "a trace is not overwritten" 1
-says err 'has a trace in it; --force'
+says err 'already contains a trace; --force'
 kl record -q -e $calls --force -o t -- true
 expect "unless told so" 0
 check "-q is quiet" test ! -s "$work/err"
@@ -90,7 +90,7 @@ for how in "record -o s5" "record -a -o s5" stat latency live; do
 	read -ra words <<<"$how"
 	kl "${words[@]}" -- ./bad
 	expect "$how: a command without its interpreter" 127
-	check "$how: that is said, once" test "$(grep -c 'cannot run .*bad: the interpreter' "$work/err")" -eq 1
+	check "$how: that is said, once" test "$(grep -c 'cannot run .*bad: its interpreter' "$work/err")" -eq 1
 	silent err '[0-9] (records|seconds)' "$how: no result is told"
 	check "$how: no trace is left" test ! -e s5
 done
@@ -188,7 +188,7 @@ expect "-p ends with the process" 0
 wait
 kl record -e sched_switch -p 4194000 -o pn
 expect "-p of no process" 1
-says err 'there is no process 4194000'
+says err 'process 4194000 does not exist'
 
 # Without privilege.
 chmod 1777 "$work"

@@ -68,11 +68,11 @@ check "a file of history's own is for root alone" test "$(stat -c %a $database $
 
 echo 'second: processes == 1 of comm sleep user kluser1 total' >>$rules
 check "watch is reloaded" inside systemctl reload kernlens-watch
-check "and says that it has new rules" within 60 journal watch '2 rules are read again'
+check "and says that it has new rules" within 60 journal watch 'reloaded 2 rules'
 check "which hold" within 60 journal watch '^raised second: 1 '
 echo 'bad rule' >>$rules
 inside systemctl reload kernlens-watch
-check "of wrong ones it says where" within 60 journal watch 'the old rules stay: .*watch.rules:3:1: '
+check "of wrong ones it says where" within 60 journal watch 'keeping the old rules: .*watch.rules:3:1: '
 sed -i '$d' $rules
 pid=$(main_pid watch)
 kill -KILL "$pid"

@@ -34,7 +34,7 @@ says err 'did you mean --overwrite' "the near option is suggested"
 kl record -z
 says err 'unknown option -z'
 kl record -o
-says err 'needs an argument: DIR'
+says err 'requires an argument: DIR'
 kl record --buffer 3x -- true
 expect "a size is checked" 2
 kl record --duration soon -- true
@@ -44,7 +44,7 @@ says err 'unknown maskset "NOSET" \(kernlens maskset list shows them\)' "maskset
 kl record -u nosuchuser -- true
 expect "an unknown user" 2
 kl record -a -p 1
-says err 'one of -a, -p and -u'
+says err '-a, -p and -u cannot be combined'
 kl record -e sched_swich -- true
 expect "an unknown event" 2
 says err 'sched_switch' "the near event is suggested"

@@ -22,7 +22,7 @@ kl record -q --no-dump -v rss,rss -- true
 expect "-v of one twice" 1
 kl record -q --no-dump -v cycles -- true
 expect "-v of one that cannot be had" 1
-says err 'cycles cannot be had here: this processor'
+says err 'cycles is not available here: this processor'
 kl_nobody record -q --no-dump -v irq_ip -o "$work/n" -- true
 expect "-v of one that needs privilege" 1
 

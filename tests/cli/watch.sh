@@ -132,11 +132,11 @@ check "below it is cleared" until_true 60 grep -q "^cleared high: .*(python3, pi
 # Rules are read again.
 echo 'bad rule' >>rules
 kill -HUP $watch
-check "wrong rules leave the old ones" until_true 30 grep -q 'the old rules stay: rules:6:1: ' told.err
+check "wrong rules leave the old ones" until_true 30 grep -q 'keeping the old rules: rules:6:1: ' told.err
 sed -i '$d' rules
 sed -i '/^gone/d' rules
 kill -HUP $watch
-check "rules are read again" until_true 30 grep -q '4 rules are read again' told.err
+check "rules are read again" until_true 30 grep -q 'reloaded 4 rules' told.err
 check "alarms of rules that are gone are dropped" grep -q '^dropped gone' said
 check "what was raised is cleared" until_true 30 eval '[[ $(grep -c "^raised plain" said) == $(grep -c "^cleared plain" said) ]]'
 raised=$(grep -c '^raised plain' said)
