@@ -139,7 +139,7 @@ static void run_next(struct cli_alarms *alarms)
 		return;
 	alarms->pid = 0;
 	if (!alarms->failed)
-		cli_note("the command of --on-alarm cannot be run: %s", strerror(error));
+		cli_note("cannot run the --on-alarm command: %s", strerror(error));
 	alarms->failed = true;
 }
 
@@ -151,9 +151,9 @@ static void take_end(struct cli_alarms *alarms, int status)
 		return;
 	alarms->failed = true;
 	if (WIFSIGNALED(status))
-		cli_note("the command of --on-alarm was killed by signal %d", WTERMSIG(status));
+		cli_note("the --on-alarm command was killed by signal %d", WTERMSIG(status));
 	else
-		cli_note("the command of --on-alarm failed with status %d", WEXITSTATUS(status));
+		cli_note("the --on-alarm command failed with status %d", WEXITSTATUS(status));
 }
 
 void cli_alarms_run(struct cli_alarms *alarms)
@@ -184,12 +184,12 @@ void cli_alarms_finish(struct cli_alarms *alarms)
 		cli_alarms_run(alarms);
 	}
 	if (alarms->pid)
-		cli_note("the command of --on-alarm still runs");
+		cli_note("the --on-alarm command is still running");
 	alarms->left_out += alarms->n;
 	alarms->n = 0;
-	say_count(alarms->missed, "came too fast to be told");
-	say_count(alarms->unsaid, "came too fast to be printed");
-	say_count(alarms->left_out, "were not handed to the command, which was too slow");
+	say_count(alarms->missed, "were dropped (too many per second)");
+	say_count(alarms->unsaid, "were not printed (too many per second)");
+	say_count(alarms->left_out, "were not passed to the --on-alarm command (it was too slow)");
 }
 
 void cli_note_suspended(struct kl_session *session)
@@ -201,9 +201,9 @@ void cli_note_suspended(struct kl_session *session)
 	if (kl_session_stats(session, -1, &stats) || !is->times)
 		return;
 	if (is->reason == KL_SUSPENDED_STOPPED)
-		snprintf(where, sizeof(where), ", and left CPU %d no time for anything else",
+		snprintf(where, sizeof(where), " and left CPU %d no time for anything else",
 			 is->cpu);
-	cli_note("the session was suspended: its probes took %u.%u %% of the CPU time%s; "
-		 "%u %% is allowed",
+	cli_note("the session was suspended: its probes took %u.%u %% of the CPU time%s (limit: "
+		 "%u %%)",
 		 is->permille / 10, is->permille % 10, where, is->limit / 10);
 }

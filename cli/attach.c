@@ -17,12 +17,12 @@ static int find_only(struct kl_device *device, struct kl_abi_status *status)
 	int error = kl_device_status(device, 0, status);
 
 	if (error == -ENOENT)
-		return cli_error(error, "there is no session of yours");
+		return cli_error(error, "you have no session");
 	if (error)
 		return cli_library_error(error, NULL);
 	if (!kl_device_status(device, 1, &other))
-		return cli_error(-EINVAL, "there are several sessions: say which; kernlens status "
-					  "shows them");
+		return cli_error(-EINVAL, "several sessions: give a name or number (kernlens "
+					  "status lists them)");
 	return CLI_OK;
 }
 
@@ -44,7 +44,8 @@ static int read_defined(struct cli_session *s)
 	error = defined ? kl_schema_take_defined(s->schema, defined) : -errno;
 	kl_schema_destroy(defined);
 	free(text);
-	return error ? cli_library_error(error, "what the session defines cannot be read") : CLI_OK;
+	return error ? cli_library_error(error, "cannot read the session's event definitions") :
+		       CLI_OK;
 }
 
 static int attach(struct cli_session *s, const struct kl_abi_status *status)
@@ -111,7 +112,8 @@ void cli_publish(struct cli_session *session)
 	if (!error)
 		error = kl_session_set_metadata(session->session, text.data, text.length);
 	if (error)
-		cli_note("who attaches will not know what this session defines: %s",
+		cli_note("event definitions not stored; others that attach cannot decode this "
+			 "session's events: %s",
 			 kl_error_text());
 	kl_buffer_deinit(&text);
 }

@@ -115,7 +115,7 @@ int cli_child_create(struct cli_child *child, char **words, const sigset_t *sign
 	error = find_program(words[0], &child->path);
 	if (error) {
 		cli_error(error, "cannot run %s: %s", words[0],
-			  error == -ENOENT ? "no such command" : "it is not executable");
+			  error == -ENOENT ? "command not found" : "not executable");
 		free(child->path);
 		return error == -ENOENT ? CLI_NO_COMMAND : CLI_CANNOT_RUN;
 	}
@@ -211,7 +211,7 @@ void cli_child_explain(struct cli_child *child)
 	child->explained = true;
 	/* The program is there, or it would have been said before. */
 	if (child->failed == ENOENT && is_program(child->path))
-		reason = "the interpreter that it names is not there";
+		reason = "its interpreter does not exist";
 	cli_error(-child->failed, "cannot run %s: %s", child->path, reason);
 }
 

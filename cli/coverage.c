@@ -112,7 +112,7 @@ static void add_row(struct cli_table *table, const struct cli_covered_function *
 void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE *file)
 {
 	struct cli_table *table =
-		cli_table_create(">entered|>passes|>blocks ran|>of|>percent|function");
+		cli_table_create(">entered|>executed|>blocks ran|>of|>percent|function");
 	const struct cli_covered_function **sorted = cli_alloc((coverage->n + 1) * sizeof(*sorted));
 	uint64_t functions = 0, ran = 0, counted = 0, passes = 0;
 	char number[5][CLI_NUMBER_MAX];
@@ -133,9 +133,11 @@ void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE 
 		add_row(table, sorted[i]);
 	cli_table_print(table, file, 4);
 	if (top && n > top)
-		fprintf(file, "    and %s more functions (--top 0 shows all)\n",
+		fprintf(file, "    ... and %s more functions (--top 0 shows all)\n",
 			cli_print_count(number[0], n - top));
-	fprintf(file, "\n    %s of %s blocks ran (%.1f %%), in %zu of %s functions; %s passes\n",
+	fprintf(file,
+		"\n    %s of %s blocks ran (%.1f %%), in %zu of %s functions; "
+		"%s block executions\n",
 		cli_print_count(number[0], ran), cli_print_count(number[1], counted),
 		percent(ran, counted), n, cli_print_count(number[2], functions),
 		cli_print_count(number[3], passes));

@@ -28,7 +28,7 @@ static json_t *load(const char *path)
 	if (!document)
 		cli_error(-EINVAL, "%s: %s", path, error.text);
 	else if (!json_is_array(functions))
-		cli_error(-EINVAL, "%s: no result of kernlens coverage --json", path);
+		cli_error(-EINVAL, "%s: not a result of kernlens coverage --json", path);
 	else
 		return document;
 	json_decref(document);

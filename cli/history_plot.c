@@ -227,7 +227,7 @@ static int svg_file(const struct cli_history *h, const struct curve *curves, siz
 	fprintf(file, "</svg>\n");
 	error = ferror(file);
 	if (fclose(file) || error)
-		return cli_error(-EIO, "%s cannot be written", path);
+		return cli_error(-EIO, "cannot write %s", path);
 	return CLI_OK;
 }
 
@@ -250,7 +250,7 @@ int cli_history_plot(const struct cli_history *h, const char *svg)
 			free(curves[n].points);
 	}
 	if (!n)
-		status = cli_error(-ENODATA, "there are no summaries of that time");
+		status = cli_error(-ENODATA, "no summaries for that time");
 	else if (svg)
 		status = svg_file(h, curves, n, svg);
 	for (size_t i = 0; i < n; i++) {

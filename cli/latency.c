@@ -237,7 +237,7 @@ static void print_stack(const struct cli_latency *r, uint32_t id, FILE *file)
 	struct kl_buffer buffer = { 0 };
 
 	if (id == KL_STACK_NO_ROOM)
-		kl_buffer_printf(&buffer, "        there was no room for more traces\n");
+		kl_buffer_printf(&buffer, "        no stack trace (table full)\n");
 	kl_print_stack(&buffer, r->session->stacks, id, 8);
 	if (buffer.length)
 		fwrite(buffer.data, 1, buffer.length, file);
@@ -284,7 +284,7 @@ static void add_wait(struct cli_table *table, const struct cli_latency *r, const
 		return;
 	}
 	if (r->by == CLI_LATENCY_WAKER) {
-		cli_table_add(table, "%s", *g->key ? g->key : "not known");
+		cli_table_add(table, "%s", *g->key ? g->key : "unknown");
 		cli_table_add(table, "%.16s", task_name(r, g->longest));
 		cli_table_add(table, "%s", reason_of(r, g->longest));
 		return;
@@ -330,15 +330,16 @@ void cli_latency_print_lost(const struct kl_latency *l, FILE *file)
 		const char *text;
 	} lines[] = {
 		{ offsetof(struct kl_abi_latency_read, evicted_tasks),
-		  "tasks that had ended were forgotten" },
+		  "ended tasks dropped (table full)" },
 		{ offsetof(struct kl_abi_latency_read, evicted_entries),
-		  "kinds of waits were forgotten; their time is in the tasks' sums" },
+		  "kinds of waits dropped (table full); their time is included in the tasks' "
+		  "sums" },
 		{ offsetof(struct kl_abi_latency_read, no_entry),
-		  "waits found no room; their time is in the tasks' sums" },
+		  "waits dropped (table full); their time is included in the tasks' sums" },
 		{ offsetof(struct kl_abi_latency_read, missed),
-		  "events of tasks that found no room" },
+		  "events dropped (task table full)" },
 		{ offsetof(struct kl_abi_latency_read, unpaired),
-		  "sleeps whose end was seen late" },
+		  "sleeps whose end was detected late" },
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {

@@ -109,18 +109,18 @@ static const char *access_text(const struct kl_class *class)
 {
 	switch (class->access) {
 	case KL_ACCESS_SELF:
-		return "of your own tasks";
+		return "for your own tasks";
 	case KL_ACCESS_ABOUT:
 	case KL_ACCESS_ABOUT2:
-		return "of your own tasks; what it says of others is blank";
+		return "for your own tasks; fields about other tasks are blank";
 	}
-	return "not at all: it speaks of the whole machine";
+	return "not at all: it is about the whole machine";
 }
 
 static int print_one(const struct cli_list *list, const struct kl_class *class)
 {
 	static const char *const sets[] = { "RDEFAULT and RALL", "RALL",
-					    "none: ask for it by name" };
+					    "none: request it by name" };
 	struct can can;
 
 	ask(list, class, &can);
@@ -172,7 +172,8 @@ static void print_syscalls(const struct cli_list *list)
 	printf("  syscall_entry_NAME, syscall_exit_NAME: arguments and result of %u calls", calls);
 	if (absent)
 		printf(" (%u not on this kernel)", absent);
-	puts("\n  kernlens list syscalls shows all, kernlens list syscall_entry_openat one");
+	puts("\n  kernlens list syscalls shows all of them, kernlens list syscall_entry_openat "
+	     "shows one");
 }
 
 static void print_group(const struct cli_list *list, const char *group, const uint8_t *map)
@@ -223,7 +224,7 @@ static int print_all(struct cli_list *list, const uint8_t *map)
 	if (cli_settings.json && !list->names)
 		return cli_json_write(list->rows);
 	if (!list->names && !list->device)
-		puts("The kernlens module is not loaded: nobody knows which can be had here.");
+		puts("The kernlens module is not loaded: which events are available is unknown.");
 	return CLI_OK;
 }
 

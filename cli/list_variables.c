@@ -31,12 +31,12 @@ static int ask(const struct cli_list *list, const struct kl_variable *v,
 static const char *access_text(const struct kl_variable *v)
 {
 	if (!strcmp(v->access, "own"))
-		return "of your own tasks";
+		return "for your own tasks";
 	if (!strcmp(v->access, "parent"))
-		return "of your own tasks whose parent is yours, too";
+		return "for your own tasks whose parent is also yours";
 	if (!strcmp(v->access, "any"))
-		return "as it is: /proc shows it to everybody";
-	return "not at all: it speaks of the whole machine";
+		return "unchanged: /proc shows it to all users";
+	return "not at all: it is about the whole machine";
 }
 
 static void add_json(struct cli_list *list, const struct kl_variable *v, int can,
@@ -93,7 +93,7 @@ static int print_one(const struct cli_list *list, const struct kl_variable *v)
 	       cli_style(stdout, CLI_PLAIN), v->help);
 	printf("  of         the %s\n  type       %s%s%s, printed as %s\n", v->scope, v->type,
 	       *v->unit ? " in " : "", v->unit, kl_format_name(v->field.format));
-	printf("  cost       %s\n", *v->cost ? v->cost : "a few instructions a record");
+	printf("  cost       %s\n", *v->cost ? v->cost : "a few instructions per record");
 	printf("  available  %s%s%s\n",
 	       can < 0 ? "unknown" :
 	       can     ? "yes" :
@@ -114,7 +114,7 @@ int cli_list_variables(struct cli_list *list)
 		status = print_one(list, v);
 		goto close;
 	}
-	list->table = cli_table_create("  variable|of the|unit|what it is");
+	list->table = cli_table_create("  variable|of the|unit|description");
 	for (unsigned int i = 0; !v && kl_variable_get(i); i++)
 		if (!list->pattern || strcasestr(kl_variable_get(i)->name, list->pattern))
 			add(list, kl_variable_get(i));

@@ -50,7 +50,7 @@ void cli_losses_print(const struct kl_trace *trace, FILE *file)
 		cli_print_count(number[0], c->discarded),
 		cli_print_count(number[1], c->overwritten));
 	print_if(file, c->unstored, "read but not stored");
-	print_if(file, c->unseen, "not seen by their sources");
+	print_if(file, c->unseen, "missed by their sources");
 	print_if(file, c->damaged, "in damaged or missing blocks");
 	fputs(*style ? cli_style(file, CLI_PLAIN) : "", file);
 	print_if(file, c->before, "before the trace's start");
@@ -69,11 +69,11 @@ void cli_losses_explain(const struct kl_trace *trace)
 		cli_note("the trace's manifest is damaged (%s entries): losses may be incomplete",
 			 cli_print_count(number, state->manifest_damaged));
 	else if (!state->manifest)
-		cli_note("the trace has no manifest: what is missing at the ends of its files "
-			 "is not known");
+		cli_note("the trace has no manifest: records missing at the ends of its files "
+			 "cannot be detected");
 	if (state->manifest && !state->finished)
-		cli_note("the recorder did not finish this trace: how many records it had not "
-			 "stored yet is not known");
+		cli_note("the recorder did not finish this trace: the number of records not yet "
+			 "stored is unknown");
 }
 
 json_t *cli_losses_json(const struct kl_trace *trace)

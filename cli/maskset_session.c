@@ -114,7 +114,7 @@ static char *action_text(const struct cli_session *s, uint8_t action)
 
 static int show(const struct cli_session *s, const char *name)
 {
-	struct cli_table *table = cli_settings.json ? NULL : cli_table_create("event|what happens");
+	struct cli_table *table = cli_settings.json ? NULL : cli_table_create("event|action");
 	json_t *rows = table ? NULL : json_array();
 	const struct kl_class *class = NULL;
 	struct entry entry;

@@ -143,7 +143,7 @@ bool cli_write_buffer(struct kl_buffer *buffer, FILE *file)
 	bool written;
 
 	if (buffer->error) {
-		cli_error(buffer->error, "no memory");
+		cli_error(buffer->error, "out of memory");
 		return false;
 	}
 	written = fwrite(buffer->data, 1, buffer->length, file) == buffer->length;

@@ -28,8 +28,7 @@ static int choose(void *context, const struct kl_block_graph *graph, bool *chose
 	long n;
 
 	if (e->functions++)
-		return cli_error(-EINVAL, "there is more than one function %s",
-				 e->request->function);
+		return cli_error(-EINVAL, "several functions are named %s", e->request->function);
 	if (graph->function.reason)
 		return cli_error(-EINVAL, "%s cannot be instrumented: %s", graph->function.name,
 				 kl_block_reason_help(graph->function.reason));

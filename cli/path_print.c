@@ -64,9 +64,9 @@ static void print_paths(const struct cli_path_result *r, uint64_t top, bool *sho
 	}
 	cli_table_print(table, file, 4);
 	if (!rows)
-		fputs("    it was not called\n", file);
+		fputs("    the function was not called\n", file);
 	if (top && rows > top)
-		fprintf(file, "    and %zu more: --top 0\n", rows - top);
+		fprintf(file, "    ... and %zu more (--top 0 shows all)\n", rows - top);
 }
 
 static const char *edge_word(uint32_t block, const char *outside, char text[CLI_BLOCK_WORD_MAX])
@@ -114,13 +114,13 @@ static void print_edges(const struct cli_path_result *r, uint64_t top, FILE *fil
 	}
 	cli_table_print(table, file, 4);
 	if (top && n > top)
-		fprintf(file, "    and %zu more: --top 0\n", n - top);
+		fprintf(file, "    ... and %zu more (--top 0 shows all)\n", n - top);
 	fprintf(file, "\n    %u counters for %u blocks and %zu edges; ", r->counters,
 		r->graph.blocks, n);
 	if (unknown)
-		fprintf(file, "%zu edges cannot be told from counts of blocks\n", unknown);
+		fprintf(file, "%zu edges cannot be derived from block counts\n", unknown);
 	else
-		fputs("all are known\n", file);
+		fputs("all edges are known\n", file);
 	free(order);
 }
 
@@ -136,7 +136,7 @@ static void print_block(const struct cli_path_request *request, const struct cli
 			 known->known ? cli_print_count(count, known->count) : "-", index,
 			 block->begin, block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_word(block->taken, taken),
-			 known->counted ? "counted" : "", known->reason ? "not seen: " : "",
+			 known->counted ? "counted" : "", known->reason ? "not instrumented: " : "",
 			 known->reason ?: "", cli_source_text(r->source, block, where));
 	if (request->instructions)
 		cli_print_instructions(r->blocks, &r->graph, block, r->source, text);
@@ -148,7 +148,7 @@ static int print_blocks(const struct cli_path_request *request, const struct cli
 	struct kl_buffer text = {};
 	int status = CLI_OK;
 
-	kl_buffer_printf(&text, "\n%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "passes", "block",
+	kl_buffer_printf(&text, "\n%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "count", "block",
 			 "offset", "bytes", "instr", "ends", "next", "taken");
 	for (uint32_t i = 0; i < r->graph.blocks; i++)
 		if (!r->profile || shown[i])
@@ -165,19 +165,19 @@ static void print_sum(const struct cli_path_result *r, FILE *file)
 	char number[CLI_NUMBER_MAX], other[CLI_NUMBER_MAX];
 	uint32_t unseen = 0;
 
-	fprintf(file, "\n    %s calls, %s passes of blocks", cli_print_count(number, sum.entries),
+	fprintf(file, "\n    %s calls, %s block executions", cli_print_count(number, sum.entries),
 		cli_print_count(other, sum.passes));
 	if (sum.unexplained)
-		fprintf(file, "; %s fit no call that was seen to begin",
+		fprintf(file, "; %s match no call whose start was seen",
 			cli_print_count(number, sum.unexplained));
 	if (sum.ambiguous)
-		fprintf(file, "; %s fit two calls, and were taken for the inner one's",
+		fprintf(file, "; %s match two calls, and were counted for the inner one",
 			cli_print_count(number, sum.ambiguous));
 	fputc('\n', file);
 	for (uint32_t i = 0; i < r->graph.blocks; i++)
 		unseen += !!r->block[i].reason;
 	if (unseen)
-		fprintf(file, "    %u blocks cannot be seen\n", unseen);
+		fprintf(file, "    %u blocks could not be instrumented\n", unseen);
 	if (r->lost)
 		fprintf(file, "    %s records lost: try a larger --buffer\n",
 			cli_print_count(number, r->lost));
@@ -199,7 +199,7 @@ static int write_text(const struct cli_path_request *request, const struct cli_p
 		print_sum(r, file);
 	else if (request->check)
 		fprintf(file, "\n    %u blocks differ from their own counters%s\n", r->differ,
-			r->differ ? ": calls were under way when counting began or ended" : "");
+			r->differ ? ": calls were in progress when counting began or ended" : "");
 	fprintf(file, "    %.6f seconds time elapsed\n\n", (double)r->elapsed_ns / 1e9);
 	free(shown);
 	return status;

@@ -119,7 +119,7 @@ static void print_task(const struct kl_details *list)
 	if (t->tid != t->pid)
 		printf(", thread %d", t->tid);
 	printf(", %s%s\n", kl_detail_state_name(t->state),
-	       t->flags & KL_DETAIL_TASK_KERNEL ? ", of the kernel" : "");
+	       t->flags & KL_DETAIL_TASK_KERNEL ? ", kernel thread" : "");
 	printf("  %-11s%s\n", "user", cli_proc_user(user, t->uid));
 	printf("  %-11sparent %d, group %d, session %d", "relatives", t->ppid, t->pgid, t->sid);
 	printf(t->tracer ? ", traced by %d\n" : "\n", t->tracer);
@@ -153,7 +153,7 @@ static void print_path(const struct kl_detail *e)
 		return;
 	printf("  %-11s", path_titles[e->path.which]);
 	print_text(e->text, e->text_bytes);
-	puts(e->is_cut ? "(longer than a path may be)" : "");
+	puts(e->is_cut ? "(truncated)" : "");
 }
 
 /* Of a thread of the kernel there is none. */
@@ -198,7 +198,7 @@ static void print_io(const struct kl_details *list)
 	const struct kl_abi_detail_io *io = &list->entry[0].io;
 	char read[CLI_NUMBER_MAX], written[CLI_NUMBER_MAX], cancelled[CLI_NUMBER_MAX];
 
-	printf("  %-11s%s read, %s written, %s not to be written any more\n", "storage",
+	printf("  %-11s%s read, %s written, %s cancelled\n", "storage",
 	       cli_print_bytes(read, io->read_bytes), cli_print_bytes(written, io->write_bytes),
 	       cli_print_bytes(cancelled, io->cancelled_write_bytes));
 	printf("  %-11s%s in %llu reads, %s in %llu writes\n", "calls",
@@ -222,7 +222,8 @@ static void print_namespaces(const struct kl_details *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		printf("  %-18s%u%s\n", kl_detail_namespace_name(&list->entry[i].ns),
-		       list->entry[i].ns.inode, list->entry[i].ns.same ? "" : "  (not yours)");
+		       list->entry[i].ns.inode,
+		       list->entry[i].ns.same ? "" : "  (differs from yours)");
 }
 
 static json_t *namespace_json(const struct kl_detail *e)
@@ -249,7 +250,7 @@ static json_t *cgroup_json(const struct kl_detail *e)
 
 static void print_children(const struct kl_details *list)
 {
-	struct cli_table *table = cli_table_create(">pid|name|state|>made by");
+	struct cli_table *table = cli_table_create(">pid|name|state|>created by");
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct kl_abi_detail_child *c = &list->entry[i].child;
@@ -302,8 +303,8 @@ static const struct section {
 			    .all = cli_proc_wait_json },
 	[CLI_PROC_SYSCALL] = { "syscall", "system call", KL_DETAIL_SYSCALL, cli_proc_print_syscall,
 			       .one = cli_proc_syscall_json },
-	[CLI_PROC_STACK] = { "stack", "call trace in the kernel", KL_DETAIL_STACK,
-			     cli_proc_print_stack, .all = cli_proc_stack_json },
+	[CLI_PROC_STACK] = { "stack", "kernel stack trace", KL_DETAIL_STACK, cli_proc_print_stack,
+			     .all = cli_proc_stack_json },
 	[CLI_PROC_MEMORY] = { "memory", "memory", KL_DETAIL_MEMORY, cli_proc_print_memory,
 			      .one = cli_proc_memory_json },
 	[CLI_PROC_MAPS] = { "maps", "mappings", KL_DETAIL_MAPS, cli_proc_print_maps,
@@ -357,9 +358,10 @@ static void print_section(struct kl_device *device, int pid, unsigned int number
 	if (list.n)
 		s->print(&list);
 	else
-		printf("  %s\n", has_ended(&list, 0) ? "the process ends or has ended" : "none");
+		printf("  %s\n",
+		       has_ended(&list, 0) ? "the process is exiting or has ended" : "none");
 	if (list.flags & KL_DETAIL_CUT)
-		puts("  ... and more than is shown");
+		puts("  ... list truncated");
 	kl_details_deinit(&list);
 }
 
@@ -415,7 +417,7 @@ int cli_proc_details(struct kl_device *device, int pid, uint32_t wanted)
 	if (!error && !first.n)
 		error = -ESRCH;
 	if (error == -ESRCH)
-		status = cli_error(error, "there is no process %d", pid);
+		status = cli_error(error, "process %d does not exist", pid);
 	else if (error)
 		status = cli_library_error(error, NULL);
 	if (status != CLI_OK) {

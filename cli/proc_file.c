@@ -160,8 +160,7 @@ void cli_proc_print_sockets(const struct kl_details *list)
 		add_address(table, s->remote, s->remote_bytes);
 		cli_table_add(table, "%llu", (unsigned long long)s->inode);
 		if (s->peer_inode)
-			cli_table_add(table, "peer's inode %llu",
-				      (unsigned long long)s->peer_inode);
+			cli_table_add(table, "peer inode %llu", (unsigned long long)s->peer_inode);
 		else if (s->flags & KL_DETAIL_SOCKET_NUMBERS)
 			cli_table_add(table, "rtt %s, window %u, %u retransmitted",
 				      cli_proc_time(rtt, s->rtt_us * 1000ull), s->congestion_window,

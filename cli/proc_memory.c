@@ -98,12 +98,12 @@ static const struct sum {
 	const char *key;
 	size_t at;
 } sizes[] = {
-	SUM("address space", size),	 SUM("  its peak", size_peak),
+	SUM("address space", size),	 SUM("  peak", size_peak),
 	SUM("  code", code),		 SUM("  data", data),
 	SUM("  stack", stack),		 SUM("  locked", locked),
 	SUM("  pinned", pinned),	 SUM("in RAM", rss),
 	SUM("  anonymous", rss_anon),	 SUM("  of files", rss_file),
-	SUM("  shared", rss_shared),	 SUM("  its peak", rss_peak),
+	SUM("  shared", rss_shared),	 SUM("  peak", rss_peak),
 	SUM("swapped", swap),		 SUM("page tables", page_tables),
 }, places[] = {
 	SUM("code", code_start),	 SUM("code", code_end),

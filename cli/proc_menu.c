@@ -29,13 +29,12 @@ static void show_parent(const struct kl_abi_detail_task *t)
 	if (t->ppid)
 		printf("  %d\n", t->ppid);
 	else
-		puts("  none that you may see");
+		puts("  none visible to you");
 }
 
 static void show_leader(const struct kl_abi_detail_task *t)
 {
-	printf("  of the threads %d, of the process group %d, of the session %d\n", t->pid, t->pgid,
-	       t->sid);
+	printf("  thread group %d, process group %d, session %d\n", t->pid, t->pgid, t->sid);
 }
 
 static void show_priority(const struct kl_abi_detail_task *t)
@@ -67,7 +66,7 @@ static void show_start(const struct kl_abi_detail_task *t)
 {
 	uint64_t s = t->start_ns / 1000000000;
 
-	printf("  %02llu:%02llu:%02llu.%06llu after the machine\n", (unsigned long long)(s / 3600),
+	printf("  %02llu:%02llu:%02llu.%06llu after boot\n", (unsigned long long)(s / 3600),
 	       (unsigned long long)(s / 60 % 60), (unsigned long long)(s % 60),
 	       (unsigned long long)(t->start_ns / 1000 % 1000000));
 }
@@ -78,7 +77,7 @@ static void show_start(const struct kl_abi_detail_task *t)
  */
 static void show_links(const struct kl_abi_detail_task *t)
 {
-	puts("  the kernel does not keep it for tasks since Linux 4.2");
+	puts("  not kept per task by the kernel since Linux 4.2");
 	if (t->exe_links)
 		printf("  its executable has %u hard link%s\n", t->exe_links,
 		       t->exe_links == 1 ? "" : "s");
@@ -144,7 +143,7 @@ static bool answer(struct kl_device *device, int pid, const struct item *item)
 	int error = kl_details_read(device, pid, item->task ? KL_DETAIL_TASK : item->what, &list);
 
 	if (error == -ESRCH) {
-		printf("  there is no process %d\n", pid);
+		printf("  process %d does not exist\n", pid);
 		return false;
 	}
 	if (error)
@@ -154,7 +153,7 @@ static bool answer(struct kl_device *device, int pid, const struct item *item)
 	else if (item->task && list.n)
 		item->task(&list.entry[0].task);
 	else
-		puts("  none: it is a thread of the kernel, or has ended");
+		puts("  none: it is a kernel thread, or has ended");
 	kl_details_deinit(&list);
 	return true;
 }
@@ -176,7 +175,7 @@ static void set_parameter(struct kl_device *device, int pid, uint64_t start_ns)
 	if (kl_setting_parse(&setting, line) || kl_set(device, pid, start_ns, &setting, &told))
 		printf("  %s\n", kl_error_text());
 	else if (told.flags & KL_SET_TOLD)
-		printf("  %s was %s, is %s\n", kl_setting_name(setting.what), told.old_text,
+		printf("  %s was %s, is now %s\n", kl_setting_name(setting.what), told.old_text,
 		       told.new_text);
 }
 

@@ -29,7 +29,7 @@ static void print_signals(const char *title, uint64_t set)
 	const bool but = n > 32; /* shorter said by what is not in it */
 	char text[16];
 
-	printf("  %-18s%s", title, !n ? "none" : n == 64 ? "all" : but ? "all but" : "");
+	printf("  %-18s%s", title, !n ? "none" : n == 64 ? "all" : but ? "all except" : "");
 	for (unsigned int i = 0; n && i < 64; i++)
 		if ((set >> i & 1) != but)
 			printf("%s%s", but || i ? " " : "",
@@ -46,7 +46,7 @@ void cli_proc_print_signals(const struct kl_details *list)
 	print_signals("blocked", s->blocked);
 	print_signals("ignored", s->ignored);
 	print_signals("caught", s->caught);
-	printf("  %-18s%llu of at most %llu\n", "queued, its user", (unsigned long long)s->queued,
+	printf("  %-18s%llu of at most %llu\n", "queued for user", (unsigned long long)s->queued,
 	       (unsigned long long)s->queued_max);
 }
 
@@ -127,9 +127,9 @@ static void print_ids(const struct kl_detail *e)
 	const struct kl_abi_detail_rights *r = &e->rights;
 	char user[CLI_PROC_ID_MAX];
 
-	printf("  %-13s%s, effective %u, saved %u, of files %u\n", "user",
+	printf("  %-13s%s, effective %u, saved %u, filesystem %u\n", "user",
 	       cli_proc_user(user, r->uid), r->euid, r->suid, r->fsuid);
-	printf("  %-13s%u, effective %u, saved %u, of files %u\n", "group", r->gid, r->egid,
+	printf("  %-13s%u, effective %u, saved %u, filesystem %u\n", "group", r->gid, r->egid,
 	       r->sgid, r->fsgid);
 	printf("  %-13s", "groups");
 	for (size_t i = 0; i < e->text_bytes / 4; i++) {
@@ -152,8 +152,8 @@ void cli_proc_print_rights(const struct kl_details *list)
 	for (size_t i = 0; i < SETS; i++)
 		print_capabilities(sets[i].name, set_of(r, i));
 	printf("  %-13sseccomp %s, %s%s\n", "other", r->seccomp < 3 ? seccomp[r->seccomp] : "?",
-	       r->no_new_privs ? "may get no new privileges" : "may get new privileges",
-	       r->dumpable == 1 ? "" : ", hidden from others of its user");
+	       r->no_new_privs ? "no new privileges" : "can gain privileges",
+	       r->dumpable == 1 ? "" : ", not dumpable");
 }
 
 json_t *cli_proc_rights_json(const struct kl_detail *e)

@@ -55,6 +55,6 @@ int cli_proc_view(struct kl_device *device, struct view_options *options)
 	kl_error_clear();
 	error = view_processes(device, options);
 	if (error && !*kl_error_text())
-		return cli_error(error, "the terminal cannot be used: %s", strerror(-error));
+		return cli_error(error, "cannot use the terminal: %s", strerror(-error));
 	return error ? cli_library_error(error, NULL) : 0;
 }

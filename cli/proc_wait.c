@@ -55,7 +55,7 @@ void cli_proc_print_syscall(const struct kl_details *list)
 	struct kl_schema *schema;
 
 	if (s->flags & KL_DETAIL_CALL_RUNNING) {
-		puts("  not known while it runs");
+		puts("  unknown while it runs");
 		return;
 	}
 	if (s->number < 0) {
@@ -155,7 +155,7 @@ static void print_signal_set(uint64_t set)
 
 static const char *pi_text(const struct kl_abi_detail_wait *w)
 {
-	return w->flags & KL_WAIT_PI ? ", priority is handed on" : "";
+	return w->flags & KL_WAIT_PI ? ", with priority inheritance" : "";
 }
 
 static void print_lock(const struct kl_abi_detail_wait *w)
@@ -163,7 +163,8 @@ static void print_lock(const struct kl_abi_detail_wait *w)
 	if (!(w->flags & KL_WAIT_RECORD_LOCK))
 		printf("a lock on the whole file");
 	else if (w->end == INT64_MAX)
-		printf("a lock on the file from byte %llu on", (unsigned long long)w->start);
+		printf("a lock on the file from byte %llu to its end",
+		       (unsigned long long)w->start);
 	else
 		printf("a lock on bytes %llu to %llu of the file", (unsigned long long)w->start,
 		       (unsigned long long)w->end);
@@ -172,19 +173,19 @@ static void print_lock(const struct kl_abi_detail_wait *w)
 static const char *const sentences[] = {
 	[KL_WAIT_NONE] = "nothing: it runs",
 	[KL_WAIT_CPU] = "a CPU: it is ready to run",
-	[KL_WAIT_STOPPED] = "a signal to go on: it is stopped",
+	[KL_WAIT_STOPPED] = "SIGCONT: it is stopped",
 	[KL_WAIT_TRACED] = "its tracer",
-	[KL_WAIT_PARENT] = "its parent to collect it: it has ended",
-	[KL_WAIT_KERNEL] = "something in the kernel, in no system call",
-	[KL_WAIT_HIDDEN] = "something in a system call that only its tracer may see",
-	[KL_WAIT_SYSCALL] = "something that its system call does not tell",
-	[KL_WAIT_READ] = "something to read",
-	[KL_WAIT_WRITE] = "room to write",
-	[KL_WAIT_ACCEPT] = "somebody to connect",
-	[KL_WAIT_CONNECT] = "a connection",
+	[KL_WAIT_PARENT] = "its parent to reap it: it has ended",
+	[KL_WAIT_KERNEL] = "something in the kernel, outside any system call",
+	[KL_WAIT_HIDDEN] = "something in a system call that only its tracer can inspect",
+	[KL_WAIT_SYSCALL] = "something that its system call does not identify",
+	[KL_WAIT_READ] = "data to read",
+	[KL_WAIT_WRITE] = "space to write",
+	[KL_WAIT_ACCEPT] = "an incoming connection",
+	[KL_WAIT_CONNECT] = "a connection to be established",
 	[KL_WAIT_FILE] = "an operation on a file",
-	[KL_WAIT_POLL] = "one of these",
-	[KL_WAIT_TIME] = "some time to pass",
+	[KL_WAIT_POLL] = "one of the following",
+	[KL_WAIT_TIME] = "a timeout",
 };
 
 static void print_reason(const struct kl_detail *e)
@@ -198,7 +199,7 @@ static void print_reason(const struct kl_detail *e)
 		break;
 	case KL_WAIT_MUTEX:
 		printf("a mutex at %#llx%s%s", (unsigned long long)w->address,
-		       w->flags & KL_WAIT_SHARED ? " that processes share" : "", pi_text(w));
+		       w->flags & KL_WAIT_SHARED ? " shared between processes" : "", pi_text(w));
 		break;
 	case KL_WAIT_THREAD:
 		printf("the end of thread %d", w->pid);
@@ -210,7 +211,7 @@ static void print_reason(const struct kl_detail *e)
 		printf(w->value ? "the child %llu" : "a child", (unsigned long long)w->value);
 		break;
 	case KL_WAIT_VFORK:
-		printf("its child %d to run a program or end", w->pid);
+		printf("its child %d to execute a program or exit", w->pid);
 		break;
 	case KL_WAIT_SIGNAL:
 		print_signal_set(w->value);
@@ -219,7 +220,7 @@ static void print_reason(const struct kl_detail *e)
 		print_lock(w);
 		break;
 	case KL_WAIT_IPC:
-		printf("the System V object %llu", (unsigned long long)w->value);
+		printf("System V object %llu", (unsigned long long)w->value);
 		break;
 	default:
 		fputs(w->reason < sizeof(sentences) / sizeof(*sentences) && sentences[w->reason] ?
@@ -291,8 +292,8 @@ static void print_other(const struct kl_detail *e)
 	if (o->tid != o->pid)
 		printf(", thread %d", o->tid);
 	if (o->fd >= 0)
-		printf(", by its descriptor %d", o->fd);
-	puts(o->flags & KL_WAIT_FROM_MEMORY ? ", says the program's memory" : "");
+		printf(", through its descriptor %d", o->fd);
+	puts(o->flags & KL_WAIT_FROM_MEMORY ? ", according to the program's memory" : "");
 }
 
 void cli_proc_print_wait(const struct kl_details *list)

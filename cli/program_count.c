@@ -170,7 +170,7 @@ static void print_row(const struct view *v, uint32_t i)
 			 reason ? "-" : cli_print_count(number, count), i, block->begin,
 			 block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_taken(&v->graph, i, taken),
-			 v->wish->want.behind ? "behind  " : "", reason ? "not counted: " : "",
+			 v->wish->want.behind ? "after  " : "", reason ? "not counted: " : "",
 			 reason ? kl_block_reason_name(reason) : "",
 			 cli_source_text(&v->source, block, where));
 	if (v->c->of->instructions)
@@ -343,8 +343,8 @@ int cli_program_count(struct cli_program_count *count)
 	if (splices && !select->words && !select->n_pids)
 		cli_usage_error(
 			count->session.command,
-			"without CAP_SYS_ADMIN and the module, or with --ptrace, name processes: "
-			"-p PID, or a command");
+			"without CAP_SYS_ADMIN and the module, or with --ptrace, -p PID or a "
+			"command is required");
 	status = cli_run_init(&c.run, &count->session);
 	if (!status)
 		status = splices ? count_by_splices(&c) : count_by_session(&c);

@@ -45,7 +45,7 @@ static int begin(struct cli_run *run, struct kl_process_splices *count)
 	if (select->words)
 		status = cli_child_create(&session->child, select->words, &session->signals, true);
 	if (!status && select->words && !cli_child_ready(&session->child))
-		status = cli_error(0, "the process for %s is gone", select->words[0]);
+		status = cli_error(0, "the process for %s has ended", select->words[0]);
 	if (status)
 		return status;
 	error = kl_process_splices_begin(count, select->pid, select->n_pids, session->child.pid, 0);
@@ -58,17 +58,17 @@ static int begin(struct cli_run *run, struct kl_process_splices *count)
 static void tell(const struct cli_session *session, const struct kl_process_splices_sum *sum)
 {
 	if (*sum->text)
-		cli_note("some of it is left out: %s", sum->text);
+		cli_note("some blocks are left out: %s", sum->text);
 	else if (!sum->placed)
 		cli_note("%s has not mapped the file", session->select.words[0]);
 	if (sum->without)
-		cli_note("%u blocks have no instrument: %s", sum->without,
+		cli_note("%u blocks cannot be instrumented: %s", sum->without,
 			 kl_block_reason_help(sum->reason));
 	if (sum->changed)
-		cli_note("%u places in the text had been written to by others and stay as they are",
+		cli_note("%u patch sites in the text were modified by others and left unchanged",
 			 sum->changed);
 	if (sum->kept)
-		cli_note("in %u processes memory stays mapped that a thread could come back to",
+		cli_note("memory stays mapped in %u processes because a thread could return to it",
 			 sum->kept);
 }
 

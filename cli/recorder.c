@@ -82,10 +82,12 @@ int cli_recorder_clear(const char *path, bool force)
 		return cli_error(-errno, "%s: %s", path, strerror(errno));
 	count_entries(dir, &ours, &others);
 	if (others && !ours)
-		error = cli_error(-ENOTEMPTY, "%s has other files in it; choose another with -o",
+		error = cli_error(-ENOTEMPTY,
+				  "%s contains other files; choose another directory with -o",
 				  path);
 	else if (ours && !force)
-		error = cli_error(-EEXIST, "%s has a trace in it; --force replaces it", path);
+		error = cli_error(-EEXIST, "%s already contains a trace; --force replaces it",
+				  path);
 	else if (ours)
 		error = remove_trace(dir);
 	closedir(dir);
@@ -146,7 +148,7 @@ static void take_block(struct cli_recorder *recorder, const struct kl_reader_blo
 	if (!error || recorder->error)
 		return;
 	recorder->error = error;
-	cli_note("%s: %s; from here on records are counted, not stored", recorder->path,
+	cli_note("%s: %s; from now on records are counted, not stored", recorder->path,
 		 kl_error_text());
 }
 
@@ -175,7 +177,7 @@ static bool drain(struct cli_recorder *recorder, bool partial)
 	recorder->unstored = count_unstored(recorder);
 	if (got < 0) {
 		recorder->stuck = true;
-		cli_library_error(got, "%s: the recording ends here", recorder->path);
+		cli_library_error(got, "%s: recording stopped", recorder->path);
 	}
 	return !recorder->stuck;
 }

@@ -70,9 +70,9 @@ void cli_snapshots_print(const struct cli_snapshots *snapshots, bool quiet)
 	char number[2][CLI_NUMBER_MAX];
 
 	if (snapshots->beyond)
-		cli_note("%s snapshots more were asked for than %s",
+		cli_note("%s snapshot requests were not fulfilled (%s)",
 			 cli_print_count(number[0], snapshots->beyond),
-			 snapshots->failed ? "could be written" : "--snapshots allows");
+			 snapshots->failed ? "writing failed" : "limit of --snapshots");
 	if (quiet || !snapshots->written)
 		return;
 	fprintf(stderr, "kernlens: %s snapshots: %s.1",
@@ -80,7 +80,7 @@ void cli_snapshots_print(const struct cli_snapshots *snapshots, bool quiet)
 	if (snapshots->written > 1)
 		fprintf(stderr, " to %s.%llu", path, (unsigned long long)snapshots->written);
 	if (snapshots->merged)
-		fprintf(stderr, "; %s more were asked for at the same times",
+		fprintf(stderr, "; %s more requests coalesced",
 			cli_print_count(number[1], snapshots->merged));
 	fputc('\n', stderr);
 }

@@ -23,7 +23,7 @@ static void tell_refused(struct cli_source *source)
 	const char *text = source->kernel ? kl_source_refused(source->kernel) : NULL;
 
 	if (text && !source->told)
-		cli_note("no lines of the source: %s", text);
+		cli_note("no source lines: %s", text);
 	source->told |= !!text;
 }
 

@@ -100,8 +100,7 @@ static int add_want(struct cli_spliced *sp, const struct kl_block_want *want, co
 	if (ret)
 		return cli_library_error(ret, NULL);
 	if (!search.found)
-		return cli_error(-ENOENT, "%s: no block is there; kernlens blocks shows them",
-				 text);
+		return cli_error(-ENOENT, "%s: no such block (kernlens blocks lists them)", text);
 	return CLI_OK;
 }
 
@@ -226,7 +225,7 @@ static int install(struct cli_spliced *sp)
 	if (isatty(STDERR_FILENO) && sp->sum.windows > KL_SPLICE_WINDOWS_MAX)
 		fputs("\r\033[K", stderr);
 	if (ret == -EINTR)
-		return cli_error(0, "ended before the command was started");
+		return cli_error(0, "interrupted before the command was started");
 	return ret ? cli_library_error(ret, NULL) : CLI_OK;
 }
 
@@ -264,8 +263,8 @@ static int take_back(struct cli_spliced *sp)
 	sp->ended_early = result.windows + result.lost < sp->sum.windows;
 	if (result.lost)
 		return cli_error(-EBUSY,
-				 "%u places in the kernel's text were changed by others and "
-				 "stay as they are: the module stays, too",
+				 "%u patch sites in the kernel's text were modified by others "
+				 "and left unchanged: the module stays loaded",
 				 result.lost);
 	return CLI_OK;
 }
@@ -327,17 +326,18 @@ void cli_spliced_print_sum(const struct cli_spliced *spliced, FILE *file)
 	char number[4][CLI_NUMBER_MAX];
 
 	fprintf(file, "\n    %.6f seconds time elapsed\n", seconds(spliced->elapsed_ns));
-	fprintf(file, "    %s of %s points counted (%s have no place, %s were refused)\n",
+	fprintf(file, "    %s of %s points counted (%s not instrumentable, %s refused)\n",
 		cli_print_count(number[0], sum->placed), cli_print_count(number[1], sum->points),
 		cli_print_count(number[2], sum->without), cli_print_count(number[3], sum->refused));
-	fprintf(file, "    %s windows, %s of %s functions moved\n",
+	fprintf(file, "    %s patch sites, %s of %s functions relocated\n",
 		cli_print_count(number[0], sum->windows), cli_print_count(number[1], sum->moved),
 		cli_print_count(number[2], spliced->functions));
-	fprintf(file, "    spliced in %.3f s, taken back in %.3f s\n", seconds(spliced->install_ns),
+	fprintf(file, "    installed in %.3f s, removed in %.3f s\n", seconds(spliced->install_ns),
 		seconds(spliced->remove_ns));
 	if (spliced->ended_early)
-		fputs("    the machine was about to sleep before the end, and the text put back:\n"
-		      "    what was passed later is not counted\n",
+		fputs("    the machine was about to suspend before the end, and the text was "
+		      "restored:\n"
+		      "    later executions are not counted\n",
 		      file);
 	fputc('\n', file);
 }

@@ -73,7 +73,7 @@ static void print_stacks(const struct cli_session *s, const struct kl_plan_rule 
 		if (!is_stack(rule, k))
 			continue;
 		if (entry->key[k] == KL_STACK_NO_ROOM)
-			kl_buffer_printf(&buffer, "        there was no room for more traces\n");
+			kl_buffer_printf(&buffer, "        no stack trace (table full)\n");
 		kl_print_stack(&buffer, s->stacks, entry->key[k], 8);
 	}
 	if (buffer.length)
@@ -279,9 +279,9 @@ static int print_saying(const struct cli_session *s, const struct kl_plan_rule *
 		if (*line)
 			fprintf(file, "    %s\n", line);
 	if (!saying.bytes)
-		fprintf(file, "    fired %s times\n", cli_print_count(number, saying.fired));
+		fprintf(file, "    hit %s times\n", cli_print_count(number, saying.fired));
 	if (saying.missed)
-		fprintf(file, "    %s firings in NMIs were not for it\n",
+		fprintf(file, "    %s hits in NMIs not handled\n",
 			cli_print_count(number, saying.missed));
 	free(saying.text);
 	return CLI_OK;
@@ -295,7 +295,7 @@ static void print_rule(const struct cli_session *s, const struct kl_plan_rule *r
 	if (has_table(rule)) {
 		fprintf(file, "  %s\n", rule->text);
 		if (!tally->n)
-			fputs("    did not happen\n", file);
+			fputs("    did not occur\n", file);
 		else if (rule->handler == KL_HANDLER_hist)
 			print_histograms(s, rule, tally, file);
 		else if (has_stacks(rule))
@@ -304,11 +304,11 @@ static void print_rule(const struct cli_session *s, const struct kl_plan_rule *r
 			print_entries(s, rule, tally, file);
 	}
 	if (tally->overflow)
-		fprintf(file, "    %s more firings had no room in the table\n",
+		fprintf(file, "    %s more hits dropped (table full)\n",
 			cli_print_count(number, tally->overflow));
 	if (tally->faults)
-		fprintf(file, "  %s: %s times something could not be read and was taken as 0\n",
-			rule->text, cli_print_count(number, tally->faults));
+		fprintf(file, "  %s: %s failed memory reads, taken as 0\n", rule->text,
+			cli_print_count(number, tally->faults));
 }
 
 int cli_tally_print(const struct cli_session *session, FILE *file)

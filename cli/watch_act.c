@@ -107,7 +107,7 @@ static void start_job(struct cli_watch_acts *acts, struct cli_watch_job *job, si
 		close(ends[1]);
 	}
 	if (error) {
-		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: %s cannot be run: %s", job->name,
+		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: cannot run %s: %s", job->name,
 			      job->words[0], strerror(error));
 		free_job(job);
 		return;
@@ -136,7 +136,7 @@ static void add_job(struct cli_watch_acts *acts, const struct kl_watch_alarm *al
 	if (acts->n_waiting == CLI_WATCH_WAITING) {
 		if (!acts->left_out++)
 			cli_watch_log(acts, CLI_WATCH_ERROR,
-				      "%s: its command is left out: %d wait before it",
+				      "%s: command dropped: %d are already waiting",
 				      alarm->rule->name, CLI_WATCH_WAITING);
 		cli_words_free(words);
 		return;
@@ -250,7 +250,8 @@ void cli_watch_finish(struct cli_watch_acts *acts)
 	size_t running;
 
 	if (acts->n_waiting)
-		cli_watch_log(acts, CLI_WATCH_ERROR, "%zu commands are left out", acts->n_waiting);
+		cli_watch_log(acts, CLI_WATCH_ERROR, "%zu waiting commands dropped",
+			      acts->n_waiting);
 	while (acts->n_waiting)
 		free_job(acts->waiting[--acts->n_waiting]);
 	do {
@@ -262,7 +263,7 @@ void cli_watch_finish(struct cli_watch_acts *acts)
 			nanosleep(&pause, NULL);
 	} while (running);
 	if (acts->left_out)
-		cli_watch_log(acts, CLI_WATCH_ERROR, "%llu commands were left out in all",
+		cli_watch_log(acts, CLI_WATCH_ERROR, "%llu commands were dropped in total",
 			      (unsigned long long)acts->left_out);
 }
 
@@ -277,7 +278,7 @@ static void mark(struct cli_watch_acts *acts, const struct kl_watch_alarm *alarm
 			     cli_format("alarm %s %s: %s", alarm->rule->name, state, alarm->text);
 
 	if (kl_device_mark(acts->device, (uint64_t)alarm->pid, text))
-		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: not told to traces: %s",
+		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: cannot write a mark: %s",
 			      alarm->rule->name, kl_error_text());
 	free(text);
 }
@@ -297,10 +298,10 @@ static void freeze(struct cli_watch_acts *acts, const struct kl_watch_alarm *ala
 		kl_session_close(session);
 	}
 	if (error)
-		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: session %s is not frozen: %s",
+		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: cannot freeze session %s: %s",
 			      alarm->rule->name, name, kl_error_text());
 	else
-		cli_watch_log(acts, CLI_WATCH_INFO, "%s: session %s is frozen", alarm->rule->name,
+		cli_watch_log(acts, CLI_WATCH_INFO, "%s: session %s frozen", alarm->rule->name,
 			      name);
 }
 

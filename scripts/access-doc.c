@@ -289,7 +289,7 @@ static void put_details(void)
 		[KL_DETAIL_LIMITS] = "limits",
 		[KL_DETAIL_IO] = "input and output",
 		[KL_DETAIL_SYSCALL] = "system call and its arguments",
-		[KL_DETAIL_STACK] = "call trace in the kernel",
+		[KL_DETAIL_STACK] = "kernel stack trace",
 		[KL_DETAIL_WAIT] = "what it waits for",
 		[KL_DETAIL_CHILDREN] = "children",
 		[KL_DETAIL_ENVIRONMENT] = "environment",

@@ -103,7 +103,7 @@ rm -r /dev/shm/marked
 
 # The menu.
 printf '14\nnice=12\n14\nnice=x\n14\n\n0\n' | "$kernlens" proc $one --menu >out 2>err
-says out 'nice was 2, is 12' "the menu sets"
+says out 'nice was 2, is now 12' "the menu sets"
 says out 'invalid value "x" for nice' "and says what is none"
 check "which is so" test "$(awk '{ print $19 }' /proc/$one/stat)" = 12
 kill $one $many $theirs

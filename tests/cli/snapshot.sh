@@ -63,7 +63,7 @@ kl record --no-dump --overwrite --buffer 128K --snapshots 3 -e syscalls -e 'mark
 expect "one whose buffers turn over" 0
 says err '^kernlens: 3 snapshots: busy.1 to busy.3' "has three"
 says err 'older ones overwritten' "and has overwritten"
-says err '[12] snapshots more were asked for than --snapshots allows' "and says what was beyond it"
+says err '[12] snapshot requests were not fulfilled \(limit of --snapshots\)' "and says what was beyond it"
 check "there is no fourth" test ! -e busy.4
 for trace in busy.1 busy.3; do
 	check "$trace is whole" whole "$trace"
@@ -80,7 +80,7 @@ check "are few" test ! -e merged.17
 check "at least one of them" whole merged.1
 # all: snapshots written, asked for together with one, and beyond the limit
 all() {
-	tr -d , <err | grep -Eo '[0-9]+ (snapshots: |snapshots more|more were)' | awk '{ n += $1 } END { print n }'
+	tr -d , <err | grep -Eo '[0-9]+ (snapshots: |snapshot requests|more requests)' | awk '{ n += $1 } END { print n }'
 }
 check "all are accounted for" test "$(all)" -eq 1000
 
@@ -125,7 +125,7 @@ wait_until() {
 }
 kl snapshot
 expect "without a session" 1
-says err 'no session of yours'
+says err 'you have no session'
 mkfifo go
 "$kernlens" record --no-dump --overwrite --name hand -e syscall_exit_write -o hand -- \
 	sh -c 'dd if=/dev/zero of=/dev/null bs=512 count=50 status=none; read x <go; read x <go' 2>summary &

@@ -109,7 +109,7 @@ rss=$(awk '/^VmRSS/ { print $2 * 1024 }' /proc/$hog/status)
 check "a command gets the facts" until_true 30 grep -Eq "^high,raised,$hog,python3,0,[0-9]+$" told
 value=$(cut -d, -f6 told | head -n 1)
 check "the value is what /proc says ($value, $rss)" test $((value > rss ? value - rss : rss - value)) -le 4194304
-check "a flight recorder is frozen" until_true 60 grep -q 'high: session flight is frozen' told.err
+check "a flight recorder is frozen" until_true 60 grep -q 'high: session flight frozen' told.err
 wait $flight
 check "its recorder ends with status 0" test $? -eq 0
 "$kernlens" print --format json flight >flight.json
@@ -117,7 +117,7 @@ check "and has what was before" test "$(wc -l <flight.json)" -gt 100
 check "what it prints is logged" until_true 30 grep -q '^kernlens: high: printed' told.err
 check "its failure, too" until_true 30 grep -q 'high: /bin/sh failed with status 3' told.err
 check "a command without a shell has its words" until_true 90 grep -q 'plain: plain: rss > 34M' told.err
-check "one that is not there is told" grep -q 'plain: nosuchprogram cannot be run: No such file' told.err
+check "one that is not there is told" grep -q 'plain: cannot run nosuchprogram: No such file' told.err
 check "one that takes too long is killed" until_true 30 grep -q 'late: sleep was killed after 1 s' told.err
 check "nothing of it goes on" test -z "$(pgrep -x sleep)"
 
@@ -166,7 +166,7 @@ root=$!
 until_true 30 eval '"$kernlens" status | grep -q roots'
 (setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- timeout -s TERM 6 "$kernlens" \
 	watch 'processes > 0 of total do freeze roots' >out 2>err)
-says err 'session roots is not frozen' "and freezes nobody else's session"
+says err 'cannot freeze session roots' "and freezes nobody else's session"
 check "which goes on" kill -0 $root
 kill -INT $root
 wait $root
@@ -176,7 +176,7 @@ own=$!
 until_true 30 eval '"$kernlens" status | grep -q own'
 (setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- timeout -s TERM 6 "$kernlens" \
 	watch 'processes > 0 of total do freeze own' >out 2>err)
-says err 'session own is frozen' "but an own one"
+says err 'session own frozen' "but an own one"
 wait $own
 check "whose recorder ends" test $? -eq 0
 rm -rf /dev/shm/own
