@@ -253,7 +253,7 @@ static void print_traces(const struct cli_latency *r, const struct group *groups
 	for (size_t i = 0; i < n && i < r->top; i++) {
 		const struct kl_abi_latency_entry *e = groups[i].longest;
 
-		fprintf(file, "%s  %s%s%s in %llu, worst %s: %.16s, %s; woken by %s\n",
+		fprintf(file, "%s  %s%s%s in %llu waits, worst %s: %.16s, %s; woken by %s\n",
 			i ? "\n" : "", cli_style(file, CLI_BOLD),
 			cli_print_ns(sum, groups[i].sum.sum), cli_style(file, CLI_PLAIN),
 			(unsigned long long)groups[i].sum.count,

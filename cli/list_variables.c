@@ -91,7 +91,7 @@ static int print_one(const struct cli_list *list, const struct kl_variable *v)
 
 	printf("%s%s%s\n  %s.\n\n", cli_style(stdout, CLI_BOLD), v->name,
 	       cli_style(stdout, CLI_PLAIN), v->help);
-	printf("  of         the %s\n  type       %s%s%s, printed as %s\n", v->scope, v->type,
+	printf("  scope      %s\n  type       %s%s%s, printed as %s\n", v->scope, v->type,
 	       *v->unit ? " in " : "", v->unit, kl_format_name(v->field.format));
 	printf("  cost       %s\n", *v->cost ? v->cost : "a few instructions per record");
 	printf("  available  %s%s%s\n",
@@ -114,7 +114,7 @@ int cli_list_variables(struct cli_list *list)
 		status = print_one(list, v);
 		goto close;
 	}
-	list->table = cli_table_create("  variable|of the|unit|description");
+	list->table = cli_table_create("  variable|scope|unit|description");
 	for (unsigned int i = 0; !v && kl_variable_get(i); i++)
 		if (!list->pattern || strcasestr(kl_variable_get(i)->name, list->pattern))
 			add(list, kl_variable_get(i));

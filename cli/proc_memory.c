@@ -137,7 +137,7 @@ void cli_proc_print_memory(const struct kl_details *list)
 		printf("  %-15s%#llx-%#llx, %llu KiB\n", places[i].title, value(m, &places[i]),
 		       value(m, &places[i + 1]),
 		       (value(m, &places[i + 1]) - value(m, &places[i])) >> 10);
-	printf("  %-15s%#llx\n", "stack from", (unsigned long long)m->stack_start);
+	printf("  %-15s%#llx\n", "stack start", (unsigned long long)m->stack_start);
 }
 
 json_t *cli_proc_memory_json(const struct kl_detail *e)

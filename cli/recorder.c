@@ -234,8 +234,8 @@ void cli_recorder_print_unstored(const struct cli_recorder *recorder)
 
 	for (unsigned int cpu = 0; recorder->error && cpu < cpus; cpu++)
 		if (kl_trace_unstored(recorder->writer, cpu, &loss))
-			cli_note("CPU %u: %s records in %s blocks from %llu on were not stored, "
-				 "from %.6f s to %.6f s",
+			cli_note("CPU %u: %s records in %s blocks starting at %llu were not "
+				 "stored, from %.6f s to %.6f s",
 				 cpu, cli_print_count(number[0], loss.records),
 				 cli_print_count(number[1], loss.blocks),
 				 (unsigned long long)loss.first_block, since(&loss, loss.begin_ns),

@@ -102,7 +102,7 @@ kl record --json -a -m RALL --no-dump --buffer 1M -o full/t -- sh -c \
 	'i=0; while [ $i -lt 1500 ]; do i=$((i+1)); : </dev/null; done; exit 7'
 expect "a full disk is a failure" 1
 says err 'No space left' "it is said at once"
-says err 'CPU [0-9]+: [0-9,]+ records in [0-9,]+ blocks from [0-9]+ on were not stored, from [0-9.]+ s to [0-9.]+ s' \
+says err 'CPU [0-9]+: [0-9,]+ records in [0-9,]+ blocks starting at [0-9]+ were not stored, from [0-9.]+ s to [0-9.]+ s' \
 	"and what was not stored, by CPU and time"
 json "what was read and not stored is counted" \
 	'.unstored > 100 and .records + .lost + .missed + .unstored == .fired'
