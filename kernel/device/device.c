@@ -147,7 +147,7 @@ static int call_mark(struct kl_client *client, void *arg)
 	if (mark->reserved)
 		return kl_fail(&client->why, -EINVAL, "a mark's reserved member is not 0");
 	if (strnlen(mark->text, sizeof(mark->text)) == sizeof(mark->text))
-		return kl_fail(&client->why, -EINVAL, "the mark's text is not ended by NUL");
+		return kl_fail(&client->why, -EINVAL, "the mark's text is not NUL-terminated");
 	kl_mark_fire(mark->value, mark->text);
 	return 0;
 }
@@ -185,7 +185,7 @@ static int call_session(struct kl_client *client, void *arg)
 	int error;
 
 	if (client->session)
-		return kl_fail(&client->why, -EBUSY, "this descriptor has a session already");
+		return kl_fail(&client->why, -EBUSY, "this descriptor already has a session");
 	s = kl_session_create(wish, client->cred, client->may, &client->why);
 	error = adopt_session(client, s, true);
 	if (error)
@@ -206,7 +206,7 @@ static int call_attach(struct kl_client *client, void *arg)
 	int error;
 
 	if (client->session)
-		return kl_fail(&client->why, -EBUSY, "this descriptor has a session already");
+		return kl_fail(&client->why, -EBUSY, "this descriptor already has a session");
 	s = kl_session_find(attach->id, client->cred, client->may, &client->why);
 	error = adopt_session(client, s, false);
 	if (error)
@@ -435,10 +435,11 @@ static int check_needs(struct kl_client *client, const struct call *call)
 	if (call->needs >= NEEDS_SESSION && !client->session)
 		return kl_fail(&client->why, -ENOTCONN, "this descriptor has no session");
 	if (call->needs == NEEDS_CREATOR && !client->creator)
-		return kl_fail(&client->why, -EPERM, "only the session's creator may do this");
+		return kl_fail(&client->why, -EPERM, "only the session's creator can do this");
 	if (call->needs == NEEDS_CHANGE && !client->changes)
-		return kl_fail(&client->why, -EPERM,
-			       "the session is another user's: changing it needs CAP_SYS_ADMIN");
+		return kl_fail(
+			&client->why, -EPERM,
+			"the session belongs to another user: changing it needs CAP_SYS_ADMIN");
 	return 0;
 }
 
@@ -451,14 +452,14 @@ static int call_with_struct(struct kl_client *client, const struct call *call, v
 	if (get_user(bytes, (u32 __user *)user))
 		return kl_fail(&client->why, -EFAULT, "the argument cannot be read");
 	if (bytes < sizeof(u32) || bytes > CALL_BYTES_MAX)
-		return kl_fail(&client->why, -EINVAL, "a struct of %u bytes", bytes);
+		return kl_fail(&client->why, -EINVAL, "invalid struct size: %u bytes", bytes);
 	arg = kvzalloc(call->bytes, GFP_KERNEL_ACCOUNT);
 	if (!arg)
 		return kl_fail(&client->why, -ENOMEM, "no memory for the call");
 	error = copy_struct_from_user(arg, call->bytes, user, bytes);
 	if (error == -E2BIG)
 		kl_fail(&client->why, error,
-			"the caller is newer and asks for what we do not know");
+			"the caller is newer than the module and requests an unknown feature");
 	else if (error)
 		kl_fail(&client->why, error, "the argument cannot be read");
 	/* A call whose answer cannot be given must not happen. */

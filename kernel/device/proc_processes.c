@@ -23,7 +23,7 @@
 
 static unsigned int top_rows = 100;
 module_param(top_rows, uint, 0644);
-MODULE_PARM_DESC(top_rows, "rows of the files /proc/kernlens/top_*, 10 to 1000");
+MODULE_PARM_DESC(top_rows, "rows in each file /proc/kernlens/top_*, 10 to 1000");
 
 /* What one opening keeps at most; more processes are counted. */
 #define LOOK_ROWS_MAX 65536u

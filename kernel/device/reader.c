@@ -412,7 +412,7 @@ static int install_reader(struct kl_reader *r, struct kl_abi_reader *wish, struc
 
 	if (IS_ERR(file)) {
 		drop_reader(r);
-		return kl_fail(why, PTR_ERR(file), "cannot make a reader's descriptor");
+		return kl_fail(why, PTR_ERR(file), "cannot create a reader's descriptor");
 	}
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0) {
@@ -452,7 +452,8 @@ int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl
 		if (r->holder >= 0)
 			set_holder(r, r->holder, true);
 		else
-			error = kl_fail(why, -EMFILE, "a session may have %d holding readers",
+			error = kl_fail(why, -EMFILE,
+					"a session can have at most %d holding readers",
 					KL_RING_HOLDERS);
 	}
 	if (!error)

@@ -119,7 +119,7 @@ int kl_handler_register(const struct kl_handler_ops *ops)
 
 	/* Nothing behind the version is looked at if it is another. */
 	if (ops->version != KL_HANDLER_API) {
-		pr_warn("kernlens: a handler has version %u of the interface, not %u\n",
+		pr_warn("kernlens: a handler was built for version %u of the interface, not %u\n",
 			ops->version, KL_HANDLER_API);
 		return -EPROTO;
 	}
@@ -206,7 +206,7 @@ static int check_use(const struct kl_handler_ops *ops, const struct kl_abi_rule 
 {
 	if (kl_rights_lack(may, kl_handler_needs(ops->flags)))
 		return kl_fail(why, -EPERM,
-			       "%s is not for everybody: needs CAP_SYS_ADMIN and no "
+			       "%s is restricted: it needs CAP_SYS_ADMIN and no "
 			       "lockdown",
 			       ops->name);
 	if (!!wish->value != !!(ops->flags & KL_HANDLER_VALUE))
@@ -228,7 +228,7 @@ static int init_data(struct kl_external *e, const char *args, u32 keys, struct k
 		return 0;
 	setup.why[sizeof(setup.why) - 1] = 0;
 	return kl_fail(why, PTR_ERR(e->data), "%s: %s", e->ops->name,
-		       setup.why[0] ? setup.why : "it cannot be set up");
+		       setup.why[0] ? setup.why : "it cannot be initialized");
 }
 
 /**
@@ -258,7 +258,7 @@ int kl_external_create(const struct kl_abi_rule *wish, u32 may, struct kl_extern
 	int error;
 
 	if (!h)
-		return kl_fail(why, -ENOENT, "no module has a handler \"%.*s\"", (int)length,
+		return kl_fail(why, -ENOENT, "no module provides a handler \"%.*s\"", (int)length,
 			       wish->text);
 	error = check_use(h->ops, wish, may, why);
 	if (error)
@@ -360,7 +360,7 @@ static int read_text(struct kl_external *e, struct kl_abi_handler_read *to, stru
 	ssize_t bytes;
 
 	if (!text)
-		return kl_fail(why, -ENOMEM, "no memory for what the handler says");
+		return kl_fail(why, -ENOMEM, "no memory for the handler's text");
 	bytes = e->ops->read(e->data, text, room);
 	if (bytes > KL_HANDLER_READ_MAX)
 		bytes = -E2BIG;

@@ -24,18 +24,19 @@ static int check_wish(const struct kl_session *s, struct kl_abi_latency *wish, s
 	wish->tasks = wish->tasks ?: min(KL_LATENCY_TASKS_DEFAULT, tasks);
 	wish->entries = wish->entries ?: min(KL_LATENCY_ENTRIES_DEFAULT, entries);
 	if (wish->flags & ~KL_LATENCY_FLAGS)
-		return kl_fail(why, -EINVAL, "a latency profile has no flags 0x%x",
+		return kl_fail(why, -EINVAL, "unknown latency profile flags: 0x%x",
 			       wish->flags & ~KL_LATENCY_FLAGS);
 	if (wish->flags & KL_LATENCY_WAKER_STACKS && !(wish->flags & KL_LATENCY_WAKERS))
-		return kl_fail(why, -EINVAL, "stacks of wakers without wakers");
+		return kl_fail(why, -EINVAL,
+			       "stacks of wakers cannot be recorded without the wakers");
 	if (wish->tasks < KL_LATENCY_TASKS_MIN || wish->tasks > tasks)
-		return kl_fail(why, -EINVAL, "%u tasks: from %u to %u", wish->tasks,
-			       KL_LATENCY_TASKS_MIN, tasks);
+		return kl_fail(why, -EINVAL, "%u tasks requested, %u to %u are possible",
+			       wish->tasks, KL_LATENCY_TASKS_MIN, tasks);
 	if (wish->entries < KL_LATENCY_ENTRIES_MIN || wish->entries > entries)
-		return kl_fail(why, -EINVAL, "%u entries: from %u to %u", wish->entries,
-			       KL_LATENCY_ENTRIES_MIN, entries);
+		return kl_fail(why, -EINVAL, "%u entries requested, %u to %u are possible",
+			       wish->entries, KL_LATENCY_ENTRIES_MIN, entries);
 	if (kl_rights_lack(s->may, kl_latency_needs(wish->flags)))
-		return kl_fail(why, -EPERM, "stacks of the kernel need CAP_SYS_ADMIN");
+		return kl_fail(why, -EPERM, "kernel stacks need CAP_SYS_ADMIN");
 	return 0;
 }
 
@@ -131,9 +132,9 @@ int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_
 
 	mutex_lock(&s->lock);
 	if (s->latency)
-		error = kl_fail(why, -EBUSY, "the session has a latency profile already");
+		error = kl_fail(why, -EBUSY, "the session already has a latency profile");
 	else if (s->custom.began)
-		error = kl_fail(why, -EBUSY, "the session has been started already");
+		error = kl_fail(why, -EBUSY, "the session has already been started");
 	if (!error)
 		error = check_wish(s, wish, why);
 	if (!error)

@@ -256,7 +256,7 @@ int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, stru
 	if (!l)
 		return kl_fail(why, -ENODATA, "the session has no latency profile");
 	if (call->what > KL_LATENCY_READ_SOURCES || call->reserved)
-		return kl_fail(why, -EINVAL, "latency: there is no request %u", call->what);
+		return kl_fail(why, -EINVAL, "latency: unknown request %u", call->what);
 	if (call->what == KL_LATENCY_READ_TASKS && !call->first && READ_ONCE(l->attached))
 		kl_latency_refresh(l);
 	call->n = 0;

@@ -197,9 +197,11 @@ bool kl_access_allows_event(u32 may, u32 id, struct kl_error *why)
 	if (!kl_rights_lack(may, needs))
 		return true;
 	if (why && kl_rights_lack(may, needs & KL_MAY_SEE_ALL))
-		kl_fail(why, -EPERM, "%s speaks of the whole system: needs CAP_PERFMON", e->name);
+		kl_fail(why, -EPERM, "%s reports on the whole system: it needs CAP_PERFMON",
+			e->name);
 	else if (why)
 		kl_fail(why, -EPERM,
-			"%s hooks a kernel function: needs CAP_SYS_ADMIN and no lockdown", e->name);
+			"%s hooks a kernel function: it needs CAP_SYS_ADMIN and no lockdown",
+			e->name);
 	return false;
 }

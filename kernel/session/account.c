@@ -21,61 +21,63 @@
 
 static unsigned int sessions_per_user = 16;
 module_param(sessions_per_user, uint, 0644);
-MODULE_PARM_DESC(sessions_per_user, "sessions of a user without privilege");
+MODULE_PARM_DESC(sessions_per_user, "sessions of an unprivileged user");
 
 static unsigned int sessions_all_users = 256;
 module_param(sessions_all_users, uint, 0644);
-MODULE_PARM_DESC(sessions_all_users, "sessions of all users without privilege");
+MODULE_PARM_DESC(sessions_all_users, "sessions of all unprivileged users together");
 
 static unsigned int memory_mb_per_user = 256;
 module_param(memory_mb_per_user, uint, 0644);
-MODULE_PARM_DESC(memory_mb_per_user, "MiB of memory of every kind of a user without privilege");
+MODULE_PARM_DESC(memory_mb_per_user, "MiB of memory, of all kinds, of an unprivileged user");
 /* Its name while only buffers were counted. */
 module_param_named(buffer_mb_per_user, memory_mb_per_user, uint, 0644);
-MODULE_PARM_DESC(buffer_mb_per_user, "another name of memory_mb_per_user");
+MODULE_PARM_DESC(buffer_mb_per_user, "another name for memory_mb_per_user");
 
 static unsigned int memory_mb_all_users;
 module_param(memory_mb_all_users, uint, 0644);
 MODULE_PARM_DESC(
 	memory_mb_all_users,
-	"the same of all users without privilege; default: an eighth of the RAM, up to 1024");
+	"MiB of memory of all unprivileged users together; default: 1/8 of the RAM, up to 1024");
 
 static unsigned int memory_mb_machine;
 module_param(memory_mb_machine, uint, 0644);
-MODULE_PARM_DESC(memory_mb_machine, "the same of everybody; default: half of the RAM");
+MODULE_PARM_DESC(memory_mb_machine,
+		 "MiB of memory of all users together; default: half of the RAM");
 
 static unsigned int events_per_user = 1024;
 module_param(events_per_user, uint, 0644);
-MODULE_PARM_DESC(events_per_user, "events that a user without privilege may define");
+MODULE_PARM_DESC(events_per_user, "events that an unprivileged user can define");
 
 static unsigned int events_all_users = 4096;
 module_param(events_all_users, uint, 0644);
-MODULE_PARM_DESC(events_all_users, "events that all users without privilege may define");
+MODULE_PARM_DESC(events_all_users, "events that all unprivileged users together can define");
 
 static unsigned int probes_per_user = 4096;
 module_param(probes_per_user, uint, 0644);
-MODULE_PARM_DESC(probes_per_user, "attached probes of a user without privilege");
+MODULE_PARM_DESC(probes_per_user, "attached probes of an unprivileged user");
 
 static unsigned int probes_all_users = 16384;
 module_param(probes_all_users, uint, 0644);
-MODULE_PARM_DESC(probes_all_users, "attached probes of all users without privilege");
+MODULE_PARM_DESC(probes_all_users, "attached probes of all unprivileged users together");
 
 static unsigned int readers_per_user = 256;
 module_param(readers_per_user, uint, 0644);
-MODULE_PARM_DESC(readers_per_user, "open readers of a user without privilege");
+MODULE_PARM_DESC(readers_per_user, "open readers of an unprivileged user");
 
 static unsigned int readers_all_users = 2048;
 module_param(readers_all_users, uint, 0644);
-MODULE_PARM_DESC(readers_all_users, "open readers of all users without privilege");
+MODULE_PARM_DESC(readers_all_users, "open readers of all unprivileged users together");
 
 static unsigned int ticks_per_user = 1000;
 module_param(ticks_per_user, uint, 0644);
 MODULE_PARM_DESC(ticks_per_user,
-		 "ticks a second and CPU that a user without privilege may have attached");
+		 "ticks per second on each CPU that an unprivileged user can attach");
 
 static unsigned int ticks_all_users = 4000;
 module_param(ticks_all_users, uint, 0644);
-MODULE_PARM_DESC(ticks_all_users, "the same of all users without privilege");
+MODULE_PARM_DESC(ticks_all_users,
+		 "ticks per second on each CPU that all unprivileged users together can attach");
 
 /**
  * struct rule - a limit

@@ -23,8 +23,8 @@
 static unsigned int event_operations_per_user = 16384;
 module_param(event_operations_per_user, uint, 0644);
 MODULE_PARM_DESC(event_operations_per_user,
-		 "operations (about 5 instructions each) that all sessions of a user without "
-		 "privilege may cost at one place; 0: any number");
+		 "operations (about 5 instructions each) that all sessions of an unprivileged user "
+		 "can cost at one probe point; 0: unlimited");
 
 /* What an event's cost is made of, as messages call it. */
 enum part {
@@ -423,7 +423,7 @@ struct kl_budget *kl_budget_claim(struct kl_session *s, const struct kl_actions 
 		return NULL;
 	b = make_budget(s, actions);
 	if (!b)
-		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for what the session costs"));
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for the session's budget"));
 	mutex_lock(&budgets_lock);
 	error = check_claims(b, true, why);
 	if (!error)
@@ -453,7 +453,7 @@ int kl_budget_check(struct kl_session *s, const struct kl_actions *actions, stru
 		return 0;
 	b = make_budget(s, actions);
 	if (!b)
-		return kl_fail(why, -ENOMEM, "no memory for what the session costs");
+		return kl_fail(why, -ENOMEM, "no memory for the session's budget");
 	error = check_claims(b, false, why);
 	kvfree(b);
 	return error;

@@ -329,7 +329,7 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 	int error;
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
-		return kl_fail(why, -EINVAL, "%u blocks: between %u and %u are possible", blocks,
+		return kl_fail(why, -EINVAL, "%u blocks requested, %u to %u are possible", blocks,
 			       KL_BLOCKS_MIN, s->blocks_max);
 	down_write(&s->blocks_lock);
 	want_blocks(s, blocks);

@@ -55,7 +55,7 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, s
 	int error = 0;
 
 	if (f->reserved || f->kind > KL_FILTER_UID)
-		return kl_fail(why, -EINVAL, "there is no filter kind %u", f->kind);
+		return kl_fail(why, -EINVAL, "unknown filter kind %u", f->kind);
 	mutex_lock(&s->lock);
 	if (s->running) {
 		error = kl_fail(why, -EBUSY, "the filter cannot change while the session runs");
@@ -70,7 +70,8 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, s
 		gate = KL_GATE_UID;
 		uid = make_kuid(s->owner->user_ns, f->uid);
 		if (!uid_valid(uid)) {
-			error = kl_fail(why, -EINVAL, "user id %u is not valid here", f->uid);
+			error = kl_fail(why, -EINVAL,
+					"user id %u is not valid in this user namespace", f->uid);
 			goto unlock;
 		}
 	}
@@ -247,7 +248,7 @@ int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct
 	if (!(t->flags & KL_TASK_ADD) == !(t->flags & KL_TASK_REMOVE))
 		return kl_fail(why, -EINVAL, "either add tasks or remove them");
 	if (t->flags & KL_TASK_EXEC && t->flags & (KL_TASK_REMOVE | KL_TASK_PROCESS | KL_TASK_TREE))
-		return kl_fail(why, -EINVAL, "a session awaits one task that it adds");
+		return kl_fail(why, -EINVAL, "only a single task that is added can be awaited");
 	t->count = 0;
 	mutex_lock(&s->lock);
 	error = change_tasks(s, t, why);

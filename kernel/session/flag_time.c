@@ -43,7 +43,7 @@ static struct kl_flag_times *create_times(struct kl_payer *payer, struct kl_erro
 	if (times)
 		return times;
 	kl_memory_uncharge(payer, bytes);
-	return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for the times of flags"));
+	return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for flag times"));
 }
 
 /**

@@ -207,7 +207,7 @@ int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
 	if (READ_ONCE(s->frozen))
 		return 0;
 	if (!READ_ONCE(s->running))
-		return kl_fail(why, -ENODATA, "the session does not run");
+		return kl_fail(why, -ENODATA, "the session is not running");
 	WRITE_ONCE(s->later.freeze_at, 1);
 	mod_delayed_work(workers, &s->later.work, 0);
 	left = wait_event_interruptible_timeout(s->wait,

@@ -213,12 +213,12 @@ static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, s
 	char reason[KL_ERROR_TEXT_MAX];
 
 	if (m->id != KL_MASKSET_ANY && (m->id < KL_MASKSET_FIRST_USER || m->id >= KL_MASKSET_MAX))
-		return kl_fail(why, -EINVAL, "maskset %u cannot be written: %u to %u can", m->id,
-			       KL_MASKSET_FIRST_USER, KL_MASKSET_MAX - 1);
+		return kl_fail(why, -EINVAL, "maskset %u is read-only; %u to %u can be written",
+			       m->id, KL_MASKSET_FIRST_USER, KL_MASKSET_MAX - 1);
 	if (strnlen(m->name, KL_NAME_MAX) == KL_NAME_MAX)
-		return kl_fail(why, -EINVAL, "the maskset's name is not ended by NUL");
+		return kl_fail(why, -EINVAL, "the maskset's name is not NUL-terminated");
 	if (m->id == KL_MASKSET_ANY && !m->name[0])
-		return kl_fail(why, -EINVAL, "a maskset of any id needs a name");
+		return kl_fail(why, -EINVAL, "a maskset without a fixed id needs a name");
 	if (m->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member of the maskset is not 0");
 	for (u32 id = 0; id < KL_EV_MAX; id++) {
@@ -286,7 +286,8 @@ static int store(struct kl_session *s, u32 *id, struct maskset *new, struct kl_e
 	if (*id < KL_MASKSET_MAX)
 		old = xa_store(&s->masksets, *id, new, GFP_KERNEL_ACCOUNT);
 	else
-		error = kl_fail(why, -ENOSPC, "a session may have %u masksets", KL_MASKSET_MAX);
+		error = kl_fail(why, -ENOSPC, "a session can have at most %u masksets",
+				KL_MASKSET_MAX);
 	mutex_unlock(&s->lock);
 	if (xa_is_err(old))
 		return kl_fail(why, xa_err(old), "no memory for maskset %u", *id);

@@ -44,7 +44,7 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 	int error;
 
 	if (m->bytes > KL_METADATA_MAX)
-		return kl_fail(why, -EINVAL, "metadata of %u bytes: at most %u", m->bytes,
+		return kl_fail(why, -EINVAL, "metadata of %u bytes, the limit is %u", m->bytes,
 			       KL_METADATA_MAX);
 	bytes = PAGE_ALIGN(sizeof(*new) + m->bytes);
 	error = kl_memory_charge(&s->payer, bytes, why);

@@ -160,9 +160,9 @@ int kl_news_ask_snapshot(struct kl_session *s, struct kl_error *why)
 {
 	if (s->mode != KL_MODE_OVERWRITE)
 		return kl_fail(why, -EINVAL,
-			       "the session discards: all that it has is in its recording anyway");
+			       "a snapshot needs overwrite mode: this session is in discard mode");
 	if (!READ_ONCE(s->running))
-		return kl_fail(why, -ENODATA, "the session does not run");
+		return kl_fail(why, -ENODATA, "the session is not running");
 	atomic64_inc(&s->news.snapshots);
 	wake_up_interruptible_all(&s->news.wait);
 	return 0;

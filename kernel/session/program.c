@@ -89,7 +89,7 @@ static int check_registers(struct checked *c, u32 i)
 	u32 has = rules[op->code].has;
 
 	if (op->dst && !(has & DST))
-		return kl_fail(c->why, -EINVAL, OPERATION "sets no register, but has %u for it", i,
+		return kl_fail(c->why, -EINVAL, OPERATION "sets no register, but dst is %u", i,
 			       rules[c->op[i].code].name, op->dst);
 	if (op->dst >= KL_PROGRAM_REGISTERS)
 		return kl_fail(c->why, -EINVAL, OPERATION "there is no register %u to set", i,
@@ -97,7 +97,7 @@ static int check_registers(struct checked *c, u32 i)
 	if (has & STRING)
 		return 0;
 	if (op->a && !(has & A))
-		return kl_fail(c->why, -EINVAL, OPERATION "reads no register, but has %u for it", i,
+		return kl_fail(c->why, -EINVAL, OPERATION "reads no register, but a is %u", i,
 			       rules[c->op[i].code].name, op->a);
 	if (op->a >= KL_PROGRAM_REGISTERS)
 		return kl_fail(c->why, -EINVAL, OPERATION "there is no register %u to read", i,
@@ -113,19 +113,19 @@ static int check_numbers(struct checked *c, u32 i)
 	u32 gaps = op->imm64 >> 32;
 
 	if (op->b >= rule->b)
-		return kl_fail(c->why, -EINVAL, OPERATION "b is %u, at most %u is possible", i,
+		return kl_fail(c->why, -EINVAL, OPERATION "b is %u, the maximum is %u", i,
 			       rules[c->op[i].code].name, op->b, rule->b - 1);
 	if (op->imm < rule->low || op->imm > rule->high)
-		return kl_fail(c->why, -EINVAL, OPERATION "imm is %d, possible is %d to %d", i,
+		return kl_fail(c->why, -EINVAL, OPERATION "imm is %d, the range is %d to %d", i,
 			       rules[c->op[i].code].name, op->imm, rule->low, rule->high);
 	if (rule->has & NUMBER)
 		return 0;
 	if (!(rule->has & TEXT) && (u32)op->imm64)
-		return kl_fail(c->why, -EINVAL, OPERATION "imm64 has bits that mean nothing", i,
+		return kl_fail(c->why, -EINVAL, OPERATION "imm64 has undefined bits set", i,
 			       rules[c->op[i].code].name);
 	if (gaps && (!(rule->has & STRING) || !op->a || (gaps >> 16 && op->a < 2)))
 		return kl_fail(c->why, -EINVAL,
-			       OPERATION "imm64 says where strings are that are not counted", i,
+			       OPERATION "imm64 locates strings that a does not count", i,
 			       rules[c->op[i].code].name);
 	return 0;
 }
@@ -136,8 +136,8 @@ static int check_text(struct checked *c, u32 i)
 
 	if (at + bytes > c->data_bytes)
 		return kl_fail(c->why, -EINVAL,
-			       OPERATION "text of %u bytes at %u is outside the %u of data", i,
-			       rules[c->op[i].code].name, bytes, at, c->data_bytes);
+			       OPERATION "text of %u bytes at %u is outside the %u bytes of data",
+			       i, rules[c->op[i].code].name, bytes, at, c->data_bytes);
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static int check_op(struct checked *c, u32 i)
 	int error;
 
 	if (op->code >= KL_OP_COUNT)
-		return kl_fail(c->why, -EINVAL, "operation %u: there is no code %u", i, op->code);
+		return kl_fail(c->why, -EINVAL, "operation %u: unknown code %u", i, op->code);
 	has = rules[op->code].has;
 	if (has & RIGHT && !(c->may & KL_MAY_HOOK_FUNCTIONS))
 		return kl_fail(c->why, -EPERM, OPERATION "needs CAP_SYS_ADMIN and no lockdown", i,
@@ -191,11 +191,12 @@ static int check_op(struct checked *c, u32 i)
 	if (error)
 		return error;
 	if (has & TO && i + 1 + (u32)op->imm >= c->n)
-		return kl_fail(c->why, -EINVAL, OPERATION "leaves out %d of the %u that follow", i,
+		return kl_fail(c->why, -EINVAL,
+			       OPERATION "skips %d of the %u operations that follow", i,
 			       rules[c->op[i].code].name, op->imm, c->n - i - 1);
 	if (op->code == KL_OP_BITS && (op->imm & 255) + width > 64)
-		return kl_fail(c->why, -EINVAL, OPERATION "%u bits from bit %d are not in 64", i,
-			       rules[c->op[i].code].name, width, op->imm & 255);
+		return kl_fail(c->why, -EINVAL, OPERATION "%u bits from bit %d do not fit into 64",
+			       i, rules[c->op[i].code].name, width, op->imm & 255);
 	c->out_bytes += put_bytes(op);
 	if (c->out_bytes > KL_PROGRAM_OUT_MAX)
 		return kl_fail(c->why, -EINVAL, OPERATION "the output is longer than %u bytes", i,
@@ -208,10 +209,10 @@ static int check(struct checked *c)
 	int error;
 
 	if (!c->n || c->n > KL_PROGRAM_OPS_MAX)
-		return kl_fail(c->why, -EINVAL, "a program of %u operations: from 1 to %u", c->n,
-			       KL_PROGRAM_OPS_MAX);
+		return kl_fail(c->why, -EINVAL, "a program of %u operations, 1 to %u are possible",
+			       c->n, KL_PROGRAM_OPS_MAX);
 	if (c->data_bytes > KL_PROGRAM_DATA_MAX)
-		return kl_fail(c->why, -EINVAL, "a program with %u bytes of data: at most %u",
+		return kl_fail(c->why, -EINVAL, "a program with %u bytes of data, the limit is %u",
 			       c->data_bytes, KL_PROGRAM_DATA_MAX);
 	for (u32 i = 0; i < c->n; i++) {
 		error = check_op(c, i);
@@ -219,8 +220,8 @@ static int check(struct checked *c)
 			return error;
 	}
 	if (c->op[c->n - 1].code != KL_OP_END)
-		return kl_fail(c->why, -EINVAL, OPERATION "the last must be END", c->n - 1,
-			       rules[c->op[c->n - 1].code].name);
+		return kl_fail(c->why, -EINVAL, OPERATION "the last operation must be END",
+			       c->n - 1, rules[c->op[c->n - 1].code].name);
 	return 0;
 }
 

@@ -112,9 +112,12 @@ static int store_program(struct kl_session *s, struct kl_program *made, u32 argu
 	mutex_lock(&s->lock);
 	/* Sources bring as many arguments as programs wanted when events were defined. */
 	if (arguments > c->arguments && s->defined)
-		error = kl_fail(why, -EBUSY, "programs that read arguments come before the events");
+		error = kl_fail(
+			why, -EBUSY,
+			"programs that read arguments must be added before events are defined");
 	else if (c->program_count >= KL_PROGRAMS_MAX)
-		error = kl_fail(why, -ENOSPC, "a session may have %u programs", KL_PROGRAMS_MAX);
+		error = kl_fail(why, -ENOSPC, "a session can have at most %u programs",
+				KL_PROGRAMS_MAX);
 	else if (xa_alloc(&c->programs, id, made, xa_limit_31b, GFP_KERNEL_ACCOUNT))
 		error = kl_fail(why, -ENOMEM, "no memory for a program");
 	if (!error) {
@@ -186,10 +189,10 @@ int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struc
 	int error;
 
 	if (!p->n_ops || p->n_ops > KL_PROGRAM_OPS_MAX)
-		return kl_fail(why, -EINVAL, "a program of %u operations: from 1 to %u", p->n_ops,
-			       KL_PROGRAM_OPS_MAX);
+		return kl_fail(why, -EINVAL, "a program of %u operations, 1 to %u are possible",
+			       p->n_ops, KL_PROGRAM_OPS_MAX);
 	if (p->data_bytes > KL_PROGRAM_DATA_MAX)
-		return kl_fail(why, -EINVAL, "a program with %u bytes of data: at most %u",
+		return kl_fail(why, -EINVAL, "a program with %u bytes of data, the limit is %u",
 			       p->data_bytes, KL_PROGRAM_DATA_MAX);
 	bytes = kl_memory_size(kl_program_bytes(p->n_ops, p->data_bytes));
 	copies =
@@ -225,7 +228,7 @@ static int take_program(struct kl_session *s, u32 id, const char *what,
 	if (!*program)
 		return kl_fail(why, -ENOENT, "%s: there is no program %u", what, id);
 	if (kl_program_out_bytes(*program))
-		return kl_fail(why, -EINVAL, "%s: program %u puts out fields", what, id);
+		return kl_fail(why, -EINVAL, "%s: program %u outputs fields", what, id);
 	return 0;
 }
 
@@ -314,8 +317,8 @@ static int check_arg(const struct kl_abi_rule *wish, struct kl_error *why)
 	case KL_HANDLER_set:
 	case KL_HANDLER_clear:
 		if (wish->arg >= KL_FLAGS_MAX)
-			return kl_fail(why, -EINVAL, "there is no flag %llu: 0 to %u", wish->arg,
-				       KL_FLAGS_MAX - 1);
+			return kl_fail(why, -EINVAL, "there is no flag %llu: flags are 0 to %u",
+				       wish->arg, KL_FLAGS_MAX - 1);
 		break;
 	case KL_HANDLER_use:
 		if (wish->arg >= KL_MASKSET_MAX)
@@ -332,25 +335,26 @@ static int check_rule(const struct kl_abi_rule *wish, struct kl_error *why)
 	if (wish->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member of the rule is not 0");
 	if (strnlen(wish->text, KL_RULE_TEXT_MAX) == KL_RULE_TEXT_MAX)
-		return kl_fail(why, -EINVAL, "the rule's text is not ended by NUL");
+		return kl_fail(why, -EINVAL, "the rule's text is not NUL-terminated");
 	if (has_value(wish->handler) && !wish->value)
 		return kl_fail(why, -EINVAL, "the handler needs a value");
 	if (wish->value && !has_value(wish->handler) && !is_external(wish))
 		return kl_fail(why, -EINVAL, "the handler takes no value");
 	if (wish->n_keys > KL_RULE_KEYS_MAX)
-		return kl_fail(why, -EINVAL, "%u keys: at most %u", wish->n_keys, KL_RULE_KEYS_MAX);
+		return kl_fail(why, -EINVAL, "%u keys requested, the limit is %u", wish->n_keys,
+			       KL_RULE_KEYS_MAX);
 	if (wish->n_keys && !has_table(wish->handler) && !is_external(wish))
 		return kl_fail(why, -EINVAL, "the handler takes no keys");
 	for (u32 i = 0; i < KL_RULE_KEYS_MAX; i++) {
 		bool wanted = i < wish->n_keys;
 
 		if (wanted != !!wish->key[i])
-			return kl_fail(why, -EINVAL, "key %u is %s the %u", i + 1,
-				       wanted ? "missing of" : "beyond", wish->n_keys);
+			return kl_fail(why, -EINVAL, "key %u is %s the %u requested keys", i + 1,
+				       wanted ? "missing from" : "beyond", wish->n_keys);
 	}
 	if (wish->entries > KL_TABLE_ENTRIES_MAX)
-		return kl_fail(why, -EINVAL, "a table of %u entries: at most %u", wish->entries,
-			       KL_TABLE_ENTRIES_MAX);
+		return kl_fail(why, -EINVAL, "a table of %u entries, the limit is %u",
+			       wish->entries, KL_TABLE_ENTRIES_MAX);
 	return check_arg(wish, why);
 }
 
@@ -454,7 +458,7 @@ static int add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_er
 	mutex_lock(&s->lock);
 	error = take_programs(s, wish, r, why);
 	if (!error && c->rule_count == KL_RULES_MAX)
-		error = kl_fail(why, -ENOSPC, "a session may have %u rules", KL_RULES_MAX);
+		error = kl_fail(why, -ENOSPC, "a session can have at most %u rules", KL_RULES_MAX);
 	if (!error)
 		error = get_memory(s, r, wish->entries, why);
 	if (!error) {
@@ -488,7 +492,7 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 
 	if (!error && wish->handler == KL_HANDLER_snapshot && s->mode != KL_MODE_OVERWRITE)
 		error = kl_fail(why, -EINVAL,
-				"a snapshot is of a session that overwrites: this one keeps all");
+				"a snapshot needs overwrite mode: this session is in discard mode");
 	if (error)
 		return error;
 	error = kl_memory_charge(&s->payer, rule_bytes(wish), why);
@@ -556,6 +560,7 @@ int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to
 	if (!r)
 		return kl_fail(why, -ENOENT, "there is no rule %u", to->rule);
 	if (!r->external)
-		return kl_fail(why, -EINVAL, "rule %u has no handler of another module", to->rule);
+		return kl_fail(why, -EINVAL, "rule %u does not use another module's handler",
+			       to->rule);
 	return kl_external_read(r->external, to, why);
 }

@@ -32,14 +32,15 @@ static int hotplug_state;
 static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 {
 	if (wish->mode > KL_MODE_OVERWRITE)
-		return kl_fail(why, -EINVAL, "there is no buffer mode %u", wish->mode);
+		return kl_fail(why, -EINVAL, "unknown buffer mode %u", wish->mode);
 	if (!wish->block_bytes)
 		wish->block_bytes = KL_BLOCK_BYTES_DEFAULT;
 	if (!wish->blocks)
 		wish->blocks = 16;
 	if (!is_power_of_2(wish->block_bytes) || wish->block_bytes < KL_BLOCK_BYTES_MIN ||
 	    wish->block_bytes > KL_BLOCK_BYTES_MAX)
-		return kl_fail(why, -EINVAL, "blocks of %u bytes: a power of two from %u to %u",
+		return kl_fail(why, -EINVAL,
+			       "blocks of %u bytes: the size must be a power of two from %u to %u",
 			       wish->block_bytes, KL_BLOCK_BYTES_MIN, KL_BLOCK_BYTES_MAX);
 	if (!wish->blocks_max)
 		wish->blocks_max =
@@ -47,10 +48,11 @@ static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 			    KL_BLOCKS_MAX);
 	if (wish->blocks < KL_BLOCKS_MIN || wish->blocks > wish->blocks_max ||
 	    wish->blocks_max > KL_BLOCKS_MAX)
-		return kl_fail(why, -EINVAL, "%u blocks (at most %u later): from %u to %u",
+		return kl_fail(why, -EINVAL,
+			       "%u blocks (at most %u later) requested, %u to %u are possible",
 			       wish->blocks, wish->blocks_max, KL_BLOCKS_MIN, KL_BLOCKS_MAX);
 	if (strnlen(wish->name, KL_NAME_MAX) == KL_NAME_MAX)
-		return kl_fail(why, -EINVAL, "the session's name is not ended by NUL");
+		return kl_fail(why, -EINVAL, "the session's name is not NUL-terminated");
 	return 0;
 }
 
@@ -219,8 +221,9 @@ struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, str
 	if (found)
 		return found;
 	if (shows_more)
-		return ERR_PTR(kl_fail(why, -EPERM, "session %u shows more than you may see", id));
-	return ERR_PTR(kl_fail(why, -ENOENT, "there is no session %u of yours", id));
+		return ERR_PTR(kl_fail(why, -EPERM,
+				       "session %u records more than you are allowed to see", id));
+	return ERR_PTR(kl_fail(why, -ENOENT, "you have no session %u", id));
 }
 
 /**

@@ -95,7 +95,7 @@ int kl_stacks_prepare(struct kl_session *s, struct kl_error *why)
 	stacks = create(&s->stack_limits);
 	if (!stacks) {
 		kl_memory_uncharge(&s->payer, bytes_of(&size));
-		return kl_fail(why, -ENOMEM, "no memory for call traces");
+		return kl_fail(why, -ENOMEM, "no memory for stack traces");
 	}
 	/* Probes may be running. Pairs with kl_stack_kernel and kl_stack_user. */
 	smp_store_release(&s->stacks, stacks);
@@ -108,13 +108,14 @@ static int set_limits(struct kl_session *s, const struct kl_abi_stacks *call, st
 	int error = 0;
 
 	if (call->traces > most)
-		return kl_fail(why, -EINVAL, "%u call traces: at most %u", call->traces, most);
+		return kl_fail(why, -EINVAL, "%u stack traces requested, the limit is %u",
+			       call->traces, most);
 	if (call->kernel_frames > KL_STACK_FRAMES_MAX || call->user_frames > KL_STACK_FRAMES_MAX)
-		return kl_fail(why, -EINVAL, "a call trace has at most %u frames",
+		return kl_fail(why, -EINVAL, "a stack trace has at most %u frames",
 			       KL_STACK_FRAMES_MAX);
 	mutex_lock(&s->lock);
 	if (s->stacks)
-		error = kl_fail(why, -EBUSY, "the session has call traces already");
+		error = kl_fail(why, -EBUSY, "the session already has stack traces");
 	else
 		s->stack_limits = (struct kl_stack_limits){
 			.traces = call->traces,
@@ -163,7 +164,7 @@ static int copy_traces(struct kl_session *s, struct kl_stacks *stacks, struct kl
 			break;
 		cond_resched();
 	}
-	return copied < 0 ? kl_fail(why, copied, "the call traces cannot be written") : 0;
+	return copied < 0 ? kl_fail(why, copied, "the stack traces cannot be written") : 0;
 }
 
 /* To read a file whatever its path means elsewhere. -1: the path has to do. */
@@ -192,7 +193,7 @@ static int write_object(const struct kl_abi_object *about, const char *path,
 	u32 length = strlen(path) + 1;
 
 	if (call->bytes < sizeof(*about) + length)
-		return kl_fail(why, -ENOSPC, "there is no room for the path");
+		return kl_fail(why, -ENOSPC, "the buffer is too small for the path");
 	if (copy_to_user(to, about, sizeof(*about)) ||
 	    copy_to_user(to + sizeof(*about), path, length))
 		return kl_fail(why, -EFAULT, "the path cannot be written");
@@ -249,10 +250,10 @@ int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creato
 
 	call->n = 0;
 	if (call->what > KL_STACKS_LIMITS)
-		return kl_fail(why, -EINVAL, "call traces: there is no request %u", call->what);
+		return kl_fail(why, -EINVAL, "stack traces: unknown request %u", call->what);
 	if (call->what == KL_STACKS_LIMITS)
 		return creator ? set_limits(s, call, why) :
-				 kl_fail(why, -EPERM, "only the session's creator may do this");
+				 kl_fail(why, -EPERM, "only the session's creator can do this");
 	call->no_room = 0;
 	call->traces = 0;
 	if (stacks && call->what == KL_STACKS_TRACES)

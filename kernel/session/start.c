@@ -205,7 +205,7 @@ int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 	if (s->closed)
 		error = kl_fail(why, -ESHUTDOWN, "the session's creator has closed it");
 	else if (s->running)
-		error = kl_fail(why, -EALREADY, "the session is running");
+		error = kl_fail(why, -EALREADY, "the session is already running");
 	if (error)
 		goto unlock;
 	actions = rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock));

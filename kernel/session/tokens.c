@@ -14,24 +14,24 @@
 
 static unsigned int patches_per_second_per_user = 200;
 module_param(patches_per_second_per_user, uint, 0644);
-MODULE_PARM_DESC(
-	patches_per_second_per_user,
-	"changes of the kernel's text by a user without privilege, on average; 0: unlimited");
+MODULE_PARM_DESC(patches_per_second_per_user,
+		 "text patches per second, on average, of an unprivileged user; 0: unlimited");
 
 static unsigned int patches_per_second_all_users = 1000;
 module_param(patches_per_second_all_users, uint, 0644);
 MODULE_PARM_DESC(patches_per_second_all_users,
-		 "changes of the kernel's text by all users without privilege; 0: unlimited");
+		 "text patches per second of all unprivileged users; 0: unlimited");
 
 static unsigned int work_percent_per_user = 10;
 module_param(work_percent_per_user, uint, 0644);
 MODULE_PARM_DESC(work_percent_per_user,
-		 "of a CPU for deferred work of a user without privilege; 0: unlimited");
+		 "percent of a CPU for deferred work of an unprivileged user; 0: unlimited");
 
 static unsigned int work_percent_all_users = 25;
 module_param(work_percent_all_users, uint, 0644);
-MODULE_PARM_DESC(work_percent_all_users,
-		 "of a CPU for deferred work of all users without privilege; 0: unlimited");
+MODULE_PARM_DESC(
+	work_percent_all_users,
+	"percent of a CPU for deferred work of all unprivileged users together; 0: unlimited");
 
 /* Tokens a second; 0: unlimited. */
 static u64 rate_of(const struct kl_account *a, enum kl_bucket_kind kind)
@@ -202,7 +202,7 @@ int kl_payer_refuse_patches(struct kl_payer *p, struct kl_error *why)
 	u32 seconds = kl_payer_delay(p, KL_BUCKET_PATCHES) / MSEC_PER_SEC + 1;
 
 	return kl_fail(why, -EDQUOT,
-		       "limit of %u text patches a second reached, wait %u s; "
+		       "limit of %u text patches per second reached, wait %u s; "
 		       "root can raise " KL_PARAMETERS "patches_per_second_per_user",
 		       READ_ONCE(patches_per_second_per_user), seconds);
 }

@@ -175,11 +175,11 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 	id = array_index_nospec(id, kl_variable_count);
 	row = &kl_variable_rows[id];
 	if (!row->read)
-		return kl_fail(why, -EINVAL, "%s is in every record and cannot be asked for",
+		return kl_fail(why, -EINVAL, "%s is in every record and cannot be requested",
 			       row->name);
 	for (u32 k = 0; k < v->n_slots; k++)
 		if (v->slot[k].row == row)
-			return kl_fail(why, -EINVAL, "%s is asked for twice", row->name);
+			return kl_fail(why, -EINVAL, "%s is requested twice", row->name);
 	v->of[i].bytes = row->bytes;
 	if (kl_stack_is_variable(id)) {
 		if (kl_stacks_prepare(s, why))
@@ -226,11 +226,11 @@ static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
 		return kl_fail(why, -ENOENT, "variable %u of the session: there is no program %u",
 			       i, wish->program);
 	if (wish->type > KL_VARIABLE_TYPE_TEXT)
-		return kl_fail(why, -EINVAL, "variable %u of the session: there is no type %u", i,
+		return kl_fail(why, -EINVAL, "variable %u of the session: unknown type %u", i,
 			       wish->type);
 	if (kl_program_out_bytes(program) > (is_text ? KL_COMM_LEN : 0))
 		return kl_fail(why, -EINVAL,
-			       "variable %u of the session: program %u puts out %u bytes", i,
+			       "variable %u of the session: program %u outputs %u bytes", i,
 			       wish->program, kl_program_out_bytes(program));
 	v->of[i].bytes = is_text ? KL_COMM_LEN : NUMBER_BYTES(wish->type);
 	/* What a program reads of the task is blanked where it reads it. */
@@ -248,7 +248,8 @@ static int add_variable(struct kl_session *s, struct kl_variables *v,
 	int error;
 
 	if (wish->reserved)
-		return kl_fail(why, -EINVAL, "variable %u of the session: reserved is %u", i,
+		return kl_fail(why, -EINVAL,
+			       "variable %u of the session: the reserved member is %u, not 0", i,
 			       wish->reserved);
 	v->of[i].slot = v->n_slots;
 	if (wish->variable == KL_VARIABLE_PROGRAM)
@@ -260,7 +261,7 @@ static int add_variable(struct kl_session *s, struct kl_variables *v,
 	v->bytes += v->of[i].bytes;
 	v->all |= 2ull << i;
 	if (v->bytes > KL_VARIABLES_BYTES_MAX)
-		return kl_fail(why, -E2BIG, "the variables have more than %u bytes together",
+		return kl_fail(why, -E2BIG, "the variables take more than %u bytes in total",
 			       KL_VARIABLES_BYTES_MAX);
 	return 0;
 }
@@ -397,10 +398,11 @@ static int make_known(struct kl_variables *v)
 static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
 {
 	if (wish->n > KL_VARIABLES_MAX)
-		return kl_fail(why, -EINVAL, "%u variables: a session has at most %u", wish->n,
+		return kl_fail(why, -EINVAL,
+			       "%u variables requested, a session can have at most %u", wish->n,
 			       KL_VARIABLES_MAX);
 	if (wish->flags & ~(KL_VARIABLES_FULL | KL_VARIABLES_STACKS_ASKED) || wish->reserved)
-		return kl_fail(why, -EINVAL, "unknown flags of variables: %#x", wish->flags);
+		return kl_fail(why, -EINVAL, "unknown variable flags: %#x", wish->flags);
 	return 0;
 }
 
@@ -488,9 +490,8 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 		return error;
 	mutex_lock(&s->lock);
 	if (s->custom.began)
-		error = kl_fail(
-			why, -EBUSY,
-			"variables can be set until the session is started for the first time");
+		error = kl_fail(why, -EBUSY,
+				"variables can be set only before the session is first started");
 	if (!error && wish->n) {
 		v = make_variables(s, wish, why);
 		error = PTR_ERR_OR_ZERO(v);

@@ -20,13 +20,14 @@
 static unsigned int cpu_percent_unprivileged = 10;
 module_param(cpu_percent_unprivileged, uint, 0644);
 MODULE_PARM_DESC(cpu_percent_unprivileged,
-		 "share of all CPU time that the probes of a user without privilege may take with "
-		 "interrupts off; 0: any");
+		 "percent of all CPU time that the probes of an unprivileged user can use with "
+		 "interrupts off; 0: unlimited");
 
 static unsigned int cpu_percent_privileged = 50;
 module_param(cpu_percent_privileged, uint, 0644);
-MODULE_PARM_DESC(cpu_percent_privileged,
-		 "share of all CPU time that the probes of another session may take; 0: any");
+MODULE_PARM_DESC(
+	cpu_percent_privileged,
+	"percent of all CPU time that the probes of any other session can use; 0: unlimited");
 
 #define PERIOD_MS 100
 #define WINDOW_MS 50

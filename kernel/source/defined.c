@@ -86,7 +86,7 @@ static int create_one(struct kl_session *s, struct kl_defined *d,
 	const struct kl_defined_kind *kind = kind_of(wish->kind);
 
 	if (!kind)
-		return kl_fail(why, -EINVAL, "there is no kind of source %u", wish->kind);
+		return kl_fail(why, -EINVAL, "unknown kind of event source: %u", wish->kind);
 	d->session = s;
 	d->program = wish->program;
 	d->kind = wish->kind;
@@ -191,19 +191,22 @@ static int check_limits(const struct kl_session *s, const struct kl_defined_tabl
 			u32 hooks, u64 hz, struct kl_error *why)
 {
 	if (table->n + n > KL_EV_DYNAMIC_MAX)
-		return kl_fail(why, -ENOSPC, "a session may define %u events", KL_EV_DYNAMIC_MAX);
+		return kl_fail(why, -ENOSPC, "a session can define at most %u events",
+			       KL_EV_DYNAMIC_MAX);
 	if (s->may & KL_MAY_SEE_ALL)
 		return 0;
 	if (table->hooks + hooks > KL_DEFINED_UNPRIVILEGED_MAX)
-		return kl_fail(why, -ENOSPC, "without CAP_PERFMON a session may define %u events",
+		return kl_fail(why, -ENOSPC,
+			       "without CAP_PERFMON a session can define at most %u events",
 			       KL_DEFINED_UNPRIVILEGED_MAX);
 	if (table->n - table->hooks + n - hooks > KL_DEFINED_UNPRIVILEGED_TRAPS)
-		return kl_fail(why, -ENOSPC,
-			       "without CAP_PERFMON a session may have %u events of processes",
-			       KL_DEFINED_UNPRIVILEGED_TRAPS);
+		return kl_fail(
+			why, -ENOSPC,
+			"without CAP_PERFMON a session can have at most %u events of processes",
+			KL_DEFINED_UNPRIVILEGED_TRAPS);
 	if (table->hz + hz > KL_DEFINED_UNPRIVILEGED_HZ)
 		return kl_fail(why, -EPERM,
-			       "without CAP_PERFMON a session may have %u ticks a second",
+			       "without CAP_PERFMON a session can have at most %u ticks per second",
 			       KL_DEFINED_UNPRIVILEGED_HZ);
 	return 0;
 }
@@ -221,12 +224,13 @@ int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *
 	u32 most = KL_EV_DYNAMIC_MAX, has = kl_defined_number(s);
 
 	if (!n || n > most)
-		return kl_fail(why, -EINVAL, "%u events: from 1 to %u", n, most);
+		return kl_fail(why, -EINVAL, "%u events requested, 1 to %u are possible", n, most);
 	if (!(s->may & KL_MAY_SEE_ALL))
 		most = KL_DEFINED_UNPRIVILEGED_MAX + KL_DEFINED_UNPRIVILEGED_TRAPS;
 	if (n > most - min(most, has))
-		return kl_fail(why, -ENOSPC, "a session may define %u events, this one has %u",
-			       most, has);
+		return kl_fail(why, -ENOSPC,
+			       "a session can define at most %u events, this one has %u", most,
+			       has);
 	return 0;
 }
 
@@ -240,7 +244,7 @@ static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 
 	lockdep_assert_held(&table->lock);
 	if (table->sealed)
-		return kl_fail(why, -EBUSY, "events are defined before the session starts");
+		return kl_fail(why, -EBUSY, "events must be defined before the session starts");
 	for (u32 i = 0; i < batch->n; i++) {
 		struct kl_defined *d = &batch->of[i];
 		const struct kl_defined_kind *kind = kinds[d->kind];

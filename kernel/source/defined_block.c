@@ -188,7 +188,8 @@ static int create(struct kl_defined *d, const struct kl_defined_wish *wish, stru
 	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
 		return kl_fail(why, -EPERM, "blocks need CAP_SYS_ADMIN and no lockdown");
 	if (wish->address || wish->arg || wish->name)
-		return kl_fail(why, -EINVAL, "where a block is says KL_IOC_SPLICE");
+		return kl_fail(why, -EINVAL,
+			       "a block event has no probe point: KL_IOC_SPLICE sets it");
 	return 0;
 }
 

@@ -56,12 +56,12 @@ int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, st
 		return kl_fail(why, -EPERM,
 			       "hooking functions needs CAP_SYS_ADMIN and no lockdown");
 	if (wish->arg)
-		return kl_fail(why, -EINVAL, "a function has no number beside its address");
+		return kl_fail(why, -EINVAL, "a function takes an address and no number");
 	/* Below the kernel's half nothing is a function; it is not read either. */
 	if ((long)address >= 0)
-		return kl_fail(why, -EINVAL, "%#lx is no address of the kernel", address);
+		return kl_fail(why, -EINVAL, "%#lx is not a kernel address", address);
 	if (within_module(address, THIS_MODULE))
-		return kl_fail(why, -EINVAL, "%pS is kernlens itself", (void *)address);
+		return kl_fail(why, -EINVAL, "%pS is part of kernlens itself", (void *)address);
 	d->function.address = address;
 	d->function.ip = find_ip(address);
 	if (!d->function.ip)

@@ -131,7 +131,7 @@ int kl_returns_prepare(struct kl_defined_table *table, u32 n, struct kl_error *w
 	pool->maxactive = clamp(2 * n * num_possible_cpus(), (u32)POOL_MIN, (u32)POOL_MAX);
 	error = register_kretprobe(pool);
 	if (error)
-		return kl_fail(why, error, "cannot remember calls of functions");
+		return kl_fail(why, error, "cannot track function calls");
 	table->pool_made = true;
 	return 0;
 }
@@ -214,7 +214,7 @@ int kl_returns_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *
 	if (error == -ENOMEM)
 		return kl_fail(why, error, "no memory to check functions");
 	if (error)
-		return kl_fail(why, error, "the kernel allows no hook of the return of %pS",
+		return kl_fail(why, error, "the kernel does not allow hooking the return of %pS",
 			       (void *)batch->of[*bad].function.address);
 	return 0;
 }

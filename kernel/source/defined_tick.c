@@ -101,9 +101,10 @@ static int stop_cpu(unsigned int cpu, struct hlist_node *node)
 static int create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
 {
 	if (wish->name || wish->address)
-		return kl_fail(why, -EINVAL, "a tick has neither a name nor an address");
+		return kl_fail(why, -EINVAL, "a tick must have neither a name nor an address");
 	if (!wish->arg || wish->arg > KL_TICK_HZ_MAX)
-		return kl_fail(why, -EINVAL, "%llu ticks a second: from 1 to %u", wish->arg,
+		return kl_fail(why, -EINVAL,
+			       "%llu ticks per second requested, 1 to %u are possible", wish->arg,
 			       KL_TICK_HZ_MAX);
 	d->tick.hz = wish->arg;
 	return 0;
@@ -132,7 +133,8 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	int error = -ENOMEM;
 
 	if (count_attached(table) >= TICKS_MAX)
-		return kl_fail(why, -ENOSPC, "a session may have %u ticks at a time", TICKS_MAX);
+		return kl_fail(why, -ENOSPC, "a session can have at most %u ticks at a time",
+			       TICKS_MAX);
 	tick = kzalloc(sizeof(*tick), GFP_KERNEL_ACCOUNT);
 	if (!tick)
 		return kl_fail(why, error, "no memory for a tick");

@@ -117,7 +117,7 @@ static void attach_to_module(struct kl_defined_table *table, void *data)
 		if (!d->tracepoint.tp || !d->attached)
 			continue;
 		if (kl_hub_attach(d->session, d->tracepoint.tp, probe_of(d), d)) {
-			pr_warn("cannot attach to tracepoint %s again\n", d->tracepoint.name);
+			pr_warn("cannot reattach to tracepoint %s\n", d->tracepoint.name);
 			d->tracepoint.tp = NULL;
 		}
 	}
@@ -207,11 +207,12 @@ static int create(struct kl_defined *d, const struct kl_defined_wish *wish, stru
 {
 	/* Calls of functions by another type than theirs are a fault there. */
 	if (IS_ENABLED(CONFIG_CFI_CLANG))
-		return kl_fail(why, -EOPNOTSUPP, "this kernel checks the types of calls");
+		return kl_fail(why, -EOPNOTSUPP,
+			       "this kernel checks the types of indirect calls (CFI)");
 	if (!wish->name || !wish->name[0])
-		return kl_fail(why, -EINVAL, "a tracepoint needs its name");
+		return kl_fail(why, -EINVAL, "a tracepoint needs a name");
 	if (wish->address || wish->arg)
-		return kl_fail(why, -EINVAL, "a tracepoint has a name only");
+		return kl_fail(why, -EINVAL, "a tracepoint takes only a name");
 	d->tracepoint.name = kstrdup(wish->name, GFP_KERNEL_ACCOUNT);
 	if (!d->tracepoint.name)
 		return kl_fail(why, -ENOMEM, "no memory for a tracepoint's name");
@@ -229,7 +230,7 @@ static int resolve(struct kl_defined *d, struct kl_error *why)
 	cond_resched();
 	if (!d->tracepoint.tp)
 		return kl_fail(why, -ENOENT,
-			       "neither this kernel nor a module that is loaded has tracepoint %s",
+			       "neither this kernel nor a loaded module has tracepoint %s",
 			       d->tracepoint.name);
 	return 0;
 }
@@ -243,7 +244,8 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 		return 0;
 	error = kl_hub_attach(d->session, d->tracepoint.tp, probe_of(d), d);
 	if (error)
-		return kl_fail(why, error, "tracepoint %s cannot be had now", d->tracepoint.name);
+		return kl_fail(why, error, "tracepoint %s is not available now",
+			       d->tracepoint.name);
 	return 0;
 }
 

@@ -205,9 +205,10 @@ static int create(struct kl_defined *d, const struct kl_defined_wish *wish, stru
 	int error;
 
 	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
-		return kl_fail(why, -EPERM, "this session may have no such event");
+		return kl_fail(why, -EPERM,
+			       "this session is not allowed to define events of processes");
 	if (wish->address || wish->arg || wish->name)
-		return kl_fail(why, -EINVAL, "an event that processes fire has no place");
+		return kl_fail(why, -EINVAL, "an event that processes fire has no probe point");
 	error = kl_splices_handle_breakpoints(why);
 	if (error)
 		return error;

@@ -58,11 +58,11 @@ static int find_file(struct kl_uprobe *u, const char *name, u64 offset, struct k
 	if (error)
 		return kl_fail(why, error, "file %s cannot be found", name);
 	if (!d_is_reg(u->path.dentry))
-		return kl_fail(why, -EINVAL, "%s is no regular file", name);
+		return kl_fail(why, -EINVAL, "%s is not a regular file", name);
 	u->inode = d_real_inode(u->path.dentry);
 	u->offset = offset;
 	if (offset >= i_size_read(u->inode))
-		return kl_fail(why, -EINVAL, "%s has less than %llu bytes", name, offset);
+		return kl_fail(why, -EINVAL, "%s ends before offset %llu", name, offset);
 	return 0;
 }
 
@@ -73,12 +73,13 @@ static int create(struct kl_defined *d, const struct kl_defined_wish *wish, stru
 	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
 		return kl_fail(why, -EPERM, "hooking programs needs CAP_SYS_ADMIN and no lockdown");
 	if (!wish->name || !wish->name[0])
-		return kl_fail(why, -EINVAL, "a place in a program needs the file's name");
+		return kl_fail(why, -EINVAL, "a probe point in a program needs the file's name");
 	if (wish->address)
-		return kl_fail(why, -EINVAL, "a place in a program has no address but an offset");
+		return kl_fail(why, -EINVAL,
+			       "a probe point in a program takes an offset, not an address");
 	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 	if (!u)
-		return kl_fail(why, -ENOMEM, "no memory for a place in a program");
+		return kl_fail(why, -ENOMEM, "no memory for a probe point in a program");
 	d->uprobe = u;
 	u->defined = d;
 	if (wish->kind == KL_SOURCE_KIND_UPROBE)
@@ -102,7 +103,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	int error = kl_uprobe_register(&u->handle, u->inode, u->offset, &u->consumer);
 
 	if (error)
-		return kl_fail(why, error, "nothing can be hooked %llu bytes into %pd", u->offset,
+		return kl_fail(why, error, "cannot place a probe at offset %llu of %pd", u->offset,
 			       u->path.dentry);
 	return 0;
 }

@@ -108,8 +108,8 @@ int kl_follow_attach(struct kl_session *s, struct kl_error *why)
 	if (s->following)
 		return 0;
 	if (!fork || !exec)
-		return kl_fail(why, -ENOENT, "this kernel has no tracepoint of %s",
-			       fork ? "programs that are executed" : "forks");
+		return kl_fail(why, -ENOENT, "this kernel has no tracepoint for %s",
+			       fork ? "executed programs" : "forks");
 	error = s->gate ? attach_gated(fork, exec) : attach(fork, on_fork_ungated, s);
 	s->following = !error;
 	return error ? kl_fail(why, error, "cannot follow forks") : 0;

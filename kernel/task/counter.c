@@ -33,7 +33,7 @@ static const struct counter_kind kinds[KL_COUNTER_COUNT] = {
 		.config = PERF_COUNT_##config_,                          \
 		.perf_name = perf,                                       \
 		.lack = "this machine has no hardware counter for " perf \
-			"; virtual ones mostly have none",               \
+			"; virtual machines usually have none",          \
 	},
 #include "counters.def"
 #undef KL_COUNTER
@@ -284,7 +284,7 @@ static int take(struct kl_session_counters *counters, enum kl_counter which, str
 	if (!users[which])
 		forget(which);
 	if (error == -EBUSY || error == -ENOSPC || error == -EAGAIN)
-		return kl_fail(why, -EBUSY, "others have all counters of CPU %d that can count %s",
+		return kl_fail(why, -EBUSY, "all counters of CPU %d that can count %s are in use",
 			       cpu, kinds[which].perf_name);
 	return kl_fail(why, error, "CPU %d cannot count %s: error %d", cpu, kinds[which].perf_name,
 		       -error);

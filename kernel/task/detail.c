@@ -151,12 +151,12 @@ static int check_guard(struct kl_detail *d)
 
 	d->is_tracer = is_tracer(d);
 	if (kl_rights_lack(d->may, kl_detail_needs(what)))
-		return kl_fail(d->why, -EPERM, "traces of the kernel need CAP_SYS_ADMIN");
+		return kl_fail(d->why, -EPERM, "kernel stack traces need CAP_SYS_ADMIN");
 	/* Kernel threads have nothing to guard, and what has ended has lost it. */
 	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer &&
 	    !(d->task->flags & (PF_KTHREAD | PF_EXITING)))
 		return kl_fail(d->why, -EACCES,
-			       "the kernel lets only those see this of process %d who may trace it",
+			       "reading this of process %d needs permission to trace it",
 			       d->call->pid);
 	return 0;
 }
@@ -210,11 +210,11 @@ static int look_until_same(struct kl_detail *d)
 	for (u32 i = 0; error == 1 && i < TRIES; i++)
 		error = look(d);
 	if (error == 1)
-		return kl_fail(d->why, -EAGAIN, "process %d runs one program after the other",
+		return kl_fail(d->why, -EAGAIN, "process %d keeps executing new programs",
 			       d->call->pid);
 	/* Killed while it waited for a lock. */
 	if (error == -EINTR)
-		kl_fail(d->why, error, "a signal came");
+		kl_fail(d->why, error, "interrupted by a signal");
 	return error;
 }
 
@@ -243,9 +243,9 @@ static int check_call(const struct kl_abi_detail *call, struct kl_error *why)
 		return kl_fail(why, -EINVAL, "a reserved member is not 0");
 	if (call->what >= KL_DETAIL_KINDS ||
 	    !kinds[array_index_nospec(call->what, KL_DETAIL_KINDS)])
-		return kl_fail(why, -EINVAL, "there is no kind %u of details", call->what);
+		return kl_fail(why, -EINVAL, "unknown kind of details: %u", call->what);
 	if (call->bytes < KL_DETAIL_BYTES_MIN || call->bytes > KL_DETAIL_BYTES_MAX)
-		return kl_fail(why, -EINVAL, "details need room of %u to %u bytes",
+		return kl_fail(why, -EINVAL, "details need a buffer of %u to %u bytes",
 			       KL_DETAIL_BYTES_MIN, KL_DETAIL_BYTES_MAX);
 	return 0;
 }

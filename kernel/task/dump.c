@@ -283,9 +283,9 @@ int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_erro
 	struct kl_abi_stats before = { .cpu = -1 }, after = { .cpu = -1 };
 
 	if (wish->what & ~KNOWN_PARTS)
-		return kl_fail(why, -EINVAL, "unknown parts of a state dump: %#x", wish->what);
+		return kl_fail(why, -EINVAL, "unknown state dump flags: %#x", wish->what);
 	if (!READ_ONCE(s->running))
-		return kl_fail(why, -EINVAL, "the session does not run");
+		return kl_fail(why, -EINVAL, "the session is not running");
 	d.path = (char *)__get_free_page(GFP_KERNEL_ACCOUNT);
 	if (!d.path)
 		return kl_fail(why, -ENOMEM, "no memory for a state dump");

@@ -157,10 +157,10 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 	id = array_index_nospec(id, KL_VARIABLE_ID_COUNT);
 	row = &kl_variable_rows[id];
 	if (__test_and_set_bit(id, in->asked))
-		return kl_fail(in->why, -EINVAL, "%s is asked for twice", row->name);
+		return kl_fail(in->why, -EINVAL, "%s is requested twice", row->name);
 	tell = kl_tellers[id].tell ?: kl_cpu_tellers[id];
 	if (!tell)
-		return kl_fail(in->why, -EINVAL, "%s is known only where an event fires",
+		return kl_fail(in->why, -EINVAL, "%s is available only when an event fires",
 			       row->name);
 	in->has_registers |= (id >= KL_VARIABLE_ID_user_ip && id <= KL_VARIABLE_ID_user_r15) ||
 			     id == KL_VARIABLE_ID_syscall;
@@ -516,14 +516,14 @@ static int make_batch(struct inspection *in)
 static int check(const struct kl_abi_inspect *wish, struct kl_error *why)
 {
 	if (wish->flags & ~(KL_INSPECT_ALL | KL_INSPECT_THREADS) || wish->reserved)
-		return kl_fail(why, -EINVAL, "unknown flags of an inspection: %#x", wish->flags);
+		return kl_fail(why, -EINVAL, "unknown inspection flags: %#x", wish->flags);
 	if (wish->flags & KL_INSPECT_ALL && wish->n_ids)
-		return kl_fail(why, -EINVAL, "all tasks, or those of a list");
+		return kl_fail(why, -EINVAL, "request either all tasks or a list of ids");
 	if (wish->n_variables > KL_INSPECT_VARIABLES_MAX)
-		return kl_fail(why, -EINVAL, "%u variables: at most %u at once", wish->n_variables,
-			       KL_INSPECT_VARIABLES_MAX);
+		return kl_fail(why, -EINVAL, "%u variables requested, the limit is %u",
+			       wish->n_variables, KL_INSPECT_VARIABLES_MAX);
 	if (wish->n_ids > KL_INSPECT_IDS_MAX)
-		return kl_fail(why, -EINVAL, "%u ids: at most %u at once", wish->n_ids,
+		return kl_fail(why, -EINVAL, "%u ids requested, the limit is %u", wish->n_ids,
 			       KL_INSPECT_IDS_MAX);
 	return 0;
 }

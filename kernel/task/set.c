@@ -241,13 +241,12 @@ static int begin(struct kl_abi_set *call, const struct cred *cred, u32 may,
 
 	if (call->what >= ARRAY_SIZE(readers) ||
 	    !readers[array_index_nospec(call->what, ARRAY_SIZE(readers))])
-		return kl_fail(why, -EINVAL, "there is nothing to set with the number %u",
-			       call->what);
+		return kl_fail(why, -EINVAL, "there is no setting %u", call->what);
 	if (strnlen(call->asked, sizeof(call->asked)) == sizeof(call->asked))
-		return kl_fail(why, -EINVAL, "what is asked is not ended by NUL");
+		return kl_fail(why, -EINVAL, "the requested value is not NUL-terminated");
 	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 	if (!s)
-		return kl_fail(why, -ENOMEM, "no memory to note a change");
+		return kl_fail(why, -ENOMEM, "no memory to record a change");
 	c = &s->change;
 	s->task = find(call, cred, may, &s->seen);
 	c->tid = s->task ? s->task->pid : call->id;
@@ -269,9 +268,9 @@ static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	const struct kl_change *c;
 
 	if (!s)
-		return kl_fail(why, -EINVAL, "no change has begun on this descriptor");
+		return kl_fail(why, -EINVAL, "no change has been started on this descriptor");
 	if (call->error < 0 || call->error > KL_SET_ERROR_MAX)
-		return kl_fail(why, -EINVAL, "%d is no errno", call->error);
+		return kl_fail(why, -EINVAL, "%d is not an errno", call->error);
 	/* It may have become another program meanwhile. */
 	s->seen = s->seen && (!s->task || kl_access_sees(cred, may, s->task));
 	fire(s, call->error);

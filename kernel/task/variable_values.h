@@ -65,11 +65,11 @@ KL_LACKS(swap_events, IS_ENABLED(CONFIG_SWAP) && IS_ENABLED(CONFIG_VM_EVENT_COUN
 	 IS_ENABLED(CONFIG_SWAP) ? KL_BUILT_WITHOUT(VM_EVENT_COUNTERS) : KL_BUILT_WITHOUT(SWAP))
 KL_LACKS(local_timer, IS_ENABLED(CONFIG_X86_LOCAL_APIC), KL_BUILT_WITHOUT(X86_LOCAL_APIC))
 KL_LACKS(aperf, boot_cpu_has(X86_FEATURE_APERFMPERF),
-	 "this processor does not count its cycles (APERF); virtual ones mostly do not")
+	 "this processor does not count its cycles (APERF); virtual ones usually do not")
 KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
 	 "this processor counts instructions only for perf (it has no IRPERF)")
 KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
-	 "this processor shows no temperature (DTHERM); virtual ones mostly do not")
+	 "this processor reports no temperature (DTHERM); virtual ones usually do not")
 
 #define KL_COUNTER(name, type, config, perf_name)           \
 	static inline const char *kl_lacks_##name(void)     \

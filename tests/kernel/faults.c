@@ -67,7 +67,7 @@ static struct {
 	{ "no memory for maskset", 0 },	       { "no memory for counters", 0 },
 	{ "no memory for a set of tasks", 0 }, { "no memory to attach", 0 },
 	{ "no memory to hook function", 0 },   { "no memory for a reader", 0 },
-	{ "no memory for a state dump", 0 },   { "cannot make a reader's descriptor", 0 },
+	{ "no memory for a state dump", 0 },   { "cannot create a reader's descriptor", 0 },
 	{ "cannot attach to tracepoint", 0 },  { "cannot attach to sys_enter", 0 },
 	{ "cannot attach to sys_exit", 0 },    { "cannot hook function", 0 },
 	{ "cannot follow forks", 0 },	       { "the argument cannot be read", 0 },

@@ -227,7 +227,7 @@ static void user_with_1_patch(void)
 	close(fd);
 	fd = small_session();
 	tap_check(!kl_use(fd, KL_MASKSET_RALL) && kl_start(fd) == -EDQUOT &&
-			  strstr(kl_why(fd), "1 text patches a second") &&
+			  strstr(kl_why(fd), "1 text patches per second") &&
 			  strstr(kl_why(fd), PARAMETERS "patches_per_second_per_user"),
 		  "another session does not begin with full tokens");
 	printf("# all events are %llu patches, start and stop; %.1f s\n",

@@ -180,7 +180,7 @@ static int look(struct run *run)
 static bool is_handler_gone(struct kl_session *session)
 {
 	return strstr(kl_error_text(),
-		      session ? "no module has a handler" : "no handler \"largest\"");
+		      session ? "no module provides a handler" : "no handler \"largest\"");
 }
 
 static int make_plan(struct run *run)

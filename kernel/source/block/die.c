@@ -53,7 +53,7 @@ static int add(struct callees *path, unsigned long function, struct kl_error *wh
 	if (path->n == FUNCTIONS_MAX)
 		return kl_fail(
 			why, -EOPNOTSUPP,
-			"blocks cannot be spliced: breakpoints pass through too much of this kernel");
+			"blocks cannot be spliced: the breakpoint path has too many functions");
 	path->function[path->n++] = begin;
 	return 0;
 }
@@ -75,7 +75,7 @@ static int add_notifiers(struct callees *path, struct kl_error *why)
 		error = kl_map_has((unsigned long)block->notifier_call) ?
 				add(path, (unsigned long)block->notifier_call, why) :
 				kl_fail(why, -EOPNOTSUPP,
-					"blocks cannot be spliced: %ps is told of breakpoints first",
+					"blocks cannot be spliced: %ps sees breakpoints first",
 					(void *)block->notifier_call);
 	}
 	rcu_read_unlock();

@@ -68,7 +68,7 @@ static int find_lookup(struct kl_error *why)
 	int error = register_kprobe(&probe);
 
 	if (error)
-		return kl_fail(why, error, "the kernel's symbols cannot be searched");
+		return kl_fail(why, error, "cannot look up kernel symbols");
 	lookup = (void *)probe.addr;
 	unregister_kprobe(&probe);
 	return 0;
@@ -98,8 +98,9 @@ int kl_kernel_load(struct kl_error *why)
 	if (kl_kernel.text_poke)
 		return 0;
 	if (cpu_feature_enabled(X86_FEATURE_IBT))
-		return kl_fail(why, -EOPNOTSUPP,
-			       "blocks are not spliced where indirect branches are tracked");
+		return kl_fail(
+			why, -EOPNOTSUPP,
+			"blocks cannot be spliced: the kernel tracks indirect branches (IBT)");
 	error = lookup ? 0 : find_lookup(why);
 	for (int i = ARRAY_SIZE(symbols) - 1; !error && i >= 0; i--) {
 		*symbols[i].to = (void *)lookup(symbols[i].name);

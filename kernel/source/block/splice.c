@@ -18,7 +18,7 @@
 
 static unsigned int splices_max = 1u << 20;
 module_param(splices_max, uint, 0644);
-MODULE_PARM_DESC(splices_max, "windows of the kernel's text that may be spliced at once");
+MODULE_PARM_DESC(splices_max, "patch sites in the kernel's text that can be in use at once");
 
 /* Requests of few points have counters of their own on each processor. */
 #define HOT_POINTS_MAX 64
@@ -360,16 +360,16 @@ static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
 	r->points = wish->points;
 	if (!r->windows || r->windows > KL_SPLICE_WINDOWS_MAX || r->points < r->windows ||
 	    r->points > KL_SPLICE_REQUEST_POINTS_MAX)
-		return kl_fail(why, -EINVAL,
-			       "%u windows with %u points: from 1 to %u windows, %u points",
-			       r->windows, r->points, KL_SPLICE_WINDOWS_MAX,
-			       KL_SPLICE_REQUEST_POINTS_MAX);
+		return kl_fail(
+			why, -EINVAL,
+			"%u patch sites, %u points: the limits are 1 to %u patch sites, %u points",
+			r->windows, r->points, KL_SPLICE_WINDOWS_MAX, KL_SPLICE_REQUEST_POINTS_MAX);
 	r->window = vmemdup_user(u64_to_user_ptr(wish->window),
 				 array_size(r->windows, sizeof(*r->window)));
 	if (IS_ERR(r->window)) {
 		error = PTR_ERR(r->window);
 		r->window = NULL;
-		return kl_fail(why, error, "the windows cannot be read");
+		return kl_fail(why, error, "the patch sites cannot be read");
 	}
 	r->point = vmemdup_user(u64_to_user_ptr(wish->point),
 				array_size(r->points, sizeof(*r->point)));
@@ -380,7 +380,7 @@ static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
 	}
 	r->first = kvcalloc(r->windows, sizeof(*r->first), GFP_KERNEL);
 	if (!r->first)
-		return kl_fail(why, -ENOMEM, "no memory for %u windows", r->windows);
+		return kl_fail(why, -ENOMEM, "no memory for %u patch sites", r->windows);
 	return 0;
 }
 
@@ -440,7 +440,7 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *wish, struct kl_e
 	wish->refusal = r.refusal;
 	if (r.refusal) {
 		tell_refusals(&r, wish);
-		error = kl_fail(why, -EINVAL, "window %u at %pS is refused: %s", r.bad,
+		error = kl_fail(why, -EINVAL, "patch site %u at %pS is refused: %s", r.bad,
 				(void *)r.window[r.bad].address, refusal_text(r.refusal));
 	}
 	forget_request(&r);

@@ -76,7 +76,7 @@ int kl_splices_handle_breakpoints(struct kl_error *why)
 	if (!error)
 		WRITE_ONCE(handles_breakpoints, true);
 	mutex_unlock(&lock);
-	return error ? kl_fail(why, error, "breakpoints cannot be handled") : 0;
+	return error ? kl_fail(why, error, "cannot register a breakpoint handler") : 0;
 }
 
 /* ------------------------------------------------- looking at what is there */
@@ -215,10 +215,11 @@ int kl_splices_room(u32 n, u32 points, u32 most, struct kl_error *why)
 
 	lockdep_assert_held(&kl_splice_lock);
 	if (asleep)
-		return kl_fail(why, -EBUSY, "the machine is about to sleep or to stop");
+		return kl_fail(why, -EBUSY, "the machine is about to suspend or shut down");
 	if (more > most || windows > most - more)
-		return kl_fail(why, -ENOSPC, "%u windows are spliced, %u may be (splices_max)",
-			       windows, most);
+		return kl_fail(why, -ENOSPC,
+			       "%u patch sites are in use, the limit is %u (splices_max)", windows,
+			       most);
 	return 0;
 }
 
@@ -328,8 +329,7 @@ static u32 take_back(struct kl_splice_set *set)
 	lost = written_in(set);
 	kl_unsplice_fire(set->session->name, n - lost, lost);
 	if (lost) {
-		pr_err("%u windows of the kernel's text have been changed by somebody else: their patches stay\n",
-		       lost);
+		pr_err("%u patch sites were changed by someone else: their patches stay\n", lost);
 		hold(set);
 		return lost;
 	}

@@ -92,7 +92,7 @@ struct kl_details {
  * opened as the proof of it and not read. May sleep, as long as the other one makes its
  * memory wait. Returns 0 or a negative errno: -ESRCH (no such process, or none that may
  * be seen; also one that ended before all was read), -EACCES (may not be traced), -EPERM
- * (needs CAP_SYS_ADMIN), -EAGAIN (runs one program after the other), -ENOMEM.
+ * (needs CAP_SYS_ADMIN), -EAGAIN (keeps executing new programs), -ENOMEM.
  */
 int kl_details_read(struct kl_device *device, int pid, uint32_t what, struct kl_details *details);
 

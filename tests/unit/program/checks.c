@@ -38,8 +38,8 @@ static void check_good(const char *name, const struct kl_abi_op *ops, u32 n, u32
 
 static void test_members(void)
 {
-	BAD(-EINVAL, "operation 1: there is no code 24", OP(CONST), { .code = KL_OP_COUNT });
-	BAD(-EINVAL, "operation 0: there is no code 255", { .code = 255 });
+	BAD(-EINVAL, "operation 1: unknown code 24", OP(CONST), { .code = KL_OP_COUNT });
+	BAD(-EINVAL, "operation 0: unknown code 255", { .code = 255 });
 	BAD(-EINVAL, "operation 0 (CONST): there is no register 8 to set", OP(CONST, .dst = 8),
 	    OP(END));
 	BAD(-EINVAL, "(MOVE): there is no register 8 to read", OP(MOVE, .a = 8), OP(END));
@@ -48,17 +48,17 @@ static void test_members(void)
 	BAD(-EINVAL, "(CONST): reads no register", OP(CONST, .a = 1), OP(END));
 	BAD(-EINVAL, "(END): b is 1", OP(END, .b = 1));
 	BAD(-EINVAL, "(END): imm is 1", OP(END, .imm = 1));
-	BAD(-EINVAL, "(END): imm64 has bits", OP(END, .imm64 = 1));
-	BAD(-EINVAL, "(END): imm64 says where strings are", OP(END, .imm64 = GAPS(1, 0)));
-	BAD(-EINVAL, "(FIELD): b is 8, at most 7", OP(FIELD, .b = KL_NUMBER_COUNT), OP(END));
+	BAD(-EINVAL, "(END): imm64 has undefined bits", OP(END, .imm64 = 1));
+	BAD(-EINVAL, "(END): imm64 locates strings", OP(END, .imm64 = GAPS(1, 0)));
+	BAD(-EINVAL, "(FIELD): b is 8, the maximum is 7", OP(FIELD, .b = KL_NUMBER_COUNT), OP(END));
 	BAD(-EINVAL, "(FIELD): imm is -1", OP(FIELD, .imm = -1), OP(END));
 	BAD(-EINVAL, "(FIELD): imm is 65536", OP(FIELD, .imm = 65536), OP(END));
-	BAD(-EINVAL, "not counted", OP(FIELD, .imm64 = GAPS(1, 0)), OP(END));
-	BAD(-EINVAL, "not counted", OP(FIELD, .a = 1, .imm64 = GAPS(1, 1)), OP(END));
+	BAD(-EINVAL, "does not count", OP(FIELD, .imm64 = GAPS(1, 0)), OP(END));
+	BAD(-EINVAL, "does not count", OP(FIELD, .a = 1, .imm64 = GAPS(1, 1)), OP(END));
 	BAD(-EINVAL, "(ARG): imm is -1", OP(ARG, .imm = -1), OP(END));
 	BAD(-EINVAL, "(LOAD): b is 8", OP(LOAD, .b = 8), OP(END));
 	BAD(-EINVAL, "(LOAD_USER): b is 8", OP(LOAD_USER, .b = 8), OP(END));
-	BAD(-EINVAL, "(ALU): b is 19, at most 18", OP(ALU, .b = KL_ALU_COUNT), OP(END));
+	BAD(-EINVAL, "(ALU): b is 19, the maximum is 18", OP(ALU, .b = KL_ALU_COUNT), OP(END));
 	BAD(-EINVAL, "(BITS): b is 2", OP(BITS, .b = 2, .imm = BITS_IMM(0, 1)), OP(END));
 	BAD(-EINVAL, "(BITS): imm is 0", OP(BITS), OP(END));
 	BAD(-EINVAL, "(BITS): imm is -256", OP(BITS, .imm = -256), OP(END));
@@ -79,7 +79,7 @@ static void test_texts_and_variables(void)
 	BAD(-EINVAL, "(TEXT): text of 17 bytes at 0", OP(TEXT, .imm64 = TEXT_AT(0, 17)), OP(END));
 	BAD(-EINVAL, "(VARIABLE_TEXT): text of 65535 bytes at 65535",
 	    OP(VARIABLE_TEXT, .imm = VARIABLE_TEXT, .imm64 = 0xffffffff), OP(END));
-	BAD(-EINVAL, "(TEXT): imm64 says", OP(TEXT, .imm64 = GAPS(1, 0)), OP(END));
+	BAD(-EINVAL, "(TEXT): imm64 locates", OP(TEXT, .imm64 = GAPS(1, 0)), OP(END));
 	BAD(-ENOENT, "there is no variable 5", OP(VARIABLE, .imm = VARIABLE_COUNT), OP(END));
 	BAD(-EINVAL, "variable 1 is not text", OP(VARIABLE, .b = 1, .imm = VARIABLE_NUMBER),
 	    OP(END));
@@ -98,11 +98,11 @@ static void test_flow(void)
 	struct kl_abi_op many[KL_PROGRAM_OPS_MAX + 1] = {};
 	struct kl_error why = {};
 
-	BAD(-EINVAL, "(CONST): the last must be END", OP(CONST));
-	BAD(-EINVAL, "(JUMP): leaves out 1 of the 1", OP(JUMP, .imm = 1), OP(END));
-	BAD(-EINVAL, "(JUMP_ZERO): leaves out 2 of the 1", OP(JUMP_ZERO, .imm = 2), OP(END));
+	BAD(-EINVAL, "(CONST): the last operation must be END", OP(CONST));
+	BAD(-EINVAL, "(JUMP): skips 1 of the 1", OP(JUMP, .imm = 1), OP(END));
+	BAD(-EINVAL, "(JUMP_ZERO): skips 2 of the 1", OP(JUMP_ZERO, .imm = 2), OP(END));
 	BAD(-EINVAL, "(JUMP_NONZERO): imm is -1", OP(JUMP_NONZERO, .imm = -1), OP(END));
-	BAD(-EINVAL, "(JUMP): leaves out 0 of the 0", OP(JUMP));
+	BAD(-EINVAL, "(JUMP): skips 0 of the 0", OP(JUMP));
 	GOOD("a jump to the last", 0, OP(JUMP, .imm = 1), OP(CONST), OP(END));
 	unit_check(IS_ERR(kl_program_create(many, 0, NULL, 0, 0, &why)) &&
 			   strstr(why.text, "0 operations"),
