@@ -93,7 +93,7 @@ static const struct kl_variable *parse_variable(const char *name, enum kl_proces
 	if (!v)
 		kl_fail(EINVAL, "unknown variable \"%s\" (kernlens list variables shows them)", of);
 	else if (!kl_variable_is_inspected(v))
-		kl_fail(EINVAL, "%s is available only in events", of);
+		kl_fail(EINVAL, "%s is available only when an event fires", of);
 	else if (*kind == KL_PROCESS_RATE && v->field.type == KL_TYPE_TEXT)
 		kl_fail(EINVAL, "%s is a string: it has no rate", of);
 	else

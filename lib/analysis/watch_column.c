@@ -125,7 +125,7 @@ int kl_watch_column_find(struct kl_watch_column *column, const char *name)
 	if (!v)
 		return fail_unknown(name);
 	if (!kl_variable_is_inspected(v))
-		return kl_fail(EINVAL, "%s is available only in events", word);
+		return kl_fail(EINVAL, "%s is available only when an event fires", word);
 	set_unit(column, v);
 	if (rate && (column->unit == KL_WATCH_TEXT || column->unit == KL_WATCH_STATE))
 		return kl_fail(EINVAL, "%s is not a number: it has no rate", word);

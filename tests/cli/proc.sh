@@ -51,7 +51,7 @@ kl proc -v nosuch
 expect "no such variable" 2
 kl proc -v irqs_off
 expect "one of an event" 2
-says err 'available only in events'
+says err 'available only when an event fires'
 kl proc -v comm/s
 expect "the rate of a text" 2
 kl proc -a "$sleeper"

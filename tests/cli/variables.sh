@@ -4,7 +4,7 @@
 
 kl list variables
 expect "list variables" 0
-says out '^  rss +task +B +Memory of the process'
+says out '^  rss +task +B +Resident memory of the process'
 says out '^- (cycles|instructions) .*\[this processor' "one that cannot be had says why"
 says out 'available_memory .*\(.*200 instructions\)' "and what it costs"
 kl list variables open_files

@@ -217,7 +217,7 @@ static void test_errors(void)
 		{ "a: rss > 1\na: rss > 2", "file:2:1: another rule has this name" },
 		{ "comm == x of total", "a total has no strings" },
 		{ "processes > 3", "`processes' requires `of total'" },
-		{ "kstack > 3", "kstack is available only in events" },
+		{ "kstack > 3", "kstack is available only when an event fires" },
 		{ "comm/s > 3", "comm is not a number: it has no rate" },
 	};
 
