@@ -3,7 +3,8 @@
  * /dev/kernlens: each open file has its opener's rights and may be made a
  * session's. Calls are rows of a table; structs of other sizes than ours are
  * accepted as uapi/kernlens.h says. `client->lock` guards the file's session
- * and its last error. Slightly more than 600 lines: each call has its function.
+ * and its last error. Slightly over 600 lines, because each call has its own
+ * function.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -62,7 +63,7 @@ typedef int (*call_fn)(struct kl_client *client, void *arg);
 
 enum needs {
 	NEEDS_NOTHING,
-	NEEDS_SESSION, /* to read it */
+	NEEDS_SESSION, /* may read it */
 	NEEDS_CHANGE, /* to switch it: kl_access_may_change */
 	NEEDS_CREATOR,
 };
@@ -71,7 +72,7 @@ struct call {
 	call_fn fn;
 	u32 bytes;
 	u8 needs;
-	bool tells; /* the struct says more of a failure */
+	bool tells; /* on failure the struct carries details */
 };
 
 static int call_info(struct kl_client *client, void *arg)
@@ -346,7 +347,7 @@ static int call_unsplice(struct kl_client *client, void *arg)
 	return 0;
 }
 
-/* Those that only hand the struct on. */
+/* Calls that only pass the struct on. */
 #define SESSION_CALL(name, function)                                 \
 	static int call_##name(struct kl_client *client, void *arg)  \
 	{                                                            \
@@ -462,7 +463,7 @@ static int call_with_struct(struct kl_client *client, const struct call *call, v
 			"the caller is newer than the module and requests an unknown feature");
 	else if (error)
 		kl_fail(&client->why, error, "the argument cannot be read");
-	/* A call whose answer cannot be given must not happen. */
+	/* A call whose result cannot be returned must not take effect. */
 	if (!error && copy_to_user(user, &bytes, sizeof(bytes)))
 		error = kl_fail(&client->why, -EFAULT, "the answer cannot be written");
 	if (!error)
@@ -488,7 +489,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 		return -ENOTTY;
 	if (mutex_lock_interruptible(&client->lock))
 		return -EINTR;
-	/* Whoever calls, a session's memory is its creator's. */
+	/* A session's memory is charged to its creator, whoever makes the call. */
 	memcg = set_active_memcg(client->session ? client->session->memcg : NULL);
 	error = check_needs(client, &calls[nr]);
 	if (!error)
@@ -501,8 +502,8 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 }
 
 /*
- * Not by the client's lock, which a call may hold for long. EPOLLPRI: there is news
- * since the statistics were read through this descriptor.
+ * Does not take the client's lock, which a call can hold for long. EPOLLPRI: there
+ * is news since the statistics were read through this descriptor.
  */
 static __poll_t device_poll(struct file *file, poll_table *table)
 {
@@ -520,7 +521,7 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	const struct kl_client *client = file->private_data;
 
-	/* One that has a session would keep that. */
+	/* A descriptor that has a session would keep it. */
 	return client->session ? -EBUSY : kl_keep_mmap(vma);
 }
 
@@ -537,7 +538,7 @@ static int device_open(struct inode *inode, struct file *file)
 		kfree(client);
 		return error;
 	}
-	/* Not refused: who is at a limit can still ask for it. */
+	/* Never refused, so that a user at a limit can still query it. */
 	kl_payer_force(&client->payer, KL_LIMIT_memory, CLIENT_BYTES);
 	mutex_init(&client->lock);
 	client->cred = get_cred(file->f_cred);

@@ -20,7 +20,7 @@ static void keep_close(struct vm_area_struct *vma)
 	kl_traps_expect(false);
 }
 
-/* There is nothing to be had: who touches it gets SIGBUS. */
+/* The page has no content: touching it raises SIGBUS. */
 static const struct vm_operations_struct keep_vm_ops = {
 	.open = keep_open,
 	.close = keep_close,

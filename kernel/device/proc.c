@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /proc/kernlens: files for people, a row of the table below each, and those of
- * proc_processes.c. Who opens one sees
- * what the device would let the same opener see.
+ * proc_processes.c. An opener sees what the device would show to the same
+ * opener.
  */
 #include <linux/err.h>
 #include <linux/module.h>

@@ -25,9 +25,9 @@ static unsigned int top_rows = 100;
 module_param(top_rows, uint, 0644);
 MODULE_PARM_DESC(top_rows, "rows in each file /proc/kernlens/top_*, 10 to 1000");
 
-/* What one opening keeps at most; more processes are counted. */
+/* The most rows that one opening keeps; further processes are only counted. */
 #define LOOK_ROWS_MAX 65536u
-/* Copied between two chances to be preempted. */
+/* Number of rows copied between two points where the task can be preempted. */
 #define COPY_BYTES SZ_256K
 
 /**
@@ -170,7 +170,7 @@ static int compare_kept(const void *a, const void *b)
 	return x->head.id < y->head.id ? -1 : x->head.id > y->head.id;
 }
 
-/* The first @most in order; the others are not kept. */
+/* Keeps the first @most rows in order and drops the others. */
 static void cut_look(struct look *look)
 {
 	/* At most twice TOP_ROWS_MAX of them. */
@@ -385,7 +385,10 @@ static void place_figures(void)
 
 	n_variables = 0;
 	for (u32 i = 0; i < FIGURES; i++) {
-		/* They are a task's own: the kernel may lack them, but no right does. */
+		/*
+		 * These variables belong to a task: the kernel can lack them, but they need no
+		 * right.
+		 */
 		figures[i].is_there = !kl_variable_absent(figures[i].id, 0, reason);
 		if (!figures[i].is_there)
 			continue;

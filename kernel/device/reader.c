@@ -48,8 +48,8 @@ static struct kl_ring *ring_of(struct kl_reader *r, u32 cpu)
 
 /*
  * Copy the next complete block of a CPU. Returns bytes, 0 if there is none, or
- * -EFAULT if the user's memory is not there at once: nobody must wait for the
- * blocks' lock because a page fault of ours takes long.
+ * -EFAULT if the user's memory is not present: a slow page fault must not make
+ * others wait for the blocks' lock.
  */
 static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 {
@@ -60,7 +60,7 @@ static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 
 	lockdep_assert_held(&r->lock);
 	do {
-		/* A writer that is faster than this reader could keep it here for good. */
+		/* A writer faster than this reader could keep it here forever. */
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		found = kl_cursor_find(ring, cursor);
@@ -75,7 +75,7 @@ static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 	return ring->block_bytes;
 }
 
-/* The same, with the user's memory made to be there. */
+/* The same, after faulting in the user's memory. */
 static ssize_t read_block_faulting(struct kl_reader *r, u32 cpu, char __user *to)
 {
 	struct kl_session *s = r->session;
@@ -111,7 +111,7 @@ static ssize_t read_any(struct kl_reader *r, char __user *to)
 	return 0;
 }
 
-/* Is a block complete that this reader has not had? */
+/* Is there a complete block that this reader has not read? */
 static bool has_block(struct kl_reader *r)
 {
 	bool found = false;
@@ -323,7 +323,7 @@ static int charge_reader(struct kl_payer *payer, struct kl_error *why)
 	return error;
 }
 
-/* And give back what it was charged. */
+/* Uncharge what was charged for it. */
 static void free_reader(struct kl_reader *r, struct kl_payer *payer)
 {
 	vfree(r->position);
@@ -343,7 +343,7 @@ static void drop_reader(struct kl_reader *r)
 	if (r->holder >= 0)
 		set_holder(r, r->holder, false);
 	mutex_unlock(&s->lock);
-	/* Writers that still look at the positions have preemption off. */
+	/* Writers that still read the positions run with preemption off. */
 	if (r->holder >= 0)
 		synchronize_rcu();
 	free_reader(r, &s->payer);
@@ -383,7 +383,7 @@ static void place_cursors(struct kl_reader *r, bool from_now)
 	up_read(&r->session->blocks_lock);
 }
 
-/* Of a session that has been charged for it. */
+/* The session has already been charged for it. */
 static struct kl_reader *alloc_reader(struct kl_session *s)
 {
 	struct kl_reader *r = kvzalloc(struct_size(r, cursor, nr_cpu_ids), GFP_KERNEL_ACCOUNT);

@@ -50,7 +50,7 @@ const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor)
 }
 
 /**
- * kl_cursor_advance - was the copy whole? Then go on behind it
+ * kl_cursor_advance - check that the copy was intact, and advance past it
  * @cursor: as kl_cursor_find left it
  * @found: what kl_cursor_find returned
  * @copy: header of the copy that was made of it since

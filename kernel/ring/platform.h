@@ -98,7 +98,7 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 #define kl_try_cmpxchg(word, old, value)                                              \
 	(kl_ring_test_hook(), __atomic_compare_exchange_n(&(word), old, value, false, \
 							  __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-/* Also for what is read behind it. */
+/* Orders later loads as well. */
 #define kl_try_cmpxchg_full(word, old, value)                                         \
 	(kl_ring_test_hook(), __atomic_compare_exchange_n(&(word), old, value, false, \
 							  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

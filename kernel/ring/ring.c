@@ -9,7 +9,7 @@
 #define SEQ_MASK ((1ull << (64 - KL_POS_SEQ_SHIFT)) - 1)
 #define OFFSET_MASK ((1ull << KL_POS_OFFSET_BITS) - 1)
 
-/* The most blocks given back in one prepare, so that no record waits long. */
+/* Limits the blocks given back in one prepare, so that no record waits long. */
 #define GIVE_BACK_MAX 8
 
 /* A position that no record fits behind: the block is closed, or there is none. */
@@ -122,7 +122,7 @@ static void install_block(struct kl_ring *ring, struct kl_ring_block *block, u64
 	struct kl_abi_block *header = (struct kl_abi_block *)block->memory;
 	u32 slot = seq & ring->map_mask;
 
-	/* A reader that finds no name here finds `tail` moved: pairs with E. */
+	/* A reader that finds KL_SEQ_NONE here finds that `tail` has moved: pairs with E. */
 	kl_store_release(header->seq, KL_SEQ_NONE);
 	/* B: no byte changes before `seq` does. Pairs with kl_cursor_advance. */
 	kl_write_barrier();
@@ -145,9 +145,9 @@ static void install_block(struct kl_ring *ring, struct kl_ring_block *block, u64
 	kl_store_release(ring->window[slot], block);
 	kl_store(ring->shared->map[slot], block->index);
 	ring->base[seq & 1] = block->memory;
-	/* The header is whole before it has a name. Pairs with E. */
+	/* The header is complete before `seq` names the block. Pairs with E. */
 	kl_store_release(header->seq, seq);
-	/* And has its name before an interrupt may go there. */
+	/* The block is named before an interrupt can use it. */
 	kl_local_barrier();
 	ring->ready = seq & SEQ_MASK;
 }
@@ -230,7 +230,10 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 		return KL_RING_WRITTEN_FIRST;
 	}
 	if (ring->ready != next && (ring->settled != seq || !prepare_next(ring))) {
-		/* Not full, but interrupted by a writer that moved on: try there. */
+		/*
+		 * The block is not full: a writer that interrupted us moved on to the next, so
+		 * retry there.
+		 */
 		if (kl_load(ring->shared->position) != old)
 			return KL_RING_RETRY;
 		kl_ring_count_lost(ring);

@@ -76,7 +76,7 @@ struct kl_slot {
 };
 
 enum kl_ring_result {
-	KL_RING_LOST, /* no room: counted as lost */
+	KL_RING_LOST, /* buffer full: counted as lost */
 	KL_RING_RETRY, /* an interrupt wrote meanwhile: compute again */
 	KL_RING_WRITTEN, /* @bytes are yours; commit them */
 	KL_RING_WRITTEN_FIRST, /* @first_bytes are yours; commit them */
@@ -90,7 +90,7 @@ static __always_inline void kl_ring_commit_bytes(u8 *base, u32 bytes)
 	kl_local_add(&((struct kl_abi_block *)base)->committed, bytes);
 }
 
-/* The same for a whole record. */
+/* Commit a whole record. */
 static __always_inline void kl_ring_commit(const struct kl_slot *slot)
 {
 	kl_ring_commit_bytes(slot->base, slot->bytes);

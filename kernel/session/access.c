@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may see what. An opener's rights are taken from the credentials it
- * opened the device with, and asked again for each record (kl_access_may_see).
+ * Decides who can see what. An opener's rights are taken from the credentials
+ * it opened the device with, and asked again for each record
+ * (kl_access_may_see).
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -38,17 +39,17 @@ u32 kl_access_of_opener(const struct cred *cred)
 }
 
 /*
- * Is the program of @t one that others of the same user may look into? Its
- * memory descriptor is not ours to hold: read it without faulting, and believe
- * the answer only if it still is the task's afterwards. A task drops its
- * descriptor before it frees it.
+ * Can other processes of the same user look into the program of @t? Its memory
+ * descriptor is not ours to hold: read it without faulting, and believe the
+ * answer only if it still is the task's afterwards. A task drops its descriptor
+ * before it frees it.
  */
 static bool is_dumpable(struct task_struct *t)
 {
 	struct mm_struct *mm = READ_ONCE(t->mm);
 	unsigned long flags;
 
-	/* Exiting. Kernel threads are none of an owner's anyway. */
+	/* The task is exiting, or a kernel thread, which never belongs to an owner. */
 	if (!mm)
 		return kl_was_dumpable(t);
 	if (copy_from_kernel_nofault(&flags, &mm->flags, sizeof(flags)))
@@ -63,9 +64,9 @@ static bool is_dumpable(struct task_struct *t)
  * @owner: credentials of the session's opener
  * @t: any task that exists as long as the caller's probe
  *
- * As ptrace_may_access(PTRACE_MODE_READ_FSCREDS) with the capability check of
- * the default security module, but for a given credential, without locks, and
- * without the ways that need a capability. Context: any, preemption off.
+ * As ptrace_may_access(PTRACE_MODE_READ_FSCREDS) with the capability check of the
+ * default security module, but for a given credential, without locks, and without
+ * the paths that need a capability. Context: any, preemption off.
  */
 bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 {
@@ -96,7 +97,7 @@ bool kl_access_may_read_now(const struct cred *opener, struct task_struct *t)
 }
 
 /**
- * kl_access_sees - may an opener be told of a task, in a system call of its own?
+ * kl_access_sees - may an opener see a task, in a system call of its own?
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
  * @t: any task, with a reference or under RCU

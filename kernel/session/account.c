@@ -30,7 +30,7 @@ MODULE_PARM_DESC(sessions_all_users, "sessions of all unprivileged users togethe
 static unsigned int memory_mb_per_user = 256;
 module_param(memory_mb_per_user, uint, 0644);
 MODULE_PARM_DESC(memory_mb_per_user, "MiB of memory, of all kinds, of an unprivileged user");
-/* Its name while only buffers were counted. */
+/* The former name, from when only buffers were counted. */
 module_param_named(buffer_mb_per_user, memory_mb_per_user, uint, 0644);
 MODULE_PARM_DESC(buffer_mb_per_user, "another name for memory_mb_per_user");
 
@@ -144,7 +144,7 @@ static u64 limit_of(const struct kl_account *a, enum kl_limit what)
 
 /* ------------------------------------------------------------------ charges */
 
-/* As the messages have it: bytes in MiB, or in KiB if there are few. */
+/* Formats an amount for messages: bytes in MiB, or in KiB if there are few. */
 static const char *print_amount(char text[24], enum kl_limit what, u64 n)
 {
 	if (what != KL_LIMIT_memory)
@@ -213,7 +213,7 @@ u64 kl_memory_percpu(u64 bytes)
 }
 
 /**
- * kl_payer_charge - have more of something, if no limit forbids it
+ * kl_payer_charge - charge an amount, unless a limit forbids it
  * @p: payer
  * @what: of which limit
  * @n: how much
@@ -244,7 +244,7 @@ int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_err
 }
 
 /**
- * kl_payer_force - have more of something, whatever the limits
+ * kl_payer_force - charge an amount regardless of the limits
  * @p: payer
  * @what: of which limit
  * @n: how much
@@ -286,7 +286,7 @@ static struct kl_account *find(kuid_t uid, u32 kind)
 	return NULL;
 }
 
-/* Forget those that nobody charges, and that forgetting would give no tokens. */
+/* Free accounts that nobody charges, unless that would give back tokens. */
 static void prune(void)
 {
 	struct kl_account *a, *next;
@@ -329,7 +329,7 @@ static int join(struct kl_payer *p, u32 i, kuid_t uid, u32 kind)
 	return 0;
 }
 
-/* Who has made the outermost user namespace that an opener is in. */
+/* The creator of the outermost user namespace that an opener is in. */
 static kuid_t namespace_owner(const struct cred *cred)
 {
 	const struct user_namespace *ns = cred->user_ns;
@@ -404,7 +404,7 @@ void kl_payer_deinit(struct kl_payer *p)
 		if (a == &all_users || a == &machine)
 			continue;
 		a->payers--;
-		/* Its sum is that of its payers. */
+		/* An account's use is the sum of what its payers use. */
 		for (u32 what = 0; !a->payers && what < KL_LIMITS; what++)
 			WARN_ON_ONCE(a->used[what]);
 	}

@@ -154,7 +154,7 @@ static void add_handler(const struct kl_session *s, const struct kl_rule *r, str
 		return add_record(s, cost);
 	case KL_HANDLER_alarm:
 	case KL_HANDLER_snapshot:
-		/* It writes a record, too. */
+		/* It also writes a record. */
 		cost->part[PART_HANDLER] += ALARM;
 		return add_record(s, cost);
 	case KL_HANDLER_external:
@@ -216,7 +216,7 @@ static void add_rows(const struct kl_session *s, const struct kl_actions *action
 	}
 }
 
-/* A system call is one of them: the dearest. */
+/* A system call is one of them: take the most expensive. */
 static void add_calls(const struct kl_session *s, const struct kl_actions *actions, bool exit,
 		      struct kl_budget *b)
 {
@@ -289,7 +289,7 @@ static int compare_places(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* One claim a place. */
+/* Merge the claims into one for each place. */
 static void merge(struct kl_budget *b)
 {
 	u32 n = 0;
@@ -323,7 +323,7 @@ static struct kl_budget *make_budget(struct kl_session *s, const struct kl_actio
 	if (sum_of(&adding.trap))
 		add_claim(b, &add_defined, "a breakpoint", &adding.trap);
 	merge(b);
-	/* What is kept is far less. */
+	/* The part that is kept is much smaller. */
 	small = kvmalloc(struct_size(b, claim, b->n), GFP_KERNEL_ACCOUNT);
 	if (small) {
 		memcpy(small, b, struct_size(b, claim, b->n));
@@ -362,7 +362,7 @@ static u64 others_cost(const struct kl_budget *b, const void *place)
 	list_for_each_entry(other, &budgets, list) {
 		const struct claim *claim;
 
-		/* Of all users: there may be many. */
+		/* The list has the sessions of all users, which can be many. */
 		cond_resched();
 		if (other->session == b->session ||
 		    !kl_payer_shares(&other->session->payer, &b->session->payer))

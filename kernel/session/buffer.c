@@ -21,7 +21,7 @@ static void free_memory(u8 *memory, u32 bytes)
 		__free_pages(virt_to_page(memory), get_order(bytes));
 }
 
-/* Zeroed: users will read it. Contiguous if that is easily had. */
+/* Zeroed, because users will read it. Contiguous if such memory is readily available. */
 static u8 *alloc_memory(u32 bytes, int node)
 {
 	struct page *page = alloc_pages_node(node,
@@ -53,7 +53,7 @@ static u64 charge_of(const struct kl_session *s)
 	return kl_memory_size(s->block_bytes) + kl_memory_size(sizeof(struct kl_ring_block));
 }
 
-/* Has a reader mapped some of it? Nobody can begin to, as it is in no ring any more. */
+/* Has a reader mapped part of it? No new mapping can begin: the block is in no ring any more. */
 static bool is_mapped(const struct kl_session *s, const struct kl_ring_block *block)
 {
 	if (!is_vmalloc_addr(block->memory))
@@ -145,7 +145,7 @@ static int fill_cpu(struct kl_session *s, int cpu)
 	return error;
 }
 
-/* The same for all that are online. */
+/* The same for all online CPUs. */
 static int fill_cpus(struct kl_session *s, struct kl_error *why)
 {
 	int cpu, error, failed = 0;
@@ -333,11 +333,11 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 			       KL_BLOCKS_MIN, s->blocks_max);
 	down_write(&s->blocks_lock);
 	want_blocks(s, blocks);
-	/* No writer gives back by the old number any more: now it can be counted. */
+	/* No writer gives back blocks by the old number any more, so they can be counted. */
 	synchronize_rcu();
 	reap_blocks(s);
 	error = fill_cpus(s, why);
-	/* Blocks that were added before the failure go as those of a smaller buffer do. */
+	/* Blocks that were added before the failure are taken back as when a buffer shrinks. */
 	if (error)
 		want_blocks(s, before);
 	up_write(&s->blocks_lock);

@@ -68,7 +68,7 @@ static int take_name(struct wishes *w, const struct kl_abi_event *e, struct kl_d
 	wish->name = name;
 	if (copy_from_user(name, u64_to_user_ptr(e->name), bytes))
 		return kl_fail(why, -EFAULT, "the event's name cannot be read");
-	/* The caller may have changed it meanwhile. */
+	/* The caller can have changed the name since it was measured. */
 	name[bytes - 1] = 0;
 	return 0;
 }

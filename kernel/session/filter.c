@@ -13,7 +13,7 @@
 #include "session.h"
 #include "taskset.h"
 
-/* How often tasks are gone through for those that have been created meanwhile. */
+/* How many passes look for tasks created in the meantime. */
 #define PASSES_MAX 4
 
 static int create_set(struct kl_session *s, struct kl_taskset **set, struct kl_error *why)
@@ -125,7 +125,7 @@ static void visit(struct change *c, struct task_struct *t)
 
 	if (c->tree && !is_in_tree(c, t))
 		return;
-	/* One that has ended has no number, or it is another's by now. */
+	/* The id of a task that has ended may already belong to another. */
 	if (!pid_alive(t) || !kl_access_sees(s->owner, s->may, t))
 		return;
 	c->n++;

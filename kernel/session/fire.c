@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The general way of an event. Where a filter or handler looks at its fields,
- * they are written to a scratch area of the CPU first and become a record only
- * if one is wanted. Reads rules without a lock: they stay until the session ends.
+ * The general path of an event. Where a filter or handler looks at its fields,
+ * they are written to a scratch area of the CPU first and become a record only if
+ * one is wanted. Reads rules without a lock: they stay until the session ends.
  */
 #include <linux/percpu.h>
 #include <linux/slab.h>
@@ -68,7 +68,7 @@ static void write_record(struct kl_session *s, u32 id, const struct kl_firing *f
 	kl_record_end(place, f->bytes);
 }
 
-/* Its variables have the call traces that are made here. */
+/* Its variables refer to the stack traces that are made here. */
 static void write_record_with_stack(struct kl_session *s, u32 id, const struct kl_firing *f)
 {
 	bool asked = kl_stack_ask(s);
@@ -120,7 +120,7 @@ static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
 	irq_work_queue(&this_cpu_ptr(s->cpu)->wake);
 }
 
-/* The record first: it is in the copy. */
+/* Write the record first, so that the copy contains it. */
 static void ask_snapshot(struct kl_session *s, u32 id)
 {
 	kl_probe_alarm(s, id, "snapshot");
@@ -175,7 +175,7 @@ static struct kl_abi_entry *find_entry(const struct kl_rule *r, struct kl_firing
 	return kl_table_find(this_cpu_ptr(r->table), key);
 }
 
-/* The handlers with a table. */
+/* Handle the event with a handler that has a table. */
 static __always_inline void add_up(const struct kl_rule *r, struct kl_firing *f)
 {
 	struct kl_abi_entry *entry = find_entry(r, f);
@@ -224,7 +224,7 @@ static noinline void fire_rule(struct kl_session *s, u32 id, const struct kl_rul
 		kl_fire_fault(r);
 }
 
-/* Is this firing one that is measured? */
+/* Is this hit measured? */
 static __always_inline bool is_measured(struct kl_session *s)
 {
 	return unlikely(s->meter.each || !(++this_cpu_ptr(s->cpu)->meter.firings % KL_METER_EVERY));
@@ -393,7 +393,7 @@ static __always_inline void fire_passed(struct kl_session *s, u32 id,
 	kl_scratch_put();
 }
 
-/* Its fields are measured, too. */
+/* The measurement includes the fields. */
 static noinline void fire_passed_measured(struct kl_session *s, u32 id,
 					  const struct kl_program *fields, const u64 *argument,
 					  u32 arguments)

@@ -115,7 +115,10 @@ static struct slot *find(struct slot *bucket, u64 task)
 	return NULL;
 }
 
-/* A slot for the running task: a free one, or who has it longest goes. NULL: not quick enough. */
+/*
+ * Find a slot for the running task: a free one, or that of the task which has had its own longest.
+ * NULL if another took it first.
+ */
 static struct slot *claim(struct slot *bucket, u64 task)
 {
 	struct slot *oldest = &bucket[0];
@@ -130,7 +133,10 @@ static struct slot *claim(struct slot *bucket, u64 task)
 			oldest = &bucket[i];
 	}
 	owner = READ_ONCE(oldest->task);
-	/* Not a time of another's for what interrupts us behind the exchange. */
+	/*
+	 * Clear the time, so that what interrupts us after the exchange does not see another
+	 * task's.
+	 */
 	WRITE_ONCE(oldest->since, 0);
 	return cmpxchg(&oldest->task, owner, task) == owner ? oldest : NULL;
 }
@@ -175,7 +181,7 @@ static u64 time_of(struct kl_session *s, u32 flag)
 	if (!mine)
 		return 0;
 	since = READ_ONCE(mine->since);
-	/* In the order of the processor, which keeps that of loads. */
+	/* x86 keeps the order of loads, so a compiler barrier is enough. */
 	barrier();
 	return READ_ONCE(mine->task) == task ? since : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What handlers ask for and no probe can do: freezing a session, switching its
- * maskset. A probe notes it and kicks an interrupt, which queues work. The notes
- * are written by probes of all CPUs and taken by the work.
+ * Work that handlers request and that no probe can do: freezing a session,
+ * switching its maskset. A probe notes it and kicks an interrupt, which queues
+ * work. The notes are written by probes of all CPUs and taken by the work.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -12,10 +12,10 @@
 #include "later.h"
 #include "session.h"
 
-/* How often a freeze that waits for more records looks how many there are. */
+/* How often a freeze that waits for more records counts them. */
 #define LOOK_AGAIN_MS 1
 
-/* What finds no memory is tried again: at most a second in all. */
+/* A request that fails for lack of memory is retried, for at most a second in total. */
 #define TRY_AGAIN_MS 20u
 #define TRIES_MAX 50
 
@@ -25,9 +25,9 @@
 /* A rule that switches at each event would have the kernel's text patched all the time. */
 #define USE_EVERY_MS 10
 
-#define WORKERS_MAX 4 /* at work at the same time */
+#define WORKERS_MAX 4 /* work items running at the same time */
 
-/* More than all tries take. */
+/* Longer than all retries take. */
 #define FREEZE_WAIT_S 5
 
 /* Not the kernel's own: text patching takes long, and others' work waits there. */
@@ -41,7 +41,7 @@ static u64 records_written(struct kl_session *s)
 	return stats.written + stats.lost;
 }
 
-/* Shall what failed with @error be tried again? */
+/* Should a request that failed with @error be retried? */
 static bool may_try_again(struct kl_later *l, int error)
 {
 	if (error == -ENOMEM && ++l->tries < TRIES_MAX)
@@ -86,7 +86,7 @@ static u32 use_now(struct kl_session *s, u32 maskset)
 		return 0;
 	}
 	if (delay || may_try_again(l, error)) {
-		/* What has been asked for meanwhile is newer. */
+		/* A request that arrived in the meantime is newer. */
 		cmpxchg(&l->maskset, KL_MASKSET_NONE, maskset);
 		return min(delay ?: TRY_AGAIN_MS, TOKENS_MS);
 	}
@@ -100,7 +100,7 @@ static void do_later(struct work_struct *work)
 	struct kl_session *s = container_of(l, struct kl_session, later);
 	unsigned long next = l->used + msecs_to_jiffies(USE_EVERY_MS);
 	u64 wanted = READ_ONCE(l->freeze_at), began = ktime_get_ns();
-	/* Whose time is used up waits, but for a freeze, which comes once. */
+	/* A user whose time is used up waits, except for a freeze, which happens only once. */
 	u32 again_ms = wanted ? 0 : kl_payer_delay(&s->payer, KL_BUCKET_WORK);
 	u32 maskset = KL_MASKSET_NONE;
 
@@ -112,7 +112,10 @@ static void do_later(struct work_struct *work)
 		maskset = xchg(&l->maskset, KL_MASKSET_NONE);
 	if (maskset != KL_MASKSET_NONE)
 		again_ms = use_now(s, maskset);
-	/* Records of other CPUs count as they come: at least so many, not just so many. */
+	/*
+	 * Records of other CPUs count as they arrive, so the freeze follows at least this many
+	 * records.
+	 */
 	if (wanted && records_written(s) < wanted - 1)
 		again_ms = LOOK_AGAIN_MS;
 	else if (wanted && !freeze_now(s))

@@ -127,7 +127,7 @@ void kl_news_alarm(struct kl_session *s, u32 event, const struct kl_rule *r)
 	struct kl_alarm *kept = smp_load_acquire(&s->news.kept);
 	struct kl_alarm *to = &kept[number % KL_ALARMS_KEPT];
 
-	/* One at a time; and one that was held up does not replace a newer one. */
+	/* One writer at a time, and a delayed writer does not replace a newer alarm. */
 	if (!cmpxchg(&to->busy, 0, 1)) {
 		if (to->number < number)
 			keep(s, to, number, event, r);
@@ -150,7 +150,7 @@ void kl_news_snapshot(struct kl_session *s)
 }
 
 /**
- * kl_news_ask_snapshot - somebody wants one, not a rule
+ * kl_news_ask_snapshot - request a snapshot other than by a rule
  * @s: the session
  * @why: set on failure
  *
@@ -187,7 +187,7 @@ u64 kl_news_number(const struct kl_session *s)
 	       READ_ONCE(s->frozen) + READ_ONCE(s->meter.suspended.times);
 }
 
-/* False: it is not there any more, or not yet. */
+/* Returns false if the alarm is no longer kept, or not yet complete. */
 static bool try_copy(struct kl_alarm *from, u64 number, struct kl_abi_alarm *to)
 {
 	struct kl_alarm copy;

@@ -104,7 +104,7 @@ static int wait_for_patches(struct kl_session *s, u32 delay, u32 *left, struct k
 {
 	if (delay > *left)
 		return kl_payer_refuse_patches(&s->payer, why);
-	/* Root may raise the limit meanwhile. */
+	/* Root can raise the limit in the meantime. */
 	delay = min(delay, LOOK_AGAIN_MS);
 	*left -= delay;
 	schedule_timeout_interruptible(msecs_to_jiffies(delay) + 1);

@@ -10,7 +10,7 @@
 #include "program_step.h"
 #include "program_values.h"
 
-/* What could not be had is 0, and said so. */
+/* A value that could not be read is 0 and sets the fault flag. */
 static noinline u64 fault(struct kl_firing *f)
 {
 	f->fault = true;
@@ -129,7 +129,7 @@ static __always_inline bool word_at(u64 from, struct word *word)
 	return true;
 }
 
-/* No more of it is read than tells the answer. */
+/* Reads only as much as the answer needs. */
 static u64 kernel_text(const struct kl_step *step, u64 from, struct kl_firing *f)
 {
 	u64 wanted = step->text_bytes + (step->b == KL_TEXT_EQUAL);
@@ -140,7 +140,7 @@ static u64 kernel_text(const struct kl_step *step, u64 from, struct kl_firing *f
 
 		if (!word.n && !word_at(from + i, &word))
 			return fault(f);
-		/* A NUL in the data is no byte of any text. */
+		/* A NUL in the data matches no byte of a text. */
 		if ((u8)word.bytes != byte || (!byte && i < step->text_bytes))
 			return 0;
 	}
@@ -159,7 +159,7 @@ static u64 divide(u32 b, u64 x, u64 y, struct kl_firing *f)
 	case KL_ALU_UMOD:
 		return x % y;
 	case KL_ALU_DIV:
-		/* The least by -1 is more than the most: it stays as it is. */
+		/* The minimum divided by -1 would overflow: it stays unchanged. */
 		return ~y ? (u64)((s64)x / (s64)y) : -x;
 	default:
 		return ~y ? (u64)((s64)x % (s64)y) : 0;
@@ -328,7 +328,10 @@ static noinline u8 *put_text(const struct kl_step *step, u8 *out, u64 from, stru
 
 /* ---------------------------------------------------------------- running */
 
-/* The rarer steps that set a register: apart, so that the others have a small frame. */
+/*
+ * The rarer steps that set a register, in a function of their own so that the others have a small
+ * frame.
+ */
 static noinline u64 rare(const struct kl_step *step, const u64 *r, struct kl_firing *f)
 {
 	switch (step->code) {

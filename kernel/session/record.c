@@ -21,13 +21,13 @@ static void task_words(const struct kl_session *s, u64 words[3])
 	kl_read_task(t, words);
 }
 
-/* What an owner without privilege may see is asked each time. */
+/* What an owner without privilege is allowed to see is checked each time. */
 static bool may_be_quick(const struct kl_session *s)
 {
 	return !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
 }
 
-/* A record's header. Returns what comes behind it. */
+/* Write a record's header. Returns the address after it. */
 static __always_inline u8 *write_prefix(u8 *at, u64 time, u32 id, u8 changed)
 {
 	*(u64 *)at = time << KL_RECORD_ID_BITS | id;
@@ -35,7 +35,7 @@ static __always_inline u8 *write_prefix(u8 *at, u64 time, u32 id, u8 changed)
 	return at + KL_RECORD_PREFIX_BYTES;
 }
 
-/* The variables, which are committed here. Returns what comes behind them. */
+/* Write the variables, which are committed here. Returns the address after them. */
 static __always_inline u8 *write_task(u8 *at, u8 *base, const u64 words[3])
 {
 	memcpy(at, words, sizeof(struct kl_abi_task));
@@ -43,7 +43,7 @@ static __always_inline u8 *write_task(u8 *at, u8 *base, const u64 words[3])
 	return at + sizeof(struct kl_abi_task);
 }
 
-/* All cases. */
+/* The general path, in which anything can have changed. */
 static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *cpu, u32 id,
 					  u32 bytes)
 {
@@ -58,8 +58,9 @@ static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *c
 		old = READ_ONCE(cpu->ring.shared->position);
 		barrier();
 		/*
-		 * A record that has interrupted us before this told its own
-		 * variables; one that comes after it makes the exchange fail.
+		 * A record that interrupted us before this point carried its
+		 * own variables; one that comes after it makes the exchange
+		 * fail.
 		 */
 		known = known && READ_ONCE(cpu->state) == KL_STATE_BUSY;
 		task_words(s, words);
@@ -100,7 +101,7 @@ static struct kl_place begin_slow(struct kl_session *s, struct kl_cpu *cpu, u32 
 	return begin_any(s, cpu, id, bytes);
 }
 
-/* The same, measured. Of the suspension itself a record is made in any case. */
+/* The same, measured. The suspension itself is always recorded. */
 static noinline struct kl_place begin_measured(struct kl_session *s, struct kl_cpu *cpu, u32 id,
 					       u32 bytes)
 {
@@ -125,13 +126,14 @@ static noinline struct kl_place begin_measured(struct kl_session *s, struct kl_c
  * @id: event
  * @bytes: size of the event's fields and strings
  *
- * All cases, those of kl_record_try too. Variables that are written are
- * committed here already, so that kl_record_end commits as many bytes as in the
- * usual case. Returns where the fields go; `at` is NULL if the record is lost
- * (and counted). Context: any, preemption off.
+ * Handles all cases, including those of kl_record_try. Variables that are
+ * written are committed here already, so that kl_record_end commits as many
+ * bytes as in the usual case. Returns where the fields go; `at` is NULL if the
+ * record is lost (and counted). Context: any, preemption off.
  *
- * Mostly another task runs than at the last record, and all else is as in
- * kl_record_try. That case is done here; the others start again in begin_any.
+ * Usually only the task has changed since the last record, and all else is as
+ * in kl_record_try. That case is done here; the others start again in
+ * begin_any.
  */
 struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
@@ -155,7 +157,7 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 	if (unlikely(!kl_ring_fits(ring, old, time, full)))
 		return begin_any(s, cpu, id, bytes);
 	base = cpu->base;
-	/* From here an interrupt takes the other way. */
+	/* From here an interrupt takes the general path. */
 	WRITE_ONCE(cpu->state, KL_STATE_BUSY);
 	barrier();
 	if (unlikely(!kl_local_try_cmpxchg(&shared->position, &old, kl_ring_after(old, full)))) {

@@ -94,7 +94,7 @@ static __always_inline u64 kl_task_comm(const struct task_struct *t, int half)
 	return word;
 }
 
-/* Has a reader of this CPU's records been told what runs here? */
+/* Do the records of this CPU already tell readers which task runs here? */
 static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const struct task_struct *t)
 {
 	const u64 *known = (const u64 *)&cpu->task;
@@ -115,7 +115,7 @@ static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const str
  * ring. While kl_record_begin is at work `state` keeps others out, so that the
  * block cannot be another one than `base` unless the position has moved.
  *
- * If it says false nothing has happened: use kl_record_begin; else call
+ * If it returns false nothing has happened: use kl_record_begin; else call
  * kl_record_head and kl_record_end. Context: any, preemption off.
  */
 static __always_inline bool kl_record_take(struct kl_cpu *cpu, u32 bytes, struct kl_place *place,
@@ -149,7 +149,6 @@ static __always_inline void kl_record_head(struct kl_place place, u64 time, u64 
 	at[8] = 0;
 }
 
-/* Both. */
 static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
 					  struct kl_place *place)
 {
@@ -165,7 +164,7 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
 bool kl_values_rest_same(const struct kl_cpu *cpu);
 
-/* Is this the task that readers were told of? */
+/* Is this the task that readers know? */
 static __always_inline bool kl_is_task(const struct kl_cpu *cpu, const struct task_struct *t)
 {
 	const u64 *known = (const u64 *)&cpu->task;
@@ -174,7 +173,7 @@ static __always_inline bool kl_is_task(const struct kl_cpu *cpu, const struct ta
 		      known[2] == kl_task_comm(t, 1));
 }
 
-/* Is a word what readers know of it? */
+/* Is a word equal to what readers know? */
 static __always_inline bool kl_word_is_same(const struct kl_word *word, const u8 *base)
 {
 	return likely(!((kl_word_at(base, word->offset) ^ word->known) & word->mask));
@@ -221,9 +220,9 @@ static __always_inline bool kl_values_same(const struct kl_cpu *cpu, bool rest, 
  * @bytes: size of the event's fields and strings
  * @place: where the fields go, on success
  *
- * As kl_record_take, it changes nothing but the ring. If it says false it is another
- * case: use kl_record_changed; else write the fields and call kl_record_same_end.
- * Context: any, preemption off.
+ * As kl_record_take, it changes nothing but the ring. If it returns false it is
+ * another case: use kl_record_changed; else write the fields and call
+ * kl_record_same_end. Context: any, preemption off.
  */
 static __always_inline bool kl_record_same(struct kl_cpu *cpu, u64 old, u64 id, u32 bytes,
 					   struct kl_place *place)
@@ -265,7 +264,7 @@ static __always_inline void kl_record_end(struct kl_place place, u32 bytes)
 bool kl_gate_task(const struct kl_session *s, struct task_struct *t);
 bool kl_gate_current(const struct kl_session *s);
 
-/* Does an event pass that speaks of the running task only? */
+/* Is an event allowed that describes only the running task? */
 static __always_inline bool kl_gate_self(const struct kl_session *s)
 {
 	u32 gate = s->gate;
@@ -275,20 +274,20 @@ static __always_inline bool kl_gate_self(const struct kl_session *s)
 	return !gate || kl_gate_current(s);
 }
 
-/* Does an event pass that speaks of the machine, while some task runs? */
+/* Is an event allowed that describes the machine, whatever task runs? */
 static __always_inline bool kl_gate_system(const struct kl_session *s)
 {
 	return !(s->gate & KL_GATE_OWN) && kl_gate_self(s);
 }
 
-/* kl_gate_self for an event that also speaks of @t and perhaps @u. */
+/* kl_gate_self for an event that also describes @t and perhaps @u. */
 static __always_inline bool kl_gate_about(const struct kl_session *s, struct task_struct *t,
 					  struct task_struct *u)
 {
 	return kl_gate_self(s) || (t && kl_gate_task(s, t)) || (u && kl_gate_task(s, u));
 }
 
-/* May fields that speak of @t be shown? */
+/* Can fields that describe @t be shown? */
 static __always_inline bool kl_shows(const struct kl_session *s, struct task_struct *t)
 {
 	return likely(!(s->gate & KL_GATE_OWN)) || (t && kl_access_may_see(s->owner, t));

@@ -41,7 +41,7 @@ static u64 read_known(const struct kl_variable_slot *slot, struct task_struct *t
 	return kl_word_at(base, slot->offset) & slot->mask;
 }
 
-/* What changed, as bits of a record, and the bytes of it. */
+/* What changed, as bits of a record, and its size in bytes. */
 struct change {
 	u64 bits;
 	u32 bytes;
@@ -68,7 +68,7 @@ static void change_values(const struct kl_variables *v, struct kl_known *known, 
 	}
 }
 
-/* And of the task, too. */
+/* And the changed words of the task. */
 static void change_all(struct kl_session *s, struct kl_cpu *cpu, struct change *change)
 {
 	u64 words[3], *task = (u64 *)&cpu->task;
@@ -94,7 +94,7 @@ static __always_inline u8 *write_value(u8 *at, const struct kl_variable_slot *sl
 	return kl_write_number(kl_write_number(at, known, 8), known_second, 8);
 }
 
-/* All but the fields, and the part of it committed that kl_record_end does not know of. */
+/* Write all but the fields, and commit the part that kl_record_end does not know of. */
 static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_variables *v,
 				    const struct kl_slot *slot, u32 id, u32 bytes, u64 changed)
 {
@@ -116,7 +116,7 @@ static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_va
 	return (struct kl_place){ .at = at, .base = slot->base };
 }
 
-/* The record of who has interrupted a writer tells all, and leaves the state as it was. */
+/* A record that interrupts a writer carries all variables and leaves the state unchanged. */
 static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu *cpu, u32 id,
 					     u32 bytes)
 {
@@ -202,7 +202,7 @@ struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u3
 		known = false;
 	}
 	cpu->base = cpu->ring.base[KL_POS_SEQ(cpu->ring.shared->position) & 1];
-	/* Who has to be asked each time need not look whether nothing has changed. */
+	/* A session that must be checked each time does not gain from testing for no change. */
 	cpu->changing = !v->quick;
 	barrier();
 	if (!known)
@@ -217,7 +217,7 @@ static bool read_same(const struct kl_variables *v, struct kl_known *known)
 {
 	const struct kl_variable_slot *slot = v->slot, *end = slot + v->n_slots;
 
-	/* Not to walk a stack twice, once to compare it and once to tell it. */
+	/* Avoids walking a stack twice, once to compare it and once to record it. */
 	if (v->walks)
 		return false;
 	for (; slot < end; slot++)

@@ -173,7 +173,9 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	error = init_session(s, why);
 	cpus_read_lock();
 	mutex_lock(&sessions_lock);
-	/* Not soon again: what a process still fires was for who had it before. */
+	/*
+	 * Ids are not reused soon: a process may still fire traps meant for the previous session.
+	 */
 	if (!error && xa_alloc_cyclic(&ids, &s->id, s, xa_limit_32b, &next_id, GFP_KERNEL) < 0)
 		error = kl_fail(why, -ENOMEM, "no memory for a session");
 	if (!error)
@@ -188,7 +190,7 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	return ERR_PTR(error);
 }
 
-/* Others' sessions are nothing that an ordinary user is told of. */
+/* An ordinary user does not learn of other users' sessions. */
 static bool is_known_to(const struct kl_session *s, const struct cred *cred, u32 may)
 {
 	return !kl_rights_lack(may, kl_session_needs(0, uid_eq(s->owner->fsuid, cred->fsuid)));
@@ -328,7 +330,7 @@ u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 	return number;
 }
 
-/* A CPU has come: give it buffers. Without them its records count as lost. */
+/* A CPU came online: give it buffers. Without them its records count as lost. */
 static int on_cpu_online(unsigned int cpu)
 {
 	struct kl_session *s;

@@ -126,7 +126,7 @@ static int set_limits(struct kl_session *s, const struct kl_abi_stacks *call, st
 	return error;
 }
 
-/* One behind what has been copied. 1: done, 0: there is no room, or -EFAULT. */
+/* Copy one more trace. Returns 1 if done, 0 if there is no room, or -EFAULT. */
 static int copy_trace(const struct kl_stacks *stacks, const struct kl_stack_entry *entry,
 		      struct kl_abi_stacks *call, u32 room)
 {
@@ -167,7 +167,9 @@ static int copy_traces(struct kl_session *s, struct kl_stacks *stacks, struct kl
 	return copied < 0 ? kl_fail(why, copied, "the stack traces cannot be written") : 0;
 }
 
-/* To read a file whatever its path means elsewhere. -1: the path has to do. */
+/*
+ * A descriptor to read the file whatever its path means elsewhere. -1: only the path is available.
+ */
 static int open_object(const struct kl_stack_object *object, u32 may, struct file **file)
 {
 	int fd;

@@ -142,7 +142,9 @@ int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 	return error;
 }
 
-/* Probes do nothing from now on. Returns what they did; goes back where no probe runs. */
+/*
+ * Make probes do nothing. Returns the actions that were in use, to be restored when no probe runs.
+ */
 static struct kl_actions *make_idle(struct kl_session *s)
 {
 	struct kl_actions *actions =
@@ -172,7 +174,7 @@ static void stop_running(struct kl_session *s, struct kl_actions *actions)
 	s->budget = NULL;
 	rcu_assign_pointer(s->actions, actions);
 	kl_buffer_finish(s, s->ended);
-	/* The last blocks are complete. Pairs with reader_poll. */
+	/* The last blocks are complete before this. Pairs with reader_poll. */
 	smp_store_release(&s->running, false);
 	wake_up_interruptible_all(&s->wait);
 }

@@ -328,7 +328,7 @@ static void sort_slots(struct kl_variables *v)
 	place_slots(v, KL_BASE_NONE, v->placed);
 }
 
-/* In order, as records tell them. */
+/* In the order in which records carry them. */
 static void find_runs(struct kl_variables *v)
 {
 	struct kl_variable_run *run = v->run;
@@ -406,7 +406,7 @@ static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
 	return 0;
 }
 
-/* No probe uses it any more; NULL is fine. */
+/* Free variables that no probe uses any more; NULL is allowed. */
 static void destroy_variables(struct kl_variables *v)
 {
 	if (!v)
@@ -508,7 +508,7 @@ int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
 	return error;
 }
 
-/* May the owner of @s be told a row's value now? */
+/* Is the owner of @s allowed to see a row's value now? */
 static bool is_shown(const struct kl_session *s, const struct kl_variable_row *row)
 {
 	if (row->access == KL_VARIABLE_own || row->access == KL_VARIABLE_parent)

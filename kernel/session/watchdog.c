@@ -140,7 +140,7 @@ void kl_meter_end(struct kl_session *s, const struct kl_section *section)
 	if (section->off) {
 		this_cpu_add(s->cpu->meter.spent_off, own);
 		w->spent[kind] += own;
-		/* From here none may go by unseen. */
+		/* From here on every hit must be measured. */
 		if (unlikely(w->spent[kind] > READ_ONCE(allowed_cycles[kind])))
 			WRITE_ONCE(s->meter.each, true);
 	}
@@ -241,7 +241,7 @@ static u64 share_of(struct kl_session *s, u64 now)
 	return share;
 }
 
-/* What all sessions of an owner without privilege take together; of others, the session. */
+/* The total of all sessions of an unprivileged owner; for other owners, of the session. */
 static u64 sum_of_user(const struct kl_session *s)
 {
 	const struct kl_session *other;
@@ -285,7 +285,7 @@ static void look_at_shares(void)
 	}
 }
 
-/* Has a firing of this kind been refused on a CPU? And who has taken most of it there? */
+/* Was a hit of this kind refused on a CPU, and which session used most of the time there? */
 static struct kl_session *find_refused(enum owner_kind kind, int cpu)
 {
 	struct kl_session *s, *found = NULL;
@@ -350,7 +350,7 @@ static void look(struct work_struct *work)
 	look_at_shares();
 	look_at_refused();
 	mutex_unlock(&watched_lock);
-	/* Nothing was measured: the next firing begins it again. */
+	/* Nothing was measured: the next hit starts the window again. */
 	if (sum)
 		schedule_delayed_work(&looking, msecs_to_jiffies(PERIOD_MS));
 	else
