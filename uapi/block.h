@@ -12,7 +12,7 @@ enum kl_splice_tier {
 	KL_SPLICE_JUMP = 1, /* 5 bytes */
 	KL_SPLICE_CALL = 2, /* the target of a call of 5 bytes, which is all of the window */
 	KL_SPLICE_BOUNCE = 3, /* 2 bytes, to a jump at `slot` */
-	KL_SPLICE_TRAP = 4, /* a breakpoint; the window is one instruction */
+	KL_SPLICE_TRAP = 4, /* a breakpoint; the patch site is one instruction */
 };
 
 /* What a point does. */
@@ -84,12 +84,12 @@ struct kl_abi_splice {
 };
 
 /*
- * KL_IOC_UNSPLICE: all of the session's splices are removed. Counters stay readable. What is lost
- * may be asked for again.
+ * KL_IOC_UNSPLICE: all of the session's splices are removed. Counters stay readable. A call for
+ * sites reported as lost can be repeated.
  */
 struct kl_abi_unsplice {
 	__u32 size;
-	__u32 lost; /* out: windows that somebody else has changed, and that stay */
+	__u32 lost; /* out: patch sites that someone else has changed, and that stay */
 	__u64 windows; /* out: removed */
 };
 
@@ -99,7 +99,7 @@ struct kl_abi_splice_counts {
 	__u32 first; /* point */
 	__u32 n; /* in: room, out: how many there are */
 	__u32 points; /* out: that the session has */
-	__u64 count; /* __u64 *: how often each point has been passed since it was there */
+	__u64 count; /* __u64 *: executions of each point since it was placed */
 };
 
 /* How many bytes of a window its hash is of: they reach to its last point, too. */

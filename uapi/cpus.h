@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * What the CPUs have done and how many tasks there are: KL_IOC_CPUS on any descriptor
- * of the device. Everybody may know it, as /proc/stat shows it. Included by kernlens.h.
+ * of the device. It is open to every user, like /proc/stat. Included by kernlens.h.
  */
 #ifndef KL_UAPI_CPUS_H
 #define KL_UAPI_CPUS_H

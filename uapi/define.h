@@ -49,14 +49,14 @@ enum kl_op_code {
 	KL_OP_LOAD_USER = 9, /* * the same in the running task's memory */
 	KL_OP_BITS = 10, /* r[dst] = imm >> 8 bits of r[a] from bit imm & 255; b: signed */
 	KL_OP_ALU = 11, /* r[dst] = r[dst] (enum kl_alu b) r[a] */
-	KL_OP_JUMP = 12, /* leave out the next imm operations */
+	KL_OP_JUMP = 12, /* skip the next imm operations */
 	KL_OP_JUMP_ZERO = 13, /* if r[a] is 0 */
 	KL_OP_JUMP_NONZERO = 14,
 	/* r[dst] = relation of the text where FIELD reads; imm >> 16: its bytes, 0: a string */
 	KL_OP_FIELD_TEXT = 15,
 	KL_OP_TEXT = 16, /* * r[dst] = relation of the string at kernel address r[a] */
 	KL_OP_VARIABLE_TEXT = 17, /* r[dst] = relation of variable imm, which is text */
-	KL_OP_PUT = 18, /* the output goes on with r[a] as a number of type b */
+	KL_OP_PUT = 18, /* append r[a] to the output as a number of type b */
 	/* * with the string at kernel address r[a], at most imm bytes with its NUL */
 	KL_OP_PUT_STRING = 19,
 	KL_OP_PUT_USER_STRING = 20, /* * the same in the running task's memory */
@@ -163,7 +163,7 @@ struct kl_abi_variables {
 	__u32 reserved;
 };
 
-/* Whether a variable of variables.def can be had here. */
+/* Whether a variable of variables.def is available here. */
 struct kl_abi_variable_info {
 	__u32 size;
 	__u32 id; /* in */
@@ -249,7 +249,7 @@ struct kl_abi_rule {
 	__u32 size;
 	__u32 rule; /* out */
 	__u32 handler;
-	__u32 filter; /* program: nothing happens where it says 0; 0: none */
+	__u32 filter; /* program: the event is ignored if its result is 0; 0: none */
 	__u32 value; /* program: of sum and hist */
 	__u32 n_keys;
 	__u32 key[KL_RULE_KEYS_MAX]; /* programs, of handlers that have a table */
@@ -268,8 +268,8 @@ struct kl_abi_rule {
 #define KL_HANDLER_NAME_MAX 32 /* with its NUL */
 #define KL_HANDLER_READ_MAX (1u << 20)
 
-#define KL_HANDLER_ANY_CONTEXT 0x1u /* it may fire in NMIs, too */
-#define KL_HANDLER_FOR_ALL 0x2u /* owners without privilege may use it */
+#define KL_HANDLER_ANY_CONTEXT 0x1u /* it can be called in NMIs */
+#define KL_HANDLER_FOR_ALL 0x2u /* unprivileged owners can use it */
 #define KL_HANDLER_VALUE 0x4u /* takes a value: the rule's `value` */
 #define KL_HANDLER_KEYS 0x8u /* takes keys */
 #define KL_HANDLER_FLAGS 0xfu
@@ -286,7 +286,7 @@ struct kl_abi_handler_info {
 	char help[KL_ERROR_TEXT_MAX];
 };
 
-/* What it has to say of one rule. */
+/* The handler's text about one rule. */
 struct kl_abi_handler_read {
 	__u32 size;
 	__u32 rule;
@@ -304,7 +304,7 @@ struct kl_abi_handler_read {
 #define KL_ALARMS_KEPT 64
 
 struct kl_abi_alarm {
-	__u64 number; /* which it is of the session's, from 1 */
+	__u64 number; /* sequence number in the session, from 1 */
 	__u64 time; /* clock cycles */
 	__u32 event; /* at which the rule sounded it */
 	__s32 tid;
@@ -319,7 +319,7 @@ struct kl_abi_alarms {
 	__u32 n; /* in: room; out: how many were copied */
 	__u64 first; /* in: from this number on; out: the next to ask for */
 	__u64 alarm; /* struct kl_abi_alarm * */
-	__u64 missed; /* out: between, that are not kept any more */
+	__u64 missed; /* out: alarms skipped because they are no longer kept */
 };
 
 /* An entry of a rule's table, summed over CPUs by the reader of it. */
@@ -364,7 +364,7 @@ struct kl_abi_metadata {
  * the handler `stack` refer to it by its id, from 1 in the order of arrival.
  * 0: none. There is room for traces as soon as something asks for them.
  */
-#define KL_STACK_NO_ROOM 0xffffffffu /* instead of an id: there is no room for it */
+#define KL_STACK_NO_ROOM 0xffffffffu /* instead of an id: the table is full */
 #define KL_STACK_FRAMES_MAX 127u
 #define KL_STACK_FRAMES_DEFAULT 32u
 #define KL_STACK_TRACES_DEFAULT 16384u /* the most without KL_MAY_SEE_ALL */
@@ -372,7 +372,7 @@ struct kl_abi_metadata {
 
 enum kl_stacks_what {
 	KL_STACKS_TRACES = 0, /* copy traces, from id `first` on */
-	KL_STACKS_OBJECT = 1, /* tell of the file that `first` stands for */
+	KL_STACKS_OBJECT = 1, /* describe the file with the number `first` */
 	/* how many and how deep; by the creator, before anything has asked for traces */
 	KL_STACKS_LIMITS = 2,
 };
@@ -426,7 +426,7 @@ struct kl_abi_object {
 	__s32 fd;
 };
 
-/* What a program says on the trace's clock, for all sessions that want marks. */
+/* A mark that a program writes, for all sessions that record marks. */
 #define KL_MARK_TEXT_MAX 240
 
 struct kl_abi_mark {

@@ -38,16 +38,16 @@ enum kl_detail_kind {
 	KL_DETAIL_KINDS = 20,
 };
 
-/* What a record is: mostly the kind that was asked for. */
+/* What a record is: usually the requested kind. */
 enum kl_detail_record {
 	KL_DETAIL_RECORD_WAIT_ON = 32, /* kl_abi_detail_file: something waited for */
 	KL_DETAIL_RECORD_WAIT_SOCKET = 33, /* kl_abi_detail_socket: the same */
 	KL_DETAIL_RECORD_WAIT_OTHER = 34, /* kl_abi_detail_other: who can end the wait */
 };
 
-#define KL_DETAIL_ENDED 0x1u /* out: the process ends or has ended, so there may be less */
+#define KL_DETAIL_ENDED 0x1u /* out: the process is exiting or has exited, so data can be missing */
 #define KL_DETAIL_MORE 0x2u /* out: call again with the cursor */
-#define KL_DETAIL_CUT 0x4u /* out: there was more than is ever given */
+#define KL_DETAIL_CUT 0x4u /* out: the result exceeded the maximum and was truncated */
 
 #define KL_DETAIL_BYTES_MIN 8192u /* room for a record with the longest path */
 #define KL_DETAIL_BYTES_MAX (1u << 20)
@@ -59,9 +59,9 @@ enum kl_detail_record {
  * only those open that have the right; nothing is read from it. The caller's own process
  * needs none.
  *
- * Errors: -ESRCH no such process, or one that the caller may not see; -EACCES it is seen,
- * but this kind of it may not be (EPERM: by no process of this opener); -EAGAIN it ran
- * other programs all the while; -EINTR a signal.
+ * Errors: -ESRCH no such process, or one that the caller may not see; -EACCES the process
+ * is visible, but this kind of detail is not allowed (EPERM: for any process of this
+ * opener); -EAGAIN it kept executing new programs; -EINTR a signal.
  */
 struct kl_abi_detail {
 	__u32 size;
@@ -101,7 +101,7 @@ struct kl_abi_detail_task {
 	__s32 normal_prio;
 	__s32 nice;
 	__u32 policy; /* SCHED_* */
-	__u32 cpu; /* it runs there, or ran last */
+	__u32 cpu; /* the CPU it runs on, or ran on last */
 	__u32 threads;
 	__u32 flags; /* KL_DETAIL_TASK_* */
 	__u64 min_faults; /* of the process, with its threads that have ended */
@@ -175,7 +175,7 @@ enum kl_detail_file_kind {
 	KL_DETAIL_FILE_UNKNOWN,
 };
 
-#define KL_DETAIL_FILE_DELETED 0x1u /* no name leads to it any more */
+#define KL_DETAIL_FILE_DELETED 0x1u /* it has no name any more */
 #define KL_DETAIL_FILE_CLOEXEC 0x2u
 #define KL_DETAIL_FILE_READ 0x4u
 #define KL_DETAIL_FILE_WRITE 0x8u
@@ -396,7 +396,7 @@ struct kl_abi_detail_syscall {
 	__u64 ip;
 };
 
-#define KL_DETAIL_CALL_RUNNING 0x1u /* it runs or is ready to: there are no numbers */
+#define KL_DETAIL_CALL_RUNNING 0x1u /* it is running or runnable: the registers are not available */
 #define KL_DETAIL_CALL_COMPAT 0x2u /* of 32 bits: numbers are those of i386 */
 
 struct kl_abi_detail_frame {
@@ -412,7 +412,7 @@ enum kl_detail_wait {
 	KL_WAIT_PARENT, /* a zombie: for its parent `pid` to collect it */
 	KL_WAIT_KERNEL, /* a kernel thread, or outside of system calls */
 	KL_WAIT_HIDDEN, /* in a system call whose arguments the caller may not see */
-	KL_WAIT_SYSCALL, /* in one of which no more is known */
+	KL_WAIT_SYSCALL, /* in a system call of which no more is known */
 	KL_WAIT_FUTEX, /* `address`, `value` is the word there */
 	KL_WAIT_MUTEX, /* the same; a mutex, whose owner is `pid` */
 	KL_WAIT_THREAD, /* the same; for the thread `pid` to end */
@@ -481,7 +481,7 @@ struct kl_abi_detail_other {
 struct kl_abi_detail_child {
 	struct kl_abi_detail_record record;
 	__s32 pid;
-	__s32 parent; /* the thread that made it */
+	__s32 parent; /* the thread that created it */
 	__u32 state; /* KL_TASK_STATE_* */
 	__u32 reserved;
 	char comm[KL_COMM_LEN];

@@ -14,7 +14,7 @@
 
 enum kl_inspected {
 	KL_INSPECTED = 0,
-	KL_INSPECTED_NOT = 1, /* there is none, or none that the opener may see: values are 0 */
+	KL_INSPECTED_NOT = 1, /* none that the opener is allowed to see: values are 0 */
 };
 
 /*
@@ -47,7 +47,7 @@ struct kl_abi_inspect {
 	__u64 monotonic_ns; /* out: when it was begun */
 	__u32 row_bytes; /* out */
 	__u32 n_rows; /* out: written */
-	__u32 n_there; /* out: that there are; if more than written, ask again */
+	__u32 n_there; /* out: rows that exist; if more than written, call again */
 	__u32 reserved;
 };
 

@@ -175,7 +175,7 @@ _Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
 
 /*
  * mmap offsets on a reader's descriptor. The kernel owns the first and third
- * region, which can only be mapped readable; the reader owns the second.
+ * region, which can only be mapped read-only; the reader owns the second.
  *
  *   KL_MMAP_RING(cpu)         struct kl_abi_ring and its map    kernel -> user
  *   KL_MMAP_POSITION          struct kl_abi_position            user -> kernel
@@ -183,8 +183,8 @@ _Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
  *
  * Mapping a block that the writer has given back since its index was read is
  * answered with -ENXIO. read() gives whole complete blocks, as many as there is
- * room for; it waits for one while the session runs, and says 0 when the session
- * does not run and all has been read.
+ * room for; it waits for one while the session runs, and returns 0 when the
+ * session is not running and all has been read.
  */
 #define KL_MMAP_REGION_SHIFT 60
 #define KL_MMAP_CPU_SHIFT 44
@@ -246,9 +246,9 @@ struct kl_abi_ring {
 _Static_assert(offsetof(struct kl_abi_ring, map) == 128, "ring map");
 
 /*
- * What a reader tells the kernel: next[cpu] is the sequence number of the
- * first block that it still needs. In discard mode a reader that was made
- * with KL_READER_HOLD keeps such blocks from being reused.
+ * A reader's positions: next[cpu] is the sequence number of the first block
+ * that it still needs. In discard mode a reader that was made with
+ * KL_READER_HOLD keeps such blocks from being reused.
  */
 struct kl_abi_position {
 	__u64 next[0];
@@ -266,7 +266,7 @@ enum kl_clock {
 	KL_CLOCK_MONOTONIC = 1,
 };
 
-/* What the opener of the device may see. */
+/* What the opener of the device is allowed to see. */
 #define KL_MAY_SEE_ALL 0x1u /* every task, and events about the system */
 #define KL_MAY_SEE_ADDRESSES 0x2u /* kernel addresses in fields */
 #define KL_MAY_HOOK_FUNCTIONS 0x4u /* events that hook a function */
@@ -403,7 +403,7 @@ struct kl_abi_reader {
 /* Why the watchdog has suspended a session: the last time, and how often. */
 enum kl_suspended_reason {
 	KL_SUSPENDED_SHARE = 1, /* its probes took more than their share of all CPU time */
-	KL_SUSPENDED_STOPPED = 2, /* with interrupts off they left one CPU no time for others */
+	KL_SUSPENDED_STOPPED = 2, /* with interrupts off they left a CPU no time for other work */
 };
 
 struct kl_abi_suspended {
@@ -429,7 +429,7 @@ struct kl_abi_stats {
 	__u32 readers;
 	__u32 maskset;
 	__u32 frozen; /* by the handler `freeze` or KL_IOC_FREEZE */
-	__u32 unswitched; /* times that the handler `use` could not do what it was to */
+	__u32 unswitched; /* how often the handler `use` failed */
 	__u64 alarms; /* sounded by the handler `alarm` */
 	__u64 snapshots; /* asked for by the handler `snapshot` and KL_IOC_SNAPSHOT */
 	__u64 begin_cycles; /* all events began to be recorded; 0: never started */
@@ -505,10 +505,10 @@ struct kl_abi_status {
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
 #define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)
 /*
- * On a session's descriptor. One that has attached may read; WRITE, USE, PROGRAM,
- * RULE and SNAPSHOT it may if it may change the session, the others that change
- * something are its creator's. Polling it gives POLLPRI when an alarm has been sounded, a
- * snapshot asked for, or the session has frozen since STATS was last called on it.
+ * On a session's descriptor. One that has attached can read; it can use WRITE, USE,
+ * PROGRAM, RULE and SNAPSHOT if it is allowed to change the session; all other changes
+ * are reserved for the creator. Polling it gives POLLPRI when an alarm has been sounded,
+ * a snapshot asked for, or the session has frozen since STATS was last called on it.
  */
 #define KL_IOC_MASKSET_WRITE _IOWR(KL_IOC_TYPE, 0x20, struct kl_abi_maskset)
 #define KL_IOC_MASKSET_READ _IOWR(KL_IOC_TYPE, 0x21, struct kl_abi_maskset)

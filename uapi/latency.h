@@ -54,7 +54,7 @@ struct kl_abi_latency_sum {
 #define KL_LATENCY_TASK_ENDED 0x1u
 #define KL_LATENCY_TASK_KERNEL 0x2u /* a kernel thread */
 #define KL_LATENCY_TASK_OUTSIDE 0x4u /* only named by others: not measured */
-#define KL_LATENCY_TASK_HIDDEN 0x8u /* may not be seen any more: what it was until then */
+#define KL_LATENCY_TASK_HIDDEN 0x8u /* no longer visible to the owner: its data up to then */
 
 struct kl_abi_latency_task {
 	__u32 id; /* never used twice in a session */
@@ -79,10 +79,10 @@ enum kl_latency_waker {
 	KL_LATENCY_WAKER_IRQ = 4, /* id: of the source */
 	KL_LATENCY_WAKER_SOFTIRQ = 5, /* id: of the source */
 	KL_LATENCY_WAKER_INTERRUPT = 6, /* another, or an idle processor */
-	KL_LATENCY_WAKER_UNKNOWN = 7, /* a task that there was no room for */
+	KL_LATENCY_WAKER_UNKNOWN = 7, /* a task dropped because the table was full */
 };
 
-#define KL_LATENCY_HOP_UNCERTAIN 0x1u /* the one before it did other things, too */
+#define KL_LATENCY_HOP_UNCERTAIN 0x1u /* the task before it also did other work */
 #define KL_LATENCY_HOP_OUTSIDE 0x2u /* not measured: what it waited for is not known */
 #define KL_LATENCY_HOPS 4 /* the waker, and whom it had waited for */
 
@@ -137,10 +137,10 @@ struct kl_abi_latency_read {
 	__u64 first; /* in and out: 0 to begin */
 	__u64 start; /* out: since when the profile runs; 0: not yet */
 	__u64 until; /* out: its end, or now */
-	__u64 evicted_tasks; /* ended tasks that had to go */
+	__u64 evicted_tasks; /* ended tasks that were evicted */
 	__u64 evicted_entries; /* their time is in their tasks' sums only */
-	__u64 no_entry; /* waits that found no room for an entry */
-	__u64 missed; /* events of tasks that found no room */
+	__u64 no_entry; /* waits dropped because the entries were full */
+	__u64 missed; /* events of tasks dropped because the table was full */
 	__u64 unpaired; /* sleeps whose end was not seen before the switch */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * KL_IOC_LIMITS: what users take of the machine, and what they may take. An opener without
+ * KL_IOC_LIMITS: what users consume of the machine, and their limits. An opener without
  * KL_MAY_SEE_ALL gets the account of its own user, the others get all.
  */
 #ifndef KL_UAPI_LIMITS_H
@@ -13,7 +13,7 @@ enum kl_limit {
 	KL_LIMITS, /* so many are known */
 };
 
-#define KL_LIMITS_MAX 16 /* as many as the struct has room for */
+#define KL_LIMITS_MAX 16 /* the struct's capacity */
 #define KL_LIMIT_NONE (~0ull)
 
 enum kl_account_kind {
@@ -30,7 +30,7 @@ struct kl_abi_limits {
 	__u32 kind; /* enum kl_account_kind */
 	__u32 uid; /* of the first two kinds */
 	__u64 used[KL_LIMITS_MAX]; /* by enum kl_limit */
-	__u64 limit[KL_LIMITS_MAX]; /* KL_LIMIT_NONE: there is none */
+	__u64 limit[KL_LIMITS_MAX]; /* KL_LIMIT_NONE: unlimited */
 	__u64 refused; /* how often a limit was reached */
 	__u64 patches; /* of the kernel's text that were paid for */
 	__u64 patches_left; /* that may be made at once */

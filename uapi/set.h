@@ -6,12 +6,13 @@
  * takes hold of the task and notes the value. After it, the caller says how the call ended
  * (KL_SET_END): the module reads the value again and fires the event.
  *
- * So the old value and the new one are the kernel's; `asked` and `error` are the caller's
- * words, and that it was the caller who changed the value is so as far as nobody else did
- * meanwhile. One change at a time on a descriptor. One that is not ended is told with the
- * error ECANCELED when the next begins or the descriptor is closed.
+ * The old and the new value come from the kernel; `asked` and `error` are the caller's claim.
+ * The caller changed the value only if nobody else did in the meantime. One change at a time
+ * on a descriptor. A change that is not ended is reported with the error ECANCELED when the
+ * next begins or the descriptor is closed.
  *
- * Who may not see a task gets the same answer as if there were none.
+ * For a task that the caller is not allowed to see, the answer is the same as for a task that
+ * does not exist.
  */
 #ifndef KL_UAPI_SET_H
 #define KL_UAPI_SET_H

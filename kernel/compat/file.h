@@ -36,7 +36,7 @@ static inline struct file *kl_get_file_live(struct file *file)
 #endif
 }
 
-/* With a reference; NULL: there is none. */
+/* The executable of a task, with a reference, or NULL. */
 static inline struct file *kl_mm_exe_file(struct mm_struct *mm)
 {
 	struct file *file;

@@ -12,9 +12,9 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
-#define KL_PI_FIRST (2 * sizeof(struct rb_node) / sizeof(long)) /* where the task may stand */
+#define KL_PI_FIRST (2 * sizeof(struct rb_node) / sizeof(long)) /* offset of the first candidate */
 #define KL_PI_LAST 10u
-#define KL_PI_BYTES ((KL_PI_LAST + 2) * sizeof(long)) /* so much is looked at */
+#define KL_PI_BYTES ((KL_PI_LAST + 2) * sizeof(long)) /* bytes that are searched */
 
 /**
  * kl_pi_owner - the owner of the lock that a task waits for

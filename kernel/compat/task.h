@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is left to know of a task that has given up its memory. */
+/* What remains known of a task that has released its memory. */
 #ifndef KL_COMPAT_TASK_H
 #define KL_COMPAT_TASK_H
 
@@ -8,8 +8,8 @@
 #include "compat_config.h"
 
 /*
- * Could others of the same user look into it before? Kernels that forget it let
- * them look afterwards in any case; we do not.
+ * Could others of the same user look into it before? Kernels that do not
+ * remember it allow access afterwards in any case; kernlens does not.
  */
 static inline bool kl_was_dumpable(const struct task_struct *t)
 {

@@ -36,7 +36,9 @@ static __always_inline unsigned long kl_mm_counters(struct mm_struct *mm, unsign
 		for (int i = 0; i < NR_MM_COUNTERS; i++)
 			before += kinds & 1 << i ? READ_ONCE(mm->rss_stat[i].count) : 0;
 		sum = before;
-		/* Shorter than a call for each to find the next; who is offline has nothing. */
+		/*
+		 * Cheaper than a call to find each next CPU; an offline CPU has no pending count.
+		 */
 		for (unsigned int cpu = 0; cpu < nr_cpu_ids; cpu++) {
 			if (!cpu_possible(cpu))
 				continue;

@@ -27,7 +27,7 @@ MODULE_PARM_DESC(top_rows, "rows in each file /proc/kernlens/top_*, 10 to 1000")
 
 /* The most rows that one opening keeps; further processes are only counted. */
 #define LOOK_ROWS_MAX 65536u
-/* Number of rows copied between two points where the task can be preempted. */
+/* Bytes copied between two points where the task can be preempted. */
 #define COPY_BYTES SZ_256K
 
 /**

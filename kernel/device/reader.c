@@ -323,7 +323,7 @@ static int charge_reader(struct kl_payer *payer, struct kl_error *why)
 	return error;
 }
 
-/* Uncharge what was charged for it. */
+/* Free a reader and uncharge its memory. */
 static void free_reader(struct kl_reader *r, struct kl_payer *payer)
 {
 	vfree(r->position);

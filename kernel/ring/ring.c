@@ -231,7 +231,7 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 	}
 	if (ring->ready != next && (ring->settled != seq || !prepare_next(ring))) {
 		/*
-		 * The block is not full: a writer that interrupted us moved on to the next, so
+		 * The buffer is not full: a writer that interrupted us moved on, so
 		 * retry there.
 		 */
 		if (kl_load(ring->shared->position) != old)

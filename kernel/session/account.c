@@ -404,7 +404,7 @@ void kl_payer_deinit(struct kl_payer *p)
 		if (a == &all_users || a == &machine)
 			continue;
 		a->payers--;
-		/* An account's use is the sum of what its payers use. */
+		/* Use is the sum over the payers, so an account without any must have none. */
 		for (u32 what = 0; !a->payers && what < KL_LIMITS; what++)
 			WARN_ON_ONCE(a->used[what]);
 	}

@@ -68,7 +68,7 @@ static void change_values(const struct kl_variables *v, struct kl_known *known, 
 	}
 }
 
-/* And the changed words of the task. */
+/* Find what has changed of the values and of the task. */
 static void change_all(struct kl_session *s, struct kl_cpu *cpu, struct change *change)
 {
 	u64 words[3], *task = (u64 *)&cpu->task;

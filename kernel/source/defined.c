@@ -186,7 +186,7 @@ static struct kl_defined_table *table_of(struct kl_session *s, struct kl_error *
 	return s->defined;
 }
 
-/* What an owner without privilege may not have more of. @hooks: of @n, without traps. */
+/* Limits on what an owner without privilege can define. @hooks: of @n, without traps. */
 static int check_limits(const struct kl_session *s, const struct kl_defined_table *table, u32 n,
 			u32 hooks, u64 hz, struct kl_error *why)
 {
@@ -217,7 +217,8 @@ static int check_limits(const struct kl_session *s, const struct kl_defined_tabl
  * @n: any number
  * @why: set on failure
  *
- * Before anything is read of them: the limits are checked again with what they are.
+ * Called before the definitions are read; their kinds are checked against the
+ * limits later.
  */
 int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *why)
 {
@@ -234,7 +235,7 @@ int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *
 	return 0;
 }
 
-/* Find the places and take the definitions into the table, all or none. */
+/* Resolve the probe points and add all definitions to the table, or none. */
 static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 		     struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
 {
@@ -327,7 +328,7 @@ void kl_defined_destroy(struct kl_session *s)
 	mutex_lock(&tables_lock);
 	list_del(&table->list);
 	mutex_unlock(&tables_lock);
-	/* These may still be looked for: before what is found is freed. */
+	/* Remove the entries that can still be looked up before they are freed. */
 	kl_traps_destroy(s);
 	kl_hooks_destroy(&table->functions);
 	kl_hooks_destroy(&table->returns);
@@ -500,13 +501,13 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 		programs |= d->kind == KL_SOURCE_KIND_UPROBE || d->kind == KL_SOURCE_KIND_URETPROBE;
 		cond_resched();
 	}
-	/* Without memory they stay hooked, and fire for nothing. */
+	/* Without memory the functions stay hooked, and their hits do nothing. */
 	if (functions)
 		kl_hooks_update(&table->functions, NULL);
 	if (returns)
 		kl_hooks_update(&table->returns, NULL);
 	if (programs)
-		/* Once for all of them: each wait takes as long. */
+		/* Wait once for all of them, because each wait takes as long. */
 		kl_uprobe_synchronize();
 	mutex_unlock(&table->lock);
 }

@@ -22,7 +22,7 @@ static unsigned long stack_of(const struct kl_block_registers *regs)
 	return (unsigned long)(regs + 1);
 }
 
-/* By the numbers that instructions have for them. */
+/* Registers by their numbers in instruction encodings. */
 static void fill_arguments(u64 argument[KL_BLOCK_ARGUMENTS], const struct kl_block_place *place,
 			   const struct kl_block_registers *regs)
 {
@@ -87,8 +87,8 @@ static noinline void fire_with_stack(const struct kl_defined *d, const struct kl
 }
 
 /*
- * All cases. What firing calls may be spliced, too: coming here again from there is not fired but
- * counted. Enables preemption, which its caller has disabled.
+ * The general path. Functions that it calls can be spliced, too: a hit from within them is not
+ * recorded but counted as missed. Enables preemption, which its caller has disabled.
  */
 static noinline void fire_any(const struct kl_defined *d, const struct kl_block_place *place,
 			      const struct kl_block_registers *regs)

@@ -30,9 +30,9 @@ static __always_inline void fire(const struct kl_defined *d, struct ftrace_regs 
 }
 
 /*
- * All cases. The kernel's functions that firing itself calls may be hooked too:
- * what is called from here again is not fired but counted. @d is NULL if it has
- * not been looked for. Enables preemption, which its caller has disabled.
+ * The general path. Kernel functions that it calls can be hooked, too: a call
+ * from here is not recorded but counted as missed. @d is NULL if it has not
+ * been looked for. Enables preemption, which its caller has disabled.
  */
 static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsigned long parent,
 			      struct kl_defined_table *table, struct ftrace_regs *fregs)

@@ -109,7 +109,8 @@ static u32 find_bad(unsigned long *ips, u32 n)
  * @bad: set on failure: index of the one at fault
  * @why: set on failure
  *
- * While the table is locked no module goes unnoticed. Context: may sleep.
+ * While the table is locked, no module can be unloaded unnoticed. Context: may
+ * sleep.
  */
 int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
 {
@@ -140,7 +141,7 @@ int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *wh
 
 /* ----------------------------------------------------------------- the table */
 
-/* Those of one function act in the order in which they were defined. */
+/* The definitions of one function fire in the order in which they were defined. */
 static void insert(struct kl_hooks *hooks, struct kl_defined *d)
 {
 	u32 mask = ~0ul >> hooks->shift, i = kl_ip_hash(d->function.ip, hooks->shift);
@@ -214,7 +215,7 @@ static u32 collect(const struct kl_hooks *hooks, unsigned long *ips)
 	return n;
 }
 
-/* The kernel frees a filter, but would use it again: begin as at first. */
+/* The kernel frees the filter but would reuse it: reset the hook to its initial state. */
 static void free_filter(struct kl_hooks *hooks)
 {
 	ftrace_free_filter(&hooks->ops);
@@ -320,8 +321,8 @@ static void forget_module(struct kl_defined_table *table, void *data)
 }
 
 /*
- * A module takes its functions along. What is loaded later at the same place
- * would else be hooked in their stead.
+ * A module takes its functions along. Otherwise a module loaded later at the
+ * same address would be hooked in its place.
  */
 static int on_module(struct notifier_block *block, unsigned long state, void *module)
 {

@@ -137,7 +137,7 @@ struct kl_defined_table {
 	list_for_each_entry(batch, &(table)->batches, list) \
 		for (d = (batch)->of; d < (batch)->of + (batch)->n; d++)
 
-/* A definition by its id; NULL: there is none. Context: process, nothing is defined meanwhile. */
+/* Find a definition by its id, or NULL. Context: process, nothing is defined meanwhile. */
 static inline struct kl_defined *kl_defined_find(const struct kl_defined_table *table, u32 id)
 {
 	struct kl_defined_batch *batch;
@@ -197,7 +197,7 @@ void kl_hooks_destroy(struct kl_hooks *hooks);
 int kl_hooks_init(void);
 void kl_hooks_deinit(void);
 
-/* Fibonacci's way: the upper bits of the product are spread well. */
+/* Fibonacci hashing: the upper bits of the product are well distributed. */
 static __always_inline u64 kl_ip_hash(unsigned long ip, u32 shift)
 {
 	return ip * 0x9e3779b97f4a7c15ul >> shift;

@@ -17,14 +17,14 @@
 #include "../session/fire.h"
 #include "defined_kinds.h"
 
-/* Calls that can be open at a time, in a session. */
+/* Calls that a session can have open at a time. */
 #define POOL_MIN 4096
 #define POOL_MAX 32768
 
 /* Of the hook that is handing a call on, for on_call; nested ones restore it. */
 static DEFINE_PER_CPU(const struct kl_defined *, entering);
 
-/* What is remembered of a call. */
+/* The data kept for each open call. */
 struct call {
 	const struct kl_defined *defined;
 };
@@ -102,7 +102,7 @@ void kl_returns_init(struct kl_hooks *hooks)
 	hooks->flags = FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_SAVE_REGS;
 }
 
-/* A place for the pool, which must have one. Never called, never armed. */
+/* A probe address, which the pool must have. It is never called and never armed. */
 static noinline void nowhere(void)
 {
 	barrier();
@@ -150,7 +150,7 @@ void kl_returns_destroy(struct kl_defined_table *table)
 	table->pool_made = false;
 }
 
-/* How many kretprobes are tried before they are taken away, which waits for RCU. */
+/* How many kretprobes are registered before they are removed, which waits for RCU. */
 #define TRIES 512
 
 /*

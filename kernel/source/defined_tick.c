@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Defined events that are ticks: a timer on each CPU that is online, which the
- * kernel's CPU hotplug starts and stops, also for CPUs that come later. Fires in
- * the timer's interrupt, with the interrupted task current, and takes no lock there.
- * Each interrupts whoever runs, so those that are attached are charged.
+ * kernel's CPU hotplug starts and stops, also for CPUs that come later. Fires in the
+ * timer's interrupt, with the interrupted task current, and takes no lock there.
+ * Each tick interrupts the running task, whoever owns it, so attached ticks are
+ * charged.
  */
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>
@@ -64,11 +65,11 @@ static enum hrtimer_restart on_tick(struct hrtimer *timer)
 		regs && user_mode(regs),
 	};
 
-	/* A tick that nothing would have recorded is not missed. */
+	/* A tick that would not have been recorded does not count as missed. */
 	if (unlikely(periods > 1) && kl_action_defined(d->session, d->id))
 		this_cpu_add(*tick->missed, periods - 1);
 	if (is_for_owner(d->session) && (!d->session->gate || kl_gate_task(d->session, current))) {
-		/* Call traces begin there. */
+		/* Stack traces begin at the interrupted instruction. */
 		this_cpu_write(kl_stack_origin, regs);
 		kl_fire_passed(d->session, d->id, d->program, argument, d->arguments);
 		this_cpu_write(kl_stack_origin, NULL);
@@ -76,7 +77,7 @@ static enum hrtimer_restart on_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* On the CPU itself: it has come, or the tick is attached. */
+/* Runs on the CPU itself, when it comes online or the tick is attached. */
 static int start_cpu(unsigned int cpu, struct hlist_node *node)
 {
 	struct kl_tick *tick = hlist_entry(node, struct kl_tick, node);
@@ -89,7 +90,7 @@ static int start_cpu(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* It goes, or the tick is detached. */
+/* The CPU goes offline, or the tick is detached. */
 static int stop_cpu(unsigned int cpu, struct hlist_node *node)
 {
 	struct kl_tick *tick = hlist_entry(node, struct kl_tick, node);

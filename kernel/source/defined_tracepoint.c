@@ -143,7 +143,7 @@ static void add_module(struct module *module)
 {
 	struct module_entry *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 
-	/* Its tracepoints cannot be used then: what asks for them says so. */
+	/* Its tracepoints are then unusable, and requests for them fail. */
 	if (!entry)
 		return;
 	entry->module = module;
@@ -197,7 +197,10 @@ int kl_defined_tracepoints_init(void)
  */
 void kl_defined_tracepoints_deinit(void)
 {
-	/* The kernel tells us that each module goes, as it told that it came. */
+	/*
+	 * The kernel reports the removal of each module that it reported before, so the list is
+	 * empty.
+	 */
 	unregister_tracepoint_module_notifier(&module_block);
 }
 
@@ -239,7 +242,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 {
 	int error;
 
-	/* Its module has gone: attached when it comes back. */
+	/* Its module is not loaded: the probe is attached when it returns. */
 	if (!d->tracepoint.tp)
 		return 0;
 	error = kl_hub_attach(d->session, d->tracepoint.tp, probe_of(d), d);

@@ -26,7 +26,7 @@
 /* Tables that have traps, by the session's id; read under RCU. */
 static DEFINE_XARRAY(tables);
 
-/* Who may have traps: sessions, and processes that keep the module. */
+/* The number of users of traps: sessions, and processes that pin the module. */
 static atomic_long_t expected;
 
 /* A breakpoint that is met again. */
@@ -38,7 +38,7 @@ struct again {
 
 static DEFINE_PER_CPU(struct again, again);
 
-/* Returns 1, 0: it is another's, or -EFAULT: not now. */
+/* Returns 1, 0 if the breakpoint is not ours, or -EFAULT if its text cannot be read now. */
 static __always_inline int read_trap(unsigned long ip, struct kl_abi_trap *trap)
 {
 	const struct kl_abi_trap __user *at = (const void __user *)(ip - 1);
@@ -87,7 +87,7 @@ static __always_inline const struct kl_defined *find(const struct kl_abi_trap *t
 	const struct kl_defined_table *table = xa_load(&tables, trap->session);
 	u32 i = trap->event - KL_EV_DYNAMIC;
 
-	/* A program chooses the number. */
+	/* The program chooses the number, so guard the index against speculation. */
 	return table && i < table->n ? table->traps[array_index_nospec(i, table->n)] : NULL;
 }
 
@@ -96,14 +96,14 @@ static void fire(const struct kl_defined *d, struct pt_regs *regs, u32 text)
 	struct kl_session *s = d->session;
 	struct kl_stack_start before;
 
-	/* An owner who is shown everybody's is fired for only by his own. */
+	/* Even for an owner who can see all tasks, only the owner's own processes fire traps. */
 	if (!(s->gate & KL_GATE_OWN) && !kl_access_may_see(s->owner, current))
 		return;
 	if (likely(!s->stacks)) {
 		kl_fire_defined(s, d->id, d->program, NULL, 0);
 		return;
 	}
-	/* The kernel has no part in it. */
+	/* Stack traces begin in the program: no kernel frames belong to the event. */
 	before = kl_stack_begin(regs, text);
 	kl_fire_defined(s, d->id, d->program, NULL, 0);
 	kl_stack_end(before);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Defined events that are places in programs and libraries: an instruction, or
- * the return of the function that begins there. Fires in the task that runs
- * there, whoever it is. The file is held as long as the definition is.
+ * the return of the function that begins there. Fires in whatever task runs
+ * there. The file is held as long as the definition is.
  */
 #include <linux/fs.h>
 #include <linux/namei.h>

@@ -67,8 +67,9 @@ static struct hook *create_hook(const struct kl_event *e, struct kl_error *why)
 	hook->ops.func = on_entry;
 	INIT_LIST_HEAD(&hook->followers);
 	/*
-	 * By address. By name, ftrace_set_filter says that all is well when it
-	 * had no memory for the entry, and without one every function is hooked.
+	 * Set the filter by address. By name, ftrace_set_filter reports success
+	 * when it had no memory for the entry, and with an empty filter every
+	 * function is hooked.
 	 */
 	error = ftrace_set_filter_ip(&hook->ops, (unsigned long)e->function, 0, 1);
 	if (error)
@@ -144,7 +145,10 @@ void kl_function_detach(struct kl_session *s, const struct kl_event *e)
 		if (f->session != s)
 			continue;
 		list_del_rcu(&f->list);
-		/* The last follower goes after its hook has, which waits anyway. */
+		/*
+		 * The last follower is removed after its hook, which waits for running handlers
+		 * anyway.
+		 */
 		if (list_empty(&hook->followers))
 			destroy_hook(hook);
 		else

@@ -37,14 +37,14 @@ struct kl_hub_session {
 
 static DEFINE_MUTEX(hubs_lock);
 static LIST_HEAD(hubs);
-/* They have been unregistered, but may still be running. */
+/* Hubs that are unregistered but may still be running. */
 static LIST_HEAD(gone);
 
 /* ---------------------------------------------------------------- walking */
 
 static u32 bucket_of(kuid_t uid)
 {
-	/* Secret, so that nobody can share the bucket of another on purpose. */
+	/* A secret, so that a user cannot choose to share another user's bucket. */
 	return kl_gate_hash(uid) >> (KL_GATE_UID_BITS - KL_HUB_BUCKETS_LOG2);
 }
 
@@ -203,7 +203,7 @@ static struct kl_hub *create_hub(struct tracepoint *tp)
 	return hub;
 }
 
-/* Nobody is in it any more, or never was. */
+/* The hub has no members. */
 static void destroy_hub(struct kl_hub *hub)
 {
 	lockdep_assert_held(&hubs_lock);

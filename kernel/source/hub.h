@@ -50,7 +50,7 @@ struct kl_hub {
 	struct list_head list;
 };
 
-/* All tasks that an event may speak of: the running one and two more. */
+/* The most tasks that an event describes: the running one and two more. */
 #define KL_HUB_TASKS 3
 
 /**

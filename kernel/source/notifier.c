@@ -31,7 +31,10 @@ static LIST_HEAD(set_followers);
 static LIST_HEAD(splice_followers);
 static LIST_HEAD(unsplice_followers);
 
-/* Those of sessions with a gate apart, where programs fire: one test is for all of them. */
+/*
+ * Events that programs fire keep sessions with a gate in a list of their own, which one test
+ * covers.
+ */
 static LIST_HEAD(mark_followers_gated);
 static LIST_HEAD(set_followers_gated);
 
@@ -140,7 +143,7 @@ void kl_unsplice_fire(const char *session, u32 windows, u32 lost)
 	preempt_enable();
 }
 
-/* Before others, which may not return. */
+/* Run before other notifiers, which may not return. */
 static struct notifier_block die_block = { .notifier_call = on_die, .priority = INT_MAX };
 static struct notifier_block panic_block = { .notifier_call = on_panic, .priority = INT_MAX };
 

@@ -11,9 +11,9 @@
 #include "probes.h"
 #include "syscall_inside.h"
 
-/* What a record says of a string that could not be read without faulting. */
+/* The text recorded for a string that could not be read without faulting. */
 #define UNREADABLE "?"
-/* And of none at all. */
+/* The text recorded for a NULL string. */
 #define NO_STRING "(null)"
 
 /* Copies of a call's strings: only system call entries use it, which do not nest. */
@@ -70,7 +70,7 @@ done:
 	return got;
 }
 
-/* Returns false if some string could not be read, although there is one. */
+/* Returns false if a string that is not NULL could not be read. */
 static bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs, u32 code)
 {
 	struct scratch *mine = this_cpu_ptr(scratch);
