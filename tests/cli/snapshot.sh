@@ -158,7 +158,7 @@ expect "a session that has ended" 1
 wait_until seen kept
 kl snapshot kept
 expect "one that discards" 1
-says err 'the session discards'
+says err 'a snapshot needs overwrite mode'
 wait $!
 kl snapshot one two
 expect "two sessions" 2
