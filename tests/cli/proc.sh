@@ -3,6 +3,8 @@
 # Processes and their variables, now: lists, columns, rates, trees, and as /proc has them.
 
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+# khugepaged may replace pages of a stopped process, but must not give it more.
+echo 0 >/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none
 python3 "$here/proc.py" "$kernlens" >told 2>said
 cat said >>told
 tap proc.py told
