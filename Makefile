@@ -129,7 +129,7 @@ test-long:
 	@KL_TEST_TIMEOUT=7200 tests/run --long
 
 check:
-	@scripts/deps build vm check
+	@scripts/deps build vm test check
 	@$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs
 	@scripts/check/run
 

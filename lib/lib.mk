@@ -27,4 +27,21 @@ $(LIB_SHARED): $(LIB_OBJECTS)
 $(BUILD)/kernlens.pc: lib/kernlens.pc.in
 	sed -e 's|@PREFIX@|$(or $(PREFIX),/usr/local)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
--include $(LIB_OBJECTS:.o=.d)
+# Once more, by clang and with checkers, for the unit tests and the fuzzers. Coverage is for the
+# fuzzers; to other programs it does nothing.
+CHECKED_CC ?= clang
+CHECKERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer
+# The warnings are those of the usual build.
+CHECKED_CFLAGS = $(filter-out -O2 -W%,$(CFLAGS)) -O1 $(CHECKERS)
+LIB_CHECKED := $(BUILD)/checked/libkernlens.a
+LIB_CHECKED_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/checked/%.o)
+
+$(LIB_CHECKED_OBJECTS): $(BUILD)/checked/%.o: %.c $(wildcard uapi/*)
+	@mkdir -p $(@D)
+	$(CHECKED_CC) $(CHECKED_CFLAGS) -fsanitize=fuzzer-no-link -Ilib/include -MMD -MP -c $< -o $@
+
+$(LIB_CHECKED): $(LIB_CHECKED_OBJECTS)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+-include $(LIB_OBJECTS:.o=.d) $(LIB_CHECKED_OBJECTS:.o=.d)

@@ -29,7 +29,6 @@ LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)
 
-LIB_TEST_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 LIB_TEST_HEADERS := $(wildcard tests/unit/lib/*.h lib/*/*.h kernel/ring/*.h) $(LIB_HEADERS) \
 	tests/unit/unit.h
 LIB_TEST_BUILD = @mkdir -p $(@D); \
@@ -44,15 +43,16 @@ $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
 
 # A program whose blocks are known.
 $(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: | $(BUILD)/tests/cli/program-blocks
-$(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: CFLAGS += \
+$(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: private CFLAGS += \
 	-DKL_TEST_PROGRAM=\"$(abspath $(BUILD)/tests/cli/program-blocks)\"
 
 $(LIB_TESTS) $(BUILD)/tests/lib-bench: $(BUILD)/tests/lib-%: \
 		tests/unit/lib/test_%.c tests/unit/lib/synth.c $(LIB) $(LIB_TEST_HEADERS)
 	$(LIB_TEST_BUILD)
 
-# The library's sources too, so that they are checked.
-$(LIB_TESTS_ASAN): CFLAGS += $(LIB_TEST_ASAN)
+# With the library that is checked, too.
+$(LIB_TESTS_ASAN): private CC = $(CHECKED_CC)
+$(LIB_TESTS_ASAN): private CFLAGS += -O1 $(CHECKERS) -Wno-unknown-warning-option
 $(LIB_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: \
-		tests/unit/lib/test_%.c tests/unit/lib/synth.c $(LIB_SOURCES) $(LIB_TEST_HEADERS)
+		tests/unit/lib/test_%.c tests/unit/lib/synth.c $(LIB_CHECKED) $(LIB_TEST_HEADERS)
 	$(LIB_TEST_BUILD)

@@ -35,11 +35,11 @@ $(SYMBOL_TESTS): $(BUILD)/tests/lib-%: tests/unit/symbol/test_%.c $(SYMBOL_TEST_
 		$(SYMBOL_TEST_HEADERS) | $(SYMBOL_OFFSETS)
 	$(SYMBOL_TEST_BUILD)
 
-# The library's sources too, so that they are checked.
-$(SYMBOL_TESTS_ASAN): CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all
+# With the library that is checked, too.
+$(SYMBOL_TESTS_ASAN): private CC = $(CHECKED_CC)
+$(SYMBOL_TESTS_ASAN): private CFLAGS += -O1 $(CHECKERS) -Wno-unknown-warning-option
 $(SYMBOL_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: tests/unit/symbol/test_%.c $(SYMBOL_TEST_SOURCES) \
-		$(wildcard lib/symbol/*.c lib/base/*.c lib/format/*.c) $(SYMBOL_TEST_HEADERS) | \
-		$(SYMBOL_OFFSETS)
+		$(LIB_CHECKED) $(SYMBOL_TEST_HEADERS) | $(SYMBOL_OFFSETS)
 	$(SYMBOL_TEST_BUILD)
 
 # A program in C++ that tests of the command run, too.
@@ -51,7 +51,8 @@ NAMES_TEST_BUILD = @mkdir -p $(@D); \
 
 $(BUILD)/tests/lib-names: tests/unit/symbol/test_names.c $(LIB) tests/unit/unit.h $(BUILD)/tests/cli/stack-names
 	$(NAMES_TEST_BUILD)
-$(BUILD)/tests/lib-names-asan: CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all
-$(BUILD)/tests/lib-names-asan: tests/unit/symbol/test_names.c $(wildcard lib/symbol/*.c lib/base/*.c lib/format/*.c) \
-		$(wildcard lib/*/*.h) $(LIB_HEADERS) tests/unit/unit.h $(BUILD)/tests/cli/stack-names
+$(BUILD)/tests/lib-names-asan: private CC = $(CHECKED_CC)
+$(BUILD)/tests/lib-names-asan: private CFLAGS += -O1 $(CHECKERS) -Wno-unknown-warning-option
+$(BUILD)/tests/lib-names-asan: tests/unit/symbol/test_names.c $(LIB_CHECKED) tests/unit/unit.h \
+		$(BUILD)/tests/cli/stack-names
 	$(NAMES_TEST_BUILD)
