@@ -490,7 +490,7 @@ int main(void)
 	kl_scope_set_class(scope, &test_class);
 	test_arithmetic(scope);
 	test_random(scope);
-	unit_check(refused(scope, "current->pid", "1:10: this is no struct") &&
+	unit_check(refused(scope, "current->pid", "1:10: this is not a struct") &&
 			   refused(scope, "(struct x *)a",
 				   "1:9: the kernel's type information (BTF)"),
 		   "without types there are no members");
