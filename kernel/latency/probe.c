@@ -102,8 +102,12 @@ static noinline void leave_more(struct kl_latency *l, struct kl_latency_task *t,
 {
 	if (dead)
 		return kl_latency_end(l, t, prev, now, KL_LATENCY_TASK_ENDED);
-	if (l->flags & KL_LATENCY_ASKS && !kl_gate_task(l->session, prev))
-		return kl_latency_end(l, t, NULL, now, KL_LATENCY_TASK_HIDDEN);
+	if (l->flags & KL_LATENCY_ASKS) {
+		if (!kl_gate_task(l->session, prev))
+			return kl_latency_end(l, t, NULL, now, KL_LATENCY_TASK_HIDDEN);
+		/* After its end, nobody can say whether its owner could see its last name. */
+		kl_latency_name(t, prev);
+	}
 	if (l->flags & KL_LATENCY_ENTRIES && kl_latency_is_asleep(state))
 		take_place(l, t, prev);
 }

@@ -171,7 +171,7 @@ void kl_latency_end(struct kl_latency *l, struct kl_latency_task *t, struct task
 
 	raw_spin_lock_irqsave(&l->lock, irq);
 	if (t->task) {
-		if (task)
+		if (task && !(l->flags & KL_LATENCY_ASKS))
 			kl_latency_name(t, task);
 		unlink_task(l, t);
 		t->flags |= flags;

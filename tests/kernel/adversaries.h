@@ -78,7 +78,7 @@ struct search {
 	u64 bytes;
 	u64 own;
 	u64 seen[OWNERS];
-	char found[200];
+	char found[400];
 	u32 *event_of;
 };
 

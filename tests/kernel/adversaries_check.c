@@ -19,6 +19,22 @@ static void note(struct search *s, const char *what, const char *where)
 			 (unsigned long long)s->records);
 }
 
+/* Where in it, and what is beside it. */
+static void note_at(struct search *s, const char *what, const char *where, const u8 *from,
+		    size_t at, size_t bytes)
+{
+	size_t first = at < 24 ? 0 : at - 24, used;
+
+	if (s->found[0])
+		return;
+	note(s, what, where);
+	used = strlen(s->found);
+	used += snprintf(s->found + used, sizeof(s->found) - used,
+			 " at byte %zu of %zu, from %zu on:", at, bytes, first);
+	for (size_t i = first; i < bytes && i < at + 16; i++)
+		used += snprintf(s->found + used, sizeof(s->found) - used, " %02x", from[i]);
+}
+
 void search_init(struct search *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -34,45 +50,62 @@ void search_free(struct search *s)
 
 /* -------------------------------------------------------------------- bytes */
 
-/* Freed and fresh objects (0x6b, 0x5a), freed pages (0xaa), red zones (0xbb, 0xcc). */
+/* Freed and fresh objects (0x6b, 0x5a), freed pages (0xaa). */
 static bool is_poison(u8 byte)
 {
-	return byte == 0x6b || byte == 0x5a || byte == 0xaa || byte == 0xbb || byte == 0xcc;
+	return byte == 0x6b || byte == 0x5a || byte == 0xaa;
+}
+
+/* Compilers divide by 3 with 0xaaaaaaaaaaaaaaab, which then is in a program's registers. */
+static bool is_divisor(const u8 *at, size_t first, size_t run)
+{
+	return run == 7 && first && at[first - 1] == at[first] + 1;
 }
 
 static void search_poison(struct search *s, const char *what, const u8 *at, size_t bytes)
 {
-	size_t run = 1;
 	char text[60];
+	size_t run;
 
-	for (size_t i = 1; i < bytes; i++) {
-		run = at[i] == at[i - 1] ? run + 1 : 1;
-		if (run == POISON_RUN && is_poison(at[i])) {
-			snprintf(text, sizeof(text), "poison %#x at byte %zu", at[i], i);
-			note(s, text, what);
-		}
+	for (size_t first = 0; first < bytes; first += run) {
+		for (run = 1; first + run < bytes && at[first + run] == at[first];)
+			run++;
+		if (run < POISON_RUN || !is_poison(at[first]) || is_divisor(at, first, run))
+			continue;
+		snprintf(text, sizeof(text), "poison %#x", at[first]);
+		note_at(s, text, what, at, first, bytes);
 	}
 }
 
 /*
- * Addresses of memory (within 1.5 GiB from where the kernel maps all of it), of vmalloc and of
- * struct page, without KASLR: at any byte. Those of text look like small negative numbers; they are
- * searched for where a field of 8 bytes is.
+ * Whether this is where the kernel, without KASLR, has 1.5 GiB of memory mapped, or the bottom or the
+ * top of the area of vmalloc (from where it is used), or struct pages. Numbers that are near but not
+ * there are what programs compute: the negative of an address of theirs, for one.
+ */
+static bool is_memory(u64 number)
+{
+	return (number >= 0xffff888000001000 && number < 0xffff888060000000) ||
+	       (number >= 0xffffc90000001000 && number < 0xffffc91000000000) ||
+	       (number >= 0xffffe8f000000000 && number < 0xffffe90000000000) ||
+	       (number >= 0xffffea0000000040 && number < 0xffffea0002000000);
+}
+
+/*
+ * Such addresses, at any byte. Those of text look like small negative numbers; they are searched for
+ * where a field of 8 bytes is.
  */
 static void search_addresses(struct search *s, const char *what, const u8 *at, size_t bytes)
 {
-	const u8 *end = at + bytes, *next;
+	const u8 *from = at, *end = at + bytes, *next;
 	char text[60];
 	u64 number;
 
 	for (; end - at >= 8 && (next = memmem(at + 6, end - at - 6, "\xff\xff", 2));
 	     at = next - 5) {
 		memcpy(&number, next - 6, 8);
-		if ((number >= 0xffff888000001000 && number < 0xffff888060000000) ||
-		    (number >= 0xffffc90000001000 && number < 0xffffc91000000000) ||
-		    (number >= 0xffffea0000000040 && number < 0xffffea0002000000)) {
+		if (is_memory(number)) {
 			snprintf(text, sizeof(text), "address %#llx", (unsigned long long)number);
-			note(s, text, what);
+			note_at(s, text, what, from, next - 6 - from, bytes);
 		}
 	}
 }
@@ -80,14 +113,16 @@ static void search_addresses(struct search *s, const char *what, const u8 *at, s
 static void search_markers(struct search *s, const char *what, const void *from, size_t bytes)
 {
 	for (u32 owner = 0; owner < OWNERS; owner++) {
-		if (!memmem(from, bytes, markers[owner], MARKER_BYTES))
+		const u8 *at = memmem(from, bytes, markers[owner], MARKER_BYTES);
+
+		if (!at)
 			continue;
 		if (owner == OWNER_A) {
 			s->own++;
 			continue;
 		}
 		s->seen[owner]++;
-		note(s, markers[owner], what);
+		note_at(s, markers[owner], what, from, at - (const u8 *)from, bytes);
 	}
 }
 
@@ -103,9 +138,7 @@ void search_bytes(struct search *s, const char *what, const void *from, size_t b
 
 static bool is_address(u64 number)
 {
-	return (number >= 0xffff888000000000 && number < 0xffffc88000000000) ||
-	       (number >= 0xffffc90000000000 && number < 0xffffea8000000000) ||
-	       (number >= 0xfffffe0000000000 && number < 0xfffffe0100000000) ||
+	return is_memory(number) || (number >= 0xfffffe0000000000 && number < 0xfffffe0100000000) ||
 	       (number >= 0xffffffff80000000 && number < 0xffffffffff000000);
 }
 
@@ -213,22 +246,27 @@ static u32 search_record(struct search *s, const u8 *begin, const u8 *end)
 void search_block(struct search *s, const u8 *block, u32 bytes)
 {
 	const struct kl_abi_block *header = (const void *)block;
-	u32 at = KL_BLOCK_HEADER_BYTES, end = header->committed, got;
+	u32 at = KL_BLOCK_HEADER_BYTES, end = header->committed, id, got;
 
 	s->blocks++;
-	search_bytes(s, "a block's bytes", block, bytes);
 	if (header->magic != KL_CTF_MAGIC || end > bytes) {
 		/* One that has never been used is all zeroes. */
 		if (header->magic || end)
 			note(s, "a header that is none", "a block");
+		search_bytes(s, "a block without a header", block, bytes);
 		return;
 	}
+	search_bytes(s, "a block's header", block, at);
 	for (; at < end; at += got) {
 		got = search_record(s, block + at, block + end);
 		if (!got) {
 			note(s, "a record that is none", "a block");
-			return;
+			break;
 		}
+		id = load_number(block + at, 8) & ((1u << KL_RECORD_ID_BITS) - 1);
+		search_bytes(s, id < KL_EV_MAX ? event_name(id) : "a defined event", block + at,
+			     got);
 		s->records++;
 	}
+	search_bytes(s, "the rest of a block", block + at, bytes - at);
 }

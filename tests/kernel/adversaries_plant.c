@@ -57,6 +57,8 @@ void check_search(void)
 	check_planted("six bytes of a freed object in the padding", block, true);
 	make_block(block, 4001, 0xaaaaaaaaaaaa0000, "a text");
 	check_planted("six bytes of a freed page in a record", block, true);
+	make_block(block, 4001, 0xaaaaaaaaaaaaaaab, "a text");
+	check_planted("what programs divide by 3 with", block, false);
 	make_block(block, 4001, 0x5a5a5a5a5a0000, "a text");
 	check_planted("five bytes that are alike", block, false);
 	make_block(block, 4001, 0xffffffff81234567, "a text");
