@@ -293,8 +293,9 @@ static void test_losses(void)
 	struct kl_buffer text = { 0 };
 
 	kl_print_loss(&text, KL_STYLE_TEXT, KL_SHOW_RELATIVE, &loss);
-	unit_check(!strcmp(text.data, "CPU 3: 12 events are in damaged or missing blocks (2 blocks, "
-				      "starting at 7), between 1.500000000 and 2.000000001\n"),
+	unit_check(!strcmp(text.data,
+			   "CPU 3: 12 events are in damaged or missing blocks (2 blocks, "
+			   "starting at 7), between 1.500000000 and 2.000000001\n"),
 		   "a loss has times since the start, as the events around it");
 	kl_buffer_reset(&text);
 	kl_print_loss(&text, KL_STYLE_TEXT, 0, &loss);
