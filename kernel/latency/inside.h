@@ -192,6 +192,7 @@ struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struc
 void kl_latency_end(struct kl_latency *l, struct kl_latency_task *t, struct task_struct *task,
 		    u64 now, u8 flags);
 void kl_latency_name(struct kl_latency_task *t, const struct task_struct *task);
+void kl_latency_rename(struct kl_latency *l, struct kl_latency_task *t, struct task_struct *task);
 void kl_latency_account(struct kl_latency *l, struct kl_latency_task *t, u32 state, u64 time);
 
 /* probe.c */

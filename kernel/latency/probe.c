@@ -106,7 +106,7 @@ static noinline void leave_more(struct kl_latency *l, struct kl_latency_task *t,
 		if (!kl_gate_task(l->session, prev))
 			return kl_latency_end(l, t, NULL, now, KL_LATENCY_TASK_HIDDEN);
 		/* After its end, nobody can say whether its owner could see its last name. */
-		kl_latency_name(t, prev);
+		kl_latency_rename(l, t, prev);
 	}
 	if (l->flags & KL_LATENCY_ENTRIES && kl_latency_is_asleep(state))
 		take_place(l, t, prev);

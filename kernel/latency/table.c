@@ -96,7 +96,7 @@ static void unlink_task(struct kl_latency *l, struct kl_latency_task *t)
 
 /**
  * kl_latency_name - note what a task is called now
- * @t: its record
+ * @t: its record; the profile's lock is held
  * @task: it exists
  */
 void kl_latency_name(struct kl_latency_task *t, const struct task_struct *task)
@@ -107,6 +107,40 @@ void kl_latency_name(struct kl_latency_task *t, const struct task_struct *task)
 	t->uid = __task_cred(task)->uid;
 	rcu_read_unlock();
 	memcpy(t->comm, task->comm, sizeof(t->comm));
+}
+
+static bool has_name(const struct kl_latency_task *t, const struct task_struct *task)
+{
+	bool same;
+
+	rcu_read_lock();
+	same = uid_eq(t->uid, __task_cred(task)->uid);
+	rcu_read_unlock();
+	return same && t->tid == task->pid && !memcmp(t->comm, task->comm, sizeof(t->comm));
+}
+
+/**
+ * kl_latency_rename - the same if it is called something else than before
+ * @l: profile
+ * @t: the task's record
+ * @task: the running task
+ *
+ * Context: any but NMI.
+ */
+void kl_latency_rename(struct kl_latency *l, struct kl_latency_task *t, struct task_struct *task)
+{
+	unsigned long flags;
+
+	/*
+	 * All CPUs share the lock, and names seldom change: look first. A change missed here
+	 * is noted at the next switch.
+	 */
+	if (data_race(has_name(t, task)))
+		return;
+	raw_spin_lock_irqsave(&l->lock, flags);
+	if (t->task == task)
+		kl_latency_name(t, task);
+	raw_spin_unlock_irqrestore(&l->lock, flags);
 }
 
 /**
