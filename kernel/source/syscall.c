@@ -330,14 +330,11 @@ static bool is_awaited_exec(const struct kl_session *s, u32 number)
 	       kl_access_shows_current(s);
 }
 
-/* Whatever is not the usual case: the gate, strings, other handlers. */
-static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
+static __always_inline void enter_allowed(struct kl_session *s, const struct pt_regs *regs)
 {
-	u32 number = clamp_number(number_of(regs)), id = KL_EV_SYSCALL_ENTRY + number;
+	u32 id = KL_EV_SYSCALL_ENTRY + clamp_number(number_of(regs));
 	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
 
-	if (!kl_gate_self(s) && !is_awaited_exec(s, number))
-		return;
 	if (handler >= KL_ACTION_RULE)
 		return fire_entry(s, regs, handler);
 	if (handler == KL_HANDLER_log)
@@ -345,13 +342,25 @@ static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
 	kl_handler_fire(s, id, handler);
 }
 
-static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
+static noinline void enter_refused(struct kl_session *s, const struct pt_regs *regs)
+{
+	if (is_awaited_exec(s, clamp_number(number_of(regs))))
+		enter_allowed(s, regs);
+}
+
+/* Whatever is not the usual case: the gate, strings, other handlers. */
+static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
+{
+	if (!kl_gate_self(s))
+		return enter_refused(s, regs);
+	enter_allowed(s, regs);
+}
+
+static __always_inline void exit_allowed(struct kl_session *s, const struct pt_regs *regs)
 {
 	u32 number = clamp_number(number_of(regs)), id = KL_EV_SYSCALL_EXIT + number;
 	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
 
-	if (!kl_gate_self(s) && !is_awaited_exec(s, number))
-		return;
 	if (LAYOUT_STRINGS(layouts[number]) && kl_syscall_is_unread(s))
 		kl_syscall_late_strings(s, regs, number, LAYOUT_CODE(layouts[number]));
 	if (handler >= KL_ACTION_RULE)
@@ -359,6 +368,19 @@ static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
 	if (handler == KL_HANDLER_log)
 		return log_exit_slow(s, regs);
 	kl_handler_fire(s, id, handler);
+}
+
+static noinline void exit_refused(struct kl_session *s, const struct pt_regs *regs)
+{
+	if (is_awaited_exec(s, clamp_number(number_of(regs))))
+		exit_allowed(s, regs);
+}
+
+static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
+{
+	if (!kl_gate_self(s))
+		return exit_refused(s, regs);
+	exit_allowed(s, regs);
 }
 
 /* Is an action a rule, now that at most the set of tasks has been asked? */
