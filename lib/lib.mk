@@ -33,6 +33,8 @@ CHECKED_CC ?= clang
 CHECKERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer
 # The warnings are those of the usual build.
 CHECKED_CFLAGS = $(filter-out -O2 -W%,$(CFLAGS)) -O1 $(CHECKERS)
+# Of tests that are linked with it: the compiler does not know all of gcc's warnings.
+CHECKED_TEST_CFLAGS := -O1 $(CHECKERS) -Wno-unknown-warning-option
 LIB_CHECKED := $(BUILD)/checked/libkernlens.a
 LIB_CHECKED_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/checked/%.o)
 

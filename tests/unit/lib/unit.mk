@@ -52,7 +52,7 @@ $(LIB_TESTS) $(BUILD)/tests/lib-bench: $(BUILD)/tests/lib-%: \
 
 # With the library that is checked, too.
 $(LIB_TESTS_ASAN): private CC = $(CHECKED_CC)
-$(LIB_TESTS_ASAN): private CFLAGS += -O1 $(CHECKERS) -Wno-unknown-warning-option
+$(LIB_TESTS_ASAN): private CFLAGS += $(CHECKED_TEST_CFLAGS)
 $(LIB_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: \
 		tests/unit/lib/test_%.c tests/unit/lib/synth.c $(LIB_CHECKED) $(LIB_TEST_HEADERS)
 	$(LIB_TEST_BUILD)

@@ -37,7 +37,7 @@ $(SYMBOL_TESTS): $(BUILD)/tests/lib-%: tests/unit/symbol/test_%.c $(SYMBOL_TEST_
 
 # With the library that is checked, too.
 $(SYMBOL_TESTS_ASAN): private CC = $(CHECKED_CC)
-$(SYMBOL_TESTS_ASAN): private CFLAGS += -O1 $(CHECKERS) -Wno-unknown-warning-option
+$(SYMBOL_TESTS_ASAN): private CFLAGS += $(CHECKED_TEST_CFLAGS)
 $(SYMBOL_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: tests/unit/symbol/test_%.c $(SYMBOL_TEST_SOURCES) \
 		$(LIB_CHECKED) $(SYMBOL_TEST_HEADERS) | $(SYMBOL_OFFSETS)
 	$(SYMBOL_TEST_BUILD)
@@ -52,7 +52,7 @@ NAMES_TEST_BUILD = @mkdir -p $(@D); \
 $(BUILD)/tests/lib-names: tests/unit/symbol/test_names.c $(LIB) tests/unit/unit.h $(BUILD)/tests/cli/stack-names
 	$(NAMES_TEST_BUILD)
 $(BUILD)/tests/lib-names-asan: private CC = $(CHECKED_CC)
-$(BUILD)/tests/lib-names-asan: private CFLAGS += -O1 $(CHECKERS) -Wno-unknown-warning-option
+$(BUILD)/tests/lib-names-asan: private CFLAGS += $(CHECKED_TEST_CFLAGS)
 $(BUILD)/tests/lib-names-asan: tests/unit/symbol/test_names.c $(LIB_CHECKED) tests/unit/unit.h \
 		$(BUILD)/tests/cli/stack-names
 	$(NAMES_TEST_BUILD)
