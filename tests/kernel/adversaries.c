@@ -8,7 +8,6 @@
  * Run as root in the guest, with the kernel arguments that tests/kernel/run gives: init_on_alloc=0
  * page_poison=1 slub_debug=P.
  */
-#include <grp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -158,7 +157,7 @@ static void set_up(int fd, enum way way, struct search *s)
 	}
 	if (!error && way == WAY_TASKS) {
 		error = kl_filter(fd, KL_FILTER_TASKS, 0);
-		/* The workers have the first numbers; of others' it is told that there are none. */
+		/* The workers have the first ids; another's task is refused as if it did not exist. */
 		for (u32 pid = FIRST_TID; pid < FIRST_TID + 40; pid++)
 			kl_tasks(fd, pid,
 				 KL_TASK_ADD | KL_TASK_PROCESS | KL_TASK_TREE | KL_TASK_INHERIT);
@@ -430,13 +429,6 @@ static void check_root(void)
 
 /* ------------------------------------------------------------------ processes */
 
-static void become(u32 uid)
-{
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		bail("setuid");
-	prctl(PR_SET_DUMPABLE, 1);
-}
-
 /* B and root trace, too, with names and texts of their own. */
 static void trace_as(enum owner owner)
 {
@@ -473,7 +465,7 @@ static pid_t start(enum role role, enum owner owner)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "adversary");
 	if (uids[owner])
-		become(uids[owner]);
+		kl_become(uids[owner]);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	switch (role) {
 	case ROLE_HIDDEN:

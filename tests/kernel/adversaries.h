@@ -8,7 +8,7 @@
 
 #include "kl.h"
 
-/* The user who traces, another one, and root. The other's id is no number that occurs by chance. */
+/* The user who traces, another one, and root. The other's user id does not occur by chance. */
 #define UID_A 60001u
 #define UID_B 0x5ec4e7b2u
 

@@ -5,9 +5,7 @@
  * the guest: a process of user 1 makes marked calls, fails to execute one program and
  * executes another; several sessions await it in several ways.
  */
-#include <grp.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -42,13 +40,6 @@ static struct shared *shared;
 
 /* ------------------------------------------------------------------- tasks */
 
-static void become(u32 uid)
-{
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		bail("cannot become user %u", uid);
-	prctl(PR_SET_DUMPABLE, 1);
-}
-
 static void make_calls(enum phase phase)
 {
 	for (u32 i = 0; i < made[phase]; i++)
@@ -71,7 +62,7 @@ static void run_task(const char *path, char *word)
 {
 	char *arguments[] = { "awaited", word, NULL };
 
-	become(UID_USER1);
+	kl_become(UID_USER1);
 	shared->go = 0;
 	while (!shared->go)
 		sched_yield();
@@ -134,29 +125,15 @@ struct found {
 	u64 programs;
 };
 
-static u32 event_id(const char *name)
-{
-	for (u32 id = 1; id < KL_EV_SYSCALL_ENTRY; id++)
-		if (layouts[id].name && !strcmp(layouts[id].name, name))
-			return id;
-	bail("no event %s", name);
-}
-
-/* Opened by a user: the rights of a session are those of the user that opens the device. */
 static int make_session(u32 uid)
 {
 	struct kl_abi_session wish = {
 		.mode = KL_MODE_DISCARD, .blocks = 4, .blocks_max = 4, .block_bytes = 65536
 	};
 	u32 events[] = { KL_EV_SYSCALL_ENTRY + CALL, KL_EV_SYSCALL_ENTRY + SYS_execve,
-			 KL_EV_SYSCALL_EXIT + SYS_execve, event_id("sched_process_exec"), 0 };
-	int fd;
+			 KL_EV_SYSCALL_EXIT + SYS_execve, KL_EV_sched_process_exec, 0 };
+	int fd = kl_open_as(uid);
 
-	if (uid && (setresgid(-1, uid, -1) || setresuid(-1, uid, -1)))
-		bail("setresuid");
-	fd = kl_open();
-	if (uid && (setresuid(-1, 0, -1) || setresgid(-1, 0, -1)))
-		bail("setresuid");
 	if (kl_session(fd, &wish) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) ||
 	    kl_filter(fd, KL_FILTER_TASKS, 0) || kl_start(fd))

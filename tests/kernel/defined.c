@@ -298,28 +298,11 @@ static bool sum_value(u64 i, const u64 *number)
 	return number[0] % 7 == 0;
 }
 
-/* Where in this program's file a function is. */
-static u64 file_offset(const void *function)
-{
-	unsigned long start, end, offset, at = (unsigned long)function;
-	FILE *f = fopen("/proc/self/maps", "r");
-	char line[512];
-	u64 found = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && at >= start &&
-		    at < end)
-			found = at - start + offset;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 static void test_uprobes(void)
 {
 	const u64 times = THREADS * CALLS;
 	pthread_t thread[THREADS];
-	u64 at = file_offset(place);
+	u64 at = kl_file_offset(place);
 	char self[256] = "";
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !at)

@@ -3,7 +3,6 @@
  * Who may see what of whom, and processes that change while they are looked at: users,
  * programs with other rights, what only a tracer may see, and races with exec and exit.
  */
-#include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -16,20 +15,13 @@
 #define SECRET "klsuidsecret"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
-static void become(u32 uid)
-{
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		bail("become %u", uid);
-	prctl(PR_SET_DUMPABLE, 1);
-}
-
 /* A process of a user that sleeps, and is dumpable or not. */
 static pid_t start_sleeper(u32 uid, bool dumpable)
 {
 	pid_t pid = fork_child();
 
 	if (!pid) {
-		become(uid);
+		kl_become(uid);
 		prctl(PR_SET_DUMPABLE, dumpable);
 		for (;;)
 			pause();
@@ -189,7 +181,7 @@ static void run_as(void (*look)(const struct who *), const struct who *w, u32 ui
 	if (!pid) {
 		if (capability >= 0)
 			prctl(PR_SET_KEEPCAPS, 1);
-		become(uid);
+		kl_become(uid);
 		if (capability >= 0)
 			set_capabilities(capability);
 		prctl(PR_SET_DUMPABLE, 1);
@@ -349,7 +341,7 @@ void test_races(unsigned int seconds)
 		if (!pid) {
 			if (i == 2)
 				exec_for_ever(false);
-			become(USER1);
+			kl_become(USER1);
 			exec_for_ever(true);
 		}
 	}

@@ -40,25 +40,6 @@ __attribute__((noinline)) static void probed(void)
 	asm volatile("");
 }
 
-/* Where a function is in the file that is running. */
-static u64 file_offset(void (*function)(void))
-{
-	unsigned long begin, end, offset, at = (unsigned long)function;
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[500];
-	u64 found = 0;
-
-	while (maps && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx %*s %lx", &begin, &end, &offset) == 3 && at >= begin &&
-		    at < end)
-			found = at - begin + offset;
-	if (maps)
-		fclose(maps);
-	if (!found)
-		bail("no place of ours in a file");
-	return found;
-}
-
 /* One of each kind. */
 #define EVENTS 6
 
@@ -69,7 +50,9 @@ static char path[200];
 static void find_places(struct world *w)
 {
 	called = symbol_address("kls_called");
-	offset = file_offset(probed);
+	offset = kl_file_offset(probed);
+	if (!offset)
+		bail("no place of ours in a file");
 	path[readlink("/proc/self/exe", path, sizeof(path) - 1)] = 0;
 }
 

@@ -6,7 +6,6 @@
  * several classes make marked system calls and count them; a session without a gate
  * sees all of them; each other session is to have what its classes have counted.
  */
-#include <grp.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -68,13 +67,6 @@ static struct shared *shared;
 
 /* ------------------------------------------------------------------- workers */
 
-static void become(u32 uid)
-{
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		bail("cannot become user %u", uid);
-	prctl(PR_SET_DUMPABLE, 1);
-}
-
 static void make_calls(enum class class, u32 n)
 {
 	for (u32 i = 0; i < n; i++) {
@@ -124,7 +116,7 @@ static void run_changing(void)
 			char *arguments[] = { PATH_SETUID, "suid", NULL };
 
 			make_calls(ROOTS, 3);
-			become(UID_USER1);
+			kl_become(UID_USER1);
 			make_calls(CHANGED1, 3);
 			fcntl(3, F_SETFD, 0);
 			execv(PATH_SETUID, arguments);
@@ -169,7 +161,7 @@ static pid_t start_worker(u32 uid, void (*run)(enum class), enum class class)
 	if (child)
 		return child;
 	if (uid)
-		become(uid);
+		kl_become(uid);
 	while (!shared->go)
 		usleep(1000);
 	run(class);
@@ -197,27 +189,6 @@ struct counted {
 	u64 lost;
 };
 
-/* Opened by a user: the rights of a session are those of the user that opens the device. */
-static int open_as(u32 uid)
-{
-	int fd;
-
-	if (uid && (setresgid(-1, uid, -1) || setresuid(-1, uid, -1)))
-		bail("setresuid");
-	fd = kl_open();
-	if (uid && (setresuid(-1, 0, -1) || setresgid(-1, 0, -1)))
-		bail("setresuid");
-	return fd;
-}
-
-static u32 event_id(const char *name)
-{
-	for (u32 id = 1; id < KL_EV_SYSCALL_ENTRY; id++)
-		if (layouts[id].name && !strcmp(layouts[id].name, name))
-			return id;
-	bail("no event %s", name);
-}
-
 static int make_session(u32 uid, u32 filter, u32 of, u32 blocks)
 {
 	struct kl_abi_session wish = { .mode = KL_MODE_DISCARD,
@@ -225,8 +196,8 @@ static int make_session(u32 uid, u32 filter, u32 of, u32 blocks)
 				       .blocks_max = blocks,
 				       .block_bytes = 65536 };
 	u32 events[] = { KL_EV_SYSCALL_ENTRY + CALL, KL_EV_SYSCALL_EXIT + CALL,
-			 event_id("sched_process_exit"), 0 };
-	int fd = open_as(uid);
+			 KL_EV_sched_process_exit, 0 };
+	int fd = kl_open_as(uid);
 
 	if (kl_session(fd, &wish) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) ||
@@ -309,7 +280,7 @@ static void define_events(int fd, u32 n)
 	m.size = sizeof(m);
 	m.id = KL_MASKSET_FIRST_USER;
 	m.handler[KL_EV_SYSCALL_ENTRY + CALL] = KL_HANDLER_log;
-	m.handler[event_id("sched_switch")] = KL_HANDLER_count;
+	m.handler[KL_EV_sched_switch] = KL_HANDLER_count;
 	m.dynamic = (u64)(uintptr_t)handler;
 	m.n_dynamic = n;
 	if (kl_call(fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(fd, KL_MASKSET_FIRST_USER))
@@ -320,7 +291,7 @@ static void define_events(int fd, u32 n)
 static void run_other(u32 uid, u32 round)
 {
 	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
-	int fd = open_as(uid);
+	int fd = kl_open_as(uid);
 
 	if (kl_session(fd, &wish))
 		bail("session: %s", kl_why(fd));
@@ -367,7 +338,7 @@ static void take_turn(int fd, enum class in, enum class out)
 
 static int start_ticks(u32 uid, u32 hz, int *fd)
 {
-	*fd = open_as(uid);
+	*fd = kl_open_as(uid);
 	return ticks_start(*fd, hz);
 }
 

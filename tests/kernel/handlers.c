@@ -374,7 +374,7 @@ static void ordinary_user(void)
 	struct kl_abi_handler_info info;
 	int fd;
 
-	become(UID_USER1);
+	kl_become(UID_USER1);
 	fd = open_session();
 	tap_check(find_handler(fd, "t_sum", &info) && info.absent == KL_ABSENT_DENIED &&
 			  !info.rules,

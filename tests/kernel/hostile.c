@@ -7,7 +7,6 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <grp.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -39,10 +38,7 @@ void stay_on(int cpu)
 
 void become(u32 uid)
 {
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		bail("cannot become user %u", uid);
-	/* Changing ids takes that away. */
-	prctl(PR_SET_DUMPABLE, 1);
+	kl_become(uid);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	device = kl_open();
 }

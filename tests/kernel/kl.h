@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,6 +107,19 @@ static inline int kl_open(void)
 
 	if (fd < 0)
 		bail("cannot open " KL_DEVICE_PATH);
+	return fd;
+}
+
+/* Opened by a user: the rights of a session are those of the user that opens the device. */
+static inline int kl_open_as(u32 uid)
+{
+	int fd;
+
+	if (uid && (setresgid(-1, uid, -1) || setresuid(-1, uid, -1)))
+		bail("setresuid");
+	fd = kl_open();
+	if (uid && (setresuid(-1, 0, -1) || setresgid(-1, 0, -1)))
+		bail("setresuid");
 	return fd;
 }
 
@@ -235,6 +250,32 @@ static inline void sleep_ms(unsigned int ms)
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000l };
 
 	nanosleep(&t, NULL);
+}
+
+/* Become a user for good. */
+static inline void kl_become(u32 uid)
+{
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		bail("cannot become user %u", uid);
+	/* The change of ids has cleared it, but a test has nothing to protect. */
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+/* Where a function is in the file that is running; 0 if it is in none. */
+static inline u64 kl_file_offset(const void *function)
+{
+	unsigned long begin, end, offset, at = (unsigned long)function;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	u64 found = 0;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx %*s %lx", &begin, &end, &offset) == 3 && at >= begin &&
+		    at < end)
+			found = at - begin + offset;
+	if (maps)
+		fclose(maps);
+	return found;
 }
 
 #endif /* KL_TESTS_KL_H */

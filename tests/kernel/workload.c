@@ -5,7 +5,6 @@
  * memory, timers.
  */
 #include <arpa/inet.h>
-#include <grp.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
@@ -61,15 +60,6 @@ bool is_others_tid(u64 number)
 			if ((u64)shared->tid[owner][i] == number)
 				return true;
 	return false;
-}
-
-/* Become a user for good. */
-void become(u32 uid)
-{
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		bail("cannot become user %u", uid);
-	/* Changing ids has taken it away, but this is no program to protect. */
-	prctl(PR_SET_DUMPABLE, 1);
 }
 
 static void note_tid(enum owner owner)
@@ -265,7 +255,7 @@ static void run_changing(void)
 			use_files(NAME_CHANGING0);
 			make_mark(owner_names[ROOT]);
 			prctl(PR_SET_NAME, NAME_CHANGED);
-			become(UID_USER1);
+			kl_become(UID_USER1);
 			use_files(NAME_CHANGED);
 			make_mark(NAME_CHANGED);
 			sleep_ms(1);
@@ -317,7 +307,7 @@ pid_t start(void (*run)(void), u32 uid)
 	if (child)
 		return child;
 	if (uid)
-		become(uid);
+		kl_become(uid);
 	run();
 	fflush(stdout);
 	_exit(tap.failures ? 1 : 0);

@@ -51,7 +51,6 @@ extern struct shared *shared;
 
 void prepare_workload(void);
 bool is_others_tid(u64 number);
-void become(u32 uid);
 void use_files(const char *name);
 int run_setuid(void);
 int run_setuid2(void);

@@ -53,20 +53,13 @@ __attribute__((noinline)) static void probed(void)
 	asm volatile("");
 }
 
-/* Where probed() is in the file that is running; found once. */
+/* Found once. */
 static u64 probed_offset(void)
 {
-	unsigned long begin, end, offset, at = (unsigned long)probed;
 	static u64 found;
-	char line[500];
-	FILE *maps = found ? NULL : fopen("/proc/self/maps", "re");
 
-	while (maps && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx %*s %lx", &begin, &end, &offset) == 3 && at >= begin &&
-		    at < end)
-			found = at - begin + offset;
-	if (maps)
-		fclose(maps);
+	if (!found)
+		found = kl_file_offset(probed);
 	return found;
 }
 

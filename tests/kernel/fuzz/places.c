@@ -15,22 +15,6 @@ __attribute__((noinline)) static int called(int number)
 	return number + 1;
 }
 
-/* The bytes before called() in this program's file. */
-static u64 offset_in_file(const void *function)
-{
-	unsigned long begin, end, offset, at = (unsigned long)function, found = 0;
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[500];
-
-	while (maps && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx %*s %lx", &begin, &end, &offset) == 3 && at >= begin &&
-		    at < end)
-			found = at - begin + offset;
-	if (maps)
-		fclose(maps);
-	return found;
-}
-
 static u32 define(struct kl_abi_event *event, u32 program)
 {
 	static const char *const points[] = { "sched_switch", "sched_wakeup", "sys_enter",
@@ -57,7 +41,7 @@ static u32 define(struct kl_abi_event *event, u32 program)
 		event[1].kind = KL_SOURCE_KIND_URETPROBE;
 		for (u32 i = 0; i < 2; i++) {
 			event[i].name = (u64)(uintptr_t) "/proc/self/exe";
-			event[i].arg = offset_in_file(called);
+			event[i].arg = kl_file_offset(called);
 		}
 		return 2;
 	default:

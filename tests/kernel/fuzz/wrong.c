@@ -291,7 +291,7 @@ static struct built build_definition(enum call call)
 	return b;
 }
 
-/* What is asked of a session, or of the device. */
+/* Calls on a session or on the device. */
 static struct built build_call(enum call call)
 {
 	struct built b = { .to = (union argument *)memory };
