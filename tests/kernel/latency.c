@@ -213,7 +213,7 @@ static void run_processes(unsigned int n)
 
 static void test_bounds(unsigned int processes)
 {
-	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_KERNEL_STACKS, 512, 256);
+	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_KERNEL_STACKS, 512, 64);
 	u32 ended = 0, last = 0;
 	bool order = true;
 
@@ -233,7 +233,7 @@ static void test_bounds(unsigned int processes)
 	       n_tasks, ended, (unsigned long long)told.evicted_tasks,
 	       (unsigned long long)told.evicted_entries, (unsigned long long)told.no_entry,
 	       (unsigned long long)told.missed);
-	tap_check(n_tasks <= 512 && n_entries <= 256 && ended > 100 && order,
+	tap_check(n_tasks <= 512 && n_entries <= 64 && ended > 100 && order,
 		  "the tables keep their size");
 	tap_result(told.evicted_tasks + ended >= processes &&
 			   told.evicted_tasks + ended <= processes + 1000 && !told.missed,

@@ -113,7 +113,8 @@ __attribute__((noreturn)) static void run_worker(u32 user, u64 seed)
 
 struct worker {
 	pid_t pid;
-	double begun;
+	double begun, moved; /* `moved`: when its user's calls were last seen to have become more */
+	u64 calls;
 	bool killed;
 };
 
@@ -126,7 +127,7 @@ static void start_worker(u32 user)
 	struct worker *w = &workers[user];
 
 	fflush(stdout);
-	*w = (struct worker){ .pid = fork(), .begun = now_seconds() };
+	*w = (struct worker){ .pid = fork(), .begun = now_seconds(), .moved = now_seconds() };
 	seed++;
 	if (!w->pid)
 		run_worker(user, seed);
@@ -165,6 +166,20 @@ static void replace(pid_t pid, int status)
 	}
 }
 
+/* What the threads of a worker that hangs wait for. */
+static void tell_where(pid_t pid)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command),
+		 "for t in /proc/%d/task/*; do echo \"# ${t##*/}: $(cat $t/syscall)\"; "
+		 "sed 's/^/# /' $t/stack; done",
+		 pid);
+	fflush(stdout);
+	if (system(command))
+		printf("# the threads of %d cannot be read\n", pid);
+}
+
 static void look_after(void)
 {
 	int status;
@@ -175,9 +190,15 @@ static void look_after(void)
 	for (u32 user = 0; user < FUZZ_USERS; user++) {
 		struct worker *w = &workers[user];
 
-		if (now_seconds() - w->begun > LIFE_SECONDS + STUCK_SECONDS && !w->killed) {
+		if (w->calls != common->user[user].calls) {
+			w->calls = common->user[user].calls;
+			w->moved = now_seconds();
+		}
+		if (now_seconds() - w->begun > LIFE_SECONDS + STUCK_SECONDS &&
+		    now_seconds() - w->moved > STUCK_SECONDS && !w->killed) {
 			w->killed = true;
 			stuck++;
+			tell_where(w->pid);
 			kill(-w->pid, SIGKILL);
 			kill(w->pid, SIGKILL);
 		}
@@ -333,12 +354,14 @@ static void read_memory(long *kib)
 		fclose(file);
 }
 
-/* Until it has come back, or does not any more. */
+/* Until it has come back, or does not any more: sessions are taken down after their last user has
+ * gone, which takes long where changes of the kernel's text do.
+ */
 static long missing_kib(const long *before)
 {
 	long now[MEMORY_LINES] = {};
 
-	for (u32 i = 0; i < 40; i++) {
+	for (u32 i = 0; i < 240; i++) {
 		read_memory(now);
 		if (before[0] - now[0] < 8 << 10)
 			break;
