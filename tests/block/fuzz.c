@@ -153,10 +153,19 @@ static bool is_filling(const struct kl_block_instruction *in, const uint8_t *at)
 	return in->nop || *at == 0xcc;
 }
 
-/* The planner takes each call where a function begins for ftrace's; the module asks ftrace. */
-static bool can_move(const struct kl_block_instruction *in)
+/*
+ * The planner takes each call where a function begins for ftrace's; the module asks ftrace. Nobody
+ * traces functions here, so that ftrace's are all no-operations.
+ */
+static bool is_call(const struct kl_block_instruction *in, const uint8_t *at)
 {
-	return !in->reason || (in->reason == KL_BLOCK_function_entry && in->end == KL_END_CALL);
+	return in->end == KL_END_CALL ||
+	       (in->reason == KL_BLOCK_function_entry && in->bytes == 5 && *at == 0xe8);
+}
+
+static bool can_move(const struct kl_block_instruction *in, const uint8_t *at)
+{
+	return !in->reason || (in->reason == KL_BLOCK_function_entry && is_call(in, at));
 }
 
 /* What a point takes is where a jump of its window goes. */
@@ -200,15 +209,26 @@ static bool is_right(const struct kl_abi_window *w, const struct kl_abi_point *p
 			continue;
 		right = g.function.address + in->offset == at &&
 			(at == w->address || !in->leader) &&
-			(passed ? can_move(in) : is_filling(in, g.text + in->offset));
+			(passed ? can_move(in, g.text + in->offset) :
+				  is_filling(in, g.text + in->offset));
 		passed &= in->end == KL_END_FALL || in->end == KL_END_BRANCH;
 		at += in->bytes;
-		if (in->end == KL_END_CALL && at != end)
+		if (is_call(in, g.text + in->offset) && at != end)
 			right = false;
 	}
 	right = right && are_points_right(w, point, &g);
 	kl_block_graph_free(&g);
 	return right && at == end;
+}
+
+static void show(const struct kl_abi_window *w, const struct kl_abi_point *point)
+{
+	printf("# %#" PRIx64 ", %u bytes, tier %u, slot %#" PRIx64 "%s, points",
+	       (uint64_t)w->address, w->bytes, w->tier, (uint64_t)w->slot,
+	       w->moves ? ", function moved" : "");
+	for (uint32_t i = 0; i < w->points; i++)
+		printf(" +%#x%s", point[i].offset, point[i].taken ? " taken" : "");
+	printf(" has been let through\n");
 }
 
 static void look_at(const struct kl_abi_window *window, uint32_t windows,
@@ -221,9 +241,7 @@ static void look_at(const struct kl_abi_window *window, uint32_t windows,
 		if (is_right(w, point))
 			continue;
 		if (sum.wrong++ < SHOWN_MAX)
-			printf("# %#" PRIx64 ", %u bytes, tier %u, slot %#" PRIx64
-			       " has been let through\n",
-			       (uint64_t)w->address, w->bytes, w->tier, (uint64_t)w->slot);
+			show(w, point);
 	}
 }
 
