@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "memory.h"
 #include "text.h"
 
 static const char *module_path;
@@ -265,68 +266,14 @@ static void test_cycles(u32 cycles)
 
 /* ------------------------------------------------------------------- leaks */
 
-static long meminfo(const char *name)
-{
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[200], key[100];
-	long value = 0, found = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%99[^:]: %ld", key, &value) == 2 && !strcmp(key, name))
-			found = value;
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* Free pages on the lists that each CPU has for itself, kB: 10 to 35 MB of 2 GB, up and down. */
-static long on_cpu_lists(void)
-{
-	FILE *f = fopen("/proc/zoneinfo", "r");
-	char line[200];
-	long sum = 0, n;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, " count: %ld", &n) == 1)
-			sum += n * (getpagesize() / 1024);
-	if (f)
-		fclose(f);
-	return sum;
-}
-
-/*
- * What KASAN has for addresses that have been given back, kB: an eighth of them. The kernel takes
- * such addresses out only when they are many (64 MB with two CPUs).
- */
-static long shadow_of_freed(void)
-{
-	FILE *f = fopen("/proc/vmallocinfo", "r");
-	char line[300];
-	long sum = 0, n;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (strstr(line, "unpurged vm_area") && sscanf(line, "%*s %ld", &n) == 1)
-			sum += n / 1024;
-	if (f)
-		fclose(f);
-	return sum / 8;
-}
-
 /* A line of /proc/meminfo; of memory that can be had, with what is free and not in that line. */
 static long memory(const char *name)
 {
-	static int has_shadow = -1;
-	long lists, shadow;
-
-	if (has_shadow < 0)
-		has_shadow = !system("grep -q ' kasan_populate_vmalloc$' /proc/kallsyms");
 	if (strcmp(name, "MemAvailable"))
 		return meminfo(name);
-	shadow = has_shadow ? shadow_of_freed() : 0;
-	lists = on_cpu_lists();
-	printf("# %ld kB are free on the CPUs' lists, %ld are shadow of freed addresses\n", lists,
-	       shadow);
-	return meminfo(name) + lists + shadow;
+	printf("# %ld kB are free on the CPUs' lists, %ld are shadow of freed addresses\n",
+	       on_cpu_lists(), shadow_of_freed());
+	return available_memory();
 }
 
 static void settle(void)

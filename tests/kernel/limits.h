@@ -4,6 +4,7 @@
 #define KL_TESTS_LIMITS_H
 
 #include "kl.h"
+#include "memory.h"
 #include "workload.h"
 
 #define PARAMETERS "/sys/module/kernlens/parameters/"
@@ -32,21 +33,6 @@ static inline struct kl_abi_limits limits_at(int fd, u32 index)
 static inline u64 used(int fd, enum kl_limit what)
 {
 	return limits_at(fd, 0).used[what];
-}
-
-/* KiB that /proc/meminfo has of a kind. */
-static inline u64 meminfo(const char *what)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	unsigned long long kib = 0;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, what, strlen(what)))
-			sscanf(line + strlen(what), ": %llu", &kib);
-	if (file)
-		fclose(file);
-	return kib;
 }
 
 /* Has the last failure on @fd a text with all of these? */

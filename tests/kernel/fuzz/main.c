@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "../../unit/failing.h"
+#include "../memory.h"
 #include "fuzz.h"
 
 #define LIFE_SECONDS 4.0
@@ -337,71 +338,41 @@ static void prepare(void)
 	make_set_user_id();
 }
 
-/*
- * Lines of /proc/meminfo in KiB: the first is what counts, with what CPUs keep; the others say
- * where it is.
- */
-static const char *const memory_lines[] = { "MemAvailable", "MemFree",	   "Shmem",
-					    "Slab",	    "SUnreclaim",  "VmallocUsed",
-					    "Percpu",	    "KernelStack", "PageTables",
-					    "AnonPages",    "kept by CPUs" };
+/* Lines of /proc/meminfo: the first is what counts, the others say where it is. */
+static const char *const memory_lines[] = { "MemAvailable", "MemFree",	   "Shmem",  "Slab",
+					    "SUnreclaim",   "VmallocUsed", "Percpu", "KernelStack",
+					    "PageTables",   "AnonPages" };
 
 #define MEMORY_LINES (sizeof(memory_lines) / sizeof(*memory_lines))
 
-static void drop_caches(void)
+/* In KiB. */
+static void read_memory(long *kib)
 {
 	/* What lies in /tmp is memory, too. */
 	if (system("rm -f /tmp/zoo-*"))
 		printf("# /tmp cannot be cleaned\n");
 	put_file("/proc/sys/vm/drop_caches", "3");
+	kib[0] = available_memory();
+	for (u32 i = 1; i < MEMORY_LINES; i++)
+		kib[i] = meminfo(memory_lines[i]);
 }
 
-/* Free pages that CPUs keep for themselves, in KiB: up to an eighth of the memory since 6.7. */
-static long kept_by_cpus(void)
-{
-	FILE *file = fopen("/proc/zoneinfo", "re");
-	long number, pages = 0;
-	char line[200];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, " count: %ld", &number) == 1)
-			pages += number;
-	if (file)
-		fclose(file);
-	return pages * 4;
-}
-
-static void read_memory(long *kib)
-{
-	char line[200], name[40];
-	FILE *file = fopen("/proc/meminfo", "re");
-	long number;
-
-	while (file && fgets(line, sizeof(line), file))
-		for (u32 i = 0; i < MEMORY_LINES; i++)
-			if (sscanf(line, "%39[^:]: %ld", name, &number) == 2 &&
-			    !strcmp(name, memory_lines[i]))
-				kib[i] = number;
-	if (file)
-		fclose(file);
-	kib[MEMORY_LINES - 1] = kept_by_cpus();
-	kib[0] += kib[MEMORY_LINES - 1];
-}
-
-/* Has the module charged nobody for memory or a session any more? Says what it has charged. */
+/* Has the module that is fuzzed charged nobody for memory or a session? Says what it has charged. */
 static bool is_nothing_charged(void)
 {
-	char line[200];
-	long memory = -1, sessions = -1;
-	FILE *file = fopen("/proc/kernlens/limits", "re");
+	long bytes = -1, sessions = -1;
+	char text[200];
+	FILE *file;
 
-	while (file && fgets(line, sizeof(line), file)) {
-		printf("# %s", line);
-		sscanf(line, "machine %ld/%*d %ld/", &memory, &sessions);
+	snprintf(text, sizeof(text), "/proc/%s/limits", common->device + strlen("/dev/"));
+	file = fopen(text, "re");
+	while (file && fgets(text, sizeof(text), file)) {
+		printf("# %s", text);
+		sscanf(text, "machine %ld/%*d %ld/", &bytes, &sessions);
 	}
 	if (file)
 		fclose(file);
-	return !memory && !sessions;
+	return !bytes && !sessions;
 }
 
 /*
@@ -413,7 +384,6 @@ static long missing_kib(const long *before)
 	long now[MEMORY_LINES] = {};
 
 	for (u32 i = 0; i < 60; i++) {
-		drop_caches();
 		read_memory(now);
 		if (before[0] - now[0] < 8 << 10)
 			break;
@@ -521,7 +491,6 @@ int main(int argc, char **argv)
 	guided = strcmp(common->device, KL_DEVICE_PATH) && guide_open(common->device + 5);
 	/* What the kernel keeps for later once such things have happened at all is no loss. */
 	run_for(seconds / 4);
-	drop_caches();
 	read_memory(before);
 	run_for(seconds * 3 / 4);
 	report_users(seconds);

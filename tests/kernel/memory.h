@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How much memory the machine has, for tests that look whether it comes back. */
+#ifndef KL_TESTS_MEMORY_H
+#define KL_TESTS_MEMORY_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A line of /proc/meminfo, kB; -1: it has none of that name. */
+static inline long meminfo(const char *name)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[200], key[100];
+	long value = 0, found = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%99[^:]: %ld", key, &value) == 2 && !strcmp(key, name))
+			found = value;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Free pages on the lists that each CPU has for itself, kB: 10 to 35 MB of 2 GB, up and down. */
+static inline long on_cpu_lists(void)
+{
+	FILE *f = fopen("/proc/zoneinfo", "re");
+	char line[200];
+	long sum = 0, n;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " count: %ld", &n) == 1)
+			sum += n * (getpagesize() / 1024);
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/*
+ * What KASAN has for addresses that have been given back, kB: an eighth of them. The kernel takes
+ * such addresses out only when they are many (64 MB with two CPUs).
+ */
+static inline long shadow_of_freed(void)
+{
+	static int has_shadow = -1;
+	char line[300];
+	long sum = 0, n;
+	FILE *f;
+
+	if (has_shadow < 0)
+		has_shadow = !system("grep -q ' kasan_populate_vmalloc$' /proc/kallsyms");
+	if (!has_shadow)
+		return 0;
+	f = fopen("/proc/vmallocinfo", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "unpurged vm_area") && sscanf(line, "%*s %ld", &n) == 1)
+			sum += n / 1024;
+	if (f)
+		fclose(f);
+	return sum / 8;
+}
+
+/* Memory that can be had, kB, with what is free and not in /proc/meminfo's line. */
+static inline long available_memory(void)
+{
+	return meminfo("MemAvailable") + on_cpu_lists() + shadow_of_freed();
+}
+
+#endif
