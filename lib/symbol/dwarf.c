@@ -58,6 +58,35 @@ bool kl_dwarf_is_in(Elf *elf)
 	return false;
 }
 
+/* ----------------------------------------------------------------- strings */
+
+/* libdw assumes that a string section ends with NUL, and reads on if it does not. */
+static bool are_strings_ended(Dwarf *dwarf)
+{
+	Elf *elf = dwarf_getelf(dwarf);
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name = gelf_getshdr(section, &header) ?
+					   elf_strptr(elf, names, header.sh_name) :
+					   NULL;
+		Elf_Data *data;
+
+		if (!name || (strcmp(name, ".debug_str") != 0 && strcmp(name, ".zdebug_str") != 0 &&
+			      strcmp(name, ".debug_line_str") != 0))
+			continue;
+		data = elf_rawdata(section, NULL);
+		if (data && data->d_buf && data->d_size &&
+		    ((const char *)data->d_buf)[data->d_size - 1])
+			return false;
+	}
+	return true;
+}
+
 /* ---------------------------------------------------------- what is shared */
 
 /* Only where dwz's packages put it, whatever the file says; and only the same one. */
@@ -78,7 +107,8 @@ static int open_alt(struct kl_dwarf *d)
 	if (d->alt_fd < 0)
 		return -1;
 	d->alt = dwarf_begin(d->alt_fd, DWARF_C_READ);
-	if (!d->alt || dwelf_elf_gnu_build_id(dwarf_getelf(d->alt), &found) != bytes ||
+	if (!d->alt || !are_strings_ended(d->alt) ||
+	    dwelf_elf_gnu_build_id(dwarf_getelf(d->alt), &found) != bytes ||
 	    memcmp(found, id, (size_t)bytes) != 0)
 		return -1;
 	dwarf_setalt(d->dwarf, d->alt);
@@ -192,7 +222,7 @@ struct kl_dwarf *kl_dwarf_open(Elf *elf, int fd)
 		d->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	else
 		link_sections(d, fd);
-	if (d->dwarf && !open_alt(d) && !index_units(d))
+	if (d->dwarf && are_strings_ended(d->dwarf) && !open_alt(d) && !index_units(d))
 		return d;
 	kl_dwarf_close(d);
 	return NULL;
