@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/irq_work.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
@@ -252,6 +253,17 @@ static u64 find_object(struct kl_stacks *stacks, struct file *file)
 	return 0;
 }
 
+/*
+ * Program text is in a file on a file system. Other things that can be mapped, such as descriptors
+ * of kernlens itself, may hold what would then hold them, and never end.
+ */
+static bool is_object(const struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+
+	return S_ISREG(inode->i_mode) && inode->i_sb->s_magic != ANON_INODE_FS_MAGIC;
+}
+
 static void find_places(struct kl_stacks *stacks, struct mm_struct *mm,
 			struct kl_stack_entry *entry)
 {
@@ -262,7 +274,7 @@ static void find_places(struct kl_stacks *stacks, struct mm_struct *mm,
 		const struct vm_area_struct *vma = find_vma(mm, frame[i]);
 		u64 object;
 
-		if (!vma || vma->vm_start > frame[i] || !vma->vm_file)
+		if (!vma || vma->vm_start > frame[i] || !vma->vm_file || !is_object(vma->vm_file))
 			continue;
 		object = find_object(stacks, vma->vm_file);
 		if (object)
