@@ -534,17 +534,22 @@ static int device_open(struct inode *inode, struct file *file)
 	if (!client)
 		return -ENOMEM;
 	error = kl_payer_init(&client->payer, file->f_cred, may);
-	if (error) {
-		kfree(client);
-		return error;
-	}
-	/* Never refused, so that a user at a limit can still query it. */
-	kl_payer_force(&client->payer, KL_LIMIT_memory, CLIENT_BYTES);
+	if (error)
+		goto free_client;
+	error = kl_payer_charge_base(&client->payer, CLIENT_BYTES);
+	if (error)
+		goto deinit_payer;
 	mutex_init(&client->lock);
 	client->cred = get_cred(file->f_cred);
 	client->may = may;
 	file->private_data = client;
 	return 0;
+
+deinit_payer:
+	kl_payer_deinit(&client->payer);
+free_client:
+	kfree(client);
+	return error;
 }
 
 static int device_release(struct inode *inode, struct file *file)

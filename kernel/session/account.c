@@ -11,6 +11,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
@@ -109,6 +110,9 @@ static const struct rule rules[KL_LIMITS] = {
 	[KL_LIMIT_readers] = RULE("readers", readers_per_user, readers_all_users),
 	[KL_LIMIT_ticks] = RULE("ticks a second", ticks_per_user, ticks_all_users),
 };
+
+/* Of memory, beyond a user's limit: 64 open descriptors. */
+#define BASE_MORE SZ_2M
 
 DEFINE_SPINLOCK(kl_accounts_lock);
 static LIST_HEAD(accounts);
@@ -243,19 +247,39 @@ int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_err
 	return full ? refuse(full, what, used, n, why) : 0;
 }
 
-/**
- * kl_payer_force - charge an amount regardless of the limits
- * @p: payer
- * @what: of which limit
- * @n: how much
- *
- * For what is small and bounded otherwise. Context: process.
- */
-void kl_payer_force(struct kl_payer *p, enum kl_limit what, u64 n)
+/* An account of one user: what it has takes nothing from others. */
+static bool is_own(const struct kl_account *a)
 {
+	return a->kind == KL_ACCOUNT_USER || a->kind == KL_ACCOUNT_PRIVILEGED;
+}
+
+/**
+ * kl_payer_charge_base - charge the memory that a descriptor takes by being open
+ * @p: payer, which has not been charged for one yet
+ * @bytes: how much
+ *
+ * A user at the limit can still open some to query it, BASE_MORE beyond the limit. Other
+ * users could not stop that, so the accounts that they share are not charged. Returns 0 or
+ * -EDQUOT. Context: process.
+ */
+int kl_payer_charge_base(struct kl_payer *p, u64 bytes)
+{
+	bool full = false;
+
 	spin_lock(&kl_accounts_lock);
-	add(p, what, n);
+	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && p->account[i]; i++) {
+		u64 limit = limit_of(p->account[i], KL_LIMIT_memory);
+
+		if (is_own(p->account[i]) && limit != KL_LIMIT_NONE &&
+		    p->account[i]->used[KL_LIMIT_memory] + bytes > limit + BASE_MORE)
+			full = true;
+	}
+	for (u32 i = 0; !full && i < KL_PAYER_ACCOUNTS && p->account[i]; i++)
+		if (is_own(p->account[i]))
+			p->account[i]->used[KL_LIMIT_memory] += bytes;
+	p->base = full ? 0 : bytes;
 	spin_unlock(&kl_accounts_lock);
+	return full ? -EDQUOT : 0;
 }
 
 /**
@@ -401,8 +425,9 @@ void kl_payer_deinit(struct kl_payer *p)
 	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && p->account[i]; i++) {
 		struct kl_account *a = p->account[i];
 
-		if (a == &all_users || a == &machine)
+		if (!is_own(a))
 			continue;
+		a->used[KL_LIMIT_memory] -= p->base;
 		a->payers--;
 		/* Use is the sum over the payers, so an account without any must have none. */
 		for (u32 what = 0; !a->payers && what < KL_LIMITS; what++)

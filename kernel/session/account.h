@@ -22,11 +22,13 @@ struct user_namespace;
  * struct kl_payer - charges what one session, descriptor or open file uses
  * @account: all that are charged, NULL after the last; constant
  * @used: what it has charged and not given back, by enum kl_limit; under the accounts' lock
+ * @base: memory that only the user's own accounts are charged for; under the same lock
  * @limited: it takes tokens; constant
  */
 struct kl_payer {
 	struct kl_account *account[KL_PAYER_ACCOUNTS];
 	u64 used[KL_LIMITS];
+	u64 base;
 	bool limited;
 };
 
@@ -41,7 +43,7 @@ int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may);
 void kl_payer_deinit(struct kl_payer *p);
 bool kl_payer_shares(const struct kl_payer *a, const struct kl_payer *b);
 int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_error *why);
-void kl_payer_force(struct kl_payer *p, enum kl_limit what, u64 n);
+int kl_payer_charge_base(struct kl_payer *p, u64 bytes);
 void kl_payer_uncharge(struct kl_payer *p, enum kl_limit what, u64 n);
 u32 kl_payer_take(struct kl_payer *p, enum kl_bucket_kind kind, u32 n);
 void kl_payer_spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n);
