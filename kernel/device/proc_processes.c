@@ -27,6 +27,7 @@ MODULE_PARM_DESC(top_rows, "rows in each file /proc/kernlens/top_*, 10 to 1000")
 
 /* The most rows that one opening keeps; further processes are only counted. */
 #define LOOK_ROWS_MAX 65536u
+#define ROWS_AT_FIRST 64u
 /* Bytes copied between two points where the task can be preempted. */
 #define COPY_BYTES SZ_256K
 
@@ -120,12 +121,14 @@ struct kept {
 
 /**
  * struct look - an opening
+ * @payer: the opener's, charged for the memory that it keeps
  * @most: rows that will be shown
  * @rows: struct kept of @stride bytes each; @n of @room
  * @there: processes that there are for the opener
  */
 struct look {
 	struct kl_inspect_sink sink;
+	struct kl_payer payer;
 	const struct file_kind *kind;
 	u32 stride;
 	u32 most;
@@ -180,23 +183,38 @@ static void cut_look(struct look *look)
 	look->n = min(look->n, look->most);
 }
 
+static u64 bytes_of(const struct look *look, u32 rows)
+{
+	return kl_memory_size((u64)rows * look->stride);
+}
+
+/* Rows that there may be room for: a top list is sorted and cut when it has twice its own. */
+static u32 room_max(const struct look *look)
+{
+	return look->kind->by ? 2 * look->most : LOOK_ROWS_MAX;
+}
+
 static int grow_look(struct look *look)
 {
-	u32 room = look->room ? 2 * look->room : 64;
+	u32 room = min(look->room ? 2 * look->room : ROWS_AT_FIRST, room_max(look));
+	int error = kl_memory_charge(&look->payer, bytes_of(look, room), NULL);
 	u8 *rows;
 
-	if (look->kind->by)
-		room = 2 * look->most;
-	room = min(room, LOOK_ROWS_MAX);
+	if (error)
+		return error;
 	rows = kvmalloc_array(room, look->stride, GFP_KERNEL_ACCOUNT);
-	if (!rows)
+	if (!rows) {
+		kl_memory_uncharge(&look->payer, bytes_of(look, room));
 		return -ENOMEM;
+	}
 	for (size_t at = 0; at < (size_t)look->n * look->stride; at += COPY_BYTES) {
 		memcpy(rows + at, look->rows + at,
 		       min_t(size_t, COPY_BYTES, (size_t)look->n * look->stride - at));
 		cond_resched();
 	}
 	kvfree(look->rows);
+	if (look->room)
+		kl_memory_uncharge(&look->payer, bytes_of(look, look->room));
 	look->rows = rows;
 	look->room = room;
 	return 0;
@@ -209,7 +227,7 @@ static int keep_row(struct look *look, const u8 *row)
 	int error = 0;
 
 	look->there++;
-	if (look->n == look->room && kind->by && look->room)
+	if (look->n == room_max(look) && kind->by)
 		cut_look(look);
 	else if (look->n == LOOK_ROWS_MAX)
 		return 0;
@@ -235,7 +253,7 @@ static int take_rows(struct kl_inspect_sink *sink, const u8 *rows, u32 bytes)
 	return error;
 }
 
-static int take_look(struct look *look, const struct cred *cred)
+static int take_look(struct look *look, const struct cred *cred, u32 may)
 {
 	struct kl_abi_inspect wish = {
 		.flags = KL_INSPECT_ALL,
@@ -248,7 +266,11 @@ static int take_look(struct look *look, const struct cred *cred)
 	look->stride = ALIGN(offsetof(struct kept, head) + row_bytes, sizeof(u64));
 	look->most = look->kind->by ? clamp(READ_ONCE(top_rows), TOP_ROWS_MIN, TOP_ROWS_MAX) :
 				      LOOK_ROWS_MAX;
-	error = kl_inspect(&wish, cred, kl_access_of_opener(cred), &look->sink, NULL);
+	error = kl_memory_charge(&look->payer, KL_INSPECT_BYTES, NULL);
+	if (error)
+		return error;
+	error = kl_inspect(&wish, cred, may, &look->sink, NULL, NULL);
+	kl_memory_uncharge(&look->payer, KL_INSPECT_BYTES);
 	look->monotonic_ns = wish.monotonic_ns;
 	if (!error && look->kind->by && look->n)
 		cut_look(look);
@@ -348,16 +370,22 @@ static const struct seq_operations look_ops = {
 static int look_open(struct inode *inode, struct file *file)
 {
 	struct look *look = __seq_open_private(file, &look_ops, sizeof(*look));
+	u32 may = kl_access_of_opener(file->f_cred);
 	int error;
 
 	if (!look)
 		return -ENOMEM;
 	look->kind = pde_data(inode);
-	error = take_look(look, file->f_cred);
-	if (error) {
-		kvfree(look->rows);
-		seq_release_private(inode, file);
-	}
+	error = kl_payer_init(&look->payer, file->f_cred, may);
+	if (error)
+		goto release;
+	error = take_look(look, file->f_cred, may);
+	if (!error)
+		return 0;
+	kvfree(look->rows);
+	kl_payer_deinit(&look->payer);
+release:
+	seq_release_private(inode, file);
 	return error;
 }
 
@@ -366,6 +394,7 @@ static int look_release(struct inode *inode, struct file *file)
 	struct look *look = ((struct seq_file *)file->private_data)->private;
 
 	kvfree(look->rows);
+	kl_payer_deinit(&look->payer);
 	return seq_release_private(inode, file);
 }
 

@@ -7,8 +7,7 @@
 #include "../task/inspect.h"
 #include "device.h"
 
-/* Lists of tasks and rows; and beside the caller's buffer paths, a stack and batches. */
-#define INSPECT_BYTES (256u << 10)
+/* Beside the caller's buffer: paths, a stack and batches. */
 #define DETAIL_BYTES (64u << 10)
 
 /**
@@ -24,12 +23,12 @@
 int kl_task_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
 		    struct kl_payer *payer, struct kl_error *why)
 {
-	int error = kl_memory_charge(payer, INSPECT_BYTES, why);
+	int error = kl_memory_charge(payer, KL_INSPECT_BYTES, why);
 
 	if (error)
 		return error;
-	error = kl_inspect(wish, cred, may, NULL, why);
-	kl_memory_uncharge(payer, INSPECT_BYTES);
+	error = kl_inspect(wish, cred, may, NULL, payer, why);
+	kl_memory_uncharge(payer, KL_INSPECT_BYTES);
 	return error;
 }
 

@@ -29,6 +29,8 @@
 
 /* Rows are brought to the caller by this much; with the word behind it is what kmalloc gives. */
 #define BATCH_BYTES (SZ_4K - (u32)sizeof(u64))
+/* Of rows that have to wait. */
+#define PIECE_BYTES SZ_64K
 /* One row fits, were all its values texts. */
 static_assert(sizeof(struct kl_abi_inspected) + KL_INSPECT_VARIABLES_MAX * 2 * sizeof(u64) <=
 	      BATCH_BYTES);
@@ -64,6 +66,18 @@ struct column {
 };
 
 /**
+ * struct piece - rows that wait until the caller's memory may be touched
+ * @at: where they begin in it
+ * @bytes: of @rows that are filled
+ */
+struct piece {
+	struct list_head list;
+	u64 at;
+	u32 bytes;
+	u8 rows[];
+};
+
+/**
  * struct inspection - a call under way
  * @has_registers: some variables are registers of programs
  * @sums: some are sums over the threads of a process
@@ -77,10 +91,13 @@ struct column {
  * @bases: what places of it are in
  * @batch: rows not yet with the caller; a word longer, for the last value's
  * @sink: the module itself is the caller; or NULL
+ * @payer: charged for @pieces
+ * @pieces: struct piece
  */
 struct inspection {
 	struct kl_abi_inspect *wish;
 	struct kl_inspect_sink *sink;
+	struct kl_payer *payer;
 	const struct cred *cred;
 	struct kl_error *why;
 	bool own;
@@ -89,7 +106,8 @@ struct inspection {
 	bool sums;
 	bool is_summed;
 	u32 filled; /* bytes of @batch */
-	u64 written; /* bytes with the caller */
+	u64 written; /* bytes with the caller, or in @pieces */
+	struct list_head pieces;
 	struct kl_subject subject;
 	const void *bases[KL_BASE_COUNT];
 	u8 *batch;
@@ -407,15 +425,85 @@ static __always_inline int put_task(struct inspection *in, struct task_struct *t
 	return error ?: write_row(in, t, of_thread, in->batch + in->filled);
 }
 
-static int flush(struct inspection *in)
+static int give(struct inspection *in, u64 at, const u8 *rows, u32 bytes)
 {
 	u8 __user *to = u64_to_user_ptr(in->wish->rows);
-	int error = in->sink ? in->sink->take(in->sink, in->batch, in->filled) : 0;
+
+	if (copy_to_user(to + at, rows, bytes))
+		return kl_fail(in->why, -EFAULT, "the rows cannot be written");
+	return 0;
+}
+
+static struct piece *add_piece(struct inspection *in)
+{
+	int error = kl_memory_charge(in->payer, PIECE_BYTES, in->why);
+	struct piece *piece;
 
 	if (error)
+		return ERR_PTR(error);
+	piece = kvmalloc(PIECE_BYTES, GFP_KERNEL_ACCOUNT);
+	if (!piece) {
+		kl_memory_uncharge(in->payer, PIECE_BYTES);
+		return ERR_PTR(kl_fail(in->why, -ENOMEM, "no memory for the rows"));
+	}
+	piece->at = in->written;
+	piece->bytes = 0;
+	list_add_tail(&piece->list, &in->pieces);
+	return piece;
+}
+
+static void free_piece(struct inspection *in, struct piece *piece)
+{
+	list_del(&piece->list);
+	kvfree(piece);
+	kl_memory_uncharge(in->payer, PIECE_BYTES);
+}
+
+static int keep(struct inspection *in)
+{
+	struct piece *piece =
+		list_empty(&in->pieces) ? NULL : list_last_entry(&in->pieces, struct piece, list);
+
+	if (!piece || piece->at + piece->bytes != in->written ||
+	    struct_size(piece, rows, piece->bytes) + in->filled > PIECE_BYTES)
+		piece = add_piece(in);
+	if (IS_ERR(piece))
+		return PTR_ERR(piece);
+	memcpy(piece->rows + piece->bytes, in->batch, in->filled);
+	piece->bytes += in->filled;
+	return 0;
+}
+
+static int give_pieces(struct inspection *in)
+{
+	struct piece *piece, *next;
+	int error = 0;
+
+	list_for_each_entry_safe(piece, next, &in->pieces, list) {
+		error = error ?: give(in, piece->at, piece->rows, piece->bytes);
+		free_piece(in, piece);
+		cond_resched();
+	}
+	return error;
+}
+
+/*
+ * Bring the rows to the caller. @holds: references to many tasks are held. The caller's memory may
+ * make a copy wait for as long as the caller likes, so it is not waited for then.
+ */
+static int flush(struct inspection *in, bool holds)
+{
+	u8 __user *to = u64_to_user_ptr(in->wish->rows);
+	int error = 0;
+
+	if (in->sink)
+		error = in->sink->take(in->sink, in->batch, in->filled);
+	else if (!holds)
+		error = give(in, in->written, in->batch, in->filled);
+	else if (copy_to_user_nofault(to + in->written, in->batch, in->filled))
+		error = keep(in);
+	if (error)
 		return error;
-	if (!in->sink && copy_to_user(to + in->written, in->batch, in->filled))
-		return kl_fail(in->why, -EFAULT, "the rows cannot be written");
 	in->written += in->filled;
 	in->filled = 0;
 	cond_resched();
@@ -423,7 +511,7 @@ static int flush(struct inspection *in)
 }
 
 /* The row that stands behind the others is there: it counts also if the caller has no room. */
-static __always_inline int finish_row(struct inspection *in)
+static __always_inline int finish_row(struct inspection *in, bool holds)
 {
 	u32 bytes = in->wish->row_bytes;
 
@@ -432,20 +520,21 @@ static __always_inline int finish_row(struct inspection *in)
 		return 0;
 	in->wish->n_rows++;
 	in->filled += bytes;
-	return in->filled + bytes > BATCH_BYTES ? flush(in) : 0;
+	return in->filled + bytes > BATCH_BYTES ? flush(in, holds) : 0;
 }
 
 static int tell_tasks(struct inspection *in)
 {
-	int error = 0;
+	int error = 0, copied;
 
 	for (u32 i = 0; i < in->tasks.n && error >= 0; i++) {
 		error = put_task(in, in->tasks.task[i], false);
 		if (error > 0)
-			error = finish_row(in);
+			error = finish_row(in, true);
 	}
 	kl_tasks_put(&in->tasks);
-	return error;
+	copied = give_pieces(in);
+	return error ?: copied;
 }
 
 static int tell_missing(struct inspection *in, s32 id)
@@ -455,7 +544,7 @@ static int tell_missing(struct inspection *in, s32 id)
 
 	memset(row, 0, in->wish->row_bytes);
 	memcpy(row, &head, sizeof(head));
-	return finish_row(in);
+	return finish_row(in, false);
 }
 
 static int tell_id(struct inspection *in, s32 id)
@@ -466,16 +555,15 @@ static int tell_id(struct inspection *in, s32 id)
 
 	if (!t)
 		return tell_missing(in, id);
-	if (in->wish->flags & KL_INSPECT_THREADS) {
+	if (in->wish->flags & KL_INSPECT_THREADS)
 		error = find_tasks(in, t);
-		if (!error)
-			error = tell_tasks(in);
-	} else {
+	else
 		error = put_task(in, t, !thread_group_leader(t));
-		if (error > 0)
-			error = finish_row(in);
-	}
 	put_task_struct(t);
+	if (error > 0)
+		error = finish_row(in, false);
+	else if (!error && in->wish->flags & KL_INSPECT_THREADS)
+		error = tell_tasks(in);
 	return !error && in->wish->n_there == before ? tell_missing(in, id) : error;
 }
 
@@ -534,12 +622,13 @@ static int check(const struct kl_abi_inspect *wish, struct kl_error *why)
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*
  * @sink: the module's own wish: it names the variables and takes the rows; else NULL
+ * @payer: charged for rows that must wait; NULL with @sink
  * @why: set on failure
  *
  * Context: may sleep.
  */
 int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
-	       struct kl_inspect_sink *sink, struct kl_error *why)
+	       struct kl_inspect_sink *sink, struct kl_payer *payer, struct kl_error *why)
 {
 	struct inspection *in;
 	int error = check(wish, why);
@@ -551,6 +640,8 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
 		return kl_fail(why, -ENOMEM, "no memory for an inspection");
 	in->wish = wish;
 	in->sink = sink;
+	in->payer = payer;
+	INIT_LIST_HEAD(&in->pieces);
 	in->cred = cred;
 	in->why = why;
 	in->own = !(may & KL_MAY_SEE_ALL);
@@ -564,7 +655,7 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
 	if (!error)
 		error = wish->flags & KL_INSPECT_ALL ? tell_all(in) : tell_ids(in);
 	if (!error && in->filled)
-		error = flush(in);
+		error = flush(in, false);
 	kfree(in->batch);
 	kfree(in);
 	return error;

@@ -5,6 +5,9 @@
 
 #include "../session/session.h"
 
+/* A caller is charged so much while a call lasts: lists of tasks, and a batch of rows. */
+#define KL_INSPECT_BYTES (256u << 10)
+
 /**
  * struct kl_inspect_sink - where rows go that the module itself has asked for
  * @variables: ids, as many as struct kl_abi_inspect says, whose `room` bounds the rows
@@ -17,6 +20,6 @@ struct kl_inspect_sink {
 };
 
 int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
-	       struct kl_inspect_sink *sink, struct kl_error *why);
+	       struct kl_inspect_sink *sink, struct kl_payer *payer, struct kl_error *why);
 
 #endif /* KL_TASK_INSPECT_H */
