@@ -23,10 +23,12 @@
 
 /**
  * struct kl_setting - a change that has begun
+ * @by: the process that has begun it, and alone may make it an event
  * @task: with a reference; NULL: there is none of that number, or of that start
  * @seen: its caller may see @task, or there is none
  */
 struct kl_setting {
+	struct pid *by;
 	struct task_struct *task;
 	bool seen;
 	struct kl_change change;
@@ -230,6 +232,7 @@ static void destroy(struct kl_setting *s)
 {
 	if (s->task)
 		put_task_struct(s->task);
+	put_pid(s->by);
 	kfree(s);
 }
 
@@ -248,6 +251,7 @@ static int begin(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	if (!s)
 		return kl_fail(why, -ENOMEM, "no memory to record a change");
 	c = &s->change;
+	s->by = get_pid(task_tgid(current));
 	s->task = find(call, cred, may, &s->seen);
 	c->tid = s->task ? s->task->pid : call->id;
 	c->pid = s->task ? s->task->tgid : 0;
@@ -267,8 +271,9 @@ static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	struct kl_setting *s = *pending;
 	const struct kl_change *c;
 
-	if (!s)
-		return kl_fail(why, -EINVAL, "no change has been started on this descriptor");
+	if (!s || s->by != task_tgid(current))
+		return kl_fail(why, -EINVAL,
+			       "this process has started no change on this descriptor");
 	if (call->error < 0 || call->error > KL_SET_ERROR_MAX)
 		return kl_fail(why, -EINVAL, "%d is not an errno", call->error);
 	/* It may have become another program meanwhile. */
@@ -316,12 +321,14 @@ int kl_set(struct kl_abi_set *call, const struct cred *cred, u32 may, struct kl_
  * kl_set_abandon - what has begun will not be ended by its caller: tell it, and free it
  * @pending: or NULL
  *
- * Context: process; may sleep.
+ * A descriptor may have been passed on: no event says that whoever closes it wanted a
+ * change. Context: process; may sleep.
  */
 void kl_set_abandon(struct kl_setting *pending)
 {
 	if (!pending)
 		return;
-	fire(pending, ECANCELED);
+	if (pending->by == task_tgid(current))
+		fire(pending, ECANCELED);
 	destroy(pending);
 }
