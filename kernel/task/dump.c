@@ -192,9 +192,26 @@ static unsigned long dump_some_mappings(struct dump *d, struct mm_struct *mm, un
 	return 0;
 }
 
+/*
+ * The task's memory, if the owner may see the program that it belongs to; else NULL. A task that
+ * executes a program has its memory before its rights, and only this lock tells.
+ */
+static struct mm_struct *get_mm(struct dump *d)
+{
+	struct rw_semaphore *exec = &d->task->signal->exec_update_lock;
+	struct mm_struct *mm = NULL;
+
+	if (down_read_killable(exec))
+		return NULL;
+	if (!is_hidden(d))
+		mm = get_task_mm(d->task);
+	up_read(exec);
+	return mm;
+}
+
 static void dump_mappings(struct dump *d)
 {
-	struct mm_struct *mm = get_task_mm(d->task);
+	struct mm_struct *mm = get_mm(d);
 	unsigned long next = 0;
 
 	if (!mm)
@@ -205,7 +222,7 @@ static void dump_mappings(struct dump *d)
 		next = dump_some_mappings(d, mm, next);
 		mmap_read_unlock(mm);
 		wait_for_room(d);
-	} while (next && !signal_pending(current) && !is_hidden(d));
+	} while (next && !signal_pending(current));
 	mmput(mm);
 }
 
