@@ -312,8 +312,8 @@ static void find_record_owners(struct kl_detail_sleep *s, struct file *file, boo
 		if (kl_lock_owner(lock) == self || !conflicts(lock, is_write) ||
 		    lock->fl_start > (s64)s->wait.end || lock->fl_end < (s64)s->wait.start)
 			continue;
-		/* Those of open files have no process. */
-		note_owner(o, lock, kl_lock_pid(lock) == -1);
+		/* Those of open files have no process, but note which one has made them. */
+		note_owner(o, lock, kl_lock_flags(lock) & FL_OFDLCK);
 	}
 	spin_unlock(&locks->flc_lock);
 }
