@@ -118,6 +118,9 @@ static void fill_tcp(struct kl_abi_detail_socket *to, struct sock *sk)
 	}
 	to->recv_queue = max_t(int, READ_ONCE(tcp->rcv_nxt) - READ_ONCE(tcp->copied_seq), 0);
 	to->send_queue = READ_ONCE(tcp->write_seq) - tcp->snd_una;
+	/* Who has the socket may keep it for long, in a copy from memory that is not there. */
+	if (sock_owned_by_user_nocheck(sk))
+		return;
 	tcp_get_info(sk, &info);
 	to->flags |= KL_DETAIL_SOCKET_NUMBERS;
 	to->bytes_sent = info.tcpi_bytes_acked;
