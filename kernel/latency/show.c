@@ -243,16 +243,21 @@ static void show_user(const struct kl_stacks *stacks, const struct kl_stack_entr
 		const u64 *word = &stacks->table.word[entry->at + i];
 		u64 place = READ_ONCE(word[entry->about.frames]);
 		u64 number = place >> KL_STACK_PLACE_SHIFT;
+		char name[NAME_MAX + 1];
 		struct file *file = NULL;
 
 		if (number && number <= KL_STACK_OBJECTS_MAX)
 			/* Pairs with find_object. */
 			file = smp_load_acquire(&stacks->object[number - 1].file);
-		if (file)
-			seq_printf(to, "    %pD+0x%llx\n", file,
-				   place & ((1ull << KL_STACK_PLACE_SHIFT) - 1));
-		else
+		if (file) {
+			/* Whoever made the file has chosen its name. */
+			snprintf(name, sizeof(name), "%pD", file);
+			seq_puts(to, "    ");
+			show_text(name, to);
+			seq_printf(to, "+0x%llx\n", place & ((1ull << KL_STACK_PLACE_SHIFT) - 1));
+		} else {
 			seq_printf(to, "    0x%llx\n", word[0]);
+		}
 	}
 }
 
