@@ -401,12 +401,16 @@ void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result)
 /**
  * kl_splices_close - the same, when its creator has gone
  * @s: the session
+ *
+ * A session without any does not wait for those whose splices are being written.
  */
 void kl_splices_close(struct kl_session *s)
 {
+	/* Set by calls of the creator only. */
+	if (!s->splices)
+		return;
 	mutex_lock(&kl_splice_lock);
-	if (s->splices)
-		take_back(s->splices);
+	take_back(s->splices);
 	mutex_unlock(&kl_splice_lock);
 }
 
