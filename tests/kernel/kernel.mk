@@ -14,7 +14,7 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters fuzz limits hostile moment gate awaited budget \
+	details exits counters fuzz limits hold hostile moment gate awaited budget \
 	adversaries)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
@@ -58,7 +58,7 @@ $(BUILD)/tests/kernel-hostile: tests/kernel/hostile_time.c tests/kernel/hostile_
 		tests/kernel/hostile.h
 $(BUILD)/tests/kernel-adversaries: tests/kernel/adversaries_check.c tests/kernel/adversaries_plant.c \
 		tests/kernel/adversaries_work.c tests/kernel/adversaries.h
-$(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access $(BUILD)/tests/kernel-limits: \
+$(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access $(BUILD)/tests/kernel-limits $(BUILD)/tests/kernel-hold: \
 		tests/kernel/workload.c
 
 stimulus-%: $(CACHE)/%/release
