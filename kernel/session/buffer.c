@@ -308,7 +308,7 @@ static void want_blocks(struct kl_session *s, u32 blocks)
 	int cpu;
 
 	lockdep_assert_held_write(&s->blocks_lock);
-	s->blocks = blocks;
+	WRITE_ONCE(s->blocks, blocks);
 	for_each_online_cpu(cpu)
 		WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
 }
@@ -325,13 +325,14 @@ static void want_blocks(struct kl_session *s, u32 blocks)
  */
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
-	u32 before = s->blocks;
+	u32 before;
 	int error;
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
 		return kl_fail(why, -EINVAL, "%u blocks requested, %u to %u are possible", blocks,
 			       KL_BLOCKS_MIN, s->blocks_max);
 	down_write(&s->blocks_lock);
+	before = s->blocks;
 	want_blocks(s, blocks);
 	/* No writer gives back blocks by the old number any more, so they can be counted. */
 	synchronize_rcu();
