@@ -15,23 +15,30 @@
 
 static void free_memory(u8 *memory, u32 bytes)
 {
-	if (is_vmalloc_addr(memory))
+	if (is_vmalloc_addr(memory)) {
 		vfree(memory);
-	else if (memory)
-		__free_pages(virt_to_page(memory), get_order(bytes));
+		return;
+	}
+	for (u32 at = 0; memory && at < bytes; at += PAGE_SIZE)
+		__free_page(virt_to_page(memory + at));
 }
 
-/* Zeroed, because users will read it. Contiguous if such memory is readily available. */
+/*
+ * Zeroed, because users will read it. Contiguous if such memory is readily available, but in
+ * pages that each have a count of their own: who gets hold of a page that is mapped (by vmsplice,
+ * say) keeps that page when the block is freed, and not the whole block.
+ */
 static u8 *alloc_memory(u32 bytes, int node)
 {
-	struct page *page = alloc_pages_node(node,
-					     GFP_KERNEL_ACCOUNT | __GFP_COMP | __GFP_ZERO |
-						     __GFP_NOWARN | __GFP_NORETRY,
-					     get_order(bytes));
+	struct page *page =
+		alloc_pages_node(node,
+				 GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY,
+				 get_order(bytes));
 
-	if (page)
-		return page_address(page);
-	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!page)
+		return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	split_page(page, get_order(bytes));
+	return page_address(page);
 }
 
 static struct page *page_of(const u8 *memory, unsigned long offset)
@@ -56,8 +63,6 @@ static u64 charge_of(const struct kl_session *s)
 /* Has a reader mapped part of it? No new mapping can begin: the block is in no ring any more. */
 static bool is_mapped(const struct kl_session *s, const struct kl_ring_block *block)
 {
-	if (!is_vmalloc_addr(block->memory))
-		return page_count(virt_to_page(block->memory)) > 1;
 	for (u32 at = 0; at < s->block_bytes; at += PAGE_SIZE)
 		if (page_count(page_of(block->memory, at)) > 1)
 			return true;
