@@ -160,6 +160,11 @@ static void add_handler(const struct kl_session *s, const struct kl_rule *r, str
 	case KL_HANDLER_external:
 		cost->part[PART_HANDLER] += EXTERNAL;
 		return;
+	case KL_HANDLER_set:
+	case KL_HANDLER_clear:
+		/* Only sessions without KL_MAY_SEE_ALL have a budget. */
+		cost->part[PART_HANDLER] += KL_COST_SEES;
+		break;
 	}
 	cost->part[PART_HANDLER] += r->table ? TABLE : HANDLER;
 }
