@@ -97,6 +97,7 @@ static void retire_blocks(struct kl_session *s, struct kl_ring_block *block)
 	lockdep_assert_held_write(&s->blocks_lock);
 	for (; block; block = next) {
 		next = block->next;
+		cond_resched();
 		if (is_mapped(s, block)) {
 			block->next = s->retired;
 			s->retired = block;
@@ -122,6 +123,7 @@ static void reap_blocks(struct kl_session *s)
 		for (next = block; next; next = next->next) {
 			xa_erase(&c->blocks, next->index);
 			c->given--;
+			cond_resched();
 		}
 		retire_blocks(s, block);
 	}
@@ -291,6 +293,7 @@ void kl_buffer_destroy(struct kl_session *s)
 	for (block = s->retired; block; block = next) {
 		next = block->next;
 		free_block(s, block);
+		cond_resched();
 	}
 	for_each_possible_cpu(cpu) {
 		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
@@ -298,8 +301,10 @@ void kl_buffer_destroy(struct kl_session *s)
 		if (!c->session)
 			continue;
 		irq_work_sync(&c->wake);
-		xa_for_each(&c->blocks, index, block)
+		xa_for_each(&c->blocks, index, block) {
 			free_block(s, block);
+			cond_resched();
+		}
 		xa_destroy(&c->blocks);
 		kvfree(c->ring.window);
 		vfree(c->ring.shared);

@@ -57,8 +57,10 @@ void kl_custom_deinit(struct kl_session *s)
 
 	for (u32 i = 0; i < c->rule_count; i++)
 		free_rule(c->rule[i]);
-	xa_for_each(&c->programs, id, p)
+	xa_for_each(&c->programs, id, p) {
 		kl_program_destroy(p);
+		cond_resched();
+	}
 	xa_destroy(&c->programs);
 	for (u32 i = 0; i < ARRAY_SIZE(c->task_flag); i++)
 		kl_taskset_destroy(c->task_flag[i]);
