@@ -116,6 +116,7 @@ static void free_session(struct kref *ref)
 	kl_taskset_destroy(s->watched);
 	kl_custom_deinit(s);
 	kvfree(rcu_dereference_protected(s->actions, true));
+	kvfree(s->replaced);
 	kvfree(s->idle);
 	put_cred(s->owner);
 	mem_cgroup_put(s->memcg);
