@@ -564,5 +564,5 @@ int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to
 	if (!r->external)
 		return kl_fail(why, -EINVAL, "rule %u does not use another module's handler",
 			       to->rule);
-	return kl_external_read(r->external, to, why);
+	return kl_external_read(s, r->external, to, why);
 }
