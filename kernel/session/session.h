@@ -189,6 +189,8 @@ struct kl_stack_limits {
  * @list: in the list of all sessions, under its lock
  * @gated: in the list of sessions with a gate that run, of gate.c
  * @wait: readers sleep here
+ * @woken: when they were woken last for a complete block, in jiffies
+ * @wake_again: wakes them a jiffy later
  * @ref: descriptors and mappings that use the session
  */
 struct kl_session {
@@ -246,6 +248,8 @@ struct kl_session {
 	struct list_head list;
 	struct list_head gated;
 	wait_queue_head_t wait;
+	unsigned long woken;
+	struct delayed_work wake_again;
 	struct kref ref;
 	u32 id;
 	u32 may;
