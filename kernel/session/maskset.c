@@ -4,6 +4,7 @@
  * to their session. What a session does now is a compiled copy (kl_actions)
  * that its owner may have and this kernel can do. Under the session's lock.
  */
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -410,7 +411,8 @@ int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_er
 	if (m->id >= KL_MASKSET_FIRST_USER)
 		return read_own(s, m, why);
 	m->n_dynamic = 0;
-	strscpy(m->name, builtin_names[m->id], sizeof(m->name));
+	strscpy(m->name, builtin_names[array_index_nospec(m->id, ARRAY_SIZE(builtin_names))],
+		sizeof(m->name));
 	for (u32 id = 0; id < KL_EV_MAX; id++)
 		m->handler[id] = builtin_handler(m->id, id);
 	return 0;

@@ -5,6 +5,7 @@
  * probe that finds it can use it. Changed under the session's lock.
  */
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -517,23 +518,25 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_error *why)
 {
 	const struct kl_rule *r = NULL;
+	u32 cpu;
 	int error;
 
 	mutex_lock(&s->lock);
 	if (t->rule < s->custom.rule_count)
-		r = s->custom.rule[t->rule];
+		r = s->custom.rule[array_index_nospec(t->rule, KL_RULES_MAX)];
 	mutex_unlock(&s->lock);
 	if (!r)
 		return kl_fail(why, -ENOENT, "there is no rule %u", t->rule);
 	if (t->cpu >= nr_cpu_ids || !cpu_possible(t->cpu))
 		return kl_fail(why, -EINVAL, "there is no CPU %u", t->cpu);
-	t->faults = READ_ONCE(*per_cpu_ptr(r->faults, t->cpu));
+	cpu = array_index_nospec(t->cpu, nr_cpu_ids);
+	t->faults = READ_ONCE(*per_cpu_ptr(r->faults, cpu));
 	t->overflow = 0;
 	if (!r->table) {
 		t->n = 0;
 		return 0;
 	}
-	error = kl_table_copy(per_cpu_ptr(r->table, t->cpu), t);
+	error = kl_table_copy(per_cpu_ptr(r->table, cpu), t);
 	if (error == -ENOSPC)
 		/* The caller learns how many there are. */
 		return 0;
@@ -557,7 +560,7 @@ int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to
 		return kl_fail(why, -EINVAL, "a reserved member of the call is not 0");
 	mutex_lock(&s->lock);
 	if (to->rule < s->custom.rule_count)
-		r = s->custom.rule[to->rule];
+		r = s->custom.rule[array_index_nospec(to->rule, KL_RULES_MAX)];
 	mutex_unlock(&s->lock);
 	if (!r)
 		return kl_fail(why, -ENOENT, "there is no rule %u", to->rule);

@@ -13,6 +13,7 @@
 #include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -331,6 +332,7 @@ u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 	struct kl_session *s;
 	u32 number = 0;
 
+	id = array_index_nospec(id, KL_EV_MAX);
 	mutex_lock(&sessions_lock);
 	list_for_each_entry(s, &sessions, list)
 		number += is_known_to(s, cred, may) && test_bit(id, s->attached);
