@@ -15,8 +15,12 @@ static u64 bytes_of(u32 n)
 	return kl_memory_size(struct_size(counts, of, n));
 }
 
-/* More counters for a CPU. Events are defined only while no probe counts. */
-static int grow(struct kl_session *s, struct kl_cpu *c, u32 wanted, int node, struct kl_error *why)
+/*
+ * More counters for a CPU; those before are put in front of @replaced. Events are defined only
+ * while no probe counts.
+ */
+static int grow(struct kl_session *s, struct kl_cpu *c, u32 wanted, int node,
+		struct kl_counts **replaced, struct kl_error *why)
 {
 	struct kl_counts *new, *old = rcu_dereference_protected(c->counts, true);
 	int error;
@@ -36,10 +40,26 @@ static int grow(struct kl_session *s, struct kl_cpu *c, u32 wanted, int node, st
 		memcpy(new->of, old->of, old->n * sizeof(*old->of));
 	rcu_assign_pointer(c->counts, new);
 	if (old) {
-		kl_memory_uncharge(&s->payer, bytes_of(old->n));
-		kvfree_rcu(old, rcu);
+		old->next = *replaced;
+		*replaced = old;
 	}
 	return 0;
+}
+
+/* Somebody may be reading them. */
+static void free_counts(struct kl_session *s, struct kl_counts *counts)
+{
+	struct kl_counts *next;
+
+	if (counts)
+		synchronize_rcu();
+	for (; counts; counts = next) {
+		u64 bytes = bytes_of(counts->n);
+
+		next = counts->next;
+		kvfree(counts);
+		kl_memory_uncharge(&s->payer, bytes);
+	}
 }
 
 /**
@@ -51,14 +71,16 @@ static int grow(struct kl_session *s, struct kl_cpu *c, u32 wanted, int node, st
  */
 int kl_count_prepare(struct kl_session *s, struct kl_error *why)
 {
-	int cpu, error;
+	struct kl_counts *replaced = NULL;
+	int cpu, error = 0;
 
 	lockdep_assert_held(&s->lock);
 	for_each_possible_cpu(cpu) {
 		error = grow(s, per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + kl_defined_number(s),
-			     cpu_to_node(cpu), why);
+			     cpu_to_node(cpu), &replaced, why);
 		if (error)
-			return error;
+			break;
 	}
-	return 0;
+	free_counts(s, replaced);
+	return error;
 }

@@ -353,9 +353,9 @@ void kl_external_fire(struct kl_session *s, u32 id, const struct kl_rule *r, str
 	e->ops->fire(e->data, &event);
 }
 
-static int read_text(struct kl_external *e, struct kl_abi_handler_read *to, struct kl_error *why)
+static int read_text(struct kl_external *e, struct kl_abi_handler_read *to, u32 room,
+		     struct kl_error *why)
 {
-	u32 room = min(to->bytes, KL_HANDLER_READ_MAX);
 	char *text = kvzalloc(max(room, 1u), GFP_KERNEL_ACCOUNT);
 	ssize_t bytes;
 
@@ -377,15 +377,19 @@ static int read_text(struct kl_external *e, struct kl_abi_handler_read *to, stru
 
 /**
  * kl_external_read - what a rule's handler says
+ * @s: the session, charged for the text while the caller's memory is written
  * @e: of the rule
  * @to: as in the contract
  * @why: set on failure
  *
  * Context: may sleep.
  */
-int kl_external_read(struct kl_external *e, struct kl_abi_handler_read *to, struct kl_error *why)
+int kl_external_read(struct kl_session *s, struct kl_external *e, struct kl_abi_handler_read *to,
+		     struct kl_error *why)
 {
-	int cpu;
+	u32 room = min(to->bytes, KL_HANDLER_READ_MAX);
+	u64 bytes = kl_memory_size(max(room, 1u));
+	int cpu, error;
 
 	to->fired = 0;
 	to->missed = 0;
@@ -393,10 +397,16 @@ int kl_external_read(struct kl_external *e, struct kl_abi_handler_read *to, stru
 		to->fired += READ_ONCE(per_cpu_ptr(e->calls, cpu)->fired);
 		to->missed += READ_ONCE(per_cpu_ptr(e->calls, cpu)->missed);
 	}
-	if (e->ops->read)
-		return read_text(e, to, why);
-	to->bytes = 0;
-	return 0;
+	if (!e->ops->read) {
+		to->bytes = 0;
+		return 0;
+	}
+	error = kl_memory_charge(&s->payer, bytes, why);
+	if (error)
+		return error;
+	error = read_text(e, to, room, why);
+	kl_memory_uncharge(&s->payer, bytes);
+	return error;
 }
 
 /**

@@ -147,6 +147,7 @@ int kl_table_copy(const struct kl_table *t, struct kl_abi_table *to)
 
 	to->overflow = READ_ONCE(t->overflow);
 	for (u32 slot = 0; slot <= t->mask; slot++) {
+		cond_resched();
 		/* The key before the state; pairs with fill. */
 		if (smp_load_acquire(&t->state[slot]) != KL_SLOT_USED)
 			continue;
@@ -159,7 +160,6 @@ int kl_table_copy(const struct kl_table *t, struct kl_abi_table *to)
 				return -EFAULT;
 		}
 		n++;
-		cond_resched();
 	}
 	if (n > to->n) {
 		to->n = n;

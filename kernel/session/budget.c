@@ -84,12 +84,12 @@ struct claim {
 /**
  * struct kl_budget - what a session costs
  * @list: of all that are in force
- * @session: whose
+ * @session: whose; charged for it
  * @n: number of @claim, sorted by place
  */
 struct kl_budget {
 	struct list_head list;
-	const struct kl_session *session;
+	struct kl_session *session;
 	u32 n;
 	struct claim claim[];
 };
@@ -160,6 +160,11 @@ static void add_handler(const struct kl_session *s, const struct kl_rule *r, str
 	case KL_HANDLER_external:
 		cost->part[PART_HANDLER] += EXTERNAL;
 		return;
+	case KL_HANDLER_set:
+	case KL_HANDLER_clear:
+		/* Only sessions without KL_MAY_SEE_ALL have a budget. */
+		cost->part[PART_HANDLER] += KL_COST_SEES;
+		break;
 	}
 	cost->part[PART_HANDLER] += r->table ? TABLE : HANDLER;
 }
@@ -304,14 +309,47 @@ static void merge(struct kl_budget *b)
 	b->n = n;
 }
 
-static struct kl_budget *make_budget(struct kl_session *s, const struct kl_actions *actions)
+static u64 bytes_of(const struct kl_budget *b)
+{
+	return kl_memory_size(struct_size(b, claim, b->n));
+}
+
+/* The part that is kept, charged, is much smaller than what there may be. */
+static struct kl_budget *keep_budget(const struct kl_budget *b, struct kl_error *why)
+{
+	int error = kl_memory_charge(&b->session->payer, bytes_of(b), why);
+	struct kl_budget *small;
+
+	if (error)
+		return ERR_PTR(error);
+	small = kvmalloc(struct_size(b, claim, b->n), GFP_KERNEL_ACCOUNT);
+	if (!small) {
+		kl_memory_uncharge(&b->session->payer, bytes_of(b));
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for the session's budget"));
+	}
+	memcpy(small, b, struct_size(b, claim, b->n));
+	INIT_LIST_HEAD(&small->list);
+	return small;
+}
+
+static void free_budget(struct kl_budget *b)
+{
+	struct kl_session *s = b->session;
+	u64 bytes = bytes_of(b);
+
+	kvfree(b);
+	kl_memory_uncharge(&s->payer, bytes);
+}
+
+static struct kl_budget *make_budget(struct kl_session *s, const struct kl_actions *actions,
+				     struct kl_error *why)
 {
 	struct adding adding = { .s = s, .actions = actions };
 	struct kl_budget *b, *small;
 
 	b = kvzalloc(struct_size(b, claim, CLAIMS_MAX), GFP_KERNEL_ACCOUNT);
 	if (!b)
-		return NULL;
+		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for the session's budget"));
 	INIT_LIST_HEAD(&b->list);
 	b->session = s;
 	adding.b = b;
@@ -323,12 +361,7 @@ static struct kl_budget *make_budget(struct kl_session *s, const struct kl_actio
 	if (sum_of(&adding.trap))
 		add_claim(b, &add_defined, "a breakpoint", &adding.trap);
 	merge(b);
-	/* The part that is kept is much smaller. */
-	small = kvmalloc(struct_size(b, claim, b->n), GFP_KERNEL_ACCOUNT);
-	if (small) {
-		memcpy(small, b, struct_size(b, claim, b->n));
-		INIT_LIST_HEAD(&small->list);
-	}
+	small = keep_budget(b, why);
 	kvfree(b);
 	return small;
 }
@@ -421,9 +454,9 @@ struct kl_budget *kl_budget_claim(struct kl_session *s, const struct kl_actions 
 	lockdep_assert_held(&s->lock);
 	if (s->may & KL_MAY_SEE_ALL)
 		return NULL;
-	b = make_budget(s, actions);
-	if (!b)
-		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for the session's budget"));
+	b = make_budget(s, actions, why);
+	if (IS_ERR(b))
+		return b;
 	mutex_lock(&budgets_lock);
 	error = check_claims(b, true, why);
 	if (!error)
@@ -431,7 +464,7 @@ struct kl_budget *kl_budget_claim(struct kl_session *s, const struct kl_actions 
 	mutex_unlock(&budgets_lock);
 	if (!error)
 		return b;
-	kvfree(b);
+	free_budget(b);
 	return ERR_PTR(error);
 }
 
@@ -451,11 +484,11 @@ int kl_budget_check(struct kl_session *s, const struct kl_actions *actions, stru
 	lockdep_assert_held(&s->lock);
 	if (s->may & KL_MAY_SEE_ALL)
 		return 0;
-	b = make_budget(s, actions);
-	if (!b)
-		return kl_fail(why, -ENOMEM, "no memory for the session's budget");
+	b = make_budget(s, actions, why);
+	if (IS_ERR(b))
+		return PTR_ERR(b);
 	error = check_claims(b, false, why);
-	kvfree(b);
+	free_budget(b);
 	return error;
 }
 
@@ -470,5 +503,5 @@ void kl_budget_release(struct kl_budget *budget)
 	mutex_lock(&budgets_lock);
 	list_del(&budget->list);
 	mutex_unlock(&budgets_lock);
-	kvfree(budget);
+	free_budget(budget);
 }

@@ -15,23 +15,30 @@
 
 static void free_memory(u8 *memory, u32 bytes)
 {
-	if (is_vmalloc_addr(memory))
+	if (is_vmalloc_addr(memory)) {
 		vfree(memory);
-	else if (memory)
-		__free_pages(virt_to_page(memory), get_order(bytes));
+		return;
+	}
+	for (u32 at = 0; memory && at < bytes; at += PAGE_SIZE)
+		__free_page(virt_to_page(memory + at));
 }
 
-/* Zeroed, because users will read it. Contiguous if such memory is readily available. */
+/*
+ * Zeroed, because users will read it. Contiguous if such memory is readily available, but in
+ * pages that each have a count of their own: who gets hold of a page that is mapped (by vmsplice,
+ * say) keeps that page when the block is freed, and not the whole block.
+ */
 static u8 *alloc_memory(u32 bytes, int node)
 {
-	struct page *page = alloc_pages_node(node,
-					     GFP_KERNEL_ACCOUNT | __GFP_COMP | __GFP_ZERO |
-						     __GFP_NOWARN | __GFP_NORETRY,
-					     get_order(bytes));
+	struct page *page =
+		alloc_pages_node(node,
+				 GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY,
+				 get_order(bytes));
 
-	if (page)
-		return page_address(page);
-	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!page)
+		return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	split_page(page, get_order(bytes));
+	return page_address(page);
 }
 
 static struct page *page_of(const u8 *memory, unsigned long offset)
@@ -56,8 +63,6 @@ static u64 charge_of(const struct kl_session *s)
 /* Has a reader mapped part of it? No new mapping can begin: the block is in no ring any more. */
 static bool is_mapped(const struct kl_session *s, const struct kl_ring_block *block)
 {
-	if (!is_vmalloc_addr(block->memory))
-		return page_count(virt_to_page(block->memory)) > 1;
 	for (u32 at = 0; at < s->block_bytes; at += PAGE_SIZE)
 		if (page_count(page_of(block->memory, at)) > 1)
 			return true;
@@ -92,6 +97,7 @@ static void retire_blocks(struct kl_session *s, struct kl_ring_block *block)
 	lockdep_assert_held_write(&s->blocks_lock);
 	for (; block; block = next) {
 		next = block->next;
+		cond_resched();
 		if (is_mapped(s, block)) {
 			block->next = s->retired;
 			s->retired = block;
@@ -117,6 +123,7 @@ static void reap_blocks(struct kl_session *s)
 		for (next = block; next; next = next->next) {
 			xa_erase(&c->blocks, next->index);
 			c->given--;
+			cond_resched();
 		}
 		retire_blocks(s, block);
 	}
@@ -199,11 +206,29 @@ int kl_buffer_add_cpu(struct kl_session *s, int cpu, struct kl_error *why)
 	return error;
 }
 
+static void wake_again(struct work_struct *work)
+{
+	struct kl_session *s = container_of(to_delayed_work(work), struct kl_session, wake_again);
+
+	WRITE_ONCE(s->woken, jiffies);
+	wake_up_interruptible_all(&s->wait);
+}
+
+/*
+ * Once a jiffy: blocks that are complete in no time would have this interrupt walk through all
+ * readers each time. For later ones of the same jiffy they are woken in the next.
+ */
 static void wake_readers(struct irq_work *work)
 {
-	struct kl_cpu *c = container_of(work, struct kl_cpu, wake);
+	struct kl_session *s = container_of(work, struct kl_cpu, wake)->session;
+	unsigned long now = jiffies;
 
-	wake_up_interruptible_all(&c->session->wait);
+	if (READ_ONCE(s->woken) == now) {
+		schedule_delayed_work(&s->wake_again, 1);
+		return;
+	}
+	WRITE_ONCE(s->woken, now);
+	wake_up_interruptible_all(&s->wait);
 }
 
 /* What all rings without their blocks take. */
@@ -255,6 +280,7 @@ int kl_buffer_create(struct kl_session *s, struct kl_error *why)
 
 	if (error)
 		return error;
+	INIT_DELAYED_WORK(&s->wake_again, wake_again);
 	s->cpu = alloc_percpu_gfp(struct kl_cpu, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!s->cpu)
 		return kl_fail(why, -ENOMEM, "no memory for a session");
@@ -286,6 +312,7 @@ void kl_buffer_destroy(struct kl_session *s)
 	for (block = s->retired; block; block = next) {
 		next = block->next;
 		free_block(s, block);
+		cond_resched();
 	}
 	for_each_possible_cpu(cpu) {
 		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
@@ -293,13 +320,16 @@ void kl_buffer_destroy(struct kl_session *s)
 		if (!c->session)
 			continue;
 		irq_work_sync(&c->wake);
-		xa_for_each(&c->blocks, index, block)
+		xa_for_each(&c->blocks, index, block) {
 			free_block(s, block);
+			cond_resched();
+		}
 		xa_destroy(&c->blocks);
 		kvfree(c->ring.window);
 		vfree(c->ring.shared);
 		kvfree(rcu_dereference_protected(c->counts, true));
 	}
+	cancel_delayed_work_sync(&s->wake_again);
 	free_percpu(s->cpu);
 }
 
@@ -308,7 +338,7 @@ static void want_blocks(struct kl_session *s, u32 blocks)
 	int cpu;
 
 	lockdep_assert_held_write(&s->blocks_lock);
-	s->blocks = blocks;
+	WRITE_ONCE(s->blocks, blocks);
 	for_each_online_cpu(cpu)
 		WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
 }
@@ -325,13 +355,14 @@ static void want_blocks(struct kl_session *s, u32 blocks)
  */
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
-	u32 before = s->blocks;
+	u32 before;
 	int error;
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
 		return kl_fail(why, -EINVAL, "%u blocks requested, %u to %u are possible", blocks,
 			       KL_BLOCKS_MIN, s->blocks_max);
 	down_write(&s->blocks_lock);
+	before = s->blocks;
 	want_blocks(s, blocks);
 	/* No writer gives back blocks by the old number any more, so they can be counted. */
 	synchronize_rcu();

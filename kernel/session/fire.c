@@ -78,10 +78,21 @@ static void write_record_with_stack(struct kl_session *s, u32 id, const struct k
 		kl_stack_forget();
 }
 
+/*
+ * A task's flags say what it did before. An event that concerns another task, too, may fire in a
+ * stranger: of that one the owner learns nothing.
+ */
+static __always_inline bool may_have_flags(const struct kl_session *s)
+{
+	return likely(!(s->gate & KL_GATE_OWN)) || kl_access_shows_current(s);
+}
+
 static void change_flag(struct kl_session *s, u64 flag, bool on)
 {
 	u64 *cpu_flags = &this_cpu_ptr(s->cpu)->flags;
 
+	if (flag < KL_FLAGS_MAX / 2 && !may_have_flags(s))
+		return;
 	if (on && unlikely(READ_ONCE(s->custom.since) >> flag & 1))
 		kl_flag_note(s, flag);
 	if (flag < KL_FLAGS_MAX / 2) {
@@ -100,7 +111,7 @@ static void change_flag(struct kl_session *s, u64 flag, bool on)
  * @s: the session
  * @flag: below KL_FLAGS_MAX; of the running task, or of this CPU
  *
- * Context: any, preemption off.
+ * A task that may not be shown to the owner has none. Context: any, preemption off.
  */
 bool kl_flag_test(struct kl_session *s, u32 flag)
 {
@@ -110,7 +121,7 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 		return this_cpu_ptr(s->cpu)->flags >> flag & 1;
 	/* Its zeroes after the pointer; pairs with make_flag. */
 	set = smp_load_acquire(&s->custom.task_flag[flag]);
-	return set && kl_taskset_has(set, current->pid);
+	return set && kl_taskset_has(set, current->pid) && may_have_flags(s);
 }
 
 static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)

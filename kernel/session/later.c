@@ -12,8 +12,8 @@
 #include "later.h"
 #include "session.h"
 
-/* How often a freeze that waits for more records counts them. */
-#define LOOK_AGAIN_MS 1
+/* How often a freeze that waits for more records counts them, while the user has tokens. */
+#define LOOK_AGAIN_MS 1u
 
 /* A request that fails for lack of memory is retried, for at most a second in total. */
 #define TRY_AGAIN_MS 20u
@@ -100,9 +100,10 @@ static void do_later(struct work_struct *work)
 	struct kl_session *s = container_of(l, struct kl_session, later);
 	unsigned long next = l->used + msecs_to_jiffies(USE_EVERY_MS);
 	u64 wanted = READ_ONCE(l->freeze_at), began = ktime_get_ns();
-	/* A user whose time is used up waits, except for a freeze, which happens only once. */
+	/* A user whose time is used up waits, except for the freeze itself, which happens once. */
 	u32 again_ms = wanted ? 0 : kl_payer_delay(&s->payer, KL_BUCKET_WORK);
 	u32 maskset = KL_MASKSET_NONE;
+	bool counting = false;
 
 	if (READ_ONCE(s->frozen) || READ_ONCE(s->closed))
 		return;
@@ -117,11 +118,15 @@ static void do_later(struct work_struct *work)
 	 * records.
 	 */
 	if (wanted && records_written(s) < wanted - 1)
-		again_ms = LOOK_AGAIN_MS;
+		counting = true;
 	else if (wanted && !freeze_now(s))
 		again_ms = TRY_AGAIN_MS;
 	kl_payer_spend(&s->payer, KL_BUCKET_WORK,
 		       div_u64(ktime_get_ns() - began, NSEC_PER_USEC) + 1);
+	/* It may be for as long as the session runs, so that it waits for tokens as others do. */
+	if (counting)
+		again_ms =
+			clamp(kl_payer_delay(&s->payer, KL_BUCKET_WORK), LOOK_AGAIN_MS, TOKENS_MS);
 	if (again_ms)
 		queue_delayed_work(workers, &l->work, msecs_to_jiffies(again_ms));
 }

@@ -4,6 +4,7 @@
  * to their session. What a session does now is a compiled copy (kl_actions)
  * that its owner may have and this kernel can do. Under the session's lock.
  */
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -141,14 +142,35 @@ struct kl_actions *kl_actions_create(struct kl_session *s, u32 defined, struct k
 }
 
 /**
- * kl_actions_destroy - free actions once no probe can have them
+ * kl_actions_destroy - free actions
  * @s: the session
- * @actions: not in use, or just replaced
+ * @actions: have never been in use
  */
 void kl_actions_destroy(struct kl_session *s, struct kl_actions *actions)
 {
-	kl_memory_uncharge(&s->payer, kl_memory_size(actions_bytes(actions->n)));
-	kvfree_rcu(actions, rcu);
+	u64 bytes = kl_memory_size(actions_bytes(actions->n));
+
+	kvfree(actions);
+	kl_memory_uncharge(&s->payer, bytes);
+}
+
+/**
+ * kl_actions_retire - free actions once nobody can have them
+ * @s: the session; its lock is held
+ * @actions: have just been replaced
+ *
+ * They stay, and stay charged, until the next ones are replaced or the session ends. So who
+ * switches faster than grace periods pass waits for them. Context: may sleep.
+ */
+void kl_actions_retire(struct kl_session *s, struct kl_actions *actions)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->replaced) {
+		cond_synchronize_rcu(s->replaced_at);
+		kl_actions_destroy(s, s->replaced);
+	}
+	s->replaced = actions;
+	s->replaced_at = get_state_synchronize_rcu();
 }
 
 /**
@@ -389,7 +411,8 @@ int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_er
 	if (m->id >= KL_MASKSET_FIRST_USER)
 		return read_own(s, m, why);
 	m->n_dynamic = 0;
-	strscpy(m->name, builtin_names[m->id], sizeof(m->name));
+	strscpy(m->name, builtin_names[array_index_nospec(m->id, ARRAY_SIZE(builtin_names))],
+		sizeof(m->name));
 	for (u32 id = 0; id < KL_EV_MAX; id++)
 		m->handler[id] = builtin_handler(m->id, id);
 	return 0;

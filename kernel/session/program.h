@@ -57,6 +57,9 @@ struct kl_cost {
 	u32 user_walks;
 };
 
+/* Operations to find out whether a session's owner may see a task. */
+#define KL_COST_SEES 26
+
 /* What a program looks at, beside the running task. */
 #define KL_LOOKS_FIELDS 0x01u
 #define KL_LOOKS_ARGUMENTS 0x02u

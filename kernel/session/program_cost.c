@@ -94,6 +94,13 @@ static bool reads_variable(const struct kl_step *step)
 	       step->code == KL_STEP_VARIABLE_TEXT;
 }
 
+/* A flag of the running task, and not of the CPU. */
+static bool reads_task_flag(const struct kl_step *step)
+{
+	return (step->code == KL_STEP_FLAG || step->code == KL_STEP_SINCE) &&
+	       step->imm < KL_FLAGS_MAX / 2;
+}
+
 static bool is_end(const struct kl_step *step)
 {
 	return step->code >= KL_STEP_END_CONST && step->code <= KL_STEP_END;
@@ -136,6 +143,8 @@ void kl_program_measure(struct kl_program *p, u32 steps, u32 may, struct kl_cost
 		cost.operations += step_cost(step);
 		if (reads_variable(step))
 			kl_variable_cost(step->imm, may, &cost);
+		if (reads_task_flag(step) && !(may & KL_MAY_SEE_ALL))
+			cost.operations += KL_COST_SEES;
 		cost_of[i] = cost;
 	}
 	p->cost = cost_of[0];

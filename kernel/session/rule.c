@@ -5,6 +5,7 @@
  * probe that finds it can use it. Changed under the session's lock.
  */
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -57,8 +58,10 @@ void kl_custom_deinit(struct kl_session *s)
 
 	for (u32 i = 0; i < c->rule_count; i++)
 		free_rule(c->rule[i]);
-	xa_for_each(&c->programs, id, p)
+	xa_for_each(&c->programs, id, p) {
 		kl_program_destroy(p);
+		cond_resched();
+	}
 	xa_destroy(&c->programs);
 	for (u32 i = 0; i < ARRAY_SIZE(c->task_flag); i++)
 		kl_taskset_destroy(c->task_flag[i]);
@@ -515,23 +518,25 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct k
 int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_error *why)
 {
 	const struct kl_rule *r = NULL;
+	u32 cpu;
 	int error;
 
 	mutex_lock(&s->lock);
 	if (t->rule < s->custom.rule_count)
-		r = s->custom.rule[t->rule];
+		r = s->custom.rule[array_index_nospec(t->rule, KL_RULES_MAX)];
 	mutex_unlock(&s->lock);
 	if (!r)
 		return kl_fail(why, -ENOENT, "there is no rule %u", t->rule);
 	if (t->cpu >= nr_cpu_ids || !cpu_possible(t->cpu))
 		return kl_fail(why, -EINVAL, "there is no CPU %u", t->cpu);
-	t->faults = READ_ONCE(*per_cpu_ptr(r->faults, t->cpu));
+	cpu = array_index_nospec(t->cpu, nr_cpu_ids);
+	t->faults = READ_ONCE(*per_cpu_ptr(r->faults, cpu));
 	t->overflow = 0;
 	if (!r->table) {
 		t->n = 0;
 		return 0;
 	}
-	error = kl_table_copy(per_cpu_ptr(r->table, t->cpu), t);
+	error = kl_table_copy(per_cpu_ptr(r->table, cpu), t);
 	if (error == -ENOSPC)
 		/* The caller learns how many there are. */
 		return 0;
@@ -555,12 +560,12 @@ int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to
 		return kl_fail(why, -EINVAL, "a reserved member of the call is not 0");
 	mutex_lock(&s->lock);
 	if (to->rule < s->custom.rule_count)
-		r = s->custom.rule[to->rule];
+		r = s->custom.rule[array_index_nospec(to->rule, KL_RULES_MAX)];
 	mutex_unlock(&s->lock);
 	if (!r)
 		return kl_fail(why, -ENOENT, "there is no rule %u", to->rule);
 	if (!r->external)
 		return kl_fail(why, -EINVAL, "rule %u does not use another module's handler",
 			       to->rule);
-	return kl_external_read(r->external, to, why);
+	return kl_external_read(s, r->external, to, why);
 }

@@ -5,12 +5,15 @@
  * Order of locks: the kernel's CPU hotplug lock, `sessions_lock` (the list of
  * all), a session's blocks_lock. A session's `lock` is held while probes are
  * attached, which takes the hotplug lock: so never take it inside any of these.
+ * Everybody's calls wait for `sessions_lock`, so only a CPU that comes online
+ * allocates memory under it.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -114,6 +117,7 @@ static void free_session(struct kref *ref)
 	kl_taskset_destroy(s->watched);
 	kl_custom_deinit(s);
 	kvfree(rcu_dereference_protected(s->actions, true));
+	kvfree(s->replaced);
 	kvfree(s->idle);
 	put_cred(s->owner);
 	mem_cgroup_put(s->memcg);
@@ -149,6 +153,14 @@ static int init_session(struct kl_session *s, struct kl_error *why)
 	return 0;
 }
 
+/* From here on it is found, and gets buffers on CPUs that come online. */
+static void publish(struct kl_session *s)
+{
+	mutex_lock(&sessions_lock);
+	list_add_tail(&s->list, &sessions);
+	mutex_unlock(&sessions_lock);
+}
+
 /**
  * kl_session_create - a session with its buffers, doing nothing
  * @given: what the caller wishes; zero members get defaults
@@ -171,18 +183,17 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	if (!s)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a session"));
 	error = init_session(s, why);
-	cpus_read_lock();
-	mutex_lock(&sessions_lock);
 	/*
 	 * Ids are not reused soon: a process may still fire traps meant for the previous session.
 	 */
 	if (!error && xa_alloc_cyclic(&ids, &s->id, s, xa_limit_32b, &next_id, GFP_KERNEL) < 0)
 		error = kl_fail(why, -ENOMEM, "no memory for a session");
+	/* No CPU comes online between the look at those that are and the entry in the list. */
+	cpus_read_lock();
 	if (!error)
 		error = kl_buffer_create(s, why);
 	if (!error)
-		list_add_tail(&s->list, &sessions);
-	mutex_unlock(&sessions_lock);
+		publish(s);
 	cpus_read_unlock();
 	if (!error)
 		return s;
@@ -259,9 +270,7 @@ int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 	int error;
 
 	cpus_read_lock();
-	mutex_lock(&sessions_lock);
 	error = kl_buffer_resize(s, blocks, why);
-	mutex_unlock(&sessions_lock);
 	cpus_read_unlock();
 	return error;
 }
@@ -323,6 +332,7 @@ u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 	struct kl_session *s;
 	u32 number = 0;
 
+	id = array_index_nospec(id, KL_EV_MAX);
 	mutex_lock(&sessions_lock);
 	list_for_each_entry(s, &sessions, list)
 		number += is_known_to(s, cred, may) && test_bit(id, s->attached);

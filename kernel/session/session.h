@@ -47,15 +47,14 @@ struct kl_splice_set;
 #define KL_ACTION_HANDLER 0x3f
 
 struct kl_actions {
-	struct rcu_head rcu;
 	u32 maskset;
 	u32 n; /* KL_EV_MAX, and an action for each event that the session has defined */
 	u8 action[];
 };
 
-/* What the handler `count` has counted on a CPU, by event. */
+/* What the handler `count` has counted on a CPU, by event. @next: of those to be freed. */
 struct kl_counts {
-	struct rcu_head rcu;
+	struct kl_counts *next;
 	u32 n;
 	u64 of[];
 };
@@ -162,6 +161,9 @@ struct kl_stack_limits {
  *
  * Under @lock:
  * @running: probes are attached
+ * @replaced: the actions before these, which a probe may still have until @replaced_at has
+ *            passed; or NULL
+ * @replaced_at: an RCU grace period
  * @idle: does nothing; stands in for @actions while probes are attached and detached
  * @ended: when the last event could be recorded, in cycles; 0: it still can
  * @awaited_is_heir: the tasks that @awaited creates will be in the sets, too; under the
@@ -187,6 +189,8 @@ struct kl_stack_limits {
  * @list: in the list of all sessions, under its lock
  * @gated: in the list of sessions with a gate that run, of gate.c
  * @wait: readers sleep here
+ * @woken: when they were woken last for a complete block, in jiffies
+ * @wake_again: wakes them a jiffy later
  * @ref: descriptors and mappings that use the session
  */
 struct kl_session {
@@ -216,6 +220,8 @@ struct kl_session {
 	struct kl_variable_slot single;
 
 	struct mutex lock ____cacheline_aligned;
+	struct kl_actions *replaced;
+	unsigned long replaced_at;
 	struct kl_actions *idle;
 	u64 ended;
 	bool running;
@@ -242,6 +248,8 @@ struct kl_session {
 	struct list_head list;
 	struct list_head gated;
 	wait_queue_head_t wait;
+	unsigned long woken;
+	struct delayed_work wake_again;
 	struct kref ref;
 	u32 id;
 	u32 may;
@@ -299,6 +307,7 @@ struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long of
 /* maskset.c */
 struct kl_actions *kl_actions_create(struct kl_session *s, u32 defined, struct kl_error *why);
 void kl_actions_destroy(struct kl_session *s, struct kl_actions *actions);
+void kl_actions_retire(struct kl_session *s, struct kl_actions *actions);
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why);
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions);
 int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);

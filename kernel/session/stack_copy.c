@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -249,6 +250,7 @@ int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creato
 {
 	/* As in kl_stack_kernel. */
 	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
+	const struct kl_stack_object *object;
 
 	call->n = 0;
 	if (call->what > KL_STACKS_LIMITS)
@@ -260,11 +262,13 @@ int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creato
 	call->traces = 0;
 	if (stacks && call->what == KL_STACKS_TRACES)
 		return copy_traces(s, stacks, call, why);
-	if (!stacks || !call->first || call->first > KL_STACK_OBJECTS_MAX ||
-	    /* Pairs with find_object. */
-	    !smp_load_acquire(&stacks->object[call->first - 1].file)) {
-		call->bytes = 0;
-		return 0;
-	}
-	return give_object(&stacks->object[call->first - 1], may, call, why);
+	if (!stacks || !call->first || call->first > KL_STACK_OBJECTS_MAX)
+		goto none;
+	object = &stacks->object[array_index_nospec(call->first - 1, KL_STACK_OBJECTS_MAX)];
+	/* Pairs with find_object. */
+	if (smp_load_acquire(&object->file))
+		return give_object(object, may, call, why);
+none:
+	call->bytes = 0;
+	return 0;
 }

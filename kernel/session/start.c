@@ -134,7 +134,7 @@ int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 		rcu_assign_pointer(s->actions, new);
 		if (s->running)
 			WRITE_ONCE(s->ended, maskset == KL_MASKSET_RNOTHING ? kl_clock() : 0);
-		kl_actions_destroy(s, old);
+		kl_actions_retire(s, old);
 		if (s->running)
 			detach_unused(s, new);
 	}

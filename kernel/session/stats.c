@@ -66,7 +66,7 @@ void kl_session_fill_status(struct kl_session *s, struct kl_abi_status *status)
 	status->running = stats.running;
 	status->readers = stats.readers;
 	status->block_bytes = s->block_bytes;
-	status->blocks = s->blocks;
+	status->blocks = READ_ONCE(s->blocks);
 	status->maskset = stats.maskset;
 	status->events = bitmap_weight(s->attached, KL_EV_MAX);
 	status->written = stats.written;

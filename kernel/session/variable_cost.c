@@ -10,7 +10,6 @@
 #include "variable.h"
 
 #define LOADS 6
-#define SEES 26 /* may the owner see a task? */
 
 /* Rows that are more than a few loads. */
 static u32 row_cost(u32 id)
@@ -59,5 +58,5 @@ void kl_variable_cost(u32 id, u32 may, struct kl_cost *cost)
 	cost->user_walks += id == KL_VARIABLE_ID_ustack;
 	cost->operations += row_cost(id) * (row->more ? 2 : 1);
 	if (!(may & KL_MAY_SEE_ALL))
-		cost->operations += checks_of(row->access) * SEES;
+		cost->operations += checks_of(row->access) * KL_COST_SEES;
 }

@@ -381,7 +381,9 @@ static bool is_wanted(const struct kl_defined *d, const u8 *action, u32 n)
  * @action: as in kl_defined_attach
  * @n: bytes of @action
  *
- * Of the kinds that patch the kernel's text.
+ * Of the kinds that disturb others as they are attached: all patch the kernel's text, but
+ * ticks, which take the lock of CPU hotplug and run on each CPU; and breakpoints, which are
+ * in their own process.
  */
 u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n)
 {
@@ -396,7 +398,7 @@ u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n)
 	mutex_lock(&table->lock);
 	for_each_defined(table, batch, d)
 		number += !d->attached && !d->gone && is_wanted(d, action, n) &&
-			  d->kind != KL_SOURCE_KIND_TRAP && d->kind != KL_SOURCE_KIND_TICK;
+			  d->kind != KL_SOURCE_KIND_TRAP;
 	mutex_unlock(&table->lock);
 	return number;
 }

@@ -15,6 +15,9 @@
 
 #define MEMBERS_AT_FIRST 2
 
+/* So many hubs may wait to be freed before a call waits for their probes. */
+#define GONE_MAX 128
+
 /**
  * struct kl_hub_session - a session's members of a hub
  * @node: in one of the hub's lists
@@ -37,8 +40,9 @@ struct kl_hub_session {
 
 static DEFINE_MUTEX(hubs_lock);
 static LIST_HEAD(hubs);
-/* Hubs that are unregistered but may still be running. */
+/* Hubs that are unregistered but may still be running, and how many. */
 static LIST_HEAD(gone);
+static u32 gone_count;
 
 /* ---------------------------------------------------------------- walking */
 
@@ -190,7 +194,7 @@ static struct kl_hub *find_hub(const struct tracepoint *tp)
 
 static struct kl_hub *create_hub(struct tracepoint *tp)
 {
-	struct kl_hub *hub = kzalloc(sizeof(*hub), GFP_KERNEL);
+	struct kl_hub *hub = kzalloc(sizeof(*hub), GFP_KERNEL_ACCOUNT);
 
 	if (!hub)
 		return NULL;
@@ -208,6 +212,17 @@ static void destroy_hub(struct kl_hub *hub)
 {
 	lockdep_assert_held(&hubs_lock);
 	list_move(&hub->list, &gone);
+	WRITE_ONCE(gone_count, gone_count + 1);
+}
+
+/*
+ * A session that switches between masksets may attach and detach for as long as it likes,
+ * without a stop: wait for the probes of its hubs when many are to be freed.
+ */
+static void bound_gone(void)
+{
+	if (READ_ONCE(gone_count) >= GONE_MAX)
+		kl_source_synchronize();
 }
 
 /*
@@ -369,6 +384,7 @@ int kl_hub_attach(struct kl_session *s, struct tracepoint *tp, void *probe, void
 	mutex_lock(&hubs_lock);
 	error = attach_to_hub(s, tp, probe, data);
 	mutex_unlock(&hubs_lock);
+	bound_gone();
 	return error;
 }
 
@@ -400,6 +416,7 @@ void kl_hub_detach(struct kl_session *s, struct tracepoint *tp, void *probe, voi
 			destroy_hub(hub);
 	}
 	mutex_unlock(&hubs_lock);
+	bound_gone();
 }
 
 /**
@@ -414,6 +431,7 @@ void kl_source_synchronize(void)
 
 	mutex_lock(&hubs_lock);
 	list_splice_init(&gone, &free);
+	WRITE_ONCE(gone_count, 0);
 	mutex_unlock(&hubs_lock);
 	tracepoint_synchronize_unregister();
 	/*

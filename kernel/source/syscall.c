@@ -154,14 +154,14 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 /* The same in a session with variables, some of which have changed. */
 static noinline void log_entry_changed(struct kl_session *s, const struct pt_regs *regs)
 {
-	u32 number = number_of(regs), all;
+	u32 number = clamp_number(number_of(regs)), all;
 	struct kl_place place;
 
 	if (unlikely(!kl_record_change(s->variables, this_cpu_ptr(s->cpu),
 				       KL_EV_SYSCALL_ENTRY + number, arguments_bytes[number],
 				       &place, &all)))
 		return log_entry_slow(s, regs, KL_HANDLER_log);
-	number = number_of(regs);
+	number = clamp_number(number_of(regs));
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_ring_commit_bytes(place.base, all);
 }
@@ -175,11 +175,11 @@ static __always_inline bool log_entry_same(struct kl_cpu *cpu, const struct pt_r
 
 	if (unlikely(!kl_values_same(cpu, rest, &old)))
 		return false;
-	number = number_of(regs);
+	number = clamp_number(number_of(regs));
 	if (unlikely(!kl_record_same(cpu, old, KL_EV_SYSCALL_ENTRY + number,
 				     arguments_bytes[number], &place)))
 		return false;
-	number = number_of(regs);
+	number = clamp_number(number_of(regs));
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_record_same_end(cpu, place, arguments_bytes[number]);
 	return true;
@@ -217,7 +217,7 @@ static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *
 
 	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time)))
 		return log_entry_slow(cpu->session, regs, KL_HANDLER_log);
-	number = number_of(regs);
+	number = clamp_number(number_of(regs));
 	kl_record_head(place, time, KL_EV_SYSCALL_ENTRY + number);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_record_end(place, arguments_bytes[number]);

@@ -621,6 +621,7 @@ enum dear {
 	DEAR_STRINGS,
 	DEAR_TRACES,
 	DEAR_FLAGS,
+	DEAR_TIMES,
 	DEAR_PROGRAMS
 };
 
@@ -639,6 +640,7 @@ static const struct {
 			   200 },
 	[DEAR_TRACES] = { "call traces", { .code = KL_OP_VARIABLE, .imm = VARIABLE_ustack }, 50 },
 	[DEAR_FLAGS] = { "flags", { .code = KL_OP_FLAG }, 250 },
+	[DEAR_TIMES] = { "times since flags", { .code = KL_OP_SINCE }, 250 },
 };
 
 /* A session of the user that runs this program at each openat; or why not. */
@@ -699,6 +701,17 @@ static double call_seconds(void)
 	return least_seconds;
 }
 
+/* The running task gets the flag that programs ask for, in a session that then runs. */
+static void set_flag(int fd)
+{
+	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_set };
+	u32 events[] = { KL_EV_SYSCALL_ENTRY + OPENAT, 0 };
+
+	if (kl_call(fd, KL_IOC_RULE, &rule) ||
+	    kl_use_events(fd, MASKSET + 1, KL_ACTION_RULE + rule.rule, events) || kl_start(fd))
+		bail("flag: %s", kl_why(fd));
+}
+
 /* Operations by the refusal, or instructions by the clock, of the program. */
 static void measure_dear(int to, enum dear which, bool refused)
 {
@@ -713,8 +726,13 @@ static void measure_dear(int to, enum dear which, bool refused)
 		result = sum;
 	} else {
 		without = call_seconds();
-		if (use_dear(fd, which) || kl_start(fd))
-			bail("start: %s", kl_why(fd));
+		/* A program that has been added notes times: it comes before the flag. */
+		if (use_dear(fd, which))
+			bail("use: %s", kl_why(fd));
+		set_flag(fd);
+		call_seconds();
+		if (kl_use(fd, MASKSET))
+			bail("use: %s", kl_why(fd));
 		call_seconds();
 		result = (call_seconds() - without) / instruction_seconds();
 	}

@@ -370,6 +370,66 @@ static void check_ticks(void)
 		close(fd[i]);
 }
 
+/* ---------------------------------------------------------------------- hubs */
+
+#define HUBS 1000
+
+/* Of the objects that a hub is one of, whoever is charged for them. */
+static long objects_of_512(void)
+{
+	FILE *f = fopen("/proc/slabinfo", "re");
+	char line[300];
+	long sum = 0, n;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "kmalloc-512 %ld", &n) == 1 ||
+		    sscanf(line, "kmalloc-cg-512 %ld", &n) == 1)
+			sum += n;
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/* Tracepoints that no session has now. */
+static u32 find_unused(int fd, u32 *events, u32 room)
+{
+	u32 n = 0;
+
+	for (u32 id = 1; id < KL_EV_SYSCALL_ENTRY && n < room; id++) {
+		struct kl_abi_event_info info = { .size = sizeof(info), .id = id };
+
+		if (!kl_call(fd, KL_IOC_EVENT_INFO, &info) && !info.absent && !info.sessions)
+			events[n++] = id;
+	}
+	events[n] = 0;
+	return n;
+}
+
+/* A session that switches to and fro, and never stops, keeps what it had no longer than needed. */
+static void check_hubs(void)
+{
+	static u32 events[41];
+	int fd = make_session(0, KL_FILTER_TASKS, 0, 4);
+	u32 n = find_unused(fd, events, 40), made = 0;
+	double begun = now_seconds();
+	long before, after;
+
+	if (kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_count, events) ||
+	    kl_use(fd, KL_MASKSET_RNOTHING) || kl_start(fd))
+		bail("start: %s", kl_why(fd));
+	before = objects_of_512();
+	for (; n && made < HUBS; made += n)
+		if (kl_use(fd, KL_MASKSET_FIRST_USER) || kl_use(fd, KL_MASKSET_RNOTHING))
+			bail("use: %s", kl_why(fd));
+	after = objects_of_512();
+	tap_result(n && before && after - before < HUBS / 2,
+		   "who switches between masksets does not use up memory",
+		   "%ld objects, then %ld; %u hubs", before, after, made);
+	printf("# %u hubs in %.1f s: %ld more objects\n", made, now_seconds() - begun,
+	       after - before);
+	close(fd);
+}
+
 /* ------------------------------------------------------------------- results */
 
 static void check_session(u32 i, int fd)
@@ -476,6 +536,7 @@ int main(int argc, char **argv)
 		   "there was something to see", "turns %u, sessions %u", shared->turns,
 		   shared->others);
 	check_ticks();
+	check_hubs();
 	printf("# %u tasks added and removed, %u sessions came and went\n", shared->turns,
 	       shared->others);
 	return tap_end();

@@ -51,7 +51,8 @@ $(BUILD)/tests/kernel-fuzz: $(wildcard tests/kernel/fuzz/*.[ch] tests/kernel/fuz
 # A test of several files: its first is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
 $(BUILD)/tests/kernel-faults: tests/kernel/faults_define.c
-$(BUILD)/tests/kernel-limits: tests/kernel/limits_memory.c
+$(BUILD)/tests/kernel-limits: tests/kernel/limits_memory.c tests/kernel/limits_others.c
+$(BUILD)/tests/kernel-users: tests/kernel/users_flags.c
 $(BUILD)/tests/kernel-latency: tests/kernel/latency_profile.c tests/kernel/latency_wakers.c \
 		tests/kernel/latency_io.c
 $(BUILD)/tests/kernel-hostile: tests/kernel/hostile_time.c tests/kernel/hostile_race.c \

@@ -486,6 +486,9 @@ int main(void)
 	set_parameter("patches_per_second_per_user", 200);
 	check_names(fd);
 	check_callers_memory();
+	check_resizers(fd);
+	run_as(user_with_3_ticks, UID_USER1);
+	run_as(user_pins_pages, UID_USER1);
 	check_name();
 	for (u32 i = 0; i < KL_LIMITS; i++)
 		tap_result(used(fd, i) == before[i], "at the end nothing is charged",

@@ -93,4 +93,9 @@ u32 define_ticks(int fd, u32 n);
 int add_stacks(int fd);
 int add_reader(int fd);
 
+/* limits_others.c: the same */
+void check_resizers(int fd);
+void user_with_3_ticks(void);
+void user_pins_pages(void);
+
 #endif /* KL_TESTS_LIMITS_H */

@@ -508,6 +508,7 @@ int main(int argc, char **argv)
 		sleep_ms(10);
 	wait_for_rounds();
 	check_root(fd, reader);
+	check_flags();
 	failures = finish(start(user1, UID_USER1));
 	shared->stop = 1;
 	for (int i = 0; i < WORKERS + 1; i++)

@@ -62,4 +62,7 @@ pid_t start(void (*run)(void), u32 uid);
 /* The owners' workloads, and of user 1 what is hidden and what changes; until shared->stop. */
 void start_workers(pid_t worker[WORKERS]);
 
+/* users_flags.c */
+void check_flags(void);
+
 #endif /* KL_TESTS_WORKLOAD_H */
