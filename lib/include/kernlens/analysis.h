@@ -137,13 +137,13 @@ const struct kl_sleep_row *kl_sleep_report_rows(struct kl_sleep_report *report, 
 
 /**
  * struct kl_count_row - how often an event is in the trace
- * @class: event
+ * @event_class: event
  * @count: times
  * @first_ns: wall time of the first
  * @last_ns: and the last
  */
 struct kl_count_row {
-	const struct kl_class *class;
+	const struct kl_class *event_class;
 	uint64_t count;
 	uint64_t first_ns;
 	uint64_t last_ns;

@@ -35,7 +35,7 @@ struct kl_task {
  * @cycles: time in the trace's clock
  * @cpu: where it fired
  * @id: KL_EV_*
- * @class: name and fields
+ * @event_class: name and fields
  * @task: what was running
  * @changed: what this record itself says: bit 0 the task, bit 1 and up the
  *           schema's variables
@@ -43,7 +43,7 @@ struct kl_task {
  * @variables: values of the schema's variables now, whether this record said
  *             them or one before; valid as long as the event
  * @payload: the fields' bytes, not aligned
- * @payload_bytes: of them; checked against @class
+ * @payload_bytes: of them; checked against @event_class
  */
 struct kl_event {
 	uint64_t ns;
@@ -51,7 +51,7 @@ struct kl_event {
 	uint64_t cycles;
 	uint32_t cpu;
 	uint32_t id;
-	const struct kl_class *class;
+	const struct kl_class *event_class;
 	struct kl_task task;
 	uint64_t changed;
 	const struct kl_schema *schema;
