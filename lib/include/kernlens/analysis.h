@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
+#include <kernlens/public.h>
 #include <kernlens/trace.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 struct kl_syscall_report;
 struct kl_sleep_report;
@@ -213,6 +214,6 @@ int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const stru
  */
 void kl_strace_finish(struct kl_strace *strace, struct kl_buffer *buffer);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_ANALYSIS_H */

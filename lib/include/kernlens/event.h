@@ -11,10 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/abi.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 #include <kernlens/timebase.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_task - the task that was running
@@ -181,6 +182,6 @@ void kl_cursor_enter(struct kl_cursor *cursor, const struct kl_abi_block *block,
  */
 int kl_cursor_next(struct kl_cursor *cursor);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_EVENT_H */

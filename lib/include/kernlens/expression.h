@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <kernlens/abi.h>
 #include <kernlens/btf.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 #include <kernlens/symbols.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* How the value of an expression is meant. */
 enum kl_result_kind {
@@ -261,6 +262,6 @@ int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scop
 int kl_capture_add(struct kl_capture *capture, const struct kl_scope *scope, const char *name,
 		   const char *text);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_EXPRESSION_H */

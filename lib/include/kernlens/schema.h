@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* How a field is stored. Append-only. */
 enum kl_type {
@@ -348,6 +349,6 @@ int kl_schema_take_defined(struct kl_schema *schema, const struct kl_schema *fro
  */
 int kl_schema_find_variable(const struct kl_schema *schema, const char *name);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_SCHEMA_H */
