@@ -12,8 +12,8 @@
 # check    format, lint, rules of the house
 # bench    what tracing costs, beside the kernel's own and others' tools
 # vm       a boot of both kernels, to see that the harness works
-# install  the command, the library, the pages, and the module through DKMS;
-#          uninstall takes them away
+# install  the command, the library, the pages, and the module through DKMS; with DESTDIR, for
+#          packagers, only files below it; uninstall removes all that install has put there
 # clean    all that was built; the kernels stay in .cache
 #
 # demo, the tests, check and bench install what they need first (scripts/deps).
@@ -50,7 +50,7 @@ include tests/cli/cli.mk
 include tests/block/block.mk
 include tests/fuzz/fuzz.mk
 
-library: $(LIB) $(LIB_SHARED) $(BUILD)/kernlens.pc
+library: $(LIB) $(LIB_SHARED)
 command: $(BUILD)/kernlens
 
 # ------------------------------------------------------------------ module
@@ -143,39 +143,52 @@ vm: modules
 
 # ----------------------------------------------------------------- install
 
-MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
+BIN := $(DESTDIR)$(PREFIX)/bin
+LIBRARIES := $(DESTDIR)$(PREFIX)/lib
+PKGCONFIG_FILES := $(LIBRARIES)/pkgconfig
+HEADERS := $(DESTDIR)$(PREFIX)/include/kernlens
 MAN := $(DESTDIR)$(PREFIX)/share/man
 COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
 UNITS := $(DESTDIR)/lib/systemd/system
 SERVICES := kernlens-watch.service kernlens-history.service
 # Who may open the device: a group, and the rule that gives it the device.
 SYSUSERS := $(DESTDIR)/usr/lib/sysusers.d/kernlens.conf
 UDEV := $(DESTDIR)/lib/udev/rules.d/60-kernlens.rules
-# Is changed by who runs the machine: it is not written over, and taken away only unchanged.
+# Edited by the administrator: never overwritten, and removed only if unchanged.
 RULES := $(DESTDIR)/etc/kernlens/watch.rules
 
+# Of the contract: the headers, and the tables that they include.
+UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/settings.def \
+	uapi/limits.def uapi/block_refusals.def
+# Every folder that gets a file, and the list of those that did not exist before: uninstall
+# removes them.
+FOLDERS := $(BIN) $(PKGCONFIG_FILES) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 $(COMPLETIONS) \
+	$(MODULE_SOURCE) $(UNITS) $(dir $(SYSUSERS) $(UDEV) $(RULES))
+FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
+# Installs what comes through a pipe, readable whatever the umask is.
+PUT := install -m 644 /dev/stdin
+
 install: library command install-module
-	install -D -m 755 $(BUILD)/kernlens $(DESTDIR)$(PREFIX)/bin/kernlens
-	install -D -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/libkernlens.a
-	install -D -m 755 $(LIB_SHARED) $(DESTDIR)$(PREFIX)/lib/$(LIB_SONAME)
-	ln -sf $(LIB_SONAME) $(DESTDIR)$(PREFIX)/lib/libkernlens.so
-	install -D -m 644 $(BUILD)/kernlens.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc
-	install -d $(DESTDIR)$(PREFIX)/include/kernlens
-	install -m 644 $(LIB_HEADERS) $(DESTDIR)$(PREFIX)/include/kernlens
-	install -m 644 uapi/kernlens.h $(DESTDIR)$(PREFIX)/include/kernlens/abi.h
-	install -m 644 $(filter-out uapi/kernlens.h,$(wildcard uapi/*.h)) uapi/events.def uapi/handlers.def uapi/settings.def uapi/limits.def \
-		uapi/block_refusals.def $(DESTDIR)$(PREFIX)/include/kernlens
-	install -d $(MAN)/man1 $(MAN)/man5 $(MAN)/man7
+	install -m 755 $(BUILD)/kernlens $(BIN)
+	install -m 644 $(LIB) $(LIBRARIES)
+	install -m 755 $(LIB_SHARED) $(LIBRARIES)
+	ln -sf $(LIB_SONAME) $(LIBRARIES)/libkernlens.so
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@REQUIRES@|$(LIB_PACKAGES)|' \
+		-e 's|@LIBS@|$(LIB_OTHER_LIBS)|' lib/kernlens.pc.in | \
+		$(PUT) $(PKGCONFIG_FILES)/kernlens.pc
+	install -m 644 $(LIB_HEADERS) $(HEADERS)
+	install -m 644 $(UAPI_INSTALLED) $(HEADERS)/uapi
 	install -m 644 docs/man/*.1 $(MAN)/man1
 	install -m 644 docs/man/*.5 $(MAN)/man5
 	install -m 644 docs/man/*.7 $(MAN)/man7
-	scripts/events-doc $(VERSION) > $(MAN)/man7/kernlens-events.7
-	install -D -m 644 packaging/completion/kernlens $(COMPLETIONS)/kernlens
-	install -d $(UNITS)
-	for unit in $(SERVICES); do sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit >$(UNITS)/$$unit || exit 1; done
-	test -e $(RULES) || install -D -m 644 packaging/etc/watch.rules $(RULES)
-	install -D -m 644 packaging/sysusers/kernlens.conf $(SYSUSERS)
-	install -D -m 644 packaging/udev/60-kernlens.rules $(UDEV)
+	set -o pipefail; scripts/events-doc $(VERSION) | $(PUT) $(MAN)/man7/kernlens-events.7
+	install -m 644 packaging/completion/kernlens $(COMPLETIONS)
+	for unit in $(SERVICES); do \
+		sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit | $(PUT) $(UNITS)/$$unit || exit 1; done
+	test -e $(RULES) || install -m 644 packaging/etc/watch.rules $(RULES)
+	install -m 644 packaging/sysusers/kernlens.conf $(SYSUSERS)
+	install -m 644 packaging/udev/60-kernlens.rules $(UDEV)
 ifeq ($(DESTDIR),)
 	ldconfig
 	systemd-sysusers $(SYSUSERS)
@@ -183,24 +196,33 @@ ifeq ($(DESTDIR),)
 	dkms install --force kernlens/$(VERSION)
 endif
 
+# Headers and sources of another version must not stay beside those of this one.
+install-folders:
+	rm -rf $(MODULE_SOURCE) $(HEADERS)
+	scripts/install-folders make $(FOLDERS_MADE) "$(DESTDIR)" $(FOLDERS)
+
 # The module's source, with the hash of the tables that the command was built from.
-install-module:
-	rm -rf $(MODULE_SOURCE)
-	install -d $(MODULE_SOURCE)
+install-module: install-folders
 	cp -r kernel uapi $(MODULE_SOURCE)/
 	sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@SCHEMA_HASH@/$(SCHEMA_HASH)/g' \
-		packaging/dkms/dkms.conf.in > $(MODULE_SOURCE)/dkms.conf
+		packaging/dkms/dkms.conf.in | $(PUT) $(MODULE_SOURCE)/dkms.conf
 
 uninstall:
+ifeq ($(DESTDIR),)
 	-dkms remove kernlens/$(VERSION) --all
-	rm -rf $(MODULE_SOURCE) $(DESTDIR)$(PREFIX)/include/kernlens
-	rm -f $(DESTDIR)$(PREFIX)/bin/kernlens $(DESTDIR)$(PREFIX)/lib/libkernlens.* \
-		$(DESTDIR)$(PREFIX)/lib/pkgconfig/kernlens.pc $(COMPLETIONS)/kernlens \
+endif
+	rm -rf $(MODULE_SOURCE) $(HEADERS)
+	rm -f $(BIN)/kernlens $(LIBRARIES)/libkernlens.* $(PKGCONFIG_FILES)/kernlens.pc $(COMPLETIONS)/kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
-		$(MAN)/man7/kernlens-expressions.7 $(MAN)/man7/kernlens-proc-view.7 \
-		$(MAN)/man5/kernlens-watch.rules.5 \
+		$(addprefix $(MAN)/man5/,$(notdir $(wildcard docs/man/*.5))) \
+		$(addprefix $(MAN)/man7/,$(notdir $(wildcard docs/man/*.7))) \
 		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV)
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
+	scripts/install-folders remove $(FOLDERS_MADE) "$(DESTDIR)"
+ifeq ($(DESTDIR),)
+	ldconfig
+	-udevadm control --reload
+endif
 
 test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests
 
@@ -208,4 +230,4 @@ clean:
 	rm -rf $(BUILD)
 
 .PHONY: all library command modules demo test test-debug test-kcsan test-long check bench vm test-programs install \
-	install-module uninstall clean
+	install-folders install-module uninstall clean

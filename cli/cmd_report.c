@@ -223,8 +223,8 @@ static void print_events(struct report *r)
 	shown = limit(r, n);
 	for (size_t i = 0; i < shown; i++) {
 		add_count(table, rows[i].count);
-		cli_table_add(table, "%s", rows[i].class->name);
-		cli_table_add(table, "%s", rows[i].class->group);
+		cli_table_add(table, "%s", rows[i].event_class->name);
+		cli_table_add(table, "%s", rows[i].event_class->group);
 		cli_table_add(table, "%.6f s", (double)(rows[i].first_ns - begin) / 1e9);
 		cli_table_add(table, "%.6f s", (double)(rows[i].last_ns - begin) / 1e9);
 	}
@@ -240,12 +240,12 @@ static json_t *json_events(struct report *r)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < limit(r, n); i++)
-		json_array_append_new(array,
-				      json_pack("{s:s, s:s, s:I, s:I, s:I}", "event",
-						rows[i].class->name, "group", rows[i].class->group,
-						"count", (json_int_t)rows[i].count, "first_ns",
-						(json_int_t)rows[i].first_ns, "last_ns",
-						(json_int_t)rows[i].last_ns));
+		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:I, s:I}", "event",
+						       rows[i].event_class->name, "group",
+						       rows[i].event_class->group, "count",
+						       (json_int_t)rows[i].count, "first_ns",
+						       (json_int_t)rows[i].first_ns, "last_ns",
+						       (json_int_t)rows[i].last_ns));
 	return array;
 }
 

@@ -4,9 +4,11 @@
 
 LIB_SOURCES := $(wildcard lib/*/*.c)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
-LIB_HEADERS := $(wildcard lib/include/kernlens/*)
-# What programs that use it link, too.
-LIB_LIBS := -ldw -lelf -liberty -lsqlite3 -lZydis
+LIB_HEADERS := $(wildcard lib/include/kernlens/*.h lib/include/kernlens/*.def)
+# What programs that use it link, too; pkg-config knows the first ones.
+LIB_PACKAGES := libdw libelf sqlite3
+LIB_OTHER_LIBS := -liberty -lZydis
+LIB_LIBS := -ldw -lelf -lsqlite3 $(LIB_OTHER_LIBS)
 LIB_SONAME := libkernlens.so.0
 LIB := $(BUILD)/libkernlens.a
 LIB_SHARED := $(BUILD)/$(LIB_SONAME)
@@ -23,9 +25,6 @@ $(LIB): $(LIB_OBJECTS)
 $(LIB_SHARED): $(LIB_OBJECTS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) -Wl,-z,defs -o $@ $^ $(LIB_LIBS)
 	ln -sf $(LIB_SONAME) $(BUILD)/libkernlens.so
-
-$(BUILD)/kernlens.pc: lib/kernlens.pc.in
-	sed -e 's|@PREFIX@|$(or $(PREFIX),/usr/local)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 # Once more, by clang and with checkers, for the unit tests and the fuzzers. Coverage is for the
 # fuzzers; to other programs it does nothing.

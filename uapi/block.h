@@ -7,6 +7,8 @@
 #ifndef KL_UAPI_BLOCK_H
 #define KL_UAPI_BLOCK_H
 
+#include "types.h"
+
 /* How the first bytes of a window divert. */
 enum kl_splice_tier {
 	KL_SPLICE_JUMP = 1, /* 5 bytes */

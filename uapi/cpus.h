@@ -6,6 +6,8 @@
 #ifndef KL_UAPI_CPUS_H
 #define KL_UAPI_CPUS_H
 
+#include "types.h"
+
 /* Since the machine was started, in ns; counted at ticks but for idle and iowait. */
 struct kl_abi_cpu {
 	__u32 cpu;
@@ -37,7 +39,7 @@ struct kl_abi_cpus {
 	__u32 running; /* of both kinds: on a CPU, or ready */
 };
 
-_Static_assert(sizeof(struct kl_abi_cpu) == 104, "a CPU's numbers");
-_Static_assert(sizeof(struct kl_abi_cpus) == 48, "call for CPUs");
+KL_ABI_ASSERT(sizeof(struct kl_abi_cpu) == 104, "a CPU's numbers");
+KL_ABI_ASSERT(sizeof(struct kl_abi_cpus) == 48, "call for CPUs");
 
 #endif /* KL_UAPI_CPUS_H */

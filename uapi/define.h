@@ -6,6 +6,8 @@
 #ifndef KL_UAPI_DEFINE_H
 #define KL_UAPI_DEFINE_H
 
+#include "types.h"
+
 /* --------------------------------------------------------------- programs */
 
 /*
@@ -121,7 +123,7 @@ struct kl_abi_op {
 	__u64 imm64;
 };
 
-_Static_assert(sizeof(struct kl_abi_op) == 16, "operation");
+KL_ABI_ASSERT(sizeof(struct kl_abi_op) == 16, "operation");
 
 /* ------------------------------------------------------------ definitions */
 
@@ -413,7 +415,7 @@ struct kl_abi_stack {
 	__u64 start_ns; /* user: when it was started, since the machine was */
 };
 
-_Static_assert(sizeof(struct kl_abi_stack) == 24, "trace");
+KL_ABI_ASSERT(sizeof(struct kl_abi_stack) == 24, "trace");
 
 #define KL_STACK_PLACE_SHIFT 48
 #define KL_STACK_OBJECTS_MAX 1024u

@@ -15,6 +15,8 @@
 #ifndef KL_UAPI_DETAIL_H
 #define KL_UAPI_DETAIL_H
 
+#include "types.h"
+
 enum kl_detail_kind {
 	KL_DETAIL_TASK = 1, /* one kl_abi_detail_task */
 	KL_DETAIL_COMMAND = 2, /* kl_abi_detail_bytes: arguments, each ended by a NUL */
@@ -487,9 +489,9 @@ struct kl_abi_detail_child {
 	char comm[KL_COMM_LEN];
 };
 
-_Static_assert(sizeof(struct kl_abi_detail) == 48, "detail call");
-_Static_assert(sizeof(struct kl_abi_detail_record) == 8, "detail record");
-_Static_assert(sizeof(struct kl_abi_detail_task) % 8 == 0, "detail of a task");
-_Static_assert(offsetof(struct kl_abi_detail_socket, local) % 8 == 0, "detail of a socket");
+KL_ABI_ASSERT(sizeof(struct kl_abi_detail) == 48, "detail call");
+KL_ABI_ASSERT(sizeof(struct kl_abi_detail_record) == 8, "detail record");
+KL_ABI_ASSERT(sizeof(struct kl_abi_detail_task) % 8 == 0, "detail of a task");
+KL_ABI_ASSERT(offsetof(struct kl_abi_detail_socket, local) % 8 == 0, "detail of a socket");
 
 #endif /* KL_UAPI_DETAIL_H */

@@ -6,6 +6,8 @@
 #ifndef KL_UAPI_INSPECT_H
 #define KL_UAPI_INSPECT_H
 
+#include "types.h"
+
 #define KL_INSPECT_ALL 0x1u /* all that the opener may see, not those of `ids` */
 #define KL_INSPECT_THREADS 0x2u /* a row a thread */
 
@@ -26,7 +28,7 @@ struct kl_abi_inspected {
 	__u32 status; /* enum kl_inspected */
 };
 
-_Static_assert(sizeof(struct kl_abi_inspected) == 8, "head of a row");
+KL_ABI_ASSERT(sizeof(struct kl_abi_inspected) == 8, "head of a row");
 
 /*
  * Rows of `ids` come in their order. Each is one process, with what its threads, also

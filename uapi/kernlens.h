@@ -21,23 +21,10 @@
 #ifndef KL_UAPI_KERNLENS_H
 #define KL_UAPI_KERNLENS_H
 
-#ifdef __KERNEL__
-#include <linux/ioctl.h>
-#include <linux/stddef.h>
-#include <linux/types.h>
-#else
-#include <stddef.h>
-#include <sys/ioctl.h>
-#include <linux/types.h>
-#endif
+#include "types.h"
 
 #define KL_ABI_VERSION 1
 #define KL_DEVICE_PATH "/dev/kernlens"
-
-#define KL_NAME_MAX 32 /* of a session or a maskset, with its NUL */
-#define KL_COMM_LEN 16 /* the kernel's TASK_COMM_LEN */
-#define KL_STRING_MAX 256 /* of a string in a record, with its NUL */
-#define KL_ERROR_TEXT_MAX 160
 
 /*
  * Event ids. Rows of events.def have 1..1023. A system call has two events:
@@ -127,9 +114,9 @@ struct kl_abi_block {
 	__u32 header_bytes; /* KL_BLOCK_HEADER_BYTES */
 };
 
-_Static_assert(sizeof(struct kl_abi_block) == KL_BLOCK_HEADER_BYTES, "block header");
-_Static_assert(offsetof(struct kl_abi_block, timestamp_begin) == 24, "packet context");
-_Static_assert(offsetof(struct kl_abi_block, committed) == 80, "commit word");
+KL_ABI_ASSERT(sizeof(struct kl_abi_block) == KL_BLOCK_HEADER_BYTES, "block header");
+KL_ABI_ASSERT(offsetof(struct kl_abi_block, timestamp_begin) == 24, "packet context");
+KL_ABI_ASSERT(offsetof(struct kl_abi_block, committed) == 80, "commit word");
 
 /* ------------------------------------------------------------- the record */
 
@@ -163,7 +150,7 @@ struct kl_abi_task {
 	char comm[KL_COMM_LEN];
 } __attribute__((packed));
 
-_Static_assert(sizeof(struct kl_abi_task) == 24, "task variables");
+KL_ABI_ASSERT(sizeof(struct kl_abi_task) == 24, "task variables");
 
 /* All that a session has beside the task, when all of it changed. */
 #define KL_VARIABLES_BYTES_MAX 512
@@ -243,7 +230,7 @@ struct kl_abi_ring {
 	__u32 map[];
 };
 
-_Static_assert(offsetof(struct kl_abi_ring, map) == 128, "ring map");
+KL_ABI_ASSERT(offsetof(struct kl_abi_ring, map) == 128, "ring map");
 
 /*
  * A reader's positions: next[cpu] is the sequence number of the first block
@@ -415,7 +402,7 @@ struct kl_abi_suspended {
 	__u32 reserved;
 };
 
-_Static_assert(sizeof(struct kl_abi_suspended) == 24, "suspended");
+KL_ABI_ASSERT(sizeof(struct kl_abi_suspended) == 24, "suspended");
 
 struct kl_abi_stats {
 	__u32 size;
@@ -486,7 +473,6 @@ struct kl_abi_status {
 #include "limits.h"
 #include "set.h"
 
-#define KL_IOC_TYPE 0xB7
 /* on any descriptor of the device */
 #define KL_IOC_INFO _IOWR(KL_IOC_TYPE, 0x00, struct kl_abi_info)
 #define KL_IOC_TIME _IOWR(KL_IOC_TYPE, 0x01, struct kl_abi_time)

@@ -7,6 +7,8 @@
 #ifndef KL_UAPI_LATENCY_H
 #define KL_UAPI_LATENCY_H
 
+#include "types.h"
+
 #define KL_LATENCY_KERNEL_STACKS 0x1u /* where in the kernel; KL_MAY_SEE_ADDRESSES */
 #define KL_LATENCY_USER_STACKS 0x2u /* and in the program */
 #define KL_LATENCY_WAKERS 0x4u /* who woke a task, and for whom that one had waited */
@@ -69,7 +71,7 @@ struct kl_abi_latency_task {
 	struct kl_abi_latency_sum in[KL_LATENCY_STATES];
 };
 
-_Static_assert(sizeof(struct kl_abi_latency_task) == 248, "a task of a latency profile");
+KL_ABI_ASSERT(sizeof(struct kl_abi_latency_task) == 248, "a task of a latency profile");
 
 enum kl_latency_waker {
 	KL_LATENCY_WAKER_NONE = 0, /* not asked for, or not seen */
@@ -108,7 +110,7 @@ struct kl_abi_latency_entry {
 	struct kl_abi_latency_sum asleep;
 };
 
-_Static_assert(sizeof(struct kl_abi_latency_entry) == 88, "an entry of a latency profile");
+KL_ABI_ASSERT(sizeof(struct kl_abi_latency_entry) == 88, "an entry of a latency profile");
 
 /* An interrupt that has woken somebody. */
 struct kl_abi_latency_source {

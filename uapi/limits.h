@@ -6,6 +6,8 @@
 #ifndef KL_UAPI_LIMITS_H
 #define KL_UAPI_LIMITS_H
 
+#include "types.h"
+
 enum kl_limit {
 #define KL_LIMIT_ROW(id, name, help) KL_LIMIT_##name = id,
 #include "limits.def"

@@ -17,6 +17,8 @@
 #ifndef KL_UAPI_SET_H
 #define KL_UAPI_SET_H
 
+#include "types.h"
+
 enum kl_set_what {
 #define KL_SETTING(id, macro, name, scope, help) KL_SET_##macro = id,
 #include "settings.def"
@@ -64,6 +66,6 @@ struct kl_abi_set {
 	char new_text[KL_STRING_MAX]; /* out of END */
 };
 
-_Static_assert(sizeof(struct kl_abi_set) == 48 + 3 * KL_STRING_MAX, "set");
+KL_ABI_ASSERT(sizeof(struct kl_abi_set) == 48 + 3 * KL_STRING_MAX, "set");
 
 #endif /* KL_UAPI_SET_H */

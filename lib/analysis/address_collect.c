@@ -94,8 +94,8 @@ static bool is_address(const struct kl_field *field)
 
 static void take_event(struct kl_addresses *addresses, const struct kl_event *event)
 {
-	for (unsigned int i = 0; i < event->class->n_fields; i++)
-		if (is_address(&event->class->fields[i]))
+	for (unsigned int i = 0; i < event->event_class->n_fields; i++)
+		if (is_address(&event->event_class->fields[i]))
 			kl_addresses_get(addresses, kl_event_value(event, i).number);
 }
 
@@ -127,7 +127,7 @@ int kl_addresses_collect(struct kl_addresses *addresses, const char *path, uint6
 			more = 0;
 		if (item.kind != KL_ITEM_EVENT)
 			continue;
-		if (item.event->class->kind == KL_CLASS_EVENT)
+		if (item.event->event_class->kind == KL_CLASS_EVENT)
 			take_event(addresses, item.event);
 		for (unsigned int i = 0; i < variables; i++)
 			kl_addresses_get(addresses,

@@ -34,7 +34,7 @@ void kl_count_report_add(struct kl_count_report *report, const struct kl_item *i
 		return;
 	row = &report->counts[item->event->id];
 	if (!row->count++) {
-		row->class = item->event->class;
+		row->event_class = item->event->event_class;
 		row->first_ns = item->event->ns;
 	}
 	row->last_ns = item->event->ns;
@@ -46,7 +46,7 @@ static int compare_rows(const void *a, const void *b)
 
 	if (first->count != second->count)
 		return first->count < second->count ? 1 : -1;
-	return (int)first->class->id - second->class->id;
+	return (int)first->event_class->id - second->event_class->id;
 }
 
 const struct kl_count_row *kl_count_report_rows(struct kl_count_report *report, size_t *count)

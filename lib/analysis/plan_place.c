@@ -38,7 +38,7 @@ static int add_fields(struct kl_plan *plan, struct kl_plan_place *place, int act
 		ret = kl_capture_arguments(capture, plan->scope);
 	if (!ret)
 		ret = kl_plan_add_fields(plan);
-	if (ret || !capture->class.n_fields)
+	if (ret || !capture->event_class.n_fields)
 		return ret;
 	if (capture->note[0])
 		kl_buffer_printf(&plan->note, "%s: %s\n", place->name, capture->note);
@@ -93,7 +93,7 @@ int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place)
 			       KL_EV_DYNAMIC_MAX);
 	ret = add_fields(plan, place, action);
 	if (!ret)
-		ret = kl_schema_define(plan->schema, &plan->capture.class);
+		ret = kl_schema_define(plan->schema, &plan->capture.event_class);
 	if (ret < 0)
 		return ret;
 	return kl_plan_store_event(plan, &place->event, (uint8_t)action);

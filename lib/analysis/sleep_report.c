@@ -154,7 +154,7 @@ int kl_sleep_report_add(struct kl_sleep_report *report, const struct kl_item *it
 			task->where = UNKNOWN;
 		return 0;
 	}
-	name = item->event->class->name;
+	name = item->event->event_class->name;
 	if (strncmp(name, "sched_", 6))
 		return 0;
 	errno = 0;

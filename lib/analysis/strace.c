@@ -78,9 +78,9 @@ static void print_prefix(const struct kl_strace *strace, struct kl_buffer *buffe
 
 static const char *call_name(const struct kl_event *event)
 {
-	return event->class->name + (event->class->kind == KL_CLASS_SYSCALL_ENTRY ?
-					     strlen("syscall_entry_") :
-					     strlen("syscall_exit_"));
+	return event->event_class->name + (event->event_class->kind == KL_CLASS_SYSCALL_ENTRY ?
+						   strlen("syscall_entry_") :
+						   strlen("syscall_exit_"));
 }
 
 /* strace prints a null pointer as NULL, and file descriptors as signed. */
@@ -100,8 +100,8 @@ static bool is_wanted(const struct kl_event *event, unsigned int index)
 {
 	struct kl_value before;
 
-	if (!index || event->class->fields[index].format != KL_FORMAT_mode ||
-	    event->class->fields[index - 1].format != KL_FORMAT_open_flags)
+	if (!index || event->event_class->fields[index].format != KL_FORMAT_mode ||
+	    event->event_class->fields[index - 1].format != KL_FORMAT_open_flags)
 		return true;
 	before = kl_event_value(event, index - 1);
 	return before.number & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY));
@@ -121,7 +121,7 @@ static void print_arguments(const struct kl_strace *strace, struct kl_buffer *bu
 {
 	const struct kl_event *event = &strace->entry;
 
-	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+	for (unsigned int i = 0; i < event->event_class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
 		if (!is_wanted(event, i))
@@ -157,9 +157,9 @@ static int add_entry(struct kl_strace *strace, struct kl_buffer *buffer,
 	leave_unfinished(strace, buffer);
 	thread->inside = true;
 	thread->since_ns = event->ns;
-	thread->number = event->class->syscall;
+	thread->number = event->event_class->syscall;
 	if (event->payload_bytes > sizeof(strace->payload))
-		return kl_fail(EINVAL, "%s is too long for a record", event->class->name);
+		return kl_fail(EINVAL, "%s is too long for a record", event->event_class->name);
 	strace->entry = *event;
 	memcpy(strace->payload, event->payload, event->payload_bytes);
 	strace->entry.payload = strace->payload;
@@ -225,7 +225,7 @@ static int add_exit(struct kl_strace *strace, struct kl_buffer *buffer,
 
 	if (!thread)
 		return -ENOMEM;
-	paired = thread->inside && thread->number == event->class->syscall;
+	paired = thread->inside && thread->number == event->event_class->syscall;
 	if (strace->open == thread->key && paired) {
 		kl_buffer_add(buffer, strace->line.data, strace->line.length);
 		kl_buffer_add_char(buffer, ')');
@@ -261,11 +261,12 @@ int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const stru
 		kl_print_loss(buffer, KL_STYLE_TEXT, show, item->loss);
 		return buffer->error;
 	}
-	if (item->event->class->kind == KL_CLASS_SYSCALL_ENTRY)
+	if (item->event->event_class->kind == KL_CLASS_SYSCALL_ENTRY)
 		return add_entry(strace, buffer, item->event);
-	if (item->event->class->kind == KL_CLASS_SYSCALL_EXIT && item->event->class->n_fields)
+	if (item->event->event_class->kind == KL_CLASS_SYSCALL_EXIT &&
+	    item->event->event_class->n_fields)
 		return add_exit(strace, buffer, item->event);
-	if (!strcmp(item->event->class->name, "syscall_late_string"))
+	if (!strcmp(item->event->event_class->name, "syscall_late_string"))
 		return add_late(strace, buffer, item->event);
 	return 0;
 }

@@ -100,13 +100,13 @@ static int add_entry(struct kl_syscall_report *report, const struct kl_event *ev
 		.key = key,
 		.since_ns = event->ns,
 		.pid = event->task.pid,
-		.number = event->class->syscall,
+		.number = event->event_class->syscall,
 		.inside = true,
 	};
-	row = get_row(report, event->task.pid, event->class->syscall);
+	row = get_row(report, event->task.pid, event->event_class->syscall);
 	if (!row)
 		return -ENOMEM;
-	row->name = event->class->name + strlen("syscall_entry_");
+	row->name = event->event_class->name + strlen("syscall_entry_");
 	memcpy(row->comm, event->task.comm, sizeof(row->comm));
 	return 0;
 }
@@ -114,15 +114,15 @@ static int add_entry(struct kl_syscall_report *report, const struct kl_event *ev
 static int add_exit(struct kl_syscall_report *report, const struct kl_event *event)
 {
 	struct open_call *call = kl_table_get(&report->calls, (uint64_t)event->task.tid + 1);
-	struct kl_syscall_row *row = get_row(report, event->task.pid, event->class->syscall);
+	struct kl_syscall_row *row = get_row(report, event->task.pid, event->event_class->syscall);
 	int64_t result = kl_event_value(event, 0).number;
 	uint64_t ns;
 
 	if (!call || !row)
 		return -ENOMEM;
-	row->name = event->class->name + strlen("syscall_exit_");
+	row->name = event->event_class->name + strlen("syscall_exit_");
 	memcpy(row->comm, event->task.comm, sizeof(row->comm));
-	if (!call->inside || call->number != event->class->syscall) {
+	if (!call->inside || call->number != event->event_class->syscall) {
 		row->unpaired++;
 		return 0;
 	}
@@ -151,9 +151,10 @@ int kl_syscall_report_add(struct kl_syscall_report *report, const struct kl_item
 {
 	if (item->kind == KL_ITEM_LOSS)
 		return forget_open(report);
-	if (item->event->class->kind == KL_CLASS_SYSCALL_ENTRY)
+	if (item->event->event_class->kind == KL_CLASS_SYSCALL_ENTRY)
 		return add_entry(report, item->event);
-	if (item->event->class->kind == KL_CLASS_SYSCALL_EXIT && item->event->class->n_fields)
+	if (item->event->event_class->kind == KL_CLASS_SYSCALL_EXIT &&
+	    item->event->event_class->n_fields)
 		return add_exit(report, item->event);
 	return 0;
 }

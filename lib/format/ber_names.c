@@ -141,10 +141,10 @@ void kl_ber_names_add(struct kl_ber_names *names, struct kl_buffer *buffer,
 {
 	const struct kl_schema *schema = event->schema;
 
-	for (unsigned int i = 0; schema->addresses && i < event->class->n_fields; i++) {
+	for (unsigned int i = 0; schema->addresses && i < event->event_class->n_fields; i++) {
 		struct kl_value value;
 
-		if (event->class->fields[i].format != KL_FORMAT_ptr)
+		if (event->event_class->fields[i].format != KL_FORMAT_ptr)
 			continue;
 		value = kl_event_value(event, i);
 		add_value(names, buffer, schema, &value);

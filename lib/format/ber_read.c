@@ -158,7 +158,7 @@ static bool read_variables(struct kl_ber_reader *reader, struct kl_ber *from,
 
 static bool read_fields(struct kl_ber_reader *reader, struct kl_ber fields)
 {
-	const struct kl_class *class = reader->event.class;
+	const struct kl_class *class = reader->event.event_class;
 	struct kl_buffer *payload = &reader->payload;
 
 	kl_buffer_reset(payload);
@@ -180,10 +180,10 @@ static bool read_event(struct kl_ber_reader *reader, uint32_t id, struct kl_ber 
 	event->id = id;
 	event->changed = 0;
 	event->schema = reader->head.schema;
-	event->class = kl_schema_class(reader->head.schema, id);
+	event->event_class = kl_schema_class(reader->head.schema, id);
 	event->cycles = kl_ber_take_unsigned(&record, KL_BER_INTEGER, UINT64_MAX);
 	event->cpu = kl_ber_take_unsigned(&record, KL_BER_INTEGER, UINT32_MAX);
-	cpu = event->class && !record.bad ? kl_ber_cpu(&reader->cpus, event->cpu) : NULL;
+	cpu = event->event_class && !record.bad ? kl_ber_cpu(&reader->cpus, event->cpu) : NULL;
 	if (!cpu)
 		return false;
 	if (kl_ber_next_is(&record, KL_BER_VARIABLES)) {

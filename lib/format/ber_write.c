@@ -230,7 +230,7 @@ static void add_event(struct kl_ber_writer *writer, struct kl_buffer *buffer,
 	add_unsigned(buffer, KL_BER_INTEGER, event->cpu);
 	add_variables(buffer, cpu, event);
 	fields = buffer->length;
-	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+	for (unsigned int i = 0; i < event->event_class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
 		add_value(buffer, &value);

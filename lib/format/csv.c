@@ -98,8 +98,8 @@ static void print_start(struct kl_buffer *buffer, const char *event, uint32_t cp
 
 void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event)
 {
-	print_start(buffer, event->class->name, event->cpu, event->task.pid, ns);
-	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+	print_start(buffer, event->event_class->name, event->cpu, event->task.pid, ns);
+	for (unsigned int i = 0; i < event->event_class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
 		print_cell(buffer, "", event->schema, &value);
@@ -109,7 +109,7 @@ void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_e
 
 		print_cell(buffer, "variables.", event->schema, &value);
 	}
-	if (!event->class->n_fields && !event->schema->n_variables)
+	if (!event->event_class->n_fields && !event->schema->n_variables)
 		kl_buffer_add_char(buffer, ',');
 	kl_buffer_add_char(buffer, '\n');
 }

@@ -37,8 +37,8 @@ static uint64_t load_number(enum kl_type type, const uint8_t *at)
 
 struct kl_value kl_event_value(const struct kl_event *event, unsigned int index)
 {
-	const struct kl_field *field = &event->class->fields[index];
-	const struct kl_field *before = event->class->fields;
+	const struct kl_field *field = &event->event_class->fields[index];
+	const struct kl_field *before = event->event_class->fields;
 	const uint8_t *at = event->payload;
 	struct kl_value value = { .field = field };
 
@@ -81,7 +81,7 @@ struct kl_value kl_event_variable(const struct kl_event *event, unsigned int ind
 
 int kl_event_field(const struct kl_event *event, const char *name, struct kl_value *value)
 {
-	int index = kl_class_field(event->class, name);
+	int index = kl_class_field(event->event_class, name);
 
 	if (index < 0)
 		return index;
@@ -241,8 +241,8 @@ int kl_cursor_next(struct kl_cursor *cursor)
 		return bad_record(cursor, "a record is truncated");
 	head = kl_get64(at);
 	event->id = head & ((1u << KL_RECORD_ID_BITS) - 1);
-	event->class = kl_schema_class(cursor->schema, event->id);
-	if (!event->class)
+	event->event_class = kl_schema_class(cursor->schema, event->id);
+	if (!event->event_class)
 		return bad_record(cursor, "a record has an unknown event");
 	event->cycles += ((head >> KL_RECORD_ID_BITS) - event->cycles) & TIME_MASK;
 	if (event->cycles > cursor->limit)
@@ -252,7 +252,7 @@ int kl_cursor_next(struct kl_cursor *cursor)
 		return -EINVAL;
 	event->schema = cursor->schema;
 	event->variables = cursor->variables;
-	bytes = payload_bytes(event->class, at, end);
+	bytes = payload_bytes(event->event_class, at, end);
 	if (bytes < 0)
 		return bad_record(cursor, "a record is truncated");
 	event->payload = at;

@@ -162,7 +162,7 @@ void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event)
 	unsigned int n = event->schema->n_variables;
 
 	kl_buffer_add_string(buffer, "{\"event\":");
-	kl_print_json_string(buffer, event->class->name, strlen(event->class->name));
+	kl_print_json_string(buffer, event->event_class->name, strlen(event->event_class->name));
 	kl_buffer_add_string(buffer, ",\"cpu\":");
 	kl_buffer_add_unsigned(buffer, event->cpu, 0);
 	kl_buffer_add_char(buffer, ',');
@@ -175,8 +175,8 @@ void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event)
 	kl_buffer_add_signed(buffer, event->task.pid);
 	kl_buffer_add_string(buffer, ",\"comm\":");
 	kl_print_json_string(buffer, event->task.comm, strlen(event->task.comm));
-	print_values(buffer, event, "fields", kl_event_value, event->class->n_fields);
-	print_meanings(buffer, event, "meanings", kl_event_value, event->class->n_fields);
+	print_values(buffer, event, "fields", kl_event_value, event->event_class->n_fields);
+	print_meanings(buffer, event, "meanings", kl_event_value, event->event_class->n_fields);
 	if (n) {
 		print_values(buffer, event, "variables", kl_event_variable, n);
 		print_meanings(buffer, event, "variable_meanings", kl_event_variable, n);

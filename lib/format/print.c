@@ -147,9 +147,9 @@ static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct
 	kl_buffer_add_char(buffer, '-');
 	kl_buffer_add_signed(buffer, event->task.tid);
 	kl_buffer_add_char(buffer, ' ');
-	kl_buffer_add_string(buffer, event->class->name);
+	kl_buffer_add_string(buffer, event->event_class->name);
 	kl_buffer_add_char(buffer, ':');
-	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+	for (unsigned int i = 0; i < event->event_class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
 		kl_buffer_add_char(buffer, ' ');

@@ -29,7 +29,7 @@ int kl_capture_init(struct kl_capture *capture, unsigned int id, const char *nam
 		    const char *group, const char *help)
 {
 	memset(capture, 0, sizeof(*capture));
-	capture->class = (struct kl_class){
+	capture->event_class = (struct kl_class){
 		.id = id,
 		.kind = KL_CLASS_EVENT,
 		.set = KL_SET_REQUEST,
@@ -42,7 +42,7 @@ int kl_capture_init(struct kl_capture *capture, unsigned int id, const char *nam
 	};
 	capture->code.n_ops = 1;
 	capture->code.ops[0] = (struct kl_abi_op){ .code = KL_OP_END };
-	if (capture->class.name && capture->class.group && capture->class.help)
+	if (capture->event_class.name && capture->event_class.group && capture->event_class.help)
 		return 0;
 	return kl_fail(E2BIG, "the event's name is too long");
 }
@@ -131,7 +131,7 @@ static void lay_out(struct kl_class *class, struct kl_field *field)
 
 static int add_field(struct kl_capture *capture, const char *name, const struct kl_code *code)
 {
-	struct kl_class *class = &capture->class;
+	struct kl_class *class = &capture->event_class;
 	unsigned int share = string_share(capture, code);
 	struct kl_field *field;
 

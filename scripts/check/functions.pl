@@ -41,6 +41,8 @@ sub functions {
 		blank($&)
 	}gse;
 	$text =~ s{^[ \t]*#(?:[^\n\\]|\\.|\\\n)*}{blank($&)}gmse;
+	# These stand alone on their lines, before and behind declarations.
+	$text =~ s{^KL_PUBLIC_(?:BEGIN|END)$}{blank($&)}gme;
 
 	while ($text =~ /([^;{}]*)(;|(\{(?:[^{}]++|(?3))*\}))/gs) {
 		my ($head, $body, $start, $end) = ($1, $2, $-[1], $+[0]);

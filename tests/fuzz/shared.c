@@ -313,7 +313,7 @@ static void print_style(const struct fuzz_items *items, enum kl_style style)
 		kl_print_item(&buffer, style, style == KL_STYLE_TEXT ? KL_SHOW_RELATIVE : 0, &item);
 		if (item.kind != KL_ITEM_EVENT)
 			continue;
-		for (unsigned int k = 0; k < item.event->class->n_fields; k++) {
+		for (unsigned int k = 0; k < item.event->event_class->n_fields; k++) {
 			struct kl_value value = kl_event_value(item.event, k);
 
 			fuzz_assert(!value.length || value.bytes >= item.event->payload);

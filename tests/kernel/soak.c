@@ -148,7 +148,7 @@ static int take_events(struct run *run, struct reader *r, uint64_t now, unsigned
 		if (item.kind != KL_ITEM_EVENT)
 			continue;
 		r->decoded++;
-		if (!event->class || event->cpu >= COUNT(r->last))
+		if (!event->event_class || event->cpu >= COUNT(r->last))
 			return fail(run->actor, "an event of no class or CPU");
 		if (event->cycles < r->last[event->cpu])
 			return fail(run->actor, "time goes back");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The contract with the kernel module, for users of the library: KL_EV_*,
- * KL_MODE_*, KL_READER_*, struct kl_abi_* ... In the source tree it is
- * uapi/kernlens.h; an installation puts that file and its tables here.
+ * KL_MODE_*, KL_READER_*, struct kl_abi_* ... It is in kernlens/uapi/, which in the
+ * source tree is a link to uapi/.
  */
 #ifndef KERNLENS_ABI_H
 #define KERNLENS_ABI_H
 
-#include "../../../uapi/kernlens.h"
+#include <kernlens/uapi/kernlens.h>
 
 #endif /* KERNLENS_ABI_H */

@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 #define KL_ADDRESSES_FILE "kernlens/symbols"
 #define KL_ADDRESSES_MAX (1u << 17) /* with a name or known to have none */
@@ -161,6 +162,6 @@ struct kl_addresses *kl_addresses_of_kernel(void);
  */
 int kl_addresses_collect(struct kl_addresses *addresses, const char *path, uint64_t limit_ns);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_ADDRESSES_H */

@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
+#include <kernlens/public.h>
 #include <kernlens/trace.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 struct kl_syscall_report;
 struct kl_sleep_report;
@@ -137,13 +138,13 @@ const struct kl_sleep_row *kl_sleep_report_rows(struct kl_sleep_report *report, 
 
 /**
  * struct kl_count_row - how often an event is in the trace
- * @class: event
+ * @event_class: event
  * @count: times
  * @first_ns: wall time of the first
  * @last_ns: and the last
  */
 struct kl_count_row {
-	const struct kl_class *class;
+	const struct kl_class *event_class;
 	uint64_t count;
 	uint64_t first_ns;
 	uint64_t last_ns;
@@ -213,6 +214,6 @@ int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const stru
  */
 void kl_strace_finish(struct kl_strace *strace, struct kl_buffer *buffer);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_ANALYSIS_H */

@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
+#include <kernlens/public.h>
 #include <kernlens/trace.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 struct kl_ber_writer;
 struct kl_ber_reader;
@@ -134,6 +135,6 @@ const struct kl_trace_counts *kl_ber_reader_counted(const struct kl_ber_reader *
  */
 uint64_t kl_ber_reader_begin(const struct kl_ber_reader *reader);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_BER_H */

@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 #include <kernlens/buffer.h>
+#include <kernlens/public.h>
 #include <kernlens/symbols.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 #define KL_KCORE_PATH "/proc/kcore"
 
@@ -337,6 +338,6 @@ void kl_block_print_instruction(const struct kl_blocks *blocks, const struct kl_
  */
 int kl_blocks_survey(struct kl_blocks *blocks, struct kl_block_survey *survey);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_BLOCK_H */

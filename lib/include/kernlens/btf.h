@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* As in the format; a type of the future is KL_BTF_COUNT. */
 enum kl_btf_kind {
@@ -306,6 +307,6 @@ int kl_btf_variable_find(const struct kl_btf *btf, const char *name,
  */
 void kl_btf_describe(const struct kl_btf *btf, uint32_t type, struct kl_buffer *buffer);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_BTF_H */

@@ -6,8 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_buffer - zero it to start
@@ -109,6 +110,6 @@ void kl_buffer_add_hex(struct kl_buffer *buffer, unsigned long long value);
 void kl_buffer_printf(struct kl_buffer *buffer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_BUFFER_H */

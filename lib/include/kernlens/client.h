@@ -12,8 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <kernlens/abi.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 struct kl_device;
 struct kl_session;
@@ -321,6 +322,6 @@ int kl_session_dump(struct kl_session *session, uint32_t what, uint64_t *records
  */
 int kl_session_reader(struct kl_session *session, uint32_t flags);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_CLIENT_H */

@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/client.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * kl_session_add_program - give the session a program
@@ -176,6 +177,6 @@ int kl_session_get_metadata(struct kl_session *session, char **text);
  */
 int kl_device_mark(struct kl_device *device, uint64_t value, const char *text);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_DEFINE_H */

@@ -19,8 +19,9 @@
 #include <kernlens/abi.h>
 #include <kernlens/buffer.h>
 #include <kernlens/client.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_detail - one entry of a list
@@ -192,6 +193,6 @@ const char *kl_detail_wait_name(uint32_t reason);
  */
 const char *kl_detail_role_name(uint32_t role);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_DETAIL_H */

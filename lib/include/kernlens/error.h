@@ -3,7 +3,9 @@
 #ifndef KERNLENS_ERROR_H
 #define KERNLENS_ERROR_H
 
-#pragma GCC visibility push(default)
+#include <kernlens/public.h>
+
+KL_PUBLIC_BEGIN
 
 /**
  * kl_error_text - one sentence about the last failure in this thread
@@ -17,6 +19,6 @@ const char *kl_error_text(void);
  */
 void kl_error_clear(void);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_ERROR_H */

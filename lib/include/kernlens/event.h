@@ -11,10 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/abi.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 #include <kernlens/timebase.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_task - the task that was running
@@ -35,7 +36,7 @@ struct kl_task {
  * @cycles: time in the trace's clock
  * @cpu: where it fired
  * @id: KL_EV_*
- * @class: name and fields
+ * @event_class: name and fields
  * @task: what was running
  * @changed: what this record itself says: bit 0 the task, bit 1 and up the
  *           schema's variables
@@ -43,7 +44,7 @@ struct kl_task {
  * @variables: values of the schema's variables now, whether this record said
  *             them or one before; valid as long as the event
  * @payload: the fields' bytes, not aligned
- * @payload_bytes: of them; checked against @class
+ * @payload_bytes: of them; checked against @event_class
  */
 struct kl_event {
 	uint64_t ns;
@@ -51,7 +52,7 @@ struct kl_event {
 	uint64_t cycles;
 	uint32_t cpu;
 	uint32_t id;
-	const struct kl_class *class;
+	const struct kl_class *event_class;
 	struct kl_task task;
 	uint64_t changed;
 	const struct kl_schema *schema;
@@ -181,6 +182,6 @@ void kl_cursor_enter(struct kl_cursor *cursor, const struct kl_abi_block *block,
  */
 int kl_cursor_next(struct kl_cursor *cursor);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_EVENT_H */

@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <kernlens/abi.h>
 #include <kernlens/btf.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 #include <kernlens/symbols.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* How the value of an expression is meant. */
 enum kl_result_kind {
@@ -90,9 +91,9 @@ void kl_scope_set_types(struct kl_scope *scope, const struct kl_btf *btf);
 /**
  * kl_scope_set_class - the fields of an event
  * @scope: changed
- * @class: must outlive the scope; NULL: no fields
+ * @event_class: must outlive the scope; NULL: no fields
  */
-void kl_scope_set_class(struct kl_scope *scope, const struct kl_class *class);
+void kl_scope_set_class(struct kl_scope *scope, const struct kl_class *event_class);
 
 /**
  * kl_scope_set_function - the arguments of a function
@@ -202,7 +203,7 @@ int kl_expression_compile(const struct kl_scope *scope, const char *what, const 
 
 /**
  * struct kl_capture - a defined event: its fields and the program that writes them
- * @class: the event; its strings and fields are in this struct
+ * @event_class: the event; its strings and fields are in this struct
  * @code: the program for struct kl_abi_event
  * @fields: of the class
  * @btf_type: of each field: an enum, or what a pointer points to; else 0
@@ -213,7 +214,7 @@ int kl_expression_compile(const struct kl_scope *scope, const char *what, const 
  * Is not to be copied: it points into itself.
  */
 struct kl_capture {
-	struct kl_class class;
+	struct kl_class event_class;
 	struct kl_code code;
 	struct kl_field fields[KL_CAPTURE_FIELDS_MAX];
 	uint32_t btf_type[KL_CAPTURE_FIELDS_MAX];
@@ -261,6 +262,6 @@ int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scop
 int kl_capture_add(struct kl_capture *capture, const struct kl_scope *scope, const char *name,
 		   const char *text);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_EXPRESSION_H */

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 struct kl_flame;
 
@@ -87,6 +88,6 @@ void kl_flame_svg(struct kl_flame *flame, struct kl_buffer *buffer, const char *
 void kl_flame_html(struct kl_flame *flame, struct kl_buffer *buffer, const char *title,
 		   const char *unit);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_FLAME_H */

@@ -6,9 +6,10 @@
 #include <stdint.h>
 #include <kernlens/buffer.h>
 #include <kernlens/event.h>
+#include <kernlens/public.h>
 #include <kernlens/trace.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 enum kl_style {
 	KL_STYLE_TEXT, /* [seconds.nanoseconds] cpu comm-tid event: field=value ... */
@@ -130,6 +131,6 @@ const char *kl_errno_name(unsigned int number);
  */
 const char *kl_signal_name(unsigned int number);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_FORMAT_H */

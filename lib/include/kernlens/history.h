@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 #include <kernlens/client.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 enum kl_history_level {
 	KL_HISTORY_MINUTE, /* kept for a day */
@@ -168,6 +169,6 @@ int kl_history_sample(struct kl_history_sampler *sampler);
  */
 int kl_history_flush(struct kl_history_sampler *sampler);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_HISTORY_H */

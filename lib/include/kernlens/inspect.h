@@ -9,9 +9,10 @@
 
 #include <kernlens/client.h>
 #include <kernlens/event.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* Which variables are asked for, and the newest answer. */
 struct kl_inspect;
@@ -75,6 +76,6 @@ int32_t kl_inspect_row(const struct kl_inspect *inspect, size_t row, bool *there
  */
 struct kl_value kl_inspect_value(const struct kl_inspect *inspect, size_t row, size_t column);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_INSPECT_H */

@@ -13,10 +13,11 @@
 #include <kernlens/buffer.h>
 #include <kernlens/client.h>
 #include <kernlens/flame.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 #include <kernlens/stack.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * kl_session_latency - give a session a latency profile
@@ -141,6 +142,6 @@ unsigned int kl_latency_waker_frames(const struct kl_stack *stack, unsigned int 
 struct kl_flame *kl_latency_flame(struct kl_latency *latency, const struct kl_stacks *stacks,
 				  const struct kl_schema *schema, bool idle);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_LATENCY_H */

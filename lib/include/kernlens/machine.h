@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 #include <kernlens/client.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_machine_cpu - what a CPU did between the last two reads
@@ -123,6 +124,6 @@ const struct kl_machine_cpu *kl_machine_cpu(const struct kl_machine *machine, si
  */
 const struct kl_machine_cpu *kl_machine_average(const struct kl_machine *machine);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_MACHINE_H */

@@ -9,8 +9,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 #define KL_MASKSET_BYTES_MAX (1u << 20) /* of a file */
 #define KL_MASKSET_SYSTEM_FOLDER "/etc/kernlens/masksets"
@@ -144,6 +145,6 @@ int kl_maskset_save(const struct kl_maskset *maskset, bool system, bool replace)
  */
 int kl_maskset_remove(const char *name, bool system);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_MASKSET_H */

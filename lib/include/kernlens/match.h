@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 #include <kernlens/abi.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * kl_events_match - turn event patterns into handlers
@@ -32,6 +33,6 @@
 int kl_events_match(const struct kl_schema *schema, const char *patterns, unsigned int handler,
 		    uint8_t map[KL_EV_IDS]);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_MATCH_H */

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 #include <kernlens/timebase.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 #define KL_INFO_TEXT_MAX 128
 
@@ -80,6 +81,6 @@ int kl_metadata_write_defined(struct kl_buffer *buffer, const struct kl_schema *
  */
 struct kl_schema *kl_metadata_parse(const char *text, size_t length, struct kl_trace_info *info);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_METADATA_H */

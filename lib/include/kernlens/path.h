@@ -13,8 +13,9 @@
 #include <stdint.h>
 
 #include <kernlens/block.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* No block: outside of the function, or a path to its end. */
 #define KL_PATH_OUTSIDE UINT32_MAX
@@ -275,6 +276,6 @@ const uint64_t *kl_path_profile_blocks(const struct kl_path_profile *profile, bo
  */
 const uint64_t *kl_path_profile_edges(const struct kl_path_profile *profile);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_PATH_H */

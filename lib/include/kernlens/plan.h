@@ -16,9 +16,10 @@
 #include <kernlens/client.h>
 #include <kernlens/expression.h>
 #include <kernlens/maskset.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 struct kl_plan;
 struct kl_process_splices;
@@ -318,6 +319,6 @@ const char *kl_plan_note(const struct kl_plan *plan);
  */
 struct kl_process_splices *kl_plan_process_splices(const struct kl_plan *plan);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_PLAN_H */

@@ -14,9 +14,10 @@
 
 #include <kernlens/block.h>
 #include <kernlens/program.h>
+#include <kernlens/public.h>
 #include <kernlens/splice.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 struct kl_process_splices;
 
@@ -130,6 +131,6 @@ unsigned int kl_process_splices_get(const struct kl_process_splices *splices, co
 				    uint64_t address, uint32_t block, bool behind,
 				    uint64_t *passes);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_PROCESS_SPLICE_H */

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #include <kernlens/inspect.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 enum kl_process_kind {
 	KL_PROCESS_VALUE, /* of the variable */
@@ -162,6 +163,6 @@ struct kl_value kl_processes_value(const struct kl_processes *processes, size_t 
  */
 double kl_processes_number(const struct kl_processes *processes, size_t row, size_t column);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_PROCESSES_H */

@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 #include <kernlens/block.h>
+#include <kernlens/public.h>
 #include <kernlens/source.h>
 #include <kernlens/splice.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_program_wish - blocks of a program as a user writes them
@@ -132,6 +133,6 @@ int kl_program_offset(const struct kl_program *program, uint64_t address, uint64
 bool kl_program_lines(struct kl_program *program, const uint64_t *address, size_t n,
 		      struct kl_source_line *line);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_PROGRAM_H */

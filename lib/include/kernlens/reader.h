@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/abi.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 #include <kernlens/timebase.h>
 #include <kernlens/trace.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 enum kl_backend {
 	KL_BACKEND_MMAP, /* shared pages: no system call a block, and blocks being filled */
@@ -185,6 +186,6 @@ void kl_live_destroy(struct kl_live *live);
  */
 int kl_live_next(struct kl_live *live, uint64_t now, struct kl_item *item);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_READER_H */

@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* How a field is stored. Append-only. */
 enum kl_type {
@@ -133,13 +134,13 @@ uint64_t kl_schema_hash(void);
 /**
  * kl_schema_define - add an event that a session defines
  * @schema: schema
- * @class: name, group, help and fields (name, type, format, count) are copied;
+ * @event_class: name, group, help and fields (name, type, format, count) are copied;
  *         its id is not looked at
  *
  * Returns the id that it gets, KL_EV_DYNAMIC and up in the order of definition,
  * or -EINVAL or -ENOMEM with an error text.
  */
-int kl_schema_define(struct kl_schema *schema, const struct kl_class *class);
+int kl_schema_define(struct kl_schema *schema, const struct kl_class *event_class);
 
 /**
  * kl_schema_class - the event with an id
@@ -162,20 +163,21 @@ const struct kl_class *kl_schema_find(const struct kl_schema *schema, const char
 /**
  * kl_schema_next - go through all events by id
  * @schema: schema
- * @class: the last one, NULL for the first
+ * @event_class: the last one, NULL for the first
  *
  * Returns NULL after the last.
  */
-const struct kl_class *kl_schema_next(const struct kl_schema *schema, const struct kl_class *class);
+const struct kl_class *kl_schema_next(const struct kl_schema *schema,
+				      const struct kl_class *event_class);
 
 /**
  * kl_class_field - index of a field
- * @class: event
+ * @event_class: event
  * @name: field
  *
  * Returns -ENOENT if the event has no such field. Sets no error text.
  */
-int kl_class_field(const struct kl_class *class, const char *name);
+int kl_class_field(const struct kl_class *event_class, const char *name);
 
 /**
  * kl_type_name - "s32" ... as in the tables
@@ -347,6 +349,6 @@ int kl_schema_take_defined(struct kl_schema *schema, const struct kl_schema *fro
  */
 int kl_schema_find_variable(const struct kl_schema *schema, const char *name);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_SCHEMA_H */

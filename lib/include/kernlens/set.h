@@ -15,8 +15,9 @@
 
 #include <kernlens/abi.h>
 #include <kernlens/client.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* CPUs that an affinity can name. */
 #define KL_SETTING_CPUS 8192
@@ -120,6 +121,6 @@ size_t kl_settings_join(struct kl_setting *settings, size_t n);
 int kl_set(struct kl_device *device, int32_t id, uint64_t start_ns,
 	   const struct kl_setting *setting, struct kl_abi_set *told);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_SET_H */

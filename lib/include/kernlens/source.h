@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #include <kernlens/block.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_source_line - where an address is in the source
@@ -67,6 +68,6 @@ bool kl_source_lines(struct kl_source *source, const struct kl_block_function *f
  */
 const char *kl_source_refused(const struct kl_source *source);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_SOURCE_H */

@@ -13,8 +13,9 @@
 #include <kernlens/abi.h>
 #include <kernlens/block.h>
 #include <kernlens/client.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_splice_wish - an instrument that is wanted
@@ -237,6 +238,6 @@ int kl_session_unsplice(struct kl_session *session, struct kl_abi_unsplice *resu
  */
 int kl_session_splice_counts(struct kl_session *session, struct kl_abi_splice_counts *counts);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_SPLICE_H */

@@ -14,9 +14,10 @@
 #include <kernlens/abi.h>
 #include <kernlens/buffer.h>
 #include <kernlens/client.h>
+#include <kernlens/public.h>
 #include <kernlens/schema.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* Where a trace directory has its traces; in a folder, which readers of CTF leave alone. */
 #define KL_STACKS_FOLDER KL_TRACE_FOLDER
@@ -241,6 +242,6 @@ pid_t kl_stack_collector_pid(const struct kl_stack_collector *collector);
  */
 int kl_session_stacks(struct kl_session *session, struct kl_abi_stacks *call);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_STACK_H */

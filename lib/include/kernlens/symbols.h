@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 #define KL_SYMBOLS_PATH "/proc/kallsyms"
 
@@ -118,6 +119,6 @@ int kl_symbols_around(const struct kl_symbols *symbols, uint64_t address, struct
 bool kl_symbols_next(const struct kl_symbols *symbols, const char *pattern, bool functions,
 		     size_t *position, struct kl_symbol *symbol);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_SYMBOLS_H */

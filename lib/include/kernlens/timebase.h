@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 #include <kernlens/abi.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /**
  * struct kl_timebase - a clock as CTF describes it
@@ -81,6 +82,6 @@ static inline uint64_t kl_timebase_ns(const struct kl_timebase *base, uint64_t c
 	       kl_timebase_span(base, base->offset + cycles);
 }
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_TIMEBASE_H */

@@ -11,8 +11,9 @@
 #include <stdint.h>
 #include <kernlens/event.h>
 #include <kernlens/metadata.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* In a trace: what was recorded, block by block, with checksums (docs/format/trace.md). */
 #define KL_MANIFEST_FILE "kernlens/manifest"
@@ -284,6 +285,6 @@ uint64_t kl_trace_written(const struct kl_trace_writer *writer);
  */
 int kl_trace_finish(struct kl_trace_writer *writer, const struct kl_timebase *timebase);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_TRACE_H */

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #include <kernlens/client.h>
+#include <kernlens/public.h>
 
-#pragma GCC visibility push(default)
+KL_PUBLIC_BEGIN
 
 /* What is to be done when an alarm is raised or cleared. */
 enum kl_watch_do {
@@ -199,6 +200,6 @@ int kl_watch_prepare(struct kl_watch *watch);
  */
 void kl_watch_take(struct kl_watch *watch, struct kl_watch *old, kl_watch_fn tell, void *data);
 
-#pragma GCC visibility pop
+KL_PUBLIC_END
 
 #endif /* KERNLENS_WATCH_H */

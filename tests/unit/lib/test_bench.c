@@ -94,7 +94,8 @@ static uint64_t read_once(const char *directory, enum work work)
 		if (item.kind != KL_ITEM_EVENT)
 			continue;
 		if (work == FIELDS)
-			sum += kl_event_value(item.event, item.event->class->n_fields - 1).number;
+			sum += kl_event_value(item.event, item.event->event_class->n_fields - 1)
+				       .number;
 		else if (work == REPORT)
 			kl_sleep_report_add(report, &item);
 		else if (work != ITERATE)

@@ -336,7 +336,7 @@ static void test_variables(const struct kl_schema *tables)
 	kl_schema_add(own, class, class->fields, class->n_fields);
 	for (unsigned int i = 0; i < 3; i++)
 		kl_schema_add_variable(own, &rows[i]);
-	event.class = kl_schema_class(own, class->id);
+	event.event_class = kl_schema_class(own, class->id);
 	event.schema = own;
 	writer = kl_ber_writer_create(&ber, own, &info, 0);
 	for (unsigned int i = 0; i < 4; i++) {

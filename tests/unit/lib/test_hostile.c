@@ -96,7 +96,7 @@ static void test_report(void)
 	struct kl_schema *schema = kl_schema_create();
 	struct kl_syscall_report *report = kl_syscall_report_create();
 	const struct kl_class *class = kl_schema_find(schema, "syscall_entry_getpid");
-	struct kl_event event = { .class = class, .schema = schema };
+	struct kl_event event = { .event_class = class, .schema = schema };
 	const struct kl_item item = { .kind = KL_ITEM_EVENT, .event = &event };
 	const struct kl_syscall_row *rows;
 	double begin = now();

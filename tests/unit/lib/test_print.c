@@ -389,7 +389,7 @@ static void test_count_report(void)
 	feed(take_count, report);
 	rows = kl_count_report_rows(report, &n);
 	unit_check(n == 6 && rows[0].count == 2 && rows[5].count == 1 &&
-			   !strcmp(rows[0].class->name, "syscall_entry_read") &&
+			   !strcmp(rows[0].event_class->name, "syscall_entry_read") &&
 			   rows[0].first_ns + 30 * US == rows[0].last_ns,
 		   "events are counted, the most frequent first");
 	kl_count_report_destroy(report);

@@ -124,9 +124,9 @@ static void test_reading(const char *directory, unsigned int records)
 		ordered += event->ns >= last;
 		last = event->ns;
 		events++;
-		if (!strcmp(event->class->name, "sched_switch"))
+		if (!strcmp(event->event_class->name, "sched_switch"))
 			right += event->task.tid == 100 + (int)event->cpu;
-		else if (!strcmp(event->class->name, "every_type"))
+		else if (!strcmp(event->event_class->name, "every_type"))
 			right += event->task.tid == 200 && !strcmp(event->task.comm, "second");
 		else
 			right += event->task.tid == 0 && !event->task.comm[0];
@@ -184,7 +184,7 @@ static void expect_fields(struct kl_buffer *line, const struct kl_event *event)
 {
 	kl_buffer_reset(line);
 	kl_buffer_add_string(line, " }, { ");
-	for (unsigned int i = 0; i < event->class->n_fields; i++) {
+	for (unsigned int i = 0; i < event->event_class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 		const struct kl_field *field = value.field;
 
@@ -214,7 +214,7 @@ static bool is_same(const char *text, const struct kl_event *event, struct kl_bu
 
 	snprintf(start, sizeof(start), "[%llu.%09llu] host %s: { record_first",
 		 (unsigned long long)event->ns / 1000000000,
-		 (unsigned long long)event->ns % 1000000000, event->class->name);
+		 (unsigned long long)event->ns % 1000000000, event->event_class->name);
 	snprintf(cpu, sizeof(cpu), " cpu_id = %u,", event->cpu);
 	expect_fields(line, event);
 	return !strncmp(text, start, strlen(start)) && strstr(text, cpu) && length > line->length &&

@@ -323,7 +323,7 @@ static bool has_field(const struct kl_capture *capture, unsigned int index, cons
 {
 	const struct kl_field *f = &capture->fields[index];
 
-	return index < capture->class.n_fields && !strcmp(f->name, name) && f->type == type &&
+	return index < capture->event_class.n_fields && !strcmp(f->name, name) && f->type == type &&
 	       f->format == format && f->anchor == anchor && f->offset == offset && f->count == 1;
 }
 
@@ -360,14 +360,14 @@ static void test_capture(struct kl_scope *scope)
 		   "and are written behind them");
 	unit_check(kl_capture_add(&capture, scope, "how", "1") == -EEXIST &&
 			   kl_capture_add(&capture, scope, "x", "nothing") == -EINVAL &&
-			   strstr(kl_error_text(), "x:1:1: ") && capture.class.n_fields == 5,
+			   strstr(kl_error_text(), "x:1:1: ") && capture.event_class.n_fields == 5,
 		   "what is refused changes nothing");
 	kl_capture_init(&capture, KL_EV_DYNAMIC, "tp:sched_switch", "tp", "A test");
 	unit_check(!kl_scope_set_tracepoint(scope, "sched_switch") &&
 			   !kl_capture_arguments(&capture, scope) &&
 			   has_field(&capture, 0, "preempt", KL_TYPE_U8, KL_FORMAT_dec, 0, 0) &&
 			   has_field(&capture, 1, "prev", KL_TYPE_U64, KL_FORMAT_ptr, 0, 1) &&
-			   capture.class.n_fields == 4,
+			   capture.event_class.n_fields == 4,
 		   "a tracepoint's arguments are fields");
 	kl_capture_init(&capture, KL_EV_DYNAMIC, "fn:vfs_read:ret", "fn", "A test");
 	unit_check(!kl_scope_set_return(scope, "vfs_read") &&
