@@ -88,6 +88,9 @@ void cli_alarms_take(struct cli_alarms *alarms)
 		return;
 	alarms->missed += missed;
 	for (int i = 0; i < got; i++) {
+		/* Anybody names tasks: for a log, and for the command's environment. */
+		kl_make_plain(some[i].comm, strnlen(some[i].comm, KL_COMM_LEN));
+		kl_make_plain(some[i].text, strnlen(some[i].text, KL_RULE_TEXT_MAX));
 		say(alarms, &some[i]);
 		remember(alarms, &some[i]);
 	}

@@ -51,10 +51,10 @@ struct coverage_run {
 
 static int write_lcov(struct coverage_run *cr)
 {
-	FILE *file = fopen(cr->lcov, "we");
+	FILE *file = cli_create_file(cr->lcov);
 
 	if (!file)
-		return cli_error(-errno, "%s: %s", cr->lcov, strerror(errno));
+		return CLI_FAILED;
 	cli_coverage_lcov(&cr->coverage, file);
 	if (fclose(file))
 		return cli_error(-errno, "%s: %s", cr->lcov, strerror(errno));

@@ -108,11 +108,11 @@ static int read_profile(struct latency_run *lr)
 
 static int write_file(const char *path, struct kl_buffer *buffer)
 {
-	FILE *file = fopen(path, "we");
+	FILE *file = cli_create_file(path);
 	bool good;
 
 	if (!file)
-		return cli_error(-errno, "%s: %s", path, strerror(errno));
+		return CLI_FAILED;
 	good = cli_write_buffer(buffer, file);
 	if (fclose(file) || !good)
 		return cli_error(-errno, "%s: %s", path, strerror(errno));

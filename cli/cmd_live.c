@@ -274,9 +274,9 @@ static int run(struct live *l)
 	int status = cli_run_init(&l->run, &l->session);
 
 	if (!status && l->path) {
-		l->printer.file = fopen(l->path, "we");
+		l->printer.file = cli_create_file(l->path);
 		if (!l->printer.file)
-			status = cli_error(-errno, "%s: %s", l->path, strerror(errno));
+			status = CLI_FAILED;
 	}
 	if (!status && l->joined)
 		status = cli_attach(&l->session, l->joined);

@@ -374,7 +374,7 @@ static int make_default_path(struct record *r)
 	for (unsigned int i = 1; i <= DEFAULT_PATHS_MAX; i++) {
 		char *path = i > 1 ? cli_format("%s-%u", text, i) : cli_format("%s", text);
 
-		if (!mkdir(path, 0777)) {
+		if (!mkdir(path, 0700)) {
 			r->path = path;
 			r->made = true;
 			return CLI_OK;

@@ -16,14 +16,19 @@
 
 struct cli_settings cli_settings = { .pager = true };
 
+/* Names in @message may be anybody's. */
 static void print_error(const char *code, const char *message, const char *hint)
 {
 	json_t *object;
 
 	if (!cli_settings.json) {
+		char *text = cli_format("%s", message);
+
+		kl_make_plain_message(text);
 		fflush(stdout);
 		fprintf(stderr, "%skernlens:%s %s\n", cli_style(stderr, CLI_RED),
-			cli_style(stderr, CLI_PLAIN), message);
+			cli_style(stderr, CLI_PLAIN), text);
+		free(text);
 		if (hint)
 			fprintf(stderr, "%s\n", hint);
 		return;
@@ -80,13 +85,15 @@ int cli_library_error(int error, const char *format, ...)
 void cli_note(const char *format, ...)
 {
 	va_list args;
+	char *text;
 
-	fflush(stdout);
-	fputs("kernlens: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	text = cli_format_list(format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	kl_make_plain_message(text);
+	fflush(stdout);
+	fprintf(stderr, "kernlens: %s\n", text);
+	free(text);
 }
 
 char *cli_format(const char *format, ...)

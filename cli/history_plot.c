@@ -210,11 +210,11 @@ static void svg_curve(FILE *file, const struct curve *curve, size_t at, double p
 static int svg_file(const struct cli_history *h, const struct curve *curves, size_t n,
 		    const char *path)
 {
-	FILE *file = fopen(path, "we");
+	FILE *file = cli_create_file(path);
 	int error;
 
 	if (!file)
-		return cli_error(-errno, "%s: %s", path, strerror(errno));
+		return CLI_FAILED;
 	fprintf(file,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\">\n"
 		"<style>text{font:12px sans-serif;fill:#333}.head{font-weight:bold}"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Styles that honour NO_COLOR, the pager as git starts it, aligned tables. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,15 +121,43 @@ int cli_finish_output(void)
 	return cli_error(-errno, "cannot write: %s", strerror(errno));
 }
 
-FILE *cli_open_result(const char *path, bool standard)
+static int create(const char *path)
 {
-	FILE *file = standard ? stdout : stderr;
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0600);
+}
 
-	if (path)
-		file = standard ? freopen(path, "we", stdout) : fopen(path, "we");
+FILE *cli_create_file(const char *path)
+{
+	int fd = create(path);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && !file)
+		close(fd);
 	if (!file)
 		cli_error(-errno, "%s: %s", path, strerror(errno));
 	return file;
+}
+
+/* stdout becomes that file; commands that are started do not get it. */
+static FILE *create_standard(const char *path)
+{
+	int fd = create(path), moved = fd;
+
+	fflush(stdout);
+	if (fd >= 0 && fd != STDOUT_FILENO) {
+		moved = dup3(fd, STDOUT_FILENO, O_CLOEXEC);
+		close(fd);
+	}
+	if (moved < 0)
+		cli_error(-errno, "%s: %s", path, strerror(errno));
+	return moved < 0 ? NULL : stdout;
+}
+
+FILE *cli_open_result(const char *path, bool standard)
+{
+	if (!path)
+		return standard ? stdout : stderr;
+	return standard ? create_standard(path) : cli_create_file(path);
 }
 
 int cli_close_result(FILE *file, const char *path, int status)

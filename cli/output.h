@@ -38,6 +38,14 @@ void cli_start_pager(void);
 int cli_finish_output(void);
 
 /**
+ * cli_create_file - a file for what was traced or measured, which only its owner may read
+ * @path: file; one that exists keeps its mode
+ *
+ * Returns the stream, or NULL, having said why.
+ */
+FILE *cli_create_file(const char *path);
+
+/**
  * cli_open_result - where the result of a command that runs another goes
  * @path: file, or NULL
  * @standard: it belongs to stdout, which becomes that file; else without a file it goes to stderr,

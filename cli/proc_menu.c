@@ -158,6 +158,15 @@ static bool answer(struct kl_device *device, int pid, const struct item *item)
 	return true;
 }
 
+/* The texts may be paths of cgroups, which are named by whoever owns the one above. */
+static void print_change(const struct kl_setting *setting, const struct kl_abi_set *told)
+{
+	printf("  %s was %s", kl_setting_name(setting->what),
+	       cli_proc_text(told->old_text, strnlen(told->old_text, sizeof(told->old_text))));
+	printf(", is now %s\n",
+	       cli_proc_text(told->new_text, strnlen(told->new_text, sizeof(told->new_text))));
+}
+
 /* One line for a parameter and its value; an empty one: nothing. */
 static void set_parameter(struct kl_device *device, int pid, uint64_t start_ns)
 {
@@ -175,8 +184,7 @@ static void set_parameter(struct kl_device *device, int pid, uint64_t start_ns)
 	if (kl_setting_parse(&setting, line) || kl_set(device, pid, start_ns, &setting, &told))
 		printf("  %s\n", kl_error_text());
 	else if (told.flags & KL_SET_TOLD)
-		printf("  %s was %s, is now %s\n", kl_setting_name(setting.what), told.old_text,
-		       told.new_text);
+		print_change(&setting, &told);
 }
 
 /* When the process was started; 0: it is not there. */

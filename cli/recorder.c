@@ -27,19 +27,54 @@ static bool is_stream(const char *name)
 	       strspn(name + 3, "0123456789") == strlen(name + 3);
 }
 
-/* Entries of a directory that are part of a trace, and others. */
-static void count_entries(DIR *dir, unsigned int *ours, unsigned int *others)
+/* A directory that belongs to us, as whoever else owns it may change what we find there. */
+static int open_own(const char *path, DIR **dir)
+{
+	int fd = kl_trace_folder(AT_FDCWD, path);
+
+	*dir = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !*dir)
+		close(fd);
+	return fd < 0 ? fd : *dir ? 0 : -errno;
+}
+
+/*
+ * Entries of a directory that are part of a trace, and others. Returns a negative errno if its
+ * folder "kernlens" is not one that may be written to.
+ */
+static int count_entries(DIR *dir, unsigned int *ours, unsigned int *others)
 {
 	const struct dirent *entry;
 
 	while ((entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		if (!strcmp(entry->d_name, "metadata") || is_stream(entry->d_name))
+		if (!strcmp(entry->d_name, KL_TRACE_FOLDER)) {
+			int folder = kl_trace_folder(dirfd(dir), KL_TRACE_FOLDER);
+
+			if (folder < 0)
+				return folder;
+			close(folder);
+		} else if (!strcmp(entry->d_name, "metadata") || is_stream(entry->d_name)) {
 			(*ours)++;
-		else if (strcmp(entry->d_name, KL_STACKS_FOLDER) != 0)
+		} else {
 			(*others)++;
+		}
 	}
+	return 0;
+}
+
+static void remove_folder(int dir)
+{
+	static const char *const files[] = { KL_STACKS_FILE, KL_ADDRESSES_FILE, KL_MANIFEST_FILE };
+	int folder = kl_trace_folder(dir, KL_TRACE_FOLDER);
+
+	if (folder < 0)
+		return;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		unlinkat(folder, files[i] + sizeof(KL_TRACE_FOLDER), 0);
+	close(folder);
+	unlinkat(dir, KL_TRACE_FOLDER, AT_REMOVEDIR);
 }
 
 /* Take the files of the trace that is there away, and only those. */
@@ -48,10 +83,7 @@ static int remove_trace(DIR *dir)
 	const struct dirent *entry;
 
 	rewinddir(dir);
-	unlinkat(dirfd(dir), KL_STACKS_FILE, 0);
-	unlinkat(dirfd(dir), KL_ADDRESSES_FILE, 0);
-	unlinkat(dirfd(dir), KL_MANIFEST_FILE, 0);
-	unlinkat(dirfd(dir), KL_STACKS_FOLDER, AT_REMOVEDIR);
+	remove_folder(dirfd(dir));
 	while ((entry = readdir(dir)))
 		if (!strcmp(entry->d_name, "metadata") || is_stream(entry->d_name))
 			if (unlinkat(dirfd(dir), entry->d_name, 0))
@@ -61,9 +93,9 @@ static int remove_trace(DIR *dir)
 
 void cli_recorder_discard(const char *path)
 {
-	DIR *dir = opendir(path);
+	DIR *dir;
 
-	if (!dir)
+	if (open_own(path, &dir))
 		return;
 	remove_trace(dir);
 	closedir(dir);
@@ -73,15 +105,17 @@ void cli_recorder_discard(const char *path)
 int cli_recorder_clear(const char *path, bool force)
 {
 	unsigned int ours = 0, others = 0;
-	int error = 0;
-	DIR *dir = opendir(path);
+	DIR *dir;
+	int error = open_own(path, &dir);
 
-	if (!dir && errno == ENOENT)
+	if (error == -ENOENT)
 		return CLI_OK;
-	if (!dir)
-		return cli_error(-errno, "%s: %s", path, strerror(errno));
-	count_entries(dir, &ours, &others);
-	if (others && !ours)
+	if (error)
+		return cli_library_error(error, NULL);
+	error = count_entries(dir, &ours, &others);
+	if (error)
+		error = cli_library_error(error, "%s", path);
+	else if (others && !ours)
 		error = cli_error(-ENOTEMPTY,
 				  "%s contains other files; choose another directory with -o",
 				  path);

@@ -31,7 +31,8 @@ struct cli_recorder {
 
 /**
  * cli_recorder_clear - make room for a trace
- * @path: must not be there, be empty, or be a trace if @force, which is removed
+ * @path: must not be there, be empty, or be a trace if @force, which is removed; a directory
+ *        of the effective user, and no symbolic link
  *
  * Returns CLI_OK, or another status after an error message.
  */

@@ -45,6 +45,7 @@ void cli_watch_log(const struct cli_watch_acts *acts, int priority, const char *
 		write_line(json_pack("{s:f, s:i, s:o}", "time", wall_time(), "priority", priority,
 				     "message", cli_json_text(text)));
 	} else {
+		kl_make_plain_message(text);
 		fflush(stdout);
 		if (acts->prefixed)
 			fprintf(stderr, "<%d>%s\n", priority, text);

@@ -5,7 +5,6 @@
  * that process is read once more, without debug information, and then no more.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,12 +82,13 @@ pid_t kl_objects_pid(const struct kl_objects *objects)
 /* Not everybody gets a descriptor: then it must be the same file behind the path. */
 static int open_path(const char *path, uint64_t inode)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = kl_open_regular(path);
 	struct stat about;
 
+	kl_error_clear();
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_ino == inode)
+	if (!fstat(fd, &about) && about.st_ino == inode)
 		return fd;
 	close(fd);
 	return -1;

@@ -225,6 +225,7 @@ static void tell(struct kl_watch *w, const struct subject *s, enum kl_watch_stat
 	if (state == KL_WATCH_RAISED || state == KL_WATCH_CLEARED)
 		cell = cell_of(w, w->rule->first);
 	kl_watch_print(text, column, &cell);
+	kl_make_plain(text, strlen(text));
 	w->tell(w->data, &(struct kl_watch_alarm){
 				 .rule = &w->rule->public,
 				 .state = state,
@@ -315,6 +316,8 @@ static struct subject take_old(struct kl_watch *w, const struct subjects *old)
 	}
 	s.uid = (uint32_t)number_at(w, w->row, w->uid);
 	copy_comm(w, w->row, s.comm);
+	/* Anybody names processes, and it becomes part of a line in a log. */
+	kl_make_plain(s.comm, strlen(s.comm));
 	return s;
 }
 

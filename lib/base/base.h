@@ -17,10 +17,13 @@ int kl_fail(int error, const char *format, ...) __attribute__((format(printf, 2,
 int kl_fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Open a file to be read. Whoever made the path cannot make us wait: a descriptor, or a negative
- * errno with an error text if it is none, or no regular file.
+ * Open a file to be read. Whoever made the path cannot make us wait, nor open a device: a
+ * descriptor, or a negative errno with an error text if it is none, or no regular file.
  */
 int kl_open_regular(const char *path);
+
+/* The same for a path that begins in @dir. */
+int kl_open_regular_at(int dir, const char *path);
 
 /*
  * Room for one more element: @array (of @size bytes each) has @count and room

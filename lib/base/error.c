@@ -22,19 +22,6 @@ void kl_error_clear(void)
 	error_text[0] = 0;
 }
 
-/* Names in it may be anybody's. Excerpts stand on lines of their own, with their tabulators. */
-static void make_plain(char *text)
-{
-	size_t length = strcspn(text, "\n\t");
-
-	kl_make_plain(text, length);
-	while (text[length]) {
-		text += length + 1;
-		length = strcspn(text, "\n\t");
-		kl_make_plain(text, length);
-	}
-}
-
 int kl_fail(int error, const char *format, ...)
 {
 	char text[sizeof(error_text)];
@@ -44,7 +31,8 @@ int kl_fail(int error, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	make_plain(text);
+	/* Names in it may be anybody's. */
+	kl_make_plain_message(text);
 	strcpy(error_text, text);
 	errno = error;
 	return -error;

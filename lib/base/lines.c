@@ -7,10 +7,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <kernlens/error.h>
 #include "base.h"
+#include "folder.h"
 #include "lines.h"
 
 #define FILE_BYTES_MAX (1u << 30)
@@ -141,58 +142,62 @@ static int read_all(int fd, const char *name, struct kl_buffer *buffer)
 int kl_part_read(const char *path, const char *name, struct kl_buffer *buffer)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, error;
-	struct stat about;
 
-	/* Whoever made the folder may have put a pipe or a device there. */
-	fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (dir < 0)
+		return kl_fail_system(errno, "%s/%s", path, name);
+	fd = kl_open_regular_at(dir, name);
+	close(dir);
 	if (fd < 0)
-		error = kl_fail_system(errno, "%s/%s", path, name);
-	else if (fstat(fd, &about) || !S_ISREG(about.st_mode))
-		error = kl_fail(EINVAL, "%s/%s is not a file", path, name);
-	else
-		error = read_all(fd, name, buffer);
-	if (fd >= 0)
-		close(fd);
-	if (dir >= 0)
-		close(dir);
+		return kl_fail(-fd, "%s/%s", path, kl_error_text());
+	error = read_all(fd, name, buffer);
+	close(fd);
 	return error;
 }
 
-static int write_file(int dir, const char *name, const struct kl_buffer *buffer)
+/* Under another name until it is whole. */
+static int write_file(int folder, const char *name, const struct kl_buffer *buffer)
 {
 	char new[NAME_BYTES];
 	int fd, error;
 
 	snprintf(new, sizeof(new), "%s.new", name);
-	fd = openat(dir, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = kl_folder_create(folder, new);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	error = kl_write_all(fd, buffer->data, buffer->length);
 	if (close(fd) && !error)
 		error = -errno;
-	if (!error && renameat(dir, new, dir, name))
+	if (!error && renameat(folder, new, folder, name))
 		error = -errno;
+	if (error)
+		unlinkat(folder, new, 0);
 	return error;
 }
 
-/* Of "folder/name" the folder. */
-static int make_folder(int dir, const char *name)
+/* Of "folder/name" the folder, opened. */
+static int open_folder(const char *path, const char *name)
 {
-	char folder[NAME_BYTES];
+	int dir = kl_folder_open(AT_FDCWD, path, false), folder;
+	char first[NAME_BYTES];
 
-	snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(name, "/"), name);
-	return mkdirat(dir, folder, 0777) && errno != EEXIST ? -errno : 0;
+	if (dir < 0)
+		return dir;
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(name, "/"), name);
+	folder = kl_folder_open(dir, first, true);
+	close(dir);
+	return folder;
 }
 
 int kl_part_write(const char *path, const char *name, const struct kl_buffer *buffer)
 {
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error;
+	int folder, error;
 
-	if (dir < 0)
-		return kl_fail_system(errno, "%s", path);
-	error = buffer->error ? -ENOMEM : make_folder(dir, name);
-	if (!error)
-		error = write_file(dir, name, buffer);
-	close(dir);
+	if (buffer->error)
+		return kl_fail_system(ENOMEM, "%s/%s", path, name);
+	folder = open_folder(path, name);
+	if (folder < 0)
+		return folder;
+	error = write_file(folder, name + strcspn(name, "/") + 1, buffer);
+	close(folder);
 	return error ? kl_fail_system(-error, "%s/%s", path, name) : 0;
 }

@@ -33,7 +33,10 @@ bool kl_word_take(char **at, const char **word);
 /* All of a trace directory's file "folder/name". */
 int kl_part_read(const char *path, const char *name, struct kl_buffer *buffer);
 
-/* Write it, its folder too, and replace what is there at once. */
+/*
+ * Write it, its folder too, and replace what is there at once. Only into directories of one's own,
+ * for their owner alone (folder.h).
+ */
 int kl_part_write(const char *path, const char *name, const struct kl_buffer *buffer);
 
 #endif /* KL_LIB_BASE_LINES_H */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which bytes of a text can be shown, for names and messages that anybody may have written. */
+#include <string.h>
+
 #include "plain.h"
 
 size_t kl_utf8_length(const void *text, const void *end)
@@ -63,5 +65,19 @@ void kl_make_plain(char *text, size_t length)
 		if (!step)
 			*text = '?';
 		text += step ? step : 1;
+	}
+}
+
+void kl_make_plain_message(char *text)
+{
+	for (;; text++) {
+		size_t length = strcspn(text, "\n\t");
+
+		kl_make_plain(text, length);
+		text += length;
+		if (!*text)
+			return;
+		if (*text == '\n' && strncmp(text + 1, "  ", 2) != 0)
+			*text = '?';
 	}
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Parts of a file, copied when they are looked at. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,16 +13,16 @@
 
 int kl_window_open(struct kl_window *window, int dir, const char *name)
 {
-	/* Whoever made the folder may have put a pipe there: it is not waited for. */
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = kl_open_regular_at(dir, name), error;
 	struct stat about;
 
 	*window = (struct kl_window){ .fd = -1 };
 	if (fd < 0)
-		return kl_fail_system(errno, "%s", name);
-	if (fstat(fd, &about) || !S_ISREG(about.st_mode)) {
+		return fd;
+	if (fstat(fd, &about)) {
+		error = kl_fail_system(errno, "%s", name);
 		close(fd);
-		return kl_fail(EINVAL, "%s is not a file", name);
+		return error;
 	}
 	window->fd = fd;
 	window->size = (uint64_t)about.st_size;

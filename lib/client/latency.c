@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Asks for a latency profile and reads it whole; cycles become nanoseconds here. */
+/*
+ * Asks for a latency profile and reads it whole; cycles become nanoseconds here, and names text
+ * that can be shown.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
+#include <kernlens/format.h>
 #include <kernlens/latency.h>
 #include <kernlens/symbols.h>
 #include "../base/base.h"
@@ -55,9 +59,18 @@ static void convert_sum(struct kl_abi_latency_sum *sum, uint64_t hz)
 	sum->worst = ns_of(sum->worst, hz);
 }
 
+/* Anybody names tasks. The text may fill all of @name. */
+static void make_plain(char *name, size_t room)
+{
+	kl_make_plain(name, strnlen(name, room));
+}
+
 static void convert(struct kl_latency *latency, uint64_t hz)
 {
+	for (size_t i = 0; i < latency->n_sources; i++)
+		make_plain(latency->source[i].name, sizeof(latency->source[i].name));
 	for (size_t i = 0; i < latency->n_tasks; i++) {
+		make_plain(latency->task[i].comm, sizeof(latency->task[i].comm));
 		latency->task[i].since = ns_of(latency->task[i].since, hz);
 		latency->task[i].until = ns_of(latency->task[i].until, hz);
 		for (unsigned int s = 0; s < KL_LATENCY_STATES; s++)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,6 +14,7 @@
 #include <kernlens/abi.h>
 
 #include "../base/base.h"
+#include "descriptor.h"
 #include "keeper.h"
 #include "site.h"
 
@@ -37,7 +37,6 @@ static int share_counters(struct kl_placing *p, struct kl_remote *r)
 {
 	static const char name[] = "kernlens";
 	uint64_t bytes = p->site.counter_bytes;
-	char path[64];
 	int64_t fd, at;
 	int ours;
 
@@ -47,9 +46,8 @@ static int share_counters(struct kl_placing *p, struct kl_remote *r)
 			    0, 0, 0);
 	if (fd < 0)
 		return (int)fd;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->tid, (int)fd);
-	ours = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	at = ours < 0 ? -errno : give_bytes(ours, bytes);
+	ours = kl_descriptor_take(p->tid, (int)fd);
+	at = ours < 0 ? ours : give_bytes(ours, bytes);
 	if (!at)
 		at = kl_remote_call(r, SYS_mmap, p->site.base + p->site.code_bytes, bytes,
 				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);

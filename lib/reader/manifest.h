@@ -117,8 +117,14 @@ struct kl_manifest_out {
 	uint64_t room;
 };
 
-/* Create it in the folder of a trace. */
+/*
+ * Create it in the directory of a trace, whose folder is made, and refused if it belongs to
+ * another user.
+ */
 int kl_manifest_create(struct kl_manifest_out *out, int dir, const uint8_t uuid[16]);
+
+/* Remove it, and its folder if nothing else is in it. The error text may change. */
+void kl_manifest_remove(int dir);
 
 /*
  * Make sure that so many more entries find room: an entry for which there is

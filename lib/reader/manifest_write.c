@@ -5,14 +5,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/base.h"
 #include "../base/crc.h"
+#include "../base/folder.h"
 #include "manifest.h"
 
 #define ROOM_STEP 4096u
+
+/* In its folder. */
+static const char *const own_name = KL_MANIFEST_FILE + sizeof(KL_TRACE_FOLDER);
 
 static int write_entry(int fd, uint64_t at, struct kl_manifest_entry *entry)
 {
@@ -35,14 +38,15 @@ static int write_entry(int fd, uint64_t at, struct kl_manifest_entry *entry)
 int kl_manifest_create(struct kl_manifest_out *out, int dir, const uint8_t uuid[16])
 {
 	struct kl_manifest_entry head = { .kind = KL_MANIFEST_HEAD };
-	int ret;
+	int folder = kl_folder_open(dir, KL_TRACE_FOLDER, true), ret;
 
 	*out = (struct kl_manifest_out){ .fd = -1 };
-	if (mkdirat(dir, KL_TRACE_FOLDER, 0777) && errno != EEXIST)
-		return kl_fail_system(errno, KL_TRACE_FOLDER);
-	out->fd = openat(dir, KL_MANIFEST_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (folder < 0)
+		return folder;
+	out->fd = kl_folder_create(folder, own_name);
+	close(folder);
 	if (out->fd < 0)
-		return kl_fail_system(errno, KL_MANIFEST_FILE);
+		return kl_fail_system(-out->fd, KL_MANIFEST_FILE);
 	memcpy(head.uuid, uuid, sizeof(head.uuid));
 	ret = kl_manifest_reserve(out, 1);
 	if (!ret)
@@ -50,10 +54,20 @@ int kl_manifest_create(struct kl_manifest_out *out, int dir, const uint8_t uuid[
 	if (ret) {
 		close(out->fd);
 		out->fd = -1;
-		unlinkat(dir, KL_MANIFEST_FILE, 0);
-		unlinkat(dir, KL_TRACE_FOLDER, AT_REMOVEDIR);
+		kl_manifest_remove(dir);
 	}
 	return ret;
+}
+
+void kl_manifest_remove(int dir)
+{
+	int folder = kl_folder_open(dir, KL_TRACE_FOLDER, false);
+
+	if (folder < 0)
+		return;
+	unlinkat(folder, own_name, 0);
+	close(folder);
+	unlinkat(dir, KL_TRACE_FOLDER, AT_REMOVEDIR);
 }
 
 int kl_manifest_reserve(struct kl_manifest_out *out, unsigned int entries)

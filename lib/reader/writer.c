@@ -9,13 +9,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <kernlens/trace.h>
 #include "../base/base.h"
 #include "../base/crc.h"
+#include "../base/folder.h"
 #include "manifest.h"
 
 #define CPUS_MAX 8192 /* the kernel's NR_CPUS limit on x86 */
@@ -82,9 +82,9 @@ static int write_metadata(struct kl_trace_writer *writer)
 	ret = kl_metadata_write(&buffer, writer->schema, &writer->info);
 	if (ret)
 		goto out;
-	fd = openat(writer->dir, ".metadata.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = kl_folder_create(writer->dir, ".metadata.new");
 	if (fd < 0) {
-		ret = kl_fail_system(errno, ".metadata.new");
+		ret = kl_fail_system(-fd, ".metadata.new");
 		goto out;
 	}
 	part = (struct iovec){ buffer.data, buffer.length };
@@ -101,6 +101,11 @@ out:
 	return ret;
 }
 
+int kl_trace_folder(int dir, const char *name)
+{
+	return kl_folder_open(dir, name, false);
+}
+
 struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema *schema,
 					const struct kl_trace_info *info)
 {
@@ -114,13 +119,9 @@ struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema
 	writer->schema = schema;
 	writer->info = *info;
 	writer->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
-	if (mkdir(path, 0777) && errno != EEXIST) {
-		ret = kl_fail_system(errno, "%s", path);
-		goto free_writer;
-	}
-	writer->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	writer->dir = kl_folder_open(AT_FDCWD, path, true);
 	if (writer->dir < 0) {
-		ret = kl_fail_system(errno, "%s", path);
+		ret = writer->dir;
 		goto free_writer;
 	}
 	if (!faccessat(writer->dir, "metadata", F_OK, 0)) {
@@ -137,8 +138,7 @@ struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema
 
 close_manifest:
 	kl_manifest_close(&writer->manifest);
-	unlinkat(writer->dir, KL_MANIFEST_FILE, 0);
-	unlinkat(writer->dir, KL_TRACE_FOLDER, AT_REMOVEDIR);
+	kl_manifest_remove(writer->dir);
 close_dir:
 	close(writer->dir);
 free_writer:
@@ -175,7 +175,8 @@ static int open_out(struct kl_trace_writer *writer, struct out *out)
 	if (out->fd >= 0)
 		return 0;
 	snprintf(name, sizeof(name), "cpu%zu", (size_t)(out - writer->outs));
-	out->fd = openat(writer->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	out->fd = openat(writer->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			 0600);
 	return out->fd < 0 ? kl_fail_system(errno, "%s", name) : 0;
 }
 

@@ -103,7 +103,7 @@ static int open_alt(struct kl_dwarf *d)
 	if (!rest || strstr(rest, ".."))
 		return -1;
 	snprintf(path, sizeof(path), "/usr/lib/debug%s", rest);
-	d->alt_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	d->alt_fd = kl_open_regular(path);
 	if (d->alt_fd < 0)
 		return -1;
 	d->alt = dwarf_begin(d->alt_fd, DWARF_C_READ);

@@ -2,18 +2,13 @@
 /*
  * Reads ELF files in a child: a request, an answer, over a socket that keeps messages
  * apart. The child has no descriptor of ours, no capability, little memory, and time for
- * each request; root's has no user's rights either. It ends with the socket.
+ * each request; root's has no user's rights either (elf_rights.c). It ends with the socket.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,9 +18,8 @@
 #include "../base/plain.h"
 #include "elf_names.h"
 #include "elf_process.h"
+#include "elf_rights.h"
 
-#define NOBODY 65534
-#define MEMORY_BYTES (2ull << 30) /* more than it is started with */
 #define ANSWER_S 15 /* for one request */
 #define STARTS_MAX 9
 #define MESSAGE_BYTES (64u << 10)
@@ -78,39 +72,6 @@ struct kl_elf_process {
 };
 
 /* --------------------------------------------------------------- the child */
-
-/* Of memory that is its own and can be written. */
-static uint64_t count_memory(void)
-{
-	unsigned long long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
-
-	if (file && fscanf(file, "%*s %*s %*s %*s %*s %llu", &pages) != 1)
-		pages = 0;
-	if (file)
-		fclose(file);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static void give_up_rights(void)
-{
-	const uint64_t bytes = MEMORY_BYTES + count_memory();
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-	const struct rlimit memory = { bytes, bytes }, nothing = { 0, 0 };
-
-	setrlimit(RLIMIT_DATA, &memory);
-	setrlimit(RLIMIT_CORE, &nothing);
-	setrlimit(RLIMIT_FSIZE, &nothing);
-	/* Where there is no such user, it goes on as it is. */
-	if (!geteuid() && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-			   setresuid(NOBODY, NOBODY, NOBODY)))
-		errno = 0;
-	syscall(SYS_capset, &header, none);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	prctl(PR_SET_NAME, "kernlens-names", 0, 0, 0);
-}
 
 /* Ctrl-C is for the parent, which wants answers until it ends. */
 static void set_signals(void)
@@ -294,7 +255,9 @@ static void run(int socket)
 	close(0);
 	close(1);
 	set_signals();
-	give_up_rights();
+	/* As root it must not read what anybody may have made. */
+	if (!kl_elf_give_up_rights())
+		_exit(1);
 	serve(3);
 	_exit(0);
 }

@@ -4,7 +4,6 @@
  * to the place in the file by the segments that are loaded.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
@@ -91,11 +90,11 @@ static int find_offset(Elf *elf, const char *path, const char *symbol, uint64_t 
 
 int kl_elf_file_offset(const char *path, const char *symbol, uint64_t *offset)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	int fd = kl_open_regular(path), ret;
 	Elf *elf;
 
 	if (fd < 0)
-		return kl_fail_system(errno, "%s", path);
+		return fd;
 	elf_version(EV_CURRENT);
 	/* Not mapped: the file may be cut short meanwhile. */
 	elf = elf_begin(fd, ELF_C_READ, NULL);

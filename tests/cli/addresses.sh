@@ -59,6 +59,9 @@ says out ' timer_start: timer=0x[0-9a-f]+ function=[a-z][a-z0-9_.:]+ ' "as text"
 kl print t -e timer_start --format csv
 says out ',"function=0x[0-9a-f]+ \([a-z][a-z0-9_.:]+\)"' "as CSV"
 kl_nobody print t -e timer_start
+expect "a trace is for its owner alone" 1
+chmod -R go+rX t
+kl_nobody print t -e timer_start
 says out ' function=[a-z][a-z0-9_.:]+ ' "from the trace, not from the running kernel"
 cp -r t bare
 rm bare/kernlens/symbols

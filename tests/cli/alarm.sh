@@ -43,6 +43,18 @@ kl record --no-dump -e 'mark :alarm("many")' --on-alarm 'exit 3' -o failing -- \
 expect "a command that fails" 0
 check "is told once" test "$(grep -c 'failed with status 3' err)" -eq 1
 
+# Anybody names tasks.
+odd=$'mark\n<0>odd'
+cp "$kernlens" "$odd"
+rm -f told
+kl record --no-dump -e 'mark :alarm("look here")' --on-alarm "$tell" -o odd -- ./"$odd" mark one
+says err '^kernlens: alarm: look here \(mark in mark\?<0>odd, [0-9]+\)$' "a name is plain"
+silent err '^<0>' "and begins no line"
+check "in the command's environment, too" grep -qF '|mark?<0>odd' told
+kl print $'no\n<0>\e[31mtrace'
+check "messages are plain" grep -qF 'no?<0>?[31mtrace: No such file' err
+silent err '^<0>' "names in them begin no line"
+
 kl live -e sched_process_exec -e 'mark :alarm("look here")' --on-alarm "$tell" -- "$kernlens" mark one
 expect "live" 0
 says err '^kernlens: alarm: look here' "says them"

@@ -53,6 +53,18 @@ check "and nothing from elsewhere" bash -c '! grep -oE "(href|src)=|https?://[^\
 check "the page has it, too" grep -q '<title>do_nanosleep' graph.html
 kl latency -o table.txt -- true
 check "to a file" grep -q 'process' table.txt
+check "files are for their owner alone" test "$(stat -c %a graph.svg graph.html table.txt | xargs)" = '600 600 600'
+
+# Anybody names tasks.
+odd=$'odd\n\e[31mred'
+cp "$(command -v sleep)" "$odd"
+for by in stack waker reason process; do
+	kl latency --by $by --waker-stacks -- sh -c './"$0" 0.1; true' "$odd"
+	says err 'odd\?\?\[31mred' "--by $by: names are plain"
+	silent err $'\e|^.\\[31m' "--by $by: and begin no line"
+done
+kl latency --folded --svg odd.svg -- ./"$odd" 0.1
+says out '^odd\?\?\[31mred;' "in a flame graph, too"
 
 if modprobe -q null_blk irqmode=2 completion_nsec=5000000 gb=1; then
 	kl latency --json -- dd if=/dev/nullb0 of=/dev/null bs=4k count=20 iflag=direct status=none

@@ -10,6 +10,10 @@ kl live --format json -e sched_process_exec -- true
 check "--format json" jq -e '.event == "sched_process_exec"' "$work/out"
 kl live --format csv -o file -e sched_process_exec -- true
 check "-o FILE, --format csv" grep -q '^sched_process_exec,' file
+kl stat -o counted -e sched_process_exec -- true
+kl stat --json -o counted.json -e sched_process_exec -- true
+is_json "stat --json -o FILE" counted.json
+check "such files are for their owner alone" test "$(stat -c %a file counted counted.json | xargs)" = '600 600 600'
 
 # An event is seen soon, though its block is far from full.
 cat >stamp <<'EOS'

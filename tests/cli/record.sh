@@ -57,6 +57,31 @@ kl record --force -o other -- true
 expect "other files are never touched" 1
 check "they are still there" test -e other/file
 
+# What somebody else has prepared where all users may write.
+nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- "$@"; }
+mkdir -m 1777 shared && echo keep >victim
+nobody mkdir -p shared/t/kernlens
+nobody ln -s "$work/victim" shared/t/kernlens/manifest
+kl record -q -e $calls -o shared/t -- true
+expect "another user's directory is refused to root" 1
+says err 'shared/t belongs to user 65534; choose a directory that belongs to you'
+nobody ln -s "$work/other" shared/link
+kl record -q --force -e $calls -o shared/link/ -- true
+expect "a link is not followed" 1
+says err 'shared/link is a symbolic link'
+mkdir half && ln -s "$work/shared/t/kernlens" half/kernlens
+kl record -q -e $calls -o half -- true
+expect "nor one inside" 1
+says err 'kernlens is a symbolic link'
+check "nothing is written behind them" test "$(<victim)" = keep -a ! -s shared/t/metadata
+mask=$(umask)
+umask 0
+kl record -q -e $calls -v kstack -o modes -- true
+umask "$mask"
+check "a trace is for its owner alone, whatever the umask" test \
+	"$(find modes -type d -perm 700 | wc -l) $(find modes -type f -perm 600 | wc -l)" = \
+	"2 $(find modes -type f | wc -l)"
+
 # The default directory is named after the second, and the names of this minute are all taken.
 mkdir default && cd default || exit
 now=$(date +%s)

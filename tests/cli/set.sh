@@ -106,6 +106,12 @@ printf '14\nnice=12\n14\nnice=x\n14\n\n0\n' | "$kernlens" proc $one --menu >out 
 says out 'nice was 2, is now 12' "the menu sets"
 says out 'invalid value "x" for nice' "and says what is none"
 check "which is so" test "$(awk '{ print $19 }' /proc/$one/stat)" = 12
+odd=$'kl\e[31m'
+mkdir "/sys/fs/cgroup/$odd"
+printf '14\ncgroup=/%s\n14\ncgroup=/\n0\n' "$odd" | "$kernlens" proc $one --menu >out 2>err
+says out 'cgroup was /, is now /kl\\x1b\[31m' "paths that others have named are plain"
+says out 'cgroup was /kl\\x1b\[31m, is now /$' "both"
+rmdir "/sys/fs/cgroup/$odd"
 kill $one $many $theirs
 wait $one $many $theirs 2>/dev/null
 rmdir /sys/fs/cgroup/kl-set

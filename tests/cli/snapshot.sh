@@ -111,6 +111,19 @@ kl print --format json /dev/shm/own.1
 json "is there" '.comm == "kernlens" and .fields.text == "snapshot"'
 rm -r /dev/shm/own /dev/shm/own.1
 
+# A directory that somebody else has put where a snapshot shall be, with a link in it.
+mkdir -m 1777 shared && echo keep >victim
+setpriv --reuid 65534 --regid 65534 --clear-groups -- mkdir -p shared/flight.1/kernlens
+setpriv --reuid 65534 --regid 65534 --clear-groups -- ln -s "$work/victim" shared/flight.1/kernlens/manifest
+kl record -q --no-dump --overwrite -e sched_switch -o shared/flight -- \
+	sh -c '"$0" snapshot; sleep 1' "$kernlens"
+says err 'shared/flight.1 belongs to user 65534' "a snapshot is not written there"
+check "nor behind the link" test "$(<victim)" = keep
+check "the recording is written" "$kernlens" print shared/flight
+kl record -q --no-dump --force --overwrite -e sched_switch -e 'mark :snapshot' -o shared/flight -- true
+expect "with a rule for snapshots it is not begun, also with --force" 1
+check "and nothing of theirs is removed" test -L shared/flight.1/kernlens/manifest
+
 # By hand, from another terminal.
 chmod 777 .
 seen() {

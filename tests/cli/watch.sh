@@ -48,6 +48,20 @@ is_json "--json is an object a line"
 json "with the plain value" ".pid == 1 and .value == $(awk '/^VmSize/ { print $2 * 1024 }' /proc/1/status) and .state == \"raised\""
 kill "${sleepers[@]}"
 wait
+
+# Anybody names processes.
+odd=$'odd\n<0>forged'
+cp "$(command -v sleep)" "$odd"
+./"$odd" 300 &
+until_true 30 eval '[[ $(<"/proc/$!/comm") == odd* ]]'
+kl watch --once "threads > 0 of pid $!" "comm != \"x\" of pid $!"
+expect "a name with a newline" 3
+check "is a part of one line" test "$(grep -c 'odd?<0>forged, pid' out)" -eq 2 -a "$(wc -l <out)" -eq 2
+says out '^raised rule2: odd\?<0>forged ' "also as a value"
+timeout -s TERM 6 "$kernlens" watch "threads > 0 of pid $! do run printenv KERNLENS_COMM" >out 2>err
+says err 'odd\?<0>forged$' "and in a command's environment"
+kill $!
+wait
 rmdir /sys/fs/cgroup/kl.watch/inner /sys/fs/cgroup/kl.watch
 
 # A process whose memory we set: a line is a number of MiB beside its own 14,

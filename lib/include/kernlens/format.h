@@ -116,6 +116,15 @@ size_t kl_plain_length(const void *at, const void *end);
 void kl_make_plain(char *text, size_t length);
 
 /**
+ * kl_make_plain_message - make a message plain whose excerpts stand on lines of their own
+ * @text: changed; the length stays
+ *
+ * As kl_make_plain(), but tabulators stay, and newlines that two blanks follow: a name cannot begin
+ * a line in somebody's log.
+ */
+void kl_make_plain_message(char *text);
+
+/**
  * kl_errno_name - "ENOENT"
  * @number: positive
  *

@@ -203,13 +203,27 @@ uint64_t kl_trace_begin(const struct kl_trace *trace);
 unsigned int kl_trace_cpus(const struct kl_trace *trace);
 
 /**
+ * kl_trace_folder - open a directory of a trace to change what is in it
+ * @dir: where @name begins, or AT_FDCWD
+ * @name: of the trace, or of the folder "kernlens" in it
+ *
+ * Anybody may have prepared a path in a directory that all users share. Returns a descriptor, or
+ * a negative errno with an error text: -ENOENT, -ELOOP (a symbolic link), -EPERM (another
+ * user's, which is refused to root, too), or what the system reported.
+ */
+int kl_trace_folder(int dir, const char *name);
+
+/**
  * kl_trace_create - make a trace directory for writing
- * @path: directory; made if it is not there, else it must have no metadata
+ * @path: directory; made if it is not there, else it must have no metadata, and belong to the
+ *        effective user. A symbolic link is not followed
  * @schema: of the events to come; must outlive the writer
  * @info: uuid as in the blocks, clock as known now
  *
  * The metadata is written at once, so the trace can be read if the recorder is
- * killed. Returns NULL with errno: EEXIST, ENOMEM, or what the system said.
+ * killed. Only the owner may read what is created, whatever the umask. Returns NULL with errno:
+ * EEXIST, EPERM (it belongs to another user), ELOOP (a symbolic link), ENOMEM, or what the
+ * system reported.
  */
 struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema *schema,
 					const struct kl_trace_info *info);

@@ -10,12 +10,15 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../../../lib/block/program.h"
+#include "../../../lib/process/descriptor.h"
 #include "unit.h"
 #include "synth.h"
 
@@ -219,22 +222,28 @@ static void write_file(const char *folder, const char *name, const char *text, s
 	close(fd);
 }
 
-/* Is a pipe in the place of @name refused? Waiting for a writer is ended by the alarm. */
+/*
+ * Is a pipe in the place of @name refused, and not even opened, which would do something if it
+ * were a device? Waiting for a writer is ended by the alarm.
+ */
 static bool refuses_pipe(const char *folder, const char *name)
 {
+	char path[256], event[sizeof(struct inotify_event) + 256];
+	int opened = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	struct kl_trace *trace;
-	char path[256];
 	bool refused;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	unlink(path);
-	if (mkfifo(path, 0600))
+	if (mkfifo(path, 0600) || inotify_add_watch(opened, path, IN_OPEN) < 0)
 		abort();
 	alarm(20);
 	trace = kl_trace_open(folder);
 	alarm(0);
-	refused = !trace && strstr(kl_error_text(), "is not a file");
+	refused = !trace && strstr(kl_error_text(), "is not a regular file");
 	kl_trace_close(trace);
+	refused &= read(opened, event, sizeof(event)) < 0 && errno == EAGAIN;
+	close(opened);
 	unlink(path);
 	return refused;
 }
@@ -257,11 +266,36 @@ static void test_pipes(void)
 	kl_trace_close(trace);
 	unit_check(refuses_pipe(folder, "cpu0") && refuses_pipe(folder, KL_STACKS_FILE) &&
 			   refuses_pipe(folder, KL_ADDRESSES_FILE),
-		   "a pipe in it is refused, not waited for");
+		   "a pipe in it is refused, neither opened nor waited for");
 	unit_check(refuses_pipe(folder, "metadata"), "as metadata, too");
 	synth_remove(folder);
 	kl_buffer_deinit(&text);
 	kl_schema_destroy(schema);
+}
+
+/* A file that another process has open: not opened again, but the very same, with its position. */
+static void test_descriptors(void)
+{
+	int file = memfd_create("taken", MFD_CLOEXEC | MFD_ALLOW_SEALING), ends[2], ours;
+	pid_t pid;
+
+	if (file < 0 || ftruncate(file, 100) || pipe(ends))
+		abort();
+	pid = fork();
+	if (!pid) {
+		close(ends[1]);
+		_exit(read(ends[0], &ours, 1) ? 1 : 0);
+	}
+	ours = kl_descriptor_take(pid, file);
+	unit_check(ours >= 0 && lseek(ours, 42, SEEK_SET) == 42 && lseek(file, 0, SEEK_CUR) == 42 &&
+			   fcntl(ours, F_GETFD) == FD_CLOEXEC,
+		   "another process's file is taken as it is open there");
+	unit_check(kl_descriptor_take(pid, 1000) == -EBADF, "one that is not open is not");
+	close(ours);
+	close(file);
+	close(ends[0]);
+	close(ends[1]);
+	waitpid(pid, NULL, 0);
 }
 
 /* A damaged schema whose error is followed by a number, and names that are not what they must be. */
@@ -337,6 +371,7 @@ int main(void)
 	test_programs();
 	test_rules();
 	test_pipes();
+	test_descriptors();
 	test_metadata();
 	test_history();
 	return unit_end();

@@ -106,6 +106,25 @@ static void expect(const char *got, const char *expected, const char *name)
 		printf("# got:\n%s\n# expected:\n%s\n", got, expected);
 }
 
+static bool is_made(const char *from, const char *to)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s", from);
+	kl_make_plain_message(text);
+	return !strcmp(text, to);
+}
+
+static void test_messages(void)
+{
+	unit_check(is_made("a: wrong\n  a b\n  \t^", "a: wrong\n  a b\n  \t^"),
+		   "excerpts keep their lines");
+	unit_check(is_made("a\n<0>b\n c\n\n  d\n", "a?<0>b? c?\n  d?"),
+		   "what a name holds begins no line");
+	unit_check(is_made("\033[31m\302\233\377\177 \303\266", "?[31m???? \303\266"),
+		   "control characters and what is no UTF-8 are replaced");
+}
+
 static void test_styles(void)
 {
 	json_error_t error;
@@ -402,6 +421,7 @@ int main(void)
 	synth_init(s, schema, 0);
 	kl_timebase_init(&timebase, KL_CLOCK_MONOTONIC, 1000000000, 1700000000, 0);
 	test_words();
+	test_messages();
 	test_styles();
 	test_json_bytes();
 	test_strace();

@@ -20,11 +20,12 @@
 #   lib-path     paths through functions: random graphs and walks
 #   lib-edge     counts from the fewest counters, on the same
 #   lib-hostile  what strangers may hand over: squares, chains, pipes, views
+#   lib-folder   traces written where strangers have prepared links and folders
 #   lib-reader   live readers against kernel/ring
 #   lib-bench    how fast, in events a second (not a test)
 
 LIB_TEST_NAMES := schema trace manifest variables print tlv ber maskset reader stack address watch set program path \
-	edge hostile
+	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)

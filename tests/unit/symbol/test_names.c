@@ -6,18 +6,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../../lib/base/demangle.h"
 #include "../../../lib/symbol/elf_names.h"
 #include "../../../lib/symbol/elf_process.h"
+#include "../../../lib/symbol/elf_rights.h"
 #include "../../../lib/symbol/elf_symbol.h"
+#include "file.h"
 #include "unit.h"
 
 #define ROOM KL_ELF_FOUND_MAX
@@ -199,6 +204,69 @@ static void test_process(void)
 	kl_elf_process_destroy(process);
 }
 
+/* ------------------------------------------------------------------ rights */
+
+/* What @test returns in a child, from 0 to 127; or what else became of it. */
+static int in_child(int (*test)(void))
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid)
+		_exit(test());
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static bool is_refused(long ret)
+{
+	return ret == -1 && errno == EPERM;
+}
+
+static int without_rights(void)
+{
+	int fd;
+
+	if (!kl_elf_give_up_rights() || !geteuid())
+		return 1;
+	fd = open("/proc/self/stat", O_RDONLY);
+	if (fd < 0 || close(fd))
+		return 2;
+	return is_refused(open("/dev/null", O_WRONLY)) &&
+			       is_refused(open("/", O_TMPFILE | O_RDWR)) &&
+			       is_refused(socket(AF_UNIX, SOCK_DGRAM, 0)) &&
+			       is_refused(kill(getpid(), 0)) && is_refused(fork()) &&
+			       is_refused(unlink("/nonexistent")) &&
+			       is_refused(execl("/bin/true", "true", NULL)) ?
+		       0 :
+		       3;
+}
+
+/* Root of a user namespace that has no other users cannot become one of them. */
+static int as_lonely_root(void)
+{
+	struct kl_elf_process *process;
+	char id[KL_BUILD_ID_TEXT], map[64];
+
+	snprintf(map, sizeof(map), "0 %u 1", geteuid());
+	if (unshare(CLONE_NEWUSER) || !put_file("/proc/self/uid_map", map) || geteuid())
+		return 2;
+	process = kl_elf_process_create();
+	return kl_elf_process_open(process, 0, open(KL_TEST_PROGRAM, O_RDONLY), NULL, id) != -EPIPE;
+}
+
+static void test_rights(void)
+{
+	int ret = in_child(as_lonely_root);
+
+	unit_check(!in_child(without_rights), "where files are read, little else can be done");
+	if (ret == 2)
+		puts("# no user namespaces");
+	unit_check(!ret || ret == 2,
+		   "nothing is read with root's rights if they cannot be given up");
+}
+
 /* ------------------------------------------------------------------ damage */
 
 /* Whatever the file is like, we get an answer. Returns whether the other process had to end. */
@@ -375,6 +443,7 @@ int main(void)
 	read_program();
 	test_reading();
 	test_process();
+	test_rights();
 	test_damage();
 	test_shrinking();
 	test_shrinking_here();
