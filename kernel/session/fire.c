@@ -80,8 +80,6 @@ static void write_record_with_stack(struct kl_session *s, u32 id, const struct k
 
 static void change_flag(struct kl_session *s, u64 flag, bool on)
 {
-	u64 *cpu_flags = &this_cpu_ptr(s->cpu)->flags;
-
 	if (on && unlikely(READ_ONCE(s->custom.since) >> flag & 1))
 		kl_flag_note(s, flag);
 	if (flag < KL_FLAGS_MAX / 2) {
@@ -89,9 +87,10 @@ static void change_flag(struct kl_session *s, u64 flag, bool on)
 		if (on)
 			kl_gate_flag(s, current->pid);
 	} else if (on) {
-		*cpu_flags |= 1ull << flag;
+		/* One instruction each: an interrupt may change other flags. */
+		this_cpu_or(s->cpu->flags, 1ull << flag);
 	} else {
-		*cpu_flags &= ~(1ull << flag);
+		this_cpu_and(s->cpu->flags, ~(1ull << flag));
 	}
 }
 
@@ -107,7 +106,7 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 	const struct kl_taskset *set;
 
 	if (flag >= KL_FLAGS_MAX / 2)
-		return this_cpu_ptr(s->cpu)->flags >> flag & 1;
+		return this_cpu_read(s->cpu->flags) >> flag & 1;
 	/* Its zeroes after the pointer; pairs with make_flag. */
 	set = smp_load_acquire(&s->custom.task_flag[flag]);
 	return set && kl_taskset_has(set, current->pid);
