@@ -79,7 +79,7 @@ static int add_block(struct kl_session *s, int cpu)
 		return -ENOMEM;
 	}
 	c->next_index++;
-	c->given++;
+	WRITE_ONCE(c->given, c->given + 1);
 	kl_ring_add(&c->ring, block);
 	return 0;
 }
@@ -116,7 +116,7 @@ static void reap_blocks(struct kl_session *s)
 		block = kl_ring_take_outgoing(&c->ring);
 		for (next = block; next; next = next->next) {
 			xa_erase(&c->blocks, next->index);
-			c->given--;
+			WRITE_ONCE(c->given, c->given - 1);
 		}
 		retire_blocks(s, block);
 	}
@@ -308,7 +308,7 @@ static void want_blocks(struct kl_session *s, u32 blocks)
 	int cpu;
 
 	lockdep_assert_held_write(&s->blocks_lock);
-	s->blocks = blocks;
+	WRITE_ONCE(s->blocks, blocks);
 	for_each_online_cpu(cpu)
 		WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
 }
