@@ -123,11 +123,12 @@ static int status_of(struct task_struct *t)
 static void dump_task(struct dump *d)
 {
 	struct task_struct *t = d->task;
-	bool kernel = t->flags & PF_KTHREAD;
+	bool kernel = kl_task_flags(t) & PF_KTHREAD;
 	int mode = kernel || t == current ? MODE_SYSCALL : MODE_UNKNOWN;
 
 	fire(kl_probe_lttng_statedump_process_state, d->session, t,
-	     kernel ? TYPE_KERNEL : TYPE_USER, mode, SUBMODE_NONE, status_of(t));
+	     kernel ? TYPE_KERNEL : TYPE_USER, mode, SUBMODE_NONE,
+	     data_race(status_of(t))); /* as it was some time ago anyway */
 }
 
 /* Not worth looking at what the owner will not be shown. */
@@ -194,7 +195,7 @@ static unsigned long dump_some_mappings(struct dump *d, struct mm_struct *mm, un
 
 static void dump_mappings(struct dump *d)
 {
-	struct mm_struct *mm = get_task_mm(d->task);
+	struct mm_struct *mm = kl_task_get_mm(d->task);
 	unsigned long next = 0;
 
 	if (!mm)
