@@ -99,7 +99,7 @@ static void largest_fire(void *data, const struct kl_handler_event *e)
 {
 	struct largest *all = data;
 	struct of_cpu *c = all->cpu[e->cpu];
-	u32 depth = c->depth;
+	u32 depth = READ_ONCE(c->depth);
 	struct level *l = &c->level[depth];
 
 	if (depth == LEVELS) {

@@ -12,6 +12,8 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
+#include "nofault.h"
+
 #define KL_PI_FIRST (2 * sizeof(struct rb_node) / sizeof(long)) /* offset of the first candidate */
 #define KL_PI_LAST 10u
 #define KL_PI_BYTES ((KL_PI_LAST + 2) * sizeof(long)) /* bytes that are searched */
@@ -33,7 +35,7 @@ static inline unsigned long kl_pi_owner(const unsigned long *waiter, const struc
 		if (waiter[i] != (unsigned long)task)
 			continue;
 		lock = (const void *)waiter[i + 1];
-		if (copy_from_kernel_nofault(&owner, &lock->owner, sizeof(owner)))
+		if (kl_nofault(copy_from_kernel_nofault(&owner, &lock->owner, sizeof(owner))))
 			return 0;
 		/* The task waits, so the lock has waiters, or is no lock. */
 		return (unsigned long)owner & 1 ? (unsigned long)owner & ~1ul : 0;

@@ -17,6 +17,7 @@
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
 
+#include "../compat/nofault.h"
 #include "../compat/vm.h"
 #include "device.h"
 
@@ -66,8 +67,9 @@ static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 		found = kl_cursor_find(ring, cursor);
 		if (!found)
 			return 0;
-		memcpy(&header, found, sizeof(header));
-		if (copy_to_user_nofault(to, found, ring->block_bytes))
+		/* A writer that reuses the block meanwhile changes `seq` first: B. */
+		data_race(memcpy(&header, found, sizeof(header)));
+		if (kl_nofault(copy_to_user_nofault(to, found, ring->block_bytes)))
 			return -EFAULT;
 	} while (!kl_cursor_advance(cursor, found, &header));
 	/* The copy is done: the writer may have the block. Pairs with C. */

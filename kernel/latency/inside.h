@@ -164,13 +164,26 @@ static __always_inline struct kl_latency_task *kl_latency_first(const struct kl_
 	return smp_load_acquire(&l->head[at]);
 }
 
+/* Of these only KL_LATENCY_OFF changes while probes are attached, and one look decides. */
+static __always_inline u32 kl_latency_flags(const struct kl_latency *l)
+{
+	return data_race(l->flags);
+}
+
+/* Is it the task's? At any time it may become another task's record, but not that of ours. */
+static __always_inline bool kl_latency_is_of(const struct kl_latency_task *t,
+					     const struct task_struct *task)
+{
+	return data_race(t->task) == task;
+}
+
 /* The task's record, NULL if there is none. One that is just made may be missed. */
 static __always_inline struct kl_latency_task *kl_latency_find(const struct kl_latency *l,
 							       const struct task_struct *task)
 {
 	struct kl_latency_task *t = kl_latency_first(l, task);
 
-	while (t && t->task != task)
+	while (t && !kl_latency_is_of(t, task))
 		t = READ_ONCE(t->next);
 	return t;
 }

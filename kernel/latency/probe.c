@@ -28,7 +28,8 @@
  */
 u32 kl_latency_state_of(unsigned int state, const struct task_struct *task)
 {
-	if (task->in_iowait)
+	/* One bit of a word that others may be changing. */
+	if (data_race(task->in_iowait != 0))
 		return KL_LATENCY_IO;
 	if (state & TASK_NOLOAD)
 		return KL_LATENCY_IDLE;
@@ -73,7 +74,7 @@ static noinline void take_pi_owner(struct kl_latency *l, struct kl_latency_task 
 static __always_inline void take_place(struct kl_latency *l, struct kl_latency_task *t,
 				       struct task_struct *prev)
 {
-	u32 flags = l->flags;
+	u32 flags = kl_latency_flags(l);
 
 	t->kstack = flags & KL_LATENCY_KERNEL_STACKS ? kl_stack_kernel(l->session) : 0;
 	t->ustack = flags & KL_LATENCY_USER_STACKS ? kl_stack_user(l->session) : 0;
@@ -91,7 +92,8 @@ static __always_inline void leave_for(struct kl_latency_task *t, u32 state, u64 
 	WRITE_ONCE(t->since, 0);
 	barrier();
 	kl_latency_sum(t, KL_LATENCY_RUNNING, now - since);
-	t->state = state;
+	/* Wakers look at it; in asleep_since. */
+	WRITE_ONCE(t->state, state);
 	barrier();
 	WRITE_ONCE(t->since, now);
 }
@@ -102,13 +104,13 @@ static noinline void leave_more(struct kl_latency *l, struct kl_latency_task *t,
 {
 	if (dead)
 		return kl_latency_end(l, t, prev, now, KL_LATENCY_TASK_ENDED);
-	if (l->flags & KL_LATENCY_ASKS) {
+	if (kl_latency_flags(l) & KL_LATENCY_ASKS) {
 		if (!kl_gate_task(l->session, prev))
 			return kl_latency_end(l, t, NULL, now, KL_LATENCY_TASK_HIDDEN);
 		/* After its end, nobody can say whether its owner could see its last name. */
 		kl_latency_rename(l, t, prev);
 	}
-	if (l->flags & KL_LATENCY_ENTRIES && kl_latency_is_asleep(state))
+	if (kl_latency_flags(l) & KL_LATENCY_ENTRIES && kl_latency_is_asleep(state))
 		take_place(l, t, prev);
 }
 
@@ -124,7 +126,8 @@ static noinline void leave_unknown(struct kl_latency *l, struct kl_latency_task 
 			leave_more(l, t, prev, state, false, now);
 		return;
 	}
-	if (t->state == KL_LATENCY_OUTSIDE) {
+	/* Another CPU may have just added it to the session's tasks: from the next event on. */
+	if (READ_ONCE(t->state) == KL_LATENCY_OUTSIDE) {
 		if (dead)
 			kl_latency_end(l, t, prev, now, KL_LATENCY_TASK_ENDED);
 		return;
@@ -147,10 +150,10 @@ static void leave(struct kl_latency *l, struct task_struct *prev, bool preempt,
 		state = kl_latency_state_of(prev_state, prev);
 		dead = prev_state & TASK_DEAD;
 	}
-	if (unlikely(!t || t->state != KL_LATENCY_RUNNING))
+	if (unlikely(!t || READ_ONCE(t->state) != KL_LATENCY_RUNNING))
 		return leave_unknown(l, t, prev, state, dead, now);
 	leave_for(t, state, now);
-	if (l->flags || dead)
+	if (kl_latency_flags(l) || dead)
 		leave_more(l, t, prev, state, dead, now);
 }
 
@@ -182,11 +185,11 @@ static void keep_sleep(struct kl_latency_task *t, u64 since, u64 at)
 static noinline void enter_more(struct kl_latency *l, struct kl_latency_task *t, u32 state,
 				u64 since, u64 wake, bool seen)
 {
-	if (seen && l->flags & KL_LATENCY_WAKERS)
+	if (seen && kl_latency_flags(l) & KL_LATENCY_WAKERS)
 		keep_sleep(t, since, wake);
 	else
 		memset(&t->last, 0, sizeof(t->last));
-	if (l->flags & KL_LATENCY_ENTRIES)
+	if (kl_latency_flags(l) & KL_LATENCY_ENTRIES)
 		kl_latency_account(l, t, state, wake - since);
 	t->owner = 0;
 }
@@ -223,11 +226,11 @@ static noinline void enter_unset(struct kl_latency *l, struct kl_latency_task *t
 	} else {
 		kl_latency_sum(t, KL_LATENCY_PREEMPTED, now - since);
 	}
-	t->state = KL_LATENCY_RUNNING;
+	WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 	barrier();
 	WRITE_ONCE(t->since, now);
 	t->syscall = -1;
-	if (slept && l->flags)
+	if (slept && kl_latency_flags(l))
 		enter_more(l, t, t->wake.state, since, wake, true);
 }
 
@@ -238,7 +241,7 @@ static noinline void enter_unknown(struct kl_latency *l, struct kl_latency_task 
 	if (!t) {
 		if (kl_gate_task(l->session, next))
 			kl_latency_enter(l, next, KL_LATENCY_RUNNING, now);
-	} else if (t->state == KL_LATENCY_UNSET) {
+	} else if (READ_ONCE(t->state) == KL_LATENCY_UNSET) {
 		enter_unset(l, t, now);
 	}
 }
@@ -250,15 +253,15 @@ static void enter(struct kl_latency *l, struct task_struct *next, u64 now)
 	bool seen;
 	u32 state;
 
-	if (unlikely(!t || t->state - KL_LATENCY_RUNNABLE >= KL_LATENCY_STATES - 1))
+	state = t ? READ_ONCE(t->state) : 0;
+	if (unlikely(!t || state - KL_LATENCY_RUNNABLE >= KL_LATENCY_STATES - 1))
 		return enter_unknown(l, t, next, now);
-	state = t->state;
 	since = t->since;
 	WRITE_ONCE(t->since, 0);
 	barrier();
 	if (unlikely(!kl_latency_is_asleep(state))) {
 		kl_latency_sum(t, state, now - since);
-		t->state = KL_LATENCY_RUNNING;
+		WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 		barrier();
 		WRITE_ONCE(t->since, now);
 		return;
@@ -266,10 +269,10 @@ static void enter(struct kl_latency *l, struct task_struct *next, u64 now)
 	wake = wake_time(l, t, since, now, &seen);
 	kl_latency_sum(t, state, wake - since);
 	kl_latency_sum(t, KL_LATENCY_RUNNABLE, now - wake);
-	t->state = KL_LATENCY_RUNNING;
+	WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 	barrier();
 	WRITE_ONCE(t->since, now);
-	if (unlikely(l->flags))
+	if (unlikely(kl_latency_flags(l)))
 		enter_more(l, t, state, since, wake, seen);
 }
 
@@ -332,7 +335,7 @@ static __always_inline void switch_usual(void *data, bool preempt, struct task_s
 		from = KL_LATENCY_RUNNABLE;
 	}
 	kl_latency_sum(n, from, now - since);
-	n->state = KL_LATENCY_RUNNING;
+	WRITE_ONCE(n->state, KL_LATENCY_RUNNING);
 	barrier();
 	WRITE_ONCE(n->since, now);
 }
@@ -355,9 +358,10 @@ static noinline void waking_any(void *data, struct task_struct *task)
 		t = kl_latency_enter(l, task, KL_LATENCY_UNSET, now);
 	if (!t)
 		return;
-	if (l->flags & KL_LATENCY_WAKERS)
+	if (kl_latency_flags(l) & KL_LATENCY_WAKERS)
 		kl_latency_take_waker(l, t, now);
-	t->wake.at = now;
+	/* Readers look at it, and the CPU that the task is just leaving. */
+	WRITE_ONCE(t->wake.at, now);
 }
 
 /* As switch_usual. */
@@ -366,9 +370,9 @@ static __always_inline void waking_usual(void *data, struct task_struct *task)
 	struct kl_latency *l = data;
 	struct kl_latency_task *t = kl_latency_first(l, task);
 
-	if (unlikely(t->task != task || l->flags & KL_LATENCY_WAKERS))
+	if (unlikely(!kl_latency_is_of(t, task) || kl_latency_flags(l) & KL_LATENCY_WAKERS))
 		return waking_any(data, task);
-	t->wake.at = kl_clock();
+	WRITE_ONCE(t->wake.at, kl_clock());
 }
 
 /* In the waker's context, under the task's pi_lock. */

@@ -110,7 +110,8 @@ static int add(struct kl_session *s, const struct kl_abi_latency *wish, struct k
 	else if (wish->flags & stacks)
 		error = kl_stacks_prepare(s, why);
 	if (!error) {
-		s->latency = l;
+		/* What it has before the pointer; pairs with kl_latency_read. */
+		smp_store_release(&s->latency, l);
 		return 0;
 	}
 	kl_latency_destroy(l);
@@ -167,7 +168,7 @@ static void enter_tasks(struct kl_latency *l)
 
 	for (pid_t from = 1; (task = kl_task_next(&from, &init_pid_ns)); from++) {
 		preempt_disable();
-		if (!task->exit_state && kl_gate_task(l->session, task))
+		if (!kl_task_exit_state(task) && kl_gate_task(l->session, task))
 			kl_latency_enter(l, task, KL_LATENCY_UNSET, l->start);
 		preempt_enable();
 		put_task_struct(task);
@@ -217,7 +218,7 @@ int kl_latency_prepare(struct kl_session *s, struct kl_error *why)
 			kl_latency_detach_wakers();
 		return error;
 	}
-	l->attached = true;
+	WRITE_ONCE(l->attached, true);
 	return 0;
 }
 
@@ -260,7 +261,7 @@ void kl_latency_stop(struct kl_session *s, u64 now)
 	kl_latency_detach(l);
 	if (l->flags & KL_LATENCY_WAKERS)
 		kl_latency_detach_wakers();
-	l->attached = false;
+	WRITE_ONCE(l->attached, false);
 }
 
 static void enter_task(struct kl_latency *l, struct task_struct *task, u64 now)
@@ -291,7 +292,7 @@ void kl_latency_add(struct kl_session *s, struct task_struct *task)
 	struct kl_latency *l = s->latency;
 
 	lockdep_assert_held(&s->lock);
-	if (l && l->attached && !task->exit_state && kl_gate_task(s, task))
+	if (l && l->attached && !kl_task_exit_state(task) && kl_gate_task(s, task))
 		enter_task(l, task, kl_clock());
 }
 

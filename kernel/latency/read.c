@@ -70,9 +70,10 @@ static void copy_sums(const struct kl_latency_task *t, struct kl_abi_latency_tas
 		*since = READ_ONCE(t->since);
 		/* Pairs with A of docs/design/latency.md: stores are in order. */
 		smp_rmb();
-		*state = t->state;
+		*state = READ_ONCE(t->state);
 		*wake = READ_ONCE(t->wake.at);
-		memcpy(to->in, t->in, sizeof(to->in));
+		/* Half of them may be old: then `since` is another below. */
+		data_race(memcpy(to->in, t->in, sizeof(to->in)));
 		/* And again: none of it is from after the look that follows (A). */
 		smp_rmb();
 		if (*since && READ_ONCE(t->since) == *since)
@@ -172,7 +173,8 @@ bool kl_latency_copy_entry(struct kl_latency *l, u32 index, struct kl_abi_latenc
 	if (!READ_ONCE(e->is.task))
 		return false;
 	raw_spin_lock_irqsave(&l->lock, flags);
-	*to = e->is;
+	/* Its task may be adding a sleep, which takes no lock. */
+	data_race(memcpy(to, &e->is, sizeof(*to)));
 	found = l->task[e->of].serial == to->task;
 	raw_spin_unlock_irqrestore(&l->lock, flags);
 	return found;
@@ -244,7 +246,8 @@ static u32 number_of(struct kl_latency *l, u32 what)
  */
 int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, struct kl_error *why)
 {
-	struct kl_latency *l = READ_ONCE(s->latency);
+	/* Pairs with add of profile.c. */
+	struct kl_latency *l = smp_load_acquire(&s->latency);
 	u8 __user *to = u64_to_user_ptr(call->buffer);
 	u32 room = call->n, number;
 	union {

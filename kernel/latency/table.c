@@ -68,7 +68,7 @@ static struct kl_latency_task *take_task(struct kl_latency *l)
 	l->ended = t->follower;
 	if (!l->ended)
 		l->ended_last = NULL;
-	l->evicted_tasks++;
+	WRITE_ONCE(l->evicted_tasks, l->evicted_tasks + 1);
 	return t;
 }
 
@@ -76,8 +76,9 @@ static void link_task(struct kl_latency *l, struct kl_latency_task *t, struct ta
 {
 	struct kl_latency_task **head = head_of(l, task);
 
-	t->task = task;
-	t->next = *head;
+	/* Who still goes along the chain of the task that has ended looks at both. */
+	WRITE_ONCE(t->task, task);
+	WRITE_ONCE(t->next, *head);
 	/* What is in it first; pairs with kl_latency_find. */
 	smp_store_release(head, t);
 }
@@ -101,12 +102,13 @@ static void unlink_task(struct kl_latency *l, struct kl_latency_task *t)
  */
 void kl_latency_name(struct kl_latency_task *t, const struct task_struct *task)
 {
-	t->tid = task->pid;
+	/* Others may be renaming it, and a program that it executes may give it another id. */
+	t->tid = data_race(task->pid);
 	t->pid = task->tgid;
 	rcu_read_lock();
 	t->uid = __task_cred(task)->uid;
 	rcu_read_unlock();
-	memcpy(t->comm, task->comm, sizeof(t->comm));
+	data_race(memcpy(t->comm, task->comm, sizeof(t->comm)));
 }
 
 static bool has_name(const struct kl_latency_task *t, const struct task_struct *task)
@@ -169,12 +171,13 @@ struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struc
 		this_cpu_inc(l->cpu->missed);
 		goto unlock;
 	}
-	memset(t, 0, sizeof(*t));
+	/* Who still goes along the chain of the task that has ended comes to its end here. */
+	data_race(memset(t, 0, sizeof(*t)));
 	t->serial = ++l->serial;
 	t->state = state;
 	t->since = now;
 	t->first = now;
-	t->flags = (task->flags & PF_KTHREAD ? KL_LATENCY_TASK_KERNEL : 0) |
+	t->flags = (data_race(task->flags) & PF_KTHREAD ? KL_LATENCY_TASK_KERNEL : 0) |
 		   (state == KL_LATENCY_OUTSIDE ? KL_LATENCY_TASK_OUTSIDE : 0);
 	/* If it is asleep, then until its first event. */
 	t->wake.state = state == KL_LATENCY_UNSET && asked ? kl_latency_state_of(asked, task) :
@@ -273,12 +276,15 @@ make_entry(struct kl_latency *l, const struct kl_abi_latency_entry *key, u32 has
 			best = e;
 			break;
 		}
-		if (may_evict(l, e, key->task) && (!best || e->is.asleep.sum < best->is.asleep.sum))
+		/* A task that has been switched in just now may be adding to its own. */
+		if (may_evict(l, e, key->task) &&
+		    (!best || data_race(e->is.asleep.sum) < data_race(best->is.asleep.sum)))
 			best = e;
 	}
 	if (best) {
-		l->evicted_entries += best->is.task != 0;
-		best->is = *key;
+		WRITE_ONCE(l->evicted_entries, l->evicted_entries + (best->is.task != 0));
+		/* As said above is_key. */
+		data_race(memcpy(&best->is, key, sizeof(*key)));
 		best->of = of;
 	} else {
 		this_cpu_inc(l->cpu->no_entry);

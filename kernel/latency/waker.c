@@ -298,7 +298,7 @@ static struct kl_abi_latency_hop running_task(struct kl_latency *l, struct kl_la
 		return hop;
 	}
 	hop.id = w->serial;
-	if (w->state == KL_LATENCY_OUTSIDE)
+	if (READ_ONCE(w->state) == KL_LATENCY_OUTSIDE)
 		hop.flags = KL_LATENCY_HOP_OUTSIDE;
 	*waker = w;
 	return hop;
@@ -325,12 +325,12 @@ void kl_latency_take_waker(struct kl_latency *l, struct kl_latency_task *t, u64 
 	bool task = in_task() && current->pid;
 	struct kl_latency_task *waker = NULL;
 	struct kl_latency_wake *wake = &t->wake;
-	u32 flags = l->flags;
+	u32 flags = kl_latency_flags(l);
 
 	wake->hop[0] = task ? running_task(l, &waker) : interrupt(l);
 	wake->hop_at[0] = now;
 	wake->hops = 1;
-	if (waker && waker->state != KL_LATENCY_OUTSIDE)
+	if (waker && READ_ONCE(waker->state) != KL_LATENCY_OUTSIDE)
 		add_chain(t, waker, wake, now);
 	wake->kstack = 0;
 	wake->ustack = 0;

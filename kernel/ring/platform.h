@@ -35,6 +35,14 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 	asm volatile("addq %[n], %[word]" : [word] "+m"(*word) : [n] "er"(n) : "memory");
 }
 
+/*
+ * A plain access that an interrupt of this CPU may come into the middle of, where what
+ * follows it (the exchange of the position, the state) drops what was seen before that
+ * interrupt. Unlike kl_load it leaves the compiler its choice of instructions; it tells
+ * KCSAN, and readers, that the race is known. Give the reason where it is used.
+ */
+#define kl_racy(access) data_race(access)
+
 #define kl_exchange(word, value) xchg(&(word), value)
 #define kl_try_cmpxchg(word, old, value) try_cmpxchg(&(word), old, value)
 #define kl_try_cmpxchg_full(word, old, value) try_cmpxchg(&(word), old, value)
@@ -93,6 +101,7 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 	__atomic_fetch_add(word, n, __ATOMIC_RELEASE);
 }
 
+#define kl_racy(access) (access)
 #define kl_exchange(word, value) \
 	(kl_ring_test_hook(), __atomic_exchange_n(&(word), value, __ATOMIC_ACQ_REL))
 #define kl_try_cmpxchg(word, old, value)                                              \

@@ -135,7 +135,7 @@ static void install_block(struct kl_ring *ring, struct kl_ring_block *block, u64
 	kl_store(header->content_bits, 0);
 	header->packet_bits = (u64)ring->block_bytes * 8;
 	header->events_discarded = 0;
-	header->record_first = 0;
+	kl_store(header->record_first, 0);
 	kl_store(header->committed, KL_BLOCK_HEADER_BYTES);
 	header->record_count = 0;
 	header->cpu_id = ring->cpu;
@@ -144,12 +144,12 @@ static void install_block(struct kl_ring *ring, struct kl_ring_block *block, u64
 	/* F: a late reader may come by an old seq: *block before the pointer to it. */
 	kl_store_release(ring->window[slot], block);
 	kl_store(ring->shared->map[slot], block->index);
-	ring->base[seq & 1] = block->memory;
+	kl_store(ring->base[seq & 1], block->memory);
 	/* The header is complete before `seq` names the block. Pairs with E. */
 	kl_store_release(header->seq, seq);
 	/* The block is named before an interrupt can use it. */
 	kl_local_barrier();
-	ring->ready = seq & SEQ_MASK;
+	kl_store(ring->ready, seq & SEQ_MASK);
 }
 
 /*
@@ -163,12 +163,13 @@ static bool prepare_next(struct kl_ring *ring)
 	bool ready = true;
 	u64 seq;
 
-	if (ring->preparing)
+	/* An interrupt that sets it clears it before it returns. */
+	if (kl_racy(ring->preparing))
 		return false;
-	ring->preparing = true;
+	kl_store(ring->preparing, true);
 	kl_local_barrier();
-	seq = ring->shared->head + 1;
-	if (ring->ready != (seq & SEQ_MASK)) {
+	seq = kl_load(ring->shared->head) + 1;
+	if (kl_load(ring->ready) != (seq & SEQ_MASK)) {
 		block = pick_block(ring);
 		if (block)
 			install_block(ring, block, seq);
@@ -176,7 +177,7 @@ static bool prepare_next(struct kl_ring *ring)
 			ready = false;
 	}
 	kl_local_barrier();
-	ring->preparing = false;
+	kl_store(ring->preparing, false);
 	return ready;
 }
 
@@ -215,21 +216,23 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 	u64 seq = KL_POS_SEQ(old);
 	u64 next = (seq + 1) & SEQ_MASK;
 	u64 offset = KL_POS_OFFSET(old);
-	bool back = (s64)(time - ring->last_time) < 0;
+	u64 last = kl_load(ring->last_time);
+	bool back = (s64)(time - last) < 0;
 	struct kl_abi_block *block;
 
 	if (back)
-		time = ring->last_time;
+		time = last;
 	slot->time = time;
 	slot->bytes = bytes;
 	if (back && offset + bytes <= ring->block_bytes) {
-		slot->base = ring->base[seq & 1];
+		slot->base = kl_load(ring->base[seq & 1]);
 		slot->at = slot->base + offset;
 		if (!kl_local_try_cmpxchg(&ring->shared->position, &old, kl_ring_after(old, bytes)))
 			return KL_RING_RETRY;
 		return KL_RING_WRITTEN_FIRST;
 	}
-	if (ring->ready != next && (ring->settled != seq || !prepare_next(ring))) {
+	if (kl_load(ring->ready) != next &&
+	    (kl_load(ring->settled) != seq || !prepare_next(ring))) {
 		/*
 		 * The buffer is not full: a writer that interrupted us moved on, so
 		 * retry there.
@@ -239,7 +242,7 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 		kl_ring_count_lost(ring);
 		return KL_RING_LOST;
 	}
-	slot->base = ring->base[next & 1];
+	slot->base = kl_load(ring->base[next & 1]);
 	slot->at = slot->base + KL_BLOCK_HEADER_BYTES;
 	if (!kl_local_try_cmpxchg(&ring->shared->position, &old,
 				  next << KL_POS_SEQ_SHIFT | 1ull << KL_POS_COUNT_SHIFT |
@@ -251,15 +254,15 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 	 * right after it sees a gap where there is none, if there was one, and
 	 * its record is counted as lost.
 	 */
-	ring->last_time = time;
+	kl_store(ring->last_time, time);
 	finish_block(ring, old, time);
 	block = (struct kl_abi_block *)slot->base;
 	block->timestamp_begin = time;
-	block->record_first = ring->shared->records;
+	kl_store(block->record_first, ring->shared->records);
 	/* Pairs with kl_cursor_find: blocks before `head` have been finished. */
 	kl_store_release(ring->shared->head, ring->shared->head + 1);
 	kl_local_barrier();
-	ring->settled = next;
+	kl_store(ring->settled, next);
 	prepare_next(ring);
 	return KL_RING_WRITTEN_FIRST;
 }

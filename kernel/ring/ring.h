@@ -104,11 +104,14 @@ static __always_inline void kl_ring_count_lost(struct kl_ring *ring)
 enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 bytes,
 				   struct kl_slot *slot);
 
-/* Does a record fit the current block, in room and in time? */
+/*
+ * Does a record fit the current block, in room and in time? An interrupt's record makes
+ * `last_time` another; it also makes the caller's exchange fail.
+ */
 static __always_inline bool kl_ring_fits(const struct kl_ring *ring, u64 old, u64 time, u32 bytes)
 {
 	return likely((u32)KL_POS_OFFSET(old) + bytes <= ring->block_bytes &&
-		      !((time - ring->last_time) / KL_TIME_WRAP));
+		      !((time - kl_racy(ring->last_time)) / KL_TIME_WRAP));
 }
 
 /* The position word behind a record. */
@@ -121,13 +124,14 @@ static __always_inline u64 kl_ring_after(u64 old, u32 bytes)
 static __always_inline bool kl_ring_take(struct kl_ring *ring, u64 old, u64 time, u32 bytes,
 					 struct kl_slot *slot)
 {
-	u8 *base = ring->base[KL_POS_SEQ(old) & 1];
+	/* Replaced only after two switches, which make the exchange fail. */
+	u8 *base = kl_racy(ring->base[KL_POS_SEQ(old) & 1]);
 	u32 offset = KL_POS_OFFSET(old);
 
 	if (unlikely(!kl_local_try_cmpxchg(&ring->shared->position, &old,
 					   kl_ring_after(old, bytes))))
 		return false;
-	ring->last_time = time;
+	kl_store(ring->last_time, time);
 	slot->time = time;
 	slot->base = base;
 	slot->at = base + offset;

@@ -12,6 +12,7 @@
 #include <linux/security.h>
 #include <linux/uaccess.h>
 
+#include "../compat/nofault.h"
 #include "../compat/task.h"
 #include "../source/source.h"
 #include "lsm.h"
@@ -52,7 +53,7 @@ static bool is_dumpable(struct task_struct *t)
 	/* The task is exiting, or a kernel thread, which never belongs to an owner. */
 	if (!mm)
 		return kl_was_dumpable(t);
-	if (copy_from_kernel_nofault(&flags, &mm->flags, sizeof(flags)))
+	if (kl_nofault(copy_from_kernel_nofault(&flags, &mm->flags, sizeof(flags))))
 		return false;
 	/* The flags before the second look at t->mm; pairs with exit and exec. */
 	smp_rmb();
@@ -80,7 +81,8 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 	       gid_eq(owner->fsgid, c->egid) && gid_eq(owner->fsgid, c->sgid) &&
 	       owner->user_ns == c->user_ns && cap_issubset(c->cap_permitted, owner->cap_effective);
 	rcu_read_unlock();
-	return same && !(t->flags & PF_KTHREAD) && is_dumpable(t);
+	/* Other flags of it may be changing; this one never does. */
+	return same && !(data_race(t->flags) & PF_KTHREAD) && is_dumpable(t);
 }
 
 /**

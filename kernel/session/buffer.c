@@ -84,7 +84,7 @@ static int add_block(struct kl_session *s, int cpu)
 		return -ENOMEM;
 	}
 	c->next_index++;
-	c->given++;
+	WRITE_ONCE(c->given, c->given + 1);
 	kl_ring_add(&c->ring, block);
 	return 0;
 }
@@ -122,7 +122,7 @@ static void reap_blocks(struct kl_session *s)
 		block = kl_ring_take_outgoing(&c->ring);
 		for (next = block; next; next = next->next) {
 			xa_erase(&c->blocks, next->index);
-			c->given--;
+			WRITE_ONCE(c->given, c->given - 1);
 			cond_resched();
 		}
 		retire_blocks(s, block);

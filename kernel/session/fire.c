@@ -40,7 +40,7 @@ static struct levels *levels_of[NR_CPUS];
 struct kl_scratch *kl_scratch_get(void)
 {
 	struct levels *mine = levels_of[smp_processor_id()];
-	u32 depth = mine->depth;
+	u32 depth = READ_ONCE(mine->depth);
 
 	if (unlikely(depth == LEVELS))
 		return NULL;
@@ -54,8 +54,11 @@ struct kl_scratch *kl_scratch_get(void)
  */
 void kl_scratch_put(void)
 {
+	struct levels *mine = levels_of[smp_processor_id()];
+
 	barrier();
-	levels_of[smp_processor_id()]->depth--;
+	/* Whoever comes in between leaves it as it was. */
+	data_race(mine->depth--);
 }
 
 static void write_record(struct kl_session *s, u32 id, const struct kl_firing *f)
@@ -89,8 +92,6 @@ static __always_inline bool may_have_flags(const struct kl_session *s)
 
 static void change_flag(struct kl_session *s, u64 flag, bool on)
 {
-	u64 *cpu_flags = &this_cpu_ptr(s->cpu)->flags;
-
 	if (flag < KL_FLAGS_MAX / 2 && !may_have_flags(s))
 		return;
 	if (on && unlikely(READ_ONCE(s->custom.since) >> flag & 1))
@@ -100,9 +101,10 @@ static void change_flag(struct kl_session *s, u64 flag, bool on)
 		if (on)
 			kl_gate_flag(s, current->pid);
 	} else if (on) {
-		*cpu_flags |= 1ull << flag;
+		/* One instruction each: an interrupt may change other flags. */
+		this_cpu_or(s->cpu->flags, 1ull << flag);
 	} else {
-		*cpu_flags &= ~(1ull << flag);
+		this_cpu_and(s->cpu->flags, ~(1ull << flag));
 	}
 }
 
@@ -118,7 +120,7 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 	const struct kl_taskset *set;
 
 	if (flag >= KL_FLAGS_MAX / 2)
-		return this_cpu_ptr(s->cpu)->flags >> flag & 1;
+		return this_cpu_read(s->cpu->flags) >> flag & 1;
 	/* Its zeroes after the pointer; pairs with make_flag. */
 	set = smp_load_acquire(&s->custom.task_flag[flag]);
 	return set && kl_taskset_has(set, current->pid) && may_have_flags(s);
@@ -235,10 +237,14 @@ static noinline void fire_rule(struct kl_session *s, u32 id, const struct kl_rul
 		kl_fire_fault(r);
 }
 
-/* Is this hit measured? */
+/*
+ * Is this hit measured? Any one of so many will do, so one that an interrupt's firings make the
+ * count forget does not matter; nor does it if another CPU has just asked for all of them.
+ */
 static __always_inline bool is_measured(struct kl_session *s)
 {
-	return unlikely(s->meter.each || !(++this_cpu_ptr(s->cpu)->meter.firings % KL_METER_EVERY));
+	return unlikely(data_race(s->meter.each) ||
+			!(data_race(++this_cpu_ptr(s->cpu)->meter.firings) % KL_METER_EVERY));
 }
 
 typedef void (*fire_fn)(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
@@ -435,7 +441,7 @@ static noinline void fire_passed_measured(struct kl_session *s, u32 id,
 void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
 		    const u64 *argument, u32 arguments)
 {
-	if (unlikely(s->meter.each))
+	if (unlikely(data_race(s->meter.each))) /* as in kl_fire_asks */
 		return fire_passed_measured(s, id, fields, argument, arguments);
 	fire_passed(s, id, fields, argument, arguments);
 }

@@ -117,8 +117,9 @@ static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_firi
 {
 	if (!r->filter)
 		return true;
-	if (unlikely(f->session->meter.each) ? kl_fire_filter_measured(r, f) :
-					       kl_program_run(r->filter, f))
+	/* Set while others run: they find it now or at the next event. */
+	if (unlikely(data_race(f->session->meter.each)) ? kl_fire_filter_measured(r, f) :
+							  kl_program_run(r->filter, f))
 		return true;
 	if (unlikely(f->fault))
 		kl_fire_fault(r);

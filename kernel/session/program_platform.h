@@ -27,6 +27,8 @@
 #include <linux/uaccess.h>
 #include <asm/vsyscall.h>
 
+#include "../compat/nofault.h"
+
 /*
  * What can be handed to a load with an exception table: a canonical address of
  * the kernel's half. A fault there never looks for a mapping of the running
@@ -75,13 +77,14 @@ bad:
 static inline bool kl_kernel_copy(void *to, u64 from, u32 bytes)
 {
 	return kl_kernel_has(from, bytes) &&
-	       !copy_from_kernel_nofault(to, (const void *)from, bytes);
+	       !kl_nofault(copy_from_kernel_nofault(to, (const void *)from, bytes));
 }
 
 /* A kernel thread has no memory; what it has borrowed is another task's. */
 static inline bool kl_user_copy(void *to, u64 from, u32 bytes)
 {
-	return current->mm && !copy_from_user_nofault(to, (const void __user *)from, bytes);
+	return current->mm &&
+	       !kl_nofault(copy_from_user_nofault(to, (const void __user *)from, bytes));
 }
 
 /* What follows `thread` may be shorter than the struct says. */

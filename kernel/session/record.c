@@ -77,7 +77,7 @@ static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *c
 			memcpy(&cpu->task, words, sizeof(words));
 			known = true;
 		}
-		cpu->base = cpu->ring.base[KL_POS_SEQ(cpu->ring.shared->position) & 1];
+		cpu->base = kl_state_base(cpu);
 		barrier();
 		if (!known)
 			kl_state_leave(cpu, KL_STATE_UNKNOWN);
@@ -149,14 +149,16 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 	old = READ_ONCE(shared->position);
 	barrier();
 	if (unlikely(!KL_STATE_IS_IDS(READ_ONCE(cpu->state)))) {
-		if (unlikely(s->meter.each))
+		/* Set while others run: they find it now or at the next event. */
+		if (unlikely(data_race(s->meter.each)))
 			return begin_measured(s, cpu, id, bytes);
 		return begin_slow(s, cpu, id, bytes);
 	}
 	time = rdtsc();
 	if (unlikely(!kl_ring_fits(ring, old, time, full)))
 		return begin_any(s, cpu, id, bytes);
-	base = cpu->base;
+	/* As in kl_record_take. */
+	base = kl_racy(cpu->base);
 	/* From here an interrupt takes the general path. */
 	WRITE_ONCE(cpu->state, KL_STATE_BUSY);
 	barrier();
@@ -165,7 +167,7 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 		barrier();
 		return begin_any(s, cpu, id, bytes);
 	}
-	ring->last_time = time;
+	kl_store(ring->last_time, time);
 	place.at = write_prefix(base + KL_POS_OFFSET(old), time, id, KL_CHANGED_TASK);
 	place.base = base;
 	kl_read_task(current, (u64 *)&cpu->task);

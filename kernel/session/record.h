@@ -80,27 +80,35 @@ static __always_inline void kl_strings_copy(const struct kl_strings *strings, u8
 static_assert(offsetof(struct task_struct, tgid) == offsetof(struct task_struct, pid) + 4);
 static_assert(TASK_COMM_LEN == KL_COMM_LEN);
 
-/* Both ids of a task, and halves of its name, as words to compare and copy. */
+/*
+ * Both ids of a task, and halves of its name, as words to compare and copy. Any task may
+ * be renamed by others at any time, and one that executes a program gets its leader's
+ * ids: a record has what was there when it was made, and the next one what is new.
+ */
 static __always_inline u64 kl_task_ids(const struct task_struct *t)
 {
-	return *(const u64 *)&t->pid;
+	return kl_racy(*(const u64 *)&t->pid);
 }
 
 static __always_inline u64 kl_task_comm(const struct task_struct *t, int half)
 {
 	u64 word;
 
-	memcpy(&word, t->comm + 8 * half, sizeof(word));
+	kl_racy(memcpy(&word, t->comm + 8 * half, sizeof(word)));
 	return word;
 }
 
-/* Do the records of this CPU already tell readers which task runs here? */
+/*
+ * Do the records of this CPU already tell readers which task runs here? Who interrupts
+ * this and changes `task` has written a record: the exchange that follows fails.
+ */
 static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const struct task_struct *t)
 {
 	const u64 *known = (const u64 *)&cpu->task;
 
-	return likely(READ_ONCE(cpu->state) == kl_task_ids(t) && known[1] == kl_task_comm(t, 0) &&
-		      known[2] == kl_task_comm(t, 1));
+	return likely(READ_ONCE(cpu->state) == kl_task_ids(t) &&
+		      kl_racy(known[1]) == kl_task_comm(t, 0) &&
+		      kl_racy(known[2]) == kl_task_comm(t, 1));
 }
 
 /**
@@ -130,11 +138,12 @@ static __always_inline bool kl_record_take(struct kl_cpu *cpu, u32 bytes, struct
 	*time = rdtsc();
 	if (unlikely(!kl_ring_fits(ring, old, *time, bytes + KL_RECORD_PREFIX_BYTES)))
 		return false;
-	place->base = cpu->base;
+	/* As in kl_task_is_known. */
+	place->base = kl_racy(cpu->base);
 	if (unlikely(!kl_local_try_cmpxchg(&ring->shared->position, &old,
 					   kl_ring_after(old, bytes + KL_RECORD_PREFIX_BYTES))))
 		return false;
-	ring->last_time = *time;
+	kl_store(ring->last_time, *time);
 	/* Computed here: above it would take one more register, and so a stack frame. */
 	place->at = place->base + KL_POS_OFFSET(old) + KL_RECORD_PREFIX_BYTES;
 	return true;
@@ -164,19 +173,23 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
 bool kl_values_rest_same(const struct kl_cpu *cpu);
 
-/* Is this the task that readers know? */
+/*
+ * Is this the task that readers know? Here and below what is known may be half changed by
+ * a writer that we have interrupted, or change under us: the state says so afterwards.
+ */
 static __always_inline bool kl_is_task(const struct kl_cpu *cpu, const struct task_struct *t)
 {
 	const u64 *known = (const u64 *)&cpu->task;
 
-	return likely(known[0] == kl_task_ids(t) && known[1] == kl_task_comm(t, 0) &&
-		      known[2] == kl_task_comm(t, 1));
+	return likely(kl_racy(known[0]) == kl_task_ids(t) &&
+		      kl_racy(known[1]) == kl_task_comm(t, 0) &&
+		      kl_racy(known[2]) == kl_task_comm(t, 1));
 }
 
 /* Is a word equal to what readers know? */
 static __always_inline bool kl_word_is_same(const struct kl_word *word, const u8 *base)
 {
-	return likely(!((kl_word_at(base, word->offset) ^ word->known) & word->mask));
+	return likely(!((kl_word_at(base, word->offset) ^ kl_racy(word->known)) & word->mask));
 }
 
 /**
@@ -233,11 +246,12 @@ static __always_inline bool kl_record_same(struct kl_cpu *cpu, u64 old, u64 id, 
 	bytes += cpu->prefix;
 	if (unlikely(!kl_ring_fits(&cpu->ring, old, time, bytes)))
 		return false;
-	place->base = cpu->base;
+	/* Another only after a record, which makes the exchange fail. */
+	place->base = kl_racy(cpu->base);
 	if (unlikely(!kl_local_try_cmpxchg(&cpu->ring.shared->position, &old,
 					   kl_ring_after(old, bytes))))
 		return false;
-	cpu->ring.last_time = time;
+	kl_store(cpu->ring.last_time, time);
 	at = place->base + KL_POS_OFFSET(old);
 	place->at = at + cpu->prefix;
 	/* No bit is set: of the 8 bytes before the fields, the first may be the time's. */

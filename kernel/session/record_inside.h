@@ -43,6 +43,17 @@ static __always_inline void kl_state_leave(struct kl_cpu *cpu, u64 state)
 		WRITE_ONCE(cpu->state, KL_STATE_UNKNOWN);
 }
 
+/*
+ * The block being filled, for @base of the state, which is BUSY. If an interrupt changes
+ * blocks meanwhile the state is spoilt, and nobody uses @base.
+ */
+static __always_inline u8 *kl_state_base(struct kl_cpu *cpu)
+{
+	u64 position = READ_ONCE(cpu->ring.shared->position);
+
+	return kl_racy(cpu->ring.base[KL_POS_SEQ(position) & 1]);
+}
+
 struct kl_place kl_record_values(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
 
 #endif /* KL_SESSION_RECORD_INSIDE_H */

@@ -201,7 +201,7 @@ struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u3
 	} else if (change.bits) {
 		known = false;
 	}
-	cpu->base = cpu->ring.base[KL_POS_SEQ(cpu->ring.shared->position) & 1];
+	cpu->base = kl_state_base(cpu);
 	/* A session that must be checked each time does not gain from testing for no change. */
 	cpu->changing = !v->quick;
 	barrier();
@@ -212,7 +212,7 @@ struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u3
 	return place;
 }
 
-/* Do functions tell what is known of the values that are in no place? */
+/* Do functions tell what is known of the values that are in no place? As kl_word_is_same. */
 static bool read_same(const struct kl_variables *v, struct kl_known *known)
 {
 	const struct kl_variable_slot *slot = v->slot, *end = slot + v->n_slots;
@@ -221,7 +221,8 @@ static bool read_same(const struct kl_variables *v, struct kl_known *known)
 	if (v->walks)
 		return false;
 	for (; slot < end; slot++)
-		if (!slot->base && slot->read(slot, current) != kl_word_of(known, slot)->known)
+		if (!slot->base &&
+		    slot->read(slot, current) != kl_racy(kl_word_of(known, slot)->known))
 			return false;
 	return true;
 }
@@ -323,7 +324,8 @@ struct kl_place kl_record_values(struct kl_session *s, struct kl_cpu *cpu, u32 i
 	struct kl_place place;
 	u64 old;
 
-	if (unlikely(cpu->changing) || !kl_values_same(cpu, cpu->rest, &old) ||
+	/* A hint, which a writer that we have interrupted may be about to change. */
+	if (unlikely(kl_racy(cpu->changing)) || !kl_values_same(cpu, cpu->rest, &old) ||
 	    !kl_record_same(cpu, old, id, bytes, &place))
 		return kl_record_changed(s, cpu, id, bytes);
 	kl_ring_commit_bytes(place.base, cpu->prefix - KL_RECORD_PREFIX_BYTES);

@@ -148,7 +148,7 @@ static __always_inline bool kl_record_change(const struct kl_variables *v, struc
 	if (unlikely(
 		    !kl_local_try_cmpxchg(&shared->position, &old, kl_ring_after(old, slot.bytes))))
 		goto other;
-	cpu->ring.last_time = slot.time;
+	kl_store(cpu->ring.last_time, slot.time);
 	cpu->changing = staged.bits;
 	place->at = kl_write_staged(cpu, &slot, id, staged);
 	place->base = slot.base;

@@ -334,8 +334,9 @@ u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 
 	id = array_index_nospec(id, KL_EV_MAX);
 	mutex_lock(&sessions_lock);
+	/* Starts and stops have other locks: so many at about this time. */
 	list_for_each_entry(s, &sessions, list)
-		number += is_known_to(s, cred, may) && test_bit(id, s->attached);
+		number += is_known_to(s, cred, may) && data_race(test_bit(id, s->attached));
 	mutex_unlock(&sessions_lock);
 	return number;
 }

@@ -94,7 +94,8 @@ static struct pt_regs *start_registers(void)
 /* A fault while a trace is made may be an event that wants one, too: not for it. */
 static u64 *get_room(struct stack_cpu *cpu, u32 at)
 {
-	if (unlikely(cpu->busy & BIT(at)))
+	/* Others are of contexts that this one has interrupted, or that interrupt it. */
+	if (unlikely(READ_ONCE(cpu->busy) & BIT(at)))
 		return NULL;
 	__this_cpu_or(stack_cpus->busy, BIT(at));
 	barrier();

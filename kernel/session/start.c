@@ -214,7 +214,7 @@ int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 	*delay = kl_payer_take(&s->payer, KL_BUCKET_PATCHES, kl_patches_to_start(s, actions));
 	if (*delay)
 		goto unlock;
-	s->running = true;
+	WRITE_ONCE(s->running, true);
 	WRITE_ONCE(s->ended, 0);
 	WRITE_ONCE(s->custom.began, kl_clock());
 	make_idle(s);
@@ -263,6 +263,6 @@ void kl_session_close(struct kl_session *s)
 {
 	kl_session_stop(s);
 	mutex_lock(&s->lock);
-	s->closed = true;
+	WRITE_ONCE(s->closed, true);
 	mutex_unlock(&s->lock);
 }

@@ -38,7 +38,8 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	stats->buffer_bytes = (u64)stats->blocks * s->block_bytes;
 	stats->running = READ_ONCE(s->running);
 	stats->readers = READ_ONCE(s->reader_count);
-	stats->suspended = s->meter.suspended;
+	/* News: whoever is woken by them reads them again, when all of it has been written. */
+	data_race(memcpy(&stats->suspended, &s->meter.suspended, sizeof(stats->suspended)));
 	stats->frozen = READ_ONCE(s->frozen);
 	stats->unswitched = READ_ONCE(s->later.failed);
 	stats->alarms = atomic64_read(&s->news.alarms);
@@ -68,7 +69,8 @@ void kl_session_fill_status(struct kl_session *s, struct kl_abi_status *status)
 	status->block_bytes = s->block_bytes;
 	status->blocks = READ_ONCE(s->blocks);
 	status->maskset = stats.maskset;
-	status->events = bitmap_weight(s->attached, KL_EV_MAX);
+	/* So many at about this time: a start or a stop may be attaching and detaching. */
+	status->events = data_race(bitmap_weight(s->attached, KL_EV_MAX));
 	status->written = stats.written;
 	status->lost = stats.lost;
 	status->suspended = stats.suspended.times;

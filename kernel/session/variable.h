@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 #include "../../uapi/kernlens.h"
+#include "../ring/platform.h"
 #include "program.h"
 #include "program_values.h"
 #include "rights.h"
@@ -125,12 +126,16 @@ extern const u8 *const kl_zero_stack;
  */
 #define KL_PARENT_GONE EXIT_DEAD
 
+/*
+ * A word of what variables are in. Others may be writing it: the kernel on another CPU, or
+ * the task that an interrupt has come into. A record has the value that was there.
+ */
 static __always_inline u64 kl_word_at(const u8 *base, u64 offset)
 {
 #ifdef KL_RING_TEST_HOOK
 	kl_ring_test_hook();
 #endif
-	return *(const u64 *)(base + offset);
+	return kl_racy(*(const u64 *)(base + offset));
 }
 
 /* The base of a group that is not in the running task itself. */
@@ -144,7 +149,8 @@ static __always_inline const u8 *kl_variable_base(const struct task_struct *t,
 	if (group->is_parent)
 		return READ_ONCE(t->exit_state) & KL_PARENT_GONE ? (const u8 *)&init_task : base;
 	if (group->is_stack)
-		return t->flags & PF_KTHREAD ? kl_zero_stack : base;
+		/* This flag never changes, whatever is done to the others. */
+		return kl_racy(t->flags) & PF_KTHREAD ? kl_zero_stack : base;
 	if (group->second)
 		base = (const u8 *)kl_word_at(base, group->second);
 	if (group->third)

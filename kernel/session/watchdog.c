@@ -104,13 +104,14 @@ bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
 
 	if (unlikely(READ_ONCE(s->meter.stopped)))
 		return false;
-	if (off && unlikely(is_spent(w, kind_of(s), now))) {
+	/* Interrupts are off; what an NMI does to the window meanwhile is a hit more or less. */
+	if (off && unlikely(data_race(is_spent(w, kind_of(s), now)))) {
 		this_cpu_inc(s->cpu->meter.refused);
 		return false;
 	}
 	section->begun = now;
 	section->off = off;
-	section->weight = s->meter.each ? 1 : KL_METER_EVERY;
+	section->weight = READ_ONCE(s->meter.each) ? 1 : KL_METER_EVERY;
 	/* What interrupts it puts back what it finds, with its own time added. */
 	section->outer = READ_ONCE(w->inner);
 	WRITE_ONCE(w->inner, 0);
@@ -139,9 +140,10 @@ void kl_meter_end(struct kl_session *s, const struct kl_section *section)
 		this_cpu_add(s->cpu->meter.spent, own);
 	if (section->off) {
 		this_cpu_add(s->cpu->meter.spent_off, own);
-		w->spent[kind] += own;
+		/* Only an NMI can come in between, whose own time may not be counted then. */
+		data_race(w->spent[kind] += own);
 		/* From here on every hit must be measured. */
-		if (unlikely(w->spent[kind] > READ_ONCE(allowed_cycles[kind])))
+		if (unlikely(data_race(w->spent[kind]) > READ_ONCE(allowed_cycles[kind])))
 			WRITE_ONCE(s->meter.each, true);
 	}
 	if (unlikely(!READ_ONCE(is_looking)))
@@ -203,7 +205,7 @@ static void suspend(struct work_struct *work)
 
 static void suspend_soon(struct kl_session *s, u32 reason, u64 permille, u32 percent, int cpu)
 {
-	if (s->meter.stopped)
+	if (READ_ONCE(s->meter.stopped))
 		return;
 	s->meter.suspended.reason = reason;
 	s->meter.suspended.permille = min_t(u64, permille, 1000);

@@ -71,8 +71,9 @@
 #define KL_FORMAT_ptr ~, 1
 #define KL_IS_PTR(format) KL_IS_SECOND(KL_FORMAT_##format, 0)
 
+/* What an event speaks of may go on changing: a record has what is there when it fires. */
 #define KL_VALUE(type, format, value)                                                   \
-	(KL_IS_PTR(format) && !kl_addresses ? (type)0 : (type)(value))
+	(KL_IS_PTR(format) && !kl_addresses ? (type)0 : data_race((type)(value)))
 #define KL_STR(name, text) kl_strings_add(&kl_texts, text);
 #define KL_STRN(name, text, bytes) kl_strings_add_bounded(&kl_texts, text, bytes);
 #define KL_STR1(name, text) kl_strings_add(&kl_texts, kl_show1 ? (text) : NULL);
@@ -99,7 +100,7 @@
 static __always_inline void copy_comm(char *to, const struct task_struct *t, bool show)
 {
 	if (likely(show))
-		memcpy(to, t->comm, KL_COMM_LEN);
+		data_race(memcpy(to, t->comm, KL_COMM_LEN));
 	else
 		memset(to, 0, KL_COMM_LEN);
 }
@@ -170,7 +171,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #define KL_A(type, name, count, format, pointer)                                        \
 	KL_WANTED(name) memcpy(kl_rec->name, pointer, sizeof(kl_rec->name));
 #define KL_COMM(name, task)                                                             \
-	KL_WANTED(name) memcpy(kl_rec->name, (task)->comm, KL_COMM_LEN);
+	KL_WANTED(name) copy_comm(kl_rec->name, task, true);
 #define KL_COMM1(name, task) KL_WANTED(name) copy_comm(kl_rec->name, task, kl_show1);
 #define KL_COMM2(name, task) KL_WANTED(name) copy_comm(kl_rec->name, task, kl_show2);
 

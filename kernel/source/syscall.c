@@ -194,8 +194,9 @@ static noinline void log_entry_rest(struct kl_cpu *cpu, const struct pt_regs *re
 
 static __always_inline void log_entry_values(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	if (unlikely(cpu->not_plain)) {
-		if (!cpu->changing)
+	/* A hint, as in kl_record_values. */
+	if (unlikely(kl_racy(cpu->not_plain))) {
+		if (!kl_racy(cpu->changing))
 			return log_entry_rest(cpu, regs);
 	} else if (likely(log_entry_same(cpu, regs, false))) {
 		return;
@@ -298,8 +299,9 @@ static noinline void log_exit_rest(struct kl_cpu *cpu, const struct pt_regs *reg
 
 static __always_inline void log_exit_values(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	if (unlikely(cpu->not_plain)) {
-		if (!cpu->changing)
+	/* A hint, as in kl_record_values. */
+	if (unlikely(kl_racy(cpu->not_plain))) {
+		if (!kl_racy(cpu->changing))
 			return log_exit_rest(cpu, regs);
 	} else if (likely(log_exit_same(cpu, regs, false))) {
 		return;

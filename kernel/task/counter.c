@@ -87,7 +87,8 @@ struct kl_session_counters {
  */
 static u64 count_of(struct cpu_counters *here, struct perf_event *event)
 {
-	if (likely(!here->reading && READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE &&
+	if (likely(!READ_ONCE(here->reading) &&
+		   READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE &&
 		   READ_ONCE(event->oncpu) == raw_smp_processor_id() &&
 		   !(READ_ONCE(event->hw.state) & PERF_HES_STOPPED))) {
 		WRITE_ONCE(here->reading, true);

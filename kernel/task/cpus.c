@@ -81,12 +81,12 @@ static int count_tasks(struct kl_abi_cpus *wish)
 	for (u32 i = 0; i < l.n; i++) {
 		struct task_struct *t = l.task[i];
 
-		if (t->flags & PF_KTHREAD)
+		if (kl_task_flags(t) & PF_KTHREAD)
 			wish->kernel_threads++;
 		else
 			wish->threads++;
-		wish->processes += thread_group_leader(t) && !(t->flags & PF_KTHREAD);
-		wish->running += READ_ONCE(t->__state) == TASK_RUNNING && !t->exit_state;
+		wish->processes += thread_group_leader(t) && !(kl_task_flags(t) & PF_KTHREAD);
+		wish->running += READ_ONCE(t->__state) == TASK_RUNNING && !kl_task_exit_state(t);
 		if (i % 128 == 127)
 			cond_resched();
 	}

@@ -19,6 +19,7 @@
 
 #include "../session/rights.h"
 #include "detail.h"
+#include "look.h"
 #include "files.h"
 
 #define COPY_BYTES (64u << 10) /* to the caller, between two chances to be preempted */
@@ -154,7 +155,7 @@ static int check_guard(struct kl_detail *d)
 		return kl_fail(d->why, -EPERM, "kernel stack traces need CAP_SYS_ADMIN");
 	/* Kernel threads have nothing to guard, and what has ended has lost it. */
 	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer &&
-	    !(d->task->flags & (PF_KTHREAD | PF_EXITING)))
+	    !(kl_task_flags(d->task) & (PF_KTHREAD | PF_EXITING)))
 		return kl_fail(d->why, -EACCES,
 			       "reading this of process %d needs permission to trace it",
 			       d->call->pid);
@@ -163,7 +164,7 @@ static int check_guard(struct kl_detail *d)
 
 static bool is_ended(const struct task_struct *t)
 {
-	return t->flags & PF_EXITING || READ_ONCE(t->exit_state);
+	return kl_task_flags(t) & PF_EXITING || kl_task_exit_state(t);
 }
 
 /* One look. Returns 1 if the task has become another program meanwhile. */

@@ -20,6 +20,7 @@
 
 #include "../compat/file.h"
 #include "detail.h"
+#include "look.h"
 
 /* ----------------------------------------------------------- page tables */
 
@@ -148,18 +149,23 @@ static void count_pages(struct vm_area_struct *vma, struct pages *p)
 
 /* -------------------------------------------------------------- mappings */
 
+/*
+ * A program that is being started sets these bounds without the lock that is held here. What its
+ * mappings are called until then does not matter: the call begins anew.
+ */
 static bool is_heap(const struct vm_area_struct *vma)
 {
 	const struct mm_struct *mm = vma->vm_mm;
 
-	return vma->vm_start < mm->brk && vma->vm_end > mm->start_brk;
+	return vma->vm_start < data_race(mm->brk) && vma->vm_end > data_race(mm->start_brk);
 }
 
 static bool is_stack(const struct vm_area_struct *vma)
 {
 	const struct mm_struct *mm = vma->vm_mm;
 
-	return vma->vm_start <= mm->start_stack && vma->vm_end >= mm->start_stack;
+	return vma->vm_start <= data_race(mm->start_stack) &&
+	       vma->vm_end >= data_race(mm->start_stack);
 }
 
 static const char *given_name(const struct vm_area_struct *vma)
@@ -259,7 +265,7 @@ static bool add_map(struct kl_detail *d, struct vm_area_struct *vma)
  */
 int kl_detail_maps(struct kl_detail *d)
 {
-	struct mm_struct *mm = d->task->flags & PF_KTHREAD ? NULL : get_task_mm(d->task);
+	struct mm_struct *mm = kl_task_get_mm(d->task);
 	struct vm_area_struct *vma;
 
 	if (!mm)
@@ -281,9 +287,9 @@ int kl_detail_maps(struct kl_detail *d)
 
 /* ------------------------------------------------------------------ sums */
 
-static void fill_places(struct kl_abi_detail_memory *to, struct mm_struct *mm)
+/* Mostly under their lock; brk has another, and a program that is being started takes none. */
+static u64 read_places(struct kl_abi_detail_memory *to, struct mm_struct *mm)
 {
-	spin_lock(&mm->arg_lock);
 	to->code_start = mm->start_code;
 	to->code_end = mm->end_code;
 	to->data_start = mm->start_data;
@@ -295,7 +301,7 @@ static void fill_places(struct kl_abi_detail_memory *to, struct mm_struct *mm)
 	to->arguments_end = mm->arg_end;
 	to->environment_start = mm->env_start;
 	to->environment_end = mm->env_end;
-	spin_unlock(&mm->arg_lock);
+	return to->environment_end;
 }
 
 static u64 pages(unsigned long n)
@@ -303,7 +309,8 @@ static u64 pages(unsigned long n)
 	return (u64)n << PAGE_SHIFT;
 }
 
-static void fill_sums(struct kl_abi_detail_memory *to, struct mm_struct *mm)
+/* Others map and unmap meanwhile: each number is of some instant of the call, as in /proc. */
+static u64 read_sums(struct kl_abi_detail_memory *to, struct mm_struct *mm)
 {
 	to->size = pages(mm->total_vm);
 	to->size_peak = pages(max(mm->hiwater_vm, mm->total_vm));
@@ -320,6 +327,7 @@ static void fill_sums(struct kl_abi_detail_memory *to, struct mm_struct *mm)
 	to->swap = pages(get_mm_counter(mm, MM_SWAPENTS));
 	to->page_tables = mm_pgtables_bytes(mm);
 	to->mappings = mm->map_count;
+	return to->size;
 }
 
 /**
@@ -329,12 +337,14 @@ static void fill_sums(struct kl_abi_detail_memory *to, struct mm_struct *mm)
 int kl_detail_memory(struct kl_detail *d)
 {
 	struct kl_abi_detail_memory *to = kl_detail_add(d, KL_DETAIL_MEMORY, sizeof(*to), 0);
-	struct mm_struct *mm = d->task->flags & PF_KTHREAD ? NULL : get_task_mm(d->task);
+	struct mm_struct *mm = kl_task_get_mm(d->task);
 
 	if (!mm)
 		return 0;
-	fill_places(to, mm);
-	fill_sums(to, mm);
+	spin_lock(&mm->arg_lock);
+	data_race(read_places(to, mm));
+	spin_unlock(&mm->arg_lock);
+	data_race(read_sums(to, mm));
 	mmput(mm);
 	return 0;
 }

@@ -285,7 +285,7 @@ int kl_detail_search(struct kl_detail *d, const struct kl_detail_search *search)
 	u32 n = 0;
 
 	for (; n < OTHERS_MAX && (t = kl_detail_next_task(&from)); from++) {
-		if (!(t->flags & PF_KTHREAD) && has_own_files(t) && kl_detail_sees(d, t))
+		if (!(kl_task_flags(t) & PF_KTHREAD) && has_own_files(t) && kl_detail_sees(d, t))
 			search_task(d, t, search, &n);
 		put_task_struct(t);
 		if (signal_pending(current))

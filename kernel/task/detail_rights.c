@@ -112,7 +112,7 @@ static void fill_rights(struct kl_abi_detail_rights *to, const struct cred *c)
 
 static u32 dumpable(struct task_struct *t)
 {
-	struct mm_struct *mm = get_task_mm(t);
+	struct mm_struct *mm = kl_task_get_mm(t);
 	u32 is = 0;
 
 	if (mm) {
@@ -207,7 +207,7 @@ int kl_detail_limits(struct kl_detail *d)
 	return 0;
 }
 
-static void add_io(struct kl_abi_detail_io *to, const struct task_io_accounting *from)
+static u64 add_io(struct kl_abi_detail_io *to, const struct task_io_accounting *from)
 {
 #ifdef CONFIG_TASK_XACCT
 	to->read_chars += from->rchar;
@@ -220,6 +220,7 @@ static void add_io(struct kl_abi_detail_io *to, const struct task_io_accounting 
 	to->write_bytes += from->write_bytes;
 	to->cancelled_write_bytes += from->cancelled_write_bytes;
 #endif
+	return to->read_chars;
 }
 
 static void note_ended_io(const struct signal_struct *signal, void *record)
@@ -245,7 +246,8 @@ int kl_detail_io(struct kl_detail *d)
 	if (error)
 		return error;
 	for (u32 i = 0; i < l.n; i++) {
-		add_io(to, &l.task[i]->ioac);
+		/* It goes on: each number is of some instant of the call. */
+		data_race(add_io(to, &l.task[i]->ioac));
 		if (i % 128 == 127)
 			cond_resched();
 	}

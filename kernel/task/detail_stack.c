@@ -19,6 +19,7 @@
 #include <asm/syscall.h>
 #include <asm/unwind.h>
 
+#include "../compat/nofault.h"
 #include "detail.h"
 #include "look.h"
 
@@ -55,7 +56,8 @@ static enum kl_stand copy_once(struct task_struct *t, struct kl_detail_stack *to
 	if (READ_ONCE(t->on_cpu))
 		return KL_STAND_RUNS;
 	for (u32 at = 0; at < THREAD_SIZE; at += PAGE_SIZE)
-		if (copy_from_kernel_nofault(to->copy + at, (void *)(to->base + at), PAGE_SIZE))
+		if (kl_nofault(copy_from_kernel_nofault(to->copy + at, (void *)(to->base + at),
+							PAGE_SIZE)))
 			return KL_STAND_GONE;
 	if (!kl_detail_stands(t, to))
 		return KL_STAND_RUNS;
@@ -64,7 +66,7 @@ static enum kl_stand copy_once(struct task_struct *t, struct kl_detail_stack *to
 
 static bool has_program(const struct task_struct *t)
 {
-	return !(t->flags & (PF_KTHREAD | PF_IO_WORKER));
+	return !(kl_task_flags(t) & (PF_KTHREAD | PF_IO_WORKER));
 }
 
 /**

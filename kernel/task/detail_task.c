@@ -52,9 +52,10 @@ static int add_threads(struct task_struct *t, struct kl_abi_detail_task *to)
 	if (error)
 		return error;
 	for (u32 i = 0; i < l.n; i++) {
-		to->min_faults += l.task[i]->min_flt;
-		to->maj_faults += l.task[i]->maj_flt;
-		to->cpu_ns += l.task[i]->se.sum_exec_runtime;
+		/* They go on running: each number is of some instant of the call. */
+		to->min_faults += data_race(l.task[i]->min_flt);
+		to->maj_faults += data_race(l.task[i]->maj_flt);
+		to->cpu_ns += data_race(l.task[i]->se.sum_exec_runtime);
 		if (i % 128 == 127)
 			cond_resched();
 	}
@@ -79,9 +80,26 @@ static void fill_relatives(const struct kl_detail *d, struct kl_abi_detail_task 
 	rcu_read_unlock();
 }
 
+/* What the task and the scheduler change at any time. Returns the flags. */
+static u32 read_numbers(struct task_struct *t, struct kl_abi_detail_task *to)
+{
+	to->state = task_state_index(t);
+	to->exit_code = t->exit_state ? t->exit_code : 0;
+	to->prio = t->prio;
+	to->static_prio = t->static_prio;
+	to->normal_prio = t->normal_prio;
+	to->nice = task_nice(t);
+	to->policy = t->policy;
+	to->cpu = task_cpu(t);
+	to->threads = get_nr_threads(t);
+	return (t->flags & PF_KTHREAD ? KL_DETAIL_TASK_KERNEL : 0) |
+	       (t->flags & PF_EXITING ? KL_DETAIL_TASK_ENDING : 0) |
+	       (READ_ONCE(t->on_cpu) ? KL_DETAIL_TASK_ON_CPU : 0);
+}
+
 static u32 count_links(struct task_struct *t)
 {
-	struct mm_struct *mm = t->flags & PF_KTHREAD ? NULL : get_task_mm(t);
+	struct mm_struct *mm = kl_task_get_mm(t);
 	struct file *exe;
 	u32 links = 0;
 
@@ -114,18 +132,8 @@ int kl_detail_task(struct kl_detail *d)
 		return kl_fail(d->why, error, "no memory for a list of threads");
 	if (error)
 		return error;
-	to->state = task_state_index(t);
-	to->exit_code = t->exit_state ? t->exit_code : 0;
-	to->prio = t->prio;
-	to->static_prio = t->static_prio;
-	to->normal_prio = t->normal_prio;
-	to->nice = task_nice(t);
-	to->policy = t->policy;
-	to->cpu = task_cpu(t);
-	to->threads = get_nr_threads(t);
-	to->flags = (t->flags & PF_KTHREAD ? KL_DETAIL_TASK_KERNEL : 0) |
-		    (t->flags & PF_EXITING ? KL_DETAIL_TASK_ENDING : 0) |
-		    (READ_ONCE(t->on_cpu) ? KL_DETAIL_TASK_ON_CPU : 0);
+	/* Each number is of some instant of the call, as in /proc. */
+	to->flags = data_race(read_numbers(t, to));
 	to->start_ns = t->start_boottime;
 	to->now_ns = ktime_get_boottime_ns();
 	to->exe_links = count_links(t);
@@ -184,7 +192,7 @@ static unsigned long title_end(struct kl_detail *d, unsigned long start, unsigne
  */
 int kl_detail_command(struct kl_detail *d)
 {
-	struct mm_struct *mm = get_task_mm(d->task);
+	struct mm_struct *mm = kl_task_get_mm(d->task);
 	unsigned long start, end, env_start, env_end;
 
 	if (!mm)
@@ -206,7 +214,7 @@ int kl_detail_command(struct kl_detail *d)
  */
 int kl_detail_environment(struct kl_detail *d)
 {
-	struct mm_struct *mm = get_task_mm(d->task);
+	struct mm_struct *mm = kl_task_get_mm(d->task);
 	unsigned long start, end;
 
 	if (!mm)
@@ -227,7 +235,7 @@ static bool get_path(struct task_struct *t, u32 which, struct path *path)
 	bool there = false;
 
 	if (which == KL_DETAIL_PATH_EXE) {
-		struct mm_struct *mm = t->flags & PF_KTHREAD ? NULL : get_task_mm(t);
+		struct mm_struct *mm = kl_task_get_mm(t);
 		struct file *exe = mm ? kl_mm_exe_file(mm) : NULL;
 
 		if (exe) {

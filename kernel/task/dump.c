@@ -123,11 +123,12 @@ static int status_of(struct task_struct *t)
 static void dump_task(struct dump *d)
 {
 	struct task_struct *t = d->task;
-	bool kernel = t->flags & PF_KTHREAD;
+	bool kernel = kl_task_flags(t) & PF_KTHREAD;
 	int mode = kernel || t == current ? MODE_SYSCALL : MODE_UNKNOWN;
 
 	fire(kl_probe_lttng_statedump_process_state, d->session, t,
-	     kernel ? TYPE_KERNEL : TYPE_USER, mode, SUBMODE_NONE, status_of(t));
+	     kernel ? TYPE_KERNEL : TYPE_USER, mode, SUBMODE_NONE,
+	     data_race(status_of(t))); /* as it was some time ago anyway */
 }
 
 /* Not worth looking at what the owner will not be shown. */
@@ -204,7 +205,7 @@ static struct mm_struct *get_mm(struct dump *d)
 	if (down_read_killable(exec))
 		return NULL;
 	if (!is_hidden(d))
-		mm = get_task_mm(d->task);
+		mm = kl_task_get_mm(d->task);
 	up_read(exec);
 	return mm;
 }

@@ -24,8 +24,18 @@ static void add(struct kl_file_batch *b, struct fdtable *table, u32 fd)
 	if (!file)
 		return;
 	b->fd[b->n] = fd;
-	b->cloexec[b->n] = test_bit(fd, table->close_on_exec);
+	/* The table's owner may be changing it: it was so, or is so now. */
+	b->cloexec[b->n] = data_race(test_bit(fd, table->close_on_exec));
 	b->file[b->n++] = file;
+}
+
+/*
+ * A set bit is no more than a hint: its owner opens and closes files meanwhile, under a lock that
+ * is not ours to take. What the descriptor leads to says what there is.
+ */
+static unsigned long next_open(const struct fdtable *table, unsigned long end, unsigned long from)
+{
+	return data_race(find_next_bit(table->open_fds, end, from));
 }
 
 /* The task's lock keeps its files, and RCU the table. */
@@ -36,8 +46,7 @@ static u64 take_from(struct fdtable *table, struct kl_file_batch *b, u64 from)
 	if (from >= table->max_fds)
 		return KL_FILES_END;
 	end = min_t(u64, from + SLOTS_MAX, table->max_fds);
-	for (fd = find_next_bit(table->open_fds, end, from); fd < end;
-	     fd = find_next_bit(table->open_fds, end, fd + 1)) {
+	for (fd = next_open(table, end, from); fd < end; fd = next_open(table, end, fd + 1)) {
 		if (b->n == KL_FILES_BATCH)
 			return fd;
 		add(b, table, fd);

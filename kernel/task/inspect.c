@@ -254,11 +254,12 @@ static struct task_struct *find_task(s32 id)
 
 /* ---------------------------------------------------------------- a row */
 
+/* As by the functions, the task goes on meanwhile: here and in put_values any value is right. */
 static __always_inline u64 word_at(const struct inspection *in, const struct column *c)
 {
 	const u8 *base = in->bases[c->place.base];
 
-	return ((*(const u64 *)(base + c->place.offset) & c->mask) << c->place.shift) +
+	return ((data_race(*(const u64 *)(base + c->place.offset)) & c->mask) << c->place.shift) +
 	       c->place.add;
 }
 
@@ -298,7 +299,8 @@ static __always_inline void put_values(const struct inspection *in, struct task_
 		u64 value;
 
 		if (c->is_plain) {
-			memcpy(to, in->bases[c->place.base] + c->place.offset, sizeof(value));
+			data_race(memcpy(to, in->bases[c->place.base] + c->place.offset,
+					 sizeof(value)));
 			continue;
 		}
 		if (c->is_summed && many)
@@ -307,7 +309,8 @@ static __always_inline void put_values(const struct inspection *in, struct task_
 			value = c->place.base ? word_at(in, c) : tell(in, c, t);
 		/* And what those threads had that have ended. */
 		if (c->ended && sums && !in->is_summed)
-			value += *(const u64 *)((const u8 *)in->bases[KL_BASE_SIGNAL] + c->ended);
+			value += data_race(
+				*(const u64 *)((const u8 *)in->bases[KL_BASE_SIGNAL] + c->ended));
 		memcpy(to, &value, sizeof(value));
 	}
 }
@@ -359,7 +362,7 @@ static int sum_threads(struct inspection *in, struct task_struct *t)
 
 static void look_at(struct inspection *in, struct task_struct *t)
 {
-	struct mm_struct *mm = t->flags & PF_KTHREAD ? NULL : t->mm;
+	struct mm_struct *mm = kl_task_flags(t) & PF_KTHREAD ? NULL : t->mm;
 
 	in->subject.mm = mm;
 	in->bases[KL_BASE_TASK] = t;

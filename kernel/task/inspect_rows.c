@@ -8,6 +8,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 
+#include "../compat/nofault.h"
 #include "../session/variable.h"
 #include "inspect_rows.h"
 #include "inspect_values.h"
@@ -18,10 +19,11 @@
 /* Macros that stand for declarations are laid out by hand. */
 /* clang-format off */
 
+/* The task goes on meanwhile: each value is of some instant of the call, as in /proc. */
 #define TELLER(function, expression)                                                      \
 	static u64 function(const struct kl_subject *subject, struct task_struct *t)      \
 	{                                                                                 \
-		return (u64)(expression);                                                 \
+		return data_race((u64)(expression));                                      \
 	}
 
 #define TELL_task(first, second, value)
@@ -131,13 +133,13 @@ static bool copy_registers(struct pt_regs *to, struct task_struct *t)
 	unsigned long switches = kl_task_switches(t);
 	void *stack = READ_ONCE(t->stack);
 
-	if (t->flags & PF_KTHREAD || !stack)
+	if (kl_task_flags(t) & PF_KTHREAD || !stack)
 		return false;
 	if (t == current) {
 		*to = *task_pt_regs(t);
 		return true;
 	}
-	if (is_on_cpu(t) || copy_from_kernel_nofault(to, task_pt_regs(t), sizeof(*to)))
+	if (is_on_cpu(t) || kl_nofault(copy_from_kernel_nofault(to, task_pt_regs(t), sizeof(*to))))
 		return false;
 	/* The registers before the second look: it has not run, and has its stack, still. */
 	smp_rmb();

@@ -6,6 +6,7 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/task.h>
 
 struct signal_struct;
@@ -72,10 +73,30 @@ static inline struct task_struct *kl_task_next(pid_t *from, struct pid_namespace
 	return t;
 }
 
+/* PF_*: which of them a task changes while others look at it does not matter to who asks here. */
+static inline unsigned int kl_task_flags(const struct task_struct *t)
+{
+	return data_race(t->flags);
+}
+
+/* EXIT_*: who asks here finds the task ending, or ended, or will do so the next time. */
+static inline int kl_task_exit_state(const struct task_struct *t)
+{
+	return data_race(READ_ONCE(t->exit_state));
+}
+
+/* The memory of a program, with a reference; kernel threads, which stay that, borrow one. */
+static inline struct mm_struct *kl_task_get_mm(struct task_struct *t)
+{
+	/* The kernel looks at the flags, too, which only their task changes. */
+	return kl_task_flags(t) & PF_KTHREAD ? NULL : data_race(get_task_mm(t));
+}
+
 /* How often it has been switched from: the same before and after, so it has not run. */
 static inline unsigned long kl_task_switches(const struct task_struct *t)
 {
-	return READ_ONCE(t->nvcsw) + READ_ONCE(t->nivcsw);
+	/* Counted by the CPU that it leaves; that it is on none is looked at, too. */
+	return data_race(READ_ONCE(t->nvcsw) + READ_ONCE(t->nivcsw));
 }
 
 /*

@@ -12,10 +12,14 @@
 /* Macros that stand for declarations are laid out by hand. */
 /* clang-format off */
 
+/*
+ * Most values have a writer that knows nothing of us: the task that an interrupt has come into,
+ * or the kernel on another CPU. A record has the value that was there.
+ */
 #define KL_READER(function, expression)                                                   \
 	static u64 function(const struct kl_variable_slot *slot, struct task_struct *t)   \
 	{                                                                                 \
-		return (u64)(expression);                                                 \
+		return data_race((u64)(expression));                                      \
 	}
 
 /* A number is extended as its type says, so that equal values are equal words. */

@@ -70,11 +70,14 @@ stimulus-%: $(CACHE)/%/release
 	cp $$tree/kl_{stimulus,awake,places,pfnmap}.ko $(BUILD)/$$release/
 
 program-%: $(CACHE)/%/release module-%
-	@release=$$(cat $<); tree=$(BUILD)/$$release/program; mkdir -p $$tree/kernel/session; \
+	@release=$$(cat $<); tree=$(BUILD)/$$release/program; \
+	mkdir -p $$tree/kernel/{compat,ring,session}; \
 	find $$tree -type l -delete; \
 	cp -fs $(CURDIR)/tests/kernel/program/* $$tree/ && cp -rs $(CURDIR)/uapi $$tree/ && \
 	cp -fs $(CURDIR)/kernel/session/program* $(CURDIR)/kernel/session/variable.h \
 		$$tree/kernel/session/ && \
+	cp -fs $(CURDIR)/kernel/compat/nofault.h $$tree/kernel/compat/ && \
+	cp -fs $(CURDIR)/kernel/ring/platform.h $$tree/kernel/ring/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
 		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
 	cp $$tree/kl_program.ko $(BUILD)/$$release/kl_program.ko

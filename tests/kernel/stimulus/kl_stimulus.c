@@ -45,7 +45,10 @@ static struct source sources[KLS_SOURCES];
 static struct kls_plan plan;
 static DEFINE_MUTEX(lock);
 
-/* What fire() sets of the running task, to be put back by interrupts. */
+/*
+ * What fire() sets of the running task, to be put back by interrupts: so whatever one of these
+ * functions is in the middle of is again as it was when it goes on.
+ */
 struct varied {
 	u64 timer_slack_ns;
 	unsigned long min_flt;
@@ -53,30 +56,44 @@ struct varied {
 	char comm[TASK_COMM_LEN];
 };
 
-static void vary(struct varied *before, u32 source, u32 context, u32 number)
+static const char *take(struct varied *to)
+{
+	const struct task_struct *t = current;
+
+	to->timer_slack_ns = t->timer_slack_ns;
+	to->min_flt = t->min_flt;
+	to->maj_flt = t->maj_flt;
+	return memcpy(to->comm, t->comm, sizeof(to->comm));
+}
+
+static const char *put(const struct varied *from)
 {
 	struct task_struct *t = current;
 
-	before->timer_slack_ns = t->timer_slack_ns;
-	before->min_flt = t->min_flt;
-	before->maj_flt = t->maj_flt;
-	memcpy(before->comm, t->comm, sizeof(before->comm));
-	t->timer_slack_ns = kls_value(KLS_TIMER_SLACK, source, context, number);
-	t->min_flt = kls_value(KLS_MIN_FAULTS, source, context, number);
-	t->maj_flt = kls_value(KLS_MAJ_FAULTS, source, context, number);
-	kls_name(context, number, t->comm);
+	t->timer_slack_ns = from->timer_slack_ns;
+	t->min_flt = from->min_flt;
+	t->maj_flt = from->maj_flt;
+	return memcpy(t->comm, from->comm, sizeof(t->comm));
+}
+
+static void vary(struct varied *before, u32 source, u32 context, u32 number)
+{
+	struct varied now = {
+		.timer_slack_ns = kls_value(KLS_TIMER_SLACK, source, context, number),
+		.min_flt = kls_value(KLS_MIN_FAULTS, source, context, number),
+		.maj_flt = kls_value(KLS_MAJ_FAULTS, source, context, number),
+	};
+
+	kls_name(context, number, now.comm);
+	data_race(take(before));
+	data_race(put(&now));
 	barrier();
 }
 
 static void put_back(const struct varied *before)
 {
-	struct task_struct *t = current;
-
 	barrier();
-	t->timer_slack_ns = before->timer_slack_ns;
-	t->min_flt = before->min_flt;
-	t->maj_flt = before->maj_flt;
-	memcpy(t->comm, before->comm, sizeof(before->comm));
+	data_race(put(before));
 }
 
 static noinline u32 hash_callers(void)
@@ -316,7 +333,7 @@ static void collect(struct kls_counts *counts)
 
 static int start(const void __user *user)
 {
-	if (sources[0].running)
+	if (READ_ONCE(sources[0].running))
 		return -EBUSY;
 	stop_sources();
 	if (copy_from_user(&plan, user, sizeof(plan)))

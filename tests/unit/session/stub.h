@@ -93,6 +93,7 @@ extern struct task_struct init_task;
 		*(volatile __typeof__(x) *)&(x) = (value); \
 		kl_ring_test_hook();                       \
 	} while (0)
+#define data_race(access) (access)
 #define rcu_dereference_sched(pointer) (pointer)
 
 u64 rdtsc(void);
