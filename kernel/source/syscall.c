@@ -109,6 +109,15 @@ static __always_inline unsigned long clamp_number(unsigned long number)
 	return number & (KL_EV_SYSCALL_MAX - 1);
 }
 
+/*
+ * The number read once more, after it has been checked, where the compiler cannot know of that:
+ * what clamp_number says of an index holds for this one, too.
+ */
+static __always_inline unsigned long number_again(const struct pt_regs *regs)
+{
+	return READ_ONCE(regs->orig_ax) & (KL_EV_SYSCALL_MAX - 1);
+}
+
 /* Write the arguments that are not strings, in order; strings from @strings. */
 static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, u32 code,
 					    const struct kl_strings *strings)
@@ -154,14 +163,14 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 /* The same in a session with variables, some of which have changed. */
 static noinline void log_entry_changed(struct kl_session *s, const struct pt_regs *regs)
 {
-	u32 number = clamp_number(number_of(regs)), all;
+	u32 number = number_again(regs), all;
 	struct kl_place place;
 
 	if (unlikely(!kl_record_change(s->variables, this_cpu_ptr(s->cpu),
 				       KL_EV_SYSCALL_ENTRY + number, arguments_bytes[number],
 				       &place, &all)))
 		return log_entry_slow(s, regs, KL_HANDLER_log);
-	number = clamp_number(number_of(regs));
+	number = number_again(regs);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_ring_commit_bytes(place.base, all);
 }
@@ -175,11 +184,11 @@ static __always_inline bool log_entry_same(struct kl_cpu *cpu, const struct pt_r
 
 	if (unlikely(!kl_values_same(cpu, rest, &old)))
 		return false;
-	number = clamp_number(number_of(regs));
+	number = number_again(regs);
 	if (unlikely(!kl_record_same(cpu, old, KL_EV_SYSCALL_ENTRY + number,
 				     arguments_bytes[number], &place)))
 		return false;
-	number = clamp_number(number_of(regs));
+	number = number_again(regs);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_record_same_end(cpu, place, arguments_bytes[number]);
 	return true;
@@ -218,7 +227,7 @@ static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *
 
 	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time)))
 		return log_entry_slow(cpu->session, regs, KL_HANDLER_log);
-	number = clamp_number(number_of(regs));
+	number = number_again(regs);
 	kl_record_head(place, time, KL_EV_SYSCALL_ENTRY + number);
 	write_arguments(place.at, regs, layouts[number] - KNOWN, NULL);
 	kl_record_end(place, arguments_bytes[number]);
