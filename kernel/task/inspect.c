@@ -23,14 +23,13 @@
 #include "../session/variable.h"
 #include "inspect.h"
 #include "inspect_rows.h"
+#include "kept_rows.h"
 #include "look.h"
 
 /* ---------------------------------------------------------------- the call */
 
 /* Rows are brought to the caller by this much; with the word behind it is what kmalloc gives. */
 #define BATCH_BYTES (SZ_4K - (u32)sizeof(u64))
-/* Of rows that have to wait. */
-#define PIECE_BYTES SZ_64K
 /* One row fits, were all its values texts. */
 static_assert(sizeof(struct kl_abi_inspected) + KL_INSPECT_VARIABLES_MAX * 2 * sizeof(u64) <=
 	      BATCH_BYTES);
@@ -66,18 +65,6 @@ struct column {
 };
 
 /**
- * struct piece - rows that wait until the caller's memory may be touched
- * @at: where they begin in it
- * @bytes: of @rows that are filled
- */
-struct piece {
-	struct list_head list;
-	u64 at;
-	u32 bytes;
-	u8 rows[];
-};
-
-/**
  * struct inspection - a call under way
  * @has_registers: some variables are registers of programs
  * @sums: some are sums over the threads of a process
@@ -91,13 +78,11 @@ struct piece {
  * @bases: what places of it are in
  * @batch: rows not yet with the caller; a word longer, for the last value's
  * @sink: the module itself is the caller; or NULL
- * @payer: charged for @pieces
- * @pieces: struct piece
+ * @kept: rows that wait
  */
 struct inspection {
 	struct kl_abi_inspect *wish;
 	struct kl_inspect_sink *sink;
-	struct kl_payer *payer;
 	const struct cred *cred;
 	struct kl_error *why;
 	bool own;
@@ -106,8 +91,8 @@ struct inspection {
 	bool sums;
 	bool is_summed;
 	u32 filled; /* bytes of @batch */
-	u64 written; /* bytes with the caller, or in @pieces */
-	struct list_head pieces;
+	u64 written; /* bytes with the caller, or in @kept */
+	struct kl_kept_rows kept;
 	struct kl_subject subject;
 	const void *bases[KL_BASE_COUNT];
 	u8 *batch;
@@ -428,83 +413,21 @@ static __always_inline int put_task(struct inspection *in, struct task_struct *t
 	return error ?: write_row(in, t, of_thread, in->batch + in->filled);
 }
 
-static int give(struct inspection *in, u64 at, const u8 *rows, u32 bytes)
-{
-	u8 __user *to = u64_to_user_ptr(in->wish->rows);
-
-	if (copy_to_user(to + at, rows, bytes))
-		return kl_fail(in->why, -EFAULT, "the rows cannot be written");
-	return 0;
-}
-
-static struct piece *add_piece(struct inspection *in)
-{
-	int error = kl_memory_charge(in->payer, PIECE_BYTES, in->why);
-	struct piece *piece;
-
-	if (error)
-		return ERR_PTR(error);
-	piece = kvmalloc(PIECE_BYTES, GFP_KERNEL_ACCOUNT);
-	if (!piece) {
-		kl_memory_uncharge(in->payer, PIECE_BYTES);
-		return ERR_PTR(kl_fail(in->why, -ENOMEM, "no memory for the rows"));
-	}
-	piece->at = in->written;
-	piece->bytes = 0;
-	list_add_tail(&piece->list, &in->pieces);
-	return piece;
-}
-
-static void free_piece(struct inspection *in, struct piece *piece)
-{
-	list_del(&piece->list);
-	kvfree(piece);
-	kl_memory_uncharge(in->payer, PIECE_BYTES);
-}
-
-static int keep(struct inspection *in)
-{
-	struct piece *piece =
-		list_empty(&in->pieces) ? NULL : list_last_entry(&in->pieces, struct piece, list);
-
-	if (!piece || piece->at + piece->bytes != in->written ||
-	    struct_size(piece, rows, piece->bytes) + in->filled > PIECE_BYTES)
-		piece = add_piece(in);
-	if (IS_ERR(piece))
-		return PTR_ERR(piece);
-	memcpy(piece->rows + piece->bytes, in->batch, in->filled);
-	piece->bytes += in->filled;
-	return 0;
-}
-
-static int give_pieces(struct inspection *in)
-{
-	struct piece *piece, *next;
-	int error = 0;
-
-	list_for_each_entry_safe(piece, next, &in->pieces, list) {
-		error = error ?: give(in, piece->at, piece->rows, piece->bytes);
-		free_piece(in, piece);
-		cond_resched();
-	}
-	return error;
-}
-
 /*
  * Bring the rows to the caller. @holds: references to many tasks are held. The caller's memory may
  * make a copy wait for as long as the caller likes, so it is not waited for then.
  */
 static int flush(struct inspection *in, bool holds)
 {
-	u8 __user *to = u64_to_user_ptr(in->wish->rows);
+	u8 __user *to = (u8 __user *)u64_to_user_ptr(in->wish->rows) + in->written;
 	int error = 0;
 
 	if (in->sink)
 		error = in->sink->take(in->sink, in->batch, in->filled);
-	else if (!holds)
-		error = give(in, in->written, in->batch, in->filled);
-	else if (copy_to_user_nofault(to + in->written, in->batch, in->filled))
-		error = keep(in);
+	else if (!holds && copy_to_user(to, in->batch, in->filled))
+		error = kl_fail(in->why, -EFAULT, "the rows cannot be written");
+	else if (holds && copy_to_user_nofault(to, in->batch, in->filled))
+		error = kl_kept_rows_add(&in->kept, in->written, in->batch, in->filled, in->why);
 	if (error)
 		return error;
 	in->written += in->filled;
@@ -536,7 +459,7 @@ static int tell_tasks(struct inspection *in)
 			error = finish_row(in, true);
 	}
 	kl_tasks_put(&in->tasks);
-	copied = give_pieces(in);
+	copied = kl_kept_rows_give(&in->kept, u64_to_user_ptr(in->wish->rows), in->why);
 	return error ?: copied;
 }
 
@@ -643,8 +566,7 @@ int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
 		return kl_fail(why, -ENOMEM, "no memory for an inspection");
 	in->wish = wish;
 	in->sink = sink;
-	in->payer = payer;
-	INIT_LIST_HEAD(&in->pieces);
+	kl_kept_rows_init(&in->kept, payer);
 	in->cred = cred;
 	in->why = why;
 	in->own = !(may & KL_MAY_SEE_ALL);
