@@ -93,7 +93,7 @@ static void add(struct kl_abi_latency_task *to, u32 state, u64 time)
 static void add_open(const struct kl_latency_task *t, struct kl_abi_latency_task *to, u64 since,
 		     u32 state, u64 wake)
 {
-	u64 until = max(to->until, since);
+	u64 until = to->until;
 
 	to->state = state;
 	if (state == KL_LATENCY_UNSET && wake >= since && wake <= until) {
@@ -144,7 +144,8 @@ bool kl_latency_copy_task(struct kl_latency *l, u32 index, struct kl_abi_latency
 	to->since = t->first;
 	to->until = t->until;
 	if (!to->until) {
-		to->until = max(until_of(l), to->since);
+		/* A switch that was under way at the stop may be later than that. */
+		to->until = max3(until_of(l), to->since, since);
 		if (state != KL_LATENCY_OUTSIDE)
 			add_open(t, to, since, state, wake);
 	} else {
