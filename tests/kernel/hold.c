@@ -313,9 +313,15 @@ static void user_beside_descriptors(void)
 
 static void check_descriptors(int fd)
 {
-	u64 before = limits_at(fd, 1).used[KL_LIMIT_memory], own = memory_of(fd, UID_USER1);
-	pid_t holder = start(user_opens, UID_USER1);
+	u64 before, own;
+	pid_t holder;
 
+	/* Those of the test before may still be ending. */
+	for (u32 i = 0; i < 100 && memory_of(fd, UID_USER1); i++)
+		sleep_ms(50);
+	before = limits_at(fd, 1).used[KL_LIMIT_memory];
+	own = memory_of(fd, UID_USER1);
+	holder = start(user_opens, UID_USER1);
 	for (u32 i = 0; i < 100 && memory_of(fd, UID_USER1) < own + 3 * MIB; i++)
 		sleep_ms(50);
 	sleep_ms(500);
