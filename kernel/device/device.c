@@ -160,7 +160,7 @@ static int call_cpus(struct kl_client *client, void *arg)
 
 static int call_inspect(struct kl_client *client, void *arg)
 {
-	return kl_task_inspect(arg, client->cred, client->may, &client->payer, &client->why);
+	return kl_task_inspect(arg, client->cred, client->may, NULL, &client->payer, &client->why);
 }
 
 static int call_set(struct kl_client *client, void *arg)
@@ -513,7 +513,7 @@ static __poll_t device_poll(struct file *file, poll_table *table)
 
 	if (!s)
 		return EPOLLERR;
-	poll_wait(file, &s->news.wait, table);
+	poll_wait(file, &s->news.waiters.wait, table);
 	return kl_news_number(s) == READ_ONCE(client->seen) ? 0 : EPOLLPRI;
 }
 

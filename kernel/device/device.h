@@ -8,6 +8,7 @@
 
 #include "../session/session.h"
 
+struct kl_inspect_sink;
 struct vm_area_struct;
 
 int kl_device_init(void);
@@ -17,7 +18,7 @@ int kl_keep_mmap(struct vm_area_struct *vma);
 
 /* task.c */
 int kl_task_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
-		    struct kl_payer *payer, struct kl_error *why);
+		    struct kl_inspect_sink *sink, struct kl_payer *payer, struct kl_error *why);
 int kl_task_detail(struct kl_abi_detail *call, const struct cred *cred, u32 may,
 		   struct kl_payer *payer, struct kl_error *why);
 

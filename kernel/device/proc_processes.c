@@ -16,6 +16,7 @@
 
 #include "../session/variable.h"
 #include "../task/inspect.h"
+#include "device.h"
 #include "proc.h"
 
 #define TOP_ROWS_MIN 10
@@ -266,11 +267,7 @@ static int take_look(struct look *look, const struct cred *cred, u32 may)
 	look->stride = ALIGN(offsetof(struct kept, head) + row_bytes, sizeof(u64));
 	look->most = look->kind->by ? clamp(READ_ONCE(top_rows), TOP_ROWS_MIN, TOP_ROWS_MAX) :
 				      LOOK_ROWS_MAX;
-	error = kl_memory_charge(&look->payer, KL_INSPECT_BYTES, NULL);
-	if (error)
-		return error;
-	error = kl_inspect(&wish, cred, may, &look->sink, NULL, NULL);
-	kl_memory_uncharge(&look->payer, KL_INSPECT_BYTES);
+	error = kl_task_inspect(&wish, cred, may, &look->sink, &look->payer, NULL);
 	look->monotonic_ns = wish.monotonic_ns;
 	if (!error && look->kind->by && look->n)
 		cut_look(look);

@@ -143,7 +143,7 @@ static int wait_for_block(struct kl_reader *r)
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int error = 0;
 
-	add_wait_queue(&s->wait, &wait);
+	add_wait_queue(&s->waiters.wait, &wait);
 	smp_mb(); /* pairs with wq_has_sleeper in kl_record_begin */
 	while (!has_block(r) && READ_ONCE(s->running)) {
 		if (signal_pending(current)) {
@@ -152,7 +152,7 @@ static int wait_for_block(struct kl_reader *r)
 		}
 		wait_woken(&wait, TASK_INTERRUPTIBLE, MAX_SCHEDULE_TIMEOUT);
 	}
-	remove_wait_queue(&s->wait, &wait);
+	remove_wait_queue(&s->waiters.wait, &wait);
 	return error;
 }
 
@@ -193,7 +193,7 @@ static __poll_t reader_poll(struct file *file, poll_table *table)
 	struct kl_reader *r = file->private_data;
 	__poll_t events = 0;
 
-	poll_wait(file, &r->session->wait, table);
+	poll_wait(file, &r->session->waiters.wait, table);
 	/* Before looking for blocks: the last ones come before the stop. */
 	if (!READ_ONCE(r->session->running))
 		events |= EPOLLHUP;

@@ -7,7 +7,8 @@
 #include "../task/inspect.h"
 #include "device.h"
 
-/* Beside the caller's buffer: paths, a stack and batches. */
+/* Lists of tasks and rows; and beside the caller's buffer paths, a stack and batches. */
+#define INSPECT_BYTES (256u << 10)
 #define DETAIL_BYTES (64u << 10)
 
 /**
@@ -15,20 +16,21 @@
  * @wish: as in the contract
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*
+ * @sink: as of kl_inspect()
  * @payer: the descriptor's
  * @why: set on failure
  *
  * Context: may sleep.
  */
 int kl_task_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
-		    struct kl_payer *payer, struct kl_error *why)
+		    struct kl_inspect_sink *sink, struct kl_payer *payer, struct kl_error *why)
 {
-	int error = kl_memory_charge(payer, KL_INSPECT_BYTES, why);
+	int error = kl_memory_charge(payer, INSPECT_BYTES, why);
 
 	if (error)
 		return error;
-	error = kl_inspect(wish, cred, may, NULL, payer, why);
-	kl_memory_uncharge(payer, KL_INSPECT_BYTES);
+	error = kl_inspect(wish, cred, may, sink, payer, why);
+	kl_memory_uncharge(payer, INSPECT_BYTES);
 	return error;
 }
 

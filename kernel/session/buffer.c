@@ -206,29 +206,9 @@ int kl_buffer_add_cpu(struct kl_session *s, int cpu, struct kl_error *why)
 	return error;
 }
 
-static void wake_again(struct work_struct *work)
-{
-	struct kl_session *s = container_of(to_delayed_work(work), struct kl_session, wake_again);
-
-	WRITE_ONCE(s->woken, jiffies);
-	wake_up_interruptible_all(&s->wait);
-}
-
-/*
- * Once a jiffy: blocks that are complete in no time would have this interrupt walk through all
- * readers each time. For later ones of the same jiffy they are woken in the next.
- */
 static void wake_readers(struct irq_work *work)
 {
-	struct kl_session *s = container_of(work, struct kl_cpu, wake)->session;
-	unsigned long now = jiffies;
-
-	if (READ_ONCE(s->woken) == now) {
-		schedule_delayed_work(&s->wake_again, 1);
-		return;
-	}
-	WRITE_ONCE(s->woken, now);
-	wake_up_interruptible_all(&s->wait);
+	kl_waiters_wake(&container_of(work, struct kl_cpu, wake)->session->waiters);
 }
 
 /* What all rings without their blocks take. */
@@ -280,7 +260,6 @@ int kl_buffer_create(struct kl_session *s, struct kl_error *why)
 
 	if (error)
 		return error;
-	INIT_DELAYED_WORK(&s->wake_again, wake_again);
 	s->cpu = alloc_percpu_gfp(struct kl_cpu, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!s->cpu)
 		return kl_fail(why, -ENOMEM, "no memory for a session");
@@ -329,7 +308,7 @@ void kl_buffer_destroy(struct kl_session *s)
 		vfree(c->ring.shared);
 		kvfree(rcu_dereference_protected(c->counts, true));
 	}
-	cancel_delayed_work_sync(&s->wake_again);
+	kl_waiters_deinit(&s->waiters);
 	free_percpu(s->cpu);
 }
 

@@ -63,7 +63,7 @@ static bool freeze_now(struct kl_session *s)
 	if (error)
 		kl_session_stop(s);
 	WRITE_ONCE(s->frozen, true);
-	wake_up_interruptible_all(&s->wait);
+	wake_up_interruptible_all(&s->waiters.wait);
 	kl_news_wake(s);
 	return true;
 }
@@ -218,7 +218,7 @@ int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
 		return kl_fail(why, -ENODATA, "the session is not running");
 	WRITE_ONCE(s->later.freeze_at, 1);
 	mod_delayed_work(workers, &s->later.work, 0);
-	left = wait_event_interruptible_timeout(s->wait,
+	left = wait_event_interruptible_timeout(s->waiters.wait,
 						READ_ONCE(s->frozen) || READ_ONCE(s->closed),
 						FREEZE_WAIT_S * HZ);
 	if (left < 0)

@@ -16,29 +16,9 @@
 
 #define COPY_TRIES 20
 
-static void wake_again(struct work_struct *work)
-{
-	struct kl_news *news = container_of(to_delayed_work(work), struct kl_news, again);
-
-	WRITE_ONCE(news->woken, jiffies);
-	wake_up_interruptible_all(&news->wait);
-}
-
-/*
- * Once a jiffy: what the reader does when it is woken may be what the rule is for. Later
- * news of the same jiffy wakes it in the next one.
- */
 static void wake(struct irq_work *irq)
 {
-	struct kl_news *news = container_of(irq, struct kl_news, irq);
-	unsigned long now = jiffies;
-
-	if (READ_ONCE(news->woken) == now) {
-		schedule_delayed_work(&news->again, 1);
-		return;
-	}
-	WRITE_ONCE(news->woken, jiffies);
-	wake_up_interruptible_all(&news->wait);
+	kl_waiters_wake(&container_of(irq, struct kl_news, irq)->waiters);
 }
 
 /**
@@ -48,8 +28,7 @@ static void wake(struct irq_work *irq)
 void kl_news_init(struct kl_news *news)
 {
 	init_irq_work(&news->irq, wake);
-	INIT_DELAYED_WORK(&news->again, wake_again);
-	init_waitqueue_head(&news->wait);
+	kl_waiters_init(&news->waiters);
 }
 
 /**
@@ -59,7 +38,7 @@ void kl_news_init(struct kl_news *news)
 void kl_news_deinit(struct kl_news *news)
 {
 	irq_work_sync(&news->irq);
-	cancel_delayed_work_sync(&news->again);
+	kl_waiters_deinit(&news->waiters);
 	kfree(news->kept);
 }
 
@@ -164,7 +143,7 @@ int kl_news_ask_snapshot(struct kl_session *s, struct kl_error *why)
 	if (!READ_ONCE(s->running))
 		return kl_fail(why, -ENODATA, "the session is not running");
 	atomic64_inc(&s->news.snapshots);
-	wake_up_interruptible_all(&s->news.wait);
+	wake_up_interruptible_all(&s->news.waiters.wait);
 	return 0;
 }
 
@@ -174,7 +153,7 @@ int kl_news_ask_snapshot(struct kl_session *s, struct kl_error *why)
  */
 void kl_news_wake(struct kl_session *s)
 {
-	wake_up_interruptible_all(&s->news.wait);
+	wake_up_interruptible_all(&s->news.waiters.wait);
 }
 
 /**

@@ -6,10 +6,9 @@
 #define KL_SESSION_NEWS_H
 
 #include <linux/irq_work.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
 
 #include "../../uapi/kernlens.h"
+#include "waiters.h"
 
 struct kl_error;
 struct kl_rule;
@@ -40,18 +39,14 @@ struct kl_alarm {
 /**
  * struct kl_news - alarms and wishes of a session's rules
  * @irq: wakes who waits, from a context where a probe cannot
- * @again: wakes them a jiffy later
- * @woken: when they were woken last, in jiffies
- * @wait: those who poll the session's descriptor
+ * @waiters: those who poll the session's descriptor
  * @alarms: that were sounded
  * @snapshots: that were asked for
  * @kept: the last KL_ALARMS_KEPT of @alarms; NULL until a rule has that handler
  */
 struct kl_news {
 	struct irq_work irq;
-	struct delayed_work again;
-	unsigned long woken;
-	wait_queue_head_t wait;
+	struct kl_waiters waiters;
 	atomic64_t alarms;
 	atomic64_t snapshots;
 	struct kl_alarm *kept;

@@ -68,7 +68,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 		return NULL;
 	mutex_init(&s->lock);
 	init_rwsem(&s->blocks_lock);
-	init_waitqueue_head(&s->wait);
+	kl_waiters_init(&s->waiters);
 	INIT_LIST_HEAD(&s->list);
 	xa_init(&s->masksets);
 	kl_custom_init(&s->custom);

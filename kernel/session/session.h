@@ -14,8 +14,6 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/rwsem.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "../latency/latency.h"
@@ -27,6 +25,7 @@
 #include "rule.h"
 #include "taskset.h"
 #include "variable.h"
+#include "waiters.h"
 #include "watchdog.h"
 
 struct kl_budget;
@@ -188,9 +187,7 @@ struct kl_stack_limits {
  * @retired: blocks that were taken away while they were mapped; under @blocks_lock
  * @list: in the list of all sessions, under its lock
  * @gated: in the list of sessions with a gate that run, of gate.c
- * @wait: readers sleep here
- * @woken: when they were woken last for a complete block, in jiffies
- * @wake_again: wakes them a jiffy later
+ * @waiters: readers
  * @ref: descriptors and mappings that use the session
  */
 struct kl_session {
@@ -247,9 +244,7 @@ struct kl_session {
 	struct kl_ring_block *retired;
 	struct list_head list;
 	struct list_head gated;
-	wait_queue_head_t wait;
-	unsigned long woken;
-	struct delayed_work wake_again;
+	struct kl_waiters waiters;
 	struct kref ref;
 	u32 id;
 	u32 may;

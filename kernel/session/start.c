@@ -176,7 +176,7 @@ static void stop_running(struct kl_session *s, struct kl_actions *actions)
 	kl_buffer_finish(s, s->ended);
 	/* The last blocks are complete before this. Pairs with reader_poll. */
 	smp_store_release(&s->running, false);
-	wake_up_interruptible_all(&s->wait);
+	wake_up_interruptible_all(&s->waiters.wait);
 }
 
 static int attach_all(struct kl_session *s, const struct kl_actions *actions, struct kl_error *why)

@@ -548,7 +548,7 @@ static int check(const struct kl_abi_inspect *wish, struct kl_error *why)
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*
  * @sink: the module's own wish: it names the variables and takes the rows; else NULL
- * @payer: charged for rows that must wait; NULL with @sink
+ * @payer: charged for rows that must wait
  * @why: set on failure
  *
  * Context: may sleep.

@@ -5,9 +5,6 @@
 
 #include "../session/session.h"
 
-/* A caller is charged so much while a call lasts: lists of tasks, and a batch of rows. */
-#define KL_INSPECT_BYTES (256u << 10)
-
 /**
  * struct kl_inspect_sink - where rows go that the module itself has asked for
  * @variables: ids, as many as struct kl_abi_inspect says, whose `room` bounds the rows

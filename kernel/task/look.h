@@ -73,13 +73,13 @@ static inline struct task_struct *kl_task_next(pid_t *from, struct pid_namespace
 	return t;
 }
 
-/* PF_*: which of them a task changes while others look at it does not matter to who asks here. */
+/* PF_*. The task may be changing them: callers act on what they see now. */
 static inline unsigned int kl_task_flags(const struct task_struct *t)
 {
 	return data_race(t->flags);
 }
 
-/* EXIT_*: who asks here finds the task ending, or ended, or will do so the next time. */
+/* EXIT_*. A task that is just ending may still look alive: callers look again, or do not care. */
 static inline int kl_task_exit_state(const struct task_struct *t)
 {
 	return data_race(READ_ONCE(t->exit_state));
