@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "exits.h"
+#include "memory.h"
 
 #define PID_MAX "800"
 #define ALIVE 24
@@ -120,21 +121,6 @@ static void spawn(void)
 
 /* --------------------------------------------------------------------- leaks */
 
-/* How many of a kind the kernel has. */
-static long objects(const char *name)
-{
-	FILE *file = fopen("/proc/slabinfo", "re");
-	char line[512], is[64];
-	long found = -1, n;
-
-	while (file && found < 0 && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%63s %ld", is, &n) == 2 && !strcmp(is, name))
-			found = n;
-	if (file)
-		fclose(file);
-	return found;
-}
-
 static const char *const kinds[] = { "task_struct", "signal_cache", "files_cache", "mm_struct" };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -146,7 +132,7 @@ static void test_leaks(const long *before)
 	/* What the last ones had is given back after a grace period. */
 	sleep_ms(2000);
 	for (u32 i = 0; i < KINDS; i++) {
-		now = objects(kinds[i]);
+		now = slab_objects(kinds[i]);
 		snprintf(title, sizeof(title), "no %s is kept", kinds[i]);
 		/* Kinds of one size may share their memory and have no line. */
 		if (i && before[i] < 0)
@@ -236,7 +222,7 @@ int main(int argc, char **argv)
 		   " >/proc/sys/kernel/pid_max; echo 1048576 >/proc/sys/fs/nr_open"))
 		bail("no small numbers");
 	for (u32 i = 0; i < KINDS; i++)
-		before[i] = objects(kinds[i]);
+		before[i] = slab_objects(kinds[i]);
 	fflush(stdout);
 	swarm = fork();
 	if (!swarm)

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "decode.h"
+#include "memory.h"
 #include "ticks.h"
 
 #define UID_USER1 60001
@@ -377,17 +378,7 @@ static void check_ticks(void)
 /* Of the objects that a hub is one of, whoever is charged for them. */
 static long objects_of_512(void)
 {
-	FILE *f = fopen("/proc/slabinfo", "re");
-	char line[300];
-	long sum = 0, n;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "kmalloc-512 %ld", &n) == 1 ||
-		    sscanf(line, "kmalloc-cg-512 %ld", &n) == 1)
-			sum += n;
-	if (f)
-		fclose(f);
-	return sum;
+	return slab_objects("kmalloc-512") + slab_objects("kmalloc-cg-512");
 }
 
 /* Tracepoints that no session has now. */

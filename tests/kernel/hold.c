@@ -5,17 +5,13 @@
  * /proc/kernlens than a user's limit admits, none of which takes from others; and no event in the
  * name of whoever closes a descriptor. Runs as root.
  */
-#include <linux/fuse.h>
-#include <sys/mount.h>
+#include <pthread.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "limits.h"
 
-#define FOLDER "/tmp/hold"
 #define CHILDREN 300
+#define ROWS_BYTES (1u << 20)
 #define DESCRIPTORS 2000
 
 enum {
@@ -109,104 +105,41 @@ static void check_ends(int fd, void (*run)(void), const char *name)
 
 /* ---------------------------------------------------------- tasks that end */
 
-static u64 tasks_of_slab(void)
+static long count_tasks(void)
 {
-	unsigned long long active;
-	u64 found = 0;
-	char line[256];
-	FILE *file;
-
 	/* What CPUs keep of it does not count. */
 	put_file("/sys/kernel/slab/task_struct/shrink", "1");
-	file = fopen("/proc/slabinfo", "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "task_struct %llu", &active) == 1)
-			found = active;
-	if (!file || !found)
-		bail("/proc/slabinfo");
-	fclose(file);
-	return found;
+	return slab_objects("task_struct");
 }
 
-static int fuse = -1;
-
-static void send_answer(u64 unique, int error, const void *answer, u32 bytes)
-{
-	struct fuse_out_header head = { .unique = unique, .error = error };
-	u8 message[256];
-
-	head.len = sizeof(head) + bytes;
-	memcpy(message, &head, sizeof(head));
-	if (bytes)
-		memcpy(message + sizeof(head), answer, bytes);
-	if (write(fuse, message, head.len) < 0)
-		return;
-}
-
-/* One file, /, which can be mapped, and whose pages never come. */
-__attribute__((noreturn)) static void serve(void)
-{
-	static u8 message[256 << 10] __attribute__((aligned(8)));
-	const struct fuse_in_header *head = (const void *)message;
-	struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION, .max_write = 65536 };
-	struct fuse_attr_out attr = {
-		.attr = { .ino = 1, .mode = S_IFREG | 0666, .nlink = 1, .size = 1 << 20 }
-	};
-	struct fuse_open_out opened = { .fh = 1 };
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (read(fuse, message, sizeof(message)) > 0) {
-		init.minor = ((const struct fuse_init_in *)(head + 1))->minor;
-		if (head->opcode == FUSE_INIT)
-			send_answer(head->unique, 0, &init, sizeof(init));
-		else if (head->opcode == FUSE_GETATTR)
-			send_answer(head->unique, 0, &attr, sizeof(attr));
-		else if (head->opcode == FUSE_OPEN)
-			send_answer(head->unique, 0, &opened, sizeof(opened));
-		else if (head->opcode != FUSE_READ && head->opcode != FUSE_FORGET &&
-			 head->opcode != FUSE_INTERRUPT)
-			send_answer(head->unique, -ENOSYS, NULL, 0);
-	}
-	_exit(0);
-}
-
-static pid_t mount_fuse(void)
-{
-	char options[100];
-	pid_t server;
-	int file;
-
-	if (system("modprobe fuse"))
-		bail("modprobe fuse");
-	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	file = open(FOLDER, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=100666,user_id=0,group_id=0,allow_other",
-		 fuse);
-	if (fuse < 0 || file < 0 || mount("hold", FOLDER, "fuse", 0, options))
-		bail("FUSE");
-	close(file);
-	server = fork();
-	if (!server)
-		serve();
-	return server;
-}
-
+/* Shared: 1, the call is made; 2, it has come back; 10 more, the children have ended. */
 static volatile u32 *inspecting;
+
+static void *inspect_all(void *rows)
+{
+	u32 id = VARIABLE_comm;
+	struct kl_abi_inspect wish = {
+		.size = sizeof(wish),
+		.flags = KL_INSPECT_ALL,
+		.variables = (u64)(uintptr_t)&id,
+		.n_variables = 1,
+		.rows = (u64)(uintptr_t)rows,
+		.room = ROWS_BYTES,
+	};
+
+	*inspecting = 1;
+	kl_call(kl_open(), KL_IOC_INSPECT, &wish);
+	*inspecting = 2;
+	return NULL;
+}
 
 /* A call with rows for memory that does not come; the children that it lists end meanwhile. */
 static void user_waits_in_inspection(void)
 {
-	u32 id = VARIABLE_comm;
-	struct kl_abi_inspect wish = { .size = sizeof(wish), .flags = KL_INSPECT_ALL };
-	int file = open(FOLDER, O_RDWR | O_CLOEXEC), fd = kl_open();
-	u8 *rows = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	pid_t child[CHILDREN];
-	struct stat about;
+	pthread_t thread;
+	void *rows;
 
-	close(fuse);
-	/* The kernel asks for its size. */
-	if (rows == MAP_FAILED || fstat(file, &about))
-		bail("the file cannot be mapped");
 	for (u32 i = 0; i < CHILDREN; i++) {
 		child[i] = fork();
 		if (!child[i]) {
@@ -214,17 +147,8 @@ static void user_waits_in_inspection(void)
 			_exit(0);
 		}
 	}
-	wish.variables = (u64)(uintptr_t)&id;
-	wish.n_variables = 1;
-	wish.rows = (u64)(uintptr_t)rows;
-	wish.room = 1 << 20;
-	if (!fork()) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		*inspecting = 1;
-		kl_call(fd, KL_IOC_INSPECT, &wish);
-		*inspecting = 2;
-		_exit(0);
-	}
+	make_waiting(&rows, ROWS_BYTES);
+	pthread_create(&thread, NULL, inspect_all, rows);
 	while (!*inspecting)
 		sleep_ms(10);
 	/* It has listed them by then, or they would not be in the way of the test. */
@@ -239,31 +163,28 @@ static void user_waits_in_inspection(void)
 
 static void check_inspection(void)
 {
-	pid_t server = mount_fuse(), user;
-	u64 before = tasks_of_slab(), after = before;
+	long before = count_tasks(), after = before;
+	pid_t user;
 
 	inspecting = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (inspecting == MAP_FAILED)
-		bail("shared memory");
+	if (inspecting == MAP_FAILED || !put_file("/proc/sys/vm/unprivileged_userfaultfd", "1"))
+		bail("preparation");
 	user = start(user_waits_in_inspection, UID_USER1);
 	while (*inspecting < 10)
 		sleep_ms(50);
 	for (u32 i = 0; i < 50; i++) {
-		after = tasks_of_slab();
+		after = count_tasks();
 		if (after < before + CHILDREN / 4)
 			break;
 		sleep_ms(100);
 	}
 	tap_check(*inspecting == 11, "a call waits for its caller's memory");
-	tap_result(after < before + CHILDREN / 4, "tasks that end meanwhile are freed",
-		   "%llu tasks, then %llu, of %u that have ended", (unsigned long long)before,
-		   (unsigned long long)after, CHILDREN);
-	kill(server, SIGKILL);
-	waitpid(server, NULL, 0);
-	close(fuse);
-	umount2(FOLDER, MNT_DETACH);
+	tap_result(before > 0 && after < before + CHILDREN / 4,
+		   "tasks that end meanwhile are freed",
+		   "%ld tasks, then %ld, of %u that have ended", before, after, CHILDREN);
 	kill(user, SIGKILL);
 	waitpid(user, NULL, 0);
+	put_file("/proc/sys/vm/unprivileged_userfaultfd", "0");
 }
 
 /* ------------------------------------------------------------- descriptors */
@@ -335,47 +256,7 @@ static void check_descriptors(int fd)
 	run_as(user_opens_lists, UID_USER1);
 }
 
-/* ------------------------------------------------------- passed descriptors */
-
-/* As user 1: begin a change of this process and pass the descriptor to root. */
-static void begin_change(int to)
-{
-	struct kl_abi_set set = {
-		.size = sizeof(set), .step = KL_SET_BEGIN, .what = KL_SET_NICE, .asked = "forged"
-	};
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct iovec byte = { "", 1 };
-	struct msghdr message = { .msg_iov = &byte,
-				  .msg_iovlen = 1,
-				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
-	int fd = kl_open();
-
-	set.id = getpid();
-	if (kl_call(fd, KL_IOC_SET, &set))
-		bail("a change: %s", kl_why(fd));
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	if (sendmsg(to, &message, 0) != 1)
-		bail("sendmsg");
-}
-
-static int receive(int from)
-{
-	char room[CMSG_SPACE(sizeof(int))], byte;
-	struct iovec one = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &one,
-				  .msg_iovlen = 1,
-				  .msg_control = room,
-				  .msg_controllen = sizeof(room) };
-	int fd = -1;
-
-	if (recvmsg(from, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
-		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
-	return fd;
-}
+/* ------------------------------------------------------- changes of other processes */
 
 static u64 changes_of(int fd)
 {
@@ -388,35 +269,41 @@ static u64 changes_of(int fd)
 	return counts.count[KL_EV_process_set];
 }
 
+/* A descriptor of user 1's, on which another process of that user has begun a change. */
+static int begun_elsewhere(void)
+{
+	struct kl_abi_set set = {
+		.size = sizeof(set), .step = KL_SET_BEGIN, .what = KL_SET_NICE, .asked = "forged"
+	};
+	int fd = kl_open_as(UID_USER1), status;
+	pid_t child = fork();
+
+	if (!child) {
+		kl_become(UID_USER1);
+		set.id = getpid();
+		_exit(kl_call(fd, KL_IOC_SET, &set) ? 1 : 0);
+	}
+	if (waitpid(child, &status, 0) != child || status)
+		bail("a change: %s", kl_why(fd));
+	return fd;
+}
+
 static void check_changes(void)
 {
 	const u32 events[] = { KL_EV_process_set, 0 };
 	struct kl_abi_set end = { .size = sizeof(end), .step = KL_SET_END };
-	int fd = small_session(), pair[2], passed[2];
+	int fd = small_session(), begun = begun_elsewhere();
 	u64 before;
-	pid_t child;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
-	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_count, events) || kl_start(fd))
+	if (kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_count, events) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
-	child = fork();
-	if (!child) {
-		kl_become(UID_USER1);
-		begin_change(pair[1]);
-		begin_change(pair[1]);
-		pause();
-	}
-	passed[0] = receive(pair[0]);
-	passed[1] = receive(pair[0]);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
 	before = changes_of(fd);
-	close(passed[0]);
-	tap_result(changes_of(fd) == before, "no change in the name of who closes a descriptor",
+	close(begun);
+	tap_result(changes_of(fd) == before, "closing a descriptor ends no other process's change",
 		   "%llu events", (unsigned long long)(changes_of(fd) - before));
-	tap_check(passed[1] >= 0 && kl_call(passed[1], KL_IOC_SET, &end) == -EINVAL,
-		  "nor of another that ends it");
-	close(passed[1]);
+	begun = begun_elsewhere();
+	tap_check(kl_call(begun, KL_IOC_SET, &end) == -EINVAL, "nor does another process's call");
+	close(begun);
 	close(fd);
 }
 

@@ -5,7 +5,6 @@
  * as they were; subordinate users of a namespace share its owner's; text patches are paid
  * for; and a call that waits in its caller's memory makes nobody else wait. Runs as root.
  */
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -349,26 +348,10 @@ static void *read_maskset(void *data)
 	return NULL;
 }
 
-/* Memory whose first access waits until the descriptor is closed. */
-static int make_waiting(void **memory)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
-
-	*memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	range.range.start = (u64)(uintptr_t)*memory;
-	range.range.len = 4096;
-	if (uffd < 0 || *memory == MAP_FAILED || ioctl(uffd, UFFDIO_API, &api) ||
-	    ioctl(uffd, UFFDIO_REGISTER, &range))
-		bail("userfaultfd");
-	return uffd;
-}
-
 static void check_waiting(int fd, int second, void *(*call)(void *), const char *name)
 {
 	struct blocked b = { .fd = second }, other = { .fd = fd, .memory = malloc(4096) };
-	int uffd = make_waiting(&b.memory);
+	int uffd = make_waiting(&b.memory, 4096);
 	pthread_t one, two;
 
 	pthread_create(&one, NULL, call, &b);

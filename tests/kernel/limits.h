@@ -3,6 +3,9 @@
 #ifndef KL_TESTS_LIMITS_H
 #define KL_TESTS_LIMITS_H
 
+#include <linux/userfaultfd.h>
+#include <sys/syscall.h>
+
 #include "kl.h"
 #include "memory.h"
 #include "workload.h"
@@ -71,6 +74,22 @@ static inline int session_of(u32 mib, char why[KL_ERROR_TEXT_MAX])
 	snprintf(why, KL_ERROR_TEXT_MAX, "%s", kl_why(fd));
 	close(fd);
 	return error;
+}
+
+/* Memory whose first access waits until the descriptor is closed. */
+static inline int make_waiting(void **memory, u32 bytes)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	*memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	range.range.start = (u64)(uintptr_t)*memory;
+	range.range.len = bytes;
+	if (uffd < 0 || *memory == MAP_FAILED || ioctl(uffd, UFFDIO_API, &api) ||
+	    ioctl(uffd, UFFDIO_REGISTER, &range))
+		bail("userfaultfd");
+	return uffd;
 }
 
 /* Run as another user, and count what fails there. */

@@ -23,6 +23,21 @@ static inline long meminfo(const char *name)
 	return found;
 }
 
+/* How many objects a slab cache has; -1: there is none of that name. */
+static inline long slab_objects(const char *name)
+{
+	FILE *file = fopen("/proc/slabinfo", "re");
+	char line[512], is[64];
+	long found = -1, n;
+
+	while (file && found < 0 && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%63s %ld", is, &n) == 2 && !strcmp(is, name))
+			found = n;
+	if (file)
+		fclose(file);
+	return found;
+}
+
 /* Free pages on the lists that each CPU has for itself, kB: 10 to 35 MB of 2 GB, up and down. */
 static inline long on_cpu_lists(void)
 {
