@@ -111,7 +111,7 @@ static ssize_t receive(int socket, struct request *request, int *fd)
 	return n;
 }
 
-/* Returns where it stands, or 0. */
+/* Adds it as it can be printed; returns where it stands, or 0. */
 static uint32_t add_text(char *message, size_t *length, const char *text)
 {
 	uint32_t at = (uint32_t)*length;
@@ -120,6 +120,7 @@ static uint32_t add_text(char *message, size_t *length, const char *text)
 	if (!text)
 		return 0;
 	memcpy(message + at, text, bytes);
+	kl_make_plain(message + at, bytes);
 	message[at + bytes] = 0;
 	*length += bytes + 1;
 	return at;
@@ -388,18 +389,18 @@ int kl_elf_process_open(struct kl_elf_process *process, unsigned int number, int
 }
 
 /*
- * What came may be anything, if a file has got the better of the child; and names are what a file
- * has, in any case. They can be printed.
+ * A file that has taken over the child may send anything. The child makes its texts plain; a text
+ * that is not is refused, not changed, for another text of the answer may share its bytes.
  */
-static const char *take_text(struct kl_elf_process *process, size_t bytes, bool has, uint32_t at)
+static const char *take_text(const struct kl_elf_process *process, size_t bytes, bool has,
+			     uint32_t at)
 {
-	char *text;
+	const char *text;
 
 	if (!has || at >= bytes || !memchr(process->message + at, 0, bytes - at))
 		return NULL;
 	text = process->message + at;
-	kl_make_plain(text, strlen(text));
-	return text;
+	return kl_is_plain(text, strlen(text)) ? text : NULL;
 }
 
 int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uint64_t place,
