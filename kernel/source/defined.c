@@ -546,23 +546,6 @@ u64 kl_defined_missed(const struct kl_session *s)
 	return missed + READ_ONCE(table->pool.nmissed);
 }
 
-/**
- * kl_defined_is_tick - does an interrupt fire an event that belongs to the task?
- * @s: the session
- * @id: KL_EV_DYNAMIC and up
- *
- * A tick of an owner without privilege is fired only when it has interrupted a
- * task itself, neither an interrupt nor a softirq: its gate is kl_gate_task of
- * the running task, not kl_gate_self. Context: process; for a byte an event that
- * is made when a maskset is compiled.
- */
-bool kl_defined_is_tick(const struct kl_session *s, u32 id)
-{
-	const struct kl_defined *d = s->defined ? kl_defined_find(s->defined, id) : NULL;
-
-	return d && d->kind == KL_SOURCE_KIND_TICK;
-}
-
 /* What calls an event's probe: kl_event_place of defined ones. */
 static const void *place_of(const struct kl_defined *d, const char **name)
 {

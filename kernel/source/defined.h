@@ -65,7 +65,6 @@ void kl_traps_expect(bool more);
 typedef void (*kl_defined_fn)(u32 id, u32 kind, const void *place, const char *name,
 			      const struct kl_program *fields, void *data);
 void kl_defined_visit(struct kl_session *s, kl_defined_fn fn, void *data);
-bool kl_defined_is_tick(const struct kl_session *s, u32 id);
 
 int kl_defined_init(void);
 void kl_defined_deinit(void);
