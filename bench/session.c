@@ -4,7 +4,7 @@
  * uapi/kernlens.h in between, so that what is measured is the module alone.
  * Used by bench/guest.
  *
- *	session [-e PATTERN,...] [-v NAME,...] [-c] [-r RULE] [-t self|other] [-n SESSIONS] [-d] [-s FILE] [-l FLAGS]
+ *	session [-e PATTERN,...] [-v NAME,...] [-c] [-r RULE] [-t self|other|former] [-n SESSIONS] [-d] [-s FILE] [-l FLAGS]
  *		[-p NUMBER,TRACEPOINT,...] [-u UID] -- COMMAND...
  *
  *	-e  events by glob; the default is all of RDEFAULT
@@ -15,7 +15,8 @@
  *	    value;
  *	    log,reject: with a filter on the first field that lets nothing through;
  *	    log,next: the same of sched_switch, on next_tid
- *	-t  follow the command and what it creates, or a task that does nothing
+ *	-t  follow the command and what it creates, or a task that does nothing; `former`: that task, and
+ *	    the command until shortly before it is executed
  *	-d  discard mode instead of overwrite
  *	-l  a latency profile with these KL_LATENCY_* in hexadecimal
  *	-p  that many events of each session's own, which count, at these tracepoints in turn
@@ -221,15 +222,21 @@ static void use_variables(int fd, char *names, __u32 flags)
 		die(fd, "variables");
 }
 
+static void change_tasks(int fd, pid_t pid, __u32 flags)
+{
+	struct kl_abi_tasks tasks = { .size = sizeof(tasks), .pid = pid, .flags = flags };
+
+	if (ioctl(fd, KL_IOC_TASKS, &tasks))
+		die(fd, "tasks");
+}
+
 static void follow(int fd, pid_t pid)
 {
 	struct kl_abi_filter filter = { .size = sizeof(filter), .kind = KL_FILTER_TASKS };
-	struct kl_abi_tasks tasks = { .size = sizeof(tasks),
-				      .pid = pid,
-				      .flags = KL_TASK_ADD | KL_TASK_INHERIT };
 
-	if (ioctl(fd, KL_IOC_FILTER, &filter) || ioctl(fd, KL_IOC_TASKS, &tasks))
+	if (ioctl(fd, KL_IOC_FILTER, &filter))
 		die(fd, "filter");
+	change_tasks(fd, pid, KL_TASK_ADD | KL_TASK_INHERIT);
 }
 
 static void profile(int fd, __u32 flags)
@@ -432,16 +439,25 @@ int main(int argc, char **argv)
 	struct wish wish = { .mode = KL_MODE_OVERWRITE, .handler = KL_HANDLER_log, .sessions = 1 };
 	int fds[SESSIONS_MAX], status, go[2];
 	pid_t command, idle = 0;
+	bool former;
 
 	if (parse(&wish, argc, argv)) {
 		fprintf(stderr, "usage: session [OPTION...] -- COMMAND...\n");
 		return 2;
 	}
 	command = start_command(argv + optind, go);
-	if (wish.tasks && !strcmp(wish.tasks, "other"))
+	former = wish.tasks && !strcmp(wish.tasks, "former");
+	if (former || (wish.tasks && !strcmp(wish.tasks, "other")))
 		idle = start_idle(wish.uid);
 	for (int i = 0; i < wish.sessions; i++)
 		fds[i] = start_session(&wish, i, idle ? idle : command);
+	for (int i = 0; former && i < wish.sessions; i++) {
+		change_tasks(fds[i], command, KL_TASK_ADD | KL_TASK_INHERIT);
+		change_tasks(fds[i], command, KL_TASK_REMOVE);
+	}
+	/* That nobody follows it any more is noticed a little later. */
+	if (former)
+		sleep(1);
 	if (write(go[1], "", 1) != 1)
 		die(-1, "pipe");
 	if (waitpid(command, &status, 0) != command)
