@@ -335,6 +335,53 @@ static void take_turn(int fd, enum class in, enum class out)
 	shared->turns++;
 }
 
+/* ------------------------------------------------------- added to a running session */
+
+#define ADDED_CALLS 5
+#define ADDED_ROUNDS 3
+
+/*
+ * Nobody else wants this task, so its session's set alone lets its events through. Another session
+ * is there because a sole one is called without a search.
+ */
+static void check_added(void)
+{
+	struct counted c[2];
+	pid_t idle = fork();
+	int fd[2];
+
+	if (!idle) {
+		pause();
+		_exit(0);
+	}
+	for (u32 i = 0; i < 2; i++) {
+		fd[i] = make_session(0, KL_FILTER_TASKS, 0, 4);
+		if ((!i && kl_tasks(fd[i], idle, KL_TASK_ADD)) || kl_start(fd[i]))
+			bail("session: %s", kl_why(fd[i]));
+	}
+	for (u32 round = 0; round < ADDED_ROUNDS; round++) {
+		if (kl_tasks(fd[1], getpid(), KL_TASK_ADD))
+			bail("tasks: %s", kl_why(fd[1]));
+		make_calls(ROOTS, ADDED_CALLS);
+		if (kl_tasks(fd[1], getpid(), KL_TASK_REMOVE))
+			bail("tasks: %s", kl_why(fd[1]));
+		make_calls(ROOTS, ADDED_CALLS);
+		/* Until it is forgotten by all. */
+		sleep_ms(200);
+	}
+	for (u32 i = 0; i < 2; i++) {
+		kl_stop(fd[i]);
+		read_session(fd[i], &c[i]);
+		close(fd[i]);
+	}
+	kill(idle, SIGKILL);
+	waitpid(idle, NULL, 0);
+	tap_result(c[1].calls[ROOTS] == ADDED_ROUNDS * ADDED_CALLS && !c[0].calls[ROOTS],
+		   "a task that is added to a running session, and that nobody else wants",
+		   "%llu and %llu calls", (unsigned long long)c[1].calls[ROOTS],
+		   (unsigned long long)c[0].calls[ROOTS]);
+}
+
 /* --------------------------------------------------------------------- ticks */
 
 static int start_ticks(u32 uid, u32 hz, int *fd)
@@ -526,6 +573,7 @@ int main(int argc, char **argv)
 			   shared->calls[TREE2] > 100 && shared->exits[SETUID2] > 3,
 		   "there was something to see", "turns %u, sessions %u", shared->turns,
 		   shared->others);
+	check_added();
 	check_ticks();
 	check_hubs();
 	printf("# %u tasks added and removed, %u sessions came and went\n", shared->turns,
