@@ -138,6 +138,21 @@ void make_variables(int fd, u32 program)
 	TRY(fd, KL_IOC_VARIABLES, wish);
 }
 
+/* Call traces with each record; at times there is no room for many. */
+void make_stacks(int fd)
+{
+	struct kl_abi_variables wish = { .size = sizeof(wish), .n = me->uid ? 2 : 3 };
+
+	struct kl_abi_stacks few = { .what = KL_STACKS_LIMITS, .traces = 1 + below(10) };
+
+	wish.variable[0].variable = VARIABLE_tid;
+	wish.variable[1].variable = VARIABLE_ustack;
+	wish.variable[2].variable = me->uid ? 0 : VARIABLE_kstack;
+	if (one_in(3))
+		TRY(fd, KL_IOC_STACKS, few);
+	TRY(fd, KL_IOC_VARIABLES, wish);
+}
+
 void op_variables(void)
 {
 	make_variables(session_fd(), below(3));
@@ -166,13 +181,13 @@ bool make_rule(int fd, u32 program)
 		break;
 	case KL_HANDLER_set:
 	case KL_HANDLER_clear:
-		rule.arg = below(KL_FLAGS_MAX);
+		rule.arg = below(KL_FLAGS_MAX + (u32)one_in(10));
 		break;
 	case KL_HANDLER_freeze:
 		rule.arg = below(2000);
 		break;
 	case KL_HANDLER_use:
-		rule.arg = KL_MASKSET_FIRST_USER + below(4);
+		rule.arg = one_in(10) ? odd_number() : KL_MASKSET_FIRST_USER + below(4);
 		break;
 	case KL_HANDLER_alarm:
 		strcpy(rule.text, "an alarm");
@@ -184,6 +199,8 @@ bool make_rule(int fd, u32 program)
 	}
 	for (u32 i = 0; i < rule.n_keys; i++)
 		rule.key[i] = program;
+	if (one_in(30))
+		memset(rule.text, 'a', sizeof(rule.text));
 	return !TRY(fd, KL_IOC_RULE, rule);
 }
 
@@ -321,6 +338,8 @@ int make_session(int fd)
 	wish.blocks = 4 + below(12);
 	wish.blocks_max = one_in(2) ? 32 : 0;
 	snprintf(wish.name, sizeof(wish.name), "fuzz %u", below(100));
+	if (one_in(30))
+		memset(wish.name, 'a', sizeof(wish.name));
 	error = TRY(fd, KL_IOC_SESSION, wish);
 	if (!error)
 		common->session_newest = wish.id;

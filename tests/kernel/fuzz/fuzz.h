@@ -18,7 +18,8 @@
 #define FUZZ_SHARED 12 /* of the process */
 #define FUZZ_MAPS 16
 #define FUZZ_BUFFER (256u << 10)
-#define FUZZ_TARGETS 40
+#define ZOO_KINDS 24 /* of processes to look at */
+#define ZOO_WAITING 13 /* the first so many wait for something */
 #define FUZZ_SYMBOLS 26
 #define FUZZ_USERS 3
 #define FUZZ_CALLS 128
@@ -45,7 +46,7 @@ struct fuzz_user {
 	volatile u64 sequences;
 	volatile u64 calls;
 	volatile u64 successes;
-	volatile s32 targets[FUZZ_TARGETS]; /* processes to look at */
+	volatile s32 targets[ZOO_KINDS]; /* processes to look at */
 	char broken[200]; /* the first thing that should not have been possible */
 };
 
@@ -138,6 +139,8 @@ static inline void *odd_or(void *own, u32 bytes)
 int try_call(int fd, unsigned long command, void *argument, u32 bytes);
 /* A process: of the zoo, this one, or any number. */
 s32 any_pid(void);
+/* One of this user's zoo that waits for something. */
+s32 waiting_pid(void);
 
 /* Makes a call with a struct of its type on the stack; the answer is in the struct. */
 #define TRY(fd, command, object) try_call(fd, command, &(object), sizeof(object))
@@ -162,6 +165,7 @@ u32 variable_at(u32 i);
 int make_session(int fd);
 u32 make_events(int fd, u32 program);
 void make_variables(int fd, u32 program);
+void make_stacks(int fd);
 bool make_rule(int fd, u32 program);
 void make_maskset(int fd, u32 id, u32 rules, u32 defined);
 void make_latency(int fd);
@@ -180,8 +184,13 @@ void op_filter(void);
 void op_start_stop(void);
 void op_whole_session(void);
 
+/* fire.c */
+void fire_calls(void);
+
 /* recorder.c */
 void op_recorder(void);
+/* Of root's: while it is the only session, it is called without a search. */
+void record_alone(bool values);
 
 /* wrong.c */
 void op_wrong(void);
@@ -213,6 +222,7 @@ void op_proc(void);
 void op_inspect(void);
 void op_detail(void);
 void op_every_detail(void);
+void op_waits(void);
 void op_every_variable(void);
 void op_setting(void);
 void op_set(void);
@@ -235,9 +245,18 @@ int set_user_id_main(int argc, char **argv);
 
 /* ------------------------------------------------------ zoo, trouble, guide */
 
-/* One kind of process to look at; does not return. */
+/* zoo.c: one kind of process to look at; does not return. */
 __attribute__((noreturn)) void zoo_run(u32 kind, u64 seed);
-u32 zoo_kinds(void);
+void zoo_change_program(void);
+void sleep_forever(void);
+void *sleep_in_thread(void *unused);
+
+/* zoo_waits.c */
+void wait_on_files(void);
+void wait_on_sockets(void);
+void wait_on_locks(void);
+void wait_on_children(void);
+void wait_on_signals(void);
 
 /* What root does to the machine meanwhile, once, by its own random numbers. */
 void trouble_begin(void);

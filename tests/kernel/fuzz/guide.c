@@ -14,6 +14,12 @@ static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
 /* ----------------------------------------------------------------- splicing */
 
+/* The target has a kprobe there, which the kernel refuses where the text has been patched. */
+static bool has_kprobe(const struct kl_block_graph *graph)
+{
+	return !strcmp(graph->function.name, "nowhere");
+}
+
 static int add_function(void *context, size_t index)
 {
 	struct kl_splice_wish *wish;
@@ -24,6 +30,10 @@ static int add_function(void *context, size_t index)
 
 	if (ret)
 		return ret;
+	if (has_kprobe(&graph)) {
+		kl_block_graph_free(&graph);
+		return 0;
+	}
 	wish = calloc(graph.blocks + 1, sizeof(*wish));
 	guide.function = realloc(guide.function, (guide.functions + 1) * sizeof(*guide.function));
 	guide.begin = realloc(guide.begin, (guide.points + graph.blocks) * sizeof(*guide.begin));

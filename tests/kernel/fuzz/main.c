@@ -43,7 +43,7 @@ static const struct operation {
 	{ op_fork, 1 },	     { op_namespace, 1 },    { op_set_user_id, 1 },    { op_thread, 1 },
 	{ op_trap, 3 },	     { op_work, 6 },	     { op_fail, 3 },	       { op_splice, 1 },
 	{ op_recorder, 24 }, { op_every_detail, 8 }, { op_every_variable, 6 }, { op_setting, 4 },
-	{ op_places, 4 },    { op_slow_file, 3 },    { op_wrong, 14 },
+	{ op_places, 4 },    { op_slow_file, 3 },    { op_wrong, 14 },	       { op_waits, 6 },
 };
 
 #define OPERATIONS (sizeof(operations) / sizeof(*operations))
@@ -116,6 +116,7 @@ struct worker {
 	pid_t pid;
 	double begun, moved; /* `moved`: when its user's calls were last seen to have become more */
 	u64 calls;
+	bool slow; /* was said */
 	bool killed;
 };
 
@@ -158,7 +159,7 @@ static void replace(pid_t pid, int status)
 			start_worker(user);
 			return;
 		}
-		for (u32 i = 0; i < zoo_kinds(); i++)
+		for (u32 i = 0; i < ZOO_KINDS; i++)
 			if (common->user[user].targets[i] == pid) {
 				kill(-pid, SIGKILL);
 				start_target(user, i);
@@ -194,6 +195,11 @@ static void look_after(void)
 		if (w->calls != common->user[user].calls) {
 			w->calls = common->user[user].calls;
 			w->moved = now_seconds();
+			w->slow = false;
+		}
+		if (now_seconds() - w->moved > STUCK_SECONDS / 2 && !w->slow) {
+			w->slow = true;
+			tell_where(w->pid);
 		}
 		if (now_seconds() - w->begun > LIFE_SECONDS + STUCK_SECONDS &&
 		    now_seconds() - w->moved > STUCK_SECONDS && !w->killed) {
@@ -237,7 +243,7 @@ static void kill_all(void)
 	slow_file_end();
 	for (u32 user = 0; user < FUZZ_USERS; user++) {
 		kill(-workers[user].pid, SIGKILL);
-		for (u32 i = 0; i < zoo_kinds(); i++)
+		for (u32 i = 0; i < ZOO_KINDS; i++)
 			kill(-common->user[user].targets[i], SIGKILL);
 	}
 	/* Also those that lost their parents, and are ours by prctl(). */
@@ -437,13 +443,31 @@ static void report_users(double seconds)
 	       common->kept);
 }
 
+/* Before the others are there: what happens only to root's sole session. */
+static void run_alone(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		me = &common->user[FUZZ_USERS - 1];
+		tape_seed(seed);
+		world_init();
+		world_thread_init();
+		for (u32 i = 0; i < 8; i++)
+			record_alone(i % 2);
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+}
+
 static void run_for(double seconds)
 {
 	double begun = now_seconds(), next = begun + 1, most = 4 * seconds + 20;
 
 	slow_file_begin();
 	for (u32 i = 0; i < FUZZ_USERS; i++) {
-		for (u32 k = 0; k < zoo_kinds(); k++)
+		for (u32 k = 0; k < ZOO_KINDS; k++)
 			start_target(i, k);
 		start_worker(i);
 	}
@@ -479,7 +503,7 @@ int main(int argc, char **argv)
 		static struct fuzz_user user;
 
 		me = &user;
-		zoo_run(14, 0); /* change_program */
+		zoo_change_program();
 	}
 	program_path = argv[0];
 	seconds = argc > 1 ? atof(argv[1]) : 10;
@@ -489,6 +513,7 @@ int main(int argc, char **argv)
 	printf("# seed %llu\n", (unsigned long long)seed / 1000003);
 	prepare();
 	guided = strcmp(common->device, KL_DEVICE_PATH) && guide_open(common->device + 5);
+	run_alone();
 	/* What the kernel keeps for later once such things have happened at all is no loss. */
 	run_for(seconds / 4);
 	read_memory(before);

@@ -17,9 +17,12 @@ __attribute__((noinline)) static int called(int number)
 
 static u32 define(struct kl_abi_event *event, u32 program)
 {
-	static const char *const points[] = { "sched_switch", "sched_wakeup", "sys_enter",
-					      "sys_exit",     "task_newtask", "kmem_cache_alloc",
-					      "kls_called",   "timer_start",  "mm_page_alloc" };
+	static const char *const points[] = {
+		"sched_switch",		  "sched_wakeup",     "sys_enter",  "sys_exit",
+		"task_newtask",		  "kmem_cache_alloc", "kls_called", "timer_start",
+		"mm_page_alloc",	  "kls_called",	      "tlb_flush",  "sched_kthread_stop",
+		"mmap_lock_start_locking"
+	};
 	u32 kind = me->uid ? below(3) : below(6);
 
 	memset(event, 0, 2 * sizeof(*event));
@@ -27,7 +30,7 @@ static u32 define(struct kl_abi_event *event, u32 program)
 	switch (kind) {
 	case 0:
 		event[0].kind = KL_SOURCE_KIND_TRACEPOINT;
-		event[0].name = (u64)(uintptr_t)points[below(9)];
+		event[0].name = (u64)(uintptr_t)points[below(sizeof(points) / sizeof(*points))];
 		return 1;
 	case 1:
 		event[0].kind = KL_SOURCE_KIND_TICK;
@@ -88,6 +91,8 @@ void op_places(void)
 	events.n = define(event, one_in(2) ? make_program(fd, true) : 0);
 	events.event = (u64)(uintptr_t)event;
 	if (one_in(3))
+		make_stacks(fd);
+	else if (one_in(2))
 		make_variables(fd, 0);
 	TRY(fd, KL_IOC_EVENTS, events);
 	for (u32 n = below(3); n; n--)

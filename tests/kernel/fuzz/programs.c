@@ -263,9 +263,11 @@ static u32 look(struct kl_abi_op *op, u32 reg)
 					      .a = reg };
 		break;
 	case 2: /* a symbol's memory */
-		op[n++] = (struct kl_abi_op){ .code = KL_OP_CONST,
-					      .dst = reg,
-					      .imm64 = common->symbol[below(FUZZ_SYMBOLS)] };
+		op[n++] = (struct kl_abi_op){
+			.code = KL_OP_CONST,
+			.dst = reg,
+			.imm64 = one_in(4) ? odd_number() : common->symbol[below(FUZZ_SYMBOLS)]
+		};
 		if (one_in(3))
 			op[n++] = (struct kl_abi_op){ .code = KL_OP_PERCPU, .dst = reg, .a = reg };
 		op[n++] = (struct kl_abi_op){ .code = KL_OP_PUT_STRING + 2 * below(2),

@@ -4,20 +4,12 @@
  * way to the end. The other operations change such sessions at random; here hardly anything is
  * wrong, so that what only comes after many accepted calls is reached in each sequence.
  */
-#include <pthread.h>
-#include <sched.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <netinet/in.h>
-#include <arpa/inet.h>
 
 #include "fuzz.h"
 
 #define MASKSET KL_MASKSET_FIRST_USER
-
-/* ----------------------------------------------------------- what is fired */
 
 /* Calls that fire_calls() makes, and some that other threads make. */
 static const u16 calls[] = {
@@ -29,139 +21,6 @@ static const u16 calls[] = {
 };
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
-
-/* A path in a page that has not been read yet, which the module meets before the kernel does. */
-static const char *late_path(void)
-{
-	static __thread char *last;
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-
-	close(fd);
-	if (last)
-		munmap(last, 1 << 20);
-	last = at == MAP_FAILED ? NULL : at;
-	/* cppcheck-suppress memleak ; unmapped by the next call */
-	return last ? last + 4096 * below(200) : "/none";
-}
-
-static void fire_paths(void)
-{
-	static const char *const paths[] = {
-		"/etc/passwd", "/proc/self/status", "", "/tmp", "/none/and nothing\n\t\"behind\"",
-		NULL
-	};
-	const char *path = paths[below(6)];
-	char byte;
-	int fd;
-
-	if (one_in(4))
-		path = late_path();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, &byte, 1) > 0)
-		close(fd);
-	me->successes += !access(path, R_OK);
-	rename("/none", one_in(2) ? path : (char *)0xffff888000000000);
-	syscall(SYS_mount, path, "/none", "none", 0, NULL);
-	/* cppcheck-suppress ignoredReturnValue ; it shall fail */
-	if (symlink("/none", path))
-		return;
-}
-
-static void fire_child(void)
-{
-	pid_t child = one_in(2) ? vfork() : fork();
-
-	if (!child) {
-		char *const arguments[] = { "sh", "-c", ":", NULL };
-
-		if (one_in(3))
-			_exit(1);
-		execve(one_in(3) ? "/none" : "/bin/true", arguments, NULL);
-		_exit(0);
-	}
-	if (child > 0)
-		waitpid(child, NULL, 0);
-}
-
-/* Packets through the loopback interface: UDP, and a TCP connection, of both families. */
-static void fire_packets(void)
-{
-	int family = one_in(2) ? AF_INET : AF_INET6, server, client;
-	struct sockaddr_storage address = { .ss_family = family };
-	socklen_t bytes = family == AF_INET ? sizeof(struct sockaddr_in) :
-					      sizeof(struct sockaddr_in6);
-	int type = one_in(2) ? SOCK_STREAM : SOCK_DGRAM;
-
-	if (family == AF_INET)
-		((struct sockaddr_in *)&address)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	else
-		((struct sockaddr_in6 *)&address)->sin6_addr = in6addr_loopback;
-	server = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	client = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (!bind(server, (void *)&address, bytes) &&
-	    !getsockname(server, (void *)&address, &bytes)) {
-		listen(server, 1);
-		if (!connect(client, (void *)&address, bytes) || errno == EINPROGRESS)
-			send(client, "some bytes", 10, MSG_NOSIGNAL);
-		sched_yield();
-	}
-	close(client);
-	close(server);
-}
-
-static void *end_thread(void *unused)
-{
-	prctl(PR_SET_NAME, "fuzz thread");
-	return NULL;
-}
-
-static void fire_thread(void)
-{
-	pthread_t thread;
-
-	if (!pthread_create(&thread, NULL, end_thread, NULL))
-		pthread_join(thread, NULL);
-}
-
-/* A call of the 32-bit table: getpid. */
-static void fire_compat(void)
-{
-	long number = 20;
-
-	asm volatile("int $0x80" : "+a"(number) : : "r8", "r9", "r10", "r11", "memory");
-}
-
-static void fire_calls(void)
-{
-	for (u32 n = 1 + below(4); n; n--) {
-		switch (below(8)) {
-		case 7:
-			fire_compat();
-			break;
-		case 0 ... 1:
-			fire_paths();
-			break;
-		case 2:
-			fire_child();
-			break;
-		case 3:
-			fire_thread();
-			break;
-		case 4:
-			fire_packets();
-			break;
-		case 5:
-			prctl(PR_SET_NAME, one_in(2) ? "fuzz" : "another name");
-			sleep_ms(below(3));
-			break;
-		default:
-			/* A few blocks full. */
-			for (u32 i = below(200); i; i--)
-				syscall(SYS_getppid);
-		}
-	}
-}
 
 /* ------------------------------------------------------------ what is read */
 
@@ -310,6 +169,21 @@ static void read_latency(int fd)
 	}
 }
 
+/* The running profiles as text, for root. */
+static void show_latency(void)
+{
+	char path[60];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/latency", common->device + 5);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while (read(fd, room, FUZZ_BUFFER) > 0)
+		me->successes++;
+	close(fd);
+}
+
 static void read_metadata(int fd)
 {
 	struct kl_abi_metadata metadata = { .size = sizeof(metadata), .bytes = FUZZ_BUFFER };
@@ -342,11 +216,14 @@ static void read_all(int fd, int reader, u32 rules, u32 block_bytes)
 enum purpose {
 	RECORDS_CALLS,
 	RECORDS_VALUES, /* with many variables */
+	RECORDS_STACKS, /* with call traces */
+	DUMPS, /* what there is when it begins */
 	RULES_AT_CALLS,
 	RULES_AT_TABLE, /* rows of the tables */
 	DEFINED_EVENTS,
 	PROFILES,
 	MACHINE, /* what only root may see */
+	PACKETS, /* the same */
 	PURPOSES
 };
 
@@ -374,15 +251,25 @@ static void set_events(struct kl_abi_maskset *m, enum purpose purpose, u32 rules
 		KL_EV_signal_deliver,
 		KL_EV_mark,
 		KL_EV_sched_process_free,
+		KL_EV_process_set,
 	};
 
-	if (purpose == RULES_AT_TABLE || one_in(4))
+	for (u32 id = KL_EV_lttng_statedump_start; purpose == DUMPS; id++) {
+		m->handler[id] = KL_HANDLER_log;
+		if (id == KL_EV_lttng_statedump_cpu_topology)
+			return;
+	}
+	/* A user may not have call traces of what the scheduler does. */
+	if (purpose == RULES_AT_TABLE || (purpose != RECORDS_STACKS && one_in(4)))
 		for (u32 i = 0; i < sizeof(table) / sizeof(*table); i++)
 			m->handler[table[i]] = any_action(rules);
 	if (purpose == MACHINE && !me->uid)
 		for (u32 n = 12; n; n--)
-			m->handler[one_in(2) ? KL_EV_net_dev_queue + below(30) : 1 + below(400)] =
-				any_action(rules);
+			m->handler[1 + below(400)] = any_action(rules);
+	if (purpose == PACKETS && !me->uid)
+		for (u32 i = 0; i < 30; i++)
+			m->handler[KL_EV_net_dev_queue + i] = any_action(rules);
+	m->handler[KL_EV_syscall_late_string] = KL_HANDLER_log;
 	for (u32 i = 0; purpose != PROFILES && i < CALLS; i++) {
 		u32 n = calls[one_in(2) ? i : below(CALLS)];
 
@@ -431,7 +318,41 @@ static u32 make_rules(int fd)
 	return rules;
 }
 
-static void set_up(int fd, enum purpose purpose, u32 *rules, u32 *defined)
+/* A child that executes a program when it is let go, and that a session awaits. */
+struct awaited {
+	pid_t pid; /* 0: there is none */
+	int go;
+};
+
+static void await_exec(int fd, struct awaited *a)
+{
+	int ends[2];
+	char byte;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	a->go = ends[1];
+	a->pid = fork();
+	if (!a->pid) {
+		alarm(5);
+		close(ends[1]);
+		if (!read(ends[0], &byte, 1))
+			execl(one_in(3) ? "/none" : "/bin/true", "true", NULL);
+		_exit(0);
+	}
+	close(ends[0]);
+	kl_tasks(fd, a->pid, KL_TASK_ADD | KL_TASK_EXEC | (one_in(2) ? KL_TASK_INHERIT : 0));
+}
+
+static void let_go(struct awaited *a)
+{
+	if (a->pid <= 0)
+		return;
+	close(a->go);
+	waitpid(a->pid, NULL, 0);
+}
+
+static void set_up(int fd, enum purpose purpose, u32 *rules, u32 *defined, struct awaited *awaited)
 {
 	u32 puts;
 
@@ -443,9 +364,11 @@ static void set_up(int fd, enum purpose purpose, u32 *rules, u32 *defined)
 	}
 	if (purpose == RECORDS_VALUES)
 		make_variables(fd, make_program(fd, false));
+	if (purpose == RECORDS_STACKS)
+		make_stacks(fd);
 	if (purpose == PROFILES)
 		make_latency(fd);
-	if (purpose != RECORDS_CALLS && purpose != RECORDS_VALUES)
+	if (purpose > DUMPS)
 		*rules = make_rules(fd);
 	if (one_in(4)) {
 		struct kl_abi_metadata metadata = { .size = sizeof(metadata) };
@@ -456,10 +379,20 @@ static void set_up(int fd, enum purpose purpose, u32 *rules, u32 *defined)
 	}
 	if (one_in(3)) {
 		kl_filter(fd, KL_FILTER_TASKS, 0);
-		kl_tasks(fd, getpid(), KL_TASK_ADD | KL_TASK_PROCESS | (below(4) << 3));
+		if (one_in(2))
+			await_exec(fd, awaited);
+		else
+			kl_tasks(fd, getpid(), KL_TASK_ADD | KL_TASK_PROCESS | (below(4) << 3));
 	} else if (one_in(4)) {
 		set_filter(fd);
 	}
+}
+
+static void dump_state(int fd)
+{
+	struct kl_abi_dump dump = { .size = sizeof(dump), .what = below(8) };
+
+	TRY(fd, KL_IOC_DUMP, dump);
 }
 
 /* A running session's changes. */
@@ -467,7 +400,6 @@ static void change_session(int fd)
 {
 	struct kl_abi_resize resize = { .size = sizeof(resize), .blocks = 4 + below(20) };
 	struct kl_abi_mark mark = { .size = sizeof(mark), .value = below(100), .text = "mark" };
-	struct kl_abi_dump dump = { .size = sizeof(dump), .what = below(8) };
 
 	switch (below(8)) {
 	case 0:
@@ -484,7 +416,7 @@ static void change_session(int fd)
 		break;
 	case 4:
 		if (one_in(3))
-			TRY(fd, KL_IOC_DUMP, dump);
+			dump_state(fd);
 		break;
 	case 5:
 		kl_stop(fd);
@@ -502,6 +434,7 @@ void op_recorder(void)
 				       .block_bytes = 4096u << below(2),
 				       .blocks = 4 + below(4),
 				       .blocks_max = 32 };
+	struct awaited awaited = {};
 	u32 rules = 0, defined = 0;
 	int fd = open_device(O_RDWR), reader;
 
@@ -513,17 +446,22 @@ void op_recorder(void)
 		return;
 	}
 	common->session_newest = wish.id;
-	set_up(fd, purpose, &rules, &defined);
+	set_up(fd, purpose, &rules, &defined, &awaited);
 	write_maskset(fd, MASKSET, purpose, rules, defined);
 	write_maskset(fd, MASKSET + 1, below(PURPOSES), rules, defined);
 	kl_use(fd, MASKSET);
 	reader = kl_reader(fd, below(4));
 	me->successes += !kl_start(fd);
+	if (purpose == DUMPS)
+		dump_state(fd);
+	let_go(&awaited);
 	for (u32 n = 1 + below(3); n; n--) {
 		fire_calls();
 		if (one_in(2))
 			change_session(fd);
 		read_all(fd, reader, rules, wish.block_bytes ?: 4096);
+		if (purpose == PROFILES && !me->uid)
+			show_latency();
 	}
 	if (one_in(3)) {
 		kl_stop(fd);
@@ -531,4 +469,25 @@ void op_recorder(void)
 	}
 	keep_fd(fd, ROLE_SESSION);
 	keep_fd(reader, ROLE_READER);
+}
+
+void record_alone(bool values)
+{
+	struct kl_abi_session wish = { .block_bytes = 4096, .blocks = 8 };
+	int fd = open_device(O_RDWR);
+
+	if (fd < 0)
+		return;
+	if (!TRY(fd, KL_IOC_SESSION, wish)) {
+		if (values)
+			make_variables(fd, 0);
+		kl_filter(fd, KL_FILTER_TASKS, 0);
+		kl_tasks(fd, getpid(), KL_TASK_ADD | KL_TASK_INHERIT);
+		write_maskset(fd, MASKSET, RECORDS_STACKS, 0, 0);
+		kl_use(fd, MASKSET);
+		me->successes += !kl_start(fd);
+		fire_calls();
+		read_all(fd, kl_reader(fd, 0), 0, 4096);
+	}
+	close(fd);
 }

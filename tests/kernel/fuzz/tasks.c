@@ -110,32 +110,45 @@ void op_detail(void)
 	}
 }
 
-/* All that can be asked of one process, with the proof that each kind asks for. */
+/* All of one kind that can be asked of a process, with the proof that it asks for. */
+static void see_detail(int fd, s32 pid, u32 what)
+{
+	struct kl_abi_detail call = { .what = what, .proof = -1 };
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid,
+		 what == KL_DETAIL_ENVIRONMENT ? "environ" : "mem");
+	if (what == KL_DETAIL_SYSCALL || what == KL_DETAIL_WAIT || what == KL_DETAIL_ENVIRONMENT)
+		call.proof = open(path, O_RDONLY | O_CLOEXEC);
+	for (u32 n = 0; n < 4; n++) {
+		call.size = sizeof(call);
+		call.pid = pid;
+		call.buffer = (u64)(uintptr_t)room;
+		call.bytes = one_in(3) ? KL_DETAIL_BYTES_MIN : FUZZ_BUFFER;
+		if (TRY(fd, KL_IOC_DETAIL, call) || !(call.flags & KL_DETAIL_MORE))
+			break;
+	}
+	if (call.proof > 2)
+		close(call.proof);
+}
+
 void op_every_detail(void)
 {
 	int fd = one_in(4) ? any_fd() : open_device(O_RDWR);
 	s32 pid = any_pid();
 
-	for (u32 what = 1; what < KL_DETAIL_KINDS; what++) {
-		struct kl_abi_detail call = { .what = what, .proof = -1 };
-		char path[40];
+	for (u32 what = 1; what < KL_DETAIL_KINDS; what++)
+		see_detail(fd, pid, what);
+	keep_fd(fd, ROLE_DEVICE);
+}
 
-		snprintf(path, sizeof(path), "/proc/%d/%s", pid,
-			 what == KL_DETAIL_ENVIRONMENT ? "environ" : "mem");
-		if (what == KL_DETAIL_SYSCALL || what == KL_DETAIL_WAIT ||
-		    what == KL_DETAIL_ENVIRONMENT)
-			call.proof = open(path, O_RDONLY | O_CLOEXEC);
-		for (u32 n = 0; n < 4; n++) {
-			call.size = sizeof(call);
-			call.pid = pid;
-			call.buffer = (u64)(uintptr_t)room;
-			call.bytes = one_in(3) ? KL_DETAIL_BYTES_MIN : FUZZ_BUFFER;
-			if (TRY(fd, KL_IOC_DETAIL, call) || !(call.flags & KL_DETAIL_MORE))
-				break;
-		}
-		if (call.proof > 2)
-			close(call.proof);
-	}
+/* What processes wait for: each of some of many. */
+void op_waits(void)
+{
+	int fd = open_device(O_RDWR);
+
+	for (u32 n = 2 + below(6); n; n--)
+		see_detail(fd, waiting_pid(), KL_DETAIL_WAIT);
 	keep_fd(fd, ROLE_DEVICE);
 }
 

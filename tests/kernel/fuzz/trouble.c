@@ -4,12 +4,15 @@
  * unloaded, memory is short, control groups end, and limits change.
  */
 #include <dirent.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "fuzz.h"
 
 #define GROUPS "/sys/fs/cgroup"
+/* A hierarchy of the older kind, with two controllers that the newer one does not have. */
+#define OLD_GROUPS "/tmp/fuzz-groups"
 
 const char *const trouble_names[] = { "CPU hotplug", "module load", "memory pressure",
 				      "group",	     "caches",	    "limits",
@@ -29,8 +32,7 @@ static void plug_cpu(void)
 	put_file("/sys/devices/system/cpu/cpu1/online", "1");
 }
 
-/* A module whose notifiers and tracepoints come and go. */
-static void load_module(void)
+static void insert_module(const char *name)
 {
 	const char *build = getenv("KL_BUILD") ?: "build";
 	char path[300], release[80];
@@ -41,12 +43,21 @@ static void load_module(void)
 	if (bytes < 2)
 		return;
 	release[bytes - 1] = 0;
-	snprintf(path, sizeof(path), "%s/%s/kl_places.ko", build, release);
+	snprintf(path, sizeof(path), "%s/%s/%s.ko", build, release, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (!syscall(SYS_finit_module, fd, "", 0))
-		sleep_ms(150);
+	syscall(SYS_finit_module, fd, "", 0);
 	close(fd);
+}
+
+/* A module with functions comes and goes; one with a tracepoint goes and comes. */
+static void load_module(void)
+{
+	insert_module("kl_places");
+	sleep_ms(150);
 	syscall(SYS_delete_module, "kl_places", O_NONBLOCK);
+	syscall(SYS_delete_module, "kl_stimulus", O_NONBLOCK);
+	sleep_ms(50);
+	insert_module("kl_stimulus");
 }
 
 static bool make_group(const char *name, u64 limit_bytes)
@@ -121,7 +132,7 @@ static void set_limit(const char *name, u32 value)
 
 static void set_limits(u64 *state)
 {
-	bool low = !pick(state, 6);
+	bool low = !pick(state, 4);
 
 	set_limit("sessions_per_user", low ? 1 + pick(state, 8) : 64);
 	set_limit("buffer_mb_per_user", low ? 1 + pick(state, 64) : 256);
@@ -131,9 +142,17 @@ static void set_limits(u64 *state)
 	set_limit("cpu_percent_unprivileged", low ? 1 + pick(state, 10) : 30);
 }
 
-/* Raise limits that would keep a slow machine from all else; set_limits() lowers them at times. */
+/*
+ * Raise limits that would keep a slow machine from all else; set_limits() lowers them at times.
+ * And offer processes some things that a machine need not have.
+ */
 void trouble_begin(void)
 {
+	mkdir(OLD_GROUPS, 0755);
+	mount("none", OLD_GROUPS, "cgroup", 0, "net_cls,net_prio");
+	put_file("/proc/sys/vm/nr_hugepages", "6");
+	/* Larger packets are sent in pieces. */
+	put_file("/sys/class/net/lo/mtu", "1500");
 	set_limit("sessions_per_user", 64);
 	set_limit("patches_per_second_per_user", 100000);
 	set_limit("patches_per_second_all_users", 100000);
@@ -172,6 +191,7 @@ void trouble_end(void)
 {
 	put_file("/sys/devices/system/cpu/cpu1/online", "1");
 	syscall(SYS_delete_module, "kl_places", O_NONBLOCK);
+	insert_module("kl_stimulus");
 	set_limit("sessions_per_user", 16);
 	set_limit("buffer_mb_per_user", 256);
 	set_limit("patches_per_second_per_user", 200);
@@ -179,4 +199,7 @@ void trouble_end(void)
 	set_limit("work_percent_per_user", 10);
 	set_limit("cpu_percent_unprivileged", 10);
 	remove_groups();
+	umount(OLD_GROUPS);
+	put_file("/proc/sys/vm/nr_hugepages", "0");
+	put_file("/sys/class/net/lo/mtu", "65536");
 }

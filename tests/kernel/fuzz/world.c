@@ -193,6 +193,7 @@ static s32 child_of(s32 pid)
 	char path[60], text[300];
 	ssize_t bytes;
 	char *at = text;
+	u32 n = 0;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
@@ -204,7 +205,9 @@ static s32 child_of(s32 pid)
 	if (bytes <= 0)
 		return pid;
 	text[bytes] = 0;
-	for (u32 n = below(4); n && strchr(at, ' ') && strchr(at, ' ')[1]; n--)
+	for (u32 i = 0; text[i]; i++)
+		n += text[i] == ' ';
+	for (n = below(n); n && strchr(at, ' '); n--)
 		at = strchr(at, ' ') + 1;
 	return atoi(at) ?: pid;
 }
@@ -240,16 +243,23 @@ s32 any_pid(void)
 	case 2:
 		return odd_number();
 	case 3: /* of another user */
-		pid = common->user[below(FUZZ_USERS)].targets[below(zoo_kinds())];
+		pid = common->user[below(FUZZ_USERS)].targets[below(ZOO_KINDS)];
 		break;
 	default:
-		pid = me->targets[below(zoo_kinds())];
+		pid = me->targets[below(ZOO_KINDS)];
 	}
 	if (pid <= 0)
 		return getpid();
 	if (one_in(2))
 		pid = child_of(pid);
 	return one_in(4) ? thread_of(pid) : pid;
+}
+
+s32 waiting_pid(void)
+{
+	s32 pid = child_of(me->targets[below(ZOO_WAITING)]);
+
+	return one_in(4) ? child_of(pid) : pid;
 }
 
 /* --------------------------------------------------------------- arguments */

@@ -11,20 +11,18 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
-#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/select.h>
+#include <sys/shm.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 
 #include "fuzz.h"
 
-static void sleep_forever(void)
+void sleep_forever(void)
 {
 	for (;;)
 		pause();
@@ -183,16 +181,6 @@ static void wait_child(void)
 			sleep_ms(300);
 }
 
-static void wait_message(void)
-{
-	char message[40];
-	int id = msgget(IPC_PRIVATE, 0600);
-
-	alarm(20);
-	msgrcv(id, message, 8, 0, 0);
-	_exit(0);
-}
-
 /* Many descriptors, deep paths, deleted files. */
 static void have_files(void)
 {
@@ -213,6 +201,43 @@ static void have_files(void)
 	}
 }
 
+/* The mapping stays while the process lives. */
+static u8 *map(size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	u8 *at = mmap(NULL, bytes, prot, flags, fd, offset);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	/* Written to, it has pages of its own. */
+	if (prot & PROT_WRITE)
+		at[bytes / 2]++;
+	return at;
+}
+
+/* One mapping of each kind that the kernel tells apart. */
+static void map_each_kind(int fd)
+{
+	static const int flags[] = { MAP_GROWSDOWN, MAP_LOCKED, MAP_HUGETLB, MAP_NORESERVE };
+	int shared = memfd_create("zoo", 0), id = shmget(IPC_PRIVATE, 8192, 0600);
+	u8 *at;
+
+	for (u32 i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		map(2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags[i], -1, 0);
+	at = map(65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, 65536, "a name");
+	map(65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	map(65536, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!ftruncate(shared, 8192))
+		map(8192, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+	map(8192, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 4096);
+	at = shmat(id, NULL, 0);
+	if (at != (void *)-1)
+		at[0] = 1;
+	shmctl(id, IPC_RMID, NULL);
+	if (sbrk(65536) == (void *)-1)
+		_exit(1);
+}
+
 /* Many mappings that come and go, of all kinds. */
 static void have_mappings(void)
 {
@@ -222,6 +247,7 @@ static void have_mappings(void)
 	madvise(large, 4 << 20, MADV_HUGEPAGE);
 	memset(large, 1, 4 << 20);
 	mlock(large, 8192);
+	map_each_kind(fd);
 	for (u32 i = 0;; i++) {
 		u8 *at = mmap(NULL, 65536, i % 3 ? PROT_READ : PROT_READ | PROT_WRITE,
 			      i % 3 ? MAP_PRIVATE : MAP_SHARED | MAP_ANONYMOUS, i % 3 ? fd : -1, 0);
@@ -255,7 +281,7 @@ static void change_threads(void)
 }
 
 /* The same number, always another program. */
-static void change_program(void)
+void zoo_change_program(void)
 {
 	usleep(300000);
 	execl("/proc/self/exe", "fuzz", "--zoo-again", NULL);
@@ -292,238 +318,10 @@ static void sleep_long(void)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-static void wait_signal(void)
-{
-	sigset_t signals;
-	siginfo_t info;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	kill(getpid(), SIGUSR1);
-	for (;;)
-		sigwaitinfo(&signals, &info);
-}
-
-/* One child in each call of @waits, which do not return soon. */
-static void wait_in_each(void (*const *waits)(void))
-{
-	for (; *waits; waits++)
-		if (!fork()) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			(*waits)();
-			sleep_forever();
-		}
-	sleep_forever();
-}
-
-static int pipe_end(void)
-{
-	int ends[2];
-
-	return pipe(ends) ? -1 : ends[0];
-}
-
-static void in_select(void)
-{
-	fd_set set, other;
-	int end = pipe_end(), fd = eventfd(0, 0);
-
-	FD_ZERO(&set);
-	FD_SET(end, &set);
-	FD_SET(fd, &set);
-	other = set;
-	select(fd + 1, &set, NULL, &other, NULL);
-}
-
-static void in_poll_of_many(void)
-{
-	static struct pollfd p[70];
-
-	for (u32 i = 0; i < 70; i++)
-		p[i] = (struct pollfd){ pipe_end(), POLLIN, 0 };
-	poll(p, 70, -1);
-}
-
-static void in_poll_of_sockets(void)
-{
-	struct pollfd p[3];
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
-		return;
-	p[0] = (struct pollfd){ pair[0], POLLIN, 0 };
-	p[1] = (struct pollfd){ eventfd(0, 0), POLLIN, 0 };
-	p[2] = (struct pollfd){ pipe_end(), POLLIN, 0 };
-	poll(p, 3, -1);
-}
-
-static void in_epoll(void)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int set = epoll_create1(0);
-
-	for (u32 i = 0; i < 3; i++)
-		epoll_ctl(set, EPOLL_CTL_ADD, pipe_end(), &event);
-	epoll_wait(set, &event, 1, -1);
-}
-
-static void in_splice(void)
-{
-	int ends[2];
-
-	if (!pipe(ends))
-		splice(pipe_end(), NULL, ends[1], NULL, 100, 0);
-}
-
-static void in_open(void)
-{
-	char path[60];
-
-	snprintf(path, sizeof(path), "/tmp/zoo-fifo-%u-%d", me->uid, getpid());
-	if (!mkfifo(path, 0600))
-		close(open(path, O_RDONLY));
-}
-
-static void in_vfork(void)
-{
-	if (!vfork())
-		for (;;)
-			pause();
-}
-
-static void in_waitid(void)
-{
-	siginfo_t info;
-
-	if (!fork())
-		sleep_forever();
-	waitid(P_ALL, 0, &info, WEXITED);
-}
-
-static void in_waitpid(void)
-{
-	pid_t child = fork();
-
-	if (!child)
-		sleep_forever();
-	waitpid(child, NULL, 0);
-}
-
-static void in_sigsuspend(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigsuspend(&set);
-}
-
-static void in_futexes(void)
-{
-	static u32 word[2];
-	struct {
-		u64 value, address;
-		u32 flags, reserved;
-	} waits[2] = { { 0, (uintptr_t)&word[0], 2, 0 }, { 0, (uintptr_t)&word[1], 130, 0 } };
-
-	syscall(449, waits, 2, 0, NULL, 0); /* futex_waitv */
-}
-
-static void *sleep_in_thread(void *unused)
+void *sleep_in_thread(void *unused)
 {
 	sleep_forever();
 	return NULL;
-}
-
-static void in_join(void)
-{
-	pthread_t thread;
-
-	if (!pthread_create(&thread, NULL, sleep_in_thread, NULL))
-		pthread_join(thread, NULL);
-}
-
-/* A robust mutex of another process, in shared memory. */
-static void in_shared_mutex(void)
-{
-	pthread_mutex_t *mutex =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pthread_mutexattr_t kind;
-
-	pthread_mutexattr_init(&kind);
-	pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setprotocol(&kind, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(mutex, &kind);
-	pthread_mutex_lock(mutex);
-	if (!fork()) {
-		pthread_mutex_lock(mutex);
-		_exit(0);
-	}
-	sleep_forever();
-}
-
-static void in_read_of_pair(void)
-{
-	int pair[2];
-	char byte;
-
-	if (!socketpair(AF_UNIX, SOCK_STREAM, 0, pair) && read(pair[0], &byte, 1) > 0)
-		return;
-}
-
-static void in_accept6(void)
-{
-	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
-	int fd = socket(AF_INET6, SOCK_STREAM, 0);
-
-	if (!bind(fd, (void *)&address, sizeof(address)) && !listen(fd, 1))
-		accept(fd, NULL, NULL);
-	close(fd);
-}
-
-/* A read lock, and who wants to write; of the whole file, and to its end. */
-static void in_record_lock(void)
-{
-	char path[60];
-	struct flock range = { .l_type = F_RDLCK };
-	int fd;
-
-	snprintf(path, sizeof(path), "/tmp/zoo-range-%u-%d", me->uid, getpid());
-	fd = open(path, O_RDWR | O_CREAT, 0600);
-	fcntl(fd, F_SETLK, &range);
-	if (!fork()) {
-		range.l_type = F_WRLCK;
-		range.l_whence = SEEK_CUR;
-		range.l_start = 5;
-		fcntl(fd, F_SETLKW, &range);
-	}
-	if (!fork()) {
-		int other = open(path, O_RDWR);
-
-		range = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_END };
-		fcntl(other, F_OFD_SETLKW, &range);
-		close(other);
-	}
-	sleep_forever();
-	close(fd);
-}
-
-static void wait_on_files(void)
-{
-	static void (*const waits[])(void) = { in_select,  in_poll_of_many, in_poll_of_sockets,
-					       in_epoll,   in_splice,	    in_open,
-					       in_accept6, in_read_of_pair, NULL };
-
-	wait_in_each(waits);
-}
-
-static void wait_on_others(void)
-{
-	static void (*const waits[])(void) = { in_vfork,	in_waitid,	in_waitpid,
-					       in_sigsuspend,	in_futexes,	in_join,
-					       in_shared_mutex, in_record_lock, NULL };
-
-	wait_in_each(waits);
 }
 
 /* Threads enough that their sums are made before the row, some of which end. */
@@ -559,21 +357,17 @@ static void have_namespaces(void)
 	sleep_forever();
 }
 
-static void (*const kinds[])(void) = {
-	stay_zombie,	stay_stopped, wait_futex,      wait_mutex,     wait_pi,
-	wait_pipe,	wait_lock,    wait_poll,       wait_socket,    wait_child,
-	wait_message,	have_files,   have_mappings,   change_threads, change_program,
-	change_rights,	spin,	      sleep_long,      wait_signal,    wait_on_files,
-	wait_on_others, have_threads, have_namespaces,
+/* First those that wait for something, themselves or their children. */
+static void (*const kinds[ZOO_KINDS])(void) = {
+	wait_on_files, wait_on_sockets, wait_on_locks,	wait_on_children,   wait_on_signals,
+	wait_futex,    wait_mutex,	wait_pi,	wait_pipe,	    wait_lock,
+	wait_poll,     wait_socket,	wait_child,	stay_zombie,	    stay_stopped,
+	have_files,    have_mappings,	change_threads, zoo_change_program, change_rights,
+	spin,	       sleep_long,	have_threads,	have_namespaces,
 };
-
-u32 zoo_kinds(void)
-{
-	return sizeof(kinds) / sizeof(*kinds);
-}
 
 void zoo_run(u32 kind, u64 seed)
 {
-	kinds[kind % zoo_kinds()]();
+	kinds[kind % ZOO_KINDS]();
 	_exit(0);
 }

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What makes a recorder's events happen: calls with paths, processes, threads, packets, locks.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "fuzz.h"
+
+/* A path in a page that has not been read yet, which the module meets before the kernel does. */
+static const char *late_path(void)
+{
+	static __thread char *last;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+
+	close(fd);
+	if (last)
+		munmap(last, 1 << 20);
+	last = at == MAP_FAILED ? NULL : at;
+	/* cppcheck-suppress memleak ; unmapped by the next call */
+	return last ? last + 4096 * below(200) : "/none";
+}
+
+static void fire_paths(void)
+{
+	static const char *const paths[] = {
+		"/etc/passwd", "/proc/self/status", "", "/tmp", "/none/and nothing\n\t\"behind\"",
+		NULL
+	};
+	const char *path = paths[below(6)];
+	char byte;
+	int fd;
+
+	if (one_in(4))
+		path = late_path();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &byte, 1) > 0)
+		close(fd);
+	me->successes += !access(path, R_OK);
+	rename("/none", one_in(2) ? path : (char *)0xffff888000000000);
+	syscall(SYS_mount, path, "/none", "none", 0, NULL);
+	/* cppcheck-suppress ignoredReturnValue ; it shall fail */
+	if (symlink("/none", path))
+		return;
+}
+
+static void fire_child(void)
+{
+	pid_t child = one_in(2) ? vfork() : fork();
+
+	if (!child) {
+		char *const arguments[] = { "sh", "-c", ":", NULL };
+
+		if (one_in(3))
+			_exit(1);
+		execve(one_in(3) ? "/none" : "/bin/true", arguments, NULL);
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+}
+
+/* Packets through the loopback interface: UDP, and a TCP connection, of both families. */
+static void fire_packets(void)
+{
+	int family = one_in(2) ? AF_INET : AF_INET6, server, client;
+	struct sockaddr_storage address = { .ss_family = family };
+	socklen_t bytes = family == AF_INET ? sizeof(struct sockaddr_in) :
+					      sizeof(struct sockaddr_in6);
+	int type = one_in(2) ? SOCK_STREAM : SOCK_DGRAM;
+
+	if (family == AF_INET)
+		((struct sockaddr_in *)&address)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		((struct sockaddr_in6 *)&address)->sin6_addr = in6addr_loopback;
+	server = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	client = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (!bind(server, (void *)&address, bytes) &&
+	    !getsockname(server, (void *)&address, &bytes)) {
+		listen(server, 1);
+		if (!connect(client, (void *)&address, bytes) || errno == EINPROGRESS)
+			/* More than one packet, now and then. */
+			send(client, room, one_in(3) ? 5000 : 10, MSG_NOSIGNAL);
+		sched_yield();
+	}
+	close(client);
+	close(server);
+}
+
+static void *end_thread(void *unused)
+{
+	prctl(PR_SET_NAME, "fuzz thread");
+	return NULL;
+}
+
+static void fire_thread(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, end_thread, NULL))
+		pthread_join(thread, NULL);
+}
+
+static void *lock_once(void *mutex)
+{
+	pthread_mutex_lock(mutex);
+	pthread_mutex_unlock(mutex);
+	return NULL;
+}
+
+/* A thread waits for a mutex whose owner inherits its priority. */
+static void fire_mutex(void)
+{
+	pthread_mutexattr_t kind;
+	pthread_mutex_t mutex;
+	pthread_t thread;
+
+	pthread_mutexattr_init(&kind);
+	pthread_mutexattr_setprotocol(&kind, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&mutex, &kind);
+	pthread_mutex_lock(&mutex);
+	if (!pthread_create(&thread, NULL, lock_once, &mutex)) {
+		sleep_ms(1 + below(4));
+		pthread_mutex_unlock(&mutex);
+		pthread_join(thread, NULL);
+	}
+}
+
+/* A call of the 32-bit table: getpid. */
+static void fire_compat(void)
+{
+	long number = 20;
+
+	asm volatile("int $0x80" : "+a"(number) : : "r8", "r9", "r10", "r11", "memory");
+}
+
+void fire_calls(void)
+{
+	for (u32 n = 1 + below(4); n; n--) {
+		switch (below(9)) {
+		case 7:
+			fire_compat();
+			break;
+		case 0 ... 1:
+			fire_paths();
+			break;
+		case 2:
+			fire_child();
+			break;
+		case 3:
+			fire_thread();
+			break;
+		case 4:
+			fire_packets();
+			break;
+		case 5:
+			prctl(PR_SET_NAME, one_in(2) ? "fuzz" : "another name");
+			sleep_ms(below(3));
+			break;
+		case 6:
+			fire_mutex();
+			break;
+		default:
+			/* A few blocks full, or more than there are. */
+			for (u32 i = below(one_in(4) ? 1500 : 200); i; i--)
+				syscall(SYS_getppid);
+		}
+	}
+}
