@@ -425,7 +425,7 @@ static void spread_givers(struct kl_function *f)
  * kl_map_load_text - go through all functions of a part
  * @part: of which the starts are known
  *
- * Returns 0 or -ENOMEM. Context: may sleep.
+ * Returns 0, -ENOMEM, or -EINTR if the caller is being killed. Context: may sleep.
  */
 int kl_map_load_text(struct kl_map_part *part)
 {
@@ -440,6 +440,8 @@ int kl_map_load_text(struct kl_map_part *part)
 		if (!error)
 			note_function(part, &f);
 		cond_resched();
+		if (fatal_signal_pending(current))
+			error = -EINTR;
 	}
 	if (!error)
 		spread_givers(&f);
@@ -478,7 +480,8 @@ void kl_map_part_free(struct kl_map_part *part)
  * kl_map_load - make the map of the kernel's own text
  * @why: set on failure
  *
- * Context: may sleep, for some tenths of a second.
+ * Returns 0 or a negative errno, as kl_map_load_text(). Context: may sleep, for some tenths of a
+ * second.
  */
 int kl_map_load(struct kl_error *why)
 {
@@ -498,9 +501,9 @@ int kl_map_load(struct kl_error *why)
 		kl_map_load_blacklist(part);
 		error = kl_map_load_text(part);
 	}
-	if (error)
+	if (error == -ENOMEM)
 		kl_fail(why, error, "no memory for a map of the kernel's text");
-	else
+	else if (!error)
 		error = kl_map_exclude_die(why);
 	if (error)
 		kl_map_free();

@@ -131,12 +131,13 @@ static struct module *hold(unsigned long address)
  * @address: of its text; others are left to who looks for them in the map
  * @why: set on failure
  *
- * After kl_map_load(). Context: may sleep.
+ * After kl_map_load(). Returns 0 or a negative errno, as kl_map_load_text(). Context: may sleep.
  */
 int kl_map_load_module(unsigned long address, struct kl_error *why)
 {
 	struct kl_map_part *part;
 	struct module *module;
+	int error;
 
 	if (kl_map_has(address))
 		return 0;
@@ -149,10 +150,12 @@ int kl_map_load_module(unsigned long address, struct kl_error *why)
 		return kl_fail(why, -ENOMEM, "no memory for a map of a module's text");
 	}
 	part->module = module;
-	if (!load(part))
+	error = load(part);
+	if (!error)
 		return 0;
 	forget(part);
-	return kl_fail(why, -ENOMEM, "no memory for a map of a module's text");
+	return error == -ENOMEM ? kl_fail(why, error, "no memory for a map of a module's text") :
+				  error;
 }
 
 /**

@@ -428,8 +428,10 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *wish, struct kl_e
 		error = find_events(&r, s, why);
 	if (!error)
 		r.refusal = kl_request_check_form(&r);
+	/* Whoever has the lock may be making the map of the kernel's text. */
+	if (!error && !r.refusal)
+		error = mutex_lock_killable(&kl_splice_lock);
 	if (!error && !r.refusal) {
-		mutex_lock(&kl_splice_lock);
 		set = kl_splices_of(s);
 		wish->first = set ? set->points : 0;
 		error = set ? add(set, &r, why) : kl_fail(why, -ENOMEM, "no memory for splices");

@@ -231,16 +231,20 @@ int kl_splices_room(u32 n, u32 points, u32 most, struct kl_error *why)
  */
 struct kl_splice_set *kl_splices_of(struct kl_session *s)
 {
+	struct kl_splice_set *set;
+
 	lockdep_assert_held(&kl_splice_lock);
 	if (s->splices)
 		return s->splices;
-	s->splices = kzalloc(sizeof(*s->splices), GFP_KERNEL);
-	if (!s->splices)
+	set = kzalloc(sizeof(*set), GFP_KERNEL);
+	if (!set)
 		return NULL;
-	s->splices->session = s;
-	INIT_LIST_HEAD(&s->splices->splices);
-	list_add_tail(&s->splices->list, &sets);
-	return s->splices;
+	set->session = s;
+	INIT_LIST_HEAD(&set->splices);
+	list_add_tail(&set->list, &sets);
+	/* For who looks without the lock. */
+	WRITE_ONCE(s->splices, set);
+	return set;
 }
 
 /**
@@ -382,15 +386,20 @@ void kl_splices_rest(void)
  * @s: the session
  * @result: how many
  *
- * What is lost may be tried again. Context: the session's creator; may sleep.
+ * What is lost may be tried again. Without any nothing is waited for. Context: the session's
+ * creator; may sleep.
  */
 void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result)
 {
+	result->windows = result->lost = 0;
+	/* Pairs with kl_splices_of. */
+	if (!READ_ONCE(s->splices))
+		return;
 	mutex_lock(&kl_splice_lock);
-	result->windows = s->splices ? written_in(s->splices) : 0;
-	result->lost = s->splices ? take_back(s->splices) : 0;
+	result->windows = written_in(s->splices);
+	result->lost = take_back(s->splices);
 	result->windows -= result->lost;
-	if (s->splices && s->splices->held && !result->lost) {
+	if (s->splices->held && !result->lost) {
 		s->splices->held = false;
 		kl_session_put(s);
 		module_put(THIS_MODULE);
@@ -469,28 +478,31 @@ static u32 read_counts(const struct kl_splice_set *set, u32 first, u32 room, u64
  * @counts: from which point on, and room for how many
  * @why: set on failure
  *
- * Context: may sleep, without the lock where the caller's memory may make it wait.
+ * Without any nothing is waited for. Context: may sleep, without the lock where the caller's
+ * memory may make it wait.
  */
 int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 		      struct kl_error *why)
 {
 	u64 __user *to = u64_to_user_ptr(counts->count);
 	u32 room = counts->n, most = PAGE_SIZE / sizeof(u64), n;
-	u64 *some = (u64 *)__get_free_page(GFP_KERNEL);
 	int error = 0;
+	u64 *some;
 
+	counts->n = counts->points = 0;
+	/* Pairs with kl_splices_of. */
+	if (!READ_ONCE(s->splices))
+		return 0;
+	some = (u64 *)__get_free_page(GFP_KERNEL);
 	if (!some)
 		return kl_fail(why, -ENOMEM, "no memory for counts");
-	counts->n = 0;
-	counts->points = 0;
 	do {
-		n = 0;
-		mutex_lock(&kl_splice_lock);
-		if (s->splices) {
-			counts->points = s->splices->points;
-			n = read_counts(s->splices, counts->first + counts->n,
-					min(room - counts->n, most), some);
-		}
+		error = mutex_lock_killable(&kl_splice_lock);
+		if (error)
+			break;
+		counts->points = s->splices->points;
+		n = read_counts(s->splices, counts->first + counts->n, min(room - counts->n, most),
+				some);
 		mutex_unlock(&kl_splice_lock);
 		if (copy_to_user(to + counts->n, some, n * sizeof(*some)))
 			error = kl_fail(why, -EFAULT, "the counts cannot be written");
