@@ -411,8 +411,17 @@ static void test_user(void)
 
 /* -------------------------------------------------------------------- a module */
 
-/* The stimulus goes and comes back while its function is hooked. */
-static void test_module(void)
+/* Where the next call of the stimulus goes on, in a list that begins anew each time. */
+static bool check_passed(u64 i, const u64 *number)
+{
+	return number[0] == i % 100;
+}
+
+/*
+ * The stimulus goes and comes back while its function and its tracepoint are hooked. A function is
+ * hooked by its address, a tracepoint by its name. Who follows tasks has the tracepoint shared.
+ */
+static void test_module(bool follows)
 {
 	const char *build = getenv("KL_BUILD") ?: "build";
 	char command[300];
@@ -420,6 +429,9 @@ static void test_module(void)
 	defined_open(&d, KL_MODE_DISCARD);
 	defined_add(&d, KL_SOURCE_KIND_FUNCTION, called, 0, NULL, 0, NULL);
 	defined_add(&d, KL_SOURCE_KIND_RETURN, called, 0, NULL, 0, NULL);
+	defined_add(&d, KL_SOURCE_KIND_TRACEPOINT, 0, 0, "kls_passed", 1, check_passed);
+	if (follows)
+		defined_own(&d);
 	if (defined_make(&d))
 		bail("module: %s", kl_why(d.fd));
 	defined_use(&d, d.n);
@@ -428,15 +440,19 @@ static void test_module(void)
 	close(stimulus);
 	snprintf(command, sizeof(command),
 		 "rmmod kl_stimulus && insmod %s/$(uname -r)/kl_stimulus.ko", build);
-	tap_check(!system(command), "a module goes while its function is hooked");
+	tap_check(!system(command), "a module goes while its function and tracepoint are hooked");
 	stimulus = open(KLS_DEVICE, O_RDWR | O_CLOEXEC);
 	call(100);
 	tap_check(!kl_use(d.fd, KL_MASKSET_RNOTHING) && !kl_use(d.fd, MASKSET),
 		  "the session goes on without it");
 	defined_stop(&d);
-	tap_result(d.seen[0] == 100 && d.seen[1] == 100, "what came back is not taken for it",
-		   "%llu and %llu", (unsigned long long)d.seen[0], (unsigned long long)d.seen[1]);
+	tap_result(d.seen[0] == 100 && d.seen[1] == 100,
+		   "a function that comes back is not taken for it", "%llu and %llu",
+		   (unsigned long long)d.seen[0], (unsigned long long)d.seen[1]);
+	tap_result(d.seen[2] == 200 && !d.wrong, "a tracepoint that comes back is hooked again",
+		   "%llu, %llu wrong", (unsigned long long)d.seen[2], (unsigned long long)d.wrong);
 	close(d.fd);
+	called = symbol_address("kls_called");
 }
 
 int main(void)
@@ -472,7 +488,8 @@ int main(void)
 		test_many(KL_SOURCE_KIND_RETURN, 1000, "returns");
 		test_many(KL_SOURCE_KIND_RETURN, 10000, "returns");
 	}
-	test_module();
+	test_module(false);
+	test_module(true);
 	after = read_text();
 	tap_check(!count_changes(&before, &after, true), "the kernel's text is as it was");
 	return tap_end();
