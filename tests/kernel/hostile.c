@@ -80,8 +80,10 @@ static pid_t start_watch(void)
 
 static void raise_limits(void)
 {
-	struct rlimit files = { 100000, 100000 }, processes = { 20000, 20000 };
+	struct rlimit files = { 210000, 210000 }, processes = { 20000, 20000 };
 
+	/* More than the kernel would have by itself on a machine with so little memory. */
+	put_file("/proc/sys/kernel/threads-max", "30000");
 	if (setrlimit(RLIMIT_NOFILE, &files) || setrlimit(RLIMIT_NPROC, &processes))
 		bail("setrlimit");
 }

@@ -11,11 +11,11 @@
 
 /* A million instructions of the emulator: a third of a millisecond of a processor. */
 #define BOUND_NS 1000000
-#define THREADS 2000
+#define THREADS 10000
 #define GENERATIONS 200
 #define FOLDERS 1900
 #define DEEP_FILES 500
-#define PIPES 40000
+#define PIPES 199500
 #define MAPS 1000
 
 #define KL_VARIABLE(id, name, ...) V_##name = id,
