@@ -45,7 +45,7 @@ static const char *const tracepoints[] = {
 	"kmem_cache_alloc", "mm_page_alloc", "timer_start",	   "hrtimer_start",
 	"sys_enter",	    "sys_exit",	     "signal_generate",	   "softirq_entry",
 	"contention_begin", "task_newtask",  "block_rq_issue",	   "rcu_utilization",
-	"no_such_point",    "kls_called",    "sched_process_exit", "",
+	"no_such_point",    "kls_passed",    "sched_process_exit", "",
 };
 
 __attribute__((noinline)) static void probed(void)
@@ -138,6 +138,18 @@ void make_variables(int fd, u32 program)
 	TRY(fd, KL_IOC_VARIABLES, wish);
 }
 
+/* Those whose place in the task is known, and which seldom change. */
+void make_plain_variables(int fd)
+{
+	static const u32 plain[] = { VARIABLE_uid, VARIABLE_nice, VARIABLE_start_time,
+				     VARIABLE_ppid, VARIABLE_pgid };
+	struct kl_abi_variables wish = { .size = sizeof(wish), .n = 1 + below(5) };
+
+	for (u32 i = 0; i < wish.n; i++)
+		wish.variable[i].variable = plain[i];
+	TRY(fd, KL_IOC_VARIABLES, wish);
+}
+
 /* Call traces with each record; at times there is no room for many. */
 void make_stacks(int fd)
 {
@@ -156,6 +168,12 @@ void make_stacks(int fd)
 void op_variables(void)
 {
 	make_variables(session_fd(), below(3));
+}
+
+/* Few, so that some rules and programs are of the same: of tasks, and of CPUs. */
+u32 any_flag(void)
+{
+	return (one_in(2) ? KL_FLAGS_MAX / 2 : 0) + below(2);
 }
 
 bool make_rule(int fd, u32 program)
@@ -181,7 +199,7 @@ bool make_rule(int fd, u32 program)
 		break;
 	case KL_HANDLER_set:
 	case KL_HANDLER_clear:
-		rule.arg = below(KL_FLAGS_MAX + (u32)one_in(10));
+		rule.arg = one_in(10) ? below(2 * KL_FLAGS_MAX) : any_flag();
 		break;
 	case KL_HANDLER_freeze:
 		rule.arg = below(2000);

@@ -67,7 +67,7 @@ static void fire_child(void)
 }
 
 /* Packets through the loopback interface: UDP, and a TCP connection, of both families. */
-static void fire_packets(void)
+void fire_packets(void)
 {
 	int family = one_in(2) ? AF_INET : AF_INET6, server, client;
 	struct sockaddr_storage address = { .ss_family = family };

@@ -166,6 +166,8 @@ int make_session(int fd);
 u32 make_events(int fd, u32 program);
 void make_variables(int fd, u32 program);
 void make_stacks(int fd);
+void make_plain_variables(int fd);
+u32 any_flag(void);
 bool make_rule(int fd, u32 program);
 void make_maskset(int fd, u32 id, u32 rules, u32 defined);
 void make_latency(int fd);
@@ -186,6 +188,7 @@ void op_whole_session(void);
 
 /* fire.c */
 void fire_calls(void);
+void fire_packets(void);
 
 /* recorder.c */
 void op_recorder(void);

@@ -7,7 +7,10 @@
  */
 #include <sys/syscall.h>
 
+#include "../stimulus/stimulus.h"
 #include "fuzz.h"
+
+#define PLACES 4 /* at most, of a session */
 
 __attribute__((noinline)) static int called(int number)
 {
@@ -19,19 +22,24 @@ static u32 define(struct kl_abi_event *event, u32 program)
 {
 	static const char *const points[] = {
 		"sched_switch",		  "sched_wakeup",     "sys_enter",  "sys_exit",
-		"task_newtask",		  "kmem_cache_alloc", "kls_called", "timer_start",
-		"mm_page_alloc",	  "kls_called",	      "tlb_flush",  "sched_kthread_stop",
+		"task_newtask",		  "kmem_cache_alloc", "kls_passed", "timer_start",
+		"mm_page_alloc",	  "kls_passed",	      "tlb_flush",  "sched_kthread_stop",
 		"mmap_lock_start_locking"
 	};
+	const char *point = points[below(sizeof(points) / sizeof(*points))];
 	u32 kind = me->uid ? below(3) : below(6);
 
-	memset(event, 0, 2 * sizeof(*event));
+	memset(event, 0, PLACES * sizeof(*event));
 	event[0].program = event[1].program = program;
 	switch (kind) {
 	case 0:
-		event[0].kind = KL_SOURCE_KIND_TRACEPOINT;
-		event[0].name = (u64)(uintptr_t)points[below(sizeof(points) / sizeof(*points))];
-		return 1;
+		/* Several at one. */
+		for (u32 i = 0; i < PLACES; i++) {
+			event[i] = event[0];
+			event[i].kind = KL_SOURCE_KIND_TRACEPOINT;
+			event[i].name = (u64)(uintptr_t)point;
+		}
+		return 1 + below(PLACES);
 	case 1:
 		event[0].kind = KL_SOURCE_KIND_TICK;
 		event[0].arg = 100 + below(400);
@@ -59,6 +67,17 @@ static u32 define(struct kl_abi_event *event, u32 program)
 	}
 }
 
+/* The tracepoint of a module, for who may. */
+static void fire_module(void)
+{
+	int fd = open(KLS_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	ioctl(fd, KLS_IOC_CALL, 3);
+	close(fd);
+}
+
 static void fire(u32 session, u32 first)
 {
 	struct kl_abi_trap trap = {
@@ -69,6 +88,7 @@ static void fire(u32 session, u32 first)
 		called(i);
 		syscall(SYS_getppid);
 	}
+	fire_module();
 	run_trap(&trap);
 	op_work();
 }
@@ -76,7 +96,7 @@ static void fire(u32 session, u32 first)
 void op_places(void)
 {
 	struct kl_abi_session wish = { .block_bytes = 4096, .blocks = 4, .mode = below(2) };
-	struct kl_abi_event event[2];
+	struct kl_abi_event event[PLACES];
 	struct kl_abi_events events = { .size = sizeof(events) };
 	u32 rules = 0;
 	int fd = open_device(O_RDWR);

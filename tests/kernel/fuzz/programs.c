@@ -206,7 +206,7 @@ static struct kl_abi_op value(u32 reg)
 	case 1:
 		return (struct kl_abi_op){ .code = KL_OP_FLAG + below(2),
 					   .dst = reg,
-					   .imm = below(KL_FLAGS_MAX) };
+					   .imm = one_in(4) ? below(KL_FLAGS_MAX) : any_flag() };
 	default:
 		return field(reg);
 	}

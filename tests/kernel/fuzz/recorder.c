@@ -105,10 +105,27 @@ static void map_blocks(int reader, u32 block_bytes)
 	munmap(position, 4096);
 }
 
+/* The number of a file that some frame's place is in: one among the traces that were read. */
+static u32 find_object(u32 bytes)
+{
+	const u64 *word = (u64 *)room;
+	u32 n = bytes / sizeof(*word), from = n ? below(n) : 0;
+
+	for (u32 i = 0; i < n; i++) {
+		u64 number = word[(from + i) % n] >> KL_STACK_PLACE_SHIFT;
+
+		if (number && number <= KL_STACK_OBJECTS_MAX)
+			return number;
+	}
+	return 1 + below(KL_STACK_OBJECTS_MAX);
+}
+
 static void read_stacks(int fd)
 {
+	u32 object = 1;
+
 	for (u32 what = KL_STACKS_TRACES; what <= KL_STACKS_OBJECT; what++) {
-		struct kl_abi_stacks call = { .what = what, .first = 1 };
+		struct kl_abi_stacks call = { .what = what, .first = object };
 
 		for (u32 n = 0; n < 6; n++) {
 			call.size = sizeof(call);
@@ -117,12 +134,13 @@ static void read_stacks(int fd)
 			if (TRY(fd, KL_IOC_STACKS, call) || !call.n)
 				break;
 			if (what == KL_STACKS_OBJECT) {
-				const struct kl_abi_object *object = (void *)room;
+				const struct kl_abi_object *found = (void *)room;
 
-				if (object->fd > 2 && call.buffer == (u64)(uintptr_t)room)
-					close(object->fd);
-				call.first++;
+				if (found->fd > 2 && call.buffer == (u64)(uintptr_t)room)
+					close(found->fd);
+				break;
 			}
+			object = find_object(call.bytes < FUZZ_BUFFER ? call.bytes : 0);
 		}
 	}
 }
@@ -295,7 +313,7 @@ static void write_maskset(int fd, u32 id, enum purpose purpose, u32 rules, u32 d
 	me->successes += !ioctl(fd, KL_IOC_MASKSET_WRITE, m);
 }
 
-/* A program that is just the event's first field of 64 bits, or the running task's id. */
+/* A program of one value: the event's first field of 64 bits, an id, the time since a flag was set. */
 static u32 make_simple(int fd)
 {
 	struct kl_abi_op op[3] = { { .code = KL_OP_FIELD, .b = KL_NUMBER_U64 },
@@ -304,6 +322,8 @@ static u32 make_simple(int fd)
 
 	if (one_in(3))
 		op[0] = (struct kl_abi_op){ .code = KL_OP_VARIABLE, .imm = VARIABLE_tid };
+	else if (one_in(3))
+		op[0] = (struct kl_abi_op){ .code = KL_OP_SINCE, .imm = any_flag() };
 	program.ops = (u64)(uintptr_t)op;
 	return TRY(fd, KL_IOC_PROGRAM, program) ? 0 : program.id;
 }
@@ -314,7 +334,7 @@ static u32 make_rules(int fd)
 	u32 rules = 0;
 
 	for (u32 n = 2 + below(6); n; n--)
-		rules += make_rule(fd, one_in(3) ? make_simple(fd) : make_program(fd, false));
+		rules += make_rule(fd, one_in(2) ? make_simple(fd) : make_program(fd, false));
 	return rules;
 }
 
@@ -362,7 +382,9 @@ static void set_up(int fd, enum purpose purpose, u32 *rules, u32 *defined, struc
 		puts = make_program(fd, true);
 		*defined = make_events(fd, puts);
 	}
-	if (purpose == RECORDS_VALUES)
+	if (purpose == RECORDS_VALUES && one_in(3))
+		make_plain_variables(fd);
+	else if (purpose == RECORDS_VALUES)
 		make_variables(fd, make_program(fd, false));
 	if (purpose == RECORDS_STACKS)
 		make_stacks(fd);
@@ -429,7 +451,7 @@ static void change_session(int fd)
 
 void op_recorder(void)
 {
-	enum purpose purpose = below(PURPOSES);
+	enum purpose purpose = !me->uid && one_in(4) ? PACKETS : below(PURPOSES);
 	struct kl_abi_session wish = { .mode = below(2),
 				       .block_bytes = 4096u << below(2),
 				       .blocks = 4 + below(4),
@@ -456,6 +478,8 @@ void op_recorder(void)
 		dump_state(fd);
 	let_go(&awaited);
 	for (u32 n = 1 + below(3); n; n--) {
+		if (purpose == PACKETS)
+			fire_packets();
 		fire_calls();
 		if (one_in(2))
 			change_session(fd);
@@ -480,7 +504,7 @@ void record_alone(bool values)
 		return;
 	if (!TRY(fd, KL_IOC_SESSION, wish)) {
 		if (values)
-			make_variables(fd, 0);
+			make_plain_variables(fd);
 		kl_filter(fd, KL_FILTER_TASKS, 0);
 		kl_tasks(fd, getpid(), KL_TASK_ADD | KL_TASK_INHERIT);
 		write_maskset(fd, MASKSET, RECORDS_STACKS, 0, 0);

@@ -130,20 +130,31 @@ static void set_limit(const char *name, u32 value)
 	put_file(path, text);
 }
 
-static void set_limits(u64 *state)
+static void set_usual_limits(void)
 {
-	bool low = !pick(state, 4);
+	set_limit("sessions_per_user", 64);
+	set_limit("buffer_mb_per_user", 256);
+	set_limit("patches_per_second_per_user", 100000);
+	set_limit("patches_per_second_all_users", 100000);
+	set_limit("work_percent_per_user", 50);
+	set_limit("cpu_percent_unprivileged", 30);
+}
 
-	set_limit("sessions_per_user", low ? 1 + pick(state, 8) : 64);
-	set_limit("buffer_mb_per_user", low ? 1 + pick(state, 64) : 256);
-	set_limit("patches_per_second_per_user", low ? 1 + pick(state, 200) : 100000);
-	set_limit("patches_per_second_all_users", low ? 1 + pick(state, 200) : 100000);
-	set_limit("work_percent_per_user", low ? 1 + pick(state, 10) : 50);
-	set_limit("cpu_percent_unprivileged", low ? 1 + pick(state, 10) : 30);
+/* Some are so low that little goes on: only for a moment. */
+static void set_low_limits(u64 *state)
+{
+	set_limit("sessions_per_user", 1 + pick(state, 8));
+	set_limit("buffer_mb_per_user", 1 + pick(state, 64));
+	set_limit("patches_per_second_per_user", 1 + pick(state, 200));
+	set_limit("patches_per_second_all_users", 1 + pick(state, 200));
+	set_limit("work_percent_per_user", 1 + pick(state, 10));
+	set_limit("cpu_percent_unprivileged", 1 + pick(state, 10));
+	sleep_ms(1000);
+	set_usual_limits();
 }
 
 /*
- * Raise limits that would keep a slow machine from all else; set_limits() lowers them at times.
+ * Raise limits that would keep a slow machine from all else; set_low_limits() lowers them at times.
  * And offer processes some things that a machine need not have.
  */
 void trouble_begin(void)
@@ -153,11 +164,7 @@ void trouble_begin(void)
 	put_file("/proc/sys/vm/nr_hugepages", "6");
 	/* Larger packets are sent in pieces. */
 	put_file("/sys/class/net/lo/mtu", "1500");
-	set_limit("sessions_per_user", 64);
-	set_limit("patches_per_second_per_user", 100000);
-	set_limit("patches_per_second_all_users", 100000);
-	set_limit("work_percent_per_user", 50);
-	set_limit("cpu_percent_unprivileged", 30);
+	set_usual_limits();
 }
 
 void trouble_make(u64 *state)
@@ -183,7 +190,7 @@ void trouble_make(u64 *state)
 		put_file("/proc/sys/vm/compact_memory", "1");
 		break;
 	default:
-		set_limits(state);
+		set_low_limits(state);
 	}
 }
 
