@@ -2,9 +2,8 @@
 /*
  * The splices that there are: a set of each session that has asked for some. Breakpoints find
  * their patches here; all of a set is taken back when its session goes, and all of all before the
- * machine sleeps or starts another kernel. kl_splice_lock guards the sets.
- *
- * Order of locks: kl_splice_lock, kprobe_mutex, those of processors that come and go, text_mutex.
+ * machine sleeps or starts another kernel. kl_splice_lock guards the sets. Order of locks: this,
+ * kprobe_mutex, those of processors that come and go, text_mutex.
  */
 #include <linux/delay.h>
 #include <linux/kdebug.h>
@@ -231,14 +230,12 @@ int kl_splices_room(u32 n, u32 points, u32 most, struct kl_error *why)
  */
 struct kl_splice_set *kl_splices_of(struct kl_session *s)
 {
-	struct kl_splice_set *set;
+	struct kl_splice_set *set = s->splices;
 
 	lockdep_assert_held(&kl_splice_lock);
-	if (s->splices)
-		return s->splices;
-	set = kzalloc(sizeof(*set), GFP_KERNEL);
-	if (!set)
-		return NULL;
+	set = set ?: kzalloc(sizeof(*set), GFP_KERNEL);
+	if (!set || s->splices)
+		return set;
 	set->session = s;
 	INIT_LIST_HEAD(&set->splices);
 	list_add_tail(&set->list, &sets);
@@ -391,7 +388,8 @@ void kl_splices_rest(void)
  */
 void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result)
 {
-	result->windows = result->lost = 0;
+	result->windows = 0;
+	result->lost = 0;
 	/* Pairs with kl_splices_of. */
 	if (!READ_ONCE(s->splices))
 		return;
@@ -489,7 +487,8 @@ int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 	int error = 0;
 	u64 *some;
 
-	counts->n = counts->points = 0;
+	counts->n = 0;
+	counts->points = 0;
 	/* Pairs with kl_splices_of. */
 	if (!READ_ONCE(s->splices))
 		return 0;
