@@ -239,7 +239,7 @@ struct kl_splice_set *kl_splices_of(struct kl_session *s)
 	set->session = s;
 	INIT_LIST_HEAD(&set->splices);
 	list_add_tail(&set->list, &sets);
-	/* For who looks without the lock. */
+	/* kl_splices_remove and kl_splices_counts look without the lock. */
 	WRITE_ONCE(s->splices, set);
 	return set;
 }
@@ -383,8 +383,8 @@ void kl_splices_rest(void)
  * @s: the session
  * @result: how many
  *
- * What is lost may be tried again. Without any nothing is waited for. Context: the session's
- * creator; may sleep.
+ * What is lost may be tried again. Does not wait if the session has no splices. Context: the
+ * session's creator; may sleep.
  */
 void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result)
 {
@@ -476,8 +476,8 @@ static u32 read_counts(const struct kl_splice_set *set, u32 first, u32 room, u64
  * @counts: from which point on, and room for how many
  * @why: set on failure
  *
- * Without any nothing is waited for. Context: may sleep, without the lock where the caller's
- * memory may make it wait.
+ * Does not wait if the session has no splices. Context: may sleep, without the lock where the
+ * caller's memory may make it wait.
  */
 int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 		      struct kl_error *why)

@@ -67,6 +67,7 @@ struct fuzz_common {
 extern struct fuzz_common *common;
 extern struct fuzz_user *me;
 extern int rights[2]; /* a socket through which workers pass descriptors on */
+extern u32 slowness; /* about how many times slower this kernel is than a stock one */
 
 /* --------------------------------------------------------------------- tape */
 
@@ -192,7 +193,7 @@ void fire_packets(void);
 
 /* recorder.c */
 void op_recorder(void);
-/* Of root's: while it is the only session, it is called without a search. */
+/* A session of root's: while it is the only one, its probes are called without a search. */
 void record_alone(bool values);
 
 /* wrong.c */

@@ -10,7 +10,7 @@
  *   - written by hand, for all others.
  *
  * The last two together must reach the wanted percentage. KL_FUZZ_MAP names a file that the script
- * `map` makes: source files of functions, and where the lines are that unreached.def names.
+ * `map` makes: source files of functions, and where the lines and calls are that unreached.def names.
  */
 #include <fnmatch.h>
 
@@ -23,22 +23,27 @@ struct row {
 
 #define KL_UNREACHED(pattern, reason) { pattern, reason },
 #define KL_UNREACHED_LINE(pattern, reason)
+#define KL_UNREACHED_CALL(pattern, reason)
 #define KL_PRIVILEGED(pattern, reason)
 static const struct row unreached[] = {
 #include "unreached.def"
 };
 #undef KL_UNREACHED
 #undef KL_UNREACHED_LINE
+#undef KL_UNREACHED_CALL
 #undef KL_PRIVILEGED
 #define KL_UNREACHED(pattern, reason)
 #define KL_UNREACHED_LINE(pattern, reason) { pattern, reason },
+#define KL_UNREACHED_CALL(pattern, reason) { pattern, reason },
 #define KL_PRIVILEGED(pattern, reason)
 static const struct row lines[] = {
 #include "unreached.def"
 };
 #undef KL_UNREACHED_LINE
+#undef KL_UNREACHED_CALL
 #undef KL_PRIVILEGED
 #define KL_UNREACHED_LINE(pattern, reason)
+#define KL_UNREACHED_CALL(pattern, reason)
 #define KL_PRIVILEGED(pattern, reason) { pattern, reason },
 static const struct row privileged[] = {
 #include "unreached.def"
@@ -48,7 +53,7 @@ static const struct row privileged[] = {
 
 /* ------------------------------------------------------------------ the map */
 
-/* A part of a function, of a line that unreached.def names. */
+/* A part of a function, of a line or before a call that unreached.def names. */
 struct part {
 	char function[96];
 	u32 begin;

@@ -14,18 +14,21 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "../../unit/failing.h"
 #include "../memory.h"
 #include "fuzz.h"
 
-#define LIFE_SECONDS 4.0
-#define STUCK_SECONDS 25.0
+#define LIFE_SECONDS (4.0 * slowness)
+#define STUCK_SECONDS (25.0 * slowness)
+#define SLOWNESS_DEBUG 5 /* with checkers */
 #define SET_USER_ID_PATH "/tmp/fuzz-set-user-id"
 
 struct fuzz_common *common;
 struct fuzz_user *me;
 int rights[2];
+u32 slowness = 1;
 
 static const struct operation {
 	void (*run)(void);
@@ -318,6 +321,14 @@ static void make_set_user_id(void)
 		printf("# there is no set-user-id program\n");
 }
 
+static void find_slowness(void)
+{
+	struct utsname name;
+
+	if (!uname(&name) && (strstr(name.release, "-debug") || strstr(name.release, "-kcsan")))
+		slowness = SLOWNESS_DEBUG;
+}
+
 static void prepare(void)
 {
 	static const u32 uids[FUZZ_USERS] = { 60001, 60002, 0 };
@@ -482,7 +493,7 @@ static void run_for(double seconds)
 
 			w->killed = true;
 			kill(-w->pid, SIGKILL);
-			next = now_seconds() + 3;
+			next = now_seconds() + 3 * slowness;
 		}
 		sleep_ms(10);
 	}
@@ -499,6 +510,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--set-user-id"))
 		return set_user_id_main(argc - 1, argv + 1);
+	find_slowness();
 	if (argc > 1 && !strcmp(argv[1], "--zoo-again")) {
 		static struct fuzz_user user;
 

@@ -22,6 +22,12 @@
 
 #include "fuzz.h"
 
+/* So that what changes all the time does not take all of a slow kernel's time. */
+static void nap(unsigned int ms)
+{
+	sleep_ms(ms * slowness);
+}
+
 void sleep_forever(void)
 {
 	for (;;)
@@ -88,7 +94,7 @@ static void wait_pipe(void)
 	if (fork())
 		sleep_forever();
 	while (read(ends[0], &byte, 1) > 0)
-		sleep_ms(50);
+		nap(50);
 }
 
 static void wait_lock(void)
@@ -162,7 +168,7 @@ static void wait_socket(void)
 		accept(listener, NULL, NULL);
 	for (;;) {
 		send(fd, "x", 0, 0);
-		sleep_ms(200);
+		nap(200);
 	}
 }
 
@@ -178,7 +184,7 @@ static void wait_child(void)
 	}
 	for (;;)
 		if (wait(NULL) < 0)
-			sleep_ms(300);
+			nap(300);
 }
 
 /* Many descriptors, deep paths, deleted files. */
@@ -196,7 +202,7 @@ static void have_files(void)
 	for (;;) {
 		int fd = dup(3);
 
-		sleep_ms(40);
+		nap(40);
 		close(fd);
 	}
 }
@@ -254,7 +260,7 @@ static void have_mappings(void)
 
 		if (at != MAP_FAILED && i % 3 == 0)
 			memset(at, 1, 8192);
-		sleep_ms(40);
+		nap(40);
 		munmap(at + 4096 * (i % 4), 65536 - 4096 * (i % 4));
 	}
 }
@@ -276,7 +282,7 @@ static void change_threads(void)
 				break;
 		while (n)
 			pthread_join(thread[--n], NULL);
-		sleep_ms(30);
+		nap(30);
 	}
 }
 
@@ -297,7 +303,7 @@ static void change_rights(void)
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		prctl(PR_SET_NAME, i % 2 ? "odd" : "a name \n\\ \"that\"");
 		setrlimit(RLIMIT_NOFILE, &limit);
-		sleep_ms(60);
+		nap(60);
 	}
 }
 
@@ -306,7 +312,7 @@ static void spin(void)
 	for (;;) {
 		for (volatile u32 i = 0; i < 20000; i++)
 			;
-		sleep_ms(80);
+		nap(80);
 	}
 }
 

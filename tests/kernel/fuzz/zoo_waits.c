@@ -435,7 +435,7 @@ static void in_wait_of_any(void)
 	wait(NULL);
 }
 
-/* Stopped by who traces it. */
+/* Stopped by its tracer. */
 static void in_trace(void)
 {
 	pid_t child = fork();
