@@ -3,7 +3,7 @@
 # The kernel-side tests. Uses BUILD, CACHE, KERNELS, CC, CFLAGS.
 #
 #   kernel-tests     the test modules for each kernel, and the programs
-#   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko, kl_pfnmap.ko
+#   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko, kl_passed.ko, kl_pfnmap.ko
 #   program-NAME     the same, kl_program.ko, from it and the module's own programs
 #   extern-NAME      the same, kl_extern.ko: handlers of another module
 #   target-extern-NAME  the second instance of the module, and its kl_extern.ko
@@ -67,7 +67,7 @@ stimulus-%: $(CACHE)/%/release
 	cp -fs $(CURDIR)/tests/kernel/stimulus/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
 		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
-	cp $$tree/kl_{stimulus,awake,places,pfnmap}.ko $(BUILD)/$$release/
+	cp $$tree/kl_{stimulus,awake,places,passed,pfnmap}.ko $(BUILD)/$$release/
 
 program-%: $(CACHE)/%/release module-%
 	@release=$$(cat $<); tree=$(BUILD)/$$release/program; \

@@ -55,9 +55,9 @@ static void load_module(void)
 	insert_module("kl_places");
 	sleep_ms(150);
 	syscall(SYS_delete_module, "kl_places", O_NONBLOCK);
-	syscall(SYS_delete_module, "kl_stimulus", O_NONBLOCK);
+	syscall(SYS_delete_module, "kl_passed", O_NONBLOCK);
 	sleep_ms(50);
-	insert_module("kl_stimulus");
+	insert_module("kl_passed");
 }
 
 static bool make_group(const char *name, u64 limit_bytes)
@@ -159,6 +159,7 @@ static void set_low_limits(u64 *state)
  */
 void trouble_begin(void)
 {
+	insert_module("kl_passed");
 	mkdir(OLD_GROUPS, 0755);
 	mount("none", OLD_GROUPS, "cgroup", 0, "net_cls,net_prio");
 	put_file("/proc/sys/vm/nr_hugepages", "6");
@@ -198,7 +199,7 @@ void trouble_end(void)
 {
 	put_file("/sys/devices/system/cpu/cpu1/online", "1");
 	syscall(SYS_delete_module, "kl_places", O_NONBLOCK);
-	insert_module("kl_stimulus");
+	syscall(SYS_delete_module, "kl_passed", O_NONBLOCK);
 	set_limit("sessions_per_user", 16);
 	set_limit("buffer_mb_per_user", 256);
 	set_limit("patches_per_second_per_user", 200);

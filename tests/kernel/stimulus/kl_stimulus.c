@@ -245,10 +245,6 @@ static int run_source(void *data)
 
 /* ----------------------------------------------------------------- functions */
 
-/* A tracepoint that comes and goes with this module. */
-DECLARE_TRACE(kls_passed, TP_PROTO(u64 number), TP_ARGS(number));
-DEFINE_TRACE(kls_passed, TP_PROTO(u64 number), TP_ARGS(number));
-
 /* To be hooked by who tests that: declared, so that it keeps its name and calls. */
 u64 kls_called(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 
@@ -362,10 +358,8 @@ static long on_ioctl(struct file *file, unsigned int command, unsigned long user
 		result = start((const void __user *)user);
 		break;
 	case KLS_IOC_CALL:
-		for (u64 i = 0; i < user; i++) {
+		for (u64 i = 0; i < user; i++)
 			kls_called(i, 2 * i, 3 * i, 4 * i, 5 * i, 6 * i);
-			trace_kls_passed(i);
-		}
 		result = 0;
 		break;
 	case KLS_IOC_STOP:

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A tracepoint that comes and goes with its module: who writes a number to the parameter `pass` has
+ * it pass kls_passed so often, with the numbers from 0 on.
+ */
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/tracepoint.h>
+
+DECLARE_TRACE(kls_passed, TP_PROTO(u64 number), TP_ARGS(number));
+DEFINE_TRACE(kls_passed, TP_PROTO(u64 number), TP_ARGS(number));
+
+static int set_pass(const char *said, const struct kernel_param *parameter)
+{
+	u64 times;
+	int error = kstrtou64(said, 0, &times);
+
+	for (u64 i = 0; !error && i < times; i++)
+		trace_kls_passed(i);
+	return error;
+}
+
+static const struct kernel_param_ops pass_ops = { .set = set_pass };
+
+module_param_cb(pass, &pass_ops, NULL, 0200);
+
+static int __init passed_init(void)
+{
+	return 0;
+}
+
+static void __exit passed_exit(void)
+{
+}
+
+module_init(passed_init);
+module_exit(passed_exit);
+
+MODULE_DESCRIPTION("A tracepoint for the tests of kernlens");
+MODULE_LICENSE("GPL");
