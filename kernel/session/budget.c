@@ -144,7 +144,24 @@ static void add_record(const struct kl_session *s, struct cost *cost)
 		cost->part[PART_VARIABLES] += operations_of(s, s->variables->cost);
 }
 
-static void add_handler(const struct kl_session *s, const struct kl_rule *r, struct cost *cost)
+static struct cost cost_of(const struct kl_session *s, const struct kl_actions *actions, u32 id);
+
+/* The handler fires another event, which the session may handle, too. */
+static void add_fired(const struct kl_session *s, const struct kl_actions *actions, u32 id,
+		      u32 times, struct cost *cost)
+{
+	struct cost fired;
+
+	if (!actions->action[id])
+		return;
+	fired = cost_of(s, actions, id);
+	while (times--)
+		add_cost(cost, &fired);
+}
+
+/* @id: the event at which it runs */
+static void add_handler(const struct kl_session *s, const struct kl_actions *actions, u32 id,
+			const struct kl_rule *r, struct cost *cost)
 {
 	switch (r->handler) {
 	case KL_HANDLER_stack:
@@ -154,9 +171,10 @@ static void add_handler(const struct kl_session *s, const struct kl_rule *r, str
 		return add_record(s, cost);
 	case KL_HANDLER_alarm:
 	case KL_HANDLER_snapshot:
-		/* It also writes a record. */
 		cost->part[PART_HANDLER] += ALARM;
-		return add_record(s, cost);
+		if (id != KL_EV_alarm)
+			add_fired(s, actions, KL_EV_alarm, 1, cost);
+		return;
 	case KL_HANDLER_external:
 		cost->part[PART_HANDLER] += EXTERNAL;
 		return;
@@ -169,23 +187,24 @@ static void add_handler(const struct kl_session *s, const struct kl_rule *r, str
 	cost->part[PART_HANDLER] += r->table ? TABLE : HANDLER;
 }
 
-static void add_rule(const struct kl_session *s, const struct kl_rule *r, struct cost *cost)
+static void add_rule(const struct kl_session *s, const struct kl_actions *actions, u32 id,
+		     const struct kl_rule *r, struct cost *cost)
 {
 	cost->part[PART_FILTER] += program_cost(s, r->filter);
 	cost->part[PART_VALUE] += program_cost(s, r->value);
 	for (u32 i = 0; i < r->keys; i++)
 		cost->part[PART_KEYS] += program_cost(s, r->key[i]);
-	add_handler(s, r, cost);
+	add_handler(s, actions, id, r, cost);
 }
 
-/* What a session does with an event, as its actions say. */
-static struct cost cost_of(const struct kl_session *s, u8 action)
+/* What a session does with an event that its actions have. */
+static struct cost cost_of(const struct kl_session *s, const struct kl_actions *actions, u32 id)
 {
 	struct cost cost = { .part[PART_EVENT] = EVENT };
+	u8 action = actions->action[id] & KL_ACTION_HANDLER;
 
-	action &= KL_ACTION_HANDLER;
 	if (action >= KL_ACTION_RULE)
-		add_rule(s, s->custom.rule[action - KL_ACTION_RULE], &cost);
+		add_rule(s, actions, id, s->custom.rule[action - KL_ACTION_RULE], &cost);
 	else if (action == KL_HANDLER_log)
 		add_record(s, &cost);
 	else
@@ -215,10 +234,20 @@ static void add_rows(const struct kl_session *s, const struct kl_actions *action
 
 		if (!actions->action[id])
 			continue;
-		cost = cost_of(s, actions->action[id]);
+		cost = cost_of(s, actions, id);
 		place = kl_event_place(id, &name);
 		add_claim(b, place, name, &cost);
 	}
+}
+
+/* The exit copies those that were not in memory at the entry, and fires an event for each. */
+static void add_strings(const struct kl_session *s, const struct kl_actions *actions, u32 n,
+			bool exit, struct cost *cost)
+{
+	if (!exit || actions->action[KL_EV_syscall_late_string])
+		cost->part[PART_EVENT] += STRINGS;
+	if (exit)
+		add_fired(s, actions, KL_EV_syscall_late_string, n, cost);
 }
 
 /* A system call is one of them: take the most expensive. */
@@ -235,9 +264,9 @@ static void add_calls(const struct kl_session *s, const struct kl_actions *actio
 
 		if (!actions->action[first + nr])
 			continue;
-		cost = cost_of(s, actions->action[first + nr]);
-		if (!exit && kl_syscall_has_strings(nr))
-			cost.part[PART_EVENT] += STRINGS;
+		cost = cost_of(s, actions, first + nr);
+		if (kl_syscall_strings_number(nr))
+			add_strings(s, actions, kl_syscall_strings_number(nr), exit, &cost);
 		if (sum_of(&cost) > sum_of(&most))
 			most = cost;
 	}
@@ -272,12 +301,11 @@ static void add_defined(u32 id, u32 kind, const void *place, const char *name,
 			const struct kl_program *fields, void *data)
 {
 	struct adding *adding = data;
-	u8 action = id < adding->actions->n ? adding->actions->action[id] : 0;
 	struct cost cost;
 
-	if (!action)
+	if (id >= adding->actions->n || !adding->actions->action[id])
 		return;
-	cost = cost_of(adding->s, action);
+	cost = cost_of(adding->s, adding->actions, id);
 	cost.part[PART_FIELDS] += program_cost(adding->s, fields);
 	if (kind != KL_SOURCE_KIND_TRAP)
 		add_claim(adding->b, place, name, &cost);

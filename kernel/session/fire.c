@@ -126,9 +126,16 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 	return set && kl_taskset_has(set, current->pid) && may_have_flags(s);
 }
 
+/* A rule of the event `alarm` must not fire it again: nothing would end that. */
+static void fire_alarm(struct kl_session *s, u32 id, const char *text)
+{
+	if (id != KL_EV_alarm)
+		kl_probe_alarm(s, id, text);
+}
+
 static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
 {
-	kl_probe_alarm(s, id, r->text);
+	fire_alarm(s, id, r->text);
 	kl_news_alarm(s, id, r);
 	irq_work_queue(&this_cpu_ptr(s->cpu)->wake);
 }
@@ -136,7 +143,7 @@ static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
 /* Write the record first, so that the copy contains it. */
 static void ask_snapshot(struct kl_session *s, u32 id)
 {
-	kl_probe_alarm(s, id, "snapshot");
+	fire_alarm(s, id, "snapshot");
 	kl_news_snapshot(s);
 }
 

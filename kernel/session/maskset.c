@@ -86,7 +86,7 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 	for (u32 id = KL_EV_DYNAMIC; id < actions->n; id++)
 		action[id] = asking(action[id], s->gate ? KL_ACTION_ASK : 0, 0);
 	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++) {
-		bool strings = kl_syscall_has_strings(nr);
+		bool strings = kl_syscall_strings_number(nr);
 
 		entry[nr] = asking(entry[nr], strings ? KL_ACTION_ASK : call, 0);
 		exit[nr] = asking(exit[nr], kl_syscall_executes(nr) ? any_call : call, 0);

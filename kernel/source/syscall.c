@@ -74,12 +74,12 @@ bool kl_syscall_is_known(u32 number)
 }
 
 /**
- * kl_syscall_has_strings - is any argument of a call a string?
+ * kl_syscall_strings_number - how many arguments of a call are strings?
  * @number: below KL_EV_SYSCALL_MAX
  */
-bool kl_syscall_has_strings(u32 number)
+u32 kl_syscall_strings_number(u32 number)
 {
-	return LAYOUT_STRINGS(layouts[number]);
+	return LAYOUT_STRINGS(layouts[number]) >> STRINGS_SHIFT;
 }
 
 /**

@@ -184,28 +184,70 @@ static void test_late_variables(void)
 	close(fd);
 }
 
-static void test_filter(void)
+/* A program that searches a string of its event for each of its operations. */
+static u32 searching_program(int fd)
 {
 	struct kl_abi_op op[KL_PROGRAM_OPS_MAX] = {};
 	struct kl_abi_program program = { .size = sizeof(program),
 					  .ops = (u64)(uintptr_t)op,
 					  .n_ops = KL_PROGRAM_OPS_MAX };
-	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_count };
-	u32 events[] = { KL_EV_SYSCALL_ENTRY + 257, 0 };
-	int fd = open_session();
 
-	/* Each looks for the second string of openat, which has one. */
 	for (u32 i = 0; i < KL_PROGRAM_OPS_MAX - 1; i++)
 		op[i] = (struct kl_abi_op){ .code = KL_OP_FIELD, .a = 2, .b = KL_NUMBER_U8 };
 	op[KL_PROGRAM_OPS_MAX - 1].code = KL_OP_END;
 	if (kl_call(fd, KL_IOC_PROGRAM, &program))
 		bail("program: %s", kl_why(fd));
-	rule.filter = program.id;
+	return program.id;
+}
+
+static u32 make_rule(int fd, u32 handler, u32 filter)
+{
+	struct kl_abi_rule rule = {
+		.size = sizeof(rule), .handler = handler, .filter = filter, .text = "here"
+	};
+
 	if (kl_call(fd, KL_IOC_RULE, &rule))
 		bail("rule: %s", kl_why(fd));
-	check_refusal(fd, kl_use_events(fd, MASKSET, KL_ACTION_RULE + rule.rule, events),
-		      "sys_enter", "filters", "a filter that searches a string 255 times");
+	return KL_ACTION_RULE + rule.rule;
+}
+
+/* It looks for the second string of openat, which has one. */
+static void test_filter(void)
+{
+	u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_openat, 0 };
+	int fd = open_session();
+	u32 action = make_rule(fd, KL_HANDLER_count, searching_program(fd));
+
+	check_refusal(fd, kl_use_events(fd, MASKSET, action, events), "sys_enter", "filters",
+		      "a filter that searches a string 255 times");
 	close(fd);
+}
+
+/* @event fires @fired, whose rule costs too much: it must be found at the place of @event. */
+static void check_fired(u32 handler, u32 event, u32 fired, const char *place, const char *what)
+{
+	static struct kl_abi_maskset m;
+	int fd = open_session(), error;
+
+	memset(&m, 0, sizeof(m));
+	m.size = sizeof(m);
+	m.id = MASKSET;
+	m.handler[event] = handler == KL_HANDLER_log ? handler : make_rule(fd, handler, 0);
+	m.handler[fired] = make_rule(fd, KL_HANDLER_count, searching_program(fd));
+	error = kl_call(fd, KL_IOC_MASKSET_WRITE, &m) ?: kl_use(fd, MASKSET);
+	check_refusal(fd, error, place, "filters", what);
+	close(fd);
+}
+
+/* The event's own place is the cheaper one, so it is the other that is named. */
+static void test_fired(void)
+{
+	check_fired(KL_HANDLER_alarm, KL_EV_sched_switch, KL_EV_alarm, "sched_switch",
+		    "an alarm that is expensive itself");
+	check_fired(KL_HANDLER_snapshot, KL_EV_sched_switch, KL_EV_alarm, "sched_switch",
+		    "a snapshot, whose event is");
+	check_fired(KL_HANDLER_log, KL_EV_SYSCALL_ENTRY + SYS_openat, KL_EV_syscall_late_string,
+		    "sys_exit", "strings that come late");
 }
 
 /* Each is fine; together they are not. */
@@ -790,6 +832,7 @@ static void run_refusals(int unused)
 	test_variables();
 	test_late_variables();
 	test_filter();
+	test_fired();
 	test_sum();
 	test_usual();
 }

@@ -369,6 +369,51 @@ static void test_unswitched(void)
 	close(fd);
 }
 
+/* A rule of the event `alarm` that sounds one itself, or asks for a snapshot: it is heard once. */
+static void user_alarms(u32 handler)
+{
+	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
+	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = handler, .text = "here" };
+	struct kl_abi_mark mark = { .size = sizeof(mark), .text = "mark" };
+	static struct kl_abi_alarm alarm[KL_ALARMS_KEPT];
+	struct kl_abi_alarms alarms = { .size = sizeof(alarms),
+					.n = KL_ALARMS_KEPT,
+					.alarm = (u64)(uintptr_t)alarm };
+	u32 events[] = { KL_EV_mark, KL_EV_alarm, 0 };
+	int fd = kl_open();
+	u64 news;
+
+	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_RULE, &rule) ||
+	    kl_use_events(fd, MASKSET, KL_ACTION_RULE, events) || kl_start(fd))
+		bail("session: %s", kl_why(fd));
+	if (kl_call(fd, KL_IOC_MARK, &mark) || kl_call(fd, KL_IOC_ALARMS, &alarms))
+		bail("mark: %s", kl_why(fd));
+	news = handler == KL_HANDLER_alarm ? alarms.n : kl_stats(fd, -1).snapshots;
+	tap_result(news == 2, "a rule of the event `alarm` does not fire it again",
+		   "handler %u: %llu", handler, (unsigned long long)news);
+	close(fd);
+}
+
+static void test_alarms_of_alarms(void)
+{
+	static const struct who one = { UID_ONE, UID_ONE, -1, false };
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		become(&one);
+		tap.failures = 0;
+		user_alarms(KL_HANDLER_alarm);
+		user_alarms(KL_HANDLER_snapshot);
+		_exit(tap.failures);
+	}
+	waitpid(pid, &status, 0);
+	tap.tests += 2;
+	tap.failures += WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
 int main(void)
 {
 	called = symbol_address("kls_called");
@@ -379,6 +424,7 @@ int main(void)
 	test_programs();
 	test_ids();
 	test_unswitched();
+	test_alarms_of_alarms();
 	test_at_once();
 	return tap_end();
 }
