@@ -140,10 +140,11 @@ static void clear_stale(struct work_struct *work)
 {
 	for (u32 at = 0; at < WORDS; at += WORDS_AT_A_TIME) {
 		mutex_lock(&gate_lock);
-		for (u32 i = 0; i < WORDS_AT_A_TIME; i++)
+		for (u32 i = 0; i < WORDS_AT_A_TIME; i++) {
 			clear_word(at + i);
+			cond_resched();
+		}
 		mutex_unlock(&gate_lock);
-		cond_resched();
 	}
 }
 

@@ -9,6 +9,7 @@
  *   kl_user_copy(to, from, bytes)       of the running task's memory
  *   kl_running_task()                   its first KL_TASK_BYTES can be read plainly
  *   kl_percpu_offset()                  of this CPU's variables
+ *   kl_index_nospec(index, size)        index; less where the CPU only supposes that it fits
  *
  * Loads return false where not all bytes could be read. They never sleep and
  * leave no trace in the kernel's log.
@@ -19,6 +20,7 @@
 #ifdef __KERNEL__
 
 #include <linux/err.h>
+#include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -110,6 +112,8 @@ static inline void kl_program_free(void *memory)
 	kvfree(memory);
 }
 
+#define kl_index_nospec(index, size) array_index_nospec((unsigned long)(index), size)
+
 #else
 
 #include <errno.h>
@@ -143,6 +147,8 @@ typedef __s64 s64;
 #define S32_MAX INT32_MAX
 #define S64_MIN INT64_MIN
 #define U64_MAX UINT64_MAX
+
+#define kl_index_nospec(index, size) (index)
 
 /* The tests' machine. */
 #define KL_TASK_BYTES 256

@@ -21,7 +21,7 @@ static noinline u64 fault(struct kl_firing *f)
 
 static __always_inline u64 field(const struct kl_step *step, struct kl_firing *f)
 {
-	return kl_step_fits(step, f) ? kl_number_before(f->fields + step->imm, step->b) : fault(f);
+	return kl_step_fits(step, f) ? kl_number_before(kl_step_end(step, f), step->b) : fault(f);
 }
 
 static __always_inline bool is_within(const struct kl_step *step, u64 number)
@@ -51,6 +51,7 @@ static const u8 *behind_strings(const struct kl_step *step, const struct kl_firi
 			at += step->gap[i];
 		if (at >= f->bytes)
 			return NULL;
+		at = kl_index_nospec(at, f->bytes);
 		nul = memchr(f->fields + at, 0, f->bytes - at);
 		if (!nul)
 			return NULL;
@@ -59,6 +60,7 @@ static const u8 *behind_strings(const struct kl_step *step, const struct kl_firi
 	at += step->imm;
 	if (at > f->bytes)
 		return NULL;
+	at = kl_index_nospec(at, f->bytes + 1ul);
 	*left = f->bytes - at;
 	return f->fields + at;
 }
@@ -465,11 +467,11 @@ u64 kl_program_run(const struct kl_program *p, struct kl_firing *f)
 
 	for (;;) {
 		if (step->code == KL_STEP_TEST_FIELD_S32 && kl_step_fits(step, f))
-			step = choose(step, kl_s32_before(f->fields + step->imm));
+			step = choose(step, kl_s32_before(kl_step_end(step, f)));
 		else if (step->code == KL_STEP_TEST_FIELD_64 && kl_step_fits(step, f))
-			step = choose(step, kl_u64_before(f->fields + step->imm));
+			step = choose(step, kl_u64_before(kl_step_end(step, f)));
 		else if (step->code == KL_STEP_TEST_FIELD_U32 && kl_step_fits(step, f))
-			step = choose(step, kl_u32_before(f->fields + step->imm));
+			step = choose(step, kl_u32_before(kl_step_end(step, f)));
 		else
 			break;
 	}
@@ -478,7 +480,7 @@ u64 kl_program_run(const struct kl_program *p, struct kl_firing *f)
 	if (step->code == KL_STEP_END_TASK)
 		return kl_step_load_task(step);
 	if (step->code == KL_STEP_END_FIELD && kl_step_fits(step, f))
-		return kl_number_before(f->fields + step->imm, step->b);
+		return kl_number_before(kl_step_end(step, f), step->b);
 	return run_result(p, step, f);
 }
 

@@ -147,6 +147,12 @@ static __always_inline bool kl_step_fits(const struct kl_step *step, const struc
 	return likely(step->imm <= f->bytes);
 }
 
+/* Where a field that fits ends, also where the CPU only supposes that it does. */
+static __always_inline const u8 *kl_step_end(const struct kl_step *step, const struct kl_firing *f)
+{
+	return f->fields + kl_index_nospec(step->imm, f->bytes + 1ul);
+}
+
 static __always_inline u64 kl_s32_before(const u8 *end)
 {
 	s32 number;

@@ -20,6 +20,7 @@
 
 struct follower {
 	struct list_head list;
+	struct rcu_head rcu;
 	struct kl_session *session;
 };
 
@@ -215,6 +216,7 @@ int kl_notifier_attach(struct kl_session *s, const struct kl_event *e, struct kl
  * @s: the session; its lock is held
  * @e: a KL_OWN row that is attached
  *
+ * The notifier may still be running for it: kl_source_synchronize waits for it.
  * Context: may sleep.
  */
 void kl_notifier_detach(struct kl_session *s, const struct kl_event *e)
@@ -232,8 +234,7 @@ void kl_notifier_detach(struct kl_session *s, const struct kl_event *e)
 		list_del_rcu(&f->list);
 		if (list_empty(followers))
 			switch_notifier(e, false);
-		synchronize_rcu();
-		kfree(f);
+		kfree_rcu(f, rcu);
 		break;
 	}
 	mutex_unlock(&notifiers_lock);
