@@ -260,7 +260,7 @@ static int call_resize(struct kl_client *client, void *arg)
 {
 	struct kl_abi_resize *resize = arg;
 
-	return kl_session_resize(client->session, resize->blocks, &client->why);
+	return kl_buffer_resize(client->session, resize->blocks, &client->why);
 }
 
 static int call_reader(struct kl_client *client, void *arg)

@@ -3,12 +3,17 @@
  * The memory of a session's rings: made when the session is, added to and taken
  * from while it runs, mapped by readers. A block that is taken away stays in
  * memory as long as some reader has it mapped. Changes are under the session's
- * blocks_lock, which readers hold for reading while they copy.
+ * blocks_lock, which readers hold for reading while they copy; one change of size at
+ * a time, under its size_lock. Memory is allocated under the latter alone, as the
+ * creator's memory cgroup can make that wait for minutes: no reader then waits, and no CPU
+ * that comes online.
  */
 #include <linux/cpu.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/vmalloc.h>
 
 #include "session.h"
@@ -69,24 +74,42 @@ static bool is_mapped(const struct kl_session *s, const struct kl_ring_block *bl
 	return false;
 }
 
-static int add_block(struct kl_session *s, int cpu)
+static struct kl_ring_block *create_block(struct kl_session *s, int cpu)
 {
-	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
 	struct kl_ring_block *block = kzalloc(sizeof(*block), GFP_KERNEL_ACCOUNT);
 
 	if (!block)
-		return -ENOMEM;
+		return NULL;
 	block->memory = alloc_memory(s->block_bytes, cpu_to_node(cpu));
-	block->index = c->next_index;
-	if (!block->memory ||
-	    xa_err(xa_store(&c->blocks, block->index, block, GFP_KERNEL_ACCOUNT))) {
-		free_block(s, block);
+	if (block->memory)
+		return block;
+	kfree(block);
+	return NULL;
+}
+
+static int add_block(struct kl_session *s, int cpu)
+{
+	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+	struct kl_ring_block *block;
+	int error;
+
+	lockdep_assert_held(&s->size_lock);
+	block = create_block(s, cpu);
+	if (!block)
 		return -ENOMEM;
+	down_write(&s->blocks_lock);
+	block->index = c->next_index;
+	/* Not charged to the cgroup, which would make readers wait; 1 KiB for 64 blocks. */
+	error = xa_err(xa_store(&c->blocks, block->index, block, GFP_KERNEL));
+	if (!error) {
+		c->next_index++;
+		WRITE_ONCE(c->given, c->given + 1);
+		kl_ring_add(&c->ring, block);
 	}
-	c->next_index++;
-	WRITE_ONCE(c->given, c->given + 1);
-	kl_ring_add(&c->ring, block);
-	return 0;
+	up_write(&s->blocks_lock);
+	if (error)
+		free_block(s, block);
+	return error;
 }
 
 /* Free, or keep while it is mapped, a list of blocks that are in no ring any more. */
@@ -129,80 +152,99 @@ static void reap_blocks(struct kl_session *s)
 	}
 }
 
+/* Those that have been online have a buffer. */
+static void note_online(struct kl_session *s)
+{
+	int cpu;
+
+	lockdep_assert_held(&s->size_lock);
+	for_each_possible_cpu(cpu) {
+		struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
+
+		if (!c->was_online && !cpu_online(cpu))
+			continue;
+		WRITE_ONCE(c->was_online, true);
+		WRITE_ONCE(c->ring.wanted, s->blocks);
+	}
+}
+
 /* Blocks that a CPU's ring lacks. */
 static u32 missing_of(const struct kl_session *s, int cpu)
 {
-	u32 given = per_cpu_ptr(s->cpu, cpu)->given;
+	const struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
 
-	return s->blocks - min(s->blocks, given);
+	return c->was_online ? s->blocks - min(s->blocks, c->given) : 0;
 }
 
-/* Give a CPU's ring what it lacks, which has been charged; what it does not get is given back. */
+static u64 missing(const struct kl_session *s)
+{
+	u64 blocks = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		blocks += missing_of(s, cpu);
+	return blocks;
+}
+
+/* What a CPU's ring lacks has been charged. Who closes the session does not wait for all of it. */
 static int fill_cpu(struct kl_session *s, int cpu)
 {
-	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
 	int error = 0;
 
-	lockdep_assert_held_write(&s->blocks_lock);
-	WRITE_ONCE(c->ring.wanted, s->blocks);
-	while (!error && missing_of(s, cpu))
-		error = add_block(s, cpu);
-	if (error)
-		kl_memory_uncharge(&s->payer, missing_of(s, cpu) * charge_of(s));
+	while (!error && missing_of(s, cpu)) {
+		error = READ_ONCE(s->closed) || fatal_signal_pending(current) ? -EINTR :
+										add_block(s, cpu);
+		cond_resched();
+	}
 	return error;
 }
 
-/* The same for all online CPUs. */
+/* Give the rings what they lack; what they do not get, is given back. */
 static int fill_cpus(struct kl_session *s, struct kl_error *why)
 {
-	int cpu, error, failed = 0;
-	u64 blocks = 0;
+	int cpu, error;
 
-	lockdep_assert_held_write(&s->blocks_lock);
-	for_each_online_cpu(cpu)
-		blocks += missing_of(s, cpu);
-	error = kl_memory_charge(&s->payer, blocks * charge_of(s), why);
+	lockdep_assert_held(&s->size_lock);
+	note_online(s);
+	error = kl_memory_charge(&s->payer, missing(s) * charge_of(s), why);
 	if (error)
 		return error;
-	for_each_online_cpu(cpu) {
-		if (failed)
-			kl_memory_uncharge(&s->payer, missing_of(s, cpu) * charge_of(s));
-		else
-			failed = fill_cpu(s, cpu);
+	for_each_possible_cpu(cpu) {
+		error = fill_cpu(s, cpu);
+		if (error)
+			break;
 	}
-	if (failed)
-		kl_fail(why, failed, "no memory for %u blocks of %u bytes on each CPU", s->blocks,
+	kl_memory_uncharge(&s->payer, missing(s) * charge_of(s));
+	if (error == -ENOMEM)
+		kl_fail(why, error, "no memory for %u blocks of %u bytes on each CPU", s->blocks,
 			s->block_bytes);
-	return failed;
+	return error;
 }
 
-static void prepare_ring(struct kl_session *s, int cpu)
+/* With interrupts off, on the ring's CPU. */
+static void prepare_ring(void *ring)
 {
-	unsigned long flags;
-
-	local_irq_save(flags);
-	kl_ring_prepare(&per_cpu_ptr(s->cpu, cpu)->ring);
-	local_irq_restore(flags);
+	kl_ring_prepare(ring);
 }
 
 /**
- * kl_buffer_add_cpu - give a CPU's ring its blocks
+ * kl_buffer_fill - give CPUs that have come online their blocks
  * @s: the session
- * @cpu: the one that this runs on; it has just come
  * @why: set on failure
  *
- * Returns 0 or a negative errno. Context: may sleep.
+ * Until then their records count as lost. Returns 0 or a negative errno. Context: may sleep, for
+ * long.
  */
-int kl_buffer_add_cpu(struct kl_session *s, int cpu, struct kl_error *why)
+int kl_buffer_fill(struct kl_session *s, struct kl_error *why)
 {
-	int error;
+	int cpu, error;
 
-	down_write(&s->blocks_lock);
-	error = kl_memory_charge(&s->payer, missing_of(s, cpu) * charge_of(s), why);
-	if (!error && fill_cpu(s, cpu))
-		error = kl_fail(why, -ENOMEM, "no memory for its buffers");
-	prepare_ring(s, cpu);
-	up_write(&s->blocks_lock);
+	mutex_lock(&s->size_lock);
+	error = fill_cpus(s, why);
+	mutex_unlock(&s->size_lock);
+	/* No harm is done where there is a block already, nor by a CPU that has gone meanwhile. */
+	for_each_online_cpu(cpu)
+		smp_call_function_single(cpu, prepare_ring, &per_cpu_ptr(s->cpu, cpu)->ring, true);
 	return error;
 }
 
@@ -252,7 +294,7 @@ static int create_ring(struct kl_session *s, int cpu)
  * @s: a new session with its sizes set
  * @why: set on failure; call kl_buffer_destroy then, too
  *
- * Context: may sleep; the hotplug lock is held.
+ * Context: may sleep.
  */
 int kl_buffer_create(struct kl_session *s, struct kl_error *why)
 {
@@ -268,11 +310,12 @@ int kl_buffer_create(struct kl_session *s, struct kl_error *why)
 		if (error)
 			return kl_fail(why, error, "no memory for a session");
 	}
-	down_write(&s->blocks_lock);
+	mutex_lock(&s->size_lock);
 	error = fill_cpus(s, why);
-	for_each_online_cpu(cpu)
-		prepare_ring(s, cpu);
-	up_write(&s->blocks_lock);
+	mutex_unlock(&s->size_lock);
+	/* Nothing records yet. */
+	for_each_possible_cpu(cpu)
+		kl_ring_prepare(&per_cpu_ptr(s->cpu, cpu)->ring);
 	return error;
 }
 
@@ -316,10 +359,31 @@ static void want_blocks(struct kl_session *s, u32 blocks)
 {
 	int cpu;
 
-	lockdep_assert_held_write(&s->blocks_lock);
+	down_write(&s->blocks_lock);
 	WRITE_ONCE(s->blocks, blocks);
-	for_each_online_cpu(cpu)
-		WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
+	for_each_possible_cpu(cpu)
+		if (per_cpu_ptr(s->cpu, cpu)->was_online)
+			WRITE_ONCE(per_cpu_ptr(s->cpu, cpu)->ring.wanted, blocks);
+	up_write(&s->blocks_lock);
+}
+
+static int resize(struct kl_session *s, u32 blocks, struct kl_error *why)
+{
+	u32 before = s->blocks;
+	int error;
+
+	lockdep_assert_held(&s->size_lock);
+	want_blocks(s, blocks);
+	/* No writer gives back blocks by the old number any more, so they can be counted. */
+	synchronize_rcu();
+	down_write(&s->blocks_lock);
+	reap_blocks(s);
+	up_write(&s->blocks_lock);
+	error = fill_cpus(s, why);
+	/* Blocks that were added before the failure are taken back as when a buffer shrinks. */
+	if (error)
+		want_blocks(s, before);
+	return error;
 }
 
 /**
@@ -330,27 +394,20 @@ static void want_blocks(struct kl_session *s, u32 blocks)
  *
  * More blocks are there when a CPU next changes blocks; fewer as they turn
  * over, which frees the memory at the next resize or the session's end.
- * Context: may sleep; the hotplug lock is held.
+ * Context: may sleep.
  */
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
-	u32 before;
 	int error;
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
 		return kl_fail(why, -EINVAL, "%u blocks requested, %u to %u are possible", blocks,
 			       KL_BLOCKS_MIN, s->blocks_max);
-	down_write(&s->blocks_lock);
-	before = s->blocks;
-	want_blocks(s, blocks);
-	/* No writer gives back blocks by the old number any more, so they can be counted. */
-	synchronize_rcu();
-	reap_blocks(s);
-	error = fill_cpus(s, why);
-	/* Blocks that were added before the failure are taken back as when a buffer shrinks. */
+	error = mutex_lock_killable(&s->size_lock);
 	if (error)
-		want_blocks(s, before);
-	up_write(&s->blocks_lock);
+		return error;
+	error = resize(s, blocks, why);
+	mutex_unlock(&s->size_lock);
 	return error;
 }
 

@@ -25,7 +25,11 @@
 /* A rule that switches at each event would have the kernel's text patched all the time. */
 #define USE_EVERY_MS 10
 
-#define WORKERS_MAX 4 /* work items running at the same time */
+/*
+ * Work items running at the same time: one for each session that users may have, as each may be
+ * waiting for memory (memory.high). What they may take together is limited by tokens.
+ */
+#define WORKERS_MAX 512
 
 /* Longer than all retries take. */
 #define FREEZE_WAIT_S 5
@@ -159,6 +163,17 @@ int kl_workers_init(void)
 void kl_workers_deinit(void)
 {
 	destroy_workqueue(workers);
+}
+
+/**
+ * kl_worker_queue - have a session's work done that may wait for memory, or for long
+ * @work: nothing happens if it is queued
+ *
+ * Context: any.
+ */
+void kl_worker_queue(struct work_struct *work)
+{
+	queue_work(workers, work);
 }
 
 /**

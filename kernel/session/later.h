@@ -35,6 +35,7 @@ struct kl_later {
 
 int kl_workers_init(void);
 void kl_workers_deinit(void);
+void kl_worker_queue(struct work_struct *work);
 void kl_later_init(struct kl_later *l);
 void kl_later_deinit(struct kl_later *l);
 void kl_later_freeze(struct kl_session *s, u64 records);

@@ -3,10 +3,9 @@
  * A session's life: from a call on an open device until the last descriptor that uses it goes.
  *
  * Order of locks: the kernel's CPU hotplug lock, `sessions_lock` (the list of
- * all), a session's blocks_lock. A session's `lock` is held while probes are
- * attached, which takes the hotplug lock: so never take it inside any of these.
- * Everybody's calls wait for `sessions_lock`, so only a CPU that comes online
- * allocates memory under it.
+ * all). A session's `lock` is held while probes are attached, which takes the
+ * hotplug lock: so never take it inside any of these. Everybody's calls wait for
+ * them, so no memory is allocated under them.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -31,6 +30,17 @@ static LIST_HEAD(sessions);
 static DEFINE_XARRAY_ALLOC1(ids);
 static u32 next_id;
 static int hotplug_state;
+
+static void fill(struct work_struct *work)
+{
+	struct kl_session *s = container_of(work, struct kl_session, fill);
+	struct mem_cgroup *before = set_active_memcg(s->memcg);
+	struct kl_error why = {};
+
+	if (kl_buffer_fill(s, &why) && !READ_ONCE(s->closed))
+		pr_warn("session %u has no buffers on a CPU that is online: %s\n", s->id, why.text);
+	set_active_memcg(before);
+}
 
 static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 {
@@ -67,6 +77,8 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	if (!s)
 		return NULL;
 	mutex_init(&s->lock);
+	mutex_init(&s->size_lock);
+	INIT_WORK(&s->fill, fill);
 	init_rwsem(&s->blocks_lock);
 	kl_waiters_init(&s->waiters);
 	INIT_LIST_HEAD(&s->list);
@@ -101,6 +113,7 @@ static void free_session(struct kref *ref)
 	mutex_lock(&sessions_lock);
 	list_del_init(&s->list);
 	mutex_unlock(&sessions_lock);
+	cancel_work_sync(&s->fill);
 	kl_watchdog_forget(s);
 	kl_later_deinit(&s->later);
 	kl_news_deinit(&s->news);
@@ -121,6 +134,7 @@ static void free_session(struct kref *ref)
 	kvfree(s->idle);
 	put_cred(s->owner);
 	mem_cgroup_put(s->memcg);
+	mutex_destroy(&s->size_lock);
 	mutex_destroy(&s->lock);
 	if (s->id)
 		xa_erase(&ids, s->id);
@@ -153,12 +167,17 @@ static int init_session(struct kl_session *s, struct kl_error *why)
 	return 0;
 }
 
-/* From here on it is found, and gets buffers on CPUs that come online. */
+/* From here on it is found, and gets buffers on CPUs that come online, or just have. */
 static void publish(struct kl_session *s)
 {
+	int cpu;
+
 	mutex_lock(&sessions_lock);
 	list_add_tail(&s->list, &sessions);
 	mutex_unlock(&sessions_lock);
+	for_each_online_cpu(cpu)
+		if (!READ_ONCE(per_cpu_ptr(s->cpu, cpu)->was_online))
+			kl_worker_queue(&s->fill);
 }
 
 /**
@@ -188,17 +207,14 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	 */
 	if (!error && xa_alloc_cyclic(&ids, &s->id, s, xa_limit_32b, &next_id, GFP_KERNEL) < 0)
 		error = kl_fail(why, -ENOMEM, "no memory for a session");
-	/* No CPU comes online between the look at those that are and the entry in the list. */
-	cpus_read_lock();
 	if (!error)
 		error = kl_buffer_create(s, why);
-	if (!error)
-		publish(s);
-	cpus_read_unlock();
-	if (!error)
-		return s;
-	kl_session_put(s);
-	return ERR_PTR(error);
+	if (error) {
+		kl_session_put(s);
+		return ERR_PTR(error);
+	}
+	publish(s);
+	return s;
 }
 
 /* An ordinary user does not learn of other users' sessions. */
@@ -257,22 +273,6 @@ void kl_session_get(struct kl_session *s)
 void kl_session_put(struct kl_session *s)
 {
 	kref_put(&s->ref, free_session);
-}
-
-/**
- * kl_session_resize - another number of blocks, while records are written
- * @s: the session
- * @blocks: per CPU
- * @why: set on failure
- */
-int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
-{
-	int error;
-
-	cpus_read_lock();
-	error = kl_buffer_resize(s, blocks, why);
-	cpus_read_unlock();
-	return error;
 }
 
 /**
@@ -341,21 +341,14 @@ u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 	return number;
 }
 
-/* A CPU came online: give it buffers. Without them its records count as lost. */
+/* A CPU came online: it gets buffers soon. Until then its records count as lost. */
 static int on_cpu_online(unsigned int cpu)
 {
 	struct kl_session *s;
-	struct kl_error why;
 
 	mutex_lock(&sessions_lock);
-	list_for_each_entry(s, &sessions, list) {
-		struct mem_cgroup *before = set_active_memcg(s->memcg);
-		int error = kl_buffer_add_cpu(s, cpu, &why);
-
-		set_active_memcg(before);
-		if (error)
-			pr_warn("session %u has no buffers on CPU %u: %s\n", s->id, cpu, why.text);
-	}
+	list_for_each_entry(s, &sessions, list)
+		kl_worker_queue(&s->fill);
 	mutex_unlock(&sessions_lock);
 	return 0;
 }

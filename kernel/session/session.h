@@ -88,6 +88,7 @@ struct kl_counts {
  * @blocks: all blocks by index, for readers; locked by its own lock
  * @next_index: for the next block to be added
  * @given: blocks that the ring has or will have
+ * @was_online: the CPU has been online, so the ring is to have blocks
  * @meter: what its probes take here
  */
 struct kl_cpu {
@@ -112,6 +113,7 @@ struct kl_cpu {
 	struct xarray blocks;
 	u32 next_index;
 	u32 given;
+	bool was_online;
 	struct kl_meter_cpu meter;
 };
 
@@ -182,6 +184,9 @@ struct kl_stack_limits {
  * @mode, @block_bytes, @blocks, @blocks_max: as in struct kl_abi_session
  *
  * Other:
+ * @size_lock: held while blocks are added and given back, for as long as memory takes; outside
+ *             @blocks_lock
+ * @fill: gives CPUs that have come online their blocks
  * @blocks_lock: held for reading while a block is looked at, for writing while
  *               blocks are freed
  * @retired: blocks that were taken away while they were mapped; under @blocks_lock
@@ -240,6 +245,8 @@ struct kl_session {
 	u32 blocks;
 	u32 blocks_max;
 
+	struct mutex size_lock; /* around changes of the buffers' size */
+	struct work_struct fill;
 	struct rw_semaphore blocks_lock;
 	struct kl_ring_block *retired;
 	struct list_head list;
@@ -277,7 +284,6 @@ int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 		       struct kl_error *why);
 void kl_session_stop_locked(struct kl_session *s);
 int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why);
-int kl_session_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f,
 			  struct kl_error *why);
 int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why);
@@ -293,7 +299,7 @@ void kl_sessions_deinit(void);
 /* buffer.c: the memory of a session's rings */
 int kl_buffer_create(struct kl_session *s, struct kl_error *why);
 void kl_buffer_destroy(struct kl_session *s);
-int kl_buffer_add_cpu(struct kl_session *s, int cpu, struct kl_error *why);
+int kl_buffer_fill(struct kl_session *s, struct kl_error *why);
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 void kl_buffer_finish(struct kl_session *s, u64 time);
 struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);

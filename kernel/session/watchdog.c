@@ -190,7 +190,7 @@ static void write_event(struct kl_session *s)
 
 static void suspend(struct work_struct *work)
 {
-	struct kl_session *s = container_of(to_delayed_work(work), struct kl_session, meter.work);
+	struct kl_session *s = container_of(work, struct kl_session, meter.work);
 
 	mutex_lock(&s->lock);
 	if (s->running && s->meter.stopped) {
@@ -212,7 +212,8 @@ static void suspend_soon(struct kl_session *s, u32 reason, u64 permille, u32 per
 	s->meter.suspended.limit = 10 * percent;
 	s->meter.suspended.cpu = cpu;
 	WRITE_ONCE(s->meter.stopped, true);
-	schedule_delayed_work(&s->meter.work, 0);
+	/* Not one of the kernel's workers: the session's lock may be held for long. */
+	kl_worker_queue(&s->meter.work);
 }
 
 /* ------------------------------------------------------- looking */
@@ -374,7 +375,7 @@ static void begin_looking(struct irq_work *irq)
 void kl_watchdog_init_session(struct kl_session *s)
 {
 	INIT_LIST_HEAD(&s->meter.list);
-	INIT_DELAYED_WORK(&s->meter.work, suspend);
+	INIT_WORK(&s->meter.work, suspend);
 	s->meter.each = kind_of(s) == UNPRIVILEGED;
 }
 
@@ -416,7 +417,7 @@ void kl_watchdog_stop(struct kl_session *s)
  */
 void kl_watchdog_forget(struct kl_session *s)
 {
-	cancel_delayed_work_sync(&s->meter.work);
+	cancel_work_sync(&s->meter.work);
 }
 
 /**

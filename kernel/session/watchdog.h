@@ -46,7 +46,7 @@ struct kl_meter {
 	int blamed;
 	u32 over;
 	u32 refused;
-	struct delayed_work work;
+	struct work_struct work;
 	struct kl_abi_suspended suspended;
 };
 

@@ -4,7 +4,9 @@
  * Fed by KL_IOC_EVENTS and by the session's start, stop and change of maskset.
  *
  * Order of locks: a session's lock, `tables_lock`, a table's lock, those of the
- * kernel's tracing. Notifiers of modules begin with `tables_lock`.
+ * kernel's tracing. Notifiers of modules begin with `tables_lock`. So what is allocated under
+ * a table's lock is charged to the user's account, but not to a memory cgroup: its memory.high
+ * would make those wait who load modules.
  *
  * More than 600 lines: all that takes these locks together.
  */

@@ -114,7 +114,7 @@ static u32 find_bad(unsigned long *ips, u32 n)
  */
 int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
 {
-	unsigned long *ips = kvmalloc_array(batch->n, sizeof(*ips), GFP_KERNEL_ACCOUNT);
+	unsigned long *ips = kvmalloc_array(batch->n, sizeof(*ips), GFP_KERNEL);
 	u32 n = 0, wanted;
 	int error = 0;
 
@@ -176,7 +176,7 @@ int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 
 		return 0;
 	slots = roundup_pow_of_two(2 * n);
 	hooks->ops = (struct ftrace_ops){ .func = hooks->func, .flags = hooks->flags };
-	hooks->slot = kvcalloc(slots, sizeof(*hooks->slot), GFP_KERNEL_ACCOUNT);
+	hooks->slot = kvcalloc(slots, sizeof(*hooks->slot), GFP_KERNEL);
 	if (!hooks->slot)
 		return -ENOMEM;
 	hooks->end = hooks->slot + slots;
@@ -250,7 +250,7 @@ int kl_hooks_update(struct kl_hooks *hooks, struct kl_error *why)
 		unregister(hooks);
 		return 0;
 	}
-	ips = kvmalloc_array(n, sizeof(*ips), GFP_KERNEL_ACCOUNT);
+	ips = kvmalloc_array(n, sizeof(*ips), GFP_KERNEL);
 	if (!ips)
 		return kl_fail(why, -ENOMEM, "no memory to hook %u functions", n);
 	collect(hooks, ips);

@@ -136,7 +136,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	if (count_attached(table) >= TICKS_MAX)
 		return kl_fail(why, -ENOSPC, "a session can have at most %u ticks at a time",
 			       TICKS_MAX);
-	tick = kzalloc(sizeof(*tick), GFP_KERNEL_ACCOUNT);
+	tick = kzalloc(sizeof(*tick), GFP_KERNEL);
 	if (!tick)
 		return kl_fail(why, error, "no memory for a tick");
 	tick->defined = d;
@@ -148,7 +148,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	error = -ENOMEM;
 	tick->missed = table->missed;
 	tick->period = ns_to_ktime(NSEC_PER_SEC / d->tick.hz);
-	tick->cpu = alloc_percpu_gfp(struct kl_tick_cpu, GFP_KERNEL_ACCOUNT);
+	tick->cpu = alloc_percpu(struct kl_tick_cpu);
 	if (tick->cpu)
 		error = cpuhp_state_add_instance(hotplug_state, &tick->node);
 	if (error) {

@@ -166,7 +166,7 @@ int kl_traps_prepare(struct kl_session *s, struct kl_error *why)
 		if (d->kind != KL_SOURCE_KIND_TRAP)
 			continue;
 		if (!traps)
-			traps = kvcalloc(table->n, sizeof(d), GFP_KERNEL_ACCOUNT);
+			traps = kvcalloc(table->n, sizeof(d), GFP_KERNEL);
 		if (!traps)
 			return kl_fail(why, -ENOMEM, "no memory for %u events", table->n);
 		traps[d->id - KL_EV_DYNAMIC] = d;

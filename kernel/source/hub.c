@@ -3,7 +3,8 @@
  * The hubs of tracepoints: which sessions with a gate use each, and finding those
  * that may want an event. `hubs_lock` guards all but what probes read, under RCU;
  * it is inside the locks of sessions and tables, and the kernel's lock of tracepoints
- * is inside it.
+ * is inside it. Memory under it is not charged to a cgroup, whose memory.high would make
+ * everybody wait; the limits on probes bound it.
  */
 #include <linux/mutex.h>
 #include <linux/rculist.h>
@@ -194,7 +195,7 @@ static struct kl_hub *find_hub(const struct tracepoint *tp)
 
 static struct kl_hub *create_hub(struct tracepoint *tp)
 {
-	struct kl_hub *hub = kzalloc(sizeof(*hub), GFP_KERNEL_ACCOUNT);
+	struct kl_hub *hub = kzalloc(sizeof(*hub), GFP_KERNEL);
 
 	if (!hub)
 		return NULL;
@@ -249,7 +250,7 @@ static struct kl_hub_session *find_session(struct kl_hub *hub, const struct kl_s
 
 static struct kl_hub_session *create_session(struct kl_session *s, u32 room)
 {
-	struct kl_hub_session *hs = kvzalloc(struct_size(hs, of, room), GFP_KERNEL_ACCOUNT);
+	struct kl_hub_session *hs = kvzalloc(struct_size(hs, of, room), GFP_KERNEL);
 
 	if (!hs)
 		return NULL;
