@@ -187,7 +187,7 @@ static int call_session(struct kl_client *client, void *arg)
 
 	if (client->session)
 		return kl_fail(&client->why, -EBUSY, "this descriptor already has a session");
-	s = kl_session_create(wish, client->cred, client->may, &client->why);
+	s = kl_session_create(wish, client->cred, client->may, &client->payer, &client->why);
 	error = adopt_session(client, s, true);
 	if (error)
 		return error;

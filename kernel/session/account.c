@@ -5,8 +5,10 @@
  * session or a descriptor. `kl_accounts_lock` guards all of it; it is a leaf lock.
  * docs/design/limits.md has the rules.
  */
+#include <linux/audit.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
+#include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -115,7 +117,8 @@ static const struct rule rules[KL_LIMITS] = {
 #define BASE_MORE SZ_2M
 
 DEFINE_SPINLOCK(kl_accounts_lock);
-static LIST_HEAD(accounts);
+static DEFINE_HASHTABLE(accounts, 8);
+static LIST_HEAD(idle);
 static struct kl_account all_users = { .kind = KL_ACCOUNT_ALL_USERS };
 static struct kl_account machine = { .kind = KL_ACCOUNT_MACHINE };
 
@@ -304,31 +307,51 @@ static struct kl_account *find(kuid_t uid, u32 kind)
 	struct kl_account *a;
 
 	lockdep_assert_held(&kl_accounts_lock);
-	list_for_each_entry(a, &accounts, list)
+	hash_for_each_possible(accounts, a, node, __kuid_val(uid))
 		if (uid_eq(a->uid, uid) && a->kind == kind)
 			return a;
 	return NULL;
 }
 
-/* Free accounts that nobody charges, unless that would give back tokens. */
+/*
+ * Free accounts that nobody charges, unless that would give back tokens. Those are few: what takes
+ * tokens takes them of all users, too.
+ */
 static void prune(void)
 {
 	struct kl_account *a, *next;
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&kl_accounts_lock);
-	list_for_each_entry_safe(a, next, &accounts, list) {
+	list_for_each_entry_safe(a, next, &idle, idle) {
 		bool full = true;
 
-		if (a->payers)
-			continue;
 		for (u32 i = 0; i < KL_BUCKETS; i++)
 			full &= kl_bucket_is_full(a, i, now);
 		if (!full)
 			continue;
-		list_del(&a->list);
+		hash_del(&a->node);
+		list_del(&a->idle);
 		kfree(a);
 	}
+}
+
+static void add_payer(struct kl_account *a)
+{
+	lockdep_assert_held(&kl_accounts_lock);
+	if (!a->payers++)
+		list_del_init(&a->idle);
+}
+
+static void remove_payer(struct kl_account *a)
+{
+	lockdep_assert_held(&kl_accounts_lock);
+	if (--a->payers)
+		return;
+	list_add_tail(&a->idle, &idle);
+	/* Use is the sum over the payers, so an account without any must have none. */
+	for (u32 what = 0; what < KL_LIMITS; what++)
+		WARN_ON_ONCE(a->used[what]);
 }
 
 static int join(struct kl_payer *p, u32 i, kuid_t uid, u32 kind)
@@ -344,9 +367,10 @@ static int join(struct kl_payer *p, u32 i, kuid_t uid, u32 kind)
 		swap(a, new);
 		a->uid = uid;
 		a->kind = kind;
-		list_add_tail(&a->list, &accounts);
+		INIT_LIST_HEAD(&a->idle);
+		hash_add(accounts, &a->node, __kuid_val(uid));
 	}
-	a->payers++;
+	add_payer(a);
 	p->account[i] = a;
 	spin_unlock(&kl_accounts_lock);
 	kfree(new);
@@ -365,24 +389,37 @@ static kuid_t namespace_owner(const struct cred *cred)
 	return ns->owner;
 }
 
+/* The same as @uid of another user without privilege, unless the payer has that account already. */
+static int join_also(struct kl_payer *p, u32 *n, kuid_t uid)
+{
+	if (!uid_valid(uid) || uid_eq(uid, GLOBAL_ROOT_UID))
+		return 0;
+	for (u32 i = 0; i < *n; i++)
+		if (uid_eq(p->account[i]->uid, uid))
+			return 0;
+	return join(p, (*n)++, uid, KL_ACCOUNT_USER);
+}
+
 /**
  * kl_payer_init - have the accounts of an opener charged
  * @p: zeroed
- * @cred: of the opener
+ * @cred: of the opener, which is the running task
  * @may: the opener's KL_MAY_*
  *
  * Returns 0 or -ENOMEM; then there is nothing to undo. Context: may sleep.
  */
 int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may)
 {
-	kuid_t owner = namespace_owner(cred);
 	u32 n = 0;
 	int error;
 
 	p->limited = !(may & KL_MAY_SEE_ALL);
 	error = join(p, n++, cred->fsuid, p->limited ? KL_ACCOUNT_USER : KL_ACCOUNT_PRIVILEGED);
-	if (!error && p->limited && !uid_eq(owner, cred->fsuid) && !uid_eq(owner, GLOBAL_ROOT_UID))
-		error = join(p, n++, owner, KL_ACCOUNT_USER);
+	if (!error && p->limited)
+		error = join_also(p, &n, namespace_owner(cred));
+	/* Also after set-user-id programs. */
+	if (!error && p->limited)
+		error = join_also(p, &n, audit_get_loginuid(current));
 	if (error) {
 		kl_payer_deinit(p);
 		return error;
@@ -394,12 +431,31 @@ int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may)
 }
 
 /**
+ * kl_payer_copy - have the same accounts charged
+ * @p: zeroed
+ * @from: a payer
+ *
+ * Context: process.
+ */
+void kl_payer_copy(struct kl_payer *p, const struct kl_payer *from)
+{
+	p->limited = from->limited;
+	spin_lock(&kl_accounts_lock);
+	for (u32 i = 0; i < KL_PAYER_ACCOUNTS && from->account[i]; i++) {
+		p->account[i] = from->account[i];
+		if (is_own(p->account[i]))
+			add_payer(p->account[i]);
+	}
+	spin_unlock(&kl_accounts_lock);
+}
+
+/**
  * kl_payer_shares - do two payers charge the account of the same unprivileged user?
  * @a: one
  * @b: the other
  *
- * The user may be the owner of their user namespace. Payers never change their
- * accounts, so no lock is needed. Context: any.
+ * The user may be the owner of their user namespace, or who has logged in. Payers never
+ * change their accounts, so no lock is needed. Context: any.
  */
 bool kl_payer_shares(const struct kl_payer *a, const struct kl_payer *b)
 {
@@ -428,10 +484,7 @@ void kl_payer_deinit(struct kl_payer *p)
 		if (!is_own(a))
 			continue;
 		a->used[KL_LIMIT_memory] -= p->base;
-		a->payers--;
-		/* Use is the sum over the payers, so an account without any must have none. */
-		for (u32 what = 0; !a->payers && what < KL_LIMITS; what++)
-			WARN_ON_ONCE(a->used[what]);
+		remove_payer(a);
 	}
 	memset(p, 0, sizeof(*p));
 	prune();
@@ -444,6 +497,7 @@ void kl_payer_deinit(struct kl_payer *p)
 static struct kl_account *account_at(u32 index, const struct kl_payer *of)
 {
 	struct kl_account *a;
+	u32 bucket;
 
 	lockdep_assert_held(&kl_accounts_lock);
 	if (of->limited)
@@ -452,9 +506,10 @@ static struct kl_account *account_at(u32 index, const struct kl_payer *of)
 		return &machine;
 	if (!index--)
 		return &all_users;
-	list_for_each_entry(a, &accounts, list)
+	hash_for_each(accounts, bucket, a, node) {
 		if (a->payers && !index--)
 			return a;
+	}
 	return NULL;
 }
 
@@ -524,8 +579,9 @@ void kl_accounts_deinit(void)
 {
 	struct kl_account *a, *next;
 
-	list_for_each_entry_safe(a, next, &accounts, list) {
-		list_del(&a->list);
+	list_for_each_entry_safe(a, next, &idle, idle) {
+		hash_del(&a->node);
+		list_del(&a->idle);
 		kfree(a);
 	}
 }

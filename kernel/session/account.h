@@ -16,7 +16,7 @@ struct kl_account;
 struct kl_error;
 struct user_namespace;
 
-#define KL_PAYER_ACCOUNTS 4
+#define KL_PAYER_ACCOUNTS 5
 
 /**
  * struct kl_payer - charges what one session, descriptor or open file uses
@@ -36,10 +36,12 @@ struct kl_payer {
 enum kl_bucket_kind {
 	KL_BUCKET_PATCHES,
 	KL_BUCKET_WORK, /* microseconds of deferred work */
+	KL_BUCKET_PROBES, /* microseconds of probes with interrupts off, divided by CPUs */
 	KL_BUCKETS,
 };
 
 int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may);
+void kl_payer_copy(struct kl_payer *p, const struct kl_payer *from);
 void kl_payer_deinit(struct kl_payer *p);
 bool kl_payer_shares(const struct kl_payer *a, const struct kl_payer *b);
 int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_error *why);
@@ -47,7 +49,7 @@ int kl_payer_charge_base(struct kl_payer *p, u64 bytes);
 void kl_payer_uncharge(struct kl_payer *p, enum kl_limit what, u64 n);
 u32 kl_payer_take(struct kl_payer *p, enum kl_bucket_kind kind, u32 n);
 void kl_payer_spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n);
-u32 kl_payer_delay(struct kl_payer *p, enum kl_bucket_kind kind);
+u32 kl_payer_delay(const struct kl_payer *p, enum kl_bucket_kind kind);
 int kl_payer_refuse_patches(struct kl_payer *p, struct kl_error *why);
 
 u64 kl_account_limit(enum kl_limit what);

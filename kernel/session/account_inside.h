@@ -20,13 +20,15 @@ struct kl_bucket {
 
 /**
  * struct kl_account - what one user, or a group of them, uses
- * @list: of all but the last two kinds
+ * @node: among all but the last two kinds, by user
+ * @idle: among those that have no payers
  * @kind: enum kl_account_kind
  * @payers: that charge it
  * @used: by enum kl_limit
  */
 struct kl_account {
-	struct list_head list;
+	struct hlist_node node;
+	struct list_head idle;
 	kuid_t uid;
 	u32 kind;
 	u32 payers;

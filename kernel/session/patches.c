@@ -78,7 +78,7 @@ u32 kl_patches_count(struct kl_session *s, const struct kl_actions *wanted)
 			n++;
 		} else if (!counted[exit]) {
 			counted[exit] = true;
-			n++;
+			n += kl_tracepoint_patches(kl_syscall_tracepoint(exit));
 		}
 	}
 	return 2 * n;

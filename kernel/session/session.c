@@ -70,7 +70,7 @@ static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
 }
 
 static struct kl_session *alloc_session(const struct kl_abi_session *wish, const struct cred *cred,
-					u32 may)
+					u32 may, const struct kl_payer *payer)
 {
 	struct kl_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 
@@ -89,6 +89,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	kref_init(&s->ref);
 	s->single.session = s;
 	s->owner = get_cred(cred);
+	kl_payer_copy(&s->payer, payer);
 	s->memcg = get_mem_cgroup_from_mm(current->mm);
 	s->may = may;
 	kl_watchdog_init_session(s);
@@ -143,14 +144,12 @@ static void free_session(struct kref *ref)
 	kfree(s);
 }
 
-/* Whose session it is, that there may be one more, and what it does at first: nothing. */
+/* That there may be one more, and what it does at first: nothing. */
 static int init_session(struct kl_session *s, struct kl_error *why)
 {
 	struct kl_actions *nothing;
-	int error = kl_payer_init(&s->payer, s->owner, s->may);
+	int error;
 
-	if (error)
-		return kl_fail(why, error, "no memory for a session");
 	error = kl_payer_charge(&s->payer, KL_LIMIT_sessions, 1, why);
 	if (!error)
 		error = kl_memory_charge(&s->payer, kl_memory_size(sizeof(*s)), why);
@@ -185,12 +184,13 @@ static void publish(struct kl_session *s)
  * @given: what the caller wishes; zero members get defaults
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
+ * @payer: of the opener, whose accounts are charged
  * @why: set on failure
  *
  * Returns the session with one reference, or an error pointer. May sleep.
  */
 struct kl_session *kl_session_create(const struct kl_abi_session *given, const struct cred *cred,
-				     u32 may, struct kl_error *why)
+				     u32 may, const struct kl_payer *payer, struct kl_error *why)
 {
 	struct kl_abi_session wish = *given;
 	struct kl_session *s;
@@ -198,7 +198,7 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 
 	if (error)
 		return ERR_PTR(error);
-	s = alloc_session(&wish, cred, may);
+	s = alloc_session(&wish, cred, may, payer);
 	if (!s)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a session"));
 	error = init_session(s, why);

@@ -272,7 +272,7 @@ struct kl_error {
 __printf(3, 4) int kl_fail(struct kl_error *why, int error, const char *format, ...);
 
 struct kl_session *kl_session_create(const struct kl_abi_session *wish, const struct cred *cred,
-				     u32 may, struct kl_error *why);
+				     u32 may, const struct kl_payer *payer, struct kl_error *why);
 struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, struct kl_error *why);
 void kl_session_get(struct kl_session *s);
 void kl_session_put(struct kl_session *s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Token buckets of accounts, for what disturbs others as it happens: patches of the kernel's
- * text, and deferred work. Under the accounts' lock. docs/design/limits.md has the rules.
+ * text, deferred work, probes with interrupts off.
+ * Under the accounts' lock. docs/design/limits.md has the rules.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -43,6 +44,9 @@ static u64 rate_of(const struct kl_account *a, enum kl_bucket_kind kind)
 	if (kind == KL_BUCKET_PATCHES)
 		return user ? READ_ONCE(patches_per_second_per_user) :
 			      READ_ONCE(patches_per_second_all_users);
+	if (kind == KL_BUCKET_PROBES)
+		/* Of all users there are the watchdog's windows. */
+		return user ? (u64)kl_watchdog_percent() * (USEC_PER_SEC / 100) : 0;
 	return (u64)(user ? READ_ONCE(work_percent_per_user) : READ_ONCE(work_percent_all_users)) *
 	       (USEC_PER_SEC / 100);
 }
@@ -67,7 +71,8 @@ static void refill(struct kl_account *a, enum kl_bucket_kind kind, u64 now)
 
 static u64 burst_of(const struct kl_account *a, enum kl_bucket_kind kind)
 {
-	return rate_of(a, kind) * BURST_SECONDS;
+	/* Interrupts that are off disturb at once. */
+	return rate_of(a, kind) * (kind == KL_BUCKET_PROBES ? 1 : BURST_SECONDS);
 }
 
 /**
@@ -110,7 +115,7 @@ static u32 delay_of(struct kl_account *a, enum kl_bucket_kind kind, u64 now)
 	return div64_u64((a->bucket[kind].debt - burst) * MSEC_PER_SEC, rate) + 1;
 }
 
-static u32 delay_of_all(struct kl_payer *p, enum kl_bucket_kind kind, u64 now)
+static u32 delay_of_all(const struct kl_payer *p, enum kl_bucket_kind kind, u64 now)
 {
 	u32 delay = 0;
 
@@ -128,7 +133,7 @@ static void spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
 		a->bucket[kind].debt += n;
 		if (kind == KL_BUCKET_PATCHES)
 			a->patches += n;
-		else
+		else if (kind == KL_BUCKET_WORK)
 			a->work_us += n;
 	}
 }
@@ -180,7 +185,7 @@ void kl_payer_spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
  *
  * Returns 0 if there is one. Context: process.
  */
-u32 kl_payer_delay(struct kl_payer *p, enum kl_bucket_kind kind)
+u32 kl_payer_delay(const struct kl_payer *p, enum kl_bucket_kind kind)
 {
 	u32 delay;
 

@@ -71,6 +71,16 @@ static enum owner_kind kind_of(const struct kl_session *s)
 	return s->may & KL_MAY_SEE_ALL ? PRIVILEGED : UNPRIVILEGED;
 }
 
+/**
+ * kl_watchdog_percent - of all CPU time, for the probes of a user without privilege
+ *
+ * Returns 0 if there is no limit.
+ */
+u32 kl_watchdog_percent(void)
+{
+	return READ_ONCE(cpu_percent_unprivileged);
+}
+
 static u32 percent_of(enum owner_kind kind)
 {
 	return kind == PRIVILEGED ? READ_ONCE(cpu_percent_privileged) :
@@ -229,16 +239,30 @@ static void set_allowed(void)
 	}
 }
 
-/* The share of all CPUs in thousandths since the last look. */
+/* Of the machine's time: what one CPU has taken is shared out among all. */
+static u32 microseconds(u64 cycles)
+{
+	u64 us = div64_u64(cycles * 1000, div_u64(kl_clock_hz(), 1000) * num_online_cpus());
+
+	return min_t(u64, us, U32_MAX);
+}
+
+/*
+ * The share of all CPUs in thousandths since the last look. A user without privilege pays with
+ * tokens, which no pause nor another session gives back.
+ */
 static u64 share_of(struct kl_session *s, u64 now)
 {
-	u64 spent = 0, share, elapsed;
+	u64 spent = 0, share, elapsed, took;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		spent += READ_ONCE(per_cpu_ptr(s->cpu, cpu)->meter.spent);
 	elapsed = (now - s->meter.looked) * num_online_cpus();
-	share = elapsed ? div64_u64((spent - s->meter.spent) * 1000, elapsed) : 0;
+	took = spent - s->meter.spent;
+	share = elapsed ? div64_u64(took * 1000, elapsed) : 0;
+	if (took && kind_of(s) == UNPRIVILEGED)
+		kl_payer_spend(&s->payer, KL_BUCKET_PROBES, microseconds(took));
 	s->meter.looked = now;
 	s->meter.spent = spent;
 	return share;
@@ -262,13 +286,25 @@ static bool is_largest(const struct kl_session *s)
 {
 	const struct kl_session *other;
 
-	if (kind_of(s) == PRIVILEGED)
-		return true;
 	list_for_each_entry(other, &watched, meter.list)
 		if (kind_of(other) == UNPRIVILEGED && kl_payer_shares(&other->payer, &s->payer) &&
 		    other->meter.share > s->meter.share)
 			return false;
 	return true;
+}
+
+/* Has a user no tokens any more, and does the session take most of what that user's do? */
+static bool is_user_over(const struct kl_session *s, u64 sum, u32 percent)
+{
+	return percent && sum > 10 * percent && is_largest(s) &&
+	       kl_payer_delay(&s->payer, KL_BUCKET_PROBES);
+}
+
+/* For so many periods in a row? */
+static bool is_over(struct kl_session *s, u64 sum, u32 percent)
+{
+	s->meter.over = percent && sum > 10 * percent ? s->meter.over + 1 : 0;
+	return s->meter.over >= OVER_MAX;
 }
 
 static void look_at_shares(void)
@@ -280,9 +316,8 @@ static void look_at_shares(void)
 		/* Those with a share are few, as together they have a thousand. */
 		u64 sum = s->meter.share ? sum_of_user(s) : 0;
 
-		if (!percent || sum <= 10 * percent || !is_largest(s))
-			s->meter.over = 0;
-		else if (++s->meter.over >= OVER_MAX)
+		if (kind_of(s) == PRIVILEGED ? is_over(s, sum, percent) :
+					       is_user_over(s, sum, percent))
 			suspend_soon(s, KL_SUSPENDED_SHARE, sum, percent, -1);
 		cond_resched();
 	}

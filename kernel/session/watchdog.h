@@ -29,7 +29,7 @@ struct kl_session;
  * @spent: cycles until then
  * @share: in the period before that, in thousandths of all CPU time
  * @blamed: CPU on which firings were refused then on its account; -1: none
- * @over: periods in a row in which it took too much
+ * @over: of an owner with privilege: periods in a row in which it took too much
  * @refused: periods in a row in which firings were refused on its account
  * @work: suspends it
  * @suspended: what the last suspension was for, and how many there were
@@ -86,6 +86,7 @@ bool kl_meter_begin(struct kl_session *s, struct kl_section *section);
 void kl_meter_end(struct kl_session *s, const struct kl_section *section);
 void kl_meter_note_cost(struct kl_session *s, struct kl_cost cost);
 
+u32 kl_watchdog_percent(void);
 void kl_watchdog_init_session(struct kl_session *s);
 void kl_watchdog_start(struct kl_session *s);
 void kl_watchdog_stop(struct kl_session *s);

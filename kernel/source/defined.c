@@ -377,8 +377,15 @@ static bool is_wanted(const struct kl_defined *d, const u8 *action, u32 n)
 	return action && i < n && action[i] != KL_HANDLER_nothing;
 }
 
+static u32 patches_of(const struct kl_defined *d)
+{
+	if (d->kind == KL_SOURCE_KIND_TRACEPOINT)
+		return kl_tracepoint_patches(d->tracepoint.tp);
+	return d->kind != KL_SOURCE_KIND_TRAP;
+}
+
 /**
- * kl_defined_count_missing - how many events kl_defined_attach would attach
+ * kl_defined_count_missing - how many patches kl_defined_attach would make
  * @s: the session; its lock is held
  * @action: as in kl_defined_attach
  * @n: bytes of @action
@@ -399,8 +406,8 @@ u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n)
 		return 0;
 	mutex_lock(&table->lock);
 	for_each_defined(table, batch, d)
-		number += !d->attached && !d->gone && is_wanted(d, action, n) &&
-			  d->kind != KL_SOURCE_KIND_TRAP;
+		if (!d->attached && !d->gone && is_wanted(d, action, n))
+			number += patches_of(d);
 	mutex_unlock(&table->lock);
 	return number;
 }

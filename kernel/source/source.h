@@ -70,6 +70,7 @@ void kl_source_synchronize(void);
 
 /* tracepoint.c */
 struct tracepoint *kl_tracepoint_find(const char *name);
+u32 kl_tracepoint_patches(const struct tracepoint *tp);
 
 /* syscall.c: the entries of all calls share a tracepoint, and so do the exits */
 int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why);

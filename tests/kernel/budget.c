@@ -438,6 +438,20 @@ static void print_suspension(const struct kl_abi_suspended *is)
 	       is->permille, is->limit, is->cpu);
 }
 
+/* A session that takes too much, but pauses before that has lasted long. */
+static void check_pauses(int fd)
+{
+	double until = now_seconds() + 20;
+
+	while (kl_stats(fd, -1).suspended.times < 2 && now_seconds() < until) {
+		sleep_ms(150);
+		if (kl_stats(fd, -1).running && kl_stop(fd) == 0)
+			kl_start(fd);
+	}
+	tap_check(kl_stats(fd, -1).suspended.times == 2,
+		  "one that stops and starts again meanwhile is suspended, too");
+}
+
 static void switch_and_trace(int to)
 {
 	struct kl_abi_stats stats;
@@ -462,6 +476,7 @@ static void switch_and_trace(int to)
 		   stats.suspended.times, stats.running);
 	tap_result(!kl_start(fd), "its creator can start it again", "%s", kl_why(fd));
 	tap_check(kl_stats(fd, -1).running, "then it runs");
+	check_pauses(fd);
 	close(fd);
 	for (int i = 0; i < 2; i++)
 		kill(pid[i], SIGKILL);

@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "hostile.h"
 
@@ -205,6 +206,25 @@ static pid_t start_family(u32 above, pid_t *last)
 	return first;
 }
 
+/*
+ * The kernel walks all threads when the first session begins to trace system calls, and when the last
+ * ends: who has that done pays for it with more tokens than for a patch.
+ */
+static int trace_calls(void)
+{
+	const u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
+	struct kl_abi_limits before = { .size = sizeof(before) }, after = before;
+	int fd = make_session(false), error;
+
+	error = kl_call(fd, KL_IOC_LIMITS, &before)					   ?:
+			kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_count, events) ?:
+			kl_start(fd)							   ?:
+			kl_call(fd, KL_IOC_STOP, NULL)					   ?:
+			kl_call(fd, KL_IOC_LIMITS, &after);
+	close(fd);
+	return error ?: after.patches - before.patches >= 2 * (1 + THREADS / 1024);
+}
+
 static void ask_about_threads(void)
 {
 	pid_t first, last;
@@ -224,6 +244,7 @@ static void ask_about_threads(void)
 	measure("what it has read and written", read_io, 0);
 	measure("which thread it waits for", read_wait, 0);
 	measure("its children", read_children, 0);
+	measure("beginning and ending to trace system calls", trace_calls, true);
 	measure("following a process with many threads", add_process, THREADS);
 	target = first;
 	measure("following a deep tree", add_tree, THREADS + GENERATIONS);

@@ -189,6 +189,33 @@ static void check_namespace(void)
 	tap.failures += WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
+/* What set-user-id programs are to a user who has logged in: other users, outside a namespace. */
+static void check_logged_in(void)
+{
+	int session[2], ticks[2];
+	pid_t child[2];
+
+	for (u32 i = 0; i < 2; i++) {
+		child[i] = fork();
+		if (!child[i]) {
+			if (!put_file("/proc/self/loginuid", STRING(UID_USER1)))
+				bail("loginuid");
+			make_one_session(200001 + i, 6);
+		}
+		session[i] = tell_error();
+		ticks[i] = tell_error();
+	}
+	tap_result(!session[0] && session[1] == -EDQUOT,
+		   "users that a user becomes share what who has logged in may have", "%d, then %d",
+		   session[0], session[1]);
+	tap_result(!ticks[0] && ticks[1] == -EDQUOT, "and the ticks that that user may have",
+		   "%d, then %d", ticks[0], ticks[1]);
+	for (u32 i = 0; i < 2; i++) {
+		kill(child[i], SIGKILL);
+		waitpid(child[i], NULL, 0);
+	}
+}
+
 static void owner_in_16_mib(void)
 {
 	char why[KL_ERROR_TEXT_MAX];
@@ -207,6 +234,7 @@ static void check_subordinates(void)
 	while (used(fd, KL_LIMIT_memory) < 6 * MIB)
 		sleep_ms(10);
 	check_namespace();
+	check_logged_in();
 	kill(owner, SIGKILL);
 	waitpid(owner, NULL, 0);
 	close(fd);
