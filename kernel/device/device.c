@@ -55,9 +55,9 @@ struct kl_client {
 };
 
 /* An open file, the struct of a call on it, and a change of a process that it has begun. */
-#define CLIENT_BYTES (32u << 10)
 
-static_assert(sizeof(struct kl_client) + sizeof(struct kl_abi_counts) < CLIENT_BYTES - PAGE_SIZE);
+static_assert(sizeof(struct kl_client) + sizeof(struct kl_abi_counts) <
+	      KL_DESCRIPTOR_BYTES - PAGE_SIZE);
 
 typedef int (*call_fn)(struct kl_client *client, void *arg);
 
@@ -536,7 +536,7 @@ static int device_open(struct inode *inode, struct file *file)
 	error = kl_payer_init(&client->payer, file->f_cred, may);
 	if (error)
 		goto free_client;
-	error = kl_payer_charge_base(&client->payer, CLIENT_BYTES);
+	error = kl_payer_charge_base(&client->payer, KL_DESCRIPTOR_BYTES);
 	if (error)
 		goto deinit_payer;
 	mutex_init(&client->lock);

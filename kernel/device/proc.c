@@ -14,6 +14,28 @@
 #include "../session/session.h"
 #include "proc.h"
 
+/**
+ * kl_proc_read - seq_read, during which the module cannot be unloaded
+ * @file: of a sequence
+ * @to: the reader's memory
+ * @bytes: of it
+ * @at: where in the file; moved on
+ *
+ * Taking a file away waits for who reads it, and the reader's memory may never come: who
+ * unloads the module hears that it is in use. An open file alone does not keep it. Returns
+ * bytes or a negative errno. Context: may sleep.
+ */
+ssize_t kl_proc_read(struct file *file, char __user *to, size_t bytes, loff_t *at)
+{
+	ssize_t got;
+
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	got = seq_read(file, to, bytes, at);
+	module_put(THIS_MODULE);
+	return got;
+}
+
 /* ---------------------------------------------------------------- latency */
 
 static void *latency_at(struct seq_file *to, loff_t at)
@@ -74,7 +96,7 @@ static int latency_release(struct inode *inode, struct file *file)
 
 static const struct proc_ops latency_ops = {
 	.proc_open = latency_open,
-	.proc_read = seq_read,
+	.proc_read = kl_proc_read,
 	.proc_lseek = seq_lseek,
 	.proc_release = latency_release,
 };
@@ -87,10 +109,11 @@ static const char *const limit_names[] = {
 #undef KL_LIMIT_ROW
 };
 
-/* The opener's: it stands for the accounts that may be shown. */
+/* The opener's: it stands for the accounts that may be shown. @limits: the next of them. */
 struct limits_file {
 	struct kl_payer payer;
 	const struct cred *cred;
+	struct kl_abi_limits limits;
 };
 
 static void show_account(struct seq_file *to, const struct kl_abi_limits *limits)
@@ -111,35 +134,76 @@ static void show_account(struct seq_file *to, const struct kl_abi_limits *limits
 		   limits->refused);
 }
 
-static int limits_show(struct seq_file *to, void *data)
+/* A line for each account, below one for all of them. */
+static void *limits_at(struct seq_file *to, loff_t at)
+{
+	struct limits_file *file = to->private;
+
+	cond_resched();
+	if (!at)
+		return SEQ_START_TOKEN;
+	file->limits.index = at - 1;
+	return kl_account_read(&file->limits, &file->payer, file->cred->user_ns) ? NULL : file;
+}
+
+static void *limits_start(struct seq_file *to, loff_t *at)
+{
+	return limits_at(to, *at);
+}
+
+static void *limits_next(struct seq_file *to, void *last, loff_t *at)
+{
+	return limits_at(to, ++*at);
+}
+
+static void limits_stop(struct seq_file *to, void *last)
+{
+}
+
+static int limits_show(struct seq_file *to, void *at)
 {
 	const struct limits_file *file = to->private;
-	struct kl_abi_limits limits = {};
 
+	if (at != SEQ_START_TOKEN) {
+		show_account(to, &file->limits);
+		return 0;
+	}
 	seq_puts(to, "account");
 	for (u32 i = 0; i < KL_LIMITS; i++)
 		seq_printf(to, " %s", limit_names[i]);
 	seq_puts(to, " patches waits work_us refused\n");
-	for (; !kl_account_read(&limits, &file->payer, file->cred->user_ns); limits.index++)
-		show_account(to, &limits);
 	return 0;
 }
 
+static const struct seq_operations limits_operations = {
+	.start = limits_start,
+	.next = limits_next,
+	.stop = limits_stop,
+	.show = limits_show,
+};
+
 static int limits_open(struct inode *inode, struct file *file)
 {
-	struct limits_file *opened = kzalloc(sizeof(*opened), GFP_KERNEL_ACCOUNT);
+	u32 may = kl_access_of_opener(file->f_cred);
+	struct limits_file *opened;
 	int error;
 
+	opened = __seq_open_private(file, &limits_operations, sizeof(*opened));
 	if (!opened)
 		return -ENOMEM;
 	opened->cred = file->f_cred;
-	error = kl_payer_init(&opened->payer, file->f_cred, kl_access_of_opener(file->f_cred));
-	if (!error)
-		error = single_open(file, limits_show, opened);
-	if (!error)
-		return 0;
+	error = kl_payer_init(&opened->payer, file->f_cred, may);
+	if (error)
+		goto close;
+	error = kl_payer_charge_base(&opened->payer, KL_DESCRIPTOR_BYTES);
+	if (error)
+		goto deinit_payer;
+	return 0;
+
+deinit_payer:
 	kl_payer_deinit(&opened->payer);
-	kfree(opened);
+close:
+	seq_release_private(inode, file);
 	return error;
 }
 
@@ -148,13 +212,12 @@ static int limits_release(struct inode *inode, struct file *file)
 	struct limits_file *opened = ((struct seq_file *)file->private_data)->private;
 
 	kl_payer_deinit(&opened->payer);
-	kfree(opened);
-	return single_release(inode, file);
+	return seq_release_private(inode, file);
 }
 
 static const struct proc_ops limits_ops = {
 	.proc_open = limits_open,
-	.proc_read = seq_read,
+	.proc_read = kl_proc_read,
 	.proc_lseek = seq_lseek,
 	.proc_release = limits_release,
 };

@@ -397,7 +397,7 @@ static int look_release(struct inode *inode, struct file *file)
 
 static const struct proc_ops look_proc_ops = {
 	.proc_open = look_open,
-	.proc_read = seq_read,
+	.proc_read = kl_proc_read,
 	.proc_lseek = seq_lseek,
 	.proc_release = look_release,
 };

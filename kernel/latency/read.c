@@ -3,6 +3,7 @@
  * Reading a profile: tasks, entries and sources as packed arrays, while probes write
  * them. A task's numbers are of one instant; an entry's may be one sleep apart.
  */
+#include <linux/nospec.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
@@ -266,7 +267,7 @@ int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, stru
 	call->n = 0;
 	number = number_of(l, call->what);
 	for (; call->first < number && call->n < room; call->first++) {
-		u32 bytes = copy_one(l, call->what, call->first, &one);
+		u32 bytes = copy_one(l, call->what, array_index_nospec(call->first, number), &one);
 
 		if (bytes && copy_to_user(to + (u64)call->n * bytes, &one, bytes))
 			return kl_fail(why, -EFAULT, "the latency profile cannot be written");

@@ -150,20 +150,22 @@ static void copy_line(struct kl_latency_list *list, const struct place *place)
  */
 struct kl_latency_list *kl_latency_list(const struct cred *cred, u32 may)
 {
-	struct kl_latency_list *list = kvzalloc(sizeof(*list), GFP_KERNEL_ACCOUNT);
 	u64 bytes = kl_memory_size(sizeof(struct longest));
-	struct longest *longest = NULL;
+	struct kl_latency_list *list;
+	struct longest *longest;
+	struct kl_payer payer = {};
 	int error;
 
-	if (!list)
-		return ERR_PTR(-ENOMEM);
-	error = kl_payer_init(&list->payer, cred, may);
-	if (!error)
-		error = kl_memory_charge(&list->payer, kl_memory_size(sizeof(*list)), NULL);
-	if (!error)
-		error = kl_memory_charge(&list->payer, bytes, NULL);
+	error = kl_payer_init(&payer, cred, may);
 	if (error)
-		goto free;
+		return ERR_PTR(error);
+	error = kl_memory_charge(&payer, kl_memory_size(sizeof(*list)) + bytes, NULL);
+	list = error ? NULL : kvzalloc(sizeof(*list), GFP_KERNEL_ACCOUNT);
+	if (!list) {
+		kl_payer_deinit(&payer);
+		return ERR_PTR(error ?: -ENOMEM);
+	}
+	list->payer = payer;
 	longest = kvzalloc(sizeof(*longest), GFP_KERNEL_ACCOUNT);
 	if (!longest) {
 		error = -ENOMEM;

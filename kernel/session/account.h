@@ -18,6 +18,9 @@ struct user_namespace;
 
 #define KL_PAYER_ACCOUNTS 5
 
+/* What an open descriptor is charged, of the device or /proc/kernlens. */
+#define KL_DESCRIPTOR_BYTES (32u << 10)
+
 /**
  * struct kl_payer - charges what one session, descriptor or open file uses
  * @account: all that are charged, NULL after the last; constant

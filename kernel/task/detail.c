@@ -100,12 +100,32 @@ static int check(struct kl_detail *d, u64 *exec)
 	struct rw_semaphore *lock = &d->task->signal->exec_update_lock;
 	bool sees;
 
+	/* A stranger's programs do not wait for us. */
+	if (!kl_detail_sees(d, d->task))
+		return fail_missing(d);
 	if (down_read_killable(lock))
 		return -EINTR;
 	sees = kl_detail_sees(d, d->task);
 	*exec = READ_ONCE(d->task->self_exec_id);
 	up_read(lock);
 	return sees ? 0 : fail_missing(d);
+}
+
+/**
+ * kl_detail_read_memory - read what a task has told the kernel of
+ * @d: the call
+ * @at: address in the task
+ * @to: where to
+ * @bytes: how many
+ *
+ * Pages that are there, and of the task's own memory others, too: those of files may belong
+ * to a file system that never answers. Returns false if not all of it can be read. Context:
+ * may sleep.
+ */
+bool kl_detail_read_memory(struct kl_detail *d, u64 at, void *to, u32 bytes)
+{
+	return access_process_vm(d->task, at, to, bytes, FOLL_NOFAULT) == bytes ||
+	       access_process_vm(d->task, at, to, bytes, FOLL_ANON) == bytes;
 }
 
 /*

@@ -76,6 +76,7 @@ int kl_detail_io(struct kl_detail *d);
 
 /* detail_file.c */
 int kl_detail_files(struct kl_detail *d);
+bool kl_detail_read_memory(struct kl_detail *d, u64 at, void *to, u32 bytes);
 bool kl_detail_add_file(struct kl_detail *d, u32 record, int fd, struct file *file, u32 flags,
 			u32 events);
 u32 kl_detail_file_kind(const struct file *file);

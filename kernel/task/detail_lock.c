@@ -112,8 +112,7 @@ static struct task_struct *find_owner(struct kl_detail_sleep *s)
 		return find_pi_owner(s);
 	if (word & FUTEX_WAITERS)
 		return find_thread(s, word & FUTEX_TID_MASK);
-	if (word != MUTEX_CONTENDED ||
-	    access_process_vm(s->d->task, s->wait.address, &m, sizeof(m), 0) != sizeof(m))
+	if (word != MUTEX_CONTENDED || !kl_detail_read_memory(s->d, s->wait.address, &m, sizeof(m)))
 		return NULL;
 	if (m.word != word || !m.users || m.kind & ~(MUTEX_KINDS | MUTEX_FLAGS))
 		return NULL;
@@ -140,7 +139,7 @@ static void take_first(struct kl_detail_sleep *s)
 		u32 flags, reserved;
 	} first;
 
-	if (access_process_vm(s->d->task, s->arg[0], &first, sizeof(first), 0) != sizeof(first))
+	if (!kl_detail_read_memory(s->d, s->arg[0], &first, sizeof(first)))
 		return;
 	s->wait.address = first.address;
 	s->wait.flags |= first.flags & FUTEX_PRIVATE_FLAG ? 0 : KL_WAIT_SHARED;
@@ -163,7 +162,7 @@ void kl_detail_explain_futex(struct kl_detail_sleep *s)
 	} else {
 		take_first(s);
 	}
-	if (access_process_vm(s->d->task, s->wait.address, &word, sizeof(word), 0) == sizeof(word))
+	if (kl_detail_read_memory(s->d, s->wait.address, &word, sizeof(word)))
 		s->wait.flags |= KL_WAIT_FROM_MEMORY;
 	s->wait.value = word;
 	other = find_joined(s);
@@ -347,8 +346,7 @@ void kl_detail_explain_record_lock(struct kl_detail_sleep *s)
 	struct owners o = {};
 	struct flock wish;
 
-	if (!file || !is_lock ||
-	    access_process_vm(s->d->task, s->arg[2], &wish, sizeof(wish), 0) != sizeof(wish)) {
+	if (!file || !is_lock || !kl_detail_read_memory(s->d, s->arg[2], &wish, sizeof(wish))) {
 		s->wait.reason = is_lock ? KL_WAIT_LOCK : KL_WAIT_FILE;
 		kl_detail_wait_done(s);
 	} else {

@@ -138,7 +138,8 @@ void kl_detail_add_children(struct kl_detail *d, pid_t wanted)
 	u32 n = 0;
 
 	for (; n < OTHERS_MAX && (t = kl_detail_next_task(&from)); from++) {
-		if (parent_of(t, d->task) && (!wanted || wanted == number_for(t, d->task))) {
+		if (parent_of(t, d->task) && (!wanted || wanted == number_for(t, d->task)) &&
+		    kl_detail_sees(d, t)) {
 			kl_detail_add_other(d, t, KL_OTHER_CHILD, -1, -1, 0);
 			n++;
 		}

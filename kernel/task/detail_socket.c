@@ -60,7 +60,16 @@ static void fill_inet(struct kl_abi_detail_socket *to, const struct sock *sk)
 	to->remote_bytes = put_inet(to->remote, inet_sk(sk)->inet_daddr, remote);
 }
 
-/* Other families say it themselves. */
+/*
+ * Families that say it themselves without the socket's lock, which its process may hold for
+ * as long as it likes, in a copy from memory that is not there.
+ */
+static bool has_names(const struct sock *sk)
+{
+	return sk->sk_family == AF_UNIX || sk->sk_family == AF_NETLINK ||
+	       sk->sk_family == AF_PACKET;
+}
+
 static u32 ask_name(struct socket *sock, u8 *to, int peer)
 {
 	union {
@@ -98,6 +107,8 @@ static void fill_addresses(struct kl_abi_detail_socket *to, struct socket *sock)
 		fill_inet(to, sk);
 		return;
 	}
+	if (!has_names(sk))
+		return;
 	to->local_bytes = ask_name(sock, to->local, 0);
 	to->remote_bytes = ask_name(sock, to->remote, 1);
 	if (sk->sk_family == AF_UNIX)
@@ -109,7 +120,6 @@ static void fill_addresses(struct kl_abi_detail_socket *to, struct socket *sock)
 static void fill_tcp(struct kl_abi_detail_socket *to, struct sock *sk)
 {
 	const struct tcp_sock *tcp = tcp_sk(sk);
-	struct tcp_info info;
 
 	if (sk->sk_state == TCP_LISTEN) {
 		to->recv_queue = READ_ONCE(sk->sk_ack_backlog);
@@ -118,16 +128,13 @@ static void fill_tcp(struct kl_abi_detail_socket *to, struct sock *sk)
 	}
 	to->recv_queue = max_t(int, READ_ONCE(tcp->rcv_nxt) - READ_ONCE(tcp->copied_seq), 0);
 	to->send_queue = READ_ONCE(tcp->write_seq) - tcp->snd_una;
-	/* Who has the socket may keep it for long, in a copy from memory that is not there. */
-	if (sock_owned_by_user_nocheck(sk))
-		return;
-	tcp_get_info(sk, &info);
+	/* As tcp_get_info, which waits for the socket's lock. Each is as it is at some moment. */
 	to->flags |= KL_DETAIL_SOCKET_NUMBERS;
-	to->bytes_sent = info.tcpi_bytes_acked;
-	to->bytes_received = info.tcpi_bytes_received;
-	to->retransmits = info.tcpi_total_retrans;
-	to->rtt_us = info.tcpi_rtt;
-	to->congestion_window = info.tcpi_snd_cwnd;
+	to->bytes_sent = READ_ONCE(tcp->bytes_acked);
+	to->bytes_received = READ_ONCE(tcp->bytes_received);
+	to->retransmits = READ_ONCE(tcp->total_retrans);
+	to->rtt_us = READ_ONCE(tcp->srtt_us) >> 3;
+	to->congestion_window = READ_ONCE(tcp->snd_cwnd);
 }
 
 static void fill_unix(struct kl_abi_detail_socket *to, struct sock *sk)

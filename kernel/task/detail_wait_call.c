@@ -123,7 +123,7 @@ static const u8 ways[] = {
 
 static bool read_memory(struct kl_detail_sleep *s, u64 at, void *to, u32 bytes)
 {
-	return access_process_vm(s->d->task, at, to, bytes, 0) == bytes;
+	return kl_detail_read_memory(s->d, at, to, bytes);
 }
 
 /* ------------------------------------------------------------ the other side */

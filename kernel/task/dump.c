@@ -43,6 +43,12 @@
 /* Longest it waits for a task that the session awaits, in the same steps. */
 #define EXEC_PATIENCE 100
 
+/*
+ * Longest it waits for locks that tasks hold, in the same steps. A task can hold its own for
+ * as long as it likes: what is behind them is left out then.
+ */
+#define LOCK_PATIENCE 100
+
 /* Mappings that are written before the lock of their address space is dropped for others. */
 #define MAPPINGS_BATCH 64
 
@@ -51,6 +57,7 @@ struct dump {
 	struct task_struct *task;
 	char *path; /* a page */
 	int patience;
+	int lock_patience;
 	struct kl_file_batch files;
 };
 
@@ -193,6 +200,17 @@ static unsigned long dump_some_mappings(struct dump *d, struct mm_struct *mm, un
 	return 0;
 }
 
+static bool take_lock(struct dump *d, struct rw_semaphore *lock)
+{
+	while (!down_read_trylock(lock)) {
+		if (!d->lock_patience || signal_pending(current))
+			return false;
+		d->lock_patience--;
+		schedule_timeout_interruptible(msecs_to_jiffies(10));
+	}
+	return true;
+}
+
 /*
  * The task's memory, if the owner may see the program that it belongs to; else NULL. A task that
  * executes a program has its memory before its rights, and only this lock tells.
@@ -202,7 +220,9 @@ static struct mm_struct *get_mm(struct dump *d)
 	struct rw_semaphore *exec = &d->task->signal->exec_update_lock;
 	struct mm_struct *mm = NULL;
 
-	if (down_read_killable(exec))
+	if (!(d->session->gate & KL_GATE_OWN))
+		return kl_task_get_mm(d->task);
+	if (!take_lock(d, exec))
 		return NULL;
 	if (!is_hidden(d))
 		mm = kl_task_get_mm(d->task);
@@ -210,20 +230,24 @@ static struct mm_struct *get_mm(struct dump *d)
 	return mm;
 }
 
+/* A task that makes mappings all the time is left behind after twice as many as it had. */
 static void dump_mappings(struct dump *d)
 {
 	struct mm_struct *mm = get_mm(d);
 	unsigned long next = 0;
+	int left;
 
 	if (!mm)
 		return;
+	left = 2 * READ_ONCE(mm->map_count);
 	do {
-		if (mmap_read_lock_killable(mm))
+		if (!take_lock(d, &mm->mmap_lock))
 			break;
 		next = dump_some_mappings(d, mm, next);
-		mmap_read_unlock(mm);
+		up_read(&mm->mmap_lock);
 		wait_for_room(d);
-	} while (next && !signal_pending(current));
+		left -= MAPPINGS_BATCH;
+	} while (next && left > 0 && !signal_pending(current));
 	mmput(mm);
 }
 
@@ -292,12 +316,12 @@ static void dump_cpus(struct kl_session *s)
  * @wish: what in, how many records out
  * @why: set on failure
  *
- * Context: may sleep; waits a bounded time for a task that the session awaits, and for
- * readers if the buffer is full.
+ * Context: may sleep; waits a bounded time for a task that the session awaits, for readers if the
+ * buffer is full, and for locks of tasks.
  */
 int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_error *why)
 {
-	struct dump d = { .session = s, .patience = PATIENCE };
+	struct dump d = { .session = s, .patience = PATIENCE, .lock_patience = LOCK_PATIENCE };
 	struct kl_abi_stats before = { .cpu = -1 }, after = { .cpu = -1 };
 
 	if (wish->what & ~KNOWN_PARTS)

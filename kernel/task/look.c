@@ -101,7 +101,7 @@ static u32 guess = 256;
 static int fill(struct kl_task_list *l)
 {
 	u32 room = l->of ? get_nr_threads(l->of) : READ_ONCE(guess);
-	int error = grow(l, room + room / 8 + 16);
+	int error = grow(l, min(room + room / 8 + 16, 2u * PID_MAX_LIMIT));
 
 	while (!error && take_some(l)) {
 		cond_resched();

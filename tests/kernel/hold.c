@@ -224,6 +224,15 @@ static void user_opens_lists(void)
 		   "%u opened, errno %d", n, error);
 }
 
+static void user_opens_limits(void)
+{
+	int error;
+	u32 n = count_opens("/proc/kernlens/limits", O_RDONLY, &error);
+
+	tap_result(error == EDQUOT && n < 400, "a user's open lists of limits are limited",
+		   "%u opened, errno %d", n, error);
+}
+
 static void user_beside_descriptors(void)
 {
 	char why[KL_ERROR_TEXT_MAX] = "";
@@ -254,6 +263,7 @@ static void check_descriptors(int fd)
 	kill(holder, SIGKILL);
 	waitpid(holder, NULL, 0);
 	run_as(user_opens_lists, UID_USER1);
+	run_as(user_opens_limits, UID_USER1);
 }
 
 /* ------------------------------------------------------- changes of other processes */

@@ -14,7 +14,7 @@
 
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
 	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters fuzz limits hold throttled hostile moment gate awaited budget \
+	details exits counters fuzz limits hold throttled stuck hostile moment gate awaited budget \
 	adversaries)
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
