@@ -37,15 +37,16 @@ static int decide(u32 opcode, u32 number)
 
 static u8 *map_file(void)
 {
-	int fd = open(STUCK_FILE, O_RDWR);
+	/* Stays open: to close it would be a call that is not answered. */
+	static int fd;
 	u8 *at;
 
+	fd = open(STUCK_FILE, O_RDWR);
 	if (fd < 0)
 		bail(STUCK_FILE);
 	at = mmap(NULL, FUSE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		bail("mapping");
-	close(fd);
 	return at;
 }
 
@@ -171,6 +172,7 @@ static void *forget(void *unused)
 
 	sleep_ms(100);
 	fd = open(STUCK_FILE, O_RDWR);
+	*reads = 0;
 	*ready = fd >= 0;
 	close(fd);
 	return NULL;
@@ -181,7 +183,8 @@ static void stuck_in_poll(void)
 	struct pollfd *poll_at;
 	pthread_t thread;
 
-	*reads = 1;
+	/* Of as many as the kernel reads ahead. */
+	*reads = 1000;
 	poll_at = (struct pollfd *)map_file();
 	pthread_create(&thread, NULL, forget, NULL);
 	syscall(SYS_poll, poll_at, 1, -1);

@@ -24,6 +24,7 @@ static volatile struct {
 } * user;
 
 static int device;
+static u32 usual_cpu, usual_session, usual_load;
 
 static u64 now_ns(void)
 {
@@ -151,10 +152,11 @@ static void load_module(void)
 		bail("kl_passed");
 }
 
-static void check_time(u32 ms, const char *name)
+/* @usual: milliseconds that it takes if nobody is throttled, on a machine that may be busy. */
+static void check_time(u32 ms, u32 usual, const char *name)
 {
-	tap_result(ms < PATIENCE_MS, name, "%u ms", ms);
-	printf("# %s: %u ms\n", name, ms);
+	tap_result(ms < PATIENCE_MS + 5 * usual, name, "%u ms, else %u", ms, usual);
+	printf("# %s: %u ms, else %u\n", name, ms, usual);
 }
 
 /* ---------------------------------------------------------------- the user */
@@ -213,8 +215,10 @@ static void test_large_session(void)
 	pid_t pid = start_throttled(prepare_nothing, make_large);
 
 	sleep_ms(3000);
-	check_time(time_of(restart_cpu), "a CPU goes and comes back while a user's call waits");
-	check_time(time_of(make_session), "another user makes a session and starts it");
+	check_time(time_of(restart_cpu), usual_cpu,
+		   "a CPU goes and comes back while a user's call waits");
+	check_time(time_of(make_session), usual_session,
+		   "another user makes a session and starts it");
 	tap_check(!user->rounds, "the user's call still waits");
 	end(pid);
 }
@@ -228,8 +232,9 @@ static void test_cpu_that_comes(void)
 	pid = start_throttled(prepare_session, do_nothing);
 	came = time_of(bring_cpu);
 	made = time_of(make_session);
-	check_time(came, "a CPU comes online, where a session has to wait for its buffers");
-	check_time(made, "another user makes a session meanwhile");
+	check_time(came, usual_cpu,
+		   "a CPU comes online, where a session has to wait for its buffers");
+	check_time(made, usual_session, "another user makes a session meanwhile");
 	end(pid);
 }
 
@@ -250,8 +255,9 @@ static void test_attaching(void)
 {
 	pid_t pid = start_throttled(prepare_many_events, start_and_stop);
 
-	check_time(longest_of(make_session, 30), "another user attaches while a user attaches");
-	check_time(longest_of(load_module, 10), "a module is loaded meanwhile");
+	check_time(longest_of(make_session, 30), usual_session,
+		   "another user attaches while a user attaches");
+	check_time(longest_of(load_module, 10), usual_load, "a module is loaded meanwhile");
 	printf("# the throttled user has started and stopped %u times\n", user->rounds);
 	end(pid);
 }
@@ -264,6 +270,9 @@ int main(void)
 	put_file(GROUPS "/cgroup.subtree_control", "+memory");
 	if (mkdir(GROUP, 0755))
 		bail("no cgroup");
+	usual_cpu = time_of(restart_cpu);
+	usual_session = longest_of(make_session, 5);
+	usual_load = longest_of(load_module, 5);
 	test_large_session();
 	test_cpu_that_comes();
 	test_attaching();
