@@ -34,6 +34,10 @@ struct rcu_head {
 struct irq_work {
 	int unused;
 };
+struct work_struct {
+	long data;
+};
+
 struct delayed_work {
 	int unused;
 };
