@@ -60,7 +60,6 @@ static const u8 *behind_strings(const struct kl_step *step, const struct kl_firi
 	at += step->imm;
 	if (at > f->bytes)
 		return NULL;
-	at = kl_index_nospec(at, f->bytes + 1ul);
 	*left = f->bytes - at;
 	return f->fields + at;
 }
@@ -72,7 +71,9 @@ static u64 field_behind(const struct kl_step *step, struct kl_firing *f)
 
 	if (!at || left < size)
 		return fault(f);
-	return kl_number_before(at + size, step->b);
+	/* A number may lead to other places; of a text only whether it is another is known. */
+	return kl_number_before(f->fields + kl_index_nospec(at - f->fields + size, f->bytes + 1ul),
+				step->b);
 }
 
 /* ------------------------------------------------------------------- text */
@@ -465,13 +466,14 @@ u64 kl_program_run(const struct kl_program *p, struct kl_firing *f)
 {
 	const struct kl_step *step = p->step;
 
+	/* Which way a test goes is all that it tells: its field is not clamped under speculation. */
 	for (;;) {
 		if (step->code == KL_STEP_TEST_FIELD_S32 && kl_step_fits(step, f))
-			step = choose(step, kl_s32_before(kl_step_end(step, f)));
+			step = choose(step, kl_s32_before(f->fields + step->imm));
 		else if (step->code == KL_STEP_TEST_FIELD_64 && kl_step_fits(step, f))
-			step = choose(step, kl_u64_before(kl_step_end(step, f)));
+			step = choose(step, kl_u64_before(f->fields + step->imm));
 		else if (step->code == KL_STEP_TEST_FIELD_U32 && kl_step_fits(step, f))
-			step = choose(step, kl_u32_before(kl_step_end(step, f)));
+			step = choose(step, kl_u32_before(f->fields + step->imm));
 		else
 			break;
 	}
