@@ -466,7 +466,7 @@ u64 kl_program_run(const struct kl_program *p, struct kl_firing *f)
 {
 	const struct kl_step *step = p->step;
 
-	/* Which way a test goes is all that it tells: its field is not clamped under speculation. */
+	/* Which way a test goes is all that it tells: no need to clamp its field. */
 	for (;;) {
 		if (step->code == KL_STEP_TEST_FIELD_S32 && kl_step_fits(step, f))
 			step = choose(step, kl_s32_before(f->fields + step->imm));
