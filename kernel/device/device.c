@@ -55,7 +55,6 @@ struct kl_client {
 };
 
 /* An open file, the struct of a call on it, and a change of a process that it has begun. */
-
 static_assert(sizeof(struct kl_client) + sizeof(struct kl_abi_counts) <
 	      KL_DESCRIPTOR_BYTES - PAGE_SIZE);
 

@@ -260,13 +260,14 @@ static void add_calls(const struct kl_session *s, const struct kl_actions *actio
 	const void *place = kl_event_place(first, &name);
 
 	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++) {
+		u32 strings = kl_syscall_strings_number(nr);
 		struct cost cost;
 
 		if (!actions->action[first + nr])
 			continue;
 		cost = cost_of(s, actions, first + nr);
-		if (kl_syscall_strings_number(nr))
-			add_strings(s, actions, kl_syscall_strings_number(nr), exit, &cost);
+		if (strings)
+			add_strings(s, actions, strings, exit, &cost);
 		if (sum_of(&cost) > sum_of(&most))
 			most = cost;
 	}
