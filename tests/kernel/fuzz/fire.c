@@ -3,7 +3,10 @@
  * What makes a recorder's events happen: calls with paths, processes, threads, packets, locks.
  */
 #include <arpa/inet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <netpacket/packet.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -93,6 +96,32 @@ void fire_packets(void)
 	close(server);
 }
 
+/* Frames that no protocol has made: short ones, and headers that promise what does not follow. */
+void fire_frames(void)
+{
+	static const u16 protocols[] = { ETHERTYPE_IP, ETHERTYPE_IP, ETHERTYPE_IPV6,
+					 ETHERTYPE_ARP };
+	static const u8 versions[] = { 0x45, 0x45, 0x4f, 0x44, 0x60, 0x60, 0x00, 0xff };
+	static const u8 uppers[] = { IPPROTO_TCP, IPPROTO_TCP, IPPROTO_UDP, 99 };
+	struct sockaddr_ll to = { .sll_family = AF_PACKET,
+				  .sll_ifindex = (s32)if_nametoindex("lo") };
+	int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (u32 n = 1 + below(12); fd >= 0 && n; n--) {
+		u8 frame[80] = { versions[below(8)] };
+
+		to.sll_protocol = htons(protocols[below(4)]);
+		frame[6] = one_in(4) ? below(256) :
+				       0; /* IPv4: which fragment; IPv6: what follows */
+		if (one_in(2))
+			frame[6] = uppers[below(4)];
+		frame[9] = uppers[below(4)];
+		sendto(fd, frame, below(one_in(2) ? 45 : sizeof(frame)), MSG_DONTWAIT, (void *)&to,
+		       sizeof(to));
+	}
+	close(fd);
+}
+
 static void *end_thread(void *unused)
 {
 	prctl(PR_SET_NAME, "fuzz thread");
@@ -140,8 +169,20 @@ static void fire_compat(void)
 	asm volatile("int $0x80" : "+a"(number) : : "r8", "r9", "r10", "r11", "memory");
 }
 
+/* More than a processor can stand: until the watchdog suspends who records it, or a while. */
+static void fire_storm(void)
+{
+	double end = now_seconds() + 1.5;
+
+	while (now_seconds() < end)
+		for (u32 i = 0; i < 1000; i++)
+			syscall(SYS_getppid);
+}
+
 void fire_calls(void)
 {
+	if (one_in(150))
+		fire_storm();
 	for (u32 n = 1 + below(4); n; n--) {
 		switch (below(9)) {
 		case 7:

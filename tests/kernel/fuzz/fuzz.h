@@ -190,6 +190,7 @@ void op_whole_session(void);
 /* fire.c */
 void fire_calls(void);
 void fire_packets(void);
+void fire_frames(void);
 
 /* recorder.c */
 void op_recorder(void);

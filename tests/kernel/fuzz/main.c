@@ -86,7 +86,9 @@ static void *run_thread(void *seed)
 
 static void become(u32 uid)
 {
-	if (uid && (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid)))
+	static const gid_t groups[] = { 60010, 60011, 60012 };
+
+	if (uid && (setgroups(3, groups) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid)))
 		bail("setuid");
 	/* A change of user makes a process one that others of the user may not look at. */
 	prctl(PR_SET_DUMPABLE, 1);
@@ -477,12 +479,12 @@ static void run_for(double seconds)
 	double begun = now_seconds(), next = begun + 1, most = 4 * seconds + 20;
 
 	slow_file_begin();
+	trouble_begin();
 	for (u32 i = 0; i < FUZZ_USERS; i++) {
 		for (u32 k = 0; k < ZOO_KINDS; k++)
 			start_target(i, k);
 		start_worker(i);
 	}
-	trouble_begin();
 	start_troubler();
 	while (now_seconds() - begun < seconds ||
 	       (now_seconds() - begun < most && is_anyone_behind())) {

@@ -478,8 +478,10 @@ void op_recorder(void)
 		dump_state(fd);
 	let_go(&awaited);
 	for (u32 n = 1 + below(3); n; n--) {
-		if (purpose == PACKETS)
+		if (purpose == PACKETS) {
 			fire_packets();
+			fire_frames();
+		}
 		fire_calls();
 		if (one_in(2))
 			change_session(fd);

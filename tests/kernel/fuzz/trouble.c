@@ -145,11 +145,11 @@ static void set_low_limits(u64 *state)
 {
 	set_limit("sessions_per_user", 1 + pick(state, 8));
 	set_limit("buffer_mb_per_user", 1 + pick(state, 64));
-	set_limit("patches_per_second_per_user", 1 + pick(state, 200));
-	set_limit("patches_per_second_all_users", 1 + pick(state, 200));
+	set_limit("patches_per_second_per_user", 1 + pick(state, 20));
+	set_limit("patches_per_second_all_users", 1 + pick(state, 20));
 	set_limit("work_percent_per_user", 1 + pick(state, 10));
-	set_limit("cpu_percent_unprivileged", 1 + pick(state, 10));
-	sleep_ms(1000);
+	set_limit("cpu_percent_unprivileged", 1 + pick(state, 3));
+	sleep_ms(2500);
 	set_usual_limits();
 }
 
