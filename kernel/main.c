@@ -9,15 +9,15 @@
 #include "compat/clock.h"
 #include "device/device.h"
 #include "device/proc.h"
-#include "session/fire.h"
-#include "session/lsm.h"
-#include "session/session.h"
-#include "session/stack.h"
+#include "handler/dispatch.h"
+#include "core/lsm.h"
+#include "core/session.h"
+#include "core/stack.h"
 #include "session/watchdog.h"
-#include "source/block/splice.h"
-#include "source/defined.h"
+#include "splice/splice.h"
+#include "source/dynamic/dynamic.h"
 #include "source/source.h"
-#include "task/counter.h"
+#include "core/counter.h"
 
 static int __init kernlens_init(void)
 {

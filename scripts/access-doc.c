@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/session/program.h"
-#include "kernel/session/program_values.h"
-#include "kernel/session/rights.h"
+#include "kernel/core/program.h"
+#include "kernel/core/program_values.h"
+#include "kernel/core/rights.h"
 
 static const struct opener {
 	const char *name;
@@ -348,7 +348,7 @@ static void put_intro(void)
 {
 	puts("# What each may see\n\n"
 	     "Made by `scripts/access-doc` of the tables and of the code that decides\n"
-	     "(`kernel/session/rights.h`, `kernel/session/program.c`); not to be edited.\n"
+	     "(`kernel/core/rights.h`, `kernel/core/program.c`); not to be edited.\n"
 	     "docs/design/access.md says why it is so.\n\n"
 	     "Capabilities are those of the opener of the device, in the initial user\n"
 	     "namespace. In the tables\n\n"

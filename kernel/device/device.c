@@ -19,17 +19,17 @@
 #include "../compat/clock.h"
 #include "../handler/external.h"
 #include "../latency/latency.h"
-#include "../session/later.h"
-#include "../session/stack.h"
-#include "../session/variable.h"
-#include "../source/block/splice.h"
-#include "../source/defined.h"
+#include "../core/deferred.h"
+#include "../core/stack.h"
+#include "../core/variable.h"
+#include "../splice/splice.h"
+#include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
 #include "../task/cpus.h"
-#include "../task/detail.h"
-#include "../task/dump.h"
+#include "../task/detail/detail.h"
+#include "../source/statedump.h"
 #include "../task/inspect.h"
-#include "../task/set.h"
+#include "../session/set.h"
 #include "device.h"
 
 /**
@@ -103,7 +103,7 @@ static int call_event_info(struct kl_client *client, void *arg)
 	struct kl_error why = {};
 
 	info->absent = kl_event_absent(info->id, info->reason);
-	if (!info->absent && !kl_access_allows_event(client->may, info->id, &why)) {
+	if (!info->absent && !kl_event_is_allowed(client->may, info->id, &why)) {
 		info->absent = KL_ABSENT_DENIED;
 		strscpy(info->reason, why.text, sizeof(info->reason));
 	}

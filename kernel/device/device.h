@@ -6,7 +6,7 @@
 #ifndef KL_DEVICE_DEVICE_H
 #define KL_DEVICE_DEVICE_H
 
-#include "../session/session.h"
+#include "../core/session.h"
 
 struct kl_inspect_sink;
 struct vm_area_struct;

@@ -10,8 +10,8 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "../latency/show.h"
-#include "../session/session.h"
+#include "proc_latency.h"
+#include "../core/session.h"
 #include "proc.h"
 
 /**

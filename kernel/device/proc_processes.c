@@ -14,7 +14,7 @@
 #include <linux/sizes.h>
 #include <linux/sort.h>
 
-#include "../session/variable.h"
+#include "../core/variable.h"
 #include "../task/inspect.h"
 #include "device.h"
 #include "proc.h"

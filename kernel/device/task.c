@@ -3,7 +3,7 @@
  * Calls about tasks, charged for the memory that they have while they last. It may last: the
  * caller's memory may make them wait. Called by device.c.
  */
-#include "../task/detail.h"
+#include "../task/detail/detail.h"
 #include "../task/inspect.h"
 #include "device.h"
 

@@ -5,7 +5,6 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "../source/defined.h"
 #include "handler.h"
 
 static u64 bytes_of(u32 n)
@@ -65,19 +64,19 @@ static void free_counts(struct kl_session *s, struct kl_counts *counts)
 /**
  * kl_count_prepare - have counters on each CPU
  * @s: the session; its lock is held
+ * @n: of events
  * @why: set on failure
  *
  * Returns 0 or a negative errno; what was got stays until the session ends.
  */
-int kl_count_prepare(struct kl_session *s, struct kl_error *why)
+int kl_count_prepare(struct kl_session *s, u32 n, struct kl_error *why)
 {
 	struct kl_counts *replaced = NULL;
 	int cpu, error = 0;
 
 	lockdep_assert_held(&s->lock);
 	for_each_possible_cpu(cpu) {
-		error = grow(s, per_cpu_ptr(s->cpu, cpu), KL_EV_MAX + kl_defined_number(s),
-			     cpu_to_node(cpu), &replaced, why);
+		error = grow(s, per_cpu_ptr(s->cpu, cpu), n, cpu_to_node(cpu), &replaced, why);
 		if (error)
 			break;
 	}

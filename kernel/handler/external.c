@@ -20,7 +20,7 @@
 
 #include "../compat/clock.h"
 #include "../include/kernlens/handler.h"
-#include "../session/record.h"
+#include "../core/record.h"
 #include "external.h"
 
 /**

@@ -6,8 +6,8 @@
 #ifndef KL_HANDLER_EXTERNAL_H
 #define KL_HANDLER_EXTERNAL_H
 
-#include "../session/program.h"
-#include "../session/session.h"
+#include "../core/program.h"
+#include "../core/session.h"
 
 u64 kl_external_bytes(void);
 int kl_external_create(const struct kl_abi_rule *wish, u32 may, struct kl_external **made,

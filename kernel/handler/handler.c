@@ -44,5 +44,5 @@ int kl_handler_prepare(struct kl_session *s, const struct kl_actions *actions, s
 {
 	if (!memchr(actions->action, KL_HANDLER_count, actions->n))
 		return 0;
-	return kl_count_prepare(s, why);
+	return kl_count_prepare(s, actions->n, why);
 }

@@ -6,7 +6,7 @@
 #ifndef KL_HANDLER_HANDLER_H
 #define KL_HANDLER_HANDLER_H
 
-#include "../session/session.h"
+#include "../core/session.h"
 
 /* Handler `count`, for which kl_count_prepare has been called. */
 static __always_inline void kl_count_fire(struct kl_session *s, u32 id)
@@ -36,6 +36,6 @@ bool kl_handler_is_known(u32 handler);
 int kl_handler_prepare(struct kl_session *s, const struct kl_actions *actions,
 		       struct kl_error *why);
 
-int kl_count_prepare(struct kl_session *s, struct kl_error *why);
+int kl_count_prepare(struct kl_session *s, u32 n, struct kl_error *why);
 
 #endif /* KL_HANDLER_HANDLER_H */

@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "../session/account.h"
+#include "../core/account.h"
 #include "table.h"
 
 /* So long a run of taken slots is searched. */

@@ -15,11 +15,11 @@
 
 #include "../compat/pi.h"
 #include "../compat/preempt.h"
-#include "../session/record.h"
-#include "../session/stack.h"
+#include "../core/record.h"
+#include "../core/stack.h"
 #include "../source/hub.h"
 #include "../source/source.h"
-#include "inside.h"
+#include "latency_internal.h"
 
 /**
  * kl_latency_state_of - what a task that sleeps is in

@@ -8,12 +8,12 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "../session/record.h"
-#include "../session/rights.h"
-#include "../session/stack.h"
+#include "../core/record.h"
+#include "../core/rights.h"
+#include "../core/stack.h"
 #include "../source/source.h"
-#include "../task/look.h"
-#include "inside.h"
+#include "../base/task_iter.h"
+#include "latency_internal.h"
 
 static int check_wish(const struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why)
 {
@@ -112,6 +112,7 @@ static int add(struct kl_session *s, const struct kl_abi_latency *wish, struct k
 	if (!error) {
 		/* What it has before the pointer; pairs with kl_latency_read. */
 		smp_store_release(&s->latency, l);
+		s->on_admit = kl_latency_exec;
 		return 0;
 	}
 	kl_latency_destroy(l);

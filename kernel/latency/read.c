@@ -7,9 +7,9 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "../session/record.h"
-#include "../task/look.h"
-#include "inside.h"
+#include "../core/record.h"
+#include "../base/task_iter.h"
+#include "latency_internal.h"
 
 #define TRIES 1000
 

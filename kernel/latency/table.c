@@ -8,8 +8,8 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 
-#include "../session/gate.h"
-#include "inside.h"
+#include "../core/gate.h"
+#include "latency_internal.h"
 
 static struct kl_latency_task **head_of(struct kl_latency *l, const struct task_struct *task)
 {

@@ -15,9 +15,9 @@
 #include <trace/events/irq.h>
 #include <trace/events/timer.h>
 
-#include "../session/stack.h"
+#include "../core/stack.h"
 #include "../source/source.h"
-#include "inside.h"
+#include "latency_internal.h"
 
 /* ----------------------------------------------------------- interrupts */
 

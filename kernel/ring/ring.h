@@ -2,7 +2,7 @@
 /*
  * The per-CPU ring of blocks: one writer (a CPU with its interrupts), any
  * number of readers. Knows nothing of events: it hands out bytes with a time
- * and accounts for each record asked for. Feeds: kernel/session/record.h.
+ * and accounts for each record asked for. Feeds: kernel/core/record.h.
  * Read by: kernel/ring/cursor.c, and user space through the shared pages.
  * Takes no lock; docs/design/ring.md has the invariants and the races.
  */

@@ -14,11 +14,11 @@
 #include <linux/tracepoint.h>
 
 #include "../latency/latency.h"
-#include "../source/defined.h"
+#include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
 #include "budget.h"
-#include "session.h"
-#include "stack_inside.h"
+#include "../core/session.h"
+#include "../core/stack_internal.h"
 
 static unsigned int event_operations_per_user = 16384;
 module_param(event_operations_per_user, uint, 0644);

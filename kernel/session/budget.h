@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#include "program.h"
+#include "../core/program.h"
 
 struct kl_actions;
 struct kl_budget;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Events that a session defines: brings the caller's descriptions in, for
- * kernel/source/defined.c. Called by kernel/device.
+ * kernel/source/dynamic/dynamic.c. Called by kernel/device.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -9,9 +9,10 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "../source/defined.h"
-#include "program.h"
-#include "session.h"
+#include "../source/dynamic/dynamic.h"
+#include "../core/program.h"
+#include "../core/session.h"
+#include "../splice/splice.h"
 
 /**
  * struct wishes - the events of a call, copied
@@ -76,6 +77,10 @@ static int take_name(struct wishes *w, const struct kl_abi_event *e, struct kl_d
 static int take_wish(struct kl_session *s, struct wishes *w, const struct kl_abi_event *e,
 		     struct kl_defined_wish *wish, struct kl_error *why)
 {
+	int error = e->kind == KL_SOURCE_KIND_TRAP ? kl_splices_handle_breakpoints(why) : 0;
+
+	if (error)
+		return error;
 	wish->kind = e->kind;
 	wish->address = e->address;
 	wish->arg = e->arg;

@@ -8,10 +8,10 @@
 #include <linux/sched/task.h>
 
 #include "../latency/latency.h"
-#include "../task/look.h"
-#include "gate.h"
-#include "session.h"
-#include "taskset.h"
+#include "../base/task_iter.h"
+#include "../core/gate.h"
+#include "../core/session.h"
+#include "../core/taskset.h"
 
 /* How many passes look for tasks created in the meantime. */
 #define PASSES_MAX 4

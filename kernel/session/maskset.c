@@ -10,9 +10,9 @@
 #include <linux/uaccess.h>
 
 #include "../handler/handler.h"
-#include "../source/defined.h"
+#include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
-#include "session.h"
+#include "../core/session.h"
 
 struct maskset {
 	char name[KL_NAME_MAX];
@@ -204,7 +204,7 @@ struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_er
 	} else {
 		for (u32 event = 0; event < KL_EV_MAX; event++)
 			if (!kl_event_absent(event, reason) &&
-			    kl_access_allows_event(s->may, event, NULL))
+			    kl_event_is_allowed(s->may, event, NULL))
 				actions->action[event] = builtin_handler(id, event);
 	}
 	error = prepare(s, actions, why);
@@ -253,7 +253,7 @@ static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, s
 			return error;
 		if (kl_event_absent(id, reason))
 			return kl_fail(why, -ENOENT, "event %u: %s", id, reason);
-		if (!kl_access_allows_event(s->may, id, why))
+		if (!kl_event_is_allowed(s->may, id, why))
 			return -EPERM;
 	}
 	return 0;

@@ -8,7 +8,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "session.h"
+#include "../core/session.h"
 
 static void free_metadata(struct kref *ref)
 {

@@ -6,9 +6,9 @@
  */
 #include <linux/sched/signal.h>
 
-#include "../source/defined.h"
+#include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
-#include "session.h"
+#include "../core/session.h"
 
 /* How long a call waits until it may patch the kernel's text. */
 #define PATCH_WAIT_MS 10000

@@ -15,12 +15,12 @@
 #include "../handler/handler.h"
 #include "../handler/table.h"
 #include "../source/source.h"
-#include "../task/counter.h"
-#include "flag_time.h"
-#include "program.h"
-#include "session.h"
-#include "stack.h"
-#include "variable.h"
+#include "../core/counter.h"
+#include "../core/flag_time.h"
+#include "../core/program.h"
+#include "../core/session.h"
+#include "../core/stack.h"
+#include "../core/variable.h"
 
 /**
  * kl_custom_init - nothing has been made yet
@@ -206,18 +206,6 @@ int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struc
 	error = add_program(s, p, why);
 	kl_memory_uncharge(&s->payer, error ? bytes + copies : copies);
 	return error;
-}
-
-/**
- * kl_session_program - a program by its id
- * @s: the session
- * @id: any number
- *
- * Returns NULL if there is none. It stays until the session ends.
- */
-const struct kl_program *kl_session_program(struct kl_session *s, u32 id)
-{
-	return id ? xa_load(&s->custom.programs, id) : NULL;
 }
 
 /* ---------------------------------------------------------------- rules */

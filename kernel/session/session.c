@@ -18,12 +18,14 @@
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
-#include "../source/block/splice.h"
-#include "../source/defined.h"
+#include "../splice/splice.h"
+#include "../source/dynamic/dynamic.h"
 #include "budget.h"
-#include "gate.h"
-#include "session.h"
-#include "stack.h"
+#include "../core/gate.h"
+#include "../core/session.h"
+#include "../core/stack.h"
+#include "watchdog.h"
+#include "../latency/latency.h"
 
 static DEFINE_MUTEX(sessions_lock);
 static LIST_HEAD(sessions);
@@ -84,7 +86,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	INIT_LIST_HEAD(&s->list);
 	xa_init(&s->masksets);
 	kl_custom_init(&s->custom);
-	kl_later_init(&s->later);
+	kl_later_init(&s->later, kl_later_do);
 	kl_news_init(&s->news);
 	kref_init(&s->ref);
 	s->single.session = s;
@@ -150,6 +152,7 @@ static int init_session(struct kl_session *s, struct kl_error *why)
 	struct kl_actions *nothing;
 	int error;
 
+	s->release = free_session;
 	error = kl_payer_charge(&s->payer, KL_LIMIT_sessions, 1, why);
 	if (!error)
 		error = kl_memory_charge(&s->payer, kl_memory_size(sizeof(*s)), why);
@@ -253,26 +256,6 @@ struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, str
 		return ERR_PTR(kl_fail(why, -EPERM,
 				       "session %u records more than you are allowed to see", id));
 	return ERR_PTR(kl_fail(why, -ENOENT, "you have no session %u", id));
-}
-
-/**
- * kl_session_get - one more user
- * @s: a session that the caller has
- */
-void kl_session_get(struct kl_session *s)
-{
-	kref_get(&s->ref);
-}
-
-/**
- * kl_session_put - one user less; the last frees it
- * @s: the session
- *
- * Context: may sleep.
- */
-void kl_session_put(struct kl_session *s)
-{
-	kref_put(&s->ref, free_session);
 }
 
 /**

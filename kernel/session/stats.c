@@ -5,8 +5,8 @@
  */
 #include <linux/uaccess.h>
 
-#include "../source/defined.h"
-#include "session.h"
+#include "../source/dynamic/dynamic.h"
+#include "../core/session.h"
 
 /**
  * kl_session_stats - what has been written and lost

@@ -13,168 +13,20 @@
 
 #include "../compat/clock.h"
 #include "budget.h"
-#include "record.h"
-#include "session.h"
+#include "../core/record.h"
+#include "../core/session.h"
 #include "watchdog.h"
-
-static unsigned int cpu_percent_unprivileged = 10;
-module_param(cpu_percent_unprivileged, uint, 0644);
-MODULE_PARM_DESC(cpu_percent_unprivileged,
-		 "percent of all CPU time that the probes of an unprivileged user can use with "
-		 "interrupts off; 0: unlimited");
-
-static unsigned int cpu_percent_privileged = 50;
-module_param(cpu_percent_privileged, uint, 0644);
-MODULE_PARM_DESC(
-	cpu_percent_privileged,
-	"percent of all CPU time that the probes of any other session can use; 0: unlimited");
 
 #define PERIOD_MS 100
 #define WINDOW_MS 50
 #define OVER_MAX 10 /* periods in a row */
 #define REFUSED_MAX 3
-#define DEAR 4096 /* operations: each firing of such a session is measured */
 #define NS_OF_OPERATION 100 /* more than one takes anywhere */
 #define OPERATIONS_MORE 8192 /* what a firing costs beside its programs and variables */
 
-enum owner_kind {
-	UNPRIVILEGED,
-	PRIVILEGED,
-	KINDS
-};
-
-/**
- * struct window - what probes have lately taken on a CPU with interrupts off
- * @inner: cycles that were measured inside the section that is open
- * @begun: when the window began
- * @spent: since then, by kind of session
- */
-struct window {
-	u64 inner;
-	u64 begun;
-	u64 spent[KINDS];
-};
-
-static DEFINE_PER_CPU(struct window, windows);
-
-static u64 window_cycles __ro_after_init;
-static u64 allowed_cycles[KINDS]; /* of a window; ~0: any */
-
 static DEFINE_MUTEX(watched_lock);
 static LIST_HEAD(watched);
-static struct irq_work waking;
 static struct delayed_work looking;
-static bool is_looking;
-
-static enum owner_kind kind_of(const struct kl_session *s)
-{
-	return s->may & KL_MAY_SEE_ALL ? PRIVILEGED : UNPRIVILEGED;
-}
-
-/**
- * kl_watchdog_percent - of all CPU time, for the probes of a user without privilege
- *
- * Returns 0 if there is no limit.
- */
-u32 kl_watchdog_percent(void)
-{
-	return READ_ONCE(cpu_percent_unprivileged);
-}
-
-static u32 percent_of(enum owner_kind kind)
-{
-	return kind == PRIVILEGED ? READ_ONCE(cpu_percent_privileged) :
-				    READ_ONCE(cpu_percent_unprivileged);
-}
-
-/* ------------------------------------------------------- measuring */
-
-static bool is_spent(struct window *w, enum owner_kind kind, u64 now)
-{
-	if (now - w->begun > window_cycles) {
-		w->begun = now;
-		memset(w->spent, 0, sizeof(w->spent));
-		return false;
-	}
-	return w->spent[kind] > READ_ONCE(allowed_cycles[kind]);
-}
-
-/**
- * kl_meter_begin - a firing that is to be measured begins
- * @s: the session
- * @section: set
- *
- * Returns false if it must not be done: count it as lost. Context: any, preemption off.
- */
-bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
-{
-	struct window *w = this_cpu_ptr(&windows);
-	bool off = irqs_disabled();
-	u64 now = kl_clock();
-
-	if (unlikely(READ_ONCE(s->meter.stopped)))
-		return false;
-	/* Interrupts are off; what an NMI does to the window meanwhile is a hit more or less. */
-	if (off && unlikely(data_race(is_spent(w, kind_of(s), now)))) {
-		this_cpu_inc(s->cpu->meter.refused);
-		return false;
-	}
-	section->begun = now;
-	section->off = off;
-	section->weight = READ_ONCE(s->meter.each) ? 1 : KL_METER_EVERY;
-	/* What interrupts it puts back what it finds, with its own time added. */
-	section->outer = READ_ONCE(w->inner);
-	WRITE_ONCE(w->inner, 0);
-	barrier();
-	return true;
-}
-
-/**
- * kl_meter_end - it is done
- * @s: the session
- * @section: of kl_meter_begin
- */
-void kl_meter_end(struct kl_session *s, const struct kl_section *section)
-{
-	struct window *w = this_cpu_ptr(&windows);
-	u64 took = kl_clock() - section->begun, inner, own;
-	enum owner_kind kind = kind_of(s);
-
-	barrier();
-	inner = READ_ONCE(w->inner);
-	WRITE_ONCE(w->inner, section->outer + took);
-	own = took > inner ? took - inner : 0;
-	own = min(own, s->meter.most) * section->weight;
-	/* The scheduler makes a task pay for what its own events cost. */
-	if (section->off || kind == PRIVILEGED)
-		this_cpu_add(s->cpu->meter.spent, own);
-	if (section->off) {
-		this_cpu_add(s->cpu->meter.spent_off, own);
-		/* Only an NMI can come in between, whose own time may not be counted then. */
-		data_race(w->spent[kind] += own);
-		/* From here on every hit must be measured. */
-		if (unlikely(data_race(w->spent[kind]) > READ_ONCE(allowed_cycles[kind])))
-			WRITE_ONCE(s->meter.each, true);
-	}
-	if (unlikely(!READ_ONCE(is_looking)))
-		irq_work_queue(&waking);
-}
-
-/**
- * kl_meter_note_cost - a session has got a program, or variables
- * @s: the session
- * @cost: of them at most
- */
-void kl_meter_note_cost(struct kl_session *s, struct kl_cost cost)
-{
-	u64 walks = (cost.kernel_walks + cost.user_walks) * 2048ull;
-	u32 operations = min_t(u64, cost.operations + walks, U32_MAX / 16);
-
-	s->meter.dearest = max(s->meter.dearest, operations);
-	if (operations >= DEAR)
-		WRITE_ONCE(s->meter.each, true);
-}
-
 /* ------------------------------------------------------- suspending */
 
 static void write_event(struct kl_session *s)
@@ -230,12 +82,13 @@ static void suspend_soon(struct kl_session *s, u32 reason, u64 permille, u32 per
 
 static void set_allowed(void)
 {
-	for (enum owner_kind kind = 0; kind < KINDS; kind++) {
-		u32 percent = percent_of(kind);
+	for (enum kl_meter_kind kind = 0; kind < KL_METER_KINDS; kind++) {
+		u32 percent = kl_meter_percent(kind);
 		/* A few times the share on one CPU alone, but never all of it. */
-		u64 most = min(percent * (kind == PRIVILEGED ? 2 : 5), 80u);
+		u64 most = min(percent * (kind == KL_METER_PRIVILEGED ? 2 : 5), 80u);
 
-		WRITE_ONCE(allowed_cycles[kind], percent ? window_cycles * most / 100 : ~0ull);
+		WRITE_ONCE(kl_meters.allowed_cycles[kind],
+			   percent ? kl_meters.window_cycles * most / 100 : ~0ull);
 	}
 }
 
@@ -261,7 +114,7 @@ static u64 share_of(struct kl_session *s, u64 now)
 	elapsed = (now - s->meter.looked) * num_online_cpus();
 	took = spent - s->meter.spent;
 	share = elapsed ? div64_u64(took * 1000, elapsed) : 0;
-	if (took && kind_of(s) == UNPRIVILEGED)
+	if (took && kl_meter_kind(s) == KL_METER_UNPRIVILEGED)
 		kl_payer_spend(&s->payer, KL_BUCKET_PROBES, microseconds(took));
 	s->meter.looked = now;
 	s->meter.spent = spent;
@@ -274,10 +127,11 @@ static u64 sum_of_user(const struct kl_session *s)
 	const struct kl_session *other;
 	u64 sum = 0;
 
-	if (kind_of(s) == PRIVILEGED)
+	if (kl_meter_kind(s) == KL_METER_PRIVILEGED)
 		return s->meter.share;
 	list_for_each_entry(other, &watched, meter.list)
-		if (kind_of(other) == UNPRIVILEGED && kl_payer_shares(&other->payer, &s->payer))
+		if (kl_meter_kind(other) == KL_METER_UNPRIVILEGED &&
+		    kl_payer_shares(&other->payer, &s->payer))
 			sum += other->meter.share;
 	return sum;
 }
@@ -287,7 +141,8 @@ static bool is_largest(const struct kl_session *s)
 	const struct kl_session *other;
 
 	list_for_each_entry(other, &watched, meter.list)
-		if (kind_of(other) == UNPRIVILEGED && kl_payer_shares(&other->payer, &s->payer) &&
+		if (kl_meter_kind(other) == KL_METER_UNPRIVILEGED &&
+		    kl_payer_shares(&other->payer, &s->payer) &&
 		    other->meter.share > s->meter.share)
 			return false;
 	return true;
@@ -312,19 +167,19 @@ static void look_at_shares(void)
 	struct kl_session *s;
 
 	list_for_each_entry(s, &watched, meter.list) {
-		u32 percent = percent_of(kind_of(s));
+		u32 percent = kl_meter_percent(kl_meter_kind(s));
 		/* Those with a share are few, as together they have a thousand. */
 		u64 sum = s->meter.share ? sum_of_user(s) : 0;
 
-		if (kind_of(s) == PRIVILEGED ? is_over(s, sum, percent) :
-					       is_user_over(s, sum, percent))
+		if (kl_meter_kind(s) == KL_METER_PRIVILEGED ? is_over(s, sum, percent) :
+							      is_user_over(s, sum, percent))
 			suspend_soon(s, KL_SUSPENDED_SHARE, sum, percent, -1);
 		cond_resched();
 	}
 }
 
 /* Was a hit of this kind refused on a CPU, and which session used most of the time there? */
-static struct kl_session *find_refused(enum owner_kind kind, int cpu)
+static struct kl_session *find_refused(enum kl_meter_kind kind, int cpu)
 {
 	struct kl_session *s, *found = NULL;
 	u64 most = 0;
@@ -334,7 +189,7 @@ static struct kl_session *find_refused(enum owner_kind kind, int cpu)
 		struct kl_meter_cpu *m = &per_cpu_ptr(s->cpu, cpu)->meter;
 		u64 spent = READ_ONCE(m->spent_off) - m->looked_off;
 
-		if (kind_of(s) != kind)
+		if (kl_meter_kind(s) != kind)
 			continue;
 		refused |= READ_ONCE(m->refused) != m->looked_refused;
 		m->looked_refused = READ_ONCE(m->refused);
@@ -356,13 +211,13 @@ static void look_at_refused(void)
 	list_for_each_entry(s, &watched, meter.list)
 		s->meter.blamed = -1;
 	for_each_online_cpu(cpu)
-		for (enum owner_kind kind = 0; kind < KINDS; kind++) {
+		for (enum kl_meter_kind kind = 0; kind < KL_METER_KINDS; kind++) {
 			s = find_refused(kind, cpu);
 			if (s)
 				s->meter.blamed = cpu;
 		}
 	list_for_each_entry(s, &watched, meter.list) {
-		u32 percent = percent_of(kind_of(s));
+		u32 percent = kl_meter_percent(kl_meter_kind(s));
 
 		s->meter.refused = s->meter.blamed < 0 || !percent ? 0 : s->meter.refused + 1;
 		if (s->meter.refused >= REFUSED_MAX)
@@ -392,12 +247,12 @@ static void look(struct work_struct *work)
 	if (sum)
 		schedule_delayed_work(&looking, msecs_to_jiffies(PERIOD_MS));
 	else
-		WRITE_ONCE(is_looking, false);
+		WRITE_ONCE(kl_meters.is_looking, false);
 }
 
 static void begin_looking(struct irq_work *irq)
 {
-	if (!xchg(&is_looking, true))
+	if (!xchg(&kl_meters.is_looking, true))
 		schedule_delayed_work(&looking, msecs_to_jiffies(PERIOD_MS));
 }
 
@@ -411,7 +266,7 @@ void kl_watchdog_init_session(struct kl_session *s)
 {
 	INIT_LIST_HEAD(&s->meter.list);
 	INIT_WORK(&s->meter.work, suspend);
-	s->meter.each = kind_of(s) == UNPRIVILEGED;
+	s->meter.each = kl_meter_kind(s) == KL_METER_UNPRIVILEGED;
 }
 
 /**
@@ -460,8 +315,8 @@ void kl_watchdog_forget(struct kl_session *s)
  */
 void kl_watchdog_init(void)
 {
-	window_cycles = div_u64(kl_clock_hz() * WINDOW_MS, 1000);
-	init_irq_work(&waking, begin_looking);
+	kl_meters.window_cycles = div_u64(kl_clock_hz() * WINDOW_MS, 1000);
+	init_irq_work(&kl_meters.waking, begin_looking);
 	INIT_DELAYED_WORK(&looking, look);
 	set_allowed();
 }
@@ -471,6 +326,6 @@ void kl_watchdog_init(void)
  */
 void kl_watchdog_deinit(void)
 {
-	irq_work_sync(&waking);
+	irq_work_sync(&kl_meters.waking);
 	cancel_delayed_work_sync(&looking);
 }

@@ -12,7 +12,7 @@
 #include <trace/events/sched.h>
 
 #include "../compat/preempt.h"
-#include "../session/gate.h"
+#include "../core/gate.h"
 #include "source.h"
 
 /* Sessions that share the probe. */

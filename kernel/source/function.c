@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 
 #include "../compat/ftrace.h"
-#include "../session/session.h"
+#include "../core/session.h"
 #include "source.h"
 
 /* The sixth argument and further ones are on the stack: no row has them. */

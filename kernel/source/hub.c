@@ -162,7 +162,7 @@ bool kl_hub_next(struct kl_hub_walk *walk)
 
 /*
  * For a tracepoint that no row of events.def has: the numbers of arguments and their
- * types are not known, see defined_tracepoint.c. What has been passed is passed on.
+ * types are not known, see dynamic/tracepoint.c. What has been passed is passed on.
  */
 static noinline void call_members(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5,
 				  u64 a6, u64 a7, u64 a8, u64 a9, u64 a10, u64 a11)

@@ -13,7 +13,7 @@
 #include <linux/rcupdate.h>
 
 #include "../compat/preempt.h"
-#include "../session/gate.h"
+#include "../core/gate.h"
 
 struct tracepoint;
 

@@ -4,7 +4,7 @@
  * trouble, which the kernel announces through notifier chains (`die`: oops and
  * other exceptions in the kernel; panic), one notifier of each kind, registered
  * while some session wants it; marks, which programs make; and what is set of
- * processes, which kernel/task/set.c knows.
+ * processes, which kernel/session/set.c knows.
  */
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
@@ -12,9 +12,9 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
-#include "../session/gate.h"
-#include "../session/record.h"
-#include "../session/session.h"
+#include "../core/gate.h"
+#include "../core/record.h"
+#include "../core/session.h"
 #include "probes.h"
 #include "source.h"
 

@@ -6,7 +6,7 @@
  */
 #include "../compat/preempt.h"
 #include "../handler/handler.h"
-#include "../session/fire.h"
+#include "../handler/dispatch.h"
 #include "probes.h"
 #include "source.h"
 

@@ -3,11 +3,13 @@
  * The event table at run time: which rows this kernel really has, and attaching
  * and detaching a session, whatever the kind of source.
  */
+#include <linux/init.h>
 #include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
-#include "../session/session.h"
+#include "../core/session.h"
+#include "../handler/dispatch.h"
 #include "hub.h"
 #include "probes.h"
 #include "source.h"
@@ -132,6 +134,34 @@ u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX])
 }
 
 /**
+ * kl_event_is_allowed - may an opener use an event at all?
+ * @may: KL_MAY_*
+ * @id: event
+ * @why: set to the reason if not; may be NULL
+ *
+ * Context: may sleep.
+ */
+bool kl_event_is_allowed(u32 may, u32 id, struct kl_error *why)
+{
+	const struct kl_event *e = kl_event_of(id);
+	u32 needs;
+
+	if (!e)
+		return true; /* a system call: a task's own */
+	needs = kl_event_needs(e->access, e->source);
+	if (!kl_rights_lack(may, needs))
+		return true;
+	if (why && kl_rights_lack(may, needs & KL_MAY_SEE_ALL))
+		kl_fail(why, -EPERM, "%s reports on the whole system: it needs CAP_PERFMON",
+			e->name);
+	else if (why)
+		kl_fail(why, -EPERM,
+			"%s hooks a kernel function: it needs CAP_SYS_ADMIN and no lockdown",
+			e->name);
+	return false;
+}
+
+/**
  * kl_source_attach - make an event fire for a session
  * @s: the session; its lock is held
  * @id: an event that is present, not a system call
@@ -202,7 +232,7 @@ void *kl_source_hub(const struct tracepoint *tp)
  *
  * Returns 0 or -EINVAL if the table is broken.
  */
-int kl_source_init(void)
+int __init kl_source_init(void)
 {
 	for (u32 i = 0; i < kl_event_count; i++) {
 		const struct kl_event *e = &kl_events[i];
@@ -213,6 +243,7 @@ int kl_source_init(void)
 		if (e->source == KL_SOURCE_TRACEPOINT && e->probe)
 			tracepoint_of[e->id] = kl_tracepoint_find(e->target);
 	}
+	kl_fire_set_alarm(kl_probe_alarm);
 	return kl_syscall_init();
 }
 

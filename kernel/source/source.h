@@ -11,7 +11,8 @@
 #include <linux/types.h>
 
 #include "../../uapi/kernlens.h"
-#include "../session/rights.h"
+#include "../base/tracepoint.h"
+#include "../core/rights.h"
 
 struct kl_session;
 struct kl_change;
@@ -57,6 +58,7 @@ bool kl_event_is_syscall(u32 id);
 bool kl_event_is_fired_by_syscalls(u32 id, bool *exit);
 u8 kl_event_set(u32 id);
 const void *kl_event_place(u32 id, const char **name);
+bool kl_event_is_allowed(u32 may, u32 id, struct kl_error *why);
 u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX]);
 
 int kl_source_init(void);
@@ -67,10 +69,6 @@ void *kl_source_hub(const struct tracepoint *tp);
 
 /* hub.c */
 void kl_source_synchronize(void);
-
-/* tracepoint.c */
-struct tracepoint *kl_tracepoint_find(const char *name);
-u32 kl_tracepoint_patches(const struct tracepoint *tp);
 
 /* syscall.c: the entries of all calls share a tracepoint, and so do the exits */
 int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why);

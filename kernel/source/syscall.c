@@ -13,12 +13,12 @@
 
 #include "../compat/preempt.h"
 #include "../handler/handler.h"
-#include "../session/fire.h"
-#include "../session/record_values.h"
+#include "../handler/dispatch.h"
+#include "../core/record_values.h"
 #include "hub.h"
 #include "probes.h"
 #include "source.h"
-#include "syscall_inside.h"
+#include "syscall_internal.h"
 
 /*
  * A call's layout in one word: two bits an argument from bit 0, the number of

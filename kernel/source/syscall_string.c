@@ -9,7 +9,7 @@
 #include <asm/word-at-a-time.h>
 
 #include "probes.h"
-#include "syscall_inside.h"
+#include "syscall_internal.h"
 
 /* The text recorded for a string that could not be read without faulting. */
 #define UNREADABLE "?"

@@ -12,7 +12,7 @@
 #include <linux/uaccess.h>
 
 #include "cpus.h"
-#include "look.h"
+#include "../base/task_iter.h"
 
 /* The kernel knows better of a CPU that stops its ticks when it is idle. */
 static u64 idle_ns(unsigned int cpu, u64 (*ask)(int cpu, u64 *at), u64 ticked)

@@ -3,7 +3,7 @@
 #ifndef KL_TASK_CPUS_H
 #define KL_TASK_CPUS_H
 
-#include "../session/session.h"
+#include "../core/session.h"
 
 int kl_cpus(struct kl_abi_cpus *wish, struct kl_error *why);
 

@@ -20,11 +20,11 @@
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
-#include "../session/variable.h"
+#include "../core/variable.h"
 #include "inspect.h"
 #include "inspect_rows.h"
 #include "kept_rows.h"
-#include "look.h"
+#include "../base/task_iter.h"
 
 /* ---------------------------------------------------------------- the call */
 

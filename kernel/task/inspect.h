@@ -3,7 +3,7 @@
 #ifndef KL_TASK_INSPECT_H
 #define KL_TASK_INSPECT_H
 
-#include "../session/session.h"
+#include "../core/session.h"
 
 /**
  * struct kl_inspect_sink - where rows go that the module itself has asked for

@@ -9,10 +9,10 @@
 #include <linux/uaccess.h>
 
 #include "../compat/nofault.h"
-#include "../session/variable.h"
+#include "../core/variable.h"
 #include "inspect_rows.h"
 #include "inspect_values.h"
-#include "look.h"
+#include "../base/task_iter.h"
 
 /* ------------------------------------------------------------- the values */
 

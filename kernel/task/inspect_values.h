@@ -8,7 +8,7 @@
 #define KL_TASK_INSPECT_VALUES_H
 
 #include "../compat/vm.h"
-#include "variable_values.h"
+#include "../core/variable_values.h"
 
 #undef KL_MM
 #define KL_MM(value)                                \

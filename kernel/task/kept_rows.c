@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "../session/session.h"
+#include "../core/session.h"
 #include "kept_rows.h"
 
 #define PIECE_BYTES SZ_64K

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Splices of programs: where they fit (user_plan.c), and what is jumped to (user_patch.c). Made
- * with the addresses of the file, for any place in memory. Feeds analysis/process_splice.c.
+ * with the addresses of the file, for any place in memory. Feeds splice/process_splice.c.
  */
 #ifndef KL_LIB_BLOCK_USER_PATCH_H
 #define KL_LIB_BLOCK_USER_PATCH_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Names of the kernel's addresses, by address: kept when they have been asked for, and as
- * text in a trace directory. analysis/address_collect.c finds them, printing reads them.
+ * text in a trace directory. symbolize/addresses.c finds them, printing reads them.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@ BLOCK_PROGRAMS := $(patsubst %,$(BUILD)/tests/block-%,splice whole refuse fuzz f
 
 block-tests: $(BUILD)/tests/block-compare $(BLOCK_PROGRAMS)
 
-$(BUILD)/tests/block-compare: tests/block/compare.c kernel/source/block/instruction.c \
-		kernel/source/block/instruction.h tests/unit/unit.h $(LIB)
+$(BUILD)/tests/block-compare: tests/block/compare.c kernel/splice/instruction.c \
+		kernel/splice/instruction.h tests/unit/unit.h $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -o $@ $(filter %.c,$^) $(LIB) $(LIB_LIBS) -lm -pthread
 

@@ -12,7 +12,7 @@
 
 #include <kernlens/kernlens.h>
 
-#include "../../kernel/source/block/instruction.h"
+#include "../../kernel/splice/instruction.h"
 #include "../unit/unit.h"
 
 #define FAULTS_SHOWN 5

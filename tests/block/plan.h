@@ -17,7 +17,7 @@
 
 #include <kernlens/kernlens.h>
 
-#include "../../lib/analysis/splices.h"
+#include "../../lib/splice/splices.h"
 #include "../../uapi/kernlens.h"
 #include "../unit/unit.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A kernel's core file and symbols (block/text.c, table.c, function.c, world.c, breakpoint.c), and
- * its build id (analysis/source_file.c). Parts: 0 the core, 1 the symbols.
+ * its build id (symbolize/srcline_file.c). Parts: 0 the core, 1 the symbols.
  */
 #include <unistd.h>
 
-#include "../../lib/analysis/source_file.h"
+#include "../../lib/symbolize/srcline_file.h"
 #include "blocks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

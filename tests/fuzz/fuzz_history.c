@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A history's database (analysis/history.c), read, and written to as the service does. */
+/* A history's database (monitor/history.c), read, and written to as the service does. */
 #include <unistd.h>
 
-#include "../../lib/analysis/history.h"
+#include "../../lib/monitor/history.h"
 #include "shared.h"
 
 static int take(void *data, const struct kl_history_row *row)

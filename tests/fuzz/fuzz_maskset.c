@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Masksets as text (analysis/maskset.c), and their lines as parts of a plan. */
+/* Masksets as text (plan/maskset.c), and their lines as parts of a plan. */
 #include "shared.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rules of alarms (analysis/watch_parse.c), and whether they hold for a few sets of values. */
+/* Rules of alarms (monitor/watch_parse.c), and whether they hold for a few sets of values. */
 #include <math.h>
 
 #include "shared.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../lib/analysis/history.h"
+#include "../../lib/monitor/history.h"
 #include "lib/synth.h"
 #include "shared.h"
 #include "types.h"

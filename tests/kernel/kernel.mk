@@ -71,11 +71,11 @@ stimulus-%: $(CACHE)/%/release
 
 program-%: $(CACHE)/%/release module-%
 	@release=$$(cat $<); tree=$(BUILD)/$$release/program; \
-	mkdir -p $$tree/kernel/{compat,ring,session}; \
+	mkdir -p $$tree/kernel/{compat,ring,core}; \
 	find $$tree -type l -delete; \
 	cp -fs $(CURDIR)/tests/kernel/program/* $$tree/ && cp -rs $(CURDIR)/uapi $$tree/ && \
-	cp -fs $(CURDIR)/kernel/session/program* $(CURDIR)/kernel/session/variable.h \
-		$$tree/kernel/session/ && \
+	cp -fs $(CURDIR)/kernel/core/program* $(CURDIR)/kernel/core/variable.h \
+		$$tree/kernel/core/ && \
 	cp -fs $(CURDIR)/kernel/compat/nofault.h $$tree/kernel/compat/ && \
 	cp -fs $(CURDIR)/kernel/ring/platform.h $$tree/kernel/ring/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \

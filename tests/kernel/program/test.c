@@ -13,7 +13,7 @@
 #include <linux/vmalloc.h>
 #include <asm/vsyscall.h>
 
-#include "kernel/session/program_values.h"
+#include "kernel/core/program_values.h"
 #include "test.h"
 
 /* ------------------------------------------- what the session otherwise has */

@@ -3,8 +3,8 @@
 #ifndef KL_TESTS_PROGRAM_TEST_H
 #define KL_TESTS_PROGRAM_TEST_H
 
-#include "kernel/session/program.h"
-#include "kernel/session/program_platform.h"
+#include "kernel/core/program.h"
+#include "kernel/core/program_platform.h"
 
 #define OP(code_, ...) ((struct kl_abi_op){ .code = KL_OP_##code_, __VA_ARGS__ })
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../../../lib/block/program.h"
-#include "../../../lib/process/descriptor.h"
+#include "../../../lib/ptrace/descriptor.h"
 #include "unit.h"
 #include "synth.h"
 

@@ -3,7 +3,7 @@
  * Random expressions of fields and constants, with && || and comparisons, made
  * into programs as a compiler would and compared with their value in C.
  */
-#include "../../../kernel/session/program_step.h"
+#include "../../../kernel/core/program_step.h"
 #include "../unit.h"
 #include "machine.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What kernel/session/program*.c find around them in these tests. */
+/* What kernel/core/program*.c find around them in these tests. */
 #include <stdarg.h>
 
 #include "machine.h"

@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
-#include "../../../kernel/session/program.h"
-#include "../../../kernel/session/program_platform.h"
-#include "../../../kernel/session/program_values.h"
+#include "../../../kernel/core/program.h"
+#include "../../../kernel/core/program_platform.h"
+#include "../../../kernel/core/program_values.h"
 
 struct kl_error {
 	int error;

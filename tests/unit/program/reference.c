@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An interpreter that does what the contract says an operation does, one after
- * the other and a byte at a time: what kernel/session/program_run.c is compared
+ * the other and a byte at a time: what kernel/core/program_run.c is compared
  * with. It knows nothing of steps.
  */
 #include "machine.h"

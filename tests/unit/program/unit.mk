@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests of kernel/session/program*.c in user space. Uses BUILD, CC, CFLAGS; adds to UNIT_TESTS.
+# Tests of kernel/core/program*.c in user space. Uses BUILD, CC, CFLAGS; adds to UNIT_TESTS.
 #
 #   program-unit        rules, operations, random expressions and operations
 #   program-unit-asan   the same with the address and undefined-behaviour checkers
 
-PROGRAM_SOURCES := $(wildcard kernel/session/program*.c tests/unit/program/*.c)
-PROGRAM_HEADERS := $(wildcard kernel/session/program*.h tests/unit/program/*.h) \
-	kernel/session/variable.h tests/unit/unit.h uapi/kernlens.h
+PROGRAM_SOURCES := $(wildcard kernel/core/program*.c tests/unit/program/*.c)
+PROGRAM_HEADERS := $(wildcard kernel/core/program*.h tests/unit/program/*.h) \
+	kernel/core/variable.h tests/unit/unit.h uapi/kernlens.h
 PROGRAM_TESTS := $(addprefix $(BUILD)/tests/program-,unit unit-asan)
 UNIT_TESTS += $(PROGRAM_TESTS)
 

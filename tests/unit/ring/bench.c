@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The test bench of the ring: writes records as kernel/session/record.h does,
+ * The test bench of the ring: writes records as kernel/core/record.h does,
  * logs what became of each, and checks blocks, bookkeeping and accounts.
  * Counters are atomic because tests interrupt bench_fire() anywhere.
  */

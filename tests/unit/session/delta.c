@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What readers know of the running task, when records interrupt the writing of
- * records: kernel/session/record*.c itself, interrupted at each access to what
+ * records: kernel/core/record*.c itself, interrupted at each access to what
  * interrupts share, with a second interrupt at each access of the first, and
  * with another CPU that renames the task meanwhile. Each record notes which
  * names the task had while it was written; afterwards the blocks are decoded,
@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../../kernel/session/record.c"
-#include "../../../kernel/session/record_values.c"
+#include "../../../kernel/core/record.c"
+#include "../../../kernel/core/record_values.c"
 #include "../unit.h"
 
 #define BLOCK_BYTES 512

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of the kernel as kernel/session/record*.c need, to run them in user space:
+ * As much of the kernel as kernel/core/record*.c need, to run them in user space:
  * every kernel header that they include is made to include this one (see unit.mk).
  * A test may "interrupt" at each access to what interrupts share.
  */
@@ -37,6 +37,7 @@ struct irq_work {
 struct work_struct {
 	long data;
 };
+typedef void (*work_func_t)(struct work_struct *work);
 
 struct delayed_work {
 	int unused;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests of kernel/session in user space. Uses BUILD, CC, CFLAGS; adds to UNIT_TESTS.
+# Tests of kernel/core in user space. Uses BUILD, CC, CFLAGS; adds to UNIT_TESTS.
 #
 #   session-delta       what readers are told of the running task, under interrupts
 
@@ -12,8 +12,8 @@ SESSION_STUBS := $(addprefix linux/,bitops bug cpumask cred irq_work irqflags ju
 	ktime list log2 mm mutex percpu preempt rwsem sched sched/task string threads timekeeping \
 	uidgid wait workqueue xarray) asm/msr asm/tsc compat/compat_config
 
-$(SESSION_DELTA): tests/unit/session/delta.c $(RING_SOURCES) $(wildcard kernel/session/record*.c) \
-		$(RING_HEADERS) $(wildcard kernel/session/*.h) kernel/compat/clock.h \
+$(SESSION_DELTA): tests/unit/session/delta.c $(RING_SOURCES) $(wildcard kernel/core/record*.c) \
+		$(RING_HEADERS) $(wildcard kernel/core/*.h kernel/base/*.h) kernel/compat/clock.h \
 		tests/unit/session/stub.h tests/unit/session/unit.mk
 	@mkdir -p $(addprefix $(@D)/session-stubs/,linux/sched asm compat)
 	@for header in $(SESSION_STUBS); do \

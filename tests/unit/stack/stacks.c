@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../kernel/session/stack_table.h"
+#include "../../../kernel/core/stack_table.h"
 #include "../unit.h"
 
 #define TRACES 64u

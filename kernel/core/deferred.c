@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests that handlers make and that no probe can fulfil: freezing a session, switching its
+ * maskset. A probe notes the request and kicks an interrupt, which queues work. The notes are
+ * written by probes of all CPUs and taken by session/deferred_work.c.
+ */
+#include <linux/workqueue.h>
+
+#include "deferred.h"
+#include "session.h"
+
+/*
+ * Work items running at the same time: one for each session that users may have, as each may be
+ * waiting for memory (memory.high). What they may take together is limited by tokens.
+ */
+#define WORKERS_MAX 512
+
+/* Longer than all retries take. */
+#define FREEZE_WAIT_S 5
+
+/* Not the kernel's own: text patching takes long, and others' work waits there. */
+static struct workqueue_struct *workers;
+
+static void kick(struct irq_work *irq)
+{
+	struct kl_later *l = container_of(irq, struct kl_later, irq);
+
+	/* A switch may be waiting for tokens; a freeze does not wait for that. */
+	if (READ_ONCE(l->freeze_at))
+		mod_delayed_work(workers, &l->work, 0);
+	else
+		queue_delayed_work(workers, &l->work, 0);
+}
+
+/**
+ * kl_workers_init - have workers, before the first session
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_workers_init(void)
+{
+	workers = alloc_workqueue("kernlens", WQ_UNBOUND, WORKERS_MAX);
+	return workers ? 0 : -ENOMEM;
+}
+
+/**
+ * kl_workers_deinit - after the last session
+ */
+void kl_workers_deinit(void)
+{
+	destroy_workqueue(workers);
+}
+
+/**
+ * kl_worker_queue - have a session's work done that may wait for memory, or for long
+ * @work: nothing happens if it is queued
+ *
+ * Context: any.
+ */
+void kl_worker_queue(struct work_struct *work)
+{
+	queue_work(workers, work);
+}
+
+/**
+ * kl_worker_queue_delayed - the same, after a while
+ * @work: nothing happens if it is queued
+ * @ms: how long to wait
+ *
+ * Context: any.
+ */
+void kl_worker_queue_delayed(struct delayed_work *work, u32 ms)
+{
+	queue_delayed_work(workers, work, msecs_to_jiffies(ms));
+}
+
+/**
+ * kl_later_init - nothing is to be done yet
+ * @l: of a new session
+ * @work: what does it
+ */
+void kl_later_init(struct kl_later *l, work_func_t work)
+{
+	init_irq_work(&l->irq, kick);
+	INIT_DELAYED_WORK(&l->work, work);
+	l->maskset = KL_MASKSET_NONE;
+	l->used = jiffies - msecs_to_jiffies(KL_USE_EVERY_MS);
+}
+
+/**
+ * kl_later_deinit - wait for what is being done, and forget the rest
+ * @l: of a session in which no probe runs; its lock is not held
+ */
+void kl_later_deinit(struct kl_later *l)
+{
+	irq_work_sync(&l->irq);
+	cancel_delayed_work_sync(&l->work);
+}
+
+/**
+ * kl_later_freeze - stop recording after some more records
+ * @s: the session
+ * @records: at least so many, of all CPUs
+ *
+ * Only the first call counts. Context: any, preemption off.
+ */
+void kl_later_freeze(struct kl_session *s, u64 records)
+{
+	u64 none = 0;
+
+	if (READ_ONCE(s->later.freeze_at))
+		return;
+	if (try_cmpxchg(&s->later.freeze_at, &none,
+			kl_buffer_written(s) + kl_buffer_lost(s) + records + 1))
+		irq_work_queue(&s->later.irq);
+}
+
+/**
+ * kl_later_freeze_now - stop recording, and wait for that
+ * @s: the session, which the caller holds
+ * @why: set on failure
+ *
+ * What a rule wants to be recorded first is not waited for. Returns 0 also if it is
+ * frozen already, -ENODATA if it does not run. Context: may sleep.
+ */
+int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
+{
+	long left;
+
+	if (READ_ONCE(s->frozen))
+		return 0;
+	if (!READ_ONCE(s->running))
+		return kl_fail(why, -ENODATA, "the session is not running");
+	WRITE_ONCE(s->later.freeze_at, 1);
+	mod_delayed_work(workers, &s->later.work, 0);
+	left = wait_event_interruptible_timeout(s->waiters.wait,
+						READ_ONCE(s->frozen) || READ_ONCE(s->closed),
+						FREEZE_WAIT_S * HZ);
+	if (left < 0)
+		return -EINTR;
+	return READ_ONCE(s->frozen) ? 0 : kl_fail(why, -ENODATA, "the session has been closed");
+}
+
+/**
+ * kl_later_use - switch to another maskset
+ * @s: the session
+ * @maskset: its id
+ *
+ * Context: any, preemption off.
+ */
+void kl_later_use(struct kl_session *s, u32 maskset)
+{
+	WRITE_ONCE(s->later.maskset, maskset);
+	irq_work_queue(&s->later.irq);
+}

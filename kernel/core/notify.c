@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a session's rules want its owner to know at once, whatever the buffers are
+ * doing: alarms, and that a snapshot is wanted. Probes of all CPUs write; who polls
+ * the session's descriptor is woken and reads. No lock: a writer that finds its place
+ * taken leaves its alarm out, which a reader sees by the numbers.
+ */
+#include <linux/delay.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "../compat/clock.h"
+#include "notify.h"
+#include "session.h"
+
+#define COPY_TRIES 20
+
+static void wake(struct irq_work *irq)
+{
+	kl_waiters_wake(&container_of(irq, struct kl_news, irq)->waiters);
+}
+
+/**
+ * kl_news_init - there are none yet
+ * @news: of a new session
+ */
+void kl_news_init(struct kl_news *news)
+{
+	init_irq_work(&news->irq, wake);
+	kl_waiters_init(&news->waiters);
+}
+
+/**
+ * kl_news_deinit - forget them
+ * @news: of a session in which no probe runs, and which nobody polls
+ */
+void kl_news_deinit(struct kl_news *news)
+{
+	irq_work_sync(&news->irq);
+	kl_waiters_deinit(&news->waiters);
+	kfree(news->kept);
+}
+
+/**
+ * kl_news_prepare - get what a rule needs that sounds alarms
+ * @s: the session; its lock is held
+ * @why: set on failure
+ *
+ * Returns 0 or a negative errno. Context: may sleep.
+ */
+int kl_news_prepare(struct kl_session *s, struct kl_error *why)
+{
+	u64 bytes = kl_memory_size(KL_ALARMS_KEPT * sizeof(struct kl_alarm));
+	struct kl_alarm *kept;
+	int error;
+
+	if (s->news.kept)
+		return 0;
+	error = kl_memory_charge(&s->payer, bytes, why);
+	if (error)
+		return error;
+	kept = kcalloc(KL_ALARMS_KEPT, sizeof(*kept), GFP_KERNEL_ACCOUNT);
+	if (!kept) {
+		kl_memory_uncharge(&s->payer, bytes);
+		return kl_fail(why, -ENOMEM, "no memory for alarms");
+	}
+	/* Its zeroes first; pairs with the acquires of `kept`. */
+	smp_store_release(&s->news.kept, kept);
+	return 0;
+}
+
+static void keep(struct kl_session *s, struct kl_alarm *to, u64 number, u32 event,
+		 const struct kl_rule *r)
+{
+	bool shown = kl_access_shows_current(s);
+
+	WRITE_ONCE(to->number, 0);
+	/* Before what is of the new one. Pairs with the smp_rmb in try_copy. */
+	smp_wmb();
+	to->time = kl_clock();
+	to->event = event;
+	to->tid = shown ? current->pid : 0;
+	to->pid = shown ? current->tgid : 0;
+	if (shown)
+		memcpy(to->comm, current->comm, KL_COMM_LEN);
+	else
+		memset(to->comm, 0, KL_COMM_LEN);
+	to->rule = r;
+	/* The number last: who sees it sees the rest. Pairs with try_copy. */
+	smp_store_release(&to->number, number);
+}
+
+/**
+ * kl_news_alarm - a rule sounds its alarm
+ * @s: the session
+ * @event: at which
+ * @r: the rule; it has been prepared for
+ *
+ * Context: any, preemption off.
+ */
+void kl_news_alarm(struct kl_session *s, u32 event, const struct kl_rule *r)
+{
+	u64 number = atomic64_inc_return(&s->news.alarms);
+	/* Pairs with kl_news_prepare. */
+	struct kl_alarm *kept = smp_load_acquire(&s->news.kept);
+	struct kl_alarm *to = &kept[number % KL_ALARMS_KEPT];
+
+	/* One writer at a time, and a delayed writer does not replace a newer alarm. */
+	if (!cmpxchg(&to->busy, 0, 1)) {
+		if (to->number < number)
+			keep(s, to, number, event, r);
+		/* All of it before the next writer. Pairs with the cmpxchg. */
+		smp_store_release(&to->busy, 0);
+	}
+	irq_work_queue(&s->news.irq);
+}
+
+/**
+ * kl_news_snapshot - a rule wants a copy of the buffers
+ * @s: the session
+ *
+ * Context: any, preemption off.
+ */
+void kl_news_snapshot(struct kl_session *s)
+{
+	atomic64_inc(&s->news.snapshots);
+	irq_work_queue(&s->news.irq);
+}
+
+/**
+ * kl_news_ask_snapshot - request a snapshot other than by a rule
+ * @s: the session
+ * @why: set on failure
+ *
+ * Returns -EINVAL if it does not overwrite, -ENODATA if it does not run. Context: may sleep.
+ */
+int kl_news_ask_snapshot(struct kl_session *s, struct kl_error *why)
+{
+	if (s->mode != KL_MODE_OVERWRITE)
+		return kl_fail(why, -EINVAL,
+			       "a snapshot needs overwrite mode: this session is in discard mode");
+	if (!READ_ONCE(s->running))
+		return kl_fail(why, -ENODATA, "the session is not running");
+	atomic64_inc(&s->news.snapshots);
+	wake_up_interruptible_all(&s->news.waiters.wait);
+	return 0;
+}
+
+/**
+ * kl_news_wake - something else is new: the session has frozen
+ * @s: the session
+ */
+void kl_news_wake(struct kl_session *s)
+{
+	wake_up_interruptible_all(&s->news.waiters.wait);
+}
+
+/**
+ * kl_news_number - a number that grows with all news
+ * @s: the session
+ */
+u64 kl_news_number(const struct kl_session *s)
+{
+	return atomic64_read(&s->news.alarms) + atomic64_read(&s->news.snapshots) +
+	       READ_ONCE(s->frozen) + READ_ONCE(s->meter.suspended.times);
+}
+
+/* Returns false if the alarm is no longer kept, or not yet complete. */
+static bool try_copy(struct kl_alarm *from, u64 number, struct kl_abi_alarm *to)
+{
+	struct kl_alarm copy;
+
+	/* Pairs with the release in keep. */
+	if (smp_load_acquire(&from->number) != number)
+		return false;
+	copy = *from;
+	/* The copy before the check. Pairs with the smp_wmb in keep. */
+	smp_rmb();
+	if (READ_ONCE(from->number) != number)
+		return false;
+	*to = (struct kl_abi_alarm){
+		.number = number,
+		.time = copy.time,
+		.event = copy.event,
+		.tid = copy.tid,
+		.pid = copy.pid,
+	};
+	memcpy(to->comm, copy.comm, KL_COMM_LEN);
+	memcpy(to->text, copy.rule->text, sizeof(to->text));
+	return true;
+}
+
+/* It counts before it is written, which takes no time unless the writer is held up. */
+static bool copy_alarm(struct kl_alarm *from, u64 number, struct kl_abi_alarm *to)
+{
+	for (int i = 0; i < COPY_TRIES; i++) {
+		if (try_copy(from, number, to))
+			return true;
+		if (READ_ONCE(from->number) > number)
+			break;
+		usleep_range(20, 100);
+	}
+	return false;
+}
+
+/**
+ * kl_news_read - alarms that have been sounded
+ * @s: the session
+ * @alarms: from which on and room in; the rest out
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_news_read(struct kl_session *s, struct kl_abi_alarms *alarms, struct kl_error *why)
+{
+	struct kl_abi_alarm __user *to = u64_to_user_ptr(alarms->alarm);
+	u64 last = atomic64_read(&s->news.alarms), number = max_t(u64, alarms->first, 1);
+	/* Pairs with kl_news_prepare. */
+	struct kl_alarm *kept = smp_load_acquire(&s->news.kept);
+	struct kl_abi_alarm one;
+	u32 room = alarms->n;
+
+	alarms->n = 0;
+	alarms->missed = 0;
+	if (number + KL_ALARMS_KEPT <= last) {
+		alarms->missed = last - KL_ALARMS_KEPT + 1 - number;
+		number += alarms->missed;
+	}
+	for (; kept && number <= last && alarms->n < room; number++) {
+		if (!copy_alarm(&kept[number % KL_ALARMS_KEPT], number, &one)) {
+			alarms->missed++;
+			continue;
+		}
+		if (copy_to_user(&to[alarms->n], &one, sizeof(one)))
+			return kl_fail(why, -EFAULT, "the alarms cannot be written");
+		alarms->n++;
+	}
+	alarms->first = number;
+	return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Programs: what a session computes when an event fires (enum kl_op_code of the
+ * contract). program.c checks one when it is made and runs it from any context;
+ * it also compiles in user space for unit and fuzz tests, where the loads are
+ * the tests' own. See docs/design/program.md.
+ */
+#ifndef KL_CORE_PROGRAM_H
+#define KL_CORE_PROGRAM_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+#endif
+
+#include "../../uapi/kernlens.h"
+
+struct kl_session;
+struct kl_error;
+struct kl_program;
+
+/**
+ * struct kl_firing - an event as a program sees it
+ * @session: whose program it is
+ * @fields: the record's fields and strings, as the owner may see them
+ * @bytes: of them
+ * @argument: arguments of the source; NULL if it has none
+ * @arguments: number of them
+ * @fault: set by kl_program_run where something could not be read
+ */
+struct kl_firing {
+	struct kl_session *session;
+	const u8 *fields;
+	u32 bytes;
+	const u64 *argument;
+	u32 arguments;
+	bool fault;
+};
+
+/**
+ * struct kl_cost - what something costs at most when an event fires
+ * @operations: of about 5 instructions each, without the following
+ * @kernel_walks: call traces of the kernel that are made
+ * @user_walks: of the program
+ */
+struct kl_cost {
+	u32 operations;
+	u32 kernel_walks;
+	u32 user_walks;
+};
+
+/* Operations to find out whether a session's owner may see a task. */
+#define KL_COST_SEES 26
+
+/* What a program looks at, beside the running task. */
+#define KL_LOOKS_FIELDS 0x01u
+#define KL_LOOKS_ARGUMENTS 0x02u
+#define KL_LOOKS_OUT 0x04u /* where a load can fault, or a function of the kernel is called */
+
+/*
+ * Bytes of an event's fields and strings as bits, one for each 4 of them; the last is
+ * for all behind.
+ */
+static inline u64 kl_reads(u32 from, u32 bytes)
+{
+	u32 last = (from + bytes - 1) / 4;
+
+	from /= 4;
+	last = last < 63 ? last : 63;
+	from = from < 63 ? from : 63;
+	return ~0ull >> (63 - last + from) << from;
+}
+
+/* A number among the fields: its type (enum kl_number) and where it ends. */
+#define KL_FIELD_NUMBER(type, end) ((u32)(end) << 8 | (type))
+
+size_t kl_program_bytes(u32 n_ops, u32 data_bytes);
+struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, const u8 *data,
+				     u32 data_bytes, u32 may, struct kl_error *why);
+void kl_program_destroy(struct kl_program *p);
+u64 kl_program_run(const struct kl_program *p, struct kl_firing *f);
+u32 kl_program_put(const struct kl_program *p, struct kl_firing *f, u8 *out, u32 room);
+u32 kl_program_out_bytes(const struct kl_program *p);
+u32 kl_program_looks(const struct kl_program *p);
+u64 kl_program_reads(const struct kl_program *p);
+struct kl_cost kl_program_cost(const struct kl_program *p);
+bool kl_program_is_task_s32(const struct kl_program *p, u32 *offset);
+bool kl_program_is_first_field(const struct kl_program *p);
+u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opposite);
+bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite);
+
+#endif /* KL_CORE_PROGRAM_H */

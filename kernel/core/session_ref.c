@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What any layer does with a session that it has: keep it, let it go, look up its programs.
+ */
+#include "session.h"
+
+/**
+ * kl_session_get - one more user
+ * @s: a session that the caller has
+ */
+void kl_session_get(struct kl_session *s)
+{
+	kref_get(&s->ref);
+}
+
+/**
+ * kl_session_put - one user less; the last frees it
+ * @s: the session
+ *
+ * Context: may sleep.
+ */
+void kl_session_put(struct kl_session *s)
+{
+	kref_put(&s->ref, s->release);
+}
+
+/**
+ * kl_session_program - a program by its id
+ * @s: the session
+ * @id: any number
+ *
+ * Returns NULL if there is none. It stays until the session ends.
+ */
+const struct kl_program *kl_session_program(struct kl_session *s, u32 id)
+{
+	return id ? xa_load(&s->custom.programs, id) : NULL;
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Makes call traces: walks the program's stack by frame pointers, has stack_kernel.c
+ * walk the kernel's, stores each once, and finds the files that a new one's frames are
+ * in. Called by variables and by the handler, in any context.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/irq_work.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/ptrace.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
+
+#include "session.h"
+#include "stack_internal.h"
+
+#define LEVELS 4 /* a task, a softirq, an interrupt, an NMI */
+#define OBJECT_PROBES 16
+
+/**
+ * struct stack_cpu - what a CPU needs to make traces
+ * @busy: a bit a level: a trace is being made there
+ * @asked: session and ids of the record that the handler `stack` writes, by level
+ * @unlocking: @mm is, or is about to be, locked
+ * @mm: to be unlocked by @unlock
+ * @frame: of the trace being made, by level
+ */
+struct stack_cpu {
+	unsigned long busy;
+	struct {
+		const struct kl_session *session;
+		u64 id[2];
+	} asked[LEVELS];
+	u32 unlocking;
+	struct mm_struct *mm;
+	struct irq_work unlock;
+	u64 frame[LEVELS][KL_STACK_FRAMES_MAX];
+};
+
+static struct stack_cpu __percpu *stack_cpus;
+
+DEFINE_PER_CPU(struct pt_regs *, kl_stack_origin);
+static DEFINE_PER_CPU(struct kl_stack_start, stack_start);
+
+static u32 level(void)
+{
+	return in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
+}
+
+/**
+ * kl_stack_begin - call traces of the event that is fired next begin at a place
+ * @regs: of the place
+ * @text: as in struct kl_stack_start
+ *
+ * Those of what interrupts it do not. Returns what to give to kl_stack_end(). Context: any,
+ * preemption off in between.
+ */
+struct kl_stack_start kl_stack_begin(struct pt_regs *regs, u32 text)
+{
+	struct kl_stack_start before = *this_cpu_ptr(&stack_start);
+
+	/* Who interrupts this puts back what it has found. */
+	this_cpu_write(stack_start.regs, regs);
+	this_cpu_write(stack_start.text, text);
+	this_cpu_write(stack_start.level, level() + 1);
+	return before;
+}
+
+/**
+ * kl_stack_end - undo kl_stack_begin()
+ * @before: what it returned
+ */
+void kl_stack_end(struct kl_stack_start before)
+{
+	this_cpu_write(stack_start.level, before.level);
+	this_cpu_write(stack_start.text, before.text);
+	this_cpu_write(stack_start.regs, before.regs);
+}
+
+/* Of what is fired, where it does not begin with us; or NULL. */
+static struct pt_regs *start_registers(void)
+{
+	u32 of = this_cpu_read(stack_start.level);
+
+	if (unlikely(of) && of == level() + 1)
+		return this_cpu_read(stack_start.regs);
+	return kl_tick_registers();
+}
+
+/* A fault while a trace is made may be an event that wants one, too: not for it. */
+static u64 *get_room(struct stack_cpu *cpu, u32 at)
+{
+	/* Others are of contexts that this one has interrupted, or that interrupt it. */
+	if (unlikely(READ_ONCE(cpu->busy) & BIT(at)))
+		return NULL;
+	__this_cpu_or(stack_cpus->busy, BIT(at));
+	barrier();
+	return cpu->frame[at];
+}
+
+static void put_room(u32 at)
+{
+	barrier();
+	__this_cpu_and(stack_cpus->busy, ~BIT(at));
+}
+
+/* --------------------------------------------------------------- the kernel */
+
+/* Frames in front of the address; all if it is none of them. */
+static u32 cut_at(const u64 *frame, u32 n, unsigned long until)
+{
+	for (u32 i = 1; until && i < n; i++)
+		if (frame[i] == until)
+			return i;
+	return n;
+}
+
+static u64 store_kernel(struct kl_stacks *stacks, u64 *frame, unsigned long until)
+{
+	struct pt_regs *regs = start_registers();
+	struct kl_stack_trace trace = {
+		.about.kind = KL_STACK_KERNEL,
+		.about.flags = regs ? KL_STACK_EXACT : 0,
+		.frame = frame,
+	};
+
+	/* It has interrupted a program. */
+	if (regs && user_mode(regs))
+		return 0;
+	trace.about.frames =
+		kl_stack_walk_kernel(frame, stacks->kernel_frames, regs, &trace.about.flags);
+	trace.about.frames = cut_at(frame, trace.about.frames, until);
+	return trace.about.frames ? kl_stack_insert(&stacks->table, &trace) : 0;
+}
+
+/**
+ * kl_stack_kernel_until - the call trace in the kernel up to an address, stored
+ * @s: the session; its owner may see addresses
+ * @until: the frame that is left out with those behind it, as of what an interrupt has
+ *	   interrupted; 0: none
+ *
+ * Returns its id, 0 if there is none. Context: any, preemption off.
+ */
+u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until)
+{
+	/* Its tables before the pointer; pairs with kl_stacks_prepare. */
+	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
+	u32 at = level();
+	u64 *frame, id = 0;
+
+	if (unlikely(!stacks))
+		return 0;
+	frame = get_room(this_cpu_ptr(stack_cpus), at);
+	if (unlikely(!frame))
+		return 0;
+	id = store_kernel(stacks, frame, until);
+	put_room(at);
+	return id;
+}
+
+/**
+ * kl_stack_kernel - the call trace in the kernel, stored
+ * @s: the session; its owner may see addresses
+ *
+ * As kl_stack_kernel_until, whole.
+ */
+u64 kl_stack_kernel(struct kl_session *s)
+{
+	return kl_stack_kernel_until(s, 0);
+}
+
+/* -------------------------------------------------------------- the program */
+
+static bool is_return_address(u64 address)
+{
+	return address >= PAGE_SIZE && address < TASK_SIZE_MAX;
+}
+
+/*
+ * At the first instructions of a function, and at its last, the frame pointer is the
+ * caller's, so the next frame would be the caller's caller: the return address is on
+ * the stack. A uprobe has an int3 for the first byte; who fires by a trap says what was there.
+ */
+static u32 return_at_edge(const struct pt_regs *regs, u64 *frame)
+{
+	u32 first = this_cpu_read(stack_start.text);
+	u64 code, from = regs->sp;
+
+	if (likely(!first) || start_registers() != regs) {
+		if (!kl_user_copy(&code, regs->ip, sizeof(code)))
+			return 0;
+		first = (u32)code;
+	}
+	if ((first & 0xffffff) == 0xe58948) /* mov %rsp, %rbp: behind the push */
+		from += sizeof(u64);
+	else if (first != 0xfa1e0ff3 && first != 0xfa1e0fcc && /* endbr64 */
+		 first != 0xe5894855 && first != 0xe58948cc && /* push %rbp; mov %rsp, %rbp */
+		 (first & 0xff) != 0xc3) /* ret */
+		return 0;
+	if (!kl_user_copy(frame, from, sizeof(*frame)) || !is_return_address(*frame))
+		return 0;
+	return 1;
+}
+
+static u32 walk_user(u64 *frame, u32 most, u8 *flags)
+{
+	const struct pt_regs *regs = task_pt_regs(current);
+	u64 pair[2], last = regs->sp, at = regs->bp;
+	u32 n = 0;
+
+	frame[n++] = regs->ip;
+	/* Programs of 32 bits have other frames. */
+	if (!user_64bit_mode((struct pt_regs *)regs))
+		return n;
+	if (most > 1)
+		n += return_at_edge(regs, &frame[1]);
+	while (at >= last && !(at & 7) && kl_user_copy(pair, at, sizeof(pair)) &&
+	       is_return_address(pair[1])) {
+		if (n == most) {
+			*flags |= KL_STACK_CUT;
+			break;
+		}
+		frame[n++] = pair[1];
+		last = at + sizeof(pair);
+		at = pair[0];
+	}
+	return n;
+}
+
+/* A file's number; 0: there is no room for more. The caller keeps it from being freed. */
+static u64 find_object(struct kl_stacks *stacks, struct file *file)
+{
+	struct inode *inode = file_inode(file);
+	u32 hash = hash_ptr(inode, 32);
+
+	for (u32 probe = 0; probe < OBJECT_PROBES; probe++) {
+		u32 index = (hash + probe) % KL_STACK_OBJECTS_MAX;
+		struct kl_stack_object *object = &stacks->object[index];
+		struct inode *found = READ_ONCE(object->inode);
+
+		if (!found && try_cmpxchg(&object->inode, &found, inode)) {
+			get_file(file);
+			/* Pairs with give_object. */
+			smp_store_release(&object->file, file);
+			return index + 1;
+		}
+		if (found == inode)
+			return index + 1;
+	}
+	return 0;
+}
+
+/*
+ * Program text is in a file on a file system. Other things that can be mapped, such as descriptors
+ * of kernlens itself, may hold what would then hold them, and never end.
+ */
+static bool is_object(const struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+
+	return S_ISREG(inode->i_mode) && inode->i_sb->s_magic != ANON_INODE_FS_MAGIC;
+}
+
+static void find_places(struct kl_stacks *stacks, struct mm_struct *mm,
+			struct kl_stack_entry *entry)
+{
+	const u64 *frame = &stacks->table.word[entry->at];
+	u64 *place = &stacks->table.word[entry->at + entry->about.frames];
+
+	for (u32 i = 0; i < entry->about.frames; i++) {
+		const struct vm_area_struct *vma = find_vma(mm, frame[i]);
+		u64 object;
+
+		if (!vma || vma->vm_start > frame[i] || !vma->vm_file || !is_object(vma->vm_file))
+			continue;
+		object = find_object(stacks, vma->vm_file);
+		if (object)
+			WRITE_ONCE(place[i], object << KL_STACK_PLACE_SHIFT |
+						     (frame[i] - vma->vm_start +
+						      ((u64)vma->vm_pgoff << PAGE_SHIFT)));
+	}
+	/* Before that they are known; pairs with copy_trace. */
+	smp_store_release(&entry->placed, 1);
+}
+
+static void unlock_later(struct irq_work *work)
+{
+	struct stack_cpu *cpu = container_of(work, struct stack_cpu, unlock);
+
+	mmap_read_unlock_non_owner(cpu->mm);
+	WRITE_ONCE(cpu->unlocking, 0);
+}
+
+/* Unlocking may wake somebody, which interrupts must not be off for. */
+static void unlock(struct stack_cpu *cpu, struct mm_struct *mm)
+{
+	if (!irqs_disabled()) {
+		mmap_read_unlock(mm);
+		WRITE_ONCE(cpu->unlocking, 0);
+		return;
+	}
+	cpu->mm = mm;
+	/* For lockdep it ends here. */
+	rwsem_release(&mm->mmap_lock.dep_map, _RET_IP_);
+	irq_work_queue(&cpu->unlock);
+}
+
+static noinline void place(struct kl_stacks *stacks, u32 id)
+{
+	struct kl_stack_entry *entry = &stacks->table.entry[id - 1];
+	struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
+	struct mm_struct *mm = current->mm;
+
+	/* Real-time kernels cannot unlock it there. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || this_cpu_cmpxchg(stack_cpus->unlocking, 0, 1))
+		return;
+	if (!mmap_read_trylock(mm)) {
+		WRITE_ONCE(cpu->unlocking, 0);
+		return;
+	}
+	find_places(stacks, mm, entry);
+	unlock(cpu, mm);
+}
+
+static u64 store_user(struct kl_stacks *stacks, u64 *frame)
+{
+	struct task_struct *t = current;
+	struct kl_stack_trace trace = {
+		.about.kind = KL_STACK_USER,
+		/* A system call returns behind the instruction that made it. */
+		.about.flags = task_pt_regs(t)->orig_ax == -1ul ? KL_STACK_EXACT : 0,
+		.about.pid = t->tgid,
+		.about.exec = t->self_exec_id,
+		.about.start_ns = t->group_leader->start_boottime,
+		.frame = frame,
+	};
+	u32 id;
+
+	trace.about.frames = walk_user(frame, stacks->user_frames, &trace.about.flags);
+	id = kl_stack_insert(&stacks->table, &trace);
+	if (id != KL_STACK_NO_ROOM && unlikely(!READ_ONCE(stacks->table.entry[id - 1].placed)))
+		place(stacks, id);
+	return id;
+}
+
+/**
+ * kl_stack_user - the call trace of the running program, stored
+ * @s: the session; its owner may see the running task
+ *
+ * Returns its id, 0 if there is none. Context: any, preemption off.
+ */
+u64 kl_stack_user(struct kl_session *s)
+{
+	/* As in kl_stack_kernel. */
+	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
+	u32 at = level();
+	u64 *frame, id;
+
+	if (unlikely(!stacks) || current->flags & PF_KTHREAD || !current->mm ||
+	    !user_mode(task_pt_regs(current)))
+		return 0;
+	frame = get_room(this_cpu_ptr(stack_cpus), at);
+	if (unlikely(!frame))
+		return 0;
+	id = store_user(stacks, frame);
+	put_room(at);
+	return id;
+}
+
+/* -------------------------------------------------------------- the handler */
+
+/**
+ * kl_stack_ask - make the traces of the record that the handler `stack` will write
+ * @s: the session
+ *
+ * Returns whether kl_stack_forget is to be called after it. Context: any,
+ * preemption off.
+ */
+bool kl_stack_ask(struct kl_session *s)
+{
+	struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
+	u32 at = level();
+
+	if (!s->variables || !s->variables->stacks_asked)
+		return false;
+	cpu->asked[at].id[KL_STACK_KERNEL] = s->see_addresses ? kl_stack_kernel(s) : 0;
+	cpu->asked[at].id[KL_STACK_USER] = kl_access_shows_current(s) ? kl_stack_user(s) : 0;
+	barrier();
+	cpu->asked[at].session = s;
+	return true;
+}
+
+/**
+ * kl_stack_forget - the record is written
+ */
+void kl_stack_forget(void)
+{
+	this_cpu_ptr(stack_cpus)->asked[level()].session = NULL;
+}
+
+/**
+ * kl_stack_asked - what kl_stack_ask has found
+ * @s: whose record it is
+ * @kind: which of both
+ *
+ * Returns 0 if this record was not asked for with traces.
+ */
+u64 kl_stack_asked(struct kl_session *s, enum kl_stack_kind kind)
+{
+	const struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
+	u32 at = level();
+
+	return cpu->asked[at].session == s ? cpu->asked[at].id[kind] : 0;
+}
+
+/* -------------------------------------------------------------- the module */
+
+/**
+ * kl_stacks_init - get each CPU's room for traces that are being made
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_stacks_init(void)
+{
+	int cpu;
+
+	kl_stack_kernel_init();
+	stack_cpus = alloc_percpu(struct stack_cpu);
+	if (!stack_cpus)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		init_irq_work(&per_cpu_ptr(stack_cpus, cpu)->unlock, unlock_later);
+	return 0;
+}
+
+/**
+ * kl_stacks_deinit - undo kl_stacks_init; no probe is left
+ */
+void kl_stacks_deinit(void)
+{
+	int cpu;
+
+	if (!stack_cpus)
+		return;
+	for_each_possible_cpu(cpu)
+		irq_work_sync(&per_cpu_ptr(stack_cpus, cpu)->unlock);
+	free_percpu(stack_cpus);
+}

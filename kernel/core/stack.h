@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Call traces of a session: what leads to an event, in the kernel and in the
+ * program. Fed by the variables `kstack` and `ustack` and the handler `stack`; read
+ * by KL_IOC_STACKS. docs/design/stack.md has the rules.
+ */
+#ifndef KL_CORE_STACK_H
+#define KL_CORE_STACK_H
+
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/types.h>
+
+#include "../../uapi/kernlens.h"
+
+struct kl_error;
+struct kl_session;
+struct kl_stacks;
+struct pt_regs;
+
+/* What a tick has interrupted, while it is fired; valid in the hard interrupt only. */
+DECLARE_PER_CPU(struct pt_regs *, kl_stack_origin);
+
+/* The call in the function that is fired, 0: another event. Its frame is the first. */
+DECLARE_PER_CPU(unsigned long, kl_stack_function);
+
+/**
+ * struct kl_stack_start - where call traces begin, if not with who has called the module
+ * @regs: of the place
+ * @level: of what has come to it, from 1; 0: none
+ * @text: of a program, the first bytes that are there; 0: those that are in memory
+ */
+struct kl_stack_start {
+	struct pt_regs *regs;
+	u32 level;
+	u32 text;
+};
+
+struct kl_stack_start kl_stack_begin(struct pt_regs *regs, u32 text);
+void kl_stack_end(struct kl_stack_start before);
+
+static __always_inline struct pt_regs *kl_tick_registers(void)
+{
+	return in_hardirq() && !in_nmi() ? this_cpu_read(kl_stack_origin) : NULL;
+}
+
+u64 kl_stack_kernel(struct kl_session *s);
+u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until);
+u64 kl_stack_user(struct kl_session *s);
+bool kl_stack_ask(struct kl_session *s);
+void kl_stack_forget(void);
+u64 kl_stack_asked(struct kl_session *s, enum kl_stack_kind kind);
+bool kl_stack_is_variable(u32 id);
+int kl_stacks_prepare(struct kl_session *s, struct kl_error *why);
+void kl_stacks_destroy(struct kl_stacks *stacks);
+int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creator, u32 may,
+		   struct kl_error *why);
+int kl_stacks_init(void);
+void kl_stacks_deinit(void);
+
+#endif /* KL_CORE_STACK_H */

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A session's traces from outside of probes: making room for them, and KL_IOC_STACKS,
+ * which gives them away. Room is made under the session's lock and stays until the
+ * session ends.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "session.h"
+#include "stack_internal.h"
+
+/**
+ * kl_stacks_destroy - free all traces, let the files go
+ * @stacks: of a session that nothing uses any more; or NULL
+ */
+void kl_stacks_destroy(struct kl_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	for (u32 i = 0; i < KL_STACK_OBJECTS_MAX; i++)
+		if (stacks->object[i].file)
+			fput(stacks->object[i].file);
+	kvfree(stacks->table.slot);
+	kvfree(stacks->table.entry);
+	kvfree(stacks->table.word);
+	kvfree(stacks);
+}
+
+/* How large the parts of a table are. */
+static struct kl_stack_table size_table(const struct kl_stack_limits *limits)
+{
+	u32 traces = limits->traces ?: KL_STACK_TRACES_DEFAULT;
+
+	return (struct kl_stack_table){
+		.traces = traces,
+		.words = traces * KL_STACK_WORDS_EACH + KL_STACK_FRAMES_MAX * 2,
+		.mask = 2 * roundup_pow_of_two(traces) - 1,
+	};
+}
+
+static u64 bytes_of(const struct kl_stack_table *t)
+{
+	return kl_memory_size(sizeof(struct kl_stacks)) +
+	       kl_memory_size((t->mask + 1ull) * sizeof(*t->slot)) +
+	       kl_memory_size((u64)t->traces * sizeof(*t->entry)) +
+	       kl_memory_size((u64)t->words * sizeof(*t->word));
+}
+
+static struct kl_stacks *create(const struct kl_stack_limits *limits)
+{
+	struct kl_stacks *stacks = kvzalloc(sizeof(*stacks), GFP_KERNEL_ACCOUNT);
+	struct kl_stack_table *t;
+
+	if (!stacks)
+		return NULL;
+	t = &stacks->table;
+	*t = size_table(limits);
+	t->seed = get_random_u32();
+	stacks->kernel_frames = limits->kernel_frames ?: KL_STACK_FRAMES_DEFAULT;
+	stacks->user_frames = limits->user_frames ?: KL_STACK_FRAMES_DEFAULT;
+	t->slot = kvcalloc(t->mask + 1ul, sizeof(*t->slot), GFP_KERNEL_ACCOUNT);
+	t->entry = kvcalloc(t->traces, sizeof(*t->entry), GFP_KERNEL_ACCOUNT);
+	t->word = kvcalloc(t->words, sizeof(*t->word), GFP_KERNEL_ACCOUNT);
+	if (t->slot && t->entry && t->word)
+		return stacks;
+	kl_stacks_destroy(stacks);
+	return NULL;
+}
+
+/**
+ * kl_stacks_prepare - something will ask for traces: make room for them
+ * @s: the session; its lock is held
+ * @why: set on failure
+ *
+ * Returns 0 or a negative errno. Context: may sleep.
+ */
+int kl_stacks_prepare(struct kl_session *s, struct kl_error *why)
+{
+	const struct kl_stack_table size = size_table(&s->stack_limits);
+	struct kl_stacks *stacks;
+	int error;
+
+	lockdep_assert_held(&s->lock);
+	if (s->stacks)
+		return 0;
+	error = kl_memory_charge(&s->payer, bytes_of(&size), why);
+	if (error)
+		return error;
+	stacks = create(&s->stack_limits);
+	if (!stacks) {
+		kl_memory_uncharge(&s->payer, bytes_of(&size));
+		return kl_fail(why, -ENOMEM, "no memory for stack traces");
+	}
+	/* Probes may be running. Pairs with kl_stack_kernel and kl_stack_user. */
+	smp_store_release(&s->stacks, stacks);
+	return 0;
+}
+
+static int set_limits(struct kl_session *s, const struct kl_abi_stacks *call, struct kl_error *why)
+{
+	u32 most = s->may & KL_MAY_SEE_ALL ? KL_STACK_TRACES_MAX : KL_STACK_TRACES_DEFAULT;
+	int error = 0;
+
+	if (call->traces > most)
+		return kl_fail(why, -EINVAL, "%u stack traces requested, the limit is %u",
+			       call->traces, most);
+	if (call->kernel_frames > KL_STACK_FRAMES_MAX || call->user_frames > KL_STACK_FRAMES_MAX)
+		return kl_fail(why, -EINVAL, "a stack trace has at most %u frames",
+			       KL_STACK_FRAMES_MAX);
+	mutex_lock(&s->lock);
+	if (s->stacks)
+		error = kl_fail(why, -EBUSY, "the session already has stack traces");
+	else
+		s->stack_limits = (struct kl_stack_limits){
+			.traces = call->traces,
+			.kernel_frames = call->kernel_frames,
+			.user_frames = call->user_frames,
+		};
+	mutex_unlock(&s->lock);
+	return error;
+}
+
+/* Copy one more trace. Returns 1 if done, 0 if there is no room, or -EFAULT. */
+static int copy_trace(const struct kl_stacks *stacks, const struct kl_stack_entry *entry,
+		      struct kl_abi_stacks *call, u32 room)
+{
+	u8 __user *to = u64_to_user_ptr(call->buffer + call->bytes);
+	u32 words = kl_stack_words(&entry->about), bytes = sizeof(entry->about) + words * 8;
+
+	if (bytes > room - call->bytes)
+		return 0;
+	if (copy_to_user(to, &entry->about, sizeof(entry->about)) ||
+	    copy_to_user(to + sizeof(entry->about), &stacks->table.word[entry->at], words * 8))
+		return -EFAULT;
+	call->bytes += bytes;
+	call->n++;
+	return 1;
+}
+
+static int copy_traces(struct kl_session *s, struct kl_stacks *stacks, struct kl_abi_stacks *call,
+		       struct kl_error *why)
+{
+	const struct kl_stack_entry *entry;
+	u32 room = call->bytes;
+	int copied = 1;
+
+	call->bytes = 0;
+	call->first = max(call->first, 1u);
+	call->traces = kl_stack_taken(&stacks->table);
+	call->no_room = READ_ONCE(stacks->table.no_room);
+	for (; (entry = kl_stack_entry(&stacks->table, call->first)); call->first++) {
+		/* A session whose owner may not see addresses has no traces of the kernel. */
+		if (entry->state == KL_STACK_DROPPED ||
+		    (entry->about.kind == KL_STACK_KERNEL && WARN_ON_ONCE(!s->see_addresses)))
+			continue;
+		copied = copy_trace(stacks, entry, call, room);
+		if (copied <= 0)
+			break;
+		cond_resched();
+	}
+	return copied < 0 ? kl_fail(why, copied, "the stack traces cannot be written") : 0;
+}
+
+/*
+ * A descriptor to read the file whatever its path means elsewhere. -1: only the path is available.
+ */
+static int open_object(const struct kl_stack_object *object, u32 may, struct file **file)
+{
+	int fd;
+
+	if (!(may & KL_MAY_SEE_ADDRESSES) || !S_ISREG(file_inode(object->file)->i_mode))
+		return -1;
+	*file = dentry_open(&object->file->f_path, O_RDONLY | O_LARGEFILE | O_NOATIME,
+			    current_cred());
+	if (IS_ERR(*file))
+		return -1;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0) {
+		fput(*file);
+		return -1;
+	}
+	return fd;
+}
+
+static int write_object(const struct kl_abi_object *about, const char *path,
+			struct kl_abi_stacks *call, struct kl_error *why)
+{
+	u8 __user *to = u64_to_user_ptr(call->buffer);
+	u32 length = strlen(path) + 1;
+
+	if (call->bytes < sizeof(*about) + length)
+		return kl_fail(why, -ENOSPC, "the buffer is too small for the path");
+	if (copy_to_user(to, about, sizeof(*about)) ||
+	    copy_to_user(to + sizeof(*about), path, length))
+		return kl_fail(why, -EFAULT, "the path cannot be written");
+	call->bytes = sizeof(*about) + length;
+	call->n = 1;
+	return 0;
+}
+
+static int give_object(const struct kl_stack_object *object, u32 may, struct kl_abi_stacks *call,
+		       struct kl_error *why)
+{
+	const struct inode *inode = object->inode;
+	struct kl_abi_object about = {
+		.inode = inode->i_ino,
+		.dev = MAJOR(inode->i_sb->s_dev) << 20 | MINOR(inode->i_sb->s_dev),
+	};
+	char *memory = (char *)__get_free_page(GFP_KERNEL_ACCOUNT), *path;
+	struct file *file = NULL;
+	int error;
+
+	if (!memory)
+		return kl_fail(why, -ENOMEM, "no memory for a path");
+	path = file_path(object->file, memory, PAGE_SIZE);
+	/* Its mount is gone; what is left is its path within its file system. */
+	if ((IS_ERR(path) || !strcmp(path, "/")) && may & KL_MAY_SEE_ALL)
+		path = dentry_path_raw(object->file->f_path.dentry, memory, PAGE_SIZE);
+	about.fd = open_object(object, may, &file);
+	error = write_object(&about, IS_ERR(path) ? "" : path, call, why);
+	if (about.fd >= 0 && error) {
+		put_unused_fd(about.fd);
+		fput(file);
+	} else if (about.fd >= 0) {
+		fd_install(about.fd, file);
+	}
+	free_page((unsigned long)memory);
+	return error;
+}
+
+/**
+ * kl_stacks_call - KL_IOC_STACKS
+ * @s: the session
+ * @call: as in the contract
+ * @creator: the caller has made the session
+ * @may: the caller's KL_MAY_*
+ * @why: set on failure
+ *
+ * Context: the caller's system call; may sleep.
+ */
+int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creator, u32 may,
+		   struct kl_error *why)
+{
+	/* As in kl_stack_kernel. */
+	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
+	const struct kl_stack_object *object;
+
+	call->n = 0;
+	if (call->what > KL_STACKS_LIMITS)
+		return kl_fail(why, -EINVAL, "stack traces: unknown request %u", call->what);
+	if (call->what == KL_STACKS_LIMITS)
+		return creator ? set_limits(s, call, why) :
+				 kl_fail(why, -EPERM, "only the session's creator can do this");
+	call->no_room = 0;
+	call->traces = 0;
+	if (stacks && call->what == KL_STACKS_TRACES)
+		return copy_traces(s, stacks, call, why);
+	if (!stacks || !call->first || call->first > KL_STACK_OBJECTS_MAX)
+		goto none;
+	object = &stacks->object[array_index_nospec(call->first - 1, KL_STACK_OBJECTS_MAX)];
+	/* Pairs with find_object. */
+	if (smp_load_acquire(&object->file))
+		return give_object(object, may, call, why);
+none:
+	call->bytes = 0;
+	return 0;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What rows of variables.def need to compute a value. All of it runs with
+ * preemption off, which is a read side of RCU, in any context: no locks, no
+ * sleeping, no faults. `t` is always the running task, which only itself and
+ * its interrupts look at, so what it alone changes stands still here.
+ */
+#ifndef KL_CORE_VARIABLE_VALUES_H
+#define KL_CORE_VARIABLE_VALUES_H
+
+#include <linux/cgroup.h>
+#include <linux/cred.h>
+#include <linux/fdtable.h>
+#include <linux/hardirq.h>
+#include <linux/ipc_namespace.h>
+#include <linux/kernel_stat.h>
+#include <linux/mm.h>
+#include <linux/nsproxy.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/sched/loadavg.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
+#include <linux/swap.h>
+#include <linux/topology.h>
+#include <linux/user_namespace.h>
+#include <linux/utsname.h>
+#include <linux/vmstat.h>
+#include <net/net_namespace.h>
+#include <asm/cpufeature.h>
+#include <asm/irq_regs.h>
+#include <asm/msr.h>
+#include <asm/ptrace.h>
+#include <asm/stacktrace.h>
+
+#include "counter.h"
+
+/* ------------------------------------------- what a kernel or CPU may lack */
+
+/* A row's `needs`: NULL if it is there, else why not. */
+static inline const char *kl_lacks_always(void)
+{
+	return NULL;
+}
+
+#define KL_LACKS(what, there, reason)                   \
+	static inline const char *kl_lacks_##what(void) \
+	{                                               \
+		return (there) ? NULL : (reason);       \
+	}
+
+#define KL_BUILT_WITHOUT(config) "this kernel was built without CONFIG_" #config
+
+KL_LACKS(net_ns, IS_ENABLED(CONFIG_NET_NS), KL_BUILT_WITHOUT(NET_NS))
+KL_LACKS(ipc_ns, IS_ENABLED(CONFIG_IPC_NS), KL_BUILT_WITHOUT(IPC_NS))
+KL_LACKS(cgroup, IS_ENABLED(CONFIG_CGROUPS), KL_BUILT_WITHOUT(CGROUPS))
+KL_LACKS(seccomp, IS_ENABLED(CONFIG_SECCOMP), KL_BUILT_WITHOUT(SECCOMP))
+KL_LACKS(sched_info, IS_ENABLED(CONFIG_SCHED_INFO), KL_BUILT_WITHOUT(SCHED_INFO))
+KL_LACKS(io, IS_ENABLED(CONFIG_TASK_IO_ACCOUNTING), KL_BUILT_WITHOUT(TASK_IO_ACCOUNTING))
+KL_LACKS(swap, IS_ENABLED(CONFIG_SWAP), KL_BUILT_WITHOUT(SWAP))
+KL_LACKS(vm_events, IS_ENABLED(CONFIG_VM_EVENT_COUNTERS), KL_BUILT_WITHOUT(VM_EVENT_COUNTERS))
+KL_LACKS(swap_events, IS_ENABLED(CONFIG_SWAP) && IS_ENABLED(CONFIG_VM_EVENT_COUNTERS),
+	 IS_ENABLED(CONFIG_SWAP) ? KL_BUILT_WITHOUT(VM_EVENT_COUNTERS) : KL_BUILT_WITHOUT(SWAP))
+KL_LACKS(local_timer, IS_ENABLED(CONFIG_X86_LOCAL_APIC), KL_BUILT_WITHOUT(X86_LOCAL_APIC))
+KL_LACKS(aperf, boot_cpu_has(X86_FEATURE_APERFMPERF),
+	 "this processor does not count its cycles (APERF); virtual ones usually do not")
+KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
+	 "this processor counts instructions only for perf (it has no IRPERF)")
+KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
+	 "this processor reports no temperature (DTHERM); virtual ones usually do not")
+
+#define KL_COUNTER(name, type, config, perf_name)           \
+	static inline const char *kl_lacks_##name(void)     \
+	{                                                   \
+		return kl_counter_lacks(KL_COUNTER_##name); \
+	}
+#include "counters.def"
+#undef KL_COUNTER
+
+/* -------------------------------------------------------------- who it is */
+
+/* A task that has been released may outlive its parent: then it has none, as if idle were it. */
+static inline const struct task_struct *kl_parent(const struct task_struct *t)
+{
+	return pid_alive(t) ? rcu_dereference_sched(t->real_parent) : &init_task;
+}
+
+static inline const struct cred *kl_cred(const struct task_struct *t)
+{
+	return rcu_dereference_sched(t->cred);
+}
+
+/* Half of a text. */
+static inline u64 kl_text_word(const char *text)
+{
+	u64 word;
+
+	memcpy(&word, text, sizeof(word));
+	return word;
+}
+
+/* A process group or session, in the initial namespace; 0 while exiting. */
+static inline pid_t kl_signal_pid(const struct task_struct *t, enum pid_type type)
+{
+	return pid_nr(READ_ONCE(t->signal->pids[type]));
+}
+
+/* An id as the task itself sees it; 0 when it has lost its ids. */
+static inline pid_t kl_inner_id(struct task_struct *t, enum pid_type type)
+{
+	struct pid_namespace *ns = task_active_pid_ns(t);
+
+	return ns ? __task_pid_nr_ns(t, type, ns) : 0;
+}
+
+static inline u32 kl_pid_namespace(struct task_struct *t)
+{
+	struct pid_namespace *ns = task_active_pid_ns(t);
+
+	return ns ? ns->ns.inum : 0;
+}
+
+/* The task's namespace of a kind, a member of nsproxy; 0 while exiting. */
+#define KL_NAMESPACE(member)                                           \
+	({                                                             \
+		const struct nsproxy *proxy = READ_ONCE((t)->nsproxy); \
+		proxy ? proxy->member->ns.inum : 0;                    \
+	})
+#ifdef CONFIG_NET_NS
+#define KL_NET_NAMESPACE KL_NAMESPACE(net_ns)
+#else
+#define KL_NET_NAMESPACE 0
+#endif
+#ifdef CONFIG_IPC_NS
+#define KL_IPC_NAMESPACE KL_NAMESPACE(ipc_ns)
+#else
+#define KL_IPC_NAMESPACE 0
+#endif
+#ifdef CONFIG_CGROUPS
+#define KL_CGROUP_NAMESPACE KL_NAMESPACE(cgroup_ns)
+#else
+#define KL_CGROUP_NAMESPACE 0
+#endif
+
+/* A struct of two words before v6.3, one of a u64 since. */
+static inline u64 kl_capabilities(const struct cred *cred)
+{
+	u64 bits;
+
+	static_assert(sizeof(kernel_cap_t) == sizeof(bits));
+	memcpy(&bits, &cred->cap_effective, sizeof(bits));
+	return bits;
+}
+
+static inline u64 kl_cgroup(const struct task_struct *t)
+{
+#ifdef CONFIG_CGROUPS
+	return rcu_dereference_sched(t->cgroups)->dfl_cgrp->kn->id;
+#else
+	return 0;
+#endif
+}
+
+static inline u8 kl_seccomp_mode(const struct task_struct *t)
+{
+#ifdef CONFIG_SECCOMP
+	return t->seccomp.mode;
+#else
+	return 0;
+#endif
+}
+
+static inline s32 kl_state(struct task_struct *t)
+{
+	u32 index = __task_state_index(READ_ONCE(t->__state), t->exit_state);
+
+	return index ? 1 << (index - 1) : 0;
+}
+
+#ifdef CONFIG_SCHED_INFO
+#define kl_sched_info(t, member) ((t)->sched_info.member)
+#else
+#define kl_sched_info(t, member) 0
+#endif
+
+/* ---------------------------------------------------- memory, files, calls */
+
+/* Of the task's memory `mm`; 0 of kernel threads and tasks that are exiting. */
+#define KL_MM(value)                            \
+	({                                      \
+		struct mm_struct *mm = (t)->mm; \
+		mm ? (u64)(value) : 0;          \
+	})
+
+#ifdef CONFIG_TASK_IO_ACCOUNTING
+#define kl_io(t, member) ((t)->ioac.member)
+#else
+#define kl_io(t, member) 0
+#endif
+
+#define KL_FILE_WORDS_MAX 64
+
+/* The table is freed after RCU when another thread has made a larger one. */
+static inline u32 kl_open_files(const struct task_struct *t)
+{
+	const struct files_struct *files = READ_ONCE(t->files);
+	const struct fdtable *table;
+	u32 n = 0, words;
+
+	if (!files)
+		return 0;
+	table = rcu_dereference_sched(files->fdt);
+	words = min_t(u32, table->max_fds / BITS_PER_LONG, KL_FILE_WORDS_MAX);
+	for (u32 i = 0; i < words; i++)
+		if (table->open_fds[i])
+			n += hweight_long(table->open_fds[i]);
+	return n;
+}
+
+/* What stands for registers that there are not. */
+static const struct pt_regs kl_no_registers;
+
+/* Kernel threads have no program whose registers could be saved there. */
+static inline const struct pt_regs *kl_user_registers(const struct task_struct *t)
+{
+	return t->flags & PF_KTHREAD ? &kl_no_registers : task_pt_regs(t);
+}
+
+static inline s32 kl_syscall_number(struct task_struct *t)
+{
+	return t->flags & PF_KTHREAD ? -1 : (s32)task_pt_regs(t)->orig_ax;
+}
+
+/* ----------------------------------------------------- place in the kernel */
+
+static inline u32 kl_stack_used(const struct task_struct *t)
+{
+	unsigned long top = (unsigned long)task_stack_page(t) + THREAD_SIZE;
+	unsigned long used = top - current_stack_pointer;
+
+	return used < THREAD_SIZE ? used : 0;
+}
+
+/* Sources call probes with preemption disabled once for this. */
+static inline u32 kl_preempt_count(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_COUNT) ? preempt_count() - 1 : preempt_count();
+}
+
+static inline u8 kl_context(void)
+{
+	return in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
+}
+
+/* What an interrupt has interrupted. */
+static inline const struct pt_regs *kl_irq_registers(void)
+{
+	const struct pt_regs *regs = in_hardirq() ? get_irq_regs() : NULL;
+
+	return regs ? regs : &kl_no_registers;
+}
+
+/* ------------------------------------------------------------- the machine */
+
+static inline u32 kl_timer_interrupts(void)
+{
+#ifdef CONFIG_X86_LOCAL_APIC
+	return this_cpu_read(irq_stat.apic_timer_irqs);
+#else
+	return 0;
+#endif
+}
+
+static inline u64 kl_softirqs(void)
+{
+	u64 sum = 0;
+
+	for (int i = 0; i < NR_SOFTIRQS; i++)
+		sum += __this_cpu_read(kstat.softirqs[i]);
+	return sum;
+}
+
+static inline u32 kl_load_average(int n)
+{
+	return (avenrun[n] * 1000) >> FSHIFT;
+}
+
+static inline u64 kl_free_swap(void)
+{
+#ifdef CONFIG_SWAP
+	return (u64)get_nr_swap_pages() << PAGE_SHIFT;
+#else
+	return 0;
+#endif
+}
+
+#ifdef CONFIG_VM_EVENT_COUNTERS
+#define kl_cpu_vm_event(item) this_cpu_read(vm_event_states.event[item])
+
+/* What a CPU that goes offline has counted is added to another's. */
+static inline u64 kl_vm_event(enum vm_event_item item)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		sum += READ_ONCE(per_cpu(vm_event_states, cpu).event[item]);
+	return sum;
+}
+#else
+#define kl_cpu_vm_event(item) 0
+#define kl_vm_event(item) 0
+#endif
+
+#ifdef CONFIG_SWAP
+#define kl_swap_event(item) kl_vm_event(item)
+#else
+#define kl_swap_event(item) 0
+#endif
+
+/* The primitive: the usual accessors fire a tracepoint. Only of what the processor has. */
+static inline u64 kl_msr(u32 which)
+{
+	return __rdmsr(which);
+}
+
+#endif /* KL_CORE_VARIABLE_VALUES_H */

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Wakes those who wait for blocks or notifications, at most once a jiffy: what they do when they
+ * are woken may be what wakes them, and an interrupt must not walk through all of them for each
+ * block. Used by buffer.c and notify.c; takes only the wait queue's own lock.
+ */
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+
+#include "waiters.h"
+
+static void wake_now(struct kl_waiters *w)
+{
+	WRITE_ONCE(w->woken, jiffies);
+	wake_up_interruptible_all(&w->wait);
+}
+
+static void wake_again(struct work_struct *work)
+{
+	wake_now(container_of(to_delayed_work(work), struct kl_waiters, again));
+}
+
+/**
+ * kl_waiters_init - nobody waits yet
+ * @w: set
+ */
+void kl_waiters_init(struct kl_waiters *w)
+{
+	init_waitqueue_head(&w->wait);
+	INIT_DELAYED_WORK(&w->again, wake_again);
+}
+
+/**
+ * kl_waiters_deinit - undo kl_waiters_init
+ * @w: that nobody waits at, and that kl_waiters_wake() is not called for any more
+ *
+ * Context: may sleep.
+ */
+void kl_waiters_deinit(struct kl_waiters *w)
+{
+	cancel_delayed_work_sync(&w->again);
+}
+
+/**
+ * kl_waiters_wake - wake all now, or in the next jiffy if they were woken in this one
+ * @w: waiters
+ *
+ * Context: any that may take a wait queue's lock, also a hard interrupt.
+ */
+void kl_waiters_wake(struct kl_waiters *w)
+{
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(w->woken) == now)
+		schedule_delayed_work(&w->again, 1);
+	else
+		wake_now(w);
+}

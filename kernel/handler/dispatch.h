@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The general way of an event: filter, rule, handler. Fed by probes whose event
+ * has a rule and by all defined events; leads to records and tables. See
+ * docs/design/program.md.
+ */
+#ifndef KL_HANDLER_DISPATCH_H
+#define KL_HANDLER_DISPATCH_H
+
+#include "table.h"
+#include "../core/program.h"
+#include "../core/record.h"
+
+/**
+ * struct kl_scratch - room for one event's fields before they are a record
+ * @fields: as in a record
+ */
+struct kl_scratch {
+	u8 fields[KL_RECORD_MAX];
+};
+
+struct kl_scratch *kl_scratch_get(void);
+void kl_scratch_put(void);
+
+/* The rule that an action names, without what is to be asked. */
+static __always_inline const struct kl_rule *kl_rule_of(const struct kl_session *s, u8 action)
+{
+	return s->custom.rule[action - KL_ACTION_RULE];
+}
+
+/* The entry of a rule's table, found in place. */
+static __always_inline bool kl_straight_entry(const struct kl_rule *r, struct kl_table *t,
+					      struct kl_abi_entry **entry)
+{
+	u64 key = 0;
+
+	if (r->one_key)
+		key = (s64)((const s32 *)current)[r->key_offset / sizeof(s32)];
+	return kl_table_has(t, key, entry);
+}
+
+/**
+ * kl_fire_blind - do what a rule says, if it just counts
+ * @r: the rule
+ *
+ * As kl_fire_straight, for events whose fields are not at hand.
+ */
+static __always_inline bool kl_fire_blind(const struct kl_rule *r)
+{
+	struct kl_abi_entry *entry;
+
+	if (r->straight != KL_STRAIGHT_BLIND ||
+	    !kl_straight_entry(r, this_cpu_ptr(r->table), &entry))
+		return false;
+	kl_entry_count(entry);
+	return true;
+}
+
+/**
+ * kl_fire_straight - do what a rule says, if it is as simple as most
+ * @r: the rule
+ * @word: the event's first field, a number of 64 bits
+ *
+ * It calls nothing and needs no stack frame. Returns false if nothing is done:
+ * use kl_fire_rule. Context: any, preemption off.
+ */
+static __always_inline bool kl_fire_straight(const struct kl_rule *r, u64 word)
+{
+	struct kl_abi_entry *entry;
+	struct kl_table *t;
+
+	if (r->tested && (word - r->from <= r->span) == r->opposite)
+		return true;
+	if (r->straight <= KL_STRAIGHT_FILTER)
+		return false;
+	t = this_cpu_ptr(r->table);
+	if (!kl_straight_entry(r, t, &entry))
+		return false;
+	if (r->straight <= KL_STRAIGHT_COUNT) {
+		kl_entry_count(entry);
+		return true;
+	}
+	kl_entry_add(entry, word);
+	if (r->straight == KL_STRAIGHT_HIST)
+		kl_entry_hist(t, entry, word, r->arg, r->low);
+	return true;
+}
+
+/* An event with its fields and strings, and without arguments. */
+static __always_inline void kl_firing_init(struct kl_firing *f, struct kl_session *s,
+					   const void *fields, u32 bytes)
+{
+	f->session = s;
+	f->fields = fields;
+	f->bytes = bytes;
+	f->argument = NULL;
+	f->arguments = 0;
+	f->fault = false;
+}
+
+void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r);
+void kl_fire_fault(const struct kl_rule *r);
+void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
+void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r);
+void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
+void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f);
+bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_firing *f);
+void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
+		     const u64 *argument, u32 arguments);
+void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
+		    const u64 *argument, u32 arguments);
+struct kl_place kl_fire_room(struct kl_session *s, u8 action);
+void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes);
+
+/* Does a rule's filter want an event? @f: as much of it as the rule `reads`. */
+static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_firing *f)
+{
+	if (!r->filter)
+		return true;
+	/* Set while others run: they find it now or at the next event. */
+	if (unlikely(data_race(f->session->meter.each)) ? kl_fire_filter_measured(r, f) :
+							  kl_program_run(r->filter, f))
+		return true;
+	if (unlikely(f->fault))
+		kl_fire_fault(r);
+	return false;
+}
+
+/* Does a rule's filter say no, whatever other fields say, as its guard is this number? */
+static __always_inline bool kl_fire_guards(const struct kl_rule *r, u64 number)
+{
+	return (number - r->guard_from <= r->guard_span) == r->guard_opposite;
+}
+
+/**
+ * kl_fire_begin - where a probe writes an event's fields that go the general way
+ * @s: the session; its gate has let the event through
+ * @id: event
+ * @action: from the session's actions, without what is to be asked; not `count`
+ * @bytes: of the fields and strings
+ *
+ * A record's place if it is only to be logged, else room before a rule looks at
+ * them. Returns one with `at` NULL if there is none; else call kl_fire_end.
+ */
+static __always_inline struct kl_place kl_fire_begin(struct kl_session *s, u32 id, u8 action,
+						     u32 bytes)
+{
+	if (likely(action == KL_HANDLER_log))
+		return kl_record_begin(s, this_cpu_ptr(s->cpu), id, bytes);
+	return kl_fire_room(s, action);
+}
+
+/* The fields are written. Arguments as given to kl_fire_begin; @place: what it returned. */
+static __always_inline void kl_fire_end(struct kl_session *s, u32 id, u8 action,
+					struct kl_place place, u32 bytes)
+{
+	if (likely(action == KL_HANDLER_log))
+		return kl_record_end(place, bytes);
+	kl_fire_fields(s, id, action, place.at, bytes);
+}
+
+int kl_fire_init(void);
+void kl_fire_deinit(void);
+
+void kl_fire_set_alarm(void (*probe)(void *session, u32 id, const char *text));
+
+#endif /* KL_HANDLER_DISPATCH_H */

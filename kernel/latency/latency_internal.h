@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the latency profile share: its tasks and entries, and what a
+ * CPU is doing. Who may write which word is in docs/design/latency.md.
+ */
+#ifndef KL_LATENCY_LATENCY_INTERNAL_H
+#define KL_LATENCY_LATENCY_INTERNAL_H
+
+#include <linux/hash.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+
+#include "../compat/clock.h"
+#include "../compat/preempt.h"
+#include "../core/session.h"
+#include "latency.h"
+
+/* States beside enum kl_latency_state that a task may be in. */
+#define KL_LATENCY_UNSET KL_LATENCY_STATES /* there has been no event since @since */
+#define KL_LATENCY_OUTSIDE (KL_LATENCY_STATES + 1) /* not measured */
+
+static __always_inline bool kl_latency_is_asleep(u32 state)
+{
+	return state - KL_LATENCY_INTERRUPTIBLE <= KL_LATENCY_STOPPED - KL_LATENCY_INTERRUPTIBLE;
+}
+
+/* Of kl_latency.flags, beside KL_LATENCY_*: the gate is asked at each switch from a task. */
+#define KL_LATENCY_ASKS 0x80000000u
+/* And: it does not run. */
+#define KL_LATENCY_OFF 0x40000000u
+
+#define KL_LATENCY_SOURCES 128u
+#define KL_LATENCY_OLD 4 /* a sleep that ended so many times its length ago */
+#define KL_LATENCY_SLOTS 16u /* of entries, that are looked at */
+
+/**
+ * struct kl_latency_wake - how a sleep ended
+ * @at: when; 0: never yet
+ * @state: what the task was in; used if that is not known otherwise
+ * @hops: of @hop
+ * @hop: who woke it, and for whom that one had waited
+ * @hop_at: when
+ */
+struct kl_latency_wake {
+	u64 at;
+	u32 kstack;
+	u32 ustack;
+	u32 state;
+	u32 hops;
+	struct kl_abi_latency_hop hop[KL_LATENCY_HOPS];
+	u64 hop_at[KL_LATENCY_HOPS];
+};
+
+/* One that is over. */
+struct kl_latency_sleep {
+	u64 since;
+	struct kl_latency_wake wake;
+};
+
+/**
+ * struct kl_latency_task - a task, as long as it lives and a while longer
+ * @task: never followed; NULL: it has ended
+ * @next: with the same hash
+ * @since: the beginning of @state; 0 while that changes
+ * @ran_since: the beginning of the time on a CPU before it
+ * @state: enum kl_latency_state, or one of the two above
+ * @serial: its id; 0: free
+ * @in: sums by state
+ * @kstack, @ustack, @syscall: where it went to sleep
+ * @owner: id of the task that has the lock that it waits for
+ * @wake: written by who wakes it
+ * @last: the sleep that has ended last, for those that it wakes
+ * @longest: of those that ended not long ago
+ * @first, @until: when it was first seen, and its end; 0: it lives
+ * @follower: the one that ended after it, or is free, too
+ */
+struct kl_latency_task {
+	struct task_struct *task;
+	struct kl_latency_task *next;
+	u64 since;
+	u64 ran_since;
+	u32 state;
+	u32 serial;
+	struct kl_abi_latency_sum in[KL_LATENCY_STATES];
+	struct kl_latency_wake wake;
+	u32 kstack;
+	u32 ustack;
+	u32 owner;
+	s16 syscall;
+	u8 flags;
+	u8 seen; /* enum kl_latency_state of one without event, when it is read */
+	struct kl_latency_sleep last;
+	struct kl_latency_sleep longest;
+	u64 first;
+	u64 until;
+	s32 tid;
+	s32 pid;
+	kuid_t uid;
+	char comm[KL_COMM_LEN];
+	struct kl_latency_task *follower;
+};
+
+/* Its key is all of @is before `asleep`; a task's id of 0: free. */
+struct kl_latency_entry {
+	struct kl_abi_latency_entry is;
+	u32 of; /* index of the task */
+	u32 reserved;
+};
+
+/* What a profile could not take in, by CPU. */
+struct kl_latency_cpu {
+	u64 missed;
+	u64 unpaired;
+	u64 no_entry;
+};
+
+struct kl_latency_source {
+	u64 key;
+	struct kl_abi_latency_source is;
+};
+
+/**
+ * struct kl_latency - a session's profile
+ * @until: events before that count: 0 before the start, all ones while it runs
+ * @flags: KL_LATENCY_*
+ * @mask: of @head
+ * @lock: a leaf; changes of the tables, with interrupts off
+ * @free, @ended, @ended_last: lists of tasks, by @follower
+ * @none: stands behind the last task with a hash, and is none
+ */
+struct kl_latency {
+	u64 until;
+	u32 flags;
+	u32 mask;
+	struct kl_latency_task **head;
+	struct kl_latency_entry *entry;
+	u32 entry_mask;
+	u32 n_tasks;
+	struct kl_latency_task *task;
+	struct kl_latency_cpu __percpu *cpu;
+	struct kl_session *session;
+	raw_spinlock_t lock;
+	u64 start;
+	bool attached;
+	u32 serial;
+	struct kl_latency_task *free;
+	struct kl_latency_task *ended;
+	struct kl_latency_task *ended_last;
+	struct kl_latency_task none;
+	u64 evicted_tasks;
+	u64 evicted_entries;
+	u32 n_sources;
+	struct kl_latency_source source[KL_LATENCY_SOURCES];
+};
+
+/* Its first record with the task's hash; there always is one. */
+static __always_inline struct kl_latency_task *kl_latency_first(const struct kl_latency *l,
+								const struct task_struct *task)
+{
+	u32 at = (u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask;
+
+	kl_probe_check();
+	/* What is in it after it; pairs with link_task. */
+	return smp_load_acquire(&l->head[at]);
+}
+
+/* Of these only KL_LATENCY_OFF changes while probes are attached, and one look decides. */
+static __always_inline u32 kl_latency_flags(const struct kl_latency *l)
+{
+	return data_race(l->flags);
+}
+
+/* Is it the task's? At any time it may become another task's record, but not that of ours. */
+static __always_inline bool kl_latency_is_of(const struct kl_latency_task *t,
+					     const struct task_struct *task)
+{
+	return data_race(t->task) == task;
+}
+
+/* The task's record, NULL if there is none. One that is just made may be missed. */
+static __always_inline struct kl_latency_task *kl_latency_find(const struct kl_latency *l,
+							       const struct task_struct *task)
+{
+	struct kl_latency_task *t = kl_latency_first(l, task);
+
+	while (t && !kl_latency_is_of(t, task))
+		t = READ_ONCE(t->next);
+	return t;
+}
+
+static __always_inline void kl_latency_sum(struct kl_latency_task *t, u32 state, u64 time)
+{
+	struct kl_abi_latency_sum *in = &t->in[state];
+
+	in->count++;
+	in->sum += time;
+	if (unlikely(time > in->worst))
+		in->worst = time;
+}
+
+/* table.c */
+void kl_latency_clear(struct kl_latency *l);
+struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struct *task, u32 state,
+					 u64 now);
+void kl_latency_end(struct kl_latency *l, struct kl_latency_task *t, struct task_struct *task,
+		    u64 now, u8 flags);
+void kl_latency_name(struct kl_latency_task *t, const struct task_struct *task);
+void kl_latency_rename(struct kl_latency *l, struct kl_latency_task *t, struct task_struct *task);
+void kl_latency_account(struct kl_latency *l, struct kl_latency_task *t, u32 state, u64 time);
+
+/* probe.c */
+u32 kl_latency_state_of(unsigned int state, const struct task_struct *task);
+int kl_latency_attach(struct kl_latency *l, struct kl_error *why);
+void kl_latency_detach(struct kl_latency *l);
+
+/* waker.c */
+void kl_latency_take_waker(struct kl_latency *l, struct kl_latency_task *t, u64 now);
+int kl_latency_attach_wakers(struct kl_error *why);
+void kl_latency_detach_wakers(void);
+
+/* read.c */
+void kl_latency_refresh(struct kl_latency *l);
+bool kl_latency_copy_task(struct kl_latency *l, u32 index, struct kl_abi_latency_task *to);
+bool kl_latency_copy_entry(struct kl_latency *l, u32 index, struct kl_abi_latency_entry *to);
+void kl_latency_totals(struct kl_latency *l, struct kl_abi_latency_read *to);
+
+#endif /* KL_LATENCY_LATENCY_INTERNAL_H */

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Defined events that are entries of functions. Called by ftrace with the
+ * function's address; fires every definition of it. Takes no lock.
+ */
+#include <linux/trace_recursion.h>
+
+#include "../../compat/ftrace.h"
+#include "../../handler/handler.h"
+#include "../../handler/dispatch.h"
+#include "../../core/record.h"
+#include "../../core/stack.h"
+#include "kinds.h"
+
+#define ARGUMENTS 6 /* in registers; further ones are on the stack */
+
+static __always_inline void fire(const struct kl_defined *d, struct ftrace_regs *fregs)
+{
+	u64 argument[ARGUMENTS];
+
+	if (d->arguments) {
+		argument[0] = kl_ftrace_argument(fregs, 0);
+		argument[1] = kl_ftrace_argument(fregs, 1);
+		argument[2] = kl_ftrace_argument(fregs, 2);
+		argument[3] = kl_ftrace_argument(fregs, 3);
+		argument[4] = kl_ftrace_argument(fregs, 4);
+		argument[5] = kl_ftrace_argument(fregs, 5);
+	}
+	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+}
+
+/*
+ * The general path. Kernel functions that it calls can be hooked, too: a call
+ * from here is not recorded but counted as missed. @d is NULL if it has not
+ * been looked for. Enables preemption, which its caller has disabled.
+ */
+static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsigned long parent,
+			      struct kl_defined_table *table, struct ftrace_regs *fregs)
+{
+	int bit = ftrace_test_recursion_trylock(ip, parent);
+	unsigned long before;
+
+	if (unlikely(bit < 0)) {
+		this_cpu_inc(*table->missed);
+	} else {
+		if (!d && kl_hooks_may_fire())
+			d = kl_hooks_find(&table->functions, ip);
+		before = this_cpu_read(kl_stack_function);
+		this_cpu_write(kl_stack_function, ip);
+		for (; d; d = d->next)
+			if (READ_ONCE(d->attached))
+				fire(d, fregs);
+		this_cpu_write(kl_stack_function, before);
+		ftrace_test_recursion_unlock(bit);
+	}
+	preempt_enable_notrace();
+}
+
+/*
+ * Whatever is not counted: a rule that looks at nothing but the running task calls
+ * nothing that can be hooked, so it needs no guard; for all else there is fire_all.
+ */
+static noinline void fire_other(const struct kl_defined *d, unsigned long ip, unsigned long parent,
+				struct kl_defined_table *table, struct ftrace_regs *fregs)
+{
+	const struct kl_rule *r;
+	u8 action;
+
+	if (d && !d->next) {
+		action = kl_action_defined(d->session, d->id);
+		if (action >= KL_ACTION_RULE && !(action & KL_ACTION_ASK)) {
+			r = kl_rule_of(d->session, action);
+			if (kl_fire_blind(r)) {
+				preempt_enable_notrace();
+				return;
+			}
+		}
+	}
+	fire_all(d, ip, parent, table, fregs);
+}
+
+/*
+ * The usual case: `count`, not on an idle CPU. It calls nothing, so it needs
+ * neither a stack frame nor a guard against coming here again.
+ */
+static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
+		     struct ftrace_regs *fregs)
+{
+	struct kl_defined_table *table = container_of(ops, struct kl_defined_table, functions.ops);
+	const struct kl_defined *d = NULL;
+
+	preempt_disable_notrace();
+	if (likely(!is_idle_task(current))) {
+		d = kl_hooks_find(&table->functions, ip);
+		if (likely(d && !d->next &&
+			   kl_action_defined(d->session, d->id) == KL_HANDLER_count)) {
+			kl_count_fire(d->session, d->id);
+			preempt_enable_notrace();
+			return;
+		}
+	}
+	fire_other(d, ip, parent, table, fregs);
+}
+
+/**
+ * kl_functions_init - the hook of a new table
+ * @hooks: zeroed
+ *
+ * Permanent: while it is there ftrace cannot be switched off by sysctl, which
+ * would lose events unnoticed.
+ */
+void kl_functions_init(struct kl_hooks *hooks)
+{
+	hooks->func = on_entry;
+	hooks->flags = FTRACE_OPS_FL_PERMANENT;
+}
+
+static void destroy(struct kl_defined *d)
+{
+}
+
+const struct kl_defined_kind kl_defined_function = {
+	.arguments = ARGUMENTS,
+	.create = kl_hooks_create,
+	.destroy = destroy,
+};

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What function entries and returns share: which functions can be hooked, a
+ * session's table from a function to its definitions, and the filter of the one
+ * hook of ftrace that all of them have. Under the table's lock; the table is
+ * read by handlers without one, as it never changes once it is made.
+ */
+#include <linux/cpumask.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/uaccess.h>
+#include <asm/ibt.h>
+
+#include "../../core/session.h"
+#include "kinds.h"
+
+#define ENDBR_BYTES 4
+#define CALL_OPCODE 0xe8
+static const u8 nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+/* -------------------------------------------------------- what can be hooked */
+
+/*
+ * The address that ftrace hands to handlers: of the call or nop that begins the
+ * function, behind the landing pad if it has one. 0 if there is none.
+ */
+static unsigned long find_ip(unsigned long address)
+{
+	u8 code[sizeof(nop5)];
+	u32 first;
+
+	if (copy_from_kernel_nofault(&first, (void *)address, sizeof(first)))
+		return 0;
+	if (is_endbr(first))
+		address += ENDBR_BYTES;
+	if (copy_from_kernel_nofault(code, (void *)address, sizeof(code)))
+		return 0;
+	if (code[0] != CALL_OPCODE && memcmp(code, nop5, sizeof(nop5)))
+		return 0;
+	return address;
+}
+
+/**
+ * kl_hooks_create - check the address of a function
+ * @d: the definition
+ * @wish: what was wished
+ * @why: set on failure
+ */
+int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
+{
+	unsigned long address = wish->address;
+
+	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
+		return kl_fail(why, -EPERM,
+			       "hooking functions needs CAP_SYS_ADMIN and no lockdown");
+	if (wish->arg)
+		return kl_fail(why, -EINVAL, "a function takes an address and no number");
+	/* Below the kernel's half nothing is a function; it is not read either. */
+	if ((long)address >= 0)
+		return kl_fail(why, -EINVAL, "%#lx is not a kernel address", address);
+	if (within_module(address, THIS_MODULE))
+		return kl_fail(why, -EINVAL, "%pS is part of kernlens itself", (void *)address);
+	d->function.address = address;
+	d->function.ip = find_ip(address);
+	if (!d->function.ip)
+		return kl_fail(why, -EINVAL,
+			       "%pS is not the start of a function that can be hooked",
+			       (void *)address);
+	return 0;
+}
+
+static bool is_function(const struct kl_defined *d)
+{
+	return d->kind == KL_SOURCE_KIND_FUNCTION || d->kind == KL_SOURCE_KIND_RETURN;
+}
+
+/* Does ftrace know all of the first @n? Nothing is hooked. */
+static int try_filter(unsigned long *ips, u32 n)
+{
+	struct ftrace_ops ops = {};
+	int error = ftrace_set_filter_ips(&ops, ips, n, 0, 1);
+
+	ftrace_free_filter(&ops);
+	return error;
+}
+
+/* The first that ftrace does not know, by halves: a copy of the filter a try. */
+static u32 find_bad(unsigned long *ips, u32 n)
+{
+	u32 good = 0, bad = n;
+
+	while (bad - good > 1) {
+		u32 half = good + (bad - good) / 2;
+
+		if (try_filter(ips, half))
+			bad = half;
+		else
+			good = half;
+		cond_resched();
+	}
+	return good;
+}
+
+/**
+ * kl_hooks_check - can all functions of a batch be hooked?
+ * @batch: created, not yet in the table, which is locked
+ * @bad: set on failure: index of the one at fault
+ * @why: set on failure
+ *
+ * While the table is locked, no module can be unloaded unnoticed. Context: may
+ * sleep.
+ */
+int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
+{
+	unsigned long *ips = kvmalloc_array(batch->n, sizeof(*ips), GFP_KERNEL);
+	u32 n = 0, wanted;
+	int error = 0;
+
+	if (!ips)
+		return kl_fail(why, -ENOMEM, "no memory for %u functions", batch->n);
+	for (u32 i = 0; i < batch->n; i++)
+		if (is_function(&batch->of[i]))
+			ips[n++] = batch->of[i].function.ip;
+	if (n)
+		error = try_filter(ips, n);
+	if (error == -ENOMEM) {
+		kl_fail(why, error, "no memory for %u functions", n);
+	} else if (error) {
+		wanted = find_bad(ips, n);
+		for (*bad = 0; !is_function(&batch->of[*bad]) || wanted--; ++*bad)
+			;
+		kl_fail(why, -EINVAL, "ftrace cannot hook %pS",
+			(void *)batch->of[*bad].function.address);
+		error = -EINVAL;
+	}
+	kvfree(ips);
+	return error;
+}
+
+/* ----------------------------------------------------------------- the table */
+
+/* The definitions of one function fire in the order in which they were defined. */
+static void insert(struct kl_hooks *hooks, struct kl_defined *d)
+{
+	u32 mask = ~0ul >> hooks->shift, i = kl_ip_hash(d->function.ip, hooks->shift);
+	struct kl_defined **end;
+
+	while (hooks->slot[i].ip && hooks->slot[i].ip != d->function.ip)
+		i = (i + 1) & mask;
+	hooks->slot[i].ip = d->function.ip;
+	for (end = &hooks->slot[i].defined; *end; end = &(*end)->next)
+		;
+	*end = d;
+}
+
+/**
+ * kl_hooks_prepare - make the table that handlers read
+ * @table: locked, about to be sealed
+ * @hooks: of it
+ * @kind: which definitions are in it
+ *
+ * Returns 0 or -ENOMEM. Context: may sleep.
+ */
+int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 kind)
+{
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+	u32 n = 0, slots;
+
+	lockdep_assert_held(&table->lock);
+	for_each_defined(table, batch, d)
+		n += d->kind == kind;
+	if (!n || hooks->slot)
+		return 0;
+	slots = roundup_pow_of_two(2 * n);
+	hooks->ops = (struct ftrace_ops){ .func = hooks->func, .flags = hooks->flags };
+	hooks->slot = kvcalloc(slots, sizeof(*hooks->slot), GFP_KERNEL);
+	if (!hooks->slot)
+		return -ENOMEM;
+	hooks->end = hooks->slot + slots;
+	hooks->shift = 64 - ilog2(slots);
+	for_each_defined(table, batch, d) {
+		if (d->kind == kind)
+			insert(hooks, d);
+	}
+	return 0;
+}
+
+static u32 slots_of(const struct kl_hooks *hooks)
+{
+	return hooks->end - hooks->slot;
+}
+
+static bool is_attached(const struct kl_defined *d)
+{
+	for (; d; d = d->next)
+		if (d->attached && !d->gone)
+			return true;
+	return false;
+}
+
+static u32 collect(const struct kl_hooks *hooks, unsigned long *ips)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < slots_of(hooks); i++) {
+		if (!is_attached(hooks->slot[i].defined))
+			continue;
+		if (ips)
+			ips[n] = hooks->slot[i].ip;
+		n++;
+	}
+	return n;
+}
+
+/* The kernel frees the filter but would reuse it: reset the hook to its initial state. */
+static void free_filter(struct kl_hooks *hooks)
+{
+	ftrace_free_filter(&hooks->ops);
+	hooks->ops = (struct ftrace_ops){ .func = hooks->func, .flags = hooks->flags };
+}
+
+static void unregister(struct kl_hooks *hooks)
+{
+	if (!hooks->registered)
+		return;
+	WRITE_ONCE(hooks->registered, false);
+	unregister_ftrace_function(&hooks->ops);
+	free_filter(hooks);
+}
+
+/**
+ * kl_hooks_update - hook those functions that are attached now, and no others
+ * @hooks: the table is locked
+ * @why: set on failure; then those are hooked that were
+ *
+ * ftrace changes its filter as a whole: a function that stays is hooked all the
+ * time. An empty filter would mean all functions, so it is never set. Context:
+ * may sleep.
+ */
+int kl_hooks_update(struct kl_hooks *hooks, struct kl_error *why)
+{
+	u32 n = collect(hooks, NULL);
+	unsigned long *ips;
+	int error;
+
+	if (!n) {
+		unregister(hooks);
+		return 0;
+	}
+	ips = kvmalloc_array(n, sizeof(*ips), GFP_KERNEL);
+	if (!ips)
+		return kl_fail(why, -ENOMEM, "no memory to hook %u functions", n);
+	collect(hooks, ips);
+	error = ftrace_set_filter_ips(&hooks->ops, ips, n, 0, 1);
+	kvfree(ips);
+	if (!error && !hooks->registered) {
+		WRITE_ONCE(hooks->registered, true);
+		error = register_ftrace_function(&hooks->ops);
+		if (error) {
+			WRITE_ONCE(hooks->registered, false);
+			free_filter(hooks);
+		}
+	}
+	if (error == -EBUSY)
+		return kl_fail(why, error,
+			       "functions cannot be hooked: kernel.ftrace_enabled is 0");
+	if (error)
+		return kl_fail(why, error, "ftrace cannot hook the %u functions", n);
+	return 0;
+}
+
+/**
+ * kl_hooks_destroy - undo kl_hooks_prepare and all of kl_hooks_update
+ * @hooks: nothing uses it any more
+ */
+void kl_hooks_destroy(struct kl_hooks *hooks)
+{
+	unregister(hooks);
+	kvfree(hooks->slot);
+	hooks->slot = NULL;
+	hooks->end = NULL;
+}
+
+/**
+ * kl_hooks_idle_may_fire - kl_hooks_may_fire for the idle task
+ *
+ * Context: any, preemption off.
+ */
+bool kl_hooks_idle_may_fire(void)
+{
+	return rcu_is_watching() && cpu_online(smp_processor_id());
+}
+
+/* ------------------------------------------------------------ modules that go */
+
+static void forget_module(struct kl_defined_table *table, void *data)
+{
+	bool functions = false, returns = false;
+	const struct module *module = data;
+	struct kl_defined_batch *batch;
+	struct kl_defined *d;
+
+	for_each_defined(table, batch, d) {
+		if (!is_function(d) || d->gone || !within_module(d->function.address, module))
+			continue;
+		d->gone = true;
+		if (!d->attached)
+			continue;
+		d->attached = false;
+		kl_payer_uncharge(&d->session->payer, KL_LIMIT_probes, 1);
+		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
+		returns |= d->kind == KL_SOURCE_KIND_RETURN;
+	}
+	if (functions)
+		kl_hooks_update(&table->functions, NULL);
+	if (returns)
+		kl_hooks_update(&table->returns, NULL);
+}
+
+/*
+ * A module takes its functions along. Otherwise a module loaded later at the
+ * same address would be hooked in its place.
+ */
+static int on_module(struct notifier_block *block, unsigned long state, void *module)
+{
+	if (state == MODULE_STATE_GOING)
+		kl_defined_visit_tables(forget_module, module);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_block = { .notifier_call = on_module };
+
+/**
+ * kl_hooks_init - before the first table
+ *
+ * Returns 0 or a negative errno.
+ */
+int kl_hooks_init(void)
+{
+	return register_module_notifier(&module_block);
+}
+
+/**
+ * kl_hooks_deinit - after the last table
+ */
+void kl_hooks_deinit(void)
+{
+	unregister_module_notifier(&module_block);
+}

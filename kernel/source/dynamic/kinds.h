@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of defined events share: a definition, a session's table of
+ * them, and what each kind of source can do. Not for others.
+ */
+#ifndef KL_DYNAMIC_KINDS_H
+#define KL_DYNAMIC_KINDS_H
+
+#include <linux/cpuhotplug.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+
+#include "dynamic.h"
+
+struct kl_tick;
+struct kl_uprobe;
+struct module;
+struct tracepoint;
+
+/**
+ * struct kl_defined - an event that a session has defined
+ *
+ * Read when it fires; constant since the table was sealed:
+ * @session: whose it is
+ * @program: gives the record's fields; NULL: none
+ * @next: the next definition of the same function
+ * @id: KL_EV_DYNAMIC and up
+ * @kind: enum kl_source_kind
+ * @arguments: that the source has to read
+ *
+ * Under the table's lock:
+ * @attached: it is to fire; handlers read it without the lock
+ * @gone: the module that had the function is no longer there
+ */
+struct kl_defined {
+	struct kl_session *session;
+	const struct kl_program *program;
+	struct kl_defined *next;
+	u32 id;
+	u8 kind;
+	u8 arguments;
+	bool attached;
+	bool gone;
+	union {
+		struct {
+			struct tracepoint *tp; /* NULL: its module is not there */
+			const char *name;
+		} tracepoint;
+		struct {
+			unsigned long address;
+			unsigned long ip; /* that ftrace calls it by */
+		} function;
+		struct {
+			u64 hz;
+			struct kl_tick *state; /* while attached */
+		} tick;
+		struct kl_uprobe *uprobe;
+		struct {
+			bool expected;
+		} trap;
+	};
+};
+
+/* Definitions that were made by one call. */
+struct kl_defined_batch {
+	struct list_head list;
+	u64 charged; /* bytes of memory */
+	u32 n;
+	struct kl_defined of[];
+};
+
+struct kl_ip_slot {
+	unsigned long ip; /* 0: free */
+	struct kl_defined *defined;
+};
+
+/**
+ * struct kl_hooks - functions of a session that share a hook of ftrace
+ * @slot: from ip to definition: open addressing, at most half full; does not
+ *        change while it is read
+ * @end: behind the last slot
+ * @shift: 64 - log2 of the number of slots
+ * @registered: the hook is in place; handlers do nothing when it is not
+ * @func: the handler
+ * @flags: of the hook
+ * @ops: the hook; its filter has the functions that are attached
+ */
+struct kl_hooks {
+	struct kl_ip_slot *slot;
+	struct kl_ip_slot *end;
+	u32 shift;
+	bool registered;
+	ftrace_func_t func;
+	unsigned long flags;
+	struct ftrace_ops ops;
+};
+
+/**
+ * struct kl_defined_table - all that a session has defined
+ * @functions: entries
+ * @returns: returns; hooked at their entries
+ * @missed: firings that a source had to leave out, a number a CPU
+ * @traps: by id, those that processes fire, or NULL; constant once there
+ * @published: they can be found
+ * @pool: remembers the calls that are to return; not a probe of its own
+ * @pool_made: @pool is registered
+ * @lock: guards what follows, and what is attached; inside the session's lock
+ * @list: of all tables
+ * @batches: of definitions
+ * @n: definitions
+ * @hooks: of these, those that others may notice
+ * @hz: of ticks together
+ * @sealed: attached once: no more can be defined
+ */
+struct kl_defined_table {
+	struct kl_hooks functions;
+	struct kl_hooks returns;
+	u64 __percpu *missed;
+	const struct kl_defined **traps;
+	bool published;
+	struct kretprobe pool;
+	bool pool_made;
+
+	struct mutex lock; /* the members below */
+	struct list_head list;
+	struct list_head batches;
+	u32 n;
+	u32 hooks;
+	u64 hz;
+	bool sealed;
+};
+
+#define for_each_defined(table, batch, d)                   \
+	list_for_each_entry(batch, &(table)->batches, list) \
+		for (d = (batch)->of; d < (batch)->of + (batch)->n; d++)
+
+/* Find a definition by its id, or NULL. Context: process, nothing is defined meanwhile. */
+static inline struct kl_defined *kl_defined_find(const struct kl_defined_table *table, u32 id)
+{
+	struct kl_defined_batch *batch;
+	u32 i = id - KL_EV_DYNAMIC;
+
+	list_for_each_entry(batch, &table->batches, list) {
+		if (i < batch->n)
+			return &batch->of[i];
+		i -= batch->n;
+	}
+	return NULL;
+}
+
+/**
+ * struct kl_defined_kind - what a kind of source can do
+ * @arguments: that it has
+ * @name_max: bytes of its name with the NUL; 0: it has none
+ * @bytes: that a definition allocates beside its name and struct kl_defined
+ * @percpu_bytes: the same, for each possible CPU
+ * @create: check a wish and note what is needed; may sleep, holds no lock
+ * @destroy: undo @create; may be called if @create failed
+ * @resolve: find the place; the table is locked; NULL: nothing to find
+ * @attach: have it fire; NULL: done for all at once by kl_hooks_update
+ * @detach: undo @attach
+ */
+struct kl_defined_kind {
+	u32 arguments;
+	u32 name_max;
+	u32 bytes;
+	u32 percpu_bytes;
+	int (*create)(struct kl_defined *d, const struct kl_defined_wish *wish,
+		      struct kl_error *why);
+	void (*destroy)(struct kl_defined *d);
+	int (*resolve)(struct kl_defined *d, struct kl_error *why);
+	int (*attach)(struct kl_defined *d, struct kl_error *why);
+	void (*detach)(struct kl_defined *d);
+};
+
+extern const struct kl_defined_kind kl_defined_tracepoint;
+extern const struct kl_defined_kind kl_defined_function;
+extern const struct kl_defined_kind kl_defined_return;
+extern const struct kl_defined_kind kl_defined_tick;
+extern const struct kl_defined_kind kl_defined_uprobe;
+extern const struct kl_defined_kind kl_defined_uretprobe;
+extern const struct kl_defined_kind kl_defined_block_kind;
+extern const struct kl_defined_kind kl_defined_trap;
+
+/* dynamic.c: for each table, while none is added or taken away */
+void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data);
+
+/* dynamic/hooks.c: what functions and their returns share */
+int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why);
+int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why);
+int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 kind);
+int kl_hooks_update(struct kl_hooks *hooks, struct kl_error *why);
+void kl_hooks_destroy(struct kl_hooks *hooks);
+int kl_hooks_init(void);
+void kl_hooks_deinit(void);
+
+/* Fibonacci hashing: the upper bits of the product are well distributed. */
+static __always_inline u64 kl_ip_hash(unsigned long ip, u32 shift)
+{
+	return ip * 0x9e3779b97f4a7c15ul >> shift;
+}
+
+/* The definitions of a function: the first of a list, or NULL. Context: any. */
+static __always_inline struct kl_defined *kl_hooks_find(const struct kl_hooks *hooks,
+							unsigned long ip)
+{
+	const struct kl_ip_slot *slot = &hooks->slot[kl_ip_hash(ip, hooks->shift)];
+
+	while (unlikely(slot->ip != ip)) {
+		if (!slot->ip)
+			return NULL;
+		if (++slot == hooks->end)
+			slot = hooks->slot;
+	}
+	return slot->defined;
+}
+
+bool kl_hooks_idle_may_fire(void);
+
+/*
+ * RCU does not look at an idle CPU, nor at one that is not online: what a
+ * handler reads might be freed under it. All else of the kernel that RCU does
+ * not watch cannot be hooked (noinstr).
+ */
+static __always_inline bool kl_hooks_may_fire(void)
+{
+	return likely(!is_idle_task(current)) || kl_hooks_idle_may_fire();
+}
+
+/* dynamic/function.c, dynamic/return.c */
+void kl_functions_init(struct kl_hooks *hooks);
+void kl_returns_init(struct kl_hooks *hooks);
+int kl_returns_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why);
+int kl_returns_prepare(struct kl_defined_table *table, u32 n, struct kl_error *why);
+void kl_returns_destroy(struct kl_defined_table *table);
+
+/* dynamic/trap.c */
+int kl_traps_prepare(struct kl_session *s, struct kl_error *why);
+void kl_traps_destroy(const struct kl_session *s);
+
+/* dynamic/tracepoint.c */
+int kl_defined_tracepoints_init(void);
+void kl_defined_tracepoints_deinit(void);
+
+/* dynamic/tick.c */
+int kl_ticks_init(void);
+void kl_ticks_deinit(void);
+
+#endif /* KL_DYNAMIC_KINDS_H */

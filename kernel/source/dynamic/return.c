@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Defined events that are returns of functions. Takes no lock.
+ *
+ * The kernel's kretprobe replaces a return address and remembers the true one;
+ * but attaching one to each function costs a change of the kernel's text each,
+ * and fprobe, which attaches many at once, is not in every kernel. So a session
+ * has one kretprobe, its pool of calls that are to return, which is never armed;
+ * and one hook of ftrace at the entries of all its functions, which hands each
+ * call to that kretprobe's entry handler, as the kprobe of the function would.
+ * The kernel's own unwinder, trampoline and book-keeping are used throughout.
+ */
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/trace_recursion.h>
+
+#include "../../handler/dispatch.h"
+#include "kinds.h"
+
+/* Calls that a session can have open at a time. */
+#define POOL_MIN 4096
+#define POOL_MAX 32768
+
+/* Of the hook that is handing a call on, for on_call; nested ones restore it. */
+static DEFINE_PER_CPU(const struct kl_defined *, entering);
+
+/* The data kept for each open call. */
+struct call {
+	const struct kl_defined *defined;
+};
+
+/* Called by the kernel when it remembers a call. */
+static int on_call(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)instance->data;
+
+	call->defined = __this_cpu_read(entering);
+	return 0;
+}
+
+static void fire(const struct kl_defined *d, u64 value)
+{
+	kl_fire_defined(d->session, d->id, d->program, &value, d->arguments);
+}
+
+/* Called by the kernel when the call returns; preemption is off. */
+static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct kretprobe *pool = get_kretprobe(instance);
+	struct kl_defined_table *table = container_of(pool, struct kl_defined_table, pool);
+	struct call *call = (struct call *)instance->data;
+	const struct kl_defined *d;
+	int bit;
+
+	/* Entered before a stop. Pairs with the wait for handlers after it. */
+	if (!READ_ONCE(table->returns.registered) || !kl_hooks_may_fire())
+		return 0;
+	bit = ftrace_test_recursion_trylock(instruction_pointer(regs), 0);
+	if (unlikely(bit < 0)) {
+		this_cpu_inc(*table->missed);
+		return 0;
+	}
+	for (d = call->defined; d; d = d->next)
+		if (READ_ONCE(d->attached))
+			fire(d, regs_return_value(regs));
+	ftrace_test_recursion_unlock(bit);
+	return 0;
+}
+
+/* The entry of a function whose return is wanted. */
+static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
+		     struct ftrace_regs *fregs)
+{
+	struct kl_defined_table *table = container_of(ops, struct kl_defined_table, returns.ops);
+	int bit = ftrace_test_recursion_trylock(ip, parent);
+	const struct kl_defined *d, *outer;
+	struct pt_regs *regs;
+
+	if (unlikely(bit < 0)) {
+		this_cpu_inc(*table->missed);
+		return;
+	}
+	d = kl_hooks_find(&table->returns, ip);
+	regs = ftrace_get_regs(fregs);
+	if (likely(d && regs) && kl_hooks_may_fire()) {
+		/* An interrupt between these lines puts back what it found. */
+		outer = __this_cpu_read(entering);
+		__this_cpu_write(entering, d);
+		table->pool.kp.pre_handler(&table->pool.kp, regs);
+		__this_cpu_write(entering, outer);
+	}
+	ftrace_test_recursion_unlock(bit);
+}
+
+/**
+ * kl_returns_init - the hook of a new table
+ * @hooks: zeroed
+ */
+void kl_returns_init(struct kl_hooks *hooks)
+{
+	hooks->func = on_entry;
+	hooks->flags = FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_SAVE_REGS;
+}
+
+/* A probe address, which the pool must have. It is never called and never armed. */
+static noinline void nowhere(void)
+{
+	barrier();
+}
+
+/**
+ * kl_returns_prepare - have calls remembered
+ * @table: locked, about to be sealed
+ * @n: functions whose returns are defined
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_returns_prepare(struct kl_defined_table *table, u32 n, struct kl_error *why)
+{
+	struct kretprobe *pool = &table->pool;
+	int error;
+
+	if (table->pool_made)
+		return 0;
+	pool->kp.addr = (kprobe_opcode_t *)nowhere;
+	pool->kp.flags = KPROBE_FLAG_DISABLED;
+	pool->entry_handler = on_call;
+	pool->handler = on_return;
+	pool->data_size = sizeof(struct call);
+	pool->maxactive = clamp(2 * n * num_possible_cpus(), (u32)POOL_MIN, (u32)POOL_MAX);
+	error = register_kretprobe(pool);
+	if (error)
+		return kl_fail(why, error, "cannot track function calls");
+	table->pool_made = true;
+	return 0;
+}
+
+/**
+ * kl_returns_destroy - undo kl_returns_prepare
+ * @table: nothing uses it any more
+ *
+ * Calls that have not returned yet do so through the kernel's own code and
+ * memory; no handler of ours runs any more. Context: may sleep.
+ */
+void kl_returns_destroy(struct kl_defined_table *table)
+{
+	if (table->pool_made)
+		unregister_kretprobe(&table->pool);
+	table->pool_made = false;
+}
+
+/* How many kretprobes are registered before they are removed, which waits for RCU. */
+#define TRIES 512
+
+/*
+ * Ask the kernel itself whether a function's return may be hooked: not that of
+ * __switch_to, nor of what handles returns. The probes are never armed.
+ */
+static int try_returns(struct kl_defined_batch *batch, u32 *i, struct kretprobe *probe,
+		       struct kretprobe **list)
+{
+	int error = 0, n = 0;
+
+	for (; *i < batch->n && n < TRIES; ++*i) {
+		struct kl_defined *d = &batch->of[*i];
+
+		if (d->kind != KL_SOURCE_KIND_RETURN)
+			continue;
+		memset(&probe[n], 0, sizeof(probe[n]));
+		probe[n].kp.addr = (kprobe_opcode_t *)d->function.address;
+		probe[n].kp.flags = KPROBE_FLAG_DISABLED;
+		probe[n].handler = on_return;
+		probe[n].maxactive = 1;
+		error = register_kretprobe(&probe[n]);
+		if (error)
+			break;
+		list[n] = &probe[n];
+		n++;
+	}
+	if (n)
+		unregister_kretprobes(list, n);
+	cond_resched();
+	return error;
+}
+
+/**
+ * kl_returns_check - can the returns of a batch be hooked?
+ * @batch: whose functions can be hooked, not yet in the table, which is locked
+ * @bad: set on failure: index of the one at fault
+ * @why: set on failure
+ *
+ * Context: may sleep.
+ */
+int kl_returns_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
+{
+	struct kretprobe *probe = NULL, **list = NULL;
+	int error = 0;
+
+	for (u32 i = 0; i < batch->n && !error;) {
+		if (batch->of[i].kind != KL_SOURCE_KIND_RETURN) {
+			i++;
+			continue;
+		}
+		if (!probe) {
+			probe = kvmalloc_array(TRIES, sizeof(*probe), GFP_KERNEL);
+			list = kvmalloc_array(TRIES, sizeof(*list), GFP_KERNEL);
+		}
+		error = probe && list ? try_returns(batch, &i, probe, list) : -ENOMEM;
+		*bad = i;
+	}
+	kvfree(probe);
+	kvfree(list);
+	if (error == -ENOMEM)
+		return kl_fail(why, error, "no memory to check functions");
+	if (error)
+		return kl_fail(why, error, "the kernel does not allow hooking the return of %pS",
+			       (void *)batch->of[*bad].function.address);
+	return 0;
+}
+
+static void destroy(struct kl_defined *d)
+{
+}
+
+const struct kl_defined_kind kl_defined_return = {
+	.arguments = 1,
+	.create = kl_hooks_create,
+	.destroy = destroy,
+};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Defined events that are places in programs and libraries: an instruction, or
+ * the return of the function that begins there. Fires in whatever task runs
+ * there. The file is held as long as the definition is.
+ */
+#include <linux/fs.h>
+#include <linux/namei.h>
+#include <linux/path.h>
+#include <linux/ptrace.h>
+#include <linux/slab.h>
+
+#include "../../compat/uprobe.h"
+#include "../../handler/dispatch.h"
+#include "kinds.h"
+
+#define ARGUMENTS 6 /* in registers, of 64-bit programs */
+
+struct kl_uprobe {
+	struct uprobe_consumer consumer;
+	struct kl_defined *defined;
+	struct path path;
+	struct inode *inode; /* below an overlay; held by the path */
+	u64 offset;
+	struct kl_uprobe_handle handle; /* while attached */
+};
+
+/* Handlers may sleep; what a session reads when it fires is freed under RCU. */
+static void fire(const struct kl_defined *d, const u64 *argument)
+{
+	preempt_disable();
+	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	preempt_enable();
+}
+
+static int on_place(struct uprobe_consumer *consumer, struct pt_regs *regs)
+{
+	const u64 argument[ARGUMENTS] = {
+		regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9,
+	};
+
+	fire(container_of(consumer, struct kl_uprobe, consumer)->defined, argument);
+	return 0;
+}
+
+static int on_return(struct uprobe_consumer *consumer, unsigned long function, struct pt_regs *regs)
+{
+	const u64 value = regs_return_value(regs);
+
+	fire(container_of(consumer, struct kl_uprobe, consumer)->defined, &value);
+	return 0;
+}
+
+static int find_file(struct kl_uprobe *u, const char *name, u64 offset, struct kl_error *why)
+{
+	int error = kern_path(name, LOOKUP_FOLLOW, &u->path);
+
+	if (error)
+		return kl_fail(why, error, "file %s cannot be found", name);
+	if (!d_is_reg(u->path.dentry))
+		return kl_fail(why, -EINVAL, "%s is not a regular file", name);
+	u->inode = d_real_inode(u->path.dentry);
+	u->offset = offset;
+	if (offset >= i_size_read(u->inode))
+		return kl_fail(why, -EINVAL, "%s ends before offset %llu", name, offset);
+	return 0;
+}
+
+static int create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
+{
+	struct kl_uprobe *u;
+
+	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
+		return kl_fail(why, -EPERM, "hooking programs needs CAP_SYS_ADMIN and no lockdown");
+	if (!wish->name || !wish->name[0])
+		return kl_fail(why, -EINVAL, "a probe point in a program needs the file's name");
+	if (wish->address)
+		return kl_fail(why, -EINVAL,
+			       "a probe point in a program takes an offset, not an address");
+	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	if (!u)
+		return kl_fail(why, -ENOMEM, "no memory for a probe point in a program");
+	d->uprobe = u;
+	u->defined = d;
+	if (wish->kind == KL_SOURCE_KIND_UPROBE)
+		u->consumer.handler = on_place;
+	else
+		u->consumer.ret_handler = on_return;
+	return find_file(u, wish->name, wish->arg, why);
+}
+
+static void destroy(struct kl_defined *d)
+{
+	if (!d->uprobe)
+		return;
+	path_put(&d->uprobe->path);
+	kfree(d->uprobe);
+}
+
+static int attach(struct kl_defined *d, struct kl_error *why)
+{
+	struct kl_uprobe *u = d->uprobe;
+	int error = kl_uprobe_register(&u->handle, u->inode, u->offset, &u->consumer);
+
+	if (error)
+		return kl_fail(why, error, "cannot place a probe at offset %llu of %pd", u->offset,
+			       u->path.dentry);
+	return 0;
+}
+
+static void detach(struct kl_defined *d)
+{
+	kl_uprobe_unregister(&d->uprobe->handle, d->uprobe->inode, d->uprobe->offset,
+			     &d->uprobe->consumer);
+}
+
+const struct kl_defined_kind kl_defined_uprobe = {
+	.arguments = ARGUMENTS,
+	.name_max = PATH_MAX,
+	.bytes = sizeof(struct kl_uprobe),
+	.create = create,
+	.destroy = destroy,
+	.attach = attach,
+	.detach = detach,
+};
+
+const struct kl_defined_kind kl_defined_uretprobe = {
+	.arguments = 1,
+	.name_max = PATH_MAX,
+	.bytes = sizeof(struct kl_uprobe),
+	.create = create,
+	.destroy = destroy,
+	.attach = attach,
+	.detach = detach,
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The state dump: what there was before the first event. */
+#ifndef KL_SOURCE_STATEDUMP_H
+#define KL_SOURCE_STATEDUMP_H
+
+#include "../core/session.h"
+
+int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_error *why);
+
+#endif /* KL_SOURCE_STATEDUMP_H */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One instruction of the kernel's text as far as a splice has to know it: see instruction.c. Also
+ * compiled in user space, where it is compared with another decoder over whole kernels.
+ */
+#ifndef KL_SPLICE_INSTRUCTION_H
+#define KL_SPLICE_INSTRUCTION_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __s32 s32;
+#endif
+
+#define KL_INSTRUCTION_BYTES_MAX 15
+
+/* What an instruction does to the flow, and with it how it is moved. */
+enum kl_flow {
+	KL_FLOW_ON, /* goes on; may have an operand relative to its address */
+	KL_FLOW_BRANCH, /* jumps if a condition holds */
+	KL_FLOW_JUMP,
+	KL_FLOW_CALL,
+	KL_FLOW_RETURN,
+	KL_FLOW_FIXED, /* cannot be moved: what it is makes no difference */
+};
+
+/* And to the flags that an increment changes: all but the carry. */
+enum kl_flags {
+	KL_FLAGS_READ, /* may look at them: what is not known does */
+	KL_FLAGS_KEPT, /* does not; may change some */
+	KL_FLAGS_SET, /* does not, and sets all, or leaves them undefined */
+};
+
+/**
+ * struct kl_instruction - an instruction
+ * @bytes: length
+ * @flow: enum kl_flow
+ * @flags: enum kl_flags
+ * @condition: of a branch, as in its opcode
+ * @at: of the relative number, in bytes from the start; 0: it has none
+ * @wide: size of that number: 1 or 4
+ * @by: the relative number: counts from behind the instruction
+ */
+struct kl_instruction {
+	u8 bytes;
+	u8 flow;
+	u8 flags;
+	u8 condition;
+	u8 at;
+	u8 wide;
+	s32 by;
+};
+
+#define KL_ENDBR_BYTES 4
+
+/* Where indirect branches may land. */
+static inline bool kl_text_is_endbr(const u8 *text)
+{
+	return text[0] == 0xf3 && text[1] == 0x0f && text[2] == 0x1e && text[3] == 0xfa;
+}
+
+/* The nop of 5 bytes where ftrace hooks a function; others look the same. */
+static inline bool kl_text_is_hook(const u8 *text)
+{
+	return text[0] == 0x0f && text[1] == 0x1f && text[2] == 0x44 && !text[3] && !text[4];
+}
+
+/* Does it go elsewhere, always or if a condition holds? Not calls and returns. */
+static inline bool kl_instruction_jumps(const struct kl_instruction *in)
+{
+	return in->flow == KL_FLOW_JUMP || in->flow == KL_FLOW_BRANCH;
+}
+
+/* May the instruction behind it be next, and does nothing come between? */
+static inline bool kl_instruction_goes_on(const struct kl_instruction *in)
+{
+	return in->flow == KL_FLOW_ON || in->flow == KL_FLOW_BRANCH;
+}
+
+bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *to);
+bool kl_instruction_is_jump(const u8 *text, const struct kl_instruction *in);
+
+#endif /* KL_SPLICE_INSTRUCTION_H */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Finds what the kernel does not give to modules. The kernel's own search by name is found as
+ * kprobes find it, for they are given to modules and take a name.
+ *
+ * Indirect calls of functions without a landing pad would trap where the processor looks for one:
+ * on such a machine there is no splicing, until that has been tried on one.
+ */
+#include <linux/cpufeature.h>
+#include <linux/kprobes.h>
+#include <linux/moduleloader.h>
+
+#include "../core/session.h"
+#include "kernel.h"
+
+struct kl_kernel kl_kernel;
+
+#define SYMBOL(name)                            \
+	{                                       \
+#name, (void **)&kl_kernel.name \
+	}
+
+static const struct {
+	const char *name;
+	void **to;
+} symbols[] = {
+	SYMBOL(kallsyms_on_each_symbol),
+	SYMBOL(text_poke),
+	SYMBOL(set_memory_ro),
+	SYMBOL(set_memory_x),
+	SYMBOL(get_kprobe),
+	SYMBOL(recover_probed_instruction),
+	SYMBOL(ftrace_text_reserved),
+	SYMBOL(__module_text_address),
+#ifdef KL_HAVE_EXECMEM
+	SYMBOL(execmem_alloc),
+#else
+	SYMBOL(module_alloc),
+#endif
+	SYMBOL(text_mutex),
+	SYMBOL(kprobe_mutex),
+	SYMBOL(kprobe_blacklist),
+	SYMBOL(die_chain),
+	SYMBOL(_stext),
+	SYMBOL(_etext),
+	SYMBOL(__start_rodata),
+	SYMBOL(__end_rodata),
+	SYMBOL(__start___jump_table),
+	SYMBOL(__stop___jump_table),
+	SYMBOL(__start_static_call_sites),
+	SYMBOL(__stop_static_call_sites),
+	SYMBOL(__start___ex_table),
+	SYMBOL(__stop___ex_table),
+	SYMBOL(__start___bug_table),
+	SYMBOL(__stop___bug_table),
+	SYMBOL(uniproc_patched),
+	SYMBOL(__smp_locks),
+	SYMBOL(__smp_locks_end),
+};
+
+static_assert(ARRAY_SIZE(symbols) * sizeof(void *) == sizeof(struct kl_kernel));
+
+static unsigned long (*lookup)(const char *name);
+
+static int find_lookup(struct kl_error *why)
+{
+	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	int error = register_kprobe(&probe);
+
+	if (error)
+		return kl_fail(why, error, "cannot look up kernel symbols");
+	lookup = (void *)probe.addr;
+	unregister_kprobe(&probe);
+	return 0;
+}
+
+/**
+ * kl_kernel_lookup - the address of a symbol of the kernel
+ * @name: of it
+ *
+ * After kl_kernel_load(). Returns 0 if there is none. Context: may sleep.
+ */
+unsigned long kl_kernel_lookup(const char *name)
+{
+	return lookup(name);
+}
+
+/**
+ * kl_kernel_load - find all, once
+ * @why: set on failure
+ *
+ * Context: may sleep; one caller at a time.
+ */
+int kl_kernel_load(struct kl_error *why)
+{
+	int error;
+
+	if (kl_kernel.text_poke)
+		return 0;
+	if (cpu_feature_enabled(X86_FEATURE_IBT))
+		return kl_fail(
+			why, -EOPNOTSUPP,
+			"blocks cannot be spliced: the kernel tracks indirect branches (IBT)");
+	error = lookup ? 0 : find_lookup(why);
+	for (int i = ARRAY_SIZE(symbols) - 1; !error && i >= 0; i--) {
+		*symbols[i].to = (void *)lookup(symbols[i].name);
+		if (!*symbols[i].to)
+			error = kl_fail(why, -EOPNOTSUPP,
+					"blocks cannot be spliced: the kernel has no %s",
+					symbols[i].name);
+	}
+	if (error)
+		kl_kernel = (struct kl_kernel){};
+	return error;
+}
+
+/**
+ * kl_kernel_alloc - memory within a jump's reach of all text
+ * @bytes: how much
+ *
+ * Of the kind that modules are loaded into: data until it is made text. Free it with vfree(),
+ * which makes it data again. Returns NULL without memory. Context: may sleep.
+ */
+void *kl_kernel_alloc(size_t bytes)
+{
+#ifdef KL_HAVE_EXECMEM
+	return kl_kernel.execmem_alloc(EXECMEM_MODULE_TEXT, bytes);
+#else
+	return kl_kernel.module_alloc(bytes);
+#endif
+}
+
+/**
+ * kl_kernel_probed - is there a kprobe, enabled or not?
+ * @address: of an instruction
+ *
+ * One that goes by ftrace's hook changes no instruction, and does not count.
+ */
+bool kl_kernel_probed(unsigned long address)
+{
+	const struct kprobe *probe;
+	bool probed;
+
+	preempt_disable();
+	probe = kl_kernel.get_kprobe((void *)address);
+	probed = probe && !(probe->flags & KPROBE_FLAG_FTRACE);
+	preempt_enable();
+	return probed;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What splicing needs of the kernel that modules are not given: functions and data, by name. If
+ * one of them is missing there is no splicing at all. See kernel.c.
+ */
+#ifndef KL_SPLICE_KERNEL_H
+#define KL_SPLICE_KERNEL_H
+
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/set_memory.h>
+#include <asm/text-patching.h>
+
+#include "compat_config.h"
+
+#ifdef KL_HAVE_EXECMEM
+#include <linux/execmem.h>
+#endif
+
+struct kl_error;
+struct module;
+
+#ifdef KL_HAVE_KALLSYMS_EACH_MODULE
+typedef int (*kl_symbol_fn)(void *data, const char *name, struct module *module,
+			    unsigned long address);
+#else
+typedef int (*kl_symbol_fn)(void *data, const char *name, unsigned long address);
+#endif
+
+/* By the names that they have there. */
+struct kl_kernel {
+	int (*kallsyms_on_each_symbol)(kl_symbol_fn fn, void *data);
+	void *(*text_poke)(void *address, const void *text, size_t bytes);
+	int (*set_memory_ro)(unsigned long address, int pages);
+	int (*set_memory_x)(unsigned long address, int pages);
+	struct kprobe *(*get_kprobe)(void *address);
+	unsigned long (*recover_probed_instruction)(u8 *to, unsigned long address);
+	int (*ftrace_text_reserved)(const void *begin, const void *last);
+	struct module *(*__module_text_address)(unsigned long address);
+#ifdef KL_HAVE_EXECMEM
+	void *(*execmem_alloc)(enum execmem_type type, size_t bytes);
+#else
+	void *(*module_alloc)(unsigned long bytes);
+#endif
+	struct mutex *text_mutex; /* writing the text */
+	struct mutex *kprobe_mutex; /* kprobes, and the list of what they leave alone */
+	struct list_head *kprobe_blacklist;
+	struct atomic_notifier_head *die_chain;
+	u8 *_stext;
+	u8 *_etext;
+	unsigned long *__start_rodata;
+	unsigned long *__end_rodata;
+	u8 *__start___jump_table;
+	u8 *__stop___jump_table;
+	u8 *__start_static_call_sites;
+	u8 *__stop_static_call_sites;
+	u8 *__start___ex_table;
+	u8 *__stop___ex_table;
+	u8 *__start___bug_table;
+	u8 *__stop___bug_table;
+	bool *uniproc_patched;
+	s32 *__smp_locks;
+	s32 *__smp_locks_end;
+};
+
+extern struct kl_kernel kl_kernel;
+
+int kl_kernel_load(struct kl_error *why);
+unsigned long kl_kernel_lookup(const char *name);
+void *kl_kernel_alloc(size_t bytes);
+bool kl_kernel_probed(unsigned long address);
+
+#endif /* KL_SPLICE_KERNEL_H */

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KL_IOC_DETAIL: records of one kind about one task, for device.c. Here is who may ask
+ * and how records are put together; what is in them is written by the other files.
+ *
+ * A task may become another program while it is looked at, one that the asker may not
+ * see. So the right to see it is asked before and again afterwards, each time while no
+ * exec can be under way, and records are thrown away if there was one between.
+ */
+#include <linux/file.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "../../core/rights.h"
+#include "detail.h"
+#include "../../base/task_iter.h"
+#include "../files.h"
+
+#define COPY_BYTES (64u << 10) /* to the caller, between two chances to be preempted */
+#define TRIES 4 /* while it runs one program after the other */
+
+static const kl_detail_fn kinds[KL_DETAIL_KINDS] = {
+	[KL_DETAIL_TASK] = kl_detail_task,
+	[KL_DETAIL_COMMAND] = kl_detail_command,
+	[KL_DETAIL_PATHS] = kl_detail_paths,
+	[KL_DETAIL_FILES] = kl_detail_files,
+	[KL_DETAIL_SOCKETS] = kl_detail_sockets,
+	[KL_DETAIL_MAPS] = kl_detail_maps,
+	[KL_DETAIL_MEMORY] = kl_detail_memory,
+	[KL_DETAIL_SIGNALS] = kl_detail_signals,
+	[KL_DETAIL_NAMESPACES] = kl_detail_namespaces,
+	[KL_DETAIL_CGROUPS] = kl_detail_cgroups,
+	[KL_DETAIL_RIGHTS] = kl_detail_rights,
+	[KL_DETAIL_AFFINITY] = kl_detail_affinity,
+	[KL_DETAIL_LIMITS] = kl_detail_limits,
+	[KL_DETAIL_IO] = kl_detail_io,
+	[KL_DETAIL_SYSCALL] = kl_detail_syscall,
+	[KL_DETAIL_STACK] = kl_detail_stack,
+	[KL_DETAIL_WAIT] = kl_detail_wait,
+	[KL_DETAIL_CHILDREN] = kl_detail_children,
+	[KL_DETAIL_ENVIRONMENT] = kl_detail_environment,
+};
+
+/**
+ * kl_detail_add - a record that is zero but for its head
+ * @d: the call
+ * @kind: of the record
+ * @bytes: of its struct
+ * @text_bytes: of all its texts, with the NUL behind each
+ *
+ * Returns NULL if there is no room, and says so in the call's flags.
+ */
+void *kl_detail_add(struct kl_detail *d, u32 kind, u32 bytes, u32 text_bytes)
+{
+	u32 all = ALIGN(bytes + text_bytes, 8);
+	struct kl_abi_detail_record *record;
+
+	if (all > d->room - d->used) {
+		d->flags |= KL_DETAIL_MORE;
+		return NULL;
+	}
+	record = (void *)(d->buffer + d->used);
+	memset(record, 0, all);
+	record->bytes = all;
+	record->kind = kind;
+	d->used += all;
+	d->records++;
+	return record;
+}
+
+/**
+ * kl_detail_put_text - a text of a record
+ * @record: from kl_detail_add()
+ * @at: behind its struct and the texts before
+ * @text: any bytes
+ * @bytes: of them; the NUL behind is there already
+ *
+ * Returns where it is.
+ */
+char *kl_detail_put_text(void *record, u32 at, const void *text, u32 bytes)
+{
+	return memcpy((u8 *)record + at, text, bytes);
+}
+
+/* The same answer for what is not there and for what may not be seen. */
+static int fail_missing(struct kl_detail *d)
+{
+	return kl_fail(d->why, -ESRCH, "there is no process %d", d->call->pid);
+}
+
+/* May it be seen, with no exec under way? @exec: which program it runs, counted. */
+static int check(struct kl_detail *d, u64 *exec)
+{
+	struct rw_semaphore *lock = &d->task->signal->exec_update_lock;
+	bool sees;
+
+	/* A stranger's programs do not wait for us. */
+	if (!kl_detail_sees(d, d->task))
+		return fail_missing(d);
+	if (down_read_killable(lock))
+		return -EINTR;
+	sees = kl_detail_sees(d, d->task);
+	*exec = READ_ONCE(d->task->self_exec_id);
+	up_read(lock);
+	return sees ? 0 : fail_missing(d);
+}
+
+/**
+ * kl_detail_read_memory - read what a task has told the kernel of
+ * @d: the call
+ * @at: address in the task
+ * @to: where to
+ * @bytes: how many
+ *
+ * Pages that are there, and of the task's own memory others, too: those of files may belong
+ * to a file system that never answers. Returns false if not all of it can be read. Context:
+ * may sleep.
+ */
+bool kl_detail_read_memory(struct kl_detail *d, u64 at, void *to, u32 bytes)
+{
+	return access_process_vm(d->task, at, to, bytes, FOLL_NOFAULT) == bytes ||
+	       access_process_vm(d->task, at, to, bytes, FOLL_ANON) == bytes;
+}
+
+/*
+ * A descriptor of /proc/PID/mem, of the program that the task runs now. The kernel has
+ * opened it only for who may trace the task, or for whom such a one has passed it on to.
+ */
+static bool is_proof(struct kl_detail *d, struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+	const char *name = (const char *)file->f_path.dentry->d_name.name;
+	bool is_same;
+
+	if (inode->i_sb->s_magic != PROC_SUPER_MAGIC || !S_ISREG(inode->i_mode))
+		return false;
+	if (strcmp(name, "mem") &&
+	    (d->call->what != KL_DETAIL_ENVIRONMENT || strcmp(name, "environ")))
+		return false;
+	task_lock(d->task);
+	is_same = d->task->mm && file->private_data == d->task->mm;
+	task_unlock(d->task);
+	return is_same;
+}
+
+static bool is_tracer(struct kl_detail *d)
+{
+	struct file *file;
+	bool is;
+
+	if (same_thread_group(d->task, current))
+		return true;
+	if (d->call->proof < 0)
+		return false;
+	file = fget(d->call->proof);
+	if (!file)
+		return false;
+	is = is_proof(d, file);
+	fput(file);
+	return is;
+}
+
+static int check_guard(struct kl_detail *d)
+{
+	u32 what = d->call->what;
+
+	d->is_tracer = is_tracer(d);
+	if (kl_rights_lack(d->may, kl_detail_needs(what)))
+		return kl_fail(d->why, -EPERM, "kernel stack traces need CAP_SYS_ADMIN");
+	/* Kernel threads have nothing to guard, and what has ended has lost it. */
+	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer &&
+	    !(kl_task_flags(d->task) & (PF_KTHREAD | PF_EXITING)))
+		return kl_fail(d->why, -EACCES,
+			       "reading this of process %d needs permission to trace it",
+			       d->call->pid);
+	return 0;
+}
+
+static bool is_ended(const struct task_struct *t)
+{
+	return kl_task_flags(t) & PF_EXITING || kl_task_exit_state(t);
+}
+
+/* One look. Returns 1 if the task has become another program meanwhile. */
+static int look(struct kl_detail *d)
+{
+	u64 before, after;
+	int error;
+
+	d->used = 0;
+	d->records = 0;
+	d->flags = 0;
+	d->cursor = d->call->cursor;
+	error = check(d, &before);
+	if (!error)
+		error = check_guard(d);
+	if (!error)
+		error = kinds[array_index_nospec(d->call->what, KL_DETAIL_KINDS)](d);
+	if (is_ended(d->task))
+		d->flags |= KL_DETAIL_ENDED;
+	if (error)
+		return error;
+	error = check(d, &after);
+	return error ?: before != after;
+}
+
+static struct task_struct *find(pid_t pid)
+{
+	struct task_struct *t;
+
+	if (pid <= 0)
+		return NULL;
+	rcu_read_lock();
+	t = pid_task(find_vpid(pid), PIDTYPE_PID);
+	if (t)
+		get_task_struct(t);
+	rcu_read_unlock();
+	return t;
+}
+
+static int look_until_same(struct kl_detail *d)
+{
+	int error = 1;
+
+	for (u32 i = 0; error == 1 && i < TRIES; i++)
+		error = look(d);
+	if (error == 1)
+		return kl_fail(d->why, -EAGAIN, "process %d keeps executing new programs",
+			       d->call->pid);
+	/* Killed while it waited for a lock. */
+	if (error == -EINTR)
+		kl_fail(d->why, error, "interrupted by a signal");
+	return error;
+}
+
+static int give(struct kl_detail *d)
+{
+	struct kl_abi_detail *call = d->call;
+
+	u8 __user *to = u64_to_user_ptr(call->buffer);
+
+	/* Each page may have to be made first. */
+	for (u32 at = 0; at < d->used; at += COPY_BYTES) {
+		if (copy_to_user(to + at, d->buffer + at, min(d->used - at, COPY_BYTES)))
+			return kl_fail(d->why, -EFAULT, "the records cannot be written");
+		cond_resched();
+	}
+	call->bytes = d->used;
+	call->records = d->records;
+	call->flags = d->flags;
+	call->cursor = d->cursor;
+	return 0;
+}
+
+static int check_call(const struct kl_abi_detail *call, struct kl_error *why)
+{
+	if (call->reserved)
+		return kl_fail(why, -EINVAL, "a reserved member is not 0");
+	if (call->what >= KL_DETAIL_KINDS ||
+	    !kinds[array_index_nospec(call->what, KL_DETAIL_KINDS)])
+		return kl_fail(why, -EINVAL, "unknown kind of details: %u", call->what);
+	if (call->bytes < KL_DETAIL_BYTES_MIN || call->bytes > KL_DETAIL_BYTES_MAX)
+		return kl_fail(why, -EINVAL, "details need a buffer of %u to %u bytes",
+			       KL_DETAIL_BYTES_MIN, KL_DETAIL_BYTES_MAX);
+	return 0;
+}
+
+/**
+ * kl_detail_read - KL_IOC_DETAIL
+ * @call: what is asked; gets what came of it
+ * @cred: of the asker
+ * @may: KL_MAY_* of the asker
+ * @why: set on failure
+ *
+ * Context: the asker's system call; may sleep. Returns 0 or a negative errno.
+ */
+int kl_detail_read(struct kl_abi_detail *call, const struct cred *cred, u32 may,
+		   struct kl_error *why)
+{
+	struct kl_detail d = { .call = call, .cred = cred, .may = may, .why = why };
+	int error = check_call(call, why);
+
+	if (error)
+		return error;
+	d.task = find(call->pid);
+	if (!d.task)
+		return fail_missing(&d);
+	d.room = round_down(call->bytes, 8);
+	d.buffer = kvmalloc(d.room, GFP_KERNEL_ACCOUNT);
+	d.path = kvmalloc(2 * KL_DETAIL_PATH_BYTES_MAX + sizeof(*d.files), GFP_KERNEL_ACCOUNT);
+	d.info = d.path + KL_DETAIL_PATH_BYTES_MAX;
+	d.files = (struct kl_file_batch *)(d.info + KL_DETAIL_PATH_BYTES_MAX);
+	if (d.buffer && d.path)
+		error = look_until_same(&d);
+	else
+		error = kl_fail(why, -ENOMEM, "no memory for details");
+	put_task_struct(d.task);
+	if (!error)
+		error = give(&d);
+	kvfree(d.path);
+	kvfree(d.buffer);
+	return error;
+}

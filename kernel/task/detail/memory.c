@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Details of a task's memory, for detail.c: its mappings, with what of each is in RAM,
+ * and the sums that the kernel keeps. What is in RAM is counted in the page tables, as
+ * the kernel counts it: pages that it does not count (the zero page, I/O memory) are not.
+ *
+ * Page tables under a mapping stay while the lock of the address space is held, but for
+ * those of 4 KiB pages, which go away after a grace period where others may take them,
+ * and those that hugetlb shares, which the lock of the file's mappings keeps.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/hugetlb.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "../../compat/file.h"
+#include "detail.h"
+#include "../../base/task_iter.h"
+
+/* ----------------------------------------------------------- page tables */
+
+struct pages {
+	u64 rss;
+	u64 huge;
+	u64 hugetlb;
+	u64 swapped;
+	bool is_hugetlb;
+	bool has_pages; /* else huge entries may lead to memory without a struct page */
+};
+
+static void count_huge(struct pages *p, unsigned long pfn, u64 bytes)
+{
+	if (p->is_hugetlb) {
+		p->hugetlb += bytes;
+		return;
+	}
+	/* The huge zero page is nobody's: it has no mapping. */
+	if (!p->has_pages || !pfn_valid(pfn) || !READ_ONCE(pfn_to_page(pfn)->mapping))
+		return;
+	p->rss += bytes;
+	p->huge += bytes;
+}
+
+static void count_absent(struct pages *p, pte_t pte)
+{
+	swp_entry_t entry = pte_to_swp_entry(pte);
+
+	if (!non_swap_entry(entry))
+		p->swapped += PAGE_SIZE;
+	/* On its way to another place in RAM. */
+	else if (is_migration_entry(entry))
+		p->rss += PAGE_SIZE;
+}
+
+static void count_small(struct pages *p, pmd_t pmd, unsigned long at, unsigned long end)
+{
+	for (pte_t *entry = pte_offset_kernel(&pmd, at); at != end; entry++, at += PAGE_SIZE) {
+		pte_t pte = READ_ONCE(*entry);
+
+		if (pte_none(pte))
+			continue;
+		if (!pte_present(pte))
+			count_absent(p, pte);
+		else if (!pte_special(pte))
+			p->rss += PAGE_SIZE;
+	}
+}
+
+static void count_middle(struct pages *p, pud_t pud, unsigned long at, unsigned long end)
+{
+	unsigned long next;
+
+	for (pmd_t *entry = pmd_offset(&pud, at); at != end && !signal_pending(current);
+	     entry++, at = next) {
+		pmd_t pmd;
+
+		next = pmd_addr_end(at, end);
+		rcu_read_lock();
+		pmd = READ_ONCE(*entry);
+		if (!pmd_none(pmd) && pmd_present(pmd)) {
+			if (pmd_leaf(pmd) && !pmd_devmap(pmd))
+				count_huge(p, pmd_pfn(pmd), next - at);
+			else if (!pmd_leaf(pmd) && !pmd_bad(pmd))
+				count_small(p, pmd, at, next);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	}
+}
+
+static void count_upper(struct pages *p, p4d_t p4d, unsigned long at, unsigned long end)
+{
+	unsigned long next;
+
+	for (pud_t *entry = pud_offset(&p4d, at); at != end; entry++, at = next) {
+		pud_t pud = READ_ONCE(*entry);
+
+		next = pud_addr_end(at, end);
+		if (pud_none(pud) || !pud_present(pud))
+			continue;
+		/* Outside hugetlb only the memory of devices is mapped in pieces of 1 GiB. */
+		if (pud_leaf(pud) && p->is_hugetlb)
+			count_huge(p, pud_pfn(pud), next - at);
+		else if (!pud_leaf(pud) && !pud_bad(pud))
+			count_middle(p, pud, at, next);
+	}
+}
+
+static void count_top(struct pages *p, pgd_t pgd, unsigned long at, unsigned long end)
+{
+	unsigned long next;
+
+	for (p4d_t *entry = p4d_offset(&pgd, at); at != end; entry++, at = next) {
+		p4d_t p4d = READ_ONCE(*entry);
+
+		next = p4d_addr_end(at, end);
+		if (!p4d_none(p4d) && !p4d_bad(p4d))
+			count_upper(p, p4d, at, next);
+	}
+}
+
+/* With the lock of the address space. A signal ends it; nobody gets the result then. */
+static void count_pages(struct vm_area_struct *vma, struct pages *p)
+{
+	unsigned long at = vma->vm_start, end = vma->vm_end, next;
+	struct address_space *shared = NULL;
+
+	p->is_hugetlb = is_vm_hugetlb_page(vma);
+	p->has_pages = !(vma->vm_flags & (VM_PFNMAP | VM_IO | VM_MIXEDMAP)) && !vma_is_dax(vma);
+	if (p->is_hugetlb && vma->vm_file)
+		shared = vma->vm_file->f_mapping;
+	if (shared)
+		i_mmap_lock_read(shared);
+	for (pgd_t *entry = pgd_offset(vma->vm_mm, at); at != end; entry++, at = next) {
+		pgd_t pgd = READ_ONCE(*entry);
+
+		next = pgd_addr_end(at, end);
+		if (!pgd_none(pgd) && !pgd_bad(pgd) && !signal_pending(current))
+			count_top(p, pgd, at, next);
+	}
+	if (shared)
+		i_mmap_unlock_read(shared);
+}
+
+/* -------------------------------------------------------------- mappings */
+
+/*
+ * A program that is being started sets these bounds without the lock that is held here. What its
+ * mappings are called until then does not matter: the call begins anew.
+ */
+static bool is_heap(const struct vm_area_struct *vma)
+{
+	const struct mm_struct *mm = vma->vm_mm;
+
+	return vma->vm_start < data_race(mm->brk) && vma->vm_end > data_race(mm->start_brk);
+}
+
+static bool is_stack(const struct vm_area_struct *vma)
+{
+	const struct mm_struct *mm = vma->vm_mm;
+
+	return vma->vm_start <= data_race(mm->start_stack) &&
+	       vma->vm_end >= data_race(mm->start_stack);
+}
+
+static const char *given_name(const struct vm_area_struct *vma)
+{
+#ifdef CONFIG_ANON_VMA_NAME
+	if (!vma->vm_file && vma->anon_name)
+		return vma->anon_name->name;
+#endif
+	return NULL;
+}
+
+/* As the kernel names them. */
+static const char *name_of(struct kl_detail *d, struct vm_area_struct *vma, u32 *kind)
+{
+	const char *name = NULL;
+
+	*kind = KL_DETAIL_MAP_ANON;
+	if (vma->vm_file) {
+		*kind = KL_DETAIL_MAP_FILE;
+		return d_path(kl_file_user_path(vma->vm_file), d->path, KL_DETAIL_PATH_BYTES_MAX);
+	}
+	if (vma->vm_ops && vma->vm_ops->name)
+		name = vma->vm_ops->name(vma);
+	if (name) {
+		*kind = KL_DETAIL_MAP_SPECIAL;
+		return name;
+	}
+	if (is_heap(vma)) {
+		*kind = KL_DETAIL_MAP_HEAP;
+		return "[heap]";
+	}
+	if (is_stack(vma)) {
+		*kind = KL_DETAIL_MAP_STACK;
+		return "[stack]";
+	}
+	name = given_name(vma);
+	if (!name)
+		return "";
+	snprintf(d->path, KL_DETAIL_PATH_BYTES_MAX, "[anon:%s]", name);
+	return d->path;
+}
+
+static u32 map_flags(const struct vm_area_struct *vma)
+{
+	unsigned long flags = vma->vm_flags;
+
+	return (flags & VM_READ ? KL_DETAIL_MAP_READ : 0) |
+	       (flags & VM_WRITE ? KL_DETAIL_MAP_WRITE : 0) |
+	       (flags & VM_EXEC ? KL_DETAIL_MAP_EXEC : 0) |
+	       (flags & VM_MAYSHARE ? KL_DETAIL_MAP_SHARED : 0) |
+	       (flags & VM_LOCKED ? KL_DETAIL_MAP_LOCKED : 0) |
+	       (flags & VM_HUGETLB ? KL_DETAIL_MAP_HUGETLB : 0) |
+	       (flags & VM_GROWSDOWN ? KL_DETAIL_MAP_GROWS_DOWN : 0) |
+	       (flags & (VM_PFNMAP | VM_IO) ? KL_DETAIL_MAP_DEVICE : 0);
+}
+
+static bool add_map(struct kl_detail *d, struct vm_area_struct *vma)
+{
+	struct kl_abi_detail_map *to;
+	struct pages pages = {};
+	u32 kind, bytes;
+	const char *name;
+
+	name = name_of(d, vma, &kind);
+	bytes = IS_ERR(name) ? 0 : strlen(name);
+	to = kl_detail_add(d, KL_DETAIL_MAPS, sizeof(*to), bytes + 1);
+	if (!to)
+		return false;
+	count_pages(vma, &pages);
+	to->start = vma->vm_start;
+	to->end = vma->vm_end;
+	to->rss = pages.rss;
+	to->huge = pages.huge;
+	to->hugetlb = pages.hugetlb;
+	to->swapped = pages.swapped;
+	to->flags = map_flags(vma);
+	to->kind = kind;
+	to->page_bytes = vma_kernel_pagesize(vma);
+	if (vma->vm_file) {
+		const struct inode *inode = kl_file_user_inode(vma->vm_file);
+
+		to->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+		to->inode = inode->i_ino;
+		to->dev_major = MAJOR(inode->i_sb->s_dev);
+		to->dev_minor = MINOR(inode->i_sb->s_dev);
+	}
+	to->text_bytes = bytes;
+	to->record.flags = IS_ERR(name) ? KL_DETAIL_CUT : 0;
+	if (bytes)
+		kl_detail_put_text(to, sizeof(*to), name, bytes);
+	return true;
+}
+
+/**
+ * kl_detail_maps - KL_DETAIL_MAPS
+ * @d: the call; the cursor is the address to go on at
+ */
+int kl_detail_maps(struct kl_detail *d)
+{
+	struct mm_struct *mm = kl_task_get_mm(d->task);
+	struct vm_area_struct *vma;
+
+	if (!mm)
+		return 0;
+	if (d->cursor < TASK_SIZE_MAX && !mmap_read_lock_killable(mm)) {
+		VMA_ITERATOR(vmi, mm, d->cursor);
+
+		for_each_vma(vmi, vma) {
+			if (signal_pending(current) || !add_map(d, vma))
+				break;
+			d->cursor = vma->vm_end;
+			cond_resched();
+		}
+		mmap_read_unlock(mm);
+	}
+	mmput(mm);
+	return signal_pending(current) ? -EINTR : 0;
+}
+
+/* ------------------------------------------------------------------ sums */
+
+/* Mostly under their lock; brk has another, and a program that is being started takes none. */
+static u64 read_places(struct kl_abi_detail_memory *to, struct mm_struct *mm)
+{
+	to->code_start = mm->start_code;
+	to->code_end = mm->end_code;
+	to->data_start = mm->start_data;
+	to->data_end = mm->end_data;
+	to->heap_start = mm->start_brk;
+	to->heap_end = mm->brk;
+	to->stack_start = mm->start_stack;
+	to->arguments_start = mm->arg_start;
+	to->arguments_end = mm->arg_end;
+	to->environment_start = mm->env_start;
+	to->environment_end = mm->env_end;
+	return to->environment_end;
+}
+
+static u64 pages(unsigned long n)
+{
+	return (u64)n << PAGE_SHIFT;
+}
+
+/* Others map and unmap meanwhile: each number is of some instant of the call, as in /proc. */
+static u64 read_sums(struct kl_abi_detail_memory *to, struct mm_struct *mm)
+{
+	to->size = pages(mm->total_vm);
+	to->size_peak = pages(max(mm->hiwater_vm, mm->total_vm));
+	to->code = pages(mm->exec_vm);
+	to->data = pages(mm->data_vm);
+	to->stack = pages(mm->stack_vm);
+	to->locked = pages(mm->locked_vm);
+	to->pinned = pages(atomic64_read(&mm->pinned_vm));
+	to->rss_anon = pages(get_mm_counter(mm, MM_ANONPAGES));
+	to->rss_file = pages(get_mm_counter(mm, MM_FILEPAGES));
+	to->rss_shared = pages(get_mm_counter(mm, MM_SHMEMPAGES));
+	to->rss = to->rss_anon + to->rss_file + to->rss_shared;
+	to->rss_peak = max(pages(mm->hiwater_rss), to->rss);
+	to->swap = pages(get_mm_counter(mm, MM_SWAPENTS));
+	to->page_tables = mm_pgtables_bytes(mm);
+	to->mappings = mm->map_count;
+	return to->size;
+}
+
+/**
+ * kl_detail_memory - KL_DETAIL_MEMORY
+ * @d: the call
+ */
+int kl_detail_memory(struct kl_detail *d)
+{
+	struct kl_abi_detail_memory *to = kl_detail_add(d, KL_DETAIL_MEMORY, sizeof(*to), 0);
+	struct mm_struct *mm = kl_task_get_mm(d->task);
+
+	if (!mm)
+		return 0;
+	spin_lock(&mm->arg_lock);
+	data_race(read_places(to, mm));
+	spin_unlock(&mm->arg_lock);
+	data_race(read_sums(to, mm));
+	mmput(mm);
+	return 0;
+}

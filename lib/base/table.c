@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The hash table of the reports. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base.h"
+#include "table.h"
+
+#define FIRST_SLOTS 64
+
+static uint64_t *slot_of(const struct kl_table *table, uint64_t key)
+{
+	/* Fibonacci hashing: the golden ratio's bits spread dense keys. */
+	size_t slot = (key * 0x9e3779b97f4a7c15ull >> 32) & (table->slots - 1);
+
+	for (;;) {
+		uint64_t *entry = (uint64_t *)(table->entries + slot * table->size);
+
+		if (!*entry || *entry == key)
+			return entry;
+		slot = (slot + 1) & (table->slots - 1);
+	}
+}
+
+static int grow(struct kl_table *table)
+{
+	struct kl_table larger = {
+		.size = table->size,
+		.slots = table->slots ? table->slots * 2 : FIRST_SLOTS,
+		.count = table->count,
+	};
+	const uint64_t *entry = NULL;
+
+	larger.entries = calloc(larger.slots, larger.size);
+	if (!larger.entries)
+		return kl_fail(ENOMEM, "out of memory");
+	while ((entry = kl_table_next(table, entry)))
+		memcpy(slot_of(&larger, *entry), entry, table->size);
+	free(table->entries);
+	*table = larger;
+	return 0;
+}
+
+void *kl_table_get(struct kl_table *table, uint64_t key)
+{
+	uint64_t *entry;
+
+	if (table->count * 4 >= table->slots * 3 && grow(table))
+		return NULL;
+	entry = slot_of(table, key);
+	if (!*entry) {
+		*entry = key;
+		table->count++;
+	}
+	return entry;
+}
+
+void *kl_table_next(const struct kl_table *table, const void *entry)
+{
+	uint8_t *at = entry ? (uint8_t *)entry + table->size : table->entries;
+	uint8_t *end;
+
+	if (!table->entries)
+		return NULL;
+	end = table->entries + table->slots * table->size;
+	for (; at < end; at += table->size)
+		if (*(uint64_t *)at)
+			return at;
+	return NULL;
+}
+
+void kl_table_deinit(struct kl_table *table)
+{
+	free(table->entries);
+	table->entries = NULL;
+	table->slots = 0;
+	table->count = 0;
+}

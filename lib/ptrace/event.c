@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What traced threads stop for: new threads and children, new programs, signals, which are handed
+ * on, stops of whole processes, which stay so, and calls of a program's loader.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "tracer.h"
+
+/* Let it go on. If it shall be held it stops again before it runs anything. */
+static void pass(struct kl_task *t, int signal)
+{
+	if (t->space && (t->space->hold || t->space->arrived))
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	t->group = 0;
+	kl_task_resume(t, signal);
+}
+
+/* It is stopped by us, or as its whole process is. */
+static void stay(struct kl_tracer *k, struct kl_task *t)
+{
+	struct kl_space *s = t->space;
+
+	if (!s || s->hold)
+		return;
+	if (s->arrived) {
+		s->arrived = false;
+		kl_space_place(k, s);
+		kl_space_release(k, s);
+		return;
+	}
+	kl_task_resume(t, 0);
+}
+
+/* A thread or process that one has made; the two stops come in any order. */
+static void take_child(struct kl_tracer *k, pid_t parent, bool waits)
+{
+	struct kl_space *s = kl_task_find(k, parent)->space;
+	unsigned long pid = 0;
+	struct kl_task *child;
+	bool shares;
+
+	if (ptrace(PTRACE_GETEVENTMSG, parent, NULL, &pid) || !pid)
+		return;
+	child = kl_task_find(k, (pid_t)pid);
+	if (!child)
+		child = kl_task_add(k, (pid_t)pid);
+	if (!child || child->space)
+		return;
+	shares = child->tgid == kl_task_find(k, parent)->tgid || kl_task_shares(parent, (pid_t)pid);
+	if (!shares)
+		s = kl_space_add(k, s);
+	if (!s)
+		return;
+	kl_task_join(child, s);
+	if (waits && shares)
+		kl_task_find(k, parent)->vforking = true;
+	if (child->held)
+		stay(k, child);
+}
+
+/* A new program: nothing of the old one is there any more, nor are its other threads. */
+static void take_program(struct kl_tracer *k, pid_t tid)
+{
+	struct kl_space *s = kl_space_add(k, NULL);
+	struct kl_task *t = kl_task_find(k, tid);
+
+	if (!s)
+		return;
+	for (size_t i = k->tasks; i-- > 0;)
+		if (k->task[i].tgid == t->tgid && k->task[i].tid != tid) {
+			kl_task_drop(k, k->task[i].tid);
+			t = kl_task_find(k, tid);
+		}
+	kl_task_join(t, s);
+	t->vforking = false;
+	s->arrived = true;
+}
+
+/* Its loader has called: has it mapped something, and is it still the loader? */
+static void take_call(struct kl_task *t)
+{
+	struct kl_space *s = t->space;
+	uint64_t at = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid,
+				       (void *)offsetof(struct user_regs_struct, rip), NULL);
+	long number = ptrace(PTRACE_PEEKUSER, t->tid,
+			     (void *)offsetof(struct user_regs_struct, orig_rax), NULL);
+
+	if (!s || !s->loading)
+		return;
+	if (at < s->loader || at >= s->loader_end)
+		s->loading = false;
+	else if (number == SYS_mmap)
+		s->arrived = true;
+}
+
+static void take_stop(struct kl_tracer *k, struct kl_task *t, int status)
+{
+	int signal = WSTOPSIG(status), event = status >> 16;
+	pid_t tid = t->tid;
+
+	t->held = false;
+	switch (event) {
+	case PTRACE_EVENT_STOP:
+		t->held = true;
+		t->group = signal == SIGTRAP ? 0 : signal;
+		stay(k, t);
+		return;
+	case PTRACE_EVENT_CLONE:
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+		take_child(k, tid, event == PTRACE_EVENT_VFORK);
+		break;
+	case PTRACE_EVENT_VFORK_DONE:
+		t->vforking = false;
+		break;
+	case PTRACE_EVENT_EXEC:
+		take_program(k, tid);
+		break;
+	case 0:
+		if (signal == (SIGTRAP | 0x80)) {
+			take_call(t);
+			break;
+		}
+		pass(t, signal);
+		return;
+	}
+	t = kl_task_find(k, tid);
+	if (t)
+		pass(t, 0);
+}
+
+void kl_event_take(struct kl_tracer *k, pid_t tid, int status)
+{
+	struct kl_task *t = kl_task_find(k, tid);
+
+	if (!WIFSTOPPED(status)) {
+		kl_task_drop(k, tid);
+		return;
+	}
+	if (!t)
+		t = kl_task_add(k, tid);
+	if (t)
+		take_stop(k, t, status);
+}
+
+void kl_events_take(struct kl_tracer *k, int timeout_ms)
+{
+	struct pollfd polls = { .fd = k->signals, .events = POLLIN };
+	struct signalfd_siginfo signal;
+	int status;
+	pid_t tid;
+
+	poll(&polls, 1, timeout_ms);
+	/* First the signals: what happens later leaves another, and the next call does not wait. */
+	while (read(k->signals, &signal, sizeof(signal)) == sizeof(signal))
+		;
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+		kl_event_take(k, tid, status);
+}

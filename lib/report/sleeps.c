@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where tasks spend their time: on a CPU, ready but waiting for one, or
+ * asleep. From sched_switch, and from wakeups for the border between sleeping
+ * and waiting.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <kernlens/analysis.h>
+#include "../base/base.h"
+#include "../base/table.h"
+
+/* As the tracepoint gives them: preempted, and still ready to run. */
+#define STATE_RUNNING 0
+#define STATE_PREEMPTED 0x100
+
+enum where {
+	UNKNOWN,
+	RUNNING,
+	READY,
+	ASLEEP,
+};
+
+/* Key: tid + 1. */
+struct task {
+	uint64_t key;
+	enum where where;
+	uint64_t since_ns;
+	struct kl_sleep_row row;
+};
+
+struct kl_sleep_report {
+	struct kl_table tasks;
+	struct kl_sleep_row *rows;
+};
+
+struct kl_sleep_report *kl_sleep_report_create(void)
+{
+	struct kl_sleep_report *report = calloc(1, sizeof(*report));
+
+	if (!report) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	report->tasks.size = sizeof(struct task);
+	return report;
+}
+
+void kl_sleep_report_destroy(struct kl_sleep_report *report)
+{
+	if (!report)
+		return;
+	kl_table_deinit(&report->tasks);
+	free(report->rows);
+	free(report);
+}
+
+static struct task *get_task(struct kl_sleep_report *report, const struct kl_event *event,
+			     const char *tid_name, const char *comm_name)
+{
+	struct kl_value tid, comm;
+	struct task *task;
+
+	if (kl_event_field(event, tid_name, &tid))
+		return NULL;
+	task = kl_table_get(&report->tasks, (uint64_t)(uint32_t)tid.number + 1);
+	if (!task)
+		return NULL;
+	task->row.tid = tid.number;
+	if (!kl_event_field(event, comm_name, &comm) && comm.length <= KL_COMM_LEN) {
+		memcpy(task->row.comm, comm.bytes, comm.length);
+		task->row.comm[comm.length] = 0;
+	}
+	return task;
+}
+
+static void end_sleep(struct task *task, uint64_t now)
+{
+	uint64_t ns = now - task->since_ns;
+
+	task->row.sleeps++;
+	task->row.sleep_ns += ns;
+	if (ns > task->row.sleep_max_ns)
+		task->row.sleep_max_ns = ns;
+}
+
+static void end_ready(struct task *task, uint64_t now)
+{
+	uint64_t ns = now - task->since_ns;
+
+	task->row.runnable_ns += ns;
+	if (ns > task->row.runnable_max_ns)
+		task->row.runnable_max_ns = ns;
+}
+
+static void go(struct task *task, enum where where, uint64_t now)
+{
+	task->where = where;
+	task->since_ns = now;
+}
+
+/* tid 0 is each CPU's idle task: no task that sleeps. */
+static int add_switch(struct kl_sleep_report *report, const struct kl_event *event)
+{
+	struct kl_value state;
+	struct task *task;
+
+	task = get_task(report, event, "prev_tid", "prev_comm");
+	if (!task || kl_event_field(event, "prev_state", &state))
+		return -errno;
+	if (task->row.tid) {
+		bool ready = state.number == STATE_RUNNING || state.number & STATE_PREEMPTED;
+
+		if (task->where == RUNNING)
+			task->row.run_ns += event->ns - task->since_ns;
+		go(task, ready ? READY : ASLEEP, event->ns);
+	}
+	task = get_task(report, event, "next_tid", "next_comm");
+	if (!task)
+		return -errno;
+	if (task->row.tid) {
+		if (task->where == ASLEEP)
+			end_sleep(task, event->ns);
+		else if (task->where == READY)
+			end_ready(task, event->ns);
+		go(task, RUNNING, event->ns);
+	}
+	return 0;
+}
+
+static int add_wakeup(struct kl_sleep_report *report, const struct kl_event *event)
+{
+	struct task *task = get_task(report, event, "tid", "comm");
+
+	if (!task)
+		return -errno;
+	if (task->where == ASLEEP) {
+		end_sleep(task, event->ns);
+		go(task, READY, event->ns);
+	} else if (task->where == UNKNOWN) {
+		go(task, READY, event->ns);
+	}
+	return 0;
+}
+
+int kl_sleep_report_add(struct kl_sleep_report *report, const struct kl_item *item)
+{
+	struct task *task = NULL;
+	const char *name;
+
+	if (item->kind == KL_ITEM_LOSS) {
+		while ((task = kl_table_next(&report->tasks, task)))
+			task->where = UNKNOWN;
+		return 0;
+	}
+	name = item->event->event_class->name;
+	if (strncmp(name, "sched_", 6))
+		return 0;
+	errno = 0;
+	if (!strcmp(name, "sched_switch"))
+		return add_switch(report, item->event);
+	/* sched_waking comes first: the wakeup that follows finds a ready task. */
+	if (!strcmp(name, "sched_waking") || !strcmp(name, "sched_wakeup") ||
+	    !strcmp(name, "sched_wakeup_new"))
+		return add_wakeup(report, item->event);
+	return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct kl_sleep_row *first = a, *second = b;
+
+	if (first->sleep_ns != second->sleep_ns)
+		return first->sleep_ns < second->sleep_ns ? 1 : -1;
+	return first->tid < second->tid ? -1 : first->tid > second->tid;
+}
+
+const struct kl_sleep_row *kl_sleep_report_rows(struct kl_sleep_report *report, size_t *count)
+{
+	const struct task *task = NULL;
+	struct kl_sleep_row *rows;
+	size_t n = 0;
+
+	rows = reallocarray(report->rows, report->tasks.count + 1, sizeof(*rows));
+	if (!rows) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	report->rows = rows;
+	while ((task = kl_table_next(&report->tasks, task))) {
+		if (!task->row.tid)
+			continue;
+		rows[n] = task->row;
+		rows[n++].open = task->where == ASLEEP || task->where == READY;
+	}
+	qsort(rows, n, sizeof(*rows), compare_rows);
+	*count = n;
+	return rows;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Lines of many addresses of a file that is open in a process of its own. */
+#ifndef KL_LIB_SYMBOLIZE_SRCLINE_ASK_H
+#define KL_LIB_SYMBOLIZE_SRCLINE_ASK_H
+
+#include <kernlens/source.h>
+
+#include "../base/texts.h"
+#include "../symbol/elf_process.h"
+
+/*
+ * @address: of the file. @line: filled in, names kept in @texts. Returns 0, or -EPIPE if reading
+ * has ended the process; the rest is not known then.
+ */
+int kl_source_ask(struct kl_elf_process *process, unsigned int number, struct kl_texts *texts,
+		  const uint64_t *address, size_t n, struct kl_source_line *line);
+
+#endif /* KL_LIB_SYMBOLIZE_SRCLINE_ASK_H */
