@@ -1,0 +1,119 @@
+# shellcheck shell=bash disable=SC2034 # what is set here is used there
+# SPDX-License-Identifier: GPL-2.0
+#
+# The layers of the project: read by `includes` and `calls`.
+
+# layer paths (the first row that fits a file's path is its layer)
+layers() {
+	cat <<-'END'
+	uapi     uapi/*
+	rows     kernel/compat/probe_rows.c
+	compat   kernel/compat/*
+	exported kernel/include/*
+	ring     kernel/ring/*
+	kbase    kernel/base/*
+	core     kernel/core/*
+	handler  kernel/handler/*
+	task     kernel/task/*
+	source   kernel/source/*
+	latency  kernel/latency/*
+	splicer  kernel/splice/*
+	session  kernel/session/*
+	device   kernel/device/*
+	main     kernel/*
+	public   lib/include/*
+	base     lib/base/*
+	client   lib/client/*
+	reader   lib/reader/*
+	format   lib/format/*
+	symbol   lib/symbol/*
+	block    lib/block/*
+	ptrace   lib/ptrace/*
+	symbolize lib/symbolize/*
+	splice   lib/splice/*
+	plan     lib/plan/*
+	report   lib/report/*
+	monitor  lib/monitor/*
+	cli      cli/*
+	shown    view/tui/tui.h
+	view     view/*
+	END
+}
+
+# layer: what it may include, beside itself and public headers that are no project's. Files of
+# other folders (tests, bench) may include anything.
+# `rows` is no part of the module: it asks the compiler which rows a kernel has, values and all.
+allowed() {
+	cat <<-'END'
+	uapi
+	rows     compat base core handler task source uapi
+	compat   uapi
+	ring     compat uapi
+	exported uapi
+	kbase    compat uapi
+	core     kbase ring compat exported uapi
+	handler  core kbase ring compat exported uapi
+	task     core kbase ring compat uapi
+	source   handler task core kbase ring compat exported uapi
+	latency  source handler task core kbase ring compat uapi
+	splicer  source handler task core kbase ring compat uapi
+	session  splicer latency source handler task core kbase ring compat exported uapi
+	device   session splicer latency source handler task core kbase ring compat uapi
+	main     device session splicer latency source handler task core kbase ring compat uapi
+	public   uapi
+	base     public uapi
+	client   base public uapi
+	reader   base public uapi
+	format   base public uapi
+	symbol   base public uapi
+	block    base public uapi
+	ptrace   block base public uapi
+	symbolize client reader format symbol block base public uapi
+	splice   ptrace symbolize client format symbol block base public uapi
+	plan     splice symbolize client format symbol block base public uapi
+	report   symbolize client reader format symbol block base public uapi
+	monitor  client format symbol base public uapi
+	shown    public
+	cli      public shown
+	view     public shown
+	END
+}
+
+# What may be called: the layers of each half in order, lowest first. A layer may use those before it;
+# public headers make this less strict than what may be included.
+order() {
+	cat <<-'END'
+	compat ring kbase core handler task source latency splicer session device main
+	base format symbol reader block client ptrace symbolize splice plan report monitor view cli
+	END
+}
+
+# awk: layer(PATH), and `may`, which has (FROM, TO) for each inclusion or call that is allowed. Takes
+# -v layers and -v allowed.
+layer_functions='
+	BEGIN {
+		n = split(layers, row, "\n")
+		for (i = 1; i <= n; i++) {
+			m = split(row[i], word, " ")
+			for (k = 2; k <= m; k++) {
+				name[++rules] = word[1]
+				begin[rules] = word[k]
+			}
+		}
+		n = split(allowed, row, "\n")
+		for (i = 1; i <= n; i++) {
+			m = split(row[i], word, " ")
+			may[word[1], word[1]] = 1
+			for (k = 2; k <= m; k++)
+				may[word[1], word[k]] = 1
+		}
+	}
+	function layer(path,  i, start) {
+		for (i = 1; i <= rules; i++) {
+			start = begin[i]
+			if (sub(/\*$/, "", start) ? index(path, start) == 1 : path == start)
+				return name[i]
+		}
+		return ""
+	}
+'
