@@ -55,7 +55,7 @@ static bool take_some(struct kl_task_list *l)
 
 	rcu_read_lock();
 	/* One that has been released since points anywhere: the caller finds an earlier one. */
-	if (t && !pid_alive(t)) {
+	if (t && !kl_task_is_alive(t)) {
 		rcu_read_unlock();
 		return true;
 	}
@@ -73,7 +73,7 @@ static bool take_some(struct kl_task_list *l)
  */
 static void find_alive(struct kl_task_list *l)
 {
-	for (u32 i = 1; l->alive && !pid_alive(l->task[l->alive - 1]); l->alive--, i++)
+	for (u32 i = 1; l->alive && !kl_task_is_alive(l->task[l->alive - 1]); l->alive--, i++)
 		if (i % PAUSE == 0)
 			cond_resched();
 }

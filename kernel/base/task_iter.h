@@ -99,18 +99,24 @@ static inline unsigned long kl_task_switches(const struct task_struct *t)
 	return data_race(READ_ONCE(t->nvcsw) + READ_ONCE(t->nivcsw));
 }
 
+/* Has it not been released? The kernel writes without a mark what this reads. */
+static inline bool kl_task_is_alive(const struct task_struct *t)
+{
+	return data_race(pid_alive(t));
+}
+
 /*
  * Those that a task points to, as long as it is there itself: when it has been released they may
  * go before it does. Under RCU, which then keeps them.
  */
 static inline struct task_struct *kl_task_real_parent(const struct task_struct *t)
 {
-	return pid_alive(t) ? rcu_dereference(t->real_parent) : NULL;
+	return kl_task_is_alive(t) ? rcu_dereference(t->real_parent) : NULL;
 }
 
 static inline struct task_struct *kl_task_parent(const struct task_struct *t)
 {
-	return pid_alive(t) ? rcu_dereference(t->parent) : NULL;
+	return kl_task_is_alive(t) ? rcu_dereference(t->parent) : NULL;
 }
 
 /*
@@ -119,7 +125,7 @@ static inline struct task_struct *kl_task_parent(const struct task_struct *t)
  */
 static inline struct task_struct *kl_task_leader(struct task_struct *t)
 {
-	return pid_alive(t) ? t->group_leader : t;
+	return kl_task_is_alive(t) ? t->group_leader : t;
 }
 
 /* The same with a reference. @t: with one, too. */

@@ -46,7 +46,8 @@ u32 kl_access_of_opener(const struct cred *cred)
  */
 static bool is_dumpable(struct task_struct *t)
 {
-	struct mm_struct *mm = READ_ONCE(t->mm);
+	/* What exits or executes a program writes it without a mark. */
+	struct mm_struct *mm = data_race(READ_ONCE(t->mm));
 	unsigned long flags;
 
 	/* The task is exiting, or a kernel thread, which never belongs to an owner. */
@@ -56,7 +57,7 @@ static bool is_dumpable(struct task_struct *t)
 		return false;
 	/* The flags before the second look at t->mm; pairs with exit and exec. */
 	smp_rmb();
-	return READ_ONCE(t->mm) == mm && (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
+	return data_race(READ_ONCE(t->mm)) == mm && (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
 }
 
 /**

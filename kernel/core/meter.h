@@ -25,13 +25,14 @@ enum kl_meter_kind {
  * struct kl_meters - what all sessions' meters share
  * @window_cycles: length of a window
  * @allowed_cycles: of a window, by kind of session; ~0: any
- * @is_looking: somebody compares what has been measured
+ * @is_looking: somebody compares what has been measured; no bool, as gcc instruments READ_ONCE of
+ *              one as a plain access (KCSAN)
  * @waking: has that begin
  */
 struct kl_meters {
 	u64 window_cycles;
 	u64 allowed_cycles[KL_METER_KINDS];
-	bool is_looking;
+	u32 is_looking;
 	struct irq_work waking;
 };
 

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "../base/task_iter.h"
 #include "../compat/clock.h"
 #include "counter.h"
 #include "program.h"
@@ -101,7 +102,7 @@ static bool may_see_parent(const struct kl_session *s, const struct task_struct 
 
 	/* A task that has been released may outlive its parent. */
 	rcu_read_lock();
-	parent = pid_alive(t) ? rcu_dereference(t->real_parent) : NULL;
+	parent = kl_task_is_alive(t) ? rcu_dereference(t->real_parent) : NULL;
 	may = parent && kl_access_may_see(s->owner, parent);
 	rcu_read_unlock();
 	return may;

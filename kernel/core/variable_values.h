@@ -35,6 +35,7 @@
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>
 
+#include "../base/task_iter.h"
 #include "counter.h"
 
 /* ------------------------------------------- what a kernel or CPU may lack */
@@ -84,7 +85,7 @@ KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
 /* A task that has been released may outlive its parent: then it has none, as if idle were it. */
 static inline const struct task_struct *kl_parent(const struct task_struct *t)
 {
-	return pid_alive(t) ? rcu_dereference_sched(t->real_parent) : &init_task;
+	return kl_task_is_alive(t) ? rcu_dereference_sched(t->real_parent) : &init_task;
 }
 
 static inline const struct cred *kl_cred(const struct task_struct *t)

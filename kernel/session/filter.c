@@ -126,7 +126,7 @@ static void visit(struct change *c, struct task_struct *t)
 	if (c->tree && !is_in_tree(c, t))
 		return;
 	/* The id of a task that has ended may already belong to another. */
-	if (!pid_alive(t) || !kl_access_sees(s->owner, s->may, t))
+	if (!kl_task_is_alive(t) || !kl_access_sees(s->owner, s->may, t))
 		return;
 	c->n++;
 	c->new += change_task(c->session, t, c->flags);
@@ -137,7 +137,7 @@ static void await(struct change *c)
 {
 	struct task_struct *t = c->wanted;
 
-	if (!pid_alive(t))
+	if (!kl_task_is_alive(t))
 		return;
 	c->n = 1;
 	if (kl_taskset_has(c->session->tasks, t->pid))

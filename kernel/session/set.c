@@ -282,7 +282,7 @@ static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
 	c = &s->change;
 	call->flags = 0;
 	if (s->task && s->seen) {
-		call->flags = KL_SET_TOLD | (pid_alive(s->task) ? 0 : KL_SET_ENDED);
+		call->flags = KL_SET_TOLD | (kl_task_is_alive(s->task) ? 0 : KL_SET_ENDED);
 		call->old_value = c->old_value;
 		call->new_value = c->new_value;
 		memcpy(call->old_text, c->old_text, sizeof(call->old_text));

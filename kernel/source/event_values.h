@@ -8,6 +8,7 @@
 #define KL_SOURCE_EVENT_VALUES_H
 
 #include "../../uapi/kernlens.h"
+#include "base/task_iter.h"
 #include "compat/compat_config.h"
 #include "compat/prototypes.h"
 #include "trace_headers.h"
@@ -96,7 +97,7 @@ static inline s32 kl_ppid(struct task_struct *task)
 	s32 ppid = 0;
 
 	rcu_read_lock();
-	if (pid_alive(task))
+	if (kl_task_is_alive(task))
 		ppid = task_tgid_nr(rcu_dereference(task->real_parent));
 	rcu_read_unlock();
 	return ppid;
@@ -109,7 +110,7 @@ static inline s32 kl_vppid(struct task_struct *task)
 	s32 ppid = 0;
 
 	rcu_read_lock();
-	if (ns && pid_alive(task))
+	if (ns && kl_task_is_alive(task))
 		ppid = task_tgid_nr_ns(rcu_dereference(task->real_parent), ns);
 	rcu_read_unlock();
 	return ppid;

@@ -374,7 +374,7 @@ static __always_inline bool write_row(struct inspection *in, struct task_struct 
 
 	task_lock(t);
 	preempt_disable();
-	if (pid_alive(t) && (!in->own || kl_access_may_read_now(in->cred, t)))
+	if (kl_task_is_alive(t) && (!in->own || kl_access_may_read_now(in->cred, t)))
 		head.id = id_of(in, t, of_thread);
 	if (head.id) {
 		memcpy(to, &head, sizeof(head));

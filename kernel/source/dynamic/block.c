@@ -5,8 +5,8 @@
  * lock. docs/design/block.md says why a task may be in here while a patch is taken back.
  */
 #include <linux/ptrace.h>
-#include <linux/trace_recursion.h>
 
+#include "../../compat/ftrace.h"
 #include "../../handler/handler.h"
 #include "../../handler/dispatch.h"
 #include "../../core/record.h"
@@ -93,7 +93,7 @@ static noinline void fire_with_stack(const struct kl_defined *d, const struct kl
 static noinline void fire_any(const struct kl_defined *d, const struct kl_block_place *place,
 			      const struct kl_block_registers *regs)
 {
-	int bit = ftrace_test_recursion_trylock(place->address, regs->back);
+	int bit = kl_recursion_enter(place->address, regs->back);
 
 	if (unlikely(bit < 0)) {
 		if (READ_ONCE(d->attached))
@@ -105,7 +105,7 @@ static noinline void fire_any(const struct kl_defined *d, const struct kl_block_
 			else
 				fire(d, place, regs);
 		}
-		ftrace_test_recursion_unlock(bit);
+		kl_recursion_leave(bit);
 	}
 	preempt_enable_notrace();
 }

@@ -3,7 +3,6 @@
  * Defined events that are entries of functions. Called by ftrace with the
  * function's address; fires every definition of it. Takes no lock.
  */
-#include <linux/trace_recursion.h>
 
 #include "../../compat/ftrace.h"
 #include "../../handler/handler.h"
@@ -37,7 +36,7 @@ static __always_inline void fire(const struct kl_defined *d, struct ftrace_regs 
 static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsigned long parent,
 			      struct kl_defined_table *table, struct ftrace_regs *fregs)
 {
-	int bit = ftrace_test_recursion_trylock(ip, parent);
+	int bit = kl_recursion_enter(ip, parent);
 	unsigned long before;
 
 	if (unlikely(bit < 0)) {
@@ -51,7 +50,7 @@ static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsi
 			if (READ_ONCE(d->attached))
 				fire(d, fregs);
 		this_cpu_write(kl_stack_function, before);
-		ftrace_test_recursion_unlock(bit);
+		kl_recursion_leave(bit);
 	}
 	preempt_enable_notrace();
 }

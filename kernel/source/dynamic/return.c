@@ -12,8 +12,8 @@
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
-#include <linux/trace_recursion.h>
 
+#include "../../compat/ftrace.h"
 #include "../../handler/dispatch.h"
 #include "kinds.h"
 
@@ -55,7 +55,7 @@ static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 	/* Entered before a stop. Pairs with the wait for handlers after it. */
 	if (!READ_ONCE(table->returns.registered) || !kl_hooks_may_fire())
 		return 0;
-	bit = ftrace_test_recursion_trylock(instruction_pointer(regs), 0);
+	bit = kl_recursion_enter(instruction_pointer(regs), 0);
 	if (unlikely(bit < 0)) {
 		this_cpu_inc(*table->missed);
 		return 0;
@@ -63,7 +63,7 @@ static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 	for (d = call->defined; d; d = d->next)
 		if (READ_ONCE(d->attached))
 			fire(d, regs_return_value(regs));
-	ftrace_test_recursion_unlock(bit);
+	kl_recursion_leave(bit);
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *
 		     struct ftrace_regs *fregs)
 {
 	struct kl_defined_table *table = container_of(ops, struct kl_defined_table, returns.ops);
-	int bit = ftrace_test_recursion_trylock(ip, parent);
+	int bit = kl_recursion_enter(ip, parent);
 	const struct kl_defined *d, *outer;
 	struct pt_regs *regs;
 
@@ -89,7 +89,7 @@ static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *
 		table->pool.kp.pre_handler(&table->pool.kp, regs);
 		__this_cpu_write(entering, outer);
 	}
-	ftrace_test_recursion_unlock(bit);
+	kl_recursion_leave(bit);
 }
 
 /**
