@@ -14,6 +14,8 @@
 #include "common.h"
 #include "output.h"
 
+#define NOTES_MAX 10 /* lines of a text */
+
 struct cli_settings cli_settings = { .pager = true };
 
 /* Names in @message may be anybody's. */
@@ -94,6 +96,21 @@ void cli_note(const char *format, ...)
 	fflush(stdout);
 	fprintf(stderr, "kernlens: %s\n", text);
 	free(text);
+}
+
+void cli_note_lines(const char *text)
+{
+	unsigned int n = 0, left = 0;
+
+	for (size_t length; *text; text += length + (text[length] == '\n')) {
+		length = strcspn(text, "\n");
+		if (n++ < NOTES_MAX)
+			cli_note("%.*s", (int)length, text);
+		else
+			left++;
+	}
+	if (left)
+		cli_note("%u more such notes", left);
 }
 
 char *cli_format(const char *format, ...)

@@ -57,6 +57,12 @@ int cli_library_error(int error, const char *format, ...) __attribute__((format(
  */
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/**
+ * cli_note_lines - the same for each line of a text
+ * @text: of more than 10 lines the rest is only counted
+ */
+void cli_note_lines(const char *text);
+
 /* Text ended by NUL, from a format; the program ends without memory. */
 char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *cli_format_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));

@@ -293,6 +293,7 @@ int cli_session_apply(struct cli_session *s)
 
 	if (status)
 		return status;
+	cli_note_lines(kl_plan_note(s->plan));
 	for (unsigned int i = 0; kl_plan_maskset_map(s->plan, i); i++)
 		add_late_strings(kl_plan_maskset_map(s->plan, i));
 	error = kl_plan_apply(s->plan, s->session);

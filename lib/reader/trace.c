@@ -454,11 +454,6 @@ const struct kl_trace_state *kl_trace_state(const struct kl_trace *trace)
 	return &trace->state;
 }
 
-unsigned int kl_trace_cpus(const struct kl_trace *trace)
-{
-	return trace->n_files;
-}
-
 uint64_t kl_trace_begin(const struct kl_trace *trace)
 {
 	return trace->ber ? kl_ber_reader_begin(trace->ber) : trace->begin_ns;

@@ -80,11 +80,6 @@ int kl_flame_add(struct kl_flame *flame, const struct kl_flame_frame *frame, siz
 	return 0;
 }
 
-uint64_t kl_flame_total(const struct kl_flame *flame)
-{
-	return flame->root.all;
-}
-
 static int by_name(const void *a, const void *b)
 {
 	const struct kl_flame_node *x = *(struct kl_flame_node *const *)a;

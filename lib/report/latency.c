@@ -111,20 +111,6 @@ void kl_latency_print_chain(struct kl_buffer *buffer, struct kl_latency *latency
 	}
 }
 
-unsigned int kl_latency_waker_frames(const struct kl_stack *stack, unsigned int kind)
-{
-	if (!stack || kind == KL_LATENCY_WAKER_TASK)
-		return stack ? stack->n : 0;
-	for (unsigned int i = 0; i < stack->n; i++) {
-		const char *name = stack->frame[i].symbol;
-
-		if (name && (!strncmp(name, "asm_", 4) || !strcmp(name, "do_softirq") ||
-			     !strcmp(name, "irq_exit_rcu") || !strcmp(name, "run_ksoftirqd")))
-			return i + 1;
-	}
-	return stack->n;
-}
-
 /* ------------------------------------------------------------ flame graph */
 
 /* What is put together for one trace; texts of frames that have no name are kept here. */

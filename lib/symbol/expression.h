@@ -60,11 +60,6 @@ void kl_ctype_result(const struct kl_ctype *type, struct kl_result *result);
 /* "u32" and the like; false: it is none. */
 bool kl_ctype_word(struct kl_ctype *type, const char *name, size_t length);
 
-static inline bool kl_ctype_is_pointer(const struct kl_ctype *type)
-{
-	return type->stars;
-}
-
 static inline bool kl_ctype_is_int(const struct kl_ctype *type)
 {
 	return !type->stars && type->base == KL_BASE_INT;

@@ -76,10 +76,12 @@ if has_types; then
 	kl record -q -e 'fn:vfs_write /count == 512/' -o named -- "${blocks[@]}"
 	check "its arguments have their names" bash -c \
 		'"$0" print --format json named | jq -s -e "length == 1000 and all(.fields.count == 512)"' "$kernlens"
+	kl record -q -e fn:do_mmap -o stacked -- true
+	says err 'do_mmap: .* is on the stack and was left out' "an argument that is left out is named"
 	kl stat --json -e 'fn:vfs_write :count by current->tgid' -- "${blocks[@]}"
 	check "the kernel's own data as a key" rule '.entries[0].count >= 1000 and .faults == 0'
 else
-	skip "names of arguments, the kernel's own data" "the kernel does not tell its types"
+	skip "names of arguments, what is left out, the kernel's own data" "the kernel does not tell its types"
 fi
 check "babeltrace2 reads them" bash -c 'babeltrace2 function 2>&1 >/dev/null | { ! grep -q .; }'
 kl stat --json -e 'fn:vfs_write:ret :sum(ret)' -- "${blocks[@]}"

@@ -56,12 +56,6 @@ int kl_flame_add(struct kl_flame *flame, const struct kl_flame_frame *frame, siz
 		 uint64_t value);
 
 /**
- * kl_flame_total - sum of all values
- * @flame: flame
- */
-uint64_t kl_flame_total(const struct kl_flame *flame);
-
-/**
  * kl_flame_folded - a line a trace: names with semicolons, a blank, the value
  * @flame: sorted by name by this call
  * @buffer: appended to

@@ -121,15 +121,6 @@ void kl_latency_print_chain(struct kl_buffer *buffer, struct kl_latency *latency
 			    const struct kl_abi_latency_entry *entry);
 
 /**
- * kl_latency_waker_frames - how many frames of a waker's trace are the waker's
- * @stack: of the kernel
- * @kind: enum kl_latency_waker
- *
- * Behind an interrupt's entry is what it has interrupted.
- */
-unsigned int kl_latency_waker_frames(const struct kl_stack *stack, unsigned int kind);
-
-/**
  * kl_latency_flame - all waits as a flame graph: process, program's functions, the
  *		      kernel's; time for a processor as "[runnable]"
  * @latency: profile

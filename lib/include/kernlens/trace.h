@@ -197,12 +197,6 @@ const struct kl_trace_state *kl_trace_state(const struct kl_trace *trace);
 uint64_t kl_trace_begin(const struct kl_trace *trace);
 
 /**
- * kl_trace_cpus - number of stream files
- * @trace: trace; 0 for a file in BER
- */
-unsigned int kl_trace_cpus(const struct kl_trace *trace);
-
-/**
  * kl_trace_folder - open a directory of a trace to change what is in it
  * @dir: where @name begins, or AT_FDCWD
  * @name: of the trace, or of the folder "kernlens" in it
