@@ -32,7 +32,8 @@ static u32 any_event(void)
 	case 0:
 		return KL_EV_SYSCALL_ENTRY + below(2 * KL_EV_SYSCALL_MAX);
 	case 1:
-		return 1 + below(450);
+		/* One that is not there, or not for this user, has the whole maskset refused. */
+		return one_in(6) ? 1 + below(450) : events[below(EVENTS)];
 	default:
 		return events[below(EVENTS)];
 	}
@@ -41,12 +42,15 @@ static u32 any_event(void)
 /* ------------------------------------------------------------------- events */
 
 static const char *const tracepoints[] = {
-	"sched_switch",	    "sched_wakeup",  "sched_process_fork", "task_rename",
-	"kmem_cache_alloc", "mm_page_alloc", "timer_start",	   "hrtimer_start",
-	"sys_enter",	    "sys_exit",	     "signal_generate",	   "softirq_entry",
-	"contention_begin", "task_newtask",  "block_rq_issue",	   "rcu_utilization",
-	"no_such_point",    "kls_passed",    "sched_process_exit", "",
+	"sched_switch",	    "sched_wakeup",	  "sched_process_fork", "task_rename",
+	"kmem_cache_alloc", "mm_page_alloc",	  "timer_start",	"hrtimer_start",
+	"sys_enter",	    "sys_exit",		  "signal_generate",	"softirq_entry",
+	"contention_begin", "task_newtask",	  "block_rq_issue",	"rcu_utilization",
+	"kls_passed",	    "sched_process_exit", "no_such_point",	"",
 };
+
+#define TRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
+#define TRACEPOINTS_BAD 2 /* the last */
 
 __attribute__((noinline)) static void probed(void)
 {
@@ -63,7 +67,8 @@ static u64 probed_offset(void)
 	return found;
 }
 
-static struct kl_abi_event any_defined(u32 program)
+/* One that cannot be has all of a request refused: @odd ones are few. */
+static struct kl_abi_event any_defined(u32 program, bool odd)
 {
 	static const u16 often[] = { 1, 10, 50, 100, 997 };
 	struct kl_abi_event event = { .program = program };
@@ -72,23 +77,23 @@ static struct kl_abi_event any_defined(u32 program)
 	case 0:
 		event.kind = KL_SOURCE_KIND_TRACEPOINT;
 		event.name = (u64)(uintptr_t)
-			tracepoints[below(sizeof(tracepoints) / sizeof(*tracepoints))];
+			tracepoints[below(TRACEPOINTS - (odd ? 0 : TRACEPOINTS_BAD))];
 		break;
 	case 1:
 		event.kind = KL_SOURCE_KIND_TICK;
-		event.arg = one_in(8) ? odd_number() : often[below(5)];
+		event.arg = odd ? odd_number() : often[below(5)];
 		break;
 	case 2:
 		event.kind = KL_SOURCE_KIND_TRAP;
 		break;
 	case 3 ... 4:
 		event.kind = KL_SOURCE_KIND_FUNCTION + below(2);
-		event.address = common->symbol[below(FUZZ_SYMBOLS)];
+		event.address = common->symbol[below(odd ? FUZZ_SYMBOLS : FUZZ_SYMBOLS_GOOD)];
 		break;
 	case 5 ... 6:
 		event.kind = KL_SOURCE_KIND_UPROBE + below(2);
-		event.name = (u64)(uintptr_t)(one_in(8) ? "/etc/passwd" : "/proc/self/exe");
-		event.arg = one_in(8) ? odd_number() : probed_offset();
+		event.name = (u64)(uintptr_t)(odd ? "/etc/passwd" : "/proc/self/exe");
+		event.arg = odd && one_in(2) ? odd_number() : probed_offset();
 		break;
 	default:
 		event.kind = KL_SOURCE_KIND_BLOCK;
@@ -103,7 +108,7 @@ u32 make_events(int fd, u32 program)
 	struct kl_abi_events wish = { .size = sizeof(wish), .n = 1 + below(6) };
 
 	for (u32 i = 0; i < wish.n; i++)
-		event[i] = any_defined(one_in(3) ? program : 0);
+		event[i] = any_defined(one_in(3) ? program : 0, one_in(20));
 	if (one_in(10))
 		mutate(event, wish.n * sizeof(*event));
 	wish.event = (u64)(uintptr_t)odd_or(event, wish.n * sizeof(*event));

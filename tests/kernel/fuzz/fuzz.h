@@ -21,6 +21,7 @@
 #define ZOO_KINDS 24 /* of processes to look at */
 #define ZOO_WAITING 13 /* the first so many wait for something */
 #define FUZZ_SYMBOLS 26
+#define FUZZ_SYMBOLS_GOOD 13 /* the first so many can be hooked */
 #define FUZZ_USERS 3
 #define FUZZ_CALLS 128
 

@@ -245,6 +245,14 @@ enum purpose {
 	PURPOSES
 };
 
+/* A maskset with an event that this kernel does not have is refused as a whole. */
+static bool is_here(int fd, u32 id)
+{
+	struct kl_abi_event_info info = { .size = sizeof(info), .id = id };
+
+	return !ioctl(fd, KL_IOC_EVENT_INFO, &info) && !info.absent;
+}
+
 static u8 any_action(u32 rules)
 {
 	if (rules && below(4))
@@ -252,7 +260,7 @@ static u8 any_action(u32 rules)
 	return one_in(4) ? KL_HANDLER_count : KL_HANDLER_log;
 }
 
-static void set_events(struct kl_abi_maskset *m, enum purpose purpose, u32 rules)
+static void set_events(int fd, struct kl_abi_maskset *m, enum purpose purpose, u32 rules)
 {
 	static const u16 table[] = {
 		KL_EV_sched_switch,
@@ -282,11 +290,16 @@ static void set_events(struct kl_abi_maskset *m, enum purpose purpose, u32 rules
 		for (u32 i = 0; i < sizeof(table) / sizeof(*table); i++)
 			m->handler[table[i]] = any_action(rules);
 	if (purpose == MACHINE && !me->uid)
-		for (u32 n = 12; n; n--)
-			m->handler[1 + below(400)] = any_action(rules);
+		for (u32 n = 12; n; n--) {
+			u32 id = 1 + below(350);
+
+			if (is_here(fd, id))
+				m->handler[id] = any_action(rules);
+		}
 	if (purpose == PACKETS && !me->uid)
 		for (u32 i = 0; i < 30; i++)
-			m->handler[KL_EV_net_dev_queue + i] = any_action(rules);
+			if (is_here(fd, KL_EV_net_dev_queue + i))
+				m->handler[KL_EV_net_dev_queue + i] = any_action(rules);
 	m->handler[KL_EV_syscall_late_string] = KL_HANDLER_log;
 	for (u32 i = 0; purpose != PROFILES && i < CALLS; i++) {
 		u32 n = calls[one_in(2) ? i : below(CALLS)];
@@ -304,7 +317,7 @@ static void write_maskset(int fd, u32 id, enum purpose purpose, u32 rules, u32 d
 	m->size = sizeof(*m);
 	m->id = id;
 	snprintf(m->name, sizeof(m->name), "set %u", id);
-	set_events(m, purpose, rules);
+	set_events(fd, m, purpose, rules);
 	for (u32 i = 0; i < defined; i++)
 		room[i] = any_action(rules);
 	m->dynamic = (u64)(uintptr_t)room;
