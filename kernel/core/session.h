@@ -324,6 +324,12 @@ u32 kl_patches_to_start(struct kl_session *s, const struct kl_actions *actions);
 int kl_probe_attach(struct kl_session *s, u32 id, struct kl_error *why);
 int kl_probe_attach_syscalls(struct kl_session *s, bool exit, struct kl_error *why);
 
+/* As get_cred, which writes the same value to a member of shared credentials, without a mark. */
+static inline const struct cred *kl_cred_get(const struct cred *cred)
+{
+	return data_race(get_cred(cred));
+}
+
 /* access.c */
 u32 kl_access_of_opener(const struct cred *cred);
 bool kl_access_may_see(const struct cred *owner, struct task_struct *t);

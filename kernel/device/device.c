@@ -539,7 +539,7 @@ static int device_open(struct inode *inode, struct file *file)
 	if (error)
 		goto deinit_payer;
 	mutex_init(&client->lock);
-	client->cred = get_cred(file->f_cred);
+	client->cred = kl_cred_get(file->f_cred);
 	client->may = may;
 	file->private_data = client;
 	return 0;

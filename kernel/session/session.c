@@ -90,7 +90,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	kl_news_init(&s->news);
 	kref_init(&s->ref);
 	s->single.session = s;
-	s->owner = get_cred(cred);
+	s->owner = kl_cred_get(cred);
 	kl_payer_copy(&s->payer, payer);
 	s->memcg = get_mem_cgroup_from_mm(current->mm);
 	s->may = may;

@@ -99,6 +99,13 @@ extern struct task_struct init_task;
 		kl_ring_test_hook();                       \
 	} while (0)
 #define data_race(access) (access)
+
+struct cred;
+
+static inline const struct cred *get_cred(const struct cred *cred)
+{
+	return cred;
+}
 #define rcu_dereference_sched(pointer) (pointer)
 
 u64 rdtsc(void);
