@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Arguments of a hooked function, whatever the kernel calls the accessor; guards against recursion. */
+/* Arguments of a hooked function, whatever the accessor is called; guards against recursion. */
 #ifndef KL_COMPAT_FTRACE_H
 #define KL_COMPAT_FTRACE_H
 
@@ -15,7 +15,7 @@
 #endif
 
 /*
- * As the kernel's own functions, which change a word of the running task that an interrupt's own call
+ * As the kernel's own functions, which change a word of the running task that an interrupt's call
  * reads meanwhile: that one leaves the word as it was.
  */
 static __always_inline int kl_recursion_enter(unsigned long ip, unsigned long parent)
