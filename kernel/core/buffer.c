@@ -435,11 +435,8 @@ u64 kl_buffer_written(const struct kl_session *s)
 	u64 n = 0;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		const struct kl_abi_ring *ring = per_cpu_ptr(s->cpu, cpu)->ring.shared;
-
-		n += READ_ONCE(ring->records) + KL_POS_COUNT(READ_ONCE(ring->position));
-	}
+	for_each_possible_cpu(cpu)
+		n += kl_ring_written(per_cpu_ptr(s->cpu, cpu)->ring.shared);
 	return n;
 }
 

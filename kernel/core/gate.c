@@ -335,12 +335,6 @@ static bool admit(struct kl_session *s, pid_t tid)
 	return awaited;
 }
 
-static void notice(struct kl_session *s, struct task_struct *t)
-{
-	if (s->on_admit)
-		s->on_admit(s, t);
-}
-
 /**
  * kl_gate_exec - a task that some session wants has executed a program
  * @t: the running task, with the new program's memory, name and rights
@@ -353,8 +347,8 @@ void kl_gate_exec(struct task_struct *t)
 	struct kl_session *s;
 
 	list_for_each_entry_rcu(s, &gated, gated, true)
-		if (kl_gate_awaits(s, t) && admit(s, t->pid))
-			notice(s, t);
+		if (kl_gate_awaits(s, t) && admit(s, t->pid) && s->on_admit)
+			s->on_admit(s, t);
 }
 
 /* ---------------------------------------------------------------- sessions */

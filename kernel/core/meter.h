@@ -10,7 +10,6 @@
 #include "../../uapi/kernlens.h"
 
 struct kl_cost;
-struct kl_error;
 struct kl_session;
 
 #define KL_METER_EVERY 16
@@ -74,7 +73,7 @@ struct kl_meter {
  * struct kl_meter_cpu - what a session has taken on one CPU
  * @firings: counts those that may be measured
  * @refused: firings that were not done
- * @spent: cycles of those that count (counts_all)
+ * @spent: cycles of those that count (kl_meter_end)
  * @spent_off: of those with interrupts off
  * @looked_off: @spent_off when it was looked at last
  * @looked_refused: the same of @refused

@@ -303,6 +303,12 @@ void kl_buffer_destroy(struct kl_session *s);
 int kl_buffer_fill(struct kl_session *s, struct kl_error *why);
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 void kl_buffer_finish(struct kl_session *s, u64 time);
+/* Records that a CPU has written: of blocks that are full, and of the one being filled. */
+static inline u64 kl_ring_written(const struct kl_abi_ring *ring)
+{
+	return READ_ONCE(ring->records) + KL_POS_COUNT(READ_ONCE(ring->position));
+}
+
 u64 kl_buffer_written(const struct kl_session *s);
 u64 kl_buffer_lost(const struct kl_session *s);
 struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);

@@ -24,11 +24,10 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	for_each_possible_cpu(cpu) {
 		const struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
 		const struct kl_abi_ring *ring = c->ring.shared;
-		u64 position = READ_ONCE(ring->position);
 
 		if (stats->cpu >= 0 && stats->cpu != cpu)
 			continue;
-		stats->written += READ_ONCE(ring->records) + KL_POS_COUNT(position);
+		stats->written += kl_ring_written(ring);
 		stats->lost += READ_ONCE(ring->lost);
 		stats->switches += READ_ONCE(ring->switches);
 		stats->blocks += READ_ONCE(c->given);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keeps the machine usable, whatever sessions do. A firing of the general path is timed;
- * a worker compares what sessions took with their share of CPU time and suspends one that
- * took too much. On a CPU whose interrupts are off no worker may run: there firings are
- * refused as soon as probes have taken too much of a window. docs/design/budget.md has
- * the rules. Owns `watched_lock`, which is taken inside a session's lock.
+ * Keeps the machine usable, whatever sessions do. A worker compares the CPU time of sessions,
+ * which core/meter.c measures, with their share, and suspends one that takes too much; it also
+ * sets the limit of the meter's windows. docs/design/budget.md has the rules. Owns
+ * `watched_lock`, which is taken inside a session's lock.
  */
 #include <linux/cred.h>
 #include <linux/irq_work.h>
-#include <linux/module.h>
 #include <linux/percpu.h>
 
 #include "../compat/clock.h"
@@ -27,6 +25,7 @@
 static DEFINE_MUTEX(watched_lock);
 static LIST_HEAD(watched);
 static struct delayed_work looking;
+
 /* ------------------------------------------------------- suspending */
 
 static void write_event(struct kl_session *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The text of a program or library, taken apart as the kernel's is. Feeds splice/program.c. */
+/* Decodes the text of a program or library as that of the kernel. Feeds splice/program.c. */
 #ifndef KL_LIB_BLOCK_PROGRAM_H
 #define KL_LIB_BLOCK_PROGRAM_H
 

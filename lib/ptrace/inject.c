@@ -431,8 +431,8 @@ static bool move_out(struct kl_tracer *k, const struct kl_space *s,
 }
 
 /* Give the memory back, if nobody can come back to it. */
-static bool unmap_site(struct kl_tracer *k, struct kl_space *s,
-		       const struct kl_injection *injection, int memory)
+static bool unmap_injection(struct kl_tracer *k, struct kl_space *s,
+			    const struct kl_injection *injection, int memory)
 {
 	struct kl_task *t = kl_space_worker(k, s);
 	struct kl_maps maps = {};
@@ -468,7 +468,7 @@ void kl_space_restore(struct kl_tracer *k, struct kl_space *s)
 		others = restore_text(&k->file[i], injection, memory);
 		empty = move_out(k, s, &k->file[i], injection, memory);
 		k->report->changed += others;
-		if (others || !empty || !unmap_site(k, s, injection, memory))
+		if (others || !empty || !unmap_injection(k, s, injection, memory))
 			k->report->kept++;
 		injection->base = 0;
 	}

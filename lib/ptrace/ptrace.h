@@ -13,17 +13,17 @@ struct kl_process_wish {
 	uint32_t session; /* whose events are fired */
 };
 
-struct kl_tracer_begin;
+struct kl_process_tracer;
 
 /*
  * Splice, with a process of our own that keeps them; it is our child. @file and what it names must
  * stay until then. Returns NULL with errno and an error text; then nothing is changed.
  */
-struct kl_tracer_begin *kl_process_keep(struct kl_tracer_file *file, size_t files,
-					uint32_t counters, const struct kl_process_wish *wish);
+struct kl_process_tracer *kl_process_keep(struct kl_tracer_file *file, size_t files,
+					  uint32_t counters, const struct kl_process_wish *wish);
 
 /* Have all taken back, and what was counted; good until it is freed. */
-const struct kl_tracer_report *kl_process_leave(struct kl_tracer_begin *tracer);
-void kl_process_free(struct kl_tracer_begin *tracer);
+const struct kl_tracer_report *kl_process_leave(struct kl_process_tracer *tracer);
+void kl_process_free(struct kl_process_tracer *tracer);
 
 #endif /* KL_LIB_PTRACE_PTRACE_H */

@@ -180,14 +180,14 @@ static void run_tracer(struct kl_tracer *k, const struct kl_process_wish *wish, 
 
 /* ----------------------------------------------------------------- who asks it */
 
-struct kl_tracer_begin {
+struct kl_process_tracer {
 	pid_t pid;
 	int ask;
 	size_t bytes;
 	struct kl_tracer_report *report;
 };
 
-static int start(struct kl_tracer_begin *tracer, struct kl_tracer *k,
+static int start(struct kl_process_tracer *tracer, struct kl_tracer *k,
 		 const struct kl_process_wish *wish)
 {
 	int ask[2], tell[2];
@@ -219,10 +219,10 @@ static int start(struct kl_tracer_begin *tracer, struct kl_tracer *k,
 	return 0;
 }
 
-struct kl_tracer_begin *kl_process_keep(struct kl_tracer_file *file, size_t files,
-					uint32_t counters, const struct kl_process_wish *wish)
+struct kl_process_tracer *kl_process_keep(struct kl_tracer_file *file, size_t files,
+					  uint32_t counters, const struct kl_process_wish *wish)
 {
-	struct kl_tracer_begin *tracer = calloc(1, sizeof(*tracer));
+	struct kl_process_tracer *tracer = calloc(1, sizeof(*tracer));
 	struct kl_tracer k = {
 		.file = file,
 		.files = files,
@@ -255,7 +255,7 @@ struct kl_tracer_begin *kl_process_keep(struct kl_tracer_file *file, size_t file
 	return NULL;
 }
 
-const struct kl_tracer_report *kl_process_leave(struct kl_tracer_begin *tracer)
+const struct kl_tracer_report *kl_process_leave(struct kl_process_tracer *tracer)
 {
 	if (tracer->ask >= 0)
 		close(tracer->ask);
@@ -266,7 +266,7 @@ const struct kl_tracer_report *kl_process_leave(struct kl_tracer_begin *tracer)
 	return tracer->report;
 }
 
-void kl_process_free(struct kl_tracer_begin *tracer)
+void kl_process_free(struct kl_process_tracer *tracer)
 {
 	if (!tracer)
 		return;

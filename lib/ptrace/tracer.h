@@ -107,7 +107,7 @@ struct kl_maps {
 	size_t n, room;
 };
 
-/* tracer.c: the first thing that went wrong is told. Returns -@error. */
+/* tracer.c: only the first failure is reported. Returns -@error. */
 int kl_tracer_fail(struct kl_tracer *k, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

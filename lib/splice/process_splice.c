@@ -41,7 +41,7 @@ struct kl_process_splices {
 	struct kl_tracer_file *file; /* one a program */
 	uint64_t *counted;
 	uint32_t counters;
-	struct kl_tracer_begin *tracer;
+	struct kl_process_tracer *tracer;
 };
 
 struct kl_process_splices *kl_process_splices_create(void)

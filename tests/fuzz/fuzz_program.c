@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A program's file taken apart into functions and blocks (splice/program.c, block/program.c). */
+/* Functions and blocks of a program's file (splice/program.c, block/program.c). */
 #include <unistd.h>
 
 #include "blocks.h"

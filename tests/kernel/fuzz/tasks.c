@@ -217,7 +217,7 @@ void op_setting(void)
 
 	if (fd < 0)
 		return;
-	/* What is asked for may be what it is already. */
+	/* The requested value may be the present one. */
 	if (one_in(2))
 		change_setting(what);
 	call.what = what;
