@@ -102,7 +102,9 @@ for section in .debug_info .debug_line .debug_abbrev .debug_str .debug_rnglists;
 		'[.[] | select(.event == "syscall_entry_getppid")][0].stacks.ustack | any(.symbol == "shop::serve(int)")' live.json
 done
 cp "$program" shrunk
-kl record -q -e syscall_entry_getppid:stack -o cut -- sh -c './shrunk 2; : >shrunk'
+# Who reads the process's mappings meanwhile keeps its program from being written for a moment.
+kl record -q -e syscall_entry_getppid:stack -o cut -- \
+	sh -c './shrunk 2; for i in $(seq 100); do truncate -s 0 shrunk 2>/dev/null && exit; sleep 0.05; done; exit 9'
 expect "a program that has been emptied since" 0
 kl print cut --json
 check "has its records" jq -s -e 'map(select(.event == "syscall_entry_getppid" and .comm == "shrunk")) | length == 2' "$work/out"
