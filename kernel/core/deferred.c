@@ -151,5 +151,11 @@ int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
 void kl_later_use(struct kl_session *s, u32 maskset)
 {
 	WRITE_ONCE(s->later.maskset, maskset);
-	irq_work_queue(&s->later.irq);
+	/*
+	 * Work that is pending will see it, and the interrupt may be an event of the session. Pairs
+	 * with the barrier between the end of `pending` and the work.
+	 */
+	smp_mb();
+	if (!delayed_work_pending(&s->later.work))
+		irq_work_queue(&s->later.irq);
 }

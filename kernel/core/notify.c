@@ -113,7 +113,7 @@ void kl_news_alarm(struct kl_session *s, u32 event, const struct kl_rule *r)
 		/* All of it before the next writer. Pairs with the cmpxchg. */
 		smp_store_release(&to->busy, 0);
 	}
-	irq_work_queue(&s->news.irq);
+	kl_waiters_kick(&s->news.waiters, &s->news.irq);
 }
 
 /**
@@ -125,7 +125,7 @@ void kl_news_alarm(struct kl_session *s, u32 event, const struct kl_rule *r)
 void kl_news_snapshot(struct kl_session *s)
 {
 	atomic64_inc(&s->news.snapshots);
-	irq_work_queue(&s->news.irq);
+	kl_waiters_kick(&s->news.waiters, &s->news.irq);
 }
 
 /**

@@ -86,8 +86,8 @@ static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *c
 	}
 	if (result == KL_RING_LOST)
 		return (struct kl_place){};
-	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->waiters.wait))
-		irq_work_queue(&cpu->wake);
+	if (result == KL_RING_WRITTEN_FIRST)
+		kl_waiters_kick(&s->waiters, &cpu->wake);
 	at = write_prefix(slot.at, slot.time, id, all ? KL_CHANGED_TASK : 0);
 	if (all)
 		at = write_task(at, slot.base, words);

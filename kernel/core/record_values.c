@@ -136,8 +136,8 @@ static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu
 	if (result == KL_RING_LOST)
 		return (struct kl_place){};
 	WRITE_ONCE(cpu->state, KL_STATE_SPOILT);
-	if (result == KL_RING_WRITTEN_FIRST && wq_has_sleeper(&s->waiters.wait))
-		irq_work_queue(&cpu->wake);
+	if (result == KL_RING_WRITTEN_FIRST)
+		kl_waiters_kick(&s->waiters, &cpu->wake);
 	shown = is_shown(s);
 	at = kl_write_changed(slot.at, &slot, id, v->all, slot.at + v->prefix);
 	read_shown_task(shown, (u64 *)at);
@@ -194,8 +194,7 @@ struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u3
 		known = true;
 		if (result == KL_RING_WRITTEN_FIRST) {
 			change.bits = v->all;
-			if (wq_has_sleeper(&s->waiters.wait))
-				irq_work_queue(&cpu->wake);
+			kl_waiters_kick(&s->waiters, &cpu->wake);
 		}
 		place = write_values(cpu, v, &slot, id, bytes, change.bits);
 	} else if (change.bits) {

@@ -17,7 +17,11 @@ static void wake_now(struct kl_waiters *w)
 
 static void wake_again(struct work_struct *work)
 {
-	wake_now(container_of(to_delayed_work(work), struct kl_waiters, again));
+	struct kl_waiters *w = container_of(to_delayed_work(work), struct kl_waiters, again);
+
+	/* Who still sees it set has made known what is new: pairs with kl_waiters_kick. */
+	smp_store_mb(w->is_due, 0);
+	wake_now(w);
 }
 
 /**
@@ -51,8 +55,9 @@ void kl_waiters_wake(struct kl_waiters *w)
 {
 	unsigned long now = jiffies;
 
-	if (READ_ONCE(w->woken) == now)
-		schedule_delayed_work(&w->again, 1);
-	else
+	if (READ_ONCE(w->woken) != now)
 		wake_now(w);
+	/* First of all, as what queues the work may fire events. */
+	else if (!xchg(&w->is_due, 1))
+		schedule_delayed_work(&w->again, 1);
 }

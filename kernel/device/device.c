@@ -513,6 +513,7 @@ static __poll_t device_poll(struct file *file, poll_table *table)
 	if (!s)
 		return EPOLLERR;
 	poll_wait(file, &s->news.waiters.wait, table);
+	smp_mb(); /* pairs with kl_waiters_kick */
 	return kl_news_number(s) == READ_ONCE(client->seen) ? 0 : EPOLLPRI;
 }
 

@@ -144,7 +144,7 @@ static int wait_for_block(struct kl_reader *r)
 	int error = 0;
 
 	add_wait_queue(&s->waiters.wait, &wait);
-	smp_mb(); /* pairs with wq_has_sleeper in kl_record_begin */
+	smp_mb(); /* pairs with kl_waiters_kick */
 	while (!has_block(r) && READ_ONCE(s->running)) {
 		if (signal_pending(current)) {
 			error = -ERESTARTSYS;
@@ -194,6 +194,7 @@ static __poll_t reader_poll(struct file *file, poll_table *table)
 	__poll_t events = 0;
 
 	poll_wait(file, &r->session->waiters.wait, table);
+	smp_mb(); /* pairs with kl_waiters_kick */
 	/* Before looking for blocks: the last ones come before the stop. */
 	if (!READ_ONCE(r->session->running))
 		events |= EPOLLHUP;

@@ -123,7 +123,7 @@ static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
 {
 	fire_alarm(s, id, r->text);
 	kl_news_alarm(s, id, r);
-	irq_work_queue(&this_cpu_ptr(s->cpu)->wake);
+	kl_waiters_kick(&s->waiters, &this_cpu_ptr(s->cpu)->wake);
 }
 
 /* Write the record first, so that the copy contains it. */

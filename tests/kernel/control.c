@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -414,6 +415,109 @@ static void test_alarms_of_alarms(void)
 	tap.failures += WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
+/* Interrupts for work put off, on all CPUs since the start. */
+static u64 irq_works(void)
+{
+	char line[1024];
+	FILE *file = fopen("/proc/interrupts", "r");
+	u64 sum = 0;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *at = strstr(line, "IWI:"), *end;
+
+		for (at = at ? at + 4 : NULL; at; at = end) {
+			u64 n = strtoull(at, &end, 10);
+
+			if (end == at)
+				break;
+			sum += n;
+		}
+	}
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+static void *wait_for_news(void *argument)
+{
+	int fd = *(int *)argument;
+	struct pollfd news = { .fd = fd, .events = POLLPRI };
+
+	while (kl_stats(fd, -1).running)
+		if (poll(&news, 1, 100) < 0)
+			break;
+	return NULL;
+}
+
+static void *wait_for_records(void *argument)
+{
+	static char block[1 << 16];
+	int reader = *(int *)argument;
+
+	while (read(reader, block, sizeof(block)) > 0)
+		;
+	return NULL;
+}
+
+static void *make_marks(void *argument)
+{
+	int fd = *(int *)argument;
+	struct kl_abi_mark mark = { .size = sizeof(mark), .text = "mark" };
+	cpu_set_t first;
+
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	sched_setaffinity(0, sizeof(first), &first);
+	while (kl_stats(fd, -1).running && !kl_call(fd, KL_IOC_MARK, &mark))
+		sleep_ms(5);
+	return NULL;
+}
+
+/* A session with a rule for the interrupt that its own notifications and requests cause. */
+static void storm(u32 handler, const char *name)
+{
+	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
+	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = handler };
+	u32 events[] = { KL_EV_mark, KL_EV_x86_irq_vectors_irq_work_entry,
+			 KL_EV_x86_irq_vectors_irq_work_exit, 0 };
+	pthread_t news, records, marks;
+	int fd = kl_open(), reader;
+	u64 before, n;
+
+	if (handler == KL_HANDLER_use)
+		rule.arg = MASKSET;
+	else
+		strcpy(rule.text, "here");
+	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_RULE, &rule) ||
+	    kl_use_events(fd, MASKSET, KL_ACTION_RULE, events))
+		bail("session: %s", kl_why(fd));
+	reader = kl_reader(fd, 0);
+	if (reader < 0 || kl_start(fd))
+		bail("session: %s", kl_why(fd));
+	pthread_create(&news, NULL, wait_for_news, &fd);
+	pthread_create(&records, NULL, wait_for_records, &reader);
+	sleep_ms(50);
+	before = irq_works();
+	pthread_create(&marks, NULL, make_marks, &fd);
+	sleep_ms(1000);
+	n = irq_works() - before;
+	kl_stop(fd);
+	pthread_join(marks, NULL);
+	pthread_join(news, NULL);
+	pthread_join(records, NULL);
+	close(reader);
+	close(fd);
+	/* Each of two waits may be ended twice a jiffy, and HZ is 250. */
+	tap_result(n > 10 && n < 2000, name, "%llu interrupts in a second", (unsigned long long)n);
+}
+
+static void test_storms(void)
+{
+	storm(KL_HANDLER_alarm, "alarms at the interrupt that they cause come to an end");
+	storm(KL_HANDLER_snapshot, "so do snapshots");
+	storm(KL_HANDLER_use, "so do switches");
+}
+
 int main(void)
 {
 	called = symbol_address("kls_called");
@@ -425,6 +529,7 @@ int main(void)
 	test_ids();
 	test_unswitched();
 	test_alarms_of_alarms();
+	test_storms();
 	test_at_once();
 	return tap_end();
 }

@@ -290,8 +290,12 @@ static void set_events(int fd, struct kl_abi_maskset *m, enum purpose purpose, u
 		for (u32 i = 0; i < sizeof(table) / sizeof(*table); i++)
 			m->handler[table[i]] = any_action(rules);
 	if (purpose == MACHINE && !me->uid)
-		for (u32 n = 12; n; n--)
-			m->handler[1 + below(400)] = any_action(rules);
+		for (u32 n = 12; n; n--) {
+			u32 id = 1 + below(350);
+
+			if (is_here(fd, id))
+				m->handler[id] = any_action(rules);
+		}
 	if (purpose == PACKETS && !me->uid)
 		for (u32 i = 0; i < 30; i++)
 			if (is_here(fd, KL_EV_net_dev_queue + i))
