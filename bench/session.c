@@ -268,7 +268,7 @@ static void write_stats(int fd, const char *path)
 }
 
 /* What the command line asks for. */
-struct wish {
+struct options {
 	const char *patterns;
 	const char *variables;
 	__u32 flags;
@@ -283,53 +283,53 @@ struct wish {
 	int sessions;
 };
 
-static int parse(struct wish *wish, int argc, char **argv)
+static int parse(struct options *options, int argc, char **argv)
 {
 	int option;
 
 	while ((option = getopt(argc, argv, "+e:v:fcr:t:n:ds:l:p:u:")) != -1) {
 		switch (option) {
 		case 'e':
-			wish->patterns = optarg;
+			options->patterns = optarg;
 			break;
 		case 'v':
-			wish->variables = optarg;
+			options->variables = optarg;
 			break;
 		case 'f':
-			wish->flags = KL_VARIABLES_FULL;
+			options->flags = KL_VARIABLES_FULL;
 			break;
 		case 'c':
-			wish->handler = KL_HANDLER_count;
+			options->handler = KL_HANDLER_count;
 			break;
 		case 'r':
-			wish->rule = optarg;
+			options->rule = optarg;
 			break;
 		case 't':
-			wish->tasks = optarg;
+			options->tasks = optarg;
 			break;
 		case 'n':
-			wish->sessions = atoi(optarg);
+			options->sessions = atoi(optarg);
 			break;
 		case 'd':
-			wish->mode = KL_MODE_DISCARD;
+			options->mode = KL_MODE_DISCARD;
 			break;
 		case 'l':
-			wish->latency = optarg;
+			options->latency = optarg;
 			break;
 		case 'p':
-			wish->probes = optarg;
+			options->probes = optarg;
 			break;
 		case 'u':
-			wish->uid = atoi(optarg);
+			options->uid = atoi(optarg);
 			break;
 		case 's':
-			wish->stats = optarg;
+			options->stats = optarg;
 			break;
 		default:
 			return -1;
 		}
 	}
-	return optind >= argc || wish->sessions < 1 || wish->sessions > SESSIONS_MAX ? -1 : 0;
+	return optind >= argc || options->sessions < 1 || options->sessions > SESSIONS_MAX ? -1 : 0;
 }
 
 /* The command, which waits until everything is on. */
@@ -394,40 +394,41 @@ static int open_as(uid_t uid)
 	return fd;
 }
 
-static int start_session(const struct wish *wish, int number, pid_t followed)
+static int start_session(const struct options *options, int number, pid_t followed)
 {
-	struct kl_abi_session s = { .size = sizeof(s), .mode = wish->mode };
-	int fd = open_as(wish->uid);
+	struct kl_abi_session s = { .size = sizeof(s), .mode = options->mode };
+	int fd = open_as(options->uid);
 
 	snprintf(s.name, sizeof(s.name), "bench-%d", number);
 	/* Hundreds would not fit into a small guest with the default. */
-	if (wish->sessions > 16) {
+	if (options->sessions > 16) {
 		s.block_bytes = 4096;
 		s.blocks = 4;
 	}
 	if (ioctl(fd, KL_IOC_SESSION, &s))
 		die(fd, "session");
-	if (wish->patterns) {
-		char *copy = strdup(wish->patterns);
+	if (options->patterns) {
+		char *copy = strdup(options->patterns);
 
-		use_events(fd, copy, wish->rule ? make_rule(fd, wish->rule) : wish->handler);
+		use_events(fd, copy,
+			   options->rule ? make_rule(fd, options->rule) : options->handler);
 		free(copy);
 	}
-	if (wish->probes) {
-		char *copy = strdup(wish->probes);
+	if (options->probes) {
+		char *copy = strdup(options->probes);
 
 		define_events(fd, copy);
 		free(copy);
 	}
-	if (wish->variables) {
-		char *copy = strdup(wish->variables);
+	if (options->variables) {
+		char *copy = strdup(options->variables);
 
-		use_variables(fd, copy, wish->flags);
+		use_variables(fd, copy, options->flags);
 		free(copy);
 	}
-	if (wish->latency)
-		profile(fd, strtoul(wish->latency, NULL, 16));
-	if (wish->tasks)
+	if (options->latency)
+		profile(fd, strtoul(options->latency, NULL, 16));
+	if (options->tasks)
 		follow(fd, followed);
 	if (ioctl(fd, KL_IOC_START))
 		die(fd, "start");
@@ -436,22 +437,24 @@ static int start_session(const struct wish *wish, int number, pid_t followed)
 
 int main(int argc, char **argv)
 {
-	struct wish wish = { .mode = KL_MODE_OVERWRITE, .handler = KL_HANDLER_log, .sessions = 1 };
+	struct options options = { .mode = KL_MODE_OVERWRITE,
+				   .handler = KL_HANDLER_log,
+				   .sessions = 1 };
 	int fds[SESSIONS_MAX], status, go[2];
 	pid_t command, idle = 0;
 	bool former;
 
-	if (parse(&wish, argc, argv)) {
+	if (parse(&options, argc, argv)) {
 		fprintf(stderr, "usage: session [OPTION...] -- COMMAND...\n");
 		return 2;
 	}
 	command = start_command(argv + optind, go);
-	former = wish.tasks && !strcmp(wish.tasks, "former");
-	if (former || (wish.tasks && !strcmp(wish.tasks, "other")))
-		idle = start_idle(wish.uid);
-	for (int i = 0; i < wish.sessions; i++)
-		fds[i] = start_session(&wish, i, idle ? idle : command);
-	for (int i = 0; former && i < wish.sessions; i++) {
+	former = options.tasks && !strcmp(options.tasks, "former");
+	if (former || (options.tasks && !strcmp(options.tasks, "other")))
+		idle = start_idle(options.uid);
+	for (int i = 0; i < options.sessions; i++)
+		fds[i] = start_session(&options, i, idle ? idle : command);
+	for (int i = 0; former && i < options.sessions; i++) {
 		change_tasks(fds[i], command, KL_TASK_ADD | KL_TASK_INHERIT);
 		change_tasks(fds[i], command, KL_TASK_REMOVE);
 	}
@@ -462,10 +465,10 @@ int main(int argc, char **argv)
 		die(-1, "pipe");
 	if (waitpid(command, &status, 0) != command)
 		die(-1, "wait");
-	for (int i = 0; i < wish.sessions; i++)
+	for (int i = 0; i < options.sessions; i++)
 		ioctl(fds[i], KL_IOC_STOP);
-	if (wish.stats)
-		write_stats(fds[0], wish.stats);
+	if (options.stats)
+		write_stats(fds[0], options.stats);
 	if (idle) {
 		kill(idle, SIGKILL);
 		waitpid(idle, NULL, 0);

@@ -33,7 +33,7 @@ static const struct cli_option options[] = {
 	{},
 };
 
-struct wish {
+struct options {
 	const char *core;
 	const char *symbols;
 	const char *debug;
@@ -51,7 +51,7 @@ struct printer {
 	const char *name; /* of the function, if it has several or others have the same */
 	json_t *list;
 	struct kl_buffer text;
-	const struct wish *wish;
+	const struct options *options;
 };
 
 /* ------------------------------------------------------------------ a function */
@@ -93,7 +93,7 @@ static void print_text(struct printer *p, const struct kl_block_graph *g)
 				 cli_block_taken(g, i, taken), point_word(p, &block->pre, pre),
 				 p->source.graph ? 17 : 0, point_word(p, &block->post, post),
 				 cli_source_text(&p->source, block, where));
-		if (p->wish->instructions)
+		if (p->options->instructions)
 			cli_print_instructions(p->blocks, g, block, &p->source, &p->text);
 	}
 }
@@ -110,7 +110,7 @@ static void print_dot(struct printer *p, const struct kl_block_graph *g)
 		kl_buffer_printf(&p->text, "\tb%u [label=\"%u +0x%x%s\\l", i, i, block->begin,
 				 cli_source_text(&p->source, block, where));
 		for (uint32_t k = block->first;
-		     p->wish->instructions && k < block->first + block->n; k++) {
+		     p->options->instructions && k < block->first + block->n; k++) {
 			kl_block_print_instruction(p->blocks, g, k, &p->text);
 			kl_buffer_add_string(&p->text, "\\l");
 		}
@@ -201,7 +201,7 @@ static void add_json(struct printer *p, const struct kl_block_graph *g)
 					!!(block->live & KL_LIVE_FLAGS), "pre",
 					json_point(&block->pre), "post", json_point(&block->post));
 
-		if (p->wish->instructions)
+		if (p->options->instructions)
 			json_object_set_new(row, "instructions", json_instructions(p, g, block));
 		if (p->program)
 			add_json_of_program(g, i, row);
@@ -231,7 +231,7 @@ static int print_index(struct printer *p, long index, const char *name)
 	cli_source_read(&p->source, &graph);
 	if (p->list)
 		add_json(p, &graph);
-	else if (p->wish->dot)
+	else if (p->options->dot)
 		print_dot(p, &graph);
 	else
 		print_text(p, &graph);
@@ -244,36 +244,37 @@ static int print_index(struct printer *p, long index, const char *name)
 /* All functions of a program that a text fits. */
 static int print_program(struct printer *p, const char *text)
 {
-	struct kl_program_wish wish;
+	struct kl_program_selector selector;
 	const char *name;
 	size_t position = 0;
 	bool found = false;
 	long index;
-	int status = CLI_OK, ret = kl_program_wish_parse(&wish, text);
+	int status = CLI_OK, ret = kl_program_selector_parse(&selector, text);
 
 	if (ret)
 		return cli_library_error(ret, NULL);
-	p->program = kl_program_open(wish.path);
+	p->program = kl_program_open(selector.path);
 	if (!p->program)
 		status = cli_library_error(-errno, NULL);
-	else if (wish.want.at_offset || wish.want.at_number || wish.want.behind)
+	else if (selector.want.at_offset || selector.want.at_number || selector.want.behind)
 		status =
 			cli_error(-EINVAL, "invalid function \"%s\"; expected PATH:FUNCTION", text);
 	else
 		p->blocks = kl_program_blocks(p->program);
 	p->source.program = p->program;
-	while (!status &&
-	       (index = kl_program_next(p->program, wish.want.pattern, &position, &name)) >= 0) {
+	while (!status && (index = kl_program_next(p->program, selector.want.pattern, &position,
+						   &name)) >= 0) {
 		ret = print_index(p, index, name);
 		status = ret ? cli_library_error(ret, NULL) : CLI_OK;
 		found = true;
 	}
 	if (!status && !found)
-		status = cli_error(-ENOENT, "%s has no function %s", wish.path, wish.want.pattern);
+		status = cli_error(-ENOENT, "%s has no function %s", selector.path,
+				   selector.want.pattern);
 	kl_program_close(p->program);
 	p->program = NULL;
 	p->source.program = NULL;
-	kl_program_wish_free(&wish);
+	kl_program_selector_free(&selector);
 	return status;
 }
 
@@ -408,12 +409,12 @@ static int survey(struct kl_blocks *blocks)
 static int open_kernel(struct printer *p)
 {
 	if (!p->kernel) {
-		p->symbols = kl_symbols_open(p->wish->symbols);
+		p->symbols = kl_symbols_open(p->options->symbols);
 		if (p->symbols)
-			p->kernel = kl_blocks_open(p->wish->core, p->symbols);
+			p->kernel = kl_blocks_open(p->options->core, p->symbols);
 		if (p->kernel)
 			p->source.kernel =
-				kl_source_open(p->kernel, !p->wish->core, p->wish->debug);
+				kl_source_open(p->kernel, !p->options->core, p->options->debug);
 	}
 	p->blocks = p->kernel;
 	return p->source.kernel ? CLI_OK : cli_library_error(-errno, NULL);
@@ -423,20 +424,20 @@ static int print_pattern(struct printer *p, const char *pattern)
 {
 	int status;
 
-	if (kl_program_wish_is(pattern))
+	if (kl_program_selector_is(pattern))
 		return print_program(p, pattern);
 	status = open_kernel(p);
 	return status ?: print_functions(p, pattern);
 }
 
-static int run(const struct wish *wish, int n, char **patterns)
+static int run(const struct options *options, int n, char **patterns)
 {
-	struct printer p = { .wish = wish };
-	int status = wish->survey ? open_kernel(&p) : CLI_OK;
+	struct printer p = { .options = options };
+	int status = options->survey ? open_kernel(&p) : CLI_OK;
 
-	if (wish->survey && !status)
+	if (options->survey && !status)
 		status = survey(p.blocks);
-	if (cli_settings.json && !wish->survey)
+	if (cli_settings.json && !options->survey)
 		p.list = json_array();
 	for (int i = 0; i < n && status == CLI_OK; i++)
 		status = print_pattern(&p, patterns[i]);
@@ -454,7 +455,7 @@ static int run(const struct wish *wish, int n, char **patterns)
 
 static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 {
-	struct wish wish = {};
+	struct options options = {};
 	struct cli_parser parser;
 	int key;
 
@@ -462,33 +463,33 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 	while ((key = cli_parse(&parser))) {
 		switch (key) {
 		case KEY_ASM:
-			wish.instructions = true;
+			options.instructions = true;
 			break;
 		case KEY_DOT:
-			wish.dot = true;
+			options.dot = true;
 			break;
 		case KEY_SURVEY:
-			wish.survey = true;
+			options.survey = true;
 			break;
 		case KEY_CORE:
-			wish.core = parser.arg;
+			options.core = parser.arg;
 			break;
 		case KEY_SYMBOLS:
-			wish.symbols = parser.arg;
+			options.symbols = parser.arg;
 			break;
 		case KEY_DEBUG:
-			wish.debug = parser.arg;
+			options.debug = parser.arg;
 			break;
 		}
 	}
-	if (wish.survey ? parser.n_words > 0 : !parser.n_words)
-		cli_usage_error(self, wish.survey ? "--survey does not take a function" :
-						    "no function given; expected FUNCTION or "
-						    "--survey");
-	if (wish.dot && (cli_settings.json || wish.survey))
+	if (options.survey ? parser.n_words > 0 : !parser.n_words)
+		cli_usage_error(self, options.survey ? "--survey does not take a function" :
+						       "no function given; expected FUNCTION or "
+						       "--survey");
+	if (options.dot && (cli_settings.json || options.survey))
 		cli_usage_error(self, "--dot cannot be used with --json or --survey");
 	cli_start_pager();
-	return run(&wish, parser.n_words, parser.words);
+	return run(&options, parser.n_words, parser.words);
 }
 
 const struct cli_command cmd_blocks = {

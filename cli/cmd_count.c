@@ -43,52 +43,52 @@ struct count_run {
 	const char *path;
 };
 
-/* By block, before it first: wishes of several texts are in no order. */
-static int compare_wishes(const void *left, const void *right)
+/* By block, before it first: targets of several texts are in no order. */
+static int compare_targets(const void *left, const void *right)
 {
-	const struct kl_splice_wish *a = *(const struct kl_splice_wish *const *)left;
-	const struct kl_splice_wish *b = *(const struct kl_splice_wish *const *)right;
+	const struct kl_splice_target *a = *(const struct kl_splice_target *const *)left;
+	const struct kl_splice_target *b = *(const struct kl_splice_target *const *)right;
 
 	if (a->block != b->block)
 		return a->block < b->block ? -1 : 1;
 	return a->behind - b->behind;
 }
 
-static const struct kl_splice_wish **sorted_wishes(const struct cli_spliced_function *f)
+static const struct kl_splice_target **sorted_targets(const struct cli_spliced_function *f)
 {
-	const struct kl_splice_wish **sorted = cli_alloc((f->n + 1) * sizeof(*sorted));
+	const struct kl_splice_target **sorted = cli_alloc((f->n + 1) * sizeof(*sorted));
 
 	for (uint32_t i = 0; i < f->n; i++)
-		sorted[i] = &f->wish[i];
-	qsort(sorted, f->n, sizeof(*sorted), compare_wishes);
+		sorted[i] = &f->target[i];
+	qsort(sorted, f->n, sizeof(*sorted), compare_targets);
 	return sorted;
 }
 
 /* ---------------------------------------------------------------------- text */
 
 static void print_row(const struct count_run *cr, const struct kl_block_graph *g,
-		      const struct cli_spliced_function *f, const struct kl_splice_wish *wish,
+		      const struct cli_spliced_function *f, const struct kl_splice_target *target,
 		      struct kl_buffer *text)
 {
 	const struct cli_spliced *sp = &cr->spliced;
-	const struct kl_block *block = &g->block[wish->block];
-	uint32_t point = f->first + (wish - f->wish);
+	const struct kl_block *block = &g->block[target->block];
+	uint32_t point = f->first + (target - f->target);
 	const char *reason = cli_spliced_reason(sp, point);
 	char count[CLI_NUMBER_MAX], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
 	char where[CLI_SOURCE_MAX];
 
 	kl_buffer_printf(text, "%15s %6u  +0x%-5x %5u %5u  %-6s  %5s %5s  %s%s%s%s\n",
-			 reason ? "-" : cli_print_count(count, sp->count[point]), wish->block,
+			 reason ? "-" : cli_print_count(count, sp->count[point]), target->block,
 			 block->begin, block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_word(block->taken, taken),
-			 wish->behind ? "after  " : "", reason ? "not counted: " : "", reason ?: "",
-			 cli_source_text(&sp->source, block, where));
+			 target->behind ? "after  " : "", reason ? "not counted: " : "",
+			 reason ?: "", cli_source_text(&sp->source, block, where));
 }
 
 static void print_function(const struct count_run *cr, const struct kl_block_graph *g,
 			   const struct cli_spliced_function *f, struct kl_buffer *text)
 {
-	const struct kl_splice_wish **sorted = sorted_wishes(f);
+	const struct kl_splice_target **sorted = sorted_targets(f);
 
 	cli_print_counted(g, g->function.name, text);
 	for (uint32_t i = 0; i < f->n && !g->function.reason; i++) {
@@ -106,17 +106,17 @@ static void print_function(const struct count_run *cr, const struct kl_block_gra
 static json_t *json_function(const struct count_run *cr, const struct kl_block_graph *g,
 			     const struct cli_spliced_function *f)
 {
-	const struct kl_splice_wish **sorted = sorted_wishes(f);
+	const struct kl_splice_target **sorted = sorted_targets(f);
 	json_t *rows = json_array(), *function;
 
 	for (uint32_t i = 0; i < f->n; i++) {
-		const struct kl_splice_wish *wish = sorted[i];
-		const struct kl_block *block = &g->block[wish->block];
-		uint32_t point = f->first + (wish - f->wish);
+		const struct kl_splice_target *target = sorted[i];
+		const struct kl_block *block = &g->block[target->block];
+		uint32_t point = f->first + (target - f->target);
 		const char *reason = cli_spliced_reason(&cr->spliced, point);
-		json_t *row = json_pack("{s:I, s:I, s:I, s:b}", "block", (json_int_t)wish->block,
+		json_t *row = json_pack("{s:I, s:I, s:I, s:b}", "block", (json_int_t)target->block,
 					"offset", (json_int_t)block->begin, "bytes",
-					(json_int_t)block->bytes, "post", wish->behind);
+					(json_int_t)block->bytes, "post", target->behind);
 
 		if (reason)
 			json_object_set_new(row, "reason", json_string(reason));
@@ -199,7 +199,7 @@ static int write_result(struct count_run *cr)
 
 static bool is_of_program(const char *text)
 {
-	return kl_program_wish_is(strncmp(text, "block:", 6) ? text : text + 6);
+	return kl_program_selector_is(strncmp(text, "block:", 6) ? text : text + 6);
 }
 
 /* All of it is of programs, or of the kernel: they are counted differently. */

@@ -187,7 +187,7 @@ static int take_row(void *data, const struct kl_history_row *row)
 
 int cli_history_read(struct cli_history *h)
 {
-	int error = kl_history_read(h->history, &h->wish, take_row, h);
+	int error = kl_history_read(h->history, &h->query, take_row, h);
 
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
@@ -247,7 +247,7 @@ static int64_t parse_time(const struct asked *a, const char *text)
 
 static void add_figure(struct asked *a, const char *name)
 {
-	int figure = kl_history_find(name, a->h.wish.comm);
+	int figure = kl_history_find(name, a->h.query.comm);
 
 	if (figure < 0)
 		cli_usage_error(a->self, "%s", kl_error_text());
@@ -258,9 +258,9 @@ static void add_figure(struct asked *a, const char *name)
 
 static void choose_figures(struct asked *a, char **words, int n)
 {
-	const char *const *names = a->h.wish.comm ? group_default : machine_default;
-	size_t count = a->h.wish.comm ? sizeof(group_default) / sizeof(*group_default) :
-					sizeof(machine_default) / sizeof(*machine_default);
+	const char *const *names = a->h.query.comm ? group_default : machine_default;
+	size_t count = a->h.query.comm ? sizeof(group_default) / sizeof(*group_default) :
+					  sizeof(machine_default) / sizeof(*machine_default);
 	char *rest = a->list ? strdupa(a->list) : NULL, *name;
 
 	while (rest && (name = strsep(&rest, ",")))
@@ -283,19 +283,19 @@ static void take_option(struct asked *a, int key, const char *arg)
 	case KEY_HOURS:
 	case KEY_DAYS:
 	case KEY_MONTHS:
-		a->h.wish.level = (enum kl_history_level)(key - KEY_MINUTES);
+		a->h.query.level = (enum kl_history_level)(key - KEY_MINUTES);
 		break;
 	case KEY_SINCE:
-		a->h.wish.since = parse_time(a, arg);
+		a->h.query.since = parse_time(a, arg);
 		break;
 	case KEY_UNTIL:
-		a->h.wish.until = parse_time(a, arg);
+		a->h.query.until = parse_time(a, arg);
 		break;
 	case 'v':
 		a->list = arg;
 		break;
 	case KEY_COMM:
-		a->h.wish.comm = arg;
+		a->h.query.comm = arg;
 		break;
 	case KEY_FULL:
 		a->h.full = true;
@@ -347,7 +347,7 @@ static int exec_history(const struct cli_command *self, int argc, char **argv)
 	const char *unit = getenv(UNIT_VARIABLE);
 	struct asked a = {
 		.self = self,
-		.h = { .wish = { .level = KL_HISTORY_HOUR, .until = INT64_MAX } },
+		.h = { .query = { .level = KL_HISTORY_HOUR, .until = INT64_MAX } },
 		.interval_ns = 10000000000,
 		.bytes_max = KL_HISTORY_BYTES_DEFAULT,
 	};
@@ -362,7 +362,7 @@ static int exec_history(const struct cli_command *self, int argc, char **argv)
 	choose_figures(&a, parser.words + used, parser.n_words - used);
 	if (unit && (!cli_parse_unsigned(unit, 86400, &a.unit) || !a.unit))
 		cli_usage_error(self, UNIT_VARIABLE " is not a number of seconds from 1 to 86400");
-	a.h.period = periods[a.h.wish.level] * (a.unit ? (double)a.unit / 60 : 1);
+	a.h.period = periods[a.h.query.level] * (a.unit ? (double)a.unit / 60 : 1);
 	if (cli_settings.json)
 		a.h.style = CLI_HISTORY_JSON;
 	if (!a.file) {

@@ -77,19 +77,19 @@ static int set_up(struct latency_run *lr)
 					.traces = all ? TRACES : 0,
 					.kernel_frames = lr->depth,
 					.user_frames = lr->depth };
-	struct kl_abi_latency wish = { 0 };
+	struct kl_abi_latency params = { 0 };
 	int error;
 
 	if (!lr->sums)
-		wish.flags = KL_LATENCY_ENTRIES | KL_LATENCY_USER_STACKS | KL_LATENCY_WAKERS |
-			     KL_LATENCY_OWNERS;
+		params.flags = KL_LATENCY_ENTRIES | KL_LATENCY_USER_STACKS | KL_LATENCY_WAKERS |
+			       KL_LATENCY_OWNERS;
 	if (!lr->sums && kl_device_info(lr->session.device)->may & KL_MAY_SEE_ADDRESSES)
-		wish.flags |= KL_LATENCY_KERNEL_STACKS;
+		params.flags |= KL_LATENCY_KERNEL_STACKS;
 	if (lr->wakers)
-		wish.flags |= KL_LATENCY_WAKER_STACKS;
+		params.flags |= KL_LATENCY_WAKER_STACKS;
 	error = kl_session_stacks(session, &limits);
 	if (!error)
-		error = kl_session_latency(session, &wish);
+		error = kl_session_latency(session, &params);
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 

@@ -201,7 +201,7 @@ static void save_stacks_now_and_then(struct record *r)
 }
 
 /* Alarms and snapshots that the figures tell of. */
-static void take_news(struct record *r)
+static void take_notifications(struct record *r)
 {
 	if (cli_alarms_are_new(&r->alarms, r->stats.alarms)) {
 		clear_progress(r);
@@ -212,7 +212,7 @@ static void take_news(struct record *r)
 }
 
 /* What rules have asked for. False if one of them has stopped the recording. */
-static bool look_at_news(struct record *r)
+static bool check_notifications(struct record *r)
 {
 	cli_alarms_run(&r->alarms);
 	if (is_dumping(r))
@@ -222,7 +222,7 @@ static bool look_at_news(struct record *r)
 	if (r->run.told)
 		kl_session_stats(r->session.session, -1, &r->stats);
 	r->run.told = false;
-	take_news(r);
+	take_notifications(r);
 	return !r->stats.frozen && !r->stats.suspended.times;
 }
 
@@ -248,7 +248,7 @@ static int stop(struct record *r)
 		return cli_library_error(error, NULL);
 	kl_session_stats(session, -1, &r->stats);
 	r->elapsed_ns = cli_run_length(&r->run);
-	take_news(r);
+	take_notifications(r);
 	if (r->session.config.mode == KL_MODE_OVERWRITE)
 		status = cli_recorder_attach(&r->recorder);
 	if (!status && (!cli_recorder_drain(&r->recorder) || r->recorder.error))
@@ -276,7 +276,7 @@ static int record(struct record *r)
 		return status;
 	cli_recorder_began(&r->recorder);
 	start_dump(r);
-	while (!r->run.over && look_at_news(r) && cli_recorder_drain(&r->recorder)) {
+	while (!r->run.over && check_notifications(r) && cli_recorder_drain(&r->recorder)) {
 		show_progress(r);
 		save_stacks_now_and_then(r);
 		cli_run_wait(&r->run, cli_recorder_fd(&r->recorder), 100);

@@ -20,14 +20,14 @@ enum cli_history_style {
 
 /**
  * struct cli_history - what was asked for, and its summaries
- * @period: seconds of a minute, hour ... of @wish
+ * @period: seconds of a minute, hour ... of @query
  * @figures: indices, in the order shown
  * @full: a line a figure
  * @rows: in the order of time; texts are of their own
  */
 struct cli_history {
 	struct kl_history *history;
-	struct kl_history_wish wish;
+	struct kl_history_query query;
 	double period;
 	enum cli_history_style style;
 	unsigned int figures[CLI_HISTORY_FIGURES];

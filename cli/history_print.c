@@ -83,7 +83,7 @@ static void print_wide(const struct cli_history *h)
 	struct cli_table *table;
 	size_t next;
 
-	kl_buffer_add_string(&heads, h->wish.comm ? "time|comm|user" : "time");
+	kl_buffer_add_string(&heads, h->query.comm ? "time|comm|user" : "time");
 	for (size_t i = 0; i < h->n_figures; i++)
 		kl_buffer_printf(&heads, "|>%s", kl_history_figure(h->figures[i])->name);
 	kl_buffer_add_char(&heads, 0);
@@ -110,8 +110,8 @@ static void print_wide(const struct cli_history *h)
 static void print_full(const struct cli_history *h)
 {
 	struct cli_table *table = cli_table_create(
-		h->wish.comm ? "time|comm|user|figure|>min|>mean|>max|>sum|>seconds" :
-			       "time|figure|>min|>mean|>max|>sum|>seconds");
+		h->query.comm ? "time|comm|user|figure|>min|>mean|>max|>sum|>seconds" :
+				 "time|figure|>min|>mean|>max|>sum|>seconds");
 
 	for (size_t i = 0; i < h->n; i++) {
 		const struct kl_history_row *row = &h->rows[i];

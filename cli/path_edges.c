@@ -68,12 +68,12 @@ static int derive(struct edges *e)
 	int ret;
 
 	for (uint32_t i = 0; i < f->n; i++) {
-		struct cli_path_block *block = &r->block[f->wish[i].block];
+		struct cli_path_block *block = &r->block[f->target[i].block];
 
 		block->reason = cli_spliced_reason(&e->spliced, f->first + i);
 		block->full = e->spliced.count[f->first + i];
-		count[f->wish[i].block] = block->counted ? block->full : 0;
-		counted[f->wish[i].block] = block->counted && !block->reason;
+		count[f->target[i].block] = block->counted ? block->full : 0;
+		counted[f->target[i].block] = block->counted && !block->reason;
 	}
 	r->edge = cli_alloc(kl_paths_edges(r->paths, &list) * sizeof(*r->edge));
 	ret = kl_paths_derive(r->paths, counted, count, value, r->edge);

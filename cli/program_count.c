@@ -126,7 +126,7 @@ static int run_session(struct counting *c)
 struct view {
 	struct counting *c;
 	struct kl_program *program;
-	const struct kl_program_wish *wish;
+	const struct kl_program_selector *selector;
 	struct kl_block_graph graph;
 	struct cli_source source;
 	const char *name;
@@ -136,7 +136,7 @@ static const struct kl_block_point *point_of(const struct view *v, uint32_t bloc
 {
 	const struct kl_block *of = &v->graph.block[block];
 
-	return v->wish->want.behind ? &of->post : &of->pre;
+	return v->selector->want.behind ? &of->post : &of->pre;
 }
 
 /* Returns why it was not counted, 0 if it was. */
@@ -147,10 +147,10 @@ static unsigned int count_of(const struct view *v, uint32_t block, uint64_t *cou
 
 	*count = 0;
 	if (v->c->spliced)
-		return kl_process_splices_get(v->c->spliced, v->wish->path,
+		return kl_process_splices_get(v->c->spliced, v->selector->path,
 					      v->graph.function.address, block,
-					      v->wish->want.behind, count);
-	if (!kl_program_wish_name(v->wish, v->name, &v->graph, block, name, sizeof(name)))
+					      v->selector->want.behind, count);
+	if (!kl_program_selector_name(v->selector, v->name, &v->graph, block, name, sizeof(name)))
 		found = find_count(v->c, name);
 	if (!found)
 		return point_of(v, block)->reason ?: KL_BLOCK_unreached;
@@ -170,7 +170,7 @@ static void print_row(const struct view *v, uint32_t i)
 			 reason ? "-" : cli_print_count(number, count), i, block->begin,
 			 block->bytes, block->n, kl_block_end_name(block->end),
 			 cli_block_word(block->next, next), cli_block_taken(&v->graph, i, taken),
-			 v->wish->want.behind ? "after  " : "", reason ? "not counted: " : "",
+			 v->selector->want.behind ? "after  " : "", reason ? "not counted: " : "",
 			 reason ? kl_block_reason_name(reason) : "",
 			 cli_source_text(&v->source, block, where));
 	if (v->c->of->instructions)
@@ -183,10 +183,10 @@ static void print_function(const struct view *v)
 	const struct kl_block_graph *g = &v->graph;
 	struct kl_buffer *text = &v->c->text;
 
-	kl_buffer_printf(text, "%s:", v->wish->path);
+	kl_buffer_printf(text, "%s:", v->selector->path);
 	cli_print_counted(g, v->name, text);
 	for (uint32_t i = 0; i < g->blocks && !g->function.reason; i++)
-		if (kl_block_want_fits(&v->wish->want, g, i))
+		if (kl_block_want_fits(&v->selector->want, g, i))
 			print_row(v, i);
 	kl_buffer_add_char(text, '\n');
 }
@@ -202,11 +202,11 @@ static void add_json(const struct view *v)
 		uint64_t count;
 		json_t *row;
 
-		if (!kl_block_want_fits(&v->wish->want, g, i))
+		if (!kl_block_want_fits(&v->selector->want, g, i))
 			continue;
 		row = json_pack("{s:I, s:I, s:I, s:b}", "block", (json_int_t)i, "offset",
 				(json_int_t)block->begin, "bytes", (json_int_t)block->bytes, "post",
-				v->wish->want.behind);
+				v->selector->want.behind);
 		reason = count_of(v, i, &count);
 		if (reason)
 			json_object_set_new(row, "reason",
@@ -218,7 +218,7 @@ static void add_json(const struct view *v)
 	}
 	json_array_append_new(
 		v->c->list,
-		json_pack("{s:o, s:s, s:o, s:o}", "program", cli_json_text(v->wish->path),
+		json_pack("{s:o, s:s, s:o, s:o}", "program", cli_json_text(v->selector->path),
 			  "function", v->name, "address",
 			  json_sprintf("0x%llx", (unsigned long long)g->function.address), "points",
 			  rows));
@@ -229,8 +229,8 @@ static int list_functions(struct view *v)
 	size_t position = 0;
 	long index;
 
-	while ((index = kl_program_next(v->program, v->wish->want.pattern, &position, &v->name)) >=
-	       0) {
+	while ((index = kl_program_next(v->program, v->selector->want.pattern, &position,
+					&v->name)) >= 0) {
 		int ret = kl_blocks_graph(kl_program_blocks(v->program), (size_t)index, &v->graph);
 
 		if (ret)
@@ -246,20 +246,20 @@ static int list_functions(struct view *v)
 }
 
 /* What one -e has asked for. */
-static int list_wish(struct counting *c, const char *text)
+static int list_selector(struct counting *c, const char *text)
 {
-	struct kl_program_wish wish;
-	struct view v = { .c = c, .wish = &wish };
-	int ret = kl_program_wish_parse(&wish, text), status;
+	struct kl_program_selector selector;
+	struct view v = { .c = c, .selector = &selector };
+	int ret = kl_program_selector_parse(&selector, text), status;
 
 	if (ret)
 		return cli_library_error(ret, NULL);
-	v.program = kl_program_open(wish.path);
+	v.program = kl_program_open(selector.path);
 	v.source.program = v.program;
 	status = v.program ? list_functions(&v) : cli_library_error(-errno, NULL);
 	cli_source_deinit(&v.source);
 	kl_program_close(v.program);
-	kl_program_wish_free(&wish);
+	kl_program_selector_free(&selector);
 	return status;
 }
 
@@ -289,7 +289,7 @@ static int write_result(struct counting *c)
 	else
 		kl_buffer_add_string(&c->text, "\n");
 	for (unsigned int i = 0; i < select->n_specs && !status; i++)
-		status = list_wish(c, select->spec[i]);
+		status = list_selector(c, select->spec[i]);
 	if (!status) {
 		file = cli_open_result(c->of->path, cli_settings.json);
 		status = file ? CLI_OK : CLI_FAILED;

@@ -115,17 +115,17 @@ int cli_take_variables(struct cli_session *s)
 	return status;
 }
 
-/* The schema's row of a wish; false: it became a field of events. */
-static bool variable_row(const struct cli_session *s, const struct kl_abi_variable *wish,
+/* The schema's row of a params; false: it became a field of events. */
+static bool variable_row(const struct cli_session *s, const struct kl_abi_variable *params,
 			 struct kl_variable *row)
 {
 	const struct kl_plan_variable *v;
 
-	if (wish->variable != KL_VARIABLE_PROGRAM) {
-		*row = *kl_variable_get(wish->variable);
+	if (params->variable != KL_VARIABLE_PROGRAM) {
+		*row = *kl_variable_get(params->variable);
 		return true;
 	}
-	v = kl_plan_variable(s->plan, wish->program);
+	v = kl_plan_variable(s->plan, params->program);
 	*row = (struct kl_variable){
 		.id = KL_VARIABLE_PROGRAM,
 		.name = v->name,

@@ -36,13 +36,13 @@ static struct cli_spliced_function *function_at(struct cli_spliced *sp, size_t i
  * Points of a function that one text asks for, each once, unless they are not @chosen. Returns how
  * many there are.
  */
-static uint32_t add_wishes(struct cli_spliced_function *f, const struct kl_block_graph *g,
-			   const struct kl_block_want *want, const bool *chosen)
+static uint32_t add_targets(struct cli_spliced_function *f, const struct kl_block_graph *g,
+			    const struct kl_block_want *want, const bool *chosen)
 {
 	uint32_t found = 0;
 
-	f->wish = realloc(f->wish, (f->n + g->blocks + 1) * sizeof(*f->wish));
-	if (!f->wish)
+	f->target = realloc(f->target, (f->n + g->blocks + 1) * sizeof(*f->target));
+	if (!f->target)
 		abort();
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		bool there = chosen && !chosen[i];
@@ -51,9 +51,9 @@ static uint32_t add_wishes(struct cli_spliced_function *f, const struct kl_block
 			continue;
 		found++;
 		for (uint32_t k = 0; k < f->n; k++)
-			there |= f->wish[k].block == i && f->wish[k].behind == want->behind;
+			there |= f->target[k].block == i && f->target[k].behind == want->behind;
 		if (!there)
-			f->wish[f->n++] = (struct kl_splice_wish){
+			f->target[f->n++] = (struct kl_splice_target){
 				.block = i,
 				.behind = want->behind,
 				.instrument = KL_INSTRUMENT_COUNT,
@@ -84,7 +84,7 @@ static int add_function(void *context, size_t index)
 		chosen = cli_alloc(graph.blocks + 1);
 		search->status = sp->choose(sp->context, &graph, chosen);
 	}
-	search->found += add_wishes(function_at(sp, index), &graph, search->want, chosen);
+	search->found += add_targets(function_at(sp, index), &graph, search->want, chosen);
 	free(chosen);
 	kl_block_graph_free(&graph);
 	return search->status ? -ECANCELED : 0;
@@ -122,7 +122,7 @@ static int parse_wants(struct cli_spliced *sp, char *const *texts, size_t n,
 static int plan_function(struct cli_spliced *sp, struct cli_spliced_function *f,
 			 const struct kl_block_graph *g)
 {
-	long first = kl_splices_add(sp->splices, g, f->wish, f->n);
+	long first = kl_splices_add(sp->splices, g, f->target, f->n);
 
 	if (first < 0)
 		return (int)first;
@@ -130,8 +130,8 @@ static int plan_function(struct cli_spliced *sp, struct cli_spliced_function *f,
 	f->place = cli_alloc((f->n + 1) * sizeof(*f->place));
 	for (uint32_t i = 0; i < f->n; i++)
 		f->place[i] = (struct cli_spliced_place){
-			.offset = g->block[f->wish[i].block].begin,
-			.bytes = g->block[f->wish[i].block].bytes,
+			.offset = g->block[f->target[i].block].begin,
+			.bytes = g->block[f->target[i].block].bytes,
 		};
 	return 0;
 }
@@ -172,7 +172,7 @@ static int plan_all(struct cli_spliced *sp)
 		if (!graph.function.reason) {
 			struct cli_spliced_function *f = function_at(sp, i);
 
-			add_wishes(f, &graph, &all, NULL);
+			add_targets(f, &graph, &all, NULL);
 			ret = plan_function(sp, f, &graph);
 		}
 		kl_block_graph_free(&graph);
@@ -378,7 +378,7 @@ int cli_spliced_end(struct cli_spliced *spliced, int status)
 	if (sp->run.began_ns)
 		status = cli_run_status(&sp->run, status);
 	for (size_t i = 0; i < sp->functions; i++) {
-		free(sp->function[i].wish);
+		free(sp->function[i].target);
 		free(sp->function[i].place);
 	}
 	free(sp->function);

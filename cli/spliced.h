@@ -20,14 +20,14 @@ struct cli_spliced_place {
  * @index: of the function, in the blocks
  * @first: number of its first point
  * @n: points
- * @wish: they
+ * @target: they
  * @place: of each, the block
  */
 struct cli_spliced_function {
 	size_t index;
 	uint32_t first;
 	uint32_t n;
-	struct kl_splice_wish *wish;
+	struct kl_splice_target *target;
 	struct cli_spliced_place *place;
 };
 

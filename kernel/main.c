@@ -11,7 +11,7 @@
 #include "device/proc.h"
 #include "handler/dispatch.h"
 #include "core/lsm.h"
-#include "core/session.h"
+#include "session/session.h"
 #include "core/stack.h"
 #include "session/watchdog.h"
 #include "splice/splice.h"
@@ -42,7 +42,7 @@ static int __init kernlens_init(void)
 	error = kl_fire_init();
 	if (error)
 		goto deinit_stacks;
-	error = kl_defined_init();
+	error = kl_dynevent_init();
 	if (error)
 		goto deinit_fire;
 	error = kl_splices_init();
@@ -61,7 +61,7 @@ deinit_proc:
 deinit_splices:
 	kl_splices_deinit();
 deinit_defined:
-	kl_defined_deinit();
+	kl_dynevent_deinit();
 deinit_fire:
 	kl_fire_deinit();
 deinit_stacks:
@@ -80,7 +80,7 @@ static void __exit kernlens_exit(void)
 	kl_device_deinit();
 	kl_proc_deinit();
 	kl_splices_deinit();
-	kl_defined_deinit();
+	kl_dynevent_deinit();
 	kl_fire_deinit();
 	kl_stacks_deinit();
 	kl_sessions_deinit();

@@ -23,7 +23,7 @@ static struct workqueue_struct *workers;
 
 static void kick(struct irq_work *irq)
 {
-	struct kl_later *l = container_of(irq, struct kl_later, irq);
+	struct kl_deferred *l = container_of(irq, struct kl_deferred, irq);
 
 	/* A switch may be waiting for tokens; a freeze does not wait for that. */
 	if (READ_ONCE(l->freeze_at))
@@ -75,11 +75,11 @@ void kl_worker_queue_delayed(struct delayed_work *work, u32 ms)
 }
 
 /**
- * kl_later_init - nothing is to be done yet
+ * kl_deferred_init - nothing is to be done yet
  * @l: of a new session
  * @work: what does it
  */
-void kl_later_init(struct kl_later *l, work_func_t work)
+void kl_deferred_init(struct kl_deferred *l, work_func_t work)
 {
 	init_irq_work(&l->irq, kick);
 	INIT_DELAYED_WORK(&l->work, work);
@@ -88,42 +88,42 @@ void kl_later_init(struct kl_later *l, work_func_t work)
 }
 
 /**
- * kl_later_deinit - wait for what is being done, and forget the rest
+ * kl_deferred_deinit - wait for what is being done, and forget the rest
  * @l: of a session in which no probe runs; its lock is not held
  */
-void kl_later_deinit(struct kl_later *l)
+void kl_deferred_deinit(struct kl_deferred *l)
 {
 	irq_work_sync(&l->irq);
 	cancel_delayed_work_sync(&l->work);
 }
 
 /**
- * kl_later_freeze - stop recording after some more records
+ * kl_deferred_freeze - stop recording after some more records
  * @s: the session
  * @records: at least so many, of all CPUs
  *
  * Only the first call counts. Context: any, preemption off.
  */
-void kl_later_freeze(struct kl_session *s, u64 records)
+void kl_deferred_freeze(struct kl_session *s, u64 records)
 {
 	u64 none = 0;
 
-	if (READ_ONCE(s->later.freeze_at))
+	if (READ_ONCE(s->deferred.freeze_at))
 		return;
-	if (try_cmpxchg(&s->later.freeze_at, &none,
+	if (try_cmpxchg(&s->deferred.freeze_at, &none,
 			kl_buffer_written(s) + kl_buffer_lost(s) + records + 1))
-		irq_work_queue(&s->later.irq);
+		irq_work_queue(&s->deferred.irq);
 }
 
 /**
- * kl_later_freeze_now - stop recording, and wait for that
+ * kl_deferred_freeze_now - stop recording, and wait for that
  * @s: the session, which the caller holds
  * @why: set on failure
  *
  * What a rule wants to be recorded first is not waited for. Returns 0 also if it is
  * frozen already, -ENODATA if it does not run. Context: may sleep.
  */
-int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
+int kl_deferred_freeze_now(struct kl_session *s, struct kl_error *why)
 {
 	long left;
 
@@ -131,8 +131,8 @@ int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
 		return 0;
 	if (!READ_ONCE(s->running))
 		return kl_fail(why, -ENODATA, "the session is not running");
-	WRITE_ONCE(s->later.freeze_at, 1);
-	mod_delayed_work(workers, &s->later.work, 0);
+	WRITE_ONCE(s->deferred.freeze_at, 1);
+	mod_delayed_work(workers, &s->deferred.work, 0);
 	left = wait_event_interruptible_timeout(s->waiters.wait,
 						READ_ONCE(s->frozen) || READ_ONCE(s->closed),
 						FREEZE_WAIT_S * HZ);
@@ -142,20 +142,20 @@ int kl_later_freeze_now(struct kl_session *s, struct kl_error *why)
 }
 
 /**
- * kl_later_use - switch to another maskset
+ * kl_deferred_use - switch to another maskset
  * @s: the session
  * @maskset: its id
  *
  * Context: any, preemption off.
  */
-void kl_later_use(struct kl_session *s, u32 maskset)
+void kl_deferred_use(struct kl_session *s, u32 maskset)
 {
-	WRITE_ONCE(s->later.maskset, maskset);
+	WRITE_ONCE(s->deferred.maskset, maskset);
 	/*
 	 * Work that is pending will see it, and the interrupt may be an event of the session. Pairs
 	 * with the barrier between the end of `pending` and the work.
 	 */
 	smp_mb();
-	if (!delayed_work_pending(&s->later.work))
-		irq_work_queue(&s->later.irq);
+	if (!delayed_work_pending(&s->deferred.work))
+		irq_work_queue(&s->deferred.irq);
 }

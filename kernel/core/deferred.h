@@ -17,7 +17,7 @@ struct kl_error;
 struct kl_session;
 
 /**
- * struct kl_later - what a session is to do soon
+ * struct kl_deferred - what a session is to do soon
  * @irq: kicks @work from a context where a probe cannot
  * @work: does it
  * @freeze_at: records after which the session freezes, and 1; 0: it does not
@@ -26,7 +26,7 @@ struct kl_session;
  * @tries: of the work, since the last that went well
  * @failed: masksets that could not be switched to
  */
-struct kl_later {
+struct kl_deferred {
 	struct irq_work irq;
 	struct delayed_work work;
 	u64 freeze_at;
@@ -40,10 +40,10 @@ int kl_workers_init(void);
 void kl_workers_deinit(void);
 void kl_worker_queue(struct work_struct *work);
 void kl_worker_queue_delayed(struct delayed_work *work, u32 ms);
-void kl_later_init(struct kl_later *l, work_func_t work);
-void kl_later_deinit(struct kl_later *l);
-void kl_later_freeze(struct kl_session *s, u64 records);
-int kl_later_freeze_now(struct kl_session *s, struct kl_error *why);
-void kl_later_use(struct kl_session *s, u32 maskset);
+void kl_deferred_init(struct kl_deferred *l, work_func_t work);
+void kl_deferred_deinit(struct kl_deferred *l);
+void kl_deferred_freeze(struct kl_session *s, u64 records);
+int kl_deferred_freeze_now(struct kl_session *s, struct kl_error *why);
+void kl_deferred_use(struct kl_session *s, u32 maskset);
 
 #endif /* KL_CORE_DEFERRED_H */

@@ -60,15 +60,15 @@ static int make_times(struct kl_session *s, u32 flag, struct kl_error *why)
 	struct kl_flag_times **times, *made;
 
 	lockdep_assert_held(&s->lock);
-	if (flag < ARRAY_SIZE(s->custom.flag_times)) {
-		times = &s->custom.flag_times[flag];
+	if (flag < ARRAY_SIZE(s->defs.flag_times)) {
+		times = &s->defs.flag_times[flag];
 		made = *times ?: create_times(&s->payer, why);
 		if (IS_ERR(made))
 			return PTR_ERR(made);
 		/* Its zeroes before the pointer: rules are running. */
 		smp_store_release(times, made);
 	}
-	WRITE_ONCE(s->custom.since, s->custom.since | 1ull << flag);
+	WRITE_ONCE(s->defs.since, s->defs.since | 1ull << flag);
 	return 0;
 }
 
@@ -159,7 +159,7 @@ void kl_flag_note(struct kl_session *s, u32 flag)
 		return;
 	}
 	/* Its zeroes after the pointer; pairs with make_times. */
-	times = smp_load_acquire(&s->custom.flag_times[flag]);
+	times = smp_load_acquire(&s->defs.flag_times[flag]);
 	if (!times)
 		return;
 	bucket = bucket_of(times, task);
@@ -176,7 +176,7 @@ static u64 time_of(struct kl_session *s, u32 flag)
 	struct slot *mine;
 
 	/* Its zeroes after the pointer; pairs with make_times. */
-	times = smp_load_acquire(&s->custom.flag_times[flag]);
+	times = smp_load_acquire(&s->defs.flag_times[flag]);
 	mine = times ? find(bucket_of(times, task), task) : NULL;
 	if (!mine)
 		return 0;
@@ -200,7 +200,7 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 	if (flag >= KL_FLAGS_MAX / 2)
 		return this_cpu_read(s->cpu->flags) >> flag & 1;
 	/* Its zeroes after the pointer; pairs with make_flag. */
-	set = smp_load_acquire(&s->custom.task_flag[flag]);
+	set = smp_load_acquire(&s->defs.task_flag[flag]);
 	return set && kl_taskset_has(set, current->pid) && kl_flags_are_shown(s);
 }
 
@@ -217,7 +217,7 @@ u64 kl_flag_since(struct kl_session *s, u32 flag, bool *fault)
 	u64 since = 0;
 
 	if (flag == KL_SINCE_SESSION)
-		since = READ_ONCE(s->custom.began);
+		since = READ_ONCE(s->defs.began);
 	else if (kl_flag_test(s, flag))
 		since = flag < KL_FLAGS_MAX / 2 ?
 				time_of(s, flag) :

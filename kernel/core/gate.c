@@ -75,9 +75,9 @@ static unsigned long word_of(const struct kl_session *s, u32 at)
 			awaited_word(s, at);
 	if (s->watched)
 		word |= READ_ONCE(s->watched->bit[at]);
-	for (u32 i = 0; i < ARRAY_SIZE(s->custom.task_flag); i++) {
+	for (u32 i = 0; i < ARRAY_SIZE(s->defs.task_flag); i++) {
 		/* Pairs with make_flag. */
-		const struct kl_taskset *flag = smp_load_acquire(&s->custom.task_flag[i]);
+		const struct kl_taskset *flag = smp_load_acquire(&s->defs.task_flag[i]);
 
 		if (flag)
 			word |= READ_ONCE(flag->bit[at]);
@@ -287,9 +287,9 @@ bool kl_gate_fork_session(struct kl_session *s, pid_t parent, pid_t child)
 	}
 	if (s->watched)
 		put(s->watched, child, false);
-	for (u32 i = 0; i < ARRAY_SIZE(s->custom.task_flag); i++) {
+	for (u32 i = 0; i < ARRAY_SIZE(s->defs.task_flag); i++) {
 		/* Pairs with make_flag. */
-		struct kl_taskset *flag = smp_load_acquire(&s->custom.task_flag[i]);
+		struct kl_taskset *flag = smp_load_acquire(&s->defs.task_flag[i]);
 
 		if (flag)
 			put(flag, child, false);

@@ -18,44 +18,44 @@
 
 static void wake(struct irq_work *irq)
 {
-	kl_waiters_wake(&container_of(irq, struct kl_news, irq)->waiters);
+	kl_waiters_wake(&container_of(irq, struct kl_notify, irq)->waiters);
 }
 
 /**
- * kl_news_init - there are none yet
- * @news: of a new session
+ * kl_notify_init - there are none yet
+ * @notify: of a new session
  */
-void kl_news_init(struct kl_news *news)
+void kl_notify_init(struct kl_notify *notify)
 {
-	init_irq_work(&news->irq, wake);
-	kl_waiters_init(&news->waiters);
+	init_irq_work(&notify->irq, wake);
+	kl_waiters_init(&notify->waiters);
 }
 
 /**
- * kl_news_deinit - forget them
- * @news: of a session in which no probe runs, and which nobody polls
+ * kl_notify_deinit - forget them
+ * @notify: of a session in which no probe runs, and which nobody polls
  */
-void kl_news_deinit(struct kl_news *news)
+void kl_notify_deinit(struct kl_notify *notify)
 {
-	irq_work_sync(&news->irq);
-	kl_waiters_deinit(&news->waiters);
-	kfree(news->kept);
+	irq_work_sync(&notify->irq);
+	kl_waiters_deinit(&notify->waiters);
+	kfree(notify->kept);
 }
 
 /**
- * kl_news_prepare - get what a rule needs that sounds alarms
+ * kl_notify_prepare - get what a rule needs that sounds alarms
  * @s: the session; its lock is held
  * @why: set on failure
  *
  * Returns 0 or a negative errno. Context: may sleep.
  */
-int kl_news_prepare(struct kl_session *s, struct kl_error *why)
+int kl_notify_prepare(struct kl_session *s, struct kl_error *why)
 {
 	u64 bytes = kl_memory_size(KL_ALARMS_KEPT * sizeof(struct kl_alarm));
 	struct kl_alarm *kept;
 	int error;
 
-	if (s->news.kept)
+	if (s->notify.kept)
 		return 0;
 	error = kl_memory_charge(&s->payer, bytes, why);
 	if (error)
@@ -66,7 +66,7 @@ int kl_news_prepare(struct kl_session *s, struct kl_error *why)
 		return kl_fail(why, -ENOMEM, "no memory for alarms");
 	}
 	/* Its zeroes first; pairs with the acquires of `kept`. */
-	smp_store_release(&s->news.kept, kept);
+	smp_store_release(&s->notify.kept, kept);
 	return 0;
 }
 
@@ -92,18 +92,18 @@ static void keep(struct kl_session *s, struct kl_alarm *to, u64 number, u32 even
 }
 
 /**
- * kl_news_alarm - a rule sounds its alarm
+ * kl_notify_alarm - a rule sounds its alarm
  * @s: the session
  * @event: at which
  * @r: the rule; it has been prepared for
  *
  * Context: any, preemption off.
  */
-void kl_news_alarm(struct kl_session *s, u32 event, const struct kl_rule *r)
+void kl_notify_alarm(struct kl_session *s, u32 event, const struct kl_rule *r)
 {
-	u64 number = atomic64_inc_return(&s->news.alarms);
-	/* Pairs with kl_news_prepare. */
-	struct kl_alarm *kept = smp_load_acquire(&s->news.kept);
+	u64 number = atomic64_inc_return(&s->notify.alarms);
+	/* Pairs with kl_notify_prepare. */
+	struct kl_alarm *kept = smp_load_acquire(&s->notify.kept);
 	struct kl_alarm *to = &kept[number % KL_ALARMS_KEPT];
 
 	/* One writer at a time, and a delayed writer does not replace a newer alarm. */
@@ -113,56 +113,56 @@ void kl_news_alarm(struct kl_session *s, u32 event, const struct kl_rule *r)
 		/* All of it before the next writer. Pairs with the cmpxchg. */
 		smp_store_release(&to->busy, 0);
 	}
-	kl_waiters_kick(&s->news.waiters, &s->news.irq);
+	kl_waiters_kick(&s->notify.waiters, &s->notify.irq);
 }
 
 /**
- * kl_news_snapshot - a rule wants a copy of the buffers
+ * kl_notify_snapshot - a rule wants a copy of the buffers
  * @s: the session
  *
  * Context: any, preemption off.
  */
-void kl_news_snapshot(struct kl_session *s)
+void kl_notify_snapshot(struct kl_session *s)
 {
-	atomic64_inc(&s->news.snapshots);
-	kl_waiters_kick(&s->news.waiters, &s->news.irq);
+	atomic64_inc(&s->notify.snapshots);
+	kl_waiters_kick(&s->notify.waiters, &s->notify.irq);
 }
 
 /**
- * kl_news_ask_snapshot - request a snapshot other than by a rule
+ * kl_notify_request_snapshot - request a snapshot other than by a rule
  * @s: the session
  * @why: set on failure
  *
  * Returns -EINVAL if it does not overwrite, -ENODATA if it does not run. Context: may sleep.
  */
-int kl_news_ask_snapshot(struct kl_session *s, struct kl_error *why)
+int kl_notify_request_snapshot(struct kl_session *s, struct kl_error *why)
 {
 	if (s->mode != KL_MODE_OVERWRITE)
 		return kl_fail(why, -EINVAL,
 			       "a snapshot needs overwrite mode: this session is in discard mode");
 	if (!READ_ONCE(s->running))
 		return kl_fail(why, -ENODATA, "the session is not running");
-	atomic64_inc(&s->news.snapshots);
-	wake_up_interruptible_all(&s->news.waiters.wait);
+	atomic64_inc(&s->notify.snapshots);
+	wake_up_interruptible_all(&s->notify.waiters.wait);
 	return 0;
 }
 
 /**
- * kl_news_wake - something else is new: the session has frozen
+ * kl_notify_wake - something else is new: the session has frozen
  * @s: the session
  */
-void kl_news_wake(struct kl_session *s)
+void kl_notify_wake(struct kl_session *s)
 {
-	wake_up_interruptible_all(&s->news.waiters.wait);
+	wake_up_interruptible_all(&s->notify.waiters.wait);
 }
 
 /**
- * kl_news_number - a number that grows with all news
+ * kl_notify_number - a number that grows with each notification
  * @s: the session
  */
-u64 kl_news_number(const struct kl_session *s)
+u64 kl_notify_number(const struct kl_session *s)
 {
-	return atomic64_read(&s->news.alarms) + atomic64_read(&s->news.snapshots) +
+	return atomic64_read(&s->notify.alarms) + atomic64_read(&s->notify.snapshots) +
 	       READ_ONCE(s->frozen) + READ_ONCE(s->meter.suspended.times);
 }
 
@@ -205,19 +205,19 @@ static bool copy_alarm(struct kl_alarm *from, u64 number, struct kl_abi_alarm *t
 }
 
 /**
- * kl_news_read - alarms that have been sounded
+ * kl_notify_read - alarms that have been sounded
  * @s: the session
  * @alarms: from which on and room in; the rest out
  * @why: set on failure
  *
  * Context: may sleep.
  */
-int kl_news_read(struct kl_session *s, struct kl_abi_alarms *alarms, struct kl_error *why)
+int kl_notify_read(struct kl_session *s, struct kl_abi_alarms *alarms, struct kl_error *why)
 {
 	struct kl_abi_alarm __user *to = u64_to_user_ptr(alarms->alarm);
-	u64 last = atomic64_read(&s->news.alarms), number = max_t(u64, alarms->first, 1);
-	/* Pairs with kl_news_prepare. */
-	struct kl_alarm *kept = smp_load_acquire(&s->news.kept);
+	u64 last = atomic64_read(&s->notify.alarms), number = max_t(u64, alarms->first, 1);
+	/* Pairs with kl_notify_prepare. */
+	struct kl_alarm *kept = smp_load_acquire(&s->notify.kept);
 	struct kl_abi_alarm one;
 	u32 room = alarms->n;
 

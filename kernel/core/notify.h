@@ -37,14 +37,14 @@ struct kl_alarm {
 };
 
 /**
- * struct kl_news - alarms and wishes of a session's rules
+ * struct kl_notify - alarms and requests of a session's rules
  * @irq: wakes who waits, from a context where a probe cannot
  * @waiters: those who poll the session's descriptor
  * @alarms: that were sounded
  * @snapshots: that were asked for
  * @kept: the last KL_ALARMS_KEPT of @alarms; NULL until a rule has that handler
  */
-struct kl_news {
+struct kl_notify {
 	struct irq_work irq;
 	struct kl_waiters waiters;
 	atomic64_t alarms;
@@ -52,14 +52,14 @@ struct kl_news {
 	struct kl_alarm *kept;
 };
 
-void kl_news_init(struct kl_news *news);
-void kl_news_deinit(struct kl_news *news);
-int kl_news_prepare(struct kl_session *s, struct kl_error *why);
-void kl_news_alarm(struct kl_session *s, u32 event, const struct kl_rule *r);
-void kl_news_snapshot(struct kl_session *s);
-int kl_news_ask_snapshot(struct kl_session *s, struct kl_error *why);
-void kl_news_wake(struct kl_session *s);
-u64 kl_news_number(const struct kl_session *s);
-int kl_news_read(struct kl_session *s, struct kl_abi_alarms *alarms, struct kl_error *why);
+void kl_notify_init(struct kl_notify *notify);
+void kl_notify_deinit(struct kl_notify *notify);
+int kl_notify_prepare(struct kl_session *s, struct kl_error *why);
+void kl_notify_alarm(struct kl_session *s, u32 event, const struct kl_rule *r);
+void kl_notify_snapshot(struct kl_session *s);
+int kl_notify_request_snapshot(struct kl_session *s, struct kl_error *why);
+void kl_notify_wake(struct kl_session *s);
+u64 kl_notify_number(const struct kl_session *s);
+int kl_notify_read(struct kl_session *s, struct kl_abi_alarms *alarms, struct kl_error *why);
 
 #endif /* KL_CORE_NOTIFY_H */

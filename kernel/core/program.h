@@ -28,7 +28,7 @@ struct kl_error;
 struct kl_program;
 
 /**
- * struct kl_firing - an event as a program sees it
+ * struct kl_event_ctx - an event as a program sees it
  * @session: whose program it is
  * @fields: the record's fields and strings, as the owner may see them
  * @bytes: of them
@@ -36,7 +36,7 @@ struct kl_program;
  * @arguments: number of them
  * @fault: set by kl_program_run where something could not be read
  */
-struct kl_firing {
+struct kl_event_ctx {
 	struct kl_session *session;
 	const u8 *fields;
 	u32 bytes;
@@ -86,8 +86,8 @@ size_t kl_program_bytes(u32 n_ops, u32 data_bytes);
 struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, const u8 *data,
 				     u32 data_bytes, u32 may, struct kl_error *why);
 void kl_program_destroy(struct kl_program *p);
-u64 kl_program_run(const struct kl_program *p, struct kl_firing *f);
-u32 kl_program_put(const struct kl_program *p, struct kl_firing *f, u8 *out, u32 room);
+u64 kl_program_run(const struct kl_program *p, struct kl_event_ctx *f);
+u32 kl_program_put(const struct kl_program *p, struct kl_event_ctx *f, u8 *out, u32 room);
 u32 kl_program_out_bytes(const struct kl_program *p);
 u32 kl_program_looks(const struct kl_program *p);
 u64 kl_program_reads(const struct kl_program *p);

@@ -11,7 +11,7 @@
 #include "program_values.h"
 
 /* A value that could not be read is 0 and sets the fault flag. */
-static noinline u64 fault(struct kl_firing *f)
+static noinline u64 fault(struct kl_event_ctx *f)
 {
 	f->fault = true;
 	return 0;
@@ -19,7 +19,7 @@ static noinline u64 fault(struct kl_firing *f)
 
 /* ----------------------------------------------------------------- fields */
 
-static __always_inline u64 field(const struct kl_step *step, struct kl_firing *f)
+static __always_inline u64 field(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	return kl_step_fits(step, f) ? kl_number_before(kl_step_end(step, f), step->b) : fault(f);
 }
@@ -40,7 +40,7 @@ static __always_inline const struct kl_step *choose(const struct kl_step *step, 
 }
 
 /* Where step->imm bytes behind the a-th string are, and how many are left; or NULL. */
-static const u8 *behind_strings(const struct kl_step *step, const struct kl_firing *f, u32 *left)
+static const u8 *behind_strings(const struct kl_step *step, const struct kl_event_ctx *f, u32 *left)
 {
 	u32 at = 0;
 
@@ -64,7 +64,7 @@ static const u8 *behind_strings(const struct kl_step *step, const struct kl_firi
 	return f->fields + at;
 }
 
-static u64 field_behind(const struct kl_step *step, struct kl_firing *f)
+static u64 field_behind(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	u32 left, size = 1u << (step->b >> 1);
 	const u8 *at = behind_strings(step, f, &left);
@@ -89,7 +89,7 @@ static u64 is_text(const struct kl_step *step, const u8 *text, u32 bytes)
 	return !memcmp(text, step->text, step->text_bytes);
 }
 
-static u64 field_text(const struct kl_step *step, struct kl_firing *f)
+static u64 field_text(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	u32 left;
 	const u8 *at = behind_strings(step, f, &left);
@@ -99,7 +99,7 @@ static u64 field_text(const struct kl_step *step, struct kl_firing *f)
 	return is_text(step, at, step->fixed ? step->fixed : left);
 }
 
-static u64 variable_text(const struct kl_step *step, struct kl_firing *f)
+static u64 variable_text(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	char text[KL_VARIABLE_TEXT_MAX];
 
@@ -107,7 +107,7 @@ static u64 variable_text(const struct kl_step *step, struct kl_firing *f)
 	return is_text(step, (const u8 *)text, sizeof(text));
 }
 
-static u64 variable_word(const struct kl_step *step, struct kl_firing *f)
+static u64 variable_word(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	u64 words[KL_VARIABLE_TEXT_MAX / 8];
 
@@ -133,7 +133,7 @@ static __always_inline bool word_at(u64 from, struct word *word)
 }
 
 /* Reads only as much as the answer needs. */
-static u64 kernel_text(const struct kl_step *step, u64 from, struct kl_firing *f)
+static u64 kernel_text(const struct kl_step *step, u64 from, struct kl_event_ctx *f)
 {
 	u64 wanted = step->text_bytes + (step->b == KL_TEXT_EQUAL);
 	struct word word = {};
@@ -152,7 +152,7 @@ static u64 kernel_text(const struct kl_step *step, u64 from, struct kl_firing *f
 
 /* ------------------------------------------------------------ calculating */
 
-static u64 divide(u32 b, u64 x, u64 y, struct kl_firing *f)
+static u64 divide(u32 b, u64 x, u64 y, struct kl_event_ctx *f)
 {
 	if (!y)
 		return fault(f);
@@ -169,7 +169,7 @@ static u64 divide(u32 b, u64 x, u64 y, struct kl_firing *f)
 	}
 }
 
-static u64 alu(u32 b, u64 x, u64 y, struct kl_firing *f)
+static u64 alu(u32 b, u64 x, u64 y, struct kl_event_ctx *f)
 {
 	switch (b) {
 	case KL_ALU_ADD:
@@ -214,7 +214,7 @@ static __always_inline u64 shift_out(const struct kl_step *step, u64 number)
 
 /* ------------------------------------------------------------------ loads */
 
-static __always_inline u64 load(const struct kl_step *step, u64 base, struct kl_firing *f)
+static __always_inline u64 load(const struct kl_step *step, u64 base, struct kl_event_ctx *f)
 {
 	u64 from = base + (s64)(s32)step->imm, bits;
 
@@ -230,7 +230,7 @@ static __always_inline u64 load(const struct kl_step *step, u64 base, struct kl_
 	return fault(f);
 }
 
-static u64 load_user(const struct kl_step *step, u64 base, struct kl_firing *f)
+static u64 load_user(const struct kl_step *step, u64 base, struct kl_event_ctx *f)
 {
 	u64 bits = 0; /* little endian */
 
@@ -239,7 +239,7 @@ static u64 load_user(const struct kl_step *step, u64 base, struct kl_firing *f)
 	return kl_step_widen(bits, step->up, step->b);
 }
 
-static __always_inline u64 argument(const struct kl_step *step, struct kl_firing *f)
+static __always_inline u64 argument(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	return likely(step->imm < f->arguments) ? f->argument[step->imm] : fault(f);
 }
@@ -268,7 +268,7 @@ static __always_inline u8 *put(u8 *out, u64 number, u32 log2)
 	return out + sizeof(two);
 }
 
-static u8 *put_string(u8 *out, u64 from, u32 room, struct kl_firing *f)
+static u8 *put_string(u8 *out, u64 from, u32 room, struct kl_event_ctx *f)
 {
 	struct word word = {};
 
@@ -286,7 +286,7 @@ static u8 *put_string(u8 *out, u64 from, u32 room, struct kl_firing *f)
 }
 
 /* A piece at a time that lies in one page, so that it is read or not. */
-static u8 *put_user_string(u8 *out, u64 from, u32 room, struct kl_firing *f)
+static u8 *put_user_string(u8 *out, u64 from, u32 room, struct kl_event_ctx *f)
 {
 	u32 got = 0;
 
@@ -309,7 +309,7 @@ static u8 *put_user_string(u8 *out, u64 from, u32 room, struct kl_firing *f)
 	return out + got + 1;
 }
 
-static u8 *put_bytes(u8 *out, u64 from, u32 bytes, struct kl_firing *f)
+static u8 *put_bytes(u8 *out, u64 from, u32 bytes, struct kl_event_ctx *f)
 {
 	if (!kl_kernel_copy(out, from, bytes)) {
 		fault(f);
@@ -318,7 +318,7 @@ static u8 *put_bytes(u8 *out, u64 from, u32 bytes, struct kl_firing *f)
 	return out + bytes;
 }
 
-static noinline u8 *put_text(const struct kl_step *step, u8 *out, u64 from, struct kl_firing *f)
+static noinline u8 *put_text(const struct kl_step *step, u8 *out, u64 from, struct kl_event_ctx *f)
 {
 	switch (step->code) {
 	case KL_STEP_PUT_STRING:
@@ -335,7 +335,7 @@ static noinline u8 *put_text(const struct kl_step *step, u8 *out, u64 from, stru
  * The rarer steps that set a register, in a function of their own so that the others have a small
  * frame.
  */
-static noinline u64 rare(const struct kl_step *step, const u64 *r, struct kl_firing *f)
+static noinline u64 rare(const struct kl_step *step, const u64 *r, struct kl_event_ctx *f)
 {
 	switch (step->code) {
 	case KL_STEP_FIELD_TEXT:
@@ -357,7 +357,7 @@ static noinline u64 rare(const struct kl_step *step, const u64 *r, struct kl_fir
 }
 
 /* The ends that are more than a register. */
-static __always_inline u64 finish(const struct kl_step *step, struct kl_firing *f)
+static __always_inline u64 finish(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	if (step->code == KL_STEP_END_CONST)
 		return step->low;
@@ -367,7 +367,7 @@ static __always_inline u64 finish(const struct kl_step *step, struct kl_firing *
 }
 
 /* A step that sets a register and is not among the most frequent. */
-static u64 value_of(const struct kl_step *step, const u64 *r, struct kl_firing *f)
+static u64 value_of(const struct kl_step *step, const u64 *r, struct kl_event_ctx *f)
 {
 	switch (step->code) {
 	case KL_STEP_RANGE:
@@ -395,7 +395,7 @@ static u64 value_of(const struct kl_step *step, const u64 *r, struct kl_firing *
 }
 
 /* A step that only goes on elsewhere; fields that do not fit are seen here. */
-static const struct kl_step *jump(const struct kl_step *step, struct kl_firing *f)
+static const struct kl_step *jump(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	if (step->code == KL_STEP_JUMP)
 		return go(step, step->yes);
@@ -407,7 +407,7 @@ static const struct kl_step *jump(const struct kl_step *step, struct kl_firing *
  * goes, NULL to leave it out. Returns its end.
  */
 static noinline u8 *run_steps(const struct kl_program *p, const struct kl_step *step,
-			      struct kl_firing *f, u8 *out, u64 *result)
+			      struct kl_event_ctx *f, u8 *out, u64 *result)
 {
 	u64 r[KL_PROGRAM_REGISTERS];
 
@@ -447,7 +447,7 @@ static noinline u8 *run_steps(const struct kl_program *p, const struct kl_step *
 
 /* So that kl_program_run, which ends with a call of this, needs no frame. */
 static noinline u64 run_result(const struct kl_program *p, const struct kl_step *step,
-			       struct kl_firing *f)
+			       struct kl_event_ctx *f)
 {
 	u64 result;
 
@@ -462,7 +462,7 @@ static noinline u64 run_result(const struct kl_program *p, const struct kl_step 
  *
  * Output is left out. Context: any, preemption off.
  */
-u64 kl_program_run(const struct kl_program *p, struct kl_firing *f)
+u64 kl_program_run(const struct kl_program *p, struct kl_event_ctx *f)
 {
 	const struct kl_step *step = p->step;
 
@@ -496,7 +496,7 @@ u64 kl_program_run(const struct kl_program *p, struct kl_firing *f)
  *
  * Returns the bytes written. Context: any, preemption off.
  */
-u32 kl_program_put(const struct kl_program *p, struct kl_firing *f, u8 *out, u32 room)
+u32 kl_program_put(const struct kl_program *p, struct kl_event_ctx *f, u8 *out, u32 room)
 {
 	u64 result;
 

@@ -142,13 +142,14 @@ static __always_inline u64 kl_step_widen(u64 bits, u32 up, u32 b)
 	return b & 1 ? bits >> up : (u64)((s64)bits >> up);
 }
 
-static __always_inline bool kl_step_fits(const struct kl_step *step, const struct kl_firing *f)
+static __always_inline bool kl_step_fits(const struct kl_step *step, const struct kl_event_ctx *f)
 {
 	return likely(step->imm <= f->bytes);
 }
 
 /* Where a field that fits ends, also where the CPU only supposes that it does. */
-static __always_inline const u8 *kl_step_end(const struct kl_step *step, const struct kl_firing *f)
+static __always_inline const u8 *kl_step_end(const struct kl_step *step,
+					     const struct kl_event_ctx *f)
 {
 	return f->fields + kl_index_nospec(step->imm, f->bytes + 1ul);
 }

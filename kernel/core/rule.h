@@ -20,24 +20,24 @@ struct kl_table;
 struct kl_taskset;
 
 /**
- * enum kl_straight - what an event's source does with a rule itself
+ * enum kl_fastpath - what an event's source does with a rule itself
  *
  * If it can: the rule's table has at most one key, which is a s32 of the running
  * task, its filter is at most one test, and what that and the handler look at is
  * one number, the event's first field.
  */
-enum kl_straight {
-	KL_STRAIGHT_NONE, /* nothing */
-	KL_STRAIGHT_FILTER, /* reject */
-	KL_STRAIGHT_BLIND, /* count, whatever the event is */
-	KL_STRAIGHT_COUNT,
-	KL_STRAIGHT_SUM,
-	KL_STRAIGHT_HIST,
+enum kl_fastpath {
+	KL_FASTPATH_NONE, /* nothing */
+	KL_FASTPATH_FILTER, /* reject */
+	KL_FASTPATH_BLIND, /* count, whatever the event is */
+	KL_FASTPATH_COUNT,
+	KL_FASTPATH_SUM,
+	KL_FASTPATH_HIST,
 };
 
 /**
  * struct kl_rule - filter, handler and keys of some of a session's events
- * @straight: enum kl_straight
+ * @fastpath: enum kl_fastpath
  * @tested: it has a filter
  * @opposite: which lets through what is not within [@from, @from + @span]
  * @one_key: the table has a key, at @key_offset of the running task
@@ -64,7 +64,7 @@ enum kl_straight {
  * @external: another module's handler, or NULL
  */
 struct kl_rule {
-	u8 straight;
+	u8 fastpath;
 	bool tested;
 	bool opposite;
 	bool one_key;
@@ -104,7 +104,7 @@ struct kl_metadata {
 };
 
 /**
- * struct kl_custom - all that a session has made
+ * struct kl_session_defs - all that a session has made
  * @programs: by id, from 1
  * @program_count: of them
  * @arguments: the largest argument that any of them reads, and 1
@@ -117,7 +117,7 @@ struct kl_metadata {
  *         can still change
  * @metadata: of what the session defines; NULL: none yet
  */
-struct kl_custom {
+struct kl_session_defs {
 	struct xarray programs;
 	u32 program_count;
 	u32 arguments;
@@ -136,19 +136,6 @@ static inline bool kl_rule_logs(const struct kl_rule *r)
 	return r->handler == KL_HANDLER_log || r->handler == KL_HANDLER_stack;
 }
 
-void kl_metadata_put(struct kl_metadata *m);
-void kl_custom_init(struct kl_custom *c);
-void kl_custom_deinit(struct kl_session *s);
-int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why);
 const struct kl_program *kl_session_program(struct kl_session *s, u32 id);
-int kl_session_add_events(struct kl_session *s, struct kl_abi_events *e, struct kl_error *why);
-bool kl_session_has_flags(const struct kl_session *s);
-int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *r, struct kl_error *why);
-int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_error *why);
-int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to,
-			    struct kl_error *why);
-int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *m,
-			    struct kl_error *why);
-int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why);
 
 #endif /* KL_CORE_RULE_H */

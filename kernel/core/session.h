@@ -151,9 +151,9 @@ struct kl_stack_limits {
  * @owner: credentials of the opener, for KL_GATE_OWN
  * @payer: charged for all that the session has
  * @memcg: the creator's, charged for its memory, too
- * @custom: programs, rules and flags, which stay until the session ends
- * @later: what handlers have asked for
- * @news: what its owner is to know at once
+ * @defs: programs, rules and flags, which stay until the session ends
+ * @deferred: what handlers have requested
+ * @notify: alarms and snapshot requests
  * @variables: what records carry beside the task, or NULL; constant once started
  * @stacks: its call traces; NULL until something asks for them
  * @counters: those that it wants counted; NULL until something asks for one
@@ -215,9 +215,9 @@ struct kl_session {
 	const struct cred *owner;
 	struct kl_payer payer;
 	struct mem_cgroup *memcg;
-	struct kl_custom custom;
-	struct kl_later later;
-	struct kl_news news;
+	struct kl_session_defs defs;
+	struct kl_deferred deferred;
+	struct kl_notify notify;
 	struct kl_variables *variables;
 	struct kl_stacks *stacks;
 	struct kl_session_counters *counters;
@@ -241,7 +241,7 @@ struct kl_session {
 	DECLARE_BITMAP(attached, KL_EV_MAX);
 	struct kl_budget *budget;
 	struct xarray masksets;
-	struct kl_defined_table *defined;
+	struct kl_dynevent_table *defined;
 	struct kl_splice_set *splices;
 	u32 reader_count;
 	struct kl_stack_limits stack_limits;
@@ -266,31 +266,8 @@ struct kl_session {
 	char name[KL_NAME_MAX];
 };
 
-struct kl_session *kl_session_create(const struct kl_abi_session *wish, const struct cred *cred,
-				     u32 may, const struct kl_payer *payer, struct kl_error *why);
-struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, struct kl_error *why);
 void kl_session_get(struct kl_session *s);
 void kl_session_put(struct kl_session *s);
-void kl_session_close(struct kl_session *s);
-int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why);
-int kl_session_start(struct kl_session *s, struct kl_error *why);
-void kl_session_stop(struct kl_session *s);
-int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
-		       struct kl_error *why);
-void kl_session_stop_locked(struct kl_session *s);
-int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why);
-int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f,
-			  struct kl_error *why);
-int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why);
-void kl_later_do(struct work_struct *work);
-void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats);
-void kl_session_fill_status(struct kl_session *s, struct kl_abi_status *status);
-int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct kl_error *why);
-int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may);
-u32 kl_session_number(const struct cred *cred, u32 may);
-u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may);
-int kl_sessions_init(void);
-void kl_sessions_deinit(void);
 
 static inline enum kl_meter_kind kl_meter_kind(const struct kl_session *s)
 {
@@ -313,22 +290,6 @@ u64 kl_buffer_written(const struct kl_session *s);
 u64 kl_buffer_lost(const struct kl_session *s);
 struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);
 struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset);
-
-/* maskset.c */
-struct kl_actions *kl_actions_create(struct kl_session *s, u32 defined, struct kl_error *why);
-void kl_actions_destroy(struct kl_session *s, struct kl_actions *actions);
-void kl_actions_retire(struct kl_session *s, struct kl_actions *actions);
-struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why);
-void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions);
-int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
-int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
-void kl_masksets_destroy(struct kl_session *s);
-
-/* patches.c: probes and patches of the kernel's text, charged */
-u32 kl_patches_count(struct kl_session *s, const struct kl_actions *wanted);
-u32 kl_patches_to_start(struct kl_session *s, const struct kl_actions *actions);
-int kl_probe_attach(struct kl_session *s, u32 id, struct kl_error *why);
-int kl_probe_attach_syscalls(struct kl_session *s, bool exit, struct kl_error *why);
 
 /* As get_cred, which writes the same value to a member of shared credentials, without a mark. */
 static inline const struct cred *kl_cred_get(const struct cred *cred)

@@ -33,5 +33,5 @@ void kl_session_put(struct kl_session *s)
  */
 const struct kl_program *kl_session_program(struct kl_session *s, u32 id)
 {
-	return id ? xa_load(&s->custom.programs, id) : NULL;
+	return id ? xa_load(&s->defs.programs, id) : NULL;
 }

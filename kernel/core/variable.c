@@ -26,7 +26,7 @@
 /* The result of a program, which has nothing but the running task to look at. */
 static u64 read_program(const struct kl_variable_slot *slot, struct task_struct *t)
 {
-	struct kl_firing f = { .session = slot->session };
+	struct kl_event_ctx f = { .session = slot->session };
 
 	return kl_program_run(slot->program, &f);
 }
@@ -34,7 +34,7 @@ static u64 read_program(const struct kl_variable_slot *slot, struct task_struct 
 /* What it puts out, as half a text. */
 static __always_inline u64 read_output(const struct kl_variable_slot *slot, u32 word)
 {
-	struct kl_firing f = { .session = slot->session };
+	struct kl_event_ctx f = { .session = slot->session };
 	u64 words[KL_COMM_LEN / sizeof(u64)] = {};
 
 	kl_program_put(slot->program, &f, (u8 *)words, sizeof(words));
@@ -218,22 +218,22 @@ static void add_program_slot(struct kl_session *s, struct kl_variables *v, u32 i
 }
 
 static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
-		       const struct kl_abi_variable *wish, struct kl_error *why)
+		       const struct kl_abi_variable *params, struct kl_error *why)
 {
-	const struct kl_program *program = kl_session_program(s, wish->program);
-	bool is_text = wish->type == KL_VARIABLE_TYPE_TEXT;
+	const struct kl_program *program = kl_session_program(s, params->program);
+	bool is_text = params->type == KL_VARIABLE_TYPE_TEXT;
 
 	if (!program)
 		return kl_fail(why, -ENOENT, "variable %u of the session: there is no program %u",
-			       i, wish->program);
-	if (wish->type > KL_VARIABLE_TYPE_TEXT)
+			       i, params->program);
+	if (params->type > KL_VARIABLE_TYPE_TEXT)
 		return kl_fail(why, -EINVAL, "variable %u of the session: unknown type %u", i,
-			       wish->type);
+			       params->type);
 	if (kl_program_out_bytes(program) > (is_text ? KL_COMM_LEN : 0))
 		return kl_fail(why, -EINVAL,
 			       "variable %u of the session: program %u outputs %u bytes", i,
-			       wish->program, kl_program_out_bytes(program));
-	v->of[i].bytes = is_text ? KL_COMM_LEN : NUMBER_BYTES(wish->type);
+			       params->program, kl_program_out_bytes(program));
+	v->of[i].bytes = is_text ? KL_COMM_LEN : NUMBER_BYTES(params->type);
 	/* What a program reads of the task is blanked where it reads it. */
 	add_program_slot(s, v, i, is_text ? read_program_text : read_program, program);
 	if (is_text)
@@ -243,20 +243,20 @@ static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
 }
 
 static int add_variable(struct kl_session *s, struct kl_variables *v,
-			const struct kl_abi_variable *wish, struct kl_error *why)
+			const struct kl_abi_variable *params, struct kl_error *why)
 {
 	u32 i = v->n++;
 	int error;
 
-	if (wish->reserved)
+	if (params->reserved)
 		return kl_fail(why, -EINVAL,
 			       "variable %u of the session: the reserved member is %u, not 0", i,
-			       wish->reserved);
+			       params->reserved);
 	v->of[i].slot = v->n_slots;
-	if (wish->variable == KL_VARIABLE_PROGRAM)
-		error = add_program(s, v, i, wish, why);
+	if (params->variable == KL_VARIABLE_PROGRAM)
+		error = add_program(s, v, i, params, why);
 	else
-		error = add_row(s, v, i, wish->variable, why);
+		error = add_row(s, v, i, params->variable, why);
 	if (error)
 		return error;
 	v->bytes += v->of[i].bytes;
@@ -396,14 +396,14 @@ static int make_known(struct kl_variables *v)
 	return 0;
 }
 
-static int check_wish(const struct kl_abi_variables *wish, struct kl_error *why)
+static int check_params(const struct kl_abi_variables *params, struct kl_error *why)
 {
-	if (wish->n > KL_VARIABLES_MAX)
+	if (params->n > KL_VARIABLES_MAX)
 		return kl_fail(why, -EINVAL,
-			       "%u variables requested, a session can have at most %u", wish->n,
+			       "%u variables requested, a session can have at most %u", params->n,
 			       KL_VARIABLES_MAX);
-	if (wish->flags & ~(KL_VARIABLES_FULL | KL_VARIABLES_STACKS_ASKED) || wish->reserved)
-		return kl_fail(why, -EINVAL, "unknown variable flags: %#x", wish->flags);
+	if (params->flags & ~(KL_VARIABLES_FULL | KL_VARIABLES_STACKS_ASKED) || params->reserved)
+		return kl_fail(why, -EINVAL, "unknown variable flags: %#x", params->flags);
 	return 0;
 }
 
@@ -417,7 +417,7 @@ static void destroy_variables(struct kl_variables *v)
 }
 
 static struct kl_variables *
-make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct kl_error *why)
+make_variables(struct kl_session *s, const struct kl_abi_variables *params, struct kl_error *why)
 {
 	struct kl_variables *v = kzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
 	int error = 0;
@@ -428,12 +428,12 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *wish, struct
 	if (!v)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for variables"));
 	v->all = KL_CHANGED_TASK;
-	v->full = wish->flags & KL_VARIABLES_FULL;
+	v->full = params->flags & KL_VARIABLES_FULL;
 	v->quick = !v->full && !(s->gate & KL_GATE_OWN) && kl_clock_kind() == KL_CLOCK_TSC;
-	for (u32 i = 0; i < wish->n && !error; i++)
-		error = add_variable(s, v, &wish->variable[i], why);
+	for (u32 i = 0; i < params->n && !error; i++)
+		error = add_variable(s, v, &params->variable[i], why);
 	v->prefix = sizeof(u64) + KL_CHANGED_BYTES(v->n);
-	v->stacks_asked = wish->flags & KL_VARIABLES_STACKS_ASKED;
+	v->stacks_asked = params->flags & KL_VARIABLES_STACKS_ASKED;
 	if (v->stacks_asked)
 		read_asked_stacks(v);
 	v->walks = v->walks && !v->stacks_asked;
@@ -476,25 +476,25 @@ static void set_known(struct kl_cpu *c, const struct kl_variables *v, int cpu)
 /**
  * kl_variables_set - which variables the session's records carry
  * @s: the session; it has never been started
- * @wish: all of them; replaces what was set before
+ * @params: all of them; replaces what was set before
  * @why: set on failure; then all is as it was
  *
  * Context: may sleep.
  */
-int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
+int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *params,
 		     struct kl_error *why)
 {
 	struct kl_variables *v = NULL;
-	int error = check_wish(wish, why), cpu;
+	int error = check_params(params, why), cpu;
 
 	if (error)
 		return error;
 	mutex_lock(&s->lock);
-	if (s->custom.began)
+	if (s->defs.began)
 		error = kl_fail(why, -EBUSY,
 				"variables can be set only before the session is first started");
-	if (!error && wish->n) {
-		v = make_variables(s, wish, why);
+	if (!error && params->n) {
+		v = make_variables(s, params, why);
 		error = PTR_ERR_OR_ZERO(v);
 	}
 	if (!error) {

@@ -292,7 +292,7 @@ static __always_inline struct kl_word *kl_word_of(struct kl_known *known,
 }
 
 u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX]);
-int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *wish,
+int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *params,
 		     struct kl_error *why);
 void kl_variables_deinit(struct kl_session *s);
 

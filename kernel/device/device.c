@@ -38,7 +38,7 @@
  * @session: once made or attached to; then it does not change
  * @creator: the session is this file's own, and closes with it
  * @changes: may switch its masksets; a creator may, too
- * @seen: kl_news_number() when the statistics were last read
+ * @seen: kl_notify_number() when the statistics were last read
  * @setting: a change of a process that it has begun, or NULL
  */
 struct kl_client {
@@ -180,22 +180,22 @@ static int adopt_session(struct kl_client *client, struct kl_session *s, bool cr
 
 static int call_session(struct kl_client *client, void *arg)
 {
-	struct kl_abi_session *wish = arg;
+	struct kl_abi_session *params = arg;
 	struct kl_session *s;
 	int error;
 
 	if (client->session)
 		return kl_fail(&client->why, -EBUSY, "this descriptor already has a session");
-	s = kl_session_create(wish, client->cred, client->may, &client->payer, &client->why);
+	s = kl_session_create(params, client->cred, client->may, &client->payer, &client->why);
 	error = adopt_session(client, s, true);
 	if (error)
 		return error;
-	wish->mode = s->mode;
-	wish->block_bytes = s->block_bytes;
-	wish->blocks = s->blocks;
-	wish->blocks_max = s->blocks_max;
-	wish->id = s->id;
-	memcpy(wish->uuid, s->uuid, sizeof(wish->uuid));
+	params->mode = s->mode;
+	params->block_bytes = s->block_bytes;
+	params->blocks = s->blocks;
+	params->blocks_max = s->blocks_max;
+	params->id = s->id;
+	memcpy(params->uuid, s->uuid, sizeof(params->uuid));
 	return 0;
 }
 
@@ -273,7 +273,7 @@ static int call_stats(struct kl_client *client, void *arg)
 
 	if (stats->cpu < -1 || stats->cpu >= (int)nr_cpu_ids)
 		return kl_fail(&client->why, -EINVAL, "there is no CPU %d", stats->cpu);
-	WRITE_ONCE(client->seen, kl_news_number(client->session));
+	WRITE_ONCE(client->seen, kl_notify_number(client->session));
 	/* Before the counts are read: what comes meanwhile is new. No partner: they only grow. */
 	smp_rmb();
 	kl_session_stats(client->session, stats);
@@ -327,12 +327,12 @@ static int call_stacks(struct kl_client *client, void *arg)
 
 static int call_snapshot(struct kl_client *client, void *arg)
 {
-	return kl_news_ask_snapshot(client->session, &client->why);
+	return kl_notify_request_snapshot(client->session, &client->why);
 }
 
 static int call_freeze(struct kl_client *client, void *arg)
 {
-	return kl_later_freeze_now(client->session, &client->why);
+	return kl_deferred_freeze_now(client->session, &client->why);
 }
 
 static int call_detail(struct kl_client *client, void *arg)
@@ -358,7 +358,7 @@ SESSION_CALL(latency, kl_latency_set)
 SESSION_CALL(latency_read, kl_latency_read)
 SESSION_CALL(splice, kl_splices_add)
 SESSION_CALL(splice_counts, kl_splices_counts)
-SESSION_CALL(alarms, kl_news_read)
+SESSION_CALL(alarms, kl_notify_read)
 
 static int call_handler_info(struct kl_client *client, void *arg)
 {
@@ -502,7 +502,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 
 /*
  * Does not take the client's lock, which a call can hold for long. EPOLLPRI: there
- * is news since the statistics were read through this descriptor.
+ * are notifications since the statistics were read through this descriptor.
  */
 static __poll_t device_poll(struct file *file, poll_table *table)
 {
@@ -512,9 +512,9 @@ static __poll_t device_poll(struct file *file, poll_table *table)
 
 	if (!s)
 		return EPOLLERR;
-	poll_wait(file, &s->news.waiters.wait, table);
+	poll_wait(file, &s->notify.waiters.wait, table);
 	smp_mb(); /* pairs with kl_waiters_kick */
-	return kl_news_number(s) == READ_ONCE(client->seen) ? 0 : EPOLLPRI;
+	return kl_notify_number(s) == READ_ONCE(client->seen) ? 0 : EPOLLPRI;
 }
 
 static int device_mmap(struct file *file, struct vm_area_struct *vma)

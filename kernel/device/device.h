@@ -6,7 +6,7 @@
 #ifndef KL_DEVICE_DEVICE_H
 #define KL_DEVICE_DEVICE_H
 
-#include "../core/session.h"
+#include "../session/session.h"
 
 struct kl_inspect_sink;
 struct vm_area_struct;
@@ -17,11 +17,11 @@ void kl_device_deinit(void);
 int kl_keep_mmap(struct vm_area_struct *vma);
 
 /* task.c */
-int kl_task_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
+int kl_task_inspect(struct kl_abi_inspect *params, const struct cred *cred, u32 may,
 		    struct kl_inspect_sink *sink, struct kl_payer *payer, struct kl_error *why);
 int kl_task_detail(struct kl_abi_detail *call, const struct cred *cred, u32 may,
 		   struct kl_payer *payer, struct kl_error *why);
 
-int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl_error *why);
+int kl_reader_create(struct kl_session *s, struct kl_abi_reader *params, struct kl_error *why);
 
 #endif /* KL_DEVICE_DEVICE_H */

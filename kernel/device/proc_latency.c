@@ -13,6 +13,7 @@
 
 #include "../core/stack_internal.h"
 #include "../latency/latency_internal.h"
+#include "../session/session.h"
 #include "proc_latency.h"
 
 #define SHOWN_MAX 1000u

@@ -256,7 +256,7 @@ static int take_rows(struct kl_inspect_sink *sink, const u8 *rows, u32 bytes)
 
 static int take_look(struct look *look, const struct cred *cred, u32 may)
 {
-	struct kl_abi_inspect wish = {
+	struct kl_abi_inspect params = {
 		.flags = KL_INSPECT_ALL,
 		.n_variables = n_variables,
 		.room = ~0ull,
@@ -267,8 +267,8 @@ static int take_look(struct look *look, const struct cred *cred, u32 may)
 	look->stride = ALIGN(offsetof(struct kept, head) + row_bytes, sizeof(u64));
 	look->most = look->kind->by ? clamp(READ_ONCE(top_rows), TOP_ROWS_MIN, TOP_ROWS_MAX) :
 				      LOOK_ROWS_MAX;
-	error = kl_task_inspect(&wish, cred, may, &look->sink, &look->payer, NULL);
-	look->monotonic_ns = wish.monotonic_ns;
+	error = kl_task_inspect(&params, cred, may, &look->sink, &look->payer, NULL);
+	look->monotonic_ns = params.monotonic_ns;
 	if (!error && look->kind->by && look->n)
 		cut_look(look);
 	return error;

@@ -407,7 +407,7 @@ static struct kl_reader *alloc_reader(struct kl_session *s)
 }
 
 /* Hand the reader to its user, or undo all of kl_reader_create. */
-static int install_reader(struct kl_reader *r, struct kl_abi_reader *wish, struct kl_error *why)
+static int install_reader(struct kl_reader *r, struct kl_abi_reader *params, struct kl_error *why)
 {
 	struct file *file =
 		anon_inode_getfile("[kernlens-reader]", &reader_fops, r, O_RDWR | O_CLOEXEC);
@@ -423,25 +423,25 @@ static int install_reader(struct kl_reader *r, struct kl_abi_reader *wish, struc
 		return kl_fail(why, fd, "too many open files");
 	}
 	fd_install(fd, file);
-	wish->fd = fd;
+	params->fd = fd;
 	return 0;
 }
 
 /**
  * kl_reader_create - another descriptor to read a session with
  * @s: the session; the reader has a reference of its own
- * @wish: flags in, descriptor out
+ * @params: flags in, descriptor out
  * @why: set on failure
  *
  * Context: the system call of the one who will have the descriptor.
  */
-int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl_error *why)
+int kl_reader_create(struct kl_session *s, struct kl_abi_reader *params, struct kl_error *why)
 {
 	struct kl_reader *r;
 	int error;
 
-	if (wish->flags & ~(KL_READER_HOLD | KL_READER_FROM_NOW) || wish->reserved)
-		return kl_fail(why, -EINVAL, "unknown reader flags %#x", wish->flags);
+	if (params->flags & ~(KL_READER_HOLD | KL_READER_FROM_NOW) || params->reserved)
+		return kl_fail(why, -EINVAL, "unknown reader flags %#x", params->flags);
 	error = charge_reader(&s->payer, why);
 	if (error)
 		return error;
@@ -449,8 +449,8 @@ int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl
 	if (!r)
 		return kl_fail(why, -ENOMEM, "no memory for a reader");
 	mutex_lock(&s->lock);
-	place_cursors(r, wish->flags & KL_READER_FROM_NOW);
-	if (wish->flags & KL_READER_HOLD) {
+	place_cursors(r, params->flags & KL_READER_FROM_NOW);
+	if (params->flags & KL_READER_HOLD) {
 		r->holder = find_holder(s);
 		if (r->holder >= 0)
 			set_holder(r, r->holder, true);
@@ -467,5 +467,5 @@ int kl_reader_create(struct kl_session *s, struct kl_abi_reader *wish, struct kl
 		return error;
 	}
 	kl_session_get(s);
-	return install_reader(r, wish, why);
+	return install_reader(r, params, why);
 }

@@ -13,7 +13,7 @@
 
 /**
  * kl_task_inspect - kl_inspect for a caller who is charged
- * @wish: as in the contract
+ * @params: as in the contract
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*
  * @sink: as of kl_inspect()
@@ -22,14 +22,14 @@
  *
  * Context: may sleep.
  */
-int kl_task_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
+int kl_task_inspect(struct kl_abi_inspect *params, const struct cred *cred, u32 may,
 		    struct kl_inspect_sink *sink, struct kl_payer *payer, struct kl_error *why)
 {
 	int error = kl_memory_charge(payer, INSPECT_BYTES, why);
 
 	if (error)
 		return error;
-	error = kl_inspect(wish, cred, may, sink, payer, why);
+	error = kl_inspect(params, cred, may, sink, payer, why);
 	kl_memory_uncharge(payer, INSPECT_BYTES);
 	return error;
 }

@@ -60,7 +60,7 @@ void kl_scratch_put(void)
 	data_race(mine->depth--);
 }
 
-static void write_record(struct kl_session *s, u32 id, const struct kl_firing *f)
+static void write_record(struct kl_session *s, u32 id, const struct kl_event_ctx *f)
 {
 	struct kl_place place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, f->bytes);
 
@@ -71,7 +71,7 @@ static void write_record(struct kl_session *s, u32 id, const struct kl_firing *f
 }
 
 /* Its variables refer to the stack traces that are made here. */
-static void write_record_with_stack(struct kl_session *s, u32 id, const struct kl_firing *f)
+static void write_record_with_stack(struct kl_session *s, u32 id, const struct kl_event_ctx *f)
 {
 	bool asked = kl_stack_ask(s);
 
@@ -84,10 +84,10 @@ static void change_flag(struct kl_session *s, u64 flag, bool on)
 {
 	if (flag < KL_FLAGS_MAX / 2 && !kl_flags_are_shown(s))
 		return;
-	if (on && unlikely(READ_ONCE(s->custom.since) >> flag & 1))
+	if (on && unlikely(READ_ONCE(s->defs.since) >> flag & 1))
 		kl_flag_note(s, flag);
 	if (flag < KL_FLAGS_MAX / 2) {
-		kl_taskset_set(s->custom.task_flag[flag], current->pid, on);
+		kl_taskset_set(s->defs.task_flag[flag], current->pid, on);
 		if (on)
 			kl_gate_flag(s, current->pid);
 	} else if (on) {
@@ -122,7 +122,7 @@ static void fire_alarm(struct kl_session *s, u32 id, const char *text)
 static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
 {
 	fire_alarm(s, id, r->text);
-	kl_news_alarm(s, id, r);
+	kl_notify_alarm(s, id, r);
 	kl_waiters_kick(&s->waiters, &this_cpu_ptr(s->cpu)->wake);
 }
 
@@ -130,10 +130,10 @@ static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
 static void ask_snapshot(struct kl_session *s, u32 id)
 {
 	fire_alarm(s, id, "snapshot");
-	kl_news_snapshot(s);
+	kl_notify_snapshot(s);
 }
 
-static __always_inline void run_keys(const struct kl_rule *r, struct kl_firing *f,
+static __always_inline void run_keys(const struct kl_rule *r, struct kl_event_ctx *f,
 				     u64 key[KL_RULE_KEYS_MAX])
 {
 	for (u32 i = 0; i < r->keys; i++)
@@ -141,7 +141,7 @@ static __always_inline void run_keys(const struct kl_rule *r, struct kl_firing *
 }
 
 static void fire_external(struct kl_session *s, u32 id, const struct kl_rule *r,
-			  struct kl_firing *f)
+			  struct kl_event_ctx *f)
 {
 	u64 key[KL_RULE_KEYS_MAX];
 
@@ -150,7 +150,7 @@ static void fire_external(struct kl_session *s, u32 id, const struct kl_rule *r,
 }
 
 static noinline void handle(struct kl_session *s, u32 id, const struct kl_rule *r,
-			    struct kl_firing *f)
+			    struct kl_event_ctx *f)
 {
 	switch (r->handler) {
 	case KL_HANDLER_log:
@@ -161,9 +161,9 @@ static noinline void handle(struct kl_session *s, u32 id, const struct kl_rule *
 	case KL_HANDLER_clear:
 		return change_flag(s, r->arg, r->handler == KL_HANDLER_set);
 	case KL_HANDLER_freeze:
-		return kl_later_freeze(s, r->arg);
+		return kl_deferred_freeze(s, r->arg);
 	case KL_HANDLER_use:
-		return kl_later_use(s, r->arg);
+		return kl_deferred_use(s, r->arg);
 	case KL_HANDLER_alarm:
 		return sound_alarm(s, id, r);
 	case KL_HANDLER_snapshot:
@@ -173,7 +173,7 @@ static noinline void handle(struct kl_session *s, u32 id, const struct kl_rule *
 	}
 }
 
-static struct kl_abi_entry *find_entry(const struct kl_rule *r, struct kl_firing *f)
+static struct kl_abi_entry *find_entry(const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	u64 key[KL_RULE_KEYS_MAX];
 
@@ -182,7 +182,7 @@ static struct kl_abi_entry *find_entry(const struct kl_rule *r, struct kl_firing
 }
 
 /* Handle the event with a handler that has a table. */
-static __always_inline void add_up(const struct kl_rule *r, struct kl_firing *f)
+static __always_inline void add_up(const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	struct kl_abi_entry *entry = find_entry(r, f);
 	s64 value;
@@ -207,7 +207,7 @@ void kl_fire_fault(const struct kl_rule *r)
 }
 
 static noinline void fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r,
-				 struct kl_firing *f)
+				 struct kl_event_ctx *f)
 {
 	if (r->table)
 		add_up(r, f);
@@ -218,7 +218,7 @@ static noinline void fire_wanted(struct kl_session *s, u32 id, const struct kl_r
 }
 
 static noinline void fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r,
-			       struct kl_firing *f)
+			       struct kl_event_ctx *f)
 {
 	if (!r->filter || kl_program_run(r->filter, f)) {
 		if (r->table)
@@ -240,10 +240,11 @@ static __always_inline bool is_measured(struct kl_session *s)
 			!(data_race(++this_cpu_ptr(s->cpu)->meter.firings) % KL_METER_EVERY));
 }
 
-typedef void (*fire_fn)(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
+typedef void (*fire_fn)(struct kl_session *s, u32 id, const struct kl_rule *r,
+			struct kl_event_ctx *f);
 
 static __always_inline void measure(struct kl_session *s, u32 id, const struct kl_rule *r,
-				    struct kl_firing *f, fire_fn fire)
+				    struct kl_event_ctx *f, fire_fn fire)
 {
 	struct kl_section section;
 
@@ -254,13 +255,13 @@ static __always_inline void measure(struct kl_session *s, u32 id, const struct k
 }
 
 static noinline void measure_wanted(struct kl_session *s, u32 id, const struct kl_rule *r,
-				    struct kl_firing *f)
+				    struct kl_event_ctx *f)
 {
 	measure(s, id, r, f, fire_wanted);
 }
 
 static noinline void measure_rule(struct kl_session *s, u32 id, const struct kl_rule *r,
-				  struct kl_firing *f)
+				  struct kl_event_ctx *f)
 {
 	measure(s, id, r, f, fire_rule);
 }
@@ -274,7 +275,7 @@ static noinline void measure_rule(struct kl_session *s, u32 id, const struct kl_
  *
  * Context: any, preemption off.
  */
-void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f)
+void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	if (is_measured(s))
 		return measure_wanted(s, id, r, f);
@@ -291,7 +292,7 @@ void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struc
  * If the rule does not look out (KL_LOOKS_OUT), nothing that can be hooked is
  * called. Context: any, preemption off.
  */
-void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f)
+void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	if (is_measured(s))
 		return measure_rule(s, id, r, f);
@@ -305,7 +306,7 @@ void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct 
  *
  * What is refused is not wanted, and lost. Context: any, preemption off.
  */
-bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_firing *f)
+bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	struct kl_section section;
 	bool wanted;
@@ -329,11 +330,11 @@ bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_firing *f)
  */
 void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r)
 {
-	struct kl_firing f;
+	struct kl_event_ctx f;
 
 	if (kl_fire_blind(r))
 		return;
-	kl_firing_init(&f, s, NULL, 0);
+	kl_event_ctx_init(&f, s, NULL, 0);
 	kl_fire_rule(s, id, r, &f);
 }
 
@@ -346,7 +347,7 @@ void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r)
  *
  * Context: any, preemption off.
  */
-void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f)
+void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_event_ctx *f)
 {
 	if (action == KL_HANDLER_log)
 		return write_record(s, id, f);
@@ -376,12 +377,12 @@ static void count_no_room(struct kl_session *s, u8 action)
 	kl_fire_no_room(s, action >= KL_ACTION_RULE ? kl_rule_of(s, action) : NULL);
 }
 
-static __always_inline void fire_passed(struct kl_session *s, u32 id,
-					const struct kl_program *fields, const u64 *argument,
-					u32 arguments)
+static __always_inline void fire_allowed(struct kl_session *s, u32 id,
+					 const struct kl_program *fields, const u64 *argument,
+					 u32 arguments)
 {
 	u8 action = kl_action_defined(s, id) & KL_ACTION_HANDLER;
-	struct kl_firing f = { .session = s, .argument = argument, .arguments = arguments };
+	struct kl_event_ctx f = { .session = s, .argument = argument, .arguments = arguments };
 	struct kl_scratch *scratch;
 
 	if (action == KL_HANDLER_nothing)
@@ -404,9 +405,9 @@ static __always_inline void fire_passed(struct kl_session *s, u32 id,
 }
 
 /* The measurement includes the fields. */
-static noinline void fire_passed_measured(struct kl_session *s, u32 id,
-					  const struct kl_program *fields, const u64 *argument,
-					  u32 arguments)
+static noinline void fire_allowed_measured(struct kl_session *s, u32 id,
+					   const struct kl_program *fields, const u64 *argument,
+					   u32 arguments)
 {
 	u8 action = kl_action_defined(s, id) & KL_ACTION_HANDLER;
 	struct kl_section section;
@@ -417,12 +418,12 @@ static noinline void fire_passed_measured(struct kl_session *s, u32 id,
 		return kl_count_fire(s, id);
 	if (unlikely(!kl_meter_begin(s, &section)))
 		return count_no_room(s, action);
-	fire_passed(s, id, fields, argument, arguments);
+	fire_allowed(s, id, fields, argument, arguments);
 	kl_meter_end(s, &section);
 }
 
 /**
- * kl_fire_passed - an event that the session has defined, and may have
+ * kl_fire_allowed - an event that the session has defined, and may have
  * @s: the session
  * @id: KL_EV_DYNAMIC and up
  * @fields: its output is the record's fields; NULL: none
@@ -431,16 +432,16 @@ static noinline void fire_passed_measured(struct kl_session *s, u32 id,
  *
  * Context: any, preemption off.
  */
-void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
-		    const u64 *argument, u32 arguments)
+void kl_fire_allowed(struct kl_session *s, u32 id, const struct kl_program *fields,
+		     const u64 *argument, u32 arguments)
 {
 	if (unlikely(data_race(s->meter.each))) /* as in kl_fire_asks */
-		return fire_passed_measured(s, id, fields, argument, arguments);
-	fire_passed(s, id, fields, argument, arguments);
+		return fire_allowed_measured(s, id, fields, argument, arguments);
+	fire_allowed(s, id, fields, argument, arguments);
 }
 
 /**
- * kl_fire_defined - the same, if the session's gate lets the running task pass
+ * kl_fire_dynevent - the same, if the session's gate lets the running task pass
  * @s: the session
  * @id: KL_EV_DYNAMIC and up
  * @fields: its output is the record's fields; NULL: none
@@ -449,11 +450,11 @@ void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *field
  *
  * Context: any, preemption off.
  */
-void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
-		     const u64 *argument, u32 arguments)
+void kl_fire_dynevent(struct kl_session *s, u32 id, const struct kl_program *fields,
+		      const u64 *argument, u32 arguments)
 {
 	if (!s->gate || kl_gate_self(s))
-		kl_fire_passed(s, id, fields, argument, arguments);
+		kl_fire_allowed(s, id, fields, argument, arguments);
 }
 
 /**
@@ -488,7 +489,7 @@ struct kl_place kl_fire_room(struct kl_session *s, u8 action)
  */
 void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes)
 {
-	struct kl_firing f = { .session = s, .fields = fields, .bytes = bytes };
+	struct kl_event_ctx f = { .session = s, .fields = fields, .bytes = bytes };
 
 	kl_fire(s, id, action, &f);
 	kl_scratch_put();

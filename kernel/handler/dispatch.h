@@ -25,11 +25,11 @@ void kl_scratch_put(void);
 /* The rule that an action names, without what is to be asked. */
 static __always_inline const struct kl_rule *kl_rule_of(const struct kl_session *s, u8 action)
 {
-	return s->custom.rule[action - KL_ACTION_RULE];
+	return s->defs.rule[action - KL_ACTION_RULE];
 }
 
 /* The entry of a rule's table, found in place. */
-static __always_inline bool kl_straight_entry(const struct kl_rule *r, struct kl_table *t,
+static __always_inline bool kl_fastpath_entry(const struct kl_rule *r, struct kl_table *t,
 					      struct kl_abi_entry **entry)
 {
 	u64 key = 0;
@@ -43,52 +43,52 @@ static __always_inline bool kl_straight_entry(const struct kl_rule *r, struct kl
  * kl_fire_blind - do what a rule says, if it just counts
  * @r: the rule
  *
- * As kl_fire_straight, for events whose fields are not at hand.
+ * As kl_fire_fastpath, for events whose fields are not at hand.
  */
 static __always_inline bool kl_fire_blind(const struct kl_rule *r)
 {
 	struct kl_abi_entry *entry;
 
-	if (r->straight != KL_STRAIGHT_BLIND ||
-	    !kl_straight_entry(r, this_cpu_ptr(r->table), &entry))
+	if (r->fastpath != KL_FASTPATH_BLIND ||
+	    !kl_fastpath_entry(r, this_cpu_ptr(r->table), &entry))
 		return false;
 	kl_entry_count(entry);
 	return true;
 }
 
 /**
- * kl_fire_straight - do what a rule says, if it is as simple as most
+ * kl_fire_fastpath - do what a rule says, if it is as simple as most
  * @r: the rule
  * @word: the event's first field, a number of 64 bits
  *
  * It calls nothing and needs no stack frame. Returns false if nothing is done:
  * use kl_fire_rule. Context: any, preemption off.
  */
-static __always_inline bool kl_fire_straight(const struct kl_rule *r, u64 word)
+static __always_inline bool kl_fire_fastpath(const struct kl_rule *r, u64 word)
 {
 	struct kl_abi_entry *entry;
 	struct kl_table *t;
 
 	if (r->tested && (word - r->from <= r->span) == r->opposite)
 		return true;
-	if (r->straight <= KL_STRAIGHT_FILTER)
+	if (r->fastpath <= KL_FASTPATH_FILTER)
 		return false;
 	t = this_cpu_ptr(r->table);
-	if (!kl_straight_entry(r, t, &entry))
+	if (!kl_fastpath_entry(r, t, &entry))
 		return false;
-	if (r->straight <= KL_STRAIGHT_COUNT) {
+	if (r->fastpath <= KL_FASTPATH_COUNT) {
 		kl_entry_count(entry);
 		return true;
 	}
 	kl_entry_add(entry, word);
-	if (r->straight == KL_STRAIGHT_HIST)
+	if (r->fastpath == KL_FASTPATH_HIST)
 		kl_entry_hist(t, entry, word, r->arg, r->low);
 	return true;
 }
 
 /* An event with its fields and strings, and without arguments. */
-static __always_inline void kl_firing_init(struct kl_firing *f, struct kl_session *s,
-					   const void *fields, u32 bytes)
+static __always_inline void kl_event_ctx_init(struct kl_event_ctx *f, struct kl_session *s,
+					      const void *fields, u32 bytes)
 {
 	f->session = s;
 	f->fields = fields;
@@ -100,20 +100,20 @@ static __always_inline void kl_firing_init(struct kl_firing *f, struct kl_sessio
 
 void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r);
 void kl_fire_fault(const struct kl_rule *r);
-void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
+void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f);
 void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r);
-void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f);
-void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_firing *f);
-bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_firing *f);
-void kl_fire_defined(struct kl_session *s, u32 id, const struct kl_program *fields,
+void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f);
+void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_event_ctx *f);
+bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_event_ctx *f);
+void kl_fire_dynevent(struct kl_session *s, u32 id, const struct kl_program *fields,
+		      const u64 *argument, u32 arguments);
+void kl_fire_allowed(struct kl_session *s, u32 id, const struct kl_program *fields,
 		     const u64 *argument, u32 arguments);
-void kl_fire_passed(struct kl_session *s, u32 id, const struct kl_program *fields,
-		    const u64 *argument, u32 arguments);
 struct kl_place kl_fire_room(struct kl_session *s, u8 action);
 void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes);
 
 /* Does a rule's filter want an event? @f: as much of it as the rule `reads`. */
-static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_firing *f)
+static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	if (!r->filter)
 		return true;

@@ -201,7 +201,7 @@ static void put_handler(struct registered *h)
 	module_put(owner);
 }
 
-static int check_use(const struct kl_handler_ops *ops, const struct kl_abi_rule *wish, u32 may,
+static int check_use(const struct kl_handler_ops *ops, const struct kl_abi_rule *params, u32 may,
 		     struct kl_error *why)
 {
 	if (kl_rights_lack(may, kl_handler_needs(ops->flags)))
@@ -209,10 +209,10 @@ static int check_use(const struct kl_handler_ops *ops, const struct kl_abi_rule 
 			       "%s is restricted: it needs CAP_SYS_ADMIN and no "
 			       "lockdown",
 			       ops->name);
-	if (!!wish->value != !!(ops->flags & KL_HANDLER_VALUE))
+	if (!!params->value != !!(ops->flags & KL_HANDLER_VALUE))
 		return kl_fail(why, -EINVAL, "%s %s", ops->name,
-			       wish->value ? "takes no value" : "needs a value");
-	if (wish->n_keys && !(ops->flags & KL_HANDLER_KEYS))
+			       params->value ? "takes no value" : "needs a value");
+	if (params->n_keys && !(ops->flags & KL_HANDLER_KEYS))
 		return kl_fail(why, -EINVAL, "%s takes no keys", ops->name);
 	return 0;
 }
@@ -241,7 +241,7 @@ u64 kl_external_bytes(void)
 
 /**
  * kl_external_create - another module's handler for a rule
- * @wish: the rule: handler, value and keys have been looked at
+ * @params: the rule: handler, value and keys have been looked at
  * @may: KL_MAY_* of the session
  * @made: set on success
  * @why: set on failure
@@ -249,18 +249,18 @@ u64 kl_external_bytes(void)
  * Returns 0 or a negative errno. Context: may sleep; the session's lock is not
  * held, as another module's init() is called.
  */
-int kl_external_create(const struct kl_abi_rule *wish, u32 may, struct kl_external **made,
+int kl_external_create(const struct kl_abi_rule *params, u32 may, struct kl_external **made,
 		       struct kl_error *why)
 {
-	size_t length = strcspn(wish->text, " ");
-	struct registered *h = get_handler(wish->text, length);
+	size_t length = strcspn(params->text, " ");
+	struct registered *h = get_handler(params->text, length);
 	struct kl_external *e;
 	int error;
 
 	if (!h)
 		return kl_fail(why, -ENOENT, "no module provides a handler \"%.*s\"", (int)length,
-			       wish->text);
-	error = check_use(h->ops, wish, may, why);
+			       params->text);
+	error = check_use(h->ops, params, may, why);
 	if (error)
 		goto put;
 	e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT);
@@ -275,7 +275,7 @@ int kl_external_create(const struct kl_abi_rule *wish, u32 may, struct kl_extern
 		error = kl_fail(why, -ENOMEM, "no memory for a handler");
 		goto free;
 	}
-	error = init_data(e, skip_spaces(wish->text + length), wish->n_keys, why);
+	error = init_data(e, skip_spaces(params->text + length), params->n_keys, why);
 	if (error)
 		goto free_calls;
 	*made = e;
@@ -324,7 +324,7 @@ static struct task_struct *shown_task(const struct kl_session *s)
  *
  * Context: any, preemption off.
  */
-void kl_external_fire(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_firing *f,
+void kl_external_fire(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f,
 		      const u64 *key)
 {
 	const struct kl_external *e = r->external;

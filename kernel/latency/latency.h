@@ -17,7 +17,7 @@ struct kl_latency;
 struct kl_session;
 struct task_struct;
 
-int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why);
+int kl_latency_set(struct kl_session *s, struct kl_abi_latency *params, struct kl_error *why);
 int kl_latency_prepare(struct kl_session *s, struct kl_error *why);
 void kl_latency_start(struct kl_session *s, u64 now);
 void kl_latency_stop(struct kl_session *s, u64 now);

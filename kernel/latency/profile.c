@@ -15,27 +15,28 @@
 #include "../base/task_iter.h"
 #include "latency_internal.h"
 
-static int check_wish(const struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why)
+static int check_params(const struct kl_session *s, struct kl_abi_latency *params,
+			struct kl_error *why)
 {
 	bool all = s->may & KL_MAY_SEE_ALL;
 	u32 tasks = all ? KL_LATENCY_TASKS_MAX : KL_LATENCY_TASKS_UNPRIVILEGED;
 	u32 entries = all ? KL_LATENCY_ENTRIES_MAX : KL_LATENCY_ENTRIES_UNPRIVILEGED;
 
-	wish->tasks = wish->tasks ?: min(KL_LATENCY_TASKS_DEFAULT, tasks);
-	wish->entries = wish->entries ?: min(KL_LATENCY_ENTRIES_DEFAULT, entries);
-	if (wish->flags & ~KL_LATENCY_FLAGS)
+	params->tasks = params->tasks ?: min(KL_LATENCY_TASKS_DEFAULT, tasks);
+	params->entries = params->entries ?: min(KL_LATENCY_ENTRIES_DEFAULT, entries);
+	if (params->flags & ~KL_LATENCY_FLAGS)
 		return kl_fail(why, -EINVAL, "unknown latency profile flags: 0x%x",
-			       wish->flags & ~KL_LATENCY_FLAGS);
-	if (wish->flags & KL_LATENCY_WAKER_STACKS && !(wish->flags & KL_LATENCY_WAKERS))
+			       params->flags & ~KL_LATENCY_FLAGS);
+	if (params->flags & KL_LATENCY_WAKER_STACKS && !(params->flags & KL_LATENCY_WAKERS))
 		return kl_fail(why, -EINVAL,
 			       "stacks of wakers cannot be recorded without the wakers");
-	if (wish->tasks < KL_LATENCY_TASKS_MIN || wish->tasks > tasks)
+	if (params->tasks < KL_LATENCY_TASKS_MIN || params->tasks > tasks)
 		return kl_fail(why, -EINVAL, "%u tasks requested, %u to %u are possible",
-			       wish->tasks, KL_LATENCY_TASKS_MIN, tasks);
-	if (wish->entries < KL_LATENCY_ENTRIES_MIN || wish->entries > entries)
+			       params->tasks, KL_LATENCY_TASKS_MIN, tasks);
+	if (params->entries < KL_LATENCY_ENTRIES_MIN || params->entries > entries)
 		return kl_fail(why, -EINVAL, "%u entries requested, %u to %u are possible",
-			       wish->entries, KL_LATENCY_ENTRIES_MIN, entries);
-	if (kl_rights_lack(s->may, kl_latency_needs(wish->flags)))
+			       params->entries, KL_LATENCY_ENTRIES_MIN, entries);
+	if (kl_rights_lack(s->may, kl_latency_needs(params->flags)))
 		return kl_fail(why, -EPERM, "kernel stacks need CAP_SYS_ADMIN");
 	return 0;
 }
@@ -55,23 +56,23 @@ void kl_latency_destroy(struct kl_latency *l)
 	kfree(l);
 }
 
-static u32 mask_of(const struct kl_abi_latency *wish)
+static u32 mask_of(const struct kl_abi_latency *params)
 {
-	return 2 * roundup_pow_of_two(wish->tasks) - 1;
+	return 2 * roundup_pow_of_two(params->tasks) - 1;
 }
 
-static u64 bytes_of(const struct kl_abi_latency *wish)
+static u64 bytes_of(const struct kl_abi_latency *params)
 {
 	const struct kl_latency *l = NULL;
 
 	return kl_memory_size(sizeof(*l)) +
-	       kl_memory_size((mask_of(wish) + 1ull) * sizeof(*l->head)) +
-	       kl_memory_size((u64)wish->tasks * sizeof(*l->task)) +
-	       kl_memory_size((u64)roundup_pow_of_two(wish->entries) * sizeof(*l->entry)) +
+	       kl_memory_size((mask_of(params) + 1ull) * sizeof(*l->head)) +
+	       kl_memory_size((u64)params->tasks * sizeof(*l->task)) +
+	       kl_memory_size((u64)roundup_pow_of_two(params->entries) * sizeof(*l->entry)) +
 	       kl_memory_percpu(sizeof(struct kl_latency_cpu));
 }
 
-static struct kl_latency *create(struct kl_session *s, const struct kl_abi_latency *wish)
+static struct kl_latency *create(struct kl_session *s, const struct kl_abi_latency *params)
 {
 	struct kl_latency *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
@@ -79,13 +80,13 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 		return NULL;
 	raw_spin_lock_init(&l->lock);
 	l->session = s;
-	l->flags = wish->flags | KL_LATENCY_OFF;
+	l->flags = params->flags | KL_LATENCY_OFF;
 	/* Each of them is told by entries. */
-	if (wish->flags)
+	if (params->flags)
 		l->flags |= KL_LATENCY_ENTRIES;
-	l->n_tasks = wish->tasks;
-	l->mask = mask_of(wish);
-	l->entry_mask = roundup_pow_of_two(wish->entries) - 1;
+	l->n_tasks = params->tasks;
+	l->mask = mask_of(params);
+	l->entry_mask = roundup_pow_of_two(params->entries) - 1;
 	l->head = kvcalloc(l->mask + 1ul, sizeof(*l->head), GFP_KERNEL_ACCOUNT);
 	l->task = kvcalloc(l->n_tasks, sizeof(*l->task), GFP_KERNEL_ACCOUNT);
 	l->entry = kvcalloc(l->entry_mask + 1ul, sizeof(*l->entry), GFP_KERNEL_ACCOUNT);
@@ -96,18 +97,18 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 	return NULL;
 }
 
-static int add(struct kl_session *s, const struct kl_abi_latency *wish, struct kl_error *why)
+static int add(struct kl_session *s, const struct kl_abi_latency *params, struct kl_error *why)
 {
 	u32 stacks = KL_LATENCY_KERNEL_STACKS | KL_LATENCY_USER_STACKS;
-	int error = kl_memory_charge(&s->payer, bytes_of(wish), why);
+	int error = kl_memory_charge(&s->payer, bytes_of(params), why);
 	struct kl_latency *l;
 
 	if (error)
 		return error;
-	l = create(s, wish);
+	l = create(s, params);
 	if (!l)
 		error = kl_fail(why, -ENOMEM, "no memory for a latency profile");
-	else if (wish->flags & stacks)
+	else if (params->flags & stacks)
 		error = kl_stacks_prepare(s, why);
 	if (!error) {
 		/* What it has before the pointer; pairs with kl_latency_read. */
@@ -116,31 +117,31 @@ static int add(struct kl_session *s, const struct kl_abi_latency *wish, struct k
 		return 0;
 	}
 	kl_latency_destroy(l);
-	kl_memory_uncharge(&s->payer, bytes_of(wish));
+	kl_memory_uncharge(&s->payer, bytes_of(params));
 	return error;
 }
 
 /**
  * kl_latency_set - KL_IOC_LATENCY
  * @s: the session
- * @wish: as in the contract
+ * @params: as in the contract
  * @why: set on failure
  *
  * Context: may sleep.
  */
-int kl_latency_set(struct kl_session *s, struct kl_abi_latency *wish, struct kl_error *why)
+int kl_latency_set(struct kl_session *s, struct kl_abi_latency *params, struct kl_error *why)
 {
 	int error = 0;
 
 	mutex_lock(&s->lock);
 	if (s->latency)
 		error = kl_fail(why, -EBUSY, "the session already has a latency profile");
-	else if (s->custom.began)
+	else if (s->defs.began)
 		error = kl_fail(why, -EBUSY, "the session has already been started");
 	if (!error)
-		error = check_wish(s, wish, why);
+		error = check_params(s, params, why);
 	if (!error)
-		error = add(s, wish, why);
+		error = add(s, params, why);
 	mutex_unlock(&s->lock);
 	return error;
 }

@@ -17,7 +17,7 @@
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
 #include "budget.h"
-#include "../core/session.h"
+#include "session.h"
 #include "../core/stack_internal.h"
 
 static unsigned int event_operations_per_user = 16384;
@@ -204,7 +204,7 @@ static struct cost cost_of(const struct kl_session *s, const struct kl_actions *
 	u8 action = actions->action[id] & KL_ACTION_HANDLER;
 
 	if (action >= KL_ACTION_RULE)
-		add_rule(s, actions, id, s->custom.rule[action - KL_ACTION_RULE], &cost);
+		add_rule(s, actions, id, s->defs.rule[action - KL_ACTION_RULE], &cost);
 	else if (action == KL_HANDLER_log)
 		add_record(s, &cost);
 	else
@@ -386,7 +386,7 @@ static struct kl_budget *make_budget(struct kl_session *s, const struct kl_actio
 	add_calls(s, actions, false, b);
 	add_calls(s, actions, true, b);
 	add_latency(s, b);
-	kl_defined_visit(s, add_defined, &adding);
+	kl_dynevent_visit(s, add_defined, &adding);
 	if (sum_of(&adding.trap))
 		add_claim(b, &add_defined, "a breakpoint", &adding.trap);
 	merge(b);

@@ -8,7 +8,7 @@
 #include <linux/sched/mm.h>
 
 #include "../core/deferred.h"
-#include "../core/session.h"
+#include "session.h"
 
 /* How often a freeze that waits for more records counts them, while the user has tokens. */
 #define LOOK_AGAIN_MS 1u
@@ -21,7 +21,7 @@
 #define TOKENS_MS 1000u
 
 /* Should a request that failed with @error be retried? */
-static bool may_try_again(struct kl_later *l, int error)
+static bool may_try_again(struct kl_deferred *l, int error)
 {
 	if (error == -ENOMEM && ++l->tries < TRIES_MAX)
 		return true;
@@ -37,13 +37,13 @@ static bool freeze_now(struct kl_session *s)
 {
 	int error = kl_session_use(s, KL_MASKSET_RNOTHING, NULL);
 
-	if (error && may_try_again(&s->later, error))
+	if (error && may_try_again(&s->deferred, error))
 		return false;
 	if (error)
 		kl_session_stop(s);
 	WRITE_ONCE(s->frozen, true);
 	wake_up_interruptible_all(&s->waiters.wait);
-	kl_news_wake(s);
+	kl_notify_wake(s);
 	return true;
 }
 
@@ -54,7 +54,7 @@ static bool freeze_now(struct kl_session *s)
 static u32 use_now(struct kl_session *s, u32 maskset)
 {
 	struct mem_cgroup *before = set_active_memcg(s->memcg);
-	struct kl_later *l = &s->later;
+	struct kl_deferred *l = &s->deferred;
 	u32 delay;
 	int error = kl_session_try_use(s, maskset, 1, &delay, NULL);
 
@@ -74,13 +74,13 @@ static u32 use_now(struct kl_session *s, u32 maskset)
 }
 
 /**
- * kl_later_do - what a session's handlers have requested
- * @work: of its struct kl_later
+ * kl_deferred_work - what a session's handlers have requested
+ * @work: of its struct kl_deferred
  */
-void kl_later_do(struct work_struct *work)
+void kl_deferred_work(struct work_struct *work)
 {
-	struct kl_later *l = container_of(to_delayed_work(work), struct kl_later, work);
-	struct kl_session *s = container_of(l, struct kl_session, later);
+	struct kl_deferred *l = container_of(to_delayed_work(work), struct kl_deferred, work);
+	struct kl_session *s = container_of(l, struct kl_session, deferred);
 	unsigned long next = l->used + msecs_to_jiffies(KL_USE_EVERY_MS);
 	u64 wanted = READ_ONCE(l->freeze_at), began = ktime_get_ns();
 	/* A user whose time is used up waits, except for the freeze itself, which happens once. */

@@ -11,23 +11,23 @@
 
 #include "../source/dynamic/dynamic.h"
 #include "../core/program.h"
-#include "../core/session.h"
+#include "session.h"
 #include "../splice/splice.h"
 
 /**
- * struct wishes - the events of a call, copied
+ * struct wanted_events - the events of a call, copied
  * @payer: charged for them while the call lasts
  * @charged: bytes
  * @of: the events
  */
-struct wishes {
+struct wanted_events {
 	struct kl_payer *payer;
 	u64 charged;
 	u32 n;
-	struct kl_defined_wish *of;
+	struct kl_dynevent_params *of;
 };
 
-static int charge(struct wishes *w, u64 bytes, struct kl_error *why)
+static int charge(struct wanted_events *w, u64 bytes, struct kl_error *why)
 {
 	int error = kl_memory_charge(w->payer, bytes, why);
 
@@ -38,7 +38,7 @@ static int charge(struct wishes *w, u64 bytes, struct kl_error *why)
 /* A name's bytes with the NUL, or a negative errno. */
 static long name_bytes(const struct kl_abi_event *e, struct kl_error *why)
 {
-	const u32 most = kl_defined_name_max(e->kind);
+	const u32 most = kl_dynevent_name_max(e->kind);
 	long bytes;
 
 	if (!most)
@@ -51,8 +51,8 @@ static long name_bytes(const struct kl_abi_event *e, struct kl_error *why)
 	return bytes;
 }
 
-static int take_name(struct wishes *w, const struct kl_abi_event *e, struct kl_defined_wish *wish,
-		     struct kl_error *why)
+static int take_name(struct wanted_events *w, const struct kl_abi_event *e,
+		     struct kl_dynevent_params *params, struct kl_error *why)
 {
 	long bytes = name_bytes(e, why);
 	char *name;
@@ -66,7 +66,7 @@ static int take_name(struct wishes *w, const struct kl_abi_event *e, struct kl_d
 	name = kmalloc(bytes, GFP_KERNEL_ACCOUNT);
 	if (!name)
 		return kl_fail(why, -ENOMEM, "no memory for the event's name");
-	wish->name = name;
+	params->name = name;
 	if (copy_from_user(name, u64_to_user_ptr(e->name), bytes))
 		return kl_fail(why, -EFAULT, "the event's name cannot be read");
 	/* The caller can have changed the name since it was measured. */
@@ -74,27 +74,27 @@ static int take_name(struct wishes *w, const struct kl_abi_event *e, struct kl_d
 	return 0;
 }
 
-static int take_wish(struct kl_session *s, struct wishes *w, const struct kl_abi_event *e,
-		     struct kl_defined_wish *wish, struct kl_error *why)
+static int take_event(struct kl_session *s, struct wanted_events *w, const struct kl_abi_event *e,
+		      struct kl_dynevent_params *params, struct kl_error *why)
 {
 	int error = e->kind == KL_SOURCE_KIND_TRAP ? kl_splices_handle_breakpoints(why) : 0;
 
 	if (error)
 		return error;
-	wish->kind = e->kind;
-	wish->address = e->address;
-	wish->arg = e->arg;
+	params->kind = e->kind;
+	params->address = e->address;
+	params->arg = e->arg;
 	/* For the event's own program, and those of filters and keys. */
-	wish->arguments = READ_ONCE(s->custom.arguments);
+	params->arguments = READ_ONCE(s->defs.arguments);
 	if (e->program) {
-		wish->program = kl_session_program(s, e->program);
-		if (!wish->program)
+		params->program = kl_session_program(s, e->program);
+		if (!params->program)
 			return kl_fail(why, -ENOENT, "there is no program %u", e->program);
 	}
-	return e->name ? take_name(w, e, wish, why) : 0;
+	return e->name ? take_name(w, e, params, why) : 0;
 }
 
-static void free_wishes(struct wishes *w)
+static void free_events(struct wanted_events *w)
 {
 	for (u32 i = 0; w->of && i < w->n; i++)
 		kfree(w->of[i].name);
@@ -102,7 +102,7 @@ static void free_wishes(struct wishes *w)
 	kl_memory_uncharge(w->payer, w->charged);
 }
 
-static int take_wishes(struct kl_session *s, struct wishes *w, struct kl_abi_events *e,
+static int take_events(struct kl_session *s, struct wanted_events *w, struct kl_abi_events *e,
 		       struct kl_error *why)
 {
 	struct kl_abi_event __user *from = u64_to_user_ptr(e->event);
@@ -118,7 +118,7 @@ static int take_wishes(struct kl_session *s, struct wishes *w, struct kl_abi_eve
 		e->bad = i;
 		if (copy_from_user(&one, &from[i], sizeof(one)))
 			return kl_fail(why, -EFAULT, "the events cannot be read");
-		error = take_wish(s, w, &one, &w->of[i], why);
+		error = take_event(s, w, &one, &w->of[i], why);
 		if (error)
 			return error;
 		if (fatal_signal_pending(current))
@@ -139,16 +139,16 @@ static int take_wishes(struct kl_session *s, struct wishes *w, struct kl_abi_eve
  */
 int kl_session_add_events(struct kl_session *s, struct kl_abi_events *e, struct kl_error *why)
 {
-	struct wishes w = { .payer = &s->payer, .n = e->n };
+	struct wanted_events w = { .payer = &s->payer, .n = e->n };
 	int error;
 
 	e->bad = 0;
-	error = kl_defined_check_number(s, e->n, why);
+	error = kl_dynevent_check_number(s, e->n, why);
 	if (error)
 		return error;
-	error = take_wishes(s, &w, e, why);
+	error = take_events(s, &w, e, why);
 	if (!error)
-		error = kl_defined_create(s, e, w.of, why);
-	free_wishes(&w);
+		error = kl_dynevent_create(s, e, w.of, why);
+	free_events(&w);
 	return error;
 }

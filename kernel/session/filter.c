@@ -10,7 +10,7 @@
 #include "../latency/latency.h"
 #include "../base/task_iter.h"
 #include "../core/gate.h"
-#include "../core/session.h"
+#include "session.h"
 #include "../core/taskset.h"
 
 /* How many passes look for tasks created in the meantime. */

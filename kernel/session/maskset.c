@@ -12,7 +12,7 @@
 #include "../handler/handler.h"
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
-#include "../core/session.h"
+#include "session.h"
 
 struct maskset {
 	char name[KL_NAME_MAX];
@@ -185,7 +185,7 @@ void kl_actions_retire(struct kl_session *s, struct kl_actions *actions)
  */
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why)
 {
-	struct kl_actions *actions = kl_actions_create(s, kl_defined_number(s), why);
+	struct kl_actions *actions = kl_actions_create(s, kl_dynevent_number(s), why);
 	char reason[KL_ERROR_TEXT_MAX];
 	struct maskset *m = NULL;
 	int error;
@@ -220,7 +220,7 @@ free:
 /* May a byte of a maskset be @action? Rules are for the session's life. */
 static int check_action(struct kl_session *s, u32 id, u8 action, struct kl_error *why)
 {
-	if (action >= KL_ACTION_RULE && action - KL_ACTION_RULE < READ_ONCE(s->custom.rule_count))
+	if (action >= KL_ACTION_RULE && action - KL_ACTION_RULE < READ_ONCE(s->defs.rule_count))
 		return 0;
 	if (action >= KL_ACTION_RULE)
 		return kl_fail(why, -EINVAL, "event %u: there is no rule %u", id,
@@ -335,9 +335,9 @@ int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_e
 
 	if (error)
 		return error;
-	if (m->n_dynamic > kl_defined_number(s))
+	if (m->n_dynamic > kl_dynevent_number(s))
 		return kl_fail(why, -EINVAL, "the session has defined %u events, not %u",
-			       kl_defined_number(s), m->n_dynamic);
+			       kl_dynevent_number(s), m->n_dynamic);
 	error = kl_memory_charge(&s->payer, bytes_of(n), why);
 	if (error)
 		return error;
@@ -378,7 +378,7 @@ static int copy_maskset(struct kl_session *s, struct kl_abi_maskset *m, u8 *dyna
 /* Through memory of the call: the caller's own may make it wait, which the lock must not. */
 static int read_own(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
 {
-	u32 room = min(m->n_dynamic, kl_defined_number(s));
+	u32 room = min(m->n_dynamic, kl_dynevent_number(s));
 	u64 bytes = kl_memory_size(room);
 	int error = kl_memory_charge(&s->payer, bytes, why);
 	u8 *dynamic;

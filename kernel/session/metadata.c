@@ -8,7 +8,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "../core/session.h"
+#include "session.h"
 
 static void free_metadata(struct kref *ref)
 {
@@ -63,8 +63,8 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 		return kl_fail(why, -EFAULT, "the metadata cannot be read");
 	}
 	mutex_lock(&s->lock);
-	old = s->custom.metadata;
-	s->custom.metadata = new;
+	old = s->defs.metadata;
+	s->defs.metadata = new;
 	mutex_unlock(&s->lock);
 	kl_metadata_put(old);
 	return 0;
@@ -86,7 +86,7 @@ int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, str
 
 	m->bytes = 0;
 	mutex_lock(&s->lock);
-	found = s->custom.metadata;
+	found = s->defs.metadata;
 	if (found)
 		kref_get(&found->ref);
 	mutex_unlock(&s->lock);

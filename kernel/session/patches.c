@@ -8,7 +8,7 @@
 
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
-#include "../core/session.h"
+#include "session.h"
 
 /* How long a call waits until it may patch the kernel's text. */
 #define PATCH_WAIT_MS 10000
@@ -68,7 +68,7 @@ int kl_probe_attach_syscalls(struct kl_session *s, bool exit, struct kl_error *w
 u32 kl_patches_count(struct kl_session *s, const struct kl_actions *wanted)
 {
 	bool counted[2] = { s->syscalls_attached[0], s->syscalls_attached[1] };
-	u32 n = kl_defined_count_missing(s, wanted->action + KL_EV_MAX, wanted->n - KL_EV_MAX);
+	u32 n = kl_dynevent_count_missing(s, wanted->action + KL_EV_MAX, wanted->n - KL_EV_MAX);
 	bool exit;
 
 	for (u32 id = 0; id < KL_EV_MAX; id++) {

@@ -18,15 +18,15 @@
 #include "../core/counter.h"
 #include "../core/flag_time.h"
 #include "../core/program.h"
-#include "../core/session.h"
+#include "session.h"
 #include "../core/stack.h"
 #include "../core/variable.h"
 
 /**
- * kl_custom_init - nothing has been made yet
+ * kl_session_defs_init - nothing has been made yet
  * @c: of a new session
  */
-void kl_custom_init(struct kl_custom *c)
+void kl_session_defs_init(struct kl_session_defs *c)
 {
 	xa_init_flags(&c->programs, XA_FLAGS_ALLOC1);
 }
@@ -47,12 +47,12 @@ static void free_rule(struct kl_rule *r)
 }
 
 /**
- * kl_custom_deinit - free all that a session has made
+ * kl_session_defs_deinit - free all that a session has made
  * @s: a session that nothing uses any more
  */
-void kl_custom_deinit(struct kl_session *s)
+void kl_session_defs_deinit(struct kl_session *s)
 {
-	struct kl_custom *c = &s->custom;
+	struct kl_session_defs *c = &s->defs;
 	struct kl_program *p;
 	unsigned long id;
 
@@ -109,7 +109,7 @@ static int prepare_variables(struct kl_session *s, const struct kl_abi_op *ops, 
 static int store_program(struct kl_session *s, struct kl_program *made, u32 arguments, u32 *id,
 			 struct kl_error *why)
 {
-	struct kl_custom *c = &s->custom;
+	struct kl_session_defs *c = &s->defs;
 	int error = 0;
 
 	mutex_lock(&s->lock);
@@ -223,15 +223,15 @@ static int take_program(struct kl_session *s, u32 id, const char *what,
 	return 0;
 }
 
-static int take_programs(struct kl_session *s, const struct kl_abi_rule *wish, struct kl_rule *r,
+static int take_programs(struct kl_session *s, const struct kl_abi_rule *params, struct kl_rule *r,
 			 struct kl_error *why)
 {
-	int error = take_program(s, wish->filter, "filter", &r->filter, why);
+	int error = take_program(s, params->filter, "filter", &r->filter, why);
 
 	if (!error)
-		error = take_program(s, wish->value, "value", &r->value, why);
-	for (u32 i = 0; !error && i < wish->n_keys; i++)
-		error = take_program(s, wish->key[i], "key", &r->key[i], why);
+		error = take_program(s, params->value, "value", &r->value, why);
+	for (u32 i = 0; !error && i < params->n_keys; i++)
+		error = take_program(s, params->key[i], "key", &r->key[i], why);
 	return error;
 }
 
@@ -268,16 +268,16 @@ static u64 reads_of(const struct kl_rule *r)
 	return reads;
 }
 
-/* What sources can do with it themselves: see enum kl_straight. */
-static u8 straight_of(struct kl_rule *r)
+/* What sources can do with it themselves: see enum kl_fastpath. */
+static u8 fastpath_of(struct kl_rule *r)
 {
-	u8 filter = KL_STRAIGHT_NONE;
+	u8 filter = KL_FASTPATH_NONE;
 
 	if (r->filter) {
 		r->tested = kl_program_is_test(r->filter, &r->from, &r->span, &r->opposite);
 		if (!r->tested)
-			return KL_STRAIGHT_NONE;
-		filter = KL_STRAIGHT_FILTER;
+			return KL_FASTPATH_NONE;
+		filter = KL_FASTPATH_FILTER;
 	}
 	if (r->keys) {
 		r->one_key = r->keys == 1 && kl_program_is_task_s32(r->key[0], &r->key_offset);
@@ -285,10 +285,10 @@ static u8 straight_of(struct kl_rule *r)
 			return filter;
 	}
 	if (r->handler == KL_HANDLER_count)
-		return r->looks ? KL_STRAIGHT_COUNT : KL_STRAIGHT_BLIND;
+		return r->looks ? KL_FASTPATH_COUNT : KL_FASTPATH_BLIND;
 	if (!has_value(r->handler) || !kl_program_is_first_field(r->value))
 		return filter;
-	return r->handler == KL_HANDLER_sum ? KL_STRAIGHT_SUM : KL_STRAIGHT_HIST;
+	return r->handler == KL_HANDLER_sum ? KL_FASTPATH_SUM : KL_FASTPATH_HIST;
 }
 
 static bool has_table(u32 handler)
@@ -297,56 +297,56 @@ static bool has_table(u32 handler)
 }
 
 /* Another module's handler says itself what it takes. */
-static bool is_external(const struct kl_abi_rule *wish)
+static bool is_external(const struct kl_abi_rule *params)
 {
-	return wish->handler == KL_HANDLER_external;
+	return params->handler == KL_HANDLER_external;
 }
 
-static int check_arg(const struct kl_abi_rule *wish, struct kl_error *why)
+static int check_arg(const struct kl_abi_rule *params, struct kl_error *why)
 {
-	switch (wish->handler) {
+	switch (params->handler) {
 	case KL_HANDLER_set:
 	case KL_HANDLER_clear:
-		if (wish->arg >= KL_FLAGS_MAX)
+		if (params->arg >= KL_FLAGS_MAX)
 			return kl_fail(why, -EINVAL, "there is no flag %llu: flags are 0 to %u",
-				       wish->arg, KL_FLAGS_MAX - 1);
+				       params->arg, KL_FLAGS_MAX - 1);
 		break;
 	case KL_HANDLER_use:
-		if (wish->arg >= KL_MASKSET_MAX)
-			return kl_fail(why, -EINVAL, "there is no maskset %llu", wish->arg);
+		if (params->arg >= KL_MASKSET_MAX)
+			return kl_fail(why, -EINVAL, "there is no maskset %llu", params->arg);
 		break;
 	}
 	return 0;
 }
 
-static int check_rule(const struct kl_abi_rule *wish, struct kl_error *why)
+static int check_rule(const struct kl_abi_rule *params, struct kl_error *why)
 {
-	if (!kl_handler_is_known(wish->handler))
-		return kl_fail(why, -EINVAL, "there is no handler %u", wish->handler);
-	if (wish->reserved)
+	if (!kl_handler_is_known(params->handler))
+		return kl_fail(why, -EINVAL, "there is no handler %u", params->handler);
+	if (params->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member of the rule is not 0");
-	if (strnlen(wish->text, KL_RULE_TEXT_MAX) == KL_RULE_TEXT_MAX)
+	if (strnlen(params->text, KL_RULE_TEXT_MAX) == KL_RULE_TEXT_MAX)
 		return kl_fail(why, -EINVAL, "the rule's text is not NUL-terminated");
-	if (has_value(wish->handler) && !wish->value)
+	if (has_value(params->handler) && !params->value)
 		return kl_fail(why, -EINVAL, "the handler needs a value");
-	if (wish->value && !has_value(wish->handler) && !is_external(wish))
+	if (params->value && !has_value(params->handler) && !is_external(params))
 		return kl_fail(why, -EINVAL, "the handler takes no value");
-	if (wish->n_keys > KL_RULE_KEYS_MAX)
-		return kl_fail(why, -EINVAL, "%u keys requested, the limit is %u", wish->n_keys,
+	if (params->n_keys > KL_RULE_KEYS_MAX)
+		return kl_fail(why, -EINVAL, "%u keys requested, the limit is %u", params->n_keys,
 			       KL_RULE_KEYS_MAX);
-	if (wish->n_keys && !has_table(wish->handler) && !is_external(wish))
+	if (params->n_keys && !has_table(params->handler) && !is_external(params))
 		return kl_fail(why, -EINVAL, "the handler takes no keys");
 	for (u32 i = 0; i < KL_RULE_KEYS_MAX; i++) {
-		bool wanted = i < wish->n_keys;
+		bool wanted = i < params->n_keys;
 
-		if (wanted != !!wish->key[i])
+		if (wanted != !!params->key[i])
 			return kl_fail(why, -EINVAL, "key %u is %s the %u requested keys", i + 1,
-				       wanted ? "missing from" : "beyond", wish->n_keys);
+				       wanted ? "missing from" : "beyond", params->n_keys);
 	}
-	if (wish->entries > KL_TABLE_ENTRIES_MAX)
+	if (params->entries > KL_TABLE_ENTRIES_MAX)
 		return kl_fail(why, -EINVAL, "a table of %u entries, the limit is %u",
-			       wish->entries, KL_TABLE_ENTRIES_MAX);
-	return check_arg(wish, why);
+			       params->entries, KL_TABLE_ENTRIES_MAX);
+	return check_arg(params, why);
 }
 
 static int make_tables(struct kl_rule *r, u32 entries)
@@ -369,9 +369,9 @@ static int make_flag(struct kl_session *s, u64 flag, struct kl_error *why)
 	struct kl_taskset **set, *made;
 
 	lockdep_assert_held(&s->lock);
-	if (flag >= ARRAY_SIZE(s->custom.task_flag))
+	if (flag >= ARRAY_SIZE(s->defs.task_flag))
 		return 0; /* a CPU's: always there */
-	set = &s->custom.task_flag[flag];
+	set = &s->defs.task_flag[flag];
 	if (*set)
 		return 0;
 	made = kl_taskset_create(&s->payer, why);
@@ -383,16 +383,16 @@ static int make_flag(struct kl_session *s, u64 flag, struct kl_error *why)
 }
 
 /* What a rule takes, on all CPUs. */
-static u64 rule_bytes(const struct kl_abi_rule *wish)
+static u64 rule_bytes(const struct kl_abi_rule *params)
 {
 	u64 bytes = kl_memory_size(sizeof(struct kl_rule)) + kl_memory_percpu(sizeof(u64));
 
-	if (has_table(wish->handler))
+	if (has_table(params->handler))
 		bytes += kl_memory_percpu(sizeof(struct kl_table)) +
 			 num_possible_cpus() *
-				 kl_table_bytes(wish->entries ?: KL_TABLE_ENTRIES_DEFAULT,
-						wish->n_keys, wish->handler == KL_HANDLER_hist);
-	if (is_external(wish))
+				 kl_table_bytes(params->entries ?: KL_TABLE_ENTRIES_DEFAULT,
+						params->n_keys, params->handler == KL_HANDLER_hist);
+	if (is_external(params))
 		bytes += kl_external_bytes();
 	return bytes;
 }
@@ -405,7 +405,7 @@ static int get_memory(struct kl_session *s, struct kl_rule *r, u32 entries, stru
 	if (!r->faults || (has_table(r->handler) && make_tables(r, entries)))
 		return kl_fail(why, -ENOMEM, "no memory for a rule's table");
 	if (r->handler == KL_HANDLER_alarm)
-		error = kl_news_prepare(s, why);
+		error = kl_notify_prepare(s, why);
 	if (!error && (r->handler == KL_HANDLER_set || r->handler == KL_HANDLER_clear))
 		error = make_flag(s, r->arg, why);
 	if (!error && s->running && kl_session_has_flags(s))
@@ -420,38 +420,38 @@ static int get_memory(struct kl_session *s, struct kl_rule *r, u32 entries, stru
 bool kl_session_has_flags(const struct kl_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	for (u32 i = 0; i < ARRAY_SIZE(s->custom.task_flag); i++)
-		if (s->custom.task_flag[i])
+	for (u32 i = 0; i < ARRAY_SIZE(s->defs.task_flag); i++)
+		if (s->defs.task_flag[i])
 			return true;
 	return false;
 }
 
-static int add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_error *why)
+static int add_rule(struct kl_session *s, struct kl_abi_rule *params, struct kl_error *why)
 {
 	struct kl_rule *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
-	struct kl_custom *c = &s->custom;
+	struct kl_session_defs *c = &s->defs;
 	int error = 0;
 
 	if (!r)
 		return kl_fail(why, -ENOMEM, "no memory for a rule");
-	r->handler = wish->handler;
-	r->keys = wish->n_keys;
-	r->arg = wish->arg;
-	r->low = wish->low;
-	memcpy(r->text, wish->text, sizeof(r->text));
-	if (is_external(wish)) {
-		error = kl_external_create(wish, s->may, &r->external, why);
+	r->handler = params->handler;
+	r->keys = params->n_keys;
+	r->arg = params->arg;
+	r->low = params->low;
+	memcpy(r->text, params->text, sizeof(r->text));
+	if (is_external(params)) {
+		error = kl_external_create(params, s->may, &r->external, why);
 		if (error) {
 			free_rule(r);
 			return error;
 		}
 	}
 	mutex_lock(&s->lock);
-	error = take_programs(s, wish, r, why);
+	error = take_programs(s, params, r, why);
 	if (!error && c->rule_count == KL_RULES_MAX)
 		error = kl_fail(why, -ENOSPC, "a session can have at most %u rules", KL_RULES_MAX);
 	if (!error)
-		error = get_memory(s, r, wish->entries, why);
+		error = get_memory(s, r, params->entries, why);
 	if (!error) {
 		r->whole = kl_rule_logs(r) || r->external;
 		r->looks = looks_of(r);
@@ -459,8 +459,8 @@ static int add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_er
 		if (r->filter)
 			r->guard = kl_program_guard(r->filter, &r->guard_from, &r->guard_span,
 						    &r->guard_opposite);
-		r->straight = straight_of(r);
-		wish->rule = c->rule_count;
+		r->fastpath = fastpath_of(r);
+		params->rule = c->rule_count;
 		c->rule[c->rule_count++] = r;
 	}
 	mutex_unlock(&s->lock);
@@ -472,26 +472,26 @@ static int add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_er
 /**
  * kl_session_add_rule - make a rule that masksets may name
  * @s: the session
- * @wish: from the caller; `rule` is set
+ * @params: from the caller; `rule` is set
  * @why: set on failure
  *
  * Context: may sleep.
  */
-int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *wish, struct kl_error *why)
+int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *params, struct kl_error *why)
 {
-	int error = check_rule(wish, why);
+	int error = check_rule(params, why);
 
-	if (!error && wish->handler == KL_HANDLER_snapshot && s->mode != KL_MODE_OVERWRITE)
+	if (!error && params->handler == KL_HANDLER_snapshot && s->mode != KL_MODE_OVERWRITE)
 		error = kl_fail(why, -EINVAL,
 				"a snapshot needs overwrite mode: this session is in discard mode");
 	if (error)
 		return error;
-	error = kl_memory_charge(&s->payer, rule_bytes(wish), why);
+	error = kl_memory_charge(&s->payer, rule_bytes(params), why);
 	if (error)
 		return error;
-	error = add_rule(s, wish, why);
+	error = add_rule(s, params, why);
 	if (error)
-		kl_memory_uncharge(&s->payer, rule_bytes(wish));
+		kl_memory_uncharge(&s->payer, rule_bytes(params));
 	return error;
 }
 
@@ -510,8 +510,8 @@ int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_err
 	int error;
 
 	mutex_lock(&s->lock);
-	if (t->rule < s->custom.rule_count)
-		r = s->custom.rule[array_index_nospec(t->rule, KL_RULES_MAX)];
+	if (t->rule < s->defs.rule_count)
+		r = s->defs.rule[array_index_nospec(t->rule, KL_RULES_MAX)];
 	mutex_unlock(&s->lock);
 	if (!r)
 		return kl_fail(why, -ENOENT, "there is no rule %u", t->rule);
@@ -547,8 +547,8 @@ int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to
 	if (to->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member of the call is not 0");
 	mutex_lock(&s->lock);
-	if (to->rule < s->custom.rule_count)
-		r = s->custom.rule[array_index_nospec(to->rule, KL_RULES_MAX)];
+	if (to->rule < s->defs.rule_count)
+		r = s->defs.rule[array_index_nospec(to->rule, KL_RULES_MAX)];
 	mutex_unlock(&s->lock);
 	if (!r)
 		return kl_fail(why, -ENOENT, "there is no rule %u", to->rule);

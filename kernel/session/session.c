@@ -22,7 +22,7 @@
 #include "../source/dynamic/dynamic.h"
 #include "budget.h"
 #include "../core/gate.h"
-#include "../core/session.h"
+#include "session.h"
 #include "../core/stack.h"
 #include "watchdog.h"
 #include "../latency/latency.h"
@@ -44,35 +44,36 @@ static void fill(struct work_struct *work)
 	set_active_memcg(before);
 }
 
-static int check_wish(struct kl_abi_session *wish, struct kl_error *why)
+static int check_params(struct kl_abi_session *params, struct kl_error *why)
 {
-	if (wish->mode > KL_MODE_OVERWRITE)
-		return kl_fail(why, -EINVAL, "unknown buffer mode %u", wish->mode);
-	if (!wish->block_bytes)
-		wish->block_bytes = KL_BLOCK_BYTES_DEFAULT;
-	if (!wish->blocks)
-		wish->blocks = 16;
-	if (!is_power_of_2(wish->block_bytes) || wish->block_bytes < KL_BLOCK_BYTES_MIN ||
-	    wish->block_bytes > KL_BLOCK_BYTES_MAX)
+	if (params->mode > KL_MODE_OVERWRITE)
+		return kl_fail(why, -EINVAL, "unknown buffer mode %u", params->mode);
+	if (!params->block_bytes)
+		params->block_bytes = KL_BLOCK_BYTES_DEFAULT;
+	if (!params->blocks)
+		params->blocks = 16;
+	if (!is_power_of_2(params->block_bytes) || params->block_bytes < KL_BLOCK_BYTES_MIN ||
+	    params->block_bytes > KL_BLOCK_BYTES_MAX)
 		return kl_fail(why, -EINVAL,
 			       "blocks of %u bytes: the size must be a power of two from %u to %u",
-			       wish->block_bytes, KL_BLOCK_BYTES_MIN, KL_BLOCK_BYTES_MAX);
-	if (!wish->blocks_max)
-		wish->blocks_max =
-			min(wish->blocks > KL_BLOCKS_MAX / 4 ? KL_BLOCKS_MAX : 4 * wish->blocks,
+			       params->block_bytes, KL_BLOCK_BYTES_MIN, KL_BLOCK_BYTES_MAX);
+	if (!params->blocks_max)
+		params->blocks_max =
+			min(params->blocks > KL_BLOCKS_MAX / 4 ? KL_BLOCKS_MAX : 4 * params->blocks,
 			    KL_BLOCKS_MAX);
-	if (wish->blocks < KL_BLOCKS_MIN || wish->blocks > wish->blocks_max ||
-	    wish->blocks_max > KL_BLOCKS_MAX)
+	if (params->blocks < KL_BLOCKS_MIN || params->blocks > params->blocks_max ||
+	    params->blocks_max > KL_BLOCKS_MAX)
 		return kl_fail(why, -EINVAL,
 			       "%u blocks (at most %u later) requested, %u to %u are possible",
-			       wish->blocks, wish->blocks_max, KL_BLOCKS_MIN, KL_BLOCKS_MAX);
-	if (strnlen(wish->name, KL_NAME_MAX) == KL_NAME_MAX)
+			       params->blocks, params->blocks_max, KL_BLOCKS_MIN, KL_BLOCKS_MAX);
+	if (strnlen(params->name, KL_NAME_MAX) == KL_NAME_MAX)
 		return kl_fail(why, -EINVAL, "the session's name is not NUL-terminated");
 	return 0;
 }
 
-static struct kl_session *alloc_session(const struct kl_abi_session *wish, const struct cred *cred,
-					u32 may, const struct kl_payer *payer)
+static struct kl_session *alloc_session(const struct kl_abi_session *params,
+					const struct cred *cred, u32 may,
+					const struct kl_payer *payer)
 {
 	struct kl_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 
@@ -85,9 +86,9 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	kl_waiters_init(&s->waiters);
 	INIT_LIST_HEAD(&s->list);
 	xa_init(&s->masksets);
-	kl_custom_init(&s->custom);
-	kl_later_init(&s->later, kl_later_do);
-	kl_news_init(&s->news);
+	kl_session_defs_init(&s->defs);
+	kl_deferred_init(&s->deferred, kl_deferred_work);
+	kl_notify_init(&s->notify);
 	kref_init(&s->ref);
 	s->single.session = s;
 	s->owner = kl_cred_get(cred);
@@ -100,12 +101,12 @@ static struct kl_session *alloc_session(const struct kl_abi_session *wish, const
 	s->gate = may & KL_MAY_SEE_ALL ? 0 : KL_GATE_OWN;
 	s->awaited = KL_NOBODY;
 	s->creator = task_tgid_nr(current);
-	s->mode = wish->mode;
-	s->block_bytes = wish->block_bytes;
-	s->blocks = wish->blocks;
-	s->blocks_max = wish->blocks_max;
+	s->mode = params->mode;
+	s->block_bytes = params->block_bytes;
+	s->blocks = params->blocks;
+	s->blocks_max = params->blocks_max;
 	generate_random_uuid(s->uuid);
-	memcpy(s->name, wish->name, sizeof(s->name));
+	memcpy(s->name, params->name, sizeof(s->name));
 	return s;
 }
 
@@ -118,9 +119,9 @@ static void free_session(struct kref *ref)
 	mutex_unlock(&sessions_lock);
 	cancel_work_sync(&s->fill);
 	kl_watchdog_forget(s);
-	kl_later_deinit(&s->later);
-	kl_news_deinit(&s->news);
-	kl_defined_destroy(s);
+	kl_deferred_deinit(&s->deferred);
+	kl_notify_deinit(&s->notify);
+	kl_dynevent_destroy(s);
 	kl_splices_destroy(s);
 	kl_buffer_destroy(s);
 	kl_masksets_destroy(s);
@@ -131,7 +132,7 @@ static void free_session(struct kref *ref)
 	kl_taskset_destroy(s->heirs);
 	kl_taskset_destroy(s->unread);
 	kl_taskset_destroy(s->watched);
-	kl_custom_deinit(s);
+	kl_session_defs_deinit(s);
 	kvfree(rcu_dereference_protected(s->actions, true));
 	kvfree(s->replaced);
 	kvfree(s->idle);
@@ -184,7 +185,7 @@ static void publish(struct kl_session *s)
 
 /**
  * kl_session_create - a session with its buffers, doing nothing
- * @given: what the caller wishes; zero members get defaults
+ * @given: what the caller parameters; zero members get defaults
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
  * @payer: of the opener, whose accounts are charged
@@ -195,13 +196,13 @@ static void publish(struct kl_session *s)
 struct kl_session *kl_session_create(const struct kl_abi_session *given, const struct cred *cred,
 				     u32 may, const struct kl_payer *payer, struct kl_error *why)
 {
-	struct kl_abi_session wish = *given;
+	struct kl_abi_session params = *given;
 	struct kl_session *s;
-	int error = check_wish(&wish, why);
+	int error = check_params(&params, why);
 
 	if (error)
 		return ERR_PTR(error);
-	s = alloc_session(&wish, cred, may, payer);
+	s = alloc_session(&params, cred, may, payer);
 	if (!s)
 		return ERR_PTR(kl_fail(why, -ENOMEM, "no memory for a session"));
 	error = init_session(s, why);

@@ -13,7 +13,7 @@
 #include "../source/source.h"
 #include "budget.h"
 #include "../core/gate.h"
-#include "../core/session.h"
+#include "session.h"
 #include "watchdog.h"
 #include "../latency/latency.h"
 
@@ -63,8 +63,8 @@ static void detach_unused(struct kl_session *s, const struct kl_actions *wanted)
 		kl_payer_uncharge(&s->payer, KL_LIMIT_probes, 1);
 		s->syscalls_attached[i] = false;
 	}
-	kl_defined_detach(s, wanted ? wanted->action + KL_EV_MAX : NULL,
-			  wanted ? defined_in(wanted) : 0);
+	kl_dynevent_detach(s, wanted ? wanted->action + KL_EV_MAX : NULL,
+			   wanted ? defined_in(wanted) : 0);
 }
 
 static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
@@ -79,7 +79,7 @@ static int attach_wanted(struct kl_session *s, const struct kl_actions *wanted,
 		if (error)
 			return error;
 	}
-	return kl_defined_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
+	return kl_dynevent_attach(s, wanted->action + KL_EV_MAX, defined_in(wanted), why);
 }
 
 static int claim_and_attach(struct kl_session *s, const struct kl_actions *wanted,
@@ -218,7 +218,7 @@ int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 		goto unlock;
 	WRITE_ONCE(s->running, true);
 	WRITE_ONCE(s->ended, 0);
-	WRITE_ONCE(s->custom.began, kl_clock());
+	WRITE_ONCE(s->defs.began, kl_clock());
 	make_idle(s);
 	kl_watchdog_start(s);
 	error = attach_all(s, actions, why);
@@ -226,9 +226,9 @@ int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 		stop_running(s, actions);
 		goto unlock;
 	}
-	WRITE_ONCE(s->custom.began, kl_clock());
+	WRITE_ONCE(s->defs.began, kl_clock());
 	rcu_assign_pointer(s->actions, actions);
-	kl_latency_start(s, s->custom.began);
+	kl_latency_start(s, s->defs.began);
 unlock:
 	mutex_unlock(&s->lock);
 	return error;

@@ -6,7 +6,7 @@
 #include <linux/uaccess.h>
 
 #include "../source/dynamic/dynamic.h"
-#include "../core/session.h"
+#include "session.h"
 
 /**
  * kl_session_stats - what has been written and lost
@@ -33,17 +33,17 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 		stats->blocks += READ_ONCE(c->given);
 	}
 	if (stats->cpu < 0)
-		stats->lost += kl_defined_missed(s);
+		stats->lost += kl_dynevent_missed(s);
 	stats->buffer_bytes = (u64)stats->blocks * s->block_bytes;
 	stats->running = READ_ONCE(s->running);
 	stats->readers = READ_ONCE(s->reader_count);
 	/* News: whoever is woken by them reads them again, when all of it has been written. */
 	data_race(memcpy(&stats->suspended, &s->meter.suspended, sizeof(stats->suspended)));
 	stats->frozen = READ_ONCE(s->frozen);
-	stats->unswitched = READ_ONCE(s->later.failed);
-	stats->alarms = atomic64_read(&s->news.alarms);
-	stats->snapshots = atomic64_read(&s->news.snapshots);
-	stats->begin_cycles = READ_ONCE(s->custom.began);
+	stats->unswitched = READ_ONCE(s->deferred.failed);
+	stats->alarms = atomic64_read(&s->notify.alarms);
+	stats->snapshots = atomic64_read(&s->notify.snapshots);
+	stats->begin_cycles = READ_ONCE(s->defs.began);
 	stats->end_cycles = READ_ONCE(s->ended);
 	rcu_read_lock();
 	stats->maskset = READ_ONCE(rcu_dereference(s->actions)->maskset);
@@ -104,7 +104,7 @@ static u64 count_of(struct kl_session *s, u32 id)
 int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct kl_error *why)
 {
 	u64 __user *dynamic = u64_to_user_ptr(counts->dynamic);
-	u32 room = counts->n_dynamic, defined = kl_defined_number(s);
+	u32 room = counts->n_dynamic, defined = kl_dynevent_number(s);
 
 	for (u32 id = 0; id < KL_EV_MAX; id++) {
 		counts->count[id] = count_of(s, id);

@@ -12,7 +12,7 @@
 #include "../compat/clock.h"
 #include "budget.h"
 #include "../core/record.h"
-#include "../core/session.h"
+#include "session.h"
 #include "watchdog.h"
 
 #define PERIOD_MS 100
@@ -61,7 +61,7 @@ static void suspend(struct work_struct *work)
 		WRITE_ONCE(s->meter.suspended.times, s->meter.suspended.times + 1);
 	}
 	mutex_unlock(&s->lock);
-	kl_news_wake(s);
+	kl_notify_wake(s);
 }
 
 static void suspend_soon(struct kl_session *s, u32 reason, u64 permille, u32 percent, int cpu)

@@ -194,7 +194,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		struct kl_scratch *kl_scratch;						\
 		const struct kl_rule *kl_rule;						\
 		struct kl_strings kl_texts;						\
-		struct kl_firing kl_f;							\
+		struct kl_event_ctx kl_f;							\
 		u64 kl_wanted;								\
 		bool kl_asked = false;							\
 											\
@@ -212,7 +212,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		} else {								\
 			kl_rec = &kl_own;						\
 		}									\
-		kl_firing_init(&kl_f, kl_s, kl_rec, sizeof(*kl_rec));			\
+		kl_event_ctx_init(&kl_f, kl_s, kl_rec, sizeof(*kl_rec));			\
 		kl_wanted = kl_rule->reads;						\
 		for (;;) {								\
 			fields								\

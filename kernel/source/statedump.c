@@ -313,19 +313,19 @@ static void dump_cpus(struct kl_session *s)
 /**
  * kl_dump_state - write what there is now into a running session
  * @s: the session; events that its maskset does not have are left out
- * @wish: what in, how many records out
+ * @params: what in, how many records out
  * @why: set on failure
  *
  * Context: may sleep; waits a bounded time for a task that the session awaits, for readers if the
  * buffer is full, and for locks of tasks.
  */
-int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_error *why)
+int kl_dump_state(struct kl_session *s, struct kl_abi_dump *params, struct kl_error *why)
 {
 	struct dump d = { .session = s, .patience = PATIENCE, .lock_patience = LOCK_PATIENCE };
 	u64 before;
 
-	if (wish->what & ~KNOWN_PARTS)
-		return kl_fail(why, -EINVAL, "unknown state dump flags: %#x", wish->what);
+	if (params->what & ~KNOWN_PARTS)
+		return kl_fail(why, -EINVAL, "unknown state dump flags: %#x", params->what);
 	if (!READ_ONCE(s->running))
 		return kl_fail(why, -EINVAL, "the session is not running");
 	d.path = (char *)__get_free_page(GFP_KERNEL_ACCOUNT);
@@ -340,10 +340,10 @@ int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_erro
 		cpus_read_unlock();
 		dump_interrupts(s);
 	}
-	if (wish->what & KL_DUMP_PROCESSES)
-		dump_tasks(&d, wish->what);
+	if (params->what & KL_DUMP_PROCESSES)
+		dump_tasks(&d, params->what);
 	fire(kl_probe_lttng_statedump_end, s);
-	wish->records = kl_buffer_written(s) - before;
+	params->records = kl_buffer_written(s) - before;
 	free_page((unsigned long)d.path);
 	return signal_pending(current) ? -EINTR : 0;
 }

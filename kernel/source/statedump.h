@@ -5,6 +5,6 @@
 
 #include "../core/session.h"
 
-int kl_dump_state(struct kl_session *s, struct kl_abi_dump *wish, struct kl_error *why);
+int kl_dump_state(struct kl_session *s, struct kl_abi_dump *params, struct kl_error *why);
 
 #endif /* KL_SOURCE_STATEDUMP_H */

@@ -239,9 +239,9 @@ static noinline void fire_entry(struct kl_session *s, const struct pt_regs *regs
 	const struct kl_rule *r = kl_rule_of(s, action);
 	u32 number = clamp_number(number_of(regs)), layout;
 	u8 fields[KL_SYSCALL_ARGUMENTS_MAX * sizeof(u64)];
-	struct kl_firing f;
+	struct kl_event_ctx f;
 
-	kl_firing_init(&f, s, fields, 0);
+	kl_event_ctx_init(&f, s, fields, 0);
 	if (r->looks & KL_LOOKS_FIELDS) {
 		layout = layouts[number];
 		if (LAYOUT_STRINGS(layout))
@@ -256,9 +256,9 @@ static noinline void fire_entry(struct kl_session *s, const struct pt_regs *regs
 static noinline void fire_exit(struct kl_session *s, const struct pt_regs *regs, u8 action)
 {
 	u64 result = regs->ax;
-	struct kl_firing f;
+	struct kl_event_ctx f;
 
-	kl_firing_init(&f, s, &result, sizeof(result));
+	kl_event_ctx_init(&f, s, &result, sizeof(result));
 	kl_fire_rule(s, KL_EV_SYSCALL_EXIT + number_of(regs), kl_rule_of(s, action), &f);
 }
 
@@ -419,7 +419,7 @@ static noinline void exit_other(struct kl_session *s, const struct pt_regs *regs
 			return;
 		action -= KL_ACTION_TASKS;
 	}
-	if (!is_rule(action) || !kl_fire_straight(kl_rule_of(s, action), regs->ax))
+	if (!is_rule(action) || !kl_fire_fastpath(kl_rule_of(s, action), regs->ax))
 		exit_any(s, regs);
 }
 

@@ -142,8 +142,8 @@ static void put_fire(struct kl_patches *p, const struct kl_block_place *place)
 	put(p, &address, sizeof(address));
 	put_byte(p, CALL_INSN_OPCODE);
 	put_distance(p,
-		     (unsigned long)(kl_defined_block_reads(place->defined) ? kl_block_enter_all :
-									      kl_block_enter),
+		     (unsigned long)(kl_dynevent_block_reads(place->defined) ? kl_block_enter_all :
+									       kl_block_enter),
 		     0);
 	put_byte(p, 0x5f); /* pop %rdi */
 	put_byte(p, 0x9d); /* popf */
@@ -165,7 +165,8 @@ static void put_instrument(struct kl_patches *p, const struct kl_request *r,
 }
 
 /* An instruction as it has to be to do the same elsewhere. */
-static void put_moved(struct kl_patches *p, const struct kl_function *f, const struct kl_step *step)
+static void put_relocated(struct kl_patches *p, const struct kl_function *f,
+			  const struct kl_step *step)
 {
 	const struct kl_instruction *in = &step->in;
 	const u8 *text = f->text + step->offset;
@@ -287,7 +288,7 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 		}
 		if (step->in.flow == KL_FLOW_JUMP && put_taken(p, r, to, f, &taken))
 			return -ENOMEM;
-		put_moved(p, f, step);
+		put_relocated(p, f, step);
 		if (step->in.flow == KL_FLOW_BRANCH && taken.points) {
 			taken.fixup = p->fixups - 1;
 			detour[detours++] = taken;
@@ -327,7 +328,7 @@ static int put_points(struct kl_patches *p, const struct kl_request *r, const st
 }
 
 /**
- * kl_patches_add_moved - the copy of a function
+ * kl_patches_add_relocated - the copy of a function
  * @p: behind what it has already
  * @r: a request
  * @first: the function's first window
@@ -338,8 +339,8 @@ static int put_points(struct kl_patches *p, const struct kl_request *r, const st
  * What goes on in instructions that are not moved goes back to the text. Returns 0 or -ENOMEM.
  * Context: may sleep.
  */
-int kl_patches_add_moved(struct kl_patches *p, const struct kl_request *r, u32 first, u32 last,
-			 struct kl_function *f, const struct kl_splices *to)
+int kl_patches_add_relocated(struct kl_patches *p, const struct kl_request *r, u32 first, u32 last,
+			     struct kl_function *f, const struct kl_splices *to)
 {
 	u32 point = r->first[first], fixup = p->fixups;
 
@@ -356,7 +357,7 @@ int kl_patches_add_moved(struct kl_patches *p, const struct kl_request *r, u32 f
 			put_jump(p, f->begin + step->offset);
 			continue;
 		}
-		put_moved(p, f, step);
+		put_relocated(p, f, step);
 		if (make_room(p))
 			return -ENOMEM;
 		if (!kl_instruction_goes_on(&step->in))

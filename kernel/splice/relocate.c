@@ -58,7 +58,7 @@ static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
 }
 
 /* From the windows on, until nothing is new. */
-static void find_moved(struct kl_function *f)
+static void find_relocated(struct kl_function *f)
 {
 	bool changed = true;
 
@@ -160,7 +160,7 @@ u32 kl_function_move(struct kl_function *f, const struct kl_request *r, u32 firs
 		f->step[i].stays = stays(f, &f->step[i]);
 	for (u32 i = first; i < last; i++)
 		mark_window(f, &r->window[i]);
-	find_moved(f);
+	find_relocated(f);
 	find_loose(f);
 	f->moves = true;
 	for (*bad = first; *bad < last; ++*bad) {

@@ -160,7 +160,7 @@ static u32 check_together(const struct kl_request *r, u32 first, u32 last,
 		if (r->window[i].moves != moves)
 			return KL_SPLICE_form;
 	/* What passes a copy does not come to others' windows. */
-	if (moves ? kl_splices_taken(f->begin, f->end) : kl_splices_moved(f->begin, f->end))
+	if (moves ? kl_splices_taken(f->begin, f->end) : kl_splices_relocated(f->begin, f->end))
 		return KL_SPLICE_taken;
 	return 0;
 }
@@ -186,7 +186,7 @@ static int check_function(struct kl_splices *c, struct kl_request *r, u32 first,
 
 		refuse(r, bad, refusal);
 		if (!r->refusal)
-			error = kl_patches_add_moved(p, r, first, last, f, c);
+			error = kl_patches_add_relocated(p, r, first, last, f, c);
 	}
 	for (u32 i = first; i < last && !r->refusal && !error; i++)
 		error = add_splice(c, r, i, f, p);
@@ -319,9 +319,9 @@ static const char *refusal_text(u32 refusal)
 }
 
 /* The caller may leave all of them out at once. */
-static void tell_refusals(const struct kl_request *r, const struct kl_abi_splice *wish)
+static void tell_refusals(const struct kl_request *r, const struct kl_abi_splice *params)
 {
-	struct kl_abi_window __user *to = u64_to_user_ptr(wish->window);
+	struct kl_abi_window __user *to = u64_to_user_ptr(params->window);
 
 	for (u32 i = 0; i < r->windows; i++)
 		if (r->window[i].refusal && put_user(r->window[i].refusal, &to[i].refusal))
@@ -346,32 +346,32 @@ static int find_events(struct kl_request *r, struct kl_session *s, struct kl_err
 			r->event = kvcalloc(r->points, sizeof(*r->event), GFP_KERNEL);
 		if (!r->event)
 			return kl_fail(why, -ENOMEM, "no memory for %u points", r->points);
-		r->event[i] = kl_defined_block(s, r->point[i].event);
+		r->event[i] = kl_dynevent_block(s, r->point[i].event);
 	}
 	return 0;
 }
 
-static int read_request(struct kl_request *r, const struct kl_abi_splice *wish,
+static int read_request(struct kl_request *r, const struct kl_abi_splice *params,
 			struct kl_error *why)
 {
 	int error;
 
-	r->windows = wish->windows;
-	r->points = wish->points;
+	r->windows = params->windows;
+	r->points = params->points;
 	if (!r->windows || r->windows > KL_SPLICE_WINDOWS_MAX || r->points < r->windows ||
 	    r->points > KL_SPLICE_REQUEST_POINTS_MAX)
 		return kl_fail(
 			why, -EINVAL,
 			"%u patch sites, %u points: the limits are 1 to %u patch sites, %u points",
 			r->windows, r->points, KL_SPLICE_WINDOWS_MAX, KL_SPLICE_REQUEST_POINTS_MAX);
-	r->window = vmemdup_user(u64_to_user_ptr(wish->window),
+	r->window = vmemdup_user(u64_to_user_ptr(params->window),
 				 array_size(r->windows, sizeof(*r->window)));
 	if (IS_ERR(r->window)) {
 		error = PTR_ERR(r->window);
 		r->window = NULL;
 		return kl_fail(why, error, "the patch sites cannot be read");
 	}
-	r->point = vmemdup_user(u64_to_user_ptr(wish->point),
+	r->point = vmemdup_user(u64_to_user_ptr(params->point),
 				array_size(r->points, sizeof(*r->point)));
 	if (IS_ERR(r->point)) {
 		error = PTR_ERR(r->point);
@@ -407,23 +407,23 @@ static int add(struct kl_splice_set *set, struct kl_request *r, struct kl_error 
 /**
  * kl_splices_add - splice all windows of a request, or none
  * @s: the session that they belong to
- * @wish: the request; `first`, or on failure `bad` and `refusal`, out
+ * @params: the request; `first`, or on failure `bad` and `refusal`, out
  * @why: set on failure
  *
  * Context: the session's creator; may sleep.
  */
-int kl_splices_add(struct kl_session *s, struct kl_abi_splice *wish, struct kl_error *why)
+int kl_splices_add(struct kl_session *s, struct kl_abi_splice *params, struct kl_error *why)
 {
 	struct kl_splice_set *set;
 	struct kl_request r = {};
 	int error;
 
-	wish->bad = 0;
-	wish->refusal = 0;
+	params->bad = 0;
+	params->refusal = 0;
 	/* Lockdown may have come since the session was made. */
 	if (kl_rights_lack(s->may, kl_splice_needs()) || security_locked_down(LOCKDOWN_KPROBES))
 		return kl_fail(why, -EPERM, "splicing blocks needs CAP_SYS_ADMIN and no lockdown");
-	error = read_request(&r, wish, why);
+	error = read_request(&r, params, why);
 	if (!error)
 		error = find_events(&r, s, why);
 	if (!error)
@@ -433,15 +433,15 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *wish, struct kl_e
 		error = mutex_lock_killable(&kl_splice_lock);
 	if (!error && !r.refusal) {
 		set = kl_splices_of(s);
-		wish->first = set ? set->points : 0;
+		params->first = set ? set->points : 0;
 		error = set ? add(set, &r, why) : kl_fail(why, -ENOMEM, "no memory for splices");
 		kl_splices_rest();
 		mutex_unlock(&kl_splice_lock);
 	}
-	wish->bad = r.bad;
-	wish->refusal = r.refusal;
+	params->bad = r.bad;
+	params->refusal = r.refusal;
 	if (r.refusal) {
-		tell_refusals(&r, wish);
+		tell_refusals(&r, params);
 		error = kl_fail(why, -EINVAL, "patch site %u at %pS is refused: %s", r.bad,
 				(void *)r.window[r.bad].address, refusal_text(r.refusal));
 	}

@@ -16,7 +16,7 @@
 #include "../../uapi/kernlens.h"
 
 struct kl_block_place;
-struct kl_defined;
+struct kl_dynevent;
 struct kl_error;
 struct kl_function;
 struct kl_session;
@@ -121,7 +121,7 @@ struct kl_request {
 	u32 points;
 	struct kl_abi_point *point;
 	u32 *first;
-	const struct kl_defined **event;
+	const struct kl_dynevent **event;
 	u32 bad;
 	u32 refusal;
 };
@@ -129,7 +129,7 @@ struct kl_request {
 extern struct mutex kl_splice_lock;
 
 /* splice.c */
-int kl_splices_add(struct kl_session *s, struct kl_abi_splice *wish, struct kl_error *why);
+int kl_splices_add(struct kl_session *s, struct kl_abi_splice *params, struct kl_error *why);
 void kl_splices_unlist(struct kl_splices *c);
 
 /* spliced.c */
@@ -144,7 +144,7 @@ void kl_splices_rest(void);
 u32 kl_splices_from(const struct kl_splices *c, unsigned long address);
 void kl_splices_restore(unsigned long begin, unsigned long end, u8 *text);
 bool kl_splices_taken(unsigned long begin, unsigned long end);
-bool kl_splices_moved(unsigned long begin, unsigned long end);
+bool kl_splices_relocated(unsigned long begin, unsigned long end);
 void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result);
 int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 		      struct kl_error *why);
@@ -183,8 +183,8 @@ struct kl_patches {
 /* patch.c */
 int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 		   const struct kl_function *f, const struct kl_splices *to);
-int kl_patches_add_moved(struct kl_patches *p, const struct kl_request *r, u32 first, u32 last,
-			 struct kl_function *f, const struct kl_splices *to);
+int kl_patches_add_relocated(struct kl_patches *p, const struct kl_request *r, u32 first, u32 last,
+			     struct kl_function *f, const struct kl_splices *to);
 bool kl_patches_place(struct kl_patches *p, u8 *at);
 void kl_patches_free(struct kl_patches *p);
 

@@ -41,7 +41,7 @@ static int on_die(struct notifier_block *block, unsigned long what, void *data)
 	if (what != DIE_INT3)
 		return NOTIFY_DONE;
 	if (user_mode(args->regs))
-		return kl_defined_trap_fire(args->regs) ? NOTIFY_STOP : NOTIFY_DONE;
+		return kl_dynevent_trap_fire(args->regs) ? NOTIFY_STOP : NOTIFY_DONE;
 	sp = kl_splices_find(args->regs->ip - INT3_INSN_SIZE);
 	if (!sp)
 		return NOTIFY_DONE;
@@ -140,11 +140,11 @@ bool kl_splices_taken(unsigned long begin, unsigned long end)
 }
 
 /**
- * kl_splices_moved - is a function moved, so that nothing need pass what is in its text?
+ * kl_splices_relocated - is a function moved, so that nothing need pass what is in its text?
  * @begin: of the function
  * @end: behind it
  */
-bool kl_splices_moved(unsigned long begin, unsigned long end)
+bool kl_splices_relocated(unsigned long begin, unsigned long end)
 {
 	const struct kl_splice_set *set;
 	const struct kl_splices *c;

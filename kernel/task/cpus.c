@@ -47,46 +47,46 @@ static void tell_cpu(struct kl_abi_cpu *to, unsigned int cpu)
 		to->softirqs += kstat_softirqs_cpu(i, cpu);
 }
 
-static int tell_cpus(struct kl_abi_cpus *wish, struct kl_error *why)
+static int tell_cpus(struct kl_abi_cpus *params, struct kl_error *why)
 {
-	struct kl_abi_cpu __user *to = u64_to_user_ptr(wish->cpus);
-	u32 room = wish->n_cpus;
+	struct kl_abi_cpu __user *to = u64_to_user_ptr(params->cpus);
+	u32 room = params->n_cpus;
 	unsigned int cpu;
 
-	wish->n_cpus = 0;
+	params->n_cpus = 0;
 	for_each_possible_cpu(cpu) {
 		struct kl_abi_cpu one;
 
 		cond_resched();
-		if (wish->n_cpus++ >= room)
+		if (params->n_cpus++ >= room)
 			continue;
 		tell_cpu(&one, cpu);
-		if (copy_to_user(&to[wish->n_cpus - 1], &one, sizeof(one)))
+		if (copy_to_user(&to[params->n_cpus - 1], &one, sizeof(one)))
 			return kl_fail(why, -EFAULT, "the CPUs' numbers cannot be written");
 	}
 	return 0;
 }
 
-static int count_tasks(struct kl_abi_cpus *wish)
+static int count_tasks(struct kl_abi_cpus *params)
 {
 	struct kl_task_list l;
 	int error = kl_tasks_list(&l, NULL, true);
 
-	wish->processes = 0;
-	wish->threads = 0;
-	wish->kernel_threads = 0;
-	wish->running = 0;
+	params->processes = 0;
+	params->threads = 0;
+	params->kernel_threads = 0;
+	params->running = 0;
 	if (error)
 		return error;
 	for (u32 i = 0; i < l.n; i++) {
 		struct task_struct *t = l.task[i];
 
 		if (kl_task_flags(t) & PF_KTHREAD)
-			wish->kernel_threads++;
+			params->kernel_threads++;
 		else
-			wish->threads++;
-		wish->processes += thread_group_leader(t) && !(kl_task_flags(t) & PF_KTHREAD);
-		wish->running += READ_ONCE(t->__state) == TASK_RUNNING && !kl_task_exit_state(t);
+			params->threads++;
+		params->processes += thread_group_leader(t) && !(kl_task_flags(t) & PF_KTHREAD);
+		params->running += READ_ONCE(t->__state) == TASK_RUNNING && !kl_task_exit_state(t);
 		if (i % 128 == 127)
 			cond_resched();
 	}
@@ -96,19 +96,19 @@ static int count_tasks(struct kl_abi_cpus *wish)
 
 /**
  * kl_cpus - what the CPUs have done, and how many tasks there are
- * @wish: room for the CPUs; the answer
+ * @params: room for the CPUs; the answer
  * @why: set on failure
  *
  * Context: may sleep.
  */
-int kl_cpus(struct kl_abi_cpus *wish, struct kl_error *why)
+int kl_cpus(struct kl_abi_cpus *params, struct kl_error *why)
 {
 	int error;
 
-	wish->monotonic_ns = ktime_get_ns();
-	wish->boottime_ns = ktime_get_boottime_ns();
-	error = count_tasks(wish);
+	params->monotonic_ns = ktime_get_ns();
+	params->boottime_ns = ktime_get_boottime_ns();
+	error = count_tasks(params);
 	if (error == -ENOMEM)
 		kl_fail(why, error, "no memory for a list of tasks");
-	return error ?: tell_cpus(wish, why);
+	return error ?: tell_cpus(params, why);
 }

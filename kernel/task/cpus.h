@@ -5,6 +5,6 @@
 
 #include "../core/session.h"
 
-int kl_cpus(struct kl_abi_cpus *wish, struct kl_error *why);
+int kl_cpus(struct kl_abi_cpus *params, struct kl_error *why);
 
 #endif /* KL_TASK_CPUS_H */

@@ -81,7 +81,7 @@ struct column {
  * @kept: rows that wait
  */
 struct inspection {
-	struct kl_abi_inspect *wish;
+	struct kl_abi_inspect *params;
 	struct kl_inspect_sink *sink;
 	const struct cred *cred;
 	struct kl_error *why;
@@ -122,7 +122,7 @@ static struct column *add_column(struct inspection *in, kl_tell_fn tell, u32 byt
 		c->mask = ~0ull >> (64 - 8 * place->bytes);
 		c->is_plain = !place->shift && !place->add;
 	}
-	in->wish->row_bytes += bytes;
+	in->params->row_bytes += bytes;
 	return c;
 }
 
@@ -134,7 +134,7 @@ static void add_text(struct inspection *in, u32 id, const struct kl_variable_row
 		{ KL_BASE_TASK, 8, .offset = offsetof(struct task_struct, comm) + sizeof(u64) },
 	}, nowhere;
 	bool is_comm = id == KL_VARIABLE_ID_comm;
-	const struct kl_teller *teller = &kl_tellers[id];
+	const struct kl_getter *teller = &kl_getters[id];
 	struct column *first, *second;
 
 	first = add_column(in, teller->tell, 8, is_comm ? &in_task[0] : &nowhere);
@@ -161,7 +161,7 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 	row = &kl_variable_rows[id];
 	if (__test_and_set_bit(id, in->asked))
 		return kl_fail(in->why, -EINVAL, "%s is requested twice", row->name);
-	tell = kl_tellers[id].tell ?: kl_cpu_tellers[id];
+	tell = kl_getters[id].tell ?: kl_cpu_getters[id];
 	if (!tell)
 		return kl_fail(in->why, -EINVAL, "%s is available only when an event fires",
 			       row->name);
@@ -173,8 +173,8 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 	}
 	c = add_column(in, tell, row->bytes, &kl_variable_places[id]);
 	c->of_parent = row->access == KL_VARIABLE_parent;
-	c->is_summed = kl_teller_sums[id].is_summed;
-	c->ended = kl_teller_sums[id].ended;
+	c->is_summed = kl_getter_sums[id].is_summed;
+	c->ended = kl_getter_sums[id].ended;
 	c->is_plain &= !c->is_summed && !c->of_parent;
 	in->sums |= c->is_summed;
 	return 0;
@@ -182,10 +182,10 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 
 static int take_columns(struct inspection *in, u32 may)
 {
-	const u32 __user *from = u64_to_user_ptr(in->wish->variables);
+	const u32 __user *from = u64_to_user_ptr(in->params->variables);
 
-	in->wish->row_bytes = sizeof(struct kl_abi_inspected);
-	for (u32 i = 0; i < in->wish->n_variables; i++) {
+	in->params->row_bytes = sizeof(struct kl_abi_inspected);
+	for (u32 i = 0; i < in->params->n_variables; i++) {
 		u32 id;
 		int error;
 
@@ -219,7 +219,7 @@ static int fail_list(struct inspection *in, int error)
 /* The threads of @one's process, or all that are asked for. */
 static int find_tasks(struct inspection *in, struct task_struct *one)
 {
-	int error = kl_tasks_list(&in->tasks, one, one || in->wish->flags & KL_INSPECT_THREADS);
+	int error = kl_tasks_list(&in->tasks, one, one || in->params->flags & KL_INSPECT_THREADS);
 
 	return fail_list(in, error);
 }
@@ -406,7 +406,7 @@ static noinline bool has_many_threads(struct inspection *in, struct task_struct 
 /* The row of a task. Returns 1 if it has one, 0 if the caller may not know of it. */
 static __always_inline int put_task(struct inspection *in, struct task_struct *t, bool alone)
 {
-	bool of_thread = alone || in->wish->flags & KL_INSPECT_THREADS;
+	bool of_thread = alone || in->params->flags & KL_INSPECT_THREADS;
 	int error = pause(in);
 
 	in->is_summed = in->sums && !of_thread && has_many_threads(in, t, &error);
@@ -419,7 +419,7 @@ static __always_inline int put_task(struct inspection *in, struct task_struct *t
  */
 static int flush(struct inspection *in, bool holds)
 {
-	u8 __user *to = (u8 __user *)u64_to_user_ptr(in->wish->rows) + in->written;
+	u8 __user *to = (u8 __user *)u64_to_user_ptr(in->params->rows) + in->written;
 	int error = 0;
 
 	if (in->sink)
@@ -439,12 +439,12 @@ static int flush(struct inspection *in, bool holds)
 /* The row that stands behind the others is there: it counts also if the caller has no room. */
 static __always_inline int finish_row(struct inspection *in, bool holds)
 {
-	u32 bytes = in->wish->row_bytes;
+	u32 bytes = in->params->row_bytes;
 
-	in->wish->n_there++;
-	if (in->written + in->filled + bytes > in->wish->room)
+	in->params->n_there++;
+	if (in->written + in->filled + bytes > in->params->room)
 		return 0;
-	in->wish->n_rows++;
+	in->params->n_rows++;
 	in->filled += bytes;
 	return in->filled + bytes > BATCH_BYTES ? flush(in, holds) : 0;
 }
@@ -459,7 +459,7 @@ static int tell_tasks(struct inspection *in)
 			error = finish_row(in, true);
 	}
 	kl_tasks_put(&in->tasks);
-	copied = kl_kept_rows_give(&in->kept, u64_to_user_ptr(in->wish->rows), in->why);
+	copied = kl_kept_rows_give(&in->kept, u64_to_user_ptr(in->params->rows), in->why);
 	return error ?: copied;
 }
 
@@ -468,37 +468,37 @@ static int tell_missing(struct inspection *in, s32 id)
 	const struct kl_abi_inspected head = { id, KL_INSPECTED_NOT };
 	u8 *row = in->batch + in->filled;
 
-	memset(row, 0, in->wish->row_bytes);
+	memset(row, 0, in->params->row_bytes);
 	memcpy(row, &head, sizeof(head));
 	return finish_row(in, false);
 }
 
 static int tell_id(struct inspection *in, s32 id)
 {
-	u32 before = in->wish->n_there;
+	u32 before = in->params->n_there;
 	struct task_struct *t = find_task(id);
 	int error = 0;
 
 	if (!t)
 		return tell_missing(in, id);
-	if (in->wish->flags & KL_INSPECT_THREADS)
+	if (in->params->flags & KL_INSPECT_THREADS)
 		error = find_tasks(in, t);
 	else
 		error = put_task(in, t, !thread_group_leader(t));
 	put_task_struct(t);
 	if (error > 0)
 		error = finish_row(in, false);
-	else if (!error && in->wish->flags & KL_INSPECT_THREADS)
+	else if (!error && in->params->flags & KL_INSPECT_THREADS)
 		error = tell_tasks(in);
-	return !error && in->wish->n_there == before ? tell_missing(in, id) : error;
+	return !error && in->params->n_there == before ? tell_missing(in, id) : error;
 }
 
 static int tell_ids(struct inspection *in)
 {
-	const s32 __user *from = u64_to_user_ptr(in->wish->ids);
+	const s32 __user *from = u64_to_user_ptr(in->params->ids);
 	int error = 0;
 
-	for (u32 i = 0; i < in->wish->n_ids && !error; i++) {
+	for (u32 i = 0; i < in->params->n_ids && !error; i++) {
 		s32 id;
 
 		if (get_user(id, &from[i]))
@@ -518,67 +518,67 @@ static int tell_all(struct inspection *in)
 /* No more than the rows can take: many kernels clear all memory that they give. */
 static int make_batch(struct inspection *in)
 {
-	const struct kl_abi_inspect *wish = in->wish;
-	u64 bytes = (u64)wish->n_ids * wish->row_bytes;
+	const struct kl_abi_inspect *params = in->params;
+	u64 bytes = (u64)params->n_ids * params->row_bytes;
 
-	if (wish->flags & (KL_INSPECT_ALL | KL_INSPECT_THREADS) || bytes > BATCH_BYTES)
+	if (params->flags & (KL_INSPECT_ALL | KL_INSPECT_THREADS) || bytes > BATCH_BYTES)
 		bytes = BATCH_BYTES;
 	in->batch = kmalloc(bytes + sizeof(u64), GFP_KERNEL_ACCOUNT);
 	return in->batch ? 0 : kl_fail(in->why, -ENOMEM, "no memory for the rows");
 }
 
-static int check(const struct kl_abi_inspect *wish, struct kl_error *why)
+static int check(const struct kl_abi_inspect *params, struct kl_error *why)
 {
-	if (wish->flags & ~(KL_INSPECT_ALL | KL_INSPECT_THREADS) || wish->reserved)
-		return kl_fail(why, -EINVAL, "unknown inspection flags: %#x", wish->flags);
-	if (wish->flags & KL_INSPECT_ALL && wish->n_ids)
+	if (params->flags & ~(KL_INSPECT_ALL | KL_INSPECT_THREADS) || params->reserved)
+		return kl_fail(why, -EINVAL, "unknown inspection flags: %#x", params->flags);
+	if (params->flags & KL_INSPECT_ALL && params->n_ids)
 		return kl_fail(why, -EINVAL, "request either all tasks or a list of ids");
-	if (wish->n_variables > KL_INSPECT_VARIABLES_MAX)
+	if (params->n_variables > KL_INSPECT_VARIABLES_MAX)
 		return kl_fail(why, -EINVAL, "%u variables requested, the limit is %u",
-			       wish->n_variables, KL_INSPECT_VARIABLES_MAX);
-	if (wish->n_ids > KL_INSPECT_IDS_MAX)
-		return kl_fail(why, -EINVAL, "%u ids requested, the limit is %u", wish->n_ids,
+			       params->n_variables, KL_INSPECT_VARIABLES_MAX);
+	if (params->n_ids > KL_INSPECT_IDS_MAX)
+		return kl_fail(why, -EINVAL, "%u ids requested, the limit is %u", params->n_ids,
 			       KL_INSPECT_IDS_MAX);
 	return 0;
 }
 
 /**
  * kl_inspect - variables of tasks, now
- * @wish: what of whom; the answer
+ * @params: what of whom; the answer
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*
- * @sink: the module's own wish: it names the variables and takes the rows; else NULL
+ * @sink: the module's own params: it names the variables and takes the rows; else NULL
  * @payer: charged for rows that must wait
  * @why: set on failure
  *
  * Context: may sleep.
  */
-int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
+int kl_inspect(struct kl_abi_inspect *params, const struct cred *cred, u32 may,
 	       struct kl_inspect_sink *sink, struct kl_payer *payer, struct kl_error *why)
 {
 	struct inspection *in;
-	int error = check(wish, why);
+	int error = check(params, why);
 
 	if (error)
 		return error;
-	in = kzalloc(struct_size(in, column, 2 * wish->n_variables), GFP_KERNEL_ACCOUNT);
+	in = kzalloc(struct_size(in, column, 2 * params->n_variables), GFP_KERNEL_ACCOUNT);
 	if (!in)
 		return kl_fail(why, -ENOMEM, "no memory for an inspection");
-	in->wish = wish;
+	in->params = params;
 	in->sink = sink;
 	kl_kept_rows_init(&in->kept, payer);
 	in->cred = cred;
 	in->why = why;
 	in->own = !(may & KL_MAY_SEE_ALL);
 	in->is_initial = task_active_pid_ns(current) == &init_pid_ns;
-	wish->n_rows = 0;
-	wish->n_there = 0;
-	wish->monotonic_ns = ktime_get_ns();
+	params->n_rows = 0;
+	params->n_there = 0;
+	params->monotonic_ns = ktime_get_ns();
 	error = take_columns(in, may);
 	if (!error)
 		error = make_batch(in);
 	if (!error)
-		error = wish->flags & KL_INSPECT_ALL ? tell_all(in) : tell_ids(in);
+		error = params->flags & KL_INSPECT_ALL ? tell_all(in) : tell_ids(in);
 	if (!error && in->filled)
 		error = flush(in, false);
 	kfree(in->batch);

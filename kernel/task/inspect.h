@@ -16,7 +16,7 @@ struct kl_inspect_sink {
 	int (*take)(struct kl_inspect_sink *sink, const u8 *rows, u32 bytes);
 };
 
-int kl_inspect(struct kl_abi_inspect *wish, const struct cred *cred, u32 may,
+int kl_inspect(struct kl_abi_inspect *params, const struct cred *cred, u32 may,
 	       struct kl_inspect_sink *sink, struct kl_payer *payer, struct kl_error *why);
 
 #endif /* KL_TASK_INSPECT_H */

@@ -69,7 +69,7 @@ TELLER(tell_numa_node, cpu_to_node(task_cpu(t)))
 
 /* clang-format off */
 
-const struct kl_teller kl_tellers[] = {
+const struct kl_getter kl_getters[] = {
 #define KL_VARIABLE(id, name, scope, type, ...) [id] = { OF_##scope(type, name) },
 #include "../../uapi/variables.def"
 #undef KL_VARIABLE
@@ -77,7 +77,7 @@ const struct kl_teller kl_tellers[] = {
 
 /* clang-format on */
 
-const kl_tell_fn kl_cpu_tellers[KL_VARIABLE_ID_COUNT] = {
+const kl_tell_fn kl_cpu_getters[KL_VARIABLE_ID_COUNT] = {
 	[KL_VARIABLE_ID_cpu] = tell_cpu,
 	[KL_VARIABLE_ID_numa_node] = tell_numa_node,
 };
@@ -91,7 +91,7 @@ const kl_tell_fn kl_cpu_tellers[KL_VARIABLE_ID_COUNT] = {
 					   sizeof(u64)),                                 \
 	}
 
-const struct kl_teller_sum kl_teller_sums[KL_VARIABLE_ID_COUNT] = {
+const struct kl_getter_sum kl_getter_sums[KL_VARIABLE_ID_COUNT] = {
 	SUMMED_WITH(cpu_time, sum_sched_runtime),
 	SUMMED_WITH(utime, utime),
 	SUMMED_WITH(stime, stime),

@@ -22,30 +22,30 @@ struct kl_subject {
 typedef u64 (*kl_tell_fn)(const struct kl_subject *subject, struct task_struct *t);
 
 /**
- * struct kl_teller - how a variable is told of a task
+ * struct kl_getter - how a variable is told of a task
  * @tell: its value, or a text's first half; NULL: it cannot be told without an event
  * @more: a text's second half, else NULL
  */
-struct kl_teller {
+struct kl_getter {
 	kl_tell_fn tell;
 	kl_tell_fn more;
 };
 
 /**
- * struct kl_teller_sum - how a variable of threads becomes a process's
+ * struct kl_getter_sum - how a variable of threads becomes a process's
  * @is_summed: it is what all its threads have together
  * @ended: offset in the process of what threads that have ended had of it; 0: that is lost
  */
-struct kl_teller_sum {
+struct kl_getter_sum {
 	bool is_summed;
 	u16 ended;
 };
 
 /* By id. */
-extern const struct kl_teller kl_tellers[];
-extern const struct kl_teller_sum kl_teller_sums[];
+extern const struct kl_getter kl_getters[];
+extern const struct kl_getter_sum kl_getter_sums[];
 /* Of variables of a CPU those that are told of the CPU that the task was last on. */
-extern const kl_tell_fn kl_cpu_tellers[];
+extern const kl_tell_fn kl_cpu_getters[];
 
 void kl_subject_read_registers(struct kl_subject *subject, struct task_struct *t);
 

@@ -220,8 +220,8 @@ static int put_other(struct kl_user_patches *p, uint64_t address, const uint8_t 
 	return ret;
 }
 
-static int put_moved(struct kl_user_patches *p, const struct kl_blocks *b,
-		     const struct kl_block_graph *g, uint32_t index)
+static int put_relocated(struct kl_user_patches *p, const struct kl_blocks *b,
+			 const struct kl_block_graph *g, uint32_t index)
 {
 	const struct kl_block_instruction *in = &g->instruction[index];
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
@@ -324,7 +324,7 @@ static int put_window(struct kl_user_patches *p, const struct kl_blocks *b,
 			break;
 		if (offset >= end || at->tier == KL_TIER_CALL)
 			return put_jump(p, KL_UNDO_NOTHING, address, address);
-		ret = put_moved(p, b, g, i);
+		ret = put_relocated(p, b, g, i);
 		on = goes_on(g->instruction[i].end);
 		offset += g->instruction[i++].bytes;
 	}

@@ -14,9 +14,9 @@
 
 #define AT_ONCE 1024u
 
-int kl_session_latency(struct kl_session *session, struct kl_abi_latency *wish)
+int kl_session_latency(struct kl_session *session, struct kl_abi_latency *params)
 {
-	return kl_client_call(session->fd, KL_IOC_LATENCY, wish, sizeof(*wish),
+	return kl_client_call(session->fd, KL_IOC_LATENCY, params, sizeof(*params),
 			      "ask for a latency profile");
 }
 

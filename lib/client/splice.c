@@ -29,9 +29,9 @@ const char *kl_splice_refusal_help(unsigned int refusal)
 	return refusals[refusal].help;
 }
 
-int kl_session_splice(struct kl_session *session, struct kl_abi_splice *wish)
+int kl_session_splice(struct kl_session *session, struct kl_abi_splice *params)
 {
-	return kl_client_call(session->fd, KL_IOC_SPLICE, wish, sizeof(*wish), "splice blocks");
+	return kl_client_call(session->fd, KL_IOC_SPLICE, params, sizeof(*params), "splice blocks");
 }
 
 int kl_session_unsplice(struct kl_session *session, struct kl_abi_unsplice *result)

@@ -508,19 +508,19 @@ static void fill_row(sqlite3_stmt *s, struct kl_history_row *row)
 	row->uid = (uint32_t)sqlite3_column_int64(s, 9);
 }
 
-int kl_history_read(struct kl_history *h, const struct kl_history_wish *wish,
+int kl_history_read(struct kl_history *h, const struct kl_history_query *query,
 		    int (*take)(void *data, const struct kl_history_row *row), void *data)
 {
-	sqlite3_stmt *s = prepare(h, wish->comm ? READ_GROUPS : READ_MACHINE);
+	sqlite3_stmt *s = prepare(h, query->comm ? READ_GROUPS : READ_MACHINE);
 	int code, ret = 0;
 
 	if (!s)
 		return -errno;
-	sqlite3_bind_int(s, 1, wish->level);
-	sqlite3_bind_int64(s, 2, wish->since);
-	sqlite3_bind_int64(s, 3, wish->until);
-	if (wish->comm)
-		sqlite3_bind_text(s, 4, wish->comm, -1, SQLITE_STATIC);
+	sqlite3_bind_int(s, 1, query->level);
+	sqlite3_bind_int64(s, 2, query->since);
+	sqlite3_bind_int64(s, 3, query->until);
+	if (query->comm)
+		sqlite3_bind_text(s, 4, query->comm, -1, SQLITE_STATIC);
 	while ((code = sqlite3_step(s)) == SQLITE_ROW && !ret) {
 		struct kl_history_row row;
 

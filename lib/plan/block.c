@@ -35,7 +35,7 @@ static int note_point(struct kl_plan *plan, size_t function, const struct kl_blo
 	plan->points = grown;
 	plan->points[plan->n_points++] = (struct kl_plan_point){
 		.function = function,
-		.wish = {
+		.target = {
 			.block = block,
 			.behind = want->behind,
 			.instrument = KL_INSTRUMENT_FIRE,
@@ -125,34 +125,34 @@ int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const 
 
 /* ------------------------------------------------------------------- applying */
 
-/* Stable: a function's wishes stay in their order. */
+/* Stable: a function's targets stay in their order. */
 static int compare_points(const void *left, const void *right)
 {
 	const struct kl_plan_point *a = left, *b = right;
 
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
-	return (a->wish.event > b->wish.event) - (a->wish.event < b->wish.event);
+	return (a->target.event > b->target.event) - (a->target.event < b->target.event);
 }
 
 /* Points of one function, which begin at @first. Returns how many, or a negative errno. */
-static long add_wishes(struct kl_plan *plan, size_t first)
+static long add_targets(struct kl_plan *plan, size_t first)
 {
 	size_t function = plan->points[first].function, n = 0;
-	struct kl_splice_wish *wish = calloc(plan->n_points - first, sizeof(*wish));
+	struct kl_splice_target *target = calloc(plan->n_points - first, sizeof(*target));
 	struct kl_block_graph graph;
 	long ret;
 
-	if (!wish)
+	if (!target)
 		return kl_fail(ENOMEM, "out of memory");
 	for (; first + n < plan->n_points && plan->points[first + n].function == function; n++)
-		wish[n] = plan->points[first + n].wish;
+		target[n] = plan->points[first + n].target;
 	ret = kl_blocks_graph(plan->blocks, function, &graph);
 	if (!ret) {
-		ret = kl_splices_add(plan->splices, &graph, wish, (uint32_t)n);
+		ret = kl_splices_add(plan->splices, &graph, target, (uint32_t)n);
 		kl_block_graph_free(&graph);
 	}
-	free(wish);
+	free(target);
 	return ret < 0 ? ret : (long)n;
 }
 
@@ -160,7 +160,7 @@ static long add_wishes(struct kl_plan *plan, size_t first)
 static int fail_all(const struct kl_plan *plan)
 {
 	struct kl_splice_point point = kl_splices_point(plan->splices, 0);
-	const struct kl_class *class = kl_schema_class(plan->schema, plan->points[0].wish.event);
+	const struct kl_class *class = kl_schema_class(plan->schema, plan->points[0].target.event);
 
 	return kl_fail(EINVAL, "%s cannot be instrumented: %s", class ? class->name : "the block",
 		       point.refusal ? kl_splice_refusal_help(point.refusal) :
@@ -178,7 +178,7 @@ int kl_plan_splice(struct kl_plan *plan, struct kl_session *session)
 		return -errno;
 	qsort(plan->points, plan->n_points, sizeof(*plan->points), compare_points);
 	for (size_t first = 0; first < plan->n_points;) {
-		long n = add_wishes(plan, first);
+		long n = add_targets(plan, first);
 
 		if (n < 0)
 			return (int)n;
@@ -210,10 +210,10 @@ struct kl_plan_block kl_plan_block(const struct kl_plan *plan, uint32_t index)
 	const struct kl_plan_point *from = &plan->points[index];
 	struct kl_splice_point point = kl_splices_point(plan->splices, index);
 	struct kl_plan_block block = {
-		.event = from->wish.event,
+		.event = from->target.event,
 		.function = from->function,
-		.block = from->wish.block,
-		.behind = from->wish.behind,
+		.block = from->target.block,
+		.behind = from->target.behind,
 	};
 
 	if (!point.placed)

@@ -17,7 +17,7 @@
 struct maker {
 	struct kl_plan *plan;
 	struct kl_plan_place *place;
-	struct kl_program_wish wish;
+	struct kl_program_selector selector;
 	struct kl_program *program;
 	size_t number; /* of the program that is spliced */
 	char *path; /* absolute, of a uprobe's file */
@@ -41,20 +41,21 @@ static int open_program(struct maker *m)
 	if (splices(plan)) {
 		if (!plan->process)
 			plan->process = kl_process_splices_create();
-		m->program = plan->process ? kl_process_splices_program(plan->process, m->wish.path,
-									&m->number) :
-					     NULL;
+		m->program = plan->process ?
+				     kl_process_splices_program(plan->process, m->selector.path,
+								&m->number) :
+				     NULL;
 		return m->program ? 0 : -errno;
 	}
-	if (!plan->program || strcmp(kl_program_path(plan->program), m->wish.path) != 0) {
+	if (!plan->program || strcmp(kl_program_path(plan->program), m->selector.path) != 0) {
 		kl_program_close(plan->program);
-		plan->program = kl_program_open(m->wish.path);
+		plan->program = kl_program_open(m->selector.path);
 	}
 	m->program = plan->program;
 	if (!m->program)
 		return -errno;
-	m->path = realpath(m->wish.path, NULL);
-	return m->path ? 0 : kl_fail_system(errno, "%s", m->wish.path);
+	m->path = realpath(m->selector.path, NULL);
+	return m->path ? 0 : kl_fail_system(errno, "%s", m->selector.path);
 }
 
 /* A place in the file. */
@@ -82,9 +83,9 @@ static int add_uprobe(struct maker *m, uint64_t address)
 /* An event of its own, which the splice will fire. Another maskset may have it already. */
 static int add_splice(struct maker *m, const struct kl_block_graph *g, uint32_t number)
 {
-	const struct kl_splice_wish wish = {
+	const struct kl_splice_target target = {
 		.block = number,
-		.behind = m->wish.want.behind,
+		.behind = m->selector.want.behind,
 		.instrument = KL_INSTRUMENT_FIRE,
 		.event = (uint32_t)(KL_EV_DYNAMIC + m->plan->n_events),
 	};
@@ -95,13 +96,14 @@ static int add_splice(struct maker *m, const struct kl_block_graph *g, uint32_t 
 	ret = kl_plan_add_place(m->plan, m->place);
 	if (ret || m->plan->n_events == events)
 		return ret;
-	return kl_process_splices_fire(m->plan->process, m->number, m->index, &g->function, &wish);
+	return kl_process_splices_fire(m->plan->process, m->number, m->index, &g->function,
+				       &target);
 }
 
 static int add_block(struct maker *m, const struct kl_block_graph *g, uint32_t number)
 {
 	const struct kl_block *block = &g->block[number];
-	const struct kl_block_point *point = m->wish.want.behind ? &block->post : &block->pre;
+	const struct kl_block_point *point = m->selector.want.behind ? &block->post : &block->pre;
 	struct kl_plan_place *place = m->place;
 	int ret;
 
@@ -110,12 +112,12 @@ static int add_block(struct maker *m, const struct kl_block_graph *g, uint32_t n
 		m->reason = point->reason;
 		return 0;
 	}
-	ret = kl_program_wish_name(&m->wish, m->function, g, number, place->name,
-				   sizeof(place->name));
+	ret = kl_program_selector_name(&m->selector, m->function, g, number, place->name,
+				       sizeof(place->name));
 	if (ret)
 		return ret;
 	snprintf(place->help, sizeof(place->help), "%s of block %u of %s in a program",
-		 m->wish.want.behind ? "End" : "Start", number, m->function);
+		 m->selector.want.behind ? "End" : "Start", number, m->function);
 	m->added++;
 	return splices(m->plan) ? add_splice(m, g, number) :
 				  add_uprobe(m, g->function.address + point->begin);
@@ -131,7 +133,7 @@ static int add_function(struct maker *m)
 	if (splices(m->plan))
 		ret = kl_process_splices_plan(m->program, &graph);
 	for (uint32_t i = 0; !ret && i < graph.blocks; i++)
-		if (kl_block_want_fits(&m->wish.want, &graph, i))
+		if (kl_block_want_fits(&m->selector.want, &graph, i))
 			ret = add_block(m, &graph, i);
 	kl_block_graph_free(&graph);
 	return ret;
@@ -144,8 +146,8 @@ static int check_found(const struct maker *m, bool named)
 	const char *list = m->place->list, *at = spec->symbol.text;
 
 	if (!named)
-		return kl_spec_fail(list, at, "%s has no function %s", m->wish.path,
-				    m->wish.want.pattern);
+		return kl_spec_fail(list, at, "%s has no function %s", m->selector.path,
+				    m->selector.want.pattern);
 	if (!m->blocks)
 		return kl_spec_fail(list, at, "no such block (kernlens blocks lists them)");
 	if (!m->added)
@@ -167,8 +169,8 @@ static int add_functions(struct maker *m)
 	long index;
 	int ret = 0;
 
-	while (!ret &&
-	       (index = kl_program_next(m->program, m->wish.want.pattern, &position, &name)) >= 0) {
+	while (!ret && (index = kl_program_next(m->program, m->selector.want.pattern, &position,
+						&name)) >= 0) {
 		named = true;
 		m->function = name;
 		m->index = (size_t)index;
@@ -203,7 +205,7 @@ int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place
 	if (asprintf(&text, "%.*s:%.*s%s", (int)spec->place.length, spec->place.text,
 		     (int)spec->symbol.length, spec->symbol.text, spec->behind ? ":post" : "") < 0)
 		return kl_fail(ENOMEM, "out of memory");
-	ret = kl_program_wish_parse(&m.wish, text);
+	ret = kl_program_selector_parse(&m.selector, text);
 	free(text);
 	if (ret)
 		return ret == -EINVAL ? kl_spec_fail(place->list, spec->symbol.text, "%s",
@@ -217,7 +219,7 @@ int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place
 	if (!ret)
 		ret = add_functions(&m);
 	free(m.path);
-	kl_program_wish_free(&m.wish);
+	kl_program_selector_free(&m.selector);
 	return ret;
 }
 

@@ -80,7 +80,7 @@ struct kl_plan_place {
 /* A point of the kernel's text that fires an event. */
 struct kl_plan_point {
 	size_t function; /* index in the blocks */
-	struct kl_splice_wish wish;
+	struct kl_splice_target target;
 };
 
 /* An expression behind -v. */

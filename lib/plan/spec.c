@@ -259,7 +259,7 @@ static int take_place(const char *list, const char **at, struct kl_spec *spec)
 		*at += strlen(kinds[i].prefix);
 		break;
 	}
-	if (spec->kind == KL_PLACE_BLOCK && kl_program_wish_is(*at))
+	if (spec->kind == KL_PLACE_BLOCK && kl_program_selector_is(*at))
 		spec->kind = KL_PLACE_PROGRAM_BLOCK;
 	if (spec->kind == KL_PLACE_UPROBE || spec->kind == KL_PLACE_PROGRAM_BLOCK) {
 		ret = take_file(list, at, spec);

@@ -210,14 +210,15 @@ int kl_plan_apply_variables(struct kl_plan *plan, struct kl_session *session,
 	if (ret)
 		return ret;
 	for (unsigned int i = 0; i < list->n; i++) {
-		struct kl_abi_variable *wish = &list->variable[i];
+		struct kl_abi_variable *params = &list->variable[i];
 		const struct kl_plan_expression *v;
 
-		if (wish->variable != KL_VARIABLE_PROGRAM)
+		if (params->variable != KL_VARIABLE_PROGRAM)
 			continue;
-		v = &plan->variables[wish->program];
-		wish->program = (uint32_t)plan->programs[v->program - 1].id;
-		wish->type = v->shown.type == KL_TYPE_TEXT ? KL_VARIABLE_TYPE_TEXT : v->shown.type;
+		v = &plan->variables[params->program];
+		params->program = (uint32_t)plan->programs[v->program - 1].id;
+		params->type = v->shown.type == KL_TYPE_TEXT ? KL_VARIABLE_TYPE_TEXT :
+							       v->shown.type;
 	}
 	return kl_session_variables(session, list);
 }

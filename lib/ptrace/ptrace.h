@@ -6,7 +6,7 @@
 #include "tracer.h"
 
 /* Which processes: those that run, and one that shall run a program. */
-struct kl_process_wish {
+struct kl_process_request {
 	const pid_t *pid;
 	size_t pids;
 	pid_t command; /* 0: none; counted from its next program on */
@@ -20,7 +20,8 @@ struct kl_process_tracer;
  * stay until then. Returns NULL with errno and an error text; then nothing is changed.
  */
 struct kl_process_tracer *kl_process_keep(struct kl_tracer_file *file, size_t files,
-					  uint32_t counters, const struct kl_process_wish *wish);
+					  uint32_t counters,
+					  const struct kl_process_request *request);
 
 /* Have all taken back, and what was counted; good until it is freed. */
 const struct kl_tracer_report *kl_process_leave(struct kl_process_tracer *tracer);

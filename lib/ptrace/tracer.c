@@ -159,17 +159,18 @@ static void serve(struct kl_tracer *k, int asked)
 	}
 }
 
-static void run_tracer(struct kl_tracer *k, const struct kl_process_wish *wish, int asked, int told)
+static void run_tracer(struct kl_tracer *k, const struct kl_process_request *request, int asked,
+		       int told)
 {
 	int ret = 0;
 
 	setsid();
 	prctl(PR_SET_NAME, "kernlens-tracer");
 	set_signals(k);
-	for (size_t i = 0; i < wish->pids && !ret; i++)
-		ret = attach(k, wish->pid[i], false);
-	if (!ret && wish->command)
-		ret = attach(k, wish->command, true);
+	for (size_t i = 0; i < request->pids && !ret; i++)
+		ret = attach(k, request->pid[i], false);
+	if (!ret && request->command)
+		ret = attach(k, request->command, true);
 	if (!ret && write(told, "", 1) == 1)
 		serve(k, asked);
 	leave(k);
@@ -188,7 +189,7 @@ struct kl_process_tracer {
 };
 
 static int start(struct kl_process_tracer *tracer, struct kl_tracer *k,
-		 const struct kl_process_wish *wish)
+		 const struct kl_process_request *request)
 {
 	int ask[2], tell[2];
 	char byte;
@@ -204,7 +205,7 @@ static int start(struct kl_process_tracer *tracer, struct kl_tracer *k,
 	if (!tracer->pid) {
 		close(ask[1]);
 		close(tell[0]);
-		run_tracer(k, wish, ask[0], tell[1]);
+		run_tracer(k, request, ask[0], tell[1]);
 	}
 	close(ask[0]);
 	close(tell[1]);
@@ -220,13 +221,14 @@ static int start(struct kl_process_tracer *tracer, struct kl_tracer *k,
 }
 
 struct kl_process_tracer *kl_process_keep(struct kl_tracer_file *file, size_t files,
-					  uint32_t counters, const struct kl_process_wish *wish)
+					  uint32_t counters,
+					  const struct kl_process_request *request)
 {
 	struct kl_process_tracer *tracer = calloc(1, sizeof(*tracer));
 	struct kl_tracer k = {
 		.file = file,
 		.files = files,
-		.session = wish->session,
+		.session = request->session,
 	};
 	int ret;
 
@@ -244,7 +246,7 @@ struct kl_process_tracer *kl_process_keep(struct kl_tracer_file *file, size_t fi
 		return NULL;
 	}
 	k.report = tracer->report;
-	ret = start(tracer, &k, wish);
+	ret = start(tracer, &k, request);
 	if (!ret && tracer->report->error)
 		ret = kl_fail(tracer->report->error, "%s", tracer->report->text);
 	if (!ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What block_want.c shares with program_wish.c, where a path stands in front of it. */
+/* What block_want.c shares with program_selector.c, where a path stands in front of it. */
 #ifndef KL_LIB_BLOCK_WANT_H
 #define KL_LIB_BLOCK_WANT_H
 

@@ -21,9 +21,9 @@ struct function {
 	size_t program;
 	size_t index;
 	uint64_t address, end;
-	struct kl_splice_wish *wish;
-	uint8_t *reason; /* of each wish, once begun */
-	uint32_t first; /* counter of the first wish */
+	struct kl_splice_target *target;
+	uint8_t *reason; /* of each target, once begun */
+	uint32_t first; /* counter of the first target */
 	size_t n, room;
 };
 
@@ -65,7 +65,7 @@ void kl_process_splices_destroy(struct kl_process_splices *splices)
 	for (size_t i = 0; c->file && i < c->programs; i++)
 		kl_user_patches_free(&c->file[i].patches);
 	for (size_t i = 0; i < c->functions; i++) {
-		free(c->function[i].wish);
+		free(c->function[i].target);
 		free(c->function[i].reason);
 	}
 	for (size_t i = 0; i < c->programs; i++) {
@@ -142,26 +142,27 @@ static struct function *add_function(struct kl_process_splices *c, size_t progra
 	return f;
 }
 
-static long find_wish(const struct function *f, const struct kl_splice_wish *wish)
+static long find_target(const struct function *f, const struct kl_splice_target *target)
 {
 	for (size_t i = 0; i < f->n; i++)
-		if (f->wish[i].block == wish->block && f->wish[i].behind == wish->behind &&
-		    f->wish[i].instrument == wish->instrument && f->wish[i].event == wish->event)
+		if (f->target[i].block == target->block && f->target[i].behind == target->behind &&
+		    f->target[i].instrument == target->instrument &&
+		    f->target[i].event == target->event)
 			return (long)i;
 	return -ENOENT;
 }
 
-static int add_wish(struct function *f, const struct kl_splice_wish *wish)
+static int add_target(struct function *f, const struct kl_splice_target *target)
 {
-	struct kl_splice_wish *grown;
+	struct kl_splice_target *grown;
 
-	if (find_wish(f, wish) >= 0)
+	if (find_target(f, target) >= 0)
 		return 0;
-	grown = kl_array_grow(f->wish, f->n, &f->room, sizeof(*grown));
+	grown = kl_array_grow(f->target, f->n, &f->room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	f->wish = grown;
-	grown[f->n++] = *wish;
+	f->target = grown;
+	grown[f->n++] = *target;
 	return 0;
 }
 
@@ -179,7 +180,7 @@ static int add_blocks(struct kl_process_splices *c, size_t program, size_t index
 	f = add_function(c, program, index, &graph.function);
 	ret = f ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < graph.blocks && !ret; i++) {
-		const struct kl_splice_wish wish = {
+		const struct kl_splice_target target = {
 			.block = i,
 			.behind = want->behind,
 			.instrument = KL_INSTRUMENT_COUNT,
@@ -187,7 +188,7 @@ static int add_blocks(struct kl_process_splices *c, size_t program, size_t index
 
 		if (!kl_block_want_fits(want, &graph, i))
 			continue;
-		ret = add_wish(f, &wish);
+		ret = add_target(f, &target);
 		n++;
 	}
 	kl_block_graph_free(&graph);
@@ -196,27 +197,29 @@ static int add_blocks(struct kl_process_splices *c, size_t program, size_t index
 
 int kl_process_splices_count(struct kl_process_splices *splices, const char *text)
 {
-	struct kl_program_wish wish;
+	struct kl_program_selector selector;
 	size_t position = 0, n = 0;
 	const char *name;
 	long program, index;
-	int ret = kl_program_wish_parse(&wish, text);
+	int ret = kl_program_selector_parse(&selector, text);
 
 	if (ret)
 		return ret;
-	program = open_program(splices, wish.path);
+	program = open_program(splices, selector.path);
 	ret = program < 0 ? (int)program : 0;
-	while (ret >= 0 && (index = kl_program_next(splices->program[program].program,
-						    wish.want.pattern, &position, &name)) >= 0) {
-		ret = add_blocks(splices, (size_t)program, (size_t)index, &wish.want);
+	while (ret >= 0 &&
+	       (index = kl_program_next(splices->program[program].program, selector.want.pattern,
+					&position, &name)) >= 0) {
+		ret = add_blocks(splices, (size_t)program, (size_t)index, &selector.want);
 		n += ret > 0 ? (size_t)ret : 0;
 	}
 	if (ret >= 0 && !n)
-		ret = kl_fail(ENOENT, "%s has no %s matching \"%s\"", wish.path,
-			      position && (wish.want.at_offset || wish.want.at_number) ? "block" :
-											 "function",
+		ret = kl_fail(ENOENT, "%s has no %s matching \"%s\"", selector.path,
+			      position && (selector.want.at_offset || selector.want.at_number) ?
+				      "block" :
+				      "function",
 			      text);
-	kl_program_wish_free(&wish);
+	kl_program_selector_free(&selector);
 	return ret < 0 ? ret : 0;
 }
 
@@ -237,11 +240,12 @@ int kl_process_splices_plan(struct kl_program *program, struct kl_block_graph *g
 }
 
 int kl_process_splices_fire(struct kl_process_splices *splices, size_t program, size_t function,
-			    const struct kl_block_function *of, const struct kl_splice_wish *wish)
+			    const struct kl_block_function *of,
+			    const struct kl_splice_target *target)
 {
 	struct function *f = add_function(splices, program, function, of);
 
-	return f ? add_wish(f, wish) : -ENOMEM;
+	return f ? add_target(f, target) : -ENOMEM;
 }
 
 /* -------------------------------------------------------------------- planning */
@@ -353,7 +357,7 @@ static int plan_function(struct kl_process_splices *c, struct function *f)
 		ret = kl_user_plan(blocks, &graph);
 	if (!ret && is_in_other(c, f))
 		exclude(&graph);
-	if (!ret && kl_splices_add(s, &graph, f->wish, f->n) < 0)
+	if (!ret && kl_splices_add(s, &graph, f->target, f->n) < 0)
 		ret = -ENOMEM;
 	if (!ret)
 		ret = add_patches(file, blocks, &graph, f, s);
@@ -392,7 +396,7 @@ int kl_process_splices_begin(struct kl_process_splices *splices, const pid_t *pi
 			     pid_t command, uint32_t session)
 {
 	struct kl_process_splices *c = splices;
-	const struct kl_process_wish wish = {
+	const struct kl_process_request request = {
 		.pid = pid,
 		.pids = pids,
 		.command = command,
@@ -410,7 +414,7 @@ int kl_process_splices_begin(struct kl_process_splices *splices, const pid_t *pi
 	c->counted = calloc(c->counters + 1, sizeof(*c->counted));
 	if (!c->counted)
 		return kl_fail(ENOMEM, "out of memory");
-	c->tracer = kl_process_keep(c->file, c->programs, c->counters, &wish);
+	c->tracer = kl_process_keep(c->file, c->programs, c->counters, &request);
 	return c->tracer ? 0 : -errno;
 }
 
@@ -418,7 +422,7 @@ int kl_process_splices_begin(struct kl_process_splices *splices, const pid_t *pi
 static void add_without(const struct function *f, struct kl_process_splices_sum *sum)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		if (f->wish[i].instrument != KL_INSTRUMENT_FIRE || !f->reason[i])
+		if (f->target[i].instrument != KL_INSTRUMENT_FIRE || !f->reason[i])
 			continue;
 		sum->without++;
 		sum->reason = f->reason[i];
@@ -445,7 +449,7 @@ void kl_process_splices_end(struct kl_process_splices *splices, struct kl_proces
 unsigned int kl_process_splices_get(const struct kl_process_splices *splices, const char *path,
 				    uint64_t address, uint32_t block, bool behind, uint64_t *passes)
 {
-	const struct kl_splice_wish wish = {
+	const struct kl_splice_target target = {
 		.block = block,
 		.behind = behind,
 		.instrument = KL_INSTRUMENT_COUNT,
@@ -455,7 +459,7 @@ unsigned int kl_process_splices_get(const struct kl_process_splices *splices, co
 
 	for (size_t i = 0; whole && i < splices->programs; i++) {
 		const struct function *f = find_function(splices, i, address);
-		long at = f && !strcmp(whole, splices->program[i].whole) ? find_wish(f, &wish) :
+		long at = f && !strcmp(whole, splices->program[i].whole) ? find_target(f, &target) :
 									   -ENOENT;
 
 		if (at < 0)

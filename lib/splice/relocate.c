@@ -16,7 +16,7 @@
 
 /* What is known of each block. */
 struct block_state {
-	uint32_t wishes;
+	uint32_t targets;
 	bool window; /* something may enter it from the text */
 	bool lost; /* and is not led into the copy */
 	bool reached; /* by the copy */
@@ -71,7 +71,7 @@ static bool enter(struct plan *plan, uint32_t i)
 	struct block_state *state = &plan->block[i];
 	bool changed = set(&state->window);
 
-	if (!has_window(&plan->g->block[i]) || !state->wishes)
+	if (!has_window(&plan->g->block[i]) || !state->targets)
 		changed |= set(&state->lost);
 	return changed;
 }
@@ -152,43 +152,43 @@ static uint32_t window_cost(const struct kl_block_point *at)
 static bool is_better(const struct plan *plan)
 {
 	const struct kl_block_graph *g = plan->g;
-	uint32_t placed = 0, placed_moved = 0, cost = 0, cost_moved = 0;
+	uint32_t placed = 0, placed_relocated = 0, cost = 0, cost_relocated = 0;
 
 	for (uint32_t i = 0; i < g->blocks; i++) {
 		const struct block_state *state = &plan->block[i];
 		const struct kl_block_point *pre = &g->block[i].pre;
 
-		if (!state->wishes)
+		if (!state->targets)
 			continue;
 		placed += pre->tier != KL_TIER_NONE;
-		placed_moved += !state->lost;
+		placed_relocated += !state->lost;
 		cost += window_cost(pre) + (pre->tier != KL_TIER_NONE && pre->tier != KL_TIER_CALL);
 		if (state->window)
-			cost_moved += window_cost(pre);
+			cost_relocated += window_cost(pre);
 		/* A call that is changed in place is not come back to. */
-		cost_moved += state->ends_in_text && !state->lost &&
-			      !(state->window && pre->tier == KL_TIER_CALL);
+		cost_relocated += state->ends_in_text && !state->lost &&
+				  !(state->window && pre->tier == KL_TIER_CALL);
 	}
-	return placed_moved > placed || (placed_moved == placed && cost_moved < cost);
+	return placed_relocated > placed || (placed_relocated == placed && cost_relocated < cost);
 }
 
-static bool is_countable(const struct kl_splice_wish *wish, uint32_t n)
+static bool is_countable(const struct kl_splice_target *target, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (wish[i].behind || wish[i].instrument != KL_INSTRUMENT_COUNT)
+		if (target[i].behind || target[i].instrument != KL_INSTRUMENT_COUNT)
 			return false;
 	return n;
 }
 
-/* Each wish, with its window if it needs one. */
-static uint32_t list_needs(const struct plan *plan, const struct kl_splice_wish *wish, uint32_t n,
-			   uint32_t first, struct kl_splice_need *need)
+/* Each target, with its window if it needs one. */
+static uint32_t list_needs(const struct plan *plan, const struct kl_splice_target *target,
+			   uint32_t n, uint32_t first, struct kl_splice_need *need)
 {
 	uint32_t needs = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct kl_block *block = &plan->g->block[wish[i].block];
-		const struct block_state *state = &plan->block[wish[i].block];
+		const struct kl_block *block = &plan->g->block[target[i].block];
+		const struct block_state *state = &plan->block[target[i].block];
 		struct kl_block_point none = { .begin = place_of(block) };
 
 		if (state->lost)
@@ -198,7 +198,7 @@ static uint32_t list_needs(const struct plan *plan, const struct kl_splice_wish 
 						   .at = state->window ? block->pre : none,
 						   .place = place_of(block),
 						   .point = first + i,
-						   .instrument = wish[i].instrument,
+						   .instrument = target[i].instrument,
 					   });
 	}
 	return needs;
@@ -226,11 +226,12 @@ static uint8_t reason_of(const struct kl_block_graph *g, const struct kl_block *
 
 /* What of the points has no place, if the function is moved; they may also be set back. */
 static void set_reasons(struct kl_splices *s, const struct plan *plan,
-			const struct kl_splice_wish *wish, uint32_t n, uint32_t first, bool moved)
+			const struct kl_splice_target *target, uint32_t n, uint32_t first,
+			bool moved)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		const struct kl_block *block = &plan->g->block[wish[i].block];
-		bool lost = plan->block[wish[i].block].lost;
+		const struct kl_block *block = &plan->g->block[target[i].block];
+		bool lost = plan->block[target[i].block].lost;
 
 		s->point[first + i].reason = !moved ? s->reason[first + i] :
 					     lost   ? reason_of(plan->g, block) :
@@ -240,7 +241,7 @@ static void set_reasons(struct kl_splices *s, const struct plan *plan,
 
 /* Windows, unless some would be too large: then there are none. */
 static int make_windows(struct kl_splices *s, const struct plan *plan,
-			const struct kl_splice_wish *wish, uint32_t n, uint32_t first)
+			const struct kl_splice_target *target, uint32_t n, uint32_t first)
 {
 	struct kl_splice_need *need = calloc(2 * (size_t)n + 1, sizeof(*need));
 	uint32_t windows = s->windows, instruments = s->instruments, needs;
@@ -249,38 +250,38 @@ static int make_windows(struct kl_splices *s, const struct plan *plan,
 
 	if (!need)
 		return kl_fail(ENOMEM, "out of memory");
-	needs = list_needs(plan, wish, n, first, need);
+	needs = list_needs(plan, target, n, first, need);
 	fits = begins_with_window(need, needs);
-	set_reasons(s, plan, wish, n, first, true);
+	set_reasons(s, plan, target, n, first, true);
 	if (fits)
 		ret = kl_splice_windows_of(s, plan->g, need, needs, true);
 	for (uint32_t i = 0; i < n; i++)
-		fits &= plan->block[wish[i].block].lost || !s->point[first + i].reason;
+		fits &= plan->block[target[i].block].lost || !s->point[first + i].reason;
 	free(need);
 	if (!ret && fits)
 		return 1;
-	set_reasons(s, plan, wish, n, first, false);
+	set_reasons(s, plan, target, n, first, false);
 	s->windows = windows;
 	s->instruments = instruments;
 	return ret;
 }
 
-int kl_splice_moved(struct kl_splices *s, const struct kl_block_graph *g,
-		    const struct kl_splice_wish *wish, uint32_t n, uint32_t first)
+int kl_splice_relocated(struct kl_splices *s, const struct kl_block_graph *g,
+			const struct kl_splice_target *target, uint32_t n, uint32_t first)
 {
 	struct plan plan = { .g = g };
 	int ret = 0;
 
-	if (!is_countable(wish, n))
+	if (!is_countable(target, n))
 		return 0;
 	plan.block = calloc(g->blocks + 1, sizeof(*plan.block));
 	if (!plan.block)
 		return kl_fail(ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < n; i++)
-		plan.block[wish[i].block].wishes++;
+		plan.block[target[i].block].targets++;
 	find_entered(&plan);
 	if (is_better(&plan))
-		ret = make_windows(s, &plan, wish, n, first);
+		ret = make_windows(s, &plan, target, n, first);
 	free(plan.block);
 	return ret;
 }

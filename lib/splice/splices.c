@@ -60,11 +60,11 @@ static int add_points(struct kl_splices *s, uint32_t n)
 
 /* As it stays, and, if that is better, as it is moved. What has no place differs. */
 static int add_group(struct kl_splices *s, const struct kl_block_graph *graph,
-		     const struct kl_splice_wish *wish, struct kl_splice_group *group)
+		     const struct kl_splice_target *target, struct kl_splice_group *group)
 {
 	struct kl_splice_span points = group->points;
 	uint32_t windows = s->windows;
-	int ret = kl_splice_windows(s, graph, wish, points.n, points.first);
+	int ret = kl_splice_windows(s, graph, target, points.n, points.first);
 
 	group->in_place = (struct kl_splice_span){ windows, s->windows - windows };
 	group->windows = group->in_place;
@@ -73,7 +73,7 @@ static int add_group(struct kl_splices *s, const struct kl_block_graph *graph,
 	for (uint32_t i = points.first; i < points.first + points.n; i++)
 		s->reason[i] = s->point[i].reason;
 	windows = s->windows;
-	ret = kl_splice_moved(s, graph, wish, points.n, points.first);
+	ret = kl_splice_relocated(s, graph, target, points.n, points.first);
 	if (ret <= 0)
 		return ret;
 	group->windows = (struct kl_splice_span){ windows, s->windows - windows };
@@ -82,7 +82,7 @@ static int add_group(struct kl_splices *s, const struct kl_block_graph *graph,
 }
 
 long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *graph,
-		    const struct kl_splice_wish *wish, uint32_t n)
+		    const struct kl_splice_target *target, uint32_t n)
 {
 	struct kl_splices *s = splices;
 	struct kl_splice_group group = {
@@ -98,7 +98,7 @@ long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *gra
 	s->group = grown;
 	ret = n ? add_points(s, n) : 0;
 	if (!ret)
-		ret = add_group(s, graph, wish, &group);
+		ret = add_group(s, graph, target, &group);
 	if (ret)
 		return ret;
 	s->group[s->groups++] = group;
@@ -226,9 +226,9 @@ static void leave_out(struct kl_splices *s, size_t from, size_t to, uint32_t win
 
 /* All that the module has refused; it says at least one. */
 static void take_refusals(struct kl_splices *s, size_t from, size_t to, const struct request *r,
-			  const struct kl_abi_splice *wish)
+			  const struct kl_abi_splice *target)
 {
-	leave_out(s, from, to, r->from[wish->bad], wish->refusal);
+	leave_out(s, from, to, r->from[target->bad], target->refusal);
 	for (uint32_t i = 0; i < r->windows; i++)
 		if (r->window[i].refusal && !s->window[r->from[i]].refusal)
 			leave_out(s, from, to, r->from[i], r->window[i].refusal);
@@ -256,25 +256,25 @@ static int install_groups(struct kl_splices *s, struct kl_session *session, stru
 			  size_t from, size_t to)
 {
 	for (;;) {
-		struct kl_abi_splice wish = {
+		struct kl_abi_splice target = {
 			.window = (uintptr_t)r->window,
 			.point = (uintptr_t)r->point,
 		};
 		int ret;
 
 		fill_request(s, r, from, to);
-		wish.windows = r->windows;
-		wish.points = r->points;
+		target.windows = r->windows;
+		target.points = r->points;
 		if (!r->windows)
 			return 0;
-		ret = kl_session_splice(session, &wish);
+		ret = kl_session_splice(session, &target);
 		if (!ret) {
-			take_numbers(s, r, wish.first);
+			take_numbers(s, r, target.first);
 			return 0;
 		}
-		if (ret != -EINVAL || !wish.refusal || wish.bad >= r->windows)
+		if (ret != -EINVAL || !target.refusal || target.bad >= r->windows)
 			return ret;
-		take_refusals(s, from, to, r, &wish);
+		take_refusals(s, from, to, r, &target);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between splice_windows.c, which makes windows of wishes, and splices.c, which has the module
+ * Between splice_windows.c, which makes windows of targets, and splices.c, which has the module
  * splice them.
  */
 #ifndef KL_LIB_SPLICES_H
@@ -70,22 +70,22 @@ struct kl_splice_need {
 };
 
 /*
- * splice_windows.c: make windows of a function's wishes, whose points begin at @first. 0 or
+ * splice_windows.c: make windows of a function's targets, whose points begin at @first. 0 or
  * -ENOMEM. And windows of needs; points of those that become too large have the reason no_room.
  * Needs are added to a list of @n, which has room for two more; returns how many there are then.
  */
 int kl_splice_windows(struct kl_splices *s, const struct kl_block_graph *g,
-		      const struct kl_splice_wish *wish, uint32_t n, uint32_t first);
+		      const struct kl_splice_target *target, uint32_t n, uint32_t first);
 int kl_splice_windows_of(struct kl_splices *s, const struct kl_block_graph *g,
 			 struct kl_splice_need *need, uint32_t n, bool moves);
 uint32_t kl_splice_add_need(const struct kl_block_graph *g, struct kl_splice_need *list, uint32_t n,
 			    struct kl_splice_need need);
 
 /*
- * splice_moved.c: the same for a function that is moved. 1: they are made, and it is worth it; 0:
+ * splice_relocated.c: the same for a function that is moved. 1: they are made, and it is worth it; 0:
  * there are none; or -ENOMEM.
  */
-int kl_splice_moved(struct kl_splices *s, const struct kl_block_graph *g,
-		    const struct kl_splice_wish *wish, uint32_t n, uint32_t first);
+int kl_splice_relocated(struct kl_splices *s, const struct kl_block_graph *g,
+			const struct kl_splice_target *target, uint32_t n, uint32_t first);
 
 #endif /* KL_LIB_SPLICES_H */

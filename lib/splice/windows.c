@@ -30,7 +30,7 @@ static uint8_t tier_of(const struct kl_block_point *point)
 	}
 }
 
-/* By place in the text; what diverts best first, then in the order of the wishes. */
+/* By place in the text; what diverts best first, then in the order of the targets. */
 static int compare_needs(const void *left, const void *right)
 {
 	const struct kl_splice_need *a = left, *b = right;
@@ -91,14 +91,14 @@ uint32_t kl_splice_add_need(const struct kl_block_graph *g, struct kl_splice_nee
 }
 
 static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
-			   const struct kl_splice_wish *wish, uint32_t n, uint32_t first,
+			   const struct kl_splice_target *target, uint32_t n, uint32_t first,
 			   struct kl_splice_need *need)
 {
 	uint32_t needs = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct kl_block *block = &g->block[wish[i].block];
-		const struct kl_block_point *at = wish[i].behind ? &block->post : &block->pre;
+		const struct kl_block *block = &g->block[target[i].block];
+		const struct kl_block_point *at = target[i].behind ? &block->post : &block->pre;
 
 		if (at->tier == KL_TIER_NONE) {
 			s->point[first + i].reason = at->reason;
@@ -109,8 +109,8 @@ static uint32_t list_needs(struct kl_splices *s, const struct kl_block_graph *g,
 						   .at = *at,
 						   .place = at->place,
 						   .point = first + i,
-						   .instrument = wish[i].instrument,
-						   .event = wish[i].event,
+						   .instrument = target[i].instrument,
+						   .event = target[i].event,
 					   });
 	}
 	return needs;
@@ -224,14 +224,14 @@ int kl_splice_windows_of(struct kl_splices *s, const struct kl_block_graph *g,
 }
 
 int kl_splice_windows(struct kl_splices *s, const struct kl_block_graph *g,
-		      const struct kl_splice_wish *wish, uint32_t n, uint32_t first)
+		      const struct kl_splice_target *target, uint32_t n, uint32_t first)
 {
 	struct kl_splice_need *need = calloc(2 * (size_t)n + 1, sizeof(*need));
 	int ret;
 
 	if (!need)
 		return kl_fail(ENOMEM, "out of memory");
-	ret = kl_splice_windows_of(s, g, need, list_needs(s, g, wish, n, first, need), false);
+	ret = kl_splice_windows_of(s, g, need, list_needs(s, g, target, n, first, need), false);
 	free(need);
 	return ret;
 }

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	uint64_t address = blocks ? symbol_address(symbols, "__task_pid_nr_ns") : 0, count;
 	struct kl_abi_session session = { .size = sizeof(session) };
 	const struct kl_block_instruction *first;
-	struct kl_abi_splice wish;
+	struct kl_abi_splice params;
 	struct kl_block_graph g;
 	long index;
 
@@ -111,9 +111,9 @@ int main(int argc, char **argv)
 	if (strstr(argv[1], "shared"))
 		add_others(blocks, index);
 	device = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-	wish = plan_wish(&plan);
+	params = plan_target(&plan);
 	if (device < 0 || device_call(KL_IOC_SESSION, &session) ||
-	    device_call(KL_IOC_SPLICE, &wish))
+	    device_call(KL_IOC_SPLICE, &params))
 		return 1;
 	count = count_of(0);
 	for (int i = 0; i < CALLS; i++)

@@ -267,7 +267,7 @@ static void make_plan(void)
 }
 
 /* Sizes, counts and pointers. */
-static void change_wish(struct kl_abi_splice *wish)
+static void change_target(struct kl_abi_splice *params)
 {
 	static const uint64_t bad[] = {
 		0, 1, 0xffff888000000000, 0xffffffff81000000, 0x7ffffffff000, UINT64_MAX
@@ -275,19 +275,19 @@ static void change_wish(struct kl_abi_splice *wish)
 
 	switch (below(5)) {
 	case 0:
-		wish->window = bad[below(6)];
+		params->window = bad[below(6)];
 		break;
 	case 1:
-		wish->point = bad[below(6)];
+		params->point = bad[below(6)];
 		break;
 	case 2:
-		wish->windows = below(2) ? below(2 * KL_SPLICE_WINDOWS_MAX) : below(UINT32_MAX);
+		params->windows = below(2) ? below(2 * KL_SPLICE_WINDOWS_MAX) : below(UINT32_MAX);
 		break;
 	case 3:
-		wish->points = below(2) ? below(2 * KL_SPLICE_WINDOWS_MAX) : below(UINT32_MAX);
+		params->points = below(2) ? below(2 * KL_SPLICE_WINDOWS_MAX) : below(UINT32_MAX);
 		break;
 	default:
-		change_bytes(wish, sizeof(*wish));
+		change_bytes(params, sizeof(*params));
 	}
 }
 
@@ -302,7 +302,7 @@ static bool take_back(void)
 static bool ask(void)
 {
 	bool guarded = below(50), misled = !below(20);
-	struct kl_abi_splice wish;
+	struct kl_abi_splice params;
 
 	make_plan();
 	if (below(3))
@@ -313,20 +313,21 @@ static bool ask(void)
 		mend_points();
 	if (guarded)
 		plan_add_wrong(&plan, text.begin + text.bytes);
-	wish = plan_wish(&plan);
+	params = plan_target(&plan);
 	if (misled)
-		change_wish(&wish);
+		change_target(&params);
 	sum.asked++;
-	if (!ioctl(device, KL_IOC_SPLICE, &wish)) {
+	if (!ioctl(device, KL_IOC_SPLICE, &params)) {
 		sum.accepted++;
 		/* The windows that it has been told of, wherever they are. */
-		look_at((void *)(uintptr_t)wish.window, wish.windows,
-			(void *)(uintptr_t)wish.point);
+		look_at((void *)(uintptr_t)params.window, params.windows,
+			(void *)(uintptr_t)params.point);
 		return take_back();
 	}
-	sum.by_refusal[errno == EINVAL ? wish.refusal % 32 : 0]++;
-	sum.failed += !wish.refusal;
-	if (guarded && !misled && wish.refusal == KL_SPLICE_text && wish.bad == plan.windows - 1) {
+	sum.by_refusal[errno == EINVAL ? params.refusal % 32 : 0]++;
+	sum.failed += !params.refusal;
+	if (guarded && !misled && params.refusal == KL_SPLICE_text &&
+	    params.bad == plan.windows - 1) {
 		sum.let_through++;
 		look_at(plan.window, plan.windows - 1, plan.point);
 	}

@@ -305,24 +305,24 @@ static void leave_out(uint64_t address)
 static bool splice_chunk(bool traps, bool fires, bool moves, uint32_t *first)
 {
 	while (chunk_n) {
-		struct kl_abi_splice wish;
+		struct kl_abi_splice params;
 		int ret;
 
 		add_chunk(traps, fires, moves);
 		if (!plan.windows)
 			break;
-		wish = plan_wish(&plan);
-		ret = ioctl(device, KL_IOC_SPLICE, &wish);
-		*first = wish.first;
+		params = plan_target(&plan);
+		ret = ioctl(device, KL_IOC_SPLICE, &params);
+		*first = params.first;
 		if (!ret)
 			return true;
-		by_refusal[wish.refusal % 32]++;
-		if (wish.refusal != KL_SPLICE_probed && wish.refusal != KL_SPLICE_text &&
-		    wish.refusal != KL_SPLICE_undecodable) {
-			device_call(KL_IOC_SPLICE, &wish);
+		by_refusal[params.refusal % 32]++;
+		if (params.refusal != KL_SPLICE_probed && params.refusal != KL_SPLICE_text &&
+		    params.refusal != KL_SPLICE_undecodable) {
+			device_call(KL_IOC_SPLICE, &params);
 			return false;
 		}
-		leave_out(plan.window[wish.bad].address);
+		leave_out(plan.window[params.bad].address);
 	}
 	plan.windows = 0;
 	return true;

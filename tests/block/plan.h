@@ -67,7 +67,7 @@ static inline void plan_add_group(struct plan *plan, const struct kl_block_graph
  */
 static inline bool plan_add_graph(struct plan *plan, const struct kl_block_graph *g, bool moves)
 {
-	struct kl_splice_wish *wish;
+	struct kl_splice_target *target;
 	struct kl_splices *s;
 
 	if (plan->windows + g->blocks >= KL_SPLICE_WINDOWS_MAX ||
@@ -75,19 +75,19 @@ static inline bool plan_add_graph(struct plan *plan, const struct kl_block_graph
 		return false;
 	if (!g->blocks)
 		return true;
-	wish = calloc(g->blocks, sizeof(*wish));
+	target = calloc(g->blocks, sizeof(*target));
 	s = kl_splices_create(moves);
 	for (uint32_t i = 0; i < g->blocks; i++)
-		wish[i] = (struct kl_splice_wish){
+		target[i] = (struct kl_splice_target){
 			.block = i,
 			.instrument = KL_INSTRUMENT_COUNT,
 		};
-	if (!s || kl_splices_add(s, g, wish, g->blocks) < 0)
+	if (!s || kl_splices_add(s, g, target, g->blocks) < 0)
 		unit_check(false, kl_error_text());
 	else
 		plan_add_group(plan, g, s);
 	kl_splices_destroy(s);
-	free(wish);
+	free(target);
 	return true;
 }
 
@@ -120,7 +120,7 @@ static inline int device_call(unsigned long what, void *arg)
 	return ret;
 }
 
-static inline struct kl_abi_splice plan_wish(const struct plan *plan)
+static inline struct kl_abi_splice plan_target(const struct plan *plan)
 {
 	return (struct kl_abi_splice){
 		.size = sizeof(struct kl_abi_splice),
@@ -134,9 +134,9 @@ static inline struct kl_abi_splice plan_wish(const struct plan *plan)
 /* Splice a plan. Returns 0 or a negative errno. */
 static inline int plan_splice(const struct plan *plan)
 {
-	struct kl_abi_splice wish = plan_wish(plan);
+	struct kl_abi_splice target = plan_target(plan);
 
-	return device_call(KL_IOC_SPLICE, &wish);
+	return device_call(KL_IOC_SPLICE, &target);
 }
 
 /*
@@ -147,15 +147,15 @@ static inline int anchor_open(const struct kl_symbols *symbols, struct kl_blocks
 {
 	static struct plan anchor;
 	struct kl_abi_session session = { .size = sizeof(session) };
-	struct kl_abi_splice wish;
+	struct kl_abi_splice target;
 	struct kl_symbol symbol;
 	int fd = open(KL_DEVICE_PATH, O_RDWR);
 
 	if (fd < 0 || kl_symbols_find(symbols, "kernel:__x64_sys_getpgid", &symbol) < 0 ||
 	    !plan_add_function(&anchor, blocks, kl_blocks_find(blocks, symbol.address), false))
 		return -1;
-	wish = plan_wish(&anchor);
-	if (!ioctl(fd, KL_IOC_SESSION, &session) && !ioctl(fd, KL_IOC_SPLICE, &wish))
+	target = plan_target(&anchor);
+	if (!ioctl(fd, KL_IOC_SESSION, &session) && !ioctl(fd, KL_IOC_SPLICE, &target))
 		return fd;
 	close(fd);
 	return -1;

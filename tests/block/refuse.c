@@ -36,20 +36,20 @@ static int ask_points(const struct kl_abi_window *w, const struct kl_abi_point *
 		      uint32_t *bad)
 {
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
-	struct kl_abi_splice wish = {
-		.size = sizeof(wish),
+	struct kl_abi_splice params = {
+		.size = sizeof(params),
 		.windows = 1,
 		.points = n,
 		.window = (uintptr_t)w,
 		.point = (uintptr_t)point,
 	};
 
-	if (!ioctl(device, KL_IOC_SPLICE, &wish)) {
+	if (!ioctl(device, KL_IOC_SPLICE, &params)) {
 		ioctl(device, KL_IOC_UNSPLICE, &unsplice);
 		return 0;
 	}
-	*bad = wish.bad;
-	return errno == EINVAL && wish.refusal ? (int)wish.refusal : -errno;
+	*bad = params.bad;
+	return errno == EINVAL && params.refusal ? (int)params.refusal : -errno;
 }
 
 /* The same, counted before its first instruction. */
@@ -270,21 +270,21 @@ static void check_fixed_jump(const struct kl_symbols *symbols)
 
 static void expect_slot(uint32_t at, uint64_t slot, const char *what)
 {
-	struct kl_abi_splice wish = plan_wish(&plan);
+	struct kl_abi_splice params = plan_target(&plan);
 	uint64_t right = plan.window[at].slot;
 	int ret;
 
 	plan.window[at].slot = slot;
-	ret = ioctl(device, KL_IOC_SPLICE, &wish);
+	ret = ioctl(device, KL_IOC_SPLICE, &params);
 	plan.window[at].slot = right;
-	unit_check(ret && errno == EINVAL && wish.refusal == KL_SPLICE_slot && wish.bad == at,
+	unit_check(ret && errno == EINVAL && params.refusal == KL_SPLICE_slot && params.bad == at,
 		   what);
 }
 
 static void check_slots(struct kl_blocks *blocks)
 {
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
-	struct kl_abi_splice wish;
+	struct kl_abi_splice params;
 	uint32_t at = 0;
 	uint64_t address;
 
@@ -299,8 +299,8 @@ static void check_slots(struct kl_blocks *blocks)
 	plan.window[at].tier = KL_SPLICE_TRAP;
 	address = plan.window[at].slot;
 	plan.window[at].slot = 0;
-	wish = plan_wish(&plan);
-	ioctl(device, KL_IOC_SPLICE, &wish);
+	params = plan_target(&plan);
+	ioctl(device, KL_IOC_SPLICE, &params);
 	ioctl(device, KL_IOC_UNSPLICE, &unsplice);
 	plan.window[at].tier = KL_SPLICE_BOUNCE;
 	plan.window[at].slot = address;
@@ -314,10 +314,10 @@ static void check_slots(struct kl_blocks *blocks)
 static int ask_plan(const struct plan *p, bool keep)
 {
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
-	struct kl_abi_splice wish = plan_wish(p);
+	struct kl_abi_splice params = plan_target(p);
 
-	if (ioctl(device, KL_IOC_SPLICE, &wish))
-		return errno == EINVAL && wish.refusal ? (int)wish.refusal : -errno;
+	if (ioctl(device, KL_IOC_SPLICE, &params))
+		return errno == EINVAL && params.refusal ? (int)params.refusal : -errno;
 	return keep ? 0 : device_call(KL_IOC_UNSPLICE, &unsplice);
 }
 
@@ -353,7 +353,7 @@ static int other_session(const char *what)
 	return before;
 }
 
-static void check_moved(const struct kl_symbols *symbols, struct kl_blocks *blocks)
+static void check_relocated(const struct kl_symbols *symbols, struct kl_blocks *blocks)
 {
 	long index = kl_blocks_find(blocks, symbol_address(symbols, "ksys_read"));
 	static struct plan moved, in_place, bad;
@@ -416,8 +416,8 @@ static void check_moved(const struct kl_symbols *symbols, struct kl_blocks *bloc
 static void check_others(struct kl_blocks *blocks)
 {
 	struct kl_abi_point point = { .instrument = KL_INSTRUMENT_COUNT };
-	struct kl_abi_splice wish = {
-		.size = sizeof(wish),
+	struct kl_abi_splice params = {
+		.size = sizeof(params),
 		.windows = 1,
 		.points = 1,
 		.window = (uintptr_t)&spot.taken,
@@ -438,7 +438,7 @@ static void check_others(struct kl_blocks *blocks)
 	expect("a function that has it", spot.taken, KL_SPLICE_probed);
 	write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "0");
 	write_file(TRACEFS "/kprobe_events", "-:kl_refuse\n");
-	unit_check(!device_call(KL_IOC_SPLICE, &wish), "it is gone: spliced");
+	unit_check(!device_call(KL_IOC_SPLICE, &params), "it is gone: spliced");
 	write_file(TRACEFS "/kprobe_events", probe);
 	unit_check(!write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "1"),
 		   "no kprobe where there is a splice");
@@ -596,7 +596,7 @@ int main(int argc, char **argv)
 	check_points();
 	check_fixed_jump(symbols);
 	check_slots(blocks);
-	check_moved(symbols, blocks);
+	check_relocated(symbols, blocks);
 	check_others(blocks);
 	check_limits(symbols, blocks);
 	check_lost(symbols, blocks);

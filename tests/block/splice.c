@@ -44,10 +44,10 @@ static size_t find_functions(const struct kl_blocks *blocks, const struct kl_sym
 
 static bool splice_all(uint32_t *first)
 {
-	struct kl_abi_splice wish = plan_wish(&plan);
-	int ret = device_call(KL_IOC_SPLICE, &wish);
+	struct kl_abi_splice params = plan_target(&plan);
+	int ret = device_call(KL_IOC_SPLICE, &params);
 
-	*first = wish.first;
+	*first = params.first;
 	return !ret;
 }
 
@@ -55,15 +55,15 @@ static bool splice_all(uint32_t *first)
 static bool is_refused(uint32_t window, const struct kl_abi_window *instead, uint32_t refusal)
 {
 	struct kl_abi_window right = plan.window[window];
-	struct kl_abi_splice wish = plan_wish(&plan);
+	struct kl_abi_splice params = plan_target(&plan);
 	int ret;
 
 	plan.window[window] = *instead;
-	ret = ioctl(device, KL_IOC_SPLICE, &wish);
+	ret = ioctl(device, KL_IOC_SPLICE, &params);
 	plan.window[window] = right;
-	if (ret && errno == EINVAL && wish.refusal == refusal && wish.bad == window)
+	if (ret && errno == EINVAL && params.refusal == refusal && params.bad == window)
 		return true;
-	printf("# %d, window %u, refusal %u\n", ret ? errno : 0, wish.bad, wish.refusal);
+	printf("# %d, window %u, refusal %u\n", ret ? errno : 0, params.bad, params.refusal);
 	return false;
 }
 

@@ -88,29 +88,30 @@ static const char *refusal_name(uint32_t refusal)
 	return "?";
 }
 
-static void note_refusal(struct kl_blocks *blocks, const struct kl_abi_splice *wish, uint32_t at)
+static void note_refusal(struct kl_blocks *blocks, const struct kl_abi_splice *params, uint32_t at)
 {
-	const struct kl_abi_window *w = &plan.window[wish->bad];
+	const struct kl_abi_window *w = &plan.window[params->bad];
 	struct kl_block_function f;
 
 	kl_blocks_function(blocks, chunk[at], &f);
 	sum.refused++;
-	sum.by_refusal[wish->refusal % 32]++;
+	sum.by_refusal[params->refusal % 32]++;
 	if (sum.refused <= SHOWN_MAX)
 		printf("# refused: %s+%#" PRIx64 " tier %u, %u bytes, slot %+" PRId64 ": %s\n",
 		       f.name, (uint64_t)(w->address - f.address), w->tier, w->bytes,
-		       w->slot ? (int64_t)(w->slot - w->address) : 0, refusal_name(wish->refusal));
+		       w->slot ? (int64_t)(w->slot - w->address) : 0,
+		       refusal_name(params->refusal));
 }
 
 /* Takes the function of the window at fault out of the chunk. */
-static bool leave_out(struct kl_blocks *blocks, const struct kl_abi_splice *wish)
+static bool leave_out(struct kl_blocks *blocks, const struct kl_abi_splice *params)
 {
-	long index = kl_blocks_find(blocks, plan.window[wish->bad].address);
+	long index = kl_blocks_find(blocks, plan.window[params->bad].address);
 
 	for (uint32_t i = 0; i < chunk_n; i++) {
 		if (chunk[i] != index)
 			continue;
-		note_refusal(blocks, wish, i);
+		note_refusal(blocks, params, i);
 		memmove(chunk + i, chunk + i + 1, (--chunk_n - i) * sizeof(*chunk));
 		plan_clear(&plan);
 		for (i = 0; i < chunk_n; i++)
@@ -149,28 +150,28 @@ static bool request(struct kl_blocks *blocks)
 {
 	while (plan.windows) {
 		uint32_t last = plan.windows;
-		struct kl_abi_splice wish;
+		struct kl_abi_splice params;
 		double began = now();
 		int ret;
 
 		if (only_look)
 			plan_add_wrong(&plan, text.begin + text.bytes);
-		wish = plan_wish(&plan);
-		ret = ioctl(device, KL_IOC_SPLICE, &wish);
-		if (only_look && ret && wish.refusal == KL_SPLICE_text && wish.bad == last) {
+		params = plan_target(&plan);
+		ret = ioctl(device, KL_IOC_SPLICE, &params);
+		if (only_look && ret && params.refusal == KL_SPLICE_text && params.bad == last) {
 			plan.windows--;
 			plan.points--;
 			ret = 0;
 		}
 		if (!ret) {
-			note_request(wish.first);
+			note_request(params.first);
 			note_time(now() - began);
 			if (!only_look)
 				patches_read(&patches, blocks, &plan);
 			break;
 		}
-		if (!wish.refusal || !leave_out(blocks, &wish)) {
-			printf("# errno %d, refusal %u\n", errno, wish.refusal);
+		if (!params.refusal || !leave_out(blocks, &params)) {
+			printf("# errno %d, refusal %u\n", errno, params.refusal);
 			return false;
 		}
 	}

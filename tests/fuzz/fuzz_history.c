@@ -27,7 +27,7 @@ static void remove_files(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct kl_history_wish wish = { .until = INT64_MAX };
+	struct kl_history_query query = { .until = INT64_MAX };
 	const struct kl_history_sum sum = { .samples = 1, .seconds = 60, .sum = 5 };
 	struct kl_history *h;
 	char path[64] = "/dev/shm/kernlens-fuzz.XXXXXX";
@@ -37,12 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	h = kl_history_open(path, 0);
 	for (int level = 0; h && level < KL_HISTORY_LEVELS; level++) {
-		wish.level = (enum kl_history_level)level;
-		wish.comm = NULL;
-		if (kl_history_read(h, &wish, take, &rows) < 0)
+		query.level = (enum kl_history_level)level;
+		query.comm = NULL;
+		if (kl_history_read(h, &query, take, &rows) < 0)
 			fuzz_check_plain(kl_error_text(), strlen(kl_error_text()));
-		wish.comm = "*";
-		kl_history_read(h, &wish, take, &rows);
+		query.comm = "*";
+		kl_history_read(h, &query, take, &rows);
 	}
 	kl_history_close(h);
 	h = kl_history_open(path, KL_HISTORY_BYTES_MIN);

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static uint8_t map[KL_EV_IDS];
 	char *text = fuzz_text(data, size);
 	struct kl_plan *plan;
-	struct kl_program_wish wish = {};
+	struct kl_program_selector selector = {};
 	struct kl_block_want want = {};
 
 	if (!schema)
@@ -23,8 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kl_plan_is_named(plan, "sched_switch");
 	if (kl_events_match(schema, text, KL_HANDLER_count, map) < 0)
 		fuzz_check_plain(kl_error_text(), strlen(kl_error_text()));
-	if (!kl_program_wish_parse(&wish, text))
-		kl_program_wish_free(&wish);
+	if (!kl_program_selector_parse(&selector, text))
+		kl_program_selector_free(&selector);
 	if (!kl_block_want_parse(&want, text))
 		kl_block_want_free(&want);
 	kl_maskset_check_name(text);

@@ -85,7 +85,7 @@ static int define(int fd, u32 kind, const char *name, u64 address, u64 arg)
 
 static int open_session(const struct source *from)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	static struct kl_abi_maskset m;
 	u8 action = KL_ACTION_RULE;
 	int fd = kl_open();
@@ -93,7 +93,7 @@ static int open_session(const struct source *from)
 	memset(&m, 0, sizeof(m));
 	m.size = sizeof(m);
 	m.id = KL_MASKSET_FIRST_USER;
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	add_rule(fd, from->event == KL_EV_sched_switch);
 	if (from->event) {
@@ -218,11 +218,11 @@ static const u8 variables[] = {
 
 static void test_variables(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	u32 wrong = 0, refused = 0, had = 0;
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	for (u32 id = 1; id < sizeof(variables); id++) {
 		struct kl_abi_variable_info info = { .size = sizeof(info), .id = id };
@@ -248,10 +248,10 @@ static void test_variables(void)
 
 static void test_places(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	tap_check(define(fd, KL_SOURCE_KIND_FUNCTION, NULL, 0xffffffff81000000, 0) == -EPERM &&
 			  define(fd, KL_SOURCE_KIND_RETURN, NULL, 0xffffffff81000000, 0) == -EPERM,

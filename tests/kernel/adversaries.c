@@ -73,22 +73,22 @@ static const struct {
 /* Every second variable that A may have, as many as fit. */
 static void set_variables(int fd, u32 first, u32 flags, struct search *s)
 {
-	struct kl_abi_variables wish = { .size = sizeof(wish), .flags = flags };
+	struct kl_abi_variables params = { .size = sizeof(params), .flags = flags };
 	struct kl_abi_variable_info info;
 	u32 bytes = 0;
 
-	for (u32 i = first; i < VARIABLES && wish.n < 40; i += 2) {
+	for (u32 i = first; i < VARIABLES && params.n < 40; i += 2) {
 		info = (struct kl_abi_variable_info){ .size = sizeof(info), .id = variables[i].id };
 		if (!variables[i].bytes || !variables[i].may || bytes + variables[i].bytes > 400 ||
 		    kl_call(fd, KL_IOC_VARIABLE_INFO, &info) || info.absent)
 			continue;
 		bytes += variables[i].bytes;
-		s->variable[wish.n].name = variables[i].name;
-		s->variable[wish.n].bytes = variables[i].bytes;
-		wish.variable[wish.n++].variable = variables[i].id;
+		s->variable[params.n].name = variables[i].name;
+		s->variable[params.n].bytes = variables[i].bytes;
+		params.variable[params.n++].variable = variables[i].id;
 	}
-	s->variables = wish.n;
-	if (kl_call(fd, KL_IOC_VARIABLES, &wish))
+	s->variables = params.n;
+	if (kl_call(fd, KL_IOC_VARIABLES, &params))
 		bail("variables: %s", kl_why(fd));
 }
 
@@ -364,7 +364,7 @@ static void trace_read(struct search *s, int fd, int reader, u64 until_records, 
 
 static void trace_in_way(enum way way)
 {
-	struct kl_abi_session wish = {
+	struct kl_abi_session params = {
 		.mode = way == WAY_MAPPED ? KL_MODE_OVERWRITE : KL_MODE_DISCARD,
 		.blocks = way == WAY_MAPPED ? 16 : 32,
 		.block_bytes = way == WAY_MAPPED ? SMALL_BYTES : BLOCK_BYTES
@@ -376,7 +376,7 @@ static void trace_in_way(enum way way)
 	char name[120];
 
 	search_init(&s);
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	set_up(fd, way, &s);
 	reader = kl_reader(fd, 0);
@@ -407,12 +407,12 @@ static void trace_in_way(enum way way)
 /* Root, who sees all: the same search finds all of them. */
 static void check_root(void)
 {
-	struct kl_abi_session wish = { .blocks = 32, .block_bytes = BLOCK_BYTES };
+	struct kl_abi_session params = { .blocks = 32, .block_bytes = BLOCK_BYTES };
 	int fd = kl_open(), reader;
 	struct search s;
 
 	search_init(&s);
-	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RDEFAULT))
+	if (kl_session(fd, &params) || kl_use(fd, KL_MASKSET_RDEFAULT))
 		bail("session: %s", kl_why(fd));
 	reader = kl_reader(fd, 0);
 	fcntl(reader, F_SETFL, O_NONBLOCK);
@@ -432,15 +432,15 @@ static void check_root(void)
 /* B and root trace, too, with names and texts of their own. */
 static void trace_as(enum owner owner)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE,
-				       .blocks = 4,
-				       .block_bytes = 16384 };
+	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE,
+					 .blocks = 4,
+					 .block_bytes = 16384 };
 	struct kl_abi_metadata metadata = { .size = sizeof(metadata), .bytes = 16 };
 	int fd = kl_open();
 
-	snprintf(wish.name, sizeof(wish.name), "%s", secrets[owner]);
+	snprintf(params.name, sizeof(params.name), "%s", secrets[owner]);
 	metadata.text = (u64)(uintptr_t)secrets[owner];
-	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_METADATA_SET, &metadata) ||
+	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_METADATA_SET, &metadata) ||
 	    kl_use(fd, KL_MASKSET_RDEFAULT) || kl_start(fd))
 		bail("session of %s: %s", markers[owner], kl_why(fd));
 }

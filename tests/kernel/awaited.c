@@ -127,14 +127,14 @@ struct found {
 
 static int make_session(u32 uid)
 {
-	struct kl_abi_session wish = {
+	struct kl_abi_session params = {
 		.mode = KL_MODE_DISCARD, .blocks = 4, .blocks_max = 4, .block_bytes = 65536
 	};
 	u32 events[] = { KL_EV_SYSCALL_ENTRY + CALL, KL_EV_SYSCALL_ENTRY + SYS_execve,
 			 KL_EV_SYSCALL_EXIT + SYS_execve, KL_EV_sched_process_exec, 0 };
 	int fd = kl_open_as(uid);
 
-	if (kl_session(fd, &wish) ||
+	if (kl_session(fd, &params) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) ||
 	    kl_filter(fd, KL_FILTER_TASKS, 0) || kl_start(fd))
 		bail("session: %s", kl_why(fd));

@@ -80,25 +80,25 @@ static u32 reading_program(int fd, u32 id, u32 n)
 /* @n variables that are one program. */
 static int set_variables(int fd, u32 program, u32 n)
 {
-	struct kl_abi_variables wish = { .size = sizeof(wish), .n = n };
+	struct kl_abi_variables params = { .size = sizeof(params), .n = n };
 
 	for (u32 i = 0; i < n; i++)
-		wish.variable[i] = (struct kl_abi_variable){
+		params.variable[i] = (struct kl_abi_variable){
 			.variable = KL_VARIABLE_PROGRAM,
 			.program = program,
 			.type = KL_NUMBER_U64,
 		};
-	return kl_call(fd, KL_IOC_VARIABLES, &wish);
+	return kl_call(fd, KL_IOC_VARIABLES, &params);
 }
 
 static int open_session(void)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE,
-				       .block_bytes = 65536,
-				       .blocks = 4 };
+	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE,
+					 .block_bytes = 65536,
+					 .blocks = 4 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	return fd;
 }
@@ -290,12 +290,12 @@ static void test_usual(void)
 				   VARIABLE_run_delay, VARIABLE_nvcsw,	 VARIABLE_min_faults,
 				   VARIABLE_rss,       VARIABLE_vm_size, VARIABLE_open_files,
 				   VARIABLE_user_ip,   VARIABLE_syscall, VARIABLE_ustack };
-	struct kl_abi_variables wish = { .size = sizeof(wish) };
+	struct kl_abi_variables params = { .size = sizeof(params) };
 	int fd = open_session();
 
 	for (u32 i = 0; i < sizeof(ids) / sizeof(*ids); i++)
-		wish.variable[wish.n++].variable = ids[i];
-	if (kl_call(fd, KL_IOC_VARIABLES, &wish))
+		params.variable[params.n++].variable = ids[i];
+	if (kl_call(fd, KL_IOC_VARIABLES, &params))
 		bail("variables: %s", kl_why(fd));
 	tap_result(!kl_use(fd, KL_MASKSET_RALL) && !kl_start(fd),
 		   "not refused: all events with 18 variables, one of them a call trace", "%s",

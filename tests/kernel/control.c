@@ -131,7 +131,7 @@ static enum outcome try_as(const struct who *who, u32 id)
 /* A session of @who, made by a process that lives as long as this pipe is open. */
 static u32 make_as(const struct who *who, int *hold)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	int down[2], up[2];
 	u32 id = 0;
 
@@ -143,9 +143,9 @@ static u32 make_as(const struct who *who, int *hold)
 		close(down[1]);
 		become(who);
 		fd = kl_open();
-		if (kl_session(fd, &wish) || kl_start(fd))
+		if (kl_session(fd, &params) || kl_start(fd))
 			bail("session: %s", kl_why(fd));
-		if (write(up[1], &wish.id, sizeof(wish.id)) < 0 || read(down[0], &id, 1))
+		if (write(up[1], &params.id, sizeof(params.id)) < 0 || read(down[0], &id, 1))
 			bail("pipe");
 		_exit(0);
 	}
@@ -320,13 +320,13 @@ static void test_at_once(void)
 /* All ids taken: the next is refused, one of the same name is not. */
 static void test_ids(void)
 {
-	struct kl_abi_session wish = { .blocks = 4 };
+	struct kl_abi_session params = { .blocks = 4 };
 	struct kl_abi_maskset *m = calloc(1, sizeof(*m));
 	bool seen[KL_MASKSET_MAX] = {};
 	u32 n = 0, doubled = 0;
 	int fd = kl_open(), error;
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session");
 	do {
 		m->size = sizeof(*m);
@@ -355,11 +355,11 @@ static void test_ids(void)
 static void test_unswitched(void)
 {
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_use, .arg = 77 };
-	struct kl_abi_session wish = { .blocks = 4 };
+	struct kl_abi_session params = { .blocks = 4 };
 	u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_RULE, &rule) ||
+	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_RULE, &rule) ||
 	    kl_use_events(fd, MASKSET, KL_ACTION_RULE, events) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
 	syscall(SYS_getppid);
@@ -373,7 +373,7 @@ static void test_unswitched(void)
 /* A rule of the event `alarm` that sounds one itself, or asks for a snapshot: it is heard once. */
 static void user_alarms(u32 handler)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
+	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = handler, .text = "here" };
 	struct kl_abi_mark mark = { .size = sizeof(mark), .text = "mark" };
 	static struct kl_abi_alarm alarm[KL_ALARMS_KEPT];
@@ -384,7 +384,7 @@ static void user_alarms(u32 handler)
 	int fd = kl_open();
 	u64 news;
 
-	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_RULE, &rule) ||
+	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_RULE, &rule) ||
 	    kl_use_events(fd, MASKSET, KL_ACTION_RULE, events) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
 	if (kl_call(fd, KL_IOC_MARK, &mark) || kl_call(fd, KL_IOC_ALARMS, &alarms))
@@ -438,7 +438,7 @@ static u64 irq_works(void)
 	return sum;
 }
 
-static void *wait_for_news(void *argument)
+static void *wait_for_notification(void *argument)
 {
 	int fd = *(int *)argument;
 	struct pollfd news = { .fd = fd, .events = POLLPRI };
@@ -476,7 +476,7 @@ static void *make_marks(void *argument)
 /* A session with a rule for the interrupt that its own notifications and requests cause. */
 static void storm(u32 handler, const char *name)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
+	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = handler };
 	u32 events[] = { KL_EV_mark, KL_EV_x86_irq_vectors_irq_work_entry,
 			 KL_EV_x86_irq_vectors_irq_work_exit, 0 };
@@ -488,13 +488,13 @@ static void storm(u32 handler, const char *name)
 		rule.arg = MASKSET;
 	else
 		strcpy(rule.text, "here");
-	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_RULE, &rule) ||
+	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_RULE, &rule) ||
 	    kl_use_events(fd, MASKSET, KL_ACTION_RULE, events))
 		bail("session: %s", kl_why(fd));
 	reader = kl_reader(fd, 0);
 	if (reader < 0 || kl_start(fd))
 		bail("session: %s", kl_why(fd));
-	pthread_create(&news, NULL, wait_for_news, &fd);
+	pthread_create(&news, NULL, wait_for_notification, &fd);
 	pthread_create(&records, NULL, wait_for_records, &reader);
 	sleep_ms(50);
 	before = irq_works();

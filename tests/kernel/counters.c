@@ -66,10 +66,10 @@ static int ask(int fd, u32 first, u32 second)
 static int open_session(void)
 {
 	static const u32 events[] = { EVENT_PLAIN, 0 };
-	struct kl_abi_session wish = { .blocks = 64, .block_bytes = 65536 };
+	struct kl_abi_session params = { .blocks = 64, .block_bytes = 65536 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish) ||
+	if (kl_session(fd, &params) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) ||
 	    ask(fd, VARIABLE_cpu_clock, VARIABLE_cpu_context_switches))
 		bail("session: %s", kl_why(fd));
@@ -182,11 +182,11 @@ static struct counted sum_of(const struct counted *counted, u32 cpus)
 
 static void test_absent(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	u32 lacking = 0, wrong = 0;
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	for (u32 id = VARIABLE_cpu_cycles; id <= VARIABLE_cpu_branch_misses; id++) {
 		struct kl_abi_variable_info info = { .size = sizeof(info), .id = id };

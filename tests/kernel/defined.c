@@ -341,9 +341,9 @@ static void refuse(struct kl_abi_event event, int error, const char *name)
 		.event = (u64)(uintptr_t)pair,
 	};
 	int fd = kl_open(), got;
-	struct kl_abi_session wish = {};
+	struct kl_abi_session params = {};
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	got = kl_call(fd, KL_IOC_EVENTS, &events);
 	tap_result(got == error && !error == !kl_why(fd)[0], name, "%d: %s", got, kl_why(fd));
@@ -358,7 +358,7 @@ static void refuse(struct kl_abi_event event, int error, const char *name)
 
 static void test_errors(void)
 {
-	u64 ours = symbol_address("kl_fire_defined");
+	u64 ours = symbol_address("kl_fire_dynevent");
 	const char *no_file = "/no/such/file", *no_name = "no_such_tracepoint";
 
 	refuse((struct kl_abi_event){ .kind = 99 }, -EINVAL, "an unknown kind");

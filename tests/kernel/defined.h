@@ -29,11 +29,11 @@ struct defined {
 
 static inline void defined_open(struct defined *d, u32 mode)
 {
-	struct kl_abi_session wish = { .mode = mode, .block_bytes = 65536, .blocks = 64 };
+	struct kl_abi_session params = { .mode = mode, .block_bytes = 65536, .blocks = 64 };
 
 	memset(d, 0, sizeof(*d));
 	d->fd = kl_open();
-	if (kl_session(d->fd, &wish))
+	if (kl_session(d->fd, &params))
 		bail("session: %s", kl_why(d->fd));
 }
 

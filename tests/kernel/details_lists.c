@@ -444,10 +444,10 @@ static bool has_unix_diag(void)
 {
 	struct {
 		struct nlmsghdr head;
-		struct unix_diag_req wish;
+		struct unix_diag_req params;
 	} request = {
 		.head = { sizeof(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP },
-		.wish = { .sdiag_family = AF_UNIX, .udiag_states = ~0u },
+		.params = { .sdiag_family = AF_UNIX, .udiag_states = ~0u },
 	};
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
 	struct {

@@ -173,7 +173,7 @@ static void test_socket(int family)
 static void test_several(void)
 {
 	int pipes[2], event = eventfd(0, 0), epoll = epoll_create1(0);
-	struct epoll_event wish = { .events = EPOLLIN };
+	struct epoll_event params = { .events = EPOLLIN };
 	pid_t pid;
 	u64 value;
 
@@ -199,12 +199,12 @@ static void test_several(void)
 		_exit(select(64, &set, NULL, NULL, NULL));
 	}
 	expect(pid, (struct wanted){ "select", KL_WAIT_POLL, event, 2, KL_OTHER_HOLDER, getpid() });
-	if (epoll_ctl(epoll, EPOLL_CTL_ADD, event, &wish) ||
-	    epoll_ctl(epoll, EPOLL_CTL_ADD, pipes[0], &wish))
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, event, &params) ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, pipes[0], &params))
 		bail("epoll");
 	pid = fork_child();
 	if (!pid)
-		_exit(epoll_wait(epoll, &wish, 1, -1));
+		_exit(epoll_wait(epoll, &params, 1, -1));
 	expect(pid, (struct wanted){ "epoll", KL_WAIT_POLL, -2, 2, KL_OTHER_WRITER, getpid() });
 	pid = fork_child();
 	if (!pid)

@@ -101,19 +101,19 @@ static int do_open(struct world *w)
 
 static int do_session(struct world *w)
 {
-	struct kl_abi_session wish = { .blocks = 8, .block_bytes = 4096, .blocks_max = 64 };
-	int error = kl_session(w->fd, &wish);
+	struct kl_abi_session params = { .blocks = 8, .block_bytes = 4096, .blocks_max = 64 };
+	int error = kl_session(w->fd, &params);
 
-	w->id = wish.id;
+	w->id = params.id;
 	return error;
 }
 
 /* Blocks of several pages, which need not be contiguous. */
 static int do_large_session(struct world *w)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 65536 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 65536 };
 
-	return kl_session(w->fd, &wish);
+	return kl_session(w->fd, &params);
 }
 
 static bool has_no_session(struct world *w)

@@ -101,11 +101,11 @@ static inline void fuse_answer(int fd, const u8 *message, u8 *content, int error
 	case FUSE_READ:
 		return fuse_answer_read(fd, head, in, content);
 	case FUSE_WRITE: {
-		const struct fuse_write_in *wish = in;
+		const struct fuse_write_in *params = in;
 
-		if (wish->offset + wish->size <= FUSE_FILE_BYTES)
-			memcpy(content + wish->offset, wish + 1, wish->size);
-		written.size = wish->size;
+		if (params->offset + params->size <= FUSE_FILE_BYTES)
+			memcpy(content + params->offset, params + 1, params->size);
+		written.size = params->size;
 		return fuse_reply(fd, head->unique, 0, &written, sizeof(written));
 	}
 	case FUSE_FORGET:

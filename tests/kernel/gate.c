@@ -192,15 +192,15 @@ struct counted {
 
 static int make_session(u32 uid, u32 filter, u32 of, u32 blocks)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_DISCARD,
-				       .blocks = blocks,
-				       .blocks_max = blocks,
-				       .block_bytes = 65536 };
+	struct kl_abi_session params = { .mode = KL_MODE_DISCARD,
+					 .blocks = blocks,
+					 .blocks_max = blocks,
+					 .block_bytes = 65536 };
 	u32 events[] = { KL_EV_SYSCALL_ENTRY + CALL, KL_EV_SYSCALL_EXIT + CALL,
 			 KL_EV_sched_process_exit, 0 };
 	int fd = kl_open_as(uid);
 
-	if (kl_session(fd, &wish) ||
+	if (kl_session(fd, &params) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) ||
 	    kl_filter(fd, filter, of))
 		bail("session: %s", kl_why(fd));
@@ -291,10 +291,10 @@ static void define_events(int fd, u32 n)
 /* A session of anybody's that follows whoever has an id now, and soon nobody. */
 static void run_other(u32 uid, u32 round)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	int fd = kl_open_as(uid);
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	define_events(fd, 1 + round % 8);
 	if (round % 3 && kl_filter(fd, KL_FILTER_TASKS, 0))

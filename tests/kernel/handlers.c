@@ -60,10 +60,10 @@ static int unload_soon(const char *name)
 
 static int open_session(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	return fd;
 }

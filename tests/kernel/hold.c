@@ -58,11 +58,11 @@ static void call_from(u8 *at)
 
 static void start_stacks(int fd)
 {
-	struct kl_abi_variables wish = { .size = sizeof(wish), .n = 1 };
+	struct kl_abi_variables params = { .size = sizeof(params), .n = 1 };
 	const u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
 
-	wish.variable[0].variable = VARIABLE_ustack;
-	if (kl_call(fd, KL_IOC_VARIABLES, &wish) ||
+	params.variable[0].variable = VARIABLE_ustack;
+	if (kl_call(fd, KL_IOC_VARIABLES, &params) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
 }
@@ -81,11 +81,11 @@ static void user_in_its_reader(void)
 
 static void user_in_its_device(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	int fd = kl_open();
 	u8 *at = mmap(NULL, 4096, PROT_NONE, MAP_SHARED, fd, KL_MMAP_KEEP);
 
-	if (at == MAP_FAILED || kl_session(fd, &wish))
+	if (at == MAP_FAILED || kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	start_stacks(fd);
 	for (u32 i = 0; i < 100; i++)
@@ -118,8 +118,8 @@ static volatile u32 *inspecting;
 static void *inspect_all(void *rows)
 {
 	u32 id = VARIABLE_comm;
-	struct kl_abi_inspect wish = {
-		.size = sizeof(wish),
+	struct kl_abi_inspect params = {
+		.size = sizeof(params),
 		.flags = KL_INSPECT_ALL,
 		.variables = (u64)(uintptr_t)&id,
 		.n_variables = 1,
@@ -128,7 +128,7 @@ static void *inspect_all(void *rows)
 	};
 
 	*inspecting = 1;
-	kl_call(kl_open(), KL_IOC_INSPECT, &wish);
+	kl_call(kl_open(), KL_IOC_INSPECT, &params);
 	*inspecting = 2;
 	return NULL;
 }

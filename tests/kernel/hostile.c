@@ -186,10 +186,10 @@ struct kl_abi_inspect inspect_of(pid_t *pid, const u32 *variables, u32 n)
 
 int make_session(bool start)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 65536 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 65536 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish) || kl_filter(fd, KL_FILTER_TASKS, 0) ||
+	if (kl_session(fd, &params) || kl_filter(fd, KL_FILTER_TASKS, 0) ||
 	    kl_use(fd, KL_MASKSET_RALL) || (start && kl_start(fd)))
 		bail("session: %s", kl_why(fd));
 	return fd;

@@ -142,11 +142,11 @@ static inline struct kl_abi_info kl_info(int fd)
 	return info;
 }
 
-/* Make a session on @fd; @wish gets what it became. */
-static inline int kl_session(int fd, struct kl_abi_session *wish)
+/* Make a session on @fd; @params gets what it became. */
+static inline int kl_session(int fd, struct kl_abi_session *params)
 {
-	wish->size = sizeof(*wish);
-	return kl_call(fd, KL_IOC_SESSION, wish);
+	params->size = sizeof(*params);
+	return kl_call(fd, KL_IOC_SESSION, params);
 }
 
 static inline int kl_use(int fd, u32 maskset)

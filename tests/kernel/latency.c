@@ -16,30 +16,31 @@ bool exact;
 
 static void test_calls(void)
 {
-	struct kl_abi_latency wish = { .size = sizeof(wish) };
+	struct kl_abi_latency params = { .size = sizeof(params) };
 	struct kl_abi_latency_read call = { .size = sizeof(call) };
 	struct kl_abi_session session = { .blocks = 4, .block_bytes = 4096 };
 	int fd = kl_open();
 
-	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -ENOTCONN, "a profile needs a session");
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &params) == -ENOTCONN, "a profile needs a session");
 	if (kl_session(fd, &session))
 		bail("session");
 	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -ENODATA, "there is none to read");
-	wish.flags = 0x80000000u;
-	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EINVAL, "an unknown flag is refused");
-	wish.flags = KL_LATENCY_WAKER_STACKS;
-	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EINVAL, "so are wakers' stacks alone");
-	wish.flags = 0;
-	wish.tasks = KL_LATENCY_TASKS_MAX + 1;
-	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EINVAL, "and too many tasks");
-	wish.tasks = 0;
-	wish.entries = KL_LATENCY_ENTRIES_MIN - 1;
-	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EINVAL, "and too few entries");
-	wish.entries = 0;
-	tap_check(!kl_call(fd, KL_IOC_LATENCY, &wish) && wish.tasks == KL_LATENCY_TASKS_DEFAULT &&
-			  wish.entries == KL_LATENCY_ENTRIES_DEFAULT,
+	params.flags = 0x80000000u;
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &params) == -EINVAL, "an unknown flag is refused");
+	params.flags = KL_LATENCY_WAKER_STACKS;
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &params) == -EINVAL, "so are wakers' stacks alone");
+	params.flags = 0;
+	params.tasks = KL_LATENCY_TASKS_MAX + 1;
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &params) == -EINVAL, "and too many tasks");
+	params.tasks = 0;
+	params.entries = KL_LATENCY_ENTRIES_MIN - 1;
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &params) == -EINVAL, "and too few entries");
+	params.entries = 0;
+	tap_check(!kl_call(fd, KL_IOC_LATENCY, &params) &&
+			  params.tasks == KL_LATENCY_TASKS_DEFAULT &&
+			  params.entries == KL_LATENCY_ENTRIES_DEFAULT,
 		  "the defaults are told");
-	tap_check(kl_call(fd, KL_IOC_LATENCY, &wish) == -EBUSY, "only one");
+	tap_check(kl_call(fd, KL_IOC_LATENCY, &params) == -EBUSY, "only one");
 	tap_check(!kl_call(fd, KL_IOC_LATENCY_READ, &call) && !call.n && !call.start,
 		  "nothing before the start");
 	call.what = 3;
@@ -330,7 +331,8 @@ static void become(u32 id)
 
 static int user_part(void)
 {
-	struct kl_abi_latency wish = { .size = sizeof(wish), .flags = KL_LATENCY_KERNEL_STACKS };
+	struct kl_abi_latency params = { .size = sizeof(params),
+					 .flags = KL_LATENCY_KERNEL_STACKS };
 	struct kl_abi_session session = { .blocks = 4, .block_bytes = 4096 };
 	const struct kl_abi_latency_entry *e;
 	const struct kl_abi_latency_task *t;
@@ -340,14 +342,14 @@ static int user_part(void)
 	fd = kl_open();
 	if (kl_session(fd, &session) || kl_use(fd, KL_MASKSET_RNOTHING))
 		return 1;
-	bad |= (kl_call(fd, KL_IOC_LATENCY, &wish) != -EPERM) << 1;
-	wish.flags = 0;
-	wish.tasks = KL_LATENCY_TASKS_UNPRIVILEGED + 1;
-	bad |= (kl_call(fd, KL_IOC_LATENCY, &wish) != -EINVAL) << 2;
-	wish.tasks = 0;
-	wish.flags = KL_LATENCY_WAKERS | KL_LATENCY_WAKER_STACKS | KL_LATENCY_USER_STACKS |
-		     KL_LATENCY_OWNERS;
-	if (kl_call(fd, KL_IOC_LATENCY, &wish) || kl_start(fd))
+	bad |= (kl_call(fd, KL_IOC_LATENCY, &params) != -EPERM) << 1;
+	params.flags = 0;
+	params.tasks = KL_LATENCY_TASKS_UNPRIVILEGED + 1;
+	bad |= (kl_call(fd, KL_IOC_LATENCY, &params) != -EINVAL) << 2;
+	params.tasks = 0;
+	params.flags = KL_LATENCY_WAKERS | KL_LATENCY_WAKER_STACKS | KL_LATENCY_USER_STACKS |
+		       KL_LATENCY_OWNERS;
+	if (kl_call(fd, KL_IOC_LATENCY, &params) || kl_start(fd))
 		return 1;
 	child = link_process(links[0][0], links[1][1], 0, 0, 0);
 	sleep_ms(50);

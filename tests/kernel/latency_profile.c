@@ -103,15 +103,15 @@ const struct kl_abi_latency_entry *longest(u32 id, u32 state)
 
 int open_profile(u32 flags, u32 n, u32 e)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE,
-				       .block_bytes = 4096,
-				       .blocks = 4 };
+	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE,
+					 .block_bytes = 4096,
+					 .blocks = 4 };
 	struct kl_abi_latency latency = {
 		.size = sizeof(latency), .flags = flags, .tasks = n, .entries = e
 	};
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RNOTHING))
+	if (kl_session(fd, &params) || kl_use(fd, KL_MASKSET_RNOTHING))
 		bail("session: %s", kl_why(fd));
 	if (kl_call(fd, KL_IOC_LATENCY, &latency))
 		bail("KL_IOC_LATENCY: %s", kl_why(fd));

@@ -50,12 +50,12 @@ static int unload_soon(void)
 	return error;
 }
 
-static int open_session(u32 maskset, struct kl_abi_session *wish)
+static int open_session(u32 maskset, struct kl_abi_session *params)
 {
 	int fd = kl_open();
 
-	wish->mode = KL_MODE_OVERWRITE;
-	if (kl_session(fd, wish) || kl_use(fd, maskset))
+	params->mode = KL_MODE_OVERWRITE;
+	if (kl_session(fd, params) || kl_use(fd, maskset))
 		bail("session: %s", kl_why(fd));
 	return fd;
 }
@@ -109,7 +109,7 @@ static bool text_is(const struct text *before)
 
 static void test_text(void)
 {
-	struct kl_abi_session wish = {};
+	struct kl_abi_session params = {};
 	struct text before, during;
 	u32 probes, hooks, probes_before, hooks_before, changes;
 	int fd;
@@ -124,7 +124,7 @@ static void test_text(void)
 	if (load())
 		bail("load");
 	tap_check(text_is(&before), "kernel text is unchanged by loading the module");
-	fd = open_session(KL_MASKSET_RALL, &wish);
+	fd = open_session(KL_MASKSET_RALL, &params);
 	tap_check(text_is(&before) && probes_now(stimulus) == probes_before &&
 			  hooks_now() == hooks_before,
 		  "and by a session that is not started: no probe, no hook");
@@ -161,8 +161,8 @@ static void test_text(void)
 
 static void test_refusal(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
-	int fd = open_session(KL_MASKSET_RDEFAULT, &wish), reader;
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
+	int fd = open_session(KL_MASKSET_RDEFAULT, &params), reader;
 	void *ring, *block;
 	pid_t worker;
 
@@ -194,8 +194,8 @@ static void test_refusal(void)
 /* A call that is refused changes nothing. */
 static void test_refused_calls(void)
 {
-	struct kl_abi_session wish = {};
-	int fd = open_session(KL_MASKSET_RDEFAULT, &wish);
+	struct kl_abi_session params = {};
+	int fd = open_session(KL_MASKSET_RDEFAULT, &params);
 	u64 written;
 
 	kl_filter(fd, KL_FILTER_UID, getuid());
@@ -215,9 +215,9 @@ static void test_refused_calls(void)
 /* A tracer that is killed in the middle of everything. */
 static void trace_and_die(u32 maskset)
 {
-	struct kl_abi_session wish = { .blocks = 8 };
-	int fd = open_session(maskset, &wish), reader;
-	char *buffer = malloc(wish.block_bytes);
+	struct kl_abi_session params = { .blocks = 8 };
+	int fd = open_session(maskset, &params), reader;
+	char *buffer = malloc(params.block_bytes);
 	const void *ring;
 
 	if (kl_start(fd))
@@ -228,7 +228,7 @@ static void trace_and_die(u32 maskset)
 	if (ring == MAP_FAILED)
 		_exit(1);
 	for (;;)
-		if (read(reader, buffer, wish.block_bytes) < 0)
+		if (read(reader, buffer, params.block_bytes) < 0)
 			_exit(1);
 }
 
@@ -238,7 +238,7 @@ static void test_cycles(u32 cycles)
 	u32 done;
 
 	for (done = 0; done < cycles; done++) {
-		struct kl_abi_session wish = { .blocks = 8 };
+		struct kl_abi_session params = { .blocks = 8 };
 		pid_t tracer = done & 1 ? fork() : 0;
 		u64 written = 1;
 
@@ -248,7 +248,7 @@ static void test_cycles(u32 cycles)
 			sleep_ms(500 + 200 * done % 900);
 			stop_load(tracer);
 		} else {
-			int fd = open_session(KL_MASKSET_RALL, &wish);
+			int fd = open_session(KL_MASKSET_RALL, &params);
 
 			if (kl_start(fd))
 				break;
@@ -285,10 +285,10 @@ static void settle(void)
 
 static void one_session(bool fails)
 {
-	struct kl_abi_session wish = { .blocks = 32, .blocks_max = 64 };
+	struct kl_abi_session params = { .blocks = 32, .blocks_max = 64 };
 	static const u32 events[] = { 1, 2, 3, KL_EV_SYSCALL_ENTRY + 1, 0 };
-	int fd = open_session(KL_MASKSET_RNOTHING, &wish), readers[3];
-	char *buffer = malloc(wish.block_bytes);
+	int fd = open_session(KL_MASKSET_RNOTHING, &params), readers[3];
+	char *buffer = malloc(params.block_bytes);
 
 	kl_use_events(fd, 3, KL_HANDLER_log, events);
 	kl_use_events(fd, 4, KL_HANDLER_count, events);
@@ -302,9 +302,9 @@ static void one_session(bool fails)
 	kl_resize(fd, 8);
 	sleep_ms(2);
 	if (fails)
-		kl_session(fd, &wish);
+		kl_session(fd, &params);
 	kl_stop(fd);
-	while (read(readers[0], buffer, wish.block_bytes) > 0)
+	while (read(readers[0], buffer, params.block_bytes) > 0)
 		;
 	free(buffer);
 	for (u32 i = 0; i < 3; i++)

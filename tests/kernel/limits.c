@@ -409,13 +409,13 @@ static void check_callers_memory(void)
 	struct kl_abi_metadata metadata = { .size = sizeof(metadata),
 					    .bytes = sizeof(text),
 					    .text = (u64)(uintptr_t)text };
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	struct kl_abi_attach attach = { .size = sizeof(attach) };
 	int fd = kl_open(), second = kl_open();
 
-	if (kl_session(fd, &wish) || define_ticks(fd, 6))
+	if (kl_session(fd, &params) || define_ticks(fd, 6))
 		bail("session: %s", kl_why(fd));
-	attach.id = wish.id;
+	attach.id = params.id;
 	m.size = sizeof(m);
 	m.id = KL_MASKSET_FIRST_USER;
 	m.dynamic = (u64)(uintptr_t)handlers;
@@ -433,12 +433,14 @@ static void check_callers_memory(void)
 
 static void check_name(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096, .name = "a\nb \033[31m" };
+	struct kl_abi_session params = { .blocks = 4,
+					 .block_bytes = 4096,
+					 .name = "a\nb \033[31m" };
 	char text[4096] = "";
 	int fd = kl_open();
 	FILE *file;
 
-	if (kl_session(fd, &wish) || add_stacks(fd))
+	if (kl_session(fd, &params) || add_stacks(fd))
 		bail("session: %s", kl_why(fd));
 	file = fopen("/proc/kernlens/latency", "re");
 	if (!file || !fread(text, 1, sizeof(text) - 1, file))

@@ -52,10 +52,10 @@ static inline bool says(int fd, const char *limit, const char *whose, const char
 
 static inline int small_session(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	return fd;
 }
@@ -63,12 +63,12 @@ static inline int small_session(void)
 /* One of @mib of buffers, on all CPUs together; or -errno, with the text in @why. */
 static inline int session_of(u32 mib, char why[KL_ERROR_TEXT_MAX])
 {
-	struct kl_abi_session wish = { .block_bytes = 65536 };
+	struct kl_abi_session params = { .block_bytes = 65536 };
 	int fd = kl_open(), error;
 
-	wish.blocks = mib * 16 / sysconf(_SC_NPROCESSORS_ONLN);
-	wish.blocks_max = wish.blocks;
-	error = kl_session(fd, &wish);
+	params.blocks = mib * 16 / sysconf(_SC_NPROCESSORS_ONLN);
+	params.blocks_max = params.blocks;
+	error = kl_session(fd, &params);
 	if (!error)
 		return fd;
 	snprintf(why, KL_ERROR_TEXT_MAX, "%s", kl_why(fd));

@@ -85,11 +85,11 @@ static int add_flag(int fd)
 
 int add_stacks(int fd)
 {
-	struct kl_abi_latency wish = { .size = sizeof(wish),
-				       .flags = KL_LATENCY_USER_STACKS,
-				       .tasks = 1024 };
+	struct kl_abi_latency params = { .size = sizeof(params),
+					 .flags = KL_LATENCY_USER_STACKS,
+					 .tasks = 1024 };
 
-	return kl_call(fd, KL_IOC_LATENCY, &wish);
+	return kl_call(fd, KL_IOC_LATENCY, &params);
 }
 
 static int add_filter(int fd)
@@ -155,11 +155,11 @@ static void check_kinds(void)
 /* A resize that does not fit, and one that does. */
 static void check_resize(void)
 {
-	struct kl_abi_session wish = { .blocks = 8, .block_bytes = 4096, .blocks_max = 4096 };
+	struct kl_abi_session params = { .blocks = 8, .block_bytes = 4096, .blocks_max = 4096 };
 	int fd = kl_open();
 	u64 before;
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	before = used(fd, KL_LIMIT_memory);
 	tap_check(kl_resize(fd, 4096) == -EDQUOT && used(fd, KL_LIMIT_memory) == before,
@@ -178,9 +178,9 @@ static void *map_block(int reader, u32 index)
 static void check_mapped(void)
 {
 	static const u32 calls[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
-	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE,
-				       .blocks = 32,
-				       .block_bytes = 4096 };
+	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE,
+					 .blocks = 32,
+					 .block_bytes = 4096 };
 	int fd = kl_open(), reader, mapped = 0;
 	u64 before, kept, after;
 	void *block[32];
@@ -188,7 +188,7 @@ static void check_mapped(void)
 
 	CPU_ZERO(&cpu);
 	CPU_SET(0, &cpu);
-	if (sched_setaffinity(0, sizeof(cpu), &cpu) || kl_session(fd, &wish) ||
+	if (sched_setaffinity(0, sizeof(cpu), &cpu) || kl_session(fd, &params) ||
 	    kl_use_events(fd, 3, KL_HANDLER_log, calls) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
 	reader = kl_reader(fd, 0);

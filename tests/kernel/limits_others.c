@@ -18,10 +18,10 @@ static volatile u32 *resizes;
 
 static void *resize(void *unused)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096, .blocks_max = 64 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096, .blocks_max = 64 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	for (u32 blocks = 64;; blocks = blocks == 64 ? 4 : 64) {
 		if (kl_resize(fd, blocks))
@@ -132,17 +132,17 @@ static long memory_lost(long before)
 
 void user_pins_pages(void)
 {
-	struct kl_abi_session wish = big_blocks();
+	struct kl_abi_session params = big_blocks();
 	u32 cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	long before = available_memory(), lost;
 	int fd = kl_open(), reader, ends[2];
 
 	if (pipe(ends) || fcntl(ends[1], F_SETPIPE_SZ, 64 * 4096) < 0)
 		bail("pipe");
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	reader = kl_reader(fd, 0);
-	pin_pages(reader, ends[1], cpus, wish.blocks);
+	pin_pages(reader, ends[1], cpus, params.blocks);
 	close(reader);
 	close(fd);
 	lost = memory_lost(before);

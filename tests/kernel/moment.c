@@ -127,7 +127,7 @@ static void check(const struct seen *seen, const struct kl_abi_stats *stats, dou
 
 static void run_session(u32 maskset)
 {
-	struct kl_abi_session wish = {
+	struct kl_abi_session params = {
 		.mode = KL_MODE_DISCARD,
 		.block_bytes = BLOCK_BYTES,
 		.blocks = BLOCKS,
@@ -137,7 +137,7 @@ static void run_session(u32 maskset)
 	double started, stopped;
 	int fd = kl_open(), reader;
 
-	if (kl_session(fd, &wish) || kl_use(fd, maskset))
+	if (kl_session(fd, &params) || kl_use(fd, maskset))
 		bail("session: %s", kl_why(fd));
 	reader = kl_reader(fd, KL_READER_HOLD);
 	started = now_seconds();

@@ -116,12 +116,12 @@ static int ask_variables(int fd, u32 n, u32 flags)
 
 static int open_session(void)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_DISCARD,
-				       .block_bytes = 65536,
-				       .blocks = 256 };
+	struct kl_abi_session params = { .mode = KL_MODE_DISCARD,
+					 .block_bytes = 65536,
+					 .blocks = 256 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	return fd;
 }

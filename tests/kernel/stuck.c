@@ -132,12 +132,12 @@ static int look_at_sockets(pid_t pid)
 
 static int dump(pid_t pid)
 {
-	struct kl_abi_session wish = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
+	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
 	struct kl_abi_dump call = { .size = sizeof(call),
 				    .what = KL_DUMP_PROCESSES | KL_DUMP_FILES | KL_DUMP_MAPPINGS };
 	int fd = kl_open();
 
-	return kl_session(fd, &wish)		   ?:
+	return kl_session(fd, &params)		   ?:
 		       kl_use(fd, KL_MASKSET_RALL) ?:
 		       kl_start(fd)		   ?:
 						     kl_call(fd, KL_IOC_DUMP, &call);

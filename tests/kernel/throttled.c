@@ -120,14 +120,14 @@ static void restart_cpu(void)
 
 static void make_session(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	struct kl_abi_status status = { .size = sizeof(status) };
 	const u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, KL_EV_sched_switch, 0 };
 	int fd;
 
 	kl_become(UID_USER2);
 	fd = kl_open();
-	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_STATUS, &status) ||
+	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_STATUS, &status) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
 	close(fd);
@@ -159,16 +159,16 @@ static void prepare_nothing(void)
 /* Each pair of its blocks waits. */
 static void make_large(void)
 {
-	struct kl_abi_session wish = { .blocks = 256, .block_bytes = 65536 };
+	struct kl_abi_session params = { .blocks = 256, .block_bytes = 65536 };
 
-	kl_session(device, &wish);
+	kl_session(device, &params);
 }
 
 static void prepare_session(void)
 {
-	struct kl_abi_session wish = { .blocks = 64, .block_bytes = 65536 };
+	struct kl_abi_session params = { .blocks = 64, .block_bytes = 65536 };
 
-	if (kl_session(device, &wish))
+	if (kl_session(device, &params))
 		bail("session: %s", kl_why(device));
 }
 

@@ -8,7 +8,7 @@
 /* Counts @hz ticks a second on each CPU. Returns what starting the session returns. */
 static inline int ticks_start(int fd, u32 hz)
 {
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	struct kl_abi_event event = { .kind = KL_SOURCE_KIND_TICK, .arg = hz };
 	struct kl_abi_events events = { .size = sizeof(events),
 					.n = 1,
@@ -19,7 +19,7 @@ static inline int ticks_start(int fd, u32 hz)
 				    .dynamic = (u64)(uintptr_t)&handler,
 				    .n_dynamic = 1 };
 
-	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_EVENTS, &events) ||
+	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_EVENTS, &events) ||
 	    kl_call(fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(fd, KL_MASKSET_FIRST_USER))
 		bail("ticks: %s", kl_why(fd));
 	return kl_start(fd);

@@ -420,7 +420,7 @@ static int users_of_module(void)
 static void test_keeping(void)
 {
 	const int rw = PROT_READ | PROT_WRITE;
-	struct kl_abi_session wish = {};
+	struct kl_abi_session params = {};
 	int fd = kl_open(), before;
 
 	tap_check(!maps(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_PRIVATE) &&
@@ -438,7 +438,7 @@ static void test_keeping(void)
 	munmap(kept, 4096);
 	tap_check(users_of_module() == before - 1, "until it is not mapped any more");
 	fd = kl_open();
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	tap_check(!maps(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_SHARED) && errno == EBUSY,
 		  "a descriptor with a session is refused: it would be kept, too");

@@ -279,13 +279,13 @@ static void trace(int fd, int reader, bool dump, struct findings *f)
 
 static void trace_as_user(u32 i)
 {
-	struct kl_abi_session wish = big_session();
+	struct kl_abi_session params = big_session();
 	struct findings f = { .searching = true };
 	int fd = kl_open(), reader;
 	double begun = now_seconds();
 	char name[120];
 
-	if (kl_session(fd, &wish) || configure(fd, ways[i].way))
+	if (kl_session(fd, &params) || configure(fd, ways[i].way))
 		bail("%s: %s", ways[i].name, kl_why(fd));
 	reader = kl_reader(fd, 0);
 	trace(fd, reader, ways[i].way == WAY_RALL, &f);
@@ -311,10 +311,10 @@ static void trace_as_user(u32 i)
 static void check_denied_events(void)
 {
 	u32 wrong_info = 0, wrong_write = 0, no_text = 0, number = 0;
-	struct kl_abi_session wish = { .blocks = 4 };
+	struct kl_abi_session params = { .blocks = 4 };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session");
 	for (u32 id = 1; id < KL_EV_SYSCALL_ENTRY; id++) {
 		u32 events[] = { id, 0 }, absent = event_info(fd, id).absent;
@@ -365,13 +365,13 @@ static void check_others_sessions(void)
 /* The same user may read a session from another process, and no more. */
 static void check_own_attach(void)
 {
-	struct kl_abi_session wish = { .blocks = 4 };
+	struct kl_abi_session params = { .blocks = 4 };
 	struct kl_abi_attach attach = { .size = sizeof(attach) };
 	int fd = kl_open(), other = kl_open(), reader;
 
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session");
-	attach.id = wish.id;
+	attach.id = params.id;
 	tap_check(!kl_call(other, KL_IOC_ATTACH, &attach), "user 1 attaches to its own session");
 	reader = kl_reader(other, 0);
 	tap_check(reader >= 0, "user 1 reads its own session from elsewhere");
@@ -388,15 +388,15 @@ static void check_limits(void)
 {
 	struct kl_abi_info info;
 	int fds[64], fd, error = 0;
-	struct kl_abi_session wish;
+	struct kl_abi_session params;
 	u32 n, blocks;
 
 	fd = kl_open();
 	info = kl_info(fd);
 	for (n = 0; n < 64 && !error; n++) {
 		fds[n] = kl_open();
-		wish = (struct kl_abi_session){ .blocks = 4, .block_bytes = 4096 };
-		error = kl_session(fds[n], &wish);
+		params = (struct kl_abi_session){ .blocks = 4, .block_bytes = 4096 };
+		error = kl_session(fds[n], &params);
 	}
 	tap_result(error == -EDQUOT && n == info.sessions_max + 1, "sessions of a user are limited",
 		   "%u sessions, error %d", n, error);
@@ -404,20 +404,20 @@ static void check_limits(void)
 		close(fds[n]);
 	/* Root has set the limit to 8 MiB: 4 MiB are possible, 8 MiB more are not. */
 	blocks = (4u << 20) / 65536 / sysconf(_SC_NPROCESSORS_ONLN);
-	wish = (struct kl_abi_session){ .blocks = blocks,
-					.blocks_max = 8 * blocks,
-					.block_bytes = 65536 };
+	params = (struct kl_abi_session){ .blocks = blocks,
+					  .blocks_max = 8 * blocks,
+					  .block_bytes = 65536 };
 	tap_check(info.buffer_bytes_max == 8u << 20, "the limit of buffers is told");
-	tap_check(!kl_session(fd, &wish), "buffers within the limit");
+	tap_check(!kl_session(fd, &params), "buffers within the limit");
 	tap_check(kl_resize(fd, 8 * blocks) == -EDQUOT && strlen(kl_why(fd)) > 10,
 		  "resizing beyond the limit is refused");
 	tap_check(!kl_resize(fd, 2 * blocks - 1), "resizing up to the limit is not");
 	fds[0] = kl_open();
-	wish = (struct kl_abi_session){ .blocks = blocks, .block_bytes = 65536 };
-	tap_check(kl_session(fds[0], &wish) == -EDQUOT,
+	params = (struct kl_abi_session){ .blocks = blocks, .block_bytes = 65536 };
+	tap_check(kl_session(fds[0], &params) == -EDQUOT,
 		  "a second session beyond the limit is refused");
 	close(fd);
-	tap_check(!kl_session(fds[0], &wish), "and is possible once the first has ended");
+	tap_check(!kl_session(fds[0], &params), "and is possible once the first has ended");
 	close(fds[0]);
 }
 
@@ -426,12 +426,12 @@ static void check_limits(void)
 /* A session of user 2 that stays while user 1 tries to get at it. */
 static void hold_session(void)
 {
-	struct kl_abi_session wish = { .blocks = 4, .name = "of user 2" };
+	struct kl_abi_session params = { .blocks = 4, .name = "of user 2" };
 	int fd = kl_open();
 
-	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RNOTHING) || kl_start(fd))
+	if (kl_session(fd, &params) || kl_use(fd, KL_MASKSET_RNOTHING) || kl_start(fd))
 		bail("session of user 2: %s", kl_why(fd));
-	shared->session[OTHER] = wish.id;
+	shared->session[OTHER] = params.id;
 	while (!shared->stop)
 		sleep_ms(20);
 }
@@ -484,7 +484,7 @@ static void check_root(int fd, int reader)
 
 int main(int argc, char **argv)
 {
-	struct kl_abi_session wish = big_session();
+	struct kl_abi_session params = big_session();
 	int fd, reader, failures;
 	pid_t workers[WORKERS + 1];
 
@@ -497,9 +497,9 @@ int main(int argc, char **argv)
 	prepare_workload();
 	/* Not RALL: the emulator would be busy with it, and have much to search. */
 	fd = kl_open();
-	if (kl_session(fd, &wish) || kl_use(fd, KL_MASKSET_RDEFAULT) || kl_start(fd))
+	if (kl_session(fd, &params) || kl_use(fd, KL_MASKSET_RDEFAULT) || kl_start(fd))
 		bail("session of root: %s", kl_why(fd));
-	shared->session[ROOT] = wish.id;
+	shared->session[ROOT] = params.id;
 	reader = kl_reader(fd, 0);
 	start_workers(workers);
 	workers[WORKERS] = start(hold_session, UID_USER2);

@@ -44,12 +44,12 @@ static void wake(u32 n)
 static int flag_session(pid_t follow)
 {
 	static const u32 waking[] = { KL_EV_sched_waking, 0 };
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	struct kl_abi_rule set = { .size = sizeof(set), .handler = KL_HANDLER_set };
 	struct kl_abi_rule log = { .size = sizeof(log), .handler = KL_HANDLER_log };
 	int fd = kl_open_as(UID_USER1);
 
-	if (kl_session(fd, &wish) || kl_call(fd, KL_IOC_RULE, &set))
+	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_RULE, &set))
 		bail("session: %s", kl_why(fd));
 	log.filter = kl_program(fd, (struct kl_abi_op){ .code = KL_OP_FLAG });
 	if (kl_call(fd, KL_IOC_RULE, &log) ||

@@ -339,7 +339,7 @@ static void test_calls(void)
 {
 	struct kl_abi_variable_info info = { .size = sizeof(info), .id = VARIABLE_rss };
 	struct kl_abi_variables odd = { .size = sizeof(odd), .n = 1, .flags = 0x80 };
-	struct kl_abi_session wish = { .blocks = 4, .block_bytes = 4096 };
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
 	int fd = kl_open();
 
 	tap_check(!kl_call(fd, KL_IOC_VARIABLE_INFO, &info) && !info.absent && !info.reason[0],
@@ -348,7 +348,7 @@ static void test_calls(void)
 	tap_check(!kl_call(fd, KL_IOC_VARIABLE_INFO, &info) && info.absent && info.reason[0],
 		  "variable 5000 cannot, and it is said why");
 	tap_check(set(fd, 1, VARIABLE_rss, 1) == -ENOTCONN, "no variables without a session");
-	if (kl_session(fd, &wish))
+	if (kl_session(fd, &params))
 		bail("session");
 	tap_check(set(fd, 1, 5000, 1) == -EINVAL && strstr(kl_why(fd), "no such variable"),
 		  "an unknown variable is refused");

@@ -46,27 +46,28 @@ static void fill_arguments(u64 argument[KL_BLOCK_ARGUMENTS], const struct kl_blo
 	argument[KL_BLOCK_IP] = place->address;
 }
 
-static noinline void fire_with_registers(const struct kl_defined *d,
+static noinline void fire_with_registers(const struct kl_dynevent *d,
 					 const struct kl_block_place *place,
 					 const struct kl_block_registers *regs)
 {
 	u64 argument[KL_BLOCK_ARGUMENTS];
 
 	fill_arguments(argument, place, regs);
-	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	kl_fire_dynevent(d->session, d->id, d->program, argument, d->arguments);
 }
 
-static __always_inline void fire(const struct kl_defined *d, const struct kl_block_place *place,
+static __always_inline void fire(const struct kl_dynevent *d, const struct kl_block_place *place,
 				 const struct kl_block_registers *regs)
 {
 	if (d->arguments)
 		fire_with_registers(d, place, regs);
 	else
-		kl_fire_defined(d->session, d->id, d->program, NULL, 0);
+		kl_fire_dynevent(d->session, d->id, d->program, NULL, 0);
 }
 
 /* A call trace begins where the text was left, not in the patch. */
-static noinline void fire_with_stack(const struct kl_defined *d, const struct kl_block_place *place,
+static noinline void fire_with_stack(const struct kl_dynevent *d,
+				     const struct kl_block_place *place,
 				     const struct kl_block_registers *regs)
 {
 	struct pt_regs origin = {
@@ -90,7 +91,7 @@ static noinline void fire_with_stack(const struct kl_defined *d, const struct kl
  * The general path. Functions that it calls can be spliced, too: a hit from within them is not
  * recorded but counted as missed. Enables preemption, which its caller has disabled.
  */
-static noinline void fire_any(const struct kl_defined *d, const struct kl_block_place *place,
+static noinline void fire_any(const struct kl_dynevent *d, const struct kl_block_place *place,
 			      const struct kl_block_registers *regs)
 {
 	int bit = kl_recursion_enter(place->address, regs->back);
@@ -111,7 +112,7 @@ static noinline void fire_any(const struct kl_defined *d, const struct kl_block_
 }
 
 /* A rule that looks at nothing but the running task calls nothing that can be spliced, either. */
-static noinline void fire_other(const struct kl_defined *d, const struct kl_block_place *place,
+static noinline void fire_other(const struct kl_dynevent *d, const struct kl_block_place *place,
 				const struct kl_block_registers *regs, u8 action)
 {
 	if (action >= KL_ACTION_RULE && !(action & KL_ACTION_ASK) &&
@@ -131,7 +132,7 @@ static noinline void fire_other(const struct kl_defined *d, const struct kl_bloc
  */
 void kl_block_fire(const struct kl_block_place *place, const struct kl_block_registers *regs)
 {
-	const struct kl_defined *d = place->defined;
+	const struct kl_dynevent *d = place->defined;
 	struct kl_session *s = d->session;
 	u8 action = KL_HANDLER_nothing;
 	struct kl_place record;
@@ -155,49 +156,50 @@ void kl_block_fire(const struct kl_block_place *place, const struct kl_block_reg
 }
 
 /**
- * kl_defined_block - the event of a point
+ * kl_dynevent_block - the event of a point
  * @s: the session
  * @id: KL_EV_DYNAMIC and up
  *
  * Returns NULL if there is none of that id and kind. Context: the session's creator; may sleep.
  */
-const struct kl_defined *kl_defined_block(struct kl_session *s, u32 id)
+const struct kl_dynevent *kl_dynevent_block(struct kl_session *s, u32 id)
 {
-	struct kl_defined_table *table = s->defined;
-	const struct kl_defined *found;
+	struct kl_dynevent_table *table = s->defined;
+	const struct kl_dynevent *found;
 
 	if (!table)
 		return NULL;
 	mutex_lock(&table->lock);
-	found = kl_defined_find(table, id);
+	found = kl_dynevent_find(table, id);
 	mutex_unlock(&table->lock);
 	return found && found->kind == KL_SOURCE_KIND_BLOCK ? found : NULL;
 }
 
 /**
- * kl_defined_block_reads - does the event look at registers?
+ * kl_dynevent_block_reads - does the event look at registers?
  * @d: of a point
  */
-bool kl_defined_block_reads(const struct kl_defined *d)
+bool kl_dynevent_block_reads(const struct kl_dynevent *d)
 {
 	return d->arguments;
 }
 
-static int create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
+static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
+		  struct kl_error *why)
 {
-	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
+	if (kl_rights_lack(d->session->may, kl_kind_needs(params->kind)))
 		return kl_fail(why, -EPERM, "blocks need CAP_SYS_ADMIN and no lockdown");
-	if (wish->address || wish->arg || wish->name)
+	if (params->address || params->arg || params->name)
 		return kl_fail(why, -EINVAL,
 			       "a block event has no probe point: KL_IOC_SPLICE sets it");
 	return 0;
 }
 
-static void destroy(struct kl_defined *d)
+static void destroy(struct kl_dynevent *d)
 {
 }
 
-const struct kl_defined_kind kl_defined_block_kind = {
+const struct kl_dynevent_kind kl_dynevent_block_kind = {
 	.arguments = KL_BLOCK_ARGUMENTS,
 	.create = create,
 	.destroy = destroy,

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-struct kl_defined;
+struct kl_dynevent;
 struct kl_session;
 
 /**
@@ -17,7 +17,7 @@ struct kl_session;
  * @address: of the instruction that comes next
  */
 struct kl_block_place {
-	const struct kl_defined *defined;
+	const struct kl_dynevent *defined;
 	unsigned long address;
 };
 
@@ -44,8 +44,8 @@ struct kl_block_registers {
 	unsigned long flags;
 };
 
-const struct kl_defined *kl_defined_block(struct kl_session *s, u32 id);
-bool kl_defined_block_reads(const struct kl_defined *d);
+const struct kl_dynevent *kl_dynevent_block(struct kl_session *s, u32 id);
+bool kl_dynevent_block_reads(const struct kl_dynevent *d);
 void kl_block_fire(const struct kl_block_place *place, const struct kl_block_registers *regs);
 
 /* splice/enter.S: only for patches. */

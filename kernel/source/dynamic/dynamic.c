@@ -22,27 +22,27 @@
 static DEFINE_MUTEX(tables_lock);
 static LIST_HEAD(tables);
 
-static const struct kl_defined_kind *const kinds[] = {
-	[KL_SOURCE_KIND_TRACEPOINT] = &kl_defined_tracepoint,
-	[KL_SOURCE_KIND_FUNCTION] = &kl_defined_function,
-	[KL_SOURCE_KIND_RETURN] = &kl_defined_return,
-	[KL_SOURCE_KIND_TICK] = &kl_defined_tick,
-	[KL_SOURCE_KIND_UPROBE] = &kl_defined_uprobe,
-	[KL_SOURCE_KIND_URETPROBE] = &kl_defined_uretprobe,
-	[KL_SOURCE_KIND_BLOCK] = &kl_defined_block_kind,
-	[KL_SOURCE_KIND_TRAP] = &kl_defined_trap,
+static const struct kl_dynevent_kind *const kinds[] = {
+	[KL_SOURCE_KIND_TRACEPOINT] = &kl_dynevent_tracepoint,
+	[KL_SOURCE_KIND_FUNCTION] = &kl_dynevent_function,
+	[KL_SOURCE_KIND_RETURN] = &kl_dynevent_return,
+	[KL_SOURCE_KIND_TICK] = &kl_dynevent_tick,
+	[KL_SOURCE_KIND_UPROBE] = &kl_dynevent_uprobe,
+	[KL_SOURCE_KIND_URETPROBE] = &kl_dynevent_uretprobe,
+	[KL_SOURCE_KIND_BLOCK] = &kl_dynevent_block_kind,
+	[KL_SOURCE_KIND_TRAP] = &kl_dynevent_trap,
 };
 
 /**
- * kl_defined_visit_tables - call @fn with the table of each session that has one
+ * kl_dynevent_visit_tables - call @fn with the table of each session that has one
  * @fn: called with the table's lock held
  * @data: passed on
  *
  * Context: may sleep; must not hold a session's lock.
  */
-void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data)
+void kl_dynevent_visit_tables(void (*fn)(struct kl_dynevent_table *table, void *data), void *data)
 {
-	struct kl_defined_table *table;
+	struct kl_dynevent_table *table;
 
 	mutex_lock(&tables_lock);
 	list_for_each_entry(table, &tables, list) {
@@ -55,23 +55,23 @@ void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *da
 
 /* ------------------------------------------------------------------ creation */
 
-static const struct kl_defined_kind *kind_of(u32 kind)
+static const struct kl_dynevent_kind *kind_of(u32 kind)
 {
 	return kind < ARRAY_SIZE(kinds) ? kinds[kind] : NULL;
 }
 
 /**
- * kl_defined_name_max - how long a kind's names may be
+ * kl_dynevent_name_max - how long a kind's names may be
  * @kind: any number
  *
  * Returns bytes with the NUL, or 0: there is no such kind, or it has no names.
  */
-u32 kl_defined_name_max(u32 kind)
+u32 kl_dynevent_name_max(u32 kind)
 {
 	return kind_of(kind) ? kind_of(kind)->name_max : 0;
 }
 
-static void destroy_batch(struct kl_session *s, struct kl_defined_batch *batch)
+static void destroy_batch(struct kl_session *s, struct kl_dynevent_batch *batch)
 {
 	u64 charged = batch->charged;
 
@@ -82,48 +82,48 @@ static void destroy_batch(struct kl_session *s, struct kl_defined_batch *batch)
 	kl_memory_uncharge(&s->payer, charged);
 }
 
-static int create_one(struct kl_session *s, struct kl_defined *d,
-		      const struct kl_defined_wish *wish, struct kl_error *why)
+static int create_one(struct kl_session *s, struct kl_dynevent *d,
+		      const struct kl_dynevent_params *params, struct kl_error *why)
 {
-	const struct kl_defined_kind *kind = kind_of(wish->kind);
+	const struct kl_dynevent_kind *kind = kind_of(params->kind);
 
 	if (!kind)
-		return kl_fail(why, -EINVAL, "unknown kind of event source: %u", wish->kind);
+		return kl_fail(why, -EINVAL, "unknown kind of event source: %u", params->kind);
 	d->session = s;
-	d->program = wish->program;
-	d->kind = wish->kind;
-	d->arguments = min(wish->arguments, kind->arguments);
-	return kind->create(d, wish, why);
+	d->program = params->program;
+	d->kind = params->kind;
+	d->arguments = min(params->arguments, kind->arguments);
+	return kind->create(d, params, why);
 }
 
 /* What definitions take, with their slots in the tables of functions and traps. */
-static u64 batch_bytes(u32 n, const struct kl_defined_wish *wish)
+static u64 batch_bytes(u32 n, const struct kl_dynevent_params *params)
 {
-	u64 bytes = kl_memory_size(sizeof(struct kl_defined_batch) +
-				   (u64)n * sizeof(struct kl_defined));
+	u64 bytes = kl_memory_size(sizeof(struct kl_dynevent_batch) +
+				   (u64)n * sizeof(struct kl_dynevent));
 
 	bytes += 4ull * n * sizeof(struct kl_ip_slot);
 	for (u32 i = 0; i < n; i++) {
-		const struct kl_defined_kind *kind = kind_of(wish[i].kind);
+		const struct kl_dynevent_kind *kind = kind_of(params[i].kind);
 
 		if (kind && kind->bytes)
 			bytes += kl_memory_size(kind->bytes);
 		if (kind && kind->percpu_bytes)
 			bytes += kl_memory_percpu(kind->percpu_bytes);
-		if (kind && !kind->bytes && wish[i].name)
-			bytes += kl_memory_size(strlen(wish[i].name) + 1);
+		if (kind && !kind->bytes && params[i].name)
+			bytes += kl_memory_size(strlen(params[i].name) + 1);
 	}
 	return bytes;
 }
 
 /* All that can be checked without a lock. @bad: index of the one at fault. */
-static struct kl_defined_batch *create_batch(struct kl_session *s, u32 n,
-					     const struct kl_defined_wish *wish, u32 *bad,
-					     struct kl_error *why)
+static struct kl_dynevent_batch *create_batch(struct kl_session *s, u32 n,
+					      const struct kl_dynevent_params *params, u32 *bad,
+					      struct kl_error *why)
 {
-	u64 bytes = batch_bytes(n, wish);
+	u64 bytes = batch_bytes(n, params);
 	int error = kl_memory_charge(&s->payer, bytes, why);
-	struct kl_defined_batch *batch;
+	struct kl_dynevent_batch *batch;
 
 	if (error)
 		return ERR_PTR(error);
@@ -134,7 +134,7 @@ static struct kl_defined_batch *create_batch(struct kl_session *s, u32 n,
 	}
 	batch->charged = bytes;
 	for (u32 i = 0; i < n; i++) {
-		error = create_one(s, &batch->of[i], &wish[i], why);
+		error = create_one(s, &batch->of[i], &params[i], why);
 
 		batch->n++;
 		if (error) {
@@ -147,9 +147,9 @@ static struct kl_defined_batch *create_batch(struct kl_session *s, u32 n,
 	return batch;
 }
 
-static struct kl_defined_table *create_table(void)
+static struct kl_dynevent_table *create_table(void)
 {
-	struct kl_defined_table *table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
+	struct kl_dynevent_table *table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
 
 	if (!table)
 		return NULL;
@@ -166,9 +166,10 @@ static struct kl_defined_table *create_table(void)
 }
 
 /* The session's table, made if it has none. */
-static struct kl_defined_table *table_of(struct kl_session *s, struct kl_error *why)
+static struct kl_dynevent_table *table_of(struct kl_session *s, struct kl_error *why)
 {
-	u64 bytes = kl_memory_size(sizeof(struct kl_defined_table)) + kl_memory_percpu(sizeof(u64));
+	u64 bytes =
+		kl_memory_size(sizeof(struct kl_dynevent_table)) + kl_memory_percpu(sizeof(u64));
 	int error;
 
 	lockdep_assert_held(&s->lock);
@@ -189,7 +190,7 @@ static struct kl_defined_table *table_of(struct kl_session *s, struct kl_error *
 }
 
 /* Limits on what an owner without privilege can define. @hooks: of @n, without traps. */
-static int check_limits(const struct kl_session *s, const struct kl_defined_table *table, u32 n,
+static int check_limits(const struct kl_session *s, const struct kl_dynevent_table *table, u32 n,
 			u32 hooks, u64 hz, struct kl_error *why)
 {
 	if (table->n + n > KL_EV_DYNAMIC_MAX)
@@ -214,7 +215,7 @@ static int check_limits(const struct kl_session *s, const struct kl_defined_tabl
 }
 
 /**
- * kl_defined_check_number - may a session have so many definitions more?
+ * kl_dynevent_check_number - may a session have so many definitions more?
  * @s: the session
  * @n: any number
  * @why: set on failure
@@ -222,9 +223,9 @@ static int check_limits(const struct kl_session *s, const struct kl_defined_tabl
  * Called before the definitions are read; their kinds are checked against the
  * limits later.
  */
-int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *why)
+int kl_dynevent_check_number(const struct kl_session *s, u32 n, struct kl_error *why)
 {
-	u32 most = KL_EV_DYNAMIC_MAX, has = kl_defined_number(s);
+	u32 most = KL_EV_DYNAMIC_MAX, has = kl_dynevent_number(s);
 
 	if (!n || n > most)
 		return kl_fail(why, -EINVAL, "%u events requested, 1 to %u are possible", n, most);
@@ -238,8 +239,8 @@ int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *
 }
 
 /* Resolve the probe points and add all definitions to the table, or none. */
-static int add_batch(struct kl_session *s, struct kl_defined_table *table,
-		     struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
+static int add_batch(struct kl_session *s, struct kl_dynevent_table *table,
+		     struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why)
 {
 	u32 hooks = 0;
 	u64 hz = 0;
@@ -249,8 +250,8 @@ static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 	if (table->sealed)
 		return kl_fail(why, -EBUSY, "events must be defined before the session starts");
 	for (u32 i = 0; i < batch->n; i++) {
-		struct kl_defined *d = &batch->of[i];
-		const struct kl_defined_kind *kind = kinds[d->kind];
+		struct kl_dynevent *d = &batch->of[i];
+		const struct kl_dynevent_kind *kind = kinds[d->kind];
 
 		*bad = i;
 		error = kind->resolve ? kind->resolve(d, why) : 0;
@@ -280,23 +281,23 @@ static int add_batch(struct kl_session *s, struct kl_defined_table *table,
 }
 
 /**
- * kl_defined_create - define events, all or none
+ * kl_dynevent_create - define events, all or none
  * @s: the session; its lock is not held
  * @events: `n` in; `first`, or on failure `bad`, out
- * @wish: the events
+ * @params: the events
  * @why: set on failure
  *
  * Context: the process whose file names they are; may sleep.
  */
-int kl_defined_create(struct kl_session *s, struct kl_abi_events *events,
-		      const struct kl_defined_wish *wish, struct kl_error *why)
+int kl_dynevent_create(struct kl_session *s, struct kl_abi_events *events,
+		       const struct kl_dynevent_params *params, struct kl_error *why)
 {
-	struct kl_defined_batch *batch;
-	struct kl_defined_table *table;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent_table *table;
 	int error;
 
 	events->bad = 0;
-	batch = create_batch(s, events->n, wish, &events->bad, why);
+	batch = create_batch(s, events->n, params, &events->bad, why);
 	if (IS_ERR(batch))
 		return PTR_ERR(batch);
 	mutex_lock(&s->lock);
@@ -315,15 +316,15 @@ int kl_defined_create(struct kl_session *s, struct kl_abi_events *events,
 }
 
 /**
- * kl_defined_destroy - forget what a session has defined
+ * kl_dynevent_destroy - forget what a session has defined
  * @s: a session that does not run, that nothing uses any more
  *
  * Context: may sleep.
  */
-void kl_defined_destroy(struct kl_session *s)
+void kl_dynevent_destroy(struct kl_session *s)
 {
-	struct kl_defined_table *table = s->defined;
-	struct kl_defined_batch *batch, *next;
+	struct kl_dynevent_table *table = s->defined;
+	struct kl_dynevent_batch *batch, *next;
 
 	if (!table)
 		return;
@@ -346,10 +347,10 @@ void kl_defined_destroy(struct kl_session *s)
 /* ----------------------------------------------------------------- attaching */
 
 /* From now on nothing is added: what is read without a lock can be made. */
-static int seal(struct kl_session *s, struct kl_defined_table *table, struct kl_error *why)
+static int seal(struct kl_session *s, struct kl_dynevent_table *table, struct kl_error *why)
 {
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 	u32 returns = 0;
 	int error;
 
@@ -370,14 +371,14 @@ static int seal(struct kl_session *s, struct kl_defined_table *table, struct kl_
 	return error;
 }
 
-static bool is_wanted(const struct kl_defined *d, const u8 *action, u32 n)
+static bool is_wanted(const struct kl_dynevent *d, const u8 *action, u32 n)
 {
 	u32 i = d->id - KL_EV_DYNAMIC;
 
 	return action && i < n && action[i] != KL_HANDLER_nothing;
 }
 
-static u32 patches_of(const struct kl_defined *d)
+static u32 patches_of(const struct kl_dynevent *d)
 {
 	if (d->kind == KL_SOURCE_KIND_TRACEPOINT)
 		return kl_tracepoint_patches(d->tracepoint.tp);
@@ -385,20 +386,20 @@ static u32 patches_of(const struct kl_defined *d)
 }
 
 /**
- * kl_defined_count_missing - how many patches kl_defined_attach would make
+ * kl_dynevent_count_missing - how many patches kl_dynevent_attach would make
  * @s: the session; its lock is held
- * @action: as in kl_defined_attach
+ * @action: as in kl_dynevent_attach
  * @n: bytes of @action
  *
  * Of the kinds that disturb others as they are attached: all patch the kernel's text, but
  * ticks, which take the lock of CPU hotplug and run on each CPU; and breakpoints, which are
  * in their own process.
  */
-u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n)
+u32 kl_dynevent_count_missing(struct kl_session *s, const u8 *action, u32 n)
 {
-	struct kl_defined_table *table = s->defined;
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_table *table = s->defined;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 	u32 number = 0;
 
 	lockdep_assert_held(&s->lock);
@@ -412,7 +413,7 @@ u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n)
 	return number;
 }
 
-static int attach_one(struct kl_defined *d, struct kl_error *why)
+static int attach_one(struct kl_dynevent *d, struct kl_error *why)
 {
 	struct kl_payer *payer = &d->session->payer;
 	bool counts = d->kind != KL_SOURCE_KIND_TRAP;
@@ -429,12 +430,12 @@ static int attach_one(struct kl_defined *d, struct kl_error *why)
 	return error;
 }
 
-static int attach_wanted(struct kl_defined_table *table, const u8 *action, u32 n,
+static int attach_wanted(struct kl_dynevent_table *table, const u8 *action, u32 n,
 			 struct kl_error *why)
 {
 	bool functions = false, returns = false;
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 	int error;
 
 	for_each_defined(table, batch, d) {
@@ -454,18 +455,18 @@ static int attach_wanted(struct kl_defined_table *table, const u8 *action, u32 n
 }
 
 /**
- * kl_defined_attach - have defined events fire, beside those that do already
+ * kl_dynevent_attach - have defined events fire, beside those that do already
  * @s: the session; its lock is held
  * @action: what is done with each, from KL_EV_DYNAMIC on
  * @n: bytes of @action; further events have nothing done
  * @why: set on failure; what was attached before stays so, what has been
- *       attached by this call is detached by kl_defined_detach
+ *       attached by this call is detached by kl_dynevent_detach
  *
  * Context: may sleep.
  */
-int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why)
+int kl_dynevent_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why)
 {
-	struct kl_defined_table *table = s->defined;
+	struct kl_dynevent_table *table = s->defined;
 	int error;
 
 	lockdep_assert_held(&s->lock);
@@ -480,21 +481,21 @@ int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_e
 }
 
 /**
- * kl_defined_detach - have defined events fire no more
+ * kl_dynevent_detach - have defined events fire no more
  * @s: the session; its lock is held
- * @action: as in kl_defined_attach: those stay that have something done;
+ * @action: as in kl_dynevent_attach: those stay that have something done;
  *          NULL: none stays
  * @n: bytes of @action
  *
  * A probe of a tracepoint may still be running: kl_source_synchronize waits
  * for it. Context: may sleep.
  */
-void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
+void kl_dynevent_detach(struct kl_session *s, const u8 *action, u32 n)
 {
-	struct kl_defined_table *table = s->defined;
+	struct kl_dynevent_table *table = s->defined;
 	bool functions = false, returns = false, programs = false;
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 
 	lockdep_assert_held(&s->lock);
 	if (!table)
@@ -526,25 +527,25 @@ void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n)
 /* ------------------------------------------------------------------- numbers */
 
 /**
- * kl_defined_number - how many events a session has defined
+ * kl_dynevent_number - how many events a session has defined
  * @s: the session
  */
-u32 kl_defined_number(const struct kl_session *s)
+u32 kl_dynevent_number(const struct kl_session *s)
 {
 	return s->defined ? READ_ONCE(s->defined->n) : 0;
 }
 
 /**
- * kl_defined_missed - firings that the sources had to leave out
+ * kl_dynevent_missed - firings that the sources had to leave out
  * @s: the session
  *
  * More calls were open than returns can be remembered for; a function was called
  * by a tracer while it handled an event; ticks came too late. They are lost
  * records. Context: any.
  */
-u64 kl_defined_missed(const struct kl_session *s)
+u64 kl_dynevent_missed(const struct kl_session *s)
 {
-	struct kl_defined_table *table = READ_ONCE(s->defined);
+	struct kl_dynevent_table *table = READ_ONCE(s->defined);
 	u64 missed = 0;
 	int cpu;
 
@@ -556,7 +557,7 @@ u64 kl_defined_missed(const struct kl_session *s)
 }
 
 /* What calls an event's probe: kl_event_place of defined ones. */
-static const void *place_of(const struct kl_defined *d, const char **name)
+static const void *place_of(const struct kl_dynevent *d, const char **name)
 {
 	*name = "a tick";
 	if (d->kind != KL_SOURCE_KIND_TRACEPOINT)
@@ -567,7 +568,7 @@ static const void *place_of(const struct kl_defined *d, const char **name)
 }
 
 /**
- * kl_defined_visit - call @fn with each event that a session has defined
+ * kl_dynevent_visit - call @fn with each event that a session has defined
  * @s: the session; its lock is held
  * @fn: called with its id and kind, where it fires and what that is called, and the
  *	program of its fields, which may be NULL
@@ -575,11 +576,11 @@ static const void *place_of(const struct kl_defined *d, const char **name)
  *
  * Context: may sleep.
  */
-void kl_defined_visit(struct kl_session *s, kl_defined_fn fn, void *data)
+void kl_dynevent_visit(struct kl_session *s, kl_dynevent_fn fn, void *data)
 {
-	struct kl_defined_table *table = s->defined;
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_table *table = s->defined;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 
 	lockdep_assert_held(&s->lock);
 	if (!table)
@@ -596,11 +597,11 @@ void kl_defined_visit(struct kl_session *s, kl_defined_fn fn, void *data)
 }
 
 /**
- * kl_defined_init - before the first session
+ * kl_dynevent_init - before the first session
  *
  * Returns 0 or a negative errno.
  */
-int kl_defined_init(void)
+int kl_dynevent_init(void)
 {
 	int error = kl_ticks_init();
 
@@ -609,7 +610,7 @@ int kl_defined_init(void)
 	error = kl_hooks_init();
 	if (error)
 		goto deinit_ticks;
-	error = kl_defined_tracepoints_init();
+	error = kl_dynevent_tracepoints_init();
 	if (error)
 		goto deinit_hooks;
 	return 0;
@@ -622,11 +623,11 @@ deinit_ticks:
 }
 
 /**
- * kl_defined_deinit - after the last session
+ * kl_dynevent_deinit - after the last session
  */
-void kl_defined_deinit(void)
+void kl_dynevent_deinit(void)
 {
-	kl_defined_tracepoints_deinit();
+	kl_dynevent_tracepoints_deinit();
 	kl_hooks_deinit();
 	kl_ticks_deinit();
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Events that a session defines: other tracepoints, functions, ticks, places in
- * programs. Fed by KL_IOC_EVENTS; each firing goes to kl_fire_defined with the
+ * programs. Fed by KL_IOC_EVENTS; each firing goes to kl_fire_dynevent with the
  * arguments of the place. See docs/design/defined.md.
  *
  * A session calls, in this order:
  *
- *	kl_defined_create	before its first start, any number of times
- *	kl_defined_attach	under its lock: at start, and before another maskset
- *	kl_defined_detach	under its lock: after another maskset, and at stop
+ *	kl_dynevent_create	before its first start, any number of times
+ *	kl_dynevent_attach	under its lock: at start, and before another maskset
+ *	kl_dynevent_detach	under its lock: after another maskset, and at stop
  *	kl_source_synchronize	after the detach of a stop, as for all sources
- *	kl_defined_destroy	when nothing uses it any more
+ *	kl_dynevent_destroy	when nothing uses it any more
  *
  * CPUs that come and go and modules that are loaded and unloaded are looked
- * after here: kl_defined_init, kl_defined_deinit.
+ * after here: kl_dynevent_init, kl_dynevent_deinit.
  */
 #ifndef KL_DYNAMIC_DYNAMIC_H
 #define KL_DYNAMIC_DYNAMIC_H
@@ -32,7 +32,7 @@ struct pt_regs;
 #define KL_DEFINED_ARGUMENTS_MAX 12
 
 /**
- * struct kl_defined_wish - struct kl_abi_event, copied and looked up
+ * struct kl_dynevent_params - struct kl_abi_event, copied and looked up
  * @kind: enum kl_source_kind
  * @arguments: the largest argument that any program of this event reads, and 1;
  *             more than the source has is fine
@@ -41,7 +41,7 @@ struct pt_regs;
  * @arg: as in the contract
  * @name: copied, ended by NUL; NULL if the caller gave none
  */
-struct kl_defined_wish {
+struct kl_dynevent_params {
 	u32 kind;
 	u32 arguments;
 	const struct kl_program *program;
@@ -50,23 +50,23 @@ struct kl_defined_wish {
 	const char *name;
 };
 
-u32 kl_defined_name_max(u32 kind);
-int kl_defined_check_number(const struct kl_session *s, u32 n, struct kl_error *why);
-int kl_defined_create(struct kl_session *s, struct kl_abi_events *events,
-		      const struct kl_defined_wish *wish, struct kl_error *why);
-void kl_defined_destroy(struct kl_session *s);
-u32 kl_defined_count_missing(struct kl_session *s, const u8 *action, u32 n);
-int kl_defined_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why);
-void kl_defined_detach(struct kl_session *s, const u8 *action, u32 n);
-u32 kl_defined_number(const struct kl_session *s);
-u64 kl_defined_missed(const struct kl_session *s);
-bool kl_defined_trap_fire(struct pt_regs *regs);
+u32 kl_dynevent_name_max(u32 kind);
+int kl_dynevent_check_number(const struct kl_session *s, u32 n, struct kl_error *why);
+int kl_dynevent_create(struct kl_session *s, struct kl_abi_events *events,
+		       const struct kl_dynevent_params *params, struct kl_error *why);
+void kl_dynevent_destroy(struct kl_session *s);
+u32 kl_dynevent_count_missing(struct kl_session *s, const u8 *action, u32 n);
+int kl_dynevent_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why);
+void kl_dynevent_detach(struct kl_session *s, const u8 *action, u32 n);
+u32 kl_dynevent_number(const struct kl_session *s);
+u64 kl_dynevent_missed(const struct kl_session *s);
+bool kl_dynevent_trap_fire(struct pt_regs *regs);
 void kl_traps_expect(bool more);
-typedef void (*kl_defined_fn)(u32 id, u32 kind, const void *place, const char *name,
-			      const struct kl_program *fields, void *data);
-void kl_defined_visit(struct kl_session *s, kl_defined_fn fn, void *data);
+typedef void (*kl_dynevent_fn)(u32 id, u32 kind, const void *place, const char *name,
+			       const struct kl_program *fields, void *data);
+void kl_dynevent_visit(struct kl_session *s, kl_dynevent_fn fn, void *data);
 
-int kl_defined_init(void);
-void kl_defined_deinit(void);
+int kl_dynevent_init(void);
+void kl_dynevent_deinit(void);
 
 #endif /* KL_DYNAMIC_DYNAMIC_H */

@@ -13,7 +13,7 @@
 
 #define ARGUMENTS 6 /* in registers; further ones are on the stack */
 
-static __always_inline void fire(const struct kl_defined *d, struct ftrace_regs *fregs)
+static __always_inline void fire(const struct kl_dynevent *d, struct ftrace_regs *fregs)
 {
 	u64 argument[ARGUMENTS];
 
@@ -25,7 +25,7 @@ static __always_inline void fire(const struct kl_defined *d, struct ftrace_regs 
 		argument[4] = kl_ftrace_argument(fregs, 4);
 		argument[5] = kl_ftrace_argument(fregs, 5);
 	}
-	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	kl_fire_dynevent(d->session, d->id, d->program, argument, d->arguments);
 }
 
 /*
@@ -33,8 +33,8 @@ static __always_inline void fire(const struct kl_defined *d, struct ftrace_regs 
  * from here is not recorded but counted as missed. @d is NULL if it has not
  * been looked for. Enables preemption, which its caller has disabled.
  */
-static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsigned long parent,
-			      struct kl_defined_table *table, struct ftrace_regs *fregs)
+static noinline void fire_all(const struct kl_dynevent *d, unsigned long ip, unsigned long parent,
+			      struct kl_dynevent_table *table, struct ftrace_regs *fregs)
 {
 	int bit = kl_recursion_enter(ip, parent);
 	unsigned long before;
@@ -59,8 +59,8 @@ static noinline void fire_all(const struct kl_defined *d, unsigned long ip, unsi
  * Whatever is not counted: a rule that looks at nothing but the running task calls
  * nothing that can be hooked, so it needs no guard; for all else there is fire_all.
  */
-static noinline void fire_other(const struct kl_defined *d, unsigned long ip, unsigned long parent,
-				struct kl_defined_table *table, struct ftrace_regs *fregs)
+static noinline void fire_other(const struct kl_dynevent *d, unsigned long ip, unsigned long parent,
+				struct kl_dynevent_table *table, struct ftrace_regs *fregs)
 {
 	const struct kl_rule *r;
 	u8 action;
@@ -85,8 +85,9 @@ static noinline void fire_other(const struct kl_defined *d, unsigned long ip, un
 static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
 		     struct ftrace_regs *fregs)
 {
-	struct kl_defined_table *table = container_of(ops, struct kl_defined_table, functions.ops);
-	const struct kl_defined *d = NULL;
+	struct kl_dynevent_table *table =
+		container_of(ops, struct kl_dynevent_table, functions.ops);
+	const struct kl_dynevent *d = NULL;
 
 	preempt_disable_notrace();
 	if (likely(!is_idle_task(current))) {
@@ -114,11 +115,11 @@ void kl_functions_init(struct kl_hooks *hooks)
 	hooks->flags = FTRACE_OPS_FL_PERMANENT;
 }
 
-static void destroy(struct kl_defined *d)
+static void destroy(struct kl_dynevent *d)
 {
 }
 
-const struct kl_defined_kind kl_defined_function = {
+const struct kl_dynevent_kind kl_dynevent_function = {
 	.arguments = ARGUMENTS,
 	.create = kl_hooks_create,
 	.destroy = destroy,

@@ -45,17 +45,18 @@ static unsigned long find_ip(unsigned long address)
 /**
  * kl_hooks_create - check the address of a function
  * @d: the definition
- * @wish: what was wished
+ * @params: what was requested
  * @why: set on failure
  */
-int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
+int kl_hooks_create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
+		    struct kl_error *why)
 {
-	unsigned long address = wish->address;
+	unsigned long address = params->address;
 
-	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
+	if (kl_rights_lack(d->session->may, kl_kind_needs(params->kind)))
 		return kl_fail(why, -EPERM,
 			       "hooking functions needs CAP_SYS_ADMIN and no lockdown");
-	if (wish->arg)
+	if (params->arg)
 		return kl_fail(why, -EINVAL, "a function takes an address and no number");
 	/* Below the kernel's half nothing is a function; it is not read either. */
 	if ((long)address >= 0)
@@ -71,7 +72,7 @@ int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, st
 	return 0;
 }
 
-static bool is_function(const struct kl_defined *d)
+static bool is_function(const struct kl_dynevent *d)
 {
 	return d->kind == KL_SOURCE_KIND_FUNCTION || d->kind == KL_SOURCE_KIND_RETURN;
 }
@@ -112,7 +113,7 @@ static u32 find_bad(unsigned long *ips, u32 n)
  * While the table is locked, no module can be unloaded unnoticed. Context: may
  * sleep.
  */
-int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
+int kl_hooks_check(struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why)
 {
 	unsigned long *ips = kvmalloc_array(batch->n, sizeof(*ips), GFP_KERNEL);
 	u32 n = 0, wanted;
@@ -142,10 +143,10 @@ int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *wh
 /* ----------------------------------------------------------------- the table */
 
 /* The definitions of one function fire in the order in which they were defined. */
-static void insert(struct kl_hooks *hooks, struct kl_defined *d)
+static void insert(struct kl_hooks *hooks, struct kl_dynevent *d)
 {
 	u32 mask = ~0ul >> hooks->shift, i = kl_ip_hash(d->function.ip, hooks->shift);
-	struct kl_defined **end;
+	struct kl_dynevent **end;
 
 	while (hooks->slot[i].ip && hooks->slot[i].ip != d->function.ip)
 		i = (i + 1) & mask;
@@ -163,10 +164,10 @@ static void insert(struct kl_hooks *hooks, struct kl_defined *d)
  *
  * Returns 0 or -ENOMEM. Context: may sleep.
  */
-int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 kind)
+int kl_hooks_prepare(struct kl_dynevent_table *table, struct kl_hooks *hooks, u8 kind)
 {
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 	u32 n = 0, slots;
 
 	lockdep_assert_held(&table->lock);
@@ -193,7 +194,7 @@ static u32 slots_of(const struct kl_hooks *hooks)
 	return hooks->end - hooks->slot;
 }
 
-static bool is_attached(const struct kl_defined *d)
+static bool is_attached(const struct kl_dynevent *d)
 {
 	for (; d; d = d->next)
 		if (d->attached && !d->gone)
@@ -296,12 +297,12 @@ bool kl_hooks_idle_may_fire(void)
 
 /* ------------------------------------------------------------ modules that go */
 
-static void forget_module(struct kl_defined_table *table, void *data)
+static void forget_module(struct kl_dynevent_table *table, void *data)
 {
 	bool functions = false, returns = false;
 	const struct module *module = data;
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 
 	for_each_defined(table, batch, d) {
 		if (!is_function(d) || d->gone || !within_module(d->function.address, module))
@@ -327,7 +328,7 @@ static void forget_module(struct kl_defined_table *table, void *data)
 static int on_module(struct notifier_block *block, unsigned long state, void *module)
 {
 	if (state == MODULE_STATE_GOING)
-		kl_defined_visit_tables(forget_module, module);
+		kl_dynevent_visit_tables(forget_module, module);
 	return NOTIFY_DONE;
 }
 

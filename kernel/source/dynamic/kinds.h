@@ -21,7 +21,7 @@ struct module;
 struct tracepoint;
 
 /**
- * struct kl_defined - an event that a session has defined
+ * struct kl_dynevent - an event that a session has defined
  *
  * Read when it fires; constant since the table was sealed:
  * @session: whose it is
@@ -35,10 +35,10 @@ struct tracepoint;
  * @attached: it is to fire; handlers read it without the lock
  * @gone: the module that had the function is no longer there
  */
-struct kl_defined {
+struct kl_dynevent {
 	struct kl_session *session;
 	const struct kl_program *program;
-	struct kl_defined *next;
+	struct kl_dynevent *next;
 	u32 id;
 	u8 kind;
 	u8 arguments;
@@ -65,16 +65,16 @@ struct kl_defined {
 };
 
 /* Definitions that were made by one call. */
-struct kl_defined_batch {
+struct kl_dynevent_batch {
 	struct list_head list;
 	u64 charged; /* bytes of memory */
 	u32 n;
-	struct kl_defined of[];
+	struct kl_dynevent of[];
 };
 
 struct kl_ip_slot {
 	unsigned long ip; /* 0: free */
-	struct kl_defined *defined;
+	struct kl_dynevent *defined;
 };
 
 /**
@@ -99,7 +99,7 @@ struct kl_hooks {
 };
 
 /**
- * struct kl_defined_table - all that a session has defined
+ * struct kl_dynevent_table - all that a session has defined
  * @functions: entries
  * @returns: returns; hooked at their entries
  * @missed: firings that a source had to leave out, a number a CPU
@@ -115,11 +115,11 @@ struct kl_hooks {
  * @hz: of ticks together
  * @sealed: attached once: no more can be defined
  */
-struct kl_defined_table {
+struct kl_dynevent_table {
 	struct kl_hooks functions;
 	struct kl_hooks returns;
 	u64 __percpu *missed;
-	const struct kl_defined **traps;
+	const struct kl_dynevent **traps;
 	bool published;
 	struct kretprobe pool;
 	bool pool_made;
@@ -138,9 +138,9 @@ struct kl_defined_table {
 		for (d = (batch)->of; d < (batch)->of + (batch)->n; d++)
 
 /* Find a definition by its id, or NULL. Context: process, nothing is defined meanwhile. */
-static inline struct kl_defined *kl_defined_find(const struct kl_defined_table *table, u32 id)
+static inline struct kl_dynevent *kl_dynevent_find(const struct kl_dynevent_table *table, u32 id)
 {
-	struct kl_defined_batch *batch;
+	struct kl_dynevent_batch *batch;
 	u32 i = id - KL_EV_DYNAMIC;
 
 	list_for_each_entry(batch, &table->batches, list) {
@@ -152,46 +152,47 @@ static inline struct kl_defined *kl_defined_find(const struct kl_defined_table *
 }
 
 /**
- * struct kl_defined_kind - what a kind of source can do
+ * struct kl_dynevent_kind - what a kind of source can do
  * @arguments: that it has
  * @name_max: bytes of its name with the NUL; 0: it has none
- * @bytes: that a definition allocates beside its name and struct kl_defined
+ * @bytes: that a definition allocates beside its name and struct kl_dynevent
  * @percpu_bytes: the same, for each possible CPU
- * @create: check a wish and note what is needed; may sleep, holds no lock
+ * @create: check a params and note what is needed; may sleep, holds no lock
  * @destroy: undo @create; may be called if @create failed
  * @resolve: find the place; the table is locked; NULL: nothing to find
  * @attach: have it fire; NULL: done for all at once by kl_hooks_update
  * @detach: undo @attach
  */
-struct kl_defined_kind {
+struct kl_dynevent_kind {
 	u32 arguments;
 	u32 name_max;
 	u32 bytes;
 	u32 percpu_bytes;
-	int (*create)(struct kl_defined *d, const struct kl_defined_wish *wish,
+	int (*create)(struct kl_dynevent *d, const struct kl_dynevent_params *params,
 		      struct kl_error *why);
-	void (*destroy)(struct kl_defined *d);
-	int (*resolve)(struct kl_defined *d, struct kl_error *why);
-	int (*attach)(struct kl_defined *d, struct kl_error *why);
-	void (*detach)(struct kl_defined *d);
+	void (*destroy)(struct kl_dynevent *d);
+	int (*resolve)(struct kl_dynevent *d, struct kl_error *why);
+	int (*attach)(struct kl_dynevent *d, struct kl_error *why);
+	void (*detach)(struct kl_dynevent *d);
 };
 
-extern const struct kl_defined_kind kl_defined_tracepoint;
-extern const struct kl_defined_kind kl_defined_function;
-extern const struct kl_defined_kind kl_defined_return;
-extern const struct kl_defined_kind kl_defined_tick;
-extern const struct kl_defined_kind kl_defined_uprobe;
-extern const struct kl_defined_kind kl_defined_uretprobe;
-extern const struct kl_defined_kind kl_defined_block_kind;
-extern const struct kl_defined_kind kl_defined_trap;
+extern const struct kl_dynevent_kind kl_dynevent_tracepoint;
+extern const struct kl_dynevent_kind kl_dynevent_function;
+extern const struct kl_dynevent_kind kl_dynevent_return;
+extern const struct kl_dynevent_kind kl_dynevent_tick;
+extern const struct kl_dynevent_kind kl_dynevent_uprobe;
+extern const struct kl_dynevent_kind kl_dynevent_uretprobe;
+extern const struct kl_dynevent_kind kl_dynevent_block_kind;
+extern const struct kl_dynevent_kind kl_dynevent_trap;
 
 /* dynamic.c: for each table, while none is added or taken away */
-void kl_defined_visit_tables(void (*fn)(struct kl_defined_table *table, void *data), void *data);
+void kl_dynevent_visit_tables(void (*fn)(struct kl_dynevent_table *table, void *data), void *data);
 
 /* dynamic/hooks.c: what functions and their returns share */
-int kl_hooks_create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why);
-int kl_hooks_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why);
-int kl_hooks_prepare(struct kl_defined_table *table, struct kl_hooks *hooks, u8 kind);
+int kl_hooks_create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
+		    struct kl_error *why);
+int kl_hooks_check(struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why);
+int kl_hooks_prepare(struct kl_dynevent_table *table, struct kl_hooks *hooks, u8 kind);
 int kl_hooks_update(struct kl_hooks *hooks, struct kl_error *why);
 void kl_hooks_destroy(struct kl_hooks *hooks);
 int kl_hooks_init(void);
@@ -204,8 +205,8 @@ static __always_inline u64 kl_ip_hash(unsigned long ip, u32 shift)
 }
 
 /* The definitions of a function: the first of a list, or NULL. Context: any. */
-static __always_inline struct kl_defined *kl_hooks_find(const struct kl_hooks *hooks,
-							unsigned long ip)
+static __always_inline struct kl_dynevent *kl_hooks_find(const struct kl_hooks *hooks,
+							 unsigned long ip)
 {
 	const struct kl_ip_slot *slot = &hooks->slot[kl_ip_hash(ip, hooks->shift)];
 
@@ -233,17 +234,17 @@ static __always_inline bool kl_hooks_may_fire(void)
 /* dynamic/function.c, dynamic/return.c */
 void kl_functions_init(struct kl_hooks *hooks);
 void kl_returns_init(struct kl_hooks *hooks);
-int kl_returns_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why);
-int kl_returns_prepare(struct kl_defined_table *table, u32 n, struct kl_error *why);
-void kl_returns_destroy(struct kl_defined_table *table);
+int kl_returns_check(struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why);
+int kl_returns_prepare(struct kl_dynevent_table *table, u32 n, struct kl_error *why);
+void kl_returns_destroy(struct kl_dynevent_table *table);
 
 /* dynamic/trap.c */
 int kl_traps_prepare(struct kl_session *s, struct kl_error *why);
 void kl_traps_destroy(const struct kl_session *s);
 
 /* dynamic/tracepoint.c */
-int kl_defined_tracepoints_init(void);
-void kl_defined_tracepoints_deinit(void);
+int kl_dynevent_tracepoints_init(void);
+void kl_dynevent_tracepoints_deinit(void);
 
 /* dynamic/tick.c */
 int kl_ticks_init(void);

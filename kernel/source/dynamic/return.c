@@ -22,11 +22,11 @@
 #define POOL_MAX 32768
 
 /* Of the hook that is handing a call on, for on_call; nested ones restore it. */
-static DEFINE_PER_CPU(const struct kl_defined *, entering);
+static DEFINE_PER_CPU(const struct kl_dynevent *, entering);
 
 /* The data kept for each open call. */
 struct call {
-	const struct kl_defined *defined;
+	const struct kl_dynevent *defined;
 };
 
 /* Called by the kernel when it remembers a call. */
@@ -38,18 +38,18 @@ static int on_call(struct kretprobe_instance *instance, struct pt_regs *regs)
 	return 0;
 }
 
-static void fire(const struct kl_defined *d, u64 value)
+static void fire(const struct kl_dynevent *d, u64 value)
 {
-	kl_fire_defined(d->session, d->id, d->program, &value, d->arguments);
+	kl_fire_dynevent(d->session, d->id, d->program, &value, d->arguments);
 }
 
 /* Called by the kernel when the call returns; preemption is off. */
 static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct kretprobe *pool = get_kretprobe(instance);
-	struct kl_defined_table *table = container_of(pool, struct kl_defined_table, pool);
+	struct kl_dynevent_table *table = container_of(pool, struct kl_dynevent_table, pool);
 	struct call *call = (struct call *)instance->data;
-	const struct kl_defined *d;
+	const struct kl_dynevent *d;
 	int bit;
 
 	/* Entered before a stop. Pairs with the wait for handlers after it. */
@@ -71,9 +71,9 @@ static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
 		     struct ftrace_regs *fregs)
 {
-	struct kl_defined_table *table = container_of(ops, struct kl_defined_table, returns.ops);
+	struct kl_dynevent_table *table = container_of(ops, struct kl_dynevent_table, returns.ops);
 	int bit = kl_recursion_enter(ip, parent);
-	const struct kl_defined *d, *outer;
+	const struct kl_dynevent *d, *outer;
 	struct pt_regs *regs;
 
 	if (unlikely(bit < 0)) {
@@ -116,7 +116,7 @@ static noinline void nowhere(void)
  *
  * Context: may sleep.
  */
-int kl_returns_prepare(struct kl_defined_table *table, u32 n, struct kl_error *why)
+int kl_returns_prepare(struct kl_dynevent_table *table, u32 n, struct kl_error *why)
 {
 	struct kretprobe *pool = &table->pool;
 	int error;
@@ -143,7 +143,7 @@ int kl_returns_prepare(struct kl_defined_table *table, u32 n, struct kl_error *w
  * Calls that have not returned yet do so through the kernel's own code and
  * memory; no handler of ours runs any more. Context: may sleep.
  */
-void kl_returns_destroy(struct kl_defined_table *table)
+void kl_returns_destroy(struct kl_dynevent_table *table)
 {
 	if (table->pool_made)
 		unregister_kretprobe(&table->pool);
@@ -157,13 +157,13 @@ void kl_returns_destroy(struct kl_defined_table *table)
  * Ask the kernel itself whether a function's return may be hooked: not that of
  * __switch_to, nor of what handles returns. The probes are never armed.
  */
-static int try_returns(struct kl_defined_batch *batch, u32 *i, struct kretprobe *probe,
+static int try_returns(struct kl_dynevent_batch *batch, u32 *i, struct kretprobe *probe,
 		       struct kretprobe **list)
 {
 	int error = 0, n = 0;
 
 	for (; *i < batch->n && n < TRIES; ++*i) {
-		struct kl_defined *d = &batch->of[*i];
+		struct kl_dynevent *d = &batch->of[*i];
 
 		if (d->kind != KL_SOURCE_KIND_RETURN)
 			continue;
@@ -192,7 +192,7 @@ static int try_returns(struct kl_defined_batch *batch, u32 *i, struct kretprobe 
  *
  * Context: may sleep.
  */
-int kl_returns_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *why)
+int kl_returns_check(struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why)
 {
 	struct kretprobe *probe = NULL, **list = NULL;
 	int error = 0;
@@ -219,11 +219,11 @@ int kl_returns_check(struct kl_defined_batch *batch, u32 *bad, struct kl_error *
 	return 0;
 }
 
-static void destroy(struct kl_defined *d)
+static void destroy(struct kl_dynevent *d)
 {
 }
 
-const struct kl_defined_kind kl_defined_return = {
+const struct kl_dynevent_kind kl_dynevent_return = {
 	.arguments = 1,
 	.create = kl_hooks_create,
 	.destroy = destroy,

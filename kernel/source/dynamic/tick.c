@@ -34,7 +34,7 @@ struct kl_tick_cpu {
  */
 struct kl_tick {
 	struct hlist_node node;
-	const struct kl_defined *defined;
+	const struct kl_dynevent *defined;
 	u64 __percpu *missed;
 	ktime_t period;
 	struct kl_tick_cpu __percpu *cpu;
@@ -57,7 +57,7 @@ static bool is_for_owner(const struct kl_session *s)
 static enum hrtimer_restart on_tick(struct hrtimer *timer)
 {
 	struct kl_tick *tick = container_of(timer, struct kl_tick_cpu, timer)->tick;
-	const struct kl_defined *d = tick->defined;
+	const struct kl_dynevent *d = tick->defined;
 	struct pt_regs *regs = get_irq_regs();
 	u64 periods = hrtimer_forward_now(timer, tick->period);
 	const u64 argument[ARGUMENTS] = {
@@ -71,7 +71,7 @@ static enum hrtimer_restart on_tick(struct hrtimer *timer)
 	if (is_for_owner(d->session) && (!d->session->gate || kl_gate_task(d->session, current))) {
 		/* Stack traces begin at the interrupted instruction. */
 		this_cpu_write(kl_stack_origin, regs);
-		kl_fire_passed(d->session, d->id, d->program, argument, d->arguments);
+		kl_fire_allowed(d->session, d->id, d->program, argument, d->arguments);
 		this_cpu_write(kl_stack_origin, NULL);
 	}
 	return HRTIMER_RESTART;
@@ -99,26 +99,27 @@ static int stop_cpu(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-static int create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
+static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
+		  struct kl_error *why)
 {
-	if (wish->name || wish->address)
+	if (params->name || params->address)
 		return kl_fail(why, -EINVAL, "a tick must have neither a name nor an address");
-	if (!wish->arg || wish->arg > KL_TICK_HZ_MAX)
+	if (!params->arg || params->arg > KL_TICK_HZ_MAX)
 		return kl_fail(why, -EINVAL,
-			       "%llu ticks per second requested, 1 to %u are possible", wish->arg,
+			       "%llu ticks per second requested, 1 to %u are possible", params->arg,
 			       KL_TICK_HZ_MAX);
-	d->tick.hz = wish->arg;
+	d->tick.hz = params->arg;
 	return 0;
 }
 
-static void destroy(struct kl_defined *d)
+static void destroy(struct kl_dynevent *d)
 {
 }
 
-static u32 count_attached(const struct kl_defined_table *table)
+static u32 count_attached(const struct kl_dynevent_table *table)
 {
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 	u32 number = 0;
 
 	for_each_defined(table, batch, d)
@@ -126,9 +127,9 @@ static u32 count_attached(const struct kl_defined_table *table)
 	return number;
 }
 
-static int attach(struct kl_defined *d, struct kl_error *why)
+static int attach(struct kl_dynevent *d, struct kl_error *why)
 {
-	struct kl_defined_table *table = d->session->defined;
+	struct kl_dynevent_table *table = d->session->defined;
 	struct kl_payer *payer = &d->session->payer;
 	struct kl_tick *tick;
 	int error = -ENOMEM;
@@ -161,7 +162,7 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	return 0;
 }
 
-static void detach(struct kl_defined *d)
+static void detach(struct kl_dynevent *d)
 {
 	struct kl_tick *tick = d->tick.state;
 
@@ -172,7 +173,7 @@ static void detach(struct kl_defined *d)
 	kfree(tick);
 }
 
-const struct kl_defined_kind kl_defined_tick = {
+const struct kl_dynevent_kind kl_dynevent_tick = {
 	.arguments = ARGUMENTS,
 	.bytes = sizeof(struct kl_tick),
 	.percpu_bytes = sizeof(struct kl_tick_cpu),

@@ -34,7 +34,7 @@
  */
 static void probe_registers(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4)
 {
-	const struct kl_defined *d = data;
+	const struct kl_dynevent *d = data;
 	u64 argument[REGISTER_ARGUMENTS];
 
 	kl_probe_begin();
@@ -45,23 +45,23 @@ static void probe_registers(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4)
 		argument[3] = a3;
 		argument[4] = a4;
 	}
-	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	kl_fire_dynevent(d->session, d->id, d->program, argument, d->arguments);
 	kl_probe_end();
 }
 
 static void probe_stack(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5, u64 a6, u64 a7,
 			u64 a8, u64 a9, u64 a10, u64 a11)
 {
-	const struct kl_defined *d = data;
+	const struct kl_dynevent *d = data;
 	const u64 argument[] = { a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11 };
 
 	static_assert(ARRAY_SIZE(argument) == KL_DEFINED_ARGUMENTS_MAX);
 	kl_probe_begin();
-	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	kl_fire_dynevent(d->session, d->id, d->program, argument, d->arguments);
 	kl_probe_end();
 }
 
-static void *probe_of(const struct kl_defined *d)
+static void *probe_of(const struct kl_dynevent *d)
 {
 	return d->arguments > REGISTER_ARGUMENTS ? (void *)probe_stack : (void *)probe_registers;
 }
@@ -104,11 +104,11 @@ static struct tracepoint *find(const char *name)
 	return tp;
 }
 
-static void attach_to_module(struct kl_defined_table *table, void *data)
+static void attach_to_module(struct kl_dynevent_table *table, void *data)
 {
 	const struct module *module = data;
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 
 	for_each_defined(table, batch, d) {
 		if (d->kind != KL_SOURCE_KIND_TRACEPOINT || d->tracepoint.tp)
@@ -123,11 +123,11 @@ static void attach_to_module(struct kl_defined_table *table, void *data)
 	}
 }
 
-static void detach_from_module(struct kl_defined_table *table, void *data)
+static void detach_from_module(struct kl_dynevent_table *table, void *data)
 {
 	const struct module *module = data;
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 
 	for_each_defined(table, batch, d) {
 		if (d->kind != KL_SOURCE_KIND_TRACEPOINT || !d->tracepoint.tp ||
@@ -150,7 +150,7 @@ static void add_module(struct module *module)
 	mutex_lock(&modules_lock);
 	list_add(&entry->list, &modules);
 	mutex_unlock(&modules_lock);
-	kl_defined_visit_tables(attach_to_module, module);
+	kl_dynevent_visit_tables(attach_to_module, module);
 }
 
 static void remove_module(struct module *module)
@@ -165,7 +165,7 @@ static void remove_module(struct module *module)
 		kfree(entry);
 	}
 	mutex_unlock(&modules_lock);
-	kl_defined_visit_tables(detach_from_module, module);
+	kl_dynevent_visit_tables(detach_from_module, module);
 }
 
 /* Called under the kernel's list of such modules, for those that are there too. */
@@ -183,19 +183,19 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
 static struct notifier_block module_block = { .notifier_call = on_module };
 
 /**
- * kl_defined_tracepoints_init - learn of the modules that have tracepoints
+ * kl_dynevent_tracepoints_init - learn of the modules that have tracepoints
  *
  * Returns 0 or a negative errno.
  */
-int kl_defined_tracepoints_init(void)
+int kl_dynevent_tracepoints_init(void)
 {
 	return register_tracepoint_module_notifier(&module_block);
 }
 
 /**
- * kl_defined_tracepoints_deinit - undo kl_defined_tracepoints_init
+ * kl_dynevent_tracepoints_deinit - undo kl_dynevent_tracepoints_init
  */
-void kl_defined_tracepoints_deinit(void)
+void kl_dynevent_tracepoints_deinit(void)
 {
 	/*
 	 * The kernel reports the removal of each module that it reported before, so the list is
@@ -206,28 +206,29 @@ void kl_defined_tracepoints_deinit(void)
 
 /* ----------------------------------------------------------------- the kind */
 
-static int create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
+static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
+		  struct kl_error *why)
 {
 	/* Calls of functions by another type than theirs are a fault there. */
 	if (IS_ENABLED(CONFIG_CFI_CLANG))
 		return kl_fail(why, -EOPNOTSUPP,
 			       "this kernel checks the types of indirect calls (CFI)");
-	if (!wish->name || !wish->name[0])
+	if (!params->name || !params->name[0])
 		return kl_fail(why, -EINVAL, "a tracepoint needs a name");
-	if (wish->address || wish->arg)
+	if (params->address || params->arg)
 		return kl_fail(why, -EINVAL, "a tracepoint takes only a name");
-	d->tracepoint.name = kstrdup(wish->name, GFP_KERNEL_ACCOUNT);
+	d->tracepoint.name = kstrdup(params->name, GFP_KERNEL_ACCOUNT);
 	if (!d->tracepoint.name)
 		return kl_fail(why, -ENOMEM, "no memory for a tracepoint's name");
 	return 0;
 }
 
-static void destroy(struct kl_defined *d)
+static void destroy(struct kl_dynevent *d)
 {
 	kfree(d->tracepoint.name);
 }
 
-static int resolve(struct kl_defined *d, struct kl_error *why)
+static int resolve(struct kl_dynevent *d, struct kl_error *why)
 {
 	d->tracepoint.tp = find(d->tracepoint.name);
 	cond_resched();
@@ -238,7 +239,7 @@ static int resolve(struct kl_defined *d, struct kl_error *why)
 	return 0;
 }
 
-static int attach(struct kl_defined *d, struct kl_error *why)
+static int attach(struct kl_dynevent *d, struct kl_error *why)
 {
 	int error;
 
@@ -252,13 +253,13 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	return 0;
 }
 
-static void detach(struct kl_defined *d)
+static void detach(struct kl_dynevent *d)
 {
 	if (d->tracepoint.tp)
 		kl_hub_detach(d->session, d->tracepoint.tp, probe_of(d), d);
 }
 
-const struct kl_defined_kind kl_defined_tracepoint = {
+const struct kl_dynevent_kind kl_dynevent_tracepoint = {
 	.arguments = KL_DEFINED_ARGUMENTS_MAX,
 	.name_max = TRACEPOINT_NAME_MAX,
 	.create = create,

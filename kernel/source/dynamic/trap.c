@@ -81,16 +81,16 @@ static bool meet_again(struct pt_regs *regs)
 	return true;
 }
 
-static __always_inline const struct kl_defined *find(const struct kl_abi_trap *trap)
+static __always_inline const struct kl_dynevent *find(const struct kl_abi_trap *trap)
 {
-	const struct kl_defined_table *table = xa_load(&tables, trap->session);
+	const struct kl_dynevent_table *table = xa_load(&tables, trap->session);
 	u32 i = trap->event - KL_EV_DYNAMIC;
 
 	/* The program chooses the number, so guard the index against speculation. */
 	return table && i < table->n ? table->traps[array_index_nospec(i, table->n)] : NULL;
 }
 
-static void fire(const struct kl_defined *d, struct pt_regs *regs, u32 text)
+static void fire(const struct kl_dynevent *d, struct pt_regs *regs, u32 text)
 {
 	struct kl_session *s = d->session;
 	struct kl_stack_start before;
@@ -99,24 +99,24 @@ static void fire(const struct kl_defined *d, struct pt_regs *regs, u32 text)
 	if (!(s->gate & KL_GATE_OWN) && !kl_access_may_see(s->owner, current))
 		return;
 	if (likely(!s->stacks)) {
-		kl_fire_defined(s, d->id, d->program, NULL, 0);
+		kl_fire_dynevent(s, d->id, d->program, NULL, 0);
 		return;
 	}
 	/* Stack traces begin in the program: no kernel frames belong to the event. */
 	before = kl_stack_begin(regs, text);
-	kl_fire_defined(s, d->id, d->program, NULL, 0);
+	kl_fire_dynevent(s, d->id, d->program, NULL, 0);
 	kl_stack_end(before);
 }
 
 /**
- * kl_defined_trap_fire - a program has come to a breakpoint
+ * kl_dynevent_trap_fire - a program has come to a breakpoint
  * @regs: behind it; moved if it is ours: behind the trap, or back to meet it again
  *
  * Returns false if it is none of ours. Context: any of a program's, preemption off.
  */
-bool kl_defined_trap_fire(struct pt_regs *regs)
+bool kl_dynevent_trap_fire(struct pt_regs *regs)
 {
-	const struct kl_defined *d;
+	const struct kl_dynevent *d;
 	struct kl_abi_trap trap;
 	int found;
 
@@ -155,10 +155,10 @@ void kl_traps_expect(bool more)
  */
 int kl_traps_prepare(struct kl_session *s, struct kl_error *why)
 {
-	struct kl_defined_table *table = s->defined;
-	const struct kl_defined **traps = NULL;
-	struct kl_defined_batch *batch;
-	struct kl_defined *d;
+	struct kl_dynevent_table *table = s->defined;
+	const struct kl_dynevent **traps = NULL;
+	struct kl_dynevent_batch *batch;
+	struct kl_dynevent *d;
 	int error;
 
 	for_each_defined(table, batch, d) {
@@ -190,7 +190,7 @@ int kl_traps_prepare(struct kl_session *s, struct kl_error *why)
  */
 void kl_traps_destroy(const struct kl_session *s)
 {
-	struct kl_defined_table *table = s->defined;
+	struct kl_dynevent_table *table = s->defined;
 
 	if (table->published) {
 		xa_erase(&tables, s->id);
@@ -199,25 +199,26 @@ void kl_traps_destroy(const struct kl_session *s)
 	kvfree(table->traps);
 }
 
-static int create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
+static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
+		  struct kl_error *why)
 {
-	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
+	if (kl_rights_lack(d->session->may, kl_kind_needs(params->kind)))
 		return kl_fail(why, -EPERM,
 			       "this session is not allowed to define events of processes");
-	if (wish->address || wish->arg || wish->name)
+	if (params->address || params->arg || params->name)
 		return kl_fail(why, -EINVAL, "an event that processes fire has no probe point");
 	d->trap.expected = true;
 	kl_traps_expect(true);
 	return 0;
 }
 
-static void destroy(struct kl_defined *d)
+static void destroy(struct kl_dynevent *d)
 {
 	if (d->trap.expected)
 		kl_traps_expect(false);
 }
 
-const struct kl_defined_kind kl_defined_trap = {
+const struct kl_dynevent_kind kl_dynevent_trap = {
 	.create = create,
 	.destroy = destroy,
 };

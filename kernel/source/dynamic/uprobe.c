@@ -18,7 +18,7 @@
 
 struct kl_uprobe {
 	struct uprobe_consumer consumer;
-	struct kl_defined *defined;
+	struct kl_dynevent *defined;
 	struct path path;
 	struct inode *inode; /* below an overlay; held by the path */
 	u64 offset;
@@ -26,10 +26,10 @@ struct kl_uprobe {
 };
 
 /* Handlers may sleep; what a session reads when it fires is freed under RCU. */
-static void fire(const struct kl_defined *d, const u64 *argument)
+static void fire(const struct kl_dynevent *d, const u64 *argument)
 {
 	preempt_disable();
-	kl_fire_defined(d->session, d->id, d->program, argument, d->arguments);
+	kl_fire_dynevent(d->session, d->id, d->program, argument, d->arguments);
 	preempt_enable();
 }
 
@@ -66,15 +66,16 @@ static int find_file(struct kl_uprobe *u, const char *name, u64 offset, struct k
 	return 0;
 }
 
-static int create(struct kl_defined *d, const struct kl_defined_wish *wish, struct kl_error *why)
+static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
+		  struct kl_error *why)
 {
 	struct kl_uprobe *u;
 
-	if (kl_rights_lack(d->session->may, kl_kind_needs(wish->kind)))
+	if (kl_rights_lack(d->session->may, kl_kind_needs(params->kind)))
 		return kl_fail(why, -EPERM, "hooking programs needs CAP_SYS_ADMIN and no lockdown");
-	if (!wish->name || !wish->name[0])
+	if (!params->name || !params->name[0])
 		return kl_fail(why, -EINVAL, "a probe point in a program needs the file's name");
-	if (wish->address)
+	if (params->address)
 		return kl_fail(why, -EINVAL,
 			       "a probe point in a program takes an offset, not an address");
 	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
@@ -82,14 +83,14 @@ static int create(struct kl_defined *d, const struct kl_defined_wish *wish, stru
 		return kl_fail(why, -ENOMEM, "no memory for a probe point in a program");
 	d->uprobe = u;
 	u->defined = d;
-	if (wish->kind == KL_SOURCE_KIND_UPROBE)
+	if (params->kind == KL_SOURCE_KIND_UPROBE)
 		u->consumer.handler = on_place;
 	else
 		u->consumer.ret_handler = on_return;
-	return find_file(u, wish->name, wish->arg, why);
+	return find_file(u, params->name, params->arg, why);
 }
 
-static void destroy(struct kl_defined *d)
+static void destroy(struct kl_dynevent *d)
 {
 	if (!d->uprobe)
 		return;
@@ -97,7 +98,7 @@ static void destroy(struct kl_defined *d)
 	kfree(d->uprobe);
 }
 
-static int attach(struct kl_defined *d, struct kl_error *why)
+static int attach(struct kl_dynevent *d, struct kl_error *why)
 {
 	struct kl_uprobe *u = d->uprobe;
 	int error = kl_uprobe_register(&u->handle, u->inode, u->offset, &u->consumer);
@@ -108,13 +109,13 @@ static int attach(struct kl_defined *d, struct kl_error *why)
 	return 0;
 }
 
-static void detach(struct kl_defined *d)
+static void detach(struct kl_dynevent *d)
 {
 	kl_uprobe_unregister(&d->uprobe->handle, d->uprobe->inode, d->uprobe->offset,
 			     &d->uprobe->consumer);
 }
 
-const struct kl_defined_kind kl_defined_uprobe = {
+const struct kl_dynevent_kind kl_dynevent_uprobe = {
 	.arguments = ARGUMENTS,
 	.name_max = PATH_MAX,
 	.bytes = sizeof(struct kl_uprobe),
@@ -124,7 +125,7 @@ const struct kl_defined_kind kl_defined_uprobe = {
 	.detach = detach,
 };
 
-const struct kl_defined_kind kl_defined_uretprobe = {
+const struct kl_dynevent_kind kl_dynevent_uretprobe = {
 	.arguments = 1,
 	.name_max = PATH_MAX,
 	.bytes = sizeof(struct kl_uprobe),

@@ -318,13 +318,13 @@ static void find_record_owners(struct kl_detail_sleep *s, struct file *file, boo
 }
 
 /* The bytes that it is about; a length of 0 is to the end. */
-static void set_range(struct kl_detail_sleep *s, struct file *file, const struct flock *wish)
+static void set_range(struct kl_detail_sleep *s, struct file *file, const struct flock *params)
 {
-	s64 start = wish->l_start, length = wish->l_len;
+	s64 start = params->l_start, length = params->l_len;
 
-	if (wish->l_whence == SEEK_CUR)
+	if (params->l_whence == SEEK_CUR)
 		start += READ_ONCE(file->f_pos);
-	else if (wish->l_whence == SEEK_END)
+	else if (params->l_whence == SEEK_END)
 		start += i_size_read(file_inode(file));
 	if (length < 0) {
 		start += length;
@@ -344,14 +344,14 @@ void kl_detail_explain_record_lock(struct kl_detail_sleep *s)
 	bool of_file = s->arg[1] == F_OFD_SETLKW, is_lock = of_file || s->arg[1] == F_SETLKW;
 	struct file *file = kl_files_get(s->d->task, s->arg[0]);
 	struct owners o = {};
-	struct flock wish;
+	struct flock params;
 
-	if (!file || !is_lock || !kl_detail_read_memory(s->d, s->arg[2], &wish, sizeof(wish))) {
+	if (!file || !is_lock || !kl_detail_read_memory(s->d, s->arg[2], &params, sizeof(params))) {
 		s->wait.reason = is_lock ? KL_WAIT_LOCK : KL_WAIT_FILE;
 		kl_detail_wait_done(s);
 	} else {
-		set_range(s, file, &wish);
-		find_record_owners(s, file, wish.l_type == F_WRLCK, of_file, &o);
+		set_range(s, file, &params);
+		find_record_owners(s, file, params.l_type == F_WRLCK, of_file, &o);
 		tell_owners(s, file, &o);
 	}
 	if (file)

@@ -109,12 +109,12 @@ struct kl_history_row {
 };
 
 /**
- * struct kl_history_wish - which summaries
+ * struct kl_history_query - which summaries
  * @level: minutes ...
  * @since, @until: seconds since 1970: those that begin then or between; INT64_MAX: no end
  * @comm: pattern of the shell's: of such groups; NULL: of the machine
  */
-struct kl_history_wish {
+struct kl_history_query {
 	enum kl_history_level level;
 	int64_t since;
 	int64_t until;
@@ -124,14 +124,14 @@ struct kl_history_wish {
 /**
  * kl_history_read - summaries in the order of time
  * @history: database
- * @wish: which
+ * @query: which
  * @take: called for each; what it returns, if not 0, ends it
  * @data: for @take
  *
  * Returns what @take did, or a negative errno. One state of the database, whoever
  * writes meanwhile.
  */
-int kl_history_read(struct kl_history *history, const struct kl_history_wish *wish,
+int kl_history_read(struct kl_history *history, const struct kl_history_query *query,
 		    int (*take)(void *data, const struct kl_history_row *row), void *data);
 
 struct kl_history_sampler;

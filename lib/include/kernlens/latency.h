@@ -22,11 +22,11 @@ KL_PUBLIC_BEGIN
 /**
  * kl_session_latency - give a session a latency profile
  * @session: that has never been started
- * @wish: flags, bounds (0: the defaults); its size is set by this function
+ * @params: flags, bounds (0: the defaults); its size is set by this function
  *
  * Returns a negative errno: EPERM (stacks of the kernel), EINVAL, EBUSY, ENOMEM.
  */
-int kl_session_latency(struct kl_session *session, struct kl_abi_latency *wish);
+int kl_session_latency(struct kl_session *session, struct kl_abi_latency *params);
 
 /**
  * struct kl_latency - a profile as it was when it was read; times in nanoseconds

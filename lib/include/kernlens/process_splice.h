@@ -79,12 +79,13 @@ struct kl_program *kl_process_splices_program(struct kl_process_splices *splices
  * @program: number
  * @function: index in the program
  * @of: that
- * @wish: block, and the event, KL_SOURCE_KIND_TRAP of the session that begins with it
+ * @target: block, and the event, KL_SOURCE_KIND_TRAP of the session that begins with it
  *
  * Returns 0 or -ENOMEM.
  */
 int kl_process_splices_fire(struct kl_process_splices *splices, size_t program, size_t function,
-			    const struct kl_block_function *of, const struct kl_splice_wish *wish);
+			    const struct kl_block_function *of,
+			    const struct kl_splice_target *target);
 
 /**
  * kl_process_splices_plan - where a function's blocks can be diverted

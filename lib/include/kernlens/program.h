@@ -19,11 +19,11 @@
 KL_PUBLIC_BEGIN
 
 /**
- * struct kl_program_wish - blocks of a program as a user writes them
+ * struct kl_program_selector - blocks of a program as a user writes them
  * @path: the file
  * @want: which; a pattern that is "0xADDRESS" is the function that has it
  */
-struct kl_program_wish {
+struct kl_program_selector {
 	char *path;
 	struct kl_block_want want;
 };
@@ -31,43 +31,43 @@ struct kl_program_wish {
 struct kl_program;
 
 /**
- * kl_program_wish_is - does a text name blocks of a program, not of the kernel?
+ * kl_program_selector_is - does a text name blocks of a program, not of the kernel?
  * @text: without "block:"; what stands behind the blocks does not matter
  *
  * A path has a slash in it, and its end is a colon.
  */
-bool kl_program_wish_is(const char *text);
+bool kl_program_selector_is(const char *text);
 
 /**
- * kl_program_wish_parse - take "PATH:FUNCTION[+OFFSET|#NUMBER][:post]" apart
- * @wish: out; free it with kl_program_wish_free()
+ * kl_program_selector_parse - take "PATH:FUNCTION[+OFFSET|#NUMBER][:post]" apart
+ * @selector: out; free it with kl_program_selector_free()
  * @text: with or without "block:" before it
  *
  * Returns 0, -EINVAL or -ENOMEM with an error text.
  */
-int kl_program_wish_parse(struct kl_program_wish *wish, const char *text);
+int kl_program_selector_parse(struct kl_program_selector *selector, const char *text);
 
 /**
- * kl_program_wish_free - free what kl_program_wish_parse() has allocated
- * @wish: or all zero
+ * kl_program_selector_free - free what kl_program_selector_parse() has allocated
+ * @selector: or all zero
  */
-void kl_program_wish_free(struct kl_program_wish *wish);
+void kl_program_selector_free(struct kl_program_selector *selector);
 
 /**
- * kl_program_wish_name - what the event at a block is called
- * @wish: that the block fits
+ * kl_program_selector_name - what the event at a block is called
+ * @selector: that the block fits
  * @function: its name, of kl_program_next()
  * @graph: of the function
  * @block: index
  * @name: out
  * @bytes: of @name
  *
- * "block:PATH:FUNCTION#NUMBER" or, if the wish is one with an offset, "...+0xOFFSET"; with ":post"
+ * "block:PATH:FUNCTION#NUMBER" or, if the selector is one with an offset, "...+0xOFFSET"; with ":post"
  * behind it. Returns 0, or -EINVAL with an error text if it is too long.
  */
-int kl_program_wish_name(const struct kl_program_wish *wish, const char *function,
-			 const struct kl_block_graph *graph, uint32_t block, char *name,
-			 size_t bytes);
+int kl_program_selector_name(const struct kl_program_selector *selector, const char *function,
+			     const struct kl_block_graph *graph, uint32_t block, char *name,
+			     size_t bytes);
 
 /**
  * kl_program_open - read a program or library
@@ -101,7 +101,7 @@ struct kl_blocks *kl_program_blocks(const struct kl_program *program);
 /**
  * kl_program_next - the next function that a pattern fits
  * @program: opened
- * @pattern: as in struct kl_program_wish
+ * @pattern: as in struct kl_program_selector
  * @position: 0 at first; changed
  * @name: out, what it is called: "0xADDRESS" if others are called the same
  *

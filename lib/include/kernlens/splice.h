@@ -18,13 +18,13 @@
 KL_PUBLIC_BEGIN
 
 /**
- * struct kl_splice_wish - an instrument that is wanted
+ * struct kl_splice_target - an instrument that is wanted
  * @block: index in the function's graph
  * @behind: behind the block's last instruction that does not jump, not before its first
  * @instrument: enum kl_instrument
  * @event: of KL_INSTRUMENT_FIRE: the session's, else 0
  */
-struct kl_splice_wish {
+struct kl_splice_target {
 	uint32_t block;
 	bool behind;
 	uint8_t instrument;
@@ -32,7 +32,7 @@ struct kl_splice_wish {
 };
 
 /**
- * struct kl_splice_point - what has become of a wish
+ * struct kl_splice_point - what has become of a target
  * @placed: the instrument is there
  * @reason: enum kl_block_reason: why there is no place for it; 0: there is
  * @refusal: enum kl_splice_refusal: why the module does not want it; 0: it has not refused
@@ -45,7 +45,7 @@ struct kl_splice_point {
 
 /**
  * struct kl_splices_sum - all of them
- * @points: wishes
+ * @points: targets
  * @placed: of them, those that are there
  * @moved: functions that run in copies
  * @windows: of the kernel's text that are diverted
@@ -147,7 +147,7 @@ void kl_splices_destroy(struct kl_splices *splices);
  * kl_splices_add - want instruments in a function
  * @splices: nothing installed yet; functions in any order, each once
  * @graph: the function
- * @wish: which, in any order; those at one place act in this order
+ * @target: which, in any order; those at one place act in this order
  * @n: how many
  *
  * Windows that would overlap become one. A function that is moved, where only counters before
@@ -156,7 +156,7 @@ void kl_splices_destroy(struct kl_splices *splices);
  * Returns the number of the first point, of which there are @n, or -ENOMEM with an error text.
  */
 long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *graph,
-		    const struct kl_splice_wish *wish, uint32_t n);
+		    const struct kl_splice_target *target, uint32_t n);
 
 /**
  * kl_splices_install - have the module splice them
@@ -174,7 +174,7 @@ int kl_splices_install(struct kl_splices *splices, struct kl_session *session,
 		       void *context);
 
 /**
- * kl_splices_point - what has become of one wish
+ * kl_splices_point - what has become of one target
  * @splices: installed
  * @point: its number
  */
@@ -213,12 +213,12 @@ const char *kl_splice_refusal_help(unsigned int refusal);
 /**
  * kl_session_splice - one request
  * @session: whose the splices will be
- * @wish: windows and points; filled in: the first point's number, or what is refused
+ * @target: windows and points; filled in: the first point's number, or what is refused
  *
- * Returns 0, or a negative errno with an error text: -EINVAL with @wish->refusal, -EPERM without
+ * Returns 0, or a negative errno with an error text: -EINVAL with @target->refusal, -EPERM without
  * CAP_SYS_ADMIN or under lockdown.
  */
-int kl_session_splice(struct kl_session *session, struct kl_abi_splice *wish);
+int kl_session_splice(struct kl_session *session, struct kl_abi_splice *target);
 
 /**
  * kl_session_unsplice - take all of a session's splices back

@@ -105,14 +105,14 @@ static struct kl_abi_event any_defined(u32 program, bool odd)
 u32 make_events(int fd, u32 program)
 {
 	struct kl_abi_event *event = (void *)room;
-	struct kl_abi_events wish = { .size = sizeof(wish), .n = 1 + below(6) };
+	struct kl_abi_events params = { .size = sizeof(params), .n = 1 + below(6) };
 
-	for (u32 i = 0; i < wish.n; i++)
+	for (u32 i = 0; i < params.n; i++)
 		event[i] = any_defined(one_in(3) ? program : 0, one_in(20));
 	if (one_in(10))
-		mutate(event, wish.n * sizeof(*event));
-	wish.event = (u64)(uintptr_t)odd_or(event, wish.n * sizeof(*event));
-	return TRY(fd, KL_IOC_EVENTS, wish) ? 0 : wish.first - KL_EV_DYNAMIC + wish.n;
+		mutate(event, params.n * sizeof(*event));
+	params.event = (u64)(uintptr_t)odd_or(event, params.n * sizeof(*event));
+	return TRY(fd, KL_IOC_EVENTS, params) ? 0 : params.first - KL_EV_DYNAMIC + params.n;
 }
 
 void op_events(void)
@@ -124,23 +124,24 @@ void op_events(void)
 
 void make_variables(int fd, u32 program)
 {
-	struct kl_abi_variables wish = { .size = sizeof(wish), .n = below(one_in(4) ? 30 : 10) };
+	struct kl_abi_variables params = { .size = sizeof(params),
+					   .n = below(one_in(4) ? 30 : 10) };
 	u32 first = below(1000);
 
 	/* Steps that meet each variable once. */
-	for (u32 i = 0; i < wish.n; i++)
-		wish.variable[i].variable = variable_at(first + 37 * i);
-	if (wish.n && one_in(3))
-		wish.variable[below(wish.n)].variable = one_in(2) ? VARIABLE_ustack :
-								    VARIABLE_kstack;
-	if (wish.n && program && one_in(3))
-		wish.variable[below(wish.n)] = (struct kl_abi_variable){
+	for (u32 i = 0; i < params.n; i++)
+		params.variable[i].variable = variable_at(first + 37 * i);
+	if (params.n && one_in(3))
+		params.variable[below(params.n)].variable = one_in(2) ? VARIABLE_ustack :
+									VARIABLE_kstack;
+	if (params.n && program && one_in(3))
+		params.variable[below(params.n)] = (struct kl_abi_variable){
 			.variable = KL_VARIABLE_PROGRAM,
 			.program = program,
 			.type = below(KL_VARIABLE_TYPE_TEXT + 1),
 		};
-	wish.flags = one_in(4) ? below(4) : 0;
-	TRY(fd, KL_IOC_VARIABLES, wish);
+	params.flags = one_in(4) ? below(4) : 0;
+	TRY(fd, KL_IOC_VARIABLES, params);
 }
 
 /* Those whose place in the task is known, and which seldom change. */
@@ -148,26 +149,26 @@ void make_plain_variables(int fd)
 {
 	static const u32 plain[] = { VARIABLE_uid, VARIABLE_nice, VARIABLE_start_time,
 				     VARIABLE_ppid, VARIABLE_pgid };
-	struct kl_abi_variables wish = { .size = sizeof(wish), .n = 1 + below(5) };
+	struct kl_abi_variables params = { .size = sizeof(params), .n = 1 + below(5) };
 
-	for (u32 i = 0; i < wish.n; i++)
-		wish.variable[i].variable = plain[i];
-	TRY(fd, KL_IOC_VARIABLES, wish);
+	for (u32 i = 0; i < params.n; i++)
+		params.variable[i].variable = plain[i];
+	TRY(fd, KL_IOC_VARIABLES, params);
 }
 
 /* Call traces with each record; at times there is no room for many. */
 void make_stacks(int fd)
 {
-	struct kl_abi_variables wish = { .size = sizeof(wish), .n = me->uid ? 2 : 3 };
+	struct kl_abi_variables params = { .size = sizeof(params), .n = me->uid ? 2 : 3 };
 
 	struct kl_abi_stacks few = { .what = KL_STACKS_LIMITS, .traces = 1 + below(10) };
 
-	wish.variable[0].variable = VARIABLE_tid;
-	wish.variable[1].variable = VARIABLE_ustack;
-	wish.variable[2].variable = me->uid ? 0 : VARIABLE_kstack;
+	params.variable[0].variable = VARIABLE_tid;
+	params.variable[1].variable = VARIABLE_ustack;
+	params.variable[2].variable = me->uid ? 0 : VARIABLE_kstack;
 	if (one_in(3))
 		TRY(fd, KL_IOC_STACKS, few);
-	TRY(fd, KL_IOC_VARIABLES, wish);
+	TRY(fd, KL_IOC_VARIABLES, params);
 }
 
 void op_variables(void)
@@ -296,12 +297,12 @@ void op_metadata(void)
 
 void limit_stacks(int fd)
 {
-	struct kl_abi_stacks wish = { .size = sizeof(wish), .what = KL_STACKS_LIMITS };
+	struct kl_abi_stacks params = { .size = sizeof(params), .what = KL_STACKS_LIMITS };
 
-	wish.traces = one_in(3) ? odd_number() : below(5000);
-	wish.kernel_frames = below(KL_STACK_FRAMES_MAX + 2);
-	wish.user_frames = below(KL_STACK_FRAMES_MAX + 2);
-	TRY(fd, KL_IOC_STACKS, wish);
+	params.traces = one_in(3) ? odd_number() : below(5000);
+	params.kernel_frames = below(KL_STACK_FRAMES_MAX + 2);
+	params.user_frames = below(KL_STACK_FRAMES_MAX + 2);
+	TRY(fd, KL_IOC_STACKS, params);
 }
 
 void op_stack_limits(void)
@@ -311,14 +312,14 @@ void op_stack_limits(void)
 
 void make_latency(int fd)
 {
-	struct kl_abi_latency wish = { .size = sizeof(wish) };
+	struct kl_abi_latency params = { .size = sizeof(params) };
 
-	wish.flags = below(KL_LATENCY_FLAGS + 1);
+	params.flags = below(KL_LATENCY_FLAGS + 1);
 	if (me->uid)
-		wish.flags &= ~KL_LATENCY_KERNEL_STACKS;
-	wish.tasks = one_in(2) ? 0 : KL_LATENCY_TASKS_MIN + below(100);
-	wish.entries = one_in(2) ? 0 : KL_LATENCY_ENTRIES_MIN + below(200);
-	TRY(fd, KL_IOC_LATENCY, wish);
+		params.flags &= ~KL_LATENCY_KERNEL_STACKS;
+	params.tasks = one_in(2) ? 0 : KL_LATENCY_TASKS_MIN + below(100);
+	params.entries = one_in(2) ? 0 : KL_LATENCY_ENTRIES_MIN + below(200);
+	TRY(fd, KL_IOC_LATENCY, params);
 }
 
 void op_latency(void)
@@ -328,10 +329,10 @@ void op_latency(void)
 
 void set_filter(int fd)
 {
-	struct kl_abi_filter wish = { .size = sizeof(wish), .kind = below(3) };
+	struct kl_abi_filter params = { .size = sizeof(params), .kind = below(3) };
 
-	wish.uid = one_in(2) ? me->uid : below(100);
-	TRY(fd, KL_IOC_FILTER, wish);
+	params.uid = one_in(2) ? me->uid : below(100);
+	TRY(fd, KL_IOC_FILTER, params);
 }
 
 void op_filter(void)
@@ -353,19 +354,19 @@ void op_start_stop(void)
 
 int make_session(int fd)
 {
-	struct kl_abi_session wish = { .size = sizeof(wish) };
+	struct kl_abi_session params = { .size = sizeof(params) };
 	int error;
 
-	wish.mode = below(2);
-	wish.block_bytes = 4096u << below(4);
-	wish.blocks = 4 + below(12);
-	wish.blocks_max = one_in(2) ? 32 : 0;
-	snprintf(wish.name, sizeof(wish.name), "fuzz %u", below(100));
+	params.mode = below(2);
+	params.block_bytes = 4096u << below(4);
+	params.blocks = 4 + below(12);
+	params.blocks_max = one_in(2) ? 32 : 0;
+	snprintf(params.name, sizeof(params.name), "fuzz %u", below(100));
 	if (one_in(30))
-		memset(wish.name, 'a', sizeof(wish.name));
-	error = TRY(fd, KL_IOC_SESSION, wish);
+		memset(params.name, 'a', sizeof(params.name));
+	error = TRY(fd, KL_IOC_SESSION, params);
 	if (!error)
-		common->session_newest = wish.id;
+		common->session_newest = params.id;
 	return error;
 }
 

@@ -22,7 +22,7 @@ static bool has_kprobe(const struct kl_block_graph *graph)
 
 static int add_function(void *context, size_t index)
 {
-	struct kl_splice_wish *wish;
+	struct kl_splice_target *target;
 	struct kl_block_graph graph;
 	struct counted *f;
 	long first;
@@ -34,23 +34,24 @@ static int add_function(void *context, size_t index)
 		kl_block_graph_free(&graph);
 		return 0;
 	}
-	wish = calloc(graph.blocks + 1, sizeof(*wish));
+	target = calloc(graph.blocks + 1, sizeof(*target));
 	guide.function = realloc(guide.function, (guide.functions + 1) * sizeof(*guide.function));
 	guide.begin = realloc(guide.begin, (guide.points + graph.blocks) * sizeof(*guide.begin));
-	if (!wish || !guide.function || !guide.begin)
+	if (!target || !guide.function || !guide.begin)
 		abort();
 	for (u32 i = 0; i < graph.blocks; i++) {
-		wish[i] = (struct kl_splice_wish){ .block = i, .instrument = KL_INSTRUMENT_COUNT };
+		target[i] =
+			(struct kl_splice_target){ .block = i, .instrument = KL_INSTRUMENT_COUNT };
 		guide.begin[guide.points + i] = graph.block[i].begin;
 	}
-	first = kl_splices_add(guide.splices, &graph, wish, graph.blocks);
+	first = kl_splices_add(guide.splices, &graph, target, graph.blocks);
 	if (first >= 0) {
 		f = &guide.function[guide.functions++];
 		*f = (struct counted){ .first = first, .n = graph.blocks };
 		snprintf(f->name, sizeof(f->name), "%s", graph.function.name);
 		guide.points += graph.blocks;
 	}
-	free(wish);
+	free(target);
 	kl_block_graph_free(&graph);
 	return first < 0 ? (int)first : 0;
 }

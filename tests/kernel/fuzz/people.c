@@ -290,13 +290,13 @@ void op_splice(void)
 {
 	struct kl_abi_window *window = (void *)room;
 	struct kl_abi_point *point = (void *)(room + 8192);
-	struct kl_abi_splice wish = { .size = sizeof(wish), .windows = 1 + below(4) };
+	struct kl_abi_splice params = { .size = sizeof(params), .windows = 1 + below(4) };
 	struct kl_abi_splice_counts counts = { .size = sizeof(counts), .n = below(9) };
 	struct kl_abi_unsplice all = { .size = sizeof(all) };
 	int fd = session_fd();
 
 	memset(room, 0, 16384);
-	for (u32 i = 0; i < wish.windows; i++) {
+	for (u32 i = 0; i < params.windows; i++) {
 		window[i].address = common->symbol[below(FUZZ_SYMBOLS)] + below(8);
 		window[i].hash = any();
 		window[i].bytes = 5 + below(12);
@@ -305,10 +305,10 @@ void op_splice(void)
 		window[i].points = 1;
 		point[i].instrument = 1 + below(2);
 	}
-	wish.points = wish.windows;
-	wish.window = (u64)(uintptr_t)odd_or(window, 4096);
-	wish.point = (u64)(uintptr_t)odd_or(point, 4096);
-	TRY(fd, KL_IOC_SPLICE, wish);
+	params.points = params.windows;
+	params.window = (u64)(uintptr_t)odd_or(window, 4096);
+	params.point = (u64)(uintptr_t)odd_or(point, 4096);
+	TRY(fd, KL_IOC_SPLICE, params);
 	counts.count = (u64)(uintptr_t)room;
 	TRY(fd, KL_IOC_SPLICE_COUNTS, counts);
 	TRY(fd, KL_IOC_UNSPLICE, all);

@@ -84,7 +84,7 @@ static void fire(u32 session, u32 first)
 
 void op_places(void)
 {
-	struct kl_abi_session wish = { .block_bytes = 4096, .blocks = 4, .mode = below(2) };
+	struct kl_abi_session params = { .block_bytes = 4096, .blocks = 4, .mode = below(2) };
 	struct kl_abi_event event[PLACES];
 	struct kl_abi_events events = { .size = sizeof(events) };
 	u32 rules = 0;
@@ -92,11 +92,11 @@ void op_places(void)
 
 	if (fd < 0)
 		return;
-	if (TRY(fd, KL_IOC_SESSION, wish)) {
+	if (TRY(fd, KL_IOC_SESSION, params)) {
 		close(fd);
 		return;
 	}
-	common->session_newest = wish.id;
+	common->session_newest = params.id;
 	events.n = define(event, one_in(2) ? make_program(fd, true) : 0);
 	events.event = (u64)(uintptr_t)event;
 	if (one_in(3))
@@ -114,7 +114,7 @@ void op_places(void)
 	}
 	kl_use(fd, KL_MASKSET_FIRST_USER);
 	me->successes += !kl_start(fd);
-	fire(wish.id, events.first);
+	fire(params.id, events.first);
 	if (one_in(2))
 		kl_stop(fd);
 	keep_fd(fd, ROLE_SESSION);

@@ -14,10 +14,10 @@ static struct {
 
 void op_reader(void)
 {
-	struct kl_abi_reader wish = { .size = sizeof(wish), .flags = below(4) };
+	struct kl_abi_reader params = { .size = sizeof(params), .flags = below(4) };
 
-	if (!TRY(session_fd(), KL_IOC_READER, wish))
-		keep_fd(wish.fd, ROLE_READER);
+	if (!TRY(session_fd(), KL_IOC_READER, params))
+		keep_fd(params.fd, ROLE_READER);
 }
 
 void op_read(void)

@@ -465,22 +465,22 @@ static void change_session(int fd)
 void op_recorder(void)
 {
 	enum purpose purpose = !me->uid && one_in(4) ? PACKETS : below(PURPOSES);
-	struct kl_abi_session wish = { .mode = below(2),
-				       .block_bytes = 4096u << below(2),
-				       .blocks = 4 + below(4),
-				       .blocks_max = 32 };
+	struct kl_abi_session params = { .mode = below(2),
+					 .block_bytes = 4096u << below(2),
+					 .blocks = 4 + below(4),
+					 .blocks_max = 32 };
 	struct awaited awaited = {};
 	u32 rules = 0, defined = 0;
 	int fd = open_device(O_RDWR), reader;
 
 	if (fd < 0)
 		return;
-	snprintf(wish.name, sizeof(wish.name), "recorder %u", below(100));
-	if (TRY(fd, KL_IOC_SESSION, wish)) {
+	snprintf(params.name, sizeof(params.name), "recorder %u", below(100));
+	if (TRY(fd, KL_IOC_SESSION, params)) {
 		close(fd);
 		return;
 	}
-	common->session_newest = wish.id;
+	common->session_newest = params.id;
 	set_up(fd, purpose, &rules, &defined, &awaited);
 	write_maskset(fd, MASKSET, purpose, rules, defined);
 	write_maskset(fd, MASKSET + 1, below(PURPOSES), rules, defined);
@@ -498,13 +498,13 @@ void op_recorder(void)
 		fire_calls();
 		if (one_in(2))
 			change_session(fd);
-		read_all(fd, reader, rules, wish.block_bytes ?: 4096);
+		read_all(fd, reader, rules, params.block_bytes ?: 4096);
 		if (purpose == PROFILES && !me->uid)
 			show_latency();
 	}
 	if (one_in(3)) {
 		kl_stop(fd);
-		read_all(fd, reader, rules, wish.block_bytes ?: 4096);
+		read_all(fd, reader, rules, params.block_bytes ?: 4096);
 	}
 	keep_fd(fd, ROLE_SESSION);
 	keep_fd(reader, ROLE_READER);
@@ -512,12 +512,12 @@ void op_recorder(void)
 
 void record_alone(bool values)
 {
-	struct kl_abi_session wish = { .block_bytes = 4096, .blocks = 8 };
+	struct kl_abi_session params = { .block_bytes = 4096, .blocks = 8 };
 	int fd = open_device(O_RDWR);
 
 	if (fd < 0)
 		return;
-	if (!TRY(fd, KL_IOC_SESSION, wish)) {
+	if (!TRY(fd, KL_IOC_SESSION, params)) {
 		if (values)
 			make_plain_variables(fd);
 		kl_filter(fd, KL_FILTER_TASKS, 0);

@@ -48,7 +48,7 @@ static void *give_pages(void *unused)
 static void make_slow_pages(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register wish = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_register params = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	pthread_t thread;
 
 	slow_fd = syscall(SYS_userfaultfd, O_CLOEXEC);
@@ -56,9 +56,9 @@ static void make_slow_pages(void)
 		return;
 	slow = mmap(NULL, SLOW_PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		    -1, 0);
-	wish.range.start = (u64)(uintptr_t)slow;
-	wish.range.len = SLOW_PAGES * 4096;
-	if (slow == MAP_FAILED || ioctl(slow_fd, UFFDIO_REGISTER, &wish) ||
+	params.range.start = (u64)(uintptr_t)slow;
+	params.range.len = SLOW_PAGES * 4096;
+	if (slow == MAP_FAILED || ioctl(slow_fd, UFFDIO_REGISTER, &params) ||
 	    pthread_create(&thread, NULL, give_pages, NULL))
 		slow = NULL;
 }

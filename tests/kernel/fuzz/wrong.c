@@ -342,7 +342,7 @@ static struct built build_call(enum call call)
 /* A session with two programs, of which the second puts out fields, and one rule. */
 static int small_session(void)
 {
-	struct kl_abi_session wish = { .size = sizeof(wish), .block_bytes = 4096, .blocks = 4 };
+	struct kl_abi_session params = { .size = sizeof(params), .block_bytes = 4096, .blocks = 4 };
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_count };
 	struct kl_abi_op ops[2] = { { .code = KL_OP_VARIABLE, .imm = VARIABLE_tid } };
 	struct kl_abi_program program = { .size = sizeof(program),
@@ -350,7 +350,7 @@ static int small_session(void)
 					  .ops = (u64)(uintptr_t)ops };
 	int fd = open_device(O_RDWR);
 
-	if (ioctl(fd, KL_IOC_SESSION, &wish))
+	if (ioctl(fd, KL_IOC_SESSION, &params))
 		return fd;
 	ioctl(fd, KL_IOC_PROGRAM, &program);
 	ops[0] = (struct kl_abi_op){ .code = KL_OP_PUT };

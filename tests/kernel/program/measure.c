@@ -32,21 +32,21 @@ static u64 cycles(void)
 	return now;
 }
 
-static noinline u64 run_nothing(const struct kl_program *p, struct kl_firing *f)
+static noinline u64 run_nothing(const struct kl_program *p, struct kl_event_ctx *f)
 {
 	barrier();
 	return 0;
 }
 
-static noinline u64 run_put(const struct kl_program *p, struct kl_firing *f)
+static noinline u64 run_put(const struct kl_program *p, struct kl_event_ctx *f)
 {
 	u8 out[64];
 
 	return kl_program_put(p, f, out, sizeof(out));
 }
 
-static noinline u64 least_cycles(u64 (*run)(const struct kl_program *p, struct kl_firing *f),
-				 const struct kl_program *p, struct kl_firing *f, u64 *result)
+static noinline u64 least_cycles(u64 (*run)(const struct kl_program *p, struct kl_event_ctx *f),
+				 const struct kl_program *p, struct kl_event_ctx *f, u64 *result)
 {
 	u64 least = ~0ull, begun;
 
@@ -63,7 +63,7 @@ static noinline u64 least_cycles(u64 (*run)(const struct kl_program *p, struct k
 static int report(char *to, int at, const char *name, struct kl_program *p, u64 first, bool put)
 {
 	u64 arguments[2] = { first, (u64)current };
-	struct kl_firing f = {
+	struct kl_event_ctx f = {
 		.fields = (const u8 *)&sched_switch,
 		.bytes = sizeof(sched_switch),
 		.argument = arguments,

@@ -146,7 +146,7 @@ static void note(struct ground *g, bool right, const char *what)
 
 static void try_place(struct ground *g, const struct place *place)
 {
-	struct kl_firing f = { .argument = &place->address, .arguments = 1 };
+	struct kl_event_ctx f = { .argument = &place->address, .arguments = 1 };
 	u8 out[64];
 
 	for (u32 type = KL_NUMBER_S64; type < KL_NUMBER_COUNT; type++) {
@@ -173,7 +173,7 @@ static void try_places(void *data)
 {
 	struct ground *g = data;
 	u64 address = (u64)g->page;
-	struct kl_firing f = { .argument = &address, .arguments = 1 };
+	struct kl_event_ctx f = { .argument = &address, .arguments = 1 };
 
 	for (u32 i = 0; i < KERNEL_PLACES; i++)
 		try_place(g, &g->kernel[i]);
@@ -193,7 +193,7 @@ static void try_places(void *data)
 
 static void try_user(struct ground *g)
 {
-	struct kl_firing f = { .argument = &g->fine, .arguments = 1 };
+	struct kl_event_ctx f = { .argument = &g->fine, .arguments = 1 };
 
 	note(g, kl_program_run(g->load_user, &f) == g->fine_bytes && !f.fault, "a user's word");
 }

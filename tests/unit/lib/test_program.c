@@ -36,9 +36,9 @@ static void test_what_is_meant(void)
 	bool all = true, none = true;
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
-		all &= kl_program_wish_is(programs[i]);
+		all &= kl_program_selector_is(programs[i]);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		none &= !kl_program_wish_is(others[i]);
+		none &= !kl_program_selector_is(others[i]);
 	unit_check(all, "a path is one");
 	unit_check(none, "a filter of a kernel's block is none");
 }
@@ -48,22 +48,23 @@ static void test_parts(void)
 	static const char *const wrong[] = { "a/b",	 "a/b:",      ":f",
 					     "a/b:f#",	 "a/b:f+x",   "a/b:f#1x",
 					     "a/b:f#-1", "a/b:f:ret", "a/b:#1" };
-	struct kl_program_wish wish;
+	struct kl_program_selector selector;
 	bool refused = true;
 
-	unit_check(!kl_program_wish_parse(&wish, "block:/a/b:f+0x1f:post") && wish.want.at_offset &&
-			   wish.want.number == 0x1f && wish.want.behind &&
-			   !strcmp(wish.path, "/a/b") && !strcmp(wish.want.pattern, "f") &&
-			   !wish.want.at_number,
+	unit_check(!kl_program_selector_parse(&selector, "block:/a/b:f+0x1f:post") &&
+			   selector.want.at_offset && selector.want.number == 0x1f &&
+			   selector.want.behind && !strcmp(selector.path, "/a/b") &&
+			   !strcmp(selector.want.pattern, "f") && !selector.want.at_number,
 		   "an offset, behind");
-	kl_program_wish_free(&wish);
-	unit_check(!kl_program_wish_parse(&wish, "b/c:g*#12:pre") && wish.want.at_number &&
-			   wish.want.number == 12 && !wish.want.behind &&
-			   !strcmp(wish.want.pattern, "g*"),
+	kl_program_selector_free(&selector);
+	unit_check(!kl_program_selector_parse(&selector, "b/c:g*#12:pre") &&
+			   selector.want.at_number && selector.want.number == 12 &&
+			   !selector.want.behind && !strcmp(selector.want.pattern, "g*"),
 		   "a number, before");
-	kl_program_wish_free(&wish);
+	kl_program_selector_free(&selector);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		refused &= kl_program_wish_parse(&wish, wrong[i]) == -EINVAL && !wish.path;
+		refused &= kl_program_selector_parse(&selector, wrong[i]) == -EINVAL &&
+			   !selector.path;
 	unit_check(refused, "what is none is refused");
 }
 
@@ -122,7 +123,7 @@ static void test_program(void)
 	struct kl_source_line line = {};
 	const char *name = NULL;
 	char text[256] = "";
-	struct kl_program_wish wish = {};
+	struct kl_program_selector selector = {};
 	size_t position = 0, again;
 	long index;
 
@@ -146,12 +147,14 @@ static void test_program(void)
 	unit_check(kl_program_lines(program, &graph.function.address, 1, &line) && line.line > 0 &&
 			   strstr(line.file, "program_blocks.c"),
 		   "it has lines");
-	unit_check(!kl_program_wish_parse(&wish, "a/b:choose:post") &&
-			   !kl_program_wish_name(&wish, "choose", &graph, 1, text, sizeof(text)) &&
+	unit_check(!kl_program_selector_parse(&selector, "a/b:choose:post") &&
+			   !kl_program_selector_name(&selector, "choose", &graph, 1, text,
+						     sizeof(text)) &&
 			   !strcmp(text, "block:a/b:choose#1:post") &&
-			   kl_program_wish_name(&wish, "choose", &graph, 1, text, 10) == -EINVAL,
+			   kl_program_selector_name(&selector, "choose", &graph, 1, text, 10) ==
+				   -EINVAL,
 		   "events have names");
-	kl_program_wish_free(&wish);
+	kl_program_selector_free(&selector);
 	kl_block_graph_free(&graph);
 	kl_program_close(program);
 	unit_check(!kl_program_open("/dev/null") && errno == EINVAL &&

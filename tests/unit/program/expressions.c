@@ -141,7 +141,7 @@ static s64 add_tree(struct builder *b, const struct fields *f, u32 reg, u32 dept
 }
 
 /* If one field alone says no, so does the program, which finds no fault. */
-static bool is_guarded(const struct kl_program *p, const struct kl_firing *f, s64 value,
+static bool is_guarded(const struct kl_program *p, const struct kl_event_ctx *f, s64 value,
 		       u32 *guarded)
 {
 	bool opposite;
@@ -166,7 +166,7 @@ static bool try_one(u32 *guarded)
 			    .nice = (s64)random_below(6) - 3 };
 	typeof(layout) payload = { f.tid, f.cpu, f.state, f.port, f.nice };
 	u8 *bytes = exact_copy(&payload, sizeof(payload));
-	struct kl_firing firing = { .fields = bytes, .bytes = sizeof(payload) };
+	struct kl_event_ctx firing = { .fields = bytes, .bytes = sizeof(payload) };
 	struct builder b = {};
 	bool fault = false, same;
 	s64 value = add_tree(&b, &f, 0, 1 + random_below(5), true, &fault);

@@ -36,11 +36,11 @@ static void shuffle_machine(void)
 }
 
 /* What a program does not say that it reads may be anything. */
-static bool reads_no_more(const struct kl_program *p, const struct kl_firing *f,
+static bool reads_no_more(const struct kl_program *p, const struct kl_event_ctx *f,
 			  const struct outcome *expected)
 {
 	u8 *fields = exact_copy(f->fields, f->bytes);
-	struct kl_firing other = *f;
+	struct kl_event_ctx other = *f;
 	struct outcome got = {};
 	bool same;
 
@@ -64,10 +64,10 @@ static void compare_once(const struct kl_program *p, const struct kl_abi_op *ops
 			     random_number(),
 			     KERNEL_BASE + HOLE_AT - random_below(40),
 			     USER_BASE + HOLE_AT - random_below(40) };
-	struct kl_firing f = { .session = &session,
-			       .bytes = random_below(128),
-			       .argument = arguments,
-			       .arguments = random_below(7) };
+	struct kl_event_ctx f = { .session = &session,
+				  .bytes = random_below(128),
+				  .argument = arguments,
+				  .arguments = random_below(7) };
 	struct outcome expected, got = {};
 
 	for (u32 i = 0; i < sizeof(payload); i++)

@@ -161,10 +161,11 @@ u8 *exact_copy(const void *from, size_t bytes)
 	return memory;
 }
 
-bool program_outcome(const struct kl_program *p, const struct kl_firing *f, struct outcome *outcome)
+bool program_outcome(const struct kl_program *p, const struct kl_event_ctx *f,
+		     struct outcome *outcome)
 {
 	u32 room = kl_program_out_bytes(p);
-	struct kl_firing run = *f, put = *f;
+	struct kl_event_ctx run = *f, put = *f;
 	u8 *out = exact_copy(outcome->out, room);
 
 	memset(outcome, 0, sizeof(*outcome));

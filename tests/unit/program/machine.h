@@ -68,10 +68,10 @@ struct outcome {
 };
 
 /* What the contract says of a program, an operation at a time. */
-void reference_run(const struct kl_abi_op *op, const u8 *data, const struct kl_firing *f,
+void reference_run(const struct kl_abi_op *op, const u8 *data, const struct kl_event_ctx *f,
 		   struct outcome *outcome);
 /* Both ways of running a program; false if they differ in their result or fault. */
-bool program_outcome(const struct kl_program *p, const struct kl_firing *f,
+bool program_outcome(const struct kl_program *p, const struct kl_event_ctx *f,
 		     struct outcome *outcome);
 bool outcomes_equal(const struct outcome *x, const struct outcome *y);
 /* As long as asked for, and nothing behind it: the address checker sees the rest. */

@@ -12,10 +12,10 @@
 	    OP(END))
 
 static const u8 data[16] = "abcdef";
-static struct kl_firing none = { .session = &session };
+static struct kl_event_ctx none = { .session = &session };
 
 /* The result; f->fault is that of this run. */
-static u64 run(struct kl_firing *f, const struct kl_abi_op *ops, u32 n)
+static u64 run(struct kl_event_ctx *f, const struct kl_abi_op *ops, u32 n)
 {
 	struct kl_error why = {};
 	struct kl_program *p = kl_program_create(ops, n, data, sizeof(data), MAY_ALL, &why);
@@ -47,7 +47,7 @@ static void test_registers(void)
 static void test_fields(void)
 {
 	u8 *bytes = exact_copy("\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\x01", 9);
-	struct kl_firing f = { .fields = bytes, .bytes = 9 };
+	struct kl_event_ctx f = { .fields = bytes, .bytes = 9 };
 	static const u64 expected[KL_NUMBER_COUNT] = {
 		~0ull,
 		0xff,
@@ -80,7 +80,7 @@ static void test_fields_behind(void)
 {
 	/* u32 5, "ab", u16 7, "c", u8 9 */
 	u8 *bytes = exact_copy("\5\0\0\0ab\0\7\0c\0\x9", 12);
-	struct kl_firing f = { .fields = bytes, .bytes = 12 };
+	struct kl_event_ctx f = { .fields = bytes, .bytes = 12 };
 	const u64 gaps = GAPS(4, 2);
 
 	unit_check(RUN(&f, OP(FIELD, .a = 1, .b = KL_NUMBER_U16, .imm64 = GAPS(4, 0)), OP(END)) ==
@@ -105,7 +105,7 @@ static void test_fields_behind(void)
 static void test_sources(void)
 {
 	const u64 arguments[2] = { 11, ~0ull };
-	struct kl_firing f = { .session = &session, .argument = arguments, .arguments = 2 };
+	struct kl_event_ctx f = { .session = &session, .argument = arguments, .arguments = 2 };
 	u32 pid = 4321;
 
 	machine.number = 77;

@@ -9,7 +9,7 @@
 struct state {
 	const struct kl_abi_op *op;
 	const u8 *data;
-	const struct kl_firing *f;
+	const struct kl_event_ctx *f;
 	struct outcome *outcome;
 	u64 r[KL_PROGRAM_REGISTERS];
 };
@@ -255,7 +255,7 @@ static u64 set_register(struct state *s)
 	}
 }
 
-void reference_run(const struct kl_abi_op *op, const u8 *data, const struct kl_firing *f,
+void reference_run(const struct kl_abi_op *op, const u8 *data, const struct kl_event_ctx *f,
 		   struct outcome *outcome)
 {
 	struct state s = { .op = op, .data = data, .f = f, .outcome = outcome };

@@ -5,7 +5,7 @@
 
 static const u8 data[16] = "abcdef\0gh";
 
-static u64 relate(struct kl_firing *f, struct kl_abi_op op, u64 address)
+static u64 relate(struct kl_event_ctx *f, struct kl_abi_op op, u64 address)
 {
 	const struct kl_abi_op ops[] = { OP(CONST, .dst = 1, .imm64 = address), op, OP(END) };
 	struct kl_program *p = kl_program_create(ops, 3, data, sizeof(data), MAY_ALL, NULL);
@@ -24,7 +24,7 @@ static bool all_say(const char *text, u32 relation, u32 bytes, bool expected)
 {
 	u32 length = strlen(text) + 1;
 	u8 *string = exact_copy(text, length), fixed[16] = {};
-	struct kl_firing f = { .session = &session, .fields = string, .bytes = length };
+	struct kl_event_ctx f = { .session = &session, .fields = string, .bytes = length };
 	const u64 imm64 = TEXT_AT(0, bytes);
 	bool right;
 
@@ -63,7 +63,7 @@ static void test_relations(void)
 static void test_places(void)
 {
 	u8 *bytes = exact_copy("\1\2ab\0\3abc", 9);
-	struct kl_firing f = { .fields = bytes, .bytes = 9 };
+	struct kl_event_ctx f = { .fields = bytes, .bytes = 9 };
 	const u64 abc = TEXT_AT(0, 3);
 
 	unit_check(relate(&f, OP(FIELD_TEXT, .imm = 2, .imm64 = TEXT_AT(0, 2)), 0) == 1 && !f.fault,
@@ -87,7 +87,7 @@ static void test_places(void)
 
 static void test_kernel_text(void)
 {
-	struct kl_firing f = {};
+	struct kl_event_ctx f = {};
 	const u64 end = KERNEL_BASE + HOLE_AT;
 
 	memcpy(machine.kernel + HOLE_AT - 3, "abc", 3);
@@ -110,7 +110,7 @@ static u32 put(struct kl_abi_op op, u64 address, u8 *out, bool *fault)
 {
 	const struct kl_abi_op ops[] = { OP(CONST, .dst = 1, .imm64 = address), op, OP(END) };
 	struct kl_program *p = kl_program_create(ops, 3, NULL, 0, MAY_ALL, NULL);
-	struct kl_firing f = {};
+	struct kl_event_ctx f = {};
 	u32 room, bytes;
 	u8 *exact;
 
@@ -193,7 +193,7 @@ static void test_room(void)
 	const struct kl_abi_op ops[] = { OP(PUT, .b = KL_NUMBER_U32), OP(JUMP, .imm = 1),
 					 OP(PUT, .b = KL_NUMBER_U64), OP(END) };
 	struct kl_program *p = kl_program_create(ops, 4, NULL, 0, 0, NULL);
-	struct kl_firing f = {};
+	struct kl_event_ctx f = {};
 	u8 out[12] = {};
 
 	unit_check(kl_program_out_bytes(p) == 12, "the most that can come out");

@@ -14,7 +14,7 @@
 #define PREFIX "block:"
 #define NO_PATH "\"'=<>&|!(" /* of expressions: a filter may have a slash, too */
 
-bool kl_program_wish_is(const char *text)
+bool kl_program_selector_is(const char *text)
 {
 	size_t length = strcspn(text, ":,"), end = length;
 
@@ -29,23 +29,23 @@ bool kl_program_wish_is(const char *text)
 	       strcspn(text, NO_PATH) >= length;
 }
 
-int kl_program_wish_parse(struct kl_program_wish *wish, const char *text)
+int kl_program_selector_parse(struct kl_program_selector *selector, const char *text)
 {
 	const char *what = strncmp(text, PREFIX, strlen(PREFIX)) ? text : text + strlen(PREFIX);
 	const char *colon = strchr(what, ':');
 	int ret = -EINVAL;
 
-	*wish = (struct kl_program_wish){};
+	*selector = (struct kl_program_selector){};
 	if (colon && colon > what) {
-		wish->path = strndup(what, (size_t)(colon - what));
-		ret = wish->path ? kl_block_want_take(&wish->want, colon + 1) : -ENOMEM;
+		selector->path = strndup(what, (size_t)(colon - what));
+		ret = selector->path ? kl_block_want_take(&selector->want, colon + 1) : -ENOMEM;
 		/* A program has no modules. */
-		if (!ret && strchr(wish->want.pattern, ':'))
+		if (!ret && strchr(selector->want.pattern, ':'))
 			ret = -EINVAL;
 	}
 	if (!ret)
 		return 0;
-	kl_program_wish_free(wish);
+	kl_program_selector_free(selector);
 	if (ret == -ENOMEM)
 		return kl_fail(ENOMEM, "out of memory");
 	return kl_fail(EINVAL,
@@ -53,26 +53,27 @@ int kl_program_wish_parse(struct kl_program_wish *wish, const char *text)
 		       text);
 }
 
-void kl_program_wish_free(struct kl_program_wish *wish)
+void kl_program_selector_free(struct kl_program_selector *selector)
 {
-	free(wish->path);
-	kl_block_want_free(&wish->want);
-	*wish = (struct kl_program_wish){};
+	free(selector->path);
+	kl_block_want_free(&selector->want);
+	*selector = (struct kl_program_selector){};
 }
 
-int kl_program_wish_name(const struct kl_program_wish *wish, const char *function,
-			 const struct kl_block_graph *graph, uint32_t block, char *name,
-			 size_t bytes)
+int kl_program_selector_name(const struct kl_program_selector *selector, const char *function,
+			     const struct kl_block_graph *graph, uint32_t block, char *name,
+			     size_t bytes)
 {
-	const char *side = wish->want.behind ? ":post" : "";
+	const char *side = selector->want.behind ? ":post" : "";
 	int n;
 
-	if (wish->want.at_offset)
-		n = snprintf(name, bytes, PREFIX "%s:%s+0x%x%s", wish->path, function,
+	if (selector->want.at_offset)
+		n = snprintf(name, bytes, PREFIX "%s:%s+0x%x%s", selector->path, function,
 			     graph->block[block].begin, side);
 	else
-		n = snprintf(name, bytes, PREFIX "%s:%s#%u%s", wish->path, function, block, side);
+		n = snprintf(name, bytes, PREFIX "%s:%s#%u%s", selector->path, function, block,
+			     side);
 	return n < (int)bytes ?
 		       0 :
-		       kl_fail(EINVAL, "%s:%s: the names are too long", wish->path, function);
+		       kl_fail(EINVAL, "%s:%s: the names are too long", selector->path, function);
 }
