@@ -2,7 +2,7 @@
 #
 # The command: $(BUILD)/kernlens, with the library and the view linked in.
 
-CLI_SRCS := $(wildcard cli/*.c)
+CLI_SRCS := $(wildcard cli/*.c cli/*/*.c)
 CLI_OBJS := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 
 $(BUILD)/cli/%.o: cli/%.c

@@ -260,7 +260,7 @@ static void choose_figures(struct asked *a, char **words, int n)
 {
 	const char *const *names = a->h.query.comm ? group_default : machine_default;
 	size_t count = a->h.query.comm ? sizeof(group_default) / sizeof(*group_default) :
-					  sizeof(machine_default) / sizeof(*machine_default);
+					 sizeof(machine_default) / sizeof(*machine_default);
 	char *rest = a->list ? strdupa(a->list) : NULL, *name;
 
 	while (rest && (name = strsep(&rest, ",")))

@@ -12,8 +12,8 @@
 #include "alarm.h"
 #include "attach.h"
 #include "common.h"
+#include "format/format.h"
 #include "output.h"
-#include "printer.h"
 #include "run.h"
 #include "select.h"
 
@@ -31,7 +31,7 @@ enum {
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
-	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json, strace or ber" },
+	{ KEY_FORMAT, "format", "FORMAT", "one of:" CLI_FORMAT_NAMES " (default: text)" },
 	{ KEY_TIME, "time", "KIND", "relative (to the first event) or wall (since 1970)" },
 	{ 'v', "variable", "VALUES", "variables or expressions to add to each record" },
 	{ KEY_SESSION, "session", "SESSION", "read an existing session, by name or number" },
@@ -270,7 +270,7 @@ static void describe(struct live *l)
 
 static int run(struct live *l)
 {
-	const char *patterns = l->printer.format == CLI_FORMAT_STRACE ? "syscalls" : NULL;
+	const char *patterns = l->printer.format ? l->printer.format->events : NULL;
 	int status = cli_run_init(&l->run, &l->session);
 
 	if (!status && l->path) {

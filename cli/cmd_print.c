@@ -5,9 +5,9 @@
 
 #include "cli.h"
 #include "common.h"
+#include "format/format.h"
 #include "losses.h"
 #include "output.h"
-#include "printer.h"
 
 enum {
 	KEY_FORMAT = CLI_KEY_OWN,
@@ -23,7 +23,7 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_FORMAT, "format", "FORMAT", "text (default), csv, json, strace or ber" },
+	{ KEY_FORMAT, "format", "FORMAT", "one of:" CLI_FORMAT_NAMES " (default: text)" },
 	{ 'i', "input", "TRACE", "trace directory, or file written with --format ber" },
 	{ 'e', "event", "EVENTS", "only these events: names, globs, groups" },
 	{ 'p', "pid", "PID[,PID]", "only these processes or threads" },
@@ -163,7 +163,7 @@ static int print_trace(struct print *print)
 		.begin_ns = kl_trace_begin(trace),
 		.counts = kl_trace_counted(trace),
 	};
-	if (print->printer.format != CLI_FORMAT_BER)
+	if (!(print->printer.format && print->printer.format->is_binary))
 		cli_start_pager();
 	status = cli_printer_init(&print->printer);
 	if (status)

@@ -111,7 +111,7 @@ static void print_full(const struct cli_history *h)
 {
 	struct cli_table *table = cli_table_create(
 		h->query.comm ? "time|comm|user|figure|>min|>mean|>max|>sum|>seconds" :
-				 "time|figure|>min|>mean|>max|>sum|>seconds");
+				"time|figure|>min|>mean|>max|>sum|>seconds");
 
 	for (size_t i = 0; i < h->n; i++) {
 		const struct kl_history_row *row = &h->rows[i];

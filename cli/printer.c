@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The formats of print and live, over the library's styles, its strace and BER. */
-#include <errno.h>
+/* Prints the items of print and live in one of the output formats, which cli/format/ has. */
 #include <string.h>
-#include <unistd.h>
 
 #include "common.h"
+#include "format/format.h"
 #include "output.h"
-#include "printer.h"
 
 #define FLUSH_BYTES (64u << 10)
 
-static const char *const formats[] = {
-	[CLI_FORMAT_TEXT] = "text",	[CLI_FORMAT_CSV] = "csv", [CLI_FORMAT_JSON] = "json",
-	[CLI_FORMAT_STRACE] = "strace", [CLI_FORMAT_BER] = "ber",
+static const struct cli_format *const formats[] = {
+#define CLI_FORMAT_ADDRESS(name) &cli_format_##name,
+	CLI_FORMATS(CLI_FORMAT_ADDRESS)
 };
 
 void cli_printer_format(struct cli_printer *printer, const struct cli_parser *parser)
 {
-	for (unsigned int i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-		if (!strcmp(parser->arg, formats[i])) {
-			printer->format = (enum cli_format)i;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		if (!strcmp(parser->arg, formats[i]->name)) {
+			printer->format = formats[i];
 			return;
 		}
 	}
 	cli_usage_error(parser->command,
-			"invalid --format \"%s\"; expected text, csv, json, strace or ber",
-			parser->arg);
+			"invalid --format \"%s\"; expected one of:" CLI_FORMAT_NAMES, parser->arg);
 }
 
 void cli_printer_time(struct cli_printer *printer, const struct cli_parser *parser)
@@ -39,57 +36,26 @@ void cli_printer_time(struct cli_printer *printer, const struct cli_parser *pars
 				parser->arg);
 }
 
-static int begin_ber(struct cli_printer *printer)
-{
-	const struct cli_source *source = &printer->source;
-
-	if (isatty(fileno(printer->file)))
-		return cli_error(0, "BER is binary and not written to a terminal; redirect it "
-				    "to a file or a pipe");
-	printer->ber = kl_ber_writer_create(&printer->buffer, source->schema, source->info,
-					    source->begin_ns);
-	return printer->ber ? CLI_OK : cli_library_error(-errno, NULL);
-}
-
 int cli_printer_init(struct cli_printer *printer)
 {
-	bool relative = printer->time == CLI_TIME_RELATIVE ||
-			(printer->time == CLI_TIME_DEFAULT && printer->format == CLI_FORMAT_TEXT);
+	const struct cli_format *format;
 
 	if (cli_settings.json)
-		printer->format = CLI_FORMAT_JSON;
+		printer->format = &cli_format_json;
+	else if (!printer->format)
+		printer->format = formats[0];
+	format = printer->format;
 	if (!printer->file)
 		printer->file = stdout;
-	printer->styles = cli_has_styles(printer->file) && printer->format == CLI_FORMAT_TEXT;
-	if (printer->format == CLI_FORMAT_BER)
-		return begin_ber(printer);
-	if (printer->format != CLI_FORMAT_STRACE) {
-		printer->flags = relative ? KL_SHOW_RELATIVE : 0;
-		kl_print_header(&printer->buffer, (enum kl_style)printer->format);
-		return CLI_OK;
-	}
-	if (printer->time != CLI_TIME_DEFAULT)
-		printer->flags = KL_STRACE_TIMES | (relative ? KL_STRACE_RELATIVE : 0);
-	printer->strace = kl_strace_create(printer->flags);
-	return printer->strace ? CLI_OK : cli_library_error(-errno, NULL);
+	if (format->is_relative && printer->time == CLI_TIME_DEFAULT)
+		printer->time = CLI_TIME_RELATIVE;
+	printer->has_colors = format->has_colors && cli_has_styles(printer->file);
+	return format->init ? format->init(printer) : CLI_OK;
 }
 
 bool cli_printer_add(struct cli_printer *printer, const struct kl_item *item)
 {
-	bool loss = item->kind == KL_ITEM_LOSS && printer->styles;
-
-	if (printer->strace) {
-		kl_strace_add(printer->strace, &printer->buffer, item);
-	} else if (printer->ber) {
-		kl_ber_writer_add(printer->ber, &printer->buffer, item);
-	} else {
-		if (loss)
-			kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_RED));
-		kl_print_item(&printer->buffer, (enum kl_style)printer->format, printer->flags,
-			      item);
-		if (loss)
-			kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_PLAIN));
-	}
+	printer->format->add(printer, item);
 	return printer->buffer.length < FLUSH_BYTES ||
 	       cli_write_buffer(&printer->buffer, printer->file);
 }
@@ -102,15 +68,14 @@ bool cli_printer_flush(struct cli_printer *printer)
 
 bool cli_printer_deinit(struct cli_printer *printer)
 {
+	const struct cli_format *format = printer->format;
 	bool written;
 
-	if (printer->strace)
-		kl_strace_finish(printer->strace, &printer->buffer);
-	if (printer->ber)
-		kl_ber_writer_finish(printer->ber, &printer->buffer, printer->source.counts);
+	if (format && format->finish && printer->file)
+		format->finish(printer);
 	written = cli_printer_flush(printer);
-	kl_strace_destroy(printer->strace);
-	kl_ber_writer_destroy(printer->ber);
+	if (format && format->deinit)
+		format->deinit(printer);
 	kl_buffer_deinit(&printer->buffer);
 	return written;
 }

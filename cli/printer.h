@@ -10,13 +10,17 @@
 
 #include "cli.h"
 
-enum cli_format {
-	CLI_FORMAT_TEXT = KL_STYLE_TEXT,
-	CLI_FORMAT_CSV = KL_STYLE_CSV,
-	CLI_FORMAT_JSON = KL_STYLE_JSON,
-	CLI_FORMAT_STRACE,
-	CLI_FORMAT_BER,
-};
+struct cli_format;
+
+/*
+ * The output formats, by name; the first is the default. Each has a struct cli_format in a file of
+ * its own (cli/format/).
+ */
+#define CLI_FORMATS(FORMAT) FORMAT(text) FORMAT(csv) FORMAT(json) FORMAT(strace) FORMAT(ber)
+
+/* Their names, for messages and usage texts. */
+#define CLI_FORMAT_NAME(name) " " #name
+#define CLI_FORMAT_NAMES CLI_FORMATS(CLI_FORMAT_NAME)
 
 enum cli_time {
 	CLI_TIME_DEFAULT, /* relative in text, wall in CSV, none in strace */
@@ -39,18 +43,19 @@ struct cli_source {
 /**
  * struct cli_printer - where items go
  * @source: set before cli_printer_init()
+ * @format: NULL: the default
+ * @has_colors: escape sequences may be added
  * @file: NULL: stdout
+ * @state: of the format
  * @buffer: text not yet written
  */
 struct cli_printer {
 	struct cli_source source;
-	enum cli_format format;
+	const struct cli_format *format;
 	enum cli_time time;
-	unsigned int flags;
-	bool styles;
+	bool has_colors;
 	FILE *file;
-	struct kl_strace *strace;
-	struct kl_ber_writer *ber;
+	void *state;
 	struct kl_buffer buffer;
 };
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Output formats: what the printer needs of each. */
+#ifndef KL_CLI_FORMAT_FORMAT_H
+#define KL_CLI_FORMAT_FORMAT_H
+
+#include "../printer.h"
+
+/**
+ * struct cli_format - an output format
+ * @name: argument of --format
+ * @events: what live records if nothing else is requested; NULL: the default maskset
+ * @is_binary: not written to a terminal or a pager
+ * @is_relative: times count from the start unless --time requests otherwise
+ * @has_colors: escape sequences may be added on a terminal
+ * @init: write what precedes the first item; or NULL. Returns CLI_OK, or another status after a
+ *        message
+ * @add: append an item to the printer's buffer
+ * @finish: append what follows the last item; or NULL
+ * @deinit: free what @init has created; or NULL
+ */
+struct cli_format {
+	const char *name;
+	const char *events;
+	bool is_binary;
+	bool is_relative;
+	bool has_colors;
+	int (*init)(struct cli_printer *printer);
+	void (*add)(struct cli_printer *printer, const struct kl_item *item);
+	void (*finish)(struct cli_printer *printer);
+	void (*deinit)(struct cli_printer *printer);
+};
+
+#define CLI_FORMAT_DECLARE(name) extern const struct cli_format cli_format_##name;
+CLI_FORMATS(CLI_FORMAT_DECLARE)
+#undef CLI_FORMAT_DECLARE
+
+#endif /* KL_CLI_FORMAT_FORMAT_H */

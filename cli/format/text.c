@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Format `text`: a line an event, losses in red on a terminal. */
+#include "../output.h"
+#include "format.h"
+
+static void add(struct cli_printer *printer, const struct kl_item *item)
+{
+	bool is_loss = printer->has_colors && item->loss;
+
+	if (is_loss)
+		kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_RED));
+	kl_print_item(&printer->buffer, KL_STYLE_TEXT,
+		      printer->time == CLI_TIME_RELATIVE ? KL_SHOW_RELATIVE : 0, item);
+	if (is_loss)
+		kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_PLAIN));
+}
+
+const struct cli_format cli_format_text = {
+	.name = "text",
+	.is_relative = true,
+	.has_colors = true,
+	.add = add,
+};
