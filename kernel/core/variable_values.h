@@ -195,6 +195,10 @@ static inline s32 kl_state(struct task_struct *t)
 		mm ? (u64)(value) : 0;          \
 	})
 
+#define kl_mm_pages(mm, member) get_mm_counter(mm, member)
+#define kl_mm_rss(mm) get_mm_rss(mm)
+#define kl_mm_highest_rss(mm) get_mm_hiwater_rss(mm)
+
 #ifdef CONFIG_TASK_IO_ACCOUNTING
 #define kl_io(t, member) ((t)->ioac.member)
 #else

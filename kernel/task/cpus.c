@@ -22,7 +22,7 @@ static u64 idle_ns(unsigned int cpu, u64 (*ask)(int cpu, u64 *at), u64 ticked)
 	return us == ~0ull ? ticked : us * NSEC_PER_USEC;
 }
 
-static void tell_cpu(struct kl_abi_cpu *to, unsigned int cpu)
+static void write_cpu(struct kl_abi_cpu *to, unsigned int cpu)
 {
 	struct kernel_cpustat spent;
 	const u64 *ns = spent.cpustat;
@@ -47,7 +47,7 @@ static void tell_cpu(struct kl_abi_cpu *to, unsigned int cpu)
 		to->softirqs += kstat_softirqs_cpu(i, cpu);
 }
 
-static int tell_cpus(struct kl_abi_cpus *params, struct kl_error *why)
+static int write_cpus(struct kl_abi_cpus *params, struct kl_error *why)
 {
 	struct kl_abi_cpu __user *to = u64_to_user_ptr(params->cpus);
 	u32 room = params->n_cpus;
@@ -60,7 +60,7 @@ static int tell_cpus(struct kl_abi_cpus *params, struct kl_error *why)
 		cond_resched();
 		if (params->n_cpus++ >= room)
 			continue;
-		tell_cpu(&one, cpu);
+		write_cpu(&one, cpu);
 		if (copy_to_user(&to[params->n_cpus - 1], &one, sizeof(one)))
 			return kl_fail(why, -EFAULT, "the CPUs' numbers cannot be written");
 	}
@@ -110,5 +110,5 @@ int kl_cpus(struct kl_abi_cpus *params, struct kl_error *why)
 	error = count_tasks(params);
 	if (error == -ENOMEM)
 		kl_fail(why, error, "no memory for a list of tasks");
-	return error ?: tell_cpus(params, why);
+	return error ?: write_cpus(params, why);
 }

@@ -41,7 +41,7 @@ static_assert(sizeof(struct kl_abi_inspected) + KL_INSPECT_VARIABLES_MAX * 2 * s
 
 /**
  * struct column - a number, or half of a text, that was asked for
- * @tell: its value
+ * @get: its value
  * @mask: of the word at its place, what tells it
  * @place: where it is, if it is just a member of one of bases[]; else its base is
  *	KL_BASE_NONE
@@ -53,7 +53,7 @@ static_assert(sizeof(struct kl_abi_inspected) + KL_INSPECT_VARIABLES_MAX * 2 * s
  * @sum: of the task being looked at, if that has many threads
  */
 struct column {
-	kl_tell_fn tell;
+	kl_get_fn get;
 	u64 mask;
 	u64 sum;
 	struct kl_variable_place place;
@@ -110,12 +110,12 @@ static bool is_in_base(const struct kl_variable_place *place)
 	       place->base == KL_BASE_MM || place->base == KL_BASE_PARENT;
 }
 
-static struct column *add_column(struct inspection *in, kl_tell_fn tell, u32 bytes,
+static struct column *add_column(struct inspection *in, kl_get_fn get, u32 bytes,
 				 const struct kl_variable_place *place)
 {
 	struct column *c = &in->column[in->n_columns++];
 
-	c->tell = tell;
+	c->get = get;
 	c->bytes = bytes;
 	if (is_in_base(place)) {
 		c->place = *place;
@@ -134,11 +134,11 @@ static void add_text(struct inspection *in, u32 id, const struct kl_variable_row
 		{ KL_BASE_TASK, 8, .offset = offsetof(struct task_struct, comm) + sizeof(u64) },
 	}, nowhere;
 	bool is_comm = id == KL_VARIABLE_ID_comm;
-	const struct kl_getter *teller = &kl_getters[id];
+	const struct kl_getter *getter = &kl_getters[id];
 	struct column *first, *second;
 
-	first = add_column(in, teller->tell, 8, is_comm ? &in_task[0] : &nowhere);
-	second = add_column(in, teller->more, 8, is_comm ? &in_task[1] : &nowhere);
+	first = add_column(in, getter->get, 8, is_comm ? &in_task[0] : &nowhere);
+	second = add_column(in, getter->more, 8, is_comm ? &in_task[1] : &nowhere);
 	first->of_parent = row->access == KL_VARIABLE_parent;
 	second->of_parent = first->of_parent;
 }
@@ -149,7 +149,7 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 	u32 absent = kl_variable_absent(id, may, reason);
 	const struct kl_variable_row *row;
 	struct column *c;
-	kl_tell_fn tell;
+	kl_get_fn get;
 
 	if (absent)
 		return kl_fail(in->why,
@@ -161,8 +161,8 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 	row = &kl_variable_rows[id];
 	if (__test_and_set_bit(id, in->asked))
 		return kl_fail(in->why, -EINVAL, "%s is requested twice", row->name);
-	tell = kl_getters[id].tell ?: kl_cpu_getters[id];
-	if (!tell)
+	get = kl_getters[id].get ?: kl_cpu_getters[id];
+	if (!get)
 		return kl_fail(in->why, -EINVAL, "%s is available only when an event fires",
 			       row->name);
 	in->has_registers |= (id >= KL_VARIABLE_ID_user_ip && id <= KL_VARIABLE_ID_user_r15) ||
@@ -171,7 +171,7 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 		add_text(in, id, row);
 		return 0;
 	}
-	c = add_column(in, tell, row->bytes, &kl_variable_places[id]);
+	c = add_column(in, get, row->bytes, &kl_variable_places[id]);
 	c->of_parent = row->access == KL_VARIABLE_parent;
 	c->is_summed = kl_getter_sums[id].is_summed;
 	c->ended = kl_getter_sums[id].ended;
@@ -257,20 +257,20 @@ static noinline u64 sum_of(const struct inspection *in, const struct column *c,
 	u32 n = 0;
 
 	for_each_thread(t, thread) {
-		sum += c->tell(&in->subject, thread);
+		sum += c->get(&in->subject, thread);
 		if (++n == 2 * THREADS_IN_PLACE)
 			break;
 	}
 	return sum;
 }
 
-static __always_inline u64 tell(const struct inspection *in, const struct column *c,
-				struct task_struct *t)
+static __always_inline u64 get_value(const struct inspection *in, const struct column *c,
+				     struct task_struct *t)
 {
 	if (c->of_parent && in->own &&
 	    !kl_access_may_read_now(in->cred, rcu_dereference_sched(t->real_parent)))
 		return 0;
-	return c->tell(&in->subject, t);
+	return c->get(&in->subject, t);
 }
 
 /* A word each, of which the next one leaves what is its own: little endian. */
@@ -291,7 +291,7 @@ static __always_inline void put_values(const struct inspection *in, struct task_
 		if (c->is_summed && many)
 			value = in->is_summed ? c->sum : sum_of(in, c, t);
 		else
-			value = c->place.base ? word_at(in, c) : tell(in, c, t);
+			value = c->place.base ? word_at(in, c) : get_value(in, c, t);
 		/* And what those threads had that have ended. */
 		if (c->ended && sums && !in->is_summed)
 			value += data_race(
@@ -338,7 +338,7 @@ static int sum_threads(struct inspection *in, struct task_struct *t)
 	for (u32 i = 0; i < l.n && !error; i++) {
 		for (struct column *c = in->column; c < in->column + in->n_columns; c++)
 			if (c->is_summed)
-				c->sum += c->tell(&in->subject, l.task[i]);
+				c->sum += c->get(&in->subject, l.task[i]);
 		error = pause(in);
 	}
 	kl_tasks_put(&l);
@@ -449,7 +449,7 @@ static __always_inline int finish_row(struct inspection *in, bool holds)
 	return in->filled + bytes > BATCH_BYTES ? flush(in, holds) : 0;
 }
 
-static int tell_tasks(struct inspection *in)
+static int write_tasks(struct inspection *in)
 {
 	int error = 0, copied;
 
@@ -463,7 +463,7 @@ static int tell_tasks(struct inspection *in)
 	return error ?: copied;
 }
 
-static int tell_missing(struct inspection *in, s32 id)
+static int write_missing(struct inspection *in, s32 id)
 {
 	const struct kl_abi_inspected head = { id, KL_INSPECTED_NOT };
 	u8 *row = in->batch + in->filled;
@@ -473,14 +473,14 @@ static int tell_missing(struct inspection *in, s32 id)
 	return finish_row(in, false);
 }
 
-static int tell_id(struct inspection *in, s32 id)
+static int write_id(struct inspection *in, s32 id)
 {
 	u32 before = in->params->n_there;
 	struct task_struct *t = find_task(id);
 	int error = 0;
 
 	if (!t)
-		return tell_missing(in, id);
+		return write_missing(in, id);
 	if (in->params->flags & KL_INSPECT_THREADS)
 		error = find_tasks(in, t);
 	else
@@ -489,11 +489,11 @@ static int tell_id(struct inspection *in, s32 id)
 	if (error > 0)
 		error = finish_row(in, false);
 	else if (!error && in->params->flags & KL_INSPECT_THREADS)
-		error = tell_tasks(in);
-	return !error && in->params->n_there == before ? tell_missing(in, id) : error;
+		error = write_tasks(in);
+	return !error && in->params->n_there == before ? write_missing(in, id) : error;
 }
 
-static int tell_ids(struct inspection *in)
+static int write_ids(struct inspection *in)
 {
 	const s32 __user *from = u64_to_user_ptr(in->params->ids);
 	int error = 0;
@@ -503,16 +503,16 @@ static int tell_ids(struct inspection *in)
 
 		if (get_user(id, &from[i]))
 			return kl_fail(in->why, -EFAULT, "the ids cannot be read");
-		error = tell_id(in, id) ?: pause(in);
+		error = write_id(in, id) ?: pause(in);
 	}
 	return error;
 }
 
-static int tell_all(struct inspection *in)
+static int write_all(struct inspection *in)
 {
 	int error = find_tasks(in, NULL);
 
-	return error ? error : tell_tasks(in);
+	return error ? error : write_tasks(in);
 }
 
 /* No more than the rows can take: many kernels clear all memory that they give. */
@@ -578,7 +578,7 @@ int kl_inspect(struct kl_abi_inspect *params, const struct cred *cred, u32 may,
 	if (!error)
 		error = make_batch(in);
 	if (!error)
-		error = params->flags & KL_INSPECT_ALL ? tell_all(in) : tell_ids(in);
+		error = params->flags & KL_INSPECT_ALL ? write_all(in) : write_ids(in);
 	if (!error && in->filled)
 		error = flush(in, false);
 	kfree(in->batch);

@@ -20,48 +20,48 @@
 /* clang-format off */
 
 /* The task goes on meanwhile: each value is of some instant of the call, as in /proc. */
-#define TELLER(function, expression)                                                      \
+#define GETTER(function, expression)                                                      \
 	static u64 function(const struct kl_subject *subject, struct task_struct *t)      \
 	{                                                                                 \
 		return data_race((u64)(expression));                                      \
 	}
 
-#define TELL_task(first, second, value)
-#define TELL_s8(first, second, value) TELLER(first, (s8)(value))
-#define TELL_u8(first, second, value) TELLER(first, (u8)(value))
-#define TELL_s16(first, second, value) TELLER(first, (s16)(value))
-#define TELL_s32(first, second, value) TELLER(first, (s32)(value))
-#define TELL_u32(first, second, value) TELLER(first, (u32)(value))
-#define TELL_u64(first, second, value) TELLER(first, (u64)(value))
-#define TELL_text(first, second, value)                                                   \
-	TELLER(first, kl_text_word(value))                                                   \
-	TELLER(second, kl_text_word((value) + sizeof(u64)))
+#define GET_task(first, second, value)
+#define GET_s8(first, second, value) GETTER(first, (s8)(value))
+#define GET_u8(first, second, value) GETTER(first, (u8)(value))
+#define GET_s16(first, second, value) GETTER(first, (s16)(value))
+#define GET_s32(first, second, value) GETTER(first, (s32)(value))
+#define GET_u32(first, second, value) GETTER(first, (u32)(value))
+#define GET_u64(first, second, value) GETTER(first, (u64)(value))
+#define GET_text(first, second, value)                                                   \
+	GETTER(first, kl_text_word(value))                                                   \
+	GETTER(second, kl_text_word((value) + sizeof(u64)))
 
 /* Only what a task or the whole machine has can be told without an event. */
-#define SCOPE_task(type, first, second, value) TELL_##type(first, second, value)
-#define SCOPE_system(type, first, second, value) TELL_##type(first, second, value)
+#define SCOPE_task(type, first, second, value) GET_##type(first, second, value)
+#define SCOPE_system(type, first, second, value) GET_##type(first, second, value)
 #define SCOPE_place(type, first, second, value)
 #define SCOPE_cpu(type, first, second, value)
 
 #define KL_VARIABLE(id, name, scope, type, unit, format, access, needs, cost, help, ...)  \
-	SCOPE_##scope(type, tell_##name, tell_more_##name, (__VA_ARGS__))
+	SCOPE_##scope(type, value_##name, second_##name, (__VA_ARGS__))
 #include "../../uapi/variables.def"
 #undef KL_VARIABLE
 
 /* Of the CPU that the task was last on. */
-TELLER(tell_cpu, task_cpu(t))
-TELLER(tell_numa_node, cpu_to_node(task_cpu(t)))
+GETTER(value_cpu, task_cpu(t))
+GETTER(value_numa_node, cpu_to_node(task_cpu(t)))
 
 /* clang-format on */
 
 #define ROW_task(name)
-#define ROW_s8(name) .tell = tell_##name,
-#define ROW_u8(name) .tell = tell_##name,
-#define ROW_s16(name) .tell = tell_##name,
-#define ROW_s32(name) .tell = tell_##name,
-#define ROW_u32(name) .tell = tell_##name,
-#define ROW_u64(name) .tell = tell_##name,
-#define ROW_text(name) .tell = tell_##name, .more = tell_more_##name,
+#define ROW_s8(name) .get = value_##name,
+#define ROW_u8(name) .get = value_##name,
+#define ROW_s16(name) .get = value_##name,
+#define ROW_s32(name) .get = value_##name,
+#define ROW_u32(name) .get = value_##name,
+#define ROW_u64(name) .get = value_##name,
+#define ROW_text(name) .get = value_##name, .more = second_##name,
 #define OF_task(type, name) ROW_##type(name)
 #define OF_system(type, name) ROW_##type(name)
 #define OF_place(type, name)
@@ -77,9 +77,9 @@ const struct kl_getter kl_getters[] = {
 
 /* clang-format on */
 
-const kl_tell_fn kl_cpu_getters[KL_VARIABLE_ID_COUNT] = {
-	[KL_VARIABLE_ID_cpu] = tell_cpu,
-	[KL_VARIABLE_ID_numa_node] = tell_numa_node,
+const kl_get_fn kl_cpu_getters[KL_VARIABLE_ID_COUNT] = {
+	[KL_VARIABLE_ID_cpu] = value_cpu,
+	[KL_VARIABLE_ID_numa_node] = value_numa_node,
 };
 
 #define SUMMED(name) [KL_VARIABLE_ID_##name] = { .is_summed = true }

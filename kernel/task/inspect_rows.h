@@ -19,16 +19,16 @@ struct kl_subject {
 	struct pt_regs registers;
 };
 
-typedef u64 (*kl_tell_fn)(const struct kl_subject *subject, struct task_struct *t);
+typedef u64 (*kl_get_fn)(const struct kl_subject *subject, struct task_struct *t);
 
 /**
  * struct kl_getter - how a variable is told of a task
- * @tell: its value, or a text's first half; NULL: it cannot be told without an event
+ * @get: its value, or a text's first half; NULL: it cannot be told without an event
  * @more: a text's second half, else NULL
  */
 struct kl_getter {
-	kl_tell_fn tell;
-	kl_tell_fn more;
+	kl_get_fn get;
+	kl_get_fn more;
 };
 
 /**
@@ -45,7 +45,7 @@ struct kl_getter_sum {
 extern const struct kl_getter kl_getters[];
 extern const struct kl_getter_sum kl_getter_sums[];
 /* Of variables of a CPU those that are told of the CPU that the task was last on. */
-extern const kl_tell_fn kl_cpu_getters[];
+extern const kl_get_fn kl_cpu_getters[];
 
 void kl_subject_read_registers(struct kl_subject *subject, struct task_struct *t);
 

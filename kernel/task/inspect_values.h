@@ -11,6 +11,9 @@
 #include "../core/variable_values.h"
 
 #undef KL_MM
+#undef kl_mm_pages
+#undef kl_mm_rss
+#undef kl_mm_highest_rss
 #define KL_MM(value)                                \
 	({                                          \
 		struct mm_struct *mm = subject->mm; \
@@ -20,19 +23,14 @@
 /* As exact as /proc has them. */
 #define KL_RSS_KINDS (BIT(MM_FILEPAGES) | BIT(MM_ANONPAGES) | BIT(MM_SHMEMPAGES))
 
-static inline unsigned long kl_rss(struct mm_struct *mm)
+static inline unsigned long kl_exact_mm_rss(struct mm_struct *mm)
 {
 	return kl_mm_counters(mm, KL_RSS_KINDS);
 }
 
-static inline unsigned long kl_highest_rss(struct mm_struct *mm)
-{
-	return max(mm->hiwater_rss, kl_rss(mm));
-}
-
-#define get_mm_counter(mm, member) kl_mm_counters(mm, BIT(member))
-#define get_mm_rss(mm) kl_rss(mm)
-#define get_mm_hiwater_rss(mm) kl_highest_rss(mm)
+#define kl_mm_pages(mm, member) kl_mm_counters(mm, BIT(member))
+#define kl_mm_rss(mm) kl_exact_mm_rss(mm)
+#define kl_mm_highest_rss(mm) max((mm)->hiwater_rss, kl_exact_mm_rss(mm))
 
 /* A task's own may be another for a while, which nobody else may look at. */
 #define kl_cred(t) rcu_dereference_sched((t)->real_cred)
