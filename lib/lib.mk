@@ -2,7 +2,7 @@
 # The library; included by the top Makefile, which sets BUILD, CC and CFLAGS
 # (with -DKL_SCHEMA_HASH and -DKL_VERSION).
 
-LIB_SOURCES := $(wildcard lib/*/*.c)
+LIB_SOURCES := $(wildcard lib/*/*.c lib/*/*/*.c)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 LIB_HEADERS := $(wildcard lib/include/kernlens/*.h lib/include/kernlens/*.def)
 # What programs that use it link, too; pkg-config knows the first ones.

@@ -45,6 +45,7 @@ enum kl_fastpath {
  * @reads: of an event's fields (kl_reads) what its filter needs, or all its programs
  *         if @whole is not set
  * @whole: its handler needs all of them
+ * @logs: its handler writes records of the events
  * @from, @span: of @opposite
  * @guard: a field as KL_FIELD_NUMBER, or 0: the filter says no if that is within
  *         [@guard_from, @guard_from + @guard_span], or if it is not
@@ -69,6 +70,7 @@ struct kl_rule {
 	bool opposite;
 	bool one_key;
 	bool whole;
+	bool logs;
 	u32 looks;
 	u64 reads;
 	u64 from;
@@ -129,12 +131,6 @@ struct kl_session_defs {
 	u64 began;
 	struct kl_metadata *metadata;
 };
-
-/* Does it make records of its events? */
-static inline bool kl_rule_logs(const struct kl_rule *r)
-{
-	return r->handler == KL_HANDLER_log || r->handler == KL_HANDLER_stack;
-}
 
 const struct kl_program *kl_session_program(struct kl_session *s, u32 id);
 

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handler `count`: one number an event and CPU. Read by kl_session_counts.
+ * Handler `count`. In a maskset without a rule it is a number for each event and CPU, which
+ * kl_session_counts reads; in a rule it has a table.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "handler.h"
+
+const struct kl_handler kl_handler_count = {
+	.flags = KL_HANDLES_PLAIN | KL_HANDLES_TABLE,
+	.fastpath = KL_FASTPATH_COUNT,
+	.operations = KL_HANDLER_OPERATIONS_TABLE,
+};
 
 static u64 bytes_of(u32 n)
 {
@@ -82,4 +89,12 @@ int kl_count_prepare(struct kl_session *s, u32 n, struct kl_error *why)
 	}
 	free_counts(s, replaced);
 	return error;
+}
+
+void kl_hit_count(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+{
+	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
+
+	if (likely(entry))
+		kl_entry_count(entry);
 }

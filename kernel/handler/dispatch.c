@@ -7,14 +7,11 @@
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
-#include "external.h"
-#include "handler.h"
-#include "dispatch.h"
-#include "../core/flag_time.h"
 #include "../core/gate.h"
-#include "../core/record.h"
-#include "../core/stack.h"
 #include "../core/program_values.h"
+#include "../core/record.h"
+#include "dispatch.h"
+#include "handler.h"
 
 /*
  * Events in events: a filter's load can fault and so fire another, and each may
@@ -60,141 +57,16 @@ void kl_scratch_put(void)
 	data_race(mine->depth--);
 }
 
-static void write_record(struct kl_session *s, u32 id, const struct kl_event_ctx *f)
-{
-	struct kl_place place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, f->bytes);
-
-	if (unlikely(!place.at))
-		return;
-	memcpy(place.at, f->fields, f->bytes);
-	kl_record_end(place, f->bytes);
-}
-
-/* Its variables refer to the stack traces that are made here. */
-static void write_record_with_stack(struct kl_session *s, u32 id, const struct kl_event_ctx *f)
-{
-	bool asked = kl_stack_ask(s);
-
-	write_record(s, id, f);
-	if (asked)
-		kl_stack_forget();
-}
-
-static void change_flag(struct kl_session *s, u64 flag, bool on)
-{
-	if (flag < KL_FLAGS_MAX / 2 && !kl_flags_are_shown(s))
-		return;
-	if (on && unlikely(READ_ONCE(s->defs.since) >> flag & 1))
-		kl_flag_note(s, flag);
-	if (flag < KL_FLAGS_MAX / 2) {
-		kl_taskset_set(s->defs.task_flag[flag], current->pid, on);
-		if (on)
-			kl_gate_flag(s, current->pid);
-	} else if (on) {
-		/* One instruction each: an interrupt may change other flags. */
-		this_cpu_or(s->cpu->flags, 1ull << flag);
-	} else {
-		this_cpu_and(s->cpu->flags, ~(1ull << flag));
-	}
-}
-
-/* The event's probe is made of the table of events, as others are. */
-static void (*alarm_probe)(void *session, u32 id, const char *text) __ro_after_init;
-
-/**
- * kl_fire_set_alarm - what fires the event `alarm`
- * @probe: its probe
- *
- * Context: before the first session.
- */
-void __init kl_fire_set_alarm(void (*probe)(void *session, u32 id, const char *text))
-{
-	alarm_probe = probe;
-}
-
-/* A rule of the event `alarm` must not fire it again: nothing would end that. */
-static void fire_alarm(struct kl_session *s, u32 id, const char *text)
-{
-	if (id != KL_EV_alarm)
-		alarm_probe(s, id, text);
-}
-
-static void sound_alarm(struct kl_session *s, u32 id, const struct kl_rule *r)
-{
-	fire_alarm(s, id, r->text);
-	kl_notify_alarm(s, id, r);
-	kl_waiters_kick(&s->waiters, &this_cpu_ptr(s->cpu)->wake);
-}
-
-/* Write the record first, so that the copy contains it. */
-static void ask_snapshot(struct kl_session *s, u32 id)
-{
-	fire_alarm(s, id, "snapshot");
-	kl_notify_snapshot(s);
-}
-
-static __always_inline void run_keys(const struct kl_rule *r, struct kl_event_ctx *f,
-				     u64 key[KL_RULE_KEYS_MAX])
-{
-	for (u32 i = 0; i < r->keys; i++)
-		key[i] = kl_program_run(r->key[i], f);
-}
-
-static void fire_external(struct kl_session *s, u32 id, const struct kl_rule *r,
-			  struct kl_event_ctx *f)
-{
-	u64 key[KL_RULE_KEYS_MAX];
-
-	run_keys(r, f, key);
-	kl_external_fire(s, id, r, f, key);
-}
-
 static noinline void handle(struct kl_session *s, u32 id, const struct kl_rule *r,
 			    struct kl_event_ctx *f)
 {
 	switch (r->handler) {
-	case KL_HANDLER_log:
-		return write_record(s, id, f);
-	case KL_HANDLER_stack:
-		return write_record_with_stack(s, id, f);
-	case KL_HANDLER_set:
-	case KL_HANDLER_clear:
-		return change_flag(s, r->arg, r->handler == KL_HANDLER_set);
-	case KL_HANDLER_freeze:
-		return kl_deferred_freeze(s, r->arg);
-	case KL_HANDLER_use:
-		return kl_deferred_use(s, r->arg);
-	case KL_HANDLER_alarm:
-		return sound_alarm(s, id, r);
-	case KL_HANDLER_snapshot:
-		return ask_snapshot(s, id);
-	case KL_HANDLER_external:
-		return fire_external(s, id, r, f);
+#define KL_HANDLER(number, name, help) \
+	case number:                   \
+		return kl_hit_##name(s, id, r, f);
+#include "../../uapi/handlers.def"
+#undef KL_HANDLER
 	}
-}
-
-static struct kl_abi_entry *find_entry(const struct kl_rule *r, struct kl_event_ctx *f)
-{
-	u64 key[KL_RULE_KEYS_MAX];
-
-	run_keys(r, f, key);
-	return kl_table_find(this_cpu_ptr(r->table), key);
-}
-
-/* Handle the event with a handler that has a table. */
-static __always_inline void add_up(const struct kl_rule *r, struct kl_event_ctx *f)
-{
-	struct kl_abi_entry *entry = find_entry(r, f);
-	s64 value;
-
-	if (unlikely(!entry))
-		return;
-	if (r->handler == KL_HANDLER_count)
-		return kl_entry_count(entry);
-	value = kl_program_run(r->value, f);
-	kl_entry_add(entry, value);
-	if (r->handler == KL_HANDLER_hist)
-		kl_entry_hist(this_cpu_ptr(r->table), entry, value, r->arg, r->low);
 }
 
 /**
@@ -209,10 +81,7 @@ void kl_fire_fault(const struct kl_rule *r)
 static noinline void fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r,
 				 struct kl_event_ctx *f)
 {
-	if (r->table)
-		add_up(r, f);
-	else
-		handle(s, id, r, f);
+	handle(s, id, r, f);
 	if (unlikely(f->fault))
 		kl_fire_fault(r);
 }
@@ -220,12 +89,8 @@ static noinline void fire_wanted(struct kl_session *s, u32 id, const struct kl_r
 static noinline void fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r,
 			       struct kl_event_ctx *f)
 {
-	if (!r->filter || kl_program_run(r->filter, f)) {
-		if (r->table)
-			add_up(r, f);
-		else
-			handle(s, id, r, f);
-	}
+	if (!r->filter || kl_program_run(r->filter, f))
+		handle(s, id, r, f);
 	if (unlikely(f->fault))
 		kl_fire_fault(r);
 }
@@ -350,9 +215,11 @@ void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r)
 void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_event_ctx *f)
 {
 	if (action == KL_HANDLER_log)
-		return write_record(s, id, f);
+		return kl_hit_log(s, id, NULL, f);
+	if (action == KL_HANDLER_count)
+		return kl_count_hit(s, id);
 	if (action < KL_ACTION_RULE)
-		return kl_handler_fire(s, id, action);
+		return;
 	f->fault = false;
 	kl_fire_rule(s, id, kl_rule_of(s, action), f);
 }
@@ -366,7 +233,7 @@ void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_event_ctx *f)
  */
 void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r)
 {
-	if (r && !kl_rule_logs(r))
+	if (r && !r->logs)
 		kl_fire_fault(r);
 	else
 		kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
@@ -388,7 +255,7 @@ static __always_inline void fire_allowed(struct kl_session *s, u32 id,
 	if (action == KL_HANDLER_nothing)
 		return;
 	if (action == KL_HANDLER_count)
-		return kl_count_fire(s, id);
+		return kl_count_hit(s, id);
 	if (action >= KL_ACTION_RULE && !(kl_rule_of(s, action)->looks & KL_LOOKS_FIELDS)) {
 		if (!kl_fire_blind(kl_rule_of(s, action)))
 			kl_fire_rule(s, id, kl_rule_of(s, action), &f);
@@ -415,7 +282,7 @@ static noinline void fire_allowed_measured(struct kl_session *s, u32 id,
 	if (action == KL_HANDLER_nothing)
 		return;
 	if (action == KL_HANDLER_count)
-		return kl_count_fire(s, id);
+		return kl_count_hit(s, id);
 	if (unlikely(!kl_meter_begin(s, &section)))
 		return count_no_room(s, action);
 	fire_allowed(s, id, fields, argument, arguments);

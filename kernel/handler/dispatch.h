@@ -162,6 +162,4 @@ static __always_inline void kl_fire_end(struct kl_session *s, u32 id, u8 action,
 int kl_fire_init(void);
 void kl_fire_deinit(void);
 
-void kl_fire_set_alarm(void (*probe)(void *session, u32 id, const char *text));
-
 #endif /* KL_HANDLER_DISPATCH_H */

@@ -22,6 +22,9 @@
 #include "../include/kernlens/handler.h"
 #include "../core/record.h"
 #include "external.h"
+#include "handler.h"
+
+#define OPERATIONS 200
 
 /**
  * struct registered - a handler in the list
@@ -231,26 +234,15 @@ static int init_data(struct kl_external *e, const char *args, u32 keys, struct k
 		       setup.why[0] ? setup.why : "it cannot be initialized");
 }
 
-/**
- * kl_external_bytes - memory of a rule's handler, without what its module allocates
- */
-u64 kl_external_bytes(void)
+/* Memory of a rule's handler, without what its module allocates. */
+static u64 bytes(void)
 {
 	return kl_memory_size(sizeof(struct kl_external)) + kl_memory_percpu(sizeof(struct calls));
 }
 
-/**
- * kl_external_create - another module's handler for a rule
- * @params: the rule: handler, value and keys have been looked at
- * @may: KL_MAY_* of the session
- * @made: set on success
- * @why: set on failure
- *
- * Returns 0 or a negative errno. Context: may sleep; the session's lock is not
- * held, as another module's init() is called.
- */
-int kl_external_create(const struct kl_abi_rule *params, u32 may, struct kl_external **made,
-		       struct kl_error *why)
+/* Without the session's lock, as another module's init() is called. */
+static int create(const struct kl_session *s, const struct kl_abi_rule *params, struct kl_rule *r,
+		  struct kl_error *why)
 {
 	size_t length = strcspn(params->text, " ");
 	struct registered *h = get_handler(params->text, length);
@@ -260,7 +252,7 @@ int kl_external_create(const struct kl_abi_rule *params, u32 may, struct kl_exte
 	if (!h)
 		return kl_fail(why, -ENOENT, "no module provides a handler \"%.*s\"", (int)length,
 			       params->text);
-	error = check_use(h->ops, params, may, why);
+	error = check_use(h->ops, params, s->may, why);
 	if (error)
 		goto put;
 	e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT);
@@ -278,7 +270,7 @@ int kl_external_create(const struct kl_abi_rule *params, u32 may, struct kl_exte
 	error = init_data(e, skip_spaces(params->text + length), params->n_keys, why);
 	if (error)
 		goto free_calls;
-	*made = e;
+	r->external = e;
 	return 0;
 free_calls:
 	free_percpu(e->calls);
@@ -288,6 +280,13 @@ put:
 	put_handler(h);
 	return error;
 }
+
+const struct kl_handler kl_handler_external = {
+	.flags = KL_HANDLES_ITSELF,
+	.operations = OPERATIONS,
+	.create = create,
+	.bytes = bytes,
+};
 
 /**
  * kl_external_destroy - a rule has no use for its handler any more
@@ -314,27 +313,18 @@ static struct task_struct *shown_task(const struct kl_session *s)
 	return NULL;
 }
 
-/**
- * kl_external_fire - an event whose rule has another module's handler
- * @s: the session; gate and filter have let the event through
- * @id: event
- * @r: its rule
- * @f: the firing
- * @key: the rule's keys
- *
- * Context: any, preemption off.
- */
-void kl_external_fire(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f,
-		      const u64 *key)
+void kl_hit_external(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	const struct kl_external *e = r->external;
 	bool raw = s->may & KL_MAY_HOOK_FUNCTIONS;
 	struct kl_handler_event event;
+	u64 key[KL_RULE_KEYS_MAX];
 
 	if (in_nmi() && !(e->ops->flags & KL_HANDLER_ANY_CONTEXT)) {
 		this_cpu_inc(e->calls->missed);
 		return;
 	}
+	kl_rule_run_keys(r, f, key);
 	event = (struct kl_handler_event){
 		.id = id,
 		.cpu = smp_processor_id(),

@@ -1,39 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The handlers by number, and what they need before they can fire. */
+/* The handlers by number, and what plain ones need before they can be used in a maskset. */
+#include <linux/nospec.h>
+
 #include "handler.h"
 
-/**
- * kl_handler_is_plain - may this number stand in a maskset by itself?
- * @handler: any
- */
-bool kl_handler_is_plain(u8 handler)
-{
-	switch (handler) {
-	case KL_HANDLER_nothing:
-	case KL_HANDLER_log:
-	case KL_HANDLER_count:
-		return true;
-	}
-	return false;
-}
-
-/**
- * kl_handler_is_known - may a rule have this handler?
- * @handler: any
- */
-bool kl_handler_is_known(u32 handler)
-{
-	switch (handler) {
-#define KL_HANDLER(id, name, help) case id:
+static const struct kl_handler *const handlers[] = {
+#define KL_HANDLER(id, name, help) [id] = &kl_handler_##name,
 #include "../../uapi/handlers.def"
 #undef KL_HANDLER
-		return true;
-	}
-	return false;
+};
+
+/**
+ * kl_handler_find - the handler with a number
+ * @id: any
+ *
+ * Returns NULL if there is none.
+ */
+const struct kl_handler *kl_handler_find(u32 id)
+{
+	return id < ARRAY_SIZE(handlers) ? handlers[array_index_nospec(id, ARRAY_SIZE(handlers))] :
+					   NULL;
 }
 
 /**
- * kl_handler_prepare - get what handlers need, before they are used
+ * kl_handler_prepare - acquire what plain handlers need, before they are used
  * @s: the session; its lock is held
  * @actions: what it will do
  * @why: set on failure

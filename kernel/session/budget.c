@@ -13,6 +13,7 @@
 #include <linux/sort.h>
 #include <linux/tracepoint.h>
 
+#include "../handler/handler.h"
 #include "../latency/latency.h"
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
@@ -56,10 +57,6 @@ static const char *const part_names[PARTS] = {
 #define EVENT 100 /* the gate, what may be shown, the fields */
 #define RECORD 60
 #define STRINGS 500 /* of a system call */
-#define TABLE 60
-#define HANDLER 30
-#define ALARM 200
-#define EXTERNAL 200
 #define LATENCY 150
 #define WALK 400 /* of a call trace: without its frames, and with the load that fails */
 #define USER_FRAME 48 /* its place in a file is looked up, too */
@@ -163,28 +160,15 @@ static void add_fired(const struct kl_session *s, const struct kl_actions *actio
 static void add_handler(const struct kl_session *s, const struct kl_actions *actions, u32 id,
 			const struct kl_rule *r, struct cost *cost)
 {
-	switch (r->handler) {
-	case KL_HANDLER_stack:
+	const struct kl_handler *handler = kl_handler_find(r->handler);
+
+	cost->part[PART_HANDLER] += handler->operations;
+	if (handler->walks)
 		cost->part[PART_HANDLER] += walks_cost(s, s->see_addresses, 1);
-		fallthrough;
-	case KL_HANDLER_log:
-		return add_record(s, cost);
-	case KL_HANDLER_alarm:
-	case KL_HANDLER_snapshot:
-		cost->part[PART_HANDLER] += ALARM;
-		if (id != KL_EV_alarm)
-			add_fired(s, actions, KL_EV_alarm, 1, cost);
-		return;
-	case KL_HANDLER_external:
-		cost->part[PART_HANDLER] += EXTERNAL;
-		return;
-	case KL_HANDLER_set:
-	case KL_HANDLER_clear:
-		/* Only sessions without KL_MAY_SEE_ALL have a budget. */
-		cost->part[PART_HANDLER] += KL_COST_SEES;
-		break;
-	}
-	cost->part[PART_HANDLER] += r->table ? TABLE : HANDLER;
+	if (handler->flags & KL_HANDLES_RECORD)
+		add_record(s, cost);
+	if (handler->fires && handler->fires != id)
+		add_fired(s, actions, handler->fires, 1, cost);
 }
 
 static void add_rule(const struct kl_session *s, const struct kl_actions *actions, u32 id,
@@ -208,7 +192,7 @@ static struct cost cost_of(const struct kl_session *s, const struct kl_actions *
 	else if (action == KL_HANDLER_log)
 		add_record(s, &cost);
 	else
-		cost.part[PART_HANDLER] += HANDLER;
+		cost.part[PART_HANDLER] += KL_HANDLER_OPERATIONS;
 	return cost;
 }
 

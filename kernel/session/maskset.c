@@ -220,12 +220,15 @@ free:
 /* May a byte of a maskset be @action? Rules are for the session's life. */
 static int check_action(struct kl_session *s, u32 id, u8 action, struct kl_error *why)
 {
+	const struct kl_handler *handler;
+
 	if (action >= KL_ACTION_RULE && action - KL_ACTION_RULE < READ_ONCE(s->defs.rule_count))
 		return 0;
 	if (action >= KL_ACTION_RULE)
 		return kl_fail(why, -EINVAL, "event %u: there is no rule %u", id,
 			       action - KL_ACTION_RULE);
-	if (!kl_handler_is_plain(action))
+	handler = kl_handler_find(action);
+	if (!handler || !(handler->flags & KL_HANDLES_PLAIN))
 		return kl_fail(why, -EINVAL, "event %u: handler %u needs a rule", id, action);
 	return 0;
 }

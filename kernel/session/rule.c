@@ -235,11 +235,6 @@ static int take_programs(struct kl_session *s, const struct kl_abi_rule *params,
 	return error;
 }
 
-static bool has_value(u32 handler)
-{
-	return handler == KL_HANDLER_sum || handler == KL_HANDLER_hist;
-}
-
 /* What its programs look at, and its handler: all but a table's may call the kernel. */
 static u32 looks_of(const struct kl_rule *r)
 {
@@ -269,7 +264,7 @@ static u64 reads_of(const struct kl_rule *r)
 }
 
 /* What sources can do with it themselves: see enum kl_fastpath. */
-static u8 fastpath_of(struct kl_rule *r)
+static u8 fastpath_of(const struct kl_handler *handler, struct kl_rule *r)
 {
 	u8 filter = KL_FASTPATH_NONE;
 
@@ -284,57 +279,30 @@ static u8 fastpath_of(struct kl_rule *r)
 		if (!r->one_key)
 			return filter;
 	}
-	if (r->handler == KL_HANDLER_count)
+	if (handler->fastpath == KL_FASTPATH_COUNT)
 		return r->looks ? KL_FASTPATH_COUNT : KL_FASTPATH_BLIND;
-	if (!has_value(r->handler) || !kl_program_is_first_field(r->value))
+	if (!(handler->flags & KL_HANDLES_VALUE) || !kl_program_is_first_field(r->value))
 		return filter;
-	return r->handler == KL_HANDLER_sum ? KL_FASTPATH_SUM : KL_FASTPATH_HIST;
+	return handler->fastpath;
 }
 
-static bool has_table(u32 handler)
+static int check_rule(const struct kl_session *s, const struct kl_handler *handler,
+		      const struct kl_abi_rule *params, struct kl_error *why)
 {
-	return handler == KL_HANDLER_count || has_value(handler);
-}
+	bool itself = handler->flags & KL_HANDLES_ITSELF;
 
-/* Another module's handler says itself what it takes. */
-static bool is_external(const struct kl_abi_rule *params)
-{
-	return params->handler == KL_HANDLER_external;
-}
-
-static int check_arg(const struct kl_abi_rule *params, struct kl_error *why)
-{
-	switch (params->handler) {
-	case KL_HANDLER_set:
-	case KL_HANDLER_clear:
-		if (params->arg >= KL_FLAGS_MAX)
-			return kl_fail(why, -EINVAL, "there is no flag %llu: flags are 0 to %u",
-				       params->arg, KL_FLAGS_MAX - 1);
-		break;
-	case KL_HANDLER_use:
-		if (params->arg >= KL_MASKSET_MAX)
-			return kl_fail(why, -EINVAL, "there is no maskset %llu", params->arg);
-		break;
-	}
-	return 0;
-}
-
-static int check_rule(const struct kl_abi_rule *params, struct kl_error *why)
-{
-	if (!kl_handler_is_known(params->handler))
-		return kl_fail(why, -EINVAL, "there is no handler %u", params->handler);
 	if (params->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member of the rule is not 0");
 	if (strnlen(params->text, KL_RULE_TEXT_MAX) == KL_RULE_TEXT_MAX)
 		return kl_fail(why, -EINVAL, "the rule's text is not NUL-terminated");
-	if (has_value(params->handler) && !params->value)
+	if (handler->flags & KL_HANDLES_VALUE && !params->value)
 		return kl_fail(why, -EINVAL, "the handler needs a value");
-	if (params->value && !has_value(params->handler) && !is_external(params))
+	if (params->value && !(handler->flags & KL_HANDLES_VALUE) && !itself)
 		return kl_fail(why, -EINVAL, "the handler takes no value");
 	if (params->n_keys > KL_RULE_KEYS_MAX)
 		return kl_fail(why, -EINVAL, "%u keys requested, the limit is %u", params->n_keys,
 			       KL_RULE_KEYS_MAX);
-	if (params->n_keys && !has_table(params->handler) && !is_external(params))
+	if (params->n_keys && !(handler->flags & KL_HANDLES_TABLE) && !itself)
 		return kl_fail(why, -EINVAL, "the handler takes no keys");
 	for (u32 i = 0; i < KL_RULE_KEYS_MAX; i++) {
 		bool wanted = i < params->n_keys;
@@ -346,10 +314,10 @@ static int check_rule(const struct kl_abi_rule *params, struct kl_error *why)
 	if (params->entries > KL_TABLE_ENTRIES_MAX)
 		return kl_fail(why, -EINVAL, "a table of %u entries, the limit is %u",
 			       params->entries, KL_TABLE_ENTRIES_MAX);
-	return check_arg(params, why);
+	return handler->check ? handler->check(s, params, why) : 0;
 }
 
-static int make_tables(struct kl_rule *r, u32 entries)
+static int make_tables(const struct kl_handler *handler, struct kl_rule *r, u32 entries)
 {
 	int cpu;
 
@@ -358,56 +326,37 @@ static int make_tables(struct kl_rule *r, u32 entries)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu)
 		if (kl_table_init(per_cpu_ptr(r->table, cpu), entries ?: KL_TABLE_ENTRIES_DEFAULT,
-				  r->keys, r->handler == KL_HANDLER_hist, cpu_to_node(cpu)))
+				  r->keys, handler->flags & KL_HANDLES_BUCKETS, cpu_to_node(cpu)))
 			return -ENOMEM;
 	return 0;
 }
 
-/* A probe cannot get memory: it has to be there before. */
-static int make_flag(struct kl_session *s, u64 flag, struct kl_error *why)
-{
-	struct kl_taskset **set, *made;
-
-	lockdep_assert_held(&s->lock);
-	if (flag >= ARRAY_SIZE(s->defs.task_flag))
-		return 0; /* a CPU's: always there */
-	set = &s->defs.task_flag[flag];
-	if (*set)
-		return 0;
-	made = kl_taskset_create(&s->payer, why);
-	if (IS_ERR(made))
-		return PTR_ERR(made);
-	/* Its zeroes before the pointer: filters of other rules look at it. */
-	smp_store_release(set, made);
-	return 0;
-}
-
 /* What a rule takes, on all CPUs. */
-static u64 rule_bytes(const struct kl_abi_rule *params)
+static u64 rule_bytes(const struct kl_handler *handler, const struct kl_abi_rule *params)
 {
 	u64 bytes = kl_memory_size(sizeof(struct kl_rule)) + kl_memory_percpu(sizeof(u64));
 
-	if (has_table(params->handler))
+	if (handler->flags & KL_HANDLES_TABLE)
 		bytes += kl_memory_percpu(sizeof(struct kl_table)) +
 			 num_possible_cpus() *
 				 kl_table_bytes(params->entries ?: KL_TABLE_ENTRIES_DEFAULT,
-						params->n_keys, params->handler == KL_HANDLER_hist);
-	if (is_external(params))
-		bytes += kl_external_bytes();
+						params->n_keys,
+						handler->flags & KL_HANDLES_BUCKETS);
+	if (handler->bytes)
+		bytes += handler->bytes();
 	return bytes;
 }
 
-static int get_memory(struct kl_session *s, struct kl_rule *r, u32 entries, struct kl_error *why)
+static int get_memory(struct kl_session *s, const struct kl_handler *handler, struct kl_rule *r,
+		      u32 entries, struct kl_error *why)
 {
 	int error = 0;
 
 	r->faults = alloc_percpu_gfp(u64, GFP_KERNEL_ACCOUNT);
-	if (!r->faults || (has_table(r->handler) && make_tables(r, entries)))
+	if (!r->faults || (handler->flags & KL_HANDLES_TABLE && make_tables(handler, r, entries)))
 		return kl_fail(why, -ENOMEM, "no memory for a rule's table");
-	if (r->handler == KL_HANDLER_alarm)
-		error = kl_notify_prepare(s, why);
-	if (!error && (r->handler == KL_HANDLER_set || r->handler == KL_HANDLER_clear))
-		error = make_flag(s, r->arg, why);
+	if (handler->prepare)
+		error = handler->prepare(s, r, why);
 	if (!error && s->running && kl_session_has_flags(s))
 		error = kl_follow_attach(s, why);
 	return error;
@@ -426,7 +375,8 @@ bool kl_session_has_flags(const struct kl_session *s)
 	return false;
 }
 
-static int add_rule(struct kl_session *s, struct kl_abi_rule *params, struct kl_error *why)
+static int add_rule(struct kl_session *s, const struct kl_handler *handler,
+		    struct kl_abi_rule *params, struct kl_error *why)
 {
 	struct kl_rule *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
 	struct kl_session_defs *c = &s->defs;
@@ -439,27 +389,27 @@ static int add_rule(struct kl_session *s, struct kl_abi_rule *params, struct kl_
 	r->arg = params->arg;
 	r->low = params->low;
 	memcpy(r->text, params->text, sizeof(r->text));
-	if (is_external(params)) {
-		error = kl_external_create(params, s->may, &r->external, why);
-		if (error) {
-			free_rule(r);
-			return error;
-		}
+	if (handler->create)
+		error = handler->create(s, params, r, why);
+	if (error) {
+		free_rule(r);
+		return error;
 	}
 	mutex_lock(&s->lock);
 	error = take_programs(s, params, r, why);
 	if (!error && c->rule_count == KL_RULES_MAX)
 		error = kl_fail(why, -ENOSPC, "a session can have at most %u rules", KL_RULES_MAX);
 	if (!error)
-		error = get_memory(s, r, params->entries, why);
+		error = get_memory(s, handler, r, params->entries, why);
 	if (!error) {
-		r->whole = kl_rule_logs(r) || r->external;
+		r->logs = handler->flags & KL_HANDLES_RECORD;
+		r->whole = r->logs || r->external;
 		r->looks = looks_of(r);
 		r->reads = reads_of(r);
 		if (r->filter)
 			r->guard = kl_program_guard(r->filter, &r->guard_from, &r->guard_span,
 						    &r->guard_opposite);
-		r->fastpath = fastpath_of(r);
+		r->fastpath = fastpath_of(handler, r);
 		params->rule = c->rule_count;
 		c->rule[c->rule_count++] = r;
 	}
@@ -479,19 +429,19 @@ static int add_rule(struct kl_session *s, struct kl_abi_rule *params, struct kl_
  */
 int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *params, struct kl_error *why)
 {
-	int error = check_rule(params, why);
+	const struct kl_handler *handler = kl_handler_find(params->handler);
+	int error;
 
-	if (!error && params->handler == KL_HANDLER_snapshot && s->mode != KL_MODE_OVERWRITE)
-		error = kl_fail(why, -EINVAL,
-				"a snapshot needs overwrite mode: this session is in discard mode");
+	if (!handler)
+		return kl_fail(why, -EINVAL, "there is no handler %u", params->handler);
+	error = check_rule(s, handler, params, why);
+	if (!error)
+		error = kl_memory_charge(&s->payer, rule_bytes(handler, params), why);
 	if (error)
 		return error;
-	error = kl_memory_charge(&s->payer, rule_bytes(params), why);
+	error = add_rule(s, handler, params, why);
 	if (error)
-		return error;
-	error = add_rule(s, params, why);
-	if (error)
-		kl_memory_uncharge(&s->payer, rule_bytes(params));
+		kl_memory_uncharge(&s->payer, rule_bytes(handler, params));
 	return error;
 }
 

@@ -254,7 +254,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 											\
 		access									\
 		if (kl_do != KL_HANDLER_log)						\
-			return kl_handler_fire(kl_s, id, kl_do);			\
+			return kl_plain_hit(kl_s, id, kl_do);			\
 		kl_texts.n = 0;								\
 		kl_texts.bytes = 0;							\
 		strings									\
@@ -281,7 +281,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 											\
 		if (unlikely(kl_do != KL_HANDLER_log)) {				\
 			if (!(kl_do & KL_ACTION_ASK))					\
-				return kl_handler_fire(kl_s, id, kl_do);		\
+				return kl_plain_hit(kl_s, id, kl_do);		\
 			if ((kl_do & KL_ACTION_HANDLER) >= KL_ACTION_RULE)		\
 				return rule_##name(KL_ARGUMENTS_##name(data));		\
 			return any_##name(KL_ARGUMENTS_##name(data));			\

@@ -10,6 +10,7 @@
 
 #include "../core/session.h"
 #include "../handler/dispatch.h"
+#include "../handler/handler.h"
 #include "hub.h"
 #include "probes.h"
 #include "source.h"
@@ -243,7 +244,7 @@ int __init kl_source_init(void)
 		if (e->source == KL_SOURCE_TRACEPOINT && e->probe)
 			tracepoint_of[e->id] = kl_tracepoint_find(e->target);
 	}
-	kl_fire_set_alarm(kl_probe_alarm);
+	kl_alarm_set_probe(kl_probe_alarm);
 	return kl_syscall_init();
 }
 

@@ -350,7 +350,7 @@ static __always_inline void enter_allowed(struct kl_session *s, const struct pt_
 		return fire_entry(s, regs, handler);
 	if (handler == KL_HANDLER_log)
 		return log_entry_slow(s, regs, handler);
-	kl_handler_fire(s, id, handler);
+	kl_plain_hit(s, id, handler);
 }
 
 static noinline void enter_refused(struct kl_session *s, const struct pt_regs *regs)
@@ -378,7 +378,7 @@ static __always_inline void exit_allowed(struct kl_session *s, const struct pt_r
 		return fire_exit(s, regs, handler);
 	if (handler == KL_HANDLER_log)
 		return log_exit_slow(s, regs);
-	kl_handler_fire(s, id, handler);
+	kl_plain_hit(s, id, handler);
 }
 
 static noinline void exit_refused(struct kl_session *s, const struct pt_regs *regs)
@@ -443,7 +443,7 @@ static __always_inline void enter_with(struct kl_session *s, struct pt_regs *reg
 			return;
 	} else if (action != KL_HANDLER_log) {
 		if (action == KL_HANDLER_count)
-			return kl_count_fire(s, KL_EV_SYSCALL_ENTRY + number);
+			return kl_count_hit(s, KL_EV_SYSCALL_ENTRY + number);
 		if (likely(action == KL_HANDLER_nothing))
 			return;
 		if (action & KL_ACTION_ASK)
@@ -487,7 +487,7 @@ static __always_inline void leave_with(struct kl_session *s, struct pt_regs *reg
 			return;
 	} else if (action != KL_HANDLER_log) {
 		if (action == KL_HANDLER_count)
-			return kl_count_fire(s, KL_EV_SYSCALL_EXIT + number);
+			return kl_count_hit(s, KL_EV_SYSCALL_EXIT + number);
 		if (likely(action == KL_HANDLER_nothing))
 			return;
 		if (action & KL_ACTION_ASK)

@@ -4,7 +4,6 @@
  * are added; names are looked up when all are there. Events of the tables are
  * done here, those that the session defines in plan_place.c.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <kernlens/error.h>
 #include <kernlens/match.h>
 #include "../base/base.h"
+#include "handler/handler.h"
 #include "plan.h"
 
 struct kl_plan *kl_plan_create(struct kl_schema *schema)
@@ -179,160 +179,11 @@ int kl_plan_compile_part(struct kl_plan *plan, const char *what, const struct kl
 	return kl_plan_store_program(plan, &plan->code);
 }
 
-static int take_number(const char *list, const struct kl_part *part, int64_t *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoll(part->text, &end, 0);
-	if (errno || end != part->text + part->length)
-		return kl_spec_fail(list, part->text, "expected a number");
-	return 0;
-}
-
-/* NAME is a task's flag, cpu NAME one of the CPU. */
-static int take_flag(struct kl_plan *plan, const char *list, const struct kl_part *part,
-		     uint64_t *flag)
-{
-	struct kl_part name = *part;
-	bool of_cpu = name.length > 4 && !strncmp(name.text, "cpu ", 4);
-	char *copy;
-	int ret;
-
-	if (of_cpu) {
-		name.text += 4;
-		name.length -= 4;
-	}
-	for (size_t i = 0; i < name.length; i++)
-		if (!isalnum((unsigned char)name.text[i]) && name.text[i] != '_')
-			return kl_spec_fail(list, name.text, "a flag's name must be a word");
-	copy = kl_plan_copy_part(&name);
-	if (!copy)
-		return -ENOMEM;
-	ret = kl_plan_flag(plan, copy, of_cpu);
-	free(copy);
-	*flag = (uint64_t)ret;
-	return ret < 0 ? ret : 0;
-}
-
-static int take_maskset(const struct kl_plan *plan, const char *list, const struct kl_part *part,
-			uint64_t *id)
-{
-	int found = kl_plan_find_maskset(plan, part->text, part->length);
-
-	if (found < 0)
-		return kl_spec_fail(list, part->text, "expected a maskset");
-	*id = (uint64_t)found;
-	return 0;
-}
-
-static int take_text(const char *list, const struct kl_part *part, char text[KL_RULE_TEXT_MAX])
-{
-	const char *from = part->text;
-	size_t length = part->length;
-
-	if (length >= 2 && (*from == '"' || *from == '\'') && from[length - 1] == *from) {
-		from++;
-		length -= 2;
-	}
-	if (length >= KL_RULE_TEXT_MAX)
-		return kl_spec_fail(list, part->text, "an alarm's text must not exceed %d bytes",
-				    KL_RULE_TEXT_MAX - 1);
-	memcpy(text, from, length);
-	text[length] = 0;
-	return 0;
-}
-
-/* One of another module may take a value first; the rest is told to it as it is. */
-static int take_external(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
-			 struct kl_plan_made *rule)
-{
-	const struct kl_abi_handler_info *info = kl_plan_external(plan, spec);
-	bool value = info->flags & KL_HANDLER_VALUE;
-	int ret = 0;
-
-	if (value)
-		ret = kl_plan_compile_part(plan, info->name, &spec->argument[0],
-					   &rule->shown.value);
-	if (ret < 0)
-		return ret;
-	rule->value = (unsigned int)ret;
-	return kl_plan_tell_external(info, list, spec, value, rule->text);
-}
-
-/* How many arguments each handler takes; of other modules' @least is up to them. */
-static const struct {
-	unsigned char least, most;
-} arguments[] = {
-	[KL_HANDLER_nothing] = { 0, 0 },
-	[KL_HANDLER_log] = { 0, 0 },
-	[KL_HANDLER_count] = { 0, 0 },
-	[KL_HANDLER_sum] = { 1, 1 },
-	[KL_HANDLER_hist] = { 1, 3 },
-	[KL_HANDLER_set] = { 1, 1 },
-	[KL_HANDLER_clear] = { 1, 1 },
-	[KL_HANDLER_freeze] = { 0, 1 },
-	[KL_HANDLER_use] = { 1, 1 },
-	[KL_HANDLER_alarm] = { 0, 1 },
-	[KL_HANDLER_stack] = { 0, 0 },
-	[KL_HANDLER_snapshot] = { 0, 0 },
-	[KL_HANDLER_external] = { 0, KL_SPEC_LIST_MAX },
+static const struct kl_plan_handler *const handlers[] = {
+#define KL_HANDLER(id, name, help) [id] = &kl_plan_handler_##name,
+#include "../../uapi/handlers.def"
+#undef KL_HANDLER
 };
-
-static int take_arguments(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
-			  struct kl_plan_made *rule)
-{
-	const struct kl_part *argument = spec->argument;
-	int64_t number = 0;
-	int ret = 0;
-
-	switch (rule->shown.handler) {
-	case KL_HANDLER_sum:
-	case KL_HANDLER_hist:
-		ret = kl_plan_compile_part(plan, kl_handler_name(rule->shown.handler), &argument[0],
-					   &rule->shown.value);
-		if (ret < 0)
-			return ret;
-		rule->value = (unsigned int)ret;
-		ret = 0;
-		if (spec->arguments > 1)
-			ret = take_number(list, &argument[1], &number);
-		if (!ret && spec->arguments > 1 && number <= 0)
-			ret = kl_spec_fail(list, argument[1].text,
-					   "a bucket's width must be greater than 0");
-		rule->shown.width = (uint64_t)number;
-		rule->arg = rule->shown.width;
-		if (!ret && spec->arguments > 2)
-			ret = take_number(list, &argument[2], &rule->shown.low);
-		return ret;
-	case KL_HANDLER_set:
-	case KL_HANDLER_clear:
-		return take_flag(plan, list, &argument[0], &rule->arg);
-	case KL_HANDLER_freeze:
-		if (spec->arguments)
-			ret = take_number(list, &argument[0], &number);
-		if (!ret && number < 0)
-			ret = kl_spec_fail(list, argument[0].text,
-					   "the number of records after a freeze must not be "
-					   "negative");
-		rule->arg = (uint64_t)number;
-		return ret;
-	case KL_HANDLER_use:
-		return take_maskset(plan, list, &argument[0], &rule->arg);
-	case KL_HANDLER_alarm:
-		return spec->arguments ? take_text(list, &argument[0], rule->text) : 0;
-	case KL_HANDLER_external:
-		return take_external(plan, list, spec, rule);
-	default:
-		return 0;
-	}
-}
-
-static bool has_table(unsigned int handler)
-{
-	return handler == KL_HANDLER_count || handler == KL_HANDLER_sum ||
-	       handler == KL_HANDLER_hist;
-}
 
 static void free_texts(struct kl_plan_made *rule)
 {
@@ -347,17 +198,17 @@ static int check_shape(const struct kl_plan *plan, const char *list, const struc
 	const struct kl_abi_handler_info *info =
 		handler == KL_HANDLER_external ? kl_plan_external(plan, spec) : NULL;
 	const char *name = info ? info->name : kl_handler_name(handler);
-	unsigned int least = info ? !!(info->flags & KL_HANDLER_VALUE) : arguments[handler].least;
+	unsigned int least = info ? !!(info->flags & KL_HANDLER_VALUE) : handlers[handler]->least;
 
 	if (spec->arguments < least)
 		return kl_spec_fail(list, spec->whole.text, "%s requires an argument: %s(...)",
 				    name, name);
-	if (spec->arguments > arguments[handler].most)
-		return kl_spec_fail(list, spec->argument[arguments[handler].most].text,
-				    "%s takes at most %u arguments", name, arguments[handler].most);
+	if (spec->arguments > handlers[handler]->most)
+		return kl_spec_fail(list, spec->argument[handlers[handler]->most].text,
+				    "%s takes at most %u arguments", name, handlers[handler]->most);
 	if (spec->keys && info && !(info->flags & KL_HANDLER_KEYS))
 		return kl_spec_fail(list, spec->key[0].text, "%s takes no keys", name);
-	if (spec->keys && !info && !has_table(handler))
+	if (spec->keys && !info && !handlers[handler]->table)
 		return kl_spec_fail(list, spec->key[0].text, "only count, sum and hist take keys");
 	return 0;
 }
@@ -392,7 +243,8 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 	ret = kl_plan_compile_part(plan, "filter", &spec->filter, NULL);
 	if (ret >= 0) {
 		rule.filter = (unsigned int)ret;
-		ret = take_arguments(plan, list, spec, &rule);
+		ret = handlers[handler]->take ? handlers[handler]->take(plan, list, spec, &rule) :
+						0;
 	}
 	if (!ret)
 		ret = kl_plan_take_keys(plan, list, spec, &rule);
@@ -401,7 +253,7 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 	/* It is another's, or none: the texts are not kept. */
 	if (ret < 0 || plan->n_rules == before)
 		free_texts(&rule);
-	if ((handler == KL_HANDLER_alarm || handler == KL_HANDLER_snapshot) && ret >= 0)
+	if (handlers[handler]->alarms && ret >= 0)
 		plan->masksets[plan->current].map[KL_EV_alarm] = KL_HANDLER_log;
 	return ret;
 }
@@ -480,7 +332,7 @@ static int find_flags(struct kl_plan *plan)
 			     !kl_part_is(&spec.handler, "clear")) ||
 			    spec.arguments != 1)
 				continue;
-			ret = take_flag(plan, list, &spec.argument[0], &flag);
+			ret = kl_plan_take_flag(plan, list, &spec.argument[0], &flag);
 			if (!ret)
 				ret = kl_scope_add_flag(plan->scope, plan->flags[flag],
 							(unsigned int)flag);

@@ -176,9 +176,6 @@ int kl_plan_take_keys(struct kl_plan *plan, const char *list, const struct kl_sp
 const struct kl_abi_handler_info *kl_plan_external(const struct kl_plan *plan,
 						   const struct kl_spec *spec);
 /* Its name and, behind a blank, the arguments from @first on, as a rule's text. */
-int kl_plan_tell_external(const struct kl_abi_handler_info *info, const char *list,
-			  const struct kl_spec *spec, unsigned int first,
-			  char text[KL_RULE_TEXT_MAX]);
 /*
  * plan_maskset.c: one more, by index; which one a name means: a built-in id, or
  * KL_MASKSET_FIRST_USER and the index; those that `use` names, read from files.

@@ -141,7 +141,7 @@ void kl_block_fire(const struct kl_block_place *place, const struct kl_block_reg
 	if (likely(READ_ONCE(d->attached) && !s->gate && !is_idle_task(current))) {
 		action = kl_action_defined(s, d->id);
 		if (action == KL_HANDLER_count) {
-			kl_count_fire(s, d->id);
+			kl_count_hit(s, d->id);
 			preempt_enable_notrace();
 			return;
 		}

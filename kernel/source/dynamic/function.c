@@ -94,7 +94,7 @@ static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *
 		d = kl_hooks_find(&table->functions, ip);
 		if (likely(d && !d->next &&
 			   kl_action_defined(d->session, d->id) == KL_HANDLER_count)) {
-			kl_count_fire(d->session, d->id);
+			kl_count_hit(d->session, d->id);
 			preempt_enable_notrace();
 			return;
 		}

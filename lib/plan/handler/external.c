@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handlers of other kernel modules, as far as a plan knows them: by name, with
- * what they take. Fed by who has asked the device for them.
+ * Handler `external`: NAME(...) of another kernel module. A plan knows those that the caller has
+ * found by the device, with what they take.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/base.h"
-#include "plan.h"
+#include "../../base/base.h"
+#include "handler.h"
 
 int kl_plan_add_handler(struct kl_plan *plan, const struct kl_abi_handler_info *info)
 {
@@ -31,7 +31,7 @@ const struct kl_abi_handler_info *kl_plan_external(const struct kl_plan *plan,
 	return NULL;
 }
 
-int kl_plan_tell_external(const struct kl_abi_handler_info *info, const char *list,
+static int copy_arguments(const struct kl_abi_handler_info *info, const char *list,
 			  const struct kl_spec *spec, unsigned int first,
 			  char text[KL_RULE_TEXT_MAX])
 {
@@ -50,3 +50,19 @@ int kl_plan_tell_external(const struct kl_abi_handler_info *info, const char *li
 	}
 	return 0;
 }
+
+/* A handler of another module may take a value first; the rest is passed to it as it is. */
+static int take(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+		struct kl_plan_made *rule)
+{
+	const struct kl_abi_handler_info *info = kl_plan_external(plan, spec);
+	bool value = info->flags & KL_HANDLER_VALUE;
+	int ret = value ? kl_plan_take_value(plan, info->name, &spec->argument[0], rule) : 0;
+
+	return ret ? ret : copy_arguments(info, list, spec, value, rule->text);
+}
+
+const struct kl_plan_handler kl_plan_handler_external = {
+	.most = KL_SPEC_LIST_MAX,
+	.take = take,
+};

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Handler `snapshot`: the recorder copies the buffers while the recording continues. */
+#include "../core/notify.h"
+#include "handler.h"
+
+#define OPERATIONS 200
+
+static int check_mode(const struct kl_session *s, const struct kl_abi_rule *params,
+		      struct kl_error *why)
+{
+	if (s->mode != KL_MODE_OVERWRITE)
+		return kl_fail(why, -EINVAL,
+			       "a snapshot needs overwrite mode: this session is in discard mode");
+	return 0;
+}
+
+const struct kl_handler kl_handler_snapshot = {
+	.operations = OPERATIONS,
+	.fires = KL_EV_alarm,
+	.check = check_mode,
+};
+
+/* The record comes before the request, so that the copy contains it. */
+void kl_hit_snapshot(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+{
+	kl_alarm_fire(s, id, "snapshot");
+	kl_notify_snapshot(s);
+}

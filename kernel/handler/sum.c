@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Handler `sum`: adds up the values of an expression; keeps count, minimum and maximum. */
+#include "handler.h"
+
+const struct kl_handler kl_handler_sum = {
+	.flags = KL_HANDLES_TABLE | KL_HANDLES_VALUE,
+	.fastpath = KL_FASTPATH_SUM,
+	.operations = KL_HANDLER_OPERATIONS_TABLE,
+};
+
+void kl_hit_sum(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+{
+	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
+
+	if (likely(entry))
+		kl_entry_add(entry, kl_program_run(r->value, f));
+}
