@@ -38,7 +38,7 @@ static const struct source {
 #define SOURCES (sizeof(sources) / sizeof(*sources))
 #define HIDDEN_SOURCES 2 /* the first ones, used with hidepid */
 
-/* -------------------------------------------------------------- a session */
+/* ---------------------------------------------------------------- session */
 
 /* Counts by comm and tid of the running task, and by the next task's tid. */
 static void add_rule(int fd, bool has_next)
@@ -109,7 +109,7 @@ static int open_session(const struct source *from)
 	return fd;
 }
 
-/* ------------------------------------------------------------- its tables */
+/* ----------------------------------------------------------------- tables */
 
 /**
  * struct counts - the tasks that a table's keys name

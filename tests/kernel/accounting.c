@@ -176,7 +176,7 @@ static void *run_reader(void *argument)
 	return NULL;
 }
 
-/* ------------------------------------------------- what goes on at the side */
+/* ------------------------------------------------------- concurrent changes */
 
 static void *run_resizer(void *argument)
 {

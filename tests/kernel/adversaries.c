@@ -21,7 +21,7 @@
 struct shared *shared;
 static u64 wanted;
 
-/* --------------------------------------------------------------- user A's ways */
+/* ----------------------------------------------------------- user A's sessions */
 
 enum way {
 	WAY_ALL,

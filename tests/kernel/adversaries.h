@@ -45,7 +45,7 @@ struct shared {
 /* Shared by all processes, from main() on. */
 extern struct shared *shared;
 
-/* ---------------------------------------------------------------- the work */
+/* -------------------------------------------------------------------- work */
 
 /* One process of each owner runs this, round after round, until shared->stop. */
 void work_as(enum owner owner);
@@ -55,7 +55,7 @@ void work_changing(void);
 /* The work of the set-user-id programs. */
 int run_suid(enum owner owner);
 
-/* -------------------------------------------------------------- the search */
+/* ------------------------------------------------------------------ search */
 
 #define SEARCH_VARIABLES 63
 

@@ -229,7 +229,7 @@ static void test_programs(void)
 	wait(NULL);
 }
 
-/* ---------------------------------------------------------------- at once */
+/* ------------------------------------------------------------ concurrency */
 
 static struct defined d;
 static u64 called;

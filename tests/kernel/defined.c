@@ -78,7 +78,7 @@ static void *call_long(void *stop)
 	return (void *)n;
 }
 
-/* ------------------------------------------------------- many of the kernel's */
+/* ------------------------------------------------------ many kernel functions */
 
 /* Finds addresses of functions that both ftrace and kprobes can hook and whose names are unique. */
 static u32 find_functions(u64 *address, u32 most)
@@ -406,7 +406,7 @@ static void test_user(void)
 	       0, "a user: a tracepoint");
 }
 
-/* -------------------------------------------------------------------- a module */
+/* --------------------------------------------------------------- module reload */
 
 /* The stimulus module is unloaded and loaded again while its function is hooked. */
 static void test_module(void)

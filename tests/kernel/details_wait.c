@@ -168,7 +168,7 @@ static void test_socket(int family)
 	close(ready[1]);
 }
 
-/* ----------------------------------------------------------- one of several */
+/* --------------------------------------------------- several things at once */
 
 static void test_several(void)
 {

@@ -35,7 +35,7 @@ static const u32 others[] = { KL_EV_sched_switch, KL_EV_sched_process_exit, KL_E
 static int stimulus, fail_nth;
 static u32 injected;
 
-/* ---------------------------------------------------------------- injecting */
+/* ---------------------------------------------------------- fault injection */
 
 /* Makes the @nth fault point of this thread fail; 0: none. */
 static void fail(u32 nth)
@@ -54,7 +54,7 @@ static u32 stop_failing(void)
 	return left;
 }
 
-/* --------------------------------------------------------------- what failed */
+/* ------------------------------------------------------------------- reasons */
 
 /* All of the module's errors that must be seen. */
 static struct {

@@ -20,7 +20,7 @@ enum {
 
 static u8 room[ROOM];
 
-/* ---------------------------------------------------------------- defining */
+/* ------------------------------------------------------------- definitions */
 
 static const struct kl_abi_op tid_ops[] = { { .code = KL_OP_VARIABLE, .imm = VARIABLE_tid },
 					    { .code = KL_OP_END } };

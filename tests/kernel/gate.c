@@ -258,7 +258,7 @@ static const struct {
 
 #define SESSIONS (sizeof(plans) / sizeof(*plans))
 
-/* --------------------------------------------------- what comes and goes besides */
+/* ----------------------------------------------------- sessions that come and go */
 
 /* Defines a session's own events at the same tracepoint, which only count. */
 static void define_events(int fd, u32 n)

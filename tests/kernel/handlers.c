@@ -125,7 +125,7 @@ static bool find_handler(int fd, const char *name, struct kl_abi_handler_info *i
 	}
 }
 
-/* -------------------------------------------------------- what they are told */
+/* --------------------------------------------------- events seen by handlers */
 
 static struct kls_counts fire(u32 cpus)
 {
@@ -435,7 +435,7 @@ static void test_arguments(void)
 	close(d.fd);
 }
 
-/* ---------------------------------------------------------- who keeps whom */
+/* ------------------------------------------------------- module references */
 
 static pid_t start_tracer(void)
 {

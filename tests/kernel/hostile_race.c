@@ -14,7 +14,7 @@
 
 #include "hostile.h"
 
-/* ------------------------------------------------------- files that are being closed */
+/* ---------------------------------------------------------------- files being closed */
 
 #define CLOSED 20
 #define ROUNDS 3
@@ -229,7 +229,7 @@ void test_locks(void)
 	finish_user(start_user(lock_files, 0));
 }
 
-/* ------------------------------------------------------------------ others' processes */
+/* ---------------------------------------------------------------- processes of others */
 
 static pid_t others;
 
@@ -593,7 +593,7 @@ void test_churn(void)
 	finish_user(start_user(ask_about_working, 0));
 }
 
-/* ------------------------------------------------------------------ memory of devices */
+/* ---------------------------------------------------------------------- device memory */
 
 #define MAP_BYTES (6u << 20)
 

@@ -173,7 +173,7 @@ static bool is_softirq(const struct kl_abi_latency_hop *hop, const char *name)
 	return false;
 }
 
-/* Is this hop a kernel thread that waited for the disk's timer itself, and for little else? */
+/* Is this hop a kernel thread that waited for the disk's timer and did no other work in between? */
 static bool is_thread(const struct kl_abi_latency_hop *hop, u64 function)
 {
 	for (u32 i = 0; i < n_tasks; i++)

@@ -339,7 +339,7 @@ static int change(struct run *run)
 	}
 }
 
-/* ---------------------------------------------------------------- the end */
+/* ------------------------------------------------------- end of a session */
 
 /* The first reader has existed since the start: it has read or missed every record. */
 static int settle(struct run *run)

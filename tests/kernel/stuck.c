@@ -104,7 +104,7 @@ static void check(int (*run)(pid_t), pid_t argument, int wanted, const char *nam
 	printf("# %s: %u ms\n", name, ms);
 }
 
-/* ------------------------------------------------------------------ who looks */
+/* ----------------------------------------------------------------- inspectors */
 
 static int detail(pid_t pid, u32 what)
 {
@@ -166,7 +166,7 @@ static int unload(pid_t pid)
 	return syscall(SYS_delete_module, "kernlens", O_NONBLOCK) ? errno : 0;
 }
 
-/* ------------------------------------------------------------- what is stuck */
+/* ----------------------------------------------------------- stuck processes */
 
 /* The page is present when the call begins, and dropped during the call. */
 static void *forget(void *unused)

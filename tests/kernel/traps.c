@@ -73,7 +73,7 @@ static void become_user(void)
 		bail("user");
 }
 
-/* ---------------------------------------------------------------------- firing */
+/* ------------------------------------------------------------------------ hits */
 
 static void test_firing(void)
 {
@@ -385,7 +385,7 @@ static void test_other(void)
 	tap_check(!status, "neither another user nor root fires for a user");
 }
 
-/* --------------------------------------------------------------------- keeping */
+/* ---------------------------------------------------------- pinning the module */
 
 static void *map(int fd, u64 offset, size_t bytes, int protection, int flags)
 {

@@ -11,7 +11,7 @@
 
 #define USER_MEMORY "/sys/module/kernlens/parameters/memory_mb_per_user"
 
-/* ----------------------------------------------- what is in a user's blocks */
+/* ---------------------------------------------- contents of a user's blocks */
 
 /**
  * struct findings - the contents of a session's blocks

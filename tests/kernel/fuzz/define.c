@@ -285,7 +285,7 @@ void op_use(void)
 	TRY(session_fd(), KL_IOC_MASKSET_USE, use);
 }
 
-/* --------------------------------------------------------------- the others */
+/* --------------------------------------------------------- other operations */
 
 void op_metadata(void)
 {

@@ -32,7 +32,7 @@ enum {
 #undef KL_VARIABLE
 };
 
-/* ------------------------------------------------------------ shared by all */
+/* ------------------------------------------------------------ shared memory */
 
 #define TAPE_MAX 1536
 #define TAPES_KEPT 512

@@ -258,7 +258,7 @@ void op_trap(void)
 	run_trap(&trap);
 }
 
-/* --------------------------------------------------------------- what fails */
+/* ----------------------------------------------------------------- failures */
 
 /* Makes one call in which some allocation or copy fails, on kernels with fault injection. */
 void op_fail(void)

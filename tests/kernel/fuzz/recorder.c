@@ -22,7 +22,7 @@ static const u16 calls[] = {
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
 
-/* ------------------------------------------------------------ what is read */
+/* ----------------------------------------------------------------- reading */
 
 /* A child with its own reader, which waits for blocks until a signal ends it. */
 static void wait_for_block(int fd)

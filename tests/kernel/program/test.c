@@ -15,7 +15,7 @@
 #include "kernel/core/program_values.h"
 #include "test.h"
 
-/* ------------------------------------------- what the session otherwise has */
+/* ---------------------------------------- stubs for the session's functions */
 
 int kl_fail(struct kl_error *why, int error, const char *format, ...)
 {
@@ -133,7 +133,7 @@ static void find_places(struct ground *g, u64 freed)
 	memcpy(g->user, user, sizeof(user));
 }
 
-/* -------------------------------------------------------------------- tries */
+/* ----------------------------------------------------------------- attempts */
 
 static void note(struct ground *g, bool right, const char *what)
 {
