@@ -456,8 +456,8 @@ enum role {
 };
 
 /*
- * Starts a process that dies with its parent. It drops root's name before it becomes its user, so that
- * no process of A ever has that name.
+ * Starts a process that dies with its parent. It drops root's name before it becomes its user, so
+ * that no process of A ever has that name.
  */
 static pid_t start(enum role role, enum owner owner)
 {

@@ -7,8 +7,8 @@
  *
  * More than 600 lines: each attack has its session.
  *
- * 	budget          refusals, the largest session that is not refused, suspension
- * 	budget costs    operations and instructions, in a guest started with --icount
+ *	budget          refusals, the largest session that is not refused, suspension
+ *	budget costs    operations and instructions, in a guest started with --icount
  */
 #include <sched.h>
 #include <sys/prctl.h>

@@ -3,7 +3,7 @@
  * Who may change a session that another process has created, and what happens when several
  * processes do so concurrently while events fire. Needs kl_stimulus.ko. Run as root.
  *
- * 	kernel-control
+ *	kernel-control
  */
 #include <grp.h>
 #include <linux/capability.h>

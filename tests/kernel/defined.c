@@ -3,7 +3,7 @@
  * Dynamic events: each kind is fired a known number of times with known values, and the records
  * must contain exactly that. Needs kl_stimulus.ko. Run as root.
  *
- * 	kernel-defined
+ *	kernel-defined
  */
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -4,7 +4,7 @@
  * output compared with what was fired; which module keeps which loaded; what is refused. Needs
  * kl_stimulus.ko. Run as root.
  *
- * 	kernel-handlers KL_LARGEST.KO KL_EXTERN.KO
+ *	kernel-handlers KL_LARGEST.KO KL_EXTERN.KO
  */
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -187,7 +187,7 @@ static void check_largest(int fd, const struct kls_counts *counts, u32 cpus)
 		   seen, (unsigned long long)fired_in(counts, ALL_CONTEXTS),
 		   (unsigned long long)call.missed);
 	for (u32 cpu = 0; cpu < cpus; cpu++) {
-		/* All numbers above the smallest kept must be there, as often as they were fired. */
+		/* All numbers above the smallest kept are there, as often as they were fired. */
 		for (s64 v = value[WANTED - 1] + 1; times_fired(counts, cpu, v); v++) {
 			u32 kept = 0;
 

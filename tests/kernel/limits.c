@@ -190,8 +190,8 @@ static void check_namespace(void)
 }
 
 /*
- * Users that a logged-in user can become, by set-user-id programs for one: they are other users, but
- * not in a namespace.
+ * Users that a logged-in user can become, by set-user-id programs for one: they are other users,
+ * but not in a namespace.
  */
 static void check_logged_in(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory limits: tables, programs, masksets and everything else that sessions allocate, buffers that are
- * resized while they are mapped, and definitions, which are refused before they are read.
+ * Memory limits: tables, programs, masksets and everything else that sessions allocate, buffers
+ * that are resized while they are mapped, and definitions, which are refused before they are read.
  */
 #include <sched.h>
 #include <sys/syscall.h>

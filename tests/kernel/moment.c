@@ -4,7 +4,7 @@
  * them takes long; a load fires several kinds continuously, and none may appear in the trace
  * earlier or later than the others.
  *
- * 	kernel-moment
+ *	kernel-moment
  */
 #include <poll.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * Loads kl_program.ko, makes it run programs on bad addresses, and checks that the kernel has
  * logged nothing in the meantime. Prints TAP lines.
  *
- * 	programs MODULE          what can fault
- * 	programs MODULE costs    instructions, in a guest started with --icount
+ *	programs MODULE          what can fault
+ *	programs MODULE costs    instructions, in a guest started with --icount
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * user, each exactly once with its registers; by threads and children while the session stops and
  * starts; not by other users. Any other breakpoint stays an ordinary one. Run as root.
  *
- * 	kernel-traps
+ *	kernel-traps
  */
 #include <pthread.h>
 #include <sys/prctl.h>

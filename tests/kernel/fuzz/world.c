@@ -308,8 +308,8 @@ void *odd_place(void *own, u32 bytes)
 }
 
 /*
- * Is it in the slow pages? Arguments are copied only to these and to the slow file: other odd places
- * belong to the kernel, to nothing, or to something that is in use here.
+ * Is it in the slow pages? Arguments are copied only to these and to the slow file: other odd
+ * places belong to the kernel, to nothing, or to something that is in use here.
  */
 static bool is_slow(const void *at)
 {

@@ -380,7 +380,7 @@ void op_wrong(void)
 		memcpy(at + m->at, &m->value, m->bytes);
 	if (m->call == TASKS)
 		kl_filter(fd, KL_FILTER_TASKS, 0);
-	/* Twice, at times with a start in between: some calls are allowed only once, or before it. */
+	/* Twice, at times with a start in between: some calls are valid only once or before it. */
 	for (u32 i = 0; i < 2; i++) {
 		me->calls++;
 		me->successes += !ioctl(fd, b.command, memory);
