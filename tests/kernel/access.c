@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an ordinary user is told beside records: tables of counts kept by tasks,
- * from each kind of source; variables; marks are in users.c. With /proc hiding
- * others' processes, too, and from and into a user namespace. As root in the guest.
+ * What an ordinary user learns besides records: tables of counts by task, from each kind of source,
+ * and variables; marks are in users.c. Also with /proc hiding other users' processes, and from and
+ * into a user namespace. Runs as root in the guest.
  */
 #include <sched.h>
 #include <sys/mount.h>
@@ -14,16 +14,16 @@
 
 #define NAME_INNER "klinner1" /* a process of user 1 in a user namespace of its own */
 #define ENTRIES 1024
-#define KEYS 4 /* both halves of comm, tid, and a field that is one, too */
+#define KEYS 4 /* both halves of comm, tid, and a field that is a tid, too */
 
-/* Where sched_switch has the next task's id; variables.def has tid and comm. */
+/* Offset of the next task's id in sched_switch; ids of tid and comm in variables.def. */
 #define NEXT_TID_AT 48
 #define VARIABLE_TID 1
 #define VARIABLE_COMM 3
 
 static const struct source {
 	const char *name;
-	u32 event; /* of the tables; 0: the kind is defined */
+	u32 event; /* from the tables; 0: a dynamic event of @kind */
 	u32 kind;
 	const char *tracepoint;
 	u32 hz;
@@ -36,11 +36,11 @@ static const struct source {
 };
 
 #define SOURCES (sizeof(sources) / sizeof(*sources))
-#define HIDDEN_SOURCES 2 /* the first ones, with hidepid */
+#define HIDDEN_SOURCES 2 /* the first ones, used with hidepid */
 
-/* -------------------------------------------------------------- a session */
+/* ---------------------------------------------------------------- session */
 
-/* Count by comm and tid of the running task, and the next one's. */
+/* Counts by comm and tid of the running task, and by the next task's tid. */
 static void add_rule(int fd, bool has_next)
 {
 	struct kl_abi_rule rule = {
@@ -109,11 +109,11 @@ static int open_session(const struct source *from)
 	return fd;
 }
 
-/* ------------------------------------------------------------- its tables */
+/* ----------------------------------------------------------------- tables */
 
 /**
- * struct counts - whom a table's keys name
- * @own, @inner: firings of those
+ * struct counts - the tasks that a table's keys name
+ * @own, @inner: hits by the user's own tasks, and by those in the namespace
  * @leak: the first key that should not be there
  */
 struct counts {
@@ -266,7 +266,7 @@ static void test_places(void)
 
 /* -------------------------------------------------------- user namespaces */
 
-/* User 1 in a namespace where it has all capabilities; under its old id. */
+/* Moves user 1 into a namespace where it has all capabilities, under its old id. */
 static void enter_namespace(void)
 {
 	if (unshare(CLONE_NEWUSER))
@@ -288,7 +288,7 @@ static void work_inside(void)
 	}
 }
 
-/* Sees its like, not those of its user outside. */
+/* Sees tasks in the namespace, but not its user's tasks outside. */
 static void look_from_inside(void)
 {
 	struct counts c;
@@ -328,7 +328,7 @@ static void look_hidden(void)
 	test_tables(", /proc with hidepid,", HIDDEN_SOURCES);
 }
 
-/* Each begins with the number where the one before has ended. */
+/* Each process continues the numbering of the one before. */
 static void run_as_user(void (*run)(void), u32 tests)
 {
 	int status;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nothing is lost silently: what the stimulus module fired is compared with what
- * the rings say they wrote and lost, with what each reader got and missed, and
- * with a second session that only counts. Runs in the guest as root with
- * kl_stimulus.ko loaded: accounting RECORDS [hotplug].
+ * Nothing is lost silently: what the stimulus module fired is compared with what the rings report
+ * as written and lost, with what each reader got and missed, and with a second session that only
+ * counts. Runs in the guest as root with kl_stimulus.ko loaded: accounting RECORDS [hotplug].
  */
 #include <pthread.h>
 
@@ -22,8 +21,8 @@ enum back_end {
 /**
  * struct reader_plan - how one reader behaves
  * @flags: KL_READER_*
- * @delay_ms: it sleeps so long after each block
- * @late: it comes when half of the records have been fired
+ * @delay_ms: pause after each block
+ * @late: it joins when half of the records have been fired
  */
 struct reader_plan {
 	const char *name;
@@ -40,7 +39,7 @@ struct scenario {
 	u32 blocks;
 	bool resizes;
 	bool task_only;
-	bool paced; /* slow enough that nothing need be lost */
+	bool paced; /* slow enough that nothing needs to be lost */
 	bool hotplug;
 	struct reader_plan readers[READERS_MAX];
 };
@@ -177,7 +176,7 @@ static void *run_reader(void *argument)
 	return NULL;
 }
 
-/* ------------------------------------------------- what goes on at the side */
+/* ------------------------------------------------------- concurrent changes */
 
 static void *run_resizer(void *argument)
 {
@@ -294,7 +293,7 @@ static void result(const struct run *run, bool ok, const char *what, const char 
 	tap_result(ok, name, "%s", detail);
 }
 
-/* written + lost = fired, on each CPU; and the counting session agrees. */
+/* Checks that written + lost = fired on each CPU, and that the counting session agrees. */
 static void check_rings(struct run *run, const struct kls_counts *counts)
 {
 	static struct kl_abi_counts counted;
@@ -338,7 +337,7 @@ static void check_rings(struct run *run, const struct kls_counts *counts)
 	       "the handler count counts all", detail);
 }
 
-/* read + missed + lost = fired, and nothing was wrong with any record. */
+/* Checks that read + missed + lost = fired, and that no record was wrong. */
 static void check_reader(struct run *run, struct reader *r, const struct kls_counts *counts)
 {
 	struct kl_abi_stats all = kl_stats(run->fd, -1);
@@ -389,7 +388,7 @@ static void run_scenario(const struct scenario *sc, int stimulus, u64 records)
 	set_up(run);
 	run->records = sc->paced ? records / 8 + 1000 : records;
 	run->records /= run->sources;
-	/* Of a session that does not run, a reader gets what there is and then the end. */
+	/* A reader of a session that is not running gets the available blocks and then the end. */
 	if (kl_start(run->counter) || kl_start(run->fd))
 		bail("start: %s", kl_why(run->fd));
 	for (u32 i = 0; i < run->reader_count; i++)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * adversaries RECORDS: user A traces all that its own processes do, in several ways, while another
- * user B and root do the same things with content that can be recognised. So many of A's records
- * are searched for foreign data and, on a kernel that poisons memory, for data that nobody has
- * written; so are whole mapped pages, and the answers of calls that look at A's processes.
+ * adversaries RECORDS: user A traces everything that its own processes do, in several ways, while
+ * another user B and root do the same things with recognizable content. That many of A's records
+ * are searched for foreign data and, on a kernel that poisons memory, for uninitialized data; so
+ * are whole mapped pages, and the answers of calls that inspect A's processes.
  *
- * Run as root in the guest, with the kernel arguments that tests/kernel/run gives: init_on_alloc=0
+ * Run as root in the guest, with the kernel arguments that tests/kernel/run passes: init_on_alloc=0
  * page_poison=1 slub_debug=P.
  */
 #include <sys/prctl.h>
@@ -21,7 +21,7 @@
 struct shared *shared;
 static u64 wanted;
 
-/* --------------------------------------------------------------- user A's ways */
+/* ----------------------------------------------------------- user A's sessions */
 
 enum way {
 	WAY_ALL,
@@ -70,7 +70,7 @@ static const struct {
 
 #define VARIABLES (sizeof(variables) / sizeof(*variables))
 
-/* Every second variable that A may have, as many as fit. */
+/* Sets every second variable that A may use, as many as fit. */
 static void set_variables(int fd, u32 first, u32 flags, struct search *s)
 {
 	struct kl_abi_variables params = { .size = sizeof(params), .flags = flags };
@@ -92,7 +92,7 @@ static void set_variables(int fd, u32 first, u32 flags, struct search *s)
 		bail("variables: %s", kl_why(fd));
 }
 
-/* Two rules: a table by the name of the task, and an alarm. */
+/* Adds two rules: a table by the task's name, and an alarm. */
 static void set_rules(int fd)
 {
 	struct kl_abi_rule rule = { .size = sizeof(rule),
@@ -157,7 +157,10 @@ static void set_up(int fd, enum way way, struct search *s)
 	}
 	if (!error && way == WAY_TASKS) {
 		error = kl_filter(fd, KL_FILTER_TASKS, 0);
-		/* The workers have the first ids; another's task is refused as if it did not exist. */
+		/*
+		 * The workers have the first ids; a task of another user is refused as if it did
+		 * not exist.
+		 */
 		for (u32 pid = FIRST_TID; pid < FIRST_TID + 40; pid++)
 			kl_tasks(fd, pid,
 				 KL_TASK_ADD | KL_TASK_PROCESS | KL_TASK_TREE | KL_TASK_INHERIT);
@@ -170,7 +173,7 @@ static void set_up(int fd, enum way way, struct search *s)
 
 static u8 answer[1 << 20] __attribute__((aligned(8)));
 
-/* Of each thread of A that works: every detail. */
+/* Searches every detail of each working thread of A. */
 static void search_details(struct search *s, int fd)
 {
 	for (u32 pid = FIRST_TID; pid < FIRST_TID + 60; pid++)
@@ -188,7 +191,7 @@ static void search_details(struct search *s, int fd)
 		}
 }
 
-/* All variables of all threads that A may see. */
+/* Searches all variables of all threads that A may see. */
 static void search_rows(struct search *s, int fd)
 {
 	static u32 ids[VARIABLES];
@@ -296,14 +299,14 @@ static void read_some(struct search *s, int reader, u32 block_bytes)
 		sleep_ms(5);
 }
 
-/* A block that is given back before it was touched answers with SIGBUS. */
+/* Accessing a block that was freed before it was touched raises SIGBUS. */
 __attribute__((noinline)) static void search_mapping(struct search *s, const u8 *at)
 {
 	if (!sigsetjmp(mapped_escape, 0))
 		search_bytes(s, "a mapped block", at, SMALL_BYTES);
 }
 
-/* The pages of rings, whole, and all blocks, full or not, used or not. */
+/* Searches the rings' whole pages and all blocks, full or not, used or not. */
 static void search_pages(struct search *s, struct mapped *m, u32 cpus, u32 blocks)
 {
 	for (u32 cpu = 0; cpu < cpus; cpu++) {
@@ -404,7 +407,7 @@ static void trace_in_way(enum way way)
 	search_free(&s);
 }
 
-/* Root, who sees all: the same search finds all of them. */
+/* Root sees everything: the same search finds data of every owner. */
 static void check_root(void)
 {
 	struct kl_abi_session params = { .blocks = 32, .block_bytes = BLOCK_BYTES };
@@ -429,7 +432,7 @@ static void check_root(void)
 
 /* ------------------------------------------------------------------ processes */
 
-/* B and root trace, too, with names and texts of their own. */
+/* B and root trace, too, with their own names and texts. */
 static void trace_as(enum owner owner)
 {
 	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE,
@@ -452,7 +455,10 @@ enum role {
 	ROLE_TRACER,
 };
 
-/* A's processes begin without root's name; its group of processes ends with it. */
+/*
+ * Starts a process that dies with its parent. It drops root's name before it becomes its user, so
+ * that no process of A ever has that name.
+ */
 static pid_t start(enum role role, enum owner owner)
 {
 	static const u32 uids[OWNERS] = { UID_A, UID_B, 0 };
@@ -480,7 +486,7 @@ static pid_t start(enum role role, enum owner owner)
 		work_as(owner);
 		break;
 	case ROLE_TRACER:
-		/* What it searches for goes through its registers: it must not see itself. */
+		/* What it searches for passes through its registers: it must not see itself. */
 		prctl(PR_SET_DUMPABLE, 0);
 		tap.failures = 0;
 		for (u32 way = 0; way < WAYS; way++)
@@ -505,7 +511,7 @@ static void prepare(void)
 		 PATH_SUID_B);
 	if (system(command))
 		bail("%s", command);
-	/* A slow machine is not to be told that it is. */
+	/* Sessions must not be suspended or delayed because the machine is slow. */
 	put_file("/sys/module/kernlens/parameters/cpu_percent_unprivileged", "0");
 	put_file("/sys/module/kernlens/parameters/patches_per_second_per_user", "0");
 	put_file("/sys/module/kernlens/parameters/patches_per_second_all_users", "0");
@@ -540,7 +546,7 @@ int main(int argc, char **argv)
 	prepare();
 	tap_check(is_poisoned(), "the kernel poisons memory that is free or new");
 	check_search();
-	/* The parent of all is not for A to see either. */
+	/* A may not see the parent of all these processes either. */
 	prctl(PR_SET_NAME, markers[OWNER_ROOT]);
 	workers[0] = start(ROLE_WORK, OWNER_A);
 	workers[1] = start(ROLE_WORK, OWNER_A);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of adversaries.c share: who they are, what they can be recognised by, and the
- * search of whatever an owner without privilege gets for what is not its own.
+ * Shared by the files of adversaries.c: the owners, the markers that identify their data, and the
+ * search for foreign data in everything that an unprivileged owner gets.
  */
 #ifndef KL_TESTS_ADVERSARIES_H
 #define KL_TESTS_ADVERSARIES_H
 
 #include "kl.h"
 
-/* The user who traces, another one, and root. The other's user id does not occur by chance. */
+/* The tracing user, another user, and root. The other's user id does not occur by chance. */
 #define UID_A 60001u
 #define UID_B 0x5ec4e7b2u
 
-/* Thread ids that no other number is likely to be. */
+/* Thread ids that no other number is likely to equal. */
 #define FIRST_TID 3456000u
 #define LAST_TID 4194304u
 
@@ -24,8 +24,8 @@ enum owner {
 };
 
 /*
- * Begins all names, arguments and memory of an owner that can be told apart: 8 bytes, of which the
- * secret in buffers is the first half.
+ * Prefix of all names, arguments and memory contents by which an owner can be recognized: 8 bytes.
+ * Its first half makes up the secret in buffers.
  */
 #define MARKER_BYTES 8
 extern const char *const markers[OWNERS];
@@ -37,35 +37,35 @@ extern const char *const secrets[OWNERS]; /* 16 bytes */
 struct shared {
 	volatile int stop;
 	volatile u32 rounds[OWNERS];
-	/* Threads of others, a bit each from FIRST_TID on. */
+	/* Threads of other owners, one bit each from FIRST_TID on. */
 	volatile u8 foreign[(LAST_TID - FIRST_TID) / 8 + 1];
-	int sockets[2]; /* descriptors pass through it, from B to A */
+	int sockets[2]; /* descriptors pass through it from B to A */
 };
 
-/* Of all processes, from main() on. */
+/* Shared by all processes, from main() on. */
 extern struct shared *shared;
 
-/* ---------------------------------------------------------------- the work */
+/* -------------------------------------------------------------------- work */
 
-/* Round after round until shared->stop; one of the processes of each owner. */
+/* One process of each owner runs this, round after round, until shared->stop. */
 void work_as(enum owner owner);
-/* Processes of user A that are not for it to see, or not always. */
+/* Processes of user A that it may not see, or only at times. */
 void work_hidden(void);
 void work_changing(void);
-/* What the set-user-id programs do. */
+/* The work of the set-user-id programs. */
 int run_suid(enum owner owner);
 
-/* -------------------------------------------------------------- the search */
+/* ------------------------------------------------------------------ search */
 
 #define SEARCH_VARIABLES 63
 
 /**
  * struct search - what was found in a session's blocks and in answers
- * @variables: that the session's records have, in order
+ * @variables: variables in the session's records, in order
  * @own: pieces of data with the owner's own marker
- * @seen: and with those of others
- * @found: the first thing that should not be there; empty: nothing
- * @event_of: of each thread id from FIRST_TID on: an event that carried it, or 0
+ * @seen: pieces of data with the markers of the others
+ * @found: the first thing that should not be there; empty if nothing was found
+ * @event_of: for each thread id from FIRST_TID on: an event that carried it, or 0
  */
 struct search {
 	u32 variables;
@@ -84,14 +84,14 @@ struct search {
 
 void search_init(struct search *s);
 void search_free(struct search *s);
-/* A whole block that was read or mapped; its records, and all of its bytes. */
+/* Searches a whole block that was read or mapped: its records, and all of its bytes. */
 void search_block(struct search *s, const u8 *block, u32 bytes);
-/* Bytes whose meaning is of no matter. */
+/* Searches bytes regardless of their meaning. */
 void search_bytes(struct search *s, const char *what, const void *from, size_t bytes);
-/* When the others have noted all of their threads: has one of them been met? */
+/* Checks once the others have recorded all of their threads: was any of these ids seen? */
 void search_threads(struct search *s);
 
-/* Test lines about the search itself. */
+/* Prints test lines about the search itself. */
 void check_search(void);
 
 #endif /* KL_TESTS_ADVERSARIES_H */

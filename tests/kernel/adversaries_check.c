@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Searches blocks and answers for foreign data (markers, thread ids, user ids, addresses of the
- * kernel) and for memory that nobody has written: with the kernel's poisoning on, that has long
- * runs of one byte.
+ * Searches blocks and answers for foreign data (markers, thread ids, user ids, kernel addresses)
+ * and for uninitialized memory: with the kernel's poisoning enabled, that contains long runs of one
+ * byte.
  */
 #include "adversaries.h"
 #include "decode.h"
@@ -19,7 +19,7 @@ static void note(struct search *s, const char *what, const char *where)
 			 (unsigned long long)s->records);
 }
 
-/* Where in it, and what is beside it. */
+/* Records the position and the surrounding bytes. */
 static void note_at(struct search *s, const char *what, const char *where, const u8 *from,
 		    size_t at, size_t bytes)
 {
@@ -78,9 +78,10 @@ static void search_poison(struct search *s, const char *what, const u8 *at, size
 }
 
 /*
- * Whether this is where the kernel, without KASLR, has 1.5 GiB of memory mapped, or the bottom or the
- * top of the area of vmalloc (from where it is used), or struct pages. Numbers that are near but not
- * there are what programs compute: the negative of an address of theirs, for one.
+ * Is this an address where the kernel, without KASLR, has 1.5 GiB of memory mapped, or in the used
+ * part at the bottom or top of the vmalloc area, or among the struct pages? Numbers that are merely
+ * close to these areas are computed by programs, for example as the negative of one of their
+ * addresses.
  */
 static bool is_memory(u64 number)
 {
@@ -91,8 +92,8 @@ static bool is_memory(u64 number)
 }
 
 /*
- * Such addresses, at any byte. Those of text look like small negative numbers; they are searched for
- * where a field of 8 bytes is.
+ * Searches for such addresses at every byte. Addresses of text look like small negative numbers, so
+ * they are searched for only in 8-byte fields.
  */
 static void search_addresses(struct search *s, const char *what, const u8 *at, size_t bytes)
 {
@@ -142,7 +143,7 @@ static bool is_address(u64 number)
 	       (number >= 0xffffffff80000000 && number < 0xffffffffff000000);
 }
 
-/* Numbers of 8 bytes are times and sizes, unless their name says more. */
+/* Numbers of 8 bytes are times and sizes, unless their name says otherwise. */
 static bool may_be_thread(const char *name, u32 bytes)
 {
 	return bytes == 4 ||
@@ -184,7 +185,10 @@ void search_threads(struct search *s)
 
 /* ------------------------------------------------------------------ records */
 
-/* The variables that a record carries; NULL: they are not whole. */
+/*
+ * Searches the variables that a record carries. Returns the position after them, NULL if they are
+ * incomplete.
+ */
 static const u8 *search_variables(struct search *s, u32 id, const u8 *changed, const u8 *at,
 				  const u8 *end)
 {
@@ -202,7 +206,7 @@ static const u8 *search_variables(struct search *s, u32 id, const u8 *changed, c
 	return at;
 }
 
-/* One record; the bytes of it, or 0: it is none. */
+/* Searches one record. Returns its size, or 0 if there is no valid record. */
 static u32 search_record(struct search *s, const u8 *begin, const u8 *end)
 {
 	u32 prefix = 8 + KL_CHANGED_BYTES(s->variables), id;
@@ -250,7 +254,7 @@ void search_block(struct search *s, const u8 *block, u32 bytes)
 
 	s->blocks++;
 	if (header->magic != KL_CTF_MAGIC || end > bytes) {
-		/* One that has never been used is all zeroes. */
+		/* A block that has never been used is all zeroes. */
 		if (header->magic || end)
 			note(s, "a header that is none", "a block");
 		search_bytes(s, "a block without a header", block, bytes);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does the search find what it is for? Blocks made by hand, each with one thing planted in it that
- * has to be found, or that looks like one and has to be let through.
+ * Tests that the search finds what it must find: hand-made blocks, each with one planted item that
+ * must be found, or that merely resembles one and must not be reported.
  */
 #include "adversaries.h"
 
 #define BYTES 8192
 
-/* A block with one record: a mark, which has a number and a text. */
+/* Builds a block with one record: a mark, which has a number and a text. */
 static void make_block(u8 *block, u32 task_tid, u64 value, const char *text)
 {
 	struct kl_abi_block header = { .magic = KL_CTF_MAGIC };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the adversaries do, round after round, each owner with content of its own: names of tasks
- * and files, arguments, memory, registers.
+ * What the adversaries do, round after round, each owner with its own content: names of tasks and
+ * files, arguments, memory, registers.
  */
 #include <grp.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 #include "adversaries.h"
 
-/* Not of processes that A has started: it knows their numbers. */
+/* Not for processes that A has started: it knows their ids. */
 static void note_thread(enum owner owner)
 {
 	u32 tid = syscall(SYS_gettid), bit = tid - FIRST_TID;
@@ -51,7 +51,7 @@ static void wait_for(pid_t child)
 
 /* ---------------------------------------------------------------- registers */
 
-/* A call while all registers that a call leaves as they are hold the owner's marker. */
+/* Makes a call while all registers that a call preserves contain the owner's marker. */
 static long call_with_marker(long number, enum owner owner)
 {
 	u64 marker;
@@ -100,7 +100,7 @@ static void use_files(enum owner owner)
 	}
 }
 
-/* B's descriptors come to A, with what has been written to them. */
+/* Passes B's descriptors, with data written to them, to A. */
 static void pass_descriptors(enum owner owner)
 {
 	union {
@@ -154,7 +154,10 @@ static void *run_thread(void *argument)
 	return NULL;
 }
 
-/* Programs with the marker in their arguments and environment; of A also the set-user-id ones. */
+/*
+ * Runs programs with the marker in their arguments and environment; as A, also the set-user-id
+ * programs.
+ */
 static void exec_something(enum owner owner, u32 round)
 {
 	char argument[40], variable[40];
@@ -175,7 +178,6 @@ static void exec_something(enum owner owner, u32 round)
 	_exit(0);
 }
 
-/* One child traces another. */
 static void trace_child(enum owner owner)
 {
 	pid_t child = fork_as(owner);
@@ -190,7 +192,7 @@ static void trace_child(enum owner owner)
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		return;
-	/* From system call to system call. */
+	/* Run from system call to system call. */
 	for (u32 i = 0; i < 20 && WIFSTOPPED(status); i++)
 		if (ptrace(PTRACE_SYSCALL, child, NULL, NULL) ||
 		    waitpid(child, &status, 0) != child)
@@ -201,7 +203,10 @@ static void trace_child(enum owner owner)
 	}
 }
 
-/* The leader ends before its thread; a child is killed at work; one lives in namespaces. */
+/*
+ * A leader that exits before its thread; a child that is killed at work; one that lives in
+ * namespaces.
+ */
 static void end_oddly(enum owner owner)
 {
 	pthread_t thread;
@@ -271,7 +276,10 @@ void work_as(enum owner owner)
 	}
 }
 
-/* Also A's, but not for it to see: they get another's content only once they are not. */
+/*
+ * Processes of A that it may not see: they use another owner's content only while they are not
+ * dumpable.
+ */
 void work_hidden(void)
 {
 	while (!shared->stop) {
@@ -289,7 +297,7 @@ void work_hidden(void)
 	}
 }
 
-/* Root's with root's content, then A's with A's. */
+/* First root's with root's content, then A's with A's. */
 void work_changing(void)
 {
 	while (!shared->stop) {
@@ -311,14 +319,14 @@ void work_changing(void)
 	}
 }
 
-/* What A may not see although A has started it. */
+/* What A may not see, although A has started it. */
 int run_suid(enum owner owner)
 {
 	set_name(owner, "-suid");
 	use_files(owner);
 	call_with_marker(SYS_getppid, owner);
 	if (owner == OWNER_B) {
-		/* It has been B's: not to be looked into before it starts another program. */
+		/* It was user B's: not to be inspected until it executes another program. */
 		if (setresuid(getuid(), getuid(), getuid()))
 			return 1;
 		use_files(owner);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session that awaits a task (KL_TASK_EXEC) records the call that executes the
- * program and what comes after it, and nothing that the task does before. As root in
- * the guest: a process of user 1 makes marked calls, fails to execute one program and
- * executes another; several sessions await it in several ways.
+ * A session that awaits a task's exec (KL_TASK_EXEC) records the call that executes the program and
+ * everything after it, and nothing that the task does before. As root in the guest: a process of
+ * user 1 makes marked calls, fails to execute one program and executes another; several sessions
+ * await it in different ways.
  */
 #include <sched.h>
 #include <sys/stat.h>
@@ -16,19 +16,19 @@
 #define PATH_SETUID "/tmp/kl-awaited-suid"
 #define PATH_NONE "/tmp/kl-awaited-none"
 
-/* When a call is made, and by whom. */
+/* When a call is made, and by which process. */
 enum phase {
 	BEFORE, /* by the process, before it executes a program */
 	CHILD_BEFORE, /* by a child that it has created before */
 	AFTER, /* in the program */
 	CHILD_AFTER, /* by a child of the program's */
-	SETUID, /* in a set-user-id program of user 2's */
+	SETUID, /* in a set-user-id program of user 2 */
 	PHASES
 };
 
 static const u32 made[PHASES] = { 3, 2, 4, 2, 5 };
 
-/* They are getpriority(MARK + phase, ...), which fails at once. */
+/* The calls are getpriority(MARK + phase, ...), which fails at once. */
 #define MARK 0x6b6c0000
 #define CALL SYS_getpriority
 
@@ -73,7 +73,7 @@ static void run_task(const char *path, char *word)
 	_exit(1);
 }
 
-/* @path: it executes that with @word. It waits until it is let go. */
+/* Starts a task that executes @path with @word. It waits until it is released. */
 static pid_t start_task(const char *path, char *word)
 {
 	pid_t child;
@@ -95,7 +95,7 @@ static bool finish_task(pid_t child)
 	return waitpid(child, &status, 0) == child && !status;
 }
 
-/* The programs that it executes. */
+/* The programs that the task executes. */
 static int run_program(const char *word)
 {
 	if (!strcmp(word, "suid")) {
@@ -113,7 +113,7 @@ static int run_program(const char *word)
  * struct found - what a session has recorded
  * @first: id of its first record
  * @failed: calls that could not execute a program
- * @executed: those that could, where the new program may be seen
+ * @executed: successful ones whose new program the session may see
  */
 struct found {
 	u32 first;
@@ -259,7 +259,7 @@ static void check_programs(const char *self)
 	}
 }
 
-/* Who is not awaited any more. */
+/* Tasks that the session no longer awaits. */
 static void check_forgotten(const char *self)
 {
 	int removed = make_session(0), replaced = make_session(0), added = make_session(0);
@@ -282,7 +282,7 @@ static void check_forgotten(const char *self)
 		  "everything of one that has been added meanwhile");
 }
 
-/* Its number is given to another task. */
+/* The awaited task's pid is reused by another task. */
 static void check_reused(const char *self)
 {
 	int fd = make_session(0);
@@ -328,7 +328,7 @@ static void prepare(const char *self)
 	cpu_set_t first;
 	int fd = memfd_create("awaited", 0);
 
-	/* One CPU: the records are in order. */
+	/* One CPU, so that the records are in order. */
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
 	if (fd < 0 || ftruncate(fd, sizeof(*shared)) || sched_setaffinity(0, sizeof(first), &first))
@@ -340,7 +340,7 @@ static void prepare(const char *self)
 	snprintf(command, sizeof(command),
 		 "cp %s " PATH_SETUID " && chown %u " PATH_SETUID " && chmod 4755 " PATH_SETUID,
 		 self, UID_USER2);
-	/* It may be kept from these users: that is not what is tested. */
+	/* These users may lack access to it: that is not what is tested here. */
 	if (chmod(KL_DEVICE_PATH, 0666) || system(command))
 		bail("%s", command);
 	unlink(PATH_NONE);

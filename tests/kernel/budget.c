@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an event may cost. As root in the guest: user 60001 asks for more than a user
- * without privilege may have done at one place, in one session and in several, and for
- * all that it may; another user's sleeps must not suffer. Then sessions that take too much
- * are suspended.
+ * The permitted cost of an event. As root in the guest: user 60001 requests more work at one probe
+ * point than an unprivileged user is allowed, in one session and in several, and then the maximum
+ * that is allowed; another user's sleeps must not suffer. Then sessions that use too much time are
+ * suspended.
  *
  * More than 600 lines: each attack has its session.
  *
@@ -44,7 +44,9 @@ static void become(u32 uid)
 {
 	if (setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
 		bail("user %u", uid);
-	/* A process that has changed its ids may not be looked into. */
+	/*
+	 * A process that has changed its ids is not dumpable, so other processes cannot inspect it.
+	 */
 	if (prctl(PR_SET_DUMPABLE, 1))
 		bail("dumpable");
 }
@@ -77,7 +79,7 @@ static u32 reading_program(int fd, u32 id, u32 n)
 	return program.id;
 }
 
-/* @n variables that are one program. */
+/* Sets @n variables that all are this program. */
 static int set_variables(int fd, u32 program, u32 n)
 {
 	struct kl_abi_variables params = { .size = sizeof(params), .n = n };
@@ -103,7 +105,7 @@ static int open_session(void)
 	return fd;
 }
 
-/* @n events of its own at a tracepoint, all of them logged. */
+/* Defines and logs @n events of the session's own at a tracepoint. */
 static int log_defined(int fd, const char *tracepoint, u32 n)
 {
 	static struct kl_abi_event event[KL_EV_DYNAMIC_MAX];
@@ -131,7 +133,7 @@ static int log_defined(int fd, const char *tracepoint, u32 n)
 
 /* ------------------------------------------------------- refusals */
 
-/* Reads what a refusal says; false if it is none. */
+/* Parses a refusal's text; returns false if it is not the expected one. */
 static bool read_refusal(int fd, const char *place, const char *part, u64 *sum)
 {
 	unsigned long long limit = 0, most = 0, is = 0;
@@ -169,7 +171,7 @@ static void test_variables(void)
 	close(fd);
 }
 
-/* They are set after the maskset: it is the start that finds them. */
+/* The variables are set after the maskset, so the start must detect them. */
 static void test_late_variables(void)
 {
 	u32 events[] = { KL_EV_sched_switch, 0 };
@@ -184,7 +186,7 @@ static void test_late_variables(void)
 	close(fd);
 }
 
-/* A program that searches a string of its event for each of its operations. */
+/* A program each of whose operations searches for a string of its event. */
 static u32 searching_program(int fd)
 {
 	struct kl_abi_op op[KL_PROGRAM_OPS_MAX] = {};
@@ -211,7 +213,7 @@ static u32 make_rule(int fd, u32 handler, u32 filter)
 	return KL_ACTION_RULE + rule.rule;
 }
 
-/* It looks for the second string of openat, which has one. */
+/* The program looks for the second string of openat, which has only one. */
 static void test_filter(void)
 {
 	u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_openat, 0 };
@@ -223,7 +225,9 @@ static void test_filter(void)
 	close(fd);
 }
 
-/* @event fires @fired, whose rule costs too much: it must be found at the place of @event. */
+/*
+ * @event raises @fired, whose rule costs too much: the refusal must name @place, the one of @event.
+ */
 static void check_fired(u32 handler, u32 event, u32 fired, const char *place, const char *what)
 {
 	static struct kl_abi_maskset m;
@@ -239,7 +243,7 @@ static void check_fired(u32 handler, u32 event, u32 fired, const char *place, co
 	close(fd);
 }
 
-/* The event's own place is the cheaper one, so it is the other that is named. */
+/* The probe point of @fired itself would be cheaper, so the refusal must name that of @event. */
 static void test_fired(void)
 {
 	check_fired(KL_HANDLER_alarm, KL_EV_sched_switch, KL_EV_alarm, "sched_switch",
@@ -250,7 +254,7 @@ static void test_fired(void)
 		    "sys_exit", "strings that come late");
 }
 
-/* Each is fine; together they are not. */
+/* Each is allowed; together they are not. */
 static void test_sum(void)
 {
 	u32 events[] = { KL_EV_sched_switch, 0 };
@@ -281,7 +285,7 @@ static void test_sum(void)
 		close(fds[n]);
 }
 
-/* What the commands of an ordinary user ask for. */
+/* What the commands of an ordinary user request. */
 static void test_usual(void)
 {
 	static const u32 ids[] = { VARIABLE_tid,       VARIABLE_comm,	 VARIABLE_ppid,
@@ -305,7 +309,7 @@ static void test_usual(void)
 
 /* ------------------------------------------------------- the largest session */
 
-/* The most call traces that a record may have. */
+/* Starts a session whose records have as many stack traces as allowed. */
 static int start_largest(u32 *traces)
 {
 	u32 events[] = { KL_EV_sched_switch, 0 };
@@ -322,14 +326,14 @@ static int start_largest(u32 *traces)
 	bail("no call trace is allowed");
 }
 
-/* Frames that a call trace follows to its limit. */
+/* Frames that a stack trace follows up to its limit. */
 #define FRAMES __attribute__((noinline, noclone, optimize("O0")))
 
 static FRAMES int deeply(u32 depth, int (*run)(int), int argument)
 {
 	int result = depth ? deeply(depth - 1, run, argument) : run(argument);
 
-	/* No tail call. */
+	/* Prevents a tail call. */
 	__asm__ volatile("" ::: "memory");
 	return result;
 }
@@ -338,13 +342,13 @@ static FRAMES int give_way(int end)
 {
 	char byte = 0;
 
-	/* Two processes hand a byte to and fro: a switch each time. */
+	/* Two processes pass a byte back and forth: a switch each time. */
 	while (syscall(SYS_read, end, &byte, 1) == 1 && write(end + 1, &byte, 1) == 1)
 		;
 	return 0;
 }
 
-/* Processes of the user that switch all the time, on the first CPU. */
+/* Starts processes of the user that switch all the time, on the first CPU. */
 static void start_switching(pid_t pid[2])
 {
 	int pair[2][2];
@@ -357,7 +361,7 @@ static void start_switching(pid_t pid[2])
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pin(0);
-		/* Read from one and write to the other, next to each other. */
+		/* Adjacent descriptors: read from the first, write to the second. */
 		if (dup2(pair[i][0], 100) < 0 || dup2(pair[!i][1], 101) < 0)
 			bail("dup2");
 		if (!i && write(101, "", 1) != 1)
@@ -367,7 +371,7 @@ static void start_switching(pid_t pid[2])
 	}
 }
 
-/* Of another user, on that CPU: how long a sleep of 1 ms takes. */
+/* As another user, on that CPU: how long a sleep of 1 ms takes. */
 static double mean_sleep(void)
 {
 	double begun, sum = 0;
@@ -438,7 +442,7 @@ static void print_suspension(const struct kl_abi_suspended *is)
 	       is->permille, is->limit, is->cpu);
 }
 
-/* A session that takes too much, but pauses before that has lasted long. */
+/* A session that uses too much, but pauses before it has done so for long. */
 static void check_pauses(int fd)
 {
 	double until = now_seconds() + 20;
@@ -516,10 +520,10 @@ static void test_largest(void)
 
 /* ------------------------------------------------------- the watchdog */
 
-/* An address that is never mapped: each load is a fault. */
+/* An address that is never mapped: each load faults. */
 #define UNMAPPED 0xffffc88000000000ull
 
-/* A rule that logs what its filter lets through, which takes long to say yes. */
+/* A rule that logs what its filter allows; the filter takes long to decide. */
 static u8 slow_rule(int fd)
 {
 	struct kl_abi_op op[KL_PROGRAM_OPS_MAX] = {
@@ -541,7 +545,7 @@ static u8 slow_rule(int fd)
 	return KL_ACTION_RULE + rule.rule;
 }
 
-/* Root's session with that rule at an event; it runs. */
+/* Starts root's session with that rule at an event. */
 static int start_slow(u32 event)
 {
 	u32 events[] = { event, 0 };
@@ -562,7 +566,10 @@ static u64 sum_fired(const struct kls_counts *counts)
 	return sum;
 }
 
-/* A short storm in interrupts: they are left alone in time, and all of it is accounted for. */
+/*
+ * A short storm in interrupts: the module stops running probes there in time, and accounts for all
+ * hits.
+ */
 static void test_storm(int stimulus)
 {
 	const struct kls_plan plan = { .records = 1, .cpus = 1, .nested = 400, .irq_every = 1 };
@@ -584,7 +591,7 @@ static void test_storm(int stimulus)
 	close(fd);
 }
 
-/* Is there an event of the suspension among plain records? */
+/* Do the buffers contain an event of the suspension among plain records? */
 static bool has_event(int fd, const struct kl_abi_suspended *is)
 {
 	static u8 block[65536];
@@ -610,7 +617,7 @@ static bool has_event(int fd, const struct kl_abi_suspended *is)
 	return found;
 }
 
-/* The machine stands still but for the probes, until the session is suspended. */
+/* The machine runs nothing but probes until the session is suspended. */
 static void test_suspended(void)
 {
 	struct pollfd news = { .events = POLLPRI };
@@ -668,7 +675,7 @@ static void test_unsuspended(void)
 #define OPENAT 257
 #define ROUNDS 200
 
-/* Programs that are dear in different ways; each is the filter of a rule that counts. */
+/* Programs that are expensive in different ways; each is the filter of a rule that counts. */
 enum dear {
 	DEAR_NOTHING,
 	DEAR_NUMBERS,
@@ -700,7 +707,7 @@ static const struct {
 	[DEAR_TIMES] = { "times since flags", { .code = KL_OP_SINCE }, 250 },
 };
 
-/* A session of the user that runs this program at each openat; or why not. */
+/* Runs this program at each openat in the user's session; returns an error if it is refused. */
 static int use_dear(int fd, enum dear which)
 {
 	struct kl_abi_op op[KL_PROGRAM_OPS_MAX] = { { .code = KL_OP_CONST, .dst = 1, .imm64 = 7 } };
@@ -721,7 +728,7 @@ static int use_dear(int fd, enum dear which)
 	return kl_use_events(fd, MASKSET, KL_ACTION_RULE + rule.rule, events);
 }
 
-/* The least time that one of them takes: no interrupt is in it. */
+/* The shortest time of one call: no interrupt is included. */
 static double least_seconds;
 
 static FRAMES int open_nothing(int rounds)
@@ -742,7 +749,7 @@ static FRAMES int open_nothing(int rounds)
 	return 0;
 }
 
-/* Of an instruction, as the guest's clock counts them. */
+/* Seconds per instruction, by the guest's clock. */
 static double instruction_seconds(void)
 {
 	double begun = now_seconds();
@@ -758,7 +765,7 @@ static double call_seconds(void)
 	return least_seconds;
 }
 
-/* The running task gets the flag that programs ask for, in a session that then runs. */
+/* Sets the flag that programs test on the running task; starts the session. */
 static void set_flag(int fd)
 {
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_set };
@@ -769,7 +776,7 @@ static void set_flag(int fd)
 		bail("flag: %s", kl_why(fd));
 }
 
-/* Operations by the refusal, or instructions by the clock, of the program. */
+/* Operations, from the refusal, or instructions, by the clock, of the program. */
 static void measure_dear(int to, enum dear which, bool refused)
 {
 	double result = 0, without;
@@ -783,7 +790,7 @@ static void measure_dear(int to, enum dear which, bool refused)
 		result = sum;
 	} else {
 		without = call_seconds();
-		/* A program that has been added notes times: it comes before the flag. */
+		/* A program that has been added notes times, so add it before the flag is set. */
 		if (use_dear(fd, which))
 			bail("use: %s", kl_why(fd));
 		set_flag(fd);
@@ -809,7 +816,7 @@ static double measured(enum dear which, bool refused)
 		bail("pipe");
 	pid = fork();
 	if (!pid) {
-		/* The last file that is counted. */
+		/* The highest descriptor that the count of open files covers. */
 		if (dup2(0, 1000) < 0)
 			bail("dup2");
 		become(USER);
@@ -824,7 +831,7 @@ static double measured(enum dear which, bool refused)
 	return result;
 }
 
-/* An operation is about 5 instructions, and never more than 8. */
+/* An operation takes about 5 instructions, and never more than 8. */
 static void test_model(void)
 {
 	for (u32 i = 0; i < DEAR_PROGRAMS; i++) {
@@ -840,7 +847,7 @@ static void test_model(void)
 	}
 }
 
-/* ------------------------------------------------------- all of it */
+/* ------------------------------------------------------------ main */
 
 static void run_refusals(int unused)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See check_stream.h. Fed by the readers of accounting.c with whole blocks that
- * were copied out of the buffer.
+ * See check_stream.h. The readers of accounting.c feed it whole blocks copied out of the buffer.
  */
 #include "check_stream.h"
 
@@ -17,7 +16,7 @@ __attribute__((format(printf, 2, 3))) static bool fault(struct stream *s, const 
 	return false;
 }
 
-/* The next number of a context, whole again from its low @bits. */
+/* Checks the next number of a context, of which a record contains the low @bits. */
 static bool take_number(struct stream *s, u32 source, u32 context, u32 low, u32 bits)
 {
 	u64 *next, number;
@@ -39,7 +38,7 @@ static bool take_number(struct stream *s, u32 source, u32 context, u32 low, u32 
 	return true;
 }
 
-/* Records of a source's thread must say that it was running. */
+/* A record of a source's thread must report that thread as the running task. */
 static bool check_task(struct stream *s, u32 source, u32 context)
 {
 	char comm[KL_COMM_LEN];
@@ -66,7 +65,7 @@ static bool take_plain(struct stream *s, const u8 *at)
 	       check_task(s, KLS_MARK_SOURCE(mark), KLS_MARK_CONTEXT(mark));
 }
 
-/* Returns the text's bytes with its NUL, 0 on a fault. */
+/* Returns the size of the text with its NUL, 0 on a fault. */
 static u32 take_text(struct stream *s, const u8 *at, const u8 *end)
 {
 	u32 val, number, bytes;
@@ -103,7 +102,7 @@ static bool take_time(struct stream *s, u64 low, const struct kl_abi_block *bloc
 	return true;
 }
 
-/* One record. Returns its bytes, 0 on a fault. */
+/* Parses one record. Returns its size, 0 on a fault. */
 static u32 take_record(struct stream *s, const u8 *at, const u8 *end,
 		       const struct kl_abi_block *block, bool first)
 {
@@ -163,9 +162,9 @@ static bool check_header(struct stream *s, const struct kl_abi_block *b,
 }
 
 /*
- * With one context, the records that did not come in a block and between it and
- * the next are those that it says were discarded. (In a block too: a short record
- * may still fit where a long one did not.)
+ * If only tasks fire, the records missing in a block and between it and the next one are exactly
+ * those that it reports as discarded. (Records can be missing within a block: a short record may
+ * still fit where a long one did not.)
  */
 static bool check_gap(struct stream *s, u64 gap_before, u64 lost_before, bool follows)
 {
@@ -178,11 +177,11 @@ static bool check_gap(struct stream *s, u64 gap_before, u64 lost_before, bool fo
 
 /**
  * stream_take - check one more block
- * @s: zeroed at first, but for `cpu`, `roaming` and `exact`
+ * @s: zeroed at first, except for `cpu`, `roaming` and `exact`
  * @block: a whole block, copied
- * @session: as the module made it
+ * @session: as the module created it
  *
- * Returns false at a fault, which is in @s->what.
+ * Returns false on a fault, described in @s->what.
  */
 bool stream_take(struct stream *s, const struct kl_abi_block *block,
 		 const struct kl_abi_session *session)
@@ -211,7 +210,7 @@ bool stream_take(struct stream *s, const struct kl_abi_block *block,
 	if (s->time > block->timestamp_end)
 		return fault(s, "CPU %u seq %llu: ends after its end", s->cpu,
 			     (unsigned long long)block->seq);
-	/* What was lost between two blocks is noted in the earlier one. */
+	/* Losses between two blocks are counted in the earlier one. */
 	s->before_known = s->begun ? block->seq == s->seq + 1 : !block->seq;
 	s->lost_before = s->begun ? s->lost_noted : 0;
 	s->missed += block->record_first - s->expected;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One reader's records of one CPU, checked as they come: nothing doubled,
- * nothing torn, nothing out of order, every gap explained by the block headers.
+ * Checks one reader's records of one CPU as they arrive: none is duplicated, torn or out of order,
+ * and the block headers account for every gap.
  */
 #ifndef KL_TESTS_CHECK_STREAM_H
 #define KL_TESTS_CHECK_STREAM_H
@@ -14,18 +14,18 @@
 
 /**
  * struct stream - what a reader has seen of a CPU
- * @roaming: sources may fire on other CPUs than their own (hotplug)
- * @exact: only tasks fire: what a block says it lost is then exact as well
+ * @roaming: sources may fire on CPUs other than their own (hotplug)
+ * @exact: only tasks fire, so the number of records that a block reports as lost is exact, too
  * @begun: a block has been seen
  * @seq: of the last block
- * @expected: records before the next block, if nothing is missed
- * @missed: records in blocks that went before this reader came
+ * @expected: record_first of the next block, if nothing is missed
+ * @missed: records in blocks that this reader did not get
  * @lost_noted: events_discarded of the last block
- * @lost_before: events_discarded of the one before it, if @before_known
+ * @lost_before: events_discarded of the block before it, if @before_known
  * @next: lowest number that may come now, by source and context
  * @count: records seen, by source and context
- * @gap: records of tasks that did not come within the last block
- * @what: the first fault, empty if there is none
+ * @gap: records of tasks missing after the first record of the last block
+ * @what: the first fault; empty if there is none
  */
 struct stream {
 	u32 cpu;

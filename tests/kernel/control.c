@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may change a session that another process has made, and what happens when
- * several do so at once while events fire. Needs kl_stimulus.ko. Run as root.
+ * Who may change a session that another process has created, and what happens when several
+ * processes do so concurrently while events fire. Needs kl_stimulus.ko. Run as root.
  *
  *	kernel-control
  */
@@ -20,7 +20,7 @@
 #define UID_TWO 60002
 #define SWITCHES 60
 
-/* Who tries it: ids, a capability that is kept (-1: none), and whether it hides itself. */
+/* The caller: ids, a capability that it keeps (-1: none), and whether it is undumpable. */
 struct who {
 	u32 uid, gid;
 	int capability;
@@ -47,7 +47,7 @@ static void become(const struct who *who)
 	prctl(PR_SET_DUMPABLE, !who->hidden);
 }
 
-/* The calls that change something, by what they need; each gives 0 or -errno. */
+/* Makes one call of each kind that changes something; all must return the same 0 or -errno. */
 static int change(int fd)
 {
 	struct kl_abi_maskset *m = calloc(1, sizeof(*m));
@@ -66,7 +66,7 @@ static int change(int fd)
 	error[2] = kl_call(fd, KL_IOC_PROGRAM, &program);
 	error[3] = kl_call(fd, KL_IOC_RULE, &rule);
 	error[4] = kl_call(fd, KL_IOC_FREEZE, NULL);
-	/* It may, but there is nothing to freeze. */
+	/* Allowed, but there is nothing to freeze. */
 	if (error[4] == -ENODATA)
 		error[4] = 0;
 	free(m);
@@ -76,7 +76,7 @@ static int change(int fd)
 	return error[0];
 }
 
-/* What is the creator's alone. */
+/* Are the calls that only the creator may make refused? */
 static bool is_creators(int fd)
 {
 	struct kl_abi_events events = { .size = sizeof(events) };
@@ -94,7 +94,7 @@ static bool is_creators(int fd)
 
 enum outcome {
 	UNKNOWN, /* there is no such session */
-	REFUSED, /* it shows more than one may see */
+	REFUSED, /* it records more than the caller may see */
 	READS,
 	CHANGES,
 	WRONG
@@ -128,7 +128,7 @@ static enum outcome try_as(const struct who *who, u32 id)
 	return WIFEXITED(status) ? (enum outcome)WEXITSTATUS(status) : WRONG;
 }
 
-/* A session of @who, made by a process that lives as long as this pipe is open. */
+/* Makes a session as @who, by a process that lives as long as this pipe is open. */
 static u32 make_as(const struct who *who, int *hold)
 {
 	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
@@ -209,7 +209,7 @@ static void test_rights(void)
 	}
 }
 
-/* Programs brought by who may more are checked against the session's rights. */
+/* Programs added by a more privileged caller are checked against the session's rights. */
 static void test_programs(void)
 {
 	struct kl_abi_op ops[] = { { .code = KL_OP_CURRENT }, { .code = KL_OP_END } };
@@ -229,7 +229,7 @@ static void test_programs(void)
 	wait(NULL);
 }
 
-/* ---------------------------------------------------------------- at once */
+/* ------------------------------------------------------------ concurrency */
 
 static struct defined d;
 static u64 called;
@@ -249,7 +249,7 @@ static void *call_long(void *unused)
 	return (void *)n;
 }
 
-/* A terminal: writes a maskset of its own and switches to it and to the others. */
+/* A terminal: writes its own maskset and switches to that one and to the shared one. */
 static void *switch_long(void *data)
 {
 	struct kl_abi_attach attach = { .size = sizeof(attach), .id = session };
@@ -317,7 +317,7 @@ static void test_at_once(void)
 	close(d.fd);
 }
 
-/* All ids taken: the next is refused, one of the same name is not. */
+/* With all ids taken, another maskset is refused, but one of an existing name is not. */
 static void test_ids(void)
 {
 	struct kl_abi_session params = { .blocks = 4 };
@@ -351,7 +351,7 @@ static void test_ids(void)
 	close(fd);
 }
 
-/* A maskset that is not there: counted, and nothing else happens. */
+/* Switching to a maskset that does not exist is counted and has no other effect. */
 static void test_unswitched(void)
 {
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_use, .arg = 77 };
@@ -370,7 +370,10 @@ static void test_unswitched(void)
 	close(fd);
 }
 
-/* A rule of the event `alarm` that sounds one itself, or asks for a snapshot: it is heard once. */
+/*
+ * A rule at the event `alarm` that raises an alarm itself, or takes a snapshot: that does not hit
+ * the rule again.
+ */
 static void user_alarms(u32 handler)
 {
 	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
@@ -415,7 +418,7 @@ static void test_alarms_of_alarms(void)
 	tap.failures += WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
-/* Interrupts for work put off, on all CPUs since the start. */
+/* Deferred-work interrupts (irq_work), on all CPUs since boot. */
 static u64 irq_works(void)
 {
 	char line[1024];
@@ -473,7 +476,7 @@ static void *make_marks(void *argument)
 	return NULL;
 }
 
-/* A session with a rule for the interrupt that its own notifications and requests cause. */
+/* A session with a rule at the interrupt that its own notifications and requests cause. */
 static void storm(u32 handler, const char *name)
 {
 	struct kl_abi_session params = { .mode = KL_MODE_OVERWRITE, .blocks = 4 };
@@ -507,7 +510,7 @@ static void storm(u32 handler, const char *name)
 	pthread_join(records, NULL);
 	close(reader);
 	close(fd);
-	/* Each of two waits may be ended twice a jiffy, and HZ is 250. */
+	/* Each of two waits may be woken twice a jiffy, and HZ is 250. */
 	tap_result(n > 10 && n < 2000, name, "%llu interrupts in a second", (unsigned long long)n);
 }
 

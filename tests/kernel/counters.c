@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Variables that are counters of perf: those that the machine lacks are refused with the
- * reason; those of the kernel's software, which are read in the same way, never go back
- * in tasks, softirqs, interrupts and NMIs, agree with the clock and /proc/stat, go on
- * when a CPU comes back, and are shared by sessions. Runs in the guest as root with
- * kl_stimulus.ko loaded: counters RECORDS.
+ * Variables that are perf counters. Those that the machine lacks are refused with the reason. The
+ * kernel's software counters, which are read in the same way, never go backwards in tasks,
+ * softirqs, interrupts and NMIs, agree with the clock and /proc/stat, continue when a CPU comes
+ * back online, and are shared by sessions. Runs in the guest as root with kl_stimulus.ko loaded:
+ * counters RECORDS.
  */
 #include "fire.h"
 
@@ -19,16 +19,16 @@ enum {
 #undef KL_VARIABLE
 };
 
-/* What the records of a CPU say: first the clock, then context switches. */
+/* Counter values in the records of a CPU: first the clock, then context switches. */
 struct counted {
 	u64 first[2];
 	u64 last[2];
-	u64 floor[2]; /* of the record before the last that was not less than its own */
+	u64 floor[2]; /* value before the last one that was not less than its predecessor */
 	u64 records;
 	u64 uncounted;
 	u64 overtaken;
 	u64 backwards;
-	bool after; /* counted again behind the last that was not */
+	bool after; /* the last record was counted */
 };
 
 static u64 now_ns(void)
@@ -95,8 +95,9 @@ static void fire(int stimulus, u64 records, u32 cpus)
 /* ---------------------------------------------------------------- reading */
 
 /*
- * A record that has interrupted another takes its room before it reads: one that interrupts it
- * in between is behind it and tells less, but no less than the record before both.
+ * An interrupted record reserves its space before it reads its values. A record that interrupts it
+ * in between comes after it in the buffer, but has a smaller value, though no smaller than the
+ * value of the record before both.
  */
 static void take_value(struct counted *c, u32 i, u64 value)
 {
@@ -260,7 +261,7 @@ static bool set_online(u32 cpu, bool online)
 	return put_file(path, online ? "1" : "0");
 }
 
-/* A CPU goes and comes back twice; its counters go on from where they were. */
+/* A CPU goes offline and comes back twice; its counters continue from their values. */
 static void test_hotplug(int stimulus, u32 cpus)
 {
 	static struct counted counted[CPUS_MAX];
@@ -278,9 +279,9 @@ static void test_hotplug(int stimulus, u32 cpus)
 		fire(stimulus, 2000, cpus);
 		if (i < 2 && (!set_online(1, false) || !set_online(1, true)))
 			bail("CPU 1");
-		/* The counter is made a moment after the CPU has come. */
+		/* The counter is created a moment after the CPU has come online. */
 		sleep_ms(500);
-		/* Asking again and going does nothing to who has it. */
+		/* A second session that comes and goes does not affect the first one. */
 		other = open_session();
 		close(other);
 	}
@@ -300,7 +301,7 @@ static void test_hotplug(int stimulus, u32 cpus)
 	close(fd);
 }
 
-/* The second asks while the first counts: it begins at its own zero. */
+/* The second session opens while the first one counts, and starts at its own zero. */
 static void test_shared(int stimulus, u32 cpus)
 {
 	static struct counted first[CPUS_MAX], second[CPUS_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Takes blocks apart as uapi/kernlens.h describes them, with the layouts that
- * the tables give. A second decoder beside the library's, as simple as can be.
+ * Parses blocks as uapi/kernlens.h describes them, using the layouts from the tables. A second
+ * decoder that is independent of the library's, and as simple as possible.
  */
 #ifndef KL_TESTS_DECODE_H
 #define KL_TESTS_DECODE_H
@@ -23,7 +23,7 @@ struct field {
 
 struct layout {
 	const char *name;
-	const struct field *fields; /* ended by one without a name */
+	const struct field *fields; /* terminated by one without a name */
 	u32 strings;
 };
 
@@ -75,13 +75,12 @@ static const char *const syscall_names[KL_EV_SYSCALL_MAX] = {
 };
 #undef KL_SYSCALL
 
-/* One value of a record. */
 struct value {
 	const char *name;
 	const char *format; /* "comm", "string", or the table's */
 	const u8 *at;
-	u32 bytes; /* with the NUL of a string */
-	u64 number; /* of an integer, sign extended where the table says so little */
+	u32 bytes; /* including a string's NUL */
+	u64 number; /* of an integer, sign extended where the table says so */
 	enum kind kind;
 	bool string;
 };
@@ -113,7 +112,7 @@ static inline u64 load_number(const u8 *at, u32 bytes)
 	return number;
 }
 
-/* Add a string that ends before @end; NULL if it does not. */
+/* Adds a string that must end before @end. Returns NULL if it does not. */
 static inline const u8 *take_string(struct record *r, const char *name, const u8 *at, const u8 *end)
 {
 	const u8 *nul = at < end ? memchr(at, 0, end - at) : NULL;
@@ -178,7 +177,9 @@ static inline const u8 *take_fields(struct record *r, const u8 *at, const u8 *en
 	return at;
 }
 
-/* Take the record at @at apart. False if it is none, or not whole before @end. */
+/*
+ * Parses the record at @at. Returns false if there is none, or if it is not complete before @end.
+ */
 static inline bool decode_record(struct record *r, const u8 *at, const u8 *end)
 {
 	const u8 *next = at + KL_RECORD_PREFIX_BYTES;

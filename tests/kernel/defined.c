@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events: each kind is fired a known number of times with known values,
- * and exactly that is found in the records. Needs kl_stimulus.ko. Run as root.
+ * Dynamic events: each kind is fired a known number of times with known values, and the records
+ * must contain exactly that. Needs kl_stimulus.ko. Run as root.
  *
  *	kernel-defined
  */
@@ -78,12 +78,9 @@ static void *call_long(void *stop)
 	return (void *)n;
 }
 
-/* ------------------------------------------------------- many of the kernel's */
+/* ------------------------------------------------------ many kernel functions */
 
-/*
- * Addresses of functions that ftrace says can be hooked and kprobes too, whose name is the only
- * one.
- */
+/* Finds addresses of functions that both ftrace and kprobes can hook and whose names are unique. */
 static u32 find_functions(u64 *address, u32 most)
 {
 	FILE *f = popen("cd /sys/kernel; mount -t tracefs nodev tracing 2>/dev/null; "
@@ -409,9 +406,9 @@ static void test_user(void)
 	       0, "a user: a tracepoint");
 }
 
-/* -------------------------------------------------------------------- a module */
+/* --------------------------------------------------------------- module reload */
 
-/* The stimulus goes and comes back while its function is hooked. */
+/* The stimulus module is unloaded and loaded again while its function is hooked. */
 static void test_module(void)
 {
 	const char *build = getenv("KL_BUILD") ?: "build";
@@ -439,7 +436,7 @@ static void test_module(void)
 	close(d.fd);
 }
 
-/* The numbers begin anew with each write to the parameter. */
+/* The numbers start again at 0 with each write to the parameter. */
 #define PASSES 100
 
 static bool check_passed(u64 i, const u64 *number)
@@ -462,8 +459,8 @@ static bool load_passed(void)
 }
 
 /*
- * A tracepoint goes and comes back with its module while it is hooked. Who follows tasks shares the
- * hook with others.
+ * A tracepoint is unloaded and loaded again with its module while it is hooked. A session that
+ * follows tasks shares the hook with other sessions.
  */
 static void test_module_tracepoint(bool follows)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of defined events share: making them, with programs that put
- * the first arguments as 64-bit numbers, and counting their records.
+ * Shared by the tests of dynamic events: define events with programs that output the first
+ * arguments as 64-bit numbers, and count their records.
  */
 #ifndef KL_TESTS_DEFINED_H
 #define KL_TESTS_DEFINED_H
@@ -11,7 +11,7 @@
 #define DEFINED_MAX 16384
 #define MASKSET KL_MASKSET_FIRST_USER
 
-/* Called with each record's numbers; returns false if they are not as they should be. */
+/* Called with the numbers of each record; returns false if they are wrong. */
 typedef bool (*check_fn)(u64 index, const u64 *number);
 
 struct defined {
@@ -21,8 +21,8 @@ struct defined {
 	u32 bad;
 	u8 numbers[DEFINED_MAX]; /* that a record has */
 	u64 seen[DEFINED_MAX]; /* records, by event */
-	u64 wrong; /* records whose numbers are not right */
-	u64 foreign; /* records of other ids */
+	u64 wrong; /* records with wrong numbers */
+	u64 foreign; /* records with other ids */
 	check_fn check[DEFINED_MAX];
 	struct kl_abi_event event[DEFINED_MAX];
 };
@@ -37,7 +37,7 @@ static inline void defined_open(struct defined *d, u32 mode)
 		bail("session: %s", kl_why(d->fd));
 }
 
-/* A program that puts arguments 0..n-1; 0 if n is. */
+/* Adds a program that outputs arguments 0..n-1; returns 0 if @n is 0. */
 static inline u32 defined_program(int fd, u32 n)
 {
 	struct kl_abi_op op[2 * 12 + 1] = {};
@@ -59,7 +59,7 @@ static inline u32 defined_program(int fd, u32 n)
 	return program.id;
 }
 
-/* Note an event to be defined; returns its index. */
+/* Queues an event for defined_make(); returns its index. */
 static inline u32 defined_add(struct defined *d, u32 kind, u64 address, u64 arg, const char *name,
 			      u32 numbers, check_fn check)
 {
@@ -91,7 +91,7 @@ static inline int defined_make(struct defined *d)
 	return error;
 }
 
-/* Maskset @id logs the first @n of the events. */
+/* Writes maskset @id, which logs the first @n events. */
 static inline int defined_write(struct defined *d, u32 id, u32 n)
 {
 	static struct kl_abi_maskset m;
@@ -112,7 +112,7 @@ static inline void defined_use(struct defined *d, u32 n)
 		bail("maskset: %s", kl_why(d->fd));
 }
 
-/* Only what this process does. */
+/* Traces only this process and its children. */
 static inline void defined_own(struct defined *d)
 {
 	if (kl_filter(d->fd, KL_FILTER_TASKS, 0) ||
@@ -148,7 +148,7 @@ static inline void defined_take_block(struct defined *d, const u8 *block)
 	}
 }
 
-/* All records of a session that has been stopped. */
+/* Reads all records of a stopped session. */
 static inline void defined_read(struct defined *d)
 {
 	static u8 block[65536];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Details of a process against what /proc and others say of the same one while it is
- * stopped; then what processes wait for, who may see what, and processes that change
- * while they are looked at. As root in the guest: details [SECONDS of races].
+ * Details of a process compared with what /proc and tools report about it while it is stopped; then
+ * what processes wait for, who may see what, and processes that change while they are inspected. As
+ * root in the guest: details [SECONDS of races].
  */
 #include <sched.h>
 #include <sys/resource.h>
@@ -138,7 +138,7 @@ static bool near(u64 a, u64 b, u64 most)
 	return a > b ? a - b <= most : b - a <= most;
 }
 
-/* Counters of the kernel that lag by pages a CPU are summed up where /proc shows them. */
+/* Counters that lag by some pages on each CPU; the kernel sums them up where /proc shows them. */
 #define LAG_BYTES (1u << 20)
 
 static void test_memory(pid_t pid)
@@ -291,7 +291,7 @@ void test_numbers(pid_t pid)
 
 /* -------------------------------------------------------------- other processes */
 
-/* Threads of the kernel have no memory, and the paths that all have. */
+/* Kernel threads have no memory and no program, only the paths that every process has. */
 static void test_kernel_thread(void)
 {
 	struct kl_details list = get(2, KL_DETAIL_TASK);
@@ -310,7 +310,7 @@ static void test_kernel_thread(void)
 	}
 }
 
-/* Each kind can be asked, and says that it has ended. */
+/* Each kind can be requested, and reports that the process has ended. */
 static void test_zombie(void)
 {
 	pid_t pid = fork_child();

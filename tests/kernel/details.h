@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the test of details share: the process that is looked at, and asking
- * by the library. The witnesses are /proc, lsof, pmap and ss in the same guest.
+ * Shared by the files of the test of details: the process that is inspected, and requests through
+ * the library. The witnesses are /proc, lsof, pmap and ss in the same guest.
  */
 #ifndef KL_TESTS_DETAILS_H
 #define KL_TESTS_DETAILS_H
 
 #include <kernlens/kernlens.h>
 
-/* kl.h goes without the library, and has names of its own for the same. */
+/* kl.h does not use the library and defines functions of the same names. */
 #define kl_filter kl_raw_filter
 #define kl_use kl_raw_use
 #include "kl.h"
@@ -23,25 +23,31 @@
 
 extern struct kl_device *device;
 
-/* Started, and stopped by SIGSTOP when it has all that it shall have. */
+/* Starts the subject, which stops itself by SIGSTOP once its setup is complete. */
 pid_t start_subject(void);
 
-/* Does the kernel have sockets of it? A test of one that is not there is left out, and says so. */
+/*
+ * Does the kernel support sockets of @family? Tests of an unsupported family are skipped with a
+ * note.
+ */
 bool has_family(int family);
 
-/* Forks; returns in the child, too, as fork() does. Ended with the test. */
+/* Forks and returns as fork() does, in the child, too. The child ends with the test. */
 pid_t fork_child(void);
 
-/* Wait until the task sleeps, by /proc. False: it does not within 10 s. */
+/* Waits until the task sleeps, according to /proc. Returns false if it does not within 10 s. */
 bool wait_asleep(pid_t pid, const char *states);
 
-/* Details that must be there. */
+/* Gets details that must exist. */
 struct kl_details get(pid_t pid, uint32_t what);
 
-/* A file of /proc, NUL ended; its bytes in *@bytes. Static, for the next call. */
+/*
+ * Reads a file of /proc, NUL terminated; its size goes to *@bytes. The next call overwrites the
+ * buffer.
+ */
 char *read_proc(pid_t pid, const char *name, size_t *bytes);
 
-/* "Name: value" of a file of lines: what is behind the colon and blanks; NULL. */
+/* Finds the line "Name: value" and returns the value, after the colon and blanks; NULL if none. */
 const char *find_line(const char *text, const char *name);
 
 /* Groups of tests. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may see what of whom, and processes that change while they are looked at: users,
- * programs with other rights, what only a tracer may see, and races with exec and exit.
+ * Which user may see what of which process, and processes that change while they are inspected:
+ * users, programs with other rights, what only a tracer may see, and races with exec and exit.
  */
 #include <linux/capability.h>
 #include <sched.h>
@@ -42,7 +42,7 @@ static void remove_number(char *text)
 	*to = 0;
 }
 
-/* How many kinds are answered exactly as for a number that nobody has. */
+/* Counts the kinds that are answered exactly as for an unused pid. */
 static u32 count_hidden(pid_t pid)
 {
 	char none[300], text[300];
@@ -104,7 +104,7 @@ static void look_as_user(const struct who *w)
 	tap_check(wait_reason(w->own) == KL_WAIT_SIGNAL, "a user: what it waits for");
 }
 
-/* The kernel's own rule, which its parameter changes, decides. */
+/* The kernel's own rule decides, which its parameter changes. */
 static void look_without_tracing(const struct who *w)
 {
 	tap_check(error_of(w->own, KL_DETAIL_SYSCALL) == -EACCES &&
@@ -116,7 +116,7 @@ static void look_without_tracing(const struct who *w)
 	tap_check(!error_of(getpid(), KL_DETAIL_SYSCALL), "yama: the own process may be seen");
 }
 
-/* A descriptor is a proof of its own process only. */
+/* A descriptor proves access to its own process only. */
 static void look_with_wrong_proof(const struct who *w)
 {
 	static char room[65536];
@@ -137,7 +137,7 @@ static void look_with_wrong_proof(const struct who *w)
 		close(call.proof);
 		if (!i)
 			continue;
-		/* Of the right process, but no proof of the right to trace. */
+		/* Of the right process, but not a proof of the right to trace it. */
 		snprintf(path, sizeof(path), "/proc/%d/%s", w->own, files[i]);
 		call.proof = open(path, O_RDONLY);
 		call.bytes = sizeof(room);
@@ -159,7 +159,7 @@ static void set_capabilities(u32 which)
 		bail("capset");
 }
 
-/* The right to see all is not the right to trace. */
+/* The right to see all processes is not the right to trace them. */
 static void look_with_perfmon(const struct who *w)
 {
 	tap_check(!error_of(w->root, KL_DETAIL_FILES) && !error_of(w->other, KL_DETAIL_MAPS) &&
@@ -221,7 +221,7 @@ void test_access(void)
 
 /* -------------------------------------------------------------------- races */
 
-/* The set-user-id program: what it has must not be seen by who has started it. */
+/* The set-user-id program: the user that starts it must not see its secrets. */
 int run_setuid_phase(void)
 {
 	static char secret[100] = "klsuidsecret in memory";
@@ -245,7 +245,7 @@ static void copy_program(void)
 	chmod("/tmp/kl-details", 0755);
 }
 
-/* Starts the set-user-id program, and others, as fast as it can. */
+/* Runs the set-user-id program, or others, as fast as it can. */
 static void exec_for_ever(bool to_setuid)
 {
 	for (;;) {
@@ -256,7 +256,7 @@ static void exec_for_ever(bool to_setuid)
 		if (!pid) {
 			int fd = open("/dev/null", O_RDONLY);
 
-			/* A table of files that is about to go. */
+			/* A file table that is about to be freed. */
 			if (dup2(fd, 60) < 0)
 				_exit(1);
 			if (to_setuid)
@@ -301,7 +301,7 @@ static void look_once(struct race *r, pid_t pid, u32 what)
 	kl_details_deinit(&list);
 }
 
-/* Numbers are given out one after the other: those behind the last are the newest. */
+/* Pids are assigned in ascending order: those just below the last one are the newest. */
 static void look_for(struct race *r, unsigned int seconds)
 {
 	double until = now_seconds() + seconds;

@@ -116,7 +116,7 @@ static void test_call(pid_t pid)
 		 (unsigned long long)s->argument[2], (unsigned long long)s->argument[3],
 		 (unsigned long long)s->argument[4], (unsigned long long)s->argument[5],
 		 (unsigned long long)s->sp, (unsigned long long)s->ip);
-	/* printf() writes 0 without "0x". */
+	/* printf() prints 0 without "0x". */
 	for (char *at; (at = strstr(text, " 0 "));)
 		memmove(at + 5, at + 3, strlen(at + 3) + 1), memcpy(at, " 0x0 ", 5);
 	tap_result(s->number >= 0 && !strcmp(text, read_proc(pid, "syscall", NULL)),
@@ -125,7 +125,7 @@ static void test_call(pid_t pid)
 	kl_details_deinit(&list);
 }
 
-/* The kernel leaves out its scheduler, which we show. */
+/* The kernel omits the scheduler's frames, which we show. */
 static void test_stack(pid_t pid)
 {
 	struct kl_details list = get(pid, KL_DETAIL_STACK);
@@ -187,10 +187,10 @@ static bool is_file_same(pid_t pid, const struct kl_detail *e)
 	if (f->position != strtoull(find_line(text, "pos"), NULL, 10) ||
 	    flags != strtoul(find_line(text, "flags"), NULL, 8))
 		return false;
-	/* Known to this C library's kernel headers only since v5.14. */
+	/* fdinfo contains it only since v5.14. */
 	if (find_line(text, "ino") && f->inode != strtoull(find_line(text, "ino"), NULL, 10))
 		return false;
-	/* What is left of the time differs by now. */
+	/* The remaining time has changed by now. */
 	if (f->kind == KL_DETAIL_FILE_TIMERFD)
 		return !strncmp(find_line(text, "clockid"), find_line(e->more, "clockid"), 20);
 	return !e->more_bytes || strstr(text, e->more);
@@ -246,7 +246,7 @@ static u64 kilobytes(const char *text, const char *name)
 	return at ? strtoull(at, NULL, 10) << 10 : 0;
 }
 
-/* @text: a mapping's part of smaps. */
+/* @text: a mapping's entry in smaps. */
 static bool is_map_same(const struct kl_detail *e, const char *text)
 {
 	const struct kl_abi_detail_map *m = &e->map;
@@ -282,11 +282,11 @@ void test_maps(pid_t pid, const char *what)
 	bool has_hugetlb = !access(NR_HUGEPAGES, F_OK);
 
 	for (char *end; *text; text = end, n++) {
-		/* Up to the line behind VmFlags. */
+		/* The entry ends with the line of VmFlags. */
 		end = strstr(text, "VmFlags:");
 		end = strchr(end, '\n') + 1;
 		end[-1] = 0;
-		/* Not of the process; the kernel adds it to each. */
+		/* Not the process's own; the kernel adds it to each list. */
 		if (strstr(text, "[vsyscall]")) {
 			n--;
 			continue;
@@ -334,7 +334,7 @@ static void test_pmap(pid_t pid)
 		size += list.entry[i].map.end - list.entry[i].map.start;
 		rss += list.entry[i].map.rss;
 	}
-	/* It counts the kernel's page for vsyscall. */
+	/* It counts the kernel's vsyscall page. */
 	tap_result(size && size >> 10 <= all[0] && all[0] - (size >> 10) <= 4 &&
 			   rss >> 10 == all[1],
 		   "mappings: sums as pmap -x", "%llu %llu, %llu %llu", size >> 10, all[0],
@@ -342,7 +342,7 @@ static void test_pmap(pid_t pid)
 	kl_details_deinit(&list);
 }
 
-/* lsof's words for what we call otherwise. */
+/* lsof's name for types that we name differently. */
 static bool is_lsof_type(const char *type, const struct kl_abi_detail_file *f)
 {
 	switch (f->kind) {
@@ -401,7 +401,7 @@ static void test_lsof(pid_t pid)
 	kl_details_deinit(&list);
 }
 
-/* The addresses as ss writes them, but for names that it leaves out. */
+/* Compares the addresses as ss prints them, except for names that it omits. */
 static bool is_ss_same(const struct kl_abi_detail_socket *s, char *line)
 {
 	char kind[20], state[20], local[200], more[200];
@@ -439,7 +439,7 @@ static bool names_inode(const char *line, const struct kl_abi_detail_socket *s)
 	return strstr(line, text);
 }
 
-/* Does the kernel tell ss of AF_UNIX? Without, ss goes by /proc, which has no queues. */
+/* Does the kernel report AF_UNIX sockets to ss? Otherwise ss reads /proc, which has no queues. */
 static bool has_unix_diag(void)
 {
 	struct {
@@ -462,7 +462,7 @@ static bool has_unix_diag(void)
 	return answer.head.nlmsg_type != NLMSG_ERROR;
 }
 
-/* Of each family of addresses the subject has eight that ss knows, three of them with bytes. */
+/* For each address family the subject has eight sockets that ss knows, three of which hold data. */
 static void test_ss(pid_t pid)
 {
 	struct kl_details list = get(pid, KL_DETAIL_SOCKETS);
@@ -474,7 +474,7 @@ static void test_ss(pid_t pid)
 	for (size_t i = 0; i < list.n; i++) {
 		const struct kl_abi_detail_socket *s = &list.entry[i].socket;
 
-		/* Sockets that are bound to nothing are in no list of the kernel's. */
+		/* The kernel lists no sockets that are not bound to anything. */
 		wanted += s->family == AF_UNIX ||
 			  (s->type != SOCK_RAW && s->family != AF_NETLINK && s->state != 7) ||
 			  (s->type == SOCK_DGRAM && s->family != AF_NETLINK);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The process that is looked at: files and sockets of all kinds, in several states and
- * with bytes in them, many mappings, signals, limits, children. It stops itself.
+ * The process that is inspected: files and sockets of all kinds, in several states and with data in
+ * them, many mappings, signals, limits, children. It stops itself.
  */
 #include <arpa/inet.h>
 #include <grp.h>
@@ -112,7 +112,7 @@ static struct sockaddr_in6 address_of(int fd)
 	return in;
 }
 
-/* A family's loopback address and a port of the kernel's choice. */
+/* Binds a socket to the family's loopback address and a port of the kernel's choice. */
 static int bound(int family, int type)
 {
 	struct sockaddr_in in = { AF_INET, 0, { htonl(INADDR_LOOPBACK) }, {} };
@@ -135,7 +135,10 @@ static int connected(int family, int type, int to)
 	return fd;
 }
 
-/* Listening with one that nobody has accepted, established with bytes, half closed. */
+/*
+ * A listening socket with a connection that is not accepted, one established with data, one half
+ * closed.
+ */
 static void open_tcp(int family)
 {
 	int listening = bound(family, SOCK_STREAM), client, server;
@@ -200,7 +203,7 @@ static void make_maps(void)
 
 	for (size_t i = 0; i < 64 << 20; i += 3 * 4096)
 		at[i] = 1;
-	/* The zero page is nobody's. */
+	/* Pages that are only read map the zero page, which counts for no process. */
 	at = map(1 << 20, MAP_PRIVATE);
 	for (size_t i = 0; i < 1 << 20; i += 4096)
 		*(volatile char *)(at + i);
@@ -261,7 +264,7 @@ static void set_numbers(void)
 	MUST(chdir(DIRECTORY));
 }
 
-/* Three that wait and a zombie. */
+/* Three that wait, and a zombie. */
 static void make_children(void)
 {
 	siginfo_t ended;
@@ -296,11 +299,11 @@ pid_t start_subject(void)
 {
 	pid_t pid;
 
-	/* Huge pages that may not be had are not tested. */
+	/* Huge pages are not tested where they are unavailable. */
 	put_file("/proc/sys/vm/nr_hugepages", "4");
 	put_file("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
 	put_file("/proc/sys/net/ipv4/ping_group_range", "0 0");
-	/* Loopback is down in a guest that has just begun. */
+	/* Loopback is down in a guest that has just booted. */
 	if (system("ip link set lo up 2>/dev/null || ifconfig lo up"))
 		bail("lo");
 	pid = fork_child();

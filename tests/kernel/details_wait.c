@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What processes wait for: each kind made, with another side that is known, and asked
- * while it sleeps.
+ * What processes wait for: sets up each kind of wait with a known peer, and requests its details
+ * while the process sleeps.
  */
 #include <linux/futex.h>
 #include <poll.h>
@@ -22,10 +22,10 @@
 #include "details.h"
 
 /**
- * struct wanted - what is to be said of a wait
- * @fd: of the first thing that is waited for; -1: nothing; -2: any of them
- * @n_on: so many things
- * @role, @pid: of who can end it; pid 0: nobody is told of, -1: not asked
+ * struct wanted - what must be reported about a wait
+ * @fd: of the first thing that is waited for; -1: none; -2: any
+ * @n_on: number of things that are waited for
+ * @role, @pid: of the task that can end the wait; pid 0: none must be reported, -1: not checked
  */
 struct wanted {
 	const char *name;
@@ -37,9 +37,9 @@ struct wanted {
 };
 
 static struct kl_detail found_wait;
-static u32 found_flags; /* of the last of who can end it */
+static u32 found_flags; /* of the last task that can end it */
 
-/* @has_until: a time limit is told. */
+/* @has_until: a time limit must be reported. */
 static void expect_until(pid_t sleeper, struct wanted w, bool has_until)
 {
 	struct kl_details list;
@@ -168,7 +168,7 @@ static void test_socket(int family)
 	close(ready[1]);
 }
 
-/* ----------------------------------------------------------- one of several */
+/* --------------------------------------------------- several things at once */
 
 static void test_several(void)
 {
@@ -252,7 +252,10 @@ static void test_processes(void)
 	expect(pid,
 	       (struct wanted){ "vfork, for its child", KL_WAIT_VFORK, -1, 0, KL_OTHER_CHILD, -1 });
 	tap_check(found_wait.wait.pid > pid, "waits: vfork's child is told");
-	/* It shares the memory of one that is to be killed, and is not ours to collect. */
+	/*
+	 * Kill vfork's child here: its parent, whose memory it shares, is killed later, and only
+	 * that parent could reap it.
+	 */
 	kill(found_wait.wait.pid, SIGKILL);
 	pid = fork_child();
 	if (!pid)
@@ -321,7 +324,7 @@ static void *lock_and_sleep(void *argument)
 	return NULL;
 }
 
-/* A process of two threads, of which the first waits for the second. Tells its threads. */
+/* Starts a process of two threads, of which the first waits for the second. Reports their ids. */
 static pid_t start_pair(pthread_mutex_t *of, bool joins, pid_t *second)
 {
 	int to[2];
@@ -386,7 +389,7 @@ static void test_futexes(void)
 		  "waits: the futex' word");
 }
 
-/* Processes share the word; one has the lock, and the word is made to say another. */
+/* Processes share the word; one holds the lock, and the word is changed to name another. */
 static void test_forged(void)
 {
 	u32 *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -511,7 +514,7 @@ static void test_others(void)
 
 void test_waits(void)
 {
-	/* What was said so far is not said again by children. */
+	/* For the socket of AF_UNIX, which test_socket() binds there. */
 	mkdir("/tmp/kl-details", 0700);
 	unlink("/tmp/kl-details/wait");
 	test_pipes();

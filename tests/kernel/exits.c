@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes that are made and end while they are read: exits SECONDS. A swarm of processes and
- * threads that live for an instant, whose numbers are soon used again, and readers, as root and
- * as a user, of all that tells of processes. Each answer is of one task, and right, or says that
- * it has ended. At the end no task is kept.
+ * Processes that are created and end while they are read: exits SECONDS. Runs a swarm of
+ * short-lived processes and threads, whose ids are soon reused, and readers, as root and as a user,
+ * of everything that reports on processes. Each answer must be about one task, and correct, or
+ * state that the task has ended. At the end no task may remain in memory.
  */
 #include <grp.h>
 #include <pthread.h>
@@ -16,8 +16,8 @@
 
 #define PID_MAX "800"
 #define ALIVE 24
-#define KEPT 200 /* tasks that the allocator may have at hand */
-#define LATE 300 /* seconds: with 600 of the test it ends before tests/kernel/run ends the guest */
+#define KEPT 200 /* tasks that the allocator may keep */
+#define LATE 300 /* seconds: with 600 of the test, it ends before tests/kernel/run ends the guest */
 
 struct shared *shared;
 struct how *how;
@@ -72,7 +72,7 @@ static void live(u32 number)
 	    setpriority(PRIO_PROCESS, 0, nice_of(number)))
 		_exit(1);
 	become(uid_of(number));
-	/* Threads begin with the name of who has made them, so that one must not have its own yet. */
+	/* Threads inherit the name of their creator, so it must not have its own name yet. */
 	for (int i = 0; number % 5 / 2 == 1 && i < 2; i++)
 		if (pthread_create(&thread[i], NULL, live_as_thread, (void *)(uintptr_t)number))
 			_exit(1);
@@ -129,12 +129,12 @@ static void test_leaks(const long *before)
 	char title[80];
 	long now;
 
-	/* What the last ones had is given back after a grace period. */
+	/* Memory of the last ones is freed after a grace period. */
 	sleep_ms(2000);
 	for (u32 i = 0; i < KINDS; i++) {
 		now = slab_objects(kinds[i]);
 		snprintf(title, sizeof(title), "no %s is kept", kinds[i]);
-		/* Kinds of one size may share their memory and have no line. */
+		/* Caches of the same object size may be merged and then have no line. */
 		if (i && before[i] < 0)
 			tap_skip(title, "the kernel does not count them");
 		else
@@ -167,7 +167,7 @@ static pid_t start_reader(u32 i)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "reader");
 	how = &shared->how[i];
-	/* There shall be something to be read. */
+	/* Leaves some CPU time to the swarm, so that there is something to read. */
 	setpriority(PRIO_PROCESS, 0, 5);
 	if (readers[i].of_user)
 		become(USER1);
@@ -176,7 +176,7 @@ static pid_t start_reader(u32 i)
 	_exit(0);
 }
 
-/* Has a reader been told enough to be judged? */
+/* Has a reader had enough answers to be judged? */
 static bool has_enough(u32 i)
 {
 	const struct how *h = &shared->how[i];
@@ -184,7 +184,9 @@ static bool has_enough(u32 i)
 	return h->there > 20 && (i != 2 || h->ended > 20);
 }
 
-/* On a busy host they take longer: three times as long at most, and LATE at most. */
+/*
+ * On a busy host readers take longer: extends the run by up to twice its time, and by LATE at most.
+ */
 static bool goes_on(double end, unsigned int seconds)
 {
 	double now = now_seconds();
@@ -236,7 +238,7 @@ int main(int argc, char **argv)
 	for (u32 i = 0; i < READERS; i++)
 		good += waitpid(reader[i], &status, 0) == reader[i] && !status;
 	waitpid(swarm, &status, 0);
-	/* As it is at the start of a machine of few CPUs. */
+	/* The default of a machine with few CPUs. */
 	good += !system("echo 32768 >/proc/sys/kernel/pid_max");
 	printf("# %llu processes in %.0f s\n", (unsigned long long)shared->made,
 	       now_seconds() - end + seconds);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of the test of exits share: who is read, and how that went. */
+/* Shared by the parts of the test of exits: the processes that are read, and the results. */
 #ifndef KL_TESTS_EXITS_H
 #define KL_TESTS_EXITS_H
 
 #include <kernlens/kernlens.h>
 
-/* kl.h goes without the library, and has names of its own for the same. */
+/* kl.h does not use the library and defines functions of the same names. */
 #define kl_filter kl_raw_filter
 #define kl_use kl_raw_use
 #include "kl.h"
@@ -18,10 +18,10 @@
 #define READERS 6
 
 /**
- * struct how - a reader's work, told to the test
+ * struct how - the results of a reader, for the test to judge
  * @there: answers about a process of the swarm
- * @ended: answers that it has ended or is not there
- * @wrong: what nobody can have seen; @said: the first of it
+ * @ended: answers that the process has ended or does not exist
+ * @wrong: answers that cannot be true; @said: the first of these
  */
 struct how {
 	u64 calls, there, ended, again, wrong;
@@ -40,8 +40,9 @@ extern struct shared *shared;
 extern struct how *how; /* this reader's */
 
 /*
- * A task of the swarm is named when all else that it is has been set: by its number, how many
- * were made before it, and a sum of both. So what else is told of it must belong to that.
+ * A task of the swarm gets its name only after all its other properties have been set. The name
+ * consists of its tid, its sequence number, and a checksum of both, so an answer that has the name
+ * must match it in everything else.
  */
 struct identity {
 	u32 tid;

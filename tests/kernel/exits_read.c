@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The readers of the test of exits: each call, and whether its answer can be true. */
+/*
+ * The readers of the test of exits: they make each call and judge whether its answer can be true.
+ */
 #include <dirent.h>
 #include <sys/resource.h>
 
@@ -27,7 +29,7 @@ void wrong(const char *format, ...)
 
 /* ----------------------------------------------------------------- variables */
 
-/* The name comes first: who has one does not change any more in what is behind it. */
+/* The name comes first: once a task has its name, the values that follow it no longer change. */
 static const u32 wanted[] = {
 	VAR_comm, VAR_tid, VAR_pid, VAR_timer_slack, VAR_nice, VAR_uid, VAR_ppid, VAR_start_time,
 };
@@ -117,7 +119,7 @@ void inspect_all(bool of_user)
 
 static struct kl_device *device;
 
-/* 0 or what the call says; what it may not say is wrong. */
+/* Returns 0 or the call's error; reports errors that the call must not return. */
 static int ask(pid_t pid, u32 what, struct kl_details *list, bool of_user)
 {
 	int error = kl_details_read(device, pid, what, list);
@@ -131,7 +133,10 @@ static int ask(pid_t pid, u32 what, struct kl_details *list, bool of_user)
 	return error;
 }
 
-/* Who is it? False: nobody of the swarm, or it has not its name yet. */
+/*
+ * Identifies a process. Returns false if it is not part of the swarm, or does not have its name
+ * yet.
+ */
 static bool identify(pid_t pid, struct identity *is, bool of_user)
 {
 	struct kl_details list;
@@ -140,7 +145,7 @@ static bool identify(pid_t pid, struct identity *is, bool of_user)
 	if (!ask(pid, KL_DETAIL_TASK, &list, of_user)) {
 		const struct kl_abi_detail_task *t = &list.entry[0].task;
 
-		/* One that has gone has no number any more. */
+		/* A task that has been released no longer has a number. */
 		bool gone = list.flags & KL_DETAIL_ENDED && !t->tid;
 
 		if (list.n != 1 || (t->tid != pid && !gone) || t->start_ns > t->now_ns)
@@ -159,7 +164,7 @@ static bool identify(pid_t pid, struct identity *is, bool of_user)
 	return named;
 }
 
-/* Of one that was the same before and after. */
+/* Judges details of a process that was the same before and after the call. */
 static void judge_known(u32 what, const struct kl_details *list, const struct identity *is)
 {
 	const struct kl_detail *e = list->entry;
@@ -186,7 +191,7 @@ static void judge_known(u32 what, const struct kl_details *list, const struct id
 	}
 }
 
-/* Of anybody: in order, and nothing that cannot be. */
+/* Judges details of any process: entries are in order, and no value is impossible. */
 static void judge_list(u32 what, const struct kl_details *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
@@ -281,7 +286,7 @@ static void read_profile(bool of_user)
 	}
 }
 
-/* A name of the swarm stands in a line with its number. */
+/* A line with a name of the swarm must contain its tid, too. */
 static void judge_line(const char *name, char *line)
 {
 	struct identity is = {};

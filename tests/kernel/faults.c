@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lets every allocation and every copy from and to user space inside each call
- * of the device fail once: the first, then the second, and so on until the call
- * comes through. After each failure things are as before, and the same call
- * succeeds. Runs as root on a kernel with fault injection, with kl_stimulus.ko
- * loaded (vm/debug-kernel); KASAN, lockdep and kmemleak watch.
+ * Makes every allocation and every user-space copy inside each call of the device fail once: the
+ * first, then the second, and so on until the call succeeds. After each failure the state is as
+ * before, and the same call then succeeds. Runs as root on a kernel with fault injection, with
+ * kl_stimulus.ko loaded (vm/debug-kernel); KASAN, lockdep and kmemleak watch.
  */
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -20,7 +19,7 @@ enum {
 	UNWRITTEN,
 };
 
-/* Of each kind of source; 0 ends a list. */
+/* Events from each kind of source; 0 ends a list. */
 static const u32 logged[] = { KL_EV_sched_switch,
 			      KL_EV_sched_waking,
 			      KL_EV_die,
@@ -36,16 +35,16 @@ static const u32 others[] = { KL_EV_sched_switch, KL_EV_sched_process_exit, KL_E
 static int stimulus, fail_nth;
 static u32 injected;
 
-/* ---------------------------------------------------------------- injecting */
+/* ---------------------------------------------------------- fault injection */
 
-/* The @nth place of this thread that can fail will; 0: none. */
+/* Makes the @nth fault point of this thread fail; 0: none. */
 static void fail(u32 nth)
 {
 	if (!failing_at(fail_nth, nth))
 		bail("writing fail-nth");
 }
 
-/* How many places were left before the one that was to fail; none will from now on. */
+/* Stops failing. Returns how many fault points were left before the one that was to fail. */
 static u32 stop_failing(void)
 {
 	int left = failing_end(fail_nth);
@@ -55,9 +54,9 @@ static u32 stop_failing(void)
 	return left;
 }
 
-/* --------------------------------------------------------------- what failed */
+/* ------------------------------------------------------------------- reasons */
 
-/* Each error of the module that has to be seen. */
+/* All of the module's errors that must be seen. */
 static struct {
 	const char *text;
 	u32 seen;
@@ -172,7 +171,7 @@ static bool uses_nothing(struct world *w)
 	return status_of(w).maskset == KL_MASKSET_RNOTHING;
 }
 
-/* Running as before, with all that it had attached and nothing else. */
+/* Is the session running as before, with all its probes and hooks attached and no others? */
 static bool runs(struct world *w)
 {
 	struct kl_abi_status status = status_of(w);
@@ -249,7 +248,7 @@ static bool has_no_reader(struct world *w)
 	return kl_stats(w->fd, -1).readers == 0;
 }
 
-/* Reads and maps what there is, with a fault behind making the reader. */
+/* Reads and maps the available blocks; some fault points come after the reader's creation. */
 static int do_read(struct world *w)
 {
 	static u8 buffer[65536];
@@ -298,7 +297,7 @@ static int do_questions(struct world *w)
 	return error ? error : kl_call(w->fd, KL_IOC_COUNTS, counts);
 }
 
-/* A followed task's child is entered into the set, or counted as not entered. */
+/* A followed task's child is added to the set, or counted as not added. */
 static int do_fork(struct world *w)
 {
 	pid_t child = fork();
@@ -347,7 +346,7 @@ static const struct call calls[] = {
 	{ "close", RUNNING, do_close, NULL, 0, NULL },
 };
 
-/* Not used yet: the first use is one of the calls. */
+/* Does not use the maskset: the first use is one of the calls. */
 static int write_maskset(int fd, u32 id, u8 handler, const u32 *events)
 {
 	struct kl_abi_maskset m = { .size = sizeof(m), .id = id };
@@ -387,8 +386,8 @@ static void end_world(struct world *w)
 }
 
 /*
- * One call with its @nth place failing. Returns whether it had so many. @wrong
- * is set if it did not fail cleanly, or does not work afterwards.
+ * Makes one call with its @nth fault point failing. Returns whether it has so many. @wrong is set
+ * if the call did not fail cleanly, or does not work afterwards.
  */
 static bool try_place(const struct call *call, u32 nth, char wrong[200])
 {
@@ -430,9 +429,9 @@ static void test_call(const struct call *call)
 	char wrong[200] = "";
 	double begun = now_seconds();
 
-	/* The first time, things are made that stay. */
+	/* The first run may create objects that stay. */
 	while (try_place(call, nth, wrong) && !wrong[0] && nth < 5000) {
-		/* A long call: the first places, then fewer and fewer. */
+		/* In a long call, tries the first fault points one by one, then fewer and fewer. */
 		if (call->most && nth >= call->most)
 			step *= 2;
 		nth += step;
@@ -444,7 +443,7 @@ static void test_call(const struct call *call)
 			   hooks_now(), hooks, probes_now(stimulus), probes);
 }
 
-/* Without a free descriptor there is no reader, and nothing stays of it. */
+/* Without a free descriptor no reader is created, and nothing of it is left behind. */
 static void test_no_descriptor(void)
 {
 	struct world w = make_world(RUNNING);
@@ -458,13 +457,16 @@ static void test_no_descriptor(void)
 	end_world(&w);
 }
 
-/* What falls back to other memory when one place fails needs all pages to be gone. */
+/*
+ * Code that falls back to other memory when one fault point fails is reached only if no page is
+ * free.
+ */
 static void test_no_pages(void)
 {
 	struct world w = make_world(MADE);
 	int filter = open("/proc/self/make-it-fail", O_RDWR | O_CLOEXEC), error;
 
-	/* From here no page can be had in this process. */
+	/* From here on no page can be allocated in this process. */
 	if (pwrite(filter, "1", 1, 0) != 1)
 		bail("make-it-fail");
 	error = do_use_counting(&w);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The calls of faults.c that define: programs, variables, events, rules, metadata; the start
- * of all that; and what is read of it: tables, call traces, alarms, what another module's
- * handler says. Needs kl_extern.ko.
+ * The calls of faults.c that define things: programs, variables, events, rules, metadata; the start
+ * with all of these; and the reads of their results: tables, stack traces, alarms, and the output
+ * of another module's handler. Needs kl_extern.ko.
  */
 #include <sys/syscall.h>
 
@@ -20,7 +20,7 @@ enum {
 
 static u8 room[ROOM];
 
-/* ---------------------------------------------------------------- defining */
+/* ------------------------------------------------------------- definitions */
 
 static const struct kl_abi_op tid_ops[] = { { .code = KL_OP_VARIABLE, .imm = VARIABLE_tid },
 					    { .code = KL_OP_END } };
@@ -34,19 +34,19 @@ static int do_program(struct world *w)
 	return kl_call(w->fd, KL_IOC_PROGRAM, &program);
 }
 
-/* One of our own that has a place in the file. */
+/* A function of this program, which has an offset in the file. */
 __attribute__((noinline)) static void probed(void)
 {
 	asm volatile("");
 }
 
-/* One of each kind. */
+/* One event of each kind. */
 #define EVENTS 6
 
 static u64 called, offset;
 static char path[200];
 
-/* Before anything fails. */
+/* Runs before anything fails. */
 static void find_places(struct world *w)
 {
 	called = symbol_address("kls_called");
@@ -118,7 +118,7 @@ static int do_metadata(struct world *w)
 	return error ? error : kl_call(w->fd, KL_IOC_METADATA_GET, &metadata);
 }
 
-/* Rules 0 to 2, on events of the table and defined ones. */
+/* Assigns rules 0 to 2 to events of the table and to dynamic ones. */
 static int do_maskset(struct world *w)
 {
 	struct kl_abi_maskset *m = (void *)w->answer;
@@ -182,7 +182,7 @@ static bool is_stopped(struct world *w)
 	return !status_of(w).running;
 }
 
-/* It may be another terminal's: written and used while the session runs. */
+/* As another terminal may do: writes and uses a maskset while the session runs. */
 static int do_switch(struct world *w)
 {
 	int error = do_maskset(w);

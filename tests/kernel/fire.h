@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Has kl_stimulus.ko fire what a plan says, and tells what it fired. @stimulus is
- * always the open KLS_DEVICE.
+ * Makes kl_stimulus.ko fire events by a plan and reports what it fired. @stimulus is always the
+ * open KLS_DEVICE.
  */
 #ifndef KL_TESTS_FIRE_H
 #define KL_TESTS_FIRE_H
@@ -18,7 +18,7 @@ static inline struct kls_counts fire_counts(int stimulus)
 	return counts;
 }
 
-/* Fire all of it, to the end. */
+/* Runs the whole plan to its end. */
 static inline struct kls_counts fire_all(int stimulus, const struct kls_plan *plan)
 {
 	struct kls_counts counts, last;
@@ -31,7 +31,7 @@ static inline struct kls_counts fire_all(int stimulus, const struct kls_plan *pl
 	} while (counts.running);
 	if (ioctl(stimulus, KLS_IOC_STOP))
 		bail("KLS_IOC_STOP");
-	/* The timers have gone on until the stop; the threads are gone after it. */
+	/* The timers fired until the stop; the threads no longer exist. */
 	last = fire_counts(stimulus);
 	memcpy(counts.fired, last.fired, sizeof(counts.fired));
 	return counts;

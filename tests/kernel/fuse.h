@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A file system in user space with one file, named `file`. Its server speaks the protocol of
- * linux/fuse.h by itself: LOOKUP, GETATTR, OPEN, READ and WRITE are all it needs. A test decides when
- * calls are answered, or that they never are.
+ * A FUSE file system with one file, named `file`. Its server implements the protocol of
+ * linux/fuse.h directly; LOOKUP, GETATTR, OPEN, READ and WRITE are all that it needs. A test
+ * decides when calls are answered, or that they never are.
  */
 #ifndef KL_TESTS_FUSE_H
 #define KL_TESTS_FUSE_H
@@ -19,8 +19,8 @@
 #define FUSE_NEVER 1
 
 /*
- * What comes of a call, the @number-th of all: 0, -errno or FUSE_NEVER: it is not answered. May sleep
- * before it says so.
+ * Decides how to answer the @number-th call: 0, -errno, or FUSE_NEVER for no answer. May sleep
+ * before it returns.
  */
 typedef int (*fuse_decide)(u32 opcode, u32 number);
 
@@ -33,7 +33,7 @@ static inline void fuse_reply(int fd, u64 unique, int error, const void *answer,
 	memcpy(message, &head, sizeof(head));
 	if (!error && bytes)
 		memcpy(message + sizeof(head), answer, bytes);
-	/* The caller may have been killed meanwhile. */
+	/* The caller may have been killed in the meantime. */
 	if (write(fd, message, head.len) < 0)
 		return;
 }
@@ -136,7 +136,7 @@ __attribute__((noreturn)) static inline void fuse_serve(int fd, fuse_decide deci
 	}
 }
 
-/* Its server; 0: there is no FUSE. */
+/* Mounts @folder and returns the server's pid; 0 if FUSE is not available. */
 static inline pid_t fuse_start(const char *folder, fuse_decide decide)
 {
 	char options[100];
@@ -168,7 +168,7 @@ static inline pid_t fuse_start(const char *folder, fuse_decide decide)
 	return server;
 }
 
-/* Whoever waits for an answer gets an error. */
+/* Every task that waits for an answer gets an error. */
 static inline void fuse_stop(const char *folder, pid_t server)
 {
 	if (server <= 0)

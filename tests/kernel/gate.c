@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions that follow tasks or a user get all that those do, and nothing of anybody
- * else, while other sessions come and go, tasks are added and removed, ids of threads are
- * used again and processes become another user's. As root in the guest: workers of
- * several classes make marked system calls and count them; a session without a gate
- * sees all of them; each other session is to have what its classes have counted.
+ * Sessions that follow tasks or a user get every event of these, and none of any other task, while
+ * other sessions come and go, tasks are added and removed, thread ids are reused and processes
+ * change their user. Runs as root in the guest: workers of several classes make marked system calls
+ * and count them; a session without a filter sees all of them; each other session must get exactly
+ * what its classes have counted.
  */
 #include <sched.h>
 #include <sys/prctl.h>
@@ -18,10 +18,10 @@
 #define UID_USER1 60001
 #define UID_USER2 60002
 #define PATH_SETUID "/tmp/kl-gate-suid"
-/* The kernel gives ids from 300 on again: so few that those of dead tasks are soon others'. */
+/* The kernel reuses ids from 300 on: with so few ids, those of dead tasks soon belong to others. */
 #define PID_MAX 380
 #define PID_MIN 300
-/* Until so much has happened, but not for ever. */
+/* Runs until this much has happened, with a time limit. */
 #define TURNS 40
 #define OTHERS 20
 #define SECONDS_MAX 60
@@ -29,14 +29,14 @@
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
-/* Who makes a call, at that moment. In the order of `class_names`. */
+/* The class of the process that makes a call, at that moment. In the order of `class_names`. */
 enum class {
 	TREE1, /* user 1's, in the tree that a session of user 1 follows */
 	OTHER1, /* user 1's, not in it */
-	CHANGED1, /* root's before, user 1's now */
+	CHANGED1, /* formerly root's, now user 1's */
 	TREE2, /* user 2's, in the tree that a session of root follows */
 	OTHER2, /* user 2's, not in it */
-	SETUID2, /* a set-user-id program of user 2's that user 1 has started */
+	SETUID2, /* a set-user-id program of user 2 that user 1 has started */
 	ROOTS,
 	CLASSES
 };
@@ -46,20 +46,20 @@ static const char *const class_names[CLASSES] = {
 	"klg-other2", "klg-setuid2", "klg-root",
 };
 
-/* Their calls are getpriority(MARK + class, ...), which fails at once. */
+/* The calls are getpriority(MARK + class, ...), which fails at once. */
 #define MARK 0x6b6c0000
 #define CALL SYS_getpriority
 
 struct shared {
-	volatile int stop; /* rounds end */
-	volatile int quit; /* and processes */
+	volatile int stop; /* rounds must end */
+	volatile int quit; /* processes must exit */
 	volatile int go;
 	u64 calls[CLASSES];
 	u64 exits[CLASSES];
-	volatile u32 turns; /* tasks added and removed */
-	volatile u32 others; /* sessions that came and went */
+	volatile u32 turns; /* times that the guest was added and removed */
+	volatile u32 others; /* sessions that have come and gone */
 	struct {
-		volatile int command; /* enum class + 1: make calls as one; 0: done */
+		volatile int command; /* enum class + 1: make calls as that class; 0: done */
 		pid_t pid;
 	} guest;
 };
@@ -76,7 +76,7 @@ static void make_calls(enum class class, u32 n)
 	}
 }
 
-/* The end is an event, too: its record has the name. */
+/* The exit is an event, too; its record contains the name. */
 static void leave_as(enum class class)
 {
 	prctl(PR_SET_NAME, class_names[class]);
@@ -84,7 +84,7 @@ static void leave_as(enum class class)
 	_exit(0);
 }
 
-/* Children and grandchildren, so that what they inherit is asked, and ids are used up. */
+/* Children and grandchildren exercise inheritance and use up ids. */
 static void run_tree(enum class class)
 {
 	while (!shared->stop) {
@@ -129,7 +129,7 @@ static void run_changing(void)
 	}
 }
 
-/* The program that run_changing starts; the counts are a file that it has inherited. */
+/* The set-user-id program that run_changing() starts; it has inherited the file with the counts. */
 static int run_setuid(void)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
@@ -140,7 +140,7 @@ static int run_setuid(void)
 	return 0;
 }
 
-/* Makes calls when told to, as what the session that it is put into makes of it. */
+/* Makes calls on command, as the class that its membership in the session's set gives it. */
 static void run_guest(void)
 {
 	while (!shared->quit) {
@@ -242,10 +242,10 @@ static void read_session(int fd, struct counted *c)
 
 static const struct {
 	const char *name;
-	u32 uid; /* whose session */
+	u32 uid; /* owner of the session */
 	u32 filter;
-	u32 of; /* KL_FILTER_UID: whose tasks */
-	u32 classes; /* that it is to have, a bit each */
+	u32 of; /* for KL_FILTER_UID: whose tasks */
+	u32 classes; /* that it must get, one bit each */
 } plans[] = {
 	{ "all of a user's own", UID_USER1, KL_FILTER_NONE, 0,
 	  1 << TREE1 | 1 << OTHER1 | 1 << CHANGED1 },
@@ -258,9 +258,9 @@ static const struct {
 
 #define SESSIONS (sizeof(plans) / sizeof(*plans))
 
-/* --------------------------------------------------- what comes and goes besides */
+/* ----------------------------------------------------- sessions that come and go */
 
-/* Events of a session's own at the same tracepoint, which only count. */
+/* Defines a session's own events at the same tracepoint, which only count. */
 static void define_events(int fd, u32 n)
 {
 	static struct kl_abi_event event[8];
@@ -288,7 +288,10 @@ static void define_events(int fd, u32 n)
 		bail("maskset: %s", kl_why(fd));
 }
 
-/* A session of anybody's that follows whoever has an id now, and soon nobody. */
+/*
+ * A session of any user that follows the tasks that have an id now, which soon do not exist any
+ * more.
+ */
 static void run_other(u32 uid, u32 round)
 {
 	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
@@ -320,7 +323,7 @@ static void others(enum class unused)
 		run_other(uids[round % 3], round);
 }
 
-/* The guest makes calls as a stranger, then in the set, then as a stranger again. */
+/* The guest makes calls outside the set, then in it. */
 static void take_turn(int fd, enum class in, enum class out)
 {
 	static const u32 flags[] = { KL_TASK_REMOVE, KL_TASK_ADD | KL_TASK_INHERIT };
@@ -341,8 +344,8 @@ static void take_turn(int fd, enum class in, enum class out)
 #define ADDED_ROUNDS 3
 
 /*
- * Nobody else wants this task, so its session's set alone lets its events through. Another session
- * is there because a sole one is called without a search.
+ * No other session follows this task, so only its session's set lets its events through. A second
+ * session exists because a sole session is called without a lookup.
  */
 static void check_added(void)
 {
@@ -366,7 +369,7 @@ static void check_added(void)
 		if (kl_tasks(fd[1], getpid(), KL_TASK_REMOVE))
 			bail("tasks: %s", kl_why(fd[1]));
 		make_calls(ROOTS, ADDED_CALLS);
-		/* Until it is forgotten by all. */
+		/* Wait until everything has forgotten the task. */
 		sleep_ms(200);
 	}
 	for (u32 i = 0; i < 2; i++) {
@@ -390,7 +393,7 @@ static int start_ticks(u32 uid, u32 hz, int *fd)
 	return ticks_start(*fd, hz);
 }
 
-/* They interrupt everybody: what one user has, and all users have, is limited. */
+/* Ticks interrupt every task: the rate is limited per user and for all users together. */
 static void check_ticks(void)
 {
 	int fd[8], error;
@@ -422,13 +425,13 @@ static void check_ticks(void)
 
 #define HUBS 1000
 
-/* Of the objects that a hub is one of, whoever is charged for them. */
+/* Objects of the slab caches that hubs are allocated from, charged or not. */
 static long objects_of_512(void)
 {
 	return slab_objects("kmalloc-512") + slab_objects("kmalloc-cg-512");
 }
 
-/* Tracepoints that no session has now. */
+/* Finds tracepoints that no session uses. */
 static u32 find_unused(int fd, u32 *events, u32 room)
 {
 	u32 n = 0;
@@ -443,7 +446,10 @@ static u32 find_unused(int fd, u32 *events, u32 room)
 	return n;
 }
 
-/* A session that switches to and fro, and never stops, keeps what it had no longer than needed. */
+/*
+ * A session that switches back and forth without ever stopping keeps unused hubs no longer than
+ * needed.
+ */
 static void check_hubs(void)
 {
 	static u32 events[41];
@@ -508,7 +514,7 @@ static void prepare(void)
 	char command[300], self[200];
 	int fd = open("/tmp/kl-gate-shared", O_RDWR | O_CREAT | O_TRUNC, 0666);
 
-	/* Where the set-user-id program looks for it. */
+	/* The descriptor at which the set-user-id program expects it. */
 	if (fd < 0 || fchmod(fd, 0666) || ftruncate(fd, sizeof(*shared)) ||
 	    (fd != 3 && dup2(fd, 3) != 3))
 		bail("shared memory");
@@ -520,7 +526,7 @@ static void prepare(void)
 	snprintf(command, sizeof(command),
 		 "cp %s " PATH_SETUID " && chown %u " PATH_SETUID " && chmod 4755 " PATH_SETUID,
 		 self, UID_USER2);
-	/* It may be kept from these users: that is not what is tested. */
+	/* These users may lack access to it: that is not what is tested here. */
 	if (chmod(KL_DEVICE_PATH, 0666) || system(command) ||
 	    !put_file("/proc/sys/kernel/pid_max", STRING(PID_MAX)))
 		bail("%s", command);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handlers of other modules: the example and those of kl_extern.ko, fired from
- * all contexts; what they say against what was fired; who keeps which module
- * loaded; what is refused. Needs kl_stimulus.ko. Run as root.
+ * Handlers of other modules: the example and those of kl_extern.ko, fired from all contexts; their
+ * output compared with what was fired; which module keeps which loaded; what is refused. Needs
+ * kl_stimulus.ko. Run as root.
  *
  *	kernel-handlers KL_LARGEST.KO KL_EXTERN.KO
  */
@@ -22,7 +22,7 @@ static int stimulus;
 
 /* ------------------------------------------------------------------ modules */
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 static int load(const char *path, const char *parameters)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
@@ -44,7 +44,7 @@ static bool is_in_use(int error)
 	return error == -EBUSY || error == -EAGAIN;
 }
 
-/* What was closed just now the kernel may still be about to let go of. */
+/* The kernel may still be releasing a descriptor that was just closed. */
 static int unload_soon(const char *name)
 {
 	int error = unload(name);
@@ -68,13 +68,13 @@ static int open_session(void)
 	return fd;
 }
 
-/* The first field, of 32 bits. */
+/* Adds a program that reads the first field, of 32 bits. */
 static u32 add_field(int fd)
 {
 	return kl_program(fd, (struct kl_abi_op){ .code = KL_OP_FIELD, .b = KL_NUMBER_U32 });
 }
 
-/* The thread's id: row 1 of variables.def. */
+/* Adds a program that reads the thread's id: row 1 of variables.def. */
 static u32 add_tid(int fd)
 {
 	return kl_program(fd, (struct kl_abi_op){ .code = KL_OP_VARIABLE, .imm = 1 });
@@ -113,7 +113,7 @@ static int read_rule(int fd, u32 rule, char *text, u32 room, struct kl_abi_handl
 	return kl_call(fd, KL_IOC_HANDLER_READ, call);
 }
 
-/* A handler's row in the list; false if there is none of that name. */
+/* Finds a handler in the list; returns false if there is none of that name. */
 static bool find_handler(int fd, const char *name, struct kl_abi_handler_info *info)
 {
 	for (u32 i = 0;; i++) {
@@ -125,7 +125,7 @@ static bool find_handler(int fd, const char *name, struct kl_abi_handler_info *i
 	}
 }
 
-/* -------------------------------------------------------- what they are told */
+/* --------------------------------------------------- events seen by handlers */
 
 static struct kls_counts fire(u32 cpus)
 {
@@ -155,7 +155,7 @@ static u64 fired_in(const struct kls_counts *counts, u32 contexts)
 
 #define ALL_CONTEXTS ((1u << KLS_CONTEXTS) - 1)
 
-/* A context's numbers count up from 0: how many had this one on a CPU? */
+/* Numbers count up from 0 in each context: how many contexts fired this number on a CPU? */
 static u32 times_fired(const struct kls_counts *counts, u32 cpu, s64 number)
 {
 	u32 n = 0;
@@ -187,7 +187,7 @@ static void check_largest(int fd, const struct kls_counts *counts, u32 cpus)
 		   seen, (unsigned long long)fired_in(counts, ALL_CONTEXTS),
 		   (unsigned long long)call.missed);
 	for (u32 cpu = 0; cpu < cpus; cpu++) {
-		/* All above the least that is kept are there, once each. */
+		/* All numbers above the smallest kept are there, as often as they were fired. */
 		for (s64 v = value[WANTED - 1] + 1; times_fired(counts, cpu, v); v++) {
 			u32 kept = 0;
 
@@ -343,7 +343,7 @@ static void test_reading(void)
 
 /* -------------------------------------------------------------- privilege */
 
-/* What a user learns of whom it switches to and from. */
+/* Checks what a user learns about the tasks that it switches to and from. */
 static void check_own(int fd)
 {
 	char text[8192], *rest = text, *line;
@@ -417,7 +417,7 @@ static void test_arguments(void)
 	char text[300] = "";
 
 	defined_open(&d, KL_MODE_DISCARD);
-	/* Any program that reads an argument makes the source bring them. */
+	/* Any program that reads an argument makes the source supply them. */
 	defined_add(&d, KL_SOURCE_KIND_FUNCTION, symbol_address("kls_called"), 0, NULL, 1, NULL);
 	m.dynamic = (u64)(uintptr_t)&action;
 	m.n_dynamic = 1;
@@ -435,7 +435,7 @@ static void test_arguments(void)
 	close(d.fd);
 }
 
-/* ---------------------------------------------------------- who keeps whom */
+/* ------------------------------------------------------- module references */
 
 static pid_t start_tracer(void)
 {
@@ -498,7 +498,7 @@ static void test_keeping(void)
 static bool stop_trying;
 static u64 rules_made, rules_refused, wrong_errors;
 
-/* Sessions with rules, whether the module is there at the moment or not. */
+/* Creates sessions with rules, whether the module is loaded at the moment or not. */
 static void *try_rules(void *unused)
 {
 	while (!__atomic_load_n(&stop_trying, __ATOMIC_RELAXED)) {
@@ -512,7 +512,7 @@ static void *try_rules(void *unused)
 		rules_refused += error == -ENOENT;
 		wrong_errors += error && error != -ENOENT;
 		close(fd);
-		/* Sometimes nobody has it in use. */
+		/* Sometimes no session uses it. */
 		usleep(rules_made % 5 * 2000);
 	}
 	return NULL;

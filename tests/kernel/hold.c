@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What outlives its user: nothing of a session that its own stack traces lead to; no task for as
- * long as a call waits for its caller's memory; no more open descriptors and files of
- * /proc/kernlens than a user's limit admits, none of which takes from others; and no event in the
- * name of whoever closes a descriptor. Runs as root.
+ * What must not outlive its user: a session whose own stack traces refer to its files; tasks listed
+ * by a call that waits for its caller's memory; more open descriptors and files of /proc/kernlens
+ * than a user's limit allows, none of which may reduce what others get; and events that would be
+ * recorded in the name of the task that closes a descriptor. Runs as root.
  */
 #include <pthread.h>
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ enum {
 #undef KL_VARIABLE
 };
 
-/* Of a user's account, as root sees it. */
+/* Memory charged to a user's account, as root sees it. */
 static u64 memory_of(int fd, u32 uid)
 {
 	struct kl_abi_limits limits = {};
@@ -41,7 +41,7 @@ static u64 sessions_of_all(int fd)
 
 /* ------------------------------------------------------------ stack traces */
 
-/* getppid() with a stack whose next frame returns to @at: nothing returns there. */
+/* Calls getppid() with a stack whose next frame returns to @at. Nothing actually returns there. */
 static void call_from(u8 *at)
 {
 	u64 frame[2] __attribute__((aligned(16))) = { 0, (u64)(uintptr_t)at };
@@ -107,12 +107,14 @@ static void check_ends(int fd, void (*run)(void), const char *name)
 
 static long count_tasks(void)
 {
-	/* What CPUs keep of it does not count. */
+	/* Tasks in per-CPU caches do not count. */
 	put_file("/sys/kernel/slab/task_struct/shrink", "1");
 	return slab_objects("task_struct");
 }
 
-/* Shared: 1, the call is made; 2, it has come back; 10 more, the children have ended. */
+/*
+ * Shared: 1: the call has been made; 2: it has returned; 10 is added when the children have ended.
+ */
 static volatile u32 *inspecting;
 
 static void *inspect_all(void *rows)
@@ -133,7 +135,10 @@ static void *inspect_all(void *rows)
 	return NULL;
 }
 
-/* A call with rows for memory that does not come; the children that it lists end meanwhile. */
+/*
+ * Makes a call whose rows go to memory that never arrives; the children that it lists end in the
+ * meantime.
+ */
 static void user_waits_in_inspection(void)
 {
 	pid_t child[CHILDREN];
@@ -151,7 +156,7 @@ static void user_waits_in_inspection(void)
 	pthread_create(&thread, NULL, inspect_all, rows);
 	while (!*inspecting)
 		sleep_ms(10);
-	/* It has listed them by then, or they would not be in the way of the test. */
+	/* It has listed them by then; otherwise they would not affect the test. */
 	sleep_ms(1000);
 	for (u32 i = 0; i < CHILDREN; i++)
 		kill(child[i], SIGKILL);
@@ -189,7 +194,10 @@ static void check_inspection(void)
 
 /* ------------------------------------------------------------- descriptors */
 
-/* How many times a user can open @path, and the errno after that. They stay open. */
+/*
+ * Returns how many times a user can open @path, and the errno of the next try. All of them stay
+ * open.
+ */
 static u32 count_opens(const char *path, int flags, int *error)
 {
 	struct rlimit many = { 4096, 4096 };
@@ -246,7 +254,7 @@ static void check_descriptors(int fd)
 	u64 before, own;
 	pid_t holder;
 
-	/* Those of the test before may still be ending. */
+	/* Sessions of the previous test may still be ending. */
 	for (u32 i = 0; i < 100 && memory_of(fd, UID_USER1); i++)
 		sleep_ms(50);
 	before = limits_at(fd, 1).used[KL_LIMIT_memory];
@@ -279,7 +287,7 @@ static u64 changes_of(int fd)
 	return counts.count[KL_EV_process_set];
 }
 
-/* A descriptor of user 1's, on which another process of that user has begun a change. */
+/* Returns a descriptor of user 1 on which another process of that user has begun a change. */
 static int begun_elsewhere(void)
 {
 	struct kl_abi_set set = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hostile user, as root in the guest: hostile time | race [TEST]. With `time` user 1 makes large
- * things on one CPU and calls the device, and a real-time process measures how long it has to wait
- * for that CPU. This needs an exact clock: vm/run --icount. With `race` user 1 changes what calls look
- * at meanwhile.
+ * A hostile user, as root in the guest: hostile time | race [TEST]. With `time`, user 1 creates
+ * large objects on one CPU and calls the device, and a real-time process measures how long it has
+ * to wait for that CPU. This needs an exact clock: vm/run --icount. With `race`, user 1 changes
+ * what calls inspect while they run.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -43,7 +43,7 @@ void become(u32 uid)
 	device = kl_open();
 }
 
-/* The lateness of each wake counts, also of one that is still to come. */
+/* Measures how late each wakeup is, including one that is still due. */
 static void watch_cpu(void)
 {
 	struct sched_param param = { .sched_priority = 50 };
@@ -82,7 +82,7 @@ static void raise_limits(void)
 {
 	struct rlimit files = { 210000, 210000 }, processes = { 20000, 20000 };
 
-	/* More than the kernel would have by itself on a machine with so little memory. */
+	/* More than the kernel's default on a machine with so little memory. */
 	put_file("/proc/sys/kernel/threads-max", "30000");
 	if (setrlimit(RLIMIT_NOFILE, &files) || setrlimit(RLIMIT_NPROC, &processes))
 		bail("setrlimit");
@@ -103,7 +103,7 @@ pid_t start_user(void (*work)(void), int cpu)
 	tap.failures = 0;
 	work();
 	fflush(stdout);
-	/* Threads and children end with it. */
+	/* Its threads and children end with it. */
 	_exit(tap.failures > 100 ? 100 : tap.failures);
 }
 
@@ -147,7 +147,7 @@ struct kl_abi_detail detail_of(pid_t pid, u32 what)
 				       .proof = -1 };
 }
 
-/* With the proof of the right to trace, if the kernel gives it. */
+/* Reads details, with the proof of the right to trace if the kernel gives it. */
 int read_detail(struct kl_abi_detail *call)
 {
 	char path[40];
@@ -214,7 +214,7 @@ void make_threads(u32 n)
 			bail("thread %u", i);
 }
 
-/* Stays there. */
+/* Stays in the folder that it has created. */
 void make_deep_folder(u32 levels)
 {
 	char name[] = "/tmp/hostileXXXXXX";

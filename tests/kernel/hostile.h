@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the test of hostile users share: an ordinary user builds the largest of
- * everything that calls of the device look at, and no call may keep a CPU from others.
+ * Shared by the files of the test of hostile users: an ordinary user builds the largest of
+ * everything that the device's calls process, and no call may keep the CPU from other tasks.
  */
 #ifndef KL_TESTS_HOSTILE_H
 #define KL_TESTS_HOSTILE_H
@@ -15,8 +15,8 @@
 
 /**
  * struct watch - a real-time process on the CPU of the calls, woken every half millisecond
- * @worst_ns: the latest that it got the CPU since it was set to 0
- * @wakes: so often has it been woken
+ * @worst_ns: the longest that it waited for the CPU since this was set to 0
+ * @wakes: number of wakeups
  */
 struct watch {
 	volatile u64 worst_ns;
@@ -28,35 +28,37 @@ extern int device;
 
 u64 now_ns(void);
 
-/* Run on one CPU only. */
+/* Pins the caller to one CPU. */
 void stay_on(int cpu);
 
-/* As an ordinary user, whom others of the same user may look at; the device is opened anew. */
+/* Becomes an ordinary user that processes of the same user may inspect; reopens the device. */
 void become(u32 uid);
 
-/* A process that does @work as user 1 and adds its results to the caller's. Returns its pid. */
+/*
+ * Starts a process that does @work as user 1 and adds its results to the caller's. Returns its pid.
+ */
 pid_t start_user(void (*work)(void), int cpu);
 
-/* Wait for it: its tests are the caller's. */
+/* Waits for that process and takes over its test results. */
 void finish_user(pid_t pid);
 
-/* A child of a test that sleeps until it is killed; it is killed when its parent dies. */
+/* Forks a child that sleeps until it is killed; it dies with its parent. */
 pid_t fork_sleeper(void);
 void end_child(pid_t pid);
 
-/* A buffer for what calls write. */
+/* A buffer for the output of calls. */
 #define ROOM (1u << 20)
 extern u8 *room;
 
 struct kl_abi_detail detail_of(pid_t pid, u32 what);
 int read_detail(struct kl_abi_detail *call);
 
-/* All records of a kind of details. Returns 0 or -errno. */
+/* Reads all records of one kind of details. Returns 0 or -errno. */
 int read_all(pid_t pid, u32 what);
 
 struct kl_abi_inspect inspect_of(pid_t *pid, const u32 *variables, u32 n);
 
-/* A session of user 1 that follows tasks, running if @start. */
+/* A session of user 1 that follows tasks; started if @start. */
 int make_session(bool start);
 
 void *in_thread(void *unused);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a user changes while calls look at it: locks of files that are being closed, threads that come
- * and go, processes that are not its own, memory without pages; and calls that are killed. Slightly
- * more than 600 lines: each race has its own actors.
+ * What a user changes while calls inspect it: locks of files that are being closed, threads that
+ * come and go, other users' processes, memory without struct pages; and calls that are killed.
+ * Slightly more than 600 lines: each race has its own actors.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,13 +14,13 @@
 
 #include "hostile.h"
 
-/* ------------------------------------------------------- files that are being closed */
+/* ---------------------------------------------------------------- files being closed */
 
 #define CLOSED 20
 #define ROUNDS 3
 #define LINGER_S 2
 
-/* One that the kernel, when it is closed, waits for: its peer does not read what was sent. */
+/* Makes a socket on whose close the kernel lingers: its peer does not read what was sent. */
 static int make_lingering(int listener)
 {
 	struct sockaddr_in address;
@@ -41,8 +41,9 @@ static int make_lingering(int listener)
 }
 
 /*
- * Shared locks of many open files, which are all closed at once: they go one after the other, and the
- * sockets among them hold the others up, with their locks but without a reference.
+ * Holds shared locks of many open files and closes all of the files at once. They are closed one
+ * after the other, and the sockets among them delay the rest, which have their locks but no
+ * reference.
  */
 static void close_locked(int listener, int ready)
 {
@@ -86,7 +87,7 @@ static int make_listener(void)
 	return fd;
 }
 
-/* Is it told to wait for a lock? */
+/* Is the waiter reported to wait for a lock? */
 static bool ask_for_owners(pid_t waiter, u32 *flags)
 {
 	struct kl_abi_detail call = detail_of(waiter, KL_DETAIL_WAIT);
@@ -158,7 +159,10 @@ static void wait_for_range(u32 start)
 	_exit(0);
 }
 
-/* Does what is told of a wait for the lock that begins there name its owner, or say that it is cut? */
+/*
+ * Does the report on a task that waits for the lock at @start name the lock's owner, or state that
+ * it is truncated?
+ */
 static bool names_owner(u32 start, bool *cut)
 {
 	pid_t waiter = fork();
@@ -225,7 +229,7 @@ void test_locks(void)
 	finish_user(start_user(lock_files, 0));
 }
 
-/* ------------------------------------------------------------------ others' processes */
+/* ---------------------------------------------------------------- processes of others */
 
 static pid_t others;
 
@@ -253,7 +257,7 @@ static void follow_others(void)
 	snprintf(text[0], sizeof(text[0]), "%s", kl_why(fd));
 	add(fd, 4000000, KL_TASK_ADD, &count);
 	snprintf(text[1], sizeof(text[1]), "%s", kl_why(fd));
-	/* But for the number. */
+	/* Except for the number. */
 	tap_result(strcspn(text[0], "0123456789") == strcspn(text[1], "0123456789") && text[0][0],
 		   "the same is said of one that nobody has", "%s; %s", text[0], text[1]);
 	shown = fork_sleeper();
@@ -327,7 +331,7 @@ static const u32 variables[] = {
 };
 #define VARIABLES (sizeof(variables) / sizeof(*variables))
 
-/* All that may be asked for at once, and no room for any of it: that takes minutes. */
+/* Requests as much as possible in one call, with no room for any row: that takes minutes. */
 static void inspect_long(void)
 {
 	static pid_t ids[KILL_IDS];
@@ -341,7 +345,7 @@ static void inspect_long(void)
 	_exit(1);
 }
 
-/* Is it over soon after it has been killed? */
+/* Does it end soon after it was killed? */
 static bool dies(pid_t pid, double *seconds)
 {
 	double begun = now_seconds();
@@ -387,7 +391,9 @@ void test_kill(void)
 #define FEW 20
 #define CALM_S 1
 #define CHURN_S 3
-/* While threads come and go the sums are made three times, and the threads want the CPU, too. */
+/*
+ * While threads come and go, the sums are computed three times, and the threads use the CPU, too.
+ */
 #define SLOWER 20
 #define BURNERS 60
 #define BURN_NS 30000000
@@ -401,7 +407,7 @@ static void *end_at_once(void *unused)
 	return NULL;
 }
 
-/* Creates threads that end at once, from the byte in the pipe on until it is killed. */
+/* Creates threads that exit at once, from the byte in the pipe on, until it is killed. */
 static void *churn(void *unused)
 {
 	pthread_attr_t small;
@@ -419,7 +425,7 @@ static void *churn(void *unused)
 	return NULL;
 }
 
-/* Uses the CPU until the parent asks it to stop. */
+/* Uses the CPU until the parent stops it. */
 static void *burn(void *unused)
 {
 	struct timespec t = {};
@@ -433,7 +439,7 @@ static void *burn(void *unused)
 	return NULL;
 }
 
-/* A process with many threads that sleep, and some that do @work. */
+/* Starts a process with many threads that sleep, and some that do @work. */
 static void start_working(u32 threads, u32 workers, void *(*work)(void *))
 {
 	pthread_t thread;
@@ -487,7 +493,10 @@ static u64 cpu_clock(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* CPU time reported minus what the kernel has afterwards; negative if less than before. */
+/*
+ * CPU time reported minus the kernel's value after the call; negative if less than the value before
+ * it.
+ */
 static s64 inspect_working(u32 n)
 {
 	struct kl_abi_inspect call = inspect_of(&big, variables, n);
@@ -537,9 +546,9 @@ static void ask_churning(u32 threads)
 }
 
 /*
- * Threads that have used much end one right after the other, so that some do whenever all are listed,
- * which is most of a call for one variable. What a thread runs while the kernel tears it down counts
- * for nobody, but may be seen for a moment.
+ * Threads that have used much CPU time end one right after the other, so that some end during the
+ * listing of all threads, which takes most of a call for one variable. What a thread runs while the
+ * kernel tears it down is not accounted to any task, but may be visible for a moment.
  */
 static s64 ask_ending(void)
 {
@@ -584,7 +593,7 @@ void test_churn(void)
 	finish_user(start_user(ask_about_working, 0));
 }
 
-/* ------------------------------------------------------------------ memory of devices */
+/* ---------------------------------------------------------------------- device memory */
 
 #define MAP_BYTES (6u << 20)
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long calls keep the CPU from others, on one CPU whose clock is its instructions: all figures are
- * the same in each run. A real-time process gets the CPU as soon as the kernel lets it; on Debian's
- * kernels, which are not preempted in the kernel, that is where a call offers it.
+ * How long calls keep other tasks from the CPU, on one CPU whose clock counts instructions, so all
+ * figures are the same in each run. A real-time process gets the CPU as soon as the kernel allows
+ * it; on Debian's kernels, which are not preemptible in kernel mode, that is where a call offers to
+ * reschedule.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -10,7 +11,7 @@
 
 #include "hostile.h"
 
-/* A million instructions of the emulator: a third of a millisecond of a processor. */
+/* A million instructions of the emulator: a third of a millisecond on a real processor. */
 #define BOUND_NS 1000000
 #define THREADS 10000
 #define GENERATIONS 200
@@ -25,7 +26,7 @@ enum {
 };
 #undef KL_VARIABLE
 
-/* What threads have used, and of a process is a sum. */
+/* Usage of threads; a process's value is the sum over its threads. */
 static const u32 sums[] = {
 	V_cpu_time,   V_utime,	    V_stime,	     V_run_delay,
 	V_runs,	      V_migrations, V_nvcsw,	     V_nivcsw,
@@ -34,7 +35,7 @@ static const u32 sums[] = {
 };
 #define SUMS (sizeof(sums) / sizeof(*sums))
 
-static pid_t target; /* what the calls are about */
+static pid_t target; /* the process that the calls are about */
 static int session;
 
 static void measure(const char *name, int (*call)(void), int wanted)
@@ -173,8 +174,8 @@ static int remove_tree(void)
 }
 
 /*
- * A process with many threads, whose first waits for one of them, and @above processes above it, each
- * the child of the one before. Returns the number of the first of these.
+ * Starts a process with many threads, the first of which waits for one of the others, and @above
+ * processes above it, each the child of the one before. Returns the pid of the first of these.
  */
 static pid_t start_family(u32 above, pid_t *last)
 {
@@ -207,8 +208,8 @@ static pid_t start_family(u32 above, pid_t *last)
 }
 
 /*
- * The kernel walks all threads when the first session begins to trace system calls, and when the last
- * ends: who has that done pays for it with more tokens than for a patch.
+ * The kernel walks all threads when the first session starts to trace system calls, and when the
+ * last one stops: the user that causes this pays more tokens for it than for a patch.
  */
 static int trace_calls(void)
 {
@@ -310,7 +311,10 @@ static void map_many(void)
 			bail("mapping %u", i);
 }
 
-/* A process that has much open and waits for a pipe that nobody but others of its own writes to. */
+/*
+ * Starts a process with many descriptors or mappings that waits for a pipe to which only its own
+ * processes can write.
+ */
 static pid_t start_owner(bool maps)
 {
 	int waited[2], ready[2], many[2];
@@ -341,7 +345,7 @@ static void ask_about_files(void)
 {
 	session = make_session(true);
 	target = start_owner(false);
-	/* The kernel still tears down the threads of the process before. */
+	/* The kernel is still tearing down the threads of the previous process. */
 	sleep_ms(500);
 	measure("nothing", do_nothing, 0);
 	measure("many descriptors of deep files", read_files, 0);

@@ -4,10 +4,10 @@
 #
 #   kernel-tests     the test modules for each kernel, and the programs
 #   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko, kl_passed.ko, kl_pfnmap.ko
-#   program-NAME     the same, kl_program.ko, from it and the module's own programs
-#   extern-NAME      the same, kl_extern.ko: handlers of another module
+#   program-NAME     kl_program.ko for one kernel, built with the module's own program code
+#   extern-NAME      kl_extern.ko for one kernel: handlers of another module
 #   target-extern-NAME  the second instance of the module, and its kl_extern.ko
-#   preempt-NAME     kernlens.ko with probes that are called with preemption on, at
+#   preempt-NAME     kernlens.ko whose probes are called with preemption enabled, at
 #                    build/RELEASE/preempt/kernlens.ko
 #
 # tests/kernel/run runs them in virtual machines.
@@ -26,12 +26,12 @@ $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Iuapi -o $@ $(filter %.c,$^) -pthread
 
-# This one goes by the library, which decodes what it reads.
+# This test uses the library, which decodes what it reads.
 $(BUILD)/tests/kernel-soak: tests/kernel/soak.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -o $@ $^ $(LIB_LIBS) -pthread
 
-# So does this one, of several files.
+# So do these tests, which consist of several files.
 $(BUILD)/tests/kernel-details: $(wildcard tests/kernel/details*.c) tests/kernel/details.h \
 		$(KERNEL_TEST_HEADERS) $(LIB)
 	@mkdir -p $(@D)
@@ -42,13 +42,13 @@ $(BUILD)/tests/kernel-exits: tests/kernel/exits.c tests/kernel/exits_read.c test
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
-# The fuzzer, which has its own folder.
+# The fuzzer, in its own folder.
 $(BUILD)/tests/kernel-fuzz: $(wildcard tests/kernel/fuzz/*.[ch] tests/kernel/fuzz/*.def) \
 		$(KERNEL_TEST_HEADERS) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
-# A test of several files: its first is named like the program.
+# Further files of tests whose first file is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
 $(BUILD)/tests/kernel-faults: tests/kernel/faults_define.c
 $(BUILD)/tests/kernel-limits: tests/kernel/limits_memory.c tests/kernel/limits_others.c
@@ -85,7 +85,7 @@ program-%: $(CACHE)/%/release module-%
 extern-%: module-%
 	+@$(call build-against,$*,tests/kernel/extern)
 
-# The same for the second instance, whose functions have other names, at build/RELEASE/target/.
+# kl_extern.ko for the second instance, whose functions have other names, at build/RELEASE/target/.
 target-extern-%: target-%
 	+@release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/target/extern; mkdir -p $$tree && \
 	cp -fs $(CURDIR)/tests/kernel/extern/* $$tree/ && \
@@ -95,7 +95,7 @@ target-extern-%: target-%
 		$(NO_BTF) modules && \
 	cp $$tree/kl_extern.ko $(BUILD)/$$release/target/
 
-# A tree of its own, in which all is compiled again.
+# A separate build tree, in which everything is compiled again.
 preempt-%: $(CACHE)/%/release
 	+@release=$$(cat $<); $(MAKE) --no-print-directory BUILD=$(BUILD)/preempt \
 		KL_CCFLAGS='-g0 -DKL_PROBES_PREEMPTIBLE=2' module-$* && \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The least that a kernel-side test needs: calls of the device straight from
- * uapi/kernlens.h (not through libkernlens: this is a second witness), TAP
- * lines, and a few wrappers that end the program when the test itself, not
- * what it tests, cannot go on.
+ * The least that a kernel-side test needs: calls of the device through uapi/kernlens.h alone (not
+ * through libkernlens, so that the tests are an independent witness), TAP lines, and a few wrappers
+ * that end the program when the test itself, rather than what it tests, cannot continue.
  */
 #ifndef KL_TESTS_KL_H
 #define KL_TESTS_KL_H
@@ -47,7 +46,7 @@ struct tap {
 
 __attribute__((weak)) struct tap tap;
 
-/* One line; for a failure @why explains it. */
+/* Prints one line; @why explains a failure. */
 __attribute__((format(printf, 3, 4))) static inline bool tap_result(bool ok, const char *name,
 								    const char *why, ...)
 {
@@ -83,7 +82,7 @@ static inline int tap_end(void)
 	return tap.failures ? 1 : 0;
 }
 
-/* The test cannot go on. */
+/* Ends the program: the test cannot continue. */
 #define bail(...)                                                \
 	do {                                                     \
 		printf("Bail out! %s:%d: ", __FILE__, __LINE__); \
@@ -95,7 +94,7 @@ static inline int tap_end(void)
 
 /* ------------------------------------------------------------------- device */
 
-/* A call's result as the kernel gives it: 0 or -errno. */
+/* Returns the kernel's result: 0 or -errno. */
 static inline int kl_call(int fd, unsigned long command, void *argument)
 {
 	return ioctl(fd, command, argument) < 0 ? -errno : 0;
@@ -110,7 +109,7 @@ static inline int kl_open(void)
 	return fd;
 }
 
-/* Opened by a user: the rights of a session are those of the user that opens the device. */
+/* Opens the device as user @uid: a session has the rights of the user that opened the device. */
 static inline int kl_open_as(u32 uid)
 {
 	int fd;
@@ -123,7 +122,7 @@ static inline int kl_open_as(u32 uid)
 	return fd;
 }
 
-/* Why the last call on @fd failed, as the module says. */
+/* Why the last call on @fd failed, as reported by the module. */
 static inline const char *kl_why(int fd)
 {
 	static __thread struct kl_abi_error error;
@@ -142,7 +141,7 @@ static inline struct kl_abi_info kl_info(int fd)
 	return info;
 }
 
-/* Make a session on @fd; @params gets what it became. */
+/* Creates a session on @fd; @params receives the actual parameters. */
 static inline int kl_session(int fd, struct kl_abi_session *params)
 {
 	params->size = sizeof(*params);
@@ -156,7 +155,7 @@ static inline int kl_use(int fd, u32 maskset)
 	return kl_call(fd, KL_IOC_MASKSET_USE, &use);
 }
 
-/* Write a maskset with one handler for the listed events (0 ends the list), and use it. */
+/* Writes and uses a maskset that gives the listed events (terminated by 0) one handler. */
 static inline int kl_use_events(int fd, u32 maskset, u8 handler, const u32 *events)
 {
 	static __thread struct kl_abi_maskset m;
@@ -171,7 +170,7 @@ static inline int kl_use_events(int fd, u32 maskset, u8 handler, const u32 *even
 	return error ? error : kl_use(fd, maskset);
 }
 
-/* A program of one operation; returns its number. */
+/* Adds a program of one operation; returns its number. */
 static inline u32 kl_program(int fd, struct kl_abi_op op)
 {
 	struct kl_abi_op ops[2] = { op, { .code = KL_OP_END } };
@@ -207,7 +206,7 @@ static inline int kl_resize(int fd, u32 blocks)
 	return kl_call(fd, KL_IOC_RESIZE, &resize);
 }
 
-/* A reader's descriptor, or -errno. */
+/* Returns a reader's descriptor, or -errno. */
 static inline int kl_reader(int fd, u32 flags)
 {
 	struct kl_abi_reader reader = { .size = sizeof(reader), .flags = flags };
@@ -252,16 +251,16 @@ static inline void sleep_ms(unsigned int ms)
 	nanosleep(&t, NULL);
 }
 
-/* Become a user for good. */
+/* Permanently becomes user @uid. */
 static inline void kl_become(u32 uid)
 {
 	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
 		bail("cannot become user %u", uid);
-	/* The change of ids has cleared it, but a test has nothing to protect. */
+	/* The change of ids has cleared it; a test has nothing to protect. */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* Where a function is in the file that is running; 0 if it is in none. */
+/* Offset of a function in the file that it is mapped from; 0 if no file maps it. */
 static inline u64 kl_file_offset(const void *function)
 {
 	unsigned long begin, end, offset, at = (unsigned long)function;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The latency profile through the device alone: tasks whose sleeps, waits for a processor,
- * wakers and chains are known; sums against the kernel's own schedstat; bounds, errors, and
- * what an ordinary user gets. latency [PROCESSES [exact]]: in a machine that counts instructions
- * times agree to the clock's error; in another the host's scheduler is seen, too.
+ * The latency profile through the device alone: tasks whose sleeps, waits for a processor, wakers
+ * and chains are known; sums compared with the kernel's own schedstat; bounds, errors, and what an
+ * ordinary user gets. latency [PROCESSES [exact]]: on a machine that counts instructions, times
+ * agree within the clock's error; on any other, the host's scheduling is visible, too.
  */
 #include <grp.h>
 #include <sched.h>
@@ -51,7 +51,7 @@ static void test_calls(void)
 	close(fd);
 }
 
-/* And tell how long all took by its own clock, and the longest. */
+/* Also reports the total time by its own clock, and the longest sleep. */
 static void sleep_often(int to)
 {
 	u64 sum = 0, most = 0;
@@ -95,7 +95,7 @@ static void test_sleeps(void)
 	e = longest(t->id, KL_LATENCY_INTERRUPTIBLE);
 	tap_result(e && e->syscall == SYS_clock_nanosleep, "its sleeps are told with their call",
 		   "%d", e ? e->syscall : -2);
-	/* Its own clock also saw what came before and behind the sleep. */
+	/* Its own clock also includes the time just before and after the sleep. */
 	tap_result(e && e->asleep.count >= (exact ? 40 : 30) && e->asleep.count <= 40 &&
 			   ms(e->asleep.sum) > (exact ? 225 : 150) &&
 			   near(ms(e->asleep.sum) + ms(t->in[KL_LATENCY_RUNNABLE].sum),
@@ -136,7 +136,7 @@ static bool is_near(double ours, double theirs)
 	return near(ours, theirs, exact ? 0.003 : 0.15, exact ? 1 : 40);
 }
 
-/* Several compete for a processor, some of them sleep now and then. */
+/* Several tasks compete for a processor; some of them sleep now and then. */
 static void test_schedstat(void)
 {
 	enum {
@@ -220,7 +220,7 @@ static void test_bounds(unsigned int processes)
 
 	start(fd);
 	run_processes(processes);
-	/* One that has been waited for may still have to be switched from for the last time. */
+	/* A process that has been reaped may still have to be switched from for the last time. */
 	usleep(100000);
 	stop(fd);
 	fetch(fd);
@@ -249,7 +249,7 @@ static void test_bounds(unsigned int processes)
 	close(fd);
 }
 
-/* More tasks live than there is room for. */
+/* More live tasks than there is room for. */
 static void test_full(void)
 {
 	int fd = open_profile(0, 16, 64), pid[40];
@@ -278,7 +278,7 @@ static void test_full(void)
 	close(fd);
 }
 
-/* Read while it is written. */
+/* Reads the profile while it is updated. */
 static void test_live(void)
 {
 	int fd = open_profile(ALL_FLAGS, 0, 0), pid[6];

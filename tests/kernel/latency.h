@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of the test of latency profiles share: latency_profile.c has it. */
+/* Shared by the parts of the test of latency profiles; latency_profile.c defines it. */
 #ifndef KL_TESTS_LATENCY_H
 #define KL_TESTS_LATENCY_H
 
@@ -9,14 +9,16 @@
 #define TASKS_MAX 40000
 #define ENTRIES_MAX 100000
 
-/* What fetch() has read. */
+/* The result of fetch(). */
 extern struct kl_abi_latency_task tasks[TASKS_MAX];
 extern struct kl_abi_latency_entry entries[ENTRIES_MAX];
 extern struct kl_abi_latency_source sources[256];
 extern u32 n_tasks, n_entries, n_sources;
 extern struct kl_abi_latency_read told;
 extern double cycles_per_ns;
-/* Time passes only as instructions are executed: nobody takes a processor from the machine. */
+/*
+ * Time advances only with executed instructions: the host never takes a processor from the machine.
+ */
 extern bool exact;
 
 void fetch(int fd);

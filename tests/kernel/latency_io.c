@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waits for I/O: reads of a disk that takes 5 ms for each, which is the kernel's null_blk with a
- * timer, directly, through the page cache and through a loop device, whose kernel thread reads
- * the disk. Number and sum against the kernel's own delay accounting (taskstats).
+ * Waits for I/O: reads from a disk that takes 5 ms for each read, namely the kernel's null_blk with
+ * a timer. It is read directly, through the page cache, and through a loop device, whose kernel
+ * thread reads the disk. Count and sum are compared with the kernel's own delay accounting
+ * (taskstats).
  */
 #include <linux/genetlink.h>
 #include <linux/loop.h>
@@ -26,7 +27,7 @@ struct message {
 	char attributes[4096];
 };
 
-/* One attribute to the kernel; its answer is left in @m. */
+/* Sends one attribute to the kernel; leaves the answer in @m. */
 static void ask(int fd, struct message *m, u16 family, u8 command, u16 type, const void *value,
 		u16 bytes)
 {
@@ -81,7 +82,7 @@ static struct taskstats read_delays(u32 tid)
 	return found;
 }
 
-/* Column 42 of /proc/PID/stat: hundredths of a second. */
+/* Column 42 of /proc/PID/stat, in hundredths of a second. */
 static u64 read_ticks(int tid)
 {
 	char path[64], line[1024];
@@ -116,14 +117,17 @@ static void *aligned(void)
 	return to;
 }
 
-/* @first: page that it begins with, one that no other has read; @by_thread: not by its timer */
+/*
+ * @first: the first page to read, not read by any other test; @by_thread: a kernel thread, not the
+ * timer, ends the waits
+ */
 struct disk {
 	const char *what, *path;
 	int flags, first;
 	bool by_thread;
 };
 
-/* Reads one page at a time, far apart, so that nothing is read ahead; then waits to be killed. */
+/* Reads single pages far apart, so that there is no readahead; then waits to be killed. */
 static int start_reader(const struct disk *disk, int done)
 {
 	int pid = fork(), fd;
@@ -169,7 +173,7 @@ static bool is_softirq(const struct kl_abi_latency_hop *hop, const char *name)
 	return false;
 }
 
-/* A kernel thread that had waited for the disk's timer itself, and for little else. */
+/* Is this hop a kernel thread that waited for the disk's timer and did no other work in between? */
 static bool is_thread(const struct kl_abi_latency_hop *hop, u64 function)
 {
 	for (u32 i = 0; i < n_tasks; i++)
@@ -218,7 +222,7 @@ static u64 address_of(const char *name)
 	return address;
 }
 
-/* What the profile has of the reader against what the kernel has accounted for. */
+/* Compares the profile's data about the reader with the kernel's accounting. */
 static void compare(const char *what, const struct kl_abi_latency_task *t,
 		    const struct taskstats *delays, u64 ticks)
 {
@@ -231,13 +235,13 @@ static void compare(const char *what, const struct kl_abi_latency_task *t,
 	       (unsigned long long)io->count, ours, (unsigned long long)delays->blkio_count, theirs,
 	       (unsigned long long)ticks);
 	snprintf(title, sizeof(title), "%s: as many waits for I/O as delay accounting has", what);
-	/* With two processors a read may be over before the reader gets to wait for it. */
+	/* With two processors a read may complete before the reader starts to wait. */
 	tap_result(io->count == delays->blkio_count && io->count >= (exact ? READS : READS * 3 / 4),
 		   title, "%llu, %llu", (unsigned long long)io->count,
 		   (unsigned long long)delays->blkio_count);
 	/*
-	 * Theirs begins before the switch, while it runs, and ends behind the tracepoint of the
-	 * wakeup, while it is runnable.
+	 * The kernel's measurement begins before the switch, while the task is running, and ends
+	 * after the wakeup's tracepoint, while it is runnable.
 	 */
 	snprintf(title, sizeof(title), "%s: as long as that", what);
 	tap_result(exact ? theirs >= ours && theirs - ours <= 0.02 * io->count :
@@ -252,8 +256,8 @@ static void compare(const char *what, const struct kl_abi_latency_task *t,
 }
 
 /*
- * The kernel thread of the loop device ends the wait itself if there is one processor, else
- * it leaves that to a softirq.
+ * With one processor the loop device's kernel thread ends the wait itself; otherwise it leaves that
+ * to a softirq.
  */
 static void judge(const struct disk *disk, const struct ended *is, u64 count)
 {
@@ -315,9 +319,9 @@ void test_io(void)
 		tap_skip("waits for I/O", "this kernel has no null_blk");
 		return;
 	}
-	/* A task has room for it if it is on when the task is made. */
+	/* A task has the data for it only if accounting was on when the task was created. */
 	run("echo 1 >/proc/sys/kernel/task_delayacct");
-	/* Since 6.12 delay accounting misses waits of tasks that are not taken from their queue at once. */
+	/* Since 6.12 delay accounting misses waits of tasks that are not dequeued immediately. */
 	if (!system("grep -qs DELAY_DEQUEUE /sys/kernel/debug/sched/features"))
 		run("echo NO_DELAY_DEQUEUE >/sys/kernel/debug/sched/features");
 	run("modprobe null_blk irqmode=2 completion_nsec=5000000 gb=1");

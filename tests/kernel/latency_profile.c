@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reading a latency profile and looking at it, for the tests of latency profiles. */
+/* Reads and checks latency profiles, for the tests of these. */
 #include <sched.h>
 
 #include "latency.h"
@@ -56,7 +56,7 @@ static u64 sum_of(const struct kl_abi_latency_task *t)
 	return sum;
 }
 
-/* Of all tasks that are measured: do the states add up to the time? */
+/* For each task that is measured: do its states add up to the elapsed time? */
 bool add_up(void)
 {
 	for (u32 i = 0; i < n_tasks; i++) {
@@ -87,7 +87,7 @@ void print_task(const char *what, const struct kl_abi_latency_task *t)
 	printf("\n");
 }
 
-/* The longest wait of a task that ended in a state. */
+/* Returns the entry with the longest wait of a task in a state. */
 const struct kl_abi_latency_entry *longest(u32 id, u32 state)
 {
 	const struct kl_abi_latency_entry *best = NULL;

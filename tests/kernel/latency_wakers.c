@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who woke whom, for whom that one had waited, and who had the lock: processes that are known. */
+/*
+ * Which task woke which, on whose behalf, and which held the lock: processes whose roles are known.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -52,7 +54,7 @@ void drop_links(void)
 	}
 }
 
-/* A waits for B, B for C, C for a timer. With @burn B goes on for so long, with C long done. */
+/* A waits for B, B for C, C for a timer. With @burn, B runs that long after C has finished. */
 void test_chain(unsigned int late_ms, unsigned int burn, bool certain)
 {
 	int fd = open_profile(KL_LATENCY_WAKERS | KL_LATENCY_OWNERS, 0, 0), a, b, c;
@@ -94,7 +96,7 @@ void test_chain(unsigned int late_ms, unsigned int burn, bool certain)
 	close(fd);
 }
 
-/* Two that wake each other. */
+/* Two processes that wake each other. */
 void test_pingpong(void)
 {
 	enum {
@@ -122,7 +124,7 @@ void test_pingpong(void)
 	}
 	waitpid(a, &status, 0);
 	waitpid(b, &status, 0);
-	/* Who is waited for may have its last switch still before it. */
+	/* A process that has been reaped may still have its last switch ahead of it. */
 	sleep_ms(100);
 	stop(fd);
 	fetch(fd);
@@ -142,7 +144,9 @@ void test_pingpong(void)
 		else
 			wrong += e->asleep.count;
 	}
-	/* Who is woken may preempt its waker, which then need not sleep: one of both does. */
+	/*
+	 * A woken task may preempt its waker, which then need not sleep: only one of the two does.
+	 */
 	tap_result(right > ROUNDS / 2 && !wrong, "ping and pong are woken by each other alone",
 		   "%llu, others %llu", (unsigned long long)right, (unsigned long long)wrong);
 	tap_check(ta->flags & KL_LATENCY_TASK_ENDED && tb->flags & KL_LATENCY_TASK_ENDED,
@@ -152,8 +156,8 @@ void test_pingpong(void)
 }
 
 /*
- * One writes a file for long, which takes its lock; the other wants to write to it, too. On one
- * processor, or it would wait without sleeping.
+ * One process writes a large file repeatedly, which takes the file's lock; the other also wants to
+ * write to it. Both run on one processor: otherwise the waiter would spin instead of sleeping.
  */
 static int write_file(const char *path, unsigned int mib, unsigned int pause_ms)
 {
@@ -174,7 +178,7 @@ static int write_file(const char *path, unsigned int mib, unsigned int pause_ms)
 	}
 }
 
-/* How often a task has gone to sleep. */
+/* Number of voluntary context switches of a task. */
 static u64 sleeps_of(pid_t pid)
 {
 	char path[64], line[128];
@@ -190,14 +194,17 @@ static u64 sleeps_of(pid_t pid)
 	return sleeps;
 }
 
-/* A waiter's sleeps, by whom the profile says to have had what it wanted. */
+/* A waiter's sleeps, by whether the profile names the right holder, a wrong one, or none. */
 struct blame {
 	u64 right;
 	u64 wrong;
 	u64 none;
 };
 
-/* End the profile and its two processes. @state: only sleeps of it; KL_LATENCY_STATES: any. */
+/*
+ * Ends the profile and its two processes. @state: count only sleeps in this state;
+ * KL_LATENCY_STATES: in any.
+ */
 static struct blame tally(int fd, int holder, int waiter, u32 state, int call)
 {
 	const struct kl_abi_latency_task *h, *w;
@@ -251,7 +258,7 @@ void test_owner(void)
 	close(fd);
 }
 
-/* One has a mutex for 20 ms, again and again, while another waits for it. */
+/* Holds a mutex for @held_ms, again and again; with 0 it is the waiter. */
 static int use_mutex(pthread_mutex_t *mutex, unsigned int held_ms, unsigned int pause_ms)
 {
 	int pid = fork();
@@ -270,8 +277,8 @@ static int use_mutex(pthread_mutex_t *mutex, unsigned int held_ms, unsigned int 
 }
 
 /*
- * A mutex that hands priority on has its owner in the kernel; of another only the program's
- * memory says it, which the profile does not ask.
+ * The kernel knows the owner of a mutex that inherits priority. The owner of any other mutex is
+ * only in the program's memory, which the profile does not read.
  */
 void test_pi_owner(bool hands_on)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loading and unloading, and what is left behind: runs in the guest as root with
- * kl_stimulus.ko loaded: lifecycle KERNLENS.KO [CYCLES]. The module may be loaded
- * at first and is loaded at the end.
+ * Loading and unloading the module, and what remains afterwards. Runs in the guest as root with
+ * kl_stimulus.ko loaded: lifecycle KERNLENS.KO [CYCLES]. The module may be loaded at the start and
+ * is loaded at the end.
  */
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,7 +13,7 @@
 static const char *module_path;
 static int stimulus;
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 static int load(void)
 {
 	int fd = open(module_path, O_RDONLY | O_CLOEXEC), error;
@@ -22,7 +22,7 @@ static int load(void)
 		bail("cannot open %s", module_path);
 	error = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
 	close(fd);
-	/* For all users again, as vm/guest had it. */
+	/* Accessible to all users again, as vm/guest left it. */
 	if (!error && chmod(KL_DEVICE_PATH, 0666))
 		bail("cannot change the mode of " KL_DEVICE_PATH);
 	return error;
@@ -38,7 +38,7 @@ static bool is_in_use(int error)
 	return error == -EBUSY || error == -EAGAIN;
 }
 
-/* The kernel may still be about to let go of what was closed just now. */
+/* The kernel may still be releasing a descriptor that was just closed. */
 static int unload_soon(void)
 {
 	int error = unload();
@@ -60,7 +60,7 @@ static int open_session(u32 maskset, struct kl_abi_session *params)
 	return fd;
 }
 
-/* Something for the tracer to see; ends with its parent. */
+/* Generates events for the tracer; ends with its parent. */
 static pid_t start_load(void)
 {
 	pid_t child = fork();
@@ -90,8 +90,8 @@ static void stop_load(pid_t child)
 /* ------------------------------------------------------- off costs nothing */
 
 /*
- * Is the text as it was? The kernel's other switches (of networking, say) are
- * patched into it as well, and late: look again before giving a verdict.
+ * Is the text unchanged? The kernel patches its other switches (of networking, say) into the text
+ * as well, and does so late: retry before giving a verdict.
  */
 static bool text_is(const struct text *before)
 {
@@ -114,7 +114,7 @@ static void test_text(void)
 	u32 probes, hooks, probes_before, hooks_before, changes;
 	int fd;
 
-	/* Once up and down, so that what only happens the first time has happened. */
+	/* Load and unload once, so that one-time effects have happened. */
 	unload();
 	if (load() || unload())
 		bail("the module does not load or unload");
@@ -191,7 +191,7 @@ static void test_refusal(void)
 		bail("load");
 }
 
-/* A call that is refused changes nothing. */
+/* A refused call changes nothing. */
 static void test_refused_calls(void)
 {
 	struct kl_abi_session params = {};
@@ -223,7 +223,7 @@ static void trace_and_die(u32 maskset)
 	if (kl_start(fd))
 		_exit(1);
 	reader = kl_reader(fd, 0);
-	/* Stays mapped until the process is gone. */
+	/* Stays mapped until the process exits. */
 	ring = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_POPULATE, reader, KL_MMAP_RING(0));
 	if (ring == MAP_FAILED)
 		_exit(1);
@@ -266,7 +266,7 @@ static void test_cycles(u32 cycles)
 
 /* ------------------------------------------------------------------- leaks */
 
-/* A line of /proc/meminfo; of memory that can be had, with what is free and not in that line. */
+/* A line of /proc/meminfo; for MemAvailable, including free memory that the line does not count. */
 static long memory(const char *name)
 {
 	if (strcmp(name, "MemAvailable"))
@@ -349,7 +349,6 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		bail("usage: lifecycle KERNLENS.KO [CYCLES]");
 	module_path = argv[1];
-	/* Children that are killed with us should not stay. */
 	stimulus = open(KLS_DEVICE, O_RDWR | O_CLOEXEC);
 	if (stimulus < 0)
 		bail("cannot open " KLS_DEVICE);

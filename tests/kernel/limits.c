@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Limits: each is reached as an ordinary user, and refused with a text that says which it
- * is, what is in use and who can raise it; failed calls and closed descriptors leave sums
- * as they were; subordinate users of a namespace share its owner's; text patches are paid
- * for; and a call that waits in its caller's memory makes nobody else wait. Runs as root.
+ * Limits: each is reached as an ordinary user and refused with a text that names the limit, the
+ * usage and who can raise it. Failed calls and closed descriptors leave the sums unchanged;
+ * subordinate users of a namespace share its owner's limits; text patches consume tokens; and a
+ * call that blocks on its caller's memory makes no other caller wait. Runs as root.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 #include "limits.h"
 #include "ticks.h"
 
-/* Users whose tokens nothing else takes. */
+/* Users whose tokens no other test consumes. */
 #define UID_SWITCHING 60003
 #define UID_PATCHING 60004
 
@@ -106,7 +106,7 @@ static void user_sees_itself(void)
 
 static int ready[2], go[2];
 
-/* In the namespace, as one of its users. */
+/* Runs in the namespace, as one of its users. */
 static void make_one_session(u32 id, u32 mib)
 {
 	char why[KL_ERROR_TEXT_MAX] = "";
@@ -169,7 +169,7 @@ static void map_ids(pid_t child, const char *what)
 		bail("%s", path);
 }
 
-/* The owner has 6 MiB of 16 itself: there is room for 6 more. */
+/* The owner itself uses 6 MiB of 16: there is room for 6 more. */
 static void check_namespace(void)
 {
 	int status;
@@ -189,7 +189,10 @@ static void check_namespace(void)
 	tap.failures += WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
-/* What set-user-id programs are to a user who has logged in: other users, outside a namespace. */
+/*
+ * Users that a logged-in user can become, by set-user-id programs for one: they are other users,
+ * but not in a namespace.
+ */
 static void check_logged_in(void)
 {
 	int session[2], ticks[2];
@@ -269,7 +272,7 @@ static void user_with_1_patch(void)
 	close(fd);
 }
 
-/* What a user and root wait for of each other. */
+/* The steps of a user and of root, which wait for each other. */
 enum stage {
 	MADE,
 	STARTED,
@@ -286,7 +289,7 @@ static void await_stage(enum stage wanted)
 		sleep_ms(10);
 }
 
-/* A switch that the handler `use` asks for while there are no tokens. */
+/* A switch that the handler `use` requests while there are no tokens. */
 static void user_waits_for_tokens(void)
 {
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_use, .arg = 4 };
@@ -323,7 +326,7 @@ static void user_waits_for_tokens(void)
 	close(fd);
 }
 
-/* With a rate of 1 the events of all sessions have taken more tokens than there can be. */
+/* With a rate of 1, the events of all sessions have consumed more tokens than there can be. */
 static void check_switch(void)
 {
 	int status, failures = tap.failures;
@@ -451,7 +454,7 @@ static void check_name(void)
 	close(fd);
 }
 
-/* What the test lowers; other tests of the same guest need it as it was. */
+/* Parameters that the test lowers; they are restored for other tests in the same guest. */
 static const char *const lowered[] = { "memory_mb_machine", "memory_mb_all_users",
 				       "memory_mb_per_user", "events_per_user",
 				       "readers_per_user" };

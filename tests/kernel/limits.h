@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the test of limits share. */
+/* Shared by the files of the test of limits. */
 #ifndef KL_TESTS_LIMITS_H
 #define KL_TESTS_LIMITS_H
 
@@ -32,13 +32,13 @@ static inline struct kl_abi_limits limits_at(int fd, u32 index)
 	return limits;
 }
 
-/* Of the caller's own account, or of the machine's for root. */
+/* Usage of the caller's own account, or of the whole machine for root. */
 static inline u64 used(int fd, enum kl_limit what)
 {
 	return limits_at(fd, 0).used[what];
 }
 
-/* Has the last failure on @fd a text with all of these? */
+/* Does the text of the last failure on @fd contain all of these? */
 static inline bool says(int fd, const char *limit, const char *whose, const char *parameter)
 {
 	const char *why = kl_why(fd);
@@ -60,7 +60,10 @@ static inline int small_session(void)
 	return fd;
 }
 
-/* One of @mib of buffers, on all CPUs together; or -errno, with the text in @why. */
+/*
+ * Creates a session with @mib of buffers over all CPUs. Returns its descriptor, or -errno with the
+ * text in @why.
+ */
 static inline int session_of(u32 mib, char why[KL_ERROR_TEXT_MAX])
 {
 	struct kl_abi_session params = { .block_bytes = 65536 };
@@ -76,7 +79,7 @@ static inline int session_of(u32 mib, char why[KL_ERROR_TEXT_MAX])
 	return error;
 }
 
-/* Memory whose first access waits until the descriptor is closed. */
+/* Maps memory whose first access blocks until the returned descriptor is closed. */
 static inline int make_waiting(void **memory, u32 bytes)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -92,7 +95,7 @@ static inline int make_waiting(void **memory, u32 bytes)
 	return uffd;
 }
 
-/* Run as another user, and count what fails there. */
+/* Runs @run as another user and adds its failures to ours. */
 static inline void run_as(void (*run)(void), u32 uid)
 {
 	int status, failures = tap.failures;
@@ -102,7 +105,7 @@ static inline void run_as(void (*run)(void), u32 uid)
 	tap.failures = failures + (WIFEXITED(status) ? WEXITSTATUS(status) : 99);
 }
 
-/* limits_memory.c: as users, and as root with a descriptor that is not a session's */
+/* limits_memory.c: run as users, or as root with a descriptor that is not a session's */
 void fill_with_tables(void);
 void user_with_4_mib(void);
 void user_defines(void);
@@ -112,7 +115,7 @@ u32 define_ticks(int fd, u32 n);
 int add_stacks(int fd);
 int add_reader(int fd);
 
-/* limits_others.c: the same */
+/* limits_others.c: likewise */
 void check_resizers(int fd);
 void user_with_3_ticks(void);
 void user_pins_pages(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Limits of memory: tables, programs, masksets and whatever else sessions have, buffers that
- * are resized while they are mapped, and definitions, which are refused before they are read.
+ * Memory limits: tables, programs, masksets and everything else that sessions allocate, buffers
+ * that are resized while they are mapped, and definitions, which are refused before they are read.
  */
 #include <sched.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------- memory */
 
-/* A rule with a table of 65,536 entries on each CPU. */
+/* Adds a rule with a table of 65,536 entries on each CPU. */
 static int add_table(int fd, u32 key)
 {
 	struct kl_abi_rule rule = { .size = sizeof(rule),
@@ -49,7 +49,7 @@ void fill_with_tables(void)
 	close(fd);
 }
 
-/* Everything else that has memory, until there is none. */
+/* Everything else that allocates memory, until the limit is reached. */
 static int add_program(int fd)
 {
 	struct kl_abi_op ops[KL_PROGRAM_OPS_MAX] = {};
@@ -125,7 +125,7 @@ static const struct {
 	{ "a set of tasks", add_filter }, { "masksets", add_maskset },
 };
 
-/* With 4 MiB each kind comes to its end or fits in; what a failed call took it gives back. */
+/* With 4 MiB each kind reaches the limit or its maximum; a failed call frees what it allocated. */
 static void check_kinds(void)
 {
 	for (u32 i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -174,7 +174,7 @@ static void *map_block(int reader, u32 index)
 	return mmap(NULL, 4096, PROT_READ, MAP_SHARED, reader, KL_MMAP_BLOCK(0, index, 4096));
 }
 
-/* Blocks that the session gives away while a reader has them mapped take memory still. */
+/* Blocks that the session frees while a reader has them mapped are still charged. */
 static void check_mapped(void)
 {
 	static const u32 calls[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
@@ -278,7 +278,7 @@ void user_with_10_events(void)
 	close(other);
 }
 
-/* 100 MB of names, as root: refused by the machine's limit as they come. */
+/* 100 MB of names, as root: refused by the machine's limit while they are read. */
 void check_names(int fd)
 {
 	u32 n = 25000;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a user does to others within the limits: calls that take long make nobody else wait,
- * ticks take tokens as patches of the kernel's text do, and of a block only the pages that
- * somebody still has stay in memory. Called by limits.c.
+ * How a user affects others within the limits: slow calls make no other user wait, ticks consume
+ * tokens as patches of the kernel's text do, and of a block only the pages that are still
+ * referenced stay in memory. Called by limits.c.
  */
 #include <pthread.h>
 #include <sys/uio.h>
@@ -40,7 +40,10 @@ static void resize_all_the_time(void)
 	pause();
 }
 
-/* A resize waits for a grace period: whoever has to wait for one sees it counted. */
+/*
+ * A resize waits for a grace period: a call that has to wait for a resize sees the count of resizes
+ * rise in the meantime.
+ */
 void check_resizers(int fd)
 {
 	u32 seen = 0, before;
@@ -104,7 +107,7 @@ static struct kl_abi_session big_blocks(void)
 					.block_bytes = BIG };
 }
 
-/* Keep a page of each block in a pipe. */
+/* Keeps a page of each block in a pipe. */
 static void pin_pages(int reader, int to, u32 cpus, u32 blocks)
 {
 	for (u32 i = 0; i < cpus * blocks; i++) {
@@ -118,7 +121,7 @@ static void pin_pages(int reader, int to, u32 cpus, u32 blocks)
 	}
 }
 
-/* Of the machine, when freed memory has come back: kB less than @before. */
+/* Available memory below @before, in kB, once freed memory has been returned. */
 static long memory_lost(long before)
 {
 	long lost = before - available_memory();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A reader by mmap, after uapi/kernlens.h only: finds the next complete block of
- * a CPU, copies it, and makes sure that it was not overwritten meanwhile.
+ * A reader by mmap that follows uapi/kernlens.h alone: it finds the next complete block of a CPU,
+ * copies it, and checks that it was not overwritten in the meantime.
  */
 #ifndef KL_TESTS_MAPPED_H
 #define KL_TESTS_MAPPED_H
@@ -11,7 +11,7 @@
 #include "kl.h"
 
 #define MAPPED_CPUS 16
-#define MAPPED_SLOTS 512 /* blocks that stay mapped, a CPU */
+#define MAPPED_SLOTS 512 /* blocks that stay mapped, for each CPU */
 
 struct mapped_cpu {
 	const struct kl_abi_ring *ring;
@@ -27,10 +27,10 @@ struct mapped {
 	u32 block_bytes;
 	struct kl_abi_position *position;
 	struct mapped_cpu cpu[MAPPED_CPUS];
-	u64 vanished; /* blocks that were freed before they were touched */
+	u64 vanished; /* blocks that were freed before they were accessed */
 };
 
-/* A block that is taken away before its pages were touched answers with SIGBUS. */
+/* Accessing a block that was freed before its pages were touched raises SIGBUS. */
 static __thread sigjmp_buf mapped_escape;
 
 static inline void mapped_on_bus_error(int signal)
@@ -103,7 +103,7 @@ __attribute__((noinline)) static const struct kl_abi_block *mapped_block(struct 
 	return at;
 }
 
-/* Copy the block of @seq if it is whole before, and still there afterwards. */
+/* Copies the block with @seq if it is complete before the copy and still in place after it. */
 static inline bool mapped_copy(struct mapped *m, u32 cpu, u64 seq, void *to)
 {
 	struct mapped_cpu *c = &m->cpu[cpu];
@@ -130,7 +130,7 @@ static inline bool mapped_copy(struct mapped *m, u32 cpu, u64 seq, void *to)
 	return __atomic_load_n(&b->seq, __ATOMIC_RELAXED) == seq;
 }
 
-/* The next complete block of a CPU into @to. False if there is none now. */
+/* Copies the next complete block of a CPU to @to. Returns false if there is none yet. */
 static inline bool mapped_next(struct mapped *m, u32 cpu, void *to)
 {
 	struct mapped_cpu *c = &m->cpu[cpu];

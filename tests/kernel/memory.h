@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How much memory the machine has, for tests that look whether it comes back. */
+/* How much memory the machine has, for tests that check whether it is given back. */
 #ifndef KL_TESTS_MEMORY_H
 #define KL_TESTS_MEMORY_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A line of /proc/meminfo, kB; -1: it has none of that name. */
+/* A line of /proc/meminfo, kB; -1 if no line has that name. */
 static inline long meminfo(const char *name)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
@@ -23,7 +23,7 @@ static inline long meminfo(const char *name)
 	return found;
 }
 
-/* How many objects a slab cache has; -1: there is none of that name. */
+/* Number of objects in a slab cache; -1 if there is no cache of that name. */
 static inline long slab_objects(const char *name)
 {
 	FILE *file = fopen("/proc/slabinfo", "re");
@@ -38,7 +38,7 @@ static inline long slab_objects(const char *name)
 	return found;
 }
 
-/* Free pages on the lists that each CPU has for itself, kB: 10 to 35 MB of 2 GB, up and down. */
+/* Free pages on the per-CPU lists, kB: fluctuates between 10 and 35 MB on a 2 GB machine. */
 static inline long on_cpu_lists(void)
 {
 	FILE *f = fopen("/proc/zoneinfo", "re");
@@ -54,8 +54,8 @@ static inline long on_cpu_lists(void)
 }
 
 /*
- * What KASAN has for addresses that have been given back, kB: an eighth of them. The kernel takes
- * such addresses out only when they are many (64 MB with two CPUs).
+ * KASAN's shadow of freed vmalloc addresses, kB: an eighth of their size. The kernel purges such
+ * addresses only once there are many (64 MB with two CPUs).
  */
 static inline long shadow_of_freed(void)
 {
@@ -77,7 +77,7 @@ static inline long shadow_of_freed(void)
 	return sum / 8;
 }
 
-/* Memory that can be had, kB, with what is free and not in /proc/meminfo's line. */
+/* Available memory, kB, including free memory that MemAvailable does not count. */
 static inline long available_memory(void)
 {
 	return meminfo("MemAvailable") + on_cpu_lists() + shadow_of_freed();

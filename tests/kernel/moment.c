@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All events of a session begin and end at one moment, which the session
- * reports. Attaching all of them takes long; a load fires several kinds all
- * the time, and none may be in the trace earlier or later than the others.
+ * All events of a session begin and end at one moment, which the session reports. Attaching all of
+ * them takes long; a load fires several kinds continuously, and none may appear in the trace
+ * earlier or later than the others.
  *
  *	kernel-moment
  */
@@ -17,7 +17,7 @@
 #define BLOCKS 128
 #define LOADS 2
 
-/* Fired every few milliseconds by the load, and attached at different times. */
+/* The load fires these every few milliseconds; they are attached at different times. */
 static const u32 watched[] = {
 	KL_EV_SYSCALL_ENTRY + SYS_nanosleep,
 	KL_EV_SYSCALL_EXIT + SYS_nanosleep,
@@ -114,7 +114,7 @@ static void check(const struct seen *seen, const struct kl_abi_stats *stats, dou
 		   (unsigned long long)stats->end_cycles);
 	tap_result(seen->first_of_all >= 0, "no event is recorded before the start",
 		   "%.3f of the session's length earlier", -(double)seen->first_of_all / length);
-	/* Probes that were running at the end finish what they do. */
+	/* Probes that were running at the end finish their work. */
 	tap_result(seen->last_of_all <= length + length / 10, "and none after the end",
 		   "%.3f of the session's length later",
 		   (double)(seen->last_of_all - length) / length);

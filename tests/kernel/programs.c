@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loads kl_program.ko, has it run programs on bad addresses, and looks that the
- * kernel has logged nothing meanwhile. Prints TAP lines.
+ * Loads kl_program.ko, makes it run programs on bad addresses, and checks that the kernel has
+ * logged nothing in the meantime. Prints TAP lines.
  *
  *	programs MODULE          what can fault
  *	programs MODULE costs    instructions, in a guest started with --icount

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions of all kinds come, change and go while the machine is busy: soak
- * SECONDS [SEED]. Each actor makes one session after the other with places,
- * filters, handlers, variables, sizes and readers at random, changes it while it
- * runs, and at its end asks that each record is accounted for and could be
- * decoded. Runs in the guest as root; tests/kernel/soak keeps the machine busy.
+ * Sessions of all kinds come, change and go while the machine is busy: soak SECONDS [SEED]. Each
+ * actor makes one session after the other with random probe points, filters, handlers, variables,
+ * sizes and readers, changes it while it runs, and checks at its end that each record is accounted
+ * for and could be decoded. Runs in the guest as root; tests/kernel/soak keeps the machine busy.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +19,7 @@
 #define ACTORS 3
 #define READERS 3
 
-/* What a session may ask for: lists as behind -e. */
+/* What a session may request: lists as passed to -e. */
 static const char *const places[] = {
 	"sched",
 	"syscalls",
@@ -178,14 +177,17 @@ static int look(struct run *run)
 
 /* ----------------------------------------------------------------- set up */
 
-/* A list that names a handler which is not there now is no failure: another is taken. */
+/*
+ * A list that names a handler which is not loaded at the moment is not a failure: the actor takes
+ * another list.
+ */
 static bool is_handler_gone(struct kl_session *session)
 {
 	return strstr(kl_error_text(),
 		      session ? "no module provides a handler" : "no handler \"largest\"");
 }
 
-/* Nor is one that needs the kernel's types, where it has none. */
+/* Nor is a list that needs the kernel's types on a kernel without them. */
 static bool is_untyped(void)
 {
 	return strstr(kl_error_text(), KERNEL_TYPES) && access(KERNEL_TYPES, R_OK);
@@ -207,7 +209,7 @@ static int make_plan(struct run *run)
 	return is_handler_gone(NULL) || is_untyped() ? 1 : fail(a, "kl_plan_compile");
 }
 
-/* What this kernel lacks is not asked for. */
+/* Removes events that this kernel lacks. */
 static void leave_out_absent(struct run *run)
 {
 	uint8_t *map = kl_plan_map(run->plan);
@@ -337,9 +339,9 @@ static int change(struct run *run)
 	}
 }
 
-/* ---------------------------------------------------------------- the end */
+/* ------------------------------------------------------- end of a session */
 
-/* The first reader has been there from the start: it has had, or missed, all. */
+/* The first reader has existed since the start: it has read or missed every record. */
 static int settle(struct run *run)
 {
 	struct reader *r = &run->readers[0];

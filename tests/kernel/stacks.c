@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Call traces through the device alone: limits and errors, a full table, traces of tasks,
- * softirqs, interrupts and NMIs against the kernel's own symbols, and programs whose
- * mappings change while their frames are looked up. stacks [RECORDS [hooked]]: with returns
- * hooked by others instead, for which the machine runs one CPU at a time.
+ * Stack traces through the device alone: limits and errors, a full table, traces of tasks,
+ * softirqs, interrupts and NMIs against the kernel's own symbols, and programs whose mappings
+ * change while their frames are resolved. stacks [RECORDS [hooked]]: with `hooked`, only traces
+ * while ftrace and kprobes hook returns, for which the emulator must run the CPUs one at a time.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ enum {
 #define TRACES_MAX KL_STACK_TRACES_DEFAULT
 #define BUFFER_BYTES (1u << 20)
 
-/* A trace as it was copied. */
+/* A stack trace as copied from the table. */
 struct trace {
 	struct kl_abi_stack about;
 	u64 word[2 * KL_STACK_FRAMES_MAX];
@@ -42,7 +42,7 @@ static struct {
 static u32 n_symbols;
 static u64 ours_begin = ~0ull, ours_end;
 
-/* Where a function is, and where the module's are. */
+/* Reads the addresses of functions, and the module's address range. */
 static void read_symbols(void)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -84,7 +84,10 @@ static bool is_in(const struct trace *t, u32 symbol)
 	return false;
 }
 
-/* Behind an interrupt there may be: it may have interrupted us. */
+/*
+ * Only the first frame must not be the module's: below an interrupt there may be frames of the
+ * module, which it has interrupted.
+ */
 static bool begins_with_ours(const struct trace *t)
 {
 	return t->word[0] >= ours_begin && t->word[0] < ours_end;
@@ -126,7 +129,7 @@ static int open_session(void)
 	return fd;
 }
 
-/* All traces of a session that has been stopped. */
+/* Reads all stack traces of a stopped session. */
 static bool fetch(int fd)
 {
 	u8 *buffer = malloc(BUFFER_BYTES);
@@ -160,7 +163,7 @@ static bool fetch(int fd)
 	return good;
 }
 
-/* They are in order. */
+/* The traces are sorted by id. */
 static const struct trace *find(u32 id)
 {
 	u32 low = 0, high = n_traces;
@@ -176,7 +179,7 @@ static const struct trace *find(u32 id)
 	return low < n_traces && traces[low].about.id == id ? &traces[low] : NULL;
 }
 
-/* A record's traces and its first field. */
+/* Takes a record's stack ids and its first field. */
 typedef void (*take_fn)(u32 kstack, u32 ustack, u64 fields);
 
 static u64 read_records(int fd, take_fn take)
@@ -252,7 +255,7 @@ static void test_calls(void)
 	close(fd);
 }
 
-/* -------------------------------------------------------------- no room */
+/* ----------------------------------------------------------- full table */
 
 #define CALL_HERE()                                     \
 	do {                                            \
@@ -324,7 +327,7 @@ static void check_context(u32 kstack, u32 ustack, u64 fields)
 
 static volatile bool child_ends;
 
-/* Changes its mappings while interrupts look at them. */
+/* Changes its mappings while interrupts read them. */
 static void *map_and_unmap(void *data)
 {
 	while (!child_ends) {
@@ -365,7 +368,7 @@ static pid_t start_child(void)
 	_exit(0);
 }
 
-/* A lock that was not given back would keep it from ending. */
+/* A lock that was not released would keep it from exiting. */
 static bool ends(pid_t pid)
 {
 	int status = -1;
@@ -445,7 +448,7 @@ static void test_contexts(u64 records, const char *how)
 
 #define TRACING "/sys/kernel/tracing/"
 
-/* Word by word, as some of these files take it. */
+/* Word by word, as some of these files require. */
 static bool write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC);
@@ -460,7 +463,7 @@ static bool write_file(const char *path, const char *text)
 	return written >= 0;
 }
 
-/* Return addresses on the stack that are not those of the callers: ftrace's and kprobes'. */
+/* Return addresses on the stack that are not the callers' but those of ftrace and kprobes. */
 static void test_hooked(u64 records)
 {
 	if (access(TRACING "trace", F_OK) && mount("tracefs", TRACING, "tracefs", 0, NULL))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes whose memory, locks and files never come: they have them from a file system whose server
- * does not answer. Who looks at them, and who unloads the module, does not wait for that. As root in
- * the guest.
+ * Processes whose memory, locks and files never arrive, because they come from a file system whose
+ * server does not answer. A task that inspects them, or unloads the module, must not wait for that.
+ * As root in the guest.
  */
 #include <linux/vm_sockets.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #define PATIENCE_MS 10000
 #define PORT 5000
 
-static volatile u32 *reads; /* that may still be answered */
+static volatile u32 *reads; /* that the server still answers */
 static volatile u32 *ready;
 static volatile u32 *unanswered;
 static u8 *room;
@@ -37,7 +37,7 @@ static int decide(u32 opcode, u32 number)
 
 static u8 *map_file(void)
 {
-	/* Stays open: to close it would be a call that is not answered. */
+	/* Stays open: closing it would be a call that is not answered. */
 	static int fd;
 	u8 *at;
 
@@ -50,7 +50,7 @@ static u8 *map_file(void)
 	return at;
 }
 
-/* A process that does something that does not end; returns when it is at it. */
+/* Starts a process that does something that never ends; returns once it is in the middle of it. */
 static pid_t start_stuck(void (*run)(void), u32 wanted)
 {
 	pid_t pid;
@@ -72,7 +72,7 @@ static pid_t start_stuck(void (*run)(void), u32 wanted)
 	return pid;
 }
 
-/* Milliseconds that @run takes; more than the patience if it does not end. */
+/* Milliseconds that @run takes; more than PATIENCE_MS if it does not end. */
 static u32 time_of(int (*run)(pid_t), pid_t argument, int *result)
 {
 	double begun = now_seconds();
@@ -104,7 +104,7 @@ static void check(int (*run)(pid_t), pid_t argument, int wanted, const char *nam
 	printf("# %s: %u ms\n", name, ms);
 }
 
-/* ------------------------------------------------------------------ who looks */
+/* ----------------------------------------------------------------- inspectors */
 
 static int detail(pid_t pid, u32 what)
 {
@@ -143,7 +143,10 @@ static int dump(pid_t pid)
 						     kl_call(fd, KL_IOC_DUMP, &call);
 }
 
-/* Only the read keeps the module: that it does is all that the test can ask without losing it. */
+/*
+ * Only the read holds the module. That it does is all that the test can check without losing the
+ * module.
+ */
 static int count_holders(pid_t pid)
 {
 	FILE *file = fopen("/sys/module/kernlens/refcnt", "re");
@@ -163,9 +166,9 @@ static int unload(pid_t pid)
 	return syscall(SYS_delete_module, "kernlens", O_NONBLOCK) ? errno : 0;
 }
 
-/* ------------------------------------------------------------- what is stuck */
+/* ----------------------------------------------------------- stuck processes */
 
-/* The page is there when the call begins, and forgotten then. */
+/* The page is present when the call begins, and dropped during the call. */
 static void *forget(void *unused)
 {
 	int fd;
@@ -183,7 +186,7 @@ static void stuck_in_poll(void)
 	struct pollfd *poll_at;
 	pthread_t thread;
 
-	/* Of as many as the kernel reads ahead. */
+	/* Enough for the kernel's readahead. */
 	*reads = 1000;
 	poll_at = (struct pollfd *)map_file();
 	pthread_create(&thread, NULL, forget, NULL);
@@ -213,7 +216,10 @@ static void *read_itself(void *at)
 	return NULL;
 }
 
-/* One thread reads through the file with the lock of the memory, another waits to change that. */
+/*
+ * One thread reads its own memory from the file with mmap_lock held; another waits to take it for
+ * writing.
+ */
 static void stuck_in_memory(void)
 {
 	u8 *at = map_file();
@@ -253,7 +259,7 @@ static void stuck_in_proc(void)
 	close(fd);
 }
 
-/* Each has a server of its own: what one has stuck keeps others from opening the file. */
+/* Each case has its own server: a stuck one keeps other processes from opening the file. */
 static void check_stuck(void (*run)(void), u32 wanted, int (*look)(pid_t), int result,
 			const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The running kernel's own code, read through /proc/kcore: what a tracer has
- * changed there and what it has put back; and the probes and hooks it has.
+ * The running kernel's own code, read through /proc/kcore, to see what a tracer has patched and
+ * restored; and the probes and hooks that exist.
  */
 #ifndef KL_TESTS_TEXT_H
 #define KL_TESTS_TEXT_H
@@ -32,7 +32,7 @@ static inline u64 symbol_address(const char *name)
 	return found;
 }
 
-/* Where in the file of /proc/kcore an address is. */
+/* Offset of an address in /proc/kcore. */
 static inline off_t kcore_offset(int fd, u64 address)
 {
 	Elf64_Ehdr head;
@@ -77,7 +77,7 @@ static inline struct text read_text(void)
 	return text;
 }
 
-/* How many places differ (runs of up to 8 bytes); prints the first few. */
+/* Counts the places that differ (runs of up to 8 bytes); prints the first few. */
 static inline u32 count_changes(const struct text *a, const struct text *b, bool print)
 {
 	u32 changes = 0;
@@ -98,13 +98,13 @@ static inline u32 count_changes(const struct text *a, const struct text *b, bool
 	return changes;
 }
 
-/* Probes attached to tracepoints, by anyone; @stimulus: the open device of kl_stimulus. */
+/* Probes attached to tracepoints by any user; @stimulus: the open device of kl_stimulus. */
 static inline u32 probes_now(int stimulus)
 {
 	return fire_counts(stimulus).probes;
 }
 
-/* Functions hooked through ftrace, by anyone. */
+/* Functions hooked through ftrace by any user. */
 static inline u32 hooks_now(void)
 {
 	FILE *f = fopen("/sys/kernel/tracing/enabled_functions", "r");

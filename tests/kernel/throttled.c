@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user whose memory is above the `memory.high` of its cgroup: the kernel makes each allocation
- * that is charged to that group wait for up to two seconds. Nobody else may wait with it: no CPU
- * that comes online, no other user's call, no module that is loaded. As root in the guest, with two
+ * A user whose memory is above the `memory.high` of its cgroup: the kernel delays each allocation
+ * that is charged to that group by up to two seconds. No other task may wait for it: no CPU that
+ * comes online, no other user's call, no module that is loaded. As root in the guest, with two
  * CPUs.
  */
 #include <sys/stat.h>
@@ -13,9 +13,12 @@
 #define GROUP GROUPS "/throttled"
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 #define HELD (24 * MIB)
-#define PATIENCE_MS 1500 /* much less than the waits of one call of the throttled user */
+#define PATIENCE_MS 1500 /* much less than one call of the throttled user takes */
 
-/* What the throttled user has come to: it has its memory; it may go on; how often it has done it. */
+/*
+ * The throttled user's progress: it holds its memory; it may continue; how often it has done its
+ * work.
+ */
 static volatile struct {
 	u32 ready;
 	u32 go;
@@ -31,7 +34,7 @@ static void set_high(const char *bytes)
 		bail("memory.high");
 }
 
-/* It cannot be reclaimed: there is no swap, and it is locked. */
+/* This memory cannot be reclaimed: there is no swap, and it is locked. */
 static void hold_memory(void)
 {
 	static void *held;
@@ -59,7 +62,9 @@ static void run_in_group(void (*prepare)(void), void (*run)(void))
 	pause();
 }
 
-/* A user in the group, prepared, who waits for memory from now on. */
+/*
+ * Starts a user in the group that has run @prepare, and whose allocations are delayed from now on.
+ */
 static pid_t start_throttled(void (*prepare)(void), void (*run)(void))
 {
 	pid_t pid;
@@ -143,7 +148,7 @@ static void load_module(void)
 		bail("kl_passed");
 }
 
-/* @usual: milliseconds that it takes if nobody is throttled, on a machine that may be busy. */
+/* @usual: milliseconds that it takes if no user is throttled, on a machine that may be busy. */
 static void check_time(u32 ms, u32 usual, const char *name)
 {
 	tap_result(ms < PATIENCE_MS + 5 * usual, name, "%u ms, else %u", ms, usual);
@@ -156,7 +161,7 @@ static void prepare_nothing(void)
 {
 }
 
-/* Each pair of its blocks waits. */
+/* The allocation of each pair of blocks is delayed. */
 static void make_large(void)
 {
 	struct kl_abi_session params = { .blocks = 256, .block_bytes = 65536 };
@@ -229,7 +234,7 @@ static void test_cpu_that_comes(void)
 	end(pid);
 }
 
-/* The longest of many. */
+/* The longest of @times runs. */
 static u32 longest_of(void (*run)(void), u32 times)
 {
 	u32 most = 0;

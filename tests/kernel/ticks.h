@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A session of ticks, for the tests of limits on them. */
+/* A session of ticks, for the tests of tick limits. */
 #ifndef KL_TESTS_TICKS_H
 #define KL_TESTS_TICKS_H
 
 #include "kl.h"
 
-/* Counts @hz ticks a second on each CPU. Returns what starting the session returns. */
+/* Counts @hz ticks a second on each CPU. Returns the result of starting the session. */
 static inline int ticks_start(int fd, u32 hz)
 {
 	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };

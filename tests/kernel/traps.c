@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that processes fire themselves, by a breakpoint with a text behind it: by an ordinary user,
- * each one exactly once with its registers; by threads and children while the session stops and
- * starts; not by others; and what is no such breakpoint stays one. Run as root.
+ * Events that processes fire themselves, by a breakpoint followed by a signature: by an ordinary
+ * user, each exactly once with its registers; by threads and children while the session stops and
+ * starts; not by other users. Any other breakpoint stays an ordinary one. Run as root.
  *
  *	kernel-traps
  */
@@ -26,7 +26,7 @@ static struct defined d;
 static u8 *code;
 static struct kl_abi_session session;
 
-/* A trap, then mov %rdi, %rax; ret: what was in rdi comes back. */
+/* A trap, then mov %rdi, %rax; ret: returns the first argument. */
 static u64 (*trap_of(u32 slot, u32 event, s32 from))(u64, u64)
 {
 	static const u8 rest[] = { 0x48, 0x89, 0xf8, 0xc3 };
@@ -73,7 +73,7 @@ static void become_user(void)
 		bail("user");
 }
 
-/* ---------------------------------------------------------------------- firing */
+/* ------------------------------------------------------------------------ hits */
 
 static void test_firing(void)
 {
@@ -101,7 +101,7 @@ static void test_firing(void)
 	tap_check(first(7, 0) == 7, "nor when the session has gone: the program goes on");
 }
 
-/* Variables tell where the text would have been, and the registers. */
+/* Variables report the registers, and as user_ip the address to which `from` leads. */
 static void test_registers(void)
 {
 	static const u32 variable[] = { USER_IP, USER_DI };
@@ -163,7 +163,7 @@ static void start_threads(pthread_t *thread, u64 *count)
 			bail("thread");
 }
 
-/* Returns how often they have come to a trap. */
+/* Returns how often they have executed a trap. */
 static u64 stop_threads(const pthread_t *thread, const u64 *count)
 {
 	u64 sum = 0;
@@ -235,7 +235,7 @@ static void test_child(void)
 	close(d.fd);
 }
 
-/* What a trap looks for goes away meanwhile: events in many pieces, which take time to be freed. */
+/* What a trap looks up is freed concurrently: events in many pieces, which take time to free. */
 static void test_end(void)
 {
 	pthread_t thread[THREADS];
@@ -248,7 +248,7 @@ static void test_end(void)
 			if (defined_make(&d))
 				bail("events: %s", kl_why(d.fd));
 		}
-		/* The first, which is freed first. */
+		/* The first event, which is freed first. */
 		trap_of(1, 0, 0);
 		defined_start(&d);
 		if (kl_stop(d.fd))
@@ -272,7 +272,7 @@ static bool dies_of(int signal, void (*fn)(void))
 	if (!child) {
 		const struct rlimit none = {};
 
-		/* Dumpable all the same: or it could not fire. */
+		/* Must stay dumpable: otherwise it could not fire. */
 		setrlimit(RLIMIT_CORE, &none);
 		fn();
 		_exit(0);
@@ -288,7 +288,7 @@ static void meet_breakpoint(void)
 	((void (*)(void))code)();
 }
 
-/* At the end of what is mapped: the text cannot be read. */
+/* At the end of the mapped memory: the rest of the trap cannot be read. */
 static void meet_half(void)
 {
 	u8 *end = code + MEMORY - 4096;
@@ -301,7 +301,7 @@ static void meet_half(void)
 static void meet_32_bit(void)
 {
 	trap_of(0, 0, 0);
-	/* Far return to the segment of 32-bit code. */
+	/* Far return to the 32-bit code segment. */
 	__asm__ volatile("pushq $0x23\n\tpushq %0\n\tlretq" : : "r"((u64)(uintptr_t)code));
 }
 
@@ -340,7 +340,7 @@ static void fire_as(u32 user)
 		bail("another user: %d", status);
 }
 
-/* Everybody's records are shown to root; what they say is said only by root's own. */
+/* Root sees every user's records, but only root's own traps may fire events of its session. */
 static void test_root(void)
 {
 	open_session();
@@ -353,7 +353,7 @@ static void test_root(void)
 	close(d.fd);
 }
 
-/* The session is a user's, the one who fires is another. */
+/* The session is one user's, and another user fires. */
 static void test_other(void)
 {
 	int told[2], asked[2];
@@ -385,7 +385,7 @@ static void test_other(void)
 	tap_check(!status, "neither another user nor root fires for a user");
 }
 
-/* --------------------------------------------------------------------- keeping */
+/* ---------------------------------------------------------- pinning the module */
 
 static void *map(int fd, u64 offset, size_t bytes, int protection, int flags)
 {
@@ -454,7 +454,7 @@ int main(void)
 	if (code == MAP_FAILED || munmap(code + MEMORY - 4096, 4096))
 		bail("memory");
 	code[0] = 0;
-	/* Or traps of sessions that have gone would end us. */
+	/* Otherwise traps of sessions that no longer exist would kill us. */
 	fd = kl_open();
 	kept = map(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_SHARED);
 	if (kept == MAP_FAILED)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An ordinary user learns nothing of others. As root in the guest: users 1 and
- * 2 and root run marked workloads; user 1 traces all it can, in all ways, and
- * whatever comes out is searched for the others. Then what must be refused, and
- * the limits.
+ * An ordinary user learns nothing about others. As root in the guest: users 1 and 2 and root run
+ * marked workloads; user 1 traces everything it can, in every way, and the output is searched for
+ * traces of the others. Then come requests that must be refused, and the limits.
  */
 #include <sys/stat.h>
 
@@ -12,13 +11,13 @@
 
 #define USER_MEMORY "/sys/module/kernlens/parameters/memory_mb_per_user"
 
-/* ----------------------------------------------- what is in a user's blocks */
+/* ---------------------------------------------- contents of a user's blocks */
 
 /**
- * struct findings - what a session's blocks say
+ * struct findings - the contents of a session's blocks
  * @own, @own_files: records of user 1's workload, and those with its file names
  * @seen: records that name each owner, by comm or string
- * @seen_changed: the same of a process that has become user 1's
+ * @seen_changed: records that name a process that has become user 1's
  * @leak: the first thing that should not be there
  */
 struct findings {
@@ -30,7 +29,7 @@ struct findings {
 	u64 seen_setuid;
 	u64 seen_hidden;
 	u64 seen_changed;
-	bool searching; /* for leaks: the session is user 1's */
+	bool searching; /* for leaks: the session belongs to user 1 */
 	char leak[300];
 };
 
@@ -48,7 +47,7 @@ static void leak(struct findings *f, const struct record *r, const char *what, c
 static void search_text(struct findings *f, const struct record *r, const char *name,
 			const void *text, size_t bytes)
 {
-	/* All names begin so: most texts need no further look. */
+	/* All names begin like this: most texts need no further check. */
 	if (!memmem(text, bytes, "kl", 2))
 		return;
 	f->seen_changed += !!memmem(text, bytes, NAME_CHANGED, strlen(NAME_CHANGED));
@@ -68,7 +67,9 @@ static void search_text(struct findings *f, const struct record *r, const char *
 	}
 }
 
-/* Numbers of 8 bytes are times and sizes, unless a name or a call's result says more. */
+/*
+ * Numbers of 8 bytes are times and sizes, unless the name says otherwise or it is a call's result.
+ */
 static bool may_be_tid(const struct value *v)
 {
 	return v->bytes == 4 ||
@@ -91,7 +92,7 @@ static void search_value(struct findings *f, const struct record *r, const struc
 			 (unsigned long long)v->number);
 		leak(f, r, text, v->name);
 	}
-	/* Not the small negative numbers at the end. */
+	/* Excludes the small negative numbers at the top. */
 	if ((!strcmp(v->format, "ptr") && v->number && r->id < KL_EV_SYSCALL_ENTRY) ||
 	    (v->bytes == 8 && v->number >= 0xffff800000000000 && v->number < -0x100000ull)) {
 		snprintf(text, sizeof(text), "kernel address %#llx", (unsigned long long)v->number);
@@ -123,7 +124,7 @@ static void search_block(struct findings *f, const u8 *block, u32 block_bytes)
 		for (u32 i = 0; i < r.values; i++)
 			search_value(f, &r, &r.value[i]);
 	}
-	/* Whatever the records mean: not a byte of it, nor behind them. */
+	/* Whatever the records mean, no byte of a name may be in them or after them. */
 	for (int owner = OTHER; owner <= ROOT; owner++)
 		if (memmem(block, block_bytes, owner_names[owner], strlen(owner_names[owner])))
 			leak(f, NULL, owner_names[owner], "bytes");
@@ -144,7 +145,7 @@ static void search_session(struct findings *f, int reader, u32 block_bytes)
 
 /* ------------------------------------------------------- user 1's sessions */
 
-/* Which events the table says are for the privileged only. */
+/* Events that the table reserves for privileged users. */
 enum {
 	ROW_SELF,
 	ROW_ABOUT,
@@ -173,7 +174,7 @@ static struct kl_abi_event_info event_info(int fd, u32 id)
 	return info;
 }
 
-/* A maskset of every single event that may be had. */
+/* Uses a maskset of every available event. */
 static int use_all_events(int fd)
 {
 	static u32 events[KL_EV_MAX];
@@ -224,7 +225,7 @@ static int configure(int fd, enum way way)
 		error = kl_filter(fd, KL_FILTER_TASKS, 0);
 		if (error || way == WAY_TASKS_OWN)
 			return error ?: kl_tasks(fd, shared->process[OWN], TASKS_ALL);
-		/* Refused, or of no use: either is right. */
+		/* Either result is right: refused, or without effect. */
 		kl_tasks(fd, shared->process[OTHER], TASKS_ALL);
 		kl_tasks(fd, shared->process[ROOT], TASKS_ALL);
 		return 0;
@@ -248,7 +249,7 @@ static struct kl_abi_session big_session(void)
 
 static u32 rounds_wanted = 2;
 
-/* Wait until all have done some rounds from their beginning to their end. */
+/* Waits until every owner has completed some full rounds. */
 static void wait_for_rounds(void)
 {
 	double until = now_seconds() + 20;
@@ -362,7 +363,7 @@ static void check_others_sessions(void)
 	close(fd);
 }
 
-/* The same user may read a session from another process, and no more. */
+/* The same user may read a session from another process, but do nothing else. */
 static void check_own_attach(void)
 {
 	struct kl_abi_session params = { .blocks = 4 };
@@ -402,7 +403,7 @@ static void check_limits(void)
 		   "%u sessions, error %d", n, error);
 	while (n--)
 		close(fds[n]);
-	/* Root has set the limit to 8 MiB: 4 MiB are possible, 8 MiB more are not. */
+	/* Root has set the limit to 8 MiB: 4 MiB are allowed, 8 MiB more are not. */
 	blocks = (4u << 20) / 65536 / sysconf(_SC_NPROCESSORS_ONLN);
 	params = (struct kl_abi_session){ .blocks = blocks,
 					  .blocks_max = 8 * blocks,
@@ -423,7 +424,7 @@ static void check_limits(void)
 
 /* ------------------------------------------------------------------ processes */
 
-/* A session of user 2 that stays while user 1 tries to get at it. */
+/* A session of user 2 that stays while user 1 tries to access it. */
 static void hold_session(void)
 {
 	struct kl_abi_session params = { .blocks = 4, .name = "of user 2" };
@@ -456,7 +457,7 @@ static void user1_limits(void)
 	check_limits();
 }
 
-/* TAP numbers go on over processes. */
+/* TAP numbers continue across processes. */
 static int finish(pid_t child)
 {
 	int status;
@@ -495,7 +496,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		rounds_wanted = atoi(argv[1]);
 	prepare_workload();
-	/* Not RALL: the emulator would be busy with it, and have much to search. */
+	/* Not RALL, which would keep the emulator busy and give the test too much to search. */
 	fd = kl_open();
 	if (kl_session(fd, &params) || kl_use(fd, KL_MASKSET_RDEFAULT) || kl_start(fd))
 		bail("session of root: %s", kl_why(fd));
@@ -518,7 +519,7 @@ int main(int argc, char **argv)
 	if (!put_file(USER_MEMORY, "8"))
 		bail("module parameter");
 	failures += finish(start(user1_limits, UID_USER1));
-	/* The default, for other tests of the same guest. */
+	/* Restores the default for other tests in the same guest. */
 	if (!put_file(USER_MEMORY, "256"))
 		bail("module parameter");
 	tap.failures += failures;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flags that a user's rules set say nothing of another user's tasks: a wakeup of a task of user
- * 1's by one of user 2's is an event of user 1's session, in which user 2's task is the running
- * one. Called by users.c, as root.
+ * Flags that a user's rules set reveal nothing about another user's tasks: when a task of user 2
+ * wakes a task of user 1, that wakeup is an event of user 1's session, but the running task is user
+ * 2's. Called by users.c, as root.
  */
 #include "workload.h"
 
-/* What a task that wakes another, and that other, have in common. */
+/* Shared between a task that wakes another and the task that it wakes. */
 struct pair {
 	int pipe[2];
-	volatile u32 wakeups; /* that are wanted */
+	volatile u32 wakeups; /* requested so far */
 	volatile u32 woken;
 };
 
@@ -40,7 +40,10 @@ static void wake(u32 n)
 		sleep_ms(5);
 }
 
-/* A session of user 1 in which one maskset sets a flag at a wakeup, and the next records who has it. */
+/*
+ * A session of user 1 in which one maskset sets a flag at a wakeup, and the next records the
+ * wakeups by tasks that have it.
+ */
 static int flag_session(pid_t follow)
 {
 	static const u32 waking[] = { KL_EV_sched_waking, 0 };
@@ -60,7 +63,7 @@ static int flag_session(pid_t follow)
 	return fd;
 }
 
-/* Records of wakeups of user 1's task by one of user @uid that has a flag. */
+/* Number of recorded wakeups of user 1's task by a task of user @uid that has a flag. */
 static u64 records_with_flag(u32 uid)
 {
 	pid_t woken, waker;
@@ -90,7 +93,7 @@ static u64 records_with_flag(u32 uid)
 	return written;
 }
 
-/* Whether two wakeups are by the same stranger is the stranger's own affair. */
+/* Whether two wakeups come from the same task of another user is not user 1's business. */
 void check_flags(void)
 {
 	u64 own = records_with_flag(UID_USER1), others = records_with_flag(UID_USER2);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The delta log tells what was: the stimulus module sets what variables read to
- * values that follow from each event's own fields, in tasks, softirqs, interrupts
- * and NMIs, and every record of two sessions, one with changes only and one with
- * everything in full, is compared with that, value by value. Runs in the guest as
- * root with kl_stimulus.ko loaded: variables RECORDS.
+ * The delta log reports the actual values: the stimulus module sets what variables read to values
+ * that follow from each event's own fields, in tasks, softirqs, interrupts and NMIs. Every record
+ * of two sessions, one with changes only and one with all values in full, is compared with these,
+ * value by value. Runs in the guest as root with kl_stimulus.ko loaded: variables RECORDS.
  */
 #include <pthread.h>
 
@@ -20,7 +19,7 @@ enum {
 #undef KL_VARIABLE
 };
 
-/* More than seven, so that the bits of what changed need a second byte. */
+/* More than seven, so that the bitmap of changes needs a second byte. */
 static const struct {
 	u32 id;
 	u32 bytes;
@@ -39,10 +38,10 @@ struct scenario {
 	u32 mode;
 	u32 block_bytes;
 	u32 blocks;
-	u32 delay_ms; /* of the reader after each read */
+	u32 delay_ms; /* the reader's delay after each read */
 };
 
-/* What readers of a session know of a CPU's variables. */
+/* A reader's knowledge of a CPU's variables. */
 struct state {
 	struct kl_abi_task task;
 	union {
@@ -67,7 +66,7 @@ struct reader {
 	u64 records;
 	u64 by_context[KLS_CONTEXTS];
 	u64 bytes;
-	u64 values; /* that were in records */
+	u64 values; /* number of values in records */
 	char what[200];
 };
 
@@ -82,7 +81,9 @@ __attribute__((format(printf, 2, 3))) static bool fault(struct reader *r, const 
 	return false;
 }
 
-/* The variables of the record at @at. Returns where its fields are, NULL on a fault. */
+/*
+ * Parses the variables of the record at @at. Returns the position of its fields, NULL on a fault.
+ */
 static const u8 *take_values(struct reader *r, struct state *state, const u8 *at, bool first)
 {
 	u64 changed = 0, all = (2ull << VARIABLES) - 1;
@@ -110,7 +111,7 @@ static const u8 *take_values(struct reader *r, struct state *state, const u8 *at
 	return at;
 }
 
-/* Does what readers know agree with what the event says of itself? */
+/* Does the reader's state agree with what the event states about itself? */
 static bool check_values(struct reader *r, const struct state *state, u32 cpu, u32 context,
 			 u32 number)
 {
@@ -145,7 +146,7 @@ static bool check_values(struct reader *r, const struct state *state, u32 cpu, u
 	return true;
 }
 
-/* One record. Returns its bytes, 0 on a fault. */
+/* Parses one record. Returns its size, 0 on a fault. */
 static u32 take_record(struct reader *r, const struct kl_abi_block *block, const u8 *at, bool first)
 {
 	struct state *state = &r->state[block->cpu_id];
@@ -283,7 +284,7 @@ static u64 check_reader(const struct scenario *sc, const struct reader *r)
 	return r->records;
 }
 
-/* Returns how many records were compared. */
+/* Returns the number of records that were compared. */
 static u64 run_scenario(const struct scenario *sc, int stimulus, u64 records)
 {
 	struct reader readers[] = {

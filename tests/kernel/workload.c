@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See workload.h. Each round touches as many of the kernel's subsystems as an
- * unprivileged program can: files, processes, threads, signals, pipes, sockets,
- * memory, timers.
+ * See workload.h. Each round exercises as many of the kernel's subsystems as an unprivileged
+ * program can: files, processes, threads, signals, pipes, sockets, memory, timers.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -71,7 +70,7 @@ static void note_tid(enum owner owner)
 	shared->tid[owner][at] = syscall(SYS_gettid);
 }
 
-/* Files of this process only: two of the same name may be at it at once. */
+/* The files are this process's alone: two processes of the same name may do this at once. */
 void use_files(const char *name)
 {
 	char path[80], other[80], text[100];
@@ -121,7 +120,7 @@ static void use_network(void)
 	close(server);
 }
 
-/* The kernel's wakeups and writes between two users go through this. */
+/* The kernel's wakeups and writes between two users go through this file. */
 static void use_shared(void)
 {
 	int fd = open(PATH_SHARED, O_RDWR | O_NONBLOCK);
@@ -130,12 +129,12 @@ static void use_shared(void)
 	if (fd < 0)
 		return;
 	if (write(fd, &byte, 1) < 0 || read(fd, &byte, 1) < 0) {
-		/* Another was quicker: just as well. */
+		/* Another process was faster, which is fine. */
 	}
 	close(fd);
 }
 
-/* On all traces that want marks, as far as they may see who makes it. */
+/* Makes a mark in every trace that records marks, as far as it may see this process. */
 static void make_mark(const char *name)
 {
 	struct kl_abi_mark mark = { .size = sizeof(mark), .value = getpid() };
@@ -194,7 +193,9 @@ static void pin(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Round after round until told to stop. All owners share CPU 0, so that they switch to each other. */
+/*
+ * Runs round after round until stopped. All owners share CPU 0, so that they switch to each other.
+ */
 static void run_workload(enum owner owner)
 {
 	shared->process[owner] = getpid();
@@ -212,7 +213,7 @@ static void run_workload(enum owner owner)
 	}
 }
 
-/* Also user 1's, but not to be looked into: only after that do they get their names. */
+/* Also user 1's, but not dumpable, or set-user-id: each takes its name only after that. */
 static void run_hidden(void)
 {
 	while (!shared->stop) {
@@ -240,8 +241,8 @@ static void run_hidden(void)
 }
 
 /*
- * Root's, then user 1's, then user 2's, then user 1's again without having
- * started another program: each name is given before the user changes.
+ * First root's, then user 1's, then user 2's, then user 1's again without executing another
+ * program: it takes each name before its user changes.
  */
 static void run_changing(void)
 {
@@ -266,7 +267,7 @@ static void run_changing(void)
 	}
 }
 
-/* The program that is user 2's and set-user-id. */
+/* The set-user-id program of user 2. */
 int run_setuid2(void)
 {
 	prctl(PR_SET_NAME, owner_names[OTHER]);
@@ -274,7 +275,7 @@ int run_setuid2(void)
 		return 1;
 	use_files(NAME_CHANGING2);
 	make_mark(owner_names[OTHER]);
-	/* It was user 2's: not to be looked into until it starts another program. */
+	/* It was user 2's: not to be inspected until it executes another program. */
 	if (setresuid(UID_USER1, UID_USER1, UID_USER1))
 		return 1;
 	use_files(NAME_CHANGING2);
@@ -283,7 +284,7 @@ int run_setuid2(void)
 	return 0;
 }
 
-/* The set-user-id program itself. */
+/* The set-user-id program of root. */
 int run_setuid(void)
 {
 	prctl(PR_SET_NAME, NAME_SETUID);

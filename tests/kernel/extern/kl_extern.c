@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handlers of another module that are used as badly as can be: one that is for
- * the privileged only and not for NMIs, one that fails, one that says much, one
- * that registers what may not be registered (parameters).
+ * Handlers of another module, used as badly as possible: one that is for privileged users only and
+ * not for NMIs, one that fails, one with much output, one that registers what may not be registered
+ * (parameters).
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -33,7 +33,7 @@ struct seen {
 	u64 no_task;
 };
 
-/* Slowly, so that it can be unloaded meanwhile. */
+/* Slow, so that the module can be unloaded in the meantime. */
 static void *sum_init(struct kl_handler_setup *setup)
 {
 	struct seen __percpu *seen = alloc_percpu(struct seen);

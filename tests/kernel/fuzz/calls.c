@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls with hardly any sense: every call with random and senseless arguments, on any descriptor;
- * and what must not be possible, asked for again and again.
+ * Calls that make hardly any sense: every call with random arguments, on any descriptor; and
+ * repeated attempts at what must not be possible.
  */
 #include "fuzz.h"
 
 struct call {
 	unsigned long command;
 	u32 bytes;
-	u32 range; /* of the second word, which is often a number of something; 0: another */
+	u32 range; /* of the second word, which is often a number of something; 0: no range */
 };
 
 #define CALL(command, type, range)                  \
@@ -63,7 +63,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_SPLICE_COUNTS, kl_abi_splice_counts, 4),
 };
 
-/* The events that call for seconds of the emulator's time are left to define.c. */
+/* Masksets that take the emulator seconds to attach are left to define.c. */
 static bool is_slow_call(unsigned long command, const u32 *words)
 {
 	return command == KL_IOC_MASKSET_USE &&
@@ -122,7 +122,10 @@ void op_mark(void)
 
 /* ------------------------------------------------------- sessions of others */
 
-/* All that this user may know of; one that is another's should not be there. */
+/*
+ * Returns the id of a session, if possible one that the status lists; it must not list other
+ * users'.
+ */
 static u32 any_session(int fd, bool *foreign)
 {
 	u32 id = 1 + below(common->session_newest + 3);
@@ -140,7 +143,7 @@ static u32 any_session(int fd, bool *foreign)
 	return id;
 }
 
-/* Rights are those of who opened the descriptor, so this needs one of this process. */
+/* A session has the rights of the task that opened its descriptor, so this opens one itself. */
 void op_attach(void)
 {
 	struct kl_abi_attach attach = { .size = sizeof(attach) };
@@ -155,7 +158,7 @@ void op_attach(void)
 	keep_fd(fd, TRY(fd, KL_IOC_ATTACH, attach) ? ROLE_DEVICE : ROLE_SESSION);
 }
 
-/* The manager is root's: an ordinary user does not see it. */
+/* The manager is root's: an ordinary user must not see it. */
 void op_outside(void)
 {
 	struct kl_abi_detail detail = { .size = sizeof(detail), .proof = -1 };

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session is made of, valid but for a member here and there: events of all kinds, variables,
- * rules, masksets that name them, a latency profile; programs are in programs.c. Also a whole
- * session at once, in the right order, so that what only a running one does is reached often.
+ * Definitions of a session, valid except for a member here and there: events of all kinds,
+ * variables, rules, masksets that name them, a latency profile; programs are in programs.c. Also a
+ * whole session at once, in the right order, so that code that only a running one reaches is
+ * reached often.
  */
 #include <sys/syscall.h>
 
 #include "fuzz.h"
 
-/* Events that this program makes happen, or the machine by itself. */
+/* Events that this program causes, or that the machine causes by itself. */
 static const u16 events[] = {
 	KL_EV_sched_switch,
 	KL_EV_sched_wakeup,
@@ -32,7 +33,10 @@ static u32 any_event(void)
 	case 0:
 		return KL_EV_SYSCALL_ENTRY + below(2 * KL_EV_SYSCALL_MAX);
 	case 1:
-		/* One that is not there, or not for this user, has the whole maskset refused. */
+		/*
+		 * One that does not exist, or not for this user, makes the module refuse the whole
+		 * maskset.
+		 */
 		return one_in(6) ? 1 + below(450) : events[below(EVENTS)];
 	default:
 		return events[below(EVENTS)];
@@ -50,14 +54,14 @@ static const char *const tracepoints[] = {
 };
 
 #define TRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
-#define TRACEPOINTS_BAD 2 /* the last */
+#define TRACEPOINTS_BAD 2 /* at the end */
 
 __attribute__((noinline)) static void probed(void)
 {
 	asm volatile("");
 }
 
-/* Found once. */
+/* Computed once. */
 static u64 probed_offset(void)
 {
 	static u64 found;
@@ -67,7 +71,7 @@ static u64 probed_offset(void)
 	return found;
 }
 
-/* One that cannot be has all of a request refused: @odd ones are few. */
+/* A single invalid event makes the module refuse the whole request, so few events are @odd. */
 static struct kl_abi_event any_defined(u32 program, bool odd)
 {
 	static const u16 often[] = { 1, 10, 50, 100, 997 };
@@ -101,7 +105,7 @@ static struct kl_abi_event any_defined(u32 program, bool odd)
 	return event;
 }
 
-/* How many the session has then; @program is used by some of them. */
+/* Returns the session's number of events; some of the new ones use @program. */
 u32 make_events(int fd, u32 program)
 {
 	struct kl_abi_event *event = (void *)room;
@@ -128,7 +132,7 @@ void make_variables(int fd, u32 program)
 					   .n = below(one_in(4) ? 30 : 10) };
 	u32 first = below(1000);
 
-	/* Steps that meet each variable once. */
+	/* Steps that reach each variable once. */
 	for (u32 i = 0; i < params.n; i++)
 		params.variable[i].variable = variable_at(first + 37 * i);
 	if (params.n && one_in(3))
@@ -144,7 +148,7 @@ void make_variables(int fd, u32 program)
 	TRY(fd, KL_IOC_VARIABLES, params);
 }
 
-/* Those whose place in the task is known, and which seldom change. */
+/* Variables at a known offset in the task, which seldom change. */
 void make_plain_variables(int fd)
 {
 	static const u32 plain[] = { VARIABLE_uid, VARIABLE_nice, VARIABLE_start_time,
@@ -156,7 +160,7 @@ void make_plain_variables(int fd)
 	TRY(fd, KL_IOC_VARIABLES, params);
 }
 
-/* Call traces with each record; at times there is no room for many. */
+/* Stack traces with each record; at times the table is too small for many. */
 void make_stacks(int fd)
 {
 	struct kl_abi_variables params = { .size = sizeof(params), .n = me->uid ? 2 : 3 };
@@ -176,7 +180,7 @@ void op_variables(void)
 	make_variables(session_fd(), below(3));
 }
 
-/* Few, so that some rules and programs are of the same: of tasks, and of CPUs. */
+/* Only few flags, so that several rules and programs use the same: of tasks, and of CPUs. */
 u32 any_flag(void)
 {
 	return (one_in(2) ? KL_FLAGS_MAX / 2 : 0) + below(2);
@@ -184,7 +188,7 @@ u32 any_flag(void)
 
 bool make_rule(int fd, u32 program)
 {
-	/* More often those whose tables can be read. */
+	/* Handlers whose tables can be read are more frequent. */
 	static const u8 tables[] = { KL_HANDLER_count, KL_HANDLER_sum, KL_HANDLER_hist,
 				     KL_HANDLER_external };
 	struct kl_abi_rule rule = { .size = sizeof(rule),
@@ -233,7 +237,7 @@ void op_rule(void)
 	make_rule(session_fd(), below(4));
 }
 
-/* Each handler and rule that the session may have, at events of the table and defined ones. */
+/* Assigns all available handlers and rules to events of the table and to dynamic ones. */
 void make_maskset(int fd, u32 id, u32 rules, u32 defined)
 {
 	struct kl_abi_maskset *m = (void *)memory;
@@ -276,12 +280,12 @@ void op_use(void)
 {
 	struct kl_abi_use use = { .size = sizeof(use) };
 
-	/* The built-in ones take a second to attach in the emulator. */
+	/* The built-in ones take the emulator a second to attach. */
 	use.maskset = one_in(30) ? below(3) : KL_MASKSET_FIRST_USER + below(one_in(4) ? 5 : 2);
 	TRY(session_fd(), KL_IOC_MASKSET_USE, use);
 }
 
-/* --------------------------------------------------------------- the others */
+/* --------------------------------------------------------- other operations */
 
 void op_metadata(void)
 {
@@ -379,7 +383,7 @@ void op_session(void)
 	keep_fd(fd, make_session(fd) ? ROLE_DEVICE : ROLE_SESSION);
 }
 
-/* A session as a recorder makes it, in order, and what fires its events. */
+/* A session as a recorder creates it, in order, followed by what fires its events. */
 void op_whole_session(void)
 {
 	u32 program = 0, rules = 0, defined = 0;
@@ -406,7 +410,7 @@ void op_whole_session(void)
 		rules += make_rule(fd, one_in(4) ? 0 : program);
 	if (one_in(3))
 		make_latency(fd);
-	/* The filter is fixed once the session has started. */
+	/* The filter cannot change once the session has started. */
 	if (one_in(4)) {
 		set_filter(fd);
 	} else if (one_in(3)) {

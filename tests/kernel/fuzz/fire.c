@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What makes a recorder's events happen: calls with paths, processes, threads, packets, locks.
+ * Triggers a recorder's events: calls with paths, processes, threads, packets, locks.
  */
 #include <arpa/inet.h>
 #include <net/ethernet.h>
@@ -15,7 +15,7 @@
 
 #include "fuzz.h"
 
-/* A path in a page that has not been read yet, which the module meets before the kernel does. */
+/* A path in a page that has not been read in yet; the module accesses it before the kernel does. */
 static const char *late_path(void)
 {
 	static __thread char *last;
@@ -69,7 +69,7 @@ static void fire_child(void)
 		waitpid(child, NULL, 0);
 }
 
-/* Packets through the loopback interface: UDP, and a TCP connection, of both families. */
+/* Packets through the loopback interface: UDP and TCP, over IPv4 and IPv6. */
 void fire_packets(void)
 {
 	int family = one_in(2) ? AF_INET : AF_INET6, server, client;
@@ -88,7 +88,7 @@ void fire_packets(void)
 	    !getsockname(server, (void *)&address, &bytes)) {
 		listen(server, 1);
 		if (!connect(client, (void *)&address, bytes) || errno == EINPROGRESS)
-			/* More than one packet, now and then. */
+			/* Sometimes more than one packet. */
 			send(client, room, one_in(3) ? 5000 : 10, MSG_NOSIGNAL);
 		sched_yield();
 	}
@@ -96,7 +96,9 @@ void fire_packets(void)
 	close(server);
 }
 
-/* Frames that no protocol has made: short ones, and headers that promise what does not follow. */
+/*
+ * Frames not made by any protocol: short ones, and headers that promise data which does not follow.
+ */
 void fire_frames(void)
 {
 	static const u16 protocols[] = { ETHERTYPE_IP, ETHERTYPE_IP, ETHERTYPE_IPV6,
@@ -161,7 +163,7 @@ static void fire_mutex(void)
 	}
 }
 
-/* A call of the 32-bit table: getpid. */
+/* A call through the 32-bit table: getpid. */
 static void fire_compat(void)
 {
 	long number = 20;
@@ -169,7 +171,9 @@ static void fire_compat(void)
 	asm volatile("int $0x80" : "+a"(number) : : "r8", "r9", "r10", "r11", "memory");
 }
 
-/* More than a processor can stand: until the watchdog suspends who records it, or a while. */
+/*
+ * More calls than a processor can record: runs for a while; the watchdog may suspend the recorder.
+ */
 static void fire_storm(void)
 {
 	double end = now_seconds() + 1.5;
@@ -208,7 +212,7 @@ void fire_calls(void)
 			fire_mutex();
 			break;
 		default:
-			/* A few blocks full, or more than there are. */
+			/* Fills a few blocks, or more than the session has. */
 			for (u32 i = below(one_in(4) ? 1500 : 200); i; i--)
 				syscall(SYS_getppid);
 		}

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the fuzzer share. A worker is a process of one user with a few threads, which
- * share descriptors and mappings; main.c starts workers and their adversaries, zoo.c and trouble.c.
+ * Shared by the files of the fuzzer. A worker is a process of one user with a few threads, which
+ * share descriptors and mappings. main.c starts the workers and their adversaries, zoo.c and
+ * trouble.c.
  *
  * A thread runs sequences of operations. Every decision in a sequence comes from its tape, a list
- * of numbers: what is left of an old one, then new random ones, which are appended. So a tape that
- * has reached a new block of the module can be kept, changed at random and played again, and what
- * comes out is still made of valid calls.
+ * of numbers: first the rest of an old one, then new random ones, which are appended. So a tape
+ * that has reached a new block of the module can be kept, mutated and replayed, and the result
+ * still consists of valid calls.
  */
 #ifndef KL_TESTS_FUZZ_H
 #define KL_TESTS_FUZZ_H
@@ -14,14 +15,14 @@
 #include "../kl.h"
 
 #define FUZZ_THREADS 3
-#define FUZZ_LOCAL 6 /* descriptors of a thread's own */
-#define FUZZ_SHARED 12 /* of the process */
+#define FUZZ_LOCAL 6 /* descriptors of each thread */
+#define FUZZ_SHARED 12 /* descriptors of the process */
 #define FUZZ_MAPS 16
 #define FUZZ_BUFFER (256u << 10)
-#define ZOO_KINDS 24 /* of processes to look at */
-#define ZOO_WAITING 13 /* the first so many wait for something */
+#define ZOO_KINDS 24 /* kinds of processes to inspect */
+#define ZOO_WAITING 13 /* this many, at the start, wait for something */
 #define FUZZ_SYMBOLS 26
-#define FUZZ_SYMBOLS_GOOD 13 /* the first so many can be hooked */
+#define FUZZ_SYMBOLS_GOOD 13 /* this many, at the start, can be hooked */
 #define FUZZ_USERS 3
 #define FUZZ_CALLS 128
 
@@ -31,7 +32,7 @@ enum {
 #undef KL_VARIABLE
 };
 
-/* ------------------------------------------------------------ shared by all */
+/* ------------------------------------------------------------ shared memory */
 
 #define TAPE_MAX 1536
 #define TAPES_KEPT 512
@@ -47,17 +48,17 @@ struct fuzz_user {
 	volatile u64 sequences;
 	volatile u64 calls;
 	volatile u64 successes;
-	volatile s32 targets[ZOO_KINDS]; /* processes to look at */
+	volatile s32 targets[ZOO_KINDS]; /* processes to inspect */
 	char broken[200]; /* the first thing that should not have been possible */
 };
 
 /* Lives in memory that all processes of the fuzzer share. */
 struct fuzz_common {
 	struct fuzz_user user[FUZZ_USERS];
-	volatile s32 manager; /* root's, and never seen by others */
-	volatile u32 kept; /* tapes ever kept; the newest takes the place of any */
-	volatile u64 trouble[8]; /* by what trouble.c does */
-	volatile u32 tried[FUZZ_CALLS]; /* by number: calls of which most should be taken */
+	volatile s32 manager; /* root's; other users must never see it */
+	volatile u32 kept; /* tapes ever kept; in a full table the newest replaces a random one */
+	volatile u64 trouble[8]; /* by kind, in the order of trouble_names */
+	volatile u32 tried[FUZZ_CALLS]; /* by number: calls most of which should be accepted */
 	volatile u32 accepted[FUZZ_CALLS];
 	u64 symbol[FUZZ_SYMBOLS];
 	u64 session_newest;
@@ -67,7 +68,7 @@ struct fuzz_common {
 
 extern struct fuzz_common *common;
 extern struct fuzz_user *me;
-extern int rights[2]; /* a socket through which workers pass descriptors on */
+extern int rights[2]; /* a socket through which workers pass descriptors to each other */
 extern u32 slowness; /* about how many times slower this kernel is than a stock one */
 
 /* --------------------------------------------------------------------- tape */
@@ -94,17 +95,16 @@ static inline bool one_in(u32 n)
 	return !below(n);
 }
 
-/* A number at which code goes wrong. */
+/* A value that tends to break code. */
 u64 odd_number(void);
 
 /* -------------------------------------------------------------------- world */
 
-/* Memory of a thread for arguments; behind it is none. */
+/* A thread's memory for arguments, followed by an unmapped page. */
 extern __thread u8 *memory;
-/* Another buffer, for what arguments point to. */
+/* Another buffer, for the data that arguments point to. */
 extern __thread u8 *room;
 
-/* What a descriptor is for. */
 enum role {
 	ROLE_DEVICE,
 	ROLE_SESSION,
@@ -122,29 +122,29 @@ void world_begin(void);
 void world_broken(const char *what);
 struct slot *any_slot(void);
 int any_fd(void);
-/* Mostly a session's, and a reader's: made if there is none. */
+/* Usually a session's or a reader's descriptor; created if there is none. */
 int session_fd(void);
 int reader_fd(void);
 int open_device(int flags);
-/* Keeps a descriptor in some slot, and closes what was there. */
+/* Stores a descriptor in some slot, and closes the slot's previous one. */
 void keep_fd(int fd, enum role role);
-/* Where an argument of @bytes may lie: mostly @own. */
+/* Where to put an argument of @bytes: sometimes @own, sometimes an invalid or slow place. */
 void *odd_place(void *own, u32 bytes);
 void mutate(void *argument, u32 bytes);
-/* Mostly @own; now and then another place. */
+/* Usually @own; now and then another place. */
 static inline void *odd_or(void *own, u32 bytes)
 {
 	return one_in(20) ? odd_place(own, bytes) : own;
 }
 
-/* A call with what @argument holds, mostly as it is; 0 or -errno. */
+/* Makes a call with the contents of @argument, sometimes mutated. Returns 0 or -errno. */
 int try_call(int fd, unsigned long command, void *argument, u32 bytes);
-/* A process: of the zoo, this one, or any number. */
+/* A pid: from the zoo, this process's, or any number. */
 s32 any_pid(void);
-/* One of this user's zoo that waits for something. */
+/* A pid from this user's zoo that waits for something. */
 s32 waiting_pid(void);
 
-/* Makes a call with a struct of its type on the stack; the answer is in the struct. */
+/* Makes a call with a struct of its type on the stack; the struct receives the answer. */
 #define TRY(fd, command, object) try_call(fd, command, &(object), sizeof(object))
 
 /* --------------------------------------------------------------- operations */
@@ -157,10 +157,10 @@ void op_mark(void);
 void op_attach(void);
 void op_outside(void);
 
-/* programs.c; numbers of what the module has accepted, or 0 */
+/* programs.c; these return the number of a program that the module has accepted, or 0 */
 void op_program(void);
 u32 make_program(int fd, bool puts);
-/* Some variable that this user may use; each number another, in turn. */
+/* A variable that this user may use; successive numbers lead to different ones. */
 u32 variable_at(u32 i);
 
 /* define.c */
@@ -195,7 +195,7 @@ void fire_frames(void);
 
 /* recorder.c */
 void op_recorder(void);
-/* A session of root's: while it is the only one, its probes are called without a search. */
+/* A session of root; while it is the only one, its probes are called without a lookup. */
 void record_alone(bool values);
 
 /* wrong.c */
@@ -204,10 +204,10 @@ void op_wrong(void);
 /* places.c */
 void op_places(void);
 
-/* slow_file.c: memory whose pages a server of a FUSE file system gives, when it likes */
+/* slow_file.c: memory whose pages a FUSE server provides at its own pace */
 void slow_file_begin(void);
 void slow_file_end(void);
-/* Some of it, readable, and writable if @writable; NULL: there is none. */
+/* Returns a part of it, readable, and writable if @writable; NULL if there is none. */
 void *slow_file_memory(u32 bytes, bool writable);
 bool slow_file_has(const void *at);
 void op_slow_file(void);
@@ -251,7 +251,7 @@ int set_user_id_main(int argc, char **argv);
 
 /* ------------------------------------------------------ zoo, trouble, guide */
 
-/* zoo.c: one kind of process to look at; does not return. */
+/* zoo.c: becomes one kind of process to inspect; does not return. */
 __attribute__((noreturn)) void zoo_run(u32 kind, u64 seed);
 void zoo_change_program(void);
 void sleep_forever(void);
@@ -264,19 +264,22 @@ void wait_on_locks(void);
 void wait_on_children(void);
 void wait_on_signals(void);
 
-/* What root does to the machine meanwhile, once, by its own random numbers. */
+/* One disturbance of the machine by root, in parallel to the workers; random by its own state. */
 void trouble_begin(void);
 void trouble_make(u64 *state);
 void trouble_end(void);
 extern const char *const trouble_names[];
-/* A folder of cgroups for a worker: it is put there; false: there is none. */
+/* Moves a worker into a cgroup of its own; returns false if there are no cgroups. */
 bool trouble_confine(u32 number, u64 limit_bytes);
 
-/* Counts of the target's blocks, by the other instance; false: there are none here. */
+/*
+ * Starts counting the target's blocks with the other instance; returns false if that is not
+ * possible.
+ */
 bool guide_open(const char *module);
-/* After a sequence: has it, or whoever ran beside it, reached a new block? */
+/* After a sequence: has it, or anything that ran in parallel, reached a new block? */
 bool guide_look(void);
-/* Prints what was reached; per mille of what can be, or -1. */
+/* Prints the coverage; returns it per mille of the reachable blocks, or -1. */
 int guide_report(void);
 void guide_close(void);
 

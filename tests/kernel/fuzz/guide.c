@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The guide: kernlens counts the blocks of a second instance of itself, kernlens_target, which is
- * what is fuzzed. A block that is executed for the first time is a reason to keep the sequence that
- * was just played. guide_report.c prints what was reached in the end.
+ * The guide: kernlens counts the blocks of a second instance of itself, kernlens_target, the module
+ * under test. If a sequence executes a block for the first time, its tape is kept. guide_report.c
+ * prints the coverage at the end.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
 /* ----------------------------------------------------------------- splicing */
 
-/* The target has a kprobe there, which the kernel refuses where the text has been patched. */
+/* The target has a kprobe there, which the kernel refuses if the text has been patched. */
 static bool has_kprobe(const struct kl_block_graph *graph)
 {
 	return !strcmp(graph->function.name, "nowhere");
@@ -85,7 +85,7 @@ bool guide_open(const char *module)
 		guide_close();
 		return false;
 	}
-	/* Each worker would have to copy what is not needed any more. */
+	/* Freed so that not every worker has to copy it. */
 	kl_blocks_close(guide.blocks);
 	kl_symbols_close(guide.symbols);
 	guide.blocks = NULL;
@@ -116,7 +116,7 @@ bool guide_look(void)
 {
 	bool news = false;
 
-	/* Who finds another thread here leaves the news to that. */
+	/* A caller that finds another thread here leaves new blocks to it. */
 	if (!guide.count || pthread_mutex_trylock(&looking))
 		return false;
 	if (!kl_splices_counts(guide.splices, guide.session, guide.count))

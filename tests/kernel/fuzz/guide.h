@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What guide.c counts and guide_report.c prints.
+ * Data that guide.c collects and guide_report.c prints.
  */
 #ifndef KL_TESTS_FUZZ_GUIDE_H
 #define KL_TESTS_FUZZ_GUIDE_H
@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 
-/* A function; its points are @n from @first. */
+/* A function; its @n points start at @first. */
 struct counted {
 	char name[96];
 	u32 first;
@@ -18,10 +18,10 @@ struct counted {
 };
 
 /**
- * struct guide - the blocks of the module that is fuzzed
- * @begin: of each point: its offset in the function
- * @count: how often it was executed, when it was looked at last
- * @seen: was it ever? In memory that all processes share
+ * struct guide - the blocks of the module under test
+ * @begin: each point's offset in its function
+ * @count: how often each point had been executed at the last reading
+ * @seen: whether it was ever executed; in memory that all processes share
  */
 struct guide {
 	struct kl_device *device;

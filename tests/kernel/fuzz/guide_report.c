@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was reached. Blocks are of four kinds:
+ * The coverage report. There are four kinds of blocks:
  *
- *   - set aside: the splicing engine, which works for one instance at a time and has a fuzzer of
- *     its own, and what unreached.def names;
- *   - made of the table of events, six functions to an event: events that did not happen are set
- *     aside, the others printed apart;
+ *   - set aside: the splicing engine, which works for one instance at a time and has its own
+ *     fuzzer, and the code that unreached.def names;
+ *   - generated from the table of events, six functions for each event: events that did not happen
+ *     are set aside, the others are printed separately;
  *   - written by hand, for privileged users only (KL_PRIVILEGED in unreached.def);
- *   - written by hand, for all others.
+ *   - written by hand, for all users.
  *
- * The last two together must reach the wanted percentage. KL_FUZZ_MAP names a file that the script
- * `map` makes: source files of functions, and where the lines and calls are that unreached.def names.
+ * The last two together must reach the requested percentage. KL_FUZZ_MAP names a file made by the
+ * script `map`: the source files of functions, and the positions of the lines and calls that
+ * unreached.def names.
  */
 #include <fnmatch.h>
 
@@ -53,7 +54,7 @@ static const struct row privileged[] = {
 
 /* ------------------------------------------------------------------ the map */
 
-/* A part of a function, of a line or before a call that unreached.def names. */
+/* A part of a function, generated from a line or leading to a call that unreached.def names. */
 struct part {
 	char function[96];
 	u32 begin;
@@ -75,7 +76,7 @@ static struct {
 
 static void *one_more(void *array, u32 n, size_t bytes)
 {
-	/* In steps of 256. */
+	/* Grows in steps of 256. */
 	if (n % 256)
 		return array;
 	array = realloc(array, (n + 256) * bytes);
@@ -116,7 +117,7 @@ static const char *file_of(const char *function)
 	return "?";
 }
 
-/* The row of `lines` that a point is of, or -1. */
+/* Returns the row of `lines` that a point belongs to, or -1. */
 static s32 row_of(const char *function, u32 begin)
 {
 	for (u32 i = 0; i < map.parts; i++)
@@ -144,7 +145,7 @@ static double percent(struct sum sum)
 	return sum.blocks ? 100.0 * sum.reached / sum.blocks : 100;
 }
 
-/* "fields_x", "any_x.cold": the event x; NULL: the function is of no table. */
+/* Returns the event x of "fields_x" or "any_x.cold"; NULL if the function is not from a table. */
 static const char *event_of(const char *name)
 {
 	static const char *const prefixes[] = { "kl_probe_", "fields_", "any_",
@@ -170,7 +171,7 @@ static bool is_placed(u32 point)
 	return kl_splices_point(guide.splices, point).placed;
 }
 
-/* All points of a function. */
+/* Sums up all points of a function. */
 static struct sum sum_of(const struct counted *f)
 {
 	struct sum sum = {};
@@ -184,7 +185,7 @@ static struct sum sum_of(const struct counted *f)
 	return sum;
 }
 
-/* Did its probe ever run? */
+/* Did the event's probe ever run? */
 static bool happened(const char *event)
 {
 	for (u32 i = 0; i < guide.functions; i++) {
@@ -196,7 +197,7 @@ static bool happened(const char *event)
 	return true;
 }
 
-/* A function's name begins a line of the file KL_FUZZ_ASIDE: it is of the splicing engine. */
+/* Is the function one of the splicing engine? The file KL_FUZZ_ASIDE lists these, one a line. */
 static bool is_listed(const char *name)
 {
 	static char *list;
@@ -219,7 +220,7 @@ static bool is_listed(const char *name)
 	return false;
 }
 
-/* The row of a table that names a function, or -1. */
+/* Returns the row of a table that names a function, or -1. */
 static s32 find_row(const struct row *table, u32 rows, const char *function)
 {
 	char name[200];
@@ -239,7 +240,7 @@ static struct {
 	struct sum lines[ROWS(lines)];
 } sums;
 
-/* Adds up what is written by hand, and prints which blocks were not reached. */
+/* Adds up hand-written code, and prints which of its blocks were not reached. */
 static void report_written(const struct counted *f, struct sum *to)
 {
 	struct sum sum = {};

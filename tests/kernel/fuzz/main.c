@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz SECONDS [SEED [PERCENT]]: hostile users do to the device whatever they can, side by side:
- * two ordinary ones and root, each a process after the other with threads that play sequences of
- * valid and not so valid calls (fuzz.h). A zoo of processes is there to be looked at, and the
- * machine makes trouble. KL_FUZZ_DEVICE names a second instance of the module: then the first one
- * counts its blocks and guides, and PERCENT of what can be reached must have been.
+ * fuzz SECONDS [SEED [PERCENT]]: hostile users do whatever they can to the device, in parallel: two
+ * ordinary users and root, each by one process after the other with threads that play sequences of
+ * more or less valid calls (fuzz.h). A zoo of processes is there to be inspected, and the machine
+ * makes trouble. KL_FUZZ_DEVICE names a second instance of the module. In that case the first
+ * instance counts its blocks and guides the fuzzer, which must reach PERCENT of the reachable
+ * blocks.
  *
- * A fault shows as a kernel message, a hang, memory that does not come back, or as something that
- * should not have been possible.
+ * A fault shows as a kernel message, a hang, lost memory, or something that should not have been
+ * possible.
  */
 #include <grp.h>
 #include <pthread.h>
@@ -22,7 +23,7 @@
 
 #define LIFE_SECONDS (4.0 * slowness)
 #define STUCK_SECONDS (25.0 * slowness)
-#define SLOWNESS_DEBUG 5 /* with checkers */
+#define SLOWNESS_DEBUG 5 /* kernel with checkers */
 #define SET_USER_ID_PATH "/tmp/fuzz-set-user-id"
 
 struct fuzz_common *common;
@@ -90,7 +91,10 @@ static void become(u32 uid)
 
 	if (uid && (setgroups(3, groups) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid)))
 		bail("setuid");
-	/* A change of user makes a process one that others of the user may not look at. */
+	/*
+	 * A change of user makes a process undumpable, so that other processes of the user cannot
+	 * inspect it.
+	 */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
@@ -100,7 +104,7 @@ __attribute__((noreturn)) static void run_worker(u32 user, u64 seed)
 
 	setpgid(0, 0);
 	me = &common->user[user];
-	/* Some in a control group that has hardly any memory. */
+	/* Some run in a cgroup with hardly any memory. */
 	if (seed % 5 == 0)
 		trouble_confine(seed % 1000, seed % 2 ? 24 << 20 : 64 << 20);
 	become(me->uid);
@@ -119,9 +123,9 @@ __attribute__((noreturn)) static void run_worker(u32 user, u64 seed)
 
 struct worker {
 	pid_t pid;
-	double begun, moved; /* `moved`: when its user's calls were last seen to have become more */
+	double begun, moved; /* `moved`: when its user's number of calls was last seen to grow */
 	u64 calls;
-	bool slow; /* was said */
+	bool slow; /* its threads have been printed */
 	bool killed;
 };
 
@@ -154,7 +158,7 @@ static void start_target(u32 user, u32 i)
 	u->targets[i] = pid;
 }
 
-/* A process has ended: was it one that has to be there? */
+/* Restarts a process that has ended, if it is one that must always exist. */
 static void replace(pid_t pid, int status)
 {
 	for (u32 user = 0; user < FUZZ_USERS; user++) {
@@ -173,7 +177,7 @@ static void replace(pid_t pid, int status)
 	}
 }
 
-/* What the threads of a worker that hangs wait for. */
+/* Prints what the threads of a hung worker wait for. */
 static void tell_where(pid_t pid)
 {
 	char command[200];
@@ -217,7 +221,7 @@ static void look_after(void)
 	}
 }
 
-/* The machine's part, once a second if that is enough time for it. */
+/* Makes trouble about once a second. */
 static void start_troubler(void)
 {
 	u64 state = seed;
@@ -231,7 +235,7 @@ static void start_troubler(void)
 	}
 }
 
-/* Descriptors that nobody has received would hold their sessions. */
+/* Descriptors that no process has received would keep their sessions alive. */
 static void drop_passed(void)
 {
 	char byte;
@@ -251,7 +255,7 @@ static void kill_all(void)
 		for (u32 i = 0; i < ZOO_KINDS; i++)
 			kill(-common->user[user].targets[i], SIGKILL);
 	}
-	/* Also those that lost their parents, and are ours by prctl(). */
+	/* Includes orphans, which we adopt as a subreaper. */
 	while (now_seconds() - begun < 60) {
 		pid_t pid = waitpid(-1, NULL, WNOHANG);
 
@@ -312,7 +316,7 @@ static void find_symbols(void)
 		fclose(file);
 }
 
-/* This program, for everybody, as root. */
+/* Installs this program as set-user-id root, executable by every user. */
 static void make_set_user_id(void)
 {
 	char command[400];
@@ -346,10 +350,13 @@ static void prepare(void)
 	snprintf(common->device, sizeof(common->device), "%s", device);
 	for (u32 i = 0; i < OPERATIONS; i++)
 		weights += operations[i].weight;
-	/* Refused where it is not the kernel's to give. */
+	/* Fails if the kernel has no such parameter. */
 	put_file("/proc/sys/vm/unprivileged_userfaultfd", "1");
 	put_file("/proc/sys/kernel/unprivileged_userns_clone", "1");
-	/* Each change of the kernel's text waits for readers of RCU; in a slow machine for long. */
+	/*
+	 * Each change of the kernel's text waits for an RCU grace period, which takes long on a
+	 * slow machine.
+	 */
 	put_file("/sys/kernel/rcu_expedited", "1");
 	close(failing_open());
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -357,17 +364,16 @@ static void prepare(void)
 	make_set_user_id();
 }
 
-/* Lines of /proc/meminfo: the first is what counts, the others say where it is. */
+/* Lines of /proc/meminfo: the first is decisive, the others help to locate a loss. */
 static const char *const memory_lines[] = { "MemAvailable", "MemFree",	   "Shmem",  "Slab",
 					    "SUnreclaim",   "VmallocUsed", "Percpu", "KernelStack",
 					    "PageTables",   "AnonPages" };
 
 #define MEMORY_LINES (sizeof(memory_lines) / sizeof(*memory_lines))
 
-/* In KiB. */
 static void read_memory(long *kib)
 {
-	/* What lies in /tmp is memory, too. */
+	/* Files in /tmp occupy memory, too. */
 	if (system("rm -f /tmp/zoo-*"))
 		printf("# /tmp cannot be cleaned\n");
 	put_file("/proc/sys/vm/drop_caches", "3");
@@ -376,7 +382,7 @@ static void read_memory(long *kib)
 		kib[i] = meminfo(memory_lines[i]);
 }
 
-/* Has the module that is fuzzed charged nobody for memory or a session? Says what it has charged. */
+/* Is no user charged for memory or a session by the module under test? Prints what is charged. */
 static bool is_nothing_charged(void)
 {
 	long bytes = -1, sessions = -1;
@@ -395,8 +401,8 @@ static bool is_nothing_charged(void)
 }
 
 /*
- * Until it has come back, or does not any more: sessions are taken down after their last user has
- * gone, which takes long where changes of the kernel's text do.
+ * Waits until the memory has been returned, up to a minute: sessions are torn down after their last
+ * user has gone, which takes long where changes of the kernel's text do. Returns what is missing.
  */
 static long missing_kib(const long *before)
 {
@@ -422,7 +428,7 @@ static bool has_done_enough(const struct fuzz_user *u)
 	return u->sequences > 2 && u->successes > 20;
 }
 
-/* A machine that is busy may give a user no processor for seconds. */
+/* A busy machine may give a user no processor for seconds. */
 static bool is_anyone_behind(void)
 {
 	for (u32 i = 0; i < FUZZ_USERS; i++)
@@ -456,7 +462,7 @@ static void report_users(double seconds)
 	       common->kept);
 }
 
-/* Before the others are there: what happens only to root's sole session. */
+/* Before the other workers exist: covers what happens only while root has the sole session. */
 static void run_alone(void)
 {
 	pid_t child = fork();
@@ -490,7 +496,7 @@ static void run_for(double seconds)
 	       (now_seconds() - begun < most && is_anyone_behind())) {
 		look_after();
 		if (now_seconds() > next) {
-			/* In the middle of anything, threads and all. */
+			/* In the middle of anything, with all threads. */
 			struct worker *w = &workers[seed % FUZZ_USERS];
 
 			w->killed = true;
@@ -528,7 +534,7 @@ int main(int argc, char **argv)
 	prepare();
 	guided = strcmp(common->device, KL_DEVICE_PATH) && guide_open(common->device + 5);
 	run_alone();
-	/* What the kernel keeps for later once such things have happened at all is no loss. */
+	/* Memory that the kernel caches once such things have happened at all is not a loss. */
 	run_for(seconds / 4);
 	read_memory(before);
 	run_for(seconds * 3 / 4);

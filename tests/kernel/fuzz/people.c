@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What users do beside calls: descriptors are passed to others, kept over fork and the exec of a
- * set-user-id program, used in a user namespace; threads and processes come and go; programs fire
- * events themselves; and allocations fail, where the kernel has that.
+ * What users do besides making calls: descriptors are passed to other processes, kept across fork
+ * and the exec of a set-user-id program, and used in a user namespace; threads and processes come
+ * and go; programs fire events themselves; and allocations fail, on kernels with fault injection.
  */
 #include <linux/sched.h>
 #include <pthread.h>
@@ -16,7 +16,10 @@
 
 #define SET_USER_ID_PATH "/tmp/fuzz-set-user-id"
 
-/* One descriptor to whoever takes it next; and what another has sent. */
+/*
+ * Sends one descriptor to whichever worker receives it next, and receives one that another has
+ * sent.
+ */
 void op_pass(void)
 {
 	union {
@@ -57,7 +60,7 @@ static void wait_for(pid_t child)
 		waitpid(child, NULL, 0);
 }
 
-/* The rest of a sequence in a child that has all descriptors, and ends with them open. */
+/* Makes calls in a child that inherits all descriptors and exits with them open. */
 void op_fork(void)
 {
 	pid_t child = fork();
@@ -74,7 +77,7 @@ void op_fork(void)
 	wait_for(child);
 }
 
-/* Rights in a namespace of one's own are none outside of it. */
+/* Capabilities in a user's own namespace give no rights outside. */
 void op_namespace(void)
 {
 	pid_t child;
@@ -103,7 +106,7 @@ void op_namespace(void)
 	wait_for(child);
 }
 
-/* Descriptors go with it; who runs then may do more than who opened them. */
+/* The program inherits descriptors; it has more rights than the task that opened them. */
 void op_set_user_id(void)
 {
 	pid_t child;
@@ -123,7 +126,7 @@ void op_set_user_id(void)
 	wait_for(child);
 }
 
-/* What that program does with what it got. */
+/* What that program does with the descriptor. */
 int set_user_id_main(int argc, char **argv)
 {
 	int fd = argc > 2 ? atoi(argv[2]) : -1;
@@ -165,7 +168,7 @@ void op_thread(void)
 
 /* -------------------------------------------------------------------- work */
 
-/* Fires what the sessions of this user look at. */
+/* Triggers events that the sessions of this user record. */
 void op_work(void)
 {
 	for (u32 n = 1 + below(6); n; n--) {
@@ -196,7 +199,7 @@ void op_work(void)
 	}
 }
 
-/* A breakpoint that the module does not take goes on behind it. */
+/* Continues after a breakpoint that the module has not handled. */
 static void skip_trap(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -204,7 +207,7 @@ static void skip_trap(int signal, siginfo_t *info, void *context)
 	uc->uc_mcontext.gregs[REG_RIP] += sizeof(struct kl_abi_trap) - 1;
 }
 
-/* As a program with traps does, so that the module stays while it has some. */
+/* As a program with traps does, so that the module stays loaded while there are any. */
 static void keep_module(void)
 {
 	int fd = open_device(O_RDWR);
@@ -234,7 +237,7 @@ void run_trap(const struct kl_abi_trap *trap)
 		keep_module();
 		code = made;
 	}
-	/* Threads write the same bytes but for numbers: at worst one meets another's. */
+	/* Threads write the same bytes except for numbers: at worst one executes another's trap. */
 	at = code + 64 * below(16);
 	memcpy(at, trap, sizeof(*trap));
 	at[sizeof(*trap)] = 0xc3; /* ret */
@@ -255,9 +258,9 @@ void op_trap(void)
 	run_trap(&trap);
 }
 
-/* --------------------------------------------------------------- what fails */
+/* ----------------------------------------------------------------- failures */
 
-/* One call of which some allocation or copy fails; on a kernel that can. */
+/* Makes one call in which some allocation or copy fails, on kernels with fault injection. */
 void op_fail(void)
 {
 	static __thread int fail_fd = -2;
@@ -285,7 +288,7 @@ void op_fail(void)
 	failing_end(fail_fd);
 }
 
-/* Splices without a plan: refused, each time elsewhere. The plans' own fuzzer is in tests/block. */
+/* Invalid splices: refused, each time at another check. The plans' own fuzzer is in tests/block. */
 void op_splice(void)
 {
 	struct kl_abi_window *window = (void *)room;

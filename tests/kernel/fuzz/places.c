@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events at places that somebody defines: functions and their returns, functions of programs,
- * tracepoints of the kernel and of a module that comes and goes, ticks. Each is one session with
- * one or two events that exist, fired at once by who has defined them. Users without privilege try
- * the same: they may have tracepoints, ticks and traps.
+ * Events at user-defined probe points: functions and their returns, functions of programs,
+ * tracepoints of the kernel and of a module that comes and goes, ticks. Each is one session with a
+ * few valid events, fired at once by the process that has defined them. Unprivileged users try the
+ * same: they are allowed tracepoints, ticks and traps.
  */
 #include <sys/syscall.h>
 
 #include "fuzz.h"
 
-#define PLACES 4 /* at most, of a session */
+#define PLACES 4 /* most events of a session */
 
 __attribute__((noinline)) static int called(int number)
 {
@@ -32,7 +32,7 @@ static u32 define(struct kl_abi_event *event, u32 program)
 	event[0].program = event[1].program = program;
 	switch (kind) {
 	case 0:
-		/* Several at one. */
+		/* Several events at one tracepoint. */
 		for (u32 i = 0; i < PLACES; i++) {
 			event[i] = event[0];
 			event[i].kind = KL_SOURCE_KIND_TRACEPOINT;
@@ -57,7 +57,7 @@ static u32 define(struct kl_abi_event *event, u32 program)
 	default:
 		event[0].kind = KL_SOURCE_KIND_FUNCTION;
 		event[1].kind = KL_SOURCE_KIND_RETURN;
-		/* Functions that this program makes run; the same one by both, or two. */
+		/* Functions that this program executes; both events at the same one, or at two. */
 		event[0].address =
 			common->symbol[one_in(2) ? FUZZ_SYMBOLS - 1 : below(FUZZ_SYMBOLS)];
 		event[1].address = one_in(2) ? event[0].address :
@@ -76,7 +76,7 @@ static void fire(u32 session, u32 first)
 		called(i);
 		syscall(SYS_getppid);
 	}
-	/* The tracepoint of a module; only root may. */
+	/* Hits the tracepoint of a module; only root may do this. */
 	put_file("/sys/module/kl_passed/parameters/pass", "3");
 	run_trap(&trap);
 	op_work();
@@ -107,7 +107,7 @@ void op_places(void)
 	for (u32 n = below(3); n; n--)
 		rules += make_rule(fd, make_program(fd, false));
 	make_maskset(fd, KL_MASKSET_FIRST_USER, rules, events.n);
-	/* Some only of this process: the other way to ask whether a task is traced. */
+	/* Some record only this process, which uses the other check of whether a task is traced. */
 	if (one_in(3)) {
 		kl_filter(fd, KL_FILTER_TASKS, 0);
 		kl_tasks(fd, getpid(), KL_TASK_ADD | KL_TASK_PROCESS | KL_TASK_INHERIT);

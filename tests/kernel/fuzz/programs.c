@@ -12,7 +12,7 @@
 #define TYPE_text ~, 1
 #define IS_TEXT(type) IS_SECOND(TYPE_##type, 0)
 
-/* Who may use it: everybody, or only who sees all. */
+/* Which users may use it: 0: every user, 1: only one that may see everything. */
 #define ACCESS_own 0
 #define ACCESS_parent 0
 #define ACCESS_any 0
@@ -32,7 +32,7 @@ static const struct variable {
 
 #define VARIABLES (sizeof(variables) / sizeof(*variables))
 
-/* A number that leads to a variable which this user may use; the first one is `task`. */
+/* Maps a number to a variable that this user may use; excludes the first one, `task`. */
 static const struct variable *find_variable(u32 i)
 {
 	i = 1 + i % (VARIABLES - 1);
@@ -48,7 +48,7 @@ u32 variable_at(u32 i)
 
 /* -------------------------------------------------------- random operations */
 
-/* Positions in the data where texts of one to eight bytes lie. */
+/* Data with texts of one to eight bytes at any position. */
 static const char data[64] = "fuzzkernel/tmpbash\0kworker0123456789abcdef/etc/passwd";
 
 static u64 text_place(void)
@@ -75,7 +75,7 @@ static struct kl_abi_op field(u32 reg)
 		.imm = below(40),
 	};
 
-	/* After a string or two, with numbers between them. */
+	/* A field that follows one or two strings, with numbers between them. */
 	if (one_in(4)) {
 		op.a = 1 + below(2);
 		op.imm64 = (u64)below(16) << 32 | (op.a == 2 ? (u64)below(8) << 48 : 0);
@@ -113,7 +113,7 @@ static struct kl_abi_op text_test(u32 reg)
 	return op;
 }
 
-/* One that everybody may use; @left follow, the end with them. */
+/* A random operation that every user may use; @left more follow, including the end. */
 static struct kl_abi_op plain_op(u32 left)
 {
 	struct kl_abi_op op = { .dst = any_register() };
@@ -158,7 +158,7 @@ static struct kl_abi_op plain_op(u32 left)
 	return op;
 }
 
-/* One that looks at memory; refused without the right. */
+/* A random operation that reads memory; refused without privilege. */
 static struct kl_abi_op mighty_op(void)
 {
 	struct kl_abi_op op = { .dst = any_register() };
@@ -197,7 +197,7 @@ static struct kl_abi_op mighty_op(void)
 
 /* ------------------------------------------------------------------- idioms */
 
-/* A value in register @reg. */
+/* Puts a value into register @reg. */
 static struct kl_abi_op value(u32 reg)
 {
 	switch (below(4)) {
@@ -212,7 +212,7 @@ static struct kl_abi_op value(u32 reg)
 	}
 }
 
-/* Compare a value with a constant, and mostly branch by it. */
+/* Compares a value with a constant, and usually branches on it. */
 static u32 compare(struct kl_abi_op *op, u32 reg)
 {
 	u32 n = 0;
@@ -241,7 +241,7 @@ static u32 compare(struct kl_abi_op *op, u32 reg)
 	return n;
 }
 
-/* A place in memory of the kernel or of this program, and what is read there. */
+/* Takes an address in the kernel or in this program and reads what is there. */
 static u32 look(struct kl_abi_op *op, u32 reg)
 {
 	static const char text[] = "text in the program";
@@ -262,7 +262,7 @@ static u32 look(struct kl_abi_op *op, u32 reg)
 					      .dst = reg,
 					      .a = reg };
 		break;
-	case 2: /* a symbol's memory */
+	case 2: /* memory at a symbol */
 		op[n++] = (struct kl_abi_op){
 			.code = KL_OP_CONST,
 			.dst = reg,
@@ -274,7 +274,7 @@ static u32 look(struct kl_abi_op *op, u32 reg)
 					      .a = reg,
 					      .imm = 1 + below(64) };
 		break;
-	default: /* the program's */
+	default: /* memory of this program */
 		op[n++] = (struct kl_abi_op){ .code = KL_OP_CONST,
 					      .dst = reg,
 					      .imm64 = (u64)(uintptr_t)(text + below(9)) };
@@ -286,7 +286,7 @@ static u32 look(struct kl_abi_op *op, u32 reg)
 	return n;
 }
 
-/* Room for @op: 40 and more. */
+/* Needs room for more than 40 operations at @op. */
 static u32 make_idioms(struct kl_abi_op *op, bool puts, bool mighty)
 {
 	u32 n = 0, reg = 0;
@@ -324,7 +324,7 @@ static u32 make_random(struct kl_abi_op *op, bool puts, bool mighty)
 	return n;
 }
 
-/* Its number if the module has accepted it, else 0. */
+/* Returns the program's number if the module has accepted it, otherwise 0. */
 u32 make_program(int fd, bool puts)
 {
 	struct kl_abi_op *op = (void *)room;
@@ -332,7 +332,7 @@ u32 make_program(int fd, bool puts)
 	bool mighty = me->uid ? one_in(40) : one_in(2);
 
 	program.n_ops = one_in(4) ? make_random(op, puts, mighty) : make_idioms(op, puts, mighty);
-	if (one_in(20)) /* one operation alone is wrong */
+	if (one_in(20)) /* a single operation is wrong */
 		mutate(op + below(program.n_ops), sizeof(*op));
 	memcpy(room + 8192, data, sizeof(data));
 	program.ops = (u64)(uintptr_t)odd_or(op, program.n_ops * sizeof(*op));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session has recorded and counted, read in every way: read(), poll() and mmap() of readers,
- * tables, call traces, latency profiles, alarms, and the files of /proc.
+ * Reads what a session has recorded and counted in every way: read(), poll() and mmap() of readers,
+ * tables, stack traces, latency profiles, alarms, and the files of /proc.
  */
 #include <sys/uio.h>
 
@@ -40,7 +40,7 @@ void op_read(void)
 		readv(fd, parts, 2);
 		break;
 	}
-	case 2: /* half of it is not there */
+	case 2: /* half of the buffer is not mapped */
 		me->successes += read(fd, room + FUZZ_BUFFER - 2048, 8192) > 0;
 		break;
 	default:
@@ -113,7 +113,7 @@ void op_mmap(void)
 	drop_map(below(FUZZ_MAPS), at, bytes);
 }
 
-/* Read, and where it is possible write, through a mapping, without signals. */
+/* Reads and, where possible, writes through a mapping, without signals. */
 static void touch(u32 slot)
 {
 	u8 *at = maps[slot].at, byte[8];
@@ -194,7 +194,7 @@ void op_stacks(void)
 	call.bytes = one_in(3) ? below(5000) : FUZZ_BUFFER;
 	if (TRY(fd, KL_IOC_STACKS, call) || call.what != KL_STACKS_OBJECT)
 		return;
-	/* An object's file may come with it. */
+	/* An object may come with a descriptor of its file. */
 	if (call.n && call.buffer == (u64)(uintptr_t)room) {
 		const struct kl_abi_object *object = (void *)room;
 

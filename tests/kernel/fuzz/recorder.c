@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions used as a recorder uses them: set up for one purpose, started, fired, and read in every
- * way to the end. The other operations change such sessions at random; here hardly anything is
- * wrong, so that what only comes after many accepted calls is reached in each sequence.
+ * Sessions used as a recorder uses them: set up for one purpose, started, fired, and read
+ * completely in every way. The other operations change such sessions at random; here hardly
+ * anything is invalid, so that each sequence reaches code that runs only after many accepted calls.
  */
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -11,7 +11,7 @@
 
 #define MASKSET KL_MASKSET_FIRST_USER
 
-/* Calls that fire_calls() makes, and some that other threads make. */
+/* System calls made by fire_calls(), and some made by other threads. */
 static const u16 calls[] = {
 	SYS_openat, SYS_close,	SYS_read,    SYS_write,	     SYS_getppid,     SYS_newfstatat,
 	SYS_access, SYS_rename, SYS_mmap,    SYS_munmap,     SYS_mprotect,    SYS_execve,
@@ -22,9 +22,9 @@ static const u16 calls[] = {
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
 
-/* ------------------------------------------------------------ what is read */
+/* ----------------------------------------------------------------- reading */
 
-/* A child with a reader of its own, that waits for blocks until a signal ends it. */
+/* A child with its own reader, which waits for blocks until a signal ends it. */
 static void wait_for_block(int fd)
 {
 	pid_t child = fork();
@@ -57,7 +57,7 @@ static void read_blocks(int reader)
 	}
 }
 
-/* Bytes of a mapping, or an error: never a signal. */
+/* Reads bytes of a mapping, or gets an error, but never a signal. */
 static void peek(void *at, size_t bytes)
 {
 	u8 byte[64];
@@ -68,7 +68,10 @@ static void peek(void *at, size_t bytes)
 	process_vm_readv(getpid(), &mine, 1, &its, 1, 0);
 }
 
-/* As a reader by mmap does it: the ring says where blocks are, the position what is done with. */
+/*
+ * Like a reader by mmap: the ring tells where blocks are; the position marks what has been
+ * processed.
+ */
 static void map_blocks(int reader, u32 block_bytes)
 {
 	struct kl_abi_ring ring = {};
@@ -92,7 +95,7 @@ static void map_blocks(int reader, u32 block_bytes)
 	if (block != MAP_FAILED) {
 		me->successes++;
 		if (one_in(3))
-			op_start_stop(); /* what is mapped may go meanwhile */
+			op_start_stop(); /* the mapped memory may be freed in the meantime */
 		peek(block, block_bytes);
 		munmap(block, block_bytes);
 	}
@@ -105,7 +108,7 @@ static void map_blocks(int reader, u32 block_bytes)
 	munmap(position, 4096);
 }
 
-/* The number of a file that some frame's place is in: one among the traces that were read. */
+/* Finds the number of the file that some frame lies in, among the stack traces that were read. */
 static u32 find_object(u32 bytes)
 {
 	const u64 *word = (u64 *)room;
@@ -187,7 +190,7 @@ static void read_latency(int fd)
 	}
 }
 
-/* The running profiles as text, for root. */
+/* Reads the running profiles as text, for root. */
 static void show_latency(void)
 {
 	char path[60];
@@ -230,22 +233,21 @@ static void read_all(int fd, int reader, u32 rules, u32 block_bytes)
 
 /* ----------------------------------------------------------------- purposes */
 
-/* What the session is for. */
 enum purpose {
 	RECORDS_CALLS,
 	RECORDS_VALUES, /* with many variables */
-	RECORDS_STACKS, /* with call traces */
-	DUMPS, /* what there is when it begins */
+	RECORDS_STACKS, /* with stack traces */
+	DUMPS, /* the state at the start */
 	RULES_AT_CALLS,
-	RULES_AT_TABLE, /* rows of the tables */
+	RULES_AT_TABLE, /* events of the table */
 	DEFINED_EVENTS,
 	PROFILES,
-	MACHINE, /* what only root may see */
-	PACKETS, /* the same */
+	MACHINE, /* events that only root may see */
+	PACKETS, /* likewise */
 	PURPOSES
 };
 
-/* A maskset with an event that this kernel does not have is refused as a whole. */
+/* The module refuses a whole maskset if this kernel lacks one of its events. */
 static bool is_here(int fd, u32 id)
 {
 	struct kl_abi_event_info info = { .size = sizeof(info), .id = id };
@@ -285,7 +287,7 @@ static void set_events(int fd, struct kl_abi_maskset *m, enum purpose purpose, u
 		if (id == KL_EV_lttng_statedump_cpu_topology)
 			return;
 	}
-	/* A user may not have call traces of what the scheduler does. */
+	/* A user is not allowed to have stack traces of scheduler events. */
 	if (purpose == RULES_AT_TABLE || (purpose != RECORDS_STACKS && one_in(4)))
 		for (u32 i = 0; i < sizeof(table) / sizeof(*table); i++)
 			m->handler[table[i]] = any_action(rules);
@@ -326,7 +328,10 @@ static void write_maskset(int fd, u32 id, enum purpose purpose, u32 rules, u32 d
 	me->successes += !ioctl(fd, KL_IOC_MASKSET_WRITE, m);
 }
 
-/* A program of one value: the event's first field of 64 bits, an id, the time since a flag was set. */
+/*
+ * A program of one value: the event's first field of 64 bits, an id, or the time since a flag was
+ * set.
+ */
 static u32 make_simple(int fd)
 {
 	struct kl_abi_op op[3] = { { .code = KL_OP_FIELD, .b = KL_NUMBER_U64 },
@@ -341,7 +346,7 @@ static u32 make_simple(int fd)
 	return TRY(fd, KL_IOC_PROGRAM, program) ? 0 : program.id;
 }
 
-/* How many rules there are then. */
+/* Returns the number of rules. */
 static u32 make_rules(int fd)
 {
 	u32 rules = 0;
@@ -351,9 +356,9 @@ static u32 make_rules(int fd)
 	return rules;
 }
 
-/* A child that executes a program when it is let go, and that a session awaits. */
+/* A child that a session awaits and that executes a program when it is released. */
 struct awaited {
-	pid_t pid; /* 0: there is none */
+	pid_t pid; /* 0: none */
 	int go;
 };
 
@@ -430,7 +435,7 @@ static void dump_state(int fd)
 	TRY(fd, KL_IOC_DUMP, dump);
 }
 
-/* A running session's changes. */
+/* Changes a running session. */
 static void change_session(int fd)
 {
 	struct kl_abi_resize resize = { .size = sizeof(resize), .blocks = 4 + below(20) };

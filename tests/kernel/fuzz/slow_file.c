@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that a file system in user space provides: one file, whose pages are read when a call
- * touches them, and which come when the server likes. A caller can keep a copy in the module
- * waiting this way for as long as it wants, or make it fail in the middle.
+ * Memory provided by a FUSE file system: one file, whose pages are read when a call accesses them,
+ * and which arrive when the server sends them. This way a caller can keep a copy in the module
+ * waiting for as long as it wants, or make it fail in the middle.
  */
 #include "../fuse.h"
 #include "fuzz.h"
@@ -12,7 +12,7 @@
 
 static pid_t server;
 
-/* Mostly at once, sometimes late, now and then not at all. */
+/* Usually answers immediately, sometimes late, now and then with an error. */
 static int decide(u32 opcode, u32 number)
 {
 	if (opcode != FUSE_READ)
@@ -34,9 +34,9 @@ void slow_file_end(void)
 
 /* ------------------------------------------------------------------ workers */
 
-static u8 *volatile mapped[2]; /* readable, and writable, too */
+static u8 *volatile mapped[2]; /* [0]: readable, [1]: also writable */
 
-/* Opening the file makes the kernel forget its pages. */
+/* Opening the file makes the kernel drop its cached pages. */
 static void map_file(bool writable)
 {
 	int fd = open(SLOW_FILE, writable ? O_RDWR | O_CLOEXEC : O_RDONLY | O_CLOEXEC);
@@ -50,7 +50,7 @@ static void map_file(bool writable)
 	if (at == MAP_FAILED)
 		return;
 	at = __atomic_exchange_n(&mapped[writable], at, __ATOMIC_RELAXED);
-	/* Another thread's call may just use it: that meets with -EFAULT. */
+	/* If another thread's call is just using it, that call gets -EFAULT. */
 	if (at)
 		munmap(at, FUSE_FILE_BYTES);
 }
@@ -64,7 +64,7 @@ void *slow_file_memory(u32 bytes, bool writable)
 	at = mapped[writable];
 	if (!at || bytes >= FUSE_FILE_BYTES / 2)
 		return NULL;
-	/* At the beginning of a page, or from one into the next. */
+	/* At the start of a page, or from one page into the next. */
 	return at + 4096 * (1 + below(100)) - (one_in(2) ? below(bytes + 1) : 0);
 }
 
@@ -74,7 +74,7 @@ bool slow_file_has(const void *at)
 	       (const u8 *)at < mapped[1] + FUSE_FILE_BYTES;
 }
 
-/* Calls all of whose memory is there. */
+/* Calls whose memory lies completely in the file. */
 void op_slow_file(void)
 {
 	struct kl_abi_detail detail = { .size = sizeof(detail), .pid = any_pid(), .proof = -1 };
@@ -101,7 +101,7 @@ void op_slow_file(void)
 		inspect.room = 8192;
 		TRY(fd, KL_IOC_INSPECT, inspect);
 		break;
-	case 2: /* operations of zeroes: ENDs */
+	case 2: /* operations of zeroes, which are ENDs */
 		program.ops = (u64)(uintptr_t)at;
 		TRY(fd, KL_IOC_PROGRAM, program);
 		break;

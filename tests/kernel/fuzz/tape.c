@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tape of decisions (fuzz.h), and those that are kept because they reached a new block. The
- * kept ones lie in memory that all workers share. Nobody locks them, as a worker may be killed at
- * any time: one that is read while it is written is just another tape.
+ * The tape of decisions (fuzz.h), and the tapes that are kept because they reached a new block.
+ * Kept tapes are in memory that all workers share. There is no lock, since a worker may be killed
+ * at any time: a tape that is read while it is written is just another tape.
  */
 #include "fuzz.h"
 
@@ -10,7 +10,7 @@ static __thread u64 random_state;
 static __thread u32 at;
 static __thread struct tape tape;
 
-/* xorshift*, for what no tape decides. */
+/* xorshift*, for decisions that no tape makes. */
 static u32 fresh(void)
 {
 	random_state ^= random_state << 13;
@@ -55,7 +55,7 @@ static void remove_words(void)
 	tape.words = n - bytes;
 }
 
-/* A piece of @other, or of this one, before any word of this one. */
+/* Inserts a piece of @other, which may be this tape, before any word of this one. */
 static void insert_words(const struct tape *other)
 {
 	u32 n = tape.words, have = other->words, from, count, to;
@@ -89,10 +89,10 @@ static void change(void)
 	case 0 ... 1: /* another decision */
 		tape.word[i] = fresh();
 		break;
-	case 2: /* nearly the same one */
+	case 2: /* nearly the same decision */
 		tape.word[i] += fresh_below(2) ? 1u << 26 : -(1u << 26);
 		break;
-	case 3: /* what comes later is new */
+	case 3: /* all later decisions are new */
 		tape.words = 1 + i;
 		break;
 	case 4:
@@ -101,7 +101,7 @@ static void change(void)
 	case 5:
 		insert_words(common->kept ? any_kept() : &copy_of_none);
 		break;
-	case 6: { /* some of it twice */
+	case 6: { /* repeat a piece of it */
 		struct tape *twice = malloc(sizeof(*twice));
 
 		if (!twice)
@@ -116,7 +116,7 @@ static void change(void)
 	}
 }
 
-/* A new sequence: of new decisions, or a kept tape with a few changes. */
+/* Starts a sequence: with new decisions, or with a kept tape and a few changes. */
 void tape_begin(void)
 {
 	at = 0;
@@ -132,7 +132,7 @@ void tape_begin(void)
 		change();
 }
 
-/* This sequence has been worth it. */
+/* Keeps this sequence's tape. */
 void tape_keep(void)
 {
 	u32 number = __atomic_fetch_add(&common->kept, 1, __ATOMIC_RELAXED);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes looked at: variables of many, details of one, the event of a parameter's change, tasks
- * that a session follows, and a dump of all. What is looked at is the zoo (zoo.c), which changes
- * meanwhile, other users' processes, and numbers of none.
+ * Inspection of processes: variables of many, details of one, the event of a parameter's change,
+ * tasks that a session follows, and a dump of all. The subjects are the zoo (zoo.c), which changes
+ * in the meantime, other users' processes, and unused pids.
  */
 #include <sched.h>
 #include <sys/prctl.h>
@@ -22,11 +22,11 @@
 #define ACCESS_all 1
 #define ACCESS_address 1
 
-/* Variables of processes and of the machine; `task` itself is none of these. */
+/* Variables of processes and of the machine, except `task` itself. */
 static const struct {
 	u16 id;
 	bool there;
-	bool mighty; /* only for who sees all */
+	bool mighty; /* only for users that may see everything */
 } variables[] = {
 #define KL_VARIABLE(id, name, scope, type, unit, format, access, ...) \
 	{ id, id && SCOPE_##scope, ACCESS_##access },
@@ -36,7 +36,7 @@ static const struct {
 
 #define VARIABLES (sizeof(variables) / sizeof(*variables))
 
-/* Each number leads to another variable, in turn. */
+/* Maps a number to a variable that can be inspected; successive numbers lead to different ones. */
 static u32 inspectable(u32 i)
 {
 	for (i %= VARIABLES; !variables[i].there || (me->uid && variables[i].mighty);)
@@ -67,7 +67,7 @@ void op_inspect(void)
 	TRY(any_fd(), KL_IOC_INSPECT, call);
 }
 
-/* What a guarded kind asks for. */
+/* Opens the proof that a guarded kind requires. */
 static int open_proof(u32 what, s32 pid)
 {
 	char path[40];
@@ -103,14 +103,14 @@ void op_detail(void)
 	if (proof > 2 && proof != fd && fcntl(proof, F_GETFD) >= 0 && call.proof == proof) {
 		char link[40], name[80] = "";
 
-		/* It may be a descriptor of a slot: those stay. */
+		/* It may be a descriptor in a slot, which must stay open. */
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", proof);
 		if (readlink(link, name, sizeof(name) - 1) > 0 && !strncmp(name, "/proc/", 6))
 			close(proof);
 	}
 }
 
-/* All of one kind that can be asked of a process, with the proof that it asks for. */
+/* Reads all details of one kind of a process, with the proof that the kind requires. */
 static void see_detail(int fd, s32 pid, u32 what)
 {
 	struct kl_abi_detail call = { .what = what, .proof = -1 };
@@ -142,7 +142,7 @@ void op_every_detail(void)
 	keep_fd(fd, ROLE_DEVICE);
 }
 
-/* What processes wait for: each of some of many. */
+/* Reads what each of several waiting processes waits for. */
 void op_waits(void)
 {
 	int fd = open_device(O_RDWR);
@@ -152,7 +152,7 @@ void op_waits(void)
 	keep_fd(fd, ROLE_DEVICE);
 }
 
-/* Many variables of all processes or threads, as a process viewer asks for them. */
+/* Reads many variables of all processes or threads, as a process viewer does. */
 void op_every_variable(void)
 {
 	u32 *ids = (u32 *)room, *pids = (u32 *)(room + 4096);
@@ -174,7 +174,7 @@ void op_every_variable(void)
 	keep_fd(fd, ROLE_DEVICE);
 }
 
-/* A parameter is changed by the kernel's own call, between the two steps of the event. */
+/* Changes a parameter by the kernel's own call, between the two steps of the event. */
 static int change_setting(u32 what)
 {
 	struct sched_param param = {};
@@ -217,7 +217,7 @@ void op_setting(void)
 
 	if (fd < 0)
 		return;
-	/* The requested value may be the present one. */
+	/* The requested value may be the current one. */
 	if (one_in(2))
 		change_setting(what);
 	call.what = what;
@@ -243,7 +243,7 @@ void op_set(void)
 	if (one_in(2))
 		setpriority(PRIO_PROCESS, 0, below(3));
 	if (one_in(4))
-		return; /* never ended */
+		return; /* the change is never ended */
 	memset(&call, 0, sizeof(call));
 	call.size = sizeof(call);
 	call.step = KL_SET_END;

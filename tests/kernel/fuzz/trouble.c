@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the machine does to the module meanwhile, by root: CPUs go and come, modules are loaded and
- * unloaded, memory is short, control groups end, and limits change.
+ * What root makes the machine do to the module while it is fuzzed: CPUs go offline and come back,
+ * modules are loaded and unloaded, memory runs short, cgroups end, and limits change.
  */
 #include <dirent.h>
 #include <sys/mount.h>
@@ -11,7 +11,7 @@
 #include "fuzz.h"
 
 #define GROUPS "/sys/fs/cgroup"
-/* A hierarchy of the older kind, with two controllers that the newer one does not have. */
+/* A cgroup v1 hierarchy, with two controllers that v2 does not have. */
 #define OLD_GROUPS "/tmp/fuzz-groups"
 
 const char *const trouble_names[] = { "CPU hotplug", "module load", "memory pressure",
@@ -24,7 +24,7 @@ static u32 pick(u64 *state, u32 n)
 	return (*state >> 33) % n;
 }
 
-/* The second CPU: the first cannot go. */
+/* Uses the second CPU: the first cannot go offline. */
 static void plug_cpu(void)
 {
 	put_file("/sys/devices/system/cpu/cpu1/online", "0");
@@ -49,7 +49,7 @@ static void insert_module(const char *name)
 	close(fd);
 }
 
-/* A module with functions comes and goes; one with a tracepoint goes and comes. */
+/* A module with functions comes and goes; one with a tracepoint goes and comes back. */
 static void load_module(void)
 {
 	insert_module("kl_places");
@@ -83,7 +83,7 @@ bool trouble_confine(u32 number, u64 limit_bytes)
 	return make_group(name, limit_bytes);
 }
 
-/* Eats what its group may have, and is killed for it. */
+/* Uses as much memory as its cgroup allows, and is killed for it. */
 static void press_memory(void)
 {
 	pid_t child = fork();
@@ -104,7 +104,7 @@ static void press_memory(void)
 		waitpid(child, NULL, 0);
 }
 
-/* Those of workers that have ended. */
+/* Removes the cgroups of workers that have ended. */
 static void remove_groups(void)
 {
 	DIR *all = opendir(GROUPS);
@@ -140,7 +140,7 @@ static void set_usual_limits(void)
 	set_limit("cpu_percent_unprivileged", 30);
 }
 
-/* Some are so low that little goes on: only for a moment. */
+/* Some limits are so low that little works, so only for a moment. */
 static void set_low_limits(u64 *state)
 {
 	set_limit("sessions_per_user", 1 + pick(state, 8));
@@ -154,8 +154,8 @@ static void set_low_limits(u64 *state)
 }
 
 /*
- * Raise limits that would keep a slow machine from all else; set_low_limits() lowers them at times.
- * And offer processes some things that a machine need not have.
+ * Raises limits that would keep a slow machine from doing anything else; set_low_limits() lowers
+ * them at times. Also provides some things to processes that a machine need not have.
  */
 void trouble_begin(void)
 {
@@ -163,7 +163,7 @@ void trouble_begin(void)
 	mkdir(OLD_GROUPS, 0755);
 	mount("none", OLD_GROUPS, "cgroup", 0, "net_cls,net_prio");
 	put_file("/proc/sys/vm/nr_hugepages", "6");
-	/* Larger packets are sent in pieces. */
+	/* So that larger packets are fragmented. */
 	put_file("/sys/class/net/lo/mtu", "1500");
 	set_usual_limits();
 }

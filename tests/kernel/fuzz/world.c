@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the threads of a worker share, and where arguments lie: in memory that is there, that ends
- * in the middle of them, that is the kernel's, that is a mapping of the device, or whose pages
- * another thread provides when it likes (userfaultfd).
+ * What the threads of a worker share, and where arguments may be: in mapped memory, in memory that
+ * ends in the middle of them, in kernel addresses, in a mapping of the device, or in pages that
+ * another thread provides with a delay (userfaultfd).
  */
 #include <dirent.h>
 #include <linux/userfaultfd.h>
@@ -19,11 +19,11 @@ __thread u8 *room;
 static __thread struct slot local[FUZZ_LOCAL];
 static struct slot shared[FUZZ_SHARED];
 
-/* Pages that come late: missing until its thread gives them. */
+/* Pages that arrive late: they are missing until give_pages() provides them. */
 static u8 *slow;
 static int slow_fd = -1;
 
-/* Gives each page after a while, and now and then takes all away again. */
+/* Provides each page after a while; world_begin() drops them all now and then. */
 static void *give_pages(void *unused)
 {
 	static u8 page[4096] __attribute__((aligned(4096)));
@@ -44,7 +44,7 @@ static void *give_pages(void *unused)
 	return NULL;
 }
 
-/* Where the kernel lets this user have them. */
+/* Creates the slow pages, if the kernel lets this user do so. */
 static void make_slow_pages(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -77,7 +77,7 @@ static u8 *make_buffer(void)
 
 	if (at == MAP_FAILED)
 		_exit(3);
-	/* What comes behind is not there. */
+	/* The page after it is inaccessible. */
 	mprotect(at + FUZZ_BUFFER, 4096, PROT_NONE);
 	return at;
 }
@@ -90,7 +90,7 @@ void world_thread_init(void)
 		local[i].fd = -1;
 }
 
-/* Mostly a sequence begins with nothing of its own, so that it can be played again. */
+/* Usually a sequence starts with none of its own descriptors open, so that it can be replayed. */
 void world_begin(void)
 {
 	if (one_in(5))
@@ -122,7 +122,7 @@ int open_device(int flags)
 	return open(common->device, flags | O_CLOEXEC);
 }
 
-/* One that is open, if there is any near. */
+/* Returns an open descriptor, if there is one in a nearby slot. */
 int any_fd(void)
 {
 	struct slot *slot = any_slot();
@@ -187,7 +187,9 @@ void keep_fd(int fd, enum role role)
 		close(old);
 }
 
-/* One of a process's children, which mostly are what waits; or itself. */
+/*
+ * Returns one of a process's children, which usually are the ones that wait; or the process itself.
+ */
 static s32 child_of(s32 pid)
 {
 	char path[60], text[300];
@@ -212,7 +214,7 @@ static s32 child_of(s32 pid)
 	return atoi(at) ?: pid;
 }
 
-/* One of a process's threads. */
+/* Returns one of a process's threads. */
 static s32 thread_of(s32 pid)
 {
 	struct dirent *one;
@@ -292,11 +294,11 @@ void *odd_place(void *own, u32 bytes)
 		return (void *)0xffff888000000000;
 	case 4: /* the end of mapped memory */
 		return memory + FUZZ_BUFFER - below(64);
-	case 5: /* it begins in one page that is not there yet, and ends in another */
+	case 5: /* starts in one missing page and ends in the next */
 		if (slow && bytes < 4096)
 			return slow + 4096 * (1 + below(SLOW_PAGES - 1)) - below(bytes + 1);
 		break;
-	case 6: /* a file's, which another process serves */
+	case 6: /* memory of a file that another process serves */
 		return slow_file_memory(bytes, true) ?: own;
 	default:
 		if (slow && bytes <= SLOW_PAGES * 4096)
@@ -305,13 +307,16 @@ void *odd_place(void *own, u32 bytes)
 	return own;
 }
 
-/* Memory of the kernel, of nobody, or of something else here is never written by a copy. */
+/*
+ * Is it in the slow pages? Arguments are copied only to these and to the slow file: other odd
+ * places belong to the kernel, to nothing, or to something that is in use here.
+ */
 static bool is_slow(const void *at)
 {
 	return slow && (u8 *)at >= slow && (u8 *)at < slow + SLOW_PAGES * 4096;
 }
 
-/* Writes to memory whose pages come late, without a signal where they do not come. */
+/* Writes to memory whose pages arrive late, without a signal if they do not arrive. */
 static void put_at(void *to, const void *from, u32 bytes)
 {
 	struct iovec mine = { (void *)from, bytes }, its = { to, bytes };
@@ -336,7 +341,7 @@ int try_call(int fd, unsigned long command, void *argument, u32 bytes)
 	}
 	if (bytes && bytes < 4096 && at != argument && !is_slow(at) && (u8 *)at >= (u8 *)argument &&
 	    (u8 *)at < (u8 *)argument + bytes)
-		at = memcpy(memory, argument, bytes); /* no room behind it on the stack */
+		at = memcpy(memory, argument, bytes); /* there is no room after it on the stack */
 	common->tried[_IOC_NR(command) % FUZZ_CALLS]++;
 	if (ioctl(fd, command, at) < 0)
 		return -errno;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One mistake at a time: each call with valid arguments but for one member, which is what the row of
- * the table says. Random changes would find most of these places, too, but each of them rarely.
+ * One mistake at a time: each call has valid arguments except for one member, which a row of the
+ * table gives. Random changes would find most of these errors, too, but each of them rarely.
  */
 #include "fuzz.h"
 
@@ -16,7 +16,7 @@ enum call {
 	EVENT, /* the first, in `room` */
 	MASKSET,
 	FILTER,
-	LATENCY, /* up to here what a session is made of */
+	LATENCY, /* calls up to this one define a session */
 	TASKS,
 	RESIZE,
 	READER,
@@ -92,10 +92,10 @@ static const struct mistake mistakes[] = {
 	MISTAKE(RULE, kl_abi_rule, handler, 99),
 	MISTAKE(RULE, kl_abi_rule, reserved, 1),
 	MISTAKE(RULE, kl_abi_rule, filter, 999),
-	MISTAKE(RULE, kl_abi_rule, filter, 2), /* puts out fields */
+	MISTAKE(RULE, kl_abi_rule, filter, 2), /* outputs fields */
 	MISTAKE(RULE, kl_abi_rule, value, 999),
-	MISTAKE(RULE, kl_abi_rule, value, 1), /* count takes none */
-	MISTAKE(RULE, kl_abi_rule, handler, KL_HANDLER_sum), /* but sum must have one */
+	MISTAKE(RULE, kl_abi_rule, value, 1), /* count takes no value */
+	MISTAKE(RULE, kl_abi_rule, handler, KL_HANDLER_sum), /* but sum requires one */
 	MISTAKE(RULE, kl_abi_rule, handler, KL_HANDLER_alarm), /* takes no keys */
 	MISTAKE(RULE, kl_abi_rule, n_keys, KL_RULE_KEYS_MAX + 1),
 	MISTAKE(RULE, kl_abi_rule, n_keys, 2),
@@ -168,7 +168,7 @@ static const struct mistake mistakes[] = {
 	MISTAKE(INSPECT, kl_abi_inspect, n_variables, 0),
 	MISTAKE(INSPECT, kl_abi_inspect, n_variables, KL_INSPECT_VARIABLES_MAX + 1),
 	MISTAKE(INSPECT, kl_abi_inspect, n_variables, 3), /* one of them twice */
-	MISTAKE(INSPECT, kl_abi_inspect, n_variables, 4), /* known only where an event fires */
+	MISTAKE(INSPECT, kl_abi_inspect, n_variables, 4), /* available only where an event fires */
 	MISTAKE(INSPECT, kl_abi_inspect, n_ids, KL_INSPECT_IDS_MAX + 1),
 	MISTAKE(INSPECT, kl_abi_inspect, ids, 8),
 	MISTAKE(INSPECT, kl_abi_inspect, rows, 8),
@@ -242,7 +242,7 @@ static u64 in_room(u32 at)
 	return (u64)(uintptr_t)(room + at);
 }
 
-/* What a session is made of. */
+/* Builds the arguments of a call that defines a part of a session. */
 static struct built build_definition(enum call call)
 {
 	struct built b = { .to = (union argument *)memory };
@@ -291,7 +291,7 @@ static struct built build_definition(enum call call)
 	return b;
 }
 
-/* Calls on a session or on the device. */
+/* Builds the arguments of any other call on a session or on the device. */
 static struct built build_call(enum call call)
 {
 	struct built b = { .to = (union argument *)memory };
@@ -339,7 +339,7 @@ static struct built build_call(enum call call)
 	return b;
 }
 
-/* A session with two programs, of which the second puts out fields, and one rule. */
+/* A session with two programs, the second of which outputs fields, and one rule. */
 static int small_session(void)
 {
 	struct kl_abi_session params = { .size = sizeof(params), .block_bytes = 4096, .blocks = 4 };
@@ -380,7 +380,7 @@ void op_wrong(void)
 		memcpy(at + m->at, &m->value, m->bytes);
 	if (m->call == TASKS)
 		kl_filter(fd, KL_FILTER_TASKS, 0);
-	/* A second time, and once it has been started: what may be done only before. */
+	/* Twice, at times with a start in between: some calls are valid only once or before it. */
 	for (u32 i = 0; i < 2; i++) {
 		me->calls++;
 		me->successes += !ioctl(fd, b.command, memory);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes to be looked at, one of each kind of thing that the module tells of a process: what it
- * waits for, what it has open, how it is confined, and those that are never the same for long.
+ * Processes to inspect, one for each kind of thing that the module reports about a process: what it
+ * waits for, what it has open, how it is confined; and processes that change all the time.
  */
 #include <arpa/inet.h>
 #include <linux/futex.h>
@@ -22,7 +22,7 @@
 
 #include "fuzz.h"
 
-/* So that what changes all the time does not take all of a slow kernel's time. */
+/* Sleeps, so that processes that change all the time do not use up a slow kernel's CPU time. */
 static void nap(unsigned int ms)
 {
 	sleep_ms(ms * slowness);
@@ -214,13 +214,13 @@ static u8 *map(size_t bytes, int prot, int flags, int fd, off_t offset)
 
 	if (at == MAP_FAILED)
 		return NULL;
-	/* Written to, it has pages of its own. */
+	/* Writing to it gives it pages of its own. */
 	if (prot & PROT_WRITE)
 		at[bytes / 2]++;
 	return at;
 }
 
-/* One mapping of each kind that the kernel tells apart. */
+/* Creates one mapping of each kind that the kernel distinguishes. */
 static void map_each_kind(int fd)
 {
 	static const int flags[] = { MAP_GROWSDOWN, MAP_LOCKED, MAP_HUGETLB, MAP_NORESERVE };
@@ -286,7 +286,7 @@ static void change_threads(void)
 	}
 }
 
-/* The same number, always another program. */
+/* Keeps its pid, but executes another program again and again. */
 void zoo_change_program(void)
 {
 	usleep(300000);
@@ -330,7 +330,7 @@ void *sleep_in_thread(void *unused)
 	return NULL;
 }
 
-/* Threads enough that their sums are made before the row, some of which end. */
+/* Enough threads that their sums are computed before the row; some of them exit. */
 static void have_threads(void)
 {
 	pthread_attr_t small;
@@ -344,7 +344,7 @@ static void have_threads(void)
 	change_threads();
 }
 
-/* Namespaces of its own, all of them. */
+/* Has all of its namespaces to itself. */
 static void have_namespaces(void)
 {
 	static const int flags[] = { CLONE_NEWPID, CLONE_NEWNS,	 CLONE_NEWUTS,
@@ -363,7 +363,7 @@ static void have_namespaces(void)
 	sleep_forever();
 }
 
-/* First those that wait for something, themselves or their children. */
+/* Starts with the ZOO_WAITING kinds that wait for something, themselves or in their children. */
 static void (*const kinds[ZOO_KINDS])(void) = {
 	wait_on_files, wait_on_sockets, wait_on_locks,	wait_on_children,   wait_on_signals,
 	wait_futex,    wait_mutex,	wait_pi,	wait_pipe,	    wait_lock,

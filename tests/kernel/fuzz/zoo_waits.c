@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes of the zoo that each wait in one system call: with the files, memory and other
+ * Processes of the zoo that each wait in one system call, with the files, memory and other
  * processes that explain the wait.
  */
 #include <arpa/inet.h>
@@ -21,9 +21,9 @@
 
 #include "fuzz.h"
 
-#define MANY 90 /* more files than the module looks at */
+#define MANY 90 /* more files than the module checks */
 
-/* One child in each call of @waits, which do not return soon. */
+/* Forks one child for each of @waits, which do not return soon. */
 static void wait_in_each(void (*const *waits)(void), u32 n)
 {
 	for (u32 i = 0; i < n; i++)
@@ -41,7 +41,7 @@ static void wait_in_each(void (*const *waits)(void), u32 n)
 		wait_in_each(waits, sizeof(waits) / sizeof(*waits));  \
 	} while (0)
 
-/* From which nothing can be read while the process lives. */
+/* Returns a pipe end that stays empty and open while the process lives. */
 static int pipe_end(void)
 {
 	int ends[2];
@@ -95,7 +95,7 @@ static void in_epoll(void)
 	epoll_wait(set, &event, 1, -1);
 }
 
-/* What the kernel tells of it has more than 4,096 bytes. */
+/* Its fdinfo is larger than 4,096 bytes. */
 static void in_epoll_of_many(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -136,7 +136,7 @@ static void in_openat(void)
 		close(open(path, O_RDONLY));
 }
 
-/* By the older call, with the path at the end of a page that nothing follows. */
+/* By the older call, with the path at the very end of a page that no page follows. */
 static void in_open(void)
 {
 	char path[60];
@@ -213,14 +213,14 @@ static void in_accept(void)
 	close(fd);
 }
 
-/* More connections than the other side lets wait. */
+/* More connections than the listener's backlog allows. */
 static void in_connect(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	socklen_t bytes = sizeof(address);
 	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	/* The kernel chooses its name. */
+	/* The kernel chooses the name. */
 	if (bind(listener, (void *)&address, sizeof(sa_family_t)) || listen(listener, 0) ||
 	    getsockname(listener, (void *)&address, &bytes))
 		sleep_forever();
@@ -230,7 +230,7 @@ static void in_connect(void)
 	close(listener);
 }
 
-/* Both ends of a connection are here. */
+/* A connection with both ends in this process. */
 static void in_receive(void)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
@@ -257,7 +257,7 @@ void wait_on_sockets(void)
 
 /* -------------------------------------------------------------------- locks */
 
-/* Futexes: the first may be shared with other processes, the second may not. */
+/* Waits for two futexes: the first may be shared between processes, the second may not. */
 static void in_futexes(void)
 {
 	static u32 word[2];
@@ -313,7 +313,7 @@ static void in_shared_pi_mutex(void)
 	wait_for_mutex(PTHREAD_PRIO_INHERIT);
 }
 
-/* A read lock of a file, held by a child. */
+/* A file with a read lock held by a child. */
 static int locked_file(void)
 {
 	char path[60];
@@ -484,7 +484,7 @@ static void *unmap_soon(void *page)
 	return NULL;
 }
 
-/* The set is in memory that is not there any more. */
+/* The set is in memory that has been unmapped. */
 static void in_sigsuspend_of_none(void)
 {
 	sigset_t *set =

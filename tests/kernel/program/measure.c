@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What usual programs cost: the time stamp counter's difference over one run,
- * which in a guest started with --icount counts instructions. The least of many,
- * less that of a function that does nothing.
+ * The cost of typical programs: the difference of the time stamp counter over one run, which in a
+ * guest started with --icount counts instructions. The minimum of many runs, minus that of a
+ * function that does nothing.
  */
 #include <linux/module.h>
 #include <asm/msr.h>
@@ -11,7 +11,7 @@
 
 #define RUNS 1000
 
-/* As sched_switch has them: see uapi/events.def. */
+/* The fields of sched_switch; see uapi/events.def. */
 static const struct __packed {
 	char prev_comm[16];
 	s32 prev_tid;
@@ -90,7 +90,7 @@ static int report(char *to, int at, const char *name, struct kl_program *p, u64 
 /**
  * report_costs - the parameter `costs`
  * @to: a page
- * @parameter: not looked at
+ * @parameter: unused
  */
 int report_costs(char *to, const struct kernel_param *parameter)
 {

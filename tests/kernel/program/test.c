@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs programs on addresses that cannot be read, in a task, with interrupts
- * off and in interrupts, and on some that can. Reading the parameter `faults`
- * does it and gives TAP lines; reading `costs` counts instructions (measure.c).
- * tests/kernel/programs.c reads both.
+ * Runs programs on addresses that cannot be read, in a task, with interrupts disabled and in
+ * interrupts, and on some that can. Reading the parameter `faults` runs them and returns TAP lines;
+ * reading `costs` counts instructions (measure.c). tests/kernel/programs.c reads both.
  */
 #include <linux/irq_work.h>
 #include <linux/mm.h>
@@ -16,7 +15,7 @@
 #include "kernel/core/program_values.h"
 #include "test.h"
 
-/* ------------------------------------------- what the session otherwise has */
+/* ---------------------------------------- stubs for the session's functions */
 
 int kl_fail(struct kl_error *why, int error, const char *format, ...)
 {
@@ -78,12 +77,13 @@ enum {
 };
 
 /**
- * struct ground - what is tried out
- * @page: one page of vmalloc, with an unmapped one behind it
- * @kernel: 8 bytes there cannot all be read by LOAD
- * @user: nor there by LOAD_USER
- * @fine: bytes of user memory that are there
- * @wrong: loads that did not fault, or left something else than 0
+ * struct ground - what the programs are tried on
+ * @page: one page of vmalloc, followed by an unmapped one
+ * @kernel: addresses from which LOAD cannot read all 8 bytes
+ * @user: addresses from which LOAD_USER cannot
+ * @fine: readable user memory
+ * @fine_bytes: its size
+ * @wrong: loads that did not fault, or returned a value other than 0
  */
 struct ground {
 	u8 *page;
@@ -133,7 +133,7 @@ static void find_places(struct ground *g, u64 freed)
 	memcpy(g->user, user, sizeof(user));
 }
 
-/* -------------------------------------------------------------------- tries */
+/* ----------------------------------------------------------------- attempts */
 
 static void note(struct ground *g, bool right, const char *what)
 {
@@ -155,12 +155,12 @@ static void try_place(struct ground *g, const struct place *place)
 	}
 	f.fault = false;
 	memset(out, 0xff, sizeof(out));
-	/* Bytes and a string: zeroes, what could be read and a NUL. */
+	/* Bytes and a string: zeroes, the bytes that could be read, and a NUL. */
 	note(g, kl_program_put(g->out, &f, out, sizeof(out)) >= 9 && f.fault && !out[0],
 	     place->name);
 	if (place->address % PAGE_SIZE == PAGE_SIZE - 4)
 		return;
-	/* No byte at all can be read. */
+	/* No byte is readable. */
 	for (u32 type = 0; type < KL_NUMBER_S64; type++) {
 		f.fault = false;
 		note(g, !kl_program_run(g->load[type], &f) && f.fault, place->name);
@@ -180,7 +180,7 @@ static void try_places(void *data)
 	note(g, kl_program_run(g->load[KL_NUMBER_U64], &f) == *(u64 *)g->page && !f.fault,
 	     "what can be read");
 	note(g, kl_program_run(g->text, &f) == 1 && !f.fault, "a text that can be read");
-	/* Four bytes before an unmapped page, and all that is in the way is read. */
+	/* The four bytes before an unmapped page can be read. */
 	address += PAGE_SIZE - 4;
 	note(g, kl_program_run(g->load[KL_NUMBER_U32], &f) == 0x5a5a5a5a && !f.fault,
 	     "the last of a page");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of kl_program.ko share: programs in short words. */
+/* Shared by the files of kl_program.ko: short notation for programs. */
 #ifndef KL_TESTS_PROGRAM_TEST_H
 #define KL_TESTS_PROGRAM_TEST_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keeps a machine from going to sleep, after all others have been told that it will: what they do then,
- * and when they are told that it has not, can be tested where a sleeping machine would not come back.
+ * Prevents a machine from suspending, after all others have been notified that it will. That tests
+ * what they do then, and when they are notified that it did not, on machines that would not resume.
  */
 #include <linux/module.h>
 #include <linux/suspend.h>

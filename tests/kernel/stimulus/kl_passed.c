@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A tracepoint that comes and goes with its module: who writes a number to the parameter `pass` has
- * it pass kls_passed so often, with the numbers from 0 on.
+ * A tracepoint that comes and goes with its module: writing a number to the parameter `pass` hits
+ * kls_passed that often, with the numbers from 0 on.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/kl_pfnmap: a mapping of device memory as graphics cards and VFIO make it, where the kernel has
- * no struct page. It is mapped in pieces of 2 MiB where the kernel lets a file do so, else of 4 KiB.
+ * /dev/kl_pfnmap: a mapping of device memory such as graphics cards and VFIO create, without struct
+ * pages. It is mapped in pieces of 2 MiB where the kernel lets a file do so, otherwise of 4 KiB.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -10,7 +10,7 @@
 #include <linux/pfn_t.h>
 #include <linux/pgtable.h>
 
-/* Below 4 GiB, where machines have devices instead of memory, far from any memory. */
+/* Below 4 GiB, where machines have devices, far from any RAM. */
 #define FIRST_PFN (0xe0000000ul >> PAGE_SHIFT)
 
 static unsigned int huge;
@@ -27,7 +27,7 @@ static vm_fault_t fault_small(struct vm_fault *vmf)
 	return vmf_insert_pfn(vmf->vma, vmf->address, pfn_at(vmf, vmf->address));
 }
 
-/* @size has another type in each kernel, and 0 for a small page in all. */
+/* The type of @size depends on the kernel; 0 means a small page in all of them. */
 static vm_fault_t fault_huge(struct vm_fault *vmf, unsigned int size)
 {
 	unsigned long at = vmf->address & PMD_MASK;
@@ -49,7 +49,7 @@ static int map(struct file *file, struct vm_area_struct *vma)
 {
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	/* Sets VM_PFNMAP for a mapping that has nothing in it yet. */
+	/* remap_pfn_range() sets VM_PFNMAP, although the rest of the mapping is still empty. */
 	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
 	vma->vm_ops = &map_ops;
 	return remap_pfn_range(vma, vma->vm_start, FIRST_PFN, PAGE_SIZE, vma->vm_page_prot);

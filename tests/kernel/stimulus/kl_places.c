@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For the tests of splices, by parameters: `byte`, "ADDRESS BYTE", writes one byte of the kernel's
- * text, as somebody would who asks nobody; `sum`, "A B", adds two numbers in a function whose
- * caller looks at the flags that it leaves, and reads as "SUM FLAGS". And a function with a jump that
- * cannot be moved, which nobody calls.
+ * For the tests of splices. Parameters: `byte`, "ADDRESS BYTE", writes one byte of the kernel's
+ * text, as code that does not cooperate with kernlens would; `sum`, "A B", adds two numbers in a
+ * function whose caller reads the flags that it leaves, and reads as "SUM FLAGS". There is also a
+ * function, never called, with a jump that cannot be relocated.
  */
 #include <linux/kprobes.h>
 #include <linux/linkage.h>

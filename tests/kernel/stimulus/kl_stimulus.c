@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fires a known number of events of two tracepoints that nothing else fires in
- * a virtual machine (cpu_frequency and suspend_resume, both exported), from
- * each CPU and each kind of context, as /dev/kl_stimulus is told. The tests
- * compare what kernlens wrote and lost with what was fired here.
+ * Fires a known number of events of two tracepoints that nothing else fires in a virtual machine
+ * (cpu_frequency and suspend_resume, both exported), from each CPU and each kind of context, as
+ * requested through /dev/kl_stimulus. The tests compare what kernlens wrote and lost with what was
+ * fired here.
  *
- * The device's calls are under `lock`; a source's numbers belong to its
- * contexts, none of which interrupts itself.
+ * The device's calls run under `lock`; only a source's own contexts, none of which interrupts
+ * itself, use its numbers.
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
@@ -28,7 +28,7 @@
 /**
  * struct source - one CPU's events
  * @number: of the next event, by context
- * @nmi_wanted: an NMI of ours is on its way
+ * @nmi_wanted: one of our NMIs is on its way
  */
 struct source {
 	u32 id;
@@ -46,8 +46,8 @@ static struct kls_plan plan;
 static DEFINE_MUTEX(lock);
 
 /*
- * What fire() sets of the running task, to be put back by interrupts: so whatever one of these
- * functions is in the middle of is again as it was when it goes on.
+ * What fire() changes in the running task; each context restores it, so that a context that is
+ * interrupted in the middle of one of these functions sees no change when it continues.
  */
 struct varied {
 	u64 timer_slack_ns;
@@ -148,7 +148,7 @@ static int on_nmi(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* Only one sender a target, so that each NMI sent is one NMI handled. */
+/* Only one sender per target, so that each NMI sent is one NMI handled. */
 static void send_nmi(struct source *to)
 {
 	if (!cpu_online(to->id) || atomic_read(&to->nmi_wanted))
@@ -162,7 +162,7 @@ static void on_irq_work(struct irq_work *work)
 	fire_some(container_of(work, struct source, irq_work), KLS_IRQ_WORK);
 }
 
-/* An interrupt in the middle: softirqs run with interrupts on. */
+/* Raises an interrupt in the middle of its burst: softirqs run with interrupts enabled. */
 static void on_tasklet(struct tasklet_struct *tasklet)
 {
 	struct source *s = container_of(tasklet, struct source, tasklet);
@@ -179,7 +179,10 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	struct source *s = container_of(timer, struct source, timer);
 
 	fire_some(s, KLS_TIMER);
-	/* With one CPU there is no neighbour: the timer is what comes at any point. */
+	/*
+	 * With one CPU there is no neighbour, so the timer, which comes at any point, sends the
+	 * NMI.
+	 */
 	if (plan.nmi_every && hweight64(plan.cpus) == 1)
 		send_nmi(s);
 	if (plan.softirq_every)
@@ -245,7 +248,7 @@ static int run_source(void *data)
 
 /* ----------------------------------------------------------------- functions */
 
-/* To be hooked by who tests that: declared, so that it keeps its name and calls. */
+/* For tests to hook; declared, so that it keeps its name and its calls. */
 u64 kls_called(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 
 noinline u64 kls_called(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
@@ -256,7 +259,7 @@ noinline u64 kls_called(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 
 /* ------------------------------------------------------------------- device */
 
-/* Nothing of a source fires any more after this. */
+/* No context of a source fires after this returns. */
 static void stop_source(struct source *s)
 {
 	if (!s->thread)
@@ -274,7 +277,7 @@ static void stop_sources(void)
 {
 	for (int i = 0; i < KLS_SOURCES; i++)
 		stop_source(&sources[i]);
-	/* An NMI that was sent last has long come; the last ones' numbers are seen. */
+	/* Wait for NMIs that were sent just before their senders stopped. */
 	for (int i = 0; i < KLS_SOURCES; i++)
 		while (i < nr_cpu_ids && cpu_online(i) && atomic_read(&sources[i].nmi_wanted))
 			cond_resched();

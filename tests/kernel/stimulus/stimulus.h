@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kl_stimulus.ko and the tests agree on: how it is told what to fire, and
- * what a fired event says of itself, so that a reader can check each one.
+ * Shared by kl_stimulus.ko and the tests: the plan of what to fire, and what a fired event states
+ * about itself, so that a reader can check each one.
  */
 #ifndef KL_STIMULUS_H
 #define KL_STIMULUS_H
@@ -10,14 +10,17 @@
 #include <linux/types.h>
 
 #define KLS_DEVICE "/dev/kl_stimulus"
-#define KLS_SOURCES 16 /* one a CPU */
-#define KLS_COMM "kls/" /* and the source's number: name of its thread */
+#define KLS_SOURCES 16 /* one for each CPU */
+#define KLS_COMM "kls/" /* followed by the source's number: the name of its thread */
 
-/* Where an event is fired. No context interrupts itself, so numbers are in order. */
+/*
+ * The context in which an event is fired. No context interrupts itself, so its numbers are in
+ * order.
+ */
 enum kls_context {
 	KLS_TASK = 0, /* the source's thread, bound to its CPU */
 	KLS_SOFTIRQ = 1, /* tasklet, raised by the thread and by the timer */
-	KLS_IRQ_WORK = 2, /* interrupt, raised in the middle of tasks' and softirqs' bursts */
+	KLS_IRQ_WORK = 2, /* interrupt, raised during the bursts of tasks and softirqs */
 	KLS_TIMER = 3, /* timer interrupt, at any point of the others */
 	KLS_NMI = 4, /* sent by the neighbour's thread or by the timer */
 	KLS_CONTEXTS = 5,
@@ -25,19 +28,19 @@ enum kls_context {
 
 /**
  * struct kls_plan - what each source does
- * @records: that its thread fires; the other contexts' come on top
- * @cpus: sources that take part, a bit each
+ * @records: number that its thread fires; the other contexts' records are added to that
+ * @cpus: sources that take part, one bit each
  * @nested: records fired by each softirq, interrupt and NMI
  * @burst: the thread's records between two pauses, 0: no pause
- * @pause_us: length of a pause, 0: only give way
- * @softirq_every, @irq_every, @nmi_every: the thread's records between two, 0: none
+ * @pause_us: length of a pause, 0: only cond_resched()
+ * @softirq_every, @irq_every, @nmi_every: the thread's records between two of these, 0: none
  * @timer_us: period of the timer interrupt, 0: none
- * @string_every: each so-manieth record of a context is a suspend_resume, which
- *                has a string; the others are cpu_frequency
- * @vary: around each event, set what variables read of the running task to
- *        what kls_value() says
+ * @string_every: every n-th record of a context is a suspend_resume, which has a
+ *                string; the others are cpu_frequency
+ * @vary: around each event, set what variables read from the running task to the
+ *        values of kls_value()
  * @stacks: the `state` of a cpu_frequency is kls_stack_hash() of its callers, as the
- *          kernel itself finds them
+ *          kernel itself unwinds them
  */
 struct kls_plan {
 	__u64 records;
@@ -57,7 +60,7 @@ struct kls_plan {
 /**
  * struct kls_counts - what has been fired since the last start
  * @running: sources whose thread has not finished
- * @probes: functions attached to any of the kernel's own tracepoints now
+ * @probes: functions now attached to any of the kernel's own tracepoints
  */
 struct kls_counts {
 	__u64 fired[KLS_SOURCES][KLS_CONTEXTS];
@@ -73,9 +76,9 @@ struct kls_counts {
 #define KLS_IOC_CALL _IO(0xB8, 4)
 
 /*
- * cpu_frequency: `state` is the running number of (source, context), `cpu_id`
- * is the mark. suspend_resume: `val` is source, context and the number's low
- * 24 bits; `start` its lowest bit; `action` the text from that position on.
+ * cpu_frequency: `state` is the running number of (source, context), `cpu_id` is the mark.
+ * suspend_resume: `val` holds source, context and the low 24 bits of the number; `start` is the
+ * lowest bit; `action` is the text from that position on.
  */
 static inline __u32 kls_mark(__u32 source, __u32 context, __u32 number)
 {
@@ -87,7 +90,7 @@ static inline __u32 kls_mark(__u32 source, __u32 context, __u32 number)
 #define KLS_MARK_SOURCE(mark) ((mark) >> 28)
 #define KLS_MARK_CONTEXT(mark) ((mark) >> 24 & 0xf)
 
-#define KLS_FRAMES 30 /* behind the first one: which of its calls it is differs */
+#define KLS_FRAMES 30 /* after the first one, which differs by call site */
 
 static inline __u32 kls_stack_hash(const __u64 *frame, __u32 frames)
 {
@@ -98,7 +101,10 @@ static inline __u32 kls_stack_hash(const __u64 *frame, __u32 frames)
 	return hash >> 32;
 }
 
-/* Variables that the module sets: always new, seldom new, new with the context, and a text. */
+/*
+ * Variables that the module sets: one that always changes, one that seldom does, and one that
+ * changes with the context.
+ */
 enum kls_value {
 	KLS_TIMER_SLACK,
 	KLS_MIN_FAULTS,
@@ -113,7 +119,7 @@ static inline __u64 kls_value(enum kls_value which, __u32 source, __u32 context,
 	return which == KLS_MIN_FAULTS ? number / 64 : context * 1000003ull;
 }
 
-/* All 16 bytes of a command name, of which either half may be the same as before. */
+/* All 16 bytes of a command name; either half may be the same as before. */
 static inline void kls_name(__u32 context, __u32 number, char name[16])
 {
 	for (int i = 0; i < 15; i++)
