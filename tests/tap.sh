@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
-# TAP lines of several programs as those of one: numbered on, and counted. Sourced by what runs
-# them, which ends with "1..$number" and fails if $failed.
+# Merges TAP lines of several programs into one stream with continuous numbers. Sourced by scripts
+# that run the programs, which end with "1..$number" and fail if $failed.
 
 number=0 failed=0
 
-# tell STATUS TEXT: one line.
+# tell STATUS TEXT: prints one TAP line.
 tell() {
 	local not=''
 	number=$((number + 1))
@@ -16,7 +16,7 @@ tell() {
 	echo "${not}ok $number - $2"
 }
 
-# renumber TEXT: another's lines from stdin, without its plan, with TEXT before what they say.
+# renumber TEXT: reprints another program's lines from stdin, without its plan, prefixed by TEXT.
 renumber() {
 	local line
 	while IFS= read -r line; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The comparison of a kernel's blocks with another decoder, and splices (tests/block/run).
+# Compares a kernel's blocks with another decoder and tests splices (tests/block/run).
 
 BLOCK_PROGRAMS := $(patsubst %,$(BUILD)/tests/block-%,splice whole refuse fuzz faults load cost)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What commands.py and paths.py share: TAP lines, and runs of kernlens, which is their first argument.
+# Shared by commands.py and the other tests of commands: TAP lines, and runs of kernlens, whose path
+# is the first argument.
 import subprocess
 import sys
 
@@ -25,6 +26,6 @@ def run(*words, status=0):
 
 
 def end():
-    """The plan, and this program's end."""
+    """Prints the TAP plan and exits."""
     print(f"1..{count}")
     sys.exit(failed > 0)

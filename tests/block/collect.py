@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# collect.py OUT: runs in the virtual machine, as root. Keeps the running kernel's own text and data,
-# as a core file, and its symbols: OUT/core, OUT/kallsyms. The blocks are looked at outside, where it
+# collect.py OUT: runs in the virtual machine, as root. Saves the running kernel's own text and data
+# as a core file, and its symbols: OUT/core, OUT/kallsyms. The blocks are analyzed outside, where it
 # is faster.
 import shutil
 import struct
@@ -18,7 +18,7 @@ def symbols(path):
 
 
 def pieces(core):
-    """(offset, begin, size) of each segment of a core file."""
+    """Returns the header of a core file and (offset, begin, size) of each segment."""
     header = struct.unpack(HEADER, core.read(struct.calcsize(HEADER)))
     core.seek(header[5])
     table = core.read(header[9] * header[10])
@@ -34,7 +34,7 @@ def offset_of(segments, address):
 
 
 def blacklist(core, segments, head):
-    """Addresses of the entries of the kernel's list of what probes must not touch."""
+    """Addresses of the entries of the kprobe blacklist."""
     core.seek(offset_of(segments, head))
     at, = struct.unpack("<Q", core.read(8))
     while at != head:

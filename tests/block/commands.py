@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# commands.py KERNLENS OUT: in a virtual machine as root, kernlens count and coverage against what a program
-# is known to call, against ftrace's count of functions in the same run, and against themselves: what
-# enters a block leaves it; blocks as events against the entries of their functions. TAP lines.
+# commands.py KERNLENS OUT: in a virtual machine as root, compares kernlens count and coverage with
+# the calls that a program is known to make, with ftrace's function trace of the same run, and with
+# themselves: whatever enters a block must leave it. Compares blocks as events with the entries of
+# their functions. Prints TAP lines.
 import collections
 import json
 import os
@@ -19,7 +20,7 @@ PATTERNS = ["vfs_*", "ksys_*", "path_*", "link_*", "filp_*", "exit_*", "do_*", "
             "wait_*", "shmem_*", "simple_*", "mnt_*", "inode_*", "generic_*", "new_*", "alloc_*", "release_*"]
 WORKLOAD = "exec >/dev/null; mkdir /tmp/d; touch /tmp/d/a; mv /tmp/d/a /tmp/d/c; ln -s c /tmp/d/s; " \
            "cat /tmp/d/s /proc/self/status; rm -r /tmp/d"
-# Work of many kinds.
+# A varied workload.
 REAL = f"""
     exec >/dev/null
     cd {sys.argv[2]}
@@ -41,9 +42,9 @@ sender.start()
 while server.recv(65536): pass'
 """
 CALLS = 1000
-# The device's call that reads counters, as ftrace prints it.
+# The ioctl that reads counters, as ftrace prints it.
 COUNTS_CALL = re.compile(r"sys_ioctl\(fd: \w+, cmd: c0\w{4}62,")
-# Passed all the time, in interrupts, too, and by what firing an event itself calls.
+# Executed constantly, also in interrupts and by what an event hit itself calls.
 HOT = ["schedule", "__schedule", "try_to_wake_up", "_raw_spin*", "hrtimer_*", "kmem_cache_alloc*", "irq_work*",
        "__wake_up*", "ktime_get*", "update_*", "enqueue_*", "dequeue_*", "exc_page_fault*", "handle_mm_fault*", "rcu_*"]
 DEEP = ["vfs_read", "schedule", "try_to_wake_up", "handle_mm_fault", "irq_work_queue", "__wake_up_common"]
@@ -51,7 +52,8 @@ LOAD = "for i in 1 2; do (while :; do ls -lR /usr/share/doc | head -300; cat /pr
        "sleep 4; kill $(jobs -p)"
 IOCTL = ["sys_enter_ioctl", "sys_exit_ioctl"]
 CPU = "/sys/devices/system/cpu/cpu1/online"
-# Tasks that sleep in a call when counting begins or ends are in one of its two blocks only.
+# A task that sleeps in a call when counting begins or ends is counted in only one of the call's two
+# blocks.
 SLEEPERS = 64
 FEW = 3  # points whose text may change while thousands are spliced
 
@@ -107,7 +109,8 @@ def check_count():
 
 
 def check_label():
-    """A jump label that goes off meanwhile: kfree's tracepoint, behind which all of it goes on in the text."""
+    """Switches a jump label while it is spliced: kfree's tracepoint. After it, execution continues
+    in the original text."""
     blocks = json.loads(run("--json", "blocks", "kfree").stdout)["functions"][0]["blocks"]
     enable = f"{TRACING}/events/kmem/kfree/enable"
     write("events/kmem/kfree/enable", "1")
@@ -120,7 +123,7 @@ def check_label():
 
 
 def read_records(path):
-    """Records of python3 in a trace, by event."""
+    """Records of python3 in a trace, grouped by event."""
     events = collections.defaultdict(list)
     for line in run("--json", "print", path).stdout.splitlines():
         record = json.loads(line)
@@ -130,7 +133,7 @@ def read_records(path):
 
 
 def check_events():
-    """Blocks as events: numbers, registers, order, call traces; the time between two."""
+    """Blocks as events: counts, registers, order, stack traces, and the time between two events."""
     calls = python(f"import os\nfor i in range({CALLS}): os.lseek(0, i, os.SEEK_SET)")
     where = "ksys_lseek"
     done = json.loads(run("--json", "blocks", where).stdout)["functions"][0]["blocks"]
@@ -163,7 +166,7 @@ def check_events():
 
 
 def check_hot():
-    """Firing all the time on two processors; a complaint of the kernel's is a panic here."""
+    """Events that hit constantly on two processors. A kernel warning panics here."""
     for functions, more in (HOT, []), (DEEP, ["-v", "kstack", "-v", "rdi"]):
         events = ",".join(f"block:{name}" for name in functions)
         said = run("record", "-a", "--overwrite", "--buffer", "2M", "--force", "-o", f"{out}/hot", *more, "-e", events, "--",
@@ -174,11 +177,10 @@ def check_hot():
 
 
 def traced():
-    """
-    How often ftrace's function tracer has seen each name between the two times at which kernlens read
-    its counters, by the calls of the device, which it has traced, too; and during these calls, where
-    an interrupt may come before or behind the reading of its functions.
-    """
+    """Returns how often ftrace's function tracer saw each name between the two times at which
+    kernlens read its counters, and how often during these two reads. The reads are the device's
+    ioctls, which are traced as well. A function that an interrupt calls during a read may run
+    before or after its counter is read."""
     hits, doubtful, reads, inside = collections.Counter(), collections.Counter(), 0, False
     with open(f"{TRACING}/trace") as file:
         for line in file:
@@ -197,7 +199,8 @@ def traced():
 
 
 def trace_functions():
-    """One processor: nothing runs while counters are read."""
+    """Starts ftrace's function tracer with one CPU online, so that nothing runs while counters are
+    read."""
     with open(CPU, "w") as file:
         file.write("0")
     write("buffer_size_kb", "131072")
@@ -229,7 +232,7 @@ def check_against_ftrace(functions, hits, doubtful):
 
 
 def check_flow(functions):
-    """Blocks that only one block goes on to, and blocks both of whose ways lead to such."""
+    """A block's count is the sum of its successors' if they have no other predecessor."""
     listed = json.loads(run("--json", "blocks", *PATTERNS).stdout)["functions"]
     graphs = {graph["address"]: graph["blocks"] for graph in listed}
     equal, wrong = 0, []
@@ -242,7 +245,7 @@ def check_flow(functions):
                 ways[to].append(index)
         for index, block in enumerate(blocks):
             to = [way for way in (block["next"], block["taken"]) if way is not None]
-            leaves = block["ends"] == "branch" and len(to) == 1  # to another function, too
+            leaves = block["ends"] == "branch" and len(to) == 1  # also a branch to another function
             if not to or leaves or counts[index] is None or any(
                     counts[way] is None or blocks[way]["entered"] or ways[way] != [index] for way in to):
                 continue
@@ -254,7 +257,8 @@ def check_flow(functions):
 
 
 def check_sleep():
-    """All is put back when the machine is about to sleep; it does not, as another module is against it."""
+    """Splices are removed before the machine suspends. Another module vetoes the suspend, so the
+    machine stays awake."""
     shell = lambda text: subprocess.run(text, shell=True, capture_output=True, text=True)
     module = os.path.join(os.path.dirname(kernlens), os.uname().release, "kl_awake.ko")
     calls = f"import os\nfor i in range({CALLS}): os.getppid()\n"
@@ -303,7 +307,7 @@ def check_coverage():
 
 
 def check_all():
-    """The whole kernel and its modules; kernlens leaves itself alone."""
+    """Coverage of the whole kernel and its modules. kernlens leaves out its own module."""
     run("--json", "coverage", "--all", "-o", f"{out}/all.json", "--", "sh", "-ec", REAL + f"""
         exec python3 -c 'import os; [os.sched_get_priority_max(0) for i in range({CALLS})]'""")
     with open("/proc/modules") as file:
@@ -312,7 +316,7 @@ def check_all():
         result = json.load(file)
     functions, sum_of = result["functions"], result["splices"]
     os.remove(f"{out}/all.json")
-    # The kernel may change its text between the plan and its check.
+    # The kernel may change its text between planning and the module's check.
     refused = [(function["function"], block[0], block[2]) for function in functions for block in function["blocks"]
                if block[2] in ("text", "boundary", "entered", "fixed", "excluded", "slot", "probed", "unseen", "taken")]
     print(f"# {sum_of} {refused[:20]}")
@@ -330,7 +334,7 @@ def check_all():
 
 
 def check_diff():
-    """A result against itself, and against one in which vfs_rename has not run."""
+    """Compares a result with itself, and with one in which vfs_rename has not run."""
     with open(f"{out}/a.json") as file:
         result = json.load(file)
     for function in result["functions"]:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * compare CORE KALLSYMS: the blocks of a whole kernel against another decoder and against their own
- * rules. Reads objdump's listing of the text from stdin (addresses and instructions, no bytes);
- * prints TAP. With --range it only prints where the text begins and ends.
+ * compare CORE KALLSYMS: checks the blocks of a whole kernel against another decoder and against
+ * their own invariants. Reads objdump's listing of the text from stdin (addresses and instructions,
+ * no bytes) and prints TAP. With --range it only prints where the text begins and ends.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@
 #define RANDOM 2000000
 
 static uint64_t begin, end;
-static uint8_t *listed; /* by address: length of the instruction that objdump has there */
-static uint32_t *listed_target; /* and where it goes, from the text's beginning, plus 1 */
+static uint8_t *listed; /* by offset in the text: length of objdump's instruction */
+static uint32_t *listed_target; /* and its target's offset from the text's beginning, plus 1 */
 static uint64_t faults[16], instructions, targets, windows, slots;
 
-/* What is checked; @faults by it. */
+/* What is checked; indexes @faults. */
 enum {
 	LENGTH,
 	TARGET,
@@ -49,7 +49,9 @@ static bool goes_somewhere(const char *text)
 	       !strncmp(text, "bnd j", 5) || strstr(text, " j");
 }
 
-/* "ffffffff81000000:\tcall   0xffffffff81000040": the length is known from the next line. */
+/*
+ * A line is "ffffffff81000000:\tcall 0xffffffff81000040"; the next line's address gives the length.
+ */
 static void read_listing(FILE *file)
 {
 	char line[512];
@@ -79,7 +81,7 @@ static void read_listing(FILE *file)
 		listed[before - begin] = end - before;
 }
 
-/* What the module's decoder has to say of an instruction of that kind. */
+/* The control flow that the module's decoder must report for such an instruction. */
 static uint8_t flow_of(const struct kl_block_instruction *in, const ZydisDecodedInstruction *full)
 {
 	bool cannot = full->meta.category == ZYDIS_CATEGORY_INTERRUPT ||
@@ -101,7 +103,7 @@ static uint8_t flow_of(const struct kl_block_instruction *in, const ZydisDecoded
 	}
 }
 
-/* Does it say that flags may be changed before an instruction where they may not? */
+/* Does it report that flags may be clobbered before an instruction where they are live? */
 static bool spoils_flags(const struct kl_instruction *own, const ZydisDecodedInstruction *full)
 {
 	const uint32_t counted = ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF |
@@ -115,7 +117,7 @@ static bool spoils_flags(const struct kl_instruction *own, const ZydisDecodedIns
 	return own->flags == KL_FLAGS_SET && (written & counted) != counted;
 }
 
-/* The module's own decoder, instruction by instruction. */
+/* Compare the module's own decoder with Zydis for one instruction. */
 static void compare_ours(const struct kl_block_graph *g, const struct kl_block_instruction *in)
 {
 	const uint8_t *text = g->text + in->offset;
@@ -148,7 +150,7 @@ static void compare_instructions(const struct kl_block_graph *g)
 		const struct kl_block_instruction *in = &g->instruction[i];
 		uint64_t at = g->function.address + in->offset - begin;
 
-		/* What nothing reaches may be no code; objdump then reads on from it. */
+		/* Unreachable bytes may not be code, and objdump keeps decoding from them. */
 		if (in->block == UINT32_MAX)
 			continue;
 		instructions++;
@@ -169,7 +171,9 @@ static void check_edge(const struct kl_block_graph *g, const struct kl_block *fr
 		fault(EDGE, g, from->begin, "goes to no block");
 }
 
-/* Blocks are in order, apart, whole instructions; a jump goes to where its block begins. */
+/*
+ * Blocks ascend, do not overlap and consist of whole instructions; a jump's target begins a block.
+ */
 static void check_blocks(const struct kl_block_graph *g)
 {
 	uint32_t last = 0;
@@ -232,7 +236,7 @@ static int compare_slots(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Is a slot in what is nobody's, or in the rest of a window behind its jump? */
+/* Does a slot lie in padding, or in the rest of a window after its jump? */
 static bool is_free(const struct kl_block_graph *g, int32_t slot)
 {
 	uint32_t first = slot, last = slot + 5;
@@ -260,7 +264,7 @@ static void check_slots(const struct kl_block_graph *g)
 		const struct kl_block_point *pre = &g->block[i].pre;
 		int64_t far;
 
-		/* On the way to a block it is the window of another. */
+		/* The instrument is on the edge to the block, so this is another block's window. */
 		if (pre->tier != KL_TIER_BOUNCE || pre->edge)
 			continue;
 		far = pre->slot - ((int64_t)pre->begin + 2);
@@ -298,7 +302,10 @@ static void check_function(struct kl_blocks *blocks, size_t index)
 	kl_block_graph_free(&graph);
 }
 
-/* Bytes at random: an instruction to both is as long to both; and no more is read than is there. */
+/*
+ * Random bytes: what both decoders accept has the same length in both, and the module's decoder
+ * reads no more than it is given.
+ */
 static void compare_random(void)
 {
 	uint64_t state = 88172645463325252ull, both = 0, differ = 0, beyond = 0;

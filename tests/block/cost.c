@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cost CASE COMMAND...: in a virtual machine, one instruction that a system call passes once
- * (getppid, in __task_pid_nr_ns) is counted while COMMAND runs; bench/guest measures with it. CASE is
- * dead (no flags are of use there), live, or one of these with `shared`: a counter for all
- * processors, as large requests have. Fails if it has not been passed once a call.
+ * cost CASE COMMAND...: in a virtual machine, counts one instruction that a system call executes
+ * once (getppid, in __task_pid_nr_ns) while COMMAND runs; bench/guest measures with it. CASE is
+ * dead (flags are dead there), live, or one of these with `shared`: a counter shared by all
+ * processors, as large requests have. Fails unless the instruction is counted once per call.
  */
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,11 +11,11 @@
 #include "plan.h"
 
 #define CALLS 1000
-#define MANY 65 /* points with which counters are shared */
+#define MANY 65 /* points from which on counters are shared */
 
 static struct plan plan;
 
-/* A comparison and the branch that uses it: between them flags are live. */
+/* A comparison and the branch that uses it: flags are live between them. */
 static bool find_pair(const struct kl_block_graph *g, const struct kl_block_instruction **first)
 {
 	for (uint32_t i = 0; i < g->blocks; i++) {
@@ -50,7 +50,10 @@ static void add_pair(const struct kl_block_graph *g, const struct kl_block_instr
 	};
 }
 
-/* Blocks of another function that is not passed meanwhile, to have many. Windows ascend. */
+/*
+ * Add blocks of functions that are not called during the measurement, to reach MANY points. Windows
+ * ascend.
+ */
 static void add_others(struct kl_blocks *blocks, long after)
 {
 	struct kl_block_function f;

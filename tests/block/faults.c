@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * faults: in a virtual machine, on a kernel with fault injection, every allocation and every copy
- * inside the calls that splice fails once: the first, then the second, and so on until the call
- * comes through. After each failure nothing is spliced, and the same call succeeds, which shows
- * that the text is what was planned with. KASAN, lockdep and kmemleak watch. TAP lines.
+ * faults: in a virtual machine, on a kernel with fault injection, makes every allocation and every
+ * copy inside the ioctls that splice fail once: the first, then the second, and so on until the
+ * call succeeds. After each failure nothing is spliced, and the same call succeeds, which shows
+ * that the text is unchanged since it was planned. KASAN, lockdep and kmemleak watch. Prints TAP
+ * lines.
  */
 #include "../unit/failing.h"
 #include "plan.h"
 
-/* How its points act, and whether it is moved. */
+/* Which instrument its points have, and whether the function is relocated. */
 static const struct {
 	const char *name;
 	bool moves;
@@ -28,10 +29,10 @@ static uint32_t injected;
 
 struct call {
 	const char *name;
-	bool known; /* the module knows the text: another session has splices */
+	bool known; /* the module has cached the text: another session has splices */
 	bool spliced; /* it has been spliced before */
 	int (*run)(void);
-	uint32_t most; /* the last place tried one by one; 0: all */
+	uint32_t most; /* from this injection point on, steps double; 0: try each */
 };
 
 static int do_splice(void)
@@ -66,7 +67,7 @@ static const struct call calls[] = {
 	{ "unsplice", true, true, do_unsplice, 0 },
 };
 
-/* With the event that points fire. */
+/* Open a session and define the event that the points hit. */
 static bool open_session(void)
 {
 	struct kl_abi_session session = { .size = sizeof(session) };
@@ -78,7 +79,7 @@ static bool open_session(void)
 	       !device_call(KL_IOC_EVENTS, &events);
 }
 
-/* One call with its @nth place failing. Returns whether it had so many. */
+/* Make one call with its @nth injection point failing. Returns whether the call reached it. */
 static bool try_place(const struct call *call, uint32_t nth, char wrong[100])
 {
 	int ret, left;
@@ -95,7 +96,9 @@ static bool try_place(const struct call *call, uint32_t nth, char wrong[100])
 		snprintf(wrong, 100, "place %u: fails by itself: %d", nth, ret);
 	else if (ret && ret != -ENOMEM && ret != -EFAULT)
 		snprintf(wrong, 100, "place %u: error %d", nth, ret);
-	/* What fails by -EFAULT may have failed when it was done: the answer was not written. */
+	/*
+	 * After -EFAULT the splice may be in place: only copying the result to the caller failed.
+	 */
 	if (ret == -EFAULT && !call->spliced)
 		do_unsplice();
 	if (ret && !*wrong && call->run())
@@ -112,7 +115,9 @@ static void test_call(const struct call *call, const struct kl_symbols *symbols,
 	char wrong[100] = "";
 
 	while (try_place(call, nth, wrong) && !*wrong) {
-		/* A long call: the first places, then fewer and fewer. */
+		/*
+		 * For a long call, the first injection points one by one, then at doubling steps.
+		 */
 		if (call->most && nth >= call->most)
 			step *= 2;
 		nth += step;

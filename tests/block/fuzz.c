@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz PLANS [SEED]: in a virtual machine, right plans of random functions are changed at random and
- * asked for. What the module lets through must be right by the planner's own knowledge of the text:
- * whole instructions that nothing jumps into and that may be moved. Most plans end with a window
- * that is wrong for sure, so that all before it are looked at, but not spliced; the others are
- * taken back at once if they are accepted. The text must be what it was. TAP lines.
+ * fuzz PLANS [SEED]: in a virtual machine, changes valid plans of random functions at random and
+ * requests them. Whatever the module accepts must be valid by the planner's own knowledge of the
+ * text: whole, movable instructions that nothing jumps into. Most plans end with a window that is
+ * certainly invalid, so that the module checks all windows before it but splices none; other plans
+ * that are accepted are removed at once. The text must be unchanged at the end. Prints TAP lines.
  */
 #include "plan.h"
 
-#define FUNCTIONS_MAX 3 /* in a plan */
+#define FUNCTIONS_MAX 3 /* per plan */
 #define SHOWN_MAX 20
 
 static struct text text;
@@ -18,10 +18,10 @@ static uint64_t state;
 
 static struct {
 	uint64_t asked;
-	uint64_t let_through; /* all but the window that is wrong for sure */
+	uint64_t let_through; /* plans refused only for the guard window at their end */
 	uint64_t accepted;
-	uint64_t failed; /* not looked at: memory, pointers */
-	uint64_t windows; /* that were let through */
+	uint64_t failed; /* not checked: out of memory, bad pointers */
+	uint64_t windows; /* that the module accepted */
 	uint64_t wrong;
 	uint64_t by_refusal[32];
 } sum;
@@ -34,7 +34,7 @@ static uint32_t below(uint32_t n)
 	return n ? (state >> 16) % n : 0;
 }
 
-/* The hash of a window; with its function moved it depends on the last point. */
+/* Hash a window again. If its function is relocated, the hash depends on the last point. */
 static void hash_again(struct kl_abi_window *w)
 {
 	uint64_t at = w->address - text.begin;
@@ -54,7 +54,10 @@ static void change_bytes(void *at, size_t bytes)
 	((uint8_t *)at)[below(bytes)] ^= 1 << below(8);
 }
 
-/* One change of one window, or of the plan. The hash is mostly kept right, to get further. */
+/*
+ * Make one change to a window or to the plan. The hash is mostly kept valid, to get past that
+ * check.
+ */
 static void change(void)
 {
 	struct kl_abi_window *w = &plan.window[below(plan.windows)];
@@ -115,7 +118,7 @@ static void change(void)
 		hash_again(w);
 }
 
-/* Leave most windows out, so that those that are changed seldom meet others. */
+/* Drop most windows, so that changed windows seldom overlap others. */
 static void thin_out(void)
 {
 	uint32_t windows = 0, points = 0, point = 0;
@@ -134,7 +137,7 @@ static void thin_out(void)
 	plan.points = points;
 }
 
-/* Points that were in a window that has become shorter. */
+/* Drop the points that lie outside a window since it shrank. */
 static void mend_points(void)
 {
 	uint32_t point = 0;
@@ -146,7 +149,7 @@ static void mend_points(void)
 				plan.point[point].offset = plan.window[i].bytes;
 }
 
-/* ---------------------------------------------------- what must not be accepted */
+/* --------------------------------------------------------- what must be refused */
 
 static bool is_filling(const struct kl_block_instruction *in, const uint8_t *at)
 {
@@ -154,8 +157,8 @@ static bool is_filling(const struct kl_block_instruction *in, const uint8_t *at)
 }
 
 /*
- * The planner takes each call where a function begins for ftrace's; the module asks ftrace. Nobody
- * traces functions here, so that ftrace's are all no-operations.
+ * The planner treats each call at a function's entry as ftrace's; the module consults ftrace.
+ * Functions are not traced here, so all of ftrace's calls are no-operations.
  */
 static bool is_call(const struct kl_block_instruction *in, const uint8_t *at)
 {
@@ -168,7 +171,7 @@ static bool can_move(const struct kl_block_instruction *in, const uint8_t *at)
 	return !in->reason || (in->reason == KL_BLOCK_function_entry && is_call(in, at));
 }
 
-/* What a point takes is where a jump of its window goes. */
+/* Is a point with `taken` at a jump in its window? */
 static bool are_points_right(const struct kl_abi_window *w, const struct kl_abi_point *point,
 			     const struct kl_block_graph *g)
 {
@@ -191,7 +194,7 @@ static bool are_points_right(const struct kl_abi_window *w, const struct kl_abi_
 	return true;
 }
 
-/* Are the bytes from one address to another a window, as far as the planner knows? */
+/* Are the bytes of a window valid to splice, as far as the planner knows? */
 static bool is_right(const struct kl_abi_window *w, const struct kl_abi_point *point)
 {
 	long index = kl_blocks_find(blocks, w->address);
@@ -266,7 +269,7 @@ static void make_plan(void)
 	} while (!plan.windows || plan.windows >= KL_SPLICE_WINDOWS_MAX - 1);
 }
 
-/* Sizes, counts and pointers. */
+/* Corrupt sizes, counts and pointers. */
 static void change_target(struct kl_abi_splice *params)
 {
 	static const uint64_t bad[] = {
@@ -298,7 +301,7 @@ static bool take_back(void)
 	return !device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost;
 }
 
-/* Returns false if something cannot be taken back. */
+/* Returns false if an accepted plan cannot be removed. */
 static bool ask(void)
 {
 	bool guarded = below(50), misled = !below(20);
@@ -319,7 +322,7 @@ static bool ask(void)
 	sum.asked++;
 	if (!ioctl(device, KL_IOC_SPLICE, &params)) {
 		sum.accepted++;
-		/* The windows that it has been told of, wherever they are. */
+		/* The windows that the module was passed, wherever they are in memory. */
 		look_at((void *)(uintptr_t)params.window, params.windows,
 			(void *)(uintptr_t)params.point);
 		return take_back();

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# instruments.py KERNLENS OUT: in a virtual machine as root, what blocks of the kernel can do besides counting:
-# histograms, memory through a register, the time between two of them, arming by time and by other blocks, rules
-# at one block in their order, another module's handler; also on the only way to a block. TAP lines.
+# instruments.py KERNLENS OUT: in a virtual machine as root, tests what blocks of the kernel can do
+# besides counting: histograms, memory read through a register, the time between two blocks, arming
+# by time and by other blocks, several rules at one block in order, another module's handler; also
+# on the edge to a block. Prints TAP lines.
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ SEEK = "block:ksys_lseek"
 GROUP = "block:__x64_sys_getpgid"
 EDGES = ("vfs_*", "ksys_*", "do_sys_*", "fput*", "kmem_cache_*", "copy_process", "do_exit", "security_file_*",
          "filp_close", "do_filp_open", "path_openat", "pipe_*", "anon_pipe_*", "do_wait*")
-FILE = 77  # the descriptor of what is asked for here, and of nothing else
+FILE = 77  # a descriptor that only the calls under test use
 OURS = f"rdi == {FILE}"
 
 out = sys.argv[2]
@@ -31,7 +32,7 @@ def seeks(n):
 
 
 def rules(events, text, *more):
-    """What stat says of its rules, in their order; rows by their keys."""
+    """The rules that stat reports, in their order; rows by their keys."""
     return json.loads(run("--json", "stat", *more, "-e", events, "--", *python(text)).stdout)["rules"]
 
 
@@ -40,7 +41,7 @@ def count(rule):
 
 
 def last_of(function):
-    """The block of a function that returns."""
+    """The index of a function's returning block."""
     blocks = json.loads(run("--json", "blocks", function).stdout)["functions"][0]["blocks"]
     return next(index for index, block in enumerate(blocks) if block["ends"] == "return")
 
@@ -50,7 +51,8 @@ def check_values():
     row = shape["entries"][0]
     report(row["count"] == CALLS and row["sum"] == sum(range(CALLS)) and row["buckets"].get("32 to 63") == 32 and
            row["keys"] == {"comm": "python3"}, "a histogram of a register has all its values", shape)
-    # The file's place, where the call before this one has put it: the register is a struct file's address.
+    # The file's position, as set by the preceding call: the register holds the address of a struct
+    # file.
     text = f"for i in range({CALLS}): os.lseek({FILE}, 7, 0); os.read({FILE}, 1)"
     place, = rules("block:vfs_read#0 /comm == \"python3\" && ((struct file *)rdi)->f_pos == 7/:count", text)
     report(count(place) == CALLS and not place["faults"], "memory is read through a register", place)
@@ -66,12 +68,12 @@ def check_time():
 
 
 def check_arming():
-    """At first 100 passes, then 30, then 7; the second only is armed."""
+    """The block executes 100, 30, then 7 times; the rule is armed only for the second batch."""
     text = seeks(100) + "time.sleep(4)\n" + seeks(30) + "time.sleep(4)\n" + seeks(7)
     second = "since(session) > 2000000000 && since(session) < 6000000000"
     launch, all_of = rules(f"{SEEK}#0 /{OURS} && {second}/:count,{SEEK}#0 /{OURS}/:count", text)
     report(count(all_of) == 137 and count(launch) == 30, "armed and disarmed at times of the session", launch, all_of)
-    # Only what comes behind another block in the same task: not the child's.
+    # Counts only after another block in the same task, so not the child's calls.
     text = seeks(50) + "os.getpgid(0)\n" + seeks(11) + "if not os.fork():\n " + seeks(5) + " os._exit(0)\nos.wait()\n"
     said = rules(f"{GROUP}#0 /comm == \"python3\"/:set(seen),{SEEK}#0 /{OURS} && flag(seen)/:count", text)
     behind = next(rule for rule in said if "count" in rule["rule"])
@@ -96,7 +98,8 @@ def check_handler():
 
 
 def forks():
-    """Branches where one side must be seen on the way there, with both sides entered from nowhere else."""
+    """Branches with a side that needs its instrument on the edge to it, and where neither side has
+    another predecessor."""
     found = []
     for function in json.loads(run("--json", "blocks", *EDGES).stdout)["functions"]:
         blocks = function["blocks"]
@@ -129,7 +132,7 @@ def check_edges():
 
 
 def check_edge(function, before, side, block, text):
-    """A branch goes one way or the other; and the event says where it is."""
+    """A branch's two sides add up to its block; an event's stack trace begins at its side."""
     place, mine = f"block:{function}#", '/comm == "python3"/'
     other, = {point for point in siblings(function, before) if point != side}
     said = rules(",".join(f"{place}{index} {mine}:count" for index in (before, side, other)), text)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# lines.py KERNLENS OUT: in a virtual machine as root, lines of the source of a program and of a module, each
-# compared with addr2line's; tracefiles by line against the counts of blocks; files of debug information that
-# are another module's, damaged or not there. TAP lines.
+# lines.py KERNLENS OUT: in a virtual machine as root, compares source lines of a program and of a
+# module with addr2line's, and tracefiles by line with the counts of blocks. Tries files of debug
+# information that belong to another module, are damaged or missing. Prints TAP lines.
 import collections
 import json
 import os
@@ -68,7 +68,8 @@ def listed(*words):
 
 
 def instructions(functions):
-    """Address and line of each, and whether each block's is that of its first."""
+    """Address and line of each instruction, and whether each block's line is that of its first
+    instruction."""
     rows, same = [], True
     for function in functions:
         for block in function["blocks"]:
@@ -83,7 +84,7 @@ def sections():
 
 
 def reference(addresses):
-    """addr2line's of a module's addresses."""
+    """addr2line's (file, line) of a module's addresses."""
     places, known = collections.defaultdict(list), {}
     for address in addresses:
         begin, name = max(section for section in sections() if section[0] <= address)
@@ -95,7 +96,7 @@ def reference(addresses):
 
 
 def wrong_of(rows, known):
-    """Names in debug information may be without the folder in which the compiler was."""
+    """Names in debug information may lack the directory in which the compiler ran."""
     return [(hex(address), source, known[address]) for address, source in rows
             if (source is None) != (known[address] is None) or
             source and (source["line"] != known[address][1] or not f"/{known[address][0]}".endswith("/" + source["file"].lstrip("/")))]
@@ -134,7 +135,7 @@ def check_module():
 
 
 def check_listings():
-    """The lines behind counts of blocks and paths are those of the blocks."""
+    """The lines printed with counts of blocks and paths are those of the blocks."""
     call = ["--", "python3", "-c", CALL]
     first = {block["offset"]: block.get("source") for block in
              listed("--debug", file, "kl_stimulus:on_ioctl")[0]["blocks"]}
@@ -173,7 +174,7 @@ def check_refused():
 
 
 def read_tracefile(path):
-    """Lines by file; functions by name; and what does not add up."""
+    """Returns lines by file, functions by name, and rows that do not add up."""
     lines, functions, bad, name = collections.defaultdict(dict), collections.defaultdict(dict), [], None
     for row in open(path):
         key, _, value = row.strip().partition(":")
@@ -204,7 +205,7 @@ def read_tracefile(path):
 
 
 def check_coverage(known):
-    """A line has the largest count of all blocks in which addr2line finds it."""
+    """A line's count is the largest of all blocks in which addr2line finds it."""
     run("--json", "coverage", "--functions", "kl_stimulus:*", "--lcov", f"{out}/lines.info", "--debug", file, "-o",
         f"{out}/lines.json", "--", "python3", "-c", CALL)
     lines, functions, bad = read_tracefile(f"{out}/lines.info")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * load SECONDS SEED CYCLES FUNCTION...: in a virtual machine, random functions, of those that are
- * named (everything runs through them) and of all, are spliced, or moved, and taken back in cycles,
- * with counters or to fire an event that is recorded, until the time is over or so many have been
- * done, while the machine works: processes, pipes, files, the network, a processor that goes and
- * comes, modules, and ftrace and kprobes in the same functions. Then the text must be what it was.
- * KL_READY names a file that is there meanwhile (nmi.py), KL_MODULES a folder with a module. /tmp/disk
- * is a disk. TAP lines.
+ * load SECONDS SEED CYCLES FUNCTION...: in a virtual machine, splices or relocates random functions
+ * and restores them in cycles, with counters or with an event that is recorded, until the time is
+ * over or that many cycles are done. The functions are chosen from those named (hot ones) and from
+ * all. In the meantime the machine works: processes, pipes, files, the network, CPU hotplug,
+ * modules, and ftrace and kprobes in the same functions. Then the text must be unchanged. KL_READY
+ * names a file that exists while this runs (nmi.py), KL_MODULES a directory with a module.
+ * /tmp/disk is a disk. Prints TAP lines.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #include "plan.h"
 
 #define NAMED_MAX 1000
-#define CHUNK_MAX 40 /* functions of a cycle */
+#define CHUNK_MAX 40 /* functions in a cycle */
 #define TRACEFS "/sys/kernel/tracing"
 #define DISK "/tmp/disk"
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
@@ -31,17 +31,17 @@ static uint64_t state;
 static long named[NAMED_MAX];
 static size_t named_n;
 
-/* Of the present cycle; the disturbers look at the names. */
+/* The current cycle's functions; the disturbers read the names. */
 static struct shared {
 	char name[CHUNK_MAX][128];
-	uint32_t done[8]; /* by disturber: what worked */
-	uint32_t failed[8]; /* and did not */
+	uint32_t done[8]; /* by disturber: successes */
+	uint32_t failed[8]; /* and failures */
 } * shared;
 
 static long chunk[CHUNK_MAX];
 static uint32_t chunk_n;
 static uint64_t by_refusal[32], windows, moved, passed, spliced, fired;
-static uint32_t event; /* that the session has defined */
+static uint32_t event; /* the one that the session has defined */
 
 static uint32_t below(uint32_t n)
 {
@@ -118,7 +118,7 @@ static bool work_files(void)
 	return ok && !unlink(DISK "/kl-file");
 }
 
-/* While breakpoints are written the kernel says that it is busy. */
+/* CPU hotplug fails with EBUSY while breakpoints are written. */
 static bool disturb_processors(void)
 {
 	bool went = write_file(CPU1, "0");
@@ -126,7 +126,7 @@ static bool disturb_processors(void)
 	usleep(100000);
 	while (!write_file(CPU1, "1") && errno == EBUSY)
 		usleep(20000);
-	/* Meanwhile nothing is spliced. */
+	/* Splicing was blocked by the hotplug; let it proceed. */
 	sleep(1);
 	return went;
 }
@@ -154,7 +154,7 @@ static bool disturb_ftrace(void)
 	return ok;
 }
 
-/* Optimized ones take a while to come, and to go. */
+/* Optimized kprobes take a while to be installed, and to be removed. */
 static bool disturb_kprobes(void)
 {
 	char line[256];
@@ -167,7 +167,7 @@ static bool disturb_kprobes(void)
 	usleep(150000);
 	write_file(TRACEFS "/events/kprobes/kl_load/enable", "0");
 	write_file(TRACEFS "/kprobe_events", "-:kl_load\n");
-	/* What makes jumps of them keeps all text to itself for long. */
+	/* The kprobe optimizer holds the text mutex for long. */
 	sleep(1);
 	return ok;
 }
@@ -205,7 +205,7 @@ static pid_t start(unsigned int i)
 			shared->done[i]++;
 		else
 			shared->failed[i]++;
-		/* The kernel waits for tasks to sleep; all the more while there are many. */
+		/* A pause: the kernel waits for tasks to sleep, longer if many of them run. */
 		usleep(30000);
 	}
 	_exit(0);
@@ -213,7 +213,7 @@ static pid_t start(unsigned int i)
 
 /* -------------------------------------------------------------------- cycles */
 
-/* The instruction that has a byte. */
+/* The instruction that contains the byte at @offset. */
 static const struct kl_block_instruction *instruction_of(const struct kl_block_graph *g,
 							 uint32_t offset)
 {
@@ -224,7 +224,10 @@ static const struct kl_block_instruction *instruction_of(const struct kl_block_g
 	return &g->instruction[i];
 }
 
-/* Every block by a breakpoint, on the way to it at the jump; if none needs more. */
+/*
+ * Splice every block by a breakpoint: at its jump if the instrument is on the edge to it. Functions
+ * that need a bounce are left alone.
+ */
 static void make_traps(struct kl_block_graph *g)
 {
 	for (uint32_t i = 0; i < g->blocks; i++)
@@ -280,7 +283,10 @@ static void choose(void)
 		struct kl_block_function f;
 
 		kl_blocks_function(blocks, chunk[i], &f);
-		/* A filter of ftrace expands all names without a pause: not with an event a letter. */
+		/*
+		 * ftrace matches a filter against all names without rescheduling: leave out
+		 * kallsyms, which would hit an event for each letter.
+		 */
 		if (f.reason || f.bytes > 8000 || strstr(f.name, "kallsyms") ||
 		    (kept && chunk[kept - 1] == chunk[i]))
 			continue;
@@ -301,7 +307,7 @@ static void leave_out(uint64_t address)
 	chunk_n = kept;
 }
 
-/* Those that a kprobe is in, or comes into or leaves meanwhile, are left out. */
+/* Functions that a kprobe is in, or is being added to or removed from, are left out. */
 static bool splice_chunk(bool traps, bool fires, bool moves, uint32_t *first)
 {
 	while (chunk_n) {
@@ -370,7 +376,7 @@ static void find_named(const struct kl_symbols *symbols, char **names)
 	}
 }
 
-/* A session that keeps the last records of one event, which blocks fire. */
+/* A session that keeps the last records of one event, which blocks hit. */
 static bool record(void)
 {
 	static struct kl_abi_maskset m = { .size = sizeof(m), .id = KL_MASKSET_FIRST_USER };
@@ -401,7 +407,7 @@ static void set_ready(bool ready)
 		unlink(path);
 }
 
-/* All that may still be changed by somebody is put back. */
+/* Stop the disturbers and restore whatever they may have left changed. */
 static void stop(const pid_t *child)
 {
 	for (unsigned int i = 0; i < DISTURBERS; i++)
@@ -413,7 +419,7 @@ static void stop(const pid_t *child)
 		       shared->failed[i]);
 	write_file(TRACEFS "/current_tracer", "nop");
 	close(open(TRACEFS "/set_ftrace_filter", O_WRONLY | O_TRUNC));
-	/* The kernel undoes optimized kprobes by and by. */
+	/* The kernel unoptimizes kprobes in the background. */
 	sleep(2);
 }
 
@@ -454,7 +460,7 @@ int main(int argc, char **argv)
 	       by_refusal[KL_SPLICE_text]);
 	unit_check(ok, "all has been spliced and taken back");
 	unit_check(spliced && passed, "while it was passed");
-	/* On a slow machine a few cycles may have met only what nothing runs through. */
+	/* On a slow machine, a few cycles may have chosen only functions that never run. */
 	unit_check(fired || cycles < 6, "and events were recorded");
 	for (unsigned int i = 0; i < DISTURBERS; i++)
 		unit_check(shared->done[i], disturbers[i].name);

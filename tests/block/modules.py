@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# modules.py KERNLENS OUT [more]: in a virtual machine as root, blocks of loaded modules: those of one that
-# nobody needs against what its network interface counts, all of those that the machine runs on while it
-# works, large ones (`more` of them), and that a module stays loaded and its text what it was. TAP lines.
+# modules.py KERNLENS OUT [more]: in a virtual machine as root, tests blocks of loaded modules:
+# compares those of an otherwise unused one with its network interface's statistics, counts all
+# blocks of the modules that the machine runs on while it works, and those of large modules (`more`
+# of them). A module must stay loaded while it is spliced, and its text must be unchanged
+# afterwards. Prints TAP lines.
 import collections
 import json
 import os
@@ -20,11 +22,11 @@ print(open('/sys/class/net/kl0/statistics/tx_packets').read())
 for i in range({SENT}): s.sendto(b'x' * (i % 100), ('10.99.0.2', 9))
 print(open('/sys/class/net/kl0/statistics/tx_packets').read())
 """
-# Its own file system and devices, and what those need.
+# The machine's own file system and devices, and the modules they need.
 BUSY = ["9p", "9pnet", "9pnet_virtio", "netfs", "fscache", "overlay", "virtio", "virtio_ring", "virtio_pci"]
 WORK = "for i in 1 2 3; do find /usr/share/doc/a* -type f | head -100 | xargs cat; touch /tmp/x; ls -lR /usr/include/linux; " \
        "done | wc -c"
-OTHER = ["loop", "ext4"]  # as they lie there
+OTHER = ["loop", "ext4"]  # as installed
 MORE = ["fuse", "nfs", "kvm", "btrfs", "xfs", "iwlwifi", "bluetooth"]
 
 FLAGS = 0x8d5  # carry, parity, adjust, zero, sign, overflow
@@ -50,7 +52,7 @@ def sending():
 
 
 def counted(*options, command):
-    """What count says, and what the command prints on its own."""
+    """Returns count's result, and the words that the command itself printed."""
     done = run("--json", "count", "-o", f"{out}/counts", *options, "--", *command)
     with open(f"{out}/counts") as file:
         return json.load(file), done.stdout.split()
@@ -87,7 +89,7 @@ def check_events():
 
 
 def check_flags():
-    """A function that is called through a pointer, and whose caller looks at the flags that it leaves."""
+    """A function called through a pointer, whose caller checks the flags that it leaves."""
     shell(f"insmod {os.path.dirname(kernlens)}/{os.uname().release}/kl_places.ko")
     path = "/sys/module/kl_places/parameters/sum"
     sums = [(1, 2), (2 ** 64 - 1, 1), (2 ** 63 - 1, 1), (2 ** 63, 2 ** 63), (5, 2 ** 64 - 9)] * 5
@@ -104,7 +106,7 @@ def check_flags():
 
 
 def text_of(module):
-    """Its functions' bytes, and how many of its blocks have a splice."""
+    """The bytes of a module's functions, and how many of its blocks can be spliced."""
     listed = json.loads(run("--json", "blocks", "--asm", f"{module}:*").stdout)["functions"]
     text = {function["address"]: "".join(instruction["bytes"] for block in function["blocks"]
                                          for instruction in block["instructions"]) for function in listed}
@@ -113,7 +115,8 @@ def text_of(module):
 
 
 def check_busy():
-    """Both ends of all blocks; what a task is in, when they come and go, is in one of them only."""
+    """Counts both ends of all blocks. Tasks that are inside a block when splices come and go count
+    at one end only."""
     modules = [module for module in BUSY if os.path.exists(f"/sys/module/{module}/sections")]
     before = {module: text_of(module)[0] for module in modules}
     options = [word for module in modules for end in ("", ":post") for word in ("-e", f"block:{module}:*{end}")]
@@ -134,17 +137,17 @@ def check_busy():
 
 
 def check_others():
-    """All functions of large modules: what is planned is not refused."""
+    """All functions of large modules: no planned window is refused."""
     for module in OTHER + (MORE if sys.argv[3:] == ["more"] else []):
         shell(f"modprobe {module}")
         if not os.path.exists(f"/sys/module/{module}/sections"):
-            continue  # not made for this kernel, or a part of it
+            continue  # not built for this kernel, or built in
         _, splices, blocks = text_of(module)
         result, _ = counted("-e", f"block:{module}:*", command=["true"])
         points = [point for function in result["functions"] for point in function["points"]]
         placed = [point for point in points if "count" in point]
         without = collections.Counter(point["reason"] for point in points if "reason" in point)
-        # Functions that are moved may have more: what only the copy leads to.
+        # Relocated functions may have more: blocks that only the copy leads to.
         report(len(placed) >= splices > 0.9 * blocks > 0 and not result["splices"]["refused"],
                f"{module}: {len(placed)} of {blocks} blocks are counted, none that was planned is refused", splices, without)
 

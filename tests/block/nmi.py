@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# nmi.py SOCKET FILE [PER_SECOND]: sends a virtual machine NMIs over its QMP socket while FILE is
-# there. Says how many when it has gone, or the machine has.
+# nmi.py SOCKET FILE [PER_SECOND]: sends NMIs to a virtual machine over its QMP socket while FILE
+# exists. Prints how many once FILE or the machine is gone.
 import json
 import os
 import socket

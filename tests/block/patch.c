@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The patches that the module has made, read from the kernel's memory: each is followed from its
- * window, instruction by instruction, beside the text as it was. All must do the same where it now
- * is, go on where the text would, and have the instruments that were asked for, with flags saved
- * where something reads them. Decoded with Zydis, not with the module's decoder.
+ * Verifies the patches that the module has written, read from the kernel's memory. Each is followed
+ * from its window, instruction by instruction, in parallel with the original text. Each must do the
+ * same at its new address, continue where the text would, and have the requested instruments, with
+ * flags saved where they are live. Decoded with Zydis, not with the module's decoder.
  */
 #include "patch.h"
 
@@ -12,20 +12,20 @@
 #define SHOWN_MAX 20
 #define READ_BYTES 256
 
-/* A function while its patches are followed. */
+/* The state of one function while its patches are followed. */
 struct follow {
 	struct patches *sum;
 	struct kl_blocks *blocks;
 	struct kl_block_graph g;
 	const struct plan *plan;
-	uint32_t first; /* its windows */
+	uint32_t first; /* range of its windows in the plan */
 	uint32_t last;
 	uint32_t first_point;
 	uint32_t points;
-	uint64_t *patch_of; /* of each byte that an instruction begins with, once known */
+	uint64_t *patch_of; /* by text offset: the instruction's address in the patch, once known */
 	bool *done;
-	bool *met; /* points */
-	uint32_t *next; /* offsets that are to be followed */
+	bool *met; /* by point: its instrument was seen */
+	uint32_t *next; /* offsets still to follow */
 	uint32_t waiting;
 };
 
@@ -42,7 +42,7 @@ static bool in_function(const struct follow *f, uint64_t address)
 	return address - f->g.function.address < f->g.function.bytes;
 }
 
-/* Is an address inside of a window, whose bytes may be another's now? */
+/* Is an address inside a window, whose bytes may now be overwritten? */
 static bool is_overwritten(const struct follow *f, uint64_t address)
 {
 	for (uint32_t i = f->first; i < f->last; i++) {
@@ -59,7 +59,7 @@ static bool is_free(const struct follow *f, uint64_t target)
 	return !in_function(f, target) || !is_overwritten(f, target);
 }
 
-/* An address in a patch stands for one of the text, always for the same. */
+/* Record which patch address stands for a text offset; there must be only one. */
 static bool note(struct follow *f, uint32_t offset, uint64_t patch)
 {
 	if (f->patch_of[offset] && f->patch_of[offset] != patch)
@@ -75,7 +75,7 @@ static uint64_t target_of(const ZydisDecodedInstruction *in, uint64_t address)
 	return address + in->length + in->raw.imm[0].value.s;
 }
 
-/* A jump of a patch goes where that of the text goes, or to what stands for it. */
+/* A jump in a patch goes to the target of the text's jump, or to that target's copy. */
 static bool goes_there(struct follow *f, uint32_t offset, uint64_t patch, uint64_t target,
 		       uint64_t wanted)
 {
@@ -89,8 +89,8 @@ static bool goes_there(struct follow *f, uint32_t offset, uint64_t patch, uint64
 }
 
 /*
- * Are flags read behind an instruction? The planner says so of blocks that end nowhere, too, which
- * need not be saved: so it is looked for an instruction that does.
+ * Are flags read after an instruction? The planner also treats them as live in blocks without
+ * successors, where they need not be saved. So search for an instruction that reads them.
  */
 static bool flags_live(const struct follow *f, uint32_t offset)
 {
@@ -113,7 +113,7 @@ static bool flags_live(const struct follow *f, uint32_t offset)
 	return false;
 }
 
-/* The instruction that a point is before; one that a branch takes is where the branch goes. */
+/* The instruction that a point is before; for `taken` at a branch, the branch's target. */
 static uint64_t place_of(const struct follow *f, const struct kl_abi_window *w,
 			 const struct kl_abi_point *point)
 {
@@ -126,7 +126,7 @@ static uint64_t place_of(const struct follow *f, const struct kl_abi_window *w,
 	return in->end == KL_END_BRANCH ? in->target : at;
 }
 
-/* Instruments at a place, each of a point there. Returns their length. */
+/* Skip the instruments at an offset, one for each point there. Returns their length. */
 static uint32_t skip_instruments(struct follow *f, uint32_t offset, const uint8_t *at,
 				 uint64_t patch)
 {
@@ -161,7 +161,7 @@ static uint32_t skip_instruments(struct follow *f, uint32_t offset, const uint8_
 	return bytes;
 }
 
-/* The call that a window ends with: where it returns to is pushed, and it is jumped to. */
+/* The call that a window ends with: the patch pushes the return address and jumps to the callee. */
 static bool is_call(struct follow *f, uint32_t offset, const uint8_t *at, uint64_t patch,
 		    const ZydisDecodedInstruction *old)
 {
@@ -180,7 +180,10 @@ static bool is_call(struct follow *f, uint32_t offset, const uint8_t *at, uint64
 	       wrong(f, offset, patch, "it comes back into a window");
 }
 
-/* Two instructions that do not jump: the same bytes, but for a distance to the same place. */
+/*
+ * Compare two instructions that do not jump: the same bytes, except for a relative displacement to
+ * the same address.
+ */
 static bool is_same(const uint8_t *old, uint64_t address, const ZydisDecodedInstruction *in,
 		    const uint8_t *new, uint64_t patch, uint32_t new_bytes)
 {
@@ -198,7 +201,7 @@ static bool is_same(const uint8_t *old, uint64_t address, const ZydisDecodedInst
 	       !memcmp(old + at + 4, new + at + 4, in->length - at - 4);
 }
 
-/* One instruction. Returns false where the patch ends, or is wrong. */
+/* Compare one instruction. Returns false where the patch ends, or is wrong. */
 static bool step(struct follow *f, uint32_t *offset, uint64_t *patch)
 {
 	uint64_t address = f->g.function.address + *offset;
@@ -243,7 +246,9 @@ static bool step(struct follow *f, uint32_t *offset, uint64_t *patch)
 	return true;
 }
 
-/* From an instruction on whose patch is known, until it ends or comes to what has been seen. */
+/*
+ * Follow a patch from a text offset whose copy is known, until it ends or reaches a visited offset.
+ */
 static void walk(struct follow *f, uint32_t offset)
 {
 	uint64_t patch = f->patch_of[offset];
@@ -257,7 +262,7 @@ static void walk(struct follow *f, uint32_t offset)
 	} while (step(f, &offset, &patch));
 }
 
-/* Where a window goes. 0: it is a breakpoint, which only the module knows. */
+/* Where a window leads; 0 for a breakpoint, whose patch only the module knows. */
 static uint64_t patch_of(struct follow *f, const struct kl_abi_window *w)
 {
 	uint8_t text[5] = {};
@@ -279,7 +284,7 @@ static uint64_t patch_of(struct follow *f, const struct kl_abi_window *w)
 	return at + sizeof(text) + by;
 }
 
-/* The patch of a call has its instruments, and jumps where it would have called. */
+/* The patch of a call has its instruments, then jumps to the callee. */
 static void read_call(struct follow *f, const struct kl_abi_window *w, uint64_t patch)
 {
 	uint32_t offset = w->address - f->g.function.address;

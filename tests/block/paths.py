@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# paths.py KERNLENS: in a virtual machine as root, kernlens path against what a program is known to call,
-# against counts of all blocks in a second run, and the counts that are derived from the fewest
-# counters against those of all, in one run. TAP lines.
+# paths.py KERNLENS: in a virtual machine as root, compares kernlens path with the calls that a
+# program is known to make, with counts of all blocks in a second run, and the counts derived from
+# the fewest counters with those of all counters, in one run. Prints TAP lines.
 import collections
 import json
 
@@ -18,7 +18,7 @@ for i in range(100):
     except OSError: pass
 for i in range(100): os.getpriority(os.PRIO_PGRP, 0)
 """
-# Each call goes through a loop once for each buffer.
+# Each call executes a loop once per buffer.
 VECTOR = """
 import os
 zero, null = os.open('/dev/zero', os.O_RDONLY), os.open('/dev/null', os.O_WRONLY)
@@ -47,7 +47,8 @@ def python(text):
 
 
 def path(function, *words):
-    """A profile, which has to add up: each pass that was seen is in one path or said to be in none."""
+    """A profile must add up: each observed execution of a block is in one path or reported as
+    unexplained."""
     result = json.loads(run("--json", "path", function, *words).stdout)
     sums = collections.Counter()
     for row in result["paths"]:
@@ -62,7 +63,7 @@ def path(function, *words):
 
 
 def named(*names):
-    """What the compiler has made of a function of C."""
+    """The compiler's name for a C function."""
     with open("/proc/kallsyms") as file:
         symbols = {line.split()[2] for line in file}
     return next(name for name in names if name in symbols)
@@ -73,7 +74,8 @@ def ends(result):
 
 
 def check_same(function, calls, text):
-    """A function that nobody else calls: paths, and a second run that counts all blocks and derives."""
+    """A function that no other task calls: its paths, and a second run that counts all blocks and
+    derives counts."""
     profile = path(function, "--", *python(text))
     report(profile["calls"] == ends(profile) == calls and not profile["unexplained"] and not profile["ambiguous"],
            f"{function} is called {calls} times and left as often", profile["calls"], ends(profile))
@@ -90,7 +92,7 @@ def check_same(function, calls, text):
 
 
 def check_derived(function, text):
-    """All blocks have a counter; the derivation has only some of them."""
+    """All blocks have a counter; the derivation uses only some of them."""
     result = json.loads(run("--json", "path", function, "--edges", "--check", "--", *python(text)).stdout)
     blocks = [block for block in result["blocks"] if "reason" not in block]
     wrong = [block for block in blocks if block["count"] != block["own"]]
@@ -113,7 +115,7 @@ def check_calls():
     first = max(result["paths"], key=lambda row: row["count"])
     report(1000 <= first["count"] <= result["calls"] < 1100, "ksys_read: 1,000 calls take one path",
            first, result["calls"])
-    # In tasks, interrupts and both at once; only what was under way at the start is not explained.
+    # In tasks, interrupts and both at once; only calls in progress at the start are unexplained.
     result = path("kmem_cache_free", "-a", "--", "sh", "-c", "find /proc/self/task /sys/class >/dev/null")
     report(result["calls"] > 1000 and result["unexplained"] <= 20, "kmem_cache_free: of all tasks and interrupts",
            result["calls"], result["unexplained"], result["ambiguous"])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of splices share: a plan, made of functions' graphs, the device that gets it as a
- * request, and the kernel's text, read to be compared. The device is of the file that includes this.
+ * Shared by the tests of splices: a plan built from functions' graphs, the device that gets it as a
+ * request, and the kernel's text, read to be compared. The including file owns the device.
  */
 #ifndef KL_TESTS_BLOCK_PLAN_H
 #define KL_TESTS_BLOCK_PLAN_H
@@ -26,10 +26,10 @@
 struct plan {
 	struct kl_abi_window window[KL_SPLICE_WINDOWS_MAX];
 	struct kl_abi_point point[PLAN_POINTS_MAX];
-	uint64_t block[PLAN_POINTS_MAX]; /* address of each point's block; 0: it has none */
+	uint64_t block[PLAN_POINTS_MAX]; /* address of each point's block; 0: none */
 	uint32_t windows;
 	uint32_t points;
-	uint32_t moved; /* functions */
+	uint32_t moved; /* functions relocated */
 };
 
 static int device;
@@ -62,8 +62,9 @@ static inline void plan_add_group(struct plan *plan, const struct kl_block_graph
 }
 
 /*
- * Counters before all blocks of a function that can be, which may be moved. Functions come by
- * address. Returns false if it does not fit; nothing is added then.
+ * Add a counter before every block of a function that can be spliced; the function is relocated if
+ * @moves. Functions must be added in order of address. Returns false, and adds nothing, if they do
+ * not fit.
  */
 static inline bool plan_add_graph(struct plan *plan, const struct kl_block_graph *g, bool moves)
 {
@@ -106,7 +107,7 @@ static inline bool plan_add_function(struct plan *plan, struct kl_blocks *blocks
 	return fits;
 }
 
-/* An ioctl of the device; says why it fails. Returns 0 or a negative errno. */
+/* Make an ioctl on the device; prints why it fails. Returns 0 or a negative errno. */
 static inline int device_call(unsigned long what, void *arg)
 {
 	struct kl_abi_error why = { .size = sizeof(why) };
@@ -140,8 +141,8 @@ static inline int plan_splice(const struct plan *plan)
 }
 
 /*
- * A session with one splice: while there is one the module keeps what it knows of the text, so that
- * thousands of requests are quick. Close what is returned; negative: it cannot be had.
+ * Open a session with one splice: while any exists, the module keeps its analysis of the text, so
+ * that thousands of requests are fast. The caller closes the descriptor; negative on failure.
  */
 static inline int anchor_open(const struct kl_symbols *symbols, struct kl_blocks *blocks)
 {
@@ -162,8 +163,8 @@ static inline int anchor_open(const struct kl_symbols *symbols, struct kl_blocks
 }
 
 /*
- * A last window that is wrong for sure: all before it are looked at, and nothing is spliced. It is
- * what is refused, for its bytes, if all others are right.
+ * Add a last window that is certainly invalid, so that all windows before it are checked but
+ * nothing is spliced. If they are all valid, the module refuses this one for its bytes.
  */
 static inline void plan_add_wrong(struct plan *plan, uint64_t end_of_text)
 {
@@ -177,15 +178,15 @@ static inline void plan_add_wrong(struct plan *plan, uint64_t end_of_text)
 }
 
 /*
- * Is a count of a block what it must be, of a function of which all blocks are passed? A kernel with
- * lockdep has blocks there that complain.
+ * Is a block's count as expected in a function whose blocks are all executed? A kernel with lockdep
+ * also has blocks that only report problems, and those stay at 0.
  */
 static inline bool count_is(uint64_t count, uint64_t expected)
 {
 	return count == expected || (!count && !access("/proc/lockdep", F_OK));
 }
 
-/* Add a line to a file of the kernel's; false, with errno, if it does not take it. */
+/* Append a line to a kernel file; false, with errno, if the kernel rejects it. */
 static inline bool write_file(const char *path, const char *line)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -215,7 +216,7 @@ static inline uint64_t symbol_address(const struct kl_symbols *symbols, const ch
 	return kl_symbols_find(symbols, full, &symbol) < 0 ? 0 : symbol.address;
 }
 
-/* Bytes of the kernel's memory as it is now, from /proc/kcore. False: they cannot be read. */
+/* Read the kernel's memory as it is now from /proc/kcore. Returns false if that fails. */
 static inline bool memory_read(uint64_t begin, size_t bytes, uint8_t *to)
 {
 	int core = open(KL_KCORE_PATH, O_RDONLY | O_CLOEXEC);
@@ -243,7 +244,7 @@ static inline bool memory_read(uint64_t begin, size_t bytes, uint8_t *to)
 	return got == bytes;
 }
 
-/* The kernel's text. False: it cannot be read. */
+/* Read the kernel's text. Returns false if that fails. */
 static inline bool text_read(const struct kl_symbols *symbols, struct text *text)
 {
 	uint64_t begin = symbol_address(symbols, "_stext");
@@ -253,7 +254,7 @@ static inline bool text_read(const struct kl_symbols *symbols, struct text *text
 	return begin && end > begin && memory_read(begin, text->bytes, text->at);
 }
 
-/* Is a byte of what the kernel itself rewrites: jump labels, static calls, where ftrace hooks? */
+/* Does the kernel itself rewrite this byte: jump labels, static calls, ftrace's hooks? */
 static inline bool text_is_kernels(struct kl_blocks *blocks, uint64_t address)
 {
 	struct kl_block_graph g;
@@ -276,7 +277,7 @@ static inline bool text_is_kernels(struct kl_blocks *blocks, uint64_t address)
 	return found;
 }
 
-/* Is the text what it was, but for what the kernel rewrites? Says where it is not. */
+/* Is the text unchanged, except where the kernel rewrites it? Prints where it is not. */
 static inline bool text_is(const struct kl_symbols *symbols, struct kl_blocks *blocks,
 			   const struct text *before)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * refuse: in a virtual machine, a window that is wrong in one way is asked for, for each way that
- * the module knows (uapi/block_refusals.def), and must be refused for just that. That a patch is
- * too far away cannot be brought about: all memory of modules is near enough. With `lockdown` only
- * that, for which there is no way back. TAP lines. Slightly more than 600 lines: a case for each
- * refusal, which share their state.
+ * refuse: in a virtual machine, requests windows that are each invalid in one way, for each reason
+ * that the module knows (uapi/block_refusals.def). Each must be refused for exactly that reason. A
+ * patch that is too far away cannot be provoked: all module memory is near enough. With `lockdown`
+ * it tests only lockdown, which cannot be undone. Prints TAP lines. Slightly more than 600 lines: a
+ * case for each refusal, and all cases share state.
  */
 #include <sys/wait.h>
 
@@ -13,11 +13,11 @@
 static struct text text;
 static struct plan plan;
 
-/* Places of the text, the first of each kind that is found. */
+/* Windows in the text, the first of each kind that is found. */
 static struct {
 	struct kl_abi_window label, call, fault, hook, fixed, behind_call, entered, between, whole;
 	struct kl_abi_window past_end, two, jump, taken, branch;
-	long bounces; /* a function that has some */
+	long bounces; /* index of a function with bounces */
 } spot;
 
 static struct kl_abi_window window(uint64_t address, uint32_t bytes, uint8_t tier)
@@ -31,7 +31,10 @@ static struct kl_abi_window window(uint64_t address, uint32_t bytes, uint8_t tie
 	};
 }
 
-/* A window with such points: returns the reason why it is refused, 0 if it is not, or a negative errno. */
+/*
+ * Request a window with these points: returns the reason for the refusal, 0 if accepted, or a
+ * negative errno.
+ */
 static int ask_points(const struct kl_abi_window *w, const struct kl_abi_point *point, uint32_t n,
 		      uint32_t *bad)
 {
@@ -52,7 +55,7 @@ static int ask_points(const struct kl_abi_window *w, const struct kl_abi_point *
 	return errno == EINVAL && params.refusal ? (int)params.refusal : -errno;
 }
 
-/* The same, counted before its first instruction. */
+/* The same with one counter before the window's first instruction. */
 static int ask(const struct kl_abi_window *w, uint32_t *bad)
 {
 	const struct kl_abi_point point = { .instrument = KL_INSTRUMENT_COUNT };
@@ -91,7 +94,7 @@ static void look_at(const struct kl_block_graph *g, uint32_t i)
 		keep(&spot.call, at, in->bytes, KL_SPLICE_TRAP);
 	if (in->reason == KL_BLOCK_exception_table && in->end == KL_END_FALL)
 		keep(&spot.fault, at, in->bytes, KL_SPLICE_TRAP);
-	/* Where kprobes may be, too. */
+	/* A function in which kprobes are allowed, too. */
 	here = !strcmp(g->function.name, "vfs_read");
 	if (in->reason == KL_BLOCK_function_entry && here && in->bytes == 5)
 		keep(&spot.hook, at, in->bytes, KL_SPLICE_TRAP);
@@ -120,7 +123,7 @@ static void look_at(const struct kl_block_graph *g, uint32_t i)
 		keep(&spot.two, at, both, KL_SPLICE_TRAP);
 }
 
-/* A function of which no instruction may be spliced: one that only its function forbids. */
+/* Request the first instruction of an excluded function that only the function forbids. */
 static void try_excluded(const struct kl_block_graph *g, uint32_t *asked, uint32_t *accepted)
 {
 	for (uint32_t i = 0; i < g->instructions; i++) {
@@ -172,7 +175,7 @@ static void expect_points(const char *what, struct kl_abi_window w,
 	unit_check(w.address && ask_points(&w, point, n, &bad) == refusal && !bad, what);
 }
 
-/* A point between instructions, and on the way that a jump takes. */
+/* Points between instructions, and on the taken edge of a jump. */
 static void check_points(void)
 {
 	const struct kl_abi_window w = spot.branch;
@@ -241,7 +244,7 @@ static void check_windows(void)
 	expect("and what is right is accepted", spot.taken, 0);
 }
 
-/* Where a jump goes that cannot be moved, of a function that has one, in another module. */
+/* A point on the taken edge of a jump that cannot be moved, in another module's function. */
 static void check_fixed_jump(const struct kl_symbols *symbols)
 {
 	static const uint8_t before[] = { 0x48, 0x89, 0xf9 }; /* mov %rdi, %rcx */
@@ -308,9 +311,9 @@ static void check_slots(struct kl_blocks *blocks)
 	unit_check(!device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost, "and taken back");
 }
 
-/* --------------------------------------------------- functions that are moved */
+/* -------------------------------------------------------- relocated functions */
 
-/* What comes of a plan: a refusal, 0, or a negative errno; what is accepted stays if @keep. */
+/* Request a plan. Returns a refusal, 0, or a negative errno; an accepted plan stays if @keep. */
 static int ask_plan(const struct plan *p, bool keep)
 {
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
@@ -327,7 +330,7 @@ static void hash_window(struct kl_abi_window *w, const struct kl_abi_point *last
 				 kl_window_hashed(w, last->offset));
 }
 
-/* Without one window: its points are counted from the one before it, and text leads there. */
+/* Remove a window: its points move to the window before it, from which text leads there. */
 static void leave_window(struct plan *p, uint32_t at)
 {
 	struct kl_abi_window *before = &p->window[at - 1], *w = &p->window[at];
@@ -342,7 +345,7 @@ static void leave_window(struct plan *p, uint32_t at)
 	memmove(w, w + 1, (--p->windows - at) * sizeof(*w));
 }
 
-/* From now on another session asks. Returns the device of the one before. */
+/* Open another session to make the following requests. Returns the previous session's device. */
 static int other_session(const char *what)
 {
 	struct kl_abi_session session = { .size = sizeof(session) };
@@ -369,7 +372,7 @@ static void check_relocated(const struct kl_symbols *symbols, struct kl_blocks *
 		leave_window(&bad, i);
 		got = ask_plan(&bad, false);
 		unseen += got == KL_SPLICE_unseen;
-		/* It may have lent its room. */
+		/* Other windows may have their slots in it. */
 		needed += got == KL_SPLICE_unseen || got == KL_SPLICE_slot;
 	}
 	unit_check(needed == moved.windows - 1 && unseen > needed / 2,
@@ -409,7 +412,7 @@ static void check_relocated(const struct kl_symbols *symbols, struct kl_blocks *
 	unit_check(!ask_plan(&moved, false), "when they are gone it is");
 }
 
-/* ------------------------------------------------------------- others' text */
+/* --------------------------------------------------- text patched by others */
 
 #define TRACEFS "/sys/kernel/tracing"
 
@@ -428,10 +431,10 @@ static void check_others(struct kl_blocks *blocks)
 	char probe[512];
 
 	kl_blocks_function(blocks, kl_blocks_find(blocks, spot.taken.address), &f);
-	/* Not where ftrace hooks it: what uses that changes nothing else. */
+	/* Not at ftrace's hook: a kprobe there uses ftrace and changes no other text. */
 	snprintf(probe, sizeof(probe), "p:kl_refuse %s+%" PRIu64 "\n", f.name,
 		 (uint64_t)(spot.taken.address - f.address));
-	/* It knows the instruction already that it will go on behind. */
+	/* kprobes already knows the instruction after which it will continue. */
 	unit_check(write_file(TRACEFS "/kprobe_events", probe), "a kprobe");
 	expect("a function that has it, not enabled", spot.taken, KL_SPLICE_probed);
 	unit_check(write_file(TRACEFS "/events/kprobes/kl_refuse/enable", "1"), "it is enabled");
@@ -451,7 +454,7 @@ static void check_others(struct kl_blocks *blocks)
 	expect("the first has been closed", spot.taken, 0);
 }
 
-/* "ADDRESS BYTE" for another module, which writes it. */
+/* Have another module write BYTE at ADDRESS. */
 static bool write_byte(uint64_t address, uint8_t byte)
 {
 	char line[40];
@@ -468,7 +471,7 @@ static struct kl_abi_unsplice take_back(void)
 	return result;
 }
 
-/* Only what is diverted by a jump, and needs no other window. */
+/* Keep only windows that are patched by a jump and need no other window. */
 static void keep_jumps(struct plan *p)
 {
 	uint32_t windows = 0, points = 0, from = 0;
@@ -486,7 +489,7 @@ static void keep_jumps(struct plan *p)
 	p->points = points;
 }
 
-/* Somebody else writes over a splice, of a function that nobody calls, and takes it back later. */
+/* Another writer overwrites a splice, in a function that is never called, and restores it later. */
 static void check_lost(const struct kl_symbols *symbols, struct kl_blocks *blocks)
 {
 	static const char sleep[] = "/sys/power/state";
@@ -502,7 +505,7 @@ static void check_lost(const struct kl_symbols *symbols, struct kl_blocks *block
 	if (!unit_check(written.windows > 1, "a function that nobody calls"))
 		return;
 	at = written.window[1].address;
-	/* Without that the machine would go to sleep, and nobody would wake it. */
+	/* Without the overwritten splice the machine would suspend and never wake up. */
 	if (!unit_check(!plan_splice(&written) && write_byte(at, 0x90),
 			"somebody writes over a splice"))
 		return;
@@ -557,7 +560,7 @@ static void check_limits(const struct kl_symbols *symbols, struct kl_blocks *blo
 	unit_check(!status, "an ordinary user may not");
 }
 
-/* Lockdown comes, also to a session that could splice before it. */
+/* Lockdown also takes effect for a session that could splice before. */
 static void check_lockdown(const struct kl_symbols *symbols, struct kl_blocks *blocks)
 {
 	plan_clear(&plan);

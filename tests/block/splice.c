@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * splice FUNCTION...: in a virtual machine, all blocks of functions are spliced that can be, system
- * calls are made, and each of their blocks must have been counted as often. All is taken back and
- * spliced again, which the module only does if every byte is what it was. Plans that are wrong must
- * be refused. TAP lines.
+ * splice FUNCTION...: in a virtual machine, splices all blocks of the functions that can be spliced
+ * and makes system calls; each executed block must have been counted that often. Then removes the
+ * splices and splices again, which the module only does if every byte is unchanged. Invalid plans
+ * must be refused. Prints TAP lines.
  */
 #include <sys/syscall.h>
 
@@ -21,7 +21,9 @@ static int compare_indices(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* The functions of some names, each once, by address. Those that a kernel lacks are left out. */
+/*
+ * Find the functions of some names, each once, by address. Those that a kernel lacks are left out.
+ */
 static size_t find_functions(const struct kl_blocks *blocks, const struct kl_symbols *symbols,
 			     char **names, long *found)
 {
@@ -51,7 +53,7 @@ static bool splice_all(uint32_t *first)
 	return !ret;
 }
 
-/* Is a changed plan refused, for the reason that is expected? */
+/* Is a changed plan refused for the expected reason? */
 static bool is_refused(uint32_t window, const struct kl_abi_window *instead, uint32_t refusal)
 {
 	struct kl_abi_window right = plan.window[window];
@@ -100,7 +102,10 @@ static bool read_counts(uint32_t first, uint64_t *to)
 	return !device_call(KL_IOC_SPLICE_COUNTS, &counts) && counts.n == plan.points;
 }
 
-/* Blocks of the system call that was made so often: as often, each; and of others some. */
+/*
+ * Each block of the system call under test must have the number of calls; some other blocks must
+ * have run.
+ */
 static void check_counts(uint64_t getppid, uint32_t bytes, const uint64_t *count)
 {
 	uint32_t right = 0, wrong = 0, passed = 0;
@@ -141,7 +146,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n; i++)
 		plan_add_function(&plan, blocks, found[i], false);
 	check_refusals();
-	/* In place, again, and moved. */
+	/* In place, again, then relocated. */
 	for (int round = 0; round < 3; round++) {
 		if (round != 1) {
 			plan_clear(&plan);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * whole [WINDOWS [EVERY [PART]]]: in a virtual machine, all functions that the planner has windows
- * for are looked at by the module, in requests that end with a wrong window, and none may be
- * refused. Then all blocks of the whole kernel (or of every so many-th function) are counted at
- * once, in requests of so many windows; half of the functions may be moved, by PART. All patches
- * are read (patch.c). The machine works, system calls are counted exactly, all is taken back, and
- * the text is what it was. TAP lines; figures as comments.
+ * whole [WINDOWS [EVERY [PART]]]: in a virtual machine, has the module check all functions that the
+ * planner has windows for, in requests that end with an invalid window; it may refuse none of them.
+ * Then counts all blocks of the whole kernel (or of every EVERY-th function) at once, in requests
+ * of WINDOWS windows. PART selects the half of the functions that are relocated. All patches are
+ * read (patch.c). The machine must keep working, system calls are counted exactly, everything is
+ * removed, and the text is unchanged. Prints TAP lines, and figures as comments.
  */
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,11 +22,11 @@ static struct patches patches;
 static struct text text;
 static bool only_look;
 static int part;
-static uint64_t anchor_address; /* of the function that another session splices meanwhile */
+static uint64_t anchor_address; /* of the function that the anchor session splices */
 static long chunk[CHUNK_FUNCTIONS];
 static uint32_t chunk_n;
 
-/* What came of it. */
+/* Totals. */
 static struct {
 	uint32_t requests;
 	uint32_t functions;
@@ -36,11 +36,11 @@ static struct {
 	uint64_t points;
 	uint64_t by_tier[KL_SPLICE_TRAP + 1];
 	uint64_t by_refusal[32];
-	double seconds; /* in requests */
+	double seconds; /* spent in requests */
 	double longest;
 } sum;
 
-/* Points of the system call that is made so often. */
+/* The points of the system call under test. */
 static struct {
 	uint64_t address;
 	uint32_t bytes;
@@ -48,7 +48,7 @@ static struct {
 	uint32_t n;
 } own;
 
-/* Half of the functions may be moved, the other half in another run. */
+/* Half of the functions are relocated, the other half with another @part. */
 static bool moves(long function)
 {
 	return ((uint32_t)function * 0x9e3779b1u >> 16) % 2 == (uint32_t)part;
@@ -103,7 +103,7 @@ static void note_refusal(struct kl_blocks *blocks, const struct kl_abi_splice *p
 		       refusal_name(params->refusal));
 }
 
-/* Takes the function of the window at fault out of the chunk. */
+/* Remove the function of the refused window from the chunk. */
 static bool leave_out(struct kl_blocks *blocks, const struct kl_abi_splice *params)
 {
 	long index = kl_blocks_find(blocks, plan.window[params->bad].address);
@@ -145,7 +145,7 @@ static void note_time(double seconds)
 		sum.longest = seconds;
 }
 
-/* One request of what has been collected. */
+/* Request what has been collected. */
 static bool request(struct kl_blocks *blocks)
 {
 	while (plan.windows) {
@@ -203,7 +203,7 @@ static bool splice_whole(struct kl_blocks *blocks, uint32_t windows, uint32_t ev
 	return request(blocks);
 }
 
-/* Processes, pipes and files: does the machine still work? */
+/* Does the machine still run processes, and use pipes and files? */
 static bool works(void)
 {
 	for (int i = 0; i < 20; i++) {

@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2154,SC2016,SC2034
 # SPDX-License-Identifier: GPL-2.0
-# Who may see what: docs/access.md against what the module answers each opener; user namespaces,
-# /proc with hidepid, and what an own task's parent is called.
+# Access control: compares docs/access.md with what the module reports to each opener. Also user
+# namespaces, /proc with hidepid, and whether the name of a task's parent is shown.
 
 page=$here/../../docs/access.md
 chmod 777 "$work"
 
-# as CAPABILITY|none COMMAND...: as an ordinary user, perhaps with one capability.
+# as CAPABILITY|none COMMAND...: runs COMMAND as an ordinary user, with one capability if given.
 as() {
 	local capabilities=()
 	[[ $1 == none ]] || capabilities=(--inh-caps="+$1" --ambient-caps="+$1")
@@ -14,21 +14,21 @@ as() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "${capabilities[@]}" -- "$@"
 }
 
-# page_says COLUMN HEADING: the names that are refused there, under a heading of the page.
+# page_says COLUMN HEADING: the names that a section of the page lists as refused.
 page_says() {
 	awk -F ' *\\| *' -v column="$1" -v heading="## $2" '
 		/^## / { inside = $0 == heading }
 		inside && $2 ~ /^`/ && $(column + 2) == "no" { gsub(/`/, "", $2); print $2 }' "$page"
 }
 
-# compare COLUMN CAPABILITY|none: the page's answers and the module's.
+# compare COLUMN CAPABILITY|none: compares the page with the module.
 compare() {
 	local list heading
 	for list in 'events Events of the tables' 'variables Variables'; do
 		heading=${list#* }
 		list=${list%% *}
 		as "$2" "$kernlens" list --json "$list" >listed
-		# Those that this kernel lacks are neither allowed nor refused.
+		# Names that this kernel lacks are neither allowed nor refused.
 		jq -r '.[] | select(.available or (.reason | test("needs CAP_"))) | .name' listed | sort >there
 		jq -r '.[] | select(.reason | test("needs CAP_")) | .name' listed | sort >refused
 		page_says "$1" "$heading" | sort | comm -12 - there >said
@@ -44,7 +44,7 @@ compare 2 perfmon
 kl list --json events
 json "root is refused none" 'all(.[]; .reason | test("needs CAP_") | not)'
 
-# A shell whose parent is root's, and what it starts.
+# A shell whose parent is root's, and its child processes.
 setpriv --reuid 65534 --regid 65534 --clear-groups -- sh -c 'while sleep 0.1; do :; done' &
 loop=$!
 for ((i = 0; i < 100; i++)); do
@@ -62,7 +62,7 @@ check "an own parent's is shown" jq -e -s \
 check "another's is not" jq -e -s --argjson pid "$loop" \
 	'[.[] | select(.pid == $pid)] | length > 0 and all(.[]; .variables.parent_comm == "" and .variables.ppid > 0)' out
 
-# All capabilities, but of a user namespace.
+# All capabilities, but only in a user namespace.
 inner() {
 	status=0
 	as none unshare --user --map-root-user -- "$kernlens" "$@" >"$work/out" 2>"$work/err" </dev/null ||
@@ -97,7 +97,7 @@ check "nor does the dump of processes" jq -e -s \
 	length > 0 and . - ["kernlens", "sh", "ls", "cat", "setpriv"] == []' out
 mount -o remount,hidepid=0 /proc
 
-# The device as it is installed: for root and a group.
+# The device with its installed permissions: for root and a group.
 device=/dev/kernlens
 check "the module makes its device for root only" grep -qx DEVMODE=0660 /sys/class/misc/kernlens/uevent
 cp -r /etc/group "$work/group"
@@ -114,7 +114,7 @@ rm -r /run/udev/rules.d
 
 chown root:kernlens $device
 chmod 660 $device
-# as_user USER ARGUMENT...: kernlens as one who has just logged in.
+# as_user USER ARGUMENT...: runs kernlens as a user who has just logged in.
 as_user() {
 	status=0
 	setpriv --reuid "$1" --regid "$1" --init-groups -- "$kernlens" "${@:2}" \
@@ -130,7 +130,7 @@ says err 'group kernlens'
 chown root:root $device
 chmod 666 $device
 
-# A security module forbids one program of a user to read another's memory.
+# A security module forbids one program of a user to read another program's memory.
 mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 if [[ $(cat /sys/module/apparmor/parameters/enabled 2>/dev/null) == Y ]]; then
 	printf '%s\n' 'abi <abi/3.0>,' 'profile confined { file, capability, network, unix, signal, }' >confined
@@ -138,7 +138,7 @@ if [[ $(cat /sys/module/apparmor/parameters/enabled 2>/dev/null) == Y ]]; then
 	setpriv --reuid 65534 --regid 65534 --clear-groups -- sleep 60 &
 	hidden=$!
 	check "another program of the user runs" wait_until grep -q sleep /proc/$hidden/comm
-	# confined COMMAND...: as the same user under that profile.
+	# confined COMMAND...: runs COMMAND as the same user under that profile.
 	confined() {
 		status=0
 		setpriv --reuid 65534 --regid 65534 --clear-groups -- aa-exec -p confined -- "$@" \

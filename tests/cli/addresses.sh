@@ -1,12 +1,13 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Names of the kernel's addresses in fields of events, beside ftrace's of the same events.
+# Names of kernel addresses in event fields, compared with ftrace's names for the same events.
 
 tracing=/sys/kernel/tracing
 [[ -d $tracing/events ]] || mount -t tracefs tracefs $tracing
 ftrace_events=(timer/timer_start workqueue/workqueue_execute_start kmem/kmalloc)
 
-# work: timers, works, allocations, also of modules: the file system of the guest's root is one.
+# work: causes timers, work items and allocations, also in modules: the guest's root file system is
+# one.
 cat >work <<'END'
 for i in 1 2 3; do
 	sleep 0.02
@@ -28,14 +29,14 @@ cat $tracing/trace >ftrace
 : >$tracing/trace
 "$kernlens" print --json t >t.json
 
-# As ftrace says it: symbol+0x1/0x2 [module], or symbol [module].
+# As ftrace prints them: symbol+0x1/0x2 [module], or symbol [module].
 sed -n 's/.* timer_start: .* function=\([^ ]*\)\( \[[a-z0-9_]*\]\)\?.*/\1\2/p' ftrace >theirs.timers
 sed -n 's/.* workqueue_execute_start: .* function \([^ ]*\)\( \[[a-z0-9_]*\]\)\?.*/\1\2/p' ftrace >theirs.works
 sed -n 's/.* kmalloc: call_site=\([^ ]*\)\( \[[a-z0-9_]*\]\)\? .*/\1\2/p' ftrace >theirs.sites
 for file in theirs.timers theirs.works theirs.sites; do
 	sed -E 's#/0x[0-9a-f]+##; s/^([^ ]*) \[(.*)\]$/\2:\1/; s/\+0x0$//' "$file" | sort -u >"$file.names"
 done
-# ours NAME FILTER: what we call them, in text and in JSON.
+# ours NAME FILTER: kernlens' names, from JSON, in the file ours.NAME.names.
 ours() {
 	jq -r "$2 | select(. != null)" t.json | sort -u >"ours.$1.names"
 }
@@ -51,7 +52,7 @@ check "all functions of timers have one" jq -s -e 'map(select(.event == "timer_s
 check "the number is there, too" jq -s -e \
 	'map(select(.event == "timer_start"))[0].fields.function | startswith("0xffffffff")' t.json
 check "memory has no name" jq -s -e 'map(select(.event == "kmem_kmalloc")) | length > 100 and all(.meanings | has("ptr") | not)' t.json
-# Of the table's events only this one always comes in an interrupt.
+# The only event of the tables that always occurs in an interrupt.
 check "variables have" jq -s -e \
 	'map(select(.event == "timer_hrtimer_expire_entry")) | any(.[]; .variable_meanings.irq_ip)' t.json
 kl print t -e timer_start

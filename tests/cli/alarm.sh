@@ -1,18 +1,18 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Alarms: on stderr, and to a command.
+# Alarms, printed to stderr and passed to a command.
 
 kl record --no-dump -e sched_process_exec -e 'mark :alarm("look here")' -o plain -- "$kernlens" mark one
 expect "an alarm" 0
 says err '^kernlens: alarm: look here \(mark in kernlens, [0-9]+\)$' "is said"
 
-# It is seen while the recording goes on, not at the end.
+# An alarm is reported during the recording, not at its end.
 kl record -q --no-dump -e 'mark :alarm("look here")' --on-alarm 'date +%s%N >told' -o soon -- \
 	bash -c '"$0" mark; sleep 1; date +%s%N >ended' "$kernlens"
 silent err alarm "but not with --quiet"
 check "the command is run at once" test $(($(cat ended) - $(cat told))) -gt 500000000
 
-# The command's environment, and that it is told each alarm.
+# The command's environment; it runs once for each alarm.
 tell='echo "$KERNLENS_ALARM|$KERNLENS_EVENT|$KERNLENS_SESSION|$KERNLENS_TID|$KERNLENS_COMM" >>told; echo printed'
 for mode in discard overwrite; do
 	rm -f told
@@ -24,7 +24,7 @@ for mode in discard overwrite; do
 	says err '^printed$' "what it prints goes to stderr"
 done
 
-# A command that is slow: one at a time, a bounded queue, and the recording does not wait.
+# A slow command: one runs at a time, the queue is bounded, and the recording does not wait.
 kl record --no-dump -e syscall_entry_write -e 'mark :alarm("many")' \
 	--on-alarm 'echo begin >>slow.log; [ -e one ] || { : >one; sleep 1; }; echo end >>slow.log' -o slow -- \
 	bash -c 'yes | head -n 100 | "$0" mark -; dd if=/dev/zero of=/dev/null bs=1 count=500 status=none' "$kernlens"
@@ -43,7 +43,7 @@ kl record --no-dump -e 'mark :alarm("many")' --on-alarm 'exit 3' -o failing -- \
 expect "a command that fails" 0
 check "is told once" test "$(grep -c 'failed with status 3' err)" -eq 1
 
-# Anybody names tasks.
+# Users choose the names of their tasks.
 odd=$'mark\n<0>odd'
 cp "$kernlens" "$odd"
 rm -f told
@@ -62,7 +62,7 @@ says err '^printed$' "runs the command"
 says out 'alarm: .*look here' "they are events, too"
 silent out '^printed$' "whose output is not among the events"
 
-# Another terminal's session.
+# A session that another terminal records.
 "$kernlens" record -q --no-dump -a -e 'mark :alarm("from there")' --name there -o there --duration 600 &
 recorder=$!
 check "a session that is only read" wait_until readers there 1

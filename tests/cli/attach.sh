@@ -1,8 +1,9 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Readers of a session that another process has made: names of what it defines, their own losses.
+# Readers of a session that another process created: the names of its definitions, and each reader's
+# own losses.
 
-# events FILE: what a reader has printed that is no loss, in one order.
+# events FILE: a reader's records in sorted order, without its losses.
 events() {
 	jq -c 'select(.event) | [.event, .fields, .variables, .pid]' "$1" | sort
 }
@@ -12,7 +13,7 @@ cat >script <<'END'
 bash half &
 echo $! >pid
 read -r line <go
-# In parts, so that the fast one keeps up, and on one CPU, so that it is too much for the slow one.
+# In bursts that the fast reader keeps up with, and on one CPU, so that they overrun the slow one.
 for ((i = 0; i < 20; i++)); do
 	dd if=/dev/zero of=/dev/null bs=512 count=250 status=none
 	sleep 0.15
@@ -31,7 +32,7 @@ wait_until test -s pid
 fast=$!
 "$kernlens" live --session read --format json -p "$(cat pid)" -o one 2>one-err &
 one=$!
-# Nobody takes what this one writes until all is over.
+# This reader's output is not read until everything is over.
 exec 7<>slow
 "$kernlens" live --session read --format json -o slow 2>slow-err 7>&- &
 slow=$!

@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Traces in BER: read back by openssl, by what asn1c makes of the module, and by kernlens itself.
+# Traces in BER, read back by openssl, by the decoder that asn1c generates, and by kernlens itself.
 
 decode=$here/../../build/tests/cli/ber-decode
 
-# same TEXT ARGUMENT...: kernlens print ARGUMENT... says the same of t and of t.ber.
+# same TEXT ARGUMENT...: kernlens print ARGUMENT... must print the same for t and t.ber.
 same() {
 	local text=$1
 	shift
@@ -14,8 +14,8 @@ same() {
 	check "and it is something" test -s out
 }
 
-# decoded TEXT FILE ARGUMENT...: ber-decode says of FILE what kernlens print ARGUMENT... says as JSON
-# of t, but for the meanings.
+# decoded TEXT FILE ARGUMENT...: ber-decode must print for FILE what kernlens print ARGUMENT...
+# prints for t as JSON, without the meanings.
 decoded() {
 	local text=$1 file=$2
 	shift 2
@@ -57,7 +57,7 @@ same "one CPU" --cpu 0
 kl print -i t.ber
 "$kernlens" print t >trace.out
 check "-i" cmp trace.out out
-# The file has no manifest, and not when the session began and ended.
+# The file has no manifest, and does not record when the session began and ended.
 alike='del(.trace, .begin_ns, .end_ns, .losses.manifest, .losses.finished)'
 "$kernlens" report t --json | jq "$alike" >trace.out
 kl report t.ber --json
@@ -65,7 +65,7 @@ check "report" bash -c 'jq "$0" out | cmp - trace.out' "$alike"
 kl print t.ber --format ber
 check "BER from BER is the same file" cmp t.ber out
 
-# What is left out takes no variables with it.
+# Filtering out an event leaves the other events' variables and tasks intact.
 kl print t -e 'syscall_exit_*' --format ber
 cp out filtered.ber
 decoded "a filtered file has the right tasks" filtered.ber -e 'syscall_exit_*'
@@ -76,7 +76,7 @@ openssl asn1parse -inform DER -in filtered.ber >filtered 2>&1
 check "a task is told where it changes" test \
 	"$(grep -cE ':d=2 .* cons: cont \[ 0 \]' filtered)" -lt "$(grep -cE ':d=0 .* cons: priv' filtered)"
 
-# Losses are records.
+# Losses are records in the file.
 kl record -q --overwrite --buffer 16K -e syscalls -o l -- \
 	sh -c 'i=0; while [ $i -lt 500 ]; do i=$((i+1)); : <.; done'
 kl print l --format ber
@@ -87,7 +87,7 @@ check "losses are printed as from the trace" cmp trace.out out
 says out 'events (were overwritten|preceded)' "there are some"
 says err "missing from this trace: 0 discarded because buffers were full, [0-9,]+ overwritten" "and their sum"
 
-# Files that are damaged, and others.
+# Damaged and invalid files.
 head -c $(($(stat -c %s t.ber) - 7)) t.ber >cut.ber
 kl print cut.ber
 says out 'unknown number of events' "a cut file is known as such"
@@ -107,7 +107,7 @@ check "it has the call that starts the program" \
 	jq -es 'any(.[]; .event == "syscall_entry_execve")' out
 check "and is whole" "$decode" live.ber
 
-# Call traces and names of addresses.
+# Stack traces and names of addresses.
 kl record -q -a --no-dump -o s -e syscall_entry_getppid:stack,timer_start -- \
 	"$(dirname "$decode")/stack-names" 3
 "$kernlens" print s --format ber >s.ber

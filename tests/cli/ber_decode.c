@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ber-decode FILE: prints a trace in BER as `kernlens print --format json`
- * does, but for the meanings, with the decoder that asn1c makes of
- * docs/format/kernlens.asn1 and nothing of the library. Call traces are lines of
- * {"stack":ID,"frames":[...]}, names of addresses of {"address":...,"symbol":...}.
- * Fails unless every byte has been decoded.
+ * ber-decode FILE: prints a trace in BER as `kernlens print --format json` does, but without the
+ * meanings. Uses the decoder that asn1c generates from docs/format/kernlens.asn1 and no code of the
+ * library. Stack traces are lines of {"stack":ID,"frames":[...]}, names of addresses are lines of
+ * {"address":...,"symbol":...}. Fails unless every byte has been decoded.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -27,7 +26,7 @@
 #include "Variable.h"
 
 #define NS_PER_S 1000000000u
-#define CPUS_MAX 256 /* of a test's machine */
+#define CPUS_MAX 256 /* more than any test machine has */
 
 struct decoder {
 	const uint8_t *at;
@@ -50,7 +49,7 @@ static void fail(const char *format, ...)
 	exit(1);
 }
 
-/* Decode one value that begins at @at, in which nothing may be left over. */
+/* Decode the value at @at, which must take up all @length bytes. */
 static void *decode(const asn_TYPE_descriptor_t *type, const uint8_t *at, size_t length)
 {
 	void *value = NULL;
@@ -75,7 +74,7 @@ static bool is_text(const OCTET_STRING_t *text, const char *word)
 	return text->size == (int)strlen(word) && !memcmp(text->buf, word, text->size);
 }
 
-/* With the library's arithmetic, so that it comes to the same nanosecond. */
+/* Uses the library's arithmetic, so that both get the same nanosecond. */
 static uint64_t time_ns(const struct decoder *d, uint64_t cycles)
 {
 	const Clock_t *clock = &d->trace->clock;
@@ -212,14 +211,14 @@ static void take_variables(struct decoder *d, Record_t *record)
 			fail("variable 0 is no task");
 		free(d->task[record->cpu].comm.buf);
 		d->task[record->cpu] = variable->value.choice.task;
-		/* It is ours now. */
+		/* The value is now owned by the task. */
 		memset(&variable->value, 0, sizeof(variable->value));
 	}
 	if (!d->task[record->cpu].comm.buf)
 		fail("a CPU's first record has no task");
 }
 
-/* @head: bytes of the tag and length around the record. */
+/* @head: number of bytes of the tag and length before the record. */
 static void take_event(struct decoder *d, unsigned int id, size_t head, size_t length)
 {
 	Record_t *record = decode(&asn_DEF_Record, d->at + head, length - head);

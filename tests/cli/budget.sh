@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# What an event may cost, and sessions that take too much, as the commands report them.
+# The cost limit of an event, and sessions that exceed their CPU limit, as the commands report them.
 
 parameters=/sys/module/kernlens/parameters
 chmod 777 "$work"
 
-# What is refused says the sum, at the first command that asks for it.
+# The first command that exceeds the limit is refused with the total cost.
 was=$(cat "$parameters/event_operations_per_user")
 echo 1000 >"$parameters/event_operations_per_user"
 kl_nobody record -e sched_switch -v ustack -o dear -- true
@@ -16,7 +16,8 @@ echo "$was" >"$parameters/event_operations_per_user"
 kl_nobody record -q -e sched_switch -v ustack -o usual -- true
 expect "with the usual limit it is not" 0
 
-# Calls with both call traces each, of a program that does nothing else: more than one percent.
+# A program that only makes system calls, each with both stack traces: probes take more than one
+# percent of the CPU time.
 was=$(cat "$parameters/cpu_percent_privileged")
 echo 1 >"$parameters/cpu_percent_privileged"
 kl record -e 'syscall_entry_write :stack' -v kstack,ustack -o suspended -- \

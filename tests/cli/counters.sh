@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
-# Counters of perf as variables: beside what the same records tell, in expressions, between blocks,
-# refused where they cannot be had, and gone when nobody wants them.
+# Counters of perf as variables: compared with other values of the same records, in expressions,
+# between blocks, refused where they are unavailable, and released when unused.
 
 kl list variables --json
 json "list variables --json has counters" '[.[] | select(.type == "u64" and .access == "all" and
@@ -27,8 +27,9 @@ kl_nobody record -q --no-dump -e sched -v 'x=cpu_clock+1' -o "$work/n" -- true
 expect "and so does one in an expression" 1
 says err 'CAP_PERFMON'
 
-# Every context switch of a CPU is a record, so each has counted one more; the clock is the records'
-# own, which is read a moment before or after: the emulator may be stopped between the two.
+# Every context switch of a CPU is a record, so each record adds one. The clock is compared with the
+# records' timestamps, which are read slightly before or after it: the emulator may be stopped in
+# between.
 kl record -q --no-dump -a -e sched_switch -v cpu_context_switches,cpu_migrations,cpu_clock \
 	-v 'thousandth=cpu_clock/1000' -o counters -- bash -c 'for ((i = 0; i < 20; i++)); do ls / | cat; done'
 expect "record -v of counters" 0
@@ -57,7 +58,8 @@ check "time passes from block to block" jq -e -s 'length > 5 and
 	([group_by(.cpu)[] | [.[].variables.cpu_clock] as $n |
 		range(1; $n | length) | $n[.] > $n[. - 1]] | all)' out
 
-# A CPU that goes takes its events along; until they are made again nothing old is told.
+# A CPU that goes offline loses its perf events; until they are created again no stale value is
+# reported.
 if [[ -w /sys/devices/system/cpu/cpu1/online ]]; then
 	kl record -q --no-dump -a -e sched_switch -v cpu_context_switches -o gone -- bash -c '
 		cd /sys/devices/system/cpu/cpu1 && ls / && echo 0 >online && echo 1 >online && sleep 0.5
@@ -76,6 +78,7 @@ else
 	skip "a CPU that goes" "there is but one"
 fi
 
-# With the last session perf's static keys are off again; what is left would keep the module.
+# When the last session ends, perf's static keys are off again; an event still open would pin the
+# module.
 check "without a session the module can be unloaded" rmmod kernlens
 check "and loaded" load_kernlens

@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# What a trace says of what is missing: a full disk, a killed recorder, files that are damaged, cut,
-# removed. Whatever happens, events and losses together are what was fired.
+# What a trace reports when parts are missing: a full disk, a killed recorder, files that are
+# damaged, cut or removed. In every case, events plus losses equal the events that hit.
 
 calls=syscalls
 
-# sum DIR: events and losses of a trace, "unknown" if a loss is of unknown size.
+# sum DIR: number of events plus losses of a trace; "unknown" if a loss has no known size.
 sum() {
 	"$kernlens" print --format json "$1" 2>"$work/note" | jq -n '
 		[inputs | if has("loss") | not then 1
@@ -13,7 +13,7 @@ sum() {
 		| if any(. == "unknown") then "unknown" else add // 0 end'
 }
 
-# accounts TEXT DIR FIRED: is all that was fired there, as an event or as a loss?
+# accounts TEXT DIR FIRED: is every event that hit in the trace, as an event or as a loss?
 accounts() {
 	local got
 	got=$(sum "$2")
@@ -114,7 +114,7 @@ check "no torn block is in babeltrace2's way" bash -c \
 	'babeltrace2 full/t 2>&1 >/dev/null | { ! grep -v discarded | grep .; }'
 umount full
 
-# Killed: what was stored is whole, and it is said that the rest is not known.
+# Killed: everything stored is intact, and the rest is reported as unknown.
 "$kernlens" record -a -e $calls --buffer 64K -o killed >"$work/out" 2>"$work/err" </dev/null &
 recorder=$!
 many() { (($(cat killed/cpu* | wc -c) >= 4 * 8192)); }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Handlers of other modules: the example, as a user meets it.
+# Handlers from other modules: the example, used as a user would.
 
 example=${kernlens%/*}/$(uname -r)/kl_largest.ko
 blocks=(dd if=/dev/zero of=/dev/null bs=512 count=1000 status=none)
@@ -24,7 +24,7 @@ json "in JSON, too" '.[0] | .name == "largest" and .module == "kl_largest" and .
 kl_nobody list --json handlers largest
 json "and for everybody" '.[0].available'
 
-# 500 reads of 512 bytes and one of 300: the file ends there.
+# 500 reads of 512 bytes, and one of 300 at the end of the file.
 head -c $((500 * 512 + 300)) /dev/zero >blocks
 kl stat -e 'syscall_exit_write /ret > 0/ :largest(ret, 3)' -- dd if=blocks of=/dev/null bs=512 status=none
 expect "stat with it" 0

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154,SC2016,SC2094
 # SPDX-License-Identifier: GPL-2.0
-# Summaries of minutes, hours, days and months, with a minute of a second, against what
-# /proc said meanwhile.
+# Summaries of minutes, hours, days and months, with minutes shortened to one second, compared with
+# /proc over the same time.
 
 counters() {
 	awk '/^ctxt/ { c = $2 } /^processes/ { f = $2 } /^intr/ { i = $2 } END { printf "%d %d %d ", c, f, i }' /proc/stat
@@ -58,7 +58,7 @@ json "available memory is less than all" "[.summaries[] | select(.figure == \"av
 looks=$(jq '[.summaries[] | select(.figure == "processes") | .seconds] | add | floor' minutes.json)
 check "time is covered without gaps ($looks s)" test "$looks" -ge 6
 
-# The loop ran for 3 s at most, on one CPU, and was all that ran.
+# The loop ran for at most 3 s, on one CPU, and nothing else ran.
 "$kernlens" history --json --comm bash --days -f h.db >bash.json
 burnt=$(jq '[.summaries[] | select(.figure == "cpu_time") | .sum] | add / 1000000 | round' bash.json)
 between "milliseconds of the busy shell" 1200 "$burnt" 6000
@@ -90,7 +90,8 @@ p = d.getElementsByTagName("polyline")
 sys.exit(not p or sum(len(l.getAttribute("points").split()) for l in p) < 5)'
 check "others can read it" test "$(sqlite3 h.db "select cast(sum(sum) as integer) from summary join figure on id = figure where level = 3 and name = 'forks' and subject = 0")" -eq "$(sum minutes.json forks)"
 
-# Killed at any time, it is whole; readers do not wait; it goes on where it was.
+# If killed at any time, the database is intact, readers do not wait, and recording resumes where it
+# stopped.
 for _ in 1 2 3; do
 	"$kernlens" history record --interval 0.1 -f h.db 2>/dev/null &
 	recorder=$!
@@ -105,7 +106,7 @@ check "killed three times, the database is whole" test "$(sqlite3 h.db 'pragma i
 "$kernlens" history --json --months -v $all -f h.db >months.json
 check "and its levels agree" test "$(sum minutes.json forks)" -eq "$(sum months.json forks)"
 
-# Bounded: a database filled from elsewhere is cut, and not by more than it must be.
+# Bounded: a database filled by another program is trimmed, and by no more than necessary.
 env -u KERNLENS_HISTORY_UNIT "$kernlens" history record --once --interval 0.2 --max 1M -f small.db
 now=$(date +%s)
 sqlite3 small.db "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1400)

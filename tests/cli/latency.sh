@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# kernlens latency: programs whose waits are known, each form of output, what others may see.
+# kernlens latency: programs whose waits are known, each output format, and what other users can
+# see.
 
 kl latency --json -- sh -c 'sleep 1; true | sleep 0.2'
 expect "a profile of a command" 0
@@ -55,7 +56,7 @@ kl latency -o table.txt -- true
 check "to a file" grep -q 'process' table.txt
 check "files are for their owner alone" test "$(stat -c %a graph.svg graph.html table.txt | xargs)" = '600 600 600'
 
-# Anybody names tasks.
+# Users choose the names of their tasks.
 odd=$'odd\n\e[31mred'
 cp "$(command -v sleep)" "$odd"
 for by in stack waker reason process; do
@@ -68,7 +69,7 @@ says out '^odd\?\?\[31mred;' "in a flame graph, too"
 
 if modprobe -q null_blk irqmode=2 completion_nsec=5000000 gb=1; then
 	kl latency --json -- dd if=/dev/nullb0 of=/dev/null bs=4k count=20 iflag=direct status=none
-	# On a busy machine the kernel may leave the end of some reads to a softirq.
+	# On a busy machine the kernel may complete some reads in a softirq.
 	json "reads of a disk are waits for I/O, woken by the disk's timer" \
 		'[.waits[] | select(.comm == "dd" and .state == "io" and .syscall == "read")] |
 		 (map(.count) | add) >= 20 and (map(.ns) | add) > 8e7 and
@@ -94,7 +95,7 @@ expect "the command's status" 7
 "$kernlens" latency -a --duration 20 --name shown >/dev/null 2>&1 &
 profile=$!
 sleep 1
-# Asleep twice, so that the first wait has ended.
+# Two sleeps, so that the first wait has ended.
 sh -c 'sleep 0.3; sleep 0.1'
 cat /proc/kernlens/latency >proc.txt
 kill -INT $profile

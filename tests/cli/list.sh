@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
-# kernlens list, with the module and without.
+# kernlens list, with and without the module.
 
 kl list
 expect "list" 0
@@ -39,7 +39,7 @@ says out $'\033\\[1m' "--color always"
 kl_nobody list irq_handler_entry
 says out 'needs CAP_PERFMON' "without privilege it says what is missing"
 
-# In a terminal: colours and a pager, unless told otherwise.
+# On a terminal: colours and a pager, unless disabled.
 in_terminal() {
 	script -qec "$1" /dev/null </dev/null
 }
@@ -54,7 +54,7 @@ check "no pager with --no-pager" \
 PAGER='sed s/^/PAGED/' kl list sched
 silent out PAGED "no pager in a pipe"
 
-# Only when this is the only user of the module.
+# Skipped while the module has other users.
 if rmmod kernlens 2>/dev/null; then
 	kl list sched
 	expect "list without the module" 0

@@ -15,14 +15,14 @@ kl stat --json -o counted.json -e sched_process_exec -- true
 is_json "stat --json -o FILE" counted.json
 check "such files are for their owner alone" test "$(stat -c %a file counted counted.json | xargs)" = '600 600 600'
 
-# An event is seen soon, though its block is far from full.
+# An event is shown quickly, though its block is far from full.
 cat >stamp <<'EOS'
 while read -r line; do echo "$EPOCHREALTIME $line"; done
 EOS
 "$kernlens" live --time wall -e sched_process_exec -- sh -c 'sleep 2; /bin/true; sleep 1; /bin/true; sleep 1' |
 	bash stamp >"$work/out"
 check "latency below 0.2 s" awk '
-	# Not what happens while we all start.
+	# Skip the events while everything starts.
 	NR > 2 { gsub(/[][]/, "", $2); late = $1 - $2; if (late > worst) worst = late; n++ }
 	END { print worst; exit !(n >= 3 && worst < 0.2) }' "$work/out"
 timeout -s INT 60 "$kernlens" live -e sched_process_exec -a >live.out 2>&1 &
@@ -33,7 +33,7 @@ for _ in {1..40}; do
 	! jq -e '.sessions[0].readers == 1 and .sessions[0].running' "$work/out" >/dev/null || break
 done
 json "status shows the session" '.sessions[0] | .running and (.name == "live") and .readers == 1'
-# As if its time were over now.
+# Simulate the end of --duration.
 kill -ALRM $live
 wait $live
 check "Ctrl-C ends live with 0 or 124" test $? -eq 124

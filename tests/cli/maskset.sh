@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Masksets in files, by name in record, live and stat, and switched while a session runs.
+# Masksets in files, by name in record, live and stat, and switched in a running session.
 
 export XDG_CONFIG_HOME=$work/config
 folder=$XDG_CONFIG_HOME/kernlens/masksets
@@ -91,7 +91,7 @@ kl record -m typo -- true
 expect "a wrong file" 2
 says err 'typo:2:2: ' "with line and column"
 
-# An alarm widens the tracing: what is before is not there, what is behind it is.
+# An alarm widens the tracing: events before it are missing, events after it are recorded.
 cat >"$folder/armed" <<END
 syscall_entry_openat /filename == "/etc/hostname"/ :use(wide)
 END
@@ -113,7 +113,7 @@ check "and back: only what was between" bash -c \
 
 # ------------------------------------------------------------ from another terminal
 
-# count_of TRACE CONDITION: records of a trace for which jq's condition holds.
+# count_of TRACE CONDITION: counts a trace's records for which jq's CONDITION holds.
 count_of() {
 	"$kernlens" print --format json "$1" | jq -s "[.[] | select($2)] | length"
 }
@@ -178,7 +178,7 @@ check "of defined events, too" test "$(count_of switched '.event == "fn:vfs_writ
 kl maskset use wide --session switched
 expect "no session any more" 1
 
-# An ordinary user switches sessions of their own.
+# An ordinary user switches masksets of their own sessions.
 chmod 777 .
 setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- env XDG_CONFIG_HOME="$XDG_CONFIG_HOME" \
 	"$kernlens" record -q --name mine -e syscall_exit_write -o own -- sleep 3 &

@@ -1,23 +1,23 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Lines of the source, inlined functions and names of C++ in call traces of programs.
+# Source lines, inlined functions and C++ names in stack traces of programs.
 
 program=$(realpath "$here/../../build/tests/cli/stack-names")
 source=$here/stack_names.cc
 
-# line COMMENT: the number of the source's line that ends with it.
+# line COMMENT: the number of the source line that ends with COMMENT.
 line() {
 	grep -n "LINE $1 \*/" "$source" | cut -d: -f1
 }
 wanted="ask_kernel:$(line ask_kernel):true shop::Basket<long>::ask(long):$(line ask):true"
 wanted+=" shop::serve(int):$(line serve):false main:$(line main):false"
 
-# chain FILTER [FILE]: function, line and whether it is inlined, of the first four frames.
+# chain FILTER [FILE]: function, line and whether it is inlined, for the first four frames.
 chain() {
 	jq -r -s "$1 | [.[:4][] | \"\(.symbol):\(.line):\(.inlined // false)\"] | join(\" \")" "${2:-$work/out}"
 }
 
-# traced TEXT PROGRAM: its trace has all.
+# traced TEXT PROGRAM: the stack trace of PROGRAM must have all of them.
 traced() {
 	kl live --json -o live.json -e syscall_entry_getppid:stack -- "$2" 2
 	check "$1" test "$(chain '[.[] | select(.event == "syscall_entry_getppid")][0].stacks.ustack' live.json)" = "$wanted"
@@ -56,7 +56,7 @@ kl_nobody live --json -o /dev/shm/live.json -e syscall_entry_getppid:stack -- "$
 check "an ordinary user's" test "$(chain '[.[] | select(.event == "syscall_entry_getppid")][0].stacks.ustack' /dev/shm/live.json)" = "$wanted"
 rm -f /dev/shm/live.json
 
-# As the first version of the format had it.
+# As in version 1 of the format.
 cp -r t old
 awk 'NR == 1 { print "kernlens-stacks 1"; next } NF == 9 { print $1, $2, $3, $4, $5, $6; next } { print }' \
 	t/kernlens/stacks >old/kernlens/stacks
@@ -66,7 +66,7 @@ sed -i '1s/2/3/' t/kernlens/stacks
 kl print t
 expect "a newer one is refused" 1
 
-# What is stripped from the program lies elsewhere.
+# A stripped program's debug information is in another file.
 cp "$program" stripped
 strip stripped
 kl live --json -o live.json -e syscall_entry_getppid:stack -- "$work/stripped" 2
@@ -92,7 +92,7 @@ kl live --json -o live.json -e syscall_entry_getppid:stack -- "$work/stripped" 2
 expect "a pipe in its place is no file" 0
 rm "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 
-# Debug information that is none: names are there, and nothing ends.
+# Invalid debug information: function names still resolve, and nothing crashes.
 for section in .debug_info .debug_line .debug_abbrev .debug_str .debug_rnglists; do
 	cp "$program" damaged
 	head -c 4000 /dev/urandom >noise
@@ -102,7 +102,7 @@ for section in .debug_info .debug_line .debug_abbrev .debug_str .debug_rnglists;
 		'[.[] | select(.event == "syscall_entry_getppid")][0].stacks.ustack | any(.symbol == "shop::serve(int)")' live.json
 done
 cp "$program" shrunk
-# Who reads the process's mappings meanwhile keeps its program from being written for a moment.
+# A reader of the process's mappings can briefly keep its program from being written.
 kl record -q -e syscall_entry_getppid:stack -o cut -- \
 	sh -c './shrunk 2; for i in $(seq 100); do truncate -s 0 shrunk 2>/dev/null && exit; sleep 0.05; done; exit 9'
 expect "a program that has been emptied since" 0

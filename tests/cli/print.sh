@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
-# kernlens print and report, over one small trace; strace's output beside ours.
+# kernlens print and report on one small trace; strace's output compared with kernlens'.
 
 kl record -q -o t -e syscalls,sched -- sh -c 'cd /; /bin/echo hi >/dev/null; cat /etc/passwd /nosuch >/dev/null 2>&1; true'
 expect "a trace to look at" 0
@@ -48,12 +48,12 @@ json "errors are counted" '[.[] | select(.syscall == "openat" and .comm == "cat"
 kl report syscalls t
 says out 'pid +process +system call +calls +errors +total +mean +worst'
 
-# calls FILE: the calls of each process in order, processes by their first call.
+# calls FILE: the calls of each process in order, processes ordered by their first call.
 calls() {
 	awk '$1 ~ /^[0-9]+$/ && $2 ~ /^[a-z_0-9]+\(/ {
 		if (!($1 in order)) order[$1] = ++n
 		sub(/\(.*/, "", $2)
-		# When a signal comes is left to the scheduler.
+		# When a signal arrives depends on the scheduler.
 		if ($2 == "rt_sigreturn") next
 		print order[$1], NR, $2
 	}' "$1" | sort -k1,1n -k2,2n | awk '{ print $1, $3 }'

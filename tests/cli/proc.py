@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# proc.py: variables of processes that stand still against what /proc says of them.
+# proc.py: compares variables of stopped processes with /proc.
 #
-# Starts processes of many kinds, stops them, asks `kernlens proc` for every variable of
-# all, reads /proc for each, asks again, and compares one by one. Prints TAP. A figure
-# that differs is a failure unless it is in `about`, with its reason.
+# Starts processes of many kinds, stops them, requests every variable of each from `kernlens proc`,
+# reads /proc for each, requests them again, and compares one by one. Prints TAP. A value that
+# differs is a failure unless it is in `about`, with its reason.
 import ctypes
 import json
 import mmap
@@ -23,7 +23,7 @@ TICK = 1000000000 // os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 libc = ctypes.CDLL(None, use_errno=True)
 
-# How far a value may be from /proc's, and why.
+# How far a value may differ from /proc's, and why.
 about = {
     "start_time": TICK,  # /proc counts ticks
     "children_utime": TICK,  # the same
@@ -130,7 +130,7 @@ def start(i):
     except OSError as error:
         print("# %s %d: %s" % (KINDS[i % len(KINDS)].__name__, i, error), flush=True)
     libc.prctl(15, b"kind %d" % i)
-    libc.prctl(4, 1)  # others of the same user may look, also after it has changed
+    libc.prctl(4, 1)  # PR_SET_DUMPABLE: readable by its user even after its credentials change
     os.write(told, b"x")
     while True:
         signal.pause()
@@ -184,7 +184,7 @@ def stat(pid):
 
 
 def of_process(pid):
-    """What /proc says of it, by the names of variables."""
+    """What /proc reports about a process, by the names of variables."""
     fields, status, io = stat(pid), pairs("/proc/%d/status" % pid), pairs("/proc/%d/io" % pid)
     sched = [int(n) for n in read("/proc/%d/schedstat" % pid).split()]
     tasks = os.listdir("/proc/%d/task" % pid)
@@ -225,7 +225,7 @@ def of_process(pid):
         "signal_blocked": bits(status["SigBlk"]), "code_start": int(fields[25]),
         "code_end": int(fields[26]), "stack_start": int(fields[27]), "data_start": int(fields[44]),
         "data_end": int(fields[45]), "heap_start": int(fields[46]),
-        "exit_code": 0,  # /proc has the signal there that has stopped it
+        "exit_code": 0,  # /proc shows the signal that stopped it there
         "no_new_privs": int(status["NoNewPrivs"]), "cgroup": cgroup(pid),
         "normal_priority": int(fields[17]) + 100, "static_priority": int(fields[18]) + 120,
     }
@@ -237,12 +237,12 @@ def of_process(pid):
         n["syscall"] = words[0]
         n.update(zip(["user_di", "user_si", "user_dx", "user_r10", "user_r8", "user_r9", "user_sp",
                       "user_ip"], words[1:]))
-    elif len(call) == 3:  # stopped between two of them
+    elif len(call) == 3:  # stopped between two system calls
         n["syscall"], n["user_sp"], n["user_ip"] = [int(word, 0) for word in call]
     for name in ("pid", "net", "user", "uts", "ipc", "cgroup"):
         n[name + "_ns"] = namespace(pid, name)
     if len(tasks) == 1:
-        # Switches of threads that have ended are nowhere in /proc.
+        # /proc has no context switches of threads that have ended.
         n["nvcsw"] = int(status["voluntary_ctxt_switches"])
         n["nivcsw"] = int(status["nonvoluntary_ctxt_switches"])
         n["cpu_time"] = sched[0]
@@ -272,7 +272,7 @@ def inspect(names, ids, *more):
 
 
 def known():
-    """Every variable that can be told of a process here."""
+    """Every variable that is available for a process here."""
     rows = json.loads(subprocess.run([KERNLENS, "list", "variables", "--json"],
                                      stdout=subprocess.PIPE, check=True).stdout)
     return [row["name"] for row in rows
@@ -334,7 +334,7 @@ def main():
     elsewhere = {"utime", "stime", "user_flags", "user_ax", "user_bx", "user_cx", "user_bp", "user_r11",
                  "user_r12", "user_r13", "user_r14", "user_r15", "numa_node"}
     machine, row = of_machine(), inspect(names, [os.getpid()])[os.getpid()]
-    while of_machine() != machine:  # the loads are new every five seconds
+    while of_machine() != machine:  # load averages change every five seconds
         machine, row = of_machine(), inspect(names, [os.getpid()])[os.getpid()]
     for name, value in machine.items():
         if value is None:

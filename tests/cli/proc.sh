@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Processes and their variables, now: lists, columns, rates, trees, and as /proc has them.
+# Processes and their current variables: lists, columns, rates and trees, compared with /proc.
 
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
-# khugepaged may replace pages of a stopped process, but must not give it more.
+# khugepaged may replace pages of a stopped process, but must not give it additional ones.
 echo 0 >/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none
 python3 "$here/proc.py" "$kernlens" >told 2>said
 cat said >>told
@@ -63,7 +63,8 @@ expect "two formats" 2
 
 kl proc --json --by cpu --top 3 --interval 0.2
 json "the first three by CPU" '.processes | length == 3 and (map(."cpu%") | . == (sort | reverse))'
-# A program that does what is counted, about so much a second, and notes when it had done how much.
+# A program that does what is counted at about the given rate per second, and logs its progress with
+# times.
 cat >busy.py <<'END'
 import mmap, os, sys, time
 kind, rate = sys.argv[1], int(sys.argv[2])
@@ -79,7 +80,8 @@ while True:
     log.write("%d %d\n" % (time.monotonic_ns(), done))
     time.sleep(0.1)
 END
-# The two looks were 2 s apart, or more on a busy machine; at each a tenth may have been half done.
+# The two samples were at least 2 s apart; at each, a tenth of a second's work may have been half
+# done.
 cat >rate.py <<'END'
 import json, sys
 name, unit = sys.argv[1], int(sys.argv[2])

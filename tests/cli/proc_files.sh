@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2154,SC2016,SC2012
 # SPDX-License-Identifier: GPL-2.0
-# /proc/kernlens: figures against /proc/PID, order, who sees what, and unloading.
+# /proc/kernlens: values compared with /proc/PID, order, access control, and unloading.
 
 sleep 300 &
 one=$!
 sleep 0.5
 cat /proc/kernlens/figures >figures
-# Counters of memory lag by some pages for each CPU.
+# Memory counters lag by some pages per CPU.
 awk '/^VmRSS/ { rss = $2 * 1024 } END { print rss }' /proc/$one/status >rss
 check "memory in RAM is that of /proc/PID/status" \
 	awk -v id=$one -v rss="$(<rss)" '$1 == id ".rss" { found = $2 > rss - 1048576 && $2 < rss + 1048576 && $2 > 0 } END { exit !found }' figures
@@ -22,7 +22,7 @@ check "and the time of the look" grep -Eq '^machine.monotonic_ns [0-9]+$' figure
 
 cat /proc/kernlens/processes >table
 ls -d /proc/[0-9]* | wc -l >number
-# cat is one; wc and ls are others than those.
+# The table includes cat; the count includes ls and wc instead.
 check "the table has all processes" test $(($(wc -l <table) - 1 - $(<number))) -ge -3 -a $(($(wc -l <table) - 1 - $(<number))) -le 3
 check "with a heading" grep -Eq '^ *pid +uid +state .* comm$' table
 for list in top_memory:rss top_faults:maj_faults top_cpu:cpu_time; do
@@ -42,7 +42,7 @@ echo 5 >/sys/module/kernlens/parameters/top_rows
 check "10 at least" test "$(wc -l </proc/kernlens/top_memory)" -eq 11
 echo 100 >/sys/module/kernlens/parameters/top_rows
 
-# Names that would break a line.
+# Process names that would break a line.
 name=$work/$'a\nb'
 cp "$(command -v sleep)" "$name"
 "$name" 300 &
@@ -59,16 +59,16 @@ check "figures, too" test "$(grep -c '\.pid ' figures)" -eq 1
 for file in top_memory top_faults top_cpu top_io; do
 	check "$file, too" test "$(nobody cat /proc/kernlens/$file | wc -l)" -eq 2
 done
-# The look is the opener's, whoever reads.
+# What a descriptor shows depends on its opener, not on its reader.
 exec 8</proc/kernlens/processes
 check "a descriptor shows what its opener saw" test "$(nobody cat <&8 | wc -l)" -gt 10
 exec 8<&-
 
-# Another pid namespace: the ids of that one.
+# Another PID namespace: its own ids.
 unshare --pid --fork --mount-proc cat /proc/kernlens/processes >table
 check "in a pid namespace, its processes by its ids" test "$(awk 'NR > 1 { print $1, $NF }' table)" = '1 cat'
 
-# Reading in small pieces, many at a time, while processes come and go.
+# Many readers at once, in small pieces, while processes come and go.
 readers=()
 for _ in 1 2 3 4; do
 	(for _ in 1 2 3 4 5; do dd if=/proc/kernlens/figures bs=7 status=none | grep -Evc '^([0-9]+|machine)\.[a-z_0-9]+ .+$'; done) >>pieces &

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program_blocks THREADS ROUNDS [MS]: threads that pass blocks a known number of times. Each calls
- * three functions once a round: steps() goes round a loop of 3, branches() takes one side or the
- * other, choose() goes through a table of jumps with round % 8. With MS it says its process id and
- * goes on until its input ends, with MS milliseconds between two times.
+ * program_blocks THREADS ROUNDS [MS]: threads that execute blocks a known number of times. Each
+ * calls three functions per round: steps() loops three times, branches() takes one side or the
+ * other, choose() jumps through a table by round % 8. With MS it prints its process id and runs
+ * until its input ends, pausing MS milliseconds between rounds.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -56,7 +56,7 @@ __attribute__((noinline)) int choose(unsigned int which)
 
 int hidden(int which);
 
-/* What is behind the jump is reached by no way that can be seen. */
+/* No visible edge leads to the code after the jump. */
 __asm__(".text\n"
 	".globl hidden\n"
 	".type hidden, @function\n"

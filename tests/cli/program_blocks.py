@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# program_blocks.py PASSES SLACK PROGRAM...: judges what program_blocks.sh has found. Prints TAP.
+# program_blocks.py PASSES SLACK PROGRAM...: checks the results of program_blocks.sh. Prints TAP.
 #
-# Of each PROGRAM, in files called as it: .blocks and .all, which functions `kernlens blocks` shows,
-# and .counts, how often `kernlens count` has counted what is in .blocks, where each function is
-# called PASSES times. Of the first also running-*, which were counted while it ran: SLACK threads
-# may have been inside when that began or ended. Uprobes are only where objdump sees instructions.
+# For each PROGRAM, reads files named after it: .blocks and .all, which functions `kernlens blocks`
+# shows, and .counts, how often `kernlens count` has counted what is in .blocks, where each function
+# is called PASSES times. For the first PROGRAM also running-*, counted while it ran: SLACK threads
+# may have been inside when that began or ended. Uprobes must only be where objdump sees
+# instructions.
 import glob
 import json
 import os
@@ -36,7 +37,7 @@ def load(blocks, counts):
 
 
 def ways_of(block):
-    """Where a block goes on to, in its function."""
+    """A block's successors in its function."""
     ways = {block["next"], block["taken"], *block["targets"]}
     return ways - {None}
 
@@ -63,7 +64,7 @@ def check_counts(graphs, found, passes):
 
 
 def body_of(blocks):
-    """The loop's body: it, or the one behind it, goes back."""
+    """The first block that a backward edge leads to, which is the loop's body."""
     for block in blocks:
         for to in ways_of(block):
             if to <= block["block"]:
@@ -118,7 +119,7 @@ def check_places(path, program):
 
 
 def tell(name):
-    """One test: what was expected since the last one."""
+    """Reports one test: all expectations since the last one."""
     TOLD.append(name)
     print(f"{'not ok' if WRONG else 'ok'} {len(TOLD)} - {name}")
     for text in WRONG:

@@ -1,13 +1,15 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Blocks of programs: what kernlens blocks says of them, events, and counts of threads whose loops
-# and branches are known, of a command and of a process that runs; its text is as it was.
+# Blocks of programs: the output of kernlens blocks, events, and counts of threads whose loops and
+# branches are known, for a command and for a running process. The text must be unchanged
+# afterwards.
 
 programs=$(realpath "$here/../../build/tests/cli")
 threads=4 rounds=240
 passes=$((threads * rounds))
 
-# of PROGRAM: its functions, in `functions` to show and in `events` to count.
+# of PROGRAM: sets `functions` to its functions as arguments to show, `events` as arguments to
+# count.
 of() {
 	local function
 	functions=() events=()
@@ -17,7 +19,7 @@ of() {
 	done
 }
 
-# With optimization and anywhere in memory; without, and at fixed addresses.
+# Optimized and position-independent; unoptimized and at fixed addresses.
 for program in "$programs/program-blocks" "$programs/program-blocks-plain"; do
 	name=${program##*/}
 	of "$program"
@@ -94,7 +96,7 @@ expect "and a block that is not there" 2
 kl stat -e "block:$program:steps+0x1" -- true
 expect "and an offset where none begins" 2
 
-# text: the bytes of choose in the running process.
+# text: dumps the bytes of choose in the running process.
 text() {
 	local base
 	base=$(sed -n "s|-.* $program\$||p" "/proc/$pid/maps" | head -n 1)

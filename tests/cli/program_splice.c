@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program_splice once N | fork N CHILDREN | exec N | vfork N | load [filter]: calls work() or library_work()
- * and looks whether it has done the right thing. load says its process id and goes on until its
- * input ends, with a filter of its system calls if that is asked for: threads that do nothing else, in between a timer's signals, threads and children that
- * come and go, and calls of the kernel that wait; then it says how often work() was called.
+ * program_splice once N | fork N CHILDREN | exec N | vfork N | load [filter]: calls work() or
+ * library_work() and checks the result. load prints its process id and runs until its input ends,
+ * with a filter of its system calls if requested. Its threads do nothing but these calls, disturbed
+ * by a timer's signals, by threads and children that come and go, and by blocking system calls. At
+ * the end it prints how often work() was called.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -56,7 +57,7 @@ __attribute__((noinline)) unsigned long turn(unsigned long sum)
 	return sum + factor;
 }
 
-/* What is wanted: loops, both sides, calls, a table of jumps, flags that are in use. */
+/* Loops, both sides of branches, calls, a jump table, live flags. */
 #define BODY(n)                                                          \
 	unsigned long sum = 0, low, high;                                \
 	for (unsigned long i = 0; i < 5; i++) {                          \
@@ -77,7 +78,7 @@ __attribute__((noinline)) unsigned long work(unsigned long n)
 	BODY(n);
 }
 
-/* The same, not counted. */
+/* The same code in a function that is not counted. */
 __attribute__((noinline)) static unsigned long reference(unsigned long n)
 {
 	BODY(n);
@@ -159,7 +160,7 @@ static void *sleep_often(void *unused)
 	return unused;
 }
 
-/* A call that waits for good, until the end. */
+/* A system call that blocks until the end. */
 static void *wait_for_end(void *pipe)
 {
 	char byte;
@@ -169,7 +170,7 @@ static void *wait_for_end(void *pipe)
 	return pipe;
 }
 
-/* All calls are allowed; that there is a filter is what matters. */
+/* All calls are allowed; what matters is that there is a filter. */
 static int filter(void)
 {
 	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -196,7 +197,7 @@ static int load(void)
 	if (pipe(ends))
 		return 1;
 	for (int i = 0; i < 8; i++) {
-		/* Four that have the signals, and those that shall not be disturbed by them. */
+		/* Four threads take the signals; the others block them. */
 		pthread_sigmask(i < 4 ? SIG_UNBLOCK : SIG_BLOCK, &alarm, NULL);
 		if (pthread_create(&thread[i], NULL, what[i], &ends[0]))
 			return 1;

@@ -1,8 +1,9 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Blocks of programs counted by ptrace, without privilege: the same counts as those of uprobes, of
-# children, new programs and libraries; and a program that looks whether what it does is right, with
-# threads, signals and children, while it is joined and left. CYCLES: how often that (50 have been run).
+# Blocks of programs counted by ptrace, without privilege: the same counts as with uprobes, for
+# children, new programs and libraries. Also a program that checks its own results, with threads,
+# signals and children, while it is attached to and detached from. CYCLES: how often to do that (it
+# has passed with 50).
 
 programs=$(realpath "$here/../../build/tests/cli")
 splice=$programs/program-splice library=$programs/libsplice.so
@@ -11,11 +12,12 @@ chmod 777 .
 # shellcheck source=program_load
 . "$here/program_load"
 
-# A pattern takes it all: where there is room, and how often.
+# A jq filter: an object with the count of each point by name; null where a point is not counted.
 counts='[.functions[] | .function as $f | .points[] |
 	{ key: "\($f)#\(.block)\(if .post then ":post" else "" end)", value: .count }] | from_entries'
 
-# same_counts TEXT WITHOUT COMMAND...: what both count is the same, and all but WITHOUT is counted.
+# same_counts TEXT WITHOUT COMMAND...: where both count, the counts are equal, and all but WITHOUT
+# blocks are counted.
 same_counts() {
 	local text=$1 without=$2
 	shift 2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A library for program_splice.c, whose work() it does once more. */
+/* A library for program_splice.c; calls the program's work(). */
 unsigned long work(unsigned long n);
 unsigned long library_work(unsigned long n);
 

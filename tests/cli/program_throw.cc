@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program-throw N: functions that throw through each other, with what is destroyed on the way, and a
- * look at whether all came as it must. Exceptions find their way by the return addresses on the stack.
+ * program-throw N: functions that throw through each other, with destructors on the way, and a
+ * check of the results. Exceptions unwind by the return addresses on the stack.
  */
 #include <cstdio>
 #include <cstdlib>

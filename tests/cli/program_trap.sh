@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2119,SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Blocks of programs that fire events without privilege: the same records, in the same order, as those
-# of uprobes; filters, handlers, variables and call traces; a program that looks whether what it does is
-# right, while recordings begin and end. CYCLES: how often that.
+# Blocks of programs as events without privilege: the same records, in the same order, as those of
+# uprobes; filters, handlers, variables and stack traces; a program that checks its own results
+# while recordings begin and end. CYCLES: how often to do that.
 
 programs=$(realpath "$here/../../build/tests/cli")
 splice=$programs/program-splice library=$programs/libsplice.so
@@ -12,10 +12,10 @@ mkdir -m 777 own
 # shellcheck source=program_load
 . "$here/program_load"
 
-# What is recorded, a line a record: which task of those that there are, which block.
+# What is recorded, one line per record: the task, numbered in order of appearance, and the block.
 order='/block:/ { id = $3; sub(/.*-/, "", id); if (!(id in task)) task[id] = ++n; print task[id], $4 }'
 
-# same_records TEXT COMMAND...: what uprobes and traps record is the same, each task in its order.
+# same_records TEXT COMMAND...: uprobes and traps record the same, in the same order for each task.
 same_records() {
 	local text=$1
 	shift
@@ -32,7 +32,7 @@ same_records() {
 	check "$text: there are some" test "$(wc -l <traps.txt)" -gt 20
 }
 
-# Only blocks that both have: a splice may have no room where a uprobe has.
+# Only blocks that both support: a splice may not fit where a uprobe does.
 events=(-e "block:$splice:work" -e "block:$library:library_work")
 same_records "blocks of a program and its library" "$splice" once 50
 same_records "children" "$splice" fork 20 3
@@ -61,7 +61,7 @@ says err '^ +200  block:.*:work#0 ' "and so have counts of each block"
 kl_nobody record --force -o own/stacks -e "block:$splice:work#1" -v ustack -- "$splice" once 5
 kl_nobody print own/stacks
 says out '^ +(work|reference)\+0x[1-9a-f][0-9a-f]* .*program_splice\.c:[0-9]+$' "call traces begin where the block is"
-# At a function's start the return address is not in a frame yet; memory has a jump there.
+# At a function's start the return address is not in a frame yet, and in memory the text is a jump.
 chain=$programs/stack-chain
 events=(-e "block:$chain:chain_c#0" -e "block:$chain:chain_b#0" -e "block:$chain:chain_c#0:post" -v ustack)
 frames='/^ / { sub(/\+0x[0-9a-f]+/, ""); print $1 } /block:/ { print "at " $4 }'

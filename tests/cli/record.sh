@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# kernlens record: what is traced, how it ends, what it leaves.
+# kernlens record: what is traced, how it ends, what it leaves behind.
 
 calls=syscalls,sched_process_exec,sched_process_fork,sched_process_exit
 
-# events DIR FILTER: JSON lines of a trace, as an array through jq.
+# events DIR FILTER: applies jq's FILTER to the array of a trace's JSON lines.
 events() {
 	"$kernlens" print --format json "$1" | jq -e -s "$2"
 }
@@ -24,7 +24,7 @@ check "to their end" events t \
 check "only them" events t '[.[] | select(.event | startswith("syscall_")) | .pid] | unique | length == 2'
 check "babeltrace2 reads it" bash -c 'babeltrace2 t 2>&1 >/dev/null | { ! grep -q .; }'
 
-# Of the task that becomes the command only the call that executes it, and what comes after.
+# From the task that becomes the command, only the call that executes it and everything after it.
 begins='.[0].event == "syscall_entry_execve" and
 	(.[0].tid as $tid | [.[] | select(.tid == $tid and .comm == "kernlens")] | length == 1)'
 kl record -q --no-dump -o own -- true
@@ -57,7 +57,7 @@ kl record --force -o other -- true
 expect "other files are never touched" 1
 check "they are still there" test -e other/file
 
-# What somebody else has prepared where all users may write.
+# Files that another user has planted in a directory writable by all.
 nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- "$@"; }
 mkdir -m 1777 shared && echo keep >victim
 nobody mkdir -p shared/t/kernlens
@@ -82,7 +82,8 @@ check "a trace is for its owner alone, whatever the umask" test \
 	"$(find modes -type d -perm 700 | wc -l) $(find modes -type f -perm 600 | wc -l)" = \
 	"2 $(find modes -type f | wc -l)"
 
-# The default directory is named after the second, and the names of this minute are all taken.
+# The default directory is named after the current second; all names of the next two minutes are
+# taken.
 mkdir default && cd default || exit
 now=$(date +%s)
 for n in {0..120}; do mkdir "$(date -d "@$((now + n))" +kernlens-%Y%m%d-%H%M%S)"; done
@@ -109,7 +110,7 @@ check "after a call that could not execute it" events s4 '
 		"syscall_exit_execve", "syscall_entry_execve", "syscall_exit_execve"] and
 	(.[0].fields.filename | test("script$")) and .[1].fields.ret == -8 and .[3].fields.ret == 0'
 
-# What cannot be executed though it may be.
+# Executable by its mode, but not by the kernel.
 printf '#!/nosuchshell\n' >bad && chmod +x bad
 for how in "record -o s5" "record -a -o s5" stat latency live; do
 	read -ra words <<<"$how"
@@ -148,7 +149,7 @@ kl record -e $calls --overwrite --buffer 16K -o flight -- \
 says err 'older ones overwritten' "--overwrite keeps the newest and says so"
 check "the newest" events flight '[.[] | select(.event == "sched_process_exit")] | length == 1'
 
-# Without a terminal, as kill sends it, and as a terminal does.
+# Without a terminal, a signal as kill sends it, and one as a terminal does.
 "$kernlens" record -a -e sched_switch -o i1 >"$work/out" 2>"$work/err" </dev/null &
 recorder=$!
 until "$kernlens" status --json | jq -e '.sessions[0].running' >/dev/null; do sleep 0.2; done
@@ -160,7 +161,7 @@ check "nothing is lost by it" grep -q ' 0 lost' "$work/err"
 check "it is whole" "$kernlens" print i1
 cp "$(command -v sleep)" sleep60
 
-# Attaching takes its time: wait until the command is what it shall be.
+# Attaching takes time: wait until the command is running.
 until_running() {
 	until pgrep -x "$1" >/dev/null; do sleep 0.1; done
 	sleep 0.2

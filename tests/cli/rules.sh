@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# What -e can say beyond names: filters, rules with tables, places that no table lists.
+# What -e accepts beyond names: filters, rules with tables, and probe points that no table lists.
 
-# rule FILTER: of the first rule in JSON.
+# rule FILTER: applies FILTER to the first rule in JSON.
 rule() {
 	jq -e ".rules[0] | $1" "$work/out"
 }
 
-# A known number of calls: dd reads and writes so many blocks.
+# A known number of calls: dd reads and writes that many blocks.
 blocks=(dd if=/dev/zero of=/dev/null bs=512 count=1000 status=none)
 
 kl record -q -e 'syscall_exit_read /ret == 512/' -o filtered -- "${blocks[@]}"
@@ -39,14 +39,14 @@ expect "an unknown handler is refused" 2
 kl stat -e 'sched_switch :hist' -- true
 expect "and one without its argument" 2
 
-# A flag: only what comes between two other events.
+# A flag: only events between two other events.
 kl stat --json -e 'syscall_entry_openat /filename == "/dev/null"/ :set(opened)' \
 	-e 'syscall_entry_close :clear(opened)' -e 'syscall_entry_dup2 /flag(opened)/ :count by comm' \
 	-- "${blocks[@]}"
 expect "flags" 0
 check "are asked by filters" jq -e '.rules[2].entries == [{"count": 1, "keys": {"comm": "dd"}}]' "$work/out"
 
-# A worker does it: so many calls that it comes in between.
+# A worker freezes the session; there are enough calls for it to happen in between.
 kl record -q --overwrite -e syscalls -e 'syscall_entry_write :freeze(10)' -o frozen -- \
 	dd if=/dev/zero of=/dev/null bs=512 count=100000 status=none
 expect "a freeze" 0
@@ -105,7 +105,7 @@ check "on one's own processes" rule '.entries == [{"count": 1000, "keys": {"comm
 kl_nobody stat -e 'sched_switch :count by current->pid' -- true
 expect "but not the kernel's data" 1
 
-# A module's tracepoints and functions, with the types that it brings: the root filesystem's.
+# A module's tracepoints and functions, with the types in its BTF: the root file system's.
 has_types || {
 	skip "tp: and fn: of a module" "the kernel does not tell its types"
 	return

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# The services as they are installed, started by systemd: process 1 of a PID namespace, with cgroups
-# of its own, the journal, and of the machine's units only what the two need.
+# The services as installed, started by systemd as process 1 of a PID namespace, with its own
+# cgroups and journal, and with only those units of the machine that the two services need.
 
 units=/run/kernlens-units
 rules=/etc/kernlens/watch.rules
@@ -18,12 +18,12 @@ within() {
 		sleep 0.2
 	done
 }
-# inside COMMAND...: what would be typed on that machine.
+# inside COMMAND...: runs COMMAND in the namespaces of that systemd.
 inside() { nsenter -t "$systemd" -m -p -C -- "$@"; }
 property() { inside systemctl show -P "$2" "kernlens-$1"; }
 # journal SERVICE PATTERN
 journal() { inside journalctl -u "kernlens-$1" -o cat --no-pager | grep -Eq -- "$2"; }
-# main_pid SERVICE: its number out here.
+# main_pid SERVICE: its process id outside the namespace.
 main_pid() { cat "$group/system.slice/kernlens-$1.service/cgroup.procs"; }
 came_again() { [[ $(main_pid watch) && $(main_pid watch) != "$1" ]]; }
 
@@ -32,7 +32,7 @@ cp "$kernlens" /usr/local/bin/kernlens
 for unit in "$here"/../../packaging/systemd/*.service; do
 	sed 's|@PREFIX@|/usr/local|' "$unit" >"$units/${unit##*/}"
 done
-# A minute of a second.
+# Minutes of one second.
 printf '[Service]\nEnvironment=KERNLENS_HISTORY_UNIT=1\n' >$units/kernlens-history.service.d/unit.conf
 cp /lib/systemd/system/{{basic,sysinit,multi-user,local-fs,sockets,timers,paths,slices,shutdown}.target,systemd-journald*} $units
 echo 'first: processes > 0 of comm sleep user kluser1 total' >$rules
@@ -50,7 +50,7 @@ within 30 test -s /proc/$shell/task/$shell/children
 systemd=$(xargs </proc/$shell/task/$shell/children)
 check "systemd is up" within 90 inside systemctl is-active multi-user.target
 check "so is its journal" inside systemctl start systemd-journald.service
-# A PID namespace shows nobody else's processes: it has to be one inside.
+# In a PID namespace only its own processes are visible, so this one must run inside.
 inside setsid --fork setpriv --reuid 60001 --regid 60001 --clear-groups -- sleep 300
 
 check "watch and history start" inside systemctl start kernlens-watch kernlens-history
@@ -90,7 +90,7 @@ check "without rules watch is not started, which is no failure" test \
 	"$(property watch ActiveState) $(property watch ConditionResult)" = 'inactive no'
 [[ $failed -eq 0 ]] || sed 's/^/# systemd: /' systemd.log | tail -n 20
 
-# unshare ignores SIGTERM; all in the namespace ends with its process 1.
+# unshare ignores SIGTERM; killing process 1 ends everything in the namespace.
 {
 	kill -KILL $shell
 	wait $shell

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# set.py calls KERNLENS EXPECTED: sets parameters of processes twice, by the kernel's own calls from
-#	here and by `kernlens set`, as root and as an ordinary user, of own processes, others', threads
-#	of the kernel and dead ones, and compares each answer and what /proc says afterwards. Writes to
-#	EXPECTED what the events must tell, a line of JSON each.
-# set.py events PRINTED EXPECTED: compares that with what was recorded meanwhile.
+# set.py calls KERNLENS EXPECTED: sets parameters of processes twice, by system calls from here and
+# 	by `kernlens set`, as root and as an ordinary user, for own processes, others', kernel
+# 	threads and dead ones, and compares each result and what /proc shows afterwards. Writes to
+# 	EXPECTED what the events must contain, a line of JSON each.
+# set.py events PRINTED EXPECTED: compares that with the events recorded in the meantime.
 # Both print TAP.
 import ctypes
 import errno
@@ -78,7 +78,8 @@ def limit(pid, which, soft, hard):
     call(libc.prlimit(pid, which, (ctypes.c_int64 * 2)(soft, hard), None))
 
 
-# What kernlens is asked, and the call that is the same. In this order: some depend on those before.
+# Each request to kernlens, and the equivalent system call. The order matters: some depend on
+# earlier ones.
 SETTINGS = [
     ("nice=5", lambda pid: call(libc.setpriority(0, pid, 5))),
     ("nice=3", lambda pid: call(libc.setpriority(0, pid, 3))),
@@ -124,7 +125,7 @@ def be(user):
 
 
 def call_directly(user, pid):
-    """The error of each of SETTINGS, by name, as the user gets it."""
+    """Makes each call of SETTINGS; returns its error by name, as that user gets it."""
     read, end = os.pipe()
     child = os.fork()
     if not child:
@@ -171,7 +172,7 @@ def kernel_thread(name):
 
 
 def state_of(pid):
-    """What /proc and the calls that ask say of a process."""
+    """The parameters of a process, from /proc and system calls."""
     with open(f"/proc/{pid}/stat") as file:
         stat = file.read().rpartition(")")[2].split()
     state = {"nice": int(stat[16]), "priority": int(stat[37]), "policy": int(stat[38])}
@@ -184,7 +185,7 @@ def state_of(pid):
 
 
 def note(change, pid, seen=True):
-    """What the event of a change must say."""
+    """What the event of a change must contain."""
     event = {"what": change["what"], "asked": change["asked"],
              "error": change.get("error", "0"), "tid": pid}
     if seen:
@@ -193,7 +194,7 @@ def note(change, pid, seen=True):
 
 
 def compare(text, user, direct, ours, seen):
-    """The same of two subjects that are alike, or of one that does not let itself be changed."""
+    """Compares both on two identical subjects, or on one that cannot be changed."""
     theirs = call_directly(user, direct)
     changes = kernlens(user, str(ours), *(words for words, _ in SETTINGS))
     told = [change.get("error") for change in changes]

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Parameters of processes: set, refused as the kernel's own calls refuse, and the event of each.
+# Parameters of processes: set, refused as the kernel's own calls refuse, and an event for each.
 
-# Itself, not what may look for it each time.
+# The interpreter itself, not a wrapper that looks it up each time.
 python=$(python3 -Ic 'import sys; print(sys.executable)')
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
 
@@ -16,7 +16,7 @@ tap "the comparison of events" told
 kl print recorded
 says out 'kernlens-[0-9]+ process_set: tid=[0-9]+ pid=[0-9]+ what=nice old_value=0 new_value=5 error=0 ' "an event as text"
 
-# What the field's own tools say.
+# Compared with the standard tools.
 sleep 600 &
 one=$!
 until [[ $(<"/proc/$one/comm") == sleep ]]; do :; done
@@ -73,7 +73,7 @@ kl set -t 999999 nice=1
 expect "threads of none" 1
 says err 'No such process'
 
-# Whose events they are.
+# Which sessions see the events.
 setpriv --reuid 65534 --regid 65534 --clear-groups sleep 600 &
 theirs=$!
 until [[ $(<"/proc/$theirs/comm") == sleep ]]; do :; done

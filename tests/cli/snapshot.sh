@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# The handler snapshot: copies of a flight recorder's buffers while it goes on.
+# The snapshot handler: copies a flight recorder's buffers while recording continues.
 
-# whole TRACE [READER]: nothing in it is torn or cut; another reader finds as much in it.
+# whole TRACE [READER]: nothing in TRACE is torn or cut, and READER finds as many records in it.
 whole() {
 	"$kernlens" print --format json "$1" >"$1.json" 2>said && ! grep -E '[1-9][0-9,]* blocks damaged' said &&
 		{ [[ ! ${2-} ]] || test "$("$2" "$1" 2>/dev/null | wc -l)" -eq "$(grep -c '"event":' "$1.json")"; }
 }
 
-# Writes by one process, marks between them: what a snapshot has ends near its mark.
-# It has been written when its call traces have been.
+# One process writes, with marks in between: a snapshot's records end near its mark. A snapshot is
+# complete once its stack traces are written.
 cat >script <<END
 written() {
 	for ((i = 0; i < 100; i++)); do
@@ -47,7 +47,7 @@ check "and variables" jq -s -e 'all(.[]; .variables | has("rss"))' flight.2.json
 check "it is the recording's beginning" bash -c \
 	'cut -f 1-3 -d, flight.1.json | sort >a; cut -f 1-3 -d, flight.json | sort >b; test -z "$(comm -23 a b)"'
 
-# While processes write as fast as they can through buffers that turn over all the time.
+# Processes write as fast as they can, so the buffers wrap continuously.
 cat >script <<'END'
 for i in 1 2 3; do
 	dd if=/dev/zero of=/dev/null bs=1 count=15000 status=none &
@@ -78,7 +78,7 @@ kl record --no-dump --overwrite -e 'syscall_entry_write :snapshot' -o merged -- 
 expect "thousands asked for at once" 0
 check "are few" test ! -e merged.17
 check "at least one of them" whole merged.1
-# all: snapshots written, asked for together with one, and beyond the limit
+# all: number of requests: snapshots written, merged into another, and beyond the limit
 all() {
 	tr -d , <err | grep -Eo '[0-9]+ (snapshots: |snapshot requests|more requests)' | awk '{ n += $1 } END { print n }'
 }
@@ -98,7 +98,8 @@ expect "without --overwrite" 1
 says err 'snapshot' "it is refused"
 kl record -q --snapshots 10000 -- true
 expect "too many" 2
-# A snapshot at the very end has taken what was new: the recording has it all the same.
+# A snapshot at the very end has consumed the new stack traces: the recording must have them as
+# well.
 kl record -q --no-dump --overwrite -e 'syscall_entry_getppid:stack' -e 'syscall_exit_getppid:snapshot' \
 	-o late -- bash -c :
 expect "a snapshot behind the last record" 0
@@ -111,7 +112,7 @@ kl print --format json /dev/shm/own.1
 json "is there" '.comm == "kernlens" and .fields.text == "snapshot"'
 rm -r /dev/shm/own /dev/shm/own.1
 
-# A directory that somebody else has put where a snapshot shall be, with a link in it.
+# Another user has planted a directory with a symbolic link where a snapshot will be written.
 mkdir -m 1777 shared && echo keep >victim
 setpriv --reuid 65534 --regid 65534 --clear-groups -- mkdir -p shared/flight.1/kernlens
 setpriv --reuid 65534 --regid 65534 --clear-groups -- ln -s "$work/victim" shared/flight.1/kernlens/manifest
@@ -124,7 +125,7 @@ kl record -q --no-dump --force --overwrite -e sched_switch -e 'mark :snapshot' -
 expect "with a rule for snapshots it is not begun, also with --force" 1
 check "and nothing of theirs is removed" test -L shared/flight.1/kernlens/manifest
 
-# By hand, from another terminal.
+# On request, from another terminal.
 chmod 777 .
 seen() {
 	"$kernlens" status --json | jq -e --arg name "$1" '.sessions[] | select(.name == $name and .running and .events > 0)'

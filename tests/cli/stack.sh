@@ -1,22 +1,22 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Call traces: of a program whose chain is known, of the kernel beside ftrace's own.
+# Stack traces: of a program whose call chain is known, and of the kernel, compared with ftrace's.
 
 chain=$(realpath "$here/../../build/tests/cli/stack-chain")
 
-# frames FILTER [FILE]: the functions that it selects, innermost first, in one line.
+# frames FILTER [FILE]: the selected functions, innermost first, in one line.
 frames() {
 	jq -r -s "$1 | [.[].symbol] | join(\" \")" "${2:-$work/out}"
 }
 
-# is_chain TEXT FILTER: the chain, up to main; behind main is the C library's business.
+# is_chain TEXT FILTER: compares the chain up to main; frames after main belong to the C library.
 is_chain() {
 	local found
 	found=$(frames "$2" 2>&1)
 	check "$1" test "${found%% main*} main" = "chain_c chain_b chain_a main"
 }
 
-# ftrace's trace of the same event, from its function on.
+# ftrace's stack trace of the same event, starting at its function.
 tracing=/sys/kernel/tracing
 [[ -d $tracing/events ]] || mount -t tracefs tracefs $tracing
 echo 1 >$tracing/events/task/task_rename/enable

@@ -4,10 +4,10 @@
  * pointers; chain_c makes the system call itself, so that no wrapper without a frame is in
  * between. stack_chain MODE [ARGUMENT...]:
  *
- *   call N      chain_c calls getppid so often
- *   spin MS     chain_c runs that long
- *   fork N      a child does the calls, from chain_a on, and ends at once
- *   exec WORDS  becomes another program
+ *   call N      chain_c calls getppid N times
+ *   spin MS     chain_c runs for MS milliseconds
+ *   fork N      a child makes the calls, from chain_a on, and exits at once
+ *   exec WORDS  executes another program
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program whose functions have names, lines and callers that are known: main calls
- * shop::serve(int), which is static and has Basket<long>::ask inlined, and that has ask_kernel
- * inlined, which makes a system call. Lines with a comment LINE are looked for by the test.
- * stack_names N: the call is made so often.
+ * A program whose functions have known names, lines and callers: main calls shop::serve(int), which
+ * is static and has Basket<long>::ask inlined, which in turn has ask_kernel inlined, which makes a
+ * system call. The test searches for lines with a comment LINE. stack_names N: makes the call N
+ * times.
  */
 #include <cstdlib>
 #include <sys/syscall.h>
@@ -35,7 +35,7 @@ __attribute__((noinline)) static long serve(int times)
 {
 	Basket<long> basket;
 
-	/* What calls nobody has no frame. */
+	/* A function that makes no call has no frame. */
 	std::srand(1);
 	for (int i = 0; i < times; i++)
 		basket.ask(SYS_getppid); /* LINE serve */

@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2154,SC2016,SC1003
 # SPDX-License-Identifier: GPL-2.0
-# The full-screen view of processes: a terminal of tmux, keys sent to it, and what its screen then
-# shows, compared with what the kernel says by /proc and ps. Each check waits for its state to come.
+# The full-screen view of processes: sends keys to a tmux terminal and compares its screen with
+# /proc and ps. Each check waits for its state to appear.
 
 socket=$work/tmux
-patience=60 # seconds for a state to come: the emulator may be busy
+patience=60 # seconds to wait for a state: the emulator may be busy
 saved_locale=${LC_ALL-}
 export LC_ALL=C.UTF-8
 
@@ -12,7 +12,7 @@ on_terminal() {
 	tmux -S "$socket" -f /dev/null "$@"
 }
 
-# begin COLUMNS ROWS COMMAND: a terminal with a shell's command, whose status is shown at its end.
+# begin COLUMNS ROWS COMMAND: runs a shell command in a terminal, which shows its status at the end.
 begin() {
 	on_terminal new-session -d -s view -x "$1" -y "$2" "$3; echo \"ended with \$?\"; stty -a; sleep 600"
 }
@@ -35,7 +35,7 @@ screen() {
 	on_terminal capture-pane -p -t view >"$work/out"
 }
 
-# await COMMAND...: the screen again and again, until the command succeeds with it.
+# await COMMAND...: captures the screen until COMMAND succeeds on it.
 await() {
 	local end=$((EPOCHSECONDS + patience))
 	until screen && "$@" >/dev/null 2>&1; do
@@ -44,7 +44,7 @@ await() {
 	done
 }
 
-# becomes TEXT COMMAND...: passes when the command does.
+# becomes TEXT COMMAND...: passes when COMMAND succeeds.
 becomes() {
 	await "${@:2}"
 	check "$@"
@@ -58,7 +58,7 @@ has_not() {
 	! grep -E -- "$1" "$work/out"
 }
 
-# shows TEXT PATTERN: passes when the screen has such a line; lacks: when it has none any more.
+# shows TEXT PATTERN: passes when a line on the screen matches; lacks: when none does any more.
 shows() {
 	becomes "$1" has "$2"
 }
@@ -67,7 +67,7 @@ lacks() {
 	becomes "$1" has_not "$2"
 }
 
-# The number in column $1 of the list on the screen, from its first row to its last.
+# The numbers in column $1 of the list on the screen, from its first row to its last.
 column() {
 	awk -v name="$1" '
 		/PID.*Command/ { gsub(/[△▽]/, " "); for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
@@ -75,7 +75,7 @@ column() {
 		at && NF { print $at }' "$work/out"
 }
 
-# sorted MARK COLUMN OPTIONS: is this column marked, and is it in sort's order?
+# sorted MARK COLUMN OPTIONS: is COLUMN marked, and in the order of sort OPTIONS?
 sorted() {
 	has "$2$1" || return
 	column "$2" | sed 's/M$/ M/; s/G$/ G/' |
@@ -83,12 +83,12 @@ sorted() {
 	[[ $(wc -l <"$work/column") -gt 3 ]] && LC_ALL=C sort -c "${@:3}" "$work/column"
 }
 
-# bar_on PID: is the bar there?
+# bar_on PID: is the selection bar on PID?
 bar_on() {
 	on_terminal capture-pane -e -p -t view | grep -aqE $'\e''\[[0-9;]*46m *'"$1 "
 }
 
-# go PID: the bar to a process.
+# go PID: moves the bar to a process.
 go() {
 	local i digits=()
 	for ((i = 0; i < ${#1}; i++)); do digits+=("${1:i:1}"); done
@@ -96,7 +96,8 @@ go() {
 	await bar_on "$1"
 }
 
-# Known processes: one that works, one that sleeps and has a child, one whose name is no text.
+# Known processes: one that is busy, one that sleeps and has a child, and names with control and
+# non-ASCII characters.
 cp "$(command -v sleep)" "$work/sleeper"
 cp "$(command -v sleep)" "$work/"$'esc\033[31m\001'
 cp "$(command -v sleep)" "$work/größe"
@@ -139,7 +140,7 @@ counts_tasks() {
 	((all >= -4 && all <= 4 && processes > 5 && kernel > 20))
 }
 becomes "as many tasks as there are" counts_tasks
-# The worker alone makes 100 % of a CPU's time.
+# The worker alone uses 100 % of a CPU.
 works() {
 	grep -E "^ *$worker " "$work/out" | awk '{ exit !($9 > 70 && $9 < 130) }'
 }
@@ -155,7 +156,7 @@ becomes "memory is what free says" says_memory
 # ------------------------------------------------------------------- order
 keys P
 becomes "P: by CPU" sorted ▽ CPU% -rn
-# It has been seen, and leaves the rest its CPU.
+# Its CPU% has been checked; free its CPU for the other processes.
 kill -STOP $worker
 keys M
 becomes "M: by memory" sorted ▽ MEM% -rn
@@ -205,8 +206,8 @@ becomes "H: a row for each thread" has_threads 4
 keys H
 becomes "H: one for all" has_threads 1
 
-# ------------------------------------------------------------------ changes
-# has_nice VALUE PID...: so say ps and /proc.
+# ----------------------------------------------------------------- changes
+# has_nice VALUE PID...: do ps and /proc show VALUE?
 has_nice() {
 	local pid said
 	for pid in "${@:2}"; do
@@ -278,7 +279,7 @@ sessions() {
 }
 mkfifo "$work/pipe"
 chmod 666 "$work/pipe"
-# One that reads 20 times a second, and what it reads never comes.
+# A process that reads 20 times a second from a pipe that stays empty.
 reads='exec 3<>pipe; while :; do read -rt 0.05 -u 3; done'
 bash -c "$reads" &
 reader=$!
@@ -310,8 +311,8 @@ becomes "and no session is left" sessions 'length == 0'
 kill $reader
 lacks "who has ended vanishes" "^ *$reader "
 
-# ------------------------------------------------------------------- window
-# has_size COLUMNS ROWS: does the list take all of the window, and no more?
+# ------------------------------------------------------------------ window
+# has_size COLUMNS ROWS: does the list fill exactly the window?
 has_size() {
 	[[ $(wc -L <"$work/out") -le $1 && $(wc -l <"$work/out") -eq $2 ]] &&
 		sed -n "$2p" "$work/out" | grep -q '^F1Help'
@@ -369,7 +370,7 @@ shows "the terminal is as before" '(^| )icanon'
 silent out 'PID.*USER' "the screen, too"
 end
 
-# A signal ends it, and the terminal is restored all the same.
+# If a signal ends it, the terminal is still restored.
 for signal in TERM=143 INT=0 SEGV=139; do
 	begin 80 24 "$kernlens proc"
 	shows "it runs" 'F10Quit'

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# Variables against other sources: what the running task reads of itself in /proc
+# Compares variables with other sources: what the running task reads about itself in /proc
 # and by system calls before and after a getppid, and what kernlens recorded there.
 #
 #   variables.py probe FILE     reads the sources, calls getppid, reads them again
 #   variables.py check FILE     compares with events as JSON on stdin; prints TAP
 #
-# A figure that moves must lie between the two readings; a difference that is meant
-# is a row of `about` below, with its reason.
+# A changing value must lie between the two readings; an intended difference is a row
+# of `about` below, with its reason.
 import ctypes
 import json
 import os
@@ -20,9 +20,9 @@ import sys
 TICK = 1000000000 // os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
-# How far outside the two readings a value may lie, and why.
+# How far outside the two readings a value may be, and why.
 about = {
-    "rss": 128 * PAGE,  # 6.1: pages that a thread has counted and not told yet; 6.12: a CPU
+    "rss": 128 * PAGE,  # pages counted but not yet published: by a thread on 6.1, by a CPU on 6.12
     "rss_anon": 64 * PAGE,
     "rss_file": 64 * PAGE,
     "rss_shmem": 64 * PAGE,
@@ -55,7 +55,7 @@ def pairs(path):
 
 
 def number(words):
-    """The number of a line of status or meminfo, kB as bytes."""
+    """The number in a line of status or meminfo, kB converted to bytes."""
     return int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
 
 
@@ -109,7 +109,7 @@ def of_task():
 
 
 def of_place():
-    """Ranges: the C library's code, the stack; and what not every kernel shows."""
+    """Ranges: the C library's code and the stack; and values that not every kernel shows."""
     low, high = {}, {}
     for line in open("/proc/self/maps"):
         words = line.split()
@@ -144,10 +144,10 @@ def of_machine():
         "load_1": round(float(load[0]) * 1000), "load_5": round(float(load[1]) * 1000),
         "load_15": round(float(load[2]) * 1000),
     })
-    # With one CPU in the set, its line is what it has counted.
+    # With one CPU in the set, its line shows what that CPU has counted.
     cpu = sorted(os.sched_getaffinity(0))[0]
     mine = [int(word) * TICK for word in times["cpu%d" % cpu]]
-    # Not the idle time: the kernel counts it at ticks, /proc from the sleeps of the CPU.
+    # Idle time is left out: the kernel counts it at ticks, /proc from the CPU's sleeps.
     numbers.update({"cpu_user_time": mine[0], "cpu_system_time": mine[2]})
     timer = pairs("/proc/interrupts")["LOC"]
     numbers["timer_interrupts"] = int(timer[cpu])
@@ -171,7 +171,7 @@ def read_all():
 
 
 def probe(path):
-    # One CPU, so that counters of a CPU can be read; values that are not the usual ones.
+    # Pinned to one CPU, so that a CPU's counters can be read; with unusual values.
     os.sched_setaffinity(0, {0})
     os.setpriority(os.PRIO_PROCESS, 0, 3)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
@@ -209,7 +209,8 @@ def check(path):
     before.update({"user_di": 0x1111, "user_si": 0x2222, "user_dx": 0x3333, "user_r10": 0x4444,
                    "user_r8": 0x5555, "user_r9": 0x6666, "state": 0, "numa_node": 0})
     if "utime" in values and "stime" in values:
-        # Ticks that the machine missed are missing in both; /proc scales them to cpu_time.
+        # Ticks that the machine missed are missing in both; /proc scales the times to add up to
+        # cpu_time.
         share = values["utime"] / max(1, values["utime"] + values["stime"])
         other = after["utime"] / max(1, after["utime"] + after["stime"])
         values["utime"] = values["stime"] = round(share * 100)

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
-# Variables: listed, recorded with -v, printed in all formats, and as other sources say.
+# Variables: listed, recorded with -v, printed in all formats, and compared with other sources.
 
 kl list variables
 expect "list variables" 0
@@ -58,8 +58,8 @@ check "others' values are blank" jq -e -s '[.[] | select(.tid == 0)] | length > 
 	all(.[]; .comm == "" and .variables.uid == 0 and .variables.rss == 0 and .variables.comm == "")' out
 check "the machine's are not" jq -e -s 'any(.[]; .tid == 0 and .variables.load_1 > 0)' out
 
-# Every variable that can be had beside what the task itself reads in /proc; three recordings, as
-# one takes 63 and 512 bytes.
+# Every available variable compared with what the task itself reads in /proc; in three recordings,
+# as one holds at most 63 variables and 512 bytes.
 mkdir -p cgroup2 && mount -t cgroup2 none cgroup2 && export KL_CGROUP2=$work/cgroup2
 mapfile -t names < <("$kernlens" list variables --json | jq -r '.[] | select(.available and .name != "task") | .name')
 third=$((${#names[@]} / 3 + 1))
@@ -75,7 +75,7 @@ for ((at = 0; at < ${#names[@]}; at += third)); do
 done
 umount cgroup2
 
-# Expressions: of the session, beside rows that say the same; of an event's arguments.
+# Expressions: the session's, compared with equivalent rows; and over an event's arguments.
 has_types || {
 	skip "expressions" "the kernel does not tell its types"
 	return

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
-# Alarms over processes: rules, raising and clearing, what is done about them.
+# Alarms on processes: rules, raising and clearing, and the actions taken.
 
 # until_true SECONDS COMMAND...: waits until COMMAND succeeds; fails if it does not.
 until_true() {
@@ -25,7 +25,7 @@ expect "a file that is not there" 2
 kl watch --check -f "$here/../../packaging/etc/watch.rules"
 expect "the rules that are installed are right" 0
 
-# Known numbers of processes, and figures of one, against /proc.
+# Known numbers of processes, and values of one process, compared with /proc.
 sleepers=()
 for _ in 1 2 3 4 5; do
 	sleep 300 &
@@ -49,7 +49,7 @@ json "with the plain value" ".pid == 1 and .value == $(awk '/^VmSize/ { print $2
 kill "${sleepers[@]}"
 wait
 
-# Anybody names processes.
+# Users choose the names of their processes.
 odd=$'odd\n<0>forged'
 cp "$(command -v sleep)" "$odd"
 ./"$odd" 300 &
@@ -64,9 +64,9 @@ kill $!
 wait
 rmdir /sys/fs/cgroup/kl.watch/inner /sys/fs/cgroup/kl.watch
 
-# A process whose memory we set: a line is a number of MiB beside its own 14,
-# or flaps between 26 and none.
-# It grows and shrinks by pieces, so that it is nowhere in between for nothing.
+# A process whose memory the test controls: an input line is a number of MiB on top of its own 14,
+# or "flap", which alternates between 26 and none. It grows and shrinks in pieces, so that it passes
+# through the values in between.
 cat >hog.py <<'END'
 import sys
 hold = []
@@ -84,7 +84,7 @@ for line in sys.stdin:
     print(line.strip(), flush=True)
 END
 mkfifo to
-# What it gives back goes back to the kernel.
+# Makes freed memory go back to the kernel.
 MALLOC_MMAP_THRESHOLD_=65536 python3 hog.py <to >held &
 hog=$!
 exec 7>to
@@ -111,7 +111,7 @@ watch=$!
 until_true 60 grep -q '^raised gone: 0' said
 check "a total of nothing is 0" grep -q '^raised gone: 0' said
 
-# Above for less than it must, again and again: not raised.
+# Repeatedly above the threshold, but not long enough: not raised.
 resize 0
 resize flap
 sleep 5
@@ -135,7 +135,7 @@ check "one that is not there is told" grep -q 'plain: cannot run nosuchprogram: 
 check "one that takes too long is killed" until_true 30 grep -q 'late: sleep was killed after 1 s' told.err
 check "nothing of it goes on" test -z "$(pgrep -x sleep)"
 
-# Between the thresholds: neither.
+# Between the thresholds: neither raised nor cleared.
 resize 14
 sleep 3
 check "between the thresholds it stays" test -z "$(grep '^cleared high' said)"
@@ -157,7 +157,7 @@ raised=$(grep -c '^raised plain' said)
 raised_again() { (($(grep -c '^raised plain' said) > raised)); }
 resize 26
 check "rules go on" until_true 60 raised_again
-# What goes by its memory may be cleared before: it has none while it exits.
+# An exiting process has no memory, so its memory alarms may be cleared before.
 kill $hog
 exec 7>&-
 check "a process that ends ends its alarms" until_true 60 grep -q '^ended there (python3' said

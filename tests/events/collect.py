@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# collect.py OUT CAUSE...: runs in the virtual machine, as root. For each cause: switches ftrace on
-# for the events that the table expects of it (an instance of its own, clock x86-tsc), has
-# `kernlens record` run the cause, and keeps both records in OUT/CAUSE: trace/ (kernlens), cpuN.raw
-# (ftrace's pages), window, facts, log. witness.py compares them, outside, where it is faster.
+# collect.py OUT CAUSE...: runs in the virtual machine, as root. For each cause: enables ftrace's
+# events that the table expects of it (in an instance of its own, clock x86-tsc), has `kernlens
+# record` run the cause, and saves both records in OUT/CAUSE: trace/ (kernlens), cpuN.raw (ftrace's
+# pages), window, facts, log. witness.py compares them outside, where it is faster.
 import errno
 import glob
 import json
@@ -18,7 +18,7 @@ import tables
 
 TRACING = "/sys/kernel/tracing"
 BUILD = os.environ.get("KL_BUILD", "build")
-# Events without a tracepoint of ftrace: what stands in for them.
+# System calls have no tracepoints of their own in ftrace; these are recorded instead.
 SYSCALL_WITNESS = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"]
 
 
@@ -48,7 +48,7 @@ class Ftrace:
             self.available.setdefault(name, []).append(system)
 
     def system_of(self, target):
-        # Modules have tracepoints too, some of the same name (ext4, nfs ...).
+        # Modules have tracepoints too, some with the same name (ext4, nfs ...).
         systems = self.available.get(target, [])
         return systems[0] if systems else None
 
@@ -64,7 +64,7 @@ class Ftrace:
             write(f"{self.dir}/events/{name.replace(':', '/')}/enable", "0")
 
     def save(self, out, names):
-        """Keeps the pages of each CPU, the statistics and the formats."""
+        """Saves the pages of each CPU, the statistics and the formats."""
         for cpu in sorted(glob.glob(f"{self.dir}/per_cpu/cpu*")):
             name = os.path.basename(cpu)
             write(f"{out}/{name}.stats", read(f"{cpu}/stats"))
@@ -88,19 +88,19 @@ class Ftrace:
 
 
 def set_function_probes(rows):
-    """A kprobe for each function event: its argument is the lock's address."""
+    """Sets a kprobe for each function event: its argument is the lock's address."""
     lines = [f"p:klfn/{row.name} {row.target} lock_addr=%di:u64\n" for row in rows]
     write(f"{TRACING}/kprobe_events", "")
     for line in lines:
-        # Not open(..., "a"), which seeks: the file cannot.
+        # Not open(..., "a"): that seeks, which the file does not support.
         fd = os.open(f"{TRACING}/kprobe_events", os.O_WRONLY | os.O_APPEND)
         os.write(fd, line.encode())
         os.close(fd)
 
 
 def command_of(cause):
-    # `programs` names a program under the traced cause's arguments: "module-kthread" is the
-    # program `module` with the argument `kthread`.
+    # Returns the command of a cause: "module-kthread" is the program `module` with the argument
+    # `kthread`.
     program, _, rest = cause.partition("-")
     script = os.path.join(tables.HERE, "cause", program + ".sh")
     if os.path.exists(script):
@@ -109,7 +109,7 @@ def command_of(cause):
 
 
 def proc_facts():
-    """What /proc says of what a state dump tells of."""
+    """What /proc shows of everything that a state dump reports."""
     lines = []
     for path in glob.glob("/proc/[0-9]*/task/[0-9]*/status"):
         try:
@@ -118,7 +118,7 @@ def proc_facts():
         except OSError:
             continue
         name, tid, tgid, ppid = (status[key].strip() for key in ("Name", "Pid", "Tgid", "PPid"))
-        # Names of workers change with what they work on, and what runs now may end.
+        # Workers are renamed by what they work on, and these processes may end.
         if not name.startswith(("kworker", "collect", "kernlens")):
             lines.append(f"lttng_statedump_process_state tid={tid} vtid={tid} pid={tgid} vpid={tgid} "
                          f"ppid={ppid} vppid={ppid} name={name[:15].replace(' ', '%20')} "
@@ -142,7 +142,8 @@ def proc_facts():
 
 
 def start_statedump():
-    """A process that a state dump will find: what it says of itself, and the process."""
+    """Starts a process that a state dump will find; returns the facts that it prints, and the
+    process."""
     process = subprocess.Popen(command_of("statedump"), stdout=subprocess.PIPE,
                                stdin=subprocess.DEVNULL, text=True)
     lines = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What causes events in the virtual machine (tests/events/run): programs, one a file of cause/, and
+# What causes events in the virtual machine (tests/events/run): one program per file of cause/, and
 # the module for each kernel, at build/RELEASE/kl_cause.ko.
 
 EVENT_CAUSES := $(patsubst tests/events/cause/%.c,$(BUILD)/tests/events/%,\

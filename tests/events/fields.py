@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-# How a field of a record and the same field of ftrace are brought into one form. Where ftrace has
-# another name or form for it, it stands here; where nothing else knows it, in UNWITNESSED.
+# Converts a field of a record and the same field of ftrace to one form. Fields for which ftrace has
+# another name or form are listed here; those that no other source knows are in UNWITNESSED.
 import ipaddress
 
 BITS = {"s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32, "s64": 64, "u64": 64}
 
-# Ours -> ftrace's, for any event whose ftrace record has no field of our name.
+# kernlens' name -> ftrace's, for any event whose ftrace record has no field of kernlens' name.
 SYNONYMS = {
     "tid": "pid", "error": "errno", "handler": "sa_handler", "flags": "sa_flags",
     "prev_tid": "prev_pid", "next_tid": "next_pid", "old_tid": "old_pid", "parent_tid": "parent_pid",
     "child_tid": "child_pid", "src_tid": "src_pid", "dst_tid": "dst_pid",
 }
-# (event, ours) -> ftrace's. None: ftrace's field of that name is another thing.
+# (event, kernlens' name) -> ftrace's. None: ftrace's field of that name is something else.
 RENAMED = {
     ("compact_retry", "result"): None,
     ("mm_vmscan_lru_isolate", "classzone_idx"): "highest_zoneidx",
@@ -41,7 +41,7 @@ for _event in ("rq_insert", "rq_issue", "rq_merge", "io_start", "io_done", "bio_
                "bio_backmerge", "bio_frontmerge", "bio_bounce", "getrq", "plug", "unplug", "split"):
     RENAMED["block_" + _event, "tid"] = "common_pid"
 
-# What ftrace makes of a value that is in our record as it is.
+# How ftrace derives its value from one that kernlens records unchanged.
 RECLAIM_FILE = 2
 CONVERTED = {
     ("mm_vmscan_throttled", "reason"): lambda ours: 1 << ours,
@@ -51,7 +51,8 @@ CONVERTED_THEIRS = {
     for _event in ("mm_vmscan_lru_shrink_inactive", "mm_vmscan_lru_shrink_active",
                    "mm_vmscan_write_folio")
 }
-# Fields that ftrace does not have, but another that goes with it: (event, ours) -> (ftrace's, how).
+# Fields that ftrace does not have, but that correspond to another: (event, kernlens' name) ->
+# (ftrace's name, how).
 PAGE_BYTES_OF_STRUCT = 64
 LINKED = {
     ("kmem_cache_free", "cache"): ("name", "function"),
@@ -61,7 +62,7 @@ LINKED = {
 for _event in ("alloc", "free", "free_batched", "alloc_zone_locked", "alloc_extfrag"):
     LINKED["kmem_mm_page_" + _event, "page"] = ("pfn", "page")
 
-# Addresses of the kernel's constant texts, which ftrace records instead of the text.
+# Addresses of the kernel's constant strings, which ftrace records instead of the text.
 texts = {}
 
 
@@ -73,7 +74,7 @@ def read_texts(path):
 
 
 class Link:
-    """A field and one of ftrace's that say the same thing in two ways."""
+    """A field and one of ftrace's that identify the same thing in two ways."""
 
     def __init__(self, field, other, how):
         self.name, self.other, self.how = field.name, other, how
@@ -81,7 +82,7 @@ class Link:
 
     def is_kept(self, values, data):
         ours, theirs = number(values[self.name]), self.other.value(data)
-        if self.how == "page":  # struct pages lie in an array
+        if self.how == "page":  # struct pages are in an array
             return self.there.setdefault(None, ours - theirs * PAGE_BYTES_OF_STRUCT) == (
                 ours - theirs * PAGE_BYTES_OF_STRUCT)
         kept = self.there.setdefault(ours, theirs) == theirs
@@ -98,7 +99,7 @@ def links(row, fmt):
 
 
 def balance_dirty_pages(values, fmt, data):
-    """ftrace records what the kernel makes of the thresholds: what is wrong, if anything."""
+    """ftrace records what the kernel derives from the thresholds; returns what does not match."""
     limit, setpoint, bdi_setpoint = (fmt.fields[name].value(data)
                                      for name in ("limit", "setpoint", "bdi_setpoint"))
     wrong = []
@@ -109,13 +110,13 @@ def balance_dirty_pages(values, fmt, data):
     return wrong
 
 
-# What is checked by calculation, record by record.
+# Fields that are checked by calculation, record by record.
 FORMULAS = {"balance_dirty_pages": balance_dirty_pages}
 OF_FORMULAS = {"balance_dirty_pages": {"thresh", "bg_thresh", "bdi_thresh"}}
 
-# Read by both recorders from memory that others change meanwhile: (event, field).
+# Each recorder reads these from memory that changes concurrently: (event, field).
 SHAKY = {
-    # The time when each is called.
+    # The time at which each recorder is called.
     ("balance_dirty_pages", "paused"), ("timer_start", "now"), ("timer_expire_entry", "now"),
     ("writeback_mark_inode_dirty", "state"), ("writeback_dirty_inode_start", "state"),
     ("writeback_dirty_inode", "state"), ("writeback_single_inode_start", "state"),
@@ -123,7 +124,7 @@ SHAKY = {
     ("rss_stat", "size"), ("global_dirty_state", "nr_dirty"), ("global_dirty_state", "nr_writeback"),
     ("global_dirty_state", "nr_dirtied"), ("global_dirty_state", "nr_written"),
 }
-# Fields that neither ftrace nor a cause nor /proc knows: (event, field) -> reason.
+# Fields that neither ftrace nor a cause nor /proc provides: (event, field) -> reason.
 _NOT_THERE = "ftrace's record has no such field"
 _OTHER_FORM = "ftrace has it in another form: a class, a mask or text made of it"
 UNWITNESSED = {}
@@ -142,7 +143,7 @@ RWBS = (("W", 1), ("D", 2), ("R", 4))
 
 
 def rwbs_text(bits):
-    """LTTng's bits as the letters of the kernel's blk_fill_rwbs."""
+    """LTTng's bits as the letters of the kernel's blk_fill_rwbs()."""
     text = "F" if bits & 1 << 10 else ""
     if bits & 1 << 0:
         text += "W"
@@ -166,7 +167,7 @@ def number(value):
 
 
 def is_value(value, text, name):
-    """Is a field's value what a fact says? Of a name like flags&7 only these bits count."""
+    """Does a field's value match a fact? For a name like flags&7 only these bits count."""
     if value is None:
         return False
     if "&" in name:
@@ -184,7 +185,7 @@ def is_value(value, text, name):
 
 
 class Pair:
-    """One field on both sides."""
+    """One field as both recorders have it."""
 
     def __init__(self, row, field, other, shaky):
         self.convert = CONVERTED.get((row.name, field.name))
@@ -206,7 +207,7 @@ class Pair:
             return ipaddress.ip_address(value).packed.hex()
         if isinstance(value, list):
             return tuple(value)
-        if self.field.format == "prio":  # as LTTng's: 20 for nice 0
+        if self.field.format == "prio":  # as LTTng records it: 20 for nice 0
             value += 100
         if self.convert:
             value = self.convert(number(value))
@@ -233,7 +234,7 @@ class Pair:
         return value & self.mask
 
 
-# Ports that ftrace has in a struct sockaddr alone.
+# Ports that ftrace has only inside a struct sockaddr.
 PORT_OF = {"sport": "saddr", "dport": "daddr"}
 
 
@@ -243,7 +244,7 @@ class PortPair(Pair):
 
 
 def pairs(row, fmt):
-    """The fields that both have."""
+    """The fields that both recorders have."""
     found = []
     for field in row.fields:
         name = RENAMED.get((row.name, field.name), field.name)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# filters.py learn OUT | choose OUT | collect OUT | compare OUT: are the records that a filter lets through those,
-# and only those, that an unfiltered session has, and the same in every field? `learn` records the causes
-# with all events; `choose` writes rules, one field or two each, that let some of what was seen there
-# through and some not: every type, format and relation of the table's events that can be had; `collect`
-# records the causes once a round with a session that has the rules and one that has not; `compare`
+# filters.py learn OUT | choose OUT | collect OUT | compare OUT: does a filter allow exactly those
+# records of an unfiltered session that match, with the same fields? `learn` records the causes with
+# all events. `choose` writes rules of one or two fields that allow some of the records seen there
+# and reject others, for every available type, format and relation of the table's events. `collect`
+# records the causes once per round, in a session with the rules and in one without. `compare`
 # evaluates the rules here and prints TAP. `learn` and `collect` run in the virtual machine as root.
 import collections
 import json
@@ -18,13 +18,13 @@ import collect
 import tracepoints
 import witness
 
-SEED, ROUNDS, RULES = 20261122, 2, 46  # a session has 48 rules that differ at most
+SEED, ROUNDS, RULES = 20261122, 2, 46  # a session has at most 48 different rules
 CAUSES = ["task", "fs", "net", "fault"]
 NUMBER_RELATIONS = ["==", "!=", "<", "<=", ">", ">=", "&"]
 TEXT_RELATIONS = ["==", "!=", "prefix"]
-# What may be another when the next session's record of the same firing reads it: the state of a task
-# that its parent reaps meanwhile, the time in ticks, the flags of an inode that another CPU writes, the
-# kernel's counts of pages. No rule asks for these: what the filter saw would not be known.
+# Values that may have changed when the other session records the same event: the state of a task
+# that its parent reaps, the time in ticks, the flags of an inode that another CPU writes, the
+# kernel's page counts. No rule uses them, as the value that the filter saw would be unknown.
 SHAKY = {"prev_state", "now", "paused", "state", "nr_dirty", "nr_writeback", "nr_dirtied", "nr_written"}
 HOLDS = {
     "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
@@ -45,7 +45,7 @@ def record(out, options, command):
 
 
 def run(command, work):
-    """Keeps the command's output, and the summary of the outer recording."""
+    """Runs a command; saves its output and the summary of the outer recording."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           errors="replace", env=os.environ | {"KL_OUT": work})
     collect.write(f"{work}/log", f"status {done.returncode}\n{done.stdout}{done.stderr}")
@@ -94,12 +94,12 @@ def text_of(rule):
 
 
 def plain(text):
-    """A text that a filter can have as it is."""
+    """Can a filter contain this text as it is?"""
     return text and text.isascii() and text.isprintable() and not set(text) & set('"\\*/')
 
 
 def constant(values, relation, chance):
-    """What a relation may be to, so that it holds for some of the values and not for others; or None."""
+    """A constant for which the relation holds for some of the values but not for all; or None."""
     distinct = sorted(set(values))
     for value in chance.sample(distinct, min(len(distinct), 8)):
         if isinstance(value, str):
@@ -115,7 +115,7 @@ def constant(values, relation, chance):
 
 
 def candidates(field, values, chance):
-    """(what is covered, term) of each relation that can be asked of a field."""
+    """Yields (what is covered, term) for each relation that applies to a field."""
     texts = isinstance(values[0], str)
     for relation in TEXT_RELATIONS if texts else NUMBER_RELATIONS:
         value = constant(values, relation, chance)
@@ -125,14 +125,14 @@ def candidates(field, values, chance):
 
 
 def rows_of_table():
-    """By event: its fields by name."""
+    """Returns each event's fields by name."""
     done = subprocess.run([f"{collect.BUILD}/kernlens", "list", "events", "--json"], stdout=subprocess.PIPE, check=True)
     return {row["name"]: {field["name"]: field for field in row["fields"]}
             for row in json.loads(done.stdout)}
 
 
 def value_of(field, value):
-    """A field as a filter sees it; None if it is no number or text."""
+    """A field as a filter sees it; None if it is neither a number nor a text."""
     if field["type"] in ("text", "string"):
         return value if isinstance(value, str) else None
     if "count" in field:
@@ -141,7 +141,7 @@ def value_of(field, value):
 
 
 def terms_of(rows, records, chance):
-    """By event: what could be asked."""
+    """By event: the terms that a rule can have."""
     possible = {}
     for name, fields in sorted(rows.items()):
         seen, found = records.get(name, []), []
@@ -160,7 +160,7 @@ def choose_round(possible, covered, chance):
     rules = []
     names = list(possible)
     chance.shuffle(names)
-    # First who has what no rule has yet.
+    # First the events with the most terms that no rule has covered yet.
     names.sort(key=lambda name: -sum(key not in covered for key, _ in possible[name]))
     for name in names[:RULES]:
         choice = sorted(possible[name], key=lambda entry: entry[0] in covered)
@@ -175,7 +175,7 @@ def choose_round(possible, covered, chance):
 
 
 def read_trace(path):
-    """By event and CPU; problems."""
+    """Returns the records by event and CPU, and problems."""
     cause = witness.Cause.__new__(witness.Cause)
     cause.name, cause.path, cause.problems = os.path.basename(path), path, []
     cause.clock = cause.read_clock()
@@ -209,7 +209,7 @@ def entries(records):
 
 
 def drop_shaky(here, there):
-    """What is left when records that differ in such fields only have been paired, too."""
+    """Pairs records that differ only in shaky fields; returns what is left on both sides."""
     def steady(entry):
         task, values = entry[1]
         return task, tuple(item for item in sorted(json.loads(values).items()) if item[0] not in SHAKY)
@@ -222,7 +222,7 @@ def drop_shaky(here, there):
 
 
 def compare_rule(rule, fields, filtered, whole, inside):
-    """(records in both, records rejected, what is only in one)"""
+    """Returns (records in both, records rejected, records only in one)"""
     result, errors, rejected = witness.Result(), [], 0
     for cpu in sorted(set(filtered) | set(whole)):
         wanted = [one for one in whole[cpu] if holds(rule, fields, one.values)]

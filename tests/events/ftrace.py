@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Reads what ftrace recorded: pages of trace_pipe_raw, and the format files that say where the
-# fields are. The layout of a page is the kernel's (include/linux/ring_buffer.h, header_page).
+# Reads what ftrace recorded: pages of trace_pipe_raw, and the format files with the fields'
+# offsets. The kernel defines the layout of a page (include/linux/ring_buffer.h, header_page).
 import re
 import struct
 
@@ -48,7 +48,7 @@ class Format:
 
 
 def read_formats(path):
-    """id -> Format of a file with "== system:name" before each format."""
+    """id -> Format, from a file with "== system:name" before each format."""
     formats = {}
     with open(path) as file:
         for part in re.split(r"(?m)^== ", file.read())[1:]:
@@ -71,7 +71,7 @@ def read_pages(path):
             head = struct.unpack_from("<I", pages, at)[0]
             kind, delta = head & 31, head >> 5
             at += 4
-            if kind == 29:  # padding; to the end of the page without a delta
+            if kind == 29:  # padding; to the end of the page if it has no delta
                 if not delta:
                     break
                 time += delta

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Do other tools open the traces? babeltrace2 reads each with no warning and the same values as
-# `kernlens print`, and the names are there that Trace Compass looks for.
+# Can other tools open the traces? babeltrace2 must read each without a warning and with the values
+# of `kernlens print`, and the names that Trace Compass looks up must exist.
 import collections
 import ipaddress
 import os
@@ -28,10 +28,10 @@ def their_value(text):
 
 
 class Forms:
-    """How fields are written: event and field -> (type, format)."""
+    """How fields are declared: event and field -> (type, format)."""
 
     def __init__(self):
-        # A name's first "_" is babeltrace2's to take away.
+        # babeltrace2 removes a name's first "_".
         self.forms = {(row.name, field.name): (field.kind, field.format)
                       for row in tables.events() for field in row.fields}
         for name, (_, arguments) in tables.syscalls().items():
@@ -53,14 +53,14 @@ class Forms:
 
     @staticmethod
     def cut(kind, value):
-        """babeltrace2 writes a negative number in base 8 or 16 as a positive one."""
+        """babeltrace2 prints a negative number in base 8 or 16 as a positive one."""
         if isinstance(value, int) and kind in fields.BITS:
             return value & (1 << fields.BITS[kind]) - 1
         return value
 
 
 def count_theirs(path, forms):
-    """(problem, Counter of (event, CPU, values)) of a trace as babeltrace2 reads it."""
+    """Returns (problem, Counter of (event, CPU, values)) of a trace as babeltrace2 reads it."""
     done = subprocess.run(["babeltrace2", "--no-delta", path], capture_output=True, text=True,
                           errors="replace")
     if done.returncode or done.stderr:
@@ -93,11 +93,9 @@ def count_ours(cause, forms):
 
 
 def are_same(ours, theirs):
-    """
-    Two records that differ in texts alone, as they may: babeltrace2 2.0.4 shows a field's text of
-    the record before where it is empty, and print has a system call's text from the record that
-    was made when it could be read.
-    """
+    """Do two records differ at most in texts, in ways that are allowed? babeltrace2 2.0.4 shows an
+    empty text as the field's previous text, and print takes a system call's unreadable text from a
+    later record, made when it could be read."""
     if ours[:2] != theirs[:2]:
         return False
     return all(a == b or a[0] == b[0] and ("" == a[1] or "?" == b[1])
@@ -105,7 +103,7 @@ def are_same(ours, theirs):
 
 
 def left_over(ours, theirs):
-    """What is still different then, of both."""
+    """Returns the records of both that still differ."""
     mine, others = list((ours - theirs).elements()), list((theirs - ours).elements())
     for record in mine[:]:
         found = next((other for other in others if are_same(record, other)), None)
@@ -116,7 +114,7 @@ def left_over(ours, theirs):
 
 
 def compare(causes):
-    """[(ok, text)] of all traces together."""
+    """Returns [(ok, text)] for all traces together."""
     forms, total, problems = Forms(), 0, []
     for cause in causes:
         problem, theirs = count_theirs(os.path.join(cause.path, "trace"), forms)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# System calls: every argument and return value against ftrace's raw_syscalls events, and the calls
-# of one program, with their strings, against strace.
+# System calls: compares every argument and return value with ftrace's raw_syscalls events, and the
+# calls of one program, with their strings, with strace.
 import ast
 import collections
 import errno
@@ -16,14 +16,14 @@ LATE = "?"
 
 
 class Calls:
-    """How a call's record is brought into one form with ftrace's."""
+    """Converts a system call's record and ftrace's to one form."""
 
     def __init__(self):
         self.calls = tables.syscalls()
         self.name = {number: name for name, (number, _) in self.calls.items()}
 
     def numbers(self, name):
-        """[(position, argument, mask)] of the arguments that are not strings."""
+        """Returns [(position, argument, mask)] for the arguments that are not strings."""
         return [(at, argument, (1 << fields.BITS.get(kind, 64)) - 1)
                 for at, (argument, kind, _) in enumerate(self.calls[name][1]) if kind != "str"]
 
@@ -31,7 +31,7 @@ class Calls:
         return [argument for argument, kind, _ in self.calls[name][1] if kind == "str"]
 
     def ours(self, cause, event):
-        """CPU -> [(time, tuple)] of one kind, "entry" or "exit", in order."""
+        """Returns CPU -> [(time, tuple)] for one kind, "entry" or "exit", in order."""
         found = collections.defaultdict(list)
         prefix = f"syscall_{event}_"
         for name, cpus in cause.ours.items():
@@ -91,7 +91,8 @@ def compat_theirs(fmt, event, record):
 
 
 def compare(causes, match, new_result):
-    """[(ok, text)]: entries and exits of all calls, of this and the other table."""
+    """Returns [(ok, text)]: entries and exits of all calls, of the 64-bit table and of the 32-bit
+    one."""
     table, lines = Calls(), []
     for event in ("entry", "exit"):
         result, compat, problems, seen = new_result(), new_result(), [], set()
@@ -138,7 +139,7 @@ def unquote(text):
 
 
 def read_strace(path):
-    """tid -> [(name, [string], return value or None)] in order."""
+    """Returns tid -> [(name, [string], return value or None)], in order."""
     calls, parts = collections.defaultdict(list), {}
     with open(path, errors="replace") as file:
         for line in file:
@@ -165,7 +166,7 @@ def read_strace(path):
 
 
 def our_calls(cause, table):
-    """tid -> [(name, [string], return value or None)], of the same program."""
+    """Returns tid -> [(name, [string], return value or None)], for the same program."""
     events = []
     for name, cpus in cause.ours.items():
         if name.startswith("syscall_"):
@@ -191,7 +192,7 @@ def our_calls(cause, table):
 
 
 def is_equal(ours, theirs):
-    # rt_sigreturn has no exit event: what it returns is the interrupted program's.
+    # rt_sigreturn has no exit event: its return value is the interrupted program's.
     if ours[0] != theirs[0] or (None not in (ours[2], theirs[2]) and ours[2] != theirs[2]):
         return False
     if ours[2] is None and theirs[2] is not None and ours[0] != "rt_sigreturn":
@@ -200,7 +201,7 @@ def is_equal(ours, theirs):
 
 
 def compare_strace(causes):
-    """(ok, text): the same calls in the same order, with the same strings and results."""
+    """Returns (ok, text): the same calls in the same order, with the same strings and results."""
     total, strings, table = 0, 0, Calls()
     for cause in causes:
         path = os.path.join(cause.path, "strace")
@@ -209,7 +210,7 @@ def compare_strace(causes):
         ours = our_calls(cause, table)
         for tid, theirs in read_strace(path).items():
             mine = ours.get(tid, [])
-            # strace itself prepares the first program, unseen by itself.
+            # strace sets up the first program itself, and does not show those calls.
             start = next((at for at, call in enumerate(mine) if is_equal(call, theirs[0])), None)
             if start is None:
                 return False, f"strace: thread {tid}: kernlens has no {theirs[0]}"

@@ -37,7 +37,8 @@ def _split(text):
 
 
 def _calls(text, pattern):
-    """Yields (macro, arguments) of the macro calls in text, not looking into their arguments."""
+    """Yields (macro, arguments) of the macro calls in text, without descending into their
+    arguments."""
     at = 0
     for match in re.finditer(pattern + r"\(", text):
         if match.start() < at:
@@ -59,7 +60,7 @@ def _without_comments(path):
 
 
 def events():
-    """All rows of events.def, in order."""
+    """Returns all rows of events.def, in order."""
     rows = []
     for _, row in _calls(_without_comments(os.path.join(UAPI, "events.def")), "KL_EVENT"):
         number, name, group, _, _, source, _, fields, strings = _split(row)
@@ -81,7 +82,7 @@ def events():
 
 
 def syscalls():
-    """name -> (number, [(argument, type, format)]) of syscalls.def."""
+    """Returns name -> (number, [(argument, type, format)]) of syscalls.def."""
     calls = {}
     for _, row in _calls(_without_comments(os.path.join(UAPI, "syscalls.def")), "KL_SYSCALL"):
         number, name, _, arguments = _split(row)
@@ -99,7 +100,7 @@ def _lines(name):
 
 
 def table(kernel):
-    """event -> (list of causes, reason why there is none), for the kernel 6.1, 6.12 ..."""
+    """Returns event -> (list of causes, reason why there is none), for the kernel 6.1, 6.12 ..."""
     rows = {}
     for line in _lines("table"):
         name, rest = line.split(None, 1)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# tracepoints.py collect OUT | compare OUT: tracepoints that are no rows of events.def, 200 of them
-# at random, always the same ones of a kernel: all are attached at once (`-e tp:NAME`), whatever
-# fires while the causes run is compared with what ftrace recorded of it, record by record.
-# `collect` runs in the virtual machine as root, `compare` outside; prints TAP and exits with 2 if something differs.
+# tracepoints.py collect OUT | compare OUT: 200 random tracepoints without a row in events.def,
+# always the same for a kernel. All are attached at once (`-e tp:NAME`), and whatever hits while the
+# causes run is compared with what ftrace recorded, record by record. `collect` runs in the virtual
+# machine as root, `compare` outside; it prints TAP and exits with 2 if something differs.
 import glob
 import os
 import random
@@ -18,7 +18,7 @@ import witness
 
 SEED, NUMBER = 20261121, 200
 CAUSES = ["task", "fs", "block", "net", "fault", "tracepoints"]
-# Systems whose events are no tracepoints of their own.
+# Systems whose events are not tracepoints of their own.
 OTHER_SYSTEMS = {"syscalls", "ftrace", "klfn", "kprobes", "uprobes", "synthetic"}
 def candidates(ftrace):
     rows = {row.target for row in tables.events() if row.source == "TP"}
@@ -52,7 +52,7 @@ def main_collect(out):
 
 
 def number(value):
-    """A field of ours as a number; None if it is none."""
+    """A field of kernlens as a number; None if it is not a number."""
     if isinstance(value, int):
         return value
     if isinstance(value, str) and re.fullmatch(r"0x[0-9a-f]+|0[0-7]*", value):
@@ -61,7 +61,7 @@ def number(value):
 
 
 def copied_fields(kernel):
-    """By tracepoint: the fields that the kernel's headers say are an argument as it is."""
+    """By tracepoint: the fields that, by the kernel's headers, are an unchanged argument."""
     cache = os.environ.get("KERNLENS_CACHE", os.path.join(tables.HERE, "..", "..", ".cache"))
     macro = re.compile(r"\b(TRACE_EVENT\w*|DECLARE_EVENT_CLASS|DEFINE_EVENT\w*)\s*\(\s*(\w+)"
                        r"(?:\s*,\s*(\w+)\s*,)?")
@@ -90,7 +90,7 @@ def pairs_of(record, fmt, copied):
 
 
 def compare_event(cause, name, fmt, copied):
-    """(records that agree, fields compared, errors)"""
+    """Returns (records that agree, fields compared, errors)"""
     result = witness.Result()
     ours_all, theirs_all = cause.ours["tp:" + name], cause.theirs[name]
     sample = next((records[0] for records in ours_all.values() if records), None)
@@ -135,7 +135,7 @@ def main_compare(out):
               f"ftrace's in {len(fields)} fields {' '.join(fields)}")
         for error in errors[:5]:
             print(f"# {error}")
-    # The summary is there only if all of them could be attached.
+    # The summary exists only if all of them could be attached.
     for ok, text in ((not cause.problems, f"{len(names)} tracepoints attached, nothing lost"),
                      (len(names) == NUMBER and fired >= 30 and values > 1000,
                       f"{fired} of them fired, {agreed} records, {values} values")):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# witness.py [-v] DIR [EVENT...]: compares what collect.py left in DIR, record by record: the trace as
-# `kernlens print --format json` shows it, with ftrace's raw pages, facts that the causes told, and
-# /proc. Prints a TAP line an event (tests/events/table); status 1 if one is not ok.
+# witness.py [-v] DIR [EVENT...]: compares what collect.py left in DIR, record by record: the trace
+# as `kernlens print --format json` shows it, with ftrace's raw pages, facts that the causes
+# printed, and /proc. Prints a TAP line per event (tests/events/table); status 1 if one is not ok.
 import collections
 import glob
 import json
@@ -20,12 +20,12 @@ import syscalls
 import tables
 
 BUILD = os.environ.get("KL_BUILD", os.path.join(tables.HERE, "..", "..", "build"))
-# Both recorders hang on one tracepoint, one after the other; an interrupt, or the host, may come
+# Both recorders probe one tracepoint, one after the other; an interrupt or the host may run in
 # between: on a busy host for a second or two.
 FAR_CYCLES = 8_000_000_000
-# Of records that differ: so near that they are of the same firing.
+# Records that differ but are this close are of the same event.
 NEAR_CYCLES = 20_000
-# Nanoseconds are printed, so that our cycles are rounded.
+# Nanoseconds are printed, so kernlens' cycles are rounded.
 SLACK_CYCLES = 16
 
 verbose = False
@@ -42,15 +42,15 @@ class Result:
     """What is known of one event after all causes."""
 
     def __init__(self):
-        self.equal = 0  # records that ftrace has too
+        self.equal = 0  # records that ftrace has, too
         self.fields = collections.Counter()  # compared with ftrace's
         self.told = collections.Counter()  # fields compared with facts
         self.shaky = collections.Counter()  # (field) not equal, but read at two times
         self.errors = []
         self.records = 0
         self.reordered = 0
-        self.missed = 0  # records that ftrace's kprobe says it missed
-        self.linked = set()  # fields that go with one of ftrace's, record by record
+        self.missed = 0  # hits that ftrace's kprobe counts as missed
+        self.linked = set()  # fields that correspond to one of ftrace's, record by record
 
 
 class Cause:
@@ -136,12 +136,11 @@ def describe(pairs, ours, theirs):
 
 
 def match(result, ours, theirs, first_theirs=True):
-    """
-    Pairs the records of one event on one CPU, lists of (time, values), and returns what is left of
-    both. ftrace, which was on first, is called first for a tracepoint (and last for a function), so
-    that of records with the same values one of ours belongs to the newest of theirs before it that
-    has no partner: also when an interrupt came between both and fired the event too.
-    """
+    """Pairs the records of one event on one CPU, lists of (time, values), and returns what is left
+    of both. ftrace, which was enabled first, is called first for a tracepoint (and last for a
+    function). Therefore, among records with the same values, one of kernlens' belongs to the newest
+    unpaired one of ftrace's before it. This also holds when an interrupt came in between and hit
+    the event, too."""
     sign = 1 if first_theirs else -1
     merged = [(sign * time - sign * SLACK_CYCLES, 0, index) for index, (time, _) in enumerate(theirs)]
     merged += [(sign * time, 1, index) for index, (time, _) in enumerate(ours)]
@@ -175,7 +174,7 @@ def compare(result, row, cause):
         return
     pairs = fields.pairs(row, fmt)
     firm = [pair for pair in pairs if not pair.shaky]
-    # Of every record also the thread that was running.
+    # For every record, also the thread that was running.
     names = ["(thread)"] + [pair.name for pair in firm]
     running = fmt.fields["common_pid"]
     links = fields.links(row, fmt)
@@ -195,7 +194,7 @@ def compare(result, row, cause):
                                          f"{link.other.name} than before")
             result.linked.add(link.name)
         if row.source == "FN" and len(left) <= cause.missed.get(row.name, 0):
-            # A kprobe is not called for what happens inside another; it counts these.
+            # A kprobe does not hit inside another kprobe; the kernel counts these misses.
             result.missed += len([entry for entry in left if cause.is_inside(entry[0])])
             left = []
         for entry in left:
@@ -224,7 +223,7 @@ def compare(result, row, cause):
 
 
 def compare_shaky(result, pairs, ours, theirs):
-    """Fields that both read at slightly different times: near each other, and mostly equal."""
+    """Fields that both read at slightly different times: close to each other, and mostly equal."""
     if not pairs or not ours or not theirs:
         return
     at = 0
@@ -241,7 +240,7 @@ def compare_shaky(result, pairs, ours, theirs):
 
 
 def check_facts(results, cause):
-    """A fact is a record that must be there."""
+    """A fact is a record that must exist."""
     for line in cause.read("facts").splitlines():
         words = line.split()
         event, wanted = words[0], dict(
@@ -259,7 +258,7 @@ def check_facts(results, cause):
 
 
 def check_order(cause, problems):
-    """Times never go back on a CPU: what is printed is in order."""
+    """Times never go backwards on a CPU: the output is in order."""
     for event, cpus in cause.ours.items():
         for records in cpus.values():
             if any(a.time > b.time for a, b in zip(records, records[1:])):
@@ -267,7 +266,7 @@ def check_order(cause, problems):
 
 
 def judge(row, result, available, reason, entry, special):
-    """(ok, text) of an event."""
+    """Returns (ok, text) of an event."""
     causes, cannot = entry
     if not available:
         return True, f"# SKIP absent: {reason}"

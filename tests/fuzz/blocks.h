@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Goes through all that is known of a text's blocks, and prints its instructions. */
+/* Goes through everything that is known of a text's blocks, and prints its instructions. */
 #ifndef KL_TESTS_FUZZ_BLOCKS_H
 #define KL_TESTS_FUZZ_BLOCKS_H
 
@@ -39,7 +39,7 @@ static inline void blocks_check(const struct kl_block_graph *g)
 		fuzz_assert(g->edge[i].from < g->blocks && g->edge[i].to < g->blocks);
 }
 
-/* A patch for each point that has one, and put somewhere. */
+/* Makes a patch for each point that has one, at a made-up address. */
 static inline void blocks_patch(const struct kl_blocks *b, const struct kl_block_graph *g)
 {
 	const struct kl_user_place place = { .base = 0x10000000,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Fuzzers of the library's parsers, one a file tests/fuzz/fuzz_*.c: docs/design/fuzz.md. Uses BUILD,
-# CFLAGS and lib/lib.mk; FUZZ_TARGETS are the programs.
+# Fuzzers of the library's parsers, one per file tests/fuzz/fuzz_*.c: docs/design/fuzz.md. Uses
+# BUILD, CFLAGS and lib/lib.mk; FUZZ_TARGETS are the programs.
 
 FUZZ := $(BUILD)/fuzz
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -17,7 +17,7 @@ $(FUZZ_TARGETS): $(FUZZ)/fuzz-%: tests/fuzz/fuzz_%.c $(FUZZ_SHARED) $(LIB_CHECKE
 
 fuzzers: $(FUZZ_TARGETS) $(FUZZ)/seeds
 
-# Inputs that programs make: too large to keep, or made by today's writers.
+# Generated inputs: too large to store, or written by today's writers.
 $(FUZZ)/make-seeds: tests/fuzz/seeds.c $(FUZZ_SHARED) $(LIB) $(FUZZ_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -o $@ $(filter %.c,$^) $(filter %.a,$^) \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What comes back from the process that reads programs' files, should such a file have taken it
- * over (symbol/elf_process.c): the input is its answer.
+ * The reply of the process that reads programs' files, in case such a file has taken it over
+ * (symbol/elf_process.c): the input is its reply.
  */
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char id[KL_BUILD_ID_TEXT];
 	int pair[2], n;
 
-	/* Shorter ones end the process, whose number would have to be one. */
+	/* A shorter reply makes the library end the process, so it would need a real process id. */
 	if (size < sizeof(struct answer) || size > MESSAGE_BYTES)
 		return 0;
 	fuzz_assert(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));

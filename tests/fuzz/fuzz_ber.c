@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A trace in BER (format/ber_read.c and the like), in each style, the reports and as BER again. */
+/*
+ * A trace in BER (format/ber_read.c and related files), printed in each style, in the reports, and
+ * as BER again.
+ */
 #include <kernlens/ber.h>
 
 #include "shared.h"
@@ -30,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* A value's head, and what is in it. Returns false at the end and where there is none. */
+/* Parses a value's head and length. Returns false at the end or if there is no value. */
 static bool take(const uint8_t *at, const uint8_t *end, size_t *head, size_t *length)
 {
 	const uint8_t *from = at;
@@ -55,7 +58,7 @@ static bool take(const uint8_t *at, const uint8_t *end, size_t *head, size_t *le
 	return *length <= (size_t)(end - at);
 }
 
-/* Changes a value somewhere below, and all lengths around it. Returns the new size. */
+/* Changes a value at some depth, and all lengths around it. Returns the new size. */
 static size_t mutate(const uint8_t *from, size_t size, uint8_t *to, size_t room, unsigned int *seed,
 		     unsigned int depth)
 {
@@ -73,7 +76,10 @@ static size_t mutate(const uint8_t *from, size_t size, uint8_t *to, size_t room,
 	}
 	*seed = *seed * 1103515245u + 12345u;
 	which = (*seed >> 16) % n;
-	/* At the top the first, which has the schema, is as likely as all others. */
+	/*
+	 * At the top level, the first value, which has the schema, is as likely as all others
+	 * together.
+	 */
 	if (!depth && *seed & 1)
 		which = 0;
 	for (at = from; which && take(at, end, &head, &length); which--)

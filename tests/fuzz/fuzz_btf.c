@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* BTF (symbol/btf.c, btf_type.c), as a kernel's and as a module's on top of one. */
+/* BTF (symbol/btf.c, btf_type.c), as a kernel's and as a module's on top of the kernel's. */
 #include <unistd.h>
 
 #include "shared.h"
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (btf)
 		ask(btf);
 	kl_btf_close(btf);
-	/* As a file, and as a section of one. */
+	/* As a raw file, and as a section of an ELF file. */
 	fd = fuzz_file(data, size, path);
 	kl_btf_close(kl_btf_open(path));
 	close(fd);

@@ -2,7 +2,7 @@
 /*
  * Instructions (block/decode.c, graph.c, live.c, plan.c, jump_table.c, constants.c, uprobe.c,
  * user_plan.c, user_patch.c): the input is the text of a program, or of a kernel if its first byte
- * is odd, cut into functions of as many bytes as its second says.
+ * is odd, split into functions of as many bytes as its second byte gives.
  */
 #include <unistd.h>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Names of C++ and Rust (base/demangle.c), and edit distances and patterns (base/names.c). */
+/*
+ * Mangled names of C++ and Rust (base/demangle.c), and edit distances and patterns (base/names.c).
+ */
 #include "../../lib/base/demangle.h"
 #include "../../lib/base/names.h"
 #include "shared.h"
@@ -7,8 +9,8 @@
 const char *__lsan_default_suppressions(void);
 
 /*
- * libiberty's demangler of Rust loses the buffer of an identifier in Punycode that is not
- * valid: a few bytes for each such name, which only a hostile file has.
+ * libiberty's Rust demangler leaks the buffer of an identifier in invalid Punycode: a few bytes for
+ * each such name, which only a hostile file has.
  */
 const char *__lsan_default_suppressions(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Programs' files: symbols, build id, link to debug information, lines (symbol/elf*.c, dwarf.c), in
- * this process, without what elf_process.c adds. libelf and libdw are the system's and not checked.
+ * this process, without the isolation of elf_process.c. libelf and libdw are the system's and have
+ * no sanitizers.
  */
 #include <unistd.h>
 
@@ -14,10 +15,10 @@
 const char *__lsan_default_suppressions(void);
 
 /*
- * When dwarf_getscopes() of libdw cannot read a scope, it forgets the list that it has allocated and
- * not handed out yet: 32 bytes, in the process that reads such files for others and ends with them.
- * The checker sees no more of libdw's stack than the allocation. tests/unit checks without this that
- * what libdw hands out is given back.
+ * When libdw's dwarf_getscopes() cannot read a scope, it leaks the list that it has allocated but
+ * not returned yet: 32 bytes, in the helper process that reads such files and then exits. The leak
+ * checker sees no more of libdw's stack than the allocation. tests/unit checks without this
+ * suppression that everything libdw returns is freed.
  */
 const char *__lsan_default_suppressions(void)
 {

@@ -37,7 +37,7 @@ static void prepare(void)
 	kl_scope_set_registers(scopes[4]);
 }
 
-/* What the module demands of programs (kernel/core/program.c), the least of it. */
+/* The minimum that the module requires of programs (kernel/core/program.c). */
 static void check_code(const struct kl_code *code)
 {
 	fuzz_assert(code->n_ops && code->n_ops <= KL_PROGRAM_OPS_MAX);

@@ -13,7 +13,7 @@ static int take(void *data, const struct kl_history_row *row)
 	return ++*(int *)data > 1000;
 }
 
-/* SQLite has files of its own beside it, as long as it is open; a damaged one leaves them. */
+/* SQLite keeps files next to an open database; a damaged one leaves them behind. */
 static void remove_files(const char *path)
 {
 	static const char *const ends[] = { "", "-wal", "-shm", "-journal" };

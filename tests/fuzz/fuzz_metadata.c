@@ -4,7 +4,7 @@
 
 #include "shared.h"
 
-/* The schema and all that is in it. */
+/* Checks the schema and everything in it. */
 static void check_schema(const struct kl_schema *schema)
 {
 	const struct kl_class *class = NULL;
@@ -28,7 +28,10 @@ static void check_schema(const struct kl_schema *schema)
 					 strlen(kl_schema_rule(schema, i)));
 }
 
-/* Helps may be cut, for want of room in a note; what records are decoded with is the same. */
+/*
+ * Help texts may be cut, as a note's space is limited; everything needed to decode records is the
+ * same.
+ */
 static void compare(const struct kl_schema *a, const struct kl_schema *b)
 {
 	const struct kl_class *x = NULL, *y = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What users write behind -e, -V and the like (plan/spec.c, plan.c), up to where it is compiled. */
+/* The arguments of -e, -V and the like (plan/spec.c, plan.c), up to compilation. */
 #include <kernlens/match.h>
 
 #include "shared.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What shall be set of a process (client/set_parse.c): NAME=VALUE, one a line. */
+/* Requests to set parameters of a process (client/set_parse.c): NAME=VALUE, one per line. */
 #include <kernlens/set.h>
 
 #include "shared.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace directory: metadata, two streams, call traces, addresses; each style, the reports, and
- * the way through BER. Parts: 0 metadata (without one the tables' is taken), 1 and 2 the streams,
- * 3 call traces, 4 addresses.
+ * A trace directory: metadata, two streams, stack traces, addresses; printed in each style, in the
+ * reports, and converted to BER and back. Parts: 0 metadata (without one the tables' is used), 1
+ * and 2 the streams, 3 stack traces, 4 addresses.
  */
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A trace's call traces (format/stack.c) and names of addresses (format/address.c). */
+/* A trace's stack traces (format/stack.c) and names of addresses (format/address.c). */
 #include <kernlens/addresses.h>
 #include <kernlens/stack.h>
 

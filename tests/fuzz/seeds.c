@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * seeds FOLDER: writes inputs that today's writers make, FOLDER/TARGET/NAME: traces, in both formats,
- * types, programs, cores, databases. What lies in tests/fuzz/corpus began with them.
+ * seeds FOLDER: generates inputs with today's writers as FOLDER/TARGET/NAME: traces in both
+ * formats, types, programs, cores, databases. tests/fuzz/corpus was grown from them.
  */
 #include <elf.h>
 #include <errno.h>
@@ -164,7 +164,7 @@ static void make_traces(void)
 
 /* -------------------------------------------------------------- the kernel's */
 
-/* Instructions of each kind that ends a block, and a table of jumps. */
+/* Instructions of each kind that ends a block, and a jump table. */
 static const uint8_t code[] = {
 	0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0x1f, 0x44, 0x00, 0x00, 0x55, 0x48, 0x89, 0xe5, 0x53, 0x48,
 	0x85, 0xff, 0x74, 0x12, 0x8b, 0x07, 0x83, 0xf8, 0x03, 0x77, 0x0b, 0xe8, 0x10, 0x00, 0x00,
@@ -264,7 +264,7 @@ static void make_code(void)
 
 /* ------------------------------------------------------------------ programs */
 
-/* Of a small source, with all that compilers say of it; without a compiler there is none. */
+/* A program from a small source, with full debug information; skipped without a compiler. */
 static void make_program(const char *name, const char *options)
 {
 	static const char source[] =
@@ -344,7 +344,7 @@ static void make_history(void)
 	save("history", "database", bytes, (size_t)n);
 }
 
-/* As elf_process.c lays answers out. */
+/* In the layout of elf_process.c's replies. */
 static void make_answer(void)
 {
 	uint8_t bytes[256] = {};

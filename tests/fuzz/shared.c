@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Inputs of several parts, files in memory, blocks of records, and checks of what is printed. */
+/* Inputs of several parts, files in memory, blocks of records, and checks of printed output. */
 #include <jansson.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -74,7 +74,7 @@ static size_t mutate_one(const struct fuzz_part *part, uint8_t *to, size_t room,
 	fuzz_assert(copy);
 	memcpy(copy, part->at, bytes);
 	bytes = LLVMFuzzerMutate(copy, bytes, room - FUZZ_PART_HEADER);
-	/* Damaged headers are tried, too, now and then. */
+	/* Damaged headers are tried occasionally, too. */
 	if (repair && seed % 16)
 		repair(copy, bytes, part->kind);
 	bytes = fuzz_part_put(to, part->kind, copy, bytes);
@@ -119,7 +119,9 @@ size_t fuzz_parts_mutate(uint8_t *data, size_t size, size_t room, unsigned int s
 
 /* ------------------------------------------------------------------ traces */
 
-/* Some of the tables' events: of each kind and with each kind of field. All would take long. */
+/*
+ * Some of the tables' events, covering each kind of event and of field. All of them would be slow.
+ */
 static void add_events(struct kl_schema *schema)
 {
 	static const char *const names[] = {
@@ -240,7 +242,7 @@ void fuzz_check_plain(const char *text, size_t length)
 		unsigned char c = (unsigned char)text[i];
 
 		fuzz_assert((c >= ' ' && c != 0x7f) || c == '\n' || c == '\t');
-		/* C1 controls: a byte each in Latin-1, two in UTF-8. */
+		/* C1 controls: one byte in Latin-1, two in UTF-8. */
 		fuzz_assert(c != 0xc2 || i + 1 == length || (unsigned char)text[i + 1] >= 0xa0);
 	}
 }
@@ -292,7 +294,7 @@ void fuzz_check_csv(const char *text, size_t length)
 		}
 		fuzz_assert(c != '"');
 		fuzz_assert(quoted || !closed || c == ',' || c == '\n');
-		/* Numbers of processes are negative where there is none. */
+		/* Process ids are negative where there is none. */
 		fuzz_assert(!begin || !strchr("=+@\t", c) || !c);
 		fuzz_assert(!begin || !quoted || c != '-');
 		fuzz_assert(!quoted || c != '\n');
@@ -364,7 +366,7 @@ static int next_of_ber(void *from, struct kl_item *item)
 	return kl_ber_reader_next(from, item);
 }
 
-/* What is written as BER is read again, all of it. */
+/* What is written as BER must be completely readable again. */
 static void convert(const struct fuzz_items *items, const struct kl_schema *schema,
 		    const struct kl_trace_info *info)
 {

@@ -48,8 +48,8 @@ static inline void types_member(struct types *t, const char *name, uint32_t type
 }
 
 /*
- * Returns bytes of @file. The kinds' numbers are those of BTF. More than 60 lines: one for each
- * type and member.
+ * Returns the bytes of @file. The numbers of kinds are BTF's. More than 60 lines: one for each type
+ * and member.
  */
 static inline uint32_t types_make(uint8_t *file)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * write FOLDER: makes a small trace of two CPUs, with the installed library: four events, and
- * three that were lost, at known times.
+ * write FOLDER: makes a small trace of two CPUs with the installed library: four events, and three
+ * that were lost, at known times.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 		return 2;
 	kl_trace_info_init(&info);
 	strcpy(info.hostname, "somewhere");
-	/* That of synth_init(). */
+	/* The UUID of synth_init(). */
 	for (int i = 0; i < 16; i++)
 		info.uuid[i] = (uint8_t)(0x10 + i);
 	check(!kl_timebase_init(&info.timebase, KL_CLOCK_MONOTONIC, HZ, 1700000000, 0));

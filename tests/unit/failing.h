@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Failures on demand, on a kernel with fault injection (vm/debug-kernel): the n-th place where a
- * thread can fail, an allocation or a copy from or to user space, fails once.
+ * Failures on demand, on a kernel with fault injection (vm/debug-kernel): the n-th injection point
+ * that a thread reaches, an allocation or a copy from or to user space, fails once.
  */
 #ifndef KL_TESTS_FAILING_H
 #define KL_TESTS_FAILING_H
@@ -14,7 +14,10 @@
 
 #include "file.h"
 
-/* What is to fail, of this thread; its descriptor for the others here. -1: not such a kernel. */
+/*
+ * Configure fault injection for this thread; returns its descriptor for the functions below. -1:
+ * the kernel does not support it.
+ */
 static inline int failing_open(void)
 {
 	static const char *const settings[][2] = {
@@ -25,7 +28,10 @@ static inline int failing_open(void)
 		{ "fail_page_alloc/min-order", "0" },
 		{ "fail_page_alloc/verbose", "0" },
 		{ "fail_usercopy/verbose", "0" },
-		/* First of these: until it is set, no process finds a page, not even this one. */
+		/*
+		 * Must be the first fail_page_alloc setting that enables failures: without it,
+		 * every process's page allocations would fail, even this one's.
+		 */
 		{ "fail_page_alloc/task-filter", "Y" },
 		{ "fail_page_alloc/probability", "100" },
 		{ "fail_page_alloc/times", "-1" },
@@ -41,21 +47,24 @@ static inline int failing_open(void)
 	return open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 }
 
-/* The @nth place will; 0: none. */
+/* The @nth injection point will fail; 0: none. */
 static inline bool failing_at(int fd, unsigned int nth)
 {
 	char text[16];
 	int bytes = snprintf(text, sizeof(text), "%u", nth);
 
-	/* Writing is itself a place that can fail, once. */
+	/* Writing reaches an injection point itself, and may fail once. */
 	return pwrite(fd, text, bytes, 0) == bytes || pwrite(fd, text, bytes, 0) == bytes;
 }
 
-/* None will from now on. How many places were left before the one; negative: that is not known. */
+/*
+ * Stop injecting. Returns how many injection points were left before the one to fail; negative if
+ * unknown.
+ */
 static inline int failing_end(int fd)
 {
 	char text[16] = "";
-	/* Reading is itself a place that can fail: then one was left. */
+	/* Reading reaches an injection point itself: if it fails, one was left. */
 	int left = pread(fd, text, sizeof(text) - 1, 0) < 0 ? 1 : atoi(text);
 
 	return failing_at(fd, 0) ? left : -1;

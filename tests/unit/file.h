@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A text into a file, as those in which the kernel is told something want it: in one piece. */
+/* Writes a text to a file in a single write, as the kernel's control files require. */
 #ifndef KL_TESTS_FILE_H
 #define KL_TESTS_FILE_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Write a string to a file of the kernel's; false if it does not take it. */
+/* Write a string to a kernel file; false if the kernel rejects it. */
 static inline bool put_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

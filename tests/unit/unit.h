@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The least that a unit test needs: numbered TAP lines on stdout and an exit
- * status. A test program includes this in one or more files, calls
- * unit_check() or unit_result() for each thing it tests, and ends with
- * `return unit_end();`.
+ * The minimum that a unit test needs: numbered TAP lines on stdout and an exit status. A test
+ * program includes this in one or more files, calls unit_check() or unit_result() for each thing it
+ * tests, and ends with `return unit_end();`.
  */
 #ifndef KL_TESTS_UNIT_H
 #define KL_TESTS_UNIT_H
@@ -17,7 +16,7 @@ struct unit {
 	int failures;
 };
 
-/* One instance a program, also when several files include this. */
+/* One instance per program, even if several files include this. */
 __attribute__((weak)) struct unit unit_state;
 
 /* One TAP line; @why (may be NULL) is printed below a failure. */
@@ -37,7 +36,7 @@ static inline bool unit_result(bool ok, const char *name, const char *why)
 #define unit_check(condition, name) \
 	unit_result(condition, name, __FILE__ ":" UNIT_STRING(__LINE__) ": " #condition)
 
-/* The plan line, and the program's exit status. */
+/* Prints the plan line; returns the program's exit status. */
 static inline int unit_end(void)
 {
 	printf("1..%d\n", unit_state.tests);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests to a disk that is none (scsi_debug): queued, merged, split, refused, failed, passed on
- * from a partition and from a multipath device.
+ * Requests to a simulated disk (scsi_debug): queued, merged, split, refused, failed, remapped from
+ * a partition and from a multipath device.
  */
 #include <linux/aio_abi.h>
 #include <linux/blkpg.h>
@@ -33,14 +33,14 @@ static void wait_for(const char *path)
 static void load_disk(void)
 {
 	MUST_RUN("modprobe", "scsi_debug", "dev_size_mb=16", "delay=2", "opts=0");
-	/* On 6.12 the driver for disks is a module that udev would load. */
+	/* On 6.12 the disk driver is a module that udev would load. */
 	RUN("modprobe", "sd_mod");
 	wait_for(DISK);
 	must_write(QUEUE "scheduler", "mq-deadline");
 	must_write("/sys/block/sda/device/queue_depth", "1");
 }
 
-/* Several bytes at once, in the order given, each a system call of its own if @apart. */
+/* Submits several writes in the given order, in one system call, or each in its own if @apart. */
 static void write_at(int fd, const long long *offsets, int count, bool apart)
 {
 	struct iocb request[16], *list[16];
@@ -73,7 +73,7 @@ static void write_at(int fd, const long long *offsets, int count, bool apart)
 static void merge(int fd)
 {
 	write_at(fd, (const long long[]){ 0, 4096, 8192, 12288 }, 4, false);
-	/* Of three at once or more the kernel makes a list, and merges in it. */
+	/* From three requests on, the kernel plugs a list and merges in it. */
 	write_at(fd, (const long long[]){ 3 << 20, 36864, 32768 }, 3, false);
 	/* The first two keep the disk busy, so that the others meet in the scheduler's queue. */
 	write_at(fd, (const long long[]){ 1 << 20, 2 << 20, 65536, 73728, 69632 }, 5, true);
@@ -157,7 +157,7 @@ static void use_multipath(void)
 	strcpy(dm.text, "0 0 1 1 round-robin 0 1 1 8:0 1000");
 	CHECK(dm_call(control, DM_TABLE_LOAD, &dm, 0));
 	dm = (struct dm){};
-	CHECK(dm_call(control, DM_DEV_SUSPEND, &dm, 0)); /* which resumes without the flag */
+	CHECK(dm_call(control, DM_DEV_SUSPEND, &dm, 0)); /* resumes: no suspend flag */
 	wait_for("/sys/block/dm-0");
 	RUN("mknod", "/dev/kl-dm", "b", "253", "0");
 	dm = (struct dm){};
@@ -192,8 +192,8 @@ static bool is_in(const char *path, const char *word)
 }
 
 /*
- * An inode takes long to be written, which fsync does; who writes all back meanwhile has nothing
- * to do but wait for it.
+ * Makes writing an inode slow while fsync writes it, so that a concurrent writeback has nothing to
+ * do but wait for it.
  */
 static void write_slowly(void)
 {
@@ -209,7 +209,7 @@ static void write_slowly(void)
 	fd = CHECK(open("/tmp/kl-block/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	CHECK(write(fd, buffer, UNIT));
 	sync();
-	/* In ticks of 4 ms; a disk without a cache is not asked to flush it. */
+	/* The delay is in ticks of 4 ms. A disk without a write cache gets no flushes. */
 	must_write(QUEUE "write_cache", "write through");
 	must_write(DRIVER "delay", "40");
 	for (int i = 0; i < 3; i++) {
@@ -222,7 +222,7 @@ static void write_slowly(void)
 		snprintf(path, sizeof(path), "/proc/%d/stack", pid);
 		for (int k = 0; k < 2000 && !is_in(path, "writeback_single_inode"); k++)
 			sleep_ms(1);
-		/* First as much as goes without waiting for anybody, unlike sync. */
+		/* First write what needs no waiting for others, unlike sync. */
 		CHECK(syncfs(fd));
 		CHECK(waitpid(pid, NULL, 0));
 	}
@@ -231,13 +231,13 @@ static void write_slowly(void)
 	CHECK(umount(dir));
 }
 
-/* What is to be written back and cannot be is kept for the next fsync. */
+/* Dirty pages whose writeback fails are kept for the next fsync. */
 static void lose_disk(void)
 {
 	int fd = CHECK(open(DISK, O_RDWR | O_CLOEXEC));
 
 	CHECK(pwrite(fd, buffer, UNIT, 0));
-	/* Waits until it is written. */
+	/* Waits until the page is written. */
 	CHECK(fsync(fd));
 	CHECK(pwrite(fd, buffer, UNIT, 0));
 	must_write("/sys/block/sda/device/state", "offline\n");

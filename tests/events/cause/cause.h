@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the programs that cause events share. A program that knows a value which ftrace does not
- * record says so on stdout: a line "fact EVENT FIELD=VALUE..." asks for a record of EVENT with
- * these values. What cannot be done ends the program with a message and status 1.
+ * Shared by the programs that cause events. A program that knows a value which ftrace does not
+ * record prints it on stdout: a line "fact EVENT FIELD=VALUE..." requires a record of EVENT with
+ * these values. If something fails, the program exits with a message and status 1.
  */
 #ifndef CAUSE_H
 #define CAUSE_H
@@ -62,7 +62,7 @@ __attribute__((format(printf, 1, 2), unused)) static void fact(const char *forma
 	fflush(stdout);
 }
 
-/* Writes a text to a file of /proc or /sys; false (errno) when it does not take it. */
+/* Writes a text to a file of /proc or /sys; returns false, with errno, if the kernel rejects it. */
 __attribute__((unused)) static bool try_write(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -81,7 +81,7 @@ __attribute__((unused)) static void must_write(const char *path, const char *tex
 		DIE("%s: cannot write \"%s\"", path, text);
 }
 
-/* The first line of a file, without its end; empty when there is none. */
+/* The first line of a file without its newline; empty if there is none. */
 __attribute__((unused)) static const char *read_line(const char *path)
 {
 	static char line[4096];
@@ -122,7 +122,7 @@ __attribute__((unused)) static void sleep_ms(long ms)
 		;
 }
 
-/* Runs a command of words, without a shell; its exit status. */
+/* Runs a command given as words, without a shell; returns its exit status. */
 #define RUN(...) run_words((const char *[]){ __VA_ARGS__, NULL })
 
 __attribute__((unused)) static int run_words(const char *const *words)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Control groups of both kinds: made, entered, frozen, renamed, removed. */
+/* Control groups of v1 and v2: created, entered, frozen, renamed, removed. */
 #include <signal.h>
 #include <sys/mount.h>
 
@@ -69,7 +69,7 @@ static void use_new(void)
 	fact("cgroup_rmdir id=%lu path=/kl", id);
 }
 
-/* A hierarchy of the old kind, with a name and no controller. */
+/* A v1 hierarchy with a name and no controller. */
 static void use_old(void)
 {
 	mkdir(OLD, 0755);
@@ -81,13 +81,13 @@ static void use_old(void)
 	CHECK(rename(OLD "/a", OLD "/b"));
 	fact("cgroup_rename level=1 path=/b");
 	CHECK(rmdir(OLD "/b"));
-	/* A hierarchy that still has a group, if only a dying one, stays. */
+	/* A hierarchy that still has a group, even a dying one, is not destroyed. */
 	sleep_ms(500);
 	CHECK(umount(OLD));
 	fact("cgroup_destroy_root ss_mask=0 name=kl");
 }
 
-/* The only CPU of a group goes away: the kernel moves its tasks to the parent. */
+/* The only CPU of a group goes offline: the kernel moves its tasks to the parent. */
 static void lose_cpu(void)
 {
 	pid_t pid = start_sleeper();

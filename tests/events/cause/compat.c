@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* System calls the way of 32-bit programs, from this 64-bit one. */
+/* System calls made through the 32-bit entry, from this 64-bit program. */
 #include "cause.h"
 
-/* In 32-bit programs 20 is getpid, 24 getuid, 4 write; a number there is none of fails. */
+/* In the 32-bit table 20 is getpid, 24 getuid, 4 write; a number without a system call fails. */
 static int call32(int number, unsigned int a, unsigned int b, unsigned int c)
 {
 	int result;
 
-	/* The sixth argument is in the frame pointer. */
+	/* The sixth argument is in ebp. */
 	asm volatile("mov %%rbp, %%r12\n\tmov $66, %%ebp\n\tint $0x80\n\tmov %%r12, %%rbp"
 		     : "=a"(result)
 		     : "a"(number), "b"(a), "c"(b), "d"(c), "S"(44), "D"(55)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Address spaces and their faults, floating point states, what allocating memory does below. */
+/* Address spaces and their page faults, floating-point states, and page allocation. */
 #include <immintrin.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ static void touch(void)
 		pages[i * 4096] = 1;
 		fact("x86_exceptions_page_fault_user address=%p error_code=6", pages + i * 4096);
 	}
-	/* The kernel writes to pages that are not there yet. */
+	/* The kernel writes to pages that are not present yet. */
 	for (int i = PAGES / 2; i < PAGES; i++) {
 		CHECK(read(fd, pages + i * 4096, 8));
 		fact("x86_exceptions_page_fault_kernel address=%p error_code=2", pages + i * 4096);
@@ -35,7 +35,7 @@ static void touch(void)
 	CHECK(munmap(pages, PAGES * 4096));
 }
 
-/* So much that CPUs take pages from the zone and give them back. */
+/* Enough that CPUs take pages from the zone's free lists and return them. */
 static void touch_many(void)
 {
 	char *memory =
@@ -81,7 +81,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 
-	/* Not an extended state any more: the kernel takes the first 512 bytes and notes it. */
+	/*
+	 * Clear the magic of the extended state: the kernel restores only the first 512 bytes and
+	 * notes it.
+	 */
 	if (number == SIGUSR2)
 		*(uint32_t *)((char *)uc->uc_mcontext.fpregs + 464) = 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writing back to a file system in memory (brd); locks and leases on files. */
+/* Writeback to a file system on a RAM disk (brd); file locks and leases. */
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mount.h>
@@ -47,7 +47,7 @@ static void write_too_much(void)
 	must_write("/proc/sys/vm/dirty_ratio", "20");
 	CHECK(fdatasync(fd));
 	close(fd);
-	/* Memory that is mapped shared is dirty when it is written to. */
+	/* Shared mapped pages become dirty when they are written to. */
 	fd = CHECK(open(DIR "/b", O_RDWR | O_CLOEXEC));
 	char *map = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
@@ -98,10 +98,10 @@ static void open_leased(bool wait)
 	if (!pid) {
 		int fd = open(DIR "/lease", O_RDWR | O_CLOEXEC | (wait ? 0 : O_NONBLOCK));
 
-		/* Waiting opens it in the end; not waiting does not. */
+		/* A blocking open succeeds in the end; a non-blocking one fails. */
 		_exit((fd < 0) == wait ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
-	/* The signal for the lease may cut the wait short. */
+	/* The lease's signal may interrupt the wait. */
 	while (waitpid(pid, NULL, 0) < 0)
 		if (errno != EINTR)
 			DIE("waitpid");
@@ -116,7 +116,7 @@ static void lease_files(void)
 		DIE("sigaction");
 	must_write("/proc/sys/fs/lease-break-time", "1");
 	for (int i = 0; i < 2; i++) {
-		/* The first is given back when asked, the second not: it runs out. */
+		/* The first lease is released on request; the second is not, and times out. */
 		give_back = !i;
 		CHECK(fcntl(fd, F_SETLEASE, F_RDLCK));
 		if (i)
@@ -137,7 +137,7 @@ int main(void)
 	lock_files();
 	lease_files();
 	sync();
-	/* The worker that writes old files back. */
+	/* The flusher thread that writes old dirty data back. */
 	must_write("/proc/sys/vm/dirty_writeback_centisecs", "10");
 	CHECK(truncate(DIR "/a", 100));
 	sleep_ms(300);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * irq: interrupts between CPUs and of devices, RCU, idle CPUs.
- * irq nmi: NMIs alone. With ftrace's events of rcu, tlb and printk on, an NMI to an idle CPU ends
- * the virtual machine, also without kernlens.
+ * irq nmi: NMIs alone. With ftrace's events of rcu, tlb and printk enabled, an NMI to an idle CPU
+ * kills the virtual machine, even without kernlens.
  */
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@ static void *spin(void *data)
 	return NULL;
 }
 
-/* Each wakes the other on its CPU. */
+/* Two threads on different CPUs wake each other. */
 static void wake_across(void)
 {
 	pthread_t thread;
@@ -50,7 +50,7 @@ static void wake_across(void)
 	pthread_join(thread, NULL);
 }
 
-/* The other CPU must forget translations and pass barriers while it runs a thread of this one. */
+/* The other CPU must flush its TLB and execute barriers while it runs a thread of this process. */
 static void interrupt_other(void)
 {
 	bool stop = false;
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc > 1 && !strcmp(argv[1], "nmi")) {
-		/* Asks all CPUs where they are. */
+		/* Backtraces of all CPUs. */
 		for (int i = 0; i < 3; i++) {
 			must_write("/proc/sysrq-trigger", "l");
 			sleep_ms(100);
@@ -90,10 +90,10 @@ int main(int argc, char **argv)
 
 	wake_across();
 	interrupt_other();
-	/* A device's interrupt: the serial port's, when it has sent. */
+	/* A device interrupt: the serial port's, when it has transmitted. */
 	CHECK(write(fd, "events: irq\n", 12));
 	sleep_ms(20);
-	/* The kernel prints a line. */
+	/* Makes the kernel print. */
 	must_write("/proc/sysrq-trigger", "h");
 	CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0));
 	sleep_ms(200);

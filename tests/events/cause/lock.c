@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Locks of the kernel, taken, given back, and waited for. */
+/* Kernel locks, taken, released, and contended. */
 #include <pthread.h>
 
 #include "cause.h"
@@ -17,7 +17,7 @@ static void *work(void *data)
 	for (int i = 0; i < TIMES; i++) {
 		void *page;
 
-		/* The pipe's mutex, and the address space's lock both ways. */
+		/* The pipe's mutex, and the address space's lock for reading and writing. */
 		if (number & 1)
 			CHECK(write(pipes[1], buffer, sizeof(buffer)));
 		else

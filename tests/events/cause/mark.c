@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Marks of a program, through the device as uapi/kernlens.h says. */
+/* Marks of a program, written to the device as uapi/kernlens.h specifies. */
 #include <sys/ioctl.h>
 
 #include "../../../uapi/kernlens.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An error of the hardware that the module mce-inject makes up. */
+/* A hardware error that the module mce-inject injects. */
 #include "cause.h"
 
 #define DIR "/sys/kernel/debug/mce-inject/"
@@ -7,13 +7,13 @@
 int main(void)
 {
 	MUST_RUN("modprobe", "mce-inject");
-	/* The kernel takes the last character for the line's end. */
+	/* The kernel strips the last character as the line's newline. */
 	must_write(DIR "flags", "sw\n");
 	must_write(DIR "status", "0x8c00000000000042");
 	must_write(DIR "addr", "0x1234000");
 	must_write(DIR "misc", "0x8c");
 	must_write(DIR "cpu", "1");
-	/* Writing the bank sends it off. */
+	/* Writing the bank triggers the injection. */
 	must_write(DIR "bank", "3");
 	sleep_ms(500);
 	fact("mce_record status=0x8c00000000000042 addr=0x1234000 misc=0x8c cpu=1 bank=3");

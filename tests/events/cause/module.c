@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * module [NAME...]: has the module kl_cause do what only kernel code can, and removes it again;
- * without names, all that leaves the kernel well. Also asks for a module that there is not.
+ * module [NAME...]: has the module kl_cause do what only kernel code can, and unloads it again.
+ * Without names, does everything that leaves the kernel intact, and requests a module that does not
+ * exist.
  */
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -33,7 +34,7 @@ static void use_frequencies(void)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%sscaling_max_freq", dir);
-	/* A worker takes a new limit up. */
+	/* A worker applies a new limit. */
 	must_write(path, "1000000");
 	sleep_ms(100);
 	must_write(path, "2000000");
@@ -48,7 +49,7 @@ static void use_frequencies(void)
 	fact("cpu_frequency_limits min_freq=1000000 max_freq=1000000 cpu_id=0");
 }
 
-/* Sleeps that look long and are cut short. */
+/* Uneven sleeps, so that the idle governor mispredicts some. */
 static void sleep_unevenly(void)
 {
 	for (int i = 0; i < 40; i++)
@@ -87,7 +88,7 @@ static void tell(const char *name)
 	}
 }
 
-/* What the kernel complains of is told to the log only, and soon enough. */
+/* Warnings go to the log without a panic, after short timeouts. */
 static void prepare(const char *name)
 {
 	if (!strcmp(name, "hang")) {
@@ -100,7 +101,7 @@ static void prepare(const char *name)
 	}
 }
 
-/* Two packets for a device that takes one and then says no more. */
+/* Sends packets to a device that takes one and then stops its queue. */
 static void send_to_stuck(void)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET,
@@ -118,7 +119,7 @@ static void send_to_stuck(void)
 	fact("net_dev_xmit_timeout queue_index=0 name=klstuck0");
 }
 
-/* Where the log says that the kernel was as it died, by the symbol's address. */
+/* The address at which the kernel died, from the log and the symbol's address. */
 static unsigned long place_of_death(void)
 {
 	unsigned long offset = 0, address;
@@ -136,7 +137,7 @@ static unsigned long place_of_death(void)
 	DIE("no symbol do_oops");
 }
 
-/* Whoever inserts the module dies in the kernel, and the module stays. */
+/* The task that inserts the module dies in the kernel, and the module stays loaded. */
 static void die_inside(void)
 {
 	pid_t pid = CHECK(fork());
@@ -146,11 +147,13 @@ static void die_inside(void)
 		_exit(0);
 	}
 	CHECK(waitpid(pid, NULL, 0));
-	/* A page fault of the kernel, for writing, no page there; the task's last trap is another thing. */
+	/*
+	 * A write fault on a page not present, in the kernel; thread.trap_nr is not updated for it.
+	 */
 	fact("die trapnr=0 signr=11 err=2 str=Oops ip=%lu", place_of_death());
 }
 
-/* Something that a short memory can drop. */
+/* Fill the page cache with pages that reclaim can drop. */
 static void fill_cache(void)
 {
 	static char buffer[1 << 20];
@@ -205,7 +208,7 @@ int main(int argc, char **argv)
 	}
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(*all); i++)
 		run_action(all[i]);
-	/* No such protocol: the kernel asks modprobe for it. */
+	/* No such protocol: the kernel runs modprobe for it. */
 	fd = socket(AF_INET, SOCK_SEQPACKET, 123);
 	if (fd < 0)
 		fact("module_request name=net-pf-2-proto-123-type-5 wait=1");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets and connections over loopback, a device that sends nowhere (dummy), a pair of devices
- * (veth) with a neighbour behind it, and one that this program feeds (tun).
+ * Packets and connections over loopback, a device that discards what it sends (dummy), a pair of
+ * devices (veth) with a neighbour at the other end, and one that this program feeds (tun).
  */
 #include <arpa/inet.h>
 #include <linux/bpf.h>
@@ -124,7 +124,7 @@ static void refuse(void)
 	close(udp);
 }
 
-/* More datagrams than their receiver has room for. */
+/* More datagrams than the receive buffer holds. */
 static void overflow(void)
 {
 	int udp = open_socket(SOCK_DGRAM, 0), sender = open_socket(SOCK_DGRAM, 0), size = 1, ping;
@@ -138,7 +138,7 @@ static void overflow(void)
 		CHECK(send(sender, buffer, sizeof(buffer), 0));
 	fact("udp_fail_queue_rcv_skb rc=-12 family=2 lport=%d", PORT + 2);
 	close(udp);
-	/* More answers than who asks has room for. */
+	/* More replies than the requester's buffer holds. */
 	must_write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
 	ping = open_socket(SOCK_DGRAM, IPPROTO_ICMP);
 	CHECK(setsockopt(ping, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
@@ -153,8 +153,8 @@ static void overflow(void)
 }
 
 /*
- * TCP may use three pages; then it may use what it may again. A CPU takes 1 MiB before it counts
- * for all.
+ * TCP may use three pages, then its old limit is restored. A CPU reserves 1 MiB before it accounts
+ * globally.
  */
 static void exceed_memory(void)
 {
@@ -189,7 +189,7 @@ static uint16_t sum(const void *data, int bytes, uint32_t start)
 	return ~start;
 }
 
-/* A segment as if it came from @from; @bad: with a wrong checksum. */
+/* Sends a segment with the source address @from; @bad: with a wrong checksum. */
 static void send_segment(const char *from, const char *to, int port, bool bad)
 {
 	struct {
@@ -226,7 +226,7 @@ static void send_segment(const char *from, const char *to, int port, bool bad)
 	close(raw);
 }
 
-/* Nothing that is sent to 10.9.0.2 arrives: it is sent again. */
+/* Packets to 10.9.0.2 never arrive, so they are retransmitted. */
 static void lose_packets(void)
 {
 	int client = open_socket(SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -267,7 +267,10 @@ static void send_to(const char *host)
 	close(fd);
 }
 
-/* Two ends of a wire, one in a network of its own, where 10.8.0.2 answers and 10.8.0.3 does not. */
+/*
+ * Two ends of a veth pair, one in its own network namespace, where 10.8.0.2 replies and 10.8.0.3
+ * does not.
+ */
 static void meet_neighbours(void)
 {
 	RUN("modprobe", "veth");
@@ -278,7 +281,7 @@ static void meet_neighbours(void)
 	MUST_RUN("ip", "link", "set", "klveth", "up");
 	MUST_RUN("ip", "netns", "exec", "kl", "sh", "-c",
 		 "ip addr add 10.8.0.2/24 dev klpeer && ip link set klpeer up");
-	/* A queue that packets do not go by. */
+	/* A qdisc that packets cannot bypass. */
 	MUST_RUN("tc", "qdisc", "add", "dev", "klveth", "root", "tbf", "rate", "1mbit", "burst",
 		 "10kb", "latency", "70ms");
 	sleep_ms(100);
@@ -290,7 +293,7 @@ static void meet_neighbours(void)
 	send_to("10.8.0.2");
 	sleep_ms(2500);
 	fact("neigh_create family=2 primary_key4=0x0200080a dev=klveth");
-	/* Forgotten, while the route still knows it. */
+	/* Deleted while the route still refers to it. */
 	MUST_RUN("ip", "neigh", "flush", "dev", "klveth");
 	MUST_RUN("ip", "neigh", "replace", "10.8.0.4", "lladdr", "02:00:00:00:00:04", "dev",
 		 "klveth");
@@ -311,7 +314,7 @@ static int open_tun(const char *name, short flags)
 	return fd;
 }
 
-/* What a device hands in, in each way that there is. */
+/* Packets that a device receives, in each way that the driver supports. */
 static void feed_device(void)
 {
 	char frame[200] = { 0 };
@@ -339,7 +342,7 @@ static void feed_device(void)
 	}
 }
 
-/* A program that lets all packets pass, run over packets that then go up as a list. */
+/* An XDP program that passes all packets, run on packets that are then received as a list. */
 static void receive_list(void)
 {
 	struct bpf_insn program[] = {

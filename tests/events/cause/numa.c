@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks far from their memory, on a machine of two nodes with a CPU each: one moves to its memory
- * when that CPU is idle, two trade places.
+ * Tasks far from their memory, on a machine of two nodes with a CPU each: one task migrates to its
+ * memory when that CPU is idle, two tasks swap CPUs.
  */
 #include <signal.h>
 
@@ -9,10 +9,10 @@
 
 #define BYTES (8 << 20)
 #define MPOL_BIND 2
-/* The kernel looks where the memory is used and leaves it where it is. */
+/* The kernel samples where the memory is used, and leaves it on its node. */
 #define MPOL_F_NUMA_BALANCING (1 << 13)
 
-/* Works on memory of the other node, until killed. */
+/* Works on memory of the other node until killed. */
 static pid_t start_far(int cpu)
 {
 	pid_t pid = CHECK(fork());
@@ -44,7 +44,7 @@ static int cpu_of(pid_t pid)
 	if (file && fgets(text, sizeof(text), file) && strrchr(text, ')')) {
 		char *word = strtok(strrchr(text, ')') + 1, " ");
 
-		/* From the state, which is the third, to the processor, the 39th. */
+		/* The loop starts at the third field, the state; the 39th is the processor. */
 		for (int i = 3; word && i < 39; i++)
 			word = strtok(NULL, " ");
 		if (word)

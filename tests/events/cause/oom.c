@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of control groups runs out: once the victim's exit frees it, once a thread of the victim
- * hangs on a frozen file system and the reaper does it, once a thread hangs with the address space
- * locked and the reaper has to leave it.
+ * Memory of control groups runs out in three cases. The victim's exit frees it. A thread of the
+ * victim hangs on a frozen file system and the reaper frees it. A thread hangs with the address
+ * space locked and the reaper has to skip it.
  */
 #include <linux/fs.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void eat_memory(void)
 	exit(0);
 }
 
-/* Without a need for pages of its own. */
+/* Fills page cache, without a need for anonymous pages of its own. */
 static void eat_files(void)
 {
 	int fd = CHECK(open("/dev/shm/kl-oom", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -65,7 +65,7 @@ static const char *path_in(const char *group, const char *file)
 	return path;
 }
 
-/* Starts who will run out of memory; `group` says how. */
+/* Starts the process that will run out of memory; @group selects the case. */
 static pid_t start(const char *group)
 {
 	bool frozen = !strcmp(group, "frozen"), locked = !strcmp(group, "locked");
@@ -101,7 +101,7 @@ static pid_t start(const char *group)
 	return pid;
 }
 
-/* Waits until the kernel has chosen somebody. */
+/* Waits until the kernel has killed a process of the group. */
 static void wait_for_kill(const char *group)
 {
 	for (int i = 0; i < 2000; i++) {
@@ -148,7 +148,10 @@ int main(void)
 	wait_for_kill("frozen");
 	locked = start("locked");
 	wait_for_kill("locked");
-	/* The reaper comes after two seconds; for the second it tries ten times in a second. */
+	/*
+	 * The reaper starts after two seconds; for the second victim it retries ten times in a
+	 * second.
+	 */
 	sleep_ms(3500);
 	CHECK(fd = open(DIR, O_RDONLY | O_CLOEXEC));
 	CHECK(ioctl(fd, FITHAW, 0));

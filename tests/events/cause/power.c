@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CPUs that go and come, limits on power saving, and an attempt to suspend that ends early. */
+/* CPU hotplug, limits on power saving, and an attempt to suspend that ends early. */
 #include <sys/timerfd.h>
 
 #include "cause.h"
@@ -26,7 +26,7 @@ static void limit_latency(void)
 	fact("pm_qos_update_target curr_value=50");
 }
 
-/* One of the devices that go first refuses: all that had gone come back. */
+/* One of the first devices to be suspended refuses, so all suspended ones resume. */
 static void suspend_refused(void)
 {
 	MUST_RUN("sh", "-c", "insmod ${KL_BUILD:-build}/$(uname -r)/kl_cause.ko what=suspend");
@@ -38,7 +38,10 @@ static void suspend_refused(void)
 	fact("suspend_resume action=freeze_processes val=0 start=1");
 }
 
-/* With an alarm set, the alarm timers' device tells what it will wake for; there it ends. */
+/*
+ * With an alarm set, the alarm timer device reports what it will wake up for; the suspend ends
+ * there.
+ */
 static void suspend_with_alarm(void)
 {
 	struct itimerspec later = { .it_value = { 500, 0 } };

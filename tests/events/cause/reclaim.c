@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory gets short: in a control group, with swap to a disk in memory; in the whole machine, by
- * asking the kernel to keep most of it free; and for large pieces, which takes compaction.
+ * Memory shortage: in a control group, with swap to a RAM disk; in the whole machine, by having the
+ * kernel keep most memory free; and for large blocks, which requires compaction.
  */
 #include <linux/fs.h>
 #include <sys/swap.h>
@@ -78,7 +78,7 @@ static void read_file(const char *path)
 	close(fd);
 }
 
-/* Files on the disk in memory, which reclaim can drop, unlike those of a tmpfs. */
+/* Files on the RAM disk, which reclaim can drop, unlike those of a tmpfs. */
 static void make_files(void)
 {
 	int fd;
@@ -94,12 +94,12 @@ static void make_files(void)
 	close(fd);
 }
 
-/* A group's pages, all of them in use, are asked for. */
+/* Reclaims from a group whose pages are all in use. */
 static void age_group(void)
 {
 	pid_t pid;
 
-	/* The lists that there are two of, if these are not the only ones. */
+	/* Uses the active and inactive lists, where the multi-generational LRU can be disabled. */
 	try_write("/sys/kernel/mm/lru_gen/enabled", "n");
 	CHECK(mkdir(GROUP, 0755));
 	pid = CHECK(fork());
@@ -118,8 +118,8 @@ static void age_group(void)
 }
 
 /*
- * The kernel is to keep nearly all that is free: who allocates has to reclaim first. What it may
- * use is enough for all who run, or it kills the largest.
+ * The kernel must keep nearly all free memory free, so that every allocation reclaims first. What
+ * remains is enough for all processes; otherwise the kernel would kill the largest.
  */
 static void shorten_memory(void)
 {
@@ -137,7 +137,7 @@ static void shorten_memory(void)
 	for (long at = 0; at < 4 << 20; at += 4096)
 		memory[at] = 1;
 	read_file("/dev/ram1");
-	/* Pieces of 2 MiB, of which there are not enough. */
+	/* Blocks of 2 MiB, of which there are not enough. */
 	try_write("/proc/sys/vm/nr_hugepages", "64");
 	try_write("/proc/sys/vm/nr_hugepages", "0");
 	write_number("/proc/sys/vm/min_free_kbytes", old);

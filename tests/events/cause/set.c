@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Nice values of a child, set by the kernel's call between the two steps of KL_IOC_SET. */
+/* Nice values of a child, set by a system call between the two steps of KL_IOC_SET. */
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>

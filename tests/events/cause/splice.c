@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Splices of a function of few blocks, by the command, which says how many windows they are. */
+/*
+ * Splices of a function with few blocks, by the command, which reports how many windows they have.
+ */
 #include "cause.h"
 
 static unsigned int number_behind(const char *text, const char *name)

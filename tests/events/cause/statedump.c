@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process whose files, threads and mappings are known, and what /proc says of it. collect.py
- * starts it before it records, so that the state dump finds it.
+ * A process with known files, threads and mappings, and what /proc shows of it. collect.py starts
+ * it before it records, so that the state dump finds it.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -47,7 +47,7 @@ static void tell_files(void)
 	closedir(dir);
 }
 
-/* A file of an overlay, which maps one of another place. */
+/* A file on an overlay, which maps one from another directory. */
 static void map_overlay(void)
 {
 	static const char *const folders[] = { "/tmp/kl-lower", "/tmp/kl-lowest",

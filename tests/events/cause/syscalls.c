@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * syscalls: every system call of the 64-bit table once, with arguments that none takes for good,
- * and a string that is not in memory yet.
+ * syscalls: every system call of the 64-bit table once, with arguments that none accepts, and a
+ * string whose page is not present yet.
  * syscalls strace: a program under strace, which writes what it saw to $KL_OUT/strace.
  */
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #define LAST 470
 
-/* Those that do not return, take the machine down, or change who runs the rest. */
+/* System calls that do not return, take the machine down, or change the credentials of the rest. */
 static const int left_out[] = {
 	SYS_exit,     SYS_exit_group,	   SYS_fork,	      SYS_vfork,       SYS_clone,
 	SYS_clone3,   SYS_rt_sigreturn,	   SYS_pause,	      SYS_reboot,      SYS_setuid,
@@ -41,7 +41,7 @@ static void call_all(void)
 		CHECK(waitpid(pid, NULL, 0));
 		return;
 	}
-	/* Without SA_RESTART: what blocks ends after a second. */
+	/* Without SA_RESTART: a call that blocks ends after a second. */
 	CHECK(sigaction(SIGALRM, &action, NULL));
 	for (int number = 0; number < LAST; number++) {
 		if (is_left_out(number))
@@ -80,7 +80,7 @@ static void open_late(void)
 	if (syscall(SYS_openat, AT_FDCWD, map, O_RDONLY, 0) >= 0)
 		DIE("opened %s", path);
 	fact("syscall_late_string nr=%d arg=1 text=%s", SYS_openat, path);
-	/* Now it is there. */
+	/* Now the string's page is present. */
 	syscall(SYS_openat, AT_FDCWD, map, O_RDONLY, 0);
 	fact("syscall_entry_openat dfd=-100 filename=%s flags=0", path);
 	close(fd);

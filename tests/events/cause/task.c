@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks: born, renamed, moved between CPUs, waited for, lent a priority, stopped by a debugger,
- * sent signals to, dead.
+ * Tasks: created, renamed, moved between CPUs, waited for, with an inherited priority, stopped by a
+ * debugger, signalled, exiting.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -49,7 +49,7 @@ static void fork_and_wait(void)
 	}
 }
 
-/* A child in a pid namespace of its own, where it has another number. */
+/* A child in its own PID namespace, where it has another id. */
 static void fork_into_namespace(void)
 {
 	pid_t pid = CHECK(fork());
@@ -95,7 +95,7 @@ static void start_thread(void)
 
 static void run_programs(void)
 {
-	/* vfork leaves this task blocked until the child runs another program. */
+	/* vfork blocks this task until the child executes another program. */
 	for (int i = 0; i < 3; i++) {
 		pid_t pid = CHECK(vfork());
 
@@ -125,7 +125,7 @@ static void *spin(void *data)
 	return NULL;
 }
 
-/* Two that want one CPU, so that each waits for it. */
+/* Two tasks that want one CPU, so that each waits for it. */
 static void share_cpu(void)
 {
 	pthread_t thread;
@@ -170,7 +170,7 @@ static void lend_priority(void)
 	sleep_ms(50);
 	CHECK(syscall(SYS_futex, &pi_word, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0));
 	pthread_join(thread, NULL);
-	/* The priority of a SCHED_FIFO task is -1 - sched_priority in records. */
+	/* In records, the priority of a SCHED_FIFO task is -1 - sched_priority. */
 	fact("sched_pi_setprio tid=%d oldprio=-11 newprio=-31", getpid());
 	fact("sched_pi_setprio tid=%d oldprio=-31 newprio=-11", getpid());
 	CHECK(sched_setscheduler(0, SCHED_OTHER, &normal));

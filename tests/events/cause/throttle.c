@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who reclaims memory waits while most of what there is has been taken off the lists, here by
- * others who move it to another node and back. Needs two memory nodes.
+ * A task that reclaims memory is throttled while most of its pages are isolated from the LRU lists,
+ * here by another process that migrates them between two nodes. Needs two memory nodes.
  */
 #include <signal.h>
 #include <sys/swap.h>

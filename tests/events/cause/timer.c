@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Timers of processes: intervals, descriptors, alarms. */
+/* Timers of processes: interval timers, timer descriptors, alarms. */
 #include <signal.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# What fires tracepoints that no row of events.def has: an ext4 on a loop device, modules, pressure.
+# Hits tracepoints that have no row in events.def: an ext4 on a loop device, modules, memory
+# pressure.
 set -eu
 
 dir=$(mktemp -d)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * window FILE COMMAND...: runs COMMAND and writes the cycle counter from before and after it to
- * FILE, so that the comparison knows when both recorders were surely on. Status: COMMAND's.
+ * FILE, so that the comparison knows when both recorders were certainly enabled. Exits with
+ * COMMAND's status.
  */
 #include <x86intrin.h>
 

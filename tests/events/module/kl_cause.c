@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Causes events that no system call causes: insmod kl_cause.ko what=NAME does one thing in init,
- * some of it lasts until rmmod. Values that a record must have are constants here and facts in
- * tests/events/cause/module.c. More than 600 lines: a list of short actions that share nothing.
+ * Causes events that no system call causes: insmod kl_cause.ko what=NAME does one thing in its init
+ * function; some of it lasts until rmmod. Values that a record must have are constants here and
+ * facts in tests/events/cause/module.c. More than 600 lines: a list of short actions that share
+ * nothing.
  */
 #include <linux/cpufreq.h>
 #include <linux/cpuidle.h>
@@ -61,7 +62,7 @@ static struct tracepoint *find_tracepoint(const char *name)
 	return wanted.tp;
 }
 
-/* ------------------------------------------------------- threads and works */
+/* -------------------------------------------------- threads and work items */
 
 static int wait_for_stop(void *data)
 {
@@ -171,7 +172,7 @@ static int do_smp(void)
 	return 0;
 }
 
-/* Vectors that only hardware in trouble sends; with no handler the kernel says so and goes on. */
+/* Vectors that only failing hardware raises; the kernel logs them and continues. */
 static int do_vectors(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -239,7 +240,10 @@ static int runtime_ok(struct device *dev)
 	return 0;
 }
 
-/* The one that sleeps first, so that suspending ends here and reaches no device that is needed. */
+/*
+ * The first device to be suspended, so that the suspend ends before it reaches any device that is
+ * needed.
+ */
 static int refuse(struct device *dev)
 {
 	return -EBUSY;
@@ -284,7 +288,7 @@ static int add_devices(bool second_too)
 	error = platform_driver_register(&unwilling);
 	if (error)
 		return error;
-	/* Devices are suspended from the newest on. */
+	/* Devices are suspended in reverse order of registration. */
 	if (second_too)
 		second = platform_device_register_simple("kl_cause_unwilling", 0, NULL, 0);
 	first = platform_device_register_simple("kl_cause_willing", 0, NULL, 0);
@@ -349,7 +353,10 @@ static int do_suspend(void)
 
 static void on_alarm_suspend(void *data, ktime_t expires, int flag)
 {
-	/* Called as the alarm timers' device is suspended: the next device is not any more. */
+	/*
+	 * Called while the alarm timer device is suspended; aborts the suspend before the next
+	 * device.
+	 */
 	pm_system_wakeup();
 }
 
@@ -371,7 +378,7 @@ static void undo_alarm(void)
 	}
 }
 
-/* A thermometer that shows one degree more each time. */
+/* A thermal zone that reports one degree more each time. */
 static int temperature = 40000;
 static struct thermal_zone_device *zone;
 
@@ -447,7 +454,7 @@ static int do_cpufreq(void)
 	return error;
 }
 
-/* An idle state that pays only after two seconds. */
+/* Both idle states just halt; the second pays off only after 1.5 ms. */
 static int idle_enter(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
 {
 	raw_safe_halt();
@@ -522,7 +529,7 @@ static int do_txtimeout(void)
 	return 0;
 }
 
-/* Asks for a neighbour that its device has forgotten. */
+/* Uses a neighbour entry that its device has dropped. */
 static int do_neigh(void)
 {
 	__be32 address = htonl(0x0a060002);
@@ -547,7 +554,7 @@ static int do_neigh(void)
 
 /* ------------------------------------------------------------------ memory */
 
-/* Much smaller than what is asked for: the kernel thinks it worth moving pages then. */
+/* Much smaller than the requested order, so that the kernel considers compaction worthwhile. */
 #define ORDER_OF_PIECES 7
 #define ORDER_OF_LARGEST 10
 
@@ -566,7 +573,7 @@ static void on_fired(bool *fired)
 	WRITE_ONCE(*fired, true);
 }
 
-/* Asks for many pages in a row until the kernel has come by a tracepoint, but not for ever. */
+/* Allocates pages repeatedly until a tracepoint has hit, within a limit. */
 static int allocate_until(const char *name, gfp_t gfp, struct list_head *got)
 {
 	struct tracepoint *tp = find_tracepoint(name);
@@ -590,7 +597,7 @@ static int allocate_until(const char *name, gfp_t gfp, struct list_head *got)
 	return error;
 }
 
-/* Takes all there is in pieces, gives every other back, and asks for what is larger than one. */
+/* Allocates all memory in blocks, frees every other one, and requests larger blocks. */
 static int do_fragment(void)
 {
 	struct page *page;
@@ -603,7 +610,7 @@ static int do_fragment(void)
 		cond_resched();
 	}
 	free_list(&other, ORDER_OF_PIECES);
-	/* Who may wait tries hard, who may not has the daemons woken. */
+	/* An allocation that may sleep retries hard; one that may not wakes the daemons. */
 	error = allocate_until("compact_retry", GFP_KERNEL | __GFP_RETRY_MAYFAIL, &other) ?:
 			allocate_until("mm_compaction_wakeup_kcompactd", GFP_NOWAIT, &other);
 	free_list(&other, ORDER_OF_LARGEST);
@@ -611,7 +618,7 @@ static int do_fragment(void)
 	return error;
 }
 
-/* A file that whoever maps it waits for, with its address space locked, until somebody writes. */
+/* A file whose mmap blocks, with the address space locked, until a task writes to it. */
 static DECLARE_WAIT_QUEUE_HEAD(mappers);
 static bool may_map;
 
@@ -669,13 +676,13 @@ static void no_callback(struct rcu_head *head)
 {
 }
 
-/* Longer than the shortest time after which RCU complains. */
+/* Longer than the shortest RCU stall timeout. */
 static int do_stall(void)
 {
 	static struct rcu_head head;
 	unsigned long end;
 
-	/* What RCU waits for now, it waits for with the limit of before; the next has the new one. */
+	/* The grace period in progress has the old timeout; the next one has the new. */
 	synchronize_rcu();
 	call_rcu(&head, no_callback);
 	end = jiffies + 6 * HZ;

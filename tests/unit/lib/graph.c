@@ -137,13 +137,13 @@ bool graph_walk(struct walk *w, uint64_t thread, int depth, bool nest)
 		note(w, &path);
 		if (graph_is_left(w->made, at))
 			return true;
-		/* A fault. The path goes on elsewhere. */
+		/* A fault. The path continues in a fixup block. */
 		at = random_fixup(w);
 		w->passes[edge_into(w, at)]++;
 		path.n = 1;
 		path.block[0] = at;
 	}
-	/* Caught in a circle. */
+	/* Caught in a cycle. */
 	return false;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Random graphs of functions, and walks through them that count all. For the tests of paths. */
+/*
+ * Random graphs of functions, and walks through them that count everything, for the tests of paths.
+ */
 #ifndef KL_TESTS_GRAPH_H
 #define KL_TESTS_GRAPH_H
 
@@ -9,11 +11,11 @@
 #define EDGES (4 * BLOCKS)
 #define RECORDS 4096
 
-/* What kinds of graphs there shall be. */
+/* The kinds of graphs to make. */
 enum kind {
 	PLAIN, /* all blocks are seen, and calls end in blocks that do nothing else */
-	UNSEEN, /* some cannot be seen, branches leave the function */
-	FIXUPS, /* and there are instructions that fault */
+	UNSEEN, /* some blocks cannot be seen, branches leave the function */
+	FIXUPS, /* the same with instructions that fault */
 };
 
 struct made {
@@ -29,7 +31,7 @@ struct record {
 	uint64_t count;
 };
 
-/* A walk, with calls in calls, and what is counted by whoever sees all. */
+/* A walk with nested calls, and the true counts of everything. */
 struct walk {
 	const struct made *made;
 	const struct kl_path_edge *edge;
@@ -42,20 +44,20 @@ struct walk {
 	bool good;
 };
 
-/* A number below @sides. The same ones in each run. */
+/* A number below @sides, from the same sequence in each run. */
 uint32_t graph_roll(uint32_t sides);
 
 void graph_make(struct made *m, enum kind kind);
 
-/* Is the function left from a block, otherwise than by a fault? */
+/* Does a block leave the function, other than by a fault? */
 bool graph_is_left(const struct made *m, uint32_t block);
 
-/* Free it, and its profile. */
+/* The caller frees the walk and its profile. */
 struct walk *graph_walk_begin(const struct made *m, const struct kl_paths *p, bool profile);
 
 /*
- * A call from its start to its end; @nest: others, in calls and as interrupts. False: it is caught
- * in a circle.
+ * Walk one call from its start to its end. @nest: with other calls nested in it, as calls and as
+ * interrupts. Returns false if it is caught in a cycle.
  */
 bool graph_walk(struct walk *w, uint64_t thread, int depth, bool nest);
 

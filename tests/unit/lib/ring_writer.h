@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The module's own ring (kernel/ring/ring.c, built for user space) writing to
- * a memory file that has the regions of a reader's descriptor at the offsets
- * of KL_MMAP_*: a device without a kernel.
+ * The module's own ring (kernel/ring/ring.c, built for user space), writing to a memory file that
+ * has the regions of a reader's descriptor at the KL_MMAP_* offsets: a device without a kernel.
  */
 #ifndef KL_TESTS_UNIT_LIB_RING_WRITER_H
 #define KL_TESTS_UNIT_LIB_RING_WRITER_H
@@ -16,17 +15,17 @@
 
 struct ring_writer;
 
-/* A memory file that is large enough; -1 if there is none. */
+/* A memory file that is large enough; -1 on failure. */
 int ring_device(void);
 struct ring_writer *ring_writer_new(int device, uint32_t cpu, uint32_t blocks, bool overwrite,
 				    const uint8_t uuid[16]);
 void ring_writer_free(struct ring_writer *writer);
 void ring_writer_add(struct ring_writer *writer, uint32_t blocks);
-/* One record of event @id, with a task that is always written. */
+/* Write a record of event @id; the task is always written. */
 void ring_writer_fire(struct ring_writer *writer, uint32_t id, uint64_t time,
 		      const struct kl_abi_task *task, const void *payload, uint32_t bytes);
 void ring_writer_finish(struct ring_writer *writer, uint64_t time);
-/* Let the writer wait for this reader's positions, as KL_READER_HOLD does. */
+/* Make the writer wait for this reader's position, as KL_READER_HOLD does. */
 void ring_writer_hold(struct ring_writer *writer, const uint64_t *next);
 const struct kl_abi_ring *ring_writer_shared(const struct ring_writer *writer);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Makes blocks of records for the tests, from struct kl_abi_block alone. */
+/* Makes blocks of records for the tests, using only struct kl_abi_block. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static size_t put_field(uint8_t *at, const struct kl_field *field, const struct 
 	return length;
 }
 
-/* Which variables changed, all of them in the first record of a block, and their values. */
+/* Writes which variables changed, and their values; in a block's first record, all of them. */
 static uint8_t *put_variables(struct synth *s, uint8_t *at)
 {
 	const struct kl_variable *v;

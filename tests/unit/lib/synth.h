@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Blocks and records made by hand, as the kernel would write them. */
+/* Synthesized blocks and records, as the kernel would write them. */
 #ifndef KL_TESTS_UNIT_LIB_SYNTH_H
 #define KL_TESTS_UNIT_LIB_SYNTH_H
 
@@ -37,7 +37,7 @@ struct synth {
 	struct kl_abi_task task;
 	struct kl_abi_task written;
 	uint8_t values[KL_VARIABLES_BYTES_MAX]; /* of the schema's variables, at their offsets */
-	uint8_t told[KL_VARIABLES_BYTES_MAX]; /* as readers know them */
+	uint8_t told[KL_VARIABLES_BYTES_MAX]; /* their values that readers know */
 	_Alignas(8) uint8_t bytes[KL_BLOCK_BYTES_MAX];
 };
 
@@ -46,7 +46,7 @@ struct kl_abi_block *synth_block(struct synth *synth);
 void synth_task(struct synth *synth, int tid, int pid, const char *comm);
 /* Starts a block; the first record carries the task. */
 void synth_begin(struct synth *synth, uint64_t time);
-/* False if it does not fit. */
+/* Returns false if the record does not fit. */
 bool synth_add(struct synth *synth, const char *event, uint64_t time, const struct synth_arg *args);
 /* A sched_switch, which must fit. */
 void synth_switch(struct synth *synth, uint64_t time, const char *from, int prev, const char *to,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names of addresses: asked once, as text there and back, damaged; they and call traces as
- * items of a file in BER, damaged.
+ * Names of addresses: each resolved once, converted to text and back, damaged. Names and stack
+ * traces as items of a file in BER, damaged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 static unsigned int asked;
 
-/* Every other one has a name. */
+/* Every other address has a name. */
 static bool find(void *data, uint64_t address, struct kl_address *to)
 {
 	static char symbol[32];
@@ -95,7 +95,7 @@ static void test_text(struct kl_addresses *addresses, const struct kl_buffer *te
 	free(copy);
 }
 
-/* An item each, as ber_names.c writes them. */
+/* One item each, as ber_names.c writes them. */
 static void make_items(struct kl_buffer *items)
 {
 	size_t frames, frame;
@@ -125,7 +125,7 @@ static void make_items(struct kl_buffer *items)
 	kl_ber_wrap(items, frame, KL_BER_SYMBOL);
 }
 
-/* Returns how many traces and names there were. */
+/* Returns how many stack traces and names were read. */
 static size_t read_items(const void *bytes, size_t length)
 {
 	struct kl_stacks *stacks = kl_stacks_create();

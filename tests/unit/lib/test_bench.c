@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How fast a trace is read and printed: events a second, one line a measure,
- * best of three. Not a test: nothing fails here.
+ * How fast a trace is read and printed: events per second, one line per measurement, best of three.
+ * Not a test: nothing fails here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Half switches, a quarter each wakeups and openat with a path. */
+/* Half are switches; a quarter each are wakeups and openat with a path. */
 static bool add(struct synth *s, unsigned int i, uint64_t time)
 {
 	if (i % 2)

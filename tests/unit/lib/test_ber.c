@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces in BER: what is printed from a file against what is printed from its
- * trace, filtered files, and files that are cut, damaged or made to deceive.
- * KL_FUZZ_MS: how long to damage.
+ * Traces in BER: compares what is printed from a file with what is printed from its trace; filtered
+ * files, and files that are cut, damaged or forged. KL_FUZZ_MS: how long to damage.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 #define CPUS 3
 #define LONG_STRING 300
 
-static struct kl_schema *schema; /* a few of the tables', and one of our own */
+static struct kl_schema *schema; /* a few events of the tables, and one defined here */
 static struct kl_trace_info info;
 
 /* ------------------------------------------------------------------ traces */
@@ -86,7 +85,7 @@ static void add_every_type(struct synth *s, uint64_t time, int64_t n, const char
 		abort();
 }
 
-/* Three blocks a CPU, the first of CPU 1 and the second of CPU 2 missing. */
+/* Three blocks per CPU; the first of CPU 1 and the second of CPU 2 are missing. */
 static void write_trace(const char *directory)
 {
 	struct kl_trace_writer *writer = kl_trace_create(directory, schema, &info);
@@ -122,7 +121,7 @@ static void write_trace(const char *directory)
 	kl_trace_finish(writer, &info.timebase);
 }
 
-/* What of a trace goes into a file: events of these ids, 0: all. */
+/* The events of a trace to write to a file: those with these ids, 0: all. */
 struct choice {
 	unsigned int id[2];
 };
@@ -161,7 +160,7 @@ static void print_all(const char *path, struct kl_buffer *text, enum kl_style st
 	kl_buffer_reset(text);
 	if (!trace)
 		return;
-	/* Twice, so that going back is tried, too. */
+	/* Twice, to test rewinding, too. */
 	for (int i = 0; i < 2; i++) {
 		kl_buffer_reset(text);
 		while (kl_trace_next(trace, &item) > 0)
@@ -268,7 +267,7 @@ static void test_tables(const struct kl_schema *tables)
 	kl_buffer_deinit(&ber);
 }
 
-/* Events in a file, and how many of them carry variables. */
+/* Counts the events in a file, and those that carry variables. */
 static void count_variables(const struct kl_buffer *ber, unsigned int *events, unsigned int *with)
 {
 	struct kl_ber from = { (const uint8_t *)ber->data, (const uint8_t *)ber->data + ber->length,
@@ -290,7 +289,7 @@ static void count_variables(const struct kl_buffer *ber, unsigned int *events, u
 
 static void test_filtered(const char *directory, const char *path, const struct kl_buffer *whole)
 {
-	/* The task changes in sched_switch and every_type, and stays in calls. */
+	/* The task changes in sched_switch and every_type, and not in system calls. */
 	static const struct choice calls = { .id = { KL_EV_SYSCALL_ENTRY, KL_EV_SYSCALL_EXIT } };
 	static const struct choice execs = { .id = { KL_EV_sched_process_exec, 1000 } };
 	struct kl_trace_counts counts[2];
@@ -313,7 +312,7 @@ static void test_filtered(const char *directory, const char *path, const struct 
 	kl_buffer_deinit(&ber);
 }
 
-/* Three variables, of which the second changes once; the fourth record is another CPU's. */
+/* Three variables, of which the second changes once; the fourth record is from another CPU. */
 static void test_variables(const struct kl_schema *tables)
 {
 	static const struct kl_variable rows[] = {
@@ -366,7 +365,7 @@ struct outcome {
 	struct kl_trace_counts counts;
 };
 
-/* Reads all that there is, in memory of exactly its size, and prints it. */
+/* Reads and prints everything, from a buffer of exactly its size. */
 static struct outcome read_bytes(const void *bytes, size_t length)
 {
 	void *exact = malloc(length ? length : 1);
@@ -414,7 +413,7 @@ static void test_cut(const struct kl_buffer *ber)
 	unit_check(!read_bytes(ber->data, 0).opened, "an empty file is none");
 }
 
-/* The bytes at which the first item behind the schema begins. */
+/* The offset of the first item after the schema. */
 static size_t items_at(const struct kl_buffer *ber)
 {
 	struct kl_ber from = { (const uint8_t *)ber->data, (const uint8_t *)ber->data + ber->length,
@@ -424,7 +423,7 @@ static size_t items_at(const struct kl_buffer *ber)
 	return (const char *)from.at - ber->data;
 }
 
-/* Replace the first @old by @new, of the same length. */
+/* Reads with the first @old replaced by @new, of the same length. */
 static struct outcome read_changed(const struct kl_buffer *ber, const char *old, const char *new,
 				   size_t length)
 {
@@ -441,7 +440,7 @@ static struct outcome read_changed(const struct kl_buffer *ber, const char *old,
 	return outcome;
 }
 
-/* An item of our own behind the schema of @ber. */
+/* Reads a handmade item after the schema of @ber. */
 static struct outcome read_item(const struct kl_buffer *ber, const char *item, size_t length)
 {
 	size_t head = items_at(ber);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The fewest counters of a function: on random graphs and walks they give what counting everything
- * gives, where anything does; how few there can be, and what can be known, is told by ranks.
+ * gives, wherever that is determined. Matrix ranks show how few counters suffice, and what can be
+ * known.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #define PRIME 2147483647u
 
-/* Rows of conservation, and of counted blocks; the rank says what they determine. */
+/* Equations of conservation and of counted blocks; the rank shows what they determine. */
 struct matrix {
 	uint64_t cell[4 * BLOCKS][BLOCKS + EDGES];
 	int rows;
@@ -57,7 +58,7 @@ static int rank_of(struct matrix m)
 	return rank;
 }
 
-/* What enters a block passes it, and what passes it goes on. */
+/* The edges into a block add up to its count, and so do the edges out of it. */
 static void conserve(struct matrix *m, const struct made *made, const struct kl_path_edge *edge,
 		     size_t edges)
 {
@@ -89,7 +90,7 @@ struct derived {
 	struct kl_path_value edge[EDGES];
 };
 
-/* As few as the blocks that can be seen tell of independently of each other. */
+/* Is the number of counters the rank that counting all visible blocks adds? */
 static bool is_fewest(const struct made *made, const struct walk *w, const struct derived *d)
 {
 	static struct matrix m;
@@ -103,7 +104,7 @@ static bool is_fewest(const struct made *made, const struct walk *w, const struc
 	return rank_of(m) - without == d->n;
 }
 
-/* What is not known could not be, if each block that is seen were counted. */
+/* Would what is unknown stay unknown if each visible block were counted? */
 static bool is_most(const struct made *made, const struct walk *w, const struct derived *d)
 {
 	static struct matrix m;
@@ -130,7 +131,7 @@ static bool is_most(const struct made *made, const struct walk *w, const struct 
 	return true;
 }
 
-/* Nothing can have gone along an edge of a block that has not been passed, which is known. */
+/* An edge of a visible block that was never executed cannot have been taken; this is known. */
 static bool is_still(const struct made *made, const struct walk *w, const struct kl_path_edge *edge)
 {
 	return (edge->from != KL_PATH_OUTSIDE && made->seen[edge->from] &&
@@ -178,7 +179,7 @@ static void test_counters(void)
 
 			graphs++;
 			d.n = kl_paths_choose(p, d.chosen);
-			/* Nothing else is looked at. */
+			/* Counts of other blocks must not be used. */
 			for (uint32_t i = 0; i < m.graph.blocks; i++)
 				count[i] = d.chosen[i] ? w->blocks[i] : 0xdead;
 			w->good &= !kl_paths_derive(p, d.chosen, count, d.block, d.edge);
@@ -198,7 +199,7 @@ static void test_counters(void)
 	unit_check(most == graphs && unknown, "what is not known cannot be");
 }
 
-/* 0 may fault, and goes on in 1, or in the fixup 2, which comes back to 1. */
+/* Block 0 may fault; it continues in 1, or in the fixup 2, which returns to 1. */
 static void test_fixup(void)
 {
 	struct kl_block block[] = {

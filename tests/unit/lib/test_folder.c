@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces that are written to directories in which somebody else has prepared links, files and
- * folders: nothing outside is written, and only the owner may read what is written.
+ * Traces written to directories in which another user has planted links, files and directories:
+ * nothing outside is written, and only the owner may read what is written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@ static struct kl_trace_info info = { .version = "0" };
 static struct synth synth;
 
 /*
- * @base: of all below
- * @trace: where the trace shall be
- * @outside: a directory beside it, with the file @victim
+ * @base: the directory of all others
+ * @trace: where the trace will be
+ * @outside: a directory next to it, with the file @victim
  */
 struct place {
 	char *base;
@@ -62,7 +62,7 @@ static void place_init(struct place *p)
 	put(p->victim);
 }
 
-/* Is what is outside as it was? */
+/* Is everything outside unchanged? */
 static bool is_untouched(const struct place *p)
 {
 	struct stat about, folder;
@@ -72,7 +72,7 @@ static bool is_untouched(const struct place *p)
 
 	if (fd >= 0)
 		close(fd);
-	/* A directory without directories in it. */
+	/* A directory without subdirectories. */
 	return same && !stat(p->victim, &about) && (about.st_mode & 07777) == 0644 &&
 	       !stat(p->outside, &folder) && folder.st_nlink == 2 &&
 	       access(below(p->outside, "manifest"), F_OK) &&
@@ -94,7 +94,7 @@ static struct kl_trace_writer *create(const char *path)
 	return kl_trace_create(path, schema, &info);
 }
 
-/* A whole trace with a block, a call trace table and names. Returns whether that was possible. */
+/* Writes a trace with a block, a stack trace table and names. Returns whether that succeeded. */
 static bool write_trace(const char *path)
 {
 	struct kl_trace_writer *writer = create(path);
@@ -114,7 +114,7 @@ static bool write_trace(const char *path)
 	return ok;
 }
 
-/* What saving call traces returns. */
+/* The result of saving stack traces. */
 static int saves(const char *path)
 {
 	struct kl_stacks *stacks = kl_stacks_create();
@@ -179,7 +179,7 @@ static void test_files(void)
 		abort();
 	unit_check(!write_trace(p.trace), "one in the place of a stream is refused");
 	unit_check(place_deinit(&p), "and not followed");
-	/* Put there after the trace was begun, before call traces are saved to it. */
+	/* Planted after the trace was begun, before stack traces are saved to it. */
 	place_init(&p);
 	write_trace(p.trace);
 	snprintf(away, sizeof(away), "%s/away", p.base);
@@ -222,7 +222,7 @@ static void test_owners(void)
 	place_deinit(&p);
 }
 
-/* The library's question who it is is answered here: 0: as the kernel does. */
+/* The user id reported to the library; 0: the real one. */
 static uid_t pretended;
 
 uid_t geteuid(void)
@@ -230,7 +230,7 @@ uid_t geteuid(void)
 	return pretended ? pretended : (uid_t)syscall(SYS_geteuid);
 }
 
-/* All that is created belongs to another user, as on a file system that maps users to one. */
+/* All files created belong to another user, as on a file system that maps all users to one. */
 static void test_mapped(void)
 {
 	struct place p;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inputs that are too large for tests/fuzz or no bytes at all: lists that would take the square of
- * their length, chains that would end the stack, pipes where files belong, databases that are more
- * than data. Times are bounds of the processor's, far from both what is needed and what it was.
+ * Inputs that are too large for tests/fuzz or not bytes at all: lists that could take quadratic
+ * time, chains that could overflow the stack, pipes where files belong, databases that are more
+ * than data. Limits are on CPU time, far above what is needed and far below what quadratic time
+ * would take.
  */
 #include <elf.h>
 #include <errno.h>
@@ -68,7 +69,7 @@ static void test_symbols(void)
 	close(fd);
 }
 
-/* Each an int of the one name that there is, which is as long as the types. */
+/* Each type is an int with the only name there is, which is as long as the types. */
 static void test_types(void)
 {
 	const size_t types = 12u * MANY, strings = 1u << 20;
@@ -125,7 +126,7 @@ static void test_report(void)
 #define TEXT_BYTES (1u << 18)
 #define TEXT_AT 0x400000u
 
-/* @segments that all are the text. */
+/* @segments segments, each of which is the whole text. */
 static struct kl_blocks *open_text(unsigned int segments, const struct kl_block_function *function,
 				   size_t n)
 {
@@ -223,8 +224,8 @@ static void write_file(const char *folder, const char *name, const char *text, s
 }
 
 /*
- * Is a pipe in the place of @name refused, and not even opened, which would do something if it
- * were a device? Waiting for a writer is ended by the alarm.
+ * Is a pipe in place of @name refused, without even being opened, which could have effects if it
+ * were a device? An alarm ends a wait for a writer.
  */
 static bool refuses_pipe(const char *folder, const char *name)
 {
@@ -273,7 +274,9 @@ static void test_pipes(void)
 	kl_schema_destroy(schema);
 }
 
-/* A file that another process has open: not opened again, but the very same, with its position. */
+/*
+ * A file that another process has open: it must not be opened again, but shared, with its position.
+ */
 static void test_descriptors(void)
 {
 	int file = memfd_create("taken", MFD_CLOEXEC | MFD_ALLOW_SEALING), ends[2], ours;
@@ -298,7 +301,7 @@ static void test_descriptors(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* A damaged schema whose error is followed by a number, and names that are not what they must be. */
+/* A damaged schema whose error is followed by a number, and invalid names. */
 static void test_metadata(void)
 {
 	struct kl_schema *schema = kl_schema_create(), *parsed;

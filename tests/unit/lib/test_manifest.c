@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace states exactly what is missing. Whatever happens to the streams of a
- * trace whose manifest is whole: each event that is read is one that was
- * recorded, and events and losses together are all that fired. If the manifest is
- * damaged, too, the reader says so. Slightly more than 600 lines: each damage has
- * its function.
+ * A trace states exactly what is missing. Whatever happens to the streams of a trace whose manifest
+ * is intact: each event that is read was recorded, and events and losses add up to all events that
+ * hit. If the manifest is damaged, too, the reader reports it. Slightly more than 600 lines: each
+ * kind of damage has its function.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,7 @@
 #define BEGIN 1000000ull
 #define HZ 1000000000ull
 #define CPUS 4
-#define BLOCKS 8 /* of a CPU */
+#define BLOCKS 8 /* per CPU */
 #define RECORDS_MAX (CPUS * BLOCKS * 16)
 #define UNSEEN 3
 #define FILE_MAX (BLOCKS * SYNTH_BLOCK_BYTES)
@@ -38,17 +37,17 @@ static const char numbered[] = "event { /* @task DEFAULT SELF A record with its 
 /* What was recorded. */
 struct original {
 	char *directory;
-	uint64_t fired; /* written, lost and not seen */
+	uint64_t fired; /* written, lost and unseen */
 	unsigned int n; /* records, by number */
 	uint64_t time[RECORDS_MAX];
 	uint32_t cpu[RECORDS_MAX];
-	uint8_t *stream[CPUS]; /* files as they were */
+	uint8_t *stream[CPUS]; /* the undamaged files */
 	size_t bytes[CPUS];
 	uint8_t *manifest;
 	size_t manifest_bytes;
 };
 
-/* What a reader says of it. */
+/* What a reader reports about it. */
 struct told {
 	bool opened;
 	uint64_t sum;
@@ -63,7 +62,7 @@ static struct kl_schema *schema;
 static struct kl_trace_info info;
 static struct synth *synths;
 
-/* With one event: metadata is read for each damage. */
+/* A schema with a single event, as metadata is read after each damage. */
 static void make_schema(void)
 {
 	struct kl_schema *tables = kl_schema_create();
@@ -94,7 +93,7 @@ static void add_record(struct original *o, struct synth *s, uint64_t time)
 	o->n++;
 }
 
-/* One CPU's block. @stored: not one that was overwritten before it was read. */
+/* One CPU's block. @stored: false if it was overwritten before it was read. */
 static void add_block(struct original *o, struct kl_trace_writer *writer, struct synth *s,
 		      uint64_t time, bool stored)
 {
@@ -109,7 +108,7 @@ static void add_block(struct original *o, struct kl_trace_writer *writer, struct
 		kl_trace_append(writer, synth_block(s), s->block_bytes);
 }
 
-/* Returns what kl_trace_finish() does. The session is stopped at 10 ms. */
+/* Returns kl_trace_finish()'s result. The session is stopped at 10 ms. */
 static int write_trace(struct original *o, bool overwritten)
 {
 	struct kl_trace_writer *writer;
@@ -126,7 +125,7 @@ static int write_trace(struct original *o, bool overwritten)
 			add_block(o, writer, &synths[cpu], BEGIN + 500 + k * 1000 + cpu * 7,
 				  !overwritten || k == BLOCKS - 1 || (k > cpu && random_below(5)));
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
-		/* After the last block: lost on one, could not be read on another. */
+		/* Losses after the last block: lost on one CPU, unreadable on another. */
 		uint64_t written = synths[cpu].records + (cpu == 2 ? 5 : 0);
 
 		unread += written - synths[cpu].records;
@@ -244,7 +243,7 @@ static struct told ask(const struct original *o)
 	return told;
 }
 
-/* Items, sums and state agree, and all that fired is there. */
+/* Items, sums and state agree, and account for all events that hit. */
 static bool is_exact(const struct original *o, const struct told *told)
 {
 	const struct kl_trace_counts *c = &told->counts;
@@ -281,7 +280,7 @@ static void flip(struct bytes *b)
 		b->data[random_below((unsigned int)b->n)] ^= 1u << random_below(8);
 }
 
-/* In headers, where it is hardest. */
+/* In headers, where damage is hardest to handle. */
 static void flip_header(struct bytes *b)
 {
 	unsigned int blocks = (unsigned int)(b->n / SYNTH_BLOCK_BYTES);
@@ -308,7 +307,7 @@ static void cut_out(struct bytes *b)
 	size_t from = random_below((unsigned int)b->n + 1);
 	size_t n = random_below((unsigned int)(b->n - from) + 1);
 
-	/* Often whole blocks, which nothing but their numbers shows. */
+	/* Often whole blocks, whose absence only block numbers reveal. */
 	if (random_below(2)) {
 		from = from / SYNTH_BLOCK_BYTES * SYNTH_BLOCK_BYTES;
 		n = n / SYNTH_BLOCK_BYTES * SYNTH_BLOCK_BYTES;
@@ -331,7 +330,7 @@ static void put_in(struct bytes *b)
 	b->n += n;
 }
 
-/* A block stands where another was: good as such, at the wrong place. */
+/* A copy of a valid block in another block's place. */
 static void copy_block(struct bytes *b)
 {
 	unsigned int blocks = (unsigned int)(b->n / SYNTH_BLOCK_BYTES);
@@ -395,7 +394,7 @@ static void test_streams(struct original *o, const char *which, unsigned int run
 	restore(o);
 }
 
-/* All streams are as they were: whatever the manifest says, all events are read. */
+/* With all streams undamaged, all events are read, whatever the manifest contains. */
 static void test_manifest(struct original *o, unsigned int runs)
 {
 	struct told whole = ask(o), told;
@@ -421,7 +420,7 @@ static void test_manifest(struct original *o, unsigned int runs)
 	restore(o);
 }
 
-/* Both: never more than there was, never less without a word. */
+/* Both damaged: never more than there was, never less without a report. */
 static void test_both(struct original *o, unsigned int runs)
 {
 	unsigned int good = 0;
@@ -435,7 +434,7 @@ static void test_both(struct original *o, unsigned int runs)
 		b.n = o->manifest_bytes;
 		damages[run % 4].damage(&b);
 		save(o, KL_MANIFEST_FILE, b.data, b.n);
-		/* Not in content: without a checksum nothing shows that. */
+		/* Not in the content: without checksums that cannot be noticed. */
 		damage_stream(o, run & 1 ? 2 : DAMAGES - 1, (int)random_below(CPUS));
 		told = ask(o);
 		if (!told.wrong && told.sum <= o->fired &&
@@ -466,7 +465,7 @@ static void test_without(struct original *o)
 	restore(o);
 }
 
-/* As a killed recorder leaves it: entries up to some moment, then room that was reserved. */
+/* As a killed recorder leaves it: entries up to some moment, then preallocated space. */
 static void test_killed(struct original *o, unsigned int runs)
 {
 	struct told whole = ask(o), told;
@@ -493,7 +492,7 @@ static void test_killed(struct original *o, unsigned int runs)
 
 /* ----------------------------------------------------------- a full disk */
 
-/* Each file may grow to @limit, as on a disk that is full then. */
+/* Each file may grow to @limit, as if the disk were full then. */
 static void test_full(rlim_t limit)
 {
 	const struct rlimit small = { limit, RLIM_INFINITY };

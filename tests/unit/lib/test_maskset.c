@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Masksets as text: what is a comment, there and back through a file, each error
- * with its line and column, which file wins, and masksets that name others.
+ * Masksets as text: comments, a round trip through a file, each error with its line and column,
+ * which file takes precedence, and masksets that use others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static struct kl_maskset *parse(const char *text)
 	return kl_maskset_parse("one", "file", text, strlen(text));
 }
 
-/* The lines that say something, "NUMBER:TEXT" with | between. */
+/* The lines that are not comments, as "NUMBER:TEXT" separated by |. */
 static char *lines_of(const struct kl_maskset *m)
 {
 	static char text[512];
@@ -71,7 +71,7 @@ static void test_lines(void)
 	}
 }
 
-/* What is wrong with a text: when it is read, or when it is compiled. */
+/* The error of a text: when it is parsed, or when it is compiled. */
 static const char *error_of(const char *text)
 {
 	struct kl_maskset *m = parse(text);
@@ -217,7 +217,7 @@ static void save(const char *name, const char *text)
 	kl_maskset_destroy(m);
 }
 
-/* Each loaded once, whoever names it and however often; also in a circle. */
+/* Each is loaded once, however often it is named; also in a cycle. */
 static void test_use(void)
 {
 	struct kl_schema *schema = kl_schema_create();

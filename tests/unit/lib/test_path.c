@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Paths: random graphs and walks through them. Numbers are paths and back, and profiles count what
- * was walked.
+ * Paths: random graphs and walks through them. Numbers convert to paths and back, and profiles
+ * count what was walked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "graph.h"
 #include "unit.h"
 
-#define PATHS 1000000u /* from a block, more than there can be */
+#define PATHS 1000000u /* paths from a block: more than there can be */
 
 /* All paths of a graph. */
 struct trial {
@@ -18,11 +18,11 @@ struct trial {
 	const struct kl_path_edge *edge;
 	size_t edges;
 	uint32_t path[BLOCKS + 1];
-	uint8_t *numbers; /* that have been met, of those from a block */
+	uint8_t *numbers; /* path numbers from a block that have been seen */
 	uint64_t base;
 };
 
-/* Each path from a block on, gone through by trying all. Returns how many, or 0 if one is wrong. */
+/* Tries each path from a block on. Returns how many there are, or 0 if one is wrong. */
 static uint64_t try_all(struct trial *t, uint32_t n)
 {
 	uint32_t at = t->path[n - 1], back[BLOCKS];
@@ -49,7 +49,7 @@ static uint64_t try_all(struct trial *t, uint32_t n)
 	}
 	if (!ends)
 		return paths;
-	/* Each number once. */
+	/* Each number occurs once. */
 	if (number - t->base >= PATHS || t->numbers[number - t->base]++)
 		return 0;
 	return kl_path_blocks(t->p, number, KL_PATH_OUTSIDE, back) == (long)n ? paths + 1 : 0;
@@ -89,7 +89,7 @@ static void test_numbers(void)
 	unit_check(bounded, "and so with few paths a block, where more edges are cut");
 }
 
-/* 70 times one of two ways, which is more than 64 bits hold. */
+/* 70 two-way branches in sequence: more paths than 64 bits hold. */
 static void test_limit(void)
 {
 	enum {
@@ -131,7 +131,7 @@ static void test_limit(void)
 
 /* ----------------------------------------------------------------------- profiles */
 
-/* Each block that was seen is in one path for each pass, but what is unexplained. */
+/* Each execution of a visible block is in one path, or unexplained. */
 static bool adds_up(const struct walk *w, const struct kl_paths *p)
 {
 	const uint64_t *passes = kl_path_profile_blocks(w->profile, false);
@@ -166,7 +166,7 @@ static uint64_t count_of(const struct walk *w, const uint32_t *block, uint32_t n
 	return 0;
 }
 
-/* The same paths, as often. Those that end in one block for two reasons are one here. */
+/* The same paths with the same counts. Paths that end in one block for two reasons are one here. */
 static bool is_equal(const struct walk *w, const struct kl_paths *p)
 {
 	const struct kl_path_row *row;
@@ -199,7 +199,7 @@ static bool edges_are_equal(const struct walk *w)
 	return !memcmp(edge, w->passes, w->edges * sizeof(*edge));
 }
 
-/* Nothing is hidden: all is known, with calls in calls and threads that take turns. */
+/* All blocks are visible, so everything is known, with nested calls and interleaved threads. */
 static void test_profiles(void)
 {
 	unsigned int equal = 0, edges = 0, sums = 0, graphs = 0, calls = 0;
@@ -235,7 +235,7 @@ static void test_profiles(void)
 	unit_check(sums == graphs, "paths through a block add up to its passes");
 }
 
-/* Does the profile say that it does not know something? */
+/* Does the profile report that it does not know something? */
 static bool has_reserve(const struct walk *w)
 {
 	struct kl_path_sum sum = kl_path_profile_sum(w->profile);
@@ -249,7 +249,7 @@ static bool has_reserve(const struct walk *w)
 	return sum.ambiguous || sum.unexplained;
 }
 
-/* Blocks cannot be seen: what is said without reserve is right, the rest adds up. */
+/* Some blocks are invisible: what is reported as certain is right, and the rest adds up. */
 static void test_unseen(void)
 {
 	unsigned int graphs = 0, sums = 0, clear = 0, equal = 0;
@@ -269,7 +269,7 @@ static void test_unseen(void)
 		if (ended) {
 			w->good &= !kl_path_profile_end(w->profile);
 			sums += w->good && adds_up(w, p);
-			/* A fixup may be where the block would have gone on to. */
+			/* A fixup may be the block that would have followed anyway. */
 			if (kind == UNSEEN && graphs % 2 == 0 && m.seen[0] && !has_reserve(w)) {
 				clear++;
 				equal += is_equal(w, p) && edges_are_equal(w);
@@ -285,7 +285,7 @@ static void test_unseen(void)
 	unit_check(clear > 300 && equal == clear, "what is said without reserve is what was gone");
 }
 
-/* 0 to 3: 1 cannot be seen; 2 leaves or goes on. */
+/* Blocks 0 to 3: 1 is invisible; 2 leaves or continues. */
 static void test_words(void)
 {
 	struct kl_block block[] = {
@@ -303,7 +303,7 @@ static void test_words(void)
 		.block = block, .instruction = instruction, .blocks = 4, .instructions = 4
 	};
 	const bool seen[] = { true, false, true, true };
-	/* Two calls in one another, of which the inner is left from 2; then one that is lost. */
+	/* Two nested calls, of which the inner one leaves from 2; then one that is lost. */
 	const uint32_t passed[] = { 0, 0, 2, 2, 3, 3, 0 };
 	struct kl_paths *p = kl_paths_create(&g, seen, 0);
 	struct kl_path_profile *profile = kl_path_profile_create(p);

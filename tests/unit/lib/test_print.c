@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The styles, the words of flags, quoting, and the reports over a small trace. */
+/* The output styles, symbolic names of flags, quoting, and the reports, on a small trace. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void test_words(void)
 	check_meaning(KL_FORMAT_open_flags, 0x40000000, "O_RDONLY|0x40000000");
 }
 
-/* The events of the block, one after the other, to @take. */
+/* Passes the events of the block to @take. */
 static void feed(void (*take)(void *to, const struct kl_item *item), void *to)
 {
 	struct kl_cursor cursor;
@@ -259,7 +259,7 @@ static void test_strace(void)
 	kl_strace_destroy(strace);
 }
 
-/* Strings that came into memory only during the call. */
+/* Strings that were not in memory until the call had begun. */
 static void test_late_strings(void)
 {
 	struct kl_strace *strace = kl_strace_create(KL_STRACE_TIMES | KL_STRACE_RELATIVE);
@@ -383,7 +383,7 @@ static void test_sleep_report(void)
 	add("sched_wakeup", 410, ARGS(BYTES("one"), NUMBER(1), NUMBER(20), NUMBER(0)));
 	switch_to(450, 2, 0x100, 1); /* 2 is preempted, 1 runs */
 	switch_to(500, 1, 2, 2); /* 1 waits for a disk, 2 runs */
-	switch_to(900, 2, 1, 1); /* nobody saw 1 being woken */
+	switch_to(900, 2, 1, 1); /* 1's wakeup was not seen */
 	feed(take_sleep, report);
 	rows = kl_sleep_report_rows(report, &n);
 	unit_check(n == 2 && rows[0].tid == 1 && rows[0].sleeps == 2 &&

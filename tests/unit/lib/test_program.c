@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks of programs: what users write, which functions and blocks a file has, and files that are
- * damaged. KL_TEST_PROGRAM is tests/cli/program_blocks.c, built.
+ * Blocks of programs: the syntax of probe points, the functions and blocks of a file, and damaged
+ * files. KL_TEST_PROGRAM is the built tests/cli/program_blocks.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static void test_parts(void)
 	unit_check(refused, "what is none is refused");
 }
 
-/* Points at instructions of the block, ways to blocks. */
+/* Do points refer to instructions of their block, and edges to blocks? */
 static bool is_sound(const struct kl_block_graph *g)
 {
 	bool sound = true;
@@ -95,7 +95,7 @@ static bool is_sound(const struct kl_block_graph *g)
 	return sound;
 }
 
-/* All functions; false if one of them is not sound. */
+/* Checks all functions; false if one of them is not sound. */
 static bool go_through(struct kl_program *program)
 {
 	struct kl_block_graph graph;
@@ -162,7 +162,7 @@ static void test_program(void)
 		   "what is no file, or not there");
 }
 
-/* A linear congruential generator: the same each time. */
+/* A linear congruential generator, for the same sequence each time. */
 static uint32_t next_random(uint32_t *state)
 {
 	*state = *state * 1664525u + 1013904223u;
@@ -182,7 +182,10 @@ static void test_damaged(void)
 	bytes = malloc((size_t)about.st_size + 1);
 	close(mkstemp(path));
 	for (int i = 0; bytes && i < DAMAGED; i++) {
-		/* The headers of the first kilobyte, the text, or the tables at the end. */
+		/*
+		 * The headers in the first kilobyte, or anywhere: the text, or the tables at the
+		 * end.
+		 */
 		uint32_t room = i % 3 ? (uint32_t)about.st_size : 1024;
 		struct kl_program *program;
 		int copy = open(path, O_WRONLY | O_TRUNC);

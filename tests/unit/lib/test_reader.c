@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Live readers against the module's own ring: shared pages with slow and fast
- * readers, blocks being filled, blocks added meanwhile, read(), and events
- * merged while they happen. read + missed + lost = fired, always.
+ * Live readers on the module's own ring: shared pages with slow and fast readers, blocks being
+ * filled, blocks added concurrently, read(), and events merged as they happen. Always: read +
+ * missed + lost = fired.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,11 +17,11 @@
 #include "ring_writer.h"
 
 #define CPUS 2
-#define FIRED 200000u /* of each writer thread */
+#define FIRED 200000u /* by each writer thread */
 
 struct payload {
 	char comm[16];
-	int32_t tid; /* counts up: which record it is */
+	int32_t tid; /* counts up and identifies the record */
 	int32_t prio;
 	int32_t target_cpu;
 } __attribute__((packed));
@@ -37,7 +37,7 @@ struct writer_thread {
 	pthread_t thread;
 	uint32_t cpu;
 	uint32_t fired;
-	uint64_t writing; /* no record that is being written is older; ~0: none is */
+	uint64_t writing; /* no record in progress is older; ~0: none in progress */
 	bool done;
 };
 
@@ -53,7 +53,7 @@ static void fire(struct writer_thread *w)
 	__atomic_store_n(&w->writing, ~0ull, __ATOMIC_SEQ_CST);
 }
 
-/* The newest time that all records up to which have been written. */
+/* The newest time up to which all records have been written. */
 static uint64_t settled_time(const struct writer_thread *w)
 {
 	uint64_t time = __atomic_load_n(&clock_now, __ATOMIC_SEQ_CST);
@@ -126,7 +126,7 @@ struct seen {
 	uint64_t wrong;
 };
 
-/* Records count up; what is skipped must have been told as missed or lost. */
+/* Records count up; any gap must have been reported as missed or lost. */
 static void check_block(struct seen *seen, const struct kl_reader_block *block)
 {
 	struct kl_value value;
@@ -204,7 +204,7 @@ static void read_live(const char *name, bool overwrite, bool partial, bool slow)
 	close(device);
 }
 
-/* In discard mode a holding reader misses nothing: what does not fit is lost. */
+/* In discard mode a holding reader misses nothing: records that do not fit are lost. */
 static void test_hold(void)
 {
 	int device = ring_device();
@@ -220,7 +220,7 @@ static void test_hold(void)
 		ring_writer_hold(w[cpu].writer, &position[cpu]);
 	for (int i = 0; i < 3000; i++) {
 		fire(&w[0]);
-		/* Nobody reads at first; then somebody does. */
+		/* No reader reads at first; then this one does. */
 		if (i > 1500 && i % 50 == 0)
 			while (kl_reader_next_block(reader, false, &block) > 0)
 				lost += block.lost;
@@ -269,7 +269,7 @@ static void test_partial(void)
 	close(device);
 }
 
-/* A block that the module has taken away must not end the program. */
+/* A block that the module has removed must not kill the program. */
 static void test_gone(void)
 {
 	int device = ring_device();
@@ -290,7 +290,7 @@ static void test_gone(void)
 	close(device);
 }
 
-/* A socket gives what read() of the device would: whole blocks. */
+/* A socket delivers what the device's read() would: whole blocks. */
 static void test_read(struct synth *s)
 {
 	struct kl_reader_counts counts;
@@ -348,7 +348,9 @@ static void fire_at(struct writer_thread *w, uint64_t time)
 	ring_writer_fire(w->writer, waking, time, &task, &payload, sizeof(payload));
 }
 
-/* A record of one CPU that is newer than the round waits for an older one of another. */
+/*
+ * A record of one CPU that is newer than the current round waits for an older one of another CPU.
+ */
 static void test_live_order(void)
 {
 	int device = ring_device();

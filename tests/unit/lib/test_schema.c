@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tables, metadata there and back, damaged metadata, patterns, clock, errors. */
+/* Tables, metadata written and parsed again, damaged metadata, patterns, clock, errors. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void test_metadata(void)
 	kl_buffer_deinit(&text);
 }
 
-/* Change, cut, double and move parts; the sanitizers watch. */
+/* Change, cut, duplicate and move parts; the sanitizers watch. */
 static void test_damage(void)
 {
 	struct kl_trace_info info, again;
@@ -106,7 +106,7 @@ static void test_damage(void)
 
 	make_info(&info);
 	kl_metadata_write(&text, schema, &info);
-	/* The start has every construct; all of it would only be slower. */
+	/* The start has every construct; more would only be slower. */
 	text.length = text.length > 12000 ? 12000 : text.length;
 	copy = malloc(text.length);
 	srand(1);

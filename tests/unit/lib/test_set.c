@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What shall be set of a process, in words: what they mean, and what is none. */
+/* Requests to set parameters of a process, as text: what they mean, and which are invalid. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

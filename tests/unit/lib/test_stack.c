@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Call traces as text: there and back, cut anywhere, and damaged. */
+/* Stack traces as text: written and read back, cut anywhere, and damaged. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void test_round(const struct kl_stacks *stacks, const struct kl_buffer *t
 	kl_stacks_destroy(back);
 }
 
-/* Whatever it is, it is refused or understood; the checkers look at how. */
+/* Damaged text is either refused or understood; the sanitizers watch. */
 static void test_damage(const struct kl_buffer *text)
 {
 	unsigned int refused = 0, taken = 0, seed = 1;
@@ -96,7 +96,10 @@ static void test_damage(const struct kl_buffer *text)
 		taken += back != NULL;
 		kl_stacks_destroy(back);
 	}
-	/* Behind the version, the number, and the first of both traces. */
+	/*
+	 * Cuts after the version, after the number, and after the first of the two traces are
+	 * accepted.
+	 */
 	unit_check(refused + taken == text->length && taken == 3, "cut off");
 	for (unsigned int i = 0; i < 20000; i++) {
 		struct kl_stacks *back;
@@ -132,7 +135,7 @@ static void test_print(const struct kl_stacks *stacks)
 	kl_buffer_deinit(&text);
 }
 
-/* A trace of an older kernlens. */
+/* A trace of format version 1. */
 static void test_old(void)
 {
 	static const char old[] = "kernlens-stacks 1\nno-room 0\nstack 1 1 2 5 1\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tags, lengths and numbers in BER, as X.690 says, both ways. */
+/* Tags, lengths and numbers in BER by X.690, encoded and decoded. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces written and read: merging, losses, damage, wrapped times, carried
- * variables; and the same trace read by babeltrace2, value by value.
+ * Traces written and read: merging, losses, damage, wrapped times, carried variables; and the same
+ * trace read by babeltrace2, value by value.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "unit.h"
 #include "synth.h"
 
-#define BEGIN ((1ull << 48) - 20000) /* so that the low 48 bits wrap soon */
+#define BEGIN ((1ull << 48) - 20000) /* the low 48 bits wrap soon */
 #define HZ 2000000000ull
 #define CPUS 3
 
-/* An event with a field of each type, as a newer module might bring. */
+/* An event with a field of each type, as a newer module might define. */
 static const char every_type[] =
 	"event { /* @task DEFAULT SELF Every type of field */ name = \"every_type\"; id = 1000;"
 	" stream_id = 0; fields := struct {"
@@ -68,7 +68,7 @@ static void add_every_type(struct synth *s, uint64_t time, int64_t n, const char
 		abort();
 }
 
-/* Three blocks on each of three CPUs; returns how many records. */
+/* Three blocks on each of three CPUs; returns how many records they have. */
 static unsigned int write_trace(const char *directory, struct synth *synths)
 {
 	struct kl_trace_writer *writer = kl_trace_create(directory, schema, &info);
@@ -179,7 +179,7 @@ static void test_fields(const char *directory)
 
 /* ------------------------------------------------------------ babeltrace2 */
 
-/* The fields as babeltrace2 prints them. */
+/* The fields in babeltrace2's format. */
 static void expect_fields(struct kl_buffer *line, const struct kl_event *event)
 {
 	kl_buffer_reset(line);
@@ -206,7 +206,7 @@ static void expect_fields(struct kl_buffer *line, const struct kl_event *event)
 	kl_buffer_add_string(line, " }\n");
 }
 
-/* Time, host, name, CPU and variables stand before the fields. */
+/* Time, host, name, CPU and variables come before the fields. */
 static bool is_same(const char *text, const struct kl_event *event, struct kl_buffer *line)
 {
 	char start[128], cpu[32];
@@ -310,11 +310,11 @@ static void test_overwritten(void)
 		for (int i = 0; i <= k; i++)
 			synth_switch(s, BEGIN + k * 100 + i, "a", 1, "b", 2);
 		synth_end(s, BEGIN + k * 100 + 99);
-		/* The recorder came late, and was overtaken once. */
+		/* The recorder started late, and was overtaken once. */
 		if (k != 0 && k != 1 && k != 5 && k != 6)
 			kl_trace_append(writer, synth_block(s), s->block_bytes);
 	}
-	/* A block being filled comes last. */
+	/* A block that is being filled comes last. */
 	synth_begin(s, BEGIN + 5000);
 	synth_switch(s, BEGIN + 5000, "a", 1, "b", 2);
 	synth_switch(s, BEGIN + 5001, "a", 1, "b", 2);
@@ -343,7 +343,7 @@ static void patch(const char *directory, long at, const void *bytes, size_t leng
 	fclose(file);
 }
 
-/* What is found without checksums. */
+/* Without a manifest: only what is found without checksums. */
 static void remove_manifest(const char *directory)
 {
 	char path[128];
@@ -369,7 +369,7 @@ static void test_damaged(struct synth *synths)
 		   "a block without magic is left out");
 	unit_check(records[KL_LOSS_CORRUPT] == 4 && counts.damaged == 4,
 		   "and its records are counted as damaged");
-	/* The second record of the third block: an id that does not exist. */
+	/* The third block's second record: an id that does not exist. */
 	patch(directory, SYNTH_BLOCK_BYTES * 2 + KL_BLOCK_HEADER_BYTES + 9 + 24 + 56, "\xff\x0f",
 	      2);
 	count_losses(directory, &counts, records);
@@ -393,7 +393,7 @@ static void test_damaged(struct synth *synths)
 	synth_remove(directory);
 }
 
-/* Any bytes in the files: no crash, and the accounts stay possible. */
+/* Random bytes in the files: no crash, and consistent counts. */
 static void test_fuzz(struct synth *synths)
 {
 	char *directory = synth_directory();
@@ -423,7 +423,7 @@ static void test_fuzz(struct synth *synths)
 #define SHRINKING_RECORDS 4 /* in each */
 #define BER_BYTES (1u << 20)
 
-/* @listed: with a manifest of all blocks. */
+/* @listed: with a manifest that lists all blocks. */
 static char *write_long(struct synth *s, bool listed)
 {
 	char *directory = synth_directory();
@@ -447,7 +447,7 @@ static char *write_long(struct synth *s, bool listed)
 	return directory;
 }
 
-/* The events of @directory many times. */
+/* Writes the events of @directory many times. */
 static void write_ber(const char *directory, const char *path)
 {
 	struct kl_trace *trace = kl_trace_open(directory);
@@ -468,7 +468,7 @@ static void write_ber(const char *directory, const char *path)
 	kl_trace_close(trace);
 }
 
-/* The records of a few blocks, then the file gets shorter, then what is left. */
+/* Reads a few blocks, shortens the file, then reads the rest. */
 static unsigned int read_shrinking(const char *directory, off_t to, struct kl_trace_counts *counts)
 {
 	struct kl_trace *trace = kl_trace_open(directory);
@@ -489,7 +489,7 @@ static unsigned int read_shrinking(const char *directory, off_t to, struct kl_tr
 	return losses;
 }
 
-/* Another process cuts the file short: that is damage, and no end of this one. */
+/* Another process truncates the file: that is damage, and must not kill this process. */
 static void test_shrinking(struct synth *s)
 {
 	const uint64_t bytes = SHRINKING_BLOCKS * SYNTH_BLOCK_BYTES, whole = 40;
@@ -516,7 +516,7 @@ static void test_shrinking(struct synth *s)
 	}
 }
 
-/* The same of one file in BER. */
+/* The same for a file in BER. */
 static void test_shrinking_ber(struct synth *s)
 {
 	char *directory = write_long(s, true), *folder = synth_directory(), path[64];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records with variables: the schema, metadata there and back, values carried
- * forward whatever changes, damage, printing; and babeltrace2 on the same trace.
+ * Records with variables: the schema, metadata written and parsed again, values carried forward
+ * whatever changes, damage, printing; and babeltrace2 on the same trace.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -14,7 +14,7 @@
 #define BEGIN 1000000ull
 #define RECORDS 600
 
-/* All types, and numbers of variables around the ends of bytes. */
+/* All types. The tests use numbers of variables around multiples of eight. */
 static const enum kl_type types[] = { KL_TYPE_U64, KL_TYPE_S8,	KL_TYPE_TEXT,
 				      KL_TYPE_U32, KL_TYPE_S16, KL_TYPE_S64,
 				      KL_TYPE_U8,  KL_TYPE_S32, KL_TYPE_U16 };
@@ -89,7 +89,7 @@ static void test_metadata(void)
 	unit_check(tags == 10, "without variables the metadata says nothing of them");
 }
 
-/* What a session defines, to those who attach: events, variables, flags, rules. */
+/* A session's definitions as readers that attach get them: events, variables, flags, rules. */
 static void test_defined(void)
 {
 	static const char rule[] = "fn:vfs_*/comm == \"\\\\ */ \\*\"/ :count";
@@ -189,7 +189,7 @@ static void change_some(struct synth *s, unsigned int n)
 		synth_task(s, rand() % 100, 7, "some");
 }
 
-/* Blocks of random records; the values of each in @expected. */
+/* Writes blocks of random records; stores each record's values in @expected. */
 static char *write_trace(const struct kl_schema *schema, struct synth *s, unsigned int n,
 			 uint8_t (*expected)[KL_VARIABLES_BYTES_MAX])
 {
@@ -253,7 +253,7 @@ static void check_printing(const struct kl_event *event, unsigned int n)
 	kl_buffer_deinit(&out);
 }
 
-/* How many lines babeltrace2 prints, and whether it complains; 0: it does. */
+/* How many lines babeltrace2 prints; 0 if it warns. */
 static int ask_babeltrace(const char *directory)
 {
 	char command[256], text[64] = "";
@@ -270,7 +270,7 @@ static int ask_babeltrace(const char *directory)
 	return system(command) ? 0 : atoi(text);
 }
 
-/* What babeltrace2 prints of v0 is what was written, in order. */
+/* Are the values of v0 that babeltrace2 prints those written, in order? */
 static bool babeltrace_has(const char *directory, uint8_t (*expected)[KL_VARIABLES_BYTES_MAX])
 {
 	char command[256], text[64];
@@ -330,7 +330,7 @@ static void test_traces(unsigned int n)
 	free(expected);
 }
 
-/* Any bytes in a block: no crash, nothing read behind its end. */
+/* Random bytes in a block: no crash, and nothing is read past its end. */
 static void test_fuzz(void)
 {
 	uint8_t(*expected)[KL_VARIABLES_BYTES_MAX] = calloc(RECORDS, sizeof(*expected));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rules of alarms: what their text means, asked with figures that are known; errors
- * with their places; and text that is no rule, which must be refused and not more.
+ * Rules of alarms: what their text means, evaluated with known values; errors with their positions;
+ * and text that is not a rule, which must simply be refused.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <kernlens/kernlens.h>
 #include "unit.h"
 
-/* What all conditions are asked of. */
+/* The values for all conditions. */
 static struct kl_watch_cell cell(void *data, const char *column)
 {
 	static const struct {
@@ -51,7 +51,7 @@ static struct kl_watch_rules *parse(const char *text)
 	return NULL;
 }
 
-/* Of a rule alone: whether its condition holds, -2: it is refused. */
+/* Parses a single rule: does its condition hold? -2 if it is refused. */
 static int holds(const char *text, bool clear)
 {
 	struct kl_watch_rules *rules = parse(text);
@@ -102,14 +102,14 @@ static const struct {
 	{ "nice == -5", 1 },
 	{ "nice > -6 and nice < -4", 1 },
 	{ "processes == 0 of comm x total", 1 },
-	/* not binds before and, and before or. */
+	/* not binds tighter than and, and tighter than or. */
 	{ "rss > 1G or cpu% > 40 and nice < 0", 1 },
 	{ "(rss > 1G or cpu% > 40) and nice > 0", 0 },
 	{ "not rss > 1G and nice < 0", 1 },
 	{ "not (rss > 1G or nice < 0)", 0 },
 	{ "!(rss > 1G) && !(nice > 0)", 1 },
 	{ "rss > 1G || nice < 0", 1 },
-	/* What is not known decides nothing unless the other does. */
+	/* An unknown value decides nothing unless the other operand does. */
 	{ "vm_size > 1", -1 },
 	{ "not vm_size > 1", -1 },
 	{ "vm_size > 1 or rss > 1", 1 },
@@ -230,7 +230,7 @@ static void test_errors(void)
 	}
 }
 
-/* Parentheses without end, words without end, and bytes at random from what rules have. */
+/* Unclosed parentheses and quotes, and random sequences of the pieces of rules. */
 static void test_noise(void)
 {
 	static const char *const pieces[] = { "rss",  "(",  ")",    "not ",   " and ",	" > ",

@@ -2,27 +2,27 @@
 #
 # Unit tests of the library. Uses BUILD, CC, CFLAGS and lib/lib.mk; adds to
 # UNIT_TESTS. Each is built twice, with -asan under the address and
-# undefined-behaviour checkers.
+# undefined-behaviour sanitizers.
 #
-#   lib-schema   tables, metadata there and back and damaged, patterns, clock
+#   lib-schema   tables, metadata written, parsed and damaged, patterns, clock
 #   lib-trace    directories written, read, damaged, and read by babeltrace2
 #   lib-manifest  what is missing after any damage, to the last record
-#   lib-variables  records with variables, there and back, damaged, by babeltrace2
-#   lib-print    styles, words, reports
+#   lib-variables  records with variables, round trip, damaged, by babeltrace2
+#   lib-print    styles, symbolic names, reports
 #   lib-tlv      tags, lengths and values of BER
 #   lib-ber      files in BER written, read, cut and damaged
-#   lib-maskset  masksets as text and files, each error with its place
-#   lib-watch    rules of alarms: what they mean, each error with its place
-#   lib-set      what shall be set of a process, in words
-#   lib-stack    call traces as text, there and back, cut and damaged
-#   lib-address  names of addresses, and they and call traces in BER, damaged
-#   lib-program  blocks of programs: what users write, files whole and damaged
+#   lib-maskset  masksets as text and files, each error with its position
+#   lib-watch    rules of alarms: what they mean, each error with its position
+#   lib-set      requests to set parameters of a process, as text
+#   lib-stack    stack traces as text, round trip, cut and damaged
+#   lib-address  names of addresses, and they and stack traces in BER, damaged
+#   lib-program  blocks of programs: syntax, files intact and damaged
 #   lib-path     paths through functions: random graphs and walks
 #   lib-edge     counts from the fewest counters, on the same
-#   lib-hostile  what strangers may hand over: squares, chains, pipes, views
-#   lib-folder   traces written where strangers have prepared links and folders
+#   lib-hostile  hostile inputs: quadratic time, deep chains, pipes, views
+#   lib-folder   traces written where another user has planted links and directories
 #   lib-reader   live readers against kernel/ring
-#   lib-bench    how fast, in events a second (not a test)
+#   lib-bench    speed in events per second (not a test)
 
 LIB_TEST_NAMES := schema trace manifest variables print tlv ber maskset reader stack address watch set program path \
 	edge hostile folder
@@ -38,11 +38,11 @@ LIB_TEST_BUILD = @mkdir -p $(@D); \
 $(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/graph.c
 
-# The module's ring itself writes what this one reads.
+# The module's ring itself writes what the library reads.
 $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
 		tests/unit/lib/ring_writer.c kernel/ring/ring.c
 
-# A program whose blocks are known.
+# A program with known blocks.
 $(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: | $(BUILD)/tests/cli/program-blocks
 $(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: private CFLAGS += \
 	-DKL_TEST_PROGRAM=\"$(abspath $(BUILD)/tests/cli/program-blocks)\"
@@ -51,7 +51,7 @@ $(LIB_TESTS) $(BUILD)/tests/lib-bench: $(BUILD)/tests/lib-%: \
 		tests/unit/lib/test_%.c tests/unit/lib/synth.c $(LIB) $(LIB_TEST_HEADERS)
 	$(LIB_TEST_BUILD)
 
-# With the library that is checked, too.
+# With the library built with sanitizers, too.
 $(LIB_TESTS_ASAN): private CC = $(CHECKED_CC)
 $(LIB_TESTS_ASAN): private CFLAGS += $(CHECKED_TEST_CFLAGS)
 $(LIB_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: \

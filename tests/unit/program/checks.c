@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is no program, each for one reason, and what is just one. */
+/* Invalid programs, each for one reason, and programs at the limit. */
 #include "../unit.h"
 #include "machine.h"
 
@@ -175,7 +175,7 @@ static struct kl_cost cost_of(const struct kl_abi_op *ops, u32 n)
 	return cost;
 }
 
-/* The dearest path, whichever way is taken; machine.c says what variables cost. */
+/* The most expensive path counts, whichever is taken; machine.c defines the costs of variables. */
 static void test_costs(void)
 {
 	struct kl_abi_op cheap = OP(VARIABLE, .imm = VARIABLE_NUMBER);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random expressions of fields and constants, with && || and comparisons, made
- * into programs as a compiler would and compared with their value in C.
+ * Random expressions of fields and constants, with && || and comparisons, compiled to programs as a
+ * compiler would and compared with their value in C.
  */
 #include "../../../kernel/core/program_step.h"
 #include "../unit.h"
@@ -70,7 +70,7 @@ static s64 compute(u32 alu, s64 x, s64 y, bool *fault)
 	*fault |= divides && !y;
 	if (divides && !y)
 		return 0;
-	/* The one division that C does not define. */
+	/* The only division besides that by zero that is undefined in C. */
 	if (divides && y == -1 && x == INT64_MIN && alu <= KL_ALU_MOD)
 		return alu == KL_ALU_DIV ? INT64_MIN : 0;
 	switch (alu) {
@@ -115,7 +115,10 @@ static s64 compute(u32 alu, s64 x, s64 y, bool *fault)
 	}
 }
 
-/* The value is in register @reg; its C value is returned. @live: is it evaluated in C? */
+/*
+ * Generates code that puts the value in register @reg, and returns its value in C. @live: does C
+ * evaluate it?
+ */
 static s64 add_tree(struct builder *b, const struct fields *f, u32 reg, u32 depth, bool live,
 		    bool *fault)
 {
@@ -140,7 +143,7 @@ static s64 add_tree(struct builder *b, const struct fields *f, u32 reg, u32 dept
 	return compute(alu, x, y, live ? fault : &none);
 }
 
-/* If one field alone says no, so does the program, which finds no fault. */
+/* If the guard field alone rejects, so does the program, without a fault. */
 static bool is_guarded(const struct kl_program *p, const struct kl_event_ctx *f, s64 value,
 		       u32 *guarded)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random operations. Most are rejected; what is accepted runs on random payloads
- * and does what the reference does. Random sound programs are all accepted; they
- * are made so that what becomes one step, and what nearly does, comes often.
+ * Random operations. Most are rejected; programs that are accepted run on random payloads and must
+ * behave as the reference does. Random valid programs are all accepted; they are generated so that
+ * sequences that become one step, and near misses, are frequent.
  */
 #include "../unit.h"
 #include "machine.h"
@@ -35,7 +35,7 @@ static void shuffle_machine(void)
 	machine.flags = random_number();
 }
 
-/* What a program does not say that it reads may be anything. */
+/* Fields that a program does not declare as read may have any value. */
 static bool reads_no_more(const struct kl_program *p, const struct kl_event_ctx *f,
 			  const struct outcome *expected)
 {
@@ -106,7 +106,7 @@ static void try(const struct kl_abi_op *ops, u32 n, struct counts *counts)
 	kl_program_destroy(p);
 }
 
-/* Anything, but small numbers oftener than others, or nothing would be accepted. */
+/* Any values, but small numbers more often, as otherwise nothing would be accepted. */
 static void make_wild(struct kl_abi_op *op)
 {
 	u64 random = random_number();
@@ -130,7 +130,7 @@ static u64 likely_constant(void)
 	return random_below(2) ? special[random_below(10)] : random_below(6);
 }
 
-/* Comparisons, constants and jumps are most of it. */
+/* Mostly comparisons, constants and jumps. */
 static u32 likely_code(void)
 {
 	static const u8 frequent[] = {
@@ -202,7 +202,7 @@ static void set_rest(struct kl_abi_op *op, u32 left)
 		break;
 	case KL_OP_FLAG:
 	case KL_OP_SINCE:
-		/* KL_SINCE_SESSION is behind the last flag. */
+		/* KL_SINCE_SESSION is the number after the last flag. */
 		op->imm = random_below(KL_FLAGS_MAX + (op->code == KL_OP_SINCE));
 		break;
 	}
@@ -222,7 +222,7 @@ static bool reads(u32 code)
 	       (code >= KL_OP_PUT && code <= KL_OP_PUT_BYTES);
 }
 
-/* One operation before @left others, the last of which is END. */
+/* A valid operation with @left more to follow, the last of which is END. */
 static void make_sound(struct kl_abi_op *op, const struct kl_abi_op *before, u32 left)
 {
 	memset(op, 0, sizeof(*op));

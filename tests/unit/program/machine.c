@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What kernel/core/program*.c find around them in these tests. */
+/* The environment of kernel/core/program*.c in these tests. */
 #include <stdarg.h>
 
 #include "machine.h"
@@ -96,7 +96,7 @@ bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
 
 void kl_variable_cost(u32 id, u32 may, struct kl_cost *cost)
 {
-	/* A variable that is dear, one that takes a trace, and cheap ones. */
+	/* An expensive variable, one that takes a user stack trace, and cheap ones. */
 	cost->operations += id == VARIABLE_TEXT ? 1000 : 10;
 	cost->user_walks += id == VARIABLE_UNREADABLE;
 }
@@ -177,7 +177,7 @@ bool program_outcome(const struct kl_program *p, const struct kl_event_ctx *f,
 	if (outcome->bytes <= room)
 		memcpy(outcome->out, out, outcome->bytes);
 	free(out);
-	/* What is not put out is not read either. */
+	/* A run without output does not read what only the output needs. */
 	return outcome->bytes <= room && (room ? run.fault <= put.fault : run.fault == put.fault);
 }
 

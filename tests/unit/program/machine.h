@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The machine that programs run on in these tests: memory of the kernel and of
- * a user, each with a hole, a running task, variables, flags; short words for
- * programs; and a second, simple interpreter to compare with.
+ * The machine on which programs run in these tests: kernel and user memory, each with a hole, a
+ * running task, variables, flags; shorthands for programs; and a second, simple interpreter to
+ * compare with.
  */
 #ifndef KL_TESTS_PROGRAM_MACHINE_H
 #define KL_TESTS_PROGRAM_MACHINE_H
@@ -28,8 +28,8 @@ struct kl_session {
 #define KERNEL_BASE 0xffff888000000000ull
 #define USER_BASE 0x00007f0000000000ull
 #define PERCPU_OFFSET 256
-#define SINCE 1000 /* nanoseconds that a flag has been set, and its number */
-#define VARIABLE_OFFSET 24 /* in the task; a s16 */
+#define SINCE 1000 /* nanoseconds since a flag was set, plus the flag's number */
+#define VARIABLE_OFFSET 24 /* in the task; an s16 */
 
 enum variable {
 	VARIABLE_STRUCT = 0,
@@ -47,7 +47,7 @@ struct machine {
 	u64 number;
 	u64 flags;
 	char text[KL_VARIABLE_TEXT_MAX];
-	int allocations; /* that are not freed */
+	int allocations; /* not yet freed */
 	int allocations_left; /* until one fails; negative: none does */
 };
 
@@ -67,14 +67,14 @@ struct outcome {
 	u8 out[KL_PROGRAM_OUT_MAX];
 };
 
-/* What the contract says of a program, an operation at a time. */
+/* What the contract defines for a program, one operation at a time. */
 void reference_run(const struct kl_abi_op *op, const u8 *data, const struct kl_event_ctx *f,
 		   struct outcome *outcome);
-/* Both ways of running a program; false if they differ in their result or fault. */
+/* Runs a program in both ways; false if their results or faults differ. */
 bool program_outcome(const struct kl_program *p, const struct kl_event_ctx *f,
 		     struct outcome *outcome);
 bool outcomes_equal(const struct outcome *x, const struct outcome *y);
-/* As long as asked for, and nothing behind it: the address checker sees the rest. */
+/* A copy of exactly @bytes, so that the address sanitizer catches reads past its end. */
 u8 *exact_copy(const void *from, size_t bytes);
 
 u64 random_number(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* All tests of programs. */
+/* Runs all tests of programs. */
 #include "../unit.h"
 #include "machine.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Each operation on its own, with the result written out. */
+/* Each operation on its own, with its expected result. */
 #include "../unit.h"
 #include "machine.h"
 
@@ -14,7 +14,7 @@
 static const u8 data[16] = "abcdef";
 static struct kl_event_ctx none = { .session = &session };
 
-/* The result; f->fault is that of this run. */
+/* Runs a program; sets f->fault for this run and returns the result. */
 static u64 run(struct kl_event_ctx *f, const struct kl_abi_op *ops, u32 n)
 {
 	struct kl_error why = {};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An interpreter that does what the contract says an operation does, one after
- * the other and a byte at a time: what kernel/core/program_run.c is compared
- * with. It knows nothing of steps.
+ * An interpreter that does what the contract defines for each operation, one after the other and a
+ * byte at a time. kernel/core/program_run.c is compared with it. It knows nothing of steps.
  */
 #include "machine.h"
 
@@ -33,7 +32,7 @@ static u64 fault(struct state *s)
 	return 0;
 }
 
-/* Where FIELD and FIELD_TEXT of an operation read; false if there is no such place. */
+/* Where FIELD and FIELD_TEXT of an operation read; false if they would read outside. */
 static bool place_of(const struct state *s, u32 offset, u32 *place)
 {
 	u32 at = 0;
@@ -82,7 +81,7 @@ static u64 field_text(struct state *s)
 	return relate(s, s->f->fields + place, length);
 }
 
-/* An unreadable byte counts only if the ones before it do not tell. */
+/* An unreadable byte matters only if the ones before it do not decide. */
 static u64 kernel_text(struct state *s)
 {
 	const u8 *wanted = s->data + (s->op->imm64 & 0xffff);

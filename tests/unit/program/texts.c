@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Text: relations, where texts end, and what programs put out. */
+/* Text: relations, where texts end, and the output of programs. */
 #include "../unit.h"
 #include "machine.h"
 
@@ -19,7 +19,7 @@ static u64 relate(struct kl_event_ctx *f, struct kl_abi_op op, u64 address)
 	return result;
 }
 
-/* As FIELD_TEXT, TEXT and VARIABLE_TEXT see @text; true if all say the same. */
+/* Compares @text by FIELD_TEXT, TEXT and VARIABLE_TEXT; true if all give @expected. */
 static bool all_say(const char *text, u32 relation, u32 bytes, bool expected)
 {
 	u32 length = strlen(text) + 1;
@@ -105,7 +105,7 @@ static void test_kernel_text(void)
 
 /* ------------------------------------------------------------------ output */
 
-/* What is put out by one operation at @address; the room is exact. */
+/* The output of one operation at @address, into a buffer of exactly the right size. */
 static u32 put(struct kl_abi_op op, u64 address, u8 *out, bool *fault)
 {
 	const struct kl_abi_op ops[] = { OP(CONST, .dst = 1, .imm64 = address), op, OP(END) };

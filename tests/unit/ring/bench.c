@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The test bench of the ring: writes records as kernel/core/record.h does,
- * logs what became of each, and checks blocks, bookkeeping and accounts.
- * Counters are atomic because tests interrupt bench_fire() anywhere.
+ * The test bench of the ring: writes records as kernel/core/record.h does, logs the result of each,
+ * and checks blocks, bookkeeping and counts. Counters are atomic because tests interrupt
+ * bench_fire() anywhere.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ struct bench *bench_new(const struct bench_config *config)
 	kl_ring_init(&bench->ring, bench->shared, bench->window, config->map_size,
 		     BENCH_BLOCK_BYTES, 3, config->overwrite, &header);
 	if (config->start_seq) {
-		/* As if block `before` had been finished and taken back. */
+		/* As if block `before` had been finished and returned. */
 		bench->shared->head = before;
 		bench->shared->tail = config->start_seq;
 		bench->shared->position = (before & SEQ_MASK) << KL_POS_SEQ_SHIFT |
@@ -155,7 +155,7 @@ static bool check_record(struct bench *bench, const struct bench_record *record,
 	for (u32 i = 0; i < record->bytes - sizeof(*record); i++)
 		if (record->fill[i] != fill_byte(record->id))
 			return wrong(bench, "record %u has a wrong byte", record->id);
-	/* As a CTF reader extends the 48 bits. */
+	/* Extend the 48 bits as a CTF reader does. */
 	time = *decoded + ((record->header_time - *decoded) & mask);
 	if (time != record->time)
 		return wrong(bench, "record %u: time %llx decodes to %llx", record->id,
@@ -171,7 +171,7 @@ static bool check_record(struct bench *bench, const struct bench_record *record,
 	return true;
 }
 
-/* Records fill [header, @end) exactly, unharmed, with times that decode. */
+/* Records fill [header, @end) exactly, are intact, and their times decode. */
 bool bench_check_records(struct bench *bench, const u8 *memory, u32 end, bool mark)
 {
 	const struct kl_abi_block *header = (const struct kl_abi_block *)memory;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A ring on a test bench: a fake clock, a log of every record fired, and the
- * checks that must hold whatever happened. Used by rules.c, nesting.c and
- * reading.c; one bench is used by one thread.
+ * A ring on a test bench: a fake clock, a log of every record fired, and the checks that must
+ * always hold. Used by rules.c, nesting.c and reading.c; each bench is used by a single thread.
  */
 #ifndef KL_TESTS_RING_BENCH_H
 #define KL_TESTS_RING_BENCH_H
@@ -11,15 +10,15 @@
 
 #define BENCH_LOG_MAX 1024
 #define BENCH_POOL_MAX 64
-#define BENCH_BLOCK_BYTES 288 /* header and a few records: blocks change often */
+#define BENCH_BLOCK_BYTES 288 /* header and a few records, so that blocks change often */
 #define BENCH_RECORD_BYTES 32
-#define BENCH_FIRST_EXTRA 8 /* what the first record of a block is longer by */
+#define BENCH_FIRST_EXTRA 8 /* additional length of a block's first record */
 
 struct bench_config {
 	u32 blocks;
 	u32 map_size;
 	bool overwrite;
-	u64 start_seq; /* of the first block: to begin near a wrap */
+	u64 start_seq; /* of the first block; starts near a wrap */
 };
 
 /* A record as the bench writes it. `time` is the slot's, all 64 bits. */
@@ -41,7 +40,7 @@ struct bench {
 	u32 given_back; /* blocks that bench_take_outgoing has seen */
 	u64 clock;
 	u64 hold; /* a holder's position */
-	bool controlling; /* act_control is under way */
+	bool controlling; /* act_control is running */
 	u32 fired;
 	u32 lost;
 	u32 written;
@@ -53,7 +52,7 @@ struct bench {
 	char why[256];
 };
 
-/* A record that has its place but is not written yet. */
+/* A record with reserved space that is not written yet. */
 struct bench_pending {
 	u32 id;
 	struct kl_slot slot;
@@ -78,9 +77,9 @@ void bench_fill_block(struct bench *bench);
  *
  * bench_check_block: the bytes of a complete block (or a copy of one)
  * bench_check_partial: what a reader may see at any moment: blocks before head
- *                      are finished, and what may be taken of the one at head
- * bench_check_state: the ring's own bookkeeping, with no writer under way
- * bench_drain: read all there is from @cursor on
+ *                      are finished, and the committed part of the one at head
+ * bench_check_state: the ring's own bookkeeping, with no write in progress
+ * bench_drain: read everything from @cursor on
  * bench_check_end: finish the ring, drain it, and account for every record
  */
 bool bench_check_block(struct bench *bench, const u8 *memory, u64 seq, bool mark);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupts at every machine instruction of the writer, as compiled with
- * optimization. One run under the trap flag lists the instructions that a
- * scenario's record executes; then each in turn is replaced by a breakpoint
- * whose handler runs the nested records. Pairs of places are sampled: inside
- * the first interrupt or after it, at any instruction of any scenario.
+ * Interrupts at every machine instruction of the writer, as compiled with optimization. One run
+ * under the trap flag lists the instructions that a scenario's record executes; then each in turn
+ * is replaced by a breakpoint whose handler runs the nested records. Pairs of instructions are
+ * sampled: inside the first interrupt or after it, at any instruction of any scenario.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@
 #include "nesting.h"
 
 #define POINTS_MAX 4096
-#define PAIRS 4000 /* a scenario */
+#define PAIRS 4000 /* per scenario */
 #define BREAKPOINT 0xCC
 #define TRAP_FLAG 0x100
 
@@ -26,7 +25,7 @@ struct point {
 	u32 occurrence; /* in the record, from 1 */
 };
 
-/* A place that is to be interrupted. */
+/* An instruction to interrupt. */
 struct site {
 	u8 *at;
 	u8 saved;
@@ -41,12 +40,12 @@ static struct {
 	bool inside; /* the second site counts from when the first action begins */
 	struct site *stepping; /* to be planted again after one instruction */
 	bool recording;
-	u64 stack; /* at the record's call: it has returned when above */
+	u64 stack; /* stack pointer at the record's call: above it, the call has returned */
 	struct point point[POINTS_MAX];
 	u32 points;
 } plan;
 
-/* Every instruction that any scenario executes, for the second of a pair. */
+/* Every instruction that any scenario executes, as candidates for the second of a pair. */
 static u8 *place[POINTS_MAX];
 static u32 places;
 
@@ -138,7 +137,7 @@ static bool fire_recorded(struct bench *bench, u32 bytes)
 		     "lea 128(%%rsp), %%rsp" ::"i"(TRAP_FLAG)
 		     : "memory", "cc");
 	bench_fire_bytes(bench, bytes);
-	/* The flag goes with the first instruction after the return. */
+	/* The trap flag is cleared with the first instruction after the return. */
 	asm volatile("nop" ::: "memory");
 	return plan.points > 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* All tests of the ring that need only one thread. */
+/* Runs all tests of the ring that need only one thread. */
 #include "../unit.h"
 #include "bench.h"
 

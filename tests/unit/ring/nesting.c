@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is interrupted, and by what. Each scenario brings a ring to a state,
- * then fires one record which is interrupted by actions: more records on the
- * same ring. Afterwards every record must be accounted for and the ring must
- * be sound. Where the interrupts hit is up to operations.c (every operation of
- * the ring) and instructions.c (every machine instruction).
+ * What is interrupted, and by what. Each scenario brings a ring to a state, then fires one record,
+ * which actions interrupt: more records on the same ring. Afterwards every record must be accounted
+ * for and the ring must be consistent. operations.c (every operation of the ring) and
+ * instructions.c (every machine instruction) determine where the interrupts hit.
  */
 #include <stdio.h>
 
@@ -27,7 +26,7 @@ static void start_in_block(struct bench *bench)
 	bench_fire(bench);
 }
 
-/* The next record does not fit. The next block is prepared, as is usual. */
+/* The next record does not fit. The next block is prepared, as usual. */
 static void start_at_end(struct bench *bench)
 {
 	for (int i = 0; i < 3; i++) {
@@ -80,7 +79,7 @@ static void start_clock_back_at_end(struct bench *bench)
 	bench->clock -= 6;
 }
 
-/* Longer silence than 48 bits of time can tell. */
+/* A longer pause than 48 bits of time can represent. */
 static void start_clock_gap(struct bench *bench)
 {
 	start_at_end(bench);
@@ -146,14 +145,14 @@ static void act_two_long(struct bench *bench)
 	bench_fire_bytes(bench, LONG);
 }
 
-/* Into the next block, at least. */
+/* At least into the next block. */
 static void act_block(struct bench *bench)
 {
 	for (int i = 0; i < 5; i++)
 		bench_fire(bench);
 }
 
-/* Once around the ring and more. */
+/* More than once around the ring. */
 static void act_around(struct bench *bench)
 {
 	for (int i = 0; i < 36; i++)
@@ -161,8 +160,8 @@ static void act_around(struct bench *bench)
 }
 
 /*
- * Readers let go of a block meanwhile, and a block comes in. The control side
- * is another CPU: it does not interrupt itself.
+ * Readers release a block, and a block is added. The control side runs on another CPU, so it does
+ * not interrupt itself.
  */
 static void act_control(struct bench *bench)
 {
@@ -189,9 +188,9 @@ const u32 nesting_action_count = sizeof(nesting_actions) / sizeof(nesting_action
 char nesting_trouble[400];
 
 /*
- * Take a new ring to where @scenario begins, fire the record with @fire (which
- * lets the interrupts happen), and check. @small: only short actions interrupt,
- * which must not cost a record where the scenario rules that out.
+ * Bring a new ring to @scenario's state, fire the record with @fire (which triggers the
+ * interrupts), and check. @small: only short actions interrupt, which must not lose a record where
+ * the scenario rules that out.
  */
 bool nesting_run_once(const struct scenario *scenario, bool (*fire)(struct bench *, u32 bytes),
 		      bool small)
@@ -206,7 +205,7 @@ bool nesting_run_once(const struct scenario *scenario, bool (*fire)(struct bench
 	sound = fire(bench, scenario->bytes);
 	lost = bench->lost - lost;
 	sound = sound && bench_check_state(bench);
-	/* The ring goes on working. */
+	/* The ring still works. */
 	act_block(bench);
 	sound = sound && bench_check_end(bench);
 	if (sound && lost && small && !scenario->may_lose) {

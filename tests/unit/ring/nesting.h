@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Scenarios and actions of nesting.c, for the two ways of interrupting. */
+/* Scenarios and actions of nesting.c, for both ways of interrupting. */
 #ifndef KL_TESTS_RING_NESTING_H
 #define KL_TESTS_RING_NESTING_H
 
@@ -10,7 +10,7 @@ struct scenario {
 	struct bench_config config;
 	void (*prepare)(struct bench *bench);
 	u32 bytes; /* of the record that is interrupted */
-	bool may_lose; /* also when only small actions interrupt */
+	bool may_lose; /* even if only small actions interrupt */
 };
 
 struct action {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupts at every operation of the ring (built with KL_RING_TEST_HOOK):
- * for each scenario and action, each single place, and each pair of places;
- * the second of a pair may be inside the first interrupt or after it. While
- * single places are tried, what a reader may take is checked at every step.
+ * Interrupts at every operation of the ring (built with KL_RING_TEST_HOOK): for each scenario and
+ * action, each single operation, and each pair of operations; the second of a pair may be inside
+ * the first interrupt or after it. While single operations are tried, every step checks what a
+ * reader could take.
  */
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ void (*bench_observer)(void);
 static struct {
 	struct bench *bench;
 	const struct action *first, *second;
-	u32 at, then; /* the steps at which they run */
+	u32 at, then; /* the steps at which the interrupts hit */
 	u32 steps;
 	bool armed;
 	bool observe;
@@ -62,13 +62,16 @@ static bool run_plan(const struct scenario *scenario)
 	return nesting_run_once(scenario, fire_interrupted, small);
 }
 
-/* The action at each step, alone and followed by each other action. */
+/* Run the action at each step, alone and followed by each other action. */
 static bool explore(const struct scenario *scenario, const struct action *first, u32 *runs)
 {
 	u32 total = ~0u;
 
 	plan.first = first;
-	/* The interrupt itself adds steps, so `total` is beyond all of the record's. */
+	/*
+	 * The interrupt itself adds steps, so the initial `total` is beyond all steps of the
+	 * record.
+	 */
 	for (plan.at = 0; plan.at < total; plan.at++) {
 		plan.then = NEVER;
 		plan.observe = true;
@@ -76,7 +79,7 @@ static bool explore(const struct scenario *scenario, const struct action *first,
 			return false;
 		plan.observe = false;
 		++*runs;
-		/* No step of the record was left to interrupt. */
+		/* The record has no step left to interrupt. */
 		if (plan.steps <= plan.at)
 			return true;
 		total = plan.steps;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers on another CPU, who see the writer stopped at any operation: a copy
- * made in two halves at any two steps of the writer, the block being filled
- * looked at in two loads, and a search during which the writer goes around.
- * Needs KL_RING_TEST_HOOK; without it there is nothing to run.
+ * Readers on another CPU that see the writer stopped at any operation: a copy made in two halves at
+ * any two steps of the writer, the block being filled read in two loads, and a search during which
+ * the writer wraps around the ring. Needs KL_RING_TEST_HOOK; without it there is nothing to run.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +16,9 @@ static struct {
 	struct bench *bench;
 	void (*look)(u32 turn); /* 0 at step `at`, 1 at step `then` */
 	u32 at, then, steps;
-	bool busy; /* the reader's own operations are no steps */
+	bool busy; /* the reader's own operations do not count as steps */
 	bool sound;
-	u32 looked; /* times that there was something to check */
+	u32 looked; /* how often there was something to check */
 	/* copy in halves */
 	struct kl_cursor cursor;
 	const u8 *found;
@@ -44,9 +43,9 @@ static void on_step(void)
 }
 
 /*
- * Records that nest, and reach into the next blocks: B interrupts A, or B
- * interrupts A and C interrupts B. B is as long as A, so that `committed` may
- * equal an older position although A is not written.
+ * Nested records that reach into the next blocks: B interrupts A, or B interrupts A and C
+ * interrupts B. B is as long as A, so that `committed` may equal an older position although A is
+ * not written.
  */
 static void write_nested(struct bench *bench, u32 rounds)
 {
@@ -88,7 +87,7 @@ static void look_copy(u32 turn)
 	}
 }
 
-/* `committed` at one time, the position later: as docs/design/ring.md asks. */
+/* Reads `committed` first and the position later, as docs/design/ring.md requires. */
 static void look_partial(u32 turn)
 {
 	struct bench *bench = test.bench;
@@ -111,7 +110,7 @@ static void look_partial(u32 turn)
 	test.sound = bench_check_records(bench, memory, test.committed, false);
 }
 
-/* One run with looks at two steps; the number of steps, or 0 on a failure. */
+/* One run that looks at two steps; returns the number of steps, or 0 on failure. */
 static u32 run_once(u32 blocks, char *why, size_t why_bytes)
 {
 	const struct bench_config config = { .blocks = blocks, .map_size = 4, .overwrite = true };
@@ -174,7 +173,7 @@ static void on_search_step(void)
 	test.busy = false;
 }
 
-/* Something complete is always there, so a search must not come back empty. */
+/* A complete block always exists, so a search must find one. */
 static void test_search(void)
 {
 	const struct bench_config config = { .blocks = 4, .map_size = 4, .overwrite = true };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each rule of the ring on its own, step by step: what a block says, when it
- * may be read and taken back, time, what is lost, and blocks that come and go.
+ * Each rule of the ring on its own, step by step: a block's header, when it may be read and
+ * returned, time, losses, and blocks that are added and removed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const struct kl_abi_block *block_of(struct bench *bench, u64 seq)
 	return (const void *)bench->window[seq & bench->ring.map_mask]->memory;
 }
 
-/* Finish, drain and account; then the bench is gone. */
+/* Finish, drain, account, and free the bench. */
 static void end(struct bench *bench, const char *name)
 {
 	bool sound = bench_check_end(bench);
@@ -190,7 +190,7 @@ static void test_finish(void)
 		   "finishing an unused ring does nothing");
 	bench_fire(bench);
 	bench_fire(bench);
-	/* The finisher's CPU may have a clock that is ahead. */
+	/* The clock of the finisher's CPU may be ahead. */
 	kl_ring_finish(&bench->ring, bench->clock + 100);
 	position = bench->shared->position;
 	unit_check(kl_cursor_find(&bench->ring, &cursor) && block_of(bench, 0)->record_count == 2,

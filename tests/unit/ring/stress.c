@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring with real threads. Two lanes, each with a writer that timers
- * interrupt (SIGUSR1, and SIGUSR2 also inside SIGUSR1), a reader with a cursor
- * and one that maps; a control thread adds and removes blocks and puts in a
- * holder that talks nonsense. At the end: written + lost == fired for each
- * lane, read + missed == written for each reader.
+ * The ring with real threads. Two lanes, each with a writer that timers interrupt (SIGUSR1, and
+ * SIGUSR2 also inside SIGUSR1), a reader with a cursor and one that maps; a control thread adds and
+ * removes blocks and sets a holder with garbage positions. At the end: written + lost == fired for
+ * each lane, read + missed == written for each reader.
  *
- * With KL_RING_TEST_HOOK (sanitizer builds: ThreadSanitizer delays signals to
- * the next system call) the ring's operations are interrupted at random, too.
+ * With KL_RING_TEST_HOOK (sanitizer builds: ThreadSanitizer delays signals to the next system call)
+ * the ring's operations are interrupted at random, too.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -22,7 +21,7 @@
 #include "stress.h"
 
 #ifndef STRESS_MS
-#define STRESS_MS 2500 /* of each mode */
+#define STRESS_MS 2500 /* per mode */
 #endif
 
 char stress_why[300];
@@ -98,7 +97,7 @@ static u64 roll(void)
 	return dice >> 33;
 }
 
-/* A few records of a higher level; now and then many blocks of them. */
+/* A few records of a higher level; occasionally many blocks of them. */
 static void interrupt_at(u32 level)
 {
 	u32 before = self_level;
@@ -173,7 +172,7 @@ static void add_block(struct lane *lane)
 	kl_ring_add(&lane->ring, block);
 }
 
-/* No reader holds a pointer that it got before this call. */
+/* After this call, no reader holds a pointer that it got before. */
 static void wait_for_readers(struct lane *lane)
 {
 	for (int i = 0; i < 2; i++) {
@@ -219,7 +218,7 @@ static void lane_start(struct lane *lane, u32 number, bool overwrite)
 		     number, overwrite, &header);
 	for (int i = 0; i < 8; i++)
 		add_block(lane);
-	/* In discard mode the reader with the cursor is waited for. */
+	/* In discard mode the writer waits for the reader with the cursor. */
 	lane->ring.holders[0] = &lane->reader[0].next;
 	for (int i = 0; i < 2; i++) {
 		lane->reader[i].lane = lane;
@@ -290,7 +289,7 @@ int main(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
-	/* SIGUSR2 interrupts SIGUSR1, not the other way. */
+	/* SIGUSR2 interrupts SIGUSR1, but not vice versa. */
 	sigaction(SIGUSR1, &action, NULL);
 	sigaddset(&action.sa_mask, SIGUSR1);
 	sigaction(SIGUSR2, &action, NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stress test's parts: writers with nested signals (stress.c), readers
- * (stress_read.c). One `struct lane` is one CPU: a ring, its writer thread, and
- * two reader threads.
+ * Shared by the stress test's parts: writers with nested signals (stress.c), readers
+ * (stress_read.c). One `struct lane` is one CPU: a ring, its writer thread, and two reader threads.
  */
 #ifndef KL_TESTS_RING_STRESS_H
 #define KL_TESTS_RING_STRESS_H
@@ -21,9 +20,9 @@ struct stress_record {
 	u32 bytes;
 	u8 lane;
 	u8 level;
-	u8 first; /* of its block */
+	u8 first; /* in its block */
 	u8 unused;
-	u64 number; /* counts up by lane and level */
+	u64 number; /* counts up per lane and level */
 	u64 time;
 	u64 header_time; /* its low 48 bits */
 	u8 fill[];
@@ -38,13 +37,13 @@ struct lane;
 
 struct reader {
 	struct lane *lane;
-	bool maps; /* as user space does: shared page and blocks, also partial */
+	bool maps; /* as user space does: shared page and blocks, also partial ones */
 	pthread_t thread;
-	u64 epoch; /* odd while it may hold a pointer to a block */
-	u64 next; /* told to the ring, if it holds */
+	u64 epoch; /* odd while the reader may hold a pointer to a block */
+	u64 next; /* the reader's position, used by the ring if it holds */
 	u64 read, missed;
 	u64 partial; /* records taken from blocks being filled */
-	u64 refused; /* copies thrown away */
+	u64 refused; /* copies discarded */
 	u64 last[STRESS_LEVELS]; /* number + 1 of the last record seen */
 	u8 copy[STRESS_BLOCK_BYTES] __attribute__((aligned(8)));
 };
@@ -58,14 +57,14 @@ struct lane {
 	u32 number; /* of this lane */
 	pthread_t thread;
 	u64 clock;
-	u64 garbage; /* a holder that talks nonsense */
+	u64 garbage; /* a holder with random positions */
 	u64 count[STRESS_LEVELS]; /* records fired */
 	u64 written, lost;
 	bool done;
 	struct reader reader[2];
 };
 
-extern char stress_why[300]; /* the first thing that was wrong */
+extern char stress_why[300]; /* the first error */
 
 void stress_wrong(const char *format, ...);
 void *stress_reader(void *reader);

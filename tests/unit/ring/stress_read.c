@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The stress test's readers: one uses kl_cursor_find and kl_cursor_advance as
- * the kernel does, one looks at the shared page and the blocks as a program
- * does that has mapped them, and takes blocks that are still being filled.
- * Both check every byte of every record, its order and its time.
+ * The stress test's readers: one uses kl_cursor_find and kl_cursor_advance as the kernel does, one
+ * reads the shared page and the blocks as a program does that has mapped them, and takes blocks
+ * that are still being filled. Both check every byte of every record, its order and its time.
  */
 #include <sched.h>
 #include <string.h>
@@ -14,10 +13,10 @@
 #define SEQ_MASK ((1ull << (64 - KL_POS_SEQ_SHIFT)) - 1)
 
 /*
- * Bytes [@from, @to) of a block that may be overwritten meanwhile. The race is
- * meant: the copy counts only if the block's seq is found unchanged after it.
- * ThreadSanitizer cannot know, so this one function is not instrumented.
- * Volatile, or it would become a call of memcpy, which is.
+ * Copy bytes [@from, @to) of a block that may be overwritten concurrently. The race is intentional:
+ * the copy counts only if the block's seq is found unchanged after it. ThreadSanitizer cannot know
+ * that, so this one function is not instrumented. Volatile keeps the loop from becoming a call to
+ * memcpy, which is instrumented.
  */
 __attribute__((noinline, no_sanitize("thread"))) static void copy_racing(u8 *copy, const u8 *block,
 									 u32 from, u32 to)
@@ -56,8 +55,8 @@ static bool check_record(struct reader *reader, const struct stress_record *reco
 }
 
 /*
- * Records in [@at, @end) of the copy; how many, or -1. The clock does not step
- * back here, so that only a block's first record was told that it is one.
+ * Checks records in [@at, @end) of the copy; returns how many, or -1. The clock does not step back
+ * here, so `first` is set only in a block's first record.
  */
 static long check_records(struct reader *reader, u32 at, u32 end, u64 *time)
 {
@@ -110,7 +109,7 @@ static bool read_with_cursor(struct reader *reader, struct kl_cursor *cursor)
 	return true;
 }
 
-/* Where a mapping reader is: in block `seq`, behind `offset` bytes of it. */
+/* The position of a mapping reader: in block `seq`, after its first `offset` bytes. */
 struct place {
 	u64 seq;
 	u64 record; /* number on this CPU of the next record */
@@ -167,7 +166,7 @@ static bool read_mapped(struct reader *reader, struct place *place)
 		return kl_load_acquire(shared->tail) != tail;
 	bits = kl_load_acquire(header->content_bits);
 	committed = kl_load_acquire(header->committed);
-	/* After `committed`: what was reserved before it was read is then counted. */
+	/* Load after `committed`: the position then includes everything reserved before that. */
 	position = kl_load(shared->position);
 	if (bits ? bits != committed * 8 :
 		   (KL_POS_SEQ(position) != (place->seq & SEQ_MASK) ||
@@ -176,7 +175,7 @@ static bool read_mapped(struct reader *reader, struct place *place)
 	if (!bits && committed == place->offset)
 		return false;
 	if (committed > STRESS_BLOCK_BYTES || committed < place->offset)
-		committed = place->offset; /* a reused block: the check below will tell */
+		committed = place->offset; /* a reused block: the check below detects it */
 	copy_racing(reader->copy, (const u8 *)header, 0, KL_BLOCK_HEADER_BYTES);
 	copy_racing(reader->copy, (const u8 *)header, place->offset, committed);
 	kl_read_barrier();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What readers know of the running task, when records interrupt the writing of
- * records: kernel/core/record*.c itself, interrupted at each access to what
- * interrupts share, with a second interrupt at each access of the first, and
- * with another CPU that renames the task meanwhile. Each record notes which
- * names the task had while it was written; afterwards the blocks are decoded,
- * and each record's variables must be one of those. Then the same with further
- * variables that change with the name: three in places, one told by a function.
+ * What readers know of the running task when records interrupt the writing of records. Runs
+ * kernel/core/record*.c itself, interrupted at each access to what interrupts share, with a second
+ * interrupt at each access of the first; both may rename the task. Each record notes which names
+ * the task had while it was written. Afterwards the blocks are decoded, and each record's variables
+ * must be one of those. Then the same with further variables that change with the name: three at
+ * fixed places, one read by a function.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +39,7 @@ u32 kl_clock_kind(void)
 	return kl_clock_is_tsc ? KL_CLOCK_TSC : KL_CLOCK_MONOTONIC;
 }
 
-/* Variables that are not the task: where there are some. */
+/* Bases of variables that are not in the task itself. */
 const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT] = {
 	[KL_BASE_SIGNAL] = { .hop = offsetof(struct task_struct, other) },
 	[KL_BASE_PGRP] = { .hop = offsetof(struct task_struct, more), .more = true },
@@ -53,7 +52,7 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 	return true;
 }
 
-/* None of the sessions here is measured. */
+/* Sessions are not measured here. */
 bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
 {
 	return true;
@@ -70,7 +69,7 @@ bool kl_access_shows_current(const struct kl_session *s)
 
 /* ------------------------------------------------------------ the session */
 
-/* A record's fields: which versions of the task's name it may tell. */
+/* A record's fields: which versions of the task's name it may carry. */
 struct fields {
 	u32 number;
 	u32 first;
@@ -86,7 +85,7 @@ static u8 memory[BLOCKS][BLOCK_BYTES] __aligned(8);
 static struct task_struct tasks[2];
 static u32 renamed, fired, lost, plain;
 
-/* The first half of the task's name, in four ways. */
+/* The first half of the task's name, as four variables. */
 #define VARIABLES 4
 static u64 other[3];
 static struct kl_variables variables;
@@ -100,7 +99,7 @@ static bool with_variables;
 static void name_task(struct task_struct *t, u32 version)
 {
 	memset(t->comm, 0, sizeof(t->comm));
-	/* Two names only: one that comes back is the hard case. */
+	/* Only two names: the hard case is a name that comes back. */
 	strcpy(t->comm, version % 2 ? "an odd name" : "even");
 	if (t == current)
 		other[1] = other[2] = kl_task_comm(t, 0);
@@ -127,7 +126,7 @@ static void place_variable(u32 i, u32 base, u32 offset)
 	variables.run[i].functions = false;
 }
 
-/* Quick: one in the task, one behind a pointer, one in the rest, and the function. */
+/* Quick: one variable in the task, one through a pointer, one in the rest, and the function. */
 static void make_variables(bool quick)
 {
 	struct kl_known *known = &known_words.known;
@@ -198,7 +197,7 @@ static void fire(bool usual)
 
 /* ------------------------------------------------------------- interrupts */
 
-/* What an interrupt does: a rename before, records, a rename behind. */
+/* What an interrupt does: renames the task, fires records, renames it again. */
 static const struct action {
 	bool before;
 	u32 records;
@@ -283,7 +282,7 @@ static bool check_record(const u8 *fields_at, const struct kl_abi_task *known, c
 	return false;
 }
 
-/* All blocks, in order. Returns the records found, or -1. */
+/* Decodes all blocks in order. Returns the number of records, or -1. */
 static long decode(void)
 {
 	struct kl_abi_task known __aligned(8);
@@ -329,7 +328,7 @@ static long decode(void)
 
 /* ------------------------------------------------------------------- runs */
 
-/* Which task's records, and whether the probe asks the gate first. */
+/* The records' tasks, and whether they go through the probe's usual (fast) path. */
 static void fire_all(void)
 {
 	static const struct {
@@ -398,7 +397,7 @@ static void report(long at, size_t a, long at2, size_t b, bool overwrite)
 	       overwrite ? ", overwrite" : "", why);
 }
 
-/* Every place and action, and in each every place and action once more. */
+/* Interrupts at every access with every action, and in each of them again. */
 static bool try_all(bool overwrite)
 {
 	long runs = 0;

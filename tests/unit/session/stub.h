@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of the kernel as kernel/core/record*.c need, to run them in user space:
- * every kernel header that they include is made to include this one (see unit.mk).
- * A test may "interrupt" at each access to what interrupts share.
+ * As much of the kernel as kernel/core/record*.c need to run in user space: every kernel header
+ * that they include is made to include this one (see unit.mk). A test may "interrupt" at each
+ * access to what interrupts share.
  */
 #ifndef KL_TESTS_SESSION_STUB_H
 #define KL_TESTS_SESSION_STUB_H
@@ -69,7 +69,7 @@ struct task_struct {
 	char comm[TASK_COMM_LEN];
 	u32 flags;
 	int exit_state;
-	const u64 *other, *more; /* where variables are */
+	const u64 *other, *more; /* targets of variables behind a pointer */
 };
 
 extern struct task_struct *current;

@@ -2,12 +2,12 @@
 #
 # Tests of kernel/core in user space. Uses BUILD, CC, CFLAGS; adds to UNIT_TESTS.
 #
-#   session-delta       what readers are told of the running task, under interrupts
+#   session-delta       what readers know of the running task, under interrupts
 
 SESSION_DELTA := $(BUILD)/tests/session-delta
 UNIT_TESTS += $(SESSION_DELTA)
 
-# Kernel headers that record.c includes; each is stub.h here.
+# Kernel headers that record.c includes; each is replaced by stub.h.
 SESSION_STUBS := $(addprefix linux/,bitops bug cpumask cred irq_work irqflags jump_label kref \
 	ktime list log2 mm mutex percpu preempt rwsem sched sched/task string threads timekeeping \
 	uidgid wait workqueue xarray) asm/msr asm/tsc compat/compat_config

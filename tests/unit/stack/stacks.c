@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of call traces, as the module has it: each trace once, whoever comes in
- * between. An insert is interrupted at each of its operations, by one that inserts the same
- * trace or another, and that again; threads insert and read at once.
+ * The module's table of stack traces: each trace is stored once, whatever interrupts. An insert is
+ * interrupted at each of its operations by one that inserts the same trace or another, and that one
+ * again; threads insert and read concurrently.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #define TRACES 64u
 #define THREADS 4u
 #define ROUNDS 100000u
-#define KINDS 400u /* of traces, of which THREADS_TRACES have room */
+#define KINDS 400u /* of traces, of which THREADS_TRACES fit */
 #define THREADS_TRACES 300u
 
 struct table {
@@ -41,7 +41,7 @@ static void end(struct table *m)
 		free(m->memory[i]);
 }
 
-/* Trace number @which: its frames follow from it. */
+/* Trace number @which, which determines its frames. */
 static struct kl_stack_trace trace_of(u32 which, u64 frame[KL_STACK_FRAMES_MAX])
 {
 	u32 frames = 1 + which % 7;
@@ -64,7 +64,7 @@ static u32 insert(struct table *m, u32 which)
 	return kl_stack_insert(&m->t, &trace);
 }
 
-/* Is what has this id trace @which? */
+/* Does this id refer to trace @which? */
 static bool is_trace(struct table *m, u32 id, u32 which)
 {
 	u64 frame[KL_STACK_FRAMES_MAX];
@@ -79,7 +79,7 @@ static bool is_trace(struct table *m, u32 id, u32 which)
 
 /* ------------------------------------------------------------ interrupts */
 
-/* How deep we are, and what comes at which operation. */
+/* The current nesting, and which insert interrupts at which operation. */
 static __thread struct {
 	struct table *table;
 	u32 depth, at[2], count[2], which[2], id[2];
@@ -96,7 +96,7 @@ void kl_ring_test_hook(void)
 	interrupt.depth--;
 }
 
-/* Returns whether both interrupts came. */
+/* Returns whether both interrupts happened. */
 static bool run_interrupted(u32 first, u32 second, const u32 which[3], u32 *wrong)
 {
 	struct table m;
@@ -120,7 +120,7 @@ static bool run_interrupted(u32 first, u32 second, const u32 which[3], u32 *wron
 		if (interrupt.id[i] && (!is_trace(&m, interrupt.id[i], which[i + 1]) ||
 					(which[i + 1] == which[0]) != (interrupt.id[i] == id)))
 			++*wrong;
-	/* Each is found again, under the same id. */
+	/* The trace is found again, under the same id. */
 	if (insert(&m, which[0]) != id || m.t.no_room)
 		++*wrong;
 	end(&m);
@@ -144,7 +144,10 @@ static void test_interrupts(void)
 	unit_check(!wrong, "each trace has one id, whatever has interrupted its insert");
 }
 
-/* A slot that another has: all traces collide when the table has two slots' mask. */
+/*
+ * The table runs full: of entries, of words, and of slots. With a mask of two slots, all traces
+ * collide.
+ */
 static void test_room(void)
 {
 	struct table m;
@@ -215,7 +218,7 @@ struct worker {
 	pthread_t thread;
 	struct table *table;
 	u32 seed;
-	u32 id[KINDS]; /* as first returned */
+	u32 id[KINDS]; /* as returned by the first insert */
 	u64 no_room;
 	u32 wrong;
 };
@@ -228,7 +231,10 @@ static void *run_worker(void *data)
 		u32 which, id;
 
 		w->seed = w->seed * 1103515245 + 12345;
-		/* From a growing number of kinds, so that all are at the newest together. */
+		/*
+		 * From a growing number of kinds, so that all threads insert the newest at the same
+		 * time.
+		 */
 		which = (w->seed >> 8) % (1 + i * KINDS / ROUNDS);
 		id = insert(w->table, which);
 		if (id == KL_STACK_NO_ROOM) {
@@ -242,7 +248,7 @@ static void *run_worker(void *data)
 		if (!(i % 16) && !is_trace(w->table, id, which)) {
 			const struct kl_stack_entry *e = kl_stack_entry(&w->table->t, id);
 
-			/* Whoever stores it may not have said so yet. */
+			/* The thread that stores it may not have published it yet. */
 			w->wrong += e != NULL;
 		}
 	}
@@ -254,7 +260,7 @@ static void *run_reader(void *data)
 	struct worker *w = data;
 	u64 sum = 0;
 
-	/* Until all ids are there, as a recorder does. */
+	/* Until all ids have been read, as a recorder does. */
 	for (u32 id = 1; id <= THREADS_TRACES;) {
 		const struct kl_stack_entry *e = kl_stack_entry(&w->table->t, id);
 

@@ -3,8 +3,8 @@
 # Tests of kernel/core/stack_table.c in user space. Uses BUILD, CC, CFLAGS; adds to
 # UNIT_TESTS.
 #
-#   session-stacks        rules, an interrupt at every operation, threads with signals
-#   session-stacks-tsan   the same with the thread checker
+#   session-stacks        rules, an interrupt at every operation, threads
+#   session-stacks-tsan   the same with the thread sanitizer
 
 STACK_TESTS := $(BUILD)/tests/session-stacks $(BUILD)/tests/session-stacks-tsan
 UNIT_TESTS += $(STACK_TESTS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Expressions that C computes, too: some that are written twice by the
- * preprocessor, and many at random, computed while they are written.
+ * Expressions that C evaluates, too: some that the preprocessor duplicates, and many random ones,
+ * evaluated while they are generated.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define RANDOM_EXPRESSIONS 3000
 #define TEXT_MAX 4000
 
-/* The compiler of this file is the witness. */
+/* The compiler of this file is the reference. */
 #define SAME(e) unit_check(gives(scope, #e, (uint64_t)(e)), "as C: " #e)
 
 #pragma GCC diagnostic ignored "-Wparentheses"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The plain interpreter: one operation after the other. */
+/* The plain interpreter: executes one operation after the other. */
 #include <string.h>
 
 #include "evaluate.h"
 
-/* @bytes at @address of either memory; NULL: nothing is there. */
+/* @bytes at @address in kernel or user memory; NULL: unmapped. */
 static const uint8_t *memory(struct machine *m, uint64_t address, size_t bytes, bool user)
 {
 	uint64_t base = user ? USER_BASE : KERNEL_BASE, size = user ? USER_BYTES : KERNEL_BYTES;
@@ -39,7 +39,7 @@ static uint64_t number(struct machine *m, const uint8_t *at, unsigned int type)
 	return extend(value, 8 * bytes, !(type & 1));
 }
 
-/* Where FIELD reads; NULL: outside. */
+/* Where FIELD reads; NULL: out of bounds. */
 static const uint8_t *field(struct machine *m, const struct kl_abi_op *op, unsigned int offset,
 			    size_t bytes)
 {
@@ -140,7 +140,7 @@ static void put(struct machine *m, const void *bytes, size_t n)
 	m->out_bytes += n;
 }
 
-/* At most @most bytes with the NUL. */
+/* At most @most bytes, including the NUL. */
 static void put_string(struct machine *m, uint64_t address, size_t most, bool user)
 {
 	const uint8_t *text = memory(m, address, 1, user);
@@ -191,7 +191,7 @@ static uint64_t text(const struct kl_code *code, const struct kl_abi_op *op, uin
 	}
 }
 
-/* Operations that give a number and neither jump nor write. */
+/* Operations that produce a number and neither jump nor write. */
 static uint64_t compute(const struct kl_code *code, const struct kl_abi_op *op, const uint64_t *r,
 			struct machine *m)
 {

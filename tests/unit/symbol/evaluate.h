@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs programs of the contract in the plainest way, written from uapi/kernlens.h
- * alone: what the compiler means and what the module does meet in this.
+ * Runs programs in the plainest way, written from uapi/kernlens.h alone: connects what the compiler
+ * means with what the module does.
  */
 #ifndef KL_TESTS_SYMBOL_EVALUATE_H
 #define KL_TESTS_SYMBOL_EVALUATE_H
@@ -14,9 +14,9 @@
 #define USER_BASE 0x7f0000000000ull
 #define USER_BYTES 4096
 #define PERCPU_OFFSET 0x8000ull
-#define SINCE 1000ull /* nanoseconds that a flag has been set, and its number */
+#define SINCE 1000ull /* nanoseconds since a flag was set, plus the flag's number */
 
-/* A machine: what programs read. */
+/* The memory that programs read. */
 struct machine {
 	uint8_t kernel[KERNEL_BYTES]; /* from KERNEL_BASE on */
 	uint8_t user[USER_BYTES];
@@ -32,10 +32,10 @@ struct machine {
 	size_t out_bytes;
 };
 
-/* What is wrong with @code, by the rules of the contract; NULL: nothing. */
+/* What is wrong with @code by the rules of the contract; NULL: nothing. */
 const char *check_code(const struct kl_code *code);
 
-/* The result; @m->out, out_bytes and fault are set. */
+/* Returns the result; sets @m->out, out_bytes and fault. */
 uint64_t evaluate(const struct kl_code *code, struct machine *m);
 
 #endif /* KL_TESTS_SYMBOL_EVALUATE_H */

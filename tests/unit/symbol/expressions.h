@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the test of expressions share. */
+/* Shared by the files of the test of expressions. */
 #ifndef KL_TESTS_SYMBOL_EXPRESSIONS_H
 #define KL_TESTS_SYMBOL_EXPRESSIONS_H
 
 #include "evaluate.h"
 #include "unit.h"
 
-/* An event with fields of all types, and the record that all tests have. */
+/* An event with fields of all types, and the record that all tests use. */
 struct record {
 	int64_t a, b;
 	uint64_t u;
@@ -27,9 +27,9 @@ extern const struct record test_record;
 extern struct machine machine;
 extern struct kl_code code;
 
-/* Whether @text compiles, its program keeps the rules and gives @value. */
+/* Does @text compile to a valid program that gives @value? */
 bool gives(const struct kl_scope *scope, const char *text, uint64_t value);
-/* Whether it is refused with an error text that begins with "filter:" and @message. */
+/* Is it refused with an error text that begins with "filter:" and @message? */
 bool refused(const struct kl_scope *scope, const char *text, const char *message);
 
 void test_arithmetic(const struct kl_scope *scope);

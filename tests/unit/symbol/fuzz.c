@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Random texts: what compiles keeps the rules and runs, the rest is refused. */
+/* Random texts: what compiles is valid and runs, the rest is refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void damage(char *text)
 		text[rand() % length] = rand() % 4 ? " ()[]*&->.\"'\\?:0a"[rand() % 17] : rand();
 }
 
-/* Nested and long texts: limits instead of a stack that ends. */
+/* Nested and long texts: must hit limits, not overflow the stack. */
 static void repeat(char *text, size_t bytes)
 {
 	const char *word = words[rand() % (sizeof(words) / sizeof(words[0]))];

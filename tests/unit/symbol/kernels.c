@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernels of the cache, as the build names them. */
+/* The kernels in the cache, as named by the build. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Expressions to programs, and those run on a machine of the test's own with the
- * types of real kernels; complaints and their columns; defined events.
+ * Compiles expressions to programs, and runs them on a machine of the test's own with the types of
+ * real kernels; errors and their columns; defined events.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -91,7 +91,7 @@ bool refused(const struct kl_scope *scope, const char *text, const char *message
 	return false;
 }
 
-/* What is written for @text is @bytes at @out, and of the type and format. */
+/* Does @text write @bytes at @out, with this type and format? */
 static bool records(const struct kl_scope *scope, const char *text, enum kl_type type,
 		    enum kl_format format, const void *out, size_t bytes)
 {
@@ -126,7 +126,7 @@ static void poke64(uint64_t address, uint64_t value)
 	poke(address, &value, 8);
 }
 
-/* Offset of a member, by the reader of BTF, which has its own test. */
+/* Offset of a member, by the BTF reader, which has its own test. */
 static uint64_t member(const struct kl_btf *btf, const char *type, const char *name)
 {
 	struct kl_btf_member m = { 0 };
@@ -384,7 +384,7 @@ static void test_capture(struct kl_scope *scope)
 		   "functions that return nothing, or are not described");
 }
 
-/* A line of the manual page as it is read. */
+/* Turn a line of the manual page into the text that a reader sees. */
 static void unformat(char *line)
 {
 	char *out = line;
@@ -397,7 +397,7 @@ static void unformat(char *line)
 	*out = 0;
 }
 
-/* All that stands between .EX and .EE in the manual page is an expression. */
+/* Everything between .EX and .EE in the manual page is an expression. */
 static void test_manual(struct kl_scope *scope)
 {
 	struct kl_schema *schema = kl_schema_create();

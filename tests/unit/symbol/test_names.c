@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions, lines and inlined functions of a program that is known (tests/cli/stack_names.cc),
- * read in a process of its own; the same file damaged; names of C++ and Rust.
+ * Functions, lines and inlined functions of a known program (tests/cli/stack_names.cc), read in a
+ * separate process; the same file damaged; names of C++ and Rust.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void read_program(void)
 	close(fd);
 }
 
-/* A descriptor of a file with these bytes. */
+/* A descriptor for a file with these bytes. */
 static int make_file(const char *bytes, size_t length)
 {
 	int fd = memfd_create("damaged", MFD_CLOEXEC);
@@ -57,7 +57,7 @@ static int make_file(const char *bytes, size_t length)
 	return fd;
 }
 
-/* The line of the source that ends with a comment. */
+/* The number of the source line that ends with a comment. */
 static uint32_t find_line(const char *comment)
 {
 	FILE *file = fopen(KL_TEST_SOURCE, "r");
@@ -82,7 +82,7 @@ static bool is_frame(const struct kl_dwarf_frame *frame, const char *symbol, con
 	       frame->inlined == inlined;
 }
 
-/* All three at the place where the system call is. */
+/* All three frames at the system call. */
 static bool is_call(const struct kl_dwarf_frame *frame, int n)
 {
 	return n == 3 && is_frame(&frame[0], "ask_kernel", "LINE ask_kernel", true) &&
@@ -121,7 +121,7 @@ static void test_reading(void)
 	kl_elf_names_close(names);
 }
 
-/* Where the call is, as the other process says. */
+/* The address of the call, as the other process reports it. */
 static uint64_t find_call(struct kl_elf_process *process)
 {
 	struct kl_dwarf_frame frame[ROOM];
@@ -137,7 +137,7 @@ static uint64_t find_call(struct kl_elf_process *process)
 	return 0;
 }
 
-/* Of the file that is open as number 7. */
+/* Lines of the file that is open as number 7. */
 static void test_lines(struct kl_elf_process *process)
 {
 	uint64_t address[KL_ELF_LINES_MAX], begin = 0;
@@ -156,7 +156,7 @@ static void test_lines(struct kl_elf_process *process)
 	unit_check(n == KL_ELF_LINES_MAX && line[0].line && line[0].source &&
 			   strstr(line[0].source, "stack_names.cc"),
 		   "lines of many addresses at once");
-	/* Texts live until the next call. */
+	/* Strings are valid until the next call. */
 	for (unsigned int i = 0; i < KL_ELF_LINES_MAX; i++)
 		known += line[i].line > 0;
 	for (unsigned int i = 0; i < KL_ELF_LINES_MAX; i++) {
@@ -206,7 +206,7 @@ static void test_process(void)
 
 /* ------------------------------------------------------------------ rights */
 
-/* What @test returns in a child, from 0 to 127; or what else became of it. */
+/* Runs @test in a child. Returns its result, from 0 to 127, or how else the child ended. */
 static int in_child(int (*test)(void))
 {
 	pid_t pid = fork();
@@ -243,7 +243,7 @@ static int without_rights(void)
 		       3;
 }
 
-/* Root of a user namespace that has no other users cannot become one of them. */
+/* Root of a user namespace without other users cannot become one of them. */
 static int as_lonely_root(void)
 {
 	struct kl_elf_process *process;
@@ -269,7 +269,10 @@ static void test_rights(void)
 
 /* ------------------------------------------------------------------ damage */
 
-/* Whatever the file is like, we get an answer. Returns whether the other process had to end. */
+/*
+ * Whatever the file contains, there is an answer. Returns whether the other process had to be
+ * ended.
+ */
 static bool read_damaged(const char *bytes, size_t length, unsigned int *named)
 {
 	struct kl_elf_process *process = kl_elf_process_create();
@@ -302,7 +305,7 @@ static void test_damage(void)
 		memcpy(copy, program, program_bytes);
 		for (unsigned int k = 0; k < 1 + i % 40; k++) {
 			seed = seed * 1103515245 + 12345;
-			/* Often in the header and in what describes the rest. */
+			/* Often in the header and the tables that describe the rest. */
 			copy[(seed >> 4) % (i % 8 ? program_bytes : 4096)] = (char)(seed >> 24);
 		}
 		ended += read_damaged(copy, program_bytes, &named);
@@ -315,7 +318,7 @@ static void test_damage(void)
 	printf("# %s\n", why);
 }
 
-/* A file that gets shorter while it is mapped: reading it is a bus error. */
+/* A file that is truncated while it is mapped: reading it raises SIGBUS. */
 static void test_shrinking(void)
 {
 	struct kl_elf_process *process = kl_elf_process_create();
@@ -332,7 +335,7 @@ static void test_shrinking(void)
 	kl_elf_process_destroy(process);
 }
 
-/* The same of files that we read ourselves, which are not mapped. */
+/* The same for files that this process reads itself, which are not mapped. */
 static void test_shrinking_here(void)
 {
 	int fd = make_file(program, program_bytes);
@@ -354,7 +357,7 @@ static void test_shrinking_here(void)
 	kl_elf_names_close(names);
 }
 
-/* Somebody cuts a file and writes it again, all the time. */
+/* Another thread truncates and rewrites the file continuously. */
 struct flicker {
 	int fd;
 	atomic_bool stop;

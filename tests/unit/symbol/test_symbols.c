@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BTF of each kernel against what the compiler says (offsets/), BTF made by hand
- * and damaged, and symbols.
+ * BTF of each kernel compared with the compiler (offsets/), BTF made by hand and damaged, and
+ * symbols.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static long member_offset(const struct kl_btf *btf, uint32_t type, char *path)
 	return offset;
 }
 
-/* What BTF says of "STRUCT.MEMBER", "sizeof.STRUCT" or "enum.CONSTANT". */
+/* BTF's answer for "STRUCT.MEMBER", "sizeof.STRUCT" or "enum.CONSTANT". */
 static long btf_says(const struct kl_btf *btf, char *what)
 {
 	struct kl_btf_value value;
@@ -259,7 +259,7 @@ static void test_made(void)
 		   "types that go in circles end");
 	make_type(&m, "mine", KL_BTF_STRUCT, 1, false, 12);
 	make_member(&m, "base", whole, 0);
-	/* A module's strings follow those of the kernel. */
+	/* A module's strings follow the kernel's. */
 	for (unsigned int i = 0; i < m.words; i += 3)
 		m.word[i] += m.word[i] || !i ? strings : 0;
 	module = kl_btf_open_module(btf, "/nonexistent");
@@ -275,7 +275,7 @@ static void test_made(void)
 	kl_btf_close(btf);
 }
 
-/* Every question about every type: nothing may be read outside. */
+/* Every query about every type: nothing may be read out of bounds. */
 static void ask(const struct kl_btf *btf)
 {
 	struct kl_btf_parameter parameter;

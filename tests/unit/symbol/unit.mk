@@ -2,11 +2,11 @@
 #
 # Unit tests of lib/symbol. Uses BUILD, CC, CFLAGS, CACHE, KERNELS and lib/lib.mk;
 # adds to UNIT_TESTS. Each is built twice, with -asan under the address and
-# undefined-behaviour checkers.
+# undefined-behaviour sanitizers.
 #
 #   lib-names        functions and lines of programs, damaged files, names of C++ and Rust
 #   lib-symbols      BTF of each kernel against the compiler, damaged BTF, kallsyms
-#   lib-expressions  expressions to programs, run; complaints; defined events; fuzz
+#   lib-expressions  expressions compiled and run; errors; defined events; fuzz
 
 SYMBOL_TESTS := $(addprefix $(BUILD)/tests/lib-,symbols expressions)
 SYMBOL_TESTS_ASAN := $(SYMBOL_TESTS:%=%-asan)
@@ -21,7 +21,7 @@ SYMBOL_TEST_BUILD = @mkdir -p $(@D); \
 		-DKL_TEST_MANUAL='"$(abspath docs/man/kernlens-expressions.7)"' \
 		-o $@ $(filter %.c %.a,$^) $(LIB_LIBS)
 
-# The compiler's opinion, from each kernel's headers.
+# The compiler's layout, from each kernel's headers.
 $(SYMBOL_OFFSETS): $(BUILD)/tests/offsets/%/list: tests/unit/symbol/offsets/offsets.c \
 		tests/unit/symbol/offsets/Kbuild $(CACHE)/%/release
 	@mkdir -p $(@D) && cp $(filter tests/%,$^) $(@D)/
@@ -35,14 +35,14 @@ $(SYMBOL_TESTS): $(BUILD)/tests/lib-%: tests/unit/symbol/test_%.c $(SYMBOL_TEST_
 		$(SYMBOL_TEST_HEADERS) | $(SYMBOL_OFFSETS)
 	$(SYMBOL_TEST_BUILD)
 
-# With the library that is checked, too.
+# With the library built with sanitizers, too.
 $(SYMBOL_TESTS_ASAN): private CC = $(CHECKED_CC)
 $(SYMBOL_TESTS_ASAN): private CFLAGS += $(CHECKED_TEST_CFLAGS)
 $(SYMBOL_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: tests/unit/symbol/test_%.c $(SYMBOL_TEST_SOURCES) \
 		$(LIB_CHECKED) $(SYMBOL_TEST_HEADERS) | $(SYMBOL_OFFSETS)
 	$(SYMBOL_TEST_BUILD)
 
-# A program in C++ that tests of the command run, too.
+# A C++ program that tests of the command run, too.
 NAMES_TESTS := $(BUILD)/tests/lib-names $(BUILD)/tests/lib-names-asan
 UNIT_TESTS += $(NAMES_TESTS)
 NAMES_TEST_BUILD = @mkdir -p $(@D); \

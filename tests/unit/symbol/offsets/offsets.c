@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the compiler says of the kernel's types, as lines of the assembler's
- * text: "->STRUCT.MEMBER NUMBER". The tests compare BTF with it.
+ * The compiler's layout of the kernel's types, as lines in the assembly: "->STRUCT.MEMBER NUMBER".
+ * The tests compare BTF with it.
  */
 #include <linux/blkdev.h>
 #include <linux/dcache.h>
@@ -22,7 +22,7 @@
 
 void offsets(void);
 
-/* More than 60 lines: a line a fact. */
+/* More than 60 lines: one line per fact. */
 void offsets(void)
 {
 	MEMBER(task_struct, __state);
@@ -43,7 +43,7 @@ void offsets(void)
 	MEMBER(task_struct, thread.sp);
 	MEMBER(signal_struct, nr_threads);
 	MEMBER(signal_struct, rlim);
-	/* In an anonymous struct that may be laid out at random. */
+	/* In an anonymous struct whose layout may be randomized. */
 	MEMBER(mm_struct, pgd);
 	MEMBER(mm_struct, total_vm);
 	MEMBER(mm_struct, arg_start);
