@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Why a call has failed: noted where it is known, kept by the descriptor that the call came by,
- * told by KL_IOC_ERROR.
+ * Why a call has failed: recorded where the reason is known, stored with the descriptor of the
+ * call, reported by KL_IOC_ERROR.
  */
 #include <linux/kernel.h>
 
 #include "error.h"
 
 /**
- * kl_fail - note why a call fails
- * @why: where to; may be NULL
+ * kl_fail - record why a call fails
+ * @why: set; may be NULL
  * @error: negative errno
- * @format: one sentence for the user, without a dot
- * @...: what @format takes
+ * @format: one sentence for the user, without a full stop
+ * @...: arguments of @format
  *
  * Returns @error.
  */

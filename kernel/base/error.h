@@ -15,7 +15,7 @@ struct kl_error {
 	char text[KL_ERROR_TEXT_MAX];
 };
 
-/* Note a reason and return @error, so that `return kl_fail(...)` reads well. */
+/* Record a reason and return @error, so that `return kl_fail(...)` reads well. */
 __printf(3, 4) int kl_fail(struct kl_error *why, int error, const char *format, ...);
 
 #endif /* KL_BASE_ERROR_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Lists of tasks, with a reference to each, for everything that visits many of them. The kernel's
- * own lists may only be walked under RCU, and a user decides how long they are. So a few tasks are
- * taken at a time, and between two such sections others may run and the caller may be killed.
+ * own lists may only be walked under RCU, and users control their length. So tasks are taken a few
+ * at a time; between two such sections other tasks may run and the caller may be killed.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -13,7 +13,7 @@
 
 #include "task_iter.h"
 
-#define SECTION 128 /* tasks that one read side of RCU takes */
+#define SECTION 128 /* tasks taken in one RCU read-side critical section */
 #define PAUSE 64 /* references dropped between two chances to be preempted */
 #define TRIES 3
 
@@ -30,8 +30,8 @@ static struct task_struct *next_process(const struct task_struct *leader)
 }
 
 /*
- * The task that follows @t, which was in the kernel's lists at some time since RCU was locked: so
- * its neighbors, and the first thread of its process, still exist. @t is NULL to begin with.
+ * The task that follows @t, which was in the kernel's lists at some time since rcu_read_lock(): so
+ * its neighbors, and the first thread of its process, still exist. @t is NULL at the beginning.
  */
 static struct task_struct *next_task_of(const struct kl_task_list *l, struct task_struct *t)
 {
@@ -54,12 +54,15 @@ static bool take_some(struct kl_task_list *l)
 	u32 end = min(l->n + SECTION, l->room);
 
 	rcu_read_lock();
-	/* One that has been released since points anywhere: the caller finds an earlier one. */
+	/*
+	 * The pointers of a task that has been released are stale: the caller finds an earlier
+	 * task.
+	 */
 	if (t && !kl_task_is_alive(t)) {
 		rcu_read_unlock();
 		return true;
 	}
-	/* RCU keeps the count of what is in the lists above zero. */
+	/* Under RCU, the reference count of a task in the lists is above zero. */
 	for (t = next_task_of(l, t); t && l->n < end; t = next_task_of(l, t))
 		l->task[l->n++] = get_task_struct(t);
 	l->alive = l->n;
@@ -95,7 +98,7 @@ static int grow(struct kl_task_list *l, u32 room)
 	return 0;
 }
 
-/* How many tasks the last list of all had: a guess at the room that the next one takes. */
+/* Number of tasks in the last list of all tasks: an estimate of the room for the next one. */
 static u32 guess = 256;
 
 static int fill(struct kl_task_list *l)
@@ -116,13 +119,13 @@ static int fill(struct kl_task_list *l)
 
 /**
  * kl_tasks_list - list tasks, with a reference to each
- * @l: set; to be released with kl_tasks_put() if this succeeds
- * @of: the threads of its process; NULL: all processes
+ * @l: set; to be released with kl_tasks_put() on success
+ * @of: only the threads of this task's process; NULL: all processes
  * @threads: all threads of all processes, not only the first of each
  *
- * They come in the order in which they were created, so that a process comes after its parent.
- * Those that are created or end meanwhile may be in the list or not. Context: may sleep. Returns
- * 0, -ENOMEM, or -EINTR if the caller is being killed.
+ * Tasks are listed in the order in which they were created, so that a process comes after its
+ * parent. Tasks that are created or exit in the meantime may be in the list or not. Context: may
+ * sleep. Returns 0, -ENOMEM, or -EINTR if the caller is being killed.
  */
 int kl_tasks_list(struct kl_task_list *l, struct task_struct *of, bool threads)
 {
@@ -158,15 +161,15 @@ void kl_tasks_put(struct kl_task_list *l)
  * kl_threads_list - list the threads of a process, to sum up what they have used
  * @l: as of kl_tasks_list()
  * @of: any thread of the process
- * @note: reads what the process keeps of threads that have ended; begins anew if called again.
- *	Called with interrupts off and stats_lock held
+ * @note: reads what the process has accumulated from threads that have exited; starts again if
+ *        called again. Called with interrupts off and stats_lock held
  * @data: for @note
  *
- * A thread that ends moves what it has used to the process, and leaves the list, under stats_lock;
- * its own figures stay as they are. So if no thread has ended between @note and the end of the list
- * each thread counts exactly once, however long the caller takes to read the figures. If threads
- * end faster than they can be listed, those that do in this time may be missing. None counts
- * twice. Context and return value: as of kl_tasks_list().
+ * A thread that exits adds its usage to the process, and leaves the list, under stats_lock; its own
+ * figures do not change. So if no thread has exited between @note and the end of the list, each
+ * thread counts exactly once, however long the caller takes to read the figures. If threads exit
+ * faster than they can be listed, those that exit in this time may be missing. None counts twice.
+ * Context and return value: as of kl_tasks_list().
  */
 int kl_threads_list(struct kl_task_list *l, struct task_struct *of,
 		    void (*note)(const struct signal_struct *signal, void *data), void *data)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Looking at tasks that are not the running one: going through them, and whether they run. */
+/* Reads tasks other than the running one: iterates over them, and tests their state. */
 #ifndef KL_BASE_TASK_ITER_H
 #define KL_BASE_TASK_ITER_H
 
@@ -13,10 +13,10 @@ struct signal_struct;
 
 /**
  * struct kl_task_list - tasks, with a reference to each
- * @task: @n of them, and room for @room
- * @of: of its process only, or NULL
+ * @task: @n tasks, and room for @room
+ * @of: only threads of this task's process, or NULL
  * @threads: every thread, not only the first of each process
- * @alive: behind the last that the list can be continued from
+ * @alive: index after the last task from which the list can be continued
  */
 struct kl_task_list {
 	struct task_struct **task;
@@ -33,20 +33,23 @@ int kl_threads_list(struct kl_task_list *l, struct task_struct *of,
 		    void (*note)(const struct signal_struct *signal, void *data), void *data);
 
 /*
- * The deepest cgroup whose path is told. The kernel writes a path with interrupts off, in a time
- * that grows with the square of the depth, which may be any.
+ * The deepest cgroup whose path is reported. The kernel builds a path with interrupts off, in a
+ * time that is quadratic in the depth, which is unlimited.
  */
 #define KL_CGROUP_LEVELS_MAX 256
 
-/* Numbers without a task that one read side of RCU skips: groups that outlive their first task. */
+/*
+ * Pids without a task that one RCU read-side critical section skips: process groups that outlive
+ * their first task.
+ */
 #define KL_TASK_NEXT_SKIPS 64
 
 /**
- * kl_task_next - go through the tasks of a pid namespace
- * @from: in and out: the number to begin with; that of what is returned
+ * kl_task_next - iterate over the tasks of a pid namespace
+ * @from: in: the pid to begin with; out: the pid of the returned task
  * @ns: pid namespace
  *
- * Returns a task with a reference, NULL after the last. Context: may be preempted.
+ * Returns a task with a reference, or NULL after the last. Context: may be preempted.
  */
 static inline struct task_struct *kl_task_next(pid_t *from, struct pid_namespace *ns)
 {
@@ -73,41 +76,49 @@ static inline struct task_struct *kl_task_next(pid_t *from, struct pid_namespace
 	return t;
 }
 
-/* PF_*. The task may be changing them: callers act on what they see now. */
+/* PF_* flags. The task may be changing them: callers act on their current values. */
 static inline unsigned int kl_task_flags(const struct task_struct *t)
 {
 	return data_race(t->flags);
 }
 
-/* EXIT_*. A task that is just ending may still look alive: callers look again, or do not care. */
+/*
+ * EXIT_* state. A task that is just exiting may still look alive: callers check again, or tolerate
+ * that.
+ */
 static inline int kl_task_exit_state(const struct task_struct *t)
 {
 	return data_race(READ_ONCE(t->exit_state));
 }
 
-/* The memory of a program, with a reference; kernel threads, which stay that, borrow one. */
+/* A task's mm, with a reference; NULL for kernel threads, which only borrow one. */
 static inline struct mm_struct *kl_task_get_mm(struct task_struct *t)
 {
-	/* The kernel looks at the flags, too, which only their task changes. */
+	/* get_task_mm() also reads the flags, which only the task itself changes. */
 	return kl_task_flags(t) & PF_KTHREAD ? NULL : data_race(get_task_mm(t));
 }
 
-/* How often it has been switched from: the same before and after, so it has not run. */
+/*
+ * Number of context switches away from the task: if it is the same before and after, the task has
+ * not run.
+ */
 static inline unsigned long kl_task_switches(const struct task_struct *t)
 {
-	/* Counted by the CPU that it leaves; that it is on none is looked at, too. */
+	/*
+	 * Counted by the CPU that the task leaves; callers also check that the task is on no CPU.
+	 */
 	return data_race(READ_ONCE(t->nvcsw) + READ_ONCE(t->nivcsw));
 }
 
-/* Has it not been released? The kernel writes without a mark what this reads. */
+/* Is the task not released yet? The kernel changes what this reads with plain stores. */
 static inline bool kl_task_is_alive(const struct task_struct *t)
 {
 	return data_race(pid_alive(t));
 }
 
 /*
- * Those that a task points to, as long as it is there itself: when it has been released they may
- * go before it does. Under RCU, which then keeps them.
+ * The parents of a task, unless it has been released: then they may be freed before it is. Call
+ * under RCU, which keeps them.
  */
 static inline struct task_struct *kl_task_real_parent(const struct task_struct *t)
 {
@@ -120,15 +131,15 @@ static inline struct task_struct *kl_task_parent(const struct task_struct *t)
 }
 
 /*
- * The first thread of its process, under RCU, too. One that has been released may outlive that and
- * stands for itself: nobody changes its process any more.
+ * The first thread of a task's process; call under RCU, too. A released task may outlive that
+ * thread and is returned itself: its process does not change any more.
  */
 static inline struct task_struct *kl_task_leader(struct task_struct *t)
 {
 	return kl_task_is_alive(t) ? t->group_leader : t;
 }
 
-/* The same with a reference. @t: with one, too. */
+/* The same with a reference. The caller has one to @t, too. */
 static inline struct task_struct *kl_task_get_leader(struct task_struct *t)
 {
 	struct task_struct *leader;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attaching to the kernel's tracepoints. Their symbols are not exported: they
- * are found by name, once, in the kernel's own list of them.
+ * Finds the kernel's tracepoints. Their symbols are not exported, so they are found once, by name,
+ * in the kernel's own list.
  */
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
@@ -24,8 +24,8 @@ static void compare(struct tracepoint *tp, void *data)
 }
 
 /**
- * kl_tracepoint_find - a tracepoint of the kernel itself
- * @name: as in its TRACE_EVENT
+ * kl_tracepoint_find - find a tracepoint of the kernel itself
+ * @name: name in its TRACE_EVENT
  *
  * Returns NULL if this kernel has none. Context: may sleep.
  */
@@ -38,11 +38,11 @@ struct tracepoint *kl_tracepoint_find(const char *name)
 }
 
 /**
- * kl_tracepoint_patches - tokens for attaching to a tracepoint, or detaching
- * @tp: any, NULL too
+ * kl_tracepoint_patches - tokens for attaching to a tracepoint, or detaching from it
+ * @tp: any tracepoint, or NULL
  *
- * To have system calls traced, the kernel walks all threads with `tasklist_lock` held: 1,024 of
- * them disturb others about as much as a patch of the text does.
+ * To enable the tracing of system calls, the kernel walks all threads with `tasklist_lock` held:
+ * 1,024 threads disturb other users about as much as a text patch.
  */
 u32 kl_tracepoint_patches(const struct tracepoint *tp)
 {

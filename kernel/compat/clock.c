@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Choosing the clock, and mapping it to the kernel's other clocks. */
+/* Chooses the clock, and maps it to the kernel's other clocks. */
 #include <linux/irqflags.h>
 #include <linux/math64.h>
 #include <asm/cpufeature.h>
@@ -8,7 +8,7 @@
 
 DEFINE_STATIC_KEY_TRUE(kl_clock_is_tsc);
 
-/* Nanoseconds of a cycle, in parts of which 1 << NS_SHIFT are one. */
+/* Nanoseconds per cycle, with NS_SHIFT fractional bits. */
 #define NS_SHIFT 28
 static u32 ns_of_cycle __ro_after_init;
 
@@ -25,10 +25,10 @@ void kl_clock_init(void)
 }
 
 /**
- * kl_clock_ns - a difference of kl_clock in nanoseconds
- * @cycles: it
+ * kl_clock_ns - convert a difference of kl_clock() to nanoseconds
+ * @cycles: the difference
  *
- * To a hundred-millionth of it. Context: any.
+ * Exact to one part in a hundred million. Context: any.
  */
 u64 kl_clock_ns(u64 cycles)
 {
@@ -46,7 +46,7 @@ u32 kl_clock_kind(void)
 }
 
 /**
- * kl_clock_hz - cycles of kl_clock in a second, as far as the kernel knows
+ * kl_clock_hz - cycles of kl_clock() per second, as far as the kernel knows
  *
  * Context: any.
  */
@@ -56,11 +56,11 @@ u64 kl_clock_hz(void)
 }
 
 /**
- * kl_clock_sample - one instant on all clocks
- * @time: filled in but for its size
+ * kl_clock_sample - read all clocks at one instant
+ * @time: filled in except for its size
  *
- * The cycles are the middle of two readings around the others, the closest of
- * a few tries. Context: may sleep.
+ * The cycles are the middle of two readings around the others, from the attempt in which these two
+ * were closest. Context: may sleep.
  */
 void kl_clock_sample(struct kl_abi_time *time)
 {

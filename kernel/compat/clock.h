@@ -17,7 +17,7 @@
 
 DECLARE_STATIC_KEY_TRUE(kl_clock_is_tsc);
 
-/* Now, in cycles of kl_clock_hz(). Context: any, NMI too. */
+/* The time in cycles of kl_clock_hz(). Context: any, also NMI. */
 static __always_inline u64 kl_clock(void)
 {
 	if (static_branch_likely(&kl_clock_is_tsc))

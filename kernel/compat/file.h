@@ -9,8 +9,8 @@
 #include "compat_config.h"
 
 /*
- * The file that a pointer under RCU points to, with a reference; NULL: there is none, or its last
- * reference has been dropped.
+ * The file to which a pointer under RCU points, with a reference; NULL if there is none, or if its
+ * last reference has been dropped.
  */
 static inline struct file *kl_get_file_rcu(struct file __rcu **at)
 {
@@ -24,8 +24,8 @@ static inline struct file *kl_get_file_rcu(struct file __rcu **at)
 }
 
 /*
- * A file that a lock keeps from being freed, but not from being closed: with a reference; NULL:
- * its last one has been dropped.
+ * Take a reference to a file that a lock keeps from being freed, but not from being closed. Returns
+ * NULL if its last reference has been dropped.
  */
 static inline struct file *kl_get_file_live(struct file *file)
 {
@@ -47,7 +47,7 @@ static inline struct file *kl_mm_exe_file(struct mm_struct *mm)
 	return file;
 }
 
-/* Of a mapping's file: what its program has opened. */
+/* The path and inode of a mapping's file, as the program has opened it. */
 #ifdef KL_HAVE_FILE_USER_PATH
 #define kl_file_user_path(file) file_user_path(file)
 #define kl_file_user_inode(file) file_user_inode(file)

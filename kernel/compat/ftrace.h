@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Arguments of a hooked function, whatever the accessor is called; guards against recursion. */
+/* Arguments of a hooked function, whatever the accessor's name; guards against recursion. */
 #ifndef KL_COMPAT_FTRACE_H
 #define KL_COMPAT_FTRACE_H
 
@@ -15,8 +15,8 @@
 #endif
 
 /*
- * As the kernel's own functions, which change a word of the running task that an interrupt's call
- * reads meanwhile: that one leaves the word as it was.
+ * As the kernel's own functions, which change a word of the running task that a call in an
+ * interrupt may read at the same time: that call restores the word.
  */
 static __always_inline int kl_recursion_enter(unsigned long ip, unsigned long parent)
 {

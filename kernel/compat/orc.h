@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the kernel's unwinder knows of a module's text. */
+/* The kernel's unwind tables (ORC) of a module's text. */
 #ifndef KL_COMPAT_ORC_H
 #define KL_COMPAT_ORC_H
 
@@ -7,7 +7,7 @@
 #include <linux/objtool.h>
 #include <asm/orc_types.h>
 
-/* Another name before v6.4. */
+/* It has another name before v6.4. */
 #ifndef ORC_TYPE_CALL
 #define ORC_TYPE_CALL UNWIND_HINT_TYPE_CALL
 #endif

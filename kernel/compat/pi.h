@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who has what a task waits for that hands priority on: an rt_mutex, as the one behind a futex
- * locked by FUTEX_LOCK_PI. The kernel keeps struct rt_mutex_waiter to itself; it lies on the
- * waiting task's stack. The task stands in it behind the two nodes of its trees, whose size is
- * not the same in all kernels, and the lock behind the task: so the task is searched for.
+ * Finds the owner of a lock that a task waits for and that inherits priority: an rt_mutex, such as
+ * that of a futex locked by FUTEX_LOCK_PI. struct rt_mutex_waiter is private to the kernel; it is
+ * on the waiting task's stack. The pointer to the task follows two tree nodes, whose size differs
+ * between kernels, and the pointer to the lock follows that to the task: so this searches for the
+ * task.
  */
 #ifndef KL_COMPAT_PI_H
 #define KL_COMPAT_PI_H
@@ -20,11 +21,11 @@
 
 /**
  * kl_pi_owner - the owner of the lock that a task waits for
- * @waiter: what its pi_blocked_on points to, or a copy of it; KL_PI_BYTES
- * @task: it, which neither runs nor is woken meanwhile
+ * @waiter: what the task's pi_blocked_on points to, or a copy of it; KL_PI_BYTES
+ * @task: the task, which neither runs nor is woken during the call
  *
- * Returns its address, which is only to be compared; 0: nobody has it, or it changes hands.
- * Context: any.
+ * Returns the owner's address, which may only be compared; 0 if the lock has no owner, or is
+ * changing hands. Context: any.
  */
 static inline unsigned long kl_pi_owner(const unsigned long *waiter, const struct task_struct *task)
 {
@@ -37,13 +38,13 @@ static inline unsigned long kl_pi_owner(const unsigned long *waiter, const struc
 		lock = (const void *)waiter[i + 1];
 		if (kl_nofault(copy_from_kernel_nofault(&owner, &lock->owner, sizeof(owner))))
 			return 0;
-		/* The task waits, so the lock has waiters, or is no lock. */
+		/* The task waits, so the lock has waiters, or this is not a lock. */
 		return (unsigned long)owner & 1 ? (unsigned long)owner & ~1ul : 0;
 	}
 	return 0;
 }
 
-/* Is there one at @waiter, all of it on the stack at @stack? */
+/* Is a waiter at @waiter entirely on the stack at @stack? */
 static inline bool kl_pi_is_on_stack(unsigned long waiter, unsigned long stack)
 {
 	return waiter - stack < THREAD_SIZE - KL_PI_BYTES && IS_ALIGNED(waiter, sizeof(long));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whether the kernel calls a tracepoint's probes with preemption on. What a probe
- * reads belongs to its CPU and to RCU's read side, so each function that is
- * registered with a tracepoint begins with kl_probe_begin and ends with
- * kl_probe_end. Where the kernel has preemption off they are nothing.
+ * Handles kernels that call a tracepoint's probes with preemption on. What a probe reads is per CPU
+ * or protected by RCU, so each function that is registered with a tracepoint begins with
+ * kl_probe_begin and ends with kl_probe_end. These are empty if the kernel has preemption off.
  */
 #ifndef KL_COMPAT_PREEMPT_H
 #define KL_COMPAT_PREEMPT_H
@@ -17,9 +16,9 @@
 /*
  * in v6.13: probes of system calls run with preemption on, and in v7.0 all of them.
  *
- * KL_PROBES_PREEMPTIBLE builds the same code for older kernels. With the value 2 it
- * also undoes what such a kernel has done before it calls the probe: of this module
- * tests/kernel/run makes the same demands as of the one that is used.
+ * KL_PROBES_PREEMPTIBLE builds the same code for older kernels. With the value 2 it also undoes
+ * what such a kernel does before it calls the probe: tests/kernel/run tests this module in the same
+ * way as the regular one.
  */
 #if defined(KL_HAVE_TRACEPOINT_FAULTABLE) && !defined(KL_PROBES_PREEMPTIBLE)
 #define KL_PROBES_PREEMPTIBLE 1
@@ -32,14 +31,7 @@ static inline bool kl_probes_are_preemptible(void)
 	return true;
 }
 
-/*
- * preempt_enable_notrace rather than its form that does not reschedule: the kernel
- * ended its own calls of probes this way as long as it turned preemption off for
- * them, in the same places. It schedules only if nothing else has preemption or
- * interrupts off, so never from within the scheduler, and it is what may be called
- * before the kernel has noted that a task has left user mode.
- */
-/* What a probe does first: fails that test where a function lacks kl_probe_begin. */
+/* The first call in a probe: fails that test if a function lacks kl_probe_begin. */
 static __always_inline void kl_probe_check(void)
 {
 #if KL_PROBES_PREEMPTIBLE == 2
@@ -55,6 +47,12 @@ static __always_inline void kl_probe_begin(void)
 	preempt_disable_notrace();
 }
 
+/*
+ * Uses preempt_enable_notrace instead of the variant that does not reschedule: kernels that turn
+ * preemption off for probes turn it on again in the same way, in the same places. It schedules only
+ * if nothing else has preemption or interrupts off, so never from within the scheduler, and it may
+ * be called before the kernel has noted that a task has left user mode.
+ */
 static __always_inline void kl_probe_end(void)
 {
 	preempt_enable_notrace();

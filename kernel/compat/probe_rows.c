@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every row of events.def as a function that evaluates its values: what probe.sh compiles to
- * learn which rows this kernel has. Only its errors count; no object is made from it.
+ * Every row of events.def as a function that evaluates its values: probe.sh compiles this to find
+ * the rows that this kernel supports. Only its errors count; no object is made from it.
  *
- * Each macro keeps the row's text in the row's own expansion, so that an error names the row's
- * line in events.def.
+ * Each macro keeps the row's text in the row's own expansion, so that an error names the row's line
+ * in events.def.
  */
 #include "source/event_values.h"
 
 /* clang-format off */
-/* A row's source by its name: its arguments, and the kernel's own check of a probe's type. */
+/* By the kind of a row's source: its arguments, and the kernel's own check of a probe's type. */
 #define KL_ARGUMENTS_KL_TP(tracepoint, ...) void *kl_data, ##__VA_ARGS__
 #define KL_ARGUMENTS_KL_FN(function, ...) void *kl_data, ##__VA_ARGS__
 #define KL_ARGUMENTS_KL_OWN(...) void *kl_data, ##__VA_ARGS__

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a tracepoint's arguments differ between supported kernels: rows of events.def are in
- * the newest form, and what one side lacks stands in
+ * Tracepoint arguments that differ between supported kernels: rows of events.def have the newest
+ * form, and what exists on one side of a change only is written as
  *
- *	KL_NEW_x(...)	there since the change that compat/probes/x.c asks for
- *	KL_OLD_x(...)	there before it
+ *	KL_NEW_x(...)	exists since the change that compat/probes/x.c tests for
+ *	KL_OLD_x(...)	exists before it
  *
  * A value that an older kernel does not pass is written as 0 there.
  */
@@ -67,7 +67,7 @@
 #define KL_OLD_timer_start_bucket(...) __VA_ARGS__
 #endif
 
-/* in v7.1 and in stable updates of v6.1 and v6.12: hrtimer_start tells a restart */
+/* in v7.1 and in stable updates of v6.1 and v6.12: hrtimer_start passes whether it is a restart */
 #ifdef KL_HAVE_HRTIMER_START_WAS_ARMED
 #define KL_NEW_hrtimer_start_was_armed(...) __VA_ARGS__
 #define KL_OLD_hrtimer_start_was_armed(...)

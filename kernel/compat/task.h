@@ -8,8 +8,8 @@
 #include "compat_config.h"
 
 /*
- * Could others of the same user look into it before? Kernels that do not
- * remember it allow access afterwards in any case; kernlens does not.
+ * Could other processes of the same user inspect the task before? Kernels that do not remember this
+ * always allow access afterwards; kernlens does not.
  */
 static inline bool kl_was_dumpable(const struct task_struct *t)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Attaching to places in programs: since v6.11 (handle) and v6.12 (two steps). */
+/*
+ * Attaches to probe points in programs. The interface changed in v6.11 (handle) and v6.12 (two
+ * steps).
+ */
 #ifndef KL_COMPAT_UPROBE_H
 #define KL_COMPAT_UPROBE_H
 
@@ -9,7 +12,7 @@
 
 #include "compat_config.h"
 
-/* What an attached consumer is detached by; nothing where the place says it. */
+/* Identifies an attached consumer, to detach it; empty if inode and offset identify it. */
 struct kl_uprobe_handle {
 	struct uprobe *uprobe;
 };
@@ -37,7 +40,7 @@ static inline void kl_uprobe_unregister(struct kl_uprobe_handle *handle, struct 
 #endif
 }
 
-/* No handler of a consumer that has been unregistered runs any more. Context: may sleep. */
+/* Wait until no handler of an unregistered consumer runs any more. Context: may sleep. */
 static inline void kl_uprobe_synchronize(void)
 {
 #ifdef KL_HAVE_UPROBE_HANDLE

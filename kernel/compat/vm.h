@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Flags of a mapping: set through accessors since v6.3, which locks them. Counters of pages. */
+/* Flags of a mapping, which are set through locking accessors since v6.3. Counters of pages. */
 #ifndef KL_COMPAT_VM_H
 #define KL_COMPAT_VM_H
 
@@ -16,10 +16,10 @@
 #endif
 
 /*
- * Pages that a process has of some kinds, a bit each, with what CPUs have not told yet.
- * What threads have not told, before v6.2, nobody sees. A CPU tells by adding to the
- * count and taking away from its own: then look again, but not forever: a process whose memory
- * changes all the time has no exact figure. Context: any.
+ * Number of pages that a process has of some kinds, a bit each, including what is still pending on
+ * CPUs. Before v6.2, what is pending in threads is not visible. A CPU flushes by adding to the
+ * count and subtracting from its own: then this reads again, but not forever, as a process whose
+ * memory changes all the time has no exact figure. Context: any.
  */
 #define KL_MM_COUNTERS_TRIES 4
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Decides who can see what. An opener's rights are taken from the credentials
- * it opened the device with, and asked again for each record
- * (kl_access_may_see).
+ * Decides what an opener of the device may see. Its rights come from the credentials with which it
+ * opened the device. What it may see of a task is checked for each record (kl_access_may_see).
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -19,8 +18,8 @@
 #include "stack.h"
 
 /**
- * kl_access_of_opener - what the opener of the device may do
- * @cred: of the open file
+ * kl_access_of_opener - rights of the opener of the device
+ * @cred: credentials of the open file
  *
  * Returns KL_MAY_* bits. Context: the opener's system call; may sleep.
  */
@@ -30,7 +29,7 @@ u32 kl_access_of_opener(const struct cred *cred)
 
 	if (cred->user_ns != &init_user_ns)
 		return 0;
-	/* Nothing is refused to an opener without them, so there is nothing to audit. */
+	/* An opener may lack these capabilities, so there is no denial to audit. */
 	admin = ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
 	perfmon = admin || ns_capable_noaudit(&init_user_ns, CAP_PERFMON);
 	if (perfmon && !kl_lsm_may_trace_all())
@@ -39,23 +38,22 @@ u32 kl_access_of_opener(const struct cred *cred)
 }
 
 /*
- * Can other processes of the same user look into the program of @t? Its memory
- * descriptor is not ours to hold: read it without faulting, and believe the
- * answer only if it still is the task's afterwards. A task drops its descriptor
- * before it frees it.
+ * May other processes of the same user inspect @t? We have no reference to its mm: read it without
+ * faulting, and trust the result only if the mm is still the task's afterwards. A task clears t->mm
+ * before it frees the mm.
  */
 static bool is_dumpable(struct task_struct *t)
 {
-	/* What exits or executes a program writes it without a mark. */
+	/* exit and exec change it with plain stores. */
 	struct mm_struct *mm = data_race(READ_ONCE(t->mm));
 	unsigned long flags;
 
-	/* The task is exiting, or a kernel thread, which never belongs to an owner. */
+	/* The task is exiting, or is a kernel thread, which no owner without privilege may see. */
 	if (!mm)
 		return kl_was_dumpable(t);
 	if (kl_nofault(copy_from_kernel_nofault(&flags, &mm->flags, sizeof(flags))))
 		return false;
-	/* The flags before the second look at t->mm; pairs with exit and exec. */
+	/* The flags before the second load of t->mm; pairs with exit and exec. */
 	smp_rmb();
 	return data_race(READ_ONCE(t->mm)) == mm && (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
 }
@@ -63,7 +61,7 @@ static bool is_dumpable(struct task_struct *t)
 /**
  * kl_access_may_see - the kernel's ptrace read rule, for an owner without privilege
  * @owner: credentials of the session's opener
- * @t: any task that exists as long as the caller's probe
+ * @t: a task that exists while the caller's probe runs
  *
  * As ptrace_may_access(PTRACE_MODE_READ_FSCREDS) with the capability check of the
  * default security module, but for a given credential, without locks, and without
@@ -81,7 +79,7 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 	       gid_eq(owner->fsgid, c->egid) && gid_eq(owner->fsgid, c->sgid) &&
 	       owner->user_ns == c->user_ns && cap_issubset(c->cap_permitted, owner->cap_effective);
 	rcu_read_unlock();
-	/* Other flags of it may be changing; this one never does. */
+	/* Other flags of the task may be changing; this one never does. */
 	return same && !(data_race(t->flags) & PF_KTHREAD) && is_dumpable(t);
 }
 
@@ -90,7 +88,7 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
  * @opener: credentials of the device's opener, without privilege
  * @t: any task, with a reference or under RCU
  *
- * As kl_access_may_see, and the security modules must agree. Context: a system call; any,
+ * As kl_access_may_see(), and the security modules must allow it too. Context: a system call; any,
  * preemption off.
  */
 bool kl_access_may_read_now(const struct cred *opener, struct task_struct *t)
@@ -99,8 +97,8 @@ bool kl_access_may_read_now(const struct cred *opener, struct task_struct *t)
 }
 
 /**
- * kl_access_sees - may an opener see a task, in a system call of its own?
- * @cred: of the opener
+ * kl_access_sees - may an opener see a task, in its own system call?
+ * @cred: the opener's credentials
  * @may: the opener's KL_MAY_*
  * @t: any task, with a reference or under RCU
  *
@@ -119,8 +117,8 @@ bool kl_access_sees(const struct cred *cred, u32 may, struct task_struct *t)
 }
 
 /*
- * Has an opener all that kl_access_may_see compares between a session's owner and a
- * task? Then whatever that lets in would be let in for the opener.
+ * Does an opener match the session's owner in all that kl_access_may_see compares with a task? Then
+ * the opener may see every task that the owner may see.
  */
 static bool is_like_owner(const struct kl_session *s, const struct cred *cred)
 {
@@ -132,9 +130,9 @@ static bool is_like_owner(const struct kl_session *s, const struct cred *cred)
 }
 
 /**
- * kl_access_may_read - could a session of an opener's own show all that one shows?
- * @s: another's session
- * @cred: of the opener
+ * kl_access_may_read - could an opener's own session show everything that another one shows?
+ * @s: session of another opener
+ * @cred: the opener's credentials
  * @may: the opener's KL_MAY_*
  */
 bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32 may)
@@ -143,9 +141,9 @@ bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32
 }
 
 /**
- * kl_access_may_change - may an opener switch a session that another has made?
+ * kl_access_may_change - may an opener change a session that another opener created?
  * @s: the session
- * @cred: of the opener
+ * @cred: the opener's credentials
  * @may: the opener's KL_MAY_*
  */
 bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u32 may)
@@ -157,9 +155,10 @@ bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u
 }
 
 /**
- * kl_access_is_sealed - is the running program one that its user may not look into?
+ * kl_access_is_sealed - is the running program one that its user may not inspect?
  *
- * Set-user-id programs and those that protect themselves. Context: a system call.
+ * True for set-user-id programs and for programs that made themselves undumpable. Context: a system
+ * call.
  */
 bool kl_access_is_sealed(void)
 {
@@ -171,9 +170,9 @@ bool kl_access_is_sealed(void)
  * kl_access_shows_current - may the running task be shown to a session's owner now?
  * @s: the session
  *
- * What an interrupt does is not the interrupted task's doing. A tick is fired for an
- * owner without privilege only if it has interrupted the task itself. Context: any,
- * preemption off.
+ * An interrupt does not act for the task that it interrupted, so its events are not shown to an
+ * unprivileged owner. Ticks are an exception: one reaches such an owner if it interrupted the task
+ * itself. Context: any, preemption off.
  */
 bool kl_access_shows_current(const struct kl_session *s)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Accounts: what each user, all users, and the machine have of memory, sessions, events,
- * probes and readers, with the limits on them. Charged by everything that allocates for a
- * session or a descriptor. `kl_accounts_lock` guards all of it; it is a leaf lock.
+ * Accounts: the memory, sessions, events, probes, readers and ticks that each user, all
+ * unprivileged users together, and the machine use, with their limits. Charged by everything that
+ * allocates for a session or a descriptor. `kl_accounts_lock`, a leaf lock, protects all of it.
  * docs/design/limits.md has the rules.
  */
 #include <linux/audit.h>
@@ -33,7 +33,7 @@ MODULE_PARM_DESC(sessions_all_users, "sessions of all unprivileged users togethe
 static unsigned int memory_mb_per_user = 256;
 module_param(memory_mb_per_user, uint, 0644);
 MODULE_PARM_DESC(memory_mb_per_user, "MiB of memory, of all kinds, of an unprivileged user");
-/* The former name, from when only buffers were counted. */
+/* Another name for the same parameter. */
 module_param_named(buffer_mb_per_user, memory_mb_per_user, uint, 0644);
 MODULE_PARM_DESC(buffer_mb_per_user, "another name for memory_mb_per_user");
 
@@ -84,10 +84,10 @@ MODULE_PARM_DESC(ticks_all_users,
 
 /**
  * struct rule - a limit
- * @parameter: of a user, of all users, and of the machine; NULL: none
- * @name: of these parameters
+ * @parameter: parameters for a user, for all users, and for the machine; NULL: no limit
+ * @name: names of these parameters
  * @things: what is counted
- * @shift: from the parameter to the unit
+ * @shift: shifts a parameter to the counted unit
  */
 struct rule {
 	const unsigned int *parameter[3];
@@ -113,7 +113,7 @@ static const struct rule rules[KL_LIMITS] = {
 	[KL_LIMIT_ticks] = RULE("ticks a second", ticks_per_user, ticks_all_users),
 };
 
-/* Of memory, beyond a user's limit: 64 open descriptors. */
+/* Memory beyond a user's limit that open descriptors can use: 64 of them. */
 #define BASE_MORE SZ_2M
 
 DEFINE_SPINLOCK(kl_accounts_lock);
@@ -126,7 +126,7 @@ static_assert(KL_LIMITS <= KL_LIMITS_MAX);
 
 /* ------------------------------------------------------------------- limits */
 
-/* Column of struct rule, or -1: no limits. */
+/* Index into the arrays of struct rule, or -1: no limits. */
 static int column_of(const struct kl_account *a)
 {
 	switch (a->kind) {
@@ -198,8 +198,8 @@ static void subtract(struct kl_payer *p, enum kl_limit what, u64 n)
 }
 
 /**
- * kl_memory_size - what an allocation takes
- * @bytes: as given to kmalloc or kvmalloc
+ * kl_memory_size - memory that an allocation takes
+ * @bytes: as passed to kmalloc or kvmalloc
  *
  * Returns bytes. Context: any.
  */
@@ -209,8 +209,8 @@ u64 kl_memory_size(u64 bytes)
 }
 
 /**
- * kl_memory_percpu - the same, for one on each possible CPU
- * @bytes: as given to alloc_percpu
+ * kl_memory_percpu - memory that a per-CPU allocation takes
+ * @bytes: as passed to alloc_percpu
  *
  * Returns bytes. Context: any.
  */
@@ -222,12 +222,12 @@ u64 kl_memory_percpu(u64 bytes)
 /**
  * kl_payer_charge - charge an amount, unless a limit forbids it
  * @p: payer
- * @what: of which limit
+ * @what: which limit
  * @n: how much
  * @why: set on failure
  *
- * Returns 0, -EDQUOT: a limit of the user's, or -ENOSPC: one of all users or of the
- * machine. Context: process.
+ * Returns 0, -EDQUOT if a limit of the user is reached, or -ENOSPC if one of all users or of the
+ * machine is. Context: process.
  */
 int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_error *why)
 {
@@ -250,20 +250,20 @@ int kl_payer_charge(struct kl_payer *p, enum kl_limit what, u64 n, struct kl_err
 	return full ? refuse(full, what, used, n, why) : 0;
 }
 
-/* An account of one user: what it has takes nothing from others. */
+/* Is it an account of one user, which takes nothing from other users? */
 static bool is_own(const struct kl_account *a)
 {
 	return a->kind == KL_ACCOUNT_USER || a->kind == KL_ACCOUNT_PRIVILEGED;
 }
 
 /**
- * kl_payer_charge_base - charge the memory that a descriptor takes by being open
- * @p: payer, which has not been charged for one yet
+ * kl_payer_charge_base - charge the memory that an open descriptor takes
+ * @p: payer, which has not been charged for a descriptor yet
  * @bytes: how much
  *
- * A user at the limit can still open some to query it, BASE_MORE beyond the limit. Other
- * users could not stop that, so the accounts that they share are not charged. Returns 0 or
- * -EDQUOT. Context: process.
+ * A user at the limit can still open some descriptors, up to BASE_MORE beyond the limit, to query
+ * it. Accounts shared with other users are not charged, since those users could not prevent it.
+ * Returns 0 or -EDQUOT. Context: process.
  */
 int kl_payer_charge_base(struct kl_payer *p, u64 bytes)
 {
@@ -288,7 +288,7 @@ int kl_payer_charge_base(struct kl_payer *p, u64 bytes)
 /**
  * kl_payer_uncharge - give back some of what was charged
  * @p: payer
- * @what: of which limit
+ * @what: which limit
  * @n: how much
  *
  * Context: process.
@@ -314,8 +314,8 @@ static struct kl_account *find(kuid_t uid, u32 kind)
 }
 
 /*
- * Free accounts that nobody charges, unless that would give back tokens. Those are few: what takes
- * tokens takes them of all users, too.
+ * Free accounts without payers, unless that would give back tokens. Few accounts are kept for that
+ * reason, because tokens are taken from the account of all users, too.
  */
 static void prune(void)
 {
@@ -349,7 +349,7 @@ static void remove_payer(struct kl_account *a)
 	if (--a->payers)
 		return;
 	list_add_tail(&a->idle, &idle);
-	/* Use is the sum over the payers, so an account without any must have none. */
+	/* An account's usage is the sum over its payers, so it must be 0 without payers. */
 	for (u32 what = 0; what < KL_LIMITS; what++)
 		WARN_ON_ONCE(a->used[what]);
 }
@@ -377,7 +377,10 @@ static int join(struct kl_payer *p, u32 i, kuid_t uid, u32 kind)
 	return 0;
 }
 
-/* The creator of the outermost user namespace that an opener is in. */
+/*
+ * The creator of the outermost user namespace below the initial one that an opener is in; the
+ * opener itself if it is in the initial one.
+ */
 static kuid_t namespace_owner(const struct cred *cred)
 {
 	const struct user_namespace *ns = cred->user_ns;
@@ -389,7 +392,7 @@ static kuid_t namespace_owner(const struct cred *cred)
 	return ns->owner;
 }
 
-/* The same as @uid of another user without privilege, unless the payer has that account already. */
+/* Also charge the account of unprivileged user @uid, unless the payer has that account already. */
 static int join_also(struct kl_payer *p, u32 *n, kuid_t uid)
 {
 	if (!uid_valid(uid) || uid_eq(uid, GLOBAL_ROOT_UID))
@@ -401,9 +404,9 @@ static int join_also(struct kl_payer *p, u32 *n, kuid_t uid)
 }
 
 /**
- * kl_payer_init - have the accounts of an opener charged
+ * kl_payer_init - set up a payer that charges an opener's accounts
  * @p: zeroed
- * @cred: of the opener, which is the running task
+ * @cred: credentials of the opener, which is the running task
  * @may: the opener's KL_MAY_*
  *
  * Returns 0 or -ENOMEM; then there is nothing to undo. Context: may sleep.
@@ -417,7 +420,7 @@ int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may)
 	error = join(p, n++, cred->fsuid, p->limited ? KL_ACCOUNT_USER : KL_ACCOUNT_PRIVILEGED);
 	if (!error && p->limited)
 		error = join_also(p, &n, namespace_owner(cred));
-	/* Also after set-user-id programs. */
+	/* The login user stays the same when a set-user-id program runs. */
 	if (!error && p->limited)
 		error = join_also(p, &n, audit_get_loginuid(current));
 	if (error) {
@@ -431,7 +434,7 @@ int kl_payer_init(struct kl_payer *p, const struct cred *cred, u32 may)
 }
 
 /**
- * kl_payer_copy - have the same accounts charged
+ * kl_payer_copy - set up a payer that charges the same accounts as another
  * @p: zeroed
  * @from: a payer
  *
@@ -454,8 +457,8 @@ void kl_payer_copy(struct kl_payer *p, const struct kl_payer *from)
  * @a: one
  * @b: the other
  *
- * The user may be the owner of their user namespace, or who has logged in. Payers never
- * change their accounts, so no lock is needed. Context: any.
+ * That user may be the owner of their user namespace, or the login user. Payers never change their
+ * accounts, so no lock is needed. Context: any.
  */
 bool kl_payer_shares(const struct kl_payer *a, const struct kl_payer *b)
 {
@@ -468,8 +471,8 @@ bool kl_payer_shares(const struct kl_payer *a, const struct kl_payer *b)
 }
 
 /**
- * kl_payer_deinit - give back all that a payer has
- * @p: whose charges are for nothing any more; or zeroed
+ * kl_payer_deinit - give back everything that a payer has charged
+ * @p: payer whose charged resources have been freed; or zeroed
  *
  * Context: process.
  */
@@ -493,7 +496,7 @@ void kl_payer_deinit(struct kl_payer *p)
 
 /* ------------------------------------------------------------------ reading */
 
-/* The account at an index, of those that @of may know; NULL: there are no more. */
+/* The account at an index, among those that @of may read; NULL after the last. */
 static struct kl_account *account_at(u32 index, const struct kl_payer *of)
 {
 	struct kl_account *a;
@@ -514,10 +517,10 @@ static struct kl_account *account_at(u32 index, const struct kl_payer *of)
 }
 
 /**
- * kl_account_read - what an account has, and what it may have
- * @limits: `index` in, the rest out; `uid` is 0 of the accounts of several users
+ * kl_account_read - usage and limits of an account
+ * @limits: `index` in, the rest out; `uid` is 0 for accounts of several users
  * @of: the caller; without privilege, only its own account is read
- * @ns: the user namespace that `uid` is for
+ * @ns: user namespace that `uid` is mapped to
  *
  * Returns 0 or -ENOENT after the last. Context: process.
  */
@@ -549,8 +552,8 @@ int kl_account_read(struct kl_abi_limits *limits, const struct kl_payer *of,
 }
 
 /**
- * kl_account_limit - the most that a user without privilege may have
- * @what: of which limit
+ * kl_account_limit - the most that an unprivileged user can use
+ * @what: which limit
  */
 u64 kl_account_limit(enum kl_limit what)
 {
@@ -573,7 +576,7 @@ void kl_accounts_init(void)
 }
 
 /**
- * kl_accounts_deinit - after the last payer
+ * kl_accounts_deinit - free all accounts, after the last payer
  */
 void kl_accounts_deinit(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who is charged for what sessions and descriptors use, and limits: see account.c
- * and docs/design/limits.md.
+ * The accounts that are charged for what sessions and descriptors use, and their limits: see
+ * account.c and docs/design/limits.md.
  */
 #ifndef KL_CORE_ACCOUNT_H
 #define KL_CORE_ACCOUNT_H
@@ -18,15 +18,15 @@ struct user_namespace;
 
 #define KL_PAYER_ACCOUNTS 5
 
-/* What an open descriptor is charged, of the device or /proc/kernlens. */
+/* Memory charged for an open descriptor, of the device or of /proc/kernlens. */
 #define KL_DESCRIPTOR_BYTES (32u << 10)
 
 /**
  * struct kl_payer - charges what one session, descriptor or open file uses
- * @account: all that are charged, NULL after the last; constant
- * @used: what it has charged and not given back, by enum kl_limit; under the accounts' lock
- * @base: memory that only the user's own accounts are charged for; under the same lock
- * @limited: it takes tokens; constant
+ * @account: all accounts that are charged, NULL after the last; constant
+ * @used: what it has charged and not given back, by enum kl_limit; under kl_accounts_lock
+ * @base: memory that is charged only to the user's own accounts; under the same lock
+ * @limited: it belongs to an unprivileged user, so it must take tokens; constant
  */
 struct kl_payer {
 	struct kl_account *account[KL_PAYER_ACCOUNTS];

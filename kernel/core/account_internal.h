@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What account.c and tokens.c share: an account, and the lock of all of them.
- */
+/* Shared by account.c and tokens.c: an account, and the lock of all accounts. */
 #ifndef KL_CORE_ACCOUNT_INTERNAL_H
 #define KL_CORE_ACCOUNT_INTERNAL_H
 
@@ -12,19 +10,19 @@
 
 #define KL_PARAMETERS "/sys/module/kernlens/parameters/"
 
-/* What has been taken and not yet refilled. */
+/* A token bucket, as the tokens that have been taken and not yet refilled. */
 struct kl_bucket {
 	u64 debt;
-	u64 at; /* nanoseconds; when @debt was right */
+	u64 at; /* nanoseconds; when @debt was last updated */
 };
 
 /**
  * struct kl_account - what one user, or a group of them, uses
- * @node: among all but the last two kinds, by user
- * @idle: among those that have no payers
+ * @node: entry in the hash table of accounts of one user
+ * @idle: entry in the list of accounts without payers
  * @kind: enum kl_account_kind
- * @payers: that charge it
- * @used: by enum kl_limit
+ * @payers: number of payers that charge it
+ * @used: amounts in use, by enum kl_limit
  */
 struct kl_account {
 	struct hlist_node node;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a session's rings: made when the session is, added to and taken
- * from while it runs, mapped by readers. A block that is taken away stays in
- * memory as long as some reader has it mapped. Changes are under the session's
- * blocks_lock, which readers hold for reading while they copy; one change of size at
- * a time, under its size_lock. Memory is allocated under the latter alone, as the
- * creator's memory cgroup can make that wait for minutes: no reader then waits, and no CPU
- * that comes online.
+ * The memory of a session's rings: allocated with the session, increased and reduced while it runs,
+ * mapped by readers. A block that is removed stays in memory as long as some reader has it mapped.
+ * Blocks change under the session's blocks_lock, which readers hold for reading while they copy;
+ * its size_lock serializes changes of size. Memory is allocated under size_lock alone, because the
+ * creator's memory cgroup can delay this for minutes: neither readers nor a CPU that comes online
+ * then wait for it.
  */
 #include <linux/cpu.h>
 #include <linux/mm.h>
@@ -29,9 +28,9 @@ static void free_memory(u8 *memory, u32 bytes)
 }
 
 /*
- * Zeroed, because users will read it. Contiguous if such memory is readily available, but in
- * pages that each have a count of their own: who gets hold of a page that is mapped (by vmsplice,
- * say) keeps that page when the block is freed, and not the whole block.
+ * Zeroed, because users will read it. Contiguous if such memory is readily available, but in pages
+ * that each have their own reference count: a task that pins a mapped page (by vmsplice, say) keeps
+ * only that page when the block is freed, not the whole block.
  */
 static u8 *alloc_memory(u32 bytes, int node)
 {
@@ -59,13 +58,13 @@ static void free_block(struct kl_session *s, struct kl_ring_block *block)
 	kfree(block);
 }
 
-/* What a block is charged. */
+/* Memory charged for a block. */
 static u64 charge_of(const struct kl_session *s)
 {
 	return kl_memory_size(s->block_bytes) + kl_memory_size(sizeof(struct kl_ring_block));
 }
 
-/* Has a reader mapped part of it? No new mapping can begin: the block is in no ring any more. */
+/* Has a reader mapped part of the block? It is in no ring any more, so no new mapping can begin. */
 static bool is_mapped(const struct kl_session *s, const struct kl_ring_block *block)
 {
 	for (u32 at = 0; at < s->block_bytes; at += PAGE_SIZE)
@@ -99,7 +98,10 @@ static int add_block(struct kl_session *s, int cpu)
 		return -ENOMEM;
 	down_write(&s->blocks_lock);
 	block->index = c->next_index;
-	/* Not charged to the cgroup, which would make readers wait; 1 KiB for 64 blocks. */
+	/*
+	 * The index is not charged to the cgroup, which could make readers wait; it takes 1 KiB for
+	 * 64 blocks.
+	 */
 	error = xa_err(xa_store(&c->blocks, block->index, block, GFP_KERNEL));
 	if (!error) {
 		c->next_index++;
@@ -112,7 +114,7 @@ static int add_block(struct kl_session *s, int cpu)
 	return error;
 }
 
-/* Free, or keep while it is mapped, a list of blocks that are in no ring any more. */
+/* Free a list of blocks that are in no ring any more; keep those that are mapped. */
 static void retire_blocks(struct kl_session *s, struct kl_ring_block *block)
 {
 	struct kl_ring_block *next;
@@ -131,7 +133,7 @@ static void retire_blocks(struct kl_session *s, struct kl_ring_block *block)
 	}
 }
 
-/* Free the blocks that the writers gave back, and those that were still mapped before. */
+/* Free the blocks that the writers have given back, and those that were still mapped before. */
 static void reap_blocks(struct kl_session *s)
 {
 	struct kl_ring_block *block = s->retired, *next;
@@ -152,7 +154,7 @@ static void reap_blocks(struct kl_session *s)
 	}
 }
 
-/* Those that have been online have a buffer. */
+/* Note the CPUs that are or have been online: each of their rings needs blocks. */
 static void note_online(struct kl_session *s)
 {
 	int cpu;
@@ -168,7 +170,7 @@ static void note_online(struct kl_session *s)
 	}
 }
 
-/* Blocks that a CPU's ring lacks. */
+/* Number of blocks that a CPU's ring lacks. */
 static u32 missing_of(const struct kl_session *s, int cpu)
 {
 	const struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
@@ -186,7 +188,10 @@ static u64 missing(const struct kl_session *s)
 	return blocks;
 }
 
-/* What a CPU's ring lacks has been charged. Who closes the session does not wait for all of it. */
+/*
+ * Add the blocks that a CPU's ring lacks, which have been charged. Stops early if the session is
+ * closed, so that its creator does not wait.
+ */
 static int fill_cpu(struct kl_session *s, int cpu)
 {
 	int error = 0;
@@ -199,7 +204,7 @@ static int fill_cpu(struct kl_session *s, int cpu)
 	return error;
 }
 
-/* Give the rings what they lack; what they do not get, is given back. */
+/* Charge and add the blocks that the rings lack; uncharge those that could not be added. */
 static int fill_cpus(struct kl_session *s, struct kl_error *why)
 {
 	int cpu, error;
@@ -221,19 +226,19 @@ static int fill_cpus(struct kl_session *s, struct kl_error *why)
 	return error;
 }
 
-/* With interrupts off, on the ring's CPU. */
+/* Called with interrupts off, on the ring's CPU. */
 static void prepare_ring(void *ring)
 {
 	kl_ring_prepare(ring);
 }
 
 /**
- * kl_buffer_fill - give CPUs that have come online their blocks
+ * kl_buffer_fill - add blocks for CPUs that have come online
  * @s: the session
  * @why: set on failure
  *
- * Until then their records count as lost. Returns 0 or a negative errno. Context: may sleep, for
- * long.
+ * Until then records of these CPUs count as lost. Returns 0 or a negative errno. Context: may sleep
+ * for a long time.
  */
 int kl_buffer_fill(struct kl_session *s, struct kl_error *why)
 {
@@ -242,7 +247,7 @@ int kl_buffer_fill(struct kl_session *s, struct kl_error *why)
 	mutex_lock(&s->size_lock);
 	error = fill_cpus(s, why);
 	mutex_unlock(&s->size_lock);
-	/* No harm is done where there is a block already, nor by a CPU that has gone meanwhile. */
+	/* Harmless if a block is already prepared, or if a CPU has gone offline in the meantime. */
 	for_each_online_cpu(cpu)
 		smp_call_function_single(cpu, prepare_ring, &per_cpu_ptr(s->cpu, cpu)->ring, true);
 	return error;
@@ -253,7 +258,7 @@ static void wake_readers(struct irq_work *work)
 	kl_waiters_wake(&container_of(work, struct kl_cpu, wake)->session->waiters);
 }
 
-/* What all rings without their blocks take. */
+/* Memory that all rings take, without their blocks. */
 static u64 rings_bytes(const struct kl_session *s)
 {
 	u32 map_size = roundup_pow_of_two(s->blocks_max);
@@ -290,9 +295,9 @@ static int create_ring(struct kl_session *s, int cpu)
 }
 
 /**
- * kl_buffer_create - rings on all CPUs, blocks on those that are online
+ * kl_buffer_create - create rings on all CPUs, and blocks on those that are online
  * @s: a new session with its sizes set
- * @why: set on failure; call kl_buffer_destroy then, too
+ * @why: set on failure; kl_buffer_destroy() must be called even then
  *
  * Context: may sleep.
  */
@@ -320,7 +325,7 @@ int kl_buffer_create(struct kl_session *s, struct kl_error *why)
 }
 
 /**
- * kl_buffer_destroy - undo kl_buffer_create, also one that failed
+ * kl_buffer_destroy - undo kl_buffer_create(), even a failed one
  * @s: a session that nothing uses any more
  */
 void kl_buffer_destroy(struct kl_session *s)
@@ -374,27 +379,29 @@ static int resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 
 	lockdep_assert_held(&s->size_lock);
 	want_blocks(s, blocks);
-	/* No writer gives back blocks by the old number any more, so they can be counted. */
+	/*
+	 * From here on no writer gives back blocks because of the old number, so they can be
+	 * counted.
+	 */
 	synchronize_rcu();
 	down_write(&s->blocks_lock);
 	reap_blocks(s);
 	up_write(&s->blocks_lock);
 	error = fill_cpus(s, why);
-	/* Blocks that were added before the failure are taken back as when a buffer shrinks. */
+	/* Blocks that were added before the failure are removed as when a buffer shrinks. */
 	if (error)
 		want_blocks(s, before);
 	return error;
 }
 
 /**
- * kl_buffer_resize - another number of blocks, while records are written
+ * kl_buffer_resize - change the number of blocks while records are written
  * @s: the session
  * @blocks: per CPU, within KL_BLOCKS_MIN and the session's blocks_max
  * @why: set on failure
  *
- * More blocks are there when a CPU next changes blocks; fewer as they turn
- * over, which frees the memory at the next resize or the session's end.
- * Context: may sleep.
+ * Additional blocks are used when a CPU next switches blocks. Excess ones are removed as blocks are
+ * reused, which frees their memory at the next resize or at the session's end. Context: may sleep.
  */
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
@@ -425,7 +432,7 @@ void kl_buffer_finish(struct kl_session *s, u64 time)
 }
 
 /**
- * kl_buffer_written - records that have been written, on all CPUs
+ * kl_buffer_written - number of records written on all CPUs
  * @s: the session
  *
  * Context: any.
@@ -441,7 +448,7 @@ u64 kl_buffer_written(const struct kl_session *s)
 }
 
 /**
- * kl_buffer_lost - records for which there was no room
+ * kl_buffer_lost - number of records lost on all CPUs, because the buffer was full
  * @s: the session
  *
  * Context: any.
@@ -461,9 +468,9 @@ u64 kl_buffer_lost(const struct kl_session *s)
  * @s: the session
  * @cpu: any number
  * @index: any number
- * @offset: any
+ * @offset: any number
  *
- * Returns it with a reference, or NULL if there is no such block.
+ * Returns the page with a reference, or NULL if there is no such block.
  */
 struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset)
 {
@@ -485,12 +492,12 @@ struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned l
 }
 
 /**
- * kl_buffer_ring_page - a page that a ring shows to readers
+ * kl_buffer_ring_page - a page of what a ring shares with readers
  * @s: the session
  * @cpu: any number
- * @offset: any
+ * @offset: any number
  *
- * Returns it with a reference, or NULL if there is no such page.
+ * Returns the page with a reference, or NULL if there is no such page.
  */
 struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of the kernel's perf as variables: a pinned event for each CPU, shared
- * by the sessions that want it, made with the first and freed with the last.
- * `counters_lock` is for all but reading, which takes no lock. It is held while
- * perf takes the CPU hotplug lock, so what the kernel calls under that lock only
- * has the work done. Read by variables.c; docs/design/counter.md has the rules.
+ * Perf counters as variables: a pinned event on each CPU, shared by the sessions that use it,
+ * created for the first and freed with the last. `counters_lock` protects everything except
+ * reading, which takes no lock. It is held while perf takes the CPU hotplug lock, so the callback
+ * that runs under that lock only queues work. Read by variables.c; docs/design/counter.md has the
+ * rules.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -39,20 +39,20 @@ static const struct counter_kind kinds[KL_COUNTER_COUNT] = {
 #undef KL_COUNTER
 };
 
-/* Their variables come one after the other, in the same order. */
+/* Their variables have consecutive ids, in the same order. */
 #define KL_COUNTER(name, type, config, perf) \
 	static_assert(KL_VARIABLE_ID_##name - KL_VARIABLE_ID_cpu_cycles == (int)KL_COUNTER_##name);
 #include "counters.def"
 #undef KL_COUNTER
 
-/* As found when the module was loaded; constant since. */
+/* Available counters, found when the module is loaded; constant since. */
 static bool is_there[KL_COUNTER_COUNT] __ro_after_init;
 
 /**
- * struct cpu_counters - of one CPU
- * @event: what counts, or NULL. Replaced by anybody, used by readers on the CPU itself
- * @before: what events counted that are gone: of before the CPU was offline
- * @gone: one that was in @event, until it is freed; under counters_lock
+ * struct cpu_counters - counters of one CPU
+ * @event: what counts, or NULL; replaced by any CPU, used by readers on the CPU itself
+ * @before: counts of freed events, from before the CPU was offline
+ * @gone: an event removed from @event, until it is freed; under counters_lock
  * @reading: an event is being read
  */
 struct cpu_counters {
@@ -64,14 +64,14 @@ struct cpu_counters {
 
 static DEFINE_PER_CPU(struct cpu_counters, cpu_counters);
 
-/* Under counters_lock. */
+/* counters_lock protects `users`, the number of sessions that use each counter. */
 static DEFINE_MUTEX(counters_lock);
 static u32 users[KL_COUNTER_COUNT];
 
 /**
- * struct kl_session_counters - a session's
- * @wanted: a bit each; under counters_lock
- * @began: by CPU, what each had counted when the session asked for it
+ * struct kl_session_counters - counters of a session
+ * @wanted: bitmap of the counters that it uses; under counters_lock
+ * @began: by CPU, the count of each counter when the session requested it
  */
 struct kl_session_counters {
 	u32 wanted;
@@ -81,9 +81,9 @@ struct kl_session_counters {
 /* ---------------------------------------------------------------- reading */
 
 /*
- * Interrupts are off. An event that is not stopped has its counter to itself: see the
- * page. Who comes between, an NMI or a probe in what is called here, is told what the
- * event has been brought up to, and calls nothing: it would call itself.
+ * Interrupts are off. An event that is not stopped has its counter to itself: see
+ * docs/design/counter.md. An NMI or a probe that runs during the call below returns the count as
+ * last updated, and does not call it again, which would recurse.
  */
 static u64 count_of(struct cpu_counters *here, struct perf_event *event)
 {
@@ -100,7 +100,7 @@ static u64 count_of(struct cpu_counters *here, struct perf_event *event)
 	return local64_read(&event->count);
 }
 
-/* Of this CPU since somebody first wanted it. */
+/* This CPU's count since some session first requested the counter. */
 static u64 count_here(enum kl_counter which)
 {
 	struct cpu_counters *here = this_cpu_ptr(&cpu_counters);
@@ -108,9 +108,9 @@ static u64 count_here(enum kl_counter which)
 	struct perf_event *event;
 	unsigned long flags;
 
-	/* Not local_irq_save, which can fire events. */
+	/* Not local_irq_save, which can hit tracepoints. */
 	raw_local_irq_save(flags);
-	/* Pairs with give: the event, and what was counted before it. */
+	/* Pairs with give: the event before what was counted earlier. */
 	event = smp_load_acquire(&here->event[which]);
 	if (likely(event && READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE))
 		count = here->before[which] + count_of(here, event);
@@ -119,11 +119,11 @@ static u64 count_here(enum kl_counter which)
 }
 
 /**
- * kl_counter_read - what this CPU has counted since a session asked for it
- * @s: the session; it has been prepared for the counter
+ * kl_counter_read - this CPU's count since a session requested the counter
+ * @s: the session, which has been prepared for the counter
  * @which: the counter
  *
- * Returns KL_UNCOUNTED if it does not count now. Context: any, preemption off.
+ * Returns KL_UNCOUNTED if the counter does not count now. Context: any, preemption off.
  */
 u64 kl_counter_read(const struct kl_session *s, enum kl_counter which)
 {
@@ -137,10 +137,10 @@ u64 kl_counter_read(const struct kl_session *s, enum kl_counter which)
 }
 
 /**
- * kl_counter_lacks - why this machine has no such counter
+ * kl_counter_lacks - why a counter is unavailable on this machine
  * @which: the counter
  *
- * Returns NULL if it has. Context: any.
+ * Returns NULL if it is available. Context: any.
  */
 const char *kl_counter_lacks(enum kl_counter which)
 {
@@ -156,7 +156,7 @@ bool kl_counter_is_variable(u32 id)
 	return id - KL_VARIABLE_ID_cpu_cycles < KL_COUNTER_COUNT;
 }
 
-/* ------------------------------------------------------------ making events */
+/* ---------------------------------------------------------- creating events */
 
 static struct perf_event *make_event(enum kl_counter which, int cpu, bool disabled)
 {
@@ -176,7 +176,7 @@ static bool has_stopped(const struct perf_event *event)
 	return READ_ONCE(event->state) < PERF_EVENT_STATE_INACTIVE;
 }
 
-/* What they have counted stays. */
+/* Remove the events of some CPUs; what they have counted is retained. */
 static void take_away(enum kl_counter which, const struct cpumask *cpus)
 {
 	struct cpu_counters *at;
@@ -190,7 +190,7 @@ static void take_away(enum kl_counter which, const struct cpumask *cpus)
 		WRITE_ONCE(at->event[which], NULL);
 		any |= !!at->gone;
 	}
-	/* Readers have preemption off. */
+	/* Readers run with preemption off. */
 	if (any)
 		synchronize_rcu();
 	for_each_cpu(cpu, cpus) {
@@ -204,8 +204,8 @@ static void take_away(enum kl_counter which, const struct cpumask *cpus)
 }
 
 /*
- * Have it counted on a CPU, also where something has stopped it: the CPU was offline, or
- * another had the counter. What is not online now is looked after when it comes.
+ * Count on a CPU, also if something has stopped the event: the CPU was offline, or another user
+ * took the counter. For a CPU that is not online, this is done when it comes online (give_all).
  */
 static int give(enum kl_counter which, int cpu)
 {
@@ -228,7 +228,7 @@ static int give(enum kl_counter which, int cpu)
 	return 0;
 }
 
-/* The last user is gone. */
+/* The last session that used the counter has ended. */
 static void forget(enum kl_counter which)
 {
 	int cpu;
@@ -254,7 +254,7 @@ static void start_here(void *info)
 		this_cpu_ptr(start->counters->began)[start->which] = count;
 }
 
-/* CPUs that are offline go on from where they were. */
+/* CPUs that are offline continue from their last count. */
 static void start_counting(struct kl_session_counters *counters, enum kl_counter which)
 {
 	struct start start = { counters, which };
@@ -306,7 +306,7 @@ static struct kl_session_counters *make_counters(void)
 }
 
 /**
- * kl_counters_prepare - have a counter count until a session ends
+ * kl_counters_prepare - count with a counter until a session ends
  * @s: the session, locked
  * @id: of a variable that is a counter
  * @why: set on failure
@@ -342,8 +342,8 @@ int kl_counters_prepare(struct kl_session *s, u32 id, struct kl_error *why)
 }
 
 /**
- * kl_counters_destroy - a session ends
- * @counters: of a session that nobody reads for any more; NULL is fine
+ * kl_counters_destroy - release the counters of a session that ends
+ * @counters: counters that nothing reads any more, or NULL
  *
  * Context: as kl_counters_prepare.
  */
@@ -360,7 +360,7 @@ void kl_counters_destroy(struct kl_session_counters *counters)
 	kfree(counters);
 }
 
-/* --------------------------------------------------------------- CPUs that come */
+/* ------------------------------------------------------------------ CPU hotplug */
 
 static void give_all(struct work_struct *work)
 {
@@ -383,7 +383,7 @@ static void give_all(struct work_struct *work)
 static DECLARE_WORK(give_work, give_all);
 static int hotplug_state;
 
-/* Under the hotplug lock, which perf takes for some events: later. */
+/* Under the hotplug lock, which perf takes for some events, so leave it to a worker. */
 static int on_cpu_online(unsigned int cpu)
 {
 	schedule_work(&give_work);
@@ -391,9 +391,9 @@ static int on_cpu_online(unsigned int cpu)
 }
 
 /**
- * kl_counters_init - find out which counters there are
+ * kl_counters_init - find the available counters
  *
- * Returns 0 or a negative errno. Before the first session.
+ * Returns 0 or a negative errno. Context: before the first session; may sleep.
  */
 int kl_counters_init(void)
 {
@@ -410,7 +410,7 @@ int kl_counters_init(void)
 }
 
 /**
- * kl_counters_deinit - after the last session
+ * kl_counters_deinit - stop watching CPU hotplug, after the last session
  */
 void kl_counters_deinit(void)
 {

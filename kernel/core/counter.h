@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of the kernel's perf, one a CPU, as variables: which there are, who
- * wants them, and what they say. docs/design/counter.md has the rules.
+ * Perf counters, one on each CPU, as variables: which are available, which sessions use them, and
+ * their values. docs/design/counter.md has the rules.
  */
 #ifndef KL_CORE_COUNTER_H
 #define KL_CORE_COUNTER_H
@@ -19,7 +19,9 @@ enum kl_counter {
 	KL_COUNTER_COUNT
 };
 
-/* The value where there is none: another has the counter, or the CPU has just come. */
+/*
+ * The value if nothing is counted: another user has the counter, or the CPU has just come online.
+ */
 #define KL_UNCOUNTED (~0ull)
 
 u64 kl_counter_read(const struct kl_session *s, enum kl_counter which);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests that handlers make and that no probe can fulfil: freezing a session, switching its
- * maskset. A probe notes the request and kicks an interrupt, which queues work. The notes are
- * written by probes of all CPUs and taken by session/deferred_work.c.
+ * Requests of handlers that no probe can carry out: freezing a session, switching its maskset. A
+ * probe notes the request and raises an interrupt (irq_work), which queues work. Probes on all CPUs
+ * write the notes; session/deferred_work.c takes them.
  */
 #include <linux/workqueue.h>
 
@@ -10,22 +10,25 @@
 #include "session.h"
 
 /*
- * Work items running at the same time: one for each session that users may have, as each may be
- * waiting for memory (memory.high). What they may take together is limited by tokens.
+ * Number of work items that may run concurrently: one for each session that users may have, as each
+ * may be waiting for memory (memory.high). Tokens limit the time that they take in total.
  */
 #define WORKERS_MAX 512
 
 /* Longer than all retries take. */
 #define FREEZE_WAIT_S 5
 
-/* Not the kernel's own: text patching takes long, and others' work waits there. */
+/* Not one of the kernel's workqueues: text patching takes long and would delay other work there. */
 static struct workqueue_struct *workers;
 
 static void kick(struct irq_work *irq)
 {
 	struct kl_deferred *l = container_of(irq, struct kl_deferred, irq);
 
-	/* A switch may be waiting for tokens; a freeze does not wait for that. */
+	/*
+	 * The work may be delayed, because a switch waits for tokens; a freeze does not wait for
+	 * that.
+	 */
 	if (READ_ONCE(l->freeze_at))
 		mod_delayed_work(workers, &l->work, 0);
 	else
@@ -33,7 +36,7 @@ static void kick(struct irq_work *irq)
 }
 
 /**
- * kl_workers_init - have workers, before the first session
+ * kl_workers_init - create the workqueue, before the first session
  *
  * Returns 0 or -ENOMEM.
  */
@@ -44,7 +47,7 @@ int kl_workers_init(void)
 }
 
 /**
- * kl_workers_deinit - after the last session
+ * kl_workers_deinit - destroy the workqueue, after the last session
  */
 void kl_workers_deinit(void)
 {
@@ -52,8 +55,8 @@ void kl_workers_deinit(void)
 }
 
 /**
- * kl_worker_queue - have a session's work done that may wait for memory, or for long
- * @work: nothing happens if it is queued
+ * kl_worker_queue - queue work of a session that may take long, or wait for memory
+ * @work: the work; nothing happens if it is already queued
  *
  * Context: any.
  */
@@ -63,9 +66,9 @@ void kl_worker_queue(struct work_struct *work)
 }
 
 /**
- * kl_worker_queue_delayed - the same, after a while
- * @work: nothing happens if it is queued
- * @ms: how long to wait
+ * kl_worker_queue_delayed - as kl_worker_queue(), after a delay
+ * @work: the work; nothing happens if it is already queued
+ * @ms: the delay
  *
  * Context: any.
  */
@@ -75,9 +78,9 @@ void kl_worker_queue_delayed(struct delayed_work *work, u32 ms)
 }
 
 /**
- * kl_deferred_init - nothing is to be done yet
- * @l: of a new session
- * @work: what does it
+ * kl_deferred_init - initialize, with no requests
+ * @l: requests of a new session
+ * @work: carries out the requests
  */
 void kl_deferred_init(struct kl_deferred *l, work_func_t work)
 {
@@ -88,8 +91,8 @@ void kl_deferred_init(struct kl_deferred *l, work_func_t work)
 }
 
 /**
- * kl_deferred_deinit - wait for what is being done, and forget the rest
- * @l: of a session in which no probe runs; its lock is not held
+ * kl_deferred_deinit - wait for work that is running, and drop the remaining requests
+ * @l: requests of a session in which no probe runs; its lock is not held
  */
 void kl_deferred_deinit(struct kl_deferred *l)
 {
@@ -100,7 +103,7 @@ void kl_deferred_deinit(struct kl_deferred *l)
 /**
  * kl_deferred_freeze - stop recording after some more records
  * @s: the session
- * @records: at least so many, of all CPUs
+ * @records: minimum number of further records, on all CPUs
  *
  * Only the first call counts. Context: any, preemption off.
  */
@@ -116,12 +119,13 @@ void kl_deferred_freeze(struct kl_session *s, u64 records)
 }
 
 /**
- * kl_deferred_freeze_now - stop recording, and wait for that
- * @s: the session, which the caller holds
+ * kl_deferred_freeze_now - stop recording, and wait until it has stopped
+ * @s: the session, to which the caller has a reference
  * @why: set on failure
  *
- * What a rule wants to be recorded first is not waited for. Returns 0 also if it is
- * frozen already, -ENODATA if it does not run. Context: may sleep.
+ * Does not wait for records that a rule still wants before its freeze. Returns 0, also if the
+ * session is already frozen; -ENODATA if it is not running or has been closed; or -EINTR. Context:
+ * may sleep.
  */
 int kl_deferred_freeze_now(struct kl_session *s, struct kl_error *why)
 {
@@ -152,8 +156,8 @@ void kl_deferred_use(struct kl_session *s, u32 maskset)
 {
 	WRITE_ONCE(s->deferred.maskset, maskset);
 	/*
-	 * Work that is pending will see it, and the interrupt may be an event of the session. Pairs
-	 * with the barrier between the end of `pending` and the work.
+	 * Pending work will see the request; the interrupt is avoided then, as it may be an event
+	 * of the session. Pairs with the barrier between the end of `pending` and the work.
 	 */
 	smp_mb();
 	if (!delayed_work_pending(&s->deferred.work))

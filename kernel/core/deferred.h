@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What handlers request and a worker does: see deferred.c.
- */
+/* Requests of handlers that a worker carries out: see deferred.c. */
 #ifndef KL_CORE_DEFERRED_H
 #define KL_CORE_DEFERRED_H
 
@@ -10,21 +8,24 @@
 
 #define KL_MASKSET_NONE (~0u)
 
-/* A rule that switches at each event would have the kernel's text patched all the time. */
+/*
+ * Minimum time between two switches of masksets: a rule that switches at each event would have the
+ * kernel's text patched all the time.
+ */
 #define KL_USE_EVERY_MS 10
 
 struct kl_error;
 struct kl_session;
 
 /**
- * struct kl_deferred - what a session is to do soon
- * @irq: kicks @work from a context where a probe cannot
- * @work: does it
- * @freeze_at: records after which the session freezes, and 1; 0: it does not
- * @maskset: to switch to, or KL_MASKSET_NONE
- * @used: when a maskset was switched to last, in jiffies
- * @tries: of the work, since the last that went well
- * @failed: masksets that could not be switched to
+ * struct kl_deferred - deferred requests of a session
+ * @irq: queues @work, from a context where that is allowed
+ * @work: carries out the requests
+ * @freeze_at: number of records after which the session freezes, plus 1; 0: no freeze
+ * @maskset: maskset to switch to, or KL_MASKSET_NONE
+ * @used: when the session last switched to a maskset, in jiffies
+ * @tries: attempts of the work since it last succeeded
+ * @failed: number of switches that failed
  */
 struct kl_deferred {
 	struct irq_work irq;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Since when a flag is set: `since(FLAG)`.
+ * How long flags have been set: `since(FLAG)`.
  *
- * A slot belongs to the task whose number is in it. Only that task writes its time, and what
- * interrupts it; others may only take the slot away, by an exchange of the number. So who has read
- * a time and finds its own number behind that still there has read its own. A number's next owner
- * does not read what the last has left: flags are not passed on with numbers (follow.c), and
- * setting one writes the time.
+ * A slot belongs to the task whose number it contains. Only that task, and what interrupts it, sets
+ * its time; others may only clear the time and take the slot, by exchanging the number. So a task
+ * that has read a time and then finds its own number still there has read its own time, or 0. The
+ * next owner of a number does not read what the previous one has left: flags are not passed on with
+ * numbers (follow.c), and setting a flag writes the time.
  */
 #include <linux/hash.h>
 #include <linux/mm.h>
@@ -23,14 +23,14 @@
 
 struct slot {
 	u64 task; /* 0: free */
-	u64 since; /* 0: not yet */
+	u64 since; /* cycles; 0: not yet set */
 };
 
 struct kl_flag_times {
 	struct slot slot[1 << BUCKET_BITS][BUCKET_SLOTS];
 };
 
-/* Of no task. Charged to @payer until that ends. */
+/* Create an empty table. It is charged to @payer until the payer ends. */
 static struct kl_flag_times *create_times(struct kl_payer *payer, struct kl_error *why)
 {
 	u64 bytes = kl_memory_size(sizeof(struct kl_flag_times));
@@ -47,7 +47,7 @@ static struct kl_flag_times *create_times(struct kl_payer *payer, struct kl_erro
 }
 
 /**
- * kl_flag_times_destroy - free what no probe looks at any more
+ * kl_flag_times_destroy - free a table that no probe uses any more
  * @times: may be NULL
  */
 void kl_flag_times_destroy(struct kl_flag_times *times)
@@ -65,7 +65,10 @@ static int make_times(struct kl_session *s, u32 flag, struct kl_error *why)
 		made = *times ?: create_times(&s->payer, why);
 		if (IS_ERR(made))
 			return PTR_ERR(made);
-		/* Its zeroes before the pointer: rules are running. */
+		/*
+		 * The zeroed table before the pointer, as rules may be running. Pairs with
+		 * kl_flag_note and time_of.
+		 */
 		smp_store_release(times, made);
 	}
 	WRITE_ONCE(s->defs.since, s->defs.since | 1ull << flag);
@@ -73,10 +76,10 @@ static int make_times(struct kl_session *s, u32 flag, struct kl_error *why)
 }
 
 /**
- * kl_flag_prepare - from now on note what a program asks for
+ * kl_flag_prepare - from now on record the times that a program uses
  * @s: the session; its lock is not held
  * @ops: the program's operations, checked
- * @n_ops: how many
+ * @n_ops: number of operations
  * @why: set on failure
  *
  * Context: may sleep.
@@ -96,7 +99,7 @@ int kl_flag_prepare(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops
 	return error;
 }
 
-/* Idle tasks have one number together. */
+/* Idle tasks share one thread id, so distinguish them by CPU. */
 static u64 running_task(void)
 {
 	return current->pid ?: ~0ull - smp_processor_id();
@@ -116,8 +119,8 @@ static struct slot *find(struct slot *bucket, u64 task)
 }
 
 /*
- * Find a slot for the running task: a free one, or that of the task which has had its own longest.
- * NULL if another took it first.
+ * Find a slot for the running task: a free one, or that of the task that has had the flag longest.
+ * NULL if another task took it first.
  */
 static struct slot *claim(struct slot *bucket, u64 task)
 {
@@ -142,7 +145,7 @@ static struct slot *claim(struct slot *bucket, u64 task)
 }
 
 /**
- * kl_flag_note - a flag has been set now
+ * kl_flag_note - record that a flag is set now
  * @s: the session
  * @flag: below KL_FLAGS_MAX; of the running task, or of this CPU
  *
@@ -158,7 +161,7 @@ void kl_flag_note(struct kl_session *s, u32 flag)
 		this_cpu_ptr(s->cpu)->flag_time[flag - KL_FLAGS_MAX / 2] = kl_clock();
 		return;
 	}
-	/* Its zeroes after the pointer; pairs with make_times. */
+	/* The pointer before the table; pairs with make_times. */
 	times = smp_load_acquire(&s->defs.flag_times[flag]);
 	if (!times)
 		return;
@@ -168,14 +171,14 @@ void kl_flag_note(struct kl_session *s, u32 flag)
 		WRITE_ONCE(mine->since, kl_clock());
 }
 
-/* When the running task has got a flag; 0: not known. */
+/* When the running task's flag was set; 0: unknown. */
 static u64 time_of(struct kl_session *s, u32 flag)
 {
 	u64 task = running_task(), since;
 	struct kl_flag_times *times;
 	struct slot *mine;
 
-	/* Its zeroes after the pointer; pairs with make_times. */
+	/* The pointer before the table; pairs with make_times. */
 	times = smp_load_acquire(&s->defs.flag_times[flag]);
 	mine = times ? find(bucket_of(times, task), task) : NULL;
 	if (!mine)
@@ -191,7 +194,7 @@ static u64 time_of(struct kl_session *s, u32 flag)
  * @s: the session
  * @flag: below KL_FLAGS_MAX; of the running task, or of this CPU
  *
- * A task that may not be shown to the owner has none. Context: any, preemption off.
+ * A task that may not be shown to the owner has no flags. Context: any, preemption off.
  */
 bool kl_flag_test(struct kl_session *s, u32 flag)
 {
@@ -199,7 +202,7 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
 
 	if (flag >= KL_FLAGS_MAX / 2)
 		return this_cpu_read(s->cpu->flags) >> flag & 1;
-	/* Its zeroes after the pointer; pairs with make_flag. */
+	/* The pointer before the set; pairs with make_flag. */
 	set = smp_load_acquire(&s->defs.task_flag[flag]);
 	return set && kl_taskset_has(set, current->pid) && kl_flags_are_shown(s);
 }
@@ -208,7 +211,7 @@ bool kl_flag_test(struct kl_session *s, u32 flag)
  * kl_flag_since - how long a flag has been set, in nanoseconds
  * @s: the session
  * @flag: of the running task, or of this CPU; KL_SINCE_SESSION: since the session was started
- * @fault: set if it is not set, or if it is not known any more; 0 is returned then
+ * @fault: set if the flag is not set, or if its time has been forgotten; 0 is returned then
  *
  * Context: any, preemption off.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When tasks have got a flag, of a flag that some program asks since when it is set. A fixed number
- * of tasks: of each bucket the one that has it longest is forgotten. Written by the handler `set`,
- * for the running task only, read by programs that run in it; no locks. See flag_time.c.
+ * The times at which flags of tasks were set, for flags of which some program uses since(). The
+ * number of tasks is fixed: a full bucket forgets the task that has had the flag longest. Written
+ * by the handler `set`, for the running task only; read by programs that run in that task; no
+ * locks. See flag_time.c.
  */
 #ifndef KL_CORE_FLAG_TIME_H
 #define KL_CORE_FLAG_TIME_H
@@ -22,8 +23,8 @@ int kl_flag_prepare(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops
 void kl_flag_note(struct kl_session *s, u32 flag);
 
 /*
- * A task's flags say what it did before. An event that concerns another task, too, may fire in a
- * stranger: of that one the owner learns nothing.
+ * A task's flags reveal what it did before. An event that also concerns another task may be hit in
+ * a task that the owner may not see; the owner sees none of its flags.
  */
 static __always_inline bool kl_flags_are_shown(const struct kl_session *s)
 {

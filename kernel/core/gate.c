@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What sessions with a gate want together: the users that some of them record, and
- * the thread ids that some of them follow. A bit is set before its session relies on
- * it, at once; it is cleared when its id is given to a new task, or later by a work
- * item, as a bit too many costs a task little. docs/design/gate.md has the rules.
+ * The tasks that any session with a gate wants: users that some session records, and thread ids
+ * that some session follows. A bit is set at once, before its session relies on it. It is cleared
+ * when its thread id is given to a new task, or later by a work item, since a stale bit costs a
+ * task little. docs/design/gate.md has the rules.
  *
- * Locks: `gate_lock` for the list of sessions and for users; inside it `tids_lock`, a
- * leaf, for what makes a bit of a thread id outlive or lose its reason.
+ * Locks: `gate_lock` protects the list of sessions and the users. Inside it, `tids_lock`, a leaf
+ * lock, serializes changes of a session's sets with changes of the common bits.
  */
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -28,7 +28,7 @@ static LIST_HEAD(gated);
 
 /* ------------------------------------------------------------------- users */
 
-/* A session that names its tasks is found by them. */
+/* A session with a set of tasks is found by thread id instead. */
 static bool goes_by_user(const struct kl_session *s)
 {
 	return !(s->gate & KL_GATE_TASKS);
@@ -41,7 +41,7 @@ static void add_user(const struct kl_session *s)
 		set_bit(kl_gate_hash(s->gate_uid), kl_gate.uids);
 }
 
-/* Unless another session has a user with the same hash. */
+/* Clear the user's bit, unless another session has a user with the same hash. */
 static void remove_user(const struct kl_session *s)
 {
 	u32 hash = kl_gate_hash(s->gate_uid);
@@ -65,7 +65,7 @@ static unsigned long awaited_word(const struct kl_session *s, u32 at)
 	return tid != KL_NOBODY && BIT_WORD(tid) == at ? BIT_MASK(tid) : 0;
 }
 
-/* A word of all that a session keeps by thread id. */
+/* One word of all thread ids that a session keeps. */
 static unsigned long word_of(const struct kl_session *s, u32 at)
 {
 	unsigned long word = 0;
@@ -104,7 +104,7 @@ static void set_bits(u32 at, unsigned long word)
 		set_bit(at * BITS_PER_LONG + bit, kl_gate.tasks->bit);
 }
 
-/* What a session has kept since before it started. */
+/* Add the thread ids that a session has kept since before it started. */
 static void add_tids(const struct kl_session *s)
 {
 	for (u32 at = 0; at < WORDS; at++) {
@@ -114,9 +114,10 @@ static void add_tids(const struct kl_session *s)
 }
 
 /*
- * Clear what nobody has any more. Probes set bits without a lock, their own first
- * (kl_gate_watch, kl_gate_flag): so each word is looked at again behind the change,
- * which either finds theirs, or comes before it, and so before they set this one.
+ * Clear bits that no session has any more. Probes set bits without a lock, the session's own bit
+ * first (kl_gate_watch, kl_gate_flag). So the sessions are read again after the change: this either
+ * finds a probe's own bit, or it precedes that bit, and then the probe sets the common bit after
+ * the change.
  */
 static void clear_word(u32 at)
 {
@@ -149,7 +150,7 @@ static void clear_stale(struct work_struct *work)
 
 static DECLARE_WORK(stale_work, clear_stale);
 
-/* A session's own bit and then the one for all; in this order, for clear_word. */
+/* Set a session's own bit and then the common bit; clear_word relies on this order. */
 static void set_both(struct kl_taskset *own, pid_t tid)
 {
 	set_bit(tid, own->bit);
@@ -170,8 +171,8 @@ static void stop_awaiting(struct kl_session *s, pid_t tid)
  * kl_gate_follow - put a task in a session's sets, or take it out
  * @s: the session, with KL_GATE_TASKS; its lock is held
  * @tid: the task
- * @in: put it in
- * @heir: and what it will create
+ * @in: put it in, else take it out
+ * @heir: also put in the tasks that it will create
  *
  * Context: any that may take a spinlock.
  */
@@ -180,7 +181,7 @@ void kl_gate_follow(struct kl_session *s, pid_t tid, bool in, bool heir)
 	unsigned long flags;
 
 	lockdep_assert_held(&s->lock);
-	/* Against clear_word, which must not clear it in between. */
+	/* Keeps clear_word from clearing the bit in between. */
 	raw_spin_lock_irqsave(&tids_lock, flags);
 	stop_awaiting(s, tid);
 	kl_taskset_set(s->heirs, tid, in && heir);
@@ -193,8 +194,8 @@ void kl_gate_follow(struct kl_session *s, pid_t tid, bool in, bool heir)
 /**
  * kl_gate_await - have a task enter a session's sets when it executes a program
  * @s: the session, with KL_GATE_TASKS; its lock is held
- * @tid: the task; who was awaited before is not any more
- * @heir: and what it will create from then on
+ * @tid: the task; replaces the one awaited before
+ * @heir: also put in the tasks that it creates from then on
  *
  * Context: any that may take a spinlock.
  */
@@ -203,7 +204,7 @@ void kl_gate_await(struct kl_session *s, pid_t tid, bool heir)
 	unsigned long flags;
 
 	lockdep_assert_held(&s->lock);
-	/* Against clear_word and kl_gate_exec. */
+	/* Excludes clear_word and kl_gate_exec. */
 	raw_spin_lock_irqsave(&tids_lock, flags);
 	s->awaited_is_heir = heir;
 	WRITE_ONCE(s->awaited, tid);
@@ -216,7 +217,7 @@ void kl_gate_await(struct kl_session *s, pid_t tid, bool heir)
  * kl_gate_forget - tasks have been taken out of a session's sets
  * @s: the session; its lock is held
  *
- * They cost more than others until this has been done, some time later.
+ * A work item clears their common bits some time later; until then they cost more than other tasks.
  */
 void kl_gate_forget(const struct kl_session *s)
 {
@@ -226,12 +227,12 @@ void kl_gate_forget(const struct kl_session *s)
 }
 
 /**
- * kl_gate_watch - have a session asked about a task, whatever its gate says
+ * kl_gate_watch - have a session see a task's events, whatever its gate allows
  * @s: the session
  * @tid: the task
  *
- * Until the id is another task's. Nothing happens if the session watches nobody.
- * Context: any, preemption off.
+ * This lasts until the thread id is given to another task. Does nothing if the session watches no
+ * tasks. Context: any, preemption off.
  */
 void kl_gate_watch(struct kl_session *s, pid_t tid)
 {
@@ -240,8 +241,8 @@ void kl_gate_watch(struct kl_session *s, pid_t tid)
 }
 
 /**
- * kl_gate_flag - a task has a flag of a session's, which a new task is not to have
- * @s: the session, in which the flag is set
+ * kl_gate_flag - note that a task has a flag, which a new task with its id must not have
+ * @s: the session in which the flag is set
  * @tid: the task
  *
  * Context: any, preemption off.
@@ -250,7 +251,7 @@ void kl_gate_flag(struct kl_session *s, pid_t tid)
 {
 	if (!s->gate)
 		return;
-	/* The flag before it; pairs with clear_word. */
+	/* The flag before the common bit; pairs with clear_word. */
 	smp_mb();
 	if (!kl_taskset_has(kl_gate.tasks, tid))
 		set_bit(tid, kl_gate.tasks->bit);
@@ -258,7 +259,7 @@ void kl_gate_flag(struct kl_session *s, pid_t tid)
 
 /* --------------------------------------------------------- forks and programs */
 
-/* Change a bit only if it is another: the others' caches have the word. */
+/* Change a bit only if it differs, because other CPUs have the word in their caches. */
 static bool put(struct kl_taskset *set, pid_t tid, bool in)
 {
 	if (kl_taskset_has(set, tid) != in)
@@ -267,12 +268,12 @@ static bool put(struct kl_taskset *set, pid_t tid, bool in)
 }
 
 /**
- * kl_gate_fork_session - what a session keeps of a task that has just been made
+ * kl_gate_fork_session - update a session's sets for a new task
  * @s: the session
- * @parent: thread id
- * @child: thread id; what is kept of it is a dead task's
+ * @parent: thread id of the parent
+ * @child: thread id of the new task; what the sets have of it belongs to a dead task
  *
- * Returns whether the session follows it. Context: a probe of the fork.
+ * Returns whether the session follows the new task. Context: a probe of the fork.
  */
 bool kl_gate_fork_session(struct kl_session *s, pid_t parent, pid_t child)
 {
@@ -298,11 +299,11 @@ bool kl_gate_fork_session(struct kl_session *s, pid_t parent, pid_t child)
 }
 
 /**
- * kl_gate_fork - a task that some session wants may have made another
- * @parent: thread id
- * @child: thread id; it has not run yet
+ * kl_gate_fork - update the sets of all sessions with a gate for a new task
+ * @parent: thread id of the parent
+ * @child: thread id of the new task, which has not run yet
  *
- * Context: the only probe of forks for all sessions with a gate; preemption off.
+ * Context: the fork probe that all sessions with a gate share; preemption off.
  */
 void kl_gate_fork(pid_t parent, pid_t child)
 {
@@ -318,13 +319,13 @@ void kl_gate_fork(pid_t parent, pid_t child)
 	raw_spin_unlock(&tids_lock);
 }
 
-/* Returns whether it has been awaited. */
+/* Put an awaited task into the sets. Returns whether the task was awaited. */
 static bool admit(struct kl_session *s, pid_t tid)
 {
 	bool awaited;
 
 	raw_spin_lock(&tids_lock);
-	/* Again: the session's owner may have changed their mind. */
+	/* Check again, because the session's owner may have changed this. */
 	awaited = s->awaited == tid;
 	if (awaited) {
 		WRITE_ONCE(s->awaited, KL_NOBODY);
@@ -337,10 +338,10 @@ static bool admit(struct kl_session *s, pid_t tid)
 
 /**
  * kl_gate_exec - a task that some session wants has executed a program
- * @t: the running task, with the new program's memory, name and rights
+ * @t: the running task, which already has the new program's memory, name and credentials
  *
- * It enters the sets of the sessions that await it; its bit for all is set already.
- * Context: the only probe of this for all sessions with a gate; preemption off.
+ * The task enters the sets of the sessions that await it; its common bit is already set. Context:
+ * the exec probe that all sessions with a gate share; preemption off.
  */
 void kl_gate_exec(struct task_struct *t)
 {
@@ -358,7 +359,7 @@ void kl_gate_exec(struct task_struct *t)
  * @s: the session; its lock is held
  * @why: set on failure
  *
- * Once it returns its tasks are wanted. Context: may sleep.
+ * When it returns, the common gate allows the session's tasks. Context: may sleep.
  */
 int kl_gate_enter(struct kl_session *s, struct kl_error *why)
 {
@@ -374,14 +375,17 @@ int kl_gate_enter(struct kl_session *s, struct kl_error *why)
 	}
 	mutex_lock(&gate_lock);
 	if (!kl_gate.tasks)
-		/* It is everybody's: charged to nobody. */
+		/* All sessions share it, so no user is charged. */
 		kl_gate.tasks = vzalloc(sizeof(*kl_gate.tasks));
 	if (!kl_gate.tasks) {
 		mutex_unlock(&gate_lock);
 		return kl_fail(why, -ENOMEM, "no memory for the set of all followed tasks");
 	}
 	s->gate_uid = s->gate & KL_GATE_OWN ? s->owner->fsuid : s->uid;
-	/* Forks first: a bit that one clears must not be set again from what was before. */
+	/*
+	 * Let forks update the session first: a bit that a fork clears must not be set again from
+	 * stale sets.
+	 */
 	list_add_tail_rcu(&s->gated, &gated);
 	s->in_gate = true;
 	add_user(s);
@@ -391,10 +395,10 @@ int kl_gate_enter(struct kl_session *s, struct kl_error *why)
 }
 
 /**
- * kl_gate_leave - undo kl_gate_enter; nothing happens if it was not called
+ * kl_gate_leave - undo kl_gate_enter(); does nothing if that was not called
  * @s: the session; its lock is held, and its probes are detached
  *
- * Forks may still look at it: kl_source_synchronize waits for them. Context: may sleep.
+ * Fork probes may still use the session until kl_source_synchronize() returns. Context: may sleep.
  */
 void kl_gate_leave(struct kl_session *s)
 {
@@ -410,7 +414,7 @@ void kl_gate_leave(struct kl_session *s)
 }
 
 /**
- * kl_gate_init - before the first session
+ * kl_gate_init - initialize, before the first session
  */
 void kl_gate_init(void)
 {
@@ -418,7 +422,7 @@ void kl_gate_init(void)
 }
 
 /**
- * kl_gate_deinit - after the last session
+ * kl_gate_deinit - clean up, after the last session
  */
 void kl_gate_deinit(void)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Does any session that follows tasks or a user want this task? One test for all
- * of them, which every task on the machine pays for at each tracepoint that such a
- * session uses. It may say yes for nothing, but never no where a session's own
- * gate would say yes. See docs/design/gate.md. Written by gate.c under its locks;
- * read by probes without one.
+ * Does any session that follows tasks or a user want this task? One test covers all of them; every
+ * task on the machine pays for it at each tracepoint that such a session uses. It may give false
+ * positives, but it never rejects a task that a session's own gate allows. See docs/design/gate.md.
+ * Written by gate.c under its locks; read by probes without a lock.
  */
 #ifndef KL_CORE_GATE_H
 #define KL_CORE_GATE_H
@@ -17,9 +16,9 @@
 #define KL_GATE_UID_BITS 16
 
 /**
- * struct kl_gate - what all sessions with a gate want together
- * @tasks: thread ids that some session follows, watches, or keeps a flag for;
- *         made for the first session with a gate, and kept
+ * struct kl_gate - the tasks that any session with a gate wants
+ * @tasks: thread ids that some session follows, watches, or keeps a flag for; allocated for the
+ *         first session with a gate and then retained
  * @factor: odd and random; spreads user ids over @uids
  * @uids: hashes of the users that some session records
  */
@@ -31,7 +30,7 @@ struct kl_gate {
 
 extern struct kl_gate kl_gate;
 
-/* Real user of a task, as kl_access_may_see and KL_GATE_UID compare it. */
+/* Real user id of a task, as kl_access_may_see and KL_GATE_UID compare it. */
 static __always_inline kuid_t kl_gate_user(const struct task_struct *t)
 {
 	/* Preemption is off. */
@@ -45,7 +44,7 @@ static __always_inline u32 kl_gate_hash(kuid_t uid)
 
 /**
  * kl_gate_wants - may any session with a gate want an event of a task?
- * @t: a task that exists as long as the caller's probe
+ * @t: a task that exists while the caller's probe runs
  *
  * Context: a probe of such a session: any, preemption off.
  */
@@ -64,14 +63,14 @@ static __always_inline bool kl_gate_awaits(const struct kl_session *s, const str
 /**
  * kl_gate_may_want - may one session with a gate want an event of a task?
  * @s: the session
- * @t: a task that exists as long as the caller's probe
+ * @t: a task that exists while the caller's probe runs
  *
  * The session's own gate decides. Context: any, preemption off.
  */
 static __always_inline bool kl_gate_may_want(const struct kl_session *s,
 					     const struct task_struct *t)
 {
-	/* The call that executes the program is an awaited task's first event. */
+	/* The exec call itself is an awaited task's first event. */
 	if (s->gate & KL_GATE_TASKS ?
 		    kl_taskset_has(s->tasks, t->pid) || READ_ONCE(s->awaited) == t->pid :
 		    uid_eq(kl_gate_user(t), s->gate_uid))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Security modules (AppArmor, SELinux, Smack, Landlock ...) may forbid one process to read
- * another although both are the same user's, and may forbid tracing the whole machine. The
- * kernel asks them in ptrace_may_access() and perf_event_open(); so do we, through the same
- * functions, which the kernel does not export.
+ * Security modules (AppArmor, SELinux, Smack, Landlock ...) may forbid a process to read another
+ * one of the same user, and may forbid tracing the whole machine. The kernel consults them in
+ * ptrace_may_access() and perf_event_open(). This file calls the same functions, which the kernel
+ * does not export.
  *
- * They decide for the running task, may allocate, and may write to the audit log. So they can
- * only be asked in a system call of the one who wants to know, not when an event fires.
+ * They decide about the running task, may allocate, and may write to the audit log. So they can
+ * only be called in a system call of the task that requests access, not when an event is hit.
  */
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
@@ -21,8 +21,8 @@
 #ifdef CONFIG_SECURITY
 
 /*
- * Where the processor tracks indirect branches it must find a landing pad, which the kernel takes
- * away from functions that it only calls directly.
+ * With IBT, the target of an indirect call must begin with a landing pad, which the kernel removes
+ * from functions that it only calls directly.
  */
 static bool may_be_called(const void *function)
 {
@@ -38,8 +38,8 @@ static bool may_be_called(const void *function)
 }
 
 /*
- * A kprobe finds a function by its name, and need not be armed for it. If the function begins with
- * a landing pad, the probe's place is after that.
+ * A kprobe finds a function by name and need not be armed for that. If the function begins with a
+ * landing pad, the probe's address is after it.
  */
 static void *find_function(const char *name)
 {
@@ -59,7 +59,7 @@ static typeof(security_perf_event_open) *perf_check;
 /**
  * kl_lsm_init - find the functions that consult the security modules
  *
- * Those that cannot be called are left out, which the log reports.
+ * Functions that cannot be called are skipped, which is reported in the kernel log.
  */
 void kl_lsm_init(void)
 {
@@ -73,10 +73,10 @@ void kl_lsm_init(void)
 }
 
 /**
- * kl_lsm_may_read - do the security modules let the caller read a task, as by ptrace?
- * @t: a task that cannot go away meanwhile
+ * kl_lsm_may_read - do the security modules allow the caller to read a task, as by ptrace?
+ * @t: a task that cannot be freed during the call
  *
- * Context: a system call of the one who wants to read it; does not sleep.
+ * Context: a system call of the task that requests access; does not sleep.
  */
 bool kl_lsm_may_read(struct task_struct *t)
 {
@@ -95,9 +95,10 @@ static bool may_perf(int type)
 }
 
 /**
- * kl_lsm_may_trace_all - do the security modules let the caller trace the machine, as by perf?
+ * kl_lsm_may_trace_all - do the security modules allow the caller to trace the machine?
  *
- * Context: a system call of the one who wants to; may sleep.
+ * Checks the same permissions as perf. Context: a system call of the task that requests access; may
+ * sleep.
  */
 bool kl_lsm_may_trace_all(void)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measures what a session's probes take. A firing of the general path (handler/dispatch.c,
- * record.c) is timed: all of them for owners without privilege and for dear sessions, else one of
- * KL_METER_EVERY. On a CPU whose interrupts are off no worker may run: there firings are refused as
- * soon as probes have taken too much of a window. session/watchdog.c sets the limits and suspends
- * sessions; docs/design/budget.md has the rules.
+ * Measures the CPU time that a session's probes take. Events on the general path
+ * (handler/dispatch.c, record.c) are timed: every one for unprivileged owners and for expensive
+ * sessions, else one of KL_METER_EVERY. On a CPU whose interrupts are off no worker can run, so
+ * events are refused there as soon as probes have taken too much of a window. session/watchdog.c
+ * sets the limits and suspends sessions; docs/design/budget.md has the rules.
  */
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -26,13 +26,13 @@ MODULE_PARM_DESC(
 	cpu_percent_privileged,
 	"percent of all CPU time that the probes of any other session can use; 0: unlimited");
 
-#define DEAR 4096 /* operations: each firing of such a session is measured */
+#define DEAR 4096 /* operations; every event of such a session is measured */
 
 /**
- * struct window - what probes have lately taken on a CPU with interrupts off
- * @inner: cycles that were measured inside the section that is open
+ * struct window - CPU time that probes have recently taken on a CPU with interrupts off
+ * @inner: cycles measured in sections nested in the open one
  * @begun: when the window began
- * @spent: since then, by kind of session
+ * @spent: cycles since then, by kind of session
  */
 struct window {
 	u64 inner;
@@ -45,10 +45,10 @@ static DEFINE_PER_CPU(struct window, windows);
 struct kl_meters kl_meters;
 
 /**
- * kl_meter_percent - of all CPU time, for the probes of a user without privilege, or of a session
- * @kind: whose
+ * kl_meter_percent - limit on the CPU time of probes
+ * @kind: kind of session; the limit applies to an unprivileged user, or to each other session
  *
- * Returns 0 if there is no limit.
+ * Returns percent of all CPU time, 0 if there is no limit.
  */
 u32 kl_meter_percent(enum kl_meter_kind kind)
 {
@@ -67,11 +67,11 @@ static bool is_spent(struct window *w, enum kl_meter_kind kind, u64 now)
 }
 
 /**
- * kl_meter_begin - a firing that is to be measured begins
+ * kl_meter_begin - begin to measure an event
  * @s: the session
  * @section: set
  *
- * Returns false if it must not be done: count it as lost. Context: any, preemption off.
+ * Returns false if the event must not be handled: count it as lost. Context: any, preemption off.
  */
 bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
 {
@@ -81,7 +81,10 @@ bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
 
 	if (unlikely(READ_ONCE(s->meter.stopped)))
 		return false;
-	/* Interrupts are off; what an NMI does to the window meanwhile is a hit more or less. */
+	/*
+	 * Interrupts are off. An NMI that changes the window at the same time makes a difference of
+	 * about one event.
+	 */
 	if (off && unlikely(data_race(is_spent(w, kl_meter_kind(s), now)))) {
 		this_cpu_inc(s->cpu->meter.refused);
 		return false;
@@ -89,7 +92,9 @@ bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
 	section->begun = now;
 	section->off = off;
 	section->weight = READ_ONCE(s->meter.each) ? 1 : KL_METER_EVERY;
-	/* What interrupts it puts back what it finds, with its own time added. */
+	/*
+	 * A section that interrupts this one restores the value that it found, plus its own time.
+	 */
 	section->outer = READ_ONCE(w->inner);
 	WRITE_ONCE(w->inner, 0);
 	barrier();
@@ -97,9 +102,9 @@ bool kl_meter_begin(struct kl_session *s, struct kl_section *section)
 }
 
 /**
- * kl_meter_end - it is done
+ * kl_meter_end - end the measurement of an event
  * @s: the session
- * @section: of kl_meter_begin
+ * @section: set by kl_meter_begin()
  */
 void kl_meter_end(struct kl_session *s, const struct kl_section *section)
 {
@@ -112,14 +117,14 @@ void kl_meter_end(struct kl_session *s, const struct kl_section *section)
 	WRITE_ONCE(w->inner, section->outer + took);
 	own = took > inner ? took - inner : 0;
 	own = min(own, s->meter.most) * section->weight;
-	/* The scheduler makes a task pay for what its own events cost. */
+	/* Otherwise the scheduler charges a task for what its own events cost. */
 	if (section->off || kind == KL_METER_PRIVILEGED)
 		this_cpu_add(s->cpu->meter.spent, own);
 	if (section->off) {
 		this_cpu_add(s->cpu->meter.spent_off, own);
-		/* Only an NMI can come in between, whose own time may not be counted then. */
+		/* Only an NMI can interrupt this; its own time may be lost then. */
 		data_race(w->spent[kind] += own);
-		/* From here on every hit must be measured. */
+		/* From here on every event must be measured. */
 		if (unlikely(data_race(w->spent[kind]) > READ_ONCE(kl_meters.allowed_cycles[kind])))
 			WRITE_ONCE(s->meter.each, true);
 	}
@@ -128,9 +133,9 @@ void kl_meter_end(struct kl_session *s, const struct kl_section *section)
 }
 
 /**
- * kl_meter_note_cost - a session has got a program, or variables
+ * kl_meter_note_cost - note the cost of a session's new program or variables
  * @s: the session
- * @cost: of them at most
+ * @cost: upper bound of their cost
  */
 void kl_meter_note_cost(struct kl_session *s, struct kl_cost cost)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a session's probes take: see meter.c. */
+/* CPU time that a session's probes take: see meter.c. */
 #ifndef KL_CORE_METER_H
 #define KL_CORE_METER_H
 
@@ -23,10 +23,10 @@ enum kl_meter_kind {
 /**
  * struct kl_meters - what all sessions' meters share
  * @window_cycles: length of a window
- * @allowed_cycles: of a window, by kind of session; ~0: any
- * @is_looking: somebody compares what has been measured; no bool, as gcc instruments READ_ONCE of
- *              one as a plain access (KCSAN)
- * @waking: has that begin
+ * @allowed_cycles: limit in a window, by kind of session; ~0: none
+ * @is_looking: the watchdog is evaluating the measurements; not a bool, as gcc instruments
+ *              READ_ONCE of one as a plain access (KCSAN)
+ * @waking: starts the watchdog
  */
 struct kl_meters {
 	u64 window_cycles;
@@ -38,20 +38,20 @@ struct kl_meters {
 extern struct kl_meters kl_meters;
 
 /**
- * struct kl_meter - how a session is measured, and what was found
- * @each: each firing is measured and may be refused
- * @stopped: it is to be suspended: nothing more is done for it
- * @dearest: operations of its dearest program
- * @most: cycles that a firing counts at most: more is not its doing
- * @list: of the sessions that run
- * @looked: when it was looked at last
- * @spent: cycles until then
- * @share: in the period before that, in thousandths of all CPU time
- * @blamed: CPU on which firings were refused then on its account; -1: none
- * @over: of an owner with privilege: periods in a row in which it took too much
- * @refused: periods in a row in which firings were refused on its account
+ * struct kl_meter - how a session is measured, and the results
+ * @each: every event is measured and may be refused
+ * @stopped: it is about to be suspended: no event is handled any more
+ * @dearest: operations of its most expensive program, or of its variables
+ * @most: limit on the cycles counted for an event: a longer time has another cause
+ * @list: entry in the list of running sessions
+ * @looked: when it was last evaluated
+ * @spent: its cycles until then
+ * @share: its share in the period before that, in thousandths of all CPU time
+ * @blamed: CPU on which events were refused then because of it; -1: none
+ * @over: for a privileged owner: consecutive periods in which it took too much
+ * @refused: consecutive periods in which events were refused because of it
  * @work: suspends it
- * @suspended: what the last suspension was for, and how many there were
+ * @suspended: reason of the last suspension, and how many there were
  */
 struct kl_meter {
 	bool each;
@@ -70,13 +70,13 @@ struct kl_meter {
 };
 
 /**
- * struct kl_meter_cpu - what a session has taken on one CPU
- * @firings: counts those that may be measured
- * @refused: firings that were not done
- * @spent: cycles of those that count (kl_meter_end)
- * @spent_off: of those with interrupts off
- * @looked_off: @spent_off when it was looked at last
- * @looked_refused: the same of @refused
+ * struct kl_meter_cpu - CPU time that a session has taken on one CPU
+ * @firings: counts the events that may be measured
+ * @refused: number of refused events
+ * @spent: cycles of the events that count (kl_meter_end)
+ * @spent_off: cycles with interrupts off
+ * @looked_off: @spent_off when the session was last evaluated
+ * @looked_refused: @refused when the session was last evaluated
  */
 struct kl_meter_cpu {
 	u32 firings;
@@ -88,10 +88,10 @@ struct kl_meter_cpu {
 };
 
 /**
- * struct kl_section - a firing that is being measured
- * @begun: when
- * @outer: what was measured inside the section that this one has interrupted, or is in
- * @weight: firings that it stands for
+ * struct kl_section - an event that is being measured
+ * @begun: when it began
+ * @outer: cycles measured so far in sections nested in the one that encloses this one
+ * @weight: number of events that it represents
  * @off: interrupts are off
  */
 struct kl_section {

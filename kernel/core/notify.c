@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session's rules want its owner to know at once, whatever the buffers are
- * doing: alarms, and that a snapshot is wanted. Probes of all CPUs write; who polls
- * the session's descriptor is woken and reads. No lock: a writer that finds its place
- * taken leaves its alarm out, which a reader sees by the numbers.
+ * Notifications that a session's rules send to its owner, whatever the buffers are doing: alarms
+ * and snapshot requests. Probes on all CPUs write them; a task that polls the session's descriptor
+ * is woken and reads them. No lock: a writer that finds its slot busy drops its alarm, which a
+ * reader detects by a gap in the numbers.
  */
 #include <linux/delay.h>
 #include <linux/sched.h>
@@ -22,8 +22,8 @@ static void wake(struct irq_work *irq)
 }
 
 /**
- * kl_notify_init - there are none yet
- * @notify: of a new session
+ * kl_notify_init - initialize, with no notifications
+ * @notify: notifications of a new session
  */
 void kl_notify_init(struct kl_notify *notify)
 {
@@ -32,8 +32,8 @@ void kl_notify_init(struct kl_notify *notify)
 }
 
 /**
- * kl_notify_deinit - forget them
- * @notify: of a session in which no probe runs, and which nobody polls
+ * kl_notify_deinit - free a session's notifications
+ * @notify: notifications of a session in which no probe runs, and which no task polls
  */
 void kl_notify_deinit(struct kl_notify *notify)
 {
@@ -43,7 +43,7 @@ void kl_notify_deinit(struct kl_notify *notify)
 }
 
 /**
- * kl_notify_prepare - get what a rule needs that sounds alarms
+ * kl_notify_prepare - allocate what a rule needs to raise alarms
  * @s: the session; its lock is held
  * @why: set on failure
  *
@@ -65,7 +65,7 @@ int kl_notify_prepare(struct kl_session *s, struct kl_error *why)
 		kl_memory_uncharge(&s->payer, bytes);
 		return kl_fail(why, -ENOMEM, "no memory for alarms");
 	}
-	/* Its zeroes first; pairs with the acquires of `kept`. */
+	/* The zeroed alarms before the pointer; pairs with the acquires of `kept`. */
 	smp_store_release(&s->notify.kept, kept);
 	return 0;
 }
@@ -76,7 +76,7 @@ static void keep(struct kl_session *s, struct kl_alarm *to, u64 number, u32 even
 	bool shown = kl_access_shows_current(s);
 
 	WRITE_ONCE(to->number, 0);
-	/* Before what is of the new one. Pairs with the smp_rmb in try_copy. */
+	/* The number before the new alarm. Pairs with the smp_rmb in try_copy. */
 	smp_wmb();
 	to->time = kl_clock();
 	to->event = event;
@@ -87,15 +87,15 @@ static void keep(struct kl_session *s, struct kl_alarm *to, u64 number, u32 even
 	else
 		memset(to->comm, 0, KL_COMM_LEN);
 	to->rule = r;
-	/* The number last: who sees it sees the rest. Pairs with try_copy. */
+	/* The number last: a reader that sees it also sees the rest. Pairs with try_copy. */
 	smp_store_release(&to->number, number);
 }
 
 /**
- * kl_notify_alarm - a rule sounds its alarm
+ * kl_notify_alarm - raise the alarm of a rule
  * @s: the session
- * @event: at which
- * @r: the rule; it has been prepared for
+ * @event: id of the event
+ * @r: the rule, for which kl_notify_prepare() has succeeded
  *
  * Context: any, preemption off.
  */
@@ -110,14 +110,14 @@ void kl_notify_alarm(struct kl_session *s, u32 event, const struct kl_rule *r)
 	if (!cmpxchg(&to->busy, 0, 1)) {
 		if (to->number < number)
 			keep(s, to, number, event, r);
-		/* All of it before the next writer. Pairs with the cmpxchg. */
+		/* The whole alarm before the next writer. Pairs with the cmpxchg. */
 		smp_store_release(&to->busy, 0);
 	}
 	kl_waiters_kick(&s->notify.waiters, &s->notify.irq);
 }
 
 /**
- * kl_notify_snapshot - a rule wants a copy of the buffers
+ * kl_notify_snapshot - a rule requests a snapshot of the buffers
  * @s: the session
  *
  * Context: any, preemption off.
@@ -133,7 +133,8 @@ void kl_notify_snapshot(struct kl_session *s)
  * @s: the session
  * @why: set on failure
  *
- * Returns -EINVAL if it does not overwrite, -ENODATA if it does not run. Context: may sleep.
+ * Returns -EINVAL if the session is not in overwrite mode, -ENODATA if it is not running. Context:
+ * may sleep.
  */
 int kl_notify_request_snapshot(struct kl_session *s, struct kl_error *why)
 {
@@ -148,7 +149,7 @@ int kl_notify_request_snapshot(struct kl_session *s, struct kl_error *why)
 }
 
 /**
- * kl_notify_wake - something else is new: the session has frozen
+ * kl_notify_wake - wake waiting tasks: the session has been frozen or suspended
  * @s: the session
  */
 void kl_notify_wake(struct kl_session *s)
@@ -191,7 +192,7 @@ static bool try_copy(struct kl_alarm *from, u64 number, struct kl_abi_alarm *to)
 	return true;
 }
 
-/* It counts before it is written, which takes no time unless the writer is held up. */
+/* An alarm is counted before it is written. The gap is short unless the writer is delayed. */
 static bool copy_alarm(struct kl_alarm *from, u64 number, struct kl_abi_alarm *to)
 {
 	for (int i = 0; i < COPY_TRIES; i++) {
@@ -205,9 +206,9 @@ static bool copy_alarm(struct kl_alarm *from, u64 number, struct kl_abi_alarm *t
 }
 
 /**
- * kl_notify_read - alarms that have been sounded
+ * kl_notify_read - copy alarms to user space
  * @s: the session
- * @alarms: from which on and room in; the rest out
+ * @alarms: first number and size of the buffer in; the rest out
  * @why: set on failure
  *
  * Context: may sleep.

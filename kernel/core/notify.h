@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a session's rules want its owner to know at once: see notify.c.
- */
+/* Notifications that a session's rules send to its owner: see notify.c. */
 #ifndef KL_CORE_NOTIFY_H
 #define KL_CORE_NOTIFY_H
 
@@ -15,15 +13,15 @@ struct kl_rule;
 struct kl_session;
 
 /**
- * struct kl_alarm - an alarm that has been sounded
- * @busy: somebody writes it
- * @number: which it is, from 1; 0: none, or just being written
+ * struct kl_alarm - an alarm that a rule has raised
+ * @busy: a probe is writing it
+ * @number: sequence number, from 1; 0: unused, or being written
  * @time: clock cycles
- * @event: at which
- * @tid: of the running task; it, @pid and @comm are zero if the owner may not see it
- * @pid: its process
- * @comm: its name
- * @rule: has the text; stays until the session ends
+ * @event: id of the event that raised it
+ * @tid: thread id of the running task; @tid, @pid and @comm are zero if the owner may not see it
+ * @pid: process id of that task
+ * @comm: name of that task
+ * @rule: has the text; exists until the session ends
  */
 struct kl_alarm {
 	u32 busy;
@@ -37,12 +35,12 @@ struct kl_alarm {
 };
 
 /**
- * struct kl_notify - alarms and requests of a session's rules
- * @irq: wakes who waits, from a context where a probe cannot
- * @waiters: those who poll the session's descriptor
- * @alarms: that were sounded
- * @snapshots: that were asked for
- * @kept: the last KL_ALARMS_KEPT of @alarms; NULL until a rule has that handler
+ * struct kl_notify - alarms and snapshot requests of a session's rules
+ * @irq: wakes waiting tasks, from a context where that is allowed
+ * @waiters: tasks that poll the session's descriptor
+ * @alarms: number of alarms raised
+ * @snapshots: number of snapshots requested
+ * @kept: the last KL_ALARMS_KEPT alarms; NULL until a rule raises alarms
  */
 struct kl_notify {
 	struct irq_work irq;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs are checked here, when they are made, so that nothing need be checked
- * when they run but what depends on the event. What an operation has is a row of
- * the table below. Fed by the session's calls; program_decode.c makes of the
- * operations what program_run.c runs.
+ * Checks programs when they are created, so that at run time only what depends on the event needs a
+ * check. A row of the table below describes each operation. Fed by the session's calls;
+ * program_decode.c decodes the operations into the steps that program_run.c runs.
  */
 #include "program_step.h"
 #include "program_values.h"
@@ -11,9 +10,9 @@
 /**
  * struct op_rule - what an operation must look like
  * @name: for messages
- * @has: KL_OP_HAS_*; members that it does not have are 0
- * @b: values that b can have, from 0
- * @low, @high: of imm
+ * @has: KL_OP_HAS_*; members that it does not have must be 0
+ * @b: number of values that b can have, from 0
+ * @low, @high: range of imm
  */
 struct op_rule {
 	const char *name;
@@ -60,7 +59,7 @@ static const struct op_rule rules[KL_OP_COUNT] = {
 };
 
 /**
- * kl_op_members - what an operation has
+ * kl_op_members - which members an operation has
  * @code: enum kl_op_code
  *
  * Returns KL_OP_HAS_*.
@@ -105,7 +104,7 @@ static int check_registers(struct checked *c, u32 i)
 	return 0;
 }
 
-/* b, imm and the bits of imm64 that say where strings are. */
+/* Check b, imm and the bits of imm64 that locate strings. */
 static int check_numbers(struct checked *c, u32 i)
 {
 	const struct kl_abi_op *op = &c->op[i];
@@ -225,16 +224,16 @@ static int check(struct checked *c)
 	return 0;
 }
 
-/* Beside its operations, a program may have two ends that are known. */
+/* In addition to its operations, a program may have two constant ends. */
 static size_t steps_bytes_of(u32 n_ops)
 {
 	return (n_ops + 2) * sizeof(struct kl_step);
 }
 
 /**
- * kl_program_bytes - the memory of a program
- * @n_ops: its operations
- * @data_bytes: of its texts
+ * kl_program_bytes - memory that a program takes
+ * @n_ops: number of its operations
+ * @data_bytes: size of its texts
  */
 size_t kl_program_bytes(u32 n_ops, u32 data_bytes)
 {
@@ -242,15 +241,15 @@ size_t kl_program_bytes(u32 n_ops, u32 data_bytes)
 }
 
 /**
- * kl_program_create - check operations and make a program of them
- * @ops: the caller's copy, which nobody changes meanwhile
- * @n_ops: of them
+ * kl_program_create - check operations and create a program from them
+ * @ops: the operations, in memory of the caller that no other task can change
+ * @n_ops: number of operations
  * @data: texts; may be NULL if there are none
- * @data_bytes: of them
- * @may: KL_MAY_* of its maker
+ * @data_bytes: size of the texts
+ * @may: KL_MAY_* of the program's creator
  * @why: set on failure; may be NULL
  *
- * Both are copied. Returns the program or an ERR_PTR(). Context: may sleep.
+ * Operations and texts are copied. Returns the program or an ERR_PTR(). Context: may sleep.
  */
 struct kl_program *kl_program_create(const struct kl_abi_op *ops, u32 n_ops, const u8 *data,
 				     u32 data_bytes, u32 may, struct kl_error *why)
@@ -297,7 +296,7 @@ u32 kl_program_out_bytes(const struct kl_program *p)
 }
 
 /**
- * kl_program_looks - what a program looks at
+ * kl_program_looks - what a program reads besides the running task
  * @p: the program
  *
  * Returns KL_LOOKS_*.
@@ -311,7 +310,7 @@ u32 kl_program_looks(const struct kl_program *p)
  * kl_program_reads - which bytes of an event's fields and strings a program reads
  * @p: the program
  *
- * Returns bits as kl_reads does.
+ * Returns a bitmap as of kl_reads().
  */
 u64 kl_program_reads(const struct kl_program *p)
 {
@@ -319,7 +318,7 @@ u64 kl_program_reads(const struct kl_program *p)
 }
 
 /**
- * kl_program_is_task_s32 - is a program's result just a s32 of the running task?
+ * kl_program_is_task_s32 - is a program's result just an s32 of the running task?
  * @p: the program
  * @offset: set to where it is, if so
  */
@@ -335,7 +334,7 @@ static bool is_first(const struct kl_step *step)
 }
 
 /**
- * kl_program_is_first_field - is it just the event's first field, of 64 bits?
+ * kl_program_is_first_field - is the result just the event's first field, of 64 bits?
  * @p: the program
  */
 bool kl_program_is_first_field(const struct kl_program *p)
@@ -354,13 +353,13 @@ static bool is_no(const struct kl_step *step)
 }
 
 /**
- * kl_program_guard - is there a field that alone may tell that the result is 0?
+ * kl_program_guard - is there a field that alone may decide that the result is 0?
  * @p: the program
- * @from: set to the least number of a range, if so
- * @span: set to how far the range goes from there, if so
- * @opposite: set if the result is 0 for numbers within, else for those that are not
+ * @from: set to the least number of a range, if there is one
+ * @span: set to how far the range goes from there, if there is one
+ * @opposite: set to true if the result is 0 for numbers within the range, to false if outside
  *
- * Returns the field as KL_FIELD_NUMBER, or 0: no.
+ * Returns the field as KL_FIELD_NUMBER, or 0 if there is none.
  */
 u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opposite)
 {
@@ -377,11 +376,11 @@ u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opp
 }
 
 /**
- * kl_program_is_test - does it just ask whether that field is within a range?
+ * kl_program_is_test - is a program just a range test of the event's first field, of 64 bits?
  * @p: the program
  * @from: set to the least number of the range, if so
  * @span: set to how far the range goes from there, if so
- * @opposite: set if it says 0 of what is within, if so
+ * @opposite: set to whether the result is 0 within the range, if so
  */
 bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite)
 {

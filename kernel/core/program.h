@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Programs: what a session computes when an event fires (enum kl_op_code of the
- * contract). program.c checks one when it is made and runs it from any context;
- * it also compiles in user space for unit and fuzz tests, where the loads are
- * the tests' own. See docs/design/program.md.
+ * Programs: what a session computes when an event is hit (enum kl_op_code of uapi/kernlens.h).
+ * program.c checks a program when it is created, program_decode.c decodes it, and program_run.c
+ * runs it in any context. They also compile in user space for unit and fuzz tests, which supply the
+ * loads. See docs/design/program.md.
  */
 #ifndef KL_CORE_PROGRAM_H
 #define KL_CORE_PROGRAM_H
@@ -29,12 +29,12 @@ struct kl_program;
 
 /**
  * struct kl_event_ctx - an event as a program sees it
- * @session: whose program it is
+ * @session: the program's session
  * @fields: the record's fields and strings, as the owner may see them
- * @bytes: of them
- * @argument: arguments of the source; NULL if it has none
- * @arguments: number of them
- * @fault: set by kl_program_run where something could not be read
+ * @bytes: size of @fields
+ * @argument: arguments of the event's source; NULL if it has none
+ * @arguments: number of @argument
+ * @fault: set by kl_program_run if something could not be read
  */
 struct kl_event_ctx {
 	struct kl_session *session;
@@ -46,10 +46,10 @@ struct kl_event_ctx {
 };
 
 /**
- * struct kl_cost - what something costs at most when an event fires
- * @operations: of about 5 instructions each, without the following
- * @kernel_walks: call traces of the kernel that are made
- * @user_walks: of the program
+ * struct kl_cost - upper bound of what something costs at an event
+ * @operations: of about 5 instructions each, without stack walks
+ * @kernel_walks: walks of the kernel stack
+ * @user_walks: walks of the user stack
  */
 struct kl_cost {
 	u32 operations;
@@ -57,17 +57,17 @@ struct kl_cost {
 	u32 user_walks;
 };
 
-/* Operations to find out whether a session's owner may see a task. */
+/* Operations to check whether a session's owner may see a task. */
 #define KL_COST_SEES 26
 
-/* What a program looks at, beside the running task. */
+/* What a program reads besides the running task. */
 #define KL_LOOKS_FIELDS 0x01u
 #define KL_LOOKS_ARGUMENTS 0x02u
-#define KL_LOOKS_OUT 0x04u /* where a load can fault, or a function of the kernel is called */
+#define KL_LOOKS_OUT 0x04u /* memory where a load can fault, or results of kernel functions */
 
 /*
- * Bytes of an event's fields and strings as bits, one for each 4 of them; the last is
- * for all behind.
+ * A bitmap of an event's fields and strings: one bit for each 4 bytes, the last bit for all bytes
+ * after that.
  */
 static inline u64 kl_reads(u32 from, u32 bytes)
 {
@@ -79,7 +79,7 @@ static inline u64 kl_reads(u32 from, u32 bytes)
 	return ~0ull >> (63 - last + from) << from;
 }
 
-/* A number among the fields: its type (enum kl_number) and where it ends. */
+/* A number among the fields: its type (enum kl_number) and the offset of its end. */
 #define KL_FIELD_NUMBER(type, end) ((u32)(end) << 8 | (type))
 
 size_t kl_program_bytes(u32 n_ops, u32 data_bytes);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program costs at most, from its steps: the dearest path through them. Jumps go
- * forward only, so one pass backwards finds it. Read by budget.c, which bounds what an
+ * Computes the upper bound of a program's cost: that of the most expensive path through its steps.
+ * Jumps only go forward, so one backward pass finds it. Used by budget.c, which limits what an
  * event may cost, and by the watchdog. docs/design/budget.md has the unit.
  */
 #include "program_step.h"
 #include "program_values.h"
 
-/* A load that cannot be done: the exception, the search of the table, the way back. */
+/* A load that faults: the exception, the search of the exception table, the return. */
 #define FAULT 200
 
-/* The most that a record has of fields and strings, and a table's row or a program of it. */
+/* The most bytes of fields and strings in a record, from a row of a table or from a program. */
 #define BYTES_MAX 1024u
 
 static u32 least(u32 a, u32 b)
@@ -18,7 +18,7 @@ static u32 least(u32 a, u32 b)
 	return a < b ? a : b;
 }
 
-/* Bytes of fields and strings that are looked at to find a text, or a number after one. */
+/* Bytes of fields and strings that are read to find and compare a text. */
 static u32 scanned(const struct kl_step *step)
 {
 	if (step->a)
@@ -26,7 +26,7 @@ static u32 scanned(const struct kl_step *step)
 	return step->fixed ? least(step->fixed, BYTES_MAX) : KL_PROGRAM_OUT_MAX;
 }
 
-/* A byte costs an operation where it is compared or searched one at a time. */
+/* A byte costs an operation if bytes are compared or searched one at a time. */
 static u32 text_cost(const struct kl_step *step)
 {
 	switch (step->code) {
@@ -50,7 +50,7 @@ static u32 alu_cost(const struct kl_step *step)
 	return step->b >= KL_ALU_DIV && step->b <= KL_ALU_UMOD ? 20 : 8;
 }
 
-/* Of a step alone, without what it reads of a variable. */
+/* Cost of a step, without that of reading a variable. */
 static u32 step_cost(const struct kl_step *step)
 {
 	switch (step->code) {
@@ -94,7 +94,7 @@ static bool reads_variable(const struct kl_step *step)
 	       step->code == KL_STEP_VARIABLE_TEXT;
 }
 
-/* A flag of the running task, and not of the CPU. */
+/* Does it read a flag of the running task, not one of the CPU? */
 static bool reads_task_flag(const struct kl_step *step)
 {
 	return (step->code == KL_STEP_FLAG || step->code == KL_STEP_SINCE) &&
@@ -106,7 +106,7 @@ static bool is_end(const struct kl_step *step)
 	return step->code >= KL_STEP_END_CONST && step->code <= KL_STEP_END;
 }
 
-/* Each number for itself: the paths on which they are largest may be different ones. */
+/* The larger of each number, since different paths may have the largest ones. */
 static struct kl_cost dearer(struct kl_cost a, struct kl_cost b)
 {
 	return (struct kl_cost){
@@ -128,11 +128,11 @@ static struct kl_cost next_cost(const struct kl_cost *at, const struct kl_step *
 }
 
 /**
- * kl_program_measure - find what a program costs at most
- * @p: its steps are complete; `cost` is set
- * @steps: number of them
- * @may: KL_MAY_* of its maker
- * @cost_of: room, one for each step
+ * kl_program_measure - compute the upper bound of a program's cost
+ * @p: the program, whose steps are complete; its `cost` is set
+ * @steps: number of steps
+ * @may: KL_MAY_* of the program's creator
+ * @cost_of: scratch memory, one entry for each step
  */
 void kl_program_measure(struct kl_program *p, u32 steps, u32 may, struct kl_cost *cost_of)
 {
@@ -151,7 +151,7 @@ void kl_program_measure(struct kl_program *p, u32 steps, u32 may, struct kl_cost
 }
 
 /**
- * kl_program_cost - what a program costs at most
+ * kl_program_cost - upper bound of a program's cost
  * @p: the program
  */
 struct kl_cost kl_program_cost(const struct kl_program *p)

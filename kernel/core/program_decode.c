@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes steps (program_step.h) of operations that program.c has found good.
+ * Decodes operations that program.c has checked into steps (program_step.h).
  *
- * Jumps go forward only, so one pass backwards tells which registers are still
- * read, and one pass forwards which operations are reached at all. A pattern of
- * operations becomes one step if the registers between them are not read later.
- * It need not care who else jumps into its middle where it does not fall
- * through: those operations are then reached, and made into steps of their own.
+ * Jumps only go forward, so one backward pass finds which registers are still read, and one forward
+ * pass which operations are reached at all. A pattern of operations becomes one step if the
+ * registers between them are not read later. If the step does not fall through, jumps into the
+ * middle of the pattern do not matter: the operations there are then reached, and become steps of
+ * their own.
  */
 #include "program_step.h"
 #include "program_values.h"
@@ -14,15 +14,15 @@
 #define NOWHERE (~0u)
 
 /**
- * struct decoder - the state of one run
- * @op: operations, n of them; behind them two ends: the result is 0, is 1
- * @may: KL_MAY_* of the program's maker
- * @live: registers that are read from here on, a bit each
- * @reached: by a step made so far
- * @jumped: not only from the operation before
- * @step_of: index of the step of an operation
- * @target: of a step: where it goes, as an operation: yes and no
- * @cost: from a step to the end
+ * struct decoder - the state of decoding a program
+ * @op: the operations; @n and @n + 1 are two more ends with the results 0 and 1
+ * @may: KL_MAY_* of the program's creator
+ * @live: by operation, bitmap of the registers that are read from there on
+ * @reached: by operation: a step made so far leads there
+ * @jumped: by operation: not only the previous operation leads there
+ * @step_of: by operation, index of its step
+ * @target: by step, operations at which it continues: yes and no
+ * @cost: by step, cost from there to the end
  */
 struct decoder {
 	struct kl_program *p;
@@ -73,7 +73,7 @@ static void find_live(struct decoder *d)
 
 /* ------------------------------------------------------- tests and ranges */
 
-/* The numbers for which a comparison with @k says 1; or, if that is less, 0. */
+/* The range of numbers for which a comparison gives 1; if @opposite, for which it gives 0. */
 struct answer {
 	u64 low;
 	u64 span;
@@ -105,16 +105,16 @@ static bool range_of(u32 alu, u64 k, struct answer *r)
 	r->span = k - r->low;
 	if (alu == KL_ALU_LE || alu == KL_ALU_ULE)
 		return true;
-	/* Nothing is less than the least: the opposite of everything. */
+	/* No number is less than the least one: invert the range of all numbers. */
 	r->opposite = !r->span;
 	r->span--;
 	return true;
 }
 
 /*
- * Where the program goes on at @i if register @reg is known to be @value there
- * (or just not 0, if it is not @exact): past jumps that ask for it, to an end
- * that gives it, or to where it is not read any more; else NOWHERE.
+ * Where the program continues from @i if register @reg is known to be @value there (or just not 0,
+ * if it is not @exact): after jumps that test it, at an end that returns it, or where it is not
+ * read any more; else NOWHERE.
  */
 static u32 follow(const struct decoder *d, u32 i, u32 reg, bool value, bool exact)
 {
@@ -162,7 +162,7 @@ static void go_to(struct decoder *d, const struct kl_step *step, u32 yes, u32 no
 	reach(d, no, true);
 }
 
-/* The next operation follows a step that stands for the @used before it. */
+/* The step replaces @used operations; the next one follows it. */
 static void fall_through(struct decoder *d, u32 i, u32 used)
 {
 	reach(d, i + used, false);
@@ -200,7 +200,7 @@ static bool is_plain_field(const struct kl_abi_op *op)
 	return op->code == KL_OP_FIELD && !op->a;
 }
 
-/* A field that is only asked for: directly, or the register that something set. */
+/* Add a test of a field or, if @field is NULL, of a register. */
 static struct kl_step *add_test(struct decoder *d, const struct kl_abi_op *field, u32 reg,
 				const struct answer *r)
 {
@@ -219,9 +219,9 @@ static struct kl_step *add_test(struct decoder *d, const struct kl_abi_op *field
 }
 
 /*
- * At @i register @reg is compared with a constant that is in no other use: a
- * test, if what it says only decides where to go on; else its value is kept
- * (not for @field, which the register would have to hold first).
+ * At @i register @reg is compared with a constant that has no other use. Add a test if the result
+ * only decides where to continue; else a step that stores the result (not for @field, which would
+ * have to be in the register first).
  */
 static bool add_comparison(struct decoder *d, u32 i, const struct kl_abi_op *field, u32 reg,
 			   u32 begin)
@@ -254,7 +254,7 @@ static bool add_comparison(struct decoder *d, u32 i, const struct kl_abi_op *fie
 	return true;
 }
 
-/* A field, or a register if @field is NULL, that a jump at @i asks whether it is 0. */
+/* Add a test for a jump at @i that tests whether a field, or a register if @field is NULL, is 0. */
 static bool add_zero_test(struct decoder *d, u32 i, const struct kl_abi_op *field, u32 reg)
 {
 	const struct kl_abi_op *jump = &d->op[i];
@@ -320,7 +320,7 @@ static bool add_task_load(struct decoder *d, u32 i)
 	return true;
 }
 
-/* A variable that is nothing else. */
+/* A variable that is a plain member of the running task. */
 static bool add_task_variable(struct decoder *d, u32 i)
 {
 	const struct kl_abi_op *op = &d->op[i];
@@ -365,7 +365,7 @@ static bool add_constant(struct decoder *d, u32 i)
 	return true;
 }
 
-/* ---------------------------------------------------- one operation alone */
+/* ------------------------------------------------------ single operations */
 
 static const u8 step_code[KL_OP_COUNT] = {
 	[KL_OP_END] = KL_STEP_END,
@@ -446,7 +446,10 @@ static void add_single(struct decoder *d, u32 i)
 	fall_through(d, i, 1);
 }
 
-/* What a step looks at beside the task; what cannot fault and calls nothing is not out. */
+/*
+ * What a step reads besides the task. A step that cannot fault and calls nothing is not
+ * KL_LOOKS_OUT.
+ */
 static u8 looks_of(u32 code)
 {
 	switch (code) {
@@ -477,7 +480,7 @@ static u8 looks_of(u32 code)
 	return 0;
 }
 
-/* Which bytes of fields and strings it reads: no fewer. */
+/* Bytes of fields and strings that a step reads: perhaps more, never fewer. */
 static u64 reads_of(const struct kl_step *step)
 {
 	u32 bytes = 1u << (step->b >> 1);
@@ -500,7 +503,7 @@ static u64 reads_of(const struct kl_step *step)
 	return 0;
 }
 
-/* Steps know how far it is to the next, now that all have their place. */
+/* Set the distances between steps, now that all have their positions. */
 static void resolve(struct decoder *d)
 {
 	for (u32 i = 0; i < d->steps; i++) {
@@ -516,11 +519,11 @@ static void resolve(struct decoder *d)
 }
 
 /**
- * kl_program_decode - make a program's steps
+ * kl_program_decode - decode a program's operations into steps
  * @p: with room for @n + 2 steps, all zero, and its data
- * @ops: operations that were found good
- * @n: of them
- * @may: KL_MAY_* of the program's maker
+ * @ops: operations that have been checked
+ * @n: number of operations
+ * @may: KL_MAY_* of the program's creator
  *
  * Returns 0 or -ENOMEM. Context: may sleep.
  */

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What programs need of their surroundings, for the kernel and for user space,
- * where the unit and fuzz tests bring a machine of their own: memory that can
- * be read or not, a running task, a CPU's offset.
+ * The platform that programs need, for the kernel and for user space, where the unit and fuzz tests
+ * simulate it: memory that can be read or not, a running task, a CPU's offset.
  *
  *   kl_kernel_word(from, log2, &word)   1 << log2 bytes at a kernel address
- *   kl_kernel_copy(to, from, bytes)     as many bytes as one likes
- *   kl_user_copy(to, from, bytes)       of the running task's memory
- *   kl_running_task()                   its first KL_TASK_BYTES can be read plainly
- *   kl_percpu_offset()                  of this CPU's variables
- *   kl_index_nospec(index, size)        index; less where the CPU only supposes that it fits
+ *   kl_kernel_copy(to, from, bytes)     any number of bytes there
+ *   kl_user_copy(to, from, bytes)       bytes of the running task's memory
+ *   kl_running_task()                   its first KL_TASK_BYTES can be read without a check
+ *   kl_percpu_offset()                  offset of this CPU's variables
+ *   kl_index_nospec(index, size)        index; 0 if the CPU only speculates that it is below size
  *
- * Loads return false where not all bytes could be read. They never sleep and
- * leave no trace in the kernel's log.
+ * Loads return false if not all bytes could be read. They never sleep and leave nothing in the
+ * kernel's log.
  */
 #ifndef KL_CORE_PROGRAM_PLATFORM_H
 #define KL_CORE_PROGRAM_PLATFORM_H
@@ -32,12 +31,11 @@
 #include "../compat/nofault.h"
 
 /*
- * What can be handed to a load with an exception table: a canonical address of
- * the kernel's half. A fault there never looks for a mapping of the running
- * task, and a general protection fault, of which the kernel warns, cannot be.
- * The page of old system calls is a user's, although it lies there: its fault
- * would be an oops; what lies above are devices. As copy_from_kernel_nofault
- * of v6.8, but by the mode that the CPU is in.
+ * Addresses that may be passed to a load with an exception table entry: canonical addresses of the
+ * kernel's half. A fault there never searches the mappings of the running task, and cannot be a
+ * general protection fault, of which the kernel would warn. The vsyscall page lies in this half but
+ * is a user page, on which a fault would be an oops; above it are devices. The same check as in
+ * copy_from_kernel_nofault of v6.8, but for the paging mode that the CPU is in.
  */
 static __always_inline bool kl_kernel_has(u64 from, u64 bytes)
 {
@@ -45,8 +43,8 @@ static __always_inline bool kl_kernel_has(u64 from, u64 bytes)
 }
 
 /*
- * The load that copy_from_kernel_nofault makes, without the call. It disables
- * page faults as well, which is for addresses of users.
+ * The load that copy_from_kernel_nofault() makes, without the call. That function also disables
+ * page faults, which only user addresses need.
  */
 static __always_inline bool kl_kernel_word(u64 from, u32 log2, u64 *word)
 {
@@ -82,14 +80,14 @@ static inline bool kl_kernel_copy(void *to, u64 from, u32 bytes)
 	       !kl_nofault(copy_from_kernel_nofault(to, (const void *)from, bytes));
 }
 
-/* A kernel thread has no memory; what it has borrowed is another task's. */
+/* A kernel thread has no mm of its own; the one that it has borrowed is another task's. */
 static inline bool kl_user_copy(void *to, u64 from, u32 bytes)
 {
 	return current->mm &&
 	       !kl_nofault(copy_from_user_nofault(to, (const void __user *)from, bytes));
 }
 
-/* What follows `thread` may be shorter than the struct says. */
+/* What follows `thread` may be shorter than the struct declares. */
 #define KL_TASK_BYTES offsetof(struct task_struct, thread)
 
 static __always_inline const u8 *kl_running_task(void)
@@ -150,7 +148,7 @@ typedef __s64 s64;
 
 #define kl_index_nospec(index, size) (index)
 
-/* The tests' machine. */
+/* Implemented by the tests. */
 #define KL_TASK_BYTES 256
 bool kl_kernel_copy(void *to, u64 from, u32 bytes);
 bool kl_user_copy(void *to, u64 from, u32 bytes);

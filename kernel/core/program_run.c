@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs programs. Reads the event's fields, arguments and memory that is looked
- * at, and the session's variables and flags; writes the program's output.
+ * Runs programs. Reads the event's fields and arguments, memory, and the session's variables and
+ * flags; writes the program's output.
  *
- * Most filters are tests of fields only, and many variables one load: those are
- * run without registers and in a small frame. The rest is one switch, which the
- * compiler makes a tree of comparisons: the kernel has no jump tables.
+ * Most filters only test fields, and many variables are one load: these run without registers and
+ * in a small stack frame. The rest is one switch, which the compiler turns into a tree of
+ * comparisons, as the kernel is built without jump tables.
  */
 #include "program_step.h"
 #include "program_values.h"
@@ -39,7 +39,10 @@ static __always_inline const struct kl_step *choose(const struct kl_step *step, 
 	return go(step, is_within(step, number) ? step->yes : step->no);
 }
 
-/* Where step->imm bytes behind the a-th string are, and how many are left; or NULL. */
+/*
+ * The address step->imm bytes after the a-th string; @left is set to the bytes that follow. NULL if
+ * the strings are incomplete.
+ */
 static const u8 *behind_strings(const struct kl_step *step, const struct kl_event_ctx *f, u32 *left)
 {
 	u32 at = 0;
@@ -71,14 +74,17 @@ static u64 field_behind(const struct kl_step *step, struct kl_event_ctx *f)
 
 	if (!at || left < size)
 		return fault(f);
-	/* A number may lead to other places; of a text only whether it is another is known. */
+	/*
+	 * Clamp the index, as a number may become an address under speculation. A text needs no
+	 * clamp: only the result of its comparison is used.
+	 */
 	return kl_number_before(f->fields + kl_index_nospec(at - f->fields + size, f->bytes + 1ul),
 				step->b);
 }
 
 /* ------------------------------------------------------------------- text */
 
-/* Is a text of @bytes, fewer if there is a NUL, as the step asks? */
+/* Does a text of @bytes, fewer if there is a NUL, match the step's text? */
 static u64 is_text(const struct kl_step *step, const u8 *text, u32 bytes)
 {
 	const u8 *nul = memchr(text, 0, bytes);
@@ -115,7 +121,7 @@ static u64 variable_word(const struct kl_step *step, struct kl_event_ctx *f)
 	return words[step->b];
 }
 
-/* Bytes from @from on that lie in one aligned word, which lies in one page. */
+/* The bytes from an address on that lie in its aligned word, which lies in one page. */
 struct word {
 	u64 bytes;
 	u32 n;
@@ -132,7 +138,7 @@ static __always_inline bool word_at(u64 from, struct word *word)
 	return true;
 }
 
-/* Reads only as much as the answer needs. */
+/* Reads only as much as the result needs. */
 static u64 kernel_text(const struct kl_step *step, u64 from, struct kl_event_ctx *f)
 {
 	u64 wanted = step->text_bytes + (step->b == KL_TEXT_EQUAL);
@@ -143,7 +149,7 @@ static u64 kernel_text(const struct kl_step *step, u64 from, struct kl_event_ctx
 
 		if (!word.n && !word_at(from + i, &word))
 			return fault(f);
-		/* A NUL in the data matches no byte of a text. */
+		/* A NUL in the program's text matches no byte. */
 		if ((u8)word.bytes != byte || (!byte && i < step->text_bytes))
 			return 0;
 	}
@@ -246,7 +252,7 @@ static __always_inline u64 argument(const struct kl_step *step, struct kl_event_
 
 /* ----------------------------------------------------------------- output */
 
-/* Returns the output's new end, as the others below. */
+/* Returns the new end of the output, as do the functions below. */
 static __always_inline u8 *put(u8 *out, u64 number, u32 log2)
 {
 	u32 half = number;
@@ -285,7 +291,7 @@ static u8 *put_string(u8 *out, u64 from, u32 room, struct kl_event_ctx *f)
 	return out;
 }
 
-/* A piece at a time that lies in one page, so that it is read or not. */
+/* Copies one piece at a time that lies in one page, so that it is read entirely or not at all. */
 static u8 *put_user_string(u8 *out, u64 from, u32 room, struct kl_event_ctx *f)
 {
 	u32 got = 0;
@@ -356,7 +362,7 @@ static noinline u64 rare(const struct kl_step *step, const u64 *r, struct kl_eve
 	return kl_flag_test(f->session, step->imm);
 }
 
-/* The ends that are more than a register. */
+/* The ends whose result is not a register. */
 static __always_inline u64 finish(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	if (step->code == KL_STEP_END_CONST)
@@ -394,7 +400,7 @@ static u64 value_of(const struct kl_step *step, const u64 *r, struct kl_event_ct
 	return rare(step, r, f);
 }
 
-/* A step that only goes on elsewhere; fields that do not fit are seen here. */
+/* A step that only branches. A field that does not fit is detected here. */
 static const struct kl_step *jump(const struct kl_step *step, struct kl_event_ctx *f)
 {
 	if (step->code == KL_STEP_JUMP)
@@ -403,8 +409,8 @@ static const struct kl_step *jump(const struct kl_step *step, struct kl_event_ct
 }
 
 /*
- * All steps, with registers; the most frequent first. @out is where the output
- * goes, NULL to leave it out. Returns its end.
+ * Runs any step, with registers; the most frequent come first. @out receives the output; NULL
+ * discards it. Returns the end of the output.
  */
 static noinline u8 *run_steps(const struct kl_program *p, const struct kl_step *step,
 			      struct kl_event_ctx *f, u8 *out, u64 *result)
@@ -445,7 +451,7 @@ static noinline u8 *run_steps(const struct kl_program *p, const struct kl_step *
 	}
 }
 
-/* So that kl_program_run, which ends with a call of this, needs no frame. */
+/* Separate, so that kl_program_run, which ends with a call of this, needs no stack frame. */
 static noinline u64 run_result(const struct kl_program *p, const struct kl_step *step,
 			       struct kl_event_ctx *f)
 {
@@ -456,17 +462,17 @@ static noinline u64 run_result(const struct kl_program *p, const struct kl_step 
 }
 
 /**
- * kl_program_run - a program's result
+ * kl_program_run - run a program for its result
  * @p: the program
  * @f: the event; @f->fault is set if something could not be read, never cleared
  *
- * Output is left out. Context: any, preemption off.
+ * Output is discarded. Context: any, preemption off.
  */
 u64 kl_program_run(const struct kl_program *p, struct kl_event_ctx *f)
 {
 	const struct kl_step *step = p->step;
 
-	/* Which way a test goes is all that it tells: no need to clamp its field. */
+	/* A test reveals only its outcome, so its field need not be clamped. */
 	for (;;) {
 		if (step->code == KL_STEP_TEST_FIELD_S32 && kl_step_fits(step, f))
 			step = choose(step, kl_s32_before(f->fields + step->imm));
@@ -490,9 +496,9 @@ u64 kl_program_run(const struct kl_program *p, struct kl_event_ctx *f)
  * kl_program_put - run a program for its output
  * @p: the program
  * @f: as for kl_program_run
- * @out: where to; may be what @f->fields of this same firing will be
- * @room: of it, at least kl_program_out_bytes: else nothing is written, and a
- *        fault noted
+ * @out: destination; may be what @f->fields of the same event will point to
+ * @room: size of @out, at least kl_program_out_bytes(); else nothing is written and a fault is
+ *        noted
  *
  * Returns the bytes written. Context: any, preemption off.
  */

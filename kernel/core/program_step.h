@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program as it is run: the operations of the contract made into fewer and
- * more special steps. Written by program_decode.c, run by program_run.c.
+ * A program in the form in which it runs: the operations of uapi/kernlens.h, decoded into fewer and
+ * more specialized steps. Written by program_decode.c, run by program_run.c.
  *
- * A comparison with a constant, of any kind, is one question: is the number
- * within [low, low + span], modulo 2^64? So a filter is a chain of tests that
- * load a field, ask this, and go on at `yes` or `no`; none touches a register.
+ * Any comparison with a constant becomes one test: is the number within [low, low + span], modulo
+ * 2^64? So a filter is a chain of tests that load a field, test it, and continue at `yes` or `no`;
+ * none touches a register.
  */
 #ifndef KL_CORE_PROGRAM_STEP_H
 #define KL_CORE_PROGRAM_STEP_H
@@ -14,24 +14,24 @@
 #include "program_platform.h"
 
 enum kl_step_code {
-	/* Is the field that ends `imm` bytes behind the first within the range? */
+	/* Is the field that ends `imm` bytes after the start of the fields within the range? */
 	KL_STEP_TEST_FIELD_S32,
 	KL_STEP_TEST_FIELD_64,
 	KL_STEP_TEST_FIELD_U32,
 	KL_STEP_TEST_FIELD_SMALL, /* 1 or 2 bytes */
 	KL_STEP_JUMP,
-	/* The result is ... END itself the last of them */
+	/* The ends, by their result; KL_STEP_END is the last of them */
 	KL_STEP_END_CONST, /* low */
 	KL_STEP_END_TASK, /* as LOAD_TASK */
 	KL_STEP_END_FIELD, /* as FIELD */
 	KL_STEP_END, /* r[a] */
-	/* All that needs registers */
+	/* Steps that need registers */
 	KL_STEP_TEST, /* is r[a] within the range? */
 	KL_STEP_FIELD, /* r[dst] = number of type b that ends at imm */
 	KL_STEP_LOAD,
 	KL_STEP_ARG,
 	KL_STEP_PUT,
-	KL_STEP_RANGE, /* r[dst] = is r[a] within the range; the opposite where b is 1 */
+	KL_STEP_RANGE, /* r[dst] = whether r[a] is within the range, inverted if b is 1 */
 	KL_STEP_LOAD_TASK, /* r[dst] = number of type b at imm in the running task */
 	KL_STEP_CONST, /* r[dst] = low */
 	KL_STEP_ALU,
@@ -44,7 +44,7 @@ enum kl_step_code {
 	KL_STEP_FIELD_TEXT,
 	KL_STEP_VARIABLE_TEXT,
 	KL_STEP_VARIABLE_WORD, /* 8 bytes of text */
-	KL_STEP_FIELD_BEHIND, /* FIELD behind a string */
+	KL_STEP_FIELD_BEHIND, /* FIELD after a string */
 	KL_STEP_LOAD_USER,
 	KL_STEP_TEXT,
 	KL_STEP_FLAG,
@@ -59,12 +59,12 @@ enum kl_step_code {
 /**
  * struct kl_step - one step of a program
  * @code: enum kl_step_code
- * @dst, @a, @b, @imm: as in struct kl_abi_op, or as the code's comment says
+ * @dst, @a, @b, @imm: as in struct kl_abi_op, or as the code's comment states
  * @low, @span: a range; @low alone: a constant
- * @text, @text_bytes: of the program's data
+ * @text, @text_bytes: a text in the program's data
  * @yes, @no: tests: bytes from this step to the next one; JUMP: @yes
  * @gap: bytes before the first string, and between it and the second
- * @up: bits that a number lacks to 64; BITS: shift left before @down
+ * @up: number of bits that a number lacks to 64; BITS: shift left before @down
  * @down: BITS: shift right
  * @fixed: FIELD_TEXT: length of the field, 0: a string
  */
@@ -101,14 +101,14 @@ struct kl_step {
 _Static_assert(sizeof(struct kl_step) == 32, "step");
 
 /**
- * struct kl_program - operations that were found good
- * @out_bytes: the most that it puts out
+ * struct kl_program - a program that has been checked and decoded
+ * @out_bytes: the most bytes that it outputs
  * @looks: KL_LOOKS_*
- * @reads: the bytes of fields and strings at which it looks, as kl_reads
- * @cost: of a run at most
- * @cleared: registers are read that it has not set, and so must be 0 first
- * @data: texts, behind the steps
- * @step: the last of each way is an END_
+ * @reads: bytes of fields and strings that it reads, as of kl_reads()
+ * @cost: upper bound of a run's cost
+ * @cleared: it reads registers that it has not set, so they are cleared first
+ * @data: texts, after the steps
+ * @step: the steps; every path ends with an END_
  */
 struct kl_program {
 	u32 out_bytes;
@@ -120,12 +120,12 @@ struct kl_program {
 	struct kl_step step[];
 };
 
-/* Of an operation: which members it has, and what they are. */
+/* Members that an operation has, and their meaning. */
 #define KL_OP_HAS_DST 0x01 /* register that it sets */
 #define KL_OP_HAS_A 0x02 /* register that it reads */
-#define KL_OP_HAS_STRING 0x04 /* `a` counts strings, and imm64 >> 32 says where they are */
+#define KL_OP_HAS_STRING 0x04 /* `a` counts strings, and imm64 >> 32 locates them */
 #define KL_OP_HAS_CONST 0x08 /* imm64 is a number */
-#define KL_OP_HAS_TEXT 0x10 /* imm64 & 0xffffffff is a place in the data */
+#define KL_OP_HAS_TEXT 0x10 /* imm64 & 0xffffffff locates a text in the data */
 #define KL_OP_HAS_JUMP 0x20
 #define KL_OP_HAS_RIGHT 0x40 /* needs KL_MAY_HOOK_FUNCTIONS */
 
@@ -135,7 +135,7 @@ void kl_program_measure(struct kl_program *p, u32 steps, u32 may, struct kl_cost
 
 /* ------------------------------------------------ programs that are one load */
 
-/* A number's value of its lowest 64 - up bits: of type b, odd for unsigned. */
+/* Extend the lowest 64 - up bits to a number of type b, which is odd if unsigned. */
 static __always_inline u64 kl_step_widen(u64 bits, u32 up, u32 b)
 {
 	bits <<= up;
@@ -147,7 +147,7 @@ static __always_inline bool kl_step_fits(const struct kl_step *step, const struc
 	return likely(step->imm <= f->bytes);
 }
 
-/* Where a field that fits ends, also where the CPU only supposes that it does. */
+/* The end of a field that fits, also if the CPU only speculates that it fits. */
 static __always_inline const u8 *kl_step_end(const struct kl_step *step,
 					     const struct kl_event_ctx *f)
 {
@@ -178,7 +178,7 @@ static __always_inline u64 kl_u64_before(const u8 *end)
 	return number;
 }
 
-/* The number of type b that ends here; the frequent types first. */
+/* The number of type b that ends here; frequent types come first. */
 static __always_inline u64 kl_number_before(const u8 *end, u32 b)
 {
 	if (b == KL_NUMBER_S32)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rarer half of writing a record: a task that is another, a new block, records
- * of interrupts; and the gates of sessions that may not see everything. Sessions
- * with variables go on in record_values.c.
+ * The slow paths of writing a record: a change of task, a new block, records of interrupts; and the
+ * gates of sessions that may not see everything. record_values.c continues with sessions that have
+ * variables.
  */
 #include <linux/preempt.h>
 
@@ -35,7 +35,7 @@ static __always_inline u8 *write_prefix(u8 *at, u64 time, u32 id, u8 changed)
 	return at + KL_RECORD_PREFIX_BYTES;
 }
 
-/* Write the variables, which are committed here. Returns the address after them. */
+/* Write the task, whose bytes are committed here. Returns the address after it. */
 static __always_inline u8 *write_task(u8 *at, u8 *base, const u64 words[3])
 {
 	memcpy(at, words, sizeof(struct kl_abi_task));
@@ -43,7 +43,7 @@ static __always_inline u8 *write_task(u8 *at, u8 *base, const u64 words[3])
 	return at + sizeof(struct kl_abi_task);
 }
 
-/* The general path, in which anything can have changed. */
+/* The general path, on which anything may have changed. */
 static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *cpu, u32 id,
 					  u32 bytes)
 {
@@ -101,7 +101,7 @@ static struct kl_place begin_slow(struct kl_session *s, struct kl_cpu *cpu, u32 
 	return begin_any(s, cpu, id, bytes);
 }
 
-/* The same, measured. The suspension itself is always recorded. */
+/* As begin_slow, measured. The event of a suspension is always recorded. */
 static noinline struct kl_place begin_measured(struct kl_session *s, struct kl_cpu *cpu, u32 id,
 					       u32 bytes)
 {
@@ -120,20 +120,18 @@ static noinline struct kl_place begin_measured(struct kl_session *s, struct kl_c
 }
 
 /**
- * kl_record_begin - room for a record of this session on this CPU
+ * kl_record_begin - reserve room for a record on this CPU
  * @s: the session
- * @cpu: its state on this CPU
- * @id: event
+ * @cpu: the session's state on this CPU
+ * @id: event id
  * @bytes: size of the event's fields and strings
  *
- * Handles all cases, including those of kl_record_try. Variables that are
- * written are committed here already, so that kl_record_end commits as many
- * bytes as in the usual case. Returns where the fields go; `at` is NULL if the
- * record is lost (and counted). Context: any, preemption off.
+ * Handles all cases, including those of kl_record_try. Variables that are written are already
+ * committed here, so that kl_record_end commits as many bytes as on the fast path. Returns where
+ * the fields go; `at` is NULL if the record is lost (and counted). Context: any, preemption off.
  *
- * Usually only the task has changed since the last record, and all else is as
- * in kl_record_try. That case is done here; the others start again in
- * begin_any.
+ * Usually only the task has changed since the last record, and everything else is as in
+ * kl_record_try. That case is handled here; the others start again in begin_slow or begin_any.
  */
 struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
@@ -149,7 +147,7 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 	old = READ_ONCE(shared->position);
 	barrier();
 	if (unlikely(!KL_STATE_IS_IDS(READ_ONCE(cpu->state)))) {
-		/* Set while others run: they find it now or at the next event. */
+		/* Set while probes run, which see it now or at the next event. */
 		if (unlikely(data_race(s->meter.each)))
 			return begin_measured(s, cpu, id, bytes);
 		return begin_slow(s, cpu, id, bytes);
@@ -177,9 +175,9 @@ struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id
 }
 
 /**
- * kl_gate_task - does @t alone let an event through?
+ * kl_gate_task - does @t alone allow an event?
  * @s: a session with a gate
- * @t: a task that exists as long as the caller's probe
+ * @t: a task that exists while the caller's probe runs
  *
  * Context: any, preemption off.
  */
@@ -195,11 +193,11 @@ bool kl_gate_task(const struct kl_session *s, struct task_struct *t)
 }
 
 /**
- * kl_gate_current - does the running task let an event through?
+ * kl_gate_current - does the running task allow an event?
  * @s: a session with a gate
  *
- * What an interrupt does is not the interrupted task's doing: without privilege
- * it does not count. Context: any, preemption off.
+ * An interrupt does not act for the task that it interrupted, so the task does not allow its events
+ * for an unprivileged owner. Context: any, preemption off.
  */
 bool kl_gate_current(const struct kl_session *s)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Writing a record: what is written about the running task, the reservation,
- * the header. Every probe's path goes through here, so each instruction counts.
- * Fed by kernel/source and kernel/task; writes kernel/ring.
+ * Writes a record: what it carries of the running task, the reservation, the header. Every probe
+ * runs through here, so each instruction counts. Fed by kernel/source and kernel/task; writes to
+ * kernel/ring.
  *
- * The delta state (struct kl_cpu) is written by kl_record_begin only, and there
- * by the outermost of the writers that are in it on this CPU. One that has
- * interrupted another writes all its variables and marks the state spoilt. See
- * docs/design/session.md.
+ * kl_record_take and kl_record_same only read the delta state (struct kl_cpu). All other paths
+ * write it, but only the outermost writer on this CPU does. A writer that has interrupted another
+ * one writes all its variables and marks the state as spoilt. See docs/design/session.md.
  */
 #ifndef KL_CORE_RECORD_H
 #define KL_CORE_RECORD_H
@@ -30,7 +29,7 @@ struct kl_place {
 	u8 *base;
 };
 
-/* Strings of a record, measured before the room for them is asked for. */
+/* Strings of a record, measured before their room is reserved. */
 struct kl_strings {
 	u32 n;
 	u32 bytes;
@@ -40,7 +39,7 @@ struct kl_strings {
 	} of[3];
 };
 
-/* Add a string of @length bytes and a NUL, below KL_STRING_MAX together. */
+/* Add a string of @length bytes and a NUL, together at most KL_STRING_MAX bytes. */
 static __always_inline void kl_strings_add_measured(struct kl_strings *strings, const char *text,
 						    u32 length)
 {
@@ -50,7 +49,7 @@ static __always_inline void kl_strings_add_measured(struct kl_strings *strings, 
 	strings->n++;
 }
 
-/* Add a string that is ended by NUL or by its length. */
+/* Add a string that ends at a NUL, or after @most bytes. */
 static __always_inline void kl_strings_add_bounded(struct kl_strings *strings, const char *text,
 						   size_t most)
 {
@@ -81,9 +80,9 @@ static_assert(offsetof(struct task_struct, tgid) == offsetof(struct task_struct,
 static_assert(TASK_COMM_LEN == KL_COMM_LEN);
 
 /*
- * Both ids of a task, and halves of its name, as words to compare and copy. Any task may
- * be renamed by others at any time, and one that executes a program gets its leader's
- * ids: a record has what was there when it was made, and the next one what is new.
+ * Both ids of a task, and halves of its name, as words to compare and copy. Other tasks may rename
+ * a task at any time, and a thread that executes a program gets its leader's ids. A record has the
+ * values found when it was written; the next one has the new values.
  */
 static __always_inline u64 kl_task_ids(const struct task_struct *t)
 {
@@ -99,8 +98,8 @@ static __always_inline u64 kl_task_comm(const struct task_struct *t, int half)
 }
 
 /*
- * Do the records of this CPU already tell readers which task runs here? Who interrupts
- * this and changes `task` has written a record: the exchange that follows fails.
+ * Do readers of this CPU's records already know the running task? An interrupt that changes `task`
+ * during this test has written a record, so the exchange that follows fails.
  */
 static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const struct task_struct *t)
 {
@@ -112,19 +111,19 @@ static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const str
 }
 
 /**
- * kl_record_take - room for a record, in the usual case
+ * kl_record_take - reserve room for a record, on the fast path
  * @cpu: the session's state on this CPU
  * @bytes: size of the event's fields and strings
  * @place: where the fields go, on success
  * @time: of the record, on success
  *
- * The usual case: nothing interrupted, nothing changed, room in the block, the
- * clock is the time stamp counter. It makes no call and changes nothing but the
- * ring. While kl_record_begin is at work `state` keeps others out, so that the
- * block cannot be another one than `base` unless the position has moved.
+ * The fast path: nothing is interrupted, nothing has changed, the record fits into the block, and
+ * the clock is the time stamp counter. It calls no function and changes nothing but the ring. While
+ * kl_record_begin runs, `state` keeps interrupts off this path, so the block can differ from `base`
+ * only if the position has moved.
  *
- * If it returns false nothing has happened: use kl_record_begin; else call
- * kl_record_head and kl_record_end. Context: any, preemption off.
+ * If it returns false, nothing has happened: use kl_record_begin; else call kl_record_head and
+ * kl_record_end. Context: any, preemption off.
  */
 static __always_inline bool kl_record_take(struct kl_cpu *cpu, u32 bytes, struct kl_place *place,
 					   u64 *time)
@@ -144,12 +143,12 @@ static __always_inline bool kl_record_take(struct kl_cpu *cpu, u32 bytes, struct
 					   kl_ring_after(old, bytes + KL_RECORD_PREFIX_BYTES))))
 		return false;
 	kl_store(ring->last_time, *time);
-	/* Computed here: above it would take one more register, and so a stack frame. */
+	/* Computed here, as above it would take one more register, and so a stack frame. */
 	place->at = place->base + KL_POS_OFFSET(old) + KL_RECORD_PREFIX_BYTES;
 	return true;
 }
 
-/* What stands before the fields of a record from kl_record_take. */
+/* Write what precedes the fields of a record from kl_record_take. */
 static __always_inline void kl_record_head(struct kl_place place, u64 time, u64 id)
 {
 	u8 *at = place.at - KL_RECORD_PREFIX_BYTES;
@@ -174,8 +173,9 @@ struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 
 bool kl_values_rest_same(const struct kl_cpu *cpu);
 
 /*
- * Is this the task that readers know? Here and below what is known may be half changed by
- * a writer that we have interrupted, or change under us: the state says so afterwards.
+ * Is this the task that readers know? Here and below, a writer that we have interrupted may have
+ * updated only part of what is known, or an interrupt may change it under us: checking the state
+ * afterwards detects both.
  */
 static __always_inline bool kl_is_task(const struct kl_cpu *cpu, const struct task_struct *t)
 {
@@ -193,15 +193,14 @@ static __always_inline bool kl_word_is_same(const struct kl_word *word, const u8
 }
 
 /**
- * kl_values_same - do readers know the task and the values as they are?
- * @cpu: of a session with variables, none of which was another the last time
- * @rest: of which some may be more than one pointer away from the task
- * @old: set to the position in the ring to which it holds, for kl_record_same
+ * kl_values_same - do readers know the current task and values?
+ * @cpu: state of a session with variables, none of which has changed in the previous record
+ * @rest: some variables may be more than one pointer away from the task, or read by a function
+ * @old: set to the ring position for which the result is valid, for kl_record_same
  *
- * What is known is as readers know it, if the state says so behind all
- * comparisons: an interrupt that comes between them and changes it either writes
- * a record, so that the position is another, or leaves the state unknown.
- * Context: any, preemption off.
+ * What is known is valid if the state says so after all comparisons: an interrupt that comes
+ * between them and changes it either writes a record, so that the position differs, or leaves the
+ * state unknown. Context: any, preemption off.
  */
 static __always_inline bool kl_values_same(const struct kl_cpu *cpu, bool rest, u64 *old)
 {
@@ -226,16 +225,15 @@ static __always_inline bool kl_values_same(const struct kl_cpu *cpu, bool rest, 
 }
 
 /**
- * kl_record_same - room for a record in which no variable has changed
- * @cpu: of a session with variables
+ * kl_record_same - reserve room for a record in which no variable has changed
+ * @cpu: state of a session with variables
  * @old: from kl_values_same
- * @id: event
+ * @id: event id
  * @bytes: size of the event's fields and strings
  * @place: where the fields go, on success
  *
- * As kl_record_take, it changes nothing but the ring. If it returns false it is
- * another case: use kl_record_changed; else write the fields and call
- * kl_record_same_end. Context: any, preemption off.
+ * As kl_record_take, it changes nothing but the ring. If it returns false, use kl_record_changed;
+ * else write the fields and call kl_record_same_end. Context: any, preemption off.
  */
 static __always_inline bool kl_record_same(struct kl_cpu *cpu, u64 old, u64 id, u32 bytes,
 					   struct kl_place *place)
@@ -246,7 +244,7 @@ static __always_inline bool kl_record_same(struct kl_cpu *cpu, u64 old, u64 id, 
 	bytes += cpu->prefix;
 	if (unlikely(!kl_ring_fits(&cpu->ring, old, time, bytes)))
 		return false;
-	/* Another only after a record, which makes the exchange fail. */
+	/* It changes only with a record, which makes the exchange fail. */
 	place->base = kl_racy(cpu->base);
 	if (unlikely(!kl_local_try_cmpxchg(&cpu->ring.shared->position, &old,
 					   kl_ring_after(old, bytes))))
@@ -254,26 +252,31 @@ static __always_inline bool kl_record_same(struct kl_cpu *cpu, u64 old, u64 id, 
 	kl_store(cpu->ring.last_time, time);
 	at = place->base + KL_POS_OFFSET(old);
 	place->at = at + cpu->prefix;
-	/* No bit is set: of the 8 bytes before the fields, the first may be the time's. */
+	/*
+	 * No bit is set. The first of the 8 bytes before the fields may belong to the time, which
+	 * is written next.
+	 */
 	*(u64 *)(place->at - sizeof(u64)) = 0;
 	*(u64 *)at = (time << KL_RECORD_ID_BITS) + id;
 	return true;
 }
 
-/* The fields are written. @bytes as given to kl_record_same. */
+/* Commit a record whose fields are written. @bytes as passed to kl_record_same. */
 static __always_inline void kl_record_same_end(const struct kl_cpu *cpu, struct kl_place place,
 					       u32 bytes)
 {
 	kl_ring_commit_bytes(place.base, bytes + cpu->prefix);
 }
 
-/* The fields are written. @bytes as given to kl_record_begin or kl_record_try. */
+/*
+ * Commit a record whose fields are written. @bytes as passed to kl_record_begin or kl_record_try.
+ */
 static __always_inline void kl_record_end(struct kl_place place, u32 bytes)
 {
 	kl_ring_commit_bytes(place.base, bytes + KL_RECORD_PREFIX_BYTES);
 }
 
-/* ------------------------------------------------------- what may pass */
+/* ----------------------------------------------------- what is allowed */
 
 bool kl_gate_task(const struct kl_session *s, struct task_struct *t);
 bool kl_gate_current(const struct kl_session *s);
@@ -307,17 +310,17 @@ static __always_inline bool kl_shows(const struct kl_session *s, struct task_str
 	return likely(!(s->gate & KL_GATE_OWN)) || (t && kl_access_may_see(s->owner, t));
 }
 
-/* What happens to event @id now: a handler, and perhaps KL_ACTION_ASK. */
+/* The current action for event @id: a handler, and perhaps KL_ACTION_ASK. */
 static __always_inline u8 kl_action(const struct kl_session *s, size_t id)
 {
 	kl_probe_check();
-	/* Probes run with preemption off, which is a read side of RCU. */
+	/* Probes run with preemption off, which is an RCU read-side critical section. */
 	return rcu_dereference_sched(s->actions)->action[id];
 }
 
 /*
- * The same for an event that the session has defined. A maskset that was put in
- * use before it was defined does nothing with it.
+ * The same for an event that the session has defined. A maskset that was in use before the event
+ * was defined does nothing with it.
  */
 static __always_inline u8 kl_action_defined(const struct kl_session *s, u32 id)
 {

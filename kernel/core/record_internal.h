@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the files that may write the delta state of a CPU: record.c and
- * record_values.c. docs/design/session.md has the moves.
+ * Shared by record.c, record_values.c and record_values.h, which write the delta state of a CPU.
+ * docs/design/session.md has its transitions.
  */
 #ifndef KL_CORE_RECORD_INTERNAL_H
 #define KL_CORE_RECORD_INTERNAL_H
 
 #include "record.h"
 
-/* What is told of a task. */
+/* What records carry about a task: its ids and both halves of its name. */
 static __always_inline void kl_read_task(const struct task_struct *t, u64 words[3])
 {
 	words[0] = kl_task_ids(t);
@@ -16,7 +16,7 @@ static __always_inline void kl_read_task(const struct task_struct *t, u64 words[
 	words[2] = kl_task_comm(t, 1);
 }
 
-/* Is a writer that we have interrupted at work on the state? */
+/* Have we interrupted a writer that is updating the state? */
 static __always_inline bool kl_state_is_nested(const struct kl_cpu *cpu)
 {
 	u64 state = READ_ONCE(cpu->state);
@@ -24,7 +24,7 @@ static __always_inline bool kl_state_is_nested(const struct kl_cpu *cpu)
 	return state == KL_STATE_BUSY || state == KL_STATE_SPOILT;
 }
 
-/* Begin to work on the state. Do readers know `task`? */
+/* Take the state for updating. Returns whether readers know `task`. */
 static __always_inline bool kl_state_take(struct kl_cpu *cpu)
 {
 	u64 state = READ_ONCE(cpu->state);
@@ -34,7 +34,9 @@ static __always_inline bool kl_state_take(struct kl_cpu *cpu)
 	return state != KL_STATE_UNKNOWN;
 }
 
-/* And end it. What an interrupt has told meanwhile, `task` does not have. */
+/*
+ * Release the state. If an interrupt spoilt it, `task` lacks what the interrupt's record carried.
+ */
 static __always_inline void kl_state_leave(struct kl_cpu *cpu, u64 state)
 {
 	u64 busy = KL_STATE_BUSY;
@@ -44,8 +46,8 @@ static __always_inline void kl_state_leave(struct kl_cpu *cpu, u64 state)
 }
 
 /*
- * The block being filled, for @base of the state, which is BUSY. If an interrupt changes
- * blocks meanwhile the state is spoilt, and nobody uses @base.
+ * The block being filled, to be stored in @base while the state is BUSY. If an interrupt switches
+ * blocks in the meantime, the state is spoilt and @base is not used.
  */
 static __always_inline u8 *kl_state_base(struct kl_cpu *cpu)
 {

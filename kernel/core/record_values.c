@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records of sessions with further variables: what has changed of them since the
- * newest record of this CPU that told them. Called by record.c and probes; reads
- * the variables of variable.h; docs/design/session.md has the rules.
+ * Writes records of sessions with variables: those variables that have changed since the newest
+ * record of this CPU that carried them. Called by record.c and probes; reads the variables of
+ * variable.h; docs/design/session.md has the rules.
  */
 #include <linux/preempt.h>
 
@@ -29,7 +29,7 @@ static __always_inline u64 read_value(const struct kl_variable_slot *slot, struc
 	return !shown && slot->is_own ? 0 : slot->read(slot, t);
 }
 
-/* What is to be known of a value: the word at its place, or itself. */
+/* The word to compare for a value: the word at its location, or what its function returns. */
 static u64 read_known(const struct kl_variable_slot *slot, struct task_struct *t, bool shown)
 {
 	const u8 *base = (const u8 *)t;
@@ -41,13 +41,13 @@ static u64 read_known(const struct kl_variable_slot *slot, struct task_struct *t
 	return kl_word_at(base, slot->offset) & slot->mask;
 }
 
-/* What changed, as bits of a record, and its size in bytes. */
+/* What has changed, as bits of a record, and its size in bytes. */
 struct change {
 	u64 bits;
 	u32 bytes;
 };
 
-/* Of the values, which become what is read now. */
+/* Find which values have changed, and update the known words. */
 static void change_values(const struct kl_variables *v, struct kl_known *known, bool shown,
 			  struct change *change)
 {
@@ -68,7 +68,7 @@ static void change_values(const struct kl_variables *v, struct kl_known *known, 
 	}
 }
 
-/* Find what has changed of the values and of the task. */
+/* Find which values have changed, and whether the task has. */
 static void change_all(struct kl_session *s, struct kl_cpu *cpu, struct change *change)
 {
 	u64 words[3], *task = (u64 *)&cpu->task;
@@ -85,7 +85,7 @@ static void change_all(struct kl_session *s, struct kl_cpu *cpu, struct change *
 	change->bytes += sizeof(struct kl_abi_task);
 }
 
-/* A variable whose first slot this is. */
+/* Write the variable whose first slot this is. */
 static __always_inline u8 *write_value(u8 *at, const struct kl_variable_slot *slot, u64 known,
 				       u64 known_second)
 {
@@ -94,7 +94,7 @@ static __always_inline u8 *write_value(u8 *at, const struct kl_variable_slot *sl
 	return kl_write_number(kl_write_number(at, known, 8), known_second, 8);
 }
 
-/* Write all but the fields, and commit the part that kl_record_end does not know of. */
+/* Write everything before the fields, and commit the part that kl_record_end does not include. */
 static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_variables *v,
 				    const struct kl_slot *slot, u32 id, u32 bytes, u64 changed)
 {
@@ -153,15 +153,15 @@ static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu
 }
 
 /**
- * kl_record_variables - all cases in which something may have changed
+ * kl_record_variables - reserve room for a record in which anything may have changed
  * @s: a session with variables
- * @cpu: its state on this CPU
- * @id: event
+ * @cpu: the session's state on this CPU
+ * @id: event id
  * @bytes: size of the event's fields and strings
  *
- * As kl_record_begin. Only the outermost writer changes `task` and the values, in
- * place: what it has changed for a record that is not written is told with all
- * others by the next, since the state is then unknown. Context: any, preemption off.
+ * As kl_record_begin(). Only the outermost writer changes `task` and the known words, in place. If
+ * its record is not written, the state becomes unknown, so the next record carries all variables.
+ * Context: any, preemption off.
  */
 struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
@@ -211,7 +211,7 @@ struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u3
 	return place;
 }
 
-/* Do functions tell what is known of the values that are in no place? As kl_word_is_same. */
+/* Do the functions of values without a location return what is known? As kl_word_is_same. */
 static bool read_same(const struct kl_variables *v, struct kl_known *known)
 {
 	const struct kl_variable_slot *slot = v->slot, *end = slot + v->n_slots;
@@ -227,10 +227,11 @@ static bool read_same(const struct kl_variables *v, struct kl_known *known)
 }
 
 /**
- * kl_values_rest_same - is what is known of the other values as they are?
+ * kl_values_rest_same - do readers know the remaining values?
  * @cpu: of a session with variables
  *
- * Of those behind more than one pointer, or in no place. Context: any, preemption off.
+ * These are more than one pointer away from the task, or have no location. Context: any, preemption
+ * off.
  */
 bool kl_values_rest_same(const struct kl_cpu *cpu)
 {
@@ -251,14 +252,14 @@ bool kl_values_rest_same(const struct kl_cpu *cpu)
 }
 
 /**
- * kl_stage_functions - stage what has changed of values that are in no place
- * @slot: the first of them
- * @end: behind the last
- * @known: what is known of them
- * @staged: what has been so far
+ * kl_stage_functions - stage the changed values that have no location
+ * @slot: the first slot
+ * @end: after the last slot
+ * @known: what readers know
+ * @staged: what has been staged so far
  *
- * A text, whose slots are never in a place, is told as a whole. Context: any,
- * preemption off, and the state is BUSY.
+ * A text, whose slots never have a location, is staged as a whole. Context: any, preemption off,
+ * and the state is BUSY.
  */
 struct kl_staged kl_stage_functions(const struct kl_variable_slot *slot,
 				    const struct kl_variable_slot *end, struct kl_known *known,
@@ -289,14 +290,14 @@ struct kl_staged kl_stage_functions(const struct kl_variable_slot *slot,
 }
 
 /**
- * kl_record_changed - room for a record of a session with variables
+ * kl_record_changed - reserve room for a record of a session with variables
  * @s: the session
- * @cpu: its state on this CPU
- * @id: event
+ * @cpu: the session's state on this CPU
+ * @id: event id
  * @bytes: size of the event's fields and strings
  *
- * As kl_record_begin, where kl_record_same has found that something has changed.
- * Context: any, preemption off.
+ * As kl_record_begin(), after kl_values_same() or kl_record_same() has returned false. Context:
+ * any, preemption off.
  */
 struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
@@ -310,10 +311,10 @@ struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 
 }
 
 /**
- * kl_record_values - all cases of a session with variables
+ * kl_record_values - reserve room for a record of a session with variables, in any case
  * @s: the session
- * @cpu: its state on this CPU
- * @id: event
+ * @cpu: the session's state on this CPU
+ * @id: event id
  * @bytes: size of the event's fields and strings
  *
  * As kl_record_begin, which calls it. Context: any, preemption off.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A record in which variables have changed, in the usual case: nothing interrupted,
- * room in the block, the owner may see all, the clock is the time stamp counter.
- * Used by record_values.c, and by probes that are to make no call for it.
+ * The fast path of a record in which variables have changed: nothing is interrupted, the record
+ * fits into the block, the owner may see everything, and the clock is the time stamp counter. Used
+ * by record_values.c, and by probes that must not call a function for it.
  */
 #ifndef KL_CORE_RECORD_VALUES_H
 #define KL_CORE_RECORD_VALUES_H
@@ -11,7 +11,10 @@
 #include "record_internal.h"
 #include "variable.h"
 
-/* What is to be in a record, as it will be there: behind the last byte, and its bits. */
+/*
+ * Values staged for a record, in its layout: the end of the staged bytes, and the bits of what has
+ * changed.
+ */
 struct kl_staged {
 	u8 *at;
 	u64 bits;
@@ -22,7 +25,7 @@ struct kl_staged kl_stage_functions(const struct kl_variable_slot *slot,
 				    struct kl_staged staged);
 struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
 
-/* A value of what is known; its lower bytes are right. */
+/* A slot's value, made from its known word; only the value's own lower bytes are valid. */
 static __always_inline u64 kl_value_of(const struct kl_variable_slot *slot, u64 known)
 {
 	return likely(!slot->calculated) ? known : (known << slot->shift) + slot->add;
@@ -51,8 +54,8 @@ static __always_inline u8 *kl_write_changed(u8 *at, const struct kl_slot *slot, 
 }
 
 /*
- * Stage what has changed; it becomes known. There is room for all and 8 bytes more.
- * Words of a run are known one after the other, too.
+ * Stage what has changed and update the known words. There is room for all values and 8 more bytes.
+ * The known words of a run are consecutive, too.
  */
 static __always_inline struct kl_staged kl_stage(const struct kl_variables *v,
 						 struct kl_known *known, struct kl_staged staged)
@@ -87,8 +90,9 @@ static __always_inline struct kl_staged kl_stage(const struct kl_variables *v,
 }
 
 /*
- * A record's header, and before the fields the staged bytes, in words: the first may
- * begin in the header, which is written then.
+ * Write a record's header and, before its fields, the staged bytes. They are copied in words from
+ * the end of the values backwards; the first word may begin in the header, which is written
+ * afterwards.
  */
 static __always_inline u8 *kl_write_staged(const struct kl_cpu *cpu, const struct kl_slot *slot,
 					   u32 id, struct kl_staged staged)
@@ -99,7 +103,7 @@ static __always_inline u8 *kl_write_staged(const struct kl_cpu *cpu, const struc
 
 	for (; left; left += sizeof(u64))
 		*(u64 *)(to + left) = *(const u64 *)(staged.at + left);
-	/* Mostly there are few enough for one byte. */
+	/* Usually one byte of bits is enough. */
 	if (likely(cpu->prefix == KL_RECORD_PREFIX_BYTES)) {
 		*(u64 *)slot->at = slot->time << KL_RECORD_ID_BITS | id;
 		slot->at[sizeof(u64)] = staged.bits;
@@ -110,16 +114,17 @@ static __always_inline u8 *kl_write_staged(const struct kl_cpu *cpu, const struc
 }
 
 /**
- * kl_record_change - room for a record in which variables may have changed
+ * kl_record_change - reserve room for a record in which variables may have changed
  * @v: the session's variables
- * @cpu: its state on this CPU
- * @id: event
+ * @cpu: the session's state on this CPU
+ * @id: event id
  * @bytes: size of the event's fields and strings
  * @place: where the fields go, on success
- * @all: on success, size of the record: to be committed when it has its fields
+ * @all: on success, size of the record, to be committed after its fields are written
  *
- * If it says false it is another case: use kl_record_variables. What has been changed
- * until then is as for a record that was not written. Context: any, preemption off.
+ * Returns false if this is not the fast path: use kl_record_variables(). If known words have been
+ * updated by then, the state is unknown, as for a record that was not written. Context: any,
+ * preemption off.
  */
 static __always_inline bool kl_record_change(const struct kl_variables *v, struct kl_cpu *cpu,
 					     u32 id, u32 bytes, struct kl_place *place, u32 *all)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which rights something needs: the one place that says so, as KL_MAY_* that its
- * user must have all of. It knows nothing but the contract, so it also compiles
- * in user space, where docs/access.md is made of it (scripts/access-doc).
+ * The rights that something needs, as KL_MAY_* of which its user must have all. They are defined
+ * only here. This file depends on nothing but the uapi header, so it also compiles in user space,
+ * where scripts/access-doc generates docs/access.md from it.
  */
 #ifndef KL_CORE_RIGHTS_H
 #define KL_CORE_RIGHTS_H
@@ -21,7 +21,7 @@ typedef __u32 u32;
 enum kl_source {
 	KL_SOURCE_TRACEPOINT,
 	KL_SOURCE_FUNCTION,
-	KL_SOURCE_OWN, /* fired by the module itself */
+	KL_SOURCE_OWN, /* raised by the module itself */
 };
 
 enum kl_access {
@@ -32,8 +32,8 @@ enum kl_access {
 
 /* Column `access` of variables.def. */
 enum kl_variable_access {
-	KL_VARIABLE_own, /* whoever may see the running task */
-	KL_VARIABLE_parent, /* and its parent */
+	KL_VARIABLE_own, /* anyone who may see the running task */
+	KL_VARIABLE_parent, /* and its parent, too */
 	KL_VARIABLE_any,
 	KL_VARIABLE_all, /* KL_MAY_SEE_ALL */
 	KL_VARIABLE_address, /* KL_MAY_SEE_ADDRESSES */
@@ -41,16 +41,16 @@ enum kl_variable_access {
 
 /* What an owner without KL_MAY_SEE_ALL may define in a session. */
 #define KL_DEFINED_UNPRIVILEGED_MAX 256 /* events */
-#define KL_DEFINED_UNPRIVILEGED_TRAPS 8192 /* beside them */
-#define KL_DEFINED_UNPRIVILEGED_HZ 1000 /* ticks a second, together */
+#define KL_DEFINED_UNPRIVILEGED_TRAPS 8192 /* in addition to these */
+#define KL_DEFINED_UNPRIVILEGED_HZ 1000 /* ticks per second in total */
 
-/* Is there a right missing? */
+/* Is a right missing? */
 static inline bool kl_rights_lack(u32 may, u32 needs)
 {
 	return needs & ~may;
 }
 
-/* What capabilities of the initial user namespace give. */
+/* Rights that capabilities in the initial user namespace grant. */
 static inline u32 kl_rights_of(bool perfmon, bool admin, bool locked_down)
 {
 	u32 may = 0;
@@ -64,14 +64,14 @@ static inline u32 kl_rights_of(bool perfmon, bool admin, bool locked_down)
 	return may;
 }
 
-/* An event of the tables. */
+/* Rights for an event of events.def. */
 static inline u32 kl_event_needs(enum kl_access access, enum kl_source source)
 {
 	return (access == KL_ACCESS_SYSTEM ? KL_MAY_SEE_ALL : 0) |
 	       (source == KL_SOURCE_FUNCTION ? KL_MAY_HOOK_FUNCTIONS : 0);
 }
 
-/* A variable. */
+/* Rights for a variable. */
 static inline u32 kl_variable_needs(enum kl_variable_access access)
 {
 	switch (access) {
@@ -84,7 +84,7 @@ static inline u32 kl_variable_needs(enum kl_variable_access access)
 	}
 }
 
-/* An event that a session defines, by enum kl_source_kind. */
+/* Rights for an event that a session defines, by enum kl_source_kind. */
 static inline u32 kl_kind_needs(u32 kind)
 {
 	switch (kind) {
@@ -98,36 +98,36 @@ static inline u32 kl_kind_needs(u32 kind)
 }
 
 /*
- * A handler of another module, by KL_HANDLER_*. It is called with all that the
- * kernel has in its reach, so it needs what programs need that look at the
- * kernel's memory, unless it promises to tell nothing that records would not.
+ * Rights for a handler of another module, by KL_HANDLER_*. It can access everything in the kernel,
+ * so it needs the same rights as a program that reads kernel memory, unless it promises to report
+ * nothing that records would not contain.
  */
 static inline u32 kl_handler_needs(u32 flags)
 {
 	return flags & KL_HANDLER_FOR_ALL ? 0 : KL_MAY_HOOK_FUNCTIONS;
 }
 
-/* Reading a session of an owner with the rights @of. */
+/* Rights for reading a session whose owner has the rights @of. */
 static inline u32 kl_session_needs(u32 of, bool same_user)
 {
 	return of | (same_user ? 0 : KL_MAY_SEE_ALL);
 }
 
 /*
- * Changing one that another descriptor has made: its masksets and rules, and having a
- * snapshot of it. The right to see all is not enough for another user's: only
- * CAP_SYS_ADMIN has addresses.
+ * Rights for changing a session that another descriptor has created: its masksets and rules, and
+ * requesting a snapshot of it. For another user's session KL_MAY_SEE_ALL is not enough: it needs
+ * KL_MAY_SEE_ADDRESSES, which only CAP_SYS_ADMIN grants.
  */
 static inline u32 kl_session_change_needs(u32 of, bool same_user)
 {
 	return kl_session_needs(of, same_user) | (same_user ? 0 : KL_MAY_SEE_ADDRESSES);
 }
 
-/* What a kind of details of a process asks for, beside that the process may be seen. */
+/* What a kind of process details needs, in addition to the right to see the process. */
 enum kl_guard {
 	KL_GUARD_NONE,
-	KL_GUARD_PARTS, /* parts of it are told only to who may trace the process */
-	KL_GUARD_TRACER, /* all of it */
+	KL_GUARD_PARTS, /* some parts only for a user that may trace the process */
+	KL_GUARD_TRACER, /* everything only for such a user */
 	KL_GUARD_ADDRESSES, /* KL_MAY_SEE_ADDRESSES */
 };
 
@@ -152,13 +152,13 @@ static inline u32 kl_detail_needs(u32 what)
 	return kl_detail_guard(what) == KL_GUARD_ADDRESSES ? KL_MAY_SEE_ADDRESSES : 0;
 }
 
-/* Changing the kernel's text. */
+/* Rights for splices, which change the kernel's text. */
 static inline u32 kl_splice_needs(void)
 {
 	return KL_MAY_HOOK_FUNCTIONS;
 }
 
-/* A latency profile, by KL_LATENCY_*. */
+/* Rights for a latency profile, by KL_LATENCY_*. */
 static inline u32 kl_latency_needs(u32 flags)
 {
 	return flags & KL_LATENCY_KERNEL_STACKS ? KL_MAY_SEE_ADDRESSES : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a session has made for itself: programs, rules, flags, metadata. Made
- * under the session's lock and there until it ends, so probes read them freely.
+ * What a session defines: programs, rules, flags, metadata. Created under the session's lock and
+ * kept until the session ends, so probes read them without a lock.
  */
 #ifndef KL_CORE_RULE_H
 #define KL_CORE_RULE_H
@@ -20,48 +20,47 @@ struct kl_table;
 struct kl_taskset;
 
 /**
- * enum kl_fastpath - what an event's source does with a rule itself
+ * enum kl_fastpath - what an event's source does with a rule by itself
  *
- * If it can: the rule's table has at most one key, which is a s32 of the running
- * task, its filter is at most one test, and what that and the handler look at is
- * one number, the event's first field.
+ * This is possible if the rule's table has at most one key, which is an s32 of the running task,
+ * its filter is at most one test, and the filter and the handler read one number only, the event's
+ * first field.
  */
 enum kl_fastpath {
 	KL_FASTPATH_NONE, /* nothing */
-	KL_FASTPATH_FILTER, /* reject */
-	KL_FASTPATH_BLIND, /* count, whatever the event is */
+	KL_FASTPATH_FILTER, /* reject by the filter */
+	KL_FASTPATH_BLIND, /* count every event without reading it */
 	KL_FASTPATH_COUNT,
 	KL_FASTPATH_SUM,
 	KL_FASTPATH_HIST,
 };
 
 /**
- * struct kl_rule - filter, handler and keys of some of a session's events
+ * struct kl_rule - filter, handler and keys for some of a session's events
  * @fastpath: enum kl_fastpath
- * @tested: it has a filter
- * @opposite: which lets through what is not within [@from, @from + @span]
- * @one_key: the table has a key, at @key_offset of the running task
- * @looks: KL_LOOKS_* of its programs together, and of its handler
- * @reads: of an event's fields (kl_reads) what its filter needs, or all its programs
- *         if @whole is not set
- * @whole: its handler needs all of them
+ * @tested: its filter is a range test of the first field, for @fastpath
+ * @opposite: the filter is inverted: it allows what is not within [@from, @from + @span]
+ * @one_key: the table has one key, at @key_offset in the running task
+ * @looks: KL_LOOKS_* of all its programs and of its handler
+ * @reads: fields of an event (kl_reads) that its filter needs, or all its programs if @whole is not
+ *         set
+ * @whole: its handler needs all fields
  * @logs: its handler writes records of the events
- * @from, @span: of @opposite
- * @guard: a field as KL_FIELD_NUMBER, or 0: the filter says no if that is within
- *         [@guard_from, @guard_from + @guard_span], or if it is not
- * @guard_opposite: if it is
+ * @from, @span: range that the filter tests
+ * @guard: a field as KL_FIELD_NUMBER that alone may decide that the filter rejects an event, or 0
+ * @guard_opposite: it does so within [@guard_from, @guard_from + @guard_span]; else outside of it
  * @guard_from, @guard_span: of @guard
  * @key_offset: of @one_key
- * @table: one a CPU, of handlers that have one
+ * @table: per-CPU tables, for handlers that have one
  * @handler: KL_HANDLER_*
  * @keys: number of @key
- * @filter: says 0 if the event is not wanted; or NULL
- * @value: of handlers that take an expression; or NULL
- * @key: what the table's entries are told apart by
+ * @filter: returns 0 to reject an event; or NULL
+ * @value: expression, for handlers that take one; or NULL
+ * @key: keys of the table's entries
  * @arg: as in struct kl_abi_rule
- * @low: the same
- * @faults: firings in which something could not be read, by CPU
- * @text: alarm's
+ * @low: as in struct kl_abi_rule
+ * @faults: number of events for which something could not be read, by CPU
+ * @text: text of an alarm
  * @external: another module's handler, or NULL
  */
 struct kl_rule {
@@ -95,8 +94,8 @@ struct kl_rule {
 
 /**
  * struct kl_metadata - text that describes what a session defines
- * @ref: of the session, and of calls that copy it
- * @session: charged for it; exists longer
+ * @ref: references of the session and of calls that copy it
+ * @session: charged for it; outlives it
  */
 struct kl_metadata {
 	struct kref ref;
@@ -106,18 +105,18 @@ struct kl_metadata {
 };
 
 /**
- * struct kl_session_defs - all that a session has made
+ * struct kl_session_defs - everything that a session defines
  * @programs: by id, from 1
- * @program_count: of them
- * @arguments: the largest argument that any of them reads, and 1
- * @rule: in use from 0 on, without gaps
- * @rule_count: of them
- * @task_flag: the tasks that have it, of flags that some rule sets
- * @since: flags of which some program asks since when they are set, a bit each
- * @flag_times: of those of tasks: since when
- * @began: when the session was started last, in cycles; 0: not yet, and what records are made of
- *         can still change
- * @metadata: of what the session defines; NULL: none yet
+ * @program_count: number of @programs
+ * @arguments: the largest argument that any program reads, plus 1
+ * @rule: the rules, from 0 on, without gaps
+ * @rule_count: number of @rule
+ * @task_flag: tasks that have a flag, for flags that some rule sets
+ * @since: bitmap of flags of which some program uses since()
+ * @flag_times: for those of tasks, when they were set
+ * @began: when the session was last started, in cycles; 0: never, and the layout of records can
+ *         still change
+ * @metadata: describes what the session defines; NULL: none yet
  */
 struct kl_session_defs {
 	struct xarray programs;

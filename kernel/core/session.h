@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session: one user's tracing. What a probe reads when an event fires comes
- * first; the rest belongs to `lock`. Fed by kernel/source (probes) and
- * kernel/device (calls); read by kernel/device (readers).
+ * A session: one user's tracing. The members that probes read when an event is hit come first;
+ * `lock` protects most of the others. Fed by kernel/source (probes) and kernel/device (calls); read
+ * by kernel/device (readers).
  */
 #ifndef KL_CORE_SESSION_H
 #define KL_CORE_SESSION_H
@@ -32,27 +32,27 @@ struct kl_budget;
 struct kl_latency;
 struct kl_splice_set;
 
-/* Why an event may not be for this session; 0 lets everything through. */
-#define KL_GATE_OWN 0x1u /* only tasks that the owner may see */
-#define KL_GATE_TASKS 0x2u /* only tasks in the set */
-#define KL_GATE_UID 0x4u /* only tasks of one user */
+/* The conditions under which a session records an event; 0 allows everything. */
+#define KL_GATE_OWN 0x1u /* only events of tasks that the owner may see */
+#define KL_GATE_TASKS 0x2u /* only events of tasks in the set */
+#define KL_GATE_UID 0x4u /* only events of one user's tasks */
 
 /*
- * What a session does with each event: enum kl_handler_id by event id, and what
- * is to be asked first. So one comparison finds the usual case: log it. A byte
- * is 0 if nothing is done, whatever there would be to ask.
+ * What a session does with each event: enum kl_handler_id by event id, and what to check first. So
+ * one comparison detects the common case: log the event, no checks. A byte is 0 if nothing is done,
+ * whatever there would be to check.
  */
-#define KL_ACTION_ASK 0x80 /* the gate, what may be shown, strings: not usual */
-#define KL_ACTION_TASKS 0x40 /* only whether the running task is in the set */
+#define KL_ACTION_ASK 0x80 /* check the gate and what may be shown, or copy strings */
+#define KL_ACTION_TASKS 0x40 /* only check whether the running task is in the set */
 #define KL_ACTION_HANDLER 0x3f
 
 struct kl_actions {
 	u32 maskset;
-	u32 n; /* KL_EV_MAX, and an action for each event that the session has defined */
+	u32 n; /* KL_EV_MAX, plus one for each event that the session has defined */
 	u8 action[];
 };
 
-/* What the handler `count` has counted on a CPU, by event. @next: of those to be freed. */
+/* What the handler `count` has counted on a CPU, by event. @next links counters to be freed. */
 struct kl_counts {
 	struct kl_counts *next;
 	u32 n;
@@ -60,37 +60,37 @@ struct kl_counts {
 };
 
 /*
- * Instead of ids in kl_cpu.state; no task has such ids. docs/design/session.md
- * has the moves between them.
+ * Values of kl_cpu.state other than ids; no task has such ids. docs/design/session.md has the
+ * transitions.
  */
-#define KL_STATE_KNOWN (~0ull) /* readers know `task`; to be asked each time */
+#define KL_STATE_KNOWN (~0ull) /* readers know `task`, but each record needs checks */
 #define KL_STATE_UNKNOWN (~0ull - 1) /* the next record carries all variables */
-#define KL_STATE_BUSY (~0ull - 2) /* a writer is at work on it */
-#define KL_STATE_SPOILT (~0ull - 3) /* and was interrupted by another record */
-#define KL_STATE_VALUES (~0ull - 4) /* as KNOWN, but usual: a session with more variables */
+#define KL_STATE_BUSY (~0ull - 2) /* a writer is updating `task` */
+#define KL_STATE_SPOILT (~0ull - 3) /* as BUSY, and another record interrupted the writer */
+#define KL_STATE_VALUES (~0ull - 4) /* as KNOWN, on the fast path of a session with variables */
 #define KL_STATE_IS_IDS(state) ((s64)(state) >= 0)
 
 /**
  * struct kl_cpu - a session's state on one CPU
- * @task: variables as in the newest record that carried them
- * @state: may @task be relied on: its ids (pid, tgid), or one of KL_STATE_*
- * @base: the block being filled, while @state is ids
- * @ring: the buffer
- * @known: of the session's further variables; NULL if it has none
+ * @task: the task as in the newest record that carried it
+ * @state: whether @task is valid: its ids (pid, tgid), or one of KL_STATE_*
+ * @base: the block being filled, while @state is ids or KL_STATE_VALUES
+ * @ring: the ring buffer
+ * @known: what readers know of the session's variables; NULL if it has none
  * @prefix: bytes of a record before the variables
- * @changing: some variable was another in the newest record; a hint
- * @rest: some are more than one pointer away from the task
- * @not_plain: @changing or @rest
- * @flags: of the handlers `set` and `clear`, those that belong to a CPU
- * @flag_time: since when each of these is set, where some program asks
- * @counts: of the handler `count`; NULL until one is used
- * @session: whose this is
+ * @changing: some variable differed in the newest record; a hint
+ * @rest: some variables are more than one pointer away from the task, or read by a function
+ * @not_plain: @changing and @rest in one word
+ * @flags: per-CPU flags of the handlers `set` and `clear`
+ * @flag_time: when each of @flags was set, if a program uses it
+ * @counts: what the handler `count` has counted; NULL until a rule uses it
+ * @session: the session
  * @wake: wakes readers, from a context where that is allowed
- * @blocks: all blocks by index, for readers; locked by its own lock
- * @next_index: for the next block to be added
- * @given: blocks that the ring has or will have
- * @was_online: the CPU has been online, so the ring is to have blocks
- * @meter: what its probes take here
+ * @blocks: all blocks by index, for readers; protected by its own lock
+ * @next_index: index of the next block to be added
+ * @given: number of blocks that the ring has or is about to get
+ * @was_online: the CPU has been online, so the ring needs blocks
+ * @meter: CPU time that the session's probes take here
  */
 struct kl_cpu {
 	struct kl_abi_task task __aligned(8);
@@ -118,10 +118,10 @@ struct kl_cpu {
 	struct kl_meter_cpu meter;
 };
 
-/* No thread id: 0 is that of idle tasks. */
+/* Not a thread id; idle tasks have 0. */
 #define KL_NOBODY (-1)
 
-/* What a session wants of its call traces; 0: default. */
+/* Limits that a session sets for its stack traces; 0: default. */
 struct kl_stack_limits {
 	u32 traces;
 	u32 kernel_frames;
@@ -132,72 +132,69 @@ struct kl_stack_limits {
  * struct kl_session - one user's tracing
  *
  * Read by probes (RCU: preemption is off in them):
- * @actions: what happens, by event; replaced whole
+ * @actions: what to do, by event; replaced as a whole
  * @cpu: per-CPU state
  * @gate: KL_GATE_*; constant while running
  * @see_addresses: kernel addresses may be shown to the owner
  * @sealed: its creator was not dumpable; constant
  * @uid: for KL_GATE_UID
- * @gate_uid: all that its gate lets in runs as this user, unless it is KL_GATE_TASKS
+ * @gate_uid: all tasks that the gate allows run as this user, unless the gate is KL_GATE_TASKS
  *            alone; constant while running
- * @watched: tasks that a profile has to see once more though the gate may let them in
- *           no longer; NULL without a profile; constant while running
+ * @watched: tasks of which a profile must see the next event even if the gate no longer allows it;
+ *           NULL without a profile; constant while running
  * @tasks: for KL_GATE_TASKS
- * @heirs: for KL_GATE_TASKS: whose new tasks will be in both sets, too
+ * @heirs: for KL_GATE_TASKS: tasks whose children enter both sets
  * @awaited: for KL_GATE_TASKS: thread id of a task that enters the sets when it executes
  *           a program, or KL_NOBODY
- * @unread: tasks in a system call a string of which could not be read yet; there
- *          if the event syscall_late_string ever was wanted
+ * @unread: tasks in a system call of which a string could not be read yet; allocated once the event
+ *          syscall_late_string has been requested
  * @owner: credentials of the opener, for KL_GATE_OWN
- * @payer: charged for all that the session has
- * @memcg: the creator's, charged for its memory, too
- * @defs: programs, rules and flags, which stay until the session ends
- * @deferred: what handlers have requested
+ * @payer: charged for everything that the session uses
+ * @memcg: the creator's memory cgroup, which is also charged for the session's memory
+ * @defs: programs, rules and flags, which exist until the session ends
+ * @deferred: requests of handlers, which a worker carries out
  * @notify: alarms and snapshot requests
- * @variables: what records carry beside the task, or NULL; constant once started
- * @stacks: its call traces; NULL until something asks for them
- * @counters: those that it wants counted; NULL until something asks for one
+ * @variables: what records carry besides the task, or NULL; constant once started
+ * @stacks: its stack traces; NULL until something requests them
+ * @counters: perf counters that it uses; NULL until something requests one
  * @latency: its latency profile, or NULL; constant once started
- * @on_admit: called when the task that it awaits has entered the sets, or NULL; constant once
- *            started
- * @meter: measures it
- * @single: with which variables are read that belong to no record
+ * @on_admit: called when the awaited task has entered the sets, or NULL; constant once started
+ * @meter: measures the CPU time of its probes
+ * @single: slot for reading variables outside of a record
  *
  * Under @lock:
  * @running: probes are attached
- * @replaced: the actions before these, which a probe may still have until @replaced_at has
- *            passed; or NULL
+ * @replaced: the previous actions, which a probe may still use until @replaced_at has passed; or
+ *            NULL
  * @replaced_at: an RCU grace period
- * @idle: does nothing; stands in for @actions while probes are attached and detached
- * @ended: when the last event could be recorded, in cycles; 0: it still can
- * @awaited_is_heir: the tasks that @awaited creates will be in the sets, too; under the
- *                   gate's lock of thread ids
- * @in_gate: its tasks are known to be wanted
- * @following: its sets of tasks follow forks
- * @frozen: a handler has stopped the recording
- * @closed: the creator is gone; nothing can be started again
+ * @idle: actions that do nothing; replace @actions while probes are attached and detached
+ * @ended: time after which no event is recorded, in cycles; 0: not ended
+ * @awaited_is_heir: tasks that @awaited creates enter the sets, too; under tids_lock of gate.c
+ * @in_gate: it is in the list of gate.c, so its tasks pass the common gate
+ * @following: forks update its sets of tasks
+ * @frozen: a freeze request has stopped the recording
+ * @closed: the creator has closed it; it cannot be started again
  * @attached: events with a probe, by id
- * @syscalls_attached: the probes of all system calls' entries, and exits
- * @budget: what it has claimed of its user's, while it runs, or NULL
- * @masksets: user's own, by id
+ * @syscalls_attached: probes of the entries, and of the exits, of system calls are attached
+ * @budget: its share of its user's budget while it runs, or NULL
+ * @masksets: masksets that the user has defined, by id
  * @defined: events that the session has defined; NULL: none
- * @reader_count: of open readers
- * @stack_limits: for @stacks, when it is made
- * @splices: of the kernel's text, or NULL; under kl_splice_lock
+ * @reader_count: number of open readers
+ * @stack_limits: limits with which @stacks is allocated
+ * @splices: its splices of the kernel's text, or NULL; under kl_splice_lock
  * @mode, @block_bytes, @blocks, @blocks_max: as in struct kl_abi_session
  *
  * Other:
- * @size_lock: held while blocks are added and given back, for as long as memory takes; outside
+ * @size_lock: held while blocks are added and removed, which can wait long for memory; outside
  *             @blocks_lock
- * @fill: gives CPUs that have come online their blocks
- * @blocks_lock: held for reading while a block is looked at, for writing while
- *               blocks are freed
- * @retired: blocks that were taken away while they were mapped; under @blocks_lock
- * @list: in the list of all sessions, under its lock
- * @gated: in the list of sessions with a gate that run, of gate.c
- * @waiters: readers
- * @ref: descriptors and mappings that use the session
- * @release: frees it
+ * @fill: adds blocks for CPUs that have come online
+ * @blocks_lock: held for reading while a block is read, for writing while blocks are added or freed
+ * @retired: blocks that were removed while they were mapped; under @blocks_lock
+ * @list: entry in the list of all sessions, under that list's lock
+ * @gated: entry in gate.c's list of running sessions with a gate
+ * @waiters: readers that wait for blocks
+ * @ref: references of descriptors and mappings
+ * @release: frees the session
  */
 struct kl_session {
 	struct kl_actions __rcu *actions;
@@ -250,7 +247,7 @@ struct kl_session {
 	u32 blocks;
 	u32 blocks_max;
 
-	struct mutex size_lock; /* around changes of the buffers' size */
+	struct mutex size_lock; /* serializes changes of the buffers' size */
 	struct work_struct fill;
 	struct rw_semaphore blocks_lock;
 	struct kl_ring_block *retired;
@@ -280,7 +277,7 @@ void kl_buffer_destroy(struct kl_session *s);
 int kl_buffer_fill(struct kl_session *s, struct kl_error *why);
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why);
 void kl_buffer_finish(struct kl_session *s, u64 time);
-/* Records that a CPU has written: of blocks that are full, and of the one being filled. */
+/* Number of records that a CPU has written, in full blocks and in the one being filled. */
 static inline u64 kl_ring_written(const struct kl_abi_ring *ring)
 {
 	return READ_ONCE(ring->records) + KL_POS_COUNT(READ_ONCE(ring->position));
@@ -291,7 +288,10 @@ u64 kl_buffer_lost(const struct kl_session *s);
 struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);
 struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset);
 
-/* As get_cred, which writes the same value to a member of shared credentials, without a mark. */
+/*
+ * As get_cred(), which always stores the same value to a member of shared credentials, with a plain
+ * store.
+ */
 static inline const struct cred *kl_cred_get(const struct cred *cred)
 {
 	return data_race(get_cred(cred));

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What any layer does with a session that it has: keep it, let it go, look up its programs.
- */
+/* What any layer does with a session: get and put references, look up its programs. */
 #include "session.h"
 
 /**
- * kl_session_get - one more user
- * @s: a session that the caller has
+ * kl_session_get - take a reference
+ * @s: a session to which the caller has a reference
  */
 void kl_session_get(struct kl_session *s)
 {
@@ -14,7 +12,7 @@ void kl_session_get(struct kl_session *s)
 }
 
 /**
- * kl_session_put - one user less; the last frees it
+ * kl_session_put - drop a reference; the last one frees the session
  * @s: the session
  *
  * Context: may sleep.
@@ -29,7 +27,7 @@ void kl_session_put(struct kl_session *s)
  * @s: the session
  * @id: any number
  *
- * Returns NULL if there is none. It stays until the session ends.
+ * Returns NULL if there is none. The program exists until the session ends.
  */
 const struct kl_program *kl_session_program(struct kl_session *s, u32 id)
 {

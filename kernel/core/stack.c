@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes call traces: walks the program's stack by frame pointers, has stack_kernel.c
- * walk the kernel's, stores each once, and finds the files that a new one's frames are
- * in. Called by variables and by the handler, in any context.
+ * Takes stack traces: walks the user stack by frame pointers, has stack_kernel.c walk the kernel
+ * stack, stores each distinct trace once, and finds the files that the frames of a new user trace
+ * are in. Called by variables and by the handler `stack`, in any context. Takes mmap_lock by
+ * trylock only.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -22,12 +23,13 @@
 #define OBJECT_PROBES 16
 
 /**
- * struct stack_cpu - what a CPU needs to make traces
- * @busy: a bit a level: a trace is being made there
- * @asked: session and ids of the record that the handler `stack` writes, by level
- * @unlocking: @mm is, or is about to be, locked
- * @mm: to be unlocked by @unlock
- * @frame: of the trace being made, by level
+ * struct stack_cpu - per-CPU state for taking traces
+ * @busy: one bit per level: a trace is being taken there
+ * @asked: by level, session and trace ids of the record that the handler `stack` is writing
+ * @unlocking: mmap_lock of some mm is held, or is about to be taken
+ * @mm: @unlock releases its mmap_lock
+ * @unlock: releases the lock in a context where that is allowed
+ * @frame: frames of the trace being taken, by level
  */
 struct stack_cpu {
 	unsigned long busy;
@@ -52,18 +54,18 @@ static u32 level(void)
 }
 
 /**
- * kl_stack_begin - call traces of the event that is fired next begin at a place
- * @regs: of the place
+ * kl_stack_begin - start the stack traces of the next event at a probe point
+ * @regs: registers at the probe point
  * @text: as in struct kl_stack_start
  *
- * Those of what interrupts it do not. Returns what to give to kl_stack_end(). Context: any,
- * preemption off in between.
+ * Traces of events in an interrupt of the caller are not affected. Returns the previous state, to
+ * be passed to kl_stack_end(). Context: any, preemption off until kl_stack_end().
  */
 struct kl_stack_start kl_stack_begin(struct pt_regs *regs, u32 text)
 {
 	struct kl_stack_start before = *this_cpu_ptr(&stack_start);
 
-	/* Who interrupts this puts back what it has found. */
+	/* An interrupt that changes these restores them before it returns. */
 	this_cpu_write(stack_start.regs, regs);
 	this_cpu_write(stack_start.text, text);
 	this_cpu_write(stack_start.level, level() + 1);
@@ -72,7 +74,7 @@ struct kl_stack_start kl_stack_begin(struct pt_regs *regs, u32 text)
 
 /**
  * kl_stack_end - undo kl_stack_begin()
- * @before: what it returned
+ * @before: what kl_stack_begin() returned
  */
 void kl_stack_end(struct kl_stack_start before)
 {
@@ -81,7 +83,7 @@ void kl_stack_end(struct kl_stack_start before)
 	this_cpu_write(stack_start.regs, before.regs);
 }
 
-/* Of what is fired, where it does not begin with us; or NULL. */
+/* Registers at which the event's trace starts; NULL: at the module's caller. */
 static struct pt_regs *start_registers(void)
 {
 	u32 of = this_cpu_read(stack_start.level);
@@ -91,10 +93,13 @@ static struct pt_regs *start_registers(void)
 	return kl_tick_registers();
 }
 
-/* A fault while a trace is made may be an event that wants one, too: not for it. */
+/*
+ * Reserve the frame buffer of a level. A fault during a walk may itself be an event that requests a
+ * trace; that event gets none.
+ */
 static u64 *get_room(struct stack_cpu *cpu, u32 at)
 {
-	/* Others are of contexts that this one has interrupted, or that interrupt it. */
+	/* The bits of other levels belong to contexts that we interrupted or that interrupt us. */
 	if (unlikely(READ_ONCE(cpu->busy) & BIT(at)))
 		return NULL;
 	__this_cpu_or(stack_cpus->busy, BIT(at));
@@ -108,9 +113,9 @@ static void put_room(u32 at)
 	__this_cpu_and(stack_cpus->busy, ~BIT(at));
 }
 
-/* --------------------------------------------------------------- the kernel */
+/* --------------------------------------------------------- the kernel stack */
 
-/* Frames in front of the address; all if it is none of them. */
+/* The number of frames before the one at @until, which is never the first; @n if there is none. */
 static u32 cut_at(const u64 *frame, u32 n, unsigned long until)
 {
 	for (u32 i = 1; until && i < n; i++)
@@ -128,7 +133,7 @@ static u64 store_kernel(struct kl_stacks *stacks, u64 *frame, unsigned long unti
 		.frame = frame,
 	};
 
-	/* It has interrupted a program. */
+	/* User mode was interrupted, so there is no kernel stack to walk. */
 	if (regs && user_mode(regs))
 		return 0;
 	trace.about.frames =
@@ -138,16 +143,17 @@ static u64 store_kernel(struct kl_stacks *stacks, u64 *frame, unsigned long unti
 }
 
 /**
- * kl_stack_kernel_until - the call trace in the kernel up to an address, stored
- * @s: the session; its owner may see addresses
- * @until: the frame that is left out with those behind it, as of what an interrupt has
- *	   interrupted; 0: none
+ * kl_stack_kernel_until - take and store the kernel stack trace up to an address
+ * @s: the session, whose owner may see addresses
+ * @until: leave out the frame with this address and all outer ones, for example those of code that
+ *         an interrupt interrupted; 0: keep all
  *
- * Returns its id, 0 if there is none. Context: any, preemption off.
+ * Returns the id of the trace, which is KL_STACK_NO_ROOM if the table is full, or 0 if there is no
+ * trace. Context: any, preemption off.
  */
 u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until)
 {
-	/* Its tables before the pointer; pairs with kl_stacks_prepare. */
+	/* The pointer before its tables; pairs with kl_stacks_prepare. */
 	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
 	u32 at = level();
 	u64 *frame, id = 0;
@@ -163,17 +169,17 @@ u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until)
 }
 
 /**
- * kl_stack_kernel - the call trace in the kernel, stored
- * @s: the session; its owner may see addresses
+ * kl_stack_kernel - take and store the whole kernel stack trace
+ * @s: the session, whose owner may see addresses
  *
- * As kl_stack_kernel_until, whole.
+ * As kl_stack_kernel_until() without a limit.
  */
 u64 kl_stack_kernel(struct kl_session *s)
 {
 	return kl_stack_kernel_until(s, 0);
 }
 
-/* -------------------------------------------------------------- the program */
+/* ----------------------------------------------------------- the user stack */
 
 static bool is_return_address(u64 address)
 {
@@ -181,9 +187,10 @@ static bool is_return_address(u64 address)
 }
 
 /*
- * At the first instructions of a function, and at its last, the frame pointer is the
- * caller's, so the next frame would be the caller's caller: the return address is on
- * the stack. A uprobe has an int3 for the first byte; who fires by a trap says what was there.
+ * At a function's first instructions, and at its last, the frame pointer is the caller's, so the
+ * next frame would be that of the caller's caller: the return address is on the stack. At a uprobe,
+ * the first byte in memory is an int3; the source of the event passes the original bytes
+ * (kl_stack_begin).
  */
 static u32 return_at_edge(const struct pt_regs *regs, u64 *frame)
 {
@@ -195,7 +202,7 @@ static u32 return_at_edge(const struct pt_regs *regs, u64 *frame)
 			return 0;
 		first = (u32)code;
 	}
-	if ((first & 0xffffff) == 0xe58948) /* mov %rsp, %rbp: behind the push */
+	if ((first & 0xffffff) == 0xe58948) /* mov %rsp, %rbp: after the push */
 		from += sizeof(u64);
 	else if (first != 0xfa1e0ff3 && first != 0xfa1e0fcc && /* endbr64 */
 		 first != 0xe5894855 && first != 0xe58948cc && /* push %rbp; mov %rsp, %rbp */
@@ -213,7 +220,7 @@ static u32 walk_user(u64 *frame, u32 most, u8 *flags)
 	u32 n = 0;
 
 	frame[n++] = regs->ip;
-	/* Programs of 32 bits have other frames. */
+	/* Frames of 32-bit programs have another layout. */
 	if (!user_64bit_mode((struct pt_regs *)regs))
 		return n;
 	if (most > 1)
@@ -231,7 +238,9 @@ static u32 walk_user(u64 *frame, u32 most, u8 *flags)
 	return n;
 }
 
-/* A file's number; 0: there is no room for more. The caller keeps it from being freed. */
+/*
+ * The object number of a file; 0 if the table is full. The caller keeps the file from being freed.
+ */
 static u64 find_object(struct kl_stacks *stacks, struct file *file)
 {
 	struct inode *inode = file_inode(file);
@@ -244,7 +253,7 @@ static u64 find_object(struct kl_stacks *stacks, struct file *file)
 
 		if (!found && try_cmpxchg(&object->inode, &found, inode)) {
 			get_file(file);
-			/* Pairs with give_object. */
+			/* Pairs with kl_stacks_call. */
 			smp_store_release(&object->file, file);
 			return index + 1;
 		}
@@ -255,8 +264,9 @@ static u64 find_object(struct kl_stacks *stacks, struct file *file)
 }
 
 /*
- * Program text is in a file on a file system. Other things that can be mapped, such as descriptors
- * of kernlens itself, may hold what would then hold them, and never end.
+ * Program text is in a regular file on a file system. Other files that can be mapped, such as
+ * kernlens's own descriptors, may hold a reference to the session; a reference to them from here
+ * would be a cycle that is never freed.
  */
 static bool is_object(const struct file *file)
 {
@@ -283,7 +293,7 @@ static void find_places(struct kl_stacks *stacks, struct mm_struct *mm,
 						     (frame[i] - vma->vm_start +
 						      ((u64)vma->vm_pgoff << PAGE_SHIFT)));
 	}
-	/* Before that they are known; pairs with copy_trace. */
+	/* The places before the flag. Nothing pairs with this: store_user reads only the flag. */
 	smp_store_release(&entry->placed, 1);
 }
 
@@ -295,7 +305,7 @@ static void unlock_later(struct irq_work *work)
 	WRITE_ONCE(cpu->unlocking, 0);
 }
 
-/* Unlocking may wake somebody, which interrupts must not be off for. */
+/* Unlocking may wake another task, which is not allowed with interrupts off. */
 static void unlock(struct stack_cpu *cpu, struct mm_struct *mm)
 {
 	if (!irqs_disabled()) {
@@ -304,7 +314,7 @@ static void unlock(struct stack_cpu *cpu, struct mm_struct *mm)
 		return;
 	}
 	cpu->mm = mm;
-	/* For lockdep it ends here. */
+	/* For lockdep, this task releases the lock here. */
 	rwsem_release(&mm->mmap_lock.dep_map, _RET_IP_);
 	irq_work_queue(&cpu->unlock);
 }
@@ -315,7 +325,7 @@ static noinline void place(struct kl_stacks *stacks, u32 id)
 	struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
 	struct mm_struct *mm = current->mm;
 
-	/* Real-time kernels cannot unlock it there. */
+	/* On real-time kernels, the irq_work cannot release the lock. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || this_cpu_cmpxchg(stack_cpus->unlocking, 0, 1))
 		return;
 	if (!mmap_read_trylock(mm)) {
@@ -331,7 +341,9 @@ static u64 store_user(struct kl_stacks *stacks, u64 *frame)
 	struct task_struct *t = current;
 	struct kl_stack_trace trace = {
 		.about.kind = KL_STACK_USER,
-		/* A system call returns behind the instruction that made it. */
+		/*
+		 * In a system call, the saved address is the one after the system call instruction.
+		 */
 		.about.flags = task_pt_regs(t)->orig_ax == -1ul ? KL_STACK_EXACT : 0,
 		.about.pid = t->tgid,
 		.about.exec = t->self_exec_id,
@@ -348,14 +360,15 @@ static u64 store_user(struct kl_stacks *stacks, u64 *frame)
 }
 
 /**
- * kl_stack_user - the call trace of the running program, stored
- * @s: the session; its owner may see the running task
+ * kl_stack_user - take and store the user stack trace of the running task
+ * @s: the session, whose owner may see the running task
  *
- * Returns its id, 0 if there is none. Context: any, preemption off.
+ * Returns the id of the trace, which is KL_STACK_NO_ROOM if the table is full, or 0 if there is no
+ * trace. Context: any, preemption off.
  */
 u64 kl_stack_user(struct kl_session *s)
 {
-	/* As in kl_stack_kernel. */
+	/* As in kl_stack_kernel_until. */
 	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
 	u32 at = level();
 	u64 *frame, id;
@@ -374,11 +387,11 @@ u64 kl_stack_user(struct kl_session *s)
 /* -------------------------------------------------------------- the handler */
 
 /**
- * kl_stack_ask - make the traces of the record that the handler `stack` will write
+ * kl_stack_ask - take the traces for the record that the handler `stack` will write
  * @s: the session
  *
- * Returns whether kl_stack_forget is to be called after it. Context: any,
- * preemption off.
+ * Returns whether to call kl_stack_forget() after the record is written. Context: any, preemption
+ * off.
  */
 bool kl_stack_ask(struct kl_session *s)
 {
@@ -395,7 +408,7 @@ bool kl_stack_ask(struct kl_session *s)
 }
 
 /**
- * kl_stack_forget - the record is written
+ * kl_stack_forget - drop the traces of kl_stack_ask() after the record is written
  */
 void kl_stack_forget(void)
 {
@@ -403,11 +416,11 @@ void kl_stack_forget(void)
 }
 
 /**
- * kl_stack_asked - what kl_stack_ask has found
- * @s: whose record it is
- * @kind: which of both
+ * kl_stack_asked - id of a trace that kl_stack_ask() took
+ * @s: session of the record being written
+ * @kind: kernel or user
  *
- * Returns 0 if this record was not asked for with traces.
+ * Returns 0 if kl_stack_ask() took no such trace for this record.
  */
 u64 kl_stack_asked(struct kl_session *s, enum kl_stack_kind kind)
 {
@@ -420,7 +433,7 @@ u64 kl_stack_asked(struct kl_session *s, enum kl_stack_kind kind)
 /* -------------------------------------------------------------- the module */
 
 /**
- * kl_stacks_init - get each CPU's room for traces that are being made
+ * kl_stacks_init - allocate the per-CPU state for taking traces
  *
  * Returns 0 or -ENOMEM.
  */
@@ -438,7 +451,7 @@ int kl_stacks_init(void)
 }
 
 /**
- * kl_stacks_deinit - undo kl_stacks_init; no probe is left
+ * kl_stacks_deinit - undo kl_stacks_init(); no probe is attached any more
  */
 void kl_stacks_deinit(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Call traces of a session: what leads to an event, in the kernel and in the
- * program. Fed by the variables `kstack` and `ustack` and the handler `stack`; read
- * by KL_IOC_STACKS. docs/design/stack.md has the rules.
+ * Stack traces of a session: the calls that lead to an event, in the kernel and in the program.
+ * Requested by the variables `kstack` and `ustack` and the handler `stack`; read by KL_IOC_STACKS.
+ * docs/design/stack.md has the rules.
  */
 #ifndef KL_CORE_STACK_H
 #define KL_CORE_STACK_H
@@ -18,17 +18,21 @@ struct kl_session;
 struct kl_stacks;
 struct pt_regs;
 
-/* What a tick has interrupted, while it is fired; valid in the hard interrupt only. */
+/*
+ * Registers that a tick interrupted, while its event is handled; valid only in the hard interrupt.
+ */
 DECLARE_PER_CPU(struct pt_regs *, kl_stack_origin);
 
-/* The call in the function that is fired, 0: another event. Its frame is the first. */
+/*
+ * Address of ftrace's call in the function that is hit, 0: another event. Its frame is the first.
+ */
 DECLARE_PER_CPU(unsigned long, kl_stack_function);
 
 /**
- * struct kl_stack_start - where call traces begin, if not with who has called the module
- * @regs: of the place
- * @level: of what has come to it, from 1; 0: none
- * @text: of a program, the first bytes that are there; 0: those that are in memory
+ * struct kl_stack_start - where stack traces start, if not at the module's caller
+ * @regs: registers at the probe point
+ * @level: level of the context that hit the probe point, plus 1; 0: none
+ * @text: for a probe point in a program, its first original bytes; 0: read them from memory
  */
 struct kl_stack_start {
 	struct pt_regs *regs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session's traces from outside of probes: making room for them, and KL_IOC_STACKS,
- * which gives them away. Room is made under the session's lock and stays until the
+ * A session's stack traces outside of probes: allocates the memory for them, and copies them to
+ * user space (KL_IOC_STACKS). The memory is allocated under the session's lock and kept until the
  * session ends.
  */
 #include <linux/file.h>
@@ -17,8 +17,8 @@
 #include "stack_internal.h"
 
 /**
- * kl_stacks_destroy - free all traces, let the files go
- * @stacks: of a session that nothing uses any more; or NULL
+ * kl_stacks_destroy - free all traces and release the files
+ * @stacks: traces of a session that nothing uses any more; or NULL
  */
 void kl_stacks_destroy(struct kl_stacks *stacks)
 {
@@ -33,7 +33,7 @@ void kl_stacks_destroy(struct kl_stacks *stacks)
 	kvfree(stacks);
 }
 
-/* How large the parts of a table are. */
+/* The sizes of a table's parts. */
 static struct kl_stack_table size_table(const struct kl_stack_limits *limits)
 {
 	u32 traces = limits->traces ?: KL_STACK_TRACES_DEFAULT;
@@ -75,7 +75,7 @@ static struct kl_stacks *create(const struct kl_stack_limits *limits)
 }
 
 /**
- * kl_stacks_prepare - something will ask for traces: make room for them
+ * kl_stacks_prepare - allocate memory for traces, since they will be requested
  * @s: the session; its lock is held
  * @why: set on failure
  *
@@ -98,7 +98,10 @@ int kl_stacks_prepare(struct kl_session *s, struct kl_error *why)
 		kl_memory_uncharge(&s->payer, bytes_of(&size));
 		return kl_fail(why, -ENOMEM, "no memory for stack traces");
 	}
-	/* Probes may be running. Pairs with kl_stack_kernel and kl_stack_user. */
+	/*
+	 * Probes may be running. Pairs with the acquires in kl_stack_kernel_until, kl_stack_user
+	 * and kl_stacks_call.
+	 */
 	smp_store_release(&s->stacks, stacks);
 	return 0;
 }
@@ -127,7 +130,7 @@ static int set_limits(struct kl_session *s, const struct kl_abi_stacks *call, st
 	return error;
 }
 
-/* Copy one more trace. Returns 1 if done, 0 if there is no room, or -EFAULT. */
+/* Copy one more trace. Returns 1 if done, 0 if the buffer is full, or -EFAULT. */
 static int copy_trace(const struct kl_stacks *stacks, const struct kl_stack_entry *entry,
 		      struct kl_abi_stacks *call, u32 room)
 {
@@ -156,7 +159,7 @@ static int copy_traces(struct kl_session *s, struct kl_stacks *stacks, struct kl
 	call->traces = kl_stack_taken(&stacks->table);
 	call->no_room = READ_ONCE(stacks->table.no_room);
 	for (; (entry = kl_stack_entry(&stacks->table, call->first)); call->first++) {
-		/* A session whose owner may not see addresses has no traces of the kernel. */
+		/* A session whose owner may not see addresses has no kernel traces. */
 		if (entry->state == KL_STACK_DROPPED ||
 		    (entry->about.kind == KL_STACK_KERNEL && WARN_ON_ONCE(!s->see_addresses)))
 			continue;
@@ -169,7 +172,8 @@ static int copy_traces(struct kl_session *s, struct kl_stacks *stacks, struct kl
 }
 
 /*
- * A descriptor to read the file whatever its path means elsewhere. -1: only the path is available.
+ * Open a descriptor to read the file, as its path may name another file for the caller. Returns -1
+ * if only the path is available.
  */
 static int open_object(const struct kl_stack_object *object, u32 may, struct file **file)
 {
@@ -220,7 +224,7 @@ static int give_object(const struct kl_stack_object *object, u32 may, struct kl_
 	if (!memory)
 		return kl_fail(why, -ENOMEM, "no memory for a path");
 	path = file_path(object->file, memory, PAGE_SIZE);
-	/* Its mount is gone; what is left is its path within its file system. */
+	/* Its mount has been removed; what is left is its path within its file system. */
 	if ((IS_ERR(path) || !strcmp(path, "/")) && may & KL_MAY_SEE_ALL)
 		path = dentry_path_raw(object->file->f_path.dentry, memory, PAGE_SIZE);
 	about.fd = open_object(object, may, &file);
@@ -238,8 +242,8 @@ static int give_object(const struct kl_stack_object *object, u32 may, struct kl_
 /**
  * kl_stacks_call - KL_IOC_STACKS
  * @s: the session
- * @call: as in the contract
- * @creator: the caller has made the session
+ * @call: as in uapi/kernlens.h
+ * @creator: the caller has created the session
  * @may: the caller's KL_MAY_*
  * @why: set on failure
  *
@@ -248,7 +252,7 @@ static int give_object(const struct kl_stack_object *object, u32 may, struct kl_
 int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creator, u32 may,
 		   struct kl_error *why)
 {
-	/* As in kl_stack_kernel. */
+	/* As in kl_stack_kernel_until. */
 	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
 	const struct kl_stack_object *object;
 

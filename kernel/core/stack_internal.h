@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What stack.c and stack_kernel.c, which make traces, share with stack_copy.c, which gives
- * them away.
+ * Shared by stack.c and stack_kernel.c, which take stack traces, and stack_copy.c, which copies
+ * them to user space.
  */
 #ifndef KL_CORE_STACK_INTERNAL_H
 #define KL_CORE_STACK_INTERNAL_H
@@ -11,8 +11,8 @@
 
 /**
  * struct kl_stack_object - a file that frames are in
- * @inode: tells it apart; set first
- * @file: held until the session ends
+ * @inode: identifies the file; set first
+ * @file: reference to the file, until the session ends
  */
 struct kl_stack_object {
 	struct inode *inode;
@@ -21,8 +21,8 @@ struct kl_stack_object {
 
 /**
  * struct kl_stacks - the traces of a session
- * @kernel_frames, @user_frames: of a trace at most
- * @object: by number less one
+ * @kernel_frames, @user_frames: limits on the frames of a trace
+ * @object: files, by object number minus one
  */
 struct kl_stacks {
 	struct kl_stack_table table;

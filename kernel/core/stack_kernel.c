@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Walks the kernel's stack. Frames that always have the same size it steps over by
- * itself, once it knows the size: the module's from the module's own tables, those of the
- * kernel's image from what the kernel's unwinder did there. All others are the unwinder's.
- * Called by stack.c, in any context; docs/design/stack.md says why it is exact.
+ * Walks the kernel stack. It steps over frames that always have the same size by itself, once it
+ * knows the size: for the module from the module's own ORC tables, for the kernel's image from what
+ * the kernel's unwinder did there. The unwinder handles all other frames. Called by stack.c, in any
+ * context; docs/design/stack.md explains why the result is exact.
  */
 #include <linux/hash.h>
 #include <linux/module.h>
@@ -14,14 +14,14 @@
 #include "program_platform.h"
 #include "stack_internal.h"
 
-#define TRAMPOLINE_FRAMES 4 /* the hooked function is among so many */
+#define TRAMPOLINE_FRAMES 4 /* the hooked function is among the first of these */
 #define STEP_BITS 12
-#define TRIES 64 /* to learn a step */
-#define FRAME_BYTES 16 /* what is behind the frame pointer: its last value, where to return */
-#define BELOW_BYTES 512 /* more than a frame of the unwinder's */
+#define TRIES 64 /* attempts to learn a step */
+#define FRAME_BYTES 16 /* of the saved frame pointer and the return address */
+#define BELOW_BYTES 512 /* more than any frame of the unwinder */
 
 /**
- * struct position - a frame: registers when the call in it returns
+ * struct position - a frame: the registers after its call returns
  */
 struct position {
 	unsigned long ip;
@@ -40,11 +40,11 @@ static __always_inline bool is_ours(unsigned long address)
 }
 
 /**
- * struct walk - a trace that is being made
- * @frame, @n, @most: what is found
- * @ours: no frame has been found that is not the module's
- * @cut: there are more than @most
- * @function: see kl_stack_function; 0 when its frame has been found
+ * struct walk - a trace that is being taken
+ * @frame, @n, @most: frames found, their number, the limit
+ * @ours: only frames of the module have been found so far
+ * @cut: there are more frames than @most
+ * @function: see kl_stack_function; 0 after its frame has been searched for
  */
 struct walk {
 	u64 *frame;
@@ -56,8 +56,8 @@ struct walk {
 };
 
 /*
- * Between us and a function that is hooked is ftrace's trampoline, which is nobody's
- * text. An event that has interrupted that one does not find the function there.
+ * Between the module and a hooked function is ftrace's trampoline, which belongs to no module's
+ * text. An event that has interrupted the hook does not find the function among these frames.
  */
 static noinline void skip_trampoline(struct walk *w)
 {
@@ -72,7 +72,7 @@ static noinline void skip_trampoline(struct walk *w)
 	memmove(w->frame, w->frame + i, w->n * sizeof(*w->frame));
 }
 
-/* Returns whether to go on. */
+/* Returns whether to continue. */
 static __always_inline bool add_frame(struct walk *w, unsigned long address)
 {
 	if (w->ours && is_ours(address))
@@ -88,7 +88,7 @@ static __always_inline bool add_frame(struct walk *w, unsigned long address)
 	return true;
 }
 
-/* Behind it there is the program, whose addresses it would take longest to refuse. */
+/* Does the user program follow? To reject its addresses would take longest. */
 static __always_inline bool is_at_program(struct unwind_state *state)
 {
 	struct pt_regs *regs = unwind_get_entry_regs(state, NULL);
@@ -97,9 +97,9 @@ static __always_inline bool is_at_program(struct unwind_state *state)
 }
 
 /*
- * The unwinder goes on. Where an interrupt came between instructions that move the stack by
- * hand, as where returns are hooked, what the kernel knows of the place may be wrong. The walk
- * ends there; the kernel's warning is not for who has asked for a trace.
+ * Advance the unwinder. If an interrupt came between instructions that move the stack by hand, as
+ * in return hooks, the kernel's unwind information may be wrong there. The walk then ends; the
+ * kernel's warning is suppressed, as it does not concern the user who requested the trace.
  */
 static void unwind_quietly(struct unwind_state *state)
 {
@@ -110,7 +110,7 @@ static void unwind_quietly(struct unwind_state *state)
 	state->error = error;
 }
 
-/* The frame that the unwinder is at. Returns whether to go on. */
+/* Add the frame at which the unwinder is. Returns whether to continue. */
 static bool add_unwound(struct walk *w, struct unwind_state *state)
 {
 	unsigned long address;
@@ -126,25 +126,25 @@ static bool add_unwound(struct walk *w, struct unwind_state *state)
 /* ---------------------------------------------------------------- steps */
 
 enum {
-	STEP_USER = 1, /* @sp leads to the registers of the program: the end */
-	STEP_END, /* of a kernel thread */
-	STEP_UNKNOWN, /* and more: it was tried to learn it */
+	STEP_USER = 1, /* @sp leads to the user registers: the end */
+	STEP_END, /* the end of a kernel thread's stack */
+	STEP_UNKNOWN, /* and above: number of attempts to learn it */
 };
 
 /*
- * The frame that belongs to a return address. A word each, so that it is read and
- * written whole; what is in it depends on the address alone.
+ * How to step over the frame of a return address. This is one word, so that it is read and written
+ * as a whole; its contents depend on the address alone.
  */
 union step {
 	u64 word;
 	struct {
-		u32 at; /* the lower half of the address, which tells all; 0: free */
-		s16 sp; /* to the caller's stack pointer: from this one or, if odd, from bp */
-		s16 bp; /* to the saved one, from the caller's stack pointer; 0: not saved */
+		u32 at; /* lower half of the address, which identifies it; 0: free */
+		s16 sp; /* offset of the caller's sp, from this sp or, if odd, from bp */
+		s16 bp; /* offset of the saved bp, from the caller's sp; 0: not saved */
 	};
 };
 
-/* Two beside each other for an address. */
+/* Each address has two adjacent slots. */
 static u64 steps[1 << STEP_BITS];
 
 static __always_inline u32 step_place(u32 at)
@@ -164,7 +164,7 @@ static __always_inline union step find_step(unsigned long ip)
 	return step;
 }
 
-/* Others' words may be lost, which takes time to learn them again and nothing else. */
+/* A step that another CPU stores may be lost, and only has to be learned again. */
 static void keep_step(union step step)
 {
 	u32 place = step_place(step.at);
@@ -180,7 +180,7 @@ static unsigned long orc_address(const int *ip)
 	return (unsigned long)ip + *ip;
 }
 
-/* The module's last entry that begins at the address or before it. */
+/* The module's last ORC entry that begins at the address or before it. */
 static const struct orc_entry *find_entry(unsigned long address)
 {
 	const struct mod_arch_specific *arch = &THIS_MODULE->arch;
@@ -197,10 +197,13 @@ static const struct orc_entry *find_entry(unsigned long address)
 	return first ? &arch->orc_unwind[first - 1] : NULL;
 }
 
-/* Frames of other kinds than the compiler usually makes are the unwinder's business. */
+/*
+ * Make a step over a frame of the module. Frames unlike those that the compiler usually makes are
+ * left to the unwinder.
+ */
 static noinline union step make_own_step(unsigned long ip)
 {
-	/* The call itself: what is behind it may be another function. */
+	/* Search for the call itself: what follows it may be another function. */
 	const struct orc_entry *entry = find_entry(ip - 1);
 	union step step = {};
 
@@ -222,9 +225,9 @@ static unsigned long stack_word(unsigned long at)
 }
 
 /*
- * Steps are exact; should one not be, it must neither fault nor go round in circles:
- * the next frame is above this one, on the same stack as far as its size can tell.
- * Returns false and leaves @p as it was if it is not.
+ * Steps are exact. If one is not, it must neither fault nor loop: the next frame is above this one
+ * and, as far as its size can tell, on the same stack. Otherwise this returns false and leaves @p
+ * unchanged.
  */
 static __always_inline bool do_step(struct position *p, union step step)
 {
@@ -243,8 +246,8 @@ static __always_inline bool do_step(struct position *p, union step step)
 /* ------------------------------------------------------------- learning */
 
 /*
- * Is it really where something returns to? What hooks a function's return puts the
- * beginning of another one there, which only the unwinder can look through.
+ * Does a call precede the address? A hook of a function's return replaces the return address by its
+ * own function, which only the unwinder can look through.
  */
 static bool is_behind_call(unsigned long ip)
 {
@@ -257,13 +260,13 @@ static bool is_behind_call(unsigned long ip)
 	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10);
 }
 
-/* Nothing else ever takes the place of what is in the kernel's image. */
+/* Text in the kernel's image is never replaced by other text. */
 static bool is_in_image(unsigned long ip)
 {
 	return ip >= __START_KERNEL_map && ip < MODULES_VADDR;
 }
 
-/* The only word of the frame that may be the saved one; 0: there are more. */
+/* The offset of the only word of the frame that may be the saved bp; 0: there are more, or none. */
 static s16 find_saved(const struct unwind_state *before, const struct unwind_state *after)
 {
 	s16 saved = 0;
@@ -279,8 +282,8 @@ static s16 find_saved(const struct unwind_state *before, const struct unwind_sta
 }
 
 /*
- * What the step depends on shows when the unwinder does it again with a frame pointer to
- * where all words are known. Nothing is known of steps that look at more than both.
+ * Find what a step depends on: let the unwinder repeat it with a frame pointer to known words. A
+ * step that depends on more than sp and bp is not learned.
  */
 static bool find_step_kind(const struct unwind_state *before, const struct unwind_state *after,
 			   union step *step)
@@ -289,7 +292,7 @@ static bool find_step_kind(const struct unwind_state *before, const struct unwin
 	struct unwind_state other = *before;
 
 	other.bp = bp;
-	other.error = true; /* it is not to complain */
+	other.error = true; /* suppresses its warning */
 	unwind_next_frame(&other);
 	if (after->regs) {
 		step->sp = (unsigned long)after->regs - before->sp;
@@ -310,7 +313,7 @@ static bool find_step_kind(const struct unwind_state *before, const struct unwin
 	return step->bp && other.bp == after->bp;
 }
 
-/* May what the unwinder did be a step: is it on one stack, and was no word replaced? */
+/* Can what the unwinder did become a step: is it on one stack, and was no word replaced? */
 static bool is_plain(const struct unwind_state *before, const struct unwind_state *after)
 {
 	const struct pt_regs *regs = after->regs;
@@ -325,7 +328,7 @@ static bool is_plain(const struct unwind_state *before, const struct unwind_stat
 	       stack_word(after->sp - sizeof(long)) == after->ip;
 }
 
-/* The unwinder goes on from a frame whose address is text, and is watched. */
+/* Advance the unwinder from a frame whose address is text, and learn the step from what it does. */
 static noinline void learn_step(struct unwind_state *state, u32 tries)
 {
 	struct unwind_state before = *state;
@@ -348,7 +351,7 @@ static noinline void learn_step(struct unwind_state *state, u32 tries)
 	keep_step(step);
 }
 
-/* Only on the stack that we are on: what learning lays out there must be a part of it. */
+/* Only on the stack that we are on, which must contain what find_step_kind lays out. */
 static bool may_learn(const struct unwind_state *state)
 {
 	return !state->signal && !state->regs && is_in_image(state->ip) &&
@@ -373,10 +376,10 @@ static void unwind_on(struct unwind_state *state)
 enum outcome {
 	DONE,
 	UNKNOWN, /* no step is known for the frame */
-	LOST, /* the stack is not as the steps say */
+	LOST, /* the stack does not match the steps */
 };
 
-/* As far as steps are known. */
+/* Walk as far as steps are known. */
 static __always_inline enum outcome walk_known(struct walk *w, struct position *p)
 {
 	for (;;) {
@@ -404,10 +407,10 @@ static __always_inline enum outcome walk_known(struct walk *w, struct position *
 	}
 }
 
-/* The stack that we are on is all that the unwinder has to find out by itself. */
+/* Start the unwinder at a frame. It only has to find the stack that we are on by itself. */
 static bool start_at(struct unwind_state *state, const struct position *p)
 {
-	/* So far below that no frame of its own is, which it would walk first. */
+	/* Below all frames of the unwinder itself, which it would otherwise walk first. */
 	unsigned long *below = (unsigned long *)(current_stack_pointer - BELOW_BYTES);
 
 	__unwind_start(state, current, NULL, below);
@@ -416,7 +419,10 @@ static bool start_at(struct unwind_state *state, const struct position *p)
 	return !unwind_done(state) && on_stack(&state->stack_info, (void *)p->sp, sizeof(long));
 }
 
-/* From a frame that something has called; only the unwinder can go through others. */
+/*
+ * Move the unwinder to a frame. Returns false unless a call precedes its address: only the unwinder
+ * can walk through other frames.
+ */
 static __always_inline bool move_to(struct unwind_state *state, const struct position *p)
 {
 	state->ip = p->ip;
@@ -431,7 +437,10 @@ static __always_inline bool is_called(const struct unwind_state *state)
 	       !state->error;
 }
 
-/* What no step is known for, and on with steps behind it. Returns whether that can be. */
+/*
+ * Have the unwinder walk frames for which no step is known, and continue with steps after them.
+ * Returns false if this is impossible.
+ */
 static noinline bool walk_unknown(struct walk *w, struct unwind_state *state)
 {
 	while (!unwind_done(state) && add_unwound(w, state)) {
@@ -486,7 +495,7 @@ static noinline bool walk_interrupted(struct walk *w, struct pt_regs *regs)
 	return walk_unknown(w, &state);
 }
 
-/* Where the unwinder is, before it has been asked whether that is text. */
+/* The unwinder's address, before the check whether it is text. */
 static unsigned long raw_address(const struct unwind_state *state)
 {
 	return state->ip;
@@ -511,16 +520,16 @@ static unsigned long raw_address(const struct unwind_state *state)
 
 #endif
 
-/* ------------------------------------------------------------------ all of it */
+/* ------------------------------------------------------------- the whole walk */
 
-/* The unwinder alone. */
+/* Walk with the unwinder alone. */
 static noinline void walk_all(struct walk *w, struct pt_regs *regs)
 {
 	struct unwind_state state;
 
 	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
 	     unwind_quietly(&state)) {
-		/* Asking takes longer than all else for a module's address. */
+		/* For a module's address, this check takes longer than everything else. */
 		if (w->ours && is_ours(raw_address(&state)))
 			continue;
 		if (!add_unwound(w, &state))
@@ -536,16 +545,16 @@ static void begin(struct walk *w, u64 *frame, u32 most, const struct pt_regs *re
 		.ours = !regs,
 		.function = this_cpu_read(kl_stack_function),
 	};
-	/* With registers the unwinder begins behind them. */
+	/* With registers, the unwinder begins after them. */
 	if (regs)
 		add_frame(w, regs->ip);
 }
 
 /**
- * kl_stack_walk_kernel - the frames of the kernel's stack
+ * kl_stack_walk_kernel - walk the kernel stack
  * @frame: room for @most
- * @most: at least one
- * @regs: what was interrupted in the kernel, or NULL: whoever has called the module
+ * @most: limit on the frames, at least one
+ * @regs: registers of the interrupted kernel code, or NULL: start at the module's caller
  * @flags: KL_STACK_CUT is added if there are more
  *
  * Returns their number. Context: any, preemption off.
@@ -564,7 +573,7 @@ u32 kl_stack_walk_kernel(u64 *frame, u32 most, struct pt_regs *regs, u8 *flags)
 }
 
 /**
- * kl_stack_kernel_init - find out where the module is
+ * kl_stack_kernel_init - find the module's address range
  */
 void kl_stack_kernel_init(void)
 {

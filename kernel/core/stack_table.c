@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stores call traces, each once. No locks, no waiting, no allocation: slots go from
- * free to used and stay so. A and B are the barriers of docs/design/stack.md.
+ * Stores each distinct stack trace once, without locks, waiting or allocation: a slot goes from
+ * free to used and stays used. A and B are the barriers of docs/design/stack.md.
  */
 #ifdef __KERNEL__
 #include <linux/string.h>
@@ -31,7 +31,7 @@ static u32 hash_of(const struct kl_stack_table *t, const struct kl_stack_trace *
 	return hash >> 32;
 }
 
-/* Who has the slot's value from an acquire may read the entry (A). */
+/* A caller that loaded the slot's value with acquire may read the entry (A). */
 static bool is_same(const struct kl_stack_table *t, u32 id, const struct kl_stack_trace *trace)
 {
 	const struct kl_stack_entry *entry = &t->entry[id - 1];
@@ -42,7 +42,7 @@ static bool is_same(const struct kl_stack_table *t, u32 id, const struct kl_stac
 	       !memcmp(&t->word[entry->at], trace->frame, b->frames * sizeof(u64));
 }
 
-/* An entry and its words at once, so that both can be given back at once. */
+/* Reserve an entry and its words in one exchange, so that one exchange can also give them back. */
 static bool take(struct kl_stack_table *t, const struct kl_stack_trace *trace, u64 *before)
 {
 	u32 words = kl_stack_words(&trace->about);
@@ -87,11 +87,11 @@ static u32 count_no_room(struct kl_stack_table *t)
 }
 
 /**
- * kl_stack_insert - store a trace, or find it
- * @t: table
- * @trace: at least one frame
+ * kl_stack_insert - store a trace, or find it if it is already stored
+ * @t: the table
+ * @trace: a trace of at least one frame
  *
- * Returns its id, or KL_STACK_NO_ROOM, which is counted. Context: any.
+ * Returns the trace's id, or KL_STACK_NO_ROOM if the table is full, which is counted. Context: any.
  */
 u32 kl_stack_insert(struct kl_stack_table *t, const struct kl_stack_trace *trace)
 {
@@ -131,10 +131,10 @@ u32 kl_stack_insert(struct kl_stack_table *t, const struct kl_stack_trace *trace
 }
 
 /**
- * kl_stack_taken - ids that are in use or are about to be
- * @t: table
+ * kl_stack_taken - number of ids that are in use or about to be
+ * @t: the table
  *
- * Ids from 1 to this number.
+ * The ids are 1 to this number.
  */
 u32 kl_stack_taken(struct kl_stack_table *t)
 {
@@ -142,17 +142,17 @@ u32 kl_stack_taken(struct kl_stack_table *t)
 }
 
 /**
- * kl_stack_entry - a trace by its id
- * @t: table
+ * kl_stack_entry - find a trace by its id
+ * @t: the table
  * @id: any number
  *
- * Returns NULL if it is not there, or is still being written.
+ * Returns NULL if there is no such trace or it is still being written.
  */
 const struct kl_stack_entry *kl_stack_entry(struct kl_stack_table *t, u32 id)
 {
 	if (!id || id > kl_stack_taken(t) || id > t->traces)
 		return NULL;
-	/* Before the entry and its words (B). */
+	/* The state before the entry and its words (B). */
 	if (kl_load_acquire(t->entry[id - 1].state) == KL_STACK_TAKEN)
 		return NULL;
 	return &t->entry[id - 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session's call traces, each once, by id. Written by probes of all CPUs in any
- * context; read by KL_IOC_STACKS. Also compiles in user space for its tests. See
+ * A session's stack traces, each stored once and identified by an id. Written by probes on all CPUs
+ * in any context; read by KL_IOC_STACKS. Also compiles in user space for its tests. See
  * docs/design/stack.md.
  */
 #ifndef KL_CORE_STACK_TABLE_H
@@ -11,14 +11,14 @@
 #include "../ring/platform.h"
 
 enum kl_stack_state {
-	KL_STACK_TAKEN = 0, /* is being written */
+	KL_STACK_TAKEN = 0, /* being written */
 	KL_STACK_READY = 1,
-	KL_STACK_DROPPED = 2, /* another was faster */
+	KL_STACK_DROPPED = 2, /* given up: stored by another CPU first, or no free slot */
 };
 
 /**
  * struct kl_stack_trace - a trace to be stored
- * @about: all but `id`
+ * @about: all members except `id`
  * @frame: innermost first
  */
 struct kl_stack_trace {
@@ -27,12 +27,13 @@ struct kl_stack_trace {
 };
 
 /**
- * struct kl_stack_entry - one that is
- * @about: with its id
- * @hash: of it
- * @at: its first word of the arena; of a user trace places follow the frames
+ * struct kl_stack_entry - a stored trace
+ * @about: all members, with the trace's id
+ * @hash: of the trace
+ * @at: index of its first word in the arena; in a user trace, the frames are followed by their
+ *      places
  * @state: enum kl_stack_state
- * @placed: the places are known
+ * @placed: the places of its frames are known
  */
 struct kl_stack_entry {
 	struct kl_abi_stack about;
@@ -43,14 +44,16 @@ struct kl_stack_entry {
 };
 
 /**
- * struct kl_stack_table - all of a session
+ * struct kl_stack_table - all traces of a session
  * @position: entries taken << 32 | words taken
- * @no_room: traces that were not stored
- * @traces: entries that there are
- * @words: of the arena
- * @mask: slots, a power of two, less one
- * @seed: what hashes begin with
- * @slot: hash << 32 | id
+ * @no_room: number of traces not stored, because the table was full
+ * @traces: number of entries
+ * @words: size of the arena
+ * @mask: number of slots, a power of two, minus one
+ * @seed: initial value of hashes
+ * @slot: hash table of hash << 32 | id
+ * @entry: traces, by id minus one
+ * @word: the arena, which stores frames and places
  */
 struct kl_stack_table {
 	u64 position;
@@ -64,7 +67,9 @@ struct kl_stack_table {
 	u64 *word;
 };
 
-/* How much memory is needed for so many traces. */
+/*
+ * Average number of words per trace that the arena has, and number of slots that a lookup probes.
+ */
 #define KL_STACK_WORDS_EACH 32u
 #define KL_STACK_PROBES 32u
 
@@ -72,7 +77,7 @@ u32 kl_stack_insert(struct kl_stack_table *t, const struct kl_stack_trace *trace
 const struct kl_stack_entry *kl_stack_entry(struct kl_stack_table *t, u32 id);
 u32 kl_stack_taken(struct kl_stack_table *t);
 
-/* Words of the arena that a trace takes. */
+/* Number of arena words that a trace takes. */
 static __always_inline u32 kl_stack_words(const struct kl_abi_stack *about)
 {
 	return about->frames * (about->kind == KL_STACK_USER ? 2u : 1u);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of sets of tasks. An id leaves the sets when it is given to a new
- * task whose parent does not pass membership on, so exits need no hook.
+ * Allocates sets of tasks. A thread id leaves the sets when it is given to a new task whose parent
+ * does not pass on membership, so exits need no hook.
  */
 #include <linux/vmalloc.h>
 
 #include "session.h"
 
 /**
- * kl_taskset_create - an empty set
+ * kl_taskset_create - allocate an empty set
  * @payer: charged for it, until the payer ends
  * @why: set on failure
  *
@@ -29,7 +29,7 @@ struct kl_taskset *kl_taskset_create(struct kl_payer *payer, struct kl_error *wh
 }
 
 /**
- * kl_taskset_destroy - free a set that no probe looks at any more
+ * kl_taskset_destroy - free a set that no probe uses any more
  * @set: may be NULL
  */
 void kl_taskset_destroy(struct kl_taskset *set)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A set of tasks by thread id: a bit for each id there can be, so that asking
- * is one instruction and a change never fails. It is asked in every probe of a
- * session that follows some tasks only. Bits are changed atomically by probes
- * and under the session's lock; readers take no lock.
+ * A set of tasks: one bit for each possible thread id, so that a test is one instruction and a
+ * change never fails. Every probe of a session that follows only some tasks tests it. Bits are
+ * changed atomically by probes and under the session's lock; readers take no lock.
  */
 #ifndef KL_CORE_TASKSET_H
 #define KL_CORE_TASKSET_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Token buckets of accounts, for what disturbs others as it happens: patches of the kernel's
- * text, deferred work, probes with interrupts off.
- * Under the accounts' lock. docs/design/limits.md has the rules.
+ * Token buckets of accounts, for operations that disturb other users while they happen: patches of
+ * the kernel's text, deferred work, probes with interrupts off. Protected by kl_accounts_lock.
+ * docs/design/limits.md has the rules.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -11,7 +11,7 @@
 #include "account_internal.h"
 #include "session.h"
 
-#define BURST_SECONDS 10 /* of a bucket's rate */
+#define BURST_SECONDS 10 /* size of a bucket, at its rate */
 
 static unsigned int patches_per_second_per_user = 200;
 module_param(patches_per_second_per_user, uint, 0644);
@@ -34,7 +34,7 @@ MODULE_PARM_DESC(
 	work_percent_all_users,
 	"percent of a CPU for deferred work of all unprivileged users together; 0: unlimited");
 
-/* Tokens a second; 0: unlimited. */
+/* Tokens per second; 0: unlimited. */
 static u64 rate_of(const struct kl_account *a, enum kl_bucket_kind kind)
 {
 	bool user = a->kind == KL_ACCOUNT_USER;
@@ -45,7 +45,7 @@ static u64 rate_of(const struct kl_account *a, enum kl_bucket_kind kind)
 		return user ? READ_ONCE(patches_per_second_per_user) :
 			      READ_ONCE(patches_per_second_all_users);
 	if (kind == KL_BUCKET_PROBES)
-		/* Of all users there are the watchdog's windows. */
+		/* The watchdog's windows limit all users together. */
 		return user ? (u64)kl_meter_percent(KL_METER_UNPRIVILEGED) * (USEC_PER_SEC / 100) :
 			      0;
 	return (u64)(user ? READ_ONCE(work_percent_per_user) : READ_ONCE(work_percent_all_users)) *
@@ -72,12 +72,12 @@ static void refill(struct kl_account *a, enum kl_bucket_kind kind, u64 now)
 
 static u64 burst_of(const struct kl_account *a, enum kl_bucket_kind kind)
 {
-	/* Interrupts that are off disturb at once. */
+	/* Interrupts that are off disturb others immediately, so allow no long burst. */
 	return rate_of(a, kind) * (kind == KL_BUCKET_PROBES ? 1 : BURST_SECONDS);
 }
 
 /**
- * kl_bucket_is_full - has nothing been taken that is not refilled?
+ * kl_bucket_is_full - have all tokens that were taken been refilled?
  * @a: account; the lock is held
  * @kind: which bucket
  * @now: nanoseconds
@@ -105,7 +105,7 @@ void kl_bucket_read(struct kl_account *a, enum kl_bucket_kind kind, u64 now,
 	limits->patches_left = burst - min(burst, a->bucket[kind].debt);
 }
 
-/* Milliseconds until there is a token. */
+/* Milliseconds until a token is available. */
 static u32 delay_of(struct kl_account *a, enum kl_bucket_kind kind, u64 now)
 {
 	u64 rate = rate_of(a, kind), burst = burst_of(a, kind);
@@ -142,10 +142,10 @@ static void spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
 /**
  * kl_payer_take - take tokens, all or none
  * @p: payer
- * @kind: of which bucket
- * @n: how many; more than there are is fine if there is any
+ * @kind: which bucket
+ * @n: how many; may exceed what is available if any token is
  *
- * Returns 0, or in how many milliseconds it is worth trying again. Context: process.
+ * Returns 0, or the milliseconds after which to try again. Context: process.
  */
 u32 kl_payer_take(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
 {
@@ -164,9 +164,9 @@ u32 kl_payer_take(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
 }
 
 /**
- * kl_payer_spend - take tokens for what has happened already
+ * kl_payer_spend - take tokens for something that has already happened
  * @p: payer
- * @kind: of which bucket
+ * @kind: which bucket
  * @n: how many
  *
  * Context: process.
@@ -180,11 +180,11 @@ void kl_payer_spend(struct kl_payer *p, enum kl_bucket_kind kind, u32 n)
 }
 
 /**
- * kl_payer_delay - in how many milliseconds there will be a token
+ * kl_payer_delay - milliseconds until a token is available
  * @p: payer
- * @kind: of which bucket
+ * @kind: which bucket
  *
- * Returns 0 if there is one. Context: process.
+ * Returns 0 if a token is available now. Context: process.
  */
 u32 kl_payer_delay(const struct kl_payer *p, enum kl_bucket_kind kind)
 {
@@ -197,7 +197,7 @@ u32 kl_payer_delay(const struct kl_payer *p, enum kl_bucket_kind kind)
 }
 
 /**
- * kl_payer_refuse_patches - say that tokens were waited for in vain
+ * kl_payer_refuse_patches - report that tokens for patches have not become available
  * @p: payer
  * @why: set
  *

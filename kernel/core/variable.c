@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which variables a session's records carry, and the values of single ones for
- * programs. Fed by kernel/device (calls, under the session's lock) and programs;
- * reads the rows of kernel/core/variables.c. Slightly more than 600 lines: making
- * and reading a slot follow the same layout.
+ * Selects the variables that a session's records carry, and reads single variables for programs.
+ * Fed by kernel/device (calls, under the session's lock) and programs; reads the rows of
+ * kernel/core/variables.c. Slightly more than 600 lines, because making and reading a slot follow
+ * the same layout.
  */
 #include <linux/nospec.h>
 #include <linux/percpu.h>
@@ -20,10 +20,10 @@
 #include "stack.h"
 #include "variable.h"
 
-/* Bytes of the types of numbers: enum kl_number is 2 * log2(bytes) and a sign. */
+/* Size of a number's type in bytes: enum kl_number is 2 * log2(bytes), plus 1 if unsigned. */
 #define NUMBER_BYTES(type) (1u << ((type) >> 1))
 
-/* The result of a program, which has nothing but the running task to look at. */
+/* The result of a program, which can only read the running task, as there is no event. */
 static u64 read_program(const struct kl_variable_slot *slot, struct task_struct *t)
 {
 	struct kl_event_ctx f = { .session = slot->session };
@@ -31,7 +31,7 @@ static u64 read_program(const struct kl_variable_slot *slot, struct task_struct 
 	return kl_program_run(slot->program, &f);
 }
 
-/* What it puts out, as half a text. */
+/* One word of a program's output, half a text. */
 static __always_inline u64 read_output(const struct kl_variable_slot *slot, u32 word)
 {
 	struct kl_event_ctx f = { .session = slot->session };
@@ -51,7 +51,7 @@ static u64 read_program_more(const struct kl_variable_slot *slot, struct task_st
 	return read_output(slot, 1);
 }
 
-/* The row of any number, which a user may have chosen; NULL: there is none. */
+/* The row with an id, which a user may have chosen; NULL if there is none. */
 static const struct kl_variable_row *row_of(u32 id)
 {
 	const struct kl_variable_row *row;
@@ -63,10 +63,10 @@ static const struct kl_variable_row *row_of(u32 id)
 }
 
 /**
- * kl_variable_absent - can an opener have a variable here?
+ * kl_variable_absent - is a variable unavailable to an opener?
  * @id: any number
- * @may: KL_MAY_*
- * @reason: set to a sentence, empty if it can
+ * @may: the opener's KL_MAY_*
+ * @reason: set to a sentence; empty if the variable is available
  *
  * Returns enum kl_absent. Context: any.
  */
@@ -94,13 +94,13 @@ u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX])
 	return KL_PRESENT;
 }
 
-/* Of an owner without privilege. A parent stays as long as RCU says: preemption is off. */
+/* May an unprivileged owner see the task's parent? Preemption is off, so RCU keeps the parent. */
 static bool may_see_parent(const struct kl_session *s, const struct task_struct *t)
 {
 	struct task_struct *parent;
 	bool may;
 
-	/* A task that has been released may outlive its parent. */
+	/* A released task may outlive its parent. */
 	rcu_read_lock();
 	parent = kl_task_is_alive(t) ? rcu_dereference(t->real_parent) : NULL;
 	may = parent && kl_access_may_see(s->owner, parent);
@@ -108,7 +108,7 @@ static bool may_see_parent(const struct kl_session *s, const struct task_struct 
 	return may;
 }
 
-/* Both halves of what speaks of the parent, for such an owner. */
+/* Both halves of a variable about the parent, for an unprivileged owner. */
 static u64 read_of_parent(const struct kl_variable_slot *slot, struct task_struct *t)
 {
 	return may_see_parent(slot->session, t) ? slot->row->read(slot, t) : 0;
@@ -119,7 +119,7 @@ static u64 more_of_parent(const struct kl_variable_slot *slot, struct task_struc
 	return may_see_parent(slot->session, t) ? slot->row->more(slot, t) : 0;
 }
 
-/* The words of variable @i, which is in @v already but for them. */
+/* Add a slot for a word of variable @i, whose size in @v is already set. */
 static struct kl_variable_slot *add_slot(struct kl_variables *v, u32 i, kl_variable_fn read)
 {
 	struct kl_variable_slot *slot = &v->slot[v->n_slots++];
@@ -133,7 +133,7 @@ static struct kl_variable_slot *add_slot(struct kl_variables *v, u32 i, kl_varia
 	return slot;
 }
 
-/* Read where it is, not by its function. */
+/* Read the value at its location instead of through its function. */
 static void set_place(struct kl_variable_slot *slot, const struct kl_variable_place *place)
 {
 	slot->base = place->base;
@@ -144,7 +144,7 @@ static void set_place(struct kl_variable_slot *slot, const struct kl_variable_pl
 	slot->add = place->add;
 }
 
-/* One half of a row. */
+/* Add the value of a row, or one half of a text. */
 static void add_half(struct kl_session *s, struct kl_variables *v, u32 i,
 		     const struct kl_variable_row *row, bool more)
 {
@@ -234,7 +234,7 @@ static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
 			       "variable %u of the session: program %u outputs %u bytes", i,
 			       params->program, kl_program_out_bytes(program));
 	v->of[i].bytes = is_text ? KL_COMM_LEN : NUMBER_BYTES(params->type);
-	/* What a program reads of the task is blanked where it reads it. */
+	/* A program blanks what the owner may not see of the task where it reads it. */
 	add_program_slot(s, v, i, is_text ? read_program_text : read_program, program);
 	if (is_text)
 		add_program_slot(s, v, i, read_program_more, program);
@@ -277,7 +277,9 @@ static u64 read_asked_user(const struct kl_variable_slot *slot, struct task_stru
 	return kl_stack_asked(slot->session, KL_STACK_USER);
 }
 
-/* Call traces are those that the handler `stack` has made for this record. */
+/*
+ * Make stack trace variables return the traces that the handler `stack` has taken for the record.
+ */
 static void read_asked_stacks(struct kl_variables *v)
 {
 	for (u32 i = 0; i < v->n_slots; i++)
@@ -288,7 +290,7 @@ static void read_asked_stacks(struct kl_variables *v)
 }
 
 /**
- * kl_stack_is_variable - is a variable a call trace?
+ * kl_stack_is_variable - is a variable a stack trace?
  * @id: any number
  */
 bool kl_stack_is_variable(u32 id)
@@ -296,7 +298,7 @@ bool kl_stack_is_variable(u32 id)
 	return id == KL_VARIABLE_ID_kstack || id == KL_VARIABLE_ID_ustack;
 }
 
-/* Known words of slots that are in the same base come one after the other. */
+/* Give slots in the same base consecutive known words. */
 static u32 place_slots(struct kl_variables *v, u32 base, u32 at)
 {
 	for (u32 i = 0; i < v->n_slots; i++) {
@@ -317,7 +319,7 @@ static void sort_slots(struct kl_variables *v)
 	v->placed = v->guards;
 	for (u32 base = KL_BASE_TASK; base < KL_BASE_COUNT; base++) {
 		end = place_slots(v, base, v->placed);
-		/* That of the task is always there. */
+		/* The group of the task always exists. */
 		if (end == v->placed && base != KL_BASE_TASK)
 			continue;
 		v->placed = end;
@@ -329,7 +331,7 @@ static void sort_slots(struct kl_variables *v)
 	place_slots(v, KL_BASE_NONE, v->placed);
 }
 
-/* In the order in which records carry them. */
+/* Split the slots, in the order of records, into runs of the same base. */
 static void find_runs(struct kl_variables *v)
 {
 	struct kl_variable_run *run = v->run;
@@ -356,7 +358,7 @@ static void init_known(const struct kl_variables *v, struct kl_known *known)
 	known->task_end = &known->word[v->group[0].end];
 	known->hop_end = &known->word[plain];
 	known->stage = (u8 *)&known->word[words_of(v)];
-	/* Compared before all others; not a slot, so it is never staged and stays 0. */
+	/* Compared before all other words. It is not a slot, so it is never staged and stays 0. */
 	if (v->guards)
 		known->word[0] = (struct kl_word){
 			.mask = KL_PARENT_GONE,
@@ -372,7 +374,10 @@ static void init_known(const struct kl_variables *v, struct kl_known *known)
 	}
 }
 
-/* Known words, what changes of the task and the variables, and the last word's end. */
+/*
+ * The known words, the staging area for the task and all variables, and the end of the last word
+ * stored there.
+ */
 static size_t known_bytes(const struct kl_variables *v)
 {
 	return sizeof(struct kl_known) + words_of(v) * sizeof(struct kl_word) +
@@ -422,7 +427,9 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *params, stru
 	struct kl_variables *v = kzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
 	int error = 0;
 
-	/* All that fits into KL_VARIABLES_BYTES_MAX: few texts, or few numbers. */
+	/*
+	 * Enough for everything that fits into KL_VARIABLES_BYTES_MAX: few texts, or few numbers.
+	 */
 	BUILD_BUG_ON(KL_VARIABLE_SLOTS_MAX <
 		     KL_VARIABLES_MAX + KL_VARIABLES_BYTES_MAX / KL_COMM_LEN);
 	if (!v)
@@ -438,7 +445,7 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *params, stru
 		read_asked_stacks(v);
 	v->walks = v->walks && !v->stacks_asked;
 	kl_meter_note_cost(s, v->cost);
-	/* Each of its records is to be measured: record.c does that. */
+	/* If each record must be measured, record.c does that. */
 	v->quick = v->quick && !s->meter.each;
 	if (!error) {
 		sort_slots(v);
@@ -456,8 +463,8 @@ make_variables(struct kl_session *s, const struct kl_abi_variables *params, stru
 }
 
 /**
- * kl_variables_deinit - free what a session has beside the task
- * @s: the session; no probe reads for it any more
+ * kl_variables_deinit - free a session's variables and counters
+ * @s: the session, which no probe uses any more
  */
 void kl_variables_deinit(struct kl_session *s)
 {
@@ -465,7 +472,7 @@ void kl_variables_deinit(struct kl_session *s)
 	kl_counters_destroy(s->counters);
 }
 
-/* What records of a CPU need at once; @v is NULL if there are no variables. */
+/* Cache what records of a CPU need; @v is NULL if there are no variables. */
 static void set_known(struct kl_cpu *c, const struct kl_variables *v, int cpu)
 {
 	c->known = v ? per_cpu_ptr(v->known, cpu) : NULL;
@@ -474,10 +481,10 @@ static void set_known(struct kl_cpu *c, const struct kl_variables *v, int cpu)
 }
 
 /**
- * kl_variables_set - which variables the session's records carry
- * @s: the session; it has never been started
- * @params: all of them; replaces what was set before
- * @why: set on failure; then all is as it was
+ * kl_variables_set - select the variables that a session's records carry
+ * @s: the session, which has never been started
+ * @params: all variables; replaces the previous selection
+ * @why: set on failure; the selection is then unchanged
  *
  * Context: may sleep.
  */
@@ -520,8 +527,8 @@ static bool is_shown(const struct kl_session *s, const struct kl_variable_row *r
 }
 
 /*
- * The row of a variable that can be read; NULL: there is none. The number stands in a program that
- * has been checked, so no mistaken guess of the processor goes beyond the table.
+ * The row of a variable that can be read now, else NULL. The id comes from a program that has been
+ * checked, so speculation does not reach beyond the table.
  */
 static const struct kl_variable_row *readable_row(const struct kl_session *s, u32 id)
 {
@@ -550,7 +557,7 @@ enum kl_variable_kind kl_variable_kind(u32 id)
 /**
  * kl_variable_in_task - is a variable just a number in the running task?
  * @id: any number
- * @may: KL_MAY_* of who asks
+ * @may: KL_MAY_* of the program's creator
  * @offset: set to where it is in the task, if so
  * @number: set to its type, if so
  */
@@ -572,11 +579,11 @@ bool kl_variable_in_task(u32 id, u32 may, u32 *offset, u32 *number)
 
 /**
  * kl_variable_number - a variable's value, for a program
- * @s: whose program
+ * @s: session of the program
  * @id: row of variables.def that is a number
- * @fault: set if there is no such value here; not if it is not shown
+ * @fault: set if the value is unavailable; not set if it is only hidden from the owner
  *
- * Returns it as a record would have it, or 0. Context: any, preemption off.
+ * Returns the value as a record would carry it, or 0. Context: any, preemption off.
  */
 u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 {
@@ -597,10 +604,10 @@ u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 }
 
 /**
- * kl_variable_text - the same of a variable that is text
- * @s: whose program
+ * kl_variable_text - value of a variable that is text, for a program
+ * @s: session of the program
  * @id: row of variables.def that is text
- * @text: set; empty if it is not shown or there is none
+ * @text: set; empty if the value is hidden from the owner or unavailable
  *
  * Context: any, preemption off.
  */

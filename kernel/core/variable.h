@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Variables: the rows of variables.def as kernel/core/variables.c has them, the
- * ones that a session's records carry, and single values for programs. What
- * records do with them is in record.c; docs/design/session.md has the rules.
+ * Variables: the rows of variables.def as kernel/core/variables.c implements them, the variables
+ * that a session's records carry, and single values for programs. record.h and record_values.h
+ * write records with them; docs/design/session.md has the rules.
  */
 #ifndef KL_CORE_VARIABLE_H
 #define KL_CORE_VARIABLE_H
@@ -22,33 +22,33 @@ struct kl_program;
 struct kl_session;
 struct kl_variable_slot;
 
-/* A value's word; @slot only matters to programs, to the parent and to call traces. */
+/* Returns a word of a value. Only programs, the parent, stack traces and counters use @slot. */
 typedef u64 (*kl_variable_fn)(const struct kl_variable_slot *slot, struct task_struct *t);
 
-/* Where a number is that is just a member of something of the running task's. */
+/* The struct in which a number is a plain member, reached from the running task. */
 enum kl_variable_base {
-	KL_BASE_NONE, /* it is not */
+	KL_BASE_NONE, /* not a plain member */
 	KL_BASE_TASK,
-	/* What a pointer in the task points to: the parent unless KL_PARENT_GONE, others always. */
+	/* One pointer away from the task: the parent unless KL_PARENT_GONE, the others always. */
 	KL_BASE_PARENT,
 	KL_BASE_CRED,
 	KL_BASE_SIGNAL,
-	/* Behind more pointers, or not always there. */
+	/* More pointers away, or not always available. */
 	KL_BASE_PGRP,
 	KL_BASE_SESSION,
 	KL_BASE_CGROUP,
 	KL_BASE_MM,
-	KL_BASE_STACK, /* not of kernel threads */
+	KL_BASE_STACK, /* unavailable for kernel threads */
 	KL_BASE_COUNT,
 };
 
 /**
- * struct kl_variable_place - where a number is
+ * struct kl_variable_place - location of a number
  * @base: enum kl_variable_base
- * @bytes: of the member that tell it; 8 can be read there
- * @shift: the value is the member, shifted left
- * @add: and this
- * @offset: in the base
+ * @bytes: number of the member's bytes that hold the value; 8 bytes can be read there
+ * @shift: the value is the member shifted left by this
+ * @add: added after the shift
+ * @offset: offset in the base
  */
 struct kl_variable_place {
 	u8 base;
@@ -60,12 +60,12 @@ struct kl_variable_place {
 
 /**
  * struct kl_variable_row - a row of variables.def
- * @read: its value, or a text's first half; NULL of the task
- * @more: a text's second half, else NULL
- * @lacks: why this kernel or processor has it not; NULL if it has
+ * @read: returns the value, or a text's first half; NULL for the task
+ * @more: returns a text's second half, else NULL
+ * @lacks: returns why this kernel or processor lacks it; NULL if it is available
  * @access: enum kl_variable_access
- * @bytes: in a record
- * @number: enum kl_number, if it is one
+ * @bytes: size in a record
+ * @number: enum kl_number, if it is a number
  */
 struct kl_variable_row {
 	const char *name;
@@ -77,7 +77,7 @@ struct kl_variable_row {
 	u8 number;
 };
 
-/* Ids by name. */
+/* Ids, by name. */
 #define KL_VARIABLE(id, name, ...) KL_VARIABLE_ID_##name = id,
 enum kl_variable_id {
 #include "../../uapi/variables.def"
@@ -86,18 +86,18 @@ enum kl_variable_id {
 
 #undef KL_VARIABLE
 
-/* By id. */
+/* Indexed by id. */
 extern const struct kl_variable_row kl_variable_rows[];
 extern const u32 kl_variable_count;
 extern const struct kl_variable_place kl_variable_places[];
 
 /**
  * struct kl_variable_group - words of a session that are in the same base
- * @end: index behind the last of them
+ * @end: index after the last of these words
  * @hop: offset of the first pointer to the base, in the running task
- * @more: the base is not just what that points to; if it is not there, its words are 0
- * @is_parent: and once the task is released, init_task takes the parent's place
- * @is_stack: and kernel threads have none of it
+ * @more: the base is not just what that points to; if it is unavailable, its words are 0
+ * @is_parent: the base is the parent; once the task is released, init_task replaces it
+ * @is_stack: the base is the kernel stack; for kernel threads, zeroes replace it
  * @second, @third: offsets of the next pointers, or 0
  */
 struct kl_variable_group {
@@ -110,25 +110,25 @@ struct kl_variable_group {
 	u16 third;
 };
 
-/* By enum kl_variable_base. */
+/* Indexed by enum kl_variable_base. */
 extern const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT];
 
-/* Stands for a base that is not there: all that can be read of it is 0. */
+/* Replaces an unavailable base: everything that is read from it is 0. */
 #define KL_ZEROES_BYTES 2048
 extern const u8 kl_zeroes[KL_ZEROES_BYTES];
 extern const u8 *const kl_zero_stack;
 
 /*
- * Set in a task's exit_state before the task is released. From then on the task keeps
- * a pointer to a parent that nothing keeps: RCU frees it at the earliest one grace
- * period after the bit was set. So whoever sees the bit clear, with preemption off,
- * may use the parent until preemption is on again.
+ * Set in a task's exit_state before the task is released. From then on nothing holds the parent to
+ * which the task still points: RCU frees it at the earliest one grace period after the bit was set.
+ * So code that sees the bit clear, with preemption off, may use the parent until preemption is on
+ * again.
  */
 #define KL_PARENT_GONE EXIT_DEAD
 
 /*
- * A word of what variables are in. Others may be writing it: the kernel on another CPU, or
- * the task that an interrupt has come into. A record has the value that was there.
+ * Read a word of a base. Its writer does not synchronize with us: the kernel on another CPU, or the
+ * interrupted task. A record gets the value found at that moment.
  */
 static __always_inline u64 kl_word_at(const u8 *base, u64 offset)
 {
@@ -149,7 +149,7 @@ static __always_inline const u8 *kl_variable_base(const struct task_struct *t,
 	if (group->is_parent)
 		return READ_ONCE(t->exit_state) & KL_PARENT_GONE ? (const u8 *)&init_task : base;
 	if (group->is_stack)
-		/* This flag never changes, whatever is done to the others. */
+		/* This flag never changes, even if others do. */
 		return kl_racy(t->flags) & PF_KTHREAD ? kl_zero_stack : base;
 	if (group->second)
 		base = (const u8 *)kl_word_at(base, group->second);
@@ -158,24 +158,24 @@ static __always_inline const u8 *kl_variable_base(const struct task_struct *t,
 	return base ? base : kl_zeroes;
 }
 
-/* Words that the variables of a session have at most: texts have two. */
+/* Maximum number of words of a session's variables; a text has two. */
 #define KL_VARIABLE_SLOTS_MAX 96
 
 /**
- * struct kl_variable_slot - a word to be compared
- * @changed: the variable's bit among those of a record
- * @mask: of the word at its place, what tells the value; all, if it has none
- * @offset: of the word in its base
- * @at: its struct kl_word, in bytes from the CPU's struct kl_known
- * @bytes: of the variable in a record
- * @calculated: the value is not the word itself, but made with @shift and @add
- * @base: enum kl_variable_base; KL_BASE_NONE: @read tells it
+ * struct kl_variable_slot - a word of a variable, to be compared
+ * @changed: the variable's bit in a record
+ * @mask: bits of the word at its location that hold the value; all bits without a location
+ * @offset: offset of the word in its base
+ * @at: offset of its struct kl_word in the CPU's struct kl_known, in bytes
+ * @bytes: size of the variable in a record
+ * @calculated: the value is not the word itself, but calculated with @shift and @add
+ * @base: enum kl_variable_base; KL_BASE_NONE: @read returns the value
  * @is_own: zero unless the owner may see the running task
- * @is_text: it is a text's first half, the next slot is its second
+ * @is_text: it is a text's first half; the next slot is the second half
  * @read: reads the value
- * @session: whose
- * @row: of variables.def; NULL of a variable that is a program
- * @program: the same, else NULL
+ * @session: the session
+ * @row: row of variables.def; NULL if the variable is a program
+ * @program: the program, if the variable is one, else NULL
  */
 struct kl_variable_slot {
 	u64 changed;
@@ -196,10 +196,10 @@ struct kl_variable_slot {
 };
 
 /**
- * struct kl_variable_run - words of a session one after the other in the same base
- * @end: behind the last of them
- * @base: of them
- * @functions: it has none: functions tell them
+ * struct kl_variable_run - consecutive words of a session in the same base
+ * @end: after the last of them
+ * @base: their base
+ * @functions: they have no base: functions return them
  */
 struct kl_variable_run {
 	const struct kl_variable_slot *end;
@@ -209,9 +209,9 @@ struct kl_variable_run {
 
 /**
  * struct kl_word - what readers of a CPU's records know of one word
- * @known: it, masked
- * @mask: what of the word at its place tells the value
- * @offset: of the word in its base
+ * @known: the word, masked
+ * @mask: bits of the word at its location that hold the value
+ * @offset: offset of the word in its base
  * @hop: offset of the pointer to the base in the running task, if it has one
  */
 struct kl_word {
@@ -223,10 +223,10 @@ struct kl_word {
 
 /**
  * struct kl_known - all that readers of a CPU's records know of the variables
- * @task_end: behind the words in the running task, which are first in @word
- * @hop_end: behind those that are one pointer away from it
- * @stage: room for what is to be in a record, and 8 bytes on either side
- * @word: those in places by base, then those that functions tell
+ * @task_end: after the words in the running task, which come first in @word
+ * @hop_end: after the words that are one pointer away from the task
+ * @stage: staging area for the values of a record, with 8 spare bytes on either side
+ * @word: words with a location, by base, then words that functions return
  */
 struct kl_known {
 	const struct kl_word *task_end;
@@ -236,27 +236,27 @@ struct kl_known {
 };
 
 /**
- * struct kl_variables - what a session has beside the task
+ * struct kl_variables - the variables of a session besides the task
  * @n: number of variables
  * @n_slots: number of their words
- * @guards: 1 if some are the parent's: then the first known word says that there is one
+ * @guards: 1 if some are the parent's: then the first known word tests that the parent exists
  * @prefix: bytes of a record before the variables
- * @bytes: of all of them in a record
- * @all: a bit each, and the task's
- * @cost: of reading all of them once, at most
- * @quick: the usual way may be tried: the owner may see all, records carry only
- *         what has changed, the clock is the time stamp counter
- * @full: records carry all, changed or not
- * @stacks_asked: call traces are 0 but in records of the handler `stack`
- * @walks: some are call traces, which are walked when they are read
- * @placed: number of known words that are in a place, @guards among them
+ * @bytes: size of all variables in a record
+ * @all: bits of all variables and of the task
+ * @cost: upper bound of the cost of reading all variables once
+ * @quick: the fast path may be tried: the owner may see everything, records carry only what has
+ *         changed, the clock is the time stamp counter
+ * @full: records carry all variables, changed or not
+ * @stacks_asked: stack traces are 0 except in records of the handler `stack`
+ * @walks: some variables are stack traces, which are walked when they are read
+ * @placed: number of known words that have a location, @guards included
  * @groups: number of @group
- * @plain_groups: of them, those that are at most one pointer away
- * @group: of words by base; the first of those in the running task itself, if any
+ * @plain_groups: number of groups that are at most one pointer away from the task
+ * @group: words by base; the first group is that of the running task itself and may be empty
  * @slot: the variables' words, in order
- * @last_run: behind the last of @run
- * @run: the same by base
- * @of: bytes of each variable, and its first slot
+ * @last_run: after the last of @run
+ * @run: the words of @slot, in runs of the same base
+ * @of: size of each variable, and its first slot
  * @known: words as in the newest record that carried them, by CPU
  */
 struct kl_variables {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to read a variable once, in operations of docs/design/budget.md. Read
- * when programs and a session's variables are made.
+ * The cost of reading a variable once, in operations of docs/design/budget.md. Used when programs
+ * and a session's variables are created.
  */
 #include <linux/cpumask.h>
 
@@ -11,7 +11,7 @@
 
 #define LOADS 6
 
-/* Rows that are more than a few loads. */
+/* Cost of a row; most rows are a few loads. */
 static u32 row_cost(u32 id)
 {
 	switch (id) {
@@ -45,8 +45,8 @@ static u32 checks_of(u8 access)
 }
 
 /**
- * kl_variable_cost - add what it costs to read a variable
- * @id: of a variable that a program or a session may have
+ * kl_variable_cost - add the cost of reading a variable
+ * @id: of a variable that a program or a session can use
  * @may: KL_MAY_* of the reader
  * @cost: added to
  */

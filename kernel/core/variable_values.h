@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What rows of variables.def need to compute a value. All of it runs with
- * preemption off, which is a read side of RCU, in any context: no locks, no
- * sleeping, no faults. `t` is always the running task, which only itself and
- * its interrupts look at, so what it alone changes stands still here.
+ * Helpers with which rows of variables.def compute a value. All of them run with preemption off,
+ * which is an RCU read-side critical section, in any context: they take no lock, do not sleep and
+ * do not fault. `t` is always the running task, and the code runs in that task or in an interrupt
+ * on top of it, so whatever only the task itself changes is stable here.
  */
 #ifndef KL_CORE_VARIABLE_VALUES_H
 #define KL_CORE_VARIABLE_VALUES_H
@@ -38,9 +38,9 @@
 #include "../base/task_iter.h"
 #include "counter.h"
 
-/* ------------------------------------------- what a kernel or CPU may lack */
+/* ---------------------------------- features that a kernel or CPU may lack */
 
-/* A row's `needs`: NULL if it is there, else why not. */
+/* A row's `needs`: returns NULL if the feature is available, else the reason why not. */
 static inline const char *kl_lacks_always(void)
 {
 	return NULL;
@@ -80,9 +80,9 @@ KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
 #include "counters.def"
 #undef KL_COUNTER
 
-/* -------------------------------------------------------------- who it is */
+/* --------------------------------------------------------------- identity */
 
-/* A task that has been released may outlive its parent: then it has none, as if idle were it. */
+/* A released task may outlive its parent: return init_task as the parent then. */
 static inline const struct task_struct *kl_parent(const struct task_struct *t)
 {
 	return kl_task_is_alive(t) ? rcu_dereference_sched(t->real_parent) : &init_task;
@@ -93,7 +93,7 @@ static inline const struct cred *kl_cred(const struct task_struct *t)
 	return rcu_dereference_sched(t->cred);
 }
 
-/* Half of a text. */
+/* Eight bytes, half of a text. */
 static inline u64 kl_text_word(const char *text)
 {
 	u64 word;
@@ -102,13 +102,13 @@ static inline u64 kl_text_word(const char *text)
 	return word;
 }
 
-/* A process group or session, in the initial namespace; 0 while exiting. */
+/* The id of a process group or session in the initial namespace; 0 while the task is exiting. */
 static inline pid_t kl_signal_pid(const struct task_struct *t, enum pid_type type)
 {
 	return pid_nr(READ_ONCE(t->signal->pids[type]));
 }
 
-/* An id as the task itself sees it; 0 when it has lost its ids. */
+/* An id in the task's own pid namespace; 0 once the task has released its ids. */
 static inline pid_t kl_inner_id(struct task_struct *t, enum pid_type type)
 {
 	struct pid_namespace *ns = task_active_pid_ns(t);
@@ -123,7 +123,7 @@ static inline u32 kl_pid_namespace(struct task_struct *t)
 	return ns ? ns->ns.inum : 0;
 }
 
-/* The task's namespace of a kind, a member of nsproxy; 0 while exiting. */
+/* The inode number of one of the task's namespaces, a member of nsproxy; 0 while it is exiting. */
 #define KL_NAMESPACE(member)                                           \
 	({                                                             \
 		const struct nsproxy *proxy = READ_ONCE((t)->nsproxy); \
@@ -145,7 +145,7 @@ static inline u32 kl_pid_namespace(struct task_struct *t)
 #define KL_CGROUP_NAMESPACE 0
 #endif
 
-/* A struct of two words before v6.3, one of a u64 since. */
+/* kernel_cap_t is a struct of two u32 words before v6.3, and of one u64 since. */
 static inline u64 kl_capabilities(const struct cred *cred)
 {
 	u64 bits;
@@ -186,9 +186,9 @@ static inline s32 kl_state(struct task_struct *t)
 #define kl_sched_info(t, member) 0
 #endif
 
-/* ---------------------------------------------------- memory, files, calls */
+/* --------------------------------------------- memory, files, system calls */
 
-/* Of the task's memory `mm`; 0 of kernel threads and tasks that are exiting. */
+/* A value computed from the task's `mm`; 0 for kernel threads and exiting tasks. */
 #define KL_MM(value)                            \
 	({                                      \
 		struct mm_struct *mm = (t)->mm; \
@@ -207,7 +207,7 @@ static inline s32 kl_state(struct task_struct *t)
 
 #define KL_FILE_WORDS_MAX 64
 
-/* The table is freed after RCU when another thread has made a larger one. */
+/* If another thread replaces the table by a larger one, RCU delays freeing the old one. */
 static inline u32 kl_open_files(const struct task_struct *t)
 {
 	const struct files_struct *files = READ_ONCE(t->files);
@@ -224,10 +224,10 @@ static inline u32 kl_open_files(const struct task_struct *t)
 	return n;
 }
 
-/* What stands for registers that there are not. */
+/* Returned if no registers are available: all of them are zero. */
 static const struct pt_regs kl_no_registers;
 
-/* Kernel threads have no program whose registers could be saved there. */
+/* Kernel threads have no saved user registers. */
 static inline const struct pt_regs *kl_user_registers(const struct task_struct *t)
 {
 	return t->flags & PF_KTHREAD ? &kl_no_registers : task_pt_regs(t);
@@ -238,7 +238,7 @@ static inline s32 kl_syscall_number(struct task_struct *t)
 	return t->flags & PF_KTHREAD ? -1 : (s32)task_pt_regs(t)->orig_ax;
 }
 
-/* ----------------------------------------------------- place in the kernel */
+/* ------------------------------------------------------- execution context */
 
 static inline u32 kl_stack_used(const struct task_struct *t)
 {
@@ -248,7 +248,7 @@ static inline u32 kl_stack_used(const struct task_struct *t)
 	return used < THREAD_SIZE ? used : 0;
 }
 
-/* Sources call probes with preemption disabled once for this. */
+/* Subtracts one, because sources disable preemption once around each probe. */
 static inline u32 kl_preempt_count(void)
 {
 	return IS_ENABLED(CONFIG_PREEMPT_COUNT) ? preempt_count() - 1 : preempt_count();
@@ -259,7 +259,7 @@ static inline u8 kl_context(void)
 	return in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
 }
 
-/* What an interrupt has interrupted. */
+/* The registers that the current hard interrupt saved; zeroes outside of a hard interrupt. */
 static inline const struct pt_regs *kl_irq_registers(void)
 {
 	const struct pt_regs *regs = in_hardirq() ? get_irq_regs() : NULL;
@@ -304,7 +304,7 @@ static inline u64 kl_free_swap(void)
 #ifdef CONFIG_VM_EVENT_COUNTERS
 #define kl_cpu_vm_event(item) this_cpu_read(vm_event_states.event[item])
 
-/* What a CPU that goes offline has counted is added to another's. */
+/* When a CPU goes offline, its counts are added to those of another CPU. */
 static inline u64 kl_vm_event(enum vm_event_item item)
 {
 	u64 sum = 0;
@@ -325,7 +325,10 @@ static inline u64 kl_vm_event(enum vm_event_item item)
 #define kl_swap_event(item) 0
 #endif
 
-/* The primitive: the usual accessors fire a tracepoint. Only of what the processor has. */
+/*
+ * Uses the primitive, because the usual accessors hit a tracepoint. The processor must have the
+ * MSR.
+ */
 static inline u64 kl_msr(u32 which)
 {
 	return __rdmsr(which);

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rows of variables.def as functions: each reads one value of the running
- * task or of the machine, as a number of 64 bits; a text is two of them.
- * Called by kernel/core/variable.c for records and programs, with preemption
- * off, in any context.
+ * The rows of variables.def as functions. Each reads one value of the running task or of the
+ * machine as a 64-bit number; a text is two such numbers. Called by kernel/core/variable.c for
+ * records and programs, with preemption off, in any context.
  */
 #include "stack.h"
 #include "variable.h"
 #include "variable_values.h"
 
-/* Macros that stand for declarations are laid out by hand. */
+/* Macros that expand to declarations are laid out by hand. */
 /* clang-format off */
 
 /*
- * Most values have a writer that knows nothing of us: the task that an interrupt has come into,
- * or the kernel on another CPU. A record has the value that was there.
+ * Most values have a writer that does not synchronize with us: the interrupted task, or the kernel
+ * on another CPU. A record gets the value found at that moment.
  */
 #define KL_READER(function, expression)                                                   \
 	static u64 function(const struct kl_variable_slot *slot, struct task_struct *t)   \
@@ -22,7 +21,7 @@
 		return data_race((u64)(expression));                                      \
 	}
 
-/* A number is extended as its type says, so that equal values are equal words. */
+/* Numbers are extended according to their type, so that equal values are equal words. */
 #define KL_READ_task(first, second, value)
 #define KL_READ_s8(first, second, value) KL_READER(first, (s8)(value))
 #define KL_READ_u8(first, second, value) KL_READER(first, (u8)(value))
@@ -36,7 +35,9 @@
 	KL_READER(first, kl_text_word(value))                                                \
 	KL_READER(second, kl_text_word((value) + sizeof(u64)))
 
-/* Values may have commas; a task's id or policy is read as it is, signed or not. */
+/*
+ * A value may contain commas. The row's type decides about the sign, whatever the kernel's type is.
+ */
 #define KL_VARIABLE(id, name, scope, type, unit, format, access, needs, cost, help, ...)  \
 	KL_READ_##type(read_##name, more_##name, (__VA_ARGS__))
 #include "../../uapi/variables.def"
@@ -69,9 +70,9 @@ const struct kl_variable_row kl_variable_rows[] = {
 
 const u32 kl_variable_count = ARRAY_SIZE(kl_variable_rows);
 
-/* -------------------------------------------- where they are, if it is that simple */
+/* --------------------------------------------------- values that are plain members */
 
-/* The types of the rows, for the bytes of their values. */
+/* Sizes in bytes of the rows' types. */
 #define KL_SIZE_task 1
 #define KL_SIZE_s8 1
 #define KL_SIZE_u8 1
@@ -90,8 +91,8 @@ enum variable_size {
 #undef KL_VARIABLE
 
 /*
- * Of a member that is wider than the value only the lower bytes matter, unless
- * it is calculated with.
+ * If a member is wider than the value, only its lower bytes are compared, unless the value is
+ * calculated from it.
  */
 #define CALCULATED(name, base_, type, member, offset_, shift_, add_)                             \
 	[KL_VARIABLE_ID_##name] = {                                                              \
@@ -115,7 +116,7 @@ enum variable_size {
 #define TASK(name, member) MEMBER(name, TASK, struct task_struct, member, 0)
 #define CRED(name, member) MEMBER(name, CRED, struct cred, member, 0)
 #define SIGNAL(name, member) MEMBER(name, SIGNAL, struct signal_struct, member, 0)
-/* Zeroes stand for memory that there is not. */
+/* kl_zeroes replaces a missing mm, so members must lie within it. */
 #define IN_ZEROES(type, member) \
 	BUILD_BUG_ON_ZERO(offsetof(type, member) + sizeof(u64) > KL_ZEROES_BYTES)
 #define MM(name, member) \
@@ -123,15 +124,16 @@ enum variable_size {
 #define PAGES(name, member)                                                                 \
 	CALCULATED(name, MM, struct mm_struct, member, IN_ZEROES(struct mm_struct, member), \
 		   PAGE_SHIFT, 0)
-/* Each pid has at least one of `numbers`; 8 bytes can be read there. */
+/* Each struct pid has at least one of `numbers`, so 8 bytes can be read there. */
 #define GROUP(name, base) MEMBER(name, base, struct upid, nr, offsetof(struct pid, numbers))
 #define USER_REGISTERS (THREAD_SIZE - TOP_OF_KERNEL_STACK_PADDING - sizeof(struct pt_regs))
 #define USER(name, member) MEMBER(name, STACK, struct pt_regs, member, USER_REGISTERS)
 
 /*
- * Rows whose value is nothing but a member: the same as the expression of the row,
- * which is what counts. Records of who may see all are read here, full ones by the
- * expressions; tests/cli/variables.sh compares what is recorded with other sources.
+ * Rows whose value is a plain member. An entry must give the same value as the row's expression,
+ * which is authoritative. Sessions that may use the fast path (`quick` in struct kl_variables) read
+ * their values here, all others through the expressions; tests/cli/variables.sh compares what is
+ * recorded with other sources.
  */
 const struct kl_variable_place kl_variable_places[] = {
 	TASK(tid, pid),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wakes those who wait for blocks or notifications, at most once a jiffy: what they do when they
- * are woken may be what wakes them, and an interrupt must not walk through all of them for each
- * block. Used by buffer.c and notify.c; takes only the wait queue's own lock.
+ * Wakes tasks that wait for blocks or notifications, at most once a jiffy: what they do when they
+ * are woken may itself cause the next wakeup, and an interrupt must not walk through the whole
+ * queue for each block. Used by buffer.c and notify.c; takes only the wait queue's own lock.
  */
 #include <linux/jiffies.h>
 #include <linux/sched.h>
@@ -19,13 +19,16 @@ static void wake_again(struct work_struct *work)
 {
 	struct kl_waiters *w = container_of(to_delayed_work(work), struct kl_waiters, again);
 
-	/* Who still sees it set has made known what is new: pairs with kl_waiters_kick. */
+	/*
+	 * A kick that still sees it set has already published what is new: pairs with
+	 * kl_waiters_kick.
+	 */
 	smp_store_mb(w->is_due, 0);
 	wake_now(w);
 }
 
 /**
- * kl_waiters_init - nobody waits yet
+ * kl_waiters_init - initialize, with no waiting tasks
  * @w: set
  */
 void kl_waiters_init(struct kl_waiters *w)
@@ -36,7 +39,7 @@ void kl_waiters_init(struct kl_waiters *w)
 
 /**
  * kl_waiters_deinit - undo kl_waiters_init
- * @w: that nobody waits at, and that kl_waiters_wake() is not called for any more
+ * @w: waiters; no task waits, and kl_waiters_wake() is not called any more
  *
  * Context: may sleep.
  */
@@ -46,7 +49,7 @@ void kl_waiters_deinit(struct kl_waiters *w)
 }
 
 /**
- * kl_waiters_wake - wake all now, or in the next jiffy if they were woken in this one
+ * kl_waiters_wake - wake all tasks now, or in the next jiffy if they were woken in this one
  * @w: waiters
  *
  * Context: any that may take a wait queue's lock, also a hard interrupt.
@@ -57,7 +60,7 @@ void kl_waiters_wake(struct kl_waiters *w)
 
 	if (READ_ONCE(w->woken) != now)
 		wake_now(w);
-	/* First of all, as what queues the work may fire events. */
+	/* Set it first, because queueing the work may hit events. */
 	else if (!xchg(&w->is_due, 1))
 		schedule_delayed_work(&w->again, 1);
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A reader's way through one ring: which block comes next, and whether what
- * was copied is what was asked for. Never makes the writer wait; a reader that
- * was overtaken goes on with the oldest block and knows what it missed.
+ * Moves a reader through one ring: finds the next block, and checks that a copy is intact. Never
+ * makes the writer wait; a reader that was overtaken continues with the oldest block and knows what
+ * it missed.
  */
 #include "ring.h"
 
 /**
- * kl_cursor_find - the next complete block, if there is one
- * @ring: may be written to meanwhile; its blocks are not freed meanwhile
- * @cursor: moved forward if blocks it wanted are gone
+ * kl_cursor_find - find the next complete block, if there is one
+ * @ring: may be written to concurrently; its blocks are not freed during the call
+ * @cursor: moved forward if the blocks at its position have been reused
  *
- * Copy the returned block, then ask kl_cursor_advance whether it was still
- * whole. Returns NULL when nothing is complete yet. Context: any.
+ * Copy the returned block, then call kl_cursor_advance to check that the copy is intact. Returns
+ * NULL if no block is complete yet. Context: any.
  */
 const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor)
 {
@@ -20,8 +20,8 @@ const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor)
 
 	for (;;) {
 		/*
-		 * G: `tail` first, so that it is not beyond `head`: a reader that
-		 * sleeps here and wakes up far behind must not find "nothing yet".
+		 * G: `tail` first, so that it is not beyond `head`: a reader that is preempted here
+		 * and continues far behind must not find "nothing yet".
 		 */
 		u64 tail = kl_load_acquire(shared->tail);
 		/* Pairs with the release of `head`: blocks before it are finished. */
@@ -43,7 +43,7 @@ const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor)
 			if (bits && kl_load_acquire(header->committed) * 8 == bits)
 				return block->memory;
 		}
-		/* Not complete; or taken back meanwhile: then `tail` has moved. */
+		/* Not complete; or reclaimed in the meantime: then `tail` has moved. */
 		if (kl_load_acquire(shared->tail) == tail)
 			return NULL;
 	}
@@ -53,10 +53,10 @@ const u8 *kl_cursor_find(const struct kl_ring *ring, struct kl_cursor *cursor)
  * kl_cursor_advance - check that the copy was intact, and advance past it
  * @cursor: as kl_cursor_find left it
  * @found: what kl_cursor_find returned
- * @copy: header of the copy that was made of it since
+ * @copy: header of the copy made of it
  *
- * Returns false if the block was overwritten meanwhile: throw the copy away
- * and find again. Context: any.
+ * Returns false if the block was overwritten in the meantime: discard the copy and call
+ * kl_cursor_find again. Context: any.
  */
 bool kl_cursor_advance(struct kl_cursor *cursor, const u8 *found, const struct kl_abi_block *copy)
 {
@@ -73,9 +73,9 @@ bool kl_cursor_advance(struct kl_cursor *cursor, const u8 *found, const struct k
 }
 
 /**
- * kl_cursor_place_at_head - begin at the block being filled
- * @ring: may be written to meanwhile; its blocks are not freed meanwhile
- * @cursor: set; what was written in blocks before does not count as missed
+ * kl_cursor_place_at_head - start at the block being filled
+ * @ring: may be written to concurrently; its blocks are not freed during the call
+ * @cursor: set; records in earlier blocks do not count as missed
  *
  * Context: any.
  */

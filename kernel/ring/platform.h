@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the ring needs of its surroundings, for the kernel and for user space,
- * where the unit, stress and ThreadSanitizer tests run. "Local" operations are
- * atomic against interrupts (in user space: signals) on the same CPU (thread)
- * and not against other CPUs, which never write the same word.
+ * The platform that the ring needs, for the kernel and for user space, where the unit, stress and
+ * ThreadSanitizer tests run. "Local" operations are atomic with respect to interrupts (in user
+ * space: signals) on the same CPU (thread), but not to other CPUs, which never write the same word.
  */
 #ifndef KL_RING_PLATFORM_H
 #define KL_RING_PLATFORM_H
@@ -16,8 +15,8 @@
 #include <asm/barrier.h>
 
 /*
- * Compare-and-exchange without the lock prefix. On failure *old is what was
- * found. x86-64 only, like the module.
+ * Compare-and-exchange without the lock prefix. On failure, *old is set to the value found. x86-64
+ * only, like the module.
  */
 static __always_inline bool kl_local_try_cmpxchg(u64 *word, u64 *old, u64 new)
 {
@@ -36,10 +35,10 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 }
 
 /*
- * A plain access that an interrupt of this CPU may come into the middle of, where what
- * follows it (the exchange of the position, the state) drops what was seen before that
- * interrupt. Unlike kl_load it leaves the compiler its choice of instructions; it tells
- * KCSAN, and readers, that the race is known. Give the reason where it is used.
+ * A plain access that an interrupt on this CPU may come into the middle of, if what follows it (the
+ * exchange of the position, the state) discards what was read before that interrupt. Unlike kl_load
+ * it leaves the compiler its choice of instructions; it marks the race as known, for KCSAN and for
+ * the reader of the code. Give the reason at each use.
  */
 #define kl_racy(access) data_race(access)
 
@@ -107,7 +106,7 @@ static __always_inline void kl_local_add(u64 *word, u64 n)
 #define kl_try_cmpxchg(word, old, value)                                              \
 	(kl_ring_test_hook(), __atomic_compare_exchange_n(&(word), old, value, false, \
 							  __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-/* Orders later loads as well. */
+/* Also orders later loads. */
 #define kl_try_cmpxchg_full(word, old, value)                                         \
 	(kl_ring_test_hook(), __atomic_compare_exchange_n(&(word), old, value, false, \
 							  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

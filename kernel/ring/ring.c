@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring's slow half: going from a full block to the next, preparing blocks
- * ahead, and taking blocks in and out while the writer runs. Runs in the
- * writer's context (any, preemption off) except where said. Takes no lock.
+ * The ring's slow path: switches from a full block to the next, prepares blocks ahead, and adds and
+ * removes blocks while the writer runs. Runs in the writer's context (any, preemption off) unless
+ * stated otherwise. Takes no lock.
  */
 #include "ring.h"
 
@@ -12,13 +12,13 @@
 /* Limits the blocks given back in one prepare, so that no record waits long. */
 #define GIVE_BACK_MAX 8
 
-/* A position that no record fits behind: the block is closed, or there is none. */
+/* A position after which no record fits: the block is closed, or there is none. */
 static u64 closed_position(u64 seq)
 {
 	return (seq & SEQ_MASK) << KL_POS_SEQ_SHIFT | OFFSET_MASK;
 }
 
-/* Push on a list that another CPU may be emptying. */
+/* Push a block on a list that another CPU may be emptying. */
 static void push_block(struct kl_ring_block **list, struct kl_ring_block *block)
 {
 	struct kl_ring_block *first = kl_load(*list);
@@ -36,7 +36,7 @@ static bool block_is_complete(struct kl_abi_block *block)
 	return bits && kl_load_acquire(block->committed) * 8 == bits;
 }
 
-/* The first block that some holding reader still needs; 0 without one. */
+/* The first block that some holding reader still needs; 0 without such a reader. */
 static u64 first_held(const struct kl_ring *ring)
 {
 	u64 first = KL_SEQ_NONE;
@@ -69,7 +69,7 @@ static struct kl_ring_block *reclaim_oldest(struct kl_ring *ring)
 	if (!ring->overwrite && tail >= first_held(ring))
 		return NULL;
 	block = ring->window[tail & ring->map_mask];
-	/* A record that we have interrupted may still be writing there. */
+	/* A writer that we have interrupted may still be writing there. */
 	if (!block_is_complete((struct kl_abi_block *)block->memory))
 		return NULL;
 	/* G: before the block changes. Pairs with the loads of `tail` in kl_cursor_find. */
@@ -116,13 +116,13 @@ static struct kl_ring_block *pick_block(struct kl_ring *ring)
 	return take_block(ring);
 }
 
-/* Make @block the one for @seq. Readers see it once `head` gets there. */
+/* Make @block the one for @seq. Readers see it once `head` reaches it. */
 static void install_block(struct kl_ring *ring, struct kl_ring_block *block, u64 seq)
 {
 	struct kl_abi_block *header = (struct kl_abi_block *)block->memory;
 	u32 slot = seq & ring->map_mask;
 
-	/* A reader that finds KL_SEQ_NONE here finds that `tail` has moved: pairs with E. */
+	/* A reader that finds KL_SEQ_NONE here also finds that `tail` has moved: pairs with E. */
 	kl_store_release(header->seq, KL_SEQ_NONE);
 	/* B: no byte changes before `seq` does. Pairs with kl_cursor_advance. */
 	kl_write_barrier();
@@ -141,7 +141,7 @@ static void install_block(struct kl_ring *ring, struct kl_ring_block *block, u64
 	header->cpu_id = ring->cpu;
 	header->session_id = ring->header.session_id;
 	header->header_bytes = KL_BLOCK_HEADER_BYTES;
-	/* F: a late reader may come by an old seq: *block before the pointer to it. */
+	/* F: a late reader may come with an old seq: *block before the pointer to it. */
 	kl_store_release(ring->window[slot], block);
 	kl_store(ring->shared->map[slot], block->index);
 	kl_store(ring->base[seq & 1], block->memory);
@@ -153,9 +153,9 @@ static void install_block(struct kl_ring *ring, struct kl_ring_block *block, u64
 }
 
 /*
- * Have a block ready behind the current one. May be entered again by an
- * interrupt: that one gives up, and loses its record only if it came to the
- * end of a block just then, which takes it a whole block of its own records.
+ * Prepare a block after the current one. An interrupt may enter this again: it gives up, and loses
+ * its record only if it reaches the end of a block at that moment, for which it must write a whole
+ * block of records.
  */
 static bool prepare_next(struct kl_ring *ring)
 {
@@ -181,7 +181,7 @@ static bool prepare_next(struct kl_ring *ring)
 	return ready;
 }
 
-/* The block behind position @old gets no further records. */
+/* The block of position @old gets no further records. */
 static void finish_block(struct kl_ring *ring, u64 old, u64 time)
 {
 	struct kl_abi_block *block;
@@ -195,20 +195,20 @@ static void finish_block(struct kl_ring *ring, u64 old, u64 time)
 	block->record_count = KL_POS_COUNT(old);
 	kl_store(ring->shared->records, ring->shared->records + KL_POS_COUNT(old));
 	kl_store(ring->shared->switches, ring->shared->switches + 1);
-	/* Pairs with D: who sees the size sees the counters. */
+	/* Pairs with D: code that sees the size also sees the counters. */
 	kl_store_release(block->content_bits, content * 8);
 }
 
 /**
- * kl_ring_switch - reserve where the fast path could not
+ * kl_ring_switch - reserve room if the fast path could not
  * @ring: this CPU's ring
- * @old: position word that the caller computed for
+ * @old: position word for which the caller computed
  * @time: clock, read after @old
- * @bytes: of the record with all variables
+ * @bytes: size of the record with all variables
  * @slot: where to write, on success
  *
- * Goes to the next block, or stays if only the clock stepped back (then the
- * newest record's time is used: a packet's times never decrease).
+ * Switches to the next block, or stays if only the clock has stepped back (then the newest record's
+ * time is used: times within a packet never decrease).
  */
 enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 bytes,
 				   struct kl_slot *slot)
@@ -249,10 +249,9 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 					  (KL_BLOCK_HEADER_BYTES + bytes)))
 		return KL_RING_RETRY;
 	/*
-	 * Only now: an interrupt before the exchange that found @time here would
-	 * not see the gap and write behind it in the old block. One that comes
-	 * right after it sees a gap where there is none, if there was one, and
-	 * its record is counted as lost.
+	 * Not before: an interrupt before the exchange that found @time here would not see the gap
+	 * and would write after it in the old block. An interrupt right after the exchange may see
+	 * a gap that does not exist any more; its record is then counted as lost.
 	 */
 	kl_store(ring->last_time, time);
 	finish_block(ring, old, time);
@@ -269,7 +268,7 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 
 /**
  * kl_ring_finish - close the current block although it is not full
- * @ring: a ring that no record can be written to now
+ * @ring: a ring to which no record can be written now
  * @time: clock
  *
  * The next record begins a new block. Context: no writer on this ring.
@@ -280,21 +279,21 @@ void kl_ring_finish(struct kl_ring *ring, u64 time)
 
 	if ((s64)(time - ring->last_time) < 0)
 		time = ring->last_time;
-	/* The clock of the caller's CPU may be ahead of that of the next record. */
+	/* The clock of the caller's CPU may be ahead of that of the next record's CPU. */
 	ring->last_time = time;
 	finish_block(ring, old, time);
 	kl_store(ring->shared->position, closed_position(KL_POS_SEQ(old)));
 }
 
 /**
- * kl_ring_init - an empty ring; blocks are given to it with kl_ring_add
+ * kl_ring_init - initialize an empty ring; kl_ring_add() adds blocks
  * @ring: zeroed
  * @shared: zeroed, kl_ring_shared_bytes(@map_size)
  * @window: @map_size pointers
  * @map_size: a power of two, at least the most blocks it will ever have
- * @block_bytes: of every block
- * @cpu: whose records these are
- * @overwrite: the oldest block goes when there is no other
+ * @block_bytes: size of each block
+ * @cpu: CPU that writes the records
+ * @overwrite: reclaim the oldest block if no other is free
  * @header: magic, uuid and session_id for the blocks' headers
  */
 void kl_ring_init(struct kl_ring *ring, struct kl_abi_ring *shared, struct kl_ring_block **window,
@@ -317,11 +316,11 @@ void kl_ring_init(struct kl_ring *ring, struct kl_abi_ring *shared, struct kl_ri
 }
 
 /**
- * kl_ring_add - give the ring one more block
- * @ring: may be written to meanwhile
- * @block: memory and an index never used before in this ring
+ * kl_ring_add - add a block to the ring
+ * @ring: may be written to concurrently
+ * @block: a block with memory, and with an index never used before in this ring
  *
- * Taken into use when the writer next changes blocks. Context: any CPU.
+ * The writer uses it from its next switch of blocks on. Context: any CPU.
  */
 void kl_ring_add(struct kl_ring *ring, struct kl_ring_block *block)
 {
@@ -330,12 +329,11 @@ void kl_ring_add(struct kl_ring *ring, struct kl_ring_block *block)
 }
 
 /**
- * kl_ring_prepare - have a block ready before the first record comes
- * @ring: has been given blocks
+ * kl_ring_prepare - prepare a block before the first record
+ * @ring: blocks have been added to it
  *
- * Without it the first record does so, and those of an interrupt that comes just
- * then are lost. Context: the ring's CPU with interrupts off, or any as long as
- * no record can be written.
+ * Otherwise the first record does so, and records of an interrupt at that moment are lost. Context:
+ * the ring's CPU with interrupts off, or any as long as no record can be written.
  */
 void kl_ring_prepare(struct kl_ring *ring)
 {
@@ -343,8 +341,8 @@ void kl_ring_prepare(struct kl_ring *ring)
 }
 
 /**
- * kl_ring_take_outgoing - the blocks that the writer has given back
- * @ring: may be written to meanwhile
+ * kl_ring_take_outgoing - take the blocks that the writer has given back
+ * @ring: may be written to concurrently
  *
  * Readers may still be copying from them: free them after a grace period.
  * Returns a list. Context: any CPU.
@@ -355,12 +353,11 @@ struct kl_ring_block *kl_ring_take_outgoing(struct kl_ring *ring)
 }
 
 /**
- * kl_ring_is_nearly_full - would a few more blocks be lost, or push others out?
- * @ring: may be written to meanwhile
+ * kl_ring_is_nearly_full - would a few more blocks be lost, or replace others?
+ * @ring: may be written to concurrently
  *
- * Context: any CPU, preemption off: it looks at the holders' positions, which
- * are freed a grace period after their holder is gone. A hint: it may be wrong
- * at once.
+ * A hint, which may be outdated at once. Context: any CPU, preemption off: it reads the holders'
+ * positions, which are freed a grace period after their holders.
  */
 bool kl_ring_is_nearly_full(const struct kl_ring *ring)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The per-CPU ring of blocks: one writer (a CPU with its interrupts), any
- * number of readers. Knows nothing of events: it hands out bytes with a time
- * and accounts for each record asked for. Feeds: kernel/core/record.h.
- * Read by: kernel/ring/cursor.c, and user space through the shared pages.
- * Takes no lock; docs/design/ring.md has the invariants and the races.
+ * The per-CPU ring of blocks: one writer (a CPU with its interrupts), any number of readers. It
+ * knows nothing about events: it hands out bytes with a time and accounts for each record
+ * requested. Fed by kernel/core/record.h; read by kernel/ring/cursor.c, and by user space through
+ * the shared pages. Takes no lock; docs/design/ring.md has the invariants and the races.
  */
 #ifndef KL_RING_RING_H
 #define KL_RING_RING_H
@@ -18,7 +17,7 @@
 struct kl_ring_block {
 	struct kl_ring_block *next;
 	u8 *memory; /* block_bytes, begins with struct kl_abi_block */
-	u32 index; /* what readers call it; never used twice in a ring */
+	u32 index; /* identifies it to readers; never used twice in a ring */
 };
 
 /**
@@ -29,21 +28,21 @@ struct kl_ring_block {
  *
  * @base: memory of the current block and of the prepared one, by seq & 1
  * @shared: the page that readers see
- * @last_time: of the newest record, to keep times in order and within 48 bits
+ * @last_time: time of the newest record, to keep times in order and within 48 bits
  * @block_bytes: size of each block
  * @settled: seq (low bits) whose predecessor is finished; only then may the
  *           next block be prepared
  * @ready: seq (low bits) that has been prepared
  * @preparing: a prepare is under way; an interrupt must not start another
- * @overwrite: take back the oldest block when no other is free
- * @free: blocks never used or given back
- * @incoming: blocks that the control side adds; any CPU pushes
- * @outgoing: blocks taken away; any CPU takes all
+ * @overwrite: reclaim the oldest block if no other is free
+ * @free: blocks that are not in use
+ * @incoming: blocks to be added; any CPU pushes
+ * @outgoing: blocks that were removed; any CPU takes all
  * @wanted: number of blocks to shrink to, at least KL_BLOCKS_MIN
- * @map_mask: slots in the map, less one
+ * @map_mask: number of slots in the map, minus one
  * @window: block of seq at [seq & map_mask], as shared->map but pointers
- * @holders: positions of the readers that discard mode waits for; perhaps written
- *           by users, so only ever compared
+ * @holders: positions of the readers for which discard mode waits; users may write them, so they
+ *           are only compared
  * @header: a copy of the fields that are the same in all blocks
  */
 struct kl_ring {
@@ -77,12 +76,12 @@ struct kl_slot {
 
 enum kl_ring_result {
 	KL_RING_LOST, /* buffer full: counted as lost */
-	KL_RING_RETRY, /* an interrupt wrote meanwhile: compute again */
-	KL_RING_WRITTEN, /* @bytes are yours; commit them */
-	KL_RING_WRITTEN_FIRST, /* @first_bytes are yours; commit them */
+	KL_RING_RETRY, /* an interrupt wrote in the meantime: compute again */
+	KL_RING_WRITTEN, /* @bytes are reserved; commit them */
+	KL_RING_WRITTEN_FIRST, /* @first_bytes are reserved; commit them */
 };
 
-/* Hand bytes of a record, all written, to the readers: a part or the whole. */
+/* Hand bytes of a record that have been written, some or all, to the readers. */
 static __always_inline void kl_ring_commit_bytes(u8 *base, u32 bytes)
 {
 	/* A: the record's bytes before the commit word. Pairs with D, E. */
@@ -105,8 +104,8 @@ enum kl_ring_result kl_ring_switch(struct kl_ring *ring, u64 old, u64 time, u32 
 				   struct kl_slot *slot);
 
 /*
- * Does a record fit the current block, in room and in time? An interrupt's record makes
- * `last_time` another; it also makes the caller's exchange fail.
+ * Does a record fit into the current block, by size and by time? An interrupt's record changes
+ * `last_time`; it also makes the caller's exchange fail.
  */
 static __always_inline bool kl_ring_fits(const struct kl_ring *ring, u64 old, u64 time, u32 bytes)
 {
@@ -114,13 +113,13 @@ static __always_inline bool kl_ring_fits(const struct kl_ring *ring, u64 old, u6
 		      !((time - kl_racy(ring->last_time)) / KL_TIME_WRAP));
 }
 
-/* The position word behind a record. */
+/* The position word after a record. */
 static __always_inline u64 kl_ring_after(u64 old, u32 bytes)
 {
 	return old + bytes + (1ull << KL_POS_COUNT_SHIFT);
 }
 
-/* Take the room, unless a record was written since @old was read. */
+/* Reserve the room, unless a record was written since @old was read. */
 static __always_inline bool kl_ring_take(struct kl_ring *ring, u64 old, u64 time, u32 bytes,
 					 struct kl_slot *slot)
 {
@@ -140,17 +139,16 @@ static __always_inline bool kl_ring_take(struct kl_ring *ring, u64 old, u64 time
 }
 
 /**
- * kl_ring_reserve - one attempt to get room for a record
+ * kl_ring_reserve - one attempt to reserve room for a record
  * @ring: this CPU's ring
- * @old: position word, read by the caller before it looked at anything that
- *       the record's size depends on
+ * @old: position word, read by the caller before anything that the record's size depends on
  * @time: clock, read after @old
  * @bytes: size if the record goes into the current block
  * @first_bytes: size if it is the first record of a block
  * @slot: where to write, on success
  *
- * Succeeds only if no record was written since @old was read: what the caller
- * computed is then still true. Context: any, preemption off.
+ * Succeeds only if no record was written since @old was read: what the caller computed is then
+ * still valid. Context: any, preemption off.
  */
 static __always_inline enum kl_ring_result kl_ring_reserve(struct kl_ring *ring, u64 old, u64 time,
 							   u32 bytes, u32 first_bytes,
@@ -179,10 +177,10 @@ bool kl_ring_is_nearly_full(const struct kl_ring *ring);
 /* cursor.c: the reading side inside the kernel. */
 
 /**
- * struct kl_cursor - one reader's place in one ring
- * @next: sequence number of the block wanted next
- * @records: of the records before @next, as far as this reader knows
- * @missed: records that were overwritten before this reader came to them
+ * struct kl_cursor - a reader's position in one ring
+ * @next: sequence number of the next block to read
+ * @records: number of records before @next, as far as this reader knows
+ * @missed: number of records that were overwritten before this reader got to them
  */
 struct kl_cursor {
 	u64 next;

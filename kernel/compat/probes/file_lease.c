@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* in v6.9: leases have their own struct; what they share with locks is in its member c */
+/* in v6.9: leases have their own struct; its member c is what they share with locks */
 #include <linux/filelock.h>
 
 static fl_owner_t __maybe_unused kl_check_file_lease(const struct file_lease *lease,

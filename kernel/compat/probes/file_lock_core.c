@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * in v6.9: what locks and leases share is a struct of its own ("filelock: split common
- * fields into struct file_lock_core")
+ * in v6.9: locks and leases share a struct
+ * ("filelock: split common fields into struct file_lock_core")
  */
 #include <linux/filelock.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * in v6.8: the file of a mapping on overlayfs is the lower one, which knows the user's
+ * in v6.8: the file of a mapping on overlayfs is the lower one, which knows the user's path
  * ("fs: factor out backing_file_mmap() helper")
  */
 #include <linux/fs.h>

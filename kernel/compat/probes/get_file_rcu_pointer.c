@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * in v6.7: takes where the pointer is, since files are reused at once ("file: convert to
- * SLAB_TYPESAFE_BY_RCU")
+ * in v6.7: get_file_rcu takes the pointer's address, since files are reused at once
+ * ("file: convert to SLAB_TYPESAFE_BY_RCU")
  */
 #include <linux/fs.h>
 

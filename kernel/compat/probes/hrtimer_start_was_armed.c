@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* in v7.1 and in stable updates of v6.1 and v6.12: hrtimer_start tells a restart */
+/* in v7.1 and in stable updates of v6.1 and v6.12: hrtimer_start passes whether it is a restart */
 #include <trace/events/timer.h>
 
 static void kl_probe_hrtimer_start_was_armed(void *data, struct hrtimer *hrtimer,

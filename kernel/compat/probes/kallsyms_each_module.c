@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* until v6.3: a visitor of symbols is told the module */
+/* until v6.3: the callback for symbols also takes the module */
 #include <linux/kallsyms.h>
 
 static int kl_check_visitor(void *data, const char *name, struct module *module, unsigned long at)

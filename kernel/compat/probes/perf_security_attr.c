@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* until v6.14: security modules are also shown what is to be opened */
+/* until v6.14: security_perf_event_open also takes the attributes of the event */
 #include <linux/security.h>
 
 int kl_check_perf_security(struct perf_event_attr *attr);

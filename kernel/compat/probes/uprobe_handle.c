@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* in v6.12: attaching gives a handle, and detaching is begun and waited for separately */
+/* in v6.12: uprobe_register returns a handle, and detaching has two steps: start and wait */
 #include <linux/uprobes.h>
 
 static void __maybe_unused kl_check_uprobe_handle(struct inode *inode,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Handlers of other modules: what happens at an event, beside what kernlens can
- * do itself. A module registers a struct kl_handler_ops; from then on rules may
- * name it, `-e 'PLACE:NAME(...)'`. docs/handlers.md is the manual and
- * examples/handler a whole module.
+ * Handlers of other modules: what happens at an event, in addition to what kernlens can do itself.
+ * A module registers a struct kl_handler_ops; from then on rules may name it, `-e
+ * 'PLACE:NAME(...)'`. docs/handlers.md is the manual and examples/handler a complete module.
  *
- * Rules of growth: any change of what stands here changes KL_HANDLER_API, which
- * is compared when a handler is registered; the kernel's symbol versions tell
- * a module that was built against another header, too.
+ * Evolution: any change of this header changes KL_HANDLER_API, which is compared when a handler is
+ * registered. The kernel's symbol versions also detect a module that was built against another
+ * header.
  */
 #ifndef KERNLENS_HANDLER_H
 #define KERNLENS_HANDLER_H
@@ -21,21 +20,20 @@
 #define KL_HANDLER_WHY_MAX 96
 
 /**
- * struct kl_handler_event - an event that fires, as the session's owner may see it
+ * struct kl_handler_event - an event that is hit, as the session's owner may see it
  * @id: KL_EV_* of the tables, or from KL_EV_DYNAMIC on if the session has defined it
- * @cpu: on which it fires
- * @time: of the trace's clock
+ * @cpu: CPU on which it is hit
+ * @time: time on the trace's clock
  * @fields: the record's fields and strings, packed (docs/format/trace.md); what
  *          the owner may not see is blank
- * @bytes: of them
- * @arguments: number of @argument; 0 for an owner without privilege
+ * @bytes: size of @fields
+ * @arguments: number of @argument; 0 for an unprivileged owner
  * @argument: what the kernel passes to the function or tracepoint
- * @task: the running one; NULL where the owner may not see it. It exists as long
- *        as fire() runs
- * @value: of the rule's expression, with KL_HANDLER_VALUE
- * @key: of the rule, with KL_HANDLER_KEYS
- * @keys: number of them
- * @fault: something that the value or a key is made of could not be read
+ * @task: the running task; NULL if the owner may not see it. It exists while fire() runs
+ * @value: value of the rule's expression, with KL_HANDLER_VALUE
+ * @key: keys of the rule, with KL_HANDLER_KEYS
+ * @keys: number of keys
+ * @fault: something that the value or a key depends on could not be read
  */
 struct kl_handler_event {
 	u32 id;
@@ -53,10 +51,10 @@ struct kl_handler_event {
 };
 
 /**
- * struct kl_handler_setup - a rule that is being made
- * @args: what was written behind the value, or ""
+ * struct kl_handler_setup - a rule that is being created
+ * @args: the text that follows the value, or ""
  * @keys: number of keys, with KL_HANDLER_KEYS
- * @why: empty; a sentence for the user where init() fails
+ * @why: empty; a sentence for the user if init() fails
  */
 struct kl_handler_setup {
 	const char *args;
@@ -70,24 +68,21 @@ struct kl_handler_setup {
  * @flags: KL_HANDLER_ANY_CONTEXT, KL_HANDLER_FOR_ALL, KL_HANDLER_VALUE,
  *         KL_HANDLER_KEYS
  * @owner: THIS_MODULE; it cannot be unloaded while a rule uses the handler
- * @name: lower-case letters, digits and _, a letter first, below
- *        KL_HANDLER_NAME_MAX bytes; no name of a built-in handler
+ * @name: lower-case letters, digits and _, beginning with a letter, below KL_HANDLER_NAME_MAX
+ *        bytes; not the name of a built-in handler
  * @help: one sentence for `kernlens list handlers`
- * @init: a rule is made. Returns its data, which may be NULL, or an error
+ * @init: called when a rule is created. Returns the rule's data, which may be NULL, or an error
  *        pointer. May sleep. May be NULL
- * @fire: the event happens. Preemption is off; in any context but NMIs, and in
- *        those with KL_HANDLER_ANY_CONTEXT. It must not sleep, wait, take a lock
- *        that anything else takes with interrupts on, or allocate. CPUs call it
- *        at once, and it may interrupt itself
- * @read: a text for the user: what there is, at most @room bytes of it, not
- *        ended by NUL. Returns the bytes of all of it, at most
- *        KL_HANDLER_READ_MAX, or a negative errno. May sleep. Several may read at
- *        once, while it fires. May be NULL
- * @exit: the rule is gone; nothing of it is called any more. May sleep. May be
+ * @fire: called when the event is hit. Preemption is off; in any context but NMIs, and also in NMIs
+ *        with KL_HANDLER_ANY_CONTEXT. It must not sleep, wait, allocate, or take a lock that is
+ *        ever taken with interrupts on. CPUs call it concurrently, and it may interrupt itself
+ * @read: writes a text for the user: the data so far, at most @room bytes of it, not terminated by
+ *        NUL. Returns the size of the whole text, at most KL_HANDLER_READ_MAX, or a negative errno.
+ *        May sleep. Several readers may call it at once, while events are hit. May be NULL
+ * @exit: called when the rule is freed; no function is called for it any more. May sleep. May be
  *        NULL
  *
- * The struct and all that it points to stay as they are until the owner is
- * unloaded.
+ * The struct and everything to which it points must not change until the owner is unloaded.
  */
 struct kl_handler_ops {
 	u32 version;
