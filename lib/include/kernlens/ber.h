@@ -106,8 +106,8 @@ void kl_ber_reader_rewind(struct kl_ber_reader *reader);
 const struct kl_schema *kl_ber_reader_schema(const struct kl_ber_reader *reader);
 
 /**
- * kl_ber_reader_demangle - set whether C++ and Rust symbols in stack traces are demangled; they
- * are by default
+ * kl_ber_reader_demangle - set whether C++ and Rust symbols in stack traces are demangled
+ * (default: yes)
  * @reader: reader
  * @wanted: demangle; else symbols are shown as they are
  */

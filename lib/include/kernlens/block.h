@@ -96,8 +96,7 @@ enum kl_block_edge_kind {
 };
 
 /**
- * struct kl_block_point - one of the two points of a block where an instrument can be: before it
- * and after it
+ * struct kl_block_point - one of the two points of a block for an instrument: before or after it
  * @tier: enum kl_block_tier; KL_TIER_NONE: no instrument is possible
  * @reason: enum kl_block_reason: why not
  * @edge: enum kl_block_edge_kind; other than KL_EDGE_NONE, the patch site is in the block that

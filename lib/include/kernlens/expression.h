@@ -136,11 +136,10 @@ int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name);
 void kl_scope_set_trap(struct kl_scope *scope);
 
 /**
- * kl_scope_set_registers - add the registers at a point in a basic block: rax, ..., r15, rflags,
- * rip
+ * kl_scope_set_registers - add the registers at a point in a basic block
  * @scope: changed; arguments of another source are replaced
  *
- * They are unsigned 64-bit numbers. Returns 0. Never fails.
+ * They are rax, ..., r15, rflags and rip, as unsigned 64-bit numbers. Returns 0. Never fails.
  */
 int kl_scope_set_registers(struct kl_scope *scope);
 

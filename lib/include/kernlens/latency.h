@@ -117,9 +117,8 @@ void kl_latency_print_hop(struct kl_buffer *buffer, struct kl_latency *latency,
 			  const struct kl_abi_latency_hop *hop);
 
 /**
- * kl_latency_print_chain - print all hops of a wait, the waker first, with "?" after an uncertain
- * one
- * @buffer: appended to
+ * kl_latency_print_chain - print all hops of a wait, the waker first
+ * @buffer: appended to; an uncertain hop is followed by "?"
  * @latency: profile
  * @entry: the wait
  */

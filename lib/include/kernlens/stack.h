@@ -98,7 +98,7 @@ void kl_stacks_destroy(struct kl_stacks *stacks);
 int kl_stacks_add(struct kl_stacks *stacks, const struct kl_stack *stack);
 
 /**
- * kl_stacks_demangle - set whether C++ and Rust symbols are demangled; they are by default
+ * kl_stacks_demangle - set whether C++ and Rust symbols are demangled (default: yes)
  * @stacks: applies to the traces in it and to those added later
  * @wanted: demangle; else frames only have their symbols
  */
@@ -228,11 +228,10 @@ void kl_stack_collector_destroy(struct kl_stack_collector *collector);
 int kl_stack_collect(struct kl_stack_collector *collector, bool lines);
 
 /**
- * kl_stack_collector_pid - pid of the process that reads files for the collector; 0: none is
- * running
+ * kl_stack_collector_pid - pid of the process that reads files for the collector
  * @collector: or NULL
  *
- * Lets a caller that lists all processes leave this one out.
+ * Lets a caller that lists all processes leave this one out. Returns 0 if there is none.
  */
 pid_t kl_stack_collector_pid(const struct kl_stack_collector *collector);
 

@@ -161,8 +161,8 @@ void kl_trace_rewind(struct kl_trace *trace);
 const struct kl_schema *kl_trace_schema(const struct kl_trace *trace);
 
 /**
- * kl_trace_demangle - set whether C++ and Rust symbols in stack traces are demangled; they are by
- * default
+ * kl_trace_demangle - set whether C++ and Rust symbols in stack traces are demangled (default:
+ * yes)
  * @trace: trace
  * @wanted: demangle; else symbols are shown as they are
  */

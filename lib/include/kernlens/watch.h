@@ -179,9 +179,10 @@ void kl_watch_destroy(struct kl_watch *watch);
 int kl_watch_check(struct kl_watch *watch, kl_watch_fn tell, void *data);
 
 /**
- * kl_watch_hurry - raise alarms at the first check that finds a condition true, ignoring how long
- * it must hold
+ * kl_watch_hurry - ignore how long conditions must hold
  * @watch: watch that has not been checked yet
+ *
+ * Alarms are then raised and cleared at the first check that finds their condition true.
  */
 void kl_watch_hurry(struct kl_watch *watch);
 
