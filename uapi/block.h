@@ -111,7 +111,7 @@ struct kl_abi_unsplice {
 struct kl_abi_splice_counts {
 	__u32 size;
 	__u32 first; /* number of the first point to read */
-	__u32 n; /* in: capacity of `count`; out: available points from `first` on */
+	__u32 n; /* in: capacity of `count`; out: counts written */
 	__u32 points; /* out: number of points of the session */
 	__u64 count; /* __u64 *: executions of each point since it was installed */
 };

@@ -34,7 +34,7 @@ enum kl_detail_kind {
 	KL_DETAIL_IO = 14, /* one kl_abi_detail_io */
 	KL_DETAIL_SYSCALL = 15, /* one kl_abi_detail_syscall; guarded */
 	KL_DETAIL_STACK = 16, /* kl_abi_detail_frame; needs KL_MAY_SEE_ADDRESSES */
-	KL_DETAIL_WAIT = 17, /* kl_abi_detail_wait, _on, _other; parts of it guarded */
+	KL_DETAIL_WAIT = 17, /* kl_abi_detail_wait, _file, _socket, _other; partly guarded */
 	KL_DETAIL_CHILDREN = 18, /* kl_abi_detail_child, by pid */
 	KL_DETAIL_ENVIRONMENT = 19, /* kl_abi_detail_bytes; guarded */
 	KL_DETAIL_KINDS = 20,
@@ -44,10 +44,10 @@ enum kl_detail_kind {
 enum kl_detail_record {
 	KL_DETAIL_RECORD_WAIT_ON = 32, /* kl_abi_detail_file: file that is waited for */
 	KL_DETAIL_RECORD_WAIT_SOCKET = 33, /* kl_abi_detail_socket: socket that is waited for */
-	KL_DETAIL_RECORD_WAIT_OTHER = 34, /* kl_abi_detail_other: who can end the wait */
+	KL_DETAIL_RECORD_WAIT_OTHER = 34, /* kl_abi_detail_other: task that can end the wait */
 };
 
-#define KL_DETAIL_ENDED 0x1u /* out: the process is exiting or has exited, so data can be missing */
+#define KL_DETAIL_ENDED 0x1u /* out: the process is exiting or has exited; data may be missing */
 #define KL_DETAIL_MORE 0x2u /* out: call again with the cursor */
 #define KL_DETAIL_CUT 0x4u /* out: the result exceeded the maximum and was truncated */
 
@@ -114,7 +114,7 @@ struct kl_abi_detail_task {
 	__u32 reserved;
 };
 
-#define KL_DETAIL_TASK_KERNEL 0x1u /* a thread of the kernel */
+#define KL_DETAIL_TASK_KERNEL 0x1u /* a kernel thread */
 #define KL_DETAIL_TASK_ENDING 0x2u
 #define KL_DETAIL_TASK_ON_CPU 0x4u /* running now */
 

@@ -340,7 +340,7 @@ struct kl_abi_use {
 
 enum kl_filter_kind {
 	KL_FILTER_NONE = 0, /* every task that the session's owner may see */
-	KL_FILTER_TASKS = 1, /* the tasks added with KL_IOC_TASK */
+	KL_FILTER_TASKS = 1, /* the tasks added with KL_IOC_TASKS */
 	KL_FILTER_UID = 2, /* tasks with the real uid `uid` */
 };
 
