@@ -71,9 +71,7 @@ struct kl_abi_point {
 	__u8 instrument; /* enum kl_instrument */
 	__u8 taken; /* 1: on the taken edge of the jump at `offset` */
 	__u8 reserved[2];
-	/*
-	 * for FIRE: id of an event of the kind KL_SOURCE_KIND_BLOCK, KL_EV_DYNAMIC and up; else 0
-	 */
+	/* for FIRE: event of the kind KL_SOURCE_KIND_BLOCK, KL_EV_DYNAMIC and up; else 0 */
 	__u32 event;
 };
 
@@ -90,10 +88,7 @@ struct kl_abi_splice {
 	__u32 points;
 	__u32 first; /* out: number of the first point; the others follow */
 	__u32 bad; /* out, also on failure: index of the first window that is refused */
-	/*
-	 * out, also on failure: why it is refused, or 0; reasons for other windows are in the
-	 * windows
-	 */
+	/* out, also on failure: why it is refused, or 0; windows have their own reasons */
 	__u32 refusal;
 };
 
