@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * What a session can define: programs, variables, events, rules. A part of the
- * contract, included by kernlens.h, whose rules of growth hold here, too.
+ * What a session can define: programs, variables, events, rules. Included by kernlens.h, whose
+ * compatibility rules apply here, too.
  */
 #ifndef KL_UAPI_DEFINE_H
 #define KL_UAPI_DEFINE_H
@@ -11,68 +11,66 @@
 /* --------------------------------------------------------------- programs */
 
 /*
- * A program computes numbers when an event fires: a filter's answer, what a
- * handler sums, a key, a variable, the fields of a defined event. It is a list
- * of operations on KL_PROGRAM_REGISTERS numbers of 64 bits, which are 0 at its
- * start. Jumps go forward only, so it ends. Loads never fault: what cannot be
- * read is 0, and the firing counts as one with a fault.
+ * A program computes numbers when an event fires: the result of a filter, the value that a
+ * handler sums, a key, a variable, the fields of a defined event. It is a list of operations on
+ * KL_PROGRAM_REGISTERS 64-bit numbers, which are initially 0. Jumps only go forward, so every
+ * program ends. Loads never fault: a value that cannot be read is 0, and the hit is counted as
+ * one with a fault.
  *
- * Operations marked * can see what the kernel does not show to everybody: they
- * need KL_MAY_HOOK_FUNCTIONS. The others see what the record would show to the
- * session's owner.
+ * Operations marked * can read what the kernel does not show to every user: they require
+ * KL_MAY_HOOK_FUNCTIONS. The others only read what the record would show to the session's owner.
  *
- * FIELD and FIELD_TEXT count strings in a record, which may have numbers before
- * and between them: imm64 >> 32 & 0xffff bytes before the first, imm64 >> 48
- * between it and the second, none between others. They are 0 where `a` does not
- * count that far. Members that an operation does not have are 0; the last
- * operation is END.
+ * FIELD and FIELD_TEXT count strings in a record, which may have numbers before and between them:
+ * imm64 >> 32 & 0xffff bytes before the first string, imm64 >> 48 bytes between the first and the
+ * second, none between others. Each is 0 where `a` does not count that far. Members that an
+ * operation does not use are 0. The last operation is END.
  *
- * Text is compared with bytes of the program's data: at imm64 & 0xffff, as many
- * as imm64 >> 16 & 0xffff; b is enum kl_text_relation.
+ * Text is compared with bytes of the program's data, which begin at imm64 & 0xffff and number
+ * imm64 >> 16 & 0xffff; b is enum kl_text_relation.
  */
 #define KL_PROGRAM_REGISTERS 8
 #define KL_PROGRAM_OPS_MAX 256
 #define KL_PROGRAM_DATA_MAX 4096
-#define KL_PROGRAM_OUT_MAX 512 /* bytes that PUT may write */
-#define KL_PROGRAMS_MAX 65536 /* in a session */
+#define KL_PROGRAM_OUT_MAX 512 /* bytes that PUT operations may output */
+#define KL_PROGRAMS_MAX 65536 /* per session */
 
 enum kl_op_code {
 	KL_OP_END = 0, /* the result is r[a] */
 	KL_OP_CONST = 1, /* r[dst] = imm64 */
 	KL_OP_MOVE = 2, /* r[dst] = r[a] */
-	/* r[dst] = the number of type b, imm bytes behind the event's a-th string */
+	/* r[dst] = the number of type b, imm bytes after the event's a-th string */
 	KL_OP_FIELD = 3,
 	KL_OP_ARG = 4, /* * r[dst] = argument imm of a function or tracepoint */
-	/* r[dst] = variable imm of variables.def: a number, or 8 bytes of text, the b-th */
+	/* r[dst] = variable imm of variables.def: a number, or the b-th 8 bytes of a text */
 	KL_OP_VARIABLE = 5,
 	KL_OP_CURRENT = 6, /* * r[dst] = address of the running task */
-	KL_OP_PERCPU = 7, /* * r[dst] = r[a] + the offset of this CPU's variables */
+	KL_OP_PERCPU = 7, /* * r[dst] = r[a] + offset of this CPU's per-CPU area */
 	KL_OP_LOAD = 8, /* * r[dst] = the number of type b at kernel address r[a] + imm */
-	KL_OP_LOAD_USER = 9, /* * the same in the running task's memory */
-	KL_OP_BITS = 10, /* r[dst] = imm >> 8 bits of r[a] from bit imm & 255; b: signed */
+	KL_OP_LOAD_USER = 9, /* * the same, in the running task's memory */
+	KL_OP_BITS = 10, /* r[dst] = imm >> 8 bits of r[a], from bit imm & 255; b: signed */
 	KL_OP_ALU = 11, /* r[dst] = r[dst] (enum kl_alu b) r[a] */
 	KL_OP_JUMP = 12, /* skip the next imm operations */
-	KL_OP_JUMP_ZERO = 13, /* if r[a] is 0 */
+	KL_OP_JUMP_ZERO = 13, /* the same, if r[a] is 0 */
 	KL_OP_JUMP_NONZERO = 14,
-	/* r[dst] = relation of the text where FIELD reads; imm >> 16: its bytes, 0: a string */
+	/* r[dst] = relation of the text that FIELD would read; imm >> 16: its size, 0: a string */
 	KL_OP_FIELD_TEXT = 15,
 	KL_OP_TEXT = 16, /* * r[dst] = relation of the string at kernel address r[a] */
-	KL_OP_VARIABLE_TEXT = 17, /* r[dst] = relation of variable imm, which is text */
+	KL_OP_VARIABLE_TEXT = 17, /* r[dst] = relation of variable imm, a text */
 	KL_OP_PUT = 18, /* append r[a] to the output as a number of type b */
-	/* * with the string at kernel address r[a], at most imm bytes with its NUL */
+	/* * append the string at kernel address r[a], at most imm bytes with its NUL */
 	KL_OP_PUT_STRING = 19,
-	KL_OP_PUT_USER_STRING = 20, /* * the same in the running task's memory */
-	KL_OP_PUT_BYTES = 21, /* * with imm bytes at kernel address r[a] */
+	KL_OP_PUT_USER_STRING = 20, /* * the same, in the running task's memory */
+	KL_OP_PUT_BYTES = 21, /* * append imm bytes at kernel address r[a] */
 	KL_OP_FLAG = 22, /* r[dst] = flag imm of the session: below 32 the task's, else the CPU's */
 	/*
-	 * r[dst] = nanoseconds since flag imm was set, or, KL_SINCE_SESSION, since the session was
-	 * started; where it is not set 0, and a fault
+	 * r[dst] = nanoseconds since flag imm was set or, with KL_SINCE_SESSION, since the
+	 * session was started; 0 and a fault if the flag is not set
 	 */
 	KL_OP_SINCE = 23,
 	KL_OP_COUNT
 };
 
-/* Types of numbers: 2 * log2(bytes), and 1 for unsigned. */
+/* Types of numbers: 2 * log2(bytes), plus 1 if unsigned. */
 enum kl_number {
 	KL_NUMBER_S8 = 0,
 	KL_NUMBER_U8 = 1,
@@ -89,7 +87,7 @@ enum kl_alu {
 	KL_ALU_ADD = 0,
 	KL_ALU_SUB = 1,
 	KL_ALU_MUL = 2,
-	KL_ALU_DIV = 3, /* signed; by 0: 0 and a fault */
+	KL_ALU_DIV = 3, /* signed; division by 0: 0 and a fault */
 	KL_ALU_MOD = 4,
 	KL_ALU_UDIV = 5,
 	KL_ALU_UMOD = 6,
@@ -137,24 +135,25 @@ struct kl_abi_program {
 };
 
 /*
- * The session's variables beside the task: which, in the order in which records
- * have them. Can be set until the session is started for the first time.
+ * The session's variables other than the task, in the order in which records carry them. They can
+ * be set until the session is started for the first time.
  */
 #define KL_VARIABLES_MAX 63
 #define KL_VARIABLE_PROGRAM (~0u)
-/* Type of a program that puts out text: KL_COMM_LEN bytes in a record. */
+/* Type of a program that outputs text: KL_COMM_LEN bytes in a record. */
 #define KL_VARIABLE_TYPE_TEXT 8
 
 struct kl_abi_variable {
 	__u32 variable; /* id of variables.def, or KL_VARIABLE_PROGRAM */
-	__u32 program; /* then: its id */
-	__u32 type; /* then: of its result, enum kl_number, or KL_VARIABLE_TYPE_TEXT */
+	__u32 program; /* for KL_VARIABLE_PROGRAM: id of the program */
+	/* for KL_VARIABLE_PROGRAM: type of its result, enum kl_number, or KL_VARIABLE_TYPE_TEXT */
+	__u32 type;
 	__u32 reserved;
 };
 
-/* Records carry all variables, changed or not: to check the others against. */
+/* Records carry all variables, changed or not: for checking records without this flag. */
 #define KL_VARIABLES_FULL 0x1u
-/* `kstack` and `ustack` are 0 but in records of the handler `stack`. */
+/* `kstack` and `ustack` are 0 except in records of the handler `stack`. */
 #define KL_VARIABLES_STACKS_ASKED 0x2u
 
 struct kl_abi_variables {
@@ -165,7 +164,7 @@ struct kl_abi_variables {
 	__u32 reserved;
 };
 
-/* Whether a variable of variables.def is available here. */
+/* Whether a variable of variables.def is available. */
 struct kl_abi_variable_info {
 	__u32 size;
 	__u32 id; /* in */
@@ -174,32 +173,35 @@ struct kl_abi_variable_info {
 	char reason[KL_ERROR_TEXT_MAX]; /* empty when present */
 };
 
-/* Events that a session defines: other places of the kernel and of programs. */
+/* Sources of events that a session defines, in the kernel and in programs. */
 enum kl_source_kind {
-	KL_SOURCE_KIND_TRACEPOINT = 1, /* `name`; arguments as in its prototype */
+	KL_SOURCE_KIND_TRACEPOINT = 1, /* tracepoint `name`; arguments as in its prototype */
 	KL_SOURCE_KIND_FUNCTION = 2, /* entry of the function at `address` */
-	KL_SOURCE_KIND_RETURN = 3, /* its return; argument 0 is what it returns */
+	KL_SOURCE_KIND_RETURN = 3, /* its return; argument 0 is the return value */
 	KL_SOURCE_KIND_TICK = 4, /* `arg` times a second on each CPU */
-	KL_SOURCE_KIND_UPROBE = 5, /* `arg` bytes into the file `name` */
+	KL_SOURCE_KIND_UPROBE = 5, /* at offset `arg` in the file `name` */
 	KL_SOURCE_KIND_URETPROBE = 6,
 	/*
 	 * A point of KL_IOC_SPLICE with KL_INSTRUMENT_FIRE. Arguments: the general registers by
-	 * their numbers, KL_BLOCK_FLAGS, KL_BLOCK_IP
+	 * number, KL_BLOCK_FLAGS, KL_BLOCK_IP
 	 */
 	KL_SOURCE_KIND_BLOCK = 7,
 	/*
-	 * A program's struct kl_abi_trap, by processes of the owner. No arguments: variables tell
-	 * the program's registers
+	 * A struct kl_abi_trap executed by a process of the owner. No arguments: the program's
+	 * registers are available as variables
 	 */
 	KL_SOURCE_KIND_TRAP = 8,
 };
 
 /*
- * How a process fires an event itself: it comes to a breakpoint that is followed by these bytes, in
- * 64-bit code, and goes on behind them, no register changed. Nothing happens if there is no such
- * event, if it is not used now, or if the process is not one that the session's owner may trace
- * without privilege. It lies in one page, as only what can be read at once is known. Who runs it
- * keeps KL_MMAP_KEEP mapped: without the module it would be killed.
+ * How a process fires an event itself: it executes a breakpoint that is followed by these bytes,
+ * in 64-bit code. Execution continues after the struct, with all registers unchanged. Nothing
+ * happens if there is no such event, if the event is not in use, or if the session's owner could
+ * not trace the process without privileges.
+ *
+ * The struct must lie within one page, because it can only be recognized if it can be read at
+ * once. A process that runs such code keeps KL_MMAP_KEEP mapped: without the module, the
+ * breakpoint would kill the process.
  */
 #define KL_TRAP_OPCODE 0xcc
 #define KL_TRAP_MAGIC 0x7472617073736c6bull
@@ -209,8 +211,9 @@ struct kl_abi_trap {
 	__u64 magic;
 	__u32 session;
 	__u32 event;
-	__s32 from; /* here + this is where the program is taken to be */
-	__u32 text; /* the first bytes that are there, for call traces; 0: as in memory */
+	__s32 from; /* this offset from the breakpoint gives the reported position of the program */
+	/* first bytes of the original text there, for stack traces; 0: as in memory */
+	__u32 text;
 } __attribute__((packed));
 
 #define KL_BLOCK_FLAGS 16
@@ -221,57 +224,60 @@ struct kl_abi_trap {
 
 struct kl_abi_event {
 	__u32 kind; /* enum kl_source_kind */
-	__u32 program; /* its output is the record's fields; 0: none */
+	__u32 program; /* its output becomes the record's fields; 0: none */
 	__u64 address;
 	__u64 arg;
-	__u64 name; /* char *, at most KL_SOURCE_NAME_MAX with the NUL */
+	__u64 name; /* char *, at most KL_SOURCE_NAME_MAX bytes with the NUL */
 };
 
 #define KL_SOURCE_NAME_MAX 4096
 
-/* Defines all or none; until the session is started for the first time. */
+/* Defines all events or none. Possible until the session is started for the first time. */
 struct kl_abi_events {
 	__u32 size;
 	__u32 n;
 	__u64 event; /* struct kl_abi_event * */
 	__u32 first; /* out: id of the first; the others follow */
-	__u32 bad; /* out, also on failure: index of the one at fault */
+	__u32 bad; /* out, also on failure: index of the invalid event */
 };
 
 /*
- * What happens at an event, where a handler alone does not say it. Masksets
- * name it as KL_ACTION_RULE + rule. A rule is for the session's life.
+ * What happens at an event, if a handler alone is not enough. Masksets refer to a rule as
+ * KL_ACTION_RULE + rule. A rule exists until its session ends.
  */
 #define KL_RULE_KEYS_MAX 4
 #define KL_RULE_TEXT_MAX 128
-#define KL_FLAGS_MAX 64 /* of a session; 0..31 of tasks, 32..63 of CPUs */
+#define KL_FLAGS_MAX 64 /* per session; 0..31 are a task's, 32..63 a CPU's */
 #define KL_SINCE_SESSION KL_FLAGS_MAX
 
 struct kl_abi_rule {
 	__u32 size;
 	__u32 rule; /* out */
 	__u32 handler;
-	__u32 filter; /* program: the event is ignored if its result is 0; 0: none */
-	__u32 value; /* program: of sum and hist */
+	__u32 filter; /* program: the event is ignored if the result is 0; 0: none */
+	__u32 value; /* program: value of sum and hist */
 	__u32 n_keys;
-	__u32 key[KL_RULE_KEYS_MAX]; /* programs, of handlers that have a table */
-	__u32 entries; /* of its table, at most; 0: default */
+	__u32 key[KL_RULE_KEYS_MAX]; /* programs, for handlers that have a table */
+	__u32 entries; /* maximum number of entries in its table; 0: default */
 	__u32 reserved;
-	/* hist: width of a bucket, 0: log2; freeze: records; set, clear: flag; use: maskset */
+	/*
+	 * hist: width of a bucket, 0: log2; freeze: number of records; set, clear: flag; use:
+	 * maskset
+	 */
 	__u64 arg;
-	__s64 low; /* hist with a width: where the first bucket begins */
-	char text[KL_RULE_TEXT_MAX]; /* alarm's; external: NAME or NAME ARGUMENTS */
+	__s64 low; /* hist with a width: lower bound of the first bucket */
+	char text[KL_RULE_TEXT_MAX]; /* of an alarm; external: NAME or NAME ARGUMENTS */
 };
 
 /*
- * A handler of another module (docs/handlers.md): a rule with KL_HANDLER_external
- * and in `text` its name, and behind a blank what it is told. What it can do:
+ * A handler of another module (docs/handlers.md): a rule with KL_HANDLER_external whose `text` is
+ * the name of the handler, followed by a blank and its arguments. Its capabilities:
  */
-#define KL_HANDLER_NAME_MAX 32 /* with its NUL */
+#define KL_HANDLER_NAME_MAX 32 /* including the NUL */
 #define KL_HANDLER_READ_MAX (1u << 20)
 
-#define KL_HANDLER_ANY_CONTEXT 0x1u /* it can be called in NMIs */
-#define KL_HANDLER_FOR_ALL 0x2u /* unprivileged owners can use it */
+#define KL_HANDLER_ANY_CONTEXT 0x1u /* can be called in NMIs */
+#define KL_HANDLER_FOR_ALL 0x2u /* can be used by unprivileged owners */
 #define KL_HANDLER_VALUE 0x4u /* takes a value: the rule's `value` */
 #define KL_HANDLER_KEYS 0x8u /* takes keys */
 #define KL_HANDLER_FLAGS 0xfu
@@ -279,52 +285,53 @@ struct kl_abi_rule {
 struct kl_abi_handler_info {
 	__u32 size;
 	__u32 index; /* in: counts up until -ENOENT */
-	__u32 id; /* of its registration */
+	__u32 id; /* id of its registration */
 	__u32 flags; /* KL_HANDLER_* */
-	__u32 absent; /* KL_ABSENT_DENIED: this opener may not use it */
-	__u32 rules; /* that use it now; 0 without KL_MAY_SEE_ALL */
+	__u32 absent; /* KL_ABSENT_DENIED: the opener may not use it */
+	__u32 rules; /* rules that use it now; 0 without KL_MAY_SEE_ALL */
 	char name[KL_HANDLER_NAME_MAX];
 	char module[64];
 	char help[KL_ERROR_TEXT_MAX];
 };
 
-/* The handler's text about one rule. */
+/* The handler's report about one rule. */
 struct kl_abi_handler_read {
 	__u32 size;
 	__u32 rule;
-	__u64 text; /* char *; not ended by NUL */
-	__u32 bytes; /* in: room; out: that there are; nothing is copied if there is no room */
+	__u64 text; /* char *; not terminated by a NUL */
+	/* in: capacity; out: size of the report; if it does not fit, nothing is copied */
+	__u32 bytes;
 	__u32 reserved;
-	__u64 fired; /* out: how often it was called */
-	__u64 missed; /* out: in NMIs, which it does not take */
+	__u64 fired; /* out: number of calls */
+	__u64 missed; /* out: hits in NMIs, in which it cannot run */
 };
 
 /*
- * The session's last alarms. They are here whatever became of their records. The task
- * is that which was running, or zero if the owner may not see it.
+ * The session's last alarms, stored independently of their records. The task is the one that was
+ * running, or zero if the owner may not see it.
  */
 #define KL_ALARMS_KEPT 64
 
 struct kl_abi_alarm {
 	__u64 number; /* sequence number in the session, from 1 */
 	__u64 time; /* clock cycles */
-	__u32 event; /* at which the rule sounded it */
+	__u32 event; /* event at which the rule raised it */
 	__s32 tid;
 	__s32 pid;
 	__u32 reserved;
 	char comm[KL_COMM_LEN];
-	char text[KL_RULE_TEXT_MAX]; /* the rule's */
+	char text[KL_RULE_TEXT_MAX]; /* text of the rule */
 };
 
 struct kl_abi_alarms {
 	__u32 size;
-	__u32 n; /* in: room; out: how many were copied */
-	__u64 first; /* in: from this number on; out: the next to ask for */
+	__u32 n; /* in: capacity; out: alarms copied */
+	__u64 first; /* in: number of the first; out: number to continue with */
 	__u64 alarm; /* struct kl_abi_alarm * */
-	__u64 missed; /* out: alarms skipped because they are no longer kept */
+	__u64 missed; /* out: alarms skipped because they are no longer stored */
 };
 
-/* An entry of a rule's table, summed over CPUs by the reader of it. */
+/* An entry of a rule's table. Readers sum the entries of all CPUs. */
 #define KL_HIST_BUCKETS 64
 
 struct kl_abi_entry {
@@ -335,61 +342,61 @@ struct kl_abi_entry {
 	__s64 max;
 };
 
-/* One CPU's table: as many entries as fit, hist's buckets behind them. */
+/* One CPU's table: as many entries as fit, and the buckets of hist. */
 struct kl_abi_table {
 	__u32 size;
 	__u32 rule;
 	__u32 cpu;
-	__u32 n; /* in: room; out: entries that there are */
+	__u32 n; /* in: capacity; out: number of entries */
 	__u64 entry; /* struct kl_abi_entry * */
-	__u64 bucket; /* __u64 (*)[KL_HIST_BUCKETS], of hist; else 0 */
-	__u64 overflow; /* out: firings that found no room in the table */
-	__u64 faults; /* out: programs of this rule that could not read something */
+	__u64 bucket; /* __u64 (*)[KL_HIST_BUCKETS], for hist; else 0 */
+	__u64 overflow; /* out: hits dropped because the table was full */
+	__u64 faults; /* out: hits in which a program of this rule could not read something */
 };
 
 /*
- * The metadata of what this session defines: given by its creator, got by who
- * attaches. Opaque to the kernel.
+ * Metadata of what this session defines: set by its creator, read by processes that attach.
+ * Opaque to the kernel.
  */
 #define KL_METADATA_MAX (16u << 20)
 
 struct kl_abi_metadata {
 	__u32 size;
-	__u32 bytes; /* in: of `text`; out: that there are */
+	__u32 bytes; /* in: size of `text`; out: size of the metadata */
 	__u64 text; /* char * */
 };
 
-/* ------------------------------------------------------------ call traces */
+/* ----------------------------------------------------------- stack traces */
 
 /*
- * A session stores each call trace once; the variables `kstack` and `ustack` and
- * the handler `stack` refer to it by its id, from 1 in the order of arrival.
- * 0: none. There is room for traces as soon as something asks for them.
+ * A session stores each distinct stack trace once. The variables `kstack` and `ustack` and the
+ * handler `stack` refer to it by its id, from 1 in the order of arrival; 0: none. The table is
+ * allocated as soon as something uses stack traces.
  */
-#define KL_STACK_NO_ROOM 0xffffffffu /* instead of an id: the table is full */
+#define KL_STACK_NO_ROOM 0xffffffffu /* instead of an id: the table was full */
 #define KL_STACK_FRAMES_MAX 127u
 #define KL_STACK_FRAMES_DEFAULT 32u
-#define KL_STACK_TRACES_DEFAULT 16384u /* the most without KL_MAY_SEE_ALL */
+#define KL_STACK_TRACES_DEFAULT 16384u /* also the maximum without KL_MAY_SEE_ALL */
 #define KL_STACK_TRACES_MAX (1u << 20)
 
 enum kl_stacks_what {
-	KL_STACKS_TRACES = 0, /* copy traces, from id `first` on */
-	KL_STACKS_OBJECT = 1, /* describe the file with the number `first` */
-	/* how many and how deep; by the creator, before anything has asked for traces */
+	KL_STACKS_TRACES = 0, /* copy traces, starting with id `first` */
+	KL_STACKS_OBJECT = 1, /* describe the file with number `first` */
+	/* set number and depth of traces; for the creator, before anything uses stack traces */
 	KL_STACKS_LIMITS = 2,
 };
 
 struct kl_abi_stacks {
 	__u32 size;
 	__u32 what; /* enum kl_stacks_what */
-	__u32 first; /* in: id or number from 1; out: of the next to ask for */
-	__u32 n; /* out: how many were copied */
-	__u64 buffer; /* struct kl_abi_stack or kl_abi_object, one behind the other */
-	__u32 bytes; /* in: room in `buffer`; out: of what was copied */
-	__u32 traces; /* LIMITS: room for so many, 0: default; TRACES, out: that there are */
-	__u32 kernel_frames; /* LIMITS: of a trace at most, 0: default */
+	__u32 first; /* in: id or number, from 1; out: to continue with */
+	__u32 n; /* out: number copied */
+	__u64 buffer; /* struct kl_abi_stack or kl_abi_object, one after another */
+	__u32 bytes; /* in: size of `buffer`; out: bytes copied */
+	__u32 traces; /* LIMITS: capacity, 0: default; TRACES, out: number of traces */
+	__u32 kernel_frames; /* LIMITS: maximum per trace, 0: default */
 	__u32 user_frames;
-	__u64 no_room; /* TRACES, out: how often there was none for a trace */
+	__u64 no_room; /* TRACES, out: traces dropped because the table was full */
 };
 
 enum kl_stack_kind {
@@ -397,13 +404,12 @@ enum kl_stack_kind {
 	KL_STACK_USER = 1,
 };
 
-#define KL_STACK_CUT 0x1u /* there were more frames */
-#define KL_STACK_EXACT \
-	0x2u /* the first frame is where it was, not where a (system) call returns to */
+#define KL_STACK_CUT 0x1u /* the trace was truncated */
+#define KL_STACK_EXACT 0x2u /* the first frame is the current instruction, not a return address */
 
 /*
- * Followed by `frames` addresses, innermost first; of a user trace also by as
- * many places: the number of a file << 48 | the offset in it, 0 if unknown.
+ * Followed by `frames` addresses, innermost first; for a user trace, also by as many file
+ * positions: number of a file << 48 | offset in the file, 0 if unknown.
  */
 struct kl_abi_stack {
 	__u32 id;
@@ -411,8 +417,8 @@ struct kl_abi_stack {
 	__u8 kind; /* enum kl_stack_kind */
 	__u8 flags; /* KL_STACK_* */
 	__s32 pid; /* user: process */
-	__u32 exec; /* user: tells its programs apart */
-	__u64 start_ns; /* user: when it was started, since the machine was */
+	__u32 exec; /* user: distinguishes the programs that it has executed */
+	__u64 start_ns; /* user: start time of the process, since boot */
 };
 
 KL_ABI_ASSERT(sizeof(struct kl_abi_stack) == 24, "trace");
@@ -420,15 +426,18 @@ KL_ABI_ASSERT(sizeof(struct kl_abi_stack) == 24, "trace");
 #define KL_STACK_PLACE_SHIFT 48
 #define KL_STACK_OBJECTS_MAX 1024u
 
-/* A file that frames are in; its path, ended by NUL, behind it. */
+/* A file that contains frames. Followed by its path, terminated by a NUL. */
 struct kl_abi_object {
 	__u64 inode;
-	__u32 dev; /* as in fields of the format dev */
-	/* to read it, for who may see addresses: the caller's to close; or -1 */
+	__u32 dev; /* as in fields of format dev */
+	/*
+	 * descriptor to read the file, if the caller may see addresses; the caller closes it; or
+	 * -1
+	 */
 	__s32 fd;
 };
 
-/* A mark that a program writes, for all sessions that record marks. */
+/* A mark written by a program, for all sessions that record marks. */
 #define KL_MARK_TEXT_MAX 240
 
 struct kl_abi_mark {

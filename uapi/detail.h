@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * KL_IOC_DETAIL: what there is to know of one process or thread that is not a number
- * of fixed size. A call asks for one kind and gets records of it; what does not fit is
- * got by calling again with the cursor that came back.
+ * KL_IOC_DETAIL: details of one process or thread that do not fit a number of fixed size. A call
+ * requests one kind of detail and gets records of it; if they do not fit, repeat the call with
+ * the returned cursor.
  *
- *   - A record begins with struct kl_abi_detail_record and is a multiple of 8 bytes
- *     long. Its struct is followed by texts, each as long as the struct says and ended
- *     by a NUL that is not counted; they may hold any bytes.
- *   - Numbers of tasks are in the caller's pid namespace, 0 where it does not know
- *     them; user and group ids in its user namespace.
+ *   - A record begins with struct kl_abi_detail_record, and its size is a multiple of 8 bytes. Its
+ *     struct is followed by texts, each as long as the struct says and terminated by a NUL that is
+ *     not counted; they may contain any bytes.
+ *   - Task ids are in the caller's pid namespace, 0 if not visible there; user and group ids are in
+ *     its user namespace.
  *   - Times are in ns, sizes in bytes, unless a name says otherwise.
- *   - Lists of what changes meanwhile may miss what comes or goes between two calls.
+ *   - If a list changes between two calls, entries that are added or removed may be missed.
  */
 #ifndef KL_UAPI_DETAIL_H
 #define KL_UAPI_DETAIL_H
@@ -19,7 +19,7 @@
 
 enum kl_detail_kind {
 	KL_DETAIL_TASK = 1, /* one kl_abi_detail_task */
-	KL_DETAIL_COMMAND = 2, /* kl_abi_detail_bytes: arguments, each ended by a NUL */
+	KL_DETAIL_COMMAND = 2, /* kl_abi_detail_bytes: arguments, each terminated by a NUL */
 	KL_DETAIL_PATHS = 3, /* kl_abi_detail_path */
 	KL_DETAIL_FILES = 4, /* kl_abi_detail_file, by descriptor */
 	KL_DETAIL_SOCKETS = 5, /* kl_abi_detail_socket, by descriptor */
@@ -34,57 +34,56 @@ enum kl_detail_kind {
 	KL_DETAIL_IO = 14, /* one kl_abi_detail_io */
 	KL_DETAIL_SYSCALL = 15, /* one kl_abi_detail_syscall; guarded */
 	KL_DETAIL_STACK = 16, /* kl_abi_detail_frame; needs KL_MAY_SEE_ADDRESSES */
-	KL_DETAIL_WAIT = 17, /* kl_abi_detail_wait, _on, _other; parts of it guarded */
+	KL_DETAIL_WAIT = 17, /* kl_abi_detail_wait, _file, _socket, _other; partly guarded */
 	KL_DETAIL_CHILDREN = 18, /* kl_abi_detail_child, by pid */
 	KL_DETAIL_ENVIRONMENT = 19, /* kl_abi_detail_bytes; guarded */
 	KL_DETAIL_KINDS = 20,
 };
 
-/* What a record is: usually the requested kind. */
+/* Kind of a record; usually the requested kind. */
 enum kl_detail_record {
-	KL_DETAIL_RECORD_WAIT_ON = 32, /* kl_abi_detail_file: something waited for */
-	KL_DETAIL_RECORD_WAIT_SOCKET = 33, /* kl_abi_detail_socket: the same */
-	KL_DETAIL_RECORD_WAIT_OTHER = 34, /* kl_abi_detail_other: who can end the wait */
+	KL_DETAIL_RECORD_WAIT_ON = 32, /* kl_abi_detail_file: file that is waited for */
+	KL_DETAIL_RECORD_WAIT_SOCKET = 33, /* kl_abi_detail_socket: socket that is waited for */
+	KL_DETAIL_RECORD_WAIT_OTHER = 34, /* kl_abi_detail_other: task that can end the wait */
 };
 
-#define KL_DETAIL_ENDED 0x1u /* out: the process is exiting or has exited, so data can be missing */
+#define KL_DETAIL_ENDED 0x1u /* out: the process is exiting or has exited; data may be missing */
 #define KL_DETAIL_MORE 0x2u /* out: call again with the cursor */
 #define KL_DETAIL_CUT 0x4u /* out: the result exceeded the maximum and was truncated */
 
-#define KL_DETAIL_BYTES_MIN 8192u /* room for a record with the longest path */
+#define KL_DETAIL_BYTES_MIN 8192u /* fits a record with the longest path */
 #define KL_DETAIL_BYTES_MAX (1u << 20)
 
 /*
- * Guarded kinds ask for the right that the kernel asks of a tracer (ptrace(2)), and only
- * the kernel's own code knows all that decides it. `proof` is a descriptor of
- * /proc/PID/mem (or, for the environment, of /proc/PID/environ), which the kernel lets
- * only those open that have the right; nothing is read from it. The caller's own process
- * needs none.
+ * Guarded kinds require the right to trace the process (ptrace(2)), which only the kernel's own
+ * code can decide. `proof` is a descriptor of /proc/PID/mem or, for the environment, of
+ * /proc/PID/environ, which the kernel lets only callers with that right open; nothing is read
+ * from it. The caller's own process needs no proof.
  *
- * Errors: -ESRCH no such process, or one that the caller may not see; -EACCES the process
- * is visible, but this kind of detail is not allowed (EPERM: for any process of this
- * opener); -EAGAIN it kept executing new programs; -EINTR a signal.
+ * Errors: -ESRCH: no such process, or not visible to the caller; -EACCES: the process is visible,
+ * but this kind of detail is not allowed; -EPERM: this kind is not allowed for any process;
+ * -EAGAIN: it kept executing new programs; -EINTR: interrupted by a signal.
  */
 struct kl_abi_detail {
 	__u32 size;
-	__s32 pid; /* of a thread or process */
+	__s32 pid; /* thread or process */
 	__u32 what; /* enum kl_detail_kind */
 	__u32 flags; /* out: KL_DETAIL_* */
 	__u64 cursor; /* in: 0 to begin; out */
-	__u64 buffer; /* out: void *, aligned to 8 */
-	__u32 bytes; /* in: room, of KL_DETAIL_BYTES_MIN or more; out: written */
+	__u64 buffer; /* out: void *, aligned to 8 bytes */
+	__u32 bytes; /* in: capacity, KL_DETAIL_BYTES_MIN or more; out: written */
 	__u32 records; /* out */
 	__s32 proof; /* in: descriptor, or -1 */
 	__u32 reserved;
 };
 
 struct kl_abi_detail_record {
-	__u32 bytes; /* with this and the texts */
+	__u32 bytes; /* including this struct and the texts */
 	__u16 kind; /* enum kl_detail_kind or kl_detail_record */
-	__u16 flags; /* KL_DETAIL_CUT: a text is shorter than it was */
+	__u16 flags; /* KL_DETAIL_CUT: a text was truncated */
 };
 
-/* The numbers that stand at the head of a page about a process. */
+/* Basic properties of a task. */
 struct kl_abi_detail_task {
 	struct kl_abi_detail_record record;
 	__s32 tid;
@@ -97,43 +96,43 @@ struct kl_abi_detail_task {
 	__u32 gid;
 	char comm[KL_COMM_LEN];
 	__u32 state; /* KL_TASK_STATE_* */
-	__s32 exit_code; /* of a zombie, as wait(2) has it */
+	__s32 exit_code; /* of a zombie, as in wait(2) */
 	__s32 prio; /* the kernel's: 0..99 real-time, 100..139 nice -20..19 */
 	__s32 static_prio;
 	__s32 normal_prio;
 	__s32 nice;
 	__u32 policy; /* SCHED_* */
-	__u32 cpu; /* the CPU it runs on, or ran on last */
+	__u32 cpu; /* CPU that it runs on, or ran on last */
 	__u32 threads;
 	__u32 flags; /* KL_DETAIL_TASK_* */
-	__u64 min_faults; /* of the process, with its threads that have ended */
+	__u64 min_faults; /* of the process, including threads that have ended */
 	__u64 maj_faults;
-	__u64 start_ns; /* since the machine was started */
-	__u64 now_ns; /* that clock now */
-	__u64 cpu_ns; /* of all its threads */
+	__u64 start_ns; /* since boot */
+	__u64 now_ns; /* the same clock, now */
+	__u64 cpu_ns; /* of all threads */
 	__u32 exe_links; /* hard links of the executable; 0: none or deleted */
 	__u32 reserved;
 };
 
-#define KL_DETAIL_TASK_KERNEL 0x1u /* a thread of the kernel */
+#define KL_DETAIL_TASK_KERNEL 0x1u /* a kernel thread */
 #define KL_DETAIL_TASK_ENDING 0x2u
-#define KL_DETAIL_TASK_ON_CPU 0x4u /* runs at this moment */
+#define KL_DETAIL_TASK_ON_CPU 0x4u /* running now */
 
 enum kl_detail_state {
 	KL_TASK_STATE_RUNNING,
-	KL_TASK_STATE_SLEEPING, /* can be interrupted */
-	KL_TASK_STATE_DISK, /* cannot: "D" */
+	KL_TASK_STATE_SLEEPING, /* interruptible */
+	KL_TASK_STATE_DISK, /* uninterruptible: "D" */
 	KL_TASK_STATE_STOPPED,
 	KL_TASK_STATE_TRACED,
 	KL_TASK_STATE_DEAD,
 	KL_TASK_STATE_ZOMBIE,
 	KL_TASK_STATE_PARKED,
-	KL_TASK_STATE_IDLE, /* a kernel thread without work */
+	KL_TASK_STATE_IDLE, /* an idle kernel thread */
 };
 
 struct kl_abi_detail_bytes {
 	struct kl_abi_detail_record record;
-	__u64 offset; /* in the whole; the cursor counts it, too */
+	__u64 offset; /* in the whole text; counted by the cursor as well */
 	__u32 text_bytes;
 	__u32 reserved;
 	/* text */
@@ -145,13 +144,13 @@ enum kl_detail_path {
 	KL_DETAIL_PATH_ROOT,
 };
 
-#define KL_DETAIL_PATH_BYTES_MAX 4096u /* with its NUL; longer ones are cut at the front */
+#define KL_DETAIL_PATH_BYTES_MAX 4096u /* including its NUL; longer paths lose their beginning */
 
 struct kl_abi_detail_path {
 	struct kl_abi_detail_record record;
 	__u32 which; /* enum kl_detail_path */
 	__u32 text_bytes;
-	/* text: as the caller's root sees it; " (deleted)" is part of it */
+	/* text: as seen from the caller's root; may end in " (deleted)" */
 };
 
 enum kl_detail_file_kind {
@@ -159,7 +158,7 @@ enum kl_detail_file_kind {
 	KL_DETAIL_FILE_DIRECTORY,
 	KL_DETAIL_FILE_CHARACTER,
 	KL_DETAIL_FILE_BLOCK,
-	KL_DETAIL_FILE_FIFO, /* has a name */
+	KL_DETAIL_FILE_FIFO, /* with a name */
 	KL_DETAIL_FILE_PIPE,
 	KL_DETAIL_FILE_SOCKET,
 	KL_DETAIL_FILE_LINK, /* opened with O_PATH */
@@ -177,15 +176,15 @@ enum kl_detail_file_kind {
 	KL_DETAIL_FILE_UNKNOWN,
 };
 
-#define KL_DETAIL_FILE_DELETED 0x1u /* it has no name any more */
+#define KL_DETAIL_FILE_DELETED 0x1u /* it no longer has a name */
 #define KL_DETAIL_FILE_CLOEXEC 0x2u
 #define KL_DETAIL_FILE_READ 0x4u
 #define KL_DETAIL_FILE_WRITE 0x8u
-#define KL_DETAIL_FILE_LOCKED 0x10u /* a flock or record lock is on its inode */
+#define KL_DETAIL_FILE_LOCKED 0x10u /* a flock or record lock is held on its inode */
 
 struct kl_abi_detail_file {
 	struct kl_abi_detail_record record;
-	__s32 fd; /* -1: not a descriptor's */
+	__s32 fd; /* -1: none */
 	__u32 kind; /* enum kl_detail_file_kind */
 	__u32 flags; /* KL_DETAIL_FILE_* */
 	__u32 open_flags; /* O_* */
@@ -193,18 +192,18 @@ struct kl_abi_detail_file {
 	__u32 links;
 	__u32 dev_major; /* of the file system */
 	__u32 dev_minor;
-	__u32 rdev_major; /* of a device file */
+	__u32 rdev_major; /* for a device file */
 	__u32 rdev_minor;
 	__u64 inode;
-	__u64 file_bytes; /* a pipe: bytes in it */
+	__u64 file_bytes; /* for a pipe: bytes in it */
 	__u64 position;
-	__u32 events; /* in a wait: POLL*; 0 elsewhere */
+	__u32 events; /* for a wait: POLL*; else 0 */
 	__u32 text_bytes;
 	__u32 info_bytes;
 	__u32 reserved;
 	/*
-	 * text: path, or what the kernel calls it ("pipe:[12]"); info: lines that the
-	 * kernel shows of eventfd, epoll, timerfd, signalfd and inotify ("tfd: 5 ...")
+	 * text: path, or the kernel's name for it ("pipe:[12]"); info: lines that the kernel
+	 * shows for eventfd, epoll, timerfd, signalfd and inotify ("tfd: 5 ...")
 	 */
 };
 
@@ -219,34 +218,34 @@ struct kl_abi_detail_socket {
 	__u32 state; /* TCP_* for all families: 1 established, 7 close, 10 listen ... */
 	__u32 flags; /* KL_DETAIL_SOCKET_* */
 	__u64 inode;
-	__u64 peer_inode; /* of a unix socket; 0: none */
-	__u64 recv_queue; /* bytes; of a listening one connections; as ss(8) has it */
-	__u64 send_queue; /* bytes; of a listening one the most connections */
+	__u64 peer_inode; /* for a unix socket; 0: none */
+	__u64 recv_queue; /* bytes; if listening, connections; as in ss(8) */
+	__u64 send_queue; /* bytes; if listening, maximum number of connections */
 	__u64 recv_room; /* SO_RCVBUF */
 	__u64 send_room; /* SO_SNDBUF */
 	__u64 drops;
 	__u64 bytes_sent; /* TCP: acknowledged */
 	__u64 bytes_received;
-	__u32 retransmits; /* TCP: in all */
+	__u32 retransmits; /* TCP: total */
 	__u32 rtt_us;
 	__u32 congestion_window; /* segments */
 	__u32 net_namespace; /* inode */
 	__u32 uid; /* of the socket */
 	__u32 bound_interface; /* index; 0: none */
-	__u32 local_bytes; /* of the addresses below; 0: none */
+	__u32 local_bytes; /* size of `local`; 0: none */
 	__u32 remote_bytes;
 	__u8 local[KL_DETAIL_ADDRESS_BYTES]; /* struct sockaddr of the family */
 	__u8 remote[KL_DETAIL_ADDRESS_BYTES];
 };
 
-#define KL_DETAIL_SOCKET_NUMBERS 0x1u /* TCP's numbers are there */
+#define KL_DETAIL_SOCKET_NUMBERS 0x1u /* the TCP values are valid */
 
 enum kl_detail_map_kind {
 	KL_DETAIL_MAP_ANON,
 	KL_DETAIL_MAP_FILE,
 	KL_DETAIL_MAP_HEAP,
 	KL_DETAIL_MAP_STACK,
-	KL_DETAIL_MAP_SPECIAL, /* the kernel's: [vdso] ... */
+	KL_DETAIL_MAP_SPECIAL, /* provided by the kernel: [vdso] ... */
 };
 
 #define KL_DETAIL_MAP_READ 0x1u
@@ -256,7 +255,7 @@ enum kl_detail_map_kind {
 #define KL_DETAIL_MAP_LOCKED 0x10u
 #define KL_DETAIL_MAP_HUGETLB 0x20u
 #define KL_DETAIL_MAP_GROWS_DOWN 0x40u
-#define KL_DETAIL_MAP_DEVICE 0x80u /* I/O memory, or pages that the kernel does not count */
+#define KL_DETAIL_MAP_DEVICE 0x80u /* I/O memory, or pages that the kernel does not account */
 
 struct kl_abi_detail_map {
 	struct kl_abi_detail_record record;
@@ -264,20 +263,20 @@ struct kl_abi_detail_map {
 	__u64 end;
 	__u64 offset; /* in the file */
 	__u64 inode;
-	__u64 rss; /* in RAM; found by walking the page tables */
-	__u64 huge; /* of it, in huge pages; hugetlb is not in rss */
+	__u64 rss; /* in RAM; determined by walking the page tables */
+	__u64 huge; /* part of rss in huge pages; hugetlb is not in rss */
 	__u64 hugetlb;
 	__u64 swapped;
 	__u32 flags; /* KL_DETAIL_MAP_* */
 	__u32 kind; /* enum kl_detail_map_kind */
 	__u32 dev_major;
 	__u32 dev_minor;
-	__u32 page_bytes; /* of the smallest page that it can have */
+	__u32 page_bytes; /* size of its smallest possible page */
 	__u32 text_bytes;
 	/* text: path or name; empty: none */
 };
 
-/* Addresses and sizes as the kernel keeps them; all 0 of a kernel thread. */
+/* Addresses and sizes as stored in the kernel; all 0 for a kernel thread. */
 struct kl_abi_detail_memory {
 	struct kl_abi_detail_record record;
 	__u64 code_start;
@@ -286,15 +285,15 @@ struct kl_abi_detail_memory {
 	__u64 data_end;
 	__u64 heap_start;
 	__u64 heap_end; /* the program break */
-	__u64 stack_start; /* where the stack began */
+	__u64 stack_start; /* initial stack pointer */
 	__u64 arguments_start;
 	__u64 arguments_end;
 	__u64 environment_start;
 	__u64 environment_end;
 	__u64 size; /* of the address space */
 	__u64 size_peak;
-	__u64 code; /* executable mappings, the program's and libraries' */
-	__u64 data; /* private writable */
+	__u64 code; /* executable mappings of the program and its libraries */
+	__u64 data; /* private writable mappings */
 	__u64 stack;
 	__u64 locked;
 	__u64 pinned;
@@ -309,15 +308,15 @@ struct kl_abi_detail_memory {
 	__u32 reserved;
 };
 
-/* Bit 0 is signal 1. */
+/* Sets of signals: bit 0 is signal 1. */
 struct kl_abi_detail_signals {
 	struct kl_abi_detail_record record;
-	__u64 pending; /* to the thread */
+	__u64 pending; /* for the thread */
 	__u64 pending_process;
 	__u64 blocked;
 	__u64 ignored;
 	__u64 caught;
-	__u64 queued; /* signals of the user that wait, in all processes */
+	__u64 queued; /* pending signals of the user, in all processes */
 	__u64 queued_max;
 };
 
@@ -325,18 +324,18 @@ struct kl_abi_detail_namespace {
 	struct kl_abi_detail_record record;
 	__u32 type; /* CLONE_NEW* */
 	__u32 inode;
-	__u32 children; /* 1: where new children and the time and pid they see will be */
-	__u32 same; /* 1: the caller's, too */
+	__u32 children; /* 1: the namespace for new children (time and pid) */
+	__u32 same; /* 1: the caller is in it, too */
 };
 
 struct kl_abi_detail_cgroup {
 	struct kl_abi_detail_record record;
-	__u32 hierarchy; /* 0: the unified one */
+	__u32 hierarchy; /* 0: the unified hierarchy */
 	__u32 name_bytes;
 	__u32 text_bytes;
 	__u32 reserved;
 	__u64 id;
-	/* name: the hierarchy's controllers, with commas; text: path */
+	/* name: the hierarchy's controllers, separated by commas; text: path */
 };
 
 #define KL_DETAIL_GROUPS_MAX 65536
@@ -345,7 +344,7 @@ struct kl_abi_detail_rights {
 	struct kl_abi_detail_record record;
 	__u32 uid, euid, suid, fsuid;
 	__u32 gid, egid, sgid, fsgid;
-	__u64 inheritable; /* capabilities, bit 0 is CAP_CHOWN */
+	__u64 inheritable; /* capabilities; bit 0 is CAP_CHOWN */
 	__u64 permitted;
 	__u64 effective;
 	__u64 bounding;
@@ -353,16 +352,16 @@ struct kl_abi_detail_rights {
 	__u32 securebits;
 	__u32 no_new_privs;
 	__u32 seccomp; /* 0 none, 1 strict, 2 filter */
-	__u32 dumpable; /* as prctl(2) has it */
+	__u32 dumpable; /* as in prctl(2) */
 	__u32 login_uid; /* ~0: not set */
-	__u32 text_bytes; /* 4 each: the supplementary groups */
+	__u32 text_bytes; /* 4 bytes for each supplementary group */
 	/* text: __u32 groups */
 };
 
 struct kl_abi_detail_affinity {
 	struct kl_abi_detail_record record;
-	__u32 cpus; /* bits in the first text */
-	__u32 nodes; /* in the second: where its memory may come from */
+	__u32 cpus; /* number of bits in the first text */
+	__u32 nodes; /* bits in the second text: NUMA nodes that its memory may come from */
 	__u32 cpu_bytes;
 	__u32 node_bytes;
 	/* cpus, then nodes: little-endian bits in words of 8 bytes */
@@ -377,7 +376,7 @@ struct kl_abi_detail_limits {
 	__u64 hard[KL_DETAIL_LIMITS_NUMBER];
 };
 
-/* Of the process, with its threads that have ended. */
+/* Of the process, including threads that have ended. */
 struct kl_abi_detail_io {
 	struct kl_abi_detail_record record;
 	__u64 read_chars;
@@ -391,53 +390,53 @@ struct kl_abi_detail_io {
 
 struct kl_abi_detail_syscall {
 	struct kl_abi_detail_record record;
-	__s32 number; /* -1: in none */
+	__s32 number; /* -1: not in a system call */
 	__u32 flags; /* KL_DETAIL_CALL_* */
 	__u64 argument[6];
-	__u64 sp; /* of the program */
+	__u64 sp; /* user-space stack pointer */
 	__u64 ip;
 };
 
-#define KL_DETAIL_CALL_RUNNING 0x1u /* it is running or runnable: the registers are not available */
-#define KL_DETAIL_CALL_COMPAT 0x2u /* of 32 bits: numbers are those of i386 */
+#define KL_DETAIL_CALL_RUNNING 0x1u /* it is running or runnable: the registers are unavailable */
+#define KL_DETAIL_CALL_COMPAT 0x2u /* 32-bit: numbers are those of i386 */
 
 struct kl_abi_detail_frame {
 	struct kl_abi_detail_record record;
-	__u64 address; /* where the kernel goes on */
+	__u64 address; /* return address in the kernel */
 };
 
 enum kl_detail_wait {
-	KL_WAIT_NONE, /* it runs */
-	KL_WAIT_CPU, /* ready, and not on a CPU */
+	KL_WAIT_NONE, /* not waiting */
+	KL_WAIT_CPU, /* ready to run, but not on a CPU */
 	KL_WAIT_STOPPED,
-	KL_WAIT_TRACED, /* by `pid` */
-	KL_WAIT_PARENT, /* a zombie: for its parent `pid` to collect it */
-	KL_WAIT_KERNEL, /* a kernel thread, or outside of system calls */
+	KL_WAIT_TRACED, /* traced by `pid` */
+	KL_WAIT_PARENT, /* a zombie: for its parent `pid` to reap it */
+	KL_WAIT_KERNEL, /* a kernel thread, or outside a system call */
 	KL_WAIT_HIDDEN, /* in a system call whose arguments the caller may not see */
-	KL_WAIT_SYSCALL, /* in a system call of which no more is known */
-	KL_WAIT_FUTEX, /* `address`, `value` is the word there */
-	KL_WAIT_MUTEX, /* the same; a mutex, whose owner is `pid` */
-	KL_WAIT_THREAD, /* the same; for the thread `pid` to end */
-	KL_WAIT_READ, /* of what the first record behind this one says */
+	KL_WAIT_SYSCALL, /* in a system call about which no more is known */
+	KL_WAIT_FUTEX, /* `address`; `value` is the word at it */
+	KL_WAIT_MUTEX, /* as FUTEX; a mutex, whose owner is `pid` */
+	KL_WAIT_THREAD, /* as FUTEX; for the thread `pid` to end */
+	KL_WAIT_READ, /* from the file in the first record that follows */
 	KL_WAIT_WRITE,
 	KL_WAIT_ACCEPT,
 	KL_WAIT_CONNECT,
-	KL_WAIT_FILE, /* another operation on it */
-	KL_WAIT_OPEN, /* text: the path as the program gave it */
-	KL_WAIT_POLL, /* one of several, a record each */
-	KL_WAIT_CHILD, /* processes: records behind this one */
-	KL_WAIT_VFORK, /* for the child `pid` to run another program or end */
-	KL_WAIT_TIME, /* for `until_ns` */
-	KL_WAIT_SIGNAL, /* `value`: which, bit 0 is signal 1 */
-	KL_WAIT_LOCK, /* a lock on the file of the record behind */
+	KL_WAIT_FILE, /* another operation on a file */
+	KL_WAIT_OPEN, /* text: the path as passed by the program */
+	KL_WAIT_POLL, /* one of several files, one record each */
+	KL_WAIT_CHILD, /* for a child process: records that follow */
+	KL_WAIT_VFORK, /* for the child `pid` to execute a program or exit */
+	KL_WAIT_TIME, /* until `until_ns` */
+	KL_WAIT_SIGNAL, /* `value`: set of signals, bit 0 is signal 1 */
+	KL_WAIT_LOCK, /* for a lock on the file in the record that follows */
 	KL_WAIT_IPC, /* System V: `value` is the id */
 };
 
-#define KL_WAIT_HAS_UNTIL 0x1u /* until_ns is there: it ends then at the latest */
-#define KL_WAIT_FROM_MEMORY 0x2u /* `pid` or `value` is what the program's memory says */
-#define KL_WAIT_PI 0x4u /* a futex that hands priority on: the owner is the kernel's word */
-#define KL_WAIT_SHARED 0x8u /* a futex that processes may share */
-#define KL_WAIT_RECORD_LOCK 0x10u /* from `start` to `end`; else of the whole file */
+#define KL_WAIT_HAS_UNTIL 0x1u /* until_ns is valid: the wait ends then at the latest */
+#define KL_WAIT_FROM_MEMORY 0x2u /* `pid` or `value` comes from the program's memory */
+#define KL_WAIT_PI 0x4u /* a PI futex: the owner comes from the kernel */
+#define KL_WAIT_SHARED 0x8u /* a futex that processes can share */
+#define KL_WAIT_RECORD_LOCK 0x10u /* a lock from `start` to `end`; else on the whole file */
 #define KL_WAIT_INTERRUPTIBLE 0x20u
 
 struct kl_abi_detail_wait {
@@ -445,13 +444,13 @@ struct kl_abi_detail_wait {
 	__u32 reason; /* enum kl_detail_wait */
 	__u32 flags; /* KL_WAIT_* */
 	__s32 syscall; /* -1: none */
-	__s32 pid; /* see the reason; 0: not known */
+	__s32 pid; /* see the reason; 0: unknown */
 	__u64 address;
 	__u64 value;
 	__u64 start;
 	__u64 end;
 	__u64 until_ns; /* CLOCK_MONOTONIC */
-	__u64 now_ns; /* that clock now */
+	__u64 now_ns; /* the same clock, now */
 	__u32 text_bytes;
 	__u32 reserved;
 	/* text */
@@ -459,12 +458,12 @@ struct kl_abi_detail_wait {
 
 enum kl_detail_role {
 	KL_OTHER_OWNER, /* of the mutex or lock */
-	KL_OTHER_READER, /* the pipe's */
+	KL_OTHER_READER, /* reads from the pipe */
 	KL_OTHER_WRITER,
 	KL_OTHER_PEER, /* of the socket */
 	KL_OTHER_CHILD,
-	KL_OTHER_HOLDER, /* has it open, too, and can signal it */
-	KL_OTHER_THREAD, /* whose end is waited for */
+	KL_OTHER_HOLDER, /* also has the file open, and can signal it */
+	KL_OTHER_THREAD, /* the thread that must end */
 	KL_OTHER_TRACER,
 	KL_OTHER_PARENT,
 };
@@ -473,17 +472,17 @@ struct kl_abi_detail_other {
 	struct kl_abi_detail_record record;
 	__s32 pid;
 	__s32 tid;
-	__s32 fd; /* its descriptor of the other end; -1: none */
-	__s32 of; /* the waiting one's descriptor that it is about; -1: none */
+	__s32 fd; /* its descriptor for the other end; -1: none */
+	__s32 of; /* descriptor of the waiting process that this is about; -1: none */
 	__u32 role; /* enum kl_detail_role */
-	__u32 flags; /* KL_WAIT_FROM_MEMORY: taken from the program's memory */
+	__u32 flags; /* KL_WAIT_FROM_MEMORY: comes from the program's memory */
 	char comm[KL_COMM_LEN];
 };
 
 struct kl_abi_detail_child {
 	struct kl_abi_detail_record record;
 	__s32 pid;
-	__s32 parent; /* the thread that created it */
+	__s32 parent; /* thread that created it */
 	__u32 state; /* KL_TASK_STATE_* */
 	__u32 reserved;
 	char comm[KL_COMM_LEN];

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * The contract between the kernlens module and user space: device calls,
- * shared pages, and the layout of a block. Both sides include this file and
- * the tables next to it; nothing else is shared.
+ * The contract between the kernlens module and user space: device calls, shared pages, and the
+ * layout of a block. Both sides include this file and the tables next to it, and share nothing
+ * else.
  *
- * Rules of growth
- *   - A struct passed to the device starts with `size`, the caller's sizeof.
- *     A newer kernel reads the missing tail of an older caller's struct as
- *     zero; an older kernel accepts a longer struct if the tail it does not
- *     know is zero and otherwise answers -E2BIG. New members go at the end.
- *   - Reserved members are zero; anything else is answered with -EINVAL.
- *   - KL_ABI_VERSION changes when a call or struct changes its meaning.
- *     The schema hash (computed from the .def tables when either side is
- *     built) changes when an event, field or record layout changes. Both are
- *     checked when the device is opened by the library.
+ * Compatibility rules
+ *   - A struct passed to the device starts with `size`, the caller's sizeof. A newer kernel treats
+ *     the missing tail of an older caller's struct as zero. An older kernel accepts a longer struct
+ *     if the tail that it does not know is zero, and otherwise returns -E2BIG. New members go at
+ *     the end.
+ *   - Reserved members must be zero; otherwise the call returns -EINVAL.
+ *   - KL_ABI_VERSION changes when a call or struct changes its meaning. The schema hash (computed
+ *     from the .def tables when either side is built) changes when an event, field or record layout
+ *     changes. The library checks both when it opens the device.
  *   - Ids (events, handlers, variables, masksets, errors) are append-only.
  *
- * All numbers are little endian, as the CPU the module runs on (x86-64).
+ * All numbers are little endian, as on the CPU that the module runs on (x86-64).
  */
 #ifndef KL_UAPI_KERNLENS_H
 #define KL_UAPI_KERNLENS_H
@@ -27,7 +26,7 @@
 #define KL_DEVICE_PATH "/dev/kernlens"
 
 /*
- * Event ids. Rows of events.def have 1..1023. A system call has two events:
+ * Event ids. Rows of events.def have ids 1..1023. A system call has two events:
  * KL_EV_SYSCALL_ENTRY + number and KL_EV_SYSCALL_EXIT + number.
  */
 #define KL_EV_SYSCALL_MAX 512
@@ -35,9 +34,9 @@
 #define KL_EV_SYSCALL_EXIT (KL_EV_SYSCALL_ENTRY + KL_EV_SYSCALL_MAX)
 #define KL_EV_MAX (KL_EV_SYSCALL_EXIT + KL_EV_SYSCALL_MAX)
 
-/* Ids of the events that a session has defined itself (KL_IOC_EVENTS). */
+/* Ids of events that a session has defined (KL_IOC_EVENTS). */
 #define KL_EV_DYNAMIC KL_EV_MAX
-#define KL_EV_DYNAMIC_MAX 49152 /* in a session */
+#define KL_EV_DYNAMIC_MAX 49152 /* per session */
 #define KL_EV_IDS (KL_EV_DYNAMIC + KL_EV_DYNAMIC_MAX)
 
 #include "define.h"
@@ -50,7 +49,7 @@ enum kl_event_id {
 #undef KL_EVENT
 };
 
-/* Masksets that always exist and cannot be written. */
+/* Predefined masksets, which cannot be written, and the ids of others. */
 enum kl_maskset_id {
 	KL_MASKSET_RNOTHING = 0,
 	KL_MASKSET_RALL = 1,
@@ -59,7 +58,7 @@ enum kl_maskset_id {
 	KL_MASKSET_MAX = 256,
 };
 
-/* For writing: the session's maskset of that name, or one with a free id. */
+/* When writing: the session's maskset of that name, or a free id. */
 #define KL_MASKSET_ANY (~0u)
 
 enum kl_handler_id {
@@ -79,16 +78,15 @@ enum kl_handler_id {
  *   | header | (counters, commit word)       |        |        |         |
  *   +--------+-------------------------------+--------+--------+---...---+
  *
- * While a block is being filled, `seq` names it, `timestamp_begin`,
- * `record_first` and `cpu_id` are valid and `content_bits` is 0; a reader
- * takes bytes [KL_BLOCK_HEADER_BYTES, committed) when `committed`, loaded first,
- * equals the offset in the ring's position word, loaded second, and the word's
- * seq is the block's (see struct kl_abi_ring). When the block is complete
- * `content_bits` / 8 == `committed`.
+ * While a block is being filled, `seq`, `timestamp_begin`, `record_first` and `cpu_id` are valid
+ * and `content_bits` is 0. A reader may use the bytes [KL_BLOCK_HEADER_BYTES, committed) if
+ * `committed`, loaded first, equals the offset in the ring's position word, loaded second, and
+ * the seq bits of that word are those of the block (see struct kl_abi_ring). When the block is
+ * complete, `content_bits` / 8 == `committed`.
  *
- * `seq` is the block's sequence number on its CPU, from 0. A writer that takes
- * a block back sets `seq` to KL_SEQ_NONE before it touches any other byte, so
- * a reader copies the block and then checks that `seq` is still what it was.
+ * `seq` is the block's sequence number on its CPU, from 0. To reuse a block, the writer sets
+ * `seq` to KL_SEQ_NONE before it touches any other byte. So a reader copies the block and then
+ * checks that `seq` has not changed.
  */
 #define KL_CTF_MAGIC 0xC1FC1FC1u
 #define KL_BLOCK_HEADER_BYTES 104
@@ -97,11 +95,11 @@ enum kl_handler_id {
 struct kl_abi_block {
 	/* packet header */
 	__u32 magic; /* KL_CTF_MAGIC */
-	__u8 uuid[16]; /* the session's, as in the trace's metadata */
+	__u8 uuid[16]; /* of the session, as in the trace's metadata */
 	__u32 stream_id; /* 0 */
 	/* packet context */
-	__u64 timestamp_begin; /* clock cycles: of the first record */
-	__u64 timestamp_end; /* of the next block's first record */
+	__u64 timestamp_begin; /* clock cycles, of the first record */
+	__u64 timestamp_end; /* clock cycles, of the next block's first record */
 	__u64 content_bits; /* header and records; 0 while being filled */
 	__u64 packet_bits; /* the block's size */
 	__u64 seq; /* packet_seq_num */
@@ -121,21 +119,21 @@ KL_ABI_ASSERT(offsetof(struct kl_abi_block, committed) == 80, "commit word");
 /* ------------------------------------------------------------- the record */
 
 /*
- * A record is packed, aligned to nothing:
+ * A record is packed, without alignment:
  *
  *   u64 header    id in bits 0..15, the low 48 bits of the time in 16..63
- *   u8  changed   which variables follow: bit 0: struct kl_abi_task; bits 1..7:
- *                 the first seven that the session has beside it
- *   ...           a bit for each further one that the session has, in
- *                 KL_CHANGED_BYTES(n) - 1 bytes
+ *   u8  changed   which variables follow: bit 0: struct kl_abi_task; bits 1..7: the first seven
+ *                 of the session's other variables
+ *   ...           one bit for each further variable of the session, in KL_CHANGED_BYTES(n) - 1
+ *                 bytes
  *   ...           those variables, in that order
- *   ...           the event's fields (struct kl_rec_NAME, or the arguments of
- *                 a system call in order), strings as bytes ended by NUL
+ *   ...           the event's fields (struct kl_rec_NAME, or the arguments of a system call in
+ *                 order), strings as bytes terminated by a NUL
  *
- * A variable is written only when it differs from the value in the last record
- * of the same session on the same CPU that carried it; the first record of
- * each block carries all. The writer starts a new block when KL_TIME_WRAP
- * cycles or more pass between two records, so 48 bits are enough.
+ * A variable is written only when it differs from the value in the last record of the same
+ * session on the same CPU that carried it; the first record of each block carries all variables.
+ * The writer starts a new block when KL_TIME_WRAP cycles or more pass between two records, so 48
+ * bits of time are enough.
  */
 #define KL_RECORD_ID_BITS 16
 #define KL_RECORD_TIME_BITS 48
@@ -152,26 +150,25 @@ struct kl_abi_task {
 
 KL_ABI_ASSERT(sizeof(struct kl_abi_task) == 24, "task variables");
 
-/* All that a session has beside the task, when all of it changed. */
+/* Maximum total size of a session's variables other than the task. */
 #define KL_VARIABLES_BYTES_MAX 512
 
-/* The longest record: prefix, variables, fields, three long strings. */
+/* Maximum size of a record: prefix, variables, fields, three long strings. */
 #define KL_RECORD_MAX 2048
 
 /* ---------------------------------------------------------- shared memory */
 
 /*
- * mmap offsets on a reader's descriptor. The kernel owns the first and third
- * region, which can only be mapped read-only; the reader owns the second.
+ * mmap offsets on a reader's descriptor. The kernel owns the first and third region, which can
+ * only be mapped read-only; the reader owns the second.
  *
  *   KL_MMAP_RING(cpu)         struct kl_abi_ring and its map    kernel -> user
  *   KL_MMAP_POSITION          struct kl_abi_position            user -> kernel
  *   KL_MMAP_BLOCK(cpu, index, block_bytes)   one block          kernel -> user
  *
- * Mapping a block that the writer has given back since its index was read is
- * answered with -ENXIO. read() gives whole complete blocks, as many as there is
- * room for; it waits for one while the session runs, and returns 0 when the
- * session is not running and all has been read.
+ * Mapping a block that the writer has freed since its index was read fails with -ENXIO. read()
+ * returns as many complete blocks as fit into the buffer. It waits for one while the session
+ * runs, and returns 0 when the session is not running and everything has been read.
  */
 #define KL_MMAP_REGION_SHIFT 60
 #define KL_MMAP_CPU_SHIFT 44
@@ -182,15 +179,15 @@ KL_ABI_ASSERT(sizeof(struct kl_abi_task) == 24, "task variables");
 	 ((__u64)(index) * (block_bytes)))
 
 /*
- * mmap offset on the device: a page that can only be mapped, PROT_NONE and MAP_SHARED, and keeps
- * the module for as long as it is.
+ * mmap offset on the device: a page that can only be mapped PROT_NONE and MAP_SHARED. It pins the
+ * module for as long as it is mapped.
  */
 #define KL_MMAP_KEEP (4ull << KL_MMAP_REGION_SHIFT)
 
 /*
- * The position word of a ring: where the next record goes. One word, so that
- * one compare-and-exchange reserves space, counts the record and can only
- * succeed in the block it was computed for.
+ * The position word of a ring: where the next record goes. It is a single word, so that one
+ * compare-and-exchange reserves space, counts the record, and can only succeed in the block that
+ * it was computed for.
  *
  *   63            41 40                  21 20                   0
  *   +---------------+----------------------+---------------------+
@@ -208,23 +205,23 @@ KL_ABI_ASSERT(sizeof(struct kl_abi_task) == 24, "task variables");
 #define KL_BLOCK_BYTES_MIN 4096u
 #define KL_BLOCK_BYTES_MAX (1u << 20)
 #define KL_BLOCK_BYTES_DEFAULT 65536u
-#define KL_BLOCKS_MIN 4u /* per CPU: current, prepared, two to read */
+#define KL_BLOCKS_MIN 4u /* per CPU: one being filled, one prepared, two to read */
 #define KL_BLOCKS_MAX 8192u
 
 /*
- * What the writer of one CPU shows to readers. `tail` and `head` are whole
- * sequence numbers: blocks tail..head-1 are complete or about to be, block
- * `head` is being filled. map[seq % map_size] is the index of the block that
- * holds seq, valid for tail <= seq <= head; it is checked by the block's seq.
+ * What the writer of one CPU publishes to readers. `tail` and `head` are complete sequence
+ * numbers: blocks tail..head-1 are complete or about to be, block `head` is being filled. map[seq
+ * % map_size] is the index of the block that holds seq, valid for tail <= seq <= head; readers
+ * verify it with the block's seq.
  */
 struct kl_abi_ring {
 	__u64 position; /* KL_POS_*; written by the CPU's own records */
 	__u64 head; /* sequence number of the block being filled */
-	__u64 tail; /* oldest block that is still there */
-	__u64 lost; /* records that could not be written */
-	__u64 records; /* written in blocks before `head` */
+	__u64 tail; /* oldest block that still exists */
+	__u64 lost; /* records that were dropped */
+	__u64 records; /* records written in blocks before `head` */
 	__u64 switches; /* blocks completed */
-	__u32 blocks; /* owned by this ring now */
+	__u32 blocks; /* currently owned by this ring */
 	__u32 map_size; /* a power of two */
 	__u64 reserved[9];
 	__u32 map[];
@@ -233,9 +230,9 @@ struct kl_abi_ring {
 KL_ABI_ASSERT(offsetof(struct kl_abi_ring, map) == 128, "ring map");
 
 /*
- * A reader's positions: next[cpu] is the sequence number of the first block
- * that it still needs. In discard mode a reader that was made with
- * KL_READER_HOLD keeps such blocks from being reused.
+ * A reader's positions: next[cpu] is the sequence number of the first block that it still needs.
+ * In discard mode, a reader that was created with KL_READER_HOLD keeps these blocks from being
+ * reused.
  */
 struct kl_abi_position {
 	__u64 next[0];
@@ -244,8 +241,8 @@ struct kl_abi_position {
 /* ------------------------------------------------------------ device calls */
 
 enum kl_mode {
-	KL_MODE_DISCARD = 0, /* new records are dropped while full */
-	KL_MODE_OVERWRITE = 1, /* the oldest block goes */
+	KL_MODE_DISCARD = 0, /* new records are dropped while the buffer is full */
+	KL_MODE_OVERWRITE = 1, /* the oldest block is overwritten */
 };
 
 enum kl_clock {
@@ -253,26 +250,27 @@ enum kl_clock {
 	KL_CLOCK_MONOTONIC = 1,
 };
 
-/* What the opener of the device is allowed to see. */
-#define KL_MAY_SEE_ALL 0x1u /* every task, and events about the system */
+/* What the opener of the device is allowed to see and do. */
+#define KL_MAY_SEE_ALL 0x1u /* every task, and system-wide events */
 #define KL_MAY_SEE_ADDRESSES 0x2u /* kernel addresses in fields */
-#define KL_MAY_HOOK_FUNCTIONS 0x4u /* events that hook a function */
+#define KL_MAY_HOOK_FUNCTIONS 0x4u /* events that hook functions */
 
 struct kl_abi_info {
 	__u32 size;
 	__u32 abi_version;
 	__u64 schema_hash;
 	__u32 cpus; /* number of possible CPU ids */
-	__u32 may; /* KL_MAY_* of this opener */
+	__u32 may; /* KL_MAY_* of the opener */
 	__u32 clock; /* enum kl_clock */
 	__u32 events; /* number of rows in events.def */
 	__u64 clock_hz;
 	__u32 sessions_max; /* per user */
-	__u32 sessions; /* of all users, now */
-	__u64 buffer_bytes_max; /* per user: memory of every kind, of which buffers are a part */
+	__u32 sessions; /* of all users, currently */
+	/* per user: limit on memory of all kinds, which includes buffers */
+	__u64 buffer_bytes_max;
 };
 
-/* One instant on all clocks, so that a trace's times can be mapped. */
+/* One instant on all clocks, to convert the times of a trace. */
 struct kl_abi_time {
 	__u32 size;
 	__u32 clock;
@@ -287,24 +285,24 @@ enum kl_absent {
 	KL_ABSENT_BUILD =
 		1, /* this kernel's headers have no such tracepoint, or another prototype */
 	KL_ABSENT_KERNEL = 2, /* the running kernel was built without it */
-	KL_ABSENT_MODULE = 3, /* it belongs to a module that is not loaded */
-	KL_ABSENT_DENIED = 4, /* this opener may not use it */
+	KL_ABSENT_MODULE = 3, /* belongs to a module that is not loaded */
+	KL_ABSENT_DENIED = 4, /* the opener may not use it */
 };
 
 struct kl_abi_event_info {
 	__u32 size;
 	__u32 id; /* in */
 	__u32 absent; /* enum kl_absent */
-	__u32 sessions; /* that have it attached now */
+	__u32 sessions; /* number of sessions that have it attached */
 	char reason[KL_ERROR_TEXT_MAX]; /* empty when present */
 };
 
 struct kl_abi_session {
 	__u32 size;
 	__u32 mode; /* enum kl_mode */
-	__u32 block_bytes; /* power of two; 0: default */
+	__u32 block_bytes; /* a power of two; 0: default */
 	__u32 blocks; /* per CPU; 0: default */
-	__u32 blocks_max; /* the most it may be resized to, per CPU; 0: 4 * blocks */
+	__u32 blocks_max; /* maximum for resizing, per CPU; 0: 4 * blocks */
 	__u32 id; /* out */
 	__u8 uuid[16]; /* out */
 	char name[KL_NAME_MAX];
@@ -312,25 +310,25 @@ struct kl_abi_session {
 
 struct kl_abi_attach {
 	__u32 size;
-	__u32 id; /* of a session that may be read: docs/design/access.md */
+	__u32 id; /* of a session that the caller may read: docs/design/access.md */
 	__u32 mode; /* out: enum kl_mode */
 	__u32 block_bytes; /* out */
 	__u8 uuid[16]; /* out */
 };
 
 /*
- * A maskset is a byte an event: a handler's id, 0 (nothing) where unset, or
- * KL_ACTION_RULE and the number of a rule that the session has.
+ * A maskset has one byte per event: a handler's id, 0 (nothing) if unset, or KL_ACTION_RULE plus
+ * the number of one of the session's rules.
  */
 #define KL_ACTION_RULE 16
 #define KL_RULES_MAX 48
 
 struct kl_abi_maskset {
 	__u32 size;
-	__u32 id; /* KL_MASKSET_*; for writing FIRST_USER.., or ANY: out */
+	__u32 id; /* KL_MASKSET_*; when writing: FIRST_USER.., or ANY: set to the id */
 	char name[KL_NAME_MAX];
 	__u8 handler[KL_EV_MAX];
-	__u64 dynamic; /* __u8 *: the same for the events KL_EV_DYNAMIC and up */
+	__u64 dynamic; /* __u8 *: the same for events from KL_EV_DYNAMIC on */
 	__u32 n_dynamic;
 	__u32 reserved;
 };
@@ -341,9 +339,9 @@ struct kl_abi_use {
 };
 
 enum kl_filter_kind {
-	KL_FILTER_NONE = 0, /* every task that the owner may see */
-	KL_FILTER_TASKS = 1, /* the tasks added with KL_IOC_TASK */
-	KL_FILTER_UID = 2, /* tasks whose real uid is `uid` */
+	KL_FILTER_NONE = 0, /* every task that the session's owner may see */
+	KL_FILTER_TASKS = 1, /* the tasks added with KL_IOC_TASKS */
+	KL_FILTER_UID = 2, /* tasks with the real uid `uid` */
 };
 
 struct kl_abi_filter {
@@ -356,12 +354,12 @@ struct kl_abi_filter {
 #define KL_TASK_ADD 0x1u
 #define KL_TASK_REMOVE 0x2u
 #define KL_TASK_PROCESS 0x4u /* all threads of the process */
-#define KL_TASK_TREE 0x8u /* and its descendants that live now */
-#define KL_TASK_INHERIT 0x10u /* and tasks that those create from now on */
+#define KL_TASK_TREE 0x8u /* and its existing descendants */
+#define KL_TASK_INHERIT 0x10u /* and tasks that these create from now on */
 /*
- * With ADD, of one task: once it executes a program. Its first events are that call and
- * those after the old program is gone; what it does before belongs to whoever prepares it.
- * A session waits for one task at a time, the last that it was given.
+ * With ADD, for a single task: start when it executes a program. Its first events are that call
+ * and what follows once the old program has been replaced; what it does before belongs to the
+ * process that prepares it. A session waits for one task at a time, the last one that was added.
  */
 #define KL_TASK_EXEC 0x20u
 
@@ -369,16 +367,16 @@ struct kl_abi_tasks {
 	__u32 size;
 	__s32 pid; /* in the caller's pid namespace */
 	__u32 flags; /* KL_TASK_* */
-	__u32 count; /* out: tasks added or removed; never those that the owner may not see */
+	__u32 count; /* out: tasks added or removed; excludes those that the owner may not see */
 };
 
 struct kl_abi_resize {
 	__u32 size;
-	__u32 blocks; /* per CPU wanted; takes effect as blocks turn over */
+	__u32 blocks; /* per CPU; takes effect as blocks turn over */
 };
 
 #define KL_READER_HOLD 0x1u
-#define KL_READER_FROM_NOW 0x2u /* start at the block being filled, not the oldest */
+#define KL_READER_FROM_NOW 0x2u /* start at the block being filled, not at the oldest */
 
 struct kl_abi_reader {
 	__u32 size;
@@ -387,18 +385,18 @@ struct kl_abi_reader {
 	__u32 reserved;
 };
 
-/* Why the watchdog has suspended a session: the last time, and how often. */
+/* How often the watchdog has suspended a session, and why it did so last. */
 enum kl_suspended_reason {
-	KL_SUSPENDED_SHARE = 1, /* its probes took more than their share of all CPU time */
-	KL_SUSPENDED_STOPPED = 2, /* with interrupts off they left a CPU no time for other work */
+	KL_SUSPENDED_SHARE = 1, /* its probes took more than their share of the total CPU time */
+	KL_SUSPENDED_STOPPED = 2, /* its probes left a CPU no time with interrupts disabled */
 };
 
 struct kl_abi_suspended {
 	__u32 times;
 	__u32 reason; /* enum kl_suspended_reason */
-	__u32 permille; /* of all CPU time that the user's probes took */
-	__u32 limit; /* the same, that they may take */
-	__s32 cpu; /* KL_SUSPENDED_STOPPED: which; else -1 */
+	__u32 permille; /* share of the total CPU time that the user's probes took */
+	__u32 limit; /* share that they may take */
+	__s32 cpu; /* KL_SUSPENDED_STOPPED: the CPU; else -1 */
 	__u32 reserved;
 };
 
@@ -406,7 +404,7 @@ KL_ABI_ASSERT(sizeof(struct kl_abi_suspended) == 24, "suspended");
 
 struct kl_abi_stats {
 	__u32 size;
-	__s32 cpu; /* in: -1 for the sum of all */
+	__s32 cpu; /* in: CPU number, -1 for the sum over all */
 	__u64 written;
 	__u64 lost;
 	__u64 switches;
@@ -415,21 +413,21 @@ struct kl_abi_stats {
 	__u32 blocks;
 	__u32 readers;
 	__u32 maskset;
-	__u32 frozen; /* by the handler `freeze` or KL_IOC_FREEZE */
-	__u32 unswitched; /* how often the handler `use` failed */
-	__u64 alarms; /* sounded by the handler `alarm` */
-	__u64 snapshots; /* asked for by the handler `snapshot` and KL_IOC_SNAPSHOT */
-	__u64 begin_cycles; /* all events began to be recorded; 0: never started */
-	__u64 end_cycles; /* and all ended; 0: they are still recorded */
+	__u32 frozen; /* frozen by the handler `freeze` or KL_IOC_FREEZE */
+	__u32 unswitched; /* times that the handler `use` failed */
+	__u64 alarms; /* raised by the handler `alarm` */
+	__u64 snapshots; /* requested by the handler `snapshot` and KL_IOC_SNAPSHOT */
+	__u64 begin_cycles; /* when recording of all events began; 0: never started */
+	__u64 end_cycles; /* when recording of all events ended; 0: still recording */
 	struct kl_abi_suspended suspended;
 };
 
-/* How often events fired with the handler `count`, on all CPUs. */
+/* How often events with the handler `count` fired, summed over all CPUs. */
 struct kl_abi_counts {
 	__u32 size;
-	__u32 n_dynamic; /* in: room; out: defined events */
+	__u32 n_dynamic; /* in: capacity of `dynamic`; out: number of defined events */
 	__u64 count[KL_EV_MAX];
-	__u64 dynamic; /* __u64 *: of the defined events */
+	__u64 dynamic; /* __u64 *: counts of the defined events */
 };
 
 #define KL_DUMP_PROCESSES 0x1u
@@ -448,7 +446,7 @@ struct kl_abi_error {
 	char text[KL_ERROR_TEXT_MAX];
 };
 
-/* One line of `kernlens status`; `index` counts up until -ENOENT. */
+/* One session. `index` counts up until the call returns -ENOENT. */
 struct kl_abi_status {
 	__u32 size;
 	__u32 index; /* in */
@@ -461,11 +459,11 @@ struct kl_abi_status {
 	__u32 block_bytes;
 	__u32 blocks;
 	__u32 maskset;
-	__u32 events; /* attached */
+	__u32 events; /* number of attached events */
 	__u64 written;
 	__u64 lost;
 	char name[KL_NAME_MAX];
-	__u32 suspended; /* times that the watchdog has suspended it */
+	__u32 suspended; /* how often the watchdog has suspended it */
 	__u32 reserved;
 };
 
@@ -473,7 +471,7 @@ struct kl_abi_status {
 #include "limits.h"
 #include "set.h"
 
-/* on any descriptor of the device */
+/* On any descriptor of the device. */
 #define KL_IOC_INFO _IOWR(KL_IOC_TYPE, 0x00, struct kl_abi_info)
 #define KL_IOC_TIME _IOWR(KL_IOC_TYPE, 0x01, struct kl_abi_time)
 #define KL_IOC_EVENT_INFO _IOWR(KL_IOC_TYPE, 0x02, struct kl_abi_event_info)
@@ -487,14 +485,14 @@ struct kl_abi_status {
 #define KL_IOC_CPUS _IOWR(KL_IOC_TYPE, 0x51, struct kl_abi_cpus)
 #define KL_IOC_SET _IOWR(KL_IOC_TYPE, 0x53, struct kl_abi_set)
 #define KL_IOC_DETAIL _IOWR(KL_IOC_TYPE, 0x58, struct kl_abi_detail)
-/* makes the descriptor a session's */
+/* Turn the descriptor into a session's. */
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
 #define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)
 /*
- * On a session's descriptor. One that has attached can read; it can use WRITE, USE,
- * PROGRAM, RULE and SNAPSHOT if it is allowed to change the session; all other changes
- * are reserved for the creator. Polling it gives POLLPRI when an alarm has been sounded,
- * a snapshot asked for, or the session has frozen since STATS was last called on it.
+ * On a session's descriptor. An attached descriptor can read; it can also use WRITE, USE,
+ * PROGRAM, RULE, SNAPSHOT and FREEZE if its opener is allowed to change the session. All other
+ * changes are reserved for the creator. poll() reports POLLPRI if, since the last STATS on the
+ * descriptor, an alarm was raised, a snapshot was requested, or the session froze.
  */
 #define KL_IOC_MASKSET_WRITE _IOWR(KL_IOC_TYPE, 0x20, struct kl_abi_maskset)
 #define KL_IOC_MASKSET_READ _IOWR(KL_IOC_TYPE, 0x21, struct kl_abi_maskset)
@@ -518,18 +516,24 @@ struct kl_abi_status {
 #define KL_IOC_STACKS _IOWR(KL_IOC_TYPE, 0x33, struct kl_abi_stacks)
 #define KL_IOC_ALARMS _IOWR(KL_IOC_TYPE, 0x34, struct kl_abi_alarms)
 #define KL_IOC_HANDLER_READ _IOWR(KL_IOC_TYPE, 0x36, struct kl_abi_handler_read)
-/* As the handler `snapshot`: whoever records the session copies its buffers. It must run. */
+/*
+ * Like the handler `snapshot`: the session's recorder copies the buffers. The session must be
+ * running.
+ */
 #define KL_IOC_SNAPSHOT _IO(KL_IOC_TYPE, 0x37)
-/* 0x40..0x4f: latency.h; LATENCY is the creator's, LATENCY_READ for who may read */
+/* 0x40..0x4f: latency.h; LATENCY is for the creator, LATENCY_READ for anyone who may read */
 
 #include "latency.h"
-/* 0x60..0x67: block.h; the creator's, who needs what hooking functions needs */
+/* 0x60..0x67: block.h; for the creator, with the rights needed to hook functions */
 #include "block.h"
 
 #define KL_IOC_SPLICE _IOWR(KL_IOC_TYPE, 0x60, struct kl_abi_splice)
 #define KL_IOC_UNSPLICE _IOWR(KL_IOC_TYPE, 0x61, struct kl_abi_unsplice)
 #define KL_IOC_SPLICE_COUNTS _IOWR(KL_IOC_TYPE, 0x62, struct kl_abi_splice_counts)
-/* As the handler `freeze`, now: done when the call returns. For who may change the session. */
+/*
+ * Like the handler `freeze`, but immediate: recording has stopped when the call returns. Allowed
+ * for anyone who may change the session.
+ */
 #define KL_IOC_FREEZE _IO(KL_IOC_TYPE, 0x52)
 
 #endif /* KL_UAPI_KERNLENS_H */

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * KL_IOC_SET: the event of a change of a process's parameter (process_set). The change itself
- * is made by the caller with the kernel's own calls, so that it is refused where they
- * refuse. Before it, the caller says what it is about to do (KL_SET_BEGIN): the module
- * takes hold of the task and notes the value. After it, the caller says how the call ended
+ * KL_IOC_SET: reports a change of a process's parameter as the event process_set. The caller
+ * makes the change itself with the kernel's own calls, so it is refused where they refuse it.
+ * Before the change, the caller announces it (KL_SET_BEGIN): the module takes a reference to the
+ * task and reads the old value. Afterwards, the caller reports the result of its call
  * (KL_SET_END): the module reads the value again and fires the event.
  *
- * The old and the new value come from the kernel; `asked` and `error` are the caller's claim.
- * The caller changed the value only if nobody else did in the meantime. One change at a time
- * on a descriptor. A change that is not ended is reported with the error ECANCELED when the
- * next begins or the descriptor is closed.
+ * The old and the new value come from the kernel; `asked` and `error` are claims of the caller.
+ * The caller is the cause of the change only if no other task changed the value concurrently. One
+ * change at a time per descriptor. A change that is not ended is reported with the error
+ * ECANCELED when the next one begins or the descriptor is closed.
  *
- * For a task that the caller is not allowed to see, the answer is the same as for a task that
- * does not exist.
+ * A task that the caller is not allowed to see gives the same result as one that does not exist.
  */
 #ifndef KL_UAPI_SET_H
 #define KL_UAPI_SET_H
@@ -25,7 +24,7 @@ enum kl_set_what {
 #undef KL_SETTING
 };
 
-#define KL_SET_LIMIT 16 /* and RLIMIT_* */
+#define KL_SET_LIMIT 16 /* plus RLIMIT_* */
 #define KL_SET_ERROR_MAX 4095
 
 enum kl_set_step {
@@ -33,22 +32,22 @@ enum kl_set_step {
 	KL_SET_END = 2,
 };
 
-/* out of BEGIN: `start_ns` was given, and no task of that number was started then */
+/* out of BEGIN: `start_ns` was set, and the task with that id was not started then */
 #define KL_SET_ABSENT 0x1u
-/* out of END: the values are told, as the caller may see the task */
+/* out of END: the values are filled in, because the caller may see the task */
 #define KL_SET_TOLD 0x2u
-/* out of END: the task has ended; what is told is what it had */
+/* out of END: the task has ended; the values are its last ones */
 #define KL_SET_ENDED 0x4u
 
 /*
- * A value is a number and a text, cut at KL_STRING_MAX - 1 bytes:
+ * A value is a number and a text, truncated to KL_STRING_MAX - 1 bytes:
  *
  *   nice, oom_score_adj, priority   the number
  *   policy         SCHED_*; "fifo:10,reset_on_fork"
- *   affinity       CPUs 0..63 as bits; "0-3,6", of those that are in use
- *   ioprio         as ioprio_get(2) has it; "best-effort:4"
+ *   affinity       CPUs 0..63 as bits; "0-3,6", of the CPUs in use
+ *   ioprio         as for ioprio_get(2); "best-effort:4"
  *   timer_slack    ns
- *   cgroup         id of version 2's; its path, as the caller's cgroup namespace has it
+ *   cgroup         id in cgroup v2; its path as seen from the caller's cgroup namespace
  *   limit.*        soft limit (-1: unlimited); "1024:unlimited"
  */
 struct kl_abi_set {
@@ -56,12 +55,12 @@ struct kl_abi_set {
 	__u32 step; /* enum kl_set_step */
 	__s32 id; /* begin: thread or process, in the caller's pid namespace */
 	__u32 what; /* begin: enum kl_set_what */
-	__u64 start_ns; /* begin: the variable start_time of the task meant; 0: whatever it is */
-	__s32 error; /* end: 0 or the errno that the kernel's call answered */
+	__u64 start_ns; /* begin: variable start_time of the task; 0: do not check */
+	__s32 error; /* end: 0 or the errno of the kernel's call */
 	__u32 flags; /* out: KL_SET_* */
 	__s64 old_value; /* out of END */
 	__s64 new_value; /* out of END */
-	char asked[KL_STRING_MAX]; /* begin: what is to be, ended by NUL */
+	char asked[KL_STRING_MAX]; /* begin: the requested value, terminated by a NUL */
 	char old_text[KL_STRING_MAX]; /* out of END */
 	char new_text[KL_STRING_MAX]; /* out of END */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The contract with the kernel module, for users of the library: KL_EV_*,
- * KL_MODE_*, KL_READER_*, struct kl_abi_* ... It is in kernlens/uapi/, which in the
- * source tree is a link to uapi/.
+ * The interface of the kernel module, for users of the library: KL_EV_*, KL_MODE_*, KL_READER_*,
+ * struct kl_abi_* ... It is installed in kernlens/uapi/, which in the source tree is a link to
+ * uapi/.
  */
 #ifndef KERNLENS_ABI_H
 #define KERNLENS_ABI_H

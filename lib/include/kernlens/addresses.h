@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the kernel's addresses in fields of events are called: timers' functions, callers of
- * kmalloc, and so on. A trace directory keeps those that its records have
- * (docs/format/trace.md); printing finds them through the schema.
+ * Names of kernel addresses in event fields: timer functions, callers of kmalloc, and so on. A
+ * trace directory stores those that occur in its records (docs/format/trace.md); the print
+ * functions look them up through the schema.
  */
 #ifndef KERNLENS_ADDRESSES_H
 #define KERNLENS_ADDRESSES_H
@@ -17,12 +17,12 @@
 KL_PUBLIC_BEGIN
 
 #define KL_ADDRESSES_FILE "kernlens/symbols"
-#define KL_ADDRESSES_MAX (1u << 17) /* with a name or known to have none */
+#define KL_ADDRESSES_MAX (1u << 17) /* entries, with and without a name */
 
 /**
- * struct kl_address - what an address is called
+ * struct kl_address - the name of an address
  * @symbol: function or variable
- * @offset: bytes from its beginning
+ * @offset: bytes from the start of the symbol
  * @module: NULL: the kernel itself
  */
 struct kl_address {
@@ -33,54 +33,55 @@ struct kl_address {
 
 struct kl_addresses;
 
-/* Asked for an address that is not there yet. Returns false if it has no name. */
+/* Called for an address that has no entry yet. Returns false if it has no name. */
 typedef bool (*kl_address_fn)(void *data, uint64_t address, struct kl_address *to);
 
 /**
- * kl_addresses_create - none yet
+ * kl_addresses_create - create an empty set
  *
  * Returns NULL with errno ENOMEM.
  */
 struct kl_addresses *kl_addresses_create(void);
 
 /**
- * kl_addresses_destroy - free them
+ * kl_addresses_destroy - free a set
  * @addresses: or NULL
  */
 void kl_addresses_destroy(struct kl_addresses *addresses);
 
 /**
- * kl_addresses_set_source - where to ask for those that are not there
+ * kl_addresses_set_source - set where to look up addresses that have no entry
  * @addresses: changed
- * @find: asked once for each address
- * @done: called when @addresses go, with @data
- * @data: for both
+ * @find: called once for each address
+ * @done: called with @data when @addresses is destroyed
+ * @data: passed to @find and @done
  */
 void kl_addresses_set_source(struct kl_addresses *addresses, kl_address_fn find,
 			     void (*done)(void *data), void *data);
 
 /**
- * kl_addresses_add - one more
+ * kl_addresses_add - add an address
  * @addresses: changed
  * @address: of the kernel
- * @what: copied; NULL: it has no name
+ * @what: copied; NULL: the address has no name
  *
- * Returns -ENOSPC if there are KL_ADDRESSES_MAX, -ENOMEM.
+ * Returns 0, -EINVAL (not a kernel address), -ENOSPC (there are KL_ADDRESSES_MAX entries already)
+ * or -ENOMEM, with an error text.
  */
 int kl_addresses_add(struct kl_addresses *addresses, uint64_t address,
 		     const struct kl_address *what);
 
 /**
- * kl_addresses_get - what an address is called
+ * kl_addresses_get - the name of an address
  * @addresses: or NULL: nothing is known
- * @address: any; only those of the kernel have names
+ * @address: any; only kernel addresses have names
  *
  * Returns NULL if it has no name.
  */
 const struct kl_address *kl_addresses_get(struct kl_addresses *addresses, uint64_t address);
 
 /**
- * kl_addresses_next - go through those that have a name
+ * kl_addresses_next - iterate over the addresses that have a name
  * @addresses: addresses
  * @position: in and out: 0 to begin
  * @address: out
@@ -91,74 +92,74 @@ const struct kl_address *kl_addresses_next(const struct kl_addresses *addresses,
 					   uint64_t *address);
 
 /**
- * kl_addresses_count - how many have a name
+ * kl_addresses_count - number of addresses that have a name
  * @addresses: addresses
  */
 size_t kl_addresses_count(const struct kl_addresses *addresses);
 
 /**
- * kl_addresses_load - those of a trace directory
+ * kl_addresses_load - read the names stored in a trace directory
  * @path: of the directory
  *
- * Returns NULL with errno ENOENT if it has none, EINVAL (with the line's number in the error
- * text) or ENOMEM.
+ * Returns NULL with errno ENOENT if it has none, EINVAL (the error text contains the line number)
+ * or ENOMEM.
  */
 struct kl_addresses *kl_addresses_load(const char *path);
 
 /**
- * kl_addresses_parse - what is in such a file
+ * kl_addresses_parse - parse the contents of KL_ADDRESSES_FILE
  * @text: any bytes
- * @bytes: of them
+ * @bytes: size of @text
  *
- * Returns NULL as kl_addresses_load().
+ * Returns NULL with errno EINVAL (the error text contains the line number) or ENOMEM.
  */
 struct kl_addresses *kl_addresses_parse(const char *text, size_t bytes);
 
 /**
- * kl_addresses_write - as such a file has them
+ * kl_addresses_write - format addresses as in KL_ADDRESSES_FILE
  * @addresses: addresses
  * @buffer: appended to
  */
 void kl_addresses_write(const struct kl_addresses *addresses, struct kl_buffer *buffer);
 
 /**
- * kl_addresses_save - put them into a trace directory
+ * kl_addresses_save - store the names in a trace directory
  * @addresses: addresses
- * @path: of the directory; what is there already is replaced at once
+ * @path: of the directory; an existing file is replaced atomically
  *
- * Returns what the system said.
+ * Returns 0 or a negative errno with an error text.
  */
 int kl_addresses_save(const struct kl_addresses *addresses, const char *path);
 
 /**
- * kl_schema_set_addresses - print names where events have addresses of the kernel
+ * kl_schema_set_addresses - print names for kernel addresses in events
  * @schema: schema
- * @addresses: must outlive its use; NULL: none
+ * @addresses: must stay valid while the schema uses it; NULL: none
  */
 void kl_schema_set_addresses(struct kl_schema *schema, struct kl_addresses *addresses);
 
 /**
- * kl_print_address - "symbol", "symbol+0x12" or "module:symbol+0x12"
+ * kl_print_address - print "symbol", "symbol+0x12" or "module:symbol+0x12"
  * @buffer: appended to
  * @address: address
  */
 void kl_print_address(struct kl_buffer *buffer, const struct kl_address *address);
 
 /**
- * kl_addresses_of_kernel - addresses that ask the running kernel's symbols
+ * kl_addresses_of_kernel - create a set that looks addresses up in the running kernel's symbols
  *
- * They are read when an address is first asked for, and anew when modules have come or gone.
- * Returns NULL with errno ENOMEM.
+ * The symbols are read when an address is first looked up, and again after modules have been
+ * loaded or unloaded. Returns NULL with errno ENOMEM.
  */
 struct kl_addresses *kl_addresses_of_kernel(void);
 
 /**
- * kl_addresses_collect - look at all addresses of the kernel that a trace's events have
- * @addresses: of the kernel that it was recorded on
- * @path: the trace; system calls' arguments, which are programs' addresses, are left out
- * @limit_ns: stop after this time
+ * kl_addresses_collect - look up all kernel addresses that occur in a trace's events
+ * @addresses: names of the kernel on which the trace was recorded
+ * @path: the trace; arguments of system calls are skipped, since they are user addresses
+ * @limit_ns: stop after this time, in ns
  *
- * Returns 1, 0 if it was stopped, or what opening the trace said.
+ * Returns 1, 0 if the time limit was reached, or the negative errno from opening the trace.
  */
 int kl_addresses_collect(struct kl_addresses *addresses, const char *path, uint64_t limit_ns);
 

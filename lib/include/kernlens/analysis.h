@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reports over a sequence of items. Each is fed with kl_*_add() for every
- * item, in order, losses included: what is paired across a loss is dropped and
- * counted rather than guessed.
+ * Reports over a sequence of items. Pass every item in order to the report's kl_*_add() function,
+ * including losses: events that would be paired across a loss are dropped and counted rather than
+ * guessed.
  */
 #ifndef KERNLENS_ANALYSIS_H
 #define KERNLENS_ANALYSIS_H
@@ -22,17 +22,17 @@ struct kl_count_report;
 struct kl_strace;
 
 /**
- * struct kl_syscall_row - one process and call
+ * struct kl_syscall_row - one system call of one process
  * @pid: process
- * @comm: its name when last seen
- * @number: of the call
- * @name: of the call
- * @calls: completed
- * @errors: of those, that returned -1..-4095
- * @unfinished: entered, with no exit in the trace
- * @unpaired: exits with no entry in the trace
+ * @comm: its most recent name
+ * @number: of the system call
+ * @name: of the system call
+ * @calls: completed calls
+ * @errors: calls that returned -1..-4095
+ * @unfinished: entries without an exit in the trace
+ * @unpaired: exits without an entry in the trace
  * @total_ns: time in completed calls
- * @max_ns: longest; the mean is total_ns / calls
+ * @max_ns: longest call; the mean is total_ns / calls
  */
 struct kl_syscall_row {
 	int32_t pid;
@@ -48,7 +48,7 @@ struct kl_syscall_row {
 };
 
 /**
- * kl_syscall_report_create - an empty report
+ * kl_syscall_report_create - create an empty report
  *
  * Returns NULL with errno ENOMEM.
  */
@@ -61,34 +61,34 @@ struct kl_syscall_report *kl_syscall_report_create(void);
 void kl_syscall_report_destroy(struct kl_syscall_report *report);
 
 /**
- * kl_syscall_report_add - count one item
+ * kl_syscall_report_add - add an item
  * @report: report
- * @item: any; only system calls and losses matter
+ * @item: any; only system calls and losses have an effect
  *
- * Returns -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 int kl_syscall_report_add(struct kl_syscall_report *report, const struct kl_item *item);
 
 /**
  * kl_syscall_report_rows - the result so far, longest total first
- * @report: no add afterwards changes the rows handed out until the next call
- * @count: number of rows
+ * @report: report; further additions do not change the rows until the next call
+ * @count: out: number of rows
  *
- * Returns the rows (they belong to the report), or NULL with errno ENOMEM.
+ * Returns the rows, which belong to the report, or NULL with errno ENOMEM.
  */
 const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *report,
 						    size_t *count);
 
 /**
- * struct kl_sleep_row - one task's time off the CPU
+ * struct kl_sleep_row - the time that one task spent off the CPU
  * @tid: thread
- * @comm: its name when last seen
- * @sleeps: times it slept and was run again
- * @sleep_ns: from being switched out to being woken
- * @sleep_max_ns: longest of those
- * @runnable_ns: ready, but waiting for a CPU
- * @runnable_max_ns: longest of those
- * @run_ns: on a CPU
+ * @comm: its most recent name
+ * @sleeps: number of times it slept and ran again
+ * @sleep_ns: time from being switched out to being woken
+ * @sleep_max_ns: longest of these
+ * @runnable_ns: time ready to run, but waiting for a CPU
+ * @runnable_max_ns: longest of these
+ * @run_ns: time on a CPU
  * @open: it was off the CPU when the trace ended; that time is not included
  */
 struct kl_sleep_row {
@@ -104,7 +104,7 @@ struct kl_sleep_row {
 };
 
 /**
- * kl_sleep_report_create - an empty report
+ * kl_sleep_report_create - create an empty report
  *
  * Returns NULL with errno ENOMEM.
  */
@@ -117,31 +117,31 @@ struct kl_sleep_report *kl_sleep_report_create(void);
 void kl_sleep_report_destroy(struct kl_sleep_report *report);
 
 /**
- * kl_sleep_report_add - count one item
+ * kl_sleep_report_add - add an item
  * @report: report
- * @item: any; sched_switch, sched_wakeup, sched_waking, sched_wakeup_new and
- *        losses matter
+ * @item: any; only sched_switch, sched_wakeup, sched_waking, sched_wakeup_new and losses have an
+ *        effect
  *
- * Without wakeups in the trace all time off the CPU after a sleep counts as
- * sleeping. Returns -ENOMEM.
+ * If the trace has no wakeups, all time off the CPU after a sleep counts as sleeping. Returns 0
+ * or -ENOMEM.
  */
 int kl_sleep_report_add(struct kl_sleep_report *report, const struct kl_item *item);
 
 /**
  * kl_sleep_report_rows - the result so far, longest sleep first
  * @report: report
- * @count: number of rows
+ * @count: out: number of rows
  *
- * Returns the rows (they belong to the report), or NULL with errno ENOMEM.
+ * Returns the rows, which belong to the report, or NULL with errno ENOMEM.
  */
 const struct kl_sleep_row *kl_sleep_report_rows(struct kl_sleep_report *report, size_t *count);
 
 /**
- * struct kl_count_row - how often an event is in the trace
+ * struct kl_count_row - how often an event occurs in the trace
  * @event_class: event
- * @count: times
- * @first_ns: wall time of the first
- * @last_ns: and the last
+ * @count: number of occurrences
+ * @first_ns: wall time of the first, in ns since 1970
+ * @last_ns: wall time of the last
  */
 struct kl_count_row {
 	const struct kl_class *event_class;
@@ -151,7 +151,7 @@ struct kl_count_row {
 };
 
 /**
- * kl_count_report_create - an empty report
+ * kl_count_report_create - create an empty report
  *
  * Returns NULL with errno ENOMEM.
  */
@@ -164,7 +164,7 @@ struct kl_count_report *kl_count_report_create(void);
 void kl_count_report_destroy(struct kl_count_report *report);
 
 /**
- * kl_count_report_add - count one item
+ * kl_count_report_add - add an item
  * @report: report
  * @item: any
  */
@@ -173,17 +173,17 @@ void kl_count_report_add(struct kl_count_report *report, const struct kl_item *i
 /**
  * kl_count_report_rows - the result so far, most frequent first
  * @report: report
- * @count: number of rows
+ * @count: out: number of rows
  *
- * Returns the rows; they belong to the report.
+ * Returns the rows, which belong to the report.
  */
 const struct kl_count_row *kl_count_report_rows(struct kl_count_report *report, size_t *count);
 
-#define KL_STRACE_TIMES 0x1u /* the entry's time in front: [seconds.nanoseconds] */
-#define KL_STRACE_RELATIVE 0x2u /* that time since the start of the trace, not since 1970 */
+#define KL_STRACE_TIMES 0x1u /* begin lines with the time of entry: [seconds.nanoseconds] */
+#define KL_STRACE_RELATIVE 0x2u /* that time relative to the start of the trace, not to 1970 */
 
 /**
- * kl_strace_create - a formatter that prints system calls as strace does
+ * kl_strace_create - create a formatter that prints system calls as strace(1) does
  * @flags: KL_STRACE_*
  *
  * Returns NULL with errno ENOMEM.
@@ -197,18 +197,18 @@ struct kl_strace *kl_strace_create(unsigned int flags);
 void kl_strace_destroy(struct kl_strace *strace);
 
 /**
- * kl_strace_add - take one item
+ * kl_strace_add - add an item
  * @strace: strace
- * @buffer: lines that are whole now are appended: a call when it has returned,
- *          or "<unfinished ...>" when another task's call comes in between
- * @item: any; only system calls and losses matter
+ * @buffer: completed lines are appended: a call when it has returned, or "<unfinished ...>" when
+ *          another task's call comes in between
+ * @item: any; only system calls and losses have an effect
  *
- * Returns -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const struct kl_item *item);
 
 /**
- * kl_strace_finish - print what has not returned when the trace ends
+ * kl_strace_finish - print the calls that have not returned at the end of the trace
  * @strace: strace
  * @buffer: appended to
  */

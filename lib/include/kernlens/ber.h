@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Traces in ASN.1's Basic Encoding Rules, one file each: docs/format/ber.md and
- * docs/format/kernlens.asn1. kl_trace_open() opens such a file like a trace
- * directory; what is here writes one, and reads one from memory.
+ * Traces in ASN.1's Basic Encoding Rules, one file each: see docs/format/ber.md and
+ * docs/format/kernlens.asn1. kl_trace_open() opens such a file like a trace directory; the
+ * functions here write one, and read one from memory.
  */
 #ifndef KERNLENS_BER_H
 #define KERNLENS_BER_H
@@ -20,12 +20,11 @@ struct kl_ber_writer;
 struct kl_ber_reader;
 
 /**
- * kl_ber_writer_create - begin a file
- * @buffer: the file's beginning, with the schema, is appended to it
+ * kl_ber_writer_create - start a file
+ * @buffer: the beginning of the file, including the schema, is appended to it
  * @schema: of the events to come
  * @info: trace and clock
- * @begin_ns: wall time that times since the start count from; 0: that of the
- *            first event
+ * @begin_ns: wall time that relative times count from; 0: that of the first event
  *
  * Returns NULL with errno ENOMEM.
  */
@@ -33,54 +32,52 @@ struct kl_ber_writer *kl_ber_writer_create(struct kl_buffer *buffer, const struc
 					   const struct kl_trace_info *info, uint64_t begin_ns);
 
 /**
- * kl_ber_writer_add - one more event or loss
+ * kl_ber_writer_add - write an event or a loss
  * @writer: writer
  * @buffer: appended to
- * @item: what. Items may be left out: each record has the variables that
- *        differ from those of the last one of its CPU that was added
+ * @item: event or loss. Items may be skipped: each record contains the variables that differ from
+ *        those of the last record of its CPU that was added
  *
- * Without memory @buffer->error is set.
+ * Sets @buffer->error if there is not enough memory.
  */
 void kl_ber_writer_add(struct kl_ber_writer *writer, struct kl_buffer *buffer,
 		       const struct kl_item *item);
 
 /**
- * kl_ber_writer_finish - what stands at the file's end
+ * kl_ber_writer_finish - write the end of the file
  * @writer: writer
  * @buffer: appended to
- * @counts: of the trace that the items came from, for what no item tells; or
- *          NULL
+ * @counts: of the trace that the items came from, for what no item reports; or NULL
  */
 void kl_ber_writer_finish(const struct kl_ber_writer *writer, struct kl_buffer *buffer,
 			  const struct kl_trace_counts *counts);
 
 /**
- * kl_ber_writer_destroy - free
+ * kl_ber_writer_destroy - free a writer
  * @writer: or NULL
  */
 void kl_ber_writer_destroy(struct kl_ber_writer *writer);
 
 /**
- * kl_ber_reader_create - read a file
- * @bytes: the whole file; anything may be in it. Must outlive the reader
- * @length: of it
+ * kl_ber_reader_create - read a file in memory
+ * @bytes: the whole file; need not be valid; must outlive the reader
+ * @length: size of @bytes
  *
- * Returns NULL with errno: EINVAL (it does not begin as such a file, or is of
- * a newer format), ENOMEM.
+ * Returns NULL with errno: EINVAL (not such a file, or a newer format), ENOMEM.
  */
 struct kl_ber_reader *kl_ber_reader_create(const void *bytes, size_t length);
 
 /**
- * kl_ber_reader_open - read a file that others may change meanwhile
- * @path: of it; it stays open
+ * kl_ber_reader_open - read a file that others may change in the meantime
+ * @path: of the file, which stays open
  *
- * What has been cut off is damage. Returns NULL with errno: as kl_ber_reader_create(), or
- * what open said.
+ * A truncated file counts as damaged. Returns NULL with errno: as kl_ber_reader_create(), or the
+ * error from open(2).
  */
 struct kl_ber_reader *kl_ber_reader_open(const char *path);
 
 /**
- * kl_ber_reader_destroy - free
+ * kl_ber_reader_destroy - free a reader
  * @reader: or NULL
  */
 void kl_ber_reader_destroy(struct kl_ber_reader *reader);
@@ -90,9 +87,9 @@ void kl_ber_reader_destroy(struct kl_ber_reader *reader);
  * @reader: reader
  * @item: filled in; valid until the next call
  *
- * Returns 1, or 0 at the end. Records tell only what changed, so what comes
- * behind a damaged one cannot be trusted: such a file, and one that is cut,
- * ends with a loss of an unknown number of records.
+ * Returns 1, or 0 at the end. Records contain only what changed, so records after a damaged one
+ * cannot be decoded reliably: a file that is damaged or truncated ends with a loss of an unknown
+ * number of records.
  */
 int kl_ber_reader_next(struct kl_ber_reader *reader, struct kl_item *item);
 
@@ -103,20 +100,21 @@ int kl_ber_reader_next(struct kl_ber_reader *reader, struct kl_item *item);
 void kl_ber_reader_rewind(struct kl_ber_reader *reader);
 
 /**
- * kl_ber_reader_schema - the file's own schema
- * @reader: reader; the schema is freed with it
+ * kl_ber_reader_schema - schema of the file
+ * @reader: reader; the schema belongs to it
  */
 const struct kl_schema *kl_ber_reader_schema(const struct kl_ber_reader *reader);
 
 /**
- * kl_ber_reader_demangle - whether call traces have names as in C++ and Rust; they do at first
+ * kl_ber_reader_demangle - set whether C++ and Rust symbols in stack traces are demangled
+ * (default: yes)
  * @reader: reader
- * @wanted: or symbols as linkers call them
+ * @wanted: demangle; else symbols are shown as they are
  */
 void kl_ber_reader_demangle(struct kl_ber_reader *reader, bool wanted);
 
 /**
- * kl_ber_reader_about - what the trace says about itself
+ * kl_ber_reader_about - properties of the trace
  * @reader: reader
  */
 const struct kl_trace_info *kl_ber_reader_about(const struct kl_ber_reader *reader);
@@ -128,10 +126,10 @@ const struct kl_trace_info *kl_ber_reader_about(const struct kl_ber_reader *read
 const struct kl_trace_counts *kl_ber_reader_counted(const struct kl_ber_reader *reader);
 
 /**
- * kl_ber_reader_begin - wall time that times since the start count from
+ * kl_ber_reader_begin - wall time that relative times count from
  * @reader: reader
  *
- * Returns nanoseconds since 1970, or 0: that of the first event.
+ * Returns ns since 1970, or 0: that of the first event.
  */
 uint64_t kl_ber_reader_begin(const struct kl_ber_reader *reader);
 

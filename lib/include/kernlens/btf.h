@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's own description of its types (BTF): what members a struct has
- * and where, what arguments a function takes. Format: the kernel's
- * Documentation/bpf/btf.rst. Types are numbers; 0 is void.
+ * The kernel's own description of its types (BTF): the members of a struct and their offsets, the
+ * parameters of a function. The format is described in the kernel's Documentation/bpf/btf.rst.
+ * Types are numbers; 0 is void.
  */
 #ifndef KERNLENS_BTF_H
 #define KERNLENS_BTF_H
@@ -15,7 +15,7 @@
 
 KL_PUBLIC_BEGIN
 
-/* As in the format; a type of the future is KL_BTF_COUNT. */
+/* As in the format; kinds unknown to this library are KL_BTF_COUNT. */
 enum kl_btf_kind {
 	KL_BTF_VOID = 0,
 	KL_BTF_INT = 1,
@@ -50,10 +50,10 @@ struct kl_btf;
 
 /**
  * struct kl_btf_member - a member of a struct or union
- * @name: empty: it is an anonymous struct or union
+ * @name: empty for an anonymous struct or union
  * @type: its type
- * @bit_offset: from the start of the outermost struct that was asked
- * @bits: of a bitfield; else 0
+ * @bit_offset: from the start of the outermost struct that was queried
+ * @bits: width of a bitfield; else 0
  */
 struct kl_btf_member {
 	const char *name;
@@ -67,7 +67,7 @@ struct kl_btf_member {
  * @name: name
  * @type: the enum
  * @value: sign-extended if @is_signed
- * @is_signed: whether the enum has negative values
+ * @is_signed: whether the enum is signed
  */
 struct kl_btf_value {
 	const char *name;
@@ -77,8 +77,8 @@ struct kl_btf_value {
 };
 
 /**
- * struct kl_btf_parameter - of a function
- * @name: empty if the prototype does not say, or for "..."
+ * struct kl_btf_parameter - a parameter of a function
+ * @name: empty if the prototype does not name it, and for "..."
  * @type: its type; 0 for "..."
  */
 struct kl_btf_parameter {
@@ -99,56 +99,54 @@ struct kl_btf_variable {
 };
 
 /**
- * kl_btf_open - the types of a kernel
- * @path: a file of BTF, or an ELF file with a section .BTF; NULL: those of the
- *        running kernel
+ * kl_btf_open - read the types of a kernel
+ * @path: a BTF file, or an ELF file with a .BTF section; NULL: those of the running kernel
  *
- * Takes some milliseconds and about twice the file's size in memory. Returns
- * NULL with errno: ENOENT if there is no such file or section, EINVAL if it is
- * damaged.
+ * Takes some milliseconds, and about twice the file's size in memory. Returns NULL with errno:
+ * ENOENT if there is no such file or section, EINVAL if it is damaged, ENOMEM.
  */
 struct kl_btf *kl_btf_open(const char *path);
 
 /**
- * kl_btf_open_module - the types of a kernel and a module
- * @base: of the kernel; must outlive the result, which has all its types
- * @path: as above; a name without a slash is that of a loaded module
+ * kl_btf_open_module - read the types of a module on top of those of its kernel
+ * @base: of the kernel; must outlive the result, which includes all its types
+ * @path: as for kl_btf_open(); a name without a slash is that of a loaded module
  *
  * Returns NULL with errno, as kl_btf_open().
  */
 struct kl_btf *kl_btf_open_module(const struct kl_btf *base, const char *path);
 
 /**
- * kl_btf_parse - the types in a piece of memory
+ * kl_btf_parse - parse types in memory
  * @data: copied
- * @bytes: of it
- * @base: what it builds upon, or NULL
+ * @bytes: size of @data
+ * @base: types that it builds upon, or NULL; must outlive the result
  *
  * Returns NULL with errno, as kl_btf_open().
  */
 struct kl_btf *kl_btf_parse(const void *data, size_t bytes, const struct kl_btf *base);
 
 /**
- * kl_btf_close - free what kl_btf_open() and the like gave
+ * kl_btf_close - free types
  * @btf: or NULL
  */
 void kl_btf_close(struct kl_btf *btf);
 
 /**
- * kl_btf_types - number of types, void and those of the base included
+ * kl_btf_types - number of types, including void and those of the base
  * @btf: types
  */
 uint32_t kl_btf_types(const struct kl_btf *btf);
 
 /**
- * kl_btf_kind - what a type is
+ * kl_btf_kind - kind of a type
  * @btf: types
- * @type: any number; those that are no type are KL_BTF_VOID
+ * @type: any number; invalid ones are KL_BTF_VOID
  */
 enum kl_btf_kind kl_btf_kind(const struct kl_btf *btf, uint32_t type);
 
 /**
- * kl_btf_name - its name, empty if it has none
+ * kl_btf_name - name of a type, empty if it has none
  * @btf: types
  * @type: any number
  */
@@ -158,88 +156,94 @@ const char *kl_btf_name(const struct kl_btf *btf, uint32_t type);
  * kl_btf_find - a type by its name
  * @btf: types
  * @name: such as "task_struct"
- * @kinds: KL_BTF_BIT() of the kinds that are wanted
+ * @kinds: KL_BTF_BIT() of the acceptable kinds
  *
- * The first one, if a name is used for several. Returns -ENOENT if there is
- * none; sets no error text.
+ * Returns the first type of that name and kind, or -ENOENT. Sets no error text.
  */
 int kl_btf_find(const struct kl_btf *btf, const char *name, uint32_t kinds);
 
 /**
- * kl_btf_target - what a pointer points to, a typedef names, an array has, a
- *                 function returns, a function's name stands for
+ * kl_btf_target - the type that a type refers to
  * @btf: types
- * @type: any number; 0 for those that refer to nothing
+ * @type: any number
+ *
+ * Returns what a pointer points to, what a typedef or qualifier applies to, the element type of
+ * an array, the return type of a prototype, or the prototype of a function; 0 for types that
+ * refer to nothing.
  */
 uint32_t kl_btf_target(const struct kl_btf *btf, uint32_t type);
 
 /**
- * kl_btf_resolve - the type behind typedef, const, volatile, restrict and tags
+ * kl_btf_resolve - skip typedefs, const, volatile, restrict and type tags
  * @btf: types
  * @type: any number
+ *
+ * Returns the underlying type, or 0 if they are nested too deeply.
  */
 uint32_t kl_btf_resolve(const struct kl_btf *btf, uint32_t type);
 
 /**
  * kl_btf_bytes - sizeof
  * @btf: types
- * @type: any number; 0 for void, functions and what is only declared
+ * @type: any number
+ *
+ * Returns bytes; 0 for void, functions and forward declarations.
  */
 uint64_t kl_btf_bytes(const struct kl_btf *btf, uint32_t type);
 
 /**
- * kl_btf_is_signed - whether an integer or enum is signed
+ * kl_btf_is_signed - is an integer or enum signed?
  * @btf: types
- * @type: any number, seen through typedefs
+ * @type: any number; typedefs are resolved
  */
 bool kl_btf_is_signed(const struct kl_btf *btf, uint32_t type);
 
 /**
- * kl_btf_elements - elements of an array
+ * kl_btf_elements - number of elements of an array
  * @btf: types
- * @type: any number, seen through typedefs; 0 for what is no array
+ * @type: any number; typedefs are resolved; 0 for other types
  */
 uint32_t kl_btf_elements(const struct kl_btf *btf, uint32_t type);
 
 /**
- * kl_btf_count - how many members, constants, parameters or variables it has
+ * kl_btf_count - number of members, constants, parameters or variables
  * @btf: types
  * @type: struct, union, enum, prototype or section; 0 for others
  */
 unsigned int kl_btf_count(const struct kl_btf *btf, uint32_t type);
 
 /**
- * kl_btf_member_at - a member by its place
+ * kl_btf_member_at - a member by its index
  * @btf: types
  * @type: struct or union
  * @index: from 0
  * @member: out
  *
- * Returns -ENOENT if there is none. Sets no error text.
+ * Returns 0, or -ENOENT if there is none. Sets no error text.
  */
 int kl_btf_member_at(const struct kl_btf *btf, uint32_t type, unsigned int index,
 		     struct kl_btf_member *member);
 
 /**
- * kl_btf_member_find - a member by its name, in anonymous structs and unions, too
+ * kl_btf_member_find - a member by its name, also in anonymous structs and unions
  * @btf: types
- * @type: struct or union, seen through typedefs
+ * @type: struct or union; typedefs are resolved
  * @name: one name
  * @member: out
  *
- * Returns -ENOENT if there is none. Sets no error text.
+ * Returns 0, or -ENOENT if there is none. Sets no error text.
  */
 int kl_btf_member_find(const struct kl_btf *btf, uint32_t type, const char *name,
 		       struct kl_btf_member *member);
 
 /**
- * kl_btf_value_at - a constant of an enum
+ * kl_btf_value_at - a constant of an enum by its index
  * @btf: types
  * @type: enum
  * @index: from 0
  * @value: out
  *
- * Returns -ENOENT if there is none. Sets no error text.
+ * Returns 0, or -ENOENT if there is none. Sets no error text.
  */
 int kl_btf_value_at(const struct kl_btf *btf, uint32_t type, unsigned int index,
 		    struct kl_btf_value *value);
@@ -250,18 +254,18 @@ int kl_btf_value_at(const struct kl_btf *btf, uint32_t type, unsigned int index,
  * @name: such as "PIDTYPE_TGID"
  * @value: out
  *
- * Returns -ENOENT if there is none. Sets no error text.
+ * Returns 0, or -ENOENT if there is none. Sets no error text.
  */
 int kl_btf_value_find(const struct kl_btf *btf, const char *name, struct kl_btf_value *value);
 
 /**
- * kl_btf_parameter_at - a parameter of a prototype
+ * kl_btf_parameter_at - a parameter of a prototype by its index
  * @btf: types
  * @type: prototype
  * @index: from 0
  * @parameter: out
  *
- * Returns -ENOENT if there is none. Sets no error text.
+ * Returns 0, or -ENOENT if there is none. Sets no error text.
  */
 int kl_btf_parameter_at(const struct kl_btf *btf, uint32_t type, unsigned int index,
 			struct kl_btf_parameter *parameter);
@@ -271,7 +275,7 @@ int kl_btf_parameter_at(const struct kl_btf *btf, uint32_t type, unsigned int in
  * @btf: types
  * @name: the function
  *
- * Returns -ENOENT if BTF has no function of that name. Sets no error text.
+ * Returns the type, or -ENOENT if BTF has no function of that name. Sets no error text.
  */
 int kl_btf_function(const struct kl_btf *btf, const char *name);
 
@@ -280,10 +284,10 @@ int kl_btf_function(const struct kl_btf *btf, const char *name);
  * @btf: types
  * @name: the tracepoint, such as "sched_switch"
  *
- * Its first parameter is the probe's own void pointer; the arguments of the
- * tracepoint follow. They have names if the kernel describes the function
- * __traceiter_NAME; the typedef btf_trace_NAME has only types. Returns -ENOENT
- * if BTF has neither. Sets no error text.
+ * The first parameter is the probe's private void pointer; the arguments of the tracepoint
+ * follow. They have names if BTF describes the function __traceiter_NAME; the typedef
+ * btf_trace_NAME has only types. Returns the type, or -ENOENT if BTF has neither. Sets no error
+ * text.
  */
 int kl_btf_tracepoint(const struct kl_btf *btf, const char *name);
 
@@ -293,14 +297,14 @@ int kl_btf_tracepoint(const struct kl_btf *btf, const char *name);
  * @name: such as "runqueues"
  * @variable: out
  *
- * Most kernels describe only per-CPU variables. Returns -ENOENT if there is
- * none; sets no error text.
+ * The BTF of most kernels describes only per-CPU variables. Returns 0, or -ENOENT if there is
+ * none. Sets no error text.
  */
 int kl_btf_variable_find(const struct kl_btf *btf, const char *name,
 			 struct kl_btf_variable *variable);
 
 /**
- * kl_btf_describe - a type as in C, such as "struct task_struct *"
+ * kl_btf_describe - print a type as in C, such as "struct task_struct *"
  * @btf: types
  * @type: any number
  * @buffer: appended to

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A growable text buffer of the caller's, filled by the formatters. */
+/* A growable text buffer that belongs to the caller and is filled by the print functions. */
 #ifndef KERNLENS_BUFFER_H
 #define KERNLENS_BUFFER_H
 
@@ -11,12 +11,12 @@
 KL_PUBLIC_BEGIN
 
 /**
- * struct kl_buffer - zero it to start
- * @data: the bytes; a NUL that is not counted stands behind them. NULL: empty
- * @length: bytes
- * @capacity: allocated
- * @error: 0, or -ENOMEM once something could not be added (nothing is added
- *         after that, so one check at the end is enough)
+ * struct kl_buffer - initialize it with zeros
+ * @data: the bytes, followed by a NUL that @length does not count; NULL: empty
+ * @length: number of bytes
+ * @capacity: allocated bytes
+ * @error: 0, or -ENOMEM once something could not be added; nothing is added after that, so one
+ *         check at the end is enough
  */
 struct kl_buffer {
 	char *data;
@@ -26,13 +26,13 @@ struct kl_buffer {
 };
 
 /**
- * kl_buffer_deinit - free the memory; the buffer may then be used again
+ * kl_buffer_deinit - free the memory; the buffer can be used again
  * @buffer: zeroed or used
  */
 void kl_buffer_deinit(struct kl_buffer *buffer);
 
 /**
- * kl_buffer_reset - empty it, keep the memory
+ * kl_buffer_reset - empty the buffer and clear its error, but keep its memory
  * @buffer: zeroed or used
  */
 static inline void kl_buffer_reset(struct kl_buffer *buffer)
@@ -42,12 +42,13 @@ static inline void kl_buffer_reset(struct kl_buffer *buffer)
 }
 
 /**
- * kl_buffer_reserve - make room
+ * kl_buffer_reserve - reserve space
  * @buffer: grows
- * @bytes: to be added, without the ending NUL
+ * @bytes: number of bytes to be added, without the terminating NUL
  *
- * Returns where to write them, or NULL (then @buffer->error is -ENOMEM). The
- * caller adds what it wrote to @buffer->length.
+ * Returns where to write them, or NULL (@buffer->error is -ENOMEM then). The caller adds the
+ * number of bytes written to @buffer->length, and writes a NUL after them if @data is used as a
+ * string.
  */
 char *kl_buffer_reserve(struct kl_buffer *buffer, size_t bytes);
 
@@ -55,14 +56,14 @@ char *kl_buffer_reserve(struct kl_buffer *buffer, size_t bytes);
  * kl_buffer_add - append bytes
  * @buffer: grows
  * @bytes: any
- * @length: of them
+ * @length: number of bytes
  */
 void kl_buffer_add(struct kl_buffer *buffer, const void *bytes, size_t length);
 
 /**
  * kl_buffer_add_string - append a string
  * @buffer: grows
- * @string: ended by NUL
+ * @string: terminated by a NUL
  */
 static inline void kl_buffer_add_string(struct kl_buffer *buffer, const char *string)
 {
@@ -83,7 +84,7 @@ static inline void kl_buffer_add_char(struct kl_buffer *buffer, char c)
  * kl_buffer_add_unsigned - append a decimal number
  * @buffer: grows
  * @value: number
- * @width: at least so many digits, with zeros in front; 0: as many as it has
+ * @width: minimum number of digits, padded with zeros
  */
 void kl_buffer_add_unsigned(struct kl_buffer *buffer, unsigned long long value, unsigned int width);
 
@@ -104,8 +105,8 @@ void kl_buffer_add_hex(struct kl_buffer *buffer, unsigned long long value);
 /**
  * kl_buffer_printf - append formatted text
  * @buffer: grows
- * @format: as printf
- * @...: what @format takes
+ * @format: as for printf()
+ * @...: arguments of @format
  */
 void kl_buffer_printf(struct kl_buffer *buffer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

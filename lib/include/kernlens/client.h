@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The device /dev/kernlens. A device handle asks about the module; a session
- * handle is one session's owner, or another's who attached to it. All calls
- * may sleep; on failure kl_error_text() has the module's own words if it gave
- * any.
+ * The device /dev/kernlens. A device handle queries the module; a session handle controls one
+ * session, either as its creator or attached to it. All calls that reach the module may sleep. On
+ * failure, kl_error_text() contains the module's own explanation if it gave one.
  */
 #ifndef KERNLENS_CLIENT_H
 #define KERNLENS_CLIENT_H
@@ -20,11 +19,11 @@ struct kl_device;
 struct kl_session;
 
 /**
- * kl_device_open - open the device and check that it speaks our language
+ * kl_device_open - open the device and check that the module matches this library
  * @path: or NULL: KL_DEVICE_PATH
  *
- * Returns NULL with errno: ENOENT (module not loaded), EACCES, EPROTO
- * (another ABI version or schema), or what open said.
+ * Returns NULL with errno: ENOENT (module not loaded), EACCES, EPROTO (the module has another ABI
+ * version or schema), ENOMEM, or the error from open(2).
  */
 struct kl_device *kl_device_open(const char *path);
 
@@ -35,64 +34,64 @@ struct kl_device *kl_device_open(const char *path);
 void kl_device_close(struct kl_device *device);
 
 /**
- * kl_device_info - what the module said when it was opened
+ * kl_device_info - properties of the module, as read when the device was opened
  * @device: device
  */
 const struct kl_abi_info *kl_device_info(const struct kl_device *device);
 
 /**
- * kl_device_time - one instant on all clocks
+ * kl_device_time - read all clocks at one instant
  * @device: device
  * @time: filled in
  *
- * Returns a negative errno on failure.
+ * Returns 0 or a negative errno.
  */
 int kl_device_time(struct kl_device *device, struct kl_abi_time *time);
 
 /**
- * kl_device_event - can an event be had here?
+ * kl_device_event - is an event available?
  * @device: device
  * @id: KL_EV_*
- * @info: filled in: why not, and by how many sessions it is used
+ * @info: filled in: whether it is available, else why not, and how many sessions use it
  *
- * Returns a negative errno on failure.
+ * Returns 0 or a negative errno.
  */
 int kl_device_event(struct kl_device *device, uint32_t id, struct kl_abi_event_info *info);
 
 /**
- * kl_device_variable - can a variable be had here?
+ * kl_device_variable - is a variable available?
  * @device: device
  * @id: of variables.def
- * @info: filled in: why not
+ * @info: filled in: whether it is available, else why not
  *
- * Returns a negative errno on failure.
+ * Returns 0 or a negative errno.
  */
 int kl_device_variable(struct kl_device *device, uint32_t id, struct kl_abi_variable_info *info);
 
 /**
- * kl_device_handler - one of the handlers that other kernel modules have added
+ * kl_device_handler - a handler that another kernel module has registered
  * @device: device
  * @index: from 0
- * @info: filled in: its name, what it can do, whether it may be used
+ * @info: filled in: its name, its capabilities, whether the caller may use it
  *
- * Returns -ENOENT after the last.
+ * Returns 0, -ENOENT after the last, or another negative errno.
  */
 int kl_device_handler(struct kl_device *device, uint32_t index, struct kl_abi_handler_info *info);
 
 /**
- * kl_device_status - one session in the list of all that may be seen
+ * kl_device_status - a session in the list of all sessions that the caller may see
  * @device: device
  * @index: from 0
  * @status: filled in
  *
- * Returns -ENOENT after the last.
+ * Returns 0, -ENOENT after the last, or another negative errno.
  */
 int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_status *status);
 
 /**
- * kl_device_limits - what a user, or all users, take and may take
+ * kl_device_limits - resource usage and limits of a user, or of all users
  * @device: device
- * @index: from 0 on; an ordinary user has one account, its own
+ * @index: from 0; an ordinary user sees one account, its own
  * @limits: filled in
  *
  * Returns 0, -ENOENT after the last, or another negative errno.
@@ -100,40 +99,40 @@ int kl_device_status(struct kl_device *device, uint32_t index, struct kl_abi_sta
 int kl_device_limits(struct kl_device *device, uint32_t index, struct kl_abi_limits *limits);
 
 /**
- * kl_limit_name - what a limit is on
+ * kl_limit_name - name of a limited resource
  * @limit: enum kl_limit
  *
- * Returns a word, or NULL for a number that is not known.
+ * Returns one word, or NULL for an unknown number.
  */
 const char *kl_limit_name(uint32_t limit);
 
 /**
- * kl_device_find - a session by name or number
+ * kl_device_find - find a session by name or id
  * @device: device
  * @name: its name, or its id in decimal
  * @status: filled in
  *
- * Returns -ENOENT with an error text if there is none.
+ * Returns 0, -ENOENT with an error text if there is none, or another negative errno.
  */
 int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_status *status);
 
 /**
- * kl_session_create - make a session
- * @device: what to make it on; may be closed afterwards
- * @config: mode, sizes and name; id and uuid are filled in. @config->size is
- *          set by this function
+ * kl_session_create - create a session
+ * @device: device to create it on; may be closed afterwards
+ * @config: mode, sizes and name; the id and uuid are filled in. @config->size is set by this
+ *          function
  *
- * It ends when the last handle and reader of it are closed. Returns NULL with
- * errno, such as EDQUOT or ENOMEM.
+ * The session ends when its last handle and its last reader are closed. Returns NULL with errno,
+ * such as EDQUOT or ENOMEM.
  */
 struct kl_session *kl_session_create(struct kl_device *device, struct kl_abi_session *config);
 
 /**
- * kl_session_attach - get a handle to a session that exists
- * @device: what to attach through; may be closed afterwards
+ * kl_session_attach - get a handle to an existing session
+ * @device: device to attach through; may be closed afterwards
  * @attach: the session's id; its mode, block size (bytes) and uuid are filled in
  *
- * Returns NULL with errno: ENOENT, EPERM.
+ * Returns NULL with errno, such as ENOENT or EPERM.
  */
 struct kl_session *kl_session_attach(struct kl_device *device, struct kl_abi_attach *attach);
 
@@ -144,36 +143,36 @@ struct kl_session *kl_session_attach(struct kl_device *device, struct kl_abi_att
 void kl_session_close(struct kl_session *session);
 
 /**
- * kl_session_id - the session's number
+ * kl_session_id - id of the session
  * @session: session
  */
 uint32_t kl_session_id(const struct kl_session *session);
 
 /**
- * kl_session_block_bytes - size of the session's blocks
+ * kl_session_block_bytes - size of the session's blocks, in bytes
  * @session: session
  */
 size_t kl_session_block_bytes(const struct kl_session *session);
 
 /**
- * kl_session_write_maskset - set a maskset's handlers
+ * kl_session_write_maskset - set the handlers of a maskset
  * @session: session
  * @id: KL_MASKSET_FIRST_USER and up
  * @name: at most KL_NAME_MAX - 1 bytes
  * @map: from kl_events_match()
  *
- * If the maskset is in use it changes atomically. Returns a negative errno.
+ * A maskset that is in use changes atomically. Returns 0 or a negative errno.
  */
 int kl_session_write_maskset(struct kl_session *session, uint32_t id, const char *name,
 			     const uint8_t map[KL_EV_MAX]);
 
 /**
- * kl_session_read_maskset - what is in a maskset
+ * kl_session_read_maskset - read a maskset
  * @session: session
  * @id: any
  * @maskset: filled in
  *
- * Returns -ENOENT if it has not been written.
+ * Returns 0, -ENOENT if it has not been written, or another negative errno.
  */
 int kl_session_read_maskset(struct kl_session *session, uint32_t id,
 			    struct kl_abi_maskset *maskset);
@@ -183,142 +182,143 @@ int kl_session_read_maskset(struct kl_session *session, uint32_t id,
  * @session: session
  * @id: any that exists
  *
- * Returns a negative errno; the old one then stays in use.
+ * Returns 0, or a negative errno; the previous maskset then stays in use.
  */
 int kl_session_use_maskset(struct kl_session *session, uint32_t id);
 
 /**
- * kl_session_freeze - stop recording; what is in the buffers stays for readers
- * @session: running; also one that was attached to, if it may be changed
+ * kl_session_freeze - stop recording, and keep the contents of the buffers for readers
+ * @session: running, possibly attached, if the caller is allowed to change it
  *
- * As the handler `freeze` does, at once. Returns a negative errno: -EPERM if the session
- * may not be changed, -ENODATA if it does not run. May sleep.
+ * Takes effect at once, like the handler `freeze`. Returns 0 or a negative errno: -EPERM (the
+ * caller may not change the session), -ENODATA (it is not running). May sleep.
  */
 int kl_session_freeze(struct kl_session *session);
 
 /**
- * kl_session_filter - whose events are wanted
+ * kl_session_filter - select the tasks whose events are recorded
  * @session: session
  * @kind: enum kl_filter_kind
  * @uid: for KL_FILTER_UID
  *
- * Returns a negative errno.
+ * Returns 0 or a negative errno.
  */
 int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid);
 
 /**
- * kl_session_tasks - add tasks to the filter, or take them out
+ * kl_session_tasks - add tasks to the filter, or remove them
  * @session: session
- * @pid: in this process' pid namespace
+ * @pid: in the caller's pid namespace
  * @flags: KL_TASK_*
  *
- * Returns how many tasks, or -ESRCH, -EPERM ...
+ * Returns the number of tasks added or removed, or a negative errno such as -ESRCH or -EPERM.
  */
 int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags);
 
 /**
- * kl_session_variables - which variables records carry beside the task
+ * kl_session_variables - set which variables records carry in addition to the task
  * @session: session that has never been started
- * @variables: all of them, in order; its size is set by this function
+ * @variables: all of them, in order; the size is set by this function
  *
- * Give them to the schema in the same order: kl_schema_add_variable(). Returns a
- * negative errno; then it is as before.
+ * Add them to the schema in the same order with kl_schema_add_variable(). Returns 0, or a
+ * negative errno; the session's variables are unchanged then.
  */
 int kl_session_variables(struct kl_session *session, struct kl_abi_variables *variables);
 
 /**
- * kl_session_start - let events be recorded
+ * kl_session_start - start recording events
  * @session: session
  *
- * Returns a negative errno.
+ * Returns 0 or a negative errno.
  */
 int kl_session_start(struct kl_session *session);
 
 /**
- * kl_session_stop - no more events; blocks being filled are completed
+ * kl_session_stop - stop recording events, and complete the blocks that are being filled
  * @session: session
  *
- * Returns a negative errno.
+ * Returns 0 or a negative errno.
  */
 int kl_session_stop(struct kl_session *session);
 
 /**
- * kl_session_resize - change the buffers while tracing runs
+ * kl_session_resize - change the size of the buffers, also while the session runs
  * @session: session
- * @blocks: a CPU
+ * @blocks: number of blocks per CPU
  *
- * Returns a negative errno. Takes effect as blocks turn over.
+ * Takes effect as the CPUs move on to new blocks. Returns 0 or a negative errno.
  */
 int kl_session_resize(struct kl_session *session, uint32_t blocks);
 
 /**
  * kl_session_stats - how much was written and lost
  * @session: session
- * @cpu: or -1: sums
+ * @cpu: CPU number; -1: sums over all CPUs
  * @stats: filled in
  *
- * Returns a negative errno.
+ * Also clears POLLPRI on this handle: see kl_session_fd(). Returns 0 or a negative errno.
  */
 int kl_session_stats(struct kl_session *session, int cpu, struct kl_abi_stats *stats);
 
 /**
- * kl_session_ask_snapshot - have whoever records the session copy its buffers
- * @session: running, in overwrite mode; also one that was attached to
+ * kl_session_ask_snapshot - ask the session's recorder to copy its buffers
+ * @session: running, in overwrite mode, possibly attached
  *
- * As the handler `snapshot`. Returns a negative errno: -EPERM if the session may not be
- * changed, -EINVAL if it is in discard mode, -ENODATA if it does not run.
+ * Works like the handler `snapshot`. Returns 0 or a negative errno: -EPERM (the caller may not
+ * change the session), -EINVAL (discard mode), -ENODATA (it is not running).
  */
 int kl_session_ask_snapshot(struct kl_session *session);
 
 /**
- * kl_session_fd - the session's descriptor, to poll() together with others
+ * kl_session_fd - the session's descriptor, for poll()
  * @session: session
  *
- * POLLPRI: since kl_session_stats() was last called an alarm has been sounded, a
- * snapshot asked for, or the session has frozen.
+ * POLLPRI is set if, since the last kl_session_stats(), an alarm was raised, a snapshot was
+ * requested or the session froze.
  */
 int kl_session_fd(const struct kl_session *session);
 
 /**
- * kl_session_alarms - alarms that the session's rules have sounded
+ * kl_session_alarms - read the alarms that the session's rules have raised
  * @session: session
- * @first: in: from this number on, of the first alarm 1; out: the next to ask for
- * @alarm: room
- * @n: for so many
- * @missed: out: how many between are not kept any more
+ * @first: in: number of the first alarm to read; alarms are numbered from 1; out: number to
+ *         continue with
+ * @alarm: out: array of @n alarms
+ * @n: capacity of @alarm
+ * @missed: out: alarms skipped because they are no longer stored
  *
- * Returns how many there were, or a negative errno.
+ * Returns the number of alarms read, or a negative errno.
  */
 int kl_session_alarms(struct kl_session *session, uint64_t *first, struct kl_abi_alarm *alarm,
 		      unsigned int n, uint64_t *missed);
 
 /**
- * kl_session_counts - how often events with the handler `count` fired
+ * kl_session_counts - event counts of the handler `count`
  * @session: session
- * @counts: `dynamic` and `n_dynamic` are room for those of defined events, or 0;
- *          the rest is filled in
+ * @counts: in: `dynamic` and `n_dynamic` describe an array for the counts of defined events, or
+ *          are 0; the rest is filled in
  *
- * Returns a negative errno.
+ * Returns 0 or a negative errno.
  */
 int kl_session_counts(struct kl_session *session, struct kl_abi_counts *counts);
 
 /**
- * kl_session_dump - record the machine's state as events
+ * kl_session_dump - record the state of the machine as events
  * @session: running session
  * @what: KL_DUMP_*
- * @records: how many records were made; may be NULL
+ * @records: out: number of records made; or NULL
  *
- * Returns a negative errno.
+ * Returns 0 or a negative errno.
  */
 int kl_session_dump(struct kl_session *session, uint32_t what, uint64_t *records);
 
 /**
- * kl_session_reader - a descriptor to read the session's buffers
+ * kl_session_reader - open a descriptor that reads the session's buffers
  * @session: session
  * @flags: KL_READER_HOLD, KL_READER_FROM_NOW
  *
- * Returns the descriptor, which the caller owns, or a negative errno. Give it
- * to kl_reader_create().
+ * Returns the descriptor, which the caller owns and usually passes to kl_reader_create(), or a
+ * negative errno.
  */
 int kl_session_reader(struct kl_session *session, uint32_t flags);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All that the module tells of one process or thread that is not a number of fixed size:
- * files, sockets, mappings, rights, what it waits for ... A list of one kind is read
- * whole and decoded; its entries are the structs of the contract with the texts beside
- * them. See KL_DETAIL_* and struct kl_abi_detail_* in <kernlens/abi.h> for what is in
- * them, and their units.
+ * Details of one process or thread that do not fit a number of fixed size: files, sockets,
+ * mappings, credentials, what it waits for, and so on. A list of one kind is read completely and
+ * decoded. Its entries are structs of the module's interface, along with their texts; see
+ * KL_DETAIL_* and struct kl_abi_detail_* in <kernlens/abi.h> for their members and units.
  *
- * Who may not see a process gets the same answer as for one that is not there. Entries of
- * one list are of one moment only as far as the process stands still.
+ * A caller that may not see a process gets the same error as for one that does not exist. The
+ * entries of a list are from one moment only if the process does not change in the meantime.
  */
 #ifndef KERNLENS_DETAIL_H
 #define KERNLENS_DETAIL_H
@@ -25,15 +24,15 @@ KL_PUBLIC_BEGIN
 
 /**
  * struct kl_detail - one entry of a list
- * @kind: which member of the union: enum kl_detail_kind or enum kl_detail_record
- * @is_cut: a text was longer than what there is
- * @text: first text, ended by a NUL, which it may hold, too; empty if there is none
- * @text_bytes: without the NUL behind it
- * @more: second text: what a file says of itself, a cgroup's path (the first has its
- *        controllers), a set of nodes
- * @more_bytes: of it
+ * @kind: selects the member of the union: enum kl_detail_kind or enum kl_detail_record
+ * @is_cut: a text was truncated
+ * @text: first text, terminated by a NUL but possibly containing others; empty if there is none
+ * @text_bytes: size of @text, without the terminating NUL
+ * @more: second text: additional information about a file; the path of a cgroup, whose first text
+ *        lists its controllers; the set of NUMA nodes
+ * @more_bytes: size of @more
  *
- * Texts live as long as the list. Members that an older module does not have are 0.
+ * Texts live as long as the list. Sets of bits and numbers have no terminating NUL.
  */
 struct kl_detail {
 	uint32_t kind;
@@ -69,11 +68,11 @@ struct kl_detail {
 /**
  * struct kl_details - a list of one kind
  * @entry: its entries
- * @n: so many
+ * @n: number of entries
  * @flags: KL_DETAIL_ENDED, KL_DETAIL_CUT
- * @records: what the texts are in
+ * @records: memory that holds the texts
  *
- * Command line and environment are one entry, whose text is all of it.
+ * The command line and the environment are a single entry whose text is all of it.
  */
 struct kl_details {
 	struct kl_detail *entry;
@@ -83,22 +82,25 @@ struct kl_details {
 };
 
 /**
- * kl_details_read - ask for all details of a kind
+ * kl_details_read - read all details of one kind
  * @device: device
- * @pid: of a process or thread, in this process' pid namespace
+ * @pid: process or thread in the caller's pid namespace
  * @what: enum kl_detail_kind
- * @details: filled in, whatever was in it; to be freed with kl_details_deinit()
+ * @details: filled in, overwriting its contents; free it with kl_details_deinit()
  *
- * Where the kernel must say that this process may trace the other one, /proc/PID/mem is
- * opened as the proof of it and not read. May sleep, as long as the other one makes its
- * memory wait. Returns 0 or a negative errno: -ESRCH (no such process, or none that may
- * be seen; also one that ended before all was read), -EACCES (may not be traced), -EPERM
- * (needs CAP_SYS_ADMIN), -EAGAIN (keeps executing new programs), -ENOMEM.
+ * For kinds that require the right to trace the process, /proc/PID/mem or /proc/PID/environ is
+ * opened as proof of that right; nothing is read from it. May sleep for as long as the process
+ * makes accesses to its memory wait.
+ *
+ * Returns 0 or a negative errno: -ESRCH (no such process, not visible to the caller, or it ended
+ * before everything was read), -EACCES (the caller may not trace it), -EPERM (requires
+ * CAP_SYS_ADMIN), -EAGAIN (it keeps executing new programs), -EPROTO (the reply cannot be
+ * decoded), -ENOMEM.
  */
 int kl_details_read(struct kl_device *device, int pid, uint32_t what, struct kl_details *details);
 
 /**
- * kl_details_deinit - free a list's memory
+ * kl_details_deinit - free the memory of a list
  * @details: zeroed or read
  */
 void kl_details_deinit(struct kl_details *details);
@@ -125,41 +127,41 @@ const char *kl_detail_file_name(uint32_t kind);
  * kl_detail_family_name - "unix", "ipv4", "netlink" ...
  * @family: AF_*
  *
- * Returns NULL if there is no name for it.
+ * Returns NULL if it has no name.
  */
 const char *kl_detail_family_name(uint32_t family);
 
 /**
- * kl_detail_protocol_name - "tcp", "udp", "stream" ..., as ss(8) names sockets
- * @socket: whose
+ * kl_detail_protocol_name - "tcp", "udp", "stream" ..., as in ss(8)
+ * @socket: the socket
  */
 const char *kl_detail_protocol_name(const struct kl_abi_detail_socket *socket);
 
 /**
- * kl_detail_socket_state_name - "LISTEN", "ESTAB" ..., as ss(8) names them
- * @socket: whose
+ * kl_detail_socket_state_name - "LISTEN", "ESTAB" ..., as in ss(8)
+ * @socket: the socket
  */
 const char *kl_detail_socket_state_name(const struct kl_abi_detail_socket *socket);
 
 /**
- * kl_detail_add_address - a socket's address as text
- * @buffer: appended to: "127.0.0.1:80", "[::1]:80", a path, "@abstract", "-" if none
+ * kl_detail_add_address - print the address of a socket
+ * @buffer: appended to: "127.0.0.1:80", "[::1]:80", a path, "@abstract", "-" if there is none
  * @address: a struct sockaddr
- * @bytes: of it
+ * @bytes: size of @address
  */
 void kl_detail_add_address(struct kl_buffer *buffer, const uint8_t *address, size_t bytes);
 
 /**
  * kl_detail_namespace_name - "mnt", "pid_for_children" ..., as in /proc/PID/ns
- * @ns: which
+ * @ns: the namespace
  */
 const char *kl_detail_namespace_name(const struct kl_abi_detail_namespace *ns);
 
 /**
- * kl_detail_limit_name - "cpu", "nofile" ...: RLIMIT_* in small letters
+ * kl_detail_limit_name - "cpu", "nofile" ...: RLIMIT_* in lower case
  * @limit: its number
  *
- * Returns NULL behind the last.
+ * Returns NULL after the last.
  */
 const char *kl_detail_limit_name(unsigned int limit);
 
@@ -167,15 +169,15 @@ const char *kl_detail_limit_name(unsigned int limit);
  * kl_detail_capability_name - "cap_chown" ...
  * @capability: its number
  *
- * Returns NULL if there is no name for it.
+ * Returns NULL if it has no name.
  */
 const char *kl_detail_capability_name(unsigned int capability);
 
 /**
  * kl_detail_signal_name - "HUP", "RTMIN+3" ...
  * @number: from 1
- * @text: room for it
- * @bytes: of it
+ * @text: out: the name
+ * @bytes: size of @text
  *
  * Returns @text.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What went wrong, in words: set by every library function that fails. */
+/* Error texts, set by every library function that fails unless its description says otherwise. */
 #ifndef KERNLENS_ERROR_H
 #define KERNLENS_ERROR_H
 
@@ -10,12 +10,14 @@ KL_PUBLIC_BEGIN
 /**
  * kl_error_text - one sentence about the last failure in this thread
  *
- * Valid until this thread's next library call. Empty if nothing has failed.
+ * The text is per thread and valid until this thread's next library call. It is empty if nothing
+ * has failed; a call that succeeds does not reset it. It contains no control characters that
+ * could disturb a terminal.
  */
 const char *kl_error_text(void);
 
 /**
- * kl_error_clear - forget the last failure of this thread
+ * kl_error_clear - reset this thread's error text
  */
 void kl_error_clear(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events, their fields, and the way from the bytes of a block to them. A
- * cursor walks one CPU's blocks in order and carries the variables forward,
- * so whoever skips records still sees right values.
+ * Events and their fields, decoded from the bytes of a block. A cursor walks the blocks of one
+ * CPU in order and carries the variables forward, so a caller that skips records still sees
+ * correct values.
  */
 #ifndef KERNLENS_EVENT_H
 #define KERNLENS_EVENT_H
@@ -19,9 +19,9 @@ KL_PUBLIC_BEGIN
 
 /**
  * struct kl_task - the task that was running
- * @tid: thread id; 0 is a CPU's idle task, or one the owner may not see
+ * @tid: thread id; 0: the CPU's idle task, or a task that the session's owner may not see
  * @pid: process id (thread group)
- * @comm: command name, always ended by NUL
+ * @comm: command name, always terminated by a NUL
  */
 struct kl_task {
 	int32_t tid;
@@ -31,20 +31,20 @@ struct kl_task {
 
 /**
  * struct kl_event - one record
- * @ns: wall time, nanoseconds since 1970
- * @since_ns: nanoseconds since the trace's first block began
- * @cycles: time in the trace's clock
- * @cpu: where it fired
+ * @ns: wall time, in ns since 1970
+ * @since_ns: ns since the trace's first block began
+ * @cycles: timestamp in cycles of the trace's clock
+ * @cpu: CPU on which the event fired
  * @id: KL_EV_*
  * @event_class: name and fields
- * @task: what was running
- * @changed: what this record itself says: bit 0 the task, bit 1 and up the
+ * @task: the running task
+ * @changed: which values this record carries itself: bit 0 is the task, bits 1 and up are the
  *           schema's variables
  * @schema: of the trace
- * @variables: values of the schema's variables now, whether this record said
- *             them or one before; valid as long as the event
- * @payload: the fields' bytes, not aligned
- * @payload_bytes: of them; checked against @event_class
+ * @variables: current values of the schema's variables, carried by this record or an earlier one;
+ *             valid as long as the event
+ * @payload: bytes of the fields, not aligned
+ * @payload_bytes: size of @payload; checked against @event_class
  */
 struct kl_event {
 	uint64_t ns;
@@ -62,10 +62,10 @@ struct kl_event {
 };
 
 /**
- * struct kl_value - one field's value
+ * struct kl_value - value of one field
  * @field: type, format and name
- * @bytes: where it stands: the string or text, or an array's elements
- * @length: of them, without a string's NUL
+ * @bytes: the string or text, or the elements of an array; points into the record
+ * @length: size of @bytes, without a string's NUL
  * @number: the first element, sign-extended; 0 for strings and text
  */
 struct kl_value {
@@ -78,9 +78,9 @@ struct kl_value {
 /**
  * kl_event_value - value of a field by index
  * @event: event
- * @index: into its class' fields; must be one
+ * @index: index of a field of its class; not checked
  *
- * Context: @event's payload must still be there.
+ * Context: @event's payload must still be valid.
  */
 struct kl_value kl_event_value(const struct kl_event *event, unsigned int index);
 
@@ -90,22 +90,23 @@ struct kl_value kl_event_value(const struct kl_event *event, unsigned int index)
  * @name: field
  * @value: filled in
  *
- * Returns -ENOENT if the event has no such field. Sets no error text. For
- * loops look the index up once with kl_class_field().
+ * Returns -ENOENT if the event has no such field. Sets no error text. In a loop, look the index
+ * up once with kl_class_field() and use kl_event_value().
  */
 int kl_event_field(const struct kl_event *event, const char *name, struct kl_value *value);
 
 /**
  * kl_event_variable - value of a variable at an event
  * @event: event
- * @index: below the number of the schema's variables
+ * @index: less than the number of the schema's variables
  *
- * As carried forward on the event's CPU, so it is right also for who skips events.
+ * Values are carried forward on the event's CPU, so they are also correct if the caller skips
+ * events.
  */
 struct kl_value kl_event_variable(const struct kl_event *event, unsigned int index);
 
 /**
- * kl_value_of - a value from where it stands
+ * kl_value_of - make a value from its bytes
  * @field: of any type but a string
  * @bytes: its elements; must outlive the value
  */
@@ -113,34 +114,34 @@ struct kl_value kl_value_of(const struct kl_field *field, const uint8_t *bytes);
 
 /**
  * kl_value_element - an element of an array
- * @value: of a field with numbers
- * @index: below the field's count
+ * @value: of a numeric field
+ * @index: less than the field's count
  *
  * Returns the number, sign-extended.
  */
 uint64_t kl_value_element(const struct kl_value *value, unsigned int index);
 
 /**
- * kl_block_check - does a block hold together?
- * @block: its bytes, as many as it says, or at least @bytes of them
- * @bytes: that may be looked at
+ * kl_block_check - is a block consistent?
+ * @block: its bytes; the block may claim to be larger than @bytes
+ * @bytes: number of bytes that may be read
  * @uuid: the session's, or NULL: any
  *
- * Only complete blocks pass. Returns -EINVAL with an error text: no magic,
- * another session's, sizes that cannot be, time that goes back.
+ * Accepts only complete blocks. Returns -EINVAL with an error text: no magic number, a block of
+ * another session, impossible sizes, or time that goes backwards.
  */
 int kl_block_check(const struct kl_abi_block *block, size_t bytes, const uint8_t uuid[16]);
 
 /**
- * struct kl_cursor - a walk over one CPU's blocks
+ * struct kl_cursor - a walk over the blocks of one CPU
  * @schema: how to decode
  * @timebase: clock
- * @begin_ns: wall time that since_ns counts from
+ * @begin_ns: wall time that since_ns is relative to
  * @at: next record in the current block
- * @end: of its records
+ * @end: end of the block's records
  * @limit: time that no record may exceed
- * @event: the last one read
- * @variables: values of the schema's variables
+ * @event: the last record read
+ * @variables: current values of the schema's variables
  */
 struct kl_cursor {
 	const struct kl_schema *schema;
@@ -164,11 +165,11 @@ void kl_cursor_init(struct kl_cursor *cursor, const struct kl_schema *schema,
 		    const struct kl_timebase *timebase, uint64_t begin_ns);
 
 /**
- * kl_cursor_enter - go on with the records of a block
+ * kl_cursor_enter - continue with the records of a block
  * @cursor: walk over the same CPU
- * @block: its bytes; must stay until the last of its events has been used
- * @from: bytes of it that have been read before, 0 for a new block
- * @to: end of its records in bytes, at most its size
+ * @block: its bytes; must stay valid until the last of its events has been used
+ * @from: bytes of the block that have been read already; 0 for a new block
+ * @to: end of its records in bytes, at most the block's size
  */
 void kl_cursor_enter(struct kl_cursor *cursor, const struct kl_abi_block *block, size_t from,
 		     size_t to);
@@ -177,8 +178,8 @@ void kl_cursor_enter(struct kl_cursor *cursor, const struct kl_abi_block *block,
  * kl_cursor_next - read one record
  * @cursor: its event is filled in
  *
- * Returns 1, 0 at the block's end, or -EINVAL with an error text if what
- * stands there is no record; the rest of the block is then left out.
+ * Returns 1, 0 at the end of the block, or -EINVAL with an error text if the next bytes are not a
+ * valid record; the rest of the block is then skipped.
  */
 int kl_cursor_next(struct kl_cursor *cursor);
 

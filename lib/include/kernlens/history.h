@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Summaries of what the machine and its largest processes did, by minute, hour, day and
- * month, in a SQLite database of bounded size. docs/design/history.md
+ * Summaries of the activity of the machine and of its largest processes, by minute, hour, day and
+ * month, in a SQLite database of bounded size. See docs/design/history.md.
  */
 #ifndef KERNLENS_HISTORY_H
 #define KERNLENS_HISTORY_H
@@ -24,11 +24,11 @@ enum kl_history_level {
 };
 
 /**
- * struct kl_history_figure - something that there are summaries of
- * @name: as the variable, where it is one
+ * struct kl_history_figure - a quantity that is summarized
+ * @name: of the variable, if it is one
  * @unit: "B", "ns", "KiB", "pages" or ""
- * @is_group: of processes with one name and user; else of the machine
- * @grows: it counts: sums are what it has grown by, the others are per second
+ * @is_group: of processes that share a name and a user; else of the machine
+ * @grows: it is a counter: sums are its increase, the other values are per second
  * @help: one sentence
  */
 struct kl_history_figure {
@@ -40,17 +40,19 @@ struct kl_history_figure {
 };
 
 /**
- * kl_history_figure - one of them
- * @index: from 0; NULL is returned behind the last
+ * kl_history_figure - a quantity
+ * @index: from 0
+ *
+ * Returns NULL after the last.
  */
 const struct kl_history_figure *kl_history_figure(unsigned int index);
 
 /**
- * kl_history_find - index of a figure
+ * kl_history_find - index of a quantity
  * @name: whole name
  * @is_group: of processes, not of the machine
  *
- * Returns -EINVAL with an error text that names what is near.
+ * Returns the index, or -EINVAL with an error text that suggests a similar name.
  */
 int kl_history_find(const char *name, bool is_group);
 
@@ -61,9 +63,9 @@ struct kl_history;
 
 /**
  * kl_history_open - open a database
- * @path: of the file; made if @bytes_max says that it is to be written
- * @bytes_max: size that it must not exceed, without SQLite's log of at most some MiB;
- *             0: it is only read
+ * @path: of the file; created if @bytes_max is not 0
+ * @bytes_max: maximum size of the file, not counting SQLite's log of at most some MiB; 0: open it
+ *             for reading only
  *
  * Returns NULL with errno and an error text.
  */
@@ -76,24 +78,24 @@ struct kl_history *kl_history_open(const char *path, uint64_t bytes_max);
 void kl_history_close(struct kl_history *history);
 
 /**
- * kl_history_set_unit - for tests: other lengths of a minute, an hour, a day and a month
- * @history: database that has been written with the same unit only
- * @seconds: of a minute; an hour is 60 of them, a day 24 hours, a month 30 days.
- *           0: as the calendar has it, in local time
+ * kl_history_set_unit - for tests: change the length of a minute, an hour, a day and a month
+ * @history: database that has only been written with the same unit
+ * @seconds: length of a minute; an hour is 60 of them, a day 24 hours, a month 30 days. 0:
+ *           calendar units in local time
  */
 void kl_history_set_unit(struct kl_history *history, unsigned int seconds);
 
 /**
  * struct kl_history_row - a summary
- * @begin: seconds since 1970: when its time begins
- * @comm: of a group of processes; NULL: of the machine
- * @uid: its user
- * @figure: index
- * @samples: looks that it is made of
- * @seconds: time that they cover
- * @min, @max: of the looks; of what grows, in a second
- * @mean: over time; of what grows, in a second
- * @sum: what it has grown by; 0 of what does not grow
+ * @begin: start of the period, in seconds since 1970
+ * @comm: command name of a group of processes; NULL: the machine
+ * @uid: user of the group
+ * @figure: index of the quantity
+ * @samples: number of samples
+ * @seconds: time that the samples cover
+ * @min, @max: extremes over the samples; per second if the quantity is a counter
+ * @mean: mean over time; per second if the quantity is a counter
+ * @sum: increase of a counter; else 0
  */
 struct kl_history_row {
 	int64_t begin;
@@ -109,10 +111,11 @@ struct kl_history_row {
 };
 
 /**
- * struct kl_history_query - which summaries
- * @level: minutes ...
- * @since, @until: seconds since 1970: those that begin then or between; INT64_MAX: no end
- * @comm: pattern of the shell's: of such groups; NULL: of the machine
+ * struct kl_history_query - selects summaries
+ * @level: length of the period
+ * @since, @until: seconds since 1970; periods that begin from @since up to @until are selected;
+ *                 INT64_MAX: no end
+ * @comm: shell pattern for the command names of groups; NULL: the machine
  */
 struct kl_history_query {
 	enum kl_history_level level;
@@ -122,14 +125,14 @@ struct kl_history_query {
 };
 
 /**
- * kl_history_read - summaries in the order of time
+ * kl_history_read - read summaries in the order of time
  * @history: database
  * @query: which
- * @take: called for each; what it returns, if not 0, ends it
- * @data: for @take
+ * @take: called for each summary, which is valid during the call; a result other than 0 stops
+ * @data: passed to @take
  *
- * Returns what @take did, or a negative errno. One state of the database, whoever
- * writes meanwhile.
+ * Reads one consistent state of the database even if it is written concurrently. Returns 0, the
+ * result of @take that stopped, or a negative errno.
  */
 int kl_history_read(struct kl_history *history, const struct kl_history_query *query,
 		    int (*take)(void *data, const struct kl_history_row *row), void *data);
@@ -137,35 +140,35 @@ int kl_history_read(struct kl_history *history, const struct kl_history_query *q
 struct kl_history_sampler;
 
 /**
- * kl_history_sampler_create - be ready to look
- * @history: that is written; must outlive it
- * @device: what to ask; must outlive it
+ * kl_history_sampler_create - prepare to take samples
+ * @history: opened for writing; must outlive the sampler
+ * @device: device to query; must outlive the sampler
  *
- * Returns NULL with errno and an error text.
+ * Returns NULL with errno ENOMEM and an error text.
  */
 struct kl_history_sampler *kl_history_sampler_create(struct kl_history *history,
 						     struct kl_device *device);
 
 /**
  * kl_history_sampler_destroy - free
- * @sampler: or NULL; what has not been written is lost
+ * @sampler: or NULL; samples that have not been written are lost
  */
 void kl_history_sampler_destroy(struct kl_history_sampler *sampler);
 
 /**
- * kl_history_sample - look, and write the minute before if this is another
- * @sampler: sampler; its first look only begins
+ * kl_history_sample - take a sample, and write the previous minute if a new one has begun
+ * @sampler: sampler; its first sample only starts the measurement
  *
- * Returns 1 if something was written, 0, or a negative errno: the next call tries
- * to write again. May sleep.
+ * Returns 1 if something was written, 0, or a negative errno; the next call then tries to write
+ * again. May sleep.
  */
 int kl_history_sample(struct kl_history_sampler *sampler);
 
 /**
- * kl_history_flush - write what there is of the minute at hand
- * @sampler: sampler; goes on
+ * kl_history_flush - write what has been sampled of the current minute
+ * @sampler: sampler; can be used further
  *
- * Returns as kl_history_sample().
+ * Returns as kl_history_sample() does.
  */
 int kl_history_flush(struct kl_history_sampler *sampler);
 

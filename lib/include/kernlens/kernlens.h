@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libkernlens: everything. Functions return 0 or a count, a negative errno on
- * failure (or NULL with errno set); kl_error_text() then says what was wrong.
- * No function prints or exits. Objects are not locked: one thread an object,
- * any number of objects. Strings handed out live as long as their object.
+ * libkernlens: includes every public header. Functions return 0 or a count on success and a
+ * negative errno on failure; those that return a pointer return NULL and set errno.
+ * kl_error_text() then describes the failure. No function prints or exits. Objects have no locks:
+ * use each object from one thread at a time; different objects may be used concurrently. A string
+ * that the library returns lives as long as the object that it came from.
  */
 #ifndef KERNLENS_KERNLENS_H
 #define KERNLENS_KERNLENS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The latency profile of a session: where the time of its tasks goes. Read from the
- * module as a whole; what waits are called, and who ended them, as text.
+ * The latency profile of a session: where the time of its tasks goes. The profile is read from
+ * the module as a whole; functions here describe waits, and what ended them, as text.
  */
 #ifndef KERNLENS_LATENCY_H
 #define KERNLENS_LATENCY_H
@@ -21,19 +21,24 @@ KL_PUBLIC_BEGIN
 
 /**
  * kl_session_latency - give a session a latency profile
- * @session: that has never been started
- * @params: flags, bounds (0: the defaults); its size is set by this function
+ * @session: session that has never been started
+ * @params: flags and maximum numbers (0: the defaults); the size is set by this function
  *
- * Returns a negative errno: EPERM (stacks of the kernel), EINVAL, EBUSY, ENOMEM.
+ * Returns 0 or a negative errno: -EPERM (kernel stacks require more rights), -EINVAL, -EBUSY,
+ * -ENOMEM.
  */
 int kl_session_latency(struct kl_session *session, struct kl_abi_latency *params);
 
 /**
- * struct kl_latency - a profile as it was when it was read; times in nanoseconds
- * @about: what could not be kept; since when it has run, until when
- * @task: by id
- * @entry: the longest first
+ * struct kl_latency - a profile at the time it was read; times in nanoseconds
+ * @about: what was dropped, and when the profile began and ended
+ * @task: tasks, sorted by id
+ * @n_tasks: number of tasks
+ * @entry: waits, longest total first
+ * @n_entries: number of waits
  * @source: interrupts that have woken tasks
+ * @n_sources: number of interrupts
+ * @symbols: the kernel's symbols, used to name sources; NULL until they are needed
  */
 struct kl_latency {
 	struct kl_abi_latency_read about;
@@ -48,16 +53,16 @@ struct kl_latency {
 
 /**
  * kl_latency_read - read a session's profile
- * @session: that has one
+ * @session: session that has one
  * @clock_hz: kl_abi_info.clock_hz of the device
  *
- * Returns NULL with errno: ENODATA (it has none), ENOMEM. Free it with
- * kl_latency_destroy().
+ * Returns NULL with errno: ENODATA (the session has none), ENOMEM. Free it with
+ * kl_latency_destroy(). May sleep.
  */
 struct kl_latency *kl_latency_read(struct kl_session *session, uint64_t clock_hz);
 
 /**
- * kl_latency_destroy - free it
+ * kl_latency_destroy - free a profile
  * @latency: or NULL
  */
 void kl_latency_destroy(struct kl_latency *latency);
@@ -67,7 +72,7 @@ void kl_latency_destroy(struct kl_latency *latency);
  * @latency: profile
  * @id: any
  *
- * Returns NULL if the module did not keep it.
+ * Returns NULL if the module no longer had it.
  */
 const struct kl_abi_latency_task *kl_latency_task(const struct kl_latency *latency, uint32_t id);
 
@@ -77,24 +82,24 @@ const struct kl_abi_latency_task *kl_latency_task(const struct kl_latency *laten
  */
 const char *kl_latency_state_name(unsigned int state);
 
-/* What kl_latency_reason() says of a kernel thread that has nothing to do. */
+/* What kl_latency_reason() returns for an idle kernel thread. */
 #define KL_LATENCY_NO_WORK "no work"
 
 /**
- * kl_latency_reason - what a wait was for, by the functions in its trace; else by the
- *		       system call; else by its state
+ * kl_latency_reason - what a wait was for
  * @stacks: traces of the session; or NULL
- * @schema: knows system calls
+ * @schema: names system calls
  * @entry: the wait
  *
- * Returns a short text as "futex", "disk", "pipe".
+ * Found from the functions in its stack trace, else from the system call, else from the state.
+ * Returns a short text such as "futex", "disk", "pipe".
  */
 const char *kl_latency_reason(const struct kl_stacks *stacks, const struct kl_schema *schema,
 			      const struct kl_abi_latency_entry *entry);
 
 /**
  * kl_latency_syscall - the system call that a wait was in
- * @schema: knows system calls
+ * @schema: names system calls
  * @entry: the wait
  *
  * Returns NULL if it was in none.
@@ -103,7 +108,7 @@ const char *kl_latency_syscall(const struct kl_schema *schema,
 			       const struct kl_abi_latency_entry *entry);
 
 /**
- * kl_latency_print_hop - who woke: "sh/123", "timer hrtimer_wakeup", "irq 24 (eth0)"
+ * kl_latency_print_hop - print who woke a task: "sh/123", "timer hrtimer_wakeup", "irq 24 (eth0)"
  * @buffer: appended to
  * @latency: profile
  * @hop: of an entry
@@ -112,8 +117,8 @@ void kl_latency_print_hop(struct kl_buffer *buffer, struct kl_latency *latency,
 			  const struct kl_abi_latency_hop *hop);
 
 /**
- * kl_latency_print_chain - all hops of a wait, the waker first, "?" behind an uncertain one
- * @buffer: appended to
+ * kl_latency_print_chain - print all hops of a wait, the waker first
+ * @buffer: appended to; an uncertain hop is followed by "?"
  * @latency: profile
  * @entry: the wait
  */
@@ -121,14 +126,15 @@ void kl_latency_print_chain(struct kl_buffer *buffer, struct kl_latency *latency
 			    const struct kl_abi_latency_entry *entry);
 
 /**
- * kl_latency_flame - all waits as a flame graph: process, program's functions, the
- *		      kernel's; time for a processor as "[runnable]"
+ * kl_latency_flame - all waits as a flame graph
  * @latency: profile
  * @stacks: traces of the session; or NULL
- * @schema: knows system calls
- * @idle: kernel threads with nothing to do, too
+ * @schema: names system calls
+ * @idle: include idle kernel threads
  *
- * Values are microseconds. Returns NULL with errno ENOMEM.
+ * Frames are the process, the functions of the program and those of the kernel; time spent
+ * waiting for a CPU is "[runnable]". Values are microseconds. Returns NULL with errno ENOMEM;
+ * free the result with kl_flame_destroy().
  */
 struct kl_flame *kl_latency_flame(struct kl_latency *latency, const struct kl_stacks *stacks,
 				  const struct kl_schema *schema, bool idle);

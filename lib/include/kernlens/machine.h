@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The whole machine, now: what its CPUs do, its memory, load and number of tasks. */
+/* The current state of the whole machine: CPU utilization, memory, load and number of tasks. */
 #ifndef KERNLENS_MACHINE_H
 #define KERNLENS_MACHINE_H
 
@@ -13,18 +13,18 @@
 KL_PUBLIC_BEGIN
 
 /**
- * struct kl_machine_cpu - what a CPU did between the last two reads
+ * struct kl_machine_cpu - utilization of a CPU between the last two reads, in percent of the time
  * @cpu: its number
- * @online: else all shares are 0
- * @user: percent of the time, as all that follow; without @nice and @guest
- * @nice: programs with a nice value above 0
+ * @online: if false, all shares are 0
+ * @user: user mode, without @nice and @guest
+ * @nice: user mode of tasks with a nice value above 0
  * @system: in the kernel, without @irq and @softirq
  * @irq: interrupts
- * @softirq: what interrupts have left to do
- * @steal: what the hypervisor has not given
- * @guest: guests of this machine
- * @iowait: nothing, while a task waited for storage
- * @idle: nothing
+ * @softirq: software interrupts
+ * @steal: time that the hypervisor gave to others
+ * @guest: guests that run on this machine
+ * @iowait: idle while a task waited for storage
+ * @idle: idle otherwise
  */
 struct kl_machine_cpu {
 	uint32_t cpu;
@@ -41,22 +41,22 @@ struct kl_machine_cpu {
 };
 
 /**
- * struct kl_machine_state - what is of no single CPU
+ * struct kl_machine_state - state that belongs to no single CPU
  * @total_memory: bytes of RAM that the kernel manages
- * @free_memory: bytes that nobody uses
- * @available_memory: bytes that could be had without swapping
- * @file_memory: bytes with pages of files, tmpfs and buffers
- * @anon_memory: bytes of processes that are of no file
+ * @free_memory: unused bytes
+ * @available_memory: bytes that can be allocated without swapping
+ * @file_memory: bytes of pages of files, tmpfs and buffers
+ * @anon_memory: bytes of anonymous memory of processes
  * @total_swap: bytes
  * @free_swap: bytes
- * @load: averages of 1, 5 and 15 minutes
- * @uptime_ns: since the machine was started, with its sleep
+ * @load: load averages over 1, 5 and 15 minutes
+ * @uptime_ns: ns since boot, including suspend
  * @processes: of all users and pid namespaces, without kernel threads
- * @threads: of these processes, their first ones, too
- * @kernel_threads: number of them
- * @running: threads of both kinds that are on a CPU, or ready
- * @interrupts: of devices, a second since the read before
- * @softirqs: a second since the read before
+ * @threads: threads of these processes, including their main threads
+ * @kernel_threads: number of kernel threads
+ * @running: user and kernel threads that are on a CPU or ready to run
+ * @interrupts: device interrupts per second since the previous read
+ * @softirqs: software interrupts per second since the previous read
  */
 struct kl_machine_state {
 	uint64_t total_memory;
@@ -79,8 +79,8 @@ struct kl_machine_state {
 struct kl_machine;
 
 /**
- * kl_machine_create - to be read again and again
- * @device: what to ask; must outlive it
+ * kl_machine_create - create an object that reads the machine's state
+ * @device: device to query; must outlive the object
  *
  * Returns NULL with errno ENOMEM.
  */
@@ -93,34 +93,36 @@ struct kl_machine *kl_machine_create(struct kl_device *device);
 void kl_machine_destroy(struct kl_machine *machine);
 
 /**
- * kl_machine_read - the state now, and what was done since the read before
+ * kl_machine_read - read the current state, and the activity since the previous read
  * @machine: machine
  *
- * The first read tells what was done since the machine was started. Any user may.
- * Returns a negative errno on failure. May sleep.
+ * The first read reports the activity since boot. Needs no privileges. Returns 0 or a negative
+ * errno. May sleep.
  */
 int kl_machine_read(struct kl_machine *machine);
 
 /**
- * kl_machine_state - as of the newest read
+ * kl_machine_state - state as of the last read
  * @machine: machine
+ *
+ * The state belongs to @machine and changes with the next read.
  */
 const struct kl_machine_state *kl_machine_state(const struct kl_machine *machine);
 
 /**
- * kl_machine_cpu - a CPU, as of the newest read
+ * kl_machine_cpu - a CPU, as of the last read
  * @machine: machine
- * @index: from 0, of those that there can be
+ * @index: from 0, over the possible CPUs
  *
- * Returns NULL behind the last.
+ * Returns NULL after the last.
  */
 const struct kl_machine_cpu *kl_machine_cpu(const struct kl_machine *machine, size_t index);
 
 /**
- * kl_machine_average - all CPUs that are online together: a CPU's part of each share
+ * kl_machine_average - average over all online CPUs
  * @machine: machine
  *
- * `cpu` is the number of CPUs online.
+ * Each share is the average per CPU; `cpu` is the number of online CPUs.
  */
 const struct kl_machine_cpu *kl_machine_average(const struct kl_machine *machine);
 

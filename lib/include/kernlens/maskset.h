@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Masksets as text files that people write and share: a line a place and what
- * happens there, in the words of -e, with comments behind #. They lie in the
- * system's folder and in the user's own, whose files win.
+ * Masksets as text files that users write and share. Each line has a probe point and what happens
+ * there, as in option -e; # begins a comment. The files are in the system's folder and in the
+ * user's own, which takes precedence.
  */
 #ifndef KERNLENS_MASKSET_H
 #define KERNLENS_MASKSET_H
@@ -13,15 +13,15 @@
 
 KL_PUBLIC_BEGIN
 
-#define KL_MASKSET_BYTES_MAX (1u << 20) /* of a file */
+#define KL_MASKSET_BYTES_MAX (1u << 20) /* size of a file */
 #define KL_MASKSET_SYSTEM_FOLDER "/etc/kernlens/masksets"
 
 struct kl_maskset;
 
 /**
- * struct kl_maskset_line - a line that says something
+ * struct kl_maskset_line - a line that is not empty
  * @text: without its comment
- * @number: in the file, from 1
+ * @number: line number in the file, from 1
  */
 struct kl_maskset_line {
 	const char *text;
@@ -29,30 +29,30 @@ struct kl_maskset_line {
 };
 
 /**
- * kl_maskset_check_name - can a user's maskset be called so?
+ * kl_maskset_check_name - is this a valid name for a user's maskset?
  * @name: any
  *
- * A letter, then letters, digits and _ . -, at most KL_NAME_MAX - 1 bytes, none
- * of the built-in masksets and not `events'. Returns -EINVAL with an error text.
+ * Valid names begin with a letter, continue with letters, digits and _ . -, have at most
+ * KL_NAME_MAX - 1 bytes, and are neither that of a built-in maskset nor "events". Returns 0, or
+ * -EINVAL with an error text.
  */
 int kl_maskset_check_name(const char *name);
 
 /**
- * kl_maskset_parse - take a text apart
+ * kl_maskset_parse - parse the text of a maskset
  * @name: of the maskset
- * @origin: what errors say in front of line and column, such as its file
+ * @origin: what error texts show before line and column, such as the file's path
  * @text: any bytes
- * @length: of them
+ * @length: size of @text
  *
- * Looks at the grammar only; what names and expressions mean is found out by
- * kl_plan_compile(). Returns NULL with errno and an error text that begins
- * "ORIGIN:LINE:COLUMN: ".
+ * Checks only the syntax; names and expressions are checked by kl_plan_compile(). Returns NULL
+ * with errno and an error text that begins with "ORIGIN:LINE:COLUMN: ".
  */
 struct kl_maskset *kl_maskset_parse(const char *name, const char *origin, const char *text,
 				    size_t length);
 
 /**
- * kl_maskset_read - read a file
+ * kl_maskset_read - read a maskset from a file
  * @name: of the maskset
  * @path: of the file; NULL: standard input
  *
@@ -62,45 +62,45 @@ struct kl_maskset *kl_maskset_read(const char *name, const char *path);
 
 /**
  * kl_maskset_load - find a maskset by name and read it
- * @name: looked for in the user's folder, then in the system's
+ * @name: searched in the user's folder, then in the system's
  *
- * Returns NULL with errno ENOENT if there is none, or another.
+ * Returns NULL with errno: ENOENT if there is none, or another.
  */
 struct kl_maskset *kl_maskset_load(const char *name);
 
 /**
- * kl_maskset_destroy - free
+ * kl_maskset_destroy - free a maskset
  * @maskset: or NULL
  */
 void kl_maskset_destroy(struct kl_maskset *maskset);
 
 /**
- * kl_maskset_name - its name
+ * kl_maskset_name - name of a maskset
  * @maskset: maskset
  */
 const char *kl_maskset_name(const struct kl_maskset *maskset);
 
 /**
- * kl_maskset_origin - where it came from, as errors say it
+ * kl_maskset_origin - where a maskset comes from, as shown in error texts
  * @maskset: maskset
  */
 const char *kl_maskset_origin(const struct kl_maskset *maskset);
 
 /**
- * kl_maskset_text - all of it, with comments
+ * kl_maskset_text - the complete text, including comments
  * @maskset: maskset
- * @length: set to its bytes; may be NULL
+ * @length: out: its size in bytes; or NULL
  */
 const char *kl_maskset_text(const struct kl_maskset *maskset, size_t *length);
 
 /**
- * kl_maskset_help - its first comment, or an empty string
+ * kl_maskset_help - the first comment, or an empty string
  * @maskset: maskset
  */
 const char *kl_maskset_help(const struct kl_maskset *maskset);
 
 /**
- * kl_maskset_line - a line that says something
+ * kl_maskset_line - a line that is not empty
  * @maskset: maskset
  * @index: from 0
  *
@@ -109,39 +109,40 @@ const char *kl_maskset_help(const struct kl_maskset *maskset);
 const struct kl_maskset_line *kl_maskset_line(const struct kl_maskset *maskset, size_t index);
 
 /**
- * kl_maskset_folder - where files of masksets are
- * @system: the system's, else the user's own
+ * kl_maskset_folder - path of the folder with maskset files
+ * @system: the system's folder, else the user's own
  *
- * The user's is $XDG_CONFIG_HOME/kernlens/masksets, or below ~/.config. Returns a
- * path to free, or NULL with errno (ENOENT: the user has no home).
+ * The user's folder is $XDG_CONFIG_HOME/kernlens/masksets, or the same under ~/.config. Returns a
+ * path that the caller frees, or NULL with errno (ENOENT: the user has no home directory).
  */
 char *kl_maskset_folder(bool system);
 
 /**
- * kl_maskset_path - where a maskset's file is or would be
- * @name: that kl_maskset_check_name() allows
- * @system: in the system's folder, else in the user's
+ * kl_maskset_path - path of a maskset's file, whether or not it exists
+ * @name: accepted by kl_maskset_check_name()
+ * @system: in the system's folder, else in the user's own
  *
- * Returns a path to free, or NULL with errno.
+ * Returns a path that the caller frees, or NULL with errno.
  */
 char *kl_maskset_path(const char *name, bool system);
 
 /**
  * kl_maskset_save - write a maskset's file
  * @maskset: maskset
- * @system: into the system's folder, else into the user's, which are made
- * @replace: a file that is there may go
+ * @system: into the system's folder, else into the user's own; created if missing
+ * @replace: an existing file may be replaced
  *
- * Whole or not at all. Returns -EEXIST, or what the system said.
+ * Writes the file completely or not at all. Returns 0, -EEXIST, or another negative errno with an
+ * error text.
  */
 int kl_maskset_save(const struct kl_maskset *maskset, bool system, bool replace);
 
 /**
  * kl_maskset_remove - delete a maskset's file
  * @name: of the maskset
- * @system: in the system's folder, else in the user's
+ * @system: in the system's folder, else in the user's own
  *
- * Returns -ENOENT if there is none.
+ * Returns 0, -ENOENT if there is none, or another negative errno.
  */
 int kl_maskset_remove(const char *name, bool system);
 

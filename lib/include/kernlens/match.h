@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From what a user writes behind -e to a maskset. */
+/* Translates the event patterns of option -e to a maskset. */
 #ifndef KERNLENS_MATCH_H
 #define KERNLENS_MATCH_H
 
@@ -11,24 +11,24 @@
 KL_PUBLIC_BEGIN
 
 /**
- * kl_events_match - turn event patterns into handlers
- * @schema: names
- * @patterns: a list with commas, worked from left to right. Each of:
- *            NAME or GLOB      events with such a name (* ? [a-z])
- *            GROUP             all events of a group; `syscalls`: all calls;
- *                              `default` and `all`: the built-in masksets
- *            GROUP:GLOB        events of a group with such a name
- *            any of them + ":HANDLER"   with that handler instead of @handler
- *            ! + any of them   those events not
- * @handler: KL_HANDLER_* for events named without one
- * @map: an event's handler each; changed only on success, and only for events
- *       that a pattern names
+ * kl_events_match - translate event patterns to handlers
+ * @schema: names of events
+ * @patterns: comma-separated list, processed from left to right. Each entry is one of:
+ *             NAME or GLOB      events with a matching name (* ? [a-z])
+ *             GROUP             all events of a group; `syscalls`: all system calls;
+ *                               `default` and `all`: the built-in masksets
+ *             GROUP:GLOB        events of a group with a matching name
+ *             any of them + ":HANDLER"   with that handler instead of @handler
+ *             ! + any of them   excludes those events
+ * @handler: KL_HANDLER_* for entries that name none
+ * @map: the handler of each event; changed only on success, and only for events that match a
+ *       pattern
  *
- * Events of the set REQUEST are matched by their name or a glob, but not by
- * GROUP or `all`: they would drown the others.
+ * Events of the set REQUEST match their name or a glob, but not GROUP or `all`, because they are
+ * so frequent that they would drown out the others.
  *
- * Returns the number of events in @map that have a handler, or -EINVAL with an
- * error text that names what is near to an unknown pattern.
+ * Returns the number of events in @map that have a handler, or -EINVAL with an error text that
+ * suggests a name similar to an unknown pattern.
  */
 int kl_events_match(const struct kl_schema *schema, const char *patterns, unsigned int handler,
 		    uint8_t map[KL_EV_IDS]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A trace's `metadata` file: TSDL as of CTF 1.8, in our own dialect. */
+/* Reads and writes a trace's `metadata` file: TSDL as in CTF 1.8, in kernlens's own dialect. */
 #ifndef KERNLENS_METADATA_H
 #define KERNLENS_METADATA_H
 
@@ -14,18 +14,18 @@ KL_PUBLIC_BEGIN
 
 #define KL_INFO_TEXT_MAX 128
 
-/* Of a trace: what only kernlens understands. Readers of CTF leave folders alone. */
+/* Folder in a trace directory for what only kernlens understands. CTF readers ignore folders. */
 #define KL_TRACE_FOLDER "kernlens"
 
 /**
- * struct kl_trace_info - what a trace says about itself
- * @uuid: of the session, in each of its blocks
+ * struct kl_trace_info - properties of a trace
+ * @uuid: of the session; each of its blocks has it
  * @boot_id: of the machine's boot, 36 characters, or empty
  * @hostname: of the machine
  * @kernel_release: uname -r
  * @kernel_version: uname -v
- * @trace_name: the session's
- * @version: of the kernlens that wrote it
+ * @trace_name: name of the session
+ * @version: of the kernlens that wrote the trace
  * @schema_hash: of the tables that the module was built with
  * @timebase: the clock
  */
@@ -42,8 +42,8 @@ struct kl_trace_info {
 };
 
 /**
- * kl_trace_info_init - fill in what this machine and library know
- * @info: zeroed, then all but uuid, trace_name and timebase filled in
+ * kl_trace_info_init - fill in what is known about this machine and library
+ * @info: zeroed, then filled in except for uuid, trace_name and timebase
  */
 void kl_trace_info_init(struct kl_trace_info *info);
 
@@ -53,31 +53,32 @@ void kl_trace_info_init(struct kl_trace_info *info);
  * @schema: events to describe
  * @info: trace, env and clock
  *
- * Returns -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 int kl_metadata_write(struct kl_buffer *buffer, const struct kl_schema *schema,
 		      const struct kl_trace_info *info);
 
 /**
- * kl_metadata_write_defined - the same, but only what the session has defined
+ * kl_metadata_write_defined - write the TSDL of what a session has defined, only
  * @buffer: appended to
- * @schema: whose defined events, variables, flags and rules
+ * @schema: its defined events, variables, flags and rules are written
  * @info: trace, env and clock
  *
- * For kl_session_set_metadata(): who attaches has the tables already. Returns
- * -ENOMEM.
+ * For kl_session_set_metadata(): a process that attaches to the session already has the tables.
+ * Returns 0 or -ENOMEM.
  */
 int kl_metadata_write_defined(struct kl_buffer *buffer, const struct kl_schema *schema,
 			      const struct kl_trace_info *info);
 
 /**
- * kl_metadata_parse - read the TSDL of a trace
- * @text: the file's bytes; anything may be in it
- * @length: of them
+ * kl_metadata_parse - parse the TSDL of a trace
+ * @text: contents of the file; need not be valid
+ * @length: size of @text in bytes
  * @info: filled in
  *
- * Understands what kl_metadata_write() of any version has written. Returns a
- * new schema, or NULL with errno EINVAL (the error text has the line), ENOMEM.
+ * Accepts the output of kl_metadata_write() of any version. Returns a new schema, to be freed
+ * with kl_schema_destroy(), or NULL with errno EINVAL (the error text contains the line) or
+ * ENOMEM.
  */
 struct kl_schema *kl_metadata_parse(const char *text, size_t length, struct kl_trace_info *info);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From what a user asks for (places, filters, handlers, keys) to what a session
- * is told: programs, defined events, rules and a maskset. The text is that of
- * -e, described in kernlens-events(7) and kernlens-expressions(7):
+ * Translates what a user requests (probe points, filters, handlers, keys) into what a session
+ * needs: programs, defined events, rules and masksets. The text is that of option -e, described
+ * in kernlens-events(7) and kernlens-expressions(7):
  *
  *   PLACE [/FILTER/] [:HANDLER[(ARGUMENTS)] [by KEY[,KEY...]]]
  */
@@ -25,17 +25,17 @@ struct kl_plan;
 struct kl_process_splices;
 
 /**
- * struct kl_plan_rule - a rule as its user wrote it
- * @text: the whole of it
+ * struct kl_plan_rule - a rule, as the user wrote it
+ * @text: the complete text
  * @handler: KL_HANDLER_*
- * @handler_name: as it was written, also of another module's
- * @n_keys: number of keys; a text takes two of 8 bytes
- * @key_text: each as it was written; NULL: the key before goes on
- * @key: how each is to be printed
- * @value: how the value of sum and hist is to be printed
- * @width: of a histogram's buckets; 0: powers of two
- * @low: where they begin
- * @number: of the rule in the session, once the plan has been applied
+ * @handler_name: name as written; for an external handler, that of the other module
+ * @n_keys: number of keys; a text takes two keys of 8 bytes each
+ * @key_text: each key as written; NULL: continues the preceding key
+ * @key: how to print each key
+ * @value: how to print the value of sum and hist
+ * @width: width of a histogram's buckets; 0: powers of two
+ * @low: where the first bucket begins
+ * @number: number of the rule in the session; set by kl_plan_apply()
  */
 struct kl_plan_rule {
 	const char *text;
@@ -51,8 +51,8 @@ struct kl_plan_rule {
 };
 
 /**
- * kl_plan_create - a plan for nothing yet
- * @schema: gets the events that the plan defines; must outlive it
+ * kl_plan_create - create an empty plan
+ * @schema: the events that the plan defines are added to it; must outlive the plan
  *
  * Returns NULL with errno ENOMEM.
  */
@@ -65,36 +65,36 @@ struct kl_plan *kl_plan_create(struct kl_schema *schema);
 void kl_plan_destroy(struct kl_plan *plan);
 
 /**
- * kl_plan_add_handler - a handler of another kernel module that may be named
+ * kl_plan_add_handler - make a handler of another kernel module known to the plan
  * @plan: plan that has not been compiled
  * @info: from kl_device_handler(); copied
  *
- * Returns -ENOMEM on failure.
+ * Returns 0 or -ENOMEM.
  */
 int kl_plan_add_handler(struct kl_plan *plan, const struct kl_abi_handler_info *info);
 
 /**
- * kl_plan_add - one more list of places, with commas, as behind -e
+ * kl_plan_add - add a comma-separated list of probe points, as given to option -e
  * @plan: plan
  * @list: copied
- * @handler: of those that name none
+ * @handler: KL_HANDLER_* for entries that name none
  *
- * Later ones win over earlier ones. Returns -EINVAL with an error text that
- * shows the place in the list; what its expressions mean is only looked at by
- * kl_plan_compile(), when all flags and variables are known.
+ * Later lists override earlier ones. Only the syntax is checked here: expressions are checked by
+ * kl_plan_compile(), when all flags and variables are known. Returns 0, -EINVAL with an error
+ * text that shows the position in the list, or -ENOMEM.
  */
 int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler);
 
 #define KL_PLAN_NAME_MAX 64
 
 /**
- * struct kl_plan_variable - an expression whose value records carry
- * @name: given by its user, or made of the expression's words
+ * struct kl_plan_variable - an expression whose value is recorded
+ * @name: as given by the user, or derived from the expression
  * @help: the expression
- * @type: a number's, or KL_TYPE_TEXT of KL_COMM_LEN bytes
- * @format: how it is printed
- * @is_of_session: all records have it; else it is a field of the defined events
- *                 that have the arguments it speaks of
+ * @type: of a number, or KL_TYPE_TEXT of KL_COMM_LEN bytes
+ * @format: how to print it
+ * @is_of_session: if true, all records have it; else it is a field of those defined events that
+ *                 have the arguments it uses
  */
 struct kl_plan_variable {
 	char name[KL_PLAN_NAME_MAX];
@@ -105,7 +105,7 @@ struct kl_plan_variable {
 };
 
 /**
- * kl_plan_add_variable - one more value to have with records
+ * kl_plan_add_variable - record the value of an expression
  * @plan: plan that is not compiled yet
  * @text: EXPRESSION or NAME=EXPRESSION; copied
  *
@@ -114,7 +114,7 @@ struct kl_plan_variable {
 int kl_plan_add_variable(struct kl_plan *plan, const char *text);
 
 /**
- * kl_plan_variable - one of them
+ * kl_plan_variable - a variable of the plan
  * @plan: compiled plan
  * @index: from 0
  *
@@ -123,127 +123,126 @@ int kl_plan_add_variable(struct kl_plan *plan, const char *text);
 const struct kl_plan_variable *kl_plan_variable(const struct kl_plan *plan, unsigned int index);
 
 /**
- * kl_plan_apply_variables - tell a session which variables its records carry
+ * kl_plan_apply_variables - set the variables that a session's records carry
  * @plan: compiled plan
  * @session: session that has not been started
- * @list: rows of variables.def, and KL_VARIABLE_PROGRAM with the index of one of
- *        the plan's as `program`, which becomes the session's number for it
+ * @list: rows of variables.def, and entries with KL_VARIABLE_PROGRAM whose `program` is the index
+ *        of a variable of the plan; it is replaced by the id of the program in the session
  *
- * Returns a negative errno with an error text.
+ * Returns 0, or a negative errno with an error text.
  */
 int kl_plan_apply_variables(struct kl_plan *plan, struct kl_session *session,
 			    struct kl_abi_variables *list);
 
 /**
- * kl_plan_add_maskset - add the lines of a maskset's text
+ * kl_plan_add_maskset - add the lines of a maskset
  * @plan: plan
- * @maskset: need not outlive this call
- * @handler: of lines that name none
+ * @maskset: only used during this call
+ * @handler: KL_HANDLER_* for lines that name none
  *
- * As kl_plan_add() with each line; errors then begin "ORIGIN:LINE:COLUMN: ".
+ * Works as kl_plan_add() does for each line; error texts begin with "ORIGIN:LINE:COLUMN: ".
  */
 int kl_plan_add_maskset(struct kl_plan *plan, const struct kl_maskset *maskset,
 			unsigned int handler);
 
 /**
- * kl_plan_set_name - what the session will call the maskset that this makes
+ * kl_plan_set_name - set the name that the resulting maskset gets in the session
  * @plan: plan
- * @name: "events" if this is not called
+ * @name: "events" if this function is not called
  *
- * Returns -EINVAL if it is too long.
+ * Returns 0, or -EINVAL if it is too long.
  */
 int kl_plan_set_name(struct kl_plan *plan, const char *name);
 
 /**
- * kl_plan_join - make the plan for a session that runs
- * @plan: to which nothing has been added; its schema has what the session defines
- * @session: session, also one that was attached to
+ * kl_plan_join - prepare the plan for an existing session
+ * @plan: to which nothing has been added; its schema contains what the session defines
+ * @session: session, possibly attached
  *
- * The plan may then only name events and flags that the session has. Masksets that
- * it has are taken by `use` as they are. Returns a negative errno.
+ * The plan can then only use events and flags that the session already has. The handler `use`
+ * selects the session's own masksets, which are left unchanged. Returns 0 or a negative errno.
  */
 int kl_plan_join(struct kl_plan *plan, struct kl_session *session);
 
 /**
- * kl_plan_set_rights - what the session's maker may see
+ * kl_plan_set_rights - set what the creator of the session may see
  * @plan: plan
- * @may: KL_MAY_* of the device; all if this is not called
+ * @may: KL_MAY_* of the device; everything if this function is not called
  *
- * Without the right to see addresses the handler `stack` is about programs only.
+ * Without the right to see addresses, the handler `stack` only records user stack traces.
  */
 void kl_plan_set_rights(struct kl_plan *plan, uint32_t may);
 
 /**
- * kl_plan_logs_stacks - shall records of some events have call traces?
+ * kl_plan_logs_stacks - do records of some events have stack traces?
  * @plan: compiled plan
  *
- * Then the session needs the variables `kstack` and `ustack`, with the flag
+ * If so, the session needs the variables `kstack` and `ustack`, with the flag
  * KL_VARIABLES_STACKS_ASKED.
  */
 bool kl_plan_logs_stacks(const struct kl_plan *plan);
 
 /**
- * kl_plan_compile - look up all names and make the programs
- * @plan: to which nothing is added any more
+ * kl_plan_compile - resolve all names and compile the programs
+ * @plan: to which nothing will be added any more
  *
- * Reads the kernel's types and symbols if something needs them, and the files of
- * the masksets that the handler `use` names. Returns a negative errno with an
- * error text.
+ * Reads the kernel's types and symbols if they are needed, and the files of masksets that the
+ * handler `use` names. Returns 0, or a negative errno with an error text.
  */
 int kl_plan_compile(struct kl_plan *plan);
 
 /**
- * kl_plan_map - the handlers of the tables' events
+ * kl_plan_map - the handlers of the predefined events
  * @plan: compiled plan
  *
- * A byte an event id below KL_EV_MAX, as in a maskset; the caller may set those
- * that cannot be had to KL_HANDLER_nothing.
+ * Returns one byte for each event id below KL_EV_MAX, as in a maskset. The array belongs to the
+ * plan; the caller may set unavailable events to KL_HANDLER_nothing.
  */
 uint8_t *kl_plan_map(struct kl_plan *plan);
 
 /**
- * kl_plan_is_named - was an event written out, not only matched by a pattern?
+ * kl_plan_is_named - was an event named literally rather than only matched by a pattern?
  * @plan: plan
  * @name: of the event
  */
 bool kl_plan_is_named(const struct kl_plan *plan, const char *name);
 
 /**
- * kl_plan_defined - how many events the plan defines
+ * kl_plan_defined - number of events that the plan defines
  * @plan: compiled plan
  */
 size_t kl_plan_defined(const struct kl_plan *plan);
 
 /**
- * kl_plan_maskset_map - the handlers of the tables' events, by maskset
+ * kl_plan_maskset_map - the handlers of the predefined events, by maskset
  * @plan: compiled plan
- * @index: 0: kl_plan_map(); from 1: those that `use` names
+ * @index: 0: as kl_plan_map(); from 1: the masksets that the handler `use` names
  *
  * Returns NULL after the last.
  */
 uint8_t *kl_plan_maskset_map(struct kl_plan *plan, unsigned int index);
 
 /**
- * kl_plan_has_handler - has an event a handler in one of the masksets?
+ * kl_plan_has_handler - does an event have a handler in one of the masksets?
  * @plan: compiled plan
- * @id: of the event, also of one that the plan defines
- * @handler: KL_HANDLER_*, as it stands in a maskset without a rule
+ * @id: of the event, which the plan may have defined
+ * @handler: KL_HANDLER_*; only handlers that a maskset contains without a rule are found
  */
 bool kl_plan_has_handler(const struct kl_plan *plan, unsigned int id, unsigned int handler);
 
 /**
- * kl_plan_apply - tell a session
- * @plan: compiled plan; its schema gets the flags and rules
- * @session: session that has not been started, whose masksets from
- *           KL_MASKSET_FIRST_USER on are written; or the one that the plan has
- *           joined. The maskset with the plan's name is then in use
+ * kl_plan_apply - load the plan into a session
+ * @plan: compiled plan; its flags and rules are added to the schema
+ * @session: session that has not been started, whose masksets from KL_MASKSET_FIRST_USER on are
+ *           overwritten; or the session that the plan has joined. Afterwards the session uses the
+ *           maskset with the plan's name
  *
- * Returns a negative errno with an error text.
+ * Returns 0, or a negative errno with an error text.
  */
 int kl_plan_apply(struct kl_plan *plan, struct kl_session *session);
 
 /**
- * kl_plan_rule - the rules
+ * kl_plan_rule - a rule of the plan
  * @plan: applied plan
  * @index: from 0
  *
@@ -252,11 +251,11 @@ int kl_plan_apply(struct kl_plan *plan, struct kl_session *session);
 const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index);
 
 /**
- * struct kl_plan_blocks - what has become of places in basic blocks
- * @points: that were asked for
- * @placed: of them, those that fire
- * @without: that have no place
- * @refused: that the module does not want
+ * struct kl_plan_blocks - what became of the requested points in basic blocks
+ * @points: requested points
+ * @placed: points that fire
+ * @without: points that have no place for an instrument
+ * @refused: points that the module refused
  */
 struct kl_plan_blocks {
 	uint32_t points;
@@ -266,18 +265,19 @@ struct kl_plan_blocks {
 };
 
 /**
- * kl_plan_blocks - the places in basic blocks
+ * kl_plan_blocks - totals over the points in basic blocks
  * @plan: applied plan
  */
 struct kl_plan_blocks kl_plan_blocks(const struct kl_plan *plan);
 
 /**
- * struct kl_plan_block - a place in a basic block
- * @event: that fires there
- * @function: index of its function, in kl_plan_text()
+ * struct kl_plan_block - a point in a basic block
+ * @event: event that fires there
+ * @function: index of its function in kl_plan_text()
  * @block: index in the function's graph
- * @behind: behind the block's last instruction that does not jump, not before its first
- * @reason: why nothing fires there, in one word; NULL: it does
+ * @behind: after the last instruction of the block that is not a jump, rather than before its
+ *          first
+ * @reason: why nothing fires there, in one word; NULL: it fires
  */
 struct kl_plan_block {
 	uint32_t event;
@@ -288,34 +288,35 @@ struct kl_plan_block {
 };
 
 /**
- * kl_plan_block - one of the places in basic blocks
+ * kl_plan_block - one of the points in basic blocks
  * @plan: applied plan
- * @index: below the number of points of kl_plan_blocks()
+ * @index: less than the number of points from kl_plan_blocks()
  */
 struct kl_plan_block kl_plan_block(const struct kl_plan *plan, uint32_t index);
 
 /**
- * kl_plan_text - the kernel's text that the places in basic blocks are in
- * @plan: applied plan; it stays the plan's
+ * kl_plan_text - the kernel text that contains the points in basic blocks
+ * @plan: applied plan; the text belongs to it
  *
- * Returns NULL if it has no such places.
+ * Returns NULL if there are no such points.
  */
 struct kl_blocks *kl_plan_text(const struct kl_plan *plan);
 
 /**
- * kl_plan_note - what was assumed or left out, in a sentence each
+ * kl_plan_note - what was assumed or omitted, one sentence per line
  * @plan: compiled plan
  *
- * Lines, or an empty string.
+ * Returns an empty string if there is nothing to note.
  */
 const char *kl_plan_note(const struct kl_plan *plan);
 
 /**
- * kl_plan_process_splices - what programs have to be diverted for the plan's events
+ * kl_plan_process_splices - the programs that must be diverted for the plan's events
  * @plan: compiled
  *
- * Whoever may not have uprobes has blocks of programs fire their events themselves: to begin when
- * the session runs. Returns NULL if there is nothing of the kind.
+ * Without the right to use uprobes, blocks of programs fire their events themselves. Pass the
+ * result to kl_process_splices_begin() once the session runs. Returns NULL if there are no such
+ * events.
  */
 struct kl_process_splices *kl_plan_process_splices(const struct kl_plan *plan);
 

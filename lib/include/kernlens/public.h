@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What stands between KL_PUBLIC_BEGIN and KL_PUBLIC_END in a public header is visible outside of
- * the library, and has the names that C gives it when a C++ compiler reads the header.
+ * Declarations between KL_PUBLIC_BEGIN and KL_PUBLIC_END in a public header are exported from the
+ * library and have C linkage when a C++ compiler reads the header.
  */
 #ifndef KERNLENS_PUBLIC_H
 #define KERNLENS_PUBLIC_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reading a session's buffers while it runs: blocks (for a recorder) or events
- * merged by time (for a screen). No reader slows the writer; one that is too
- * slow is moved forward and told what it missed.
+ * Reads a session's buffers while it runs: as blocks (for a recorder) or as events merged by time
+ * (for a display). No reader slows down the writer: a reader that falls behind is moved forward,
+ * and the records that it missed are counted.
  */
 #ifndef KERNLENS_READER_H
 #define KERNLENS_READER_H
@@ -19,7 +19,7 @@
 KL_PUBLIC_BEGIN
 
 enum kl_backend {
-	KL_BACKEND_MMAP, /* shared pages: no system call a block, and blocks being filled */
+	KL_BACKEND_MMAP, /* shared memory: no system call per block; includes blocks being filled */
 	KL_BACKEND_READ, /* read(): complete blocks only */
 };
 
@@ -28,16 +28,16 @@ struct kl_live;
 
 /**
  * struct kl_reader_counts - what became of the records
- * @read: handed out
- * @missed: overwritten before this reader came to them
- * @lost: never written for want of room
- * @blocks: complete blocks handed out
- * @bad: blocks that did not hold together (read() only) and were left out;
- *       their records are counted as missed when the next block comes
+ * @read: returned to the caller
+ * @missed: overwritten before this reader got to them
+ * @lost: never written, because the buffer was full
+ * @blocks: complete blocks returned to the caller
+ * @bad: inconsistent blocks (KL_BACKEND_READ only), which are skipped; their records are counted
+ *       as missed when the next block arrives
  *
- * When the session has stopped and everything has been handed out, read +
- * missed + lost is the number of records fired since the session's start
- * (with KL_READER_FROM_NOW: those before that count as missed).
+ * Once the session has stopped and everything has been read, read + missed + lost is the number
+ * of records fired since the session started. With KL_READER_FROM_NOW, earlier records count as
+ * missed.
  */
 struct kl_reader_counts {
 	uint64_t read;
@@ -49,14 +49,14 @@ struct kl_reader_counts {
 
 /**
  * struct kl_reader_block - a block, or the new part of one
- * @cpu: whose
- * @seq: its number on that CPU
- * @block: a private copy from its first byte; valid until the next call
- * @from: bytes that were handed out before; 0 for the first part
- * @to: end of the records in it
- * @complete: nothing more comes in this block
- * @missed: records between the last block of this CPU and this one
- * @lost: on this CPU since the last complete block; known when @complete
+ * @cpu: CPU that wrote it
+ * @seq: its sequence number on that CPU
+ * @block: a private copy of the whole block; valid until the next call
+ * @from: number of bytes that were returned before; 0 for the first part
+ * @to: end of its records, in bytes from the start of the block
+ * @complete: nothing will be added to this block
+ * @missed: records between this CPU's previous block and this one
+ * @lost: records lost on this CPU since its last complete block; only known if @complete
  */
 struct kl_reader_block {
 	uint32_t cpu;
@@ -73,10 +73,11 @@ struct kl_reader_block {
  * kl_reader_create - read from a reader's descriptor
  * @fd: from kl_session_reader(); closed with the reader, or at once on failure
  * @cpus: number of possible CPU ids, from struct kl_abi_info
- * @block_bytes: kl_session_block_bytes()
- * @backend: how
+ * @block_bytes: from kl_session_block_bytes()
+ * @backend: how to read
  *
- * Returns NULL with errno.
+ * Returns NULL with errno and an error text: EINVAL, ENOMEM, EPROTO (inconsistent ring), or the
+ * error from mmap.
  */
 struct kl_reader *kl_reader_create(int fd, unsigned int cpus, size_t block_bytes,
 				   enum kl_backend backend);
@@ -88,84 +89,87 @@ struct kl_reader *kl_reader_create(int fd, unsigned int cpus, size_t block_bytes
 void kl_reader_destroy(struct kl_reader *reader);
 
 /**
- * kl_reader_next_block - the next block there is, of any CPU
+ * kl_reader_next_block - the next available block of any CPU
  * @reader: reader
- * @partial: also give what is finished of blocks that are being filled
- *           (KL_BACKEND_MMAP). What was given so comes again with the rest
- *           of the block, with @from behind it
+ * @partial: also return the finished records of blocks that are still being filled
+ *           (KL_BACKEND_MMAP); the rest of such a block is returned later, together with this
+ *           part, and @from then says where the rest begins
  * @block: filled in
  *
- * Returns 1, 0 if there is nothing now, or a negative errno. The blocks of one
- * CPU come in order. Does not wait.
+ * Returns 1, 0 if there is nothing now, or a negative errno. The blocks of one CPU are returned
+ * in order. Does not wait.
  */
 int kl_reader_next_block(struct kl_reader *reader, bool partial, struct kl_reader_block *block);
 
 /**
- * kl_reader_wait - sleep until a block is complete
+ * kl_reader_wait - wait until a block is complete
  * @reader: reader
- * @timeout_ms: at most this long; -1: no limit
+ * @timeout_ms: maximum time to wait; -1: no limit
  *
- * Returns 1 if there is one; 2 if there is none and the session is stopped, so
- * that this call does not sleep; 0 after the time; or a negative errno (-EINTR
- * for a signal).
+ * Returns 1 if there is a complete block; 2 if there is none and the session is stopped, in which
+ * case this call does not sleep; 0 after the timeout; or a negative errno (-EINTR if interrupted
+ * by a signal).
  */
 int kl_reader_wait(struct kl_reader *reader, int timeout_ms);
 
 /**
- * kl_reader_fd - the descriptor, to poll() together with others
+ * kl_reader_fd - the reader's descriptor, for poll()
  * @reader: reader
+ *
+ * Returns the descriptor, which remains the reader's.
  */
 int kl_reader_fd(const struct kl_reader *reader);
 
 /**
- * kl_reader_counts - what was read, missed and lost until now
+ * kl_reader_counts - how many records have been read, missed and lost so far
  * @reader: reader
- * @counts: filled in. With KL_BACKEND_MMAP `lost` is taken from the shared
- *          page and includes what no block has reported yet
+ * @counts: filled in; with KL_BACKEND_MMAP `lost` comes from shared memory and includes losses
+ *          that no block has reported yet
  */
 void kl_reader_counts(const struct kl_reader *reader, struct kl_reader_counts *counts);
 
 /**
- * kl_reader_join - count only from here on
+ * kl_reader_join - count only from the current position on
  * @reader: with KL_BACKEND_MMAP and KL_READER_FROM_NOW, just created
  *
- * What was written or lost before the block that is being filled is neither
- * missed nor lost for this reader. Returns -EINVAL for another back end.
+ * Records written or lost before the block that is being filled do not count as missed or lost.
+ * Returns 0, or -EINVAL with an error text for another backend.
  */
 int kl_reader_join(struct kl_reader *reader);
 
 /**
- * kl_reader_end_here - give what there is now, and nothing that comes later
+ * kl_reader_end_here - return what is in the buffers now, and nothing later
  * @reader: with KL_BACKEND_MMAP
  *
- * From here on kl_reader_next_block() with `partial` gives each CPU's blocks up to
- * that which is now being filled, and that one once, as far as it is then. So a
- * reader comes to an end however fast the session goes on. Returns -EINVAL for
- * another back end.
+ * After this call, kl_reader_next_block() with `partial` returns each CPU's blocks up to the one
+ * that is being filled now, and that one once, with the records that it then has. So the reader
+ * reaches an end however fast the session produces records. Returns 0, or -EINVAL with an error
+ * text for another backend.
  */
 int kl_reader_end_here(struct kl_reader *reader);
 
 /**
- * kl_reader_at_end - has all been given that there was at kl_reader_end_here()?
+ * kl_reader_at_end - has everything been returned that was there at kl_reader_end_here()?
  * @reader: reader
  *
- * If not, though there was no next block, a record is just being written.
+ * If this is false although kl_reader_next_block() returned 0, a record is still being written.
  */
 bool kl_reader_at_end(const struct kl_reader *reader);
 
 /**
- * kl_live_create - events of all CPUs merged by time, as they happen
- * @reader: used by nobody else from now on; not owned
+ * kl_live_create - merge the events of all CPUs by time, as they happen
+ * @reader: must not be used by anything else from now on; stays the caller's, and must outlive
+ *          this
  * @schema: of the module; must outlive this
  * @timebase: must outlive this
  *
- * Returns NULL with errno.
+ * Returns NULL with errno ENOMEM.
  */
 struct kl_live *kl_live_create(struct kl_reader *reader, const struct kl_schema *schema,
 			       const struct kl_timebase *timebase);
 
 /**
- * kl_live_destroy - free
+ * kl_live_destroy - free; does not destroy the reader
  * @live: or NULL
  */
 void kl_live_destroy(struct kl_live *live);
@@ -173,16 +177,15 @@ void kl_live_destroy(struct kl_live *live);
 /**
  * kl_live_next - the next event or loss
  * @live: live
- * @now: clock cycles (kl_device_time()) read before this call; events newer
- *       than that stay back until a later call, because an older one of
- *       another CPU may still come. Take a margin off, such as 1 ms: a record
- *       that is being written at that instant is older than its end. ~0: give
- *       everything there is
+ * @now: clock cycles (kl_device_time()) read before this call. Newer events are held back until a
+ *       later call, because an older event of another CPU may still arrive. Subtract a margin
+ *       such as 1 ms: a record that is just being written has a timestamp from before its end.
+ *       ~0: return everything
  * @item: filled in; valid until the next call
  *
- * Returns 1, 0 if there is nothing now (then kl_reader_wait()), or a negative
- * errno. @now is looked at when the buffers are, which is when everything
- * from the last look has been given.
+ * Returns 1, 0 if there is nothing now (then call kl_reader_wait()), or a negative errno. @now
+ * takes effect when this function reads the buffers again, that is, once everything up to the
+ * previous @now has been returned.
  */
 int kl_live_next(struct kl_live *live, uint64_t now, struct kl_item *item);
 

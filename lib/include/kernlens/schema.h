@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What events there are and how their records are laid out: built from the
- * tables this library was compiled with, or read from a trace's metadata.
- * A trace is always decoded with its own schema.
+ * The available events and the layout of their records: built from the tables that this library
+ * was compiled with, or read from a trace's metadata. A trace is always decoded with its own
+ * schema.
  */
 #ifndef KERNLENS_SCHEMA_H
 #define KERNLENS_SCHEMA_H
@@ -24,11 +24,11 @@ enum kl_type {
 	KL_TYPE_U32,
 	KL_TYPE_S64,
 	KL_TYPE_U64,
-	KL_TYPE_TEXT, /* `count` bytes, ended by NUL if shorter: a command name */
-	KL_TYPE_STRING, /* bytes ended by NUL */
+	KL_TYPE_TEXT, /* `count` bytes, terminated by a NUL if shorter: a command name */
+	KL_TYPE_STRING, /* bytes terminated by a NUL */
 };
 
-/* How a field is meant: the word behind it in the tables and the metadata. */
+/* How to interpret a field: the format word in the tables and the metadata. */
 enum kl_format {
 #define KL_FORMAT(name, help) KL_FORMAT_##name,
 #include <kernlens/formats.def>
@@ -43,12 +43,16 @@ enum kl_set {
 	KL_SET_REQUEST, /* only by name */
 };
 
-/* Who without privilege gets an event. */
+/* Which unprivileged users get an event. */
 enum kl_access {
-	KL_ACCESS_SELF, /* speaks only of the running task */
-	KL_ACCESS_ABOUT, /* also of another task, blank unless its owner asks */
-	KL_ACCESS_ABOUT2, /* of two */
-	KL_ACCESS_SYSTEM, /* nobody */
+	KL_ACCESS_SELF, /* contains data about the running task only */
+	/*
+	 * also about another task; its fields are blank unless the session's owner may see that
+	 * task
+	 */
+	KL_ACCESS_ABOUT,
+	KL_ACCESS_ABOUT2, /* also about two other tasks */
+	KL_ACCESS_SYSTEM, /* none */
 };
 
 enum kl_class_kind {
@@ -59,14 +63,13 @@ enum kl_class_kind {
 
 /**
  * struct kl_field - one field of an event
- * @name: as the kernel or LTTng names it
+ * @name: as in the kernel or LTTng
  * @type: how it is stored
- * @format: how it is meant
- * @bytes: of one element; 0 for a string
- * @count: elements; 1 unless an array or text
- * @anchor: strings that stand before it in the record
- * @offset: bytes from the payload's start, or from the end of the last of
- *          those strings
+ * @format: how to interpret it
+ * @bytes: size of one element; 0 for a string
+ * @count: number of elements; 1 unless an array or text
+ * @anchor: number of strings that precede it in the record
+ * @offset: bytes from the start of the payload, or from the end of the last of those strings
  */
 struct kl_field {
 	const char *name;
@@ -82,16 +85,16 @@ struct kl_field {
  * struct kl_class - one event
  * @id: KL_EV_*
  * @kind: event, or a system call's entry or exit
- * @set: built-in masksets
- * @access: who without privilege gets it
- * @syscall: the call's number, -1 for other events
+ * @set: built-in masksets that contain it
+ * @access: which unprivileged users get it
+ * @syscall: the system call's number; -1 for other events
  * @name: such as sched_switch, syscall_entry_read
  * @group: such as sched; "syscalls" for system calls
  * @help: one sentence
- * @fields: in the record's order
- * @n_fields: number of them
- * @n_strings: how many of them are strings
- * @tail_bytes: bytes behind the last string (of all, without strings)
+ * @fields: in the order of the record
+ * @n_fields: number of fields
+ * @n_strings: number of fields that are strings
+ * @tail_bytes: bytes after the last string; without strings, size of all fields
  */
 struct kl_class {
 	uint16_t id;
@@ -111,59 +114,59 @@ struct kl_class {
 struct kl_schema;
 
 /**
- * kl_schema_create - the schema of the tables this library was built with
+ * kl_schema_create - create the schema of the tables that this library was built with
  *
- * Returns NULL with errno ENOMEM. Free with kl_schema_destroy().
+ * Returns NULL with errno ENOMEM. Free it with kl_schema_destroy().
  */
 struct kl_schema *kl_schema_create(void);
 
 /**
  * kl_schema_destroy - free a schema
- * @schema: or NULL; its classes and fields go with it
+ * @schema: or NULL; its classes and fields are freed with it
  */
 void kl_schema_destroy(struct kl_schema *schema);
 
 /**
- * kl_schema_hash - hash of the tables this library was built with
+ * kl_schema_hash - hash of the tables that this library was built with
  *
- * FNV-1a 64 over events.def, syscalls.def, handlers.def and variables.def;
- * a module that decodes the same answers the same in struct kl_abi_info.
+ * The first 64 bits of the SHA-256 over events.def, syscalls.def, handlers.def, variables.def and
+ * settings.def. A module built from the same tables reports the same value in struct kl_abi_info.
  */
 uint64_t kl_schema_hash(void);
 
 /**
  * kl_schema_define - add an event that a session defines
  * @schema: schema
- * @event_class: name, group, help and fields (name, type, format, count) are copied;
- *         its id is not looked at
+ * @event_class: name, group, help and fields (name, type, format, count) are copied; its id is
+ *               ignored
  *
- * Returns the id that it gets, KL_EV_DYNAMIC and up in the order of definition,
- * or -EINVAL or -ENOMEM with an error text.
+ * Returns the assigned id, KL_EV_DYNAMIC and up in the order of definition, or -EINVAL or -ENOMEM
+ * with an error text.
  */
 int kl_schema_define(struct kl_schema *schema, const struct kl_class *event_class);
 
 /**
- * kl_schema_class - the event with an id
+ * kl_schema_class - an event by its id
  * @schema: schema
  * @id: KL_EV_*
  *
- * Returns NULL if it has none.
+ * Returns NULL if there is none.
  */
 const struct kl_class *kl_schema_class(const struct kl_schema *schema, unsigned int id);
 
 /**
- * kl_schema_find - the event with a name
+ * kl_schema_find - an event by its name
  * @schema: schema
  * @name: whole name
  *
- * Returns NULL if it has none.
+ * Returns NULL if there is none.
  */
 const struct kl_class *kl_schema_find(const struct kl_schema *schema, const char *name);
 
 /**
- * kl_schema_next - go through all events by id
+ * kl_schema_next - iterate over all events, by id
  * @schema: schema
- * @event_class: the last one, NULL for the first
+ * @event_class: the previous one; NULL for the first
  *
  * Returns NULL after the last.
  */
@@ -180,30 +183,30 @@ const struct kl_class *kl_schema_next(const struct kl_schema *schema,
 int kl_class_field(const struct kl_class *event_class, const char *name);
 
 /**
- * kl_type_name - "s32" ... as in the tables
+ * kl_type_name - "s32" ..., as in the tables
  * @type: enum kl_type
  */
 const char *kl_type_name(enum kl_type type);
 
 /**
- * kl_format_name - "dec" ... as in the tables
+ * kl_format_name - "dec" ..., as in the tables
  * @format: enum kl_format
  */
 const char *kl_format_name(enum kl_format format);
 
 /**
- * kl_format_help - one sentence about a format word
+ * kl_format_help - one sentence about a format
  * @format: enum kl_format
  */
 const char *kl_format_help(enum kl_format format);
 
 /**
- * kl_format_find - the format of a word
+ * kl_format_find - a format by its name
  * @name: such as "task_state"
- * @length: its bytes
+ * @length: size of @name in bytes
  *
- * Returns KL_FORMAT_dec for a word that this library does not know: a newer
- * trace is still read, with plain numbers.
+ * Returns KL_FORMAT_dec for a name that this library does not know, so that the trace of a newer
+ * version can be read, with plain numbers.
  */
 enum kl_format kl_format_find(const char *name, size_t length);
 
@@ -233,16 +236,16 @@ int kl_handler_find(const char *name);
 
 /**
  * struct kl_variable - a value that is recorded with events when it changes
- * @id: KL_VARIABLE_PROGRAM if it is none of the tables
+ * @id: row of variables.def, or KL_VARIABLE_PROGRAM
  * @name: name
  * @scope: task, place, cpu or system; "" in a trace
  * @type: s8 .. u64, text, or task, which is struct kl_abi_task
- * @unit: of its value, "" if it has none
+ * @unit: of its value; "" if it has none
  * @access: who may see it: own, parent, any, all or address; "" in a trace
- * @cost: of reading it, "" if it is a few instructions
+ * @cost: cost of reading it; "" if it is a few instructions
  * @help: one sentence
- * @field: how it is stored and meant; `offset` is its place among the values of
- *         a schema's variables
+ * @field: how it is stored and interpreted; `offset` is its offset among the values of a schema's
+ *         variables
  */
 struct kl_variable {
 	uint32_t id;
@@ -257,7 +260,7 @@ struct kl_variable {
 };
 
 /**
- * kl_variable_get - the rows of variables.def
+ * kl_variable_get - a row of variables.def
  * @index: from 0; the row's id
  *
  * Returns NULL after the last.
@@ -265,7 +268,7 @@ struct kl_variable {
 const struct kl_variable *kl_variable_get(unsigned int index);
 
 /**
- * kl_variable_find - the row of variables.def with a name
+ * kl_variable_find - a row of variables.def by its name
  * @name: whole name
  *
  * Returns NULL if there is none. Sets no error text.
@@ -273,32 +276,32 @@ const struct kl_variable *kl_variable_get(unsigned int index);
 const struct kl_variable *kl_variable_find(const char *name);
 
 /**
- * kl_schema_add_variable - the session's records carry one more variable
+ * kl_schema_add_variable - add a variable that the session's records carry
  * @schema: schema
- * @variable: `id`, `name`, `unit`, `help` and its field's `type` and `format` are
- *            copied. A number, or KL_TYPE_TEXT of KL_COMM_LEN bytes
+ * @variable: `id`, `name`, `unit`, `help` and its field's `type` and `format` are copied; a
+ *            number, or KL_TYPE_TEXT of KL_COMM_LEN bytes
  *
- * In the order of struct kl_abi_variables. Returns its index, -EINVAL (doubled,
- * a name that is no word, or more than fits into a record) or -ENOMEM.
+ * Add variables in the order of struct kl_abi_variables. Returns its index, -EINVAL (duplicate,
+ * invalid name, or too large for a record) or -ENOMEM.
  */
 int kl_schema_add_variable(struct kl_schema *schema, const struct kl_variable *variable);
 
 /**
- * kl_schema_variable - a variable that records carry beside the task
+ * kl_schema_variable - a variable that records carry in addition to the task
  * @schema: schema
- * @index: from 0, in the records' order
+ * @index: from 0, in the order of the records
  *
  * Returns NULL after the last.
  */
 const struct kl_variable *kl_schema_variable(const struct kl_schema *schema, unsigned int index);
 
 /**
- * kl_schema_set_flag - name a flag that the session has
+ * kl_schema_set_flag - name a flag of the session
  * @schema: schema
  * @flag: its number
  * @name: copied
  *
- * Returns -EINVAL for a number that no flag has, or -ENOMEM.
+ * Returns 0, -EINVAL for an invalid number, or -ENOMEM.
  */
 int kl_schema_set_flag(struct kl_schema *schema, unsigned int flag, const char *name);
 
@@ -312,21 +315,21 @@ int kl_schema_set_flag(struct kl_schema *schema, unsigned int flag, const char *
 const char *kl_schema_flag(const struct kl_schema *schema, unsigned int flag);
 
 /**
- * kl_schema_set_rule - say what a rule of the session is
+ * kl_schema_set_rule - set the text of a rule of the session
  * @schema: schema
  * @rule: its number in the session
- * @text: as its user wrote it; copied
+ * @text: as the user wrote it; copied
  *
- * Returns -EINVAL for a number that no rule has, or -ENOMEM.
+ * Returns 0, -EINVAL for an invalid number, or -ENOMEM.
  */
 int kl_schema_set_rule(struct kl_schema *schema, unsigned int rule, const char *text);
 
 /**
- * kl_schema_rule - a rule as its user wrote it
+ * kl_schema_rule - a rule as the user wrote it
  * @schema: schema
  * @rule: any number
  *
- * Returns NULL if that is not known.
+ * Returns NULL if it is unknown.
  */
 const char *kl_schema_rule(const struct kl_schema *schema, unsigned int rule);
 
@@ -335,8 +338,8 @@ const char *kl_schema_rule(const struct kl_schema *schema, unsigned int rule);
  * @schema: from kl_schema_create(), to which nothing has been added
  * @from: of the session, from kl_metadata_parse()
  *
- * Events that sessions define, with their ids, variables, flags and rules. Returns
- * -EINVAL or -ENOMEM.
+ * Copies the events that the session defines, with their ids, and its variables, flags and rules.
+ * Returns 0, -EINVAL or -ENOMEM.
  */
 int kl_schema_take_defined(struct kl_schema *schema, const struct kl_schema *from);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Setting parameters of processes and threads, with the kernel's own calls: setpriority,
- * sched_setscheduler, sched_setparam, sched_setattr, sched_setaffinity, ioprio_set and
- * prlimit; oom_score_adj, timer slack and cgroup by writing to the files that the kernel
- * has for them. So a change is refused where these refuse, with their errno. Each is an
- * event (process_set), done or refused: uapi/set.h.
+ * Sets parameters of processes and threads with the kernel's own calls: setpriority,
+ * sched_setscheduler, sched_setparam, sched_setattr, sched_setaffinity, ioprio_set and prlimit;
+ * and oom_score_adj, timer slack and cgroup by writing to the kernel's files. So a change is
+ * refused where these refuse it, with their errno. Each change, successful or refused, fires an
+ * event (process_set): see uapi/set.h.
  */
 #ifndef KERNLENS_SET_H
 #define KERNLENS_SET_H
@@ -19,20 +19,20 @@
 
 KL_PUBLIC_BEGIN
 
-/* CPUs that an affinity can name. */
+/* Number of CPUs that an affinity can contain. */
 #define KL_SETTING_CPUS 8192
 
 /**
- * struct kl_setting - a parameter and what it shall be
- * @what: enum kl_set_what: which of the members below counts
+ * struct kl_setting - a parameter and its new value
+ * @what: enum kl_set_what: selects the member of the union
  * @asked: the value in words, for the event
  * @number: nice, priority, oom_score_adj
- * @ioprio: as ioprio_set(2) takes it
- * @slack_ns: 0: what the thread was started with
- * @cgroup: path in the hierarchy of version 2; the caller's
- * @policy: SCHED_*; a @priority of 0 for those without; times of SCHED_DEADLINE
- * @cpus: a bit for each CPU, in the order of cpu_set_t
- * @limit: RLIM_INFINITY: none; what is not to be @has_soft or @has_hard stays as it is
+ * @ioprio: as for ioprio_set(2)
+ * @slack_ns: 0: the value that the thread was started with
+ * @cgroup: path in the cgroup v2 hierarchy; belongs to the caller
+ * @policy: SCHED_*; @priority is 0 for policies without; times are for SCHED_DEADLINE
+ * @cpus: one bit per CPU, in the order of cpu_set_t
+ * @limit: RLIM_INFINITY: unlimited; a limit without @has_soft or @has_hard is left unchanged
  */
 struct kl_setting {
 	uint32_t what;
@@ -62,61 +62,61 @@ struct kl_setting {
 };
 
 /**
- * kl_setting_name - "nice", "limit.nofile"
+ * kl_setting_name - "nice", "limit.nofile" ...
  * @what: enum kl_set_what
  *
- * Returns NULL if there is none of that number.
+ * Returns NULL for an unknown number.
  */
 const char *kl_setting_name(uint32_t what);
 
 /**
- * kl_setting_help - what it is, and how its values are written
+ * kl_setting_help - what a parameter is, and how its values are written
  * @what: enum kl_set_what
  *
- * Returns NULL if there is none of that number.
+ * Returns NULL for an unknown number.
  */
 const char *kl_setting_help(uint32_t what);
 
 /**
- * kl_setting_is_of_process - do all threads of a process have it together?
+ * kl_setting_is_of_process - do all threads of a process share the parameter?
  * @what: enum kl_set_what
  */
 bool kl_setting_is_of_process(uint32_t what);
 
 /**
- * kl_setting_parse - understand what shall be set
+ * kl_setting_parse - parse a parameter and its new value
  * @setting: filled in
- * @text: "NAME=VALUE", as kl_setting_name() and kl_setting_help() say; it must outlive
+ * @text: "NAME=VALUE", as described by kl_setting_name() and kl_setting_help(); must outlive
  *        @setting
  *
- * Whether the value makes sense is the kernel's to say. Returns -EINVAL if the text makes
- * none, -ENOENT if there is nothing of that name.
+ * Only the syntax is checked: the kernel decides whether the value is acceptable. Returns 0,
+ * -EINVAL for an invalid value, or -ENOENT for an unknown name, with an error text.
  */
 int kl_setting_parse(struct kl_setting *setting, const char *text);
 
 /**
- * kl_settings_join - the policy and the priority of one list are set by one call
- * @settings: list; the priority is taken out of it, if there is one of each and the policy
- *            has none
- * @n: number of them
+ * kl_settings_join - merge policy and priority of a list, so that one call sets both
+ * @settings: list; if it has one policy, without a priority, and one priority, the latter is
+ *            removed
+ * @n: number of settings
  *
- * Returns how many there are now.
+ * Returns the new number of settings.
  */
 size_t kl_settings_join(struct kl_setting *settings, size_t n);
 
 /**
  * kl_set - set a parameter of a process or thread
- * @device: that makes the event; without one nothing is set
- * @id: in the caller's pid namespace; of a process: its first thread, and what all have
- *      together
- * @start_ns: the variable start_time of what is meant: nothing else that has the number by
- *            now is set, unless it gets it in the microseconds between; 0: whatever has it
- * @setting: what shall be
- * @told: filled in with what was and is, if its flags have KL_SET_TOLD (the caller may see
- *        it); may be NULL
+ * @device: fires the event; required
+ * @id: in the caller's pid namespace; for a process, its first thread and what all its threads
+ *      share
+ * @start_ns: variable start_time of the task: another task that has got the same id since is left
+ *            alone, unless that happens within microseconds; 0: whichever task has the id
+ * @setting: the new value
+ * @told: out: the old and new values, if its flags contain KL_SET_TOLD (the caller may see the
+ *        task); may be NULL
  *
- * Returns 0, or the kernel's answer as a negative errno: -ESRCH, -EPERM, -EACCES, -EINVAL,
- * -EBUSY ..., with @told filled in as well. May sleep.
+ * Returns 0, or the kernel's error as a negative errno: -ESRCH, -EPERM, -EACCES, -EINVAL, -EBUSY
+ * ...; @told is filled in then, too. If the module itself fails, @told may be unset. May sleep.
  */
 int kl_set(struct kl_device *device, int32_t id, uint64_t start_ns,
 	   const struct kl_setting *setting, struct kl_abi_set *told);

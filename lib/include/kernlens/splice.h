@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Instruments in basic blocks of the running kernel: which points of which functions, planned as
- * windows of text that the module diverts, and what has been counted there. docs/design/block.md
- * has the words and rules.
+ * Instruments in basic blocks of the running kernel: plans the requested points as windows of
+ * text (patch sites) that the module diverts, and reads their counters. docs/design/block.md
+ * explains the terms and rules.
  */
 #ifndef KERNLENS_SPLICE_H
 #define KERNLENS_SPLICE_H
@@ -18,11 +18,12 @@
 KL_PUBLIC_BEGIN
 
 /**
- * struct kl_splice_target - an instrument that is wanted
+ * struct kl_splice_target - a requested instrument
  * @block: index in the function's graph
- * @behind: behind the block's last instruction that does not jump, not before its first
+ * @behind: after the last instruction of the block that is not a jump, rather than before its
+ *          first
  * @instrument: enum kl_instrument
- * @event: of KL_INSTRUMENT_FIRE: the session's, else 0
+ * @event: for KL_INSTRUMENT_FIRE: an event that the session has defined; else 0
  */
 struct kl_splice_target {
 	uint32_t block;
@@ -32,10 +33,10 @@ struct kl_splice_target {
 };
 
 /**
- * struct kl_splice_point - what has become of a target
- * @placed: the instrument is there
- * @reason: enum kl_block_reason: why there is no place for it; 0: there is
- * @refusal: enum kl_splice_refusal: why the module does not want it; 0: it has not refused
+ * struct kl_splice_point - what became of a target
+ * @placed: the instrument is in place
+ * @reason: enum kl_block_reason: why there is no place for it; 0: there is one
+ * @refusal: enum kl_splice_refusal: why the module refused it; 0: it did not
  */
 struct kl_splice_point {
 	bool placed;
@@ -44,12 +45,12 @@ struct kl_splice_point {
 };
 
 /**
- * struct kl_splices_sum - all of them
+ * struct kl_splices_sum - totals over all targets
  * @points: targets
- * @placed: of them, those that are there
- * @moved: functions that run in copies
- * @windows: of the kernel's text that are diverted
- * @refused: points that the module does not want
+ * @placed: targets that are in place
+ * @moved: functions that run in relocated copies
+ * @windows: patch sites in the kernel's text
+ * @refused: points that the module refused
  * @without: points that have no place
  */
 struct kl_splices_sum {
@@ -62,11 +63,12 @@ struct kl_splices_sum {
 };
 
 /**
- * struct kl_block_want - blocks by name
- * @pattern: of functions, as for a shell, or MODULE:PATTERN
+ * struct kl_block_want - blocks selected by name
+ * @pattern: shell pattern for functions, or MODULE:PATTERN
  * @at_offset: only the block that begins @number bytes into the function
- * @at_number: only the block with the index @number in the function's graph
- * @behind: behind the block's last instruction that does not jump, not before its first
+ * @at_number: only the block with index @number in the function's graph
+ * @behind: the point after the last instruction that is not a jump, rather than before the first
+ * @number: see @at_offset and @at_number
  */
 struct kl_block_want {
 	char *pattern;
@@ -77,8 +79,8 @@ struct kl_block_want {
 };
 
 /**
- * kl_block_want_parse - take apart what a user writes
- * @want: out; free it with kl_block_want_free()
+ * kl_block_want_parse - parse a user's selection of blocks
+ * @want: out: free it with kl_block_want_free()
  * @text: [block:][MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]
  *
  * Returns 0, or -EINVAL or -ENOMEM with an error text.
@@ -86,42 +88,42 @@ struct kl_block_want {
 int kl_block_want_parse(struct kl_block_want *want, const char *text);
 
 /**
- * kl_block_want_free - free what kl_block_want_parse() has allocated
- * @want: or zeroes
+ * kl_block_want_free - free what kl_block_want_parse() allocated
+ * @want: filled in, or all zero
  */
 void kl_block_want_free(struct kl_block_want *want);
 
 /**
- * kl_block_want_fits - is a block of a function meant?
- * @want: blocks by name
- * @graph: of a function that fits
+ * kl_block_want_fits - is a block of a function selected?
+ * @want: selection
+ * @graph: of a function that matches the pattern
  * @block: index
  */
 bool kl_block_want_fits(const struct kl_block_want *want, const struct kl_block_graph *graph,
 			uint32_t block);
 
 /**
- * kl_block_want_load - add the modules of which functions are meant
- * @want: blocks by name
+ * kl_block_want_load - add the modules that contain selected functions
+ * @want: selection
  * @symbols: of the kernel
- * @blocks: of the same
+ * @blocks: of the same kernel
  *
- * A name means a module's function if the kernel itself has none, a pattern all that fit. Returns
- * 0 or a negative errno with an error text.
+ * A plain name selects functions of modules only if the kernel itself has none of that name; a
+ * pattern selects all that match. Returns 0 or a negative errno with an error text.
  */
 int kl_block_want_load(const struct kl_block_want *want, const struct kl_symbols *symbols,
 		       struct kl_blocks *blocks);
 
 /**
- * kl_block_want_visit - go through the functions that are meant, by address
- * @want: blocks by name
+ * kl_block_want_visit - visit the selected functions, by address
+ * @want: selection
  * @symbols: of the kernel
- * @blocks: of the same; modules are added, as by kl_block_want_load()
- * @visit: called with the index of each; ends it with a negative result
- * @context: for @visit
+ * @blocks: of the same kernel; modules are added as by kl_block_want_load()
+ * @visit: called with the index of each function; a negative result stops
+ * @context: passed to @visit
  *
- * Returns the last result of @visit, or a negative errno with an error text: -ENOENT if there is
- * no such function.
+ * Returns the last result of @visit, or a negative errno with an error text: -ENOENT if no
+ * function matches.
  */
 int kl_block_want_visit(const struct kl_block_want *want, const struct kl_symbols *symbols,
 			struct kl_blocks *blocks, int (*visit)(void *context, size_t function),
@@ -130,109 +132,113 @@ int kl_block_want_visit(const struct kl_block_want *want, const struct kl_symbol
 struct kl_splices;
 
 /**
- * kl_splices_create - none so far
- * @moves: functions may be moved, which is done where it is cheaper, and has room for more points
+ * kl_splices_create - create an empty set of splices
+ * @moves: functions may be relocated, which is done where it is cheaper and makes room for more
+ *         points
  *
  * Returns NULL with errno and an error text.
  */
 struct kl_splices *kl_splices_create(bool moves);
 
 /**
- * kl_splices_destroy - free; what has been installed stays as long as its session
+ * kl_splices_destroy - free; installed splices stay as long as their session
  * @splices: or NULL
  */
 void kl_splices_destroy(struct kl_splices *splices);
 
 /**
- * kl_splices_add - want instruments in a function
- * @splices: nothing installed yet; functions in any order, each once
+ * kl_splices_add - request instruments in a function
+ * @splices: not installed yet; add functions in any order, each once
  * @graph: the function
- * @target: which, in any order; those at one place act in this order
- * @n: how many
+ * @target: instruments in any order; those at the same place run in this order
+ * @n: number of targets
  *
- * Windows that would overlap become one. A function that is moved, where only counters before
- * blocks are wanted, has windows where something enters it from the text, and the blocks
- * between are counted in the copy; if the module refuses that it has a window for each point.
- * Returns the number of the first point, of which there are @n, or -ENOMEM with an error text.
+ * Windows that would overlap are merged. A function can be relocated if only counters before
+ * blocks are requested: it has windows where it is entered from the text, and the blocks in
+ * between are counted in the copy. If the module refuses that, each point gets a window.
+ *
+ * Returns the number of the first of @n points, or -ENOMEM with an error text.
  */
 long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *graph,
 		    const struct kl_splice_target *target, uint32_t n);
 
 /**
- * kl_splices_install - have the module splice them
- * @splices: all of them
- * @session: whose they will be; it need not run
- * @progress: called before each request with the windows done and those there are; or NULL
- * @context: for @progress, which stops with a negative result
+ * kl_splices_install - have the module install the splices
+ * @splices: with all functions added
+ * @session: owns the splices; need not run
+ * @progress: called before each request with the number of windows done and of all windows; a
+ *            negative result stops; or NULL
+ * @context: passed to @progress
  *
- * In requests of many functions each. Windows that the module refuses are left out, with those
- * that need them. Takes seconds; what is there counts at once. Returns 0 or a negative errno with
- * an error text, -EEXIST for a function that is there twice; what has been installed stays.
+ * Sends requests of many functions each. Windows that the module refuses are left out, together
+ * with those that depend on them. Takes seconds; each counter counts from when it is in place.
+ * Returns 0 or a negative errno with an error text, -EEXIST for a function that was added twice;
+ * what has been installed stays in place then.
  */
 int kl_splices_install(struct kl_splices *splices, struct kl_session *session,
 		       int (*progress)(void *context, uint32_t done, uint32_t windows),
 		       void *context);
 
 /**
- * kl_splices_point - what has become of one target
+ * kl_splices_point - what became of a target
  * @splices: installed
  * @point: its number
  */
 struct kl_splice_point kl_splices_point(const struct kl_splices *splices, uint32_t point);
 
 /**
- * kl_splices_sum - what has become of all
+ * kl_splices_sum - totals over all targets
  * @splices: installed
  */
 struct kl_splices_sum kl_splices_sum(const struct kl_splices *splices);
 
 /**
- * kl_splices_counts - how often each point has been passed
+ * kl_splices_counts - execution counts of all points
  * @splices: installed
- * @session: the same
- * @count: out, by point; 0 for those that are not there
+ * @session: that owns them
+ * @count: out: by point; 0 for points that are not in place
  *
- * By any task and interrupt, since it was there. Also after kl_session_unsplice(). Returns 0 or a
- * negative errno with an error text.
+ * Counts executions by all tasks and interrupts since the point was installed. Still works after
+ * kl_session_unsplice(). Returns 0 or a negative errno with an error text.
  */
 int kl_splices_counts(const struct kl_splices *splices, struct kl_session *session,
 		      uint64_t *count);
 
 /**
- * kl_splice_refusal_name - why the module does not splice a window, in one word
+ * kl_splice_refusal_name - why the module refuses a window, in one word
  * @refusal: enum kl_splice_refusal
  */
 const char *kl_splice_refusal_name(unsigned int refusal);
 
 /**
- * kl_splice_refusal_help - the same in words
+ * kl_splice_refusal_help - why the module refuses a window, as a phrase
  * @refusal: enum kl_splice_refusal
  */
 const char *kl_splice_refusal_help(unsigned int refusal);
 
 /**
- * kl_session_splice - one request
- * @session: whose the splices will be
- * @target: windows and points; filled in: the first point's number, or what is refused
+ * kl_session_splice - issue one KL_IOC_SPLICE request
+ * @session: owns the splices
+ * @target: windows and points; out: the first point's number, or what is refused
  *
- * Returns 0, or a negative errno with an error text: -EINVAL with @target->refusal, -EPERM without
- * CAP_SYS_ADMIN or under lockdown.
+ * Returns 0, or a negative errno with an error text: -EINVAL with @target->refusal, -EPERM
+ * without CAP_SYS_ADMIN or under lockdown. May sleep.
  */
 int kl_session_splice(struct kl_session *session, struct kl_abi_splice *target);
 
 /**
- * kl_session_unsplice - take all of a session's splices back
+ * kl_session_unsplice - remove all splices of a session
  * @session: session
  * @result: out; or NULL
  *
- * Returns 0 or a negative errno with an error text.
+ * Returns 0 or a negative errno with an error text. May sleep.
  */
 int kl_session_unsplice(struct kl_session *session, struct kl_abi_unsplice *result);
 
 /**
  * kl_session_splice_counts - read counters
  * @session: session
- * @counts: which, and where to
+ * @counts: which counters, and where to write them
  *
  * Returns 0 or a negative errno with an error text.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Call traces: what the ids stand for that the variables `kstack` and `ustack` have.
- * A collector gets them from a session and finds names; a trace directory keeps them
- * (docs/format/trace.md); printing finds them through the schema.
+ * Stack traces, which the variables `kstack` and `ustack` refer to by id. A collector fetches
+ * them from a session and resolves symbols; a trace directory stores them (docs/format/trace.md);
+ * the print functions look them up through the schema.
  */
 #ifndef KERNLENS_STACK_H
 #define KERNLENS_STACK_H
@@ -19,26 +19,27 @@
 
 KL_PUBLIC_BEGIN
 
-/* Where a trace directory has its traces; in a folder, which readers of CTF leave alone. */
+/* Where a trace directory stores its stack traces: in a folder, which CTF readers ignore. */
 #define KL_STACKS_FOLDER KL_TRACE_FOLDER
 #define KL_STACKS_FILE "kernlens/stacks"
 
-/* The most frames of a trace: functions that were inlined count, too. */
+/* Maximum number of frames of a trace, including inlined functions. */
 #define KL_FRAMES_MAX (4 * KL_STACK_FRAMES_MAX)
 
 /**
- * struct kl_frame - a step of a call trace
- * @address: where a call returns to; of the first frame of an exact trace, where it was
- * @symbol: the function, as its linker calls it; NULL if it is not known
- * @name: as its programmer does, if that is something else and wanted; else NULL
- * @offset: bytes from the function's beginning to @address; 0 if it is inlined
- * @object: the kernel module, or the program's or library's path; NULL: the kernel
- *          itself, or not known
- * @build_id: of a program or library, in hexadecimal; NULL if it is not known
- * @place: offset in the file of a program or library
- * @source: file of the program's source; NULL if it is not known
- * @line: in it, 0 if it is not known
- * @inlined: the function is part of that of the next frame, whose address it has
+ * struct kl_frame - a frame of a stack trace
+ * @address: return address; in the first frame of an exact trace, the address of the instruction
+ *           itself
+ * @symbol: the function's symbol as in the symbol table; NULL if unknown
+ * @name: the demangled name if it differs from @symbol and was requested; else NULL
+ * @offset: bytes from the start of the function to @address; 0 if inlined
+ * @object: the kernel module, or the path of the program or library; NULL: the kernel itself, or
+ *          unknown
+ * @build_id: of the program or library, in hexadecimal; NULL if unknown
+ * @place: offset in the file of the program or library, in bytes
+ * @source: source file; NULL if unknown
+ * @line: line in @source; 0 if unknown
+ * @inlined: the function is inlined into that of the next frame, which has the same address
  */
 struct kl_frame {
 	uint64_t address;
@@ -54,11 +55,11 @@ struct kl_frame {
 };
 
 /**
- * struct kl_stack - a call trace
+ * struct kl_stack - a stack trace
  * @id: from 1
- * @kind: of the kernel or of a program
+ * @kind: kernel or user stack
  * @flags: KL_STACK_CUT, KL_STACK_EXACT
- * @pid: the program's process
+ * @pid: process of a user stack
  * @n: number of frames
  * @frame: innermost first
  */
@@ -74,31 +75,32 @@ struct kl_stack {
 struct kl_stacks;
 
 /**
- * kl_stacks_create - no traces yet
+ * kl_stacks_create - create an empty set
  *
  * Returns NULL with errno ENOMEM.
  */
 struct kl_stacks *kl_stacks_create(void);
 
 /**
- * kl_stacks_destroy - free them
+ * kl_stacks_destroy - free a set
  * @stacks: or NULL
  */
 void kl_stacks_destroy(struct kl_stacks *stacks);
 
 /**
- * kl_stacks_add - one more, or another with the same id
+ * kl_stacks_add - add a trace, or replace the one with the same id
  * @stacks: changed
- * @stack: copied, with its frames and their texts; their `name` is found, not taken
+ * @stack: copied, including its frames and their strings; `name` is not copied but derived from
+ *         `symbol`
  *
- * Returns -EINVAL (id, number of frames) or -ENOMEM.
+ * Returns 0, -EINVAL (invalid id or number of frames) or -ENOMEM.
  */
 int kl_stacks_add(struct kl_stacks *stacks, const struct kl_stack *stack);
 
 /**
- * kl_stacks_demangle - whether frames have names as in C++ and Rust; they do at first
- * @stacks: all in it are changed, and those that come
- * @wanted: or symbols as they are
+ * kl_stacks_demangle - set whether C++ and Rust symbols are demangled (default: yes)
+ * @stacks: applies to the traces in it and to those added later
+ * @wanted: demangle; else frames only have their symbols
  */
 void kl_stacks_demangle(struct kl_stacks *stacks, bool wanted);
 
@@ -112,95 +114,95 @@ void kl_stacks_demangle(struct kl_stacks *stacks, bool wanted);
 const struct kl_stack *kl_stacks_get(const struct kl_stacks *stacks, uint64_t id);
 
 /**
- * kl_stacks_count - how many there are
+ * kl_stacks_count - number of traces
  * @stacks: stacks
  */
 size_t kl_stacks_count(const struct kl_stacks *stacks);
 
 /**
- * kl_stacks_no_room - how often the module had no room for a trace
+ * kl_stacks_no_room - number of traces that the module dropped because its table was full
  * @stacks: stacks
  */
 uint64_t kl_stacks_no_room(const struct kl_stacks *stacks);
 
 /**
- * kl_stacks_set_no_room - say so
+ * kl_stacks_set_no_room - set the result of kl_stacks_no_room()
  * @stacks: changed
- * @number: how often
+ * @number: number of dropped traces
  */
 void kl_stacks_set_no_room(struct kl_stacks *stacks, uint64_t number);
 
 /**
- * kl_stacks_write - as text, for a trace directory
+ * kl_stacks_write - format traces as text for a trace directory
  * @stacks: stacks
  * @buffer: appended to
  */
 void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer);
 
 /**
- * kl_stacks_parse - what kl_stacks_write() wrote
+ * kl_stacks_parse - parse the output of kl_stacks_write()
  * @text: any bytes
- * @bytes: of them
+ * @bytes: size of @text
  *
- * Returns NULL with errno EINVAL (with the line's number in the error text) or ENOMEM.
+ * Returns NULL with errno EINVAL (the error text contains the line number) or ENOMEM.
  */
 struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes);
 
 /**
- * kl_stacks_load - the traces of a trace directory
+ * kl_stacks_load - read the traces stored in a trace directory
  * @path: of the directory
  *
- * Returns NULL with errno ENOENT if it has none, or as kl_stacks_parse().
+ * Returns NULL with errno ENOENT if it has none, or as kl_stacks_parse() does.
  */
 struct kl_stacks *kl_stacks_load(const char *path);
 
 /**
- * kl_stacks_save - put them into a trace directory
+ * kl_stacks_save - store the traces in a trace directory
  * @stacks: stacks
- * @path: of the directory; what is there already is replaced at once
+ * @path: of the directory; an existing file is replaced atomically
  *
- * Returns what the system said.
+ * Returns 0 or a negative errno with an error text.
  */
 int kl_stacks_save(const struct kl_stacks *stacks, const char *path);
 
 /**
- * kl_schema_set_stacks - print traces where events have their ids
+ * kl_schema_set_stacks - print stack traces for their ids in events
  * @schema: schema
- * @stacks: must outlive its use; NULL: none
+ * @stacks: must stay valid while the schema uses it; NULL: none
  */
 void kl_schema_set_stacks(struct kl_schema *schema, const struct kl_stacks *stacks);
 
 /**
- * kl_print_frame - "function+0x12 (object) file:line", or what is known of it
+ * kl_print_frame - print "function+0x12 (object) file:line", or as much as is known
  * @buffer: appended to
  * @frame: frame
  */
 void kl_print_frame(struct kl_buffer *buffer, const struct kl_frame *frame);
 
 /**
- * kl_print_stack - a trace, a line a frame
- * @buffer: appended to; nothing if there is no such trace
+ * kl_print_stack - print a trace, one frame per line
+ * @buffer: appended to, unless there is no such trace
  * @stacks: or NULL
  * @id: from an event or a table
- * @indent: blanks before each line
+ * @indent: number of blanks before each line
  */
 void kl_print_stack(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id,
 		    unsigned int indent);
 
 /**
- * kl_print_stack_json - a trace as an array of frames
+ * kl_print_stack_json - print a trace as an array of frames
  * @buffer: appended to
  * @stacks: or NULL
- * @id: from an event or a table; null is written if there is no such trace
+ * @id: from an event or a table; prints null if there is no such trace
  */
 void kl_print_stack_json(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id);
 
 struct kl_stack_collector;
 
 /**
- * kl_stack_collector_create - get a session's traces, with names
- * @session: must outlive it
- * @stacks: gets them; must outlive it
+ * kl_stack_collector_create - prepare to fetch a session's traces and resolve their symbols
+ * @session: must outlive the collector
+ * @stacks: receives the traces; must outlive the collector
  *
  * Returns NULL with errno ENOMEM.
  */
@@ -208,37 +210,37 @@ struct kl_stack_collector *kl_stack_collector_create(struct kl_session *session,
 						     struct kl_stacks *stacks);
 
 /**
- * kl_stack_collector_destroy - free it
+ * kl_stack_collector_destroy - free a collector
  * @collector: or NULL
  */
 void kl_stack_collector_destroy(struct kl_stack_collector *collector);
 
 /**
- * kl_stack_collect - get what is new
+ * kl_stack_collect - fetch the traces that are new
  * @collector: collector
- * @lines: also lines of the source and inlined functions, of all that were got without them,
- *         too. That may take seconds for a program with much debug information
+ * @lines: also find source lines and inlined functions, including those of traces that were
+ *         fetched without them; may take seconds for a program with much debug information
  *
- * Reads the kernel's symbols and, in a process of its own, the programs' files as they are
- * needed. A name that cannot be found is no error. Returns how many traces came, or a
- * negative errno.
+ * Reads the kernel's symbols, and in a separate process the files of programs, as needed. An
+ * unresolved symbol is not an error. Returns the number of traces fetched, or a negative errno.
+ * May sleep.
  */
 int kl_stack_collect(struct kl_stack_collector *collector, bool lines);
 
 /**
- * kl_stack_collector_pid - the process that reads files for it now; 0: none
+ * kl_stack_collector_pid - pid of the process that reads files for the collector
  * @collector: or NULL
  *
- * Whoever shows all processes may want to leave it out.
+ * Lets a caller that lists all processes leave this one out. Returns 0 if there is none.
  */
 pid_t kl_stack_collector_pid(const struct kl_stack_collector *collector);
 
 /**
- * kl_session_stacks - KL_IOC_STACKS
+ * kl_session_stacks - issue KL_IOC_STACKS
  * @session: session
- * @call: filled in but for `size`
+ * @call: filled in by the caller except for `size`
  *
- * Returns a negative errno on failure.
+ * Returns 0 or a negative errno.
  */
 int kl_session_stacks(struct kl_session *session, struct kl_abi_stacks *call);
 

@@ -16,10 +16,10 @@ struct kl_symbols;
 
 /**
  * struct kl_symbol - a symbol of the kernel
- * @address: where it is; of a per-CPU variable its offset in each CPU's area
+ * @address: for a per-CPU variable its offset in each CPU's area
  * @name: name
- * @module: the module it belongs to; empty for the kernel itself
- * @type: as nm says: t and T are functions, other letters data
+ * @module: module that contains it; empty for the kernel itself
+ * @type: as in nm(1): t and T are functions, other letters data
  */
 struct kl_symbol {
 	uint64_t address;
@@ -30,28 +30,27 @@ struct kl_symbol {
 
 /**
  * kl_symbols_open - read the symbols of a kernel
- * @path: file in the layout of /proc/kallsyms; NULL: the running kernel's
+ * @path: file in the format of /proc/kallsyms; NULL: the running kernel's
  *
- * Takes some tens of milliseconds. Without privilege the kernel writes each
- * address as 0; names are then known, addresses are not (kl_symbols_hidden()).
- * Returns NULL with errno.
+ * Takes some tens of milliseconds. The kernel shows all addresses as 0 to unprivileged users:
+ * names are known then, addresses are not (kl_symbols_hidden()). Returns NULL with errno.
  */
 struct kl_symbols *kl_symbols_open(const char *path);
 
 /**
- * kl_symbols_close - free them
+ * kl_symbols_close - free the symbols
  * @symbols: or NULL
  */
 void kl_symbols_close(struct kl_symbols *symbols);
 
 /**
- * kl_symbols_count - how many there are
+ * kl_symbols_count - number of symbols
  * @symbols: symbols
  */
 size_t kl_symbols_count(const struct kl_symbols *symbols);
 
 /**
- * kl_symbols_hidden - whether the kernel does not say any address
+ * kl_symbols_hidden - does the kernel hide all addresses?
  * @symbols: symbols
  */
 bool kl_symbols_hidden(const struct kl_symbols *symbols);
@@ -59,23 +58,22 @@ bool kl_symbols_hidden(const struct kl_symbols *symbols);
 /**
  * kl_symbols_find - a symbol by its name
  * @symbols: symbols
- * @name: NAME, or MODULE:NAME for that of a module alone; "kernel:NAME" for
- *        the kernel's own
- * @symbol: out: the first of that name, the kernel's before those of modules
+ * @name: NAME, or MODULE:NAME for that of one module only; "kernel:NAME" for the kernel's own
+ * @symbol: out: the first of that name; the kernel's own come before those of modules
  *
- * Returns how many symbols of that name there are (static functions of several
- * files may share one), -ENOENT if there is none, -EACCES if its address is
- * hidden, each with an error text; @symbol is set in the last case too.
+ * Returns the number of symbols of that name (static functions of several files may share one),
+ * -ENOENT if there is none, or -EACCES if its address is hidden; errors have an error text.
+ * @symbol is also set for -EACCES.
  */
 int kl_symbols_find(const struct kl_symbols *symbols, const char *name, struct kl_symbol *symbol);
 
 /**
- * kl_symbols_lookup - the same, of a symbol that may not be there
+ * kl_symbols_lookup - a symbol that may not exist, by its name
  * @symbols: symbols
  * @name: as for kl_symbols_find()
- * @symbol: out: the first of that name; its address is 0 if it is hidden
+ * @symbol: out: the first of that name; its address is 0 if hidden
  *
- * Returns how many there are, without an error text.
+ * Returns the number of symbols of that name. Sets no error text.
  */
 unsigned int kl_symbols_lookup(const struct kl_symbols *symbols, const char *name,
 			       struct kl_symbol *symbol);
@@ -87,29 +85,29 @@ unsigned int kl_symbols_lookup(const struct kl_symbols *symbols, const char *nam
  * @symbol: out
  * @offset: out: bytes from the symbol to @address
  *
- * Returns -ENOENT for addresses before the first symbol or more than 16 MiB
- * behind one, -EACCES if addresses are hidden. Sets an error text.
+ * Returns 0, -ENOENT for addresses before the first symbol or more than 16 MiB after one, or
+ * -EACCES if addresses are hidden; errors have an error text.
  */
 int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
 		  uint64_t *offset);
 
 /**
- * kl_symbols_around - the symbol that an address is in, which may be anything
+ * kl_symbols_around - the symbol that contains an address, or may contain it
  * @symbols: symbols
  * @address: of the kernel
  * @symbol: out
  * @offset: out: bytes from the symbol to @address
  *
- * As kl_symbols_at(), but -ENOENT also where no other symbol of the kernel itself, or of the
- * same module, is behind it: the list does not say how long the last one is.
+ * Like kl_symbols_at(), but also returns -ENOENT if the symbol is the last one of the kernel
+ * itself or of its module, since its size is unknown then.
  */
 int kl_symbols_around(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
 		      uint64_t *offset);
 
 /**
- * kl_symbols_next - go through symbols that match, by address
+ * kl_symbols_next - iterate over matching symbols, by address
  * @symbols: symbols
- * @pattern: as for a shell (* ? [a-z]), or MODULE:PATTERN; NULL: all
+ * @pattern: shell pattern (* ? [a-z]), or MODULE:PATTERN; NULL: all
  * @functions: only functions
  * @position: in and out: 0 to begin
  * @symbol: out

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From the clock of blocks and records to nanoseconds since 1970 (UTC). */
+/* Converts timestamps of blocks and records to nanoseconds since 1970 (UTC). */
 #ifndef KERNLENS_TIMEBASE_H
 #define KERNLENS_TIMEBASE_H
 
@@ -10,14 +10,14 @@
 KL_PUBLIC_BEGIN
 
 /**
- * struct kl_timebase - a clock as CTF describes it
+ * struct kl_timebase - a clock as described in CTF
  * @clock: KL_CLOCK_TSC or KL_CLOCK_MONOTONIC
- * @hz: cycles a second
- * @offset_s: wall time of cycle 0: seconds since 1970
- * @offset: and cycles, less than @hz
- * @precision: cycles that a mapped time may be off
- * @ns_whole: whole nanoseconds in a cycle
- * @ns_fraction: and 2^-64ths of one
+ * @hz: cycles per second
+ * @offset_s: wall time of cycle 0, in seconds since 1970
+ * @offset: added to @offset_s: cycles, less than @hz
+ * @precision: maximum error of a converted time, in cycles
+ * @ns_whole: whole nanoseconds per cycle
+ * @ns_fraction: the fraction, in units of 2^-64 ns
  */
 struct kl_timebase {
 	uint32_t clock;
@@ -30,34 +30,34 @@ struct kl_timebase {
 };
 
 /**
- * kl_timebase_init - a clock from its CTF description
+ * kl_timebase_init - set up a clock from its CTF description
  * @base: filled in
  * @clock: enum kl_clock
- * @hz: cycles a second, not 0
- * @offset_s: seconds of cycle 0 since 1970
- * @offset: and cycles
+ * @hz: cycles per second, not 0
+ * @offset_s: wall time of cycle 0, in seconds since 1970
+ * @offset: added to @offset_s, in cycles
  *
- * Returns -EINVAL if @hz is 0.
+ * Returns 0, or -EINVAL if @hz is 0.
  */
 int kl_timebase_init(struct kl_timebase *base, uint32_t clock, uint64_t hz, int64_t offset_s,
 		     uint64_t offset);
 
 /**
- * kl_timebase_fit - a clock from one or two samples of KL_IOC_TIME
+ * kl_timebase_fit - set up a clock from one or two samples of KL_IOC_TIME
  * @base: filled in
- * @first: at the start of the recording
- * @last: at its end, or NULL
+ * @first: from the start of the recording
+ * @last: from its end, or NULL
  *
- * The frequency is fitted from the samples if they are more than a second
- * apart (the kernel's figure for the TSC is only nominal), else taken from
- * @first. Wall time is that of @first, so a clock that is set during the
- * recording does not tear the trace. Returns -EINVAL for impossible samples.
+ * If the samples are more than a second apart, the frequency is computed from them, since the
+ * kernel's value for the TSC is only nominal; else that of @first is used. Wall time is that of
+ * @first, so setting the clock during the recording leaves no gap in the trace. Returns 0, or
+ * -EINVAL for impossible samples.
  */
 int kl_timebase_fit(struct kl_timebase *base, const struct kl_abi_time *first,
 		    const struct kl_abi_time *last);
 
 /**
- * kl_timebase_span - length of a span of cycles
+ * kl_timebase_span - convert a difference of two times to nanoseconds
  * @base: clock
  * @cycles: difference of two times
  *
@@ -70,7 +70,7 @@ static inline uint64_t kl_timebase_span(const struct kl_timebase *base, uint64_t
 }
 
 /**
- * kl_timebase_ns - wall time of a clock value
+ * kl_timebase_ns - convert a timestamp to wall time
  * @base: clock
  * @cycles: of a block or record
  *

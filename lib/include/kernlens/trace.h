@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A trace directory: `metadata` and a file of blocks a CPU (cpu0, cpu1 ...).
- * Reading merges the CPUs by time into one sequence of events and losses.
+ * A trace directory: `metadata` and one file of blocks per CPU (cpu0, cpu1 ...). Reading merges
+ * the CPUs by time into one sequence of events and losses.
  */
 #ifndef KERNLENS_TRACE_H
 #define KERNLENS_TRACE_H
@@ -15,7 +15,7 @@
 
 KL_PUBLIC_BEGIN
 
-/* In a trace: what was recorded, block by block, with checksums (docs/format/trace.md). */
+/* File in a trace that lists the recorded blocks with checksums (docs/format/trace.md). */
 #define KL_MANIFEST_FILE "kernlens/manifest"
 
 enum kl_item_kind {
@@ -24,26 +24,26 @@ enum kl_item_kind {
 };
 
 enum kl_loss_kind {
-	KL_LOSS_DISCARDED, /* no room in the buffer: never written */
-	KL_LOSS_OVERWRITTEN, /* written, but gone before they were read */
+	KL_LOSS_DISCARDED, /* never written, because the buffer was full */
+	KL_LOSS_OVERWRITTEN, /* written, but overwritten before they were read */
 	KL_LOSS_BEFORE, /* written before the trace's first block of this CPU */
 	KL_LOSS_CORRUPT, /* in a block that is damaged or missing */
-	KL_LOSS_UNSTORED, /* not stored: the disk was full, or the recorder gone */
-	KL_LOSS_UNSEEN, /* missed by the events' sources, as late ticks; of no CPU */
+	KL_LOSS_UNSTORED, /* not stored: the disk was full, or the recorder was killed */
+	KL_LOSS_UNSEEN, /* missed by the events' sources, such as late ticks; belongs to no CPU */
 };
 
 #define KL_LOSS_KINDS (KL_LOSS_UNSEEN + 1)
 
 /**
- * struct kl_loss - records that are not in the sequence
+ * struct kl_loss - records that are missing from the sequence
  * @kind: why
- * @cpu: whose
- * @records: how many; 0 if that cannot be known (corrupt, unstored)
- * @blocks: how many blocks they were in; 0 for discarded records
- * @begin_ns: not before this wall time; 0: unknown
- * @end_ns: not after this wall time; 0: unknown
- * @first_block: number on its CPU of the first of @blocks
- * @origin_ns: wall time that times since the start count from
+ * @cpu: CPU that fired them
+ * @records: number of records; 0 if unknown (corrupt, unstored)
+ * @blocks: number of blocks that contained them; 0 for discarded records
+ * @begin_ns: wall time before which none was fired; 0: unknown
+ * @end_ns: wall time after which none was fired; 0: unknown
+ * @first_block: sequence number, on its CPU, of the first of @blocks
+ * @origin_ns: wall time that relative times count from
  */
 struct kl_loss {
 	enum kl_loss_kind kind;
@@ -57,8 +57,8 @@ struct kl_loss {
 };
 
 /**
- * struct kl_item - what a sequence consists of
- * @kind: which of the two is set
+ * struct kl_item - an element of the sequence
+ * @kind: which of @event and @loss is set
  * @event: event
  * @loss: loss
  */
@@ -69,21 +69,21 @@ struct kl_item {
 };
 
 /**
- * struct kl_trace_counts - sums over what has been read so far
+ * struct kl_trace_counts - totals over what has been read so far
  * @events: events in the sequence
  * @discarded: records that were never written
- * @overwritten: records gone before they were read
+ * @overwritten: records that were overwritten before they were read
  * @before: records before the first blocks
- * @blocks: read
- * @corrupt: blocks damaged or missing, wholly or from some record on
- * @damaged: records that were in those, as far as that is known
- * @cut_bytes: at the ends of files, too few for a block
+ * @blocks: blocks read
+ * @corrupt: blocks that are damaged or missing, entirely or from some record on
+ * @damaged: records in these blocks, as far as known
+ * @cut_bytes: bytes at the ends of files, too few for a block
  * @unstored: records that the recorder could not store
- * @unseen: events that their sources did not see
+ * @unseen: events that their sources missed
  *
- * The sum of all but @blocks, @corrupt and @cut_bytes is the number of records
- * that fired; if the trace has a whole manifest (struct kl_trace_state), whatever
- * became of its streams.
+ * The sum of all but @blocks, @corrupt and @cut_bytes is the number of records that fired. If the
+ * trace has a complete manifest (struct kl_trace_state), this holds whatever happened to its
+ * streams.
  */
 struct kl_trace_counts {
 	uint64_t events;
@@ -99,16 +99,15 @@ struct kl_trace_counts {
 };
 
 /**
- * struct kl_trace_state - what is known of a recording as a whole
+ * struct kl_trace_state - what is known about a recording as a whole
  * @begin_ns: wall time at which the session started; 0: unknown
- * @end_ns: and at which it ended; 0: unknown
- * @manifest: there is one; without it, what is missing at the streams' ends
- *            cannot be known
- * @finished: the recorder came to its end; else, what was in the buffers when it
- *            was killed is missing
- * @manifest_damaged: entries of the manifest that cannot be read
- * @streams: CPUs that have recorded something, as far as that is known
- * @streams_missing: of them, those whose file is not there
+ * @end_ns: wall time at which the session ended; 0: unknown
+ * @manifest: the trace has a manifest; without it, what is missing at the ends of streams is
+ *            unknown
+ * @finished: the recorder finished; if not, what was in the buffers when it was killed is missing
+ * @manifest_damaged: unreadable entries of the manifest
+ * @streams: CPUs that have recorded something, as far as known
+ * @streams_missing: how many of these have no file
  */
 struct kl_trace_state {
 	uint64_t begin_ns;
@@ -125,18 +124,17 @@ struct kl_trace_writer;
 
 /**
  * kl_trace_open - open a trace for reading
- * @path: trace directory, or a file in BER (kernlens/ber.h)
+ * @path: trace directory, or a BER file (kernlens/ber.h)
  *
- * Its files stay open, one for each CPU; they may change or be cut short meanwhile,
- * which counts as damage. A recorder that was killed leaves a trace that is readable
- * to its last whole block. Returns NULL with errno: ENOENT (no metadata),
- * EINVAL (metadata cannot be read, or the file is not in BER), ENOMEM or what
- * open said.
+ * The files stay open, one per CPU. They may be changed or truncated in the meantime, which
+ * counts as damage. If the recorder was killed, the trace is readable up to its last complete
+ * block. Returns NULL with errno: ENOENT (no metadata), EINVAL (invalid metadata, or not a BER
+ * file), ENOMEM, or the error from open(2).
  */
 struct kl_trace *kl_trace_open(const char *path);
 
 /**
- * kl_trace_close - free a trace and all that came from it
+ * kl_trace_close - free a trace and everything that came from it
  * @trace: or NULL
  */
 void kl_trace_close(struct kl_trace *trace);
@@ -157,20 +155,21 @@ int kl_trace_next(struct kl_trace *trace, struct kl_item *item);
 void kl_trace_rewind(struct kl_trace *trace);
 
 /**
- * kl_trace_schema - the trace's own schema
- * @trace: trace
+ * kl_trace_schema - schema of the trace
+ * @trace: trace; the schema belongs to it
  */
 const struct kl_schema *kl_trace_schema(const struct kl_trace *trace);
 
 /**
- * kl_trace_demangle - whether call traces have names as in C++ and Rust; they do at first
+ * kl_trace_demangle - set whether C++ and Rust symbols in stack traces are demangled (default:
+ * yes)
  * @trace: trace
- * @wanted: or symbols as linkers call them
+ * @wanted: demangle; else symbols are shown as they are
  */
 void kl_trace_demangle(struct kl_trace *trace, bool wanted);
 
 /**
- * kl_trace_about - what the trace says about itself
+ * kl_trace_about - properties of the trace
  * @trace: trace
  */
 const struct kl_trace_info *kl_trace_about(const struct kl_trace *trace);
@@ -182,99 +181,97 @@ const struct kl_trace_info *kl_trace_about(const struct kl_trace *trace);
 const struct kl_trace_counts *kl_trace_counted(const struct kl_trace *trace);
 
 /**
- * kl_trace_state - what is known of the recording as a whole
+ * kl_trace_state - what is known about the recording as a whole
  * @trace: trace
  */
 const struct kl_trace_state *kl_trace_state(const struct kl_trace *trace);
 
 /**
- * kl_trace_begin - wall time that times since the start count from
+ * kl_trace_begin - wall time that relative times count from
  * @trace: trace
  *
- * Returns nanoseconds since 1970: when the first block began, also if that block
- * is damaged and the trace has a manifest; 0 if there is none.
+ * Returns ns since 1970: when the first block began, even if that block is damaged, as long as
+ * the trace has a manifest; 0 if unknown.
  */
 uint64_t kl_trace_begin(const struct kl_trace *trace);
 
 /**
- * kl_trace_folder - open a directory of a trace to change what is in it
- * @dir: where @name begins, or AT_FDCWD
+ * kl_trace_folder - open a directory of a trace in order to change its contents
+ * @dir: directory that @name is relative to, or AT_FDCWD
  * @name: of the trace, or of the folder "kernlens" in it
  *
- * Anybody may have prepared a path in a directory that all users share. Returns a descriptor, or
- * a negative errno with an error text: -ENOENT, -ELOOP (a symbolic link), -EPERM (another
- * user's, which is refused to root, too), or what the system reported.
+ * In a directory that all users share, another user may have prepared the path. So this refuses
+ * symbolic links and directories of other users. Returns a descriptor, or a negative errno with
+ * an error text: -ENOENT, -ELOOP (a symbolic link), -EPERM (another user's, which root may not
+ * change either), or what the system reported.
  */
 int kl_trace_folder(int dir, const char *name);
 
 /**
- * kl_trace_create - make a trace directory for writing
- * @path: directory; made if it is not there, else it must have no metadata, and belong to the
+ * kl_trace_create - create a trace directory for writing
+ * @path: directory; created if missing, else it must contain no metadata and belong to the
  *        effective user. A symbolic link is not followed
  * @schema: of the events to come; must outlive the writer
  * @info: uuid as in the blocks, clock as known now
  *
- * The metadata is written at once, so the trace can be read if the recorder is
- * killed. Only the owner may read what is created, whatever the umask. Returns NULL with errno:
- * EEXIST, EPERM (it belongs to another user), ELOOP (a symbolic link), ENOMEM, or what the
- * system reported.
+ * The metadata is written at once, so the trace is readable if the recorder is killed. Only the
+ * owner may read what is created, whatever the umask. Returns NULL with errno: EEXIST, EPERM (it
+ * belongs to another user), ELOOP (a symbolic link), ENOMEM, or what the system reported.
  */
 struct kl_trace_writer *kl_trace_create(const char *path, const struct kl_schema *schema,
 					const struct kl_trace_info *info);
 
 /**
- * kl_trace_append - add a block to its CPU's file
+ * kl_trace_append - append a block to the file of its CPU
  * @writer: writer
- * @block: its bytes as they came
- * @bytes: of the records and header that are there. If the block is not
- *         complete, its header is completed on the way to the file; only the
- *         last block of a CPU may be like that
+ * @block: its bytes, unchanged
+ * @bytes: size of the header and the records present. If the block is not complete, its header is
+ *         completed in the file; only the last block of a CPU may be incomplete
  *
- * The file gets the whole block, zeros behind the records, and the manifest an
- * entry. Once a block could not be stored, none is: the files stay as they were
- * before it, and further blocks are only counted (kl_trace_unstored()). Returns
- * -EINVAL (no block of this session) or what the system said of the first block
- * that was not stored.
+ * The file gets the whole block, with zeros after the records, and the manifest an entry. Once a
+ * block could not be stored, the files stay as they were before it, and further blocks are only
+ * counted (kl_trace_unstored()). Returns 0, -EINVAL (not a valid block of this session), or the
+ * error of the first block that could not be stored.
  */
 int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *block, size_t bytes);
 
 /**
- * kl_trace_unstored - what of a CPU could not be stored
+ * kl_trace_unstored - what could not be stored of a CPU
  * @writer: writer
  * @cpu: any number
- * @loss: filled in; times are those of the clock as known when the trace was created
+ * @loss: filled in; times are according to the clock as known when the trace was created
  *
- * Returns false if all of it was.
+ * Returns false if everything was stored.
  */
 bool kl_trace_unstored(const struct kl_trace_writer *writer, uint32_t cpu, struct kl_loss *loss);
 
 /**
- * kl_trace_set_begin - note when the session started
+ * kl_trace_set_begin - record when the session started
  * @writer: writer
  * @cycles: of the clock
  *
- * Returns what the system said.
+ * Returns 0 or a negative errno with an error text.
  */
 int kl_trace_set_begin(struct kl_trace_writer *writer, uint64_t cycles);
 
 /**
- * kl_trace_set_total - note what a CPU has fired in all, once the session has stopped
+ * kl_trace_set_total - record the total of a CPU, once the session has stopped
  * @writer: writer
- * @cpu: whose
- * @written: records in its buffer since the session's start
- * @lost: records that had no room
+ * @cpu: CPU
+ * @written: records written to its buffer since the session started
+ * @lost: records lost because the buffer was full
  *
- * A reader reports what is not in the trace as lost. Without this, the last block
- * counts. Returns -ENOMEM or -EINVAL.
+ * Readers report records that the trace does not contain as lost. Without this call, the total is
+ * that of the last block. Returns 0, -ENOMEM or -EINVAL.
  */
 int kl_trace_set_total(struct kl_trace_writer *writer, uint32_t cpu, uint64_t written,
 		       uint64_t lost);
 
 /**
- * kl_trace_set_end - note when the session ended
+ * kl_trace_set_end - set when the session ended; written by kl_trace_finish()
  * @writer: writer
  * @cycles: of the clock
- * @unseen: events that their sources did not see
+ * @unseen: events that their sources missed
  */
 void kl_trace_set_end(struct kl_trace_writer *writer, uint64_t cycles, uint64_t unseen);
 
@@ -287,9 +284,10 @@ uint64_t kl_trace_written(const struct kl_trace_writer *writer);
 /**
  * kl_trace_finish - finish the manifest, close the files and free the writer
  * @writer: or NULL; freed also on failure
- * @timebase: the clock as fitted at the end, or NULL to leave it
+ * @timebase: the clock as fitted at the end, or NULL to keep the one written at first
  *
- * Replaces the metadata by rename. Returns what the system said.
+ * With @timebase, replaces the metadata by renaming a new file over it. Returns 0 or a negative
+ * errno with an error text.
  */
 int kl_trace_finish(struct kl_trace_writer *writer, const struct kl_timebase *timebase);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Alarms: rules as text over what processes and the machine have, and whether they
- * hold. What is done about an alarm is up to the caller. docs/design/watch.md has the
- * grammar.
+ * Alarms: textual rules over variables of processes and of the machine, and whether they hold.
+ * The caller decides what to do about an alarm. docs/design/watch.md describes the grammar.
  */
 #ifndef KERNLENS_WATCH_H
 #define KERNLENS_WATCH_H
@@ -16,19 +15,20 @@
 
 KL_PUBLIC_BEGIN
 
-/* What is to be done when an alarm is raised or cleared. */
+/* What to do when an alarm is raised or cleared. */
 enum kl_watch_do {
-	KL_WATCH_LOG, /* say it */
-	KL_WATCH_MARK, /* a mark on the time axis of all sessions */
-	KL_WATCH_FREEZE, /* when raised: freeze a session */
-	KL_WATCH_SNAPSHOT, /* when raised: ask its recorder for a snapshot */
-	KL_WATCH_RUN, /* a program */
-	KL_WATCH_SHELL, /* the same, through the shell */
+	KL_WATCH_LOG, /* print it */
+	KL_WATCH_MARK, /* record a mark in all sessions */
+	KL_WATCH_FREEZE, /* freeze a session, when raised */
+	KL_WATCH_SNAPSHOT, /* ask a session's recorder for a snapshot, when raised */
+	KL_WATCH_RUN, /* run a program */
+	KL_WATCH_SHELL, /* run a program through the shell */
 };
 
 /**
- * struct kl_watch_action - one of them
- * @words: of the command, or the session; ended by NULL
+ * struct kl_watch_action - an action of a rule
+ * @what: what to do
+ * @words: words of the command, or the session's name; terminated by NULL
  */
 struct kl_watch_action {
 	enum kl_watch_do what;
@@ -37,14 +37,14 @@ struct kl_watch_action {
 
 /**
  * struct kl_watch_rule - a rule
- * @name: as it was given, or "ruleN"
+ * @name: as given in the rule, or "ruleN"
  * @text: the whole rule
- * @line: where it stands, from 1
- * @is_total: of sums over processes, or of the machine; else of each process
- * @for_ns: how long it must hold without a break
- * @clear_for_ns: how long it must not, or its clear condition hold
+ * @line: line number of the rule, from 1
+ * @is_total: about sums over processes, or the machine; else about each process
+ * @for_ns: how long the condition must hold without interruption to raise the alarm
+ * @clear_for_ns: how long it must not hold, or the clear condition must hold, to clear the alarm
  * @actions: at least one
- * @n_actions: number of them
+ * @n_actions: number of actions
  */
 struct kl_watch_rule {
 	char *name;
@@ -60,42 +60,44 @@ struct kl_watch_rule {
 struct kl_watch_rules;
 
 /**
- * kl_watch_rules_create - no rules
+ * kl_watch_rules_create - create an empty set of rules
  *
  * Returns NULL with errno ENOMEM.
  */
 struct kl_watch_rules *kl_watch_rules_create(void);
 
 /**
- * kl_watch_rules_destroy - free
- * @rules: or NULL; nothing may use them any more
+ * kl_watch_rules_destroy - free rules
+ * @rules: or NULL; must no longer be in use
  */
 void kl_watch_rules_destroy(struct kl_watch_rules *rules);
 
 /**
  * kl_watch_rules_parse - add the rules of a text
  * @rules: rules
- * @file: what errors call it
- * @text: a rule a line; # begins a comment
- * @length: its bytes
+ * @file: name that error texts use
+ * @text: one rule per line; # begins a comment
+ * @length: size of @text in bytes
  *
- * Returns -EINVAL with an error text that begins with FILE:LINE:COLUMN, or -ENOMEM;
- * then @rules are only good for being destroyed.
+ * Returns 0, -EINVAL with an error text that begins with FILE:LINE:COLUMN, or -ENOMEM. After a
+ * failure, @rules can only be destroyed.
  */
 int kl_watch_rules_parse(struct kl_watch_rules *rules, const char *file, const char *text,
 			 size_t length);
 
 /**
- * kl_watch_rule - one of the rules
+ * kl_watch_rule - a rule by its index
  * @rules: rules
- * @index: from 0; NULL is returned behind the last
+ * @index: from 0
+ *
+ * Returns NULL after the last.
  */
 const struct kl_watch_rule *kl_watch_rule(const struct kl_watch_rules *rules, size_t index);
 
 /**
- * struct kl_watch_cell - what a column has
- * @number: in the variable's unit; NAN: not known
- * @text: or its text, ended by NUL; NULL: it is a number
+ * struct kl_watch_cell - the value of a column
+ * @number: in the variable's unit; NAN: unknown
+ * @text: its text, terminated by a NUL; NULL: it is a number
  */
 struct kl_watch_cell {
 	double number;
@@ -104,36 +106,36 @@ struct kl_watch_cell {
 
 /**
  * kl_watch_holds - does a rule's condition hold?
- * @rule: of some rules
- * @clear: the one that clears it, not the one that raises it
- * @cell: tells a column, by name: a variable, VARIABLE/s, cpu% ... or `processes`
- * @data: for @cell
+ * @rule: rule
+ * @clear: check the condition that clears the alarm, not the one that raises it
+ * @cell: returns the value of a column by name: a variable, VARIABLE/s, cpu% ... or `processes`
+ * @data: passed to @cell
  *
- * Returns 1, 0, or -1 if it cannot be known: a rate at the first look.
+ * Returns 1, 0, or -1 if unknown, like a rate at the first check.
  */
 int kl_watch_holds(const struct kl_watch_rule *rule, bool clear,
 		   struct kl_watch_cell (*cell)(void *data, const char *column), void *data);
 
-/* What has become of an alarm. */
+/* What happened to an alarm. */
 enum kl_watch_state {
 	KL_WATCH_RAISED,
 	KL_WATCH_CLEARED,
-	KL_WATCH_ENDED, /* cleared: the process has ended, or is none of the rule's any more */
-	KL_WATCH_DROPPED, /* cleared: the rule is gone */
+	KL_WATCH_ENDED, /* cleared: the process has ended, or the rule no longer applies to it */
+	KL_WATCH_DROPPED, /* cleared: the rule no longer exists */
 };
 
 /**
- * struct kl_watch_alarm - news of an alarm
- * @rule: whose it is
- * @state: what has become of it
- * @pid: of the process; 0: of a total
- * @uid: its user
- * @comm: its command name; "" of a total
- * @value: of the rule's first column, now; NAN if it is a text or not known
- * @text: the same as people read it
- * @since_ns: CLOCK_MONOTONIC: since when its condition held; of one that was cleared,
- *            when it was raised
- * @now_ns: CLOCK_MONOTONIC: when it was looked
+ * struct kl_watch_alarm - a change of an alarm
+ * @rule: its rule
+ * @state: what happened to it
+ * @pid: of the process; 0: the rule is about a total
+ * @uid: user of the process
+ * @comm: command name of the process; "" for a total
+ * @value: current value of the rule's first column; NAN if it is a text or unknown
+ * @text: the same value, formatted for people
+ * @since_ns: CLOCK_MONOTONIC: since when the condition has held; for a cleared alarm, when it was
+ *            raised
+ * @now_ns: CLOCK_MONOTONIC: time of the check
  */
 struct kl_watch_alarm {
 	const struct kl_watch_rule *rule;
@@ -152,51 +154,54 @@ typedef void (*kl_watch_fn)(void *data, const struct kl_watch_alarm *alarm);
 struct kl_watch;
 
 /**
- * kl_watch_create - be ready to check rules
- * @device: what to ask; must outlive it
- * @rules: must outlive it
+ * kl_watch_create - prepare to check rules
+ * @device: device to query; must outlive the watch
+ * @rules: must outlive the watch
  *
- * Returns NULL with errno and an error text: a variable that cannot be had here.
+ * Returns NULL with errno and an error text: ENOMEM, or EINVAL for an unknown column.
  */
 struct kl_watch *kl_watch_create(struct kl_device *device, const struct kl_watch_rules *rules);
 
 /**
  * kl_watch_destroy - free
- * @watch: or NULL; its alarms are forgotten
+ * @watch: or NULL; its alarms are dropped without notice
  */
 void kl_watch_destroy(struct kl_watch *watch);
 
 /**
- * kl_watch_check - look at all that there is, once
+ * kl_watch_check - check all rules once
  * @watch: watch
  * @tell: called for each alarm that is raised or cleared, in the order of the rules
- * @data: for @tell
+ * @data: passed to @tell
  *
- * Returns how many alarms are raised now, or a negative errno. May sleep.
+ * Returns the number of alarms that are raised now, or a negative errno. May sleep.
  */
 int kl_watch_check(struct kl_watch *watch, kl_watch_fn tell, void *data);
 
 /**
- * kl_watch_hurry - what holds at one look is an alarm, however long it has to hold
- * @watch: that has not checked yet
+ * kl_watch_hurry - ignore how long conditions must hold
+ * @watch: watch that has not been checked yet
+ *
+ * Alarms are then raised and cleared at the first check that finds their condition true.
  */
 void kl_watch_hurry(struct kl_watch *watch);
 
 /**
- * kl_watch_prepare - look without checking, so that the first check knows rates
- * @watch: that has not checked yet
+ * kl_watch_prepare - read without checking, so that the first check knows rates
+ * @watch: watch that has not been checked yet
  *
- * Returns whether a rule asks for one, or a negative errno. May sleep.
+ * Returns 1 if a rule uses a rate, 0 if none does (nothing is read then), or a negative errno.
+ * May sleep.
  */
 int kl_watch_prepare(struct kl_watch *watch);
 
 /**
- * kl_watch_take - go on with the alarms of another
- * @watch: that has not checked yet
- * @old: alarms of rules whose text @watch has, too, are moved from it; the others are
- *       told as dropped
- * @tell: called for these
- * @data: for @tell
+ * kl_watch_take - take over the alarms of another watch
+ * @watch: watch that has not been checked yet
+ * @old: alarms of rules whose text is also in @watch are moved; the others are reported as
+ *       dropped
+ * @tell: called for the dropped alarms
+ * @data: passed to @tell
  */
 void kl_watch_take(struct kl_watch *watch, struct kl_watch *old, kl_watch_fn tell, void *data);
 
