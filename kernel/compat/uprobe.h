@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Attaches to probe points in programs. The interface changed in v6.11 (handle) and v6.12 (two
- * steps).
+ * Attaches to probe points in programs. The interface changed in v6.12: registering returns a
+ * handle, and detaching has two steps.
  */
 #ifndef KL_COMPAT_UPROBE_H
 #define KL_COMPAT_UPROBE_H

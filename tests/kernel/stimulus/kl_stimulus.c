@@ -28,7 +28,7 @@
 /**
  * struct source - one CPU's events
  * @number: of the next event, by context
- * @nmi_wanted: one of our NMIs is on its way
+ * @nmi_wanted: one of our NMIs has been sent (1) or is being handled (2)
  */
 struct source {
 	u32 id;
@@ -142,9 +142,11 @@ static int on_nmi(unsigned int type, struct pt_regs *regs)
 	if (smp_processor_id() >= KLS_SOURCES)
 		return NMI_DONE;
 	s = &sources[smp_processor_id()];
-	if (!atomic_xchg(&s->nmi_wanted, 0))
+	if (atomic_cmpxchg(&s->nmi_wanted, 1, 2) != 1)
 		return NMI_DONE;
 	fire_some(s, KLS_NMI);
+	/* Its events are complete: pairs with the acquire in stop_sources. */
+	atomic_set_release(&s->nmi_wanted, 0);
 	return NMI_HANDLED;
 }
 
@@ -279,7 +281,7 @@ static void stop_sources(void)
 		stop_source(&sources[i]);
 	/* Wait for NMIs that were sent just before their senders stopped. */
 	for (int i = 0; i < KLS_SOURCES; i++)
-		while (i < nr_cpu_ids && cpu_online(i) && atomic_read(&sources[i].nmi_wanted))
+		while (i < nr_cpu_ids && cpu_online(i) && atomic_read_acquire(&sources[i].nmi_wanted))
 			cond_resched();
 }
 
