@@ -10,9 +10,9 @@
  *     if the tail that it does not know is zero, and otherwise returns -E2BIG. New members go at
  *     the end.
  *   - Reserved members must be zero; otherwise the call returns -EINVAL.
- *   - KL_ABI_VERSION changes when a call or struct changes its meaning. The schema hash (computed
- *     from the .def tables when either side is built) changes when an event, field or record layout
- *     changes. The library checks both when it opens the device.
+ *   - KL_ABI_VERSION changes when a call or struct changes its meaning. The schema hash is computed
+ *     from the text of the .def tables when either side is built, so that it changes with every
+ *     edit, also of a comment. The library checks both when it opens the device.
  *   - Ids (events, handlers, variables, masksets, errors) are append-only.
  *
  * All numbers are little endian, as on the CPU that the module runs on (x86-64).
