@@ -71,7 +71,6 @@ struct kl_manifest_cpu {
 };
 
 /*
- *
  * @whole: finished, and no entry is damaged: a block that is not listed was not stored
  * @finished: the recording's end is in it
  * @damaged: unreadable entries
@@ -90,7 +89,6 @@ struct kl_manifest {
 };
 
 /*
- *
  * kl_manifest_read - check and sort the entries of a file
  * @manifest: filled in
  * @bytes: the file's contents, aligned; used until kl_manifest_deinit()
@@ -109,7 +107,6 @@ const struct kl_manifest_cpu *kl_manifest_cpu(const struct kl_manifest *manifest
 /* ---------------------------------------------------------------- writing */
 
 /*
- *
  * @fd: -1: none
  * @at: end of the entries
  * @room: bytes allocated to the file

@@ -20,7 +20,6 @@
 #define CPUS_MAX 8192 /* the kernel's NR_CPUS limit on x86 */
 
 /*
- *
  * @records, @discarded: on this CPU, as of the last block, stored or not
  * @unstored: manifest entry of unstored blocks, if `kind` is set
  * @unstored_at: offset of that entry in the manifest
