@@ -92,7 +92,7 @@ struct kl_user_patches {
 struct kl_user_point {
 	uint32_t offset; /* from the start of the function */
 	uint32_t number; /* number of the counter, or id of the event */
-	uint32_t text; /* the first bytes of the text there */
+	uint32_t text; /* the original text there, for stack traces */
 	bool fires; /* emits the event, by a trap; otherwise it counts */
 	bool flags; /* flags are live there */
 };
