@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handlers of other kernel modules, as far as a plan knows them: by name, with
- * what they take. Fed by who has asked the device for them.
+ * Handlers of other kernel modules, as far as a plan knows them: by name, with the arguments they
+ * take. Fed by the caller, which queries the device for them.
  */
 #include <errno.h>
 #include <stdio.h>
