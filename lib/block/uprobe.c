@@ -79,7 +79,7 @@ bool kl_uprobe_takes(const struct kl_blocks *b, uint64_t address, size_t room)
 	return in.mnemonic != ZYDIS_MNEMONIC_XBEGIN;
 }
 
-/* ---------------------------------------------------------------- reached */
+/* ----------------------------------------------------------- reachability */
 
 struct walk {
 	const struct kl_block_graph *g;

@@ -189,7 +189,7 @@ static int put_call(struct kl_user_patches *p, uint64_t address, uint64_t behind
 	return ret ? ret : put_jump(p, KL_UNDO_RETURN, address, target);
 }
 
-/* ---------------------------------------------------------------------- moving */
+/* ------------------------------------------------------------------ relocating */
 
 static int put_branch(struct kl_user_patches *p, uint64_t address,
 		      const ZydisDecodedInstruction *decoded, uint64_t target)

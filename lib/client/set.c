@@ -31,7 +31,7 @@ struct attributes {
 	uint64_t period;
 };
 
-/* ------------------------------------------------------- the kernel's calls */
+/* ------------------------------------------------------------- system calls */
 
 static int set_nice(int32_t id, const struct kl_setting *s, int fd)
 {
@@ -191,7 +191,7 @@ static bool open_file(int32_t id, const struct kl_setting *s, int *fd)
 	return *fd >= 0;
 }
 
-/* -------------------------------------------------------------- what is said */
+/* --------------------------------------------------------------------- hints */
 
 static const struct {
 	uint32_t what;

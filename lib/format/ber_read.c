@@ -288,7 +288,7 @@ static int give_up(struct kl_ber_reader *reader, uint64_t cut, struct kl_item *i
 	return 1;
 }
 
-/* -------------------------------------------------------------- reader */
+/* ------------------------------------------------------------- reading */
 
 int kl_ber_reader_next(struct kl_ber_reader *reader, struct kl_item *item)
 {

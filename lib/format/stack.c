@@ -267,7 +267,7 @@ struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes)
 	return NULL;
 }
 
-/* ----------------------------------------------------- a trace's directory */
+/* ------------------------------------------------------------------- files */
 
 struct kl_stacks *kl_stacks_load(const char *path)
 {

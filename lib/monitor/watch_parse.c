@@ -234,7 +234,7 @@ static int parse_or(struct kl_watch_parser *p)
 	return left;
 }
 
-/* ------------------------------------------------------------- the clauses */
+/* ----------------------------------------------------------------- clauses */
 
 /* "clear below 400M": the rule's only comparison, reversed, with another number. */
 static int parse_below(struct kl_watch_parser *p, bool below)

@@ -155,7 +155,7 @@ int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
 	return plan->flags[i] ? i : kl_fail(ENOMEM, "out of memory");
 }
 
-/* ------------------------------------------------- what there is in a plan */
+/* ------------------------------------------------------ contents of a plan */
 
 bool kl_plan_is_named(const struct kl_plan *plan, const char *name)
 {

@@ -180,7 +180,7 @@ static void run_tracer(struct kl_tracer *k, const struct kl_process_request *req
 	_exit(0);
 }
 
-/* ----------------------------------------------------------------- who asks it */
+/* ------------------------------------------------------------------ the parent */
 
 struct kl_process_tracer {
 	pid_t pid;

@@ -230,7 +230,7 @@ void kl_paths_destroy(struct kl_paths *paths)
 	free(paths);
 }
 
-/* ------------------------------------------------------------------------ asking */
+/* ----------------------------------------------------------------------- queries */
 
 uint64_t kl_paths_from(const struct kl_paths *paths, uint32_t block)
 {

@@ -358,7 +358,7 @@ int kl_path_profile_end(struct kl_path_profile *profile)
 	return give_up_all(profile, KL_PATH_OPEN);
 }
 
-/* ------------------------------------------------------------------------ asking */
+/* ----------------------------------------------------------------------- queries */
 
 static int compare_rows(const void *left, const void *right)
 {

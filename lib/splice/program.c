@@ -195,7 +195,7 @@ struct kl_blocks *kl_program_blocks(const struct kl_program *program)
 	return program->blocks;
 }
 
-/* -------------------------------------------------------------------- find */
+/* ------------------------------------------------------------------ lookup */
 
 /* Index among the blocks' functions by address; there is only one for each address. */
 static long index_of(const struct kl_program *p, uint64_t address)

@@ -87,7 +87,7 @@ static bool are_strings_ended(Dwarf *dwarf)
 	return true;
 }
 
-/* ---------------------------------------------------------- what is shared */
+/* ------------------------------------------------------ supplementary file */
 
 /*
  * Open the supplementary file. Look only where the packages of dwz put it, whatever the file names,

@@ -68,7 +68,7 @@ pid_t kl_stack_collector_pid(const struct kl_stack_collector *c)
 	return c ? kl_objects_pid(c->objects) : 0;
 }
 
-/* ----------------------------------------------------------- the kernel's */
+/* ---------------------------------------------------------- kernel frames */
 
 /* Read the symbols again if modules were loaded or unloaded. */
 static void look_at_symbols(struct kl_stack_collector *c)
@@ -101,7 +101,7 @@ static void name_kernel(struct kl_stack_collector *c, struct kl_frame *frame, bo
 	frame->object = *symbol.module ? symbol.module : NULL;
 }
 
-/* ------------------------------------------------------------------ both */
+/* ---------------------------------------------------------------- traces */
 
 static int note_unplaced(struct kl_stack_collector *c, uint32_t id)
 {
