@@ -66,7 +66,9 @@ void kl_reader_take(struct kl_reader *reader, struct kl_ring_view *view,
 {
 	const struct kl_abi_block *header = block->block;
 
-	/* The writer may already have started the next block when we joined. */
+	/*
+	 * The writer may have moved on to the next block before kl_shared_join() read its counts.
+	 */
 	if (view->joined && header->record_first < view->records)
 		view->records = header->record_first;
 	view->joined = false;

@@ -41,7 +41,10 @@ struct kl_reader {
 	uint64_t lost_before; /* `lost` of all CPUs when it joined */
 };
 
-/* The _next() functions return 1 with a block in reader->copy, 0 if there is none, or -errno. */
+/*
+ * kl_shared_next() and kl_pipe_next() return 1 with a block in reader->copy, 0 if there is none, or
+ * -errno.
+ */
 int kl_shared_open(struct kl_reader *reader);
 void kl_shared_close(struct kl_reader *reader);
 int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
