@@ -13,27 +13,28 @@
 /* Set this thread's error text and errno. Returns -@error. */
 int kl_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* As kl_fail, with ": " and the system's words for @error behind the text. */
+/* Like kl_fail(), with ": " and the system's message for @error appended. */
 int kl_fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Open a file to be read. Whoever made the path cannot make us wait, nor open a device: a
- * descriptor, or a negative errno with an error text if it is none, or no regular file.
+ * Open a regular file for reading. Safe for a path from an untrusted user: this neither blocks nor
+ * opens a device. Returns a descriptor, or a negative errno with an error text, also if the path is
+ * not a regular file.
  */
 int kl_open_regular(const char *path);
 
-/* The same for a path that begins in @dir. */
+/* The same, for a path relative to @dir. */
 int kl_open_regular_at(int dir, const char *path);
 
 /*
- * Room for one more element: @array (of @size bytes each) has @count and room
- * for *@capacity. Returns the array, moved if need be, or NULL with an error.
+ * Make room for one more element. @array holds @count elements of @size bytes each, and has room
+ * for *@capacity. Returns the array, which may have moved, or NULL with an error.
  */
 void *kl_array_grow(void *array, size_t count, size_t *capacity, size_t size);
 
 #define KL_HASH_START 0xcbf29ce484222325ull
 
-/* FNV-1a, as for the schema: goes on from @hash, first KL_HASH_START. */
+/* FNV-1a, as used for the schema. Continues from @hash; start with KL_HASH_START. */
 static inline uint64_t kl_hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
 	const uint8_t *at = bytes;
@@ -43,7 +44,10 @@ static inline uint64_t kl_hash_bytes(uint64_t hash, const void *bytes, size_t n)
 	return hash;
 }
 
-/* All of it, however often it takes. Returns 0 or a negative errno, without an error text. */
+/*
+ * Write all bytes, in as many calls as it takes. Returns 0 or a negative errno, without an error
+ * text.
+ */
 int kl_write_all(int fd, const void *bytes, size_t length);
 
 static inline uint16_t kl_get16(const void *at)

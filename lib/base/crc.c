@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CRC-32C (Castagnoli, polynomial 0x1EDC6F41, reflected; RFC 3720, B.4), with
- * the instruction of SSE 4.2 where the processor has it.
+ * CRC-32C (Castagnoli, polynomial 0x1EDC6F41, reflected; RFC 3720, B.4). Uses the SSE 4.2
+ * instruction where the processor has it.
  */
 #include <pthread.h>
 #include <stdbool.h>

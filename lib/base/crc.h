@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Goes on from @crc, the result for the bytes before; first 0. */
+/* Continues from @crc, the result for the preceding bytes; start with 0. */
 uint32_t kl_crc32c(uint32_t crc, const void *bytes, size_t length);
 
-/* The same without the processor's instruction: slower. */
+/* The same without the processor's instruction, which is slower. */
 uint32_t kl_crc32c_table(uint32_t crc, const void *bytes, size_t length);
 
 #endif /* KL_LIB_BASE_CRC_H */

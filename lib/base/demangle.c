@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libiberty's demangler, bounded: a symbol of a hundred bytes may stand for a name of any
- * length, as its parts can repeat each other.
+ * libiberty's demangler, with bounded output: parts of a symbol can repeat each other, so a symbol
+ * of a hundred bytes may expand to a name of any length.
  */
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -20,8 +20,8 @@ struct name {
 };
 
 /*
- * Nothing else ends the demangler's work. It keeps all that it has on the stack, but for the
- * few bytes of a Rust identifier in Punycode, which are lost then.
+ * Append to the name. A longjmp is the only way to stop the demangler early. It keeps its state on
+ * the stack, except for the few bytes of a Rust identifier in Punycode, which leak.
  */
 static void add(const char *text, size_t bytes, void *data)
 {
@@ -41,7 +41,7 @@ static bool is_mangled(const char *symbol)
 	return length <= LONGEST && (!strncmp(symbol, "_Z", 2) || !strncmp(symbol, "_R", 2));
 }
 
-/* Rust's older symbols are such of C++, too. */
+/* Rust's legacy symbols are valid C++ symbols, too, so Rust goes first. */
 static bool make_name(const char *symbol, struct name *name)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;

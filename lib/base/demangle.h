@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Names of C++ and Rust functions as their programmers write them. */
+/* Turns mangled C++ and Rust symbols into the names their programmers wrote. */
 #ifndef KL_LIB_BASE_DEMANGLE_H
 #define KL_LIB_BASE_DEMANGLE_H
 
 /*
- * The name that a linker's symbol stands for; to be freed. NULL: it is no such symbol, it is
- * or becomes longer than 4096 bytes, or there is no memory. @symbol may be any bytes.
+ * The demangled name of a linker symbol; the caller frees it. NULL if @symbol is not a mangled
+ * name, if it or the result is longer than 4096 bytes, or if memory is short. @symbol may be any
+ * bytes.
  */
 char *kl_demangle(const char *symbol);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The error text of the thread, arrays that grow, and writing all of it. */
+/* The thread's error text, growing arrays, and writing a whole buffer. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,11 +27,11 @@ int kl_fail(int error, const char *format, ...)
 	char text[sizeof(error_text)];
 	va_list args;
 
-	/* The arguments may be the old text itself. */
+	/* The arguments may include the old text itself. */
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* Names in it may be anybody's. */
+	/* Names in it may come from any user. */
 	kl_make_plain_message(text);
 	strcpy(error_text, text);
 	errno = error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Files that somebody else may have put where they are. */
+/* Opens files at paths that another user may control. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "base.h"
 
 /*
- * Opening a device may already do something, and opening a pipe waits. So what is behind the path
- * is found first, without being opened, and only a regular file is opened then: the very one that
- * was found. Without /proc that cannot be done, and nothing is opened.
+ * Opening a device may have side effects, and opening a pipe blocks. So look up the path with
+ * O_PATH, which opens nothing, check that it is a regular file, and open that very file through
+ * /proc. Without /proc this fails and nothing is opened.
  */
 int kl_open_regular_at(int dir, const char *path)
 {
@@ -26,7 +26,7 @@ int kl_open_regular_at(int dir, const char *path)
 		error = kl_fail_system(errno, "%s", path);
 	else if (!S_ISREG(about.st_mode))
 		error = kl_fail(EINVAL, "%s is not a regular file", path);
-	/* O_NONBLOCK: its owner may hold a lease on it. */
+	/* O_NONBLOCK: the file's owner may hold a lease on it. */
 	fd = error ? error : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 && !error)
 		error = kl_fail_system(errno, "%s", path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Directories of one's own, and new files in them; read by what writes traces. */
+/* Directories owned by the user, and new files in them. Used by everything that writes traces. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +10,9 @@
 #include "base.h"
 #include "folder.h"
 
-/* What a slash at the end would have the system follow is the link itself then. */
+/*
+ * Strip trailing slashes: with one, the system would follow a symbolic link instead of opening it.
+ */
 static int copy_name(char copy[PATH_MAX], const char *name)
 {
 	size_t length = strlen(name);
@@ -46,8 +48,9 @@ int kl_folder_create(int folder, const char *name)
 }
 
 /*
- * A network file system, or one shared with a virtual machine, may give everything that we create
- * to one user. What belongs to that user there is ours: a new file shows it.
+ * A network file system, or one shared with a virtual machine, may assign everything we create to
+ * one user. That user's files there are ours, too. Creating a file shows whether @owner is that
+ * user.
  */
 static bool is_mapped(int folder, uid_t owner)
 {
@@ -77,7 +80,7 @@ int kl_folder_open(int dir, const char *name, bool make)
 	fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return fail_open(dir, path, errno);
-	/* Also of one that was just created: another may have been put in its place. */
+	/* Check this even after creating the directory: another user may have replaced it. */
 	if (fstat(fd, &about))
 		error = kl_fail_system(errno, "%s", path);
 	else if (about.st_uid != geteuid() && !is_mapped(fd, about.st_uid))

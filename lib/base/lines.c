@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Text files of words, as a trace directory has them beside its streams: written and read
- * as a whole. A word has no blanks and control bytes; they are written as octal numbers.
+ * Text files of words, such as those next to the streams in a trace directory, written and read as
+ * a whole. Words contain no blanks and no control bytes; these are written as octal escapes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -154,7 +154,7 @@ int kl_part_read(const char *path, const char *name, struct kl_buffer *buffer)
 	return error;
 }
 
-/* Under another name until it is whole. */
+/* Write to a temporary name and rename when complete, so that readers never see a partial file. */
 static int write_file(int folder, const char *name, const struct kl_buffer *buffer)
 {
 	char new[NAME_BYTES];
@@ -174,7 +174,7 @@ static int write_file(int folder, const char *name, const struct kl_buffer *buff
 	return error;
 }
 
-/* Of "folder/name" the folder, opened. */
+/* Open the folder of "folder/name", and create it if necessary. */
 static int open_folder(const char *path, const char *name)
 {
 	int dir = kl_folder_open(AT_FDCWD, path, false), folder;

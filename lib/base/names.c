@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which known name somebody may have meant: by edit distance; and which fit a pattern. */
+/*
+ * Suggests the known name that a user may have meant, by edit distance, and matches names against
+ * patterns.
+ */
 #include <fnmatch.h>
 #include <string.h>
 
@@ -35,7 +38,10 @@ void kl_near_init(struct kl_near *near, const char *name, size_t length)
 	memcpy(near->name, name, length);
 	near->name[length] = 0;
 	near->best = NULL;
-	/* At most a change in five letters, and one; of a single letter none. */
+	/*
+	 * Two names are near if they differ by one change plus one for every five letters. Nothing
+	 * is near a single letter.
+	 */
 	near->distance = length > 1 ? 2 + length / 5 : 0;
 }
 
@@ -44,7 +50,7 @@ void kl_near_offer(struct kl_near *near, const char *known)
 	size_t length = strlen(near->name), other = strnlen(known, KL_NEAR_BYTES);
 	unsigned int distance;
 
-	/* The difference of lengths is the least that it can be. */
+	/* The difference in length is a lower bound of the distance. */
 	if ((length > other ? length - other : other - length) >= near->distance)
 		return;
 	distance = kl_name_distance(near->name, known);
@@ -58,7 +64,10 @@ bool kl_name_fits(const char *pattern, const char *name)
 {
 	size_t plain = strcspn(pattern, "*?[\\");
 
-	/* What is in front of the first sign is not made wide characters to be compared. */
+	/*
+	 * Compare the literal prefix with strncmp(): fnmatch() converts everything to wide
+	 * characters.
+	 */
 	if (strncmp(pattern, name, plain) != 0)
 		return false;
 	return pattern[plain] ? !fnmatch(pattern + plain, name + plain, 0) : !name[plain];

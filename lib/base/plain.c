@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which bytes of a text can be shown, for names and messages that anybody may have written. */
+/* Decides which bytes of a text are safe to print, for names and messages from any user. */
 #include <string.h>
 
 #include "plain.h"
@@ -29,7 +29,7 @@ size_t kl_plain_length(const void *text, const void *end)
 		return 0;
 	if (*at < 0x7f)
 		return 1;
-	/* C1 is C2 80 to C2 9F. */
+	/* C1 control characters are C2 80 to C2 9F. */
 	if (*at == 0xc2 && (const unsigned char *)end - at > 1 && at[1] < 0xa0)
 		return 0;
 	return kl_utf8_length(at, end);
@@ -56,7 +56,7 @@ void kl_make_plain(char *text, size_t length)
 	while (text < end) {
 		size_t step;
 
-		/* Nearly all is ASCII, and there is much of it in a list of symbols. */
+		/* Nearly all text is ASCII, and a list of symbols is long. */
 		while (text < end && *text >= ' ' && *text < 0x7f)
 			text++;
 		if (text == end)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The hash table of the reports. */
+/* The hash table that the reports use. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A hash table from a 64-bit key to a record, which the reports share. */
+/* A hash table from a 64-bit key to a record, shared by the reports. */
 #ifndef KL_LIB_BASE_TABLE_H
 #define KL_LIB_BASE_TABLE_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Open addressing. Each entry is a struct of @size bytes that starts with the
- * key, a uint64_t that is not 0. Zero the table, but for @size, to start.
+ * Open addressing. Each entry is a struct of @size bytes that starts with the key, a uint64_t other
+ * than 0. To start, zero everything but @size.
  */
 struct kl_table {
 	uint8_t *entries;
@@ -18,12 +18,12 @@ struct kl_table {
 };
 
 /*
- * The entry of @key, zeroed but for the key if it is new. NULL with error
- * ENOMEM. Entries move when one is added: no pointer outlives the next call.
+ * The entry of @key; if it is new, all but the key is zeroed. NULL with error ENOMEM. Adding an
+ * entry moves the others, so no pointer survives the next call.
  */
 void *kl_table_get(struct kl_table *table, uint64_t key);
 
-/* The next entry behind @entry, NULL for the first. NULL after the last. */
+/* The entry after @entry, or the first if @entry is NULL. NULL after the last. */
 void *kl_table_next(const struct kl_table *table, const void *entry);
 
 void kl_table_deinit(struct kl_table *table);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Texts by their hash. What belongs to one, its demangled form, is kept beside it. */
+/* A hash set of texts. Each text is stored together with its demangled form. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Texts that are kept once, however often they come. */
+/* Stores each distinct text once. */
 #ifndef KL_LIB_BASE_TEXTS_H
 #define KL_LIB_BASE_TEXTS_H
 
@@ -8,21 +8,23 @@
 
 struct kl_text;
 
-/* Zeroed: none yet. */
+/* Zeroed: empty. */
 struct kl_texts {
-	struct kl_text **slot; /* open addressing; a power of two of them */
+	struct kl_text **slot; /* open addressing; @slots is a power of two */
 	size_t slots;
 	size_t n;
 };
 
 void kl_texts_deinit(struct kl_texts *texts);
 
-/* Makes of *@text our own copy, which is always the same one. NULL stays. Returns -ENOMEM. */
+/*
+ * Replace *@text with our own copy, the same one for equal texts. NULL stays NULL. Returns -ENOMEM.
+ */
 int kl_texts_keep(struct kl_texts *texts, const char **text);
 
 /*
- * What kl_demangle() makes of a text that is kept, asked once; NULL if that is nothing.
- * @text: as kl_texts_keep() left it.
+ * The demangled form of a stored text, computed once; NULL if it has none. @text: as
+ * kl_texts_keep() returned it.
  */
 const char *kl_texts_demangled(struct kl_texts *texts, const char *text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Parts of a file, copied when they are looked at. */
+/* Copies the parts of a file that are accessed. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base.h"
 #include "window.h"
 
-#define AHEAD_BYTES (64u << 10) /* read at once if there are as many */
+#define AHEAD_BYTES (64u << 10) /* read at once if the file has as many */
 
 int kl_window_open(struct kl_window *window, int dir, const char *name)
 {
@@ -42,7 +42,7 @@ void kl_window_close(struct kl_window *window)
 	*window = (struct kl_window){ .fd = -1 };
 }
 
-/* As many as there are. */
+/* Read up to @bytes bytes; fewer at the end of the file. */
 static size_t read_at(int fd, uint8_t *to, size_t bytes, uint64_t at)
 {
 	size_t done = 0;
@@ -59,7 +59,7 @@ static size_t read_at(int fd, uint8_t *to, size_t bytes, uint64_t at)
 	return done;
 }
 
-/* What has been there ends at @end now. */
+/* The file now ends at @end. */
 static void shrink(struct kl_window *window, uint64_t end)
 {
 	if (end >= window->size)

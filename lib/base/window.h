@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A file that somebody else may change or cut short while it is read. It is not mapped,
- * as a page that is gone would end the process: what is looked at is a copy.
+ * A file that another process may change or truncate while we read it. It is not mapped, because
+ * accessing a page beyond its end would kill the process; we only access copies.
  */
 #ifndef KL_LIB_BASE_WINDOW_H
 #define KL_LIB_BASE_WINDOW_H
@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 /**
- * struct kl_window - a file, or bytes in memory, of which a part is looked at
- * @memory: all of it; NULL: it is a file
- * @fd: the file; -1: there is none
- * @size: bytes that there are; fewer once a read has found fewer
- * @gone: by how many
+ * struct kl_window - a file, or bytes in memory, accessed in parts
+ * @memory: all bytes; NULL for a file
+ * @fd: the file; -1 if there is none
+ * @size: bytes available; shrinks once a read returns fewer
+ * @gone: bytes by which @size has shrunk
  */
 struct kl_window {
 	const uint8_t *memory;
@@ -29,36 +29,36 @@ struct kl_window {
 
 /**
  * kl_window_open - open a regular file
- * @window: filled in; no file if that fails
- * @dir: where @name begins, or AT_FDCWD
+ * @window: filled in; has no file on failure
+ * @dir: directory that @name is relative to, or AT_FDCWD
  * @name: path
  *
  * Returns 0 or a negative errno.
  */
 int kl_window_open(struct kl_window *window, int dir, const char *name);
 
-/* Bytes in memory, which must outlive the window. */
+/* A window on bytes in memory, which must outlive it. */
 struct kl_window kl_window_on(const void *bytes, size_t length);
 
 void kl_window_close(struct kl_window *window);
 
 /**
- * kl_window_at - look at a part
+ * kl_window_at - access a part of the file
  * @window: window
- * @at: where it begins
- * @bytes: of it
+ * @at: offset
+ * @bytes: length
  *
- * Returns the bytes, until the next call, aligned as @at is; or NULL if the file does not
- * have all of them any more, cannot be read, or there is no memory.
+ * Returns the bytes, aligned as @at is and valid until the next call, or NULL if the file no longer
+ * has all of them, cannot be read, or memory is short.
  */
 const void *kl_window_at(struct kl_window *window, uint64_t at, size_t bytes);
 
 /**
- * kl_window_read - a copy of all of it
+ * kl_window_read - copy the whole file
  * @window: window
- * @most: bytes that it may have
- * @bytes: out: to be freed; NULL if there are none
- * @length: out: of it
+ * @most: maximum length
+ * @bytes: out: the copy, which the caller frees; NULL if the file is empty
+ * @length: out: length of @bytes
  *
  * Returns 0, -EFBIG or -ENOMEM.
  */

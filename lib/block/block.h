@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the files of lib/block: the text and its tables (text.c, table.c), the list of functions
- * (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what needs all
- * functions (world.c, cache.c), what handles breakpoints (breakpoint.c), and where splices fit
- * (plan.c). A module is the same with tables of its own: module.c. So is a program's file:
- * program.c, jump_table.c, constants.c, uprobe.c, and for splices of it user_entry.c, user_plan.c,
- * user_patch.c.
+ * Shared by the files of lib/block: the text and its tables (text.c, table.c), the list of
+ * functions (function.c), one function's instructions and blocks (decode.c, graph.c, live.c), what
+ * requires all functions (world.c, cache.c), breakpoint handling (breakpoint.c), and where splices
+ * fit (plan.c). A module works the same, with tables of its own: module.c. So does a program's
+ * file: program.c, jump_table.c, constants.c, uprobe.c, and for splices in programs user_entry.c,
+ * user_plan.c, user_patch.c.
  */
 #ifndef KL_LIB_BLOCK_BLOCK_H
 #define KL_LIB_BLOCK_BLOCK_H
@@ -17,24 +17,24 @@
 
 #define KL_NO_BLOCK UINT32_MAX
 
-/* A part of a core file. */
+/* A segment of a core file. */
 struct kl_segment {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t offset;
-	bool changes; /* may be written to while it runs */
+	bool changes; /* may be written to at run time */
 };
 
-/* Addresses, sorted once they are all there. */
+/* Addresses, sorted once all have been added. */
 struct kl_addresses_set {
 	uint64_t *at;
 	size_t n;
 	size_t capacity;
 };
 
-/* An instruction that the kernel's tables name. */
+/* An instruction that one of the kernel's tables lists. */
 struct kl_mark {
-	uint64_t address; /* first, for kl_rows_from() */
+	uint64_t address; /* must be first, for kl_rows_from() */
 	uint8_t reason;
 };
 
@@ -44,41 +44,41 @@ struct kl_range {
 	uint8_t reason;
 };
 
-/* A direct call from one function to another, by index. */
+/* A direct call between functions, by index. */
 struct kl_call {
 	uint32_t callee;
 	uint32_t caller;
 };
 
-/* Addresses that an instruction names without going there; 0: none. */
+/* Addresses that an instruction refers to without jumping there; 0: none. */
 struct kl_taken {
-	uint64_t taken; /* it takes it: code, if it is in the text */
-	uint64_t perhaps[3]; /* what it reads there, and numbers that look like one */
+	uint64_t taken; /* address that it takes: code, if within the text */
+	uint64_t perhaps[3]; /* address that it reads, and immediates that look like addresses */
 };
 
 struct kl_function_entry {
-	uint64_t address; /* first, for kl_rows_from() */
+	uint64_t address; /* must be first, for kl_rows_from() */
 	uint32_t bytes;
 	uint8_t reason;
-	bool never; /* returns never */
-	bool returns_flags; /* callers look at flags behind a call of it */
+	bool never; /* never returns */
+	bool returns_flags; /* callers use the flags after calling it */
 	const char *name;
 };
 
 struct kl_blocks {
 	const struct kl_symbols *symbols;
-	char *module; /* whose text it is; empty: the kernel's */
-	struct kl_blocks *kernel; /* of a module: the kernel's own, which has the memory */
-	struct kl_blocks **added; /* modules; their functions are counted behind the kernel's */
+	char *module; /* the module whose text it is; empty: the kernel's */
+	struct kl_blocks *kernel; /* for a module: the kernel's, which has access to memory */
+	struct kl_blocks **added; /* modules; their functions follow the kernel's */
 	size_t modules;
 	size_t added_capacity;
-	struct kl_btf *btf; /* of the kernel, once a module is asked for */
+	struct kl_btf *btf; /* the kernel's, loaded when a module is added */
 	int fd;
 	struct kl_segment *segment;
 	size_t segments;
 	size_t segment_capacity;
 	uint8_t *text;
-	uint64_t begin; /* of the text */
+	uint64_t begin; /* bounds of the text */
 	uint64_t end;
 	struct kl_function_entry *function;
 	size_t functions;
@@ -89,16 +89,16 @@ struct kl_blocks {
 	struct kl_range *range;
 	size_t ranges;
 	size_t range_capacity;
-	struct kl_addresses_set leader; /* inside functions, from elsewhere */
-	struct kl_addresses_set entry; /* of a program, for user_plan.c: more than leaders */
-	struct kl_addresses_set word; /* of data, that may be addresses inside functions */
+	struct kl_addresses_set leader; /* inside functions, entered from elsewhere */
+	struct kl_addresses_set entry; /* of a program, for user_plan.c: includes the leaders */
+	struct kl_addresses_set word; /* words of data that may be addresses inside functions */
 	struct kl_call *call;
 	size_t calls;
 	size_t call_capacity;
-	uint64_t return_thunk[4]; /* a jump there is a return */
+	uint64_t return_thunk[4]; /* a jump to one is a return */
 	size_t return_thunks;
 	ZydisDecoder decoder;
-	bool program; /* not the kernel's text but a file's; it has no symbols but functions */
+	bool program; /* a program's file, which has functions but no symbols */
 };
 
 /* text.c */
@@ -108,13 +108,13 @@ int kl_text_add_segment(struct kl_blocks *b, const Elf64_Phdr *phdr);
 int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t bytes);
 int kl_text_load(struct kl_blocks *b);
 
-/* A piece of the kernel's memory. */
+/* A range of the kernel's memory. */
 struct kl_memory {
 	uint64_t address;
 	uint64_t bytes;
 };
 
-/* What a module has for itself of the kernel's tables. */
+/* A module's own parts of the kernel's tables. */
 struct kl_module_tables {
 	struct kl_memory jumps;
 	struct kl_memory static_calls;
@@ -153,7 +153,7 @@ bool kl_decode_shape(const struct kl_blocks *b, uint64_t address, size_t room,
 		     struct kl_block_instruction *to, struct kl_taken *taken);
 bool kl_decode_operands(const struct kl_blocks *b, const struct kl_block_graph *g, uint32_t index,
 			ZydisDecodedInstruction *in, ZydisDecodedOperand *operand);
-/* Of a general register, whatever part of it; -1: it is none. */
+/* Number of the general-purpose register that @reg is, or is part of; -1: it is not one. */
 int kl_register_number(ZydisRegister reg);
 bool kl_is_padding(const uint8_t *at, size_t bytes);
 
@@ -177,8 +177,8 @@ void kl_live(const struct kl_blocks *b, struct kl_block_graph *graph);
 int kl_plan(struct kl_block_graph *graph, bool edges);
 
 /*
- * constants.c: addresses in registers at instructions that something goes to, 0 where they are not
- * known. @known: something does.
+ * constants.c: addresses that registers hold at instructions that are jumped to; 0 where unknown.
+ * @known: whether a path to the instruction has been found.
  */
 #define KL_REGISTERS 16
 #define KL_CALLEE_SAVED 0xf028u /* rbx, rbp, r12 to r15 */
@@ -192,14 +192,16 @@ int kl_constants_find(const struct kl_blocks *b, const struct kl_block_graph *g,
 		      struct kl_constants *c);
 void kl_constants_free(struct kl_constants *c);
 
-/* jump_table.c: find where jumps through tables go; edges are offsets. Returns 0 or -ENOMEM. */
+/*
+ * jump_table.c: find the targets of jumps through tables; edges are offsets. Returns 0 or -ENOMEM.
+ */
 int kl_jump_tables(const struct kl_blocks *b, struct kl_block_graph *graph);
 
 /* uprobe.c */
 bool kl_uprobe_takes(const struct kl_blocks *b, uint64_t address, size_t room);
 int kl_uprobe_plan(const struct kl_blocks *b, struct kl_block_graph *graph);
 
-/* graph.c: index of the instruction at an offset; UINT32_MAX: none begins there. */
+/* graph.c: index of the instruction at an offset; UINT32_MAX if none begins there. */
 uint32_t kl_instruction_at(const struct kl_block_graph *g, uint32_t offset);
 
 #endif /* KL_LIB_BLOCK_BLOCK_H */

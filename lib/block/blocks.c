@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Opening a kernel's text, the names of what is said about it, and the survey of all of it. */
+/* Opens a kernel's text, names reasons, tiers, edges and ends, and surveys all blocks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -111,7 +111,7 @@ void kl_blocks_close(struct kl_blocks *blocks)
 	free(blocks);
 }
 
-/* The text that has a function, and its index there. */
+/* Find the text that contains function *@index, and make the index relative to it. */
 static const struct kl_blocks *owner(const struct kl_blocks *blocks, size_t *index)
 {
 	const struct kl_blocks *b = blocks;

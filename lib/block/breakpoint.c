@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The functions that a breakpoint passes through before its handler knows whose it is. There is no
- * splice in them, as the module has it too: what uapi/block_breakpoint.def names, and all that is
- * called from there, up to what probes must not touch anyway.
+ * The functions that a breakpoint runs through before its handler knows whose it is. They must not
+ * be spliced. As in the module, these are the functions that uapi/block_breakpoint.def names and
+ * everything called from there, up to functions that probes must not touch anyway.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,12 +22,12 @@ static const struct {
 #undef KL_BREAKPOINT_ROOT
 };
 
-/* Indices of functions, each once. */
+/* Indices of functions, without duplicates. */
 struct path {
 	uint32_t *function;
 	size_t n;
 	size_t capacity;
-	size_t roots; /* the first: followed in any case */
+	size_t roots; /* the callees of the first @roots are always followed */
 };
 
 static int add(struct path *path, long function)
@@ -72,7 +72,7 @@ static bool is_return(const struct kl_blocks *b, uint64_t target)
 	return false;
 }
 
-/* What a function calls or jumps to. */
+/* Add the functions that a function calls or jumps to. */
 static int add_callees(const struct kl_blocks *b, struct path *path, uint32_t function)
 {
 	const struct kl_function_entry *f = &b->function[function];
@@ -98,7 +98,7 @@ static int add_callees(const struct kl_blocks *b, struct path *path, uint32_t fu
 	return ret;
 }
 
-/* Is a function out of reach of probes already? */
+/* Are probes excluded from a function anyway? */
 static bool is_excluded(const struct kl_blocks *b, uint32_t function)
 {
 	const struct kl_function_entry *f = &b->function[function];
@@ -106,7 +106,7 @@ static bool is_excluded(const struct kl_blocks *b, uint32_t function)
 	return f->reason || kl_mark_within(b, f->address, f->address + 1);
 }
 
-/* Give them their reason. */
+/* Exclude these functions from splicing. */
 int kl_breakpoints_load(struct kl_blocks *b)
 {
 	struct path path = {};

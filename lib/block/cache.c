@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What world.c finds takes most of the time of opening a kernel, and is the same as long as the
- * text is: it is kept in a file of the user's, found by a hash of all that it is made of. What the
- * kernel itself rewrites all the time (jump labels, static calls, where ftrace hooks) is not part
- * of the hash. A file that cannot be had is no error.
+ * What world.c finds takes most of the time of opening a kernel, and stays the same as long as the
+ * text does. So it is cached in a file in the user's cache directory, under a hash of all its
+ * inputs. Text that the kernel rewrites continuously (jump labels, static calls, ftrace hooks) is
+ * not part of the hash. A missing or unusable file is not an error.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,11 +26,13 @@
 #define ENDBR_BYTES 4
 #define WORD_BYTES 8
 
-/* Followed by leaders and words, from the text's begin, and a byte for each function. */
+/*
+ * Followed by leaders and words, relative to the start of the text, and a byte for each function.
+ */
 struct head {
 	char magic[8];
 	uint64_t key;
-	uint64_t sum; /* of what follows */
+	uint64_t sum; /* checksum of what follows */
 	uint32_t functions;
 	uint32_t leaders;
 	uint32_t words;
@@ -68,7 +70,7 @@ static bool is_hook(const uint8_t *at)
 	return *at == 0xe8 || !memcmp(at, nop5, sizeof(nop5));
 }
 
-/* The text without what changes while the kernel runs. */
+/* Clear the text that changes while the kernel runs. */
 static void blank_rewritten(const struct kl_blocks *b, uint8_t *text)
 {
 	static const uint8_t endbr[ENDBR_BYTES] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -90,7 +92,7 @@ static void blank_rewritten(const struct kl_blocks *b, uint8_t *text)
 	}
 }
 
-/* Of all that world.c looks at. 0: no memory. */
+/* Hash all inputs of world.c. 0: out of memory. */
 static uint64_t make_key(const struct kl_blocks *b)
 {
 	size_t bytes = b->end - b->begin;
@@ -119,7 +121,7 @@ static uint64_t make_key(const struct kl_blocks *b)
 
 /* ------------------------------------------------------------------------ files */
 
-/* The user's folder, made if @make. */
+/* The cache directory, created if @make. */
 static bool find_folder(char folder[PATH_BYTES], bool make)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
@@ -146,7 +148,7 @@ static void file_path(char path[PATH_BYTES + 32], const char *folder, uint64_t k
 	snprintf(path, PATH_BYTES + 32, "%s/" PREFIX "%016llx", folder, (unsigned long long)key);
 }
 
-/* All of a file; NULL: it cannot be had. */
+/* Read a whole file; NULL: unavailable. */
 static uint8_t *read_file(const char *path, size_t *bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -170,7 +172,7 @@ static uint8_t *read_file(const char *path, size_t *bytes)
 	return content;
 }
 
-/* Other kernels, and other boots of this one: what nobody has read for a week. */
+/* Remove files not used for a week: those of other kernels, and of other boots of this one. */
 static void forget_old(const char *folder)
 {
 	DIR *files = opendir(folder);
@@ -186,7 +188,7 @@ static void forget_old(const char *folder)
 		closedir(files);
 }
 
-/* Under another name until it is whole. */
+/* Write to a temporary name and rename when complete. */
 static void write_file(const char *folder, const char *path, const struct head *head,
 		       const void *content, size_t bytes)
 {
@@ -263,7 +265,7 @@ static uint8_t *put_set(const struct kl_blocks *b, const struct kl_addresses_set
 	return to;
 }
 
-/* What world.c has found. */
+/* Store what world.c has found. */
 static void keep(const struct kl_blocks *b, uint64_t key)
 {
 	struct head head = {
@@ -290,7 +292,7 @@ static void keep(const struct kl_blocks *b, uint64_t key)
 	free(content);
 }
 
-/* Returns 1 if it was there, 0, or -ENOMEM. */
+/* Returns 1 if the cache had it, 0 if not, or -ENOMEM. */
 static int recall(struct kl_blocks *b, uint64_t key)
 {
 	char folder[PATH_BYTES], path[PATH_BYTES + 32];
@@ -304,14 +306,14 @@ static int recall(struct kl_blocks *b, uint64_t key)
 	}
 	if (file && is_right(b, key, file, bytes)) {
 		ret = take(b, file) ?: 1;
-		/* It is in use. */
+		/* Mark the file as used. */
 		utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
 	}
 	free(file);
 	return ret;
 }
 
-/* What all functions together tell: read from the cache, or found and kept there. */
+/* Get what an analysis of all functions finds: from the cache, or computed and cached. */
 int kl_world_get(struct kl_blocks *b)
 {
 	uint64_t key = make_key(b);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Addresses that registers hold wherever a program's function goes: compilers load the address of
- * a table of jumps once, before a loop. Forwards over the function until nothing changes; what
- * comes together with different values has none. Feeds jump_table.c.
+ * Finds addresses that registers hold throughout parts of a program's function: compilers load a
+ * jump table's address once, before a loop. This is a forward data-flow analysis, repeated until
+ * nothing changes; where paths with different values meet, the value is unknown. Feeds
+ * jump_table.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,12 +15,12 @@ struct flow {
 	const struct kl_blocks *b;
 	const struct kl_block_graph *g;
 	struct kl_constants *c;
-	uint32_t *open; /* starts whose state has changed */
-	bool *waits; /* is it there? */
+	uint32_t *open; /* work list: starts whose state has changed */
+	bool *waits; /* is the start in the work list? */
 	uint32_t n;
 };
 
-/* Does something begin at an instruction that is not just gone on to? */
+/* Can an instruction be reached other than by falling through from the one before? */
 static bool is_start(const struct kl_block_graph *g, uint32_t i)
 {
 	return !i || g->instruction[i].leader || g->instruction[i - 1].end != KL_END_FALL;
@@ -33,7 +34,7 @@ static void wait_for(struct flow *f, uint32_t start)
 	f->open[f->n++] = start;
 }
 
-/* @value: of the registers, where something goes to a start. */
+/* Merge @value, the registers on a path that leads to @start. */
 static void meet(struct flow *f, uint32_t start, const uint64_t value[KL_REGISTERS])
 {
 	uint64_t *there = f->c->value[start];
@@ -59,7 +60,7 @@ static void meet_offset(struct flow *f, uint64_t offset, const uint64_t value[KL
 		meet(f, at, value);
 }
 
-/* What an instruction does to them. */
+/* Apply an instruction's effect to the registers. */
 static void apply(const struct flow *f, uint32_t index, uint64_t value[KL_REGISTERS])
 {
 	const struct kl_block_instruction *at = &f->g->instruction[index];
@@ -93,7 +94,7 @@ static void apply(const struct flow *f, uint32_t index, uint64_t value[KL_REGIST
 			value[i] = 0;
 }
 
-/* From a start to where it goes. */
+/* Process the run of instructions from a start, and merge the result into its successors. */
 static void go(struct flow *f, uint32_t start)
 {
 	const struct kl_block_graph *g = f->g;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One instruction: how long it is, where it goes, what it reads and writes, and whether it can be
- * moved. Zydis decodes; this says what that means to a splice.
+ * Decodes one instruction: its length, where it goes, what it reads and writes, and whether it can
+ * be relocated. Zydis decodes; this file interprets the result for splicing.
  */
 #include <string.h>
 
 #include "../base/base.h"
 #include "block.h"
 
-/* What an increment changes. It leaves the carry alone. */
+/* Flags that an increment changes; it preserves the carry flag. */
 #define COUNTED_FLAGS                                                                \
 	(ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | \
 	 ZYDIS_CPUFLAG_OF)
@@ -28,7 +28,7 @@ static void set_target(const ZydisDecodedInstruction *in, uint64_t address,
 		to->target = address + in->length + in->raw.imm[0].value.s;
 }
 
-/* Set what it does at the end of a block, where it goes, and whether it can be moved at all. */
+/* Set how it ends a block, where it goes, and whether it can be relocated at all. */
 static void set_end(const struct kl_blocks *b, const ZydisDecodedInstruction *in, uint64_t address,
 		    struct kl_block_instruction *to)
 {
@@ -41,7 +41,7 @@ static void set_end(const struct kl_blocks *b, const ZydisDecodedInstruction *in
 		break;
 	case ZYDIS_CATEGORY_COND_BR:
 		to->end = KL_END_BRANCH;
-		/* There is no wider form of loop and jrcxz; xbegin's target is an abort. */
+		/* loop and jrcxz have no wider form; xbegin's target is an abort handler. */
 		if (in->mnemonic == ZYDIS_MNEMONIC_LOOP || in->mnemonic == ZYDIS_MNEMONIC_LOOPE ||
 		    in->mnemonic == ZYDIS_MNEMONIC_LOOPNE || in->mnemonic == ZYDIS_MNEMONIC_JCXZ ||
 		    in->mnemonic == ZYDIS_MNEMONIC_JECXZ || in->mnemonic == ZYDIS_MNEMONIC_JRCXZ ||
@@ -75,7 +75,10 @@ static void set_end(const struct kl_blocks *b, const ZydisDecodedInstruction *in
 	}
 	if (in->mnemonic == ZYDIS_MNEMONIC_UD0 || in->mnemonic == ZYDIS_MNEMONIC_UD1 ||
 	    in->mnemonic == ZYDIS_MNEMONIC_UD2) {
-		/* WARN() goes on behind it; the tables know both. */
+		/*
+		 * Execution continues after the ud2 of a WARN(); the tables list it like that of a
+		 * BUG().
+		 */
 		to->reason = KL_BLOCK_bug;
 	} else if (in->mnemonic == ZYDIS_MNEMONIC_INT3) {
 		to->end = KL_END_STOP;
@@ -102,8 +105,8 @@ static bool decode(const struct kl_blocks *b, uint64_t address, size_t room,
 }
 
 /*
- * Numbers that may be addresses, as the module reads them: the last 4 bytes with a sign, and the
- * last 8, behind what counts from the instruction's own address.
+ * Immediates that may be addresses, as the module reads them: the last 4 bytes, sign-extended, and
+ * the last 8, if they follow any rip-relative operand.
  */
 static void find_numbers(const ZydisDecodedInstruction *in, const uint8_t *text,
 			 struct kl_taken *to)
@@ -121,8 +124,8 @@ static void find_numbers(const ZydisDecodedInstruction *in, const uint8_t *text,
 }
 
 /*
- * Length, end, target and reason only, and the addresses that it names. False: it is no
- * instruction.
+ * Decode only the length, end, target and reason, and the addresses that the instruction refers to.
+ * False: not an instruction.
  */
 bool kl_decode_shape(const struct kl_blocks *b, uint64_t address, size_t room,
 		     struct kl_block_instruction *to, struct kl_taken *taken)
@@ -170,14 +173,14 @@ static void add_operand(const ZydisDecodedOperand *operand, struct kl_block_inst
 		return;
 	if (operand->actions & (ZYDIS_OPERAND_ACTION_READ | ZYDIS_OPERAND_ACTION_CONDREAD))
 		to->reads |= bit_of(operand->reg.value);
-	/* 32 bits clear the others, less leaves them. */
+	/* A write of 32 bits clears the upper half; a shorter one preserves the rest. */
 	if (operand->actions & ZYDIS_OPERAND_ACTION_WRITE && operand->size >= 32)
 		to->kills |= bit_of(operand->reg.value);
 	else if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 		to->reads |= bit_of(operand->reg.value);
 }
 
-/* All of it. False: it is no instruction. */
+/* Decode everything. False: not an instruction. */
 bool kl_decode(const struct kl_blocks *b, uint64_t address, size_t room,
 	       struct kl_block_instruction *to)
 {
@@ -198,7 +201,7 @@ bool kl_decode(const struct kl_blocks *b, uint64_t address, size_t room,
 		      in.cpu_flags->undefined;
 		if (in.cpu_flags->tested & COUNTED_FLAGS)
 			to->reads |= KL_LIVE_FLAGS;
-		/* A shift by a register may change none. */
+		/* A shift by a register may leave the flags unchanged. */
 		if ((set & COUNTED_FLAGS) == COUNTED_FLAGS &&
 		    in.meta.category != ZYDIS_CATEGORY_SHIFT &&
 		    in.meta.category != ZYDIS_CATEGORY_ROTATE)
@@ -211,7 +214,7 @@ bool kl_decode(const struct kl_blocks *b, uint64_t address, size_t room,
 	return true;
 }
 
-/* An instruction of a graph once more, with all that it has. */
+/* Decode an instruction of a graph again, with all its operands. */
 bool kl_decode_operands(const struct kl_blocks *b, const struct kl_block_graph *g, uint32_t index,
 			ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
 {
@@ -221,7 +224,7 @@ bool kl_decode_operands(const struct kl_blocks *b, const struct kl_block_graph *
 		ZydisDecoderDecodeFull(&b->decoder, g->text + at->offset, at->bytes, in, operand));
 }
 
-/* Nothing but what compilers put where nothing is: breakpoints, zeros, nops. */
+/* Is it all padding from the compiler: breakpoints, zeros, nops? */
 bool kl_is_padding(const uint8_t *at, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The functions of the kernel's text: every symbol there begins one, which ends at the next. Those
+ * The functions of the kernel's text: each begins at a symbol and ends at the next one. Functions
  * that are excluded as a whole get their reason.
  */
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "../base/names.h"
 #include "block.h"
 
-/* By name, where no section or list of the kernel tells them. */
+/* Functions excluded by name, where no section or list of the kernel has them. */
 static const struct {
 	const char *pattern;
 	enum kl_block_reason reason;
@@ -43,7 +43,7 @@ static uint8_t reason_of(const struct kl_blocks *b, const struct kl_function_ent
 	return f->reason;
 }
 
-/* Nops before a function are no function, but they end the one before them. */
+/* The nops before a function are not a function, but they end the previous one. */
 static bool is_prefix(const char *name)
 {
 	return !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6);
@@ -62,7 +62,7 @@ static int add_function(struct kl_blocks *b, const struct kl_symbol *symbol)
 
 	if (is_return_thunk(symbol->name) && b->return_thunks < KL_ARRAY_SIZE(b->return_thunk))
 		b->return_thunk[b->return_thunks++] = symbol->address;
-	/* Any of its names may say what it is. */
+	/* Any of its aliases may give the reason. */
 	if (b->functions && b->function[b->functions - 1].address == symbol->address) {
 		struct kl_function_entry *same = &b->function[b->functions - 1];
 
@@ -115,7 +115,7 @@ int kl_functions_load(struct kl_blocks *b)
 	return 0;
 }
 
-/* Index of the function that has an address, or -1. */
+/* Index of the function that contains an address, or -1. */
 long kl_function_at(const struct kl_blocks *b, uint64_t address)
 {
 	size_t i = kl_rows_from(b->function, b->functions, sizeof(*b->function), address + 1);
@@ -125,7 +125,7 @@ long kl_function_at(const struct kl_blocks *b, uint64_t address)
 	return i - 1;
 }
 
-/* The function that an address is in, of a module or of the kernel that it calls; NULL: neither. */
+/* The function that contains an address, in a module or in the kernel; NULL: none. */
 const struct kl_function_entry *kl_function_entry_at(const struct kl_blocks *b, uint64_t address)
 {
 	long index = kl_function_at(b, address);

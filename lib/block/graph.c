@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One function's instructions and blocks: decoded from its start to its end, cut at every address
- * that something may jump to and behind every instruction that may go elsewhere.
+ * Builds one function's instructions and basic blocks: decodes it from start to end, and splits it
+ * at every jump target and after every instruction that may transfer control.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,11 +16,11 @@ struct maker {
 	const struct kl_blocks *b;
 	const struct kl_function_entry *f;
 	struct kl_block_graph *g;
-	size_t room; /* of instructions */
+	size_t room; /* instructions allocated */
 	size_t block_room;
 };
 
-/* The first reason stays. */
+/* The first reason is kept. */
 static void exclude(struct kl_block_graph *g, enum kl_block_reason reason)
 {
 	if (!g->function.reason)
@@ -47,7 +47,7 @@ uint32_t kl_instruction_at(const struct kl_block_graph *g, uint32_t offset)
 	return low < g->instructions && g->instruction[low].offset == offset ? low : UINT32_MAX;
 }
 
-/* What ftrace, BPF and livepatch write to: the first nop of five bytes, or a call there. */
+/* Is it a hook of ftrace, BPF or livepatch: the first five-byte nop, or a call in its place? */
 static bool is_hook(const uint8_t *at)
 {
 	static const uint8_t nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
@@ -55,10 +55,10 @@ static bool is_hook(const uint8_t *at)
 	return !memcmp(at, nop, sizeof(nop)) || *at == 0xe8;
 }
 
-/* What the kernel makes of a landing pad that nothing jumps to indirectly. */
+/* What the kernel replaces a landing pad with that no indirect jump reaches. */
 static const uint8_t sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
 
-/* A sealed landing pad before it. */
+/* Is it a sealed landing pad before a hook? */
 static bool is_sealed(const struct maker *m, const struct kl_block_instruction *in)
 {
 	const uint8_t *at = m->g->text;
@@ -75,8 +75,8 @@ static bool is_landing_pad(const uint8_t *at)
 }
 
 /*
- * Where a function begins that has no symbol: another of its name has been preferred by the linker.
- * The nop is ftrace's nevertheless.
+ * Does a function without a symbol begin here? The linker may have preferred another one of the
+ * same name, but the nop still belongs to ftrace.
  */
 static bool is_unnamed_entry(const struct maker *m, const struct kl_block_instruction *in)
 {
@@ -93,7 +93,7 @@ static bool is_unnamed_entry(const struct maker *m, const struct kl_block_instru
 	       is_hook(m->g->text + in->offset);
 }
 
-/* A program's instructions: what uprobes refuse, and what does not go on. */
+/* Mark a program's instructions: those that uprobes refuse, and those that end execution. */
 static void mark_program(const struct maker *m, struct kl_block_instruction *in)
 {
 	uint64_t address = m->f->address + in->offset;
@@ -103,7 +103,10 @@ static void mark_program(const struct maker *m, struct kl_block_instruction *in)
 	in->reason = kl_uprobe_takes(m->b, address, in->bytes) ? 0 : KL_BLOCK_uprobe;
 }
 
-/* Set the reasons that the kernel's tables give. Returns false if they name its middle. */
+/*
+ * Set the reasons that the kernel's tables give. Returns false if they list an address inside the
+ * instruction.
+ */
 static bool mark(const struct maker *m, struct kl_block_instruction *in)
 {
 	uint64_t address = m->f->address + in->offset;
@@ -155,7 +158,9 @@ static int sweep(struct maker *m)
 	for (uint32_t offset = 0; offset < m->f->bytes; offset += in.bytes) {
 		uint32_t left = m->f->bytes - offset;
 
-		/* Up to the end of a module's section; they would be instructions. */
+		/*
+		 * Padding up to the end of a module's section; zeros would decode as instructions.
+		 */
 		if (!g->text[offset] && kl_is_padding(g->text + offset, left))
 			return 0;
 		if (!kl_decode(m->b, m->f->address + offset, left, &in)) {
@@ -197,7 +202,10 @@ static bool ends_block(const struct kl_block_instruction *in)
 	return in->end != KL_END_FALL || in->reason == KL_BLOCK_bug;
 }
 
-/* What others name. It need not be an instruction, where only a few bytes look like its address. */
+/*
+ * Mark the addresses of @set as leaders. If not @sure, they may just be data that looks like
+ * addresses, so they need not be instructions.
+ */
 static void lead_from(const struct maker *m, const struct kl_addresses_set *set, bool sure)
 {
 	for (size_t i = kl_set_from(set, m->f->address); i < set->n && is_inside(m->f, set->at[i]);
@@ -211,7 +219,7 @@ static void lead_from(const struct maker *m, const struct kl_addresses_set *set,
 	}
 }
 
-/* Mark what may be jumped to. What only follows an end is told by the blocks. */
+/* Mark jump targets as leaders. cut() also ends a block after every jump. */
 static void find_leaders(const struct maker *m)
 {
 	struct kl_block_graph *g = m->g;
@@ -280,7 +288,7 @@ static uint32_t block_at(const struct kl_block_graph *g, uint32_t offset)
 	return g->instruction[kl_instruction_at(g, offset)].block;
 }
 
-/* Until now they were offsets. */
+/* Convert the ends of edges from offsets to blocks. */
 static void name_edges(struct kl_block_graph *g)
 {
 	for (uint32_t i = 0; i < g->edges; i++) {
@@ -337,8 +345,8 @@ static void enter(const struct maker *m, const struct kl_addresses_set *set)
 }
 
 /*
- * Which blocks are entered from where: from outside, by jumps, only by the one before. @ways counts
- * how many there are, at most two.
+ * Set how blocks are entered: `entered` from outside, `alone` only by falling through the branch
+ * before. @ways: 1 for the latter, else 0 or 2.
  */
 static void find_entries(const struct maker *m, uint8_t *ways)
 {
@@ -361,7 +369,10 @@ static void find_entries(const struct maker *m, uint8_t *ways)
 		g->block[i].alone = ways[i] == 1 && !g->block[i].entered;
 }
 
-/* Take what nothing reaches, and does nothing, out of the blocks: compilers put it there. */
+/*
+ * Remove blocks that are unreachable and do nothing: padding from the compiler. @to: new numbers of
+ * the blocks.
+ */
 static void drop_filling(struct kl_block_graph *g, uint32_t *to, const bool *reached)
 {
 	uint32_t kept = 0;
@@ -380,7 +391,7 @@ static void drop_filling(struct kl_block_graph *g, uint32_t *to, const bool *rea
 			block->next = to[block->next];
 		if (block->taken != KL_NO_BLOCK)
 			block->taken = to[block->taken];
-		/* What is reached by nothing that is seen may be by what is not. */
+		/* A block without known predecessors may have unknown ones. */
 		if (!reached[i]) {
 			block->entered = true;
 			block->alone = false;
@@ -412,7 +423,7 @@ static void reach(const struct kl_block_graph *g, bool *reached, uint32_t *open)
 	}
 }
 
-/* Can it be left by going on elsewhere: a return, a jump to a function that may return? */
+/* Can it leave the function, by a return or by a jump to a function that may return? */
 static bool is_exit(const struct kl_blocks *b, const struct kl_block_graph *g,
 		    const struct kl_block *block)
 {
@@ -428,7 +439,7 @@ static bool is_exit(const struct kl_blocks *b, const struct kl_block_graph *g,
 	return !callee || !callee->never;
 }
 
-/* Can the function return, as far as is known of those that it calls? Returns -ENOMEM, 0 or 1. */
+/* Can the function return, given what is known of its callees? Returns -ENOMEM, 0 or 1. */
 int kl_graph_returns(const struct kl_blocks *b, const struct kl_block_graph *g)
 {
 	bool *reached = calloc(g->blocks + 1, sizeof(*reached));
@@ -466,7 +477,7 @@ static int find_filling(const struct maker *m)
 	return ret;
 }
 
-/* All but liveness and splices. */
+/* Build everything but liveness and splices. */
 int kl_graph_make(const struct kl_blocks *b, size_t index, struct kl_block_graph *graph)
 {
 	struct maker m = { .b = b, .f = &b->function[index], .g = graph };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where a program's jumps through tables go. The instructions before such a jump are followed as
- * far as nothing else enters between them: a number that was compared with a constant, its place in
- * a table that nobody can write to, and perhaps a base that is added. What does not come out so
- * for certain has no targets. Feeds graph.c.
+ * Finds the targets of a program's jumps through tables. It follows the instructions before such a
+ * jump, as far back as nothing else leads to them: a number was compared with a constant, indexes a
+ * read-only table, and a base may be added. If any of this is uncertain, the jump has no known
+ * targets. Feeds graph.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,23 +11,23 @@
 #include "../base/base.h"
 #include "block.h"
 
-#define SLOTS 4 /* numbers in memory that are remembered: on the stack, without optimization */
+#define SLOTS 4 /* memory locations that are tracked: the stack, in unoptimized code */
 #define BOUNDS 8
 #define PATH_MAX_INSTRUCTIONS 64
 #define ENTRIES_MAX 4096
 
 enum kind {
-	LINEAR, /* number + scale * the number @id; a constant without scale */
-	ENTRY, /* of the table at @number, by @id */
-	TARGET, /* the same, and @base added */
+	LINEAR, /* number + scale * the number @id; a constant if scale is 0 */
+	ENTRY, /* the entry of the table at @number with index @id */
+	TARGET, /* an ENTRY with @base added */
 };
 
 struct value {
 	enum kind kind;
 	uint32_t id;
 	uint8_t scale;
-	uint8_t bytes; /* of an entry */
-	bool wide; /* its sign is extended to 64 bits */
+	uint8_t bytes; /* size of an entry */
+	bool wide; /* sign-extended to 64 bits */
 	uint64_t number;
 	uint64_t base;
 };
@@ -51,13 +51,13 @@ struct path {
 	} bound[BOUNDS];
 	unsigned int bounds;
 	uint32_t ids;
-	/* Compared last, if nothing has changed the flags since. */
+	/* The last comparison, if the flags have not changed since. */
 	bool compared;
 	uint32_t compared_id;
 	uint64_t compared_with;
-	/* Registers that hold the same address all through the function; 0: they do not. */
+	/* Addresses that registers hold throughout the function; 0: none. */
 	uint64_t fixed[KL_REGISTERS];
-	const struct kl_constants *constants; /* or NULL */
+	const struct kl_constants *constants; /* may be NULL */
 };
 
 static struct value constant(uint64_t number)
@@ -75,7 +75,7 @@ static bool is_constant(const struct value *v)
 	return v->kind == LINEAR && !v->scale;
 }
 
-/* A number that nothing was done to. */
+/* Is it an unmodified number? */
 static bool is_plain(const struct value *v)
 {
 	return v->kind == LINEAR && v->scale == 1 && !v->number;
@@ -94,7 +94,7 @@ static struct value add(struct path *p, struct value a, struct value b)
 		b.base = a.number;
 		return b;
 	}
-	/* A number and another one is just another number, as far as it has not been scaled. */
+	/* An unscaled number plus a constant is just another number. */
 	if (b.kind != LINEAR || (b.scale == 1 && a.number))
 		return unknown(p);
 	b.number += a.number;
@@ -159,7 +159,7 @@ static void keep(struct path *p, const ZydisDecodedOperand *memory, struct value
 		(struct slot){ memory->mem.base, memory->mem.disp.value, memory->size, value };
 }
 
-/* What is read from memory: an entry of a table, or what has been put into a slot. */
+/* Load from memory: an entry of a table, or a value that was stored in a slot. */
 static struct value load(struct path *p, const ZydisDecodedOperand *memory, uint64_t behind)
 {
 	struct value at = address_of(p, memory, behind);
@@ -195,7 +195,7 @@ static struct value get(struct path *p, const ZydisDecodedOperand *operand, uint
 
 /* ------------------------------------------------------------ instructions */
 
-/* From 32 bits or fewer: a number stays, an entry gets its sign. */
+/* Extend from 32 bits or fewer: a number stays the same, an entry is sign-extended if @sign. */
 static struct value widen(struct path *p, struct value v, bool sign)
 {
 	if (v.kind == ENTRY && v.bytes == 4) {
@@ -216,7 +216,7 @@ static struct value masked(struct path *p, uint64_t most)
 	return v;
 }
 
-/* What an instruction leaves in its first operand. */
+/* The value that an instruction writes to its first operand. */
 static struct value result_of(struct path *p, const ZydisDecodedInstruction *in,
 			      const ZydisDecodedOperand *operand, uint64_t behind)
 {
@@ -268,7 +268,7 @@ static void compare(struct path *p, const ZydisDecodedOperand *operand, uint64_t
 	p->compared_with = operand[1].imm.value.u;
 }
 
-/* A branch that is not taken. */
+/* A branch that is not taken bounds the number compared. */
 static void pass(struct path *p, ZydisMnemonic mnemonic)
 {
 	uint64_t most = p->compared_with;
@@ -283,7 +283,7 @@ static void pass(struct path *p, ZydisMnemonic mnemonic)
 	p->bound[p->bounds++].most = most;
 }
 
-/* All that it writes is not known any more, but what result_of() says. */
+/* Forget all operands that it writes, except for a result that result_of() knows. */
 static void overwrite(struct path *p, const ZydisDecodedInstruction *in,
 		      const ZydisDecodedOperand *operand, uint64_t behind)
 {
@@ -336,8 +336,9 @@ static void follow(struct path *p, const ZydisDecodedInstruction *in,
 /* ------------------------------------------------------------------- tables */
 
 /*
- * Addresses that a register holds all through the function, as compilers load a table's address
- * once before a loop: it is written by nothing but loads of that address, and restored at the end.
+ * Find addresses that registers hold throughout the function, because compilers load a table's
+ * address once before a loop: the register is only written by loads of that address, and restored
+ * at the end.
  */
 static void find_fixed(const struct kl_blocks *b, const struct kl_block_graph *g,
 		       uint64_t fixed[KL_REGISTERS])
@@ -376,7 +377,7 @@ static void find_fixed(const struct kl_blocks *b, const struct kl_block_graph *g
 			fixed[i] = 0;
 }
 
-/* From where on nothing but the instruction before it leads to an instruction. */
+/* Start of the straight path to an instruction, on which only the one before leads to each. */
 static uint32_t path_begin(const struct kl_block_graph *g, uint32_t index)
 {
 	uint32_t first = index > PATH_MAX_INSTRUCTIONS ? index - PATH_MAX_INSTRUCTIONS : 0;
@@ -389,7 +390,7 @@ static uint32_t path_begin(const struct kl_block_graph *g, uint32_t index)
 	return index;
 }
 
-/* The value that a jump goes to. */
+/* Compute the value that a jump goes to. */
 static bool find_value(struct path *p, uint32_t index, struct value *to)
 {
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
@@ -425,7 +426,7 @@ static bool is_constant_memory(const struct kl_blocks *b, uint64_t address, size
 	return false;
 }
 
-/* Returns how many, read to @target; 0: not known. */
+/* Read the entries into @target. Returns their number; 0: unknown. */
 static uint32_t read_table(const struct path *p, const struct value *v, uint64_t *target)
 {
 	uint64_t most = ENTRIES_MAX;
@@ -445,7 +446,7 @@ static uint32_t read_table(const struct path *p, const struct value *v, uint64_t
 	return most + 1;
 }
 
-/* Do all of them go to instructions, of this function or another? */
+/* Are all targets instructions, of this function or another? */
 static bool are_instructions(const struct path *p, const uint64_t *target, uint32_t n)
 {
 	const struct kl_block_function *f = &p->g->function;
@@ -485,7 +486,7 @@ static int add_edge(struct kl_block_graph *g, size_t *room, uint32_t from, uint3
 	return 0;
 }
 
-/* One jump. Sets @more if there are leaders that were not known. */
+/* Process one jump. Sets @more if it makes an instruction a new leader. */
 static int find_targets(struct path *p, struct kl_block_graph *g, size_t *room, uint32_t index,
 			bool *more)
 {
@@ -514,7 +515,7 @@ static int find_targets(struct path *p, struct kl_block_graph *g, size_t *room, 
 	return ret;
 }
 
-/* All jumps once. @banned: those that were found and then turned out not to be certain. */
+/* Process all jumps once. @banned: those whose targets turned out to be uncertain. */
 static int find_all(const struct kl_blocks *b, struct kl_block_graph *g,
 		    const uint64_t fixed[KL_REGISTERS], const struct kl_constants *constants,
 		    bool *banned, bool *more)
@@ -548,9 +549,9 @@ static int find_all(const struct kl_blocks *b, struct kl_block_graph *g,
 }
 
 /*
- * Until nothing is new: what a table leads to may lie between a comparison and another table's
- * jump, or set a register. If there is a jump that is not known in the end it may do so, too, and
- * what registers hold elsewhere is not believed.
+ * Repeat until nothing is new: a table's target may lie between a comparison and another table's
+ * jump, or set a register. So may the targets of an unresolved jump: if there are any, the caller
+ * starts over without @believe, which ignores registers set elsewhere.
  */
 static int find_until_known(const struct kl_blocks *b, struct kl_block_graph *g, bool believe,
 			    bool *banned)

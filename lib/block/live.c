@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which registers and flags are read behind a block's start before they are written: from what
- * leaves the function backwards, until nothing changes. Where it is not known, all are. What
- * functions of programs agree on among themselves is not known.
+ * Computes which registers and flags are live at a block's start: read before they are written.
+ * This is a backward data-flow analysis from the function's exits, repeated until nothing changes.
+ * Where liveness is unknown, everything is live. The private calling conventions between a
+ * program's functions are unknown.
  */
 
 #include "../base/base.h"
 #include "block.h"
 
-/* What a jump to @target leaves live. Halves of functions get whatever the other half has. */
+/* What a jump to @target leaves live. The parts of a split function share all registers. */
 static uint32_t live_elsewhere(const struct kl_blocks *b, const struct kl_function_entry *self,
 			       uint64_t target)
 {

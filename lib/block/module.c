@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of a loaded module: where it is, and the module's part of the kernel's tables, as the
- * kernel's own struct module says, whose layout the kernel's types (BTF) tell.
+ * The text of a loaded module: where it is, and the module's part of the kernel's tables. Both come
+ * from the kernel's struct module, whose layout is in the kernel's type information (BTF).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define TEXT_MAX (64u << 20)
 #define TYPES_MAX (64u << 20)
 
-/* What has a struct of the kernel: where one is, and its type. */
+/* A struct in the kernel's memory: its address and type. */
 struct object {
 	const struct kl_blocks *b;
 	const struct kl_btf *btf;
@@ -23,7 +23,7 @@ struct object {
 	uint64_t address;
 };
 
-/* The kernel's types lie in its own memory. */
+/* The kernel's type information is in its own memory. */
 static int open_types(struct kl_blocks *kernel)
 {
 	struct kl_symbol begin = {}, end = {};
@@ -50,7 +50,9 @@ static int open_types(struct kl_blocks *kernel)
 	return ret;
 }
 
-/* A member that is a struct, or an array of them: the @index-th. False: there is no such member. */
+/*
+ * Enter a member that is a struct, or element @index of an array of structs. False: no such member.
+ */
 static bool enter(const struct object *o, const char *name, unsigned int index, struct object *to)
 {
 	struct kl_btf_member member;
@@ -69,7 +71,7 @@ static bool enter(const struct object *o, const char *name, unsigned int index, 
 	return true;
 }
 
-/* A member that is a number or an address. */
+/* Read a member that is a number or an address. */
 static int read_member(const struct object *o, const char *name, uint64_t *value)
 {
 	struct kl_btf_member member;
@@ -85,7 +87,7 @@ static int read_member(const struct object *o, const char *name, uint64_t *value
 	return kl_text_read(o->b, o->address + member.bit_offset / 8, value, bytes);
 }
 
-/* An array: where it is, and how many rows it has, as two members say. */
+/* Read an array's address and number of rows from two members. */
 static int read_rows(const struct object *o, const char *at, const char *n, uint64_t row,
 		     struct kl_memory *to)
 {
@@ -97,7 +99,7 @@ static int read_rows(const struct object *o, const char *at, const char *n, uint
 	return ret;
 }
 
-/* Since 6.4 the kinds of memory are apart: text, data, read-only, read-only after the start. */
+/* Since 6.4 there are separate kinds of memory: text, data, read-only, read-only after init. */
 static int read_kinds(const struct object *module, struct kl_memory *text, struct kl_memory *data)
 {
 	for (unsigned int i = 0; i < 4; i++) {
@@ -130,7 +132,7 @@ static int read_memory(const struct object *module, struct kl_memory *text, stru
 	return ret;
 }
 
-/* Rows as large as table.c has them. */
+/* The row sizes are those in table.c. */
 static int read_tables(const struct object *module, struct kl_module_tables *t)
 {
 	int ret = read_rows(module, "jump_entries", "num_jump_entries", 16, &t->jumps);
@@ -154,7 +156,7 @@ static int load_text(struct kl_blocks *b, const struct kl_memory *text)
 			       (unsigned long long)text->bytes);
 	b->begin = text->address;
 	b->end = text->address + text->bytes;
-	/* Decoders may look ahead. */
+	/* The decoder may read ahead. */
 	b->text = calloc(1, text->bytes + ZYDIS_MAX_INSTRUCTION_LENGTH);
 	if (!b->text)
 		return kl_fail(ENOMEM, "out of memory");
@@ -206,7 +208,7 @@ static struct kl_blocks *create(struct kl_blocks *kernel, const char *name)
 	return NULL;
 }
 
-/* Its functions are counted behind all that there are. Once is enough. */
+/* Add a module. Its functions are numbered after all others. Adding it again has no effect. */
 int kl_module_add(struct kl_blocks *kernel, const char *name)
 {
 	struct kl_blocks **grown, *b;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where splices fit: for the start and the end of each block the cheapest way to divert there, or
- * the reason why there is none. A block whose first instruction must stay as it is may have its
- * instrument on the way to it, if there is one only.
+ * Decides where splices fit: for the start and the end of each block the cheapest way to divert
+ * there, or the reason why there is none. If a block's first instruction must not change, its
+ * instrument may be on the edge to the block, if there is only one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,14 +15,16 @@
 #define BOUNCE_BYTES 2
 #define BOUNCE_FORTH 127
 #define BOUNCE_BACK 128
-/* That lend room are no longer, so that they fit KL_SPLICE_WINDOW_BYTES_MAX with what overlaps. */
+/*
+ * Limit for windows that lend space, so that they and what overlaps fit KL_SPLICE_WINDOW_BYTES_MAX.
+ */
 #define ROOM_BYTES_MAX 224
 
-/* Instructions from one on that a window may have. */
+/* How far a window can reach from an instruction. */
 struct reach {
 	uint32_t bytes;
-	bool falls; /* on into the next block */
-	uint8_t stopped; /* by an instruction, for this reason */
+	bool falls; /* continues into the next block */
+	uint8_t stopped; /* reason of the instruction that stops it */
 };
 
 static const struct kl_block_instruction *last_of(const struct kl_block_graph *g,
@@ -32,8 +34,9 @@ static const struct kl_block_instruction *last_of(const struct kl_block_graph *g
 }
 
 /*
- * Does nothing follow the block, so that what stands behind it is nobody's? That a call does not
- * return is found by looking at all functions, which the kernel does not: there it is not used.
+ * Is the space after the block free, because execution does not continue there? That a call does
+ * not return is known only from an analysis of all functions, which the module does not do, so it
+ * is not used here.
  */
 static bool is_dead_end(const struct kl_block *block)
 {
@@ -41,14 +44,14 @@ static bool is_dead_end(const struct kl_block *block)
 	       block->end == KL_END_RETURN;
 }
 
-/* Is it in no block, and neither what the kernel rewrites by itself nor what may be data? */
+/* Is it in no block, not rewritten by the kernel, and not possibly data? */
 static bool is_free(const struct kl_block_instruction *in)
 {
 	return in->block == KL_NO_BLOCK && in->reason != KL_BLOCK_jump_label &&
 	       in->reason != KL_BLOCK_static_call && in->reason != KL_BLOCK_unreached;
 }
 
-/* Bytes behind a block that nothing reaches, at least @wanted if there are as many. */
+/* Size of the unreachable space after a block; may stop counting at @wanted. */
 static uint32_t dead_behind(const struct kl_block_graph *g, const struct kl_block *block,
 			    uint32_t wanted)
 {
@@ -62,7 +65,10 @@ static uint32_t dead_behind(const struct kl_block_graph *g, const struct kl_bloc
 	return bytes;
 }
 
-/* How far instructions from @from on can be moved together, at least @wanted bytes if they can. */
+/*
+ * How far instructions from @from on can be relocated together; at least @wanted bytes, if
+ * possible.
+ */
 static struct reach reach_from(const struct kl_block_graph *g, const struct kl_block *block,
 			       uint32_t from, uint32_t wanted)
 {
@@ -108,7 +114,7 @@ static struct kl_block_point point(uint8_t tier, uint8_t reason, uint32_t begin,
 	};
 }
 
-/* The first instruction that is not of what ftrace and others own. */
+/* The first instruction after those that belong to ftrace and the like. */
 static uint32_t first_of(const struct kl_block_graph *g, const struct kl_block *block)
 {
 	uint32_t i = block->first;
@@ -119,7 +125,7 @@ static uint32_t first_of(const struct kl_block_graph *g, const struct kl_block *
 	return i;
 }
 
-/* From one instruction on: 5 bytes, or what a bounce or a breakpoint has. */
+/* Divert at an instruction: by its call, by a jump of 5 bytes, by a bounce, or by a breakpoint. */
 static struct kl_block_point divert(const struct kl_block_graph *g, const struct kl_block *block,
 				    uint32_t from)
 {
@@ -137,7 +143,10 @@ static struct kl_block_point divert(const struct kl_block_graph *g, const struct
 	return point(KL_TIER_TRAP, 0, first->offset, first->bytes);
 }
 
-/* Mostly a jump that cannot be moved stays where it is, and those before it are moved. */
+/*
+ * Does the last instruction stay in place, so that only those before it are relocated? Usually it
+ * is a jump that cannot be relocated.
+ */
 static bool ends_before_last(const struct kl_block_graph *g, const struct kl_block *block)
 {
 	const struct kl_block_instruction *last = last_of(g, block);
@@ -145,7 +154,7 @@ static bool ends_before_last(const struct kl_block_graph *g, const struct kl_blo
 	return (last->reason && last->end != KL_END_FALL) || last->reason == KL_BLOCK_bug;
 }
 
-/* The last instruction that may be moved, by a breakpoint. */
+/* A breakpoint at the last instruction that can be relocated. */
 static struct kl_block_point trap_end(const struct kl_block_graph *g, const struct kl_block *block)
 {
 	const struct kl_block_instruction *in = last_of(g, block) - ends_before_last(g, block);
@@ -154,8 +163,8 @@ static struct kl_block_point trap_end(const struct kl_block_graph *g, const stru
 }
 
 /*
- * Behind the last instruction that does not jump: a window that ends with the block, as short as
- * it can be, whose instructions come before the instrument, but for the jump.
+ * Divert after the last instruction that does not jump. The window ends with the block and is as
+ * short as possible. Its instructions run before the instrument, except for the jump.
  */
 static struct kl_block_point divert_end(const struct kl_block_graph *g,
 					const struct kl_block *block)
@@ -184,21 +193,23 @@ static struct kl_block_point divert_end(const struct kl_block_graph *g,
 	if (g->instruction[from].reason)
 		return point(KL_TIER_NONE, g->instruction[from].reason, g->instruction[from].offset,
 			     0);
-	/* A block that is moved as a whole has its end in the same patch. */
+	/* If the block is relocated as a whole, its end is in the same patch. */
 	if (block->pre.tier != KL_TIER_NONE && block->pre.tier != KL_TIER_TRAP &&
 	    block->pre.begin + block->pre.bytes >= block->begin + block->bytes)
 		return block->pre;
 	return trap_end(g, block);
 }
 
-/* Room for slots: bytes from an offset on that are nobody's once their owner is diverted. */
+/* Space for slots: bytes from an offset on that are free once the owner's window is diverted. */
 struct room {
 	uint32_t begin;
 	uint32_t end;
 	struct kl_block *owner; /* NULL: padding */
 };
 
-/* What a window of a block has behind its jump, if as much of the block as can be is moved. */
+/*
+ * The space after the jump of a block's window, if as much of the block as possible is relocated.
+ */
 static struct room room_of(const struct kl_block_graph *g, struct kl_block *block)
 {
 	struct reach r;
@@ -222,7 +233,7 @@ static bool has_some(const struct room *room, uint32_t begin, uint32_t end)
 	return begin < room->end && end > room->begin;
 }
 
-/* Does the window of a block before the padding take some of it, or may it, by its own room? */
+/* Does the window of any block take some of the padding, or could it as space that it lends? */
 static bool is_taken(const struct kl_block_graph *g, const struct room *padding,
 		     const struct room *owned, size_t n)
 {
@@ -239,7 +250,7 @@ static bool is_taken(const struct kl_block_graph *g, const struct room *padding,
 	return false;
 }
 
-/* Is what stands there behind a block that ends there, and will tomorrow? */
+/* Does it follow the end of a block that the kernel does not rewrite? */
 static bool is_behind_end(const struct kl_block_graph *g, uint32_t i)
 {
 	uint32_t before = i ? g->instruction[i - 1].block : KL_NO_BLOCK;
@@ -248,7 +259,7 @@ static bool is_behind_end(const struct kl_block_graph *g, uint32_t i)
 	       !g->instruction[i - 1].reason;
 }
 
-/* No two have bytes in common. */
+/* Collect the spaces. They do not overlap. */
 static size_t find_rooms(struct kl_block_graph *g, struct room *room)
 {
 	size_t n = 0, owned;
@@ -279,7 +290,7 @@ static size_t find_rooms(struct kl_block_graph *g, struct room *room)
 	return n;
 }
 
-/* Give a point a slot that two bytes can reach. False: there is none. */
+/* Assign a slot within reach of a two-byte jump. False: there is none. */
 static bool give_slot(struct room *room, size_t rooms, struct kl_block_point *to)
 {
 	int64_t from = (int64_t)to->begin + BOUNCE_BYTES;
@@ -320,7 +331,7 @@ static void give_slots(struct kl_block_graph *g, struct room *room)
 	}
 }
 
-/* Windows end where instructions do. */
+/* Extend windows to instruction boundaries. */
 static void round_windows(struct kl_block_graph *g)
 {
 	for (uint32_t i = 0; i < g->blocks; i++) {
@@ -338,7 +349,7 @@ static void round_windows(struct kl_block_graph *g)
 	}
 }
 
-/* Behind the last instruction that goes on, if the block ends with one that does not. */
+/* Offset after the block, or before its last instruction if that transfers control. */
 static uint32_t place_behind(const struct kl_block_graph *g, const struct kl_block *block)
 {
 	const struct kl_block_instruction *last = last_of(g, block);
@@ -348,7 +359,9 @@ static uint32_t place_behind(const struct kl_block_graph *g, const struct kl_blo
 	return last->offset;
 }
 
-/* Which block leads to each, if it is one, once, by its last instruction; or KL_NO_BLOCK. */
+/*
+ * For each block, the only block that leads to it, once, by its last instruction; or KL_NO_BLOCK.
+ */
 static void find_ways(const struct kl_block_graph *g, uint32_t *way)
 {
 	uint32_t *ways = way + g->blocks;
@@ -362,7 +375,7 @@ static void find_ways(const struct kl_block_graph *g, uint32_t *way)
 				way[to[k]] = i;
 				ways[to[k]]++;
 			}
-		/* A jump label's jump may be a nop tomorrow. */
+		/* A jump label's jump may become a nop. */
 		if (is_dead_end(&g->block[i]) && last_of(g, &g->block[i])->reason &&
 		    i + 1 < g->blocks)
 			ways[i + 1]++;
@@ -374,8 +387,8 @@ static void find_ways(const struct kl_block_graph *g, uint32_t *way)
 }
 
 /*
- * On the way from a block, by the window at its end. The jump there is moved, and so nobody's but
- * the patch's: what it does in the one or the other case has an instruction of its own.
+ * Use the edge from a block, by the window at its end. The jump there is relocated, so it belongs
+ * to the patch alone, and each of its two outcomes has an instruction of its own in the patch.
  */
 static void take_edge(const struct kl_block_graph *g, uint32_t from, uint32_t to)
 {
@@ -390,7 +403,7 @@ static void take_edge(const struct kl_block_graph *g, uint32_t from, uint32_t to
 	block->pre.place = next ? block->begin : last_of(g, before)->offset;
 }
 
-/* For blocks that have no place of their own. @way: room for two numbers a block. */
+/* For blocks that cannot be diverted themselves. @way: space for two numbers a block. */
 static void take_edges(struct kl_block_graph *g, uint32_t *way)
 {
 	find_ways(g, way);
@@ -399,7 +412,7 @@ static void take_edges(struct kl_block_graph *g, uint32_t *way)
 			take_edge(g, way[i], i);
 }
 
-/* Fill in `pre` and `post` of all blocks; @edges: also on the ways to them. */
+/* Fill in `pre` and `post` of all blocks; @edges: use the edges to blocks, too. */
 int kl_plan(struct kl_block_graph *graph, bool edges)
 {
 	struct room *room = malloc((graph->blocks + graph->instructions + 1) * sizeof(*room));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Instructions as text: Zydis formats them, symbols name where they go. */
+/* Prints instructions: Zydis formats them, symbols name their targets. */
 #include "block.h"
 
-/* The name of where a target is; NULL: it has none. */
+/* The name of the function or symbol at a target; NULL: none. */
 static const char *name_of(const struct kl_blocks *b, uint64_t target, struct kl_symbol *symbol,
 			   uint64_t *offset)
 {

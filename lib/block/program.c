@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program's file as a text with functions: its segments, those that can be run, and who jumps
- * into the middle of another function. The file may be damaged: whatever it says is checked.
+ * Presents a program's file as a text with functions: its segments, the executable code, and jumps
+ * into the middle of other functions. The file may be damaged, so whatever it states is checked.
  */
 #include <elf.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #define TEXT_MAX (256u << 20)
 #define HEADERS_MAX 4096
-#define OVERLAP_MAX 16 /* functions that have more of the text in all are not believed */
-#define BYTES_UNKNOWN_MAX (1u << 20) /* of a function whose size is not said */
+#define OVERLAP_MAX 16 /* cut functions whose total size exceeds this multiple of the text */
+#define BYTES_UNKNOWN_MAX (1u << 20) /* of a function of unknown size */
 
 /* -------------------------------------------------------------------- file */
 
@@ -82,7 +82,7 @@ static int read_headers(struct kl_blocks *b, const char *path)
 	return ret ? kl_fail_system(-ret, "cannot read %s", path) : 0;
 }
 
-/* What can be run, with zeros between. */
+/* Load the executable code, with zeros in between. */
 static int load_text(struct kl_blocks *b, const char *path)
 {
 	if (b->end <= b->begin)
@@ -98,7 +98,7 @@ static int load_text(struct kl_blocks *b, const char *path)
 		uint64_t end = s->end < b->end ? s->end : b->end;
 		int ret;
 
-		/* Those of a program follow each other, so no page is read a thousand times. */
+		/* The segments of a program are in order. This bounds how often a page is read. */
 		if (i && s->begin < b->segment[i - 1].end)
 			return kl_fail(EINVAL, "%s: its segments overlap", path);
 		ret = begin < end ?
@@ -113,7 +113,7 @@ static int load_text(struct kl_blocks *b, const char *path)
 
 /* --------------------------------------------------------------- functions */
 
-/* The end of the section that an address is in, or of all; 0: it is in none. */
+/* End of the section that contains an address, or of the text; 0: the address is in none. */
 static uint64_t section_end(const struct kl_blocks *b, uint64_t address)
 {
 	for (size_t i = 0; i < b->ranges; i++)
@@ -141,7 +141,7 @@ static int add_functions(struct kl_blocks *b, const struct kl_block_function *fu
 
 		if (!end || (b->functions && b->function[b->functions - 1].address == address))
 			continue;
-		/* To the next one, if nothing better is known. */
+		/* Up to the next function, if the size is unknown. */
 		for (size_t k = i + 1; !bytes && k < n; k++)
 			if (function[k].address > address)
 				bytes = function[k].address - address;
@@ -162,8 +162,8 @@ static int add_functions(struct kl_blocks *b, const struct kl_block_function *fu
 }
 
 /*
- * Where a function jumps to in another one's middle, as the parts do that compilers have put
- * elsewhere. Only one that is instructions up to its end is believed.
+ * Record jumps into the middle of other functions, such as those from parts that compilers moved
+ * elsewhere. Only functions that decode up to their end are trusted.
  */
 static int note_jumps(struct kl_blocks *b, const struct kl_function_entry *f)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel's own tables say about its text: instructions that are rewritten or looked up
- * by address, places that are jumped to from there, and parts that must be left alone.
+ * Reads the kernel's own tables about its text: instructions that are rewritten or looked up by
+ * address, targets of jumps from there, and parts that must not be changed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static int compare_addresses(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Sort, each once. */
+/* Sort, and remove duplicates. */
 void kl_set_sort(struct kl_addresses_set *set)
 {
 	size_t n = 0;
@@ -58,8 +58,8 @@ void kl_set_sort(struct kl_addresses_set *set)
 }
 
 /*
- * Index of the first of @n rows that is not below @address: rows of @row bytes that begin with a
- * 64-bit address, sorted by it.
+ * Index of the first of @n rows that is not below @address. Rows have @row bytes, begin with a
+ * 64-bit address, and are sorted by it.
  */
 size_t kl_rows_from(const void *rows, size_t n, size_t row, uint64_t address)
 {
@@ -76,7 +76,7 @@ size_t kl_rows_from(const void *rows, size_t n, size_t row, uint64_t address)
 	return low;
 }
 
-/* Index of the first that is not below @address. */
+/* Index of the first element that is not below @address. */
 size_t kl_set_from(const struct kl_addresses_set *set, uint64_t address)
 {
 	return kl_rows_from(set->at, set->n, sizeof(*set->at), address);
@@ -91,7 +91,7 @@ static int add_mark(struct kl_blocks *b, uint64_t address, enum kl_block_reason 
 {
 	struct kl_mark *grown;
 
-	/* Tables have what has been freed after the boot, too. */
+	/* Tables also list text that was freed after boot. */
 	if (!is_text(b, address))
 		return 0;
 	grown = kl_array_grow(b->mark, b->marks, &b->mark_capacity, sizeof(*grown));
@@ -114,7 +114,7 @@ static int add_range(struct kl_blocks *b, uint64_t begin, uint64_t end, enum kl_
 	return 0;
 }
 
-/* The address of a symbol of the kernel itself. Returns false if there is none. */
+/* The address of one of the kernel's own symbols. Returns false if there is none. */
 static bool find_symbol(const struct kl_blocks *b, const char *name, uint64_t *address)
 {
 	struct kl_symbol symbol = {};
@@ -127,7 +127,7 @@ static bool find_symbol(const struct kl_blocks *b, const char *name, uint64_t *a
 	return true;
 }
 
-/* What lies between two symbols; nothing, if the kernel does not have them. */
+/* The range between two symbols; empty if the kernel does not have them. */
 static struct kl_memory between(const struct kl_blocks *b, const char *begin, const char *end)
 {
 	struct kl_memory memory = {};
@@ -139,7 +139,7 @@ static struct kl_memory between(const struct kl_blocks *b, const char *begin, co
 	return memory;
 }
 
-/* @data: to be freed; NULL if there is nothing to read */
+/* @data: the caller frees it; NULL if there is nothing to read */
 static int read_memory(const struct kl_blocks *b, struct kl_memory memory, uint8_t **data)
 {
 	int ret;
@@ -161,7 +161,7 @@ static int read_memory(const struct kl_blocks *b, struct kl_memory memory, uint8
 	return ret;
 }
 
-/* Rows of @row bytes whose first word is relative to itself, and perhaps the second. */
+/* Rows of @row bytes whose first word is relative to itself, as is the second if @has_target. */
 static int load_relative(struct kl_blocks *b, struct kl_memory memory, size_t row,
 			 enum kl_block_reason reason, bool has_target)
 {
@@ -181,8 +181,8 @@ static int load_relative(struct kl_blocks *b, struct kl_memory memory, size_t ro
 }
 
 /*
- * The kernel's list of functions that probes must not touch, as kernel/kprobes.c keeps it: each
- * entry a link, then the first address and the one behind the last.
+ * The kernel's list of functions that probes must not touch, as in kernel/kprobes.c: each entry is
+ * a list head, then the first address and the end address.
  */
 static int load_blacklist(struct kl_blocks *b)
 {
@@ -218,8 +218,8 @@ static int load_sections(struct kl_blocks *b)
 }
 
 /*
- * Words of read-only data that are addresses inside the text: where functions begin they say
- * nothing new, at another instruction something may jump there. Data may look like that, too.
+ * Words of read-only data that are addresses inside the text. At the start of a function they are
+ * nothing new; at another instruction they may be jump targets. Other data may look like that, too.
  */
 static int load_code_pointers(struct kl_blocks *b, struct kl_memory memory)
 {
@@ -237,8 +237,8 @@ static int load_code_pointers(struct kl_blocks *b, struct kl_memory memory)
 }
 
 /*
- * Lock prefixes are taken out of the text on a machine that booted with one processor, and come
- * back with the second. The kernel knows whether they are.
+ * On a machine that booted with one processor, lock prefixes are patched out of the text and return
+ * with the second processor. The kernel records whether they are.
  */
 static int load_locks(struct kl_blocks *b)
 {
@@ -267,7 +267,9 @@ static void sort_marks(struct kl_blocks *b)
 		qsort(b->mark, b->marks, sizeof(*b->mark), compare_marks);
 }
 
-/* Rows as include/linux/jump_label.h, static_call_types.h, asm/extable.h and bug.h have them. */
+/*
+ * The rows are those of include/linux/jump_label.h, static_call_types.h, asm/extable.h and bug.h.
+ */
 static int load_instructions(struct kl_blocks *b, struct kl_memory jumps,
 			     struct kl_memory static_calls, struct kl_memory exceptions,
 			     struct kl_memory bugs)
@@ -301,7 +303,7 @@ int kl_tables_load(struct kl_blocks *b)
 	return ret;
 }
 
-/* Locks of modules are not known: where they come and go the module refuses all. */
+/* Lock prefixes of modules are unknown: where they are patched, the module refuses all splices. */
 int kl_tables_load_module(struct kl_blocks *b, const struct kl_module_tables *t)
 {
 	int ret = load_instructions(b, t->jumps, t->static_calls, t->exceptions, t->bugs);
@@ -317,7 +319,7 @@ int kl_tables_load_module(struct kl_blocks *b, const struct kl_module_tables *t)
 	return ret;
 }
 
-/* The first mark from @begin on and before @end; NULL: none. */
+/* The first mark in [@begin, @end); NULL: none. */
 const struct kl_mark *kl_mark_within(const struct kl_blocks *b, uint64_t begin, uint64_t end)
 {
 	size_t i = kl_rows_from(b->mark, b->marks, sizeof(*b->mark), begin);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's memory as an ELF core file shows it, /proc/kcore or a copy: its segments, and the
- * text, which is read as a whole.
+ * The kernel's memory as an ELF core file, /proc/kcore or a copy: its segments, and the text, which
+ * is read as a whole.
  */
 #include <elf.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define TEXT_MAX (256u << 20)
 
-/* Returns -ENODATA if the file ends before. */
+/* Returns -ENODATA if the file is too short. */
 int kl_text_read_file(int fd, uint64_t offset, void *to, size_t bytes)
 {
 	uint8_t *at = to;
@@ -33,7 +33,7 @@ int kl_text_read_file(int fd, uint64_t offset, void *to, size_t bytes)
 	return 0;
 }
 
-/* A part of the file that is in memory; others are left out. Returns 0 or -ENOMEM. */
+/* Add a segment that is loaded into memory; others are skipped. Returns 0 or -ENOMEM. */
 int kl_text_add_segment(struct kl_blocks *b, const Elf64_Phdr *phdr)
 {
 	struct kl_segment *grown;
@@ -79,7 +79,7 @@ int kl_text_open(struct kl_blocks *b, const char *path)
 	return ret;
 }
 
-/* Copy from an address of the kernel. Returns -ENOENT if the file does not have all of it. */
+/* Read from a kernel address. Returns -ENOENT if the file does not contain all of it. */
 int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t bytes)
 {
 	if (b->kernel)
@@ -114,7 +114,7 @@ int kl_text_load(struct kl_blocks *b)
 			       (unsigned long long)begin.address, (unsigned long long)end.address);
 	b->begin = begin.address;
 	b->end = end.address;
-	/* Decoders may look ahead. */
+	/* The decoder may read ahead. */
 	b->text = calloc(1, b->end - b->begin + ZYDIS_MAX_INSTRUCTION_LENGTH);
 	if (!b->text)
 		return kl_fail(ENOMEM, "out of memory");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where uprobes fit into a program's function: a block that is certainly reached, and begins with
- * an instruction that the kernel takes. The kernel says so only when the program is mapped, and
- * then to nobody, so its rules are known here, too.
+ * Decides where uprobes fit into a program's function: blocks that are certainly reached and begin
+ * with an instruction that the kernel accepts. The kernel only checks when the program is mapped,
+ * and then reports refusals to no one, so its rules are implemented here, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "block.h"
 
 /*
- * First bytes of opcodes that it does not step over: no instructions, or privileged ones, ports,
- * interrupts and far jumps. Of one with a VEX or EVEX prefix it looks at the byte behind that, too.
+ * First opcode bytes that the kernel refuses: invalid or privileged instructions, ports, interrupts
+ * and far jumps. If there is a VEX or EVEX prefix, it checks the opcode after that, too.
  */
 static const uint8_t refused[] = {
 	0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61, 0x62,
@@ -20,7 +20,7 @@ static const uint8_t refused[] = {
 	0xe5, 0xe6, 0xe7, 0xea, 0xec, 0xed, 0xee, 0xef, 0xf1, 0xf4, 0xfa, 0xfb,
 };
 
-/* Segments that mean nothing any more, and lock. */
+/* Segment overrides without effect, and lock. */
 static const uint8_t refused_prefix[] = { 0x26, 0x2e, 0x36, 0x3e, 0xf0 };
 
 static bool has(const uint8_t *list, size_t n, uint8_t byte)
@@ -36,10 +36,10 @@ static bool has_prefix(const ZydisDecodedInstruction *in, const uint8_t *list, s
 	return false;
 }
 
-/* Encodings that its decoder knows in all versions that are of interest. */
+/* Encodings that the kernel's decoder knows in all supported versions. */
 static bool is_known(const ZydisDecodedInstruction *in)
 {
-	/* AMD's own, which came and went. */
+	/* AMD-only extensions that were discontinued. */
 	if (in->meta.isa_set == ZYDIS_ISA_SET_FMA4 || in->meta.isa_set == ZYDIS_ISA_SET_XOP)
 		return false;
 	switch (in->encoding) {
@@ -52,7 +52,7 @@ static bool is_known(const ZydisDecodedInstruction *in)
 	}
 }
 
-/* Will the kernel put a uprobe on the instruction there? */
+/* Does the kernel accept a uprobe on the instruction? */
 bool kl_uprobe_takes(const struct kl_blocks *b, uint64_t address, size_t room)
 {
 	static const uint8_t operand_size = 0x66;
@@ -67,16 +67,19 @@ bool kl_uprobe_takes(const struct kl_blocks *b, uint64_t address, size_t room)
 		in.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
 	if (plain && has(refused, sizeof(refused), in.opcode))
 		return false;
-	/* Interrupts wait behind it; and what makers of processors understand differently. */
+	/*
+	 * A move to SS delays interrupts. Relative jumps with an operand size prefix differ by
+	 * vendor.
+	 */
 	if (in.mnemonic == ZYDIS_MNEMONIC_MOV && in.opcode == 0x8e && in.raw.modrm.reg == 2)
 		return false;
 	if (in.raw.imm[0].is_relative && has_prefix(&in, &operand_size, 1))
 		return false;
-	/* It is run elsewhere, and what it jumps to on an abort would be elsewhere, too. */
+	/* It is executed out of line, so its abort handler's address would be wrong. */
 	return in.mnemonic != ZYDIS_MNEMONIC_XBEGIN;
 }
 
-/* ---------------------------------------------------------------- reached */
+/* ----------------------------------------------------------- reachability */
 
 struct walk {
 	const struct kl_block_graph *g;
@@ -93,7 +96,10 @@ static void visit(struct walk *w, uint32_t block)
 	w->open[w->n++] = block;
 }
 
-/* From the function's start, and from where other functions jump to. */
+/*
+ * Visit what is reachable from the function's start, and from the targets of other functions'
+ * jumps.
+ */
 static void reach(struct walk *w, const struct kl_blocks *b)
 {
 	const struct kl_block_graph *g = w->g;
@@ -135,7 +141,7 @@ static struct kl_block_point place(const struct kl_block_graph *g, uint32_t inst
 	};
 }
 
-/* Is a block entered by nothing but going on from the one before it? */
+/* Is a block entered by a single edge only? */
 static bool only_goes_on(const struct kl_block_graph *g, uint32_t block)
 {
 	unsigned int ways = 0;
@@ -147,7 +153,7 @@ static bool only_goes_on(const struct kl_block_graph *g, uint32_t block)
 	return ways == 1;
 }
 
-/* Behind the last instruction that does not jump: at the one that does, or at the next block. */
+/* After the last instruction that does not jump: at the jump, or at the next block. */
 static struct kl_block_point place_behind(const struct kl_block_graph *g,
 					  const struct kl_block *block, uint8_t reason)
 {

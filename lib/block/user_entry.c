@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where something may enter a program's text, for who moves instructions: wider than leaders, which
- * are what is shown as blocks. Of functions that are whole it is what their instructions name; of
- * everything else, such as what a stripped file has no symbols of, whatever could be a jump,
- * wherever it would begin.
+ * Finds where a program's text may be entered, for relocating instructions. This is a superset of
+ * the leaders, which define the blocks that users see. In functions that decode completely, it
+ * consists of what their instructions refer to. In everything else, such as the parts of a stripped
+ * file that have no symbols, it consists of the targets of anything that could be a jump, at any
+ * byte.
  */
 #include <errno.h>
 
@@ -18,7 +19,7 @@ static int add(struct kl_blocks *b, uint64_t address)
 	return kl_set_add(&b->entry, address);
 }
 
-/* Returns 1 if it is instructions up to its end, 0 if not, or -ENOMEM. */
+/* Returns 1 if the function decodes up to its end, 0 if not, or -ENOMEM. */
 static int read_function(struct kl_blocks *b, const struct kl_function_entry *f)
 {
 	struct kl_block_instruction in;
@@ -38,7 +39,7 @@ static int read_function(struct kl_blocks *b, const struct kl_function_entry *f)
 	return ret ? ret : 1;
 }
 
-/* Jumps and calls by 1 and 4 bytes, and addresses that are taken, from any byte on. */
+/* Jumps and calls by 1 and 4 bytes, and addresses that are taken, starting at any byte. */
 static int scan(struct kl_blocks *b, uint64_t begin, uint64_t end)
 {
 	int ret = 0;
@@ -50,7 +51,7 @@ static int scan(struct kl_blocks *b, uint64_t begin, uint64_t end)
 		bool branch = text[0] == 0x0f && (text[1] & 0xf0) == 0x80;
 		bool taken = text[0] == 0x8d && (text[1] & 0xc7) == 0x05;
 
-		/* What is decoded may be looked into further than the text goes: it has room. */
+		/* This may read beyond the end of the text, where there is padding. */
 		if (near)
 			ret = add(b, at + 2 + (uint64_t)(int64_t)(int8_t)text[1]);
 		else if (far)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Patches of programs: instruments, and the instructions of a window as they have to be to do the
- * same elsewhere. Beside the code there is a list of what a thread that is at each of its
- * instructions would be without it, so that nobody need be waited for, or stepped.
+ * Patches for programs: instruments, and the relocated instructions of a window. For each
+ * instruction of a patch, a step records where a thread at it would be without the patch. So
+ * threads can be moved in and out immediately, without waiting or single-stepping.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "block.h"
 #include "user_patch.h"
 
-/* An instruction or an instrument is never longer than this. */
+/* Maximum size of an instruction or instrument. */
 #define PIECE_BYTES 48
 #define JUMP_BYTES 5
 #define BOUNCE_BYTES 2
@@ -42,7 +42,7 @@ static void put(struct kl_user_patches *p, const void *bytes, size_t n)
 	p->bytes += n;
 }
 
-/* Four bytes that are known when it is known where all lies. */
+/* Four bytes to be filled in once all addresses are known. */
 static int add_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, size_t at,
 		     size_t end)
 {
@@ -61,7 +61,7 @@ static int add_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, s
 	return 0;
 }
 
-/* They are put, too; @more bytes end the instruction. */
+/* Reserve them, too. @more bytes follow until the end of the instruction. */
 static int put_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, uint32_t more)
 {
 	static const uint8_t none[4];
@@ -71,7 +71,7 @@ static int put_fixup(struct kl_user_patches *p, uint8_t kind, uint64_t target, u
 	return add_fixup(p, kind, target, at, p->bytes + more);
 }
 
-/* An instruction begins here. */
+/* Begin an instruction. */
 static int put_step(struct kl_user_patches *p, uint8_t undo, uint64_t resume)
 {
 	struct kl_user_step *grown =
@@ -105,7 +105,7 @@ static int put_plain(struct kl_user_patches *p, uint8_t undo, uint64_t resume, c
 	return ret;
 }
 
-/* Add one to a counter. What lies below the stack's end may be in use. */
+/* Add one to a counter. The red zone below the stack pointer may be in use, so it is skipped. */
 static int put_count(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
 {
 	static const uint8_t over[] = { 0x48, 0x8d, 0x64, 0x24, 0x80 }; /* lea -128(%rsp), %rsp */
@@ -131,7 +131,7 @@ static int put_count(struct kl_user_patches *p, const struct kl_user_point *poin
 	return ret;
 }
 
-/* A trap lies in one page; patches begin with one. */
+/* A trap must not cross a page; the patches start at a page. */
 static int put_padding(struct kl_user_patches *p, uint64_t resume)
 {
 	static const uint8_t nop = 0x90;
@@ -142,7 +142,7 @@ static int put_padding(struct kl_user_patches *p, uint64_t resume)
 	return ret;
 }
 
-/* No register changes. `from` is how far it is to @resume. */
+/* A trap changes no register. `from` is the distance to @resume. */
 static int put_trap(struct kl_user_patches *p, const struct kl_user_point *point, uint64_t resume)
 {
 	struct kl_abi_trap trap = {
@@ -172,10 +172,10 @@ static int put_point(struct kl_user_patches *p, const struct kl_user_point *poin
 	return point->fires ? put_trap(p, point, resume) : put_count(p, point, resume);
 }
 
-/* It returns to where it would have: a patch is never on a stack. */
+/* The callee returns to the original address: addresses of patches are never on a stack. */
 static int put_call(struct kl_user_patches *p, uint64_t address, uint64_t behind, uint64_t target)
 {
-	static const uint8_t push = 0x68; /* and make 64 bits of it */
+	static const uint8_t push = 0x68; /* sign-extends to 64 bits */
 	static const uint8_t high[] = { 0xc7, 0x44, 0x24, 0x04 }; /* movl HIGH, 4(%rsp) */
 	int ret = put_plain(p, KL_UNDO_NOTHING, address, &push, 1);
 
@@ -189,7 +189,7 @@ static int put_call(struct kl_user_patches *p, uint64_t address, uint64_t behind
 	return ret ? ret : put_jump(p, KL_UNDO_RETURN, address, target);
 }
 
-/* ---------------------------------------------------------------------- moving */
+/* ------------------------------------------------------------------ relocating */
 
 static int put_branch(struct kl_user_patches *p, uint64_t address,
 		      const ZydisDecodedInstruction *decoded, uint64_t target)
@@ -200,7 +200,7 @@ static int put_branch(struct kl_user_patches *p, uint64_t address,
 	return ret ? ret : put_fixup(p, KL_FIXUP_DISTANCE, target, 0);
 }
 
-/* What has an operand that counts from the instruction's own address, or none. */
+/* Relocate an instruction that may have a rip-relative operand. */
 static int put_other(struct kl_user_patches *p, uint64_t address, const uint8_t *text,
 		     const ZydisDecodedInstruction *decoded)
 {
@@ -304,7 +304,7 @@ static bool goes_on(uint8_t end)
 	return end == KL_END_FALL || end == KL_END_BRANCH;
 }
 
-/* From the window's first instruction to its end, or to where it does not go on. */
+/* From the window's first instruction to its end, or to where execution does not continue. */
 static int put_window(struct kl_user_patches *p, const struct kl_blocks *b,
 		      const struct kl_block_graph *g, const struct kl_block_point *at,
 		      const struct kl_user_point *point, uint32_t points)
@@ -429,7 +429,7 @@ void kl_user_patches_sort(struct kl_user_patches *p)
 
 int64_t kl_user_enter(const struct kl_user_patches *p, uint64_t address)
 {
-	/* The last that begins before it: at a window's start nothing has been done of it. */
+	/* The last window that begins before it: at a window's start, none of it has run yet. */
 	size_t i = kl_rows_from(p->window, p->windows, sizeof(*p->window), address);
 	const struct kl_user_window *w = i ? &p->window[i - 1] : NULL;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where splices fit into a program's function: the plan of the kernel's blocks (plan.c) with what
- * programs have instead. What is not certain is left out: blocks that nothing seen goes to, and all
- * of a function that has a jump whose targets are not known.
+ * Decides where splices fit into a program's function: adapts the plan for the kernel's blocks
+ * (plan.c) to programs. Whatever is uncertain is left out: blocks without a known path to them, and
+ * whole functions with an unresolved jump.
  */
 #include <errno.h>
 
@@ -14,7 +14,7 @@
 #define JUMP_BYTES 5
 #define BOUNCE_BYTES 2
 
-/* What the processor or another one's reading of the manual would make something else of. */
+/* Encodings that processors or decoders interpret differently. */
 static bool is_odd(const ZydisDecodedInstruction *in)
 {
 	if (!(in->attributes & ZYDIS_ATTRIB_IS_RELATIVE))
@@ -23,14 +23,14 @@ static bool is_odd(const ZydisDecodedInstruction *in)
 	       (in->raw.imm[0].is_relative && (in->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE));
 }
 
-/* A jump through a register or memory does the same elsewhere. */
+/* An indirect jump does the same anywhere. */
 static bool is_near_jump(const ZydisDecodedInstruction *in)
 {
 	return in->meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
 	       in->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR && !in->raw.imm[0].is_relative;
 }
 
-/* Why the instruction cannot be moved; flags may be a parameter of whatever is called. */
+/* Set why an instruction cannot be relocated. Flags may be a parameter of whatever is called. */
 static void judge(const struct kl_blocks *b, struct kl_block_graph *g, uint32_t index)
 {
 	struct kl_block_instruction *in = &g->instruction[index], again;
@@ -51,12 +51,12 @@ static void judge(const struct kl_blocks *b, struct kl_block_graph *g, uint32_t 
 		in->reads |= KL_LIVE_FLAGS;
 		in->kills &= ~KL_LIVE_FLAGS;
 	}
-	/* Zeros and breakpoints between blocks could be somebody's data. */
+	/* Zeros and breakpoints between blocks may be data. */
 	if (in->block == KL_NO_BLOCK)
 		in->reason = in->nop ? 0 : KL_BLOCK_unreached;
 }
 
-/* What is not reached for sure is left alone, all of it. @reason: of all; 0: look at each. */
+/* Exclude blocks that are not certainly reached. @reason: exclude all; 0: decide for each. */
 static void exclude(struct kl_block_graph *g, uint8_t reason)
 {
 	for (uint32_t i = 0; i < g->blocks; i++) {
@@ -85,8 +85,8 @@ static void cancel(struct kl_block_point *point)
 }
 
 /*
- * A breakpoint would end the program if it stayed behind alone, so there are none. Nor is there
- * what a single write could leave half done, because it lies in two pages, or what may be entered.
+ * Cancel breakpoints, because one left behind would kill the program. Cancel writes that cross a
+ * page, because they could be left half done. Cancel windows that may be entered.
  */
 static void check_point(const struct kl_blocks *b, const struct kl_block_graph *g,
 			struct kl_block_point *point)
@@ -113,7 +113,7 @@ static void check_point(const struct kl_blocks *b, const struct kl_block_graph *
 	}
 }
 
-/* Is a slot in padding, or in what a window that stays has behind its jump? */
+/* Is a slot in padding, or after the jump of a window that stays? */
 static bool is_lent(const struct kl_blocks *b, const struct kl_block_graph *g, int32_t slot)
 {
 	uint64_t at = g->function.address + (int64_t)slot;
@@ -128,7 +128,7 @@ static bool is_lent(const struct kl_blocks *b, const struct kl_block_graph *g, i
 		    slot + JUMP_BYTES <= (int32_t)(pre->begin + pre->bytes))
 			return true;
 	}
-	/* Padding. */
+	/* Is it padding? */
 	for (uint32_t i = 0; i < g->instructions; i++) {
 		const struct kl_block_instruction *in = &g->instruction[i];
 

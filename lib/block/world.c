@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one function cannot tell of itself: who jumps into its middle, whether it returns, and
- * whether its callers look at flags that it leaves. Found by going through the whole text once, and
- * then through callers of what does not return until no more are found.
+ * Finds what a function's own code does not show: who jumps into its middle, whether it returns,
+ * and whether its callers use the flags it leaves. Scans the whole text once, and then visits the
+ * callers of functions that do not return until no more are found.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "../base/base.h"
 #include "block.h"
 
-#define INT3 0xcc /* between functions, mostly */
-#define BEHIND_CALL 4 /* instructions in which flags of a call are looked at */
+#define INT3 0xcc /* mostly between functions */
+#define BEHIND_CALL 4 /* instructions after a call that are searched for a use of its flags */
 
 static int add_call(struct kl_blocks *b, uint32_t callee, uint32_t caller)
 {
@@ -24,7 +24,7 @@ static int add_call(struct kl_blocks *b, uint32_t callee, uint32_t caller)
 	return 0;
 }
 
-/* Are flags read behind @address before they are written? */
+/* Are the flags read at @address before they are written? */
 static bool reads_flags(const struct kl_blocks *b, uint64_t address, uint64_t end)
 {
 	struct kl_block_instruction in;
@@ -40,7 +40,7 @@ static bool reads_flags(const struct kl_blocks *b, uint64_t address, uint64_t en
 	return false;
 }
 
-/* Where an instruction of a function goes, or takes an address of, if that is elsewhere. */
+/* Record an instruction's target, or an address that it takes, if it is elsewhere. */
 static int note_target(struct kl_blocks *b, uint32_t index, const struct kl_block_instruction *in,
 		       uint64_t taken, uint64_t behind)
 {
@@ -52,7 +52,7 @@ static int note_target(struct kl_blocks *b, uint32_t index, const struct kl_bloc
 	if (other < 0)
 		return 0;
 	if (b->function[other].address != target) {
-		/* Leaders in the same function are found with its graph, but for calls. */
+		/* The graph finds leaders in the same function, except for targets of calls. */
 		if (other != index || in->end == KL_END_CALL || taken)
 			ret = kl_set_add(&b->leader, target);
 		return ret;
@@ -64,7 +64,7 @@ static int note_target(struct kl_blocks *b, uint32_t index, const struct kl_bloc
 	return add_call(b, other, index);
 }
 
-/* The same of all its instructions. Sets @leaves if some return, or jump elsewhere. */
+/* Record all of a function's targets. Sets @leaves if the function returns or jumps elsewhere. */
 static int note_function(struct kl_blocks *b, uint32_t index, bool *leaves)
 {
 	const struct kl_function_entry *f = &b->function[index];
@@ -118,7 +118,7 @@ static size_t calls_from(const struct kl_blocks *b, uint32_t callee)
 	return low;
 }
 
-/* Does a function return, now that more is known of those that it calls? */
+/* Does a function return, given what is now known of its callees? */
 static int ask_again(struct kl_blocks *b, uint32_t index)
 {
 	struct kl_block_graph graph;
@@ -131,7 +131,7 @@ static int ask_again(struct kl_blocks *b, uint32_t index)
 	return ret;
 }
 
-/* @open has functions whose callers are to be asked. */
+/* Check the callers of the functions in @open. */
 static int spread(struct kl_blocks *b, uint32_t *open, size_t n)
 {
 	while (n) {
@@ -158,8 +158,8 @@ static int spread(struct kl_blocks *b, uint32_t *open, size_t n)
 }
 
 /*
- * Those that nothing leaves, and then their callers. A module's functions may call one of the
- * kernel that does not return: all are asked.
+ * Start with functions that nothing leaves, and go on with their callers. A module's functions may
+ * call a kernel function that does not return, so all of them are checked.
  */
 static int find_never(struct kl_blocks *b, const bool *leaves)
 {

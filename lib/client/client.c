@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of /dev/kernlens. Every struct starts with its size; when a call fails
- * the module is asked for its own words, which become the error text.
+ * Wraps the ioctls of /dev/kernlens. Every struct starts with its size. When a call fails, the
+ * module's own message is fetched and becomes the error text.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static int check_version(const struct kl_abi_info *info)
 	return 0;
 }
 
-/* A descriptor of the device that speaks our language. */
+/* Open the device and check its version. */
 static int open_checked(const char *path, struct kl_abi_info *info)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -192,7 +192,7 @@ int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_sta
 	return ret == -ENOENT ? kl_fail(ENOENT, "unknown session '%s'", name) : ret;
 }
 
-/* A session handle on a new descriptor, which @request makes a session's. */
+/* Create a session handle on a new descriptor, which @request associates with a session. */
 static struct kl_session *new_session(struct kl_device *device, unsigned long request,
 				      void *argument, size_t size, const char *what)
 {

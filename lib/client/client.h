@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the client share: handles and the one way to call. */
+/* What the files of the client share: handles, and the function for all ioctls. */
 #ifndef KL_LIB_CLIENT_H
 #define KL_LIB_CLIENT_H
 
@@ -17,7 +17,9 @@ struct kl_session {
 	uint32_t block_bytes;
 };
 
-/* @argument starts with its size, or is NULL. @what: "start the session". */
+/*
+ * @argument starts with its size, or is NULL. @what: for the error text, as in "start the session".
+ */
 int kl_client_call(int fd, unsigned long request, void *argument, size_t size, const char *what);
 
 #endif /* KL_LIB_CLIENT_H */

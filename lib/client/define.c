@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls that define something in a session, and reading its tables, whose
- * entries of all CPUs are added up here.
+ * Calls that define something in a session. Also reads its tables and adds up the entries of all
+ * CPUs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ int kl_session_write_maskset(struct kl_session *session, uint32_t id, const char
 
 /* ---------------------------------------------------------------- tables */
 
-/* One CPU's entries as they are; more room until they fit. */
+/* Read one CPU's entries, with a larger buffer until they fit. */
 static int read_cpu(struct kl_session *session, struct kl_abi_table *call)
 {
 	uint32_t room = 64;
@@ -154,7 +154,7 @@ static int by_key(const void *a, const void *b)
 		      sizeof(((const struct kl_tally_entry *)a)->numbers.key));
 }
 
-/* Entries with one key come next to each other by sorting; add those up. */
+/* Sorting puts entries with equal keys next to each other; add those up. */
 static void merge(struct kl_tally *table)
 {
 	size_t kept = 0;
@@ -201,7 +201,7 @@ int kl_session_tally(struct kl_session *session, uint32_t rule, unsigned int cpu
 		struct kl_abi_table call = { .rule = rule, .cpu = cpu };
 		int ret = read_cpu(session, &call);
 
-		/* An id that no CPU has. */
+		/* No such CPU. */
 		if (ret == -EINVAL)
 			continue;
 		if (!ret) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KL_IOC_DETAIL: reads all records of a kind, call after call, and decodes them. Records
- * come from the module, but nothing outside of what was got is looked at, whatever they
- * say.
+ * KL_IOC_DETAIL: reads all records of a kind, in several calls, and decodes them. The records come
+ * from the module, but nothing outside the received data is accessed, whatever they contain.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +14,11 @@
 #include "client.h"
 
 #define ROOM 65536 /* bytes a call */
-#define CALLS_MAX 100000 /* of one list; a process cannot grow it for ever */
+#define CALLS_MAX 100000 /* for one list; a process cannot grow it forever */
 
 /* ------------------------------------------------------------------ reading */
 
-/* Not read: that it could be opened is what counts. */
+/* The file is not read: being able to open it is the proof. */
 static int open_proof(int pid, uint32_t what)
 {
 	char path[64];
@@ -63,10 +62,10 @@ static int read_all(struct kl_device *device, struct kl_abi_detail *call, struct
 
 /* ------------------------------------------------------------------ decoding */
 
-/* Sizes of the structs, and which of their members say how long the texts are. */
+/* Sizes of the structs, and which members hold the lengths of their texts. */
 struct layout {
 	uint16_t bytes;
-	uint16_t text_at; /* of the first text's length in the struct; 0: no text */
+	uint16_t text_at; /* offset of the first text's length in the struct; 0: no text */
 	uint16_t more_at;
 };
 
@@ -111,13 +110,13 @@ static const struct layout layouts[] = {
 	[KL_DETAIL_RECORD_WAIT_OTHER] = LAYOUT(other),
 };
 
-/* Sets of bits and numbers have no NUL behind them. */
+/* Bit sets and numbers are not NUL-terminated. */
 static bool has_nul(uint32_t kind)
 {
 	return kind != KL_DETAIL_AFFINITY && kind != KL_DETAIL_RIGHTS;
 }
 
-/* The text of @bytes at *@at; false if it is not all within the record. */
+/* Take the text of @bytes at *@at; false if it exceeds the record. */
 static bool take_text(const char *record, size_t end, size_t *at, uint32_t bytes, bool nul,
 		      const char **text, size_t *text_bytes)
 {
@@ -183,7 +182,7 @@ static int decode_all(struct kl_details *to)
 	return 0;
 }
 
-/* A text that came in parts: put together at the end of the buffer. */
+/* Join the parts of a text; the result replaces the records. */
 static int join(struct kl_details *to)
 {
 	size_t bytes = 0;

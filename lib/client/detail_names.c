@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Words for the numbers in details: states, families, limits, capabilities, signals. */
+/* Symbolic names for the numbers in details: states, families, limits, capabilities, signals. */
 #include <arpa/inet.h>
 #include <linux/netlink.h>
 #include <linux/vm_sockets.h>
@@ -132,7 +132,7 @@ const char *kl_detail_socket_state_name(const struct kl_abi_detail_socket *socke
 	return NAME_OF(names, socket->state, "UNKNOWN");
 }
 
-/* Where a name is cut off, or not ended, is what the kernel's length says. */
+/* The path may not be NUL-terminated: the kernel's length limits it. */
 static void add_unix(struct kl_buffer *buffer, const uint8_t *address, size_t bytes)
 {
 	const char *path = (const char *)address + offsetof(struct sockaddr_un, sun_path);
@@ -146,7 +146,7 @@ static void add_unix(struct kl_buffer *buffer, const uint8_t *address, size_t by
 		kl_buffer_add(buffer, path, strnlen(path, n));
 		return;
 	}
-	/* An abstract one may hold NULs. */
+	/* An abstract address may contain NULs. */
 	for (size_t i = 0; i < n; i++)
 		kl_buffer_add_char(buffer, path[i] ? path[i] : '@');
 }
@@ -318,7 +318,7 @@ const char *kl_detail_signal_name(unsigned int number, char *text, size_t bytes)
 {
 	const char *name = sigabbrev_np((int)number);
 
-	/* Of the real-time ones libc keeps two for itself. */
+	/* libc reserves the first two real-time signals. */
 	if (name)
 		snprintf(text, bytes, "%s", name);
 	else if ((int)number >= SIGRTMIN && (int)number <= SIGRTMAX)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The call that reads variables of processes, with as much room as it takes. */
+/* Reads variables of processes, with a buffer that grows as needed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ struct kl_inspect {
 	struct kl_device *device;
 	size_t n;
 	uint32_t *ids;
-	size_t *offset; /* of each value in a row */
+	size_t *offset; /* offset of each value in a row */
 	uint8_t *rows;
 	size_t room;
 	struct kl_abi_inspect answer;
@@ -99,7 +99,7 @@ int kl_inspect_read(struct kl_inspect *in, const int32_t *ids, size_t n, unsigne
 		if (ret)
 			return ret;
 		in->answer = call;
-		/* Some more than there are, for those that come meanwhile. */
+		/* Some extra, for processes that start in the meantime. */
 		if (call.n_rows < call.n_there)
 			ret = make_room(in, call.n_there + call.n_there / 8 + 16);
 	} while (!ret && in->answer.n_rows < in->answer.n_there);

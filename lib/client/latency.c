@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Asks for a latency profile and reads it whole; cycles become nanoseconds here, and names text
- * that can be shown.
+ * Requests a latency profile and reads all of it. Converts cycles to nanoseconds, and makes names
+ * printable.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int kl_session_latency(struct kl_session *session, struct kl_abi_latency *params
 			      "ask for a latency profile");
 }
 
-/* An array of structs of @size; its number in @n. */
+/* Read an array of structs of @size; *@n: their number. */
 static int read_array(struct kl_session *session, struct kl_latency *latency, uint32_t what,
 		      size_t size, void **array, size_t *n)
 {
@@ -59,7 +59,7 @@ static void convert_sum(struct kl_abi_latency_sum *sum, uint64_t hz)
 	sum->worst = ns_of(sum->worst, hz);
 }
 
-/* Anybody names tasks. The text may fill all of @name. */
+/* Any user can name a task. The name may fill all of @name, without a NUL. */
 static void make_plain(char *name, size_t room)
 {
 	kl_make_plain(name, strnlen(name, room));
@@ -98,7 +98,7 @@ static int longest_first(const void *a, const void *b)
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Entries first: their tasks are there then, or have been evicted. */
+/* Read the entries first: their tasks exist by then, or have been evicted. */
 struct kl_latency *kl_latency_read(struct kl_session *session, uint64_t clock_hz)
 {
 	struct kl_latency *l = calloc(1, sizeof(*l));

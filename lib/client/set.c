@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Setting parameters of processes: the kernel's calls, between the two steps by which the
- * module makes an event of it. What is said of a refusal is here, too.
+ * Sets parameters of processes with the kernel's calls, between the two steps by which the module
+ * records the change as an event. Also has the hints for failures.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define IOPRIO_WHO_PROCESS 1
 #define FLAG_RESET_ON_FORK 1
 
-/* The first version of the kernel's struct sched_attr, which all kernels take. */
+/* The first version of the kernel's struct sched_attr, which all kernels accept. */
 struct attributes {
 	uint32_t size;
 	uint32_t policy;
@@ -31,14 +31,14 @@ struct attributes {
 	uint64_t period;
 };
 
-/* ------------------------------------------------------- the kernel's calls */
+/* ------------------------------------------------------------- system calls */
 
 static int set_nice(int32_t id, const struct kl_setting *s, int fd)
 {
 	return setpriority(PRIO_PROCESS, (id_t)id, s->number);
 }
 
-/* Not sched_setattr but for deadlines: it would set the nice value, too. */
+/* sched_setattr() only for deadlines, because it would set the nice value, too. */
 static int set_policy(int32_t id, const struct kl_setting *s, int fd)
 {
 	struct sched_param param = { .sched_priority = (int)s->policy.priority };
@@ -93,7 +93,7 @@ static int set_limit(int32_t id, const struct kl_setting *s, int fd)
 	return prlimit(id, resource, &limit, NULL);
 }
 
-/* In one call, as these files want it. */
+/* Write in a single call, as these files require. */
 static int write_number(int fd, long long number)
 {
 	char text[32];
@@ -138,7 +138,7 @@ static int open_of_process(int32_t id, const char *name)
 	return open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* A file of the first hierarchy of version 2 that is mounted. */
+/* Open a cgroup's process list, in the first cgroup v2 hierarchy mounted. */
 static int open_of_cgroup(const char *cgroup)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -165,9 +165,9 @@ static int open_of_cgroup(const char *cgroup)
 }
 
 /*
- * Opened before the module takes hold of the task: a file of a process is that one's for
- * ever, so if it is not the one that is meant, it has ended by then, and writing fails.
- * Returns false with errno; @fd is -1 where none is needed.
+ * Open the file before the module gets hold of the task. A process's file stays with that process:
+ * if it is not the intended one, then that one has exited by now, and writing fails. Returns false
+ * with errno; @fd is -1 if no file is needed.
  */
 static bool open_file(int32_t id, const struct kl_setting *s, int *fd)
 {
@@ -185,13 +185,13 @@ static bool open_file(int32_t id, const struct kl_setting *s, int *fd)
 	default:
 		return true;
 	}
-	/* No such process: as the calls say it. */
+	/* No such process: use the same error as the system calls. */
 	if (*fd < 0 && errno == ENOENT && s->what != KL_SET_CGROUP)
 		errno = ESRCH;
 	return *fd >= 0;
 }
 
-/* -------------------------------------------------------------- what is said */
+/* --------------------------------------------------------------------- hints */
 
 static const struct {
 	uint32_t what;
@@ -259,7 +259,7 @@ int kl_set(struct kl_device *device, int32_t id, uint64_t start_ns, const struct
 
 	if (!kl_setting_name(s->what))
 		return kl_fail(EINVAL, "unknown parameter number %u", s->what);
-	/* For some of the calls these are the caller itself, or all. */
+	/* Some of the calls interpret these as the caller itself, or as all processes. */
 	if (id <= 0)
 		return kl_fail(ESRCH, "process %d does not exist", id);
 	if (!open_file(id, s, &fd))

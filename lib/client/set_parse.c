@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What shall be set of a process, from words: "nice=5", "limit.nofile=1024:4096". */
+/* Parses settings of processes: "nice=5", "limit.nofile=1024:4096". */
 #include <ctype.h>
 #include <errno.h>
 #include <sched.h>
@@ -50,7 +50,7 @@ bool kl_setting_is_of_process(uint32_t what)
 
 /* ----------------------------------------------------------------- numbers */
 
-/* Returns what stands behind the number, or NULL if there is none or it is too large. */
+/* Returns the text after the number, or NULL if there is none or it is too large. */
 static const char *take_unsigned(const char *text, uint64_t *number)
 {
 	char *end;
@@ -79,7 +79,7 @@ static bool scale(uint64_t *number, uint64_t by)
 	return !__builtin_mul_overflow(*number, by, number);
 }
 
-/* In ns, or with a unit; ends at @stop. */
+/* Parse a time, in ns or with a unit. Returns the text after it, or NULL. */
 static const char *take_time(const char *text, uint64_t *ns)
 {
 	static const struct {
@@ -254,7 +254,7 @@ static bool parse_cgroup(struct kl_setting *s, const char *text)
 	return *text == '/';
 }
 
-/* A number, perhaps with K, M, G or T of 1024; or none. */
+/* Parse a number, optionally with K, M, G or T (powers of 1024), or "unlimited". */
 static const char *take_limit(const char *text, uint64_t *limit)
 {
 	static const char word[] = "unlimited", units[] = "KMGT";
@@ -283,7 +283,7 @@ static void say_limit(struct kl_setting *s)
 		 s->limit.has_hard && s->limit.hard == RLIM_INFINITY ? "unlimited" : hard);
 }
 
-/* As prlimit(1): BOTH, SOFT:HARD, SOFT: or :HARD. */
+/* Like prlimit(1): BOTH, SOFT:HARD, SOFT: or :HARD. */
 static bool parse_limit(struct kl_setting *s, const char *text)
 {
 	s->limit.has_soft = *text != ':';
@@ -346,7 +346,7 @@ int kl_setting_parse(struct kl_setting *s, const char *text)
 	return 0;
 }
 
-/* The one that sets this; NULL: there is none, or more. */
+/* The only setting of this parameter; NULL: there is none, or more than one. */
 static struct kl_setting *find(struct kl_setting *settings, size_t n, uint32_t what)
 {
 	struct kl_setting *found = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The calls about splices, and the names of the module's refusals. */
+/* The ioctls for splices, and the names of the module's refusals. */
 #include <kernlens/splice.h>
 
 #include "../base/base.h"

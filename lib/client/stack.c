@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The call that gives a session's call traces. */
+/* The ioctl that reads a session's stack traces. */
 #include <kernlens/stack.h>
 #include "client.h"
 

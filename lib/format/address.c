@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names of the kernel's addresses, by address: kept when they have been asked for, and as
- * text in a trace directory. symbolize/addresses.c finds them, printing reads them.
+ * Symbolic names of kernel addresses: cached once looked up, and stored as text in a trace
+ * directory. symbolize/addresses.c provides them, the printers read them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@
 
 struct entry {
 	uint64_t address; /* 0: free */
-	struct kl_address what; /* without a symbol: it has none */
+	struct kl_address what; /* no symbol: looked up, but has no name */
 };
 
 struct kl_addresses {
-	struct entry *entry; /* open addressing; a power of two of slots */
+	struct entry *entry; /* open addressing; @slots is a power of two */
 	size_t slots, n, named;
 	struct kl_texts texts;
 	kl_address_fn find;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The Basic Encoding Rules themselves, X.690: written as short as can be (what
- * is written is DER, too), and read from bytes that may be anything.
+ * The Basic Encoding Rules themselves, X.690. Writes the shortest encoding, which is also DER; the
+ * bytes read may be anything.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "ber.h"
 
 #define HEAD_MAX 16 /* bytes of a tag and a length */
-#define NUMBER_MAX 9 /* bytes of a number of 64 bits that is not negative */
-#define TAG_LONG 31 /* "the number is in the bytes that follow" */
+#define NUMBER_MAX 9 /* bytes of a non-negative 64-bit number */
+#define TAG_LONG 31 /* the tag number is in the bytes that follow */
 
 /* ------------------------------------------------------------- writing */
 
@@ -72,7 +72,7 @@ void kl_ber_add_number(struct kl_buffer *buffer, uint32_t tag, uint64_t number, 
 	bytes[0] = is_signed && number >> 63 ? 0xff : 0;
 	for (int i = NUMBER_MAX - 1; i > 0; i--, number >>= 8)
 		bytes[i] = number;
-	/* A byte is idle if it only repeats the next one's highest bit. */
+	/* A byte is redundant if it only repeats the next byte's highest bit. */
 	while (skip < NUMBER_MAX - 1 && (bytes[skip] == 0 || bytes[skip] == 0xff) &&
 	       (bytes[skip] ^ bytes[skip + 1]) < 0x80)
 		skip++;
@@ -131,7 +131,7 @@ static int take_length(struct kl_ber *from, size_t *length)
 	*length = first;
 	if (first < 0x80)
 		return 0;
-	/* 0x80 is an indefinite length. */
+	/* 0x80 is an indefinite length, which we do not accept. */
 	if (first == 0x80 || first > 0x88)
 		return -EINVAL;
 	*length = 0;
@@ -143,7 +143,7 @@ static int take_length(struct kl_ber *from, size_t *length)
 	return 0;
 }
 
-/* A tag of 29 bits and a length of 64. */
+/* A tag number of up to 28 bits and a length of 64. */
 #define HEAD_BYTES_MAX 16
 
 int kl_ber_item(struct kl_window *file, uint64_t *at, size_t most, uint32_t *tag,

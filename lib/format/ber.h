@@ -11,13 +11,13 @@
 #include <kernlens/event.h>
 #include "../base/window.h"
 
-/* docs/format/ber.md; a reader refuses what is newer than it. */
+/* Version, see docs/format/ber.md; a reader rejects newer files. */
 #define KL_BER_FORMAT 1
 
 #define KL_BER_RECORD_MAX (1u << 20) /* bytes of an Event, as read */
-#define KL_BER_CPUS_MAX 8192 /* as the kernel can have */
+#define KL_BER_CPUS_MAX 8192 /* the kernel's own limit */
 
-/* A tag in one number: class, constructed or not, and its own number. */
+/* A tag as one number: class, constructed or not, and tag number. */
 #define KL_BER_NUMBER_MAX ((1u << 28) - 1)
 #define KL_BER_CONSTRUCTED (1u << 29)
 #define KL_BER_CLASS(tag) ((tag) >> 30)
@@ -39,33 +39,36 @@ enum kl_ber_class {
 	KL_BER_CLASS_PRIVATE = 3,
 };
 
-/* What a file consists of; an Event's tag is private and the event's id. */
+/* The items of a file. An event's tag is private, and its number is the event's id. */
 #define KL_BER_TRACE KL_BER_APPLICATION(0)
 #define KL_BER_LOSS KL_BER_APPLICATION(1)
 #define KL_BER_END KL_BER_APPLICATION(2)
 #define KL_BER_STACK KL_BER_APPLICATION(3)
 #define KL_BER_SYMBOL KL_BER_APPLICATION(4)
 
-/* A Value that is a Task, and the number of the variable that it is. */
+/* A Value that is a Task, and the variables' numbers. */
 #define KL_BER_TASK (KL_BER_CONSTRUCTED | KL_BER_CONTEXT(0))
 #define KL_BER_VARIABLES (KL_BER_CONSTRUCTED | KL_BER_CONTEXT(0))
 #define KL_BER_VARIABLE_TASK 0
-#define KL_BER_VARIABLE(index) ((index) + 1) /* of the schema's */
+#define KL_BER_VARIABLE(index) ((index) + 1) /* number of the schema's variable @index */
 
 /* ------------------------------------------------------------- writing */
 
 /* A primitive value. */
 void kl_ber_add(struct kl_buffer *buffer, uint32_t tag, const void *bytes, size_t length);
 
-/* A number that is negative if @is_signed and its highest bit is set. */
+/* Add a number; it is negative if @is_signed and its highest bit is set. */
 void kl_ber_add_number(struct kl_buffer *buffer, uint32_t tag, uint64_t number, bool is_signed);
 
-/* Put tag and length before what stands in @buffer from @from on. */
+/* Insert a tag and length before the bytes of @buffer from @from on. */
 void kl_ber_wrap(struct kl_buffer *buffer, size_t from, uint32_t tag);
 
 /* ------------------------------------------------------------- reading */
 
-/* Bytes to be read. @bad: they were not what was asked for; stays set, so one check is enough. */
+/*
+ * Bytes to read. @bad: they were not what was expected. It stays set, so one check at the end is
+ * enough.
+ */
 struct kl_ber {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -73,15 +76,15 @@ struct kl_ber {
 };
 
 /*
- * The next tag, and what it holds. Lengths are definite. Returns 0, -ENODATA
- * if @from ends before it does (or is empty), or -EINVAL for what is none.
+ * Take the next tag and its value. Only definite lengths are valid. Returns 0, -ENODATA if @from is
+ * empty or ends too early, or -EINVAL for an invalid encoding.
  */
 int kl_ber_take(struct kl_ber *from, uint32_t *tag, struct kl_ber *value);
 
-/* Is @tag the next one? False at the end and where none stands, too. */
+/* Is @tag next? False at the end and for an invalid encoding. */
 bool kl_ber_next_is(const struct kl_ber *from, uint32_t tag);
 
-/* What follows must have this tag; all is empty or 0 once @from is bad. */
+/* Take a value that must have this tag. Returns an empty value or 0 once @from is bad. */
 struct kl_ber kl_ber_take_tag(struct kl_ber *from, uint32_t tag);
 uint64_t kl_ber_take_unsigned(struct kl_ber *from, uint32_t tag, uint64_t most);
 int64_t kl_ber_take_signed(struct kl_ber *from, uint32_t tag, int64_t least, int64_t most);
@@ -97,35 +100,36 @@ static inline bool kl_ber_is_empty(const struct kl_ber *value)
 }
 
 /**
- * kl_ber_item - the next of those that a file consists of
- * @file: window on it
- * @at: where it begins; moved behind it, unless that fails
- * @most: bytes that its value may have
+ * kl_ber_item - take the next top-level item of a file
+ * @file: window on the file
+ * @at: offset of the item; advanced past it on success
+ * @most: maximum length of the value
  * @tag: out
- * @value: out; what it holds, until the window is looked through again
+ * @value: out: the contents, valid until the window is next used
  *
- * Returns as kl_ber_take(), also if the file ends earlier by now, or -EFBIG or -ENOMEM.
+ * Returns what kl_ber_take() returns, -ENODATA also if the file has become shorter, or -EFBIG or
+ * -ENOMEM.
  */
 int kl_ber_item(struct kl_window *file, uint64_t *at, size_t most, uint32_t *tag,
 		struct kl_ber *value);
 
 /* ----------------------------------------------------------- variables */
 
-/* A CPU's variables as the last record in the file left them. */
+/* A CPU's variables as of its last record in the file. */
 struct kl_ber_cpu {
 	uint32_t cpu;
 	bool any; /* there has been a record */
 	struct kl_task task;
-	uint8_t variables[KL_VARIABLES_BYTES_MAX]; /* the schema's, as an event has them */
+	uint8_t variables[KL_VARIABLES_BYTES_MAX]; /* laid out as in an event, by the schema */
 };
 
 struct kl_ber_cpus {
-	struct kl_ber_cpu *cpu; /* in order */
+	struct kl_ber_cpu *cpu; /* sorted by CPU */
 	size_t n;
 	size_t capacity;
 };
 
-/* That of a CPU, a new one if need be. NULL: no memory, or too many. */
+/* The entry of a CPU, created if necessary. NULL: out of memory, or too many CPUs. */
 struct kl_ber_cpu *kl_ber_cpu(struct kl_ber_cpus *cpus, uint32_t cpu);
 
 #endif /* KL_LIB_FORMAT_BER_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Call traces and names of addresses in a file in BER: items of their own, each before the
- * first record that refers to it. Readers that do not know them pass them by.
+ * Stack traces and symbolic names of addresses in a BER file. They are items of their own, each
+ * before the first record that refers to it. Readers that do not know these items skip them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,14 +73,14 @@ static void add_stack(struct kl_buffer *buffer, const struct kl_stack *stack)
 	for (unsigned int i = 0; i < stack->n; i++)
 		add_frame(buffer, &stack->frame[i]);
 	kl_ber_wrap(buffer, frames, KL_BER_SEQUENCE);
-	/* Nobody reads items that are longer. */
+	/* Readers reject longer items. */
 	if (!buffer->error && buffer->length - from > KL_BER_RECORD_MAX / 2)
 		buffer->length = from;
 	else
 		kl_ber_wrap(buffer, from, KL_BER_STACK);
 }
 
-/* Marks it; false if it was. */
+/* Mark a stack as written; false if it already was. */
 static bool is_new(struct kl_ber_names *names, uint32_t id)
 {
 	size_t at = id / 8, bytes = 2 * at + 64;
@@ -164,7 +164,7 @@ struct reading {
 	struct kl_addresses *addresses;
 };
 
-/* NULL: there is none; then, and if it is wrong, see @from. */
+/* Returns NULL if there is no text, or on an error, which sets @from->bad. */
 static const char *take_text(struct reading *r, struct kl_ber *from, uint32_t tag)
 {
 	char copy[TEXT_BYTES];
@@ -246,7 +246,7 @@ int kl_ber_names_read(struct kl_window *file, uint64_t at, struct kl_stacks *sta
 	uint32_t tag;
 	int ret = 0;
 
-	/* Behind what is damaged, or larger than a record may be, nothing is read at all. */
+	/* Stop at an item that is damaged or larger than a record may be. */
 	while (!ret && !kl_ber_item(file, &at, KL_BER_RECORD_MAX, &tag, &value)) {
 		if (tag == KL_BER_STACK)
 			ret = take_stack(&r, value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What ids of call traces and addresses in records of a file in BER stand for. */
+/* Resolves the ids of stack traces and the addresses in records of a BER file. */
 #ifndef KL_LIB_FORMAT_BER_NAMES_H
 #define KL_LIB_FORMAT_BER_NAMES_H
 
@@ -8,22 +8,22 @@
 #include <kernlens/stack.h>
 #include "ber.h"
 
-/* What a file that is written has already; zeroed at first. */
+/* What has already been written to a file; zero it at the start. */
 struct kl_ber_names {
-	uint8_t *stacks; /* a bit a trace, by id */
+	uint8_t *stacks; /* one bit a stack, by id */
 	size_t bytes;
 	struct kl_addresses *addresses;
 };
 
 void kl_ber_names_deinit(struct kl_ber_names *names);
 
-/* Write what an event needs that the file does not have yet. */
+/* Write the stacks and names that an event needs and the file does not have yet. */
 void kl_ber_names_add(struct kl_ber_names *names, struct kl_buffer *buffer,
 		      const struct kl_event *event);
 
 /*
- * Read all that are among the items of a file from @at on, which may be anything: what cannot
- * be read is left out. Returns -ENOMEM.
+ * Read all stacks and names among the items of a file, starting at @at. The bytes may be anything;
+ * what cannot be read is skipped. Returns -ENOMEM.
  */
 int kl_ber_names_read(struct kl_window *file, uint64_t at, struct kl_stacks *stacks,
 		      struct kl_addresses *addresses);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads what ber_write.c wrote, or what claims to be that: the bytes may be anything,
- * and the file may change while it is read. ber_schema.c reads the schema; each record's
- * fields are put back into the layout that kl_event_value() knows.
+ * Reads what ber_write.c wrote, or what claims to be that: the bytes may be anything, and the file
+ * may change while it is read. ber_schema.c reads the schema. Each record's fields are converted
+ * back into the layout that kl_event_value() expects.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,18 +16,18 @@
 #include "ber_schema.h"
 #include "schema.h"
 
-#define HEAD_MAX (16u << 20) /* bytes of what the trace says of itself */
+#define HEAD_MAX (16u << 20) /* bytes of the trace's header */
 
 struct kl_ber_reader {
 	struct kl_ber_head head;
 	struct kl_window file;
-	uint64_t first; /* item behind the head */
+	uint64_t first; /* first item after the header */
 	uint64_t at;
 	struct kl_ber_cpus cpus;
 	struct kl_stacks *stacks;
 	struct kl_addresses *addresses;
 	struct kl_trace_counts counts;
-	uint64_t begin_ns; /* 0: not known before the first event */
+	uint64_t begin_ns; /* 0: unknown before the first event */
 	struct kl_event event;
 	struct kl_loss loss;
 	struct kl_buffer payload;
@@ -47,11 +47,14 @@ static void put_number(struct kl_buffer *payload, struct kl_ber *from, const str
 						      INT64_MAX >> (64 - bits));
 	else
 		number = kl_ber_take_unsigned(from, KL_BER_INTEGER, UINT64_MAX >> (64 - bits));
-	/* Little endian, as records are. */
+	/* Little-endian, like records. */
 	kl_buffer_add(payload, &number, field->bytes);
 }
 
-/* Bytes to fill a field of @room, or for a string (0) all there are and a NUL. */
+/*
+ * Copy bytes into a field of @room bytes, padded with NULs; for a string (@room is 0), copy all and
+ * add a NUL.
+ */
 static void put_octets(struct kl_buffer *payload, struct kl_ber *from, size_t room)
 {
 	struct kl_ber octets = kl_ber_take_tag(from, KL_BER_OCTETS);
@@ -113,7 +116,7 @@ static bool read_task(struct kl_ber *from, struct kl_task *task)
 	return true;
 }
 
-/* A variable of the schema. */
+/* Read a variable of the schema. */
 static bool read_variable(struct kl_ber_reader *reader, struct kl_ber *from, unsigned int index,
 			  struct kl_ber_cpu *cpu)
 {
@@ -129,7 +132,7 @@ static bool read_variable(struct kl_ber_reader *reader, struct kl_ber *from, uns
 	return true;
 }
 
-/* Variables that are not in the schema are left out. */
+/* Variables that are not in the schema are skipped. */
 static bool read_variables(struct kl_ber_reader *reader, struct kl_ber *from,
 			   struct kl_ber_cpu *cpu)
 {
@@ -162,7 +165,7 @@ static bool read_fields(struct kl_ber_reader *reader, struct kl_ber fields)
 	struct kl_buffer *payload = &reader->payload;
 
 	kl_buffer_reset(payload);
-	/* Not NULL, even where there is nothing. */
+	/* Makes the payload non-NULL even if it is empty. */
 	kl_buffer_reserve(payload, 1);
 	for (unsigned int i = 0; i < class->n_fields && !fields.bad; i++)
 		put_field(payload, &fields, &class->fields[i]);
@@ -243,7 +246,7 @@ static bool read_loss(struct kl_ber_reader *reader, struct kl_ber value)
 	return !value.bad;
 }
 
-/* The last item: as many events as there were, and nothing behind it. */
+/* The last item: its event count must match, and nothing may follow. */
 static bool read_end(struct kl_ber_reader *reader, struct kl_ber value)
 {
 	uint64_t events = kl_ber_take_unsigned(&value, KL_BER_INTEGER, UINT64_MAX);
@@ -265,11 +268,11 @@ static uint64_t rest_of(const struct kl_ber_reader *reader)
 	return reader->file.size > reader->at ? reader->file.size - reader->at : 0;
 }
 
-/* Nothing more can be read: @cut bytes begin something, or are damaged (0). */
+/* Stop reading. @cut: bytes of a truncated item at the end; 0: the item is damaged. */
 static int give_up(struct kl_ber_reader *reader, uint64_t cut, struct kl_item *item)
 {
 	reader->ended = true;
-	/* With what has been taken away since the trace was opened. */
+	/* Count what was removed since the trace was opened, too. */
 	cut += reader->file.gone;
 	if (cut)
 		reader->counts.cut_bytes = cut;
@@ -285,7 +288,7 @@ static int give_up(struct kl_ber_reader *reader, uint64_t cut, struct kl_item *i
 	return 1;
 }
 
-/* -------------------------------------------------------------- reader */
+/* ------------------------------------------------------------- reading */
 
 int kl_ber_reader_next(struct kl_ber_reader *reader, struct kl_item *item)
 {
@@ -313,7 +316,7 @@ int kl_ber_reader_next(struct kl_ber_reader *reader, struct kl_item *item)
 		} else if (tag == KL_BER_END) {
 			good = read_end(reader, value);
 		} else {
-			/* Later versions may have more than these. */
+			/* Newer versions may add items of the application class. */
 			good = KL_BER_CLASS(tag) == KL_BER_CLASS_APPLICATION && tag != KL_BER_TRACE;
 		}
 	}
@@ -339,12 +342,12 @@ static int read_head(struct kl_ber_reader *reader)
 
 	if (ret == -ENOMEM)
 		return kl_fail(ENOMEM, "out of memory");
-	/* An empty one if there is none, which the reader of heads refuses. */
+	/* If there is no header, it is empty, and kl_ber_read_head() rejects it. */
 	head.bad = ret || tag != KL_BER_TRACE;
 	return kl_ber_read_head(&reader->head, head);
 }
 
-/* Takes @file over. */
+/* Takes ownership of @file. */
 static struct kl_ber_reader *create(struct kl_window file)
 {
 	struct kl_ber_reader *reader = calloc(1, sizeof(*reader));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads the schema of a file of docs/format/kernlens.asn1. What comes from it
- * is printed later as it is, so texts are checked here, and names by schema.c.
+ * Reads the schema of a file of docs/format/kernlens.asn1. Its contents are later printed
+ * unchanged, so texts are checked here, and names in schema.c.
  */
 #include <errno.h>
 
@@ -10,16 +10,16 @@
 #include "ber_schema.h"
 #include "schema.h"
 
-#define NAME_MAX_BYTES 511 /* as metadata has them */
+#define NAME_MAX_BYTES 511 /* the same limit as in metadata */
 
-/* Texts can be shown; kl_schema_add() has the rules of names. */
+/* Texts must be printable; kl_schema_add() has the rules for names. */
 static bool is_good(const struct kl_ber *text, bool name)
 {
 	return kl_is_plain((const char *)text->at, kl_ber_length(text)) &&
 	       (!name || kl_ber_length(text) <= NAME_MAX_BYTES);
 }
 
-/* NULL: there is none, or no memory (then errno says so). */
+/* NULL: missing or invalid text, or out of memory, which errno reports. */
 static char *take_string(struct kl_schema *schema, struct kl_ber *from, bool name)
 {
 	struct kl_ber text = kl_ber_take_tag(from, KL_BER_UTF8);
@@ -87,7 +87,7 @@ static enum kl_type find_type(const char *name, struct kl_ber *from)
 	return KL_TYPE_U64;
 }
 
-/* Adds a variable; all but the task belong to the schema, in the order of their numbers. */
+/* Add a variable. All but the task are the schema's, in the order of their numbers. */
 static int take_variable(struct kl_schema *schema, struct kl_ber *from)
 {
 	struct kl_ber class = kl_ber_take_tag(from, KL_BER_SEQUENCE), format;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes items as docs/format/kernlens.asn1 says. A record has a variable only
- * if it differs from the last record of its CPU in the file, so what is left
- * out by a filter takes nothing with it.
+ * Writes items in the format of docs/format/kernlens.asn1. A record contains a variable only if it
+ * differs from the CPU's previous record in the file, so dropping records by a filter loses no
+ * variables.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct kl_ber_writer {
 	uint64_t events;
 };
 
-/* Control bytes have no place in a name. */
+/* Control bytes are not allowed in names. */
 static void add_text(struct kl_buffer *buffer, uint32_t tag, const char *text)
 {
 	size_t length = strlen(text);
@@ -72,7 +72,7 @@ static void add_variable_class(struct kl_buffer *buffer, unsigned int number,
 	kl_ber_wrap(buffer, from, KL_BER_SEQUENCE);
 }
 
-/* The variables that records of the trace have: the task, then the schema's. */
+/* The variables that the trace's records carry: the task, then the schema's. */
 static void add_variable_classes(struct kl_buffer *buffer, const struct kl_schema *schema)
 {
 	size_t from = buffer->length;
@@ -188,7 +188,7 @@ static void add_variable(struct kl_buffer *buffer, unsigned int number,
 	kl_ber_wrap(buffer, from, KL_BER_SEQUENCE);
 }
 
-/* Those that the file's last record of this CPU left different. */
+/* Write the variables that differ from this CPU's previous record in the file. */
 static void add_variables(struct kl_buffer *buffer, struct kl_ber_cpu *cpu,
 			  const struct kl_event *event)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CSV as LKST's: one row an event, each argument a quoted "name=value (meaning)". */
+/* CSV as LKST writes it: one row an event, each argument a quoted "name=value (meaning)". */
 #include "../base/base.h"
 #include "print.h"
 #include "schema.h"
 
-/* Double the quotes of what stands behind @from, and close the cell. */
+/* Double the quotes in the text from @from on, and close the cell. */
 static void close_cell(struct kl_buffer *buffer, size_t from)
 {
 	size_t quotes = 0;
@@ -26,7 +26,7 @@ static void close_cell(struct kl_buffer *buffer, size_t from)
 	kl_buffer_add_char(buffer, '"');
 }
 
-/* Its meaning, if it has one. */
+/* Print the value's symbolic meaning. Returns false if it has none. */
 static bool print_meaning(struct kl_buffer *buffer, const struct kl_schema *schema,
 			  const struct kl_value *value)
 {
@@ -65,7 +65,10 @@ static void print_cell(struct kl_buffer *buffer, const char *prefix, const struc
 	close_cell(buffer, from);
 }
 
-/* A session's event may be called anything: in quotes then, and never as a formula begins. */
+/*
+ * A user-defined event may have any name: quote it if necessary, and never let it begin like a
+ * spreadsheet formula.
+ */
 static void print_name(struct kl_buffer *buffer, const char *name)
 {
 	size_t from;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From the bytes of a block to events and fields. The bytes may be anything:
- * a file can be damaged, so every length is checked against the block's end
- * before it is used. Feeds trace.c, live.c and whoever finds a block.
+ * Decodes the bytes of a block into events and fields. The bytes may be anything, because files can
+ * be damaged, so every length is checked against the block's end before it is used. Used by
+ * trace.c, live.c and any other reader of blocks.
  */
 #include <errno.h>
 
@@ -154,7 +154,7 @@ static int bad_record(struct kl_cursor *cursor, const char *why)
 	return kl_fail(EINVAL, "CPU %u: %s", cursor->event.cpu, why);
 }
 
-/* Size of the payload of @class at @at, or -EINVAL if it does not fit. */
+/* Size of the payload of @class at @at, or -EINVAL if it exceeds @end. */
 static long payload_bytes(const struct kl_class *class, const uint8_t *at, const uint8_t *end)
 {
 	const struct kl_field *field = class->fields;
@@ -179,7 +179,10 @@ static long payload_bytes(const struct kl_class *class, const uint8_t *at, const
 	return p + class->tail_bytes - at;
 }
 
-/* What changed of the variables beside the task, from @at on; -EINVAL: cut off. */
+/*
+ * Take the values of the changed variables other than the task. Returns their size, or -EINVAL if
+ * they are truncated.
+ */
 static long take_values(struct kl_cursor *cursor, const uint8_t *at, const uint8_t *end)
 {
 	const uint8_t *from = at;
@@ -197,7 +200,9 @@ static long take_values(struct kl_cursor *cursor, const uint8_t *at, const uint8
 	return at - from;
 }
 
-/* Behind the header: which variables changed, and their values. NULL: no record. */
+/*
+ * After the header: take the bits of the changed variables, and their values. NULL: invalid record.
+ */
 static const uint8_t *take_variables(struct kl_cursor *cursor, const uint8_t *at,
 				     const uint8_t *end)
 {
@@ -215,7 +220,7 @@ static const uint8_t *take_variables(struct kl_cursor *cursor, const uint8_t *at
 	if (event->changed & KL_CHANGED_TASK) {
 		if (end - at < (long)sizeof(struct kl_abi_task))
 			goto cut;
-		/* struct kl_task begins as struct kl_abi_task, and ends with a NUL. */
+		/* struct kl_task begins like struct kl_abi_task and adds a NUL to the name. */
 		memcpy(&event->task, at, sizeof(struct kl_abi_task));
 		at += sizeof(struct kl_abi_task);
 	}

@@ -27,7 +27,7 @@ void kl_print_json_string(struct kl_buffer *buffer, const void *bytes, size_t le
 			kl_buffer_add_char(buffer, '\\');
 			kl_buffer_add(buffer, at, 1);
 		} else if (!kl_plain_length(at, end)) {
-			/* A control character; those of two bytes are U+0080 to U+009F. */
+			/* A control character; the two-byte ones are U+0080 to U+009F. */
 			kl_buffer_printf(buffer, "\\u%04x", at[step - 1]);
 		} else {
 			kl_buffer_add(buffer, at, step);
@@ -76,10 +76,10 @@ void kl_print_json_value(struct kl_buffer *buffer, const struct kl_value *value)
 	}
 }
 
-/* A value of an event by its index: a field's or a variable's. */
+/* Gets a value of an event by its index: a field's or a variable's. */
 typedef struct kl_value (*value_fn)(const struct kl_event *event, unsigned int index);
 
-/* ,"fields":{...} and the like. */
+/* Prints ,"fields":{...} and the like. */
 static void print_values(struct kl_buffer *buffer, const struct kl_event *event, const char *name,
 			 value_fn get, unsigned int n)
 {
@@ -95,7 +95,10 @@ static void print_values(struct kl_buffer *buffer, const struct kl_event *event,
 	kl_buffer_add_string(buffer, n ? "}" : "{}");
 }
 
-/* End a string that begins at @from and is plain already: symbols may have quotes in them. */
+/*
+ * End a string that begins at @from and is printable already. Symbols may contain quotes, so escape
+ * these.
+ */
 static void close_string(struct kl_buffer *buffer, size_t from)
 {
 	size_t escapes = 0;
@@ -117,7 +120,7 @@ static void close_string(struct kl_buffer *buffer, size_t from)
 	kl_buffer_add_char(buffer, '"');
 }
 
-/* ,"meanings":{...} and the like of those values that have one. */
+/* Prints ,"meanings":{...} and the like, for those values that have a symbolic meaning. */
 static void print_meanings(struct kl_buffer *buffer, const struct kl_event *event, const char *name,
 			   value_fn get, unsigned int n)
 {

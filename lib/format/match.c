@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event patterns, as users write them, to a map of handlers. */
+/* Turns event patterns, as users write them, into a map of handlers. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "../base/names.h"
 
 #define PATTERN_MAX 128
-#define NEAR_MAX 4 /* names offered for an unknown one */
+#define NEAR_MAX 4 /* suggestions for an unknown name */
 
 enum pattern_kind {
 	PATTERN_NAME, /* or glob */
@@ -56,7 +56,7 @@ static bool matches(const struct pattern *pattern, const struct kl_class *class)
 	}
 }
 
-/* Names that contain @name, or differ from it by little. */
+/* Fail with suggestions: event names that contain @name or are close to it. */
 static int fail_unknown(const struct kl_schema *schema, const char *text, const char *name)
 {
 	const struct kl_class *class = NULL;
@@ -79,14 +79,14 @@ static int fail_unknown(const struct kl_schema *schema, const char *text, const 
 	return ret;
 }
 
-/* As the events that sessions define are named. */
+/* Does it look like the name of a user-defined event? */
 static bool is_defined_name(const char *text)
 {
 	return !strncmp(text, "tp:", 3) || !strncmp(text, "fn:", 3) || !strncmp(text, "tick:", 5) ||
 	       !strncmp(text, "uprobe:", 7);
 }
 
-/* Takes @text apart in place. */
+/* Parse @text, which is cut up in place. */
 static int parse_pattern(const struct kl_schema *schema, char *text, struct pattern *pattern)
 {
 	char *colon = strrchr(text, ':');
@@ -101,7 +101,7 @@ static int parse_pattern(const struct kl_schema *schema, char *text, struct patt
 	pattern->name = text;
 	pattern->group = NULL;
 	if (is_defined_name(text)) {
-		/* Its colon belongs to the name. */
+		/* The colon is part of the name. */
 	} else if (colon) {
 		*colon = 0;
 		pattern->group = text;

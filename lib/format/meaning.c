@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Numbers in words: "SIGKILL", "O_RDONLY|O_CLOEXEC", "8:1", "10.0.0.1". */
+/* Symbolic names of numbers: "SIGKILL", "O_RDONLY|O_CLOEXEC", "8:1", "10.0.0.1". */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -69,7 +69,7 @@ static bool print_ioctl(struct kl_buffer *buffer, uint64_t number)
 	static const char *const directions[] = { "_IO", "_IOW", "_IOR", "_IOWR" };
 	unsigned int type = number >> 8 & 0xff;
 
-	/* Old numbers such as TCGETS have no direction and size in them. */
+	/* Old numbers such as TCGETS do not encode a direction and size. */
 	if (!(number >> 30 & 3))
 		return false;
 	kl_buffer_printf(buffer, "%s(0x%x, 0x%x, %u)", directions[number >> 30 & 3], type,
@@ -88,7 +88,10 @@ static bool print_ipv4(struct kl_buffer *buffer, uint64_t number)
 
 static bool print_rwbs(struct kl_buffer *buffer, uint64_t number)
 {
-	/* LTTng's bits, which Trace Compass knows; the kernel's letters and order. */
+	/*
+	 * The bits are LTTng's, which Trace Compass knows; the letters and their order are the
+	 * kernel's.
+	 */
 	static const char letters[] = "FWDERFFASM";
 	static const unsigned char bits[] = { 10, 0, 1, 7, 2, 8, 9, 3, 5, 6 };
 	bool any = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Values, the text style, and the choice between styles. */
+/* Prints values, implements the text style, and dispatches to the styles. */
 #include <arpa/inet.h>
 
 #include "../base/base.h"
@@ -123,7 +123,9 @@ static void print_time(struct kl_buffer *buffer, uint64_t ns)
 	kl_buffer_add(buffer, "] ", 2);
 }
 
-/* All of them, not only what this record said: a line stands for itself. */
+/*
+ * Print all variables, not only those that changed with this record, so that each line is complete.
+ */
 static void print_variables(struct kl_buffer *buffer, const struct kl_event *event)
 {
 	for (unsigned int i = 0; i < event->schema->n_variables; i++) {
@@ -173,7 +175,7 @@ const char *kl_loss_name(enum kl_loss_kind kind)
 	return names[kind];
 }
 
-/* A time as in the lines of events. What came before the first of them is negative. */
+/* Print a time as in the lines of events. Times before the first event are negative. */
 static void add_time(struct kl_buffer *buffer, unsigned int flags, uint64_t ns,
 		     const struct kl_loss *loss)
 {
@@ -200,7 +202,7 @@ static void add_loss_times(struct kl_buffer *buffer, unsigned int flags, const s
 	}
 }
 
-/* Losses of which the number may be unknown. */
+/* Is the number of lost records unknown? */
 static bool is_unknown(const struct kl_loss *loss)
 {
 	return !loss->records &&

@@ -174,7 +174,7 @@ static int lay_out(struct kl_class *class, struct kl_field *fields)
 	return 0;
 }
 
-/* Where a class stands; NULL with an error text if there cannot be one. */
+/* The slot of a class; NULL with an error text on failure. */
 static struct kl_class **find_slot(struct kl_schema *schema, unsigned int id)
 {
 	struct kl_class **more;
@@ -193,7 +193,7 @@ static struct kl_class **find_slot(struct kl_schema *schema, unsigned int id)
 	return &schema->defined[index];
 }
 
-/* The id says what an event is, whatever a file says beside it. */
+/* Set the kind from the id, whatever a file claims. */
 static void classify(struct kl_class *class)
 {
 	class->kind = KL_CLASS_EVENT;
@@ -209,7 +209,7 @@ static void classify(struct kl_class *class)
 	}
 }
 
-/* Printers take names as they are, and reports take the beginning of a call's for granted. */
+/* Printers print names unchanged, and reports rely on the prefix of system call names. */
 static int check_names(const struct kl_class *class, const struct kl_field *fields, unsigned int n)
 {
 	static const char *const begins[] = {
@@ -269,7 +269,7 @@ int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
 	return ret;
 }
 
-/* A copy that can be shown. */
+/* Make a printable copy. */
 static const char *keep(struct kl_schema *schema, const char *text)
 {
 	size_t length = strlen(text);
@@ -344,7 +344,7 @@ int kl_class_field(const struct kl_class *class, const char *name)
 	return -ENOENT;
 }
 
-/* A name that is a word in every language that sees it. */
+/* Is the name an identifier in every language that uses it? */
 static int is_word(const char *name)
 {
 	const char *at = name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Call traces with names, by id; as text, for a trace directory, and back. Texts are
- * kept once: a few thousand functions make up all traces.
+ * Stack traces with symbolic names, by id; written to and read from a text file in a trace
+ * directory. Each text is stored once, because a few thousand functions make up all traces.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 #define VERSION 2
 
 struct kl_stacks {
-	struct kl_stack *stack; /* by id less one; id 0: not there */
+	struct kl_stack *stack; /* by id - 1; id 0: unused */
 	size_t room;
 	size_t n;
 	uint64_t no_room;
 	struct kl_texts texts;
-	bool raw; /* no names, only symbols */
+	bool raw; /* show symbols, not demangled names */
 };
 
 struct kl_stacks *kl_stacks_create(void)
@@ -173,7 +173,7 @@ void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer)
 	}
 }
 
-/* What version 2 has beside the rest. */
+/* The fields that version 2 added. */
 static bool parse_source(char **line, struct kl_frame *frame)
 {
 	uint64_t number, inlined;
@@ -267,7 +267,7 @@ struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes)
 	return NULL;
 }
 
-/* ----------------------------------------------------- a trace's directory */
+/* ------------------------------------------------------------------- files */
 
 struct kl_stacks *kl_stacks_load(const char *path)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Call traces as text and JSON; print.c, json.c and csv.c put them beside their events. */
+/* Prints stack traces as text and JSON; print.c, json.c and csv.c add them to their events. */
 #include <kernlens/format.h>
 #include <kernlens/stack.h>
 #include "../base/base.h"
@@ -114,7 +114,7 @@ void kl_print_stack_line(struct kl_buffer *buffer, const struct kl_stacks *stack
 	}
 }
 
-/* The traces of an event's variables, below its line. */
+/* Print the stack traces of an event's variables below its line. */
 void kl_print_event_stacks(struct kl_buffer *buffer, const struct kl_event *event)
 {
 	const struct kl_schema *schema = event->schema;
@@ -125,7 +125,7 @@ void kl_print_event_stacks(struct kl_buffer *buffer, const struct kl_event *even
 				       8);
 }
 
-/* ,"stacks":{"kstack":[...],"ustack":[...]} of those that there are. */
+/* Prints ,"stacks":{"kstack":[...],"ustack":[...]}, for the known traces. */
 void kl_print_event_stacks_json(struct kl_buffer *buffer, const struct kl_event *event)
 {
 	const struct kl_schema *schema = event->schema;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tables of uapi/ as data: each row is expanded twice, into its list of
- * fields and into its class. C expressions in the rows are for the kernel.
+ * The tables of uapi/ as data. Each row is expanded twice, into its list of fields and into its
+ * class. C expressions in the rows are for the kernel only.
  */
 #include <errno.h>
 
@@ -12,7 +12,7 @@
 #error "the build passes KL_SCHEMA_HASH: FNV-1a 64 of the tables"
 #endif
 
-/* Types of a row to types of the library. */
+/* Maps the types of a row to the library's. */
 #define TYPE_s8 KL_TYPE_S8
 #define TYPE_u8 KL_TYPE_U8
 #define TYPE_s16 KL_TYPE_S16
@@ -24,7 +24,7 @@
 #define TYPE_ptr KL_TYPE_U64
 #define TYPE_str KL_TYPE_STRING
 
-/* Words are pasted and quoted before anything can expand them (errno, linux). */
+/* Words are pasted and quoted before the preprocessor can expand them (errno, linux). */
 #define FIELD(type_, name_, count_, format_) \
 	{ .name = name_, .type = type_, .count = count_, .format = format_ },
 
@@ -54,7 +54,7 @@
 #define A4 A0
 #define A5 A0
 
-/* One more than the row has, so that a row without fields is an array too. */
+/* One element more than the row has, so that a row without fields is an array, too. */
 #define KL_EVENT(id, name, group, set, help, source, access, fields, strings) \
 	static const struct kl_field event_##name[] = { fields strings{ NULL } };
 #include "../../uapi/events.def"
@@ -116,11 +116,11 @@ static const struct {
 #undef KL_HANDLER
 };
 
-/* The task's own row stands for a struct. */
+/* The task's own row represents a struct. */
 #define TYPE_text KL_TYPE_TEXT
 #define TYPE_task KL_TYPE_STRING
 
-/* Bytes of an element, and elements. */
+/* Bytes of an element, and number of elements. */
 #define STORED_s8 .bytes = 1, .count = 1
 #define STORED_u8 STORED_s8
 #define STORED_s16 .bytes = 2, .count = 1

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The clock's mapping to wall time, exact to a nanosecond in 64.64 fixed point. */
+/* Maps the clock to wall time, exact to a nanosecond in 64.64 fixed point. */
 #include <errno.h>
 
 #include <kernlens/timebase.h>
 #include "../base/base.h"
 
-/* Two samples closer than this say less about the frequency than the kernel. */
+/* Two samples closer than this are less accurate about the frequency than the kernel. */
 #define FIT_MIN_NS KL_NS_PER_S
 
 int kl_timebase_init(struct kl_timebase *base, uint32_t clock, uint64_t hz, int64_t offset_s,
@@ -54,7 +54,7 @@ int kl_timebase_fit(struct kl_timebase *base, const struct kl_abi_time *first,
 		seconds--;
 	}
 	ret = kl_timebase_init(base, first->clock, hz, seconds, rest);
-	/* A sample reads three clocks one after the other. */
+	/* A sample reads three clocks in succession, so it is this imprecise. */
 	if (!ret)
 		base->precision = hz / 1000000 + 1;
 	return ret;

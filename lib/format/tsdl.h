@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the writer and the parser of metadata agree on. */
+/* What the writer and the parser of metadata share. */
 #ifndef KL_LIB_FORMAT_TSDL_H
 #define KL_LIB_FORMAT_TSDL_H
 
-/* docs/format/trace.md; a parser refuses what is newer than it. */
+/* Version, see docs/format/trace.md; a parser rejects newer metadata. */
 #define KL_TRACE_FORMAT 1
 
 /* Indexed by enum kl_set and enum kl_access. */

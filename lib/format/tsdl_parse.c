@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads the metadata that tsdl_write.c of any version wrote. Not a parser for
- * all of TSDL: the stream's layout is fixed by kernlens_format, so blocks that
- * are not needed are skipped by their braces. The text may be anything; there
- * is no recursion and nothing is read behind its end.
+ * Reads the metadata that any version of tsdl_write.c wrote. It is not a parser for all of TSDL:
+ * the version, kernlens_format, determines the stream's layout, so blocks that are not needed are
+ * skipped by counting braces. The text may be anything; there is no recursion, and nothing is read
+ * beyond its end.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -17,8 +17,8 @@
 #include "tsdl_token.h"
 
 /*
- * One `name = value ;` of a block: puts the name in @name and the value's
- * token in @p. Other statements are skipped. Returns false at the block's end.
+ * Parse one `name = value ;` of a block: puts the name in @name and the value's token in @p. Other
+ * statements are skipped. Returns false at the block's end.
  */
 static bool next_attribute(struct kl_parser *p, char *name, size_t size)
 {
@@ -48,7 +48,7 @@ static bool next_attribute(struct kl_parser *p, char *name, size_t size)
 
 static void end_attribute(struct kl_parser *p)
 {
-	/* What a value consists of beyond its first token: clock.tsc.value. */
+	/* Skip the rest of a value that has several tokens: clock.tsc.value. */
 	while (kl_parser_next(p) != TOKEN_END && !kl_parser_is_sign(p, ';'))
 		;
 }
@@ -142,7 +142,7 @@ static void parse_clock(struct kl_parser *p)
 	}
 }
 
-/* `integer {` or `string {` has been seen: size, sign and encoding. */
+/* After `integer {` or `string {`: parse size, sign and encoding. */
 static void parse_type(struct kl_parser *p, struct kl_field *field)
 {
 	static const enum kl_type of_size[2][4] = {
@@ -180,7 +180,7 @@ static void parse_type(struct kl_parser *p, struct kl_field *field)
 		kl_parser_fail(p, "invalid integer size: expected 8, 16, 32 or 64 bits");
 }
 
-/* Behind a field's type: its name, count and the note with its format. */
+/* After a field's type: parse its name, count and the note with its format. */
 static void parse_declarator(struct kl_parser *p, struct kl_field *field)
 {
 	const char *name;
@@ -244,13 +244,13 @@ static unsigned int find_word(const char *const *words, unsigned int n, const ch
 	return i;
 }
 
-/* Takes the backslashes out of what stands in @p from @at on, and returns it. */
+/* Remove the backslashes from @p's text, starting at @at, and return it. */
 static char *unescape(struct kl_parser *p, int at)
 {
 	char *text = p->text + at, *to = text;
 
 	for (const char *from = text; *from; from++) {
-		/* It may have been cut behind a backslash. */
+		/* The text may have been cut after a backslash. */
 		if (*from == '\\' && from[1])
 			from++;
 		*to++ = *from;
@@ -274,7 +274,7 @@ static void parse_event_note(struct kl_parser *p, struct kl_class *class)
 	class->access = find_word(kl_access_words, 4, access);
 }
 
-/* `name` or `id` and their value; the name's word is in @p. */
+/* Parse `name` or `id` and its value; @p holds the attribute's name. */
 static void parse_event_attribute(struct kl_parser *p, struct kl_class *class)
 {
 	char word[32];
@@ -340,8 +340,8 @@ static void parse_variable_note(struct kl_parser *p, struct kl_variable *variabl
 }
 
 /*
- * `variant < _has_NAME` has been seen: `> { struct { } none; TYPE value; } _NAME;`
- * and its note. Their order is that of the tags.
+ * After `variant < _has_NAME`: parse `> { struct { } none; TYPE value; } _NAME;` and the note.
+ * Variables have the same order as the tags.
  */
 static void parse_variable(struct kl_parser *p)
 {
@@ -379,7 +379,7 @@ static void parse_variable(struct kl_parser *p)
 	}
 }
 
-/* Only the variables: the rest of the layout is fixed by kernlens_format. */
+/* Parse only the variables: kernlens_format determines the rest of the layout. */
 static void parse_stream(struct kl_parser *p)
 {
 	unsigned int depth = 1;
@@ -423,7 +423,7 @@ static void parse_block(struct kl_parser *p)
 	parse_event(p);
 }
 
-/* "flag NUMBER NAME" or "rule NUMBER TEXT"; others are of a newer version. */
+/* "flag NUMBER NAME" or "rule NUMBER TEXT"; other notes are from newer versions. */
 static void parse_note(struct kl_parser *p)
 {
 	unsigned int number;
@@ -478,7 +478,7 @@ struct kl_schema *kl_metadata_parse(const char *text, size_t length, struct kl_t
 	ret = finish(&p);
 	if (ret) {
 		kl_schema_destroy(p.schema);
-		/* Numbers were read after what failed. */
+		/* Parsing went on after the failure, and strtoull() may have changed errno. */
 		errno = -ret;
 		return NULL;
 	}

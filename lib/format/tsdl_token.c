@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cuts a trace's metadata into tokens for tsdl_parse.c. The text may be
- * anything: nothing is read behind its end.
+ * Splits a trace's metadata into tokens for tsdl_parse.c. The text may be anything; nothing is read
+ * beyond its end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,14 +24,14 @@ static bool is_word(char c)
 	       (c >= '0' && c <= '9');
 }
 
-/* What was read is printed later: without control characters, whole or cut. */
+/* The text is printed later, so make it printable and terminate it; long texts are cut. */
 static void end_text(struct kl_parser *p, size_t length)
 {
 	kl_make_plain(p->text, length);
 	p->text[length] = 0;
 }
 
-/* Copy [@from, @to) without white space at either side. */
+/* Copy [@from, @to) without leading and trailing white space. */
 static void take_text(struct kl_parser *p, const char *from, const char *to)
 {
 	size_t length;
@@ -45,7 +45,7 @@ static void take_text(struct kl_parser *p, const char *from, const char *to)
 	end_text(p, length);
 }
 
-/* Behind the opening of a comment. Returns true if it is a note. */
+/* Read the rest of a comment. Returns true if it is a note. */
 static bool read_comment(struct kl_parser *p)
 {
 	const char *start = p->at;

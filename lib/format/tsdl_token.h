@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tokens of TSDL, for tsdl_parse.c; tsdl_token.c has them. */
+/* Tokens of TSDL, for tsdl_parse.c; implemented in tsdl_token.c. */
 #ifndef KL_LIB_FORMAT_TSDL_TOKEN_H
 #define KL_LIB_FORMAT_TSDL_TOKEN_H
 
@@ -8,7 +8,7 @@
 
 #include <kernlens/metadata.h>
 
-#define KL_TSDL_TEXT_MAX 512 /* of a name, string or help */
+#define KL_TSDL_TEXT_MAX 512 /* maximum size of a name, string or help */
 
 enum kl_token {
 	TOKEN_END,
@@ -24,7 +24,7 @@ struct kl_parser {
 	const char *end;
 	unsigned int line;
 	enum kl_token token;
-	char text[KL_TSDL_TEXT_MAX]; /* of a word, string or note, cut at the size */
+	char text[KL_TSDL_TEXT_MAX]; /* of a word, string or note; long ones are cut */
 	char sign;
 	int64_t number;
 	int error;
@@ -37,18 +37,18 @@ struct kl_parser {
 	bool has_uuid;
 };
 
-/* The first failure counts; behind it there are no more tokens. */
+/* Only the first failure is reported; there are no tokens after it. */
 void kl_parser_fail(struct kl_parser *p, const char *why);
 
-/* The next token, which is also left in @p. */
+/* Read the next token into @p, and return it. */
 enum kl_token kl_parser_next(struct kl_parser *p);
 
 bool kl_parser_is_sign(const struct kl_parser *p, char sign);
 
-/* The next token must be this. */
+/* Read the next token, which must be @sign. */
 void kl_parser_expect(struct kl_parser *p, char sign);
 
-/* From @depth braces inside a block, or before one, to behind its closing brace and ';'. */
+/* Skip to the closing brace and ';' of a block, from @depth braces inside it, or from before it. */
 void kl_parser_skip(struct kl_parser *p, unsigned int depth);
 
 #endif /* KL_LIB_FORMAT_TSDL_TOKEN_H */

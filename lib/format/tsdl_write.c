@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes a trace's metadata. Names and env are those that babeltrace2 and
- * Trace Compass know from LTTng; what only we understand (formats, groups,
- * helps) stands in comments that start with @.
+ * Writes a trace's metadata. Names and env are those that babeltrace2 and Trace Compass know from
+ * LTTng. What only kernlens understands (formats, groups, helps) is in comments that start with @.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +47,7 @@ void kl_trace_info_init(struct kl_trace_info *info)
 	snprintf(info->kernel_version, sizeof(info->kernel_version), "%s", names.version);
 }
 
-/* In TSDL's quotes; control bytes have no place in a name. */
+/* Write a string in TSDL's quotes, with control bytes replaced by blanks. */
 static void write_string(struct kl_buffer *buffer, const char *text)
 {
 	kl_buffer_add_char(buffer, '"');
@@ -127,7 +126,10 @@ static void write_clock(struct kl_buffer *buffer, const struct kl_trace_info *in
 			 (long long)base->offset_s, (unsigned long long)base->offset);
 }
 
-/* A field's type and name, with @name in the name's place, up to the semicolon. */
+/*
+ * Write a field's type and, instead of the field's own name, @prefix and @name, up to the
+ * semicolon.
+ */
 static void write_declaration(struct kl_buffer *buffer, const struct kl_field *field,
 			      const char *prefix, const char *name)
 {
@@ -156,7 +158,7 @@ static void write_field(struct kl_buffer *buffer, const struct kl_field *field)
 	kl_buffer_printf(buffer, " /* @%s */\n", kl_format_name(field->format));
 }
 
-/* A bit for the task and one for each variable, and what is left of the byte. */
+/* One bit for the task, one for each variable, and padding to whole bytes. */
 static void write_changed(struct kl_buffer *buffer, const struct kl_schema *schema)
 {
 	unsigned int n = schema->n_variables, spare = 8 * KL_CHANGED_BYTES(n) - 1 - n;
@@ -175,7 +177,7 @@ static void write_changed(struct kl_buffer *buffer, const struct kl_schema *sche
 				 spare);
 }
 
-/* What may have the end of a comment in it; and it stays on its line. */
+/* Write a text inside a comment: escape the comment's end, and stay on one line. */
 static void write_noted(struct kl_buffer *buffer, const char *text)
 {
 	for (const char *c = text; *c; c++) {
@@ -196,7 +198,7 @@ static void write_variable(struct kl_buffer *buffer, const struct kl_variable *v
 	write_noted(buffer, variable->help);
 }
 
-/* The members of struct kl_abi_block and what precedes each event's fields. */
+/* The members of struct kl_abi_block, and what precedes each event's fields. */
 static void write_stream(struct kl_buffer *buffer, const struct kl_schema *schema,
 			 const struct kl_trace_info *info)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Words for the arguments of system calls, from the C library's headers. */
+/* Symbolic names for the arguments of system calls, from the C library's headers. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #ifndef SIGSTKFLT
 #define SIGSTKFLT 16
 #endif
-/* The kernel's; the C library defines O_LARGEFILE as 0 on this machine. */
+/* The kernel's value; the C library defines O_LARGEFILE as 0 on x86-64. */
 #define KERNEL_O_LARGEFILE 0100000
 
 /* clang-format off: tables read better filled */
@@ -46,7 +46,7 @@ static const struct kl_word open_flags[] = {
 	KL_WORD(O_PATH),
 };
 
-/* 0x200 means either, by the call. */
+/* The meaning of 0x200 depends on the system call. */
 static const struct kl_word at_flags[] = {
 	KL_WORD(AT_SYMLINK_NOFOLLOW), { 0x200, "AT_REMOVEDIR/AT_EACCESS" },
 	KL_WORD(AT_SYMLINK_FOLLOW),   KL_WORD(AT_NO_AUTOMOUNT),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tables from numbers to words, by format. words.c has the tables of system
- * calls' arguments, words_kernel.c those of the kernel's own values.
+ * Tables from numbers to symbolic names, by format. words.c has the tables for system call
+ * arguments, words_kernel.c those for the kernel's own values.
  */
 #ifndef KL_LIB_FORMAT_WORDS_H
 #define KL_LIB_FORMAT_WORDS_H
@@ -17,9 +17,8 @@ struct kl_word {
 };
 
 /*
- * A number is first split: its bits under @choice_mask are one value of
- * @choices; the rest are bits of @flags. Either may be missing. Words of more
- * than one bit stand before those of the bits that they consist of.
+ * A number is split first: its bits under @choice_mask are one value of @choices; the rest are bits
+ * of @flags. Either may be missing. Names of several bits precede those of their single bits.
  */
 struct kl_words {
 	const struct kl_word *choices;
@@ -37,7 +36,7 @@ struct kl_words {
 extern const struct kl_words kl_words_call[KL_FORMAT_COUNT];
 extern const struct kl_words kl_words_kernel[KL_FORMAT_COUNT];
 
-/* The word of @number in @words, or NULL. */
+/* The name of @number in @words, or NULL. */
 const char *kl_word_find(const struct kl_word *words, size_t n, uint64_t number);
 
 #endif /* KL_LIB_FORMAT_WORDS_H */

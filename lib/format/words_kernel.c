@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Words for the kernel's own values. Numbers that its user headers do not have
- * are written out; they are those of include/linux/ of 6.1 and 6.12. Those
- * that differ between versions (gfp, page_flags) stay numbers.
+ * Symbolic names for the kernel's own values. Numbers missing from its user headers are written
+ * out; they are those of include/linux/ of 6.1 and 6.12. Values that differ between versions (gfp,
+ * page_flags) stay numbers.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,7 +11,7 @@
 #include "words.h"
 
 /* clang-format off: tables read better filled */
-/* The kernel's task states as the sched_switch tracepoint gives them. */
+/* The kernel's task states as the sched_switch tracepoint reports them. */
 static const struct kl_word states_run[] = { { 0, "R" } };
 static const struct kl_word states[] = {
 	{ 0x1, "S" },  { 0x2, "D" },  { 0x4, "T" },  { 0x8, "t" },    { 0x10, "X" },
@@ -185,7 +185,7 @@ static const struct kl_word errors[] = {
 	KL_WORD(EOWNERDEAD),
 	KL_WORD(ENOTRECOVERABLE),
 	KL_WORD(ERFKILL),
-	/* The kernel's own, which a user sees only in a trace. */
+	/* The kernel's internal errors, which users see only in a trace. */
 	{ 512, "ERESTARTSYS" },
 	{ 513, "ERESTARTNOINTR" },
 	{ 514, "ERESTARTNOHAND" },

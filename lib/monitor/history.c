@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The database of a history: one table of summaries, by level, beginning, subject and
- * figure, to which minutes are added at all levels in one transaction. Fed by the
- * sampler; read by kernlens history and by whoever has sqlite3.
+ * The database of a history: one table of summaries, by level, start time, subject and figure.
+ * Minutes are added at all levels in one transaction. Fed by the sampler; read by kernlens history
+ * and by any user of sqlite3.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +24,10 @@
 #define PAGE_BYTES 4096
 #define LOG_BYTES_MAX (4 << 20)
 
-/* When so much of it is used, the oldest of a level goes. */
+/* When this much is used, the oldest entries of a level are deleted. */
 #define FULL_PERCENT 90
 
-/* More subjects than this in an hour, a day or a month are cut to the first of each list. */
+/* If an hour, a day or a month has more subjects, only the first of each list are kept. */
 #define SUBJECTS_MAX (8 * KL_HISTORY_TOP)
 
 enum statement {
@@ -86,7 +86,7 @@ struct kl_history {
 	sqlite3_stmt *statement[STATEMENTS];
 	unsigned int unit;
 	uint64_t pages_max;
-	int64_t hour; /* whose subjects have been looked through */
+	int64_t hour; /* the last one whose subjects were cut */
 };
 
 static const struct kl_history_figure figures[] = {
@@ -143,8 +143,8 @@ static int execute(struct kl_history *h, const char *sql)
 }
 
 /*
- * What somebody else has made may answer for ever, or run what it likes: nothing but tables, and no
- * functions of its own.
+ * An untrusted database could run arbitrary SQL or never finish: accept nothing but tables, and
+ * disable triggers, views and functions of its own.
  */
 static int check_tables(struct kl_history *h, const char *path)
 {
@@ -193,7 +193,7 @@ static int set_up(struct kl_history *h, uint64_t bytes_max)
 	return error;
 }
 
-/* For its owner alone: it tells of all users' processes. */
+/* Only the owner may read it: it reveals all users' processes. */
 static int make_file(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -276,7 +276,7 @@ int64_t kl_history_begin(const struct kl_history *h, enum kl_history_level level
 
 /* ----------------------------------------------------------------- writing */
 
-/* Ready to be bound. NULL with an error text. */
+/* A statement ready to be bound. NULL with an error text. */
 static sqlite3_stmt *prepare(struct kl_history *h, enum statement which)
 {
 	sqlite3_stmt **statement = &h->statement[which];
@@ -290,7 +290,7 @@ static sqlite3_stmt *prepare(struct kl_history *h, enum statement which)
 	return *statement;
 }
 
-/* Of a statement that answers with one number. Negative: none, or an error. */
+/* Run a statement that returns one number. Negative: none, or an error. */
 static int64_t step_number(struct kl_history *h, sqlite3_stmt *s, int column)
 {
 	int64_t number = -1;
@@ -388,7 +388,7 @@ static int forget(struct kl_history *h, int level, int64_t before)
 	return step_done(h, s);
 }
 
-/* Groups that came into one of the hour's minutes, and are not among its first. */
+/* Delete groups that were recorded for some minute but are not among the period's first. */
 static int cut_subjects(struct kl_history *h, int level, int64_t begin)
 {
 	sqlite3_stmt *s;
@@ -421,7 +421,7 @@ static int64_t pragma_number(struct kl_history *h, const char *sql)
 	return number;
 }
 
-/* Before it is full, a tenth of the oldest goes: of minutes first, of months last. */
+/* Before the database is full, delete the oldest tenth of a level: minutes first, months last. */
 static int make_room(struct kl_history *h)
 {
 	for (int level = 0; level < KL_HISTORY_LEVELS; level++) {
@@ -466,7 +466,10 @@ static int forget_old(struct kl_history *h, int64_t minute)
 	return error;
 }
 
-/* Undoes what failed, with its error text kept. If it was for want of room, there is some then. */
+/*
+ * Roll back after a failure, preserving the error text. If the disk or database was full, make room
+ * for the next time.
+ */
 static void undo(struct kl_history *h, int error)
 {
 	char *said = strdup(kl_error_text());
@@ -487,7 +490,7 @@ int kl_history_write_end(struct kl_history *h, int64_t minute, int error)
 	if (error)
 		undo(h, error);
 	else
-		/* What is written is written, whether or not pages can be given back now. */
+		/* The data is committed, whether or not free pages can be released now. */
 		sqlite3_exec(h->db, "PRAGMA incremental_vacuum", NULL, NULL, NULL);
 	return error;
 }

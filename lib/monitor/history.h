@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* History from inside: its figures (history.def), and what sampler and database share. */
+/* Internals of the history: its figures (history.def), and what sampler and database share. */
 #ifndef KL_LIB_HISTORY_H
 #define KL_LIB_HISTORY_H
 
@@ -13,29 +13,29 @@ enum kl_history_figure_id {
 	KL_HISTORY_FIGURE_COUNT
 };
 
-/* Of the machine they come first. */
+/* The machine's figures come first. */
 #define KL_HISTORY_MACHINE KL_HISTORY_cpu_time
 #define KL_HISTORY_GROUP (KL_HISTORY_FIGURE_COUNT - KL_HISTORY_MACHINE)
 
-/* Groups that are kept: the first so many by CPU, memory, I/O and faults each. */
+/* Groups to keep: this many by each of CPU, memory, I/O and faults. */
 #define KL_HISTORY_TOP 10
 
 /**
- * struct kl_history_sum - a figure over some looks
- * @sum: what it has grown by, or its value times seconds
+ * struct kl_history_sum - a figure over some samples
+ * @sum: total growth, or the value times seconds
  */
 struct kl_history_sum {
 	uint64_t samples;
 	double seconds, low, high, sum;
 };
 
-/* One look's @value (what it grew by, or what it was) over @seconds. */
+/* Add one sample's @value (its growth, or its current value) over @seconds. */
 void kl_history_fold(struct kl_history_sum *sum, bool grows, double value, double seconds);
 
 /**
  * struct kl_history_group - processes of one name and user
  * @sum: by figure, from KL_HISTORY_MACHINE on
- * @now: of the look at hand
+ * @now: of the current sample
  * @lists: a bit for each list that it is among the first of
  */
 struct kl_history_group {
@@ -47,17 +47,17 @@ struct kl_history_group {
 	double now[KL_HISTORY_GROUP];
 };
 
-/* When the period of a level began that @time is in. */
+/* Start of the period of a level that contains @time. */
 int64_t kl_history_begin(const struct kl_history *history, enum kl_history_level level,
 			 int64_t time);
 
 int kl_history_write_begin(struct kl_history *history);
 
-/* Adds to the summaries of all levels. @comm: NULL: of the machine. */
+/* Add to the summaries of all levels. @comm: NULL for the machine. */
 int kl_history_write(struct kl_history *history, int64_t minute, const char *comm, uint32_t uid,
 		     unsigned int figure, const struct kl_history_sum *sum);
 
-/* Brings what was written to disk, all or, after an @error, nothing; and takes away what is old. */
+/* Commit what was written or, after an @error, roll it back; also deletes old entries. */
 int kl_history_write_end(struct kl_history *history, int64_t minute, int error);
 
 #endif /* KL_LIB_HISTORY_H */

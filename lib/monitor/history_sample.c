@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Looks of a history: what the machine and groups of processes had, or grew by since
- * the look before, added up for a minute and then written. Fed by tables of processes
- * and /proc/stat; writes the database.
+ * Samples for a history: the values of the machine and of groups of processes, or their growth
+ * since the previous sample. They are summed for a minute and then written. Fed by tables of
+ * processes and /proc/stat; writes the database.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static const struct {
 #undef KL_HISTORY_FIGURE
 };
 
-/* What processes are added up by: the value, and what it has grown by in a second. */
+/* Variables summed over processes: the value, and its growth per second. */
 static const struct {
 	const char *value, *rate;
 	int figure;
@@ -50,13 +50,13 @@ static const struct {
 #define COUNTED KL_ARRAY_SIZE(counted)
 
 /**
- * struct kl_history_sampler - looks
- * @column: of each machine figure that is a variable; -1: it cannot be had here
- * @value, @rate: of @counted; -1: the same
- * @machine: of the minute at hand; @last: of those that grow, at the look before
- * @groups: of struct kl_history_group, of the minute
- * @minute: at hand; 0: none
- * @looked_ns: CLOCK_MONOTONIC, @looked_boot_ns: CLOCK_BOOTTIME: the look before; 0: none
+ * struct kl_history_sampler - state between samples
+ * @column: of each machine figure that is a variable; -1: unavailable
+ * @value, @rate: of @counted; -1: unavailable
+ * @machine: of the current minute; @last: values of the previous sample
+ * @groups: of struct kl_history_group, of the current minute
+ * @minute: current minute; 0: none
+ * @looked_ns: CLOCK_MONOTONIC, @looked_boot_ns: CLOCK_BOOTTIME: previous sample; 0: none
  */
 struct kl_history_sampler {
 	struct kl_history *history;
@@ -95,7 +95,7 @@ static uint64_t clock_ns(clockid_t clock)
 
 /* ------------------------------------------------------------- the machine */
 
-/* The counters of /proc/stat. Ticks become nanoseconds. */
+/* Read the counters of /proc/stat, with ticks converted to nanoseconds. */
 static int read_stat(double now[KL_HISTORY_MACHINE])
 {
 	unsigned long long t[8] = { 0 }, number;
@@ -142,7 +142,7 @@ static int look_at_machine(struct kl_history_sampler *s, double seconds)
 			now[i] = sources[i].scale *
 				 kl_processes_number(s->table, 0, (size_t)s->column[i]);
 		}
-		/* Counters that the kernel has reset begin again. */
+		/* Skip counters that the kernel has reset. */
 		if (seconds > 0 && (!grows || now[i] >= s->last[i]))
 			kl_history_fold(&s->machine[i], grows, grows ? now[i] - s->last[i] : now[i],
 					seconds);
@@ -153,7 +153,7 @@ static int look_at_machine(struct kl_history_sampler *s, double seconds)
 
 /* --------------------------------------------------------------- processes */
 
-/* What a process has grown by. One that was not there before has all of it from then on. */
+/* A process's growth. For one started since the previous sample, it is the whole value. */
 static double growth(const struct kl_history_sampler *s, size_t row, size_t i, double seconds)
 {
 	double rate;
@@ -177,7 +177,7 @@ static struct kl_history_group *group_of(struct kl_history_sampler *s, size_t ro
 	struct kl_history_group *group = kl_table_get(&s->groups, key ? key : 1);
 
 	if (group && !*group->comm) {
-		/* A name of no bytes is one, too. */
+		/* An empty name is a name, too. */
 		snprintf(group->comm, sizeof(group->comm), "%.*s",
 			 comm.length ? (int)comm.length : 1,
 			 comm.length ? (const char *)comm.bytes : "?");
@@ -215,7 +215,7 @@ static int look_at_processes(struct kl_history_sampler *s, double seconds)
 
 /* ----------------------------------------------------------------- writing */
 
-/* Marks the first of a list. Few enough for going through them again and again. */
+/* Mark the first groups of a list. There are few enough to scan them repeatedly. */
 static void keep_first(struct kl_history_sampler *s, int figure, unsigned int list)
 {
 	for (int n = 0; n < KL_HISTORY_TOP; n++) {
@@ -286,7 +286,7 @@ int kl_history_flush(struct kl_history_sampler *s)
 	return 1;
 }
 
-/* The minute of a look is the one that the middle of its time is in. */
+/* A sample belongs to the minute that contains the middle of its interval. */
 static int turn_minute(struct kl_history_sampler *s, double seconds)
 {
 	struct timespec now;
@@ -316,7 +316,7 @@ int kl_history_sample(struct kl_history_sampler *s)
 	now_ns = kl_processes_time_ns(s->table);
 	if (s->looked_ns)
 		seconds = (double)(now_ns - s->looked_ns) / 1e9;
-	/* After a failure the minute goes on: nothing that was counted is lost. */
+	/* After a failure the minute continues, so that nothing counted is lost. */
 	if (s->looked_ns)
 		written = turn_minute(s, seconds);
 	error = look_at_machine(s, seconds);
@@ -329,7 +329,7 @@ int kl_history_sample(struct kl_history_sampler *s)
 
 /* ------------------------------------------------------------------ set-up */
 
-/* Some kernels lack some. Returns -1 then. */
+/* Add a column. Returns -1 if this kernel does not have the variable. */
 static int add_if_there(struct kl_history_sampler *s, struct kl_device *device, const char *name,
 			const char *column)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The whole machine. Fed by the device's call for CPUs, variables of the machine, and
- * sysinfo(2) for swap and load; read by the full-screen view. Shares are differences
- * of the CPUs' counters between two reads, of all that they have grown by.
+ * The state of the whole machine. Fed by the device's ioctl for CPUs, the machine's variables, and
+ * sysinfo(2) for swap and load; read by the full-screen view. A CPU's shares are the growth of its
+ * counters between two reads, relative to their total growth.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static int ask(struct kl_machine *m)
 	return 0;
 }
 
-/* The kernel's count of idle time can go back by a little. */
+/* The kernel's idle time can decrease slightly. */
 static double grown(uint64_t now, uint64_t before)
 {
 	return now > before ? (double)(now - before) : 0;

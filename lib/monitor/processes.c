@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables of processes. Fed by the device's answers; read by the command's lists, the
- * full-screen view and alarms. Rates are differences to the answer before, of the same
- * process: one with the same id that was started at the same time.
+ * Tables of processes. Fed by the device's answers; read by the command's lists, the full-screen
+ * view and alarms. Rates are differences to the previous answer for the same process: same id, and
+ * same start time.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 static const char *const hidden[KL_HIDDEN_COUNT] = { "tid", "pid", "ppid", "start_time" };
 
-/* Two variables together, or what they grow by. */
+/* The sum of two variables, or its rate. */
 static const struct {
 	const char *name, *variable, *other;
 	enum kl_process_kind kind;
@@ -56,7 +56,7 @@ void kl_processes_destroy(struct kl_processes *p)
 
 /* ---------------------------------------------------------------- columns */
 
-/* Where a variable is in the inspection, which has it from now on. */
+/* Index of a variable in the inspection; adds it if necessary. */
 static int ask_for(struct kl_processes *p, const struct kl_variable *variable)
 {
 	uint32_t *ids;
@@ -80,7 +80,7 @@ static int ask_for_hidden(struct kl_processes *p)
 	return 0;
 }
 
-/* A variable, or what it grows by. */
+/* Parse the name of a variable, or of its rate. */
 static const struct kl_variable *parse_variable(const char *name, enum kl_process_kind *kind)
 {
 	size_t length = strlen(name);
@@ -101,7 +101,7 @@ static const struct kl_variable *parse_variable(const char *name, enum kl_proces
 	return NULL;
 }
 
-/* What a name means. @other: a second variable that it takes, or NULL. */
+/* Resolve a column's name. @other: the second variable of the column, or NULL. */
 static const struct kl_variable *parse(const char *name, struct kl_column_data *column,
 				       const struct kl_variable **other)
 {
@@ -189,7 +189,7 @@ int kl_process_old_compare(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* What there is now is what the next answer is compared with. */
+/* Store the current values, to compare the next answer with. */
 static int keep_old(struct kl_processes *p)
 {
 	struct kl_process_old *old = calloc(p->there + 1, sizeof(*old));
@@ -223,7 +223,7 @@ static int keep_old(struct kl_processes *p)
 	return 0;
 }
 
-/* The row before of what is in @row now. */
+/* The previous values of the process in @row. */
 static const struct kl_process_old *find_old(const struct kl_processes *p, size_t row)
 {
 	struct kl_process_old key = { 0 };
@@ -246,7 +246,7 @@ static double rate(const struct kl_processes *p, size_t row, const struct kl_pro
 
 	if (seconds <= 0)
 		return NAN;
-	/* 100 % are a second in a second, of nanoseconds. */
+	/* 100 % is one second of CPU time (in ns) per second. */
 	return p->columns[i].public.kind == KL_PROCESS_CPU ? grown / seconds / 1e7 :
 							     grown / seconds;
 }
@@ -336,7 +336,7 @@ struct kl_value kl_processes_value(const struct kl_processes *p, size_t row, siz
 	return kl_inspect_value(p->inspect, p->order[row], p->columns[column].at);
 }
 
-/* Of a row of the inspection. */
+/* The number in a row of the inspection. */
 static double number(const struct kl_processes *p, size_t row, size_t i)
 {
 	const struct kl_column_data *column = &p->columns[i];

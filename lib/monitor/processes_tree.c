@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tables of processes as trees: each row behind its parent. Fed and read as processes.c. */
+/*
+ * Orders tables of processes as trees: each row follows its parent. Fed and read like processes.c.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,8 +11,8 @@
 #define NO_ROW SIZE_MAX
 
 /**
- * struct tree - rows by their parents; indices are of the present order
- * @tids: thread ids with their rows, by id
+ * struct tree - rows by their parents; indices are in the current order
+ * @tids: thread ids with their rows, sorted by id
  * @child: first child of each row
  * @next: next sibling
  * @depth: of the rows already in @out
@@ -48,7 +50,7 @@ static size_t parent_of(const struct tree *t, size_t row)
 	return parent == row ? NO_ROW : parent;
 }
 
-/* Backwards, so that siblings stay in order. */
+/* Link in reverse, so that siblings keep their order. */
 static void link_rows(struct tree *t)
 {
 	size_t n = t->p->n;
@@ -76,7 +78,7 @@ static void place(struct tree *t, size_t row, unsigned int depth)
 	t->out[t->n_out++] = t->p->order[row];
 }
 
-/* A row and all below it, by going down, along and up. */
+/* Place a row and all its descendants, without recursion. */
 static void place_below(struct tree *t, size_t root)
 {
 	unsigned int depth = 0;
@@ -123,7 +125,7 @@ int kl_processes_sort_tree(struct kl_processes *p)
 		for (size_t row = 0; row < p->n; row++)
 			if (t.parent[row] == NO_ROW)
 				place_below(&t, row);
-		/* Ids that were used again while rows were read can make a circle. */
+		/* Ids that were reused while rows were read can form a cycle. */
 		for (size_t row = 0; row < p->n; row++)
 			if (!t.placed[row])
 				place(&t, row, 0);

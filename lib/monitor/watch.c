@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks of alarms: a table of processes is read, each rule's condition is asked of its
- * processes or of their sums, and what has held, or has not, for long enough is told.
- * Fed by tables of processes; read by kernlens watch.
+ * Checks alarms: reads a table of processes, evaluates each rule's condition for its processes or
+ * for their totals, and reports conditions that have been true, or false, for long enough. Fed by
+ * tables of processes; read by kernlens watch.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -18,17 +18,17 @@
 #include "../base/base.h"
 #include "watch.h"
 
-/* A rule about a cgroup looks at so many below it. */
+/* Maximum number of cgroups below the one of a rule. */
 #define CGROUPS_MAX 4096
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
 /**
- * struct subject - what a rule has seen of a process, or of a total
+ * struct subject - what a rule knows of a process, or of a total
  * @id: of the process; 0: a total
- * @start: when it was started
- * @is_raised: the alarm is
- * @is_waiting: its condition to be raised or cleared holds since @since_ns
- * @is_seen: it is there still
+ * @start: start time of the process
+ * @is_raised: the alarm is raised
+ * @is_waiting: the condition to raise or clear the alarm has been true since @since_ns
+ * @is_seen: the process still exists
  * @raised_ns: when the alarm was raised
  */
 struct subject {
@@ -44,7 +44,7 @@ struct subject {
 };
 
 /**
- * struct subjects - those of a rule that there is something to be remembered of, by id
+ * struct subjects - a rule's subjects with state to keep, sorted by id
  */
 struct subjects {
 	struct subject *of;
@@ -52,12 +52,12 @@ struct subjects {
 };
 
 /**
- * struct kl_watch - rules at work
- * @at: of each column of the rules, its place in the table
+ * struct kl_watch - rules being checked
+ * @at: for each column of the rules, its column in the table
  * @subjects: by rule; @next is filled while a rule is checked
- * @cgroups: of the rule at hand, sorted
- * @row: at hand; @total: sums of it instead
- * @hasty: durations are not waited for
+ * @cgroups: of the current rule, sorted
+ * @row: current row; @total: use totals instead
+ * @hasty: do not wait for durations
  */
 struct kl_watch {
 	const struct kl_watch_rules *rules;
@@ -98,7 +98,7 @@ static const char *text_of(struct kl_watch *w, int column, const struct kl_watch
 
 static bool is_meant(struct kl_watch *w, size_t row);
 
-/* What all the rule's processes have together. A process without a rate yet has none. */
+/* The sum over all of the rule's processes. Processes whose rate is not known yet do not count. */
 static double sum_of(struct kl_watch *w, int at, const struct kl_watch_column *column)
 {
 	double sum = 0;
@@ -144,7 +144,7 @@ static int compare_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The inodes of a cgroup and those below it: it may have come, and others too. */
+/* Find the inodes of a cgroup and those below it. They may have changed since the last check. */
 static void find_cgroups(struct kl_watch *w, const char *path)
 {
 	char full[512], *paths[] = { full, NULL };
@@ -239,7 +239,7 @@ static void tell(struct kl_watch *w, const struct subject *s, enum kl_watch_stat
 			 });
 }
 
-/* What holds now, and since when: raise or clear what has waited for long enough. */
+/* Update the state, and raise or clear the alarm if the condition has been true for long enough. */
 static void step(struct kl_watch *w, struct subject *s)
 {
 	const struct kl_watch_rule_data *rule = w->rule;
@@ -299,7 +299,7 @@ static int compare_subjects(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* What is remembered of a process. Of another that had its id the alarm ends. */
+/* The stored state of a process. If another process has reused the id, the alarm ends. */
 static struct subject take_old(struct kl_watch *w, const struct subjects *old)
 {
 	struct subject s = { .start = number_at(w, w->row, w->start) };
@@ -316,7 +316,7 @@ static struct subject take_old(struct kl_watch *w, const struct subjects *old)
 	}
 	s.uid = (uint32_t)number_at(w, w->row, w->uid);
 	copy_comm(w, w->row, s.comm);
-	/* Anybody names processes, and it becomes part of a line in a log. */
+	/* Users choose the names of processes, and they end up in a line of a log. */
 	kl_make_plain(s.comm, strlen(s.comm));
 	return s;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Rules of alarms from inside: what the parser makes and the checks read. */
+/* Internals of alarm rules: what the parser produces and the checks read. */
 #ifndef KL_LIB_WATCH_H
 #define KL_LIB_WATCH_H
 
@@ -16,11 +16,11 @@ enum kl_watch_op {
 	KL_WATCH_LE,
 	KL_WATCH_GT,
 	KL_WATCH_GE,
-	KL_WATCH_LIKE, /* a text and a pattern of the shell's */
+	KL_WATCH_LIKE, /* a text and a shell pattern */
 	KL_WATCH_UNLIKE,
 };
 
-/* In what a column's numbers are written. */
+/* The unit that a column's numbers are written in. */
 enum kl_watch_unit {
 	KL_WATCH_COUNT,
 	KL_WATCH_BYTES,
@@ -31,12 +31,12 @@ enum kl_watch_unit {
 };
 
 /**
- * struct kl_watch_column - something that rules look at
- * @name: as tables of processes call it, or "processes"
+ * struct kl_watch_column - a variable that rules refer to
+ * @name: as in tables of processes, or "processes"
  * @unit: of the numbers that it is compared with
- * @scale: its number for one of @unit
+ * @scale: its value for one @unit
  * @is_machine: the same for all processes
- * @is_rate: not known at the first look
+ * @is_rate: unknown at the first check
  * @at: in the table; -1: "processes"
  */
 struct kl_watch_column {
@@ -50,8 +50,8 @@ struct kl_watch_column {
 
 /**
  * struct kl_watch_node - a condition, or a part of one
- * @left, @right: its parts, indices of nodes; of NOT only @left
- * @column: what is compared, an index; with @other, or if that is -1, with @number or @text
+ * @left, @right: indices of its operands; NOT only has @left
+ * @column: index of the variable compared; with @other, or if that is -1, with @number or @text
  */
 struct kl_watch_node {
 	enum kl_watch_op op;
@@ -69,7 +69,7 @@ enum kl_watch_select {
 };
 
 /**
- * struct kl_watch_selector - which processes a rule is about
+ * struct kl_watch_selector - which processes a rule applies to
  * @text: pattern, or path of a cgroup's directory
  * @number: uid or pid
  */
@@ -81,8 +81,8 @@ struct kl_watch_selector {
 
 /**
  * struct kl_watch_rule_data - a rule, and how it is checked
- * @first: the column that its value is told of
- * @raise: node; @clear: node, -1: when @raise does not hold
+ * @first: the column whose value is reported
+ * @raise: node; @clear: node, or -1 for the negation of @raise
  */
 struct kl_watch_rule_data {
 	struct kl_watch_rule public;
@@ -103,22 +103,22 @@ struct kl_watch_rules {
 };
 
 /**
- * kl_watch_column_find - what a word stands for, also by its name in ps
+ * kl_watch_column_find - resolve a name, which may also be one of ps
  * @column: filled in
- * @name: word
+ * @name: name
  *
  * Returns -EINVAL with an error text.
  */
 int kl_watch_column_find(struct kl_watch_column *column, const char *name);
 
-/* As people read it, in @text. */
+/* Format a value for people, in @text. */
 #define KL_WATCH_VALUE_MAX 48
 void kl_watch_print(char text[KL_WATCH_VALUE_MAX], const struct kl_watch_column *column,
 		    const struct kl_watch_cell *cell);
 
 typedef struct kl_watch_cell (*kl_watch_cell_fn)(void *data, int column);
 
-/* As kl_watch_holds(), by a node and columns' indices. */
+/* Like kl_watch_holds(), with a node and column indices. */
 int kl_watch_evaluate(const struct kl_watch_rule_data *rule, int node, kl_watch_cell_fn cell,
 		      void *data);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What rules of alarms can look at: the columns of tables of processes, by their own
- * names and those of ps, with the units that numbers beside them may have; and whether
- * a condition over them holds.
+ * The variables of alarm rules: the columns of tables of processes, by their own names and those of
+ * ps, with the units of their numbers. Also evaluates conditions.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -16,7 +15,7 @@
 #include "../base/names.h"
 #include "watch.h"
 
-/* Names of ps and /proc. */
+/* Names used by ps and /proc. */
 static const struct {
 	const char *alias, *name;
 } aliases[] = {
@@ -30,7 +29,7 @@ static const struct {
 	{ "fds", "open_files" },
 };
 
-/* Columns that are no variables; "processes" is no column of the table. */
+/* Columns that are not variables; "processes" is not a column of the table. */
 static const char *const others[] = {
 	"cpu%", "mem%", "io/s", "switches/s", "faults/s", "processes"
 };
@@ -63,7 +62,7 @@ static int fail_unknown(const char *name)
 		       name);
 }
 
-/* What a variable's numbers are written in. */
+/* Set the unit of a variable's numbers. */
 static void set_unit(struct kl_watch_column *column, const struct kl_variable *v)
 {
 	column->scale = 1;
@@ -88,7 +87,7 @@ static void set_unit(struct kl_watch_column *column, const struct kl_variable *v
 	}
 }
 
-/* One of those that are no variable. */
+/* Find one of the columns that are not variables. */
 static bool find_other(struct kl_watch_column *column, const char *name)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(others); i++) {
@@ -183,7 +182,7 @@ int kl_watch_evaluate(const struct kl_watch_rule_data *rule, int at, kl_watch_ce
 	left = kl_watch_evaluate(rule, node->left, cell, data);
 	if (node->op == KL_WATCH_NOT)
 		return left < 0 ? -1 : !left;
-	/* True decides an or, false an and, whatever the other is. */
+	/* True decides an `or`, false an `and`, whatever the other operand is. */
 	decides = node->op == KL_WATCH_OR;
 	if (left == decides)
 		return decides;

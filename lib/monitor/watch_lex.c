@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Words, texts, numbers with units, and errors of rules: what watch_parse.c is made of. */
+/* Words, strings, numbers with units, and errors of rules: the tokens for watch_parse.c. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ static const struct {
 	{ "TiB", 0x1p40, KL_WATCH_BYTES },
 };
 
-/* Of counts they are thousands. */
+/* For counts, K, M, G and T are powers of 1000. */
 static double count_factor(const char *unit)
 {
 	static const char letters[] = "KMGT";
@@ -167,7 +167,7 @@ int kl_watch_take_duration(struct kl_watch_parser *p, uint64_t *ns)
 
 	if (error)
 		return error;
-	/* Nor is what is not a number. */
+	/* This also rejects NaN. */
 	if (!(number >= 0 && number <= 1e18))
 		return kl_watch_fail(p, begin, "not a duration");
 	*ns = (uint64_t)number;

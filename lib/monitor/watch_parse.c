@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rules of alarms from text: a rule a line, as docs/design/watch.md has the grammar.
- * Descends from `or` to single comparisons; every error names its line and column.
+ * Parses alarm rules from text: one rule a line, with the grammar in docs/design/watch.md.
+ * Recursive descent from `or` to single comparisons; every error has its line and column.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "watch_parse.h"
 
 #define DEPTH_MAX 50
-#define NODES_MAX 1000 /* of a rule: evaluating goes down a chain of them */
+#define NODES_MAX 1000 /* maximum nodes of a rule; evaluating them is recursive */
 #define RULES_MAX 4096
 
 /* -------------------------------------------------------------- conditions */
@@ -51,7 +51,7 @@ static int find_column(struct kl_watch_parser *p, const struct kl_watch_column *
 	return (int)rules->n_columns++;
 }
 
-/* A column by its name. Returns its index. */
+/* Parse the name of a column. Returns its index. */
 static int take_column(struct kl_watch_parser *p)
 {
 	struct kl_watch_column column;
@@ -90,7 +90,7 @@ static int take_operator(struct kl_watch_parser *p, enum kl_watch_op *op)
 	return kl_watch_fail(p, p->at, "expected a comparison: == != < <= > >= ~ !~");
 }
 
-/* What stands behind the comparison of a text or a state. */
+/* Parse what a text or a state is compared with. */
 static int take_text_operand(struct kl_watch_parser *p, struct kl_watch_node *node, bool is_state)
 {
 	const char *begin;
@@ -129,7 +129,7 @@ static int take_user(struct kl_watch_parser *p, double *uid)
 	return user ? 0 : kl_watch_fail(p, begin, NULL);
 }
 
-/* A number, a user's name, or another column of the same kind. */
+/* Parse a number, a user's name, or another column of the same kind. */
 static int take_number_operand(struct kl_watch_parser *p, struct kl_watch_node *node)
 {
 	struct kl_watch_column column = p->rules->columns[node->column];
@@ -234,9 +234,9 @@ static int parse_or(struct kl_watch_parser *p)
 	return left;
 }
 
-/* ------------------------------------------------------------- the clauses */
+/* ----------------------------------------------------------------- clauses */
 
-/* "clear below 400M": the rule's only comparison the other way, with another number. */
+/* "clear below 400M": the rule's only comparison, reversed, with another number. */
 static int parse_below(struct kl_watch_parser *p, bool below)
 {
 	const struct kl_watch_node *only = &p->rule->nodes[p->rule->raise];
@@ -370,7 +370,7 @@ static int add_action_word(struct kl_watch_action *action, size_t *n, char *word
 	return 0;
 }
 
-/* As many words as there are up to a comma: one, but for a program. */
+/* Parse the words up to a comma: one, but several for a command. */
 static int take_action_words(struct kl_watch_parser *p, struct kl_watch_action *action)
 {
 	const char *begin;
@@ -461,7 +461,7 @@ static int parse_name(struct kl_watch_parser *p)
 	return 0;
 }
 
-/* A rule of the machine alone is one of a total; which texts have not. */
+/* A rule about the machine alone is a total. Totals have no texts. */
 static int check_columns(struct kl_watch_parser *p)
 {
 	struct kl_watch_rule_data *rule = p->rule;
@@ -554,7 +554,7 @@ static int add_rule(struct kl_watch_parser *p)
 	return error;
 }
 
-/* Where the line's text ends: at a comment, without the blanks before it. */
+/* Where a line's text ends: before a comment and the blanks before that. */
 static const char *end_of_text(const char *start, const char *end)
 {
 	bool quoted = false;
@@ -573,7 +573,7 @@ static const char *end_of_text(const char *start, const char *end)
 int kl_watch_rules_parse(struct kl_watch_rules *rules, const char *file, const char *text,
 			 size_t length)
 {
-	/* Ended by NUL, so that numbers end. */
+	/* NUL-terminated, so that parsing numbers stops. */
 	char *copy = strndup(text, length), *line, *next;
 	struct kl_watch_parser p = { .rules = rules, .file = file };
 	int error = copy ? 0 : kl_fail(ENOMEM, "out of memory");

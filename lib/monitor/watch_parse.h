@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The way through a line of rules of alarms, for watch_lex.c and watch_parse.c. */
+/* The parser's state in a line of alarm rules, for watch_lex.c and watch_parse.c. */
 #ifndef KL_LIB_WATCH_PARSE_H
 #define KL_LIB_WATCH_PARSE_H
 
@@ -8,7 +8,7 @@
 #include "watch.h"
 
 /**
- * struct kl_watch_parser - on the way through a line
+ * struct kl_watch_parser - position in a line
  * @at: the next character
  * @depth: of parentheses and `not`
  */
@@ -28,25 +28,27 @@ static inline bool kl_watch_is_name(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* -EINVAL with FILE:LINE:COLUMN and @text; NULL: what the library has said last. */
+/*
+ * Returns -EINVAL with the error text FILE:LINE:COLUMN and @text; NULL: the library's last error.
+ */
 int kl_watch_fail(const struct kl_watch_parser *p, const char *at, const char *text);
 
 void kl_watch_skip(struct kl_watch_parser *p);
 
-/* Bytes of the name that comes next, with a % or /s behind it. */
+/* Length of the name that follows, including a % or /s. */
 size_t kl_watch_name_length(const struct kl_watch_parser *p);
 
-/* Takes the word, or the sign, if it comes next. */
+/* Consume the word or sign, if it comes next. */
 bool kl_watch_take_word(struct kl_watch_parser *p, const char *word);
 bool kl_watch_take_sign(struct kl_watch_parser *p, const char *sign);
 
 /*
- * What ends at a blank or one of @ends, or is in quotes, in which \ takes the next
- * character as it is. To be freed. NULL: there is nothing, or no end of the quotes.
+ * Take a string that ends at a blank or at one of @ends, or is quoted; in quotes, \ escapes the
+ * next character. The caller frees it. NULL: no string, or the quote is not closed.
  */
 char *kl_watch_take_text(struct kl_watch_parser *p, const char *ends);
 
-/* A number with or without a unit, for what is counted in @kind. */
+/* Parse a number with or without a unit; @kind determines the units. */
 int kl_watch_take_number(struct kl_watch_parser *p, enum kl_watch_unit kind, double *number);
 int kl_watch_take_duration(struct kl_watch_parser *p, uint64_t *ns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of an alarm system's rules: made, looked through, freed. */
+/* The list of alarm rules: create, access and free it. */
 #include <errno.h>
 #include <stdlib.h>
 

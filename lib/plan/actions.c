@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A plan's masksets: the one that -e and -m make, and those that `use` names,
- * which are found in the session or in files.
+ * A plan's masksets: the one that -e and -m make, and those that `use` names, which are found in
+ * the session or in files.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static int load(struct kl_plan *plan, const char *list, const struct kl_part *pa
 
 static int load_of_list(struct kl_plan *plan, size_t index)
 {
-	/* Lists move when others are added. */
+	/* The array of lists may move when others are added. */
 	const char *list = plan->lists[index].text, *at = list;
 	unsigned int handler = plan->lists[index].handler;
 	struct kl_spec spec;
@@ -135,7 +135,7 @@ static int load_of_list(struct kl_plan *plan, size_t index)
 	return ret;
 }
 
-/* What is loaded may name others. */
+/* Loaded masksets may name others, which are added to the lists. */
 int kl_plan_load_masksets(struct kl_plan *plan)
 {
 	int ret = 0;
@@ -145,7 +145,7 @@ int kl_plan_load_masksets(struct kl_plan *plan)
 	return ret;
 }
 
-/* What the session calls its masksets; one with a name of ours stays as it is. */
+/* Note the names of the session's masksets. An existing one with the same name as ours is kept. */
 static int note_masksets(struct kl_plan *plan, struct kl_session *session)
 {
 	struct kl_abi_maskset *m = malloc(sizeof(*m));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tells a session what a plan holds: programs, events, rules, the maskset. */
+/* Applies a plan to a session: programs, events, rules, masksets. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static int apply_events(struct kl_plan *plan, struct kl_session *session)
 	return ret < 0 ? ret : 0;
 }
 
-/* A maskset's id in the session, where one is meant. */
+/* A rule's argument; a maskset is replaced by its id in the session. */
 static uint64_t arg_of(const struct kl_plan *plan, const struct kl_plan_made *made)
 {
 	if (made->shown.handler != KL_HANDLER_use || made->arg < KL_MASKSET_FIRST_USER)
@@ -109,8 +109,8 @@ static int note_flags(struct kl_plan *plan)
 }
 
 /*
- * Rules say which maskset they switch to, and masksets have rules: who joins a
- * session first gets ids for names that are new to it, with nothing in them.
+ * Rules name the maskset that they switch to, and masksets contain rules. So a plan first gets ids
+ * for masksets that are new to the session, with empty contents.
  */
 static int find_ids(struct kl_plan *plan, struct kl_session *session)
 {
@@ -129,7 +129,7 @@ static int find_ids(struct kl_plan *plan, struct kl_session *session)
 	return ret;
 }
 
-/* The rules' numbers in the session instead of those in the plan. */
+/* Replace the plan's numbers of rules by those in the session. */
 static void number_rules(const struct kl_plan *plan, uint8_t *to, const uint8_t *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -171,7 +171,7 @@ int kl_plan_apply(struct kl_plan *plan, struct kl_session *session)
 			ret = apply_maskset(plan, &plan->masksets[i], session);
 	if (!ret)
 		ret = kl_session_use_maskset(session, plan->masksets[0].id);
-	/* It takes longest, and is worth nothing without the rest. */
+	/* This takes longest, and is useless if anything else fails. */
 	if (!ret)
 		ret = kl_plan_splice(plan, session);
 	return ret;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Basic blocks of the kernel as sources of events: each point becomes a defined event of its own;
- * when the plan is applied all of them are spliced at once, function by function.
+ * Basic blocks of the kernel as sources of events: each point becomes an event of its own. When the
+ * plan is applied, all of them are spliced at once, function by function.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "../base/base.h"
 #include "plan.h"
 
-/* Kernel text is read when the first block is asked for. */
+/* Read the kernel's text when the first block is requested. */
 static int open_blocks(struct kl_plan *plan)
 {
 	const struct kl_symbols *symbols = kl_plan_symbols(plan);
@@ -23,7 +23,7 @@ static int open_blocks(struct kl_plan *plan)
 	return plan->blocks ? 0 : -errno;
 }
 
-/* The next event, of a point. */
+/* Record the point of the next event. */
 static int note_point(struct kl_plan *plan, size_t function, const struct kl_block_want *want,
 		      uint32_t block)
 {
@@ -45,7 +45,7 @@ static int note_point(struct kl_plan *plan, size_t function, const struct kl_blo
 	return 0;
 }
 
-/* What one text asks for, while its functions are gone through. */
+/* State while visiting the functions that a text names. */
 struct search {
 	struct kl_plan *plan;
 	struct kl_plan_place *place;
@@ -75,7 +75,7 @@ static int add_block(struct search *search, size_t function, const struct kl_blo
 	ret = note_point(plan, function, want, block);
 	if (!ret)
 		ret = kl_plan_add_place(plan, place);
-	/* Another maskset has it already. */
+	/* Another maskset already has it. */
 	if (ret || plan->n_events == events)
 		plan->n_points--;
 	return ret;
@@ -125,7 +125,7 @@ int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const 
 
 /* ------------------------------------------------------------------- applying */
 
-/* Stable: a function's targets stay in their order. */
+/* Keeps a function's targets in order. */
 static int compare_points(const void *left, const void *right)
 {
 	const struct kl_plan_point *a = left, *b = right;
@@ -135,7 +135,9 @@ static int compare_points(const void *left, const void *right)
 	return (a->target.event > b->target.event) - (a->target.event < b->target.event);
 }
 
-/* Points of one function, which begin at @first. Returns how many, or a negative errno. */
+/*
+ * Add the points of one function, which begin at @first. Returns their number, or a negative errno.
+ */
 static long add_targets(struct kl_plan *plan, size_t first)
 {
 	size_t function = plan->points[first].function, n = 0;
@@ -156,7 +158,7 @@ static long add_targets(struct kl_plan *plan, size_t first)
 	return ret < 0 ? ret : (long)n;
 }
 
-/* Nothing fires: the first point's reason stands for all. */
+/* No point was instrumented: report the first one's reason for all. */
 static int fail_all(const struct kl_plan *plan)
 {
 	struct kl_splice_point point = kl_splices_point(plan->splices, 0);

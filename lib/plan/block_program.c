@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks of programs as events: each is a uprobe where the block begins, or ends, or, for whoever
- * may not have those, a splice in his own processes that fires it (process_splice.c). Those that
- * have no place for one are left out, unless one of them was named.
+ * Blocks of programs as events: each is a uprobe at the block's start or end or, for users who are
+ * not allowed to use uprobes, a splice in their own processes that emits the event
+ * (splice/process_splice.c). Blocks that cannot be instrumented are skipped, unless none is left.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,13 +19,13 @@ struct maker {
 	struct kl_plan_place *place;
 	struct kl_program_selector selector;
 	struct kl_program *program;
-	size_t number; /* of the program that is spliced */
-	char *path; /* absolute, of a uprobe's file */
-	const char *function; /* the one at hand */
-	size_t index; /* of it */
-	uint32_t blocks; /* that were meant */
+	size_t number; /* of the program to be spliced */
+	char *path; /* absolute path of a uprobe's file */
+	const char *function; /* the current one */
+	size_t index; /* of the current function */
+	uint32_t blocks; /* that matched */
 	uint32_t added;
-	uint8_t reason; /* why the last that was not added was not */
+	uint8_t reason; /* of the last block that could not be added */
 };
 
 static bool splices(const struct kl_plan *plan)
@@ -33,7 +33,7 @@ static bool splices(const struct kl_plan *plan)
 	return !(plan->may & KL_MAY_HOOK_FUNCTIONS);
 }
 
-/* The same program is mostly named several times in a row. */
+/* The same program is usually named several times in a row. */
 static int open_program(struct maker *m)
 {
 	struct kl_plan *plan = m->plan;
@@ -58,7 +58,7 @@ static int open_program(struct maker *m)
 	return m->path ? 0 : kl_fail_system(errno, "%s", m->selector.path);
 }
 
-/* A place in the file. */
+/* Add a uprobe at an address of the file. */
 static int add_uprobe(struct maker *m, uint64_t address)
 {
 	struct kl_plan_place *place = m->place;
@@ -80,7 +80,7 @@ static int add_uprobe(struct maker *m, uint64_t address)
 	return ret;
 }
 
-/* An event of its own, which the splice will fire. Another maskset may have it already. */
+/* Define an event that the splice will emit. Another maskset may already have it. */
 static int add_splice(struct maker *m, const struct kl_block_graph *g, uint32_t number)
 {
 	const struct kl_splice_target target = {
@@ -139,7 +139,7 @@ static int add_function(struct maker *m)
 	return ret;
 }
 
-/* What was meant and cannot be had. */
+/* Fail if none of the requested blocks could be added; note those that could not. */
 static int check_found(const struct maker *m, bool named)
 {
 	const struct kl_spec *spec = m->place->spec;
@@ -179,7 +179,7 @@ static int add_functions(struct maker *m)
 	return ret ? ret : check_found(m, named);
 }
 
-/* As arguments: of those that a uprobe knows. */
+/* Name the registers as arguments: those that a uprobe provides. */
 static int name_registers(const struct kl_plan *plan)
 {
 	static const char *const names[] = { "rdi", "rsi", "rdx", "rcx", "r8", "r9" };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The keys behind `by`: each a program, or two for a variable that is text. */
+/* The keys after `by`: one program each, or two for a text variable. */
 #include <errno.h>
 #include <string.h>
 
 #include "../base/base.h"
 #include "plan.h"
 
-/* The variable that is text which a key names, if it does. */
+/* The text variable that a key names, or NULL. */
 static const struct kl_variable *text_variable(const struct kl_part *part)
 {
 	const struct kl_variable *v;
@@ -17,7 +17,7 @@ static const struct kl_variable *text_variable(const struct kl_part *part)
 	return NULL;
 }
 
-/* 8 bytes of a text. */
+/* A program for 8 bytes of a text. */
 static int store_word(struct kl_plan *plan, const struct kl_variable *variable, unsigned int word)
 {
 	plan->code = (struct kl_code){ .n_ops = 2 };

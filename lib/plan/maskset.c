@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Masksets as text: lines in the grammar of -e, taken apart here and compiled by
- * plan.c, which names file, line and column when a line is wrong.
+ * Masksets as text: lines in the grammar of -e. They are split here and compiled by plan.c, which
+ * reports errors with file, line and column.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -40,8 +40,8 @@ int kl_maskset_check_name(const char *name)
 /* ------------------------------------------------------------------- parsing */
 
 /*
- * Where a line's comment begins, or its end. A # in quotes or inside a word, as
- * in a file's name, is none.
+ * Where a line's comment begins, or the line's end. A # in quotes or inside a word, as in a file
+ * name, does not begin a comment.
  */
 static const char *find_comment(const char *at, const char *end)
 {
@@ -72,7 +72,7 @@ static bool is_blank(const char *at, const char *end)
 	return at == end;
 }
 
-/* The first words behind a #. */
+/* Use the first comment as the help text. */
 static int take_help(struct kl_maskset *m, const char *at, const char *end)
 {
 	while (at < end && (*at == '#' || isspace((unsigned char)*at)))
@@ -85,7 +85,7 @@ static int take_help(struct kl_maskset *m, const char *at, const char *end)
 	return m->help ? 0 : kl_fail(ENOMEM, "out of memory");
 }
 
-/* Does the grammar allow it? Control bytes would garble terminals. */
+/* Check the line's grammar. Control bytes would garble terminals. */
 static int check_line(const struct kl_maskset *m, const char *text, unsigned int number)
 {
 	const char *at = text;
@@ -137,7 +137,7 @@ static int parse(struct kl_maskset *m)
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		const char *stop = newline ? newline : end;
 
-		/* Files from elsewhere may end their lines with two bytes. */
+		/* Lines of files from other systems may end with \r\n. */
 		ret = take_line(m, at, stop > at && stop[-1] == '\r' ? stop - 1 : stop, number);
 		at = newline ? newline + 1 : end;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A maskset's text: maskset.c takes it apart, maskset_file.c has it in files. */
+/* A maskset's text: maskset.c parses it, maskset_file.c reads and writes its file. */
 #ifndef KL_LIB_MASKSET_H
 #define KL_LIB_MASKSET_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Files of masksets: a system's folder and a user's, whose files win. */
+/* Files of masksets: a system directory and a user's, which takes precedence. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ char *kl_maskset_folder(bool system)
 
 	if (system)
 		return strdup(KL_MASKSET_SYSTEM_FOLDER);
-	/* A relative one is to be ignored, says its specification. */
+	/* Its specification says to ignore a relative path. */
 	if (config && *config == '/')
 		return join(config, "kernlens/masksets");
 	if (home && *home == '/')
@@ -48,7 +48,7 @@ char *kl_maskset_path(const char *name, bool system)
 	return path;
 }
 
-/* All of a file, as far as a maskset's may go, and a byte more to see that it does. */
+/* Read a whole file, up to one byte more than a maskset may have, to detect longer ones. */
 static int read_all(int fd, const char *origin, struct kl_buffer *buffer)
 {
 	char bytes[4096];
@@ -111,7 +111,7 @@ struct kl_maskset *kl_maskset_load(const char *name)
 	return NULL;
 }
 
-/* A folder with all above it. */
+/* Create a directory and its parents. */
 static int make_folder(char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
@@ -128,7 +128,7 @@ static int make_folder(char *path)
 	}
 }
 
-/* A file of another name that takes the place of @path, or is put there. */
+/* Write to a temporary file, then rename it to @path, or link it there if @path must not exist. */
 static int write_file(const struct kl_maskset *maskset, const char *folder, const char *path,
 		      bool replace)
 {

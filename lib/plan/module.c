@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The types of loaded modules: for their tracepoints and functions. Read when
- * something is asked for that the kernel's own types do not have.
+ * The types of loaded modules, for their tracepoints and functions. Read when a request needs
+ * something that the kernel's own types do not have.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static int add_module(struct kl_plan *plan, const struct kl_btf *base, const cha
 	modules->name = strdup(name);
 	if (!modules->name)
 		return kl_fail(ENOMEM, "out of memory");
-	/* One that cannot be read, or has gone meanwhile, has no types. */
+	/* A module that cannot be read, or has been unloaded in the meantime, has no types. */
 	modules->btf = kl_btf_open_module(base, name);
 	plan->n_modules++;
 	return 0;

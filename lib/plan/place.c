@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that a plan defines: tracepoints, functions, ticks and places in
- * programs. Each becomes a class of the schema, with the arguments as fields
- * where it is to be logged, and a description for the session.
+ * Events that a plan defines: tracepoints, functions, ticks and probe points in programs. Each
+ * becomes a class of the schema, with the arguments as fields if it is logged, and a description
+ * for the session.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "../symbol/elf_symbol.h"
 #include "plan.h"
 
-/* Is there a record of it? */
+/* Does the action write a record? */
 static bool is_log(const struct kl_plan *plan, int action)
 {
 	unsigned int handler = action;
@@ -24,14 +24,14 @@ static bool is_log(const struct kl_plan *plan, int action)
 	return handler == KL_HANDLER_log || handler == KL_HANDLER_stack;
 }
 
-/* The event's fields, if somebody will see them. */
+/* Add the event's fields, if any action logs it. */
 static int add_fields(struct kl_plan *plan, struct kl_plan_place *place, int action)
 {
 	struct kl_capture *capture = &plan->capture;
 	int ret = kl_capture_init(capture, (unsigned int)(KL_EV_DYNAMIC + plan->n_events),
 				  place->name, place->group, place->help);
 
-	/* With several masksets another may log it. */
+	/* With several masksets, another one may log it. */
 	if (ret || (!is_log(plan, action) && plan->n_masksets == 1))
 		return ret;
 	if (!place->without_arguments)
@@ -50,8 +50,8 @@ static int add_fields(struct kl_plan *plan, struct kl_plan_place *place, int act
 }
 
 /*
- * Another maskset's event of that name; one that names it twice has two. Places of
- * a pattern come in the same order again, so the next is mostly it.
+ * Find another maskset's event of that name; a maskset that names it twice has two. Matches of a
+ * pattern always come in the same order, so start with the one after the last match.
  */
 static bool find_event(struct kl_plan *plan, const char *name, size_t *index)
 {
@@ -99,7 +99,7 @@ int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place)
 	return kl_plan_store_event(plan, &place->event, (uint8_t)action);
 }
 
-/* A C string of a part, for matching. */
+/* Copy a part to a C string, for matching. */
 static int copy_pattern(const struct kl_spec *spec, char *pattern, size_t size, const char *list)
 {
 	if (spec->place.length >= size)
@@ -137,7 +137,7 @@ static int add_tracepoint(struct kl_plan *plan, struct kl_plan_place *place,
 	return ret;
 }
 
-/* The kernel's own, or a module's. */
+/* The tracepoint is in the kernel or in a module. */
 static int add_one_tracepoint(struct kl_plan *plan, struct kl_plan_place *place, const char *name)
 {
 	const struct kl_btf *btf = kl_plan_btf(plan);
@@ -151,11 +151,11 @@ static int add_one_tracepoint(struct kl_plan *plan, struct kl_plan_place *place,
 	for (size_t i = 0; i < plan->n_modules; i++)
 		if (plan->modules[i].btf && kl_btf_tracepoint(plan->modules[i].btf, name) >= 0)
 			return add_tracepoint(plan, place, plan->modules[i].btf, name);
-	/* Says which name is near. */
+	/* Fails, and suggests a similar name. */
 	return add_tracepoint(plan, place, btf, name);
 }
 
-/* Those of @btf's types from @first on that match. Returns their number. */
+/* Add the tracepoints that match, from @btf's type @first on. Returns their number. */
 static int add_matching_tracepoints(struct kl_plan *plan, struct kl_plan_place *place,
 				    const struct kl_btf *btf, uint32_t first, const char *pattern)
 {
@@ -233,7 +233,7 @@ static int add_function(struct kl_plan *plan, struct kl_plan_place *place,
 	return kl_plan_add_place(plan, place);
 }
 
-/* Names that ftrace can hook, one a line; NULL if the kernel does not tell. */
+/* The list of functions that ftrace can hook, one a line; NULL if it is not readable. */
 static FILE *open_traceable(void)
 {
 	static const char *const paths[] = {
@@ -278,7 +278,7 @@ static int add_name(struct names *names, const char *name)
 	return 0;
 }
 
-/* Those that match, sorted. */
+/* Read those that match, sorted. */
 static int read_traceable(const char *pattern, struct names *names)
 {
 	FILE *file = open_traceable();
@@ -325,7 +325,7 @@ static int add_functions(struct kl_plan *plan, struct kl_plan_place *place, cons
 		    !bsearch(&name, names.name, names.n, sizeof(*names.name), compare_names))
 			continue;
 		ret = add_function(plan, place, &symbol);
-		/* A pattern leaves out what returns nothing. */
+		/* A pattern with :ret skips functions that return nothing. */
 		if (ret == -EINVAL && place->spec->ret)
 			ret = 0;
 		else
@@ -436,7 +436,7 @@ int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec 
 	default:
 		ret = add_uprobe(plan, &place, pattern);
 	}
-	/* Not those of some module for what comes behind it. */
+	/* Reset the types, which may be a module's, for the next spec. */
 	kl_scope_set_types(plan->scope, plan->btf);
 	return ret;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From -e to programs, rules and a maskset. Lists are only taken apart when they
- * are added; names are looked up when all are there. Events of the tables are
- * done here, those that the session defines in plan_place.c.
+ * Compiles -e options into programs, rules and masksets. Lists are only parsed when they are added;
+ * names are resolved when all lists are known. Events of the tables are handled here, those that
+ * the session defines in place.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -154,7 +154,7 @@ static int find_handler(const struct kl_plan *plan, const char *list, const stru
 			    (int)spec->handler.length, spec->handler.text);
 }
 
-/* An expression of the user's to a stored program; 0 if it is not there. */
+/* Compile a user's expression into a stored program. Returns 0 if there is no expression. */
 int kl_plan_compile_part(struct kl_plan *plan, const char *what, const struct kl_part *part,
 			 struct kl_result *result)
 {
@@ -213,7 +213,7 @@ static int check_shape(const struct kl_plan *plan, const char *list, const struc
 	return 0;
 }
 
-/* What stands in a maskset for a spec, in the present scope. */
+/* The byte in a maskset for a spec, in the current scope. */
 int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 		   unsigned int handler)
 {
@@ -250,7 +250,7 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 		ret = kl_plan_take_keys(plan, list, spec, &rule);
 	if (!ret)
 		ret = kl_plan_store_rule(plan, &rule);
-	/* It is another's, or none: the texts are not kept. */
+	/* The rule was a duplicate or failed, so its texts are not stored. */
 	if (ret < 0 || plan->n_rules == before)
 		free_texts(&rule);
 	if (handlers[handler]->alarms && ret >= 0)
@@ -260,7 +260,7 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 
 /* ------------------------------------------------------------ the tables */
 
-/* Pattern, or pattern:handler, to events of the tables. */
+/* Apply PATTERN or PATTERN:HANDLER to events of the tables. */
 static int match_plain(struct kl_plan *plan, const struct kl_part *part, unsigned int handler,
 		       uint8_t *map)
 {
@@ -304,16 +304,16 @@ static int add_event(struct kl_plan *plan, const char *list, const struct kl_spe
 	return ret < 0 ? ret : 0;
 }
 
-/* Of a file's line the error says where it is. */
+/* Prefix the error text with the location, if the list is a line of a file. */
 static int locate(const struct kl_plan_list *l, const struct kl_spec *spec, int ret)
 {
 	return l->origin ? kl_spec_locate(ret, l->text, spec->whole.text, l->origin, l->line) : ret;
 }
 
-/* All names of flags that some rule sets, for filters before it, too. */
+/* Collect the names of all flags that any rule sets, so that earlier filters can use them. */
 static int find_flags(struct kl_plan *plan)
 {
-	/* Those of the session that the plan has joined. */
+	/* Flags of the session that the plan has joined. */
 	for (unsigned int i = 0; i < KL_FLAGS_MAX; i++) {
 		int ret = plan->flags[i] ? kl_scope_add_flag(plan->scope, plan->flags[i], i) : 0;
 
@@ -360,8 +360,8 @@ static bool needs_kernel(const struct kl_plan *plan)
 }
 
 /*
- * Types and symbols may be missing: what needs them says so then. Without
- * addresses the symbols are of no use.
+ * Types and symbols may be missing; whatever needs them then fails. Symbols are useless without
+ * addresses.
  */
 static int make_scope(struct kl_plan *plan)
 {

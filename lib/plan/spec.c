@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Takes apart what a user writes behind -e. Knows where parts end, not what
- * they mean: quotes and brackets are respected, a filter ends at the slash that
- * nothing of an expression can follow.
+ * Parses what a user writes after -e. This knows where parts end, but not what they mean. It
+ * respects quotes and brackets; a filter ends at a slash after which no expression could continue.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +16,7 @@
 #include "../base/base.h"
 #include "spec.h"
 
-/* What the last error of this thread pointed at, for kl_spec_locate(). */
+/* Where the thread's last error occurred, for kl_spec_locate(). */
 static _Thread_local const char *failed_at;
 
 int kl_spec_fail(const char *list, const char *at, const char *format, ...)
@@ -32,7 +31,7 @@ int kl_spec_fail(const char *list, const char *at, const char *format, ...)
 	return kl_fail(EINVAL, "%s\n  %s\n  %*s^", text, list, (int)(at - list), "");
 }
 
-/* "WHAT:LINE:COLUMN: text" of an expression: its column, 0 if it is no such text. */
+/* The column in an expression's error, "WHAT:LINE:COLUMN: text"; 0 if it is another text. */
 static unsigned int column_of(const char *said, int *what, int *rest)
 {
 	unsigned int line, column;
@@ -56,7 +55,7 @@ int kl_spec_locate(int ret, const char *list, const char *at, const char *origin
 	const char *said = kl_error_text(), *end = list + strlen(list);
 	int what, rest;
 
-	/* Of an earlier error, perhaps in another text. */
+	/* It may be from an earlier error in another text. */
 	if (failed_at && failed_at >= list && failed_at <= end)
 		at = failed_at;
 	failed_at = NULL;
@@ -81,7 +80,7 @@ static struct kl_part trim(const char *from, const char *to)
 	return (struct kl_part){ .text = from, .length = to > from ? (size_t)(to - from) : 0 };
 }
 
-/* Behind the string that begins at @at; at its end if it is not closed. */
+/* Skip the string that begins at @at; returns the end of the text if it is unterminated. */
 static const char *skip_quoted(const char *at)
 {
 	char quote = *at++;
@@ -101,8 +100,8 @@ static bool begins_word(const char *at, const char *word)
 }
 
 /*
- * The first of @stops outside quotes and brackets, or the end. A bracket that
- * was never opened is an end, too.
+ * The first of @stops outside quotes and brackets, or the end. An unmatched closing bracket is an
+ * end, too.
  */
 static const char *find_stop(const char *at, const char *stops)
 {
@@ -127,7 +126,7 @@ static const char *find_stop(const char *at, const char *stops)
 	return at;
 }
 
-/* Can a filter end here? Whatever follows a division is an operand. */
+/* Can a filter end here? If the slash were a division, an operand would follow. */
 static bool ends_filter(const char *behind)
 {
 	behind = skip_space(behind);
@@ -150,7 +149,7 @@ static int take_filter(const char *list, const char **at, struct kl_spec *spec)
 	return 0;
 }
 
-/* Items with commas up to @stop (a closing bracket, or the end of all). */
+/* Parse items separated by commas, up to a closing bracket or the end. */
 static int take_list(const char *list, const char **at, struct kl_part *item, unsigned int *count,
 		     const char *what)
 {
@@ -209,7 +208,7 @@ static bool takes_word(const char *at, const char *word)
 	return *at == ':' && begins_word(at + 1, word);
 }
 
-/* PATH:SYMBOL. The path may have anything but a colon and a comma in it. */
+/* Parse PATH:SYMBOL. The path may contain anything but colons and commas. */
 static int take_file(const char *list, const char **at, struct kl_spec *spec)
 {
 	const char *colon = *at + strcspn(*at, ":,"), *end;
@@ -227,7 +226,7 @@ static int take_file(const char *list, const char **at, struct kl_spec *spec)
 	return 0;
 }
 
-/* A pattern of events may have a colon in it, GROUP:GLOB; a handler's has none behind. */
+/* A pattern of events may contain a colon, GROUP:GLOB, unless a handler follows it. */
 static const char *end_of_pattern(const char *at)
 {
 	const char *end = at + strcspn(at, ":,/ \t");
@@ -240,7 +239,7 @@ static const char *end_of_pattern(const char *at)
 		if (kl_handler_name(i) && strlen(kl_handler_name(i)) == length &&
 		    !strncmp(kl_handler_name(i), end + 1, length))
 			return end;
-	/* An unknown word with arguments was meant as a handler. */
+	/* An unknown word with arguments was meant to be a handler. */
 	if (end[1 + length] == '(')
 		return end;
 	return end + 1 + length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The parts of what a user writes behind -e, still as text:
+ * The parts of what a user writes after -e, still as text:
  *
  *   PLACE [/FILTER/] [:HANDLER[(ARGUMENTS)] [by KEY[,KEY...]]]
  *
@@ -13,50 +13,50 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What a place is. */
+/* The kinds of probe points. */
 enum kl_place_kind {
-	KL_PLACE_EVENT, /* pattern of events of the tables */
+	KL_PLACE_EVENT, /* pattern of events in the tables */
 	KL_PLACE_TRACEPOINT, /* tp:NAME */
 	KL_PLACE_FUNCTION, /* fn:NAME or fn:NAME:ret */
 	KL_PLACE_TICK, /* tick:HZ */
-	KL_PLACE_BLOCK, /* block:FUNCTION[+OFFSET|#NUMBER] or the same with :post */
+	KL_PLACE_BLOCK, /* block:FUNCTION[+OFFSET|#NUMBER][:post] */
 	KL_PLACE_UPROBE, /* uprobe:PATH:SYMBOL or uprobe:PATH:SYMBOL:ret */
 	KL_PLACE_PROGRAM_BLOCK, /* block:PATH:FUNCTION[+OFFSET|#NUMBER][:post] */
 };
 
 /**
  * struct kl_part - a piece of the user's text
- * @text: where it begins; NULL if it is not there
- * @length: of it
+ * @text: start; NULL if the piece is missing
+ * @length: length in bytes
  */
 struct kl_part {
 	const char *text;
 	size_t length;
 };
 
-/* Is a piece, if it is there, just @name? */
+/* Is the piece present and equal to @name? */
 static inline bool kl_part_is(const struct kl_part *part, const char *name)
 {
 	return part->text && strlen(name) == part->length &&
 	       !strncmp(name, part->text, part->length);
 }
 
-#define KL_SPEC_LIST_MAX 4 /* arguments of a handler, keys */
+#define KL_SPEC_LIST_MAX 4 /* maximum arguments of a handler, and keys */
 
 /**
- * struct kl_spec - one of them, taken apart
- * @whole: all of it
- * @kind: of the place
- * @place: an event pattern, or what stands behind `tp:`, `fn:` ...
- * @symbol: of a uprobe; of a program's block what stands behind the path
+ * struct kl_spec - one of the specs in a list, parsed
+ * @whole: the whole text
+ * @kind: kind of the probe point
+ * @place: an event pattern, or what follows `tp:`, `fn:` ...
+ * @symbol: of a uprobe; for a program's block, what follows the path
  * @ret: the return of a function
  * @behind: the end of a block
  * @filter: between the slashes
  * @handler: its name
  * @argument: between the parentheses
- * @arguments: number of them
- * @key: behind `by`
- * @keys: number of them
+ * @arguments: number of arguments
+ * @key: after `by`
+ * @keys: number of keys
  */
 struct kl_spec {
 	struct kl_part whole;
@@ -74,25 +74,25 @@ struct kl_spec {
 };
 
 /*
- * Take the next of a list with commas apart. *@at moves behind it. Returns 1, 0
- * at the end, or -EINVAL with an error text that shows the place in @list.
+ * Parse the next spec of a list with commas, and advance *@at past it. Returns 1, 0 at the end, or
+ * -EINVAL with an error text that shows the position in @list.
  */
 int kl_spec_next(const char *list, const char **at, struct kl_spec *spec);
 
-/* An error text that points at @at in @list. Returns -EINVAL. */
+/* Set an error text that points at @at in @list. Returns -EINVAL. */
 int kl_spec_fail(const char *list, const char *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * An expression in @list that begins at @part was wrong: its error text says
- * where, and so does kl_spec_locate() afterwards.
+ * Report that compiling the expression at @part in @list failed: kl_spec_locate() then uses the
+ * position in its error text.
  */
 void kl_spec_note_expression(const char *part);
 
 /*
- * @list is line @line of @origin, and compiling what stands at @at has failed with
- * @ret: put "ORIGIN:LINE:COLUMN: " in front of the error text. The column is where
- * kl_spec_fail() pointed, or that of @at. Returns @ret.
+ * Compiling the text at @at failed with @ret; @list is line @line of @origin. Prefix the error text
+ * with "ORIGIN:LINE:COLUMN: ". The column is the one that kl_spec_fail() reported, or that of @at.
+ * Returns @ret.
  */
 int kl_spec_locate(int ret, const char *list, const char *at, const char *origin,
 		   unsigned int line);

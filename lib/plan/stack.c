@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The handler `stack`: a profile where events are counted, else records with traces. */
+/* The handler `stack`: a profile where events are counted, else records with stack traces. */
 #include "../base/base.h"
 #include "plan.h"
 

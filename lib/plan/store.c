@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a plan holds: programs and rules, each only once; events; flags. */
+/* The contents of a plan: programs and rules, without duplicates, events and flags. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static bool is_program(const struct kl_plan_program *program, const struct kl_co
 	       !memcmp(program->data, code->data, code->data_bytes);
 }
 
-/* Room for one more program and its link. */
+/* Make room for one more program and its link. */
 static int grow(struct kl_plan *plan)
 {
 	unsigned int *chain;
@@ -129,7 +129,7 @@ int kl_plan_store_event(struct kl_plan *plan, const struct kl_plan_event *event,
 	plan->events = grown;
 	plan->events[plan->n_events] = *event;
 	ret = kl_plan_store_action(plan, plan->n_events, action);
-	/* On failure the name stays the caller's. */
+	/* On failure the caller still owns the name. */
 	if (!ret)
 		plan->n_events++;
 	return ret;
@@ -143,7 +143,7 @@ int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
 	for (; i < first + KL_FLAGS_MAX / 2 && plan->flags[i]; i++)
 		if (!strcmp(plan->flags[i], name))
 			return i;
-	/* Two that join at once would take the same. */
+	/* Two users joining at the same time would take the same flag. */
 	if (plan->joined)
 		return kl_fail(EINVAL,
 			       "the session has no flag %s: its flags were named when it was "
@@ -155,7 +155,7 @@ int kl_plan_flag(struct kl_plan *plan, const char *name, bool of_cpu)
 	return plan->flags[i] ? i : kl_fail(ENOMEM, "out of memory");
 }
 
-/* ------------------------------------------------- what there is in a plan */
+/* ------------------------------------------------------ contents of a plan */
 
 bool kl_plan_is_named(const struct kl_plan *plan, const char *name)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Expressions as variables. One that needs nothing but the running task and the
- * kernel is a variable of the session; one that speaks of arguments is a further
- * field of the defined events that have them.
+ * Expressions as variables. One that needs only the running task and the kernel becomes a variable
+ * of the session. One that refers to arguments becomes an additional field of the defined events
+ * that have them.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "../format/schema.h"
 #include "plan.h"
 
-/* NAME in NAME=EXPRESSION; 0: there is none. */
+/* Length of NAME in NAME=EXPRESSION; 0: there is none. */
 static size_t name_length(const char *text)
 {
 	size_t n = 0;
@@ -36,7 +36,7 @@ static bool is_taken(const struct kl_plan *plan, const char *name)
 	return kl_variable_find(name);
 }
 
-/* The words of an expression, with _ between them. */
+/* Make a name from the words of an expression, joined with _. */
 static void make_name(const struct kl_plan *plan, const char *text, char name[KL_PLAN_NAME_MAX])
 {
 	size_t n = 0;
@@ -59,7 +59,7 @@ static void make_name(const struct kl_plan *plan, const char *text, char name[KL
 		snprintf(name + n, KL_PLAN_NAME_MAX - n, "_%u", more);
 }
 
-/* What it means, for people: the expression, which must not end a comment. */
+/* Use the expression as help text, with anything that would end a comment removed. */
 static char *make_help(const char *text)
 {
 	char *help = strdup(text);
@@ -111,7 +111,7 @@ void kl_plan_free_variables(struct kl_plan *plan)
 	}
 }
 
-/* Text is put out by the program, as much of it as a variable holds. */
+/* The program outputs text; limit it to the size of a variable. */
 static void shorten_text(struct kl_code *code)
 {
 	for (unsigned int i = 0; i < code->n_ops; i++)
@@ -120,7 +120,7 @@ static void shorten_text(struct kl_code *code)
 			code->ops[i].imm = KL_COMM_LEN;
 }
 
-/* In a scope without fields and arguments. */
+/* Compile in a scope without fields and arguments. */
 static int compile_variable(struct kl_plan *plan, struct kl_plan_expression *v)
 {
 	int ret = kl_expression_compile(plan->scope, "variable", v->text, KL_EXPRESSION_RECORD,
@@ -151,7 +151,7 @@ int kl_plan_compile_variables(struct kl_plan *plan)
 		struct kl_plan_expression *v = &plan->variables[i];
 		int ret = compile_variable(plan, v);
 
-		/* Perhaps an event has what it speaks of. */
+		/* An event may have what it refers to. */
 		if (ret == -EINVAL) {
 			v->why = strdup(kl_error_text());
 			ret = v->why ? 0 : kl_fail(ENOMEM, "out of memory");
@@ -171,13 +171,13 @@ int kl_plan_add_fields(struct kl_plan *plan)
 		if (v->shown.is_of_session)
 			continue;
 		ret = kl_capture_add(&plan->capture, plan->scope, v->shown.name, v->text);
-		/* An argument itself is a field anyway. */
+		/* An argument is a field anyway. */
 		if (ret == -EEXIST && !strcmp(v->shown.name, v->text))
 			ret = 0;
 		if (!ret) {
 			v->is_field = true;
 		} else if (ret == -EINVAL) {
-			/* The last event's complaint says more than that without an event. */
+			/* The error in an event's scope says more than the one without an event. */
 			free(v->why);
 			v->why = strdup(kl_error_text());
 			ret = v->why ? 0 : kl_fail(ENOMEM, "out of memory");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of a memory a thread may come back to: where a signal's handler has interrupted it is on its
- * stack, and whoever switches threads themselves has such contexts anywhere. So all that can be
- * written to, and is there, is looked through for addresses of what is being changed. A context is
- * told by its shape, which the C library's has, too: rsp, rip, flags, segments.
+ * Finds and moves saved contexts that a process's threads may return to. A signal handler's
+ * interrupted context is on its stack, and programs that switch threads themselves save contexts
+ * anywhere. So all writable memory that is present is searched for addresses in the text being
+ * changed. A context is recognized by its layout, which is also that of the C library: rsp, rip,
+ * flags, segments.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ static bool is_context(const uint64_t *context)
 	       (context[3] & 0xffff) == USER_CODE;
 }
 
-/* A word that is one of the addresses: rip, if it is in a context. */
+/* Handle a word that is such an address: move the context if it is the rip of one. */
 static void take_word(struct look *l, uint64_t at, uint64_t word)
 {
 	uint64_t context[4];
@@ -96,7 +97,7 @@ static int look_through(struct look *l, const struct kl_map *m)
 	return 0;
 }
 
-/* Reading what belongs to a device could do something. */
+/* Reading device memory may have side effects. */
 static bool is_device(const struct kl_map *m)
 {
 	return !strncmp(m->name, "/dev/", 5) && strncmp(m->name, "/dev/shm/", 9) != 0 &&

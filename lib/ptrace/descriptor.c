@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Takes an open file of a traced process. Opening /proc/PID/fd/N instead would open whatever one of
- * the process's threads has put there meanwhile: a device, or a pipe that is waited for.
+ * Takes an open file of a traced process. Opening /proc/PID/fd/N instead would open whatever
+ * another thread has put there in the meantime: a device, or a pipe that blocks.
  */
 #include <errno.h>
 #include <linux/kcmp.h>
@@ -18,7 +18,7 @@ int kl_descriptor_take(pid_t tid, int fd)
 
 	if (process <= 0)
 		return -ESRCH;
-	/* The handle is one of the process, whose descriptors are those of its first thread. */
+	/* A pidfd refers to the process, so it gives access to the first thread's descriptors. */
 	if (tid != process && syscall(SYS_kcmp, tid, process, KCMP_FILES, 0, 0))
 		return -EPERM;
 	handle = (int)syscall(SYS_pidfd_open, process, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What traced threads stop for: new threads and children, new programs, signals, which are handed
- * on, stops of whole processes, which stay so, and calls of a program's loader.
+ * Handles the stops of traced threads: new threads and children, exec, signals, which are
+ * delivered, group stops, which are preserved, and system calls of a program's loader.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "../base/base.h"
 #include "tracer.h"
 
-/* Let it go on. If it shall be held it stops again before it runs anything. */
+/* Let the thread continue. If it is to be held, it stops again before it runs anything. */
 static void pass(struct kl_task *t, int signal)
 {
 	if (t->space && (t->space->hold || t->space->arrived))
@@ -25,7 +25,7 @@ static void pass(struct kl_task *t, int signal)
 	kl_task_resume(t, signal);
 }
 
-/* It is stopped by us, or as its whole process is. */
+/* We stopped the thread, or its whole process is stopped. */
 static void stay(struct kl_tracer *k, struct kl_task *t)
 {
 	struct kl_space *s = t->space;
@@ -41,7 +41,7 @@ static void stay(struct kl_tracer *k, struct kl_task *t)
 	kl_task_resume(t, 0);
 }
 
-/* A thread or process that one has made; the two stops come in any order. */
+/* Handle a new thread or process. Its own stop and its parent's come in any order. */
 static void take_child(struct kl_tracer *k, pid_t parent, bool waits)
 {
 	struct kl_space *s = kl_task_find(k, parent)->space;
@@ -68,7 +68,7 @@ static void take_child(struct kl_tracer *k, pid_t parent, bool waits)
 		stay(k, child);
 }
 
-/* A new program: nothing of the old one is there any more, nor are its other threads. */
+/* Handle exec: nothing of the old program remains, and its other threads are gone. */
 static void take_program(struct kl_tracer *k, pid_t tid)
 {
 	struct kl_space *s = kl_space_add(k, NULL);
@@ -86,7 +86,7 @@ static void take_program(struct kl_tracer *k, pid_t tid)
 	s->arrived = true;
 }
 
-/* Its loader has called: has it mapped something, and is it still the loader? */
+/* The loader made a system call: has it mapped something, and is it still the loader? */
 static void take_call(struct kl_task *t)
 {
 	struct kl_space *s = t->space;
@@ -161,7 +161,10 @@ void kl_events_take(struct kl_tracer *k, int timeout_ms)
 	pid_t tid;
 
 	poll(&polls, 1, timeout_ms);
-	/* First the signals: what happens later leaves another, and the next call does not wait. */
+	/*
+	 * Drain the signals first: a later event queues another one, so the next call does not
+	 * wait.
+	 */
 	while (read(k->signals, &signal, sizeof(signal)) == sizeof(signal))
 		;
 	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writing splices into a memory that nothing runs in, and taking them back. In every moment what is
- * there could run: patches are whole before threads are sent there, those before the text jumps
- * there, and what has been taken back leaves its patch where it is for who is inside. So the tracer
- * may be killed at any time.
+ * Writes splices into an address space in which no thread is running, and removes them. The process
+ * could continue at any point: patches are complete before threads are moved there, threads are
+ * moved before the text jumps there, and removed splices leave their patch mapped for threads still
+ * inside. So the tracer may be killed at any time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static int open_memory(pid_t tid)
 
 /* --------------------------------------------------------------------- placing */
 
-/* Does it look as the file does? Others may have written to it, or left their splices. */
+/* Is the text the same as in the file? Others may have modified it, or left their splices. */
 static int check_text(const struct kl_placing *p)
 {
 	const struct kl_user_patches *patches = &p->file->patches;
@@ -54,9 +54,9 @@ static int check_text(const struct kl_placing *p)
 	return 0;
 }
 
-/* Who is inside a window, between two instructions that move, goes on in its patch. */
+/* Threads inside a window, between two relocated instructions, continue in its patch. */
 struct entering {
-	struct kl_context_move move; /* first */
+	struct kl_context_move move; /* must be first */
 	const struct kl_placing *p;
 };
 
@@ -103,7 +103,7 @@ static int move_threads_in(const struct kl_placing *p, bool really)
 	return 0;
 }
 
-/* Threads, and what they will come back to. */
+/* Move the threads, and the contexts they will return to. */
 static int move_in(const struct kl_placing *p, bool really)
 {
 	const struct kl_user_patches *patches = &p->file->patches;
@@ -124,7 +124,7 @@ static int move_in(const struct kl_placing *p, bool really)
 		ret = kl_contexts_move(p->tid, p->memory, &entering.move);
 	if (ret > 0)
 		ret = -EBUSY;
-	/* It may be over in a moment: see kl_space_place(). */
+	/* This may succeed a moment later: see kl_space_place(). */
 	if (ret && ret != -EBUSY)
 		return kl_tracer_fail(p->k, -ret, "cannot scan the memory of process %d: %s",
 				      p->tid, ret == -E2BIG ? "too much memory" : strerror(-ret));
@@ -152,7 +152,10 @@ static int write_text(const struct kl_placing *p)
 	return kl_tracer_fail(p->k, EIO, "cannot write to the text of process %d", p->tid);
 }
 
-/* What is not ours to undo if it goes wrong: seccomp may kill who calls; returns are checked. */
+/*
+ * Reject what could not be undone: seccomp may kill the thread that makes our system calls, and
+ * shadow stacks check return addresses.
+ */
 static int check_process(const struct kl_placing *p)
 {
 	char path[64], line[256];
@@ -216,7 +219,10 @@ static int place_file(struct kl_placing *p, const struct kl_maps *maps, const st
 		ret = move_in(p, true);
 	if (!ret)
 		ret = write_text(p);
-	/* Of what failed at last the patches stay: somebody may have been sent there. */
+	/*
+	 * If a later step failed the patches stay mapped, because threads may have been moved
+	 * there.
+	 */
 	if (ret)
 		return ret;
 	p->space->injection[p->file - p->k->file] = p->injection;
@@ -232,7 +238,7 @@ bool kl_space_lacks(const struct kl_tracer *k, const struct kl_space *s)
 	return false;
 }
 
-/* The loader of a new program is where it begins. */
+/* A new program starts in its loader. */
 static void find_loader(const struct kl_tracer *k, struct kl_space *s, const struct kl_maps *maps,
 			pid_t tid)
 {
@@ -290,8 +296,8 @@ static int place_files(struct kl_tracer *k, struct kl_space *s)
 }
 
 /*
- * All files that are mapped and have no splices there yet. Who is where it cannot be moved from is
- * somewhere else a little later.
+ * Splice all files that are mapped and have no splices there yet. If a thread is at an address that
+ * it cannot be moved from, let it run for a moment and try again.
  */
 int kl_space_place(struct kl_tracer *k, struct kl_space *s)
 {
@@ -322,7 +328,10 @@ int kl_space_place(struct kl_tracer *k, struct kl_space *s)
 
 /* -------------------------------------------------------------------- removing */
 
-/* In the other order. Returns how many places somebody else has written to; they stay. */
+/*
+ * Undo the writes in reverse order. Returns the number of places that others have modified; these
+ * stay.
+ */
 static unsigned int restore_text(const struct kl_tracer_file *file,
 				 const struct kl_injection *injection, int memory)
 {
@@ -343,9 +352,9 @@ static unsigned int restore_text(const struct kl_tracer_file *file,
 	return others;
 }
 
-/* Who is in a patch goes on where it would be without. */
+/* Threads inside a patch continue where they would be without it. */
 struct leaving {
-	struct kl_context_move move; /* first */
+	struct kl_context_move move; /* must be first */
 	const struct kl_user_patches *patches;
 	const struct kl_injection *injection;
 	int memory;
@@ -402,7 +411,7 @@ static bool move_thread_out(const struct leaving *l, pid_t tid)
 	return !ptrace(PTRACE_SETREGS, tid, NULL, &regs);
 }
 
-/* Returns whether nobody is in the patches any more, nor comes back to them. */
+/* Returns whether no thread is in the patches or will return to them. */
 static bool move_out(struct kl_tracer *k, const struct kl_space *s,
 		     const struct kl_tracer_file *file, const struct kl_injection *injection,
 		     int memory)
@@ -430,7 +439,7 @@ static bool move_out(struct kl_tracer *k, const struct kl_space *s,
 	return all && tid && !kl_contexts_move(tid, memory, &l.move);
 }
 
-/* Give the memory back, if nobody can come back to it. */
+/* Unmap the memory. Only if no thread can return to it. */
 static bool unmap_injection(struct kl_tracer *k, struct kl_space *s,
 			    const struct kl_injection *injection, int memory)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What inject.c (texts) and map.c (memory) share: a splice that is being made. */
+/* What inject.c (text) and map.c (memory) share: the state of a splice in progress. */
 #ifndef KL_LIB_PTRACE_INJECT_H
 #define KL_LIB_PTRACE_INJECT_H
 
@@ -7,7 +7,7 @@
 
 #include "tracer.h"
 
-/* All that a splice being made needs. */
+/* State of a splice in progress. */
 struct kl_placing {
 	struct kl_tracer *k;
 	struct kl_space *space;
@@ -15,7 +15,7 @@ struct kl_placing {
 	struct kl_injection injection;
 	pid_t tid;
 	int memory;
-	uint64_t call; /* an instruction */
+	uint64_t call; /* address of a system call instruction */
 };
 
 static inline uint64_t kl_whole_pages(uint64_t bytes)
@@ -33,7 +33,7 @@ static inline bool kl_memory_write(int memory, uint64_t at, const void *from, si
 	return pwrite(memory, from, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
-/* map.c: in a memory that is held; its worker makes the calls. */
+/* map.c: for an address space that is held; its worker makes the calls. */
 int kl_injection_map(struct kl_placing *p, const struct kl_maps *maps, struct kl_task *t);
 int kl_injection_unmap(struct kl_remote *r, const struct kl_injection *injection);
 

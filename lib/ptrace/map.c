@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a process is given for its splices, by system calls that it makes itself: memory for patches
- * near its text, counters that are shared with us, and a page that keeps the module.
+ * Sets up what a process needs for its splices, by system calls that it makes itself: memory for
+ * patches near its text, counters shared with us, and a mapping that pins the module.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +19,8 @@
 #include "inject.h"
 
 /*
- * A thread of the process may have put another file in its place, so only a memfd that can be
- * sealed is changed. Once it is sealed, nobody can make it shorter, which would end us at the next
- * look at a counter.
+ * A thread of the process may have replaced the file, so only a sealable memfd is modified. Once it
+ * is sealed, no one can shrink it, which would kill us at the next access to a counter.
  */
 static int give_bytes(int fd, uint64_t bytes)
 {
@@ -32,7 +31,7 @@ static int give_bytes(int fd, uint64_t bytes)
 	return lseek(fd, 0, SEEK_END) == (off_t)bytes ? 0 : -EPERM;
 }
 
-/* A file without a name, made by the process, that both map. It keeps no descriptor. */
+/* An anonymous file, created by the process and mapped by both. The process keeps no descriptor. */
 static int share_counters(struct kl_placing *p, struct kl_remote *r)
 {
 	static const char name[] = "kernlens";
@@ -65,7 +64,10 @@ static int share_counters(struct kl_placing *p, struct kl_remote *r)
 	return at < 0 ? (int)at : 0;
 }
 
-/* As long as there are traps the module must stay: a page keeps it. The descriptor is not kept. */
+/*
+ * While there are traps, the module must stay loaded: map a page of the device. The descriptor is
+ * closed.
+ */
 static int keep_module(struct kl_placing *p, struct kl_remote *r)
 {
 	uint64_t here = p->injection.base + p->injection.code_bytes,
@@ -75,7 +77,7 @@ static int keep_module(struct kl_placing *p, struct kl_remote *r)
 
 	if (!p->file->patches.fires)
 		return 0;
-	/* Where counters are going to be. */
+	/* Borrow the space for the counters. */
 	memcpy(path, KL_DEVICE_PATH, sizeof(KL_DEVICE_PATH));
 	fd = kl_remote_call(r, SYS_openat, (uint64_t)AT_FDCWD, here, O_RDWR | O_CLOEXEC, 0, 0, 0);
 	memset(path, 0, sizeof(KL_DEVICE_PATH));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a process has mapped, where there is room near its text, and an instruction to call with. */
+/* Reads a process's mappings, and finds free space near its text and a system call instruction. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define LOWEST 0x10000ull
 #define HIGHEST 0x7ffffffff000ull
-#define REACH (0x7fffffffull - (64u << 20)) /* with room for the text and the patches themselves */
+#define REACH (0x7fffffffull - (64u << 20)) /* leaves space for the text and the patches */
 #define LOOK_BYTES (64u << 10)
 
 static int add_line(struct kl_maps *maps, const char *line)
@@ -79,7 +79,10 @@ const struct kl_map *kl_maps_at(const struct kl_maps *maps, uint64_t address)
 	return NULL;
 }
 
-/* By number; where file systems lie upon others the device is another one's: by name, too. */
+/*
+ * Find a file's mapping by inode and device. On stacked file systems the device may be another one,
+ * so compare the path, too.
+ */
 const struct kl_map *kl_maps_of(const struct kl_maps *maps, const struct kl_tracer_file *file)
 {
 	for (size_t i = 0; i < maps->n; i++) {
@@ -93,7 +96,7 @@ const struct kl_map *kl_maps_of(const struct kl_maps *maps, const struct kl_trac
 	return NULL;
 }
 
-/* The end of a gap, or its beginning, as it is nearer; a page stays free on either side. */
+/* The end of a gap, or its beginning, whichever is nearer; a page stays free on either side. */
 static uint64_t fit(uint64_t low, uint64_t high, uint64_t lowest, uint64_t highest, uint64_t bytes,
 		    bool below)
 {
@@ -104,7 +107,7 @@ static uint64_t fit(uint64_t low, uint64_t high, uint64_t lowest, uint64_t highe
 	return below ? high - bytes : low;
 }
 
-/* What a stack or a heap may grow into is not taken. */
+/* Does not use space that a stack or a heap may grow into. */
 uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_map *near, uint64_t bytes)
 {
 	uint64_t lowest = near->end > REACH + LOWEST ? near->end - REACH : LOWEST;
@@ -121,7 +124,7 @@ uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_map *near, uint
 			found = fit(before ? before->end : 0, maps->map[i].begin, lowest, highest,
 				    bytes, true);
 	}
-	/* Behind a program without a heap yet is where that begins. */
+	/* If a program has no heap yet, its heap will begin after it. */
 	for (size_t i = at; i + 1 < maps->n && !found; i++) {
 		const struct kl_map *behind = &maps->map[i + 1];
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls that a stopped thread makes for us, at an instruction that its process has anyway.
- * Its registers are put back before it goes on, with the number of the call that it was in, so that
- * the kernel makes that again as it would have. Its signals are kept back meanwhile.
+ * Makes system calls in a stopped thread, at an existing system call instruction of its process.
+ * Its registers are restored before it continues, including the number of the interrupted system
+ * call, so that the kernel restarts that as usual. Its signals are blocked in the meantime.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 #define STOPS_MAX 64
 
-/* Its next stop. False: it is gone. */
+/* Wait for the next stop. False: the thread is gone. */
 static bool wait_stop(struct kl_remote *r, int *status)
 {
 	pid_t got;
@@ -44,7 +44,7 @@ int kl_remote_begin(struct kl_remote *r, struct kl_tracer *k, struct kl_task *t,
 	return 0;
 }
 
-/* To the entry of a system call, or to its exit. SIGSTOP may come between. */
+/* Run to the entry or exit of a system call. SIGSTOP may come in between. */
 static bool run_to_call(struct kl_remote *r)
 {
 	int signal = 0, status;
@@ -83,8 +83,8 @@ int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_
 }
 
 /*
- * Stopped as it was before: by us, not at a call, where registers mean something else to the
- * kernel when it goes on. The stop comes before any signal.
+ * Stop the thread as it was before: by an interrupt, not at a system call, where the kernel would
+ * interpret its registers differently. That stop comes before any signal.
  */
 int kl_remote_end(struct kl_remote *r)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who is traced: threads, and the memories that they share. A memory is changed only while all its
- * threads are stopped by us, or wait in the kernel for a child that is.
+ * The traced threads, and the address spaces that they share. An address space is only modified
+ * while all its threads are stopped by us, or wait in the kernel for a vforked child that is.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -94,7 +94,7 @@ bool kl_task_shares(pid_t a, pid_t b)
 	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
 }
 
-/* A memory without tasks; one that was forked has what its parent's had. */
+/* Create an address space without tasks. After a fork, it has the same splices as the parent's. */
 struct kl_space *kl_space_add(struct kl_tracer *k, const struct kl_space *like)
 {
 	struct kl_space *s = calloc(1, sizeof(*s));
@@ -121,7 +121,10 @@ struct kl_space *kl_space_add(struct kl_tracer *k, const struct kl_space *like)
 
 /* ------------------------------------------------------------------- attaching */
 
-/* Threads that are ending have nothing to stop for, and the kernel's own run nothing of ours. */
+/*
+ * Is there nothing to trace? Exiting threads no longer stop, and those of io_uring only run kernel
+ * code.
+ */
 static bool is_none(pid_t pid, pid_t tid)
 {
 	char path[64], text[128] = "";
@@ -140,8 +143,9 @@ static bool is_none(pid_t pid, pid_t tid)
 }
 
 /*
- * Returns 0 if there is nothing to do: it is gone, or traced by us, as its maker is, which has not
- * been told yet. The right to trace one that is ending is refused, so that is asked for again.
+ * Returns 0 if there is nothing to do: the thread is gone, or we already trace it because we trace
+ * its parent, and its event has not arrived yet. Seizing a thread that is exiting fails, so try
+ * again for a while.
  */
 static int try_seize(pid_t pid, pid_t tid)
 {
@@ -180,7 +184,7 @@ static int seize(struct kl_tracer *k, pid_t pid, pid_t tid, struct kl_space *s)
 	return 1;
 }
 
-/* Threads that come meanwhile are traced because those are that make them. */
+/* Threads created in the meantime are traced because their creators are. */
 int kl_process_seize(struct kl_tracer *k, pid_t pid, struct kl_space *s)
 {
 	char path[64];
@@ -264,8 +268,8 @@ void kl_space_release(struct kl_tracer *k, struct kl_space *s)
 }
 
 /*
- * Not one in a restartable sequence: the kernel would take it for ended, and not abort it, if it
- * saw the thread run elsewhere.
+ * Do not use a thread in a restartable sequence: if the kernel saw it run elsewhere, it would
+ * consider the sequence finished instead of aborting it.
  */
 static bool is_in_sequence(const struct kl_task *t)
 {
@@ -288,7 +292,7 @@ struct kl_task *kl_space_worker(struct kl_tracer *k, const struct kl_space *s)
 		struct kl_task *t = &k->task[i];
 		struct user_regs_struct regs;
 
-		/* 0x33: code of 64 bits. */
+		/* 0x33: 64-bit code. */
 		if (t->space == s && t->held && !is_in_sequence(t) &&
 		    !ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) && regs.cs == 0x33)
 			return t;

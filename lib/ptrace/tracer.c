@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The process that traces. It ends when who has asked for it closes a pipe, which the kernel does
- * for who is killed, and leaves all as it was. Ctrl-C is not for it: it is in a session of its own.
+ * The tracer process. It exits when its parent closes a pipe, which also happens when the parent is
+ * killed, and restores everything. It runs in a session of its own, so that Ctrl-C does not reach
+ * it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,7 +38,7 @@ int kl_tracer_fail(struct kl_tracer *k, int error, const char *format, ...)
 
 /* ------------------------------------------------------------------- attaching */
 
-/* Others that have the same memory would run in what is being written. */
+/* Processes that share the address space would execute the text while it is modified. */
 static int seize_sharers(struct kl_tracer *k, pid_t pid, struct kl_space *s)
 {
 	DIR *folder = opendir("/proc");
@@ -61,7 +62,7 @@ static int attach(struct kl_tracer *k, pid_t pid, bool command)
 	struct kl_space *s = kl_task_find(k, pid) ? NULL : kl_space_add(k, NULL);
 	int ret;
 
-	/* A thread of a process that is there already, or who shares its memory. */
+	/* Already traced as a thread of another process, or because it shares an address space. */
 	if (!s)
 		return k->failed ? -ENOMEM : 0;
 	s->outside = command;
@@ -86,7 +87,7 @@ static int attach(struct kl_tracer *k, pid_t pid, bool command)
 
 /* --------------------------------------------------------------------- leaving */
 
-/* Those that run are when the tracer ends. */
+/* Running threads are detached when the tracer exits. */
 static void detach(struct kl_tracer *k, struct kl_space *s)
 {
 	for (size_t i = 0; i < k->tasks; i++)
@@ -97,7 +98,7 @@ static void detach(struct kl_tracer *k, struct kl_space *s)
 			kl_task_drop(k, k->task[i].tid);
 }
 
-/* Whoever does not stop in time keeps what it has: it may run as it is. */
+/* A process that does not stop in time keeps its splices, which are safe to run. */
 static void leave(struct kl_tracer *k)
 {
 	for (struct kl_space *s = k->space; s; s = s ? s->next : k->space) {
@@ -113,7 +114,7 @@ static void leave(struct kl_tracer *k)
 			kl_space_restore(k, s);
 		}
 		detach(k, s);
-		/* Children that came meanwhile are at the beginning of the list. */
+		/* New children are at the head of the list, so start over. */
 		s = NULL;
 	}
 }
@@ -179,7 +180,7 @@ static void run_tracer(struct kl_tracer *k, const struct kl_process_request *req
 	_exit(0);
 }
 
-/* ----------------------------------------------------------------- who asks it */
+/* ------------------------------------------------------------------ the parent */
 
 struct kl_process_tracer {
 	pid_t pid;

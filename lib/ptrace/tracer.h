@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Splices in processes by ptrace. A process of its own, the tracer, traces them, so that it can
- * take all back when whoever has asked for it is killed: tracer.c. Who is traced, and how they are
- * stopped: task.c, event.c; system calls that they make for us: remote.c; where there is room:
- * maps.c; what it is given: map.c; what is written: inject.c;
- * and who may come back to it: context.c. docs/design/block.md has the rules.
+ * Splices in processes, by ptrace. A separate process, the tracer, traces them, so that it can
+ * remove the splices even if its parent is killed: tracer.c. The traced threads, and how they are
+ * stopped: task.c, event.c. System calls that they make for us: remote.c. Free space: maps.c.
+ * Memory: map.c. Text: inject.c. Saved contexts: context.c. docs/design/block.md has the rules.
  */
 #ifndef KL_LIB_PTRACE_TRACER_H
 #define KL_LIB_PTRACE_TRACER_H
@@ -18,18 +17,18 @@
 #include "../block/user_patch.h"
 
 #define KL_TEXT_MAX 256
-#define KL_ZONE_BYTES 128 /* below a stack's end, that functions may use */
+#define KL_ZONE_BYTES 128 /* the red zone: below the stack pointer, used by leaf functions */
 
-/* A file whose blocks are counted. */
+/* A file whose blocks are instrumented. */
 struct kl_tracer_file {
-	const char *path; /* without links */
+	const char *path; /* resolved, without symbolic links */
 	dev_t device;
 	ino_t inode;
-	uint64_t address; /* in its text, and where that lies in the file */
+	uint64_t address; /* an address in its text, and its offset in the file */
 	uint64_t offset;
 	struct kl_user_patches patches;
 	uint32_t counters;
-	uint32_t first; /* of the points that are counted */
+	uint32_t first; /* index of the first in the report */
 };
 
 /* Counters of a process and of those that it has forked since. */
@@ -39,58 +38,58 @@ struct kl_tracer_set {
 	struct kl_tracer_set *next;
 };
 
-/* A file's splices in a memory; not there: @base is 0. */
+/* A file's splices in an address space; @base is 0 if there are none. */
 struct kl_injection {
-	uint64_t bias; /* addresses are further than in the file by this */
-	uint64_t base; /* patches, counters, KL_MMAP_KEEP if events are fired */
+	uint64_t bias; /* load address minus the address in the file */
+	uint64_t base; /* patches, counters, and KL_MMAP_KEEP if events are emitted */
 	uint64_t code_bytes;
 	uint64_t counter_bytes;
 	uint64_t bytes;
 	struct kl_tracer_set *set;
 };
 
-/* A memory, which threads and processes may share. */
+/* An address space, which threads and processes may share. */
 struct kl_space {
 	struct kl_space *next;
 	unsigned int tasks;
-	bool hold; /* who stops stays so */
-	bool outside; /* not counted: what runs before a command has been started */
-	bool arrived; /* a new program: look at its files at the next stop */
+	bool hold; /* tasks that stop stay stopped */
+	bool outside; /* not instrumented: what runs before a command is executed */
+	bool arrived; /* a new program: look for files at the next stop */
 	bool loading; /* its loader may still map a file */
-	uint64_t loader, loader_end; /* its text */
-	struct kl_injection *injection; /* one a file */
+	uint64_t loader, loader_end; /* bounds of the loader's text */
+	struct kl_injection *injection; /* one for each file */
 };
 
 struct kl_task {
 	pid_t tid;
 	pid_t tgid;
-	struct kl_space *space; /* NULL: whoever has made it has not said so yet */
+	struct kl_space *space; /* NULL: its creator's event has not arrived yet */
 	bool held;
-	bool vforking; /* waits in the kernel for a child that has its memory */
-	int group; /* signal that has stopped all of its process, or 0 */
+	bool vforking; /* waits in the kernel for a vforked child */
+	int group; /* signal that stopped the whole process, or 0 */
 };
 
-/* What the tracer tells, in memory that is shared with who has asked. */
+/* The tracer's results, in memory shared with its parent. */
 struct kl_tracer_report {
 	int error;
-	char text[KL_TEXT_MAX]; /* why it could not be done, or not for some */
-	uint32_t placed; /* memories with splices, those that were forked with theirs not */
+	char text[KL_TEXT_MAX]; /* the first failure */
+	uint32_t placed; /* address spaces with splices, not counting those inherited by fork */
 	uint32_t kept; /* patches that had to stay mapped */
-	uint32_t changed; /* places that somebody else has written to since */
+	uint32_t changed; /* places that others have modified since */
 	uint64_t count[];
 };
 
 struct kl_tracer {
 	struct kl_tracer_file *file;
 	size_t files;
-	uint32_t session; /* whose events are fired */
+	uint32_t session; /* the session that records the events */
 	struct kl_tracer_report *report;
 	struct kl_task *task;
 	size_t tasks, task_room;
 	struct kl_space *space;
 	struct kl_tracer_set *set;
 	int signals; /* descriptor */
-	bool failed; /* nothing can be done with a task that is still there */
+	bool failed; /* out of memory: a task cannot be handled */
 };
 
 /* A mapping of a process. */
@@ -99,7 +98,7 @@ struct kl_map {
 	dev_t device;
 	ino_t inode;
 	bool runs, writes, heap, stack;
-	char name[128]; /* the end of it is cut off */
+	char name[128]; /* long names are cut at the end */
 };
 
 struct kl_maps {
@@ -116,9 +115,9 @@ int kl_maps_read(pid_t tid, struct kl_maps *maps);
 void kl_maps_free(struct kl_maps *maps);
 const struct kl_map *kl_maps_at(const struct kl_maps *maps, uint64_t address);
 const struct kl_map *kl_maps_of(const struct kl_maps *maps, const struct kl_tracer_file *file);
-/* Room within reach of a mapping, 0: there is none. */
+/* Free space within reach of a mapping; 0: none. */
 uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_map *near, uint64_t bytes);
-/* The address of a system call instruction, 0: there is none. */
+/* Address of a system call instruction; 0: none. */
 uint64_t kl_maps_call(const struct kl_maps *maps, int memory);
 
 /* task.c */
@@ -126,24 +125,24 @@ struct kl_task *kl_task_find(struct kl_tracer *k, pid_t tid);
 struct kl_task *kl_task_add(struct kl_tracer *k, pid_t tid);
 void kl_task_drop(struct kl_tracer *k, pid_t tid);
 void kl_task_join(struct kl_task *t, struct kl_space *s);
-/* A line of /proc/TID/status as a number in @base; -1: it has none. */
+/* A line of /proc/TID/status as a number in @base; -1: missing. */
 long long kl_task_status(pid_t tid, const char *name, int base);
 bool kl_task_shares(pid_t a, pid_t b);
 struct kl_space *kl_space_add(struct kl_tracer *k, const struct kl_space *like);
 int kl_process_seize(struct kl_tracer *k, pid_t pid, struct kl_space *s);
 void kl_task_resume(struct kl_task *t, int signal);
-/* Stop all tasks of a memory, also those that come meanwhile. */
+/* Stop all tasks of an address space, including those created in the meantime. */
 int kl_space_hold(struct kl_tracer *k, struct kl_space *s);
 void kl_space_release(struct kl_tracer *k, struct kl_space *s);
-/* One that can be told to make system calls; NULL: there is none now. */
+/* A task that can make system calls for us; NULL: none at the moment. */
 struct kl_task *kl_space_worker(struct kl_tracer *k, const struct kl_space *s);
 
 /* event.c */
 void kl_event_take(struct kl_tracer *k, pid_t tid, int status);
-/* What has happened, waiting for it at most so long. */
+/* Handle the pending events, waiting for them up to the timeout. */
 void kl_events_take(struct kl_tracer *k, int timeout_ms);
 
-/* remote.c: between begin and end a held task makes system calls instead of what it does. */
+/* remote.c: between begin and end, a held task makes system calls for us. */
 struct kl_remote {
 	struct kl_tracer *k;
 	pid_t tid;
@@ -153,31 +152,31 @@ struct kl_remote {
 };
 
 int kl_remote_begin(struct kl_remote *r, struct kl_tracer *k, struct kl_task *t, uint64_t at);
-/* Returns what the call does, or -EIO if it could not be made. */
+/* Returns the result of the system call, or -EIO if it could not be made. */
 int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_t second,
 		       uint64_t third, uint64_t fourth, int64_t fifth, uint64_t sixth);
 int kl_remote_end(struct kl_remote *r);
 
-/* inject.c: in a memory that is held. */
+/* inject.c: for an address space that is held. */
 int kl_space_place(struct kl_tracer *k, struct kl_space *s);
 bool kl_space_lacks(const struct kl_tracer *k, const struct kl_space *s);
 void kl_space_restore(struct kl_tracer *k, struct kl_space *s);
 
-/* context.c: where a thread will go on that was interrupted. */
+/* context.c: where an interrupted thread will continue. */
 struct kl_context {
 	uint64_t rip, rsp, flags;
 };
 
 struct kl_context_move {
-	uint64_t begin, bytes; /* only addresses from here on are asked for */
-	bool really; /* or only look whether all can be moved */
+	uint64_t begin, bytes; /* only addresses in this range are checked */
+	bool really; /* false: only check whether all can be moved */
 	bool (*is_inside)(const struct kl_context_move *move, uint64_t address);
 	bool (*move)(const struct kl_context_move *move, struct kl_context *context);
 };
 
 /*
- * Move the contexts in a thread's memory that are inside. Returns how many addresses that are
- * stay, or a negative errno: -E2BIG if there is too much to look at.
+ * Move the contexts in a process's memory that are inside. Returns how many such addresses could
+ * not be moved, or a negative errno: -E2BIG if there is too much memory to scan.
  */
 int kl_contexts_move(pid_t tid, int memory, struct kl_context_move *move);
 

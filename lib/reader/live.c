@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of all CPUs by time, while they happen. The buffers are looked at in
- * rounds: what is there is copied into a queue a CPU; then events up to the
- * round's time are given from the queues, oldest first. An event newer than
- * the round waits, since an older one of another CPU may still be on its way.
+ * Merges the events of all CPUs by time while they happen. The buffers are polled in rounds: new
+ * data is copied into a queue for each CPU, then events up to the round's time are returned from
+ * the queues, oldest first. An event newer than the round waits, because an older one may still
+ * arrive from another CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "../base/base.h"
 #include "reader.h"
 
-#define ROUND_BLOCKS_MAX 64 /* of a CPU, when the round has no time */
+#define ROUND_BLOCKS_MAX 64 /* of a CPU, for a round without a time limit */
 
-/* A copied part of a block, with what was lost before and after it. */
+/* A copied part of a block, with the number of records lost before and after it. */
 struct part {
 	struct part *next;
 	size_t from;
@@ -29,7 +29,7 @@ struct queue {
 	struct kl_cursor cursor;
 	struct kl_loss loss;
 	bool entered; /* the cursor is in `first` */
-	bool ready; /* an item is waiting: the cursor's event, or the loss */
+	bool ready; /* an item is pending: the cursor's event, or the loss */
 	bool is_loss;
 	uint64_t key;
 };
@@ -39,8 +39,8 @@ struct kl_live {
 	const struct kl_timebase *timebase;
 	struct queue *queues;
 	unsigned int n;
-	struct queue *given; /* whose item the caller has */
-	uint64_t round; /* nothing newer is given */
+	struct queue *given; /* the queue of the item that the caller holds */
+	uint64_t round; /* no newer event is returned */
 	bool begun;
 };
 
@@ -89,7 +89,7 @@ void kl_live_destroy(struct kl_live *live)
 	free(live);
 }
 
-/* The trace's start for since_ns: the first block seen. */
+/* Set the origin of since_ns: the start of the first block seen. */
 static void begin(struct kl_live *live, const struct kl_abi_block *block)
 {
 	if (live->begun)
@@ -182,9 +182,9 @@ static struct queue *oldest(struct kl_live *live)
 }
 
 /*
- * Copy what there is. A CPU that writes faster than we copy must not keep us
- * here: once a whole turn gave only blocks that began after @now, all that the
- * round may give is in the queues. Without a @now the number is limited.
+ * Copy new data. A CPU that writes faster than we copy must not keep us here: once a full turn over
+ * the CPUs returned only blocks that began after @now, the queues hold everything that the round
+ * may return. Without a time limit (@now is ~0) the number of blocks is limited.
  */
 static int look(struct kl_live *live, uint64_t now)
 {

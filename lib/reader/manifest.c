@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads a trace's manifest. Anything may be in the file: an entry counts only if
- * its own checksum is right. Room that was reserved and never used is zeros.
+ * Reads a trace's manifest. The file may contain anything: an entry counts only if its own checksum
+ * is correct. Space that was reserved and never used is zero.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static bool is_of_cpu(const struct kl_manifest_entry *entry)
 	return entry->kind >= KL_MANIFEST_BLOCK && entry->kind <= KL_MANIFEST_TOTAL;
 }
 
-/* By CPU; blocks first, in their order. */
+/* Sort by CPU; each CPU's blocks come first, in order. */
 static int compare(const void *a, const void *b)
 {
 	const struct kl_manifest_entry *x = *(const struct kl_manifest_entry *const *)a;
@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* Entries that are good, those of CPUs into `sorted`. Returns how many of CPUs. */
+/* Count the valid entries and put those of CPUs into `sorted`. Returns the number of the latter. */
 static size_t sort_entries(struct kl_manifest *m)
 {
 	uint64_t good = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A trace's manifest: what the recorder has put into each stream, so that a
- * reader can state what is missing. docs/format/trace.md has the layout.
- * manifest_write.c appends to it, manifest.c reads it.
+ * A trace's manifest: what the recorder has stored in each stream, so that a reader can report what
+ * is missing. docs/format/trace.md describes the layout. manifest_write.c appends to it, manifest.c
+ * reads it.
  */
 #ifndef KL_LIB_READER_MANIFEST_H
 #define KL_LIB_READER_MANIFEST_H
@@ -19,14 +19,14 @@ enum kl_manifest_kind {
 	KL_MANIFEST_HEAD = 1, /* first: `uuid` of the session */
 	KL_MANIFEST_BEGIN = 2, /* `begin`: the session's start */
 	KL_MANIFEST_BLOCK = 3, /* stored in the stream of `cpu` */
-	KL_MANIFEST_UNSTORED = 4, /* blocks from `seq` on that were read, but not stored */
-	KL_MANIFEST_TOTAL = 5, /* of `cpu`, in all: written before `record_first`, discarded */
-	KL_MANIFEST_END = 6, /* last: the session's times; behind `records` entries */
+	KL_MANIFEST_UNSTORED = 4, /* `blocks` blocks from `seq` on that were read but not stored */
+	KL_MANIFEST_TOTAL = 5, /* totals of `cpu`: written before `record_first`, discarded */
+	KL_MANIFEST_END = 6, /* last: the session's times; follows `records` entries */
 };
 
 /*
- * An entry. The checksum makes each of them stand for itself: one that was being
- * written when the recorder was killed, or is damaged, is left out.
+ * An entry. Its checksum makes it independent of the others: readers skip an entry that is damaged
+ * or was being written when the recorder was killed.
  */
 struct kl_manifest_entry {
 	uint32_t crc; /* of the bytes that follow */
@@ -35,7 +35,7 @@ struct kl_manifest_entry {
 	uint8_t kind;
 	uint32_t cpu;
 	union {
-		uint32_t content_crc; /* BLOCK: of the block's header and records */
+		uint32_t content_crc; /* BLOCK: checksum of the block's header and records */
 		uint32_t blocks; /* UNSTORED */
 	};
 	uint64_t seq;
@@ -47,13 +47,13 @@ struct kl_manifest_entry {
 		uint8_t uuid[16];
 	};
 	uint64_t end;
-	uint64_t discarded; /* on this CPU up to here; END: missed by sources, all CPUs */
+	uint64_t discarded; /* on this CPU so far; END: records that sources missed, on all CPUs */
 	union {
 		struct {
-			uint32_t bytes; /* BLOCK: of its header and records */
+			uint32_t bytes; /* BLOCK: size of its header and records */
 			uint32_t block_records;
 		};
-		uint64_t records; /* UNSTORED; END: entries before it */
+		uint64_t records; /* UNSTORED; END: number of entries before it */
 	};
 };
 
@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct kl_manifest_entry) == 64, "a manifest's entry");
 
 /* ---------------------------------------------------------------- reading */
 
-/* The part of one CPU. */
+/* The entries of one CPU. */
 struct kl_manifest_cpu {
 	uint32_t cpu;
 	const struct kl_manifest_entry **blocks; /* in order of `seq` */
@@ -71,12 +71,12 @@ struct kl_manifest_cpu {
 };
 
 /*
- * @whole: finished, and no entry is damaged: a block that is not listed is none
- * @finished: it has the recording's end
- * @damaged: entries that cannot be read
+ * @whole: finished, and no entry is damaged: a block that is not listed was not stored
+ * @finished: the recording's end is in it
+ * @damaged: unreadable entries
  */
 struct kl_manifest {
-	const struct kl_manifest_entry *entries; /* the file */
+	const struct kl_manifest_entry *entries; /* the file's contents */
 	size_t n_entries;
 	const struct kl_manifest_entry **sorted;
 	struct kl_manifest_cpu *cpus; /* in order of `cpu` */
@@ -91,17 +91,17 @@ struct kl_manifest {
 /*
  * kl_manifest_read - check and sort the entries of a file
  * @manifest: filled in
- * @bytes: the file, aligned; used until kl_manifest_deinit()
- * @length: of it
- * @uuid: of the trace
+ * @bytes: the file's contents, aligned; used until kl_manifest_deinit()
+ * @length: length of @bytes
+ * @uuid: the trace's UUID
  *
- * Returns 0, -EINVAL if it is no manifest of this trace, or -ENOMEM.
+ * Returns 0, -EINVAL if it is not a manifest of this trace, or -ENOMEM.
  */
 int kl_manifest_read(struct kl_manifest *manifest, const void *bytes, size_t length,
 		     const uint8_t uuid[16]);
 void kl_manifest_deinit(struct kl_manifest *manifest);
 
-/* Of one CPU; NULL: nothing is known of it. */
+/* The entries of one CPU; NULL: none. */
 const struct kl_manifest_cpu *kl_manifest_cpu(const struct kl_manifest *manifest, uint32_t cpu);
 
 /* ---------------------------------------------------------------- writing */
@@ -109,7 +109,7 @@ const struct kl_manifest_cpu *kl_manifest_cpu(const struct kl_manifest *manifest
 /*
  * @fd: -1: none
  * @at: end of the entries
- * @room: bytes that the file has been given
+ * @room: bytes allocated to the file
  */
 struct kl_manifest_out {
 	int fd;
@@ -118,27 +118,27 @@ struct kl_manifest_out {
 };
 
 /*
- * Create it in the directory of a trace, whose folder is made, and refused if it belongs to
- * another user.
+ * Create the manifest in the directory of a trace. Also creates its folder; fails if that belongs
+ * to another user.
  */
 int kl_manifest_create(struct kl_manifest_out *out, int dir, const uint8_t uuid[16]);
 
-/* Remove it, and its folder if nothing else is in it. The error text may change. */
+/* Remove the manifest, and its folder if nothing else is in it. May change the error text. */
 void kl_manifest_remove(int dir);
 
 /*
- * Make sure that so many more entries find room: an entry for which there is
- * room can be written also once the disk is full.
+ * Allocate space for this many more entries, so that they can be written even after the disk is
+ * full.
  */
 int kl_manifest_reserve(struct kl_manifest_out *out, unsigned int entries);
 
-/* Append @entry, whose crc, magic and version are filled in. */
+/* Append @entry, after filling in its crc, magic and version. */
 int kl_manifest_add(struct kl_manifest_out *out, struct kl_manifest_entry *entry);
 
-/* Write @entry over the one at @at. */
+/* Overwrite the entry at @at with @entry. */
 int kl_manifest_replace(struct kl_manifest_out *out, uint64_t at, struct kl_manifest_entry *entry);
 
-/* Give back what was reserved, and close. */
+/* Release unused space, and close. */
 int kl_manifest_close(struct kl_manifest_out *out);
 
 #endif /* KL_LIB_READER_MANIFEST_H */

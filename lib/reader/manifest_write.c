@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Appends to a trace's manifest while it is recorded. Room is reserved ahead, so
- * that the last entries can be written when the disk is full.
+ * Appends to a trace's manifest during recording. Space is reserved ahead, so that the last entries
+ * can be written when the disk is full.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define ROOM_STEP 4096u
 
-/* In its folder. */
+/* Name within its folder. */
 static const char *const own_name = KL_MANIFEST_FILE + sizeof(KL_TRACE_FOLDER);
 
 static int write_entry(int fd, uint64_t at, struct kl_manifest_entry *entry)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks by read(): the kernel copies as many complete ones as there is room
- * for, so one call serves many blocks.
+ * Gets blocks by read(): the kernel copies as many complete ones as fit, so one call returns many.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +18,12 @@ int kl_pipe_open(struct kl_reader *reader)
 
 	if (flags < 0 || fcntl(reader->fd, F_SETFL, flags | O_NONBLOCK))
 		return kl_fail_system(errno, "the reader's descriptor");
-	/* A multiple of every block size there is. */
+	/* A multiple of every block size. */
 	reader->copy = malloc(ROOM_BYTES);
 	return reader->copy ? 0 : kl_fail(ENOMEM, "out of memory");
 }
 
-/* Returns 1 if there is something in the copy. */
+/* Returns 1 if the copy holds blocks. */
 static int fill(struct kl_reader *reader)
 {
 	ssize_t got = read(reader->fd, reader->copy, ROOM_BYTES);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A live reader's accounts, waiting, and the choice between its back ends. */
+/* A live reader: its counts, waiting, and the choice between its back ends. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -66,7 +66,9 @@ void kl_reader_take(struct kl_reader *reader, struct kl_ring_view *view,
 {
 	const struct kl_abi_block *header = block->block;
 
-	/* The writer may have gone on to the next block before it was looked at. */
+	/*
+	 * The writer may have moved on to the next block before kl_shared_join() read its counts.
+	 */
 	if (view->joined && header->record_first < view->records)
 		view->records = header->record_first;
 	view->joined = false;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks from the writer's own pages. The writer never waits for us, so what
- * was copied counts only if the block still has its sequence number after the
- * copy; the kernel's names of the barriers are those of kernel/ring/.
+ * Gets blocks from the writer's own pages. The writer never waits for us, so a copy is valid only
+ * if the block still has its sequence number afterwards. The barriers are named as in kernel/ring/.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,9 +22,9 @@
 #define load_acquire(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 
 /*
- * Map and make present, so that no later access can fail: what is not there
- * (a CPU that cannot be, a block just taken away) is -EFAULT here instead of a
- * signal then. Negative errno without error text; *@memory is set on success.
+ * Map the pages and fault them in, so that no later access can fail: where nothing is mapped (no
+ * such CPU, a block just reclaimed) this returns -EFAULT instead of a later signal. Negative errno
+ * without an error text; *@memory is set on success.
  */
 static int map(struct kl_reader *reader, uint64_t offset, size_t bytes, int rights,
 	       const void **memory)
@@ -44,7 +43,7 @@ static int map(struct kl_reader *reader, uint64_t offset, size_t bytes, int righ
 	return 0;
 }
 
-/* The first page says how large the rest is. A CPU without ring is no error. */
+/* The ring's first page has the size of the rest. A CPU without a ring is not an error. */
 static int map_ring(struct kl_reader *reader, unsigned int cpu)
 {
 	struct kl_ring_view *view = &reader->views[cpu];
@@ -93,7 +92,7 @@ int kl_shared_open(struct kl_reader *reader)
 		ret = map_ring(reader, cpu);
 		if (ret)
 			return ret;
-		/* Where the kernel wants us to begin. */
+		/* Where the kernel wants us to start. */
 		view->next = load(reader->position[cpu]);
 	}
 	return 0;
@@ -115,7 +114,7 @@ void kl_shared_close(struct kl_reader *reader)
 		munmap(reader->position, reader->position_bytes);
 }
 
-/* *@block is NULL if it is gone already. */
+/* *@block is NULL if the block has been reclaimed. */
 static int block_by_index(struct kl_reader *reader, unsigned int cpu, uint32_t index,
 			  const struct kl_abi_block **block)
 {
@@ -148,9 +147,9 @@ static int block_by_index(struct kl_reader *reader, unsigned int cpu, uint32_t i
 }
 
 /*
- * Copy what is finished of the block with number view->next. Returns bytes, 0
- * if the block is not (any more) what it should be, -EAGAIN if a record in it
- * is just being written. @records: how many are in the copy.
+ * Copy the committed part of the block with number view->next. Returns its size, 0 if the block is
+ * no longer that one, or -EAGAIN if a record in it is being written. @records: number of records in
+ * the copy.
  */
 static long copy_block(struct kl_reader *reader, struct kl_ring_view *view,
 		       const struct kl_abi_block *block, bool partial, uint64_t *records)
@@ -158,14 +157,14 @@ static long copy_block(struct kl_reader *reader, struct kl_ring_view *view,
 	struct kl_abi_block *copy = (struct kl_abi_block *)reader->copy;
 	uint64_t bits, end, position;
 
-	/* E: the header before its number. Pairs with install_block's release. */
+	/* E: load the header after the sequence number. Pairs with install_block's release. */
 	if (load_acquire(block->seq) != view->next)
 		return 0;
 	bits = load_acquire(block->content_bits);
 	/*
-	 * The count before the position: the other way round a record that was
-	 * begun earlier could still be open while later ones make the sum right.
-	 * Pairs with A: who sees the count sees the records.
+	 * Load the count before the position. In the opposite order, a record that was begun
+	 * earlier could still be open while later ones make the sum match. Pairs with A: a reader
+	 * that sees the count also sees the records.
 	 */
 	end = load_acquire(block->committed);
 	position = load_acquire(view->shared->position);
@@ -181,14 +180,14 @@ static long copy_block(struct kl_reader *reader, struct kl_ring_view *view,
 	}
 	if (end < KL_BLOCK_HEADER_BYTES || end > reader->block_bytes)
 		return 0;
-	/* All of it: the copy has held other blocks since the part given before. */
+	/* Copy all of it, not only the new part: the copy may have held other blocks since. */
 	memcpy(copy, block, end);
-	/* The copy's loads before the check. Pairs with B. */
+	/* The copy's loads come before the check. Pairs with B. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (load(block->seq) != view->next)
 		return 0;
 	copy->content_bits = bits;
-	/* One that is being filled does not say it yet. */
+	/* The header of a block being filled does not have it yet. */
 	if (!bits)
 		copy->events_discarded = load(view->shared->lost);
 	copy->committed = end;
@@ -196,7 +195,7 @@ static long copy_block(struct kl_reader *reader, struct kl_ring_view *view,
 	return end;
 }
 
-/* The writer has taken back the block we were at: go to the oldest one left. */
+/* The writer has reclaimed the block we were at: continue with the oldest one left. */
 static void overtaken(struct kl_ring_view *view, uint64_t tail)
 {
 	view->next = tail;
@@ -219,7 +218,7 @@ static void hand_out(struct kl_reader *reader, unsigned int cpu, size_t bytes, u
 		.complete = copy->content_bits,
 	};
 	kl_reader_take(reader, view, block, records);
-	/* The copy is done: the writer may have the block. Pairs with C. */
+	/* The copy is done, so the writer may reclaim the block. Pairs with C. */
 	if (block->complete)
 		__atomic_store_n(&reader->position[cpu], view->next, __ATOMIC_RELEASE);
 }
@@ -229,7 +228,9 @@ static bool is_behind_end(const struct kl_ring_view *view)
 	return view->ends && view->next > view->last;
 }
 
-/* The block being filled has been given as it is: for one that ends, that is all. */
+/*
+ * The current block has been handed out as it was when reading was to end: that was the last one.
+ */
 static void end_in_block(struct kl_ring_view *view)
 {
 	if (view->ends)
@@ -273,7 +274,10 @@ int kl_shared_next(struct kl_reader *reader, unsigned int cpu, bool partial,
 				end_in_block(view);
 			return 1;
 		}
-		/* Taken back since `tail` was read, which has then moved. */
+		/*
+		 * If the block was reclaimed after we read `tail`, then `tail` has moved: try
+		 * again.
+		 */
 		if (bytes == -EAGAIN || load(ring->tail) == tail)
 			return 0;
 	}
@@ -314,7 +318,7 @@ void kl_shared_end_here(struct kl_reader *reader)
 
 		view->ends = true;
 		view->last = head;
-		/* A CPU that has not begun has nothing. */
+		/* A CPU that has not started has no blocks. */
 		if (head == KL_SEQ_NONE) {
 			view->last = 0;
 			view->next = 1;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads one CPU's file, a block at a time into memory of its own: the file may
- * change meanwhile. What is damaged is skipped up to the next place where a block
- * of this trace starts, and reported as a loss. If the trace has a manifest, each
- * block must be as it was stored, and each that is listed and not there is reported
- * with its number, records and times.
+ * Reads one CPU's file, copying a block at a time, since the file may change concurrently. Damaged
+ * data is skipped up to the next position where a block of this trace starts, and reported as a
+ * loss. If the trace has a manifest, each block must be as it was stored, and each listed block
+ * that is missing is reported with its number, records and times.
  */
 #include "../base/base.h"
 #include "../base/crc.h"
 #include "stream.h"
 
-/* The header of what looks like one of this trace's blocks, until the next look; or NULL. */
+/*
+ * The header at @at if it looks like one of this trace's blocks, else NULL. Valid until the window
+ * is next used.
+ */
 static const struct kl_abi_block *header_at(struct kl_stream *s, uint64_t at)
 {
 	const struct kl_abi_block *block = kl_window_at(&s->file, at, KL_BLOCK_HEADER_BYTES);
@@ -34,7 +36,7 @@ static uint64_t *sum_of(struct kl_trace_counts *counts, enum kl_loss_kind kind)
 	return sums[kind];
 }
 
-/* What the next loss that is pushed was in. */
+/* Where the next loss to be pushed occurred. */
 struct range {
 	uint64_t first_block, blocks;
 	uint64_t begin, end; /* clock cycles; 0 and ~0: unknown */
@@ -63,7 +65,7 @@ static bool is_whole(const struct kl_stream *s)
 	return s->manifest && s->manifest->whole;
 }
 
-/* Records before @first that are not in the manifest, up to block @seq and @time. */
+/* Report records before @first that are not in the manifest, up to block @seq and @time. */
 static void push_gap(struct kl_stream *s, uint64_t first, uint64_t seq, uint64_t time)
 {
 	struct range range = {
@@ -74,14 +76,14 @@ static void push_gap(struct kl_stream *s, uint64_t first, uint64_t seq, uint64_t
 	enum kl_loss_kind kind = s->any ? KL_LOSS_OVERWRITTEN : KL_LOSS_BEFORE;
 
 	range.blocks = seq > range.first_block ? seq - range.first_block : 0;
-	/* What the recorder has stored is known if the manifest is whole. */
+	/* A whole manifest lists all stored blocks, so skipped bytes do not explain a gap. */
 	if (s->skipped && !is_whole(s))
 		kind = KL_LOSS_CORRUPT;
 	if (first > s->expected)
 		push_loss(s, kind, first - s->expected, &range);
 }
 
-/* Entries of the manifest whose blocks are not there: those before @upto. */
+/* Report the manifest's blocks before entry @upto as missing. */
 static void count_missing(struct kl_stream *s, size_t upto)
 {
 	const struct kl_manifest_entry *first, *last;
@@ -111,7 +113,7 @@ static void count_missing(struct kl_stream *s, size_t upto)
 	push_loss(s, KL_LOSS_CORRUPT, records, &range);
 	s->counts->corrupt += upto - s->entry;
 	s->any = true;
-	/* Of those between them nothing is stored; they were overwritten before. */
+	/* Records between the missing blocks were never stored: they were overwritten before. */
 	if (gaps)
 		push_loss(s, KL_LOSS_OVERWRITTEN, gaps, &range);
 	s->entry = upto;
@@ -119,7 +121,7 @@ static void count_missing(struct kl_stream *s, size_t upto)
 	s->end = last->end;
 }
 
-/* Index of the manifest's entry for a block that comes; n_blocks: none. */
+/* Index of the manifest's entry for an upcoming block; n_blocks if there is none. */
 static size_t find_entry(const struct kl_stream *s, uint64_t seq)
 {
 	size_t from = s->entry, to = s->known ? s->known->n_blocks : 0, n = to;
@@ -137,7 +139,7 @@ static size_t find_entry(const struct kl_stream *s, uint64_t seq)
 	return n;
 }
 
-/* Is a block what the recorder has stored? Without an entry there is nothing to compare. */
+/* Is a block as the recorder stored it? Without an entry there is nothing to compare with. */
 static bool is_as_stored(const struct kl_stream *s, const struct kl_abi_block *block)
 {
 	const struct kl_manifest_entry *entry;
@@ -170,7 +172,7 @@ static void enter(struct kl_stream *s, const struct kl_abi_block *block)
 	kl_cursor_enter(&s->cursor, block, 0, block->content_bits / 8);
 }
 
-/* Blocks follow each other in number and time, and records in number. */
+/* Are block numbers, times and record numbers in order? */
 static bool is_in_order(const struct kl_stream *s, const struct kl_abi_block *block)
 {
 	uint64_t next = s->any ? s->seq + 1 : 0;
@@ -185,7 +187,7 @@ static bool is_in_order(const struct kl_stream *s, const struct kl_abi_block *bl
 	       block->timestamp_begin >= s->end && block->events_discarded >= s->discarded;
 }
 
-/* Where the next block may start: blocks are multiples of the smallest block. */
+/* Where the next block may start: block sizes are multiples of the smallest one. */
 static uint64_t next_start(struct kl_stream *s)
 {
 	for (uint64_t at = s->at + KL_BLOCK_BYTES_MIN;
@@ -196,7 +198,7 @@ static uint64_t next_start(struct kl_stream *s)
 	return s->file.size;
 }
 
-/* A block that the file does not have all of, at its end? */
+/* Is it a block at the end of the file that has been truncated? */
 static bool is_cut(struct kl_stream *s, uint64_t next)
 {
 	const struct kl_abi_block *block;
@@ -209,7 +211,7 @@ static bool is_cut(struct kl_stream *s, uint64_t next)
 	       block->packet_bits / 8 <= KL_BLOCK_BYTES_MAX;
 }
 
-/* The next block, all of it and checked; NULL: it is not good. */
+/* Load and check the whole next block; NULL if it is invalid. */
 static const struct kl_abi_block *load(struct kl_stream *s)
 {
 	const struct kl_abi_block *block = header_at(s, s->at);
@@ -225,7 +227,7 @@ static const struct kl_abi_block *load(struct kl_stream *s)
 	return block;
 }
 
-/* What was there when the trace was opened, and has been taken away since. */
+/* Count what was removed since the trace was opened. */
 static void count_gone(struct kl_stream *s)
 {
 	if (!s->file.gone)
@@ -254,7 +256,7 @@ static bool next_block(struct kl_stream *s)
 			s->at = s->file.size;
 			break;
 		}
-		/* A block that the manifest has is counted when it is found to be missing. */
+		/* A block listed in the manifest is counted when it is found to be missing. */
 		starts = header_at(s, s->at);
 		if (!s->known && (!s->skipped || starts))
 			s->counts->corrupt++;
@@ -275,7 +277,7 @@ static void push_discarded(struct kl_stream *s, uint64_t discarded, uint64_t beg
 		s->discarded = discarded;
 }
 
-/* What the recorder has read and could not store. */
+/* Report what the recorder has read but could not store. */
 static void count_unstored(struct kl_stream *s, const struct kl_manifest_entry *entry)
 {
 	const struct range range = {
@@ -292,7 +294,7 @@ static void count_unstored(struct kl_stream *s, const struct kl_manifest_entry *
 	s->end = entry->end;
 }
 
-/* Behind the last block: what the manifest knows of, and what nothing is known of. */
+/* After the last block: report the losses that the manifest lists, and those of unknown extent. */
 static void count_rest(struct kl_stream *s)
 {
 	const struct kl_manifest_cpu *known = s->known;

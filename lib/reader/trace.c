@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace opened for reading: a directory, its streams merged by a heap, or a
- * file in BER, which is in order already and whose reader does all the work.
+ * A trace opened for reading: either a directory, whose streams a heap merges, or a BER file, which
+ * is already in order and whose reader does all the work.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,28 +25,28 @@
 
 struct kl_trace {
 	struct kl_schema *schema;
-	struct kl_stacks *stacks; /* NULL: it has none */
-	struct kl_addresses *addresses; /* the same */
+	struct kl_stacks *stacks; /* NULL: none */
+	struct kl_addresses *addresses; /* NULL: none */
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
 	struct kl_trace_state state;
 	struct kl_manifest manifest; /* if `state` has one */
 	uint8_t *manifest_file;
 	size_t manifest_bytes;
-	struct kl_loss unseen; /* the last item, if there is one */
+	struct kl_loss unseen; /* reported as the last item, if there are any */
 	struct kl_stream *streams;
 	size_t n_streams;
-	unsigned int n_files; /* of them: the others are missing */
+	unsigned int n_files; /* number of streams with a file; the others are missing */
 	size_t streams_capacity;
 	struct kl_stream **heap; /* the first has the oldest item */
 	size_t n_heap;
 	bool started;
 	uint64_t begin_ns;
 
-	struct kl_ber_reader *ber; /* NULL: a directory */
+	struct kl_ber_reader *ber; /* NULL: the trace is a directory */
 };
 
-/* All of a file that is as small as these are. */
+/* Read a whole file; only for small files. */
 static int read_file(int dir, const char *name, size_t most, uint8_t **bytes, size_t *size)
 {
 	struct kl_window file;
@@ -81,7 +81,7 @@ static int read_metadata(struct kl_trace *trace, int dir)
 	return ret;
 }
 
-/* @name: NULL: the file is not there */
+/* @name: NULL: the file is missing */
 static int add_stream(struct kl_trace *trace, int dir, const char *name, uint32_t cpu)
 {
 	struct kl_stream *streams, *stream;
@@ -103,7 +103,7 @@ static int add_stream(struct kl_trace *trace, int dir, const char *name, uint32_
 	return ret;
 }
 
-/* CPUs that the recorder has stored blocks of, or has counted losses of. */
+/* Add CPUs that, by the manifest, have stored blocks or counted losses. */
 static int add_missing_streams(struct kl_trace *trace)
 {
 	const struct kl_manifest *manifest = &trace->manifest;
@@ -117,14 +117,14 @@ static int add_missing_streams(struct kl_trace *trace)
 			there = trace->streams[k].cpu == cpu->cpu;
 		if (!there)
 			ret = add_stream(trace, -1, NULL, cpu->cpu);
-		/* It has lost records, and none that was to be stored. */
+		/* It lost records, but no block was stored, so no stream is missing. */
 		if (!there && !cpu->n_blocks)
 			trace->state.streams_missing--;
 	}
 	return ret;
 }
 
-/* What was recorded. Traces of other writers have none. */
+/* Read the list of what was recorded. Traces of other writers have none. */
 static int open_manifest(struct kl_trace *trace, int dir)
 {
 	struct kl_manifest *manifest = &trace->manifest;
@@ -152,7 +152,7 @@ static int open_manifest(struct kl_trace *trace, int dir)
 	return 0;
 }
 
-/* Of the session, if the manifest has it. */
+/* The session's start, if the manifest has it. */
 static uint64_t began_at(const struct kl_manifest *manifest)
 {
 	if (manifest->begin)
@@ -167,7 +167,7 @@ static int compare_streams(const void *a, const void *b)
 	return first->cpu < second->cpu ? -1 : first->cpu > second->cpu;
 }
 
-/* Takes @dir over. */
+/* Takes ownership of @dir. */
 static int open_streams(struct kl_trace *trace, int dir)
 {
 	DIR *list = fdopendir(dir);
@@ -207,7 +207,7 @@ void kl_trace_demangle(struct kl_trace *trace, bool wanted)
 		kl_stacks_demangle(trace->stacks, wanted);
 }
 
-/* Most traces have none. */
+/* Most traces have no stacks. */
 static int open_stacks(struct kl_trace *trace, const char *path)
 {
 	trace->stacks = kl_stacks_load(path);
@@ -230,7 +230,7 @@ static int open_addresses(struct kl_trace *trace, const char *path)
 	return 0;
 }
 
-/* In the error text @path is told already. */
+/* The error text includes @path. */
 static int open_directory(struct kl_trace *trace, const char *path)
 {
 	int ret, dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -295,7 +295,7 @@ void kl_trace_close(struct kl_trace *trace)
 	free(trace);
 }
 
-/* Put the heap's first into its place. */
+/* Restore the heap order after its first element has changed. */
 static void sift_down(struct kl_trace *trace)
 {
 	struct kl_stream **heap = trace->heap;
@@ -390,7 +390,7 @@ void kl_trace_rewind(struct kl_trace *trace)
 	}
 }
 
-/* Last, as it is of no CPU. */
+/* Report the unseen records last, since they belong to no CPU. */
 static int give_unseen(struct kl_trace *trace, struct kl_item *item)
 {
 	const struct kl_manifest_entry *end = trace->manifest.end;
@@ -415,7 +415,9 @@ int kl_trace_next(struct kl_trace *trace, struct kl_item *item)
 
 	if (trace->ber)
 		return kl_ber_reader_next(trace->ber, item);
-	/* The last item's stream goes on only now, so that the item stayed. */
+	/*
+	 * Advance the last item's stream only now, so that the item stayed valid until this call.
+	 */
 	if (trace->started && trace->n_heap) {
 		if (!kl_stream_next(trace->heap[0]))
 			trace->heap[0] = trace->heap[--trace->n_heap];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace directory being written. The files are readable to the last whole
- * block at any time: each block is extended to its full size when it is written,
- * and taken back if it could not be written as a whole. The manifest has an entry
- * for each block, written behind it.
+ * Writes a trace directory. At any time its files are readable up to the last whole block: each
+ * block is extended to its full size when it is written, and removed if it could not be written
+ * completely. The manifest has an entry for each block, written after the block.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +21,9 @@
 
 /*
  * @records, @discarded: on this CPU, as of the last block, stored or not
- * @unstored: its entry, if `kind` is set
- * @unstored_at: of its place in the manifest
- * @total: the session's own count, if `kind` is set
+ * @unstored: manifest entry of unstored blocks, if `kind` is set
+ * @unstored_at: offset of that entry in the manifest
+ * @total: the session's own counts, if `kind` is set
  */
 struct out {
 	int fd;
@@ -45,8 +44,8 @@ struct kl_trace_writer {
 	uint64_t bytes;
 	struct kl_manifest_out manifest;
 	struct kl_manifest_entry end;
-	unsigned int cpus; /* that there may be */
-	int error; /* of the first block that could not be stored */
+	unsigned int cpus; /* maximum number of CPUs */
+	int error; /* from the first block that could not be stored */
 };
 
 static int write_all(int fd, struct iovec *parts, int n, uint64_t at)
@@ -93,7 +92,7 @@ static int write_metadata(struct kl_trace_writer *writer)
 		ret = kl_fail_system(errno, ".metadata.new");
 	if (!ret && renameat(writer->dir, ".metadata.new", writer->dir, "metadata"))
 		ret = kl_fail_system(errno, "metadata");
-	/* Readers would take it for a stream. */
+	/* Readers might take it for a stream. */
 	if (ret)
 		unlinkat(writer->dir, ".metadata.new", 0);
 out:
@@ -180,7 +179,7 @@ static int open_out(struct kl_trace_writer *writer, struct out *out)
 	return out->fd < 0 ? kl_fail_system(errno, "%s", name) : 0;
 }
 
-/* What the kernel would have written when it completed the block. */
+/* Fill in what the kernel would have written when completing the block. */
 static void complete_header(const struct kl_trace_writer *writer, const struct out *out,
 			    const struct kl_abi_block *block, size_t bytes,
 			    struct kl_abi_block *header)
@@ -218,8 +217,8 @@ static struct kl_manifest_entry entry_of(const struct kl_abi_block *header)
 }
 
 /*
- * Room in the manifest for one more block, and for what is written at the end:
- * for each CPU what could not be stored and its total, and the end itself.
+ * Reserve space in the manifest for one more block and for the final entries: each CPU's unstored
+ * blocks and totals, and the end.
  */
 static int reserve(struct kl_trace_writer *writer)
 {
@@ -228,7 +227,7 @@ static int reserve(struct kl_trace_writer *writer)
 	return kl_manifest_reserve(&writer->manifest, 1 + 2 * cpus + 2);
 }
 
-/* All of a block and its entry, or nothing. */
+/* Store a block and its manifest entry, or neither. */
 static int store(struct kl_trace_writer *writer, struct out *out, struct kl_abi_block *header,
 		 const struct kl_abi_block *block)
 {
@@ -251,7 +250,7 @@ static int store(struct kl_trace_writer *writer, struct out *out, struct kl_abi_
 		ret = kl_fail_system(errno, "cpu%u", header->cpu_id);
 	if (!ret)
 		ret = kl_manifest_add(&writer->manifest, &entry);
-	/* A part of a block would be in the way of other readers. */
+	/* A partial block would confuse other readers. */
 	if (ret && ftruncate(out->fd, (off_t)out->bytes))
 		ret = kl_fail_system(errno, "cpu%u", header->cpu_id);
 	if (ret)
@@ -261,7 +260,7 @@ static int store(struct kl_trace_writer *writer, struct out *out, struct kl_abi_
 	return 0;
 }
 
-/* In the manifest at once: the recorder may be killed. */
+/* Update the manifest immediately, because the recorder may be killed. */
 static void count_unstored(struct kl_trace_writer *writer, struct out *out,
 			   const struct kl_abi_block *header)
 {
@@ -279,7 +278,7 @@ static void count_unstored(struct kl_trace_writer *writer, struct out *out,
 	entry->discarded = header->events_discarded;
 	entry->records += header->record_count;
 	entry->blocks++;
-	/* What fails here is missing from the totals, which readers compare. */
+	/* If this fails, the totals still reveal the missing records. */
 	if (!first)
 		kl_manifest_replace(&writer->manifest, out->unstored_at, entry);
 	else if (kl_manifest_reserve(&writer->manifest, 1) ||
@@ -355,7 +354,7 @@ int kl_trace_set_total(struct kl_trace_writer *writer, uint32_t cpu, uint64_t wr
 {
 	struct out *out;
 
-	/* A CPU that has recorded nothing has no entry. */
+	/* A CPU that recorded nothing has no entry. */
 	if (!written && !lost)
 		return 0;
 	out = get_out(writer, cpu);
@@ -424,7 +423,10 @@ int kl_trace_finish(struct kl_trace_writer *writer, const struct kl_timebase *ti
 	if (timebase) {
 		writer->info.timebase = *timebase;
 		error = write_metadata(writer);
-		/* The first clock stays, if the disk is full: that was reported before. */
+		/*
+		 * If the disk is full, the initial clock data stays; that error has already been
+		 * reported.
+		 */
 		if (!ret && error != writer->error)
 			ret = error;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How often each event is in a trace. */
+/* Counts how often each event occurs in a trace. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A tree of call traces with values; as folded lines, which other tools read, too. */
+/* A tree of stack traces with values; writes folded lines, which other tools read, too. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct kl_flame *kl_flame_create(void)
 	return flame;
 }
 
-/* As deep as the deepest trace, which is bounded. */
+/* Recursion is as deep as the deepest trace, which is bounded. */
 static void free_node(struct kl_flame_node *node)
 {
 	for (size_t i = 0; i < node->n; i++) {
@@ -97,7 +97,7 @@ void kl_flame_sort(struct kl_flame_node *node)
 		kl_flame_sort(node->child[i]);
 }
 
-/* What separates is not part of a name. */
+/* Separators must not occur in a name. */
 static void add_name(struct kl_buffer *line, const char *name)
 {
 	for (; *name; name++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The tree behind a flame graph; flame.c fills it, flame_svg.c draws it. */
+/* The tree of a flame graph; flame.c fills it, flame_svg.c draws it. */
 #ifndef KL_LIB_REPORT_FLAME_H
 #define KL_LIB_REPORT_FLAME_H
 
 #include <kernlens/flame.h>
 
 /**
- * struct kl_flame_node - a frame and what it leads to
- * @own: value of traces that end here
- * @all: and of those that go on
- * @child: by name, once sorted
+ * struct kl_flame_node - a frame and its callees
+ * @own: value of the traces that end here
+ * @all: @own plus the values of all traces through it
+ * @child: sorted by name after kl_flame_sort()
  */
 struct kl_flame_node {
 	char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A flame graph as SVG: a row a depth, roots at the bottom, width by value. A small
- * script of its own zooms and searches; without one it is a picture. Nothing is loaded.
+ * A flame graph as SVG: one row for each depth, roots at the bottom, width by value. A small
+ * embedded script zooms and searches; without it the graph is a static picture. It loads nothing.
  */
 #include <string.h>
 
@@ -13,8 +13,8 @@
 #define TOP 64
 #define BOTTOM 34
 #define ROW 17
-#define LETTER 6.6 /* width of one */
-#define LEAST 0.25 /* what is narrower is left out */
+#define LETTER 6.6 /* width of a letter */
+#define LEAST 0.25 /* narrower frames are omitted */
 
 struct drawing {
 	struct kl_buffer *to;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A latency profile as text and as a flame graph: names of states and wakers, and what
- * leads to a wait. Fed by lib/client/latency.c, read by the command.
+ * A latency profile as text and as a flame graph: names of states and wakers, and the code paths
+ * that lead to waits. Fed by lib/client/latency.c, read by the command.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -113,7 +113,7 @@ void kl_latency_print_chain(struct kl_buffer *buffer, struct kl_latency *latency
 
 /* ------------------------------------------------------------ flame graph */
 
-/* What is put together for one trace; texts of frames that have no name are kept here. */
+/* The frames of one trace, and the texts of frames without a name. */
 struct path {
 	struct kl_flame_frame frame[FRAMES_MAX];
 	char text[FRAMES_MAX][NAME_BYTES];
@@ -133,7 +133,7 @@ static void add_frames(struct path *path, const struct kl_stack *stack, enum kl_
 		char *text = path->text[path->n < FRAMES_MAX ? path->n : 0];
 		const char *file = frame->object ? strrchr(frame->object, '/') : NULL;
 
-		/* How we got there is none of the task's doing. */
+		/* These frames are part of tracing, not of the task. */
 		if (frame->symbol && !strncmp(frame->symbol, "__traceiter_", 12))
 			continue;
 		if (!frame->symbol)

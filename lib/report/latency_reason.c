@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a wait was for: by the innermost function of its trace that a row below knows,
- * else by the system call. Used by the reports of latency profiles.
+ * The reason for a wait: determined by the innermost function of its stack trace that is listed
+ * below, else by the system call. Used by the reports of latency profiles.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "../base/base.h"
 #include "../base/names.h"
 
-/* Functions of both supported kernels. The first row that fits a frame counts. */
+/* Functions of both supported kernels. The first matching row applies. */
 static const struct row {
 	const char *function;
 	const char *reason;
@@ -129,7 +129,7 @@ static const struct row {
 	{ "schedule_timeout*", "timeout" },
 };
 
-/* Calls that wait for one thing only. Numbers are those of x86-64. */
+/* System calls that wait for only one thing. Numbers are those of x86-64. */
 static const struct row calls[] = {
 	{ "futex", "futex" },
 	{ "nanosleep", "nanosleep" },
@@ -166,7 +166,7 @@ static const char *find(const struct row *rows, size_t n, const char *name)
 	return NULL;
 }
 
-/* Of several waits that one function serves, the one further out tells more. */
+/* If a function serves several kinds of waits, one of its callers says more. */
 static bool is_vague(const char *reason)
 {
 	return !strcmp(reason, "timeout") || !strcmp(reason, "wait") ||

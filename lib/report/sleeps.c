@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where tasks spend their time: on a CPU, ready but waiting for one, or
- * asleep. From sched_switch, and from wakeups for the border between sleeping
- * and waiting.
+ * Where tasks spend their time: running, ready but waiting for a CPU, or asleep. Uses sched_switch,
+ * and wakeups for the transition from sleeping to waiting.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "../base/base.h"
 #include "../base/table.h"
 
-/* As the tracepoint gives them: preempted, and still ready to run. */
+/* As the tracepoint reports them: preempted, and still ready to run. */
 #define STATE_RUNNING 0
 #define STATE_PREEMPTED 0x100
 
@@ -100,7 +99,7 @@ static void go(struct task *task, enum where where, uint64_t now)
 	task->since_ns = now;
 }
 
-/* tid 0 is each CPU's idle task: no task that sleeps. */
+/* tid 0 is each CPU's idle task, which is not counted. */
 static int add_switch(struct kl_sleep_report *report, const struct kl_event *event)
 {
 	struct kl_value state;
@@ -160,7 +159,7 @@ int kl_sleep_report_add(struct kl_sleep_report *report, const struct kl_item *it
 	errno = 0;
 	if (!strcmp(name, "sched_switch"))
 		return add_switch(report, item->event);
-	/* sched_waking comes first: the wakeup that follows finds a ready task. */
+	/* sched_waking comes first, so the following sched_wakeup finds a task that is ready. */
 	if (!strcmp(name, "sched_waking") || !strcmp(name, "sched_wakeup") ||
 	    !strcmp(name, "sched_wakeup_new"))
 		return add_wakeup(report, item->event);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls as strace prints them. One line is open at a time: that of the
- * last entry. Anything else that happens in between closes it with
- * "<unfinished ...>", and the call's return is then a line of its own.
+ * Prints system calls as strace does. One line is open at a time, that of the last entry. Any other
+ * output closes it with "<unfinished ...>", and the call's return then gets a line of its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +14,9 @@
 #include "../base/table.h"
 
 #define ERROR_MAX 4095
-#define LATE_MAX 2 /* strings that a call can have */
+#define LATE_MAX 2 /* maximum strings of a call */
 
-/* What a thread is in. Key: tid + 1. */
+/* The call that a thread is in. Key: tid + 1. */
 struct thread {
 	uint64_t key;
 	uint64_t since_ns;
@@ -25,7 +24,7 @@ struct thread {
 	bool inside;
 };
 
-/* A string argument that was not in memory at the entry. */
+/* A string argument that was not in memory at the call's entry. */
 struct late {
 	unsigned int index;
 	uint32_t length;
@@ -35,9 +34,9 @@ struct late {
 struct kl_strace {
 	unsigned int flags;
 	struct kl_table threads;
-	struct kl_buffer line; /* of the last entry */
+	struct kl_buffer line; /* text of the last entry */
 	uint64_t open; /* the thread's key, 0: no line is open */
-	struct kl_event entry; /* what the open line shows */
+	struct kl_event entry; /* the entry in the open line */
 	uint8_t payload[KL_RECORD_MAX];
 	struct late late[LATE_MAX];
 	unsigned int n_late;
@@ -95,7 +94,7 @@ static void print_argument(struct kl_buffer *buffer, const struct kl_value *valu
 		kl_print_value(buffer, value);
 }
 
-/* A file's mode means something only to a call that makes one. */
+/* A file mode is only meaningful if the call creates a file. */
 static bool is_wanted(const struct kl_event *event, unsigned int index)
 {
 	struct kl_value before;
@@ -107,7 +106,7 @@ static bool is_wanted(const struct kl_event *event, unsigned int index)
 	return before.number & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY));
 }
 
-/* Close the open line, since something else comes. */
+/* Close the open line before other output. */
 static void leave_unfinished(struct kl_strace *strace, struct kl_buffer *buffer)
 {
 	if (!strace->open)
@@ -138,7 +137,7 @@ static void print_arguments(const struct kl_strace *strace, struct kl_buffer *bu
 	}
 }
 
-/* Print the entry again, now that more is known of it. */
+/* Format the entry again, now that more strings are known. */
 static void print_line(struct kl_strace *strace)
 {
 	kl_buffer_reset(&strace->line);
@@ -169,7 +168,7 @@ static int add_entry(struct kl_strace *strace, struct kl_buffer *buffer,
 	return strace->line.error;
 }
 
-/* A line that is still open shows the string; else it has a line of its own. */
+/* Add the string to the line if it is still open, else print a line of its own. */
 static int add_late(struct kl_strace *strace, struct kl_buffer *buffer,
 		    const struct kl_event *event)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Per process and system call: how many, how long, how many failed. */
+/* Statistics by process and system call: number, duration, failures. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define ERROR_MAX 4095 /* the kernel's MAX_ERRNO */
 
-/* A call that a thread is in. Key: tid + 1. */
+/* A thread's current call. Key: tid + 1. */
 struct open_call {
 	uint64_t key;
 	uint64_t since_ns;
@@ -19,7 +19,7 @@ struct open_call {
 	bool inside;
 };
 
-/* Key: pid << 16 | number + 1. @open: calls that are open when rows are made. */
+/* Key: pid << 16 | number + 1. @open: calls in progress when the rows are made. */
 struct counted {
 	uint64_t key;
 	uint64_t open;
@@ -136,7 +136,7 @@ static int add_exit(struct kl_syscall_report *report, const struct kl_event *eve
 	return 0;
 }
 
-/* Entries or exits are missing now: what is open cannot be paired safely. */
+/* After lost entries or exits, open calls cannot be paired reliably. */
 static int forget_open(struct kl_syscall_report *report)
 {
 	struct open_call *call = NULL;
@@ -185,7 +185,7 @@ const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *re
 	report->rows = rows;
 	while ((counted = kl_table_next(&report->counted, counted)))
 		counted->open = 0;
-	/* Calls that are open now are unfinished if nothing more comes. Each has its row. */
+	/* Calls still in progress count as unfinished. Each already has its row. */
 	while ((call = kl_table_next(&report->calls, call))) {
 		counted = call->inside ? get_counted(report, call->pid, call->number) : NULL;
 		if (counted)

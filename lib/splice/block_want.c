@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a user writes to name blocks: [MODULE:]FUNCTION[+OFFSET|#NUMBER], where FUNCTION may be a
- * pattern, and the functions and blocks that it means. For counting and for events.
+ * Parses how users name blocks: [MODULE:]FUNCTION[+OFFSET|#NUMBER], where FUNCTION may be a
+ * pattern. Finds the matching functions and blocks, for counting and for events.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -67,8 +67,8 @@ bool kl_block_want_fits(const struct kl_block_want *want, const struct kl_block_
 }
 
 /*
- * The next function that is meant. By their address modules are behind the kernel: one name means
- * the kernel's, if it has one. @own: in and out: it does.
+ * The next matching function. Modules come after the kernel by address: a plain name refers to the
+ * kernel's function if there is one. @own: in and out: the kernel has it.
  */
 static bool next_symbol(const struct kl_block_want *want, const struct kl_symbols *symbols,
 			size_t *position, bool *own, struct kl_symbol *symbol)
@@ -91,14 +91,14 @@ int kl_block_want_load(const struct kl_block_want *want, const struct kl_symbols
 	size_t position = 0;
 	int ret = 0;
 
-	/* What a pattern meets besides may be text that is no module's, such as programs of BPF. */
+	/* A pattern may also match text that belongs to no module, such as BPF programs. */
 	while (!ret && next_symbol(want, symbols, &position, &own, &symbol))
 		if (*symbol.module && kl_blocks_add_module(blocks, symbol.module) && !several)
 			ret = -ENOENT;
 	return ret;
 }
 
-/* Says what is wrong with a name that no function has. */
+/* Report what is wrong with a name that matches no function. */
 static int fail_name(const struct kl_block_want *want, const struct kl_symbols *symbols,
 		     const struct kl_blocks *blocks)
 {
@@ -123,7 +123,7 @@ int kl_block_want_visit(const struct kl_block_want *want, const struct kl_symbol
 	int ret = kl_block_want_load(want, symbols, blocks);
 
 	while (ret >= 0 && next_symbol(want, symbols, &position, &own, &symbol)) {
-		/* What has been freed after the boot is still among the symbols of some kernels. */
+		/* Some kernels still have symbols of text that was freed after boot. */
 		long function = kl_blocks_find(blocks, symbol.address);
 
 		named |= function >= 0 || !*symbol.module;

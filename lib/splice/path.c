@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The acyclic paths of a function, numbered: edges that close a loop are cut, blocks are gone
- * through from the exits to the start, and each edge is given what it adds to a path's number.
+ * Numbers the acyclic paths of a function (Ball and Larus): edges that close a loop are cut, blocks
+ * are visited from the exits to the start, and each edge is assigned the value that it adds to a
+ * path's number.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ const char *kl_path_end_name(unsigned int end)
 
 static void add_way_on(struct kl_path_node *node, uint32_t to)
 {
-	/* A jump to the function's start is a call of its own. */
+	/* A jump to the function's start counts as a new call. */
 	if (!to || to == KL_PATH_OUTSIDE)
 		node->exits = true;
 	else if (!node->n || node->to[0] != to)
@@ -107,7 +108,7 @@ enum state {
 	DONE,
 };
 
-/* All that it goes on to has a number. */
+/* Number a node; all its successors have been numbered. */
 static void number_node(struct kl_paths *p, uint32_t index, uint64_t most)
 {
 	struct kl_path_node *node = &p->node[index];
@@ -135,7 +136,7 @@ static void number_node(struct kl_paths *p, uint32_t index, uint64_t most)
 	}
 }
 
-/* Depth first: an edge to a block that is still open closes a loop. */
+/* Depth-first search: an edge to a block that is still open closes a loop. */
 static void number_from(struct kl_paths *p, uint32_t root, uint64_t most, uint8_t *state,
 			uint32_t *stack, uint8_t *at)
 {
@@ -229,7 +230,7 @@ void kl_paths_destroy(struct kl_paths *paths)
 	free(paths);
 }
 
-/* ------------------------------------------------------------------------ asking */
+/* ----------------------------------------------------------------------- queries */
 
 uint64_t kl_paths_from(const struct kl_paths *paths, uint32_t block)
 {
@@ -249,7 +250,7 @@ size_t kl_paths_edges(const struct kl_paths *paths, const struct kl_path_edge **
 	return paths->edges;
 }
 
-/* The block that a path begins with. */
+/* The block where a path begins. */
 static uint32_t first_block(const struct kl_paths *p, uint64_t number)
 {
 	uint32_t low = 0, high = p->n;

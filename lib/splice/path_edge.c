@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts of all blocks and edges from those of the fewest blocks. What is counted flows in circles
- * through a graph in which a block is an edge from its entry to its exit, as are the ways between
- * blocks, and the outside is a node: what enters a node leaves it.
+ * Derives the counts of all blocks and edges from those of as few blocks as possible. Counts form a
+ * circulation in a graph in which each block is an arc from its entry to its exit, as is each edge
+ * between blocks, and the outside is a node: what enters a node leaves it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,21 +15,23 @@ struct arc {
 	uint32_t to;
 	int64_t count;
 	bool known;
-	bool circles; /* others that are not known are in a circle with it */
+	bool circles; /* on a cycle of unknown arcs */
 };
 
-/* Nodes: entry of block i: 2 i, its exit: 2 i + 1, and outside. Arcs: blocks first, then edges. */
+/*
+ * Nodes: 2 i is the entry of block i, 2 i + 1 its exit, then the outside. Arcs: blocks, then edges.
+ */
 struct flow {
 	const struct kl_paths *p;
 	uint32_t nodes;
 	uint32_t arcs;
 	struct arc *arc;
-	uint32_t *first; /* by node: of its arcs in @touch; one more at the end */
+	uint32_t *first; /* by node: index of its arcs in @touch; with an extra end entry */
 	uint32_t *touch;
-	uint32_t *order; /* nodes as they were reached */
-	uint32_t *up; /* by node: the arc that it was reached by */
-	uint32_t *depth; /* by node, from 1 on; 0: not reached */
-	int64_t *balance; /* by node: what is known to flow in and not out */
+	uint32_t *order; /* nodes in the order they were reached */
+	uint32_t *up; /* by node: the arc by which it was reached */
+	uint32_t *depth; /* by node, starting at 1; 0: not reached */
+	int64_t *balance; /* by node: known inflow minus known outflow */
 };
 
 #define NO_ARC UINT32_MAX
@@ -53,7 +55,7 @@ static void touch_arcs(struct flow *f)
 	}
 	for (uint32_t i = 0; i < f->nodes; i++)
 		f->first[i + 1] += f->first[i];
-	/* Filled from the end of each, which so becomes its beginning. */
+	/* Fill each range from its start; @depth is only used as scratch space here. */
 	for (uint32_t i = 0; i < f->nodes; i++)
 		f->depth[i] = f->first[i];
 	for (uint32_t i = 0; i < f->arcs; i++) {
@@ -107,7 +109,7 @@ static uint32_t find_root(uint32_t *up, uint32_t node)
 	return node;
 }
 
-/* Join what an arc connects. Returns false if that is one already. */
+/* Unite what an arc connects. Returns false if it is already connected. */
 static bool join(struct flow *f, const struct arc *arc)
 {
 	uint32_t from = find_root(f->up, arc->from), to = find_root(f->up, arc->to);
@@ -126,7 +128,7 @@ long kl_paths_choose(const struct kl_paths *paths, bool *chosen)
 		return ret;
 	for (uint32_t i = 0; i < f.nodes; i++)
 		f.up[i] = i;
-	/* What cannot be counted is in the forest first. */
+	/* Put what cannot be counted into the forest first. */
 	for (uint32_t i = paths->n; i < f.arcs; i++)
 		join(&f, &f.arc[i]);
 	for (uint32_t i = 0; i < paths->n; i++)
@@ -147,7 +149,7 @@ static uint32_t other_end(const struct arc *arc, uint32_t node)
 	return arc->from == node ? arc->to : arc->from;
 }
 
-/* A spanning forest of what is not known. Returns how many nodes there are in @order. */
+/* Build a spanning forest of the unknown arcs. Returns the number of nodes in @order. */
 static uint32_t grow_forest(struct flow *f)
 {
 	uint32_t n = 0;
@@ -182,7 +184,7 @@ static uint32_t grow_forest(struct flow *f)
 	return n;
 }
 
-/* All arcs on the way between the two ends of one that is not in the forest. */
+/* Mark all arcs on the tree path between the ends of an arc that is not in the forest. */
 static void close_circle(struct flow *f, struct arc *arc)
 {
 	uint32_t a = arc->from, b = arc->to;
@@ -210,7 +212,7 @@ static void find_circles(struct flow *f)
 	}
 }
 
-/* What alone connects a part of the graph with the rest carries what else that part lacks. */
+/* An unknown arc on no cycle is a bridge: it carries exactly what its part of the graph lacks. */
 static void solve_bridges(struct flow *f, uint32_t n)
 {
 	for (uint32_t i = 0; i < f->arcs; i++) {
@@ -237,7 +239,7 @@ static void solve_bridges(struct flow *f, uint32_t n)
 	}
 }
 
-/* Where nothing enters nothing leaves. Returns whether that was news. */
+/* Where nothing enters, nothing leaves. Returns whether this determined more arcs. */
 static bool spread_zeros(struct flow *f)
 {
 	bool news = false;

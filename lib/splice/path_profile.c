@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which paths were gone, and how often: passes of blocks become calls of the function, one stack of
- * them a thread, and those become paths. What fits no call is counted, never guessed.
+ * Counts the paths that were taken: executions of blocks are assigned to calls of the function, on
+ * a stack of calls for each thread, and become paths. Executions that fit no call are counted
+ * separately, never guessed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,15 +10,15 @@
 #include "../base/base.h"
 #include "path.h"
 
-/* A call that is under way. */
+/* A call in progress. */
 struct call {
-	uint64_t number; /* of its path, so far */
-	uint32_t last; /* block */
+	uint64_t number; /* of its path so far */
+	uint32_t last; /* most recent block */
 };
 
 struct thread {
 	uint64_t key;
-	struct call *call; /* the innermost last */
+	struct call *call; /* the innermost is last */
 	size_t depth;
 	size_t room;
 	bool used;
@@ -25,14 +26,14 @@ struct thread {
 
 struct kl_path_profile {
 	const struct kl_paths *paths;
-	struct thread *thread; /* by hash of the key */
+	struct thread *thread; /* hash table by key */
 	size_t threads;
 	size_t thread_room; /* a power of two, or 0 */
-	struct kl_path_row *row; /* by hash; free where @count is 0 */
+	struct kl_path_row *row; /* hash table; a slot with @count 0 is free */
 	size_t rows;
 	size_t row_room; /* a power of two, or 0 */
 	struct kl_path_row *sorted;
-	uint64_t *block; /* passes; then those that are unexplained */
+	uint64_t *block; /* executions by block, followed by those that are unexplained */
 	uint64_t *edge;
 	struct kl_path_sum sum;
 };
@@ -118,7 +119,7 @@ static struct kl_path_row *row_at(struct kl_path_row *row, size_t room,
 	return &row[i];
 }
 
-/* A path is over. */
+/* Count a path that has ended. */
 static int note_path(struct kl_path_profile *p, const struct call *call, enum kl_path_end end)
 {
 	struct kl_path_row key = { .number = call->number, .last = call->last, .end = end }, *row;
@@ -151,7 +152,7 @@ static void begin_path(const struct kl_path_profile *p, struct call *call, uint3
 	*call = (struct call){ .number = p->paths->node[block].base, .last = block };
 }
 
-/* Along an edge. */
+/* Follow an edge. */
 static int step(struct kl_path_profile *p, struct call *call, uint32_t to)
 {
 	const struct kl_path_node *node = &p->paths->node[call->last];
@@ -178,7 +179,7 @@ static int step_between(struct kl_path_profile *p, struct call *call, const stru
 	return ret;
 }
 
-/* The innermost call is over. */
+/* End the innermost call. */
 static int leave(struct kl_path_profile *p, struct thread *thread, enum kl_path_end end)
 {
 	struct call *call = &thread->call[--thread->depth];
@@ -196,7 +197,10 @@ static int leave(struct kl_path_profile *p, struct thread *thread, enum kl_path_
 	return note_path(p, call, end);
 }
 
-/* A block whose successors are all unseen is the last thing that is heard of a call. */
+/*
+ * If all of a block's successors are unobserved until the exit, it is the last block observed of a
+ * call.
+ */
 static int look_for_end(struct kl_path_profile *p, struct thread *thread)
 {
 	const struct kl_path_node *node = &p->paths->node[thread->call[thread->depth - 1].last];
@@ -207,7 +211,7 @@ static int look_for_end(struct kl_path_profile *p, struct thread *thread)
 	return leave(p, thread, KL_PATH_EXIT);
 }
 
-/* The innermost call goes on to a block. */
+/* The innermost call continues at a block. */
 static int go_on(struct kl_path_profile *p, struct thread *thread, const struct kl_path_way *way)
 {
 	struct call *call = &thread->call[thread->depth - 1];
@@ -224,7 +228,7 @@ static int go_on(struct kl_path_profile *p, struct thread *thread, const struct 
 	return ret ? ret : look_for_end(p, thread);
 }
 
-/* It goes on in a fixup, or where a jump label has been switched to. */
+/* It continues in a fixup, or where a jump label now leads. */
 static int jump(struct kl_path_profile *p, struct thread *thread, uint32_t block)
 {
 	struct call *call = &thread->call[thread->depth - 1];
@@ -238,7 +242,7 @@ static int jump(struct kl_path_profile *p, struct thread *thread, uint32_t block
 	return ret ? ret : look_for_end(p, thread);
 }
 
-/* Is a call over, if something begins where it would not have called? */
+/* Has a call ended, given that another begins where it could not have called anything? */
 static bool has_left(const struct kl_path_profile *p, const struct call *call)
 {
 	return !p->paths->node[call->last].calls &&
@@ -264,7 +268,7 @@ static int enter(struct kl_path_profile *p, struct thread *thread, const struct 
 		begin_path(p, call, way->to);
 		return look_for_end(p, thread);
 	}
-	/* The start itself cannot be seen. */
+	/* The start itself is not observed. */
 	begin_path(p, call, 0);
 	for (uint32_t i = 1; i < way->n && !ret; i++)
 		ret = step(p, call, p->paths->between[way->first + i]);
@@ -282,7 +286,7 @@ static int give_up(struct kl_path_profile *p, struct thread *thread, enum kl_pat
 	return ret;
 }
 
-/* How many calls, of the outer ones, could be those that a block belongs to; at most two. */
+/* Count the calls, from the innermost outwards, that a block may belong to; at most two. */
 static int find_call(const struct kl_path_profile *p, const struct thread *thread, uint32_t block,
 		     size_t *depth)
 {
@@ -293,7 +297,7 @@ static int find_call(const struct kl_path_profile *p, const struct thread *threa
 			continue;
 		if (!found++)
 			*depth = i;
-		/* Nobody outside of a call that cannot have been left. */
+		/* A call that cannot have been left rules out all calls outside it. */
 		if (!kl_path_way(p->paths, thread->call[i - 1].last, KL_PATH_OUTSIDE))
 			break;
 	}
@@ -354,7 +358,7 @@ int kl_path_profile_end(struct kl_path_profile *profile)
 	return give_up_all(profile, KL_PATH_OPEN);
 }
 
-/* ------------------------------------------------------------------------ asking */
+/* ----------------------------------------------------------------------- queries */
 
 static int compare_rows(const void *left, const void *right)
 {

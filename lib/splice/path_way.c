@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks that cannot be seen, bridged: from each block that is seen to each that may be seen next,
- * whether there is one way between them, and through what.
+ * Bridges blocks that are not observed: from each observed block to each that may be observed next,
+ * whether there is a single way between them, and through which blocks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 
 struct search {
 	struct kl_paths *p;
-	bool *passed; /* by block: not seen, and found from where the search began */
-	bool *leads; /* by block: of these, and leads to where it shall end */
-	uint32_t *found; /* of @passed */
-	uint32_t *target; /* that are seen; or outside */
+	bool *passed; /* by block: not observed, and reached from where the search began */
+	bool *leads; /* by block: one of these that leads to the current target */
+	uint32_t *found; /* list of the blocks in @passed */
+	uint32_t *target; /* observed blocks, or outside */
 	uint32_t n_found;
 	uint32_t n_targets;
 };
 
-/* What a block goes on to: blocks, and then outside. From outside there is only the start. */
+/* The successors of a block: blocks, then outside. The only one of outside is the start. */
 static uint32_t ways_on(const struct kl_paths *p, uint32_t from, uint32_t to[3])
 {
 	const struct kl_path_node *node = &p->node[from];
@@ -40,7 +40,7 @@ static void add_target(struct search *s, uint32_t to)
 	s->target[s->n_targets++] = to;
 }
 
-/* All that may be seen next. */
+/* Find everything that may be observed next. */
 static void spread(struct search *s, uint32_t from)
 {
 	uint32_t at = from, done = 0;
@@ -64,7 +64,7 @@ static void spread(struct search *s, uint32_t from)
 	}
 }
 
-/* Which of the blocks that were found lead to @to. */
+/* Find which of the blocks in @found lead to @to. */
 static void trace(struct search *s, uint32_t to)
 {
 	bool changed;
@@ -95,7 +95,7 @@ static int add_between(struct kl_paths *p, uint32_t block)
 	return 0;
 }
 
-/* Go from @from to @to as long as there is one way. Where there is a circle there are more. */
+/* Follow from @from as long as there is a single way. A cycle means that there are more. */
 static int follow(struct search *s, uint32_t from, struct kl_path_way *way)
 {
 	uint32_t at = from;
@@ -145,7 +145,9 @@ static int find_from(struct search *s, uint32_t from)
 		p->way[p->ways++] = way;
 	}
 	for (uint32_t i = 0; i < s->n_found; i++) {
-		/* What it calls may call the function again before anything of it is seen. */
+		/*
+		 * A function it calls may call this one again before any of its blocks is observed.
+		 */
 		p->node[from].calls |= p->node[s->found[i]].calls;
 		s->passed[s->found[i]] = false;
 	}

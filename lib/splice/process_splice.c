@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks of programs that are counted by splices in processes: what users write becomes functions
- * with instruments, those windows (splice_windows.c) and patches (block/user_patch.c), which a
- * tracer (ptrace/tracer.c) puts into processes.
+ * Blocks of programs instrumented by splices in processes: turns what users write into functions
+ * with instruments, those into windows (windows.c) and patches (block/user_patch.c), which a tracer
+ * (ptrace/tracer.c) installs in processes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,14 +22,14 @@ struct function {
 	size_t index;
 	uint64_t address, end;
 	struct kl_splice_target *target;
-	uint8_t *reason; /* of each target, once begun */
-	uint32_t first; /* counter of the first target */
+	uint8_t *reason; /* of each target, once started */
+	uint32_t first; /* index of the first target's counter */
 	size_t n, room;
 };
 
 struct program {
 	struct kl_program *program;
-	char *path; /* as it was written */
+	char *path; /* as the user wrote it */
 	char *whole;
 };
 
@@ -38,7 +38,7 @@ struct kl_process_splices {
 	size_t programs, program_room;
 	struct function *function;
 	size_t functions, function_room;
-	struct kl_tracer_file *file; /* one a program */
+	struct kl_tracer_file *file; /* one for each program */
 	uint64_t *counted;
 	uint32_t counters;
 	struct kl_process_tracer *tracer;
@@ -166,7 +166,7 @@ static int add_target(struct function *f, const struct kl_splice_target *target)
 	return 0;
 }
 
-/* Returns how many blocks of the function are meant. */
+/* Add the matching blocks of a function. Returns their number. */
 static int add_blocks(struct kl_process_splices *c, size_t program, size_t index,
 		      const struct kl_block_want *want)
 {
@@ -250,7 +250,7 @@ int kl_process_splices_fire(struct kl_process_splices *splices, size_t program, 
 
 /* -------------------------------------------------------------------- planning */
 
-/* Are flags in use before the instruction at an offset? At a block's start it is known. */
+/* Are flags live before the instruction at an offset? Known only at the start of a block. */
 static bool flags_at(const struct kl_block_graph *g, uint32_t offset)
 {
 	for (uint32_t i = 0; i < g->blocks; i++)
@@ -259,7 +259,7 @@ static bool flags_at(const struct kl_block_graph *g, uint32_t offset)
 	return true;
 }
 
-/* What a thread finds there that comes from elsewhere; 0: nothing of the function. */
+/* The original text at an offset, for stack traces; 0 beyond the function. */
 static uint32_t text_at(const struct kl_block_graph *g, uint32_t offset)
 {
 	uint32_t text = 0, left = offset < g->function.bytes ? g->function.bytes - offset : 0;
@@ -297,7 +297,7 @@ static int add_patch(struct kl_tracer_file *file, const struct kl_blocks *b,
 		point[n++] = (struct kl_user_point){
 			.offset = at.begin + in->abi.offset,
 			.number = fires ? in->abi.event : f->first - file->first + in->point,
-			/* Of a call, the function that is called comes next. */
+			/* After a call's instrument, the called function comes next. */
 			.text = at.tier == KL_TIER_CALL ? 0 : text_at(g, at.begin + in->abi.offset),
 			.fires = fires,
 			.flags = flags_at(g, at.begin + in->abi.offset),
@@ -306,7 +306,7 @@ static int add_patch(struct kl_tracer_file *file, const struct kl_blocks *b,
 	return kl_user_patch_add(&file->patches, b, g, &at, point, n);
 }
 
-/* Those that bounce last: their slots are in what others have left. */
+/* Bounces last: their slots are in space that other windows free. */
 static int add_patches(struct kl_tracer_file *file, const struct kl_blocks *b,
 		       const struct kl_block_graph *g, struct function *f, struct kl_splices *s)
 {
@@ -324,7 +324,7 @@ static int add_patches(struct kl_tracer_file *file, const struct kl_blocks *b,
 	return ret;
 }
 
-/* Symbols may say that one function lies in another. The bytes are diverted once. */
+/* Symbols may place a function inside another one. Divert its bytes only once. */
 static bool is_in_other(const struct kl_process_splices *c, const struct function *f)
 {
 	for (const struct function *o = c->function; o < f; o++)
@@ -418,7 +418,9 @@ int kl_process_splices_begin(struct kl_process_splices *splices, const pid_t *pi
 	return c->tracer ? 0 : -errno;
 }
 
-/* Of those that fire: what is counted is asked for one by one. */
+/*
+ * Count the targets that fire an event but were not spliced; counted ones are queried one by one.
+ */
 static void add_without(const struct function *f, struct kl_process_splices_sum *sum)
 {
 	for (size_t i = 0; i < f->n; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A program's or library's functions by name (symbol/elf_names.c), their blocks (block/program.c)
- * and lines of the source (symbol/elf_process.c).
+ * and source lines (symbol/elf_process.c).
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -22,18 +22,18 @@
 struct kl_program {
 	char *path;
 	struct kl_elf_names *names;
-	struct kl_block_function *function; /* one a name, by address */
+	struct kl_block_function *function; /* one for each name, sorted by address */
 	size_t n, room;
-	char **own; /* of each, what it is called if others are called the same */
+	char **own; /* for each, a unique name if others share its name */
 	struct kl_blocks *blocks;
-	struct kl_elf_process *lines; /* once asked for */
-	struct kl_texts texts; /* names of their files */
+	struct kl_elf_process *lines; /* started on first use */
+	struct kl_texts texts; /* names of source files */
 	bool asked;
 };
 
 /* --------------------------------------------------------------- functions */
 
-/* Without its version, as it can be printed. */
+/* The name without its version, made printable. */
 static char *copy_name(const char *name)
 {
 	char *copy = strndup(name, strcspn(name, "@"));
@@ -80,7 +80,7 @@ static int name_by_address(struct kl_program *p, const struct kl_block_function 
 	return *own ? 0 : kl_fail(ENOMEM, "out of memory");
 }
 
-/* Functions of several files of a program may be called the same. */
+/* Functions in several files of a program may share a name: make those unique. */
 static int tell_apart(struct kl_program *p)
 {
 	const struct kl_block_function **sorted = calloc(p->n + 1, sizeof(*sorted));
@@ -195,9 +195,9 @@ struct kl_blocks *kl_program_blocks(const struct kl_program *program)
 	return program->blocks;
 }
 
-/* -------------------------------------------------------------------- find */
+/* ------------------------------------------------------------------ lookup */
 
-/* Index among the blocks' functions, by address; they have fewer: one an address. */
+/* Index among the blocks' functions by address; there is only one for each address. */
 static long index_of(const struct kl_program *p, uint64_t address)
 {
 	size_t low = 0, high = kl_blocks_functions(p->blocks);

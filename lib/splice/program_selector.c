@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which blocks of a program a user means: taking the text apart, naming the events. */
+/* Selects blocks of a program: parses the selector, and names the events. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "block_want.h"
 
 #define PREFIX "block:"
-#define NO_PATH "\"'=<>&|!(" /* of expressions: a filter may have a slash, too */
+#define NO_PATH "\"'=<>&|!(" /* characters of expressions: a filter may contain a slash, too */
 
 bool kl_program_selector_is(const char *text)
 {

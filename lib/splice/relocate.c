@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Windows of a function that is moved: where something enters it, and where it comes back from what
- * stays in the text. All blocks that are only reached from such windows need none; those that begin
- * with what stays are counted on the way out of the copy. Whether that is cheaper than a window for
- * each block is found by adding up the jumps of both.
+ * Windows of a relocated function: where it is entered from the text, and where control comes back
+ * from what stays in the text. Blocks reached only from such windows need none of their own; those
+ * that begin with an instruction that stays are counted when the copy is left. Adding up the jumps
+ * of both variants shows whether this is cheaper than a window for each block.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@
 #include "../base/base.h"
 #include "splices.h"
 
-/* What a block's way costs at once: jumps, and a breakpoint, which is dear. */
+/* Cost of reaching a block: the number of jumps, and a breakpoint, which is expensive. */
 #define COST_TRAP 500
 
-/* What is known of each block. */
+/* What is known about each block. */
 struct block_state {
 	uint32_t targets;
-	bool window; /* something may enter it from the text */
-	bool lost; /* and is not led into the copy */
-	bool reached; /* by the copy */
-	bool ends_in_text; /* what runs in the copy has left it before the block's end */
+	bool window; /* may be entered from the text */
+	bool lost; /* and cannot be diverted into the copy */
+	bool reached; /* reached in the copy */
+	bool ends_in_text; /* execution leaves the copy before the block's end */
 };
 
 struct plan {
@@ -28,7 +28,7 @@ struct plan {
 	struct block_state *block;
 };
 
-/* A window on the way to a block is of no use: that way is in the copy. */
+/* A window on the edge to a block does not help: that edge is in the copy. */
 static bool has_window(const struct kl_block *block)
 {
 	return block->pre.tier != KL_TIER_NONE && !block->pre.edge;
@@ -39,13 +39,13 @@ static uint32_t place_of(const struct kl_block *block)
 	return block->pre.edge ? block->begin : block->pre.begin;
 }
 
-/* A call returns to the text; others stay there because they must. */
+/* A call returns to the text; other instructions cannot be relocated. */
 static bool stays(const struct kl_block_instruction *in)
 {
 	return in->reason || in->end == KL_END_CALL || (in->end == KL_END_STOP && in->target);
 }
 
-/* Does an instruction from the block's point on stay? */
+/* Does any instruction from the block's point on stay in the text? */
 static bool has_stay(const struct kl_block_graph *g, const struct kl_block *block)
 {
 	for (uint32_t i = block->first; i < block->first + block->n; i++) {
@@ -65,7 +65,7 @@ static bool set(bool *flag)
 	return changed;
 }
 
-/* A block is entered from the text: by a window, or it is lost. */
+/* The block is entered from the text: it has a window, or it is lost. */
 static bool enter(struct plan *plan, uint32_t i)
 {
 	struct block_state *state = &plan->block[i];
@@ -88,8 +88,8 @@ static bool go_on(struct plan *plan, uint32_t from, uint32_t to)
 }
 
 /*
- * May what stands before a block go on into it in the text? The module does not believe that a call
- * does not return; and what is reached by nothing that is known now has blocks with gaps.
+ * May the code before a block continue into it in the text? The module does not assume that a call
+ * never returns. If the block before does not lead to this one, unreached code lies in between.
  */
 static bool comes_from_text(const struct kl_block_graph *g, uint32_t i)
 {
@@ -99,7 +99,7 @@ static bool comes_from_text(const struct kl_block_graph *g, uint32_t i)
 	case KL_END_JUMP:
 	case KL_END_LEAVE:
 	case KL_END_RETURN:
-		/* A jump label's jump may be a nop tomorrow. */
+		/* A jump label's jump may become a nop. */
 		return g->instruction[before->first + before->n - 1].reason;
 	case KL_END_FALL:
 	case KL_END_BRANCH:
@@ -127,7 +127,7 @@ static void find_entered(struct plan *plan)
 			changed |= go_on(plan, i, g->block[i].next);
 			changed |= go_on(plan, i, g->block[i].taken);
 		}
-		/* What nothing is known to reach is treated as if the text did. */
+		/* Treat blocks without a known path as entered from the text. */
 		for (uint32_t i = 0; !changed && i < g->blocks; i++)
 			if (!plan->block[i].window && !plan->block[i].reached)
 				changed = enter(plan, i);
@@ -148,7 +148,7 @@ static uint32_t window_cost(const struct kl_block_point *at)
 	}
 }
 
-/* Fewer points without a place, or as many and fewer jumps. */
+/* Is relocation better: fewer points lost, or as few and fewer jumps? */
 static bool is_better(const struct plan *plan)
 {
 	const struct kl_block_graph *g = plan->g;
@@ -165,7 +165,7 @@ static bool is_better(const struct plan *plan)
 		cost += window_cost(pre) + (pre->tier != KL_TIER_NONE && pre->tier != KL_TIER_CALL);
 		if (state->window)
 			cost_relocated += window_cost(pre);
-		/* A call that is changed in place is not come back to. */
+		/* A call that is changed in place does not return to the copy. */
 		cost_relocated += state->ends_in_text && !state->lost &&
 				  !(state->window && pre->tier == KL_TIER_CALL);
 	}
@@ -180,7 +180,7 @@ static bool is_countable(const struct kl_splice_target *target, uint32_t n)
 	return n;
 }
 
-/* Each target, with its window if it needs one. */
+/* List the targets, with a window for those that need one. */
 static uint32_t list_needs(const struct plan *plan, const struct kl_splice_target *target,
 			   uint32_t n, uint32_t first, struct kl_splice_need *need)
 {
@@ -204,7 +204,7 @@ static uint32_t list_needs(const struct plan *plan, const struct kl_splice_targe
 	return needs;
 }
 
-/* Does a window come before each point? */
+/* Is every point at or after the first window? */
 static bool begins_with_window(const struct kl_splice_need *need, uint32_t n)
 {
 	uint32_t first = UINT32_MAX;
@@ -218,13 +218,16 @@ static bool begins_with_window(const struct kl_splice_need *need, uint32_t n)
 	return n;
 }
 
-/* Why a block has no window of its own. */
+/* The reason why a block has no window of its own. */
 static uint8_t reason_of(const struct kl_block_graph *g, const struct kl_block *block)
 {
 	return block->pre.edge ? g->instruction[block->first].reason : block->pre.reason;
 }
 
-/* What of the points has no place, if the function is moved; they may also be set back. */
+/*
+ * Set the reasons of points that cannot be instrumented if the function is @moved; else restore
+ * those of the function in place.
+ */
 static void set_reasons(struct kl_splices *s, const struct plan *plan,
 			const struct kl_splice_target *target, uint32_t n, uint32_t first,
 			bool moved)
@@ -239,7 +242,7 @@ static void set_reasons(struct kl_splices *s, const struct plan *plan,
 	}
 }
 
-/* Windows, unless some would be too large: then there are none. */
+/* Make the windows, unless some would be too large: then none are made. */
 static int make_windows(struct kl_splices *s, const struct plan *plan,
 			const struct kl_splice_target *target, uint32_t n, uint32_t first)
 {

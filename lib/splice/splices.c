@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instruments of many functions: collected, handed to the module in requests, and read. What the
- * module refuses is left out and said; the rest is asked for again.
+ * Instruments of many functions: collects them, passes them to the module in requests, and reads
+ * the counts. What the module refuses is dropped and reported, and the rest is requested again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +58,10 @@ static int add_points(struct kl_splices *s, uint32_t n)
 	return 0;
 }
 
-/* As it stays, and, if that is better, as it is moved. What has no place differs. */
+/*
+ * Plan a function in place and, if that is better, relocated. The two differ in what cannot be
+ * instrumented.
+ */
 static int add_group(struct kl_splices *s, const struct kl_block_graph *graph,
 		     const struct kl_splice_target *target, struct kl_splice_group *group)
 {
@@ -107,10 +110,10 @@ long kl_splices_add(struct kl_splices *splices, const struct kl_block_graph *gra
 
 /* ------------------------------------------------------------------- installing */
 
-/* A request, and where its parts come from. */
+/* A request, and the origin of its parts. */
 struct request {
 	struct kl_abi_window *window;
-	uint32_t *from; /* index of each window */
+	uint32_t *from; /* index of each of its windows */
 	struct kl_abi_point *point;
 	uint32_t windows;
 	uint32_t points;
@@ -123,13 +126,13 @@ static int compare_groups(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* That it may have in the end. */
+/* Maximum number of windows, in place or relocated. */
 static uint32_t windows_of(const struct kl_splice_group *group)
 {
 	return group->windows.n > group->in_place.n ? group->windows.n : group->in_place.n;
 }
 
-/* Groups from one on that one request holds; at least one. */
+/* Index after the last group that fits the same request as @from; at least one group. */
 static size_t groups_together(const struct kl_splices *s, size_t from)
 {
 	uint32_t windows = 0, points = 0;
@@ -137,7 +140,7 @@ static size_t groups_together(const struct kl_splices *s, size_t from)
 
 	for (i = from; i < s->groups; i++) {
 		windows += windows_of(&s->group[i]);
-		/* Each may have a window that only lends. */
+		/* Each point may need another window that only lends space. */
 		points += 2 * s->group[i].points.n;
 		if (i > from &&
 		    (windows > KL_SPLICE_WINDOWS_MAX || points > KL_SPLICE_REQUEST_POINTS_MAX))
@@ -146,7 +149,7 @@ static size_t groups_together(const struct kl_splices *s, size_t from)
 	return i;
 }
 
-/* All windows of some groups that have not been refused. */
+/* Add all windows of some groups that have not been refused. */
 static void fill_request(const struct kl_splices *s, struct request *r, size_t from, size_t to)
 {
 	r->windows = 0;
@@ -181,14 +184,14 @@ static bool is_in(const struct kl_abi_window *w, uint64_t address)
 	return address >= w->address && address < w->address + w->bytes;
 }
 
-/* What is said of a function as a whole, not of a window. */
+/* Does the refusal concern the whole function rather than one window? */
 static bool is_of_function(uint8_t refusal)
 {
 	return refusal == KL_SPLICE_bounds || refusal == KL_SPLICE_undecodable ||
 	       refusal == KL_SPLICE_indirect || refusal == KL_SPLICE_probed;
 }
 
-/* A function is not moved after all. */
+/* Do not relocate a function after all. */
 static void put_in_place(struct kl_splices *s, struct kl_splice_group *group, uint8_t refusal)
 {
 	for (uint32_t k = 0; k < group->windows.n; k++)
@@ -199,7 +202,7 @@ static void put_in_place(struct kl_splices *s, struct kl_splice_group *group, ui
 	group->moved = false;
 }
 
-/* Leave out a window, and those whose slots it would have lent; or the whole function. */
+/* Drop a window, and those whose slots it would have contained; or the whole function. */
 static void leave_out(struct kl_splices *s, size_t from, size_t to, uint32_t window,
 		      uint8_t refusal)
 {
@@ -224,7 +227,7 @@ static void leave_out(struct kl_splices *s, size_t from, size_t to, uint32_t win
 	}
 }
 
-/* All that the module has refused; it says at least one. */
+/* Drop everything that the module refused: at least one window. */
 static void take_refusals(struct kl_splices *s, size_t from, size_t to, const struct request *r,
 			  const struct kl_abi_splice *target)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Windows for the instruments that are wanted in a function: each point of a block has a window of
- * its own in the graph; those that overlap are one here, and whose jump lies in another's window
- * brings that along.
+ * Makes windows for the instruments of a function. In the graph each point has a window of its own.
+ * Windows that overlap are merged here, and a window whose slot lies in another one's space brings
+ * that along.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,10 @@ static uint8_t tier_of(const struct kl_block_point *point)
 	}
 }
 
-/* By place in the text; what diverts best first, then in the order of the targets. */
+/*
+ * By position in the text; at the same position the longest first, then in the order of the
+ * targets.
+ */
 static int compare_needs(const void *left, const void *right)
 {
 	const struct kl_splice_need *a = left, *b = right;
@@ -47,7 +50,7 @@ static bool is_taken(const struct kl_splice_need *need)
 	return need->at.edge == KL_EDGE_TAKEN;
 }
 
-/* In the order of the window; what a jump passes where it goes comes behind what is before it. */
+/* In the order of the window; an instrument on a taken edge comes after those before the jump. */
 static int compare_places(const void *left, const void *right)
 {
 	const struct kl_splice_need *a = left, *b = right;
@@ -59,7 +62,7 @@ static int compare_places(const void *left, const void *right)
 	return (a->point > b->point) - (a->point < b->point);
 }
 
-/* The block in whose window, behind its jump, a slot is; NULL: it is padding. */
+/* The block whose window contains a slot after its jump; NULL: the slot is in padding. */
 static const struct kl_block *owner_of(const struct kl_block_graph *g, int32_t slot)
 {
 	for (uint32_t i = 0; i < g->blocks; i++) {
@@ -72,7 +75,7 @@ static const struct kl_block *owner_of(const struct kl_block_graph *g, int32_t s
 	return NULL;
 }
 
-/* A need, and the window whose room its bounce takes. */
+/* Add a need, and the window whose space its bounce uses. */
 uint32_t kl_splice_add_need(const struct kl_block_graph *g, struct kl_splice_need *list, uint32_t n,
 			    struct kl_splice_need need)
 {
@@ -142,7 +145,7 @@ static bool is_real(const struct kl_splice_need *need)
 	return need->point != KL_NO_POINT;
 }
 
-/* Too much for one window: no instrument is there. */
+/* Too much for one window: drop its instruments. */
 static void leave_out(struct kl_splices *s, const struct kl_splice_need *need, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -150,7 +153,7 @@ static void leave_out(struct kl_splices *s, const struct kl_splice_need *need, u
 			s->point[need[i].point].reason = KL_BLOCK_no_room;
 }
 
-/* Those of a window, by place. One that only lends needs one that does nothing of use. */
+/* Add a window's instruments, by place. A window that only lends space gets a dummy. */
 static int add_instruments(struct kl_splices *s, struct kl_splice_need *need, uint32_t n,
 			   uint32_t begin)
 {
@@ -166,7 +169,7 @@ static int add_instruments(struct kl_splices *s, struct kl_splice_need *need, ui
 	return ret;
 }
 
-/* One window of needs that overlap, to @end, or are behind them. */
+/* Make one window of needs that overlap, up to @end, or that need no window. */
 static int add_window(struct kl_splices *s, const struct kl_block_graph *g,
 		      struct kl_splice_need *need, uint32_t n, uint32_t end, bool moves)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads BTF (the kernel's Documentation/bpf/btf.rst) and finds types by name.
- * All that has a name is in one hash table, made in one pass when it is opened.
- * Files may be damaged: each type and string lies inside when it is used.
+ * Reads BTF (the kernel's Documentation/bpf/btf.rst) and finds types by name. One pass when the
+ * file is opened puts all names into a hash table. Files may be damaged: every type and string is
+ * checked to lie inside the file when it is used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define MAGIC 0xeb9f
 #define FILE_MAX (256u << 20)
 #define TYPE_BYTES 12
-#define HASHED_BYTES 256 /* of a name: all of a file's types may have one that is as long as it */
+#define HASHED_BYTES 256 /* of a name; a file's types may all share a long one */
 
 const char *kl_btf_string(const struct kl_btf *btf, uint32_t offset)
 {
@@ -44,7 +44,7 @@ struct kl_btf_type kl_btf_type_get(const struct kl_btf *btf, uint32_t id)
 				     .size_or_type = kl_get32(at + 8) };
 }
 
-/* Eight bytes at a time: names are long, and there are a hundred thousand. */
+/* Hash eight bytes at a time: names are long, and there are a hundred thousand. */
 static uint32_t hash_name(const char *name)
 {
 	size_t length = strnlen(name, HASHED_BYTES);
@@ -62,7 +62,7 @@ static uint32_t hash_name(const char *name)
 	return hash >> 32;
 }
 
-/* Bytes behind the three numbers of a type; -1: unknown kind. */
+/* Bytes after the first three words of a type; -1: unknown kind. */
 static int rest_bytes(uint32_t info)
 {
 	unsigned int count = kl_btf_info_count(info);
@@ -89,7 +89,7 @@ static int rest_bytes(uint32_t info)
 	}
 }
 
-/* Where each type is. Counts the constants of enums. */
+/* Record where each type is, and count the constants of enums. */
 static int find_types(struct kl_btf *btf, size_t bytes)
 {
 	const uint8_t *from = btf->type_bytes, *at = from, *end = from + bytes;
@@ -127,8 +127,8 @@ static uint32_t power_of_two(uint32_t n)
 }
 
 /*
- * To the front of its list, which takes no longer if all are called the same; so the last comes
- * first, and the first is found first.
+ * Add to the front of the hash chain: constant time even if all names are equal. index_names() adds
+ * the last type first, so the first one is found first.
  */
 static void add_name(struct kl_btf *btf, uint32_t id, uint32_t name)
 {
@@ -177,7 +177,7 @@ static int index_names(struct kl_btf *btf)
 	return 0;
 }
 
-/* @btf->data of @bytes is there. */
+/* Parse @bytes bytes of @btf->data. */
 static int parse(struct kl_btf *btf, size_t bytes)
 {
 	const uint8_t *data = btf->data;
@@ -206,7 +206,7 @@ static int parse(struct kl_btf *btf, size_t bytes)
 	return ret ? ret : index_names(btf);
 }
 
-/* Takes @data, also when it fails. */
+/* Takes ownership of @data, even on failure. */
 static struct kl_btf *create(uint8_t *data, size_t bytes, const struct kl_btf *base)
 {
 	struct kl_btf *btf = calloc(1, sizeof(*btf));
@@ -239,7 +239,7 @@ struct kl_btf *kl_btf_parse(const void *data, size_t bytes, const struct kl_btf 
 	return create(copy, bytes, base);
 }
 
-/* Of a file that is a section of ELF: only that section. */
+/* Read a part of the file: for BTF in a section of an ELF file, only that section. */
 static uint8_t *read_part(int fd, const char *path, uint64_t from, uint64_t bytes)
 {
 	uint8_t *data;
@@ -346,7 +346,7 @@ int kl_btf_find(const struct kl_btf *btf, const char *name, uint32_t kinds)
 		    !strcmp(kl_btf_string(btf, type.name), name))
 			return id;
 	}
-	/* A module's own first: its functions may have names of the kernel's. */
+	/* A module's own types take precedence: its functions may share names with the kernel's. */
 	return btf->base ? kl_btf_find(btf->base, name, kinds) : -ENOENT;
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What btf.c (reading, index) and btf_type.c (questions) share. */
+/* What btf.c (parsing, index) and btf_type.c (queries) share. */
 #ifndef KL_LIB_SYMBOL_BTF_H
 #define KL_LIB_SYMBOL_BTF_H
 
 #include <kernlens/btf.h>
 
-#define KL_BTF_DEPTH_MAX 32 /* of chains of types; the kernel's own limit */
-#define KL_BTF_MEMBERS_MAX 65536u /* that are looked at for one; a struct has some hundreds */
+#define KL_BTF_DEPTH_MAX 32 /* maximum length of type chains; the kernel's own limit */
+#define KL_BTF_MEMBERS_MAX 65536u /* visited per lookup; a struct has some hundreds */
 
 /*
- * Types and strings follow those of @base: type ids from @first, strings from
- * @string_first. @types[id - first] is where a type is in @type_bytes.
+ * Types and strings continue those of @base: type ids start at @first, strings at @string_first.
+ * @types[id - first] is a type's offset in @type_bytes.
  */
 struct kl_btf {
 	const struct kl_btf *base;
@@ -22,23 +22,23 @@ struct kl_btf {
 	uint32_t first;
 	uint32_t n; /* own types */
 	uint32_t *types;
-	uint32_t *names; /* by hash, the first type's id; 0: none */
-	uint32_t *name_next; /* of each own type, the next one's with its hash */
+	uint32_t *names; /* by hash, the id of the first type; 0: none */
+	uint32_t *name_next; /* for each own type, the next one with the same hash */
 	uint32_t name_mask;
-	uint32_t *values; /* by hash, the first constant's number and one; 0: none */
+	uint32_t *values; /* by hash, the number of the first constant plus 1; 0: none */
 	struct kl_btf_constant *value;
 	uint32_t value_mask;
 	uint32_t n_values;
 };
 
-/* A constant of an enum, and the next one with its hash. */
+/* A constant of an enum, linked to the next one with the same hash. */
 struct kl_btf_constant {
 	uint32_t type;
 	uint32_t index;
 	uint32_t next;
 };
 
-/* The type's three numbers of the format, and what stands behind them. */
+/* A type: the format's three words, and the data after them. */
 struct kl_btf_type {
 	const uint8_t *rest;
 	uint32_t name;
@@ -56,7 +56,7 @@ static inline unsigned int kl_btf_info_count(uint32_t info)
 	return info & 0xffff;
 }
 
-/* The type @id, or void. */
+/* The type @id, or void if it is invalid. */
 struct kl_btf_type kl_btf_type_get(const struct kl_btf *btf, uint32_t id);
 const char *kl_btf_string(const struct kl_btf *btf, uint32_t offset);
 

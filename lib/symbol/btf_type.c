@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a type of BTF is and what it is made of. */
+/* Answers what a BTF type is and what it contains. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -127,7 +127,10 @@ int kl_btf_member_at(const struct kl_btf *btf, uint32_t type, unsigned int index
 	return 0;
 }
 
-/* Structs that have each other many times would be gone through without end: @left is the end. */
+/*
+ * Search members by name, also in anonymous structs. Structs that contain each other many times
+ * could make this endless; @left bounds the members visited.
+ */
 static int find_member(const struct kl_btf *btf, uint32_t type, const char *name,
 		       struct kl_btf_member *member, unsigned int depth, unsigned int *left)
 {
@@ -239,7 +242,7 @@ int kl_btf_variable_find(const struct kl_btf *btf, const char *name,
 	return 0;
 }
 
-/* Void, struct x, unsigned int ...: what stands in front of stars and names. */
+/* Print "void", "struct x", "unsigned int": the part before stars and names. */
 static void describe_plain(const struct kl_btf *btf, uint32_t type, struct kl_buffer *buffer)
 {
 	static const char *const words[KL_BTF_COUNT] = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events: a field for each argument of a function or tracepoint, and for
- * expressions. Each field's operations follow those of the one before, so one
- * program writes the record; what its strings may have of the output is shared.
+ * Captures values for user-defined events: a field for each argument of a function or tracepoint,
+ * and for expressions. The fields' operations are concatenated, so one program writes the record.
+ * All strings share the output space.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "../base/base.h"
 #include "expression.h"
 
-#define STRING_MIN 16 /* less than that is not worth a record */
+#define STRING_MIN 16 /* shorter strings are not worth a record */
 
 static const char *keep(struct kl_capture *capture, const char *text)
 {
@@ -58,7 +58,7 @@ static bool has_text(const struct kl_abi_op *op)
 	       op->code == KL_OP_VARIABLE_TEXT;
 }
 
-/* Bytes of numbers and how many strings are written by @code. */
+/* Count the bytes of numbers and the strings that @code writes. */
 static void count_output(const struct kl_code *code, unsigned int *numbers, unsigned int *strings)
 {
 	for (unsigned int i = 0; i < code->n_ops; i++) {
@@ -69,7 +69,7 @@ static void count_output(const struct kl_code *code, unsigned int *numbers, unsi
 	}
 }
 
-/* What each string may have; 0: there is not enough for all. */
+/* Maximum bytes of each string; 0: not enough space for all. */
 static unsigned int string_share(const struct kl_capture *capture, const struct kl_code *more)
 {
 	unsigned int numbers = 0, strings = 0, share;
@@ -88,7 +88,7 @@ static void append(struct kl_capture *capture, const struct kl_code *more, unsig
 {
 	struct kl_code *code = &capture->code;
 
-	/* In the place of the last one, KL_OP_END. */
+	/* Overwrite the last operation, KL_OP_END. */
 	code->n_ops--;
 	for (unsigned int i = 0; i < more->n_ops; i++) {
 		struct kl_abi_op *op = &code->ops[code->n_ops++];
@@ -113,7 +113,7 @@ static void append(struct kl_capture *capture, const struct kl_code *more, unsig
 	}
 }
 
-/* As the record has it: behind the last string, or from the payload's start. */
+/* Place a field as the record has it: after the last string, or from the payload's start. */
 static void lay_out(struct kl_class *class, struct kl_field *field)
 {
 	field->count = 1;
@@ -165,8 +165,8 @@ static void note(struct kl_capture *capture, const char *text)
 }
 
 /*
- * A string of a function's argument. Types do not say whose memory it is, the
- * address does: the kernel's half has the highest bit set.
+ * Write a string that a function's argument points to. The type does not show whether it is in user
+ * memory, but the address does: the kernel's half has the highest bit set.
  */
 static void put_either(struct kl_compiler *c)
 {
@@ -184,8 +184,8 @@ static void put_either(struct kl_compiler *c)
 }
 
 /*
- * A function's char * that is not const is where it writes to, and unsigned
- * char * is a buffer more often than not.
+ * Is it a string? A non-const char * parameter of a function is usually an output buffer, and an
+ * unsigned char * is a buffer more often than a string.
  */
 static bool is_string_argument(const struct kl_scope *scope, const struct kl_ctype *type)
 {
@@ -212,7 +212,7 @@ static void put_argument(const struct kl_scope *scope, const struct kl_argument 
 		else
 			kl_emit(&c, KL_OP_PUT_STRING, 0, 0, 0, KL_STRING_MAX);
 	} else {
-		/* PUT takes as many low bytes as its type has. */
+		/* PUT writes as many low bytes as the field's type has. */
 		kl_emit(&c, KL_OP_PUT, 0, 0, code->result.type, 0);
 	}
 	kl_emit(&c, KL_OP_END, 0, 0, 0, 0);

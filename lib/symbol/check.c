@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Types of nodes, from the leaves up, and what cannot be because of them. Numbers
- * are computed with 64 bits; they are unsigned if an operand is unsigned and has
- * 64 bits, as C's promotions say.
+ * Computes the types of nodes, from the leaves up, and rejects what they do not allow. Numbers are
+ * computed with 64 bits; they are unsigned if an operand is unsigned and has 64 bits, like C's
+ * promotions.
  */
 #include <errno.h>
 
@@ -67,7 +67,7 @@ static void set_need(struct kl_node *node)
 		need += a == b;
 	else if (node->kind == KL_NODE_CHOICE && other > need)
 		need = other;
-	/* A number to compare with takes one of its own. */
+	/* A constant operand takes a register, too. */
 	if (need < 2 && node->a)
 		need = node->kind == KL_NODE_MEMBER || node->kind == KL_NODE_ARROW ? 1 : 2;
 	node->need = need ? need : 1;
@@ -75,7 +75,7 @@ static void set_need(struct kl_node *node)
 
 /* ------------------------------------------------------------------ places */
 
-/* @left ends it where structs have each other many times. */
+/* Suggest members. @left bounds the work where structs contain each other many times. */
 static void offer_members(const struct kl_btf *btf, uint32_t type, struct kl_near *near,
 			  unsigned int depth, unsigned int *left)
 {
@@ -116,7 +116,7 @@ static int complain_member(struct kl_compiler *c, const struct kl_node *node,
 	return ret;
 }
 
-/* The aligned number that has all bits of a bitfield: as the compiler would load it. */
+/* Load a bitfield as the compiler does: with the smallest aligned number that has all its bits. */
 static int place_bits(struct kl_compiler *c, struct kl_node *node, const struct kl_btf_member *m)
 {
 	for (unsigned int bytes = 1; bytes <= 8; bytes *= 2) {
@@ -133,7 +133,7 @@ static int place_bits(struct kl_compiler *c, struct kl_node *node, const struct 
 	return kl_complain(c, node->at, "this bitfield crosses 64 bits");
 }
 
-/* The struct that @node is a member of. */
+/* Set @type to the struct that @node is a member of. */
 static int check_holder(struct kl_compiler *c, struct kl_node *node, struct kl_ctype *type)
 {
 	const struct kl_node *a = node->a;
@@ -183,7 +183,7 @@ static int check_member(struct kl_compiler *c, struct kl_node *node)
 	return member.bits ? place_bits(c, node, &member) : 0;
 }
 
-/* What a pointer or array of the type @type has. */
+/* Set the type of what a pointer or array points to. */
 static int check_target(struct kl_compiler *c, struct kl_node *node, const struct kl_ctype *type)
 {
 	if (!type->stars)
@@ -231,7 +231,7 @@ static int check_address(struct kl_compiler *c, struct kl_node *node)
 {
 	const struct kl_node *a = node->a;
 
-	/* A function's name is its address already. */
+	/* A function's name is its address. */
 	if (a->kind == KL_NODE_NUMBER && a->type.stars && a->type.base == KL_BASE_FUNCTION) {
 		*node = *a;
 		return 0;
@@ -282,7 +282,7 @@ static int check_cast(struct kl_compiler *c, struct kl_node *node)
 	return 0;
 }
 
-/* == and != with a text: it becomes the right operand. */
+/* == and != with a string, which becomes the right operand. */
 static int check_text(struct kl_compiler *c, struct kl_node *node)
 {
 	struct kl_ctype type;

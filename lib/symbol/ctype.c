@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Types as expressions see them: BTF's, without what does not matter. */
+/* Types as expressions use them: BTF's, without the irrelevant details. */
 #include <stdio.h>
 
 #include "../base/base.h"
@@ -9,7 +9,7 @@
 _Static_assert((int)KL_TYPE_S8 == (int)KL_NUMBER_S8 && (int)KL_TYPE_U64 == (int)KL_NUMBER_U64,
 	       "types of fields are numbered as types of numbers");
 
-/* Typedefs of the kernel whose name says more than their type. */
+/* Kernel typedefs whose names say how to print them. */
 static const struct {
 	const char *name;
 	enum kl_format format;
@@ -77,7 +77,7 @@ static void set_base(struct kl_ctype *type, const struct kl_btf *btf, uint32_t i
 		type->is_bool = !strcmp(name, "_Bool") || !strcmp(name, "bool");
 		if (kind != KL_BTF_INT)
 			type->id = id;
-		/* __int128 is no number that fits. */
+		/* __int128 does not fit a number. */
 		if (!type->bytes)
 			type->base = KL_BASE_VOID;
 		break;
@@ -128,7 +128,7 @@ void kl_ctype_btf(struct kl_ctype *type, const struct kl_btf *btf, uint32_t id)
 			break;
 		default:
 			set_base(type, btf, id);
-			/* Names are unsigned char here and there; a u8 is a number. */
+			/* Some strings in the kernel are unsigned char *; a u8 is a number. */
 			type->is_byte = !is_named && !strcmp(kl_btf_name(btf, id), "unsigned char");
 			return;
 		}

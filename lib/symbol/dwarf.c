@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What DWARF says of an address. Units are found by an index of our own, since not every
- * compiler writes one. Files may be damaged: libdw checks what it hands out, and
- * elf_process.c is there for what it does not check. Units whose information is in files
- * beside (.dwo) are left out: libdw would open whatever they name.
+ * Looks up an address in DWARF. Compilation units are found by our own index, since not every
+ * compiler writes one. Files may be damaged: libdw checks what it returns, and elf_process.c
+ * confines what it does not check. Units whose information is in separate files (.dwo) are skipped,
+ * because libdw would open any file they name.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -19,7 +19,7 @@
 #include "../base/base.h"
 #include "dwarf.h"
 
-#define REFERENCES_MAX 16 /* from a function to where its name is */
+#define REFERENCES_MAX 16 /* maximum references from a function to its name */
 #define DWZ "/.dwz/"
 #define BUILD_ID_MAX 32
 
@@ -30,9 +30,9 @@ struct range {
 
 struct kl_dwarf {
 	Dwarf *dwarf;
-	Dwfl *dwfl; /* of a file that is to be linked yet: it owns @dwarf */
-	Elf *linked; /* then, with the addresses that its sections were given */
-	int alt_fd; /* what several files have in common, as dwz makes it */
+	Dwfl *dwfl; /* of a file that is not linked yet; it owns @dwarf */
+	Elf *linked; /* that file, with the addresses assigned to its sections */
+	int alt_fd; /* the supplementary file, which dwz moves common information to */
 	Dwarf *alt;
 	struct range *range;
 	size_t n, room;
@@ -60,7 +60,7 @@ bool kl_dwarf_is_in(Elf *elf)
 
 /* ----------------------------------------------------------------- strings */
 
-/* libdw assumes that a string section ends with NUL, and reads on if it does not. */
+/* libdw assumes that a string section ends with NUL, and otherwise reads beyond it. */
 static bool are_strings_ended(Dwarf *dwarf)
 {
 	Elf *elf = dwarf_getelf(dwarf);
@@ -87,9 +87,12 @@ static bool are_strings_ended(Dwarf *dwarf)
 	return true;
 }
 
-/* ---------------------------------------------------------- what is shared */
+/* ------------------------------------------------------ supplementary file */
 
-/* Only where dwz's packages put it, whatever the file says; and only the same one. */
+/*
+ * Open the supplementary file. Look only where the packages of dwz put it, whatever the file names,
+ * and check that its build id matches.
+ */
 static int open_alt(struct kl_dwarf *d)
 {
 	const char *name, *rest;
@@ -163,7 +166,7 @@ static int index_units(struct kl_dwarf *d)
 	return 0;
 }
 
-/* Units do not overlap in files that are not damaged. */
+/* Find an address's unit. Units overlap only in damaged files. */
 static bool find_unit(const struct kl_dwarf *d, uint64_t address, Dwarf_Die *unit)
 {
 	size_t from = 0, to = d->n;
@@ -180,14 +183,14 @@ static bool find_unit(const struct kl_dwarf *d, uint64_t address, Dwarf_Die *uni
 	       dwarf_offdie(d->dwarf, d->range[from - 1].unit, unit);
 }
 
-/* No other file is looked for. */
+/* Do not search for any other file. */
 static int find_nothing(Dwfl_Module *module, void **own, const char *name, Dwarf_Addr base,
 			const char *file, const char *link, GElf_Word sum, char **found)
 {
 	return -1;
 }
 
-/* Gives sections addresses, and what refers to them. @given: stays open. */
+/* Assign addresses to sections and apply relocations. @given stays open. */
 static void link_sections(struct kl_dwarf *d, int given)
 {
 	static const Dwfl_Callbacks callbacks = {
@@ -273,7 +276,7 @@ static const char *get_text(Dwarf_Die *die, unsigned int name)
 	return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 }
 
-/* Of an instance of a function, the name stands in its declaration or abstract form. */
+/* The name of a function's instance is in its declaration or abstract instance. */
 static const char *find_name(const Dwarf_Die *function)
 {
 	const char *plain = NULL, *linkage = NULL;
@@ -305,7 +308,7 @@ static bool get_number(Dwarf_Die *die, unsigned int name, Dwarf_Word *number)
 	return dwarf_attr(die, name, &attribute) && !dwarf_formudata(&attribute, number);
 }
 
-/* Where the function is called that was inlined. */
+/* The call site of an inlined function. */
 static void get_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct kl_dwarf_frame *frame)
 {
 	Dwarf_Word number;
@@ -319,7 +322,7 @@ static void get_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct kl_dwarf_frame 
 		frame->line = (uint32_t)number;
 }
 
-/* Where an address itself is. */
+/* The source line of the address itself. */
 static void get_line(Dwarf_Die *unit, uint64_t address, struct kl_dwarf_frame *frame)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
@@ -332,7 +335,7 @@ static void get_line(Dwarf_Die *unit, uint64_t address, struct kl_dwarf_frame *f
 		frame->line = (uint32_t)number;
 }
 
-/* The scopes around an address as they are nested in the text: up to the function. */
+/* Walk the scopes around an address, innermost first, up to the function. */
 static unsigned int walk(Dwarf_Die *unit, Dwarf_Die *scope, int n, uint64_t address,
 			 struct kl_dwarf_frame *frame, unsigned int room)
 {
@@ -380,7 +383,7 @@ unsigned int kl_dwarf_find(struct kl_dwarf *d, uint64_t address, struct kl_dwarf
 	memset(frame, 0, room * sizeof(*frame));
 	get_line(&unit, address, &frame[0]);
 	n = dwarf_getscopes(&unit, address, &scope);
-	/* What surrounds an inlined function's text, not where it is called. */
+	/* The scopes as nested in the source, not by call site. */
 	n = n > 0 ? dwarf_getscopes_die(&scope[0], &nested) : 0;
 	if (n > 0)
 		found = walk(&unit, nested, n, address, frame, room);

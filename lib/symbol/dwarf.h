@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lines of the source and inlined functions, by address: DWARF, through libdw. */
+/* Source lines and inlined functions by address: DWARF, through libdw. */
 #ifndef KL_LIB_SYMBOL_DWARF_H
 #define KL_LIB_SYMBOL_DWARF_H
 
@@ -10,12 +10,12 @@
 struct kl_dwarf;
 
 /**
- * struct kl_dwarf_frame - a function that is at an address
- * @symbol: as its linker would call it, else its name; NULL: not known
- * @offset: of the address in it; 0 if it is inlined
- * @source: file; NULL: not known
- * @line: 0: not known
- * @inlined: into the next one
+ * struct kl_dwarf_frame - a function at an address
+ * @symbol: the linkage name, else the plain name; NULL: unknown
+ * @offset: of the address in the function; 0 if it is inlined
+ * @source: source file; NULL: unknown
+ * @line: 0: unknown
+ * @inlined: inlined into the next frame
  */
 struct kl_dwarf_frame {
 	const char *symbol;
@@ -25,24 +25,28 @@ struct kl_dwarf_frame {
 	bool inlined;
 };
 
-/* Is there anything to read? Costs no more than the table of sections. */
+/* Does the file contain debug information? Only reads the section headers. */
 bool kl_dwarf_is_in(Elf *elf);
 
 /*
- * Read an ELF file's debug information. NULL: there is none, or it refers to files that are not
- * where the system keeps such. Nothing that a file names is opened. A file that is to be linked
- * yet, as a module of the kernel, is read from @fd again, and its sections are given addresses.
+ * Open an ELF file's debug information. Returns NULL if there is none, or if it refers to files
+ * outside the system's standard directories. No other file that it names is opened. A file that is
+ * not linked yet, such as a kernel module, is read again from @fd, and its sections are assigned
+ * addresses.
  */
 struct kl_dwarf *kl_dwarf_open(Elf *elf, int fd);
 void kl_dwarf_close(struct kl_dwarf *dwarf);
 
-/* The address that a section was given. False: it has no such, or its addresses are its own. */
+/*
+ * The address assigned to a section. False if there is no such section, or if the file has
+ * addresses of its own.
+ */
 bool kl_dwarf_section(struct kl_dwarf *dwarf, const char *name, uint64_t *address);
 
-/* @source and @line of an address, nothing else: fast. False: they are not known. */
+/* Look up only @source and @line of an address, which is fast. False: unknown. */
 bool kl_dwarf_line(struct kl_dwarf *dwarf, uint64_t address, struct kl_dwarf_frame *frame);
 
-/* What is at an address, innermost first; at most @room. Texts live as long as @dwarf. */
+/* The functions at an address, innermost first; at most @room. Texts live as long as @dwarf. */
 unsigned int kl_dwarf_find(struct kl_dwarf *dwarf, uint64_t address, struct kl_dwarf_frame *frame,
 			   unsigned int room);
 

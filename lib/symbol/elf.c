@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One section of an ELF file by its name. By hand, because it is two tables and
- * the library then needs no other at run time.
+ * Finds a section of an ELF file by name. This takes only two tables, so doing it by hand saves the
+ * library a run-time dependency.
  */
 #include <elf.h>
 #include <errno.h>

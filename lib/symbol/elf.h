@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where a section of an ELF file is. */
+/* Locates a section of an ELF file. */
 #ifndef KL_LIB_SYMBOL_ELF_H
 #define KL_LIB_SYMBOL_ELF_H
 
@@ -11,9 +11,9 @@ struct kl_elf_section {
 };
 
 /*
- * Find the section @name of the file @fd. A file that is not ELF leaves
- * *@section as it is and is no error. Returns -ENOENT without such a section,
- * -EINVAL with an error text for damaged files.
+ * Find the section @name of the file @fd. A file that is not ELF is no error and leaves *@section
+ * unchanged. Returns -ENOENT if there is no such section, -EINVAL with an error text for damaged
+ * files.
  */
 int kl_elf_find_section(int fd, const char *name, struct kl_elf_section *section);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds files of debug information as debuggers do, on this machine only. A file belongs
- * to another if it has its build id or, where there is none, the checksum in the link.
+ * Finds debug files as debuggers do, on this machine only. A debug file matches if it has the same
+ * build id or, where there is none, the checksum in the link.
  */
 #include <gelf.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 #define ROOT "/usr/lib/debug"
 #define PATH_BYTES 4096
-#define CHECKED_MAX (1ll << 30) /* bytes of a file whose checksum is made */
+#define CHECKED_MAX (1ll << 30) /* maximum size of a file to compute the checksum of */
 #define POLYNOMIAL 0xedb88320u
 
 /* ---------------------------------------------------------------- build id */
@@ -41,7 +41,7 @@ static bool read_notes(Elf *elf, const GElf_Phdr *segment, char *text)
 	return false;
 }
 
-/* Files of debug information have the note, and segments that may lie elsewhere. */
+/* Debug files have the note, but their segments' offsets may be wrong, so use the sections. */
 static bool read_note_sections(Elf *elf, char *text)
 {
 	Elf_Scn *section = NULL;
@@ -131,7 +131,7 @@ static int open_by_id(const char *id)
 	return -1;
 }
 
-/* .gnu_debuglink: a file's name, and at the next word the file's checksum. */
+/* .gnu_debuglink: the debug file's name, padded to 4 bytes, and its checksum. */
 static const char *get_link(Elf *elf, uint32_t *checksum)
 {
 	Elf_Scn *section = NULL;

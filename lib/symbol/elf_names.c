@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The functions of an ELF file, sorted by address, and what its debug information says
- * of them. What a stripped file lacks is in another one, which elf_debug.c finds. Files
- * may be damaged: libelf checks what it hands out, and what is computed from it is
- * checked here. They may be cut short while they are read, which would end a process
- * that has mapped them. So only the process that is there for this maps them
- * (elf_process.c), as debug information may be larger than its memory may become.
+ * The functions of an ELF file, sorted by address, and its debug information. What was stripped is
+ * in a separate file, which elf_debug.c finds. Files may be damaged: libelf checks what it returns,
+ * and values computed from that are checked here. Files may also be truncated while they are read,
+ * which would kill a process that has mapped them. So only the process dedicated to this maps them
+ * (elf_process.c); it has to, because debug information may exceed the process's memory limit.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -20,7 +19,7 @@
 #include "elf_names.h"
 
 #define SEGMENTS_MAX 64
-#define FAR (1u << 20) /* behind a function whose size is not said */
+#define FAR (1u << 20) /* after a function of unknown size */
 
 struct function {
 	uint64_t address;
@@ -42,8 +41,8 @@ struct kl_elf_names {
 	} segment[SEGMENTS_MAX];
 	size_t n_segments;
 	bool mapped;
-	struct kl_dwarf *dwarf; /* of one of them */
-	bool asked; /* for that */
+	struct kl_dwarf *dwarf; /* of one of the two files */
+	bool asked; /* whether @dwarf has been looked up */
 	char build_id[KL_BUILD_ID_TEXT];
 };
 
@@ -94,7 +93,7 @@ static int add_table(struct kl_elf_names *names, Elf *elf, Elf_Scn *section,
 	return 0;
 }
 
-/* Returns whether there was a whole table, not only what others may link to. */
+/* Returns whether there was a full symbol table, not only the dynamic symbols. */
 static int add_functions(struct kl_elf_names *names, Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -130,7 +129,7 @@ static void read_segments(struct kl_elf_names *names, Elf *elf)
 	}
 }
 
-/* @path: where it lies, for a file beside it; or NULL. */
+/* @path: the file's path, to find a debug file next to it; or NULL. */
 static int open_debug(struct kl_elf_names *names, const char *path)
 {
 	int fd = kl_elf_debug_open(names->own.elf, names->build_id, path);
@@ -146,7 +145,9 @@ static int by_address(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	/* The longer first: it is found for more. Then by name, so that it is always the same. */
+	/*
+	 * The longer one first, since it covers more addresses; then by name, for a stable order.
+	 */
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -222,13 +223,16 @@ static bool to_address(const struct kl_elf_names *names, uint64_t place, uint64_
 	return false;
 }
 
-/* The function in the symbol tables. NULL: there is none. */
+/* The function according to the symbol tables. NULL: there is none. */
 static const char *find_symbol(const struct kl_elf_names *names, uint64_t address, uint64_t *offset)
 {
 	size_t from = 0, to = names->n;
 	uint64_t bytes;
 
-	/* The last that begins at or before it, and of those with one address the first. */
+	/*
+	 * The last one that begins at or before the address; if several share its address, the
+	 * first.
+	 */
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
@@ -272,7 +276,7 @@ unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool 
 	dwarf = lines ? get_dwarf(names) : NULL;
 	if (dwarf)
 		n = kl_dwarf_find(dwarf, address, frame, room);
-	/* What is there in the text comes last, whatever is inlined into it. */
+	/* The function that the symbol table has comes last, whatever is inlined into it. */
 	if (!n || (frame[n - 1].inlined && n < room))
 		frame[n++] = (struct kl_dwarf_frame){};
 	frame[n - 1].inlined = false;

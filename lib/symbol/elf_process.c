@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads ELF files in a child: a request, an answer, over a socket that keeps messages
- * apart. The child has no descriptor of ours, no capability, little memory, and time for
- * each request; root's has no user's rights either (elf_rights.c). It ends with the socket.
+ * Reads ELF files in a child process: one request, one answer, over a socket that preserves message
+ * boundaries. The child has none of our descriptors, no capabilities, limited memory, and a time
+ * limit for each request. If root starts it, it does not even have a user's rights (elf_rights.c).
+ * It exits when the socket closes.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,12 +21,12 @@
 #include "elf_process.h"
 #include "elf_rights.h"
 
-#define ANSWER_S 15 /* for one request */
+#define ANSWER_S 15 /* time limit of a request */
 #define STARTS_MAX 9
 #define MESSAGE_BYTES (64u << 10)
 #define PATH_BYTES 4096
-#define NEAR 16 /* lines that are looked at for the same file */
-#define TEXT_BYTES 1800 /* of a name or a path; twice KL_ELF_FOUND_MAX fit into a message */
+#define NEAR 16 /* preceding lines that are searched for the same file name */
+#define TEXT_BYTES 1800 /* of a name or path; a message holds 2 * KL_ELF_FOUND_MAX */
 
 enum request_kind {
 	REQUEST_OPEN,
@@ -38,34 +39,34 @@ struct request {
 	uint32_t kind;
 	uint32_t number;
 	uint64_t place;
-	uint32_t lines; /* of FIND: with them; of LINES: how many */
+	uint32_t lines; /* FIND: whether to include lines; LINES: number of addresses */
 	union {
-		char path[PATH_BYTES]; /* of OPEN; empty: none; a name, of PLACE */
+		char path[PATH_BYTES]; /* OPEN: the file's path, may be empty; PLACE: a name */
 		uint64_t address[KL_ELF_LINES_MAX];
 	};
 };
 
-/* Behind it, of FIND, as many struct found, of LINES struct line; each text ended by NUL. */
+/* Followed by struct found (FIND) or struct line (LINES) entries, and NUL-terminated texts. */
 struct answer {
-	int32_t n; /* or negative */
+	int32_t n; /* number of entries, or negative errno */
 	char build_id[KL_BUILD_ID_TEXT];
-	uint64_t address; /* of PLACE */
+	uint64_t address; /* PLACE only */
 };
 
 struct found {
 	uint64_t offset;
 	uint32_t line;
 	uint8_t inlined, has_symbol, has_source;
-	uint32_t symbol, source; /* where they stand in the message */
+	uint32_t symbol, source; /* offsets in the message */
 };
 
 struct line {
-	uint32_t line; /* 0: not known */
+	uint32_t line; /* 0: unknown */
 	uint32_t source;
 };
 
 struct kl_elf_process {
-	pid_t pid; /* 0: there is none */
+	pid_t pid; /* 0: not running */
 	int socket;
 	unsigned int starts;
 	char message[MESSAGE_BYTES] __attribute__((aligned(8)));
@@ -73,7 +74,7 @@ struct kl_elf_process {
 
 /* --------------------------------------------------------------- the child */
 
-/* Ctrl-C is for the parent, which wants answers until it ends. */
+/* Ctrl-C is for the parent, which needs answers until it exits. */
 static void set_signals(void)
 {
 	sigset_t blocked;
@@ -90,7 +91,7 @@ static void set_signals(void)
 	signal(SIGABRT, SIG_DFL);
 }
 
-/* Returns bytes, and the descriptor that came along, or -1. */
+/* Returns the number of bytes. *@fd is the descriptor that was passed along, or -1. */
 static ssize_t receive(int socket, struct request *request, int *fd)
 {
 	union {
@@ -111,7 +112,7 @@ static ssize_t receive(int socket, struct request *request, int *fd)
 	return n;
 }
 
-/* Adds it as it can be printed; returns where it stands, or 0. */
+/* Append a text in printable form; returns its offset, or 0. */
 static uint32_t add_text(char *message, size_t *length, const char *text)
 {
 	uint32_t at = (uint32_t)*length;
@@ -153,7 +154,7 @@ static size_t answer_find(struct kl_elf_names *names, const struct request *requ
 	return length;
 }
 
-/* Where a file's name stands already, or 0. */
+/* Offset of a file name that the message already contains, or 0. */
 static uint32_t near_source(const struct line *line, uint32_t i, const char *source,
 			    const char *message)
 {
@@ -163,7 +164,7 @@ static uint32_t near_source(const struct line *line, uint32_t i, const char *sou
 	return 0;
 }
 
-/* Fewer than were asked for if their files' names have no room. */
+/* Looks up fewer addresses than requested if the file names do not fit the message. */
 static size_t answer_lines(struct kl_elf_names *names, const struct request *request, char *message)
 {
 	struct answer *answer = (struct answer *)message;
@@ -179,7 +180,7 @@ static size_t answer_lines(struct kl_elf_names *names, const struct request *req
 		answer->n++;
 		if (!kl_elf_names_line(names, request->address[i], &frame))
 			continue;
-		/* Neighbours are mostly in one file, or in one that was there shortly before. */
+		/* Consecutive addresses are mostly in the same file, or in a recent one. */
 		if (frame.source != last)
 			source = near_source(line, i, frame.source, message);
 		if (!source)
@@ -227,7 +228,7 @@ static void serve(int socket)
 		struct kl_elf_names **of = &names[request.number % KL_ELF_FILES_MAX];
 
 		memset(message, 0, sizeof(struct answer));
-		/* Should nobody be there any more who ends it. */
+		/* In case the parent is no longer there to kill us. */
 		alarm(2 * ANSWER_S);
 		switch (request.kind) {
 		case REQUEST_OPEN:
@@ -256,7 +257,7 @@ static void run(int socket)
 	close(0);
 	close(1);
 	set_signals();
-	/* As root it must not read what anybody may have made. */
+	/* Untrusted files must not be read as root. */
 	if (!kl_elf_give_up_rights())
 		_exit(1);
 	serve(3);
@@ -345,7 +346,7 @@ static int send_request(const struct kl_elf_process *process, const struct reque
 	return sendmsg(process->socket, &message, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -EPIPE;
 }
 
-/* Returns the answer's bytes, at least a whole struct, or -EPIPE; then the child has ended. */
+/* Returns the size of the answer, at least a whole struct, or -EPIPE after ending the child. */
 static ssize_t ask(struct kl_elf_process *process, const struct request *request, int fd)
 {
 	size_t bytes = offsetof(struct request, path) +
@@ -389,8 +390,9 @@ int kl_elf_process_open(struct kl_elf_process *process, unsigned int number, int
 }
 
 /*
- * A file that has taken over the child may send anything. The child makes its texts plain; a text
- * that is not is refused, not changed, for another text of the answer may share its bytes.
+ * A file that has taken over the child may send anything. The child makes its texts printable. A
+ * text that is not printable is rejected rather than fixed, because another text of the answer may
+ * share its bytes.
  */
 static const char *take_text(const struct kl_elf_process *process, size_t bytes, bool has,
 			     uint32_t at)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * elf_names.h in a process of its own. Programs' files are made by anybody: one that is
- * damaged, huge or changed while it is read ends that process and not ours.
+ * elf_names.h in a process of its own. Programs' files are untrusted: one that is damaged, huge or
+ * changed while it is read kills that process and not ours.
  */
 #ifndef KL_LIB_SYMBOL_ELF_PROCESS_H
 #define KL_LIB_SYMBOL_ELF_PROCESS_H
@@ -11,11 +11,11 @@
 #include "dwarf.h"
 #include "elf_debug.h"
 
-#define KL_ELF_FILES_MAX 1024 /* numbers of files: from 0 */
-#define KL_ELF_FOUND_MAX 16 /* functions at one place */
-#define KL_ELF_LINES_MAX 512 /* asked for at once */
+#define KL_ELF_FILES_MAX 1024 /* file numbers are below this */
+#define KL_ELF_FOUND_MAX 16 /* functions at one address */
+#define KL_ELF_LINES_MAX 512 /* addresses per request */
 
-/* Where an address is in the source; 0 and NULL: not known. */
+/* Source line of an address; 0 and NULL: unknown. */
 struct kl_elf_line {
 	const char *source;
 	uint32_t line;
@@ -23,41 +23,42 @@ struct kl_elf_line {
 
 struct kl_elf_process;
 
-/* Nothing is started yet. NULL with errno ENOMEM. */
+/* Does not start the process yet. NULL with errno ENOMEM. */
 struct kl_elf_process *kl_elf_process_create(void);
 void kl_elf_process_destroy(struct kl_elf_process *process);
 
 /*
- * How often it has been started: what was opened before the last time is not open any more.
+ * How often the process has been started. Files opened before the latest start are no longer open.
  */
 unsigned int kl_elf_process_starts(const struct kl_elf_process *process);
 
-/* 0: it does not run. */
+/* 0: not running. */
 pid_t kl_elf_process_pid(const struct kl_elf_process *process);
 
 /*
- * Open a file, or another one under the same number. @fd is taken over. @path: where debug
- * information may lie beside it, or NULL. @build_id: filled in. Returns -EINVAL if it is no
- * ELF file, -EPIPE if reading it has ended the process, -ENOENT if none can be started any more.
+ * Open a file, replacing any with the same number. Takes ownership of @fd. @path: the file's path,
+ * to find a debug file next to it, or NULL. @build_id: filled in. Returns -EINVAL if the file is
+ * not ELF, -EPIPE if reading it killed the process, -ENOENT if the process cannot be started
+ * (again).
  */
 int kl_elf_process_open(struct kl_elf_process *process, unsigned int number, int fd,
 			const char *path, char build_id[KL_BUILD_ID_TEXT]);
 
 /*
- * As kl_elf_names_find() of a file that is open, with room for KL_ELF_FOUND_MAX. Texts live
- * until the next call. Returns how many, or -EPIPE as above; a file that is not open has none.
+ * Like kl_elf_names_find() on an open file, with room for KL_ELF_FOUND_MAX. Texts live until the
+ * next call. Returns the number of functions, 0 for a file that is not open, or -EPIPE as above.
  */
 int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uint64_t place,
 			bool lines, struct kl_dwarf_frame *frame);
 
-/* As kl_elf_names_place(). Returns 0, -ENOENT, or -EPIPE as above. */
+/* Like kl_elf_names_place(). Returns 0, -ENOENT, or -EPIPE as above. */
 int kl_elf_process_place(struct kl_elf_process *process, unsigned int number, const char *name,
 			 uint64_t *address);
 
 /*
- * Lines of addresses of a file that is open, at most KL_ELF_LINES_MAX. Texts live until the next
- * call. Returns how many from the first on were looked for, which may be fewer, 0 if the file is
- * not open, or -EPIPE as above.
+ * Source lines of up to KL_ELF_LINES_MAX addresses of an open file. Texts live until the next call.
+ * Returns how many addresses were looked up, from the first on, which may be fewer than @n; 0 if
+ * the file is not open; or -EPIPE as above.
  */
 int kl_elf_process_lines(struct kl_elf_process *process, unsigned int number,
 			 const uint64_t *address, unsigned int n, struct kl_elf_line *line);

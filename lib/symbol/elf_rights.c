@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gives up the rights of the child that reads ELF files, so that a file which takes it over gains
- * little: it can open files to read them, as the user "nobody" if root has started it, and answer.
+ * Drops the privileges of the child that reads ELF files, so that a file which takes it over gains
+ * little. The child can only open files for reading, as user "nobody" if root started it, and
+ * answer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +24,11 @@
 #include "elf_rights.h"
 
 #define NOBODY 65534
-#define MEMORY_BYTES (2ull << 30) /* more than it is started with */
+#define MEMORY_BYTES (2ull << 30) /* on top of what it has at the start */
 
-/* What the C library, libelf and libdw need to read files, to allocate, to answer, and to end. */
+/*
+ * System calls that the C library, libelf and libdw need to read files, allocate, answer, and exit.
+ */
 static const uint16_t allowed[] = {
 	SYS_read,
 	SYS_pread64,
@@ -88,8 +91,9 @@ static const uint16_t allowed[] = {
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
 
 /*
- * The last two instructions are the answers; jumps count from the next instruction. Numbers of x32
- * are none of these. A kernel without such filters goes on without one.
+ * The last two instructions return the verdicts; jump offsets count from the next instruction. The
+ * system call numbers of x32 are not in the list. On a kernel without seccomp filters, the process
+ * goes on unfiltered.
  */
 static void filter_calls(void)
 {
@@ -98,7 +102,7 @@ static void filter_calls(void)
 		JUMP(BPF_JEQ, AUDIT_ARCH_X86_64, 0, N_ALLOWED + 4),
 		LOAD(nr),
 		JUMP(BPF_JEQ, SYS_openat, 0, 2),
-		/* The low half of its flags, where all of these are. */
+		/* The low half of the flags, which contains all of WRITES. */
 		LOAD(args[2]),
 		JUMP(BPF_JSET, WRITES, N_ALLOWED, N_ALLOWED + 1),
 	};
@@ -114,7 +118,7 @@ static void filter_calls(void)
 	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
-/* Of memory that is its own and can be written. */
+/* Bytes of private writable memory. */
 static uint64_t count_memory(void)
 {
 	unsigned long long pages = 0;
@@ -127,7 +131,7 @@ static uint64_t count_memory(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Root becomes nobody; whoever had been root before does not become root again. */
+/* Root becomes nobody; a former root user cannot become root again. */
 static bool give_up_ids(void)
 {
 	uid_t user = geteuid();

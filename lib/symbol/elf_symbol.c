@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of programs: looked up in the symbol tables, and from their address
- * to the place in the file by the segments that are loaded.
+ * Functions of programs: finds them in the symbol tables, and converts their addresses to file
+ * offsets by the loaded segments.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -13,7 +13,7 @@
 #include "../base/base.h"
 #include "elf_symbol.h"
 
-/* A function of that name, with versions (NAME@VERSION) looked through. */
+/* Is it a function of that name, with or without a version (NAME@VERSION)? */
 static bool is_function(Elf *elf, const GElf_Shdr *header, const GElf_Sym *symbol, const char *name)
 {
 	const char *found = elf_strptr(elf, header->sh_link, symbol->st_name);
@@ -33,7 +33,7 @@ static bool find_in_table(Elf *elf, Elf_Scn *section, const char *name, uint64_t
 	if (!data || !gelf_getshdr(section, &header) || !header.sh_entsize)
 		return false;
 	for (size_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
-		/* A size of entries that the file lies about ends here. */
+		/* Stops if the file's entry size is wrong. */
 		if (i > INT32_MAX || !gelf_getsym(data, (int)i, &symbol))
 			return false;
 		if (!is_function(elf, &header, &symbol, name))
@@ -57,7 +57,7 @@ static bool find_symbol(Elf *elf, const char *name, uint64_t *address)
 	return false;
 }
 
-/* The place in the file that is loaded at @address. */
+/* The file offset that is loaded at @address. */
 static bool to_offset(Elf *elf, uint64_t address, uint64_t *offset)
 {
 	GElf_Phdr segment;
@@ -96,7 +96,7 @@ int kl_elf_file_offset(const char *path, const char *symbol, uint64_t *offset)
 	if (fd < 0)
 		return fd;
 	elf_version(EV_CURRENT);
-	/* Not mapped: the file may be cut short meanwhile. */
+	/* Not mapped: the file may be truncated concurrently. */
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	ret = find_offset(elf, path, symbol, offset);
 	elf_end(elf);

@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 /*
- * Where a function begins in its file: what the kernel wants to know for a
- * uprobe. Returns -ENOENT if @path has no such function, or what opening it
- * said, with an error text.
+ * The file offset of a function, which the kernel needs for a uprobe. Returns -ENOENT if @path has
+ * no such function, or the error from opening it, with an error text.
  */
 int kl_elf_file_offset(const char *path, const char *symbol, uint64_t *offset);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registers and operations of a program. Registers are taken from a set and
- * given back; the first failure is kept and the rest of the work is for nothing.
+ * Registers and operations of a program. Registers are allocated from a set and freed again. Only
+ * the first failure is recorded; code emitted after it is discarded.
  */
 #include <errno.h>
 
 #include "../base/base.h"
 #include "expression.h"
 
-/* Operations marked * in the contract. */
+/* Operations marked * in the contract: they need the right to hook functions. */
 static const bool needs_right[KL_OP_COUNT] = {
 	[KL_OP_ARG] = true,	   [KL_OP_CURRENT] = true,	   [KL_OP_PERCPU] = true,
 	[KL_OP_LOAD] = true,	   [KL_OP_LOAD_USER] = true,	   [KL_OP_TEXT] = true,
@@ -90,7 +90,7 @@ void kl_emit_land(struct kl_compiler *c, unsigned int jump)
 	c->code->ops[jump].imm = c->code->n_ops - 1 - jump;
 }
 
-/* Texts that are there already, or begin one that is, are not stored again. */
+/* A string that the data already contains, or that begins one in it, is not stored again. */
 void kl_emit_data(struct kl_compiler *c, struct kl_abi_op *op, const struct kl_node *string)
 {
 	struct kl_code *code = c->code;

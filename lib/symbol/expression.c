@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An expression to a program, from one end to the other; expression.h has the parts. */
+/* Compiles an expression into a program; expression.h lists the stages. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ int kl_expression_compile(const struct kl_scope *scope, const char *what, const 
 	code->may = 0;
 	code->note[0] = 0;
 	code->result = (struct kl_result){ 0 };
-	/* No text is longer than what it is written as, and no node shorter than a byte. */
+	/* An unescaped string is never longer than its source text. */
 	c.strings = malloc(strlen(text) + 1);
 	c.nodes = malloc(KL_NODES_MAX * sizeof(*c.nodes));
 	if (!c.strings || !c.nodes) {

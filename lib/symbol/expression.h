@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The parts of the compiler of expressions:
+ * The stages of the expression compiler:
  *
  *   text --lexer.c--> tokens --parser.c--> nodes --check.c--> nodes with types
  *        --generate.c (values, places), emit.c (registers, operations)--> program
  *
- * scope.c says what names mean, ctype.c what BTF's types mean here. An error is
- * said once, at the column of the node or token that it is about.
+ * resolve.c resolves names, scope.c collects them, ctype.c converts BTF's types. Only the first
+ * error is reported, at the column of its node or token.
  */
 #ifndef KL_LIB_SYMBOL_EXPRESSION_H
 #define KL_LIB_SYMBOL_EXPRESSION_H
@@ -14,7 +14,7 @@
 #include <kernlens/expression.h>
 #include "../base/names.h"
 
-#define KL_ARGUMENTS_MAX KL_BLOCK_ARGUMENTS /* no other source has as many */
+#define KL_ARGUMENTS_MAX KL_BLOCK_ARGUMENTS /* no other source has more */
 #define KL_NODES_MAX 1024
 #define KL_NESTING_MAX 64
 
@@ -22,11 +22,11 @@
 
 enum kl_base {
 	KL_BASE_VOID,
-	KL_BASE_INT, /* enums and bool, too */
+	KL_BASE_INT, /* includes enums and bool */
 	KL_BASE_STRUCT, /* or union */
 	KL_BASE_ARRAY,
 	KL_BASE_FUNCTION,
-	KL_BASE_TEXT, /* of a field or variable, or a literal: has no address */
+	KL_BASE_TEXT, /* text of a field or variable, or a literal: has no address */
 	KL_BASE_NUMBERS, /* a field that is an array of numbers: has no address */
 };
 
@@ -34,21 +34,21 @@ enum kl_base {
 struct kl_ctype {
 	enum kl_base base;
 	uint8_t stars;
-	uint8_t bytes; /* of an int */
+	uint8_t bytes; /* size of an int */
 	bool is_signed;
 	bool is_char;
-	bool is_byte; /* unsigned char by that name: may be text, too */
+	bool is_byte; /* unsigned char by that name: may be text */
 	bool is_bool;
-	bool is_const; /* what a pointer points to */
-	bool is_user; /* the pointer is one to the task's memory */
-	uint32_t id; /* BTF, of an enum, struct or array; 0: no such */
+	bool is_const; /* the pointer's target */
+	bool is_user; /* a pointer to user memory */
+	uint32_t id; /* BTF id of an enum, struct or array; 0: none */
 	enum kl_format format;
 };
 
 void kl_ctype_int(struct kl_ctype *type, unsigned int bytes, bool is_signed);
-/* The type @id of BTF. */
+/* The BTF type @id. */
 void kl_ctype_btf(struct kl_ctype *type, const struct kl_btf *btf, uint32_t id);
-/* What a pointer points to, an array has. */
+/* The target of a pointer, or the element of an array. */
 void kl_ctype_target(struct kl_ctype *target, const struct kl_ctype *type,
 		     const struct kl_btf *btf);
 /* An array as a value is a pointer to its first element. */
@@ -57,7 +57,7 @@ uint64_t kl_ctype_bytes(const struct kl_ctype *type, const struct kl_btf *btf);
 void kl_ctype_describe(const struct kl_ctype *type, const struct kl_btf *btf,
 		       struct kl_buffer *buffer);
 void kl_ctype_result(const struct kl_ctype *type, struct kl_result *result);
-/* "u32" and the like; false: it is none. */
+/* Parse "u32" and the like. Returns false for other names. */
 bool kl_ctype_word(struct kl_ctype *type, const char *name, size_t length);
 
 static inline bool kl_ctype_is_int(const struct kl_ctype *type)
@@ -70,7 +70,7 @@ static inline bool kl_ctype_is_array(const struct kl_ctype *type)
 	return !type->stars && type->base == KL_BASE_ARRAY;
 }
 
-/* A char *. */
+/* Is it a char *? */
 static inline bool kl_ctype_is_string(const struct kl_ctype *type)
 {
 	return type->stars == 1 && type->base == KL_BASE_INT && (type->is_char || type->is_byte);
@@ -81,7 +81,7 @@ static inline bool kl_ctype_is_string(const struct kl_ctype *type)
 struct kl_argument {
 	char name[64];
 	struct kl_ctype type;
-	int index; /* of KL_OP_ARG; -1: cannot be had */
+	int index; /* of KL_OP_ARG; -1: unavailable */
 };
 
 struct kl_flag {
@@ -95,10 +95,10 @@ struct kl_scope {
 	const struct kl_class *class;
 	struct kl_argument argument[KL_ARGUMENTS_MAX];
 	unsigned int n_arguments;
-	bool is_return; /* the only argument is what a function returns */
-	bool is_function; /* arguments may point to user memory, types do not say so */
-	bool is_block; /* arguments are registers, and have no numbers */
-	bool is_trap; /* registers by the same names are variables */
+	bool is_return; /* the only argument is a function's return value */
+	bool is_function; /* arguments may point to user memory without their types showing it */
+	bool is_block; /* arguments are registers, and have no argN names */
+	bool is_trap; /* register names refer to variables */
 	struct kl_flag *flag;
 	size_t n_flags;
 	size_t flags_capacity;
@@ -112,12 +112,12 @@ struct kl_scope {
 enum kl_node_kind {
 	KL_NODE_NUMBER,
 	KL_NODE_STRING,
-	KL_NODE_NAME, /* becomes one of the next */
+	KL_NODE_NAME, /* resolved to one of the following */
 	KL_NODE_FIELD,
 	KL_NODE_ARGUMENT,
 	KL_NODE_VARIABLE,
 	KL_NODE_CURRENT,
-	KL_NODE_GLOBAL, /* number: its address */
+	KL_NODE_GLOBAL, /* number: the global's address */
 	KL_NODE_FLAG,
 	KL_NODE_SINCE, /* since(flag) */
 	KL_NODE_MEMBER, /* a.name */
@@ -166,7 +166,7 @@ enum kl_binary {
 
 struct kl_token {
 	enum kl_token_kind kind;
-	uint32_t at; /* in the text */
+	uint32_t at; /* offset in the text */
 	uint32_t length;
 	uint64_t number;
 	bool is_unsigned;
@@ -178,17 +178,17 @@ struct kl_token {
 struct kl_node {
 	enum kl_node_kind kind;
 	uint8_t op; /* enum kl_binary */
-	uint8_t need; /* registers, about */
-	bool is_place; /* it has an address */
-	bool is_user; /* the place is in the task's memory */
+	uint8_t need; /* approximate number of registers needed */
+	bool is_place; /* has an address */
+	bool is_user; /* the place is in user memory */
 	bool is_percpu; /* of a global */
 	bool is_prefix; /* of a string */
 	uint8_t bits; /* of a bitfield; else 0 */
-	uint8_t bit; /* first one */
-	uint32_t at; /* in the text */
+	uint8_t bit; /* the first bit */
+	uint32_t at; /* offset in the text */
 	uint32_t length;
 	struct kl_node *a, *b, *c;
-	uint64_t number; /* and: index of fields and arguments, offset of members */
+	uint64_t number; /* also the index of fields and arguments, and the offset of members */
 	const char *string;
 	uint32_t string_bytes;
 	struct kl_ctype type;
@@ -205,38 +205,38 @@ struct kl_compiler {
 	const char *text;
 	struct kl_code *code;
 	struct kl_token token;
-	const char *at; /* behind the token */
-	char *strings; /* unescaped: never longer than the text */
+	const char *at; /* after the token */
+	char *strings; /* unescaped strings: never longer than the text */
 	size_t strings_used;
 	struct kl_node *nodes;
 	unsigned int n_nodes;
 	unsigned int nesting;
-	unsigned int registers; /* in use, a bit each */
-	int error; /* of emitting: negative errno, once and for all */
+	unsigned int registers; /* bit mask of those in use */
+	int error; /* first failure while emitting: negative errno */
 };
 
-/* Say what is wrong with the text at @at. Returns -EINVAL. */
+/* Report an error in the text at @at. Returns -EINVAL. */
 int kl_complain(const struct kl_compiler *c, uint32_t at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same of what kl_error_text() says, and with @error. */
+/* The same with the current kl_error_text(), and @error. */
 int kl_complain_again(const struct kl_compiler *c, uint32_t at, int error);
 
-/* lexer.c: the next token to @c->token. */
+/* lexer.c: read the next token into @c->token. */
 int kl_lex(struct kl_compiler *c);
-/* parser.c: the whole text; NULL with an error. */
+/* parser.c: parse the whole text; NULL with an error. */
 struct kl_node *kl_parse(struct kl_compiler *c);
-/* check.c: types of @node and all below it. */
+/* check.c: compute the types of @node and all nodes below it. */
 int kl_check(struct kl_compiler *c, struct kl_node *node);
-/* The type of @node as a value; -EINVAL if it is no number and no pointer. */
+/* The type of @node as a value; -EINVAL if it is neither a number nor a pointer. */
 int kl_check_value(struct kl_compiler *c, const struct kl_node *node, struct kl_ctype *type);
-/* fold.c: make a number of a node whose operands are numbers. */
+/* fold.c: turn a node whose operands are numbers into a number. */
 void kl_fold(struct kl_node *node);
-/* scope.c: what the name @node is. */
+/* resolve.c: find what the name @node refers to. */
 int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node);
-/* Whether something other than a type is called so. */
+/* Does the name refer to something other than a type? */
 bool kl_scope_has(const struct kl_scope *scope, const char *name);
 int kl_scope_flag(struct kl_compiler *c, struct kl_node *node);
-/* generate.c: the program for @node. */
+/* generate.c: generate the program for @node. */
 int kl_generate(struct kl_compiler *c, struct kl_node *node, unsigned int flags);
 /* emit.c */
 int kl_emit_register(struct kl_compiler *c, const struct kl_node *node);
@@ -247,12 +247,12 @@ void kl_emit_const(struct kl_compiler *c, int dst, uint64_t value);
 void kl_emit_alu(struct kl_compiler *c, enum kl_alu alu, int dst, int a);
 void kl_emit_alu_const(struct kl_compiler *c, const struct kl_node *node, enum kl_alu alu, int dst,
 		       uint64_t value);
-/* A jump to be given its aim by kl_emit_land(). */
+/* Emit a jump; kl_emit_land() sets its target. */
 unsigned int kl_emit_jump(struct kl_compiler *c, enum kl_op_code op, int a);
 void kl_emit_land(struct kl_compiler *c, unsigned int jump);
 void kl_emit_data(struct kl_compiler *c, struct kl_abi_op *op, const struct kl_node *string);
 
-/* capture.c and generate.c: of the contract's types. */
+/* The contract's number type, for capture.c and generate.c. */
 static inline enum kl_number kl_number_of(unsigned int bytes, bool is_signed)
 {
 	unsigned int log2 = bytes >= 8 ? 3 : bytes >= 4 ? 2 : bytes >= 2 ? 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations on constants are done here and not when events fire. */
+/* Folds operations on constants at compile time, instead of computing them for each event. */
 #include <errno.h>
 
 #include "expression.h"
@@ -47,7 +47,7 @@ static uint64_t compare(enum kl_binary op, uint64_t a, uint64_t b, bool no_sign)
 	}
 }
 
-/* As KL_ALU_DIV and the like: the one quotient that has no room is what it was. */
+/* Like KL_ALU_DIV and the like: INT64_MIN / -1, which overflows, stays INT64_MIN. */
 static uint64_t divide(enum kl_binary op, uint64_t a, uint64_t b, bool no_sign)
 {
 	if (no_sign)
@@ -96,14 +96,14 @@ static void fold_binary(struct kl_node *node)
 {
 	const struct kl_node *a = node->a, *b = node->b;
 
-	/* Sums with pointers are scaled where they are generated. */
+	/* Sums with pointers are scaled when they are generated. */
 	if (!is_number(a) || !is_number(b) || a->type.stars || b->type.stars)
 		return;
 	become_number(node, calculate(node->op, a->number, b->number,
 				      is_unsigned(a) || is_unsigned(b), is_unsigned(a)));
 }
 
-/* Both sides of && and || have to be there: one that is not computed has been checked. */
+/* An operand of && or || that is not evaluated must still be valid: it has been checked by now. */
 static void fold_logic(struct kl_node *node)
 {
 	bool is_or = node->kind == KL_NODE_OR;
@@ -121,7 +121,10 @@ static void fold_choice(struct kl_node *node)
 	struct kl_node *chosen = node->a->number ? node->b : node->c;
 	struct kl_ctype type = node->type;
 
-	/* Another one may have another type, and be a place: the choice is a value. */
+	/*
+	 * Do not replace the node by another kind: the operand may have another type or be a place,
+	 * but the choice is a value.
+	 */
 	if (chosen->kind != KL_NODE_NUMBER)
 		return;
 	become_number(node, chosen->number);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nodes to operations. A value ends in a register; a place is a register and an
- * offset, so that p->a.b[2] is one load. Of two operands the one that needs
- * more registers comes first, so eight are enough for all but odd expressions.
+ * Turns nodes into operations. A value ends up in a register. A place is a register and an offset,
+ * so that p->a.b[2] is a single load. Of two operands, the one that needs more registers is
+ * computed first, so that eight suffice for all but odd expressions.
  */
 #include <errno.h>
 
@@ -17,7 +17,7 @@ static void claim(struct kl_compiler *c, int reg)
 	c->registers |= 1u << reg;
 }
 
-/* The value that is in @from has to be in @to, which is free. */
+/* Move the value from register @from to @to, which is free. */
 static void bring(struct kl_compiler *c, int to, int from)
 {
 	if (to == from)
@@ -38,7 +38,7 @@ static bool is_wide_unsigned(const struct kl_ctype *type)
 	return type->stars || (type->bytes == 8 && !type->is_signed);
 }
 
-/* The types of operands have been checked. */
+/* Cannot fail: the operands' types have been checked. */
 static struct kl_ctype value_type(struct kl_compiler *c, const struct kl_node *node)
 {
 	struct kl_ctype type;
@@ -49,7 +49,7 @@ static struct kl_ctype value_type(struct kl_compiler *c, const struct kl_node *n
 
 /* ------------------------------------------------------------------ places */
 
-/* Where the pointer or array @node points. */
+/* The place that the pointer or array @node refers to. */
 static struct kl_place pointed(struct kl_compiler *c, const struct kl_node *node)
 {
 	if (kl_ctype_is_array(&node->type))
@@ -57,7 +57,7 @@ static struct kl_place pointed(struct kl_compiler *c, const struct kl_node *node
 	return (struct kl_place){ .reg = value(c, node) };
 }
 
-/* The place's address in its register. */
+/* Compute the place's address in its register. */
 static int address(struct kl_compiler *c, const struct kl_node *node, struct kl_place p)
 {
 	if (p.offset)
@@ -138,8 +138,8 @@ static int load(struct kl_compiler *c, const struct kl_node *node)
 /* ------------------------------------------------------------------ values */
 
 /*
- * Where the strings are that stand before a field: what stands before the first
- * one and between it and the second, for imm64. Events have at most two in front.
+ * Offsets of the strings before a field: from the record's start to the first one, and from there
+ * to the second, for imm64. At most two strings precede a field.
  */
 static uint64_t gaps(struct kl_compiler *c, const struct kl_node *node,
 		     const struct kl_field *field)
@@ -174,7 +174,7 @@ static int argument(struct kl_compiler *c, const struct kl_node *node)
 	int reg = kl_emit_register(c, node);
 
 	kl_emit(c, KL_OP_ARG, reg, 0, 0, node->number);
-	/* Nothing is said about the rest of a register that has a narrow argument. */
+	/* The upper bits of a register with a narrow argument are undefined. */
 	if (!node->type.stars && node->type.bytes < 8)
 		narrow(c, reg, 8 * node->type.bytes, 0, node->type.is_signed);
 	return reg;
@@ -240,7 +240,7 @@ static int text(struct kl_compiler *c, const struct kl_node *node)
 	return reg;
 }
 
-/* The operation for @node; *@swap: its operands change places. */
+/* The operation for @node. *@swap: exchange the operands. */
 static enum kl_alu alu_of(const struct kl_node *node, const struct kl_ctype *a,
 			  const struct kl_ctype *b, bool *swap)
 {
@@ -281,7 +281,7 @@ static enum kl_alu alu_of(const struct kl_node *node, const struct kl_ctype *a,
 	}
 }
 
-/* Bytes that a pointer moves by when 1 is added; 1 for numbers. */
+/* Bytes that adding 1 to a pointer advances it by; 1 for numbers. */
 static uint64_t stride(struct kl_compiler *c, const struct kl_ctype *pointer)
 {
 	struct kl_ctype target;
@@ -328,7 +328,7 @@ static int binary(struct kl_compiler *c, const struct kl_node *node)
 	return swap ? b : a;
 }
 
-/* Whether its value is 0 or 1. */
+/* Is its value always 0 or 1? */
 static bool is_truth(const struct kl_node *node)
 {
 	switch (node->kind) {
@@ -344,7 +344,7 @@ static bool is_truth(const struct kl_node *node)
 	}
 }
 
-/* The second operand is not computed if the first one decides. */
+/* Skip the second operand if the first one decides. */
 static int logic(struct kl_compiler *c, const struct kl_node *node)
 {
 	int reg = value(c, node->a);

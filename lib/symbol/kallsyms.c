@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads /proc/kallsyms. The file's text is kept and cut into names in place;
- * symbols are sorted by address, and a hash table finds them by name.
+ * Reads /proc/kallsyms. The file's text is kept and cut into names in place. Symbols are sorted by
+ * address, and a hash table finds them by name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +15,14 @@
 #include "../base/plain.h"
 
 #define READ_BYTES (1u << 20)
-#define FILE_MAX (256u << 20) /* a kernel's list has some ten MiB */
-#define FAR (16u << 20) /* no symbol is that long */
+#define FILE_MAX (256u << 20) /* a kernel's list has about ten MiB */
+#define FAR (16u << 20) /* no symbol is that large */
 #define NEAR 4096u
 #define KERNEL "kernel"
 
 struct symbol {
 	uint64_t address;
-	uint32_t name; /* in the text */
+	uint32_t name; /* offset in the text */
 	uint32_t module; /* 0: the kernel */
 	char type;
 };
@@ -32,8 +32,8 @@ struct kl_symbols {
 	struct symbol *symbol;
 	size_t n;
 	size_t capacity;
-	uint32_t *table; /* by hash of the name, index + 1 of the first; 0: none */
-	uint32_t *next; /* of each symbol, the same of the next one with its hash */
+	uint32_t *table; /* by hash of the name, index of the first symbol plus 1; 0: none */
+	uint32_t *next; /* for each symbol, the next one with the same hash, likewise */
 	uint32_t mask;
 	bool hidden;
 };
@@ -66,7 +66,7 @@ static int read_all(struct kl_buffer *text, const char *path)
 	return text->error ? kl_fail(ENOMEM, "out of memory") : 0;
 }
 
-/* "ffffffff81000000 T name\t[module]" up to @end. Returns false for other lines. */
+/* Parse "ffffffff81000000 T name\t[module]" up to @end. Returns false for other lines. */
 static bool parse_line(char *text, char *line, char *end, struct symbol *symbol)
 {
 	uint64_t address = 0;
@@ -92,7 +92,7 @@ static bool parse_line(char *text, char *line, char *end, struct symbol *symbol)
 			kl_make_plain(bracket + 2, end - 1 - (bracket + 2));
 		}
 	}
-	/* Names are printed as they are. */
+	/* Names are printed unchanged. */
 	kl_make_plain(at + 3, strlen(at + 3));
 	return true;
 }
@@ -119,7 +119,7 @@ static int parse(struct kl_symbols *symbols)
 	return 0;
 }
 
-/* By address; of several at one, functions first, then as the file has them. */
+/* By address. At the same address, functions first, then in the file's order. */
 static int compare(const void *left, const void *right)
 {
 	const struct symbol *a = left, *b = right;
@@ -152,7 +152,7 @@ static int index_names(struct kl_symbols *symbols)
 	if (!symbols->table || !symbols->next)
 		return kl_fail(ENOMEM, "out of memory");
 	symbols->mask = size - 1;
-	/* Each to the front of its list, which takes no longer if all are called the same. */
+	/* Add each to the front of its hash chain: constant time even if all names are equal. */
 	for (size_t i = symbols->n; i--;) {
 		uint32_t hash = hash_name(symbols->text.data + symbols->symbol[i].name);
 		uint32_t *first = &symbols->table[hash & symbols->mask];
@@ -221,7 +221,7 @@ static void show(const struct kl_symbols *symbols, size_t index, struct kl_symbo
 	symbol->type = s->type;
 }
 
-/* Whether @module is what stands in the @length bytes at @wanted. */
+/* Does @module match the @length bytes at @wanted? */
 static bool is_module(const char *module, const char *wanted, size_t length)
 {
 	if (!*module)
@@ -278,7 +278,7 @@ int kl_symbols_find(const struct kl_symbols *symbols, const char *name, struct k
 	return (int)found;
 }
 
-/* The first symbol that is behind an address. */
+/* Index of the first symbol after an address. */
 static size_t find_behind(const struct kl_symbols *symbols, uint64_t address)
 {
 	size_t low = 0, high = symbols->n;
@@ -304,7 +304,7 @@ int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_
 	low = find_behind(symbols, address);
 	if (!low || address - symbols->symbol[low - 1].address >= FAR)
 		return kl_fail(ENOENT, "no symbol is at %#llx", (unsigned long long)address);
-	/* The first of those at the same address. */
+	/* The first of several at the same address. */
 	for (low--; low && symbols->symbol[low - 1].address == symbols->symbol[low].address;)
 		low--;
 	show(symbols, low, symbol);
@@ -312,7 +312,10 @@ int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_
 	return 0;
 }
 
-/* Within a page of the last one it is most likely still that. */
+/*
+ * Like kl_symbols_at(), but beyond a page after a symbol's start, only trust it if the next symbol
+ * belongs to the same module.
+ */
 int kl_symbols_around(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
 		      uint64_t *offset)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The text of an expression to tokens, and complaints that point into it. */
+/* Splits the text of an expression into tokens, and reports errors with their position. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define EXCERPT_BYTES 100
 
-/* WHAT:LINE:COLUMN: @message, the line (what is around the place of a long one), a caret. */
+/* Print WHAT:LINE:COLUMN: @message, the line (an excerpt if it is long), and a caret. */
 static void place_message(const struct kl_compiler *c, uint32_t at, int error, const char *message)
 {
 	const char *line = c->text, *place = c->text + at;
@@ -67,7 +67,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Of any base up to 16; 99: none. */
+/* Value of a digit in any base up to 16; 99: not a digit. */
 static unsigned int digit_value(char c)
 {
 	if (is_digit(c))
@@ -104,7 +104,7 @@ static int lex_number(struct kl_compiler *c)
 	return 0;
 }
 
-/* What a backslash and the bytes at *@at behind it stand for; -1: nothing known. */
+/* The character for the escape sequence at *@at, after the backslash; -1: unknown. */
 static int unescape(const char **at)
 {
 	static const char from[] = "ntr0abfv\\'\"*?", to[] = "\n\t\r\0\a\b\f\v\\'\"*?";
@@ -122,7 +122,7 @@ static int unescape(const char **at)
 	return value;
 }
 
-/* One character of a literal to @*value. */
+/* Read one character of a literal into *@value. */
 static int lex_char(struct kl_compiler *c, const char **at, char *value)
 {
 	const char *from = *at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tokens to nodes: by precedence, as C has it. What a name in parentheses is, a
- * type or a value, is asked of the scope, because both may stand there.
+ * Parses tokens into nodes by precedence, as C does. A name in parentheses may be a type or a
+ * value; the scope decides.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static bool is_word(const struct kl_compiler *c, const char *word)
 	       !memcmp(c->text + c->token.at, word, c->token.length);
 }
 
-/* What the token is, for complaints. */
+/* The token as text, for error messages. */
 static const char *token_text(const struct kl_compiler *c, char *text, size_t bytes)
 {
 	if (c->token.kind == KL_TOKEN_END)
@@ -82,7 +82,7 @@ static int complain_type(struct kl_compiler *c, const char *word, const char *na
 			   name, near.best);
 }
 
-/* struct NAME: the token is the first word. */
+/* Parse "struct NAME"; the current token is the first word. */
 static int parse_tagged(struct kl_compiler *c, const char *word, uint32_t kinds,
 			struct kl_ctype *type)
 {
@@ -104,7 +104,7 @@ static int parse_tagged(struct kl_compiler *c, const char *word, uint32_t kinds,
 	return kl_lex(c);
 }
 
-/* unsigned long and the like. Returns 1 if the token is no such word. */
+/* Parse "unsigned long" and the like. Returns 1 if the token is not such a word. */
 static int parse_words(struct kl_compiler *c, struct kl_ctype *type)
 {
 	bool is_unsigned = false, any = false, is_char = false, is_bool = false, is_void = false;
@@ -143,7 +143,7 @@ static int parse_words(struct kl_compiler *c, struct kl_ctype *type)
 	return 0;
 }
 
-/* A typedef, if nothing else is called so. Returns 1 if it is none. */
+/* Parse a typedef, if the name is not used otherwise. Returns 1 if it is not one. */
 static int parse_typedef(struct kl_compiler *c, struct kl_ctype *type)
 {
 	char name[128];
@@ -172,10 +172,12 @@ static int skip_qualifiers(struct kl_compiler *c)
 	return ret;
 }
 
-/* A type and its stars. Returns 1 if the token begins none. */
+/* Parse a type and its stars. Returns 1 if the token does not begin a type. */
 static int parse_type(struct kl_compiler *c, struct kl_ctype *type)
 {
-	/* "const struct x *": the qualifiers are words of their own only in front of others. */
+	/*
+	 * Skip the qualifiers of "const struct x *" here; parse_words() accepts those after a word.
+	 */
 	bool qualified = is_word(c, "const") || is_word(c, "volatile");
 	int ret = skip_qualifiers(c);
 
@@ -208,7 +210,7 @@ static int parse_type(struct kl_compiler *c, struct kl_ctype *type)
 
 /* ------------------------------------------------------------- expressions */
 
-/* NAME(x): the token behind the name is "(". */
+/* Parse NAME(x); the token after the name is "(". */
 static struct kl_node *parse_call(struct kl_compiler *c, struct kl_node *name)
 {
 	const char *text = c->text + name->at;
@@ -281,7 +283,7 @@ static struct kl_node *parse_primary(struct kl_compiler *c)
 	}
 }
 
-/* .NAME or ->NAME behind @from. */
+/* Parse .NAME or ->NAME after @from. */
 static struct kl_node *parse_member(struct kl_compiler *c, struct kl_node *from,
 				    enum kl_node_kind kind)
 {
@@ -307,7 +309,10 @@ static struct kl_node *parse_postfix(struct kl_compiler *c)
 	unsigned int links = 0;
 
 	while (node) {
-		/* The compiler goes down the chain as it goes down parentheses. */
+		/*
+		 * The compiler recurses along the chain as it does for parentheses, so limit it,
+		 * too.
+		 */
 		if (++links > 2 * KL_NESTING_MAX) {
 			kl_complain(c, c->token.at, "the expression is nested too deeply");
 			return NULL;
@@ -330,7 +335,7 @@ static struct kl_node *parse_postfix(struct kl_compiler *c)
 	return node;
 }
 
-/* (TYPE) and what is behind it; *@node is NULL with 0 if it is no type. */
+/* Parse (TYPE) and its operand. Returns 0 with a NULL *@node if it is not a type. */
 static int parse_cast(struct kl_compiler *c, struct kl_node **node)
 {
 	struct kl_token token = c->token;
@@ -403,7 +408,7 @@ static struct kl_node *parse_unary(struct kl_compiler *c)
 	return node;
 }
 
-/* Operators, those that bind closest first; as in C, those of a row are equal. */
+/* Operators, tightest binding first; those of the same level are equal, as in C. */
 static const struct sign {
 	const char *sign;
 	uint8_t level;
@@ -438,7 +443,7 @@ static const struct sign *token_operator(const struct kl_compiler *c)
 	return NULL;
 }
 
-/* Operators of @level and those that bind closer. */
+/* Parse operators of @level and tighter. */
 static struct kl_node *parse_operators(struct kl_compiler *c, unsigned int level)
 {
 	struct kl_node *left = parse_unary(c), *node;

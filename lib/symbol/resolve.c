@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a name in an expression is. The nearest comes first: fields of the event,
- * arguments of the source, the running task, variables, constants of the
- * kernel's enums, its global variables and functions.
+ * Resolves a name in an expression. In order of precedence: fields of the event, arguments of the
+ * source, the running task, variables, constants of the kernel's enums, the kernel's global
+ * variables and functions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define SESSION "session" /* since(session) */
 
-/* Variables of the kernel that BTF does not describe. Their types are the kernel's own. */
+/* Kernel variables that BTF does not describe, with their types in the kernel. */
 static const struct {
 	const char *name;
 	const char *structure;
@@ -51,7 +51,7 @@ static const struct kl_variable *find_variable(const struct kl_scope *scope, con
 	return NULL;
 }
 
-/* rdi is the variable user_di, r8 is user_r8. */
+/* Map a register's name to its variable: rdi to user_di, r8 to user_r8. */
 static const struct kl_variable *find_register(const struct kl_scope *scope, const char *name)
 {
 	char variable[64];
@@ -63,7 +63,7 @@ static const struct kl_variable *find_register(const struct kl_scope *scope, con
 	return find_variable(scope, variable);
 }
 
-/* By its name, or argN. */
+/* Find an argument by its name or as argN. */
 static const struct kl_argument *find_argument(const struct kl_scope *scope, const char *name)
 {
 	for (unsigned int i = 0; i < scope->n_arguments; i++)
@@ -145,7 +145,7 @@ static void resolve_current(struct kl_compiler *c, struct kl_node *node)
 	node->type.stars = 1;
 }
 
-/* The type of a global that BTF does not describe. */
+/* Set the type of a global that BTF does not describe. */
 static void guess_type(struct kl_compiler *c, struct kl_node *node, const char *name)
 {
 	for (unsigned int i = 0; i < KL_ARRAY_SIZE(known); i++) {
@@ -270,7 +270,7 @@ int kl_scope_flag(struct kl_compiler *c, struct kl_node *node)
 	const struct kl_scope *scope = c->scope;
 	struct kl_near near;
 
-	/* How long it has been set is a number of nanoseconds. */
+	/* since() is a number of nanoseconds. */
 	kl_ctype_int(&node->type, node->kind == KL_NODE_SINCE ? 8 : 1, false);
 	node->type.is_bool = node->kind == KL_NODE_FLAG;
 	if (node->kind == KL_NODE_SINCE && node->length == strlen(SESSION) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which names an expression may use, filled by the caller. */
+/* The set of names that an expression may use; the caller fills it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "../base/base.h"
 #include "expression.h"
 
-#define REGISTER_ARGUMENTS 6 /* that a function gets in registers on x86-64 */
+#define REGISTER_ARGUMENTS 6 /* passed in registers to a function on x86-64 */
 
 struct kl_scope *kl_scope_create(const struct kl_btf *btf, const struct kl_symbols *symbols)
 {
@@ -65,8 +65,8 @@ void kl_scope_set_trap(struct kl_scope *scope)
 }
 
 /*
- * Registers that a parameter takes by the calling convention of x86-64: structs
- * of up to 16 bytes are passed in one or two, larger ones on the stack.
+ * Registers that a parameter takes by the x86-64 calling convention: structs of up to 16 bytes are
+ * passed in one or two registers, larger ones on the stack.
  */
 static unsigned int parameter_registers(const struct kl_btf *btf, uint32_t type)
 {
@@ -75,7 +75,10 @@ static unsigned int parameter_registers(const struct kl_btf *btf, uint32_t type)
 	return bytes <= 8 ? 1 : bytes <= 16 ? 2 : 0;
 }
 
-/* The parameters of @prototype from @first on; @registers: there are so many, 0: no limit. */
+/*
+ * Add the parameters of @prototype from @first on. @registers: number of argument registers; 0: no
+ * limit.
+ */
 static void add_parameters(struct kl_scope *scope, uint32_t prototype, unsigned int first,
 			   unsigned int registers)
 {
@@ -177,14 +180,14 @@ int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name)
 	if (type < 0)
 		return fail_tracepoint(scope, name);
 	kl_scope_clear_arguments(scope);
-	/* The first parameter is the probe's own. */
+	/* The first parameter is the probe's private data. */
 	add_parameters(scope, type, 1, 0);
 	return 0;
 }
 
 int kl_scope_set_registers(struct kl_scope *scope)
 {
-	/* By the numbers that instructions have for them; KL_SOURCE_KIND_BLOCK. */
+	/* In the order of their encoding in instructions; see KL_SOURCE_KIND_BLOCK. */
 	static const char *const names[KL_BLOCK_ARGUMENTS] = {
 		"rax",
 		"rcx",
@@ -211,7 +214,7 @@ int kl_scope_set_registers(struct kl_scope *scope)
 	scope->is_block = true;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names) && !ret; i++)
 		ret = kl_scope_add_argument(scope, names[i], 0);
-	/* One address among them that is a symbol. */
+	/* The only register that is always a code address. */
 	scope->argument[KL_BLOCK_IP].type.format = KL_FORMAT_ptr;
 	return ret;
 }

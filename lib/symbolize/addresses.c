@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From addresses in fields to names: the running kernel's symbols, and the pass over a
- * trace that has just been recorded. Feeds format/address.c.
+ * Resolves addresses in fields to names: by the running kernel's symbols, and in a pass over a new
+ * recording. Feeds format/address.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "../base/base.h"
 #include "modules.h"
 
-#define LOOK_NS 1000000000u /* not more often at which modules there are */
-#define EVENTS_AT_ONCE 65536 /* between looks at the clock */
+#define LOOK_NS 1000000000u /* minimum time between checks of the loaded modules */
+#define EVENTS_AT_ONCE 65536 /* between checks of the time limit */
 
 struct kernel {
 	struct kl_symbols *symbols;
@@ -99,7 +99,7 @@ static void take_event(struct kl_addresses *addresses, const struct kl_event *ev
 			kl_addresses_get(addresses, kl_event_value(event, i).number);
 }
 
-/* Variables whose values are addresses. Returns how many. */
+/* Find the variables whose values are addresses. Returns their number. */
 static unsigned int find_variables(const struct kl_schema *schema, unsigned int *index)
 {
 	const struct kl_variable *variable;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /proc/modules in one number; addresses are in it if they are told. */
+/* Hashes /proc/modules, including the addresses if they are visible. */
 #include <stdio.h>
 
 #include "../base/base.h"

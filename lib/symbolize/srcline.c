@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lines of the kernel's and its modules' text: addresses as they are now become places in a file
- * (source_file.c finds it), which symbol/elf_process.c reads. The kernel's text may lie elsewhere
- * than its file says, in one piece; each section of a module lies somewhere.
+ * Source lines of the kernel's and its modules' text. Runtime addresses are converted to addresses
+ * in a file (srcline_file.c finds it), which symbol/elf_process.c reads. The kernel's text is one
+ * piece that may be offset from its file; each section of a module has an address of its own.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,22 +18,22 @@
 
 #define SECTIONS_MAX 512
 
-/* A part of the text that is moved as one. */
+/* A part of the text with a common offset. */
 struct piece {
-	uint64_t begin; /* as it is now */
-	uint64_t place; /* in the file, once asked for */
+	uint64_t begin; /* runtime address */
+	uint64_t place; /* address in the file, once looked up */
 	bool asked;
 	bool known;
-	char name[64]; /* in the file: of a section or symbol */
+	char name[64]; /* of the section or symbol in the file */
 };
 
 /* The kernel or a module. */
 struct object {
 	char *module;
-	bool none; /* nothing is known of it */
-	unsigned int start; /* of the process in which it is open */
-	int fd; /* its file, to open it again; -1 */
-	struct piece *piece; /* by address */
+	bool none; /* nothing is known about it */
+	unsigned int start; /* start count of the process that has it open */
+	int fd; /* its file, to reopen it; -1: none */
+	struct piece *piece; /* sorted by address */
 	size_t pieces;
 };
 
@@ -156,7 +156,7 @@ static int add_pieces(const struct kl_source *s, struct object *o)
 	return add_piece(o, KL_SOURCE_KERNEL_PLACE, symbol.address);
 }
 
-/* The piece that an address is in, with its place in the file; NULL: that is not known. */
+/* The piece that contains an address, with its address in the file; NULL: unknown. */
 static struct piece *find_piece(struct kl_source *s, struct object *o, uint64_t address)
 {
 	struct piece *found = NULL;
@@ -221,7 +221,7 @@ static struct object *get_object(struct kl_source *s, const char *module)
 
 /* ------------------------------------------------------------------- lines */
 
-/* "a/./b" and "a/c/../b" are "a/b": one file has one name. */
+/* Simplify "a/./b" and "a/c/../b" to "a/b", so that each file has a single name. */
 static int keep_name(struct kl_texts *texts, const char **name)
 {
 	char path[PATH_MAX], *to = path;
@@ -263,7 +263,7 @@ int kl_source_ask(struct kl_elf_process *process, unsigned int number, struct kl
 		if (done <= 0)
 			return done;
 		for (int i = 0; i < done; i++) {
-			/* One after the other is mostly the same. */
+			/* Consecutive names are mostly the same. */
 			if (found[i].source != from) {
 				from = found[i].source;
 				kept = from;
@@ -299,7 +299,7 @@ bool kl_source_lines(struct kl_source *source, const struct kl_block_function *f
 		ret = kl_source_ask(source->process, (unsigned int)(o - source->object),
 				    &source->texts, place, n, line);
 	free(place);
-	/* What ends the process is not read again. */
+	/* A file that killed the process is not read again. */
 	o->none |= ret == -EPIPE;
 	return place && !ret;
 }

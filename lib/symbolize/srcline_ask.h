@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lines of many addresses of a file that is open in a process of its own. */
+/* Source lines of many addresses of a file that a separate process has open. */
 #ifndef KL_LIB_SYMBOLIZE_SRCLINE_ASK_H
 #define KL_LIB_SYMBOLIZE_SRCLINE_ASK_H
 
@@ -9,8 +9,8 @@
 #include "../symbol/elf_process.h"
 
 /*
- * @address: of the file. @line: filled in, names kept in @texts. Returns 0, or -EPIPE if reading
- * has ended the process; the rest is not known then.
+ * @address: addresses in the file. @line: filled in; names are stored in @texts. Returns 0, or
+ * -EPIPE if reading killed the process; the remaining lines are then unknown.
  */
 int kl_source_ask(struct kl_elf_process *process, unsigned int number, struct kl_texts *texts,
 		  const uint64_t *address, size_t n, struct kl_source_line *line);

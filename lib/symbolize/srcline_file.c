@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where debug information of the kernel and its modules is looked for, in this order: what the user
- * has named, where the distributions' packages put it, by build id and by name, and the modules
- * themselves. What has another build id is refused.
+ * Finds debug information of the kernel and its modules. It searches, in this order: the path that
+ * the user gave, where distribution packages put it, by build id and by name, and the modules
+ * themselves. Files with a different build id are rejected.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,10 @@
 #define ROOT "/usr/lib/debug"
 #define NOTES_MAX (1u << 16)
 
-/* As it says itself: "Linux version RELEASE (". It need not be the kernel that runs. */
+/*
+ * Get the release from the kernel's own banner, "Linux version RELEASE (". It need not be the
+ * running kernel.
+ */
 static void find_release(const struct kl_blocks *blocks, char release[KL_RELEASE_MAX])
 {
 	static const char before[] = "Linux version ";
@@ -94,7 +97,7 @@ static bool module_id(const char *module, char id[KL_BUILD_ID_TEXT])
 	return find_id(notes, n, id);
 }
 
-/* As it is in memory, whose ever that is. */
+/* The build id as it is in memory, also in a copy of another machine's. */
 bool kl_source_build_id(const struct kl_blocks *blocks, const char *module,
 			char id[KL_BUILD_ID_TEXT])
 {
@@ -117,7 +120,7 @@ bool kl_source_build_id(const struct kl_blocks *blocks, const char *module,
 
 /* ------------------------------------------------------------------- files */
 
-/* Is it MODULE.ko, whose name may have been written otherwise? */
+/* Is it MODULE.ko? File names may have dashes for underscores. */
 static bool is_named(const char *file, const char *module)
 {
 	for (; *module; file++, module++)
@@ -126,7 +129,7 @@ static bool is_named(const char *file, const char *module)
 	return !strncmp(file, ".ko", 3);
 }
 
-/* Where a module lies below /lib/modules/RELEASE: "kernel/fs/ext4/ext4.ko"; empty: not known. */
+/* A module's path below /lib/modules/RELEASE: "kernel/fs/ext4/ext4.ko"; empty: unknown. */
 static void find_module(const char *release, const char *module, char path[PATH_MAX])
 {
 	char list[128], line[PATH_MAX];
@@ -144,7 +147,7 @@ static void find_module(const char *release, const char *module, char path[PATH_
 		name = name ? name + 1 : line;
 		if (!end || !is_named(name, module))
 			continue;
-		/* Without what says that it is compressed. */
+		/* Cut off the suffix of a compressed file. */
 		strstr(name, ".ko")[3] = 0;
 		strcpy(path, line);
 	}
@@ -170,7 +173,7 @@ struct wanted {
 	const char *place;
 };
 
-/* @named: by the user. Returns a descriptor or -1. */
+/* @named: the user gave this path. Returns a descriptor or -1. */
 static int try_path(const struct wanted *w, const char *path, bool named)
 {
 	char id[KL_BUILD_ID_TEXT];
@@ -187,7 +190,7 @@ static int try_path(const struct wanted *w, const char *path, bool named)
 			refuse(w->files, path, w->module,
 			       "cannot be read as debug information for");
 	} else if (strcmp(id, w->id) != 0) {
-		/* One that the user has named may be of another module that is asked for, too. */
+		/* A file that the user gave may belong to another module that is requested, too. */
 		if (!named || !w->files->used)
 			refuse(w->files, path, w->module, "has a different build ID than");
 	} else if (!kl_elf_process_place(w->process, w->number, w->place, &address)) {
@@ -213,7 +216,7 @@ __attribute__((format(printf, 2, 3))) static int try_format(const struct wanted 
 	return bytes < (int)sizeof(path) ? try_path(w, path, false) : -1;
 }
 
-/* A folder as distributions have it, or a build tree. */
+/* Try a directory of debug files as distributions lay it out, or a build tree. */
 static int try_folder(const struct wanted *w, const char *root, const char *below)
 {
 	const char *release = w->files->release, *slash = strchr(below, '/');

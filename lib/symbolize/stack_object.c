@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From a place in a file to functions and lines. The module has the files open for us;
- * symbol/elf_process.c reads them, and what it has said is kept by place. A file that ends
- * that process is read once more, without debug information, and then no more.
+ * Resolves offsets in files to functions and lines. The module opens the files for us,
+ * symbol/elf_process.c reads them, and the results are cached by offset. A file that kills that
+ * process is read once more without debug information, and then no more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,22 +17,22 @@
 
 #define PATH_BYTES 4096
 #define SLOTS_LEAST 1024u
-#define LINES_BIT 63 /* of a key; the number of an object is far below */
+#define LINES_BIT 63 /* of a key; object numbers are far smaller */
 
 _Static_assert(KL_STACK_OBJECTS_MAX <= KL_ELF_FILES_MAX, "numbers of files");
 
 struct object {
 	bool asked;
-	bool no_lines; /* its debug information cannot be read */
+	bool no_lines; /* its debug information is unreadable */
 	bool unreadable;
-	unsigned int start; /* of the process in which it is open; 0: in none */
+	unsigned int start; /* start count of the process that has it open; 0: not open */
 	const char *path;
 	const char *build_id;
 };
 
-/* What is known of a place. */
+/* What is known about an offset. */
 struct known {
-	uint64_t key; /* 0: free; number, place, with lines or not */
+	uint64_t key; /* 0: free; else number, offset, and whether with lines */
 	unsigned int n;
 	struct kl_dwarf_frame *frame;
 };
@@ -79,7 +79,7 @@ pid_t kl_objects_pid(const struct kl_objects *objects)
 
 /* ------------------------------------------------------------------- files */
 
-/* Not everybody gets a descriptor: then it must be the same file behind the path. */
+/* Without the right to get a descriptor, open the path, and check that it is the same file. */
 static int open_path(const char *path, uint64_t inode)
 {
 	int fd = kl_open_regular(path);
@@ -94,7 +94,7 @@ static int open_path(const char *path, uint64_t inode)
 	return -1;
 }
 
-/* A descriptor of the object's file, or -1. Its path is known then. */
+/* Get a descriptor of the object's file, or -1. Sets the object's path. */
 static int ask_module(struct kl_objects *objects, uint32_t number)
 {
 	struct object *object = &objects->object[number - 1];
@@ -118,7 +118,7 @@ static int ask_module(struct kl_objects *objects, uint32_t number)
 	return open_path(object->path, about.inode);
 }
 
-/* It has ended the process. Names alone need less of the file. */
+/* Reading the object killed the process. Names alone need less of the file. */
 static void note_end(struct object *object, bool lines)
 {
 	object->unreadable |= object->no_lines || !lines;
@@ -182,7 +182,7 @@ static int grow_known(struct kl_objects *objects)
 	return 0;
 }
 
-/* The answer outlives the next question. */
+/* Copy the frames, since the next request overwrites them. */
 static int keep_frames(struct kl_objects *objects, struct known *known,
 		       const struct kl_dwarf_frame *frame, unsigned int n)
 {
@@ -199,7 +199,7 @@ static int keep_frames(struct kl_objects *objects, struct known *known,
 	return 0;
 }
 
-/* NULL: nothing is known. */
+/* NULL: out of memory. */
 static const struct known *find_place(struct kl_objects *objects, uint32_t number, uint64_t place,
 				      bool lines)
 {
@@ -247,7 +247,7 @@ unsigned int kl_objects_name(struct kl_objects *objects, struct kl_frame *frame,
 	frame->build_id = objects->object[number - 1].build_id;
 	if (!known || !known->n)
 		return 1;
-	/* The last is what is there in the text; without room for all, it alone. */
+	/* The last frame is the function in the text. If not all fit, return it alone. */
 	skip = known->n <= room ? 0 : known->n - 1;
 	for (unsigned int i = skip; i < known->n; i++, n++) {
 		const struct kl_dwarf_frame *from = &known->frame[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The files that frames of programs are in, as a session's collector gets to know them. */
+/* The files that contain frames of programs, as a session's collector learns of them. */
 #ifndef KL_LIB_SYMBOLIZE_STACK_OBJECT_H
 #define KL_LIB_SYMBOLIZE_STACK_OBJECT_H
 
@@ -7,7 +7,7 @@
 
 struct kl_objects;
 
-/* NULL: no memory. @session: must outlive them. */
+/* NULL: out of memory. @session must outlive the result. */
 struct kl_objects *kl_objects_create(struct kl_session *session);
 void kl_objects_destroy(struct kl_objects *objects);
 
@@ -15,9 +15,9 @@ void kl_objects_destroy(struct kl_objects *objects);
 pid_t kl_objects_pid(const struct kl_objects *objects);
 
 /*
- * Say what is known of a place, as KL_IOC_STACKS tells it. @frame: has the address; those behind
- * it, up to @room, are for functions that were inlined, which then come first. @exact: it is
- * no place that a call returns to. Texts live as long as @objects. Returns how many, at least 1.
+ * Fill in what is known about a frame, by its @place as KL_IOC_STACKS reports it. @frame has the
+ * address. Up to @room frames are filled in, inlined functions first. @exact: the address is not a
+ * return address. Texts live as long as @objects. Returns the number of frames, at least 1.
  */
 unsigned int kl_objects_name(struct kl_objects *objects, struct kl_frame *frame, unsigned int room,
 			     uint64_t place, bool exact, bool lines);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From a session's call traces to names: the kernel's from /proc/kallsyms, programs' by
+ * Resolves a session's stack traces: the kernel's by /proc/kallsyms, those of programs by
  * stack_object.c. Fed by KL_IOC_STACKS, feeds format/stack.c.
  */
 #include <errno.h>
@@ -20,11 +20,11 @@
 struct kl_stack_collector {
 	struct kl_session *session;
 	struct kl_stacks *stacks;
-	uint32_t next; /* id of the first that is not here yet */
-	uint32_t next_lines; /* of the first that may be without lines */
+	uint32_t next; /* id of the first trace not fetched yet */
+	uint32_t next_lines; /* id of the first trace that may lack lines */
 	bool lines;
 	struct kl_symbols *symbols;
-	uint64_t modules; /* hash of those that were loaded when they were read */
+	uint64_t modules; /* hash of the loaded modules when the symbols were read */
 	struct kl_objects *objects;
 	uint32_t *unplaced; /* traces whose files were not known yet */
 	size_t n_unplaced, unplaced_room;
@@ -68,9 +68,9 @@ pid_t kl_stack_collector_pid(const struct kl_stack_collector *c)
 	return c ? kl_objects_pid(c->objects) : 0;
 }
 
-/* ----------------------------------------------------------- the kernel's */
+/* ---------------------------------------------------------- kernel frames */
 
-/* Read again when a module has come or gone: its functions lie elsewhere. */
+/* Read the symbols again if modules were loaded or unloaded. */
 static void look_at_symbols(struct kl_stack_collector *c)
 {
 	uint64_t modules = kl_modules_hash();
@@ -83,7 +83,10 @@ static void look_at_symbols(struct kl_stack_collector *c)
 	kl_error_clear();
 }
 
-/* A call may be a function's last instruction: what it returns to is another's then. */
+/*
+ * A call may be a function's last instruction, so look up the byte before a return address: the
+ * address itself may belong to the next function.
+ */
 static void name_kernel(struct kl_stack_collector *c, struct kl_frame *frame, bool exact)
 {
 	struct kl_symbol symbol;
@@ -98,7 +101,7 @@ static void name_kernel(struct kl_stack_collector *c, struct kl_frame *frame, bo
 	frame->object = *symbol.module ? symbol.module : NULL;
 }
 
-/* ------------------------------------------------------------------ both */
+/* ---------------------------------------------------------------- traces */
 
 static int note_unplaced(struct kl_stack_collector *c, uint32_t id)
 {
@@ -132,7 +135,7 @@ static void name_kernel_frames(struct kl_stack_collector *c, const struct kl_abi
 	}
 }
 
-/* Returns whether any place is known. */
+/* Returns whether the file of any frame is known. */
 static bool name_user_frames(struct kl_stack_collector *c, const struct kl_abi_stack *about,
 			     const uint8_t *at, struct kl_stack *stack)
 {
@@ -145,7 +148,7 @@ static bool name_user_frames(struct kl_stack_collector *c, const struct kl_abi_s
 
 		placed |= place != 0;
 		frame->address = kl_get64(at + 8 * i);
-		/* One is left for each that is still to come. */
+		/* Reserve one for each remaining frame. */
 		room = KL_FRAMES_MAX - stack->n - (n - i - 1);
 		stack->n += kl_objects_name(c->objects, frame, room, place, is_exact(about, i),
 					    c->lines);
@@ -153,7 +156,7 @@ static bool name_user_frames(struct kl_stack_collector *c, const struct kl_abi_s
 	return placed;
 }
 
-/* One trace of what the module gave. Returns its bytes. */
+/* Process one of the module's traces. Returns its size in @bytes. */
 static int take_trace(struct kl_stack_collector *c, const uint8_t *at, size_t *bytes)
 {
 	struct kl_frame frames[KL_FRAMES_MAX] = {};
@@ -167,7 +170,7 @@ static int take_trace(struct kl_stack_collector *c, const uint8_t *at, size_t *b
 	stack.flags = about.flags;
 	stack.pid = about.pid;
 	*bytes = sizeof(about) + 8ul * about.frames * (about.kind == KL_STACK_USER ? 2 : 1);
-	/* The kernel's modules may have gone: what they were called is known. */
+	/* Already resolved, and its modules may be unloaded by now. */
 	if (about.kind == KL_STACK_KERNEL && about.id < c->next)
 		return 0;
 	if (about.kind == KL_STACK_KERNEL)
@@ -179,7 +182,7 @@ static int take_trace(struct kl_stack_collector *c, const uint8_t *at, size_t *b
 	return kl_stacks_add(c->stacks, &stack);
 }
 
-/* Those from @first on that fit. Returns how many, and where to go on. */
+/* Fetch the traces from @first on that fit. Returns their number, and advances @first. */
 static int fetch(struct kl_stack_collector *c, uint32_t *first, unsigned int most)
 {
 	struct kl_abi_stacks call = {
@@ -209,7 +212,7 @@ static int fetch(struct kl_stack_collector *c, uint32_t *first, unsigned int mos
 	return (int)n;
 }
 
-/* Files that were not known, because the program was changing its mappings, may be now. */
+/* Retry files that were unknown because the program was changing its mappings. */
 static int fetch_unplaced(struct kl_stack_collector *c)
 {
 	size_t n = c->n_unplaced;
