@@ -104,6 +104,7 @@ int kl_plan_add_list(struct kl_plan *plan, const struct kl_plan_list *list)
 	grown->origin = list->origin ? strdup(list->origin) : NULL;
 	if (!grown->text || !grown->origin != !list->origin) {
 		free(grown->text);
+		free((char *)grown->origin);
 		return kl_fail(ENOMEM, "out of memory");
 	}
 	plan->n_lists++;

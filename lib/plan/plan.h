@@ -177,7 +177,7 @@ int kl_plan_take_keys(struct kl_plan *plan, const char *list, const struct kl_sp
 /* handler/external.c: the other module's handler that a spec names; NULL: none. */
 const struct kl_abi_handler_info *kl_plan_external(const struct kl_plan *plan,
 						   const struct kl_spec *spec);
-/* Its name and, behind a blank, the arguments from @first on, as a rule's text. */
+
 /*
  * actions.c: add a maskset and return its index; find the maskset of a name: a built-in id, or
  * KL_MASKSET_FIRST_USER plus the index; read the masksets that `use` names from files.
