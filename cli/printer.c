@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The formats of print and live, over the library's styles, its strace and BER. */
+/* The output formats of print and live, built on the library's styles, strace and BER. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
