@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a command and prints how many ticks of the time stamp counter the
- * machine was busy until it ended, and how many it was idle: in a guest that is
- * started with --icount, instructions. The kernel's idle time is in
- * /proc/timer_list, to the nanosecond. The command's own output is dropped.
+ * Run a command, and print for how many ticks of the time stamp counter the machine was busy and
+ * idle until it ended; in a guest started with --icount, ticks are instructions. The kernel's idle
+ * time is read from /proc/timer_list, in nanoseconds. The command's own output is dropped.
  *
  *	busy COMMAND...
  */

@@ -2,9 +2,9 @@
 /*
  * Two workloads that do little but enter the kernel.
  *
- *	chatter fork TIMES      creates a process that runs another program (this
- *	                        one again, doing nothing), so often
- *	chatter groups ROUNDS   as hackbench: 10 senders, each to 10 receivers,
+ *	chatter fork TIMES      creates TIMES processes that execute another program
+ *	                        (this one again, doing nothing)
+ *	chatter groups ROUNDS   like hackbench: 10 senders, each to 10 receivers,
  *	                        ROUNDS messages of 100 bytes each over sockets
  */
 #include <stdio.h>

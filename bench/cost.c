@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one operation costs: does it many times and prints the least and the
- * mean count of the time stamp counter, which in a guest that is started with
- * --icount counts instructions. Run without and with a tracer, the difference
- * is the tracer's. Used by bench/guest; the operations are in a table below.
+ * Measure the cost of one operation: execute it many times, and print the minimum and the mean
+ * count of the time stamp counter, which counts instructions in a guest started with --icount. The
+ * difference between runs with and without a tracer is the tracer's cost. Used by bench/guest; the
+ * operations are in a table below.
  *
  *	cost OPERATION [TIMES]
  */
@@ -40,13 +40,13 @@ static void do_getppid(void)
 	syscall(SYS_getppid);
 }
 
-/* The same with twelve registers that are others each time: variables that change. */
+/* The same with twelve registers that change each time: variables that change. */
 static void do_registers(void)
 {
 	static unsigned long counter;
 	long number = SYS_getppid;
 
-	/* Below what the compiler may keep under the stack pointer. */
+	/* Skip the red zone below the stack pointer, which the compiler may use. */
 	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpush %%rbp\n\t"
 			 "mov %%rdi, %%rsi\n\tmov %%rdi, %%rdx\n\tmov %%rdi, %%r8\n\t"
 			 "mov %%rdi, %%r9\n\tmov %%rdi, %%r10\n\tmov %%rdi, %%rbx\n\t"
@@ -61,13 +61,13 @@ static void do_registers(void)
 	counter++;
 }
 
-/* An open that fails early: the path is copied and looked up, nothing is made. */
+/* An open that fails early: the path is copied and looked up, nothing is created. */
 static void do_openat(void)
 {
 	syscall(SYS_openat, AT_FDCWD, "/dev/shm/no-such-file", O_RDONLY, 0);
 }
 
-/* One kmalloc and one kfree, of the message; nothing else is allocated. */
+/* One kmalloc and one kfree, for the message; nothing else is allocated. */
 static int queue;
 
 static void start_message(void)
@@ -94,7 +94,7 @@ static void stop_message(void)
 	msgctl(queue, IPC_RMID, NULL);
 }
 
-/* The first touch of a page, of a region that is made anew when used up. */
+/* The first access to a page, of a region that is mapped anew when used up. */
 #define PAGES 256ul
 static char *region;
 static unsigned long touched;
@@ -104,7 +104,7 @@ static void do_fault(void)
 	region[touched * 4096] = 1;
 }
 
-/* Not counted: between two operations. */
+/* Between two operations, and not measured. */
 static void next_fault(void)
 {
 	if (region && ++touched < PAGES)
@@ -116,11 +116,11 @@ static void next_fault(void)
 		      0);
 	if (region == MAP_FAILED)
 		die("mmap");
-	/* The page table itself is made by another page's fault. */
+	/* Another page's fault allocates the page table itself. */
 	region[touched++ * 4096] = 1;
 }
 
-/* A round through another thread on the same CPU: two switches, two wakeups. */
+/* A round trip through another thread on the same CPU: two switches, two wakeups. */
 static int to[2], from[2];
 static pthread_t other;
 
@@ -154,7 +154,7 @@ static void stop_switch(void)
 	pthread_join(other, NULL);
 }
 
-/* @times: by default, enough for the least to be found */
+/* @times: default, enough for the minimum to be found */
 static const struct operation {
 	const char *name;
 	unsigned long times;

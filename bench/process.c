@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What figures of processes cost: starts processes that sleep, then reads the same
- * figures of all of them in several ways and prints, for each, the least count of the
- * time stamp counter a process, which in a guest that is started with --icount counts
- * instructions; then the same of single parameters of one process, a call each. Lines of
- * "part<TAB>processes<TAB>case<TAB>least<TAB>mean<TAB>processes", as bench/guest prints them.
+ * Measure the cost of data about processes: start processes that sleep, read the same data of all
+ * of them in several ways, and print, for each, the least count of the time stamp counter per
+ * process, which counts instructions in a guest started with --icount; then the same for single
+ * parameters of one process, one call each. Prints lines of
+ * "part<TAB>processes<TAB>case<TAB>least<TAB>mean<TAB>processes", like bench/guest.
  *
  *	process [NUMBER]
  */
@@ -30,12 +30,15 @@ enum {
 #define TIMES 5
 #define TASKS_MAX 65536
 
-/* What the design of 2015 showed, as far as it is numbers, and the name in place of three. */
+/* The numbers that the design of 2015 showed, with the name in place of three others. */
 static const __u32 thirteen[] = {
 	V_pid,	      V_ppid,	    V_comm,	  V_state,   V_cpu, V_priority, V_nice,
 	V_min_faults, V_maj_faults, V_start_time, V_vm_size, V_rss, V_cpu_time,
 };
-/* One by one, as the table of 2015 has them; its links of file names the kernel has no more. */
+/*
+ * One by one, as in the table of 2015, without the links of file names, which the kernel no longer
+ * has.
+ */
 static const struct {
 	const char *name;
 	__u32 n;
@@ -173,7 +176,7 @@ static void list_children(__s32 pid)
 		die("KL_IOC_DETAIL");
 }
 
-/* Of one that has no children, as its parent's list of them would be as long as it has. */
+/* Measures a process without children: its parent's list of children is long. */
 static void measure_one(const char *what, const __u32 *variables, unsigned int n)
 {
 	unsigned long long least = ~0ull;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Called by bench/report with the rows of the table on stdin; reads `results` and `limits`, writes
-# `md` and `json`. Extra = traced less plain: of the least, or, where one operation is not always the
-# same events (wakeups), of the mean; divided by the events an operation has.
+# `md` and `json`. Extra is traced minus plain: of the least or, where the events of an operation
+# vary (wakeups), of the mean; divided by the number of events per operation.
 
 function fail(why)
 {
@@ -19,7 +19,7 @@ function extra(part, operation, name)
 	return round((least[part, operation, name] - least["plain", operation, "before"]) / per[operation])
 }
 
-# A round is two switches, but not always two wakeups: as many as kernlens has seen.
+# A round is two switches, but not always two wakeups: use as many as kernlens has counted.
 function switch_events(name)
 {
 	if (name == "sched_waking" && events["kernlens", "switches", name])
@@ -43,8 +43,8 @@ function quoted(s)
 	return "\"" s "\""
 }
 
-# Nothing may stay hooked. What an openat costs at the least moves by up to 11 of 7,425 instructions
-# between two boots, and parts of one, with what else the kernel has cached.
+# Nothing may remain attached. The least cost of an openat varies by up to 11 of 7,425 instructions
+# between two boots, and to some extent within one, with what else the kernel has cached.
 function check_plain(   operation, a, b)
 {
 	for (operation in per) {
@@ -77,7 +77,7 @@ function check_limits(   line, f, x)
 	}
 }
 
-# All of an operation against what it costs untraced.
+# The whole operation, as a multiple of the untraced one.
 function check_ratio(operation, name, most,   x)
 {
 	x = sprintf("%.3f", least["kernlens", operation, name] / least["plain", operation, "before"])
@@ -94,7 +94,7 @@ function percent(work, tracer)
 	return sprintf("%+.1f %%", 100 * (least["work", work, tracer] / base(work) - 1))
 }
 
-# The best of what was measured before and after.
+# The better of the measurements before and after.
 function base(work,   a, b)
 {
 	a = least["work", work, "plain"]
@@ -157,7 +157,7 @@ function wall_table(   i, name, plain)
 	}
 }
 
-# What is known of 1,000 processes, and parameters of one beside the design of 2015.
+# Data of 1,000 processes, and parameters of one, compared with the design of 2015.
 function process_table(   i, name, x, pair)
 {
 	x = extra("kernlens", "processes", "13 variables")
@@ -198,7 +198,7 @@ function write_json(   key, f, comma)
 
 BEGIN {
 	FS = "|"
-	# Events an operation has; sending and receiving a message calls kfree once with nothing.
+	# Events per operation; sending and receiving a message calls kfree once more, with NULL.
 	per["getppid"] = per["registers"] = per["openat"] = per["fault"] = 1
 	per["switches"] = 2
 	switch_rounds = 10000 # as in cost.c

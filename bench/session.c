@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a command while kernlens sessions are running, with nothing but
- * uapi/kernlens.h in between, so that what is measured is the module alone.
- * Used by bench/guest.
+ * Run a command while kernlens sessions are running, using nothing but uapi/kernlens.h, so that the
+ * module alone is measured. Used by bench/guest.
  *
  *	session [-e PATTERN,...] [-v NAME,...] [-c] [-r RULE] [-t self|other|former] [-n SESSIONS] [-d] [-s FILE] [-l FLAGS]
  *		[-p NUMBER,TRACEPOINT,...] [-u UID] -- COMMAND...
  *
  *	-e  events by glob; the default is all of RDEFAULT
- *	-v  variables with each record
- *	-f  in each record, changed or not
+ *	-v  variables to record with each event
+ *	-f  record them each time, changed or not
  *	-c  count instead of log
- *	-r  a rule instead: count,VARIABLE: by its values, as pid; hist,ret or sum,ret: of an exit's
- *	    value;
- *	    log,reject: with a filter on the first field that lets nothing through;
- *	    log,next: the same of sched_switch, on next_tid
- *	-t  follow the command and what it creates, or a task that does nothing; `former`: that task, and
- *	    the command until shortly before it is executed
+ *	-r  a rule instead: count,VARIABLE: by its values, such as pid; hist,ret or sum,ret: of
+ *	    an exit's value;
+ *	    log,reject: with a filter on the first field that rejects everything;
+ *	    log,next: the same for sched_switch, on next_tid
+ *	-t  follow the command and what it creates, or a task that does nothing; `former`: that
+ *	    task, and the command until shortly before it is executed
  *	-d  discard mode instead of overwrite
- *	-l  a latency profile with these KL_LATENCY_* in hexadecimal
- *	-p  that many events of each session's own, which count, at these tracepoints in turn
- *	-u  sessions of this user without privilege, whose task is the other of -t
- *	-s  write "RECORDS LOST COUNTED" of the first session there
+ *	-l  a latency profile with these KL_LATENCY_* flags in hexadecimal
+ *	-p  NUMBER events of each session's own, which count, at these tracepoints in turn
+ *	-u  sessions of this user, without privilege, who also owns the task of -t other
+ *	-s  write "RECORDS LOST COUNTED" of the first session to FILE
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +119,7 @@ static void use_events(int fd, char *patterns, __u8 handler)
 		die(fd, "maskset");
 }
 
-/* "NUMBER,TRACEPOINT,...": events of the session's own, all counted. */
+/* Define events of the session's own, all counted, from "NUMBER,TRACEPOINT,...". */
 static void define_events(int fd, char *text)
 {
 	static struct kl_abi_event event[256];
@@ -170,7 +169,7 @@ static __u32 variable_id(const char *name)
 	return 0;
 }
 
-/* Makes the rule and returns what stands for it in a maskset. */
+/* Create the rule, and return its action for a maskset. */
 static __u8 make_rule(int fd, const char *what)
 {
 	const struct kl_abi_op key[] = { { .code = KL_OP_VARIABLE,
@@ -178,7 +177,7 @@ static __u8 make_rule(int fd, const char *what)
 					 { .code = KL_OP_END } };
 	const struct kl_abi_op field[] = { { .code = KL_OP_FIELD, .b = KL_NUMBER_S64 },
 					   { .code = KL_OP_END } };
-	/* The first 8 bytes of no event that is measured are this. */
+	/* No measured event begins with these 8 bytes. */
 	const struct kl_abi_op reject[] = {
 		{ .code = KL_OP_FIELD, .b = KL_NUMBER_S64 },
 		{ .code = KL_OP_CONST, .dst = 1, .imm64 = 0x123456789abcdefull },
@@ -267,7 +266,7 @@ static void write_stats(int fd, const char *path)
 	fclose(f);
 }
 
-/* What the command line asks for. */
+/* Values of the options. */
 struct options {
 	const char *patterns;
 	const char *variables;
@@ -332,7 +331,7 @@ static int parse(struct options *options, int argc, char **argv)
 	return optind >= argc || options->sessions < 1 || options->sessions > SESSIONS_MAX ? -1 : 0;
 }
 
-/* The command, which waits until everything is on. */
+/* Start the command, which waits until everything is attached. */
 static pid_t start_command(char **argv, int go[2])
 {
 	pid_t command;
@@ -351,7 +350,7 @@ static pid_t start_command(char **argv, int go[2])
 	_exit(127);
 }
 
-/* A process that is only there to be followed; it has its user when this returns. */
+/* Start a process that exists only to be followed; it has its user when this returns. */
 static pid_t start_idle(uid_t uid)
 {
 	int ready[2];
@@ -365,7 +364,7 @@ static pid_t start_idle(uid_t uid)
 		if (uid && (setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ||
 			    prctl(PR_SET_DUMPABLE, 1)))
 			_exit(1);
-		/* After the change of user, which clears it. */
+		/* After the change of user, which clears the death signal. */
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || write(ready[1], "", 1) != 1)
 			_exit(1);
 		pause();
@@ -400,7 +399,7 @@ static int start_session(const struct options *options, int number, pid_t follow
 	int fd = open_as(options->uid);
 
 	snprintf(s.name, sizeof(s.name), "bench-%d", number);
-	/* Hundreds would not fit into a small guest with the default. */
+	/* With the default size, hundreds of sessions would not fit into a small guest. */
 	if (options->sessions > 16) {
 		s.block_bytes = 4096;
 		s.blocks = 4;
@@ -458,7 +457,7 @@ int main(int argc, char **argv)
 		change_tasks(fds[i], command, KL_TASK_ADD | KL_TASK_INHERIT);
 		change_tasks(fds[i], command, KL_TASK_REMOVE);
 	}
-	/* That nobody follows it any more is noticed a little later. */
+	/* The module notices a little later that the command is no longer followed. */
 	if (former)
 		sleep(1);
 	if (write(go[1], "", 1) != 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Alarms, printed and handed to the user's command: one at a time, through the
- * shell, with what there is to say in its environment.
+ * Alarms: print them and pass them to the user's command, which the shell runs for one alarm at a
+ * time with the alarm's details in its environment.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 
 #define SAID_A_SECOND 5
 
-/* The last ones' command is waited for so long. */
+/* At the end, how often and how long to wait for the last command. */
 #define FINISH_TRIES 500
 #define FINISH_PAUSE_NS 10000000
 
-/* Of the command's environment; what is there by these names is replaced. */
+/* Prefix of the variables passed to the command; they replace any of the same name. */
 #define VARIABLE_PREFIX "KERNLENS_"
 
 void cli_alarms_init(struct cli_alarms *alarms, const struct cli_session *session)
@@ -88,7 +88,10 @@ void cli_alarms_take(struct cli_alarms *alarms)
 		return;
 	alarms->missed += missed;
 	for (int i = 0; i < got; i++) {
-		/* Anybody names tasks: for a log, and for the command's environment. */
+		/*
+		 * Any user can name tasks: make the text safe for a log and for the command's
+		 * environment.
+		 */
 		kl_make_plain(some[i].comm, strnlen(some[i].comm, KL_COMM_LEN));
 		kl_make_plain(some[i].text, strnlen(some[i].text, KL_RULE_TEXT_MAX));
 		say(alarms, &some[i]);
@@ -110,7 +113,7 @@ static char **make_environment(const struct cli_alarms *alarms, const struct kl_
 	return cli_environment(facts, sizeof(facts) / sizeof(*facts));
 }
 
-/* What it prints is not for who reads our output. */
+/* The command's stdout goes to stderr, to keep it out of our output. */
 static int start_command(struct cli_alarms *alarms, const struct kl_abi_alarm *alarm)
 {
 	char *const words[] = { "sh", "-c", (char *)alarms->command, NULL };
@@ -146,7 +149,7 @@ static void run_next(struct cli_alarms *alarms)
 	alarms->failed = true;
 }
 
-/* Its failure is said once: it may fail for each alarm. */
+/* Report a failure only once: the command may fail for every alarm. */
 static void take_end(struct cli_alarms *alarms, int status)
 {
 	alarms->pid = 0;

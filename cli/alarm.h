@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Alarms of a session: said on stderr, and to a command that the user names. Never
- * waits for that command but at the end.
+ * Alarms of a session: print them on stderr and pass them to a command that the user names. The
+ * command is never waited for except at the end.
  */
 #ifndef KL_CLI_ALARM_H
 #define KL_CLI_ALARM_H
@@ -12,19 +12,19 @@
 
 #include "select.h"
 
-#define CLI_ALARMS_WAITING 32 /* for the command */
+#define CLI_ALARMS_WAITING 32 /* alarms queued for the command */
 
 /**
- * struct cli_alarms - what has been heard
- * @command: for the shell, or NULL
- * @quiet: they are not printed
- * @next: number of the next one
- * @missed: that came too fast to be read
- * @unsaid: that came too fast to be printed
- * @left_out: that found too many before them waiting for the command
- * @waiting: for the command; from @first on, @n of them, in a circle
- * @pid: of the command, 0: it does not run
- * @failed: it has, and that was said
+ * struct cli_alarms - alarms taken from a session
+ * @command: shell command to run for each alarm, or NULL
+ * @quiet: do not print alarms
+ * @next: number of the next alarm
+ * @missed: alarms overwritten before they were read
+ * @unsaid: alarms not printed because of the rate limit
+ * @left_out: alarms dropped because the queue for the command was full
+ * @waiting: ring of alarms queued for the command: @n of them, starting at @first
+ * @pid: PID of the running command, or 0
+ * @failed: the command has failed, and this was reported
  */
 struct cli_alarms {
 	const struct cli_session *session;
@@ -43,28 +43,28 @@ struct cli_alarms {
 	bool failed;
 };
 
-/* Begin with the first one. @session: open before the next call. */
+/* Start with the first alarm. @session must be open before the next call. */
 void cli_alarms_init(struct cli_alarms *alarms, const struct cli_session *session);
 
 /**
- * cli_alarms_skip - begin with what comes after @sounded alarms
- * @sounded: struct kl_abi_stats, alarms
+ * cli_alarms_skip - skip the alarms so far
+ * @sounded: number of alarms so far, from struct kl_abi_stats
  */
 void cli_alarms_skip(struct cli_alarms *alarms, uint64_t sounded);
 
-/* Are there some that have not been taken? */
+/* Are there alarms that have not been taken yet? */
 bool cli_alarms_are_new(const struct cli_alarms *alarms, uint64_t sounded);
 
-/* Read and print the new ones, and remember them for the command. */
+/* Read and print the new alarms, and queue them for the command. */
 void cli_alarms_take(struct cli_alarms *alarms);
 
-/* Has the command ended? Then it is run for the next. Does not wait. */
+/* If the command has exited, run it for the next queued alarm. Does not block. */
 void cli_alarms_run(struct cli_alarms *alarms);
 
-/* No more will come: run the command for those that wait, and say what was left out. */
+/* No more alarms will come: run the command for the queued ones, and report what was left out. */
 void cli_alarms_finish(struct cli_alarms *alarms);
 
-/* Print why the watchdog has suspended a session, if it has. */
+/* If the watchdog has suspended the session, print why. */
 void cli_note_suspended(struct kl_session *session);
 
 #endif /* KL_CLI_ALARM_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions that another process has made. What one defines is told to the module
- * as metadata when it is made, and read from there by who attaches.
+ * Attach to sessions that another process has created. When a session is created, its definitions
+ * are stored in the module as metadata; a process that attaches reads them from there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "attach.h"
 #include "common.h"
 
-/* The only one that may be seen, or why there is none such. */
+/* Find the only visible session, or report why there is not exactly one. */
 static int find_only(struct kl_device *device, struct kl_abi_status *status)
 {
 	struct kl_abi_status other;
@@ -26,7 +26,7 @@ static int find_only(struct kl_device *device, struct kl_abi_status *status)
 	return CLI_OK;
 }
 
-/* Nothing is said by sessions that define nothing, or by programs that do not care. */
+/* The metadata is empty if the session defines nothing, or if its creator stored nothing. */
 static int read_defined(struct cli_session *s)
 {
 	struct kl_trace_info info;

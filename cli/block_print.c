@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How blocks are shown. */
+/* Print basic blocks and their instructions. */
 #include <stdio.h>
 
 #include "block_print.h"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Starting the command that is traced.
+ * Start the traced command.
  *
  *   parent                          child
  *   fork                            read(go): sleeps
- *   makes and starts the session
- *   write(go)                       read ends, ready = 1, looks at started
- *   sees ready, lets the session
- *   await the child
+ *   create and start the session
+ *   write(go)                       read returns, ready = 1, polls started
+ *   see ready, make the session
+ *   wait for the child
  *   started = 1                     execve
  *
- * The second wait burns a CPU, but it is short and makes no system call, so that the
- * child is in its own code when a tracer takes it. A session that follows the child
- * alone records nothing of it before its execve.
+ * The child polls for started without a system call, so that it is in user code when a tracer
+ * attaches. This burns a CPU, but only briefly. A session that follows only the child records
+ * nothing of it before its execve.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #include "cli.h"
 #include "common.h"
 
-/* A page that both processes see. */
+/* Shared memory between both processes. */
 struct cli_gate {
 	atomic_int ready;
 	atomic_int started;
@@ -44,7 +44,7 @@ static bool is_program(const char *path)
 	return !stat(path, &file) && S_ISREG(file.st_mode) && !access(path, X_OK);
 }
 
-/* As execvp() would find it, but before anything is traced. */
+/* Find the program as execvp() would, but before anything is traced. */
 static int find_program(const char *name, char **path)
 {
 	const char *list = getenv("PATH");
@@ -71,7 +71,7 @@ static void start_program(struct cli_child *child)
 
 	execv(child->path, child->words);
 	if (errno == ENOEXEC) {
-		/* A script without "#!", as shells run it. */
+		/* A script without "#!": run it with sh, as shells do. */
 		size_t n = 0;
 		char **words;
 
@@ -92,7 +92,7 @@ static void run_child(struct cli_child *child, int go, pid_t parent, const sigse
 	struct cli_gate *gate = child->gate;
 	char byte;
 
-	/* Until the program runs: if the parent dies, nobody would let it. */
+	/* Until the program runs: if the parent dies, no process would release the child. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || read(go, &byte, 1) != 1)
 		_exit(CLI_FAILED);
@@ -127,7 +127,7 @@ int cli_child_create(struct cli_child *child, char **words, const sigset_t *sign
 	if (child->pid < 0)
 		return cli_error(-errno, "cannot fork: %s", strerror(errno));
 	if (!child->pid) {
-		/* Refused where there is no Yama, and not needed. */
+		/* Fails without Yama, where it is not needed. */
 		if (traced)
 			prctl(PR_SET_PTRACER, parent);
 		close(ends[1]);
@@ -209,7 +209,7 @@ void cli_child_explain(struct cli_child *child)
 	if (!child->failed || child->explained)
 		return;
 	child->explained = true;
-	/* The program is there, or it would have been said before. */
+	/* The file exists, or cli_child_create() would have failed: its interpreter is missing. */
 	if (child->failed == ENOENT && is_program(child->path))
 		reason = "its interpreter does not exist";
 	cli_error(-child->failed, "cannot run %s: %s", child->path, reason);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a subcommand is: a row of the table in main.c, described by its own
- * file. Options are parsed by the rows of a table too, so that usage texts,
- * suggestions and completion come from one place.
+ * A subcommand is a row of the table in main.c, described by its own file. Options are rows of a
+ * table, too, so that usage texts, suggestions and completion come from one place.
  */
 #ifndef KL_CLI_CLI_H
 #define KL_CLI_CLI_H
@@ -18,7 +17,7 @@ enum cli_exit {
 	CLI_NO_COMMAND = 127,
 };
 
-/* Keys of options without a letter; subcommands go on from CLI_KEY_OWN. */
+/* Keys of options without a letter; subcommands continue from CLI_KEY_OWN. */
 enum cli_key {
 	CLI_KEY_JSON = 256,
 	CLI_KEY_NO_PAGER,
@@ -33,8 +32,8 @@ enum cli_key {
 /**
  * struct cli_option - an option of a subcommand
  * @key: its letter, or a number from CLI_KEY_OWN on
- * @name: behind "--"
- * @arg: what its argument is called; NULL: it has none
+ * @name: long name, without "--"
+ * @arg: placeholder of its argument; NULL: it takes none
  * @help: one line
  */
 struct cli_option {
@@ -47,13 +46,13 @@ struct cli_option {
 /**
  * struct cli_command - a subcommand
  * @name: as typed
- * @args: synopsis behind the name
+ * @args: synopsis, following the name
  * @help: one line
- * @text: what the usage text says behind the options
- * @options: ended by a row without a name; NULL: only the common ones
- * @shared: more of them, that other subcommands have, too; or NULL
- * @runs_command: what follows the options is a command, with options of its own
- * @exec: does it; argv[0] is the subcommand. Returns the exit status
+ * @text: rest of the usage text, following the options
+ * @options: terminated by a row without a name; NULL: only the common ones
+ * @shared: further options, shared with other subcommands; or NULL
+ * @runs_command: the words after the options are a command with options of its own
+ * @exec: runs it; argv[0] is the subcommand. Returns the exit status
  */
 struct cli_command {
 	const char *name;
@@ -70,18 +69,18 @@ extern const struct cli_command cmd_list, cmd_record, cmd_live, cmd_print, cmd_s
 	cmd_status, cmd_help, cmd_maskset, cmd_mark, cmd_snapshot, cmd_latency, cmd_watch,
 	cmd_history, cmd_proc, cmd_set, cmd_blocks, cmd_count, cmd_coverage, cmd_path;
 
-/* All subcommands, ended by NULL. */
+/* All subcommands, terminated by NULL. */
 extern const struct cli_command *const cli_commands[];
 
-/* Options that all subcommands have. */
+/* Options common to all subcommands. */
 extern const struct cli_option cli_common_options[];
 
 /**
- * struct cli_parser - goes through a command line
- * @command: whose options
- * @argv: words; those that are no options are moved to the front
+ * struct cli_parser - state of parsing a command line
+ * @command: subcommand whose options are parsed
+ * @argv: words; non-options are moved to the front
  * @arg: argument of the option just returned
- * @words: the words that are no options, or the command to run
+ * @words: the non-option words, or the command to run
  * @n_words: number of them; complete when cli_parse() has returned 0
  */
 struct cli_parser {

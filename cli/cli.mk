@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The command: $(BUILD)/kernlens, with the library and the view linked in.
+# The command: $(BUILD)/kernlens, with the library and the viewer linked in.
 
 CLI_SRCS := $(wildcard cli/*.c cli/*/*.c)
 CLI_OBJS := $(CLI_SRCS:%.c=$(BUILD)/%.o)

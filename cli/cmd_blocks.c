@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens blocks: the basic blocks of functions of the kernel or of a program, and where an
- * instrument could be put, from the running kernel's text or the program's file. The library takes
- * it apart; nothing here needs the module.
+ * kernlens blocks: list the basic blocks of functions of the kernel or of a program, and where each
+ * can be instrumented, from the running kernel's text or the program's file. The library decodes
+ * the text; the module is not needed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -43,12 +43,12 @@ struct options {
 };
 
 struct printer {
-	struct kl_blocks *blocks; /* the kernel's, once asked for, or those of @program */
+	struct kl_blocks *blocks; /* the kernel's, opened on demand, or those of @program */
 	struct kl_blocks *kernel;
 	struct kl_symbols *symbols;
-	struct kl_program *program; /* whose functions are printed, or NULL */
-	struct cli_source source; /* of these */
-	const char *name; /* of the function, if it has several or others have the same */
+	struct kl_program *program; /* program whose functions are printed, or NULL */
+	struct cli_source source; /* source lines of @blocks */
+	const char *name; /* the function's name, if it has several or shares one */
 	json_t *list;
 	struct kl_buffer text;
 	const struct options *options;
@@ -57,8 +57,8 @@ struct printer {
 /* ------------------------------------------------------------------ a function */
 
 /*
- * A point as one word: its tier, where its window is and how long, and whether that is on the only
- * way to the block; or why not.
+ * Describe a point in one word: its tier, the offset and length of its patch site, and the edge if
+ * the site is on the only edge to the block; or why there is none.
  */
 static const char *point_word(const struct printer *p, const struct kl_block_point *point,
 			      char text[64])
@@ -219,7 +219,7 @@ static void add_json(struct printer *p, const struct kl_block_graph *g)
 	json_array_append_new(p->list, function);
 }
 
-/* @name: NULL: the one that it has in the list of functions. */
+/* @name: NULL: the name from the list of functions. */
 static int print_index(struct printer *p, long index, const char *name)
 {
 	struct kl_block_graph graph;
@@ -241,7 +241,7 @@ static int print_index(struct printer *p, long index, const char *name)
 	return 0;
 }
 
-/* All functions of a program that a text fits. */
+/* Print all functions of a program that match. */
 static int print_program(struct printer *p, const char *text)
 {
 	struct kl_program_selector selector;
@@ -283,7 +283,7 @@ static int print_found(void *context, size_t index)
 	return print_index(context, (long)index, NULL);
 }
 
-/* All functions of the kernel and its modules that a name or pattern fits. */
+/* Print all functions of the kernel and its modules that match a name or pattern. */
 static int print_functions(struct printer *p, const char *pattern)
 {
 	struct kl_block_want want;
@@ -313,7 +313,7 @@ static uint64_t splices(const uint64_t tier[KL_TIER_COUNT])
 	return sum;
 }
 
-/* Counts by name; the first is of none. */
+/* Counts by name, without index 0, "none". */
 static json_t *json_counts(const uint64_t *count, unsigned int n, const char *(*name)(unsigned int))
 {
 	json_t *row = json_object();
@@ -405,7 +405,7 @@ static int survey(struct kl_blocks *blocks)
 
 /* ------------------------------------------------------------------ the command */
 
-/* The kernel's text takes seconds: only if something of it is asked for. */
+/* Reading the kernel's text takes seconds: do so only if a request needs it. */
 static int open_kernel(struct printer *p)
 {
 	if (!p->kernel) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens count: how often basic blocks of the kernel or of programs are passed, beside their
- * listing. The listing goes to stderr, JSON to stdout, as stat's.
+ * kernlens count: how often basic blocks of the kernel or of programs are executed, next to their
+ * listing. The listing goes to stderr, JSON to stdout, as for stat.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ struct count_run {
 	const char *path;
 };
 
-/* By block, before it first: targets of several texts are in no order. */
+/* By block, points before it first: targets selected by several texts are unsorted. */
 static int compare_targets(const void *left, const void *right)
 {
 	const struct kl_splice_target *a = *(const struct kl_splice_target *const *)left;
@@ -136,7 +136,7 @@ static json_t *json_function(const struct count_run *cr, const struct kl_block_g
 
 /* --------------------------------------------------------------------- output */
 
-/* Each function, as text or JSON. */
+/* Print each function, as text or JSON. */
 static int list_functions(struct count_run *cr, struct kl_buffer *text, json_t *list)
 {
 	struct cli_spliced *sp = &cr->spliced;
@@ -202,7 +202,9 @@ static bool is_of_program(const char *text)
 	return kl_program_selector_is(strncmp(text, "block:", 6) ? text : text + 6);
 }
 
-/* All of it is of programs, or of the kernel: they are counted differently. */
+/*
+ * Are the blocks of programs? These and the kernel's are counted differently and cannot be mixed.
+ */
 static bool counts_programs(const struct cli_command *self, const struct count_run *cr)
 {
 	size_t programs = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens coverage: which basic blocks of the kernel a command makes run, and how often. A table
- * by function on stderr, JSON on stdout, a tracefile for lcov; and what two runs differ in.
+ * kernlens coverage: which basic blocks of the kernel run during a command, and how often. Writes a
+ * table by function to stderr, JSON to stdout, or a tracefile for lcov; or compares two runs.
  */
 #include <errno.h>
 #include <stdio.h>

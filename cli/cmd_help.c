@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens help: the usage texts, and the lists that completion asks for. */
+/* kernlens help: print the usage texts, and the lists that shell completion reads. */
 #include <stdio.h>
 #include <string.h>
 

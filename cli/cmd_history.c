@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens history: keeps, prints and plots summaries by minute, hour, day and month. */
+/* kernlens history: store, print and plot summaries by minute, hour, day and month. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define SYSTEM_FILE "/var/lib/kernlens/history.db"
 
-/* For tests: how many seconds a minute has. */
+/* For tests: length of a minute in seconds. */
 #define UNIT_VARIABLE "KERNLENS_HISTORY_UNIT"
 
 enum {
@@ -66,7 +66,7 @@ enum verb {
 
 /**
  * struct asked - the command line
- * @unit: 0: real minutes
+ * @unit: length of a minute in seconds; 0: real minutes
  */
 struct asked {
 	const struct cli_command *self;
@@ -90,7 +90,7 @@ static char *default_file(void)
 		       cli_format("%s/.local/state/kernlens/history.db", home ? home : ".");
 }
 
-/* The folders on the way, for their owner alone. */
+/* Create the parent directories, accessible only to their owner. */
 static void make_folders(const char *path)
 {
 	char *copy = strdupa(path);
@@ -102,7 +102,7 @@ static void make_folders(const char *path)
 	}
 }
 
-/* What cannot be written now may be later, but not for ever. */
+/* A failed write may succeed later: give up only after this many failures in a row. */
 #define FAILURES_MAX 60
 
 static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
@@ -123,7 +123,7 @@ static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
 			break;
 		next += a->interval_ns;
 		if (next < cli_now_ns()) {
-			/* The looks that were missed are not made up for: sums go on. */
+			/* Missed samples are not made up for: counters keep accumulating. */
 			if (!late++)
 				cli_note("a sample was taken late");
 			next = cli_now_ns();
@@ -131,7 +131,7 @@ static int look_on(const struct asked *a, struct kl_history_sampler *sampler)
 	} while (cli_wait_until(next));
 	if (late)
 		cli_note("%llu samples were taken late", (unsigned long long)late);
-	/* What there is since the last look counts, too. */
+	/* Include what happened since the last sample. */
 	if (!a->once)
 		kl_history_sample(sampler);
 	return kl_history_flush(sampler) < 0 ? cli_library_error(-errno, "cannot write a sample") :
@@ -219,7 +219,7 @@ static int show(struct asked *a)
 
 /* ------------------------------------------------------------- command line */
 
-/* "2h" ago, or a date. */
+/* A time ago, such as "2h", or a date. */
 static int64_t parse_time(const struct asked *a, const char *text)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens latency: where the time of sleeping tasks goes. Tables on stderr; JSON and
- * folded traces on stdout; flame graphs to files.
+ * kernlens latency: where sleeping tasks spend their time. Tables go to stderr, JSON and folded
+ * stacks to stdout, flame graphs to files.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -133,7 +133,7 @@ static char *title_of(const struct latency_run *lr)
 	return cli_format("Time asleep: %s", slash ? slash + 1 : select->words[0]);
 }
 
-/* The graphs that were asked for, and with --folded what goes into @folded. */
+/* Write the requested flame graphs; with --folded, put the folded stacks into @folded. */
 static int write_flames(struct latency_run *lr, struct kl_buffer *folded)
 {
 	struct kl_flame *flame = kl_latency_flame(lr->report.latency, lr->session.stacks,
@@ -316,7 +316,7 @@ static int exec_latency(const struct cli_command *self, int argc, char **argv)
 
 	lr->session.command = self;
 	cli_select_init(&lr->session.select);
-	/* Nothing is written to the buffers, and no event is wanted. */
+	/* No event is recorded, so the smallest buffers will do. */
 	lr->session.select.buffer_bytes = 1;
 	lr->session.select.maskset = KL_MASKSET_RNOTHING;
 	cli_parser_init(&parser, self, argc, argv);

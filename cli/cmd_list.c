@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens list: what there is to trace. The rows come from the library's
- * tables; whether an event can be had here is asked of the module.
+ * kernlens list: list what can be traced. The rows come from the library's tables; the module
+ * reports which events are available.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *const kinds[] = {
 	"events", "groups", "variables", "handlers", "masksets", NULL,
 };
 
-/* Does a row of a table that is no table of events match? */
+/* Does a row of a table other than events match? */
 static bool is_like(const struct cli_list *list, const char *name)
 {
 	return !list->pattern || strcasestr(name, list->pattern);
@@ -55,7 +55,7 @@ static json_t *make_row(const char *name, const char *group, const char *help)
 			 "available", 1, "reason", "");
 }
 
-/* A handler of another module that is loaded now. */
+/* A handler of another module that is currently loaded. */
 static void add_external(struct cli_list *list, const struct kl_abi_handler_info *info)
 {
 	bool denied = info->absent != KL_PRESENT;
@@ -79,7 +79,7 @@ static void list_handlers(struct cli_list *list)
 	list->table = cli_table_create("handler|module|action on an event");
 	for (unsigned int id = 0; id < KL_ACTION_RULE; id++) {
 		name = kl_handler_name(id);
-		/* Those of other modules have names of their own. */
+		/* Handlers of other modules have names of their own. */
 		if (name && id != KL_HANDLER_external && is_like(list, name))
 			add_row(list, name, "", kl_handler_help(id),
 				make_row(name, "handlers", kl_handler_help(id)));
@@ -91,7 +91,7 @@ static void list_handlers(struct cli_list *list)
 	kl_device_close(list->device);
 }
 
-/* How many events a built-in maskset has; it has others out that are absent. */
+/* Number of events in a built-in maskset; a session leaves out those that are unavailable. */
 static unsigned int count_set(const struct kl_schema *schema, unsigned int id)
 {
 	const struct kl_class *class = NULL;
@@ -155,14 +155,14 @@ static int finish_rows(struct cli_list *list, const char *kind)
 	return CLI_OK;
 }
 
-/* Which table; a word that names none is a pattern of events. */
+/* Select the table; a first word that names no table is a pattern of events. */
 static const char *take_words(struct cli_list *list, const struct cli_parser *parser)
 {
 	int n = parser->n_words;
 	char **words = parser->words;
 
 	for (const char *const *kind = kinds; n && *kind; kind++) {
-		/* `variable' is understood, too. */
+		/* The singular, such as `variable', is accepted too. */
 		if (strncmp(*kind, words[0], strlen(*kind) - 1) ||
 		    strlen(words[0]) < strlen(*kind) - 1)
 			continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens live: a session to the terminal as it happens. Blocks that are still
- * being filled are read, too, so an event is seen within LATENCY_MS.
+ * kernlens live: print a session's events as they happen. Blocks that are still being filled are
+ * read too, so that an event is printed within LATENCY_MS.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ enum {
 
 #define LATENCY_MS 50
 
-/* A look at the buffers may find so much that others would starve. */
+/* Limits one pass over the buffers, so that a busy session does not starve everything else. */
 #define ITEMS_AT_ONCE 100000
 
 static const struct cli_option options[] = {
@@ -52,11 +52,11 @@ struct live {
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
 	const char *path;
-	const char *joined; /* the session that is only read */
-	uint64_t joined_at; /* clock cycles: what is older is none of ours */
+	const char *joined; /* the existing session that is only read */
+	uint64_t joined_at; /* clock cycles; older events are not printed */
 	bool ran; /* it has been seen running */
 	pid_t self;
-	uint64_t begin_ns; /* of the first item: what relative times count from */
+	uint64_t begin_ns; /* of the first item; relative times start here */
 };
 
 static int attach(struct live *l)
@@ -69,7 +69,7 @@ static int attach(struct live *l)
 	if (error)
 		return cli_library_error(error, NULL);
 	kl_timebase_fit(&l->timebase, &time, NULL);
-	/* Who only looks holds nothing up. */
+	/* A reader of an existing session must not hold it up. */
 	fd = kl_session_reader(s->session, l->joined ? KL_READER_FROM_NOW : KL_READER_HOLD);
 	if (fd < 0)
 		return cli_library_error(fd, NULL);
@@ -84,7 +84,7 @@ static int attach(struct live *l)
 	return l->live ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
-/* Whoever's session it is, only these processes are looked at. */
+/* Even in an existing session, print only the processes of -p. */
 static bool is_selected(const struct live *l, const struct kl_event *event)
 {
 	const struct cli_select *select = &l->session.select;
@@ -95,7 +95,7 @@ static bool is_selected(const struct live *l, const struct kl_event *event)
 	return !select->n_pids;
 }
 
-/* What we do to print is not what the user wants to see. */
+/* Leave out the events that printing itself causes. */
 static bool is_shown(const struct live *l, const struct kl_item *item)
 {
 	if (item->kind != KL_ITEM_EVENT)
@@ -106,7 +106,7 @@ static bool is_shown(const struct live *l, const struct kl_item *item)
 	return !l->joined || (item->event->cycles >= l->joined_at && is_selected(l, item->event));
 }
 
-/* Items come in order, so the first is the oldest. */
+/* Items arrive in order, so the first is the oldest. */
 static bool print_item(struct live *l, const struct kl_item *item)
 {
 	struct kl_item from_first = *item;
@@ -122,7 +122,7 @@ static bool print_item(struct live *l, const struct kl_item *item)
 	return cli_printer_add(&l->printer, &from_first);
 }
 
-/* Print what is there up to @now. 1: there may be more, 0, or negative. */
+/* Print items up to @now. Returns 1 if there may be more, 0 if not, or -errno. */
 static int print_some(struct live *l, uint64_t now)
 {
 	struct kl_item item;
@@ -143,7 +143,7 @@ static int look(struct live *l)
 	struct kl_abi_time time;
 	int got = kl_device_time(l->session.device, &time);
 
-	/* Before the records that have their ids, which are looked for after it. */
+	/* Read the stack traces before the records that refer to them. */
 	if (!got && cli_session_has_stacks(&l->session) &&
 	    cli_session_collect(&l->session, true) < 0)
 		got = -EIO;
@@ -154,7 +154,7 @@ static int look(struct live *l)
 	return got;
 }
 
-/* The figures, if there is news or somebody wants them in any case. */
+/* Read the statistics if a notification has arrived, or in any case if @wanted. */
 static bool get_stats(struct live *l, bool wanted, struct kl_abi_stats *stats)
 {
 	if (!wanted && !l->run.told)
@@ -167,7 +167,7 @@ static bool get_stats(struct live *l, bool wanted, struct kl_abi_stats *stats)
 	return true;
 }
 
-/* Has the session that is read ended? One that was not started yet has not. */
+/* Has the session ended? An existing session that has not started yet has not. */
 static bool has_ended(struct live *l)
 {
 	struct kl_abi_stats stats;
@@ -185,7 +185,7 @@ static int finish(struct live *l)
 {
 	int got;
 
-	/* A session that goes on would keep us here. */
+	/* A session that keeps running would never let us finish. */
 	if (l->joined && !has_ended(l))
 		return look(l);
 	got = l->joined ? 0 : cli_session_stop(&l->session);
@@ -214,7 +214,7 @@ static void note_losses(const struct live *l)
 		cli_session_note_left_out(&l->session);
 }
 
-/* Of a session that is only read, those that come from now on. */
+/* Of an existing session, take only alarms from now on. */
 static void begin_alarms(struct live *l)
 {
 	struct kl_abi_stats stats;
@@ -235,7 +235,7 @@ static int follow(struct live *l)
 		return status;
 	begin_alarms(l);
 	while (!l->run.over && got >= 0) {
-		/* Asked before the last look. */
+		/* Check before the last pass, so that the pass sees everything. */
 		l->run.over = has_ended(l);
 		got = look(l);
 		if (l->run.over)
@@ -254,7 +254,7 @@ static int follow(struct live *l)
 	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
 }
 
-/* For a format that tells it; what is not known before the end comes then. */
+/* Describe the trace for formats that print it; @counts is filled in at the end. */
 static void describe(struct live *l)
 {
 	kl_trace_info_init(&l->info);
@@ -303,7 +303,7 @@ static int run(struct live *l)
 	return status;
 }
 
-/* The session's own choice holds. */
+/* An existing session keeps its own selection of events. */
 static void check_joined(const struct live *l)
 {
 	const struct cli_select *select = &l->session.select;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens mark: a mark of a shell's on the time axis of all sessions. */
+/* kernlens mark: write a mark from the shell into all running sessions. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int mark(struct kl_device *device, uint64_t value, const char *text)
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
-/* A mark a line, as the lines come. */
+/* Write one mark per line, as the lines arrive. */
 static int mark_lines(struct kl_device *device, uint64_t value)
 {
 	int status = CLI_OK;
@@ -43,7 +43,7 @@ static int mark_lines(struct kl_device *device, uint64_t value)
 	return status;
 }
 
-/* Words as echo puts them together. */
+/* Join words with spaces, as echo does. */
 static char *join(char **words, int n)
 {
 	char *text = cli_format("%s", n ? words[0] : "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens maskset: masksets in files, and those of a session. */
+/* kernlens maskset: manage masksets in files, and those of a session. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void free_maskset(struct kl_maskset **m)
 
 #define AUTO_MASKSET __attribute__((cleanup(free_maskset))) struct kl_maskset
 
-/* What the library said, as a wrong command line if it was a wrong text. */
+/* Report the library's error; an invalid text is a usage error. */
 static int complain(int error)
 {
 	if (error != -EINVAL)
@@ -144,7 +144,7 @@ static void list_entry(const struct entry *entry, struct cli_table *table, json_
 	}
 	cli_table_add(table, "%s", entry->name);
 	cli_table_add(table, "%s", entry->path ? entry->path : "built in");
-	/* What is wrong with it takes more than one line; the first says most. */
+	/* An error message may have several lines; the first says most. */
 	cli_table_add(table, "%s%.*s", good ? "" : "wrong: ", (int)strcspn(help, "\n"), help);
 }
 
@@ -170,7 +170,7 @@ int cli_maskset_list(bool names)
 
 /* ------------------------------------------------------------ show and export */
 
-/* One that is built in, as a text that makes the same. */
+/* A built-in maskset, as a text that parses to the same set. */
 static struct kl_maskset *make_builtin(unsigned int id)
 {
 	struct kl_schema *schema = kl_schema_create();
@@ -254,9 +254,8 @@ static int export_text(const char *name, const char *path)
 /* ------------------------------------------------------ create, set and import */
 
 /*
- * Do its names and expressions mean something? What only this machine cannot tell,
- * such as types of the kernel without the right to read them, is no reason to
- * refuse it.
+ * Are the names and expressions valid? A maskset is not refused for what only this machine cannot
+ * check, such as kernel types that the user is not allowed to read.
  */
 static int check_meaning(const struct kl_maskset *m)
 {
@@ -290,7 +289,7 @@ static int save(const struct kl_maskset *m, const struct cli_maskset_options *o,
 	return error ? complain(error) : CLI_OK;
 }
 
-/* @before and the lines of -e. */
+/* Join @before and the lines of -e. */
 static struct kl_maskset *make_text(const char *name, const char *before,
 				    const struct cli_maskset_options *o)
 {
@@ -331,7 +330,7 @@ static int set(const char *name, const struct cli_maskset_options *o)
 	return m ? save(m, o, true) : complain(-errno);
 }
 
-/* The name that a file suggests. */
+/* The maskset name that a file name suggests. */
 static char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -373,8 +372,8 @@ static int delete_file(const char *name, const struct cli_maskset_options *o)
 static const struct {
 	const char *name;
 	const char *args;
-	int least, most; /* words behind it */
-	bool lines; /* takes -e */
+	int least, most; /* number of arguments */
+	bool lines; /* accepts -e */
 } verbs[] = {
 	{ "list", "", 0, 0, false },
 	{ "show", " NAME", 1, 1, false },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens path: which paths through a function of the kernel are taken, and how often. Each block
- * is an event; what is recorded is read while the command runs, and nothing is kept of it but the
- * counts of paths. The table goes to stderr, JSON to stdout, as count's.
+ * kernlens path: which paths through a kernel function are taken, and how often. Each block is an
+ * event. The records are read while the command runs, and only the counts of paths are retained.
+ * The table goes to stderr, JSON to stdout, as for count.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ enum {
 #define TOP 20
 #define LATENCY_MS 50
 
-/* Above any task's number: what is no task, by context and processor. */
+/* Above any thread ID: base of the numbers for code outside tasks, by context and CPU. */
 #define NO_TASK (1ull << 40)
 
 static const struct cli_option options[] = {
@@ -51,9 +51,9 @@ struct path_run {
 	struct kl_reader *reader;
 	struct kl_live *live;
 	struct kl_timebase timebase;
-	uint32_t *block_of; /* by event less KL_EV_DYNAMIC */
+	uint32_t *block_of; /* indexed by event - KL_EV_DYNAMIC */
 	size_t events;
-	int context; /* index of the variable */
+	int context; /* index of the variable in_irq */
 	bool edges;
 };
 
@@ -120,7 +120,7 @@ static int attach(struct path_run *pr)
 
 /* ----------------------------------------------------------------------- reading */
 
-/* What runs one thing after another: a task, or interrupts of one kind on one processor. */
+/* A sequential flow of execution: a task, or the interrupts of one kind on one CPU. */
 static uint64_t thread_of(const struct path_run *pr, const struct kl_event *event)
 {
 	uint64_t context = kl_event_variable(event, (unsigned int)pr->context).number;
@@ -199,7 +199,7 @@ static void take_counts(struct path_run *pr)
 		r->edge[i] = (struct kl_path_value){ .count = edge[i], .known = true };
 }
 
-/* "of 'make'", "of process 1234 during 'sleep 5'" */
+/* Such as "of 'make'" or "of process 1234 during 'sleep 5'". */
 static char *subject_of(const struct cli_select *select)
 {
 	struct kl_buffer text = {};
@@ -310,7 +310,7 @@ static void check_request(const struct path_run *pr)
 				      "used with -p or -u");
 }
 
-/* FUNCTION, then options again, then a command. */
+/* FUNCTION and options, in any order; then "--" and a command. */
 static int exec_path(const struct cli_command *self, int argc, char **argv)
 {
 	struct path_run *pr = cli_alloc(sizeof(*pr));
@@ -320,7 +320,7 @@ static int exec_path(const struct cli_command *self, int argc, char **argv)
 
 	for (end = 1; end < argc && strcmp(argv[end], "--"); end++)
 		;
-	/* What stands before "--" is all kernlens' own, in any order. */
+	/* All words before "--" belong to kernlens, in any order. */
 	before.runs_command = false;
 	pr->request.top = TOP;
 	pr->session.command = self;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens print: a recorded trace as text, CSV, JSON, BER, or as strace prints. */
+/* kernlens print: print a recorded trace as text, CSV, JSON or BER, or like strace. */
 #include <stdint.h>
 #include <string.h>
 
@@ -106,7 +106,7 @@ static bool is_pid(const struct print *print, const struct kl_task *task)
 	return !print->n_pids;
 }
 
-/* Losses are shown for what they may have hidden, whatever is filtered. */
+/* Losses pass all filters but --cpu: they may have hidden matching events. */
 static bool is_wanted(struct print *print, const struct kl_item *item)
 {
 	const struct kl_event *event = item->event;
@@ -119,7 +119,7 @@ static bool is_wanted(struct print *print, const struct kl_item *item)
 	       is_pid(print, &event->task);
 }
 
-/* At the end, so that nobody takes a trace with holes for a whole one. */
+/* Printed at the end, so that a trace with gaps is not mistaken for a complete one. */
 static void note_losses(const struct kl_trace *trace)
 {
 	if (!cli_losses_any(trace))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens proc: what processes are and have, now. */
+/* kernlens proc: show processes and their variables as they are now. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <pwd.h>
@@ -47,7 +47,7 @@ static const struct cli_option options[] = {
 
 #define DEFAULT_TOP 10
 
-/* Lists with one word: what to sort by, and what to show. */
+/* Words for --by: the column to sort by, and the columns to show. */
 static const struct top {
 	const char *word;
 	const char *by;
@@ -67,18 +67,18 @@ static const struct top {
 #define DEFAULT_THREADS "pid,tid,user,nice,state,cpu,cpu_time,comm"
 
 /**
- * struct proc - what was asked for
+ * struct proc - the command line
  */
 struct proc {
 	struct cli_proc_list list;
 	const char *columns;
 	const char *by;
 	const char *comm;
-	uint64_t uid; /* UINT64_MAX: of all users */
+	uint64_t uid; /* UINT64_MAX: all users */
 	int pid_column, uid_column, comm_column;
 	int by_column; /* -1: not sorted */
 	bool all, threads, tree, watch, menu;
-	uint32_t sections; /* bits 1u << CLI_PROC_* of a page about one process; 0: a list */
+	uint32_t sections; /* bits 1u << CLI_PROC_* of the page about one process; 0: a list */
 	enum cli_proc_style style;
 	uint64_t interval_ns;
 	int32_t *ids;
@@ -197,7 +197,7 @@ static void take_ids(const struct cli_command *self, struct proc *p, char **word
 		cli_usage_error(self, "-a cannot be used with process IDs");
 	if ((p->menu || p->sections) && n != 1)
 		cli_usage_error(self, "--show and --menu require exactly one PID");
-	/* Nothing was asked for that is a list: all about the one. */
+	/* With one PID and no option that requests a list, show the page about it. */
 	if (n == 1 && !p->columns && !p->by && !p->tree && !p->threads && !p->watch && !p->comm &&
 	    p->uid == UINT64_MAX && p->style != CLI_PROC_CSV && !p->sections)
 		p->sections = CLI_PROC_DEFAULT;
@@ -227,7 +227,7 @@ static int add_columns(struct proc *p, const char *list)
 	return status;
 }
 
-/* Columns that are needed, but not shown. */
+/* Add a column that is needed but not shown. */
 static int need_column(struct proc *p, const char *name, int *column)
 {
 	*column = kl_processes_add(p->list.table, name);
@@ -247,7 +247,7 @@ static int choose_columns(struct proc *p)
 					   DEFAULT_COLUMNS;
 	int status = add_columns(p, columns);
 
-	/* What it is sorted by is to be seen. */
+	/* Show the column that rows are sorted by. */
 	if (!status && by && !top && !p->columns)
 		status = cli_proc_add_column(&p->list, by);
 	if (!status && by)
@@ -304,7 +304,7 @@ static int arrange(struct proc *p)
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
-/* Processes that were asked for and are not there. */
+/* Report requested processes that do not exist. */
 static int note_missing(const struct proc *p)
 {
 	int status = CLI_OK;
@@ -355,7 +355,7 @@ static int run(struct proc *p)
 	return status;
 }
 
-/* Nothing was asked for that is a list. */
+/* On a terminal, and no option requests a list: use the full-screen view. */
 static bool is_view(const struct proc *p)
 {
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && p->style == CLI_PROC_TEXT &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens record: a session to a trace directory. One loop writes blocks and
- * waits for the end; a thread asks for the state dump, which takes its time.
+ * kernlens record: record a session to a trace directory. One loop writes blocks and waits for the
+ * end; a thread requests the dump of the initial state, which may take long.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -58,7 +58,7 @@ struct record {
 	struct cli_alarms alarms;
 	struct cli_snapshots snapshots;
 	const char *path;
-	bool made; /* the directory, as nobody named one */
+	bool made; /* the directory was created with a default name */
 	bool force;
 	bool quiet;
 	bool dump;
@@ -130,15 +130,15 @@ static void start_dump(struct record *r)
 {
 	const struct sigaction wake = { .sa_handler = on_wake };
 
-	/* Without SA_RESTART: the dump ends when this comes. */
+	/* Without SA_RESTART, so that the signal interrupts the dump. */
 	sigaction(SIGUSR1, &wake, NULL);
 	atomic_init(&r->dumped, false);
 	r->has_dumper = r->dump && !pthread_create(&r->dumper, NULL, run_dump, r);
 }
 
 /*
- * The dump holds the session's descriptor: no other call until it has ended. It
- * may wait for room, so the buffers are read meanwhile.
+ * The dump occupies the session's descriptor: make no other call until it has finished. It may wait
+ * for buffer space, so keep reading the buffers in the meantime.
  */
 static bool is_dumping(struct record *r)
 {
@@ -167,7 +167,7 @@ static void show_progress(struct record *r)
 	if (!r->progress || elapsed - r->shown_ns < PROGRESS_NS)
 		return;
 	r->shown_ns = elapsed;
-	/* Not while the dump holds the descriptor; the old figures will do. */
+	/* Not while the dump occupies the descriptor; the old figures will do. */
 	if (!is_dumping(r))
 		kl_session_stats(r->session.session, -1, &r->stats);
 	fprintf(stderr, "\r\033[Krecording %.1f s: %s records, %s written, %s lost%s",
@@ -184,14 +184,14 @@ static void clear_progress(const struct record *r)
 }
 
 /*
- * Call traces are written while it goes on, too: a recorder may be killed, and a module
- * unloaded whose functions are in them.
+ * Save stack traces during the recording, too: the recorder may be killed, or a module whose
+ * functions are in them may be unloaded.
  */
 static void save_stacks_now_and_then(struct record *r)
 {
 	uint64_t elapsed = cli_run_elapsed(&r->run);
 
-	/* Not while the dump holds the descriptor. */
+	/* Not while the dump occupies the descriptor. */
 	if (!cli_session_has_stacks(&r->session) || elapsed - r->collected_ns < COLLECT_NS ||
 	    is_dumping(r))
 		return;
@@ -200,7 +200,7 @@ static void save_stacks_now_and_then(struct record *r)
 		kl_stacks_save(r->session.stacks, r->path);
 }
 
-/* Alarms and snapshots that the figures tell of. */
+/* Take the alarms and snapshot requests that the statistics report. */
 static void take_notifications(struct record *r)
 {
 	if (cli_alarms_are_new(&r->alarms, r->stats.alarms)) {
@@ -211,13 +211,15 @@ static void take_notifications(struct record *r)
 		cli_snapshots_take(&r->snapshots, r->stats.snapshots);
 }
 
-/* What rules have asked for. False if one of them has stopped the recording. */
+/* Handle notifications. Returns false if a rule or the watchdog has stopped the recording. */
 static bool check_notifications(struct record *r)
 {
 	cli_alarms_run(&r->alarms);
 	if (is_dumping(r))
 		return true;
-	/* Not before: the dump holds the descriptor, and there would be no end of it. */
+	/*
+	 * Not earlier: during the dump a notification cannot be read, and poll() would not block.
+	 */
 	r->run.news = kl_session_fd(r->session.session);
 	if (r->run.told)
 		kl_session_stats(r->session.session, -1, &r->stats);
@@ -361,8 +363,8 @@ static void print_summary(const struct record *r)
 }
 
 /*
- * A directory named after the local time. Several recordings may begin within one
- * second: making the directory decides which of them gets the name.
+ * A directory named after the local time. Several recordings may start within one second: the one
+ * that creates the directory gets the name.
  */
 static int make_default_path(struct record *r)
 {
@@ -403,20 +405,23 @@ static int init_outputs(struct record *r)
 
 	if (!status)
 		status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
-	/* What is not empty stays. */
+	/* Does not remove a directory that is not empty. */
 	if (status && r->made)
 		rmdir(r->path);
 	cli_alarms_init(&r->alarms, &r->session);
 	r->snapshots.session = &r->session;
 	r->snapshots.recorder = &r->recorder;
-	/* Who asks by hand may not: what is in the way then is said when it is. */
+	/*
+	 * Snapshots requested by hand may never come: for these, a path in the way is an error only
+	 * later.
+	 */
 	if (!status &&
 	    (has_snapshots(r) || (r->force && r->session.config.mode == KL_MODE_OVERWRITE)))
 		status = cli_snapshots_init(&r->snapshots, r->force);
 	return status;
 }
 
-/* Returns the status of the command. */
+/* Report the end of the recording. Returns the exit status. */
 static int tell_end(struct record *r, int status)
 {
 	const struct cli_child *child = &r->session.child;
@@ -424,7 +429,7 @@ static int tell_end(struct record *r, int status)
 	if (!cli_settings.json && !cli_child_failed(child))
 		print_summary(r);
 	status = cli_run_status(&r->run, status);
-	/* A trace without the command would be taken for one of it. */
+	/* A trace that lacks the command would be mistaken for a trace of it. */
 	if (cli_child_failed(child))
 		cli_recorder_discard(r->path);
 	else if (cli_settings.json)

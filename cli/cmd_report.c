@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens report: tables over a recorded trace. All are fed in one pass; the
- * overview shows the top of each.
+ * kernlens report: print tables about a recorded trace. All are filled in one pass; the overview
+ * shows the top rows of each.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -51,13 +51,13 @@ static size_t limit(const struct report *r, size_t n)
 	return r->top && n > r->top ? r->top : n;
 }
 
-/* Is row number @n, from 1, one of the first? */
+/* Is row @n, counted from 1, among those to show? */
 static bool is_top(const struct report *r, size_t n)
 {
 	return limit(r, n) == n;
 }
 
-/* How many rows were left out below a table. */
+/* Print how many rows a table left out. */
 static void print_rest(size_t shown, size_t n)
 {
 	if (shown < n)
@@ -71,7 +71,7 @@ static void print_head(const struct report *r, const char *text)
 		printf("%s%s%s\n", cli_style(stdout, CLI_BOLD), text, cli_style(stdout, CLI_PLAIN));
 }
 
-/* A process of interest? Rows of threads have their own number, too. */
+/* Is this the process of -p? For rows of threads, @pid is the thread ID. */
 static bool is_wanted(const struct report *r, int32_t pid)
 {
 	return !r->pid || (int32_t)r->pid == pid;
@@ -112,7 +112,7 @@ static void print_syscalls(struct report *r)
 	struct cli_table *table;
 	bool open = false;
 
-	/* Calls of which one end is not in the trace. */
+	/* Are there calls of which one end is missing from the trace? */
 	for (size_t i = 0; rows && i < n; i++)
 		open |= rows[i].unfinished || rows[i].unpaired;
 	table = cli_table_create(
@@ -155,7 +155,7 @@ static json_t *json_syscalls(struct report *r)
 	return array;
 }
 
-/* An idle task does not sleep, it runs when nothing else does. */
+/* An idle task does not sleep: it runs when nothing else does. */
 static bool is_sleeper(const struct report *r, const struct kl_sleep_row *row)
 {
 	return row->tid && is_wanted(r, row->tid) &&
@@ -280,7 +280,7 @@ static json_t *json_processes(struct report *r)
 	return array;
 }
 
-/* The recording's own times are known if the recorder noted them. */
+/* Use the times of the recording if the recorder noted them. */
 static void print_time(const struct report *r)
 {
 	const struct kl_trace_state *state = kl_trace_state(r->trace);
@@ -386,7 +386,7 @@ static int show(struct report *r)
 	return CLI_OK;
 }
 
-/* Feed the reports that are wanted with the whole trace. */
+/* Feed the whole trace to the requested reports. */
 static int add_items(struct report *r)
 {
 	struct kl_item item;
@@ -436,7 +436,7 @@ static int run(struct report *r)
 	return status;
 }
 
-/* Which report: the first of two words. */
+/* The report's name is the first of two words. */
 static void take_kind(struct report *r, const struct cli_parser *parser)
 {
 	const char *word = parser->words[0], *near = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens set: parameters of processes and threads, by the kernel's own calls. What was and
- * is comes from the module, which makes an event of each change and of each refusal.
+ * kernlens set: set parameters of processes and threads with the kernel's own functions. The module
+ * reports the old and new values, and records an event for each change and each rejection.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -25,18 +25,18 @@ static const struct cli_option options[] = {
 	{},
 };
 
-/* So often it is looked whether there are new threads, which may have been started meanwhile. */
+/* How often to look for new threads, which may have started in the meantime. */
 #define ROUNDS 8
 
-/* Numbers of settings are below this. */
+/* Upper bound of setting numbers. */
 #define SETTINGS (KL_SET_LIMIT + 16)
 
 /**
- * struct set - what is to be done, and what came of it
- * @settings: what shall be
- * @table: of changes, for a terminal; NULL with --json
- * @changes: the same in JSON; NULL without
- * @status: CLI_FAILED if something was refused
+ * struct set - the request and its results
+ * @settings: requested values
+ * @table: changes, for a terminal; NULL with --json
+ * @changes: changes as JSON; NULL without --json
+ * @status: CLI_FAILED if a setting was rejected
  */
 struct set {
 	struct kl_device *device;
@@ -50,7 +50,7 @@ struct set {
 	int status;
 };
 
-/* ---------------------------------------------------------- what came of it */
+/* ----------------------------------------------------------------- results */
 
 static void note_change(struct set *s, const struct kl_setting *setting, int32_t id,
 			const struct kl_abi_set *told)
@@ -106,7 +106,7 @@ struct done {
 	size_t n, room;
 };
 
-/* Was it not there yet? Notes it. */
+/* Add a thread. Returns false if it was there already. */
 static bool add_done(struct done *done, int32_t id)
 {
 	for (size_t i = 0; i < done->n; i++)
@@ -132,7 +132,7 @@ static void set_of_threads(struct set *s, int32_t id, uint64_t start_ns)
 			set_one(s, &s->settings[i], id, start_ns);
 }
 
-/* Those that may be seen. Returns how many were new, or a negative errno. */
+/* Set the visible threads. Returns how many were new, or a negative errno. */
 static int set_threads(struct set *s, struct kl_inspect *inspect, int32_t id, struct done *done)
 {
 	int rows = kl_inspect_read(inspect, &id, 1, KL_INSPECT_THREADS), fresh = 0;
@@ -160,7 +160,7 @@ static void set_all_threads(struct set *s, int32_t id)
 		fresh = set_threads(s, inspect, id, &done);
 	if (fresh < 0)
 		s->status = cli_library_error(fresh, "threads of %d", id);
-	/* Not seen, but the kernel may let it be set all the same. */
+	/* The threads are not visible, but the kernel may allow the setting all the same. */
 	if (!done.n && fresh >= 0) {
 		cli_note("cannot list the threads of %d: setting only the thread with that ID", id);
 		set_of_threads(s, id, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens snapshot: asks the recorder of a session for a copy of its buffers. */
+/* kernlens snapshot: request a copy of a session's buffers from its recorder. */
 #include "attach.h"
 #include "common.h"
 

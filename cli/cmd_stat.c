@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens stat: counts events without recording them. A table like perf stat's
- * on stderr, or a JSON document on stdout.
+ * kernlens stat: count events without recording them. Writes a table like perf stat's to stderr, or
+ * a JSON document to stdout.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static int compare_counts(const void *a, const void *b)
 	return compare_names(a, b);
 }
 
-/* A name that was written out is shown even if it did not happen. */
+/* An event that -e names literally is shown even if it did not occur. */
 static bool is_shown(const struct stat_run *st, const struct kl_class *class, uint64_t count)
 {
 	const char *events = st->session.select.events;

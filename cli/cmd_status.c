@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens status: the module, its clock and the sessions there are. */
+/* kernlens status: print the module, its clock, and the existing sessions and limits. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static json_t *list_rights(uint32_t may)
 	return rights;
 }
 
-/* Of a maskset that a session has of its own; to be freed. Who may not look sees that much. */
+/* Name of the session's maskset, to be freed; "user" if the caller may not attach to read it. */
 static char *maskset_name(struct kl_device *device, const struct kl_abi_status *s)
 {
 	struct kl_abi_attach attach = { .id = s->id };
@@ -176,7 +176,7 @@ static void print_module(const struct kl_abi_info *info)
 	       info->may & KL_MAY_HOOK_FUNCTIONS ? ", kernel functions" : "");
 }
 
-/* A cell: how much of what there may be. */
+/* Add a cell: the usage, and the limit if there is one. */
 static void add_limit(struct cli_table *table, const struct kl_abi_limits *limits, uint32_t what)
 {
 	char used[CLI_NUMBER_MAX], limit[CLI_NUMBER_MAX] = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens watch: checks rules over processes and the machine, and raises alarms. */
+/* kernlens watch: check rules about processes and the system, and raise alarms. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define DEFAULT_FILE "/etc/kernlens/watch.rules"
 #define FILE_BYTES_MAX (1 << 20)
 
-/* Of --once, when a condition holds. */
+/* Exit status of --once if a condition is true. */
 #define EXIT_HOLDS 3
 
 enum {
@@ -39,10 +39,10 @@ static const struct cli_option options[] = {
 };
 
 /**
- * struct watching - the watch
- * @file: or NULL
- * @words: rules of the command line
- * @late: checks that were not made in time; @late_said: of them when it was said
+ * struct watching - the request, and the state of the watch
+ * @file: rules file, or NULL
+ * @words: rules from the command line
+ * @late: number of missed checks; @late_said: the number last reported
  */
 struct watching {
 	const struct cli_command *self;
@@ -60,7 +60,7 @@ struct watching {
 
 /* ------------------------------------------------------------------- rules */
 
-/* All of a file. Returns NULL with errno. */
+/* Read a whole file; to be freed. Returns NULL with errno set on failure. */
 static char *read_file(const char *path, size_t *length)
 {
 	FILE *file = fopen(path, "re");
@@ -99,7 +99,7 @@ static int parse_file(struct kl_watch_rules *rules, const char *path, char **why
 	return error;
 }
 
-/* The file and the command line again. NULL: @why says why not. */
+/* Parse the file and the command line. Returns NULL with the error in @why. */
 static struct kl_watch_rules *read_rules(const struct watching *w, char **why)
 {
 	struct kl_watch_rules *rules = kl_watch_rules_create();
@@ -131,7 +131,7 @@ static size_t count_rules(const struct kl_watch_rules *rules)
 
 /* ------------------------------------------------------------------ systemd */
 
-/* To the service manager, if one asked for it. */
+/* Notify the service manager, if there is one. */
 static void notify(const char *text)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -175,7 +175,7 @@ static int check_now(struct watching *w)
 	return ret < 0 ? cli_library_error(ret, NULL) : CLI_OK;
 }
 
-/* A bad file leaves the rules as they are. */
+/* A bad file leaves the old rules in place. */
 static void reload(struct watching *w)
 {
 	struct kl_watch_rules *rules;
@@ -204,7 +204,7 @@ static void reload(struct watching *w)
 	notify("READY=1");
 }
 
-/* Returns true if it is to end. */
+/* Returns true if a signal requests the end. */
 static bool take_signals(struct watching *w)
 {
 	struct signalfd_siginfo info;
@@ -218,7 +218,7 @@ static bool take_signals(struct watching *w)
 	return ends;
 }
 
-/* Is it time? Says, not too often, how many times it was missed. */
+/* Is a check due? Reports missed checks, but not too often. */
 static bool take_timer(struct watching *w)
 {
 	uint64_t times;
@@ -226,7 +226,7 @@ static bool take_timer(struct watching *w)
 	if (read(w->timer, &times, sizeof(times)) != sizeof(times))
 		return false;
 	w->late += times - 1;
-	/* The first one, and then each time that there are twice as many. */
+	/* Report the first one, and then whenever their number has doubled. */
 	if (w->late && w->late >= 2 * w->late_said) {
 		cli_watch_log(&w->acts, CLI_WATCH_WARNING,
 			      "%llu checks missed so far: they take too long, or the machine is "
@@ -268,7 +268,7 @@ static int watch_on(struct watching *w)
 	return status;
 }
 
-/* Rates need a look before. */
+/* Rates need an earlier sample. */
 static int look_once(struct watching *w)
 {
 	struct timespec pause = { (time_t)(w->interval_ns / 1000000000),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Errors, numbers, near matches, and opening what most subcommands open. */
+/* Errors, numbers, near matches, and opening the device and traces. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 struct cli_settings cli_settings = { .pager = true };
 
-/* Names in @message may be anybody's. */
+/* Names in @message may be chosen by any user. */
 static void print_error(const char *code, const char *message, const char *hint)
 {
 	json_t *object;
@@ -166,8 +166,8 @@ void cli_words_free(char **words)
 }
 
 /*
- * Edits from one word to the other: insert, delete, replace, swap neighbours
- * (optimal string alignment). Words longer than the rows count as far.
+ * Number of edits from one word to the other: insertions, deletions, replacements and swaps of
+ * neighbors (optimal string alignment). Words longer than MOST count as far apart.
  */
 static unsigned int count_edits(const char *a, const char *b)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counts of a run as rows of functions and blocks, and how these are written. */
+/* Counts of a run as rows of functions and blocks, written as a table or JSON. */
 #include <stdlib.h>
 
 #include "block_print.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Coverage of blocks: rows of functions, blocks and lines, as table, JSON and for lcov. */
+/* Coverage of blocks: rows of functions, blocks and lines, as a table, JSON or for lcov. */
 #ifndef KL_CLI_COVERAGE_H
 #define KL_CLI_COVERAGE_H
 
@@ -9,10 +9,10 @@
 
 /**
  * struct cli_covered - a block
- * @offset: from its function's start, bytes
+ * @offset: from the function's start, in bytes
  * @bytes: length
  * @reason: why it has no count; NULL: it has one
- * @count: how often it was passed
+ * @count: number of executions
  */
 struct cli_covered {
 	uint32_t offset;
@@ -23,12 +23,12 @@ struct cli_covered {
 
 /**
  * struct cli_covered_function - a function
- * @name: of it; @module: whose it is, empty: the kernel's; @address: of its first byte
- * @block: its blocks, by address; @n: how many
- * @counted: blocks that have a count; @ran: of them, those that were passed
- * @entered: passes of the first block that has a count and is the function's first; else 0
- * @passes: of all blocks together
- * @start: where it begins in the source, if that is known and was asked for
+ * @name: its name; @module: its module, empty for the kernel; @address: of its first byte
+ * @block: its blocks, by address; @n: number of blocks
+ * @counted: number of blocks that have a count; @ran: number of these that were executed
+ * @entered: executions of the block at the function's start, if it has a count; else 0
+ * @passes: executions of all blocks together
+ * @start: where it begins in the source, if known and requested
  */
 struct cli_covered_function {
 	const char *name;
@@ -43,7 +43,7 @@ struct cli_covered_function {
 	struct kl_source_line start;
 };
 
-/* A line of the source, and the count of a block that has an instruction of it. */
+/* A source line, and the count of a block that has an instruction of that line. */
 struct cli_covered_line {
 	struct kl_source_line at;
 	uint64_t count;
@@ -57,38 +57,38 @@ struct cli_coverage {
 };
 
 /**
- * cli_coverage_read - put a run's counts into rows
+ * cli_coverage_read - turn a run's counts into rows
  * @coverage: zeroed
- * @spliced: run; must outlive @coverage; with lines of the source if they were wanted
+ * @spliced: the run; must outlive @coverage; its @lines requests source lines, too
  *
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_coverage_read(struct cli_coverage *coverage, struct cli_spliced *spliced);
 
-/* The lines of the function that was read last. */
+/* Add the source lines of the function that was read last. */
 void cli_coverage_add_lines(struct cli_coverage *coverage, const struct kl_block_graph *graph,
 			    struct cli_source *source);
 
 void cli_coverage_deinit(struct cli_coverage *coverage);
 
-/* A function as the cell of a table. */
+/* Add a function's name as a table cell. */
 void cli_coverage_add_name(struct cli_table *table, const char *name, const char *module);
 
-/* Functions by passes, at most @top (0: all), and what they are together. */
+/* Print at most @top functions by executions (0: all), and the totals. */
 void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE *file);
 
 json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_spliced *spliced);
 
 /*
- * A record for each file of the source; and one for each function without lines of the source,
- * whose lines are its blocks, numbered from 1. Sorts the lines.
+ * Write a record for each source file, and one for each function without source lines, whose lines
+ * are its blocks, numbered from 1. Sorts the lines.
  */
 void cli_coverage_lcov(struct cli_coverage *coverage, FILE *file);
 
 /**
- * cli_coverage_diff - what ran in one of two runs only
- * @before: file of a run's JSON
- * @after: of another
+ * cli_coverage_diff - print what ran in only one of two runs
+ * @before: JSON file of one run
+ * @after: JSON file of the other
  *
  * Prints to stdout. Returns CLI_OK, or another status after an error message.
  */

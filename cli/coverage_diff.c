@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What two runs of coverage differ in: blocks that ran in one of them only. */
+/* Compare two coverage runs: the blocks that ran in only one of them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 struct difference {
 	const char *name;
-	const char *module; /* empty: the kernel's */
-	uint32_t gone; /* blocks that ran before only */
-	uint32_t come; /* after only */
+	const char *module; /* empty: the kernel */
+	uint32_t gone; /* blocks that ran only before */
+	uint32_t come; /* blocks that ran only after */
 	uint32_t both;
 	json_t *gone_at; /* their offsets */
 	json_t *come_at;
@@ -46,8 +46,8 @@ static const char *module_of(json_t *function)
 }
 
 /*
- * Functions are the same if name, module and blocks are: addresses move with the kernel, and
- * several functions may have one name.
+ * Functions match if their names, modules and numbers of blocks are equal: addresses change with
+ * the kernel, and several functions may share a name.
  */
 static char *key_of(json_t *function)
 {
@@ -57,7 +57,7 @@ static char *key_of(json_t *function)
 			  json_array_size(blocks));
 }
 
-/* Functions by key; of several with one, the order in the files decides which is which. */
+/* Functions by key; functions with equal keys are matched in the order of the files. */
 static json_t *index_of(json_t *document)
 {
 	json_t *functions = json_object_get(document, "functions"), *function;
@@ -102,7 +102,7 @@ static void compare(struct difference *d, json_t *before, json_t *after)
 		json_t *a = json_array_get(old, i), *b = json_array_get(new, i);
 		json_t *offset = json_array_get(a ?: b, 0);
 
-		/* What one of the runs could not count is no difference. */
+		/* A block that one of the runs could not count is not a difference. */
 		if ((a && !has_count(a)) || (b && !has_count(b)))
 			continue;
 		if (has_run(a) && has_run(b))
@@ -124,7 +124,7 @@ static int compare_differences(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Those of one file that the other has, or (@rest) only those that it has not. */
+/* Compare the functions of @from with @other's, or (@rest) only those that @other lacks. */
 static size_t add_differences(struct difference *d, json_t *from, json_t *other, bool rest)
 {
 	const char *key;

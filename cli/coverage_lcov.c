@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Coverage as a tracefile for lcov: by lines of the source where they are known, else each function
- * is a file, whose lines are its blocks.
+ * Coverage as a tracefile for lcov: by source lines where these are known; else each function is a
+ * file, whose lines are its blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "common.h"
 #include "coverage.h"
 
-/* A function of a file. Copies of one of a header are one. */
+/* A function of a source file. Copies of an inline function are merged into one. */
 struct row {
 	const char *file;
 	const char *name;
@@ -78,7 +78,7 @@ void cli_coverage_add_lines(struct cli_coverage *coverage, const struct kl_block
 
 /* ------------------------------------------------------------------- by lines */
 
-/* A file's name is one text, however often it comes. */
+/* File names are interned: equal names have the same address. */
 static int compare_files(const char *a, const char *b)
 {
 	return a == b ? 0 : strcmp(a, b);
@@ -106,7 +106,7 @@ static int compare_rows(const void *left, const void *right)
 	return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 
-/* Each line once, with the largest of its counts. */
+/* Keep each line once, with its largest count. */
 static void merge_lines(struct cli_coverage *coverage)
 {
 	size_t n = 0;
@@ -124,7 +124,7 @@ static void merge_lines(struct cli_coverage *coverage)
 	coverage->lines = n;
 }
 
-/* How often a function began, as far as that is known: it did if anything of it ran. */
+/* How often a function was entered, as far as known: at least once if any of its blocks ran. */
 static uint64_t entered(const struct cli_covered_function *f)
 {
 	return f->entered ? f->entered : f->ran > 0;
@@ -153,7 +153,7 @@ static struct row *find_rows(const struct cli_coverage *coverage, size_t *n)
 	return row;
 }
 
-/* Returns the first function of the next file. */
+/* Write the functions of a file. Returns the first one of the next file. */
 static size_t write_functions(const struct row *row, size_t from, size_t n, const char *source,
 			      FILE *file)
 {
@@ -169,7 +169,7 @@ static size_t write_functions(const struct row *row, size_t from, size_t n, cons
 	return to;
 }
 
-/* The same of lines. */
+/* Write the lines of a file. Returns the first one of the next file. */
 static size_t write_lines(const struct cli_coverage *coverage, size_t from, const char *source,
 			  FILE *file)
 {
@@ -193,7 +193,7 @@ static void write_files(struct cli_coverage *coverage, FILE *file)
 	while (i < coverage->lines || at < n) {
 		const char *source = i < coverage->lines ? coverage->line[i].at.file : row[at].file;
 
-		/* A file may have functions, but no line that was counted, or the other way. */
+		/* A file may have functions but no counted line, or the other way around. */
 		if (at < n && compare_files(row[at].file, source) < 0)
 			source = row[at].file;
 		fprintf(file, "TN:kernlens\nSF:%s\n", source);

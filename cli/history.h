@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of kernlens history share. */
+/* Shared by the files of kernlens history. */
 #ifndef KL_CLI_HISTORY_H
 #define KL_CLI_HISTORY_H
 
@@ -19,11 +19,11 @@ enum cli_history_style {
 #define CLI_HISTORY_FIGURES 32
 
 /**
- * struct cli_history - what was asked for, and its summaries
- * @period: seconds of a minute, hour ... of @query
+ * struct cli_history - the request, and the summaries that match
+ * @period: length in seconds of the minute, hour ... of @query
  * @figures: indices, in the order shown
- * @full: a line a figure
- * @rows: in the order of time; texts are of their own
+ * @full: one line per figure
+ * @rows: in order of time; they own their texts
  */
 struct cli_history {
 	struct kl_history *history;
@@ -37,20 +37,20 @@ struct cli_history {
 	size_t n, room;
 };
 
-/* Fills in the rows. Returns CLI_OK, or CLI_FAILED after an error message. */
+/* Fill in the rows. Returns CLI_OK, or CLI_FAILED after an error message. */
 int cli_history_read(struct cli_history *h);
 void cli_history_deinit(struct cli_history *h);
 
 int cli_history_print(const struct cli_history *h);
 
-/* @svg: file, or NULL: on the terminal. */
+/* @svg: file; NULL: plot on the terminal. */
 int cli_history_plot(const struct cli_history *h, const char *svg);
 
-/* "2026-11-21 20:15" */
+/* Print a time as "2026-11-21 20:15". */
 #define CLI_HISTORY_TIME_MAX 32
 char *cli_history_time(char text[CLI_HISTORY_TIME_MAX], int64_t time);
 
-/* A number of a figure as people read it, appended; of what grows, in a second. */
+/* Append a value in human-readable form; counters as a rate per second. */
 void cli_history_number(struct kl_buffer *buffer, const struct kl_history_figure *figure,
 			double number);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Summaries of a history as curves: of dots on a terminal, or as a picture in SVG that
- * needs nothing else. A curve is broken where nothing was recorded.
+ * Plot the summaries of a history as curves: in dots on a terminal, or as a self-contained SVG
+ * picture. In SVG, a curve is broken where nothing was recorded.
  */
 #include <errno.h>
 #include <langinfo.h>
@@ -26,7 +26,7 @@
 #define SVG_BOTTOM 40.0
 
 /**
- * struct point - a time on a curve
+ * struct point - one period on a curve
  */
 struct point {
 	int64_t begin;
@@ -35,7 +35,7 @@ struct point {
 
 /**
  * struct curve - a figure over time
- * @most: the highest that is drawn, above 0
+ * @most: highest value drawn, above 0
  */
 struct curve {
 	const struct kl_history_figure *figure;
@@ -44,7 +44,7 @@ struct curve {
 	double most;
 };
 
-/* Groups of the same time are added up. */
+/* Values of several groups at the same time are added up. */
 static void make_curve(struct curve *curve, const struct cli_history *h, unsigned int figure)
 {
 	curve->figure = kl_history_figure(figure);
@@ -79,7 +79,7 @@ static char *label(const struct curve *curve, double number)
 	return text.data;
 }
 
-/* Where a point stands from 0 to 1 in the time of all. */
+/* Position of a point on the time axis, from 0 to 1. */
 static double place(const struct curve *curve, size_t i)
 {
 	int64_t first = curve->points[0].begin, last = curve->points[curve->n - 1].begin;
@@ -89,7 +89,7 @@ static double place(const struct curve *curve, size_t i)
 
 /* ------------------------------------------------------------ on a terminal */
 
-/* Dots of Braille: two columns of four in a character. */
+/* Braille dots: each character has two columns of four. */
 static void set_dot(unsigned char *cells, size_t columns, size_t x, size_t y)
 {
 	static const unsigned char bits[4][2] = {
@@ -99,7 +99,7 @@ static void set_dot(unsigned char *cells, size_t columns, size_t x, size_t y)
 	cells[y / 4 * columns + x / 2] |= bits[y % 4][x % 2];
 }
 
-/* From the bottom up to the mean; a dot at the height of the most. */
+/* Fill each column up to the mean, and set a dot at the maximum. */
 static void draw(const struct curve *curve, unsigned char *cells, size_t columns)
 {
 	const double height = LINES * 4 - 1;
@@ -117,7 +117,7 @@ static void draw(const struct curve *curve, unsigned char *cells, size_t columns
 
 static void print_cell(unsigned char dots, bool unicode)
 {
-	/* U+2800 and the dots' bits. */
+	/* U+2800 plus the bits of the dots. */
 	if (unicode && dots)
 		printf("\xe2%c%c", 0xa0 | dots >> 6, 0x80 | (dots & 0x3f));
 	else
@@ -159,7 +159,7 @@ static double svg_y(const struct curve *curve, double number)
 	return SVG_HEIGHT - SVG_BOTTOM - number / curve->most * (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
 }
 
-/* The end of what was recorded without a break from @i on. */
+/* End of the points recorded without a gap from @i on. */
 static size_t unbroken(const struct curve *curve, size_t i, double period)
 {
 	while (++i < curve->n)

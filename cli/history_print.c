@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Summaries of a history as tables, CSV and JSON. */
+/* Print summaries of a history as tables, CSV and JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void cli_history_number(struct kl_buffer *buffer, const struct kl_history_figure
 	const char *second = figure->grows ? "/s" : "";
 	char text[CLI_NUMBER_MAX];
 
-	/* Nanoseconds in a second are a share of a CPU. */
+	/* Nanoseconds per second are a share of a CPU. */
 	if (!strcmp(figure->unit, "ns") && figure->grows)
 		kl_buffer_printf(buffer, "%.1f%%", number / 1e7);
 	else if (!strcmp(figure->unit, "B"))
@@ -49,7 +49,7 @@ static const char *user_name(uint32_t uid, char text[16])
 	return text;
 }
 
-/* Is it the same time and group? */
+/* Do both rows have the same time and group? */
 static bool goes_on(const struct kl_history_row *a, const struct kl_history_row *b)
 {
 	return a->begin == b->begin &&
@@ -76,7 +76,7 @@ static void add_heads(struct cli_table *table, const struct kl_history_row *row)
 	cli_table_add(table, "%s", user_name(row->uid, uid));
 }
 
-/* A line a time: means. */
+/* One line per time, with the means. */
 static void print_wide(const struct cli_history *h)
 {
 	struct kl_buffer heads = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables of a latency profile: where the time of tasks went, and their waits by process,
- * thread, call trace, reason or waker.
+ * Tables of a latency profile: where tasks spent their time, and their waits by process, thread,
+ * stack trace, reason or waker.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "output.h"
 
 /**
- * struct group - waits that are one row
+ * struct group - waits that share a row
  * @key: what they have in common
- * @longest: of them
+ * @longest: entry with the largest sum
  */
 struct group {
 	const char *key;
@@ -21,7 +21,7 @@ struct group {
 	struct kl_abi_latency_sum sum;
 };
 
-/* A process' or thread's times. */
+/* Times of a process or thread. */
 struct row {
 	int id;
 	const char *comm;
@@ -46,7 +46,7 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* What it did and what it was kept from; sleep of its own choice comes last. */
+/* Sort key: time spent running or held up. Voluntary sleep does not count. */
 static uint64_t weight(const struct row *row)
 {
 	return row->in[KL_LATENCY_RUNNING].sum + row->in[KL_LATENCY_RUNNABLE].sum +
@@ -61,7 +61,7 @@ static int by_weight(const void *a, const void *b)
 	return x != y ? (x < y ? 1 : -1) : by_id(a, b);
 }
 
-/* A row a process, or a thread. */
+/* One row per process, or per thread. */
 static struct row *make_rows(const struct cli_latency *r, size_t *n)
 {
 	const struct kl_latency *l = r->latency;
@@ -162,7 +162,7 @@ static char *chain_of(const struct cli_latency *r, const struct kl_abi_latency_e
 	return text;
 }
 
-/* What makes waits one row; to be freed. */
+/* Waits with the same key share a row; to be freed. */
 static char *key_of(const struct cli_latency *r, const struct kl_abi_latency_entry *e)
 {
 	struct kl_buffer buffer = { 0 };
@@ -198,7 +198,7 @@ static int by_sum(const void *a, const void *b)
 	return by_key(a, b);
 }
 
-/* Whether a wait is shown at all. */
+/* Is a wait shown at all? */
 static bool is_shown(const struct cli_latency *r, const struct kl_abi_latency_entry *e)
 {
 	return r->idle || (e->state != KL_LATENCY_IDLE && e->state != KL_LATENCY_STOPPED &&
@@ -244,7 +244,7 @@ static void print_stack(const struct cli_latency *r, uint32_t id, FILE *file)
 	kl_buffer_deinit(&buffer);
 }
 
-/* A wait's line, and its traces below it. */
+/* Print a line for each group of waits, followed by the stack traces of its longest one. */
 static void print_traces(const struct cli_latency *r, const struct group *groups, size_t n,
 			 FILE *file)
 {

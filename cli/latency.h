@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What kernlens latency shows, as tables and as a document. */
+/* Output of kernlens latency, as tables and as a JSON document. */
 #ifndef KL_CLI_LATENCY_H
 #define KL_CLI_LATENCY_H
 
@@ -17,12 +17,12 @@ enum cli_latency_by {
 };
 
 /**
- * struct cli_latency - a profile to be shown
- * @session: its schema and call traces
+ * struct cli_latency - a profile to print
+ * @session: has the schema and the stack traces
  * @latency: the profile
- * @by: what rows are
- * @top: rows of a table at most
- * @idle: kernel threads with nothing to do, too
+ * @by: what a row represents
+ * @top: maximum number of rows
+ * @idle: include kernel threads with nothing to do
  */
 struct cli_latency {
 	const struct cli_session *session;
@@ -32,10 +32,10 @@ struct cli_latency {
 	bool idle;
 };
 
-/* Print the tables; longest first. */
+/* Print the tables, longest waits first. */
 void cli_latency_print(const struct cli_latency *report, FILE *file);
 
-/* What could not be kept, a line each; nothing if all was. */
+/* Print what was dropped, one line each; prints nothing if nothing was. */
 void cli_latency_print_lost(const struct kl_latency *latency, FILE *file);
 
 /* All tasks and the longest waits. */

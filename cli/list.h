@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the lists of kernlens list share. */
+/* Shared by the lists of kernlens list. */
 #ifndef KL_CLI_LIST_H
 #define KL_CLI_LIST_H
 
@@ -12,10 +12,10 @@
 struct cli_table;
 
 /**
- * struct cli_list - a list being made
- * @pattern: which rows; NULL: all
- * @rows: for JSON
- * @device: NULL: the module is not there, so nobody knows what can be had
+ * struct cli_list - a list being built
+ * @pattern: selects rows; NULL: all
+ * @rows: rows for JSON
+ * @device: NULL: the module is not loaded, so availability is unknown
  */
 struct cli_list {
 	const char *pattern;
@@ -28,13 +28,13 @@ struct cli_list {
 	unsigned int n;
 };
 
-/* The list of events, or one of them. Returns the exit status. */
+/* List events, or print one of them. Returns the exit status. */
 int cli_list_events(struct cli_list *list);
 
-/* The variables, or one of them. Returns the exit status. */
+/* List variables, or print one of them. Returns the exit status. */
 int cli_list_variables(struct cli_list *list);
 
-/* The event of a group that comes first; NULL: there is no such group. */
+/* The first event of a group; NULL if there is no such group. */
 const struct kl_class *cli_list_first_of(const struct kl_schema *schema, const char *group);
 
 #endif /* KL_CLI_LIST_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events by group, with what can be had here; one event with its fields. */
+/* List events by group and whether they are available here; or one event with its fields. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum {
 	NAME_COLUMNS = 34
 };
 
-/* Whether an event can be had, and why not. */
+/* Is an event available, and if not, why? */
 struct can {
 	enum {
 		CAN_YES,
@@ -104,7 +104,7 @@ static void print_fields(const struct kl_class *class, unsigned int indent)
 		printf("%*sno fields\n", (int)indent, "");
 }
 
-/* In the words of the contract, without privilege. */
+/* What a user without privilege sees of the event. */
 static const char *access_text(const struct kl_class *class)
 {
 	switch (class->access) {
@@ -155,7 +155,7 @@ static void print_event(const struct cli_list *list, const struct kl_class *clas
 		print_fields(class, 6);
 }
 
-/* System calls are many: how many, and how to see them. */
+/* There are many system calls: print only how many, and how to list them. */
 static void print_syscalls(const struct cli_list *list)
 {
 	const struct kl_class *class = NULL;
@@ -228,7 +228,7 @@ static int print_all(struct cli_list *list, const uint8_t *map)
 	return CLI_OK;
 }
 
-/* As -e understands it, else a part of names. False: nothing is like it. */
+/* Match like -e, or else a part of the names. Returns false if nothing matches. */
 static bool find_events(struct cli_list *list, uint8_t *map)
 {
 	const struct kl_class *class = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The variables that -v takes: what each is, what it costs, whether it can be had here. */
+/* List the variables that -v takes: what each is, what it costs, whether it is available. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "list.h"
 #include "output.h"
 
-/* Whether a variable can be had here; -1: nobody knows. */
+/* Is a variable available here? -1: unknown. */
 static int ask(const struct cli_list *list, const struct kl_variable *v,
 	       char reason[KL_ERROR_TEXT_MAX])
 {

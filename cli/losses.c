@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is not in a recorded trace: sums of the losses, and what nothing is known of. */
+/* What is missing from a recorded trace: sums of the losses, and what is not known. */
 #include "common.h"
 #include "losses.h"
 #include "output.h"
 
-/* A file in BER comes from such a trace, and has its losses but no manifest. */
+/* A BER file is converted from a trace directory: it has the losses, but no manifest. */
 static bool is_directory(const struct kl_trace *trace)
 {
 	return kl_trace_state(trace)->streams || kl_trace_state(trace)->manifest;

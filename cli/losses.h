@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is not in a recorded trace, in words and in JSON. */
+/* What is missing from a recorded trace, as text and as JSON. */
 #ifndef KL_CLI_LOSSES_H
 #define KL_CLI_LOSSES_H
 
@@ -8,16 +8,16 @@
 #include <jansson.h>
 #include <kernlens/kernlens.h>
 
-/* Is the trace, which has been read, not all of what was recorded? */
+/* Is the trace, which must have been read to its end, incomplete? */
 bool cli_losses_any(const struct kl_trace *trace);
 
-/* "12 discarded because buffers were full, 0 overwritten ...", without an end of line. */
+/* Print "12 discarded because buffers were full, 0 overwritten ...", without a newline. */
 void cli_losses_print(const struct kl_trace *trace, FILE *file);
 
-/* Notes on stderr about what cannot be known; none if all is known. */
+/* Print notes to stderr about losses that cannot be known, if there are any. */
 void cli_losses_explain(const struct kl_trace *trace);
 
-/* All of it as an object. */
+/* All losses as an object. */
 json_t *cli_losses_json(const struct kl_trace *trace);
 
 #endif /* KL_CLI_LOSSES_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The command kernlens: the table of subcommands and what stands before one. */
+/* The command kernlens: the table of subcommands, and the options before the subcommand. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int print_version(void)
 	return CLI_OK;
 }
 
-/* For the options before the subcommand, which take the same words. */
+/* The options before the subcommand are parsed as if main were one itself. */
 static const struct cli_option main_options[] = {
 	{ 'V', "version", NULL, "show the version" },
 	{},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What kernlens maskset was asked for. */
+/* Options of kernlens maskset. */
 #ifndef KL_CLI_MASKSET_H
 #define KL_CLI_MASKSET_H
 
@@ -11,20 +11,20 @@
 
 struct cli_maskset_options {
 	const struct cli_command *command;
-	const char *line[CLI_MASKSET_LINES_MAX]; /* each -e */
+	const char *line[CLI_MASKSET_LINES_MAX]; /* argument of each -e */
 	unsigned int n_lines;
 	const char *path;
-	const char *session; /* its name or number; NULL: not given */
+	const char *session; /* name or number; NULL: not given */
 	bool load;
 	bool system;
 	bool force;
 	bool names;
 };
 
-/* list, show or use NAME of a session. */
+/* Run list, show NAME or use NAME on a session. */
 int cli_maskset_session(const struct cli_maskset_options *o, const char *verb, const char *name);
 
-/* All masksets that there are here, as a table, JSON or only their names. */
+/* List all masksets available here, as a table, JSON or only their names. */
 int cli_maskset_list(bool names);
 
 #endif /* KL_CLI_MASKSET_H */

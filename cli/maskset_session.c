@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens maskset on a session that runs: what it has, and switching it. */
+/* kernlens maskset on an existing session: list or show its masksets, and switch to one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static unsigned int count_events(const struct cli_session *s, const struct entry
 	return n;
 }
 
-/* 1, 0 if there is none with this id, or negative after an error message. */
+/* Returns 1, 0 if no maskset has this ID, or negative after an error message. */
 static int read_entry(const struct cli_session *s, uint32_t id, struct entry *entry)
 {
 	int error = kl_session_read_defined(s->session, id, &entry->set, &entry->dynamic);
@@ -46,7 +46,7 @@ static int read_entry(const struct cli_session *s, uint32_t id, struct entry *en
 	return error;
 }
 
-/* The same by name. */
+/* Like read_entry(), by name. */
 static int find_entry(const struct cli_session *s, const char *name, struct entry *entry)
 {
 	int builtin = cli_maskset_find(name), got = 0;
@@ -101,7 +101,7 @@ static int list(const struct cli_session *s)
 	return rows ? cli_json_write(rows) : CLI_OK;
 }
 
-/* What happens at an event: a handler, or a rule as its user wrote it. */
+/* The action at an event: a handler, or a rule as its user wrote it. */
 static char *action_text(const struct cli_session *s, uint8_t action)
 {
 	const char *rule;
@@ -143,7 +143,7 @@ static int show(const struct cli_session *s, const char *name)
 	return rows ? cli_json_write(rows) : CLI_OK;
 }
 
-/* From its file, for a session that does not have it or shall have it anew. */
+/* Load a maskset from its file, if the session lacks it or --load is given. */
 static int load(struct cli_session *s, const char *name)
 {
 	struct kl_maskset *m = kl_maskset_load(name);

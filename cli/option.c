@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Command lines and usage texts, both from the tables of the subcommands. */
+/* Parse command lines and print usage texts, both from the tables of the subcommands. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void cli_parser_init(struct cli_parser *parser, const struct cli_command *comman
 	};
 	if (command->runs_command)
 		return;
-	/* Errors in what stands before it are JSON, too. */
+	/* Report errors as JSON even if they come before --json. */
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strcmp(argv[i], "--json"))
 			cli_settings.json = true;
@@ -74,7 +74,7 @@ static void unknown_option(const struct cli_command *command, const char *word)
 	cli_usage_error(command, "unknown option --%s", name);
 }
 
-/* Common options are dealt with here. Returns 0 for them, else the key. */
+/* Handle common options. Returns 0 for these, else the key. */
 static int take_option(struct cli_parser *parser, const struct cli_option *option)
 {
 	switch (option->key) {
@@ -142,11 +142,10 @@ static int parse_letter(struct cli_parser *parser)
 }
 
 /**
- * cli_parse - the next option
+ * cli_parse - parse the next option
  * @parser: command line
  *
- * Ends the program with a message if something is wrong. Returns the option's
- * key, or 0 at the end.
+ * Prints an error and exits if the option is invalid. Returns the option's key, or 0 at the end.
  */
 int cli_parse(struct cli_parser *parser)
 {
@@ -196,7 +195,7 @@ static void print_options(const struct cli_option *options)
 }
 
 /**
- * cli_print_usage - the usage text of a subcommand
+ * cli_print_usage - print the usage text of a subcommand
  * @command: subcommand
  */
 void cli_print_usage(const struct cli_command *command)
@@ -212,7 +211,7 @@ void cli_print_usage(const struct cli_command *command)
 }
 
 /**
- * cli_print_overview - all subcommands
+ * cli_print_overview - print all subcommands
  */
 void cli_print_overview(void)
 {
@@ -236,7 +235,7 @@ void cli_print_overview(void)
 }
 
 /**
- * cli_usage_error - say what is wrong with the command line and end
+ * cli_usage_error - report an invalid command line, and exit
  * @command: subcommand, or NULL
  * @format: one sentence
  */
@@ -255,8 +254,8 @@ void cli_usage_error(const struct cli_command *command, const char *format, ...)
 }
 
 /**
- * cli_find_command - a subcommand by name
- * @name: as typed; the program ends with a suggestion if there is none
+ * cli_find_command - find a subcommand by name
+ * @name: as typed; if unknown, the program prints a suggestion and exits
  */
 const struct cli_command *cli_find_command(const char *name)
 {

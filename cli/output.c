@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Styles that honour NO_COLOR, the pager as git starts it, aligned tables. */
+/* Styles that honor NO_COLOR, the pager, started like git's, and aligned tables. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -112,7 +112,7 @@ int cli_finish_output(void)
 		return CLI_OK;
 	closed = true;
 	failed = ferror(stdout) | fclose(stdout);
-	/* Its own end closes the pipe; only then does the pager see the end. */
+	/* fclose() has closed our end of the pipe, so the pager sees the end of its input. */
 	if (pager > 0)
 		while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -138,7 +138,7 @@ FILE *cli_create_file(const char *path)
 	return file;
 }
 
-/* stdout becomes that file; commands that are started do not get it. */
+/* Redirect stdout to the file. With O_CLOEXEC, so that commands we start do not inherit it. */
 static FILE *create_standard(const char *path)
 {
 	int fd = create(path), moved = fd;
@@ -207,12 +207,12 @@ void cli_table_add(struct cli_table *table, const char *format, ...)
 	va_start(args, format);
 	text = cli_format_list(format, args);
 	va_end(args);
-	/* Names of processes may hold anything. */
+	/* Process names may contain any bytes. */
 	kl_make_plain(text, strlen(text));
 	table->cell[table->cells++] = text;
 }
 
-/* Characters, if the text is UTF-8. */
+/* Number of characters, if the text is UTF-8. */
 static int text_width(const char *text)
 {
 	int width = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of kernlens path share: what was asked for, and what is shown of a function. */
+/* Shared by the files of kernlens path: the request, and the results for a function. */
 #ifndef KL_CLI_PATH_H
 #define KL_CLI_PATH_H
 
@@ -10,13 +10,13 @@
 #include "source.h"
 
 /**
- * struct cli_path_request - what the command line said
- * @function: name
- * @path: file for the result, or NULL
- * @top: paths, or edges, to show at most; 0: all
- * @instructions: those of the blocks, too
- * @debug: where lines of the source are looked for first, or NULL
- * @check: count all blocks, too, and compare
+ * struct cli_path_request - the command line
+ * @function: function name
+ * @path: output file, or NULL
+ * @top: maximum number of paths or edges to show; 0: all
+ * @instructions: also print the instructions of the blocks
+ * @debug: where to look for debug information first, or NULL
+ * @check: also count all other blocks, and compare
  */
 struct cli_path_request {
 	const char *function;
@@ -28,11 +28,11 @@ struct cli_path_request {
 };
 
 /**
- * struct cli_path_block - what is known of a block
- * @reason: why its passes cannot be seen; NULL: they can
- * @count: passes; @known: they are known
- * @counted: it had a counter that the others were derived from
- * @unexplained: passes that are in no path
+ * struct cli_path_block - what is known about a block
+ * @reason: why it cannot be instrumented; NULL: it can
+ * @count: executions; @known: @count is valid
+ * @counted: it had one of the counters that the other counts are derived from
+ * @unexplained: executions that belong to no path
  * @full: its own count, with --check
  */
 struct cli_path_block {
@@ -45,15 +45,15 @@ struct cli_path_block {
 };
 
 /**
- * struct cli_path_result - a function, ready to be shown
- * @blocks: its text; @graph: the function; @source: its lines
- * @paths: numbered; @block: by block
+ * struct cli_path_result - results for a function, ready to print
+ * @blocks: the kernel's text; @graph: the function; @source: its source lines
+ * @paths: path numbers; @block: by block number
  * @edge: counts of edges
- * @profile: of what was recorded; NULL: edges were counted
- * @lost: records
- * @counters: edges were derived from so many; @differ: with --check, blocks that are not equal
- * @elapsed_ns: how long
- * @subject: whose, for a heading
+ * @profile: of the recorded paths; NULL: edges were counted
+ * @lost: number of lost records
+ * @counters: number of counters; @differ: with --check, number of blocks whose counts differ
+ * @elapsed_ns: duration
+ * @subject: the traced tasks, for the heading
  */
 struct cli_path_result {
 	struct kl_blocks *blocks;
@@ -70,15 +70,15 @@ struct cli_path_result {
 	char *subject;
 };
 
-/* Show it, or write it, as the request says. CLI_OK or another status after an error message. */
+/* Print or write it as requested. Returns CLI_OK, or another status after an error message. */
 int cli_path_write(const struct cli_path_request *request, struct cli_path_result *result);
 
 void cli_path_result_deinit(struct cli_path_result *result);
 
 /**
- * cli_path_count_edges - run the command while the fewest blocks are counted
- * @request: what was asked for
- * @command: the subcommand; @select: what else was
+ * cli_path_count_edges - run the command while counting as few blocks as possible
+ * @request: the request
+ * @command: the subcommand; @select: its remaining options
  *
  * Returns the exit status.
  */

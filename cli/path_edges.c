@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens path --edges: the fewest blocks of a function are counted, and the counts of the others
- * and of all edges are derived. With --check all are counted, and what is derived of the few is
- * compared.
+ * kernlens path --edges: count as few blocks of a function as possible, and derive the counts of
+ * the others and of all edges. With --check, count all blocks and compare them with the derived
+ * counts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct edges {
 	unsigned int functions;
 };
 
-/* The first function that fits; a second is one too many. */
+/* Choose the blocks to count in the matching function; a second match is an error. */
 static int choose(void *context, const struct kl_block_graph *graph, bool *chosen)
 {
 	struct edges *e = context;
@@ -55,7 +55,7 @@ static int choose(void *context, const struct kl_block_graph *graph, bool *chose
 		   cli_error(-EINVAL, "no block of %s can be counted", graph->function.name);
 }
 
-/* From the counters to blocks and edges. */
+/* Derive the counts of blocks and edges from the counters. */
 static int derive(struct edges *e)
 {
 	const struct cli_spliced_function *f = &e->spliced.function[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What kernlens path has found: paths by frequency or edges, and the blocks, as text or JSON. */
+/* Print the results of kernlens path: paths by frequency, or edges, and blocks, as text or JSON. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void print_head(const struct cli_path_result *r, FILE *file)
 	fputs("\n\n", file);
 }
 
-/* "0 1 (2) 5": those in brackets cannot be seen. */
+/* Print block numbers as "0 1 (2) 5"; those in parentheses cannot be instrumented. */
 static void print_blocks_of(const struct cli_path_result *r, const struct kl_path_row *row,
 			    bool *shown, struct kl_buffer *text)
 {
@@ -74,7 +74,7 @@ static const char *edge_word(uint32_t block, const char *outside, char text[CLI_
 	return block == KL_PATH_OUTSIDE ? outside : cli_block_word(block, text);
 }
 
-/* Indices of edges; those whose counts are not known come last. */
+/* Counts of the edges being sorted. Edges whose counts are unknown come last. */
 static const struct kl_path_value *sorted_values;
 
 static int compare_edges(const void *left, const void *right)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Items of a trace or of a running session to text, in the format asked for. */
+/* Print items of a trace or of a running session in the requested format. */
 #ifndef KL_CLI_PRINTER_H
 #define KL_CLI_PRINTER_H
 
@@ -29,8 +29,8 @@ enum cli_time {
 };
 
 /**
- * struct cli_source - where items come from: a file in BER tells all of it
- * @begin_ns: what times since the start count from; 0: the first event
+ * struct cli_source - origin of the items, all of which a BER file contains
+ * @begin_ns: time that relative times count from; 0: the first event
  * @counts: read only at the end; or NULL
  */
 struct cli_source {
@@ -41,7 +41,7 @@ struct cli_source {
 };
 
 /**
- * struct cli_printer - where items go
+ * struct cli_printer - destination of the items
  * @source: set before cli_printer_init()
  * @format: NULL: the default
  * @has_colors: escape sequences may be added
@@ -59,20 +59,20 @@ struct cli_printer {
 	struct kl_buffer buffer;
 };
 
-/* The argument of --format and of --time; ends the program if it is wrong. */
+/* Take the argument of --format or --time; exits if it is invalid. */
 void cli_printer_format(struct cli_printer *printer, const struct cli_parser *parser);
 void cli_printer_time(struct cli_printer *printer, const struct cli_parser *parser);
 
-/* After the options. Returns CLI_OK, or another status after a message. */
+/* Call after parsing the options. Returns CLI_OK, or another status after an error message. */
 int cli_printer_init(struct cli_printer *printer);
 
-/* Print an item; may stay in the buffer. False: it cannot be written. */
+/* Print an item; it may stay in the buffer. Returns false if it cannot be written. */
 bool cli_printer_add(struct cli_printer *printer, const struct kl_item *item);
 
-/* Write what is in the buffer. */
+/* Write the contents of the buffer. */
 bool cli_printer_flush(struct cli_printer *printer);
 
-/* The end of the items: print what is open, flush, free. */
+/* End of the items: finish open calls, flush, free. */
 bool cli_printer_deinit(struct cli_printer *printer);
 
 #endif /* KL_CLI_PRINTER_H */

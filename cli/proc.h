@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the lists of kernlens proc share. */
+/* Lists of processes, shared by the files of kernlens proc. */
 #ifndef KL_CLI_PROC_H
 #define KL_CLI_PROC_H
 
@@ -18,11 +18,11 @@ enum cli_proc_style {
 
 /**
  * struct cli_proc_list - a list of processes
- * @table: what it shows
+ * @table: the processes and their values
  * @column: columns of the table, in the order shown
- * @name: of each, as it was asked for: `user` is uid by name
- * @n: number of them
- * @rows: the most to be shown; 0: all
+ * @name: name of each column as requested: `user` is uid by name
+ * @n: number of columns
+ * @rows: maximum number of rows to show; 0: all
  */
 struct cli_proc_list {
 	struct kl_processes *table;
@@ -32,17 +32,17 @@ struct cli_proc_list {
 	size_t rows;
 };
 
-/* One more column, by name or `user`. Returns CLI_OK, or CLI_USAGE after an error message. */
+/* Add a column, by name or `user`. Returns CLI_OK, or CLI_USAGE after an error message. */
 int cli_proc_add_column(struct cli_proc_list *list, const char *name);
 void cli_proc_deinit(struct cli_proc_list *list);
 
-/* Is there a column that is not known at the first read? */
+/* Is there a column whose values need two reads? */
 bool cli_proc_has_rates(const struct cli_proc_list *list);
 
-/* All rows, or as many as wanted. */
+/* Print all rows, or at most @rows of the list. */
 void cli_proc_print(const struct cli_proc_list *list, enum cli_proc_style style);
 
-/* A cell as people read it, appended. */
+/* Append a cell in human-readable form. */
 void cli_proc_print_cell(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
 			 size_t i);
 

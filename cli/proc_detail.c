@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The page about one process: which sections it has, the first one, and the short ones.
- * The others are printed by proc_file.c, proc_memory.c, proc_wait.c and proc_rights.c.
+ * The page about one process: the table of its sections, the first section and the short ones. The
+ * others are printed by proc_file.c, proc_memory.c, proc_wait.c and proc_rights.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ char *cli_proc_time(char text[CLI_NUMBER_MAX], uint64_t ns)
 {
 	size_t n = strlen(cli_print_ns(text, ns));
 
-	/* Units are as wide as each other for tables. */
+	/* Drop the space that pads units in tables. */
 	if (n && text[n - 1] == ' ')
 		text[n - 1] = 0;
 	return text;
@@ -57,7 +57,7 @@ const char *cli_proc_comm(const char comm[KL_COMM_LEN])
 	return cli_proc_text(comm, strnlen(comm, KL_COMM_LEN));
 }
 
-/* However long it is. */
+/* Print a text of any length. */
 static void print_text(const char *text, size_t bytes)
 {
 	for (size_t at = 0; at < bytes; at += KL_DETAIL_PATH_BYTES_MAX) {
@@ -156,7 +156,7 @@ static void print_path(const struct kl_detail *e)
 	puts(e->is_cut ? "(truncated)" : "");
 }
 
-/* Of a thread of the kernel there is none. */
+/* A kernel thread has no command line. */
 static void print_texts(struct kl_device *device, int pid)
 {
 	struct kl_details list;
@@ -284,8 +284,8 @@ static void print_environment(const struct kl_details *list)
 /* ------------------------------------------------------------------ the page */
 
 /**
- * struct section - a row of the page
- * @one: JSON of its only entry
+ * struct section - a section of the page
+ * @one: JSON of the only entry
  * @each: JSON of each entry of a list
  * @all: JSON of the whole list
  */

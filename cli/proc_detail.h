@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The details of one process: sections of a page that are printed as text or JSON, and
- * the numbered menu. Each section asks the module for its own part.
+ * The details of one process: sections of a page, printed as text or JSON, and the numbered menu.
+ * Each section requests its own part from the module.
  */
 #ifndef KL_CLI_PROC_DETAIL_H
 #define KL_CLI_PROC_DETAIL_H
@@ -35,25 +35,24 @@ enum cli_proc_section {
 };
 
 #define CLI_PROC_ALL ((1u << CLI_PROC_SECTIONS) - 1)
-/* Unless others are asked for: the environment may hold secrets. */
+/* The default omits the environment, which may hold secrets. */
 #define CLI_PROC_DEFAULT (CLI_PROC_ALL & ~(1u << CLI_PROC_ENV))
 
 /**
- * cli_proc_details - print what is asked of a process
+ * cli_proc_details - print the requested sections about a process
  * @device: open
- * @pid: of a process or thread
+ * @pid: ID of a process or thread
  * @sections: bits 1u << CLI_PROC_*
  *
- * As JSON with --json. What may not be seen is said where it would stand, and is no
- * failure if there is anything else to print. Returns the exit status, after a message
- * if the process is not there.
+ * Prints JSON with --json. A section that the user may not see prints the reason in its place, and
+ * is not a failure. Returns the exit status, after an error message if the process does not exist.
  */
 int cli_proc_details(struct kl_device *device, int pid, uint32_t sections);
 
 /**
- * cli_proc_menu - answer numbers from standard input until "exit" or its end
+ * cli_proc_menu - answer numbers from standard input, until "exit" or end of file
  * @device: open
- * @pid: of a process or thread
+ * @pid: ID of a process or thread
  *
  * Returns the exit status.
  */
@@ -61,14 +60,14 @@ int cli_proc_menu(struct kl_device *device, int pid);
 
 /* ------------------------------------------------ for the files of this page */
 
-/* "name" of section CLI_PROC_*, as options and JSON have it. */
+/* Name of section CLI_PROC_*, as in options and JSON. */
 const char *cli_proc_section_name(unsigned int section);
 
-/* A user's or group's name with its number; in @text, which is returned. */
+/* Print a user's name and number into @text, which is returned. */
 #define CLI_PROC_ID_MAX 64
 const char *cli_proc_user(char text[CLI_PROC_ID_MAX], uint32_t id);
 
-/* Text and JSON of a list, each by its kind. */
+/* Text and JSON of each kind of section. */
 void cli_proc_print_files(const struct kl_details *list);
 json_t *cli_proc_file_json(const struct kl_detail *entry);
 void cli_proc_print_sockets(const struct kl_details *list);
@@ -93,13 +92,13 @@ void cli_proc_print_affinity(const struct kl_details *list);
 json_t *cli_proc_affinity_json(const struct kl_detail *entry);
 
 /*
- * Bytes that may be any, without controls that could reach the terminal; the name of a
- * task in the same way. Static, for the next call of either; cut where it is very long.
+ * Make arbitrary bytes, or a task's name, safe for the terminal. The result is static, until the
+ * next call of either function; very long text is truncated.
  */
 const char *cli_proc_text(const char *text, size_t bytes);
 const char *cli_proc_comm(const char comm[KL_COMM_LEN]);
 
-/* "1.234 ms", for the middle of a sentence; in @text, which is returned. */
+/* Print a time as "1.234 ms", without padding, into @text, which is returned. */
 char *cli_proc_time(char text[CLI_NUMBER_MAX], uint64_t ns);
 
 #endif /* KL_CLI_PROC_DETAIL_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Open files and sockets of a process, as lsof(8) and ss(8) list them. */
+/* List open files and sockets of a process, as lsof(8) and ss(8) do. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool has_size(uint32_t kind)
 	       kind == KL_DETAIL_FILE_DIRECTORY;
 }
 
-/* Lines of what a file says of itself, behind its name. */
+/* Append what the file reports about itself (fdinfo) to its name. */
 static void add_info(struct kl_buffer *text, const struct kl_detail *e)
 {
 	const char *separator = "  ";

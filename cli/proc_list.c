@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lists of processes: the columns that were asked for, as text, CSV and JSON. */
+/* Print lists of processes with the requested columns, as text, CSV and JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ static const struct kl_process_column *column_of(const struct cli_proc_list *lis
 }
 
 /**
- * struct cell - what stands in one
- * @user: the name of the user whose number it is; NULL: it is no user's, or has none
+ * struct cell - contents of a cell
+ * @user: name of the user, in the column `user`; NULL: none
  * @number: NAN: there is none
  */
 struct cell {
@@ -186,7 +186,7 @@ static void print_text(const struct cli_proc_list *list)
 
 /* -------------------------------------------------------------------- data */
 
-/* Plain numbers; texts in quotes. */
+/* Numbers without units, texts in quotes. */
 static void print_data(struct kl_buffer *buffer, struct cell cell)
 {
 	if (cell.user)
@@ -248,7 +248,7 @@ static void print_json_row(struct kl_buffer *buffer, const struct cli_proc_list 
 	kl_buffer_add_char(buffer, '}');
 }
 
-/* By hand, as the JSON library has no numbers of 64 bits without a sign. */
+/* Written by hand: the JSON library has no unsigned 64-bit integers. */
 static void print_json(const struct cli_proc_list *list)
 {
 	struct kl_buffer buffer = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The memory of a process: its sums, and its mappings as pmap(1) lists them. */
+/* Print the memory of a process: sums, and its mappings as pmap(1) lists them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ json_t *cli_proc_map_json(const struct kl_detail *e)
 
 /* --------------------------------------------------------------------- sums */
 
-/* A line or a member each. */
+/* Each is one line of text, or one member of the JSON object. */
 #define SUM(title_, member_)                                          \
 	{                                                             \
 		.title = title_, .key = #member_,                     \

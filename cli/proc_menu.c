@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A numbered menu about one process: a number is read, its answer printed, until "exit"
- * or the end of the input. Each answer is got from the module when it is asked for; that
- * the process has ended meanwhile is an answer, too. One sets a parameter.
+ * A numbered menu about one process: read a number and print the answer, until "exit" or the end of
+ * input. Each answer is read from the module on request; that the process has ended in the meantime
+ * is an answer, too. The last item sets a parameter.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void show_name(const struct kl_abi_detail_task *t)
 	printf("  %s\n", cli_proc_comm(t->comm));
 }
 
-/* What the kernel calls a thread group: the number that a process' threads share. */
+/* The kernel's thread group: the number that the threads of a process share. */
 static void show_group(const struct kl_abi_detail_task *t)
 {
 	printf("  thread group %d\n", t->pid);
@@ -72,8 +72,8 @@ static void show_start(const struct kl_abi_detail_task *t)
 }
 
 /*
- * How many symbolic links a process was following was a member of the task until v4.2;
- * now it is known only while a path is looked up.
+ * The number of symbolic links being followed was a member of the task until v4.2; now it is known
+ * only during a path lookup.
  */
 static void show_links(const struct kl_abi_detail_task *t)
 {
@@ -136,7 +136,7 @@ static void print_menu(void)
 	puts(" 0. exit");
 }
 
-/* Returns false if there is no such process (any more). */
+/* Returns false if the process does not exist, or no longer does. */
 static bool answer(struct kl_device *device, int pid, const struct item *item)
 {
 	struct kl_details list;
@@ -158,7 +158,7 @@ static bool answer(struct kl_device *device, int pid, const struct item *item)
 	return true;
 }
 
-/* The texts may be paths of cgroups, which are named by whoever owns the one above. */
+/* The texts may be cgroup paths, whose names the owner of a parent cgroup chooses. */
 static void print_change(const struct kl_setting *setting, const struct kl_abi_set *told)
 {
 	printf("  %s was %s", kl_setting_name(setting->what),
@@ -167,7 +167,7 @@ static void print_change(const struct kl_setting *setting, const struct kl_abi_s
 	       cli_proc_text(told->new_text, strnlen(told->new_text, sizeof(told->new_text))));
 }
 
-/* One line for a parameter and its value; an empty one: nothing. */
+/* Read a line with a parameter and its value, and set it; an empty line does nothing. */
 static void set_parameter(struct kl_device *device, int pid, uint64_t start_ns)
 {
 	struct kl_setting setting;
@@ -187,7 +187,7 @@ static void set_parameter(struct kl_device *device, int pid, uint64_t start_ns)
 		print_change(&setting, &told);
 }
 
-/* When the process was started; 0: it is not there. */
+/* Start time of the process; 0 if it does not exist. */
 static uint64_t start_of(struct kl_device *device, int pid)
 {
 	struct kl_details list;

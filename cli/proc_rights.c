@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Signals, credentials, limits of a process and the CPUs that it may run on. */
+/* Print signals, credentials, limits of a process, and the CPUs that it may run on. */
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static json_t *signals_json(uint64_t set)
 static void print_signals(const char *title, uint64_t set)
 {
 	unsigned int n = (unsigned int)__builtin_popcountll(set);
-	const bool but = n > 32; /* shorter said by what is not in it */
+	const bool but = n > 32; /* shorter to list the signals not in it */
 	char text[16];
 
 	printf("  %-18s%s", title, !n ? "none" : n == 64 ? "all" : but ? "all except" : "");
@@ -92,7 +92,7 @@ static uint64_t set_of(const struct kl_abi_detail_rights *r, size_t i)
 	return set;
 }
 
-/* All that have a name; kernels newer than this program may have more. */
+/* All capabilities with a known name; kernels newer than this program may have more. */
 static uint64_t known_capabilities(void)
 {
 	uint64_t all = 0;
@@ -237,7 +237,7 @@ static bool has_bit(const char *bits, size_t bytes, size_t i)
 	return i / 8 < bytes && (unsigned char)bits[i / 8] >> i % 8 & 1;
 }
 
-/* "0-3,7" */
+/* Print numbers as ranges, such as "0-3,7". */
 static void print_bits(const char *title, const char *bits, size_t bytes)
 {
 	const char *separator = "";

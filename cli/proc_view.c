@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens proc on a terminal: the full-screen view, with the sections of a process' page. */
+/* kernlens proc on a terminal: the full-screen view, with the sections of the page. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define SECTION(name) (1u << CLI_PROC_##name)
 
-/* The page is printed to a file in memory instead, and without colours. */
+/* Print the page into memory instead, without colors. */
 static void print_section(struct kl_device *device, int32_t pid, uint32_t what,
 			  struct kl_buffer *to)
 {

@@ -5,7 +5,7 @@
 
 #include "../view/tui/tui.h"
 
-/* Runs it; colours and sections are filled in. Returns the exit status, after a message. */
+/* Run the view, with colors and sections filled in. Returns the exit status, after a message. */
 int cli_proc_view(struct kl_device *device, struct view_options *options);
 
 #endif /* KL_CLI_PROC_VIEW_H */

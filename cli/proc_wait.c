@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a process waits for: in words, with who can end it; the system call that it is in
- * and its call trace. What is only taken from the program's memory is said to be so.
+ * What a process waits for, in words, and which tasks can end the wait; its current system call and
+ * its kernel stack trace. Facts read only from the program's own memory are marked as such.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------ the system call */
 
-/* "read", or NULL. The class has the names of the arguments, too. */
+/* Class of a system call, or NULL. It also has the names of the arguments. */
 static const struct kl_class *find_call(struct kl_schema *schema, int number)
 {
 	if (!schema || number < 0 || number >= KL_EV_SYSCALL_MAX)
@@ -85,14 +85,14 @@ json_t *cli_proc_syscall_json(const struct kl_detail *e)
 	return to;
 }
 
-/* ------------------------------------------------------------- the call trace */
+/* ------------------------------------------------------------ the stack trace */
 
 static void write_frame(struct kl_buffer *text, const struct kl_symbols *symbols, uint64_t address)
 {
 	struct kl_symbol symbol;
 	uint64_t offset;
 
-	/* Where it returns to may be behind its function's end: ask for the call. */
+	/* A return address may lie past its function's end: look up the call instead. */
 	if (!symbols || kl_symbols_at(symbols, address - 1, &symbol, &offset)) {
 		kl_buffer_printf(text, "%#llx", (unsigned long long)address);
 		return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How often blocks of programs are passed: each is an event of a session with the handler `count`,
- * which is a uprobe, or a splice in the processes (program_splice.c). The
- * listing is count's: stderr, or JSON on stdout.
+ * Count executions of blocks of programs. Each block is an event of a session with the handler
+ * `count`: a uprobe, or a splice in the processes (program_splice.c). The listing goes to stderr,
+ * JSON to stdout, as for blocks of the kernel.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@
 struct counting {
 	struct cli_program_count *of;
 	struct cli_run run;
-	uint64_t *count; /* of the events, by number */
-	uint32_t *number; /* of each, in the order of their names */
+	uint64_t *count; /* counts of the events, by number */
+	uint32_t *number; /* numbers of the events, sorted by name */
 	size_t n;
-	struct kl_process_splices *spliced; /* instead; NULL: a session */
+	struct kl_process_splices *spliced; /* used instead of a session, or NULL */
 	uint64_t elapsed_ns;
 	struct kl_buffer text;
-	json_t *list; /* or NULL: text */
+	json_t *list; /* for JSON; NULL: text */
 };
 
 /* -------------------------------------------------------------------- counts */
@@ -52,7 +52,7 @@ static void read_counts(struct counting *c)
 	qsort_r(c->number, c->n, sizeof(*c->number), compare_numbers, session->schema);
 }
 
-/* NULL: no such event was counted. */
+/* Count of an event; NULL if no such event was counted. */
 static const uint64_t *find_count(const struct counting *c, const char *name)
 {
 	size_t low = 0, high = c->n;
@@ -74,8 +74,9 @@ static const uint64_t *find_count(const struct counting *c, const char *name)
 }
 
 /*
- * Uprobes come and go one after the other, and a process that runs would pass the first of them
- * before the last is there. Masksets change at once. A command waits until all are there.
+ * Uprobes are inserted and removed one at a time, so that a running process could execute the first
+ * before the last is in place. A switch of masksets takes effect at once. A command needs no
+ * switch: it waits until all uprobes are in place.
  */
 static int count_at_once(struct counting *c)
 {
@@ -122,7 +123,7 @@ static int run_session(struct counting *c)
 
 /* ------------------------------------------------------------------- listing */
 
-/* A function as one text of -e asks for it. */
+/* A function, as one -e selects it. */
 struct view {
 	struct counting *c;
 	struct kl_program *program;
@@ -139,7 +140,7 @@ static const struct kl_block_point *point_of(const struct view *v, uint32_t bloc
 	return v->selector->want.behind ? &of->post : &of->pre;
 }
 
-/* Returns why it was not counted, 0 if it was. */
+/* Returns the reason why a block was not counted, or 0 if it was. */
 static unsigned int count_of(const struct view *v, uint32_t block, uint64_t *count)
 {
 	const uint64_t *found = NULL;
@@ -245,7 +246,7 @@ static int list_functions(struct view *v)
 	return CLI_OK;
 }
 
-/* What one -e has asked for. */
+/* List the blocks that one -e selects. */
 static int list_selector(struct counting *c, const char *text)
 {
 	struct kl_program_selector selector;

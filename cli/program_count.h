@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counting blocks of programs: what kernlens count does where -e names a file. */
+/* Count blocks of programs: kernlens count if -e names a file. */
 #ifndef KL_CLI_PROGRAM_COUNT_H
 #define KL_CLI_PROGRAM_COUNT_H
 
@@ -8,11 +8,11 @@
 #include "select.h"
 
 /**
- * struct cli_program_count - what is asked for
- * @session: with `command`, and in `select` what -e, -p and the others say
- * @splices: by splices in the processes, also where the kernel's uprobes could be had
- * @instructions: show them
- * @path: of the result; NULL: standard error, or output for JSON
+ * struct cli_program_count - the request
+ * @session: with `command`, and `select` filled in from the options
+ * @splices: count by splices in the processes, even if the kernel's uprobes are available
+ * @instructions: print the instructions, too
+ * @path: output file; NULL: stderr, or stdout for JSON
  */
 struct cli_program_count {
 	struct cli_session session;
@@ -21,7 +21,7 @@ struct cli_program_count {
 	const char *path;
 };
 
-/* Count while the command or the time runs, and print. Returns the command's status, or ours. */
+/* Count until the command ends or the time is up, and print. Returns the exit status. */
 int cli_program_count(struct cli_program_count *count);
 
 #endif /* KL_CLI_PROGRAM_COUNT_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Blocks of programs by splices in processes: who is counted, how long, what is left. */
+/*
+ * Splice blocks of programs into processes while the command or the time runs, and report the
+ * result.
+ */
 #include <errno.h>
 #include <linux/capability.h>
 #include <string.h>
@@ -54,7 +57,7 @@ static int begin(struct cli_run *run, struct kl_process_splices *count)
 	return CLI_OK;
 }
 
-/* What the user should know of how it went. */
+/* Report what the user should know about the splices. */
 static void tell(const struct cli_session *session, const struct kl_process_splices_sum *sum)
 {
 	if (*sum->text)

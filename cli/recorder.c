@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writing a trace while it is recorded. Blocks go from a private copy to their
- * file as they are; the clock in the metadata is fitted again at the end.
+ * Write a trace while recording. Blocks go unchanged from a private copy to their file; the clock
+ * in the metadata is fitted again at the end.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "common.h"
 #include "recorder.h"
 
-/* How long a copy waits for a record that is being written. */
+/* How long a copy waits for a record that is still being written. */
 #define COPY_TRIES 50
 #define COPY_PAUSE_NS 1000000
 
@@ -27,7 +27,7 @@ static bool is_stream(const char *name)
 	       strspn(name + 3, "0123456789") == strlen(name + 3);
 }
 
-/* A directory that belongs to us, as whoever else owns it may change what we find there. */
+/* Open a directory that belongs to us: another owner could change what we find there. */
 static int open_own(const char *path, DIR **dir)
 {
 	int fd = kl_trace_folder(AT_FDCWD, path);
@@ -39,8 +39,8 @@ static int open_own(const char *path, DIR **dir)
 }
 
 /*
- * Entries of a directory that are part of a trace, and others. Returns a negative errno if its
- * folder "kernlens" is not one that may be written to.
+ * Count the entries of a directory that are part of a trace, and the others. Returns a negative
+ * errno if its folder "kernlens" must not be written to.
  */
 static int count_entries(DIR *dir, unsigned int *ours, unsigned int *others)
 {
@@ -77,7 +77,7 @@ static void remove_folder(int dir)
 	unlinkat(dir, KL_TRACE_FOLDER, AT_REMOVEDIR);
 }
 
-/* Take the files of the trace that is there away, and only those. */
+/* Remove the files of the existing trace, and only those. */
 static int remove_trace(DIR *dir)
 {
 	const struct dirent *entry;
@@ -198,7 +198,7 @@ static uint64_t count_unstored(const struct cli_recorder *recorder)
 	return records;
 }
 
-/* @partial: also what is there of blocks that are being filled, for the last time. */
+/* @partial: also read blocks that are still being filled, for the last time. */
 static bool drain(struct cli_recorder *recorder, bool partial)
 {
 	struct kl_reader_block block;
@@ -242,7 +242,7 @@ void cli_recorder_ended(struct cli_recorder *recorder)
 	int error = kl_session_stats(s->session, -1, &all);
 
 	for (unsigned int cpu = 0; cpu < cpus && !error; cpu++) {
-		/* A CPU id that does not exist has fired nothing. */
+		/* A CPU ID that does not exist has no records. */
 		error = kl_session_stats(s->session, (int)cpu, &stats);
 		if (!error)
 			error = kl_trace_set_total(recorder->writer, cpu, stats.written,
@@ -276,7 +276,7 @@ void cli_recorder_print_unstored(const struct cli_recorder *recorder)
 				 since(&loss, loss.end_ns));
 }
 
-/* A record that is just being written is finished soon, unless its CPU is held up. */
+/* A record that is still being written is finished soon, unless its CPU is held up. */
 static int drain_to_end(struct cli_recorder *copy)
 {
 	const struct timespec pause = { .tv_nsec = COPY_PAUSE_NS };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From a session's buffers to a trace directory. */
+/* Write a session's buffers to a trace directory. */
 #ifndef KL_CLI_RECORDER_H
 #define KL_CLI_RECORDER_H
 
@@ -10,11 +10,11 @@
 
 /**
  * struct cli_recorder - a trace being written
- * @counts: of the reader, as far as it has come
- * @bytes: in the trace's files
- * @unstored: records that were read and could not be stored
- * @error: of the first block that was not stored; none is after it
- * @stuck: the buffers cannot be read any more
+ * @counts: counts of the reader so far
+ * @bytes: size of the trace's files
+ * @unstored: records that were read but could not be stored
+ * @error: error of the first block that was not stored; no later one is stored, either
+ * @stuck: the buffers can no longer be read
  */
 struct cli_recorder {
 	struct cli_run *run;
@@ -31,65 +31,65 @@ struct cli_recorder {
 
 /**
  * cli_recorder_clear - make room for a trace
- * @path: must not be there, be empty, or be a trace if @force, which is removed; a directory
- *        of the effective user, and no symbolic link
+ * @path: must not exist, be empty, or contain a trace, which @force removes; must be a directory of
+ *        the effective user, not a symbolic link
  *
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_recorder_clear(const char *path, bool force);
 
-/* Remove a trace that is of no use, with its directory if nothing else is in it. */
+/* Remove a trace that is of no use, and its directory if nothing else is in it. */
 void cli_recorder_discard(const char *path);
 
 /**
- * cli_recorder_init - make the directory; the session is not started yet
+ * cli_recorder_init - create the trace, before the session is started
  * @recorder: filled in
- * @path: must not be there, be empty, or be a trace if @force
+ * @path: must not exist, be empty, or contain a trace that @force replaces
  *
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_recorder_init(struct cli_recorder *recorder, struct cli_run *run, const char *path,
 		      bool force);
 
-/* Begin to read the buffers. Returns CLI_OK or another status. */
+/* Start reading the buffers. Returns CLI_OK or another status. */
 int cli_recorder_attach(struct cli_recorder *recorder);
 
 /*
- * Write what is complete now. What cannot be stored, which is reported once, is still
- * read and counted. False if nothing can be read any more.
+ * Write the blocks that are complete. Blocks that cannot be stored, which is reported once, are
+ * still read and counted. Returns false if the buffers can no longer be read.
  */
 bool cli_recorder_drain(struct cli_recorder *recorder);
 
 /**
  * cli_recorder_began - note in the trace when the session started
- * @recorder: of a session that has been started
+ * @recorder: recorder of a session that has been started
  */
 void cli_recorder_began(struct cli_recorder *recorder);
 
 /**
- * cli_recorder_ended - note in the trace what was fired in all, and when it ended
- * @recorder: of a session that has been stopped
+ * cli_recorder_ended - note in the trace how many records there were, and when it ended
+ * @recorder: recorder of a session that has been stopped
  */
 void cli_recorder_ended(struct cli_recorder *recorder);
 
-/* Print what could not be stored, a line a CPU. */
+/* Print what could not be stored, one line per CPU. */
 void cli_recorder_print_unstored(const struct cli_recorder *recorder);
 
 /**
- * cli_recorder_copy - write what is in the buffers now to a trace of its own
- * @recorder: of the session, which goes on meanwhile
- * @path: must not be there
+ * cli_recorder_copy - write the current contents of the buffers to a separate trace
+ * @recorder: recorder of the session, which continues in the meantime
+ * @path: must not exist
  *
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_recorder_copy(const struct cli_recorder *recorder, const char *path);
 
-/* Descriptor to poll, -1 if nothing is read yet. */
+/* Descriptor to poll; -1 if there is no reader. */
 int cli_recorder_fd(const struct cli_recorder *recorder);
 
 /**
  * cli_recorder_deinit - finish the trace
- * @recorder: also after a failed init; counts stay
+ * @recorder: also after a failed init; its counts remain valid
  *
  * Returns CLI_OK, or another status after an error message.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counts events by process, and which CPUs had any, in one pass. */
+/* Count events by process, and the CPUs that had any, in one pass. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ void cli_processes_add(struct cli_processes *processes, const struct kl_event *e
 	process = find_slot(processes->slot, processes->room, event->task.pid);
 	processes->n += !process->events++;
 	process->pid = event->task.pid;
-	/* A process is called as its first thread is. */
+	/* A process has the name of its first thread. */
 	if (event->task.tid == event->task.pid || !*process->comm)
 		memcpy(process->comm, event->task.comm, sizeof(process->comm));
 	processes->n_cpus += !(*word & bit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What happened, by process: for the overview of kernlens report. */
+/* Events by process, for the overview of kernlens report. */
 #ifndef KL_CLI_REPORT_H
 #define KL_CLI_REPORT_H
 
@@ -9,9 +9,9 @@
 
 /**
  * struct cli_process - a process in a trace
- * @pid: process; 0 is the idle tasks, and what may not be seen
+ * @pid: process; 0 for idle tasks and for tasks that may not be seen
  * @comm: its name when last seen
- * @events: that fired in it
+ * @events: number of its events
  */
 struct cli_process {
 	int32_t pid;
@@ -20,11 +20,11 @@ struct cli_process {
 };
 
 /**
- * struct cli_processes - all of them: a hash table with open addressing
- * @n: in the table
- * @room: slots, a power of two
- * @cpus: bit by CPU that has events, the first 4096
- * @n_cpus: of them
+ * struct cli_processes - all processes: a hash table with open addressing
+ * @n: number of processes
+ * @room: number of slots, a power of two
+ * @cpus: one bit per CPU that has events, modulo 4096
+ * @n_cpus: number of these CPUs
  */
 struct cli_processes {
 	struct cli_process *slot;
@@ -38,7 +38,7 @@ struct cli_processes {
 
 void cli_processes_add(struct cli_processes *processes, const struct kl_event *event);
 
-/* Sort by events; nothing can be added afterwards. */
+/* Sort by number of events; nothing can be added afterwards. */
 void cli_processes_sort(struct cli_processes *processes);
 void cli_processes_deinit(struct cli_processes *processes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waiting for data, signals, the command, watched processes and the clock. */
+/* Wait for data, signals, the command, watched processes and the clock. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -28,7 +28,7 @@ int cli_run_init(struct cli_run *run, struct cli_session *session)
 	return CLI_OK;
 }
 
-/* By descriptor: a number may be given to another process. */
+/* Watch by descriptor: a PID may be reused by another process. */
 static int open_targets(struct cli_run *run)
 {
 	const struct cli_select *select = &run->session->select;
@@ -38,7 +38,7 @@ static int open_targets(struct cli_run *run)
 
 		if (fd < 0 && errno == ESRCH)
 			return cli_error(-ESRCH, "process %d has ended", select->pid[i]);
-		/* A thread that leads no process cannot be waited for. */
+		/* A thread that is not a thread group leader cannot be waited for. */
 		if (fd >= 0)
 			run->targets[run->n_targets++] = fd;
 	}
@@ -53,8 +53,8 @@ static uint64_t cycles_to_ns(const struct cli_run *run, uint64_t cycles)
 }
 
 /*
- * When the session began, which is earlier than the call's return. One that was not
- * started by us is watched from now on.
+ * When the session began, which is before the call that started it returned; the current time if
+ * that is not known.
  */
 static uint64_t session_began_ns(const struct cli_run *run)
 {
@@ -82,7 +82,7 @@ int cli_run_begin(struct cli_run *run)
 		status = cli_session_start(run->session);
 	if (!status) {
 		begin_time(run, session_began_ns(run));
-		/* Reading the figures has taken what was there to be polled for. */
+		/* Reading the statistics has consumed a notification that was pending. */
 		run->told = true;
 	}
 	return status;
@@ -112,8 +112,8 @@ uint64_t cli_run_length(const struct cli_run *run)
 }
 
 /*
- * Ctrl-C goes to the command, too, which decides whether to end; a signal that
- * was sent to us alone is handed on. The same one again ends the recording.
+ * Ctrl-C also goes to the command, which decides whether to exit; a signal sent only to us is
+ * forwarded to it. A second such signal ends the recording.
  */
 static void take_signal(struct cli_run *run, const struct signalfd_siginfo *signal)
 {
@@ -142,7 +142,7 @@ static void take_signals(struct cli_run *run)
 		take_signal(run, &signal);
 }
 
-/* Which of the watched processes has ended? None left: it is over. */
+/* Stop watching processes that have exited. If none is left, the run is over. */
 static void look_at_targets(struct cli_run *run, const struct pollfd *polls)
 {
 	unsigned int left = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long a session runs: until its command or the processes it watches have
- * ended, the time is over, or the user says so.
+ * How long a session runs: until its command or the watched processes have exited, the time is up,
+ * or the user ends it.
  */
 #ifndef KL_CLI_RUN_H
 #define KL_CLI_RUN_H
@@ -13,12 +13,12 @@
 #include "select.h"
 
 /**
- * struct cli_run - what is waited for
- * @over: the session shall be stopped
- * @asked: the user has said so, it did not end by itself
- * @news: descriptor of a session that is polled for news, -1: none
- * @told: there are some
- * @began_ns: when the session began to record, CLOCK_MONOTONIC; 0: it has not
+ * struct cli_run - state of waiting for the end
+ * @over: the session must be stopped
+ * @asked: the user has requested the end
+ * @news: descriptor of a session that is polled for notifications, -1: none
+ * @told: a notification has arrived
+ * @began_ns: when the session began to record, CLOCK_MONOTONIC; 0: it has not begun
  */
 struct cli_run {
 	struct cli_session *session;
@@ -36,7 +36,7 @@ struct cli_run {
 };
 
 /**
- * cli_run_init - take over the signals; before cli_session_open()
+ * cli_run_init - take over the signals; call before cli_session_open()
  * @run: filled in
  *
  * Returns CLI_OK, or another status after an error message.
@@ -44,14 +44,14 @@ struct cli_run {
 int cli_run_init(struct cli_run *run, struct cli_session *session);
 
 /**
- * cli_run_begin - start the session and with it the time
+ * cli_run_begin - start the session and its clock
  *
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_run_begin(struct cli_run *run);
 
 /**
- * cli_run_watch - the same for a session that another has started
+ * cli_run_watch - like cli_run_begin(), but does not start the session
  * @run: run
  *
  * Returns CLI_OK, or another status after an error message.
@@ -59,24 +59,24 @@ int cli_run_begin(struct cli_run *run);
 int cli_run_watch(struct cli_run *run);
 
 /**
- * cli_run_wait - wait for data, for the end, or for a time
- * @run: run; `over` is set when it is time to stop
- * @fd: also waited for, -1: none
- * @timeout_ms: at most
+ * cli_run_wait - wait for data, for the end, or until a timeout
+ * @run: run; sets `over` when it is time to stop
+ * @fd: descriptor also waited for, -1: none
+ * @timeout_ms: maximum time to wait, -1: no limit
  */
 void cli_run_wait(struct cli_run *run, int fd, int timeout_ms);
 
 /* Nanoseconds since the session began to record. */
 uint64_t cli_run_elapsed(const struct cli_run *run);
 
-/* Nanoseconds in which the session has recorded: up to its end, if it has ended. */
+/* Nanoseconds that the session has recorded, up to its end if it has ended. */
 uint64_t cli_run_length(const struct cli_run *run);
 
 /**
- * cli_run_status - exit status once all is done
- * @status: of what kernlens itself did
+ * cli_run_status - exit status, once all is done
+ * @status: status of kernlens itself
  *
- * Waits for the command if it still runs: its status is handed on.
+ * Waits for the command if it is still running: its status is passed on.
  */
 int cli_run_status(struct cli_run *run, int status);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From the selection options to a session that is ready to be started. Slightly more than
- * 600 lines: the steps are in the order in which they are taken.
+ * From the selection options to a session that is ready to start. Slightly more than 600 lines: the
+ * steps are in the order in which they are taken.
  */
 #include <errno.h>
 #include <pwd.h>
@@ -18,11 +18,11 @@
 #include "select.h"
 #include "select_variables.h"
 
-/* Buffers for each CPU, and what of a user's limit a session takes at most. */
+/* Default size of buffers per CPU, which is limited to this fraction of a user's limit. */
 #define BUFFER_BYTES_DEFAULT (4ull << 20)
 #define LIMIT_SHARE 4
 
-/* How long the pass over a new trace for its addresses may take. */
+/* Time limit for the pass over a new trace that looks for addresses. */
 #define ADDRESSES_NS 10000000000ull
 
 const struct cli_option cli_select_options[] = {
@@ -136,7 +136,7 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 	return false;
 }
 
-/* Without privilege: only own processes, and say so before nothing comes. */
+/* Without privilege, only own processes can be traced: report that instead of an empty trace. */
 static int check_rights(struct cli_session *s)
 {
 	const char *name = s->command->name;
@@ -170,7 +170,7 @@ static int check_rights(struct cli_session *s)
 	return CLI_OK;
 }
 
-/* Take what cannot be had out of the map; an error if it was asked for by name. */
+/* Remove unavailable events from the map; an error if one was requested by name. */
 static int drop_absent_of(struct cli_session *s, uint8_t *map)
 {
 	struct kl_abi_event_info info;
@@ -210,7 +210,7 @@ void cli_session_note_left_out(const struct cli_session *s)
 
 	for (unsigned int i = 0; i < s->select.n_specs; i++)
 		glob |= strcspn(s->select.spec[i], "*?") < strcspn(s->select.spec[i], "/");
-	/* Whoever asks for a group or the default has not meant one event of it. */
+	/* A user who requests a group or the default does not mean a particular event of it. */
 	if (s->left_out && glob)
 		cli_note("not available here:%.200s (kernlens list says why)",
 			 s->left_out_names.data);
@@ -226,7 +226,7 @@ static int drop_absent(struct cli_session *s)
 	return status;
 }
 
-/* What -m, -e and the subcommand itself say, in this order. */
+/* Add the events of -m and -e, in this order; with neither, those of the subcommand. */
 static int add_lists(struct cli_session *s, const char *fallback, unsigned int handler)
 {
 	static const char *const words[] = {
@@ -252,8 +252,8 @@ static int add_lists(struct cli_session *s, const char *fallback, unsigned int h
 }
 
 /*
- * A string that was not in memory at a system call's entry comes later, in an
- * event of its own: who wants entries wants it, too.
+ * A string that was not in memory at a system call's entry follows in an event of its own, which is
+ * recorded along with entries.
  */
 static void add_late_strings(uint8_t *map)
 {
@@ -262,7 +262,7 @@ static void add_late_strings(uint8_t *map)
 			map[KL_EV_syscall_late_string] = KL_HANDLER_log;
 }
 
-/* Is it a built-in maskset as it is? Only `log` is built in. */
+/* The built-in maskset, if it is selected unchanged; else -1. Only `log` is built in. */
 static int builtin_maskset(const struct cli_select *select, const char *fallback,
 			   unsigned int handler)
 {
@@ -275,7 +275,7 @@ static int builtin_maskset(const struct cli_select *select, const char *fallback
 	return select->maskset < 0 ? KL_MASKSET_RDEFAULT : select->maskset;
 }
 
-/* Handlers of other modules are known by name as long as those are loaded. */
+/* Handlers of other modules are known by name as long as these modules are loaded. */
 static int add_handlers(struct cli_session *s)
 {
 	struct kl_abi_handler_info info;
@@ -356,7 +356,7 @@ static int use_filter(struct cli_session *s)
 	return CLI_OK;
 }
 
-/* From bytes for each CPU to blocks. */
+/* Convert bytes per CPU to blocks. */
 static int size_buffers(struct cli_session *s)
 {
 	const struct kl_abi_info *info = kl_device_info(s->device);
@@ -383,7 +383,7 @@ static int size_buffers(struct cli_session *s)
 	return CLI_OK;
 }
 
-/* It is made before it is known what its events are. */
+/* Could programs be spliced? The command is created before its events are known. */
 static bool may_be_spliced(const struct cli_session *s)
 {
 	bool blocks = false;
@@ -446,7 +446,7 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 	return status;
 }
 
-/* Attaching takes its time: the child comes in when that is done. */
+/* Attaching the probes takes time: the child is added only when that is done. */
 static int start_child(struct cli_session *s)
 {
 	const struct cli_select *select = &s->select;
@@ -536,7 +536,7 @@ static bool has_address(const struct kl_class *class)
 	return false;
 }
 
-/* Does a maskset have an event with addresses? Those of system calls are programs'. */
+/* Does a maskset have an event with kernel addresses? Those of system calls are the programs'. */
 static bool maskset_has_addresses(const struct cli_session *s, uint32_t id)
 {
 	struct kl_abi_maskset *maskset = cli_alloc(sizeof(*maskset));
@@ -552,7 +552,7 @@ static bool maskset_has_addresses(const struct cli_session *s, uint32_t id)
 	return has;
 }
 
-/* Another terminal may have brought masksets, and switched between them. */
+/* Another process may have added masksets and switched between them. */
 static bool may_have_addresses(const struct cli_session *s)
 {
 	const struct kl_variable *variable;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which events of which tasks: the options that record, live and stat share,
- * and a session made from them. The command to run is started stopped.
+ * Which events of which tasks: the options that record, live and stat share, and the session built
+ * from them. The command is created stopped.
  */
 #ifndef KL_CLI_SELECT_H
 #define KL_CLI_SELECT_H
@@ -15,7 +15,7 @@
 #include "child.h"
 #include "cli.h"
 
-/* For a subcommand's `shared`. */
+/* Options for a subcommand's `shared`. */
 extern const struct cli_option cli_select_options[];
 
 enum {
@@ -23,14 +23,14 @@ enum {
 	CLI_SPECS_MAX = 64
 };
 
-/* What the options said. */
+/* Values of the options. */
 struct cli_select {
-	char *events; /* all -e, with commas */
-	const char *spec[CLI_SPECS_MAX]; /* each */
+	char *events; /* all -e, separated by commas */
+	const char *spec[CLI_SPECS_MAX]; /* each -e */
 	unsigned int n_specs;
-	char *variables; /* names and globs with commas, or NULL */
-	int maskset; /* KL_MASKSET_*, -1: not given; FIRST_USER: of a file */
-	struct kl_maskset *file; /* that */
+	char *variables; /* names and globs, separated by commas, or NULL */
+	int maskset; /* KL_MASKSET_*, -1: not given; KL_MASKSET_FIRST_USER: @file */
+	struct kl_maskset *file; /* maskset from a file, or NULL */
 	pid_t pid[CLI_PIDS_MAX];
 	unsigned int n_pids;
 	const char *user;
@@ -38,22 +38,22 @@ struct cli_select {
 	bool all;
 	uint64_t duration_ns;
 	uint64_t buffer_bytes; /* 0: the default */
-	const char *name; /* of the session; NULL: made up */
-	bool raw_names; /* functions of C++ and Rust as their linker calls them */
-	char **words; /* command */
+	const char *name; /* name of the session; NULL: generate one */
+	bool raw_names; /* print the linker names of C++ and Rust functions */
+	char **words; /* command line of the command, or NULL */
 };
 
 /**
- * struct cli_session - a session with all that it needs
- * @signals: mask of signals for the command
+ * struct cli_session - a session with everything it needs
+ * @signals: signal mask for the command
  * @child: the command; its pid is 0 if there is none
- * @plan: what -e asks for
- * @map: handlers by event; of @plan, never NULL once open
- * @variables: what -v asks for: rows, and expressions of @plan
- * @stacks: call traces, once cli_session_collect() has been called; else NULL
- * @spliced: programs have been diverted, to fire events
- * @left_out: events that were asked for by glob or group but are not there
- * @left_out_names: of the first of them
+ * @plan: what -e requests
+ * @map: handlers by event; belongs to @plan, never NULL once open
+ * @variables: what -v requests: rows of the table, and expressions of @plan
+ * @stacks: stack traces; NULL before cli_session_collect()
+ * @spliced: programs have been spliced, to emit events
+ * @left_out: number of unavailable events among those requested by glob or group
+ * @left_out_names: their names
  */
 struct cli_session {
 	const struct cli_command *command;
@@ -78,30 +78,30 @@ struct cli_session {
 void cli_select_init(struct cli_select *select);
 
 /**
- * cli_select_option - take an option if it is one of these
+ * cli_select_option - handle an option if it is one of these
  * @select: changed
- * @parser: after cli_parse() returned @key
+ * @parser: parser, after cli_parse() returned @key
  *
- * Returns false if it is another.
+ * Returns false if it is another option.
  */
 bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key);
 
 /**
- * cli_session_open - make a session as it was asked for, not started
- * @session: zeroed but for `command`, `select`, `signals` and `config`'s mode
+ * cli_session_open - create the requested session, without starting it
+ * @session: zeroed except for `command`, `select`, `signals` and `config`'s mode
  * @patterns: events if neither -e nor -m is given; NULL: RDEFAULT
- * @handler: of events named without one
+ * @handler: handler of events that are named without one
  *
- * Returns CLI_OK, or another status after an error message; then it is closed.
+ * Returns CLI_OK, or another status after an error message; the session is then closed.
  */
 int cli_session_open(struct cli_session *session, const char *patterns, unsigned int handler);
 
 /**
- * cli_session_apply - tell the session what its plan says
+ * cli_session_apply - apply the plan to the session
  * @session: with a compiled plan and its map
  *
- * Events that cannot be had here are left out, unless they are named. Returns
- * CLI_OK, or another status after an error message.
+ * Unavailable events are left out, unless they are named. Returns CLI_OK, or another status after
+ * an error message.
  */
 int cli_session_apply(struct cli_session *session);
 
@@ -112,48 +112,48 @@ int cli_session_apply(struct cli_session *session);
  */
 int cli_session_start(struct cli_session *session);
 
-/* Name the events that a glob stands for but are not available, on stderr. */
+/* Print the events that match a glob but are unavailable to stderr. */
 void cli_session_note_left_out(const struct cli_session *session);
 
-/* Stop it. Returns 0 or a negative errno with the library's error text. */
+/* Stop the session. Returns 0 or a negative errno with the library's error text. */
 int cli_session_stop(struct cli_session *session);
 
 /**
- * cli_session_collect - get the session's call traces that are new, with names
- * @lines: and lines of the source, which may take seconds
+ * cli_session_collect - read the session's new stack traces, with symbol names
+ * @lines: also look up source lines, which may take seconds
  *
- * Returns how many, or a negative number after an error message. The session's other
- * calls must not be under way.
+ * Returns how many, or a negative number after an error message. No other call of the session may
+ * be in progress.
  */
 int cli_session_collect(struct cli_session *session, bool lines);
 
-/* Do its records have call traces? */
+/* Do the session's records have stack traces? */
 bool cli_session_has_stacks(const struct cli_session *session);
 
 /**
- * cli_session_save_stacks - put the call traces that the session has had into a trace
- * @path: its folder, whose blocks have been written before
+ * cli_session_save_stacks - store the session's stack traces in a trace
+ * @path: its directory, to which the blocks have already been written
  *
  * Returns CLI_OK, also if the session has none, or another status after an error message.
  */
 int cli_session_save_stacks(struct cli_session *session, const char *path);
 
 /**
- * cli_session_name_addresses - let its events be printed with names of the kernel's addresses
+ * cli_session_name_addresses - print kernel addresses in events with symbol names from now on
  *
- * From now on. Who may not see addresses has none.
+ * Does nothing if the user may not see kernel addresses.
  */
 void cli_session_name_addresses(struct cli_session *session);
 
 /**
- * cli_session_save_addresses - put what the addresses in a trace are called into it
- * @path: its folder, whose blocks have been written before
+ * cli_session_save_addresses - store the symbol names of a trace's addresses in it
+ * @path: its directory, to which the blocks have already been written
  *
- * Returns CLI_OK, also if it has none, or another status after an error message.
+ * Returns CLI_OK, also if there are none, or another status after an error message.
  */
 int cli_session_save_addresses(struct cli_session *session, const char *path);
 
-/* Close and free; a command that has not been started never will be. */
+/* Close and free the session, and kill a command that has not been started. */
 void cli_session_close(struct cli_session *session);
 
 #endif /* KL_CLI_SELECT_H */

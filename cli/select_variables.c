@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The values that -v asks for: rows of variables.def, or expressions, which the
- * plan compiles. Fed by select.c.
+ * The values that -v requests: rows of variables.def, or expressions, which the plan compiles. Fed
+ * by select.c.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -19,7 +19,9 @@ static bool has_variable(const struct kl_abi_variables *list, uint32_t id)
 	return false;
 }
 
-/* Those that a glob matches and that can be had, but for the task, which is always there. */
+/*
+ * Add matching variables, except the task, which records always have. Globs skip unavailable ones.
+ */
 static int add_matching(struct cli_session *s, const char *word)
 {
 	struct kl_abi_variables *list = &s->variables;
@@ -47,7 +49,7 @@ static int add_matching(struct cli_session *s, const char *word)
 	return CLI_OK;
 }
 
-/* Does it name, or match, rows of the table? */
+/* Does the word name or match rows of the table? */
 static bool is_of_table(const char *word)
 {
 	const struct kl_variable *v;
@@ -74,7 +76,7 @@ static int add_expression(struct cli_session *s, const char *text)
 	return CLI_OK;
 }
 
-/* Bytes up to the next comma that is not in parentheses or a text. */
+/* Bytes up to the next comma outside parentheses and strings. */
 static size_t word_length(const char *text)
 {
 	unsigned int depth = 0;
@@ -115,7 +117,7 @@ int cli_take_variables(struct cli_session *s)
 	return status;
 }
 
-/* The schema's row of a params; false: it became a field of events. */
+/* Get the schema's row of a variable. Returns false if it became a field of events. */
 static bool variable_row(const struct cli_session *s, const struct kl_abi_variable *params,
 			 struct kl_variable *row)
 {
@@ -137,8 +139,8 @@ static bool variable_row(const struct cli_session *s, const struct kl_abi_variab
 }
 
 /*
- * Records of the handler `stack` have their traces in variables. Who asks for one of
- * these with -v gets it in all records.
+ * Records of the handler `stack` have their stack traces in variables. If -v requests one of these,
+ * all records have it.
  */
 static int add_stacks(struct cli_session *s)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Snapshots: the session goes on while its buffers are copied. All that were asked
- * for before one is begun are that one; what is asked for meanwhile is the next.
+ * Snapshots: copy the buffers while the session continues. Requests that arrive before a snapshot
+ * is begun are coalesced into it; those that arrive during it lead to the next one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int cli_snapshots_init(struct cli_snapshots *snapshots, bool force)
 		char *path = cli_snapshots_path(snapshots, i);
 
 		status = cli_recorder_clear(path, force);
-		/* What is empty now would say that there was a snapshot. */
+		/* An empty directory would look like a snapshot. */
 		if (!status && force)
 			rmdir(path);
 		free(path);
@@ -36,7 +36,7 @@ static void write_one(struct cli_snapshots *snapshots)
 	char *path = cli_snapshots_path(snapshots, snapshots->written + 1);
 	int status = cli_recorder_copy(snapshots->recorder, path);
 
-	/* Behind the blocks, which have the ids of the traces. */
+	/* After the blocks, which contain the IDs of the stack traces. */
 	if (!status)
 		status = cli_session_save_stacks(snapshots->session, path);
 	if (!status)
@@ -55,7 +55,7 @@ void cli_snapshots_take(struct cli_snapshots *snapshots, uint64_t asked)
 	if (!more)
 		return;
 	snapshots->asked = asked;
-	/* One that failed is not tried again: what there is of it stands in the way. */
+	/* A failed snapshot is not retried: its remains would be in the way. */
 	if (snapshots->written == snapshots->most || snapshots->failed) {
 		snapshots->beyond += more;
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Snapshots of a flight recorder: copies of its buffers, each a trace beside its own. */
+/* Snapshots of a flight recorder: copies of its buffers, each a trace next to the recorder's. */
 #ifndef KL_CLI_SNAPSHOT_H
 #define KL_CLI_SNAPSHOT_H
 
@@ -12,15 +12,15 @@
 #define CLI_SNAPSHOTS_MAX 9999
 
 /**
- * struct cli_snapshots - what was asked for, and what was written
- * @session: whose call traces they have, too
- * @recorder: whose buffers they are copies of; their paths are its, ".1", ".2" ...
- * @most: not more than so many are written
- * @asked: as of struct kl_abi_stats
- * @written: number of them
- * @merged: asked for when another one had not been begun yet, and so the same
- * @beyond: asked for when there were @most
- * @failed: could not be written, which was said
+ * struct cli_snapshots - requested and written snapshots
+ * @session: session, whose stack traces they contain, too
+ * @recorder: recorder whose buffers are copied; snapshots have its path plus ".1", ".2" ...
+ * @most: maximum number of snapshots
+ * @asked: requests so far, from struct kl_abi_stats
+ * @written: number of snapshots written
+ * @merged: requests coalesced into one that had not been begun
+ * @beyond: requests after @most snapshots or a failure
+ * @failed: snapshots that could not be written, which was reported
  */
 struct cli_snapshots {
 	struct cli_session *session;
@@ -34,25 +34,25 @@ struct cli_snapshots {
 };
 
 /**
- * cli_snapshots_init - make room for them
- * @force: traces of earlier ones are removed; else it is an error if there are any
+ * cli_snapshots_init - make room for snapshots
+ * @force: remove traces of earlier snapshots; otherwise they are an error
  *
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_snapshots_init(struct cli_snapshots *snapshots, bool force);
 
 /**
- * cli_snapshots_take - write one if it has been asked for since the last time
- * @asked: struct kl_abi_stats, snapshots: read before
+ * cli_snapshots_take - write a snapshot if one was requested since the last call
+ * @asked: `snapshots` of struct kl_abi_stats
  *
- * No other call of the session may be under way. What fails is said.
+ * No other call of the session may be in progress. Failures are reported.
  */
 void cli_snapshots_take(struct cli_snapshots *snapshots, uint64_t asked);
 
-/* Path of a snapshot, from 1; to be freed. */
+/* Path of a snapshot, counted from 1; to be freed. */
 char *cli_snapshots_path(const struct cli_snapshots *snapshots, uint64_t number);
 
-/* What is to be said at the end. */
+/* Print the summary at the end. */
 void cli_snapshots_print(const struct cli_snapshots *snapshots, bool quiet);
 
 #endif /* KL_CLI_SNAPSHOT_H */

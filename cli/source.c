@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines of the source, from the library's two ways to know them, and how they are shown. */
+/* Source lines, of the kernel or of a program, as the library finds them, and how to print them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ const struct kl_source_line *cli_source_at(const struct cli_source *source, uint
 	return source->graph && source->line[instruction].line ? &source->line[instruction] : NULL;
 }
 
-/* The last folder stays: the kernel has a core.c in many. */
+/* Keep the last directory: many directories of the kernel have a core.c. */
 const char *cli_source_file(const struct kl_source_line *line)
 {
 	const char *name = strrchr(line->file, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where a function's blocks are in the source, of the kernel or of a program. */
+/* Source lines of a function's blocks, of the kernel or of a program. */
 #ifndef KL_CLI_SOURCE_H
 #define KL_CLI_SOURCE_H
 
@@ -11,10 +11,10 @@
 #define CLI_SOURCE_MAX 160
 
 /**
- * struct cli_source - lines of one function after the other
- * @program: whose functions they are; NULL: the kernel's
- * @kernel: lines of that; NULL: none
- * @line: of each instruction of the function that was read
+ * struct cli_source - source lines of one function at a time
+ * @program: program whose functions they are; NULL: the kernel
+ * @kernel: source lines of the kernel; NULL: none
+ * @line: line of each instruction of the function that was read
  */
 struct cli_source {
 	struct kl_program *program;
@@ -27,28 +27,28 @@ struct cli_source {
 };
 
 /*
- * Read the lines of a function, which must be there until the next is read. A file that is refused
- * is said once.
+ * Read the lines of a function. @graph must stay valid until the next call. A debug file that is
+ * refused is reported once.
  */
 void cli_source_read(struct cli_source *source, const struct kl_block_graph *graph);
 
-/* Frees what was read; @program and @kernel stay. */
+/* Free what was read, but not @program and @kernel. */
 void cli_source_deinit(struct cli_source *source);
 
-/* Of an instruction of the function that was read. NULL: it is not known. */
+/* Line of an instruction of the function that was read; NULL if it is not known. */
 const struct kl_source_line *cli_source_at(const struct cli_source *source, uint32_t instruction);
 
 /*
- * "folder/file.c:12" of a block in @text with a blank before it, "" if it is not known. Returns
- * @text.
+ * Print a block's line into @text as "folder/file.c:12" with a leading blank, or "" if it is not
+ * known. Returns @text.
  */
 const char *cli_source_text(const struct cli_source *source, const struct kl_block *block,
 			    char text[CLI_SOURCE_MAX]);
 
-/* A line's file without the folders that are of no use on a terminal. */
+/* File name of a line, with only the last directory. */
 const char *cli_source_file(const struct kl_source_line *line);
 
-/* The same of an instruction into a row: "source": {"file", "line"}. */
+/* Add the line of an instruction to a JSON row: "source": {"file", "line"}. */
 void cli_source_json(const struct cli_source *source, uint32_t instruction, json_t *row);
 
 #endif /* KL_CLI_SOURCE_H */

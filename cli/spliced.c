@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting blocks: the wanted functions are taken apart, all their points are spliced, the
- * command runs, the counts are read, and the kernel's text is put back.
+ * Count blocks: decode the selected functions, splice all their points, run the command, read the
+ * counts, and restore the kernel's text.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "output.h"
 #include "spliced.h"
 
-/* ---------------------------------------------------------------- what is wanted */
+/* ---------------------------------------------------------------- selection */
 
 static int compare_functions(const void *left, const void *right)
 {
@@ -22,7 +22,7 @@ static int compare_functions(const void *left, const void *right)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-/* The function's row, the first time a new one. */
+/* Row of a function, added if it is new. */
 static struct cli_spliced_function *function_at(struct cli_spliced *sp, size_t index)
 {
 	if (!sp->row[index]) {
@@ -33,8 +33,8 @@ static struct cli_spliced_function *function_at(struct cli_spliced *sp, size_t i
 }
 
 /*
- * Points of a function that one text asks for, each once, unless they are not @chosen. Returns how
- * many there are.
+ * Add the points of a function that one text selects, each only once. Points that are not @chosen
+ * are not added. Returns how many points the text selects.
  */
 static uint32_t add_targets(struct cli_spliced_function *f, const struct kl_block_graph *g,
 			    const struct kl_block_want *want, const bool *chosen)
@@ -62,12 +62,12 @@ static uint32_t add_targets(struct cli_spliced_function *f, const struct kl_bloc
 	return found;
 }
 
-/* A text, and how many blocks it means. */
+/* A text, and the number of blocks that it selects. */
 struct search {
 	struct cli_spliced *spliced;
 	const struct kl_block_want *want;
 	uint32_t found;
-	int status; /* of choosing */
+	int status; /* result of choose() */
 };
 
 static int add_function(void *context, size_t index)
@@ -152,7 +152,7 @@ static int plan_wants(struct cli_spliced *sp)
 	return CLI_OK;
 }
 
-/* To take a function apart is most of the work, so that is done once. */
+/* Decoding a function is most of the work, so it is done only once. */
 static int plan_all(struct cli_spliced *sp)
 {
 	const struct kl_block_want all = {};
@@ -168,7 +168,7 @@ static int plan_all(struct cli_spliced *sp)
 		ret = kl_blocks_graph(sp->blocks, i, &graph);
 		if (ret)
 			return cli_library_error(ret, NULL);
-		/* Decoding may have found what the list did not know. */
+		/* Decoding may find a reason that the list does not have. */
 		if (!graph.function.reason) {
 			struct cli_spliced_function *f = function_at(sp, i);
 
@@ -189,7 +189,7 @@ static int plan(struct cli_spliced *sp, char *const *texts, size_t n)
 	size_t functions;
 	int status = parse_wants(sp, n ? texts : every, n ?: 1, want);
 
-	/* With those of modules that are asked for. */
+	/* Including those of the requested modules. */
 	functions = kl_blocks_functions(sp->blocks);
 	sp->function = cli_alloc(functions * sizeof(*sp->function));
 	sp->row = cli_alloc(functions * sizeof(*sp->row));
@@ -204,7 +204,7 @@ static int plan(struct cli_spliced *sp, char *const *texts, size_t n)
 	return n ? plan_wants(sp) : plan_all(sp);
 }
 
-/* Says how far it is, and looks for Ctrl-C, between two requests. */
+/* Between two requests, print the progress and check for Ctrl-C. */
 static int on_progress(void *context, uint32_t done, uint32_t windows)
 {
 	struct cli_spliced *sp = context;
@@ -229,7 +229,7 @@ static int install(struct cli_spliced *sp)
 	return ret ? cli_library_error(ret, NULL) : CLI_OK;
 }
 
-/* What was counted between start and end: less what there was before. */
+/* Counts between start and end: subtract what was counted before. */
 static int count(struct cli_spliced *sp)
 {
 	uint64_t *before = cli_alloc((sp->sum.points + 1) * sizeof(*before));
@@ -274,7 +274,7 @@ int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
 	struct cli_spliced *sp = spliced;
 	int status, taken;
 
-	/* Counters know no tasks, and no event is recorded. */
+	/* Counters count all tasks, and no event is recorded. */
 	sp->session.select.all = true;
 	sp->session.select.buffer_bytes = 1;
 	sp->session.select.maskset = KL_MASKSET_RNOTHING;
@@ -304,7 +304,7 @@ int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
 	return status ? status : taken;
 }
 
-/* -------------------------------------------------------------------- what it was */
+/* -------------------------------------------------------------------- results */
 
 const char *cli_spliced_reason(const struct cli_spliced *spliced, uint32_t point)
 {

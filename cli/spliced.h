@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks that are counted while a command runs: which functions, their splices, and the counts.
- * What count and coverage share; they print what is found here.
+ * Count blocks while a command runs: the functions, their splices, and the counts. Shared by count,
+ * coverage and path, which print the results.
  */
 #ifndef KL_CLI_SPLICED_H
 #define KL_CLI_SPLICED_H
@@ -9,7 +9,7 @@
 #include "run.h"
 #include "source.h"
 
-/* Where a block begins, from its function's start, and its length, in bytes. */
+/* Where a block begins, relative to its function, and its length, in bytes. */
 struct cli_spliced_place {
 	uint32_t offset;
 	uint32_t bytes;
@@ -17,11 +17,11 @@ struct cli_spliced_place {
 
 /**
  * struct cli_spliced_function - a function whose blocks are counted
- * @index: of the function, in the blocks
+ * @index: its index in the blocks
  * @first: number of its first point
- * @n: points
- * @target: they
- * @place: of each, the block
+ * @n: number of points
+ * @target: the points
+ * @place: block of each point
  */
 struct cli_spliced_function {
 	size_t index;
@@ -33,18 +33,18 @@ struct cli_spliced_function {
 
 /**
  * struct cli_spliced - a run
- * @session: its session, of all tasks; @run: how long
- * @choose: which blocks of a function that fits are counted, by block: filled in, and CLI_OK or
- *          another status after an error message; NULL: those that were asked for
- * @context: for that
- * @in_place: no function is moved
- * @lines: lines of the source are wanted; @debug: where they are looked for first, or NULL
- * @source: these
- * @function: functions that fit what was asked for, by address; @functions: how many
- * @count: passes of each point while the session ran
- * @sum: what has become of the points
- * @install_ns: time that splicing took; @remove_ns: and taking back; @elapsed_ns: between
- * @ended_early: the machine was about to sleep, and nothing was counted any more
+ * @session: session, for all tasks; @run: its duration
+ * @choose: selects blocks of a matching function, by block: fills in @chosen and returns CLI_OK, or
+ *          another status after an error message; NULL: the requested blocks
+ * @context: argument of @choose
+ * @in_place: do not relocate functions
+ * @lines: look up source lines; @debug: where to look for debug information first, or NULL
+ * @source: the source lines
+ * @function: functions that match the request, by address; @functions: how many
+ * @count: executions of each point while the session ran
+ * @sum: what became of the points
+ * @install_ns: time to install; @remove_ns: time to remove; @elapsed_ns: time between
+ * @ended_early: the machine was about to suspend, and counting stopped
  */
 struct cli_spliced {
 	struct cli_session session;
@@ -60,7 +60,7 @@ struct cli_spliced {
 	struct kl_splices *splices;
 	struct cli_spliced_function *function;
 	size_t functions;
-	uint32_t *row; /* of each function of the kernel: its place in @function, and 1 */
+	uint32_t *row; /* for each function of the kernel: its index in @function plus 1, or 0 */
 	uint64_t *count;
 	struct kl_splices_sum sum;
 	uint64_t install_ns;
@@ -70,36 +70,36 @@ struct cli_spliced {
 };
 
 /**
- * cli_spliced_run - splice, run the command, read the counts and take the splices back
- * @spliced: its `session.command` and `session.select` are filled in
+ * cli_spliced_run - splice, run the command, read the counts and remove the splices
+ * @spliced: with `session.command` and `session.select` filled in
  * @want: texts "[block:]FUNCTION[+OFFSET|#NUMBER][:post]", FUNCTION may be a pattern
- * @n: how many; none: each function of the kernel and its modules
+ * @n: number of texts; 0: each function of the kernel and its modules
  *
- * Returns CLI_OK if there are counts, or another status after an error message; either way
- * cli_spliced_end() comes last.
+ * Returns CLI_OK if there are counts, or another status after an error message. In either case,
+ * cli_spliced_end() must be called last.
  */
 int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n);
 
 /**
- * cli_spliced_print_sum - how many could be counted, and what it took
+ * cli_spliced_print_sum - print how many points were counted, and the times
  * @spliced: run
- * @file: where to
+ * @file: output stream
  */
 void cli_spliced_print_sum(const struct cli_spliced *spliced, FILE *file);
 
-/* The same for JSON. */
+/* The same as a JSON object. */
 json_t *cli_spliced_json_sum(const struct cli_spliced *spliced);
 
-/* Why a point has no count, in one word; NULL: it has one. */
+/* Why a point has no count, in one word; NULL if it has one. */
 const char *cli_spliced_reason(const struct cli_spliced *spliced, uint32_t point);
 
-/* Who was counted, for a heading: "of all tasks during 'make'". Free it. */
+/* What was counted, for a heading: "of all tasks during 'make'". To be freed. */
 char *cli_spliced_subject(const struct cli_spliced *spliced);
 
 /**
- * cli_spliced_end - free; the command's status if there was one
+ * cli_spliced_end - free everything; returns the command's status if there was one
  * @spliced: after cli_spliced_run()
- * @status: of what kernlens itself did
+ * @status: status of kernlens itself
  */
 int cli_spliced_end(struct cli_spliced *spliced, int status);
 

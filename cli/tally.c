@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Prints what rules have found: a table a rule, most first, with its keys as the
- * user wrote them; histograms with a line a bucket and a bar.
+ * Print the results of rules: one table per rule, largest counts first, with the keys as the user
+ * wrote them; histograms with one line and a bar per bucket.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void format_number(char text[TEXT_MAX], uint64_t number, const struct kl_
 		snprintf(text, TEXT_MAX, "%lld", (long long)number);
 }
 
-/* Bytes that a terminal would obey are shown as ?. */
+/* Replace control characters with ?. */
 static void format_text(char text[TEXT_MAX], const __u64 *words)
 {
 	size_t n = 0;
@@ -63,7 +63,7 @@ static bool has_stacks(const struct kl_plan_rule *rule)
 	return any;
 }
 
-/* The traces among an entry's keys, the kernel's first as they are called. */
+/* Print the stack traces among an entry's keys. */
 static void print_stacks(const struct cli_session *s, const struct kl_plan_rule *rule,
 			 const struct kl_abi_entry *entry, FILE *file)
 {
@@ -81,7 +81,7 @@ static void print_stacks(const struct cli_session *s, const struct kl_plan_rule 
 	kl_buffer_deinit(&buffer);
 }
 
-/* "symbol+0x12"; false if the address has no name. */
+/* Print "symbol+0x12". Returns false if the address has no name. */
 static bool format_address(const struct cli_session *s, char text[TEXT_MAX], uint64_t address)
 {
 	const struct kl_address *what = kl_addresses_get(s->addresses, address);
@@ -95,7 +95,7 @@ static bool format_address(const struct cli_session *s, char text[TEXT_MAX], uin
 	return *text;
 }
 
-/* @s: names addresses; NULL: they are numbers. */
+/* @s: source of symbol names for addresses; NULL: print addresses as numbers. */
 static void format_key(const struct cli_session *s, char text[TEXT_MAX],
 		       const struct kl_plan_rule *rule, unsigned int key,
 		       const struct kl_abi_entry *entry)
@@ -130,7 +130,7 @@ static int read_rule(const struct cli_session *s, const struct kl_plan_rule *rul
 	return CLI_OK;
 }
 
-/* A profile: an entry's numbers and other keys in a line, its traces below it. */
+/* A profile: print an entry's numbers and other keys on one line, followed by its stack traces. */
 static void print_traces(const struct cli_session *s, const struct kl_plan_rule *rule,
 			 const struct kl_tally *tally, FILE *file)
 {
@@ -191,7 +191,7 @@ static void print_entries(const struct cli_session *s, const struct kl_plan_rule
 	cli_table_print(table, file, 4);
 }
 
-/* Where a bucket begins and, if it has one, its last value. */
+/* The first value of a bucket and, if there is one, the last. */
 static void bucket_range(const struct kl_plan_rule *rule, unsigned int bucket, char text[TEXT_MAX])
 {
 	long long low = rule->low + (long long)(rule->width * (bucket - 1));
@@ -260,7 +260,7 @@ static void print_histograms(const struct cli_session *s, const struct kl_plan_r
 	}
 }
 
-/* Lines of another module, behind each other; what a terminal would obey is shown as ?. */
+/* Print the lines of another module's handler. Control characters are replaced with ?. */
 static int print_saying(const struct cli_session *s, const struct kl_plan_rule *rule, FILE *file)
 {
 	char number[CLI_NUMBER_MAX], *rest, *line;
@@ -388,7 +388,7 @@ static json_t *json_entry(const struct cli_session *s, const struct kl_plan_rule
 	return object;
 }
 
-/* The same in JSON, into @object. */
+/* Like print_saying(), but add to a JSON object. */
 static int json_saying(const struct cli_session *s, const struct kl_plan_rule *rule, json_t *object)
 {
 	struct kl_saying saying;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What count, sum and hist have found, for record and stat. */
+/* Results of the handlers count, sum and hist, for record and stat. */
 #ifndef KL_CLI_TALLY_H
 #define KL_CLI_TALLY_H
 
@@ -8,13 +8,13 @@
 
 #include "select.h"
 
-/* Print the tables of all rules that have one; of others what they could not read. */
+/* Print the tables of all rules that have one; for the others, what they could not read. */
 int cli_tally_print(const struct cli_session *session, FILE *file);
 
-/* The same as an array, one object a rule. NULL after an error message. */
+/* The same as an array with one object per rule. NULL after an error message. */
 json_t *cli_tally_json(const struct cli_session *session);
 
-/* How often the events fired that the session defined, by id less KL_EV_DYNAMIC. */
+/* Hits of the events that the session defined, indexed by ID - KL_EV_DYNAMIC. */
 uint64_t *cli_defined_counts(const struct cli_session *session, size_t *n);
 
 #endif /* KL_CLI_TALLY_H */

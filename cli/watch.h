@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kernlens watch does about alarms: lines of a log, marks, sessions frozen, and
- * commands, a few at a time and none for ever.
+ * Actions of kernlens watch on alarms: log lines, marks, frozen sessions, and commands, of which
+ * only a few run at a time, each with a time limit.
  */
 #ifndef KL_CLI_WATCH_H
 #define KL_CLI_WATCH_H
@@ -13,16 +13,16 @@
 #include <sys/types.h>
 #include <kernlens/kernlens.h>
 
-#define CLI_WATCH_RUNNING 4 /* commands at a time */
-#define CLI_WATCH_WAITING 64 /* for their turn */
+#define CLI_WATCH_RUNNING 4 /* maximum number of running commands */
+#define CLI_WATCH_WAITING 64 /* maximum number of queued commands */
 
 /**
  * struct cli_watch_job - a command
- * @name: of the rule
- * @words, @environment: its own copies, ended by NULL
- * @pid: 0: it waits for its turn
- * @output: reading end of what it prints; -1: closed
- * @until_ns: CLOCK_MONOTONIC: when it is killed
+ * @name: name of the rule
+ * @words, @environment: its own copies, terminated by NULL
+ * @pid: 0: it is queued
+ * @output: read end of its output; -1: closed
+ * @until_ns: when it is killed, CLOCK_MONOTONIC
  */
 struct cli_watch_job {
 	char *name;
@@ -37,12 +37,12 @@ struct cli_watch_job {
 };
 
 /**
- * struct cli_watch_acts - what is being done
- * @device: marks and freezes go by it
- * @signals: mask that commands get
- * @timeout_ns: of a command
- * @prefixed: lines begin with a priority as journald reads it
- * @left_out: commands that found too many before them
+ * struct cli_watch_acts - state of the actions
+ * @device: for marks and freezes
+ * @signals: signal mask for commands
+ * @timeout_ns: time limit for a command
+ * @prefixed: lines start with a priority, as journald expects
+ * @left_out: commands dropped because the queue was full
  */
 struct cli_watch_acts {
 	struct kl_device *device;
@@ -55,7 +55,7 @@ struct cli_watch_acts {
 	uint64_t left_out;
 };
 
-/* Priorities of a log. */
+/* Log priorities, as in syslog(3). */
 enum {
 	CLI_WATCH_ERROR = 3,
 	CLI_WATCH_WARNING = 4,
@@ -63,26 +63,26 @@ enum {
 	CLI_WATCH_INFO = 6,
 };
 
-/* A line about the watch itself, on stderr; with --json an object on stdout. */
+/* Log a line about the watch itself to stderr; with --json, an object to stdout. */
 void cli_watch_log(const struct cli_watch_acts *acts, int priority, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* What has become of an alarm: a line, or an object, on stdout. */
+/* Print the new state of an alarm to stdout, as a line or an object. */
 void cli_watch_say(const struct cli_watch_acts *acts, const struct kl_watch_alarm *alarm);
 
-/* All that the alarm's rule says. */
+/* Carry out all actions of the alarm's rule. */
 void cli_watch_act(struct cli_watch_acts *acts, const struct kl_watch_alarm *alarm);
 
-/* Descriptors that commands print to, for poll(). Returns how many. */
+/* Fill in the descriptors of the commands' output, for poll(). Returns how many. */
 size_t cli_watch_poll_fds(const struct cli_watch_acts *acts, struct pollfd *fds);
 
-/* Take what was printed, reap, kill what takes too long, start what waits. Does not wait. */
+/* Read output, reap, kill commands that take too long, start queued ones. Does not block. */
 void cli_watch_serve(struct cli_watch_acts *acts);
 
-/* When cli_watch_serve() is to be called at the latest; UINT64_MAX: not by the clock. */
+/* When cli_watch_serve() must be called at the latest; UINT64_MAX: no time limit is pending. */
 uint64_t cli_watch_until_ns(const struct cli_watch_acts *acts);
 
-/* Commands under way have until their time to end; the others are left out. */
+/* Let running commands finish within their time limits; drop the queued ones. */
 void cli_watch_finish(struct cli_watch_acts *acts);
 
 #endif /* KL_CLI_WATCH_H */

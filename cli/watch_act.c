@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What rules of kernlens watch have done. Commands get the facts in their environment,
- * run in a process group of their own that is killed when their time is over, and what
- * they print goes to the log a line at a time.
+ * Carry out the actions of kernlens watch rules. A command gets the facts in its environment and
+ * runs in its own process group, which is killed when its time is up. Its output goes to the log,
+ * line by line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static char **copy_words(char **words)
 	return copy;
 }
 
-/* Ours, without what is there by the names of the facts, and these. */
+/* Our environment plus the facts, which replace variables of the same names. */
 static char **make_environment(const struct kl_watch_alarm *alarm)
 {
 	char *const facts[] = {
@@ -66,7 +66,7 @@ static void free_job(struct cli_watch_job *job)
 	free(job);
 }
 
-/* The program, with what it prints into @write_end. */
+/* Start the program, with its output going to @write_end. */
 static int spawn_job(const struct cli_watch_acts *acts, struct cli_watch_job *job, int write_end)
 {
 	posix_spawn_file_actions_t files;
@@ -100,7 +100,7 @@ static void start_job(struct cli_watch_acts *acts, struct cli_watch_job *job, si
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
 		error = errno;
 	} else {
-		/* Its own end may block. */
+		/* Writes of the command may block. */
 		fcntl(ends[1], F_SETFL, 0);
 		job->output = ends[0];
 		error = spawn_job(acts, job, ends[1]);
@@ -150,7 +150,7 @@ static void add_job(struct cli_watch_acts *acts, const struct kl_watch_alarm *al
 	start_waiting(acts);
 }
 
-/* ------------------------------------------------------------ what is printed */
+/* ------------------------------------------------------------ output */
 
 static void say_line(const struct cli_watch_acts *acts, struct cli_watch_job *job)
 {
@@ -169,7 +169,7 @@ static void take_output(const struct cli_watch_acts *acts, struct cli_watch_job 
 		for (ssize_t i = 0; i < got; i++) {
 			if (bytes[i] == '\n' || job->length == sizeof(job->line))
 				say_line(acts, job);
-			/* No control characters into somebody's terminal. */
+			/* No control characters may reach a terminal. */
 			if (bytes[i] != '\n')
 				job->line[job->length++] = (unsigned char)bytes[i] < ' ' ? ' ' :
 											   bytes[i];
@@ -200,7 +200,7 @@ static void serve_job(struct cli_watch_acts *acts, size_t slot)
 
 	take_output(acts, job);
 	if (waitpid(job->pid, &status, WNOHANG) == job->pid) {
-		/* What it has left behind must not go on. */
+		/* Kill the processes that it has left behind. */
 		kill(-job->pid, SIGKILL);
 		take_output(acts, job);
 		say_line(acts, job);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines of kernlens watch: for people, for journald, and as JSON. */
+/* Output of kernlens watch: for people, for journald, and as JSON. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What others do with kernlens. Uses BUILD, CACHE, KERNELS, CC, CFLAGS and module-NAME.
+# Examples of what others can do with kernlens. Uses BUILD, CACHE, KERNELS, CC, CFLAGS and
+# module-NAME.
 #
 #   examples         examples/handler for each kernel, and the programs of examples/2000 and 2007
 #   example-NAME     the same for one, at build/RELEASE/kl_largest.ko
 #
-# A copy of links for each kernel, as for the module; its symbols are those of the kernlens.ko
+# Each kernel has its own copy of links, as for the module; the symbols are those of the kernlens.ko
 # that was built last.
 
 EXAMPLE_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard examples/2000/*.c examples/2007/*.c))
@@ -16,7 +17,7 @@ $(EXAMPLE_PROGRAMS): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $<
 
-# build-against NAME SOURCE: a module of the folder SOURCE, whose files are copied.
+# build-against NAME SOURCE: build a module from the folder SOURCE, through links to its files.
 build-against = release=$$(cat $(CACHE)/$(1)/release); tree=$(BUILD)/$$release/$(notdir $(2)); \
 	mkdir -p $$tree && cp -fs $(CURDIR)/$(2)/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$(1)/headers) M=$(CURDIR)/$$tree \

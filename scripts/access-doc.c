@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each user may see, as a page: the rows of the tables, put before the code
- * of the module that decides (rights.h, and program.c for operations). Built and
- * run by scripts/access-doc.
+ * What each user may see, as a page: pass the rows of the tables to the code of the module that
+ * decides (rights.h, and program.c for operations). Built and run by scripts/access-doc.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,7 +29,7 @@ static u32 rights_of(const struct opener *opener)
 	return kl_rights_of(opener->perfmon, opener->admin, opener->locked_down);
 }
 
-/* One cell an opener: @own where only those tasks are meant that it may see. */
+/* One cell per opener: @own if only the tasks that the opener may see are meant. */
 static void put_cells(u32 needs, const char *own)
 {
 	for (size_t i = 0; i < OPENERS; i++) {
@@ -68,14 +67,14 @@ static void put_row(const char *name, u32 needs, const char *own)
 struct field {
 	const char *name;
 	const char *format;
-	int of; /* 1, 2: speaks of that task; 0: of neither */
+	int of; /* 1, 2: about that task; 0: about neither */
 };
 
 struct event {
 	const char *name;
 	enum kl_source source;
 	enum kl_access access;
-	const struct field *fields; /* ended by one without a name */
+	const struct field *fields; /* terminated by one without a name */
 };
 
 #define KL_F(type, name, format, value) { #name, #format, 0 },
@@ -123,7 +122,7 @@ static const char *const handlers[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Fields of an event that one is told of only where it may see task 1 or 2, or addresses. */
+/* Fields of an event that are hidden from users who may not see task 1 or 2, or (0) addresses. */
 static void put_fields(const struct event *e, int of)
 {
 	const char *between = " ";
@@ -174,7 +173,7 @@ static void put_variables(void)
 	}
 }
 
-/* -------------------------------------------------- what a session is made of */
+/* ------------------------------------------------------- parts of a session */
 
 static void put_kinds(void)
 {
@@ -198,7 +197,7 @@ static void put_kinds(void)
 		put_row(kinds[i].name, kl_kind_needs(kinds[i].kind), "own");
 }
 
-/* The module's own check of programs: of which operations does it say EPERM? */
+/* The rights without which the module's own check of programs returns -EPERM for an operation. */
 static u32 operation_needs(u32 code)
 {
 	static const u32 rights[] = { 0, KL_MAY_SEE_ALL, KL_MAY_SEE_ADDRESSES,
@@ -456,7 +455,7 @@ int main(void)
 	return 0;
 }
 
-/* ------------------------------------------ what program.c asks others for */
+/* --------------------------------------- what program.c needs from other files */
 
 int kl_fail(struct kl_error *why, int error, const char *format, ...)
 {
@@ -487,7 +486,7 @@ void kl_variable_cost(u32 id, u32 may, struct kl_cost *cost)
 {
 }
 
-/* No program is run here. */
+/* No program is executed here. */
 u64 kl_variable_number(struct kl_session *s, u32 id, bool *fault)
 {
 	abort();

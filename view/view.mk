@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The full-screen view, part of the command: objects that cli/cli.mk links, and what they
-# need.
+# The full-screen view, part of the command: objects that cli/cli.mk links, and the libraries that
+# they need.
 
 VIEW_SRCS := $(wildcard view/*/*.c)
 VIEW_OBJS := $(VIEW_SRCS:%.c=$(BUILD)/%.o)

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# How vm/fetch and vm/debug-kernel, which source it, get Debian's packages: downloaded and unpacked
-# into a folder of the cache from the machine's own apt sources, with apt's state kept beside them.
-# Nothing is installed, and the machine's package lists stay as they are.
+# How vm/fetch and vm/debug-kernel, which source this file, get Debian's packages: downloaded and
+# unpacked into a folder of the cache from the machine's own apt sources, with apt's state next to
+# them. Nothing is installed, and the machine's package lists do not change.
 
 codename=bookworm
 
@@ -12,8 +12,8 @@ die() {
 	exit 1
 }
 
-# The machine's apt sources that carry the suite $1, naming the suites in $2 instead.
-# Kept whole otherwise: mirror, signing key, options.
+# Copy those of the machine's apt sources that have suite $1, with the suites in $2 instead. The
+# rest does not change: mirror, signing key, options.
 derive_sources() {
 	local has=$1 suites=$2 out=$3 file
 	for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
@@ -52,8 +52,8 @@ derive_sources() {
 	done >"$out/derived.sources"
 }
 
-# apt on the private configuration below $1: the machine's package lists stay as they are,
-# and only the suites meant for this kernel can answer.
+# Run apt with the private configuration below $1: the machine's package lists do not change, and
+# only the suites meant for this kernel are used.
 private_apt() {
 	local dir=$1 tool=$2
 	shift 2
@@ -64,7 +64,7 @@ private_apt() {
 		-o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none "$@"
 }
 
-# A clean folder $1 to fill, where apt finds the suites of $2 in the sources of suite $3.
+# Create a clean folder $1, where apt finds the suites in $2 in the sources that have suite $3.
 start() {
 	local work=$1 suites=$2 has=$3
 	rm -rf "$work"
@@ -72,7 +72,7 @@ start() {
 	derive_sources "$has" "$suites" "$work/apt/sources"
 }
 
-# Downloads and unpacks packages below $1.
+# Download and unpack packages below $1.
 unpack() {
 	local work=$1 package
 	shift
@@ -87,7 +87,7 @@ has_source() {
 	cat "$1"/apt/sources/* | grep -q . || die "no apt source of this machine carries $codename"
 }
 
-# The same for the stable suite, where its security updates may be on another mirror.
+# The same for the stable suite, whose security updates may be on another mirror.
 start_stable() {
 	local work=$1 base
 	start "$work" "$codename $codename-updates" "$codename"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Prints how many kHz this machine's time stamp counter has, which is the one
- * that an emulated guest sees. On a busy machine a guest measures it wrongly,
- * and then its clock runs too fast or too slow; so vm/run tells it.
+ * Print the rate of this machine's time stamp counter in kHz, which is the one that an emulated
+ * guest sees. On a busy machine, a guest measures it wrongly, and its clock then runs too fast or
+ * too slow; so vm/run passes the rate to it.
  */
 #include <stdio.h>
 #include <time.h>
@@ -16,7 +16,7 @@ static double seconds(void)
 	return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
-/* One instant on both clocks: the closest of some tries. */
+/* The same instant on both clocks: the closest of several tries. */
 static unsigned long long sample(double *at)
 {
 	unsigned long long best = ~0ull, middle = 0;

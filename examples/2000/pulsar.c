@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pulsar ROUNDS FORKS MILLISECONDS: in each round starts so many children, which end at once, sleeps,
- * and waits for them: a program whose calls of fork are known. The experiment of 2000 had 5 rounds
- * of 32, and slept 5 seconds.
+ * pulsar ROUNDS FORKS MILLISECONDS: in each round, start FORKS children, which exit at once, sleep,
+ * and wait for them: a program with a known number of forks. The experiment of 2000 had 5 rounds of
+ * 32, and slept 5 seconds.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grow MIB: a program that only allocates: touches so much memory, a page after
- * the other, and prints how many page faults the kernel says it had.
+ * grow MIB: a program that only allocates: touch MIB of memory, page by page, and print how many
+ * page faults the kernel has counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	for (size_t at = 0; at < bytes; at += PAGE)
 		memory[at] = 1;
 	getrusage(RUSAGE_SELF, &usage);
-	/* Whoever records has time to come to the end of it before all is given back. */
+	/* Give a recorder time to catch up before the memory is freed. */
 	usleep(500000);
 	printf("%ld\n", usage.ru_minflt + usage.ru_majflt);
 	return 0;

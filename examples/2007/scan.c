@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * scan open|keep ROUNDS: what a process viewer does again and again: reads
- * /proc/PID/status of every process. `open` opens and closes each file in each
- * round; `keep` opens it once and reads it from its start again. Prints how many
- * it read in all.
+ * scan open|keep ROUNDS: do what a process viewer does repeatedly: read /proc/PID/status of every
+ * process. `open` opens and closes each file in each round; `keep` opens it once and reads it again
+ * from its start. Prints how many files were read in total.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -17,7 +16,7 @@
 
 #define PID_MAX (1 << 22)
 
-/* Of each process: its status file and 1, or 0 as long as it is not open. */
+/* For each process, the descriptor of its status file plus 1, or 0 if it is not open. */
 static int kept[PID_MAX];
 static bool keep;
 static char text[8192];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An example of a handler of another module: `largest(EXPRESSION, N)` keeps the N
- * greatest values that an expression has had, with the CPU and the task of each.
- * kernlens calls it when the event fires and reads it at the end.
+ * An example of a handler in another module: `largest(EXPRESSION, N)` keeps the N greatest values
+ * of an expression, with the CPU and the task of each. kernlens calls it when the event hits and
+ * reads it at the end.
  *
  *   kernlens stat -e 'syscall_exit_read :largest(ret, 5)' -- make
  *
- * It shows how to do without locks: each CPU has its own values, and each level
- * of interrupts on it, too, since what interrupts a writer ends before it goes on.
+ * It shows how to do without locks: each CPU has its own values, and so does each level of
+ * interrupts on it, since an interrupt ends before the writer that it interrupted continues.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -17,7 +17,7 @@
 #include <linux/sort.h>
 #include <kernlens/handler.h>
 
-/* A task, a softirq, an interrupt, an NMI. */
+/* Task, softirq, interrupt, NMI. */
 #define LEVELS 4
 #define N_DEFAULT 10
 #define N_MAX 100
@@ -32,10 +32,10 @@ struct kept {
 
 /**
  * struct level - the values of one level of one CPU
- * @seq: readers of other CPUs look again if it has changed
+ * @seq: readers on other CPUs retry if it has changed
  * @n: number of @kept
- * @least: index of the least of them, once there is no room for more
- * @seen: values that came
+ * @least: index of the least of them, once @kept is full
+ * @seen: number of values so far
  */
 struct level {
 	seqcount_t seq;
@@ -46,9 +46,9 @@ struct level {
 };
 
 /**
- * struct of_cpu - what a CPU has
- * @depth: levels in use now
- * @missed: values that came while all were
+ * struct of_cpu - data of one CPU
+ * @depth: levels in use
+ * @missed: values that came while all levels were in use
  */
 struct of_cpu {
 	u32 depth;
@@ -85,7 +85,7 @@ static void keep(struct level *l, u32 wanted, const struct kl_handler_event *e)
 	to->value = e->value;
 	to->event = e->id;
 	to->cpu = e->cpu;
-	/* Not known where the session's owner may not see who runs. */
+	/* Unknown if the session's owner may not see the task. */
 	to->tid = e->task ? e->task->pid : 0;
 	if (e->task)
 		memcpy(to->comm, e->task->comm, sizeof(to->comm));
@@ -106,7 +106,7 @@ static void largest_fire(void *data, const struct kl_handler_event *e)
 		c->missed++;
 		return;
 	}
-	/* An interrupt in between finds the next level, and gives it back. */
+	/* An interrupt in between uses the next level, and releases it again. */
 	WRITE_ONCE(c->depth, depth + 1);
 	barrier();
 	raw_write_seqcount_begin(&l->seq);
@@ -125,7 +125,7 @@ static int by_value(const void *a, const void *b)
 	return x->value < y->value ? 1 : x->value > y->value ? -1 : 0;
 }
 
-/* All that is kept on all CPUs behind each other. Returns how many. */
+/* Copy the values of all levels on all CPUs. Returns how many. */
 static u32 collect(const struct largest *all, struct kept *to, u64 *seen, u64 *missed)
 {
 	u32 n = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * read TRACE: prints the events of a trace that `kernlens record -o TRACE` has written, in order
- * of time: when, on which CPU, by which task, the event and its fields. It shows how a program of
- * your own uses the library; after `make install`, build it with
+ * read TRACE: print the events of a trace that `kernlens record -o TRACE` has written, in order of
+ * time: when, on which CPU, by which task, the event and its fields. It shows how your own program
+ * can use the library; after `make install`, build it with
  *
  *	cc -o read read.c $(pkg-config --cflags --libs kernlens)
  *
@@ -18,7 +18,7 @@
 
 #include <kernlens/kernlens.h>
 
-/* One line. @text is scratch space for values. */
+/* Print one line. @text is scratch space for values. */
 static void print_event(const struct kl_event *event, struct kl_buffer *text)
 {
 	const struct kl_class *about = event->event_class;

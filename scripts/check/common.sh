@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034 # what is set here is used there
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the checks share; sourced by them. A check looks at the project in the current directory,
+# Shared by the checks, which source it. A check examines the project in the current directory,
 # prints what it finds, one line each as FILE:LINE: TEXT where there is a line, and fails if it
 # found anything. It changes nothing outside build/check.
 set -euo pipefail
@@ -14,8 +14,8 @@ cache=$(realpath -m "${KERNLENS_CACHE:-.cache}")
 work=${BUILD:-build}/check
 found=0
 
-# The project's files, as far as they match the patterns: what git knows or would offer to add.
-# A tree without git (a release's archive) is taken whole.
+# The project's files that match the patterns: those that git tracks or would add. A tree without
+# git (the archive of a release) is used as a whole.
 project_files() {
 	local file
 	if [[ -e .git ]]; then
@@ -30,7 +30,7 @@ project_files() {
 	fi
 }
 
-# Findings come as arguments, or as lines of standard input if there are none.
+# Findings are the arguments, or the lines of standard input if there are none.
 finding() {
 	local line
 	if (($#)); then

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What is missing in the comments of the functions that functions.pl lists; for docs-api and
-# docs-kernel.
+# Report what is missing in the comments of the functions that functions.pl lists; used by docs-api
+# and docs-kernel.
 
 function has(list, word) { return index("," list ",", "," word ",") > 0 }
 

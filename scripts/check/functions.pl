@@ -1,22 +1,22 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0
 #
-# functions.pl FILE...: the functions that C files define or declare, a line each, for the checks
-# of length and of comments. Columns, separated by tabs:
+# functions.pl FILE...: list the functions that C files define or declare, one per line, for the
+# checks of length and of comments. Columns, separated by tabs:
 #	file line kind storage name lines parameters comment documented title exempt
 # kind is "definition" or "declaration", storage "static" or "global"; comment is "kernel-doc",
-# "comment" or "none"; documented are the parameters that the comment names; title is the name
-# that it begins with; exempt is 1 if the comment says why there are more than 60 lines.
-# Understands the project's layout, not all of C: functions made by macros are not seen.
+# "comment" or "none"; documented are the parameters that the comment describes; title is the name
+# that it begins with; exempt is 1 if the comment gives the reason for more than 60 lines.
+# Understands the project's layout, not all of C: functions defined by macros are not found.
 use strict;
 use warnings;
 
-# Spaces for everything but line ends, so that places stay what they are.
+# Replace everything but newlines with spaces, so that positions do not change.
 sub blank { my $text = shift; $text =~ s/[^\n]/ /g; return $text; }
 
 sub line_at { my ($text, $at) = @_; return 1 + (substr($text, 0, $at) =~ tr/\n//); }
 
-# A list without what is in parentheses, split at commas; the name in each.
+# Split a list at commas, without what is in parentheses, and get the name in each part.
 sub parameters {
 	my $list = shift;
 	$list =~ s/\(\s*\*\s*(\w+)[^()]*\)\s*(\((?:[^()]++|(?2))*\))/ $1 /g;
@@ -41,7 +41,7 @@ sub functions {
 		blank($&)
 	}gse;
 	$text =~ s{^[ \t]*#(?:[^\n\\]|\\.|\\\n)*}{blank($&)}gmse;
-	# These stand alone on their lines, before and behind declarations.
+	# These are alone on their lines, before and after declarations.
 	$text =~ s{^KL_PUBLIC_(?:BEGIN|END)$}{blank($&)}gme;
 
 	while ($text =~ /([^;{}]*)(;|(\{(?:[^{}]++|(?3))*\}))/gs) {
@@ -52,7 +52,7 @@ sub functions {
 		next unless $name =~ /^([\w\s*]*[\s*])(\w+)\s*(\(((?:[^()]++|(?3))*)\))/s;
 		my ($type, $list) = ($1, $4);
 		$name = $2;
-		# Something must stand before the name, or it is a macro's use.
+		# Something must precede the name, or it is the use of a macro.
 		next unless $type =~ /\w/ && $type !~ /\b(?:if|for|while|switch|return|enum\s*$)\b/;
 		next if $body eq ';' && $type =~ /^\s*static\s*$/;
 		$head =~ /^\s*/;

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034 # what is set here is used there
 # SPDX-License-Identifier: GPL-2.0
 #
-# The layers of the project: read by `includes` and `calls`.
+# The layers of the project: used by `includes` and `calls`.
 
-# layer paths (the first row that fits a file's path is its layer)
+# layer paths (the first row that matches a file's path is its layer)
 layers() {
 	cat <<-'END'
 	uapi     uapi/*
@@ -40,9 +40,10 @@ layers() {
 	END
 }
 
-# layer: what it may include, beside itself and public headers that are no project's. Files of
-# other folders (tests, bench) may include anything.
-# `rows` is no part of the module: it asks the compiler which rows a kernel has, values and all.
+# layer: layers that it may include, in addition to itself and to public headers from outside the
+# project. Files of other folders (tests, bench) may include anything.
+# `rows` is not part of the module: it asks the compiler which rows a kernel supports, including
+# their values.
 allowed() {
 	cat <<-'END'
 	uapi
@@ -79,8 +80,8 @@ allowed() {
 	END
 }
 
-# What may be called: the layers of each half in order, lowest first. A layer may use those before it;
-# public headers make this less strict than what may be included.
+# What may be called: the layers of each half in order, lowest first. A layer may use those before
+# it; public headers make this less strict than what may be included.
 order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
@@ -88,8 +89,8 @@ order() {
 	END
 }
 
-# awk: layer(PATH), and `may`, which has (FROM, TO) for each inclusion or call that is allowed. Takes
-# -v layers and -v allowed.
+# awk: layer(PATH), and `may`, which has (FROM, TO) for each allowed inclusion or call. Needs -v
+# layers and -v allowed.
 layer_functions='
 	BEGIN {
 		n = split(layers, row, "\n")

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Changes of processes: nice values and signals, by the kernel's own calls; what it
- * refuses is said in the last line. A nice value is set by the library, which makes an
- * event of it.
+ * Change processes: nice values and signals, with the kernel's own calls. Failures are shown in the
+ * last line. Nice values are set through the module, which records an event.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +11,7 @@
 
 #include "view.h"
 
-/* Does it to those that are tagged, or to the selected one; @act returns an errno or 0. */
+/* Apply @act to the tagged processes, or else to the selected one. It returns an errno or 0. */
 static void change_chosen(struct view *v, int (*act)(struct view *v, int32_t id, int arg), int arg,
 			  const char *what)
 {
@@ -44,7 +43,7 @@ static void change_chosen(struct view *v, int (*act)(struct view *v, int32_t id,
 	v->refresh_at = 0;
 }
 
-/* When the process was started that the list shows under a number; 0: it is not there. */
+/* Start time of the process that the list shows under an ID; 0 if it is not there. */
 static uint64_t start_of(const struct view *v, int32_t id)
 {
 	for (size_t row = 0; row < kl_processes_count(v->table); row++) {
@@ -56,7 +55,7 @@ static uint64_t start_of(const struct view *v, int32_t id)
 	return 0;
 }
 
-/* Of what has been shown, not of another that has got its number since. */
+/* The start time makes sure that this is the process shown, not a later one with the same ID. */
 static int add_nice(struct view *v, int32_t id, int by)
 {
 	struct kl_setting setting = { .what = KL_SET_NICE };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Columns of the list: which there are, and how their cells look. Fed by the library's
- * table, in which each is a column, too; read by the list and the setup.
+ * Columns of the list: which exist, and how their cells look. Fed by the library's table, in which
+ * each is a column, too; read by the list and the setup.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,13 +12,13 @@
 
 #include "view.h"
 
-/* A cell: its text, and what style it has. */
+/* Print a cell's text, and set its style. */
 typedef void (*print_fn)(const struct view *view, const struct view_column *column, size_t row,
 			 char text[VIEW_CELL_MAX], enum view_style *style);
 
 /**
- * struct view_kind - a column that is known
- * @name: of the library's; `Command` is put together here
+ * struct view_kind - a known column
+ * @name: name of the library's column; the text of `Command` is built here
  */
 struct view_kind {
 	const char *name, *title;
@@ -28,7 +28,7 @@ struct view_kind {
 	const char *help;
 };
 
-/* Of `task_flags`; the kernel tells it to user space with this number, too. */
+/* PF_KTHREAD in `task_flags`; the kernel exposes it to user space with this value. */
 #define FLAG_KERNEL_THREAD 0x00200000u
 
 #define USUAL "tid,uid,priority,nice,vm_size,rss,shared,state,cpu%,mem%,cpu_time,comm"
@@ -79,7 +79,7 @@ static void print_user(const struct view *v, const struct view_column *c, size_t
 	snprintf(text, VIEW_CELL_MAX, "%s", column_user((uint32_t)value_of(v, c, row).number));
 }
 
-/* In KiB, as long as five digits are enough. */
+/* In KiB, as long as five digits suffice. */
 static void print_size(double bytes, char text[VIEW_CELL_MAX], enum view_style *style)
 {
 	static const char units[] = "KMGTP";
@@ -140,7 +140,7 @@ static void print_percent(const struct view *v, const struct view_column *c, siz
 	snprintf(text, VIEW_CELL_MAX, "%.*f", percent < 999.95 ? 1 : 0, percent);
 }
 
-/* Nanoseconds in a second. */
+/* Nanoseconds per second, as a percentage. */
 static void print_delay(const struct view *v, const struct view_column *c, size_t row,
 			char text[VIEW_CELL_MAX], enum view_style *style)
 {
@@ -286,7 +286,7 @@ static const struct view_kind *find_kind(const char *name)
 
 static int add_column(struct view *v, const char *name)
 {
-	/* The command's lists call it so. */
+	/* The lists of the command use this name. */
 	const char *own = !strcmp(name, "user") ? "uid" : name;
 	const struct view_kind *kind = find_kind(own);
 	int at = kl_processes_add(v->table, own), title;
@@ -322,7 +322,7 @@ void column_free_all(struct view *v)
 	v->table = NULL;
 }
 
-/* What the list is sorted by stays, if it can. */
+/* Keep the column that the list is sorted by, if possible. */
 static void keep_sorted(struct view *v, const char *by)
 {
 	int at = kl_processes_add(v->table, by);
@@ -375,7 +375,7 @@ bool column_is_text(const struct view *v, size_t at)
 	return kl_processes_column(v->table, at)->variable->field.type == KL_TYPE_TEXT;
 }
 
-/* Of threads that are not the first, and of those of the kernel, the name. */
+/* The command line; of threads other than the first, and of kernel threads, the name. */
 void column_command(const struct view *v, size_t row, char text[VIEW_CELL_MAX])
 {
 	struct kl_value comm = kl_processes_value(v->table, row, v->need[NEED_COMM]);
@@ -391,7 +391,7 @@ void column_command(const struct view *v, size_t row, char text[VIEW_CELL_MAX])
 		snprintf(text, VIEW_CELL_MAX, "%.*s", (int)comm.length, (const char *)comm.bytes);
 }
 
-/* The system's list of users may be far away: each is asked for once. */
+/* Looking up a user may take long: do it once for each. */
 const char *column_user(uint32_t uid)
 {
 	static struct {
@@ -428,7 +428,7 @@ void column_print(const struct view *v, const struct view_column *c, size_t row,
 		return;
 	}
 	line_text(line, *style, text);
-	/* Names may be of any length; the column is not. */
+	/* Names may have any length, the column does not. */
 	if (c->kind->width < 16 && line->n > begin + c->width) {
 		line->n = begin + c->width - 1;
 		line_text(line, *style, "+");

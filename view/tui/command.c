@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Command lines of processes. They are not part of the table: each is asked for when it
- * is first shown, and again when the process runs another program.
+ * Command lines of processes. They are not part of the table: each is read when it is first shown,
+ * and again when the process executes another program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 #include "view.h"
 
-/* Of two processes with the same remainder the one shown last is kept. */
+/* Of two processes with the same remainder, only the one shown last is cached. */
 #define PLACES 4096
 
 /**
- * struct command - what is known of a process
- * @start: when it was started; 0: nothing
+ * struct command - cached command line of a process
+ * @start: start time of the process; 0: the slot is empty
  * @comm: its name at that time
- * @line: NULL: it has none that may be seen
+ * @line: NULL: none, or not visible
  */
 struct command {
 	int32_t id;
@@ -35,7 +35,7 @@ void command_free_all(void)
 	places = NULL;
 }
 
-/* Arguments with blanks between. */
+/* Read the arguments, separated by blanks. */
 static char *ask(const struct view *v, int32_t id)
 {
 	struct kl_details list;

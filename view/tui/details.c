@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The details of one process, in sections: what is known of it by its variables, its
- * threads, and what the command prints of it: waits, files, mappings ... Read anew at each
- * refresh, as long as the process is there.
+ * The details of one process, in sections: its variables, its threads, and what the command prints
+ * about it: waits, files, mappings ... Read again at each refresh, as long as the process exists.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 #define VARIABLES_MAX KL_INSPECT_VARIABLES_MAX
 
 /**
- * struct details - of the screen
- * @inspect: all variables that can be had of a process; @id: which those are
- * @comm: its name when it was chosen
- * @gone: it has ended, and the text is the last that was known
+ * struct details - state of the screen
+ * @inspect: all variables available for a process; @id: their IDs
+ * @comm: its name when it was selected
+ * @gone: it has exited, and the text is the last one known
  */
 struct details {
 	int32_t pid;
@@ -68,7 +67,7 @@ static void print_one(const struct details *d, struct kl_buffer *to, size_t at)
 
 /* ----------------------------------------------------------------- sections */
 
-/* Name and value, two beside each other. */
+/* Print names and values, two pairs per line. */
 static void print_named(const struct details *d, struct kl_buffer *to, const char *names)
 {
 	char *list = strdupa(names), *name;
@@ -176,7 +175,7 @@ static const struct {
 
 #define OWN (sizeof(own) / sizeof(*own))
 
-/* Our own, with those of the options in front of the last. */
+/* Our own sections, with those of the options before the last one. */
 static size_t sections(const struct view *v)
 {
 	return OWN + v->options->sections;
@@ -312,7 +311,7 @@ const struct view_screen details_screen = {
 	.leave = leave,
 };
 
-/* Of tasks, and for this user. */
+/* Find the variables of tasks that are available to this user. */
 static void find_variables(const struct view *v, struct details *d)
 {
 	const struct kl_variable *variable;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The events of one process as they happen, the newest at the bottom: read from a session of
- * its own (follow.h), from the moment the screen is entered for as long as it is looked at.
+ * The events of one process as they happen, the newest at the bottom: read from a session of its
+ * own (follow.h), from when the screen is entered until it is left.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,16 +13,16 @@
 
 #define LINES_MAX 20000
 #define LOOK_MS 100
-/* Longer, and keys would wait; the rest comes with the next look. */
+/* A longer pass would delay keys; the rest is read in the next one. */
 #define READING_NS 50000000u
 
 /**
- * struct events - of the screen
- * @follow: the session; NULL: @why there is none
- * @strace: not NULL: only system calls, as strace prints them
- * @begin_ns: of the first event; times count from there
- * @following: the newest is at the bottom
- * @stopped: nothing new is read
+ * struct events - state of the screen
+ * @follow: the session; NULL: none, for the reason @why
+ * @strace: not NULL: print only system calls, like strace
+ * @begin_ns: time of the first event; times are relative to it
+ * @following: keep the newest event at the bottom
+ * @stopped: do not read new events
  */
 struct events {
 	int32_t pid;
@@ -45,7 +45,7 @@ static void take_lines(struct events *e)
 	for (size_t at = 0; at < b->length;) {
 		const char *end = memchr(b->data + at, '\n', b->length - at);
 
-		/* The rest of a line comes with the next look. */
+		/* Take only complete lines. */
 		if (!end)
 			break;
 		text_add(&e->text, b->data + at, (size_t)(end - b->data) - at, LINES_MAX);
@@ -74,7 +74,7 @@ static void take_item(struct events *e, const struct kl_item *item)
 	take_lines(e);
 }
 
-/* Of what has happened until now, as much as there is time for. */
+/* Take what has happened until now, or as much of it as there is time for. */
 static int take_items(struct view *v, struct events *e)
 {
 	uint64_t until = view_now() + READING_NS;
@@ -141,7 +141,7 @@ static void draw(struct view *v)
 	struct view_line line;
 
 	line_begin(&line);
-	/* The command may be longer than the screen is wide. */
+	/* The counts come first: the command may be wider than the screen. */
 	line_printf(&line, STYLE_HEAD, "%s of %d: %llu%s  ", e->strace ? "System calls" : "Events",
 		    e->pid, (unsigned long long)e->seen, state_text(e));
 	line_text(&line, STYLE_HEAD, e->comm);
@@ -164,7 +164,7 @@ static void key(struct view *v, int key)
 	struct events *e = v->data;
 
 	if (text_key(&e->text, key, rows())) {
-		/* Who comes back to the end follows again. */
+		/* Scrolling back to the end resumes following. */
 		e->following = rows() > 0 && e->text.top + (size_t)rows() >= e->text.n;
 		return;
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session on the events of one process, made and ended by a thread of its own: both change
- * the kernel's text and wait for all CPUs, and keys shall not wait for that. Read by the
- * screen with the events. The lock is that of the states of all sessions; what else belongs
- * to one is the thread's but between FOLLOW_READY and follow_end().
+ * A session on the events of one process, created and ended by a thread of its own: both patch the
+ * kernel's text and wait for all CPUs, and keys must not wait for that. Read by the events screen.
+ * The lock protects the states of all sessions; the rest of a session belongs to its thread, except
+ * between FOLLOW_READY and follow_end().
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 /**
  * struct follow - a session
- * @dropped: nobody looks at it any more
+ * @dropped: no longer used: the thread frees it
  */
 struct follow {
 	struct kl_device *device;
@@ -40,7 +40,7 @@ static pthread_cond_t changed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned int threads;
 
-/* Which events: RDEFAULT, or all system calls. */
+/* Select the events: RDEFAULT, or all system calls. */
 static int choose_events(struct follow *f)
 {
 	uint8_t map[KL_EV_MAX] = { 0 };
@@ -134,7 +134,7 @@ static void *run(void *data)
 	return NULL;
 }
 
-/* Signals are for the thread that waits for keys. */
+/* Signals are handled by the thread that waits for keys. */
 static int start_thread(struct follow *f)
 {
 	sigset_t all, before;
@@ -210,7 +210,7 @@ void follow_end(struct follow *f)
 
 void follow_wait_all(void)
 {
-	/* There may have been none. */
+	/* Needed if no session was ever started. */
 	pthread_once(&once, init_lock);
 	pthread_mutex_lock(&lock);
 	while (threads)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A session on the events of one process, which nobody waits for. */
+/* A session on the events of one process, created and ended in the background. */
 #ifndef KL_VIEW_FOLLOW_H
 #define KL_VIEW_FOLLOW_H
 
@@ -17,28 +17,28 @@ enum follow_state {
 struct follow;
 
 /**
- * follow_begin - begin to make and start a session
- * @device: stays open until follow_wait_all()
- * @pid: whose events, with those of its threads and of processes that it makes
+ * follow_begin - start to create a session
+ * @device: must stay open until follow_wait_all()
+ * @pid: process whose events are read, with its threads and the processes that it creates
  * @syscalls: all system calls, instead of the maskset RDEFAULT
  *
- * Returns NULL without memory.
+ * Returns NULL if the memory or the thread cannot be allocated.
  */
 struct follow *follow_begin(struct kl_device *device, int32_t pid, bool syscalls);
 
-/* How far it is. FOLLOW_READY and FOLLOW_FAILED are for good. */
+/* The current state. FOLLOW_READY and FOLLOW_FAILED are final. */
 enum follow_state follow_state(const struct follow *follow);
 
-/* The reader, when it is FOLLOW_READY. */
+/* The reader, valid in state FOLLOW_READY. */
 struct kl_live *follow_live(const struct follow *follow);
 
-/* Why it FOLLOW_FAILED. */
+/* Why the state is FOLLOW_FAILED. */
 const char *follow_why(const struct follow *follow);
 
-/* Let it go, at any time; the session ends meanwhile. */
+/* Give up the session, at any time; it ends in the background. */
 void follow_end(struct follow *follow);
 
-/* Wait until all that were let go have ended. */
+/* Wait until all sessions that were given up have ended. */
 void follow_wait_all(void);
 
 #endif /* KL_VIEW_FOLLOW_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The keys, and what the colours of the bars say. A window that is too small for all of it shows
- * a part, which moves.
+ * The help screen: the keys, and the meaning of the bars' colors. A window that is too small shows
+ * a part, which can be scrolled.
  */
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ struct legend {
 	const char *text;
 };
 
-/* As a bar has them. */
+/* Print the names of a bar's parts in their styles. */
 static void add_legend(struct view_line *line, const struct legend *part, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -91,7 +91,7 @@ static void add_row(struct view_line *line, int row)
 	}
 }
 
-/* All but the last line of the window. */
+/* All lines of the window but the last. */
 static int page_rows(void)
 {
 	return screen_rows() > 1 ? screen_rows() - 1 : 0;

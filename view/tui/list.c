@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of processes: which rows of the table are shown in what order, where the bar
- * stands, and how it all looks. The bar stays with its process when others come and go.
+ * The list of processes: which rows of the table are shown in what order, where the bar is, and how
+ * it is all drawn. The bar stays with its process when others come and go.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ bool list_selected(const struct view *v, int32_t *id)
 	return true;
 }
 
-/* One of the words between '|' is part of it, however it is written. */
+/* Does the text contain one of the words between '|', ignoring case? */
 static bool matches(const char *text, const char *words)
 {
 	char *copy = strdupa(words), *word;
@@ -135,7 +135,7 @@ static unsigned int depth_of(const struct view *v, size_t at)
 	return depth < DEPTH_MAX ? depth : DEPTH_MAX;
 }
 
-/* From below, where it is known who else comes on a level. */
+/* From the bottom up, where it is known which levels continue below. */
 static void find_branches(struct view *v)
 {
 	uint64_t levels = 0;
@@ -158,7 +158,7 @@ static void choose_rows(struct view *v)
 		unsigned int depth = kl_processes_depth(v->table, row);
 		bool there;
 
-		/* Below one that is collapsed. */
+		/* Skip rows below a collapsed one. */
 		if (list->tree && depth > hidden)
 			continue;
 		hidden = UINT32_MAX;
@@ -180,7 +180,7 @@ static void place_bar(struct view *v)
 				list->at = i;
 				return;
 			}
-	/* Its process is gone: what has come to its place. */
+	/* Its process has exited: select the row that took its place. */
 	if (list->at >= list->n)
 		list->at = list->n ? list->n - 1 : 0;
 	list_selected(v, &list->selected);
@@ -270,7 +270,7 @@ void list_search(struct view *v, int step, bool from_next)
 	}
 }
 
-/* -------------------------------------------------------------------- looks */
+/* ------------------------------------------------------------------ drawing */
 
 static void draw_head(struct view *v, int y, int x, int width)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The screen with the list: its keys, and what is typed to search and filter. Other
- * screens are entered from here.
+ * The screen with the list: its keys, and the prompts for search and filter. Other screens are
+ * entered from here.
  */
 #include <limits.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int list_rows(const struct view *v)
 	return screen_rows() - list_top(v) - 1;
 }
 
-/* -------------------------------------------------------------------- looks */
+/* ------------------------------------------------------------------ drawing */
 
 static char *prompt_text(struct view *v)
 {
@@ -92,7 +92,7 @@ static void begin_prompt(struct view *v, enum view_prompt prompt)
 		*v->list.search = 0;
 }
 
-/* The last character goes, of however many bytes. */
+/* Remove the last character, however many bytes it has. */
 static void take_back(char *text)
 {
 	size_t length = strlen(text);
@@ -170,7 +170,7 @@ static void toggle_tag(struct view *v)
 	list_select(v, v->list.at + 1);
 }
 
-/* The selected one and those below it in the tree. */
+/* Tag the selected process and those below it in the tree. */
 static void tag_branch(struct view *v)
 {
 	size_t at = v->list.at;
@@ -196,7 +196,7 @@ static void collapse(struct view *v, int key)
 	list_arrange(v);
 }
 
-/* Digits, one after the other, go to the process with that id. */
+/* Digits, typed one after the other, select the process with that ID. */
 static void type_id(struct view *v, int digit)
 {
 	int64_t wanted = v->list.typed * 10 + digit;
@@ -217,7 +217,7 @@ static void toggle(struct view *v, bool *what)
 	list_arrange(v);
 }
 
-/* Keys that change what is shown. False: it is none of them. */
+/* Handle keys that change what is shown. Returns false for other keys. */
 static bool show_key(struct view *v, int key)
 {
 	struct view_list *list = &v->list;
@@ -274,7 +274,7 @@ static void enter_events(struct view *v, bool as_strace)
 	events_enter(v, id, command, as_strace);
 }
 
-/* Keys about the selected process, or those that are tagged. */
+/* Handle keys about the selected or tagged processes. Returns false for other keys. */
 static bool act_key(struct view *v, int key)
 {
 	switch (key) {

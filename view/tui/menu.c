@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Choices at the left of the list: what to sort by, whose processes, which signal. */
+/* Menus at the left of the list: sort column, user, signal. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ void menu_key(struct view *v, int key)
 		menu_close(v);
 		break;
 	default:
-		/* The next item that begins with the letter, or the number. */
+		/* Go to the next item that starts with this letter or digit. */
 		for (size_t i = 1; i <= menu->n && key > ' ' && key < 127; i++) {
 			size_t at = (menu->at + i) % menu->n;
 			const char *text = menu->item[at].text + strspn(menu->item[at].text, " ");
@@ -127,7 +127,7 @@ int menu_draw(struct view *v, int y, int rows)
 static void sort_by(struct view *v, int64_t at)
 {
 	v->list.sort = (size_t)at;
-	/* Names and ids from the first, amounts from the largest. */
+	/* Names and IDs in ascending order, amounts in descending order. */
 	v->list.descending = !column_is_text(v, v->list.sort) &&
 			     v->list.sort != v->need[NEED_TID] &&
 			     v->list.sort != v->need[NEED_PID] && v->list.sort != v->need[NEED_UID];
@@ -153,7 +153,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(column_user(*(const uint32_t *)a), column_user(*(const uint32_t *)b));
 }
 
-/* Those that have processes. */
+/* List the users that have processes. */
 void menu_user(struct view *v)
 {
 	uint32_t uids[64] = { 0 };

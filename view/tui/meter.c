@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The head of the list: a bar for each CPU, for memory and swap, and what else is of the
- * whole machine. Fed by kernlens/machine.h.
+ * The head of the list: bars for each CPU, for memory and for swap, and further data of the whole
+ * machine. Fed by kernlens/machine.h.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "view.h"
 
-/* Bars of CPUs beside each other, at most; below so many cells a bar says nothing. */
+/* Maximum number of CPU bars per line, and minimum width of a useful bar. */
 enum {
 	BARS_MAX = 8,
 	BAR_CELLS_MIN = 18,
-	TEXTS = 3, /* lines beside memory, swap and interrupts */
+	TEXTS = 3, /* lines next to memory, swap and interrupts */
 };
 
 /**
- * struct part - of a bar
- * @share: of its length, 0 to 1
+ * struct part - part of a bar
+ * @share: fraction of the bar's length, 0 to 1
  */
 struct part {
 	enum view_style style;
@@ -33,7 +33,7 @@ static size_t cpus(const struct view *v)
 	return n;
 }
 
-/* How many beside each other; 0: there are too many, one stands for all. */
+/* Number of bars per line; 0: too many CPUs, draw one bar for their average. */
 static size_t bars_in_line(const struct view *v)
 {
 	size_t most = (size_t)(screen_columns() / BAR_CELLS_MIN), n = cpus(v), beside = 2;
@@ -53,11 +53,15 @@ static int cpu_rows(const struct view *v)
 
 int meter_rows(const struct view *v)
 {
-	/* Small windows are for the processes alone. */
+	/* Small windows show only the processes. */
 	return screen_rows() < 12 ? 0 : cpu_rows(v) + TEXTS + 1;
 }
 
-/* "caption[|||||   text]" */
+/*
+ * Draw "caption[
+ *
+ * |   text]".
+ */
 static void draw_bar(int y, int x, int width, const char *caption, const struct part *parts,
 		     size_t n, const char *text)
 {
@@ -76,7 +80,7 @@ static void draw_bar(int y, int x, int width, const char *caption, const struct 
 		for (; done < inside && done < (int)(share * inside + 0.5); done++) {
 			char c = done >= from && from >= 0 ? text[done - from] : '|';
 
-			/* Behind a figure the bar is its colour. */
+			/* Text on the bar takes its color, and blanks become part of it. */
 			line_bytes(&line, parts[i].style, c == ' ' ? "|" : &c, 1);
 		}
 	}
@@ -116,7 +120,7 @@ static void draw_cpus(const struct view *v, int columns)
 		draw_cpu(kl_machine_average(v->machine), "Avg", 0, 1, columns - 2);
 		return;
 	}
-	/* One below the other, as they are numbered. */
+	/* Numbered from top to bottom, then from left to right. */
 	for (size_t i = 0; i < n; i++) {
 		int cells = columns / (int)beside;
 		const struct kl_machine_cpu *cpu = kl_machine_cpu(v->machine, i);
@@ -154,7 +158,7 @@ static void draw_memory(const struct kl_machine_state *s, int y, int width)
 	};
 	char used[16], all[16], text[40];
 
-	/* As free(1): what could not be had for programs. */
+	/* Like free(1): what is not available to programs. */
 	print_size(used, s->total_memory > s->available_memory ?
 				 s->total_memory - s->available_memory :
 				 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The terminal, through ncurses. Drawn on by all parts of the view. However the program
- * ends, the terminal is restored: signals that ask to leave are noted, those that end
- * it at once have the few bytes ready that it takes.
+ * The terminal, through ncurses. All parts of the view draw on it. It is restored however the
+ * program ends: signals that request the end are only recorded, and fatal ones write the few bytes
+ * prepared for this purpose.
  */
 #include <errno.h>
 #include <langinfo.h>
@@ -18,7 +18,7 @@
 
 #include "screen.h"
 
-/* As htop's; `mono` where there are no colours. */
+/* As in htop; `mono` is used without colors. */
 static const struct {
 	short front, back;
 	attr_t attributes, mono;
@@ -60,7 +60,7 @@ static const struct {
 
 static attr_t attributes[STYLE_COUNT];
 static SCREEN *screen;
-/* Set by a signal. */
+/* Set by a signal handler. */
 static _Atomic int asked;
 
 /* ----------------------------------------------------- leaving at any time */
@@ -78,7 +78,7 @@ static void leave_later(int signal)
 	asked = signal;
 }
 
-/* The handler is gone by then: the signal does what it would have done. */
+/* SA_RESETHAND has removed the handler: the signal takes its default action. */
 static void leave_now(int signal)
 {
 	ssize_t written = write(STDOUT_FILENO, restore, restore_length);
@@ -142,7 +142,7 @@ static void choose_looks(bool color)
 		attributes[i] = color ? looks[i].attributes : looks[i].mono;
 		if (!color || (front < 0 && back < 0))
 			continue;
-		/* Terminals with 16 colours have a grey that needs no bold. */
+		/* Terminals with 16 colors have a gray that does not need bold. */
 		if (front == COLOR_BLACK && back < 0 && COLORS >= 16) {
 			front = 8;
 			attributes[i] = A_NORMAL;
@@ -156,7 +156,10 @@ int screen_open(bool color)
 {
 	if (tcgetattr(STDIN_FILENO, &before))
 		return -errno;
-	/* ncurses has its own from here on, which do not end programs as signals do. */
+	/*
+	 * From here on, ncurses has its own handlers, which do not end the program as the signals
+	 * do.
+	 */
 	for (size_t i = 0; i < sizeof(leaving) / sizeof(*leaving); i++)
 		sigaction(leaving[i], NULL, &old_leaving[i]);
 	screen = newterm(NULL, stdout, stdin);
@@ -265,7 +268,7 @@ int screen_key(int timeout_ms)
 	if (key != VIEW_KEY_NONE || asked)
 		return key;
 	poll(&input, 1, timeout_ms);
-	/* The terminal is gone: nobody is there to leave. */
+	/* The terminal is gone, and with it the user: end as for SIGHUP. */
 	if (input.revents & (POLLHUP | POLLERR | POLLNVAL))
 		asked = SIGHUP;
 	return take_key();
@@ -281,7 +284,7 @@ static void add_cell(struct view_line *line, enum view_style style, wchar_t c)
 		c = '?';
 		width = 1;
 	}
-	/* What stands over another character is left out. */
+	/* Omit combining characters. */
 	if (!width || line->n + width > LINE_MAX_CELLS)
 		return;
 	for (int i = 0; i < width; i++) {
@@ -367,7 +370,7 @@ void line_draw(const struct view_line *line, int y, int x, int width, int from,
 										   ' ';
 		cchar_t cell;
 
-		/* The second half was drawn with the first. */
+		/* The second half of a wide character was drawn with the first. */
 		if (there && !line->cell[at] && i)
 			continue;
 		setcchar(&cell, (wchar_t[]){ c, 0 }, attributes[style] & ~A_COLOR,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The terminal: lines of text in styles, keys, and its state before and after. The only
- * part of the view that knows ncurses.
+ * The terminal: styled lines of text, keys, and saving and restoring its state. The only part of
+ * the view that uses ncurses.
  */
 #ifndef KL_VIEW_SCREEN_H
 #define KL_VIEW_SCREEN_H
@@ -11,16 +11,16 @@
 #include <stdint.h>
 #include <wchar.h>
 
-/* What a text is; terminal.c says how that looks. */
+/* The role of a text; screen.c defines how it looks. */
 enum view_style {
 	STYLE_PLAIN,
 	STYLE_BOLD,
-	STYLE_SHADOW, /* what matters less */
+	STYLE_SHADOW, /* less important */
 	STYLE_HEAD,
 	STYLE_HEAD_SORTED,
 	STYLE_SELECTED,
 	STYLE_TAGGED,
-	STYLE_KEY, /* of the bar of functions */
+	STYLE_KEY, /* of the line of function keys */
 	STYLE_LABEL,
 	STYLE_FAILED,
 	STYLE_CAPTION, /* of a meter */
@@ -42,7 +42,7 @@ enum view_style {
 	STYLE_TREE,
 	STYLE_MEGABYTES,
 	STYLE_GIGABYTES,
-	STYLE_HIGH, /* better than usual: negative nice */
+	STYLE_HIGH, /* higher priority: negative nice value */
 	STYLE_LOW,
 	STYLE_RUNNING,
 	STYLE_BLOCKED,
@@ -54,10 +54,10 @@ enum {
 };
 
 /**
- * struct view_line - a line that is being put together, of any length up to the most
- * @cell: a character a cell; 0 behind one that is two cells wide
- * @style: enum view_style of each
- * @n: cells
+ * struct view_line - a line being built, of at most LINE_MAX_CELLS cells
+ * @cell: one character per cell; 0 after one that is two cells wide
+ * @style: enum view_style of each cell
+ * @n: number of cells
  */
 struct view_line {
 	wchar_t cell[LINE_MAX_CELLS];
@@ -71,46 +71,46 @@ static inline void line_begin(struct view_line *line)
 }
 
 /*
- * Text behind what is there. Of whatever bytes: what the locale cannot print becomes
- * a question mark. At most @length bytes.
+ * Append text. Any bytes are allowed: what the locale cannot print becomes a question mark.
+ * line_bytes() appends at most @length bytes.
  */
 void line_bytes(struct view_line *line, enum view_style style, const void *bytes, size_t length);
 void line_text(struct view_line *line, enum view_style style, const char *text);
 void line_printf(struct view_line *line, enum view_style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Blanks up to a cell. */
+/* Pad with blanks up to a cell. */
 void line_to(struct view_line *line, int cell, enum view_style style);
 
-/* Text at the right of a field of so many cells; a longer one is not cut. */
+/* Append text, right-aligned in @width cells; longer text is not truncated. */
 void line_right(struct view_line *line, int width, enum view_style style, const char *text);
 
-/* Cells that a text takes. */
+/* Number of cells that a text takes. */
 int text_width(const char *text);
 
 /*
- * Cells @from to @from + @width of a line to the screen; shorter ones are filled. @over:
- * the style of all of it, STYLE_PLAIN: each its own.
+ * Draw cells @from to @from + @width of a line, padded with blanks. @over: style of the whole line;
+ * STYLE_PLAIN: each cell has its own.
  */
 void line_draw(const struct view_line *line, int y, int x, int width, int from,
 	       enum view_style over);
 
-/* Does the terminal show lines beyond ASCII? */
+/* Can the terminal show characters beyond ASCII? */
 bool screen_is_unicode(void);
 
-/* Returns 0, or a negative errno; the terminal is then as before. */
+/* Returns 0, or a negative errno with the terminal unchanged. */
 int screen_open(bool color);
 void screen_close(void);
 
 int screen_rows(void);
 int screen_columns(void);
 void screen_erase(void);
-/* All of it anew, whatever the terminal shows. */
+/* Redraw everything, whatever the terminal shows. */
 void screen_redraw(void);
-/* The cursor stands there, -1: it is not seen; and what was drawn is shown. */
+/* Show what was drawn, with the cursor at @y, @x; if @y is -1, hide the cursor. */
 void screen_show(int y, int x);
 
-/* Control keys as letters come. */
+/* A letter typed with Ctrl. */
 #define KEY_CONTROL(letter) ((letter) % 32)
 
 enum {
@@ -120,7 +120,7 @@ enum {
 	VIEW_KEY_TAB = '\t',
 	VIEW_KEY_ENTER = '\n',
 	VIEW_KEY_BACKSPACE = 127,
-	/* Beyond all characters. */
+	/* Above all characters. */
 	VIEW_KEY_F = 0x200000, /* + 1 .. 12 */
 	VIEW_KEY_SHIFT_F = 0x200020,
 	VIEW_KEY_UP = 0x200040,
@@ -135,10 +135,10 @@ enum {
 	VIEW_KEY_BACK_TAB,
 };
 
-/* The next key within a time, in ms. */
+/* Wait for a key, at most @timeout_ms. Returns VIEW_KEY_NONE if there is none. */
 int screen_key(int timeout_ms);
 
-/* A signal that asks to leave has come: its number, else 0. */
+/* Number of the signal that has requested the end, or 0. */
 int screen_signal(void);
 
 #endif /* KL_VIEW_SCREEN_H */

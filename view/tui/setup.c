@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The setup: which columns are shown, and in what order. Those that are shown stand at
- * the left, all that are known at the right.
+ * The setup: which columns are shown, and in what order. The columns shown are listed on the left,
+ * all known ones on the right.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@ enum {
 	HALF = 30,
 };
 
-/* One setup at a time. */
+/* There is only one setup at a time. */
 static struct {
-	size_t at[2]; /* of those shown, of all */
+	size_t at[2]; /* selected row on the left and on the right */
 	int side;
 } setup;
 
@@ -42,14 +42,14 @@ static char *join(const char *const *names, size_t n)
 	return NULL;
 }
 
-/* False: the module does not have them. */
+/* Returns false if these columns cannot be used. */
 static bool use(struct view *v, const char *list)
 {
 	v->error = list ? column_set_all(v, list) : -ENOMEM;
 	return !v->error && view_refresh(v);
 }
 
-/* The list again, with other columns; as before if they cannot be had. */
+/* Show other columns, or restore the previous ones if these are unavailable. */
 static void apply(struct view *v, const char *const *names, size_t n, char *before)
 {
 	char *list = join(names, n);
@@ -60,7 +60,7 @@ static void apply(struct view *v, const char *const *names, size_t n, char *befo
 	}
 	free(list);
 	free(before);
-	/* What is per second is known soon. */
+	/* Refresh soon, when rates become known. */
 	v->refresh_at = view_now() + 200000000;
 }
 
@@ -78,7 +78,7 @@ static void free_names(const char **names, size_t n)
 	free(names);
 }
 
-/* Takes away, adds or moves one. */
+/* Remove, add or move a column. */
 static void change(struct view *v, int key)
 {
 	const char **names = calloc(v->n_columns + 2, sizeof(*names));
@@ -94,7 +94,7 @@ static void change(struct view *v, int key)
 		const char *last = names[n - 1];
 
 		names[n] = strdup(column_known(setup.at[1], &title, &help));
-		/* The command stays the last, as it takes what is left of the line. */
+		/* The command stays last, as it takes the rest of the line. */
 		if (!strcmp(last, "comm")) {
 			names[n - 1] = names[n];
 			names[n] = last;
@@ -121,7 +121,7 @@ static void change(struct view *v, int key)
 	free_names(names, n);
 }
 
-/* -------------------------------------------------------------------- looks */
+/* ------------------------------------------------------------------ drawing */
 
 static size_t top_of(size_t at, size_t rows)
 {

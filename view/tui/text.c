@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines of text that are looked at: as a ring that forgets its oldest, moved by keys. */
+/* Scrollable lines of text, in a ring that drops the oldest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ const char *text_line(const struct view_text *text, size_t index)
 	return text->line[(text->first + index) % text->room];
 }
 
-/* Only as long as it is no ring yet: none has been forgotten. */
+/* Only while the ring has not wrapped: no line has been dropped. */
 static bool grow(struct view_text *text, size_t most)
 {
 	size_t room = text->room ? 2 * text->room : 64;
@@ -41,7 +41,7 @@ void text_add(struct view_text *text, const char *bytes, size_t length, size_t m
 	free(text->line[text->first]);
 	text->line[text->first] = copy;
 	text->first = (text->first + 1) % text->room;
-	/* Who looks back keeps seeing what they look at. */
+	/* Keep what is visible in place if the user has scrolled back. */
 	text->top -= text->top > 0;
 }
 
@@ -87,7 +87,7 @@ bool text_key(struct view_text *text, int key, int rows)
 	}
 }
 
-/* Tabs are blanks to the next eighth cell. */
+/* Tabs expand to the next multiple of eight cells. */
 static void add_text(struct view_line *line, const char *at)
 {
 	for (;;) {

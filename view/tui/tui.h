@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The full-screen view of processes, as the command starts it. */
+/* The full-screen view of processes: its interface for the command. */
 #ifndef KL_VIEW_TUI_H
 #define KL_VIEW_TUI_H
 
@@ -10,9 +10,9 @@
 #include <kernlens/client.h>
 
 /**
- * struct view_section - of the details of a process
+ * struct view_section - a section of the details of a process
  * @title: one word
- * @what: is handed on
+ * @what: passed to `print_section`
  */
 struct view_section {
 	const char *title;
@@ -20,15 +20,15 @@ struct view_section {
 };
 
 /**
- * struct view_options - how it begins
- * @columns: names with commas, as in `kernlens proc -v`; NULL: the usual ones
- * @uid: only this user's processes; UINT64_MAX: of all
- * @interval_ns: between two looks at the processes
- * @threads: a row for each thread
- * @color: colours may be used
- * @section: of the details, beside those that the view makes itself
+ * struct view_options - initial settings
+ * @columns: names separated by commas, as in `kernlens proc -v`; NULL: the default
+ * @uid: only this user's processes; UINT64_MAX: all users
+ * @interval_ns: time between refreshes
+ * @threads: one row per thread
+ * @color: use colors
+ * @section: sections of the details, in addition to the view's own
  * @sections: number of them
- * @print_section: appends one's lines; of processes that have ended, too
+ * @print_section: appends a section's lines; also called for processes that have exited
  */
 struct view_options {
 	const char *columns;
@@ -43,13 +43,13 @@ struct view_options {
 };
 
 /**
- * view_processes - show processes until the user leaves
- * @device: what to ask
- * @options: how it begins
+ * view_processes - show processes until the user quits
+ * @device: source of the data
+ * @options: initial settings
  *
- * stdin and stdout are the terminal, which is as before when this returns: 0, or a
- * negative errno with the library's error text or, if that is empty, of the terminal.
- * A signal that ends programs ends this one when the terminal is restored.
+ * stdin and stdout must be the terminal, which is restored on return. Returns 0, or a negative
+ * errno with the library's error text or, if that is empty, for an error of the terminal. A signal
+ * that ends programs is raised again after the terminal has been restored.
  */
 int view_processes(struct kl_device *device, const struct view_options *options);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The full-screen view of processes: its beginning and end, the loop that waits for keys
- * and for the time of the next look, and what all screens share. Fed by the library's
- * tables; started by `kernlens proc`.
+ * The full-screen view of processes: its start and end, the loop that waits for keys and for the
+ * next refresh, and what all screens share. Fed by the library's tables; started by `kernlens
+ * proc`.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "view.h"
 
 #define MESSAGE_NS 4000000000u
-/* Rates need two looks: the first list comes after this. */
+/* Rates need two reads: the first list appears after this time. */
 #define FIRST_LOOK_NS 100000000u
 
 uint64_t view_now(void)
@@ -83,7 +83,7 @@ void view_draw_keys(struct view *v, const char *const *keys, size_t n)
 
 /* -------------------------------------------------------------------- loop */
 
-/* Until the next look at whatever is next. */
+/* Time until the next refresh or the screen's next `look`, whichever is first. */
 static int wait_ms(const struct view *v, uint64_t look_at)
 {
 	uint64_t now = view_now(), next = v->list.paused ? now + 1000000000 : v->refresh_at;
@@ -120,7 +120,7 @@ static void loop(struct view *v)
 		screen_erase();
 		v->screen->draw(v);
 		key = screen_key(wait_ms(v, look_at));
-		/* Keys that wait are taken before the screen is drawn again. */
+		/* Handle pending keys before drawing the screen again. */
 		for (int i = 0; key != VIEW_KEY_NONE && i < 64 && !is_over(v); i++) {
 			take_key(v, key);
 			key = screen_key(0);
@@ -188,7 +188,7 @@ int view_processes(struct kl_device *device, const struct view_options *options)
 		ret = v.error;
 	}
 	end(&v);
-	/* Ctrl-C is one way to leave; the others end programs. */
+	/* Ctrl-C only quits the view; the other signals must end the program. */
 	if (signal && signal != SIGINT)
 		raise(signal);
 	return ret;

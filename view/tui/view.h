@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The view from inside: what its screens share. Data come from the library's tables
- * (kernlens/processes.h, machine.h); the list of processes is always there, other
- * screens stand in front of it.
+ * Internals of the view, shared by its screens. Data come from the library's tables
+ * (kernlens/processes.h, machine.h). The list of processes always exists; other screens cover it.
  */
 #ifndef KL_VIEW_VIEW_H
 #define KL_VIEW_VIEW_H
@@ -22,12 +21,12 @@ struct view_kind;
 
 /**
  * struct view_column - a column that is shown
- * @name: as the library has it
- * @title: what stands at its head
- * @width: cells; the last column takes what is left
+ * @name: the library's name
+ * @title: text in the head
+ * @width: cells; the last column takes the rest of the line
  * @at: index in the table
- * @kind: how its cells are printed
- * @left: aligned there
+ * @kind: prints its cells
+ * @left: left-aligned
  */
 struct view_column {
 	char *name;
@@ -54,7 +53,7 @@ enum view_need {
 	NEED_COUNT,
 };
 
-/* Process and thread ids. */
+/* Process and thread IDs. */
 struct view_ids {
 	int32_t *id;
 	size_t n, room;
@@ -65,12 +64,12 @@ void ids_put(struct view_ids *ids, int32_t id, bool in);
 void ids_clear(struct view_ids *ids);
 
 /**
- * struct view_screen - what may fill the terminal
- * @draw: all of it, but for what stands in the last line
- * @key: takes a key
- * @tick: at each refresh, after the processes have been read; or NULL
- * @often_ms: looks at its data so often, by `look`; 0: at refreshes only
- * @leave: frees what it has when another takes its place; or NULL
+ * struct view_screen - a screen, which fills the terminal
+ * @draw: draws it
+ * @key: handles a key
+ * @tick: called at each refresh, after the processes have been read; or NULL
+ * @often_ms: interval of calls of `look`, which reads its data; 0: never
+ * @leave: frees its data when another screen takes its place; or NULL
  */
 struct view_screen {
 	void (*draw)(struct view *view);
@@ -91,10 +90,10 @@ struct view_item {
 };
 
 /**
- * struct view_menu - a choice at the left of the list
- * @title: at its head
- * @at: the item that the bar is on; @top: the first on the screen
- * @chosen: is called with the value of the one that was taken
+ * struct view_menu - a menu at the left of the list
+ * @title: its head
+ * @at: selected item; @top: first item on the screen
+ * @chosen: called with the value of the chosen item
  */
 struct view_menu {
 	const char *title;
@@ -110,15 +109,15 @@ enum view_prompt {
 };
 
 /**
- * struct view_list - what the list shows, and where it stands
- * @shown: rows of the table
- * @more: of each the levels of the tree that go on below it, a bit each
- * @selected: the process or thread that the bar is on, and @at its place
- * @moved: the bar has been; until then it stays at the top
- * @top: the first line on the screen
- * @left: cells that the list is moved to the left
+ * struct view_list - contents and state of the list
+ * @shown: rows of the table that are shown
+ * @more: for each of these, the levels of the tree that continue below it, one bit each
+ * @selected: process or thread that the bar is on; @at: its index
+ * @moved: the bar has been moved; until then it stays at the top
+ * @top: first row on the screen
+ * @left: number of cells scrolled out at the left
  * @sort: column of the table
- * @found: what is searched for is there
+ * @found: the search has a match
  */
 struct view_list {
 	size_t *shown;
@@ -135,7 +134,7 @@ struct view_list {
 	char filter[VIEW_PROMPT_MAX], search[VIEW_PROMPT_MAX];
 	bool found;
 	enum view_prompt prompt;
-	int64_t typed; /* digits of an id; 0: none */
+	int64_t typed; /* digits of an ID; 0: none */
 	struct view_ids tagged, collapsed;
 };
 
@@ -148,12 +147,12 @@ struct view {
 	size_t n_columns;
 	size_t need[NEED_COUNT];
 	struct view_list list;
-	struct view_menu menu; /* `n` is 0: there is none */
+	struct view_menu menu; /* `n` is 0: no menu */
 	const struct view_screen *screen;
-	void *data; /* of the screen, which frees it in `leave` */
+	void *data; /* data of the screen, which frees it in `leave` */
 	char message[160];
 	uint64_t message_until, refresh_at;
-	int error; /* a negative errno: the view ends */
+	int error; /* a negative errno, which ends the view */
 	bool over;
 };
 
@@ -161,32 +160,32 @@ struct view {
 
 uint64_t view_now(void);
 
-/* Another screen. */
+/* Switch to another screen. */
 void view_enter(struct view *view, const struct view_screen *screen);
 
-/* A sentence in the last line for some seconds. */
+/* Show a message in the last line for some seconds. */
 void view_say(struct view *view, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Read processes and machine now. False: the view ends. */
+/* Read processes and machine now. Returns false if the view must end. */
 bool view_refresh(struct view *view);
 
-/* The last line: keys with what they do, as "F1Help", two by two. */
+/* Draw the last line: pairs of a key and its label, as "F1Help". */
 void view_draw_keys(struct view *view, const char *const *keys, size_t n);
 
 /* ------------------------------------------------------------- column.c */
 
-/* What `names` with commas says; NULL: the usual. Returns a negative errno. */
+/* Set columns by names, separated by commas; NULL: the default. Returns 0 or a negative errno. */
 int column_set_all(struct view *view, const char *names);
 void column_free_all(struct view *view);
 
-/* A cell as text. */
+/* Print a cell. */
 void column_print(const struct view *view, const struct view_column *column, size_t row,
 		  struct view_line *line, enum view_style *style);
 
-/* Those that there are: name and help; NULL after the last. */
+/* Name, title and help of the known columns; NULL after the last. */
 const char *column_known(size_t index, const char **title, const char **help);
 
-/* The command of a row. */
+/* Print the command of a row. */
 void column_command(const struct view *view, size_t row, char text[VIEW_CELL_MAX]);
 const char *column_user(uint32_t uid);
 uint64_t column_number(const struct view *view, size_t row, enum view_need need);
@@ -195,18 +194,18 @@ bool column_is_text(const struct view *view, size_t at);
 
 /* ------------------------------------------------------------ command.c */
 
-/* The command line of a row with that name; NULL: it has none. */
+/* Command line of a row whose process has this name; NULL: none. */
 const char *command_line(const struct view *view, size_t row, const char comm[KL_COMM_LEN]);
 void command_free_all(void);
 
 /* --------------------------------------------------------------- list.c */
 
-/* After a read, or a change of what is shown: order, filter, place of the bar. */
+/* Sort, filter, and place the bar: after a read, or a change of what is shown. */
 void list_arrange(struct view *view);
 void list_draw(struct view *view, int y, int x, int rows);
 bool list_move(struct view *view, int key, int rows);
 void list_select(struct view *view, size_t at);
-/* The next that the search finds, in steps of 1 or -1. */
+/* Go to the next match of the search, in steps of 1 or -1. */
 void list_search(struct view *view, int step, bool from_next);
 bool list_selected(const struct view *view, int32_t *id);
 int32_t list_id(const struct view *view, size_t at);
@@ -214,7 +213,7 @@ void list_free(struct view *view);
 
 /* -------------------------------------------------------------- meter.c */
 
-/* Lines of the head. */
+/* Number of lines of the head. */
 int meter_rows(const struct view *view);
 void meter_draw(const struct view *view);
 
@@ -225,7 +224,7 @@ void menu_add(struct view *view, int64_t value, bool here, const char *format, .
 	__attribute__((format(printf, 4, 5)));
 void menu_close(struct view *view);
 void menu_key(struct view *view, int key);
-/* Returns the cells that it takes. */
+/* Returns the number of cells that it takes. */
 int menu_draw(struct view *view, int y, int rows);
 
 void menu_sort(struct view *view);
@@ -234,19 +233,19 @@ void menu_signal(struct view *view);
 
 /* ------------------------------------------------------------- change.c */
 
-/* Those that are tagged, or the selected one. */
+/* Change the tagged processes, or the selected one. */
 void change_nice(struct view *view, int by);
 void change_signal(struct view *view, int signal);
 
-/* ------------------------------------------------------------- scroll.c */
+/* --------------------------------------------------------------- text.c */
 
 /**
- * struct view_text - lines that are looked at, with the place where one is
+ * struct view_text - lines of text and a scroll position
  */
 struct view_text {
 	char **line;
 	size_t n, room;
-	size_t first; /* of a ring: index of the oldest */
+	size_t first; /* index of the oldest line in the ring */
 	size_t top;
 	int left;
 };
@@ -255,7 +254,7 @@ void text_add(struct view_text *text, const char *bytes, size_t length, size_t m
 void text_clear(struct view_text *text);
 const char *text_line(const struct view_text *text, size_t index);
 bool text_key(struct view_text *text, int key, int rows);
-/* The place is one of @n lines, with as many below it as @rows show. */
+/* Limit the scroll position to @n lines, of which @rows are visible. */
 void text_clamp(struct view_text *text, size_t n, size_t rows);
 void text_draw(struct view_text *text, int y, int rows);
 
@@ -263,7 +262,7 @@ void text_draw(struct view_text *text, int y, int rows);
 
 void help_enter(struct view *view);
 
-/* For the screens that are about one process. */
+/* Screens about one process. */
 void details_enter(struct view *view, const char *section);
 void events_enter(struct view *view, int32_t pid, const char *comm, bool as_strace);
 
