@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The event of a change of a process's parameter. docs/design/set.md */
+/* The event of a change of a process's parameter. See docs/design/set.md. */
 #ifndef KL_SESSION_SET_H
 #define KL_SESSION_SET_H
 
