@@ -381,8 +381,8 @@ static int make_flag(struct kl_session *s, u64 flag, struct kl_error *why)
 	if (IS_ERR(made))
 		return PTR_ERR(made);
 	/*
-	 * Initialize the set before publishing it. Pairs with the acquires in gate.c and
-	 * flag_time.c.
+	 * Initialize the set before publishing it. Pairs with acquires in core/gate.c and
+	 * core/flag_time.c.
 	 */
 	smp_store_release(set, made);
 	return 0;

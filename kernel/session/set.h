@@ -5,7 +5,7 @@
 
 #include "../core/session.h"
 
-/* A change that its caller has begun. */
+/* A pending change. */
 struct kl_setting;
 
 int kl_set(struct kl_abi_set *call, const struct cred *cred, u32 may, struct kl_setting **pending,

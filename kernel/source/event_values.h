@@ -56,7 +56,7 @@ static inline s64 kl_task_state(bool preempt, unsigned int prev_state,
 	return index ? 1 << (index - 1) : 0;
 }
 
-/* The number of a task's pid namespace, 0 when it has lost its pid. */
+/* The number of a task's pid namespace, 0 if the task has no pid any more. */
 static inline u32 kl_pid_ns_inum(struct task_struct *task)
 {
 	struct pid_namespace *ns = task_active_pid_ns(task);
@@ -174,7 +174,7 @@ static inline s64 kl_rss_bytes(struct mm_struct *mm, int member)
 	s64 pages = counter->count;
 	int cpu;
 
-	/* As percpu_counter_sum_positive, but without its lock. */
+	/* Like percpu_counter_sum_positive, but without its lock. */
 	for_each_online_cpu(cpu)
 		pages += *per_cpu_ptr(counter->counters, cpu);
 	return max_t(s64, pages, 0) << PAGE_SHIFT;

@@ -307,7 +307,7 @@ static noinline void log_exit_rest(struct kl_cpu *cpu, const struct pt_regs *reg
 
 static __always_inline void log_exit_values(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	/* A hint, as in kl_record_values. */
+	/* Only a hint, as in kl_record_values. */
 	if (unlikely(kl_racy(cpu->not_plain))) {
 		if (!kl_racy(cpu->changing))
 			return log_exit_rest(cpu, regs);

@@ -14,7 +14,7 @@
 #include "map.h"
 #include "splice.h"
 
-/* Usually some dozens; with KASAN and lockdep some thousands, which report errors. */
+/* Usually a few dozen; some thousands with KASAN and lockdep, because of their error reports. */
 #define FUNCTIONS_MAX 4096
 
 /* Functions that pass a breakpoint to its handlers. */
@@ -59,8 +59,8 @@ static int add(struct callees *path, unsigned long function, struct kl_error *wh
 }
 
 /*
- * Handlers that are called before ours. What a module's handler calls is unknown here, and a
- * breakpoint in that would call the handler again.
+ * Handlers that are called before ours. The functions that a module's handler calls are unknown
+ * here, and a breakpoint in one of them would call the handler again.
  */
 static int add_notifiers(struct callees *path, struct kl_error *why)
 {

@@ -152,7 +152,7 @@ static void find_targets(struct kl_function *f)
 /**
  * kl_function_load - decode a function
  * @f: zeroed, or loaded before
- * @address: any in the function
+ * @address: any address in the function
  *
  * Returns 0, also if the function cannot be spliced (@f->refusal); -ENOMEM; or -ENOENT if no
  * function is known at @address. Context: may sleep; takes text_mutex.

@@ -244,7 +244,7 @@ static void load_symbols(void)
  * @rows: the table
  * @bytes: size of the table
  * @row: size of a row, which begins with the distance to an instruction
- * @has_target: the distance to where it may go follows
+ * @has_target: followed by the distance to where it may go
  *
  * The tables of jump_label.h, static_call_types.h, asm/extable.h and bug.h have such rows.
  */

@@ -273,7 +273,7 @@ int kl_hooks_update(struct kl_hooks *hooks, struct kl_error *why)
 
 /**
  * kl_hooks_destroy - undo kl_hooks_prepare and all of kl_hooks_update
- * @hooks: nothing uses it any more
+ * @hooks: which nothing uses any more
  */
 void kl_hooks_destroy(struct kl_hooks *hooks)
 {

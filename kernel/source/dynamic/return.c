@@ -137,7 +137,7 @@ int kl_returns_prepare(struct kl_dynevent_table *table, u32 n, struct kl_error *
 
 /**
  * kl_returns_destroy - undo kl_returns_prepare
- * @table: nothing uses it any more
+ * @table: which nothing uses any more
  *
  * Calls that have not returned yet do so through the kernel's own code and memory; none of our
  * handlers runs any more. Context: may sleep.

@@ -25,7 +25,7 @@
 /* Tables with traps, by session id; read under RCU. */
 static DEFINE_XARRAY(tables);
 
-/* The number of users of traps: sessions, and processes that pin the module. */
+/* The number of users of traps: definitions, and processes that pin the module. */
 static atomic_long_t expected;
 
 /* A breakpoint that is being executed again. */
