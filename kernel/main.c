@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wiring: what is set up when the module is loaded, and undone in reverse.
- * Without a session nothing of the kernel's code is changed.
+ * Wiring: sets everything up when the module is loaded, and undoes it in reverse order. The
+ * kernel's text is only changed while there is a session.
  */
 #include <linux/init.h>
 #include <linux/module.h>
@@ -88,7 +88,7 @@ static void __exit kernlens_exit(void)
 	kl_source_deinit();
 	kl_watchdog_deinit();
 	kl_accounts_deinit();
-	/* Freed sessions' actions and probes' arrays, freed after a grace period. */
+	/* Wait for the RCU callbacks that free sessions' actions and probes' arrays. */
 	rcu_barrier();
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/kernlens: each open file has its opener's rights and may be made a
- * session's. Calls are rows of a table; structs of other sizes than ours are
- * accepted as uapi/kernlens.h says. `client->lock` guards the file's session
- * and its last error. Slightly over 600 lines, because each call has its own
- * function.
+ * /dev/kernlens: each open file has its opener's rights and can become a session's. Calls are rows
+ * of a table; structs of other sizes than ours are accepted as uapi/kernlens.h defines.
+ * `client->lock` guards the file's session and its last error. Slightly over 600 lines, because
+ * each call has its own function.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -35,11 +34,11 @@
 /**
  * struct kl_client - an open file of the device
  * @payer: charged for the file's own memory, and for that of calls that have no session
- * @session: once made or attached to; then it does not change
+ * @session: set once when it is created or attached to, then constant
  * @creator: the session is this file's own, and closes with it
- * @changes: may switch its masksets; a creator may, too
+ * @changes: may switch the session's masksets, as a creator may
  * @seen: kl_notify_number() when the statistics were last read
- * @setting: a change of a process that it has begun, or NULL
+ * @setting: the pending change of a process, or NULL
  */
 struct kl_client {
 	struct mutex lock; /* one call at a time */
@@ -54,7 +53,7 @@ struct kl_client {
 	struct kl_error why;
 };
 
-/* An open file, the struct of a call on it, and a change of a process that it has begun. */
+/* Includes an open file, the struct of a call on it, and a pending change of a process. */
 static_assert(sizeof(struct kl_client) + sizeof(struct kl_abi_counts) <
 	      KL_DESCRIPTOR_BYTES - PAGE_SIZE);
 
@@ -63,7 +62,7 @@ typedef int (*call_fn)(struct kl_client *client, void *arg);
 enum needs {
 	NEEDS_NOTHING,
 	NEEDS_SESSION, /* may read it */
-	NEEDS_CHANGE, /* to switch it: kl_access_may_change */
+	NEEDS_CHANGE, /* may switch it: kl_access_may_change */
 	NEEDS_CREATOR,
 };
 
@@ -71,7 +70,7 @@ struct call {
 	call_fn fn;
 	u32 bytes;
 	u8 needs;
-	bool tells; /* on failure the struct carries details */
+	bool tells; /* the struct is copied back on failure, too */
 };
 
 static int call_info(struct kl_client *client, void *arg)
@@ -173,7 +172,7 @@ static int adopt_session(struct kl_client *client, struct kl_session *s, bool cr
 		return PTR_ERR(s);
 	client->creator = creator;
 	client->changes = creator || kl_access_may_change(s, client->cred, client->may);
-	/* Pairs with device_poll, which takes no lock. */
+	/* Pairs with the acquire in device_poll, which takes no lock. */
 	smp_store_release(&client->session, s);
 	return 0;
 }
@@ -274,7 +273,7 @@ static int call_stats(struct kl_client *client, void *arg)
 	if (stats->cpu < -1 || stats->cpu >= (int)nr_cpu_ids)
 		return kl_fail(&client->why, -EINVAL, "there is no CPU %d", stats->cpu);
 	WRITE_ONCE(client->seen, kl_notify_number(client->session));
-	/* Before the counts are read: what comes meanwhile is new. No partner: they only grow. */
+	/* Read it before the counts, so that later ones are new. No partner: they only grow. */
 	smp_rmb();
 	kl_session_stats(client->session, stats);
 	return 0;
@@ -373,7 +372,7 @@ static int call_handler_read(struct kl_client *client, void *arg)
 #define CALL(ioc, name, type, needs_) \
 	[_IOC_NR(ioc)] = { .fn = call_##name, .bytes = sizeof(type), .needs = needs_ }
 
-/* By number only: a struct that grows changes the rest of the code. */
+/* Looked up by number only: the rest of the command's code changes when a struct grows. */
 static const struct call calls[] = {
 	CALL(KL_IOC_INFO, info, struct kl_abi_info, NEEDS_NOTHING),
 	CALL(KL_IOC_TIME, time, struct kl_abi_time, NEEDS_NOTHING),
@@ -488,7 +487,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 		return -ENOTTY;
 	if (mutex_lock_interruptible(&client->lock))
 		return -EINTR;
-	/* A session's memory is charged to its creator, whoever makes the call. */
+	/* A session's memory is charged to its creator, regardless of the caller. */
 	memcg = set_active_memcg(client->session ? client->session->memcg : NULL);
 	error = check_needs(client, &calls[nr]);
 	if (!error)
@@ -501,13 +500,13 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 }
 
 /*
- * Does not take the client's lock, which a call can hold for long. EPOLLPRI: there
- * are notifications since the statistics were read through this descriptor.
+ * Does not take the client's lock, which a call can hold for long. EPOLLPRI: there have been
+ * notifications since the statistics were last read through this descriptor.
  */
 static __poll_t device_poll(struct file *file, poll_table *table)
 {
 	struct kl_client *client = file->private_data;
-	/* Pairs with adopt_session. */
+	/* Pairs with the release in adopt_session. */
 	struct kl_session *s = smp_load_acquire(&client->session);
 
 	if (!s)
@@ -521,7 +520,7 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	const struct kl_client *client = file->private_data;
 
-	/* A descriptor that has a session would keep it. */
+	/* The mapping would keep the descriptor's session alive. */
 	return client->session ? -EBUSY : kl_keep_mmap(vma);
 }
 
@@ -586,12 +585,12 @@ static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = KBUILD_MODNAME,
 	.fops = &device_fops,
-	/* The group is packaging/udev's to give: a module cannot know its number. */
+	/* packaging/udev sets the group: a module cannot know its number. */
 	.mode = 0660,
 };
 
 /**
- * kl_device_init - make /dev/kernlens
+ * kl_device_init - create /dev/kernlens
  *
  * Returns 0 or a negative errno.
  */
@@ -601,7 +600,7 @@ int kl_device_init(void)
 }
 
 /**
- * kl_device_deinit - take it away; no file of it is open
+ * kl_device_deinit - remove /dev/kernlens; none of its files is open
  */
 void kl_device_deinit(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The descriptors that user space holds: of the device, which may have become a
- * session's, and of a reader.
+ * Descriptors in user space: those of the device, which may have become a session's, and those of
+ * readers.
  */
 #ifndef KL_DEVICE_DEVICE_H
 #define KL_DEVICE_DEVICE_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A page that processes map whose text has traps (struct kl_abi_trap): the mapping keeps the file,
- * which keeps the module, for as long as they may come to one. KL_MMAP_KEEP in uapi/kernlens.h.
+ * A page that a process maps if its text has traps (struct kl_abi_trap): the mapping holds the
+ * file, and thereby the module, for as long as the process may hit one. See KL_MMAP_KEEP in
+ * uapi/kernlens.h.
  */
 #include <linux/mm.h>
 
@@ -28,7 +29,7 @@ static const struct vm_operations_struct keep_vm_ops = {
 
 /**
  * kl_keep_mmap - map the page
- * @vma: to be mapped, of a file of the device
+ * @vma: to be mapped, from a file of the device
  *
  * Returns 0 or a negative errno.
  */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/kernlens: files for people, a row of the table below each, and those of
- * proc_processes.c. An opener sees what the device would show to the same
- * opener.
+ * /proc/kernlens: files for people, one for each row of the table below, and those of
+ * proc_processes.c. An opener sees what the device would show it.
  */
 #include <linux/err.h>
 #include <linux/module.h>
@@ -18,12 +17,12 @@
  * kl_proc_read - seq_read, during which the module cannot be unloaded
  * @file: of a sequence
  * @to: the reader's memory
- * @bytes: of it
- * @at: where in the file; moved on
+ * @bytes: size of the memory
+ * @at: position in the file; advanced
  *
- * Taking a file away waits for who reads it, and the reader's memory may never come: who
- * unloads the module hears that it is in use. An open file alone does not keep it. Returns
- * bytes or a negative errno. Context: may sleep.
+ * Removing a file waits for its readers, and a fault on a reader's memory may never complete. With
+ * the reference, unloading fails at once because the module is in use. An open file alone does not
+ * hold the module. Returns bytes or a negative errno. Context: may sleep.
  */
 ssize_t kl_proc_read(struct file *file, char __user *to, size_t bytes, loff_t *at)
 {
@@ -109,7 +108,7 @@ static const char *const limit_names[] = {
 #undef KL_LIMIT_ROW
 };
 
-/* The opener's: it stands for the accounts that may be shown. @limits: the next of them. */
+/* @payer: the opener's, which decides what accounts may be shown. @limits: the current account. */
 struct limits_file {
 	struct kl_payer payer;
 	const struct cred *cred;
@@ -134,7 +133,7 @@ static void show_account(struct seq_file *to, const struct kl_abi_limits *limits
 		   limits->refused);
 }
 
-/* A line for each account, below one for all of them. */
+/* A heading, then one line for each account. */
 static void *limits_at(struct seq_file *to, loff_t at)
 {
 	struct limits_file *file = to->private;
@@ -236,9 +235,9 @@ static const struct {
 static struct proc_dir_entry *folder;
 
 /**
- * kl_proc_init - make /proc/kernlens
+ * kl_proc_init - create /proc/kernlens
  *
- * Returns 0 or -ENOMEM; then there is nothing.
+ * Returns 0, or -ENOMEM; nothing is left then.
  */
 int kl_proc_init(void)
 {
@@ -259,7 +258,7 @@ int kl_proc_init(void)
 }
 
 /**
- * kl_proc_deinit - take it away; waits for those who read
+ * kl_proc_deinit - remove /proc/kernlens; waits for its readers
  */
 void kl_proc_deinit(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The longest waits of all profiles that a reader may see, as text with the kernel's own
- * names of functions, for /proc/kernlens/latency. They are chosen and copied when
- * the file is opened, so what is read is ordered whatever happens meanwhile.
+ * The longest waits of all profiles that a reader may see, as text with the kernel's function
+ * names, for /proc/kernlens/latency. They are selected and copied when the file is opened, so they
+ * stay sorted while they are read.
  */
 #include <linux/math64.h>
 #include <linux/mm.h>
@@ -27,10 +27,10 @@ struct line {
 };
 
 /**
- * struct kl_latency_list - what a file that is open shows
- * @sessions, @session: whose profiles; held
- * @payer: charged for it
- * @of, @kept: kinds of waits that there are, and that are shown
+ * struct kl_latency_list - the contents of an open file
+ * @sessions, @session: the sessions with profiles; held
+ * @payer: charged for the list
+ * @of, @kept: number of kinds of waits that exist, and that are shown
  */
 struct kl_latency_list {
 	u32 sessions;
@@ -82,8 +82,8 @@ static void find_sessions(struct kl_latency_list *list, const struct cred *cred,
 }
 
 /**
- * struct longest - the longest waits of any number, in little memory and little time at once
- * @place: the first @n are in no order
+ * struct longest - the longest of any number of waits, found with little memory and latency
+ * @place: the first @n, in no order
  * @n: the rest is free
  */
 struct longest {
@@ -91,7 +91,7 @@ struct longest {
 	struct place place[2 * SHOWN_MAX];
 };
 
-/* Sorting two thousand places takes less than a millisecond, a million of them a second. */
+/* Sorting two thousand places takes less than a millisecond; a million would take a second. */
 static void cut(struct longest *longest)
 {
 	sort(longest->place, longest->n, sizeof(*longest->place), longest_first, NULL);
@@ -99,7 +99,7 @@ static void cut(struct longest *longest)
 	cond_resched();
 }
 
-/* Returns how many kinds of waits there are; the longest of them are at the front of @longest. */
+/* Returns the number of kinds of waits; the longest of them come first in @longest. */
 static u32 find_longest(const struct kl_latency_list *list, struct longest *longest)
 {
 	u32 of = 0;
@@ -134,7 +134,7 @@ static void copy_line(struct kl_latency_list *list, const struct place *place)
 	if (!kl_latency_copy_entry(l, place->index, &line->is) ||
 	    !kl_latency_copy_task(l, l->entry[place->index].of, &task) || task.id != line->is.task)
 		return;
-	/* As it was when it was put in order. */
+	/* The sum by which the line was sorted. */
 	line->is.asleep.sum = place->sum;
 	line->session = s;
 	line->tid = task.tid;
@@ -143,11 +143,11 @@ static void copy_line(struct kl_latency_list *list, const struct place *place)
 }
 
 /**
- * kl_latency_list - choose what a reader may see
+ * kl_latency_list - select what a reader may see
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
  *
- * Returns it, or an error pointer. Give it to kl_latency_list_free. Context: may sleep.
+ * Returns the list, or an error pointer. Free it with kl_latency_list_free. Context: may sleep.
  */
 struct kl_latency_list *kl_latency_list(const struct cred *cred, u32 may)
 {
@@ -199,15 +199,15 @@ void kl_latency_list_free(struct kl_latency_list *list)
 }
 
 /**
- * kl_latency_list_lines - parts that it has: a head and one a wait
- * @list: list
+ * kl_latency_list_lines - number of parts: a heading, and one for each wait
+ * @list: the list
  */
 u32 kl_latency_list_lines(const struct kl_latency_list *list)
 {
 	return list->kept + 1;
 }
 
-/* A name that a user has chosen: a word, whatever is in it. */
+/* A name that a user has chosen, escaped to be a single word. */
 static void show_text(const char *text, struct seq_file *to)
 {
 	seq_escape_str(to, text, ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, " \\");
@@ -253,7 +253,7 @@ static void show_user(const struct kl_stacks *stacks, const struct kl_stack_entr
 			/* Pairs with find_object. */
 			file = smp_load_acquire(&stacks->object[number - 1].file);
 		if (file) {
-			/* Whoever made the file has chosen its name. */
+			/* The creator of the file has chosen its name. */
 			snprintf(name, sizeof(name), "%pD", file);
 			seq_puts(to, "    ");
 			show_text(name, to);
@@ -279,8 +279,8 @@ static void show_stack(struct kl_session *s, u32 id, struct seq_file *to)
 }
 
 /**
- * kl_latency_list_show - a part as text
- * @list: list
+ * kl_latency_list_show - print a part as text
+ * @list: the list
  * @index: below kl_latency_list_lines()
  * @to: printed to
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/kernlens: figures of processes as text, for scripts. Each opening is a look,
- * with the opener's rights and in its pid namespace, which reading prints. Fed by
- * task/inspect.c. procfs itself waits for calls under way, and releases what is open,
- * when the files are taken away. docs/design/proc.md
+ * /proc/kernlens: figures of processes as text, for scripts. Opening a file takes a snapshot with
+ * the opener's rights and in its pid namespace; reading prints it. Fed by task/inspect.c. When the
+ * files are removed, procfs itself waits for calls in progress and releases open files. See
+ * docs/design/proc.md.
  */
 #include <linux/bitops.h>
 #include <linux/cred.h>
@@ -26,7 +26,7 @@ static unsigned int top_rows = 100;
 module_param(top_rows, uint, 0644);
 MODULE_PARM_DESC(top_rows, "rows in each file /proc/kernlens/top_*, 10 to 1000");
 
-/* The most rows that one opening keeps; further processes are only counted. */
+/* Maximum number of rows in a snapshot; further processes are only counted. */
 #define LOOK_ROWS_MAX 65536u
 #define ROWS_AT_FIRST 64u
 /* Bytes copied between two points where the task can be preempted. */
@@ -35,7 +35,7 @@ MODULE_PARM_DESC(top_rows, "rows in each file /proc/kernlens/top_*, 10 to 1000")
 /**
  * struct figure - a variable that the files show
  * @width: of its column in tables; 0: only in `figures`
- * @is_there: this kernel has it
+ * @is_there: available on this kernel
  * @offset: in a row
  */
 struct figure {
@@ -51,7 +51,7 @@ struct figure {
 		.name = #variable, .id = KL_VARIABLE_ID_##variable, .width = width_, \
 	}
 
-/* Table columns in this order; the name comes last, as it may have blanks. */
+/* Columns of tables are in this order; the name comes last, as it may contain blanks. */
 static struct figure figures[] = {
 	FIGURE(pid, 8),
 	FIGURE(ppid, 0),
@@ -81,15 +81,15 @@ static struct figure figures[] = {
 
 #define FIGURES ARRAY_SIZE(figures)
 
-/* Those that are there: what an inspection is asked for, and how long its rows are. */
+/* The available ones: the variables requested from an inspection, and the size of its rows. */
 static u32 variables[FIGURES];
 static u32 n_variables;
 static u32 row_bytes;
 
 /**
  * struct file_kind - a file of /proc/kernlens
- * @by, @and: it is a top list by the sum of these; 0: it is none
- * @lines: it has a line a figure
+ * @by, @and: it is a top list, sorted by the sum of these; 0 if it is not
+ * @lines: it has one line for each figure
  */
 struct file_kind {
 	const char *name;
@@ -110,9 +110,9 @@ static const struct file_kind kinds[] = {
 };
 
 /**
- * struct kept - a row that an opening keeps
- * @key: what top lists go by
- * @row: as the inspection gives it
+ * struct kept - a row of a snapshot
+ * @key: sorts top lists
+ * @head, @values: as returned by the inspection
  */
 struct kept {
 	u64 key;
@@ -121,11 +121,11 @@ struct kept {
 };
 
 /**
- * struct look - an opening
- * @payer: the opener's, charged for the memory that it keeps
- * @most: rows that will be shown
- * @rows: struct kept of @stride bytes each; @n of @room
- * @there: processes that there are for the opener
+ * struct look - the snapshot of an open file
+ * @payer: the opener's, charged for the snapshot's memory
+ * @most: maximum number of rows to show
+ * @rows: struct kept of @stride bytes each; @n of @room are used
+ * @there: number of processes that the opener may see
  */
 struct look {
 	struct kl_inspect_sink sink;
@@ -155,7 +155,7 @@ static u64 number_of(const struct kept *kept, const struct figure *figure)
 	return value;
 }
 
-/* ------------------------------------------------------------------ a look */
+/* ----------------------------------------------------------------- snapshots */
 
 static u64 number_by_id(const struct kept *kept, u32 id)
 {
@@ -174,10 +174,10 @@ static int compare_kept(const void *a, const void *b)
 	return x->head.id < y->head.id ? -1 : x->head.id > y->head.id;
 }
 
-/* Keeps the first @most rows in order and drops the others. */
+/* Keep the first @most rows in order, and drop the others. */
 static void cut_look(struct look *look)
 {
-	/* At most twice TOP_ROWS_MAX of them. */
+	/* There are at most twice TOP_ROWS_MAX. */
 	cond_resched();
 	sort(look->rows, look->n, look->stride, compare_kept, NULL);
 	cond_resched();
@@ -189,7 +189,7 @@ static u64 bytes_of(const struct look *look, u32 rows)
 	return kl_memory_size((u64)rows * look->stride);
 }
 
-/* Rows that there may be room for: a top list is sorted and cut when it has twice its own. */
+/* Maximum number of rows in memory: a top list is sorted and cut when it has twice its size. */
 static u32 room_max(const struct look *look)
 {
 	return look->kind->by ? 2 * look->most : LOOK_ROWS_MAX;
@@ -295,7 +295,7 @@ static void seq_end(struct seq_file *m, void *v)
 {
 }
 
-/* Texts and numbers with a sign as such; @width as printf's, of a column. */
+/* Print texts and signed numbers as such; @width of the column is as in printf. */
 static void show_figure(struct seq_file *m, const struct kept *kept, const struct figure *figure,
 			int width)
 {
@@ -309,7 +309,7 @@ static void show_figure(struct seq_file *m, const struct kept *kept, const struc
 		return;
 	}
 	value = number_of(kept, figure);
-	/* As the opener's pid namespace has it. */
+	/* In the opener's pid namespace. */
 	if (figure->id == KL_VARIABLE_ID_pid)
 		seq_printf(m, "%*d", width, kept->head.id);
 	else if (figure->id == KL_VARIABLE_ID_state)
@@ -412,8 +412,8 @@ static void place_figures(void)
 	n_variables = 0;
 	for (u32 i = 0; i < FIGURES; i++) {
 		/*
-		 * These variables belong to a task: the kernel can lack them, but they need no
-		 * right.
+		 * These variables belong to a task: the kernel may lack them, but they need no
+		 * capability.
 		 */
 		figures[i].is_there = !kl_variable_absent(figures[i].id, 0, reason);
 		if (!figures[i].is_there)
@@ -426,8 +426,8 @@ static void place_figures(void)
 }
 
 /**
- * kl_proc_add_processes - put them into /proc/kernlens
- * @folder: it; what is in it goes with it
+ * kl_proc_add_processes - create the files of processes in /proc/kernlens
+ * @folder: /proc/kernlens; the files are removed with it
  *
  * Returns 0 or -ENOMEM.
  */

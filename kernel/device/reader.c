@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A reader's descriptor: read() copies complete blocks, mmap() shows them in
- * place. It has a place of its own in each ring; in discard mode it may hold
- * blocks until it has read them. `reader->lock` guards the places.
+ * A reader's descriptor: read() copies complete blocks, mmap() shows them in place. A reader has
+ * its own position in each ring; in discard mode it may hold blocks until it has read them.
+ * `reader->lock` guards the cursors.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -24,7 +24,7 @@
 /**
  * struct kl_reader - an open reader
  * @position: shared with user space, which may write it
- * @last_cpu: whose block was read last, so that all get their turn
+ * @last_cpu: CPU whose block was read last, so that each gets its turn
  * @holder: slot in the rings' holders, or -1
  * @cursor: by CPU
  */
@@ -48,9 +48,8 @@ static struct kl_ring *ring_of(struct kl_reader *r, u32 cpu)
 }
 
 /*
- * Copy the next complete block of a CPU. Returns bytes, 0 if there is none, or
- * -EFAULT if the user's memory is not present: a slow page fault must not make
- * others wait for the blocks' lock.
+ * Copy the next complete block of a CPU. Returns bytes, 0 if there is none, or -EFAULT if the
+ * user's memory is not present: a slow page fault must not delay other users of the blocks' lock.
  */
 static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 {
@@ -67,12 +66,12 @@ static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 		found = kl_cursor_find(ring, cursor);
 		if (!found)
 			return 0;
-		/* A writer that reuses the block meanwhile changes `seq` first: B. */
+		/* A writer that reuses the block concurrently changes `seq` first: B. */
 		data_race(memcpy(&header, found, sizeof(header)));
 		if (kl_nofault(copy_to_user_nofault(to, found, ring->block_bytes)))
 			return -EFAULT;
 	} while (!kl_cursor_advance(cursor, found, &header));
-	/* The copy is done: the writer may have the block. Pairs with C. */
+	/* The copy is complete: the writer may reuse the block. Pairs with C. */
 	smp_store_release(&r->position->next[cpu], cursor->next);
 	return ring->block_bytes;
 }
@@ -95,7 +94,7 @@ static ssize_t read_block_faulting(struct kl_reader *r, u32 cpu, char __user *to
 	}
 }
 
-/* One block from the CPU whose turn it is. */
+/* Read one block, from the CPU whose turn it is. */
 static ssize_t read_any(struct kl_reader *r, char __user *to)
 {
 	for (u32 i = 0; i < nr_cpu_ids; i++) {
@@ -123,7 +122,7 @@ static bool has_block(struct kl_reader *r)
 	for_each_possible_cpu(cpu) {
 		struct kl_cursor at = r->cursor[cpu];
 
-		/* A reader that maps the blocks moves on there. */
+		/* A reader that maps the blocks advances its position there. */
 		at.next = max(at.next, READ_ONCE(r->position->next[cpu]));
 		found = kl_cursor_find(ring_of(r, cpu), &at);
 		if (found)
@@ -134,8 +133,8 @@ static bool has_block(struct kl_reader *r)
 }
 
 /*
- * Sleep until a block is complete or the session has stopped. Looking for blocks
- * may itself sleep, so not by wait_event: a wakeup meanwhile is remembered.
+ * Sleep until a block is complete or the session has stopped. has_block() may itself sleep, so
+ * wait_event cannot be used; wait_woken() remembers a wakeup that comes in between.
  */
 static int wait_for_block(struct kl_reader *r)
 {
@@ -195,7 +194,7 @@ static __poll_t reader_poll(struct file *file, poll_table *table)
 
 	poll_wait(file, &r->session->waiters.wait, table);
 	smp_mb(); /* pairs with kl_waiters_kick */
-	/* Before looking for blocks: the last ones come before the stop. */
+	/* Check this before looking for blocks: the last ones are complete before the stop. */
 	if (!READ_ONCE(r->session->running))
 		events |= EPOLLHUP;
 	smp_rmb(); /* pairs with the release of `running` in stop_running */
@@ -204,7 +203,7 @@ static __poll_t reader_poll(struct file *file, poll_table *table)
 	return events;
 }
 
-/* The page of a block at an offset of the third region, with a reference. */
+/* The page of a block at an offset in the blocks' region, with a reference. */
 static struct page *block_page(struct kl_session *s, u64 offset)
 {
 	u64 rest = offset & ((1ull << KL_MMAP_CPU_SHIFT) - 1);
@@ -242,8 +241,8 @@ static const struct vm_operations_struct reader_vm_ops = {
 };
 
 /*
- * Blocks are mapped at once: one that the writer has given back meanwhile is an
- * error here and not a signal when it is first touched.
+ * Blocks are mapped at once, so that one which the writer has given back in the meantime is an
+ * error here and not a signal at its first access.
  */
 static int map_blocks(struct kl_reader *r, struct vm_area_struct *vma)
 {
@@ -270,7 +269,7 @@ static int reader_mmap(struct file *file, struct vm_area_struct *vma)
 	u32 region = vma->vm_pgoff >> (KL_MMAP_REGION_SHIFT - PAGE_SHIFT);
 	unsigned long last = vma->vm_pgoff + vma_pages(vma) - 1;
 
-	/* Not from one region into the next: they have different owners. */
+	/* A mapping must not extend into the next region, which has another owner. */
 	if (region < 1 || region > 3 || last >> (KL_MMAP_REGION_SHIFT - PAGE_SHIFT) != region)
 		return -EINVAL;
 	if (region != KL_MMAP_POSITION >> KL_MMAP_REGION_SHIFT) {
@@ -287,7 +286,7 @@ static int reader_mmap(struct file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
-/* Put the reader's positions in the rings, or take them out again. */
+/* Publish the reader's positions in the rings, or remove them. */
 static void set_holder(struct kl_reader *r, int slot, bool on)
 {
 	u32 cpu;
@@ -346,7 +345,7 @@ static void drop_reader(struct kl_reader *r)
 	if (r->holder >= 0)
 		set_holder(r, r->holder, false);
 	mutex_unlock(&s->lock);
-	/* Writers that still read the positions run with preemption off. */
+	/* Wait for writers that still read the positions; they run with preemption off. */
 	if (r->holder >= 0)
 		synchronize_rcu();
 	free_reader(r, &s->payer);
@@ -368,7 +367,7 @@ static const struct file_operations reader_fops = {
 	.llseek = noop_llseek,
 };
 
-/* Where a new reader begins: at the oldest block, or at the current one. */
+/* A new reader begins at the oldest block, or at the current one. */
 static void place_cursors(struct kl_reader *r, bool from_now)
 {
 	u32 cpu;
@@ -386,7 +385,7 @@ static void place_cursors(struct kl_reader *r, bool from_now)
 	up_read(&r->session->blocks_lock);
 }
 
-/* The session has already been charged for it. */
+/* Allocate a reader that the session has already been charged for. */
 static struct kl_reader *alloc_reader(struct kl_session *s)
 {
 	struct kl_reader *r = kvzalloc(struct_size(r, cursor, nr_cpu_ids), GFP_KERNEL_ACCOUNT);
@@ -406,7 +405,7 @@ static struct kl_reader *alloc_reader(struct kl_session *s)
 	return NULL;
 }
 
-/* Hand the reader to its user, or undo all of kl_reader_create. */
+/* Give the caller a descriptor, or undo all of kl_reader_create. */
 static int install_reader(struct kl_reader *r, struct kl_abi_reader *params, struct kl_error *why)
 {
 	struct file *file =
@@ -428,12 +427,12 @@ static int install_reader(struct kl_reader *r, struct kl_abi_reader *params, str
 }
 
 /**
- * kl_reader_create - another descriptor to read a session with
- * @s: the session; the reader has a reference of its own
- * @params: flags in, descriptor out
+ * kl_reader_create - create another descriptor to read a session with
+ * @s: the session; the reader takes its own reference
+ * @params: the flags are read, the descriptor is set
  * @why: set on failure
  *
- * Context: the system call of the one who will have the descriptor.
+ * Context: the system call of the process that gets the descriptor.
  */
 int kl_reader_create(struct kl_session *s, struct kl_abi_reader *params, struct kl_error *why)
 {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls about tasks, charged for the memory that they have while they last. It may last: the
- * caller's memory may make them wait. Called by device.c.
+ * Calls about tasks, charged for their memory while they last, which may be long, as the caller's
+ * memory can block them. Called by device.c.
  */
 #include "../task/detail/detail.h"
 #include "../task/inspect.h"
 #include "device.h"
 
-/* Lists of tasks and rows; and beside the caller's buffer paths, a stack and batches. */
+/* Lists of tasks and rows; and, in addition to the caller's buffer, paths, a stack and batches. */
 #define INSPECT_BYTES (256u << 10)
 #define DETAIL_BYTES (64u << 10)
 
 /**
- * kl_task_inspect - kl_inspect for a caller who is charged
+ * kl_task_inspect - kl_inspect, charging the caller
  * @params: as in the contract
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*
- * @sink: as of kl_inspect()
+ * @sink: as for kl_inspect()
  * @payer: the descriptor's
  * @why: set on failure
  *
@@ -35,7 +35,7 @@ int kl_task_inspect(struct kl_abi_inspect *params, const struct cred *cred, u32 
 }
 
 /**
- * kl_task_detail - kl_detail_read for a caller who is charged
+ * kl_task_detail - kl_detail_read, charging the caller
  * @call: as in the contract
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*

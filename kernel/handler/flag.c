@@ -42,14 +42,17 @@ static int make_flag(struct kl_session *s, const struct kl_rule *r, struct kl_er
 
 	lockdep_assert_held(&s->lock);
 	if (flag >= ARRAY_SIZE(s->defs.task_flag))
-		return 0; /* a CPU's: always there */
+		return 0; /* a flag of CPUs, which always exists */
 	set = &s->defs.task_flag[flag];
 	if (*set)
 		return 0;
 	made = kl_taskset_create(&s->payer, why);
 	if (IS_ERR(made))
 		return PTR_ERR(made);
-	/* Its zeroes before the pointer: filters of other rules look at it. */
+	/*
+	 * Initialize the set before publishing it. Pairs with acquires in core/gate.c and
+	 * core/flag_time.c.
+	 */
 	smp_store_release(set, made);
 	return 0;
 }

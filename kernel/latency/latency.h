@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The latency profile of a session: where the time of its tasks goes. Made by
- * KL_IOC_LATENCY, runs while the session does, read by KL_IOC_LATENCY_READ and
- * /proc/kernlens/latency. docs/design/latency.md has the rules.
+ * The latency profile of a session: where the time of its tasks goes. Created by KL_IOC_LATENCY,
+ * runs while the session runs, read by KL_IOC_LATENCY_READ and /proc/kernlens/latency.
+ * docs/design/latency.md has the rules.
  */
 #ifndef KL_LATENCY_LATENCY_H
 #define KL_LATENCY_LATENCY_H

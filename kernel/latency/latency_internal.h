@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the latency profile share: its tasks and entries, and what a
- * CPU is doing. Who may write which word is in docs/design/latency.md.
+ * Shared by the files of the latency profile: its tasks and entries, and what a CPU is doing.
+ * docs/design/latency.md defines who writes which word.
  */
 #ifndef KL_LATENCY_LATENCY_INTERNAL_H
 #define KL_LATENCY_LATENCY_INTERNAL_H
@@ -15,7 +15,7 @@
 #include "../core/session.h"
 #include "latency.h"
 
-/* States beside enum kl_latency_state that a task may be in. */
+/* States of a task in addition to enum kl_latency_state. */
 #define KL_LATENCY_UNSET KL_LATENCY_STATES /* there has been no event since @since */
 #define KL_LATENCY_OUTSIDE (KL_LATENCY_STATES + 1) /* not measured */
 
@@ -24,22 +24,22 @@ static __always_inline bool kl_latency_is_asleep(u32 state)
 	return state - KL_LATENCY_INTERRUPTIBLE <= KL_LATENCY_STOPPED - KL_LATENCY_INTERRUPTIBLE;
 }
 
-/* Of kl_latency.flags, beside KL_LATENCY_*: the gate is asked at each switch from a task. */
+/* In kl_latency.flags, besides KL_LATENCY_*: check the gate at each switch from a task. */
 #define KL_LATENCY_ASKS 0x80000000u
-/* And: it does not run. */
+/* In kl_latency.flags: the profile is not running. */
 #define KL_LATENCY_OFF 0x40000000u
 
 #define KL_LATENCY_SOURCES 128u
-#define KL_LATENCY_OLD 4 /* a sleep that ended so many times its length ago */
-#define KL_LATENCY_SLOTS 16u /* of entries, that are looked at */
+#define KL_LATENCY_OLD 4 /* a sleep is old this many times its length after its end */
+#define KL_LATENCY_SLOTS 16u /* entries that a lookup checks */
 
 /**
  * struct kl_latency_wake - how a sleep ended
- * @at: when; 0: never yet
- * @state: what the task was in; used if that is not known otherwise
- * @hops: of @hop
- * @hop: who woke it, and for whom that one had waited
- * @hop_at: when
+ * @at: time of the wakeup; 0 if there has been none yet
+ * @state: the state that the task slept in; used if it is not known otherwise
+ * @hops: used elements of @hop
+ * @hop: the waker, and those that the waker itself had waited for
+ * @hop_at: time of each hop
  */
 struct kl_latency_wake {
 	u64 at;
@@ -51,28 +51,28 @@ struct kl_latency_wake {
 	u64 hop_at[KL_LATENCY_HOPS];
 };
 
-/* One that is over. */
+/* A sleep that has ended. */
 struct kl_latency_sleep {
 	u64 since;
 	struct kl_latency_wake wake;
 };
 
 /**
- * struct kl_latency_task - a task, as long as it lives and a while longer
- * @task: never followed; NULL: it has ended
- * @next: with the same hash
- * @since: the beginning of @state; 0 while that changes
- * @ran_since: the beginning of the time on a CPU before it
+ * struct kl_latency_task - the record of a task, which outlives it for a while
+ * @task: only compared, never dereferenced; NULL if the task has ended
+ * @next: next record with the same hash
+ * @since: start of @state; 0 while that changes
+ * @ran_since: start of the task's last run on a CPU before that
  * @state: enum kl_latency_state, or one of the two above
- * @serial: its id; 0: free
+ * @serial: the task's id in the profile; 0 if the record is free
  * @in: sums by state
- * @kstack, @ustack, @syscall: where it went to sleep
- * @owner: id of the task that has the lock that it waits for
- * @wake: written by who wakes it
- * @last: the sleep that has ended last, for those that it wakes
- * @longest: of those that ended not long ago
- * @first, @until: when it was first seen, and its end; 0: it lives
- * @follower: the one that ended after it, or is free, too
+ * @kstack, @ustack, @syscall: where the task went to sleep
+ * @owner: id of the task that holds the lock that this one waits for
+ * @wake: written by the waker
+ * @last: the sleep that ended last, for tasks that this one wakes
+ * @longest: the longest sleep that ended recently
+ * @first, @until: time when it was first seen, and of its end; 0 if it lives
+ * @follower: next record in the list of ended tasks or of free records
  */
 struct kl_latency_task {
 	struct task_struct *task;
@@ -88,7 +88,7 @@ struct kl_latency_task {
 	u32 owner;
 	s16 syscall;
 	u8 flags;
-	u8 seen; /* enum kl_latency_state of one without event, when it is read */
+	u8 seen; /* enum kl_latency_state of a task without an event, when it is read */
 	struct kl_latency_sleep last;
 	struct kl_latency_sleep longest;
 	u64 first;
@@ -100,14 +100,14 @@ struct kl_latency_task {
 	struct kl_latency_task *follower;
 };
 
-/* Its key is all of @is before `asleep`; a task's id of 0: free. */
+/* The key consists of @is up to `asleep`. The entry is free if its task's id is 0. */
 struct kl_latency_entry {
 	struct kl_abi_latency_entry is;
 	u32 of; /* index of the task */
 	u32 reserved;
 };
 
-/* What a profile could not take in, by CPU. */
+/* Per-CPU numbers of what a profile could not record. */
 struct kl_latency_cpu {
 	u64 missed;
 	u64 unpaired;
@@ -121,12 +121,12 @@ struct kl_latency_source {
 
 /**
  * struct kl_latency - a session's profile
- * @until: events before that count: 0 before the start, all ones while it runs
+ * @until: events before this time count: 0 before the start, all ones while it runs
  * @flags: KL_LATENCY_*
  * @mask: of @head
- * @lock: a leaf; changes of the tables, with interrupts off
- * @free, @ended, @ended_last: lists of tasks, by @follower
- * @none: stands behind the last task with a hash, and is none
+ * @lock: a leaf lock, taken with interrupts off to change the tables
+ * @free, @ended, @ended_last: lists of tasks, linked by @follower
+ * @none: sentinel at the end of each hash chain; belongs to no task
  */
 struct kl_latency {
 	u64 until;
@@ -153,31 +153,31 @@ struct kl_latency {
 	struct kl_latency_source source[KL_LATENCY_SOURCES];
 };
 
-/* Its first record with the task's hash; there always is one. */
+/* The first record in the task's hash chain; never NULL. */
 static __always_inline struct kl_latency_task *kl_latency_first(const struct kl_latency *l,
 								const struct task_struct *task)
 {
 	u32 at = (u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask;
 
 	kl_probe_check();
-	/* What is in it after it; pairs with link_task. */
+	/* Read a record only after the pointer to it. Pairs with the release in link_task. */
 	return smp_load_acquire(&l->head[at]);
 }
 
-/* Of these only KL_LATENCY_OFF changes while probes are attached, and one look decides. */
+/* Only KL_LATENCY_OFF changes while probes are attached, and each decision reads the flags once. */
 static __always_inline u32 kl_latency_flags(const struct kl_latency *l)
 {
 	return data_race(l->flags);
 }
 
-/* Is it the task's? At any time it may become another task's record, but not that of ours. */
+/* Is this the task's record? Another task's may be reused at any time, but not one of @task. */
 static __always_inline bool kl_latency_is_of(const struct kl_latency_task *t,
 					     const struct task_struct *task)
 {
 	return data_race(t->task) == task;
 }
 
-/* The task's record, NULL if there is none. One that is just made may be missed. */
+/* The task's record, or NULL. May miss one that is just being created. */
 static __always_inline struct kl_latency_task *kl_latency_find(const struct kl_latency *l,
 							       const struct task_struct *task)
 {

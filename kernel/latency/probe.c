@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The profile's probes in the scheduler: which state each task is in since when, and
- * the sums. A wakeup only leaves its time; the CPU that switches the task in does the
- * rest, so each word has one writer at a time (docs/design/latency.md).
+ * The profile's probes in the scheduler: they track each task's state and since when it has been
+ * in it, and add up the sums. A wakeup only stores its time; the CPU that switches the task in
+ * does the rest, so each word has one writer at a time (docs/design/latency.md).
  */
 #include <linux/mutex.h>
 #include <linux/rtmutex.h>
@@ -22,13 +22,13 @@
 #include "latency_internal.h"
 
 /**
- * kl_latency_state_of - what a task that sleeps is in
- * @state: of the task, not 0
- * @task: it
+ * kl_latency_state_of - the profile's state of a sleeping task
+ * @state: the task's kernel state, not 0
+ * @task: the task
  */
 u32 kl_latency_state_of(unsigned int state, const struct task_struct *task)
 {
-	/* One bit of a word that others may be changing. */
+	/* One bit of a word that may change concurrently. */
 	if (data_race(task->in_iowait != 0))
 		return KL_LATENCY_IO;
 	if (state & TASK_NOLOAD)
@@ -53,8 +53,8 @@ static s16 syscall_of(struct task_struct *task)
 }
 
 /*
- * A futex that hands priority on has no tracepoint of contention. The task's own stack says
- * which lock it waits for, as it is the running one.
+ * A futex with priority inheritance has no contention tracepoint. The waiter on the task's own
+ * stack names the lock; it is safe to read, as the task is the running one.
  */
 static noinline void take_pi_owner(struct kl_latency *l, struct kl_latency_task *t,
 				   struct task_struct *prev)
@@ -70,7 +70,7 @@ static noinline void take_pi_owner(struct kl_latency *l, struct kl_latency_task 
 	t->owner = owner ? owner->serial : 0;
 }
 
-/* Where it goes to sleep: it is still the running task. */
+/* Record where the task goes to sleep. It is still the running task. */
 static __always_inline void take_place(struct kl_latency *l, struct kl_latency_task *t,
 				       struct task_struct *prev)
 {
@@ -88,17 +88,17 @@ static __always_inline void leave_for(struct kl_latency_task *t, u32 state, u64 
 	u64 since = t->since;
 
 	t->ran_since = since;
-	/* Readers look at `since` before and after the rest (A). */
+	/* Readers read `since` before and after the rest (A). */
 	WRITE_ONCE(t->since, 0);
 	barrier();
 	kl_latency_sum(t, KL_LATENCY_RUNNING, now - since);
-	/* Wakers look at it; in asleep_since. */
+	/* Wakers read it in asleep_since. */
 	WRITE_ONCE(t->state, state);
 	barrier();
 	WRITE_ONCE(t->since, now);
 }
 
-/* What is asked for beside the sums, and what is not usual. */
+/* Everything beyond the sums, and the rare cases. */
 static noinline void leave_more(struct kl_latency *l, struct kl_latency_task *t,
 				struct task_struct *prev, u32 state, bool dead, u64 now)
 {
@@ -107,14 +107,17 @@ static noinline void leave_more(struct kl_latency *l, struct kl_latency_task *t,
 	if (kl_latency_flags(l) & KL_LATENCY_ASKS) {
 		if (!kl_gate_task(l->session, prev))
 			return kl_latency_end(l, t, NULL, now, KL_LATENCY_TASK_HIDDEN);
-		/* After its end, nobody can say whether its owner could see its last name. */
+		/*
+		 * Once the task has ended, it is unknown whether the owner was allowed to see its
+		 * last name.
+		 */
 		kl_latency_rename(l, t, prev);
 	}
 	if (kl_latency_flags(l) & KL_LATENCY_ENTRIES && kl_latency_is_asleep(state))
 		take_place(l, t, prev);
 }
 
-/* A task without record, or in a state that it cannot be switched from. */
+/* A task without a record, or in a state that it cannot be switched from. */
 static noinline void leave_unknown(struct kl_latency *l, struct kl_latency_task *t,
 				   struct task_struct *prev, u32 state, bool dead, u64 now)
 {
@@ -126,13 +129,16 @@ static noinline void leave_unknown(struct kl_latency *l, struct kl_latency_task 
 			leave_more(l, t, prev, state, false, now);
 		return;
 	}
-	/* Another CPU may have just added it to the session's tasks: from the next event on. */
+	/*
+	 * Another CPU may just have added it to the session's tasks: it counts from the next event
+	 * on.
+	 */
 	if (READ_ONCE(t->state) == KL_LATENCY_OUTSIDE) {
 		if (dead)
 			kl_latency_end(l, t, prev, now, KL_LATENCY_TASK_ENDED);
 		return;
 	}
-	/* It has run since it was entered, which may be in this instant. */
+	/* It has run since it was entered, which may have been at this very moment. */
 	now = max(now, t->since);
 	leave_for(t, state, now);
 	leave_more(l, t, prev, state, dead, now);
@@ -145,7 +151,7 @@ static void leave(struct kl_latency *l, struct task_struct *prev, bool preempt,
 	u32 state = KL_LATENCY_PREEMPTED;
 	bool dead = false;
 
-	/* A signal that is pending has made it "running" again. */
+	/* A pending signal makes the task runnable again. */
 	if (prev_state && !preempt && READ_ONCE(prev->__state)) {
 		state = kl_latency_state_of(prev_state, prev);
 		dead = prev_state & TASK_DEAD;
@@ -164,7 +170,7 @@ static u64 length_of(const struct kl_latency_sleep *sleep)
 	return sleep->wake.at - sleep->since;
 }
 
-/* A sleep has ended: what it was is kept for those that this task wakes. */
+/* A sleep has ended: store it for the tasks that this task wakes. */
 static void keep_sleep(struct kl_latency_task *t, u64 since, u64 at)
 {
 	struct kl_latency_sleep *last = &t->last, *longest = &t->longest;
@@ -176,7 +182,7 @@ static void keep_sleep(struct kl_latency_task *t, u64 since, u64 at)
 		last->wake.hops = min(last->wake.hops, 1u);
 	for (u32 i = last->wake.hops; i < KL_LATENCY_HOPS; i++)
 		last->wake.hop[i] = (struct kl_abi_latency_hop){};
-	/* Who waited for us as long as for that one has been woken long since. */
+	/* A task that waited for this one all through an old sleep has been woken long ago. */
 	if (length_of(last) >= length_of(longest) ||
 	    at - longest->wake.at > KL_LATENCY_OLD * length_of(longest))
 		*longest = *last;
@@ -194,7 +200,7 @@ static noinline void enter_more(struct kl_latency *l, struct kl_latency_task *t,
 	t->owner = 0;
 }
 
-/* When was it woken from the sleep that began at @since? */
+/* When did the wakeup come that ended the sleep which began at @since? */
 static __always_inline u64 wake_time(struct kl_latency *l, const struct kl_latency_task *t,
 				     u64 since, u64 now, bool *seen)
 {
@@ -203,7 +209,7 @@ static __always_inline u64 wake_time(struct kl_latency *l, const struct kl_laten
 	*seen = true;
 	if (likely(wake >= since))
 		return min(wake, now);
-	/* Before the switch, but while it ran for the last time: at once. */
+	/* The wakeup came before the switch, while the task last ran: the sleep ended at once. */
 	if (wake > t->ran_since)
 		return since;
 	this_cpu_inc(l->cpu->unpaired);
@@ -211,7 +217,7 @@ static __always_inline u64 wake_time(struct kl_latency *l, const struct kl_laten
 	return now;
 }
 
-/* The first event since it was entered. */
+/* The first event since the task was entered. */
 static noinline void enter_unset(struct kl_latency *l, struct kl_latency_task *t, u64 now)
 {
 	u64 since = t->since, wake = t->wake.at;
@@ -234,7 +240,7 @@ static noinline void enter_unset(struct kl_latency *l, struct kl_latency_task *t
 		enter_more(l, t, t->wake.state, since, wake, true);
 }
 
-/* A task without record, or not measured, or in a state that it cannot be switched to. */
+/* A task without a record, not measured, or in a state that it cannot be switched to. */
 static noinline void enter_unknown(struct kl_latency *l, struct kl_latency_task *t,
 				   struct task_struct *next, u64 now)
 {
@@ -293,10 +299,10 @@ static noinline void switch_any(void *data, bool preempt, struct task_struct *pr
 }
 
 /*
- * Interrupts are off, the run queue is locked, and @prev is still the running task. The
- * usual case of a profile of sums is done here, without a call: a task goes to sleep or is
- * preempted, and another comes that was asleep or preempted. Nothing is written before
- * it is known to be that; all else is a tail call that starts again.
+ * Interrupts are off, the run queue is locked, and @prev is still the running task. The common
+ * case of a profile of sums is handled here, without a call: a task goes to sleep or is preempted,
+ * and the next one was asleep or preempted. Nothing is written before this is certain; everything
+ * else is a tail call that starts again.
  */
 static __always_inline void switch_usual(void *data, bool preempt, struct task_struct *prev,
 					 struct task_struct *next, unsigned int prev_state)
@@ -323,7 +329,10 @@ static __always_inline void switch_usual(void *data, bool preempt, struct task_s
 	wake = READ_ONCE(n->wake.at);
 	if (unlikely(from != KL_LATENCY_PREEMPTED && wake < since))
 		return switch_any(data, preempt, prev, next, prev_state);
-	/* Behind all that may go elsewhere, with the arguments where they came. */
+	/*
+	 * Read the clock after all tail calls, so that their arguments are still in their
+	 * registers.
+	 */
 	now = rdtsc();
 	leave_for(t, to, now);
 	WRITE_ONCE(n->since, 0);
@@ -360,11 +369,11 @@ static noinline void waking_any(void *data, struct task_struct *task)
 		return;
 	if (kl_latency_flags(l) & KL_LATENCY_WAKERS)
 		kl_latency_take_waker(l, t, now);
-	/* Readers look at it, and the CPU that the task is just leaving. */
+	/* Read by readers, and by the CPU that the task is just leaving. */
 	WRITE_ONCE(t->wake.at, now);
 }
 
-/* As switch_usual. */
+/* The common case, handled without a call as in switch_usual. */
 static __always_inline void waking_usual(void *data, struct task_struct *task)
 {
 	struct kl_latency *l = data;
@@ -375,7 +384,7 @@ static __always_inline void waking_usual(void *data, struct task_struct *task)
 	WRITE_ONCE(t->wake.at, kl_clock());
 }
 
-/* In the waker's context, under the task's pi_lock. */
+/* Runs in the waker's context, under the task's pi_lock. */
 static void on_waking(void *data, struct task_struct *task)
 {
 	kl_probe_begin();
@@ -391,14 +400,14 @@ static __always_inline void take_new(void *data, struct task_struct *task)
 
 	if (now >= READ_ONCE(l->until))
 		return;
-	/* It was another's, whose end was not seen. */
+	/* It belonged to another task, whose end was missed. */
 	if (t)
 		kl_latency_end(l, t, NULL, t->since, KL_LATENCY_TASK_ENDED);
 	if (kl_gate_task(l->session, task))
 		kl_latency_enter(l, task, KL_LATENCY_RUNNABLE, now);
 }
 
-/* A task that has just been made is about to run for the first time. */
+/* A new task is about to run for the first time. */
 static void on_new(void *data, struct task_struct *task)
 {
 	kl_probe_begin();
@@ -408,7 +417,7 @@ static void on_new(void *data, struct task_struct *task)
 
 /* ------------------------------------------------------------- lock owners */
 
-/* The lock's word is only compared: who has it may be gone by now. */
+/* The lock's owner word is only compared: that task may have exited by now. */
 static unsigned long owner_word(const void *lock, unsigned int flags)
 {
 	unsigned long word;
@@ -419,7 +428,7 @@ static unsigned long owner_word(const void *lock, unsigned int flags)
 		return (unsigned long)READ_ONCE(((const struct rt_mutex_base *)lock)->owner) & ~1ul;
 	if (flags & (LCB_F_PERCPU | LCB_F_SPIN) || !(flags & (LCB_F_READ | LCB_F_WRITE)))
 		return 0;
-	/* Of readers it names only the last. */
+	/* For readers it names only the last one. */
 	word = atomic_long_read(&((const struct rw_semaphore *)lock)->owner);
 	return word & 1 ? 0 : word & ~7ul;
 }
@@ -439,7 +448,7 @@ static __always_inline void take_owner(struct kl_latency *l, const void *lock, u
 	t->owner = owner ? owner->serial : 0;
 }
 
-/* The running task begins to wait. */
+/* The running task begins to wait for a lock. */
 static void on_contention(void *data, void *lock, unsigned int flags)
 {
 	kl_probe_begin();
@@ -463,10 +472,10 @@ static void on_contended(void *data, void *lock, int error)
 struct point {
 	const char *name;
 	void *probe;
-	u32 flag; /* wanted only with it */
+	u32 flag; /* attach only with this flag; 0: always */
 };
 
-/* The switch last: what it finds has been let in by the others. */
+/* The switch comes last: the tasks that it finds have been entered by the other probes. */
 static const struct point points[] = {
 	{ "contention_begin", on_contention, KL_LATENCY_OWNERS },
 	{ "contention_end", on_contended, KL_LATENCY_OWNERS },
@@ -494,8 +503,8 @@ static void detach_points(struct kl_latency *l, u32 n)
 
 /**
  * kl_latency_attach - attach the probes
- * @l: profile, which does not run yet
- * @why: set on failure; then none is attached
+ * @l: a profile that is not running yet
+ * @why: set on failure; nothing is attached then
  *
  * Context: may sleep.
  */

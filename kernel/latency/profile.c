@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A profile's life: made by KL_IOC_LATENCY before its session's first start, started
- * and stopped with it, freed when the session ends. Under the session's lock.
+ * A profile's lifetime: created by KL_IOC_LATENCY before its session's first start, started and
+ * stopped with the session, freed when it ends. All of it runs under the session's lock, except
+ * kl_latency_exec.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -43,7 +44,7 @@ static int check_params(const struct kl_session *s, struct kl_abi_latency *param
 
 /**
  * kl_latency_destroy - free a profile
- * @l: that nothing uses any more; or NULL
+ * @l: a profile that nothing uses any more, or NULL
  */
 void kl_latency_destroy(struct kl_latency *l)
 {
@@ -81,7 +82,7 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 	raw_spin_lock_init(&l->lock);
 	l->session = s;
 	l->flags = params->flags | KL_LATENCY_OFF;
-	/* Each of them is told by entries. */
+	/* Each of these is reported through entries. */
 	if (params->flags)
 		l->flags |= KL_LATENCY_ENTRIES;
 	l->n_tasks = params->tasks;
@@ -111,7 +112,10 @@ static int add(struct kl_session *s, const struct kl_abi_latency *params, struct
 	else if (params->flags & stacks)
 		error = kl_stacks_prepare(s, why);
 	if (!error) {
-		/* What it has before the pointer; pairs with kl_latency_read. */
+		/*
+		 * Initialize the profile before publishing it. Pairs with the acquire in
+		 * kl_latency_read.
+		 */
 		smp_store_release(&s->latency, l);
 		s->on_admit = kl_latency_exec;
 		return 0;
@@ -147,7 +151,7 @@ int kl_latency_set(struct kl_session *s, struct kl_abi_latency *params, struct k
 }
 
 /**
- * kl_latency_cost - what a switch or a wakeup costs at most, beside the sums
+ * kl_latency_cost - maximum cost of a switch or a wakeup, in addition to the sums
  * @l: profile
  */
 struct kl_cost kl_latency_cost(const struct kl_latency *l)
@@ -160,9 +164,9 @@ struct kl_cost kl_latency_cost(const struct kl_latency *l)
 }
 
 /*
- * The tasks that exist. One that is ending has its last switch before or after it is entered;
- * preemption is off so that it cannot come in between on this CPU. There may be any number of
- * tasks, so others may run after each.
+ * Enter the existing tasks. A task that is exiting has its last switch either before or after it
+ * is entered: with preemption off the switch cannot come in between on this CPU. There may be any
+ * number of tasks, so reschedule after each.
  */
 static void enter_tasks(struct kl_latency *l)
 {
@@ -189,9 +193,9 @@ static void clear_cpus(struct kl_latency *l)
 }
 
 /**
- * kl_latency_prepare - attach the profile's probes, which do nothing yet
+ * kl_latency_prepare - attach the profile's probes, which are inactive until the start
  * @s: the session; its lock is held
- * @why: set on failure; then nothing is attached
+ * @why: set on failure; nothing is attached then
  *
  * Context: may sleep.
  */
@@ -225,7 +229,7 @@ int kl_latency_prepare(struct kl_session *s, struct kl_error *why)
 }
 
 /**
- * kl_latency_start - begin anew
+ * kl_latency_start - start measuring
  * @s: the session; its lock is held
  * @now: the session's start
  */
@@ -237,14 +241,14 @@ void kl_latency_start(struct kl_session *s, u64 now)
 	if (!l)
 		return;
 	l->start = now;
-	/* The start before probes count. No partner: they read it under the lock only. */
+	/* Store `start` before probes count. No partner: probes do not read it. */
 	smp_store_release(&l->until, U64_MAX);
 	WRITE_ONCE(l->flags, l->flags & ~KL_LATENCY_OFF);
 	enter_tasks(l);
 }
 
 /**
- * kl_latency_stop - the end, as far as the profile goes
+ * kl_latency_stop - stop measuring
  * @s: the session; its lock is held
  * @now: the session's end
  *
@@ -274,20 +278,20 @@ static void enter_task(struct kl_latency *l, struct task_struct *task, u64 now)
 	if (!t)
 		return;
 	raw_spin_lock_irqsave(&l->lock, flags);
-	/* Who was only named until now. Probes leave such a record alone. */
+	/* Until now only its name was stored, as a waker's. Probes do not touch such a record. */
 	if (t->task == task && t->state == KL_LATENCY_OUTSIDE) {
 		t->first = now;
 		WRITE_ONCE(t->since, now);
 		t->flags &= ~KL_LATENCY_TASK_OUTSIDE;
-		smp_store_release(&t->state, KL_LATENCY_UNSET); /* `since` before it */
+		smp_store_release(&t->state, KL_LATENCY_UNSET); /* after `since` */
 	}
 	raw_spin_unlock_irqrestore(&l->lock, flags);
 }
 
 /**
- * kl_latency_add - a task has been put in the session's set
+ * kl_latency_add - enter a task that has been added to the session's set
  * @s: the session; its lock is held
- * @task: it exists
+ * @task: an existing task
  */
 void kl_latency_add(struct kl_session *s, struct task_struct *task)
 {
@@ -299,11 +303,11 @@ void kl_latency_add(struct kl_session *s, struct task_struct *task)
 }
 
 /**
- * kl_latency_exec - the running task has entered the session's set
+ * kl_latency_exec - enter the running task, which has joined the session's set
  * @s: the session
  * @task: the running task
  *
- * Context: a probe of a session that runs; preemption off.
+ * Context: a probe of a running session; preemption off.
  */
 void kl_latency_exec(struct kl_session *s, struct task_struct *task)
 {

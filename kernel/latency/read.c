@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading a profile: tasks, entries and sources as packed arrays, while probes write
- * them. A task's numbers are of one instant; an entry's may be one sleep apart.
+ * Reading a profile: copies tasks, entries and sources as packed arrays while probes write them. A
+ * task's numbers are consistent at one instant; an entry's may be one sleep apart.
  */
 #include <linux/nospec.h>
 #include <linux/sched/signal.h>
@@ -13,7 +13,7 @@
 
 #define TRIES 1000
 
-/* What a task that has had no event is in: it has not been switched since. */
+/* The state of a task that has had no event: it has not been switched since it was entered. */
 static u8 state_now(const struct task_struct *task)
 {
 	unsigned int state = READ_ONCE(task->__state);
@@ -38,9 +38,8 @@ static void refresh_task(struct kl_latency *l, struct task_struct *task)
 }
 
 /**
- * kl_latency_refresh - names of tasks as they are now, and the states of those that
- *			have had no event
- * @l: profile, which runs
+ * kl_latency_refresh - update the tasks' names, and the states of those without an event
+ * @l: a profile that is running
  *
  * Context: may sleep.
  */
@@ -57,25 +56,25 @@ void kl_latency_refresh(struct kl_latency *l)
 	}
 }
 
-/* The end of the profile, or now. */
+/* The end of the profile, or the current time while it runs. */
 static u64 until_of(const struct kl_latency *l)
 {
 	return min(READ_ONCE(l->until), kl_clock());
 }
 
-/* All that changes when the task is switched, of one instant. */
+/* Copy everything that a switch of the task changes, consistent at one instant. */
 static void copy_sums(const struct kl_latency_task *t, struct kl_abi_latency_task *to, u64 *since,
 		      u32 *state, u64 *wake)
 {
 	for (u32 i = 0; i < TRIES; i++) {
 		*since = READ_ONCE(t->since);
-		/* Pairs with A of docs/design/latency.md: stores are in order. */
+		/* Pairs with A of docs/design/latency.md: the writer's stores are in order. */
 		smp_rmb();
 		*state = READ_ONCE(t->state);
 		*wake = READ_ONCE(t->wake.at);
-		/* Half of them may be old: then `since` is another below. */
+		/* The copy may be torn: then `since` differs below. */
 		data_race(memcpy(to->in, t->in, sizeof(to->in)));
-		/* And again: none of it is from after the look that follows (A). */
+		/* Likewise, so that the copy is complete before `since` is read again (A). */
 		smp_rmb();
 		if (*since && READ_ONCE(t->since) == *since)
 			return;
@@ -90,7 +89,7 @@ static void add(struct kl_abi_latency_task *to, u32 state, u64 time)
 	to->in[state].worst = max(to->in[state].worst, time);
 }
 
-/* The state that it is in counts, too. */
+/* Add the time in the current state, too. */
 static void add_open(const struct kl_latency_task *t, struct kl_abi_latency_task *to, u64 since,
 		     u32 state, u64 wake)
 {
@@ -115,12 +114,12 @@ static void add_open(const struct kl_latency_task *t, struct kl_abi_latency_task
 }
 
 /**
- * kl_latency_copy_task - a task as it is now
+ * kl_latency_copy_task - copy a task's numbers as of now
  * @l: profile
- * @index: below its number of tasks
+ * @index: below the profile's number of tasks
  * @to: filled in
  *
- * Returns false if there is none.
+ * Returns false if there is no task at @index.
  */
 bool kl_latency_copy_task(struct kl_latency *l, u32 index, struct kl_abi_latency_task *to)
 {
@@ -145,7 +144,7 @@ bool kl_latency_copy_task(struct kl_latency *l, u32 index, struct kl_abi_latency
 	to->since = t->first;
 	to->until = t->until;
 	if (!to->until) {
-		/* A switch that was under way at the stop may be later than that. */
+		/* A switch that was under way at the stop may have a later time than the stop. */
 		to->until = max3(until_of(l), to->since, since);
 		if (state != KL_LATENCY_OUTSIDE)
 			add_open(t, to, since, state, wake);
@@ -159,12 +158,12 @@ bool kl_latency_copy_task(struct kl_latency *l, u32 index, struct kl_abi_latency
 }
 
 /**
- * kl_latency_copy_entry - waits as they are now
+ * kl_latency_copy_entry - copy an entry as of now
  * @l: profile
- * @index: up to its mask of entries
+ * @index: up to the profile's mask of entries
  * @to: filled in
  *
- * Returns false if there is none, or its task had to go.
+ * Returns false if the entry is free or its task's record has been reused.
  */
 bool kl_latency_copy_entry(struct kl_latency *l, u32 index, struct kl_abi_latency_entry *to)
 {
@@ -183,9 +182,9 @@ bool kl_latency_copy_entry(struct kl_latency *l, u32 index, struct kl_abi_latenc
 }
 
 /**
- * kl_latency_totals - what is told beside the arrays
+ * kl_latency_totals - the totals that are returned along with the arrays
  * @l: profile
- * @to: `start` and what is behind it are filled in
+ * @to: `start` and all members after it are filled in
  */
 void kl_latency_totals(struct kl_latency *l, struct kl_abi_latency_read *to)
 {
@@ -207,7 +206,7 @@ void kl_latency_totals(struct kl_latency *l, struct kl_abi_latency_read *to)
 	}
 }
 
-/* The struct at @index; its bytes, or 0: there is none. */
+/* Copy the struct at @index. Returns its size, or 0 if there is none. */
 static u32 copy_one(struct kl_latency *l, u32 what, u32 index, void *to)
 {
 	struct kl_abi_latency_source *source = to;
@@ -248,7 +247,7 @@ static u32 number_of(struct kl_latency *l, u32 what)
  */
 int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, struct kl_error *why)
 {
-	/* Pairs with add of profile.c. */
+	/* Pairs with the release in add() of profile.c. */
 	struct kl_latency *l = smp_load_acquire(&s->latency);
 	u8 __user *to = u64_to_user_ptr(call->buffer);
 	u32 room = call->n, number;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The profile's tables. Tasks are found by address without a lock; whatever changes
- * a table is done under the profile's lock, a leaf that is taken with interrupts off.
- * Entries are written by who switches their task in, and by nobody else.
+ * The profile's tables. Tasks are found by address without a lock; the tables are only changed
+ * under the profile's lock, a leaf lock that is taken with interrupts off. Only the CPU that
+ * switches an entry's task in adds to the entry.
  */
 #include <linux/cred.h>
 #include <linux/sizes.h>
@@ -16,7 +16,7 @@ static struct kl_latency_task **head_of(struct kl_latency *l, const struct task_
 	return &l->head[(u32)((u64)task * GOLDEN_RATIO_64 >> 32) & l->mask];
 }
 
-/* Megabytes take milliseconds: others may run in between. */
+/* Clearing megabytes takes milliseconds, so reschedule in between. */
 static void clear_slowly(void *at, size_t bytes)
 {
 	while (bytes) {
@@ -30,7 +30,7 @@ static void clear_slowly(void *at, size_t bytes)
 }
 
 /**
- * kl_latency_clear - forget everything
+ * kl_latency_clear - reset all tables
  * @l: not running
  *
  * Context: may sleep.
@@ -76,10 +76,12 @@ static void link_task(struct kl_latency *l, struct kl_latency_task *t, struct ta
 {
 	struct kl_latency_task **head = head_of(l, task);
 
-	/* Who still goes along the chain of the task that has ended looks at both. */
+	/* A reader that still walks the ended task's chain may read both of these. */
 	WRITE_ONCE(t->task, task);
 	WRITE_ONCE(t->next, *head);
-	/* What is in it first; pairs with kl_latency_find. */
+	/*
+	 * Initialize the record before publishing it. Pairs with the acquire in kl_latency_first.
+	 */
 	smp_store_release(head, t);
 }
 
@@ -91,18 +93,18 @@ static void unlink_task(struct kl_latency *l, struct kl_latency_task *t)
 		at = &(*at)->next;
 	if (*at)
 		WRITE_ONCE(*at, t->next);
-	/* It leads on to the others as long as it is not used again. */
+	/* `next` stays valid for readers of the chain until the record is reused. */
 	WRITE_ONCE(t->task, NULL);
 }
 
 /**
- * kl_latency_name - note what a task is called now
- * @t: its record; the profile's lock is held
- * @task: it exists
+ * kl_latency_name - store a task's current name, ids and user
+ * @t: the task's record; the profile's lock is held
+ * @task: an existing task
  */
 void kl_latency_name(struct kl_latency_task *t, const struct task_struct *task)
 {
-	/* Others may be renaming it, and a program that it executes may give it another id. */
+	/* Another task may be renaming it, and executing a program may change its thread id. */
 	t->tid = data_race(task->pid);
 	t->pid = task->tgid;
 	rcu_read_lock();
@@ -122,7 +124,7 @@ static bool has_name(const struct kl_latency_task *t, const struct task_struct *
 }
 
 /**
- * kl_latency_rename - the same if it is called something else than before
+ * kl_latency_rename - update the stored name if it has changed
  * @l: profile
  * @t: the task's record
  * @task: the running task
@@ -134,8 +136,8 @@ void kl_latency_rename(struct kl_latency *l, struct kl_latency_task *t, struct t
 	unsigned long flags;
 
 	/*
-	 * All CPUs share the lock, and names seldom change: look first. A change missed here
-	 * is noted at the next switch.
+	 * All CPUs share the lock, and names seldom change, so compare first. A change that is
+	 * missed here is stored at the next switch.
 	 */
 	if (data_race(has_name(t, task)))
 		return;
@@ -146,14 +148,13 @@ void kl_latency_rename(struct kl_latency *l, struct kl_latency_task *t, struct t
 }
 
 /**
- * kl_latency_enter - a record for a task
+ * kl_latency_enter - find or create a task's record
  * @l: profile
  * @task: any
- * @state: that it is in, if it has no record yet
- * @now: since when
+ * @state: the task's state, if it has no record yet
+ * @now: start of @state
  *
- * Returns the one that it has, or a new one; NULL if there is no room. Context: any but
- * NMI.
+ * Returns the record, or NULL if the table is full. Context: any but NMI.
  */
 struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struct *task, u32 state,
 					 u64 now)
@@ -171,7 +172,7 @@ struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struc
 		this_cpu_inc(l->cpu->missed);
 		goto unlock;
 	}
-	/* Who still goes along the chain of the task that has ended comes to its end here. */
+	/* A reader that still walks the ended task's chain reaches its end here. */
 	data_race(memset(t, 0, sizeof(*t)));
 	t->serial = ++l->serial;
 	t->state = state;
@@ -179,12 +180,12 @@ struct kl_latency_task *kl_latency_enter(struct kl_latency *l, struct task_struc
 	t->first = now;
 	t->flags = (data_race(task->flags) & PF_KTHREAD ? KL_LATENCY_TASK_KERNEL : 0) |
 		   (state == KL_LATENCY_OUTSIDE ? KL_LATENCY_TASK_OUTSIDE : 0);
-	/* If it is asleep, then until its first event. */
+	/* If the task is asleep, it stays in this state until its first event. */
 	t->wake.state = state == KL_LATENCY_UNSET && asked ? kl_latency_state_of(asked, task) :
 							     KL_LATENCY_UNINTERRUPTIBLE;
 	kl_latency_name(t, task);
 	link_task(l, t, task);
-	/* Its end is seen also if the gate lets it in no longer. */
+	/* The watch makes its end visible even if the gate no longer allows the task. */
 	kl_gate_watch(l->session, task->pid);
 unlock:
 	raw_spin_unlock_irqrestore(&l->lock, flags);
@@ -192,11 +193,11 @@ unlock:
 }
 
 /**
- * kl_latency_end - a task is not measured any more
+ * kl_latency_end - stop measuring a task
  * @l: profile
- * @t: its record, up to date; kept until its place is needed
- * @task: it; NULL: it is gone, or may not be looked at
- * @now: its end
+ * @t: its record, up to date; kept until the slot is needed
+ * @task: the task; NULL if it has exited or must not be read
+ * @now: time of its end
  * @flags: KL_LATENCY_TASK_ENDED or KL_LATENCY_TASK_HIDDEN
  *
  * Context: any but NMI.
@@ -230,7 +231,7 @@ void kl_latency_end(struct kl_latency *l, struct kl_latency_task *t, struct task
 static_assert(KEY_WORDS == 8 &&
 	      KEY_WORDS * sizeof(u64) == offsetof(struct kl_abi_latency_entry, asleep));
 
-/* An entry's task word is first: one that is being replaced by another's never is ours. */
+/* The word with the task's id comes first, so an entry being replaced never matches our key. */
 static __always_inline bool is_key(const struct kl_abi_latency_entry *a,
 				   const struct kl_abi_latency_entry *b)
 {
@@ -254,7 +255,7 @@ static __always_inline u32 hash_key(const struct kl_abi_latency_entry *key)
 	return hash;
 }
 
-/* May it be taken from its task: that has ended, or is the one that asks? */
+/* May the entry be evicted: has its task ended, or is it the requesting task's own? */
 static bool may_evict(const struct kl_latency *l, const struct kl_latency_entry *e, u32 serial)
 {
 	const struct kl_latency_task *of = &l->task[e->of];
@@ -262,7 +263,7 @@ static bool may_evict(const struct kl_latency *l, const struct kl_latency_entry 
 	return e->is.task == serial || of->serial != e->is.task || !of->task;
 }
 
-/* A place for a key that is not there; NULL: all are of tasks that live. */
+/* Find a slot for a new key; NULL if all of them belong to tasks that live. */
 static noinline struct kl_latency_entry *
 make_entry(struct kl_latency *l, const struct kl_abi_latency_entry *key, u32 hash, u32 of)
 {
@@ -276,14 +277,14 @@ make_entry(struct kl_latency *l, const struct kl_abi_latency_entry *key, u32 has
 			best = e;
 			break;
 		}
-		/* A task that has been switched in just now may be adding to its own. */
+		/* A task that has just been switched in may be adding to its own entry. */
 		if (may_evict(l, e, key->task) &&
 		    (!best || data_race(e->is.asleep.sum) < data_race(best->is.asleep.sum)))
 			best = e;
 	}
 	if (best) {
 		WRITE_ONCE(l->evicted_entries, l->evicted_entries + (best->is.task != 0));
-		/* As said above is_key. */
+		/* Safe for readers without the lock: see is_key. */
 		data_race(memcpy(&best->is, key, sizeof(*key)));
 		best->of = of;
 	} else {
@@ -294,11 +295,11 @@ make_entry(struct kl_latency *l, const struct kl_abi_latency_entry *key, u32 has
 }
 
 /**
- * kl_latency_account - a sleep has ended: add it to its entry
+ * kl_latency_account - add a sleep that has ended to its entry
  * @l: profile
  * @t: the task, which is being switched to
- * @state: it was in
- * @time: it took
+ * @state: the state that it slept in
+ * @time: duration, in cycles of kl_clock()
  *
  * Context: the tracepoint sched_switch.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who wakes a task: another task, or an interrupt by its own name, never the task that
- * it has interrupted; and for whom that task had waited. Probes at the entries and exits
- * of handlers, softirqs and timers note what a CPU is doing.
+ * What wakes a task: another task, or an interrupt by its own name, never the task that it
+ * interrupted; and for whom the waker itself had waited. Probes at the entries and exits of
+ * handlers, softirqs and timers track what a CPU is doing.
  */
 #include <linux/hash.h>
 #include <linux/hrtimer.h>
@@ -22,19 +22,19 @@
 /* ----------------------------------------------------------- interrupts */
 
 /*
- * What a CPU is doing, written by it alone, of interrupts that do not change the CPU;
- * for all profiles. 0 is nothing.
+ * What a CPU is doing, for all profiles. Written only by that CPU, in interrupts, which do not
+ * migrate. 0 means nothing.
  */
 struct doing {
-	u64 timer[2]; /* function; in hard interrupts and in softirqs */
+	u64 timer[2]; /* function; [0] in hard interrupts, [1] in softirqs */
 	const char *irq_name;
-	u32 irq; /* number and one */
-	u32 softirq; /* number and one */
+	u32 irq; /* number + 1 */
+	u32 softirq; /* number + 1 */
 };
 
 static DEFINE_PER_CPU(struct doing, doing);
 
-/* Profiles that look at it. */
+/* Number of profiles that use it. */
 static DEFINE_MUTEX(users_lock);
 static u32 users;
 
@@ -80,8 +80,8 @@ static void on_timer_end(void *data, struct timer_list *timer)
 }
 
 /*
- * Ends first: a beginning whose end is not seen would be blamed for all that the processor does
- * until its next of that kind, which may be long.
+ * Attach exits first: an entry whose exit is missed would be blamed for everything that the CPU
+ * does until its next event of that kind, which may take long.
  */
 static const struct point {
 	const char *name;
@@ -116,7 +116,7 @@ static int attach_points(struct kl_error *why)
 {
 	int cpu;
 
-	/* What the last profile has left: ends have not been seen since. */
+	/* Clear what the last profile left, as no exits have been seen since. */
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(&doing, cpu), 0, sizeof(doing));
 	for (u32 i = 0; i < ARRAY_SIZE(points); i++) {
@@ -135,10 +135,10 @@ static int attach_points(struct kl_error *why)
 }
 
 /**
- * kl_latency_attach_wakers - let CPUs note what they are doing
- * @why: set on failure; then nothing is attached
+ * kl_latency_attach_wakers - let CPUs track what they are doing
+ * @why: set on failure; nothing is attached then
  *
- * Once for all profiles. Context: may sleep.
+ * Shared by all profiles. Context: may sleep.
  */
 int kl_latency_attach_wakers(struct kl_error *why)
 {
@@ -166,7 +166,7 @@ void kl_latency_detach_wakers(void)
 
 /* --------------------------------------------------------------- sources */
 
-/* A new one; 0: there is no room. Names are read while their handler runs. */
+/* Create a source. Returns 0 if the table is full. A name is copied while its handler runs. */
 static noinline u32 make_source(struct kl_latency *l, u32 kind, u64 number, const char *name,
 				u64 key)
 {
@@ -186,7 +186,10 @@ static noinline u32 make_source(struct kl_latency *l, u32 kind, u64 number, cons
 		source->is.id = l->n_sources + 1;
 		source->key = key;
 		id = l->n_sources + 1;
-		/* What is in it first; pairs with find_source and kl_latency_read. */
+		/*
+		 * Initialize the source before publishing it. Pairs with the acquires in
+		 * find_source and in number_of of read.c.
+		 */
 		smp_store_release(&l->n_sources, id);
 	}
 	raw_spin_unlock_irqrestore(&l->lock, flags);
@@ -236,26 +239,29 @@ static struct kl_abi_latency_hop interrupt(struct kl_latency *l)
 
 /* ---------------------------------------------------------------- chains */
 
-/* Since when does it sleep? 0: it does not yet, or its switch is under way. */
+/* When did the current sleep begin? 0 if it has not yet, or its switch is under way. */
 static u64 asleep_since(const struct kl_latency_task *t)
 {
 	u32 state = READ_ONCE(t->state);
 
-	/* A switch clears `since` before it changes the state. */
+	/*
+	 * Pairs with A of docs/design/latency.md: a switch clears `since` before it changes the
+	 * state.
+	 */
 	smp_rmb();
 	return kl_latency_is_asleep(state) ? READ_ONCE(t->since) : 0;
 }
 
-/* For how long was the sleep a part of what began at @since? */
+/* How much of the sleep came after @since? */
 static u64 overlap(const struct kl_latency_sleep *sleep, u64 since)
 {
 	return sleep->wake.at > since ? sleep->wake.at - max(since, sleep->since) : 0;
 }
 
 /*
- * The waker was woken itself while @t waited: so @t waited for the waker's waker, too.
- * The waker is running here: its sleeps do not change meanwhile. The one that was most of
- * the wait counts; it need not be the last.
+ * The waker was itself woken while @t waited, so @t waited for the waker's waker, too. The waker
+ * is the running task, so its sleeps cannot change concurrently. The sleep that made up most of
+ * the wait counts; it need not be the last one.
  */
 static void add_chain(const struct kl_latency_task *t, const struct kl_latency_task *waker,
 		      struct kl_latency_wake *wake, u64 now)
@@ -304,7 +310,7 @@ static struct kl_abi_latency_hop running_task(struct kl_latency *l, struct kl_la
 	return hop;
 }
 
-/* What the hard interrupt has interrupted is none of the waker's. */
+/* Where a hard interrupt interrupted the kernel: frames from there on are not the waker's. Or 0. */
 static unsigned long interrupted(void)
 {
 	const struct pt_regs *regs = in_hardirq() ? get_irq_regs() : NULL;
@@ -313,7 +319,7 @@ static unsigned long interrupted(void)
 }
 
 /**
- * kl_latency_take_waker - note who wakes a task
+ * kl_latency_take_waker - record what wakes a task
  * @l: profile
  * @t: the task
  * @now: time of the wakeup

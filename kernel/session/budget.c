@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Bounds what an event may cost. For each place where a session's events fire it adds up
- * what the session does there at most, and refuses a session of a user without privilege
- * whose sessions together would do too much at one place. Called when a session is
- * started or changes its maskset, under its lock; docs/design/budget.md has the model.
+ * Bounds the cost of an event. For each probe point of a session's events it adds up the maximum
+ * cost of what the session does there. It refuses a session of an unprivileged user whose sessions
+ * together would cost too much at one probe point. Called when a session starts or changes its
+ * maskset, under its lock; docs/design/budget.md describes the model.
  */
 #include <linux/cred.h>
 #include <linux/list.h>
@@ -27,7 +27,7 @@ MODULE_PARM_DESC(event_operations_per_user,
 		 "operations (about 5 instructions each) that all sessions of an unprivileged user "
 		 "can cost at one probe point; 0: unlimited");
 
-/* What an event's cost is made of, as messages call it. */
+/* Parts of an event's cost; part_names has their names in messages. */
 enum part {
 	PART_EVENT,
 	PART_FIELDS,
@@ -53,13 +53,13 @@ static const char *const part_names[PARTS] = {
 	[PART_OTHERS] = "other sessions",
 };
 
-/* In operations; tests/kernel/budget measures them. */
-#define EVENT 100 /* the gate, what may be shown, the fields */
+/* In operations, as measured by tests/kernel/budget. */
+#define EVENT 100 /* the gate, access checks, the fields */
 #define RECORD 60
 #define STRINGS 500 /* of a system call */
 #define LATENCY 150
-#define WALK 400 /* of a call trace: without its frames, and with the load that fails */
-#define USER_FRAME 48 /* its place in a file is looked up, too */
+#define WALK 400 /* of a stack trace: without its frames, but with the load that fails */
+#define USER_FRAME 48 /* includes the lookup of its file */
 #define KERNEL_FRAME 60
 
 struct cost {
@@ -67,10 +67,10 @@ struct cost {
 };
 
 /**
- * struct claim - what a session costs at a place
- * @place: tells places apart: what calls a probe
- * @name: for messages
- * @cost: of all that happens there at a time
+ * struct claim - what a session costs at a probe point
+ * @place: identifies the probe point
+ * @name: its name, for messages
+ * @cost: of everything that one hit does there
  */
 struct claim {
 	const void *place;
@@ -80,8 +80,8 @@ struct claim {
 
 /**
  * struct kl_budget - what a session costs
- * @list: of all that are in force
- * @session: whose; charged for it
+ * @list: in the list of all claimed budgets
+ * @session: the session, which is charged for the memory
  * @n: number of @claim, sorted by place
  */
 struct kl_budget {
@@ -91,7 +91,7 @@ struct kl_budget {
 	struct claim claim[];
 };
 
-/* Those of sessions that run; the lock is taken inside a session's. */
+/* Budgets of running sessions. The lock nests inside a session's lock. */
 static DEFINE_MUTEX(budgets_lock);
 static LIST_HEAD(budgets);
 
@@ -110,7 +110,7 @@ static void add_cost(struct cost *to, const struct cost *more)
 		to->part[i] += more->part[i];
 }
 
-/* ------------------------------------------------------- of a single event */
+/* ------------------------------------------------------- cost of an event */
 
 static u64 walks_cost(const struct kl_session *s, u32 kernel_walks, u32 user_walks)
 {
@@ -156,7 +156,7 @@ static void add_fired(const struct kl_session *s, const struct kl_actions *actio
 		add_cost(cost, &fired);
 }
 
-/* @id: the event at which it runs */
+/* @id: the event that the handler runs for */
 static void add_handler(const struct kl_session *s, const struct kl_actions *actions, u32 id,
 			const struct kl_rule *r, struct cost *cost)
 {
@@ -181,7 +181,7 @@ static void add_rule(const struct kl_session *s, const struct kl_actions *action
 	add_handler(s, actions, id, r, cost);
 }
 
-/* What a session does with an event that its actions have. */
+/* The cost of what a session does with an event that it handles. */
 static struct cost cost_of(const struct kl_session *s, const struct kl_actions *actions, u32 id)
 {
 	struct cost cost = { .part[PART_EVENT] = EVENT };
@@ -196,9 +196,9 @@ static struct cost cost_of(const struct kl_session *s, const struct kl_actions *
 	return cost;
 }
 
-/* ------------------------------------------------------- of a place */
+/* ------------------------------------------------------- cost at a probe point */
 
-/* Rows, system calls, two places of the profile; and traps are one. */
+/* Rows, system calls, two probe points of the profile, defined events; one for all traps. */
 #define CLAIMS_MAX (KL_EV_SYSCALL_ENTRY + 2 + 2 + KL_DEFINED_UNPRIVILEGED_MAX + 1)
 
 static void add_claim(struct kl_budget *b, const void *place, const char *name,
@@ -224,7 +224,7 @@ static void add_rows(const struct kl_session *s, const struct kl_actions *action
 	}
 }
 
-/* The exit copies those that were not in memory at the entry, and fires an event for each. */
+/* The exit copies strings that were not in memory at the entry, and fires an event for each. */
 static void add_strings(const struct kl_session *s, const struct kl_actions *actions, u32 n,
 			bool exit, struct cost *cost)
 {
@@ -234,7 +234,7 @@ static void add_strings(const struct kl_session *s, const struct kl_actions *act
 		add_fired(s, actions, KL_EV_syscall_late_string, n, cost);
 }
 
-/* A system call is one of them: take the most expensive. */
+/* A hit is only one of the calls: take the most expensive one. */
 static void add_calls(const struct kl_session *s, const struct kl_actions *actions, bool exit,
 		      struct kl_budget *b)
 {
@@ -295,7 +295,7 @@ static void add_defined(u32 id, u32 kind, const void *place, const char *name,
 	if (kind != KL_SOURCE_KIND_TRAP)
 		add_claim(adding->b, place, name, &cost);
 	else if (sum_of(&cost) > sum_of(&adding->trap))
-		/* A breakpoint is one event. */
+		/* A breakpoint fires only one event. */
 		adding->trap = cost;
 }
 
@@ -307,7 +307,7 @@ static int compare_places(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* Merge the claims into one for each place. */
+/* Merge the claims into one for each probe point. */
 static void merge(struct kl_budget *b)
 {
 	u32 n = 0;
@@ -327,7 +327,7 @@ static u64 bytes_of(const struct kl_budget *b)
 	return kl_memory_size(struct_size(b, claim, b->n));
 }
 
-/* The part that is kept, charged, is much smaller than what there may be. */
+/* Keep and charge only the used part, which is much smaller than the maximum. */
 static struct kl_budget *keep_budget(const struct kl_budget *b, struct kl_error *why)
 {
 	int error = kl_memory_charge(&b->session->payer, bytes_of(b), why);
@@ -379,7 +379,7 @@ static struct kl_budget *make_budget(struct kl_session *s, const struct kl_actio
 	return small;
 }
 
-/* ------------------------------------------------------- of a user */
+/* ------------------------------------------------------- cost of a user */
 
 static const struct claim *find_claim(const struct kl_budget *b, const void *place)
 {
@@ -398,7 +398,7 @@ static const struct claim *find_claim(const struct kl_budget *b, const void *pla
 	return NULL;
 }
 
-/* What the user's other sessions do there. */
+/* The cost of the user's other sessions at a probe point. */
 static u64 others_cost(const struct kl_budget *b, const void *place)
 {
 	const struct kl_budget *other;
@@ -408,7 +408,7 @@ static u64 others_cost(const struct kl_budget *b, const void *place)
 	list_for_each_entry(other, &budgets, list) {
 		const struct claim *claim;
 
-		/* The list has the sessions of all users, which can be many. */
+		/* The list has the sessions of all users, of which there may be many. */
 		cond_resched();
 		if (other->session == b->session ||
 		    !kl_payer_shares(&other->session->payer, &b->session->payer))
@@ -449,14 +449,13 @@ static int check_claims(struct kl_budget *b, bool others, struct kl_error *why)
 }
 
 /**
- * kl_budget_claim - have a session's actions counted among those of its user
- * @s: the session, which runs or is about to; its lock is held
- * @actions: what it will do
+ * kl_budget_claim - count a session's actions among those of its user
+ * @s: the session, which is running or about to; its lock is held
+ * @actions: its future actions
  * @why: set on failure
  *
- * What it has claimed before is not counted, and stays claimed. Returns NULL if nothing
- * has to be claimed, -EDQUOT as an error pointer if it would be too much. Context: may
- * sleep.
+ * The session's previous claim is not counted, and stays valid. Returns the claim, NULL if none is
+ * needed, or an error pointer: -EDQUOT if the limit would be exceeded. Context: may sleep.
  */
 struct kl_budget *kl_budget_claim(struct kl_session *s, const struct kl_actions *actions,
 				  struct kl_error *why)
@@ -482,9 +481,9 @@ struct kl_budget *kl_budget_claim(struct kl_session *s, const struct kl_actions 
 }
 
 /**
- * kl_budget_check - could a session do this if it was its user's only one?
- * @s: a session that does not run; its lock is held
- * @actions: what it would do
+ * kl_budget_check - would a session's actions be allowed if it was its user's only session?
+ * @s: a session that is not running; its lock is held
+ * @actions: the actions to check
  * @why: set on failure
  *
  * Returns 0, -EDQUOT or -ENOMEM. Context: may sleep.
@@ -507,7 +506,7 @@ int kl_budget_check(struct kl_session *s, const struct kl_actions *actions, stru
 
 /**
  * kl_budget_release - undo kl_budget_claim
- * @budget: what it returned, NULL too
+ * @budget: what it returned, including NULL and error pointers
  */
 void kl_budget_release(struct kl_budget *budget)
 {

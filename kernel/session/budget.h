@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the sessions of a user without privilege may cost at one place of the kernel:
- * see budget.c.
- */
+/* Limits what the sessions of an unprivileged user may cost at one probe point: see budget.c. */
 #ifndef KL_SESSION_BUDGET_H
 #define KL_SESSION_BUDGET_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does what handlers have requested (core/deferred.c): freezes a session, or switches its maskset.
- * Runs in the module's own workers and takes the session's lock.
+ * Carries out what handlers have requested (core/deferred.c): freezes a session, or switches its
+ * maskset. Runs in the module's own workers and takes the session's lock.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -10,14 +10,14 @@
 #include "../core/deferred.h"
 #include "session.h"
 
-/* How often a freeze that waits for more records counts them, while the user has tokens. */
+/* How often a freeze that waits for more records counts them, as long as the user has tokens. */
 #define LOOK_AGAIN_MS 1u
 
 /* A request that fails for lack of memory is retried, for at most a second in total. */
 #define TRY_AGAIN_MS 20u
 #define TRIES_MAX 50
 
-/* How often a switch looks for tokens at least: root may raise the limit meanwhile. */
+/* Longest pause before a switch checks for tokens again: root may have raised the limit. */
 #define TOKENS_MS 1000u
 
 /* Should a request that failed with @error be retried? */
@@ -30,8 +30,8 @@ static bool may_try_again(struct kl_deferred *l, int error)
 }
 
 /*
- * Returns false if it is to be tried again. Stopping takes no memory: a freeze
- * happens in any case, if later than it should.
+ * Returns false if the freeze must be retried. Stopping needs no memory, so a freeze happens in
+ * any case, if later than it should.
  */
 static bool freeze_now(struct kl_session *s)
 {
@@ -48,8 +48,8 @@ static bool freeze_now(struct kl_session *s)
 }
 
 /*
- * Returns in how many milliseconds it is to be tried again, or 0. Each switch takes a token,
- * even if it patches nothing: a session cannot keep a worker busy with them.
+ * Returns the milliseconds until a retry, or 0. Each switch takes a token, even if it patches
+ * nothing, so a session cannot keep a worker busy with switches.
  */
 static u32 use_now(struct kl_session *s, u32 maskset)
 {
@@ -74,7 +74,7 @@ static u32 use_now(struct kl_session *s, u32 maskset)
 }
 
 /**
- * kl_deferred_work - what a session's handlers have requested
+ * kl_deferred_work - carry out what a session's handlers have requested
  * @work: of its struct kl_deferred
  */
 void kl_deferred_work(struct work_struct *work)
@@ -83,7 +83,7 @@ void kl_deferred_work(struct work_struct *work)
 	struct kl_session *s = container_of(l, struct kl_session, deferred);
 	unsigned long next = l->used + msecs_to_jiffies(KL_USE_EVERY_MS);
 	u64 wanted = READ_ONCE(l->freeze_at), began = ktime_get_ns();
-	/* A user whose time is used up waits, except for the freeze itself, which happens once. */
+	/* A user who has no tokens left waits, except for the freeze itself, which happens once. */
 	u32 again_ms = wanted ? 0 : kl_payer_delay(&s->payer, KL_BUCKET_WORK);
 	u32 maskset = KL_MASKSET_NONE;
 	bool counting = false;
@@ -106,7 +106,9 @@ void kl_deferred_work(struct work_struct *work)
 		again_ms = TRY_AGAIN_MS;
 	kl_payer_spend(&s->payer, KL_BUCKET_WORK,
 		       div_u64(ktime_get_ns() - began, NSEC_PER_USEC) + 1);
-	/* It may be for as long as the session runs, so that it waits for tokens as others do. */
+	/*
+	 * Counting may last as long as the session runs, so it waits for tokens as all work does.
+	 */
 	if (counting)
 		again_ms =
 			clamp(kl_payer_delay(&s->payer, KL_BUCKET_WORK), LOOK_AGAIN_MS, TOKENS_MS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that a session defines: brings the caller's descriptions in, for
+ * Events that a session defines: copies the caller's descriptions for
  * kernel/source/dynamic/dynamic.c. Called by kernel/device.
  */
 #include <linux/mm.h>
@@ -15,9 +15,9 @@
 #include "../splice/splice.h"
 
 /**
- * struct wanted_events - the events of a call, copied
- * @payer: charged for them while the call lasts
- * @charged: bytes
+ * struct wanted_events - copies of the events of a call
+ * @payer: charged for the copies during the call
+ * @charged: bytes charged
  * @of: the events
  */
 struct wanted_events {
@@ -35,7 +35,7 @@ static int charge(struct wanted_events *w, u64 bytes, struct kl_error *why)
 	return error;
 }
 
-/* A name's bytes with the NUL, or a negative errno. */
+/* Size of a name including the NUL, or a negative errno. */
 static long name_bytes(const struct kl_abi_event *e, struct kl_error *why)
 {
 	const u32 most = kl_dynevent_name_max(e->kind);
@@ -69,7 +69,7 @@ static int take_name(struct wanted_events *w, const struct kl_abi_event *e,
 	params->name = name;
 	if (copy_from_user(name, u64_to_user_ptr(e->name), bytes))
 		return kl_fail(why, -EFAULT, "the event's name cannot be read");
-	/* The caller can have changed the name since it was measured. */
+	/* The caller may have changed the name since it was measured. */
 	name[bytes - 1] = 0;
 	return 0;
 }
@@ -84,7 +84,7 @@ static int take_event(struct kl_session *s, struct wanted_events *w, const struc
 	params->kind = e->kind;
 	params->address = e->address;
 	params->arg = e->arg;
-	/* For the event's own program, and those of filters and keys. */
+	/* Enough for the event's own program, and for those of filters and keys. */
 	params->arguments = READ_ONCE(s->defs.arguments);
 	if (e->program) {
 		params->program = kl_session_program(s, e->program);
@@ -130,12 +130,11 @@ static int take_events(struct kl_session *s, struct wanted_events *w, struct kl_
 
 /**
  * kl_session_add_events - define events
- * @s: the session; has never been started
- * @e: from the caller; `first`, and on failure `bad`, are set
- * @why: set on failure; then none is defined
+ * @s: a session that has never been started
+ * @e: from the caller; `first`, or on failure `bad`, is set
+ * @why: set on failure; no event is defined then
  *
- * Limits are checked before anything is copied. Context: the caller's system call;
- * may sleep.
+ * Limits are checked before anything is copied. Context: the caller's system call; may sleep.
  */
 int kl_session_add_events(struct kl_session *s, struct kl_abi_events *e, struct kl_error *why)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which tasks a session follows: set before it starts, the set of tasks also
- * while it runs. Under the session's lock; probes read without.
+ * Which tasks a session follows: set before it starts; the set of tasks can also change while it
+ * runs. Under the session's lock; probes read it without the lock.
  */
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
@@ -13,7 +13,7 @@
 #include "session.h"
 #include "../core/taskset.h"
 
-/* How many passes look for tasks created in the meantime. */
+/* How many passes look for tasks that are created concurrently. */
 #define PASSES_MAX 4
 
 static int create_set(struct kl_session *s, struct kl_taskset **set, struct kl_error *why)
@@ -29,7 +29,7 @@ static int create_set(struct kl_session *s, struct kl_taskset **set, struct kl_e
 	return 0;
 }
 
-/* Returns whether that changes something. */
+/* Returns whether this changes anything. */
 static bool change_task(struct kl_session *s, struct task_struct *t, u32 flags)
 {
 	bool in = flags & KL_TASK_ADD, heir = in && flags & KL_TASK_INHERIT;
@@ -43,9 +43,9 @@ static bool change_task(struct kl_session *s, struct task_struct *t, u32 flags)
 }
 
 /**
- * kl_session_set_filter - which tasks' events are recorded
+ * kl_session_set_filter - set which tasks' events are recorded
  * @s: the session; must not be running
- * @f: the filter; what the owner may not see stays hidden in any case
+ * @f: the filter; tasks that the owner may not see stay hidden in any case
  * @why: set on failure
  */
 int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, struct kl_error *why)
@@ -84,11 +84,11 @@ unlock:
 }
 
 /**
- * struct change - KL_IOC_TASKS under way
- * @wanted: the task that it is about, with a reference
- * @tree: processes of this pass that descend from @wanted's, by process id
- * @n: tasks of this pass that are meant and may be seen
- * @new: of these, those that had not been in the set, or had been
+ * struct change - the state of a KL_IOC_TASKS call
+ * @wanted: the requested task, with a reference
+ * @tree: ids of the processes of this pass that descend from @wanted's
+ * @n: selected tasks of this pass that the owner may see
+ * @new: how many of these were added or removed by this pass
  */
 struct change {
 	struct kl_session *session;
@@ -100,9 +100,9 @@ struct change {
 };
 
 /*
- * Tasks are listed in the order in which they were created, and a process becomes a child only of
- * older ones. So a process's parent, if it belongs to the tree, has been noted before it. Each
- * process is noted anew, as its number may have been another's.
+ * Tasks are listed in the order of their creation, and a process only ever becomes a child of an
+ * older one. So if the parent of a process belongs to the tree, it has been entered before the
+ * process. Each process is entered or removed anew, as its id may have been another one's.
  */
 static bool is_in_tree(struct change *c, struct task_struct *t)
 {
@@ -125,14 +125,14 @@ static void visit(struct change *c, struct task_struct *t)
 
 	if (c->tree && !is_in_tree(c, t))
 		return;
-	/* The id of a task that has ended may already belong to another. */
+	/* The id of a task that has ended may already belong to another one. */
 	if (!kl_task_is_alive(t) || !kl_access_sees(s->owner, s->may, t))
 		return;
 	c->n++;
 	c->new += change_task(c->session, t, c->flags);
 }
 
-/* A task in the set stays there: what it does is recorded already. */
+/* A task that is in the set stays there, as its events are recorded already. */
 static void await(struct change *c)
 {
 	struct task_struct *t = c->wanted;
@@ -167,10 +167,10 @@ static int make_pass(struct change *c)
 }
 
 /*
- * What a task that is in the set creates is entered when it is created. What one creates that is
- * not in it yet stands behind it in the list and is visited later in the same pass, unless the
- * list has been made already, or its creation is just being looked at by kl_follow_attach()'s
- * probe. So there is another pass, until one finds nothing new.
+ * A task that is created by one in the set is added at its creation. One that is created by a task
+ * not yet in the set follows that task in the list and is visited later in the same pass, unless
+ * the list has been taken already, or kl_follow_attach()'s probe is just handling its creation. So
+ * there are further passes, until one finds nothing new.
  */
 static int change_several(struct change *c, struct kl_error *why)
 {
@@ -195,7 +195,7 @@ static int change_several(struct change *c, struct kl_error *why)
 	return error == -ENOMEM ? kl_fail(why, error, "no memory for a list of tasks") : error;
 }
 
-/* The same answer for a task that is not there and one that the owner may not see. */
+/* Gives the same answer for a task that does not exist and one that the owner may not see. */
 static struct task_struct *find_wanted(const struct kl_session *s, pid_t pid)
 {
 	struct task_struct *t;
@@ -233,13 +233,13 @@ static int change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_
 }
 
 /**
- * kl_session_change_tasks - put tasks in the session's set, or take them out
+ * kl_session_change_tasks - add tasks to the session's set, or remove them
  * @s: the session, with KL_FILTER_TASKS
- * @t: which; `count` is set: how many of them there are that the owner may see, others are left out
+ * @t: the tasks; `count` is set to the number of those that the owner may see, others are ignored
  * @why: set on failure
  *
- * If the caller is killed some tasks have been changed, and others not. Context: the process whose
- * pid namespace counts; may sleep.
+ * If the caller is killed, some tasks have been changed and others have not. Context: the process
+ * whose pid namespace is used; may sleep.
  */
 int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_error *why)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Masksets: which handler an event has. Three are built in; users' own belong
- * to their session. What a session does now is a compiled copy (kl_actions)
- * that its owner may have and this kernel can do. Under the session's lock.
+ * Masksets: which handler each event has. Three are built in; users' own belong to their session.
+ * What a session does at the moment is a compiled copy (kl_actions), limited to what its owner is
+ * allowed and this kernel can do. Under the session's lock.
  */
 #include <linux/nospec.h>
 #include <linux/slab.h>
@@ -17,7 +17,7 @@
 struct maskset {
 	char name[KL_NAME_MAX];
 	u32 n;
-	u8 handler[]; /* of the tables' events, then of defined ones */
+	u8 handler[]; /* of events.def and syscalls.def, then of defined events */
 };
 
 static u64 bytes_of(u32 n)
@@ -36,7 +36,7 @@ static bool is_event(u32 id)
 	return kl_event_of(id) || kl_event_is_syscall(id);
 }
 
-/* Does a built-in maskset log an event? */
+/* The handler of an event in a built-in maskset: log or nothing. */
 static u8 builtin_handler(u32 maskset, u32 id)
 {
 	u8 set;
@@ -50,8 +50,8 @@ static u8 builtin_handler(u32 maskset, u32 id)
 }
 
 /*
- * With what is to be asked first; what does nothing asks nothing. Only probes of
- * system calls look at a rule first (@rule is 0).
+ * Add the checks that a probe makes first to an action; one that does nothing needs none. Sources
+ * that handle rules before any checks pass 0 as @rule.
  */
 static u8 asking(u8 action, u8 what, u8 rule)
 {
@@ -62,15 +62,14 @@ static u8 asking(u8 action, u8 what, u8 rule)
 }
 
 /**
- * kl_maskset_ask - note in actions what probes must ask before they act
+ * kl_maskset_ask - set in actions what probes must check before they act
  * @s: the session, with its gate set
- * @actions: of a session that does not run, or not yet in use
+ * @actions: of a session that is not running, or not yet in use
  *
- * The probes of system calls look into a set of tasks themselves, and show no
- * kernel addresses. Calls with strings are not the usual case there: the entry
- * copies them, and the exit (even if not wanted itself) those that were not
- * in memory at the entry. Nor are those that execute programs in a session with a
- * set: a task that is awaited is not in it yet.
+ * The probes of system calls check a set of tasks themselves, and show no kernel addresses. Calls
+ * with strings are not their common case: the entry copies the strings, and the exit (even if it
+ * is not wanted itself) those that were not in memory at the entry. Nor are calls that execute
+ * programs in a session with a set, as a task that is awaited is not in it yet.
  */
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 {
@@ -82,7 +81,7 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 
 	for (u32 id = 0; id < KL_EV_SYSCALL_ENTRY; id++)
 		action[id] = asking(action[id], any, KL_ACTION_ASK);
-	/* Their sources know rules, and show what programs may. */
+	/* Their sources handle rules, and show what their programs are allowed to. */
 	for (u32 id = KL_EV_DYNAMIC; id < actions->n; id++)
 		action[id] = asking(action[id], s->gate ? KL_ACTION_ASK : 0, 0);
 	for (u32 nr = 0; nr < KL_EV_SYSCALL_MAX; nr++) {
@@ -95,7 +94,7 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 	}
 }
 
-/* What the actions need besides: counters, a set of tasks. */
+/* Prepare what else the actions need: counters, a set of tasks. */
 static int prepare(struct kl_session *s, const struct kl_actions *actions, struct kl_error *why)
 {
 	struct kl_taskset *unread;
@@ -104,7 +103,10 @@ static int prepare(struct kl_session *s, const struct kl_actions *actions, struc
 		unread = kl_taskset_create(&s->payer, why);
 		if (IS_ERR(unread))
 			return PTR_ERR(unread);
-		/* Pairs with the loads in kernel/source/syscall.c: an address dependency. */
+		/*
+		 * Pairs with the loads in kernel/source/syscall_internal.h and syscall_string.c:
+		 * an address dependency.
+		 */
 		smp_store_release(&s->unread, unread);
 	}
 	return kl_handler_prepare(s, actions, why);
@@ -116,12 +118,12 @@ static size_t actions_bytes(u32 n)
 }
 
 /**
- * kl_actions_create - actions that do nothing
+ * kl_actions_create - create actions that do nothing
  * @s: the session
- * @defined: events that the session has defined
+ * @defined: number of events that the session has defined
  * @why: set on failure
  *
- * Returns the actions or an error pointer. Give them to kl_actions_destroy.
+ * Returns the actions or an error pointer. Free them with kl_actions_destroy.
  */
 struct kl_actions *kl_actions_create(struct kl_session *s, u32 defined, struct kl_error *why)
 {
@@ -144,7 +146,7 @@ struct kl_actions *kl_actions_create(struct kl_session *s, u32 defined, struct k
 /**
  * kl_actions_destroy - free actions
  * @s: the session
- * @actions: have never been in use
+ * @actions: which have never been in use
  */
 void kl_actions_destroy(struct kl_session *s, struct kl_actions *actions)
 {
@@ -155,12 +157,12 @@ void kl_actions_destroy(struct kl_session *s, struct kl_actions *actions)
 }
 
 /**
- * kl_actions_retire - free actions once nobody can have them
+ * kl_actions_retire - free actions once no probe can use them
  * @s: the session; its lock is held
- * @actions: have just been replaced
+ * @actions: which have just been replaced
  *
- * They stay, and stay charged, until the next ones are replaced or the session ends. So who
- * switches faster than grace periods pass waits for them. Context: may sleep.
+ * They stay allocated and charged until the next ones are replaced or the session ends, so a
+ * caller that switches faster than grace periods end waits for them. Context: may sleep.
  */
 void kl_actions_retire(struct kl_session *s, struct kl_actions *actions)
 {
@@ -174,14 +176,13 @@ void kl_actions_retire(struct kl_session *s, struct kl_actions *actions)
 }
 
 /**
- * kl_maskset_compile - what a session would do with a maskset
+ * kl_maskset_compile - compile a maskset into actions
  * @s: the session; its lock is held
- * @id: of a maskset
+ * @id: of the maskset
  * @why: set on failure
  *
- * Of the built-in ones, events that are absent or not allowed are left out;
- * users' own were checked when they were written. Returns the actions or an
- * error pointer.
+ * For built-in masksets, leaves out events that are unavailable or not allowed; users' own were
+ * checked when they were written. Returns the actions or an error pointer.
  */
 struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_error *why)
 {
@@ -217,7 +218,7 @@ free:
 	return ERR_PTR(error);
 }
 
-/* May a byte of a maskset be @action? Rules are for the session's life. */
+/* Is @action valid in a maskset? Rules exist as long as the session. */
 static int check_action(struct kl_session *s, u32 id, u8 action, struct kl_error *why)
 {
 	const struct kl_handler *handler;
@@ -262,7 +263,7 @@ static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, s
 	return 0;
 }
 
-/* The bytes of the events that the session has defined. */
+/* Copy and check the bytes of the events that the session has defined. */
 static int take_dynamic(struct kl_session *s, const struct kl_abi_maskset *m, struct maskset *to,
 			struct kl_error *why)
 {
@@ -277,7 +278,7 @@ static int take_dynamic(struct kl_session *s, const struct kl_abi_maskset *m, st
 	return 0;
 }
 
-/* The id of the maskset with a name, or the first that is free; MAX: neither. */
+/* The id of the maskset with this name, else the first free id, else KL_MASKSET_MAX. */
 static u32 find_id(struct kl_session *s, const char *name)
 {
 	u32 id, free = KL_MASKSET_MAX;
@@ -322,13 +323,13 @@ static int store(struct kl_session *s, u32 *id, struct maskset *new, struct kl_e
 }
 
 /**
- * kl_maskset_write - make or replace one of the user's own
+ * kl_maskset_write - create or replace one of the user's masksets
  * @s: the session
- * @m: all of it; `id` is set if it is KL_MASKSET_ANY
+ * @m: the whole maskset; `id` is set if it is KL_MASKSET_ANY
  * @why: set on failure
  *
- * A session that is using it goes on with the old one until it is used again.
- * Context: may sleep.
+ * A session that is using it keeps the old one until it selects the maskset again. Context: may
+ * sleep.
  */
 int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
 {
@@ -360,7 +361,7 @@ int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_e
 	return error;
 }
 
-/* A maskset of the user's own, and as much of @dynamic as there is. */
+/* Copy one of the user's masksets, and as much of @dynamic as fits. */
 static int copy_maskset(struct kl_session *s, struct kl_abi_maskset *m, u8 *dynamic, u32 room,
 			struct kl_error *why)
 {
@@ -378,7 +379,7 @@ static int copy_maskset(struct kl_session *s, struct kl_abi_maskset *m, u8 *dyna
 	return found ? 0 : kl_fail(why, -ENOENT, "there is no maskset %u", m->id);
 }
 
-/* Through memory of the call: the caller's own may make it wait, which the lock must not. */
+/* Uses a buffer, as writing to the caller's memory may block, which must not be under the lock. */
 static int read_own(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why)
 {
 	u32 room = min(m->n_dynamic, kl_dynevent_number(s));
@@ -401,9 +402,9 @@ static int read_own(struct kl_session *s, struct kl_abi_maskset *m, struct kl_er
 }
 
 /**
- * kl_maskset_read - a maskset as it was written, or as it is built in
+ * kl_maskset_read - read a maskset as it was written, or as it is built in
  * @s: the session
- * @m: id in, the rest out
+ * @m: `id` is read, the rest is filled in
  * @why: set on failure
  *
  * Context: may sleep.
@@ -422,7 +423,7 @@ int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_er
 }
 
 /**
- * kl_masksets_destroy - free the user's own
+ * kl_masksets_destroy - free the user's masksets
  * @s: a session that nothing uses any more
  */
 void kl_masksets_destroy(struct kl_session *s)

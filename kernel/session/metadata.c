@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text that describes what a session defines: set by its creator, read by whoever
- * attaches. The session's lock guards the pointer; a text is copied to user memory with
- * a reference and without the lock.
+ * The text that describes what a session defines: set by its creator, read by any process that
+ * attaches. The session's lock guards the pointer; a text is copied to user memory with a
+ * reference and without the lock.
  */
 #include <linux/mm.h>
 #include <linux/uaccess.h>
@@ -19,8 +19,8 @@ static void free_metadata(struct kref *ref)
 }
 
 /**
- * kl_metadata_put - one user of a text less; the last frees it
- * @m: or NULL
+ * kl_metadata_put - drop a reference to a text; the last one frees it
+ * @m: the text, or NULL
  */
 void kl_metadata_put(struct kl_metadata *m)
 {
@@ -29,7 +29,7 @@ void kl_metadata_put(struct kl_metadata *m)
 }
 
 /**
- * kl_session_set_metadata - keep the text that describes what is defined
+ * kl_session_set_metadata - store the text that describes what is defined
  * @s: the session
  * @m: from the caller
  * @why: set on failure
@@ -71,12 +71,12 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 }
 
 /**
- * kl_session_get_metadata - the text that describes what is defined
+ * kl_session_get_metadata - copy the text that describes what is defined
  * @s: the session
- * @m: room in; the number of bytes that there are out
+ * @m: `bytes` is the room, and is set to the size of the text
  * @why: set on failure
  *
- * Nothing is copied if the room is too small. Context: may sleep.
+ * Copies nothing if the room is too small. Context: may sleep.
  */
 int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why)
 {
@@ -93,7 +93,7 @@ int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, str
 	if (!found)
 		return 0;
 	m->bytes = found->bytes;
-	/* Not under the lock: the caller's memory may make it wait. */
+	/* Not under the lock: writing to the caller's memory may block. */
 	if (found->bytes <= room &&
 	    copy_to_user(u64_to_user_ptr(m->text), found->text, found->bytes))
 		error = kl_fail(why, -EFAULT, "the metadata cannot be written");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attaching and detaching probes patches the kernel's text and interrupts all CPUs: what a
- * session's start and a change of its maskset take of its user's tokens and probes, and
- * waiting for tokens. See docs/design/limits.md. No lock is held while waiting.
+ * Attaching and detaching probes patches the kernel's text and interrupts all CPUs. This file
+ * counts the tokens and probes that a session's start and a change of its maskset take from its
+ * user, and waits for tokens. See docs/design/limits.md. No lock is held while waiting.
  */
 #include <linux/sched/signal.h>
 
@@ -10,19 +10,19 @@
 #include "../source/source.h"
 #include "session.h"
 
-/* How long a call waits until it may patch the kernel's text. */
+/* How long a call waits for tokens to patch the kernel's text. */
 #define PATCH_WAIT_MS 10000
 
 #define LOOK_AGAIN_MS 1000u
 
-/* Attaching and detaching what start attaches beside the events. */
+/* Patches to attach and detach what a start attaches in addition to the events. */
 #define FOLLOW_PATCHES 4
 #define LATENCY_PATCHES 16
 
 /**
- * kl_probe_attach - kl_source_attach, for a probe that is charged
+ * kl_probe_attach - attach a probe that is charged to the user
  * @s: the session; its lock is held
- * @id: an event that is present, not a system call
+ * @id: an event that is available, not a system call
  * @why: set on failure
  *
  * Context: may sleep.
@@ -40,9 +40,9 @@ int kl_probe_attach(struct kl_session *s, u32 id, struct kl_error *why)
 }
 
 /**
- * kl_probe_attach_syscalls - the same, of all system calls' entries or exits
+ * kl_probe_attach_syscalls - the same, for the entries or exits of all system calls
  * @s: the session; its lock is held
- * @exit: which
+ * @exit: attach to the exits instead of the entries
  * @why: set on failure
  *
  * Context: may sleep.
@@ -61,9 +61,9 @@ int kl_probe_attach_syscalls(struct kl_session *s, bool exit, struct kl_error *w
 }
 
 /**
- * kl_patches_count - tokens for what has to be attached, and detached again some time
+ * kl_patches_count - tokens to attach what is missing, and to detach it later
  * @s: the session; its lock is held
- * @wanted: the actions that it will have
+ * @wanted: the session's future actions
  */
 u32 kl_patches_count(struct kl_session *s, const struct kl_actions *wanted)
 {
@@ -85,11 +85,11 @@ u32 kl_patches_count(struct kl_session *s, const struct kl_actions *wanted)
 }
 
 /**
- * kl_patches_to_start - tokens for all that is attached when a session starts
+ * kl_patches_to_start - tokens for everything that is attached when a session starts
  * @s: the session; its lock is held
- * @actions: that it has
+ * @actions: the session's actions
  *
- * Beside events: what follows forks and programs, and the probes of a latency profile.
+ * In addition to events: what follows forks and programs, and the probes of a latency profile.
  */
 u32 kl_patches_to_start(struct kl_session *s, const struct kl_actions *actions)
 {
@@ -99,12 +99,12 @@ u32 kl_patches_to_start(struct kl_session *s, const struct kl_actions *actions)
 	       (follows ? FOLLOW_PATCHES : 0);
 }
 
-/* Sleep until there may be tokens, without a lock. @left: milliseconds that it may take. */
+/* Sleep without a lock until there may be tokens. @left: milliseconds that the call may wait. */
 static int wait_for_patches(struct kl_session *s, u32 delay, u32 *left, struct kl_error *why)
 {
 	if (delay > *left)
 		return kl_payer_refuse_patches(&s->payer, why);
-	/* Root can raise the limit in the meantime. */
+	/* Root may raise the limit in the meantime. */
 	delay = min(delay, LOOK_AGAIN_MS);
 	*left -= delay;
 	schedule_timeout_interruptible(msecs_to_jiffies(delay) + 1);
@@ -112,10 +112,10 @@ static int wait_for_patches(struct kl_session *s, u32 delay, u32 *left, struct k
 }
 
 /**
- * kl_session_use - as kl_session_try_use, but waits
+ * kl_session_use - switch to another maskset, waiting for tokens
  * @s: the session
  * @maskset: its id
- * @why: set on failure; then everything is as it was
+ * @why: set on failure; nothing has changed then
  *
  * Context: the caller's system call; may sleep.
  */
@@ -133,12 +133,12 @@ int kl_session_use(struct kl_session *s, u32 maskset, struct kl_error *why)
 }
 
 /**
- * kl_session_start - attach the probes
+ * kl_session_start - start a session, waiting for tokens
  * @s: the session
- * @why: set on failure; then nothing is attached
+ * @why: set on failure; nothing is attached then
  *
- * Waits, without a lock, while too much text has been patched lately. Context: the
- * caller's system call; may sleep.
+ * Waits, without a lock, if too much text has been patched recently. Context: the caller's system
+ * call; may sleep.
  */
 int kl_session_start(struct kl_session *s, struct kl_error *why)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session makes for itself: programs, rules with their tables and flags.
- * All of it stays until the session ends, so a
- * probe that finds it can use it. Changed under the session's lock.
+ * What a session creates for itself: programs, and rules with their tables and flags. All of it
+ * stays until the session ends, so a probe that finds it can use it. Changed under the session's
+ * lock.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -23,7 +23,7 @@
 #include "../core/variable.h"
 
 /**
- * kl_session_defs_init - nothing has been made yet
+ * kl_session_defs_init - initialize what a session creates for itself
  * @c: of a new session
  */
 void kl_session_defs_init(struct kl_session_defs *c)
@@ -47,7 +47,7 @@ static void free_rule(struct kl_rule *r)
 }
 
 /**
- * kl_session_defs_deinit - free all that a session has made
+ * kl_session_defs_deinit - free everything that a session has created
  * @s: a session that nothing uses any more
  */
 void kl_session_defs_deinit(struct kl_session *s)
@@ -72,7 +72,7 @@ void kl_session_defs_deinit(struct kl_session *s)
 
 /* ------------------------------------------------------------- programs */
 
-/* Arguments that a program reads, from the first. */
+/* Number of arguments that a program needs: the highest index that it reads, plus 1. */
 static u32 count_arguments(const struct kl_abi_op *ops, u32 n_ops)
 {
 	u32 most = 0;
@@ -83,7 +83,7 @@ static u32 count_arguments(const struct kl_abi_op *ops, u32 n_ops)
 	return most;
 }
 
-/* Call traces and counters that a program reads: may it, and can they be had? */
+/* Check access to the stack traces and counters that a program reads, and prepare them. */
 static int prepare_variables(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops,
 			     struct kl_error *why)
 {
@@ -113,7 +113,7 @@ static int store_program(struct kl_session *s, struct kl_program *made, u32 argu
 	int error = 0;
 
 	mutex_lock(&s->lock);
-	/* Sources bring as many arguments as programs wanted when events were defined. */
+	/* Sources pass as many arguments as programs needed when the events were defined. */
 	if (arguments > c->arguments && s->defined)
 		error = kl_fail(
 			why, -EBUSY,
@@ -132,7 +132,7 @@ static int store_program(struct kl_session *s, struct kl_program *made, u32 argu
 	return error;
 }
 
-/* Memory of the call with the caller's bytes, charged to its memory cgroup; or an error pointer. */
+/* Copy from the caller to memory charged to its memory cgroup. May return an error pointer. */
 static void *copy_in(u64 from, size_t bytes)
 {
 	void *copy = kmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -179,7 +179,7 @@ free_ops:
 }
 
 /**
- * kl_session_add_program - check and keep a program
+ * kl_session_add_program - check and store a program
  * @s: the session
  * @p: from the caller; `id` is set
  * @why: set on failure
@@ -235,7 +235,7 @@ static int take_programs(struct kl_session *s, const struct kl_abi_rule *params,
 	return error;
 }
 
-/* What its programs look at, and its handler: all but a table's may call the kernel. */
+/* What the rule's programs and handler use. A handler without a table may call the kernel. */
 static u32 looks_of(const struct kl_rule *r)
 {
 	u32 looks = r->filter ? kl_program_looks(r->filter) : 0;
@@ -249,7 +249,10 @@ static u32 looks_of(const struct kl_rule *r)
 	return r->table ? looks : looks | KL_LOOKS_OUT;
 }
 
-/* What is to be there before it is known whether the event is wanted; or at all. */
+/*
+ * Fields needed to decide whether the event is wanted. If the handler does not need the whole
+ * record, these are all fields that the rule reads.
+ */
 static u64 reads_of(const struct kl_rule *r)
 {
 	u64 reads = r->filter ? kl_program_reads(r->filter) : 0;
@@ -263,7 +266,7 @@ static u64 reads_of(const struct kl_rule *r)
 	return reads;
 }
 
-/* What sources can do with it themselves: see enum kl_fastpath. */
+/* What sources can do with the rule themselves: see enum kl_fastpath. */
 static u8 fastpath_of(const struct kl_handler *handler, struct kl_rule *r)
 {
 	u8 filter = KL_FASTPATH_NONE;
@@ -331,7 +334,7 @@ static int make_tables(const struct kl_handler *handler, struct kl_rule *r, u32 
 	return 0;
 }
 
-/* What a rule takes, on all CPUs. */
+/* Memory that a rule takes, on all CPUs. */
 static u64 rule_bytes(const struct kl_handler *handler, const struct kl_abi_rule *params)
 {
 	u64 bytes = kl_memory_size(sizeof(struct kl_rule)) + kl_memory_percpu(sizeof(u64));
@@ -363,7 +366,7 @@ static int get_memory(struct kl_session *s, const struct kl_handler *handler, st
 }
 
 /**
- * kl_session_has_flags - do some rules set flags of tasks?
+ * kl_session_has_flags - does any rule set flags of tasks?
  * @s: the session; its lock is held
  */
 bool kl_session_has_flags(const struct kl_session *s)
@@ -420,7 +423,7 @@ static int add_rule(struct kl_session *s, const struct kl_handler *handler,
 }
 
 /**
- * kl_session_add_rule - make a rule that masksets may name
+ * kl_session_add_rule - create a rule that masksets can refer to
  * @s: the session
  * @params: from the caller; `rule` is set
  * @why: set on failure
@@ -446,9 +449,9 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *params, struct
 }
 
 /**
- * kl_session_table - what a rule has counted on one CPU
+ * kl_session_table - copy what a rule has counted on one CPU
  * @s: the session
- * @t: `rule`, `cpu` and room in; the rest out
+ * @t: `rule`, `cpu` and the room are read, the rest is filled in
  * @why: set on failure
  *
  * Context: may sleep.
@@ -476,15 +479,15 @@ int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_err
 	}
 	error = kl_table_copy(per_cpu_ptr(r->table, cpu), t);
 	if (error == -ENOSPC)
-		/* The caller learns how many there are. */
+		/* Not a failure: the caller gets the number of entries. */
 		return 0;
 	return error ? kl_fail(why, error, "the table cannot be written") : 0;
 }
 
 /**
- * kl_session_read_handler - what another module's handler says of a rule
+ * kl_session_read_handler - read what another module's handler has to report for a rule
  * @s: the session
- * @to: `rule` and room in; the rest out
+ * @to: `rule` and the room are read, the rest is filled in
  * @why: set on failure
  *
  * Context: may sleep.

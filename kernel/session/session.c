@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session's life: from a call on an open device until the last descriptor that uses it goes.
+ * A session's lifetime: from a call on an open device until the last descriptor that uses it is
+ * closed.
  *
- * Order of locks: the kernel's CPU hotplug lock, `sessions_lock` (the list of
- * all). A session's `lock` is held while probes are attached, which takes the
- * hotplug lock: so never take it inside any of these. Everybody's calls wait for
- * them, so no memory is allocated under them.
+ * Lock order: the kernel's CPU hotplug lock, `sessions_lock` (the list of all sessions). A
+ * session's `lock` is held while probes are attached, which takes the hotplug lock, so never take
+ * it inside either of these. The calls of all users wait for them, so no memory is allocated under
+ * them.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -142,12 +143,12 @@ static void free_session(struct kref *ref)
 	mutex_destroy(&s->lock);
 	if (s->id)
 		xa_erase(&ids, s->id);
-	/* All that it was charged for has been freed. */
+	/* Everything that it was charged for has been freed. */
 	kl_payer_deinit(&s->payer);
 	kfree(s);
 }
 
-/* That there may be one more, and what it does at first: nothing. */
+/* Charge for one more session, and give it actions that do nothing. */
 static int init_session(struct kl_session *s, struct kl_error *why)
 {
 	struct kl_actions *nothing;
@@ -170,7 +171,7 @@ static int init_session(struct kl_session *s, struct kl_error *why)
 	return 0;
 }
 
-/* From here on it is found, and gets buffers on CPUs that come online, or just have. */
+/* From here on the session can be found, and gets buffers on CPUs that come online or just have. */
 static void publish(struct kl_session *s)
 {
 	int cpu;
@@ -184,14 +185,14 @@ static void publish(struct kl_session *s)
 }
 
 /**
- * kl_session_create - a session with its buffers, doing nothing
- * @given: what the caller parameters; zero members get defaults
+ * kl_session_create - create a session with its buffers, doing nothing yet
+ * @given: the caller's parameters; zero members get defaults
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
  * @payer: of the opener, whose accounts are charged
  * @why: set on failure
  *
- * Returns the session with one reference, or an error pointer. May sleep.
+ * Returns the session with one reference, or an error pointer. Context: may sleep.
  */
 struct kl_session *kl_session_create(const struct kl_abi_session *given, const struct cred *cred,
 				     u32 may, const struct kl_payer *payer, struct kl_error *why)
@@ -221,21 +222,22 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	return s;
 }
 
-/* An ordinary user does not learn of other users' sessions. */
+/* An ordinary user cannot see other users' sessions. */
 static bool is_known_to(const struct kl_session *s, const struct cred *cred, u32 may)
 {
 	return !kl_rights_lack(may, kl_session_needs(0, uid_eq(s->owner->fsuid, cred->fsuid)));
 }
 
 /**
- * kl_session_find - another's session, to read it
+ * kl_session_find - find another process's session, to read it
  * @id: of the session
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
  * @why: set on failure
  *
- * It must be the same user's, or the opener may see all; and it may not show more than the opener
- * could see itself (kl_access_may_read). Returns it with a reference, or an error pointer.
+ * It must belong to the same user, unless the opener may see all sessions; and it must not show
+ * more than the opener could see itself (kl_access_may_read). Returns it with a reference, or an
+ * error pointer.
  */
 struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, struct kl_error *why)
 {
@@ -260,12 +262,12 @@ struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, str
 }
 
 /**
- * kl_session_status - one of the sessions that a user may know of
- * @status: `index` in, the rest out
+ * kl_session_status - describe one of the sessions that an opener may see
+ * @status: `index` is read, the rest is filled in
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
  *
- * Returns 0 or -ENOENT behind the last.
+ * Returns 0, or -ENOENT after the last session.
  */
 int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32 may)
 {
@@ -289,7 +291,7 @@ int kl_session_status(struct kl_abi_status *status, const struct cred *cred, u32
 }
 
 /**
- * kl_session_number - sessions that an opener may know of, now
+ * kl_session_number - number of sessions that an opener may see
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
  */
@@ -306,7 +308,7 @@ u32 kl_session_number(const struct cred *cred, u32 may)
 }
 
 /**
- * kl_sessions_attached - those of them that have an event attached now
+ * kl_sessions_attached - number of these that have an event attached
  * @id: below KL_EV_MAX
  * @cred: of the opener
  * @may: the opener's KL_MAY_*
@@ -318,14 +320,14 @@ u32 kl_sessions_attached(u32 id, const struct cred *cred, u32 may)
 
 	id = array_index_nospec(id, KL_EV_MAX);
 	mutex_lock(&sessions_lock);
-	/* Starts and stops have other locks: so many at about this time. */
+	/* Starts and stops hold other locks, so this number is approximate. */
 	list_for_each_entry(s, &sessions, list)
 		number += is_known_to(s, cred, may) && data_race(test_bit(id, s->attached));
 	mutex_unlock(&sessions_lock);
 	return number;
 }
 
-/* A CPU came online: it gets buffers soon. Until then its records count as lost. */
+/* A CPU came online and will soon have buffers. Until then its records count as lost. */
 static int on_cpu_online(unsigned int cpu)
 {
 	struct kl_session *s;
@@ -338,7 +340,7 @@ static int on_cpu_online(unsigned int cpu)
 }
 
 /**
- * kl_sessions_init - before the first session
+ * kl_sessions_init - set up, before the first session
  *
  * Returns 0 or a negative errno.
  */
@@ -359,7 +361,7 @@ int kl_sessions_init(void)
 }
 
 /**
- * kl_sessions_deinit - after the last session
+ * kl_sessions_deinit - undo kl_sessions_init, after the last session
  */
 void kl_sessions_deinit(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What calls do to sessions: create and find them, start and stop them, change what they record.
- * core/session.h has the struct and what probes need of it.
+ * core/session.h has the struct and what probes need.
  */
 #ifndef KL_SESSION_SESSION_H
 #define KL_SESSION_SESSION_H
@@ -43,13 +43,13 @@ int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_e
 int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
 void kl_masksets_destroy(struct kl_session *s);
 
-/* patches.c: probes and patches of the kernel's text, charged */
+/* patches.c: probes and text patches, charged */
 u32 kl_patches_count(struct kl_session *s, const struct kl_actions *wanted);
 u32 kl_patches_to_start(struct kl_session *s, const struct kl_actions *actions);
 int kl_probe_attach(struct kl_session *s, u32 id, struct kl_error *why);
 int kl_probe_attach_syscalls(struct kl_session *s, bool exit, struct kl_error *why);
 
-/* rule.c, define.c, metadata.c: what a session defines */
+/* rule.c, define.c, metadata.c: what a session creates for itself */
 int kl_session_add_events(struct kl_session *s, struct kl_abi_events *e, struct kl_error *why);
 int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struct kl_error *why);
 int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *r, struct kl_error *why);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KL_IOC_SET: a process's parameter is about to be set, and has been. Called by
- * kernel/device, which keeps what has begun for each open file. The caller makes the
- * kernel's call between the two; here is what the value was and is, and the event is
- * fired. docs/design/set.md
+ * KL_IOC_SET: a parameter of a process is about to be set, and has been. Called by kernel/device,
+ * which keeps the pending change of each open file. The caller makes the kernel's call between the
+ * two steps; this file reads the value before and after it, and fires the event. See
+ * docs/design/set.md.
  */
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
@@ -22,10 +22,10 @@
 #include "set.h"
 
 /**
- * struct kl_setting - a change that has begun
- * @by: the process that has begun it, and alone may make it an event
- * @task: with a reference; NULL: there is none of that number, or of that start
- * @seen: its caller may see @task, or there is none
+ * struct kl_setting - a pending change
+ * @by: the process that began it, and the only one that can make it an event
+ * @task: with a reference; NULL if none has that id and start time
+ * @seen: the caller may see @task, or there is none
  */
 struct kl_setting {
 	struct pid *by;
@@ -85,7 +85,7 @@ static s64 read_policy(struct task_struct *t, u32 what, char *text)
 	return policy;
 }
 
-/* As sched_getaffinity(2): those in use. Without memory for a mask it stays empty. */
+/* As sched_getaffinity(2): the CPUs in use. Stays empty if there is no memory for a mask. */
 static s64 read_affinity(struct task_struct *t, u32 what, char *text)
 {
 	cpumask_var_t mask;
@@ -100,7 +100,7 @@ static s64 read_affinity(struct task_struct *t, u32 what, char *text)
 	return first;
 }
 
-/* As it was set: none if it was not, whatever it follows from then. */
+/* As it was set: "none" if it was not, whatever the kernel derives then. */
 static s64 read_ioprio(struct task_struct *t, u32 what, char *text)
 {
 	static const char *const names[] = { "none", "realtime", "best-effort", "idle" };
@@ -121,7 +121,7 @@ static s64 read_ioprio(struct task_struct *t, u32 what, char *text)
 	return value;
 }
 
-/* The path as the caller's own cgroup namespace has it; one that exits has none any more. */
+/* The path in the caller's own cgroup namespace. A task that is exiting has none any more. */
 static s64 read_cgroup(struct task_struct *t, u32 what, char *text)
 {
 #ifdef CONFIG_CGROUPS
@@ -158,7 +158,7 @@ static s64 read_limit(struct task_struct *t, u32 what, char *text)
 	struct rlimit limit;
 	int n;
 
-	/* Both at once, as prlimit(2) writes them. */
+	/* Read both at once, as prlimit(2) writes them. */
 	task_lock(leader);
 	limit = t->signal->rlim[what - KL_SET_LIMIT];
 	task_unlock(leader);
@@ -181,7 +181,7 @@ static const read_fn readers[] = {
 	[KL_SET_LIMIT... KL_SET_LIMIT + RLIM_NLIMITS - 1] = read_limit,
 };
 
-/* Each row of settings.def is read. */
+/* Each row of settings.def has a reader. */
 #define KL_SETTING(id, macro, name, scope, help) \
 	static_assert(KL_SET_##macro < ARRAY_SIZE(readers));
 #include "../../uapi/settings.def"
@@ -190,8 +190,8 @@ static const read_fn readers[] = {
 /* --------------------------------------------------------------- the call */
 
 /*
- * The task that is meant, with a reference; NULL: there is none, it was started at another
- * time, or is one of which the caller must not learn when it was.
+ * Find the requested task, with a reference. NULL if there is none, if it was started at another
+ * time, or if the caller may not learn when it was started.
  */
 static struct task_struct *find(const struct kl_abi_set *call, const struct cred *cred, u32 may,
 				bool *seen)
@@ -221,8 +221,8 @@ static void fire(struct kl_setting *s, int error)
 	if (s->task)
 		c->new_value = readers[c->what](s->task, c->what, c->new_text);
 	/*
-	 * Attempts of those who cannot even see the task are nothing that its owner is to be
-	 * flooded with; what has changed is.
+	 * An attempt by a caller that cannot even see the task must not flood the task's owner
+	 * with events; a real change is reported.
 	 */
 	kl_set_fire(s->task, c,
 		    s->seen || c->old_value != c->new_value || strcmp(c->old_text, c->new_text));
@@ -276,7 +276,7 @@ static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
 			       "this process has started no change on this descriptor");
 	if (call->error < 0 || call->error > KL_SET_ERROR_MAX)
 		return kl_fail(why, -EINVAL, "%d is not an errno", call->error);
-	/* It may have become another program meanwhile. */
+	/* The task may have executed another program in the meantime. */
 	s->seen = s->seen && (!s->task || kl_access_sees(cred, may, s->task));
 	fire(s, call->error);
 	c = &s->change;
@@ -295,10 +295,10 @@ static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
 
 /**
  * kl_set - KL_IOC_SET
- * @call: what is asked; gets what came of it
+ * @call: the request; the result is filled in
  * @cred: of the opener
  * @may: KL_MAY_* of the opener
- * @pending: what has begun on this descriptor, or NULL; changed
+ * @pending: the change pending on this descriptor, or NULL; updated
  * @why: set on failure
  *
  * Context: the caller's system call, one at a time for @pending; may sleep. Returns 0 or a
@@ -318,11 +318,11 @@ int kl_set(struct kl_abi_set *call, const struct cred *cred, u32 may, struct kl_
 }
 
 /**
- * kl_set_abandon - what has begun will not be ended by its caller: tell it, and free it
- * @pending: or NULL
+ * kl_set_abandon - report and free a change that its caller will not end
+ * @pending: the change, or NULL
  *
- * A descriptor may have been passed on: no event says that whoever closes it wanted a
- * change. Context: process; may sleep.
+ * A descriptor may have been passed on: no event claims that another process which closes it
+ * wanted a change. Context: process; may sleep.
  */
 void kl_set_abandon(struct kl_setting *pending)
 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Starting and stopping a session, and changing what it does while it runs.
- * Probes are attached and detached one after the other, which takes seconds
- * where there are many. One pointer, the session's actions, decides whether
- * they act, so that all events begin and end at one moment. Under the
- * session's lock.
+ * Starting and stopping a session, and changing what it does while it runs. Probes are attached
+ * and detached one after the other, which takes seconds if there are many. One pointer, the
+ * session's actions, decides whether they act, so all events begin and end at the same moment.
+ * Under the session's lock.
  */
 #include <linux/slab.h>
 
@@ -36,7 +35,7 @@ static u32 defined_in(const struct kl_actions *actions)
 	return actions->n - KL_EV_MAX;
 }
 
-/* Detach what @wanted does not need; NULL: all. */
+/* Detach what @wanted does not need; everything if it is NULL. */
 static void detach_unused(struct kl_session *s, const struct kl_actions *wanted)
 {
 	bool needed[2] = {};
@@ -90,16 +89,15 @@ static int claim_and_attach(struct kl_session *s, const struct kl_actions *wante
 }
 
 /**
- * kl_session_try_use - another maskset from now on, if its text patches are allowed
+ * kl_session_try_use - switch to another maskset, if its text patches are allowed
  * @s: the session
  * @maskset: its id
- * @extra: tokens that it takes beside those of patches
- * @delay: set to 0, or if nothing was done to the milliseconds until it may be
- * @why: set on failure; then everything is as it was
+ * @extra: tokens that it takes in addition to those for patches
+ * @delay: set to 0; or, if nothing was done, to the milliseconds until it may be
+ * @why: set on failure; nothing has changed then
  *
- * While the session runs, each event is handled by the old or by the new
- * maskset, never by neither or both: probes for both are there while the
- * pointer changes. Context: may sleep.
+ * While the session runs, each event is handled by either the old or the new maskset, never by
+ * neither or both: the probes of both are attached while the pointer changes. Context: may sleep.
  */
 int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 		       struct kl_error *why)
@@ -144,9 +142,7 @@ int kl_session_try_use(struct kl_session *s, u32 maskset, u32 extra, u32 *delay,
 	return error;
 }
 
-/*
- * Make probes do nothing. Returns the actions that were in use, to be restored when no probe runs.
- */
+/* Make probes do nothing. Returns the previous actions, to be restored when no probe is running. */
 static struct kl_actions *make_idle(struct kl_session *s)
 {
 	struct kl_actions *actions =
@@ -157,7 +153,7 @@ static struct kl_actions *make_idle(struct kl_session *s)
 	return actions;
 }
 
-/* @actions: what probes did until make_idle() */
+/* @actions: what make_idle() returned */
 static void stop_running(struct kl_session *s, struct kl_actions *actions)
 {
 	u64 now = kl_clock();
@@ -176,7 +172,7 @@ static void stop_running(struct kl_session *s, struct kl_actions *actions)
 	s->budget = NULL;
 	rcu_assign_pointer(s->actions, actions);
 	kl_buffer_finish(s, s->ended);
-	/* The last blocks are complete before this. Pairs with reader_poll. */
+	/* Complete the last blocks before this store. Pairs with the smp_rmb() in reader_poll. */
 	smp_store_release(&s->running, false);
 	wake_up_interruptible_all(&s->waiters.wait);
 }
@@ -193,11 +189,12 @@ static int attach_all(struct kl_session *s, const struct kl_actions *actions, st
 /**
  * kl_session_try_start - attach the probes, then let all of them act at once
  * @s: the session
- * @delay: set to 0, or to the milliseconds until the text patches are allowed if nothing was done
- * @why: set on failure; then nothing is attached
+ * @delay: set to 0; or, if nothing was done, to the milliseconds until the text patches are
+ *   allowed
+ * @why: set on failure; nothing is attached then
  *
- * Attaching takes seconds where there are many events; until the last probe is
- * there, none of them records anything. Context: may sleep.
+ * Attaching takes seconds if there are many events; none of them records anything until the last
+ * probe is attached. Context: may sleep.
  */
 int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 {
@@ -235,7 +232,7 @@ unlock:
 }
 
 /**
- * kl_session_stop_locked - as kl_session_stop, of one that runs
+ * kl_session_stop_locked - kl_session_stop for a running session
  * @s: the session; its lock is held
  */
 void kl_session_stop_locked(struct kl_session *s)
@@ -245,7 +242,7 @@ void kl_session_stop_locked(struct kl_session *s)
 
 /**
  * kl_session_stop - detach the probes; what was recorded can still be read
- * @s: the session; nothing happens if it does not run
+ * @s: the session; nothing happens if it is not running
  *
  * Context: may sleep.
  */
@@ -258,7 +255,7 @@ void kl_session_stop(struct kl_session *s)
 }
 
 /**
- * kl_session_close - the creator is gone: stop for good
+ * kl_session_close - stop a session for good, as its creator has closed it
  * @s: the session
  */
 void kl_session_close(struct kl_session *s)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session has written, lost and counted. Reads what the CPUs write, without
- * a lock: numbers of one instant only when the session does not run.
+ * What a session has written, lost and counted. Reads without a lock what the CPUs write, so the
+ * numbers are only consistent with each other while the session is not running.
  */
 #include <linux/uaccess.h>
 
@@ -9,9 +9,9 @@
 #include "session.h"
 
 /**
- * kl_session_stats - what has been written and lost
+ * kl_session_stats - report what has been written and lost
  * @s: the session
- * @stats: `cpu` in, the rest out; -1 means all CPUs
+ * @stats: `cpu` is read, where -1 means all CPUs; the rest is filled in
  */
 void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 {
@@ -37,7 +37,10 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 	stats->buffer_bytes = (u64)stats->blocks * s->block_bytes;
 	stats->running = READ_ONCE(s->running);
 	stats->readers = READ_ONCE(s->reader_count);
-	/* News: whoever is woken by them reads them again, when all of it has been written. */
+	/*
+	 * May be incomplete: a reader that a suspension wakes reads this again once it is
+	 * complete.
+	 */
 	data_race(memcpy(&stats->suspended, &s->meter.suspended, sizeof(stats->suspended)));
 	stats->frozen = READ_ONCE(s->frozen);
 	stats->unswitched = READ_ONCE(s->deferred.failed);
@@ -51,7 +54,7 @@ void kl_session_stats(struct kl_session *s, struct kl_abi_stats *stats)
 }
 
 /**
- * kl_session_fill_status - all of a session's line but its user
+ * kl_session_fill_status - report everything about a session but its user
  * @s: the session
  * @status: filled in
  */
@@ -68,7 +71,7 @@ void kl_session_fill_status(struct kl_session *s, struct kl_abi_status *status)
 	status->block_bytes = s->block_bytes;
 	status->blocks = READ_ONCE(s->blocks);
 	status->maskset = stats.maskset;
-	/* So many at about this time: a start or a stop may be attaching and detaching. */
+	/* Approximate: a start or stop may be attaching or detaching. */
 	status->events = data_race(bitmap_weight(s->attached, KL_EV_MAX));
 	status->written = stats.written;
 	status->lost = stats.lost;
@@ -76,7 +79,7 @@ void kl_session_fill_status(struct kl_session *s, struct kl_abi_status *status)
 	memcpy(status->name, s->name, sizeof(status->name));
 }
 
-/* Of all CPUs. */
+/* The sum of all CPUs' counts of an event. */
 static u64 count_of(struct kl_session *s, u32 id)
 {
 	u64 sum = 0;
@@ -94,9 +97,9 @@ static u64 count_of(struct kl_session *s, u32 id)
 }
 
 /**
- * kl_session_counts - what the handler `count` has counted, all CPUs
+ * kl_session_counts - report what the handler `count` has counted on all CPUs
  * @s: the session
- * @counts: room for those of defined events in; the rest out
+ * @counts: `n_dynamic` is the room for defined events; filled in
  * @why: set on failure
  *
  * Context: may sleep.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Keeps the machine usable, whatever sessions do. A worker compares the CPU time of sessions,
- * which core/meter.c measures, with their share, and suspends one that takes too much; it also
- * sets the limit of the meter's windows. docs/design/budget.md has the rules. Owns
- * `watched_lock`, which is taken inside a session's lock.
+ * which core/meter.c measures, with their share, and suspends a session that takes too much; it
+ * also sets the limit of the meter's windows. docs/design/budget.md describes the rules.
+ * `watched_lock` guards the list of running sessions, and nests inside a session's lock.
  */
 #include <linux/cred.h>
 #include <linux/irq_work.h>
@@ -19,8 +19,8 @@
 #define WINDOW_MS 50
 #define OVER_MAX 10 /* periods in a row */
 #define REFUSED_MAX 3
-#define NS_OF_OPERATION 100 /* more than one takes anywhere */
-#define OPERATIONS_MORE 8192 /* what a firing costs beside its programs and variables */
+#define NS_OF_OPERATION 100 /* more than an operation takes on any machine */
+#define OPERATIONS_MORE 8192 /* cost of a hit in addition to its programs and variables */
 
 static DEFINE_MUTEX(watched_lock);
 static LIST_HEAD(watched);
@@ -31,7 +31,7 @@ static struct delayed_work looking;
 static void write_event(struct kl_session *s)
 {
 	const struct kl_abi_suspended *is = &s->meter.suspended;
-	/* As the row of events.def has it. */
+	/* The layout of its row in events.def. */
 	const struct {
 		u32 reason;
 		u32 permille;
@@ -57,7 +57,10 @@ static void suspend(struct work_struct *work)
 	if (s->running && s->meter.stopped) {
 		write_event(s);
 		kl_session_stop_locked(s);
-		/* The rest of it first: who sees the number reads it. Pairs with the wakeup. */
+		/*
+		 * Complete the rest first: a reader that sees the number reads it. Pairs with the
+		 * wakeup.
+		 */
 		WRITE_ONCE(s->meter.suspended.times, s->meter.suspended.times + 1);
 	}
 	mutex_unlock(&s->lock);
@@ -73,17 +76,17 @@ static void suspend_soon(struct kl_session *s, u32 reason, u64 permille, u32 per
 	s->meter.suspended.limit = 10 * percent;
 	s->meter.suspended.cpu = cpu;
 	WRITE_ONCE(s->meter.stopped, true);
-	/* Not one of the kernel's workers: the session's lock may be held for long. */
+	/* Not on one of the kernel's workers: the session's lock may be held for long. */
 	kl_worker_queue(&s->meter.work);
 }
 
-/* ------------------------------------------------------- looking */
+/* ------------------------------------------------------- checking */
 
 static void set_allowed(void)
 {
 	for (enum kl_meter_kind kind = 0; kind < KL_METER_KINDS; kind++) {
 		u32 percent = kl_meter_percent(kind);
-		/* A few times the share on one CPU alone, but never all of it. */
+		/* On one CPU allow a few times the share, but never all of the time. */
 		u64 most = min(percent * (kind == KL_METER_PRIVILEGED ? 2 : 5), 80u);
 
 		WRITE_ONCE(kl_meters.allowed_cycles[kind],
@@ -91,7 +94,7 @@ static void set_allowed(void)
 	}
 }
 
-/* Of the machine's time: what one CPU has taken is shared out among all. */
+/* Microseconds of the machine's time: one CPU's time is divided among all of them. */
 static u32 microseconds(u64 cycles)
 {
 	u64 us = div64_u64(cycles * 1000, div_u64(kl_clock_hz(), 1000) * num_online_cpus());
@@ -100,8 +103,8 @@ static u32 microseconds(u64 cycles)
 }
 
 /*
- * The share of all CPUs in thousandths since the last look. A user without privilege pays with
- * tokens, which no pause nor another session gives back.
+ * The session's share of all CPUs since the last check, in thousandths. An unprivileged user pays
+ * with tokens, which neither a pause nor another session gives back.
  */
 static u64 share_of(struct kl_session *s, u64 now)
 {
@@ -120,7 +123,7 @@ static u64 share_of(struct kl_session *s, u64 now)
 	return share;
 }
 
-/* The total of all sessions of an unprivileged owner; for other owners, of the session. */
+/* The total of all sessions of an unprivileged owner; for other owners, the session's share. */
 static u64 sum_of_user(const struct kl_session *s)
 {
 	const struct kl_session *other;
@@ -147,14 +150,14 @@ static bool is_largest(const struct kl_session *s)
 	return true;
 }
 
-/* Has a user no tokens any more, and does the session take most of what that user's do? */
+/* Is the user out of tokens, and is this session the user's largest? */
 static bool is_user_over(const struct kl_session *s, u64 sum, u32 percent)
 {
 	return percent && sum > 10 * percent && is_largest(s) &&
 	       kl_payer_delay(&s->payer, KL_BUCKET_PROBES);
 }
 
-/* For so many periods in a row? */
+/* Has the session exceeded its share for OVER_MAX periods in a row? */
 static bool is_over(struct kl_session *s, u64 sum, u32 percent)
 {
 	s->meter.over = percent && sum > 10 * percent ? s->meter.over + 1 : 0;
@@ -167,7 +170,7 @@ static void look_at_shares(void)
 
 	list_for_each_entry(s, &watched, meter.list) {
 		u32 percent = kl_meter_percent(kl_meter_kind(s));
-		/* Those with a share are few, as together they have a thousand. */
+		/* Only few sessions have a share, as all shares together are a thousand. */
 		u64 sum = s->meter.share ? sum_of_user(s) : 0;
 
 		if (kl_meter_kind(s) == KL_METER_PRIVILEGED ? is_over(s, sum, percent) :
@@ -177,7 +180,7 @@ static void look_at_shares(void)
 	}
 }
 
-/* Was a hit of this kind refused on a CPU, and which session used most of the time there? */
+/* If a hit of this kind was refused on a CPU, find the session that used most of the time there. */
 static struct kl_session *find_refused(enum kl_meter_kind kind, int cpu)
 {
 	struct kl_session *s, *found = NULL;
@@ -242,7 +245,7 @@ static void look(struct work_struct *work)
 	look_at_shares();
 	look_at_refused();
 	mutex_unlock(&watched_lock);
-	/* Nothing was measured: the next hit starts the window again. */
+	/* Nothing was measured: the next hit starts the checks again. */
 	if (sum)
 		schedule_delayed_work(&looking, msecs_to_jiffies(PERIOD_MS));
 	else
@@ -258,7 +261,7 @@ static void begin_looking(struct irq_work *irq)
 /* ------------------------------------------------------- sessions */
 
 /**
- * kl_watchdog_init_session - nothing has been measured yet
+ * kl_watchdog_init_session - initialize the meter of a session
  * @s: a new session
  */
 void kl_watchdog_init_session(struct kl_session *s)
@@ -269,7 +272,7 @@ void kl_watchdog_init_session(struct kl_session *s)
 }
 
 /**
- * kl_watchdog_start - a session is about to run
+ * kl_watchdog_start - begin to watch a session that is about to run
  * @s: the session; its lock is held
  */
 void kl_watchdog_start(struct kl_session *s)
@@ -290,7 +293,7 @@ void kl_watchdog_start(struct kl_session *s)
 }
 
 /**
- * kl_watchdog_stop - it does not run any more
+ * kl_watchdog_stop - stop watching a session
  * @s: the session; its lock is held
  */
 void kl_watchdog_stop(struct kl_session *s)
@@ -301,7 +304,7 @@ void kl_watchdog_stop(struct kl_session *s)
 }
 
 /**
- * kl_watchdog_forget - wait until nothing of it is under way
+ * kl_watchdog_forget - wait until no suspension of a session is under way
  * @s: a session that has been stopped for good; its lock is not held
  */
 void kl_watchdog_forget(struct kl_session *s)
@@ -310,7 +313,7 @@ void kl_watchdog_forget(struct kl_session *s)
 }
 
 /**
- * kl_watchdog_init - before the first session, and after the clock
+ * kl_watchdog_init - set up, before the first session and after the clock
  */
 void kl_watchdog_init(void)
 {
@@ -321,7 +324,7 @@ void kl_watchdog_init(void)
 }
 
 /**
- * kl_watchdog_deinit - after the last session
+ * kl_watchdog_deinit - undo kl_watchdog_init, after the last session
  */
 void kl_watchdog_deinit(void)
 {

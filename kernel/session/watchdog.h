@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Suspends sessions whose probes take too much: see watchdog.c. */
+/* Suspends sessions whose probes take too much CPU time: see watchdog.c. */
 #ifndef KL_SESSION_WATCHDOG_H
 #define KL_SESSION_WATCHDOG_H
 

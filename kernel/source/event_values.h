@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What rows of events.def need to compute a value: used by the probes made from the rows and by
- * compat/probe_rows.c. All of it runs with preemption off in any context, so nothing here locks,
- * sleeps or looks further than the tracepoint's own code in the kernel does.
+ * Helpers with which rows of events.def compute values: used by the probes generated from the rows
+ * and by compat/probe_rows.c. All of it runs with preemption off in any context, so nothing here
+ * locks, sleeps or dereferences more than the tracepoint's own code in the kernel does.
  */
 #ifndef KL_SOURCE_EVENT_VALUES_H
 #define KL_SOURCE_EVENT_VALUES_H
@@ -16,19 +16,19 @@
 /* An address as a number, for fields of format ptr. */
 #define kl_addr(pointer) ((u64)(unsigned long)(pointer))
 
-/* A string that may be missing. */
+/* A string that may be NULL. */
 static inline const char *kl_str(const char *string)
 {
 	return string ? string : "";
 }
 
 /**
- * struct kl_change - what process_set tells of a change
- * @tid: of the task; if there is none, the number that was asked for
- * @pid: its process; 0: there is none
+ * struct kl_change - what process_set reports about a change
+ * @tid: of the task; the requested number if there is no such task
+ * @pid: its process; 0 if there is none
  * @what: enum kl_set_what
  *
- * Values and texts as struct kl_abi_set has them.
+ * Values and texts are as in struct kl_abi_set.
  */
 struct kl_change {
 	s32 tid;
@@ -56,7 +56,7 @@ static inline s64 kl_task_state(bool preempt, unsigned int prev_state,
 	return index ? 1 << (index - 1) : 0;
 }
 
-/* The number of a task's pid namespace, 0 when it has lost its pid. */
+/* The number of a task's pid namespace, 0 if the task has no pid any more. */
 static inline u32 kl_pid_ns_inum(struct task_struct *task)
 {
 	struct pid_namespace *ns = task_active_pid_ns(task);
@@ -90,7 +90,7 @@ static inline s32 kl_vpid(struct task_struct *task)
 
 /*
  * The process id of a task's parent, in the initial namespace. A task that has been released may
- * outlive its parent, which is not looked at then.
+ * outlive its parent, so the parent is not dereferenced then.
  */
 static inline s32 kl_ppid(struct task_struct *task)
 {
@@ -116,13 +116,13 @@ static inline s32 kl_vppid(struct task_struct *task)
 	return ppid;
 }
 
-/* The priority that a task takes from the most urgent task that waits for it, if there is one. */
+/* The priority that a task inherits from its most urgent waiter, if it has one. */
 static inline int kl_pi_prio(const struct task_struct *task, const struct task_struct *waiter)
 {
 	return waiter ? min(task->normal_prio, waiter->prio) : task->normal_prio;
 }
 
-/* Whether a signal carries information, or is one of the kernel's two stand-ins for it. */
+/* Does a signal carry information, or is this one of the kernel's two placeholders? */
 static inline bool kl_siginfo_is_real(const struct kernel_siginfo *info)
 {
 	return info != SEND_SIG_NOINFO && info != SEND_SIG_PRIV;
@@ -144,7 +144,7 @@ static inline s32 kl_sig_code(const struct kernel_siginfo *info)
 
 /* ----------------------------------------------------------------- memory */
 
-/* A folio's or page's frame number where there may be no page. */
+/* A page's frame number; all ones if there is no page. */
 static inline u64 kl_pfn(const struct page *page)
 {
 	return page ? page_to_pfn(page) : -1UL;
@@ -166,7 +166,7 @@ static inline u64 kl_fpu_features(const struct fpu *fpu)
 	return fpu->fpstate->regs.xsave.header.xfeatures;
 }
 
-/* Bytes that an address space has of one kind of memory, without the CPUs' pending changes. */
+/* Bytes of one kind of memory in an address space, summed over the CPUs' pending changes. */
 #ifdef KL_HAVE_RSS_STAT_COUNTER
 static inline s64 kl_rss_bytes(struct mm_struct *mm, int member)
 {
@@ -174,7 +174,7 @@ static inline s64 kl_rss_bytes(struct mm_struct *mm, int member)
 	s64 pages = counter->count;
 	int cpu;
 
-	/* As percpu_counter_sum_positive, but without its lock. */
+	/* Like percpu_counter_sum_positive, but without its lock. */
 	for_each_online_cpu(cpu)
 		pages += *per_cpu_ptr(counter->counters, cpu);
 	return max_t(s64, pages, 0) << PAGE_SHIFT;
@@ -187,7 +187,7 @@ static inline s64 kl_signed_msecs(long time)
 	return time < 0 ? -(s64)jiffies_to_msecs(-time) : jiffies_to_msecs(time);
 }
 
-/* Kilobytes that a process has of one kind of memory (MM_FILEPAGES ...), about. */
+/* Approximate kilobytes of one kind of memory (MM_FILEPAGES ...) in an address space. */
 static inline u64 kl_mm_kb(struct mm_struct *mm, int member)
 {
 	return mm ? get_mm_counter(mm, member) << (PAGE_SHIFT - 10) : 0;
@@ -195,7 +195,7 @@ static inline u64 kl_mm_kb(struct mm_struct *mm, int member)
 
 /* ------------------------------------------------------------------ block */
 
-/* LTTng's bits of a block operation; Trace Compass takes bit 0 for a write. */
+/* LTTng's bits of a block operation; Trace Compass reads bit 0 as a write. */
 enum kl_rwbs {
 	KL_RWBS_WRITE = 1 << 0,
 	KL_RWBS_DISCARD = 1 << 1,
@@ -244,7 +244,7 @@ static inline u32 kl_rwbs(blk_opf_t opf)
 	return rwbs;
 }
 
-/* A request's disk, 0 when it has none. */
+/* A request's disk, 0 if it has none. */
 static inline u32 kl_rq_dev(const struct request *rq)
 {
 	return rq->q->disk ? disk_devt(rq->q->disk) : 0;
@@ -264,19 +264,19 @@ static inline u32 kl_inode_dev(const struct inode *inode)
 
 /* -------------------------------------------------------------------- net */
 
-/* A device's name where there may be no device. */
+/* A device's name; empty if there is no device. */
 static inline const char *kl_dev_name(const struct net_device *dev)
 {
 	return dev ? dev->name : "";
 }
 
-/* The driver of a network device, empty for one that has no hardware. */
+/* The driver of a network device; empty if it has no hardware. */
 static inline const char *kl_dev_driver(const struct net_device *dev)
 {
 	return dev->dev.parent ? dev_driver_string(dev->dev.parent) : "";
 }
 
-/* An address as IPv6, in @room: that of an IPv4 socket is mapped, as the kernel's events do. */
+/* An address as IPv6, in @room if it is a mapped IPv4 address, as in the kernel's own events. */
 static inline const struct in6_addr *kl_address6(const struct sock *sk, __be32 v4,
 						 const struct in6_addr *v6, struct in6_addr *room)
 {
@@ -296,7 +296,7 @@ static inline const struct in6_addr *kl_own6(const struct sock *sk, struct in6_a
 #endif
 }
 
-/* Its peer's. */
+/* The address of a socket's peer. */
 static inline const struct in6_addr *kl_peer6(const struct sock *sk, struct in6_addr *room)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -306,25 +306,26 @@ static inline const struct in6_addr *kl_peer6(const struct sock *sk, struct in6_
 #endif
 }
 
-/* The room lives as long as the block that these are used in. */
+/* The compound literal lives as long as the block in which these macros are used. */
 #define kl_sk_saddr6(sk) kl_own6(sk, &(struct in6_addr){})
 #define kl_sk_daddr6(sk) kl_peer6(sk, &(struct in6_addr){})
 
-/* Pages as KiB. */
+/* A number of pages in KiB. */
 static inline u64 kl_kib(unsigned long pages)
 {
 	return (u64)pages << (PAGE_SHIFT - 10);
 }
 
-/* Whether a socket has the members of struct inet_sock (a request or time-wait one has not). */
+/* Does a socket have the members of struct inet_sock? Request and time-wait sockets do not. */
 static inline bool kl_sk_is_inet(const struct sock *sk)
 {
 	return sk && sk_fullsock(sk);
 }
 
 /*
- * Who sends a reset to whom: the socket says it, or, where none is in that state, the packet that
- * the reset answers, turned round. Its IPv4 header and its TCP header (at data) have been checked.
+ * The sender and receiver of a reset: from the socket, or, if there is none in a suitable state,
+ * from the packet that the reset answers, with source and destination swapped. That packet's IPv4
+ * header and its TCP header (at data) have been checked.
  */
 static inline u16 kl_reset_sport(const struct sock *sk, const struct sk_buff *skb)
 {
@@ -355,8 +356,8 @@ static inline u32 kl_reset_daddr(const struct sock *sk, const struct sk_buff *sk
 }
 
 /*
- * Where a packet's network header begins: a sent packet knows, a received one that no protocol
- * has seen yet begins with it.
+ * Where a packet's network header begins: a sent packet has it set; a received one that no
+ * protocol has handled yet begins with it.
  */
 enum kl_way {
 	KL_SENT,
@@ -368,7 +369,7 @@ static inline int kl_l3_offset(const struct sk_buff *skb, enum kl_way way)
 	return way == KL_SENT ? skb_network_offset(skb) : 0;
 }
 
-/* A part of a packet that lies in its first piece, or NULL. */
+/* A part of a packet that lies in its linear area, or NULL. */
 static inline const void *kl_skb_part(const struct sk_buff *skb, int offset, int bytes)
 {
 	if (offset < 0 || offset > (int)skb_headlen(skb) - bytes)
@@ -396,7 +397,7 @@ static inline const struct ipv6hdr *kl_ipv6(const struct sk_buff *skb, enum kl_w
 	return ip;
 }
 
-/* The protocol above IP; of IPv6 the first next header. 0 when it is not an IP packet. */
+/* The protocol above IP; for IPv6 the first next header. 0 if it is not an IP packet. */
 static inline u8 kl_ip_proto(const struct sk_buff *skb, enum kl_way way)
 {
 	const struct iphdr *ip4 = kl_ipv4(skb, way);
@@ -407,7 +408,7 @@ static inline u8 kl_ip_proto(const struct sk_buff *skb, enum kl_way way)
 	return ip6 ? ip6->nexthdr : 0;
 }
 
-/* A packet's header of protocol `proto`, or NULL; also for all fragments but the first. */
+/* A packet's header of protocol `proto`, or NULL; also NULL for all fragments but the first. */
 static inline const void *kl_l4(const struct sk_buff *skb, enum kl_way way, u8 proto, int bytes)
 {
 	const struct iphdr *ip4 = kl_ipv4(skb, way);
@@ -434,7 +435,7 @@ static inline const __be16 *kl_ports(const struct sk_buff *skb, enum kl_way way)
 	return ports ? ports : kl_l4(skb, way, IPPROTO_UDP, 4);
 }
 
-/* The port a packet comes from, 0 when it has none. */
+/* A packet's source port, 0 if it has none. */
 static inline u16 kl_skb_sport(const struct sk_buff *skb, enum kl_way way)
 {
 	const __be16 *ports = kl_ports(skb, way);
@@ -442,7 +443,7 @@ static inline u16 kl_skb_sport(const struct sk_buff *skb, enum kl_way way)
 	return ports ? ntohs(ports[0]) : 0;
 }
 
-/* The port a packet goes to, 0 when it has none. */
+/* A packet's destination port, 0 if it has none. */
 static inline u16 kl_skb_dport(const struct sk_buff *skb, enum kl_way way)
 {
 	const __be16 *ports = kl_ports(skb, way);
@@ -450,7 +451,7 @@ static inline u16 kl_skb_dport(const struct sk_buff *skb, enum kl_way way)
 	return ports ? ntohs(ports[1]) : 0;
 }
 
-/* A packet's IPv4 source in network order, 0 when it is not IPv4. */
+/* A packet's IPv4 source in network order, 0 if it is not IPv4. */
 static inline u32 kl_skb_saddr(const struct sk_buff *skb, enum kl_way way)
 {
 	const struct iphdr *ip = kl_ipv4(skb, way);
@@ -458,7 +459,7 @@ static inline u32 kl_skb_saddr(const struct sk_buff *skb, enum kl_way way)
 	return ip ? (__force u32)ip->saddr : 0;
 }
 
-/* A packet's IPv4 destination in network order, 0 when it is not IPv4. */
+/* A packet's IPv4 destination in network order, 0 if it is not IPv4. */
 static inline u32 kl_skb_daddr(const struct sk_buff *skb, enum kl_way way)
 {
 	const struct iphdr *ip = kl_ipv4(skb, way);
@@ -466,7 +467,7 @@ static inline u32 kl_skb_daddr(const struct sk_buff *skb, enum kl_way way)
 	return ip ? (__force u32)ip->daddr : 0;
 }
 
-/* A packet's TCP sequence number, 0 when it is not TCP. */
+/* A packet's TCP sequence number, 0 if it is not TCP. */
 static inline u32 kl_skb_seq(const struct sk_buff *skb, enum kl_way way)
 {
 	const struct tcphdr *tcp = kl_tcp(skb, way);
@@ -474,7 +475,7 @@ static inline u32 kl_skb_seq(const struct sk_buff *skb, enum kl_way way)
 	return tcp ? ntohl(tcp->seq) : 0;
 }
 
-/* A packet's TCP acknowledgment number, 0 when it is not TCP. */
+/* A packet's TCP acknowledgment number, 0 if it is not TCP. */
 static inline u32 kl_skb_ack_seq(const struct sk_buff *skb, enum kl_way way)
 {
 	const struct tcphdr *tcp = kl_tcp(skb, way);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sets of tasks by thread id follow forks: what the tasks of a session create is
- * entered before it runs for the first time, and what is kept of a dead task is not
- * taken for the new one's. A task that a session awaits is entered when it executes
- * a program. Sessions with a gate share these two probes, which other tasks leave at
- * once; one without, that has flags of tasks, has its own of forks.
+ * Sets of thread ids follow forks: a task that a task of the session creates is added before it
+ * runs for the first time, and state left over from a dead task is not taken for the new one's. A
+ * task that a session awaits is added when it executes a program. Sessions with a gate share these
+ * two probes, which return at once for other tasks; a session without a gate that keeps per-task
+ * flags has its own fork probe. `followers_lock` guards the number of sessions that share the
+ * probes.
  */
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -15,7 +16,7 @@
 #include "../core/gate.h"
 #include "source.h"
 
-/* Sessions that share the probe. */
+/* Number of sessions that share the probes. */
 static DEFINE_MUTEX(followers_lock);
 static u32 followers;
 
@@ -50,7 +51,7 @@ static void __maybe_unused check_prototypes(void)
 	check_trace_callback_type_sched_process_fork(on_fork_ungated);
 }
 
-/* Before the probes that ask about the task. */
+/* Run before the probes that check the task. */
 static int attach(struct tracepoint *tp, void *probe, void *data)
 {
 	return tracepoint_probe_register_prio(tp, probe, data, TRACEPOINT_DEFAULT_PRIO + 1);
@@ -93,10 +94,10 @@ static void detach_gated(struct tracepoint *fork, struct tracepoint *exec)
 
 /**
  * kl_follow_attach - keep a session's sets of tasks up to date
- * @s: the session; its lock is held, and it is known to the gate
+ * @s: the session; its lock is held, and it is registered with the gate
  * @why: set on failure; may be NULL
  *
- * Nothing happens if they are already. Context: may sleep.
+ * Does nothing if it is attached already. Context: may sleep.
  */
 int kl_follow_attach(struct kl_session *s, struct kl_error *why)
 {

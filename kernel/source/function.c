@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that are the entry of a kernel function (KL_FN rows), through ftrace:
- * one hook a function, shared by the sessions that want it. The list of
- * sessions is read under RCU in the hook and changed under `functions_lock`.
+ * Events at the entry of a kernel function (KL_FN rows), through ftrace: one hook per function,
+ * shared by the sessions that want it. The hook reads its list of sessions under RCU;
+ * `functions_lock` guards changes.
  */
 #include <linux/ftrace.h>
 #include <linux/rculist.h>
@@ -12,7 +12,7 @@
 #include "../core/session.h"
 #include "source.h"
 
-/* The sixth argument and further ones are on the stack: no row has them. */
+/* The sixth and further arguments are not passed on: no row uses them. */
 typedef void (*function_probe)(void *data, unsigned long, unsigned long, unsigned long,
 			       unsigned long, unsigned long);
 
@@ -67,9 +67,8 @@ static struct hook *create_hook(const struct kl_event *e, struct kl_error *why)
 	hook->ops.func = on_entry;
 	INIT_LIST_HEAD(&hook->followers);
 	/*
-	 * Set the filter by address. By name, ftrace_set_filter reports success
-	 * when it had no memory for the entry, and with an empty filter every
-	 * function is hooked.
+	 * Set the filter by address. By name, ftrace_set_filter reports success even if it could
+	 * not allocate the entry, and an empty filter hooks every function.
 	 */
 	error = ftrace_set_filter_ip(&hook->ops, (unsigned long)e->function, 0, 1);
 	if (error)
@@ -97,7 +96,7 @@ static void destroy_hook(struct hook *hook)
 }
 
 /**
- * kl_function_attach - have a function's entry fire for a session
+ * kl_function_attach - make a function's entry fire for a session
  * @s: the session; its lock is held
  * @e: a KL_FN row
  * @why: set on failure
@@ -146,8 +145,7 @@ void kl_function_detach(struct kl_session *s, const struct kl_event *e)
 			continue;
 		list_del_rcu(&f->list);
 		/*
-		 * The last follower is removed after its hook, which waits for running handlers
-		 * anyway.
+		 * Free the last follower after its hook, which waits for running handlers anyway.
 		 */
 		if (list_empty(&hook->followers))
 			destroy_hook(hook);

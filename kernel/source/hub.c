@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hubs of tracepoints: which sessions with a gate use each, and finding those
- * that may want an event. `hubs_lock` guards all but what probes read, under RCU;
- * it is inside the locks of sessions and tables, and the kernel's lock of tracepoints
- * is inside it. Memory under it is not charged to a cgroup, whose memory.high would make
- * everybody wait; the limits on probes bound it.
+ * The hubs of tracepoints: which sessions with a gate use each, and the search for those that may
+ * want an event. `hubs_lock` guards everything except what probes read under RCU; it nests inside
+ * the locks of sessions and tables, and outside the kernel's lock of tracepoints. Memory allocated
+ * under it is not charged to a cgroup, whose memory.high would stall all other users of the lock;
+ * the limits on probes bound it.
  */
 #include <linux/mutex.h>
 #include <linux/rculist.h>
@@ -16,18 +16,18 @@
 
 #define MEMBERS_AT_FIRST 2
 
-/* So many hubs may wait to be freed before a call waits for their probes. */
+/* Number of hubs that may wait to be freed before a call waits for their probes. */
 #define GONE_MAX 128
 
 /**
  * struct kl_hub_session - a session's members of a hub
  * @node: in one of the hub's lists
- * @session: whose they are
- * @n: of @of that are in use, now or before
- * @room: in @of
- * @live: of @n, those that are attached
+ * @session: the session
+ * @n: used slots of @of, whether still attached or not
+ * @room: slots in @of
+ * @live: slots of the @n that are attached
  *
- * A place in @of is used once; when all have been, a larger one takes its place.
+ * A slot in @of is used only once. When all have been used, a larger array replaces @of.
  */
 struct kl_hub_session {
 	struct hlist_node node;
@@ -41,7 +41,7 @@ struct kl_hub_session {
 
 static DEFINE_MUTEX(hubs_lock);
 static LIST_HEAD(hubs);
-/* Hubs that are unregistered but may still be running, and how many. */
+/* Hubs that are unregistered but may still be running, and their number. */
 static LIST_HEAD(gone);
 static u32 gone_count;
 
@@ -49,7 +49,7 @@ static u32 gone_count;
 
 static u32 bucket_of(kuid_t uid)
 {
-	/* A secret, so that a user cannot choose to share another user's bucket. */
+	/* The hash is secret, so that a user cannot choose to share another user's bucket. */
 	return kl_gate_hash(uid) >> (KL_GATE_UID_BITS - KL_HUB_BUCKETS_LOG2);
 }
 
@@ -62,11 +62,11 @@ static bool is_new(const struct kl_hub_walk *walk, const struct task_struct *t)
 }
 
 /**
- * kl_hub_begin - begin to look for those that may want an event
+ * kl_hub_begin - begin the search for members that may want an event
  * @walk: set
  * @hub: of the tracepoint
- * @about1: a task that the event speaks of, beside the running one, or NULL
- * @about2: another, or NULL
+ * @about1: a task that the event describes, besides the running one, or NULL
+ * @about2: another one, or NULL
  *
  * Context: a probe; preemption off until the last kl_hub_next.
  */
@@ -84,7 +84,7 @@ void kl_hub_begin(struct kl_hub_walk *walk, const struct kl_hub *hub,
 		walk->task[walk->tasks++] = about2;
 }
 
-/* The first in the list that is next; each list once, though two tasks may share it. */
+/* First session of the next list. Visits each list once, even if two tasks share it. */
 static const struct kl_hub_session *first_of_next(struct kl_hub_walk *walk)
 {
 	const struct hlist_head *list = &walk->hub->any;
@@ -116,7 +116,7 @@ static bool may_want(const struct kl_hub_session *hs, const struct kl_hub_walk *
 	return false;
 }
 
-/* The next session that may want it. */
+/* Advance to the next session that may want the event. */
 static bool next_session(struct kl_hub_walk *walk)
 {
 	const struct kl_hub_session *hs = walk->at ? next_of(walk->at) : NULL;
@@ -133,17 +133,20 @@ static bool next_session(struct kl_hub_walk *walk)
 }
 
 /**
- * kl_hub_next - the next member that may want the event
+ * kl_hub_next - find the next member that may want the event
  * @walk: from kl_hub_begin
  *
- * Returns false if there is none.
+ * Returns false if there is no further one.
  */
 bool kl_hub_next(struct kl_hub_walk *walk)
 {
 	while (walk->at || !walk->next_list) {
 		const struct kl_hub_session *hs = walk->at;
 
-		/* What is in a place before that it is in use; pairs with add_member. */
+		/*
+		 * Read a slot's contents only after it counts as used. Pairs with the release in
+		 * add_member.
+		 */
 		while (hs && walk->next_member < smp_load_acquire(&hs->n)) {
 			const struct kl_hub_member *m = &hs->of[walk->next_member++];
 
@@ -161,8 +164,8 @@ bool kl_hub_next(struct kl_hub_walk *walk)
 /* ------------------------------------------------------------ any tracepoint */
 
 /*
- * For a tracepoint that no row of events.def has: the numbers of arguments and their
- * types are not known, see dynamic/tracepoint.c. What has been passed is passed on.
+ * For a tracepoint that no row of events.def has. The number and types of its arguments are
+ * unknown (see dynamic/tracepoint.c), so this passes on what it was passed.
  */
 static noinline void call_members(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5,
 				  u64 a6, u64 a7, u64 a8, u64 a9, u64 a10, u64 a11)
@@ -208,7 +211,7 @@ static struct kl_hub *create_hub(struct tracepoint *tp)
 	return hub;
 }
 
-/* The hub has no members. */
+/* Called when the hub has no members left. */
 static void destroy_hub(struct kl_hub *hub)
 {
 	lockdep_assert_held(&hubs_lock);
@@ -217,8 +220,8 @@ static void destroy_hub(struct kl_hub *hub)
 }
 
 /*
- * A session that switches between masksets may attach and detach for as long as it likes,
- * without a stop: wait for the probes of its hubs when many are to be freed.
+ * A session that switches between masksets may attach and detach forever without a stop: wait for
+ * the probes of its hubs once many of them are to be freed.
  */
 static void bound_gone(void)
 {
@@ -227,8 +230,8 @@ static void bound_gone(void)
 }
 
 /*
- * A session that goes by user is found by the user. Profiles see a task once more
- * when it has become another's.
+ * Sessions that select tasks by user are found by that user. Profiles are not: they must see a
+ * task once more after it has become another user's.
  */
 static struct hlist_head *list_of(struct kl_hub *hub, const struct kl_session *s)
 {
@@ -259,7 +262,7 @@ static struct kl_hub_session *create_session(struct kl_session *s, u32 room)
 	return hs;
 }
 
-/* Twice the room, without those that are detached. */
+/* Double the array, without the detached members. */
 static struct kl_hub_session *grow(struct kl_hub_session *hs)
 {
 	struct kl_hub_session *new = create_session(hs->session, 2 * hs->live + MEMBERS_AT_FIRST);
@@ -289,7 +292,7 @@ static int add_member(struct kl_hub *hub, struct kl_session *s, void *probe, voi
 	if (!hs)
 		return -ENOMEM;
 	hs->of[hs->n] = (struct kl_hub_member){ probe, data };
-	/* Pairs with kl_hub_next. */
+	/* Pairs with the acquire in kl_hub_next. */
 	smp_store_release(&hs->n, hs->n + 1);
 	hs->live++;
 	hub->members++;
@@ -314,7 +317,7 @@ static void remove_member(struct kl_hub *hub, const struct kl_session *s, const 
 	}
 }
 
-/* Probes of all system calls have the session as their data, those of defined events not. */
+/* Probes of all system calls have the session as their data; those of defined events do not. */
 static bool has_calls(const struct kl_hub_session *hs)
 {
 	for (u32 i = 0; i < hs->n; i++)
@@ -323,7 +326,7 @@ static bool has_calls(const struct kl_hub_session *hs)
 	return false;
 }
 
-/* The only member, if it is of system calls, and of a session that just follows tasks. */
+/* The only member, if it is for system calls and its session's gate only follows tasks. */
 static struct kl_session *find_solo(const struct kl_hub *hub)
 {
 	struct kl_hub_session *hs;
@@ -368,7 +371,7 @@ static int attach_to_hub(struct kl_session *s, struct tracepoint *tp, void *prob
 }
 
 /**
- * kl_hub_attach - have a tracepoint call a session's probe
+ * kl_hub_attach - make a tracepoint call a session's probe
  * @s: the session; its lock or that of its table of events is held
  * @tp: the tracepoint
  * @probe: called with preemption off
@@ -436,8 +439,9 @@ void kl_source_synchronize(void)
 	mutex_unlock(&hubs_lock);
 	tracepoint_synchronize_unregister();
 	/*
-	 * Hubs go on running when one of their members is detached. Where probes run with
-	 * preemption on, what the kernel offers does not wait for those that have it off.
+	 * A hub keeps running when one of its members is detached. Where the kernel runs probes
+	 * with preemption on, tracepoint_synchronize_unregister does not wait for hubs, which
+	 * disable it.
 	 */
 	if (kl_probes_are_preemptible())
 		synchronize_rcu();

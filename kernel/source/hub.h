@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Attaching a session to a tracepoint. Sessions without a gate have a probe of their
- * own there. All others share one for each tracepoint, its hub, which asks once
- * whether any of them may want the task, and only then looks for those that do.
- * See docs/design/gate.md.
+ * Attaching a session to a tracepoint. A session without a gate registers its own probe. All
+ * others share one probe per tracepoint, its hub, which first checks whether any of them may want
+ * the task and only then searches for those that do. See docs/design/gate.md.
  */
 #ifndef KL_SOURCE_HUB_H
 #define KL_SOURCE_HUB_H
@@ -19,7 +18,7 @@ struct tracepoint;
 
 #define KL_HUB_BUCKETS_LOG2 5
 
-/* A probe and the data it is called with; no probe: it is detached. */
+/* A probe and the data it is called with. The member is detached if the probe is NULL. */
 struct kl_hub_member {
 	void *probe;
 	void *data;
@@ -27,16 +26,16 @@ struct kl_hub_member {
 
 /**
  * struct kl_hub - the sessions with a gate that use a tracepoint
- * @any: sessions of the privileged, and profiles
+ * @any: sessions of privileged users, and profiles
  * @of_user: sessions of other users, by the hash of their user
  *
- * Others are changed under a lock:
- * @tracepoint: whose it is
- * @probe: what is registered there
+ * The other members are changed under a lock:
+ * @tracepoint: the hub's tracepoint
+ * @probe: the probe registered with it
  * @calls_solo: @probe can call a session without a search, see kl_syscall_solo
- * @solo: it does
- * @members: how many there are
- * @list: of all hubs, or of those that are to be freed
+ * @solo: @probe does so now
+ * @members: number of members
+ * @list: in the list of all hubs, or of those to be freed
  */
 struct kl_hub {
 	struct hlist_head any;
@@ -50,12 +49,12 @@ struct kl_hub {
 	struct list_head list;
 };
 
-/* The most tasks that an event describes: the running one and two more. */
+/* Most tasks that an event describes: the running one and two more. */
 #define KL_HUB_TASKS 3
 
 /**
- * struct kl_hub_walk - where a probe is among the members that may want an event
- * @probe, @data: of the member, after kl_hub_next has said that there is one
+ * struct kl_hub_walk - position of a probe among the members that may want an event
+ * @probe, @data: of the member, after kl_hub_next has returned true
  */
 struct kl_hub_walk {
 	void *probe;
@@ -73,9 +72,9 @@ void kl_hub_begin(struct kl_hub_walk *walk, const struct kl_hub *hub,
 bool kl_hub_next(struct kl_hub_walk *walk);
 
 /*
- * Call each member of @hub that may want an event of the running task, @about1 or
- * @about2 (either may be NULL). @type: of the members; the arguments are those of
- * the event, and `kl_data` stands for the member's data.
+ * Call each member of @hub that may want an event of the running task, @about1 or @about2 (either
+ * may be NULL). @type is the members' type; the arguments are those of the event, with `kl_data`
+ * for the member's data.
  */
 #define kl_hub_call(hub, about1, about2, type, ...)                   \
 	do {                                                          \
@@ -90,7 +89,7 @@ bool kl_hub_next(struct kl_hub_walk *walk);
 int kl_hub_attach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data);
 void kl_hub_detach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data);
 
-/* syscall.c: of sys_enter and sys_exit */
+/* syscall.c: hubs of sys_enter and sys_exit */
 void *kl_syscall_hub(const struct tracepoint *tp);
 void kl_syscall_solo(const struct tracepoint *tp, struct kl_session *s);
 

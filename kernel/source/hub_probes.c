@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hubs' probes, made of events.def: what a tracepoint calls for all sessions with
- * a gate. Each asks whether any of them may want the tasks that the row speaks of,
- * which takes no call and no stack frame, and returns; else it calls the members that
- * may, as the tracepoint would.
+ * The hubs' probes, generated from events.def: what a tracepoint calls for all sessions with a
+ * gate. Each checks whether any of them may want the tasks that the row describes, which takes no
+ * call and no stack frame, and returns if not; else it calls the members that may, as the
+ * tracepoint would.
  */
 #include "../compat/preempt.h"
 #include "hub.h"
@@ -14,7 +14,7 @@ static __always_inline bool is_wanted(const struct task_struct *t)
 	return t && kl_gate_wants(t);
 }
 
-/* Macros that stand for code are laid out by hand. */
+/* Macros that expand to code are laid out by hand. */
 /* clang-format off */
 
 #define KL_TP(target, ...) , ##__VA_ARGS__

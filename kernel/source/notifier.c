@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that the module fires itself for all sessions that want them: machine
- * trouble, which the kernel announces through notifier chains (`die`: oops and
- * other exceptions in the kernel; panic), one notifier of each kind, registered
- * while some session wants it; marks, which programs make; and what is set of
- * processes, which kernel/session/set.c knows.
+ * Events that the module fires itself, for every session that enabled them: machine trouble (`die`
+ * and `panic`), marks that programs make, changed parameters of processes (kernel/session/set.c)
+ * and a session's splices. The kernel reports machine trouble through notifier chains; one
+ * notifier of each kind is registered while some session wants it. `notifiers_lock` guards the
+ * lists of followers, which are read under RCU.
  */
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
@@ -33,8 +33,8 @@ static LIST_HEAD(splice_followers);
 static LIST_HEAD(unsplice_followers);
 
 /*
- * Events that programs fire keep sessions with a gate in a list of their own, which one test
- * covers.
+ * Events that programs fire keep sessions with a gate in a separate list, so that one test of the
+ * gate covers all of them.
  */
 static LIST_HEAD(mark_followers_gated);
 static LIST_HEAD(set_followers_gated);
@@ -64,11 +64,11 @@ static int on_panic(struct notifier_block *block, unsigned long what, void *data
 }
 
 /**
- * kl_mark_fire - the running program makes a mark
- * @value: its number
- * @text: ended by NUL, below KL_STRING_MAX
+ * kl_mark_fire - record a mark made by the running program
+ * @value: the mark's number
+ * @text: NUL-terminated, shorter than KL_STRING_MAX
  *
- * For all sessions that have the event and whose gate lets the task pass.
+ * Fires for all sessions that have the event and whose gate allows the task.
  * Context: process.
  */
 void kl_mark_fire(u64 value, const char *text)
@@ -86,12 +86,12 @@ void kl_mark_fire(u64 value, const char *text)
 }
 
 /**
- * kl_set_fire - a parameter of a process has been set, or not
- * @t: the process or thread, with a reference; NULL: there is none
- * @change: what is told of it
- * @told: also to those who may see @t, but not the running task
+ * kl_set_fire - report an attempt to set a parameter of a process, successful or not
+ * @t: the process or thread, with a reference; NULL if it does not exist
+ * @change: the change
+ * @told: also report it to sessions that may see @t but not the running task
  *
- * For all sessions that have the event. Context: process.
+ * Fires for all sessions that have the event. Context: process.
  */
 void kl_set_fire(struct task_struct *t, const struct kl_change *change, bool told)
 {
@@ -109,12 +109,12 @@ void kl_set_fire(struct task_struct *t, const struct kl_change *change, bool tol
 }
 
 /**
- * kl_splice_fire - a session's splices are there
+ * kl_splice_fire - report that a session's splices are in place
  * @session: its name
- * @windows: how many
- * @points: in them
+ * @windows: number of windows
+ * @points: number of points in them
  *
- * For all sessions that have the event. Context: process.
+ * Fires for all sessions that have the event. Context: process.
  */
 void kl_splice_fire(const char *session, u32 windows, u32 points)
 {
@@ -127,12 +127,12 @@ void kl_splice_fire(const char *session, u32 windows, u32 points)
 }
 
 /**
- * kl_unsplice_fire - a session's splices have been taken back
+ * kl_unsplice_fire - report that a session's splices have been removed
  * @session: its name
- * @windows: how many
- * @lost: that could not
+ * @windows: number of windows
+ * @lost: number of windows that could not be removed
  *
- * For all sessions that have the event. Context: process.
+ * Fires for all sessions that have the event. Context: process.
  */
 void kl_unsplice_fire(const char *session, u32 windows, u32 lost)
 {
@@ -148,7 +148,7 @@ void kl_unsplice_fire(const char *session, u32 windows, u32 lost)
 static struct notifier_block die_block = { .notifier_call = on_die, .priority = INT_MAX };
 static struct notifier_block panic_block = { .notifier_call = on_panic, .priority = INT_MAX };
 
-/* Register or unregister the chain's notifier of an event; those of programs have none. */
+/* Register or unregister the notifier of an event's chain. Events that programs fire have none. */
 static void switch_notifier(const struct kl_event *e, bool on)
 {
 	if (e->probe == kl_probe_die) {
@@ -165,7 +165,7 @@ static void switch_notifier(const struct kl_event *e, bool on)
 	}
 }
 
-/* The followers of an event, or NULL if the module itself fires it elsewhere. */
+/* The followers of an event, or NULL if another part of the module fires it. */
 static struct list_head *followers_of(const struct kl_session *s, const struct kl_event *e)
 {
 	if (e->probe == kl_probe_die)
@@ -184,7 +184,7 @@ static struct list_head *followers_of(const struct kl_session *s, const struct k
 }
 
 /**
- * kl_notifier_attach - have an event of the module's own fire for a session
+ * kl_notifier_attach - make an event that the module fires itself fire for a session
  * @s: the session; its lock is held
  * @e: a KL_OWN row
  * @why: set on failure

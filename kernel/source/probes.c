@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The probes and the event table, made of events.def. Each probe asks what the
- * session does with the event, whether it may have it, and writes the record.
- * Reads the session under RCU (preemption is off); takes no lock.
+ * The probes and the event table, generated from events.def. Each probe checks what the session
+ * does with the event and whether it is allowed to have it, and writes the record. Reads the
+ * session under RCU (preemption is off); takes no lock.
  */
 #include "../compat/preempt.h"
 #include "../handler/handler.h"
@@ -10,7 +10,7 @@
 #include "probes.h"
 #include "source.h"
 
-/* Macros that stand for declarations and code are laid out by hand. */
+/* Macros that expand to declarations and code are laid out by hand. */
 /* clang-format off */
 
 /* ------------------------------------------------ the records' structs */
@@ -41,7 +41,7 @@
 #undef KL_COMM1
 #undef KL_COMM2
 
-/* How many strings an event has. */
+/* Number of strings of an event. */
 #define KL_STR(name, text) + 1
 #define KL_STRN(name, text, bytes) + 1
 #define KL_STR1(name, text) + 1
@@ -58,11 +58,10 @@
 /* --------------------------------------------------------- the probes */
 
 /*
- * A probe is the usual case: log it, to an owner who may see all. It makes no
- * call (unless there are strings to measure), and so needs no stack frame.
- * Whatever else there may be is a tail call to any_NAME, which starts again: ask
- * the gate, blank what may not be shown, changed variables, a new block. Or to
- * rule_NAME, if the event has a rule.
+ * A probe handles the common case: log the event for an owner who may see everything. It makes no
+ * call (unless there are strings to measure) and so needs no stack frame. Everything else is a
+ * tail call to any_NAME, which starts again: checking the gate, clearing what may not be shown,
+ * changed variables, a new block. If the event has a rule, the tail call goes to rule_NAME.
  */
 
 /* 1 for the format `ptr`, 0 for any other. */
@@ -71,7 +70,7 @@
 #define KL_FORMAT_ptr ~, 1
 #define KL_IS_PTR(format) KL_IS_SECOND(KL_FORMAT_##format, 0)
 
-/* What an event speaks of may go on changing: a record has what is there when it fires. */
+/* What an event describes may keep changing: a record has the value at the time of the event. */
 #define KL_VALUE(type, format, value)                                                   \
 	(KL_IS_PTR(format) && !kl_addresses ? (type)0 : data_race((type)(value)))
 #define KL_STR(name, text) kl_strings_add(&kl_texts, text);
@@ -110,8 +109,8 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #define KL_OWN(...) , ##__VA_ARGS__
 
 /*
- * With a rule: what can be decided by one field is, without writing any. That is
- * not for sessions with a gate, nor for fields that are not numbers.
+ * With a rule: if one field decides the outcome, it does so before any field is written. Not for
+ * sessions with a gate, nor for fields that are not numbers.
  */
 #define KL_NUMBER_OF(type)                                                              \
 	(2 * (sizeof(type) == 2 ? 1 : sizeof(type) == 4 ? 2 : sizeof(type) == 8 ? 3 : 0) + \
@@ -176,9 +175,9 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 #define KL_COMM2(name, task) KL_WANTED(name) copy_comm(kl_rec->name, task, kl_show2);
 
 /*
- * Else first the fields that have to be there to say whether the event is wanted
- * (@kl_wanted), then the others, each evaluated once. With strings they are in a
- * scratch area of the CPU, without on the stack.
+ * The general case first evaluates the fields that decide whether the event is wanted
+ * (@kl_wanted), then the others, each only once. If the event has strings, the fields are written
+ * to a per-CPU scratch area, else to the stack.
  */
 #define KL_WANTED(name)                                                                 \
 	if (kl_wanted & kl_reads(offsetof(typeof(*kl_rec), name), sizeof(kl_rec->name)))
@@ -317,7 +316,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 
 /* ---------------------------------------------------------- the table */
 
-/* A function that this kernel does not export is absent, and no reason not to load. */
+/* A function that this kernel does not export is unavailable; the module loads nevertheless. */
 #define KL_TP(target, ...)
 #define KL_FN(target, ...) extern typeof(target) target __weak;
 #define KL_OWN(...)

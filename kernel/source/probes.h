@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A probe a row of events.def: kl_probe_NAME(session, the row's prototype...).
- * Called by the kernel's tracepoints, and by kernel/source and kernel/task for
- * the events that the module fires itself. And one for all sessions with a gate:
- * kl_hub_NAME(hub, the row's prototype...). Context: any, preemption off.
+ * One probe per row of events.def: kl_probe_NAME(session, the row's prototype...). Called by the
+ * kernel's tracepoints, and by kernel/source and kernel/task for the events that the module fires
+ * itself. A second one serves all sessions with a gate: kl_hub_NAME(hub, the row's prototype...).
+ * Context: any, preemption off.
  */
 #ifndef KL_SOURCE_PROBES_H
 #define KL_SOURCE_PROBES_H

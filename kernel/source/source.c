@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The event table at run time: which rows this kernel really has, and attaching
- * and detaching a session, whatever the kind of source.
+ * The event table at run time: which rows are available on this kernel, and attaching and
+ * detaching a session whatever the kind of source.
  */
 #include <linux/init.h>
 #include <linux/nospec.h>
@@ -15,7 +15,7 @@
 #include "probes.h"
 #include "source.h"
 
-/* By event id: row + 1, or 0; and the tracepoint, if it has one. */
+/* By event id: row + 1, or 0; and its tracepoint, if it has one. */
 static u16 row_of[KL_EV_SYSCALL_ENTRY];
 static struct tracepoint *tracepoint_of[KL_EV_SYSCALL_ENTRY];
 
@@ -23,7 +23,7 @@ static struct tracepoint *tracepoint_of[KL_EV_SYSCALL_ENTRY];
  * kl_event_of - the row of an event
  * @id: any number
  *
- * Returns NULL for system calls and numbers that are no event.
+ * Returns NULL for system calls and numbers that are not events.
  */
 const struct kl_event *kl_event_of(u32 id)
 {
@@ -36,7 +36,7 @@ const struct kl_event *kl_event_of(u32 id)
 }
 
 /**
- * kl_event_is_syscall - is it the entry or exit of a call that we know?
+ * kl_event_is_syscall - is this the entry or exit of a known system call?
  * @id: any number
  */
 bool kl_event_is_syscall(u32 id)
@@ -48,9 +48,9 @@ bool kl_event_is_syscall(u32 id)
 /**
  * kl_event_is_fired_by_syscalls - do the probes of system calls fire an event?
  * @id: any number
- * @exit: set: those of the exits
+ * @exit: set to true if the probes of the exits do
  *
- * The events of system calls themselves, and those of 32-bit programs.
+ * True for the events of system calls themselves and for those of 32-bit programs.
  */
 bool kl_event_is_fired_by_syscalls(u32 id, bool *exit)
 {
@@ -65,7 +65,7 @@ bool kl_event_is_fired_by_syscalls(u32 id, bool *exit)
 }
 
 /**
- * kl_event_set - the smallest built-in maskset that has an event
+ * kl_event_set - the smallest built-in maskset that contains an event
  * @id: an event
  *
  * Returns enum kl_set.
@@ -78,12 +78,12 @@ u8 kl_event_set(u32 id)
 }
 
 /**
- * kl_event_place - what calls an event's probe
- * @id: an event that this kernel has
- * @name: set to what it is called
+ * kl_event_place - the probe point of an event
+ * @id: an event that is available on this kernel
+ * @name: set to the probe point's name
  *
- * Returns an address that is the same for all events that fire there, also for those
- * that a session has defined: a tracepoint's, where there is one.
+ * Returns an address that is the same for all events that fire there, including those that a
+ * session has defined: that of the tracepoint, if there is one.
  */
 const void *kl_event_place(u32 id, const char **name)
 {
@@ -100,9 +100,9 @@ const void *kl_event_place(u32 id, const char **name)
 }
 
 /**
- * kl_event_absent - does this kernel have an event?
+ * kl_event_absent - is an event available on this kernel?
  * @id: any number
- * @reason: set to a sentence, empty if it has
+ * @reason: set to a sentence, empty if it is
  *
  * Returns enum kl_absent. Context: any.
  */
@@ -135,9 +135,9 @@ u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX])
 }
 
 /**
- * kl_event_is_allowed - may an opener use an event at all?
- * @may: KL_MAY_*
- * @id: event
+ * kl_event_is_allowed - is an opener allowed to use an event at all?
+ * @may: the opener's KL_MAY_*
+ * @id: the event
  * @why: set to the reason if not; may be NULL
  *
  * Context: may sleep.
@@ -148,7 +148,7 @@ bool kl_event_is_allowed(u32 may, u32 id, struct kl_error *why)
 	u32 needs;
 
 	if (!e)
-		return true; /* a system call: a task's own */
+		return true; /* a system call concerns only its own task */
 	needs = kl_event_needs(e->access, e->source);
 	if (!kl_rights_lack(may, needs))
 		return true;
@@ -165,7 +165,7 @@ bool kl_event_is_allowed(u32 may, u32 id, struct kl_error *why)
 /**
  * kl_source_attach - make an event fire for a session
  * @s: the session; its lock is held
- * @id: an event that is present, not a system call
+ * @id: an event that is available, not a system call
  * @why: set on failure
  *
  * Context: may sleep.
@@ -215,10 +215,11 @@ void kl_source_detach(struct kl_session *s, u32 id)
 }
 
 /**
- * kl_source_hub - what is registered with a tracepoint for sessions with a gate
+ * kl_source_hub - the probe to register with a tracepoint for sessions with a gate
  * @tp: the tracepoint
  *
- * Returns NULL if no row of events.def has it. Another module's may have the same name.
+ * Returns NULL if no row of events.def has it. Compares addresses, as another module's tracepoint
+ * may have the same name.
  */
 void *kl_source_hub(const struct tracepoint *tp)
 {
@@ -229,7 +230,7 @@ void *kl_source_hub(const struct tracepoint *tp)
 }
 
 /**
- * kl_source_init - look up what this kernel has
+ * kl_source_init - look up what is available on this kernel
  *
  * Returns 0 or -EINVAL if the table is broken.
  */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where events come from: the table made of events.def, and attaching a
- * session to an event. Fed by the kernel's tracepoints, ftrace and notifiers;
- * fires through the probes in probes.c. Attaching and detaching are under the
- * session's lock.
+ * Where events come from: the table built from events.def, and attaching a session to an event.
+ * Fed by the kernel's tracepoints, ftrace and notifiers; fires through the probes in probes.c.
+ * Attaching and detaching need the session's lock.
  */
 #ifndef KL_SOURCE_SOURCE_H
 #define KL_SOURCE_SOURCE_H
@@ -30,11 +29,11 @@ enum kl_set {
  * struct kl_event - one row of events.def
  * @source: enum kl_source
  * @access: enum kl_access
- * @target: tracepoint's or function's name
- * @probe: what is attached; its first argument is the session
- * @hub: what is registered with its tracepoint for all sessions with a gate; NULL: none
- * @function: its address; NULL if this kernel does not export it, or it is none
- * @absent: why this build has no probe for it; empty if it has
+ * @target: name of the tracepoint or function
+ * @probe: the probe to attach; its first argument is the session
+ * @hub: the probe to register for all sessions with a gate; NULL if none
+ * @function: the function's address; NULL if this kernel does not export it or the row has none
+ * @absent: why this build has no probe for it; empty if it has one
  */
 struct kl_event {
 	u16 id;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state dump: tasks, their files and mappings, interrupt lines and CPUs are
- * written as events of the session, so that an analysis knows the past. They go
- * the way of all events: same filter, same access rules, same losses.
+ * The state dump: writes tasks, their files and mappings, interrupt lines and CPUs as events of
+ * the session, so that an analysis knows the initial state. These events take the same path as all
+ * others: same filter, same access rules, same losses.
  */
 #include <linux/cpu.h>
 #include <linux/file.h>
@@ -37,31 +37,31 @@
 
 #define KNOWN_PARTS (KL_DUMP_PROCESSES | KL_DUMP_FILES | KL_DUMP_MAPPINGS)
 
-/* Longest a dump waits for readers to make room, in steps of 10 ms. */
+/* Longest that a dump waits for readers to make room, in steps of 10 ms. */
 #define PATIENCE 200
 
-/* Longest it waits for a task that the session awaits, in the same steps. */
+/* Longest that it waits for a task that the session awaits, in the same steps. */
 #define EXEC_PATIENCE 100
 
 /*
- * Longest it waits for locks that tasks hold, in the same steps. A task can hold its own for
- * as long as it likes: what is behind them is left out then.
+ * Longest that it waits for locks that tasks hold, in the same steps. A task can hold its own
+ * locks for as long as it likes; the dump then omits what they guard.
  */
 #define LOCK_PATIENCE 100
 
-/* Mappings that are written before the lock of their address space is dropped for others. */
+/* Mappings written before the lock of their address space is dropped for other users. */
 #define MAPPINGS_BATCH 64
 
 struct dump {
 	struct kl_session *session;
 	struct task_struct *task;
-	char *path; /* a page */
+	char *path; /* one page */
 	int patience;
 	int lock_patience;
 	struct kl_file_batch files;
 };
 
-/* Probes are called as the kernel's tracepoints call them. */
+/* Call a probe as the kernel's tracepoints do. */
 #define fire(probe, ...)            \
 	do {                        \
 		preempt_disable();  \
@@ -73,7 +73,7 @@ static bool is_nearly_full(struct kl_session *s)
 {
 	bool full;
 
-	/* The readers' positions that the ring looks at are freed after RCU. */
+	/* The readers' positions that the ring reads are freed after an RCU grace period. */
 	preempt_disable();
 	full = kl_ring_is_nearly_full(&this_cpu_ptr(s->cpu)->ring);
 	preempt_enable();
@@ -93,7 +93,7 @@ static void wait_for_room(struct dump *d)
 	cond_resched();
 }
 
-/* Is somebody about to execute a program and enter the session's set? */
+/* Is a task about to execute a program and enter the session's set? */
 static bool awaits_somebody(const struct kl_session *s)
 {
 	pid_t tid = READ_ONCE(s->awaited);
@@ -109,7 +109,7 @@ static bool awaits_somebody(const struct kl_session *s)
 	return alive;
 }
 
-/* Before that the task is left out; its files and mappings would not be the program's. */
+/* Until then the task is not in the set, and its files and mappings are not the program's. */
 static void wait_for_exec(const struct kl_session *s)
 {
 	for (int i = 0; i < EXEC_PATIENCE && awaits_somebody(s) && !signal_pending(current); i++)
@@ -135,10 +135,10 @@ static void dump_task(struct dump *d)
 
 	fire(kl_probe_lttng_statedump_process_state, d->session, t,
 	     kernel ? TYPE_KERNEL : TYPE_USER, mode, SUBMODE_NONE,
-	     data_race(status_of(t))); /* as it was some time ago anyway */
+	     data_race(status_of(t))); /* may change at any time */
 }
 
-/* Not worth looking at what the owner will not be shown. */
+/* Skip what the owner is not allowed to see. */
 static bool is_hidden(const struct dump *d)
 {
 	const struct kl_session *s = d->session;
@@ -154,7 +154,7 @@ static void dump_file(struct dump *d, const struct file *file, u32 fd)
 	     (__force unsigned int)file->f_mode, IS_ERR(name) ? "" : name);
 }
 
-/* The task may run another program by now: whether it is hidden is asked for each batch. */
+/* The task may execute another program at any time, so check is_hidden() for each batch. */
 static void dump_files(struct dump *d)
 {
 	struct kl_file_batch *b = &d->files;
@@ -184,7 +184,7 @@ static void write_mapping(struct dump *d, struct vm_area_struct *vma)
 	     vma->vm_flags, inode, (u64)vma->vm_pgoff << PAGE_SHIFT, IS_ERR(name) ? "" : name);
 }
 
-/* With the lock of the address space. Returns where to go on, 0 after the last. */
+/* The lock of the address space is held. Returns where to continue, or 0 after the last mapping. */
 static unsigned long dump_some_mappings(struct dump *d, struct mm_struct *mm, unsigned long from)
 {
 	VMA_ITERATOR(vmi, mm, from);
@@ -212,8 +212,9 @@ static bool take_lock(struct dump *d, struct rw_semaphore *lock)
 }
 
 /*
- * The task's memory, if the owner may see the program that it belongs to; else NULL. A task that
- * executes a program has its memory before its rights, and only this lock tells.
+ * The task's memory if the owner may see the program that it belongs to, else NULL. A task that
+ * executes a program gets its new memory before its new credentials; only this lock orders the
+ * two.
  */
 static struct mm_struct *get_mm(struct dump *d)
 {
@@ -230,7 +231,7 @@ static struct mm_struct *get_mm(struct dump *d)
 	return mm;
 }
 
-/* A task that makes mappings all the time is left behind after twice as many as it had. */
+/* Give up on a task that keeps creating mappings after twice as many as it had at first. */
 static void dump_mappings(struct dump *d)
 {
 	struct mm_struct *mm = get_mm(d);
@@ -290,7 +291,7 @@ static void dump_interrupt(struct kl_session *s, unsigned int irq)
 static void dump_interrupts(struct kl_session *s)
 {
 	for (unsigned int irq = 0; irq < nr_irqs; irq++) {
-		/* A line that goes away meanwhile is freed after a grace period. */
+		/* A line that is removed concurrently is freed after a grace period. */
 		rcu_read_lock();
 		dump_interrupt(s, irq);
 		rcu_read_unlock();
@@ -311,13 +312,13 @@ static void dump_cpus(struct kl_session *s)
 }
 
 /**
- * kl_dump_state - write what there is now into a running session
- * @s: the session; events that its maskset does not have are left out
- * @params: what in, how many records out
+ * kl_dump_state - write the current state into a running session
+ * @s: the session; events that are not in its maskset are omitted
+ * @params: `what` is read, `records` is set
  * @why: set on failure
  *
  * Context: may sleep; waits a bounded time for a task that the session awaits, for readers if the
- * buffer is full, and for locks of tasks.
+ * buffer is full, and for locks that tasks hold.
  */
 int kl_dump_state(struct kl_session *s, struct kl_abi_dump *params, struct kl_error *why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The state dump: what there was before the first event. */
+/* The state dump: the state before the first event. */
 #ifndef KL_SOURCE_STATEDUMP_H
 #define KL_SOURCE_STATEDUMP_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls: one pair of probes writes the entry and exit events of all of
- * them, with the arguments laid out as syscalls.def says. Runs in the calling
- * task with preemption off. More than 600 lines: entry and exit, their usual case
- * and all others, side by side, as a change of one is a change of the other.
+ * System calls: one pair of probes writes the entry and exit events of all of them, with the
+ * arguments laid out according to syscalls.def. Runs in the calling task with preemption off. More
+ * than 600 lines: entry and exit, in their common and general cases, stay together because a
+ * change to one is a change to the other.
  */
 #include <linux/jump_label.h>
 #include <linux/percpu.h>
@@ -21,9 +21,9 @@
 #include "syscall_internal.h"
 
 /*
- * A call's layout in one word: two bits an argument from bit 0, the number of
- * strings from bit 12, and a bit that says that there is such a call. Without
- * these two it says where the arguments go.
+ * A call's layout in one word: two bits per argument from bit 0, the number of strings from bit
+ * 12, and KNOWN if there is such a call. Without the latter two it gives the arguments' layout in
+ * a record.
  */
 #define STRINGS_SHIFT 12
 #define KNOWN BIT(14)
@@ -49,7 +49,7 @@ static const u16 layouts[KL_EV_SYSCALL_MAX] = {
 
 #undef KL_SYSCALL
 
-/* The bytes of a call's arguments, but for its strings. */
+/* Size of a call's arguments in bytes, without its strings. */
 #define WIDTH_OF(layout, n) ((layout) >> 2 * (n)&3)
 #define BYTES_OF(layout, n) (4 * (WIDTH_OF(layout, n) % WIDTH_string))
 #define LAYOUT_BYTES(layout)                                                                     \
@@ -65,7 +65,7 @@ static const u8 arguments_bytes[KL_EV_SYSCALL_MAX] = {
 static struct tracepoint *enter, *leave;
 
 /**
- * kl_syscall_is_known - has this number a row in syscalls.def?
+ * kl_syscall_is_known - does syscalls.def have a row for this number?
  * @number: of the 64-bit table
  */
 bool kl_syscall_is_known(u32 number)
@@ -91,15 +91,15 @@ bool kl_syscall_executes(u32 number)
 	return number == __NR_execve || number == __NR_execveat;
 }
 
-/* A call's number. The kernel takes no more than 32 bits of what it was given. */
+/* A call's number. The kernel uses no more than 32 bits of the number it was passed. */
 static __always_inline unsigned long number_of(const struct pt_regs *regs)
 {
 	return (u32)regs->orig_ax;
 }
 
 /*
- * The number again, of a call that has one in the table. A user chooses it, and the processor
- * may guess wrongly that it was below KL_EV_SYSCALL_MAX: even so, no index is above it. One
+ * A call's number clamped to the table. The user chooses it, and the processor may mispredict that
+ * it was below KL_EV_SYSCALL_MAX; even under speculation no index exceeds the table. One
  * instruction.
  */
 static_assert(!(KL_EV_SYSCALL_MAX & (KL_EV_SYSCALL_MAX - 1)));
@@ -110,15 +110,15 @@ static __always_inline unsigned long clamp_number(unsigned long number)
 }
 
 /*
- * The number read once more, after it has been checked, where the compiler cannot know of that:
- * what clamp_number says of an index holds for this one, too.
+ * Read the number again after it has been checked, in a way that the compiler cannot relate to the
+ * first read. The mask keeps the index within the table, as in clamp_number.
  */
 static __always_inline unsigned long number_again(const struct pt_regs *regs)
 {
 	return READ_ONCE(regs->orig_ax) & (KL_EV_SYSCALL_MAX - 1);
 }
 
-/* Write the arguments that are not strings, in order; strings from @strings. */
+/* Write the arguments in order, with strings from @strings, which is NULL if there are none. */
 static __always_inline void write_arguments(u8 *to, const struct pt_regs *regs, u32 code,
 					    const struct kl_strings *strings)
 {
@@ -160,7 +160,7 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 	kl_fire_end(s, KL_EV_SYSCALL_ENTRY + number, handler, place, bytes);
 }
 
-/* The same in a session with variables, some of which have changed. */
+/* The same for a session with variables, some of which have changed. */
 static noinline void log_entry_changed(struct kl_session *s, const struct pt_regs *regs)
 {
 	u32 number = number_again(regs), all;
@@ -194,7 +194,7 @@ static __always_inline bool log_entry_same(struct kl_cpu *cpu, const struct pt_r
 	return true;
 }
 
-/* Variables that take a call to be compared: apart, so that the others need no frame. */
+/* For variables that need a call to compare: separate, so that other calls need no stack frame. */
 static noinline void log_entry_rest(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
 	if (!log_entry_same(cpu, regs, true))
@@ -203,7 +203,7 @@ static noinline void log_entry_rest(struct kl_cpu *cpu, const struct pt_regs *re
 
 static __always_inline void log_entry_values(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	/* A hint, as in kl_record_values. */
+	/* Only a hint, as in kl_record_values. */
 	if (unlikely(kl_racy(cpu->not_plain))) {
 		if (!kl_racy(cpu->changing))
 			return log_entry_rest(cpu, regs);
@@ -214,10 +214,9 @@ static __always_inline void log_entry_values(struct kl_cpu *cpu, const struct pt
 }
 
 /*
- * The usual case makes no further call and so needs no stack frame; anything
- * else starts again in log_entry_slow. Not for calls with strings. Number and
- * result are read again where they are used: kept, they would take more
- * registers than there are without a frame.
+ * The common case makes no further call and so needs no stack frame; everything else starts again
+ * in log_entry_slow. Not for calls with strings. The number is read again where it is used:
+ * holding it would take more registers than are available without a frame.
  */
 static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *regs,
 				      unsigned long number)
@@ -233,7 +232,7 @@ static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *
 	kl_record_end(place, arguments_bytes[number]);
 }
 
-/* An entry that has a rule: only fields that are looked at are written anywhere. */
+/* An entry that has a rule: writes no fields unless the rule reads them. */
 static noinline void fire_entry(struct kl_session *s, const struct pt_regs *regs, u8 action)
 {
 	const struct kl_rule *r = kl_rule_of(s, action);
@@ -308,7 +307,7 @@ static noinline void log_exit_rest(struct kl_cpu *cpu, const struct pt_regs *reg
 
 static __always_inline void log_exit_values(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	/* A hint, as in kl_record_values. */
+	/* Only a hint, as in kl_record_values. */
 	if (unlikely(kl_racy(cpu->not_plain))) {
 		if (!kl_racy(cpu->changing))
 			return log_exit_rest(cpu, regs);
@@ -331,9 +330,9 @@ static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *r
 }
 
 /*
- * A task that a session awaits is not in the set yet when it executes its program, and
- * stays out if it cannot; the call itself is recorded. Its entries and exits come here
- * in any case (kl_maskset_ask).
+ * A task that a session awaits is not in the set yet when it executes its program, and stays out
+ * if that fails; the call itself is recorded. The entry and exit of such a call always come here
+ * (kl_maskset_ask).
  */
 static bool is_awaited_exec(const struct kl_session *s, u32 number)
 {
@@ -359,7 +358,7 @@ static noinline void enter_refused(struct kl_session *s, const struct pt_regs *r
 		enter_allowed(s, regs);
 }
 
-/* Whatever is not the usual case: the gate, strings, other handlers. */
+/* The general case: the gate, strings, other handlers. */
 static noinline void enter_any(struct kl_session *s, const struct pt_regs *regs)
 {
 	if (!kl_gate_self(s))
@@ -394,13 +393,13 @@ static noinline void exit_any(struct kl_session *s, const struct pt_regs *regs)
 	exit_allowed(s, regs);
 }
 
-/* Is an action a rule, now that at most the set of tasks has been asked? */
+/* Is an action a rule? At most the check of the task set has been made, and masked out. */
 static __always_inline bool is_rule(u8 action)
 {
 	return (u8)(action - KL_ACTION_RULE) < KL_ACTION_TASKS - KL_ACTION_RULE;
 }
 
-/* Neither logged nor counted: a rule that is done here; or the general half asks again. */
+/* Neither logged nor counted: either a rule that is completed here, or the general case. */
 static noinline void enter_other(struct kl_session *s, const struct pt_regs *regs, u8 action)
 {
 	if (action & KL_ACTION_TASKS) {
@@ -424,8 +423,8 @@ static noinline void exit_other(struct kl_session *s, const struct pt_regs *regs
 }
 
 /*
- * The probes: the usual case, and tail calls for all others, so that neither a
- * call which is recorded nor one which is not wanted pays for what it needs not.
+ * The probes: the common case, and tail calls for all others, so that neither a recorded call nor
+ * an unwanted one pays for what it does not need.
  */
 static __always_inline void enter_with(struct kl_session *s, struct pt_regs *regs,
 				       unsigned long number, bool values)
@@ -515,11 +514,11 @@ static void on_exit_values(void *data, struct pt_regs *regs, long result)
 }
 
 /*
- * For all sessions with a gate. If there is one, and it just follows tasks, its probe is
- * called without the test: the probe looks into the session's set as quickly as the hub
- * looks into that of all. A session changes one branch of two, which an event reads once,
- * so the event is neither missed nor recorded twice. `session` only changes while both are
- * off and no probe that saw one of them on is running.
+ * For all sessions with a gate. If there is only one, and it only follows tasks, its probe is
+ * called without the hub's test: the probe checks the session's set as fast as the hub checks the
+ * union of all. A session toggles only one of the two branches, which an event reads once, so the
+ * event is neither missed nor recorded twice. `session` only changes while both branches are off
+ * and no probe that saw one of them on is running.
  */
 struct solo {
 	struct static_key_false is_plain;
@@ -567,10 +566,10 @@ static void on_exit_hub(void *data, struct pt_regs *regs, long result)
 }
 
 /**
- * kl_syscall_hub - what is registered with a tracepoint for sessions with a gate
+ * kl_syscall_hub - the probe to register with a tracepoint for sessions with a gate
  * @tp: the tracepoint
  *
- * Returns NULL unless it is one of those of system calls.
+ * Returns NULL unless it is one of the two of system calls.
  */
 void *kl_syscall_hub(const struct tracepoint *tp)
 {
@@ -584,8 +583,8 @@ void *kl_syscall_hub(const struct tracepoint *tp)
  * @tp: sys_enter or sys_exit
  * @s: the only session in its hub, whose gate is KL_GATE_TASKS alone; or NULL
  *
- * Between two sessions there must be a call with NULL, which waits for the probes that
- * use the first. Context: may sleep.
+ * Between two sessions there must be a call with NULL, which waits for the probes that use the
+ * first one. Context: may sleep.
  */
 void kl_syscall_solo(const struct tracepoint *tp, struct kl_session *s)
 {
@@ -594,7 +593,7 @@ void kl_syscall_solo(const struct tracepoint *tp, struct kl_session *s)
 	if (!s) {
 		static_branch_disable(&solo->is_plain);
 		static_branch_disable(&solo->has_variables);
-		/* They run with preemption off. */
+		/* Probes run with preemption off. */
 		synchronize_rcu();
 		return;
 	}
@@ -606,8 +605,8 @@ void kl_syscall_solo(const struct tracepoint *tp, struct kl_session *s)
 }
 
 /*
- * Which tracepoint and probe a system call event comes from. Whether a session has
- * variables does not change once it has been started.
+ * The tracepoint and probe of a system call event. Whether a session has variables does not change
+ * once it has been started.
  */
 static struct tracepoint *tracepoint_of(const struct kl_session *s, bool exit, void **probe)
 {
@@ -619,12 +618,12 @@ static struct tracepoint *tracepoint_of(const struct kl_session *s, bool exit, v
 }
 
 /**
- * kl_syscalls_attach - make entries or exits of all calls fire for a session
+ * kl_syscalls_attach - make the entries or exits of all calls fire for a session
  * @s: the session; its lock is held
- * @exit: the exits
+ * @exit: attach to the exits instead of the entries
  * @why: set on failure
  *
- * The session's actions decide which of them do something. Context: may sleep.
+ * The session's actions decide what is done for each call. Context: may sleep.
  */
 int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why)
 {
@@ -642,7 +641,7 @@ int kl_syscalls_attach(struct kl_session *s, bool exit, struct kl_error *why)
 /**
  * kl_syscalls_detach - undo kl_syscalls_attach
  * @s: the session; its lock is held
- * @exit: the exits
+ * @exit: as given to kl_syscalls_attach
  */
 void kl_syscalls_detach(struct kl_session *s, bool exit)
 {
@@ -654,8 +653,8 @@ void kl_syscalls_detach(struct kl_session *s, bool exit)
 }
 
 /**
- * kl_syscall_tracepoint - what all system calls come to
- * @exit: at their exits
+ * kl_syscall_tracepoint - the tracepoint that all system calls hit
+ * @exit: at their exits instead of their entries
  */
 const struct tracepoint *kl_syscall_tracepoint(bool exit)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the files of system calls: arguments where the kernel has saved them,
- * and their strings. Used by syscall.c and syscall_string.c.
+ * Shared by syscall.c and syscall_string.c: the arguments of a system call, as saved by the
+ * kernel, and its strings.
  */
 #ifndef KL_SOURCE_SYSCALL_INTERNAL_H
 #define KL_SOURCE_SYSCALL_INTERNAL_H
@@ -20,7 +20,7 @@ enum kl_syscall_width {
 
 #define KL_SYSCALL_ARGUMENTS_MAX 6
 
-/* Where the arguments are in the saved registers, in order. */
+/* Offsets of the arguments in the saved registers, in order. */
 static const u8 kl_syscall_register_of[KL_SYSCALL_ARGUMENTS_MAX] = {
 	offsetof(struct pt_regs, di),  offsetof(struct pt_regs, si), offsetof(struct pt_regs, dx),
 	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
@@ -31,7 +31,7 @@ static __always_inline unsigned long kl_syscall_argument(const struct pt_regs *r
 	return *(const unsigned long *)((const u8 *)regs + kl_syscall_register_of[n]);
 }
 
-/* Is the running task in a call a string of which could not be read? */
+/* Is the running task in a call with a string that could not be read? */
 static __always_inline bool kl_syscall_is_unread(const struct kl_session *s)
 {
 	const struct kl_taskset *unread = READ_ONCE(s->unread);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Strings of system calls: copied at the entry without a fault, and at the exit
- * those that were not in memory then. Called by syscall.c in the calling task,
- * with preemption off.
+ * Strings of system calls. Those that can be read without a fault are copied at the entry, the
+ * others at the exit. Called by syscall.c in the calling task, with preemption off.
  */
 #include <linux/percpu.h>
 #include <linux/uaccess.h>
@@ -16,7 +15,7 @@
 /* The text recorded for a NULL string. */
 #define NO_STRING "(null)"
 
-/* Copies of a call's strings: only system call entries use it, which do not nest. */
+/* Copies of a call's strings. Only system call entries and exits use it, and these do not nest. */
 struct scratch {
 	char text[3][KL_STRING_MAX];
 };
@@ -24,10 +23,9 @@ struct scratch {
 static struct scratch __percpu *scratch;
 
 /*
- * Copy a user's string as far as it can be had without a fault. Words are read
- * at aligned addresses, so that none reaches into a page behind the string's.
- * Returns the bytes copied, without the NUL that is always set, or -1 if the
- * first could not be read.
+ * Copy as much of a user's string as is readable without a fault. Words are read at aligned
+ * addresses, so that none reaches into the page after the string's. Returns the number of bytes
+ * copied, without the NUL, which is always set; or -1 if the first byte could not be read.
  */
 static int copy_user_text(char *to, unsigned long from)
 {
@@ -103,13 +101,13 @@ static void note_unread(struct kl_session *s, bool is)
 
 /**
  * kl_syscall_strings - copy a call's strings at its entry
- * @s: the session; the task is noted if a string could not be read
- * @strings: set
+ * @s: the session; the task is added to @s->unread if a string could not be read
+ * @strings: filled in
  * @regs: the task's registers
  * @code: layout of a call with strings
  *
- * Context: preemption off; what they are copied to is this CPU's and stays until
- * the next call.
+ * Context: preemption off; the copies are in this CPU's scratch area and valid until the next
+ * call.
  */
 void kl_syscall_strings(struct kl_session *s, struct kl_strings *strings,
 			const struct pt_regs *regs, u32 code)
@@ -119,14 +117,14 @@ void kl_syscall_strings(struct kl_session *s, struct kl_strings *strings,
 }
 
 /**
- * kl_syscall_late_strings - tell the strings that a call's entry could not read
- * @s: a session in which the running task is noted for it
+ * kl_syscall_late_strings - record the strings that were unreadable at a call's entry
+ * @s: a session in whose @unread set the running task is
  * @regs: its registers, at the call's exit
  * @number: of the call
  * @code: its layout
  *
- * The kernel itself has read them since, so they are in memory now. (Not after a
- * successful execve: the memory is another program's.) Context: preemption off.
+ * The kernel itself has read them in the meantime, so they are in memory now. (Not after a
+ * successful execve: the memory then belongs to the new program.) Context: preemption off.
  */
 void kl_syscall_late_strings(struct kl_session *s, const struct pt_regs *regs, u32 number, u32 code)
 {
@@ -140,7 +138,7 @@ void kl_syscall_late_strings(struct kl_session *s, const struct pt_regs *regs, u
 }
 
 /**
- * kl_syscall_strings_init - get room for copies of strings
+ * kl_syscall_strings_init - allocate the scratch areas
  *
  * Returns 0 or -ENOMEM.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's trace headers and the structs that rows of events.def look into. Read by the
- * probes' file and by compat/probe_rows.c. A header that a kernel lacks takes away its rows and
- * nothing else, so each trace header is asked for before it is included.
+ * The kernel's trace headers and the structs that rows of events.def dereference. Used by the
+ * probes' source and by compat/probe_rows.c. A trace header that a kernel lacks only makes its
+ * rows unavailable, so each one is tested for before it is included.
  */
 #ifndef KL_SOURCE_TRACE_HEADERS_H
 #define KL_SOURCE_TRACE_HEADERS_H

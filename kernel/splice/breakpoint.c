@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What runs between a breakpoint and our handler of it must have no breakpoint: it would come back
- * again and again. The kernel keeps its own part of that out of reach of probes; what is left are
- * the functions that part calls, and the handlers that are asked before ours. They are found by
- * going through the calls. Under the lock of splice.c.
+ * Code that runs between a breakpoint and our handler must not contain a breakpoint: it would hit
+ * that again and again. The kernel keeps probes out of its own part of this path. What remains are
+ * the functions which that part calls, and the handlers that are called before ours; they are
+ * found by following calls. Under kl_splice_lock.
  */
 #include <linux/notifier.h>
 #include <linux/rcupdate.h>
@@ -14,10 +14,10 @@
 #include "map.h"
 #include "splice.h"
 
-/* Some dozens; with KASAN and lockdep some thousands, as these report what is wrong. */
+/* Usually a few dozen; some thousands with KASAN and lockdep, because of their error reports. */
 #define FUNCTIONS_MAX 4096
 
-/* What passes a breakpoint on to its handlers. */
+/* Functions that pass a breakpoint to its handlers. */
 static const char *const roots[] = {
 #define KL_BREAKPOINT_ROOT(name) #name,
 #define KL_BREAKPOINT_LEAF(name)
@@ -26,7 +26,7 @@ static const char *const roots[] = {
 #undef KL_BREAKPOINT_ROOT
 };
 
-/* Not followed. */
+/* Functions whose calls are not followed. */
 static const char *const leaves[] = {
 #define KL_BREAKPOINT_ROOT(name)
 #define KL_BREAKPOINT_LEAF(name) #name,
@@ -59,8 +59,8 @@ static int add(struct callees *path, unsigned long function, struct kl_error *wh
 }
 
 /*
- * Handlers that are asked before ours. One of a module calls what is not known here, and would be
- * called again by each breakpoint in that.
+ * Handlers that are called before ours. The functions that a module's handler calls are unknown
+ * here, and a breakpoint in one of them would call the handler again.
  */
 static int add_notifiers(struct callees *path, struct kl_error *why)
 {
@@ -105,7 +105,7 @@ static int add_callees(struct callees *path, const struct kl_function *f, struct
 	return error;
 }
 
-/* The first @begun are followed in any case. Of the others the kernel looks after some itself. */
+/* Follows the first @begun in any case, and others unless they are excluded already. */
 static int follow(struct callees *path, u32 begun, struct kl_error *why)
 {
 	struct kl_function f = {};
@@ -127,7 +127,8 @@ static int follow(struct callees *path, u32 begun, struct kl_error *why)
  * kl_map_exclude_die - keep splices off the path of breakpoints
  * @why: set on failure
  *
- * After the rest of the map is there, and our own handler is. Context: may sleep.
+ * Called when the rest of the map is complete and our own handler is registered. Context: may
+ * sleep.
  */
 int kl_map_exclude_die(struct kl_error *why)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the module makes sure of before a window is spliced, each rule with its refusal. All that
- * is looked at is the kernel's text and tables (map.c, function.c). Under the lock of splice.c.
+ * The module's checks before a window is spliced, each rule with its refusal. They rely only on
+ * the kernel's text and tables (map.c, function.c). Under kl_splice_lock.
  */
 #include <linux/sort.h>
 #include <linux/string.h>
@@ -20,7 +20,7 @@ static bool has_slot(const struct kl_abi_window *w)
 	return w->tier == KL_SPLICE_BOUNCE;
 }
 
-/* A point that counts has no event; one that fires has one that is there. */
+/* A point that counts must have no event; one that fires must have an existing one. */
 static bool is_point(const struct kl_request *r, u32 point)
 {
 	const struct kl_abi_point *p = &r->point[point];
@@ -30,14 +30,17 @@ static bool is_point(const struct kl_request *r, u32 point)
 	return p->instrument == KL_INSTRUMENT_COUNT && !p->event;
 }
 
-/* Those on the way that a jump takes come behind those before the jump. */
+/* At the same offset, points on the taken edge of a jump come after those before the jump. */
 static bool is_behind(const struct kl_abi_point *p, const struct kl_abi_point *before)
 {
 	return p->offset > before->offset ||
 	       (p->offset == before->offset && p->taken >= before->taken);
 }
 
-/* A window alone has few points; of a function that is moved they may be far behind it. */
+/*
+ * A window's points lie inside it; those of a moved function may lie anywhere up to the next
+ * window.
+ */
 static bool are_points(const struct kl_request *r, u32 i, u32 first)
 {
 	const struct kl_abi_window *w = &r->window[i];
@@ -58,8 +61,8 @@ static bool are_points(const struct kl_request *r, u32 i, u32 first)
 }
 
 /**
- * kl_request_check_form - does a request add up?
- * @r: read, with its events; `first` of each window is filled in
+ * kl_request_check_form - is a request consistent?
+ * @r: a request that has been read, with its events; `first` of each window is filled in
  *
  * Returns enum kl_splice_refusal, or 0.
  */
@@ -99,7 +102,7 @@ static u32 least_bytes(u8 tier)
 	}
 }
 
-/* nop of any length, and breakpoints that fill up. */
+/* Is this a nop of any length, or a breakpoint used as padding? */
 static bool is_filling(const struct kl_function *f, const struct kl_step *step)
 {
 	const u8 *text = f->text + step->offset;
@@ -114,8 +117,8 @@ static bool is_filling(const struct kl_function *f, const struct kl_step *step)
 }
 
 /*
- * One instruction of a window, which ends at @end. What follows a jump or return in it is not
- * @passed, and only there to make room.
+ * Check one instruction of a window that ends at @end. Whatever follows a jump or return in the
+ * window is never executed (not @passed) and only makes room.
  */
 static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passed, u32 end)
 {
@@ -128,7 +131,7 @@ static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passe
 		return is_filling(f, step) ? 0 : KL_SPLICE_boundary;
 	if (in->flow == KL_FLOW_FIXED)
 		return KL_SPLICE_fixed;
-	/* It comes back behind the call: that must be behind the window, too. */
+	/* The call returns to the instruction after it, which must lie after the window. */
 	if (in->flow == KL_FLOW_CALL && step->offset + in->bytes != end)
 		return KL_SPLICE_fixed;
 	if (kl_text_is_endbr(f->text + step->offset))
@@ -136,7 +139,10 @@ static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passe
 	return 0;
 }
 
-/* Points are before instructions that are passed, or behind the last if that goes on. */
+/*
+ * Points lie before instructions that are executed, or at the window's end if execution gets
+ * there.
+ */
 static u32 check_points(const struct kl_request *r, u32 i, const struct kl_function *f)
 {
 	const struct kl_abi_window *w = &r->window[i];
@@ -162,11 +168,11 @@ static u32 check_points(const struct kl_request *r, u32 i, const struct kl_funct
 
 /**
  * kl_request_check_window - may a window be spliced?
- * @r: a request whose form is right
- * @i: its window
+ * @r: a request whose form has been checked
+ * @i: index of the window
  * @f: the function that the window begins in
  *
- * Returns enum kl_splice_refusal, or 0. Context: holds kprobe_mutex.
+ * Returns enum kl_splice_refusal, or 0. Context: kprobe_mutex is held.
  */
 u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_function *f)
 {
@@ -184,7 +190,9 @@ u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_f
 		return KL_SPLICE_text;
 	at = kl_function_step(f, begin);
 	for (u32 offset = begin; !refusal && offset < end; n++) {
-		/* Behind the last instruction there are breakpoints to the function's end. */
+		/*
+		 * After the last instruction there are only breakpoints up to the function's end.
+		 */
 		if (at == f->steps && !passed)
 			break;
 		if (at < 0 || at >= f->steps)
@@ -212,7 +220,7 @@ u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_f
 
 /* --------------------------------------------------------------------- slots */
 
-/* The window that has an address, or NULL. */
+/* The window that contains an address, or NULL. */
 static const struct kl_abi_window *window_at(const struct kl_request *r, unsigned long address)
 {
 	u32 low = 0, high = r->windows;
@@ -230,20 +238,20 @@ static const struct kl_abi_window *window_at(const struct kl_request *r, unsigne
 	return &r->window[low - 1];
 }
 
-/* Bytes that are passed by nothing: behind a jump or return, filled up, and not jumped to. */
+/* Are these bytes never executed, i.e. padding after a jump or return that nothing jumps to? */
 static bool is_padding(const struct kl_function *f, u32 begin, u32 end)
 {
 	u32 i = f->steps;
 
 	if (end > f->end - f->begin)
 		return false;
-	/* From the last that begins before the end, backwards to what does not go on. */
+	/* Walk back from the last instruction before the end to one that does not fall through. */
 	while (i && f->step[i - 1].offset >= end)
 		i--;
 	for (; i; i--) {
 		const struct kl_step *step = &f->step[i - 1];
 
-		/* A jump label's jump may be a nop tomorrow. */
+		/* The jump of a jump label may become a nop. */
 		if (step->offset + step->in.bytes <= begin &&
 		    (step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_RETURN))
 			return !kl_map_test(KL_MAP_NEVER, f->begin + step->offset);
@@ -257,11 +265,11 @@ static bool is_padding(const struct kl_function *f, u32 begin, u32 end)
 
 /**
  * kl_request_check_slot - may a bounce use its slot?
- * @r: a request whose form is right
- * @i: its window, a bounce
- * @f: the function that it is in
+ * @r: a request whose form has been checked
+ * @i: index of its window, a bounce
+ * @f: the function that the window is in
  *
- * Whether the window that lends the slot is right is found with that window.
+ * The check of the window that lends the slot is separate. Returns enum kl_splice_refusal, or 0.
  */
 u32 kl_request_check_slot(const struct kl_request *r, u32 i, const struct kl_function *f)
 {
@@ -278,7 +286,7 @@ u32 kl_request_check_slot(const struct kl_request *r, u32 i, const struct kl_fun
 			       KL_SPLICE_slot;
 	if (window_at(r, end - 1) || kl_splices_taken(w->slot, end))
 		return KL_SPLICE_slot;
-	/* What lies there may be a function without a name, which ftrace knows. */
+	/* This may be a function without a symbol, which ftrace knows. */
 	return is_padding(f, w->slot - f->begin, end - f->begin) &&
 			       !kl_kernel.ftrace_text_reserved((void *)w->slot, (void *)end - 1) ?
 		       0 :
@@ -298,10 +306,10 @@ static int compare_slots(const void *left, const void *right)
 }
 
 /**
- * kl_request_check_slots - are all slots apart?
- * @r: a request of which all windows are right
+ * kl_request_check_slots - are all slots disjoint?
+ * @r: a request whose windows have all been accepted
  *
- * Returns enum kl_splice_refusal, or 0; without memory, too, there are none.
+ * Returns enum kl_splice_refusal, or 0. If memory is short, refuses, too.
  */
 u32 kl_request_check_slots(struct kl_request *r)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a patch to kl_block_fire: registers are saved as struct kl_block_registers has them. The
- * patch has saved the flags and rdi, in which it hands over the place. kl_block_enter saves what
- * functions may change, and rbp; kl_block_enter_all all of them, for programs that look at them.
+ * Entry from a patch to kl_block_fire: saves the registers in the layout of struct
+ * kl_block_registers. The patch has saved the flags and rdi, in which it passes a struct
+ * kl_block_place. kl_block_enter saves the registers that functions may change, and rbp;
+ * kl_block_enter_all saves all of them, for programs that read them.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 
-#define OTHERS_BYTES (5 * 8) /* rbx and r12 to r15, which stand below the rest */
+#define OTHERS_BYTES (5 * 8) /* rbx and r12 to r15, which lie below the others */
 
 .macro SAVE_CHANGED
 	push	%rax

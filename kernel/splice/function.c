@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One function of the kernel's text: its bytes as they are without kprobes and splices, cut into
- * instructions, and at which of them the flags are of use. Under the lock of splice.c.
+ * One function of the kernel's text: its bytes without kprobes and splices, split into
+ * instructions, and at which of them the flags are live. Under kl_splice_lock.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -10,7 +10,7 @@
 #include "map.h"
 #include "splice.h"
 
-/* What the kernel's recover_probed_instruction() writes. */
+/* Bytes that the kernel's recover_probed_instruction() writes. */
 #define RECOVERED_BYTES MAX_INSN_SIZE
 
 #define POPF 0x9d
@@ -31,7 +31,7 @@ static int grow(void **at, size_t *room, size_t bytes)
 	return 0;
 }
 
-/* Put back what kprobes have replaced. */
+/* Restore what kprobes have replaced. */
 static void recover_probed(struct kl_function *f)
 {
 	u8 original[RECOVERED_BYTES];
@@ -48,8 +48,8 @@ static void recover_probed(struct kl_function *f)
 }
 
 /*
- * Is there a kprobe? One that is not enabled has changed nothing yet, but knows the instruction
- * that it will go on behind.
+ * Is there a kprobe? A disabled one has not changed the text yet, but it has recorded the
+ * instruction after which it will continue.
  */
 static bool is_probed(const struct kl_function *f)
 {
@@ -59,7 +59,7 @@ static bool is_probed(const struct kl_function *f)
 	return false;
 }
 
-/* Breakpoints up to the next function; zeros up to the end of a module's section. */
+/* Breakpoints up to the next function, or zeros up to the end of a module's section. */
 static bool is_padding(const u8 *at, const u8 *end)
 {
 	for (; at < end; at++)
@@ -68,7 +68,7 @@ static bool is_padding(const u8 *at, const u8 *end)
 	return true;
 }
 
-/* Cut it. What cannot be decoded must be padding. */
+/* Split the text into instructions. Whatever cannot be decoded must be padding. */
 static void cut(struct kl_function *f)
 {
 	u32 bytes = f->end - f->begin;
@@ -84,7 +84,7 @@ static void cut(struct kl_function *f)
 			f->refusal = KL_SPLICE_undecodable;
 			return;
 		}
-		/* Any breakpoint that is left is not of this text. */
+		/* A breakpoint that is still there does not belong to the original text. */
 		if (step->in.bytes == 1 && f->text[at] == INT3_INSN_OPCODE)
 			step->in.flow = KL_FLOW_FIXED;
 		at += step->in.bytes;
@@ -93,11 +93,11 @@ static void cut(struct kl_function *f)
 }
 
 /**
- * kl_function_step - the instruction that begins at an offset
+ * kl_function_step - find the instruction that begins at an offset
  * @f: the function
  * @offset: bytes from its start
  *
- * Returns its index, or -1.
+ * Returns its index, or -1 if none begins there.
  */
 long kl_function_step(const struct kl_function *f, u32 offset)
 {
@@ -115,17 +115,19 @@ long kl_function_step(const struct kl_function *f, u32 offset)
 }
 
 /**
- * kl_step_target - where a jump, branch or call goes
- * @step: one
+ * kl_step_target - the target of a jump, branch or call
+ * @step: the instruction
  *
- * Returns bytes from the function's start, which may be past its end, or wrap.
+ * Returns its offset from the function's start, which may be past the function's end, or wrap.
  */
 u32 kl_step_target(const struct kl_step *step)
 {
 	return step->offset + step->in.bytes + step->in.by;
 }
 
-/* Mark what its own jumps go to; one that goes between instructions means that it is read wrong. */
+/*
+ * Mark the targets of the function's own jumps. One between instructions proves a decoding error.
+ */
 static void find_targets(struct kl_function *f)
 {
 	for (u32 i = 0; i < f->steps; i++) {
@@ -150,10 +152,10 @@ static void find_targets(struct kl_function *f)
 /**
  * kl_function_load - decode a function
  * @f: zeroed, or loaded before
- * @address: anywhere in it, in the text
+ * @address: any address in the function
  *
- * Returns 0, also for one that cannot be spliced (@f->refusal), or -ENOMEM, or -ENOENT before the
- * first symbol. Context: may sleep; takes text_mutex.
+ * Returns 0, also if the function cannot be spliced (@f->refusal); -ENOMEM; or -ENOENT if no
+ * function is known at @address. Context: may sleep; takes text_mutex.
  */
 int kl_function_load(struct kl_function *f, unsigned long address)
 {
@@ -168,7 +170,7 @@ int kl_function_load(struct kl_function *f, unsigned long address)
 	if (grow((void **)&f->text, &f->text_room, bytes) ||
 	    grow((void **)&f->step, &f->step_room, bytes * sizeof(*f->step)))
 		return -ENOMEM;
-	/* Nobody is half way through changing it. */
+	/* No other task is in the middle of changing the text. */
 	mutex_lock(kl_kernel.text_mutex);
 	preempt_disable(); /* for kprobes' tables */
 	memcpy(f->text, (void *)f->begin, bytes);
@@ -184,8 +186,9 @@ int kl_function_load(struct kl_function *f, unsigned long address)
 }
 
 /*
- * Does a jump out of the function go on in a function that takes nothing but arguments? Parts of
- * functions that lie elsewhere begin with neither, so they take flags.
+ * Does a jump out of the function go to a function that takes nothing but arguments? Parts of
+ * functions that lie elsewhere begin with neither a landing pad nor a hook, so they may take
+ * flags.
  */
 static bool is_tail_call(unsigned long target)
 {
@@ -193,11 +196,11 @@ static bool is_tail_call(unsigned long target)
 
 	return kl_map_test(KL_MAP_START, target) &&
 	       (kl_text_is_endbr(text) || kl_text_is_hook(text) ||
-		/* A landing pad that is not needed is a nop. */
+		/* A landing pad that is not needed has been replaced by a nop. */
 		kl_text_is_hook(text + KL_ENDBR_BYTES));
 }
 
-/* Are flags of use behind an instruction? Where it is not known they are. */
+/* Are the flags live after an instruction? They are where it is not known. */
 static bool live_behind(const struct kl_function *f, u32 i, bool gives)
 {
 	const struct kl_step *step = &f->step[i];
@@ -208,7 +211,7 @@ static bool live_behind(const struct kl_function *f, u32 i, bool gives)
 	switch (step->in.flow) {
 	case KL_FLOW_ON:
 		return next;
-	case KL_FLOW_CALL: /* flags are no argument, unless somebody has just made them */
+	case KL_FLOW_CALL: /* flags are not an argument, unless popf has just set them */
 		return i && f->text[step[-1].offset] == POPF;
 	case KL_FLOW_RETURN:
 		return gives;
@@ -217,7 +220,7 @@ static bool live_behind(const struct kl_function *f, u32 i, bool gives)
 			return gives || !(kl_map_returns(target) || is_tail_call(target));
 		to = kl_function_step(f, kl_step_target(step));
 		return to < 0 || f->step[to].flags_live;
-	default: /* a branch has read them; what is fixed may do anything */
+	default: /* a branch reads them; a fixed instruction may do anything */
 		return true;
 	}
 }
@@ -230,11 +233,11 @@ static bool live_before(const struct kl_function *f, u32 i, bool gives)
 }
 
 /**
- * kl_function_find_live - find where flags are of use
+ * kl_function_find_live - find where the flags are live
  * @f: loaded
  *
- * Backwards, until nothing changes; from the belief that they are nowhere, which only ever is
- * found wrong.
+ * Goes backwards until nothing changes, starting from the assumption that they are live nowhere. A
+ * step only ever changes to live.
  */
 void kl_function_find_live(struct kl_function *f)
 {

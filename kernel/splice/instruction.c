@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A small decoder of x86-64: how long an instruction is, whether it has an operand that
- * counts from its own address, where it goes, and whether it needs the flags. It knows
- * nothing else of it, so it has two tables and no operands. What it does not know it
- * refuses, which only leaves a block without a splice. User space decodes with a full
- * decoder; this one checks it.
+ * A small decoder of x86-64: an instruction's length, whether it has an operand relative to its
+ * own address, where it continues, and whether it needs the flags. It knows nothing else about
+ * instructions, so it needs only two tables and decodes no operands. It rejects what it does not
+ * know, so that such a block is not spliced. User space decodes with a full decoder; this one
+ * checks it.
  *
- * The shapes are those of the opcode maps in the processors' manuals (Intel SDM volume 2,
- * appendix A).
+ * The shapes are those of the opcode maps in the processors' manuals (Intel SDM volume 2, appendix
+ * A).
  */
 #include "instruction.h"
 
@@ -19,9 +19,9 @@
 
 /* What follows an opcode. */
 enum shape {
-	X, /* it is none, or not in 64-bit mode, or not in a kernel */
+	X, /* not an instruction, or not in 64-bit mode, or not in a kernel */
 	N, /* nothing */
-	M, /* ModRM and what that brings */
+	M, /* ModRM with SIB and displacement */
 	B, /* a byte */
 	Z, /* 4 bytes, 2 with an operand size prefix */
 	V, /* the same, or 8 with REX.W */
@@ -32,8 +32,8 @@ enum shape {
 	D, /* M, Z */
 	J, /* a relative byte */
 	L, /* 4 relative bytes */
-	T, /* M, and B or Z if it is a test: group 3 */
-	P, /* prefix or escape: never asked */
+	T, /* M, and B or Z for a test: group 3 */
+	P, /* prefix or escape: never looked up */
 };
 
 static const u8 one_byte[256] = {
@@ -56,7 +56,7 @@ static const u8 one_byte[256] = {
 	P, N, P, P, N, N, T, T, N, N, N, N, N, N, M, M, /* f */
 };
 
-/* Behind 0x0f. */
+/* After 0x0f. */
 static const u8 two_bytes[256] = {
 	M, M, M, M, X, N, N, N, N, N, X, N, X, M, N, C, /* 0 */
 	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, /* 1 */
@@ -84,7 +84,7 @@ enum {
 	MAP_3A,
 };
 
-/* What has been read so far. */
+/* The state of decoding. */
 struct reading {
 	const u8 *text;
 	size_t room;
@@ -92,7 +92,7 @@ struct reading {
 	bool operand_size;
 	bool address_size;
 	bool wide; /* REX.W */
-	bool vector; /* VEX or EVEX: other shapes for a few */
+	bool vector; /* VEX or EVEX: a few shapes differ */
 	u8 map;
 	u8 opcode;
 };
@@ -105,7 +105,7 @@ static bool next(struct reading *r, u8 *byte)
 	return true;
 }
 
-/* Prefixes but REX. Returns the first byte that is none in @byte. */
+/* Skip all prefixes but REX. Returns the first byte that is not a prefix in @byte. */
 static bool read_prefixes(struct reading *r, u8 *byte)
 {
 	while (next(r, byte)) {
@@ -197,7 +197,7 @@ static u8 shape_of(const struct reading *r)
 	}
 }
 
-/* ModRM, SIB and displacement. */
+/* Read ModRM, SIB and displacement. */
 static bool read_operand(struct reading *r, u8 *modrm, struct kl_instruction *to)
 {
 	u8 mod, rm, sib = 0;
@@ -207,7 +207,7 @@ static bool read_operand(struct reading *r, u8 *modrm, struct kl_instruction *to
 		return false;
 	mod = *modrm >> 6;
 	rm = *modrm & 7;
-	/* Control and debug registers have no memory form, whatever stands there. */
+	/* Control and debug registers have no memory form, whatever the mod field is. */
 	if (mod == 3 || (!r->vector && r->map == MAP_TWO && r->opcode >= 0x20 && r->opcode <= 0x23))
 		return true;
 	if (rm == 4 && !next(r, &sib))
@@ -305,7 +305,7 @@ static u8 flow_of_two(const struct reading *r)
 	}
 }
 
-/* What it does to the flags that an increment changes, of the opcodes of one byte. */
+/* Effect of a one-byte opcode on the flags that an increment changes. */
 static u8 flags_of_one(const struct reading *r, u8 modrm)
 {
 	u8 reg = modrm >> 3 & 7;
@@ -345,7 +345,7 @@ static u8 flags_of_one(const struct reading *r, u8 modrm)
 	case 0xeb:
 	case 0xfa ... 0xfd: /* cli, sti, cld, std */
 		return KL_FLAGS_KEPT;
-	case 0xc0: /* shifts, by nothing maybe; rotations through the carry */
+	case 0xc0: /* shifts, possibly by 0; rotations through the carry */
 	case 0xc1:
 	case 0xd0 ... 0xd3:
 		return reg == 2 || reg == 3 ? KL_FLAGS_READ : KL_FLAGS_KEPT;
@@ -361,7 +361,7 @@ static u8 flags_of_one(const struct reading *r, u8 modrm)
 	}
 }
 
-/* The same behind 0x0f. */
+/* The same for opcodes after 0x0f. */
 static u8 flags_of_two(const struct reading *r, u8 modrm)
 {
 	switch (r->opcode) {
@@ -381,7 +381,7 @@ static u8 flags_of_two(const struct reading *r, u8 modrm)
 	case 0x7e:
 	case 0x7f:
 	case 0xa2: /* cpuid */
-	case 0xa3: /* bt and its like: the carry only */
+	case 0xa3: /* bt and the like: the carry only */
 	case 0xa4: /* shld */
 	case 0xa5:
 	case 0xab:
@@ -403,12 +403,12 @@ static u8 flags_of_two(const struct reading *r, u8 modrm)
 }
 
 /**
- * kl_instruction_decode - the instruction at the beginning of some text
+ * kl_instruction_decode - decode the instruction at the start of some text
  * @text: of the kernel
- * @room: how many bytes may be read
- * @to: out
+ * @room: bytes that may be read
+ * @to: filled in
  *
- * Returns false for what is none, or is not known here. Context: any.
+ * Returns false if it is not an instruction, or not one known here. Context: any.
  */
 bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *to)
 {
@@ -424,12 +424,12 @@ bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *t
 		return false;
 	if (has_operand(shape) && !read_operand(&r, &modrm, to))
 		return false;
-	/* Other than pop, a prefix of one maker's vectors. */
+	/* Other than pop, this is a prefix of one vendor's vector instructions. */
 	if (!r.vector && r.map == MAP_ONE && r.opcode == 0x8f && modrm >> 3 & 7)
 		return false;
 	immediate = immediate_bytes(&r, shape, modrm);
 	if (shape == J || shape == L) {
-		/* Processors differ on what such a prefix does to a jump. */
+		/* Processors differ in what this prefix does to a jump. */
 		if (r.operand_size)
 			return false;
 		to->at = r.n;
@@ -456,9 +456,9 @@ bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *t
 }
 
 /**
- * kl_instruction_is_jump - does one that cannot be moved jump through a register or memory?
- * @text: of it
- * @in: decoded
+ * kl_instruction_is_jump - does a fixed instruction jump through a register or memory?
+ * @text: its bytes
+ * @in: decoded from @text
  */
 bool kl_instruction_is_jump(const u8 *text, const struct kl_instruction *in)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One instruction of the kernel's text as far as a splice has to know it: see instruction.c. Also
- * compiled in user space, where it is compared with another decoder over whole kernels.
+ * One instruction of the kernel's text, as far as splicing needs to know it: see instruction.c.
+ * Also compiled in user space, where it is compared with another decoder over whole kernels.
  */
 #ifndef KL_SPLICE_INSTRUCTION_H
 #define KL_SPLICE_INSTRUCTION_H
@@ -19,21 +19,21 @@ typedef __s32 s32;
 
 #define KL_INSTRUCTION_BYTES_MAX 15
 
-/* What an instruction does to the flow, and with it how it is moved. */
+/* How an instruction affects control flow, and thus how it is moved. */
 enum kl_flow {
-	KL_FLOW_ON, /* goes on; may have an operand relative to its address */
+	KL_FLOW_ON, /* falls through; may have an operand relative to its address */
 	KL_FLOW_BRANCH, /* jumps if a condition holds */
 	KL_FLOW_JUMP,
 	KL_FLOW_CALL,
 	KL_FLOW_RETURN,
-	KL_FLOW_FIXED, /* cannot be moved: what it is makes no difference */
+	KL_FLOW_FIXED, /* cannot be moved, for whatever reason */
 };
 
-/* And to the flags that an increment changes: all but the carry. */
+/* How it affects the flags that an increment changes: all but the carry. */
 enum kl_flags {
-	KL_FLAGS_READ, /* may look at them: what is not known does */
-	KL_FLAGS_KEPT, /* does not; may change some */
-	KL_FLAGS_SET, /* does not, and sets all, or leaves them undefined */
+	KL_FLAGS_READ, /* may read them; assumed if unknown */
+	KL_FLAGS_KEPT, /* does not read them; may change some */
+	KL_FLAGS_SET, /* does not read them; sets all, or leaves them undefined */
 };
 
 /**
@@ -42,9 +42,9 @@ enum kl_flags {
  * @flow: enum kl_flow
  * @flags: enum kl_flags
  * @condition: of a branch, as in its opcode
- * @at: of the relative number, in bytes from the start; 0: it has none
+ * @at: offset of the relative number in the instruction; 0 if it has none
  * @wide: size of that number: 1 or 4
- * @by: the relative number: counts from behind the instruction
+ * @by: the relative number, which counts from the end of the instruction
  */
 struct kl_instruction {
 	u8 bytes;
@@ -58,25 +58,25 @@ struct kl_instruction {
 
 #define KL_ENDBR_BYTES 4
 
-/* Where indirect branches may land. */
+/* A landing pad of indirect branches. */
 static inline bool kl_text_is_endbr(const u8 *text)
 {
 	return text[0] == 0xf3 && text[1] == 0x0f && text[2] == 0x1e && text[3] == 0xfa;
 }
 
-/* The nop of 5 bytes where ftrace hooks a function; others look the same. */
+/* The 5-byte nop where ftrace hooks a function; other nops may look the same. */
 static inline bool kl_text_is_hook(const u8 *text)
 {
 	return text[0] == 0x0f && text[1] == 0x1f && text[2] == 0x44 && !text[3] && !text[4];
 }
 
-/* Does it go elsewhere, always or if a condition holds? Not calls and returns. */
+/* Does it go elsewhere, always or conditionally? Not calls and returns. */
 static inline bool kl_instruction_jumps(const struct kl_instruction *in)
 {
 	return in->flow == KL_FLOW_JUMP || in->flow == KL_FLOW_BRANCH;
 }
 
-/* May the instruction behind it be next, and does nothing come between? */
+/* May the following instruction come next, with nothing executed in between? */
 static inline bool kl_instruction_goes_on(const struct kl_instruction *in)
 {
 	return in->flow == KL_FLOW_ON || in->flow == KL_FLOW_BRANCH;

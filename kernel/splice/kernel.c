@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds what the kernel does not give to modules. The kernel's own search by name is found as
- * kprobes find it, for they are given to modules and take a name.
+ * Looks up what the kernel does not export to modules. The kernel's own lookup by name is found
+ * through a kprobe, as kprobes are exported and take a name.
  *
- * Indirect calls of functions without a landing pad would trap where the processor looks for one:
- * on such a machine there is no splicing, until that has been tried on one.
+ * An indirect call of a function without a landing pad traps where the processor tracks indirect
+ * branches (IBT), so splicing is refused on such a machine.
  */
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
@@ -75,10 +75,10 @@ static int find_lookup(struct kl_error *why)
 }
 
 /**
- * kl_kernel_lookup - the address of a symbol of the kernel
- * @name: of it
+ * kl_kernel_lookup - the address of a kernel symbol
+ * @name: the symbol's name
  *
- * After kl_kernel_load(). Returns 0 if there is none. Context: may sleep.
+ * Only after kl_kernel_load(). Returns 0 if there is no such symbol. Context: may sleep.
  */
 unsigned long kl_kernel_lookup(const char *name)
 {
@@ -86,7 +86,7 @@ unsigned long kl_kernel_lookup(const char *name)
 }
 
 /**
- * kl_kernel_load - find all, once
+ * kl_kernel_load - look up all symbols, once
  * @why: set on failure
  *
  * Context: may sleep; one caller at a time.
@@ -115,11 +115,11 @@ int kl_kernel_load(struct kl_error *why)
 }
 
 /**
- * kl_kernel_alloc - memory within a jump's reach of all text
- * @bytes: how much
+ * kl_kernel_alloc - allocate memory within a jump's reach of all text
+ * @bytes: size
  *
- * Of the kind that modules are loaded into: data until it is made text. Free it with vfree(),
- * which makes it data again. Returns NULL without memory. Context: may sleep.
+ * The memory is of the kind that modules are loaded into: data until it is made text. Free it with
+ * vfree(), which makes it data again. Returns NULL if memory is short. Context: may sleep.
  */
 void *kl_kernel_alloc(size_t bytes)
 {
@@ -131,10 +131,10 @@ void *kl_kernel_alloc(size_t bytes)
 }
 
 /**
- * kl_kernel_probed - is there a kprobe, enabled or not?
- * @address: of an instruction
+ * kl_kernel_probed - does an instruction have a kprobe, enabled or not?
+ * @address: of the instruction
  *
- * One that goes by ftrace's hook changes no instruction, and does not count.
+ * A kprobe that uses ftrace's hook changes no instruction, and does not count.
  */
 bool kl_kernel_probed(unsigned long address)
 {

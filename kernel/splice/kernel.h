@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What splicing needs of the kernel that modules are not given: functions and data, by name. If
- * one of them is missing there is no splicing at all. See kernel.c.
+ * Functions and data of the kernel that splicing needs but modules cannot link to, by name. If one
+ * of them is missing, splicing is unavailable. See kernel.c.
  */
 #ifndef KL_SPLICE_KERNEL_H
 #define KL_SPLICE_KERNEL_H
@@ -29,7 +29,7 @@ typedef int (*kl_symbol_fn)(void *data, const char *name, struct module *module,
 typedef int (*kl_symbol_fn)(void *data, const char *name, unsigned long address);
 #endif
 
-/* By the names that they have there. */
+/* Members are named like the kernel's symbols. */
 struct kl_kernel {
 	int (*kallsyms_on_each_symbol)(kl_symbol_fn fn, void *data);
 	void *(*text_poke)(void *address, const void *text, size_t bytes);
@@ -44,8 +44,8 @@ struct kl_kernel {
 #else
 	void *(*module_alloc)(unsigned long bytes);
 #endif
-	struct mutex *text_mutex; /* writing the text */
-	struct mutex *kprobe_mutex; /* kprobes, and the list of what they leave alone */
+	struct mutex *text_mutex; /* guards writes to the text */
+	struct mutex *kprobe_mutex; /* guards kprobes and their blacklist */
 	struct list_head *kprobe_blacklist;
 	struct atomic_notifier_head *die_chain;
 	u8 *_stext;

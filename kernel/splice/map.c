@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The map of the kernel's text: where functions begin, where something from elsewhere may enter,
- * and what must never be touched. Made when the first splice is asked for, in which all text is
- * decoded once; freed with the last. Under the lock of spliced.c. Modules: map_module.c.
+ * The map of the kernel's text: where functions begin, which bytes may be entered from elsewhere,
+ * and what must never be changed. Created by the first request for splices, which decodes all text
+ * once; freed with the last splice. Under kl_splice_lock. Modules: map_module.c.
  */
 #include <linux/bitmap.h>
 #include <linux/glob.h>
@@ -14,15 +14,15 @@
 #include "kernel.h"
 #include "map.h"
 
-#define BEHIND_CALL 4 /* instructions in which flags that a call has left are looked at */
+#define BEHIND_CALL 4 /* instructions searched for a reader of the flags that a call left */
 
 struct kl_map kl_map = { .modules = LIST_HEAD_INIT(kl_map.modules) };
 
 /**
- * kl_map_part_of - the part that an address is in
+ * kl_map_part_of - find the part that contains an address
  * @address: any
  *
- * Returns NULL if it is in none that there is a map of.
+ * Returns NULL if the map has no such part.
  */
 struct kl_map_part *kl_map_part_of(unsigned long address)
 {
@@ -37,7 +37,7 @@ struct kl_map_part *kl_map_part_of(unsigned long address)
 }
 
 /**
- * kl_map_has - is there a map of an address?
+ * kl_map_has - does the map cover an address?
  * @address: any
  */
 bool kl_map_has(unsigned long address)
@@ -46,9 +46,9 @@ bool kl_map_has(unsigned long address)
 }
 
 /**
- * kl_map_test - what is known of one byte
- * @bit: what is asked
- * @address: any; outside of the map nothing is known
+ * kl_map_test - test a property of one byte
+ * @bit: the property
+ * @address: any; outside of the map no property is set
  */
 bool kl_map_test(enum kl_map_bit bit, unsigned long address)
 {
@@ -58,9 +58,9 @@ bool kl_map_test(enum kl_map_bit bit, unsigned long address)
 }
 
 /**
- * kl_map_set - something is known of a byte
- * @bit: what
- * @address: any; outside of the map it does not matter
+ * kl_map_set - set a property of one byte
+ * @bit: the property
+ * @address: any; ignored outside of the map
  */
 void kl_map_set(enum kl_map_bit bit, unsigned long address)
 {
@@ -71,10 +71,10 @@ void kl_map_set(enum kl_map_bit bit, unsigned long address)
 }
 
 /**
- * kl_map_exclude_in - a range is never to be touched
+ * kl_map_exclude_in - mark a range as never to be changed
  * @part: of the map
  * @begin: address
- * @end: behind it; what lies outside of the part does not matter
+ * @end: of the range; what lies outside of the part is ignored
  */
 void kl_map_exclude_in(struct kl_map_part *part, unsigned long begin, unsigned long end)
 {
@@ -87,9 +87,9 @@ void kl_map_exclude_in(struct kl_map_part *part, unsigned long begin, unsigned l
 }
 
 /**
- * kl_map_exclude - the same, wherever it is
+ * kl_map_exclude - mark a range as never to be changed, whichever part it is in
  * @begin: address
- * @end: behind the range, in the same part
+ * @end: of the range, in the same part
  */
 void kl_map_exclude(unsigned long begin, unsigned long end)
 {
@@ -100,8 +100,8 @@ void kl_map_exclude(unsigned long begin, unsigned long end)
 }
 
 /**
- * kl_map_exclude_instruction - one of which a table says that it is rewritten or looked up
- * @address: its first byte
+ * kl_map_exclude_instruction - exclude an instruction that the kernel rewrites or looks up
+ * @address: its first byte, from a table of the kernel
  */
 void kl_map_exclude_instruction(unsigned long address)
 {
@@ -115,10 +115,10 @@ void kl_map_exclude_instruction(unsigned long address)
 }
 
 /**
- * kl_map_any - is something known of a byte of a range?
- * @bit: what
+ * kl_map_any - is a property set for any byte of a range?
+ * @bit: the property
  * @begin: address, in the map
- * @end: behind the range, in the same part
+ * @end: of the range, in the same part
  */
 bool kl_map_any(enum kl_map_bit bit, unsigned long begin, unsigned long end)
 {
@@ -129,10 +129,12 @@ bool kl_map_any(enum kl_map_bit bit, unsigned long begin, unsigned long end)
 }
 
 /**
- * kl_map_function - the function that an address is in
+ * kl_map_function - find the function that contains an address
  * @address: of any instruction
- * @begin: out: of the symbol before it
- * @end: out: of the next symbol, or of the text
+ * @begin: set to the last symbol up to @address
+ * @end: set to the next symbol, or the end of the text
+ *
+ * Returns false if there is none.
  */
 bool kl_map_function(unsigned long address, unsigned long *begin, unsigned long *end)
 {
@@ -163,9 +165,9 @@ static int visit_start(const char *name, unsigned long address)
 }
 
 /**
- * kl_map_exclude_name - a function may be one that is never touched by its name
+ * kl_map_exclude_name - exclude a function if its name is one of those to leave alone
  * @name: of a symbol
- * @address: of it, after all starts are known
+ * @address: of the symbol; all starts must be known
  */
 void kl_map_exclude_name(const char *name, unsigned long address)
 {
@@ -238,13 +240,13 @@ static void load_symbols(void)
 /* ------------------------------------------------------- the kernel's tables */
 
 /**
- * kl_map_load_relative - instructions that a table names
+ * kl_map_load_relative - exclude the instructions that a table lists
  * @rows: the table
- * @bytes: of it
- * @row: bytes of a row, which begins with the distance to an instruction
- * @has_target: then comes that of where it may go
+ * @bytes: size of the table
+ * @row: size of a row, which begins with the distance to an instruction
+ * @has_target: followed by the distance to where it may go
  *
- * jump_label.h, static_call_types.h, asm/extable.h, bug.h have such rows.
+ * The tables of jump_label.h, static_call_types.h, asm/extable.h and bug.h have such rows.
  */
 void kl_map_load_relative(const void *rows, size_t bytes, u32 row, bool has_target)
 {
@@ -258,11 +260,12 @@ void kl_map_load_relative(const void *rows, size_t bytes, u32 row, bool has_targ
 }
 
 /**
- * kl_map_load_words - words of data that are addresses inside functions
- * @begin: of the data
- * @end: behind it
+ * kl_map_load_words - find words of data that may be addresses in functions
+ * @begin: start of the data
+ * @end: end of the data
  *
- * Something may go there. Data may look so. KASAN has bytes between them that nobody should read.
+ * Such an address may be entered from elsewhere. Other data may look like one, which does no harm.
+ * The reads skip KASAN's checks because of the red zones between variables.
  */
 void kl_map_load_words(const void *begin, const void *end)
 {
@@ -281,7 +284,7 @@ static void load_tables(void)
 	kl_map_load_relative(BETWEEN(k->__start___ex_table, k->__stop___ex_table), 12, true);
 	kl_map_load_relative(BETWEEN(k->__start___bug_table, k->__stop___bug_table), 12, false);
 #undef BETWEEN
-	/* With one processor locks are taken out; they come back with the second. */
+	/* With a single CPU, lock prefixes are patched out; a second CPU brings them back. */
 	if (*k->uniproc_patched)
 		for (const s32 *by = k->__smp_locks; by < k->__smp_locks_end; by++)
 			kl_map_exclude_instruction((unsigned long)by + *by);
@@ -289,7 +292,7 @@ static void load_tables(void)
 }
 
 /**
- * kl_map_load_blacklist - what kprobes leave alone
+ * kl_map_load_blacklist - exclude kprobes' blacklist
  * @part: of the map
  *
  * Context: may sleep; takes kprobe_mutex.
@@ -308,7 +311,7 @@ void kl_map_load_blacklist(struct kl_map_part *part)
 
 /**
  * kl_map_returns - is a jump a return?
- * @target: where it goes
+ * @target: of the jump
  */
 bool kl_map_returns(unsigned long target)
 {
@@ -319,7 +322,7 @@ bool kl_map_returns(unsigned long target)
 }
 
 /**
- * kl_map_gives_flags - do callers of a function look at flags that it leaves?
+ * kl_map_gives_flags - do callers of a function read flags that it leaves?
  * @function: its address
  */
 bool kl_map_gives_flags(unsigned long function)
@@ -343,7 +346,7 @@ static void add_giver(unsigned long function)
 	kl_map.givers++;
 }
 
-/* Does somebody look at the flags that the call before @i has left? */
+/* Are the flags read that the call before @i has left? */
 static bool reads_flags(const struct kl_function *f, u32 i)
 {
 	for (u32 last = min(i + BEHIND_CALL, f->steps); i < last; i++) {
@@ -356,8 +359,8 @@ static bool reads_flags(const struct kl_function *f, u32 i)
 }
 
 /*
- * Numbers in an instruction that may be addresses: those at its end, of 32 bits with a sign and of
- * 64, behind what counts from its own address.
+ * Record numbers in an instruction that may be addresses: the 32 bits (sign-extended) and the 64
+ * bits at its end, if they lie after an operand relative to its own address.
  */
 static void note_numbers(const u8 *text, const struct kl_instruction *in)
 {
@@ -376,8 +379,9 @@ static void note_numbers(const u8 *text, const struct kl_instruction *in)
 }
 
 /*
- * Somebody looks at the flags that a call has left. Through a pointer or thunk it may be any
- * function of a module; in the kernel itself it is for the flag of interrupts, which stays.
+ * A caller reads the flags that a call has left. Through a pointer or thunk this may be any
+ * function of a module; in the kernel itself it is for the interrupt flag, which an increment
+ * preserves.
  */
 static void note_giver(struct kl_map_part *part, const struct kl_instruction *in,
 		       unsigned long target)
@@ -388,7 +392,7 @@ static void note_giver(struct kl_map_part *part, const struct kl_instruction *in
 		part->gives_flags = true;
 }
 
-/* Where a function goes, and of what it takes the address. */
+/* Record where a function goes, and whose address it takes. */
 static void note_function(struct kl_map_part *part, const struct kl_function *f)
 {
 	for (u32 i = 0; i < f->steps; i++) {
@@ -397,7 +401,10 @@ static void note_function(struct kl_map_part *part, const struct kl_function *f)
 		unsigned long target = address + in->bytes + in->by;
 
 		note_numbers(f->text + f->step[i].offset, in);
-		/* Jumps inside the function are known with it, but those that cannot be moved. */
+		/*
+		 * Jumps inside the function are found when it is loaded, except those of fixed
+		 * instructions.
+		 */
 		if (in->at && (target < f->begin || target >= f->end || !kl_instruction_jumps(in)))
 			kl_map_set(KL_MAP_ENTERED, target);
 		if (in->flow == KL_FLOW_CALL && reads_flags(f, i + 1))
@@ -405,7 +412,7 @@ static void note_function(struct kl_map_part *part, const struct kl_function *f)
 	}
 }
 
-/* Functions to which one goes on that leaves flags leave them, too. */
+/* A function that is jumped to from one that leaves flags leaves them, too. */
 static void spread_givers(struct kl_function *f)
 {
 	for (u32 n = 0; n < min_t(u32, kl_map.givers, KL_MAP_GIVERS_MAX); n++) {
@@ -422,8 +429,8 @@ static void spread_givers(struct kl_function *f)
 }
 
 /**
- * kl_map_load_text - go through all functions of a part
- * @part: of which the starts are known
+ * kl_map_load_text - decode all functions of a part
+ * @part: with its starts known
  *
  * Returns 0, -ENOMEM, or -EINTR if the caller is being killed. Context: may sleep.
  */
@@ -433,7 +440,7 @@ int kl_map_load_text(struct kl_map_part *part)
 	struct kl_function f = {};
 	int error = 0;
 
-	/* Before the first symbol there is nothing. */
+	/* There is no function before the first symbol. */
 	at += find_next_bit(part->bits[KL_MAP_START], part->bytes, 0);
 	for (; !error && at < end; at = f.end) {
 		error = kl_function_load(&f, at);
@@ -450,10 +457,10 @@ int kl_map_load_text(struct kl_map_part *part)
 }
 
 /**
- * kl_map_part_alloc - memory for what is known of a part
- * @part: whose size is known
+ * kl_map_part_alloc - allocate the bitmaps of a part
+ * @part: with its size set
  *
- * Returns 0 or -ENOMEM; kl_map_part_free() is right after both.
+ * Returns 0 or -ENOMEM; in both cases kl_map_part_free() undoes it.
  */
 int kl_map_part_alloc(struct kl_map_part *part)
 {
@@ -466,8 +473,8 @@ int kl_map_part_alloc(struct kl_map_part *part)
 }
 
 /**
- * kl_map_part_free - free it
- * @part: or zeroes
+ * kl_map_part_free - free the bitmaps of a part
+ * @part: to be freed, or zeroed
  */
 void kl_map_part_free(struct kl_map_part *part)
 {
@@ -477,10 +484,10 @@ void kl_map_part_free(struct kl_map_part *part)
 }
 
 /**
- * kl_map_load - make the map of the kernel's own text
+ * kl_map_load - create the map of the kernel's own text
  * @why: set on failure
  *
- * Returns 0 or a negative errno, as kl_map_load_text(). Context: may sleep, for some tenths of a
+ * Returns 0 or a negative errno, as kl_map_load_text(). Context: may sleep; takes some tenths of a
  * second.
  */
 int kl_map_load(struct kl_error *why)
@@ -492,7 +499,7 @@ int kl_map_load(struct kl_error *why)
 		return 0;
 	part->begin = (unsigned long)kl_kernel._stext;
 	part->bytes = kl_kernel._etext - kl_kernel._stext;
-	/* KVM's emulator, which is a module's elsewhere. */
+	/* Is KVM's emulator built in, not in a module? */
 	part->gives_flags = kl_kernel_lookup("x86_emulate_insn") - part->begin < part->bytes;
 	error = kl_map_part_alloc(part);
 	if (!error) {
@@ -516,7 +523,7 @@ static bool is_unused(unsigned long begin, unsigned long end)
 }
 
 /**
- * kl_map_free - forget the map
+ * kl_map_free - free the map
  */
 void kl_map_free(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is known about each byte of the kernel's text, and one function of it, decoded. Made of the
- * kernel's own tables and text, never of what a caller says. See map.c, map_module.c, function.c.
+ * What is known about each byte of the kernel's text, and one decoded function. Derived from the
+ * kernel's own tables and text, never from what a caller claims. See map.c, map_module.c,
+ * function.c.
  */
 #ifndef KL_SPLICE_MAP_H
 #define KL_SPLICE_MAP_H
@@ -17,23 +18,23 @@ struct module;
 #define KL_MAP_GIVERS_MAX 256
 #define KL_MAP_RETURNS_MAX 8
 
-/* What is known of a byte. */
+/* Properties of a byte. */
 enum kl_map_bit {
-	KL_MAP_START, /* a symbol is there */
-	KL_MAP_ENTERED, /* something elsewhere may go there */
+	KL_MAP_START, /* a symbol begins here */
+	KL_MAP_ENTERED, /* may be entered from elsewhere */
 	KL_MAP_NEVER, /* must not be changed or moved */
 	KL_MAP_BITS
 };
 
 /**
- * struct kl_map_part - one bit for each byte of the kernel's text, or of a module's
- * @list: of the modules'
- * @module: held for as long as there is a map of it; NULL: the kernel
- * @begin: of the text
- * @bytes: of it
- * @gives_flags: somebody calls through a pointer and looks at the flags that are left: any of its
- *               functions may be meant (KVM's emulation of instructions)
- * @bits: by enum kl_map_bit
+ * struct kl_map_part - properties of each byte of the kernel's text, or of a module's
+ * @list: in the list of modules
+ * @module: held as long as its map exists; NULL for the kernel
+ * @begin: start of the text
+ * @bytes: size of the text
+ * @gives_flags: a caller reads the flags after a call through a pointer, which may be to any
+ *   function of this part (KVM's instruction emulator)
+ * @bits: one bitmap for each of enum kl_map_bit
  */
 struct kl_map_part {
 	struct list_head list;
@@ -45,12 +46,12 @@ struct kl_map_part {
 };
 
 /**
- * struct kl_map - all parts, and what is known of functions
+ * struct kl_map - all parts, and properties of functions
  * @kernel: the kernel's own text
- * @modules: of modules that have been asked for
+ * @modules: the modules that requests have named
  * @giver: functions that leave flags to their callers
- * @givers: how many; more than fit: all do
- * @returns: thunks: a jump there is a return
+ * @givers: their number; if they do not fit, all functions count
+ * @returns: thunks; a jump to one is a return
  */
 struct kl_map {
 	struct kl_map_part kernel;
@@ -73,34 +74,34 @@ bool kl_map_any(enum kl_map_bit bit, unsigned long begin, unsigned long end);
 bool kl_map_test(enum kl_map_bit bit, unsigned long address);
 bool kl_map_has(unsigned long address);
 
-/* breakpoint.c: what runs before a breakpoint's handler has found whose it is */
+/* breakpoint.c: what runs before our breakpoint handler */
 int kl_map_exclude_die(struct kl_error *why);
 void kl_map_exclude(unsigned long begin, unsigned long end);
 
-/* An instruction of a function, where it is, what is live before it, and where it goes. */
+/* An instruction of a function: its offset, whether flags are live before it, where it goes. */
 struct kl_step {
 	u32 offset;
 	bool flags_live;
-	bool target; /* a jump of the function goes there */
+	bool target; /* a jump of the function goes here */
 	/* Of a function that is moved; see relocate.c. */
 	bool entry; /* a window begins here */
-	bool stays; /* it cannot be moved */
+	bool stays; /* cannot be moved */
 	bool moved;
-	bool loose; /* something may come to it in the text */
-	bool landed; /* what comes to it from the copy goes on in the text */
-	bool pad; /* and passes instruments on its way */
-	u32 copy; /* where its patch lies among the others */
+	bool loose; /* may be reached in the text, not from the copy */
+	bool landed; /* reached from the copy, but runs in the text */
+	bool pad; /* and instruments run on the edge to it */
+	u32 copy; /* offset of its copy among the patches */
 	struct kl_instruction in;
 };
 
 /**
- * struct kl_function - a function decoded
+ * struct kl_function - a decoded function
  * @begin: address
- * @end: address behind it, with its padding
- * @text: its bytes, as they are without kprobes and splices
+ * @end: address of its end, including padding
+ * @text: its bytes, without kprobes and splices
  * @step: its instructions
- * @steps: how many
- * @refusal: enum kl_splice_refusal: why it cannot be spliced at all, or 0
+ * @steps: their number
+ * @refusal: enum kl_splice_refusal if it cannot be spliced at all, or 0
  * @moves: it is moved
  */
 struct kl_function {

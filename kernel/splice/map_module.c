@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The map of a module's text, made when the first splice in it is asked for. Until the last one is
- * taken back the module is held: it cannot be unloaded. Under the lock of spliced.c.
+ * The map of a module's text, created by the first request for a splice in it. The module is held,
+ * and cannot be unloaded, until the last one is removed. Under kl_splice_lock.
  */
 #include <linux/bug.h>
 #include <linux/cpumask.h>
@@ -47,7 +47,7 @@ static void load_words(const struct module *module)
 }
 #endif
 
-/* Those of its symbols that stay when it has been initialized. */
+/* Only the symbols that remain after the module's initialization. */
 static void load_symbols(struct kl_map_part *part)
 {
 	const struct mod_kallsyms *symbols = &part->module->core_kallsyms;
@@ -79,7 +79,10 @@ static void load_tables(struct kl_map_part *part)
 	load_words(m);
 }
 
-/* Not this module; and where locks are not known that come back with the second processor, none. */
+/*
+ * Exclude this module; and, where a second CPU may bring back lock prefixes, all modules, as
+ * theirs are not known.
+ */
 static bool is_out_of_reach(const struct module *module)
 {
 	return module == THIS_MODULE || (*kl_kernel.uniproc_patched && num_possible_cpus() > 1);
@@ -113,12 +116,12 @@ static void forget(struct kl_map_part *part)
 	module_put(module);
 }
 
-/* The module whose text has an address, held; NULL if there is none that can be. */
+/* Find and hold the module whose text contains an address; NULL if none can be held. */
 static struct module *hold(unsigned long address)
 {
 	struct module *module;
 
-	preempt_disable(); /* none is freed meanwhile */
+	preempt_disable(); /* no module is freed meanwhile */
 	module = kl_kernel.__module_text_address(address);
 	if (module && (module->state != MODULE_STATE_LIVE || !try_module_get(module)))
 		module = NULL;
@@ -127,8 +130,8 @@ static struct module *hold(unsigned long address)
 }
 
 /**
- * kl_map_load_module - make the map of the module that an address is in
- * @address: of its text; others are left to who looks for them in the map
+ * kl_map_load_module - create the map of the module that contains an address
+ * @address: any; if no module contains it, later lookups in the map fail
  * @why: set on failure
  *
  * After kl_map_load(). Returns 0 or a negative errno, as kl_map_load_text(). Context: may sleep.
@@ -159,8 +162,8 @@ int kl_map_load_module(unsigned long address, struct kl_error *why)
 }
 
 /**
- * kl_map_prune - forget maps of modules, and let go of them
- * @used: is something spliced in a range?
+ * kl_map_prune - free the maps of unused modules, and release these
+ * @used: is anything spliced in a range?
  */
 void kl_map_prune(bool (*used)(unsigned long begin, unsigned long end))
 {

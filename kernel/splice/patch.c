@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Patches: instruments, and the instructions of a window where they can run from. All of it is
- * made here, of few forms; nothing of a request becomes code. Bytes are collected first, and get
- * their distances when it is known where they will lie. Under the lock of splice.c.
+ * Patches: instruments, and the instructions of a window in a form that runs elsewhere. All code
+ * is generated here, in a few forms; no part of a request becomes code. Bytes are collected first;
+ * distances are filled in once their location is known. Under kl_splice_lock.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -15,7 +15,7 @@
 #include "splice.h"
 
 #define PATCHES_AT_FIRST 4096
-/* An instruction or an instrument is never longer than this. */
+/* Maximum size of an instruction or an instrument. */
 #define PIECE_BYTES 32
 
 static int make_room(struct kl_patches *p)
@@ -59,7 +59,7 @@ static void put_byte(struct kl_patches *p, u8 byte)
 	p->bytes[p->n++] = byte;
 }
 
-/* The distance from behind the instruction, which ends @more bytes behind it, to @target. */
+/* Emit the distance to @target from the end of the instruction, which is @more bytes further on. */
 static void put_distance(struct kl_patches *p, unsigned long target, u32 more)
 {
 	static const u8 none[4];
@@ -83,7 +83,7 @@ static bool has_copy(const struct kl_step *step)
 	return step->moved || step->pad;
 }
 
-/* The step of a function at an address; or NULL. */
+/* The step of a function at an address, or NULL. */
 static const struct kl_step *step_at(const struct kl_function *f, unsigned long address)
 {
 	long i = address >= f->begin && address < f->end ? kl_function_step(f, address - f->begin) :
@@ -92,7 +92,9 @@ static const struct kl_step *step_at(const struct kl_function *f, unsigned long 
 	return i >= 0 ? &f->step[i] : NULL;
 }
 
-/* The distance to where a jump goes; its copy, if there will be one, is found at the end. */
+/*
+ * Emit the distance to the target of a jump. If that will have a copy, it is filled in at the end.
+ */
 static void put_goal(struct kl_patches *p, const struct kl_function *f, unsigned long target)
 {
 	const struct kl_step *step = f->moves ? step_at(f, target) : NULL;
@@ -102,7 +104,7 @@ static void put_goal(struct kl_patches *p, const struct kl_function *f, unsigned
 	p->fixup[p->fixups - 1].inside = inside;
 }
 
-/* Add one to a counter: this processor's, or, where there are too many for that, everybody's. */
+/* Increment a counter: this CPU's, or, if there are too many points for that, the shared one. */
 static void put_count(struct kl_patches *p, const struct kl_splices *to, u32 point, bool flags_live)
 {
 	static const u8 own[] = { 0x65, 0x48, 0xff, 0x04, 0x25 }; /* incq %gs:NUMBER */
@@ -124,8 +126,8 @@ static void put_count(struct kl_patches *p, const struct kl_splices *to, u32 poi
 }
 
 /*
- * Fire an event: with flags as C expects them, interrupts as they are, and the place in rdi. An
- * address of a module's memory is a number of 32 bits with its sign. See enter.S.
+ * Fire an event: with flags as C expects them, interrupts unchanged, and the place in rdi. An
+ * address in module memory fits into a sign-extended 32-bit number. See enter.S.
  */
 static void put_fire(struct kl_patches *p, const struct kl_block_place *place)
 {
@@ -164,7 +166,7 @@ static void put_instrument(struct kl_patches *p, const struct kl_request *r,
 	}
 }
 
-/* An instruction as it has to be to do the same elsewhere. */
+/* Emit an instruction in a form that does the same elsewhere. */
 static void put_relocated(struct kl_patches *p, const struct kl_function *f,
 			  const struct kl_step *step)
 {
@@ -180,8 +182,8 @@ static void put_relocated(struct kl_patches *p, const struct kl_function *f,
 		put_goal(p, f, behind + in->by);
 		break;
 	case KL_FLOW_CALL:
-		/* It comes back to where it would have; a patch is never on a stack. */
-		put_byte(p, 0x68); /* push, with its sign made longer: an address of the kernel */
+		/* It returns to where it would have; a patch's address is never on a stack. */
+		put_byte(p, 0x68); /* push, sign-extended to a kernel address */
 		put(p, &back, sizeof(back));
 		put_jump(p, behind + in->by);
 		break;
@@ -200,7 +202,7 @@ static void put_relocated(struct kl_patches *p, const struct kl_function *f,
 	}
 }
 
-/* Points on the way that a branch takes: which, and the number that has to lead there. */
+/* Points on the taken edge of a branch: which ones, and the fixup that must lead to them. */
 struct detour {
 	const struct kl_step *step;
 	u32 point;
@@ -208,7 +210,7 @@ struct detour {
 	u32 fixup;
 };
 
-/* They act where the jump would have gone, and then it goes there. */
+/* Emit the instruments on a jump's taken edge. The caller then emits the jump to its target. */
 static int put_taken(struct kl_patches *p, const struct kl_request *r, const struct kl_splices *to,
 		     const struct kl_function *f, const struct detour *d)
 {
@@ -241,14 +243,14 @@ static int put_detours(struct kl_patches *p, const struct kl_request *r,
 }
 
 /**
- * kl_patches_add - the patch of a window
- * @p: behind what it has already
+ * kl_patches_add - build the patch of a window
+ * @p: the patches, to which it is appended
  * @r: a request
- * @i: its window, checked
- * @f: the function that it is in, with what is live
+ * @i: index of its window, which has been checked
+ * @f: the function that the window is in, with live flags known
  * @to: has the counters
  *
- * Returns where it begins in @p, or -ENOMEM. Context: may sleep.
+ * Returns the offset of the patch in @p, or -ENOMEM. Context: may sleep.
  */
 int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 		   const struct kl_function *f, const struct kl_splices *to)
@@ -261,7 +263,7 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 	bool on = true;
 
 	for (; on; step++) {
-		/* What is live behind a window is live before what follows it. */
+		/* Flags are live after a window if they are live before the next instruction. */
 		bool inside = step < f->step + f->steps;
 		struct detour taken = { .step = step };
 
@@ -299,7 +301,7 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 	return put_detours(p, r, to, f, detour, detours) ?: begin;
 }
 
-/* Points at a step; those before it are elsewhere: of calls that are retargeted. */
+/* Emit the instruments of a step. Earlier points that are skipped belong to retargeted calls. */
 static int put_points(struct kl_patches *p, const struct kl_request *r, const struct kl_splices *to,
 		      const struct kl_function *f, const struct kl_step *step, u32 *window,
 		      u32 last, u32 *point)
@@ -328,16 +330,16 @@ static int put_points(struct kl_patches *p, const struct kl_request *r, const st
 }
 
 /**
- * kl_patches_add_relocated - the copy of a function
- * @p: behind what it has already
+ * kl_patches_add_relocated - build the copy of a function
+ * @p: the patches, to which it is appended
  * @r: a request
  * @first: the function's first window
- * @last: behind its last
- * @f: it, with what is live, and what is moved; `copy` of each step is filled in
+ * @last: after its last window
+ * @f: the function, with live flags and moved steps known; `copy` of each step is filled in
  * @to: has the counters
  *
- * What goes on in instructions that are not moved goes back to the text. Returns 0 or -ENOMEM.
- * Context: may sleep.
+ * Where execution continues in instructions that are not moved, the copy jumps to the text.
+ * Returns 0 or -ENOMEM. Context: may sleep.
  */
 int kl_patches_add_relocated(struct kl_patches *p, const struct kl_request *r, u32 first, u32 last,
 			     struct kl_function *f, const struct kl_splices *to)
@@ -361,7 +363,7 @@ int kl_patches_add_relocated(struct kl_patches *p, const struct kl_request *r, u
 		if (make_room(p))
 			return -ENOMEM;
 		if (!kl_instruction_goes_on(&step->in))
-			put_byte(p, INT3_INSN_OPCODE); /* nothing is guessed beyond */
+			put_byte(p, INT3_INSN_OPCODE); /* stops speculation past it */
 		else if (i + 1 == f->steps || !has_copy(&step[1]))
 			put_jump(p, f->begin + end);
 	}
@@ -372,11 +374,11 @@ int kl_patches_add_relocated(struct kl_patches *p, const struct kl_request *r, u
 }
 
 /**
- * kl_patches_place - write the distances, and the bytes to where they will lie
+ * kl_patches_place - fill in the distances, and copy the patches to their location
  * @p: all patches
- * @at: of @p->n bytes
+ * @at: memory of @p->n bytes
  *
- * Returns false if something is too far away.
+ * Returns false if a target is out of reach.
  */
 bool kl_patches_place(struct kl_patches *p, u8 *at)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A function that is moved: all that is reached from its windows runs in a copy, up to calls and
- * what must stay, which go on in the text. Found here: what the copy has, and whether a point is
- * passed in it only, or on the way from it to what stays, because every way there comes through a
- * window. Under the lock of splice.c.
+ * A function that is moved: everything that is reachable from its windows runs in a copy, up to
+ * calls and instructions that must stay, which run in the text. This finds what the copy contains,
+ * and whether a point is only reached inside it, or on an edge from it to the text, because every
+ * path to the point leads through a window. Under kl_splice_lock.
  */
 #include "kernel.h"
 #include "map.h"
@@ -23,7 +23,7 @@ static bool stays(const struct kl_function *f, const struct kl_step *step)
 	       kl_kernel.ftrace_text_reserved((void *)at, (void *)(end - 1));
 }
 
-/* A call that a window ends with has to give way; one whose target is changed stays. */
+/* A call at the end of a window is moved; one that is retargeted stays. */
 static void mark_window(struct kl_function *f, const struct kl_abi_window *w)
 {
 	u32 i = kl_function_step(f, w->address - f->begin);
@@ -38,7 +38,7 @@ static void mark_window(struct kl_function *f, const struct kl_abi_window *w)
 			f->step[i].stays = false;
 }
 
-/* Steps that may come next, in the function; at most two. */
+/* Steps of the function that may come next; at most two. */
 static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
 {
 	const struct kl_step *step = &f->step[i];
@@ -46,7 +46,7 @@ static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
 	u32 n = 0;
 	long to;
 
-	/* A jump that must stay may be a nop tomorrow. */
+	/* A jump that must stay may be a jump label's, which can become a nop. */
 	if ((!ends || step->stays) && i + 1 < f->steps)
 		next[n++] = i + 1;
 	if (kl_instruction_jumps(&step->in)) {
@@ -57,7 +57,7 @@ static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
 	return n;
 }
 
-/* From the windows on, until nothing is new. */
+/* Follow the flow from the windows until nothing new is found. */
 static void find_relocated(struct kl_function *f)
 {
 	bool changed = true;
@@ -67,7 +67,7 @@ static void find_relocated(struct kl_function *f)
 		for (u32 i = 0; i < f->steps; i++) {
 			u32 next[2], n = f->step[i].moved ? next_of(f, i, next) : 0;
 
-			/* What is called comes back to the text. */
+			/* The called function returns to the text. */
 			if (f->step[i].in.flow == KL_FLOW_CALL)
 				continue;
 			while (n--) {
@@ -80,7 +80,7 @@ static void find_relocated(struct kl_function *f)
 	}
 }
 
-/* What stays and is led to by the copy runs in the text, and so does what it leads to. */
+/* Steps that stay but follow moved ones run in the text, and so does what follows these. */
 static void find_landed(struct kl_function *f)
 {
 	for (u32 i = 0; i < f->steps; i++) {
@@ -93,14 +93,14 @@ static void find_landed(struct kl_function *f)
 	}
 }
 
-/* Who comes from there comes in the text. */
+/* Does execution continue in the text after this step? */
 static bool leads_to_text(const struct kl_step *from)
 {
 	return from->loose || from->landed || (from->moved && from->in.flow == KL_FLOW_CALL) ||
 	       (from->entry && !from->moved);
 }
 
-/* Where something may come to, other than from the copy, and no window leads it there. */
+/* Find steps that may be reached in the text, not from the copy, without passing a window. */
 static void find_loose(struct kl_function *f)
 {
 	bool changed = true;
@@ -127,7 +127,7 @@ static void find_loose(struct kl_function *f)
 	}
 }
 
-/* A point is passed by a window, or on the way inside the copy, or from it to the text. */
+/* A point must be at a window, inside the copy, or on an edge from the copy to the text. */
 static u32 check_point(struct kl_function *f, unsigned long address)
 {
 	long i = kl_function_step(f, address - f->begin);
@@ -143,15 +143,15 @@ static u32 check_point(struct kl_function *f, unsigned long address)
 }
 
 /**
- * kl_function_move - find what of a function is moved
+ * kl_function_move - find which steps of a function are moved
  * @f: loaded
  * @r: a request
  * @first: its first window in the function
- * @last: behind the last; all of them have been checked
- * @bad: out: the window at fault
+ * @last: after its last one; all of them have been checked
+ * @bad: set to the invalid window
  *
- * Returns enum kl_splice_refusal if a point would miss something, or 0. Context: holds
- * kprobe_mutex.
+ * Returns enum kl_splice_refusal if a point would miss an execution, or 0. Context: kprobe_mutex
+ * is held.
  */
 u32 kl_function_move(struct kl_function *f, const struct kl_request *r, u32 first, u32 last,
 		     u32 *bad)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A request for splices: read, checked window by window, its patches made and written. What there
- * is then belongs to the session's set (spliced.c). Under kl_splice_lock.
+ * A request for splices: it is read, checked window by window, and its patches are generated and
+ * written. The splices then belong to the session's set (spliced.c). Under kl_splice_lock.
  */
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
@@ -20,14 +20,14 @@ static unsigned int splices_max = 1u << 20;
 module_param(splices_max, uint, 0644);
 MODULE_PARM_DESC(splices_max, "patch sites in the kernel's text that can be in use at once");
 
-/* Requests of few points have counters of their own on each processor. */
+/* Requests with at most this many points have per-CPU counters. */
 #define HOT_POINTS_MAX 64
 
 /* -------------------------------------------------------- kprobes keep away */
 
 /**
- * kl_splices_unlist - kprobes may be placed again
- * @c: splices that are taken back
+ * kl_splices_unlist - allow kprobes again
+ * @c: splices that have been removed
  */
 void kl_splices_unlist(struct kl_splices *c)
 {
@@ -38,7 +38,7 @@ void kl_splices_unlist(struct kl_splices *c)
 	c->listed_n = 0;
 }
 
-/* No kprobe shall be placed in these functions; neighbours are one range. Holds kprobe_mutex. */
+/* Forbid kprobes in this function; adjacent functions share a range. kprobe_mutex is held. */
 static void list_function(struct kl_splices *c, const struct kl_function *f)
 {
 	struct kprobe_blacklist_entry *last = c->listed_n ? &c->listed[c->listed_n - 1] : NULL;
@@ -55,7 +55,7 @@ static void list_function(struct kl_splices *c, const struct kl_function *f)
 
 /* ----------------------------------------------------------------- requests */
 
-/* A counter of each processor for each point, if they lie where an instruction can name them. */
+/* Per-CPU counters for each point, if they lie where an instruction can address them. */
 static void make_hot(struct kl_splices *c)
 {
 	if (c->points > HOT_POINTS_MAX)
@@ -96,7 +96,7 @@ static struct kl_splices *create(const struct kl_request *r)
 	return NULL;
 }
 
-/* A window that has been found right: what is to be written, and its patch. */
+/* Add an accepted window: what will be written, and its patch. */
 static int add_splice(struct kl_splices *c, const struct kl_request *r, u32 i,
 		      const struct kl_function *f, struct kl_patches *p)
 {
@@ -109,7 +109,7 @@ static int add_splice(struct kl_splices *c, const struct kl_request *r, u32 i,
 	if (patch < 0)
 		return patch;
 	sp->address = w->address;
-	sp->patch = patch; /* and the arena's address, when that is known */
+	sp->patch = patch; /* plus the arena's address, once that is known */
 	sp->slot = w->slot;
 	sp->bytes = w->bytes;
 	sp->tier = w->tier;
@@ -122,7 +122,7 @@ static int add_splice(struct kl_splices *c, const struct kl_request *r, u32 i,
 	return 0;
 }
 
-/* A window is refused; the first one is who stands for the request. */
+/* Refuse a window. The first refusal is reported for the whole request. */
 static void refuse(struct kl_request *r, u32 i, u32 refusal)
 {
 	r->window[i].refusal = refusal;
@@ -132,7 +132,7 @@ static void refuse(struct kl_request *r, u32 i, u32 refusal)
 	}
 }
 
-/* The function of a window. Returns a negative errno, or a refusal. */
+/* Load the function of a window. Returns a negative errno, or a refusal. */
 static int load_function(struct kl_splices *c, struct kl_function *f, unsigned long address)
 {
 	int error;
@@ -150,7 +150,7 @@ static int load_function(struct kl_splices *c, struct kl_function *f, unsigned l
 	return 0;
 }
 
-/* What is said of all windows of a function together. */
+/* Check what concerns all windows of a function together. */
 static u32 check_together(const struct kl_request *r, u32 first, u32 last,
 			  const struct kl_function *f)
 {
@@ -159,13 +159,13 @@ static u32 check_together(const struct kl_request *r, u32 first, u32 last,
 	for (u32 i = first + 1; i < last; i++)
 		if (r->window[i].moves != moves)
 			return KL_SPLICE_form;
-	/* What passes a copy does not come to others' windows. */
+	/* Execution in a copy would bypass the windows of other requests. */
 	if (moves ? kl_splices_taken(f->begin, f->end) : kl_splices_relocated(f->begin, f->end))
 		return KL_SPLICE_taken;
 	return 0;
 }
 
-/* All windows of a function: those that are refused, or what they are to become. */
+/* Check all windows of a function: refuse some of them, or add the splices of all. */
 static int check_function(struct kl_splices *c, struct kl_request *r, u32 first, u32 last,
 			  struct kl_function *f, struct kl_patches *p)
 {
@@ -193,7 +193,7 @@ static int check_function(struct kl_splices *c, struct kl_request *r, u32 first,
 	return error;
 }
 
-/* All windows of a request, function by function; all that are refused are found. */
+/* Check all windows of a request, function by function, so that all refusals are found. */
 static int check_windows(struct kl_splices *c, struct kl_request *r, struct kl_patches *p)
 {
 	struct kl_function f = {};
@@ -214,7 +214,7 @@ static int check_windows(struct kl_splices *c, struct kl_request *r, struct kl_p
 	return min(error, 0);
 }
 
-/* Patches go where they can be jumped to, and become text. */
+/* Place the patches within reach of the text, and make them executable. */
 static int place_patches(struct kl_splices *c, struct kl_request *r, struct kl_patches *p)
 {
 	int pages = PAGE_ALIGN(p->n) >> PAGE_SHIFT;
@@ -236,7 +236,7 @@ static int place_patches(struct kl_splices *c, struct kl_request *r, struct kl_p
 	return 0;
 }
 
-/* Windows in which slots are. */
+/* Find the windows that contain slots. */
 static void find_lenders(struct kl_splices *c)
 {
 	for (u32 i = 0; i < c->n; i++) {
@@ -245,7 +245,9 @@ static void find_lenders(struct kl_splices *c)
 
 		if (owner && c->splice[i].slot < owner->address + owner->bytes) {
 			owner->lends = true;
-			/* The slot begins where an instruction may; nobody may be before it. */
+			/*
+			 * An instruction may begin at the slot: tasks must leave the window first.
+			 */
 			owner->several = true;
 		}
 	}
@@ -278,8 +280,9 @@ static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *w
 	int error;
 
 	/*
-	 * What has asked kprobes' list before we are on it may still register a kprobe: not between
-	 * our look at a function and its splices, or it would go on in the middle of one.
+	 * A task that checked kprobes' blacklist before this function was on it may still register
+	 * a kprobe. Keep it from doing so between our read of a function and its splices, or the
+	 * kprobe would continue in the middle of one.
 	 */
 	mutex_lock(kl_kernel.kprobe_mutex);
 	error = write(r, c);
@@ -287,7 +290,10 @@ static int splice(struct kl_request *r, struct kl_splices *c, struct kl_error *w
 	if (!error && !r->refusal)
 		return 0;
 	kl_splices_unlist(c);
-	/* Nobody looks at the breakpoints, or at kprobes' list, as they were. Plans may be many. */
+	/*
+	 * Wait for users of the breakpoints or of kprobes' blacklist as they were. Expedited, as a
+	 * caller may try many plans.
+	 */
 	synchronize_rcu_expedited();
 	if (error)
 		return kl_fail(why, error, "no memory for %u splices", r->windows);
@@ -318,7 +324,7 @@ static const char *refusal_text(u32 refusal)
 	return texts[refusal];
 }
 
-/* The caller may leave all of them out at once. */
+/* Report all refusals, so that the caller can leave out all of these windows at once. */
 static void tell_refusals(const struct kl_request *r, const struct kl_abi_splice *params)
 {
 	struct kl_abi_window __user *to = u64_to_user_ptr(params->window);
@@ -336,7 +342,7 @@ static void forget_request(struct kl_request *r)
 	kvfree(r->window);
 }
 
-/* What points fire. An id that is not there stays NULL, which is refused. */
+/* Find the events that points fire. An unknown id leaves NULL, which is refused later. */
 static int find_events(struct kl_request *r, struct kl_session *s, struct kl_error *why)
 {
 	for (u32 i = 0; i < r->points; i++) {
@@ -406,8 +412,8 @@ static int add(struct kl_splice_set *set, struct kl_request *r, struct kl_error 
 
 /**
  * kl_splices_add - splice all windows of a request, or none
- * @s: the session that they belong to
- * @params: the request; `first`, or on failure `bad` and `refusal`, out
+ * @s: the session that the splices belong to
+ * @params: the request; `first` is set, or on failure `bad` and `refusal`
  * @why: set on failure
  *
  * Context: the session's creator; may sleep.
@@ -420,7 +426,7 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *params, struct kl
 
 	params->bad = 0;
 	params->refusal = 0;
-	/* Lockdown may have come since the session was made. */
+	/* Lockdown may have been enabled since the session was created. */
 	if (kl_rights_lack(s->may, kl_splice_needs()) || security_locked_down(LOCKDOWN_KPROBES))
 		return kl_fail(why, -EPERM, "splicing blocks needs CAP_SYS_ADMIN and no lockdown");
 	error = read_request(&r, params, why);
@@ -428,7 +434,10 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *params, struct kl
 		error = find_events(&r, s, why);
 	if (!error)
 		r.refusal = kl_request_check_form(&r);
-	/* Whoever has the lock may be making the map of the kernel's text. */
+	/*
+	 * The holder of the lock may be creating the map of the kernel's text, which takes a
+	 * while.
+	 */
 	if (!error && !r.refusal)
 		error = mutex_lock_killable(&kl_splice_lock);
 	if (!error && !r.refusal) {

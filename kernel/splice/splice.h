@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Splices: windows of the kernel's text that are diverted to patches. A session's requests come
+ * Splices: windows of the kernel's text that are diverted to patches. A session's requests enter
  * through kl_splices_add (splice.c), are checked (check.c), get patches (patch.c), and are written
- * and taken back (write.c). docs/design/block.md has the order and who pairs with whom.
+ * and removed (write.c). docs/design/block.md describes the order, and what pairs with what.
  */
 #ifndef KL_SPLICE_SPLICE_H
 #define KL_SPLICE_SPLICE_H
@@ -27,19 +27,19 @@ struct kl_session;
 /**
  * struct kl_splice - a window
  * @address: of its first byte
- * @patch: address where it goes
- * @slot: of a bounce: address of the jump that it goes over; else 0
+ * @patch: address that it is diverted to
+ * @slot: of a bounce: address of the jump that it leads to; else 0
  * @bytes: length
  * @tier: enum kl_splice_tier
  * @several: it has more than one instruction: a task may be inside
- * @lends: slots are in it
- * @probed: a kprobe has come to it: it is lost
- * @leaves: it is being taken back
- * @gone: it has been taken back
+ * @lends: it contains slots
+ * @probed: it has a kprobe: it is lost
+ * @leaves: it is being removed
+ * @gone: it has been removed
  * @moves: its function is moved
- * @original: bytes that were there; as many as the tier changes
- * @written: bytes that are there now
- * @slot_original: bytes that were in the slot
+ * @original: original bytes, as many as the tier changes
+ * @written: bytes that replace them
+ * @slot_original: original bytes of the slot
  */
 struct kl_splice {
 	unsigned long address;
@@ -59,19 +59,19 @@ struct kl_splice {
 };
 
 /**
- * struct kl_splices - windows of one request
+ * struct kl_splices - the windows of one request
  * @list: in its set
- * @published: in the list that breakpoints look at, while there may be any
- * @n: windows
- * @splice: they, by address
- * @points: counters
- * @counter: they; in memory near the text
- * @place: of the points that fire, or NULL; there, too
- * @hot: of few points a counter for each processor, or NULL: then @counter's is used
- * @arena: patches
+ * @published: in the list that breakpoints search, as long as there may be any
+ * @n: number of windows
+ * @splice: the windows, sorted by address
+ * @points: number of points
+ * @counter: their counters, in memory near the text
+ * @place: of the points that fire, or NULL; near the text, too
+ * @hot: for few points, per-CPU counters, or NULL if @counter is used
+ * @arena: the patches
  * @arena_bytes: its size
  * @listed: functions that kprobes must leave alone
- * @listed_n: how many
+ * @listed_n: their number
  */
 struct kl_splices {
 	struct list_head list;
@@ -89,12 +89,12 @@ struct kl_splices {
 };
 
 /**
- * struct kl_splice_set - splices of a session
- * @list: of all sets
- * @session: whose; it stays if windows are lost
- * @splices: they, by request
- * @points: of all together; a point's number is the same for as long as the session lives
- * @held: windows could not be taken back: nothing is freed, the session and this module stay
+ * struct kl_splice_set - the splices of a session
+ * @list: in the list of all sets
+ * @session: the session, which stays if windows are lost
+ * @splices: the splices, by request
+ * @points: of all requests; a point's number does not change during the session
+ * @held: windows could not be removed: nothing is freed, the session and this module stay
  */
 struct kl_splice_set {
 	struct list_head list;
@@ -105,14 +105,14 @@ struct kl_splice_set {
 };
 
 /**
- * struct kl_request - a request while it is looked at
- * @windows: how many
- * @window: they
- * @points: how many
- * @point: they
+ * struct kl_request - a request that is being handled
+ * @windows: number of windows
+ * @window: the windows
+ * @points: number of points
+ * @point: the points
  * @first: index of each window's first point
- * @event: what each point fires, or NULL; NULL: none does
- * @bad: window at fault
+ * @event: the event that each point fires, or NULL; NULL if no point fires
+ * @bad: the invalid window
  * @refusal: enum kl_splice_refusal, or 0
  */
 struct kl_request {
@@ -163,12 +163,12 @@ u32 kl_request_check_slots(struct kl_request *r);
 u32 kl_function_move(struct kl_function *f, const struct kl_request *r, u32 first, u32 last,
 		     u32 *bad);
 
-/* Patches being made: bytes, and numbers in them that depend on where they will lie. */
+/* Patches under construction: bytes, and distances in them that depend on their location. */
 struct kl_fixup {
-	u32 at; /* of the 4 bytes */
-	u32 end; /* of their instruction */
+	u32 at; /* offset of the 4 bytes */
+	u32 end; /* end of their instruction */
 	bool inside; /* the target is among the patches */
-	unsigned long target; /* address, or where it is among them */
+	unsigned long target; /* address, or offset among the patches */
 };
 
 struct kl_patches {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The splices that there are: a set of each session that has asked for some. Breakpoints find
- * their patches here; all of a set is taken back when its session goes, and all of all before the
- * machine sleeps or starts another kernel. kl_splice_lock guards the sets. Order of locks: this,
- * kprobe_mutex, those of processors that come and go, text_mutex.
+ * The existing splices: one set for each session that has requested some. A session's set is
+ * removed when the session ends, and all sets before the machine suspends or starts another
+ * kernel. Also handles breakpoints. kl_splice_lock guards the sets. Lock order: kl_splice_lock,
+ * kprobe_mutex, CPU hotplug, text_mutex.
  */
 #include <linux/delay.h>
 #include <linux/kdebug.h>
@@ -22,14 +22,14 @@
 #include "map.h"
 #include "splice.h"
 
-DEFINE_MUTEX(kl_splice_lock); /* the sets and all in them */
+DEFINE_MUTEX(kl_splice_lock); /* guards the sets and everything in them */
 
 static LIST_HEAD(sets);
-static u32 windows; /* and what counts as some */
-static bool asleep; /* between the notice that the machine goes and that it is back */
+static u32 windows; /* in use; moved functions count by weight_of() */
+static bool asleep; /* from the notice that the machine suspends until it has resumed */
 static bool handles_breakpoints;
 
-#define PROBES_WAIT (3 * HZ) /* that who uses a kprobe may need to take it away again */
+#define PROBES_WAIT (3 * HZ) /* time for the users of kprobes to remove them */
 
 /* ------------------------------------------------------------- breakpoints */
 
@@ -45,7 +45,7 @@ static int on_die(struct notifier_block *block, unsigned long what, void *data)
 	sp = kl_splices_find(args->regs->ip - INT3_INSN_SIZE);
 	if (!sp)
 		return NOTIFY_DONE;
-	/* A call's patch goes on to the function that was called, which returns behind the call. */
+	/* A call's patch continues in the called function, which returns after the call. */
 	if (sp->tier == KL_SPLICE_CALL)
 		int3_emulate_call(args->regs, sp->patch);
 	else
@@ -56,17 +56,17 @@ static int on_die(struct notifier_block *block, unsigned long what, void *data)
 struct notifier_block kl_splice_die_block = { .notifier_call = on_die, .priority = INT_MAX };
 
 /**
- * kl_splices_handle_breakpoints - before the first splice, and the first trap of a program
+ * kl_splices_handle_breakpoints - register the breakpoint handler
  * @why: set on failure
  *
- * Context: may sleep.
+ * Called before the first splice, and the first trap of a program. Context: may sleep.
  */
 int kl_splices_handle_breakpoints(struct kl_error *why)
 {
 	static DEFINE_MUTEX(lock);
 	int error = 0;
 
-	/* It stays so. */
+	/* Never reset. */
 	if (READ_ONCE(handles_breakpoints))
 		return 0;
 	mutex_lock(&lock);
@@ -78,18 +78,18 @@ int kl_splices_handle_breakpoints(struct kl_error *why)
 	return error ? kl_fail(why, error, "cannot register a breakpoint handler") : 0;
 }
 
-/* ------------------------------------------------- looking at what is there */
+/* -------------------------------------------------------------------- lookup */
 
 #define for_each_splices(set, c)              \
 	list_for_each_entry(set, &sets, list) \
 		list_for_each_entry(c, &(set)->splices, list)
 
 /**
- * kl_splices_from - the first window of a request from an address on
+ * kl_splices_from - the first window of a request at or after an address
  * @c: its splices
  * @address: where to begin
  *
- * Returns its index, or how many there are.
+ * Returns its index, or the number of windows if there is none.
  */
 u32 kl_splices_from(const struct kl_splices *c, unsigned long address)
 {
@@ -111,13 +111,13 @@ static bool overlaps(unsigned long begin, unsigned long end, unsigned long at, u
 	return begin < at + bytes && at < end;
 }
 
-/* Windows, and slots of windows, that are near enough to reach a range. */
+/* How far from its address a window's bytes, or its slot, may lie. */
 #define NEAR_BYTES (KL_SPLICE_WINDOW_BYTES_MAX + 128)
 
 /**
- * kl_splices_taken - is there another splice?
+ * kl_splices_taken - does a splice overlap a range?
  * @begin: address
- * @end: behind the range
+ * @end: of the range
  */
 bool kl_splices_taken(unsigned long begin, unsigned long end)
 {
@@ -140,9 +140,9 @@ bool kl_splices_taken(unsigned long begin, unsigned long end)
 }
 
 /**
- * kl_splices_relocated - is a function moved, so that nothing need pass what is in its text?
+ * kl_splices_relocated - is a function moved, so that its text may be bypassed?
  * @begin: of the function
- * @end: behind it
+ * @end: of the function
  */
 bool kl_splices_relocated(unsigned long begin, unsigned long end)
 {
@@ -168,10 +168,10 @@ static void restore(unsigned long begin, unsigned long end, u8 *text, unsigned l
 }
 
 /**
- * kl_splices_restore - text as it is without splices
+ * kl_splices_restore - undo all splices in a copy of text
  * @begin: address of the text
- * @end: behind it
- * @text: a copy of it, changed
+ * @end: of the text
+ * @text: the copy, which is changed
  */
 void kl_splices_restore(unsigned long begin, unsigned long end, u8 *text)
 {
@@ -195,17 +195,17 @@ void kl_splices_restore(unsigned long begin, unsigned long end, u8 *text)
 	}
 }
 
-/* Functions that are moved may have so many points that these count instead of windows. */
+/* A moved function may have so many points that these count instead of its windows. */
 static u32 weight_of(u32 n, u32 points)
 {
 	return max_t(u32, n, DIV_ROUND_UP(points, KL_SPLICE_POINTS_MAX));
 }
 
 /**
- * kl_splices_room - may there be so many more windows now?
- * @n: windows
- * @points: of them
- * @most: windows that there may be
+ * kl_splices_room - may there be this many more windows now?
+ * @n: number of windows
+ * @points: their points
+ * @most: maximum number of windows
  * @why: set if not
  */
 int kl_splices_room(u32 n, u32 points, u32 most, struct kl_error *why)
@@ -223,10 +223,10 @@ int kl_splices_room(u32 n, u32 points, u32 most, struct kl_error *why)
 }
 
 /**
- * kl_splices_of - a session's set, made if it has none
+ * kl_splices_of - a session's set, created if it has none
  * @s: the session
  *
- * Returns NULL without memory.
+ * Returns NULL if memory is short.
  */
 struct kl_splice_set *kl_splices_of(struct kl_session *s)
 {
@@ -239,15 +239,15 @@ struct kl_splice_set *kl_splices_of(struct kl_session *s)
 	set->session = s;
 	INIT_LIST_HEAD(&set->splices);
 	list_add_tail(&set->list, &sets);
-	/* kl_splices_remove and kl_splices_counts look without the lock. */
+	/* kl_splices_remove and kl_splices_counts read it without the lock. */
 	WRITE_ONCE(s->splices, set);
 	return set;
 }
 
 /**
- * kl_splices_keep - written splices belong to a set
+ * kl_splices_keep - add written splices to a set
  * @set: of their session
- * @c: they
+ * @c: the splices
  */
 void kl_splices_keep(struct kl_splice_set *set, struct kl_splices *c)
 {
@@ -260,7 +260,7 @@ void kl_splices_keep(struct kl_splice_set *set, struct kl_splices *c)
 
 /**
  * kl_splices_free - free the memory of splices
- * @c: not written, or taken back, and nobody is in a patch
+ * @c: not written, or removed, and no task is in its patches
  */
 void kl_splices_free(struct kl_splices *c)
 {
@@ -275,9 +275,9 @@ void kl_splices_free(struct kl_splices *c)
 	kfree(c);
 }
 
-/* ------------------------------------------------------------- taking back */
+/* ---------------------------------------------------------------- removing */
 
-/* Windows in the text. */
+/* Number of windows in the text. */
 static u32 written_in(const struct kl_splice_set *set)
 {
 	const struct kl_splices *c;
@@ -289,7 +289,7 @@ static u32 written_in(const struct kl_splice_set *set)
 	return n;
 }
 
-/* Until none is in the way, but not for ever. Takes kprobe_mutex. */
+/* Wait until no kprobe is in the way, but at most PROBES_WAIT. Takes kprobe_mutex. */
 static void hold_kprobes(struct kl_splice_set *set)
 {
 	unsigned long end = jiffies + PROBES_WAIT;
@@ -302,20 +302,21 @@ static void hold_kprobes(struct kl_splice_set *set)
 	}
 }
 
-/* What lost windows may use stays, unless their session's creator takes them back another time. */
+/* Keep what lost windows may use, unless their session's creator removes them later. */
 static void hold(struct kl_splice_set *set)
 {
 	if (set->held)
 		return;
 	set->held = true;
 	__module_get(THIS_MODULE);
-	/* Its events, which the patches fire. */
+	/* The patches fire the session's events. */
 	kl_session_get(set->session);
 }
 
 /*
- * Returns how many windows stay, because somebody else has changed them or a bounce over them:
- * those, and what the set has for them, stay, and with them this module.
+ * Remove the splices of a set. Returns the number of windows that stay because other code has
+ * changed them or a bounce that uses them. These windows, what the set holds for them, and this
+ * module stay.
  */
 static u32 take_back(struct kl_splice_set *set)
 {
@@ -341,7 +342,7 @@ static u32 take_back(struct kl_splice_set *set)
 		kl_splices_unlist(c);
 		kl_splices_withdraw(c);
 	}
-	/* Breakpoints that are being handled, and searches of kprobes' list. */
+	/* Wait for breakpoints that are being handled, and for searches of kprobes' blacklist. */
 	synchronize_rcu();
 	list_for_each_entry(c, &set->splices, list) {
 		vfree(c->arena);
@@ -367,7 +368,7 @@ static bool is_spliced(unsigned long begin, unsigned long end)
 }
 
 /**
- * kl_splices_rest - what has no splices needs no map
+ * kl_splices_rest - free the maps of text without splices
  */
 void kl_splices_rest(void)
 {
@@ -379,11 +380,11 @@ void kl_splices_rest(void)
 }
 
 /**
- * kl_splices_remove - take back all splices of a session
+ * kl_splices_remove - remove all splices of a session
  * @s: the session
- * @result: how many
+ * @result: set to the number of windows removed and lost
  *
- * What is lost may be tried again. Does not wait if the session has no splices. Context: the
+ * May be called again for lost windows. Does not wait if the session has no splices. Context: the
  * session's creator; may sleep.
  */
 void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result)
@@ -406,14 +407,14 @@ void kl_splices_remove(struct kl_session *s, struct kl_abi_unsplice *result)
 }
 
 /**
- * kl_splices_close - the same, when its creator has gone
+ * kl_splices_close - remove all splices of a session whose creator has closed it
  * @s: the session
  *
- * A session without any does not wait for those whose splices are being written.
+ * Does not wait for splices of other sessions if the session has none.
  */
 void kl_splices_close(struct kl_session *s)
 {
-	/* Set by calls of the creator only. */
+	/* Only set by calls of the creator. */
 	if (!s->splices)
 		return;
 	mutex_lock(&kl_splice_lock);
@@ -422,8 +423,8 @@ void kl_splices_close(struct kl_session *s)
 }
 
 /**
- * kl_splices_destroy - forget the counters
- * @s: a session that nothing uses any more, closed
+ * kl_splices_destroy - free a session's counters
+ * @s: a closed session that nothing uses any more
  */
 void kl_splices_destroy(struct kl_session *s)
 {
@@ -452,7 +453,7 @@ static u64 count_of(const struct kl_splices *c, u32 point)
 	return count;
 }
 
-/* The counts of points from one on, at most @room. Returns how many there are. */
+/* Copy the counts of points from @first on, at most @room. Returns their number. */
 static u32 read_counts(const struct kl_splice_set *set, u32 first, u32 room, u64 *to)
 {
 	const struct kl_splices *c;
@@ -471,13 +472,13 @@ static u32 read_counts(const struct kl_splice_set *set, u32 first, u32 room, u64
 }
 
 /**
- * kl_splices_counts - how often points have been passed
+ * kl_splices_counts - copy how often points have been executed
  * @s: the session
- * @counts: from which point on, and room for how many
+ * @counts: the first point and the room; filled in
  * @why: set on failure
  *
- * Does not wait if the session has no splices. Context: may sleep, without the lock where the
- * caller's memory may make it wait.
+ * Does not wait if the session has no splices. Context: may sleep; drops the lock while it writes
+ * to the caller's memory, which may block.
  */
 int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 		      struct kl_error *why)
@@ -513,9 +514,9 @@ int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 	return error;
 }
 
-/* --------------------------------------------------- what the machine does */
+/* ----------------------------------------------------- suspend and reboot */
 
-/* Nothing is spliced from now on. Returns how many windows stay. */
+/* Remove all splices and refuse new ones. Returns the number of windows that stay. */
 static u32 fall_asleep(void)
 {
 	struct kl_splice_set *set;
@@ -536,7 +537,7 @@ static void wake_again(void)
 	mutex_unlock(&kl_splice_lock);
 }
 
-/* Another kernel, or none, finds the text as it was. */
+/* Restore the text before the machine halts or starts another kernel. */
 static int on_reboot(struct notifier_block *block, unsigned long what, void *data)
 {
 	fall_asleep();
@@ -546,8 +547,8 @@ static int on_reboot(struct notifier_block *block, unsigned long what, void *dat
 static struct notifier_block reboot_block = { .notifier_call = on_reboot };
 
 /*
- * What is written to disk, and what runs with other page tables, is the kernel's own text, or the
- * machine does not sleep.
+ * What is written to disk, and what runs with other page tables, must be the kernel's own text. If
+ * windows stay, the machine does not suspend.
  */
 static int on_sleep(struct notifier_block *block, unsigned long what, void *data)
 {
@@ -571,7 +572,7 @@ static int on_sleep(struct notifier_block *block, unsigned long what, void *data
 static struct notifier_block sleep_block = { .notifier_call = on_sleep };
 
 /**
- * kl_splices_init - before the first session
+ * kl_splices_init - watch suspend and reboot, before the first session
  *
  * Returns 0 or a negative errno.
  */
@@ -588,7 +589,7 @@ int kl_splices_init(void)
 }
 
 /**
- * kl_splices_deinit - after the last session
+ * kl_splices_deinit - undo kl_splices_init, after the last session
  */
 void kl_splices_deinit(void)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writing splices into the text and taking them back, while all of it runs. A processor only ever
- * meets instructions as they were or as they will be: first a breakpoint takes the place of each
- * window's first byte and sends who arrives to the patch; then the bytes behind it change, and
- * last the first, each seen by all processors before the next. Windows of several instructions
- * have their breakpoint until nobody can be among them any more. What changes on a page is
- * written at once. Under the lock of splice.c; breakpoints look at `published` under RCU.
+ * Writes splices into the text and removes them while all CPUs execute it. A CPU only ever
+ * executes an instruction as it was or as it will be: first a breakpoint replaces the first byte
+ * of each window and diverts execution to the patch; then the bytes after it change, and last the
+ * first byte. Each step is visible to all CPUs before the next one. A window of several
+ * instructions keeps its breakpoint until no task can be inside. All changes of a page are written
+ * at once. Under kl_splice_lock; breakpoints read `published` under RCU.
  */
 #include <linux/cpu.h>
 #include <linux/rculist.h>
@@ -21,7 +21,7 @@
 static const u8 breakpoint = INT3_INSN_OPCODE;
 static LIST_HEAD(published);
 
-/* A page of text as it will be, and which part of it differs. Under text_mutex. */
+/* A page of text as it will be, and the part of it that differs. Under text_mutex. */
 static struct {
 	unsigned long page;
 	u32 first;
@@ -29,7 +29,7 @@ static struct {
 	u8 text[PAGE_SIZE];
 } page;
 
-/* Order of locks: of processors that come and go, then the text. */
+/* Lock order: CPU hotplug, then the text. */
 static void lock_text(void)
 {
 	cpus_read_lock();
@@ -43,9 +43,9 @@ static void unlock_text(void)
 }
 
 /*
- * Until no task is inside a window or patch that it was in when we came: idle tasks first, which
- * the second does not wait for, then all others, until they have gone to sleep by themselves or
- * have been in user mode. Interrupts are over when the task below them is.
+ * Wait until no task is inside a window or patch that it was in before: first idle tasks, which
+ * the second call does not wait for, then all others, until they have slept voluntarily or have
+ * been in user mode. Interrupts are over when the task that they interrupted continues.
  */
 static void wait_for_tasks(void)
 {
@@ -68,18 +68,18 @@ static u32 changed_bytes(const struct kl_splice *sp)
 /* ----------------------------------------------------------- breakpoints */
 
 /**
- * kl_splices_publish - have breakpoints find their patches
- * @c: its patches are there; none of its breakpoints is
+ * kl_splices_publish - make breakpoints find their patches
+ * @c: its patches are complete; none of its breakpoints is written yet
  */
 void kl_splices_publish(struct kl_splices *c)
 {
-	/* The newest first: while it is written many breakpoints are met. */
+	/* Newest first, as many breakpoints are hit while it is written. */
 	list_add_rcu(&c->published, &published);
 }
 
 /**
- * kl_splices_withdraw - and no more
- * @c: all of its breakpoints have been taken back
+ * kl_splices_withdraw - undo kl_splices_publish
+ * @c: all of its breakpoints have been removed
  *
  * The caller waits for RCU before it frees anything.
  */
@@ -89,7 +89,7 @@ void kl_splices_withdraw(struct kl_splices *c)
 }
 
 /**
- * kl_splices_find - whose breakpoint is it?
+ * kl_splices_find - find the window of a breakpoint
  * @address: of the breakpoint
  *
  * Returns the window, or NULL if it is not ours. Context: any in which breakpoints are handled;
@@ -121,7 +121,7 @@ static void flush_page(void)
 	cond_resched();
 }
 
-/* Bytes that will be there after flush_page(). */
+/* Set bytes of the text, which flush_page() writes. */
 static void put(unsigned long address, const u8 *bytes, u32 n)
 {
 	for (; n; n--, address++) {
@@ -143,7 +143,7 @@ static void sync_core_of(void *unused)
 	sync_core();
 }
 
-/* What has been put is in memory, and no processor goes on with what it had fetched before. */
+/* Write all pending bytes, and make all CPUs discard what they had fetched before. */
 static void finish(void)
 {
 	flush_page();
@@ -155,7 +155,7 @@ static void put_breakpoint(const struct kl_splice *sp)
 	put(sp->address, &breakpoint, 1);
 }
 
-/* The bytes behind the breakpoint, or that in its place. */
+/* put_rest sets the bytes after the breakpoint, put_first the byte that it replaces. */
 static void put_rest(const struct kl_splice *sp, const u8 *text)
 {
 	if (changed_bytes(sp) > 1)
@@ -193,7 +193,7 @@ static void make_text(struct kl_splice *sp)
 	}
 }
 
-/* Is the text what it was when the patches were made of it? */
+/* Is the text still what the patches were built from? */
 static bool is_unchanged(const struct kl_splices *c, u32 *bad)
 {
 	for (u32 i = 0; i < c->n; i++) {
@@ -207,7 +207,10 @@ static bool is_unchanged(const struct kl_splices *c, u32 *bad)
 	return true;
 }
 
-/* Returns whether there are windows of several instructions, or of one. */
+/*
+ * Write breakpoints, either of windows of several instructions or of those of one. Returns whether
+ * there are any.
+ */
 static bool write_breakpoints(const struct kl_splices *c, bool several)
 {
 	bool some = false;
@@ -221,7 +224,7 @@ static bool write_breakpoints(const struct kl_splices *c, bool several)
 	return some;
 }
 
-/* All windows have their breakpoints, and nobody is behind one of several instructions. */
+/* All windows have their breakpoints, and no task is inside one of several instructions. */
 static void write_windows(const struct kl_splices *c)
 {
 	u8 jump[KL_JUMP_BYTES];
@@ -242,10 +245,10 @@ static void write_windows(const struct kl_splices *c)
 /**
  * kl_splices_write - divert all windows
  * @c: checked and published, with patches
- * @bad: set on failure: a window whose text has changed meanwhile
+ * @bad: set on failure to a window whose text has changed
  *
- * All or, on failure, none. No processor comes or goes meanwhile: one that comes could not handle a
- * breakpoint yet. Context: may sleep, for as long as tasks need to leave the windows.
+ * Writes all or, on failure, none. CPU hotplug is disabled, as a CPU that comes online could not
+ * handle a breakpoint yet. Context: may sleep, for as long as tasks need to leave the windows.
  */
 bool kl_splices_write(struct kl_splices *c, u32 *bad)
 {
@@ -271,11 +274,11 @@ bool kl_splices_write(struct kl_splices *c, u32 *bad)
 	return unchanged;
 }
 
-/* ----------------------------------------------------------- taking back */
+/* ------------------------------------------------------------- removing */
 
 /*
- * A kprobe that came when we were not on its list yet, and has found the splice: what it will go
- * on with is our jump.
+ * A kprobe that was registered before its function was on the blacklist, and found the splice: the
+ * instruction that it continues with is our jump.
  */
 static bool is_probed(const struct kl_splice *sp)
 {
@@ -286,10 +289,10 @@ static bool is_probed(const struct kl_splice *sp)
 }
 
 /**
- * kl_splices_probed - has a kprobe come to one of these?
- * @set: splices; those with one are marked
+ * kl_splices_probed - does any of these windows have a kprobe?
+ * @set: splices; those with a kprobe are marked
  *
- * Context: may sleep; holds kprobe_mutex.
+ * Context: may sleep; kprobe_mutex is held.
  */
 bool kl_splices_probed(struct kl_splice_set *set)
 {
@@ -306,7 +309,7 @@ bool kl_splices_probed(struct kl_splice_set *set)
 	return any;
 }
 
-/* Somebody else has written there, or will. It stays as it is, with its patch. */
+/* Other code has written there, or a kprobe will. The window stays as it is, with its patch. */
 static bool is_lost(struct kl_splice *sp)
 {
 	u8 jump[KL_JUMP_BYTES];
@@ -319,7 +322,7 @@ static bool is_lost(struct kl_splice *sp)
 	return memcmp((void *)sp->slot, jump, sizeof(jump));
 }
 
-/* Those that lend slots, or the others. What is lost stays. */
+/* Remove either the windows that lend slots or the others. Lost windows stay. */
 static void take_back_some(struct kl_splices *c, bool lenders)
 {
 	struct kl_splice *sp;
@@ -344,7 +347,7 @@ static void take_back_some(struct kl_splices *c, bool lenders)
 	finish();
 }
 
-/* Does a bounce still go over its slot? */
+/* Does a bounce still use its slot? */
 static bool uses_slots(const struct kl_splices *c)
 {
 	const struct kl_splice *sp;
@@ -355,7 +358,7 @@ static bool uses_slots(const struct kl_splices *c)
 	return false;
 }
 
-/* Nobody is in a slot any more, and nothing goes there. Once: then the text is the lender's. */
+/* No task is in a slot, and nothing jumps there. Only once: the text is the lender's afterwards. */
 static void take_back_slots(struct kl_splices *c)
 {
 	struct kl_splice *sp;
@@ -369,12 +372,12 @@ static void take_back_slots(struct kl_splices *c)
 }
 
 /**
- * kl_splices_unwrite - take back all windows of a session
- * @set: its splices; also those that are taken back already, and those that kprobes have come to
+ * kl_splices_unwrite - remove all windows of a session
+ * @set: its splices, including those that have been removed already and those with kprobes
  *
- * What somebody else has changed stays, with what it needs. Nobody is in any of the others' patches
- * when it returns. May be tried again. Context: may sleep; holds kprobe_mutex since
- * kl_splices_probed().
+ * Windows that other code has changed stay, with what they need. When it returns, no task is in
+ * any of the other patches. May be called again. Context: may sleep; kprobe_mutex has been held
+ * since kl_splices_probed().
  */
 void kl_splices_unwrite(struct kl_splice_set *set)
 {
@@ -389,7 +392,7 @@ void kl_splices_unwrite(struct kl_splice_set *set)
 	}
 	if (slots)
 		wait_for_tasks();
-	/* Slots lie in windows of the same request: a lost bounce keeps those. */
+	/* Slots lie in windows of the same request, so a lost bounce keeps those windows. */
 	list_for_each_entry(c, &set->splices, list) {
 		if (uses_slots(c))
 			continue;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each CPU has spent its time with, and how many tasks there are: the numbers of
- * /proc/stat and /proc/loadavg in one call, for lists of processes that show them at
- * their head. Called by kernel/device.
+ * What each CPU has spent its time on, and how many tasks there are: the numbers of /proc/stat and
+ * /proc/loadavg in one call, for the head of process lists. Called by kernel/device.
  */
 #include <linux/cpumask.h>
 #include <linux/kernel_stat.h>
@@ -14,7 +13,7 @@
 #include "cpus.h"
 #include "../base/task_iter.h"
 
-/* The kernel knows better of a CPU that stops its ticks when it is idle. */
+/* If a CPU stops its ticks when it is idle, the kernel has more exact times. */
 static u64 idle_ns(unsigned int cpu, u64 (*ask)(int cpu, u64 *at), u64 ticked)
 {
 	u64 us = cpu_online(cpu) ? ask(cpu, NULL) : ~0ull;
@@ -95,8 +94,8 @@ static int count_tasks(struct kl_abi_cpus *params)
 }
 
 /**
- * kl_cpus - what the CPUs have done, and how many tasks there are
- * @params: room for the CPUs; the answer
+ * kl_cpus - report what the CPUs have spent their time on, and how many tasks there are
+ * @params: `n_cpus` is the room for the CPUs; filled in
  * @why: set on failure
  *
  * Context: may sleep.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the CPUs have done, and how many tasks there are. */
+/* What the CPUs have spent their time on, and how many tasks there are. */
 #ifndef KL_TASK_CPUS_H
 #define KL_TASK_CPUS_H
 

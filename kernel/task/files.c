@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The open files of any task. They are taken from its table with references, some at a time, and
- * used without a lock: what a caller does with a file may take long, and a table may
- * have a million descriptors. Used by details and by the state dump.
+ * The open files of any task. They are taken from its table with references, a batch at a time,
+ * and used without a lock: a caller's work with a file may take long, and a table may have a
+ * million descriptors. Used by details and by the state dump.
  */
 #include <linux/bitmap.h>
 #include <linux/fdtable.h>
@@ -13,7 +13,7 @@
 #include "../compat/file.h"
 #include "files.h"
 
-/* Descriptors that are passed at once: the table may be large and empty. */
+/* Descriptors scanned at once: the table may be large and empty. */
 #define SLOTS_MAX BIT(18)
 
 static void add(struct kl_file_batch *b, struct fdtable *table, u32 fd)
@@ -24,21 +24,21 @@ static void add(struct kl_file_batch *b, struct fdtable *table, u32 fd)
 	if (!file)
 		return;
 	b->fd[b->n] = fd;
-	/* The table's owner may be changing it: it was so, or is so now. */
+	/* The owner may be changing the table: the value was right a moment ago, or is now. */
 	b->cloexec[b->n] = data_race(test_bit(fd, table->close_on_exec));
 	b->file[b->n++] = file;
 }
 
 /*
- * A set bit is no more than a hint: its owner opens and closes files meanwhile, under a lock that
- * is not ours to take. What the descriptor leads to says what there is.
+ * A set bit is only a hint: the owner opens and closes files concurrently, under a lock that we do
+ * not take. Only looking up the descriptor shows whether it is open.
  */
 static unsigned long next_open(const struct fdtable *table, unsigned long end, unsigned long from)
 {
 	return data_race(find_next_bit(table->open_fds, end, from));
 }
 
-/* The task's lock keeps its files, and RCU the table. */
+/* The task's lock holds its files, and RCU the table. */
 static u64 take_from(struct fdtable *table, struct kl_file_batch *b, u64 from)
 {
 	unsigned long fd, end;
@@ -55,13 +55,13 @@ static u64 take_from(struct fdtable *table, struct kl_file_batch *b, u64 from)
 }
 
 /**
- * kl_files_take - some of a task's open files
+ * kl_files_take - take a batch of a task's open files
  * @t: task, with a reference
- * @b: set; to be released with kl_files_put()
+ * @b: filled in; to be released with kl_files_put()
  * @from: descriptor to begin with
  *
- * Returns the descriptor to go on with, also if @b is empty, or KL_FILES_END. Context: any but
- * with the task's lock held.
+ * Returns the descriptor to continue with, even if @b is empty, or KL_FILES_END. Context: any, but
+ * not with the task's lock held.
  */
 u64 kl_files_take(struct task_struct *t, struct kl_file_batch *b, u64 from)
 {
@@ -78,8 +78,8 @@ u64 kl_files_take(struct task_struct *t, struct kl_file_batch *b, u64 from)
 }
 
 /**
- * kl_files_put - release what kl_files_take() has taken
- * @b: files
+ * kl_files_put - release a batch from kl_files_take()
+ * @b: the batch
  *
  * Context: may sleep.
  */
@@ -91,11 +91,11 @@ void kl_files_put(struct kl_file_batch *b)
 }
 
 /**
- * kl_files_get - a task's open file
+ * kl_files_get - find a task's open file by its descriptor
  * @t: task, with a reference
  * @fd: descriptor, any number
  *
- * Returns it with a reference, or NULL. Context: as of kl_files_take().
+ * Returns the file with a reference, or NULL. Context: as for kl_files_take().
  */
 struct file *kl_files_get(struct task_struct *t, unsigned int fd)
 {

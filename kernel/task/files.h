@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The open files of any task, some at a time, with references. */
+/* The open files of any task, a batch at a time, with references. */
 #ifndef KL_TASK_FILES_H
 #define KL_TASK_FILES_H
 
@@ -10,14 +10,14 @@ struct task_struct;
 
 #define KL_FILES_BATCH 64
 
-/* Where to go on after the last descriptor. */
+/* Returned instead of a descriptor to continue with, after the last one. */
 #define KL_FILES_END (~0ull)
 
 /**
- * struct kl_file_batch - some open files of a task
- * @file: @n of them, with a reference each
+ * struct kl_file_batch - a batch of a task's open files
+ * @file: @n files, with a reference each
  * @fd: their descriptors, ascending
- * @cloexec: they are closed by execve()
+ * @cloexec: whether execve() closes them
  */
 struct kl_file_batch {
 	struct file *file[KL_FILES_BATCH];

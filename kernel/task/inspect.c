@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Variables of processes and threads, now, in packed rows, by the functions of
- * inspect_rows.c. Called by kernel/device. First the tasks are
- * listed with a reference each, then looked at one by one: a row is read under the
- * task's alloc_lock, which holds its memory, files and namespaces, and with preemption
- * off, so that what RCU frees stays. What many threads have used is summed up before
- * that, with nothing held. docs/design/task.md
+ * Current values of variables of processes and threads, in packed rows, through the functions of
+ * inspect_rows.c. Called by kernel/device. First the tasks are listed with a reference each, then
+ * read one by one. A row is read under the task's alloc_lock, which holds its memory, files and
+ * namespaces, and with preemption off, so that RCU frees nothing. The sums over many threads are
+ * made before that, with nothing held. See docs/design/task.md.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -28,29 +27,30 @@
 
 /* ---------------------------------------------------------------- the call */
 
-/* Rows are brought to the caller by this much; with the word behind it is what kmalloc gives. */
+/*
+ * Rows are copied to the caller in such batches. With the extra word a batch fits a kmalloc size.
+ */
 #define BATCH_BYTES (SZ_4K - (u32)sizeof(u64))
-/* One row fits, were all its values texts. */
+/* A row fits even if all its values are texts. */
 static_assert(sizeof(struct kl_abi_inspected) + KL_INSPECT_VARIABLES_MAX * 2 * sizeof(u64) <=
 	      BATCH_BYTES);
 
-/* Threads that are summed up while a row is read; the sums of more are made before. */
+/* Threads that are summed up while a row is read; sums of more threads are made beforehand. */
 #define THREADS_IN_PLACE 64
-/* Rows, or threads, between two chances to be preempted and killed. */
+/* Rows, or threads, between two points where the call can be preempted and killed. */
 #define PAUSE 32
 
 /**
- * struct column - a number, or half of a text, that was asked for
- * @get: its value
- * @mask: of the word at its place, what tells it
- * @place: where it is, if it is just a member of one of bases[]; else its base is
- *	KL_BASE_NONE
- * @bytes: of it in a row
- * @is_plain: it is what begins at its place
- * @of_parent: not shown to who may not see the parent
- * @is_summed: of a process it is what all its threads have together
- * @ended: offset in the process of what threads that have ended had of it
- * @sum: of the task being looked at, if that has many threads
+ * struct column - a requested number, or half of a requested text
+ * @get: returns its value
+ * @mask: the bits of the word at @place that are the value
+ * @place: its location, if it is just a member of one of bases[]; else its base is KL_BASE_NONE
+ * @bytes: its size in a row
+ * @is_plain: the value is what begins at @place
+ * @of_parent: hidden from callers that may not see the parent
+ * @is_summed: for a process it is the sum over all threads
+ * @ended: offset in the process of the sum over threads that have ended
+ * @sum: for the current task, if that has many threads
  */
 struct column {
 	kl_get_fn get;
@@ -65,20 +65,20 @@ struct column {
 };
 
 /**
- * struct inspection - a call under way
+ * struct inspection - a call in progress
  * @has_registers: some variables are registers of programs
- * @sums: some are sums over the threads of a process
- * @own: only what @cred may see
+ * @sums: some variables are sums over the threads of a process
+ * @own: only tasks that @cred may see
  * @is_initial: the caller is in the initial pid namespace, whose ids are the tasks' own
- * @is_summed: the columns have their sums for the task being looked at
+ * @is_summed: the columns have their sums for the current task
  * @n_columns: number of @column
  * @steps: rows and threads since the call began
  * @asked: variables that have a column
- * @subject: the task being looked at
- * @bases: what places of it are in
- * @batch: rows not yet with the caller; a word longer, for the last value's
- * @sink: the module itself is the caller; or NULL
- * @kept: rows that wait
+ * @subject: the current task
+ * @bases: the structs of the current task that places refer to
+ * @batch: rows not yet copied to the caller; one word longer, as each value is stored as a word
+ * @sink: takes the rows if the module itself is the caller; or NULL
+ * @kept: rows that wait to be copied
  */
 struct inspection {
 	struct kl_abi_inspect *params;
@@ -91,7 +91,7 @@ struct inspection {
 	bool sums;
 	bool is_summed;
 	u32 filled; /* bytes of @batch */
-	u64 written; /* bytes with the caller, or in @kept */
+	u64 written; /* bytes copied to the caller, or in @kept */
 	struct kl_kept_rows kept;
 	struct kl_subject subject;
 	const void *bases[KL_BASE_COUNT];
@@ -103,7 +103,7 @@ struct inspection {
 	struct column column[];
 };
 
-/* Those that stay under the task's lock and RCU. */
+/* Structs that remain valid under the task's lock and RCU. */
 static bool is_in_base(const struct kl_variable_place *place)
 {
 	return place->base == KL_BASE_TASK || place->base == KL_BASE_SIGNAL ||
@@ -126,7 +126,7 @@ static struct column *add_column(struct inspection *in, kl_get_fn get, u32 bytes
 	return c;
 }
 
-/* A text is two words. */
+/* A text takes two columns of a word each. */
 static void add_text(struct inspection *in, u32 id, const struct kl_variable_row *row)
 {
 	static const struct kl_variable_place in_task[2] = {
@@ -202,7 +202,7 @@ static int take_columns(struct inspection *in, u32 may)
 
 /* --------------------------------------------------------------- the tasks */
 
-/* Let others run, and be killed, from time to time. */
+/* Allow preemption from time to time, and check whether the caller is being killed. */
 static int pause(struct inspection *in)
 {
 	if (++in->steps % PAUSE)
@@ -216,7 +216,7 @@ static int fail_list(struct inspection *in, int error)
 	return error == -ENOMEM ? kl_fail(in->why, error, "no memory for a list of tasks") : error;
 }
 
-/* The threads of @one's process, or all that are asked for. */
+/* The threads of @one's process, or all requested tasks. */
 static int find_tasks(struct inspection *in, struct task_struct *one)
 {
 	int error = kl_tasks_list(&in->tasks, one, one || in->params->flags & KL_INSPECT_THREADS);
@@ -224,7 +224,7 @@ static int find_tasks(struct inspection *in, struct task_struct *one)
 	return fail_list(in, error);
 }
 
-/* The task that an id stands for, with a reference; NULL: there is none. */
+/* Find the task with an id, with a reference; NULL if there is none. */
 static struct task_struct *find_task(s32 id)
 {
 	struct task_struct *t;
@@ -239,7 +239,10 @@ static struct task_struct *find_task(s32 id)
 
 /* ---------------------------------------------------------------- a row */
 
-/* As by the functions, the task goes on meanwhile: here and in put_values any value is right. */
+/*
+ * The task keeps running, as it does in the getters: any value seen here or in put_values is
+ * right.
+ */
 static __always_inline u64 word_at(const struct inspection *in, const struct column *c)
 {
 	const u8 *base = in->bases[c->place.base];
@@ -248,7 +251,7 @@ static __always_inline u64 word_at(const struct inspection *in, const struct col
 	       c->place.add;
 }
 
-/* Threads that are too many have come since their number was looked at, and have used nothing. */
+/* Ignores threads in excess: they were created since the check, and have used nothing. */
 static noinline u64 sum_of(const struct inspection *in, const struct column *c,
 			   struct task_struct *t)
 {
@@ -273,7 +276,7 @@ static __always_inline u64 get_value(const struct inspection *in, const struct c
 	return c->get(&in->subject, t);
 }
 
-/* A word each, of which the next one leaves what is its own: little endian. */
+/* Store a word each; the next value overwrites what exceeds its size (little endian). */
 static __always_inline void put_values(const struct inspection *in, struct task_struct *t,
 				       bool sums, u8 *to)
 {
@@ -292,7 +295,7 @@ static __always_inline void put_values(const struct inspection *in, struct task_
 			value = in->is_summed ? c->sum : sum_of(in, c, t);
 		else
 			value = c->place.base ? word_at(in, c) : get_value(in, c, t);
-		/* And what those threads had that have ended. */
+		/* Plus the values of threads that have ended. */
 		if (c->ended && sums && !in->is_summed)
 			value += data_race(
 				*(const u64 *)((const u8 *)in->bases[KL_BASE_SIGNAL] + c->ended));
@@ -301,9 +304,9 @@ static __always_inline void put_values(const struct inspection *in, struct task_
 }
 
 /*
- * Threads that end meanwhile must be counted once: as themselves, or with those that
- * have ended. Which it is they change under this lock. They may do so all the time: the
- * second try keeps them from it, which is not for long, as there are few threads.
+ * A thread that ends concurrently must be counted once, either as itself or among those that have
+ * ended; it moves under this lock. Threads may end all the time, so the second try takes the lock;
+ * it is short, as there are few threads.
  */
 static void put_sums(const struct inspection *in, struct task_struct *t, u8 *to)
 {
@@ -327,7 +330,7 @@ static void note_ended(const struct signal_struct *signal, void *inspection)
 		c->sum = c->ended ? *(const u64 *)((const u8 *)signal + c->ended) : 0;
 }
 
-/* The sums of a process with many threads. These figures stand in the threads themselves. */
+/* The sums of a process with many threads. Such variables are members of the threads themselves. */
 static int sum_threads(struct inspection *in, struct task_struct *t)
 {
 	struct kl_task_list l;
@@ -358,7 +361,7 @@ static void look_at(struct inspection *in, struct task_struct *t)
 		kl_subject_read_registers(&in->subject, t);
 }
 
-/* In the caller's pid namespace; 0: it has ended, or is not in there. */
+/* In the caller's pid namespace; 0 if the task has ended or is not in the namespace. */
 static s32 id_of(const struct inspection *in, struct task_struct *t, bool of_thread)
 {
 	if (in->is_initial)
@@ -366,7 +369,7 @@ static s32 id_of(const struct inspection *in, struct task_struct *t, bool of_thr
 	return of_thread ? task_pid_vnr(t) : task_tgid_vnr(t);
 }
 
-/* False: there is none, or none that the caller may know of. */
+/* Returns false if there is no such task, or none that the caller may see. */
 static __always_inline bool write_row(struct inspection *in, struct task_struct *t, bool of_thread,
 				      u8 *to)
 {
@@ -403,7 +406,7 @@ static noinline bool has_many_threads(struct inspection *in, struct task_struct 
 	return sees && !*error;
 }
 
-/* The row of a task. Returns 1 if it has one, 0 if the caller may not know of it. */
+/* Build the row of a task. Returns 1 if it has one, 0 if the caller may not see the task. */
 static __always_inline int put_task(struct inspection *in, struct task_struct *t, bool alone)
 {
 	bool of_thread = alone || in->params->flags & KL_INSPECT_THREADS;
@@ -414,8 +417,8 @@ static __always_inline int put_task(struct inspection *in, struct task_struct *t
 }
 
 /*
- * Bring the rows to the caller. @holds: references to many tasks are held. The caller's memory may
- * make a copy wait for as long as the caller likes, so it is not waited for then.
+ * Copy the rows to the caller. @holds: references to many tasks are held. The caller's memory may
+ * block a copy for as long as the caller likes, so faults are not handled then.
  */
 static int flush(struct inspection *in, bool holds)
 {
@@ -436,7 +439,7 @@ static int flush(struct inspection *in, bool holds)
 	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
-/* The row that stands behind the others is there: it counts also if the caller has no room. */
+/* Complete the row at the end of the batch: it counts even if the caller has no room for it. */
 static __always_inline int finish_row(struct inspection *in, bool holds)
 {
 	u32 bytes = in->params->row_bytes;
@@ -515,7 +518,7 @@ static int write_all(struct inspection *in)
 	return error ? error : write_tasks(in);
 }
 
-/* No more than the rows can take: many kernels clear all memory that they give. */
+/* As small as the rows allow, since many kernels clear all memory that they allocate. */
 static int make_batch(struct inspection *in)
 {
 	const struct kl_abi_inspect *params = in->params;
@@ -543,11 +546,11 @@ static int check(const struct kl_abi_inspect *params, struct kl_error *why)
 }
 
 /**
- * kl_inspect - variables of tasks, now
- * @params: what of whom; the answer
+ * kl_inspect - report current values of variables of tasks
+ * @params: the requested variables and tasks; the result is filled in
  * @cred: of the descriptor's opener
  * @may: the opener's KL_MAY_*
- * @sink: the module's own params: it names the variables and takes the rows; else NULL
+ * @sink: names the variables and takes the rows if the module itself is the caller; else NULL
  * @payer: charged for rows that must wait
  * @why: set on failure
  *

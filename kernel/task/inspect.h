@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Variables of processes and threads, without an event. docs/design/task.md */
+/* Variables of processes and threads, without an event. See docs/design/task.md. */
 #ifndef KL_TASK_INSPECT_H
 #define KL_TASK_INSPECT_H
 
 #include "../core/session.h"
 
 /**
- * struct kl_inspect_sink - where rows go that the module itself has asked for
- * @variables: ids, as many as struct kl_abi_inspect says, whose `room` bounds the rows
- * @take: gets rows as user space does, some at a time. It may sleep; what it returns, if
- *	not 0, ends the call
+ * struct kl_inspect_sink - takes rows that the module itself has requested
+ * @variables: their ids, as many as struct kl_abi_inspect states; its `room` bounds the rows
+ * @take: gets rows as user space does, a batch at a time; may sleep; a result other than 0 ends
+ *   the call
  */
 struct kl_inspect_sink {
 	const u32 *variables;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rows of variables.def once more, as functions of any task: for inspect.c, which
- * holds the task as it says.
+ * The rows of variables.def as functions of any task, for inspect.c, which holds the task as
+ * described there.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -16,10 +16,10 @@
 
 /* ------------------------------------------------------------- the values */
 
-/* Macros that stand for declarations are laid out by hand. */
+/* Macros that expand to declarations are laid out by hand. */
 /* clang-format off */
 
-/* The task goes on meanwhile: each value is of some instant of the call, as in /proc. */
+/* The task keeps running: each value is of some instant of the call, as in /proc. */
 #define GETTER(function, expression)                                                      \
 	static u64 function(const struct kl_subject *subject, struct task_struct *t)      \
 	{                                                                                 \
@@ -37,7 +37,7 @@
 	GETTER(first, kl_text_word(value))                                                   \
 	GETTER(second, kl_text_word((value) + sizeof(u64)))
 
-/* Only what a task or the whole machine has can be told without an event. */
+/* Only variables of a task or of the whole machine are available without an event. */
 #define SCOPE_task(type, first, second, value) GET_##type(first, second, value)
 #define SCOPE_system(type, first, second, value) GET_##type(first, second, value)
 #define SCOPE_place(type, first, second, value)
@@ -124,9 +124,9 @@ static bool is_on_cpu(const struct task_struct *t)
 }
 
 /*
- * The registers that a program has left at the end of its kernel stack. On a CPU it may
- * be in user mode, where they are old. A stack goes to another task, or away after RCU,
- * only when the last reference to it is dropped.
+ * The registers that a program has left at the top of its kernel stack. If the task is on a CPU it
+ * may be in user mode, where they are outdated. A stack is reused, or freed after RCU, only when
+ * the last reference to it is dropped.
  */
 static bool copy_registers(struct pt_regs *to, struct task_struct *t)
 {
@@ -141,14 +141,17 @@ static bool copy_registers(struct pt_regs *to, struct task_struct *t)
 	}
 	if (is_on_cpu(t) || kl_nofault(copy_from_kernel_nofault(to, task_pt_regs(t), sizeof(*to))))
 		return false;
-	/* The registers before the second look: it has not run, and has its stack, still. */
+	/*
+	 * Read the registers before checking again that the task has not run and still has its
+	 * stack.
+	 */
 	smp_rmb();
 	return !is_on_cpu(t) && kl_task_switches(t) == switches &&
 	       refcount_read(&t->stack_refcount);
 }
 
 /**
- * kl_subject_read_registers - what a task's program had in its registers
+ * kl_subject_read_registers - read the registers of a task's program
  * @subject: of @t; its registers are set
  * @t: any task, with a reference
  *

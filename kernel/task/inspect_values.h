@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What rows of variables.def need to compute a value of any task, not only of the
- * running one: the same names as in variable_values.h, for functions that have the
- * task as `t` and a struct kl_subject as `subject`. inspect.c holds what they look at.
+ * What rows of variables.def need to compute a value of any task, not only of the running one: the
+ * same names as in core/variable_values.h, for functions that have the task as `t` and a struct
+ * kl_subject as `subject`. inspect.c holds what they dereference.
  */
 #ifndef KL_TASK_INSPECT_VALUES_H
 #define KL_TASK_INSPECT_VALUES_H
@@ -20,7 +20,7 @@
 		mm ? (u64)(value) : 0;              \
 	})
 
-/* As exact as /proc has them. */
+/* As exact as in /proc. */
 #define KL_RSS_KINDS (BIT(MM_FILEPAGES) | BIT(MM_ANONPAGES) | BIT(MM_SHMEMPAGES))
 
 static inline unsigned long kl_exact_mm_rss(struct mm_struct *mm)
@@ -32,7 +32,9 @@ static inline unsigned long kl_exact_mm_rss(struct mm_struct *mm)
 #define kl_mm_rss(mm) kl_exact_mm_rss(mm)
 #define kl_mm_highest_rss(mm) max((mm)->hiwater_rss, kl_exact_mm_rss(mm))
 
-/* A task's own may be another for a while, which nobody else may look at. */
+/*
+ * The effective credentials may be overridden for a while, and only the task itself may read them.
+ */
 #define kl_cred(t) rcu_dereference_sched((t)->real_cred)
 #define kl_user_registers(t) (&subject->registers)
 #define kl_syscall_number(t) (subject->in_kernel ? (s32)subject->registers.orig_ax : -1)

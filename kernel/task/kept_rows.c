@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rows of an inspection that wait: as long as references to many tasks are held, the caller's
- * memory, which can make a copy wait for as long as the caller likes, must not be waited for. Fed
- * and emptied by inspect.c, one call at a time.
+ * Rows of an inspection that wait to be copied: the caller's memory can block a copy for as long
+ * as the caller likes, which must not happen while references to many tasks are held. Filled and
+ * emptied by inspect.c, one call at a time.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -17,9 +17,9 @@
 #define PIECE_BYTES SZ_64K
 
 /**
- * struct piece - rows that follow each other
- * @at: where they begin in the caller's memory
- * @bytes: of @rows that are filled
+ * struct piece - consecutive rows
+ * @at: their offset in the caller's memory
+ * @bytes: used bytes of @rows
  */
 struct piece {
 	struct list_head list;
@@ -29,9 +29,9 @@ struct piece {
 };
 
 /**
- * kl_kept_rows_init - no rows yet
- * @k: set
- * @payer: charged for what will be kept
+ * kl_kept_rows_init - initialize an empty list of rows
+ * @k: initialized
+ * @payer: charged for the rows that will be kept
  */
 void kl_kept_rows_init(struct kl_kept_rows *k, struct kl_payer *payer)
 {
@@ -58,14 +58,14 @@ static struct piece *add_piece(struct kl_kept_rows *k, u64 at, struct kl_error *
 }
 
 /**
- * kl_kept_rows_add - keep some more
+ * kl_kept_rows_add - keep more rows
  * @k: rows
- * @at: where they belong in the caller's memory
- * @rows: the rows
- * @bytes: of them, at most a page
+ * @at: their offset in the caller's memory
+ * @rows: the new rows
+ * @bytes: their size, at most a page
  * @why: set on failure
  *
- * Returns 0, -ENOMEM, or as kl_memory_charge(). Context: may sleep.
+ * Returns 0, -ENOMEM, or an error of kl_memory_charge(). Context: may sleep.
  */
 int kl_kept_rows_add(struct kl_kept_rows *k, u64 at, const u8 *rows, u32 bytes,
 		     struct kl_error *why)
@@ -84,12 +84,12 @@ int kl_kept_rows_add(struct kl_kept_rows *k, u64 at, const u8 *rows, u32 bytes,
 }
 
 /**
- * kl_kept_rows_give - copy all to the caller, and keep none
- * @k: rows; empty afterwards, also on failure
+ * kl_kept_rows_give - copy all rows to the caller, and free them
+ * @k: rows; empty afterwards, even on failure
  * @to: the caller's memory
  * @why: set on failure
  *
- * Returns 0 or -EFAULT. Context: may sleep, for as long as the caller's memory makes it.
+ * Returns 0 or -EFAULT. Context: may sleep, for as long as the caller's memory blocks it.
  */
 int kl_kept_rows_give(struct kl_kept_rows *k, u8 __user *to, struct kl_error *why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Rows of an inspection that wait until the caller's memory may be touched. */
+/* Rows of an inspection that wait until they may be copied to the caller's memory. */
 #ifndef KL_TASK_KEPT_ROWS_H
 #define KL_TASK_KEPT_ROWS_H
 
@@ -11,8 +11,8 @@ struct kl_payer;
 
 /**
  * struct kl_kept_rows - rows, in order
- * @pieces: what they are in
- * @payer: charged for it
+ * @pieces: list of pieces with the rows
+ * @payer: charged for them
  */
 struct kl_kept_rows {
 	struct list_head pieces;

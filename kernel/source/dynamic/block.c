@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events that are points of the kernel's text. Called from patches, in whatever context
- * the text runs in, with interrupts as they were; fires the event with the registers. Takes no
- * lock. docs/design/block.md says why a task may be in here while a patch is taken back.
+ * Defined events at points of the kernel's text. Called from patches, in the context in which the
+ * text runs, with interrupts unchanged; fires the event with the registers. Takes no lock.
+ * docs/design/block.md explains why a task may be in here while its patch is being removed.
  */
 #include <linux/ptrace.h>
 
@@ -65,7 +65,7 @@ static __always_inline void fire(const struct kl_dynevent *d, const struct kl_bl
 		kl_fire_dynevent(d->session, d->id, d->program, NULL, 0);
 }
 
-/* A call trace begins where the text was left, not in the patch. */
+/* A stack trace begins where the kernel's text was left, not in the patch. */
 static noinline void fire_with_stack(const struct kl_dynevent *d,
 				     const struct kl_block_place *place,
 				     const struct kl_block_registers *regs)
@@ -111,7 +111,7 @@ static noinline void fire_any(const struct kl_dynevent *d, const struct kl_block
 	preempt_enable_notrace();
 }
 
-/* A rule that looks at nothing but the running task calls nothing that can be spliced, either. */
+/* A rule that reads nothing but the running task calls nothing that can be spliced, either. */
 static noinline void fire_other(const struct kl_dynevent *d, const struct kl_block_place *place,
 				const struct kl_block_registers *regs, u8 action)
 {
@@ -123,12 +123,12 @@ static noinline void fire_other(const struct kl_dynevent *d, const struct kl_blo
 }
 
 /**
- * kl_block_fire - a patch has come to a point
- * @place: which
- * @regs: as they were there
+ * kl_block_fire - handle a patch that has reached its point
+ * @place: the point
+ * @regs: the registers at the point
  *
- * The usual cases, `count` and a record without fields, call nothing, so they need no guard
- * against coming here again.
+ * The common cases, `count` and a record without fields, call nothing, so they need no recursion
+ * guard.
  */
 void kl_block_fire(const struct kl_block_place *place, const struct kl_block_registers *regs)
 {
@@ -160,7 +160,8 @@ void kl_block_fire(const struct kl_block_place *place, const struct kl_block_reg
  * @s: the session
  * @id: KL_EV_DYNAMIC and up
  *
- * Returns NULL if there is none of that id and kind. Context: the session's creator; may sleep.
+ * Returns NULL if there is no event with that id and kind. Context: the session's creator; may
+ * sleep.
  */
 const struct kl_dynevent *kl_dynevent_block(struct kl_session *s, u32 id)
 {
@@ -176,8 +177,8 @@ const struct kl_dynevent *kl_dynevent_block(struct kl_session *s, u32 id)
 }
 
 /**
- * kl_dynevent_block_reads - does the event look at registers?
- * @d: of a point
+ * kl_dynevent_block_reads - does the event read registers?
+ * @d: an event of a point
  */
 bool kl_dynevent_block_reads(const struct kl_dynevent *d)
 {

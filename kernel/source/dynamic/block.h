@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Defined events that are points of the kernel's text: a patch of block/ comes through
- * splice/enter.S to kl_block_fire. Made by KL_IOC_EVENTS; KL_IOC_SPLICE says where they are.
+ * Defined events at points of the kernel's text: a patch calls kl_block_fire through
+ * splice/enter.S. KL_IOC_EVENTS defines these events; KL_IOC_SPLICE sets their points.
  */
 #ifndef KL_DYNAMIC_BLOCK_H
 #define KL_DYNAMIC_BLOCK_H
@@ -13,7 +13,7 @@ struct kl_session;
 
 /**
  * struct kl_block_place - a point that fires
- * @defined: the event; stays as long as the session's splices
+ * @defined: the event; lives as long as the session's splices
  * @address: of the instruction that comes next
  */
 struct kl_block_place {
@@ -21,9 +21,9 @@ struct kl_block_place {
 	unsigned long address;
 };
 
-/* On the stack, as splice/enter.S and the patch have written it; the stack was behind it. */
+/* On the stack, as written by the patch and splice/enter.S. The original stack follows it. */
 struct kl_block_registers {
-	/* of kl_block_enter_all only */
+	/* by kl_block_enter_all only */
 	unsigned long r15;
 	unsigned long r14;
 	unsigned long r13;
@@ -39,7 +39,7 @@ struct kl_block_registers {
 	unsigned long dx;
 	unsigned long si;
 	unsigned long ax;
-	unsigned long back; /* to the patch */
+	unsigned long back; /* return address in the patch */
 	unsigned long di;
 	unsigned long flags;
 };
@@ -48,7 +48,7 @@ const struct kl_dynevent *kl_dynevent_block(struct kl_session *s, u32 id);
 bool kl_dynevent_block_reads(const struct kl_dynevent *d);
 void kl_block_fire(const struct kl_block_place *place, const struct kl_block_registers *regs);
 
-/* splice/enter.S: only for patches. */
+/* splice/enter.S: for patches only. */
 void kl_block_enter(void);
 void kl_block_enter_all(void);
 

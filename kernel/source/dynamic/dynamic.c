@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session's table of the events that it has defined, whatever their kind.
- * Fed by KL_IOC_EVENTS and by the session's start, stop and change of maskset.
+ * A session's table of the events that it has defined, whatever their kind. Fed by KL_IOC_EVENTS
+ * and by the session's start, stop and change of maskset.
  *
- * Order of locks: a session's lock, `tables_lock`, a table's lock, those of the
- * kernel's tracing. Notifiers of modules begin with `tables_lock`. So what is allocated under
- * a table's lock is charged to the user's account, but not to a memory cgroup: its memory.high
- * would make those wait who load modules.
+ * Lock order: a session's lock, `tables_lock`, a table's lock, the locks of the kernel's tracing.
+ * Module notifiers begin with `tables_lock`. So allocations under a table's lock are charged to
+ * the user's account, but not to a memory cgroup, whose memory.high would stall tasks that load
+ * modules.
  *
- * More than 600 lines: all that takes these locks together.
+ * More than 600 lines: all code that takes these locks together.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -36,7 +36,7 @@ static const struct kl_dynevent_kind *const kinds[] = {
 /**
  * kl_dynevent_visit_tables - call @fn with the table of each session that has one
  * @fn: called with the table's lock held
- * @data: passed on
+ * @data: passed to @fn
  *
  * Context: may sleep; must not hold a session's lock.
  */
@@ -61,10 +61,10 @@ static const struct kl_dynevent_kind *kind_of(u32 kind)
 }
 
 /**
- * kl_dynevent_name_max - how long a kind's names may be
+ * kl_dynevent_name_max - maximum length of a kind's names
  * @kind: any number
  *
- * Returns bytes with the NUL, or 0: there is no such kind, or it has no names.
+ * Returns bytes including the NUL, or 0 if there is no such kind or it has no names.
  */
 u32 kl_dynevent_name_max(u32 kind)
 {
@@ -96,7 +96,7 @@ static int create_one(struct kl_session *s, struct kl_dynevent *d,
 	return kind->create(d, params, why);
 }
 
-/* What definitions take, with their slots in the tables of functions and traps. */
+/* Memory that definitions take, including their slots in the tables of functions and traps. */
 static u64 batch_bytes(u32 n, const struct kl_dynevent_params *params)
 {
 	u64 bytes = kl_memory_size(sizeof(struct kl_dynevent_batch) +
@@ -116,7 +116,7 @@ static u64 batch_bytes(u32 n, const struct kl_dynevent_params *params)
 	return bytes;
 }
 
-/* All that can be checked without a lock. @bad: index of the one at fault. */
+/* Checks everything that needs no lock. @bad is set to the index of the invalid definition. */
 static struct kl_dynevent_batch *create_batch(struct kl_session *s, u32 n,
 					      const struct kl_dynevent_params *params, u32 *bad,
 					      struct kl_error *why)
@@ -165,7 +165,7 @@ static struct kl_dynevent_table *create_table(void)
 	return table;
 }
 
-/* The session's table, made if it has none. */
+/* The session's table, created if it has none. */
 static struct kl_dynevent_table *table_of(struct kl_session *s, struct kl_error *why)
 {
 	u64 bytes =
@@ -189,7 +189,7 @@ static struct kl_dynevent_table *table_of(struct kl_session *s, struct kl_error 
 	return s->defined;
 }
 
-/* Limits on what an owner without privilege can define. @hooks: of @n, without traps. */
+/* Limits on the definitions of an unprivileged owner. @hooks: how many of @n are not traps. */
 static int check_limits(const struct kl_session *s, const struct kl_dynevent_table *table, u32 n,
 			u32 hooks, u64 hz, struct kl_error *why)
 {
@@ -215,13 +215,12 @@ static int check_limits(const struct kl_session *s, const struct kl_dynevent_tab
 }
 
 /**
- * kl_dynevent_check_number - may a session have so many definitions more?
+ * kl_dynevent_check_number - may a session define this many more events?
  * @s: the session
  * @n: any number
  * @why: set on failure
  *
- * Called before the definitions are read; their kinds are checked against the
- * limits later.
+ * Called before the definitions are read; their kinds are checked against the limits later.
  */
 int kl_dynevent_check_number(const struct kl_session *s, u32 n, struct kl_error *why)
 {
@@ -287,7 +286,7 @@ static int add_batch(struct kl_session *s, struct kl_dynevent_table *table,
  * @params: the events
  * @why: set on failure
  *
- * Context: the process whose file names they are; may sleep.
+ * Context: the process that the events' file names belong to; may sleep.
  */
 int kl_dynevent_create(struct kl_session *s, struct kl_abi_events *events,
 		       const struct kl_dynevent_params *params, struct kl_error *why)
@@ -316,8 +315,8 @@ int kl_dynevent_create(struct kl_session *s, struct kl_abi_events *events,
 }
 
 /**
- * kl_dynevent_destroy - forget what a session has defined
- * @s: a session that does not run, that nothing uses any more
+ * kl_dynevent_destroy - free the events that a session has defined
+ * @s: a session that is not running and that nothing uses any more
  *
  * Context: may sleep.
  */
@@ -331,7 +330,7 @@ void kl_dynevent_destroy(struct kl_session *s)
 	mutex_lock(&tables_lock);
 	list_del(&table->list);
 	mutex_unlock(&tables_lock);
-	/* Remove the entries that can still be looked up before they are freed. */
+	/* Remove entries that can still be looked up before freeing the definitions. */
 	kl_traps_destroy(s);
 	kl_hooks_destroy(&table->functions);
 	kl_hooks_destroy(&table->returns);
@@ -346,7 +345,7 @@ void kl_dynevent_destroy(struct kl_session *s)
 
 /* ----------------------------------------------------------------- attaching */
 
-/* From now on nothing is added: what is read without a lock can be made. */
+/* No definition can be added from here on, so create the tables that are read without a lock. */
 static int seal(struct kl_session *s, struct kl_dynevent_table *table, struct kl_error *why)
 {
 	struct kl_dynevent_batch *batch;
@@ -386,14 +385,14 @@ static u32 patches_of(const struct kl_dynevent *d)
 }
 
 /**
- * kl_dynevent_count_missing - how many patches kl_dynevent_attach would make
+ * kl_dynevent_count_missing - number of patches that kl_dynevent_attach would make
  * @s: the session; its lock is held
  * @action: as in kl_dynevent_attach
  * @n: bytes of @action
  *
- * Of the kinds that disturb others as they are attached: all patch the kernel's text, but
- * ticks, which take the lock of CPU hotplug and run on each CPU; and breakpoints, which are
- * in their own process.
+ * Counts the kinds whose attaching disturbs other tasks. All of them patch the kernel's text,
+ * except ticks, which take the CPU hotplug lock and run on every CPU. Traps do not count, as they
+ * only exist in their own process.
  */
 u32 kl_dynevent_count_missing(struct kl_session *s, const u8 *action, u32 n)
 {
@@ -455,12 +454,12 @@ static int attach_wanted(struct kl_dynevent_table *table, const u8 *action, u32 
 }
 
 /**
- * kl_dynevent_attach - have defined events fire, beside those that do already
+ * kl_dynevent_attach - make defined events fire, in addition to those that already do
  * @s: the session; its lock is held
- * @action: what is done with each, from KL_EV_DYNAMIC on
- * @n: bytes of @action; further events have nothing done
- * @why: set on failure; what was attached before stays so, what has been
- *       attached by this call is detached by kl_dynevent_detach
+ * @action: the action for each event, from KL_EV_DYNAMIC on
+ * @n: bytes of @action; further events are not wanted
+ * @why: set on failure; what was attached before stays attached, what this call has attached is
+ *   detached by kl_dynevent_detach
  *
  * Context: may sleep.
  */
@@ -481,14 +480,13 @@ int kl_dynevent_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_
 }
 
 /**
- * kl_dynevent_detach - have defined events fire no more
+ * kl_dynevent_detach - stop defined events from firing
  * @s: the session; its lock is held
- * @action: as in kl_dynevent_attach: those stay that have something done;
- *          NULL: none stays
+ * @action: as in kl_dynevent_attach: events with an action stay attached; NULL detaches all
  * @n: bytes of @action
  *
- * A probe of a tracepoint may still be running: kl_source_synchronize waits
- * for it. Context: may sleep.
+ * A probe of a tracepoint may still be running: kl_source_synchronize waits for it. Context: may
+ * sleep.
  */
 void kl_dynevent_detach(struct kl_session *s, const u8 *action, u32 n)
 {
@@ -513,13 +511,13 @@ void kl_dynevent_detach(struct kl_session *s, const u8 *action, u32 n)
 		programs |= d->kind == KL_SOURCE_KIND_UPROBE || d->kind == KL_SOURCE_KIND_URETPROBE;
 		cond_resched();
 	}
-	/* Without memory the functions stay hooked, and their hits do nothing. */
+	/* If memory is short, the functions stay hooked and their hits do nothing. */
 	if (functions)
 		kl_hooks_update(&table->functions, NULL);
 	if (returns)
 		kl_hooks_update(&table->returns, NULL);
 	if (programs)
-		/* Wait once for all of them, because each wait takes as long. */
+		/* Wait once for all of them, as each wait takes equally long. */
 		kl_uprobe_synchronize();
 	mutex_unlock(&table->lock);
 }
@@ -527,7 +525,7 @@ void kl_dynevent_detach(struct kl_session *s, const u8 *action, u32 n)
 /* ------------------------------------------------------------------- numbers */
 
 /**
- * kl_dynevent_number - how many events a session has defined
+ * kl_dynevent_number - number of events that a session has defined
  * @s: the session
  */
 u32 kl_dynevent_number(const struct kl_session *s)
@@ -536,12 +534,11 @@ u32 kl_dynevent_number(const struct kl_session *s)
 }
 
 /**
- * kl_dynevent_missed - firings that the sources had to leave out
+ * kl_dynevent_missed - number of hits that the sources could not handle
  * @s: the session
  *
- * More calls were open than returns can be remembered for; a function was called
- * by a tracer while it handled an event; ticks came too late. They are lost
- * records. Context: any.
+ * More calls were open than returns can be tracked; a tracer called a function while it handled an
+ * event; ticks came too late. Each is a lost record. Context: any.
  */
 u64 kl_dynevent_missed(const struct kl_session *s)
 {
@@ -556,23 +553,23 @@ u64 kl_dynevent_missed(const struct kl_session *s)
 	return missed + READ_ONCE(table->pool.nmissed);
 }
 
-/* What calls an event's probe: kl_event_place of defined ones. */
+/* What kl_event_place returns for a defined event: the probe point and its name. */
 static const void *place_of(const struct kl_dynevent *d, const char **name)
 {
 	*name = "a tick";
 	if (d->kind != KL_SOURCE_KIND_TRACEPOINT)
 		return kinds[d->kind];
 	*name = d->tracepoint.name;
-	/* All whose module has gone are taken for one place. */
+	/* All tracepoints whose module is unloaded count as one probe point. */
 	return d->tracepoint.tp ? (const void *)d->tracepoint.tp : kinds[d->kind];
 }
 
 /**
  * kl_dynevent_visit - call @fn with each event that a session has defined
  * @s: the session; its lock is held
- * @fn: called with its id and kind, where it fires and what that is called, and the
- *	program of its fields, which may be NULL
- * @data: passed on
+ * @fn: called with the event's id and kind, its probe point and that point's name, and the program
+ *   of its fields, which may be NULL
+ * @data: passed to @fn
  *
  * Context: may sleep.
  */
@@ -597,7 +594,7 @@ void kl_dynevent_visit(struct kl_session *s, kl_dynevent_fn fn, void *data)
 }
 
 /**
- * kl_dynevent_init - before the first session
+ * kl_dynevent_init - set up all kinds, before the first session
  *
  * Returns 0 or a negative errno.
  */
@@ -623,7 +620,7 @@ deinit_ticks:
 }
 
 /**
- * kl_dynevent_deinit - after the last session
+ * kl_dynevent_deinit - undo kl_dynevent_init, after the last session
  */
 void kl_dynevent_deinit(void)
 {

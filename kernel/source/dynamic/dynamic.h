@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events that a session defines: other tracepoints, functions, ticks, places in
- * programs. Fed by KL_IOC_EVENTS; each firing goes to kl_fire_dynevent with the
- * arguments of the place. See docs/design/defined.md.
+ * Events that a session defines: other tracepoints, functions, ticks, probe points in programs.
+ * Fed by KL_IOC_EVENTS; each hit calls kl_fire_dynevent with the arguments available there. See
+ * docs/design/defined.md.
  *
  * A session calls, in this order:
  *
@@ -12,8 +12,8 @@
  *	kl_source_synchronize	after the detach of a stop, as for all sources
  *	kl_dynevent_destroy	when nothing uses it any more
  *
- * CPUs that come and go and modules that are loaded and unloaded are looked
- * after here: kl_dynevent_init, kl_dynevent_deinit.
+ * kl_dynevent_init registers for CPU hotplug and for loaded and unloaded modules,
+ * kl_dynevent_deinit undoes that.
  */
 #ifndef KL_DYNAMIC_DYNAMIC_H
 #define KL_DYNAMIC_DYNAMIC_H
@@ -28,18 +28,18 @@ struct kl_program;
 struct kl_session;
 struct pt_regs;
 
-/* Arguments that a firing has at most; a kind of source may have fewer. */
+/* Most arguments that an event can have; a kind of source may have fewer. */
 #define KL_DEFINED_ARGUMENTS_MAX 12
 
 /**
- * struct kl_dynevent_params - struct kl_abi_event, copied and looked up
+ * struct kl_dynevent_params - struct kl_abi_event, copied and with its program resolved
  * @kind: enum kl_source_kind
- * @arguments: the largest argument that any program of this event reads, and 1;
- *             more than the source has is fine
- * @program: gives the record's fields; NULL: none; lives as long as the session
+ * @arguments: highest index of an argument that any program of this event reads, plus 1; may
+ *   exceed what the source has
+ * @program: gives the record's fields; NULL if none; lives as long as the session
  * @address: as in the contract
  * @arg: as in the contract
- * @name: copied, ended by NUL; NULL if the caller gave none
+ * @name: a NUL-terminated copy; NULL if the caller gave none
  */
 struct kl_dynevent_params {
 	u32 kind;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events that are entries of functions. Called by ftrace with the
- * function's address; fires every definition of it. Takes no lock.
+ * Defined events at the entries of functions. Called by ftrace with the function's address; fires
+ * every definition of that function. Takes no lock.
  */
 
 #include "../../compat/ftrace.h"
@@ -11,7 +11,7 @@
 #include "../../core/stack.h"
 #include "kinds.h"
 
-#define ARGUMENTS 6 /* in registers; further ones are on the stack */
+#define ARGUMENTS 6 /* those in registers */
 
 static __always_inline void fire(const struct kl_dynevent *d, struct ftrace_regs *fregs)
 {
@@ -29,9 +29,9 @@ static __always_inline void fire(const struct kl_dynevent *d, struct ftrace_regs
 }
 
 /*
- * The general path. Kernel functions that it calls can be hooked, too: a call
- * from here is not recorded but counted as missed. @d is NULL if it has not
- * been looked for. Enables preemption, which its caller has disabled.
+ * The general path. Kernel functions that it calls can be hooked, too: a call from here is not
+ * recorded but counted as missed. @d is NULL if it has not been looked up. Enables preemption,
+ * which its caller has disabled.
  */
 static noinline void fire_all(const struct kl_dynevent *d, unsigned long ip, unsigned long parent,
 			      struct kl_dynevent_table *table, struct ftrace_regs *fregs)
@@ -56,8 +56,8 @@ static noinline void fire_all(const struct kl_dynevent *d, unsigned long ip, uns
 }
 
 /*
- * Whatever is not counted: a rule that looks at nothing but the running task calls
- * nothing that can be hooked, so it needs no guard; for all else there is fire_all.
+ * Everything but `count`. A rule that reads nothing but the running task calls nothing that can be
+ * hooked, so it needs no recursion guard; fire_all handles the rest.
  */
 static noinline void fire_other(const struct kl_dynevent *d, unsigned long ip, unsigned long parent,
 				struct kl_dynevent_table *table, struct ftrace_regs *fregs)
@@ -79,8 +79,8 @@ static noinline void fire_other(const struct kl_dynevent *d, unsigned long ip, u
 }
 
 /*
- * The usual case: `count`, not on an idle CPU. It calls nothing, so it needs
- * neither a stack frame nor a guard against coming here again.
+ * The common case: `count`, not on an idle CPU. It calls nothing, so it needs neither a stack
+ * frame nor a recursion guard.
  */
 static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
 		     struct ftrace_regs *fregs)
@@ -103,11 +103,11 @@ static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *
 }
 
 /**
- * kl_functions_init - the hook of a new table
+ * kl_functions_init - set the hook of a new table
  * @hooks: zeroed
  *
- * Permanent: while it is there ftrace cannot be switched off by sysctl, which
- * would lose events unnoticed.
+ * Permanent: while it is registered, ftrace cannot be disabled by sysctl, which would silently
+ * lose events.
  */
 void kl_functions_init(struct kl_hooks *hooks)
 {

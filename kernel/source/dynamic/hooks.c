@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What function entries and returns share: which functions can be hooked, a
- * session's table from a function to its definitions, and the filter of the one
- * hook of ftrace that all of them have. Under the table's lock; the table is
- * read by handlers without one, as it never changes once it is made.
+ * What function entries and returns share: which functions can be hooked, a session's table from a
+ * function to its definitions, and the filter of the one ftrace hook that all of them use. Changed
+ * under the table's lock; handlers read the table without a lock, as it never changes once
+ * created.
  */
 #include <linux/cpumask.h>
 #include <linux/log2.h>
@@ -23,8 +23,8 @@ static const u8 nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 /* -------------------------------------------------------- what can be hooked */
 
 /*
- * The address that ftrace hands to handlers: of the call or nop that begins the
- * function, behind the landing pad if it has one. 0 if there is none.
+ * The address that ftrace passes to handlers: that of the call or nop at the start of the
+ * function, after the landing pad if there is one. Returns 0 if there is no such instruction.
  */
 static unsigned long find_ip(unsigned long address)
 {
@@ -45,7 +45,7 @@ static unsigned long find_ip(unsigned long address)
 /**
  * kl_hooks_create - check the address of a function
  * @d: the definition
- * @params: what was requested
+ * @params: the requested function
  * @why: set on failure
  */
 int kl_hooks_create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
@@ -58,7 +58,7 @@ int kl_hooks_create(struct kl_dynevent *d, const struct kl_dynevent_params *para
 			       "hooking functions needs CAP_SYS_ADMIN and no lockdown");
 	if (params->arg)
 		return kl_fail(why, -EINVAL, "a function takes an address and no number");
-	/* Below the kernel's half nothing is a function; it is not read either. */
+	/* No function lies below the kernel's half of the address space, so do not read there. */
 	if ((long)address >= 0)
 		return kl_fail(why, -EINVAL, "%#lx is not a kernel address", address);
 	if (within_module(address, THIS_MODULE))
@@ -77,7 +77,7 @@ static bool is_function(const struct kl_dynevent *d)
 	return d->kind == KL_SOURCE_KIND_FUNCTION || d->kind == KL_SOURCE_KIND_RETURN;
 }
 
-/* Does ftrace know all of the first @n? Nothing is hooked. */
+/* Does ftrace accept all of the first @n addresses? Hooks nothing. */
 static int try_filter(unsigned long *ips, u32 n)
 {
 	struct ftrace_ops ops = {};
@@ -87,7 +87,7 @@ static int try_filter(unsigned long *ips, u32 n)
 	return error;
 }
 
-/* The first that ftrace does not know, by halves: a copy of the filter a try. */
+/* Find the first address that ftrace rejects, by bisection: each try costs a copy of the filter. */
 static u32 find_bad(unsigned long *ips, u32 n)
 {
 	u32 good = 0, bad = n;
@@ -107,11 +107,10 @@ static u32 find_bad(unsigned long *ips, u32 n)
 /**
  * kl_hooks_check - can all functions of a batch be hooked?
  * @batch: created, not yet in the table, which is locked
- * @bad: set on failure: index of the one at fault
+ * @bad: set on failure: index of the invalid definition
  * @why: set on failure
  *
- * While the table is locked, no module can be unloaded unnoticed. Context: may
- * sleep.
+ * While the table is locked, no module can be unloaded unnoticed. Context: may sleep.
  */
 int kl_hooks_check(struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why)
 {
@@ -157,10 +156,10 @@ static void insert(struct kl_hooks *hooks, struct kl_dynevent *d)
 }
 
 /**
- * kl_hooks_prepare - make the table that handlers read
+ * kl_hooks_prepare - create the table that handlers read
  * @table: locked, about to be sealed
- * @hooks: of it
- * @kind: which definitions are in it
+ * @hooks: the hooks of @table to prepare
+ * @kind: which definitions go into it
  *
  * Returns 0 or -ENOMEM. Context: may sleep.
  */
@@ -216,7 +215,7 @@ static u32 collect(const struct kl_hooks *hooks, unsigned long *ips)
 	return n;
 }
 
-/* The kernel frees the filter but would reuse it: reset the hook to its initial state. */
+/* The kernel frees the filter but would use it again: reset the hook to its initial state. */
 static void free_filter(struct kl_hooks *hooks)
 {
 	ftrace_free_filter(&hooks->ops);
@@ -233,13 +232,12 @@ static void unregister(struct kl_hooks *hooks)
 }
 
 /**
- * kl_hooks_update - hook those functions that are attached now, and no others
- * @hooks: the table is locked
- * @why: set on failure; then those are hooked that were
+ * kl_hooks_update - hook exactly those functions that are attached now
+ * @hooks: of a table that is locked
+ * @why: set on failure, which leaves the hooked functions unchanged
  *
- * ftrace changes its filter as a whole: a function that stays is hooked all the
- * time. An empty filter would mean all functions, so it is never set. Context:
- * may sleep.
+ * ftrace replaces its filter as a whole: a function that stays is hooked throughout. An empty
+ * filter would mean all functions, so it is never set. Context: may sleep.
  */
 int kl_hooks_update(struct kl_hooks *hooks, struct kl_error *why)
 {
@@ -275,7 +273,7 @@ int kl_hooks_update(struct kl_hooks *hooks, struct kl_error *why)
 
 /**
  * kl_hooks_destroy - undo kl_hooks_prepare and all of kl_hooks_update
- * @hooks: nothing uses it any more
+ * @hooks: which nothing uses any more
  */
 void kl_hooks_destroy(struct kl_hooks *hooks)
 {
@@ -322,8 +320,8 @@ static void forget_module(struct kl_dynevent_table *table, void *data)
 }
 
 /*
- * A module takes its functions along. Otherwise a module loaded later at the
- * same address would be hooked in its place.
+ * Forget a module's functions when it is unloaded. Otherwise a module loaded later at the same
+ * address would be hooked instead.
  */
 static int on_module(struct notifier_block *block, unsigned long state, void *module)
 {
@@ -335,7 +333,7 @@ static int on_module(struct notifier_block *block, unsigned long state, void *mo
 static struct notifier_block module_block = { .notifier_call = on_module };
 
 /**
- * kl_hooks_init - before the first table
+ * kl_hooks_init - watch for unloaded modules, before the first table
  *
  * Returns 0 or a negative errno.
  */
@@ -345,7 +343,7 @@ int kl_hooks_init(void)
 }
 
 /**
- * kl_hooks_deinit - after the last table
+ * kl_hooks_deinit - undo kl_hooks_init, after the last table
  */
 void kl_hooks_deinit(void)
 {

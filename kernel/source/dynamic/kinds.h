@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of defined events share: a definition, a session's table of
- * them, and what each kind of source can do. Not for others.
+ * Shared by the files of defined events: a definition, a session's table of definitions, and the
+ * operations of each kind of source. Not for other files.
  */
 #ifndef KL_DYNAMIC_KINDS_H
 #define KL_DYNAMIC_KINDS_H
@@ -23,17 +23,17 @@ struct tracepoint;
 /**
  * struct kl_dynevent - an event that a session has defined
  *
- * Read when it fires; constant since the table was sealed:
- * @session: whose it is
- * @program: gives the record's fields; NULL: none
+ * Read when it fires; constant once the table is sealed:
+ * @session: the session
+ * @program: gives the record's fields; NULL if none
  * @next: the next definition of the same function
  * @id: KL_EV_DYNAMIC and up
  * @kind: enum kl_source_kind
- * @arguments: that the source has to read
+ * @arguments: number of arguments that the source must read
  *
  * Under the table's lock:
- * @attached: it is to fire; handlers read it without the lock
- * @gone: the module that had the function is no longer there
+ * @attached: the event fires; handlers read it without the lock
+ * @gone: the module that had the function has been unloaded
  */
 struct kl_dynevent {
 	struct kl_session *session;
@@ -46,16 +46,16 @@ struct kl_dynevent {
 	bool gone;
 	union {
 		struct {
-			struct tracepoint *tp; /* NULL: its module is not there */
+			struct tracepoint *tp; /* NULL: its module is not loaded */
 			const char *name;
 		} tracepoint;
 		struct {
 			unsigned long address;
-			unsigned long ip; /* that ftrace calls it by */
+			unsigned long ip; /* passed to handlers by ftrace */
 		} function;
 		struct {
 			u64 hz;
-			struct kl_tick *state; /* while attached */
+			struct kl_tick *state; /* allocated while attached */
 		} tick;
 		struct kl_uprobe *uprobe;
 		struct {
@@ -64,10 +64,10 @@ struct kl_dynevent {
 	};
 };
 
-/* Definitions that were made by one call. */
+/* Definitions created by one call. */
 struct kl_dynevent_batch {
 	struct list_head list;
-	u64 charged; /* bytes of memory */
+	u64 charged; /* bytes charged for it */
 	u32 n;
 	struct kl_dynevent of[];
 };
@@ -78,15 +78,15 @@ struct kl_ip_slot {
 };
 
 /**
- * struct kl_hooks - functions of a session that share a hook of ftrace
- * @slot: from ip to definition: open addressing, at most half full; does not
- *        change while it is read
- * @end: behind the last slot
+ * struct kl_hooks - functions of a session that share an ftrace hook
+ * @slot: hash table from ip to definition, with open addressing and at most half full; constant
+ *   while handlers read it
+ * @end: after the last slot
  * @shift: 64 - log2 of the number of slots
- * @registered: the hook is in place; handlers do nothing when it is not
+ * @registered: the hook is in place; handlers do nothing if it is not
  * @func: the handler
- * @flags: of the hook
- * @ops: the hook; its filter has the functions that are attached
+ * @flags: the hook's flags
+ * @ops: the hook; its filter contains the attached functions
  */
 struct kl_hooks {
 	struct kl_ip_slot *slot;
@@ -99,21 +99,21 @@ struct kl_hooks {
 };
 
 /**
- * struct kl_dynevent_table - all that a session has defined
+ * struct kl_dynevent_table - all events that a session has defined
  * @functions: entries
- * @returns: returns; hooked at their entries
- * @missed: firings that a source had to leave out, a number a CPU
- * @traps: by id, those that processes fire, or NULL; constant once there
- * @published: they can be found
- * @pool: remembers the calls that are to return; not a probe of its own
+ * @returns: returns; hooked at their functions' entries
+ * @missed: hits that a source could not handle, per CPU
+ * @traps: by id, those that processes fire, or NULL; constant once set
+ * @published: @traps can be looked up by session
+ * @pool: tracks calls that have yet to return; never armed as a probe
  * @pool_made: @pool is registered
- * @lock: guards what follows, and what is attached; inside the session's lock
- * @list: of all tables
- * @batches: of definitions
- * @n: definitions
- * @hooks: of these, those that others may notice
- * @hz: of ticks together
- * @sealed: attached once: no more can be defined
+ * @lock: guards the members below and attaching; nests inside the session's lock
+ * @list: in the list of all tables
+ * @batches: the definitions
+ * @n: number of definitions
+ * @hooks: how many of them are not traps
+ * @hz: sum of the rates of all ticks
+ * @sealed: has been attached once, so no more can be defined
  */
 struct kl_dynevent_table {
 	struct kl_hooks functions;
@@ -137,7 +137,7 @@ struct kl_dynevent_table {
 	list_for_each_entry(batch, &(table)->batches, list) \
 		for (d = (batch)->of; d < (batch)->of + (batch)->n; d++)
 
-/* Find a definition by its id, or NULL. Context: process, nothing is defined meanwhile. */
+/* Find a definition by its id, or NULL. Context: process; nothing may be defined concurrently. */
 static inline struct kl_dynevent *kl_dynevent_find(const struct kl_dynevent_table *table, u32 id)
 {
 	struct kl_dynevent_batch *batch;
@@ -152,15 +152,15 @@ static inline struct kl_dynevent *kl_dynevent_find(const struct kl_dynevent_tabl
 }
 
 /**
- * struct kl_dynevent_kind - what a kind of source can do
- * @arguments: that it has
- * @name_max: bytes of its name with the NUL; 0: it has none
- * @bytes: that a definition allocates beside its name and struct kl_dynevent
+ * struct kl_dynevent_kind - properties and operations of a kind of source
+ * @arguments: number of arguments it has
+ * @name_max: maximum bytes of its name including the NUL; 0 if it has none
+ * @bytes: allocated per definition in addition to its name and struct kl_dynevent
  * @percpu_bytes: the same, for each possible CPU
- * @create: check a params and note what is needed; may sleep, holds no lock
+ * @create: check the params and store what is needed; may sleep, holds no lock
  * @destroy: undo @create; may be called if @create failed
- * @resolve: find the place; the table is locked; NULL: nothing to find
- * @attach: have it fire; NULL: done for all at once by kl_hooks_update
+ * @resolve: find the probe point; the table is locked; NULL if there is nothing to find
+ * @attach: make the event fire; NULL if kl_hooks_update does so for all at once
  * @detach: undo @attach
  */
 struct kl_dynevent_kind {
@@ -185,10 +185,10 @@ extern const struct kl_dynevent_kind kl_dynevent_uretprobe;
 extern const struct kl_dynevent_kind kl_dynevent_block_kind;
 extern const struct kl_dynevent_kind kl_dynevent_trap;
 
-/* dynamic.c: for each table, while none is added or taken away */
+/* dynamic.c: for each table, while none is added or removed */
 void kl_dynevent_visit_tables(void (*fn)(struct kl_dynevent_table *table, void *data), void *data);
 
-/* dynamic/hooks.c: what functions and their returns share */
+/* dynamic/hooks.c: shared by function entries and returns */
 int kl_hooks_create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
 		    struct kl_error *why);
 int kl_hooks_check(struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why);
@@ -222,9 +222,8 @@ static __always_inline struct kl_dynevent *kl_hooks_find(const struct kl_hooks *
 bool kl_hooks_idle_may_fire(void);
 
 /*
- * RCU does not look at an idle CPU, nor at one that is not online: what a
- * handler reads might be freed under it. All else of the kernel that RCU does
- * not watch cannot be hooked (noinstr).
+ * RCU does not watch a CPU that is idle or offline: what a handler reads there might be freed. No
+ * other kernel code that RCU does not watch can be hooked (noinstr).
  */
 static __always_inline bool kl_hooks_may_fire(void)
 {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events that are returns of functions. Takes no lock.
+ * Defined events at the returns of functions. Takes no lock.
  *
- * The kernel's kretprobe replaces a return address and remembers the true one;
- * but attaching one to each function costs a change of the kernel's text each,
- * and fprobe, which attaches many at once, is not in every kernel. So a session
- * has one kretprobe, its pool of calls that are to return, which is never armed;
- * and one hook of ftrace at the entries of all its functions, which hands each
- * call to that kretprobe's entry handler, as the kprobe of the function would.
- * The kernel's own unwinder, trampoline and book-keeping are used throughout.
+ * The kernel's kretprobe replaces a return address and saves the original one, but attaching one
+ * to each function patches the kernel's text each time, and fprobe, which attaches many at once,
+ * is not in every kernel. So a session has one kretprobe, its pool of open calls, which is never
+ * armed, and one ftrace hook at the entries of all its functions, which passes each call to that
+ * kretprobe's entry handler, as the function's kprobe would. The kernel's own unwinder, trampoline
+ * and bookkeeping are used throughout.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -17,19 +16,19 @@
 #include "../../handler/dispatch.h"
 #include "kinds.h"
 
-/* Calls that a session can have open at a time. */
+/* Bounds of the number of calls that a session can have open at a time. */
 #define POOL_MIN 4096
 #define POOL_MAX 32768
 
-/* Of the hook that is handing a call on, for on_call; nested ones restore it. */
+/* Passed from on_entry to on_call; nested calls restore it. */
 static DEFINE_PER_CPU(const struct kl_dynevent *, entering);
 
-/* The data kept for each open call. */
+/* The data stored for each open call. */
 struct call {
 	const struct kl_dynevent *defined;
 };
 
-/* Called by the kernel when it remembers a call. */
+/* Called by the kernel when it starts to track a call. */
 static int on_call(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)instance->data;
@@ -52,7 +51,7 @@ static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 	const struct kl_dynevent *d;
 	int bit;
 
-	/* Entered before a stop. Pairs with the wait for handlers after it. */
+	/* Entered before a stop. Pairs with the wait for handlers after `registered` is cleared. */
 	if (!READ_ONCE(table->returns.registered) || !kl_hooks_may_fire())
 		return 0;
 	bit = kl_recursion_enter(instruction_pointer(regs), 0);
@@ -83,7 +82,7 @@ static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *
 	d = kl_hooks_find(&table->returns, ip);
 	regs = ftrace_get_regs(fregs);
 	if (likely(d && regs) && kl_hooks_may_fire()) {
-		/* An interrupt between these lines puts back what it found. */
+		/* An interrupt between these lines restores the value that it found. */
 		outer = __this_cpu_read(entering);
 		__this_cpu_write(entering, d);
 		table->pool.kp.pre_handler(&table->pool.kp, regs);
@@ -93,7 +92,7 @@ static void on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *
 }
 
 /**
- * kl_returns_init - the hook of a new table
+ * kl_returns_init - set the hook of a new table
  * @hooks: zeroed
  */
 void kl_returns_init(struct kl_hooks *hooks)
@@ -102,16 +101,16 @@ void kl_returns_init(struct kl_hooks *hooks)
 	hooks->flags = FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_SAVE_REGS;
 }
 
-/* A probe address, which the pool must have. It is never called and never armed. */
+/* The probe address that a kretprobe must have. Never called and never armed. */
 static noinline void nowhere(void)
 {
 	barrier();
 }
 
 /**
- * kl_returns_prepare - have calls remembered
+ * kl_returns_prepare - register the pool that tracks calls
  * @table: locked, about to be sealed
- * @n: functions whose returns are defined
+ * @n: number of functions whose returns are defined
  * @why: set on failure
  *
  * Context: may sleep.
@@ -138,10 +137,10 @@ int kl_returns_prepare(struct kl_dynevent_table *table, u32 n, struct kl_error *
 
 /**
  * kl_returns_destroy - undo kl_returns_prepare
- * @table: nothing uses it any more
+ * @table: which nothing uses any more
  *
- * Calls that have not returned yet do so through the kernel's own code and
- * memory; no handler of ours runs any more. Context: may sleep.
+ * Calls that have not returned yet do so through the kernel's own code and memory; none of our
+ * handlers runs any more. Context: may sleep.
  */
 void kl_returns_destroy(struct kl_dynevent_table *table)
 {
@@ -150,12 +149,12 @@ void kl_returns_destroy(struct kl_dynevent_table *table)
 	table->pool_made = false;
 }
 
-/* How many kretprobes are registered before they are removed, which waits for RCU. */
+/* Number of kretprobes registered before they are removed together, which waits for RCU. */
 #define TRIES 512
 
 /*
- * Ask the kernel itself whether a function's return may be hooked: not that of
- * __switch_to, nor of what handles returns. The probes are never armed.
+ * Let the kernel decide whether a function's return may be hooked: it refuses __switch_to and the
+ * functions that handle returns. The probes are never armed.
  */
 static int try_returns(struct kl_dynevent_batch *batch, u32 *i, struct kretprobe *probe,
 		       struct kretprobe **list)
@@ -186,8 +185,8 @@ static int try_returns(struct kl_dynevent_batch *batch, u32 *i, struct kretprobe
 
 /**
  * kl_returns_check - can the returns of a batch be hooked?
- * @batch: whose functions can be hooked, not yet in the table, which is locked
- * @bad: set on failure: index of the one at fault
+ * @batch: checked by kl_hooks_check, not yet in the table, which is locked
+ * @bad: set on failure: index of the invalid definition
  * @why: set on failure
  *
  * Context: may sleep.

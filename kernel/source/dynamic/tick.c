@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events that are ticks: a timer on each CPU that is online, which the
- * kernel's CPU hotplug starts and stops, also for CPUs that come later. Fires in the
- * timer's interrupt, with the interrupted task current, and takes no lock there.
- * Each tick interrupts the running task, whoever owns it, so attached ticks are
- * charged.
+ * Defined events that are ticks: a timer on each online CPU, started and stopped by CPU hotplug,
+ * so that CPUs that come online later have it, too. Fires in the timer's interrupt, with the
+ * interrupted task current, and takes no lock there. Each tick interrupts the running task,
+ * whoever owns it, so attached ticks are charged.
  */
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>
@@ -16,8 +15,8 @@
 #include "../../core/stack.h"
 #include "kinds.h"
 
-#define ARGUMENTS 2 /* where it interrupted: instruction, is it in user mode */
-#define TICKS_MAX 64 /* definitions that are attached, in a session */
+#define ARGUMENTS 2 /* interrupted instruction; whether it is in user mode */
+#define TICKS_MAX 64 /* attached definitions per session */
 
 struct kl_tick_cpu {
 	struct hrtimer timer;
@@ -27,10 +26,10 @@ struct kl_tick_cpu {
 /**
  * struct kl_tick - a tick that is attached
  * @node: in the list of the hotplug state
- * @defined: what it is for
+ * @defined: its event
  * @missed: of the session's table
  * @period: between two ticks of a CPU
- * @cpu: a timer a CPU
+ * @cpu: a timer per CPU
  */
 struct kl_tick {
 	struct hlist_node node;
@@ -45,8 +44,8 @@ static int hotplug_state;
 /* ------------------------------------------------------------------- timers */
 
 /*
- * What an interrupt or a softirq does is not the doing of the task that it has
- * interrupted: an owner without privilege gets only the ticks between.
+ * An interrupt or softirq does not run on behalf of the task that it interrupted: an unprivileged
+ * owner does not get the ticks that hit one.
  */
 static bool is_for_owner(const struct kl_session *s)
 {
@@ -184,7 +183,7 @@ const struct kl_dynevent_kind kl_dynevent_tick = {
 };
 
 /**
- * kl_ticks_init - have a hotplug state; after that of the sessions' buffers
+ * kl_ticks_init - set up a hotplug state, after that of the sessions' buffers
  *
  * Returns 0 or a negative errno.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events that are tracepoints, found by name: the kernel's and those of
- * modules, which come and go. `modules_lock` guards the list of modules that
- * have tracepoints; it is the innermost of our locks.
+ * Defined events that are tracepoints, found by name: those of the kernel and of modules, which
+ * may be loaded and unloaded. `modules_lock` guards the list of modules that have tracepoints; it
+ * is the innermost of the module's own locks.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -15,22 +15,21 @@
 #include "../hub.h"
 #include "../source.h"
 
-#define TRACEPOINT_NAME_MAX 256 /* with the NUL */
-#define REGISTER_ARGUMENTS 5 /* beside the definition, which is the first */
+#define TRACEPOINT_NAME_MAX 256 /* including the NUL */
+#define REGISTER_ARGUMENTS 5 /* besides the definition, which is passed first */
 
 /* ------------------------------------------------------------------- probes */
 
 /*
- * A probe is called with the tracepoint's own arguments, of which it knows
- * neither the number nor the types. By the calling convention of x86-64 each
- * number or pointer takes a register, then 8 bytes of the stack; the upper half
- * of one that is smaller than 8 bytes is not defined, so programs cut it off.
+ * A probe is called with the tracepoint's own arguments, whose number and types it does not know.
+ * By the x86-64 calling convention each integer or pointer takes a register, then 8 bytes of the
+ * stack; the upper part of one smaller than 8 bytes is undefined, so programs mask it.
  *
- * Reading more than there are reads what is left in registers, or further up the
- * stack, where there always is something: the caller's frame and, at the stack's
- * top, the registers of its entry. Nothing looks at it unless a program asks for
- * an argument that the tracepoint does not have, which the library does not do,
- * and which shows no more than LOAD would: both need the same rights.
+ * Reading more arguments than were passed reads stale registers, or further up the stack, where
+ * there is always something mapped: the caller's frame and, at the top of the stack, the saved
+ * registers of the kernel's entry. Such a value is used only if a program reads an argument that
+ * the tracepoint does not have. The library emits no such program, and it could show no more than
+ * LOAD does, which needs the same capabilities.
  */
 static void probe_registers(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4)
 {
@@ -143,7 +142,7 @@ static void add_module(struct module *module)
 {
 	struct module_entry *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 
-	/* Its tracepoints are then unusable, and requests for them fail. */
+	/* Its tracepoints are unusable then, and requests for them fail. */
 	if (!entry)
 		return;
 	entry->module = module;
@@ -168,7 +167,7 @@ static void remove_module(struct module *module)
 	kl_dynevent_visit_tables(detach_from_module, module);
 }
 
-/* Called under the kernel's list of such modules, for those that are there too. */
+/* Called under the kernel's lock of such modules, also for those that are already loaded. */
 static int on_module(struct notifier_block *block, unsigned long state, void *data)
 {
 	struct tp_module *tp_module = data;
@@ -183,7 +182,7 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
 static struct notifier_block module_block = { .notifier_call = on_module };
 
 /**
- * kl_dynevent_tracepoints_init - learn of the modules that have tracepoints
+ * kl_dynevent_tracepoints_init - watch the modules that have tracepoints
  *
  * Returns 0 or a negative errno.
  */
@@ -209,7 +208,7 @@ void kl_dynevent_tracepoints_deinit(void)
 static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params,
 		  struct kl_error *why)
 {
-	/* Calls of functions by another type than theirs are a fault there. */
+	/* CFI traps an indirect call of a function whose type differs. */
 	if (IS_ENABLED(CONFIG_CFI_CLANG))
 		return kl_fail(why, -EOPNOTSUPP,
 			       "this kernel checks the types of indirect calls (CFI)");
@@ -243,7 +242,7 @@ static int attach(struct kl_dynevent *d, struct kl_error *why)
 {
 	int error;
 
-	/* Its module is not loaded: the probe is attached when it returns. */
+	/* Its module is not loaded: the probe is attached when the module is loaded again. */
 	if (!d->tracepoint.tp)
 		return 0;
 	error = kl_hub_attach(d->session, d->tracepoint.tp, probe_of(d), d);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events that a process fires itself, by a breakpoint with a text behind it that says which
- * (struct kl_abi_trap). Nobody else is disturbed, as a uprobe does; no register changes, and no
- * system call is made that could be forbidden. Called by the kernel's handler of breakpoints, with
- * interrupts off.
+ * Defined events that a process fires itself, by a breakpoint followed by data that names the
+ * event (struct kl_abi_trap). Unlike a uprobe this disturbs no other task; no register changes,
+ * and no system call is made that could be forbidden. Called by the kernel's breakpoint handler
+ * with interrupts off.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -19,16 +19,16 @@
 
 #define TEXT_BYTES (sizeof(struct kl_abi_trap) - 1)
 
-/* How often a breakpoint is met again whose text could not be read. */
+/* How often a breakpoint is executed again if its data could not be read. */
 #define TRIES 8
 
-/* Tables that have traps, by the session's id; read under RCU. */
+/* Tables with traps, by session id; read under RCU. */
 static DEFINE_XARRAY(tables);
 
-/* The number of users of traps: sessions, and processes that pin the module. */
+/* The number of users of traps: definitions, and processes that pin the module. */
 static atomic_long_t expected;
 
-/* A breakpoint that is met again. */
+/* A breakpoint that is being executed again. */
 struct again {
 	const struct task_struct *task;
 	unsigned long ip;
@@ -37,7 +37,7 @@ struct again {
 
 static DEFINE_PER_CPU(struct again, again);
 
-/* Returns 1, 0 if the breakpoint is not ours, or -EFAULT if its text cannot be read now. */
+/* Returns 1, 0 if the breakpoint is not ours, or -EFAULT if its data cannot be read now. */
 static __always_inline int read_trap(unsigned long ip, struct kl_abi_trap *trap)
 {
 	const struct kl_abi_trap __user *at = (const void __user *)(ip - 1);
@@ -64,8 +64,8 @@ enable:
 }
 
 /*
- * The page may have gone since the breakpoint was read from it: meeting that again brings it back.
- * Where it cannot be read at all it is another's.
+ * The page may have been reclaimed since the CPU fetched the breakpoint from it: executing that
+ * again faults it in. If its data can never be read, the breakpoint is not ours.
  */
 static bool meet_again(struct pt_regs *regs)
 {
@@ -109,10 +109,10 @@ static void fire(const struct kl_dynevent *d, struct pt_regs *regs, u32 text)
 }
 
 /**
- * kl_dynevent_trap_fire - a program has come to a breakpoint
- * @regs: behind it; moved if it is ours: behind the trap, or back to meet it again
+ * kl_dynevent_trap_fire - handle a breakpoint in a program
+ * @regs: after the breakpoint; if it is ours, moved past the trap, or back to execute it again
  *
- * Returns false if it is none of ours. Context: any of a program's, preemption off.
+ * Returns false if it is not ours. Context: any from which a program can hit one, preemption off.
  */
 bool kl_dynevent_trap_fire(struct pt_regs *regs)
 {
@@ -140,8 +140,8 @@ bool kl_dynevent_trap_fire(struct pt_regs *regs)
 }
 
 /**
- * kl_traps_expect - a process that may come to traps keeps the module, or does so no more
- * @more: which
+ * kl_traps_expect - count a user of traps in or out
+ * @more: true: a process that may hit traps, or a definition, has been added; false: removed
  */
 void kl_traps_expect(bool more)
 {
@@ -149,9 +149,9 @@ void kl_traps_expect(bool more)
 }
 
 /**
- * kl_traps_prepare - have them found by id
- * @s: whose table it is, in which nothing more is defined
- * @why: set on failure; may be called again
+ * kl_traps_prepare - publish a session's traps for lookup by id
+ * @s: the session; nothing more is defined in its table
+ * @why: set on failure; the call may be repeated then
  */
 int kl_traps_prepare(struct kl_session *s, struct kl_error *why)
 {
@@ -184,7 +184,7 @@ int kl_traps_prepare(struct kl_session *s, struct kl_error *why)
 
 /**
  * kl_traps_destroy - undo kl_traps_prepare(), also if it was not called
- * @s: the session; no event of it fires any more, but may be looked for
+ * @s: the session; none of its events fires any more, but they may still be looked up
  *
  * Context: may sleep.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events that are places in programs and libraries: an instruction, or
- * the return of the function that begins there. Fires in whatever task runs
- * there. The file is held as long as the definition is.
+ * Defined events in programs and libraries: at an instruction, or at the return of the function
+ * that begins there. Fires in any task that executes it. Each definition holds a reference to its
+ * file.
  */
 #include <linux/fs.h>
 #include <linux/namei.h>
@@ -14,18 +14,18 @@
 #include "../../handler/dispatch.h"
 #include "kinds.h"
 
-#define ARGUMENTS 6 /* in registers, of 64-bit programs */
+#define ARGUMENTS 6 /* those in registers, in 64-bit programs */
 
 struct kl_uprobe {
 	struct uprobe_consumer consumer;
 	struct kl_dynevent *defined;
 	struct path path;
-	struct inode *inode; /* below an overlay; held by the path */
+	struct inode *inode; /* of the real file below an overlay; held by the path */
 	u64 offset;
-	struct kl_uprobe_handle handle; /* while attached */
+	struct kl_uprobe_handle handle; /* valid while attached */
 };
 
-/* Handlers may sleep; what a session reads when it fires is freed under RCU. */
+/* Handlers may sleep, but what a session reads when it fires is freed under RCU. */
 static void fire(const struct kl_dynevent *d, const u64 *argument)
 {
 	preempt_disable();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KL_IOC_DETAIL: records of one kind about one task, for device.c. Here is who may ask
- * and how records are put together; what is in them is written by the other files.
+ * KL_IOC_DETAIL: records of one kind about one task, for device.c. This file checks access and
+ * assembles the records; the other files fill them in.
  *
- * A task may become another program while it is looked at, one that the asker may not
- * see. So the right to see it is asked before and again afterwards, each time while no
- * exec can be under way, and records are thrown away if there was one between.
+ * A task may execute another program during the call, one that the caller may not see. So the
+ * access check is made before the records are written and again afterwards, each time while no
+ * exec can be in progress. If there was one in between, the records are discarded.
  */
 #include <linux/file.h>
 #include <linux/magic.h>
@@ -22,8 +22,8 @@
 #include "../../base/task_iter.h"
 #include "../files.h"
 
-#define COPY_BYTES (64u << 10) /* to the caller, between two chances to be preempted */
-#define TRIES 4 /* while it runs one program after the other */
+#define COPY_BYTES (64u << 10) /* bytes copied to the caller between two preemption points */
+#define TRIES 4 /* attempts while the task executes one program after another */
 
 static const kl_detail_fn kinds[KL_DETAIL_KINDS] = {
 	[KL_DETAIL_TASK] = kl_detail_task,
@@ -48,13 +48,13 @@ static const kl_detail_fn kinds[KL_DETAIL_KINDS] = {
 };
 
 /**
- * kl_detail_add - a record that is zero but for its head
+ * kl_detail_add - add a record that is zero except for its head
  * @d: the call
  * @kind: of the record
- * @bytes: of its struct
- * @text_bytes: of all its texts, with the NUL behind each
+ * @bytes: size of its struct
+ * @text_bytes: size of all its texts, including a NUL after each
  *
- * Returns NULL if there is no room, and says so in the call's flags.
+ * Returns NULL if there is no room, and sets KL_DETAIL_MORE in the call's flags.
  */
 void *kl_detail_add(struct kl_detail *d, u32 kind, u32 bytes, u32 text_bytes)
 {
@@ -75,32 +75,32 @@ void *kl_detail_add(struct kl_detail *d, u32 kind, u32 bytes, u32 text_bytes)
 }
 
 /**
- * kl_detail_put_text - a text of a record
+ * kl_detail_put_text - store a text in a record
  * @record: from kl_detail_add()
- * @at: behind its struct and the texts before
+ * @at: offset after its struct and previous texts
  * @text: any bytes
- * @bytes: of them; the NUL behind is there already
+ * @bytes: size of the text; the NUL after it is there already
  *
- * Returns where it is.
+ * Returns its address.
  */
 char *kl_detail_put_text(void *record, u32 at, const void *text, u32 bytes)
 {
 	return memcpy((u8 *)record + at, text, bytes);
 }
 
-/* The same answer for what is not there and for what may not be seen. */
+/* Gives the same answer for a task that does not exist and one that may not be seen. */
 static int fail_missing(struct kl_detail *d)
 {
 	return kl_fail(d->why, -ESRCH, "there is no process %d", d->call->pid);
 }
 
-/* May it be seen, with no exec under way? @exec: which program it runs, counted. */
+/* Check access while no exec is in progress. @exec: set to the number of the task's execs. */
 static int check(struct kl_detail *d, u64 *exec)
 {
 	struct rw_semaphore *lock = &d->task->signal->exec_update_lock;
 	bool sees;
 
-	/* A stranger's programs do not wait for us. */
+	/* Do not delay the programs of a task that the caller may not see. */
 	if (!kl_detail_sees(d, d->task))
 		return fail_missing(d);
 	if (down_read_killable(lock))
@@ -112,14 +112,14 @@ static int check(struct kl_detail *d, u64 *exec)
 }
 
 /**
- * kl_detail_read_memory - read what a task has told the kernel of
+ * kl_detail_read_memory - read memory that a task has passed to the kernel
  * @d: the call
  * @at: address in the task
- * @to: where to
- * @bytes: how many
+ * @to: buffer
+ * @bytes: size
  *
- * Pages that are there, and of the task's own memory others, too: those of files may belong
- * to a file system that never answers. Returns false if not all of it can be read. Context:
+ * Reads pages that are present, and anonymous pages even if they are not: a page of a file may
+ * belong to a file system that never answers. Returns false if not all of it can be read. Context:
  * may sleep.
  */
 bool kl_detail_read_memory(struct kl_detail *d, u64 at, void *to, u32 bytes)
@@ -129,8 +129,8 @@ bool kl_detail_read_memory(struct kl_detail *d, u64 at, void *to, u32 bytes)
 }
 
 /*
- * A descriptor of /proc/PID/mem, of the program that the task runs now. The kernel has
- * opened it only for who may trace the task, or for whom such a one has passed it on to.
+ * Is the file /proc/PID/mem of the program that the task runs now? The kernel opens it only for a
+ * process that may trace the task; another one may have received the descriptor from it.
  */
 static bool is_proof(struct kl_detail *d, struct file *file)
 {
@@ -173,7 +173,7 @@ static int check_guard(struct kl_detail *d)
 	d->is_tracer = is_tracer(d);
 	if (kl_rights_lack(d->may, kl_detail_needs(what)))
 		return kl_fail(d->why, -EPERM, "kernel stack traces need CAP_SYS_ADMIN");
-	/* Kernel threads have nothing to guard, and what has ended has lost it. */
+	/* Kernel threads have nothing to protect, and a task that has ended no longer has it. */
 	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer &&
 	    !(kl_task_flags(d->task) & (PF_KTHREAD | PF_EXITING)))
 		return kl_fail(d->why, -EACCES,
@@ -187,7 +187,7 @@ static bool is_ended(const struct task_struct *t)
 	return kl_task_flags(t) & PF_EXITING || kl_task_exit_state(t);
 }
 
-/* One look. Returns 1 if the task has become another program meanwhile. */
+/* One attempt. Returns 1 if the task has executed another program in the meantime. */
 static int look(struct kl_detail *d)
 {
 	u64 before, after;
@@ -245,7 +245,7 @@ static int give(struct kl_detail *d)
 
 	u8 __user *to = u64_to_user_ptr(call->buffer);
 
-	/* Each page may have to be made first. */
+	/* Each page may have to be faulted in first. */
 	for (u32 at = 0; at < d->used; at += COPY_BYTES) {
 		if (copy_to_user(to + at, d->buffer + at, min(d->used - at, COPY_BYTES)))
 			return kl_fail(d->why, -EFAULT, "the records cannot be written");
@@ -273,12 +273,12 @@ static int check_call(const struct kl_abi_detail *call, struct kl_error *why)
 
 /**
  * kl_detail_read - KL_IOC_DETAIL
- * @call: what is asked; gets what came of it
- * @cred: of the asker
- * @may: KL_MAY_* of the asker
+ * @call: the request; the result is filled in
+ * @cred: of the caller
+ * @may: KL_MAY_* of the caller
  * @why: set on failure
  *
- * Context: the asker's system call; may sleep. Returns 0 or a negative errno.
+ * Context: the caller's system call; may sleep. Returns 0 or a negative errno.
  */
 int kl_detail_read(struct kl_abi_detail *call, const struct cred *cred, u32 may,
 		   struct kl_error *why)

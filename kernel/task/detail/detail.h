@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of KL_IOC_DETAIL share: detail.c has the call, each other file some
- * kinds of records, detail/other.c the search for other processes.
+ * Shared by the files of KL_IOC_DETAIL: detail.c handles the call, each other file some kinds of
+ * records, and detail/other.c the search for other processes.
  */
 #ifndef KL_DETAIL_DETAIL_H
 #define KL_DETAIL_DETAIL_H
@@ -15,16 +15,16 @@
 struct kl_file_batch;
 
 /**
- * struct kl_detail - a call that is being answered
- * @task: whom it asks about, with a reference
- * @cred, @may: whose rights count
- * @is_tracer: the caller has the right to trace it
+ * struct kl_detail - a call in progress
+ * @task: the requested task, with a reference
+ * @cred, @may: the rights that count
+ * @is_tracer: the caller may trace the task
  * @buffer, @room, @used: the records
- * @cursor: where the next call goes on
+ * @cursor: where the next call continues
  * @flags: KL_DETAIL_*
- * @path: room for a path, KL_DETAIL_PATH_BYTES_MAX
- * @info: the same for what a file says of itself
- * @files: room for some of a task's files
+ * @path: buffer for a path, KL_DETAIL_PATH_BYTES_MAX
+ * @info: the same for a file's description of itself
+ * @files: buffer for a batch of a task's files
  */
 struct kl_detail {
 	struct kl_abi_detail *call;
@@ -44,7 +44,7 @@ struct kl_detail {
 	struct kl_error *why;
 };
 
-/* Fills in all records of a kind that there is room for. Returns 0 or a negative errno. */
+/* Adds all records of a kind that fit. Returns 0 or a negative errno. */
 typedef int (*kl_detail_fn)(struct kl_detail *d);
 
 /* detail.c */
@@ -53,7 +53,7 @@ int kl_detail_read(struct kl_abi_detail *call, const struct cred *cred, u32 may,
 void *kl_detail_add(struct kl_detail *d, u32 kind, u32 bytes, u32 text_bytes);
 char *kl_detail_put_text(void *record, u32 at, const void *text, u32 bytes);
 
-/* May the asker be told of a task? It is there with a reference, or under RCU. */
+/* May the caller see a task? The task is held by a reference or RCU. */
 static inline bool kl_detail_sees(const struct kl_detail *d, struct task_struct *t)
 {
 	return kl_access_sees(d->cred, d->may, t);
@@ -94,17 +94,17 @@ int kl_detail_memory(struct kl_detail *d);
 /* detail/stack.c */
 
 enum kl_stand {
-	KL_STAND_STILL, /* it does not run, and did not while it was copied */
+	KL_STAND_STILL, /* it is not running, and did not while it was copied */
 	KL_STAND_RUNS,
-	KL_STAND_GONE, /* its stack is */
+	KL_STAND_GONE, /* its stack has been freed */
 };
 
 /**
  * struct kl_detail_stack - a copy of a kernel stack
- * @base, @sp: of the stack that was copied
- * @switches: of the task, before
+ * @base, @sp: of the original stack
+ * @switches: the task's number of switches before the copy
  * @copy: THREAD_SIZE bytes, to be freed with kvfree()
- * @regs: of the program, in the copy; NULL: the task has no program
+ * @regs: of the program, in the copy; NULL if the task has no program
  */
 struct kl_detail_stack {
 	enum kl_stand stand;
@@ -124,10 +124,10 @@ int kl_detail_stack(struct kl_detail *d);
 
 /**
  * struct kl_detail_sleep - a wait that is being explained
- * @stack: the waiting task's
- * @wait: its record's contents; text and size are added in the end
+ * @stack: of the waiting task
+ * @wait: contents of its record; text and size are added at the end
  * @path: text of that record, or NULL
- * @arg: of the system call
+ * @arg: arguments of the system call
  */
 struct kl_detail_sleep {
 	struct kl_detail *d;
@@ -152,13 +152,13 @@ enum kl_match {
 	KL_MATCH_FILE, /* the same open file */
 	KL_MATCH_PIPE, /* an end of the pipe */
 	KL_MATCH_SOCKET, /* a file of the socket */
-	KL_MATCH_MIRROR, /* a socket with the same two addresses, the other way round */
+	KL_MATCH_MIRROR, /* a socket with the same two addresses, swapped */
 };
 
 /**
- * struct kl_detail_search - for processes that have something open
- * @mode: FMODE_*, of KL_MATCH_PIPE
- * @of: the descriptor that it is about
+ * struct kl_detail_search - a search for processes that have something open
+ * @mode: FMODE_*, for KL_MATCH_PIPE
+ * @of: descriptor of the waiting task
  */
 struct kl_detail_search {
 	enum kl_match match;

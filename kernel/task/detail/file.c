@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Details of a task's open files, for detail.c: what each is and what it is called.
- */
+/* Details of a task's open files, for detail.c: their kinds and names. */
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
@@ -18,9 +16,9 @@
 /* --------------------------------------------------------------- the table */
 
 /**
- * kl_detail_each_file - go through the open files
+ * kl_detail_each_file - visit a task's open files
  * @d: the call; the cursor is the next descriptor
- * @take: writes a record; false: there is no room for it
+ * @take: writes a record; returns false if there is no room for it
  */
 int kl_detail_each_file(struct kl_detail *d,
 			bool (*take)(struct kl_detail *d, int fd, struct file *file, bool cloexec))
@@ -45,9 +43,9 @@ int kl_detail_each_file(struct kl_detail *d,
 	return 0;
 }
 
-/* -------------------------------------------------------------- what it is */
+/* ------------------------------------------------------------------- kinds */
 
-/* What the kernel calls files that belong to no file system. */
+/* Names that the kernel gives to files which belong to no file system. */
 static const struct {
 	const char *name;
 	u32 kind;
@@ -74,13 +72,13 @@ static bool is_memfd(const struct file *file)
 	const struct dentry *dentry = file->f_path.dentry;
 	unsigned long magic = file_inode(file)->i_sb->s_magic;
 
-	/* Without a folder: nobody can make a file of that name there. */
+	/* Its directory entry is a root, so no user can create a file of that name. */
 	return (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC) && IS_ROOT(dentry) &&
 	       !strncmp((const char *)dentry->d_name.name, "memfd:", 6);
 }
 
 /**
- * kl_detail_file_kind - what a file is
+ * kl_detail_file_kind - the kind of a file
  * @file: with a reference
  *
  * Returns enum kl_detail_file_kind.
@@ -120,7 +118,7 @@ u32 kl_detail_file_kind(const struct file *file)
 	}
 }
 
-/* What waits in a pipe; who writes to it may sleep with its lock, for which we do not wait. */
+/* Bytes in a pipe. A writer may sleep with the pipe's lock, which is not waited for. */
 static u64 pipe_bytes(struct inode *inode)
 {
 	struct pipe_inode_info *pipe = inode->i_pipe;
@@ -143,8 +141,8 @@ static bool is_locked(struct inode *inode)
 }
 
 /*
- * What it says of itself, by the function that writes it for the kernel's own files; the
- * functions of others may ask more of their caller. Returns its bytes.
+ * Write a file's description of itself, by the function for /proc/PID/fdinfo, but only for the
+ * kernel's own files, as other functions may need more of their caller. Returns its size.
  */
 static u32 write_info(struct kl_detail *d, u32 kind, struct file *file, bool *cut)
 {
@@ -187,12 +185,12 @@ static void fill_record(struct kl_abi_detail_file *to, u32 kind, struct file *fi
 }
 
 /**
- * kl_detail_add_file - the record of a file
+ * kl_detail_add_file - add the record of a file
  * @d: the call
- * @record: what to call it
+ * @record: kind of the record
  * @fd: descriptor, or -1
  * @file: with a reference
- * @flags: KL_DETAIL_FILE_* that the file does not tell
+ * @flags: KL_DETAIL_FILE_* that cannot be read from the file
  * @events: of a wait
  *
  * Returns false if there is no room. Context: may sleep.

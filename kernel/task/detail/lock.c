@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who has the lock that a task waits for, for detail/wait_call.c: futexes, of which
- * only the program's memory knows the owner, and locks on files, which the kernel keeps.
+ * Which task holds the lock that a task waits for, for detail/wait_call.c: futexes, whose owner is
+ * only known from the program's memory, and file locks, which the kernel manages.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -20,7 +20,7 @@
 
 /* ------------------------------------------------------------------ futexes */
 
-/* The task of that number in the waiting one's namespace, with a reference. */
+/* Find a task by its number in the waiting task's namespace, with a reference. */
 static struct task_struct *find_thread(struct kl_detail_sleep *s, pid_t number)
 {
 	struct task_struct *t = NULL;
@@ -32,7 +32,7 @@ static struct task_struct *find_thread(struct kl_detail_sleep *s, pid_t number)
 	ns = task_active_pid_ns(s->d->task);
 	if (ns)
 		t = pid_task(find_pid_ns(number, ns), PIDTYPE_PID);
-	/* Memory that nobody shares has no others in it. */
+	/* Only threads of the process can hold a futex in memory that is not shared. */
 	if (t && !(s->wait.flags & KL_WAIT_SHARED) && !same_thread_group(t, s->d->task))
 		t = NULL;
 	if (t)
@@ -41,7 +41,7 @@ static struct task_struct *find_thread(struct kl_detail_sleep *s, pid_t number)
 	return t;
 }
 
-/* The thread at whose end the kernel clears the word. Returns it with a reference, or NULL. */
+/* The thread at whose exit the kernel clears the word. Returns it with a reference, or NULL. */
 static struct task_struct *find_joined(struct kl_detail_sleep *s)
 {
 	struct task_struct *found = NULL;
@@ -61,7 +61,7 @@ static struct task_struct *find_joined(struct kl_detail_sleep *s)
 	return found;
 }
 
-/* A mutex as glibc has it: its kinds that do not hand priority on. */
+/* A glibc mutex, of the kinds without priority inheritance. */
 struct mutex_words {
 	u32 word;
 	u32 depth;
@@ -71,10 +71,10 @@ struct mutex_words {
 };
 
 #define MUTEX_CONTENDED 2
-#define MUTEX_KINDS 3 /* plain, recursive, checking, adaptive */
-#define MUTEX_FLAGS 0x1f0 /* robust, shared, and whether elision was tried */
+#define MUTEX_KINDS 3 /* normal, recursive, error-checking, adaptive */
+#define MUTEX_FLAGS 0x1f0 /* robust, shared, and the flags of lock elision */
 
-/* Does the kernel, too, say that this one has what the task waits for? */
+/* Does the kernel confirm that this task owns the lock that the other waits for? */
 static bool has_lock(struct kl_detail_sleep *s, const struct task_struct *owner)
 {
 	const struct kl_detail_stack *stack = s->stack;
@@ -84,13 +84,13 @@ static bool has_lock(struct kl_detail_sleep *s, const struct task_struct *owner)
 	if (!kl_pi_is_on_stack(waiter, stack->base))
 		return false;
 	word = kl_pi_owner((const unsigned long *)(stack->copy + (waiter - stack->base)), t);
-	/* While it stands there the lock is not freed. */
+	/* The lock is not freed while the task is waiting for it. */
 	return word == (unsigned long)owner && kl_detail_stands(t, stack);
 }
 
 /*
- * The program may have written anything into the word, and the lock may be changing hands:
- * without the kernel's word nobody is told.
+ * The program may have written anything to the word, and the lock may be changing hands: without
+ * confirmation by the kernel no owner is reported.
  */
 static struct task_struct *find_pi_owner(struct kl_detail_sleep *s)
 {
@@ -131,7 +131,7 @@ static void tell_owner(struct kl_detail_sleep *s, u32 reason, struct task_struct
 	put_task_struct(owner);
 }
 
-/* Several at once: the first stands for them. */
+/* If the task waits for several futexes, report the first one. */
 static void take_first(struct kl_detail_sleep *s)
 {
 	struct {
@@ -146,7 +146,7 @@ static void take_first(struct kl_detail_sleep *s)
 }
 
 /**
- * kl_detail_explain_futex - a wait for a word of memory
+ * kl_detail_explain_futex - explain a wait for a futex
  * @s: the wait
  */
 void kl_detail_explain_futex(struct kl_detail_sleep *s)
@@ -182,12 +182,12 @@ void kl_detail_explain_futex(struct kl_detail_sleep *s)
 /* ------------------------------------------------------------ locks on files */
 
 #define OWNERS_MAX 8
-#define LOCKS_MAX 1024 /* of a file that are looked at */
+#define LOCKS_MAX 1024 /* maximum number of a file's locks to check */
 
 /**
- * struct owners - of locks that are in the way
- * @file: with a reference: whoever has it open has the lock; NULL: a process has it
- * @process: of the initial pid namespace
+ * struct owners - owners of conflicting locks
+ * @file: with a reference: the lock belongs to whichever process has it open; NULL: to a process
+ * @process: in the initial pid namespace
  */
 struct owners {
 	struct file *file[OWNERS_MAX];
@@ -196,8 +196,9 @@ struct owners {
 };
 
 /*
- * Under the lock of the list. A file whose last reference has been dropped keeps its locks until
- * it is torn down, which may take long: it is going to release the lock, and nobody has it open.
+ * The lock of the list is held. A file whose last reference has been dropped keeps its locks until
+ * it is torn down, which may take long: it is about to release the lock, and no process has it
+ * open.
  */
 static void note_owner(struct owners *o, struct file_lock *lock, bool of_file)
 {
@@ -212,7 +213,7 @@ static void note_owner(struct owners *o, struct file_lock *lock, bool of_file)
 	o->process[o->n++] = of_file ? 0 : kl_lock_pid(lock);
 }
 
-/* A file may have any number of locks, and its list cannot be left in the middle. */
+/* A file may have any number of locks, and a walk of its list cannot be resumed later. */
 static bool is_enough(struct kl_detail_sleep *s, const struct owners *o, u32 *looked_at)
 {
 	if (++*looked_at > LOCKS_MAX)
@@ -263,7 +264,7 @@ static void tell_owners(struct kl_detail_sleep *s, struct file *file, const stru
 }
 
 /**
- * kl_detail_explain_flock - a wait for flock(2)
+ * kl_detail_explain_flock - explain a wait in flock(2)
  * @s: the wait
  */
 void kl_detail_explain_flock(struct kl_detail_sleep *s)
@@ -311,13 +312,16 @@ static void find_record_owners(struct kl_detail_sleep *s, struct file *file, boo
 		if (kl_lock_owner(lock) == self || !conflicts(lock, is_write) ||
 		    lock->fl_start > (s64)s->wait.end || lock->fl_end < (s64)s->wait.start)
 			continue;
-		/* Those of open files have no process, but note which one has made them. */
+		/*
+		 * Locks of open files belong to no process, though they record the one that
+		 * created them.
+		 */
 		note_owner(o, lock, kl_lock_flags(lock) & FL_OFDLCK);
 	}
 	spin_unlock(&locks->flc_lock);
 }
 
-/* The bytes that it is about; a length of 0 is to the end. */
+/* Set the byte range of the lock; a length of 0 extends to the end of the file. */
 static void set_range(struct kl_detail_sleep *s, struct file *file, const struct flock *params)
 {
 	s64 start = params->l_start, length = params->l_len;
@@ -336,7 +340,7 @@ static void set_range(struct kl_detail_sleep *s, struct file *file, const struct
 }
 
 /**
- * kl_detail_explain_record_lock - a wait in fcntl(2)
+ * kl_detail_explain_record_lock - explain a wait in fcntl(2)
  * @s: the wait
  */
 void kl_detail_explain_record_lock(struct kl_detail_sleep *s)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Details of a task's memory, for detail.c: its mappings, with what of each is in RAM,
- * and the sums that the kernel keeps. What is in RAM is counted in the page tables, as
- * the kernel counts it: pages that it does not count (the zero page, I/O memory) are not.
+ * Details of a task's memory, for detail.c: its mappings, with how much of each is in RAM, and the
+ * kernel's own sums. Pages in RAM are counted in the page tables, as the kernel counts them: those
+ * that it does not count (the zero page, I/O memory) are not.
  *
- * Page tables under a mapping stay while the lock of the address space is held, but for
- * those of 4 KiB pages, which go away after a grace period where others may take them,
- * and those that hugetlb shares, which the lock of the file's mappings keeps.
+ * Page tables under a mapping stay while the lock of the address space is held, except those of 4
+ * KiB pages, which other tasks may free after a grace period, and those shared by hugetlb, which
+ * the lock of the file's mappings holds.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -30,7 +30,7 @@ struct pages {
 	u64 hugetlb;
 	u64 swapped;
 	bool is_hugetlb;
-	bool has_pages; /* else huge entries may lead to memory without a struct page */
+	bool has_pages; /* else huge entries may map memory without a struct page */
 };
 
 static void count_huge(struct pages *p, unsigned long pfn, u64 bytes)
@@ -39,7 +39,7 @@ static void count_huge(struct pages *p, unsigned long pfn, u64 bytes)
 		p->hugetlb += bytes;
 		return;
 	}
-	/* The huge zero page is nobody's: it has no mapping. */
+	/* The huge zero page belongs to no task: it has no mapping. */
 	if (!p->has_pages || !pfn_valid(pfn) || !READ_ONCE(pfn_to_page(pfn)->mapping))
 		return;
 	p->rss += bytes;
@@ -52,7 +52,7 @@ static void count_absent(struct pages *p, pte_t pte)
 
 	if (!non_swap_entry(entry))
 		p->swapped += PAGE_SIZE;
-	/* On its way to another place in RAM. */
+	/* Being migrated to another place in RAM. */
 	else if (is_migration_entry(entry))
 		p->rss += PAGE_SIZE;
 }
@@ -103,7 +103,7 @@ static void count_upper(struct pages *p, p4d_t p4d, unsigned long at, unsigned l
 		next = pud_addr_end(at, end);
 		if (pud_none(pud) || !pud_present(pud))
 			continue;
-		/* Outside hugetlb only the memory of devices is mapped in pieces of 1 GiB. */
+		/* Apart from hugetlb, only device memory is mapped in pages of 1 GiB. */
 		if (pud_leaf(pud) && p->is_hugetlb)
 			count_huge(p, pud_pfn(pud), next - at);
 		else if (!pud_leaf(pud) && !pud_bad(pud))
@@ -124,7 +124,7 @@ static void count_top(struct pages *p, pgd_t pgd, unsigned long at, unsigned lon
 	}
 }
 
-/* With the lock of the address space. A signal ends it; nobody gets the result then. */
+/* The lock of the address space is held. Stops at a signal, as the result is discarded then. */
 static void count_pages(struct vm_area_struct *vma, struct pages *p)
 {
 	unsigned long at = vma->vm_start, end = vma->vm_end, next;
@@ -150,8 +150,8 @@ static void count_pages(struct vm_area_struct *vma, struct pages *p)
 /* -------------------------------------------------------------- mappings */
 
 /*
- * A program that is being started sets these bounds without the lock that is held here. What its
- * mappings are called until then does not matter: the call begins anew.
+ * An exec in progress sets these bounds without the lock that is held here. How the mappings are
+ * named until then does not matter, as the call starts again.
  */
 static bool is_heap(const struct vm_area_struct *vma)
 {
@@ -177,7 +177,7 @@ static const char *given_name(const struct vm_area_struct *vma)
 	return NULL;
 }
 
-/* As the kernel names them. */
+/* The same names as the kernel's. */
 static const char *name_of(struct kl_detail *d, struct vm_area_struct *vma, u32 *kind)
 {
 	const char *name = NULL;
@@ -261,7 +261,7 @@ static bool add_map(struct kl_detail *d, struct vm_area_struct *vma)
 
 /**
  * kl_detail_maps - KL_DETAIL_MAPS
- * @d: the call; the cursor is the address to go on at
+ * @d: the call; the cursor is the address to continue at
  */
 int kl_detail_maps(struct kl_detail *d)
 {
@@ -287,7 +287,7 @@ int kl_detail_maps(struct kl_detail *d)
 
 /* ------------------------------------------------------------------ sums */
 
-/* Mostly under their lock; brk has another, and a program that is being started takes none. */
+/* Mostly changed under this lock; brk uses another one, and an exec in progress uses none. */
 static u64 read_places(struct kl_abi_detail_memory *to, struct mm_struct *mm)
 {
 	to->code_start = mm->start_code;
@@ -309,7 +309,7 @@ static u64 pages(unsigned long n)
 	return (u64)n << PAGE_SHIFT;
 }
 
-/* Others map and unmap meanwhile: each number is of some instant of the call, as in /proc. */
+/* Other tasks map and unmap: each number is of some instant of the call, as in /proc. */
 static u64 read_sums(struct kl_abi_detail_memory *to, struct mm_struct *mm)
 {
 	to->size = pages(mm->total_vm);

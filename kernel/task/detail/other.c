@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Other tasks that have to do with one, for detail.c: its children, and who has the other
- * end of what it waits for. All tasks that the asker's pid namespace knows are gone
- * through, and those that it may not see are passed over.
+ * Other tasks related to one, for detail.c: its children, and the tasks that have the other end of
+ * what it waits for. Visits all tasks in the caller's pid namespace and skips those that the
+ * caller may not see.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -22,10 +22,10 @@
 #define FDS_MAX 4 /* of one task */
 
 /**
- * kl_detail_next_task - go through the tasks of the asker's pid namespace
- * @from: in and out: the number to begin with; that of what is returned
+ * kl_detail_next_task - visit the tasks of the caller's pid namespace
+ * @from: the number to begin with; set to that of the returned task
  *
- * Returns a task with a reference, NULL after the last.
+ * Returns a task with a reference, or NULL after the last one.
  */
 struct task_struct *kl_detail_next_task(pid_t *from)
 {
@@ -34,7 +34,7 @@ struct task_struct *kl_detail_next_task(pid_t *from)
 
 /* ---------------------------------------------------------------- children */
 
-/* A child of any of the process' threads. Returns that one's number, else 0. */
+/* If @t is a child of a thread of this process, returns that thread's number, else 0. */
 static pid_t parent_of(struct task_struct *t, struct task_struct *of)
 {
 	struct task_struct *parent;
@@ -50,7 +50,7 @@ static pid_t parent_of(struct task_struct *t, struct task_struct *of)
 	return number;
 }
 
-/* A task's number as another one knows it. */
+/* A task's number in another task's namespace. */
 static pid_t number_for(struct task_struct *t, struct task_struct *other)
 {
 	struct pid_namespace *ns;
@@ -65,7 +65,7 @@ static pid_t number_for(struct task_struct *t, struct task_struct *other)
 
 /**
  * kl_detail_children - KL_DETAIL_CHILDREN
- * @d: the call; the cursor is the number to go on with
+ * @d: the call; the cursor is the number to continue with
  */
 int kl_detail_children(struct kl_detail *d)
 {
@@ -96,12 +96,12 @@ int kl_detail_children(struct kl_detail *d)
 }
 
 /**
- * kl_detail_add_other - the record of a task that can end the wait
+ * kl_detail_add_other - add the record of a task that can end the wait
  * @d: the call
- * @t: task, with a reference; left out if the asker may not see it
+ * @t: task, with a reference; skipped if the caller may not see it
  * @role: enum kl_detail_role
  * @fd: its descriptor of the other end, or -1
- * @of: the waiting task's, or -1
+ * @of: the waiting task's descriptor, or -1
  * @flags: KL_WAIT_FROM_MEMORY or 0
  *
  * Returns false if there is no room.
@@ -127,9 +127,9 @@ bool kl_detail_add_other(struct kl_detail *d, struct task_struct *t, u32 role, i
 }
 
 /**
- * kl_detail_add_children - records of the children that a wait is for
+ * kl_detail_add_children - add records of the children that a task waits for
  * @d: the call
- * @wanted: only that one, by the number that its parent has for it; 0: all
+ * @wanted: only the child with this number in its parent's namespace; 0: all
  */
 void kl_detail_add_children(struct kl_detail *d, pid_t wanted)
 {
@@ -153,10 +153,10 @@ void kl_detail_add_children(struct kl_detail *d, pid_t wanted)
 }
 
 /**
- * kl_detail_find_vforked - the child that has a task's memory until it runs a program
+ * kl_detail_find_vforked - find the child that uses a task's memory until it executes a program
  * @d: the call
  *
- * Returns it with a reference, or NULL.
+ * Returns the child with a reference, or NULL.
  */
 struct task_struct *kl_detail_find_vforked(struct kl_detail *d)
 {
@@ -176,7 +176,7 @@ struct task_struct *kl_detail_find_vforked(struct kl_detail *d)
 
 /* ------------------------------------------------------------- matching files */
 
-/* Both addresses of a socket, those of IPv4 as IPv6 writes them. */
+/* Both addresses of a socket; those of IPv4 are mapped to IPv6. */
 struct ends {
 	struct in6_addr address[2];
 	__be16 port[2];
@@ -234,7 +234,7 @@ static bool matches(const struct kl_detail_search *s, struct file *file)
 
 /* ------------------------------------------------------------------- the search */
 
-/* Threads mostly have the table of their process, which its first one is asked for. */
+/* Threads mostly share the table of their process, which is searched through the leader. */
 static bool has_own_files(struct task_struct *t)
 {
 	struct task_struct *leader;
@@ -247,7 +247,7 @@ static bool has_own_files(struct task_struct *t)
 	return has;
 }
 
-/* Its first few descriptors that match. */
+/* Add records of the task's first matching descriptors. */
 static void search_task(struct kl_detail *d, struct task_struct *t,
 			const struct kl_detail_search *search, u32 *n)
 {
@@ -255,7 +255,7 @@ static void search_task(struct kl_detail *d, struct task_struct *t,
 	u32 found = 0;
 	u64 next = 0;
 
-	/* A process that waits for what it could do itself needs no telling. */
+	/* A process that could end its own wait is not worth reporting. */
 	if (search->role == KL_OTHER_HOLDER && same_thread_group(t, d->task))
 		return;
 	while (next != KL_FILES_END && found < FDS_MAX && !signal_pending(current)) {
@@ -272,12 +272,12 @@ static void search_task(struct kl_detail *d, struct task_struct *t,
 }
 
 /**
- * kl_detail_search - records of the tasks that have something open
+ * kl_detail_search - add records of the tasks that have something open
  * @d: the call
- * @search: what
+ * @search: what to search for
  *
- * A search that has found the most that is given says that it is cut. Returns how many
- * there are. Context: may sleep; uses @d->files.
+ * Sets KL_DETAIL_CUT if it found the maximum. Returns the number of records. Context: may sleep;
+ * uses @d->files.
  */
 int kl_detail_search(struct kl_detail *d, const struct kl_detail_search *search)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Details of a task, for detail.c: signals, credentials, where it may run, its limits,
- * and what it has read and written.
+ * Details of a task, for detail.c: signals, credentials, CPU and memory affinity, limits, and I/O.
  */
 #include <linux/audit.h>
 #include <linux/cpumask.h>
@@ -47,8 +46,8 @@ static void fill_signals(struct kl_abi_detail_signals *to, struct task_struct *t
  * kl_detail_signals - KL_DETAIL_SIGNALS
  * @d: the call
  *
- * The memory of signal handlers is reused only for others of their kind, so they may be locked
- * before one knows whose they are. A task that has ended has none.
+ * The memory of signal handlers is reused only for other signal handlers, so their lock can be
+ * taken before checking that they still belong to the task. A task that has ended has none.
  */
 int kl_detail_signals(struct kl_detail *d)
 {
@@ -72,7 +71,7 @@ int kl_detail_signals(struct kl_detail *d)
 
 /* ----------------------------------------------------------------- rights */
 
-/* A struct of two words before v6.3, one of a u64 since. */
+/* A struct of two words before v6.3, a single u64 since. */
 static u64 capability_bits(const kernel_cap_t *set)
 {
 	u64 bits;
@@ -246,12 +245,12 @@ int kl_detail_io(struct kl_detail *d)
 	if (error)
 		return error;
 	for (u32 i = 0; i < l.n; i++) {
-		/* It goes on: each number is of some instant of the call. */
+		/* The thread keeps running: each number is of some instant of the call. */
 		data_race(add_io(to, &l.task[i]->ioac));
 		if (i % 128 == 127)
 			cond_resched();
 	}
-	/* All threads have ended: what is left is the task's own. */
+	/* All threads have ended: only the task's own numbers are left. */
 	if (!l.n)
 		*to = (struct kl_abi_detail_io){ .record = to->record };
 	if (!l.n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Details of a task's sockets, for detail.c: addresses, state and queues, as ss(8) shows
- * them. Numbers are read without the socket's lock, as the kernel's own lists are made.
+ * Details of a task's sockets, for detail.c: addresses, state and queues, as ss(8) shows them.
+ * Numbers are read without the socket's lock, as in the kernel's own lists.
  */
 #include <linux/file.h>
 #include <linux/in6.h>
@@ -61,8 +61,8 @@ static void fill_inet(struct kl_abi_detail_socket *to, const struct sock *sk)
 }
 
 /*
- * Families that say it themselves without the socket's lock, which its process may hold for
- * as long as it likes, in a copy from memory that is not there.
+ * Families whose getname() does not take the socket's lock, which a process may hold for as long
+ * as it likes while it copies from memory that is not present.
  */
 static bool has_names(const struct sock *sk)
 {
@@ -128,7 +128,10 @@ static void fill_tcp(struct kl_abi_detail_socket *to, struct sock *sk)
 	}
 	to->recv_queue = max_t(int, READ_ONCE(tcp->rcv_nxt) - READ_ONCE(tcp->copied_seq), 0);
 	to->send_queue = READ_ONCE(tcp->write_seq) - tcp->snd_una;
-	/* As tcp_get_info, which waits for the socket's lock. Each is as it is at some moment. */
+	/*
+	 * Like tcp_get_info, but without the socket's lock. Each number is of some instant of the
+	 * call.
+	 */
 	to->flags |= KL_DETAIL_SOCKET_NUMBERS;
 	to->bytes_sent = READ_ONCE(tcp->bytes_acked);
 	to->bytes_received = READ_ONCE(tcp->bytes_received);
@@ -179,9 +182,9 @@ static void fill_queues(struct kl_abi_detail_socket *to, struct sock *sk)
 /* ------------------------------------------------------------------ records */
 
 /**
- * kl_detail_add_socket - the record of a socket
+ * kl_detail_add_socket - add the record of a socket
  * @d: the call
- * @record: what to call it
+ * @record: kind of the record
  * @fd: descriptor
  * @file: its file, with a reference
  *

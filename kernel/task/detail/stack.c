@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A sleeping task's kernel stack, for detail.c: the program's registers at its top, and
- * the call trace.
+ * A sleeping task's kernel stack, for detail.c: the program's registers at its top, and the stack
+ * trace.
  *
- * The kernel lets modules hold a task but not its stack, which another may get as soon as
- * the task has ended. So the stack is copied by reads that cannot fault, and the copy is
- * believed if the task slept through it: a task that runs in between is switched to and
- * away, which is counted. The unwinder then walks the copy; what it finds there of
- * addresses of the stack is moved to the copy as it goes.
+ * Modules can hold a task but not its stack, which may be reused as soon as the task has ended. So
+ * the stack is copied by reads that cannot fault, and the copy is valid if the task slept
+ * throughout: a task that runs in between is switched to and away, which is counted. The unwinder
+ * then walks the copy; addresses of the stack found there are translated to the copy on the way.
  */
 #include <linux/mm.h>
 #include <linux/sched/task.h>
@@ -29,25 +28,28 @@
 /* ------------------------------------------------------------------ the copy */
 
 /**
- * kl_detail_stands - does a task still stand where its stack was copied?
+ * kl_detail_stands - is a task still asleep where its stack was copied?
  * @t: task, with a reference
  * @stack: the copy
  *
- * What was read before this and belongs to its wait was right when it was read.
+ * If so, whatever was read before the call and belongs to its wait was valid when it was read.
  */
 bool kl_detail_stands(struct task_struct *t, const struct kl_detail_stack *stack)
 {
-	/* What was read before; pairs with the task's being switched to. */
+	/* Order the reads made before. Pairs with the switch to the task. */
 	smp_rmb();
 	return !READ_ONCE(t->on_cpu) && kl_task_switches(t) == stack->switches &&
 	       READ_ONCE(t->thread.sp) == stack->sp;
 }
 
-/* Once. Whatever is in the copy if the task does not stand still. */
+/* One attempt. The contents of the copy are undefined unless this returns KL_STAND_STILL. */
 static enum kl_stand copy_once(struct task_struct *t, struct kl_detail_stack *to)
 {
 	to->switches = kl_task_switches(t);
-	/* The count before the place and the stack; pairs with the task's being switched to. */
+	/*
+	 * Read the count before the stack's address and contents. Pairs with the switch to the
+	 * task.
+	 */
 	smp_rmb();
 	to->base = (unsigned long)READ_ONCE(t->stack);
 	to->sp = READ_ONCE(t->thread.sp);
@@ -72,7 +74,7 @@ static bool has_program(const struct task_struct *t)
 /**
  * kl_detail_copy_stack - copy a task's kernel stack
  * @t: task, with a reference
- * @stack: filled in; @stack->copy is the caller's, to be freed with kvfree()
+ * @stack: filled in; the caller frees @stack->copy with kvfree()
  *
  * Returns 0 or -ENOMEM. Context: may sleep.
  */
@@ -138,7 +140,7 @@ int kl_detail_syscall(struct kl_detail *d)
 	return 0;
 }
 
-/* ------------------------------------------------------------ the call trace */
+/* ----------------------------------------------------------- the stack trace */
 
 #ifdef CONFIG_UNWINDER_ORC
 
@@ -149,7 +151,7 @@ static unsigned long to_copy(const struct kl_detail_stack *stack, unsigned long 
 	return address - stack->base + (unsigned long)stack->copy;
 }
 
-/* The unwinder is told that the copy is a stack of the running task, and not to complain. */
+/* The unwinder treats the copy as a stack of the running task; `error` silences its warnings. */
 static u32 walk(const struct kl_detail_stack *stack, unsigned long *frame, u32 most)
 {
 	const struct inactive_task_frame *last = (void *)to_copy(stack, stack->sp);
@@ -183,7 +185,7 @@ static u32 walk(const struct kl_detail_stack *stack, unsigned long *frame, u32 m
 
 #else
 
-/* Frames are linked by the frame pointer, or what looks like it is not walked. */
+/* Follows frame pointers; without them nothing beyond the first frame is walked. */
 static u32 walk(const struct kl_detail_stack *stack, unsigned long *frame, u32 most)
 {
 	const struct inactive_task_frame *last;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Details of a task, for detail.c: the numbers at the head of a page about it, the texts
- * that it was started with, its paths, namespaces and cgroups.
+ * Details of a task, for detail.c: the numbers at the head of a page about it, its arguments and
+ * environment, paths, namespaces and cgroups.
  */
 #include <linux/cgroup.h>
 #include <linux/file.h>
@@ -28,7 +28,7 @@
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Others have a number for the asker only if it may see them. */
+/* Another task's number is reported only if the caller may see that task. */
 static pid_t seen_id(const struct kl_detail *d, struct task_struct *t)
 {
 	return t && kl_detail_sees(d, t) ? task_tgid_vnr(t) : 0;
@@ -43,7 +43,7 @@ static void note_ended(const struct signal_struct *signal, void *record)
 	to->cpu_ns = signal->sum_sched_runtime;
 }
 
-/* What its threads have used, those that have ended included. */
+/* What its threads have used, including those that have ended. */
 static int add_threads(struct task_struct *t, struct kl_abi_detail_task *to)
 {
 	struct kl_task_list l;
@@ -52,7 +52,7 @@ static int add_threads(struct task_struct *t, struct kl_abi_detail_task *to)
 	if (error)
 		return error;
 	for (u32 i = 0; i < l.n; i++) {
-		/* They go on running: each number is of some instant of the call. */
+		/* The threads keep running: each number is of some instant of the call. */
 		to->min_faults += data_race(l.task[i]->min_flt);
 		to->maj_faults += data_race(l.task[i]->maj_flt);
 		to->cpu_ns += data_race(l.task[i]->se.sum_exec_runtime);
@@ -80,7 +80,7 @@ static void fill_relatives(const struct kl_detail *d, struct kl_abi_detail_task 
 	rcu_read_unlock();
 }
 
-/* What the task and the scheduler change at any time. Returns the flags. */
+/* Numbers that the task and the scheduler change at any time. Returns the flags. */
 static u32 read_numbers(struct task_struct *t, struct kl_abi_detail_task *to)
 {
 	to->state = task_state_index(t);
@@ -124,7 +124,10 @@ int kl_detail_task(struct kl_detail *d)
 	struct task_struct *t = d->task;
 	int error;
 
-	/* First: what a task was before it has named itself is not told beside its name. */
+	/*
+	 * Read the name first, so that no state from before a rename is reported with the new
+	 * name.
+	 */
 	get_task_comm(to->comm, t);
 	fill_relatives(d, to);
 	error = add_threads(t, to);
@@ -142,7 +145,7 @@ int kl_detail_task(struct kl_detail *d)
 
 /* ------------------------------------------------------------------ texts */
 
-/* As much of the program's memory as there is room for; the cursor counts its bytes. */
+/* Copy as much of the program's memory as there is room for; the cursor counts its bytes. */
 static int add_program_bytes(struct kl_detail *d, u32 kind, unsigned long start, unsigned long end)
 {
 	while (start + d->cursor < end) {
@@ -168,8 +171,8 @@ static int add_program_bytes(struct kl_detail *d, u32 kind, unsigned long start,
 }
 
 /*
- * A program that has written over the NUL at the end of its arguments shows a title
- * there, which may go on into its environment and ends at the first NUL.
+ * A program that has overwritten the NUL at the end of its arguments shows a title there. The
+ * title may extend into its environment and ends at the first NUL.
  */
 static unsigned long title_end(struct kl_detail *d, unsigned long start, unsigned long end,
 			       unsigned long env_start, unsigned long env_end)
@@ -229,7 +232,7 @@ int kl_detail_environment(struct kl_detail *d)
 
 /* ------------------------------------------------------------------ paths */
 
-/* With a reference. */
+/* Returns the path with a reference. */
 static bool get_path(struct task_struct *t, u32 which, struct path *path)
 {
 	bool there = false;
@@ -284,7 +287,7 @@ static bool add_path(struct kl_detail *d, u32 which)
 
 /**
  * kl_detail_paths - KL_DETAIL_PATHS
- * @d: the call; the cursor is the next of them
+ * @d: the call; the cursor is the next path
  */
 int kl_detail_paths(struct kl_detail *d)
 {
@@ -296,8 +299,8 @@ int kl_detail_paths(struct kl_detail *d)
 /* ------------------------------------------------------------- namespaces */
 
 /*
- * The kernel does not tell modules what a mount namespace looks like but that it begins
- * with what all have; where that were not so, its kind would not be the right one.
+ * Modules do not know the layout of a mount namespace except that it begins with a struct
+ * ns_common, as all namespaces do; otherwise the type would not match.
  */
 static u32 mount_inode(const void *ns)
 {
@@ -411,7 +414,7 @@ static void note_cgroup(struct cgroups *c, struct cgroup *cgroup, const char *co
 	strlcat(c->controllers[i], controller, CONTROLLERS_BYTES);
 }
 
-/* The unified hierarchy, and those of old whose controllers are not in it. */
+/* The unified hierarchy, and the v1 hierarchies of controllers that are not in it. */
 static void get_cgroups(struct task_struct *t, struct cgroups *c)
 {
 	struct css_set *set;
@@ -455,7 +458,7 @@ static void add_cgroup(struct kl_detail *d, struct cgroup *cgroup, const char *c
 
 /**
  * kl_detail_cgroups - KL_DETAIL_CGROUPS
- * @d: the call; the cursor counts those that were given
+ * @d: the call; the cursor counts the cgroups that were returned
  */
 int kl_detail_cgroups(struct kl_detail *d)
 {
@@ -477,7 +480,7 @@ int kl_detail_cgroups(struct kl_detail *d)
 #else
 
 /**
- * kl_detail_cgroups - KL_DETAIL_CGROUPS, of which this kernel has none
+ * kl_detail_cgroups - KL_DETAIL_CGROUPS, unavailable on this kernel
  * @d: the call
  */
 int kl_detail_cgroups(struct kl_detail *d)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Why a task waits, for detail.c: what it stands in, and how long at the most. What its
- * system call waits for is the business of detail/wait_call.c.
+ * Why a task waits, for detail.c: its state, and the timeout. detail/wait_call.c explains what its
+ * system call waits for.
  */
 #include <linux/hrtimer.h>
 #include <linux/sched/signal.h>
@@ -17,9 +17,9 @@
 
 /**
  * kl_detail_wait_done - write the record of a wait
- * @s: the wait; nothing is added to the record after this
+ * @s: the wait; the record is not changed after this
  *
- * The records of what it waits for, and of who can end it, stand behind.
+ * The records of what the task waits for, and of tasks that can end the wait, follow it.
  */
 void kl_detail_wait_done(struct kl_detail_sleep *s)
 {
@@ -36,12 +36,12 @@ void kl_detail_wait_done(struct kl_detail_sleep *s)
 		kl_detail_put_text(to, sizeof(*to), s->path, bytes);
 }
 
-/* -------------------------------------------------------------- until when */
+/* ---------------------------------------------------------------- timeout */
 
 /*
- * Who sleeps with a time limit has a timer on its stack that wakes it: a struct that ends
- * with the task's address. Other words may look so; the timer is believed if it is started
- * and what it calls its clock is where a CPU has that clock.
+ * A task that sleeps with a timeout has a timer on its stack, in a struct that ends with the
+ * task's address. Other words may look the same, so the timer must be started, and its clock must
+ * be where a CPU has that clock.
  */
 static bool read_timer(const struct hrtimer *timer, u64 *until)
 {
@@ -53,7 +53,7 @@ static bool read_timer(const struct hrtimer *timer, u64 *until)
 	    clock.index >= HRTIMER_MAX_CLOCK_BASES || !clock.cpu_base ||
 	    timer->base != &clock.cpu_base->clock_base[clock.index])
 		return false;
-	/* The offset is what is to be added to the monotonic clock to have that one. */
+	/* The offset is what is added to the monotonic clock to get this clock. */
 	*until = max_t(s64, timer->_softexpires - clock.offset, 0);
 	return true;
 }
@@ -73,7 +73,7 @@ static bool find_timer(const struct kl_detail_stack *stack, const struct task_st
 	return false;
 }
 
-/* ------------------------------------------------------------- where it is */
+/* ------------------------------------------------------------------ state */
 
 static void tell_relative(struct kl_detail_sleep *s, u32 reason, struct task_struct *relative,
 			  u32 role)
@@ -85,7 +85,7 @@ static void tell_relative(struct kl_detail_sleep *s, u32 reason, struct task_str
 	kl_detail_add_other(s->d, relative, role, -1, -1, 0);
 }
 
-/* Zombies and what a tracer has stopped: the relative is held while it is written of. */
+/* For zombies and stopped tracees. The relative is held while its record is written. */
 static void explain_relative(struct kl_detail_sleep *s, bool is_zombie)
 {
 	struct task_struct *t = s->d->task, *relative;
@@ -112,7 +112,7 @@ static int tell(struct kl_detail_sleep *s, u32 reason)
 	return 0;
 }
 
-/* It stands still in a system call. */
+/* The task sleeps in a system call. */
 static int explain_call(struct kl_detail_sleep *s, struct pt_regs *regs)
 {
 	struct task_struct *t = s->d->task;
@@ -128,7 +128,7 @@ static int explain_call(struct kl_detail_sleep *s, struct pt_regs *regs)
 		return tell(s, KL_WAIT_HIDDEN);
 	}
 #ifdef CONFIG_IA32_EMULATION
-	/* Their numbers and structs are others. */
+	/* Compat system calls have other numbers and structs. */
 	if (READ_ONCE(task_thread_info(t)->status) & TS_COMPAT)
 		return tell(s, KL_WAIT_SYSCALL);
 #endif
@@ -172,7 +172,7 @@ static int explain(struct kl_detail_sleep *s, const struct kl_detail_stack *stac
  * kl_detail_wait - KL_DETAIL_WAIT
  * @d: the call
  *
- * Records that there is no room for are left out, and the call says that it is cut.
+ * Records that do not fit are omitted, and the call sets KL_DETAIL_CUT.
  */
 int kl_detail_wait(struct kl_detail *d)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a system call waits for, for detail/wait.c: from its number and arguments, what
- * they point to in the program's memory, and the files behind its descriptors. Locks are
- * in detail/lock.c.
+ * What a system call waits for, for detail/wait.c: derived from its number and arguments, what
+ * they point to in the program's memory, and the files of its descriptors. Locks are in
+ * detail/lock.c.
  */
 #include <linux/file.h>
 #include <linux/mm.h>
@@ -20,7 +20,7 @@
 #include "../files.h"
 
 #define POLLED_MAX 64
-#define POLLED_SEARCHED 4 /* so few that others are looked for */
+#define POLLED_SEARCHED 4 /* the other ends are searched for at most this many */
 
 enum way {
 	OTHERWISE,
@@ -31,8 +31,8 @@ enum way {
 	OTHER_ON_FILE,
 	BETWEEN_FILES, /* of arguments 0 and 1 */
 	SPLICES, /* of arguments 0 and 2 */
-	OPENS, /* the path of argument 0 */
-	OPENS_AT, /* of argument 1 */
+	OPENS, /* the path in argument 0 */
+	OPENS_AT, /* the path in argument 1 */
 	FUTEX,
 	FUTEXES,
 	POLLS,
@@ -151,7 +151,7 @@ static void search_socket(struct kl_detail_sleep *s, int fd, struct file *file)
 	}
 }
 
-/* @doing: FMODE_READ, FMODE_WRITE: what is waited for with the file. */
+/* @doing: FMODE_READ or FMODE_WRITE, the access that the task waits for. */
 static void search_others(struct kl_detail_sleep *s, int fd, struct file *file, fmode_t doing)
 {
 	struct kl_detail_search search = { .of = fd, .file = file };
@@ -202,7 +202,7 @@ static void explain_file(struct kl_detail_sleep *s, u32 reason, fmode_t doing)
 	explain_fd(s, s->arg[0], doing);
 }
 
-/* It may be any of them that makes it wait. */
+/* The task may be waiting for either file. */
 static void explain_two(struct kl_detail_sleep *s, int in, int out)
 {
 	s->wait.reason = KL_WAIT_FILE;
@@ -211,7 +211,7 @@ static void explain_two(struct kl_detail_sleep *s, int in, int out)
 	explain_fd(s, out, FMODE_WRITE);
 }
 
-/* ------------------------------------------------------------- one of several */
+/* ----------------------------------------------------------- several files */
 
 struct polled {
 	struct pollfd of[POLLED_MAX];
@@ -261,7 +261,7 @@ static void explain_poll(struct kl_detail_sleep *s)
 	add_polled(s, &p);
 }
 
-/* The three sets are as the program gave them until the call returns. */
+/* The three sets are as the program passed them until the call returns. */
 static void explain_select(struct kl_detail_sleep *s)
 {
 	static const short events[3] = { POLLIN, POLLOUT, POLLPRI };
@@ -283,7 +283,7 @@ static void explain_select(struct kl_detail_sleep *s)
 	add_polled(s, &p);
 }
 
-/* What epoll watches it tells in the text that it has for everybody who has it open. */
+/* epoll lists the files that it watches in its description of itself (fdinfo). */
 static void explain_epoll(struct kl_detail_sleep *s)
 {
 	struct file *file = kl_files_get(s->d->task, s->arg[0]);
@@ -294,7 +294,7 @@ static void explain_epoll(struct kl_detail_sleep *s)
 
 	if (file && kl_detail_file_kind(file) == KL_DETAIL_FILE_EPOLL &&
 	    kl_detail_add_file(s->d, KL_DETAIL_RECORD_WAIT_ON, s->arg[0], file, 0, 0)) {
-		/* Only for its text: the wait's record comes first. */
+		/* Used only for its text: the record of the wait must come first. */
 		to = (void *)(s->d->buffer + at);
 		memcpy(s->d->info, (char *)(to + 1) + to->text_bytes + 1, to->info_bytes + 1);
 		if (to->record.flags & KL_DETAIL_CUT)
@@ -321,7 +321,7 @@ static void explain_open(struct kl_detail_sleep *s, u64 at)
 	char *path = s->d->path;
 	int got = 0;
 
-	/* Up to the end of the page: what is behind may not be there. */
+	/* Read up to the end of a page, as the next one may not be present. */
 	while (got < KL_DETAIL_PATH_BYTES_MAX - 1 && !memchr(path, 0, got)) {
 		u32 bytes = min_t(u32, PAGE_SIZE - offset_in_page(at + got),
 				  KL_DETAIL_PATH_BYTES_MAX - 1 - got);
