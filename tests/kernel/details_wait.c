@@ -118,6 +118,39 @@ static void test_pipes(void)
 					KL_OTHER_READER, other });
 }
 
+/* tee() and splice() take the input first. Its writer ends the wait, the output's reader does not. */
+static void test_two_pipes(bool splices)
+{
+	int in[2], out[2];
+	pid_t caller, writer;
+
+	if (pipe(in) || pipe(out))
+		bail("pipe");
+	caller = fork_child();
+	if (!caller) {
+		close(in[1]);
+		close(out[0]);
+		if (splices)
+			_exit(splice(in[0], NULL, out[1], NULL, 1, 0));
+		_exit(tee(in[0], out[1], 1, 0));
+	}
+	writer = fork_child();
+	if (!writer) {
+		close(in[0]);
+		close(out[0]);
+		close(out[1]);
+		for (;;)
+			pause();
+	}
+	close(in[0]);
+	close(in[1]);
+	close(out[1]);
+	expect(caller, (struct wanted){ splices ? "splice, for its input's writer" :
+						  "tee, for its input's writer",
+					KL_WAIT_FILE, in[0], 2, KL_OTHER_WRITER, writer });
+	close(out[0]);
+}
+
 static void test_socket(int family)
 {
 	struct sockaddr_in in = { AF_INET, 0, { htonl(INADDR_LOOPBACK) }, {} };
@@ -518,6 +551,8 @@ void test_waits(void)
 	mkdir("/tmp/kl-details", 0700);
 	unlink("/tmp/kl-details/wait");
 	test_pipes();
+	test_two_pipes(false);
+	test_two_pipes(true);
 	test_socket(AF_INET);
 	test_socket(AF_INET6);
 	test_socket(AF_UNIX);

@@ -29,8 +29,9 @@ enum way {
 	ACCEPTS,
 	CONNECTS,
 	OTHER_ON_FILE,
-	BETWEEN_FILES, /* of arguments 0 and 1 */
-	SPLICES, /* of arguments 0 and 2 */
+	SENDS, /* to argument 0 from argument 1 */
+	TEES, /* from argument 0 to argument 1 */
+	SPLICES, /* from argument 0 to argument 2 */
 	OPENS, /* the path in argument 0 */
 	OPENS_AT, /* the path in argument 1 */
 	FUTEX,
@@ -86,8 +87,8 @@ static const u8 ways[] = {
 	[__NR_sync_file_range] = OTHER_ON_FILE,
 	[__NR_io_uring_enter] = OTHER_ON_FILE,
 	[__NR_shutdown] = OTHER_ON_FILE,
-	[__NR_sendfile] = BETWEEN_FILES,
-	[__NR_tee] = BETWEEN_FILES,
+	[__NR_sendfile] = SENDS,
+	[__NR_tee] = TEES,
 	[__NR_splice] = SPLICES,
 	[__NR_copy_file_range] = SPLICES,
 	[__NR_open] = OPENS,
@@ -397,8 +398,11 @@ static void explain_on_file(struct kl_detail_sleep *s, enum way way)
 	case CONNECTS:
 		explain_file(s, KL_WAIT_CONNECT, FMODE_READ);
 		break;
-	case BETWEEN_FILES:
+	case SENDS:
 		explain_two(s, s->arg[1], s->arg[0]);
+		break;
+	case TEES:
+		explain_two(s, s->arg[0], s->arg[1]);
 		break;
 	case SPLICES:
 		explain_two(s, s->arg[0], s->arg[2]);

@@ -281,7 +281,8 @@ static void stop_sources(void)
 		stop_source(&sources[i]);
 	/* Wait for NMIs that were sent just before their senders stopped. */
 	for (int i = 0; i < KLS_SOURCES; i++)
-		while (i < nr_cpu_ids && cpu_online(i) && atomic_read_acquire(&sources[i].nmi_wanted))
+		while (i < nr_cpu_ids && cpu_online(i) &&
+		       atomic_read_acquire(&sources[i].nmi_wanted))
 			cond_resched();
 }
 
