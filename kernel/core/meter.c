@@ -26,7 +26,7 @@ MODULE_PARM_DESC(
 	cpu_percent_privileged,
 	"percent of all CPU time that the probes of any other session can use; 0: unlimited");
 
-#define DEAR 4096 /* operations; every event of such a session is measured */
+#define EXPENSIVE 4096 /* operations; every event of such a session is measured */
 
 /**
  * struct window - CPU time that probes have recently taken on a CPU with interrupts off
@@ -142,7 +142,7 @@ void kl_meter_note_cost(struct kl_session *s, struct kl_cost cost)
 	u64 walks = (cost.kernel_walks + cost.user_walks) * 2048ull;
 	u32 operations = min_t(u64, cost.operations + walks, U32_MAX / 16);
 
-	s->meter.dearest = max(s->meter.dearest, operations);
-	if (operations >= DEAR)
+	s->meter.max_operations = max(s->meter.max_operations, operations);
+	if (operations >= EXPENSIVE)
 		WRITE_ONCE(s->meter.each, true);
 }

@@ -41,7 +41,7 @@ extern struct kl_meters kl_meters;
  * struct kl_meter - how a session is measured, and the results
  * @each: every event is measured and may be refused
  * @stopped: it is about to be suspended: no event is handled any more
- * @dearest: operations of its most expensive program, or of its variables
+ * @max_operations: operations of its most expensive program, or of its variables
  * @most: limit on the cycles counted for an event: a longer time has another cause
  * @list: entry in the list of running sessions
  * @looked: when it was last evaluated
@@ -56,7 +56,7 @@ extern struct kl_meters kl_meters;
 struct kl_meter {
 	bool each;
 	bool stopped;
-	u32 dearest;
+	u32 max_operations;
 	u64 most;
 	struct list_head list;
 	u64 looked;

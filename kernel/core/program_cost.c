@@ -107,7 +107,7 @@ static bool is_end(const struct kl_step *step)
 }
 
 /* The larger of each number, since different paths may have the largest ones. */
-static struct kl_cost dearer(struct kl_cost a, struct kl_cost b)
+static struct kl_cost max_cost(struct kl_cost a, struct kl_cost b)
 {
 	return (struct kl_cost){
 		.operations = a.operations > b.operations ? a.operations : b.operations,
@@ -123,7 +123,7 @@ static struct kl_cost next_cost(const struct kl_cost *at, const struct kl_step *
 	if (step->code == KL_STEP_JUMP)
 		return at[step->yes / sizeof(*step)];
 	if (step->code == KL_STEP_TEST || step->code < KL_STEP_LAST_JUMP)
-		return dearer(at[step->yes / sizeof(*step)], at[step->no / sizeof(*step)]);
+		return max_cost(at[step->yes / sizeof(*step)], at[step->no / sizeof(*step)]);
 	return at[1];
 }
 

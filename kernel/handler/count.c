@@ -22,8 +22,8 @@ static u64 bytes_of(u32 n)
 }
 
 /*
- * More counters for a CPU; those before are put in front of @replaced. Events are defined only
- * while no probe counts.
+ * Replace a CPU's counters by more of them; the old ones are added to @replaced. Events are defined
+ * only while no probe counts.
  */
 static int grow(struct kl_session *s, struct kl_cpu *c, u32 wanted, int node,
 		struct kl_counts **replaced, struct kl_error *why)
@@ -52,7 +52,7 @@ static int grow(struct kl_session *s, struct kl_cpu *c, u32 wanted, int node,
 	return 0;
 }
 
-/* Somebody may be reading them. */
+/* Readers may be using them. */
 static void free_counts(struct kl_session *s, struct kl_counts *counts)
 {
 	struct kl_counts *next;
@@ -69,12 +69,12 @@ static void free_counts(struct kl_session *s, struct kl_counts *counts)
 }
 
 /**
- * kl_count_prepare - have counters on each CPU
+ * kl_count_prepare - allocate counters for each CPU
  * @s: the session; its lock is held
- * @n: of events
+ * @n: number of events
  * @why: set on failure
  *
- * Returns 0 or a negative errno; what was got stays until the session ends.
+ * Returns 0 or a negative errno. The counters stay until the session ends.
  */
 int kl_count_prepare(struct kl_session *s, u32 n, struct kl_error *why)
 {

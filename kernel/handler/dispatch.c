@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The general path of an event. Where a filter or handler looks at its fields,
- * they are written to a scratch area of the CPU first and become a record only if
- * one is wanted. Reads rules without a lock: they stay until the session ends.
+ * The general path of an event. Where a filter or handler reads its fields, they are written to a
+ * scratch area of the CPU first and become a record only if the rule wants one. Rules are read
+ * without a lock: they stay until the session ends.
  */
 #include <linux/percpu.h>
 #include <linux/slab.h>
@@ -14,8 +14,8 @@
 #include "handler.h"
 
 /*
- * Events in events: a filter's load can fault and so fire another, and each may
- * be interrupted, by a softirq, an interrupt, an NMI.
+ * Events nest: a load of a filter can fault and so fire another event, and each of them may be
+ * interrupted by a softirq, an interrupt or an NMI.
  */
 #define LEVELS 8
 
@@ -27,10 +27,10 @@ struct levels {
 static struct levels *levels_of[NR_CPUS];
 
 /**
- * kl_scratch_get - room for an event's fields
+ * kl_scratch_get - get a scratch area for an event's fields
  *
- * Returns NULL if events are nested too deep. Give it back with kl_scratch_put,
- * which an interrupt does before it returns, so a plain counter is enough.
+ * Returns NULL if events are nested too deep. Release it with kl_scratch_put. An interrupt does so
+ * before it returns, so a plain counter is enough.
  * Context: any, preemption off.
  */
 struct kl_scratch *kl_scratch_get(void)
@@ -46,14 +46,14 @@ struct kl_scratch *kl_scratch_get(void)
 }
 
 /**
- * kl_scratch_put - undo the last kl_scratch_get that gave one
+ * kl_scratch_put - undo the last successful kl_scratch_get
  */
 void kl_scratch_put(void)
 {
 	struct levels *mine = levels_of[smp_processor_id()];
 
 	barrier();
-	/* Whoever comes in between leaves it as it was. */
+	/* An interrupt in between restores it. */
 	data_race(mine->depth--);
 }
 
@@ -70,7 +70,7 @@ static noinline void handle(struct kl_session *s, u32 id, const struct kl_rule *
 }
 
 /**
- * kl_fire_fault - something of an event could not be read
+ * kl_fire_fault - count an event that a program could not read in full
  * @r: the rule
  */
 void kl_fire_fault(const struct kl_rule *r)
@@ -96,8 +96,8 @@ static noinline void fire_rule(struct kl_session *s, u32 id, const struct kl_rul
 }
 
 /*
- * Is this hit measured? Any one of so many will do, so one that an interrupt's firings make the
- * count forget does not matter; nor does it if another CPU has just asked for all of them.
+ * Is this hit measured? Any one of KL_METER_EVERY will do, so it does not matter if an interrupt's
+ * hits make the counter skip one, or if another CPU has just requested all of them.
  */
 static __always_inline bool is_measured(struct kl_session *s)
 {
@@ -132,11 +132,11 @@ static noinline void measure_rule(struct kl_session *s, u32 id, const struct kl_
 }
 
 /**
- * kl_fire_wanted - an event that its rule's filter lets through
+ * kl_fire_wanted - handle an event that its rule's filter allows
  * @s: the session
  * @id: event
  * @r: the rule
- * @f: as much of the event as its handler looks at
+ * @f: as much of the event as its handler reads
  *
  * Context: any, preemption off.
  */
@@ -148,14 +148,14 @@ void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struc
 }
 
 /**
- * kl_fire_rule - an event that has a rule: filter and handle it
- * @s: the session; its gate has let the event through
+ * kl_fire_rule - filter and handle an event that has a rule
+ * @s: the session; its gate allows the event
  * @id: event
  * @r: the rule
- * @f: as much of the event as the rule looks at; `fault` is false
+ * @f: as much of the event as the rule reads; `fault` is false
  *
- * If the rule does not look out (KL_LOOKS_OUT), nothing that can be hooked is
- * called. Context: any, preemption off.
+ * Without KL_LOOKS_OUT, the rule calls no function that can be hooked.
+ * Context: any, preemption off.
  */
 void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
 {
@@ -165,11 +165,11 @@ void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct 
 }
 
 /**
- * kl_fire_filter_measured - what a filter says, in a session that is measured
+ * kl_fire_filter_measured - run a filter in a session whose hits are all measured
  * @r: the rule, which has a filter
  * @f: as much of the event as it reads
  *
- * What is refused is not wanted, and lost. Context: any, preemption off.
+ * A hit that the meter refuses is rejected and counted as lost. Context: any, preemption off.
  */
 bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_event_ctx *f)
 {
@@ -186,8 +186,8 @@ bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_event_ctx *f)
 }
 
 /**
- * kl_fire_unseen - an event that has a rule which looks at no fields
- * @s: the session; its gate has let the event through
+ * kl_fire_unseen - filter and handle an event whose rule reads no fields
+ * @s: the session; its gate allows the event
  * @id: event
  * @r: the rule
  *
@@ -204,10 +204,10 @@ void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r)
 }
 
 /**
- * kl_fire - an event with its fields: filter and handle it
- * @s: the session; its gate has let the event through
+ * kl_fire - filter and handle an event with its fields
+ * @s: the session; its gate allows the event
  * @id: event
- * @action: from the session's actions, without what is to be asked
+ * @action: from the session's actions, without KL_ACTION_TASKS
  * @f: the fields as the owner may see them, and arguments
  *
  * Context: any, preemption off.
@@ -225,11 +225,11 @@ void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_event_ctx *f)
 }
 
 /**
- * kl_fire_no_room - there was no room for an event's fields
+ * kl_fire_no_room - count an event for whose fields there was no scratch area
  * @s: the session
  * @r: its rule, or NULL
  *
- * It is lost if it might have become a record, else one of the rule's faults.
+ * It counts as lost if it might have become a record, else among the rule's faults.
  */
 void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r)
 {
@@ -290,12 +290,12 @@ static noinline void fire_allowed_measured(struct kl_session *s, u32 id,
 }
 
 /**
- * kl_fire_allowed - an event that the session has defined, and may have
+ * kl_fire_allowed - fire an event that the session has defined, and that its gate allows
  * @s: the session
  * @id: KL_EV_DYNAMIC and up
- * @fields: its output is the record's fields; NULL: none
- * @argument: of the source
- * @arguments: number of them
+ * @fields: program that outputs the record's fields; NULL: none
+ * @argument: arguments of the source
+ * @arguments: number of arguments
  *
  * Context: any, preemption off.
  */
@@ -308,12 +308,12 @@ void kl_fire_allowed(struct kl_session *s, u32 id, const struct kl_program *fiel
 }
 
 /**
- * kl_fire_dynevent - the same, if the session's gate lets the running task pass
+ * kl_fire_dynevent - fire a defined event if the session's gate allows the running task
  * @s: the session
  * @id: KL_EV_DYNAMIC and up
- * @fields: its output is the record's fields; NULL: none
- * @argument: of the source
- * @arguments: number of them
+ * @fields: program that outputs the record's fields; NULL: none
+ * @argument: arguments of the source
+ * @arguments: number of arguments
  *
  * Context: any, preemption off.
  */
@@ -325,13 +325,13 @@ void kl_fire_dynevent(struct kl_session *s, u32 id, const struct kl_program *fie
 }
 
 /**
- * kl_fire_room - where a probe writes an event's fields that a rule looks at
- * @s: the session; its gate has let the event through
- * @action: from the session's actions, without what is to be asked
+ * kl_fire_room - get the place where a probe writes an event's fields for a rule
+ * @s: the session; its gate allows the event
+ * @action: from the session's actions, without KL_ACTION_TASKS
  *
- * Returns a place with `at` NULL if nobody looks at them, and the rule is done; or
- * if there is no room: the event is then counted as lost if the rule would log it,
- * else among the rule's faults. Else call kl_fire_fields.
+ * Returns a place with `at` NULL if the rule reads no fields and has been carried out, or if there
+ * is no scratch area: then the event counts as lost if the rule would log it, else among the rule's
+ * faults. Otherwise, call kl_fire_fields.
  */
 struct kl_place kl_fire_room(struct kl_session *s, u8 action)
 {
@@ -347,11 +347,11 @@ struct kl_place kl_fire_room(struct kl_session *s, u8 action)
 }
 
 /**
- * kl_fire_fields - the fields are written where kl_fire_room said
- * @s: as given to it
+ * kl_fire_fields - handle an event whose fields are where kl_fire_room returned
+ * @s: as given to kl_fire_room
  * @id: event
- * @action: from the session's actions, without what is to be asked
- * @fields: the place
+ * @action: from the session's actions, without KL_ACTION_TASKS
+ * @fields: the place's `at`
  * @bytes: of the fields and strings
  */
 void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes)
@@ -363,9 +363,9 @@ void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u
 }
 
 /**
- * kl_fire_init - get the scratch areas
+ * kl_fire_init - allocate the scratch areas
  *
- * Returns 0 or -ENOMEM; then there are none.
+ * Returns 0, or -ENOMEM with nothing allocated.
  */
 int kl_fire_init(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The general way of an event: filter, rule, handler. Fed by probes whose event
- * has a rule and by all defined events; leads to records and tables. See
+ * The general path of an event: filter, rule, handler. Called by probes of events
+ * that have a rule, and for all defined events; ends in records and tables. See
  * docs/design/program.md.
  */
 #ifndef KL_HANDLER_DISPATCH_H
@@ -12,7 +12,7 @@
 #include "../core/record.h"
 
 /**
- * struct kl_scratch - room for one event's fields before they are a record
+ * struct kl_scratch - space for one event's fields before they become a record
  * @fields: as in a record
  */
 struct kl_scratch {
@@ -22,13 +22,13 @@ struct kl_scratch {
 struct kl_scratch *kl_scratch_get(void);
 void kl_scratch_put(void);
 
-/* The rule that an action names, without what is to be asked. */
+/* The rule that an action names, without KL_ACTION_TASKS. */
 static __always_inline const struct kl_rule *kl_rule_of(const struct kl_session *s, u8 action)
 {
 	return s->defs.rule[action - KL_ACTION_RULE];
 }
 
-/* The entry of a rule's table, found in place. */
+/* The entry of a rule's table, if it is in the first slot of its search. */
 static __always_inline bool kl_fastpath_entry(const struct kl_rule *r, struct kl_table *t,
 					      struct kl_abi_entry **entry)
 {
@@ -40,10 +40,10 @@ static __always_inline bool kl_fastpath_entry(const struct kl_rule *r, struct kl
 }
 
 /**
- * kl_fire_blind - do what a rule says, if it just counts
+ * kl_fire_blind - carry out a rule that only counts
  * @r: the rule
  *
- * As kl_fire_fastpath, for events whose fields are not at hand.
+ * As kl_fire_fastpath, for events whose fields have not been read.
  */
 static __always_inline bool kl_fire_blind(const struct kl_rule *r)
 {
@@ -57,12 +57,12 @@ static __always_inline bool kl_fire_blind(const struct kl_rule *r)
 }
 
 /**
- * kl_fire_fastpath - do what a rule says, if it is as simple as most
+ * kl_fire_fastpath - carry out a rule that is as simple as most
  * @r: the rule
  * @word: the event's first field, a number of 64 bits
  *
- * It calls nothing and needs no stack frame. Returns false if nothing is done:
- * use kl_fire_rule. Context: any, preemption off.
+ * It calls no function and needs no stack frame. Returns false if it did nothing: then call
+ * kl_fire_rule. Context: any, preemption off.
  */
 static __always_inline bool kl_fire_fastpath(const struct kl_rule *r, u64 word)
 {
@@ -112,12 +112,12 @@ void kl_fire_allowed(struct kl_session *s, u32 id, const struct kl_program *fiel
 struct kl_place kl_fire_room(struct kl_session *s, u8 action);
 void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes);
 
-/* Does a rule's filter want an event? @f: as much of it as the rule `reads`. */
+/* Does a rule's filter allow an event? @f: as much of it as the rule `reads`. */
 static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	if (!r->filter)
 		return true;
-	/* Set while others run: they find it now or at the next event. */
+	/* Set while probes run: they see it now or at the next event. */
 	if (unlikely(data_race(f->session->meter.each)) ? kl_fire_filter_measured(r, f) :
 							  kl_program_run(r->filter, f))
 		return true;
@@ -126,21 +126,21 @@ static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_even
 	return false;
 }
 
-/* Does a rule's filter say no, whatever other fields say, as its guard is this number? */
+/* Does a rule's guard, with this number, make its filter reject an event? */
 static __always_inline bool kl_fire_guards(const struct kl_rule *r, u64 number)
 {
 	return (number - r->guard_from <= r->guard_span) == r->guard_opposite;
 }
 
 /**
- * kl_fire_begin - where a probe writes an event's fields that go the general way
- * @s: the session; its gate has let the event through
+ * kl_fire_begin - get the place where a probe writes the fields of an event on the general path
+ * @s: the session; its gate allows the event
  * @id: event
- * @action: from the session's actions, without what is to be asked; not `count`
+ * @action: from the session's actions, without KL_ACTION_TASKS; not `count`
  * @bytes: of the fields and strings
  *
- * A record's place if it is only to be logged, else room before a rule looks at
- * them. Returns one with `at` NULL if there is none; else call kl_fire_end.
+ * Returns a record's place if the event is only logged, else a scratch area for a rule. If `at` is
+ * NULL, there is none; otherwise, call kl_fire_end.
  */
 static __always_inline struct kl_place kl_fire_begin(struct kl_session *s, u32 id, u8 action,
 						     u32 bytes)

@@ -28,8 +28,8 @@
 
 /**
  * struct registered - a handler in the list
- * @rules: that use it; under the lock
- * @ref: of the list and of its rules
+ * @rules: number of rules that use it; under the lock
+ * @ref: held by the list and by each rule
  */
 struct registered {
 	struct list_head list;
@@ -39,7 +39,7 @@ struct registered {
 	struct kref ref;
 };
 
-/* How often a rule's handler was called on a CPU, or could not be. */
+/* How often a rule's handler was called on a CPU, and how often it could not be called. */
 struct calls {
 	u64 fired;
 	u64 missed;
@@ -48,7 +48,7 @@ struct calls {
 /**
  * struct kl_external - a rule's handler
  * @ops: of its module, which stays loaded
- * @data: what its init() has returned
+ * @data: returned by its init()
  */
 struct kl_external {
 	const struct kl_handler_ops *ops;
@@ -120,7 +120,7 @@ int kl_handler_register(const struct kl_handler_ops *ops)
 	struct registered *h;
 	int error = 0;
 
-	/* Nothing behind the version is looked at if it is another. */
+	/* With another version, the members after it are not read. */
 	if (ops->version != KL_HANDLER_API) {
 		pr_warn("kernlens: a handler was built for version %u of the interface, not %u\n",
 			ops->version, KL_HANDLER_API);
@@ -148,10 +148,10 @@ int kl_handler_register(const struct kl_handler_ops *ops)
 EXPORT_SYMBOL_GPL(kl_handler_register);
 
 /**
- * kl_handler_unregister - no new rule can use it
+ * kl_handler_unregister - withdraw a handler: no new rule can use it
  * @ops: as registered; nothing happens if it is not
  *
- * Rules that use it go on, and keep the owner loaded until their sessions end.
+ * Rules that use it keep working, and keep the owner loaded until their sessions end.
  * Context: may sleep.
  */
 void kl_handler_unregister(const struct kl_handler_ops *ops)
@@ -179,8 +179,7 @@ static struct registered *get_handler(const char *name, size_t length)
 	mutex_lock(&registry_lock);
 	h = find(name, length);
 	/*
-	 * A module whose init may still fail is freed whoever has it pinned: it
-	 * must have come to its end.
+	 * A pin does not keep a module whose init fails, so its init must have completed.
 	 */
 	if (h && (READ_ONCE(h->ops->owner->state) != MODULE_STATE_LIVE ||
 		  !try_module_get(h->ops->owner)))
@@ -240,7 +239,7 @@ static u64 bytes(void)
 	return kl_memory_size(sizeof(struct kl_external)) + kl_memory_percpu(sizeof(struct calls));
 }
 
-/* Without the session's lock, as another module's init() is called. */
+/* Called without the session's lock, because it calls another module's init(). */
 static int create(const struct kl_session *s, const struct kl_abi_rule *params, struct kl_rule *r,
 		  struct kl_error *why)
 {
@@ -289,8 +288,8 @@ const struct kl_handler kl_handler_external = {
 };
 
 /**
- * kl_external_destroy - a rule has no use for its handler any more
- * @e: no probe can be in it; or NULL
+ * kl_external_destroy - release a rule's handler
+ * @e: handler that no probe is running; or NULL
  *
  * Context: may sleep.
  */
@@ -305,7 +304,7 @@ void kl_external_destroy(struct kl_external *e)
 	kfree(e);
 }
 
-/* The running task, if the session's owner may be told of it here. */
+/* The running task, if the session's owner may see it here. */
 static struct task_struct *shown_task(const struct kl_session *s)
 {
 	if (!(s->gate & KL_GATE_OWN) || (in_task() && kl_access_may_see(s->owner, current)))
@@ -366,10 +365,10 @@ static int read_text(struct kl_external *e, struct kl_abi_handler_read *to, u32 
 }
 
 /**
- * kl_external_read - what a rule's handler says
+ * kl_external_read - get the text of a rule's handler
  * @s: the session, charged for the text while the caller's memory is written
  * @e: of the rule
- * @to: as in the contract
+ * @to: see uapi/define.h
  * @why: set on failure
  *
  * Context: may sleep.
@@ -400,11 +399,11 @@ int kl_external_read(struct kl_session *s, struct kl_external *e, struct kl_abi_
 }
 
 /**
- * kl_external_info - one of the handlers that other modules have registered
+ * kl_external_info - describe one of the handlers that other modules have registered
  * @info: `index` in, the rest out
- * @may: KL_MAY_* of who asks
+ * @may: KL_MAY_* of the caller
  *
- * Returns 0 or -ENOENT behind the last. Context: may sleep.
+ * Returns 0, or -ENOENT if `index` is past the last. Context: may sleep.
  */
 int kl_external_info(struct kl_abi_handler_info *info, u32 may)
 {

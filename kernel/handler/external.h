@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Handlers of other modules, as rules use them. What those modules see is
+ * Handlers of other modules, as rules use them. Their interface to those modules is
  * kernel/include/kernlens/handler.h.
  */
 #ifndef KL_HANDLER_EXTERNAL_H

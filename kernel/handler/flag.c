@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handlers `set` and `clear`: a flag of the running task, or of the CPU. Filters of the session read
- * it.
+ * Handlers `set` and `clear`: a flag of the running task, or of the CPU, which filters of the
+ * session read.
  */
 #include "../core/flag_time.h"
 #include "../core/gate.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Per-CPU hash tables of what handlers add up. Written by probes of one CPU,
- * which may interrupt each other; copied by readers at any time. No locks, and
- * nothing is allocated once a table is made.
+ * Per-CPU hash tables of the handlers `count`, `sum` and `hist`. The probes of one CPU write a
+ * table and may interrupt each other; readers copy it at any time. There are no locks, and nothing
+ * is allocated once a table exists.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -12,7 +12,7 @@
 #include "../core/account.h"
 #include "table.h"
 
-/* So long a run of taken slots is searched. */
+/* Longest run of used slots that is searched. */
 #define PROBES 8
 
 static u32 slots_of(u32 entries, u32 keys)
@@ -23,8 +23,8 @@ static u32 slots_of(u32 entries, u32 keys)
 /**
  * kl_table_bytes - memory of a table on one CPU
  * @entries: as in kl_table_init
- * @keys: the same
- * @buckets: the same
+ * @keys: as in kl_table_init
+ * @buckets: as in kl_table_init
  */
 u64 kl_table_bytes(u32 entries, u32 keys, bool buckets)
 {
@@ -39,12 +39,12 @@ u64 kl_table_bytes(u32 entries, u32 keys, bool buckets)
 /**
  * kl_table_init - one CPU's table
  * @t: zeroed
- * @entries: that it has room for, at least
- * @keys: numbers that an entry is told apart by
+ * @entries: least number of entries that must fit
+ * @keys: number of keys of an entry
  * @buckets: it is a histogram
  * @node: of the CPU
  *
- * Returns 0 or -ENOMEM; call kl_table_deinit then, too. Context: may sleep.
+ * Returns 0 or -ENOMEM; call kl_table_deinit in either case. Context: may sleep.
  */
 int kl_table_init(struct kl_table *t, u32 entries, u32 keys, bool buckets, int node)
 {
@@ -98,17 +98,17 @@ static noinline struct kl_abi_entry *fill(struct kl_table *t, u32 slot, const u6
 		entry->key[i] = key[i];
 	entry->min = S64_MAX;
 	entry->max = S64_MIN;
-	/* Readers look at an entry only if it is in use; pairs with kl_table_copy. */
+	/* Readers read an entry only if it is in use. Pairs with kl_table_copy. */
 	smp_store_release(&t->state[slot], KL_SLOT_USED);
 	return entry;
 }
 
 /**
- * kl_table_find - the entry of a key, a new one if there is none
+ * kl_table_find - find the entry of a key, or add one
  * @t: this CPU's
  * @key: as many numbers as the table has keys
  *
- * Returns NULL if there is no room, which is counted. Context: any, preemption off.
+ * Returns NULL if the table is full, and counts that. Context: any, preemption off.
  */
 struct kl_abi_entry *kl_table_find(struct kl_table *t, const u64 *key)
 {
@@ -132,9 +132,9 @@ struct kl_abi_entry *kl_table_find(struct kl_table *t, const u64 *key)
 }
 
 /**
- * kl_table_copy - give a table to a reader
+ * kl_table_copy - copy a table to a reader
  * @t: any CPU's
- * @to: as in the contract; `n`, `overflow` and the arrays are filled in
+ * @to: see uapi/define.h; `n`, `overflow` and the arrays are filled in
  *
  * Returns 0, -ENOSPC if there are more than @to->n entries, or -EFAULT.
  * Context: may sleep.
@@ -148,7 +148,7 @@ int kl_table_copy(const struct kl_table *t, struct kl_abi_table *to)
 	to->overflow = READ_ONCE(t->overflow);
 	for (u32 slot = 0; slot <= t->mask; slot++) {
 		cond_resched();
-		/* The key before the state; pairs with fill. */
+		/* Read the key after the state. Pairs with fill. */
 		if (smp_load_acquire(&t->state[slot]) != KL_SLOT_USED)
 			continue;
 		if (n < to->n) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tables of the handlers `count`, `sum` and `hist`: one a rule and CPU, written
- * by that CPU's probes, read by KL_IOC_TABLE. See docs/design/program.md.
+ * Tables of the handlers `count`, `sum` and `hist`: one for each rule and CPU. Probes of that CPU
+ * write it, and KL_IOC_TABLE reads it. See docs/design/program.md.
  */
 #ifndef KL_HANDLER_TABLE_H
 #define KL_HANDLER_TABLE_H
@@ -17,10 +17,10 @@
 #define KL_TABLE_ENTRIES_MAX 1048576
 
 /**
- * struct kl_table - one CPU's
- * @mask: slots, a power of two, less one
- * @keys: that an entry is told apart by
- * @overflow: firings that found no room
+ * struct kl_table - table of a rule on one CPU
+ * @mask: number of slots, a power of two, minus one
+ * @keys: number of keys of an entry
+ * @overflow: events that found the table full
  * @state: of each slot, enum slot_state
  * @entry: the numbers
  * @bucket: KL_HIST_BUCKETS for each; NULL unless it is a histogram
@@ -39,9 +39,9 @@ int kl_table_init(struct kl_table *t, u32 entries, u32 keys, bool buckets, int n
 void kl_table_deinit(struct kl_table *t);
 struct kl_abi_entry *kl_table_find(struct kl_table *t, const u64 *key);
 /*
- * A slot is claimed by one writer, which fills the key in and then says so. One
- * that interrupts it meanwhile does not know the slot's key and takes another
- * slot, so a key may be in a table twice: readers add such entries up.
+ * A writer claims a slot, fills in the key, and then marks the slot as used. A writer that
+ * interrupts it in between does not know the slot's key and takes another slot, so a key may be in
+ * a table twice: readers add such entries up.
  */
 enum kl_slot_state {
 	KL_SLOT_FREE,
@@ -50,12 +50,12 @@ enum kl_slot_state {
 };
 
 /**
- * kl_table_has - has the first slot that is looked at a key?
+ * kl_table_has - is a key in the first slot of its search?
  * @t: this CPU's, with at most one key
- * @key: 0 if it has none
+ * @key: 0 if the table has no keys
  * @entry: set to the slot's
  *
- * Else use kl_table_find. Context: any, preemption off.
+ * If not, use kl_table_find. Context: any, preemption off.
  */
 static __always_inline bool kl_table_has(struct kl_table *t, u64 key, struct kl_abi_entry **entry)
 {
@@ -86,7 +86,7 @@ static __always_inline void kl_keep_greatest(s64 *kept, s64 value)
 		;
 }
 
-/* A value more. */
+/* Add a value. */
 static __always_inline void kl_entry_add(struct kl_abi_entry *entry, s64 value)
 {
 	kl_local_add(&entry->count, 1);
@@ -96,8 +96,8 @@ static __always_inline void kl_entry_add(struct kl_abi_entry *entry, s64 value)
 }
 
 /*
- * Powers of two: bucket 0 is for 0 and below, bucket n for values of n bits.
- * Of one width: bucket 0 is for what is below @low, the last for all above.
+ * With powers of two, bucket 0 is for 0 and below, and bucket n for values of n bits. With buckets
+ * of one width, bucket 0 is for values below @low, and the last for all above.
  */
 static __always_inline u32 kl_bucket_of(s64 value, u64 width, s64 low)
 {
@@ -111,7 +111,7 @@ static __always_inline u32 kl_bucket_of(s64 value, u64 width, s64 low)
 	return n < KL_HIST_BUCKETS - 2 ? n + 1 : KL_HIST_BUCKETS - 1;
 }
 
-/* And in its histogram; @width of a bucket, 0: powers of two, @low: where they begin. */
+/* Count a value in the entry's histogram. @width: of a bucket, 0 for powers of two; @low: first. */
 static __always_inline void kl_entry_hist(struct kl_table *t, struct kl_abi_entry *entry, s64 value,
 					  u64 width, s64 low)
 {

@@ -277,7 +277,7 @@ void kl_watchdog_init_session(struct kl_session *s)
  */
 void kl_watchdog_start(struct kl_session *s)
 {
-	u64 operations = OPERATIONS_MORE + (KL_RULE_KEYS_MAX + 3) * (u64)s->meter.dearest;
+	u64 operations = OPERATIONS_MORE + (KL_RULE_KEYS_MAX + 3) * (u64)s->meter.max_operations;
 
 	lockdep_assert_held(&s->lock);
 	s->meter.most =
