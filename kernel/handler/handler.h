@@ -2,8 +2,8 @@
 /*
  * The handlers: a row of uapi/handlers.def, a struct kl_handler and a function that is called when
  * an event hits, in a file of their own. Probes contain `log` and the plain `count`; dispatch.c
- * reaches the rest, and calls kl_hit_NAME by the row's id. dispatch.h carries out the simplest rules
- * with a table itself (kl_fire_fastpath).
+ * calls kl_hit_NAME of the others by the row's id. dispatch.h carries out the simplest rules with a
+ * table itself (kl_fire_fastpath).
  */
 #ifndef KL_HANDLER_HANDLER_H
 #define KL_HANDLER_HANDLER_H
