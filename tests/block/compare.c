@@ -127,7 +127,7 @@ static void compare_ours(const struct kl_block_graph *g, const struct kl_block_i
 	uint8_t at = 0;
 
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, text, in->bytes, &full)))
-		fault(OURS, g, in->offset, "decoded by nobody");
+		fault(OURS, g, in->offset, "no decoder accepts it");
 	else if (full.raw.imm[0].is_relative)
 		at = full.raw.imm[0].offset;
 	else if (full.attributes & ZYDIS_ATTRIB_IS_RELATIVE)
@@ -135,9 +135,9 @@ static void compare_ours(const struct kl_block_graph *g, const struct kl_block_i
 	if (!kl_instruction_decode(text, KL_INSTRUCTION_BYTES_MAX, &own))
 		fault(OURS, g, in->offset, "the module's decoder refuses it");
 	else if (own.bytes != in->bytes || own.at != at)
-		fault(OURS, g, in->offset, "the module's decoder reads it otherwise");
+		fault(OURS, g, in->offset, "the module's decoder reads it differently");
 	else if (own.flow != flow_of(in, &full))
-		fault(OURS, g, in->offset, "the module's decoder has it go elsewhere");
+		fault(OURS, g, in->offset, "the module's decoder gives it another flow");
 	else if (in->target && behind + (int64_t)own.by != in->target)
 		fault(OURS, g, in->offset, "the module's decoder has another target");
 	else if (spoils_flags(&own, &full))
@@ -168,7 +168,7 @@ static void compare_instructions(const struct kl_block_graph *g)
 static void check_edge(const struct kl_block_graph *g, const struct kl_block *from, uint32_t to)
 {
 	if (to != UINT32_MAX && to >= g->blocks)
-		fault(EDGE, g, from->begin, "goes to no block");
+		fault(EDGE, g, from->begin, "edge to an address that begins no block");
 }
 
 /*
@@ -185,7 +185,7 @@ static void check_blocks(const struct kl_block_graph *g)
 
 		if (block->begin < last || in->offset != block->begin ||
 		    jump->offset + jump->bytes != block->begin + block->bytes)
-			fault(PARTITION, g, block->begin, "is not cut well");
+			fault(PARTITION, g, block->begin, "wrong block boundary");
 		for (uint32_t k = 1; k < block->n; k++)
 			if (in[k].leader || in[k - 1].end != KL_END_FALL)
 				fault(PARTITION, g, in[k].offset, "begins a block");
@@ -287,7 +287,7 @@ static void check_function(struct kl_blocks *blocks, size_t index)
 	struct kl_block_graph graph;
 
 	if (kl_blocks_graph(blocks, index, &graph)) {
-		unit_result(false, "a function is taken apart", kl_error_text());
+		unit_result(false, "a function is decoded", kl_error_text());
 		return;
 	}
 	if (!graph.function.reason) {
@@ -332,8 +332,8 @@ static void compare_random(void)
 		both++;
 		differ += full.length != own.bytes;
 	}
-	unit_check(both > RANDOM / 2 && !differ, "and of random bytes what both know");
-	unit_check(!beyond, "an instruction that is cut is none");
+	unit_check(both > RANDOM / 2 && !differ, "random bytes: both agree on what both decode");
+	unit_check(!beyond, "a truncated instruction is not decoded");
 }
 
 static void report(int what, const char *text)
@@ -370,14 +370,16 @@ int main(int argc, char **argv)
 	printf("# %zu functions, %" PRIu64 " instructions, %" PRIu64 " targets, %" PRIu64
 	       " windows, %" PRIu64 " slots\n",
 	       kl_blocks_functions(blocks), instructions, targets, windows, slots);
-	unit_result(instructions > 2000000 && targets > 300000, "the whole kernel is there", NULL);
+	unit_result(instructions > 2000000 && targets > 300000, "the whole kernel is decoded",
+		    NULL);
 	report(LENGTH, "every instruction is as long as objdump says");
 	report(TARGET, "and goes where objdump says");
 	report(OURS, "and the module's decoder reads it as Zydis does");
 	compare_random();
 	report(PARTITION, "blocks are apart, and cut where something jumps to");
-	report(EDGE, "what a block goes to is a block");
-	report(WINDOW, "no window has an instruction that is jumped to or cannot be moved");
+	report(EDGE, "each edge leads to the beginning of a block");
+	report(WINDOW,
+	       "no patch site has a jump target or an instruction that cannot be relocated");
 	report(SLOT, "slots of bounces are near, free, and apart");
 	kl_blocks_close(blocks);
 	kl_symbols_close(symbols);

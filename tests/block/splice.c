@@ -80,14 +80,15 @@ static void check_refusals(void)
 	unit_check(is_refused(0, &w, KL_SPLICE_form), "a window without points is refused");
 	w = plan.window[0];
 	w.tier = KL_SPLICE_TRAP + 1;
-	unit_check(is_refused(0, &w, KL_SPLICE_form), "a tier that is none is refused");
+	unit_check(is_refused(0, &w, KL_SPLICE_form), "an invalid tier is refused");
 	w = plan.window[0];
 	w.address = 0xffff888000001000;
-	unit_check(is_refused(0, &w, KL_SPLICE_bounds), "what is no text is refused");
+	unit_check(is_refused(0, &w, KL_SPLICE_bounds),
+		   "an address outside of the text is refused");
 	w = plan.window[plan.windows - 1];
 	w.address = plan.window[0].address;
 	unit_check(is_refused(plan.windows - 1, &w, KL_SPLICE_form),
-		   "windows that do not ascend are refused");
+		   "windows out of order are refused");
 }
 
 static bool read_counts(uint32_t first, uint64_t *to)
@@ -117,9 +118,9 @@ static void check_counts(uint64_t getppid, uint32_t bytes, const uint64_t *count
 		right += count[i] == CALLS;
 		wrong += !count_is(count[i], CALLS);
 	}
-	printf("# %u of %u blocks were passed\n", passed, plan.points);
+	printf("# %u of %u blocks were executed\n", passed, plan.points);
 	unit_check(right >= 2 && !wrong, "each block of the system call is counted exactly");
-	unit_check(passed > right, "and blocks of others");
+	unit_check(passed > right, "and blocks that other tasks execute");
 }
 
 int main(int argc, char **argv)
@@ -156,7 +157,7 @@ int main(int argc, char **argv)
 			       plan.windows, plan.points);
 		}
 		if (round > 1)
-			unit_check(plan.moved > n / 2, "most functions are moved");
+			unit_check(plan.moved > n / 2, "most functions are relocated");
 		unit_check(splice_all(&first),
 			   round ? "spliced again: the text is as it was" : "spliced");
 		for (int i = 0; i < CALLS; i++)
@@ -165,7 +166,7 @@ int main(int argc, char **argv)
 		check_counts(getppid.address, getppid.bytes, count);
 		unit_check(!device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
 				   unsplice.windows == plan.windows,
-			   "all windows are taken back");
+			   "all windows are restored");
 	}
 	kl_blocks_close(blocks);
 	kl_symbols_close(symbols);

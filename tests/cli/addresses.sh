@@ -47,11 +47,11 @@ for kind in timers works sites; do
 	check "$kind have names" test "$(wc -l <ours.$kind.names)" -gt "$([[ $kind == sites ]] && echo 10 || echo 1)"
 	check "and they are ftrace's" bash -c "comm -23 ours.$kind.names theirs.$kind.names | { ! grep .; }"
 done
-check "those of a module are told so" grep -q '^[a-z0-9_]*:[a-zA-Z0-9_.]*+0x' ours.sites.names
+check "a module's addresses name it" grep -q '^[a-z0-9_]*:[a-zA-Z0-9_.]*+0x' ours.sites.names
 check "all functions of timers have one" jq -s -e 'map(select(.event == "timer_start")) | length > 10 and all(.meanings.function)' t.json
-check "the number is there, too" jq -s -e \
+check "the number is printed, too" jq -s -e \
 	'map(select(.event == "timer_start"))[0].fields.function | startswith("0xffffffff")' t.json
-check "memory has no name" jq -s -e 'map(select(.event == "kmem_kmalloc")) | length > 100 and all(.meanings | has("ptr") | not)' t.json
+check "addresses of data have no name" jq -s -e 'map(select(.event == "kmem_kmalloc")) | length > 100 and all(.meanings | has("ptr") | not)' t.json
 # The only event of the tables that always occurs in an interrupt.
 check "variables have" jq -s -e \
 	'map(select(.event == "timer_hrtimer_expire_entry")) | any(.[]; .variable_meanings.irq_ip)' t.json
@@ -60,23 +60,23 @@ says out ' timer_start: timer=0x[0-9a-f]+ function=[a-z][a-z0-9_.:]+ ' "as text"
 kl print t -e timer_start --format csv
 says out ',"function=0x[0-9a-f]+ \([a-z][a-z0-9_.:]+\)"' "as CSV"
 kl_nobody print t -e timer_start
-expect "a trace is for its owner alone" 1
+expect "only the owner may read a trace" 1
 chmod -R go+rX t
 kl_nobody print t -e timer_start
 says out ' function=[a-z][a-z0-9_.:]+ ' "from the trace, not from the running kernel"
 cp -r t bare
 rm bare/kernlens/symbols
 kl print bare -e timer_start
-says out ' function=0xffffffff' "which without it has numbers"
+says out ' function=0xffffffff' "without its symbols a trace has numbers"
 check "no system call's argument is in it" bash -c '! cut -d" " -f1 t/kernlens/symbols | grep -vE "^(ffff|kernlens)"'
 echo nonsense >bare/kernlens/symbols
 kl print bare
 expect "a damaged file is refused" 1
 says err 'symbols: cannot parse line 1'
 kl record -q --no-dump -e sched_switch,syscalls -o t2 -- true
-check "without such events there is nothing" test ! -e t2/kernlens/symbols
+check "without such events no symbols are written" test ! -e t2/kernlens/symbols
 kl record -q --no-dump --force -a -e sched_switch -o t -- true
-check "a trace that is replaced takes its names along" test ! -e t/kernlens/symbols
+check "replacing a trace removes its symbols" test ! -e t/kernlens/symbols
 kl live -a -e timer_start --duration 1
 says out ' function=[a-z][a-z0-9_.:]+ ' "live"
 kl stat -a -e 'kmem_kmalloc:count by call_site' -- bash work

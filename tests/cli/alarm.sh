@@ -4,7 +4,7 @@
 
 kl record --no-dump -e sched_process_exec -e 'mark :alarm("look here")' -o plain -- "$kernlens" mark one
 expect "an alarm" 0
-says err '^kernlens: alarm: look here \(mark in kernlens, [0-9]+\)$' "is said"
+says err '^kernlens: alarm: look here \(mark in kernlens, [0-9]+\)$' "is printed"
 
 # An alarm is reported during the recording, not at its end.
 kl record -q --no-dump -e 'mark :alarm("look here")' --on-alarm 'date +%s%N >told' -o soon -- \
@@ -30,34 +30,34 @@ kl record --no-dump -e syscall_entry_write -e 'mark :alarm("many")' \
 	bash -c 'yes | head -n 100 | "$0" mark -; dd if=/dev/zero of=/dev/null bs=1 count=500 status=none' "$kernlens"
 expect "a slow command" 0
 check "is never run twice at a time" bash -c '! uniq -d slow.log | grep .'
-says err '^kernlens: [0-9]+ alarms were not passed to the --on-alarm command' "what it was too slow for is counted"
+says err '^kernlens: [0-9]+ alarms were not passed to the --on-alarm command' "alarms not passed to it are counted"
 # How many are dropped depends on the machine.
 untold=$(sed -nE 's/^kernlens: ([0-9]+) alarms (were not passed|were dropped).*/\1/p' "$work/err" | paste -sd+)
-check "each alarm is one or the other" test $(($(grep -c end slow.log) + untold)) -eq 100
+check "each alarm is passed or counted" test $(($(grep -c end slow.log) + untold)) -eq 100
 says err '^kernlens: [0-9]+ alarms were not printed' "and what was not printed"
-check "and nothing is lost meanwhile" test \
+check "and no record is lost in the meantime" test \
 	"$("$kernlens" print --format json slow | jq -s '[.[] | select(.event == "syscall_entry_write" and .comm == "dd")] | length')" -eq 500
 
 kl record --no-dump -e 'mark :alarm("many")' --on-alarm 'exit 3' -o failing -- \
 	bash -c 'for i in 1 2 3; do "$0" mark; done' "$kernlens"
 expect "a command that fails" 0
-check "is told once" test "$(grep -c 'failed with status 3' err)" -eq 1
+check "its failure is reported once" test "$(grep -c 'failed with status 3' err)" -eq 1
 
 # Users choose the names of their tasks.
 odd=$'mark\n<0>odd'
 cp "$kernlens" "$odd"
 rm -f told
 kl record --no-dump -e 'mark :alarm("look here")' --on-alarm "$tell" -o odd -- ./"$odd" mark one
-says err '^kernlens: alarm: look here \(mark in mark\?<0>odd, [0-9]+\)$' "a name is plain"
+says err '^kernlens: alarm: look here \(mark in mark\?<0>odd, [0-9]+\)$' "a name is escaped"
 silent err '^<0>' "and begins no line"
 check "in the command's environment, too" grep -qF '|mark?<0>odd' told
 kl print $'no\n<0>\e[31mtrace'
-check "messages are plain" grep -qF 'no?<0>?[31mtrace: No such file' err
+check "messages are escaped" grep -qF 'no?<0>?[31mtrace: No such file' err
 silent err '^<0>' "names in them begin no line"
 
 kl live -e sched_process_exec -e 'mark :alarm("look here")' --on-alarm "$tell" -- "$kernlens" mark one
 expect "live" 0
-says err '^kernlens: alarm: look here' "says them"
+says err '^kernlens: alarm: look here' "prints alarms"
 says err '^printed$' "runs the command"
 says out 'alarm: .*look here' "they are events, too"
 silent out '^printed$' "whose output is not among the events"
@@ -75,13 +75,13 @@ wait_until readers there 2
 wait_until test -s told
 kill -INT "$reader"
 wait "$reader"
-check "those that come from now on" test "$(wc -l <told)" -eq 1
-silent err 'alarm: ' "not said with --quiet"
+check "only alarms after it attached" test "$(wc -l <told)" -eq 1
+silent err 'alarm: ' "not printed with --quiet"
 kill -INT "$recorder"
 wait "$recorder"
 
 kl_nobody record --no-dump -e 'mark :alarm("mine")' --on-alarm 'echo "$KERNLENS_COMM" >/dev/shm/own.told' \
 	-o /dev/shm/own -- "$kernlens" mark one
 expect "an ordinary user's" 0
-check "tells of own tasks" grep -qx kernlens /dev/shm/own.told
+check "reports the user's own tasks" grep -qx kernlens /dev/shm/own.told
 rm -r /dev/shm/own /dev/shm/own.told

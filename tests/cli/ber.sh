@@ -11,7 +11,7 @@ same() {
 	"$kernlens" print t "$@" >trace.out
 	kl print "$@" t.ber
 	check "$text" cmp trace.out out
-	check "and it is something" test -s out
+	check "and the output is not empty" test -s out
 }
 
 # decoded TEXT FILE ARGUMENT...: ber-decode must print for FILE what kernlens print ARGUMENT...
@@ -25,7 +25,7 @@ decoded() {
 
 kl record -q -o t -e syscalls,sched,irq_handler_entry --buffer 64K -- \
 	sh -c 'cd /; /bin/echo hi >/dev/null; cat /etc/passwd /nosuch >/dev/null 2>&1; true'
-expect "a trace to write" 0
+expect "record a trace" 0
 kl print t --format ber
 expect "--format ber" 0
 cp out t.ber
@@ -33,7 +33,7 @@ records=$("$kernlens" report --json t | jq .records)
 
 openssl asn1parse -inform DER -in t.ber >parsed 2>parsed.err
 check "openssl walks the whole file" test $? -eq 0
-check "without a word" test ! -s parsed.err
+check "without a message" test ! -s parsed.err
 check "it sees as many records as there are" \
 	test "$(grep -cE '^ *[0-9]+:d=0 .* cons: priv \[' parsed)" -eq "$records"
 check "and the end" test "$(grep -cE '^ *[0-9]+:d=0 .* cons: appl \[ 2 \]' parsed)" -eq 1
@@ -73,7 +73,7 @@ kl print filtered.ber
 "$kernlens" print t -e 'syscall_exit_*' >trace.out
 check "also for kernlens" cmp trace.out out
 openssl asn1parse -inform DER -in filtered.ber >filtered 2>&1
-check "a task is told where it changes" test \
+check "a task is written where it changes" test \
 	"$(grep -cE ':d=2 .* cons: cont \[ 0 \]' filtered)" -lt "$(grep -cE ':d=0 .* cons: priv' filtered)"
 
 # Losses are records in the file.
@@ -84,16 +84,16 @@ cp out l.ber
 "$kernlens" print l >trace.out 2>/dev/null
 kl print l.ber
 check "losses are printed as from the trace" cmp trace.out out
-says out 'events (were overwritten|preceded)' "there are some"
+says out 'events (were overwritten|preceded)' "stack traces are there"
 says err "missing from this trace: 0 discarded because buffers were full, [0-9,]+ overwritten" "and their sum"
 
 # Damaged and invalid files.
 head -c $(($(stat -c %s t.ber) - 7)) t.ber >cut.ber
 kl print cut.ber
-says out 'unknown number of events' "a cut file is known as such"
+says out 'unknown number of events' "a truncated file is reported"
 says err '1 blocks damaged'
 kl print /etc/passwd
-expect "a file that is no trace" 1
+expect "a file that is not a trace" 1
 says err '/etc/passwd: not a trace in BER'
 kl print t -i t.ber
 expect "two traces" 2
@@ -117,7 +117,7 @@ for format in text csv json; do
 	kl print s.ber --format $format
 	check "call traces and addresses as $format" cmp trace.out out
 done
-check "there are some" jq -s -e 'any(.[]; .stacks.ustack[0].inlined and .stacks.kstack) and
+check "stack traces are there" jq -s -e 'any(.[]; .stacks.ustack[0].inlined and .stacks.kstack) and
 	any(.[]; .event == "timer_start" and .meanings.function)' out
 "$kernlens" print s --no-demangle >trace.out
 kl print s.ber --no-demangle

@@ -49,7 +49,7 @@ check "no block is damaged" test "$blocks" = 0
 damaged gone && rm gone/cpu0
 accounts "a stream is removed" gone "$fired"
 kl report gone
-says out '1 of [0-9]+ recorded missing' "report says whose file is missing"
+says out '1 of [0-9]+ recorded missing' "report names the CPU whose file is missing"
 kl print gone
 says out '^CPU 0: [0-9]+ events are in damaged or missing blocks \(' "print says what is missing"
 says err 'in damaged or missing blocks' "and its sum"
@@ -81,7 +81,7 @@ says out '^CPU 0: [1-9][0-9]* events are in damaged or missing blocks \(block 0\
 check "in the times of events" awk '
 	/^CPU 0:/ { if ($(NF - 2) + 0 > 1000 || $NF + 0 > 1000) exit 1; n++ } END { exit !n }' "$work/out"
 kl print --time wall flipped
-check "or as wall time, if that is asked for" awk '
+check "or as wall time, with --time wall" awk '
 	/^CPU 0:/ { if ($NF + 0 < 1000000000) exit 1; n++ } END { exit !n }' "$work/out"
 
 damaged bare && rm bare/kernlens/manifest
@@ -101,7 +101,7 @@ mount -t tmpfs -o size=1M tmpfs full
 kl record --json -a -m RALL --no-dump --buffer 1M -o full/t -- sh -c \
 	'i=0; while [ $i -lt 1500 ]; do i=$((i+1)); : </dev/null; done; exit 7'
 expect "a full disk is a failure" 1
-says err 'No space left' "it is said at once"
+says err 'No space left' "it is reported at once"
 says err 'CPU [0-9]+: [0-9,]+ records in [0-9,]+ blocks starting at [0-9]+ were not stored, from [0-9.]+ s to [0-9.]+ s' \
 	"and what was not stored, by CPU and time"
 json "what was read and not stored is counted" \
@@ -122,7 +122,7 @@ wait_until many
 kill -KILL $recorder
 wait $recorder 2>/dev/null
 check "a killed recorder's trace has an unknown rest" test "$(sum killed)" = '"unknown"'
-check "print says so" grep -q 'did not finish' "$work/note"
+check "print reports it" grep -q 'did not finish' "$work/note"
 json "report, too, with the start" \
 	'.losses.finished == false and .losses.corrupt_blocks == 0 and .begin_ns > 0 and .end_ns == 0' \
 	<("$kernlens" report --json killed)

@@ -8,7 +8,7 @@ expect "a profile of a command" 0
 is_json "as JSON"
 json "each task's states add up to its time" \
 	'.tasks | length > 3 and all(([.states[].ns] | add) - .elapsed_ns | fabs < 16)'
-json "a sleep is as long as it is" \
+json "a sleep has its real length" \
 	'[.waits[] | select(.comm == "sleep" and .reason == "nanosleep")] | length == 2 and
 	 (map(.ns) | max >= 1e9 and max < 13e8)'
 json "woken by a timer" \
@@ -37,7 +37,7 @@ kl latency --by stack --waker-stacks --depth 5 -- sleep 0.1
 says err '^        do_nanosleep\+0x' "by call trace"
 says err '^        hrtimer_wakeup\+0x' "with the waker's"
 kl latency --json --depth 5 -- sleep 0.1
-json "as deep as it was asked for" '[.waits[] | .kstack, .ustack | select(.) | length] | max == 5'
+json "as deep as --depth requests" '[.waits[] | .kstack, .ustack | select(.) | length] | max == 5'
 kl latency --sums -- sleep 0.1
 says err '^ +[0-9]+ +sleep .*[0-9] ms' "times alone"
 silent err 'woken by' "without waits"
@@ -50,11 +50,11 @@ says out '^cat;.*;ksys_read;vfs_read;(anon_)?pipe_read;' "with who waits for it"
 check "each line ends with a number" test -z "$(grep -vE ' [0-9]+$' "$work/out")"
 check "the picture is XML" python3 -c 'import sys, xml.dom.minidom as m; m.parse("graph.svg")'
 check "and has the functions" grep -q '<title>do_nanosleep: [0-9]* us, [0-9.]*%</title>' graph.svg
-check "and nothing from elsewhere" bash -c '! grep -oE "(href|src)=|https?://[^\"]*" graph.html | grep -v http://www.w3.org/2000/svg'
+check "and loads nothing from other sites" bash -c '! grep -oE "(href|src)=|https?://[^\"]*" graph.html | grep -v http://www.w3.org/2000/svg'
 check "the page has it, too" grep -q '<title>do_nanosleep' graph.html
 kl latency -o table.txt -- true
 check "to a file" grep -q 'process' table.txt
-check "files are for their owner alone" test "$(stat -c %a graph.svg graph.html table.txt | xargs)" = '600 600 600'
+check "only their owner may read the files" test "$(stat -c %a graph.svg graph.html table.txt | xargs)" = '600 600 600'
 
 # Users choose the names of their tasks.
 odd=$'odd\n\e[31mred'
@@ -110,12 +110,12 @@ check "none is left" bash -c '! grep -q ^session /proc/kernlens/latency'
 "$kernlens" latency -a --duration 20 >/dev/null 2>&1 &
 profile=$!
 sleep 0.5
-check "others are told nothing by /proc" bash -c 'setpriv --reuid 65534 --regid 65534 --clear-groups -- \
+check "/proc shows other users nothing" bash -c 'setpriv --reuid 65534 --regid 65534 --clear-groups -- \
 	cat /proc/kernlens/latency >other.txt; head -n 1 other.txt | grep -q "^0 of 0 kinds of waits in 0 profiles"'
 kill -INT $profile
 wait $profile
 kl_nobody latency -a --duration 1
-expect "nor may they profile all" 1
+expect "nor may other users profile all tasks" 1
 kl_nobody latency --json -- sh -c 'sleep 0.2'
 expect "but their own" 0
 json "with the reason, and without the kernel's functions" \

@@ -27,17 +27,17 @@ done
 kl list masksets RALL --json
 json "list masksets PATTERN" 'length == 1 and .[0].name == "RALL"'
 kl list events sched_switch --json
-json "an event can be had" '.[0].available == true and .[0].reason == ""'
+json "an event is available" '.[0].available == true and .[0].reason == ""'
 kl list --json
-json "at least 110 events that are no system calls can be had" \
+json "at least 110 events besides system calls are available" \
 	'[.[] | select(.available == true and .group != "syscalls")] | length >= 110'
-json "those that cannot say why" 'all(.[]; .available or .reason != "")'
+json "unavailable events have a reason" 'all(.[]; .available or .reason != "")'
 kl list --names 'sched_*'
 check "--names are names only" test "$(grep -c ' ' "$work/out")" -eq 0
 kl --color always list sched
 says out $'\033\\[1m' "--color always"
 kl_nobody list irq_handler_entry
-says out 'needs CAP_PERFMON' "without privilege it says what is missing"
+says out 'needs CAP_PERFMON' "without privilege the missing capability is named"
 
 # On a terminal: colours and a pager, unless disabled.
 in_terminal() {
@@ -60,7 +60,7 @@ if rmmod kernlens 2>/dev/null; then
 	expect "list without the module" 0
 	says out 'module is not loaded'
 	kl list --json
-	json "without the module nobody knows what can be had" \
+	json "without the module availability is unknown" \
 		'all(.[]; .available == null and .reason != "")'
 	kl record -- true
 	expect "record without the module" 1

@@ -49,7 +49,7 @@ says err "^        shop::serve\(int\)\+0x[0-9a-f]+ .*:$(line serve)\$" "stat"
 kl stat --no-demangle -e 'syscall_entry_getppid:count by ustack' -- "$program" 3
 says err '^        _ZN4shopL5serveEi\+0x' "stat --no-demangle"
 traced "live" "$program"
-check "what reads the files is not shown" jq -s -e 'all(.[]; .comm == "stack-names")' live.json
+check "the reader of the files is not shown" jq -s -e 'all(.[]; .comm == "stack-names")' live.json
 kl live --json -a -o live.json -e sched_process_fork,syscall_entry_getppid:stack -- "$program" 2
 check "also not of all processes" jq -s -e 'all(.[]; .comm != "kernlens-names")' live.json
 kl_nobody live --json -o /dev/shm/live.json -e syscall_entry_getppid:stack -- "$program" 2
@@ -89,7 +89,7 @@ traced "by its build id" "$work/stripped"
 rm "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 mkfifo "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 kl live --json -o live.json -e syscall_entry_getppid:stack -- "$work/stripped" 2
-expect "a pipe in its place is no file" 0
+expect "a pipe is not read as a debug file" 0
 rm "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 
 # Invalid debug information: function names still resolve, and nothing crashes.

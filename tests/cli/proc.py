@@ -313,9 +313,9 @@ def compare(names, pids):
             different.setdefault("cpu_time", []).append(
                 "%d: %d, /proc's utime + stime %d" % (pid, first[pid]["cpu_time"], told[pid]["times"]))
         if both % (TICK // 1000):
-            different.setdefault("utime", []).append("%d: %d is no number of us" % (pid, both))
+            different.setdefault("utime", []).append("%d: %d is not in whole us" % (pid, both))
     for name in sorted(compared):
-        report(name not in different, "%s of %d processes is as /proc has it" % (name, compared[name]),
+        report(name not in different, "%s of %d processes matches /proc" % (name, compared[name]),
                different.get(name, ()))
     return compared
 
@@ -338,9 +338,9 @@ def main():
         machine, row = of_machine(), inspect(names, [os.getpid()])[os.getpid()]
     for name, value in machine.items():
         if value is None:
-            report(name not in names, "%s is absent, as it is of /proc" % name)
+            report(name not in names, "%s is unavailable, as in /proc" % name)
             continue
-        report(abs(row[name] - value) <= (11 if name.startswith("load") else 0), "%s is as /proc has it" % name,
+        report(abs(row[name] - value) <= (11 if name.startswith("load") else 0), "%s matches /proc" % name,
                ["%s, /proc %s" % (row[name], value)])
     rest = [name for name in names if name not in compared and name not in machine and
             name not in elsewhere and name not in about]
@@ -363,12 +363,12 @@ def main():
     os.waitpid(pids[0], 0)
     gone = subprocess.run([KERNLENS, "proc", "--json", str(pids[0]), str(pids[1])], stdout=subprocess.PIPE)
     rows = json.loads(gone.stdout)["processes"]
-    report(gone.returncode == 1 and not rows[0]["there"] and rows[1]["there"], "one that has ended is told as such")
+    report(gone.returncode == 1 and not rows[0]["there"] and rows[1]["there"], "an ended process is reported")
     os.kill(pids[1], signal.SIGKILL)
     time.sleep(0.2)
     dead = inspect(["state", "exit_code", "rss", "comm", "open_files", "net_ns"], [pids[1]])[pids[1]]
     report((dead["state"], dead["exit_code"], dead["rss"], dead["open_files"]) == (32, 9, 0, 0),
-           "one that nobody has waited for", [dead])
+           "a zombie", [dead])
     for pid in pids[1:]:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

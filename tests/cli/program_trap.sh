@@ -71,8 +71,8 @@ awk "$frames" "$work/out" >uprobes.txt
 kl_nobody record --force -o own/traced "${events[@]}" -- "$chain" call 3
 kl_nobody print own/traced
 awk "$frames" "$work/out" >traps.txt
-check "call traces are those of uprobes" cmp uprobes.txt traps.txt
-check "with who has called" grep -q '^chain_b$' traps.txt
+check "stack traces are those of uprobes" cmp uprobes.txt traps.txt
+check "with the caller" grep -q '^chain_b$' traps.txt
 kl_nobody record --force -o own/mixed -e "block:$splice:work#0" -e syscall_entry_exit_group -- "$splice" once 5
 kl_nobody print own/mixed
 check "they are in one trace with system calls" awk '/work#0/ { w++ } /syscall_entry_exit_group/ { s++ }
@@ -80,11 +80,11 @@ check "they are in one trace with system calls" awk '/work#0/ { w++ } /syscall_e
 
 kl_nobody record --force -o own/none -e "uprobe:$splice:work" -- "$splice" once 5
 expect "a uprobe" 1
-says err "use block:$splice:work#0" "says what can be had"
+says err "use block:$splice:work#0" "names what is available"
 kl_nobody record --force -o own/none -u 65534 -e "block:$splice:work#0"
 expect "no process is named" 2
 kl_nobody record --force -o own/none -e "block:$splice:work#0" -p 1
-expect "a process of somebody else" 1
+expect "a process of another user" 1
 kl_nobody record --force -o own/none -e "block:$splice:nothing" -- true
 expect "a function that is not there" 2
 kl_nobody record --force -o own/none -e "block:$programs/program-blocks:hidden" -- "$programs/program-blocks" 1 1
@@ -118,7 +118,7 @@ wait_until is_changed
 kill -KILL $recording
 wait $recording 2>/dev/null
 wait_until is_unchanged
-check "who records and is killed leaves it as it was" is_unchanged
+check "killing the recorder restores the text" is_unchanged
 
 setpriv --reuid 65534 --regid 65534 --clear-groups -- \
 	"$kernlens" record --force --overwrite -o own/killed "${events[@]}" -p "$pid" --duration 60 >/dev/null 2>&1 &
@@ -128,7 +128,7 @@ kill -KILL "$(sed -n 's/^TracerPid:\t//p' "/proc/$pid/status")"
 kill -KILL $recording
 wait $recording 2>/dev/null
 sleep 0.5
-check "traps stay if all who could take them back are killed" is_changed
+check "traps stay if all processes that could remove them are killed" is_changed
 check "they keep the module" bash -c "! rmmod kernlens 2>/dev/null"
 finish "with traps that stay"
 check "until the program has ended" wait_until is_free

@@ -50,7 +50,7 @@ kl record -e $calls -o t -- true
 expect "a trace is not overwritten" 1
 says err 'already contains a trace; --force'
 kl record -q -e $calls --force -o t -- true
-expect "unless told so" 0
+expect "unless forced" 0
 check "-q is quiet" test ! -s "$work/err"
 mkdir other && touch other/file
 kl record --force -o other -- true
@@ -73,7 +73,7 @@ mkdir half && ln -s "$work/shared/t/kernlens" half/kernlens
 kl record -q -e $calls -o half -- true
 expect "nor one inside" 1
 says err 'kernlens is a symbolic link'
-check "nothing is written behind them" test "$(<victim)" = keep -a ! -s shared/t/metadata
+check "nothing is written through links" test "$(<victim)" = keep -a ! -s shared/t/metadata
 mask=$(umask)
 umask 0
 kl record -q -e $calls -v kstack -o modes -- true
@@ -116,8 +116,8 @@ for how in "record -o s5" "record -a -o s5" stat latency live; do
 	read -ra words <<<"$how"
 	kl "${words[@]}" -- ./bad
 	expect "$how: a command without its interpreter" 127
-	check "$how: that is said, once" test "$(grep -c 'cannot run .*bad: its interpreter' "$work/err")" -eq 1
-	silent err '[0-9] (records|seconds)' "$how: no result is told"
+	check "$how: it is reported once" test "$(grep -c 'cannot run .*bad: its interpreter' "$work/err")" -eq 1
+	silent err '[0-9] (records|seconds)' "$how: no result is printed"
 	check "$how: no trace is left" test ! -e s5
 done
 printf '#!/etc/passwd\n' >bad
@@ -135,11 +135,11 @@ says err '[0-9] +sched_switch' "counters of :count are printed"
 absent=$("$kernlens" list events --json | jq -r '[.[] | select(.available | not) | .name][0] // empty')
 if [[ $absent ]]; then
 	kl record -e "${absent%?}*,syscall_entry_execve" -o absent1 -- true
-	says err "not available here:.* $absent( |\$)" "an event that a glob stands for and is not there is named"
+	says err "not available here:.* $absent( |\$)" "an unavailable event that a glob matches is named"
 	kl record -o absent2 -- true
-	silent err 'available here' "nobody who did not ask for it is bothered with it"
+	silent err 'available here' "an event not requested is not reported"
 else
-	skip "an event that is not there is named" "this kernel has all"
+	skip "an unavailable event that a glob matches is named" "this kernel has all"
 fi
 
 kl record -e $calls --buffer 64K -o small -- sh -c 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); : <.; done'

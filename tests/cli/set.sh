@@ -104,8 +104,8 @@ rm -r /dev/shm/marked
 # The menu.
 printf '14\nnice=12\n14\nnice=x\n14\n\n0\n' | "$kernlens" proc $one --menu >out 2>err
 says out 'nice was 2, is now 12' "the menu sets"
-says out 'invalid value "x" for nice' "and says what is none"
-check "which is so" test "$(awk '{ print $19 }' /proc/$one/stat)" = 12
+says out 'invalid value "x" for nice' "and reports an invalid value"
+check "the value was set" test "$(awk '{ print $19 }' /proc/$one/stat)" = 12
 odd=$'kl\e[31m'
 mkdir "/sys/fs/cgroup/$odd"
 printf '14\ncgroup=/%s\n14\ncgroup=/\n0\n' "$odd" | "$kernlens" proc $one --menu >out 2>err
@@ -117,12 +117,12 @@ wait $one $many $theirs 2>/dev/null
 rmdir /sys/fs/cgroup/kl-set
 
 kl set --list
-expect "what there is" 0
+expect "the available settings" 0
 says out '^limit.nofile +process +open files'
 kl set --list --json
 json "in JSON" '.settings | length == 24 and .[0].name == "nice"'
 kl set nice=5
-expect "of nobody" 2
+expect "no process given" 2
 kl set 1
 expect "nothing" 2
 kl set 1 nise=5

@@ -5,23 +5,23 @@
 kl list variables
 expect "list variables" 0
 says out '^  rss +task +B +Resident memory of the process'
-says out '^- (cycles|instructions) .*\[this processor' "one that cannot be had says why"
+says out '^- (cycles|instructions) .*\[this processor' "an unavailable one has a reason"
 says out 'available_memory .*\(.*200 instructions\)' "and what it costs"
 kl list variables open_files
 says out 'cost +counts bits'
 kl list variables --json
 json "list variables --json" \
 	'length > 100 and all(.[]; .name and .type and .access and has("unit") and has("cost"))'
-json "45 and more can be had" '[.[] | select(.available)] | length >= 45'
+json "at least 45 are available" '[.[] | select(.available)] | length >= 45'
 kl list variables nosuch
 expect "list variables that match nothing" 1
 
 kl record -q --no-dump -v nosuch -- true
-expect "-v of no variable" 2
+expect "-v of an unknown variable" 2
 kl record -q --no-dump -v rss,rss -- true
 expect "-v of one twice" 1
 kl record -q --no-dump -v cycles -- true
-expect "-v of one that cannot be had" 1
+expect "-v of an unavailable one" 1
 says err 'cycles is not available here: this processor'
 kl_nobody record -q --no-dump -v irq_ip -o "$work/n" -- true
 expect "-v of one that needs privilege" 1
@@ -108,7 +108,7 @@ kl record -q --no-dump -e fn:vfs_read -v 'fil->f_inode' -- true
 expect "-v of an argument that no event has" 2
 says err '1:1: unknown name "fil"; did you mean "file"'
 kl record -q --no-dump -v 'current->nosuch' -- true
-expect "-v of no member" 2
+expect "-v of an unknown member" 2
 says err '^ {11}\^'
 kl record -q --no-dump -v 'a=jiffies,a=jiffies+1' -- true
 expect "-v with one name twice" 1

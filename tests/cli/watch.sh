@@ -33,7 +33,7 @@ for _ in 1 2 3 4 5; do
 done
 until_true 30 eval '[[ $(pgrep -cx sleep) == 5 ]]'
 kl watch --once 'processes == 5 of comm sleep total' 'processes != 5 of comm sleep total'
-expect "--once says what holds" 3
+expect "--once prints the rules that hold" 3
 check "and only that" test "$(cut -d: -f1 out)" = 'raised rule1'
 kl watch --once 'processes == 0 of comm sleep total' 'cpu% > 1000'
 expect "--once, nothing holds" 0
@@ -131,7 +131,7 @@ check "and has what was before" test "$(wc -l <flight.json)" -gt 100
 check "what it prints is logged" until_true 30 grep -q '^kernlens: high: printed' told.err
 check "its failure, too" until_true 30 grep -q 'high: /bin/sh failed with status 3' told.err
 check "a command without a shell has its words" until_true 90 grep -q 'plain: plain: rss > 34M' told.err
-check "one that is not there is told" grep -q 'plain: cannot run nosuchprogram: No such file' told.err
+check "a missing one is reported" grep -q 'plain: cannot run nosuchprogram: No such file' told.err
 check "one that takes too long is killed" until_true 30 grep -q 'late: sleep was killed after 1 s' told.err
 check "nothing of it goes on" test -z "$(pgrep -x sleep)"
 
@@ -199,7 +199,7 @@ if "$kernlens" help --commands | grep -qx snapshot; then
 	snapped=$!
 	until_true 30 eval '"$kernlens" status | grep -q snapped'
 	timeout -s TERM 8 "$kernlens" watch 'processes > 0 of total do snapshot snapped' >out 2>err
-	check "a snapshot can be asked for" until_true 20 test -d snapped.1
+	check "a rule can request a snapshot" until_true 20 test -d snapped.1
 	kill -INT $snapped
 	wait $snapped
 fi

@@ -277,8 +277,7 @@ static void test_sum(void)
 	if (n < 8) {
 		close(fds[--n]);
 		error = kl_start(fds[n + 1]);
-		tap_result(!error, "when one has ended there is room for another", "%s",
-			   kl_why(fds[n + 1]));
+		tap_result(!error, "another fits once one has ended", "%s", kl_why(fds[n + 1]));
 		close(fds[n + 1]);
 	}
 	while (n--)
@@ -583,7 +582,7 @@ static void test_storm(int stimulus)
 	printf("# storm: fired %llu, written %llu, lost %llu\n",
 	       (unsigned long long)sum_fired(&counts), (unsigned long long)stats.written,
 	       (unsigned long long)stats.lost);
-	tap_result(stats.lost && stats.written, "firings with interrupts off are refused in time",
+	tap_result(stats.lost && stats.written, "hits with interrupts off are refused in time",
 		   "written %llu", (unsigned long long)stats.written);
 	tap_result(stats.written + stats.lost == sum_fired(&counts),
 		   "what is refused is counted as lost", "fired %llu",
@@ -635,11 +634,11 @@ static void test_suspended(void)
 	stats = kl_stats(fd, -1);
 	print_suspension(&stats.suspended);
 	tap_check(told && stats.suspended.times == 1,
-		  "a session that leaves others no time is suspended, and its owner is told");
+		  "a session that leaves others no time is suspended, and its owner is notified");
 	tap_result(!stats.running && stats.suspended.limit == 500 &&
 			   (stats.suspended.reason == KL_SUSPENDED_SHARE ||
 			    stats.suspended.reason == KL_SUSPENDED_STOPPED),
-		   "the reason is told", "reason %u", stats.suspended.reason);
+		   "the reason is reported", "reason %u", stats.suspended.reason);
 	for (int i = 0; i < 2; i++) {
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], NULL, 0);

@@ -208,7 +208,7 @@ static void test_absent(void)
 		tap_skip("counters that the machine lacks", "it has them all");
 	tap_check(!ask(fd, VARIABLE_cpu_clock, VARIABLE_cpu_migrations) &&
 			  !ask(fd, VARIABLE_rss, 0) && !ask(fd, VARIABLE_cpu_clock, 0),
-		  "those of the kernel's software can be had, and asked for again");
+		  "the kernel's software counters are available, and can be requested again");
 	close(fd);
 }
 
@@ -294,8 +294,8 @@ static void test_hotplug(int stimulus, u32 cpus)
 		   "CPU 1: %llu records, %llu uncounted, %llu backwards, the last %s",
 		   (unsigned long long)counted[1].records, (unsigned long long)counted[1].uncounted,
 		   (unsigned long long)sum.backwards, sum.after ? "counted" : "not counted");
-	tap_result(!counted[0].uncounted, "and those of the others do not mind", "%llu uncounted",
-		   (unsigned long long)counted[0].uncounted);
+	tap_result(!counted[0].uncounted, "and those of the other CPUs are unaffected",
+		   "%llu uncounted", (unsigned long long)counted[0].uncounted);
 	printf("# CPU 1: %llu records, %llu uncounted\n", (unsigned long long)counted[1].records,
 	       (unsigned long long)counted[1].uncounted);
 	close(fd);
@@ -332,9 +332,9 @@ static void test_shared(int stimulus, u32 cpus)
 	if (kl_stop(fd))
 		bail("stop");
 	read_all(fd, second);
-	tap_result(second[0].first[0] < first[0].first[0], "and each counts since it has asked",
-		   "%llu and %llu ns", (unsigned long long)second[0].first[0],
-		   (unsigned long long)first[0].first[0]);
+	tap_result(second[0].first[0] < first[0].first[0],
+		   "and each counts from its own request on", "%llu and %llu ns",
+		   (unsigned long long)second[0].first[0], (unsigned long long)first[0].first[0]);
 	close(fd);
 }
 

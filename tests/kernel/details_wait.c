@@ -284,7 +284,7 @@ static void test_processes(void)
 	}
 	expect(pid,
 	       (struct wanted){ "vfork, for its child", KL_WAIT_VFORK, -1, 0, KL_OTHER_CHILD, -1 });
-	tap_check(found_wait.wait.pid > pid, "waits: vfork's child is told");
+	tap_check(found_wait.wait.pid > pid, "waits: vfork's child is reported");
 	/*
 	 * Kill vfork's child here: its parent, whose memory it shares, is killed later, and only
 	 * that parent could reap it.
@@ -410,14 +410,14 @@ static void test_futexes(void)
 				     KL_OTHER_OWNER, second });
 	tap_check(found_wait.wait.flags & KL_WAIT_PI && found_wait.wait.pid == second &&
 			  !(found_flags & KL_WAIT_FROM_MEMORY),
-		  "waits: it is said to be one, and the owner by the kernel");
+		  "waits: marked as such, with the owner from the kernel");
 	pid = start_pair(&mutex, true, &second);
 	expect(pid, (struct wanted){ "pthread_join, for the thread", KL_WAIT_THREAD, -1, 0,
 				     KL_OTHER_THREAD, second });
 	pid = fork_child();
 	if (!pid)
 		_exit(syscall(SYS_futex, &word, FUTEX_WAIT, 4711, NULL, NULL, 0));
-	expect(pid, (struct wanted){ "a futex that is nobody's", KL_WAIT_FUTEX, -1, 0, 0, 0 });
+	expect(pid, (struct wanted){ "a futex without an owner", KL_WAIT_FUTEX, -1, 0, 0, 0 });
 	tap_check(found_wait.wait.value == 4711 && found_wait.wait.flags & KL_WAIT_SHARED,
 		  "waits: the futex' word");
 }
@@ -448,8 +448,8 @@ static void test_forged(void)
 			  found_wait.wait.flags & KL_WAIT_SHARED,
 		  "waits: by the kernel");
 	*word = getpid() | FUTEX_WAITERS;
-	expect(pid, (struct wanted){ "nobody is told if the word says what the kernel does not",
-				     KL_WAIT_MUTEX, -1, 0, 0, 0 });
+	expect(pid, (struct wanted){ "no owner, if the word contradicts the kernel", KL_WAIT_MUTEX,
+				     -1, 0, 0, 0 });
 	tap_check(!found_wait.wait.pid && found_wait.wait.flags & KL_WAIT_PI,
 		  "waits: but that it is such a lock");
 	*word = right;

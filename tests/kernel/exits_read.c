@@ -57,7 +57,7 @@ static void judge_row(const struct row *r, bool of_process, bool of_user, u64 no
 		return;
 	}
 	if (of_user && r->uid != USER1)
-		return wrong("a user is told of %d of user %u", r->tid, r->uid);
+		return wrong("a user sees %d of user %u", r->tid, r->uid);
 	if (r->is.id != r->tid || (of_process && r->tid != r->pid) || r->start_ns > now_ns)
 		return wrong("%d is %d of %d, started at %lu, now %lu", r->is.id, r->tid, r->pid,
 			     (unsigned long)r->start_ns, (unsigned long)now_ns);
@@ -94,7 +94,7 @@ static void inspect(int fd, u32 flags, const s32 *ids, u32 n_ids, bool of_user)
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	for (u32 i = 0; i < call.n_rows; i++) {
 		if (ids && rows[i].is.id != ids[i])
-			wrong("%d was asked for, not %d", ids[i], rows[i].is.id);
+			wrong("requested %d, not %d", ids[i], rows[i].is.id);
 		judge_row(&rows[i], flags == KL_INSPECT_ALL, of_user,
 			  now.tv_sec * 1000000000ull + now.tv_nsec);
 	}
@@ -151,7 +151,7 @@ static bool identify(pid_t pid, struct identity *is, bool of_user)
 		if (list.n != 1 || (t->tid != pid && !gone) || t->start_ns > t->now_ns)
 			wrong("%zu answers, %d is %d", list.n, pid, t->tid);
 		if (of_user && t->uid != USER1)
-			wrong("a user is told of %d of user %u", pid, t->uid);
+			wrong("a user sees %d of user %u", pid, t->uid);
 		named = has_name(t->comm, is);
 		how->there += named;
 		if (named &&
@@ -198,7 +198,7 @@ static void judge_list(u32 what, const struct kl_details *list)
 		const struct kl_detail *e = &list->entry[i], *last = i ? e - 1 : NULL;
 
 		if (what == KL_DETAIL_FILES && last && e->file.fd <= last->file.fd)
-			wrong("descriptor %d behind %d", e->file.fd, last->file.fd);
+			wrong("descriptor %d after %d", e->file.fd, last->file.fd);
 		if (what == KL_DETAIL_MAPS &&
 		    (e->map.start >= e->map.end || (last && e->map.start < last->map.end)))
 			wrong("a mapping from %llx to %llx", (unsigned long long)e->map.start,
@@ -274,8 +274,7 @@ static void read_profile(bool of_user)
 		struct identity is;
 
 		if (of_user && tasks[i].uid != USER1)
-			wrong("a profile tells a user of %d of user %u", tasks[i].tid,
-			      tasks[i].uid);
+			wrong("a profile shows a user %d of user %u", tasks[i].tid, tasks[i].uid);
 		how->ended += !!(tasks[i].flags & KL_LATENCY_TASK_ENDED);
 		if (!has_name(tasks[i].comm, &is))
 			continue;

@@ -179,8 +179,8 @@ static void check_largest(int fd, const struct kls_counts *counts, u32 cpus)
 	while ((line = strsep(&rest, "\n")))
 		if (sscanf(line, "the %u largest of %lld", &n, &seen) != 2 && rows < WANTED)
 			rows += sscanf(line, "%lld cpu %u", &value[rows], &of[rows]) == 2;
-	tap_result(n == WANTED && rows == WANTED, "largest: as many as were asked for",
-		   "%u of %u: %s", rows, n, text);
+	tap_result(n == WANTED && rows == WANTED, "largest: as many as requested", "%u of %u: %s",
+		   rows, n, text);
 	tap_result((u64)seen == fired_in(counts, ALL_CONTEXTS) && call.fired == (u64)seen &&
 			   !call.missed && fired_in(counts, 1 << KLS_NMI) > 100,
 		   "largest: every event of every context, NMIs too", "%lld of %llu, %llu missed",
@@ -225,8 +225,8 @@ static void check_sum(int fd, const struct kls_counts *counts)
 			sum += others & 1 << c ? sum_to(counts->fired[i][c]) : 0;
 	tap_result(fired == fired_in(counts, others) && call.fired == fired && !in_nmi &&
 			   call.missed == fired_in(counts, 1 << KLS_NMI),
-		   "one that takes no NMIs: the others, and those are told", "%s, %llu missed",
-		   text, (unsigned long long)call.missed);
+		   "one that takes no NMIs: the other events, and NMIs are counted as missed",
+		   "%s, %llu missed", text, (unsigned long long)call.missed);
 	tap_result(in_irq == fired_in(counts, irqs), "it knows interrupts", "%s, not %llu", text,
 		   (unsigned long long)fired_in(counts, irqs));
 	tap_result(key_sum == sum && bytes == 8 * fired && !args,
@@ -267,7 +267,7 @@ static void test_registering(void)
 	tap_check(load(extern_path, "name=hist") == -EEXIST, "a built-in's name is refused");
 	tap_check(load(extern_path, "name=t_much") == -EEXIST, "a name twice is refused");
 	tap_check(load(extern_path, "name=Sum") == -EINVAL && load(extern_path, "name=") == -EINVAL,
-		  "what is no name is refused");
+		  "an invalid name is refused");
 	tap_check(load(extern_path, "flags=256") == -EINVAL, "an unknown flag is refused");
 	tap_check(!find_handler(fd, "t_sum", &info) && !find_handler(fd, "t_fails", &info),
 		  "and nothing of it stays");
@@ -289,7 +289,7 @@ static void test_wrong_rules(void)
 	u32 value = add_field(fd);
 
 	tap_check(add_rule(fd, "unknown", 0, 0) == -ENOENT && strstr(kl_why(fd), "unknown"),
-		  "no rule with a handler that is not there");
+		  "no rule with an unknown handler");
 	tap_check(add_rule(fd, "", 0, 0) == -ENOENT && add_rule(fd, "larges", value, 0) == -ENOENT,
 		  "nor with a part of a name");
 	tap_check(add_rule(fd, "largest 5", 0, 0) == -EINVAL, "a value that is needed is missing");
@@ -299,7 +299,7 @@ static void test_wrong_rules(void)
 		  "the handler says what is wrong");
 	tap_check(add_rule(fd, "t_fails  one two", 0, value) == -ERANGE &&
 			  strstr(kl_why(fd), "told \"one two\" with 1 keys"),
-		  "and is told what was written");
+		  "and receives the arguments as written");
 	tap_check(!unload("kl_largest") && !load(largest_path, ""), "none of this keeps a module");
 	close(fd);
 }
@@ -321,15 +321,15 @@ static void test_reading(void)
 	    kl_call(fd, KL_IOC_RULE, &plain))
 		bail("rules: %s", kl_why(fd));
 	tap_check(!read_rule(fd, 0, text, 100, &call) && call.bytes == 100000 && !text[0],
-		  "too little room: how much there is, and nothing else");
+		  "buffer too small: only the size needed");
 	tap_check(!read_rule(fd, 0, text, 200000, &call) && call.bytes == 100000 &&
 			  text[99999] == 'a' + 99999 % 26 && !text[100000],
-		  "room enough: all of it");
-	tap_check(read_rule(fd, 0, NULL, 200000, &call) == -EFAULT, "nowhere to write it to");
+		  "buffer large enough: the whole text");
+	tap_check(read_rule(fd, 0, NULL, 200000, &call) == -EFAULT, "an invalid buffer");
 	set_bytes("0");
-	tap_check(!read_rule(fd, 0, text, 100, &call) && !call.bytes, "nothing to say");
+	tap_check(!read_rule(fd, 0, text, 100, &call) && !call.bytes, "an empty text");
 	set_bytes("1048577");
-	tap_check(read_rule(fd, 0, text, 100, &call) == -E2BIG, "more than can be");
+	tap_check(read_rule(fd, 0, text, 100, &call) == -E2BIG, "a text above the maximum");
 	set_bytes("4294967291");
 	tap_check(read_rule(fd, 0, text, 100, &call) == -EIO, "the handler's own error");
 	set_bytes("100000");
@@ -365,7 +365,7 @@ static void check_own(int fd)
 		own += tid == getpid() && value == tid;
 		others += (tid && tid != getpid()) || (value && value != getpid());
 	}
-	tap_result(own > 10 && !others, "and it is told of the user's own tasks only",
+	tap_result(own > 10 && !others, "and it receives only the user's own tasks",
 		   "%u own, %u others", own, others);
 }
 

@@ -51,7 +51,7 @@ static void measure(const char *name, int (*call)(void), int wanted)
 	took = now_ns() - begun;
 	sleep_ms(5);
 	worst = watch->worst_ns;
-	snprintf(title, sizeof(title), "%s: gives what was asked for", name);
+	snprintf(title, sizeof(title), "%s: returns the requested result", name);
 	tap_result(got == wanted, title, "%d, not %d; %s", got, wanted, kl_why(device));
 	snprintf(title, sizeof(title), "%s: others get the CPU meanwhile", name);
 	tap_result(worst < BOUND_NS, title, "not for %llu us", (unsigned long long)worst / 1000);
@@ -237,7 +237,7 @@ static void ask_about_threads(void)
 	measure("variables of a process with many threads", inspect_one, 1);
 	measure("variables of its threads", inspect_threads, THREADS);
 	measure("variables of all threads", inspect_all, true);
-	measure("variables of all threads without room", inspect_no_room, true);
+	measure("variables of all threads, buffer full", inspect_no_room, true);
 	measure("one variable many times", inspect_same, -EINVAL);
 	measure("CPUs and numbers of tasks", count_cpus, true);
 	measure("/proc/kernlens/top_cpu", read_top, true);
@@ -350,7 +350,7 @@ static void ask_about_files(void)
 	measure("nothing", do_nothing, 0);
 	measure("many descriptors of deep files", read_files, 0);
 	measure("sockets among many descriptors", read_sockets, 0);
-	measure("who has the other end of a pipe", read_wait, 0);
+	measure("the process at the other end of a pipe", read_wait, 0);
 	measure("a state dump with files", dump_files, 0);
 	end_child(target);
 	target = start_owner(true);

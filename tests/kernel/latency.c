@@ -39,7 +39,7 @@ static void test_calls(void)
 	tap_check(!kl_call(fd, KL_IOC_LATENCY, &params) &&
 			  params.tasks == KL_LATENCY_TASKS_DEFAULT &&
 			  params.entries == KL_LATENCY_ENTRIES_DEFAULT,
-		  "the defaults are told");
+		  "the defaults are reported");
 	tap_check(kl_call(fd, KL_IOC_LATENCY, &params) == -EBUSY, "only one");
 	tap_check(!kl_call(fd, KL_IOC_LATENCY_READ, &call) && !call.n && !call.start,
 		  "nothing before the start");
@@ -47,7 +47,7 @@ static void test_calls(void)
 	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -EINVAL, "there are three arrays");
 	start(fd);
 	call = (struct kl_abi_latency_read){ .size = sizeof(call), .n = 1, .buffer = 8 };
-	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -EFAULT, "a bad buffer is told");
+	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -EFAULT, "a bad buffer is refused");
 	close(fd);
 }
 
@@ -93,8 +93,8 @@ static void test_sleeps(void)
 		bail("the sleeper is not there");
 	print_task("sleeper", t);
 	e = longest(t->id, KL_LATENCY_INTERRUPTIBLE);
-	tap_result(e && e->syscall == SYS_clock_nanosleep, "its sleeps are told with their call",
-		   "%d", e ? e->syscall : -2);
+	tap_result(e && e->syscall == SYS_clock_nanosleep,
+		   "its sleeps are reported with their system call", "%d", e ? e->syscall : -2);
 	/* Its own clock also includes the time just before and after the sleep. */
 	tap_result(e && e->asleep.count >= (exact ? 40 : 30) && e->asleep.count <= 40 &&
 			   ms(e->asleep.sum) > (exact ? 225 : 150) &&
@@ -109,7 +109,7 @@ static void test_sleeps(void)
 	for (u32 i = 0; e && i < n_sources; i++)
 		timer |= sources[i].id == e->hop[0].id && sources[i].number;
 	tap_check(e && e->hop[0].kind == KL_LATENCY_WAKER_TIMER && timer && !e->hop[1].kind,
-		  "woken by a timer, not by who was interrupted");
+		  "woken by a timer, not by the interrupted task");
 	tap_check(e && e->kstack && e->ustack, "with both stacks");
 	tap_check(add_up(), "each task's states add up to its time");
 	tap_result(told.unpaired == 0 && !told.missed, "each sleep's end was seen", "%llu unpaired",
@@ -270,7 +270,8 @@ static void test_full(void)
 	}
 	stop(fd);
 	fetch(fd);
-	tap_check(n_tasks == 16 && told.missed > 1000, "what finds no room is counted");
+	tap_check(n_tasks == 16 && told.missed > 1000,
+		  "waits that do not fit are counted as missed");
 	for (int i = 0; i < 40; i++) {
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], NULL, 0);

@@ -251,9 +251,9 @@ void test_owner(void)
 		sleep_ms(500);
 	blame = tally(fd, holder, waiter, KL_LATENCY_UNINTERRUPTIBLE, SYS_pwrite64);
 	tap_result(blame.right > 5 && !blame.wrong && blame.none <= blame.right,
-		   "who waits for a lock is told who has it", "%llu right, %llu wrong, %llu not",
-		   (unsigned long long)blame.right, (unsigned long long)blame.wrong,
-		   (unsigned long long)blame.none);
+		   "waits for a lock are attributed to its holder",
+		   "%llu right, %llu wrong, %llu not", (unsigned long long)blame.right,
+		   (unsigned long long)blame.wrong, (unsigned long long)blame.none);
 	unlink("/dev/shm/latency");
 	close(fd);
 }
@@ -300,8 +300,8 @@ void test_pi_owner(bool hands_on)
 	blame = tally(fd, holder, waiter, KL_LATENCY_STATES, SYS_futex);
 	tap_result(hands_on ? blame.right >= 5 && !blame.wrong && !blame.none :
 			      blame.none >= 5 && !blame.right && !blame.wrong,
-		   hands_on ? "who waits for a mutex that hands priority on is told who has it" :
-			      "of another mutex nobody is blamed",
+		   hands_on ? "waits for a PI mutex are attributed to its owner" :
+			      "waits for other mutexes have no holder",
 		   "%llu right, %llu wrong, %llu not", (unsigned long long)blame.right,
 		   (unsigned long long)blame.wrong, (unsigned long long)blame.none);
 	munmap(mutex, 4096);

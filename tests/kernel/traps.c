@@ -129,7 +129,8 @@ static void test_registers(void)
 	reader = kl_reader(d.fd, 0);
 	if (read(reader, block, sizeof(block)) == sizeof(block))
 		memcpy(found, block + KL_BLOCK_HEADER_BYTES + KL_RECORD_PREFIX_BYTES + 24, 16);
-	tap_result(!memcmp(found, to, 16), "and told, and where the program would have been",
+	tap_result(!memcmp(found, to, 16),
+		   "registers are reported, and the address of the original code",
 		   "%#llx, %#llx, not %#llx, %#llx", (unsigned long long)found[0],
 		   (unsigned long long)found[1], (unsigned long long)to[0],
 		   (unsigned long long)to[1]);
@@ -195,9 +196,10 @@ static void test_threads(void)
 	if (kl_stop(d.fd))
 		bail("stop");
 	stats = kl_stats(d.fd, -1);
-	tap_result(stats.written + stats.lost == sum && sum > 1000, "threads: each trap is told",
-		   "%llu written, %llu lost of %llu", (unsigned long long)stats.written,
-		   (unsigned long long)stats.lost, (unsigned long long)sum);
+	tap_result(stats.written + stats.lost == sum && sum > 1000,
+		   "threads: each trap is reported", "%llu written, %llu lost of %llu",
+		   (unsigned long long)stats.written, (unsigned long long)stats.lost,
+		   (unsigned long long)sum);
 	start_threads(thread, count);
 	for (u32 i = 0; i < 40; i++) {
 		defined_start(&d);
@@ -231,7 +233,7 @@ static void test_child(void)
 	}
 	waitpid(child, &status, 0);
 	defined_stop(&d);
-	tap_check(!status && d.seen[0] == 1000, "a child fires what its parent does");
+	tap_check(!status && d.seen[0] == 1000, "a child hits the same events as its parent");
 	close(d.fd);
 }
 
@@ -315,9 +317,9 @@ static void test_other_breakpoints(void)
 	tap_check(dies_of(SIGTRAP, meet_32_bit), "and one in 32-bit code");
 	tap_check(trap_of(0, d.n, 0)(3, 0) == 3 && trap_of(0, -1, 0)(3, 0) == 3 &&
 			  trap_of(0, 1u << 31, 0)(3, 0) == 3,
-		  "of an event that is not there nothing happens");
+		  "an unknown event is ignored");
 	session.id += 1000;
-	tap_check(trap_of(0, 0, 0)(3, 0) == 3, "nor of a session that is not there");
+	tap_check(trap_of(0, 0, 0)(3, 0) == 3, "and so is an unknown session");
 	session.id -= 1000;
 	defined_stop(&d);
 	tap_check(!defined_seen(&d) && !d.foreign, "none of that was an event");
@@ -432,7 +434,7 @@ static void test_keeping(void)
 	kept = map(fd, KL_MMAP_KEEP, 4096, PROT_NONE, MAP_SHARED);
 	tap_check(kept != MAP_FAILED && mprotect(kept, 4096, rw) == -1 && errno == EACCES,
 		  "it cannot be made one that is used");
-	tap_check(dies_of(SIGSEGV, touch), "who touches it dies");
+	tap_check(dies_of(SIGSEGV, touch), "access to it is fatal");
 	close(fd);
 	tap_check(users_of_module() == before, "it keeps the module");
 	munmap(kept, 4096);

@@ -110,7 +110,7 @@ static void search_block(struct findings *f, const u8 *block, u32 block_bytes)
 	f->blocks++;
 	for (; at < end; at += r.bytes) {
 		if (!decode_record(&r, at, end)) {
-			leak(f, NULL, "a record that is none", "");
+			leak(f, NULL, "an invalid record", "");
 			return;
 		}
 		f->records++;
@@ -378,7 +378,7 @@ static void check_own_attach(void)
 	tap_check(reader >= 0, "user 1 reads its own session from elsewhere");
 	tap_check(kl_start(other) == -EPERM && kl_stop(other) == -EPERM &&
 			  kl_resize(other, 8) == -EPERM && kl_filter(other, 0, 0) == -EPERM,
-		  "who has attached cannot start, stop, filter or resize the session");
+		  "an attached reader cannot start, stop, filter or resize the session");
 	tap_check(!kl_use(other, KL_MASKSET_RNOTHING), "but switch its maskset");
 	close(fd);
 	close(other);
@@ -408,7 +408,7 @@ static void check_limits(void)
 	params = (struct kl_abi_session){ .blocks = blocks,
 					  .blocks_max = 8 * blocks,
 					  .block_bytes = 65536 };
-	tap_check(info.buffer_bytes_max == 8u << 20, "the limit of buffers is told");
+	tap_check(info.buffer_bytes_max == 8u << 20, "the limit of buffers is reported");
 	tap_check(!kl_session(fd, &params), "buffers within the limit");
 	tap_check(kl_resize(fd, 8 * blocks) == -EDQUOT && strlen(kl_why(fd)) > 10,
 		  "resizing beyond the limit is refused");

@@ -319,7 +319,7 @@ static u64 run_scenario(const struct scenario *sc, int stimulus, u64 records)
 	for (u32 i = 0; i < n; i++)
 		compared += check_reader(sc, &readers[i]);
 	tap_check(readers[0].bytes * readers[2].records < readers[2].bytes * readers[0].records,
-		  "and changes take less room than everything");
+		  "and changes take less space than all values");
 	close(fd[0]);
 	close(fd[1]);
 	return compared;
@@ -344,10 +344,10 @@ static void test_calls(void)
 	int fd = kl_open();
 
 	tap_check(!kl_call(fd, KL_IOC_VARIABLE_INFO, &info) && !info.absent && !info.reason[0],
-		  "rss can be had");
+		  "rss is available");
 	info.id = 5000;
 	tap_check(!kl_call(fd, KL_IOC_VARIABLE_INFO, &info) && info.absent && info.reason[0],
-		  "variable 5000 cannot, and it is said why");
+		  "variable 5000 is unavailable, with a reason");
 	tap_check(set(fd, 1, VARIABLE_rss, 1) == -ENOTCONN, "no variables without a session");
 	if (kl_session(fd, &params))
 		bail("session");
@@ -356,7 +356,7 @@ static void test_calls(void)
 	tap_check(set(fd, 1, 0, 1) == -EINVAL && strstr(kl_why(fd), "every record"),
 		  "the task is in every record");
 	tap_check(set(fd, 2, VARIABLE_rss, 0) == -EINVAL && strstr(kl_why(fd), "rss"),
-		  "one asked for twice is refused");
+		  "a duplicate is refused");
 	tap_check(set(fd, KL_VARIABLES_MAX + 1, 1, 1) == -EINVAL, "64 are too many");
 	tap_check(set(fd, 63, VARIABLE_ppid, 1) == 0, "63 of 512 bytes and less are not");
 	odd.variable[0].variable = VARIABLE_rss;
@@ -365,7 +365,7 @@ static void test_calls(void)
 	odd.variable[0].reserved = 1;
 	tap_check(kl_call(fd, KL_IOC_VARIABLES, &odd) == -EINVAL, "what is reserved is 0");
 	odd.variable[0] = (struct kl_abi_variable){ .variable = KL_VARIABLE_PROGRAM, .program = 9 };
-	tap_check(kl_call(fd, KL_IOC_VARIABLES, &odd) == -ENOENT, "a program that is not there");
+	tap_check(kl_call(fd, KL_IOC_VARIABLES, &odd) == -ENOENT, "an unknown program");
 	tap_check(!set(fd, 0, 1, 1) && !kl_start(fd) && !kl_stop(fd) &&
 			  set(fd, 1, VARIABLE_rss, 1) == -EBUSY,
 		  "none can be set once the session has been started");

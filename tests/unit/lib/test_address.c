@@ -58,13 +58,13 @@ static struct kl_addresses *make(bool *gone)
 		for (unsigned int i = 0; i < N; i++)
 			named += kl_addresses_get(addresses, FIRST + i) != NULL;
 	unit_check(asked == N && named == N && kl_addresses_count(addresses) == N / 2,
-		   "each is asked for once, whether it has a name or not");
+		   "each is looked up once, whether it has a name or not");
 	unit_check(is_name(addresses, FIRST, "f0") && is_name(addresses, FIRST + 4, "f4+0x4") &&
 			   is_name(addresses, FIRST + 6, "a module:f6+0x6") &&
 			   is_name(addresses, FIRST + 7, NULL),
 		   "with offset and module");
 	unit_check(is_name(addresses, 0x1000, NULL) && asked == N && is_name(NULL, FIRST, NULL),
-		   "a program's address is not asked for");
+		   "a program's address is not looked up");
 	return addresses;
 }
 

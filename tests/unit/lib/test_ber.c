@@ -225,7 +225,7 @@ static void test_round_trip(const char *directory, const char *path, struct kl_b
 			   kl_trace_about(trace)->schema_hash == info.schema_hash &&
 			   kl_trace_about(trace)->timebase.hz == HZ &&
 			   kl_trace_about(trace)->timebase.precision == info.timebase.precision,
-		   "it says the same of itself");
+		   "its metadata is the same");
 	kl_trace_close(trace);
 	convert(path, &again, NULL);
 	unit_check(again.length == ber->length && !memcmp(again.data, ber->data, ber->length),
@@ -303,7 +303,8 @@ static void test_filtered(const char *directory, const char *path, const struct 
 	unit_check(is_printed_alike(directory, path, &calls, counts) && counts[1].events == 7 * 2,
 		   "what is left out takes no variables with it");
 	count_variables(&ber, &events, &with);
-	unit_check(events == 7 * 2 && with == CPUS, "and what did not change is told once a CPU");
+	unit_check(events == 7 * 2 && with == CPUS,
+		   "and unchanged values are written once per CPU");
 	kl_buffer_reset(&ber);
 	convert(directory, &ber, &execs);
 	save(path, &ber);
@@ -350,7 +351,7 @@ static void test_variables(const struct kl_schema *tables)
 		right += got.kind == KL_ITEM_EVENT && i < 4 && got.event->changed == changed[i] &&
 			 !memcmp(got.event->variables, values, sizeof(values));
 	}
-	unit_check(right == 4, "variables are told where they change, and are right everywhere");
+	unit_check(right == 4, "variables are written where they change, and are right everywhere");
 	kl_ber_writer_destroy(writer);
 	kl_ber_reader_destroy(reader);
 	kl_schema_destroy(own);
@@ -407,10 +408,9 @@ static void test_cut(const struct kl_buffer *ber)
 		ordered += part.events >= last && part.events <= whole.events;
 		last = part.events;
 	}
-	unit_check(opened > 1000 && told == opened,
-		   "a cut file is known as such, wherever it is cut");
+	unit_check(opened > 1000 && told == opened, "truncation is reported, wherever it is");
 	unit_check(ordered == opened && last == whole.events, "and read to its last whole record");
-	unit_check(!read_bytes(ber->data, 0).opened, "an empty file is none");
+	unit_check(!read_bytes(ber->data, 0).opened, "an empty file is refused");
 }
 
 /* The offset of the first item after the schema. */
@@ -582,7 +582,7 @@ int main(void)
 	test_fuzz(&ber);
 	unit_check(!kl_trace_open("/dev/null") && !kl_trace_open("/proc/self/exe") &&
 			   strstr(kl_error_text(), "BER"),
-		   "other files are no traces");
+		   "other files are refused");
 	synth_remove(directory);
 	synth_remove(folder);
 	kl_buffer_deinit(&ber);

@@ -115,8 +115,7 @@ static void test_report(void)
 			   now() - begin < SECONDS_MAX,
 		   "many calls that do not return are counted");
 	rows = kl_syscall_report_rows(report, &n);
-	unit_check(rows && rows[n / 2].unfinished == 1,
-		   "and counted once, however often it is asked");
+	unit_check(rows && rows[n / 2].unfinished == 1, "and counted only once");
 	kl_syscall_report_destroy(report);
 	kl_schema_destroy(schema);
 }
@@ -359,10 +358,10 @@ static void test_history(void)
 				   "DROP TABLE summary; CREATE VIEW summary AS WITH RECURSIVE "
 				   "c(level) AS (SELECT 0 UNION ALL SELECT level FROM c) "
 				   "SELECT * FROM c"),
-		   "one that would answer for ever is refused");
+		   "a view that never ends is refused");
 	unit_check(refuses_history(path, "CREATE TRIGGER t AFTER INSERT ON summary BEGIN "
 					 "DELETE FROM subject; END"),
-		   "one that does more than it is told, too");
+		   "and one with a trigger");
 	synth_remove(folder);
 }
 

@@ -387,8 +387,8 @@ static void test_streams(struct original *o, const char *which, unsigned int run
 			exact += is_exact(o, &told);
 			harmed += told.records[KL_LOSS_CORRUPT] > 0;
 		}
-		snprintf(text, sizeof(text), "%s: %s, and nothing is untold (%u of %u harm)", which,
-			 damages[kind].name, harmed, runs);
+		snprintf(text, sizeof(text), "%s: %s, and every loss is reported (%u of %u harm)",
+			 which, damages[kind].name, harmed, runs);
 		unit_result(exact == runs && harmed > runs / 4, text, "not exact, or no damage");
 	}
 	restore(o);
@@ -444,7 +444,7 @@ static void test_both(struct original *o, unsigned int runs)
 		else
 			show("both", run, o, &told);
 	}
-	unit_check(good == runs, "streams and manifest damaged: what is not known is reported");
+	unit_check(good == runs, "streams and manifest damaged: unknown losses are reported");
 	restore(o);
 }
 
@@ -484,8 +484,7 @@ static void test_killed(struct original *o, unsigned int runs)
 		begun += told.state.begin_ns == kl_timebase_ns(&info.timebase, BEGIN) &&
 			 !told.state.end_ns;
 	}
-	unit_check(good == runs,
-		   "an unfinished trace is read, and what is not known of it is told");
+	unit_check(good == runs, "an unfinished trace is read, and unknown losses are reported");
 	unit_check(begun == runs, "its start is known, its end is not");
 	restore(o);
 }
@@ -586,7 +585,7 @@ static void test_trace(bool overwritten, unsigned int runs)
 			   told.state.end_ns - told.state.begin_ns == HZ / 100 / (HZ / 1000000000),
 		   "and its manifest, with the session's start and end");
 	unit_check(told.records[KL_LOSS_UNSEEN] == UNSEEN && told.records[KL_LOSS_UNSTORED] == 5,
-		   "what was not seen, or could not be read, is told");
+		   "records not seen, or not stored, are reported");
 	test_streams(o, which, runs);
 	test_manifest(o, runs);
 	test_both(o, runs);

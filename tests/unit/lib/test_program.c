@@ -39,8 +39,8 @@ static void test_what_is_meant(void)
 		all &= kl_program_selector_is(programs[i]);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		none &= !kl_program_selector_is(others[i]);
-	unit_check(all, "a path is one");
-	unit_check(none, "a filter of a kernel's block is none");
+	unit_check(all, "a path is a program's selector");
+	unit_check(none, "a slash in a filter makes no path");
 }
 
 static void test_parts(void)
@@ -55,17 +55,17 @@ static void test_parts(void)
 			   selector.want.at_offset && selector.want.number == 0x1f &&
 			   selector.want.behind && !strcmp(selector.path, "/a/b") &&
 			   !strcmp(selector.want.pattern, "f") && !selector.want.at_number,
-		   "an offset, behind");
+		   "an offset, after the block");
 	kl_program_selector_free(&selector);
 	unit_check(!kl_program_selector_parse(&selector, "b/c:g*#12:pre") &&
 			   selector.want.at_number && selector.want.number == 12 &&
 			   !selector.want.behind && !strcmp(selector.want.pattern, "g*"),
-		   "a number, before");
+		   "a number, before the block");
 	kl_program_selector_free(&selector);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		refused &= kl_program_selector_parse(&selector, wrong[i]) == -EINVAL &&
 			   !selector.path;
-	unit_check(refused, "what is none is refused");
+	unit_check(refused, "an invalid selector is refused");
 }
 
 /* Do points refer to instructions of their block, and edges to blocks? */
@@ -159,7 +159,7 @@ static void test_program(void)
 	kl_program_close(program);
 	unit_check(!kl_program_open("/dev/null") && errno == EINVAL &&
 			   !kl_program_open("/nowhere") && errno == ENOENT,
-		   "what is no file, or not there");
+		   "not a regular file, or missing");
 }
 
 /* A linear congruential generator, for the same sequence each time. */
@@ -204,7 +204,7 @@ static void test_damaged(void)
 		kl_program_close(program);
 	}
 	unit_check(sound && opened > DAMAGED / 4 && opened < DAMAGED,
-		   "damaged files are refused or taken apart");
+		   "damaged files are refused or decoded");
 	free(bytes);
 	unlink(path);
 	close(fd);

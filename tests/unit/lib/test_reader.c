@@ -198,7 +198,7 @@ static void read_live(const char *name, bool overwrite, bool partial, bool slow)
 		   "read + missed + lost = fired");
 	unit_check(!overwrite || !counts.lost, "nothing is lost in overwrite mode");
 	unit_check(!slow || counts.missed > 0, "a slow reader misses records");
-	unit_check(partial || !parts, "parts come only to who asks for them");
+	unit_check(partial || !parts, "only readers that request parts get them");
 	kl_reader_destroy(reader);
 	free_writers(w);
 	close(device);
@@ -259,7 +259,7 @@ static void test_partial(void)
 	fire(&w[1]);
 	unit_check(kl_reader_next_block(reader, true, &block) == 1 && block.from == first &&
 			   block.to > first,
-		   "the next one comes behind it");
+		   "the next one follows it");
 	ring_writer_finish(w[1].writer, clock_now);
 	unit_check(kl_reader_next_block(reader, true, &block) == 1 && block.complete &&
 			   block.from == block.to && block.block->record_count == 2,
@@ -321,7 +321,7 @@ static void test_read(struct synth *s)
 		if (k != 1 && write(pair[1], s->bytes, SYNTH_BLOCK_BYTES) < 0)
 			abort();
 	}
-	unit_check(kl_reader_wait(reader, 1000) == 1, "read(): poll tells of blocks");
+	unit_check(kl_reader_wait(reader, 1000) == 1, "read(): poll reports blocks");
 	while (kl_reader_next_block(reader, false, &block) > 0) {
 		got++;
 		missed += block.missed;
@@ -329,11 +329,11 @@ static void test_read(struct synth *s)
 	kl_reader_counts(reader, &counts);
 	unit_check(got == 3 && counts.read == 6 && counts.bad == 1 && counts.missed == 4 &&
 			   missed == 4 && counts.lost == 10,
-		   "read(): read, missed, lost and bad are told");
+		   "read(): read, missed, lost and bad are counted");
 	if (write(pair[1], s->bytes, 100) < 0)
 		abort();
 	unit_check(kl_reader_next_block(reader, false, &block) == -EPROTO,
-		   "read(): what is no block is an error");
+		   "read(): an invalid block is an error");
 	kl_reader_destroy(reader);
 	close(pair[1]);
 	unit_check(!kl_reader_create(dup(1), 4, 5000, KL_BACKEND_READ) && errno == EINVAL,
@@ -408,7 +408,7 @@ static void test_live(void)
 	printf("# live: %llu events, %llu lost\n", (unsigned long long)events,
 	       (unsigned long long)lost);
 	unit_check(!ret && events == counts.read && events + lost == fired_in_all(w),
-		   "live: every record is an event or told as lost");
+		   "live: every record is an event or counted as lost");
 	unit_check(!disordered, "live: in order of time over all CPUs");
 	kl_live_destroy(live);
 	kl_reader_destroy(reader);
@@ -427,7 +427,7 @@ int main(void)
 	read_live("overwrite, whole blocks", true, false, false);
 	read_live("overwrite, parts of blocks", true, true, false);
 	read_live("overwrite, slow", true, false, true);
-	read_live("discard, nobody holds", false, true, false);
+	read_live("discard, without a holder", false, true, false);
 	test_hold();
 	test_gone();
 	test_read(s);

@@ -42,7 +42,7 @@ static void test_tables(void)
 	unit_check(open && open->id == KL_EV_SYSCALL_ENTRY + 257 && open->n_strings == 1 &&
 			   open->fields[1].type == KL_TYPE_STRING && open->fields[2].anchor == 1 &&
 			   open->fields[2].offset == 0 && open->tail_bytes == 8,
-		   "openat's flags stand behind its string");
+		   "openat's flags follow its string");
 	unit_check(kl_class_field(class, "next_tid") == 5 &&
 			   kl_class_field(class, "tid") == -ENOENT,
 		   "fields are found by whole names");
@@ -174,11 +174,11 @@ static void test_match(void)
 	n = match("syscall_entry_open*,sched:sched_wak*:count,sched_switch:nothing", map);
 	unit_check(count(map, "syscall_entry_open", KL_HANDLER_log) >= 3 &&
 			   count(map, "sched_wak", KL_HANDLER_count) >= 3 && !map[1],
-		   "handlers behind colons");
+		   "handlers after colons");
 	memcpy(before, map, sizeof(map));
 	unit_check(kl_events_match(schema, "sched_switch,shced_waking", 1, map) == -EINVAL &&
 			   strstr(kl_error_text(), "sched_waking"),
-		   "a wrong name is told with the near one");
+		   "a wrong name is reported with the nearest one");
 	unit_check(!memcmp(before, map, sizeof(map)), "and changes nothing");
 	unit_check(match("nogroup:x", map) == -EINVAL && match("", map) == -EINVAL &&
 			   match("a,,b", map) == -EINVAL,

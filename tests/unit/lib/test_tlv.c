@@ -33,7 +33,7 @@ static void test_numbers(void)
 			   is_encoded(256, false, "\2\2\1\0", 4) &&
 			   is_encoded(0xff7f, false, "\2\3\0\xff\x7f", 5) &&
 			   is_encoded(~0ull, false, "\2\x9\0\xff\xff\xff\xff\xff\xff\xff\xff", 11),
-		   "numbers are as short as can be");
+		   "numbers have their shortest encoding");
 	unit_check(is_encoded(-1, true, "\2\1\xff", 3) && is_encoded(-128, true, "\2\1\x80", 3) &&
 			   is_encoded(-129, true, "\2\2\xff\x7f", 4) &&
 			   is_encoded(1ull << 63, true, "\2\x8\x80\0\0\0\0\0\0\0", 10),
@@ -92,7 +92,7 @@ static void test_bad_heads(void)
 			   take("\xff", 1) == -ENODATA && take("\xff\x81", 2) == -ENODATA &&
 			   take("\4\x82\1", 3) == -ENODATA && take("\4\2a", 3) == -ENODATA &&
 			   take("\4\x88\xff\xff\xff\xff\xff\xff\xff\xff", 10) == -ENODATA,
-		   "what is cut off is told");
+		   "truncation is reported");
 	unit_check(take("\x30\x80\0\0", 4) == -EINVAL && take("\xff\x80\1\0", 4) == -EINVAL &&
 			   take("\xff\x1e\0", 3) == -EINVAL &&
 			   take("\xff\x81\x80\x80\x80\0\0", 7) == -EINVAL &&

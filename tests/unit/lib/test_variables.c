@@ -118,10 +118,11 @@ static void test_defined(void)
 			   kl_schema_set_rule(schema, KL_RULES_MAX, "x") == -EINVAL,
 		   "numbers that no flag or rule has");
 	kl_metadata_write_defined(&text, schema, &info);
-	unit_check(!strstr(text.data, "sched_switch"), "which is told without the tables");
+	unit_check(!strstr(text.data, "sched_switch"),
+		   "only the definitions are written, not the tables");
 	parsed = kl_metadata_parse(text.data, text.length, &again);
 	ret = parsed ? kl_schema_take_defined(other, parsed) : -1;
-	unit_result(!ret && same_variables(schema, other), "and comes back: variables",
+	unit_result(!ret && same_variables(schema, other), "and they are read back: variables",
 		    kl_error_text());
 	class = kl_schema_class(other, KL_EV_DYNAMIC);
 	unit_check(class && !strcmp(class->name, "fn:one") && class->n_fields == 2 &&
@@ -153,13 +154,13 @@ static void test_refusals(void)
 
 	unit_check(add_named(schema, "rss", KL_TYPE_U64) == 0 &&
 			   add_named(schema, "rss", KL_TYPE_U8) == -EINVAL,
-		   "a variable cannot be there twice");
+		   "a duplicate variable is refused");
 	unit_check(add_named(schema, "", KL_TYPE_U8) < 0 &&
 			   add_named(schema, "a b", KL_TYPE_U8) < 0 &&
 			   add_named(schema, "1a", KL_TYPE_U8) < 0 &&
 			   add_named(schema, "a;", KL_TYPE_U8) < 0,
 		   "a name is a word");
-	unit_check(add_named(schema, "text", KL_TYPE_STRING) < 0, "strings are no variables");
+	unit_check(add_named(schema, "text", KL_TYPE_STRING) < 0, "a string cannot be a variable");
 	while (snprintf(name, sizeof(name), "t%d", n) && add_named(schema, name, KL_TYPE_TEXT) >= 0)
 		n++;
 	unit_check(n == (KL_VARIABLES_BYTES_MAX - 8) / KL_COMM_LEN, "512 bytes and no more");

@@ -188,15 +188,15 @@ static void test_costs(void)
 	unit_check(COST(dear, OP(END)).operations > 1000, "costs: what a variable costs counts");
 	either = COST(cheap, OP(JUMP_ZERO, .imm = 2), dear, OP(JUMP, .imm = 1), cheap, OP(END));
 	unit_check(either.operations > 1000 && either.operations < 2000,
-		   "costs: of two paths the dearer");
+		   "costs: the more expensive of two paths");
 	either = COST(cheap, OP(JUMP_NONZERO, .imm = 2), cheap, OP(JUMP, .imm = 1), dear, OP(END));
 	unit_check(either.operations > 1000 && either.operations < 2000,
-		   "costs: of two paths the dearer, if it is the second");
+		   "costs: the more expensive of two paths, if it is the second");
 	either = COST(cheap, OP(JUMP_ZERO, .imm = 2), trace, OP(JUMP, .imm = 2), trace, trace,
 		      OP(MOVE, .a = 1), OP(END));
 	both = COST(trace, trace, trace, OP(MOVE, .a = 1), OP(END));
 	unit_check(either.user_walks == 2 && both.user_walks == 3,
-		   "costs: call traces of the path that makes most");
+		   "costs: stack traces of the path with the most");
 	unit_check(COST(cheap, OP(JUMP, .imm = 1), dear, OP(END)).operations < 100,
 		   "costs: what is never run costs nothing");
 	unit_check(COST(OP(FIELD_TEXT, .imm = 16 << 16), OP(END)).operations <

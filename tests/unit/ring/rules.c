@@ -41,7 +41,8 @@ static void test_first_blocks(void)
 	u64 filled;
 
 	unit_check(!kl_cursor_find(&bench->ring, &cursor), "an empty ring has nothing to read");
-	unit_check(bench_fire(bench) == KL_RING_WRITTEN_FIRST, "the first record says so");
+	unit_check(bench_fire(bench) == KL_RING_WRITTEN_FIRST,
+		   "the first record is reported as such");
 	unit_check(bench->shared->head == 0 && KL_POS_COUNT(bench->shared->position) == 1,
 		   "it is counted, in block 0");
 	unit_check(bench_fire(bench) == KL_RING_WRITTEN, "the second is an ordinary one");
@@ -174,7 +175,7 @@ static void test_lost_by_block(void)
 	fire_blocks(bench, 2);
 	unit_check(block_of(bench, 2)->events_discarded == 0 &&
 			   block_of(bench, 3)->events_discarded == lost,
-		   "losses are told by the block that was full");
+		   "losses are counted in the block that was full");
 	unit_check(bench->shared->lost == lost, "and by the ring");
 	end(bench, "losses: accounts");
 }

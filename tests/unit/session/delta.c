@@ -450,7 +450,7 @@ int main(void)
 	unit_check(try_all(false), "further variables: interrupts at each access, and in them");
 	unit_check(try_all(true), "the same in overwrite mode");
 	make_variables(false);
-	unit_check(try_all(false), "the same by the general way");
+	unit_check(try_all(false), "the same on the general path");
 	free(shared);
 	return unit_end();
 }

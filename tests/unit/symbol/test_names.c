@@ -113,11 +113,11 @@ static void test_reading(void)
 			   strlen(kl_elf_names_build_id(names)) == 40,
 		   "a program and its build id");
 	unit_check(calls > 1 && calls < 50, "inlined functions with their lines, innermost first");
-	unit_check(mains > 1 && mains < 100, "main, where it calls");
+	unit_check(mains > 1 && mains < 100, "main, at the call");
 	unit_check(calls && without == calls, "without lines: what the text is of");
 	unit_check(calls && few == calls, "without room: the function itself is not left out");
 	unit_check(!kl_elf_names_open(open(KL_TEST_SOURCE, O_RDONLY), NULL, false),
-		   "what is no ELF file");
+		   "a file that is not ELF is refused");
 	kl_elf_names_close(names);
 }
 
@@ -200,7 +200,7 @@ static void test_process(void)
 		   "and it is started again");
 	unit_check(kl_elf_process_open(process, 9, open(KL_TEST_SOURCE, O_RDONLY), NULL, id) ==
 			   -EINVAL,
-		   "what is no ELF file is refused there, too");
+		   "a file that is not ELF is refused there, too");
 	kl_elf_process_destroy(process);
 }
 
@@ -327,7 +327,7 @@ static void test_shrinking(void)
 	char id[KL_BUILD_ID_TEXT];
 
 	n = kl_elf_process_open(process, 0, dup(fd), NULL, id);
-	unit_check(!n, "a file that somebody else has open");
+	unit_check(!n, "a file that another process has open");
 	unit_check(!ftruncate(fd, 0), "is cut");
 	n = kl_elf_process_find(process, 0, 0x1150, true, frame);
 	unit_check(n == -EPIPE || n >= 0, "whatever that ends, it is not us");
@@ -352,7 +352,7 @@ static void test_shrinking_here(void)
 	for (uint64_t place = 0x1000; place < 0x1300; place += 16)
 		if (kl_elf_names_find(names, place, true, frame, ROOM) > ROOM)
 			abort();
-	unit_check(!kl_elf_names_line(names, address, frame), "what has not been read is not");
+	unit_check(!kl_elf_names_line(names, address, frame), "unread lines are unavailable");
 	close(fd);
 	kl_elf_names_close(names);
 }
