@@ -9,8 +9,9 @@
 #define FLUSH_BYTES (64u << 10)
 
 static const struct cli_format *const formats[] = {
-#define CLI_FORMAT_ADDRESS(name) &cli_format_##name,
-	CLI_FORMATS(CLI_FORMAT_ADDRESS)
+#define CLI_FORMAT(name) &cli_format_##name,
+#include "format/formats.def"
+#undef CLI_FORMAT
 };
 
 void cli_printer_format(struct cli_printer *printer, const struct cli_parser *parser)
@@ -21,8 +22,8 @@ void cli_printer_format(struct cli_printer *printer, const struct cli_parser *pa
 			return;
 		}
 	}
-	cli_usage_error(parser->command,
-			"invalid --format \"%s\"; expected one of:" CLI_FORMAT_NAMES, parser->arg);
+	cli_usage_error(parser->command, "invalid --format \"%s\"; expected " CLI_FORMAT_NAMES,
+			parser->arg);
 }
 
 void cli_printer_time(struct cli_printer *printer, const struct cli_parser *parser)

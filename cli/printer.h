@@ -12,15 +12,8 @@
 
 struct cli_format;
 
-/*
- * The output formats, by name; the first is the default. Each has a struct cli_format in a file of
- * its own (cli/format/).
- */
-#define CLI_FORMATS(FORMAT) FORMAT(text) FORMAT(csv) FORMAT(json) FORMAT(strace) FORMAT(ber)
-
-/* Their names, for messages and usage texts. */
-#define CLI_FORMAT_NAME(name) " " #name
-#define CLI_FORMAT_NAMES CLI_FORMATS(CLI_FORMAT_NAME)
+/* The names of cli/format/formats.def, for messages and usage texts. */
+#define CLI_FORMAT_NAMES "text (default), csv, json, strace or ber"
 
 enum cli_time {
 	CLI_TIME_DEFAULT, /* relative in text, wall in CSV, none in strace */

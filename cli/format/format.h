@@ -30,8 +30,8 @@ struct cli_format {
 	void (*deinit)(struct cli_printer *printer);
 };
 
-#define CLI_FORMAT_DECLARE(name) extern const struct cli_format cli_format_##name;
-CLI_FORMATS(CLI_FORMAT_DECLARE)
-#undef CLI_FORMAT_DECLARE
+#define CLI_FORMAT(name) extern const struct cli_format cli_format_##name;
+#include "formats.def"
+#undef CLI_FORMAT
 
 #endif /* KL_CLI_FORMAT_FORMAT_H */

@@ -4,9 +4,9 @@
  *
  * Jumps only go forward, so one backward pass finds which registers are still read, and one forward
  * pass which operations are reached at all. A pattern of operations becomes one step if the
- * registers between them are not read later. If the step does not fall through, jumps into the
- * middle of the pattern do not matter: the operations there are then reached, and become steps of
- * their own.
+ * registers between them are not read later. If the step does not continue with the next one, jumps
+ * into the middle of the pattern do not matter: the operations there are then reached, and become
+ * steps of their own.
  */
 #include "program_step.h"
 #include "program_values.h"

@@ -48,7 +48,7 @@ const struct kl_handler kl_handler_alarm = {
 	.prepare = prepare,
 };
 
-void kl_hit_alarm(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(alarm)
 {
 	kl_alarm_fire(s, id, r->text);
 	kl_notify_alarm(s, id, r);

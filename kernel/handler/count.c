@@ -91,7 +91,7 @@ int kl_count_prepare(struct kl_session *s, u32 n, struct kl_error *why)
 	return error;
 }
 
-void kl_hit_count(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(count)
 {
 	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
 

@@ -312,7 +312,7 @@ static struct task_struct *shown_task(const struct kl_session *s)
 	return NULL;
 }
 
-void kl_hit_external(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(external)
 {
 	const struct kl_external *e = r->external;
 	bool raw = s->may & KL_MAY_HOOK_FUNCTIONS;

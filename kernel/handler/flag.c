@@ -72,12 +72,12 @@ const struct kl_handler kl_handler_clear = {
 	.prepare = make_flag,
 };
 
-void kl_hit_set(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(set)
 {
 	change_flag(s, r->arg, true);
 }
 
-void kl_hit_clear(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(clear)
 {
 	change_flag(s, r->arg, false);
 }

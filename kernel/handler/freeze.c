@@ -7,7 +7,7 @@ const struct kl_handler kl_handler_freeze = {
 	.operations = KL_HANDLER_OPERATIONS,
 };
 
-void kl_hit_freeze(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(freeze)
 {
 	kl_deferred_freeze(s, r->arg);
 }

@@ -52,12 +52,20 @@ struct kl_handler {
 	int (*prepare)(struct kl_session *s, const struct kl_rule *r, struct kl_error *why);
 };
 
-/*
- * kl_hit_NAME - an event hits, and the rule's filter allows it. Context: any, preemption off. */
-#define KL_HANDLER(id, name, help)                                                 \
-	extern const struct kl_handler kl_handler_##name;                          \
-	void kl_hit_##name(struct kl_session *s, u32 id_, const struct kl_rule *r, \
-			   struct kl_event_ctx *f);
+/**
+ * KL_HIT() - define kl_hit_NAME, what a handler does
+ * @name: of its row
+ *
+ * It is called when an event hits and the rule's filter allows it, with @s: the session, @id: the
+ * event, @r: the rule, @f: as much of the event as the rule reads. Context: any, preemption off.
+ */
+#define KL_HIT(name)                                                              \
+	void kl_hit_##name(struct kl_session *s, u32 id, const struct kl_rule *r, \
+			   struct kl_event_ctx *f)
+
+#define KL_HANDLER(number, name, help)                    \
+	extern const struct kl_handler kl_handler_##name; \
+	KL_HIT(name);
 #include "../../uapi/handlers.def"
 #undef KL_HANDLER
 

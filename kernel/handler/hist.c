@@ -8,7 +8,7 @@ const struct kl_handler kl_handler_hist = {
 	.operations = KL_HANDLER_OPERATIONS_TABLE,
 };
 
-void kl_hit_hist(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(hist)
 {
 	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
 	s64 value;

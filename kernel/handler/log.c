@@ -7,7 +7,7 @@ const struct kl_handler kl_handler_log = {
 	.flags = KL_HANDLES_PLAIN | KL_HANDLES_RECORD,
 };
 
-void kl_hit_log(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(log)
 {
 	struct kl_place place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, f->bytes);
 

@@ -7,6 +7,6 @@ const struct kl_handler kl_handler_nothing = {
 	.operations = KL_HANDLER_OPERATIONS,
 };
 
-void kl_hit_nothing(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(nothing)
 {
 }

@@ -21,7 +21,7 @@ const struct kl_handler kl_handler_snapshot = {
 };
 
 /* The record comes before the request, so that the copy contains it. */
-void kl_hit_snapshot(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(snapshot)
 {
 	kl_alarm_fire(s, id, "snapshot");
 	kl_notify_snapshot(s);

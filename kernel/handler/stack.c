@@ -8,7 +8,7 @@ const struct kl_handler kl_handler_stack = {
 	.walks = true,
 };
 
-void kl_hit_stack(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(stack)
 {
 	bool requested = kl_stack_ask(s);
 

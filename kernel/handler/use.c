@@ -16,7 +16,7 @@ const struct kl_handler kl_handler_use = {
 	.check = check_maskset,
 };
 
-void kl_hit_use(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
+KL_HIT(use)
 {
 	kl_deferred_use(s, r->arg);
 }

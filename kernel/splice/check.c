@@ -245,7 +245,7 @@ static bool is_padding(const struct kl_function *f, u32 begin, u32 end)
 
 	if (end > f->end - f->begin)
 		return false;
-	/* Walk back from the last instruction before the end to one that does not fall through. */
+	/* Walk back from the last instruction before the end to one that ends the control flow. */
 	while (i && f->step[i - 1].offset >= end)
 		i--;
 	for (; i; i--) {

@@ -21,7 +21,7 @@ typedef __s32 s32;
 
 /* How an instruction affects control flow, and thus how it is moved. */
 enum kl_flow {
-	KL_FLOW_ON, /* falls through; may have an operand relative to its address */
+	KL_FLOW_ON, /* continues with the next; may have an operand relative to its address */
 	KL_FLOW_BRANCH, /* jumps if a condition holds */
 	KL_FLOW_JUMP,
 	KL_FLOW_CALL,

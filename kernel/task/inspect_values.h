@@ -28,9 +28,14 @@ static inline unsigned long kl_exact_mm_rss(struct mm_struct *mm)
 	return kl_mm_counters(mm, KL_RSS_KINDS);
 }
 
+static inline unsigned long kl_exact_mm_highest_rss(struct mm_struct *mm)
+{
+	return max(mm->hiwater_rss, kl_exact_mm_rss(mm));
+}
+
 #define kl_mm_pages(mm, member) kl_mm_counters(mm, BIT(member))
 #define kl_mm_rss(mm) kl_exact_mm_rss(mm)
-#define kl_mm_highest_rss(mm) max((mm)->hiwater_rss, kl_exact_mm_rss(mm))
+#define kl_mm_highest_rss(mm) kl_exact_mm_highest_rss(mm)
 
 /*
  * The effective credentials may be overridden for a while, and only the task itself may read them.

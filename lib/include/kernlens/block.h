@@ -41,7 +41,7 @@ enum kl_block_tier {
 
 /* What a block's last instruction does. */
 enum kl_block_end {
-	KL_END_FALL, /* it falls through: something else can enter the next block */
+	KL_END_FALL, /* execution continues: something else can enter the next block */
 	KL_END_CALL,
 	KL_END_BRANCH, /* conditional */
 	KL_END_JUMP,
@@ -90,7 +90,7 @@ struct kl_block_instruction {
  */
 enum kl_block_edge_kind {
 	KL_EDGE_NONE, /* it is at the start of the block */
-	KL_EDGE_NEXT, /* after the branch that falls through to the block */
+	KL_EDGE_NEXT, /* after the branch that continues with the block */
 	KL_EDGE_TAKEN, /* on the path of the jump that leads to the block */
 	KL_EDGE_COUNT
 };
@@ -127,7 +127,7 @@ struct kl_block_point {
  * @end: enum kl_block_end
  * @entered: it can be entered other than from the blocks of its function that lead to it
  * @alone: only the preceding block enters it, by falling through
- * @next: index of the block that it falls through to, or UINT32_MAX
+ * @next: index of the block that execution continues with, or UINT32_MAX
  * @taken: index of the block that its jump goes to, or UINT32_MAX
  * @live: registers and flags that are live at its start: read before they are written
  * @pre: the point before its first instruction
