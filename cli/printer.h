@@ -13,7 +13,7 @@
 struct cli_format;
 
 /* The names of cli/format/formats.def, for messages and usage texts. */
-#define CLI_FORMAT_NAMES "text (default), csv, json, strace or ber"
+#define CLI_FORMAT_NAMES "text, csv, json, strace or ber"
 
 enum cli_time {
 	CLI_TIME_DEFAULT, /* relative in text, wall in CSV, none in strace */
