@@ -72,10 +72,10 @@ bool cli_printer_deinit(struct cli_printer *printer)
 	const struct cli_format *format = printer->format;
 	bool written;
 
-	if (format && format->finish && printer->file)
+	if (format->finish)
 		format->finish(printer);
 	written = cli_printer_flush(printer);
-	if (format && format->deinit)
+	if (format->deinit)
 		format->deinit(printer);
 	kl_buffer_deinit(&printer->buffer);
 	return written;

@@ -65,7 +65,7 @@ bool cli_printer_add(struct cli_printer *printer, const struct kl_item *item);
 /* Write the contents of the buffer. */
 bool cli_printer_flush(struct cli_printer *printer);
 
-/* End of the items: finish open calls, flush, free. */
+/* End of the items: finish open calls, flush, free. Only after cli_printer_init() succeeded. */
 bool cli_printer_deinit(struct cli_printer *printer);
 
 #endif /* KL_CLI_PRINTER_H */

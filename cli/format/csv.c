@@ -10,8 +10,7 @@ static int init(struct cli_printer *printer)
 
 static void add(struct cli_printer *printer, const struct kl_item *item)
 {
-	kl_print_item(&printer->buffer, KL_STYLE_CSV,
-		      printer->time == CLI_TIME_RELATIVE ? KL_SHOW_RELATIVE : 0, item);
+	cli_format_add(printer, KL_STYLE_CSV, item);
 }
 
 const struct cli_format cli_format_csv = {

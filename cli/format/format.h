@@ -30,6 +30,14 @@ struct cli_format {
 	void (*deinit)(struct cli_printer *printer);
 };
 
+/* Append an item in one of the library's styles, with the times that --time requests. */
+static inline void cli_format_add(struct cli_printer *printer, enum kl_style style,
+				  const struct kl_item *item)
+{
+	kl_print_item(&printer->buffer, style,
+		      printer->time == CLI_TIME_RELATIVE ? KL_SHOW_RELATIVE : 0, item);
+}
+
 #define CLI_FORMAT(name) extern const struct cli_format cli_format_##name;
 #include "formats.def"
 #undef CLI_FORMAT

@@ -4,8 +4,7 @@
 
 static void add(struct cli_printer *printer, const struct kl_item *item)
 {
-	kl_print_item(&printer->buffer, KL_STYLE_JSON,
-		      printer->time == CLI_TIME_RELATIVE ? KL_SHOW_RELATIVE : 0, item);
+	cli_format_add(printer, KL_STYLE_JSON, item);
 }
 
 const struct cli_format cli_format_json = {

@@ -5,12 +5,11 @@
 
 static void add(struct cli_printer *printer, const struct kl_item *item)
 {
-	bool is_loss = printer->has_colors && item->loss;
+	bool is_loss = printer->has_colors && item->kind == KL_ITEM_LOSS;
 
 	if (is_loss)
 		kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_RED));
-	kl_print_item(&printer->buffer, KL_STYLE_TEXT,
-		      printer->time == CLI_TIME_RELATIVE ? KL_SHOW_RELATIVE : 0, item);
+	cli_format_add(printer, KL_STYLE_TEXT, item);
 	if (is_loss)
 		kl_buffer_add_string(&printer->buffer, cli_style(printer->file, CLI_PLAIN));
 }

@@ -129,6 +129,21 @@ void kl_notify_snapshot(struct kl_session *s)
 }
 
 /**
+ * kl_notify_check_snapshot - can snapshots of a session be requested?
+ * @s: the session
+ * @why: set on failure
+ *
+ * Returns 0, or -EINVAL if the session is not in overwrite mode.
+ */
+int kl_notify_check_snapshot(const struct kl_session *s, struct kl_error *why)
+{
+	if (s->mode != KL_MODE_OVERWRITE)
+		return kl_fail(why, -EINVAL,
+			       "a snapshot needs overwrite mode: this session is in discard mode");
+	return 0;
+}
+
+/**
  * kl_notify_request_snapshot - request a snapshot other than by a rule
  * @s: the session
  * @why: set on failure
@@ -138,9 +153,10 @@ void kl_notify_snapshot(struct kl_session *s)
  */
 int kl_notify_request_snapshot(struct kl_session *s, struct kl_error *why)
 {
-	if (s->mode != KL_MODE_OVERWRITE)
-		return kl_fail(why, -EINVAL,
-			       "a snapshot needs overwrite mode: this session is in discard mode");
+	int error = kl_notify_check_snapshot(s, why);
+
+	if (error)
+		return error;
 	if (!READ_ONCE(s->running))
 		return kl_fail(why, -ENODATA, "the session is not running");
 	atomic64_inc(&s->notify.snapshots);

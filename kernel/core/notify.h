@@ -55,6 +55,7 @@ void kl_notify_deinit(struct kl_notify *notify);
 int kl_notify_prepare(struct kl_session *s, struct kl_error *why);
 void kl_notify_alarm(struct kl_session *s, u32 event, const struct kl_rule *r);
 void kl_notify_snapshot(struct kl_session *s);
+int kl_notify_check_snapshot(const struct kl_session *s, struct kl_error *why);
 int kl_notify_request_snapshot(struct kl_session *s, struct kl_error *why);
 void kl_notify_wake(struct kl_session *s);
 u64 kl_notify_number(const struct kl_session *s);

@@ -58,9 +58,10 @@ void kl_waiters_wake(struct kl_waiters *w)
 {
 	unsigned long now = jiffies;
 
-	if (READ_ONCE(w->woken) != now)
+	if (READ_ONCE(w->woken) != now) {
 		wake_now(w);
-	/* Set it first, because queueing the work may hit events. */
-	else if (!xchg(&w->is_due, 1))
+	} else if (!xchg(&w->is_due, 1)) {
+		/* It is set first, because queueing the work may hit events. */
 		schedule_delayed_work(&w->again, 1);
+	}
 }

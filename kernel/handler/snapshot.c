@@ -8,10 +8,7 @@
 static int check_mode(const struct kl_session *s, const struct kl_abi_rule *params,
 		      struct kl_error *why)
 {
-	if (s->mode != KL_MODE_OVERWRITE)
-		return kl_fail(why, -EINVAL,
-			       "a snapshot needs overwrite mode: this session is in discard mode");
-	return 0;
+	return kl_notify_check_snapshot(s, why);
 }
 
 const struct kl_handler kl_handler_snapshot = {

@@ -325,13 +325,11 @@ static void check_refusals(void)
 static void prepare(const char *self)
 {
 	char command[600];
-	cpu_set_t first;
 	int fd = memfd_create("awaited", 0);
 
 	/* One CPU, so that the records are in order. */
-	CPU_ZERO(&first);
-	CPU_SET(0, &first);
-	if (fd < 0 || ftruncate(fd, sizeof(*shared)) || sched_setaffinity(0, sizeof(first), &first))
+	kl_pin(0);
+	if (fd < 0 || ftruncate(fd, sizeof(*shared)))
 		bail("shared memory");
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (shared == MAP_FAILED)

@@ -51,16 +51,6 @@ static void become(u32 uid)
 		bail("dumpable");
 }
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		bail("affinity");
-}
-
 /* A program that reads variable @id @n times. */
 static u32 reading_program(int fd, u32 id, u32 n)
 {
@@ -359,7 +349,7 @@ static void start_switching(pid_t pid[2])
 		if (pid[i])
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pin(0);
+		kl_pin(0);
 		/* Adjacent descriptors: read from the first, write to the second. */
 		if (dup2(pair[i][0], 100) < 0 || dup2(pair[!i][1], 101) < 0)
 			bail("dup2");
@@ -395,7 +385,7 @@ static double measure_as_other(void)
 	pid = fork();
 	if (!pid) {
 		become(OTHER);
-		pin(0);
+		kl_pin(0);
 		mean = mean_sleep();
 		if (write(result[1], &mean, sizeof(mean)) != sizeof(mean))
 			bail("write");

@@ -8,7 +8,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -466,11 +465,8 @@ static void *make_marks(void *argument)
 {
 	int fd = *(int *)argument;
 	struct kl_abi_mark mark = { .size = sizeof(mark), .text = "mark" };
-	cpu_set_t first;
 
-	CPU_ZERO(&first);
-	CPU_SET(0, &first);
-	sched_setaffinity(0, sizeof(first), &first);
+	kl_pin(0);
 	while (kl_stats(fd, -1).running && !kl_call(fd, KL_IOC_MARK, &mark))
 		sleep_ms(5);
 	return NULL;

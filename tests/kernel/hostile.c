@@ -26,16 +26,6 @@ u64 now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-void stay_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		bail("sched_setaffinity");
-}
-
 void become(u32 uid)
 {
 	kl_become(uid);
@@ -51,7 +41,7 @@ static void watch_cpu(void)
 	u64 next = now_ns(), late;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	stay_on(0);
+	kl_pin(0);
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) || sched_setscheduler(0, SCHED_FIFO, &param))
 		bail("real-time process");
 	for (;;) {
@@ -96,7 +86,7 @@ pid_t start_user(void (*work)(void), int cpu)
 	pid = fork();
 	if (pid)
 		return pid;
-	stay_on(cpu);
+	kl_pin(cpu);
 	become(USER1);
 	if (chdir("/tmp"))
 		bail("chdir");

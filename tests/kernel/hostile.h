@@ -29,7 +29,6 @@ extern int device;
 u64 now_ns(void);
 
 /* Pins the caller to one CPU. */
-void stay_on(int cpu);
 
 /* Becomes an ordinary user that processes of the same user may inspect; reopens the device. */
 void become(u32 uid);

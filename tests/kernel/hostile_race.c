@@ -414,7 +414,7 @@ static void *churn(void *unused)
 	pthread_t thread;
 	char byte;
 
-	stay_on(1);
+	kl_pin(1);
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 16384);
 	if (read(go[0], &byte, 1) != 1)
@@ -431,7 +431,7 @@ static void *burn(void *unused)
 	struct timespec t = {};
 	char byte = 0;
 
-	stay_on(1);
+	kl_pin(1);
 	while (t.tv_sec * 1000000000ll + t.tv_nsec < BURN_NS)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
@@ -559,7 +559,7 @@ static s64 ask_ending(void)
 	inspect_working(1);
 	releaser = fork();
 	if (!releaser) {
-		stay_on(1);
+		kl_pin(1);
 		for (u32 i = 0; i < BURNERS; i++)
 			release(1);
 		_exit(0);

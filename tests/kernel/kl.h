@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -249,6 +250,17 @@ static inline void sleep_ms(unsigned int ms)
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000l };
 
 	nanosleep(&t, NULL);
+}
+
+/* Keeps the calling thread on one CPU. */
+static inline void kl_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		bail("sched_setaffinity");
 }
 
 /* Permanently becomes user @uid. */

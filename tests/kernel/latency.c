@@ -149,7 +149,7 @@ static void test_schedstat(void)
 	for (int i = 0; i < N; i++) {
 		tid[i] = fork();
 		if (!tid[i]) {
-			pin(0);
+			kl_pin(0);
 			for (;;) {
 				burn_ms(10 + 7 * i);
 				if (i & 1)
@@ -157,7 +157,7 @@ static void test_schedstat(void)
 			}
 		}
 	}
-	pin(1 % sysconf(_SC_NPROCESSORS_ONLN));
+	kl_pin(1 % sysconf(_SC_NPROCESSORS_ONLN));
 	sleep_ms(50);
 	for (int i = 0; i < N; i++)
 		kill(tid[i], SIGSTOP);

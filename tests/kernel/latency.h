@@ -31,7 +31,6 @@ const struct kl_abi_latency_entry *longest(u32 id, u32 state);
 int open_profile(u32 flags, u32 n, u32 e);
 void start(int fd);
 void stop(int fd);
-void pin(int cpu);
 u64 now_ns(void);
 void burn_ms(unsigned int time);
 bool near(double a, double b, double share, double least);

@@ -136,7 +136,7 @@ static int start_reader(const struct disk *disk, int done)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pin(0);
+	kl_pin(0);
 	to = aligned();
 	fd = open(disk->path, O_RDONLY | disk->flags);
 	if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM))

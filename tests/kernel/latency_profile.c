@@ -130,15 +130,6 @@ void stop(int fd)
 		bail("stop: %s", kl_why(fd));
 }
 
-void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 u64 now_ns(void)
 {
 	struct timespec t;

@@ -33,7 +33,7 @@ int link_process(int from, int to, unsigned int late_ms, unsigned int burn, int 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pin(cpu);
+	kl_pin(cpu);
 	pass(from, to, late_ms, burn);
 	pause();
 	_exit(0);
@@ -167,7 +167,7 @@ static int write_file(const char *path, unsigned int mib, unsigned int pause_ms)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pin(0);
+	kl_pin(0);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	data = calloc(mib + 1, 1 << 20);
 	for (;;) {
@@ -266,7 +266,7 @@ static int use_mutex(pthread_mutex_t *mutex, unsigned int held_ms, unsigned int 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pin(0);
+	kl_pin(0);
 	for (;;) {
 		pthread_mutex_lock(mutex);
 		if (held_ms)

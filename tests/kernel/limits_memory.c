@@ -184,12 +184,9 @@ static void check_mapped(void)
 	int fd = kl_open(), reader, mapped = 0;
 	u64 before, kept, after;
 	void *block[32];
-	cpu_set_t cpu;
 
-	CPU_ZERO(&cpu);
-	CPU_SET(0, &cpu);
-	if (sched_setaffinity(0, sizeof(cpu), &cpu) || kl_session(fd, &params) ||
-	    kl_use_events(fd, 3, KL_HANDLER_log, calls) || kl_start(fd))
+	kl_pin(0);
+	if (kl_session(fd, &params) || kl_use_events(fd, 3, KL_HANDLER_log, calls) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
 	reader = kl_reader(fd, 0);
 	for (u32 i = 0; i < 32; i++) {

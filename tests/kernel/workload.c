@@ -184,15 +184,6 @@ static void use_processes(enum owner owner)
 	waitpid(child, NULL, 0);
 }
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 /*
  * Runs round after round until stopped. All owners share CPU 0, so that they switch to each other.
  */
@@ -201,7 +192,7 @@ static void run_workload(enum owner owner)
 	shared->process[owner] = getpid();
 	note_tid(owner);
 	prctl(PR_SET_NAME, owner_names[owner]);
-	pin(0);
+	kl_pin(0);
 	while (!shared->stop) {
 		use_files(owner_names[owner]);
 		use_shared();

@@ -29,6 +29,7 @@ struct kl_plan_handler {
 #include "../../../uapi/handlers.def"
 #undef KL_HANDLER
 
+/* argument.c, and flag.c, which plan.c calls, too. */
 int kl_plan_take_number(const char *list, const struct kl_part *part, int64_t *number);
 int kl_plan_take_flag(struct kl_plan *plan, const char *list, const struct kl_part *part,
 		      uint64_t *flag);

@@ -3,21 +3,7 @@
  * Handler `hist`: hist(EXPRESSION) in powers of two, hist(EXPRESSION, WIDTH, LOW) in buckets of one
  * width.
  */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "handler.h"
-
-int kl_plan_take_number(const char *list, const struct kl_part *part, int64_t *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoll(part->text, &end, 0);
-	if (errno || end != part->text + part->length)
-		return kl_spec_fail(list, part->text, "expected a number");
-	return 0;
-}
 
 static int take(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 		struct kl_plan_made *rule)

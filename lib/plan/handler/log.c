@@ -2,6 +2,4 @@
 /* Handler `log`: a record of the event. It takes no arguments. */
 #include "handler.h"
 
-const struct kl_plan_handler kl_plan_handler_log = {
-	.most = 0,
-};
+const struct kl_plan_handler kl_plan_handler_log = {};

@@ -2,6 +2,4 @@
 /* Handler `nothing`: the event is ignored. It takes no arguments. */
 #include "handler.h"
 
-const struct kl_plan_handler kl_plan_handler_nothing = {
-	.most = 0,
-};
+const struct kl_plan_handler kl_plan_handler_nothing = {};

@@ -2,6 +2,4 @@
 /* Handler `stack`: a record with stack traces. It takes no arguments. */
 #include "handler.h"
 
-const struct kl_plan_handler kl_plan_handler_stack = {
-	.most = 0,
-};
+const struct kl_plan_handler kl_plan_handler_stack = {};
