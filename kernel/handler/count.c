@@ -90,11 +90,3 @@ int kl_count_prepare(struct kl_session *s, u32 n, struct kl_error *why)
 	free_counts(s, replaced);
 	return error;
 }
-
-KL_HIT(count)
-{
-	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
-
-	if (likely(entry))
-		kl_entry_count(entry);
-}

@@ -11,7 +11,7 @@
 #include "../core/program_values.h"
 #include "../core/record.h"
 #include "dispatch.h"
-#include "handler.h"
+#include "table_hits.h"
 
 /*
  * Events nest: a load of a filter can fault and so fire another event, and each of them may be
@@ -57,8 +57,8 @@ void kl_scratch_put(void)
 	data_race(mine->depth--);
 }
 
-static noinline void handle(struct kl_session *s, u32 id, const struct kl_rule *r,
-			    struct kl_event_ctx *f)
+static __always_inline void handle(struct kl_session *s, u32 id, const struct kl_rule *r,
+				   struct kl_event_ctx *f)
 {
 	switch (r->handler) {
 #define KL_HANDLER(number, name, help) \
@@ -216,10 +216,8 @@ void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_event_ctx *f)
 {
 	if (action == KL_HANDLER_log)
 		return kl_hit_log(s, id, NULL, f);
-	if (action == KL_HANDLER_count)
-		return kl_count_hit(s, id);
 	if (action < KL_ACTION_RULE)
-		return;
+		return kl_plain_hit(s, id, action);
 	f->fault = false;
 	kl_fire_rule(s, id, kl_rule_of(s, action), f);
 }

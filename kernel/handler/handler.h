@@ -11,7 +11,6 @@
 #include "../core/program.h"
 #include "../core/rule.h"
 #include "../core/session.h"
-#include "table.h"
 
 #define KL_HANDLES_PLAIN 0x1u /* valid in a maskset without a rule */
 #define KL_HANDLES_TABLE 0x2u /* a rule has a table by its keys */
@@ -31,7 +30,7 @@
  * @operations: cost of a hit, without the record, its variables and the stack traces
  * @walks: takes the stack traces that the session may have
  * @fires: event that it fires itself, or 0
- * @check: is a rule's argument valid in this session? or NULL
+ * @check: check a rule's argument in this session; or NULL
  * @create: acquire what the rule needs, without the session's lock; or NULL
  * @bytes: memory for @create, on all CPUs; or NULL
  * @prepare: acquire what the session needs, with its lock held; or NULL
@@ -63,9 +62,18 @@ struct kl_handler {
 	void kl_hit_##name(struct kl_session *s, u32 id, const struct kl_rule *r, \
 			   struct kl_event_ctx *f)
 
-#define KL_HANDLER(number, name, help)                    \
-	extern const struct kl_handler kl_handler_##name; \
-	KL_HIT(name);
+KL_HIT(nothing);
+KL_HIT(log);
+KL_HIT(set);
+KL_HIT(clear);
+KL_HIT(freeze);
+KL_HIT(use);
+KL_HIT(alarm);
+KL_HIT(stack);
+KL_HIT(snapshot);
+KL_HIT(external);
+
+#define KL_HANDLER(number, name, help) extern const struct kl_handler kl_handler_##name;
 #include "../../uapi/handlers.def"
 #undef KL_HANDLER
 
@@ -98,16 +106,6 @@ static __always_inline void kl_rule_run_keys(const struct kl_rule *r, struct kl_
 {
 	for (u32 i = 0; i < r->keys; i++)
 		key[i] = kl_program_run(r->key[i], f);
-}
-
-/* The entry of a rule's table for an event, on this CPU; NULL if the table is full. */
-static __always_inline struct kl_abi_entry *kl_rule_find_entry(const struct kl_rule *r,
-							       struct kl_event_ctx *f)
-{
-	u64 key[KL_RULE_KEYS_MAX];
-
-	kl_rule_run_keys(r, f, key);
-	return kl_table_find(this_cpu_ptr(r->table), key);
 }
 
 #endif /* KL_HANDLER_HANDLER_H */

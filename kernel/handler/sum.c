@@ -7,11 +7,3 @@ const struct kl_handler kl_handler_sum = {
 	.fastpath = KL_FASTPATH_SUM,
 	.operations = KL_HANDLER_OPERATIONS_TABLE,
 };
-
-KL_HIT(sum)
-{
-	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
-
-	if (likely(entry))
-		kl_entry_add(entry, kl_program_run(r->value, f));
-}
