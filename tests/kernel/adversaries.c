@@ -382,7 +382,7 @@ static void trace_in_way(enum way way)
 	if (kl_session(fd, &params))
 		bail("session: %s", kl_why(fd));
 	set_up(fd, way, &s);
-	reader = kl_reader(fd, 0);
+	reader = kl_reader(fd, way == WAY_MAPPED ? 0 : KL_READER_HOLD);
 	fcntl(reader, F_SETFL, O_NONBLOCK);
 	if (way == WAY_MAPPED)
 		trace_mapped(&s, fd, reader, wanted / WAYS, begun + wanted / 200 + 60);
@@ -417,7 +417,7 @@ static void check_root(void)
 	search_init(&s);
 	if (kl_session(fd, &params) || kl_use(fd, KL_MASKSET_RDEFAULT))
 		bail("session: %s", kl_why(fd));
-	reader = kl_reader(fd, 0);
+	reader = kl_reader(fd, KL_READER_HOLD);
 	fcntl(reader, F_SETFL, O_NONBLOCK);
 	trace_read(&s, fd, reader, 30000, now_seconds() + 60);
 	tap_result(s.own && s.seen[OWNER_B] && s.seen[OWNER_ROOT],
