@@ -40,7 +40,7 @@ static int open_own(const char *path, DIR **dir)
 
 /*
  * Count the entries of a directory that are part of a trace, and the others. Returns a negative
- * errno if its folder "kernlens" must not be written to.
+ * errno if its folder ".kernlens" must not be written to.
  */
 static int count_entries(DIR *dir, unsigned int *ours, unsigned int *others)
 {

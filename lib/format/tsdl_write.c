@@ -204,10 +204,14 @@ static void write_stream(struct kl_buffer *buffer, const struct kl_schema *schem
 {
 	const char *clock = clock_name(info);
 
+	/*
+	 * `align = 1` changes no position, but babeltrace 1 aborts on an aligned integer whose size
+	 * is not a power of two.
+	 */
 	kl_buffer_printf(buffer,
 			 "typealias integer { size = 64; align = 8; signed = 0; "
 			 "map = clock.%s.value; } := block_time_t;\n"
-			 "typealias integer { size = 48; align = 8; signed = 0; "
+			 "typealias integer { size = 48; align = 1; signed = 0; "
 			 "map = clock.%s.value; } := record_time_t;\n\n",
 			 clock, clock);
 	kl_buffer_add_string(buffer, "stream {\n\tid = 0;\n"

@@ -65,25 +65,25 @@ chmod -R go+rX t
 kl_nobody print t -e timer_start
 says out ' function=[a-z][a-z0-9_.:]+ ' "from the trace, not from the running kernel"
 cp -r t bare
-rm bare/kernlens/symbols
+rm bare/.kernlens/symbols
 kl print bare -e timer_start
 says out ' function=0xffffffff' "without its symbols a trace has numbers"
-check "no system call's argument is in it" bash -c '! cut -d" " -f1 t/kernlens/symbols | grep -vE "^(ffff|kernlens)"'
-echo nonsense >bare/kernlens/symbols
+check "no system call's argument is in it" bash -c '! cut -d" " -f1 t/.kernlens/symbols | grep -vE "^(ffff|kernlens)"'
+echo nonsense >bare/.kernlens/symbols
 kl print bare
 expect "a damaged file is refused" 1
 says err 'symbols: cannot parse line 1'
 kl record -q --no-dump -e sched_switch,syscalls -o t2 -- true
-check "without such events no symbols are written" test ! -e t2/kernlens/symbols
+check "without such events no symbols are written" test ! -e t2/.kernlens/symbols
 kl record -q --no-dump --force -a -e sched_switch -o t -- true
-check "replacing a trace removes its symbols" test ! -e t/kernlens/symbols
+check "replacing a trace removes its symbols" test ! -e t/.kernlens/symbols
 kl live -a -e timer_start --duration 1
 says out ' function=[a-z][a-z0-9_.:]+ ' "live"
 kl stat -a -e 'kmem_kmalloc:count by call_site' -- bash work
 says err '^ +[0-9,]+  +[a-z0-9_:]+[a-z0-9_.]*\+0x[0-9a-f]+ *$' "keys, too"
 kl record -a -q --no-dump --overwrite -e timer_start -e 'mark :snapshot' -o snap -- "$kernlens" mark x
-check "snapshots" test -s snap.1/kernlens/symbols
+check "snapshots" test -s snap.1/.kernlens/symbols
 kl_nobody record -q --no-dump -e x86_exceptions_page_fault_user -o /dev/shm/theirs -- true
-check "an ordinary user has neither" bash -c "test ! -e /dev/shm/theirs/kernlens/symbols &&
+check "an ordinary user has neither" bash -c "test ! -e /dev/shm/theirs/.kernlens/symbols &&
 	'$kernlens' print --json /dev/shm/theirs | jq -s -e 'length > 0 and all(.meanings.ip == null)'"
 rm -r /dev/shm/theirs

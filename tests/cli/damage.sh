@@ -84,13 +84,13 @@ kl print --time wall flipped
 check "or as wall time, with --time wall" awk '
 	/^CPU 0:/ { if ($NF + 0 < 1000000000) exit 1; n++ } END { exit !n }' "$work/out"
 
-damaged bare && rm bare/kernlens/manifest
+damaged bare && rm bare/.kernlens/manifest
 kl print bare
 says err 'no manifest' "a trace without its manifest says so"
 check "and has all its events" test "$(sum bare)" = "$fired"
 json "report, too" '.losses.manifest == false' <("$kernlens" report --json bare)
 damaged spoilt
-printf 'XXXXXXXX' | dd of=spoilt/kernlens/manifest bs=1 seek=200 conv=notrunc status=none
+printf 'XXXXXXXX' | dd of=spoilt/.kernlens/manifest bs=1 seek=200 conv=notrunc status=none
 kl print spoilt
 says err 'manifest is damaged' "a damaged manifest is reported"
 check "and hides no event" test "$(sum spoilt)" = "$fired"

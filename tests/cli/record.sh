@@ -60,8 +60,8 @@ check "they are still there" test -e other/file
 # Files that another user has planted in a directory writable by all.
 nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- "$@"; }
 mkdir -m 1777 shared && echo keep >victim
-nobody mkdir -p shared/t/kernlens
-nobody ln -s "$work/victim" shared/t/kernlens/manifest
+nobody mkdir -p shared/t/.kernlens
+nobody ln -s "$work/victim" shared/t/.kernlens/manifest
 kl record -q -e $calls -o shared/t -- true
 expect "another user's directory is refused to root" 1
 says err 'shared/t belongs to user 65534; choose a directory that belongs to you'

@@ -13,7 +13,7 @@ whole() {
 cat >script <<END
 written() {
 	for ((i = 0; i < 100; i++)); do
-		[[ ! -e \$1/kernlens/stacks ]] || return
+		[[ ! -e \$1/.kernlens/stacks ]] || return
 		sleep 0.1
 	done
 }
@@ -114,8 +114,8 @@ rm -r /dev/shm/own /dev/shm/own.1
 
 # Another user has planted a directory with a symbolic link where a snapshot will be written.
 mkdir -m 1777 shared && echo keep >victim
-setpriv --reuid 65534 --regid 65534 --clear-groups -- mkdir -p shared/flight.1/kernlens
-setpriv --reuid 65534 --regid 65534 --clear-groups -- ln -s "$work/victim" shared/flight.1/kernlens/manifest
+setpriv --reuid 65534 --regid 65534 --clear-groups -- mkdir -p shared/flight.1/.kernlens
+setpriv --reuid 65534 --regid 65534 --clear-groups -- ln -s "$work/victim" shared/flight.1/.kernlens/manifest
 kl record -q --no-dump --overwrite -e sched_switch -o shared/flight -- \
 	sh -c '"$0" snapshot; sleep 1' "$kernlens"
 says err 'shared/flight.1 belongs to user 65534' "a snapshot is not written there"
@@ -123,7 +123,7 @@ check "nor behind the link" test "$(<victim)" = keep
 check "the recording is written" "$kernlens" print shared/flight
 kl record -q --no-dump --force --overwrite -e sched_switch -e 'mark :snapshot' -o shared/flight -- true
 expect "with a rule for snapshots it is not begun, also with --force" 1
-check "and nothing of theirs is removed" test -L shared/flight.1/kernlens/manifest
+check "and nothing of theirs is removed" test -L shared/flight.1/.kernlens/manifest
 
 # On request, from another terminal.
 chmod 777 .

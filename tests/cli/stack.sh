@@ -41,15 +41,15 @@ kl print --format csv renamed
 says out 'variables.kstack=[0-9]+ \(.*;comm_write\+0x[0-9a-f]+;' "as CSV, in its cell"
 check "babeltrace2 reads the trace" bash -c 'babeltrace2 renamed 2>&1 >/dev/null | { ! grep -q .; }'
 cp -r renamed elsewhere
-rm -r elsewhere/kernlens
+rm -r elsewhere/.kernlens
 kl print elsewhere
 says out '\{kstack=[0-9]+ ustack=[0-9]+\}' "without its traces a trace has their ids"
-echo nonsense >renamed/kernlens/stacks
+echo nonsense >renamed/.kernlens/stacks
 kl print renamed
 expect "a damaged file of traces is refused" 1
-says err 'kernlens/stacks|stack traces: cannot parse line 1' "with the place"
+says err '\.kernlens/stacks|stack traces: cannot parse line 1' "with the place"
 kl record -q --force -e task_rename -o renamed -- true
-check "a trace that is replaced takes its call traces along" test ! -e renamed/kernlens/stacks
+check "a trace that is replaced takes its call traces along" test ! -e renamed/.kernlens/stacks
 
 first='.[0].rules[0].entries[0]'
 kl stat --json -e 'syscall_entry_getppid:count by ustack' -- "$chain" call 5

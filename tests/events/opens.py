@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Can other tools open the traces? babeltrace2 must read each without a warning and with the values
+# Can other tools open the traces? babeltrace 1 and 2 must read each without a warning, and babeltrace2 with the values
 # of `kernlens print`, and the names that Trace Compass looks up must exist.
 import collections
 import ipaddress
@@ -79,6 +79,15 @@ def count_theirs(path, forms):
     return "", records
 
 
+def ask_babeltrace1(path, records):
+    """Returns the problem, if babeltrace 1 does not read that many records without a warning."""
+    done = subprocess.run(["babeltrace", path], capture_output=True, text=True, errors="replace")
+    if done.returncode or done.stderr:
+        return f"babeltrace 1 says: {done.stderr.strip()[:300]}"
+    got = sum(1 for line in done.stdout.split("\n") if line)
+    return "" if got == records else f"expected {records} records from babeltrace 1, got {got}"
+
+
 def count_ours(cause, forms):
     records = collections.Counter()
     for name, cpus in cause.ours.items():
@@ -124,11 +133,14 @@ def compare(causes):
         ours = count_ours(cause, forms)
         total += sum(ours.values())
         mine, others = left_over(ours, theirs)
+        problem = ask_babeltrace1(os.path.join(cause.path, "trace"), theirs.total())
+        if problem:
+            problems.append(f"{cause.name}: {problem}")
         if mine or others:
             problems.append(f"{cause.name}: only kernlens: {mine[:2]}, only babeltrace2: "
                             f"{others[:2]}")
     lines = [(not problems and total > 0,
-              f"babeltrace2 reads {len(causes)} traces with no warning, and {total} records with "
+              f"babeltrace 1 and 2 read {len(causes)} traces with no warning, and {total} records with "
               "the values that kernlens prints: " + ("; ".join(problems) or "yes"))]
     script, wrong = os.path.join(tables.HERE, "trace-compass"), []
     for cause in causes[:1]:

@@ -18,8 +18,8 @@
 static char folder[64];
 static struct kl_buffer standard; /* metadata */
 
-static const char *const names[] = { "metadata", "cpu0", "cpu1", "kernlens/stacks",
-				     "kernlens/symbols" };
+static const char *const names[] = { "metadata", "cpu0", "cpu1", ".kernlens/stacks",
+				     ".kernlens/symbols" };
 #define NAMES (sizeof(names) / sizeof(*names))
 
 static void path_of(char path[128], unsigned int i)
@@ -35,7 +35,7 @@ static void remove_files(void)
 		path_of(path, i);
 		unlink(path);
 	}
-	snprintf(path, sizeof(path), "%s/kernlens", folder);
+	snprintf(path, sizeof(path), "%s/" KL_TRACE_FOLDER, folder);
 	rmdir(path);
 	rmdir(folder);
 }
@@ -49,7 +49,7 @@ static void prepare(void)
 	strcpy(folder, "/dev/shm/kernlens-fuzz.XXXXXX");
 	fuzz_assert(mkdtemp(folder));
 	atexit(remove_files);
-	snprintf(path, sizeof(path), "%s/kernlens", folder);
+	snprintf(path, sizeof(path), "%s/" KL_TRACE_FOLDER, folder);
 	fuzz_assert(!mkdir(path, 0700));
 	fuzz_info(&info);
 	fuzz_assert(!kl_metadata_write(&standard, schema, &info));

@@ -16,7 +16,7 @@
 
 KL_PUBLIC_BEGIN
 
-#define KL_ADDRESSES_FILE "kernlens/symbols"
+#define KL_ADDRESSES_FILE ".kernlens/symbols"
 #define KL_ADDRESSES_MAX (1u << 17) /* entries, with and without a name */
 
 /**

@@ -14,8 +14,11 @@ KL_PUBLIC_BEGIN
 
 #define KL_INFO_TEXT_MAX 128
 
-/* Folder in a trace directory for what only kernlens understands. CTF readers ignore folders. */
-#define KL_TRACE_FOLDER "kernlens"
+/*
+ * Folder in a trace directory for what only kernlens understands. CTF readers ignore hidden ones
+ * without a warning.
+ */
+#define KL_TRACE_FOLDER ".kernlens"
 
 /**
  * struct kl_trace_info - properties of a trace

@@ -21,7 +21,7 @@ KL_PUBLIC_BEGIN
 
 /* Where a trace directory stores its stack traces: in a folder, which CTF readers ignore. */
 #define KL_STACKS_FOLDER KL_TRACE_FOLDER
-#define KL_STACKS_FILE "kernlens/stacks"
+#define KL_STACKS_FILE ".kernlens/stacks"
 
 /* Maximum number of frames of a trace, including inlined functions. */
 #define KL_FRAMES_MAX (4 * KL_STACK_FRAMES_MAX)

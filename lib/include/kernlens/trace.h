@@ -16,7 +16,7 @@
 KL_PUBLIC_BEGIN
 
 /* File in a trace that lists the recorded blocks with checksums (docs/format/trace.md). */
-#define KL_MANIFEST_FILE "kernlens/manifest"
+#define KL_MANIFEST_FILE ".kernlens/manifest"
 
 enum kl_item_kind {
 	KL_ITEM_EVENT,

@@ -148,7 +148,7 @@ static void test_links(void)
 		   "a link in the place of the directory is refused, also with a slash behind it");
 	unit_check(place_deinit(&p), "and not followed");
 	place_init(&p);
-	if (mkdir(p.trace, 0755) || symlink("../outside", below(p.trace, "kernlens")))
+	if (mkdir(p.trace, 0755) || symlink("../outside", below(p.trace, KL_TRACE_FOLDER)))
 		abort();
 	unit_check(refuses(p.trace, ELOOP, "kernlens is a symbolic link"),
 		   "a link in the place of its folder is refused");
@@ -157,8 +157,8 @@ static void test_links(void)
 
 static void test_files(void)
 {
-	static const char *const names[] = { ".metadata.new", "kernlens/manifest",
-					     "kernlens/stacks.new", "kernlens/symbols.new" };
+	static const char *const names[] = { ".metadata.new", ".kernlens/manifest",
+					     ".kernlens/stacks.new", ".kernlens/symbols.new" };
 	char away[PATH_BYTES];
 	struct place p;
 
@@ -167,7 +167,7 @@ static void test_files(void)
 		bool written;
 
 		place_init(&p);
-		if (mkdir(p.trace, 0755) || mkdir(below(p.trace, "kernlens"), 0755) ||
+		if (mkdir(p.trace, 0755) || mkdir(below(p.trace, KL_TRACE_FOLDER), 0755) ||
 		    symlink(p.victim, below(p.trace, names[i])))
 			abort();
 		written = write_trace(p.trace);
@@ -183,8 +183,8 @@ static void test_files(void)
 	place_init(&p);
 	write_trace(p.trace);
 	snprintf(away, sizeof(away), "%s/away", p.base);
-	if (rename(below(p.trace, "kernlens"), away) ||
-	    symlink("../outside", below(p.trace, "kernlens")))
+	if (rename(below(p.trace, KL_TRACE_FOLDER), away) ||
+	    symlink("../outside", below(p.trace, KL_TRACE_FOLDER)))
 		abort();
 	unit_check(saves(p.trace) == -ELOOP, "nor is a folder that has become one");
 	unit_check(place_deinit(&p), "nothing is saved behind it");
@@ -207,8 +207,8 @@ static void test_owners(void)
 		   "another user's directory is refused to root");
 	place_deinit(&p);
 	place_init(&p);
-	if (mkdir(p.trace, 0755) || mkdir(below(p.trace, "kernlens"), 0755) ||
-	    chown(below(p.trace, "kernlens"), STRANGER, STRANGER))
+	if (mkdir(p.trace, 0755) || mkdir(below(p.trace, KL_TRACE_FOLDER), 0755) ||
+	    chown(below(p.trace, KL_TRACE_FOLDER), STRANGER, STRANGER))
 		abort();
 	unit_check(refuses(p.trace, EPERM, "kernlens belongs to user 65534"),
 		   "another user's folder, too");
@@ -256,8 +256,8 @@ static unsigned int mode_of(const char *path)
 
 static void test_modes(void)
 {
-	static const char *const files[] = { "metadata", "cpu0", "kernlens/manifest",
-					     "kernlens/stacks", "kernlens/symbols" };
+	static const char *const files[] = { "metadata", "cpu0", ".kernlens/manifest",
+					     ".kernlens/stacks", ".kernlens/symbols" };
 	mode_t mask = umask(0);
 	unsigned int own = 0;
 	struct place p;
@@ -266,7 +266,7 @@ static void test_modes(void)
 	unit_check(write_trace(p.trace), "a trace is written");
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		own += mode_of(below(p.trace, files[i])) == 0600;
-	unit_check(mode_of(p.trace) == 0700 && mode_of(below(p.trace, "kernlens")) == 0700,
+	unit_check(mode_of(p.trace) == 0700 && mode_of(below(p.trace, KL_TRACE_FOLDER)) == 0700,
 		   "its directories are for their owner alone, whatever the umask");
 	unit_check(own == sizeof(files) / sizeof(*files), "and its files");
 	umask(mask);

@@ -259,7 +259,7 @@ static void test_pipes(void)
 	kl_timebase_init(&info.timebase, KL_CLOCK_MONOTONIC, 1000000000, 0, 0);
 	kl_metadata_write(&text, schema, &info);
 	write_file(folder, "metadata", text.data, text.length);
-	snprintf(path, sizeof(path), "%s/kernlens", folder);
+	snprintf(path, sizeof(path), "%s/" KL_TRACE_FOLDER, folder);
 	mkdir(path, 0700);
 	trace = kl_trace_open(folder);
 	unit_check(trace, "a trace directory opens");

@@ -5,7 +5,7 @@
 # undefined-behaviour sanitizers.
 #
 #   lib-schema   tables, metadata written, parsed and damaged, patterns, clock
-#   lib-trace    directories written, read, damaged, and read by babeltrace2
+#   lib-trace    directories written, read, damaged, and read by babeltrace 1 and 2
 #   lib-manifest  what is missing after any damage, to the last record
 #   lib-variables  records with variables, round trip, damaged, by babeltrace2
 #   lib-print    styles, symbolic names, reports
@@ -37,6 +37,8 @@ LIB_TEST_BUILD = @mkdir -p $(@D); \
 
 $(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/graph.c
+
+$(BUILD)/tests/lib-trace $(BUILD)/tests/lib-trace-asan: tests/unit/lib/babeltrace.c
 
 # The module's ring itself writes what the library reads.
 $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
