@@ -85,14 +85,16 @@ static void print_name(struct kl_buffer *buffer, const char *name)
 	close_cell(buffer, from);
 }
 
-static void print_start(struct kl_buffer *buffer, const char *event, uint32_t cpu, int32_t pid,
-			uint64_t ns)
+static void print_start(struct kl_buffer *buffer, const char *event, uint32_t cpu,
+			const struct kl_task *task, uint64_t ns)
 {
 	print_name(buffer, event);
 	kl_buffer_add_char(buffer, ',');
 	kl_buffer_add_unsigned(buffer, cpu, 0);
 	kl_buffer_add_char(buffer, ',');
-	kl_buffer_add_signed(buffer, pid);
+	kl_buffer_add_signed(buffer, task->pid);
+	kl_buffer_add_char(buffer, ',');
+	kl_buffer_add_signed(buffer, task->tid);
 	kl_buffer_add_char(buffer, ',');
 	kl_buffer_add_unsigned(buffer, ns / KL_NS_PER_S, 0);
 	kl_buffer_add_char(buffer, ',');
@@ -101,7 +103,7 @@ static void print_start(struct kl_buffer *buffer, const char *event, uint32_t cp
 
 void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event)
 {
-	print_start(buffer, event->event_class->name, event->cpu, event->task.pid, ns);
+	print_start(buffer, event->event_class->name, event->cpu, &event->task, ns);
 	for (unsigned int i = 0; i < event->event_class->n_fields; i++) {
 		struct kl_value value = kl_event_value(event, i);
 
@@ -119,7 +121,9 @@ void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_e
 
 void kl_print_loss_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_loss *loss)
 {
-	print_start(buffer, "kernlens_loss", loss->cpu, 0, ns);
+	static const struct kl_task none;
+
+	print_start(buffer, "kernlens_loss", loss->cpu, &none, ns);
 	kl_buffer_printf(buffer,
 			 ",\"kind=%s\",\"records=%llu\",\"blocks=%llu\",\"first_block=%llu\"\n",
 			 kl_loss_name(loss->kind), (unsigned long long)loss->records,

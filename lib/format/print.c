@@ -243,7 +243,7 @@ static void print_loss_text(struct kl_buffer *buffer, unsigned int flags,
 void kl_print_header(struct kl_buffer *buffer, enum kl_style style)
 {
 	if (style == KL_STYLE_CSV)
-		kl_buffer_add_string(buffer, "event,cpu,pid,seconds,nanoseconds,arguments\n");
+		kl_buffer_add_string(buffer, "event,cpu,pid,tid,seconds,nanoseconds,arguments\n");
 }
 
 void kl_print_event(struct kl_buffer *buffer, enum kl_style style, unsigned int flags,

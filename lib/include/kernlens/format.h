@@ -13,7 +13,7 @@ KL_PUBLIC_BEGIN
 
 enum kl_style {
 	KL_STYLE_TEXT, /* [seconds.nanoseconds] cpu comm-tid event: field=value ... */
-	KL_STYLE_CSV, /* event,cpu,pid,seconds,nanoseconds,arguments */
+	KL_STYLE_CSV, /* event,cpu,pid,tid,seconds,nanoseconds,arguments */
 	KL_STYLE_JSON, /* one object per line */
 };
 

@@ -145,10 +145,10 @@ static void test_styles(void)
 	       "filename=\"/a \\\"b\\\"\\n\xc3\xa4\\377\" flags=O_RDONLY|O_CLOEXEC mode=0\n",
 	       "text");
 	expect(print_all(KL_STYLE_CSV),
-	       "event,cpu,pid,seconds,nanoseconds,arguments\n"
-	       "sched_switch,0,10,1,500000000,\"prev_comm=bash\",\"prev_tid=12\",\"prev_prio=20\","
+	       "event,cpu,pid,tid,seconds,nanoseconds,arguments\n"
+	       "sched_switch,0,10,12,1,500000000,\"prev_comm=bash\",\"prev_tid=12\",\"prev_prio=20\","
 	       "\"prev_state=1 (S)\",\"next_comm=?new\",\"next_tid=13\",\"next_prio=-1\"\n"
-	       "syscall_entry_openat,0,10,1,500001000,\"dfd=-100 (AT_FDCWD)\","
+	       "syscall_entry_openat,0,10,12,1,500001000,\"dfd=-100 (AT_FDCWD)\","
 	       "\"filename=/a \"\"b\"\"?\xc3\xa4?\",\"flags=524288 (O_RDONLY|O_CLOEXEC)\","
 	       "\"mode=0\"\n",
 	       "CSV");
@@ -322,7 +322,7 @@ static void test_losses(void)
 		   "or wall time, if they have");
 	kl_buffer_reset(&text);
 	kl_print_loss(&text, KL_STYLE_CSV, KL_SHOW_RELATIVE, &loss);
-	unit_check(!strncmp(text.data, "kernlens_loss,3,0,2,1,", 22), "in CSV, too");
+	unit_check(!strncmp(text.data, "kernlens_loss,3,0,0,2,1,", 24), "in CSV, too");
 	kl_buffer_reset(&text);
 	loss = (struct kl_loss){ .kind = KL_LOSS_UNSTORED,
 				 .begin_ns = origin - 1,
