@@ -66,8 +66,8 @@ struct cli_command {
 };
 
 extern const struct cli_command cmd_list, cmd_record, cmd_live, cmd_print, cmd_stat, cmd_report,
-	cmd_status, cmd_help, cmd_maskset, cmd_mark, cmd_snapshot, cmd_latency, cmd_watch,
-	cmd_history, cmd_proc, cmd_set, cmd_blocks, cmd_count, cmd_coverage, cmd_path;
+	cmd_status, cmd_help, cmd_maskset, cmd_mark, cmd_snapshot, cmd_buffer, cmd_latency,
+	cmd_watch, cmd_history, cmd_proc, cmd_set, cmd_blocks, cmd_count, cmd_coverage, cmd_path;
 
 /* All subcommands, terminated by NULL. */
 extern const struct cli_command *const cli_commands[];

@@ -379,7 +379,7 @@ static int size_buffers(struct cli_session *s)
 						30));
 	s->config.block_bytes = (uint32_t)block;
 	s->config.blocks = blocks < KL_BLOCKS_MIN ? KL_BLOCKS_MIN : (uint32_t)blocks;
-	s->config.blocks_max = s->config.blocks;
+	s->config.blocks_max = 0; /* the default */
 	return CLI_OK;
 }
 

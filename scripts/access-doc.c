@@ -433,7 +433,7 @@ int main(void)
 	     "and the owner was dumpable when it made the session (so it was no set-user-id\n"
 	     "program, and none that protects itself). Else it is another user. Sessions that\n"
 	     "one may not read seem not to be there.");
-	puts("\n## Changing a session that runs: its maskset, a snapshot, freezing it\n");
+	puts("\n## Changing a session that runs: its maskset, its buffers, a snapshot, freezing it\n");
 	put_head("session", "");
 	put_sessions(kl_session_change_needs);
 	puts("\n## Details of a process\n");

@@ -489,8 +489,8 @@ struct kl_abi_status {
 #define KL_IOC_SESSION _IOWR(KL_IOC_TYPE, 0x10, struct kl_abi_session)
 #define KL_IOC_ATTACH _IOWR(KL_IOC_TYPE, 0x11, struct kl_abi_attach)
 /*
- * On a session's descriptor. An attached descriptor can read; it can also use WRITE, USE,
- * PROGRAM, RULE, SNAPSHOT and FREEZE if its opener is allowed to change the session. All other
+ * On a session's descriptor. An attached descriptor can read; it can also use WRITE, USE, PROGRAM,
+ * RULE, RESIZE, SNAPSHOT and FREEZE if its opener is allowed to change the session. All other
  * changes are reserved for the creator. poll() reports POLLPRI if, since the last STATS on the
  * descriptor, an alarm was raised, a snapshot was requested, or the session froze.
  */

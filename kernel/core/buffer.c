@@ -10,6 +10,7 @@
 #include <linux/cpu.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -401,19 +402,25 @@ static int resize(struct kl_session *s, u32 blocks, struct kl_error *why)
  * @why: set on failure
  *
  * Additional blocks are used when a CPU next switches blocks. Excess ones are removed as blocks are
- * reused, which frees their memory at the next resize or at the session's end. Context: may sleep.
+ * reused, which frees their memory at the next resize or at the session's end. The session's owner
+ * pays for it, whoever calls. Context: may sleep.
  */
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
+	struct mem_cgroup *before;
 	int error;
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
-		return kl_fail(why, -EINVAL, "%u blocks requested, %u to %u are possible", blocks,
-			       KL_BLOCKS_MIN, s->blocks_max);
+		return kl_fail(why, -EINVAL,
+			       "%u blocks of %u bytes for each CPU requested, %u to %u are possible",
+			       blocks, s->block_bytes, KL_BLOCKS_MIN, s->blocks_max);
 	error = mutex_lock_killable(&s->size_lock);
 	if (error)
 		return error;
+	/* The caller may be another user than the owner. */
+	before = set_active_memcg(s->memcg);
 	error = resize(s, blocks, why);
+	set_active_memcg(before);
 	mutex_unlock(&s->size_lock);
 	return error;
 }

@@ -393,7 +393,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_TASKS, tasks, struct kl_abi_tasks, NEEDS_CREATOR),
 	[_IOC_NR(KL_IOC_START)] = { .fn = call_start, .needs = NEEDS_CREATOR },
 	[_IOC_NR(KL_IOC_STOP)] = { .fn = call_stop, .needs = NEEDS_CREATOR },
-	CALL(KL_IOC_RESIZE, resize, struct kl_abi_resize, NEEDS_CREATOR),
+	CALL(KL_IOC_RESIZE, resize, struct kl_abi_resize, NEEDS_CHANGE),
 	CALL(KL_IOC_READER, reader, struct kl_abi_reader, NEEDS_SESSION),
 	CALL(KL_IOC_STATS, stats, struct kl_abi_stats, NEEDS_SESSION),
 	CALL(KL_IOC_COUNTS, counts, struct kl_abi_counts, NEEDS_SESSION),

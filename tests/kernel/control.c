@@ -55,7 +55,7 @@ static int change(int fd)
 					  .ops = (u64)(uintptr_t)&end,
 					  .n_ops = 1 };
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_log };
-	int error[5];
+	int error[6];
 
 	m->size = sizeof(*m);
 	m->id = KL_MASKSET_ANY;
@@ -68,8 +68,9 @@ static int change(int fd)
 	/* Allowed, but there is nothing to freeze. */
 	if (error[4] == -ENODATA)
 		error[4] = 0;
+	error[5] = kl_resize(fd, 8);
 	free(m);
-	for (int i = 1; i < 5; i++)
+	for (int i = 1; i < 6; i++)
 		if (error[i] != error[0])
 			return -EPROTO;
 	return error[0];
@@ -83,8 +84,8 @@ static bool is_creators(int fd)
 	struct kl_abi_metadata metadata = { .size = sizeof(metadata) };
 	struct kl_abi_dump dump = { .size = sizeof(dump) };
 
-	return kl_start(fd) == -EPERM && kl_stop(fd) == -EPERM && kl_resize(fd, 8) == -EPERM &&
-	       kl_filter(fd, 0, 0) == -EPERM && kl_tasks(fd, 1, KL_TASK_ADD) == -EPERM &&
+	return kl_start(fd) == -EPERM && kl_stop(fd) == -EPERM && kl_filter(fd, 0, 0) == -EPERM &&
+	       kl_tasks(fd, 1, KL_TASK_ADD) == -EPERM &&
 	       kl_call(fd, KL_IOC_EVENTS, &events) == -EPERM &&
 	       kl_call(fd, KL_IOC_VARIABLES, &variables) == -EPERM &&
 	       kl_call(fd, KL_IOC_METADATA_SET, &metadata) == -EPERM &&
