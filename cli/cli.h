@@ -65,9 +65,9 @@ struct cli_command {
 	int (*exec)(const struct cli_command *command, int argc, char **argv);
 };
 
-extern const struct cli_command cmd_list, cmd_record, cmd_live, cmd_print, cmd_stat, cmd_report,
-	cmd_status, cmd_help, cmd_maskset, cmd_mark, cmd_snapshot, cmd_buffer, cmd_latency,
-	cmd_watch, cmd_history, cmd_proc, cmd_set, cmd_blocks, cmd_count, cmd_coverage, cmd_path;
+#define CLI_COMMAND(name) extern const struct cli_command cmd_##name;
+#include "commands.def"
+#undef CLI_COMMAND
 
 /* All subcommands, terminated by NULL. */
 extern const struct cli_command *const cli_commands[];

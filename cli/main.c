@@ -10,10 +10,10 @@
 #include "output.h"
 
 const struct cli_command *const cli_commands[] = {
-	&cmd_record,   &cmd_live,   &cmd_print, &cmd_report,  &cmd_stat,   &cmd_latency,
-	&cmd_proc,     &cmd_set,    &cmd_watch, &cmd_history, &cmd_blocks, &cmd_count,
-	&cmd_coverage, &cmd_path,   &cmd_list,	&cmd_maskset, &cmd_mark,   &cmd_snapshot,
-	&cmd_buffer,   &cmd_status, &cmd_help,	NULL,
+#define CLI_COMMAND(name) &cmd_##name,
+#include "commands.def"
+#undef CLI_COMMAND
+	NULL,
 };
 
 static int print_version(void)
