@@ -297,7 +297,12 @@ int cli_session_apply(struct cli_session *s)
 	for (unsigned int i = 0; kl_plan_maskset_map(s->plan, i); i++)
 		add_late_strings(kl_plan_maskset_map(s->plan, i));
 	error = kl_plan_apply(s->plan, s->session);
-	return error ? cli_library_error(error, NULL) : CLI_OK;
+	if (error)
+		return cli_library_error(error, NULL);
+	if (kl_plan_omitted(s->plan))
+		cli_note("%zu functions that match cannot be hooked, and are left out",
+			 kl_plan_omitted(s->plan));
+	return CLI_OK;
 }
 
 static int use_events(struct cli_session *s, const char *fallback, unsigned int handler)

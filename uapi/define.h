@@ -222,8 +222,15 @@ struct kl_abi_trap {
 
 #define KL_TICK_HZ_MAX 10000
 
+/*
+ * A function, or its return, is left out if it cannot be hooked: the event has an id and never
+ * happens.
+ */
+#define KL_EVENT_OPTIONAL 0x1u
+
 struct kl_abi_event {
-	__u32 kind; /* enum kl_source_kind */
+	__u16 kind; /* enum kl_source_kind */
+	__u16 flags; /* KL_EVENT_* */
 	__u32 program; /* its output becomes the record's fields; 0: none */
 	__u64 address;
 	__u64 arg;
@@ -239,6 +246,8 @@ struct kl_abi_events {
 	__u64 event; /* struct kl_abi_event * */
 	__u32 first; /* out: id of the first; the others follow */
 	__u32 bad; /* out, also on failure: index of the invalid event */
+	__u32 omitted; /* out: functions left out: KL_EVENT_OPTIONAL */
+	__u32 reserved;
 };
 
 /*

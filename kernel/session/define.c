@@ -81,7 +81,10 @@ static int take_event(struct kl_session *s, struct wanted_events *w, const struc
 
 	if (error)
 		return error;
+	if (e->flags & ~KL_EVENT_OPTIONAL)
+		return kl_fail(why, -EINVAL, "unknown flags of an event: %#x", e->flags);
 	params->kind = e->kind;
+	params->optional = e->flags & KL_EVENT_OPTIONAL;
 	params->address = e->address;
 	params->arg = e->arg;
 	/* Enough for the event's own program, and for those of filters and keys. */

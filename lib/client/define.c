@@ -34,7 +34,7 @@ int kl_session_add_rule(struct kl_session *session, struct kl_abi_rule *rule)
 }
 
 int kl_session_add_events(struct kl_session *session, const struct kl_abi_event *events, size_t n,
-			  size_t *bad)
+			  size_t *bad, size_t *omitted)
 {
 	struct kl_abi_events call = { .n = (uint32_t)n, .event = (uintptr_t)events };
 	int ret = kl_client_call(session->fd, KL_IOC_EVENTS, &call, sizeof(call),
@@ -42,6 +42,8 @@ int kl_session_add_events(struct kl_session *session, const struct kl_abi_event 
 
 	if (bad)
 		*bad = call.bad;
+	if (omitted)
+		*omitted = call.omitted;
 	return ret ? ret : (int)call.first;
 }
 

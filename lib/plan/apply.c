@@ -46,12 +46,13 @@ static int apply_events(struct kl_plan *plan, struct kl_session *session)
 	for (size_t i = 0; i < plan->n_events; i++)
 		events[i] = (struct kl_abi_event){
 			.kind = plan->events[i].kind,
+			.flags = plan->events[i].optional ? KL_EVENT_OPTIONAL : 0,
 			.program = id_of(plan, plan->events[i].program),
 			.address = plan->events[i].address,
 			.arg = plan->events[i].arg,
 			.name = (uintptr_t)plan->events[i].name,
 		};
-	ret = kl_session_add_events(session, events, plan->n_events, &bad);
+	ret = kl_session_add_events(session, events, plan->n_events, &bad, &plan->omitted);
 	free(events);
 	if (ret < 0 && bad < plan->n_events) {
 		const struct kl_class *class =

@@ -207,7 +207,7 @@ static int add_tracepoints(struct kl_plan *plan, struct kl_plan_place *place, co
 /* ---------------------------------------------------------- functions */
 
 static int add_function(struct kl_plan *plan, struct kl_plan_place *place,
-			const struct kl_symbol *symbol)
+			const struct kl_symbol *symbol, bool optional)
 {
 	bool of_module = symbol->module[0];
 	const struct kl_btf *btf;
@@ -228,6 +228,7 @@ static int add_function(struct kl_plan *plan, struct kl_plan_place *place,
 		 place->spec->ret ? "Return" : "Entry", symbol->name);
 	place->event = (struct kl_plan_event){
 		.kind = place->spec->ret ? KL_SOURCE_KIND_RETURN : KL_SOURCE_KIND_FUNCTION,
+		.optional = optional,
 		.address = symbol->address,
 	};
 	return kl_plan_add_place(plan, place);
@@ -312,7 +313,7 @@ static int add_functions(struct kl_plan *plan, struct kl_plan_place *place, cons
 		return -errno;
 	if (!glob) {
 		ret = kl_symbols_find(symbols, pattern, &symbol);
-		return ret < 0 ? ret : add_function(plan, place, &symbol);
+		return ret < 0 ? ret : add_function(plan, place, &symbol, false);
 	}
 	if (kl_symbols_hidden(symbols))
 		return kl_fail(EACCES, "the kernel hides its addresses: hooking functions "
@@ -324,7 +325,7 @@ static int add_functions(struct kl_plan *plan, struct kl_plan_place *place, cons
 		if (names.n &&
 		    !bsearch(&name, names.name, names.n, sizeof(*names.name), compare_names))
 			continue;
-		ret = add_function(plan, place, &symbol);
+		ret = add_function(plan, place, &symbol, true);
 		/* A pattern with :ret skips functions that return nothing. */
 		if (ret == -EINVAL && place->spec->ret)
 			ret = 0;

@@ -56,7 +56,8 @@ struct kl_plan_made {
 };
 
 struct kl_plan_event {
-	uint32_t kind;
+	uint16_t kind;
+	bool optional; /* a function that a pattern matches */
 	unsigned int program; /* number in the plan; 0: none */
 	uint64_t address;
 	uint64_t arg;
@@ -122,6 +123,7 @@ struct kl_plan {
 	unsigned int n_rules;
 	struct kl_plan_event *events;
 	size_t n_events, events_room;
+	size_t omitted; /* optional functions that the session could not hook */
 	size_t next_event; /* where find_event() starts searching */
 	struct kl_blocks *blocks; /* NULL: not needed yet */
 	struct kl_splices *splices;

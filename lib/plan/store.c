@@ -180,6 +180,11 @@ const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int
 	return index < plan->n_rules ? &plan->rules[index].shown : NULL;
 }
 
+size_t kl_plan_omitted(const struct kl_plan *plan)
+{
+	return plan->omitted;
+}
+
 const char *kl_plan_note(const struct kl_plan *plan)
 {
 	return plan->note.data ? plan->note.data : "";

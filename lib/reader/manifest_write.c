@@ -15,7 +15,7 @@
 #define ROOM_STEP 4096u
 
 /* Name within its folder. */
-static const char *const own_name = KL_MANIFEST_FILE + sizeof(KL_TRACE_FOLDER);
+static const char *const own_name = &KL_MANIFEST_FILE[sizeof(KL_TRACE_FOLDER)];
 
 static int write_entry(int fd, uint64_t at, struct kl_manifest_entry *entry)
 {

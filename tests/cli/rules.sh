@@ -86,6 +86,14 @@ fi
 check "babeltrace2 reads them" bash -c 'babeltrace2 function 2>&1 >/dev/null | { ! grep -q .; }'
 kl stat --json -e 'fn:vfs_write:ret :sum(ret)' -- "${blocks[@]}"
 check "its return value" rule '.entries[0] | .count >= 1000 and .sum >= 512000'
+# Some functions of this name cannot be hooked.
+kl stat --json -a -e 'fn:s*:ret' -- grep -q . /proc/self/stat
+expect "a wide pattern" 0
+says err '[1-9][0-9]* functions that match cannot be hooked, and are left out' "says how many it leaves out"
+json "and counts the others" 'any(.events[]; .name == "fn:single_open:ret" and .count > 0)'
+kl stat --json -a -e 'fn:*' -- grep -q . /proc/self/stat
+expect "all functions" 0
+json "are counted" '[.events[] | select(.name == "fn:single_open" or .name == "fn:vfs_read").count > 0] == [true, true]'
 kl stat -e 'fn:vfs_writ' -- true
 expect "a function that is not there is refused" 1
 says err 'vfs_write' "with what is near"

@@ -359,6 +359,8 @@ static void test_errors(void)
 	const char *no_file = "/no/such/file", *no_name = "no_such_tracepoint";
 
 	refuse((struct kl_abi_event){ .kind = 99 }, -EINVAL, "an unknown kind");
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TICK, .arg = 10, .flags = 2 }, -EINVAL,
+	       "an unknown flag");
 	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_FUNCTION, .address = called + 1 },
 	       -EINVAL, "the middle of a function");
 	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_FUNCTION, .address = 0x1000 }, -EINVAL,
@@ -382,6 +384,71 @@ static void test_errors(void)
 	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_UPROBE,
 				      .name = (u64)(uintptr_t)no_file },
 	       -ENOENT, "an unknown file");
+}
+
+/* Address of a 5-byte nop that is not at the start of a function. */
+static u64 find_nop(const struct text *text)
+{
+	static const u8 nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	const u8 *at = text->copy, *end = at + text->bytes;
+	u64 address;
+
+	while ((at = memmem(at, end - at, nop, sizeof(nop)))) {
+		address = text->start + (at - text->copy);
+		/* Functions are aligned; some begin with a landing pad of 4 bytes. */
+		if (address % 16 != 0 && address % 16 != 4)
+			return address;
+		at++;
+	}
+	bail("no nop");
+}
+
+static u32 add_optional(u32 kind, u64 address)
+{
+	u32 i = defined_add(&d, kind, address, 0, NULL, 0, NULL);
+
+	d.event[i].flags = KL_EVENT_OPTIONAL;
+	return i;
+}
+
+/* Functions of which some cannot be hooked, each for another reason. */
+static void test_optional(const struct text *text)
+{
+	u64 times = 1000, others = 0;
+	u32 entry, ret;
+
+	defined_open(&d, KL_MODE_DISCARD);
+	add_optional(KL_SOURCE_KIND_FUNCTION, called + 1);
+	entry = add_optional(KL_SOURCE_KIND_FUNCTION, called);
+	add_optional(KL_SOURCE_KIND_FUNCTION, symbol_address("exc_page_fault"));
+	add_optional(KL_SOURCE_KIND_FUNCTION, symbol_address("kl_fire_dynevent"));
+	add_optional(KL_SOURCE_KIND_FUNCTION, find_nop(text));
+	add_optional(KL_SOURCE_KIND_RETURN, symbol_address("__switch_to"));
+	ret = add_optional(KL_SOURCE_KIND_RETURN, called);
+	add_optional(KL_SOURCE_KIND_RETURN, symbol_address("perf_event_nmi_handler"));
+	tap_check(!defined_make(&d), "optional functions that cannot be hooked are no error");
+	tap_result(d.omitted == d.n - 2, "they are counted", "expected %u, got %u", d.n - 2,
+		   d.omitted);
+	defined_use(&d, d.n);
+	defined_start(&d);
+	call(times);
+	defined_stop(&d);
+	tap_result(d.seen[entry] == times && d.seen[ret] == times, "the others are recorded",
+		   "expected %llu, got %llu and %llu", (unsigned long long)times,
+		   (unsigned long long)d.seen[entry], (unsigned long long)d.seen[ret]);
+	for (u32 i = 0; i < d.n; i++)
+		others += i == entry || i == ret ? 0 : d.seen[i];
+	tap_result(!others && !d.foreign, "and nothing else", "%llu, %llu foreign",
+		   (unsigned long long)others, (unsigned long long)d.foreign);
+	close(d.fd);
+
+	defined_open(&d, KL_MODE_DISCARD);
+	add_optional(KL_SOURCE_KIND_FUNCTION, find_nop(text));
+	defined_add(&d, KL_SOURCE_KIND_FUNCTION, find_nop(text), 0, NULL, 0, NULL);
+	tap_result(defined_make(&d) == -EINVAL && d.bad == 1,
+		   "one that is not optional is an error beside one that is", "index %u: %s", d.bad,
+		   kl_why(d.fd));
+	close(d.fd);
 }
 
 static void test_user(void)
@@ -500,6 +567,7 @@ int main(void)
 	test_tick(1000);
 	test_uprobes();
 	test_errors();
+	test_optional(&before);
 	fflush(stdout);
 	if (!fork()) {
 		if (setgid(65534) || setuid(65534))

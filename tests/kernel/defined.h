@@ -19,6 +19,7 @@ struct defined {
 	u32 n; /* events */
 	u32 first;
 	u32 bad;
+	u32 omitted;
 	u8 numbers[DEFINED_MAX]; /* that a record has */
 	u64 seen[DEFINED_MAX]; /* records, by event */
 	u64 wrong; /* records with wrong numbers */
@@ -88,6 +89,7 @@ static inline int defined_make(struct defined *d)
 
 	d->first = events.first;
 	d->bad = events.bad;
+	d->omitted = events.omitted;
 	return error;
 }
 

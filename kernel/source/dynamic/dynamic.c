@@ -92,6 +92,7 @@ static int create_one(struct kl_session *s, struct kl_dynevent *d,
 	d->session = s;
 	d->program = params->program;
 	d->kind = params->kind;
+	d->optional = params->optional;
 	d->arguments = min(params->arguments, kind->arguments);
 	return kind->create(d, params, why);
 }
@@ -279,10 +280,19 @@ static int add_batch(struct kl_session *s, struct kl_dynevent_table *table,
 	return 0;
 }
 
+static u32 count_gone(const struct kl_dynevent_batch *batch)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < batch->n; i++)
+		n += batch->of[i].gone;
+	return n;
+}
+
 /**
  * kl_dynevent_create - define events, all or none
  * @s: the session; its lock is not held
- * @events: `n` in; `first`, or on failure `bad`, out
+ * @events: `n` in; `first` and `omitted`, or on failure `bad`, out
  * @params: the events
  * @why: set on failure
  *
@@ -306,6 +316,7 @@ int kl_dynevent_create(struct kl_session *s, struct kl_abi_events *events,
 		mutex_lock(&table->lock);
 		events->first = KL_EV_DYNAMIC + table->n;
 		error = add_batch(s, table, batch, &events->bad, why);
+		events->omitted = error ? 0 : count_gone(batch);
 		mutex_unlock(&table->lock);
 	}
 	mutex_unlock(&s->lock);

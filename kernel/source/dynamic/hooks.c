@@ -61,11 +61,16 @@ int kl_hooks_create(struct kl_dynevent *d, const struct kl_dynevent_params *para
 	/* No function lies below the kernel's half of the address space, so do not read there. */
 	if ((long)address >= 0)
 		return kl_fail(why, -EINVAL, "%#lx is not a kernel address", address);
-	if (within_module(address, THIS_MODULE))
-		return kl_fail(why, -EINVAL, "%pS is part of kernlens itself", (void *)address);
 	d->function.address = address;
+	if (within_module(address, THIS_MODULE)) {
+		d->gone = params->optional;
+		return d->gone ? 0 :
+				 kl_fail(why, -EINVAL, "%pS is part of kernlens itself",
+					 (void *)address);
+	}
 	d->function.ip = find_ip(address);
-	if (!d->function.ip)
+	d->gone = !d->function.ip && params->optional;
+	if (!d->function.ip && !d->gone)
 		return kl_fail(why, -EINVAL,
 			       "%pS is not the start of a function that can be hooked",
 			       (void *)address);
@@ -87,26 +92,66 @@ static int try_filter(unsigned long *ips, u32 n)
 	return error;
 }
 
-/* Find the first address that ftrace rejects, by bisection: each try costs a copy of the filter. */
-static u32 find_bad(unsigned long *ips, u32 n)
+/* Functions tried together, before each of them is tried, to find those that ftrace rejects. */
+#define TRIED_TOGETHER 64
+
+/* The functions of a batch that may be hooked. */
+struct candidates {
+	unsigned long *ips;
+	u32 *index; /* in the batch */
+	u32 n;
+};
+
+/* Leave out the optional ones of up to TRIED_TOGETHER functions that ftrace rejects. */
+static int sift_some(struct kl_dynevent_batch *batch, const struct candidates *c, u32 first,
+		     u32 *bad)
 {
-	u32 good = 0, bad = n;
+	u32 end = min(first + TRIED_TOGETHER, c->n);
+	int error = try_filter(c->ips + first, end - first);
 
-	while (bad - good > 1) {
-		u32 half = good + (bad - good) / 2;
+	if (error != -EINVAL)
+		return error;
+	for (u32 i = first; i < end; i++) {
+		error = try_filter(c->ips + i, 1);
+		if (!error)
+			continue;
+		*bad = c->index[i];
+		if (error != -EINVAL || !batch->of[*bad].optional)
+			return error;
+		batch->of[*bad].gone = true;
+	}
+	return 0;
+}
 
-		if (try_filter(ips, half))
-			bad = half;
-		else
-			good = half;
+static int sift(struct kl_dynevent_batch *batch, const struct candidates *c, u32 *bad)
+{
+	int error = 0;
+
+	for (u32 i = 0; i < c->n && !error; i += TRIED_TOGETHER) {
+		error = sift_some(batch, c, i, bad);
 		cond_resched();
 	}
-	return good;
+	return error;
+}
+
+static int check(struct kl_dynevent_batch *batch, struct candidates *c, u32 *bad)
+{
+	int error;
+
+	for (u32 i = 0; i < batch->n; i++) {
+		if (!is_function(&batch->of[i]) || batch->of[i].gone)
+			continue;
+		c->ips[c->n] = batch->of[i].function.ip;
+		c->index[c->n++] = i;
+	}
+	error = c->n ? try_filter(c->ips, c->n) : 0;
+	return error == -EINVAL ? sift(batch, c, bad) : error;
 }
 
 /**
  * kl_hooks_check - can all functions of a batch be hooked?
- * @batch: created, not yet in the table, which is locked
+ * @batch: created, not yet in the table, which is locked; optional functions that cannot be hooked
+ *   are marked as gone
  * @bad: set on failure: index of the invalid definition
  * @why: set on failure
  *
@@ -114,28 +159,19 @@ static u32 find_bad(unsigned long *ips, u32 n)
  */
 int kl_hooks_check(struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why)
 {
-	unsigned long *ips = kvmalloc_array(batch->n, sizeof(*ips), GFP_KERNEL);
-	u32 n = 0, wanted;
-	int error = 0;
+	struct candidates c = {
+		.ips = kvmalloc_array(batch->n, sizeof(*c.ips), GFP_KERNEL),
+		.index = kvmalloc_array(batch->n, sizeof(*c.index), GFP_KERNEL),
+	};
+	int error = c.ips && c.index ? check(batch, &c, bad) : -ENOMEM;
 
-	if (!ips)
-		return kl_fail(why, -ENOMEM, "no memory for %u functions", batch->n);
-	for (u32 i = 0; i < batch->n; i++)
-		if (is_function(&batch->of[i]))
-			ips[n++] = batch->of[i].function.ip;
-	if (n)
-		error = try_filter(ips, n);
-	if (error == -ENOMEM) {
-		kl_fail(why, error, "no memory for %u functions", n);
-	} else if (error) {
-		wanted = find_bad(ips, n);
-		for (*bad = 0; !is_function(&batch->of[*bad]) || wanted--; ++*bad)
-			;
-		kl_fail(why, -EINVAL, "ftrace cannot hook %pS",
+	kvfree(c.ips);
+	kvfree(c.index);
+	if (error == -ENOMEM)
+		kl_fail(why, error, "no memory for %u functions", batch->n);
+	else if (error)
+		kl_fail(why, error, "ftrace cannot hook %pS",
 			(void *)batch->of[*bad].function.address);
-		error = -EINVAL;
-	}
-	kvfree(ips);
 	return error;
 }
 
@@ -171,7 +207,7 @@ int kl_hooks_prepare(struct kl_dynevent_table *table, struct kl_hooks *hooks, u8
 
 	lockdep_assert_held(&table->lock);
 	for_each_defined(table, batch, d)
-		n += d->kind == kind;
+		n += d->kind == kind && !d->gone;
 	if (!n || hooks->slot)
 		return 0;
 	slots = roundup_pow_of_two(2 * n);
@@ -182,7 +218,7 @@ int kl_hooks_prepare(struct kl_dynevent_table *table, struct kl_hooks *hooks, u8
 	hooks->end = hooks->slot + slots;
 	hooks->shift = 64 - ilog2(slots);
 	for_each_defined(table, batch, d) {
-		if (d->kind == kind)
+		if (d->kind == kind && !d->gone)
 			insert(hooks, d);
 	}
 	return 0;

@@ -33,7 +33,8 @@ struct tracepoint;
  *
  * Under the table's lock:
  * @attached: the event fires; handlers read it without the lock
- * @gone: the module that had the function has been unloaded
+ * @gone: the function cannot be hooked, or the module that had it has been unloaded
+ * @optional: gone, not an error, if it cannot be hooked
  */
 struct kl_dynevent {
 	struct kl_session *session;
@@ -44,6 +45,7 @@ struct kl_dynevent {
 	u8 arguments;
 	bool attached;
 	bool gone;
+	bool optional;
 	union {
 		struct {
 			struct tracepoint *tp; /* NULL: its module is not loaded */

@@ -164,7 +164,7 @@ static int try_returns(struct kl_dynevent_batch *batch, u32 *i, struct kretprobe
 	for (; *i < batch->n && n < TRIES; ++*i) {
 		struct kl_dynevent *d = &batch->of[*i];
 
-		if (d->kind != KL_SOURCE_KIND_RETURN)
+		if (d->kind != KL_SOURCE_KIND_RETURN || d->gone)
 			continue;
 		memset(&probe[n], 0, sizeof(probe[n]));
 		probe[n].kp.addr = (kprobe_opcode_t *)d->function.address;
@@ -172,6 +172,11 @@ static int try_returns(struct kl_dynevent_batch *batch, u32 *i, struct kretprobe
 		probe[n].handler = on_return;
 		probe[n].maxactive = 1;
 		error = register_kretprobe(&probe[n]);
+		d->gone = error && error != -ENOMEM && d->optional;
+		if (d->gone) {
+			error = 0;
+			continue;
+		}
 		if (error)
 			break;
 		list[n] = &probe[n];
@@ -185,7 +190,8 @@ static int try_returns(struct kl_dynevent_batch *batch, u32 *i, struct kretprobe
 
 /**
  * kl_returns_check - can the returns of a batch be hooked?
- * @batch: checked by kl_hooks_check, not yet in the table, which is locked
+ * @batch: checked by kl_hooks_check, not yet in the table, which is locked; optional functions
+ *   whose return cannot be hooked are marked as gone
  * @bad: set on failure: index of the invalid definition
  * @why: set on failure
  *

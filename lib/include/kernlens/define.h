@@ -43,12 +43,13 @@ int kl_session_add_rule(struct kl_session *session, struct kl_abi_rule *rule);
  * @events: their definitions
  * @n: number of events
  * @bad: out: on failure, index of the invalid event; or NULL
+ * @omitted: out: number of functions with KL_EVENT_OPTIONAL that cannot be hooked; or NULL
  *
  * Either all events are defined or none. Returns the id of the first, KL_EV_DYNAMIC or more; the
  * others follow.
  */
 int kl_session_add_events(struct kl_session *session, const struct kl_abi_event *events, size_t n,
-			  size_t *bad);
+			  size_t *bad, size_t *omitted);
 
 /**
  * kl_session_write_masksets - set the handlers of a maskset, including those of defined events

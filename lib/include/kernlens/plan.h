@@ -242,6 +242,14 @@ bool kl_plan_has_handler(const struct kl_plan *plan, unsigned int id, unsigned i
 int kl_plan_apply(struct kl_plan *plan, struct kl_session *session);
 
 /**
+ * kl_plan_omitted - number of functions that match a pattern and cannot be hooked
+ * @plan: applied plan
+ *
+ * Their events are defined, but never happen.
+ */
+size_t kl_plan_omitted(const struct kl_plan *plan);
+
+/**
  * kl_plan_rule - a rule of the plan
  * @plan: applied plan
  * @index: from 0
