@@ -377,9 +377,12 @@ static void check_own_attach(void)
 	reader = kl_reader(other, 0);
 	tap_check(reader >= 0, "user 1 reads its own session from elsewhere");
 	tap_check(kl_start(other) == -EPERM && kl_stop(other) == -EPERM &&
-			  kl_resize(other, 8) == -EPERM && kl_filter(other, 0, 0) == -EPERM,
-		  "an attached reader cannot start, stop, filter or resize the session");
-	tap_check(!kl_use(other, KL_MASKSET_RNOTHING), "but switch its maskset");
+			  kl_filter(other, 0, 0) == -EPERM,
+		  "an attached reader cannot start, stop or filter the session");
+	tap_check(!kl_use(other, KL_MASKSET_RNOTHING) && !kl_resize(other, 8),
+		  "but switch its maskset, and resize its buffers");
+	tap_check(kl_stats(fd, -1).blocks == 8 * sysconf(_SC_NPROCESSORS_ONLN),
+		  "which its owner then sees");
 	close(fd);
 	close(other);
 	close(reader);
