@@ -69,10 +69,10 @@ nobody ln -s "$work/other" shared/link
 kl record -q --force -e $calls -o shared/link/ -- true
 expect "a link is not followed" 1
 says err 'shared/link is a symbolic link'
-mkdir half && ln -s "$work/shared/t/kernlens" half/kernlens
+mkdir half && ln -s "$work/shared/t/.kernlens" half/.kernlens
 kl record -q -e $calls -o half -- true
 expect "nor one inside" 1
-says err 'kernlens is a symbolic link'
+says err '\.kernlens is a symbolic link'
 check "nothing is written through links" test "$(<victim)" = keep -a ! -s shared/t/metadata
 mask=$(umask)
 umask 0

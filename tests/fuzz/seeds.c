@@ -150,7 +150,7 @@ static void make_traces(void)
 	save("trace", "names", parts, n);
 	n += fuzz_part_put(parts + n, 0, text.data, text.length);
 	save("trace", "whole", parts, n);
-	snprintf(path, sizeof(path), "%s/kernlens", folder);
+	snprintf(path, sizeof(path), "%s/" KL_TRACE_FOLDER, folder);
 	mkdir(path, 0777);
 	write_file(folder, KL_STACKS_FILE, stacks_text, strlen(stacks_text));
 	write_file(folder, KL_ADDRESSES_FILE, addresses_text, strlen(addresses_text));

@@ -92,6 +92,8 @@ static struct kl_abi_event any_defined(u32 program, bool odd)
 		break;
 	case 3 ... 4:
 		event.kind = KL_SOURCE_KIND_FUNCTION + below(2);
+		event.flags = one_in(2) ? KL_EVENT_OPTIONAL : 0;
+		odd |= event.flags;
 		event.address = common->symbol[below(odd ? FUZZ_SYMBOLS : FUZZ_SYMBOLS_GOOD)];
 		break;
 	case 5 ... 6:
