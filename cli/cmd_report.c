@@ -164,7 +164,7 @@ static bool is_sleeper(const struct report *r, const struct kl_sleep_row *row)
 
 static void print_sleepers(struct report *r)
 {
-	size_t n, shown = 0, all = 0;
+	size_t n, shown = 0, all = 0, omitted = kl_sleep_report_omitted(r->sleepers);
 	const struct kl_sleep_row *rows = kl_sleep_report_rows(r->sleepers, &n);
 	struct cli_table *table = cli_table_create(
 		">tid|thread|>sleeps|>asleep|>longest|>waits for CPU|>longest|>runs");
@@ -187,6 +187,9 @@ static void print_sleepers(struct report *r)
 	print_head(r, "Sleepers, by time asleep");
 	cli_table_print(table, stdout, 2);
 	print_rest(shown, all);
+	if (omitted)
+		printf("  Left out: %zu task%s that the session did not follow\n", omitted,
+		       omitted == 1 ? "" : "s");
 }
 
 static json_t *json_sleepers(struct report *r)
@@ -408,6 +411,16 @@ static int add_items(struct report *r)
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
+static struct kl_sleep_report *create_sleepers(const struct report *r)
+{
+	const char *scope = kl_trace_about(r->trace)->scope;
+	struct kl_sleep_report *report = kl_sleep_report_create();
+
+	if (report && *scope && strcmp(scope, "all"))
+		kl_sleep_report_set_partial(report);
+	return report;
+}
+
 static int run(struct report *r)
 {
 	int status = CLI_FAILED;
@@ -418,7 +431,7 @@ static int run(struct report *r)
 	if (wants(r, "syscalls"))
 		r->syscalls = kl_syscall_report_create();
 	if (wants(r, "sleepers"))
-		r->sleepers = kl_sleep_report_create();
+		r->sleepers = create_sleepers(r);
 	if (wants(r, "events"))
 		r->events = kl_count_report_create();
 	if (wants(r, "syscalls") > !!r->syscalls || wants(r, "sleepers") > !!r->sleepers ||

@@ -148,6 +148,7 @@ int cli_recorder_init(struct cli_recorder *recorder, struct cli_run *run, const 
 	kl_trace_info_init(&info);
 	memcpy(info.uuid, s->config.uuid, sizeof(info.uuid));
 	snprintf(info.trace_name, sizeof(info.trace_name), "%s", s->config.name);
+	snprintf(info.scope, sizeof(info.scope), "%s", cli_session_scope(s));
 	kl_timebase_fit(&info.timebase, &recorder->first, NULL);
 	recorder->writer = kl_trace_create(path, s->schema, &info);
 	return recorder->writer ? CLI_OK : cli_library_error(-errno, "%s", path);

@@ -339,17 +339,30 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	return cli_session_apply(s);
 }
 
+static uint32_t filter_kind(const struct cli_select *select)
+{
+	if (select->n_pids || (!select->all && !select->user))
+		return KL_FILTER_TASKS;
+	return select->user ? KL_FILTER_UID : KL_FILTER_NONE;
+}
+
+const char *cli_session_scope(const struct cli_session *s)
+{
+	uint32_t kind = filter_kind(&s->select);
+
+	if (kind == KL_FILTER_TASKS)
+		return "tasks";
+	if (kind == KL_FILTER_UID)
+		return "user";
+	return kl_device_info(s->device)->may & KL_MAY_SEE_ALL ? "all" : "own";
+}
+
 static int use_filter(struct cli_session *s)
 {
 	const struct cli_select *select = &s->select;
-	uint32_t kind = KL_FILTER_NONE;
 	int got;
 
-	if (select->n_pids || (!select->all && !select->user))
-		kind = KL_FILTER_TASKS;
-	else if (select->user)
-		kind = KL_FILTER_UID;
-	got = kl_session_filter(s->session, kind, select->uid);
+	got = kl_session_filter(s->session, filter_kind(select), select->uid);
 	if (got < 0)
 		return cli_library_error(got, NULL);
 	for (unsigned int i = 0; i < select->n_pids; i++) {

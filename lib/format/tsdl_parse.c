@@ -112,6 +112,8 @@ static void parse_env(struct kl_parser *p)
 				copy_text(info->kernel_version, p->text);
 			else if (!strcmp(name, "trace_name"))
 				copy_text(info->trace_name, p->text);
+			else if (!strcmp(name, "kernlens_scope"))
+				copy_text(info->scope, p->text);
 			else if (!strcmp(name, "kernlens_version"))
 				copy_text(info->version, p->text);
 			else if (!strcmp(name, "schema_hash"))

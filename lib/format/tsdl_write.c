@@ -102,6 +102,7 @@ static void write_trace(struct kl_buffer *buffer, const struct kl_trace_info *in
 	kl_buffer_add_string(buffer, "\ttracer_major = 2;\n\ttracer_minor = 13;\n"
 				     "\ttracer_patchlevel = 0;\n");
 	write_env(buffer, "trace_name", info->trace_name);
+	write_env(buffer, "kernlens_scope", info->scope);
 	write_env(buffer, "kernlens_version", info->version);
 	kl_buffer_printf(buffer, "\tkernlens_format = %d;\n", KL_TRACE_FORMAT);
 	kl_buffer_printf(buffer, "\tschema_hash = \"%016llx\";\n};\n\n",

@@ -26,11 +26,13 @@ struct task {
 	uint64_t key;
 	enum where where;
 	uint64_t since_ns;
+	bool followed; /* by the session: it has all events of this task */
 	struct kl_sleep_row row;
 };
 
 struct kl_sleep_report {
 	struct kl_table tasks;
+	bool partial;
 	struct kl_sleep_row *rows;
 };
 
@@ -53,6 +55,26 @@ void kl_sleep_report_destroy(struct kl_sleep_report *report)
 	kl_table_deinit(&report->tasks);
 	free(report->rows);
 	free(report);
+}
+
+void kl_sleep_report_set_partial(struct kl_sleep_report *report)
+{
+	report->partial = true;
+}
+
+static bool has_row(const struct kl_sleep_report *report, const struct task *task)
+{
+	return task->row.tid && (task->followed || !report->partial);
+}
+
+size_t kl_sleep_report_omitted(const struct kl_sleep_report *report)
+{
+	const struct task *task = NULL;
+	size_t n = 0;
+
+	while ((task = kl_table_next(&report->tasks, task)))
+		n += task->row.tid && !has_row(report, task);
+	return n;
 }
 
 static struct task *get_task(struct kl_sleep_report *report, const struct kl_event *event,
@@ -99,15 +121,22 @@ static void go(struct task *task, enum where where, uint64_t now)
 	task->since_ns = now;
 }
 
-/* tid 0 is each CPU's idle task, which is not counted. */
+/*
+ * tid 0 is each CPU's idle task, which is not counted. No session follows it, so a switch between
+ * it and a task has been recorded because of that task.
+ */
 static int add_switch(struct kl_sleep_report *report, const struct kl_event *event)
 {
-	struct kl_value state;
+	struct kl_value state, next_tid;
 	struct task *task;
+	bool from_idle;
 
 	task = get_task(report, event, "prev_tid", "prev_comm");
-	if (!task || kl_event_field(event, "prev_state", &state))
+	if (!task || kl_event_field(event, "prev_state", &state) ||
+	    kl_event_field(event, "next_tid", &next_tid))
 		return -errno;
+	from_idle = !task->row.tid;
+	task->followed |= !next_tid.number;
 	if (task->row.tid) {
 		bool ready = state.number == STATE_RUNNING || state.number & STATE_PREEMPTED;
 
@@ -118,6 +147,7 @@ static int add_switch(struct kl_sleep_report *report, const struct kl_event *eve
 	task = get_task(report, event, "next_tid", "next_comm");
 	if (!task)
 		return -errno;
+	task->followed |= from_idle;
 	if (task->row.tid) {
 		if (task->where == ASLEEP)
 			end_sleep(task, event->ns);
@@ -143,6 +173,20 @@ static int add_wakeup(struct kl_sleep_report *report, const struct kl_event *eve
 	return 0;
 }
 
+/* System calls are recorded of the tasks that are followed only. */
+static int note_followed(struct kl_sleep_report *report, const struct kl_event *event)
+{
+	struct task *task;
+
+	if (event->event_class->syscall < 0 || event->task.tid <= 0)
+		return 0;
+	task = kl_table_get(&report->tasks, (uint64_t)(uint32_t)event->task.tid + 1);
+	if (!task)
+		return -errno;
+	task->followed = true;
+	return 0;
+}
+
 int kl_sleep_report_add(struct kl_sleep_report *report, const struct kl_item *item)
 {
 	struct task *task = NULL;
@@ -153,10 +197,12 @@ int kl_sleep_report_add(struct kl_sleep_report *report, const struct kl_item *it
 			task->where = UNKNOWN;
 		return 0;
 	}
+	errno = 0;
+	if (report->partial && note_followed(report, item->event))
+		return -errno;
 	name = item->event->event_class->name;
 	if (strncmp(name, "sched_", 6))
 		return 0;
-	errno = 0;
 	if (!strcmp(name, "sched_switch"))
 		return add_switch(report, item->event);
 	/* sched_waking comes first, so the following sched_wakeup finds a task that is ready. */
@@ -188,7 +234,7 @@ const struct kl_sleep_row *kl_sleep_report_rows(struct kl_sleep_report *report, 
 	}
 	report->rows = rows;
 	while ((task = kl_table_next(&report->tasks, task))) {
-		if (!task->row.tid)
+		if (!has_row(report, task))
 			continue;
 		rows[n] = task->row;
 		rows[n++].open = task->where == ASLEEP || task->where == READY;

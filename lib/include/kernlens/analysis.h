@@ -111,6 +111,21 @@ struct kl_sleep_row {
 struct kl_sleep_report *kl_sleep_report_create(void);
 
 /**
+ * kl_sleep_report_set_partial - the trace does not have all events of all tasks
+ * @report: empty report
+ *
+ * The session followed some tasks, and recorded those events of others that are also about a task
+ * that it followed. Such others get no row. Call it if the trace's scope is not "all".
+ */
+void kl_sleep_report_set_partial(struct kl_sleep_report *report);
+
+/**
+ * kl_sleep_report_omitted - number of tasks without a row because the session did not follow them
+ * @report: report
+ */
+size_t kl_sleep_report_omitted(const struct kl_sleep_report *report);
+
+/**
  * kl_sleep_report_destroy - free
  * @report: or NULL
  */

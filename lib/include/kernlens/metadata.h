@@ -28,6 +28,8 @@ KL_PUBLIC_BEGIN
  * @kernel_release: uname -r
  * @kernel_version: uname -v
  * @trace_name: name of the session
+ * @scope: whose events the session recorded: "all", "own" (what an ordinary user may see), "user"
+ *         or "tasks"; empty: not known
  * @version: of the kernlens that wrote the trace
  * @schema_hash: of the tables that the module was built with
  * @timebase: the clock
@@ -39,6 +41,7 @@ struct kl_trace_info {
 	char kernel_release[KL_INFO_TEXT_MAX];
 	char kernel_version[KL_INFO_TEXT_MAX];
 	char trace_name[KL_INFO_TEXT_MAX];
+	char scope[KL_INFO_TEXT_MAX];
 	char version[KL_INFO_TEXT_MAX];
 	uint64_t schema_hash;
 	struct kl_timebase timebase;

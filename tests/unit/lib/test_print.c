@@ -398,6 +398,32 @@ static void test_sleep_report(void)
 	kl_sleep_report_destroy(report);
 }
 
+/* The session follows task 1; tasks 2 and 3 come before and after it, and 2 is woken by it. */
+static void test_partial_sleep_report(bool partial, size_t expected)
+{
+	struct kl_sleep_report *report = kl_sleep_report_create();
+	const struct kl_sleep_row *rows;
+	char name[80];
+	size_t n;
+
+	if (partial)
+		kl_sleep_report_set_partial(report);
+	synth_begin(s, BEGIN);
+	switch_to(0, 0, 0, 1);
+	add("sched_wakeup", 50, ARGS(BYTES("two"), NUMBER(2), NUMBER(20), NUMBER(0)));
+	switch_to(100, 1, 1, 2);
+	/* Task 2 runs, sleeps and is woken unseen. */
+	switch_to(900, 3, 1, 1);
+	feed(take_sleep, report);
+	rows = kl_sleep_report_rows(report, &n);
+	snprintf(name, sizeof(name), "with %zu of three tasks followed, so many have rows",
+		 expected);
+	unit_check(n == expected && kl_sleep_report_omitted(report) == 3 - expected, name);
+	unit_check(n && rows[n == 3 ? 0 : n - 1].tid == 1 && rows[0].sleep_ns == 800 * US,
+		   "and the one that is followed has its figures");
+	kl_sleep_report_destroy(report);
+}
+
 static void test_count_report(void)
 {
 	struct kl_count_report *report = kl_count_report_create();
@@ -429,6 +455,8 @@ int main(void)
 	test_losses();
 	test_syscall_report();
 	test_sleep_report();
+	test_partial_sleep_report(false, 3);
+	test_partial_sleep_report(true, 1);
 	test_count_report();
 	kl_buffer_deinit(&out);
 	kl_schema_destroy(schema);
