@@ -77,6 +77,11 @@ size_t kl_sleep_report_omitted(const struct kl_sleep_report *report)
 	return n;
 }
 
+static struct task *find_task(struct kl_sleep_report *report, int64_t tid)
+{
+	return kl_table_get(&report->tasks, (uint64_t)(uint32_t)tid + 1);
+}
+
 static struct task *get_task(struct kl_sleep_report *report, const struct kl_event *event,
 			     const char *tid_name, const char *comm_name)
 {
@@ -85,7 +90,7 @@ static struct task *get_task(struct kl_sleep_report *report, const struct kl_eve
 
 	if (kl_event_field(event, tid_name, &tid))
 		return NULL;
-	task = kl_table_get(&report->tasks, (uint64_t)(uint32_t)tid.number + 1);
+	task = find_task(report, tid.number);
 	if (!task)
 		return NULL;
 	task->row.tid = tid.number;
@@ -180,7 +185,7 @@ static int note_followed(struct kl_sleep_report *report, const struct kl_event *
 
 	if (event->event_class->syscall < 0 || event->task.tid <= 0)
 		return 0;
-	task = kl_table_get(&report->tasks, (uint64_t)(uint32_t)event->task.tid + 1);
+	task = find_task(report, event->task.tid);
 	if (!task)
 		return -errno;
 	task->followed = true;
