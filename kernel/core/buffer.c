@@ -205,9 +205,13 @@ static int fill_cpu(struct kl_session *s, int cpu)
 	return error;
 }
 
-/* Charge and add the blocks that the rings lack; uncharge those that could not be added. */
+/*
+ * Charge and add the blocks that the rings lack; uncharge those that could not be added. The
+ * session's owner pays for them, whoever calls.
+ */
 static int fill_cpus(struct kl_session *s, struct kl_error *why)
 {
+	struct mem_cgroup *before;
 	int cpu, error;
 
 	lockdep_assert_held(&s->size_lock);
@@ -215,11 +219,13 @@ static int fill_cpus(struct kl_session *s, struct kl_error *why)
 	error = kl_memory_charge(&s->payer, missing(s) * charge_of(s), why);
 	if (error)
 		return error;
+	before = set_active_memcg(s->memcg);
 	for_each_possible_cpu(cpu) {
 		error = fill_cpu(s, cpu);
 		if (error)
 			break;
 	}
+	set_active_memcg(before);
 	kl_memory_uncharge(&s->payer, missing(s) * charge_of(s));
 	if (error == -ENOMEM)
 		kl_fail(why, error, "no memory for %u blocks of %u bytes on each CPU", s->blocks,
@@ -402,12 +408,10 @@ static int resize(struct kl_session *s, u32 blocks, struct kl_error *why)
  * @why: set on failure
  *
  * Additional blocks are used when a CPU next switches blocks. Excess ones are removed as blocks are
- * reused, which frees their memory at the next resize or at the session's end. The session's owner
- * pays for it, whoever calls. Context: may sleep.
+ * reused, which frees their memory at the next resize or at the session's end. Context: may sleep.
  */
 int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 {
-	struct mem_cgroup *before;
 	int error;
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
@@ -417,10 +421,7 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 	error = mutex_lock_killable(&s->size_lock);
 	if (error)
 		return error;
-	/* The caller may be another user than the owner. */
-	before = set_active_memcg(s->memcg);
 	error = resize(s, blocks, why);
-	set_active_memcg(before);
 	mutex_unlock(&s->size_lock);
 	return error;
 }

@@ -15,7 +15,6 @@
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/random.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
@@ -37,12 +36,10 @@ static int hotplug_state;
 static void fill(struct work_struct *work)
 {
 	struct kl_session *s = container_of(work, struct kl_session, fill);
-	struct mem_cgroup *before = set_active_memcg(s->memcg);
 	struct kl_error why = {};
 
 	if (kl_buffer_fill(s, &why) && !READ_ONCE(s->closed))
 		pr_warn("session %u has no buffers on a CPU that is online: %s\n", s->id, why.text);
-	set_active_memcg(before);
 }
 
 static int check_params(struct kl_abi_session *params, struct kl_error *why)
