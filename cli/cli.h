@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum cli_exit {
 	CLI_OK = 0,
@@ -102,5 +103,6 @@ void cli_print_usage(const struct cli_command *command);
 void cli_print_overview(void);
 void cli_usage_error(const struct cli_command *command, const char *format, ...)
 	__attribute__((noreturn, format(printf, 2, 3)));
+uint64_t cli_need_size(const struct cli_command *command, const char *text);
 
 #endif /* KL_CLI_CLI_H */

@@ -39,8 +39,7 @@ static int exec_buffer(const struct cli_command *self, int argc, char **argv)
 		;
 	if (!parser.n_words || parser.n_words > 2)
 		cli_usage_error(self, "expected a size, and perhaps a session");
-	if (!cli_parse_size(parser.words[0], &bytes))
-		cli_usage_error(self, "invalid size \"%s\" (examples: 512K, 16M)", parser.words[0]);
+	bytes = cli_need_size(self, parser.words[0]);
 	status = cli_attach(&session, parser.n_words > 1 ? parser.words[1] : NULL);
 	if (!status)
 		status = resize(&session, bytes);

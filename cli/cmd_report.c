@@ -340,7 +340,7 @@ static json_t *json_overview(struct report *r)
 	const struct kl_trace_state *state = kl_trace_state(r->trace);
 
 	return json_pack(
-		"{s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o}",
+		"{s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:I, s:o}",
 		"trace", cli_json_text(r->path), "name", cli_json_text(about->trace_name),
 		"hostname", cli_json_text(about->hostname), "kernel", about->kernel_release,
 		"first_ns", (json_int_t)r->processes.first_ns, "last_ns",
@@ -348,7 +348,8 @@ static json_t *json_overview(struct report *r)
 		(json_int_t)state->end_ns, "cpus", r->processes.n_cpus, "records",
 		(json_int_t)counts->events, "losses", cli_losses_json(r->trace), "processes",
 		json_processes(r), "syscalls", json_syscalls(r), "sleepers", json_sleepers(r),
-		"events", json_events(r));
+		"sleepers_omitted", (json_int_t)kl_sleep_report_omitted(r->sleepers), "events",
+		json_events(r));
 }
 
 static const struct {

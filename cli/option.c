@@ -254,6 +254,22 @@ void cli_usage_error(const struct cli_command *command, const char *format, ...)
 }
 
 /**
+ * cli_need_size - read the size of a buffer from the command line
+ * @command: the subcommand
+ * @text: as typed; if it is no size, the program explains what one looks like and exits
+ *
+ * Returns the size in bytes.
+ */
+uint64_t cli_need_size(const struct cli_command *command, const char *text)
+{
+	uint64_t bytes;
+
+	if (!cli_parse_size(text, &bytes))
+		cli_usage_error(command, "invalid size \"%s\" (examples: 512K, 16M)", text);
+	return bytes;
+}
+
+/**
  * cli_find_command - find a subcommand by name
  * @name: as typed; if unknown, the program prints a suggestion and exits
  */

@@ -128,9 +128,7 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 		select->raw_names = true;
 		return true;
 	case CLI_KEY_BUFFER:
-		if (!cli_parse_size(parser->arg, &select->buffer_bytes))
-			cli_usage_error(parser->command,
-					"invalid size \"%s\" (examples: 512K, 16M)", parser->arg);
+		select->buffer_bytes = cli_need_size(parser->command, parser->arg);
 		return true;
 	}
 	return false;
@@ -290,6 +288,7 @@ static int add_handlers(struct cli_session *s)
 int cli_session_apply(struct cli_session *s)
 {
 	int error, status = drop_absent(s);
+	size_t omitted;
 
 	if (status)
 		return status;
@@ -299,9 +298,10 @@ int cli_session_apply(struct cli_session *s)
 	error = kl_plan_apply(s->plan, s->session);
 	if (error)
 		return cli_library_error(error, NULL);
-	if (kl_plan_omitted(s->plan))
-		cli_note("%zu functions that match cannot be hooked, and are left out",
-			 kl_plan_omitted(s->plan));
+	omitted = kl_plan_omitted(s->plan);
+	if (omitted)
+		cli_note("%zu matching function%s left out, for which the kernel allows no hook",
+			 omitted, omitted == 1 ? " is" : "s are");
 	return CLI_OK;
 }
 

@@ -31,9 +31,9 @@ static char *take_string(struct kl_schema *schema, struct kl_ber *from, bool nam
 	return copy;
 }
 
-static void take_info(struct kl_ber *from, char *text, size_t size)
+static void take_info(struct kl_ber *from, uint32_t tag, char *text, size_t size)
 {
-	struct kl_ber octets = kl_ber_take_tag(from, KL_BER_OCTETS);
+	struct kl_ber octets = kl_ber_take_tag(from, tag);
 	size_t length = kl_ber_length(&octets);
 
 	length = length < size ? length : size - 1;
@@ -151,19 +151,21 @@ int kl_ber_read_head(struct kl_ber_head *head, struct kl_ber trace)
 	if (format > KL_BER_FORMAT)
 		return kl_fail(EINVAL, "the trace's format %llu is newer than this program's %d",
 			       (unsigned long long)format, KL_BER_FORMAT);
-	take_info(&trace, info->version, sizeof(info->version));
+	take_info(&trace, KL_BER_OCTETS, info->version, sizeof(info->version));
 	take_octets(&trace, info->uuid, sizeof(info->uuid));
-	take_info(&trace, info->trace_name, sizeof(info->trace_name));
-	take_info(&trace, info->hostname, sizeof(info->hostname));
-	take_info(&trace, info->kernel_release, sizeof(info->kernel_release));
-	take_info(&trace, info->kernel_version, sizeof(info->kernel_version));
-	take_info(&trace, info->boot_id, sizeof(info->boot_id));
+	take_info(&trace, KL_BER_OCTETS, info->trace_name, sizeof(info->trace_name));
+	take_info(&trace, KL_BER_OCTETS, info->hostname, sizeof(info->hostname));
+	take_info(&trace, KL_BER_OCTETS, info->kernel_release, sizeof(info->kernel_release));
+	take_info(&trace, KL_BER_OCTETS, info->kernel_version, sizeof(info->kernel_version));
+	take_info(&trace, KL_BER_OCTETS, info->boot_id, sizeof(info->boot_id));
 	take_octets(&trace, hash, sizeof(hash));
 	for (int i = 0; i < 8; i++)
 		info->schema_hash = info->schema_hash << 8 | hash[i];
 	take_clock(&trace, &info->timebase);
 	if (kl_ber_next_is(&trace, KL_BER_CONTEXT(0)))
 		head->begin_ns = kl_ber_take_unsigned(&trace, KL_BER_CONTEXT(0), UINT64_MAX);
+	if (kl_ber_next_is(&trace, KL_BER_CONTEXT(1)))
+		take_info(&trace, KL_BER_CONTEXT(1), info->scope, sizeof(info->scope));
 	variables = kl_ber_take_tag(&trace, KL_BER_SEQUENCE);
 	events = kl_ber_take_tag(&trace, KL_BER_SEQUENCE);
 	if (trace.bad)

@@ -136,6 +136,8 @@ static void add_trace(struct kl_buffer *buffer, const struct kl_schema *schema,
 	add_clock(buffer, &info->timebase);
 	if (begin_ns)
 		add_unsigned(buffer, KL_BER_CONTEXT(0), begin_ns);
+	if (*info->scope)
+		add_text(buffer, KL_BER_CONTEXT(1), info->scope);
 	add_variable_classes(buffer, schema);
 	events = buffer->length;
 	while ((class = kl_schema_next(schema, class)))

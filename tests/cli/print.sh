@@ -33,6 +33,7 @@ says out '^records +[0-9,]+$'
 says out '^Sleepers'
 kl report --json t
 is_json "report --json"
+json "and says how many sleepers are left out" '.sleepers_omitted > 0'
 json "it has all three" '(.syscalls | length > 0) and (.sleepers | length > 0) and (.events | length > 0)'
 for kind in syscalls sleepers events; do
 	kl report $kind t

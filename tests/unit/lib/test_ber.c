@@ -67,6 +67,7 @@ static void make_schema(const struct kl_schema *tables)
 	for (int i = 0; i < 16; i++)
 		info.uuid[i] = 0x10 + i;
 	strcpy(info.trace_name, "unit");
+	strcpy(info.scope, "tasks");
 	strcpy(info.hostname, "host\377\1");
 	kl_timebase_init(&info.timebase, KL_CLOCK_TSC, HZ, 1700000000, 1000);
 }
@@ -222,6 +223,7 @@ static void test_round_trip(const char *directory, const char *path, struct kl_b
 			   !strcmp(kl_trace_about(trace)->kernel_release, info.kernel_release) &&
 			   !strcmp(kl_trace_about(trace)->boot_id, info.boot_id) &&
 			   !strcmp(kl_trace_about(trace)->hostname, "host? ") &&
+			   !strcmp(kl_trace_about(trace)->scope, info.scope) &&
 			   kl_trace_about(trace)->schema_hash == info.schema_hash &&
 			   kl_trace_about(trace)->timebase.hz == HZ &&
 			   kl_trace_about(trace)->timebase.precision == info.timebase.precision,
