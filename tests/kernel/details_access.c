@@ -15,12 +15,16 @@
 #define SECRET "klsuidsecret"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
+/* In the memory of each sleeper, far below its arguments. */
+static char planted[64];
+
 /* A process of a user that sleeps, and is dumpable or not. */
 static pid_t start_sleeper(u32 uid, bool dumpable)
 {
 	pid_t pid = fork_child();
 
 	if (!pid) {
+		strcpy(planted, SECRET);
 		kl_become(uid);
 		prctl(PR_SET_DUMPABLE, dumpable);
 		for (;;)
@@ -88,6 +92,45 @@ struct who {
 	pid_t own, hidden, other, root;
 };
 
+/* Where this program's arguments are, and those of its children that execute no other. */
+static u64 arguments_start(void)
+{
+	char text[1024], *at;
+	FILE *from = fopen("/proc/self/stat", "re");
+
+	if (!from || !fgets(text, sizeof(text), from))
+		bail("/proc/self/stat");
+	fclose(from);
+	/* The 48th field; the second one ends with the last parenthesis. */
+	at = strrchr(text, ')');
+	for (u32 i = 2; at && i < 48; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/*
+ * Does a command line continued "before its start" give other memory of the process? Its position
+ * comes from the caller, and may wrap around.
+ */
+static bool leaks_memory(pid_t pid)
+{
+	static char room[65536];
+	struct kl_abi_detail call = { .size = sizeof(call),
+				      .pid = pid,
+				      .what = KL_DETAIL_COMMAND,
+				      .buffer = (uintptr_t)room,
+				      .bytes = sizeof(room),
+				      .proof = -1,
+				      .cursor = (uintptr_t)planted - arguments_start() };
+	int raw = kl_open();
+
+	memset(room, 0, sizeof(room));
+	if (!arguments_start() || kl_call(raw, KL_IOC_DETAIL, &call))
+		bail("the command line of %d: %s", pid, kl_why(raw));
+	close(raw);
+	return call.records || memmem(room, sizeof(room), SECRET, strlen(SECRET));
+}
+
 static void look_as_user(const struct who *w)
 {
 	u32 all = KL_DETAIL_KINDS - 1, refused = 0;
@@ -113,6 +156,7 @@ static void look_without_tracing(const struct who *w)
 	tap_check(!error_of(w->own, KL_DETAIL_FILES) && !error_of(w->own, KL_DETAIL_MAPS) &&
 			  !error_of(w->own, KL_DETAIL_ENVIRONMENT),
 		  "yama: what may be read is not");
+	tap_check(!leaks_memory(w->own), "yama: the command line gives no other memory");
 	tap_check(!error_of(getpid(), KL_DETAIL_SYSCALL), "yama: the own process may be seen");
 }
 
@@ -165,6 +209,8 @@ static void look_with_perfmon(const struct who *w)
 	tap_check(!error_of(w->root, KL_DETAIL_FILES) && !error_of(w->other, KL_DETAIL_MAPS) &&
 			  !error_of(w->hidden, KL_DETAIL_COMMAND),
 		  "CAP_PERFMON: files and mappings of all");
+	tap_check(!leaks_memory(w->other) && !leaks_memory(w->root),
+		  "CAP_PERFMON: the command line gives no other memory");
 	tap_check(error_of(w->root, KL_DETAIL_SYSCALL) == -EACCES &&
 			  error_of(w->other, KL_DETAIL_ENVIRONMENT) == -EACCES &&
 			  wait_reason(w->other) == KL_WAIT_HIDDEN &&
@@ -210,9 +256,9 @@ void test_access(void)
 		put_file(YAMA, "0");
 	run_as(look_as_user, &w, USER1, 7, -1);
 	run_as(look_with_wrong_proof, &w, USER1, 1, -1);
-	run_as(look_with_perfmon, &w, USER3, 2, CAP_PERFMON);
+	run_as(look_with_perfmon, &w, USER3, 3, CAP_PERFMON);
 	if (yama && put_file(YAMA, "1"))
-		run_as(look_without_tracing, &w, USER1, 3, -1);
+		run_as(look_without_tracing, &w, USER1, 4, -1);
 	else
 		tap_skip("yama", "this kernel has none");
 	if (yama)

@@ -145,11 +145,16 @@ int kl_detail_task(struct kl_detail *d)
 
 /* ------------------------------------------------------------------ texts */
 
-/* Copy as much of the program's memory as there is room for; the cursor counts its bytes. */
+/*
+ * Copy as much of the program's memory as there is room for. The cursor counts its bytes; it is the
+ * caller's, who must not reach memory before the start with it.
+ */
 static int add_program_bytes(struct kl_detail *d, u32 kind, unsigned long start, unsigned long end)
 {
-	while (start + d->cursor < end) {
-		u32 bytes = min_t(unsigned long, end - start - d->cursor, KL_DETAIL_PATH_BYTES_MAX);
+	unsigned long all = end > start ? end - start : 0;
+
+	while (d->cursor < all) {
+		u32 bytes = min_t(unsigned long, all - d->cursor, KL_DETAIL_PATH_BYTES_MAX);
 		struct kl_abi_detail_bytes *to;
 		int got;
 
@@ -170,23 +175,52 @@ static int add_program_bytes(struct kl_detail *d, u32 kind, unsigned long start,
 	return 0;
 }
 
+/* Where a program's arguments and its environment are in its memory. */
+struct strings {
+	unsigned long arg_start;
+	unsigned long arg_end;
+	unsigned long env_start;
+	unsigned long env_end;
+};
+
+/*
+ * Execution of a program sets them without the lock, while others can already see its memory. A
+ * mixture of old and new positions is as good as any: only this program's memory is read there.
+ */
+static bool get_strings(struct task_struct *t, struct strings *to)
+{
+	struct mm_struct *mm = kl_task_get_mm(t);
+
+	if (!mm)
+		return false;
+	spin_lock(&mm->arg_lock);
+	to->arg_start = data_race(mm->arg_start);
+	to->arg_end = data_race(mm->arg_end);
+	to->env_start = data_race(mm->env_start);
+	to->env_end = data_race(mm->env_end);
+	spin_unlock(&mm->arg_lock);
+	mmput(mm);
+	return true;
+}
+
 /*
  * A program that has overwritten the NUL at the end of its arguments shows a title there. The
  * title may extend into its environment and ends at the first NUL.
  */
-static unsigned long title_end(struct kl_detail *d, unsigned long start, unsigned long end,
-			       unsigned long env_start, unsigned long env_end)
+static unsigned long title_end(struct kl_detail *d, const struct strings *at)
 {
 	char last = 0;
 	int got;
 
-	if (env_start != end || env_end < env_start || start >= end ||
-	    access_process_vm(d->task, end - 1, &last, 1, FOLL_ANON) != 1 || !last)
-		return end;
-	got = access_process_vm(d->task, start, d->path,
-				min_t(unsigned long, env_end - start, KL_DETAIL_PATH_BYTES_MAX),
+	if (at->env_start != at->arg_end || at->env_end < at->env_start ||
+	    at->arg_start >= at->arg_end ||
+	    access_process_vm(d->task, at->arg_end - 1, &last, 1, FOLL_ANON) != 1 || !last)
+		return at->arg_end;
+	got = access_process_vm(d->task, at->arg_start, d->path,
+				min_t(unsigned long, at->env_end - at->arg_start,
+				      KL_DETAIL_PATH_BYTES_MAX),
 				FOLL_ANON);
-	return got > 0 ? start + strnlen(d->path, got) : end;
+	return got > 0 ? at->arg_start + strnlen(d->path, got) : at->arg_end;
 }
 
 /**
@@ -195,20 +229,12 @@ static unsigned long title_end(struct kl_detail *d, unsigned long start, unsigne
  */
 int kl_detail_command(struct kl_detail *d)
 {
-	struct mm_struct *mm = kl_task_get_mm(d->task);
-	unsigned long start, end, env_start, env_end;
+	struct strings at;
 
-	if (!mm)
+	if (!get_strings(d->task, &at))
 		return 0;
-	spin_lock(&mm->arg_lock);
-	start = mm->arg_start;
-	end = mm->arg_end;
-	env_start = mm->env_start;
-	env_end = mm->env_end;
-	spin_unlock(&mm->arg_lock);
-	mmput(mm);
-	end = title_end(d, start, end, env_start, env_end);
-	return add_program_bytes(d, KL_DETAIL_COMMAND, start, end);
+	at.arg_end = title_end(d, &at);
+	return add_program_bytes(d, KL_DETAIL_COMMAND, at.arg_start, at.arg_end);
 }
 
 /**
@@ -217,17 +243,11 @@ int kl_detail_command(struct kl_detail *d)
  */
 int kl_detail_environment(struct kl_detail *d)
 {
-	struct mm_struct *mm = kl_task_get_mm(d->task);
-	unsigned long start, end;
+	struct strings at;
 
-	if (!mm)
+	if (!get_strings(d->task, &at))
 		return 0;
-	spin_lock(&mm->arg_lock);
-	start = mm->env_start;
-	end = mm->env_end;
-	spin_unlock(&mm->arg_lock);
-	mmput(mm);
-	return add_program_bytes(d, KL_DETAIL_ENVIRONMENT, start, end);
+	return add_program_bytes(d, KL_DETAIL_ENVIRONMENT, at.env_start, at.env_end);
 }
 
 /* ------------------------------------------------------------------ paths */
