@@ -32,7 +32,7 @@
  */
 struct source {
 	u32 id;
-	u32 number[KLS_CONTEXTS];
+	atomic_t number[KLS_CONTEXTS]; /* after hotplug, two CPUs may fire for one source */
 	struct task_struct *thread;
 	bool running;
 	atomic_t nmi_wanted;
@@ -112,8 +112,7 @@ static void fire(struct source *s, enum kls_context context)
 	u32 number;
 
 	preempt_disable_notrace();
-	number = s->number[context];
-	WRITE_ONCE(s->number[context], number + 1);
+	number = atomic_fetch_inc(&s->number[context]);
 	if (plan.vary)
 		vary(&before, s->id, context, number);
 	if (plan.string_every && number % plan.string_every == 0)
@@ -332,7 +331,7 @@ static void collect(struct kls_counts *counts)
 		counts->running += READ_ONCE(sources[i].running);
 		counts->tid[i] = sources[i].thread ? sources[i].thread->pid : 0;
 		for (int c = 0; c < KLS_CONTEXTS; c++)
-			counts->fired[i][c] = READ_ONCE(sources[i].number[c]);
+			counts->fired[i][c] = atomic_read(&sources[i].number[c]);
 	}
 	for_each_kernel_tracepoint(count_probes, &counts->probes);
 }
