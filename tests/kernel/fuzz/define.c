@@ -46,11 +46,17 @@ static u32 any_event(void)
 /* ------------------------------------------------------------------- events */
 
 static const char *const tracepoints[] = {
-	"sched_switch",	    "sched_wakeup",	  "sched_process_fork", "task_rename",
-	"kmem_cache_alloc", "mm_page_alloc",	  "timer_start",	"hrtimer_start",
-	"sys_enter",	    "sys_exit",		  "signal_generate",	"softirq_entry",
-	"contention_begin", "task_newtask",	  "block_rq_issue",	"rcu_utilization",
-	"kls_passed",	    "sched_process_exit", "no_such_point",	"",
+	"sched_switch",	      "sched_wakeup",
+	"sched_process_fork", "task_rename",
+	"kmem_cache_alloc",   "mm_page_alloc",
+	"timer_start",	      "hrtimer_start",
+	"sys_enter",	      "sys_exit",
+	"signal_generate",    "softirq_entry",
+	"contention_begin",   "task_newtask",
+	"block_rq_issue",     "rcu_utilization",
+	"kls_passed",	      "sched_process_exit",
+	"rseq_update",	      "mm_lru_insertion",
+	"no_such_point",      "",
 };
 
 #define TRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
@@ -134,9 +140,8 @@ void make_variables(int fd, u32 program)
 					   .n = below(one_in(4) ? 30 : 10) };
 	u32 first = below(1000);
 
-	/* Steps that reach each variable once. */
 	for (u32 i = 0; i < params.n; i++)
-		params.variable[i].variable = variable_at(first + 37 * i);
+		params.variable[i].variable = variable_at(first + i);
 	if (params.n && one_in(3))
 		params.variable[below(params.n)].variable = one_in(2) ? VARIABLE_ustack :
 									VARIABLE_kstack;
@@ -320,7 +325,7 @@ void make_latency(int fd)
 {
 	struct kl_abi_latency params = { .size = sizeof(params) };
 
-	params.flags = below(KL_LATENCY_FLAGS + 1);
+	params.flags = one_in(3) ? 0 : below(KL_LATENCY_FLAGS + 1);
 	if (me->uid)
 		params.flags &= ~KL_LATENCY_KERNEL_STACKS;
 	params.tasks = one_in(2) ? 0 : KL_LATENCY_TASKS_MIN + below(100);

@@ -163,6 +163,43 @@ static void fire_mutex(void)
 	}
 }
 
+static void use_cpus(u32 first, u32 last)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	for (u32 i = first; i <= last; i++)
+		CPU_SET(i, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+/* Two tasks of one CPU that wait for each other, so that one's sleep is the other's turn. */
+static void fire_turns(void)
+{
+	char byte = 0;
+	pid_t child;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return;
+	use_cpus(0, 0);
+	child = fork();
+	if (!child) {
+		close(ends[0]);
+		while (read(ends[1], &byte, 1) == 1 && write(ends[1], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	close(ends[1]);
+	for (u32 n = below(100); n && write(ends[0], &byte, 1) == 1 && read(ends[0], &byte, 1) == 1;
+	     n--)
+		;
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	use_cpus(0, 1);
+}
+
 /* A call through the 32-bit table: getpid. */
 static void fire_compat(void)
 {
@@ -188,7 +225,10 @@ void fire_calls(void)
 	if (one_in(150))
 		fire_storm();
 	for (u32 n = 1 + below(4); n; n--) {
-		switch (below(9)) {
+		switch (below(10)) {
+		case 8:
+			fire_turns();
+			break;
 		case 7:
 			fire_compat();
 			break;

@@ -238,6 +238,7 @@ void op_cpus(void);
 
 /* people.c */
 void op_pass(void);
+void op_killed(void);
 void op_fork(void);
 void op_namespace(void);
 void op_set_user_id(void);

@@ -227,7 +227,7 @@ static s32 find_row(const struct row *table, u32 rows, const char *function)
 
 	snprintf(name, sizeof(name), "%s:%s", file_of(function), function);
 	for (u32 i = 0; i < rows; i++)
-		if (!fnmatch(table[i].pattern, name, 0))
+		if (!fnmatch(table[i].pattern, name, FNM_EXTMATCH))
 			return i;
 	return -1;
 }

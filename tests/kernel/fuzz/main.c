@@ -48,6 +48,7 @@ static const struct operation {
 	{ op_trap, 3 },	     { op_work, 6 },	     { op_fail, 3 },	       { op_splice, 1 },
 	{ op_recorder, 24 }, { op_every_detail, 8 }, { op_every_variable, 6 }, { op_setting, 4 },
 	{ op_places, 4 },    { op_slow_file, 3 },    { op_wrong, 14 },	       { op_waits, 6 },
+	{ op_killed, 2 },
 };
 
 #define OPERATIONS (sizeof(operations) / sizeof(*operations))
@@ -98,11 +99,35 @@ static void become(u32 uid)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
+static void wake_up(int signal)
+{
+}
+
+/* Interrupts the threads' calls now and then; at the end, those that would wait for ever. */
+static void disturb_threads(const pthread_t *threads)
+{
+	bool ended[FUZZ_THREADS] = {};
+
+	for (u32 i = 0, left = FUZZ_THREADS; left; i = (i + 1) % FUZZ_THREADS) {
+		if (ended[i])
+			continue;
+		if (!pthread_tryjoin_np(threads[i], NULL)) {
+			ended[i] = true;
+			left--;
+			continue;
+		}
+		sleep_ms(50);
+		pthread_kill(threads[i], SIGUSR1);
+	}
+}
+
 __attribute__((noreturn)) static void run_worker(u32 user, u64 seed)
 {
+	struct sigaction action = { .sa_handler = wake_up };
 	pthread_t threads[FUZZ_THREADS];
 
 	setpgid(0, 0);
+	sigaction(SIGUSR1, &action, NULL);
 	me = &common->user[user];
 	/* Some run in a cgroup with hardly any memory. */
 	if (seed % 5 == 0)
@@ -114,8 +139,7 @@ __attribute__((noreturn)) static void run_worker(u32 user, u64 seed)
 		if (pthread_create(&threads[i], NULL, run_thread,
 				   (void *)(seed * FUZZ_THREADS + i + 1)))
 			_exit(4);
-	for (u32 i = 0; i < FUZZ_THREADS; i++)
-		pthread_join(threads[i], NULL);
+	disturb_threads(threads);
 	_exit(0);
 }
 

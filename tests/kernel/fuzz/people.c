@@ -60,6 +60,34 @@ static void wait_for(pid_t child)
 		waitpid(child, NULL, 0);
 }
 
+/* Makes long calls in a child that is killed in the middle of one. */
+void op_killed(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		alarm(5);
+		switch (below(4)) {
+		case 0:
+			for (;;)
+				op_every_detail();
+		case 1:
+			for (;;)
+				op_every_variable();
+		case 2:
+			for (;;)
+				op_whole_session();
+		default:
+			for (;;)
+				op_proc();
+		}
+	}
+	usleep(below(one_in(3) ? 30000 : 3000) * slowness);
+	if (child > 0)
+		kill(child, SIGKILL);
+	wait_for(child);
+}
+
 /* Makes calls in a child that inherits all descriptors and exits with them open. */
 void op_fork(void)
 {

@@ -4,6 +4,8 @@
  * branches, texts, loads), which it accepts unless one operation is deliberately wrong; now and
  * then random operations.
  */
+#include <pthread.h>
+
 #include "fuzz.h"
 
 /* 1 for the type `text`, 0 for numbers. */
@@ -12,33 +14,43 @@
 #define TYPE_text ~, 1
 #define IS_TEXT(type) IS_SECOND(TYPE_##type, 0)
 
-/* Which users may use it: 0: every user, 1: only one that may see everything. */
-#define ACCESS_own 0
-#define ACCESS_parent 0
-#define ACCESS_any 0
-#define ACCESS_all 1
-#define ACCESS_address 1
-
 static const struct variable {
 	u16 id;
 	bool text;
-	bool mighty;
 } variables[] = {
-#define KL_VARIABLE(id, name, scope, type, unit, format, access, ...) \
-	{ id, IS_TEXT(type), ACCESS_##access },
+#define KL_VARIABLE(id, name, scope, type, ...) { id, IS_TEXT(type) },
 #include "variables.def"
 #undef KL_VARIABLE
 };
 
 #define VARIABLES (sizeof(variables) / sizeof(*variables))
 
-/* Maps a number to a variable that this user may use; excludes the first one, `task`. */
+/* Those that this user may use on this kernel, without the first one, `task`. */
+static struct {
+	pthread_once_t once;
+	const struct variable *at[VARIABLES];
+	u32 n;
+} usable = { PTHREAD_ONCE_INIT };
+
+static void find_usable(void)
+{
+	int fd = open_device(O_RDWR);
+
+	for (u32 i = 1; i < VARIABLES; i++) {
+		struct kl_abi_variable_info info = { .size = sizeof(info), .id = variables[i].id };
+
+		if (!ioctl(fd, KL_IOC_VARIABLE_INFO, &info) && !info.absent)
+			usable.at[usable.n++] = &variables[i];
+	}
+	close(fd);
+	if (!usable.n)
+		usable.at[usable.n++] = &variables[1];
+}
+
 static const struct variable *find_variable(u32 i)
 {
-	i = 1 + i % (VARIABLES - 1);
-	while (me->uid && variables[i].mighty)
-		i = 1 + i % (VARIABLES - 1);
-	return &variables[i];
+	pthread_once(&usable.once, find_usable);
+	return usable.at[i % usable.n];
 }
 
 u32 variable_at(u32 i)

@@ -4,6 +4,7 @@
  * tasks that a session follows, and a dump of all. The subjects are the zoo (zoo.c), which changes
  * in the meantime, other users' processes, and unused pids.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -11,42 +12,56 @@
 
 #include "fuzz.h"
 
-#define SCOPE_task 1
-#define SCOPE_system 1
-#define SCOPE_place 0
-#define SCOPE_cpu 0
-
-#define ACCESS_own 0
-#define ACCESS_parent 0
-#define ACCESS_any 0
-#define ACCESS_all 1
-#define ACCESS_address 1
-
-/* Variables of processes and of the machine, except `task` itself. */
-static const struct {
-	u16 id;
-	bool there;
-	bool mighty; /* only for users that may see everything */
-} variables[] = {
-#define KL_VARIABLE(id, name, scope, type, unit, format, access, ...) \
-	{ id, id && SCOPE_##scope, ACCESS_##access },
+static const u16 variables[] = {
+#define KL_VARIABLE(id, ...) id,
 #include "variables.def"
 #undef KL_VARIABLE
 };
 
 #define VARIABLES (sizeof(variables) / sizeof(*variables))
 
-/* Maps a number to a variable that can be inspected; successive numbers lead to different ones. */
-static u32 inspectable(u32 i)
+/* The variables that the module lets this user inspect: one that it refuses fails a whole call. */
+static struct {
+	pthread_once_t once;
+	u32 id[VARIABLES];
+	u32 n;
+} inspectable = { PTHREAD_ONCE_INIT };
+
+static void find_inspectable(void)
 {
-	for (i %= VARIABLES; !variables[i].there || (me->uid && variables[i].mighty);)
-		i = (i + 1) % VARIABLES;
-	return variables[i].id;
+	int fd = open_device(O_RDWR);
+	s32 pid = getpid();
+
+	for (u32 i = 0; i < VARIABLES; i++) {
+		u32 id = variables[i];
+		struct kl_abi_inspect call = {
+			.size = sizeof(call),
+			.n_variables = 1,
+			.n_ids = 1,
+			.variables = (u64)(uintptr_t)&id,
+			.ids = (u64)(uintptr_t)&pid,
+			.rows = (u64)(uintptr_t)room,
+			.room = FUZZ_BUFFER,
+		};
+
+		if (!ioctl(fd, KL_IOC_INSPECT, &call))
+			inspectable.id[inspectable.n++] = id;
+	}
+	close(fd);
+	if (!inspectable.n)
+		inspectable.id[inspectable.n++] = VARIABLE_tid;
+}
+
+/* Successive numbers lead to different ones. */
+static u32 inspectable_at(u32 i)
+{
+	pthread_once(&inspectable.once, find_inspectable);
+	return inspectable.id[i % inspectable.n];
 }
 
 static u32 any_variable(void)
 {
-	return one_in(100) ? below(400) : inspectable(below(VARIABLES));
+	return one_in(100) ? below(400) : inspectable_at(below(VARIABLES));
 }
 
 void op_inspect(void)
@@ -157,14 +172,14 @@ void op_every_variable(void)
 {
 	u32 *ids = (u32 *)room, *pids = (u32 *)(room + 4096);
 	struct kl_abi_inspect call = { .size = sizeof(call), .flags = below(4) };
-	u32 first = below(1000), n = 1 + below(60);
+	u32 first = below(VARIABLES), n = 1 + below(60);
 	int fd = one_in(4) ? any_fd() : open_device(O_RDWR);
 
 	call.n_ids = call.flags & KL_INSPECT_ALL ? 0 : 1 + below(20);
 	for (u32 i = 0; i < call.n_ids; i++)
 		pids[i] = any_pid();
 	for (u32 i = 0; i < n; i++)
-		ids[i] = inspectable(first + 37 * i);
+		ids[i] = inspectable_at(first + i);
 	call.n_variables = n;
 	call.variables = (u64)(uintptr_t)ids;
 	call.ids = call.n_ids ? (u64)(uintptr_t)pids : 0;
