@@ -296,14 +296,14 @@ u32 kl_program_out_bytes(const struct kl_program *p)
 }
 
 /**
- * kl_program_looks - what a program reads besides the running task
+ * kl_program_uses - what a program reads besides the running task
  * @p: the program
  *
- * Returns KL_LOOKS_*.
+ * Returns KL_USES_*.
  */
-u32 kl_program_looks(const struct kl_program *p)
+u32 kl_program_uses(const struct kl_program *p)
 {
-	return p->looks;
+	return p->uses;
 }
 
 /**
@@ -357,18 +357,18 @@ static bool is_no(const struct kl_step *step)
  * @p: the program
  * @from: set to the least number of a range, if there is one
  * @span: set to how far the range goes from there, if there is one
- * @opposite: set to true if the result is 0 for numbers within the range, to false if outside
+ * @negate: set to true if the result is 0 for numbers within the range, to false if outside
  *
  * Returns the field as KL_FIELD_NUMBER, or 0 if there is none.
  */
-u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opposite)
+u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *negate)
 {
 	const struct kl_step *step = p->step;
 
 	if (step->code > KL_STEP_TEST_FIELD_SMALL)
 		return 0;
-	*opposite = is_no(step_at(step, step->yes));
-	if (!*opposite && !is_no(step_at(step, step->no)))
+	*negate = is_no(step_at(step, step->yes));
+	if (!*negate && !is_no(step_at(step, step->no)))
 		return 0;
 	*from = step->low;
 	*span = step->span;
@@ -380,9 +380,9 @@ u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opp
  * @p: the program
  * @from: set to the least number of the range, if so
  * @span: set to how far the range goes from there, if so
- * @opposite: set to whether the result is 0 within the range, if so
+ * @negate: set to whether the result is 0 within the range, if so
  */
-bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite)
+bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *negate)
 {
 	const struct kl_step *step = p->step;
 	const struct kl_step *yes = step_at(step, step->yes);
@@ -394,6 +394,6 @@ bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *
 		return false;
 	*from = step->low;
 	*span = step->span;
-	*opposite = !yes->low;
+	*negate = !yes->low;
 	return true;
 }

@@ -61,9 +61,9 @@ struct kl_cost {
 #define KL_COST_SEES 26
 
 /* What a program reads besides the running task. */
-#define KL_LOOKS_FIELDS 0x01u
-#define KL_LOOKS_ARGUMENTS 0x02u
-#define KL_LOOKS_OUT 0x04u /* memory where a load can fault, or results of kernel functions */
+#define KL_USES_FIELDS 0x01u
+#define KL_USES_ARGUMENTS 0x02u
+#define KL_USES_OUT 0x04u /* memory where a load can fault, or results of kernel functions */
 
 /*
  * A bitmap of an event's fields and strings: one bit for each 4 bytes, the last bit for all bytes
@@ -89,12 +89,12 @@ void kl_program_destroy(struct kl_program *p);
 u64 kl_program_run(const struct kl_program *p, struct kl_event_ctx *f);
 u32 kl_program_put(const struct kl_program *p, struct kl_event_ctx *f, u8 *out, u32 room);
 u32 kl_program_out_bytes(const struct kl_program *p);
-u32 kl_program_looks(const struct kl_program *p);
+u32 kl_program_uses(const struct kl_program *p);
 u64 kl_program_reads(const struct kl_program *p);
 struct kl_cost kl_program_cost(const struct kl_program *p);
 bool kl_program_is_task_s32(const struct kl_program *p, u32 *offset);
 bool kl_program_is_first_field(const struct kl_program *p);
-u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *opposite);
-bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *opposite);
+u32 kl_program_guard(const struct kl_program *p, u64 *from, u64 *span, bool *negate);
+bool kl_program_is_test(const struct kl_program *p, u64 *from, u64 *span, bool *negate);
 
 #endif /* KL_CORE_PROGRAM_H */

@@ -73,11 +73,11 @@ static void find_live(struct decoder *d)
 
 /* ------------------------------------------------------- tests and ranges */
 
-/* The range of numbers for which a comparison gives 1; if @opposite, for which it gives 0. */
+/* The range of numbers for which a comparison gives 1; if @negate, for which it gives 0. */
 struct answer {
 	u64 low;
 	u64 span;
-	bool opposite;
+	bool negate;
 };
 
 static bool range_of(u32 alu, u64 k, struct answer *r)
@@ -87,7 +87,7 @@ static bool range_of(u32 alu, u64 k, struct answer *r)
 	*r = (struct answer){ .low = k };
 	switch (alu) {
 	case KL_ALU_NE:
-		r->opposite = true;
+		r->negate = true;
 		return true;
 	case KL_ALU_EQ:
 		return true;
@@ -106,7 +106,7 @@ static bool range_of(u32 alu, u64 k, struct answer *r)
 	if (alu == KL_ALU_LE || alu == KL_ALU_ULE)
 		return true;
 	/* No number is less than the least one: invert the range of all numbers. */
-	r->opposite = !r->span;
+	r->negate = !r->span;
 	r->span--;
 	return true;
 }
@@ -235,8 +235,8 @@ static bool add_comparison(struct decoder *d, u32 i, const struct kl_abi_op *fie
 	    alu->dst != reg || alu->a != constant->dst || constant->dst == reg ||
 	    d->live[next] & bit(constant->dst) || !range_of(alu->b, constant->imm64, &r))
 		return false;
-	yes = follow(d, next, reg, !r.opposite, true);
-	no = follow(d, next, reg, r.opposite, true);
+	yes = follow(d, next, reg, !r.negate, true);
+	no = follow(d, next, reg, r.negate, true);
 	if (yes != NOWHERE && no != NOWHERE) {
 		step = add_test(d, field, reg, &r);
 		go_to(d, step, yes, no);
@@ -247,7 +247,7 @@ static bool add_comparison(struct decoder *d, u32 i, const struct kl_abi_op *fie
 	step = add_step(d, KL_STEP_RANGE);
 	step->dst = reg;
 	step->a = reg;
-	step->b = r.opposite;
+	step->b = r.negate;
 	step->low = r.low;
 	step->span = r.span;
 	fall_through(d, begin, 2);
@@ -448,9 +448,9 @@ static void add_single(struct decoder *d, u32 i)
 
 /*
  * What a step reads besides the task. A step that cannot fault and calls nothing is not
- * KL_LOOKS_OUT.
+ * KL_USES_OUT.
  */
-static u8 looks_of(u32 code)
+static u8 uses_of(u32 code)
 {
 	switch (code) {
 	case KL_STEP_TEST_FIELD_S32:
@@ -459,12 +459,12 @@ static u8 looks_of(u32 code)
 	case KL_STEP_TEST_FIELD_SMALL:
 	case KL_STEP_END_FIELD:
 	case KL_STEP_FIELD:
-		return KL_LOOKS_FIELDS;
+		return KL_USES_FIELDS;
 	case KL_STEP_FIELD_TEXT:
 	case KL_STEP_FIELD_BEHIND:
-		return KL_LOOKS_FIELDS | KL_LOOKS_OUT;
+		return KL_USES_FIELDS | KL_USES_OUT;
 	case KL_STEP_ARG:
-		return KL_LOOKS_ARGUMENTS;
+		return KL_USES_ARGUMENTS;
 	case KL_STEP_LOAD:
 	case KL_STEP_LOAD_USER:
 	case KL_STEP_TEXT:
@@ -475,7 +475,7 @@ static u8 looks_of(u32 code)
 	case KL_STEP_PUT_STRING:
 	case KL_STEP_PUT_USER_STRING:
 	case KL_STEP_PUT_BYTES:
-		return KL_LOOKS_OUT;
+		return KL_USES_OUT;
 	}
 	return 0;
 }
@@ -509,7 +509,7 @@ static void resolve(struct decoder *d)
 	for (u32 i = 0; i < d->steps; i++) {
 		struct kl_step *step = &d->p->step[i];
 
-		d->p->looks |= looks_of(step->code);
+		d->p->uses |= uses_of(step->code);
 		d->p->reads |= reads_of(step);
 		if (step->code != KL_STEP_TEST && step->code > KL_STEP_LAST_JUMP)
 			continue;

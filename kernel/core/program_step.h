@@ -103,7 +103,7 @@ _Static_assert(sizeof(struct kl_step) == 32, "step");
 /**
  * struct kl_program - a program that has been checked and decoded
  * @out_bytes: the most bytes that it outputs
- * @looks: KL_LOOKS_*
+ * @uses: KL_USES_*
  * @reads: bytes of fields and strings that it reads, as of kl_reads()
  * @cost: upper bound of a run's cost
  * @cleared: it reads registers that it has not set, so they are cleared first
@@ -112,7 +112,7 @@ _Static_assert(sizeof(struct kl_step) == 32, "step");
  */
 struct kl_program {
 	u32 out_bytes;
-	u8 looks;
+	u8 uses;
 	bool cleared;
 	u64 reads;
 	struct kl_cost cost;

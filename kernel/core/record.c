@@ -44,8 +44,8 @@ static __always_inline u8 *write_task(u8 *at, u8 *base, const u64 words[3])
 }
 
 /* The general path, on which anything may have changed. */
-static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *cpu, u32 id,
-					  u32 bytes)
+static noinline struct kl_reservation begin_any(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+						u32 bytes)
 {
 	u32 plain = bytes + KL_RECORD_PREFIX_BYTES, full = plain + sizeof(struct kl_abi_task);
 	bool nested = kl_state_is_nested(cpu), known = !nested && kl_state_take(cpu), all;
@@ -85,16 +85,16 @@ static noinline struct kl_place begin_any(struct kl_session *s, struct kl_cpu *c
 			kl_state_leave(cpu, may_be_quick(s) ? *(u64 *)&cpu->task : KL_STATE_KNOWN);
 	}
 	if (result == KL_RING_LOST)
-		return (struct kl_place){};
+		return (struct kl_reservation){};
 	if (result == KL_RING_WRITTEN_FIRST)
 		kl_waiters_kick(&s->waiters, &cpu->wake);
 	at = write_prefix(slot.at, slot.time, id, all ? KL_CHANGED_TASK : 0);
 	if (all)
 		at = write_task(at, slot.base, words);
-	return (struct kl_place){ .at = at, .base = slot.base };
+	return (struct kl_reservation){ .at = at, .base = slot.base };
 }
 
-static struct kl_place begin_slow(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
+static struct kl_reservation begin_slow(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
 	if (s->variables)
 		return kl_record_values(s, cpu, id, bytes);
@@ -102,17 +102,17 @@ static struct kl_place begin_slow(struct kl_session *s, struct kl_cpu *cpu, u32 
 }
 
 /* As begin_slow, measured. The event of a suspension is always recorded. */
-static noinline struct kl_place begin_measured(struct kl_session *s, struct kl_cpu *cpu, u32 id,
-					       u32 bytes)
+static noinline struct kl_reservation begin_measured(struct kl_session *s, struct kl_cpu *cpu,
+						     u32 id, u32 bytes)
 {
 	struct kl_section section;
-	struct kl_place place;
+	struct kl_reservation place;
 
 	if (unlikely(id == KL_EV_session_suspended))
 		return begin_slow(s, cpu, id, bytes);
 	if (unlikely(!kl_meter_begin(s, &section))) {
 		kl_ring_count_lost(&cpu->ring);
-		return (struct kl_place){};
+		return (struct kl_reservation){};
 	}
 	place = begin_slow(s, cpu, id, bytes);
 	kl_meter_end(s, &section);
@@ -133,12 +133,12 @@ static noinline struct kl_place begin_measured(struct kl_session *s, struct kl_c
  * Usually only the task has changed since the last record, and everything else is as in
  * kl_record_try. That case is handled here; the others start again in begin_slow or begin_any.
  */
-struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
+struct kl_reservation kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
 	u32 full = bytes + KL_RECORD_PREFIX_BYTES + sizeof(struct kl_abi_task);
 	struct kl_ring *ring = &cpu->ring;
 	struct kl_abi_ring *shared = ring->shared;
-	struct kl_place place;
+	struct kl_reservation place;
 	u64 old, time;
 	u8 *base;
 

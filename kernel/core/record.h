@@ -20,11 +20,11 @@
 #include "variable.h"
 
 /**
- * struct kl_place - where a record's fields go; returned in registers
+ * struct kl_reservation - where a record's fields go; returned in registers
  * @at: NULL if the record is lost
  * @base: the block
  */
-struct kl_place {
+struct kl_reservation {
 	u8 *at;
 	u8 *base;
 };
@@ -125,8 +125,8 @@ static __always_inline bool kl_task_is_known(const struct kl_cpu *cpu, const str
  * If it returns false, nothing has happened: use kl_record_begin; else call kl_record_head and
  * kl_record_end. Context: any, preemption off.
  */
-static __always_inline bool kl_record_take(struct kl_cpu *cpu, u32 bytes, struct kl_place *place,
-					   u64 *time)
+static __always_inline bool kl_record_take(struct kl_cpu *cpu, u32 bytes,
+					   struct kl_reservation *place, u64 *time)
 {
 	struct kl_ring *ring = &cpu->ring;
 	u64 old = READ_ONCE(ring->shared->position);
@@ -149,7 +149,7 @@ static __always_inline bool kl_record_take(struct kl_cpu *cpu, u32 bytes, struct
 }
 
 /* Write what precedes the fields of a record from kl_record_take. */
-static __always_inline void kl_record_head(struct kl_place place, u64 time, u64 id)
+static __always_inline void kl_record_head(struct kl_reservation place, u64 time, u64 id)
 {
 	u8 *at = place.at - KL_RECORD_PREFIX_BYTES;
 
@@ -158,7 +158,7 @@ static __always_inline void kl_record_head(struct kl_place place, u64 time, u64 
 }
 
 static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
-					  struct kl_place *place)
+					  struct kl_reservation *place)
 {
 	u64 time;
 
@@ -168,8 +168,9 @@ static __always_inline bool kl_record_try(struct kl_cpu *cpu, u32 id, u32 bytes,
 	return true;
 }
 
-struct kl_place kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
-struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
+struct kl_reservation kl_record_begin(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
+struct kl_reservation kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+					u32 bytes);
 bool kl_values_rest_same(const struct kl_cpu *cpu);
 
 /*
@@ -236,7 +237,7 @@ static __always_inline bool kl_values_same(const struct kl_cpu *cpu, bool rest, 
  * else write the fields and call kl_record_same_end. Context: any, preemption off.
  */
 static __always_inline bool kl_record_same(struct kl_cpu *cpu, u64 old, u64 id, u32 bytes,
-					   struct kl_place *place)
+					   struct kl_reservation *place)
 {
 	u64 time = rdtsc();
 	u8 *at;
@@ -262,8 +263,8 @@ static __always_inline bool kl_record_same(struct kl_cpu *cpu, u64 old, u64 id, 
 }
 
 /* Commit a record whose fields are written. @bytes as passed to kl_record_same. */
-static __always_inline void kl_record_same_end(const struct kl_cpu *cpu, struct kl_place place,
-					       u32 bytes)
+static __always_inline void kl_record_same_end(const struct kl_cpu *cpu,
+					       struct kl_reservation place, u32 bytes)
 {
 	kl_ring_commit_bytes(place.base, bytes + cpu->prefix);
 }
@@ -271,7 +272,7 @@ static __always_inline void kl_record_same_end(const struct kl_cpu *cpu, struct 
 /*
  * Commit a record whose fields are written. @bytes as passed to kl_record_begin or kl_record_try.
  */
-static __always_inline void kl_record_end(struct kl_place place, u32 bytes)
+static __always_inline void kl_record_end(struct kl_reservation place, u32 bytes)
 {
 	kl_ring_commit_bytes(place.base, bytes + KL_RECORD_PREFIX_BYTES);
 }

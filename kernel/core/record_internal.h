@@ -56,6 +56,6 @@ static __always_inline u8 *kl_state_base(struct kl_cpu *cpu)
 	return kl_racy(cpu->ring.base[KL_POS_SEQ(position) & 1]);
 }
 
-struct kl_place kl_record_values(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
+struct kl_reservation kl_record_values(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
 
 #endif /* KL_CORE_RECORD_INTERNAL_H */

@@ -95,8 +95,9 @@ static __always_inline u8 *write_value(u8 *at, const struct kl_variable_slot *sl
 }
 
 /* Write everything before the fields, and commit the part that kl_record_end does not include. */
-static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_variables *v,
-				    const struct kl_slot *slot, u32 id, u32 bytes, u64 changed)
+static struct kl_reservation write_values(const struct kl_cpu *cpu, const struct kl_variables *v,
+					  const struct kl_slot *slot, u32 id, u32 bytes,
+					  u64 changed)
 {
 	u8 *at = kl_write_changed(slot->at, slot, id, changed, slot->at + v->prefix);
 	u32 more = slot->bytes - bytes - KL_RECORD_PREFIX_BYTES;
@@ -113,12 +114,12 @@ static struct kl_place write_values(const struct kl_cpu *cpu, const struct kl_va
 	}
 	if (more)
 		kl_ring_commit_bytes(slot->base, more);
-	return (struct kl_place){ .at = at, .base = slot->base };
+	return (struct kl_reservation){ .at = at, .base = slot->base };
 }
 
 /* A record that interrupts a writer carries all variables and leaves the state unchanged. */
-static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu *cpu, u32 id,
-					     u32 bytes)
+static noinline struct kl_reservation begin_nested(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+						   u32 bytes)
 {
 	const struct kl_variables *v = s->variables;
 	u32 full = bytes + v->prefix + sizeof(struct kl_abi_task) + v->bytes;
@@ -134,7 +135,7 @@ static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu
 		result = kl_ring_reserve(&cpu->ring, old, kl_clock(), full, full, &slot);
 	} while (result == KL_RING_RETRY);
 	if (result == KL_RING_LOST)
-		return (struct kl_place){};
+		return (struct kl_reservation){};
 	WRITE_ONCE(cpu->state, KL_STATE_SPOILT);
 	if (result == KL_RING_WRITTEN_FIRST)
 		kl_waiters_kick(&s->waiters, &cpu->wake);
@@ -149,7 +150,7 @@ static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu
 				 from->is_text ? read_known(from + 1, current, shown) : 0);
 	}
 	kl_ring_commit_bytes(slot.base, full - bytes - KL_RECORD_PREFIX_BYTES);
-	return (struct kl_place){ .at = at, .base = slot.base };
+	return (struct kl_reservation){ .at = at, .base = slot.base };
 }
 
 /**
@@ -163,13 +164,14 @@ static noinline struct kl_place begin_nested(struct kl_session *s, struct kl_cpu
  * its record is not written, the state becomes unknown, so the next record carries all variables.
  * Context: any, preemption off.
  */
-struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
+struct kl_reservation kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+					  u32 bytes)
 {
 	const struct kl_variables *v = s->variables;
 	u32 plain = bytes + v->prefix, full = plain + sizeof(struct kl_abi_task) + v->bytes;
 	struct change change = {};
 	enum kl_ring_result result;
-	struct kl_place place = {};
+	struct kl_reservation place = {};
 	struct kl_slot slot;
 	bool known;
 	u64 old;
@@ -299,9 +301,9 @@ struct kl_staged kl_stage_functions(const struct kl_variable_slot *slot,
  * As kl_record_begin(), after kl_values_same() or kl_record_same() has returned false. Context:
  * any, preemption off.
  */
-struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
+struct kl_reservation kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
-	struct kl_place place;
+	struct kl_reservation place;
 	u32 all;
 
 	if (unlikely(!kl_record_change(s->variables, cpu, id, bytes, &place, &all)))
@@ -319,9 +321,9 @@ struct kl_place kl_record_changed(struct kl_session *s, struct kl_cpu *cpu, u32 
  *
  * As kl_record_begin, which calls it. Context: any, preemption off.
  */
-struct kl_place kl_record_values(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
+struct kl_reservation kl_record_values(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes)
 {
-	struct kl_place place;
+	struct kl_reservation place;
 	u64 old;
 
 	/* A hint, which a writer that we have interrupted may be about to change. */

@@ -23,7 +23,8 @@ struct kl_staged {
 struct kl_staged kl_stage_functions(const struct kl_variable_slot *slot,
 				    const struct kl_variable_slot *end, struct kl_known *known,
 				    struct kl_staged staged);
-struct kl_place kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id, u32 bytes);
+struct kl_reservation kl_record_variables(struct kl_session *s, struct kl_cpu *cpu, u32 id,
+					  u32 bytes);
 
 /* A slot's value, made from its known word; only the value's own lower bytes are valid. */
 static __always_inline u64 kl_value_of(const struct kl_variable_slot *slot, u64 known)
@@ -127,7 +128,8 @@ static __always_inline u8 *kl_write_staged(const struct kl_cpu *cpu, const struc
  * preemption off.
  */
 static __always_inline bool kl_record_change(const struct kl_variables *v, struct kl_cpu *cpu,
-					     u32 id, u32 bytes, struct kl_place *place, u32 *all)
+					     u32 id, u32 bytes, struct kl_reservation *place,
+					     u32 *all)
 {
 	struct kl_abi_ring *shared = cpu->ring.shared;
 	u64 old = READ_ONCE(shared->position), state = KL_STATE_VALUES;

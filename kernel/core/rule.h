@@ -39,9 +39,9 @@ enum kl_fastpath {
  * struct kl_rule - filter, handler and keys for some of a session's events
  * @fastpath: enum kl_fastpath
  * @tested: its filter is a range test of the first field, for @fastpath
- * @opposite: the filter is inverted: it allows what is not within [@from, @from + @span]
+ * @negate: the filter is inverted: it allows what is not within [@from, @from + @span]
  * @one_key: the table has one key, at @key_offset in the running task
- * @looks: KL_LOOKS_* of all its programs and of its handler
+ * @uses: KL_USES_* of all its programs and of its handler
  * @reads: fields of an event (kl_reads) that its filter needs, or all its programs if @whole is not
  *         set
  * @whole: its handler needs all fields
@@ -66,11 +66,11 @@ enum kl_fastpath {
 struct kl_rule {
 	u8 fastpath;
 	bool tested;
-	bool opposite;
+	bool negate;
 	bool one_key;
 	bool whole;
 	bool logs;
-	u32 looks;
+	u32 uses;
 	u64 reads;
 	u64 from;
 	u64 span;

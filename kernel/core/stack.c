@@ -25,7 +25,7 @@
 /**
  * struct stack_cpu - per-CPU state for taking traces
  * @busy: one bit per level: a trace is being taken there
- * @asked: by level, session and trace ids of the record that the handler `stack` is writing
+ * @requested: by level, session and trace ids of the record that the handler `stack` is writing
  * @unlocking: mmap_lock of some mm is held, or is about to be taken
  * @mm: @unlock releases its mmap_lock
  * @unlock: releases the lock in a context where that is allowed
@@ -36,7 +36,7 @@ struct stack_cpu {
 	struct {
 		const struct kl_session *session;
 		u64 id[2];
-	} asked[LEVELS];
+	} requested[LEVELS];
 	u32 unlocking;
 	struct mm_struct *mm;
 	struct irq_work unlock;
@@ -387,47 +387,47 @@ u64 kl_stack_user(struct kl_session *s)
 /* -------------------------------------------------------------- the handler */
 
 /**
- * kl_stack_ask - take the traces for the record that the handler `stack` will write
+ * kl_stack_request - take the traces for the record that the handler `stack` will write
  * @s: the session
  *
  * Returns whether to call kl_stack_forget() after the record is written. Context: any, preemption
  * off.
  */
-bool kl_stack_ask(struct kl_session *s)
+bool kl_stack_request(struct kl_session *s)
 {
 	struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
 	u32 at = level();
 
 	if (!s->variables || !s->variables->stacks_asked)
 		return false;
-	cpu->asked[at].id[KL_STACK_KERNEL] = s->see_addresses ? kl_stack_kernel(s) : 0;
-	cpu->asked[at].id[KL_STACK_USER] = kl_access_shows_current(s) ? kl_stack_user(s) : 0;
+	cpu->requested[at].id[KL_STACK_KERNEL] = s->see_addresses ? kl_stack_kernel(s) : 0;
+	cpu->requested[at].id[KL_STACK_USER] = kl_access_shows_current(s) ? kl_stack_user(s) : 0;
 	barrier();
-	cpu->asked[at].session = s;
+	cpu->requested[at].session = s;
 	return true;
 }
 
 /**
- * kl_stack_forget - drop the traces of kl_stack_ask() after the record is written
+ * kl_stack_forget - drop the traces of kl_stack_request() after the record is written
  */
 void kl_stack_forget(void)
 {
-	this_cpu_ptr(stack_cpus)->asked[level()].session = NULL;
+	this_cpu_ptr(stack_cpus)->requested[level()].session = NULL;
 }
 
 /**
- * kl_stack_asked - id of a trace that kl_stack_ask() took
+ * kl_stack_requested - id of a trace that kl_stack_request() took
  * @s: session of the record being written
  * @kind: kernel or user
  *
- * Returns 0 if kl_stack_ask() took no such trace for this record.
+ * Returns 0 if kl_stack_request() took no such trace for this record.
  */
-u64 kl_stack_asked(struct kl_session *s, enum kl_stack_kind kind)
+u64 kl_stack_requested(struct kl_session *s, enum kl_stack_kind kind)
 {
 	const struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
 	u32 at = level();
 
-	return cpu->asked[at].session == s ? cpu->asked[at].id[kind] : 0;
+	return cpu->requested[at].session == s ? cpu->requested[at].id[kind] : 0;
 }
 
 /* -------------------------------------------------------------- the module */

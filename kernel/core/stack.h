@@ -51,9 +51,9 @@ static __always_inline struct pt_regs *kl_tick_registers(void)
 u64 kl_stack_kernel(struct kl_session *s);
 u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until);
 u64 kl_stack_user(struct kl_session *s);
-bool kl_stack_ask(struct kl_session *s);
+bool kl_stack_request(struct kl_session *s);
 void kl_stack_forget(void);
-u64 kl_stack_asked(struct kl_session *s, enum kl_stack_kind kind);
+u64 kl_stack_requested(struct kl_session *s, enum kl_stack_kind kind);
 bool kl_stack_is_variable(u32 id);
 int kl_stacks_prepare(struct kl_session *s, struct kl_error *why);
 void kl_stacks_destroy(struct kl_stacks *stacks);

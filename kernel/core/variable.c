@@ -269,12 +269,12 @@ static int add_variable(struct kl_session *s, struct kl_variables *v,
 
 static u64 read_asked_kernel(const struct kl_variable_slot *slot, struct task_struct *t)
 {
-	return kl_stack_asked(slot->session, KL_STACK_KERNEL);
+	return kl_stack_requested(slot->session, KL_STACK_KERNEL);
 }
 
 static u64 read_asked_user(const struct kl_variable_slot *slot, struct task_struct *t)
 {
-	return kl_stack_asked(slot->session, KL_STACK_USER);
+	return kl_stack_requested(slot->session, KL_STACK_USER);
 }
 
 /*

@@ -114,7 +114,7 @@ static __always_inline void measure(struct kl_session *s, u32 id, const struct k
 	struct kl_section section;
 
 	if (unlikely(!kl_meter_begin(s, &section)))
-		return kl_fire_no_room(s, r);
+		return kl_fire_drop(s, r);
 	fire(s, id, r, f);
 	kl_meter_end(s, &section);
 }
@@ -154,7 +154,7 @@ void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struc
  * @r: the rule
  * @f: as much of the event as the rule reads; `fault` is false
  *
- * Without KL_LOOKS_OUT, the rule calls no function that can be hooked.
+ * Without KL_USES_OUT, the rule calls no function that can be hooked.
  * Context: any, preemption off.
  */
 void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f)
@@ -177,7 +177,7 @@ bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_event_ctx *f)
 	bool wanted;
 
 	if (unlikely(!kl_meter_begin(f->session, &section))) {
-		kl_fire_no_room(f->session, r);
+		kl_fire_drop(f->session, r);
 		return false;
 	}
 	wanted = kl_program_run(r->filter, f);
@@ -223,13 +223,13 @@ void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_event_ctx *f)
 }
 
 /**
- * kl_fire_no_room - count an event for whose fields there was no scratch area
+ * kl_fire_drop - count an event for whose fields there was no scratch area
  * @s: the session
  * @r: its rule, or NULL
  *
  * It counts as lost if it might have become a record, else among the rule's faults.
  */
-void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r)
+void kl_fire_drop(struct kl_session *s, const struct kl_rule *r)
 {
 	if (r && !r->logs)
 		kl_fire_fault(r);
@@ -237,9 +237,9 @@ void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r)
 		kl_ring_count_lost(&this_cpu_ptr(s->cpu)->ring);
 }
 
-static void count_no_room(struct kl_session *s, u8 action)
+static void drop(struct kl_session *s, u8 action)
 {
-	kl_fire_no_room(s, action >= KL_ACTION_RULE ? kl_rule_of(s, action) : NULL);
+	kl_fire_drop(s, action >= KL_ACTION_RULE ? kl_rule_of(s, action) : NULL);
 }
 
 static __always_inline void fire_allowed(struct kl_session *s, u32 id,
@@ -254,14 +254,14 @@ static __always_inline void fire_allowed(struct kl_session *s, u32 id,
 		return;
 	if (action == KL_HANDLER_count)
 		return kl_count_hit(s, id);
-	if (action >= KL_ACTION_RULE && !(kl_rule_of(s, action)->looks & KL_LOOKS_FIELDS)) {
+	if (action >= KL_ACTION_RULE && !(kl_rule_of(s, action)->uses & KL_USES_FIELDS)) {
 		if (!kl_fire_blind(kl_rule_of(s, action)))
 			kl_fire_rule(s, id, kl_rule_of(s, action), &f);
 		return;
 	}
 	scratch = kl_scratch_get();
 	if (unlikely(!scratch))
-		return count_no_room(s, action);
+		return drop(s, action);
 	f.fields = scratch->fields;
 	if (fields)
 		f.bytes = kl_program_put(fields, &f, scratch->fields, KL_PROGRAM_OUT_MAX);
@@ -282,7 +282,7 @@ static noinline void fire_allowed_measured(struct kl_session *s, u32 id,
 	if (action == KL_HANDLER_count)
 		return kl_count_hit(s, id);
 	if (unlikely(!kl_meter_begin(s, &section)))
-		return count_no_room(s, action);
+		return drop(s, action);
 	fire_allowed(s, id, fields, argument, arguments);
 	kl_meter_end(s, &section);
 }
@@ -300,7 +300,7 @@ static noinline void fire_allowed_measured(struct kl_session *s, u32 id,
 void kl_fire_allowed(struct kl_session *s, u32 id, const struct kl_program *fields,
 		     const u64 *argument, u32 arguments)
 {
-	if (unlikely(data_race(s->meter.each))) /* as in kl_fire_asks */
+	if (unlikely(data_race(s->meter.each))) /* as in kl_fire_wants */
 		return fire_allowed_measured(s, id, fields, argument, arguments);
 	fire_allowed(s, id, fields, argument, arguments);
 }
@@ -323,7 +323,7 @@ void kl_fire_dynevent(struct kl_session *s, u32 id, const struct kl_program *fie
 }
 
 /**
- * kl_fire_room - get the place where a probe writes an event's fields for a rule
+ * kl_fire_reserve - get the place where a probe writes an event's fields for a rule
  * @s: the session; its gate allows the event
  * @action: from the session's actions, without KL_ACTION_TASKS
  *
@@ -331,22 +331,22 @@ void kl_fire_dynevent(struct kl_session *s, u32 id, const struct kl_program *fie
  * is no scratch area: then the event counts as lost if the rule would log it, else among the rule's
  * faults. Otherwise, call kl_fire_fields.
  */
-struct kl_place kl_fire_room(struct kl_session *s, u8 action)
+struct kl_reservation kl_fire_reserve(struct kl_session *s, u8 action)
 {
 	struct kl_scratch *scratch;
 
 	if (action >= KL_ACTION_RULE && kl_fire_blind(kl_rule_of(s, action)))
-		return (struct kl_place){};
+		return (struct kl_reservation){};
 	scratch = kl_scratch_get();
 	if (likely(scratch))
-		return (struct kl_place){ .at = scratch->fields };
-	count_no_room(s, action);
-	return (struct kl_place){};
+		return (struct kl_reservation){ .at = scratch->fields };
+	drop(s, action);
+	return (struct kl_reservation){};
 }
 
 /**
- * kl_fire_fields - handle an event whose fields are where kl_fire_room returned
- * @s: as given to kl_fire_room
+ * kl_fire_fields - handle an event whose fields are where kl_fire_reserve returned
+ * @s: as given to kl_fire_reserve
  * @id: event
  * @action: from the session's actions, without KL_ACTION_TASKS
  * @fields: the place's `at`

@@ -69,7 +69,7 @@ static __always_inline bool kl_fire_fastpath(const struct kl_rule *r, u64 word)
 	struct kl_abi_entry *entry;
 	struct kl_table *t;
 
-	if (r->tested && (word - r->from <= r->span) == r->opposite)
+	if (r->tested && (word - r->from <= r->span) == r->negate)
 		return true;
 	if (r->fastpath <= KL_FASTPATH_FILTER)
 		return false;
@@ -101,7 +101,7 @@ static __always_inline void kl_event_ctx_init(struct kl_event_ctx *f, struct kl_
 void kl_fire_unseen(struct kl_session *s, u32 id, const struct kl_rule *r);
 void kl_fire_fault(const struct kl_rule *r);
 void kl_fire_wanted(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f);
-void kl_fire_no_room(struct kl_session *s, const struct kl_rule *r);
+void kl_fire_drop(struct kl_session *s, const struct kl_rule *r);
 void kl_fire_rule(struct kl_session *s, u32 id, const struct kl_rule *r, struct kl_event_ctx *f);
 void kl_fire(struct kl_session *s, u32 id, u8 action, struct kl_event_ctx *f);
 bool kl_fire_filter_measured(const struct kl_rule *r, struct kl_event_ctx *f);
@@ -109,11 +109,11 @@ void kl_fire_dynevent(struct kl_session *s, u32 id, const struct kl_program *fie
 		      const u64 *argument, u32 arguments);
 void kl_fire_allowed(struct kl_session *s, u32 id, const struct kl_program *fields,
 		     const u64 *argument, u32 arguments);
-struct kl_place kl_fire_room(struct kl_session *s, u8 action);
+struct kl_reservation kl_fire_reserve(struct kl_session *s, u8 action);
 void kl_fire_fields(struct kl_session *s, u32 id, u8 action, const u8 *fields, u32 bytes);
 
 /* Does a rule's filter allow an event? @f: as much of it as the rule `reads`. */
-static __always_inline bool kl_fire_asks(const struct kl_rule *r, struct kl_event_ctx *f)
+static __always_inline bool kl_fire_wants(const struct kl_rule *r, struct kl_event_ctx *f)
 {
 	if (!r->filter)
 		return true;
@@ -142,17 +142,17 @@ static __always_inline bool kl_fire_guards(const struct kl_rule *r, u64 number)
  * Returns a record's place if the event is only logged, else a scratch area for a rule. If `at` is
  * NULL, there is none; otherwise, call kl_fire_end.
  */
-static __always_inline struct kl_place kl_fire_begin(struct kl_session *s, u32 id, u8 action,
-						     u32 bytes)
+static __always_inline struct kl_reservation kl_fire_begin(struct kl_session *s, u32 id, u8 action,
+							   u32 bytes)
 {
 	if (likely(action == KL_HANDLER_log))
 		return kl_record_begin(s, this_cpu_ptr(s->cpu), id, bytes);
-	return kl_fire_room(s, action);
+	return kl_fire_reserve(s, action);
 }
 
 /* The fields are written. Arguments as given to kl_fire_begin; @place: what it returned. */
 static __always_inline void kl_fire_end(struct kl_session *s, u32 id, u8 action,
-					struct kl_place place, u32 bytes)
+					struct kl_reservation place, u32 bytes)
 {
 	if (likely(action == KL_HANDLER_log))
 		return kl_record_end(place, bytes);

@@ -9,7 +9,7 @@ const struct kl_handler kl_handler_log = {
 
 KL_HIT(log)
 {
-	struct kl_place place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, f->bytes);
+	struct kl_reservation place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, f->bytes);
 
 	if (unlikely(!place.at))
 		return;

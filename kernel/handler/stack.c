@@ -10,7 +10,7 @@ const struct kl_handler kl_handler_stack = {
 
 KL_HIT(stack)
 {
-	bool requested = kl_stack_ask(s);
+	bool requested = kl_stack_request(s);
 
 	kl_hit_log(s, id, r, f);
 	if (requested)

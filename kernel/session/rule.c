@@ -236,17 +236,17 @@ static int take_programs(struct kl_session *s, const struct kl_abi_rule *params,
 }
 
 /* What the rule's programs and handler use. A handler without a table may call the kernel. */
-static u32 looks_of(const struct kl_rule *r)
+static u32 uses_of(const struct kl_rule *r)
 {
-	u32 looks = r->filter ? kl_program_looks(r->filter) : 0;
+	u32 uses = r->filter ? kl_program_uses(r->filter) : 0;
 
 	if (r->value)
-		looks |= kl_program_looks(r->value);
+		uses |= kl_program_uses(r->value);
 	for (u32 i = 0; i < r->keys; i++)
-		looks |= kl_program_looks(r->key[i]);
+		uses |= kl_program_uses(r->key[i]);
 	if (r->whole)
-		looks |= KL_LOOKS_FIELDS | KL_LOOKS_ARGUMENTS;
-	return r->table ? looks : looks | KL_LOOKS_OUT;
+		uses |= KL_USES_FIELDS | KL_USES_ARGUMENTS;
+	return r->table ? uses : uses | KL_USES_OUT;
 }
 
 /*
@@ -272,7 +272,7 @@ static u8 fastpath_of(const struct kl_handler *handler, struct kl_rule *r)
 	u8 filter = KL_FASTPATH_NONE;
 
 	if (r->filter) {
-		r->tested = kl_program_is_test(r->filter, &r->from, &r->span, &r->opposite);
+		r->tested = kl_program_is_test(r->filter, &r->from, &r->span, &r->negate);
 		if (!r->tested)
 			return KL_FASTPATH_NONE;
 		filter = KL_FASTPATH_FILTER;
@@ -283,7 +283,7 @@ static u8 fastpath_of(const struct kl_handler *handler, struct kl_rule *r)
 			return filter;
 	}
 	if (handler->fastpath == KL_FASTPATH_COUNT)
-		return r->looks ? KL_FASTPATH_COUNT : KL_FASTPATH_BLIND;
+		return r->uses ? KL_FASTPATH_COUNT : KL_FASTPATH_BLIND;
 	if (!(handler->flags & KL_HANDLES_VALUE) || !kl_program_is_first_field(r->value))
 		return filter;
 	return handler->fastpath;
@@ -407,7 +407,7 @@ static int add_rule(struct kl_session *s, const struct kl_handler *handler,
 	if (!error) {
 		r->logs = handler->flags & KL_HANDLES_RECORD;
 		r->whole = r->logs || r->external;
-		r->looks = looks_of(r);
+		r->uses = uses_of(r);
 		r->reads = reads_of(r);
 		if (r->filter)
 			r->guard = kl_program_guard(r->filter, &r->guard_from, &r->guard_span,

@@ -38,7 +38,7 @@ static void write_event(struct kl_session *s)
 		u32 limit;
 		s32 cpu;
 	} __packed fields = { is->reason, is->permille, is->limit, is->cpu };
-	struct kl_place place;
+	struct kl_reservation place;
 
 	preempt_disable();
 	place = kl_record_begin(s, this_cpu_ptr(s->cpu), KL_EV_session_suspended, sizeof(fields));

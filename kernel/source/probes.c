@@ -144,7 +144,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		if (unlikely(kl_s->gate))						\
 			return fields_##name(KL_ARGUMENTS_##name(data));		\
 		kl_rule = kl_rule_of(kl_s, kl_do);					\
-		if (!(kl_rule->looks & KL_LOOKS_FIELDS))				\
+		if (!(kl_rule->uses & KL_USES_FIELDS))				\
 			return kl_fire_unseen(kl_s, id, kl_rule);			\
 		if (kl_rule->guard) {							\
 			fields { }							\
@@ -195,18 +195,18 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		struct kl_strings kl_texts;						\
 		struct kl_event_ctx kl_f;							\
 		u64 kl_wanted;								\
-		bool kl_asked = false;							\
+		bool kl_tested = false;							\
 											\
 		if (unlikely(kl_do < KL_ACTION_RULE))					\
 			return any_##name(KL_ARGUMENTS_##name(data));			\
 		access									\
 		kl_rule = kl_rule_of(kl_s, kl_do);					\
-		if (!(kl_rule->looks & KL_LOOKS_FIELDS))				\
+		if (!(kl_rule->uses & KL_USES_FIELDS))				\
 			return kl_fire_unseen(kl_s, id, kl_rule);			\
 		if (strings_of_##name) {						\
 			kl_scratch = kl_scratch_get();					\
 			if (unlikely(!kl_scratch))					\
-				return kl_fire_no_room(kl_s, kl_rule);			\
+				return kl_fire_drop(kl_s, kl_rule);			\
 			kl_rec = (void *)kl_scratch;					\
 		} else {								\
 			kl_rec = &kl_own;						\
@@ -223,13 +223,13 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 				kl_strings_copy(&kl_texts, (u8 *)(kl_rec + 1));		\
 				kl_f.bytes = sizeof(*kl_rec) + kl_texts.bytes;		\
 			}								\
-			if (!kl_asked && !kl_fire_asks(kl_rule, &kl_f))			\
+			if (!kl_tested && !kl_fire_wants(kl_rule, &kl_f))			\
 				break;							\
-			if (kl_asked || !kl_rule->whole) {				\
+			if (kl_tested || !kl_rule->whole) {				\
 				kl_fire_wanted(kl_s, id, kl_rule, &kl_f);		\
 				break;							\
 			}								\
-			kl_asked = true;						\
+			kl_tested = true;						\
 			kl_wanted = ~kl_wanted;						\
 		}									\
 		if (strings_of_##name)							\
@@ -249,7 +249,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		const bool kl_addresses __maybe_unused = kl_s->see_addresses;		\
 		struct kl_strings kl_texts;						\
 		struct kl_rec_##name *kl_rec;						\
-		struct kl_place kl_at;							\
+		struct kl_reservation kl_at;							\
 											\
 		access									\
 		if (kl_do != KL_HANDLER_log)						\
@@ -276,7 +276,7 @@ static __always_inline void copy_comm(char *to, const struct task_struct *t, boo
 		const bool kl_addresses __maybe_unused = true;				\
 		struct kl_strings kl_texts;						\
 		struct kl_rec_##name *kl_rec;						\
-		struct kl_place kl_at;							\
+		struct kl_reservation kl_at;							\
 											\
 		if (unlikely(kl_do != KL_HANDLER_log)) {				\
 			if (!(kl_do & KL_ACTION_ASK))					\

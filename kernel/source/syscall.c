@@ -146,7 +146,7 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 	u32 number = clamp_number(number_of(regs)), layout = layouts[number];
 	u32 bytes = arguments_bytes[number];
 	struct kl_strings strings;
-	struct kl_place place;
+	struct kl_reservation place;
 
 	strings.n = 0;
 	strings.bytes = 0;
@@ -164,7 +164,7 @@ static noinline void log_entry_slow(struct kl_session *s, const struct pt_regs *
 static noinline void log_entry_changed(struct kl_session *s, const struct pt_regs *regs)
 {
 	u32 number = number_again(regs), all;
-	struct kl_place place;
+	struct kl_reservation place;
 
 	if (unlikely(!kl_record_change(s->variables, this_cpu_ptr(s->cpu),
 				       KL_EV_SYSCALL_ENTRY + number, arguments_bytes[number],
@@ -179,7 +179,7 @@ static __always_inline bool log_entry_same(struct kl_cpu *cpu, const struct pt_r
 					   bool rest)
 {
 	unsigned long number;
-	struct kl_place place;
+	struct kl_reservation place;
 	u64 old;
 
 	if (unlikely(!kl_values_same(cpu, rest, &old)))
@@ -221,7 +221,7 @@ static __always_inline void log_entry_values(struct kl_cpu *cpu, const struct pt
 static __always_inline void log_entry(struct kl_cpu *cpu, const struct pt_regs *regs,
 				      unsigned long number)
 {
-	struct kl_place place;
+	struct kl_reservation place;
 	u64 time;
 
 	if (unlikely(!kl_record_take(cpu, arguments_bytes[number], &place, &time)))
@@ -241,7 +241,7 @@ static noinline void fire_entry(struct kl_session *s, const struct pt_regs *regs
 	struct kl_event_ctx f;
 
 	kl_event_ctx_init(&f, s, fields, 0);
-	if (r->looks & KL_LOOKS_FIELDS) {
+	if (r->uses & KL_USES_FIELDS) {
 		layout = layouts[number];
 		if (LAYOUT_STRINGS(layout))
 			return log_entry_slow(s, regs, action);
@@ -264,7 +264,7 @@ static noinline void fire_exit(struct kl_session *s, const struct pt_regs *regs,
 static noinline void log_exit_slow(struct kl_session *s, const struct pt_regs *regs)
 {
 	u32 id = KL_EV_SYSCALL_EXIT + number_of(regs);
-	struct kl_place place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, sizeof(u64));
+	struct kl_reservation place = kl_record_begin(s, this_cpu_ptr(s->cpu), id, sizeof(u64));
 
 	if (unlikely(!place.at))
 		return;
@@ -274,7 +274,7 @@ static noinline void log_exit_slow(struct kl_session *s, const struct pt_regs *r
 
 static noinline void log_exit_changed(struct kl_session *s, const struct pt_regs *regs)
 {
-	struct kl_place place;
+	struct kl_reservation place;
 	u32 all;
 
 	if (unlikely(!kl_record_change(s->variables, this_cpu_ptr(s->cpu),
@@ -287,7 +287,7 @@ static noinline void log_exit_changed(struct kl_session *s, const struct pt_regs
 
 static __always_inline bool log_exit_same(struct kl_cpu *cpu, const struct pt_regs *regs, bool rest)
 {
-	struct kl_place place;
+	struct kl_reservation place;
 	u64 old;
 
 	if (unlikely(!kl_values_same(cpu, rest, &old)) ||
@@ -319,7 +319,7 @@ static __always_inline void log_exit_values(struct kl_cpu *cpu, const struct pt_
 
 static __always_inline void log_exit(struct kl_cpu *cpu, const struct pt_regs *regs)
 {
-	struct kl_place place;
+	struct kl_reservation place;
 	u64 time;
 
 	if (unlikely(!kl_record_take(cpu, sizeof(u64), &place, &time)))

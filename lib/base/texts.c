@@ -10,7 +10,7 @@
 #define SLOTS_LEAST 1024u
 
 struct kl_text {
-	bool asked;
+	bool looked_up;
 	char *demangled;
 	char text[];
 };
@@ -82,8 +82,8 @@ const char *kl_texts_demangled(struct kl_texts *texts, const char *text)
 {
 	struct kl_text *of = *find(texts->slot, texts->slots, text);
 
-	if (!of->asked)
+	if (!of->looked_up)
 		of->demangled = kl_demangle(text);
-	of->asked = true;
+	of->looked_up = true;
 	return of->demangled;
 }

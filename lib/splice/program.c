@@ -28,7 +28,7 @@ struct kl_program {
 	struct kl_blocks *blocks;
 	struct kl_elf_process *lines; /* started on first use */
 	struct kl_texts texts; /* names of source files */
-	bool asked;
+	bool looked_up;
 };
 
 /* --------------------------------------------------------------- functions */
@@ -283,9 +283,9 @@ static bool open_lines(struct kl_program *p)
 	char id[KL_BUILD_ID_TEXT], *whole;
 	int fd;
 
-	if (p->asked)
+	if (p->looked_up)
 		return p->lines;
-	p->asked = true;
+	p->looked_up = true;
 	whole = realpath(p->path, NULL);
 	fd = whole ? kl_open_regular(whole) : -1;
 	if (fd >= 0)

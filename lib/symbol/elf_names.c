@@ -42,7 +42,7 @@ struct kl_elf_names {
 	size_t n_segments;
 	bool mapped;
 	struct kl_dwarf *dwarf; /* of one of the two files */
-	bool asked; /* whether @dwarf has been looked up */
+	bool looked_up; /* whether @dwarf has been looked up */
 	char build_id[KL_BUILD_ID_TEXT];
 };
 
@@ -252,9 +252,9 @@ static const char *find_symbol(const struct kl_elf_names *names, uint64_t addres
 
 static struct kl_dwarf *get_dwarf(struct kl_elf_names *names)
 {
-	if (names->asked)
+	if (names->looked_up)
 		return names->dwarf;
-	names->asked = true;
+	names->looked_up = true;
 	if (kl_dwarf_is_in(names->own.elf))
 		names->dwarf = kl_dwarf_open(names->own.elf, names->own.fd);
 	else if (names->debug.elf && kl_dwarf_is_in(names->debug.elf))

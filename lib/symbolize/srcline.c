@@ -22,7 +22,7 @@
 struct piece {
 	uint64_t begin; /* runtime address */
 	uint64_t place; /* address in the file, once looked up */
-	bool asked;
+	bool looked_up;
 	bool known;
 	char name[64]; /* of the section or symbol in the file */
 };
@@ -166,10 +166,10 @@ static struct piece *find_piece(struct kl_source *s, struct object *o, uint64_t 
 		found = &o->piece[i];
 	if (!found)
 		return NULL;
-	if (!found->asked)
+	if (!found->looked_up)
 		found->known = !kl_elf_process_place(s->process, (unsigned int)(o - s->object),
 						     found->name, &found->place);
-	found->asked = true;
+	found->looked_up = true;
 	return found->known ? found : NULL;
 }
 

@@ -22,7 +22,7 @@
 _Static_assert(KL_STACK_OBJECTS_MAX <= KL_ELF_FILES_MAX, "numbers of files");
 
 struct object {
-	bool asked;
+	bool looked_up;
 	bool no_lines; /* its debug information is unreadable */
 	bool unreadable;
 	unsigned int start; /* start count of the process that has it open; 0: not open */
@@ -132,10 +132,10 @@ static bool open_object(struct kl_objects *objects, uint32_t number)
 	char id[KL_BUILD_ID_TEXT];
 	int fd, ret;
 
-	if (object->asked &&
+	if (object->looked_up &&
 	    (object->unreadable || object->start == kl_elf_process_starts(objects->process)))
 		return !object->unreadable;
-	object->asked = true;
+	object->looked_up = true;
 	fd = ask_module(objects, number);
 	ret = fd < 0 ? -ENOENT :
 		       kl_elf_process_open(objects->process, number - 1, fd, object->path, id);

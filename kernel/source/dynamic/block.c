@@ -135,7 +135,7 @@ void kl_block_fire(const struct kl_block_place *place, const struct kl_block_reg
 	const struct kl_dynevent *d = place->defined;
 	struct kl_session *s = d->session;
 	u8 action = KL_HANDLER_nothing;
-	struct kl_place record;
+	struct kl_reservation record;
 
 	preempt_disable_notrace();
 	if (likely(READ_ONCE(d->attached) && !s->gate && !is_idle_task(current))) {

@@ -176,7 +176,7 @@ static void rename_current(void)
 static void fire(bool usual)
 {
 	struct fields fields = { .number = fired++, .first = renamed, .pid = current->pid };
-	struct kl_place place = {};
+	struct kl_reservation place = {};
 
 	if (with_variables && usual) {
 		u64 old;
