@@ -215,6 +215,26 @@ static void tell_where(pid_t pid)
 		printf("# the threads of %d cannot be read\n", pid);
 }
 
+/* Has its first thread ended, while others still close what the process had open? */
+static bool is_ending(pid_t pid)
+{
+	char path[40], text[400], *at;
+	FILE *from;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	from = fopen(path, "re");
+	at = from && fgets(text, sizeof(text), from) ? strrchr(text, ')') : NULL;
+	if (from)
+		fclose(from);
+	return at && at[1] == ' ' && at[2] == 'Z';
+}
+
+/* In the emulator, it takes seconds to detach a session with many events. */
+static double patience(const struct worker *w)
+{
+	return is_ending(w->pid) ? 4 * STUCK_SECONDS : STUCK_SECONDS;
+}
+
 static void look_after(void)
 {
 	int status;
@@ -235,7 +255,8 @@ static void look_after(void)
 			tell_where(w->pid);
 		}
 		if (now_seconds() - w->begun > LIFE_SECONDS + STUCK_SECONDS &&
-		    now_seconds() - w->moved > STUCK_SECONDS && !w->killed) {
+		    now_seconds() - w->moved > STUCK_SECONDS && !w->killed &&
+		    now_seconds() - w->moved > patience(w)) {
 			w->killed = true;
 			stuck++;
 			tell_where(w->pid);
