@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each user may see, as a page: pass the rows of the tables to the code of the module that
- * decides (rights.h, and program.c for operations). Built and run by scripts/access-doc.
+ * The page on access rights: passes the rows of the tables to the code of the module that decides
+ * (rights.h, and program.c for operations). Built and run by scripts/access-doc.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -161,7 +161,7 @@ static void put_variables(void)
 {
 	static const char *const own[KL_VARIABLE_address + 1] = {
 		[KL_VARIABLE_own] = "own",
-		[KL_VARIABLE_parent] = "own, of an own parent",
+		[KL_VARIABLE_parent] = "own, if the parent is, too",
 	};
 
 	put_head("variable", "");
@@ -189,7 +189,7 @@ static void put_kinds(void)
 		{ KL_SOURCE_KIND_UPROBE, "function of a program `uprobe:`" },
 		{ KL_SOURCE_KIND_URETPROBE, "its return `uprobe:...:ret`" },
 		{ KL_SOURCE_KIND_TRAP,
-		  "block of a process of the owner's, by ptrace `block:PATH:`" },
+		  "block of the owner's own process, by ptrace `block:PATH:`" },
 	};
 
 	put_row("system call", 0, "own");
@@ -224,14 +224,14 @@ static void put_operations(void)
 		[KL_OP_VARIABLE] = "a variable, as the record shows it",
 		[KL_OP_VARIABLE_TEXT] = "a variable that is text, as the record shows it",
 		[KL_OP_FLAG] = "a flag of the session",
-		[KL_OP_SINCE] = "since when it is set",
+		[KL_OP_SINCE] = "the time since it was set",
 		[KL_OP_ARG] = "an argument of a function or tracepoint",
 		[KL_OP_CURRENT] = "the address of the running task",
 		[KL_OP_PERCPU] = "a CPU's own data",
 		[KL_OP_LOAD] = "the kernel's memory",
 		[KL_OP_LOAD_USER] = "a program's memory",
 		[KL_OP_TEXT] = "a text in the kernel's memory",
-		[KL_OP_PUT_STRING] = "the same, recorded",
+		[KL_OP_PUT_STRING] = "a text in the kernel's memory, recorded",
 		[KL_OP_PUT_USER_STRING] = "a text in a program's memory, recorded",
 		[KL_OP_PUT_BYTES] = "bytes of the kernel's memory, recorded",
 	};
@@ -252,8 +252,9 @@ static void put_handlers(void)
 		if (strcmp(handlers[i], "external"))
 			put_row(name, 0, NULL);
 	}
-	put_row("another module's", kl_handler_needs(0), NULL);
-	put_row("another module's that is for all", kl_handler_needs(KL_HANDLER_FOR_ALL), NULL);
+	put_row("of another module", kl_handler_needs(0), NULL);
+	put_row("of another module, marked for all users", kl_handler_needs(KL_HANDLER_FOR_ALL),
+		NULL);
 }
 
 static void put_sessions(u32 (*needs)(u32 of, bool same_user))
@@ -273,13 +274,13 @@ static void put_sessions(u32 (*needs)(u32 of, bool same_user))
 static void put_details(void)
 {
 	static const char *const names[KL_DETAIL_KINDS] = {
-		[KL_DETAIL_TASK] = "numbers of the task",
+		[KL_DETAIL_TASK] = "figures of the task",
 		[KL_DETAIL_COMMAND] = "command line",
 		[KL_DETAIL_PATHS] = "program, working directory, root",
 		[KL_DETAIL_FILES] = "open files",
 		[KL_DETAIL_SOCKETS] = "sockets",
 		[KL_DETAIL_MAPS] = "mappings",
-		[KL_DETAIL_MEMORY] = "sums of memory",
+		[KL_DETAIL_MEMORY] = "memory totals",
 		[KL_DETAIL_SIGNALS] = "signals",
 		[KL_DETAIL_NAMESPACES] = "namespaces",
 		[KL_DETAIL_CGROUPS] = "cgroups",
@@ -295,8 +296,8 @@ static void put_details(void)
 	};
 	static const char *const guards[] = {
 		[KL_GUARD_NONE] = "",
-		[KL_GUARD_PARTS] = "for what is in a system call",
-		[KL_GUARD_TRACER] = "for all of it",
+		[KL_GUARD_PARTS] = "for the part about a system call",
+		[KL_GUARD_TRACER] = "for everything",
 		[KL_GUARD_ADDRESSES] = "",
 	};
 
@@ -315,12 +316,12 @@ static void put_latency(void)
 		const char *name;
 	} parts[] = {
 		{ 0, "times of tasks" },
-		{ KL_LATENCY_KERNEL_STACKS, "call traces in the kernel" },
-		{ KL_LATENCY_USER_STACKS, "call traces of programs" },
+		{ KL_LATENCY_KERNEL_STACKS, "kernel stack traces" },
+		{ KL_LATENCY_USER_STACKS, "user stack traces" },
 		{ KL_LATENCY_WAKERS, "wakers" },
-		{ KL_LATENCY_WAKER_STACKS, "call traces of wakers" },
+		{ KL_LATENCY_WAKER_STACKS, "stack traces of wakers" },
 		{ KL_LATENCY_OWNERS, "owners of locks" },
-		{ KL_LATENCY_ENTRIES, "waits, each by its place" },
+		{ KL_LATENCY_ENTRIES, "waits by call site" },
 	};
 	u32 known = 0;
 
@@ -345,23 +346,23 @@ static void put_limits(void)
 
 static void put_intro(void)
 {
-	puts("# What each may see\n\n"
-	     "Made by `scripts/access-doc` of the tables and of the code that decides\n"
-	     "(`kernel/core/rights.h`, `kernel/core/program.c`); not to be edited.\n"
-	     "docs/design/access.md says why it is so.\n\n"
-	     "Capabilities are those of the opener of the device, in the initial user\n"
-	     "namespace. In the tables\n\n"
-	     "- yes: of all tasks, of the machine;\n"
-	     "- own: of tasks that the owner may see (the kernel's ptrace read rule without\n"
-	     "  its ways for the privileged: same user, same user namespace, no capability that\n"
-	     "  the owner has not, dumpable), asked when the record is made, and not of what\n"
-	     "  interrupts them;\n"
-	     "- about own: if the running task or one that it speaks of may be seen; fields\n"
-	     "  of a hidden one, in the columns behind, are zero or empty, and so are the\n"
-	     "  variables of the running task;\n"
-	     "- no: refused, and left out of patterns and masksets.\n\n"
-	     "Fields that are addresses are zero without CAP_SYS_ADMIN. What handlers keep\n"
-	     "(tables, flags, texts) is made of nothing but what these tables show.\n");
+	puts("# Access rights\n\n"
+	     "Generated by `scripts/access-doc` from the tables and from the code that decides\n"
+	     "(`kernel/core/rights.h`, `kernel/core/program.c`). Do not edit.\n"
+	     "docs/design/access.md gives the reasons.\n\n"
+	     "The capabilities are those that the process had, in the initial user namespace,\n"
+	     "when it opened the device. The tables use these words:\n\n"
+	     "- yes: for all tasks and for the machine\n"
+	     "- own: for tasks that the session's owner may read by the kernel's ptrace rule for\n"
+	     "  unprivileged processes: same user and user namespace, no capability that the\n"
+	     "  owner lacks, dumpable. The check is made for each record. Nothing is recorded\n"
+	     "  about the interrupt handlers that interrupt such a task.\n"
+	     "- about own: the owner may read the running task or a task that the event is\n"
+	     "  about. If one of them must stay hidden, its fields (listed in the last columns)\n"
+	     "  are zero or empty; if that is the running task, so are its variables.\n"
+	     "- no: refused; patterns and masksets leave it out\n\n"
+	     "Fields that hold addresses are zero without CAP_SYS_ADMIN. What handlers store\n"
+	     "(tables, flags, texts) is derived only from what these tables allow.\n");
 }
 
 static void put_device(void)
@@ -369,29 +370,36 @@ static void put_device(void)
 	puts("## Who may open the device\n\n"
 	     "The module creates `/dev/kernlens` with mode 0660, owned by root. The installed\n"
 	     "udev rule gives it to the group `kernlens`, which has no members at first:\n"
-	     "`usermod -aG kernlens USER` adds one. The tables below hold for whoever can open\n"
-	     "it, member or root; membership grants no rights over other users' processes.\n\n"
-	     "The group is a second line of defence. Everything a member can ask of the module\n"
-	     "is checked, bounded and charged to the member, but a bug in the module is a bug\n"
-	     "in the kernel, so the number of people who can reach that code is kept small.\n"
-	     "The fuzzers find nothing, but some faults are of kinds that they cannot find (a\n"
-	     "wait for memory that is throttled, an account that a user can multiply). Debian\n"
-	     "does not let ordinary users run perf either, unless the administrator changes\n"
-	     "that. Grant membership as you would grant unprivileged use of perf. What\n"
-	     "remains:\n\n"
+	     "`usermod -aG kernlens USER` adds one. The tables below apply to everyone who can\n"
+	     "open it. Membership grants no rights over other users' processes.\n\n"
+	     "The group stays the default because it is a second line of defence. Every request\n"
+	     "of a member is checked, bounded and charged to the member, but a bug in the module\n"
+	     "is a bug in the kernel, and the group keeps the number of people small who can\n"
+	     "reach that code. The evidence: fuzzers with several hostile users find no more\n"
+	     "faults in hours, and ten million records of adversarial programs contain nothing\n"
+	     "that their owners may not see. But reviews still found faults of kinds that\n"
+	     "neither can detect: a wait for memory that is throttled, an account that a user\n"
+	     "can multiply, and a position in a command line that wrapped around to other memory\n"
+	     "of the same process. Debian does not let ordinary users run perf either, unless the\n"
+	     "administrator changes that. Grant membership as you would grant unprivileged use\n"
+	     "of perf. These risks remain:\n\n"
 	     "- A member can use up the limits of an unprivileged user: memory, sessions, and\n"
 	     "  a share of each CPU.\n"
-	     "- A member has precise timestamps and periodic samples of their own processes,\n"
+	     "- A member gets precise timestamps and periodic samples of their own processes,\n"
 	     "  which make timing side channels easier to exploit, as perf does.\n"
-	     "- A member can read the registers of their own processes, as perf's samples have\n"
-	     "  them: kernel.yama.ptrace_scope does not restrict that. The details of a system\n"
-	     "  call that is in progress do need the right to trace, as /proc/PID/syscall does.\n"
-	     "- Attaching to an event patches the kernel's text at the tracepoint, which every\n"
-	     "  CPU notices briefly.\n"
+	     "- Records can hold the registers of a member's own processes, as perf's samples\n"
+	     "  do, and the strings that these pass to system calls; kernel.yama.ptrace_scope\n"
+	     "  does not restrict that. Registers that are read without an event, and details\n"
+	     "  of a system call in progress, do need the right to trace, as\n"
+	     "  /proc/PID/syscall does.\n"
+	     "- Pid namespaces are not compared: a process in a container that has the device\n"
+	     "  and shares the initial user namespace records what the same user does outside.\n"
+	     "- Attaching to an event patches the kernel's text at the tracepoint, which\n"
+	     "  interrupts every CPU briefly.\n"
 	     "- The files in `/proc/kernlens` can be read without membership. They show a\n"
 	     "  reader only the processes that the reader may see.\n\n"
 	     "To let every user open the device, put a rule with `MODE=\"0666\"` into\n"
-	     "`/etc/udev/rules.d/70-kernlens.rules`; to allow root only, one with\n"
+	     "`/etc/udev/rules.d/70-kernlens.rules`; to restrict it to root, one with\n"
 	     "`GROUP=\"root\"`.\n");
 }
 
@@ -414,13 +422,13 @@ int main(void)
 	put_intro();
 	put_device();
 	put_rights();
-	puts("\n## Places\n");
-	put_head("place", "");
+	puts("\n## Probe points\n");
+	put_head("probe point", "");
 	put_kinds();
 	puts("");
 	put_limits();
 	puts("\n## Expressions, filters, keys\n");
-	put_head("what they look at", "");
+	put_head("they read", "");
 	put_operations();
 	puts("\n## Handlers\n");
 	put_head("handler", "");
@@ -428,27 +436,28 @@ int main(void)
 	puts("\n## Reading a session\n");
 	put_head("session", "");
 	put_sessions(kl_session_needs);
-	puts("\nThe same user: who reads has the file-system user and group of the session's\n"
-	     "owner, the same user namespace and at least the owner's effective capabilities,\n"
-	     "and the owner was dumpable when it made the session (so it was no set-user-id\n"
-	     "program, and none that protects itself). Else it is another user. Sessions that\n"
-	     "one may not read seem not to be there.");
-	puts("\n## Changing a session that runs: its maskset, its buffers, a snapshot, freezing it\n");
+	puts("\nThe same user: the reader has the file-system user and group of the session's\n"
+	     "owner, the same user namespace, and at least the owner's effective capabilities;\n"
+	     "and the owner was dumpable when it created the session, so it was neither a\n"
+	     "set-user-id program nor one that protects itself. Anyone else is another user.\n"
+	     "A session that a user may not read appears not to exist.");
+	puts("\n## Changing a running session: maskset, buffers, snapshot, freeze\n");
 	put_head("session", "");
 	put_sessions(kl_session_change_needs);
 	puts("\n## Details of a process\n");
 	put_details();
-	puts("\nThe right to trace is the kernel's own, asked by its opening of `/proc/PID/mem`. Of one\n"
-	     "that may not be seen the same is said as of one that is not there. Others that are\n"
-	     "told of (children, owners of locks, the other end of a pipe) are those that may be\n"
-	     "seen.");
+	puts("\nThe kernel itself decides who may trace a process: the proof is an open\n"
+	     "`/proc/PID/mem`. A process that the caller may not see appears not to exist. Other\n"
+	     "processes (children, owners of locks, the other end of a pipe) are reported only if\n"
+	     "the caller may see them.");
 	puts("\n## Latency profiles\n");
 	put_latency();
-	puts("\nA waker that may not be seen is \"another user's process\"; the owner of a lock that may\n"
-	     "not be seen is not told. Functions of timers are addresses.");
+	puts("\nA hidden waker is reported as \"another user's process\", a hidden owner of a lock not\n"
+	     "at all. Functions of timers are addresses.");
 	puts("\n## Variables\n");
-	puts("Recorded by sessions; of processes without an event the same, of those that\n"
-	     "may be seen. Times of CPUs and numbers of tasks on the machine: everybody.\n");
+	puts("The table applies to records. Processes that are inspected without an event give the\n"
+	     "same variables if the caller may see them. CPU times and the machine's numbers of\n"
+	     "tasks are for everybody.\n");
 	put_variables();
 	puts("\n## Events of the tables\n");
 	put_events();

@@ -97,6 +97,25 @@ bool kl_access_may_read_now(const struct cred *opener, struct task_struct *t)
 }
 
 /**
+ * kl_access_may_trace_now - may the caller of a system call trace a task?
+ * @opener: credentials of the device's opener
+ * @t: any task, with a reference or under RCU
+ *
+ * The kernel's ptrace attach rule: each process may trace itself, an owner without privilege what
+ * kl_access_may_see() allows, and CAP_SYS_PTRACE allows all; the security modules must agree.
+ * Context: a system call; any, preemption off.
+ */
+bool kl_access_may_trace_now(const struct cred *opener, struct task_struct *t)
+{
+	if (same_thread_group(t, current))
+		return true;
+	return ((opener->user_ns == &init_user_ns &&
+		 cap_raised(opener->cap_effective, CAP_SYS_PTRACE)) ||
+		kl_access_may_see(opener, t)) &&
+	       kl_lsm_may_trace(t);
+}
+
+/**
  * kl_access_sees - may an opener see a task, in its own system call?
  * @cred: the opener's credentials
  * @may: the opener's KL_MAY_*

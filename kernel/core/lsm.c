@@ -83,6 +83,17 @@ bool kl_lsm_may_read(struct task_struct *t)
 	return !ptrace_check || !ptrace_check(t, PTRACE_MODE_READ_FSCREDS | PTRACE_MODE_NOAUDIT);
 }
 
+/**
+ * kl_lsm_may_trace - do the security modules (yama is one) allow the caller to trace a task?
+ * @t: a task that cannot be freed during the call
+ *
+ * Context: as for kl_lsm_may_read().
+ */
+bool kl_lsm_may_trace(struct task_struct *t)
+{
+	return !ptrace_check || !ptrace_check(t, PTRACE_MODE_ATTACH_FSCREDS | PTRACE_MODE_NOAUDIT);
+}
+
 static bool may_perf(int type)
 {
 #ifdef KL_HAVE_PERF_SECURITY_ATTR

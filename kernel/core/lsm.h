@@ -10,6 +10,7 @@ struct task_struct;
 #ifdef CONFIG_SECURITY
 void kl_lsm_init(void);
 bool kl_lsm_may_read(struct task_struct *t);
+bool kl_lsm_may_trace(struct task_struct *t);
 bool kl_lsm_may_trace_all(void);
 #else
 static inline void kl_lsm_init(void)
@@ -17,6 +18,11 @@ static inline void kl_lsm_init(void)
 }
 
 static inline bool kl_lsm_may_read(struct task_struct *t)
+{
+	return true;
+}
+
+static inline bool kl_lsm_may_trace(struct task_struct *t)
 {
 	return true;
 }

@@ -301,6 +301,7 @@ static inline const struct cred *kl_cred_get(const struct cred *cred)
 u32 kl_access_of_opener(const struct cred *cred);
 bool kl_access_may_see(const struct cred *owner, struct task_struct *t);
 bool kl_access_may_read_now(const struct cred *opener, struct task_struct *t);
+bool kl_access_may_trace_now(const struct cred *opener, struct task_struct *t);
 bool kl_access_sees(const struct cred *cred, u32 may, struct task_struct *t);
 bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32 may);
 bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u32 may);

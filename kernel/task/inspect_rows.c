@@ -154,12 +154,13 @@ static bool copy_registers(struct pt_regs *to, struct task_struct *t)
  * kl_subject_read_registers - read the registers of a task's program
  * @subject: of @t; its registers are set
  * @t: any task, with a reference
+ * @may_trace: the caller may trace it; else it looks as if it were running
  *
  * Context: preemption off.
  */
-void kl_subject_read_registers(struct kl_subject *subject, struct task_struct *t)
+void kl_subject_read_registers(struct kl_subject *subject, struct task_struct *t, bool may_trace)
 {
-	subject->in_kernel = copy_registers(&subject->registers, t);
+	subject->in_kernel = may_trace && copy_registers(&subject->registers, t);
 	if (!subject->in_kernel)
 		memset(&subject->registers, 0, sizeof(subject->registers));
 }

@@ -46,6 +46,6 @@ extern const struct kl_getter_sum kl_getter_sums[];
 /* Variables of a CPU that are available for the CPU that the task was last on. */
 extern const kl_get_fn kl_cpu_getters[];
 
-void kl_subject_read_registers(struct kl_subject *subject, struct task_struct *t);
+void kl_subject_read_registers(struct kl_subject *subject, struct task_struct *t, bool may_trace);
 
 #endif /* KL_TASK_INSPECT_ROWS_H */

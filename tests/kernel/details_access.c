@@ -15,6 +15,12 @@
 #define SECRET "klsuidsecret"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
+enum {
+#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
+#include "variables.def"
+#undef KL_VARIABLE
+};
+
 /* In the memory of each sleeper, far below its arguments. */
 static char planted[64];
 
@@ -88,6 +94,29 @@ static u32 wait_reason(pid_t pid)
 	return reason;
 }
 
+/* The stack pointer with which a task is in a system call, read without an event; 0: withheld. */
+static u64 stack_pointer(pid_t pid)
+{
+	struct {
+		struct kl_abi_inspected head;
+		u64 value;
+	} row = {};
+	u32 variable = VARIABLE_user_sp;
+	struct kl_abi_inspect call = { .size = sizeof(call),
+				       .n_variables = 1,
+				       .variables = (uintptr_t)&variable,
+				       .n_ids = 1,
+				       .ids = (uintptr_t)&pid,
+				       .rows = (uintptr_t)&row,
+				       .room = sizeof(row) };
+	int raw = kl_open();
+
+	if (kl_call(raw, KL_IOC_INSPECT, &call) || row.head.status != KL_INSPECTED)
+		bail("user_sp of %d: %s", pid, kl_why(raw));
+	close(raw);
+	return row.value;
+}
+
 struct who {
 	pid_t own, hidden, other, root;
 };
@@ -145,6 +174,7 @@ static void look_as_user(const struct who *w)
 	tap_result(!refused, "a user: own process, all but the kernel's call trace", "%u wrong",
 		   refused);
 	tap_check(wait_reason(w->own) == KL_WAIT_SIGNAL, "a user: what it waits for");
+	tap_check(stack_pointer(w->own), "a user: registers of its own process");
 }
 
 /* The kernel's own rule decides, which its parameter changes. */
@@ -156,6 +186,7 @@ static void look_without_tracing(const struct who *w)
 	tap_check(!error_of(w->own, KL_DETAIL_FILES) && !error_of(w->own, KL_DETAIL_MAPS) &&
 			  !error_of(w->own, KL_DETAIL_ENVIRONMENT),
 		  "yama: what may be read is not");
+	tap_check(!stack_pointer(w->own), "yama: nor are registers read without an event");
 	tap_check(!leaks_memory(w->own), "yama: the command line gives no other memory");
 	tap_check(!error_of(getpid(), KL_DETAIL_SYSCALL), "yama: the own process may be seen");
 }
@@ -192,23 +223,14 @@ static void look_with_wrong_proof(const struct who *w)
 	close(raw);
 }
 
-static void set_capabilities(u32 which)
-{
-	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct data[2] = {};
-
-	data[which / 32].permitted = 1u << which % 32;
-	data[which / 32].effective = 1u << which % 32;
-	if (syscall(SYS_capset, &head, data))
-		bail("capset");
-}
-
 /* The right to see all processes is not the right to trace them. */
 static void look_with_perfmon(const struct who *w)
 {
 	tap_check(!error_of(w->root, KL_DETAIL_FILES) && !error_of(w->other, KL_DETAIL_MAPS) &&
 			  !error_of(w->hidden, KL_DETAIL_COMMAND),
 		  "CAP_PERFMON: files and mappings of all");
+	tap_check(!stack_pointer(w->other) && !stack_pointer(w->root),
+		  "CAP_PERFMON: no registers without an event");
 	tap_check(!leaks_memory(w->other) && !leaks_memory(w->root),
 		  "CAP_PERFMON: the command line gives no other memory");
 	tap_check(error_of(w->root, KL_DETAIL_SYSCALL) == -EACCES &&
@@ -226,11 +248,9 @@ static void run_as(void (*look)(const struct who *), const struct who *w, u32 ui
 
 	if (!pid) {
 		if (capability >= 0)
-			prctl(PR_SET_KEEPCAPS, 1);
-		kl_become(uid);
-		if (capability >= 0)
-			set_capabilities(capability);
-		prctl(PR_SET_DUMPABLE, 1);
+			kl_become_with(uid, capability);
+		else
+			kl_become(uid);
 		device = kl_device_open(NULL);
 		if (!device)
 			bail("%s", kl_error_text());
@@ -254,11 +274,11 @@ void test_access(void)
 
 	if (yama)
 		put_file(YAMA, "0");
-	run_as(look_as_user, &w, USER1, 7, -1);
+	run_as(look_as_user, &w, USER1, 8, -1);
 	run_as(look_with_wrong_proof, &w, USER1, 1, -1);
-	run_as(look_with_perfmon, &w, USER3, 3, CAP_PERFMON);
+	run_as(look_with_perfmon, &w, USER3, 4, CAP_PERFMON);
 	if (yama && put_file(YAMA, "1"))
-		run_as(look_without_tracing, &w, USER1, 4, -1);
+		run_as(look_without_tracing, &w, USER1, 5, -1);
 	else
 		tap_skip("yama", "this kernel has none");
 	if (yama)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -269,6 +271,21 @@ static inline void kl_become(u32 uid)
 	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
 		bail("cannot become user %u", uid);
 	/* The change of ids has cleared it; a test has nothing to protect. */
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+/* Becomes an ordinary user that keeps one capability. */
+static inline void kl_become_with(u32 uid, u32 capability)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = {};
+
+	prctl(PR_SET_KEEPCAPS, 1);
+	kl_become(uid);
+	data[capability / 32].permitted = 1u << capability % 32;
+	data[capability / 32].effective = 1u << capability % 32;
+	if (syscall(SYS_capset, &head, data))
+		bail("capset");
 	prctl(PR_SET_DUMPABLE, 1);
 }
 

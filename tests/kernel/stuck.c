@@ -15,6 +15,7 @@
 #define STUCK_FILE FOLDER "/file"
 #define ROOM (1u << 20)
 #define USER 60001
+#define OTHER 60002
 #define PATIENCE_MS 10000
 #define PORT 5000
 
@@ -120,6 +121,24 @@ static int detail(pid_t pid, u32 what)
 	return kl_call(kl_open(), KL_IOC_DETAIL, &call);
 }
 
+/* With the right to see the process, but not to trace it: 0 if the call gives nothing. */
+static int look_at_environment(pid_t pid)
+{
+	struct kl_abi_detail call = { .size = sizeof(call),
+				      .what = KL_DETAIL_ENVIRONMENT,
+				      .pid = pid,
+				      .buffer = (u64)(uintptr_t)room,
+				      .bytes = ROOM,
+				      .proof = -1 };
+	int error;
+
+	kl_become_with(OTHER, CAP_PERFMON);
+	error = kl_call(kl_open(), KL_IOC_DETAIL, &call);
+	if (error == -EACCES)
+		return 0;
+	return error ?: (int)call.records;
+}
+
 static int look_at_wait(pid_t pid)
 {
 	return detail(pid, KL_DETAIL_WAIT);
@@ -191,6 +210,17 @@ static void stuck_in_poll(void)
 	poll_at = (struct pollfd *)map_file();
 	pthread_create(&thread, NULL, forget, NULL);
 	syscall(SYS_poll, poll_at, 1, -1);
+}
+
+/* At its end, a task walks its list of robust locks, before it gives up its memory. */
+static void stuck_in_exit(void)
+{
+	u8 *at = map_file();
+
+	if (syscall(SYS_set_robust_list, at + 32 * 4096, 24))
+		bail("set_robust_list");
+	*ready = 1;
+	_exit(0);
 }
 
 static void stuck_in_exec(void)
@@ -303,6 +333,8 @@ int main(void)
 		    "a state dump with a process that never gets to its program");
 	check_stuck(stuck_in_memory, 1, dump, 0,
 		    "a state dump with a process whose memory is locked for ever");
+	check_stuck(stuck_in_exit, 1, look_at_environment, 0,
+		    "the environment of a process that never gets to its end");
 	check_stuck(stuck_in_proc, 1, unload, EWOULDBLOCK, "the module says that it is in use");
 	return tap_end();
 }

@@ -166,6 +166,17 @@ static bool is_tracer(struct kl_detail *d)
 	return is;
 }
 
+/*
+ * Kernel threads have nothing to protect. A task that is ending keeps its memory until it has left
+ * all locks behind, which can take for ever.
+ */
+static bool has_secrets(struct task_struct *t)
+{
+	u32 flags = kl_task_flags(t);
+
+	return !(flags & PF_KTHREAD) && !(flags & PF_EXITING && !data_race(READ_ONCE(t->mm)));
+}
+
 static int check_guard(struct kl_detail *d)
 {
 	u32 what = d->call->what;
@@ -173,9 +184,7 @@ static int check_guard(struct kl_detail *d)
 	d->is_tracer = is_tracer(d);
 	if (kl_rights_lack(d->may, kl_detail_needs(what)))
 		return kl_fail(d->why, -EPERM, "kernel stack traces need CAP_SYS_ADMIN");
-	/* Kernel threads have nothing to protect, and a task that has ended no longer has it. */
-	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer &&
-	    !(kl_task_flags(d->task) & (PF_KTHREAD | PF_EXITING)))
+	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer && has_secrets(d->task))
 		return kl_fail(d->why, -EACCES,
 			       "reading this of process %d needs permission to trace it",
 			       d->call->pid);
