@@ -240,7 +240,7 @@ int kl_notify_read(struct kl_session *s, struct kl_abi_alarms *alarms, struct kl
 
 	alarms->n = 0;
 	alarms->missed = 0;
-	if (number + KL_ALARMS_KEPT <= last) {
+	if (last >= KL_ALARMS_KEPT && number <= last - KL_ALARMS_KEPT) {
 		alarms->missed = last - KL_ALARMS_KEPT + 1 - number;
 		number += alarms->missed;
 	}

@@ -173,13 +173,14 @@ static int copy_traces(struct kl_session *s, struct kl_stacks *stacks, struct kl
 
 /*
  * Open a descriptor to read the file, as its path may name another file for the caller. Returns -1
- * if only the path is available.
+ * if only the path is available, or if the caller may not read the file.
  */
 static int open_object(const struct kl_stack_object *object, u32 may, struct file **file)
 {
 	int fd;
 
-	if (!(may & KL_MAY_SEE_ADDRESSES) || !S_ISREG(file_inode(object->file)->i_mode))
+	if (!(may & KL_MAY_SEE_ADDRESSES) || !S_ISREG(file_inode(object->file)->i_mode) ||
+	    file_permission(object->file, MAY_READ))
 		return -1;
 	*file = dentry_open(&object->file->f_path, O_RDONLY | O_LARGEFILE | O_NOATIME,
 			    current_cred());

@@ -357,11 +357,16 @@ static void test_unswitched(void)
 	struct kl_abi_rule rule = { .size = sizeof(rule), .handler = KL_HANDLER_use, .arg = 77 };
 	struct kl_abi_session params = { .blocks = 4 };
 	u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
+	struct kl_abi_rule never = { .size = sizeof(never),
+				     .handler = KL_HANDLER_freeze,
+				     .arg = ~0ull };
 	int fd = kl_open();
 
 	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_RULE, &rule) ||
 	    kl_use_events(fd, MASKSET, KL_ACTION_RULE, events) || kl_start(fd))
 		bail("session: %s", kl_why(fd));
+	tap_check(kl_call(fd, KL_IOC_RULE, &never) == -EINVAL && strstr(kl_why(fd), "records"),
+		  "more records than a session can count are refused");
 	syscall(SYS_getppid);
 	for (u32 i = 0; i < 500 && !kl_stats(fd, -1).unswitched; i++)
 		sleep_ms(10);
@@ -393,6 +398,13 @@ static void user_alarms(u32 handler)
 	if (kl_call(fd, KL_IOC_MARK, &mark) || kl_call(fd, KL_IOC_ALARMS, &alarms))
 		bail("mark: %s", kl_why(fd));
 	news = handler == KL_HANDLER_alarm ? alarms.n : kl_stats(fd, -1).snapshots;
+	alarms.first = ~0ull;
+	alarms.n = KL_ALARMS_KEPT;
+	for (u32 i = 0; i < KL_ALARMS_KEPT; i++)
+		kl_call(fd, KL_IOC_MARK, &mark);
+	tap_result(!kl_call(fd, KL_IOC_ALARMS, &alarms) && !alarms.n && !alarms.missed,
+		   "there are no alarms after the last one", "%u, %llu missed", alarms.n,
+		   (unsigned long long)alarms.missed);
 	tap_result(news == 2, "a rule of the event `alarm` does not fire it again",
 		   "handler %u: %llu", handler, (unsigned long long)news);
 	close(fd);
@@ -414,7 +426,7 @@ static void test_alarms_of_alarms(void)
 		_exit(tap.failures);
 	}
 	waitpid(pid, &status, 0);
-	tap.tests += 2;
+	tap.tests += 4;
 	tap.failures += WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
