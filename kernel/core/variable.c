@@ -325,7 +325,7 @@ static void sort_slots(struct kl_variables *v)
 		v->placed = end;
 		v->group[v->groups] = kl_variable_bases[base];
 		v->group[v->groups++].end = end;
-		if (base < KL_BASE_PGRP)
+		if (base < KL_BASE_PGID)
 			v->plain_groups = v->groups;
 	}
 	place_slots(v, KL_BASE_NONE, v->placed);

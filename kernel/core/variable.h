@@ -34,8 +34,8 @@ enum kl_variable_base {
 	KL_BASE_CRED,
 	KL_BASE_SIGNAL,
 	/* More pointers away, or not always available. */
-	KL_BASE_PGRP,
-	KL_BASE_SESSION,
+	KL_BASE_PGID,
+	KL_BASE_SID,
 	KL_BASE_CGROUP,
 	KL_BASE_MM,
 	KL_BASE_STACK, /* unavailable for kernel threads */

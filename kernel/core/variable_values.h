@@ -93,12 +93,12 @@ static inline const struct cred *kl_cred(const struct task_struct *t)
 	return rcu_dereference_sched(t->cred);
 }
 
-/* Eight bytes, half of a text. */
-static inline u64 kl_text_word(const char *text)
+/* Eight bytes, aligned or not: half of a text, or bits that the kernel keeps in a struct. */
+static inline u64 kl_unaligned_word(const void *at)
 {
 	u64 word;
 
-	memcpy(&word, text, sizeof(word));
+	memcpy(&word, at, sizeof(word));
 	return word;
 }
 
@@ -145,46 +145,12 @@ static inline u32 kl_pid_namespace(struct task_struct *t)
 #define KL_CGROUP_NAMESPACE 0
 #endif
 
-/* kernel_cap_t is a struct of two u32 words before v6.3, and of one u64 since. */
-static inline u64 kl_capabilities(const struct cred *cred)
-{
-	u64 bits;
-
-	static_assert(sizeof(kernel_cap_t) == sizeof(bits));
-	memcpy(&bits, &cred->cap_effective, sizeof(bits));
-	return bits;
-}
-
-static inline u64 kl_cgroup(const struct task_struct *t)
-{
-#ifdef CONFIG_CGROUPS
-	return rcu_dereference_sched(t->cgroups)->dfl_cgrp->kn->id;
-#else
-	return 0;
-#endif
-}
-
-static inline u8 kl_seccomp_mode(const struct task_struct *t)
-{
-#ifdef CONFIG_SECCOMP
-	return t->seccomp.mode;
-#else
-	return 0;
-#endif
-}
-
 static inline s32 kl_state(struct task_struct *t)
 {
 	u32 index = __task_state_index(READ_ONCE(t->__state), t->exit_state);
 
 	return index ? 1 << (index - 1) : 0;
 }
-
-#ifdef CONFIG_SCHED_INFO
-#define kl_sched_info(t, member) ((t)->sched_info.member)
-#else
-#define kl_sched_info(t, member) 0
-#endif
 
 /* --------------------------------------------- memory, files, system calls */
 
@@ -198,12 +164,6 @@ static inline s32 kl_state(struct task_struct *t)
 #define kl_mm_pages(mm, member) get_mm_counter(mm, member)
 #define kl_mm_rss(mm) get_mm_rss(mm)
 #define kl_mm_highest_rss(mm) get_mm_hiwater_rss(mm)
-
-#ifdef CONFIG_TASK_IO_ACCOUNTING
-#define kl_io(t, member) ((t)->ioac.member)
-#else
-#define kl_io(t, member) 0
-#endif
 
 #define KL_FILE_WORDS_MAX 64
 
@@ -237,6 +197,50 @@ static inline s32 kl_syscall_number(struct task_struct *t)
 {
 	return t->flags & PF_KTHREAD ? -1 : (s32)task_pt_regs(t)->orig_ax;
 }
+
+/* --------------------------------------------------- values that are plain members */
+
+/*
+ * A row whose value is a plain member of a struct uses one of these. Here they are the value as an
+ * expression over `t`; kernel/core/variables.c defines those of the first group once more, as the
+ * location of the member.
+ */
+#define KL_OF_TASK(member) (t->member)
+#define KL_OF_TASK_PLUS(member, add) (t->member + (add))
+#define KL_OF_PARENT(member) (kl_parent(t)->member)
+#define KL_OF_CRED(member) (kl_cred(t)->member)
+#define KL_OF_SIGNAL(member) (t->signal->member)
+#define KL_OF_MM(member) KL_MM(mm->member)
+#define KL_OF_MM_PAGES(member) KL_MM((u64)mm->member << PAGE_SHIFT)
+/* Registers of the program. */
+#define KL_OF_REGISTERS(member) (kl_user_registers(t)->member)
+/* An id that the threads of a process share: PGID or SID. */
+#define KL_OF_ID(type) kl_signal_pid(t, PIDTYPE_##type)
+/* kernel_cap_t is a struct of two u32 words before v6.3, and of one u64 since. */
+#define KL_OF_CRED_BITS(member) kl_unaligned_word(&kl_cred(t)->member)
+#define KL_OF_CGROUP_NODE(member) (rcu_dereference_sched(t->cgroups)->dfl_cgrp->kn->member)
+
+/* Members that not all kernels have. */
+#ifdef CONFIG_CGROUPS
+#define KL_OF_CGROUP(member) KL_OF_CGROUP_NODE(member)
+#else
+#define KL_OF_CGROUP(member) 0
+#endif
+#ifdef CONFIG_SECCOMP
+#define KL_OF_SECCOMP(member) KL_OF_TASK(seccomp.member)
+#else
+#define KL_OF_SECCOMP(member) 0
+#endif
+#ifdef CONFIG_SCHED_INFO
+#define KL_OF_SCHED_INFO(member) KL_OF_TASK(sched_info.member)
+#else
+#define KL_OF_SCHED_INFO(member) 0
+#endif
+#ifdef CONFIG_TASK_IO_ACCOUNTING
+#define KL_OF_IO(member) KL_OF_TASK(ioac.member)
+#else
+#define KL_OF_IO(member) 0
+#endif
 
 /* ------------------------------------------------------- execution context */
 

@@ -32,8 +32,8 @@
 #define KL_READ_s64(first, second, value) KL_READER(first, (s64)(value))
 #define KL_READ_u64(first, second, value) KL_READER(first, (u64)(value))
 #define KL_READ_text(first, second, value)                                                \
-	KL_READER(first, kl_text_word(value))                                                \
-	KL_READER(second, kl_text_word((value) + sizeof(u64)))
+	KL_READER(first, kl_unaligned_word(value))                                                \
+	KL_READER(second, kl_unaligned_word((value) + sizeof(u64)))
 
 /*
  * A value may contain commas. The row's type decides about the sign, whatever the kernel's type is.
@@ -91,122 +91,71 @@ enum variable_size {
 #undef KL_VARIABLE
 
 /*
+ * Each KL_OF_* of variable_values.h once more, as the location of the member. A row that is one of
+ * them has seven arguments in place of its value, which PLACE counts; any other value is one.
+ */
+#define OF(base, type, member, offset, shift, add) base, type, member, offset, shift, add, PLACED
+#define OF_SIMPLE(base, type, member) OF(base, type, member, 0, 0, 0)
+
+#undef KL_OF_TASK
+#undef KL_OF_TASK_PLUS
+#undef KL_OF_PARENT
+#undef KL_OF_CRED
+#undef KL_OF_SIGNAL
+#undef KL_OF_MM
+#undef KL_OF_MM_PAGES
+#undef KL_OF_REGISTERS
+#undef KL_OF_ID
+#undef KL_OF_CRED_BITS
+#undef KL_OF_CGROUP_NODE
+#define KL_OF_TASK(member) OF_SIMPLE(TASK, struct task_struct, member)
+#define KL_OF_TASK_PLUS(member, add) OF(TASK, struct task_struct, member, 0, 0, add)
+#define KL_OF_PARENT(member) OF_SIMPLE(PARENT, struct task_struct, member)
+#define KL_OF_CRED(member) OF_SIMPLE(CRED, struct cred, member)
+#define KL_OF_CRED_BITS(member) OF_SIMPLE(CRED, struct cred, member)
+#define KL_OF_SIGNAL(member) OF_SIMPLE(SIGNAL, struct signal_struct, member)
+/* kl_zeroes replaces a missing mm, so members must lie within it. */
+#define IN_ZEROES(member) \
+	BUILD_BUG_ON_ZERO(offsetof(struct mm_struct, member) + sizeof(u64) > KL_ZEROES_BYTES)
+#define KL_OF_MM(member) OF(MM, struct mm_struct, member, IN_ZEROES(member), 0, 0)
+#define KL_OF_MM_PAGES(member) OF(MM, struct mm_struct, member, IN_ZEROES(member), PAGE_SHIFT, 0)
+#define USER_REGISTERS (THREAD_SIZE - TOP_OF_KERNEL_STACK_PADDING - sizeof(struct pt_regs))
+#define KL_OF_REGISTERS(member) OF(STACK, struct pt_regs, member, USER_REGISTERS, 0, 0)
+/* Each struct pid has at least one of `numbers`, so 8 bytes can be read there. */
+#define KL_OF_ID(type) OF(type, struct upid, nr, offsetof(struct pid, numbers), 0, 0)
+#define KL_OF_CGROUP_NODE(member) OF_SIMPLE(CGROUP, struct kernfs_node, member)
+
+/*
  * If a member is wider than the value, only its lower bytes are compared, unless the value is
  * calculated from it.
  */
-#define CALCULATED(name, base_, type, member, offset_, shift_, add_)                             \
-	[KL_VARIABLE_ID_##name] = {                                                              \
-		.base = KL_BASE_##base_,                                                         \
-		.bytes = sizeof(((type *)0)->member) +                                           \
-			 BUILD_BUG_ON_ZERO(SIZE_##name > sizeof(((type *)0)->member) &&          \
-					   !(shift_)) +                                          \
-			 BUILD_BUG_ON_ZERO(offsetof(type, member) + sizeof(u64) > sizeof(type)), \
-		.shift = shift_,                                                                 \
-		.add = add_,                                                                     \
-		.offset = (offset_) + offsetof(type, member),                                    \
-	}
-#define MEMBER(name, base_, type, member, offset_)                                               \
-	[KL_VARIABLE_ID_##name] = {                                                              \
-		.base = KL_BASE_##base_,                                                         \
-		.bytes = SIZE_##name +                                                           \
-			 BUILD_BUG_ON_ZERO(SIZE_##name > sizeof(((type *)0)->member)) +          \
-			 BUILD_BUG_ON_ZERO(offsetof(type, member) + sizeof(u64) > sizeof(type)), \
-		.offset = (offset_) + offsetof(type, member),                                    \
-	}
-#define TASK(name, member) MEMBER(name, TASK, struct task_struct, member, 0)
-#define CRED(name, member) MEMBER(name, CRED, struct cred, member, 0)
-#define SIGNAL(name, member) MEMBER(name, SIGNAL, struct signal_struct, member, 0)
-/* kl_zeroes replaces a missing mm, so members must lie within it. */
-#define IN_ZEROES(type, member) \
-	BUILD_BUG_ON_ZERO(offsetof(type, member) + sizeof(u64) > KL_ZEROES_BYTES)
-#define MM(name, member) \
-	MEMBER(name, MM, struct mm_struct, member, IN_ZEROES(struct mm_struct, member))
-#define PAGES(name, member)                                                                 \
-	CALCULATED(name, MM, struct mm_struct, member, IN_ZEROES(struct mm_struct, member), \
-		   PAGE_SHIFT, 0)
-/* Each struct pid has at least one of `numbers`, so 8 bytes can be read there. */
-#define GROUP(name, base) MEMBER(name, base, struct upid, nr, offsetof(struct pid, numbers))
-#define USER_REGISTERS (THREAD_SIZE - TOP_OF_KERNEL_STACK_PADDING - sizeof(struct pt_regs))
-#define USER(name, member) MEMBER(name, STACK, struct pt_regs, member, USER_REGISTERS)
+#define PLACED(name, base_, type, member, offset_, shift_, add_, placed)                           \
+	[KL_VARIABLE_ID_##name] = {                                                                \
+		.base = KL_BASE_##base_,                                                           \
+		.bytes =                                                                           \
+			((shift_) || (add_) ? sizeof_field(type, member) : SIZE_##name) +          \
+			BUILD_BUG_ON_ZERO(SIZE_##name > sizeof_field(type, member) && !(shift_)) + \
+			BUILD_BUG_ON_ZERO(offsetof(type, member) + sizeof(u64) > sizeof(type)),    \
+		.shift = shift_,                                                                   \
+		.add = add_,                                                                       \
+		.offset = (offset_) + offsetof(type, member),                                      \
+	},
+#define OTHER(name, ...)
+#define SEVENTH(_1, _2, _3, _4, _5, _6, seventh, ...) seventh
+#define PLACE(name, ...)                                                      \
+	SEVENTH(__VA_ARGS__, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER) \
+	(name, __VA_ARGS__)
 
 /*
- * Rows whose value is a plain member. An entry must give the same value as the row's expression,
- * which is authoritative. Sessions that may use the fast path (`quick` in struct kl_variables) read
- * their values here, all others through the expressions; tests/cli/variables.sh compares what is
- * recorded with other sources.
+ * Rows whose value is a plain member. Sessions that may use the fast path (`quick` in struct
+ * kl_variables) read their values here, all others through the expressions;
+ * tests/cli/variables.sh compares what is recorded with other sources.
  */
 const struct kl_variable_place kl_variable_places[] = {
-	TASK(tid, pid),
-	TASK(pid, tgid),
-	MEMBER(ppid, PARENT, struct task_struct, tgid, 0),
-	GROUP(pgid, PGRP),
-	GROUP(sid, SESSION),
-	CRED(uid, uid),
-	CRED(gid, gid),
-	CRED(euid, euid),
-	CRED(egid, egid),
-	CRED(capabilities, cap_effective),
-#ifdef CONFIG_CGROUPS
-	MEMBER(cgroup, CGROUP, struct kernfs_node, id, 0),
-#endif
-	TASK(task_flags, flags),
-#ifdef CONFIG_SECCOMP
-	TASK(seccomp, seccomp.mode),
-#endif
-	SIGNAL(threads, nr_threads),
-	SIGNAL(oom_score_adj, oom_score_adj),
-	CALCULATED(priority, TASK, struct task_struct, prio, 0, 0, -MAX_RT_PRIO),
-	CALCULATED(nice, TASK, struct task_struct, static_prio, 0, 0, -DEFAULT_PRIO),
-	TASK(policy, policy),
-	TASK(rt_priority, rt_priority),
-	TASK(cpus_allowed, nr_cpus_allowed),
-	TASK(start_time, start_boottime),
-	TASK(cpu_time, se.sum_exec_runtime),
-	TASK(utime, utime),
-	TASK(stime, stime),
-#ifdef CONFIG_SCHED_INFO
-	TASK(run_delay, sched_info.run_delay),
-	TASK(runs, sched_info.pcount),
-#endif
-	TASK(migrations, se.nr_migrations),
-	TASK(nvcsw, nvcsw),
-	TASK(nivcsw, nivcsw),
-	TASK(timer_slack, timer_slack_ns),
-	TASK(min_faults, min_flt),
-	TASK(maj_faults, maj_flt),
-	PAGES(vm_size, total_vm),
-	PAGES(vm_data, data_vm),
-	PAGES(vm_stack, stack_vm),
-	PAGES(vm_exec, exec_vm),
-	PAGES(vm_locked, locked_vm),
-	MM(mappings, map_count),
-#ifdef CONFIG_TASK_IO_ACCOUNTING
-	TASK(io_read_bytes, ioac.read_bytes),
-	TASK(io_write_bytes, ioac.write_bytes),
-	TASK(io_read_chars, ioac.rchar),
-	TASK(io_write_chars, ioac.wchar),
-	TASK(io_reads, ioac.syscr),
-	TASK(io_writes, ioac.syscw),
-#endif
-	TASK(signal_blocked, blocked.sig[0]),
-	USER(user_ip, ip),
-	USER(user_sp, sp),
-	USER(user_flags, flags),
-	USER(user_ax, ax),
-	USER(user_bx, bx),
-	USER(user_cx, cx),
-	USER(user_dx, dx),
-	USER(user_si, si),
-	USER(user_di, di),
-	USER(user_bp, bp),
-	USER(user_r8, r8),
-	USER(user_r9, r9),
-	USER(user_r10, r10),
-	USER(user_r11, r11),
-	USER(user_r12, r12),
-	USER(user_r13, r13),
-	USER(user_r14, r14),
-	USER(user_r15, r15),
+#define KL_VARIABLE(id, name, scope, type, unit, format, access, needs, cost, help, ...) \
+	PLACE(name, __VA_ARGS__)
+#include "../../uapi/variables.def"
+#undef KL_VARIABLE
 	[KL_VARIABLE_ID_COUNT] = {},
 };
 
@@ -218,10 +167,10 @@ const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT] = {
 			     .is_parent = true },
 	[KL_BASE_CRED] = { FIRST(struct task_struct, cred) },
 	[KL_BASE_SIGNAL] = { FIRST(struct task_struct, signal) },
-	[KL_BASE_PGRP] = { FIRST(struct task_struct, signal),
+	[KL_BASE_PGID] = { FIRST(struct task_struct, signal),
 			   SECOND(struct signal_struct, pids[PIDTYPE_PGID]) },
-	[KL_BASE_SESSION] = { FIRST(struct task_struct, signal),
-			      SECOND(struct signal_struct, pids[PIDTYPE_SID]) },
+	[KL_BASE_SID] = { FIRST(struct task_struct, signal),
+			  SECOND(struct signal_struct, pids[PIDTYPE_SID]) },
 #ifdef CONFIG_CGROUPS
 	[KL_BASE_CGROUP] = { FIRST(struct task_struct, cgroups), SECOND(struct css_set, dfl_cgrp),
 			     THIRD(struct cgroup, kn) },

@@ -34,8 +34,8 @@
 #define GET_u32(first, second, value) GETTER(first, (u32)(value))
 #define GET_u64(first, second, value) GETTER(first, (u64)(value))
 #define GET_text(first, second, value)                                                   \
-	GETTER(first, kl_text_word(value))                                                   \
-	GETTER(second, kl_text_word((value) + sizeof(u64)))
+	GETTER(first, kl_unaligned_word(value))                                                   \
+	GETTER(second, kl_unaligned_word((value) + sizeof(u64)))
 
 /* Only variables of a task or of the whole machine are available without an event. */
 #define SCOPE_task(type, first, second, value) GET_##type(first, second, value)

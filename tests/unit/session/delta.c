@@ -42,7 +42,7 @@ u32 kl_clock_kind(void)
 /* Bases of variables that are not in the task itself. */
 const struct kl_variable_group kl_variable_bases[KL_BASE_COUNT] = {
 	[KL_BASE_SIGNAL] = { .hop = offsetof(struct task_struct, other) },
-	[KL_BASE_PGRP] = { .hop = offsetof(struct task_struct, more), .more = true },
+	[KL_BASE_PGID] = { .hop = offsetof(struct task_struct, more), .more = true },
 };
 const u8 kl_zeroes[KL_ZEROES_BYTES];
 const u8 *const kl_zero_stack = kl_zeroes;
@@ -161,7 +161,7 @@ static void make_variables(bool quick)
 		return;
 	place_variable(0, KL_BASE_TASK, offsetof(struct task_struct, comm));
 	place_variable(1, KL_BASE_SIGNAL, sizeof(u64));
-	place_variable(2, KL_BASE_PGRP, sizeof(u64));
+	place_variable(2, KL_BASE_PGID, sizeof(u64));
 	variables.plain_groups = 2;
 	known->task_end = known->word + 1;
 	known->hop_end = known->word + 2;
