@@ -8,50 +8,15 @@
  * They decide about the running task, may allocate, and may write to the audit log. So they can
  * only be called in a system call of the task that requests access, not when an event is hit.
  */
-#include <linux/cpufeature.h>
-#include <linux/kprobes.h>
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/security.h>
-#include <asm/ibt.h>
 
+#include "../base/function.h"
 #include "compat_config.h"
 #include "lsm.h"
 
 #ifdef CONFIG_SECURITY
-
-/*
- * With IBT, the target of an indirect call must begin with a landing pad, which the kernel removes
- * from functions that it only calls directly.
- */
-static bool may_be_called(const void *function)
-{
-#ifdef CONFIG_X86_KERNEL_IBT
-	u32 first;
-
-	if (!cpu_feature_enabled(X86_FEATURE_IBT))
-		return true;
-	return !get_kernel_nofault(first, (const u32 *)function) && first == gen_endbr();
-#else
-	return true;
-#endif
-}
-
-/*
- * A kprobe finds a function by name and need not be armed for that. If the function begins with a
- * landing pad, the probe's address is after it.
- */
-static void *find_function(const char *name)
-{
-	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
-	void *function;
-
-	if (register_kprobe(&probe))
-		return NULL;
-	function = PTR_ALIGN_DOWN(probe.addr, 8);
-	unregister_kprobe(&probe);
-	return may_be_called(function) ? function : NULL;
-}
 
 static typeof(security_ptrace_access_check) *ptrace_check;
 static typeof(security_perf_event_open) *perf_check;
@@ -63,8 +28,8 @@ static typeof(security_perf_event_open) *perf_check;
  */
 void kl_lsm_init(void)
 {
-	ptrace_check = find_function("security_ptrace_access_check");
-	perf_check = find_function("security_perf_event_open");
+	ptrace_check = kl_function_find("security_ptrace_access_check");
+	perf_check = kl_function_find("security_perf_event_open");
 	if (!ptrace_check || !perf_check)
 		pr_notice("security modules are not consulted about %s%s%s\n",
 			  ptrace_check ? "" : "reading tasks",
