@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "device/proc.h"
 #include "handler/dispatch.h"
+#include "core/layout.h"
 #include "core/lsm.h"
 #include "session/session.h"
 #include "core/stack.h"
@@ -25,6 +26,7 @@ static int __init kernlens_init(void)
 
 	kl_clock_init();
 	kl_lsm_init();
+	kl_layout_init();
 	kl_accounts_init();
 	kl_watchdog_init();
 	error = kl_source_init();

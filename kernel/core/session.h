@@ -174,6 +174,7 @@ struct kl_stack_limits {
  * @following: forks update its sets of tasks
  * @frozen: a freeze request has stopped the recording
  * @closed: the creator has closed it; it cannot be started again
+ * @uses_switch: the last context switch of each CPU is kept for it
  * @attached: events with a probe, by id
  * @syscalls_attached: probes of the entries, and of the exits, of system calls are attached
  * @budget: its share of its user's budget while it runs, or NULL
@@ -234,6 +235,7 @@ struct kl_session {
 	bool following;
 	bool frozen;
 	bool closed;
+	bool uses_switch;
 	bool syscalls_attached[2];
 	DECLARE_BITMAP(attached, KL_EV_MAX);
 	struct kl_budget *budget;

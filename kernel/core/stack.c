@@ -16,11 +16,13 @@
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 
+#include "layout.h"
 #include "session.h"
 #include "stack_internal.h"
 
 #define LEVELS 4 /* a task, a softirq, an interrupt, an NMI */
 #define OBJECT_PROBES 16
+#define WAIT_FRAMES 12 /* most from the scheduler's tracepoint to the function that waits */
 
 /**
  * struct stack_cpu - per-CPU state for taking traces
@@ -385,6 +387,32 @@ u64 kl_stack_user(struct kl_session *s)
 }
 
 /* -------------------------------------------------------------- the handler */
+
+static bool is_scheduler(u64 address)
+{
+	return address - kl_layout.sched_begin < kl_layout.sched_bytes;
+}
+
+/**
+ * kl_stack_wait_channel - where the running task goes to sleep
+ *
+ * Returns the return address of the first function outside the scheduler, as the kernel's own
+ * get_wchan() does for a task that sleeps already; 0 if the task is not in the scheduler. Context:
+ * any, preemption off.
+ */
+u64 kl_stack_wait_channel(void)
+{
+	u64 frame[WAIT_FRAMES];
+	u8 flags = 0;
+	u32 i = 0, n = kl_stack_walk_kernel(frame, WAIT_FRAMES, NULL, &flags);
+
+	/* Between this module and the scheduler may be the tracepoint's own function. */
+	while (i < n && !is_scheduler(frame[i]))
+		i++;
+	while (i < n && is_scheduler(frame[i]))
+		i++;
+	return i < n ? frame[i] : 0;
+}
 
 /**
  * kl_stack_request - take the traces for the record that the handler `stack` will write

@@ -51,6 +51,7 @@ static __always_inline struct pt_regs *kl_tick_registers(void)
 u64 kl_stack_kernel(struct kl_session *s);
 u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until);
 u64 kl_stack_user(struct kl_session *s);
+u64 kl_stack_wait_channel(void);
 bool kl_stack_request(struct kl_session *s);
 void kl_stack_forget(void);
 u64 kl_stack_requested(struct kl_session *s, enum kl_stack_kind kind);

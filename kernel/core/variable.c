@@ -18,6 +18,7 @@
 #include "program.h"
 #include "session.h"
 #include "stack.h"
+#include "switch.h"
 #include "variable.h"
 
 /* Size of a number's type in bytes: enum kl_number is 2 * log2(bytes), plus 1 if unsigned. */
@@ -94,6 +95,32 @@ u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX])
 	return KL_PRESENT;
 }
 
+/**
+ * kl_variable_is_prepared - does a variable need preparation before it can be read?
+ * @id: any number
+ */
+bool kl_variable_is_prepared(u32 id)
+{
+	return kl_stack_is_variable(id) || kl_counter_is_variable(id) || kl_switch_is_variable(id);
+}
+
+/**
+ * kl_variable_prepare - set up what a variable needs before it can be read
+ * @s: the session, locked
+ * @id: of a variable that the session's owner may read
+ * @why: set on failure
+ *
+ * What is set up lasts until the session ends. Returns 0 or a negative errno. Context: may sleep.
+ */
+int kl_variable_prepare(struct kl_session *s, u32 id, struct kl_error *why)
+{
+	if (kl_stack_is_variable(id))
+		return kl_stacks_prepare(s, why);
+	if (kl_counter_is_variable(id))
+		return kl_counters_prepare(s, id, why);
+	return kl_switch_is_variable(id) ? kl_switch_prepare(s, why) : 0;
+}
+
 /* May an unprivileged owner see the task's parent? Preemption is off, so RCU keeps the parent. */
 static bool may_see_parent(const struct kl_session *s, const struct task_struct *t)
 {
@@ -166,6 +193,7 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 	char reason[KL_ERROR_TEXT_MAX];
 	u32 absent = kl_variable_absent(id, s->may, reason);
 	const struct kl_variable_row *row;
+	int error;
 
 	if (absent)
 		return kl_fail(why,
@@ -182,17 +210,10 @@ static int add_row(struct kl_session *s, struct kl_variables *v, u32 i, u32 id,
 		if (v->slot[k].row == row)
 			return kl_fail(why, -EINVAL, "%s is requested twice", row->name);
 	v->of[i].bytes = row->bytes;
-	if (kl_stack_is_variable(id)) {
-		if (kl_stacks_prepare(s, why))
-			return -ENOMEM;
-		v->walks = true;
-	}
-	if (kl_counter_is_variable(id)) {
-		int error = kl_counters_prepare(s, id, why);
-
-		if (error)
-			return error;
-	}
+	error = kl_variable_prepare(s, id, why);
+	if (error)
+		return error;
+	v->walks |= kl_stack_is_variable(id);
 	add_half(s, v, i, row, false);
 	v->slot[v->of[i].slot].is_text = row->more;
 	if (v->quick && kl_variable_places[id].base)
@@ -470,6 +491,7 @@ void kl_variables_deinit(struct kl_session *s)
 {
 	destroy_variables(s->variables);
 	kl_counters_destroy(s->counters);
+	kl_switch_release(s);
 }
 
 /* Cache what records of a CPU need; @v is NULL if there are no variables. */

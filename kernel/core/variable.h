@@ -291,6 +291,8 @@ static __always_inline struct kl_word *kl_word_of(struct kl_known *known,
 	return (struct kl_word *)((u8 *)known + slot->at);
 }
 
+bool kl_variable_is_prepared(u32 id);
+int kl_variable_prepare(struct kl_session *s, u32 id, struct kl_error *why);
 u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX]);
 int kl_variables_set(struct kl_session *s, const struct kl_abi_variables *params,
 		     struct kl_error *why);

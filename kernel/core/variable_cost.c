@@ -17,6 +17,9 @@ static u32 row_cost(u32 id)
 	switch (id) {
 	case KL_VARIABLE_ID_open_files:
 		return 150;
+	case KL_VARIABLE_ID_wchan:
+		return 400;
+	case KL_VARIABLE_ID_user_stack_used:
 	case KL_VARIABLE_ID_softirqs:
 		return 12;
 	case KL_VARIABLE_ID_available_memory:

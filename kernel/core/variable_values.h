@@ -36,7 +36,11 @@
 #include <asm/stacktrace.h>
 
 #include "../base/task_iter.h"
+#include "compat_config.h"
 #include "counter.h"
+#include "layout.h"
+#include "stack.h"
+#include "switch.h"
 
 /* ---------------------------------- features that a kernel or CPU may lack */
 
@@ -71,6 +75,12 @@ KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
 	 "this processor counts instructions only for perf (it has no IRPERF)")
 KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
 	 "this processor reports no temperature (DTHERM); virtual ones usually do not")
+
+KL_LACKS(
+	sched_text, kl_layout.sched_bytes,
+	"the kernel's in_sched_functions() cannot be called here, which tells what is the scheduler")
+KL_LACKS(run_queue, kl_layout.nr_running, kl_layout.no_run_queue)
+KL_LACKS(path_walk, !kl_layout.no_path_walk, kl_layout.no_path_walk)
 
 #define KL_COUNTER(name, type, config, perf_name)           \
 	static inline const char *kl_lacks_##name(void)     \
@@ -198,6 +208,35 @@ static inline s32 kl_syscall_number(struct task_struct *t)
 	return t->flags & PF_KTHREAD ? -1 : (s32)task_pt_regs(t)->orig_ax;
 }
 
+/*
+ * Bytes of the stack on which the first thread began. What lies below stack_start is that stack only
+ * as far as it reaches or may grow: elsewhere the program has made a stack of its own.
+ */
+static inline u64 kl_user_stack_used(const struct task_struct *t, const struct mm_struct *mm,
+				     u64 sp)
+{
+	u64 used = mm->start_stack - sp;
+	u64 limit = READ_ONCE(t->signal->rlim[RLIMIT_STACK].rlim_cur);
+	u64 most = (u64)mm->stack_vm << PAGE_SHIFT;
+
+	if (limit != RLIM_INFINITY && limit > most)
+		most = limit;
+	return t == t->group_leader && used <= most ? used : 0;
+}
+
+/*
+ * A member of the kernel's struct for the path lookup in progress, which is on the task's stack; -1
+ * if there is none.
+ */
+static inline s32 kl_path_walk(const struct task_struct *t, u32 offset)
+{
+	unsigned long at = (unsigned long)READ_ONCE(t->nameidata) + offset;
+
+	if (at - (unsigned long)task_stack_page(t) > THREAD_SIZE - sizeof(s32))
+		return -1;
+	return READ_ONCE(*(const s32 *)at);
+}
+
 /* --------------------------------------------------- values that are plain members */
 
 /*
@@ -269,6 +308,22 @@ static inline const struct pt_regs *kl_irq_registers(void)
 	const struct pt_regs *regs = in_hardirq() ? get_irq_regs() : NULL;
 
 	return regs ? regs : &kl_no_registers;
+}
+
+/* Has the task left its run queue, to sleep? */
+static inline bool kl_is_asleep(const struct task_struct *t)
+{
+#ifdef KL_HAVE_SCHED_DELAYED
+	if (READ_ONCE(t->se.sched_delayed))
+		return true;
+#endif
+	return !READ_ONCE(t->on_rq);
+}
+
+/* A task that runs and is not in its run queue is about to be switched from. */
+static inline u64 kl_wait_channel(const struct task_struct *t)
+{
+	return unlikely(kl_is_asleep(t)) && in_task() ? kl_stack_wait_channel() : 0;
 }
 
 /* ------------------------------------------------------------- the machine */

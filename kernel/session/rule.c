@@ -83,7 +83,7 @@ static u32 count_arguments(const struct kl_abi_op *ops, u32 n_ops)
 	return most;
 }
 
-/* Check access to the stack traces and counters that a program reads, and prepare them. */
+/* Check access to what a program reads that has to be prepared, and prepare it. */
 static int prepare_variables(struct kl_session *s, const struct kl_abi_op *ops, u32 n_ops,
 			     struct kl_error *why)
 {
@@ -91,16 +91,12 @@ static int prepare_variables(struct kl_session *s, const struct kl_abi_op *ops, 
 	int error = 0;
 
 	for (u32 i = 0; i < n_ops && !error; i++) {
-		bool is_counter = kl_counter_is_variable(ops[i].imm);
-
-		if (ops[i].code != KL_OP_VARIABLE ||
-		    !(is_counter || kl_stack_is_variable(ops[i].imm)))
+		if (ops[i].code != KL_OP_VARIABLE || !kl_variable_is_prepared(ops[i].imm))
 			continue;
 		if (kl_variable_absent(ops[i].imm, s->may, reason) == KL_ABSENT_DENIED)
 			return kl_fail(why, -EPERM, "%s", reason);
 		mutex_lock(&s->lock);
-		error = is_counter ? kl_counters_prepare(s, ops[i].imm, why) :
-				     kl_stacks_prepare(s, why);
+		error = kl_variable_prepare(s, ops[i].imm, why);
 		mutex_unlock(&s->lock);
 	}
 	return error;

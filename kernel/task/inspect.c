@@ -166,7 +166,7 @@ static int add_variable(struct inspection *in, u32 id, u32 may)
 		return kl_fail(in->why, -EINVAL, "%s is available only when an event fires",
 			       row->name);
 	in->has_registers |= (id >= KL_VARIABLE_ID_user_ip && id <= KL_VARIABLE_ID_user_r15) ||
-			     id == KL_VARIABLE_ID_syscall;
+			     id == KL_VARIABLE_ID_syscall || id == KL_VARIABLE_ID_user_stack_used;
 	if (row->more) {
 		add_text(in, id, row);
 		return 0;

@@ -239,6 +239,8 @@ def of_process(pid):
                       "user_ip"], words[1:]))
     elif len(call) == 3:  # stopped between two system calls
         n["syscall"], n["user_sp"], n["user_ip"] = [int(word, 0) for word in call]
+    if "user_sp" in n:
+        n["user_stack_used"] = n["stack_start"] - n["user_sp"]
     for name in ("pid", "net", "user", "uts", "ipc", "cgroup"):
         n[name + "_ns"] = namespace(pid, name)
     if len(tasks) == 1:
@@ -359,6 +361,8 @@ def main():
     mine = inspect(["nvcsw", "tid"], [alone])[alone]
     status = pairs("/proc/%d/task/%d/status" % (one, alone))
     report(mine["nvcsw"] == int(status["voluntary_ctxt_switches"]), "a thread's own values")
+    rows = inspect(["user_stack_used"], [one], "-t")
+    report([i for i in rows if rows[i]["user_stack_used"]] == [one], "the stack of the first thread only")
     os.kill(pids[0], signal.SIGKILL)
     os.waitpid(pids[0], 0)
     gone = subprocess.run([KERNLENS, "proc", "--json", str(pids[0]), str(pids[1])], stdout=subprocess.PIPE)

@@ -6,6 +6,12 @@
 #
 #   variables.py probe FILE     reads the sources, calls getppid, reads them again
 #   variables.py check FILE     compares with events as JSON on stdin; prints TAP
+#   variables.py sleep FILE     starts processes that sleep, and notes their /proc/PID/wchan
+#   variables.py asleep FILE    compares that with sched_switch events as JSON on stdin
+#   variables.py switches       compares the last switch of each CPU with sched_switch on stdin
+#   variables.py load FILE      calls getppid on a CPU that runs nothing else, and beside others,
+#                               and notes how many tasks /proc/loadavg says are runnable
+#   variables.py loaded FILE    compares that with these calls as JSON on stdin
 #
 # A changing value must lie between the two readings; an intended difference is a row
 # of `about` below, with its reason.
@@ -13,9 +19,12 @@ import ctypes
 import json
 import os
 import resource
+import select
 import signal
 import struct
 import sys
+import threading
+import time
 
 TICK = 1000000000 // os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -103,9 +112,11 @@ def of_task():
         "oom_score_adj": int(open("/proc/self/oom_score_adj").read()),
         "cpus_allowed": len(os.sched_getaffinity(0)),
         "timer_slack": ctypes.CDLL(None).prctl(30, 0, 0, 0, 0),
-        "syscall": 110, "in_irq": 0, "irqs_off": 0, "preempt_count": 0,
+        "syscall": 110, "in_irq": 0, "irqs_off": 0, "preempt_count": 0, "next_tid": int(fields[0]),
+        "link_count": -1, "link_depth": -1,
     }
-    return numbers, {"comm": fields[1], "parent_comm": parent[1]}
+    return numbers, {"comm": fields[1], "parent_comm": parent[1], "next_comm": fields[1],
+                     "wchan": "0x0"}
 
 
 def of_place():
@@ -118,6 +129,8 @@ def of_place():
             low["user_ip"], high["user_ip"] = start, end
         if "[stack]" in line:
             low["user_sp"], high["user_sp"] = start, end
+            low["user_stack_used"] = 100
+            high["user_stack_used"] = int(stat("/proc/self/stat")[27]) - start
     low["stack_used"], high["stack_used"] = 200, 16384
     for line in open("/proc/thread-self/sched"):
         words = line.split()
@@ -238,8 +251,156 @@ def check(path):
     return 1 if failures else 0
 
 
+def report(failures, text):
+    for failure in failures[:8]:
+        print("# " + failure)
+    print("# " + text)
+    return 1 if failures else 0
+
+
+def events():
+    return [json.loads(line) for line in sys.stdin]
+
+
+def read_pipe():
+    os.read(os.pipe()[0], 1)
+
+
+def wait_for_lock():
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+
+def wait_for_child():
+    if not os.fork():
+        signal.pause()
+    os.wait()
+
+
+# Ways to sleep, each in another function of the kernel.
+SLEEPS = [lambda: time.sleep(100), read_pipe, signal.pause, wait_for_lock, wait_for_child,
+          lambda: select.select([], [], [], 100), lambda: select.epoll().poll(100),
+          lambda: os.read(os.eventfd(0), 8)]
+
+
+def sleep(path):
+    pids, channels = [], {}
+    for how in SLEEPS:
+        pid = os.fork()
+        if not pid:
+            os.setpgid(0, 0)
+            how()
+        pids.append(pid)
+    for pid in pids:
+        # 6.12 leaves a task that sleeps in its run queue for a while, and then tells no place.
+        for _ in range(500):
+            time.sleep(0.02)
+            channel = open("/proc/%d/wchan" % pid).read()
+            if stat("/proc/%d/stat" % pid)[2] == "S" and channel != "0":
+                channels[pid] = channel
+                break
+    json.dump(channels, open(path, "w"))
+    for pid in pids:
+        os.killpg(pid, signal.SIGKILL)
+
+
+def asleep(path):
+    channels, found, failures, slept, placed = json.load(open(path)), {}, [], 0, 0
+    for one in events():
+        place = one.get("variable_meanings", {}).get("wchan", "")
+        place = place.split("+")[0].split(":")[-1]
+        if one["event"] != "sched_switch":
+            if one["variables"]["wchan"] != "0x0":
+                failures.append("%s: a place" % one["event"])
+            continue
+        state = one["meanings"]["prev_state"]
+        if state == "R" and one["variables"]["wchan"] != "0x0":
+            failures.append("%s goes on and sleeps in %s" % (one["fields"]["prev_comm"], place))
+        if state in ("S", "D", "I"):
+            slept += 1
+            placed += place != ""
+        if state == "S":
+            found[str(one["fields"]["prev_tid"])] = place
+    for pid, channel in channels.items():
+        if found.get(pid) != channel:
+            failures.append("%s sleeps in %s, /proc says %s" % (pid, found.get(pid), channel))
+    if len(set(channels.values())) < 6:
+        failures.append("too few places: %s" % channels)
+    # A signal may arrive between the state's change and the switch.
+    if placed < slept * 0.98 or slept < 20:
+        failures.append("%d of %d that went to sleep have a place" % (placed, slept))
+    return report(failures, "%d places compared: %s; %d sleeps" % (
+        len(channels), " ".join(channels.values()), slept))
+
+
+def switches():
+    last, failures, compared, switched = {}, [], 0, 0
+    names = ("prev_tid", "prev_comm", "next_tid", "next_comm")
+    for one in events():
+        is_switch = one["event"] == "sched_switch"
+        if is_switch:
+            switched += 1
+            last[one["cpu"]] = [one["fields"][name] for name in names]
+        if one["cpu"] not in last:
+            continue
+        compared += not is_switch
+        got, wanted = [one["variables"][name] for name in names], last[one["cpu"]]
+        if got != wanted:
+            failures.append("%s on CPU %d: %s, not %s" % (one["event"], one["cpu"], got, wanted))
+        if not is_switch and got[2] != one["tid"]:
+            failures.append("%s of %d: switched to %d" % (one["event"], one["tid"], got[2]))
+    if compared < 200 or switched < 20:
+        failures.append("only %d events after %d switches" % (compared, switched))
+    return report(failures, "%d events after %d switches compared" % (compared, switched))
+
+
+SPINNERS = 3
+
+
+def runnable():
+    return int(open("/proc/loadavg").read().split()[3].split("/")[0])
+
+
+def load(path):
+    os.sched_setaffinity(0, {0})
+    getppid, seen, pids = ctypes.CDLL(None).getppid, [], []
+    for spinners in (0, SPINNERS):
+        for _ in range(spinners):
+            pid = os.fork()
+            while not pid:
+                pass
+            pids.append(pid)
+        time.sleep(0.3)
+        most = 0
+        for _ in range(20):
+            before = runnable()
+            getppid()
+            most = max(most, before, runnable())
+        seen.append(most)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    json.dump(seen, open(path, "w"))
+
+
+def loaded(path):
+    seen, failures = json.load(open(path)), []
+    counts = [one["variables"]["nr_running"] for one in events()
+              if one["event"] == "syscall_entry_getppid" and one["cpu"] == 0]
+    # The program's own calls are the last; those before are the interpreter's.
+    alone, beside = sorted(counts[-40:-20]), sorted(counts[-20:])
+    if len(counts) < 40:
+        return report(["%d calls recorded" % len(counts)], "too few")
+    if beside[10] - alone[10] != SPINNERS or alone[0] < 1:
+        failures.append("alone %s, beside %d others %s" % (alone, SPINNERS, beside))
+    # Another task may run for a moment when nobody reads /proc/loadavg.
+    if alone[10] > seen[0] or beside[10] > seen[1]:
+        failures.append("more than in /proc/loadavg: %s and %s, %s" % (alone, beside, seen))
+    return report(failures, "alone %d, beside %d others %d; at most %s on the machine" % (
+        alone[10], SPINNERS, beside[10], seen))
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "probe":
-        probe(sys.argv[2])
-    else:
-        sys.exit(check(sys.argv[2]))
+    mode = sys.argv[1]
+    sys.exit({"probe": probe, "check": check, "sleep": sleep, "asleep": asleep,
+              "switches": switches, "load": load, "loaded": loaded}[mode](*sys.argv[2:]))

@@ -51,11 +51,12 @@ expect "without privilege" 0
 kl print own --json
 check "own tasks' values are there" jq -e -s 'all(.[]; .variables.uid == 65534 and .variables.free_memory > 0)' out
 
-kl_nobody record -q --no-dump -e sched -v uid,rss,comm,load_1 -o "$work/about" -- sh -c 'for i in 1 2 3; do ls / | cat; done'
+kl_nobody record -q --no-dump -e sched -v uid,rss,comm,load_1,user_stack_used -o "$work/about" -- sh -c 'for i in 1 2 3; do ls / | cat; done'
 expect "without privilege, events that speak of own tasks while others run" 0
 kl print about --json
 check "others' values are blank" jq -e -s '[.[] | select(.tid == 0)] | length > 0 and
-	all(.[]; .comm == "" and .variables.uid == 0 and .variables.rss == 0 and .variables.comm == "")' out
+	all(.[]; .comm == "" and .variables.uid == 0 and .variables.rss == 0 and .variables.comm == "" and
+		.variables.user_stack_used == 0)' out
 check "the machine's are not" jq -e -s 'any(.[]; .tid == 0 and .variables.load_1 > 0)' out
 
 # Every available variable compared with what the task itself reads in /proc; in three recordings,
@@ -74,6 +75,71 @@ for ((at = 0; at < ${#names[@]}; at += third)); do
 	sed 's/^/# /' check
 done
 umount cgroup2
+
+# Context switches, run queues and places to sleep, beside what /proc and sched_switch say.
+kl record -a -q --no-dump -e sched_switch,syscalls -v prev_tid,prev_comm,next_tid,next_comm -o switches -- \
+	bash -c 'for i in 1 2 3; do ls / | cat; done'
+expect "record the last context switch" 0
+kl print switches --json
+check "it is what sched_switch says" bash -c "python3 '$here/variables.py' switches <out"
+sed 's/^/# /' check
+kl stat -e 'syscall_entry_geteuid:count by next_comm' -- id -u
+says err '^ +1 +id$' "a program reads it, too"
+kl_nobody record -q --no-dump -v next_tid -o "$work/n" -- true
+expect "an ordinary user may not record it" 1
+says err 'next_tid speaks of the whole system: needs CAP_PERFMON'
+
+if [[ $("$kernlens" list variables wchan --json | jq '.[0].available') == true ]]; then
+	kl record -a -q --no-dump -e sched_switch,syscall_entry_getpid -v wchan -o channels -- \
+		python3 "$here/variables.py" sleep "$work/slept"
+	expect "record where tasks go to sleep" 0
+	kl print channels --json
+	check "it is what /proc/PID/wchan says" bash -c "python3 '$here/variables.py' asleep slept <out"
+	sed 's/^/# /' check
+	kl_nobody record -q --no-dump -v wchan -o "$work/n" -- true
+	expect "an ordinary user may not record it" 1
+	says err 'needs CAP_SYS_ADMIN'
+else
+	skip "wchan" "the processor does not let in_sched_functions() be called"
+fi
+
+if has_types; then
+	kl record -q --no-dump -e syscall_entry_getppid -v nr_running -o loads -- \
+		python3 "$here/variables.py" load "$work/loaded"
+	expect "record the length of the run queue" 0
+	kl print loads --json
+	check "it grows by the tasks that are started" bash -c "python3 '$here/variables.py' loaded loaded <out"
+	sed 's/^/# /' check
+	kl_nobody record -q --no-dump -v nr_running -o "$work/n" -- true
+	expect "an ordinary user may not record it" 1
+
+	# a -> b -> c -> plain, and d1 -> d2/sub with d2 -> real.
+	mkdir -p links/real/sub && touch links/plain links/real/sub/file
+	ln -s b links/a && ln -s c links/b && ln -s plain links/c
+	ln -s d2/sub links/d1 && ln -s real links/d2
+	kl record -q --no-dump -e fn:security_inode_follow_link,syscall_exit_openat \
+		-v link_count,link_depth,'ino=inode->i_ino' -o followed -- cat links/a links/d1/file
+	expect "record links that are followed" 0
+	kl print followed --json
+	wanted=
+	for link in a,1,1 b,2,1 c,3,1 d1,1,1 d2,2,2; do
+		IFS=, read -r name count depth <<<"$link"
+		wanted+="$(stat -c %i "links/$name") $count $depth"$'\n'
+	done
+	jq -r 'select(.event != "syscall_exit_openat") |
+		"\(.fields.ino) \(.variables.link_count) \(.variables.link_depth)"' out >got
+	# shellcheck disable=SC2016 # for the inner shell
+	check "each is counted, with those it is inside of" bash -c \
+		'printf %s "$1" | while read -r line; do grep -qxF "$line" got || exit 1; done' - "$wanted"
+	check "and outside of a lookup there is none" jq -e -s '
+		[.[] | select(.event == "syscall_exit_openat").variables] | length > 2 and
+		all(.[]; .link_count == -1 and .link_depth == -1)' out
+else
+	skip "run queues and links" "the kernel does not tell its types"
+	kl record -q --no-dump -v nr_running -- true
+	expect "which is an error" 1
+	says err 'nr_running is not available here: there is no /sys/kernel/btf/vmlinux'
+fi
 
 # Expressions: the session's, compared with equivalent rows; and over an event's arguments.
 has_types || {
