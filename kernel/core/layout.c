@@ -7,7 +7,8 @@
  */
 #include <linux/btf.h>
 #include <linux/cache.h>
-#include <linux/kernel_read_file.h>
+#include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
@@ -259,19 +260,37 @@ static bool open_types(struct types *types, const void *file, size_t bytes)
 	return !types->strings[types->string_bytes - 1];
 }
 
+/*
+ * Not with kernel_read_file(), which asks security modules about kinds of files that they know; this
+ * one is the kernel's own memory. Returns the number of bytes, with vmalloc'd @data, or 0.
+ */
+static size_t read_types(void **data)
+{
+	struct file *file = filp_open(BTF_PATH, O_RDONLY, 0);
+	loff_t size, at = 0;
+
+	if (IS_ERR(file))
+		return 0;
+	size = i_size_read(file_inode(file));
+	*data = size > 0 && size <= BTF_BYTES_MAX ? vmalloc(size) : NULL;
+	while (*data && at < size)
+		if (kernel_read(file, *data + at, size - at, &at) <= 0)
+			break;
+	filp_close(file, NULL);
+	return *data && at == size ? size : 0;
+}
+
 static void find_members(void)
 {
-	void *file = NULL;
+	void *data = NULL;
+	size_t bytes = read_types(&data);
 	struct types types;
-	ssize_t bytes;
 
-	bytes = kernel_read_file_from_path(BTF_PATH, 0, &file, BTF_BYTES_MAX, NULL,
-					   READING_UNKNOWN);
-	if (bytes > 0 && open_types(&types, file, bytes)) {
+	if (bytes && open_types(&types, data, bytes)) {
 		find_run_queue(&types);
 		find_path_walk(&types);
 	}
-	vfree(file);
+	vfree(data);
 }
 
 /* Functions are aligned to at least this. */
