@@ -27,7 +27,7 @@ static const struct {
 	{ VARIABLE_timer_slack, 8 }, { VARIABLE_cpu, 4 },	   { VARIABLE_min_faults, 8 },
 	{ VARIABLE_in_irq, 1 },	     { VARIABLE_comm, 16 },	   { VARIABLE_maj_faults, 8 },
 	{ VARIABLE_tid, 4 },	     { VARIABLE_parent_comm, 16 }, { VARIABLE_nice, 1 },
-	{ VARIABLE_pid, 4 },
+	{ VARIABLE_pid, 4 },	     { VARIABLE_next_tid, 4 },
 };
 
 #define VARIABLES (sizeof(wanted) / sizeof(*wanted))
@@ -139,6 +139,8 @@ static bool check_values(struct reader *r, const struct state *state, u32 cpu, u
 		[5] = kls_value(KLS_MAJ_FAULTS, cpu, context, number),
 		[6] = (u32)state->task.tid,
 		[9] = (u32)state->task.pid,
+		/* A probe keeps it for each CPU: outside of a switch it is the running task. */
+		[10] = (u32)state->task.tid,
 	};
 	char name[16];
 
