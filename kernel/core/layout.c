@@ -88,8 +88,6 @@ static const struct btf_type *next_type(const struct types *types, const struct 
 	return type_at(types, (const u8 *)(t + 1) + rest_of(t));
 }
 
-#define for_each_type(t, types) for (t = type_at(types, (types)->first); t; t = next_type(types, t))
-
 static bool is_named(const struct types *types, u32 offset, const char *name)
 {
 	return offset < types->string_bytes && !strcmp(types->strings + offset, name);
@@ -102,8 +100,7 @@ static const struct btf_type *find_type(const struct types *types, u32 kind, con
 	const struct btf_type *t, *found = NULL;
 	u32 n = 0;
 
-	for_each_type(t, types)
-	{
+	for (t = type_at(types, types->first); t; t = next_type(types, t)) {
 		n++;
 		if (BTF_INFO_KIND(t->info) != kind || !is_named(types, t->name_off, name))
 			continue;
@@ -119,8 +116,9 @@ static const struct btf_type *type_of_id(const struct types *types, u32 id)
 {
 	const struct btf_type *t;
 
-	for_each_type(t, types) if (!--id) return t;
-	return NULL;
+	for (t = type_at(types, types->first); t && --id; t = next_type(types, t))
+		;
+	return t;
 }
 
 /* Is it an integer of 4 bytes, or a typedef of one? */
@@ -261,8 +259,8 @@ static bool open_types(struct types *types, const void *file, size_t bytes)
 }
 
 /*
- * Not with kernel_read_file(), which asks security modules about kinds of files that they know; this
- * one is the kernel's own memory. Returns the number of bytes, with vmalloc'd @data, or 0.
+ * Not with kernel_read_file(), which asks security modules about kinds of files that they know;
+ * this one is the kernel's own memory. Returns the number of bytes, with vmalloc'd @data, or 0.
  */
 static size_t read_types(void **data)
 {

@@ -76,9 +76,8 @@ KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
 KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
 	 "this processor reports no temperature (DTHERM); virtual ones usually do not")
 
-KL_LACKS(
-	sched_text, kl_layout.sched_bytes,
-	"the kernel's in_sched_functions() cannot be called here, which tells what is the scheduler")
+KL_LACKS(sched_text, kl_layout.sched_bytes,
+	 "in_sched_functions(), which knows the scheduler's text, cannot be called here (IBT)")
 KL_LACKS(run_queue, kl_layout.nr_running, kl_layout.no_run_queue)
 KL_LACKS(path_walk, !kl_layout.no_path_walk, kl_layout.no_path_walk)
 
@@ -209,8 +208,8 @@ static inline s32 kl_syscall_number(struct task_struct *t)
 }
 
 /*
- * Bytes of the stack on which the first thread began. What lies below stack_start is that stack only
- * as far as it reaches or may grow: elsewhere the program has made a stack of its own.
+ * Bytes of the stack on which the first thread began. What lies below stack_start is that stack
+ * only as far as it reaches or may grow: elsewhere the program has made a stack of its own.
  */
 static inline u64 kl_user_stack_used(const struct task_struct *t, const struct mm_struct *mm,
 				     u64 sp)

@@ -139,8 +139,11 @@ static bool check_values(struct reader *r, const struct state *state, u32 cpu, u
 		[5] = kls_value(KLS_MAJ_FAULTS, cpu, context, number),
 		[6] = (u32)state->task.tid,
 		[9] = (u32)state->task.pid,
-		/* A probe keeps it for each CPU: outside of a switch it is the running task. */
-		[10] = (u32)state->task.tid,
+		/*
+		 * A probe keeps it for each CPU: outside of a switch it is the running task. Only
+		 * an NMI may interrupt a switch.
+		 */
+		[10] = context == KLS_NMI ? state->value[10].number : (u32)state->task.tid,
 	};
 	char name[16];
 
