@@ -282,6 +282,35 @@ static int check_cast(struct kl_compiler *c, struct kl_node *node)
 	return 0;
 }
 
+/*
+ * Turn ~ and !~ into == and !=, with the beginning of a string if the pattern ends in an asterisk:
+ * programs cannot do more.
+ */
+static int check_pattern(struct kl_compiler *c, struct kl_node *node)
+{
+	struct kl_node *b = node->b;
+	char *out = b->string;
+
+	if (b->kind != KL_NODE_STRING || !b->is_pattern)
+		return kl_complain(c, b->at, "expected a pattern in quotes");
+	for (const char *at = b->string; *at; at++) {
+		if (*at == '*' && !at[1]) {
+			b->is_prefix = true;
+			break;
+		}
+		if (strchr("*?[", *at))
+			return kl_complain(
+				c, b->at,
+				"a pattern can have only one *, at its end, and no ? or [");
+		if (*at == '\\' && at[1])
+			at++;
+		*out++ = *at;
+	}
+	b->string_bytes = out - b->string;
+	node->op = node->op == KL_BINARY_LIKE ? KL_BINARY_EQ : KL_BINARY_NE;
+	return 0;
+}
+
 /* == and != with a string, which becomes the right operand. */
 static int check_text(struct kl_compiler *c, struct kl_node *node)
 {
@@ -296,7 +325,8 @@ static int check_text(struct kl_compiler *c, struct kl_node *node)
 	if (node->a->kind == KL_NODE_STRING)
 		return kl_complain(c, node->a->at, "cannot compare two strings with each other");
 	if (node->op != KL_BINARY_EQ && node->op != KL_BINARY_NE)
-		return kl_complain(c, node->at, "strings can only be compared with == and !=");
+		return kl_complain(c, node->at,
+				   "strings can only be compared with == and !=, or ~ and !~");
 	set_bool(&node->type);
 	if (node->a->type.base == KL_BASE_TEXT && !node->a->type.stars)
 		return 0;
@@ -334,6 +364,8 @@ static int check_binary(struct kl_compiler *c, struct kl_node *node)
 	bool is_comparison = node->op >= KL_BINARY_LT && node->op <= KL_BINARY_NE;
 	struct kl_ctype a, b;
 
+	if ((node->op == KL_BINARY_LIKE || node->op == KL_BINARY_UNLIKE) && check_pattern(c, node))
+		return -EINVAL;
 	if (node->a->kind == KL_NODE_STRING || node->b->kind == KL_NODE_STRING)
 		return check_text(c, node);
 	if (kl_check_value(c, node->a, &a) || kl_check_value(c, node->b, &b))
@@ -395,6 +427,10 @@ static int check_node(struct kl_compiler *c, struct kl_node *node)
 	struct kl_ctype type;
 
 	switch (node->kind) {
+	case KL_NODE_NUMBER:
+		if (node->is_fraction)
+			return kl_complain(c, node->at, "this is not a whole number");
+		return 0;
 	case KL_NODE_NAME:
 		return kl_scope_resolve(c, node);
 	case KL_NODE_FLAG:

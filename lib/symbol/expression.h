@@ -5,6 +5,9 @@
  *   text --lexer.c--> tokens --parser.c--> nodes --check.c--> nodes with types
  *        --generate.c (values, places), emit.c (registers, operations)--> program
  *
+ * Alarm rules (lib/monitor) share the lexer, the parser and the nodes; their scope has columns, and
+ * they check and evaluate the nodes themselves.
+ *
  * resolve.c resolves names, scope.c collects them, ctype.c converts BTF's types. Only the first
  * error is reported, at the column of its node or token.
  */
@@ -89,7 +92,31 @@ struct kl_flag {
 	unsigned int number;
 };
 
+/* May the right operand of a comparison be a string without quotes? */
+enum kl_words {
+	KL_WORDS_NONE,
+	KL_WORDS_NAMES, /* if it begins with a letter */
+	KL_WORDS_ALL,
+};
+
+/**
+ * struct kl_columns - the only names of a scope whose expressions are evaluated over rows
+ * @data: passed to the functions
+ * @find: index of a column, or a negative errno with an error text; may add columns
+ * @is_share: is this, which ends in a percent sign, the name of a column?
+ * @words: what the column may be compared with
+ *
+ * Names may end in "/s", and = is the same as ==.
+ */
+struct kl_columns {
+	void *data;
+	int (*find)(void *data, const char *name);
+	bool (*is_share)(const char *name, size_t length);
+	enum kl_words (*words)(void *data, int column);
+};
+
 struct kl_scope {
+	const struct kl_columns *columns; /* NULL: what follows has the names */
 	const struct kl_btf *btf;
 	const struct kl_symbols *symbols;
 	const struct kl_class *class;
@@ -115,6 +142,7 @@ enum kl_node_kind {
 	KL_NODE_NAME, /* resolved to one of the following */
 	KL_NODE_FIELD,
 	KL_NODE_ARGUMENT,
+	KL_NODE_COLUMN, /* number: its index */
 	KL_NODE_VARIABLE,
 	KL_NODE_CURRENT,
 	KL_NODE_GLOBAL, /* number: the global's address */
@@ -162,16 +190,40 @@ enum kl_binary {
 	KL_BINARY_AND,
 	KL_BINARY_XOR,
 	KL_BINARY_OR,
+	KL_BINARY_LIKE, /* a string and a shell pattern */
+	KL_BINARY_UNLIKE,
+};
+
+enum kl_measure {
+	KL_MEASURE_BYTES,
+	KL_MEASURE_TIME, /* in ns */
+	KL_MEASURE_SHARE, /* only in scopes with columns */
+};
+
+/**
+ * struct kl_unit - the suffix of a number
+ * @factor: what the number is multiplied by
+ * @count: the same if the number turns out to be a count; 0: it cannot be one
+ */
+struct kl_unit {
+	char name[4];
+	enum kl_measure measure;
+	uint64_t factor;
+	uint64_t count;
 };
 
 struct kl_token {
 	enum kl_token_kind kind;
 	uint32_t at; /* offset in the text */
 	uint32_t length;
-	uint64_t number;
+	uint64_t number; /* with its unit, rounded down */
+	double plain; /* without its unit */
+	const struct kl_unit *unit; /* or NULL */
 	bool is_unsigned;
+	bool is_fraction; /* the number was rounded */
 	bool is_prefix; /* a string that ends with an asterisk */
-	const char *string; /* unescaped */
+	bool is_pattern; /* a string in which \ precedes special characters that are literal */
+	char *string; /* unescaped, and terminated by NUL */
 	uint32_t string_bytes;
 };
 
@@ -183,13 +235,17 @@ struct kl_node {
 	bool is_user; /* the place is in user memory */
 	bool is_percpu; /* of a global */
 	bool is_prefix; /* of a string */
+	bool is_pattern;
+	bool is_fraction; /* of a number */
 	uint8_t bits; /* of a bitfield; else 0 */
 	uint8_t bit; /* the first bit */
 	uint32_t at; /* offset in the text */
 	uint32_t length;
 	struct kl_node *a, *b, *c;
 	uint64_t number; /* also the index of fields and arguments, and the offset of members */
-	const char *string;
+	double plain; /* of a number */
+	const struct kl_unit *unit;
+	char *string;
 	uint32_t string_bytes;
 	struct kl_ctype type;
 };
@@ -203,6 +259,7 @@ struct kl_compiler {
 	const struct kl_scope *scope;
 	const char *what;
 	const char *text;
+	unsigned int line; /* number of lines that precede the text */
 	struct kl_code *code;
 	struct kl_token token;
 	const char *at; /* after the token */
@@ -223,14 +280,25 @@ int kl_complain_again(const struct kl_compiler *c, uint32_t at, int error);
 
 /* lexer.c: read the next token into @c->token. */
 int kl_lex(struct kl_compiler *c);
+/* The same, but a string may be without quotes: it ends at a blank or parenthesis. */
+int kl_lex_word(struct kl_compiler *c, enum kl_words words);
+/* The same, but a string is a pattern. */
+int kl_lex_pattern(struct kl_compiler *c, enum kl_words words);
+/* Is the token this sign or name? */
+bool kl_token_is(const struct kl_compiler *c, const char *text);
 /* parser.c: parse the whole text; NULL with an error. */
 struct kl_node *kl_parse(struct kl_compiler *c);
+/* Parse an expression that begins with the current token, which is then the one after it. */
+struct kl_node *kl_parse_part(struct kl_compiler *c);
+struct kl_node *kl_node_new(struct kl_compiler *c, enum kl_node_kind kind, uint32_t at);
 /* check.c: compute the types of @node and all nodes below it. */
 int kl_check(struct kl_compiler *c, struct kl_node *node);
 /* The type of @node as a value; -EINVAL if it is neither a number nor a pointer. */
 int kl_check_value(struct kl_compiler *c, const struct kl_node *node, struct kl_ctype *type);
 /* fold.c: turn a node whose operands are numbers into a number. */
 void kl_fold(struct kl_node *node);
+/* The result of a binary operation. No division by 0, no matching of patterns. */
+uint64_t kl_calculate(enum kl_binary op, uint64_t a, uint64_t b, bool no_sign, bool left_no_sign);
 /* resolve.c: find what the name @node refers to. */
 int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node);
 /* Does the name refer to something other than a type? */

@@ -57,8 +57,7 @@ static uint64_t divide(enum kl_binary op, uint64_t a, uint64_t b, bool no_sign)
 	return op == KL_BINARY_DIV ? (int64_t)a / (int64_t)b : (int64_t)a % (int64_t)b;
 }
 
-static uint64_t calculate(enum kl_binary op, uint64_t a, uint64_t b, bool no_sign,
-			  bool left_no_sign)
+uint64_t kl_calculate(enum kl_binary op, uint64_t a, uint64_t b, bool no_sign, bool left_no_sign)
 {
 	switch (op) {
 	case KL_BINARY_MUL:
@@ -99,8 +98,8 @@ static void fold_binary(struct kl_node *node)
 	/* Sums with pointers are scaled when they are generated. */
 	if (!is_number(a) || !is_number(b) || a->type.stars || b->type.stars)
 		return;
-	become_number(node, calculate(node->op, a->number, b->number,
-				      is_unsigned(a) || is_unsigned(b), is_unsigned(a)));
+	become_number(node, kl_calculate(node->op, a->number, b->number,
+					 is_unsigned(a) || is_unsigned(b), is_unsigned(a)));
 }
 
 /* An operand of && or || that is not evaluated must still be valid: it has been checked by now. */

@@ -12,7 +12,7 @@
 static struct kl_node *parse_choice(struct kl_compiler *c);
 static struct kl_node *parse_unary(struct kl_compiler *c);
 
-static struct kl_node *new_node(struct kl_compiler *c, enum kl_node_kind kind, uint32_t at)
+struct kl_node *kl_node_new(struct kl_compiler *c, enum kl_node_kind kind, uint32_t at)
 {
 	struct kl_node *node;
 
@@ -25,16 +25,11 @@ static struct kl_node *new_node(struct kl_compiler *c, enum kl_node_kind kind, u
 	return node;
 }
 
-static bool is_sign(const struct kl_compiler *c, const char *sign)
+bool kl_token_is(const struct kl_compiler *c, const char *text)
 {
-	return c->token.kind == KL_TOKEN_SIGN && strlen(sign) == c->token.length &&
-	       !memcmp(c->text + c->token.at, sign, c->token.length);
-}
-
-static bool is_word(const struct kl_compiler *c, const char *word)
-{
-	return c->token.kind == KL_TOKEN_NAME && strlen(word) == c->token.length &&
-	       !memcmp(c->text + c->token.at, word, c->token.length);
+	return (c->token.kind == KL_TOKEN_SIGN || c->token.kind == KL_TOKEN_NAME) &&
+	       strlen(text) == c->token.length &&
+	       !memcmp(c->text + c->token.at, text, c->token.length);
 }
 
 /* The token as text, for error messages. */
@@ -51,7 +46,7 @@ static int expect(struct kl_compiler *c, const char *sign)
 {
 	char text[48];
 
-	if (is_sign(c, sign))
+	if (kl_token_is(c, sign))
 		return kl_lex(c);
 	return kl_complain(c, c->token.at, "\"%s\" is missing before %s", sign,
 			   token_text(c, text, sizeof(text)));
@@ -112,20 +107,20 @@ static int parse_words(struct kl_compiler *c, struct kl_ctype *type)
 	int ret;
 
 	for (;; any = true) {
-		if (is_word(c, "unsigned"))
+		if (kl_token_is(c, "unsigned"))
 			is_unsigned = true;
-		else if (is_word(c, "char"))
+		else if (kl_token_is(c, "char"))
 			is_char = true;
-		else if (is_word(c, "short"))
+		else if (kl_token_is(c, "short"))
 			bytes = 2;
-		else if (is_word(c, "long"))
+		else if (kl_token_is(c, "long"))
 			bytes = 8;
-		else if (is_word(c, "bool") || is_word(c, "_Bool"))
+		else if (kl_token_is(c, "bool") || kl_token_is(c, "_Bool"))
 			is_bool = true;
-		else if (is_word(c, "void"))
+		else if (kl_token_is(c, "void"))
 			is_void = true;
-		else if (!is_word(c, "signed") && !is_word(c, "int") && !is_word(c, "const") &&
-			 !is_word(c, "volatile"))
+		else if (!kl_token_is(c, "signed") && !kl_token_is(c, "int") &&
+			 !kl_token_is(c, "const") && !kl_token_is(c, "volatile"))
 			break;
 		ret = kl_lex(c);
 		if (ret)
@@ -167,7 +162,7 @@ static int skip_qualifiers(struct kl_compiler *c)
 {
 	int ret = 0;
 
-	while (!ret && (is_word(c, "const") || is_word(c, "volatile")))
+	while (!ret && (kl_token_is(c, "const") || kl_token_is(c, "volatile")))
 		ret = kl_lex(c);
 	return ret;
 }
@@ -178,16 +173,16 @@ static int parse_type(struct kl_compiler *c, struct kl_ctype *type)
 	/*
 	 * Skip the qualifiers of "const struct x *" here; parse_words() accepts those after a word.
 	 */
-	bool qualified = is_word(c, "const") || is_word(c, "volatile");
+	bool qualified = kl_token_is(c, "const") || kl_token_is(c, "volatile");
 	int ret = skip_qualifiers(c);
 
 	if (ret)
 		return ret;
-	if (is_word(c, "struct"))
+	if (kl_token_is(c, "struct"))
 		ret = parse_tagged(c, "struct", KL_BTF_BIT(KL_BTF_STRUCT), type);
-	else if (is_word(c, "union"))
+	else if (kl_token_is(c, "union"))
 		ret = parse_tagged(c, "union", KL_BTF_BIT(KL_BTF_UNION), type);
-	else if (is_word(c, "enum"))
+	else if (kl_token_is(c, "enum"))
 		ret = parse_tagged(c, "enum", KL_BTF_ENUMS, type);
 	else
 		ret = parse_words(c, type);
@@ -197,7 +192,7 @@ static int parse_type(struct kl_compiler *c, struct kl_ctype *type)
 		return kl_complain(c, c->token.at, "a type is missing");
 	if (!ret)
 		ret = skip_qualifiers(c);
-	while (!ret && is_sign(c, "*")) {
+	while (!ret && kl_token_is(c, "*")) {
 		if (++type->stars > 8)
 			return kl_complain(c, c->token.at, "too many levels of pointers");
 		type->format = KL_FORMAT_dec;
@@ -250,28 +245,36 @@ static struct kl_node *parse_primary(struct kl_compiler *c)
 
 	switch (token.kind) {
 	case KL_TOKEN_NUMBER:
-		node = new_node(c, KL_NODE_NUMBER, token.at);
+		node = kl_node_new(c, KL_NODE_NUMBER, token.at);
 		if (!node)
 			return NULL;
 		node->number = token.number;
+		node->plain = token.plain;
+		node->unit = token.unit;
+		node->is_fraction = token.is_fraction;
+		node->length = token.length;
 		kl_ctype_int(&node->type, 8, !token.is_unsigned);
 		return kl_lex(c) ? NULL : node;
 	case KL_TOKEN_STRING:
-		node = new_node(c, KL_NODE_STRING, token.at);
+		node = kl_node_new(c, KL_NODE_STRING, token.at);
 		if (!node)
 			return NULL;
 		node->string = token.string;
 		node->string_bytes = token.string_bytes;
 		node->is_prefix = token.is_prefix;
+		node->is_pattern = token.is_pattern;
 		return kl_lex(c) ? NULL : node;
 	case KL_TOKEN_NAME:
-		node = new_node(c, KL_NODE_NAME, token.at);
-		if (!node || kl_lex(c))
+		node = kl_node_new(c, KL_NODE_NAME, token.at);
+		if (!node)
 			return NULL;
 		node->length = token.length;
-		return is_sign(c, "(") ? parse_call(c, node) : node;
+		/* What a column may be compared with depends on it. */
+		if ((c->scope->columns && kl_scope_resolve(c, node)) || kl_lex(c))
+			return NULL;
+		return kl_token_is(c, "(") ? parse_call(c, node) : node;
 	default:
-		if (!is_sign(c, "(")) {
+		if (!kl_token_is(c, "(")) {
 			kl_complain(c, token.at, "expected a value before %s",
 				    token_text(c, text, sizeof(text)));
 			return NULL;
@@ -295,7 +298,7 @@ static struct kl_node *parse_member(struct kl_compiler *c, struct kl_node *from,
 		kl_complain(c, c->token.at, "a member's name is missing");
 		return NULL;
 	}
-	node = new_node(c, kind, c->token.at);
+	node = kl_node_new(c, kind, c->token.at);
 	if (!node)
 		return NULL;
 	node->a = from;
@@ -317,12 +320,12 @@ static struct kl_node *parse_postfix(struct kl_compiler *c)
 			kl_complain(c, c->token.at, "the expression is nested too deeply");
 			return NULL;
 		}
-		if (is_sign(c, ".")) {
+		if (kl_token_is(c, ".")) {
 			node = parse_member(c, node, KL_NODE_MEMBER);
-		} else if (is_sign(c, "->")) {
+		} else if (kl_token_is(c, "->")) {
 			node = parse_member(c, node, KL_NODE_ARROW);
-		} else if (is_sign(c, "[")) {
-			index = new_node(c, KL_NODE_INDEX, c->token.at);
+		} else if (kl_token_is(c, "[")) {
+			index = kl_node_new(c, KL_NODE_INDEX, c->token.at);
 			if (!index || kl_lex(c))
 				return NULL;
 			index->a = node;
@@ -359,7 +362,7 @@ static int parse_cast(struct kl_compiler *c, struct kl_node **node)
 	ret = expect(c, ")");
 	if (ret)
 		return ret;
-	*node = new_node(c, KL_NODE_CAST, token.at);
+	*node = kl_node_new(c, KL_NODE_CAST, token.at);
 	if (!*node)
 		return -EINVAL;
 	(*node)->type = type;
@@ -378,16 +381,21 @@ static struct kl_node *parse_signed(struct kl_compiler *c)
 	};
 	struct kl_node *node;
 
-	if (is_sign(c, "(")) {
+	if (kl_token_is(c, "(")) {
 		if (parse_cast(c, &node))
 			return NULL;
 		if (node)
 			return node;
 	}
+	/* Not the operator, but two in front of a value. */
+	if (kl_token_is(c, "!~")) {
+		c->token.length = 1;
+		c->at--;
+	}
 	for (unsigned int i = 0; i < KL_ARRAY_SIZE(signs); i++) {
-		if (!is_sign(c, signs[i].sign))
+		if (!kl_token_is(c, signs[i].sign))
 			continue;
-		node = new_node(c, signs[i].kind, c->token.at);
+		node = kl_node_new(c, signs[i].kind, c->token.at);
 		if (!node || kl_lex(c))
 			return NULL;
 		node->a = parse_unary(c);
@@ -408,6 +416,8 @@ static struct kl_node *parse_unary(struct kl_compiler *c)
 	return node;
 }
 
+#define NOT_LEVEL 2 /* `not' binds less tightly than these, but more than `and' */
+
 /* Operators, tightest binding first; those of the same level are equal, as in C. */
 static const struct sign {
 	const char *sign;
@@ -427,31 +437,73 @@ static const struct sign {
 	{ ">", 6, KL_NODE_BINARY, KL_BINARY_GT },
 	{ ">=", 6, KL_NODE_BINARY, KL_BINARY_GE },
 	{ "==", 5, KL_NODE_BINARY, KL_BINARY_EQ },
+	{ "=", 5, KL_NODE_BINARY, KL_BINARY_EQ }, /* only with columns */
 	{ "!=", 5, KL_NODE_BINARY, KL_BINARY_NE },
+	{ "~", 5, KL_NODE_BINARY, KL_BINARY_LIKE },
+	{ "!~", 5, KL_NODE_BINARY, KL_BINARY_UNLIKE },
 	{ "&", 4, KL_NODE_BINARY, KL_BINARY_AND },
 	{ "^", 3, KL_NODE_BINARY, KL_BINARY_XOR },
 	{ "|", 2, KL_NODE_BINARY, KL_BINARY_OR },
 	{ "&&", 1, KL_NODE_AND, 0 },
+	{ "and", 1, KL_NODE_AND, 0 },
 	{ "||", 0, KL_NODE_OR, 0 },
+	{ "or", 0, KL_NODE_OR, 0 },
 };
 
 static const struct sign *token_operator(const struct kl_compiler *c)
 {
 	for (unsigned int i = 0; i < KL_ARRAY_SIZE(operators); i++)
-		if (is_sign(c, operators[i].sign))
+		if (kl_token_is(c, operators[i].sign))
 			return &operators[i];
 	return NULL;
+}
+
+static struct kl_node *parse_operators(struct kl_compiler *c, unsigned int level);
+
+/* A name, if the scope has one. */
+static bool is_not(const struct kl_compiler *c)
+{
+	return kl_token_is(c, "not") && !kl_scope_has(c->scope, "not");
+}
+
+static struct kl_node *parse_not(struct kl_compiler *c)
+{
+	struct kl_node *node = NULL;
+
+	if (++c->nesting > KL_NESTING_MAX)
+		kl_complain(c, c->token.at, "the expression is nested too deeply");
+	else
+		node = kl_node_new(c, KL_NODE_NOT, c->token.at);
+	if (node && !kl_lex(c))
+		node->a = parse_operators(c, NOT_LEVEL);
+	c->nesting--;
+	return node && node->a ? node : NULL;
+}
+
+/* Read the token after @sign, whose left operand decides whether it needs quotes. */
+static int lex_operand(struct kl_compiler *c, const struct kl_node *left, const struct sign *sign)
+{
+	const struct kl_columns *columns = c->scope->columns;
+	bool is_pattern = sign->op == KL_BINARY_LIKE || sign->op == KL_BINARY_UNLIKE;
+	bool compares = sign->kind == KL_NODE_BINARY &&
+			(is_pattern || (sign->op >= KL_BINARY_LT && sign->op <= KL_BINARY_NE));
+	enum kl_words words = compares && columns && left->kind == KL_NODE_COLUMN ?
+				      columns->words(columns->data, (int)left->number) :
+				      KL_WORDS_NONE;
+
+	return is_pattern ? kl_lex_pattern(c, words) : kl_lex_word(c, words);
 }
 
 /* Parse operators of @level and tighter. */
 static struct kl_node *parse_operators(struct kl_compiler *c, unsigned int level)
 {
-	struct kl_node *left = parse_unary(c), *node;
+	struct kl_node *left = level <= NOT_LEVEL && is_not(c) ? parse_not(c) : parse_unary(c);
+	struct kl_node *node;
 	const struct sign *sign;
 
 	while (left && (sign = token_operator(c)) && sign->level >= level) {
-		node = new_node(c, sign->kind, c->token.at);
-		if (!node || kl_lex(c))
+		node = kl_node_new(c, sign->kind, c->token.at);
+		if (!node || lex_operand(c, left, sign))
 			return NULL;
 		node->op = sign->op;
 		node->a = left;
@@ -465,9 +517,9 @@ static struct kl_node *parse_choice_of(struct kl_compiler *c)
 {
 	struct kl_node *node = parse_operators(c, 0), *choice;
 
-	if (!node || !is_sign(c, "?"))
+	if (!node || !kl_token_is(c, "?"))
 		return node;
-	choice = new_node(c, KL_NODE_CHOICE, c->token.at);
+	choice = kl_node_new(c, KL_NODE_CHOICE, c->token.at);
 	if (!choice || kl_lex(c))
 		return NULL;
 	choice->a = node;
@@ -488,6 +540,11 @@ static struct kl_node *parse_choice(struct kl_compiler *c)
 		node = parse_choice_of(c);
 	c->nesting--;
 	return node;
+}
+
+struct kl_node *kl_parse_part(struct kl_compiler *c)
+{
+	return parse_choice(c);
 }
 
 struct kl_node *kl_parse(struct kl_compiler *c)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Resolves a name in an expression. In order of precedence: fields of the event, arguments of the
+ * Resolves a name in an expression: a column, if the scope has columns. Otherwise, in order of precedence: fields of the event, arguments of the
  * source, the running task, variables, constants of the kernel's enums, the kernel's global
  * variables and functions.
  */
@@ -223,6 +223,17 @@ static int complain_name(struct kl_compiler *c, const struct kl_node *node, cons
 	return kl_complain(c, node->at, "unknown name \"%s\"", name);
 }
 
+static int resolve_column(struct kl_compiler *c, struct kl_node *node, const char *name)
+{
+	int index = c->scope->columns->find(c->scope->columns->data, name);
+
+	if (index < 0)
+		return kl_complain_again(c, node->at, index);
+	node->kind = KL_NODE_COLUMN;
+	node->number = (uint64_t)index;
+	return 0;
+}
+
 int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
 {
 	const struct kl_scope *scope = c->scope;
@@ -237,6 +248,8 @@ int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
 		return kl_complain(c, node->at, "the name is too long");
 	memcpy(name, c->text + node->at, node->length);
 	name[node->length] = 0;
+	if (scope->columns)
+		return resolve_column(c, node, name);
 	field = scope->class ? kl_class_field(scope->class, name) : -ENOENT;
 	if (field >= 0) {
 		resolve_field(node, &scope->class->fields[field], field);

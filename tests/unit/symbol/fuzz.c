@@ -37,7 +37,9 @@ static const char *const words[] = {
 	"jiffies",   "runqueues", "in_iowait",
 	"nonsense",  "struct",	  "unsigned long",
 	"cpus_mask", "bits",	  "rlim",
-	"signal",
+	"signal",    " and ",	  " or ",
+	" not ",     "!~",	  "\"h\\*?*\"",
+	"5M",	     "1.5K",	  "2ms",
 };
 
 static void write_words(char *text, size_t bytes)
@@ -61,6 +63,7 @@ static void damage(char *text)
 		"((struct task_struct *)arg2)->comm == \"foo*\" || flag(on)",
 		"-1 < (s8)~u % 7 << 3 && &current->comm[3] != 0",
 		"runqueues.nr_running + jiffies",
+		"not comm ~ \"wor\\*k*\" and a > 1.5M or since(on) < 10ms",
 	};
 	size_t length;
 

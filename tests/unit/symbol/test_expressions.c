@@ -200,6 +200,47 @@ static void test_fields(const struct kl_scope *scope)
 		   "flags");
 }
 
+/* What expressions and alarm rules have in common. */
+static void test_words_and_units(const struct kl_scope *scope)
+{
+	unit_check(gives(scope, "5K + 1M + 1G + 1T",
+			 5 * 1024 + (1ull << 20) + (1ull << 30) + (1ull << 40)) &&
+			   gives(scope, "3KiB + 3MiB + 3GiB + 3TiB + 3B",
+				 3 * ((1ull << 10) + (1ull << 20) + (1ull << 30) + (1ull << 40)) +
+					 3),
+		   "sizes");
+	unit_check(gives(scope, "1ns + 1us + 1ms + 1s", 1001001001) &&
+			   gives(scope, "1min + 1h + 1d", (60 + 3600 + 86400) * 1000000000ull) &&
+			   gives(scope, "0s", 0),
+		   "times are in ns");
+	unit_check(gives(scope, "1.5K", 1536) && gives(scope, "2.5ms", 2500000) &&
+			   gives(scope, "0.25G", 1 << 28) && gives(scope, "2.0", 2),
+		   "fractions of a unit");
+	unit_check(gives(scope, "10ul % 4 + 5%3 + 0xBB + 0x5d", 2 + 2 + 0xbb + 0x5d),
+		   "suffixes of C, remainders and hexadecimal digits");
+	unit_check(gives(scope, "b == 42 and c == 200", 1) &&
+			   gives(scope, "b == 1 or c == 200", 1) &&
+			   gives(scope, "b == 42 or b == 1 and c == 1", 1),
+		   "and binds tighter than or");
+	unit_check(gives(scope, "not b == 1", 1) && gives(scope, "!b == 1", 0) &&
+			   gives(scope, "!b == 0", 1) && gives(scope, "not b & 2", 0) &&
+			   gives(scope, "not b == 1 and b == 1", 0) &&
+			   gives(scope, "not (b == 1 && c)", 1) && gives(scope, "not not b", 1) &&
+			   gives(scope, "b and not c == 1 ? 5 : 6", 5) &&
+			   gives(scope, "3 * (not b) + 4", 4),
+		   "not binds less than comparisons, unlike !");
+	unit_check(gives(scope, "!~b", 0) && gives(scope, "! ~b + 1", 1) &&
+			   gives(scope, "!~-1", 1) && gives(scope, "!!~b", 1),
+		   "! and ~ in front of a value");
+	unit_check(gives(scope, "comm ~ \"worker*\"", 1) &&
+			   gives(scope, "comm !~ \"worker*\"", 0) &&
+			   gives(scope, "comm ~ \"worker\"", 0) &&
+			   gives(scope, "comm ~ \"worker/3:1\"", 1) &&
+			   gives(scope, "comm ~ \"worker\\*\"", 0) &&
+			   gives(scope, "comm ~ \"w\\x6frk*\" && comm !~ \"x*\"", 1),
+		   "patterns");
+}
+
 static void test_memory(const struct kl_scope *scope, const struct kl_btf *btf)
 {
 	unit_check(gives(scope, "current->pid", 4242) &&
@@ -294,7 +335,26 @@ static void test_complaints(const struct kl_scope *scope)
 		{ "(a", "1:3: \")\" is missing before the end" },
 		{ "a @ b", "1:3: unexpected '@'" },
 		{ "\"abc", "1:1: missing closing" },
-		{ "12ab", "1:3: unexpected 'a' in a number" },
+		{ "12ab", "1:3: invalid unit \"ab\"; expected B K M G T or ns us ms s min h d" },
+		{ "0x1fK", "1:5: unexpected 'K' in a number" },
+		{ "09", "1:2: unexpected '9' in a number" },
+		{ "017K", "1:4: unexpected 'K' in a number" },
+		{ "1.5", "1:1: this is not a whole number" },
+		{ "a > 0.1K", "1:5: this is not a whole number" },
+		{ "1.", "1:3: a member's name is missing" },
+		{ "5us2", "1:2: invalid unit \"us2\"" },
+		{ "99999999T", "1:1: the number does not fit into 64 bits" },
+		{ "0.12345678901234567890", "1:1: the number has too many digits" },
+		{ "a not b", "1:3: expected an operator before \"not\"" },
+		{ "a + not b", "1:9: expected an operator before \"b\"" },
+		{ "a and", "1:6: expected a value before the end" },
+		{ "comm ~ 5", "1:8: expected a pattern in quotes" },
+		{ "comm ~ work", "1:8: unknown name \"work\"" },
+		{ "comm ~ \"a*b\"", "1:8: a pattern can have only one *" },
+		{ "comm !~ \"a?\"", "1:9: a pattern can have only one *" },
+		{ "\"a\" ~ comm", "1:7: expected a pattern in quotes" },
+		{ "a ~ \"x\"", "1:1: this is a number, not a string" },
+		{ "a , b", "1:3: expected an operator before \",\"" },
 		{ "99999999999999999999", "1:1: the number does not fit into 64 bits" },
 		{ "a / 0", "1:3: division by 0" },
 		{ "a << 64", "1:6: numbers have 64 bits" },
@@ -390,9 +450,12 @@ static void unformat(char *line)
 	char *out = line;
 
 	for (char *in = line; *in && *in != '\n'; in++) {
-		if (*in == '\\')
-			continue;
-		*out++ = *in;
+		if (!strncmp(in, "\\(ti", 4)) {
+			*out++ = '~';
+			in += 3;
+		} else if (*in != '\\') {
+			*out++ = *in;
+		}
 	}
 	*out = 0;
 }
@@ -466,6 +529,7 @@ static void test_kernel(const char *kernel)
 	for (unsigned int i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
 		kl_scope_add_variable(scope, &variables[i]);
 	test_fields(scope);
+	test_words_and_units(scope);
 	test_memory(scope, btf);
 	test_globals(scope);
 	test_complaints(scope);
