@@ -112,7 +112,7 @@ static struct kl_watch_rules *read_rules(const struct watching *w, char **why)
 	for (int i = 0; i < w->n_words && !error; i++) {
 		error = kl_watch_rules_parse(rules, "RULE", w->words[i], strlen(w->words[i]));
 		if (error)
-			*why = cli_format("%s\n%s", kl_error_text(), w->words[i]);
+			*why = cli_format("%s", kl_error_text());
 	}
 	if (!error)
 		return rules;

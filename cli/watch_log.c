@@ -33,6 +33,17 @@ static double wall_time(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* Each line begins with the priority: an error in a rule has several. */
+static void write_prefixed(int priority, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		fprintf(stderr, "<%d>%.*s\n", priority, (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
 void cli_watch_log(const struct cli_watch_acts *acts, int priority, const char *format, ...)
 {
 	va_list args;
@@ -48,7 +59,7 @@ void cli_watch_log(const struct cli_watch_acts *acts, int priority, const char *
 		kl_make_plain_message(text);
 		fflush(stdout);
 		if (acts->prefixed)
-			fprintf(stderr, "<%d>%s\n", priority, text);
+			write_prefixed(priority, text);
 		else
 			fprintf(stderr, "kernlens: %s\n", text);
 	}

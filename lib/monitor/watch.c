@@ -245,10 +245,10 @@ static void step(struct kl_watch *w, struct subject *s)
 	const struct kl_watch_rule_data *rule = w->rule;
 	uint64_t now = kl_processes_time_ns(w->table);
 	uint64_t wait = s->is_raised ? rule->public.clear_for_ns : rule->public.for_ns;
-	int node = s->is_raised && rule->clear >= 0 ? rule->clear : rule->raise;
-	int holds = kl_watch_evaluate(rule, node, cell_of, w);
+	const struct kl_node *node = s->is_raised && rule->clear ? rule->clear : rule->raise;
+	int holds = kl_watch_evaluate(w->rules, node, cell_of, w);
 
-	if (s->is_raised && rule->clear < 0 && holds >= 0)
+	if (s->is_raised && !rule->clear && holds >= 0)
 		holds = !holds;
 	if (holds != 1) {
 		s->is_waiting = false;

@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Internals of alarm rules: what the parser produces and the checks read. */
+/*
+ * Internals of alarm rules: what the parser produces and the checks read. Conditions are trees of
+ * the expression parser (lib/symbol), whose names are columns.
+ */
 #ifndef KL_LIB_WATCH_H
 #define KL_LIB_WATCH_H
 
 #include <kernlens/processes.h>
 #include <kernlens/watch.h>
-
-enum kl_watch_op {
-	KL_WATCH_OR,
-	KL_WATCH_AND,
-	KL_WATCH_NOT,
-	KL_WATCH_EQ,
-	KL_WATCH_NE,
-	KL_WATCH_LT,
-	KL_WATCH_LE,
-	KL_WATCH_GT,
-	KL_WATCH_GE,
-	KL_WATCH_LIKE, /* a text and a shell pattern */
-	KL_WATCH_UNLIKE,
-};
+#include "../symbol/expression.h"
 
 /* The unit that a column's numbers are written in. */
 enum kl_watch_unit {
@@ -48,19 +38,6 @@ struct kl_watch_column {
 	int at;
 };
 
-/**
- * struct kl_watch_node - a condition, or a part of one
- * @left, @right: indices of its operands; NOT only has @left
- * @column: index of the variable compared; with @other, or if that is -1, with @number or @text
- */
-struct kl_watch_node {
-	enum kl_watch_op op;
-	int left, right;
-	int column, other;
-	double number;
-	char *text;
-};
-
 enum kl_watch_select {
 	KL_WATCH_OF_COMM,
 	KL_WATCH_OF_USER,
@@ -82,14 +59,16 @@ struct kl_watch_selector {
 /**
  * struct kl_watch_rule_data - a rule, and how it is checked
  * @first: the column whose value is reported
- * @raise: node; @clear: node, or -1 for the negation of @raise
+ * @nodes: of the conditions; @strings: in them
+ * @raise: condition; @clear: condition, or NULL for the negation of @raise
  */
 struct kl_watch_rule_data {
 	struct kl_watch_rule public;
 	const struct kl_watch_rules *rules;
-	struct kl_watch_node *nodes;
-	size_t n_nodes, nodes_room;
-	int raise, clear, first;
+	struct kl_node *nodes;
+	char *strings;
+	const struct kl_node *raise, *clear;
+	int first;
 	struct kl_watch_selector *selectors;
 	size_t n_selectors, selectors_room;
 	size_t actions_room;
@@ -111,15 +90,42 @@ struct kl_watch_rules {
  */
 int kl_watch_column_find(struct kl_watch_column *column, const char *name);
 
+/* Is this, which ends in a percent sign, the name of a column? */
+bool kl_watch_column_is_share(const char *name, size_t length);
+
 /* Format a value for people, in @text. */
 #define KL_WATCH_VALUE_MAX 48
 void kl_watch_print(char text[KL_WATCH_VALUE_MAX], const struct kl_watch_column *column,
 		    const struct kl_watch_cell *cell);
 
+/**
+ * kl_watch_check_condition - check the units of a condition, and convert its numbers to them
+ * @c: for error texts
+ * @rules: with the columns
+ * @node: condition
+ *
+ * Returns 0, or -EINVAL with an error text.
+ */
+int kl_watch_check_condition(struct kl_compiler *c, const struct kl_watch_rules *rules,
+			     struct kl_node *node);
+
+/* The same for a number without variables, in the unit of @column. */
+int kl_watch_check_number(struct kl_compiler *c, const struct kl_watch_rules *rules,
+			  struct kl_node *node, const struct kl_watch_column *column);
+
+/* The value of such a number. */
+double kl_watch_number(const struct kl_node *node);
+
+/* Find a user's ID. Returns -EINVAL with an error text for @at. */
+int kl_watch_find_user(struct kl_compiler *c, uint32_t at, const char *name, uint64_t *uid);
+
+/* The leftmost column; -1: there is none. */
+int kl_watch_first_column(const struct kl_node *node);
+
 typedef struct kl_watch_cell (*kl_watch_cell_fn)(void *data, int column);
 
-/* Like kl_watch_holds(), with a node and column indices. */
-int kl_watch_evaluate(const struct kl_watch_rule_data *rule, int node, kl_watch_cell_fn cell,
-		      void *data);
+/* Like kl_watch_holds(), with a condition and column indices. */
+int kl_watch_evaluate(const struct kl_watch_rules *rules, const struct kl_node *node,
+		      kl_watch_cell_fn cell, void *data);
 
 #endif /* KL_LIB_WATCH_H */

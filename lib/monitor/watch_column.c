@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The variables of alarm rules: the columns of tables of processes, by their own names and those of
- * ps, with the units of their numbers. Also evaluates conditions.
+ * ps, with the units of their numbers.
  */
 #include <errno.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,6 +103,14 @@ static bool find_other(struct kl_watch_column *column, const char *name)
 	return false;
 }
 
+bool kl_watch_column_is_share(const char *name, size_t length)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(others); i++)
+		if (strlen(others[i]) == length && !memcmp(others[i], name, length))
+			return true;
+	return false;
+}
+
 int kl_watch_column_find(struct kl_watch_column *column, const char *name)
 {
 	size_t length = strlen(name);
@@ -129,93 +136,6 @@ int kl_watch_column_find(struct kl_watch_column *column, const char *name)
 	if (rate && (column->unit == KL_WATCH_TEXT || column->unit == KL_WATCH_STATE))
 		return kl_fail(EINVAL, "%s is not a number: it has no rate", word);
 	return 0;
-}
-
-/* -------------------------------------------------------------- conditions */
-
-static int compare_numbers(enum kl_watch_op op, double a, double b)
-{
-	if (isnan(a) || isnan(b))
-		return -1;
-	switch (op) {
-	case KL_WATCH_EQ:
-		return a == b;
-	case KL_WATCH_NE:
-		return a != b;
-	case KL_WATCH_LT:
-		return a < b;
-	case KL_WATCH_LE:
-		return a <= b;
-	case KL_WATCH_GT:
-		return a > b;
-	default:
-		return a >= b;
-	}
-}
-
-static int compare_texts(enum kl_watch_op op, const char *text, const char *with)
-{
-	bool like = op == KL_WATCH_LIKE || op == KL_WATCH_UNLIKE;
-	bool same = like ? !fnmatch(with, text, 0) : !strcmp(text, with);
-
-	return op == KL_WATCH_EQ || op == KL_WATCH_LIKE ? same : !same;
-}
-
-static int compare(const struct kl_watch_node *node, kl_watch_cell_fn cell, void *data)
-{
-	struct kl_watch_cell left = cell(data, node->column);
-
-	if (node->text)
-		return left.text ? compare_texts(node->op, left.text, node->text) : -1;
-	return compare_numbers(node->op, left.number,
-			       node->other < 0 ? node->number : cell(data, node->other).number);
-}
-
-int kl_watch_evaluate(const struct kl_watch_rule_data *rule, int at, kl_watch_cell_fn cell,
-		      void *data)
-{
-	const struct kl_watch_node *node = &rule->nodes[at];
-	int left, right, decides;
-
-	if (node->op > KL_WATCH_NOT)
-		return compare(node, cell, data);
-	left = kl_watch_evaluate(rule, node->left, cell, data);
-	if (node->op == KL_WATCH_NOT)
-		return left < 0 ? -1 : !left;
-	/* True decides an `or`, false an `and`, whatever the other operand is. */
-	decides = node->op == KL_WATCH_OR;
-	if (left == decides)
-		return decides;
-	right = kl_watch_evaluate(rule, node->right, cell, data);
-	if (right == decides)
-		return decides;
-	return left < 0 || right < 0 ? -1 : !decides;
-}
-
-struct by_name {
-	const struct kl_watch_rules *rules;
-	struct kl_watch_cell (*cell)(void *data, const char *column);
-	void *data;
-};
-
-static struct kl_watch_cell cell_by_name(void *data, int column)
-{
-	const struct by_name *by = data;
-
-	return by->cell(by->data, by->rules->columns[column].name);
-}
-
-int kl_watch_holds(const struct kl_watch_rule *public, bool clear,
-		   struct kl_watch_cell (*cell)(void *data, const char *column), void *data)
-{
-	const struct kl_watch_rule_data *rule = (const struct kl_watch_rule_data *)public;
-	struct by_name by = { rule->rules, cell, data };
-	int holds;
-
-	if (clear && rule->clear >= 0)
-		return kl_watch_evaluate(rule, rule->clear, cell_by_name, &by);
-	holds = kl_watch_evaluate(rule, rule->raise, cell_by_name, &by);
-	return clear && holds >= 0 ? !holds : holds;
 }
 
 /* -------------------------------------------------------------------- text */

@@ -17,8 +17,6 @@ struct kl_watch_rules *kl_watch_rules_create(void)
 
 static void destroy_rule(struct kl_watch_rule_data *rule)
 {
-	for (size_t i = 0; i < rule->n_nodes; i++)
-		free(rule->nodes[i].text);
 	for (size_t i = 0; i < rule->n_selectors; i++)
 		free(rule->selectors[i].text);
 	for (size_t i = 0; i < rule->public.n_actions; i++) {
@@ -27,6 +25,7 @@ static void destroy_rule(struct kl_watch_rule_data *rule)
 		free(rule->public.actions[i].words);
 	}
 	free(rule->nodes);
+	free(rule->strings);
 	free(rule->selectors);
 	free(rule->public.actions);
 	free(rule->public.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rules of alarms (monitor/watch_parse.c), and whether they hold for a few sets of values. */
+/* Alarm rules (monitor/watch_parse.c, watch_condition.c), and whether they hold for a few rows. */
 #include <math.h>
 
 #include "shared.h"
