@@ -389,14 +389,15 @@ static const struct {
 
 static unsigned int find_verb(const struct cli_maskset_options *o, const char *word, int words)
 {
-	const char *near = NULL;
+	struct kl_near near;
 	unsigned int i = 0;
 
+	kl_near_init(&near, word, strlen(word));
 	for (; i < VERBS && strcmp(verbs[i].name, word); i++)
-		near = cli_near(word, near, verbs[i].name);
-	if (i == VERBS && near)
+		kl_near_offer(&near, verbs[i].name);
+	if (i == VERBS && near.best)
 		cli_usage_error(o->command, "unknown action \"%s\"; did you mean \"%s\"?", word,
-				near);
+				near.best);
 	if (i == VERBS)
 		cli_usage_error(o->command, "unknown action \"%s\"", word);
 	if (words < verbs[i].least || words > verbs[i].most)

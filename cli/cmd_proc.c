@@ -115,17 +115,18 @@ static uint32_t parse_sections(const struct cli_command *self, const char *list)
 
 	while ((name = strsep(&rest, ","))) {
 		unsigned int i = 0;
-		const char *near = NULL;
+		struct kl_near near;
 
+		kl_near_init(&near, name, strlen(name));
 		for (; i < CLI_PROC_SECTIONS && strcmp(name, cli_proc_section_name(i)); i++)
-			near = cli_near(name, near, cli_proc_section_name(i));
+			kl_near_offer(&near, cli_proc_section_name(i));
 		if (!strcmp(name, "all"))
 			sections |= CLI_PROC_ALL;
 		else if (i < CLI_PROC_SECTIONS)
 			sections |= 1u << i;
-		else if (near)
+		else if (near.best)
 			cli_usage_error(self, "unknown section \"%s\"; did you mean \"%s\"?", name,
-					near);
+					near.best);
 		else
 			cli_usage_error(self, "unknown section \"%s\"", name);
 	}

@@ -453,18 +453,20 @@ static int run(struct report *r)
 /* The report's name is the first of two words. */
 static void take_kind(struct report *r, const struct cli_parser *parser)
 {
-	const char *word = parser->words[0], *near = NULL;
+	const char *word = parser->words[0];
+	struct kl_near near;
 
+	kl_near_init(&near, word, strlen(word));
 	for (unsigned int i = 0; i < KINDS; i++) {
 		if (!strcmp(word, kinds[i].name))
 			r->kind = kinds[i].name;
-		near = cli_near(word, near, kinds[i].name);
+		kl_near_offer(&near, kinds[i].name);
 	}
 	if (!r->kind)
 		cli_usage_error(parser->command, "unknown report \"%s\"%s%s%s", word,
-				near ? "; did you mean \"" :
-				       "; expected syscalls, sleepers or events",
-				near ? near : "", near ? "\"?" : "");
+				near.best ? "; did you mean \"" :
+					    "; expected syscalls, sleepers or events",
+				near.best ? near.best : "", near.best ? "\"?" : "");
 }
 
 static int exec_report(const struct cli_command *self, int argc, char **argv)

@@ -186,13 +186,13 @@ static void set_process(struct set *s, int32_t id)
 
 static const char *near_name(const char *word)
 {
-	char *name = strndupa(word, strcspn(word, "="));
-	const char *near = NULL;
+	struct kl_near near;
 
+	kl_near_init(&near, word, strcspn(word, "="));
 	for (uint32_t i = 0; i < SETTINGS; i++)
 		if (kl_setting_name(i))
-			near = cli_near(name, near, kl_setting_name(i));
-	return near;
+			kl_near_offer(&near, kl_setting_name(i));
+	return near.best;
 }
 
 static void take_word(const struct cli_command *self, struct set *s, const char *word)

@@ -165,61 +165,6 @@ void cli_words_free(char **words)
 	free(words);
 }
 
-/*
- * Number of edits from one word to the other: insertions, deletions, replacements and swaps of
- * neighbors (optimal string alignment). Words longer than MOST count as far apart.
- */
-static unsigned int count_edits(const char *a, const char *b)
-{
-	enum {
-		MOST = 64
-	};
-	unsigned int row[3][MOST + 1];
-	size_t la = strlen(a), lb = strlen(b);
-	unsigned int *before = row[0], *last = row[1], *now = row[2];
-
-	if (la > MOST || lb > MOST)
-		return MOST;
-	for (size_t j = 0; j <= lb; j++)
-		last[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		unsigned int *oldest = before;
-
-		now[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			unsigned int best = last[j - 1] + (a[i - 1] != b[j - 1]);
-
-			if (last[j] + 1 < best)
-				best = last[j] + 1;
-			if (now[j - 1] + 1 < best)
-				best = now[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    before[j - 2] + 1 < best)
-				best = before[j - 2] + 1;
-			now[j] = best;
-		}
-		before = last;
-		last = now;
-		now = oldest;
-	}
-	return last[lb];
-}
-
-const char *cli_near(const char *word, const char *best, const char *candidate)
-{
-	size_t length = strlen(word);
-	unsigned int limit = length < 3 ? 1 : length < 8 ? 2 : 3;
-	unsigned int edits = count_edits(word, candidate);
-
-	if (length >= 3 && !strncmp(word, candidate, length))
-		edits = 1;
-	if (best && length >= 3 && !strncmp(word, best, length))
-		return best;
-	if (edits > limit || (best && edits >= count_edits(word, best)))
-		return best;
-	return candidate;
-}
-
 bool cli_parse_unsigned(const char *text, uint64_t most, uint64_t *value)
 {
 	char *end;

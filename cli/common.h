@@ -76,16 +76,6 @@ void *cli_alloc(size_t bytes);
 char **cli_environment(char *const *facts, size_t n);
 void cli_words_free(char **words);
 
-/**
- * cli_near - find the candidate that @word was probably meant to be
- * @word: as typed
- * @best: best candidate so far, or NULL
- * @candidate: another candidate
- *
- * Returns the nearer of @best and @candidate, or NULL if neither is near.
- */
-const char *cli_near(const char *word, const char *best, const char *candidate);
-
 /* Parse a number from the command line. Returns false if the text is not a valid one. */
 bool cli_parse_size(const char *text, uint64_t *bytes);
 bool cli_parse_unsigned(const char *text, uint64_t most, uint64_t *value);

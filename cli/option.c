@@ -55,22 +55,24 @@ static const struct cli_option *find_option(const struct cli_command *command, i
 	return option ? option : find_in(cli_common_options, key, name, length);
 }
 
-static const char *near_option(const struct cli_option *options, const char *name, const char *near)
+static void offer_options(struct kl_near *near, const struct cli_option *options)
 {
 	for (; options && options->name; options++)
-		near = cli_near(name, near, options->name);
-	return near;
+		kl_near_offer(near, options->name);
 }
 
 static void unknown_option(const struct cli_command *command, const char *word)
 {
 	char *name = strndupa(word + 2, strcspn(word + 2, "="));
-	const char *near = near_option(command->options, name, NULL);
+	struct kl_near near;
 
-	near = near_option(command->shared, name, near);
-	near = near_option(cli_common_options, name, near);
-	if (near)
-		cli_usage_error(command, "unknown option --%s; did you mean --%s?", name, near);
+	kl_near_init(&near, name, strlen(name));
+	offer_options(&near, command->options);
+	offer_options(&near, command->shared);
+	offer_options(&near, cli_common_options);
+	if (near.best)
+		cli_usage_error(command, "unknown option --%s; did you mean --%s?", name,
+				near.best);
 	cli_usage_error(command, "unknown option --%s", name);
 }
 
@@ -275,14 +277,16 @@ uint64_t cli_need_size(const struct cli_command *command, const char *text)
  */
 const struct cli_command *cli_find_command(const char *name)
 {
-	const char *near = NULL;
+	struct kl_near near;
 
+	kl_near_init(&near, name, strlen(name));
 	for (const struct cli_command *const *c = cli_commands; *c; c++) {
 		if (!strcmp((*c)->name, name))
 			return *c;
-		near = cli_near(name, near, (*c)->name);
+		kl_near_offer(&near, (*c)->name);
 	}
-	if (near)
-		cli_usage_error(NULL, "unknown command \"%s\"; did you mean \"%s\"?", name, near);
+	if (near.best)
+		cli_usage_error(NULL, "unknown command \"%s\"; did you mean \"%s\"?", name,
+				near.best);
 	cli_usage_error(NULL, "unknown command \"%s\"", name);
 }

@@ -10,25 +10,32 @@
 
 unsigned int kl_name_distance(const char *a, const char *b)
 {
-	unsigned int row[KL_NEAR_BYTES + 1], n = strnlen(b, KL_NEAR_BYTES);
+	unsigned int rows[3][KL_NEAR_BYTES + 1], n = strnlen(b, KL_NEAR_BYTES);
+	unsigned int *before = rows[0], *last = rows[1], *now = rows[2];
 
 	for (unsigned int k = 0; k <= n; k++)
-		row[k] = k;
+		last[k] = k;
 	for (unsigned int i = 0; i < KL_NEAR_BYTES && a[i]; i++) {
-		unsigned int corner = row[0]++;
+		unsigned int *oldest = before;
 
+		now[0] = i + 1;
 		for (unsigned int k = 0; k < n; k++) {
-			unsigned int change = corner + (a[i] != b[k]);
+			unsigned int change = last[k] + (a[i] != b[k]);
 
-			corner = row[k + 1];
-			if (row[k] + 1 < change)
-				change = row[k] + 1;
-			if (corner + 1 < change)
-				change = corner + 1;
-			row[k + 1] = change;
+			if (last[k + 1] + 1 < change)
+				change = last[k + 1] + 1;
+			if (now[k] + 1 < change)
+				change = now[k] + 1;
+			if (i && k && a[i] == b[k - 1] && a[i - 1] == b[k] &&
+			    before[k - 1] + 1 < change)
+				change = before[k - 1] + 1;
+			now[k + 1] = change;
 		}
+		before = last;
+		last = now;
+		now = oldest;
 	}
-	return row[n];
+	return last[n];
 }
 
 void kl_near_init(struct kl_near *near, const char *name, size_t length)
@@ -38,22 +45,19 @@ void kl_near_init(struct kl_near *near, const char *name, size_t length)
 	memcpy(near->name, name, length);
 	near->name[length] = 0;
 	near->best = NULL;
-	/*
-	 * Two names are near if they differ by one change plus one for every five letters. Nothing
-	 * is near a single letter.
-	 */
 	near->distance = length > 1 ? 2 + length / 5 : 0;
 }
 
 void kl_near_offer(struct kl_near *near, const char *known)
 {
 	size_t length = strlen(near->name), other = strnlen(known, KL_NEAR_BYTES);
+	bool is_short = length >= 3 && !strncmp(near->name, known, length);
 	unsigned int distance;
 
 	/* The difference in length is a lower bound of the distance. */
-	if ((length > other ? length - other : other - length) >= near->distance)
+	if (!is_short && (length > other ? length - other : other - length) >= near->distance)
 		return;
-	distance = kl_name_distance(near->name, known);
+	distance = is_short ? 1 : kl_name_distance(near->name, known);
 	if (distance >= near->distance)
 		return;
 	near->distance = distance;

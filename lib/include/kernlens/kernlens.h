@@ -12,6 +12,7 @@
 #include <kernlens/abi.h>
 #include <kernlens/addresses.h>
 #include <kernlens/error.h>
+#include <kernlens/near.h>
 #include <kernlens/buffer.h>
 #include <kernlens/schema.h>
 #include <kernlens/match.h>

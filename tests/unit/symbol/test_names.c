@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Functions, lines and inlined functions of a known program (tests/cli/stack_names.cc), read in a
- * separate process; the same file damaged; names of C++ and Rust.
+ * separate process; the same file damaged; names of C++ and Rust; names that are near others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../../lib/base/demangle.h"
+#include "../../../lib/base/names.h"
 #include "../../../lib/symbol/elf_names.h"
 #include "../../../lib/symbol/elf_process.h"
 #include "../../../lib/symbol/elf_rights.h"
@@ -440,6 +441,46 @@ static void test_demangle(void)
 	unit_check(is_name(symbol, NULL), "nor a symbol of 8 KiB read");
 }
 
+/* The nearest of the names, or "". */
+static const char *nearest(const char *name, const char *const *names)
+{
+	struct kl_near near;
+
+	kl_near_init(&near, name, strlen(name));
+	for (; *names; names++)
+		kl_near_offer(&near, *names);
+	return near.best ? near.best : "";
+}
+
+static void test_near(void)
+{
+	static const char *const names[] = {
+		"record", "report", "sched_switch", "sched_waking", "rss", "fd", NULL
+	};
+	char longest[200];
+
+	unit_check(!kl_name_distance("same", "same") && kl_name_distance("", "abc") == 3 &&
+			   kl_name_distance("kitten", "sitting") == 3 &&
+			   kl_name_distance("abcd", "abdc") == 1 &&
+			   kl_name_distance("ca", "abc") == 3,
+		   "distances");
+	unit_check(!strcmp(nearest("recrod", names), "record") &&
+			   !strcmp(nearest("repoort", names), "report") &&
+			   !strcmp(nearest("rzs", names), "rss"),
+		   "the nearest name");
+	unit_check(!strcmp(nearest("rxxord", names), "record") && !*nearest("rxxxrd", names) &&
+			   !*nearest("rzz", names),
+		   "one more change for five bytes");
+	unit_check(!strcmp(nearest("sched_w", names), "sched_waking") &&
+			   !strcmp(nearest("rec", names), "record") && !*nearest("re", names),
+		   "an abbreviation of three bytes");
+	unit_check(!*nearest("f", names) && !*nearest("", names), "nothing is near one byte");
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	unit_check(!*nearest(longest, names) && kl_name_distance(longest, "") == KL_NEAR_BYTES,
+		   "long names are cut");
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -452,6 +493,7 @@ int main(void)
 	test_shrinking_here();
 	test_flickering();
 	test_demangle();
+	test_near();
 	free(program);
 	return unit_end();
 }
