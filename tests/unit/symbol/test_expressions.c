@@ -305,75 +305,74 @@ static void test_globals(const struct kl_scope *scope)
 		   "a function is its address");
 }
 
+static const struct {
+	const char *text;
+	const char *message;
+} complaints[] = {
+	{ "1 + current->comn", "1:14: struct task_struct has no member \"comn\"; did you mean "
+			       "\"comm\"?\n  1 + current->comn\n               ^" },
+	{ "a ==\n  xyz", "2:3: unknown name \"xyz\"\n    xyz\n    ^" },
+	{ "curent->pid", "1:1: unknown name \"curent\"; did you mean \"current\"?" },
+	{ "current.pid", "1:9: this is a pointer: use -> for its members" },
+	{ "current->se->vruntime", "1:14: this is not a pointer: use . for its members" },
+	{ "current->pid.x", "1:14: this is not a struct" },
+	{ "comm", "1:1: a string is not a number" },
+	{ "comm < \"x\"", "1:6: strings can only be compared with == and !=" },
+	{ "a == \"x\"", "1:1: this is a number, not a string" },
+	{ "list", "1:1: this has several values" },
+	{ "list[4]", "1:6: the array has only 4 elements" },
+	{ "list[a]", "1:6: an index into a field must be a constant" },
+	{ "current->se", "1:10: a whole struct sched_entity is not a number" },
+	{ "user(buf) == \"x\"", "1:1: a string in the task's memory" },
+	{ "(struct inoed *)a", "1:9: the kernel has no struct inoed; did you mean \"inode\"?" },
+	{ "a = 3", "1:3: assignment is not possible" },
+	{ "a +", "1:4: expected a value before the end" },
+	{ "a b", "1:3: expected an operator before \"b\"" },
+	{ "(a", "1:3: \")\" is missing before the end" },
+	{ "a @ b", "1:3: unexpected '@'" },
+	{ "\"abc", "1:1: missing closing" },
+	{ "12ab", "1:3: invalid unit \"ab\"; expected B K M G T or ns us ms s min h d" },
+	{ "0x1fK", "1:5: unexpected 'K' in a number" },
+	{ "09", "1:2: unexpected '9' in a number" },
+	{ "017K", "1:4: unexpected 'K' in a number" },
+	{ "1.5", "1:1: this is not a whole number" },
+	{ "a > 0.1K", "1:5: this is not a whole number" },
+	{ "1.", "1:3: a member's name is missing" },
+	{ "5us2", "1:2: invalid unit \"us2\"" },
+	{ "99999999T", "1:1: the number does not fit into 64 bits" },
+	{ "0.12345678901234567890", "1:1: the number has too many digits" },
+	{ "a not b", "1:3: expected an operator before \"not\"" },
+	{ "a + not b", "1:9: expected an operator before \"b\"" },
+	{ "a and", "1:6: expected a value before the end" },
+	{ "comm ~ 5", "1:8: expected a pattern in quotes" },
+	{ "comm ~ work", "1:8: unknown name \"work\"" },
+	{ "comm ~ \"a*b\"", "1:8: a pattern can have only one *" },
+	{ "comm !~ \"a?\"", "1:9: a pattern can have only one *" },
+	{ "\"a\" ~ comm", "1:7: expected a pattern in quotes" },
+	{ "a ~ \"x\"", "1:1: this is a number, not a string" },
+	{ "a , b", "1:3: expected an operator before \",\"" },
+	{ "99999999999999999999", "1:1: the number does not fit into 64 bits" },
+	{ "a / 0", "1:3: division by 0" },
+	{ "a << 64", "1:6: numbers have 64 bits" },
+	{ "*arg3", "1:1: this is not a pointer" },
+	{ "&a", "1:1: this has no address" },
+	{ "since(onn)", "1:7: unknown flag \"onn\"; did you mean \"on\"?" },
+	{ "flag(onn)", "1:6: unknown flag \"onn\"; did you mean \"on\"?" },
+	{ "odd", "1:1: the variable odd is neither a number nor a string" },
+	{ "f(a)", "1:1: unknown function \"f\"" },
+	{ "current + current", "1:9: one of the two is a pointer" },
+	{ "  ", "1:3: the expression is empty" },
+};
+
 static void test_complaints(const struct kl_scope *scope)
 {
-	static const struct {
-		const char *text;
-		const char *message;
-	} wrong[] = {
-		{ "1 + current->comn",
-		  "1:14: struct task_struct has no member \"comn\"; did you mean "
-		  "\"comm\"?\n  1 + current->comn\n               ^" },
-		{ "a ==\n  xyz", "2:3: unknown name \"xyz\"\n    xyz\n    ^" },
-		{ "curent->pid", "1:1: unknown name \"curent\"; did you mean \"current\"?" },
-		{ "current.pid", "1:9: this is a pointer: use -> for its members" },
-		{ "current->se->vruntime", "1:14: this is not a pointer: use . for its members" },
-		{ "current->pid.x", "1:14: this is not a struct" },
-		{ "comm", "1:1: a string is not a number" },
-		{ "comm < \"x\"", "1:6: strings can only be compared with == and !=" },
-		{ "a == \"x\"", "1:1: this is a number, not a string" },
-		{ "list", "1:1: this has several values" },
-		{ "list[4]", "1:6: the array has only 4 elements" },
-		{ "list[a]", "1:6: an index into a field must be a constant" },
-		{ "current->se", "1:10: a whole struct sched_entity is not a number" },
-		{ "user(buf) == \"x\"", "1:1: a string in the task's memory" },
-		{ "(struct inoed *)a",
-		  "1:9: the kernel has no struct inoed; did you mean \"inode\"?" },
-		{ "a = 3", "1:3: assignment is not possible" },
-		{ "a +", "1:4: expected a value before the end" },
-		{ "a b", "1:3: expected an operator before \"b\"" },
-		{ "(a", "1:3: \")\" is missing before the end" },
-		{ "a @ b", "1:3: unexpected '@'" },
-		{ "\"abc", "1:1: missing closing" },
-		{ "12ab", "1:3: invalid unit \"ab\"; expected B K M G T or ns us ms s min h d" },
-		{ "0x1fK", "1:5: unexpected 'K' in a number" },
-		{ "09", "1:2: unexpected '9' in a number" },
-		{ "017K", "1:4: unexpected 'K' in a number" },
-		{ "1.5", "1:1: this is not a whole number" },
-		{ "a > 0.1K", "1:5: this is not a whole number" },
-		{ "1.", "1:3: a member's name is missing" },
-		{ "5us2", "1:2: invalid unit \"us2\"" },
-		{ "99999999T", "1:1: the number does not fit into 64 bits" },
-		{ "0.12345678901234567890", "1:1: the number has too many digits" },
-		{ "a not b", "1:3: expected an operator before \"not\"" },
-		{ "a + not b", "1:9: expected an operator before \"b\"" },
-		{ "a and", "1:6: expected a value before the end" },
-		{ "comm ~ 5", "1:8: expected a pattern in quotes" },
-		{ "comm ~ work", "1:8: unknown name \"work\"" },
-		{ "comm ~ \"a*b\"", "1:8: a pattern can have only one *" },
-		{ "comm !~ \"a?\"", "1:9: a pattern can have only one *" },
-		{ "\"a\" ~ comm", "1:7: expected a pattern in quotes" },
-		{ "a ~ \"x\"", "1:1: this is a number, not a string" },
-		{ "a , b", "1:3: expected an operator before \",\"" },
-		{ "99999999999999999999", "1:1: the number does not fit into 64 bits" },
-		{ "a / 0", "1:3: division by 0" },
-		{ "a << 64", "1:6: numbers have 64 bits" },
-		{ "*arg3", "1:1: this is not a pointer" },
-		{ "&a", "1:1: this has no address" },
-		{ "since(onn)", "1:7: unknown flag \"onn\"; did you mean \"on\"?" },
-		{ "flag(onn)", "1:6: unknown flag \"onn\"; did you mean \"on\"?" },
-		{ "odd", "1:1: the variable odd is neither a number nor a string" },
-		{ "f(a)", "1:1: unknown function \"f\"" },
-		{ "current + current", "1:9: one of the two is a pointer" },
-		{ "  ", "1:3: the expression is empty" },
-	};
-
-	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(complaints) / sizeof(complaints[0]); i++) {
 		char name[128];
 
 		snprintf(name, sizeof(name), "complains: %.*s",
-			 (int)strcspn(wrong[i].message, "\n"), wrong[i].message);
-		unit_result(refused(scope, wrong[i].text, wrong[i].message), name, wrong[i].text);
+			 (int)strcspn(complaints[i].message, "\n"), complaints[i].message);
+		unit_result(refused(scope, complaints[i].text, complaints[i].message), name,
+			    complaints[i].text);
 	}
 }
 
