@@ -76,7 +76,7 @@ static int unit_of_number(const struct kl_unit *unit)
 	}
 }
 
-static int unit_of(const struct checker *k, const struct kl_node *node);
+static int unit_of(const struct checker *k, struct kl_node *node);
 
 static bool is_ratio(int a, int b)
 {
@@ -89,7 +89,7 @@ static bool is_right(int a, int b)
 	return (is_plain(a) && !is_plain(b)) || (a == UNIT_ANY && b == UNIT_SCALED);
 }
 
-static int unit_of_binary(const struct checker *k, const struct kl_node *node)
+static int unit_of_binary(const struct checker *k, struct kl_node *node)
 {
 	int a = unit_of(k, node->a), b = unit_of(k, node->b);
 
@@ -104,7 +104,7 @@ static int unit_of_binary(const struct checker *k, const struct kl_node *node)
 }
 
 /* The unit of a value, as far as its columns and numbers determine it. */
-static int unit_of(const struct checker *k, const struct kl_node *node)
+static int unit_of(const struct checker *k, struct kl_node *node)
 {
 	int unit;
 
@@ -122,7 +122,10 @@ static int unit_of(const struct checker *k, const struct kl_node *node)
 		unit = unit_of(k, node->b);
 		return unit >= 0 ? unit : unit_of(k, node->c);
 	case KL_NODE_BINARY:
-		return unit_of_binary(k, node);
+		/* Remember it: chains of operators are long, and each link needs it. */
+		if (!node->number)
+			node->number = (uint64_t)(unit_of_binary(k, node) - UNIT_SCALED + 1);
+		return (int)node->number + UNIT_SCALED - 1;
 	default:
 		return KL_WATCH_COUNT;
 	}

@@ -189,12 +189,13 @@ static void test_rules(void)
 {
 	struct kl_watch_rules *rules = kl_watch_rules_create();
 	struct kl_buffer text = { 0 };
+	double begin;
 
 	kl_buffer_add_string(&text, "rss > 1");
 	for (unsigned int i = 0; i < MANY; i++)
 		kl_buffer_add_string(&text, " and rss > 1");
 	unit_check(kl_watch_rules_parse(rules, "f", text.data, text.length) == -EINVAL &&
-			   strstr(kl_error_text(), "too many conditions"),
+			   strstr(kl_error_text(), "the expression is too long"),
 		   "a rule has so many conditions as can be evaluated");
 	kl_watch_rules_destroy(rules);
 	kl_buffer_reset(&text);
@@ -204,6 +205,18 @@ static void test_rules(void)
 	unit_check(kl_watch_rules_parse(rules, "f", text.data, text.length) == -EINVAL &&
 			   strstr(kl_error_text(), "4097:1: too many rules"),
 		   "and there are so many rules");
+	kl_watch_rules_destroy(rules);
+	kl_buffer_reset(&text);
+	for (unsigned int i = 0; i < 2000; i++) {
+		for (unsigned int k = 0; k < 500; k++)
+			kl_buffer_add_string(&text, "1*");
+		kl_buffer_add_string(&text, "rss > 1\n");
+	}
+	rules = kl_watch_rules_create();
+	begin = now();
+	unit_check(!kl_watch_rules_parse(rules, "f", text.data, text.length) &&
+			   now() - begin < SECONDS_MAX,
+		   "long products take linear time");
 	kl_watch_rules_destroy(rules);
 	kl_buffer_deinit(&text);
 }
