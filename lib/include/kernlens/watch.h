@@ -79,8 +79,9 @@ void kl_watch_rules_destroy(struct kl_watch_rules *rules);
  * @text: one rule per line; # begins a comment
  * @length: size of @text in bytes
  *
- * Returns 0, -EINVAL with an error text that begins with FILE:LINE:COLUMN, or -ENOMEM. After a
- * failure, @rules can only be destroyed.
+ * Returns 0, -EINVAL with an error text, or -ENOMEM. The error text consists of
+ * "FILE:LINE:COLUMN: message", the rule, and a line with a caret below it, like that of
+ * kl_expression_compile(). After a failure, @rules can only be destroyed.
  */
 int kl_watch_rules_parse(struct kl_watch_rules *rules, const char *file, const char *text,
 			 size_t length);

@@ -553,6 +553,12 @@ int main(void)
 	kl_scope_set_class(scope, &test_class);
 	test_arithmetic(scope);
 	test_random(scope);
+	kl_scope_add_argument(scope, "not", 0);
+	machine.argument[0] = 5;
+	unit_check(gives(scope, "not - 2", 3) && gives(scope, "a and not", 1) &&
+			   refused(scope, "not (a)", "1:1: unknown function \"not\""),
+		   "a name that is the word of an operator");
+	kl_scope_clear_arguments(scope);
 	unit_check(refused(scope, "current->pid", "1:10: this is not a struct") &&
 			   refused(scope, "(struct x *)a",
 				   "1:9: the kernel's type information (BTF)"),
